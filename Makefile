@@ -1,0 +1,174 @@
+# nettopo: what can be made
+#
+#   make            everything, under build/
+#   make check      installs what is missing, builds, runs every test; ends with a count
+#   make demo       a real Slurm cluster on an emulated network, and a job that finds its network
+#   make bench      the tables behind every figure that we state
+#   make fuzz       each fuzzer for FUZZ_SECONDS (default 600)
+#   make coverage   line coverage of the unit tests, as text
+#   make install    honours PREFIX, DESTDIR, SYSCONFDIR and SLURM_PLUGIN_DIR
+#   make clean
+#
+# Options: V=1 shows commands; CC=clang; SANITIZE=address,undefined builds into its own folder;
+# CFLAGS are yours, the required flags stay.
+#
+# A folder is a room: it sees the headers of the rooms named in SEES_<room> and no others, so a
+# wrong include does not compile. A new .c file in a room, a new tests/test_*.c and a new
+# tests/fuzz/fuzz_*.c are found by themselves.
+
+VERSION := 0.1.0
+PREFIX ?= /usr/local
+SYSCONFDIR ?= /etc
+CC := $(if $(filter default,$(origin CC)),gcc,$(CC))
+CFLAGS ?= -O2 -g
+FUZZ_SECONDS ?= 600
+comma := ,
+BUILD := build$(if $(SANITIZE),/$(subst $(comma),-,$(SANITIZE)))$(if $(filter clang%,$(CC)),/clang)
+BINDIR := $(PREFIX)/bin
+LIBEXECDIR := $(PREFIX)/libexec
+MANDIR := $(PREFIX)/share/man
+
+.PHONY: all check demo bench fuzz coverage install clean deps
+all: nettopo probe agent plugin
+
+# ---- rooms ------------------------------------------------------------------------------------
+PURE := solver/base solver/core solver/text solver/plan solver/infer solver/place solver/sim
+ROOMS := $(PURE) solver/cmd ucx_probe prolog spank
+SEES_solver/base  :=
+SEES_solver/core  := solver/base
+SEES_solver/text  := solver/base solver/core
+SEES_solver/plan  := solver/base solver/core
+SEES_solver/infer := solver/base solver/core
+SEES_solver/place := solver/base solver/core
+SEES_solver/sim   := solver/base solver/core
+SEES_solver/cmd   := $(PURE)
+SEES_ucx_probe    := $(PURE)
+SEES_prolog       := solver/base
+SEES_spank        := solver/base
+# ---- how ---------------------------------------------------------------------------------------
+Q := $(if $(V),,@)
+say = $(if $(V),,@printf '  %-7s %s\n' $(1) $(2))
+pkg = $(shell pkg-config $(1) $(2) 2>/dev/null)
+
+REQUIRED := -std=c11 -D_GNU_SOURCE -Wall -Wextra -Wconversion -Wstrict-prototypes \
+  -Wmissing-prototypes -Wvla -Werror -fPIC -fvisibility=hidden -fstack-protector-strong \
+  -MMD -MP $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-omit-frame-pointer -fno-sanitize-recover=all)
+DEFINES := -DNT_VERSION='"$(VERSION)"' -DNT_BINDIR='"$(BINDIR)"' \
+  -DNT_LIBEXECDIR='"$(LIBEXECDIR)"' -DNT_SYSCONFDIR='"$(SYSCONFDIR)"'
+LINK = $(CC) $(CFLAGS) $(if $(SANITIZE),-fsanitize=$(SANITIZE)) -Wl,--as-needed -Wl,-z,relro,-z,now $(LDFLAGS)
+
+SOLVER_LIBS = $(call pkg,--libs,json-c yaml-0.1) -llapacke -llapack -lblas -lscotch -lscotcherr -lz -lm
+PROBE_LIBS = $(call pkg,--libs,ucx pmix hwloc)
+PROLOG_LIBS = -lmunge -lslurm
+
+# the objects of a room; the sources of the mains stand apart
+MAINS := solver/nettopo.c ucx_probe/probe.c prolog/agent.c
+sources = $(filter-out $(MAINS),$(wildcard $(1)/*.c))
+objects = $(patsubst %.c,$(BUILD)/%.o,$(call sources,$(1)))
+sees = -I$(1) $(addprefix -I,$(SEES_$(1)))
+
+define room_rule
+$(BUILD)/$(1)/%.o: $(1)/%.c
+	$$(call say,CC,$$<)
+	@mkdir -p $$(@D)
+	$(Q)$(CC) $(REQUIRED) $(CFLAGS) $(DEFINES) $(call sees,$(1)) -c -o $$@ $$<
+endef
+$(foreach r,$(ROOMS),$(eval $(call room_rule,$(r))))
+
+$(BUILD)/solver/nettopo.o: solver/nettopo.c
+	$(call say,CC,$<)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(REQUIRED) $(CFLAGS) $(DEFINES) -Isolver/cmd $(call sees,solver/cmd) -c -o $@ $<
+
+define archive_rule
+$(BUILD)/lib$(1).a: $(foreach r,$(2),$(call objects,$(r)))
+	$$(call say,AR,$$@)
+	@mkdir -p $$(@D)
+	$(Q)rm -f $$@ && ar rcsD $$@ $$^
+endef
+$(eval $(call archive_rule,base,solver/base))
+$(eval $(call archive_rule,solver,$(PURE)))
+$(eval $(call archive_rule,cmd,solver/cmd))
+$(eval $(call archive_rule,probe,ucx_probe))
+$(eval $(call archive_rule,prolog,prolog))
+
+# ---- products ----------------------------------------------------------------------------------
+.PHONY: nettopo probe agent plugin
+nettopo: $(BUILD)/nettopo
+probe: $(BUILD)/nettopo-probe
+agent: $(BUILD)/nettopo-prolog
+plugin: $(BUILD)/spank_nettopo.so
+
+$(BUILD)/nettopo: $(BUILD)/solver/nettopo.o $(BUILD)/libcmd.a $(BUILD)/libsolver.a
+	$(call say,LINK,$@)
+	$(Q)$(LINK) -o $@ $^ $(SOLVER_LIBS)
+
+$(BUILD)/nettopo-probe: $(BUILD)/ucx_probe/probe.o $(BUILD)/libprobe.a $(BUILD)/libsolver.a
+	$(call say,LINK,$@)
+	$(Q)$(LINK) -o $@ $^ $(PROBE_LIBS) $(SOLVER_LIBS)
+
+$(BUILD)/nettopo-prolog: $(BUILD)/prolog/agent.o $(BUILD)/libprolog.a $(BUILD)/libbase.a
+	$(call say,LINK,$@)
+	$(Q)$(LINK) -o $@ $^ $(PROLOG_LIBS)
+
+# libc only, and nothing visible but what SPANK looks up
+$(BUILD)/spank_nettopo.so: $(call objects,spank) $(BUILD)/libbase.a
+	$(call say,LINK,$@)
+	$(Q)$(LINK) -shared -Wl,--exclude-libs,ALL -o $@ $^ -lm
+
+# ---- tests -------------------------------------------------------------------------------------
+UNITS := $(patsubst tests/%.c,$(BUILD)/tests/%,$(wildcard tests/test_*.c))
+FUZZERS := $(patsubst tests/fuzz/%.c,$(BUILD)/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
+TEST_LIBS := $(BUILD)/libcmd.a $(BUILD)/libprobe.a $(BUILD)/libprolog.a $(BUILD)/libsolver.a
+TEST_SEES := -Itests $(addprefix -I,$(ROOMS))
+
+.PHONY: units fuzzers
+units: $(UNITS)
+fuzzers: $(FUZZERS)
+
+$(BUILD)/tests/%: tests/%.c $(TEST_LIBS) $(call objects,spank)
+	$(call say,TEST,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(REQUIRED) $(CFLAGS) $(DEFINES) $(TEST_SEES) -Wl,--as-needed -o $@ $< \
+	  $(call objects,spank) $(TEST_LIBS) $(PROBE_LIBS) $(PROLOG_LIBS) $(SOLVER_LIBS) -lcmocka
+
+# libFuzzer needs clang; the rooms are compiled again with coverage
+$(BUILD)/fuzz/%: tests/fuzz/%.c $(foreach r,$(PURE) solver/cmd,$(call sources,$(r)))
+	$(call say,FUZZ,$@)
+	@mkdir -p $(@D)
+	$(Q)clang -std=c11 -D_GNU_SOURCE -O1 -g $(DEFINES) -fsanitize=fuzzer,address,undefined \
+	  -fno-sanitize-recover=all $(TEST_SEES) -o $@ $(filter %.c,$^) $(SOLVER_LIBS)
+
+check:
+	@tests/check
+demo:
+	@tests/demo
+bench:
+	@tests/bench
+fuzz:
+	@tests/fuzz/run $(FUZZ_SECONDS)
+coverage:
+	@tests/coverage
+deps:
+	@etc/dependencies install
+
+# ---- installation ------------------------------------------------------------------------------
+SLURM_PLUGIN_DIR ?= $(or $(shell pkg-config --variable=plugindir slurm 2>/dev/null),$(firstword $(wildcard /usr/lib/*/slurm-wlm /usr/lib64/slurm /usr/lib/slurm)),/usr/lib64/slurm)
+install: all
+	install -d $(DESTDIR)$(BINDIR) $(DESTDIR)$(LIBEXECDIR)/nettopo $(DESTDIR)$(SLURM_PLUGIN_DIR)
+	install -d $(DESTDIR)$(SYSCONFDIR)/nettopo $(DESTDIR)$(SYSCONFDIR)/slurm/plugstack.conf.d
+	install -d $(DESTDIR)$(PREFIX)/share/nettopo
+	for s in 1 5 8; do install -d $(DESTDIR)$(MANDIR)/man$$s; done
+	install -m 755 $(BUILD)/nettopo $(BUILD)/nettopo-probe $(DESTDIR)$(BINDIR)
+	install -m 755 $(BUILD)/nettopo-prolog $(DESTDIR)$(LIBEXECDIR)/nettopo
+	install -m 644 $(BUILD)/spank_nettopo.so $(DESTDIR)$(SLURM_PLUGIN_DIR)
+	install -m 644 etc/nettopo-map.schema.json $(DESTDIR)$(PREFIX)/share/nettopo
+	for m in etc/man/*.[158]; do install -m 644 $$m $(DESTDIR)$(MANDIR)/man$${m##*.}; done
+	test -e $(DESTDIR)$(SYSCONFDIR)/nettopo/nettopo.conf || \
+	  install -m 644 etc/nettopo.conf $(DESTDIR)$(SYSCONFDIR)/nettopo
+	install -m 644 etc/plugstack.conf.d/nettopo.conf $(DESTDIR)$(SYSCONFDIR)/slurm/plugstack.conf.d
+
+clean:
+	rm -rf build
+
+-include $(shell find $(BUILD) -name '*.d' 2>/dev/null)

@@ -1,0 +1,47 @@
+/* /etc/nettopo/nettopo.conf: "key = value" lines, '#' comments, every key with a default.
+ *
+ * The plugin and the agent read the file themselves and give its text here; an unknown key or a
+ * bad value is an error that names file and line. No allocation, libc only. */
+#ifndef NT_CONF_H
+#define NT_CONF_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "err.h"
+#include "option.h"
+
+enum { NT_CONF_PATH_BYTES = 256, NT_CONF_WORD_BYTES = 256, NT_CONF_TEXT_MAX = 65536 };
+
+/* What a job may do on a host that it does not have to itself. */
+enum nt_shared_policy { NT_SHARED_LATENCY = 1, NT_SHARED_FULL, NT_SHARED_OFF };
+
+struct nt_conf {
+    bool enabled;                          /* enabled = yes; no: --nettopo does nothing, says so */
+    bool default_on;                       /* default = no */
+    enum nt_level level_max;               /* level_max = full */
+    double budget_default_s;               /* budget_default = 5 */
+    double budget_max_s;                   /* budget_max = 20 */
+    uint16_t port_first, port_last;        /* ports = 24500-24627 */
+    enum nt_shared_policy shared_hosts;    /* shared_hosts = latency | full | off */
+    double max_load;                       /* max_load = 1 (share of a link the sweep may use) */
+    uint32_t inline_limit_bytes;           /* inline_limit = 32768 (NETTOPO_JSON), at most 122880 */
+    uint32_t publish_limit_bytes;          /* publish_limit = 33554432, all files of one job */
+    char run_dir[NT_CONF_PATH_BYTES];      /* run_dir = /run/nettopo */
+    char prolog[NT_CONF_PATH_BYTES];       /* prolog = LIBEXECDIR/nettopo/nettopo-prolog */
+    char probe[NT_CONF_PATH_BYTES];        /* probe = BINDIR/nettopo-probe */
+    char munge_socket[NT_CONF_PATH_BYTES]; /* munge_socket = (empty: munge's default) */
+    char net_devices[NT_CONF_WORD_BYTES];  /* net_devices = (empty: UCX chooses) */
+    char tls[NT_CONF_WORD_BYTES];          /* tls = ^shm,self */
+};
+
+/* The built-in defaults. */
+void nt_conf_default(struct nt_conf *conf);
+
+/* Reads text (bytes long, need not be terminated) over what conf holds. file names it in errors.
+ * On error conf is untouched. */
+int nt_conf_parse(const char *file, const char *text, size_t bytes, struct nt_conf *conf,
+                  struct nt_err *err);
+
+#endif

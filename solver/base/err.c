@@ -1,0 +1,47 @@
+#include "err.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+/* A peer's or a file's bytes may stand in the text: keep it one printable line. */
+static void make_printable(char *text)
+{
+    for (; *text != '\0'; text++) {
+        unsigned char c = (unsigned char)*text;
+        if (c < 0x20 || c == 0x7f)
+            *text = '?';
+    }
+}
+
+int nt_err_set(struct nt_err *err, enum nt_err_kind kind, const char *format, ...)
+{
+    if (err == NULL)
+        return -1;
+    va_list args;
+    va_start(args, format);
+    err->kind = kind;
+    if (vsnprintf(err->text, sizeof err->text, format, args) < 0)
+        err->text[0] = '\0';
+    va_end(args);
+    make_printable(err->text);
+    return -1;
+}
+
+int nt_err_prefix(struct nt_err *err, const char *format, ...)
+{
+    if (err == NULL)
+        return -1;
+    char old[NT_ERR_TEXT_BYTES];
+    memcpy(old, err->text, sizeof old);
+    va_list args;
+    va_start(args, format);
+    int used = vsnprintf(err->text, sizeof err->text, format, args);
+    va_end(args);
+    if (used < 0)
+        used = 0;
+    if ((size_t)used < sizeof err->text - 1)
+        snprintf(err->text + used, sizeof err->text - (size_t)used, ": %s", old);
+    make_printable(err->text);
+    return -1;
+}

@@ -1,0 +1,36 @@
+/* The error value: a kind and one sentence in a fixed buffer.
+ *
+ * Passed last; the function that fills it returns -1, so failing is one line:
+ *     return nt_err_set(err, NT_ERR_INPUT, "%s:%zu: latency %s: expected ...", ...);
+ * Whoever first understands the error writes the sentence; callers add context with
+ * nt_err_prefix or pass it on. Libraries never print or exit; each main does.
+ * Knows nothing of anything else. */
+#ifndef NT_ERR_H
+#define NT_ERR_H
+
+/* The kinds are the documented exit codes. */
+enum nt_err_kind {
+    NT_ERR_NONE = 0,
+    NT_ERR_NO = 1,     /* the answer is no: maps differ, a map is invalid */
+    NT_ERR_USAGE = 2,  /* the command line */
+    NT_ERR_INPUT = 3,  /* what a file or a peer said */
+    NT_ERR_SYSTEM = 4, /* the system refused: I/O, memory, a library */
+};
+
+enum { NT_ERR_TEXT_BYTES = 512 };
+
+struct nt_err {
+    enum nt_err_kind kind;
+    char text[NT_ERR_TEXT_BYTES]; /* one line, no newline, always terminated */
+};
+
+/* Sets kind and text (control characters become '?', long text is cut) and returns -1.
+ * err may be NULL. */
+int nt_err_set(struct nt_err *err, enum nt_err_kind kind, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* Puts "context: " before the text that is there and returns -1. */
+int nt_err_prefix(struct nt_err *err, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+#endif

@@ -1,0 +1,43 @@
+/* The --nettopo option: ITEM[,ITEM...] as a user may write it, and as our own parts pass it on.
+ *
+ * Parsed by the plugin (which refuses it at submission), again by the agent (which trusts
+ * nobody) and by the probe. No allocation, libc only. */
+#ifndef NT_OPTION_H
+#define NT_OPTION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "err.h"
+
+enum nt_level { NT_LEVEL_QUICK = 1, NT_LEVEL_STANDARD, NT_LEVEL_FULL };
+
+enum { NT_OPTION_TEXT_BYTES = 1536, NT_PATTERN_TEXT_BYTES = 1100 };
+
+struct nt_option {
+    bool off; /* switched off, whatever else was said */
+    enum nt_level level;
+    double budget_s;                     /* 0: the configured default */
+    char pattern[NT_PATTERN_TEXT_BYTES]; /* "neighbour", "ring", "stencil:4x4", ... */
+    bool apply;                          /* a plain srun follows the hint */
+};
+
+/* text NULL or "" means the bare option: standard, default budget, neighbour.
+ * On error (NT_ERR_USAGE) one sentence names the item; *option is untouched. */
+int nt_option_parse(const char *text, struct nt_option *option, struct nt_err *err);
+
+/* Writes the option as text that nt_option_parse reads back to an equal value. */
+int nt_option_format(const struct nt_option *option, char *text, size_t text_bytes,
+                     struct nt_err *err);
+
+/* "quick", "standard", "full"; NULL for anything else. */
+const char *nt_level_name(enum nt_level level);
+
+/* -1 when the name is none. */
+int nt_level_parse(const char *name, enum nt_level *level);
+
+/* Checks the grammar of a pattern (neighbour, ring, alltoall, tree, stencil:AxB[xC][:periodic],
+ * matrix:PATH with an absolute or relative PATH without ',' or control characters). */
+int nt_pattern_check(const char *pattern, struct nt_err *err);
+
+#endif

@@ -1,0 +1,78 @@
+/* The map: the model with names, and what was done to find it. This is what users read:
+ * etc/nettopo-map.schema.json, man nettopo-map(5). JSON is made and read in text/map_json.c only.
+ */
+#ifndef NT_MAP_H
+#define NT_MAP_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "err.h"
+#include "model.h"
+
+enum nt_status { NT_STATUS_OK, NT_STATUS_PARTIAL, NT_STATUS_FAILED };
+
+struct nt_phase {
+    char name[32]; /* "latency", "host-links", ... */
+    uint64_t rounds;
+    double seconds;
+};
+
+struct nt_sweep {
+    uint64_t pairs_measured, pairs_total, rounds;
+    double seconds;
+    size_t phases;
+    struct nt_phase *phase; /* owned */
+};
+
+struct nt_loggp {
+    char class_name[64];         /* "same switch", "through 3 switches" */
+    char rail[64];               /* network device, "" when there is one */
+    double min_bytes, max_bytes; /* the protocol regime */
+    double L_us, o_send_us, o_recv_us, g_us, G_us_per_byte; /* NaN: not measured */
+    double L_se_us, o_se_us, g_se_us, G_se_us_per_byte, r2;
+};
+
+struct nt_placement {
+    char pattern[64];
+    uint32_t *order; /* hosts in hint order, model indices; owned */
+    size_t hosts;
+    double cost, cost_default, gain;
+};
+
+struct nt_map {
+    char *generator; /* "nettopo 0.1.0" */
+    enum nt_status status;
+    size_t warnings;
+    char **warning;
+    uint64_t job_id;                 /* 0: not in a job */
+    char *cluster, *level, *created; /* "" when unknown */
+    struct nt_sweep sweep;
+    struct nt_model *model;
+    char **host_name;   /* model->hosts of them */
+    char **switch_name; /* model->switches of them */
+    size_t loggps;
+    struct nt_loggp *loggp;
+    struct nt_placement *placement; /* NULL: none */
+};
+
+/* An empty map around model (which it then owns) and copies of names; switches get s1, s2, ... */
+int nt_map_create(struct nt_model *model, const char *const *host_names, struct nt_map **out,
+                  struct nt_err *err);
+void nt_map_destroy(struct nt_map *map);
+
+int nt_map_warn(struct nt_map *map, struct nt_err *err, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* A warning or a host's name must fit this: letters, digits, '.', '-', '_', at most 255. */
+int nt_host_name_check(const char *name, struct nt_err *err);
+
+/* Natural order: runs of digits compare as numbers, so n2 < n10. */
+int nt_name_compare(const char *a, const char *b);
+
+/* Hosts and switches sorted by name, links and indices renamed with them; same map otherwise. */
+int nt_map_sort(struct nt_map *map, struct nt_err *err);
+
+const char *nt_status_name(enum nt_status status);
+
+#endif

@@ -1,0 +1,86 @@
+/* The model: what the network is, by indices. Made by infer/, read by everything after it.
+ *
+ * Vertices: 0..hosts-1 are the hosts in the order of the matrix, hosts..hosts+switches-1 the
+ * switches. A figure that was not measured is NaN. */
+#ifndef NT_MODEL_H
+#define NT_MODEL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "err.h"
+#include "matrix.h"
+
+enum nt_family {
+    NT_FAMILY_UNDETERMINED,
+    NT_FAMILY_STAR,
+    NT_FAMILY_TREE,
+    NT_FAMILY_TORUS,
+    NT_FAMILY_MESH,
+    NT_FAMILY_RING,
+    NT_FAMILY_HYPERCUBE,
+    NT_FAMILY_FULL_MESH,
+    NT_FAMILY_IRREGULAR,
+};
+
+enum { NT_DIMENSIONS_MAX = 8 };
+
+struct nt_link {
+    uint32_t a, b;              /* vertices */
+    double latency_us;          /* one way */
+    double latency_se_us;       /* standard error */
+    double bandwidth_MBps;      /* a to b */
+    double bandwidth_back_MBps; /* b to a */
+    double probability;         /* that the link is there, 0..1 */
+    bool suspect;               /* worse than its class by a tested margin */
+    bool simplex;               /* seen from a to b only */
+    bool at_least;              /* bandwidth is a lower bound: never the bottleneck */
+    bool effective;             /* bandwidth plateau depends on routing */
+};
+
+struct nt_model {
+    size_t hosts, switches, links;
+    struct nt_link *link; /* links of them */
+    double *overhead_us;  /* hosts of them: added at each end of a pair; 0 behind switches */
+    bool *missing;        /* hosts of them: never answered, on no link */
+    bool *host_suspect;   /* hosts of them */
+    uint32_t *tier;       /* switches of them: 1 = has hosts below it only through one hop */
+
+    enum nt_family family;
+    uint32_t tiers;
+    double confidence;   /* that the shape is exact, 0..1, calibrated */
+    uint32_t dimensions; /* torus, mesh, hypercube: how many */
+    uint32_t dimension[NT_DIMENSIONS_MAX];
+    uint32_t twist; /* twisted torus: columns shifted at the wrap; else 0 */
+
+    double r2, rms_us;    /* of the fit over the measured pairs */
+    double resolution_us; /* smallest difference of latency that could be told apart */
+    size_t pairs_off;     /* pairs that do not fit */
+    uint32_t (*pair_off)[2];
+
+    double bisection_MBps;    /* NaN: not measured */
+    double *oversubscription; /* switches of them: demand below over capacity above; NaN */
+};
+
+/* All links zeroed with NaN figures, probability 1, overheads 0, tier 1; fields may be refined. */
+int nt_model_create(size_t hosts, size_t switches, size_t links, struct nt_model **out,
+                    struct nt_err *err);
+int nt_model_copy(const struct nt_model *model, struct nt_model **out, struct nt_err *err);
+void nt_model_destroy(struct nt_model *model);
+
+/* The name used in maps: "star", "tree", ... ; parse gives -1 for an unknown one. */
+const char *nt_family_name(enum nt_family family);
+int nt_family_parse(const char *name, enum nt_family *family);
+
+/* The modelled one-way latencies of all pairs: shortest path by latency plus both overheads.
+ * Unreachable and missing: NaN. O(hosts * links) on trees, Dijkstra otherwise. */
+int nt_model_latencies(const struct nt_model *model, struct nt_matrix **out, struct nt_err *err);
+
+/* Puts the model into its canonical form, so that the same network gives the same bytes:
+ * switches renumbered by their smallest host below (ties: tier, then largest), each link with
+ * a < b except that a host or the lower tier comes first, links sorted; tiers computed (a
+ * switch's tier is 1 + the largest tier below it as seen from the top; hosts are tier 0). */
+int nt_model_canonicalise(struct nt_model *model, struct nt_err *err);
+
+#endif

@@ -1,0 +1,73 @@
+/* A planner of a sweep: it is told results and answers with the next round.
+ *
+ * Pure: driven on the wire by ucx_probe/conduct.c and at 65,536 hosts by the simulator, through
+ * this one interface. In a round a host has at most one partner (unless the order says a
+ * kernel, which uses all hosts). */
+#ifndef NT_SWEEP_H
+#define NT_SWEEP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "err.h"
+
+enum nt_order_kind {
+    NT_ORDER_LATENCY,   /* ping-pong of message_bytes between the pairs */
+    NT_ORDER_BANDWIDTH, /* from first to second of each pair, for window_s seconds */
+    NT_ORDER_PRTT,      /* PRTT(count, delay_us, message_bytes), seed 003 */
+    NT_ORDER_KERNEL,    /* a stress kernel of seed 004 over all hosts */
+};
+
+struct nt_order {
+    enum nt_order_kind kind;
+    char phase[32]; /* "latency", "host-links", ...: names what the round is for */
+    size_t pairs;
+    uint32_t (*pair)[2]; /* owned by the planner, valid until its next call */
+    double message_bytes;
+    uint32_t batches; /* latency: batches of count pings, each gives one low value */
+    uint32_t count;
+    double window_s; /* bandwidth: how long */
+    double delay_us; /* prtt */
+    char kernel[16]; /* "a2a", "o2a", "a2o", "sr:W", "gups" */
+};
+
+struct nt_result {
+    uint32_t a, b;   /* the pair as ordered */
+    bool ok;         /* false: the pair failed; nothing else counts */
+    double value_us; /* as in nt_sample */
+    double se_us, median_us;
+    uint32_t count;
+    double bytes;
+};
+
+struct nt_planner;
+
+struct nt_planner_ops {
+    /* 1: *order is the next round; 0: nothing more to measure; -1: error */
+    int (*next)(struct nt_planner *planner, struct nt_order *order, struct nt_err *err);
+    /* The results of the round last ordered, any order, missing ones allowed. */
+    int (*tell)(struct nt_planner *planner, const struct nt_result *results, size_t n,
+                struct nt_err *err);
+    /* This host does not answer any more: plan without it. */
+    void (*lose)(struct nt_planner *planner, uint32_t host);
+    void (*destroy)(struct nt_planner *planner);
+};
+
+struct nt_planner {
+    const struct nt_planner_ops *ops;
+};
+
+/* All pairs once a pass, in rounds of disjoint pairs (a 1-factorisation by the circle method:
+ * hosts-1 rounds a pass, hosts when odd), in another order each pass.
+ * absent[i] (may be NULL) leaves hosts out from the start. */
+int nt_sweep_all_create(size_t hosts, const bool *absent, unsigned passes, uint32_t batches,
+                        uint32_t count, struct nt_planner **out, struct nt_err *err);
+
+static inline void nt_planner_destroy(struct nt_planner *planner)
+{
+    if (planner != NULL)
+        planner->ops->destroy(planner);
+}
+
+#endif

@@ -1,0 +1,114 @@
+/* nettopo-samples/1: the record of one sweep, from which the map can be made again.
+ *
+ * A text of lines; words separated by one space; hosts are numbered by their lines' order.
+ *
+ *   nettopo-samples/1
+ *   generator nettopo 0.1.0
+ *   job 42 RESTART            optional: job, cluster, level, created, budget
+ *   cluster c
+ *   level quick
+ *   created 2026-01-01T00:00:00Z
+ *   pattern ring
+ *   host NAME                 one a host
+ *   missing INDEX REASON...   a host that did not answer
+ *   phase NAME                what follows belongs to this phase, until the next
+ *   round                     a new round begins: what follows ran at the same time
+ *   latency A B BYTES COUNT LOW_US SE_US MEDIAN_US          one way, half a round trip
+ *   bandwidth A B BYTES SECONDS                             a flow from A to B in this round
+ *   prtt A B BYTES COUNT DELAY_US US                        PRTT(n, d, s), seed 003
+ *   kernel NAME BYTES COUNT MEDIAN_US LOW_US HIGH_US        stress, seed 004
+ *   failed A B REASON...      a pair whose measurement failed in this round
+ *   phase-end SECONDS         time the phase took
+ *   warning TEXT...
+ *   end STATUS SECONDS        ok | partial | failed, and the sweep's time; the last line
+ *
+ * Without "end" the record is cut off: an error that says so. Numbers are finite decimals.
+ * A fixed bound on hosts (NT_HOSTS_MAX), lines (NT_SAMPLES_LINE_MAX bytes) and names. */
+#ifndef NT_SAMPLES_H
+#define NT_SAMPLES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "err.h"
+#include "map.h"
+#include "matrix.h"
+
+enum { NT_SAMPLES_LINE_MAX = 4096 };
+
+enum nt_sample_kind {
+    NT_SAMPLE_LATENCY,
+    NT_SAMPLE_BANDWIDTH,
+    NT_SAMPLE_PRTT,
+    NT_SAMPLE_KERNEL,
+    NT_SAMPLE_FAILED,
+};
+
+struct nt_sample {
+    enum nt_sample_kind kind;
+    uint32_t phase, round; /* indices; round counts through the whole sweep, from 0 */
+    uint32_t a, b;         /* hosts */
+    uint32_t count;        /* measurements behind the figure */
+    double bytes;          /* message size; for a flow the bytes carried */
+    double value_us;       /* latency: robust low; prtt: time; kernel: median; flow: duration */
+    double se_us;          /* latency: its standard error; kernel: half width of the interval */
+    double median_us;      /* latency: median; prtt: the delay d */
+    uint32_t text;         /* kernel: name, failed: reason; index in texts */
+};
+
+struct nt_samples {
+    char *generator, *cluster, *level, *created, *pattern; /* "" when absent; owned */
+    uint64_t job_id;
+    uint32_t restart;
+    double budget_s;
+    size_t hosts;
+    char **host_name;
+    char **missing; /* hosts of them: NULL, or the reason */
+    size_t phases;
+    struct nt_phase *phase;
+    size_t rounds;
+    size_t samples, samples_cap;
+    struct nt_sample *sample;
+    size_t texts;
+    char **text;
+    size_t warnings;
+    char **warning;
+    enum nt_status status;
+    double seconds;
+    bool ended;
+};
+
+int nt_samples_create(struct nt_samples **out, struct nt_err *err);
+void nt_samples_destroy(struct nt_samples *samples);
+
+/* Building, as the sweep goes. Each returns 0 or -1 (memory, a bound, an index out of range). */
+int nt_samples_add_host(struct nt_samples *s, const char *name, struct nt_err *err);
+int nt_samples_set_missing(struct nt_samples *s, size_t host, const char *reason,
+                           struct nt_err *err);
+int nt_samples_begin_phase(struct nt_samples *s, const char *name, struct nt_err *err);
+int nt_samples_end_phase(struct nt_samples *s, double seconds, struct nt_err *err);
+int nt_samples_begin_round(struct nt_samples *s, struct nt_err *err);
+int nt_samples_add(struct nt_samples *s, struct nt_sample sample, const char *text,
+                   struct nt_err *err); /* phase and round are filled in; text may be NULL */
+int nt_samples_warn(struct nt_samples *s, struct nt_err *err, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+void nt_samples_finish(struct nt_samples *s, enum nt_status status, double seconds);
+
+/* Reading in pieces of any size: feed until the input ends, then finish, which hands over. */
+struct nt_samples_reader;
+int nt_samples_reader_create(const char *file, struct nt_samples_reader **out, struct nt_err *err);
+int nt_samples_reader_feed(struct nt_samples_reader *r, const char *text, size_t bytes,
+                           struct nt_err *err);
+int nt_samples_reader_finish(struct nt_samples_reader *r, struct nt_samples **out,
+                             struct nt_err *err);
+void nt_samples_reader_destroy(struct nt_samples_reader *r);
+
+/* The text, owned by the caller (free). Reading it gives an equal value. */
+int nt_samples_write(const struct nt_samples *s, char **text, size_t *bytes, struct nt_err *err);
+
+/* Direction matters here: [a][b] is the lowest latency of BYTES-byte messages measured from a.
+ * message_bytes 0: the smallest size that occurs. */
+int nt_samples_latency(const struct nt_samples *s, double message_bytes, struct nt_matrix **out,
+                       struct nt_err *err);
+
+#endif

@@ -1,0 +1,64 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "frame.h"
+
+static void encode_then_decode_is_identity(void **state)
+{
+    (void)state;
+    struct nt_frame in = {.type = NT_FRAME_PAPER,
+                          .flags = NT_FRAME_MORE,
+                          .seq = 0x01020304,
+                          .host = 77,
+                          .wait_ms = 1500,
+                          .payload_bytes = NT_FRAME_PAYLOAD_MAX};
+    struct nt_frame out;
+    unsigned char head[NT_FRAME_HEAD_BYTES];
+    struct nt_err err = {0};
+    nt_frame_encode(&in, head);
+    assert_int_equal(nt_frame_decode(head, &out, &err), 0);
+    assert_int_equal(out.type, in.type);
+    assert_int_equal(out.flags, in.flags);
+    assert_int_equal(out.seq, in.seq);
+    assert_int_equal(out.host, in.host);
+    assert_int_equal(out.wait_ms, in.wait_ms);
+    assert_int_equal(out.payload_bytes, in.payload_bytes);
+}
+
+static void a_bad_head_is_refused_with_its_reason(void **state)
+{
+    (void)state;
+    static const struct {
+        size_t at;
+        unsigned char value;
+        const char *says;
+    } table[] = {{0, 'X', "not a nettopo frame"},
+                 {4, 0, "unknown type 0"},
+                 {4, 99, "unknown type 99"},
+                 {6, 2, "unknown flags"},
+                 {23, 1, "payload of"}};
+    for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
+        struct nt_frame frame = {.type = NT_FRAME_CAST}, out;
+        unsigned char head[NT_FRAME_HEAD_BYTES];
+        struct nt_err err = {0};
+        nt_frame_encode(&frame, head);
+        head[table[k].at] = table[k].value;
+        assert_int_equal(nt_frame_decode(head, &out, &err), -1);
+        assert_int_equal(err.kind, NT_ERR_INPUT);
+        assert_non_null(strstr(err.text, table[k].says));
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(encode_then_decode_is_identity),
+        cmocka_unit_test(a_bad_head_is_refused_with_its_reason),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
