@@ -123,9 +123,13 @@ FUZZERS := $(patsubst tests/fuzz/%.c,$(BUILD)/fuzz/%,$(wildcard tests/fuzz/fuzz_
 TEST_LIBS := $(BUILD)/libcmd.a $(BUILD)/libprobe.a $(BUILD)/libprolog.a $(BUILD)/libsolver.a
 TEST_SEES := -Itests $(addprefix -I,$(ROOMS))
 
-.PHONY: units fuzzers
+BENCHES := $(patsubst tests/%.c,$(BUILD)/tests/%,$(wildcard tests/bench_*.c))
+
+.PHONY: units benches fuzzers sees
 units: $(UNITS)
-fuzzers: $(FUZZERS)
+benches: $(BENCHES)
+sees: # which headers a room sees, for tests/house
+	@echo $(call sees,$(ROOM))
 
 $(BUILD)/tests/%: tests/%.c $(TEST_LIBS) $(call objects,spank)
 	$(call say,TEST,$@)
@@ -133,12 +137,20 @@ $(BUILD)/tests/%: tests/%.c $(TEST_LIBS) $(call objects,spank)
 	$(Q)$(CC) $(REQUIRED) $(CFLAGS) $(DEFINES) $(TEST_SEES) -Wl,--as-needed -o $@ $< \
 	  $(call objects,spank) $(TEST_LIBS) $(PROBE_LIBS) $(PROLOG_LIBS) $(SOLVER_LIBS) -lcmocka
 
-# libFuzzer needs clang; the rooms are compiled again with coverage
-$(BUILD)/fuzz/%: tests/fuzz/%.c $(foreach r,$(PURE) solver/cmd,$(call sources,$(r)))
+# libFuzzer needs clang; the rooms are compiled again with its coverage
+FUZZ_SANITIZE := fuzzer-no-link,address,undefined
+ifeq ($(SANITIZE),$(FUZZ_SANITIZE))
+fuzzers: $(FUZZERS)
+$(BUILD)/fuzz/%: tests/fuzz/%.c $(TEST_LIBS) $(call objects,spank)
 	$(call say,FUZZ,$@)
-	@mkdir -p $(@D)
-	$(Q)clang -std=c11 -D_GNU_SOURCE -O1 -g $(DEFINES) -fsanitize=fuzzer,address,undefined \
-	  -fno-sanitize-recover=all $(TEST_SEES) -o $@ $(filter %.c,$^) $(SOLVER_LIBS)
+	@mkdir -p $(@D) build/fuzz/bin
+	$(Q)$(CC) $(REQUIRED) $(CFLAGS) $(DEFINES) $(TEST_SEES) -fsanitize=fuzzer -Wl,--as-needed -o $@ $< \
+	  $(call objects,spank) $(TEST_LIBS) $(PROBE_LIBS) $(PROLOG_LIBS) $(SOLVER_LIBS)
+	$(Q)ln -f $@ build/fuzz/bin/$(@F)
+else
+fuzzers:
+	@$(MAKE) --no-print-directory CC=clang SANITIZE=$(FUZZ_SANITIZE) CFLAGS='-O1 -g' fuzzers
+endif
 
 check:
 	@tests/check
