@@ -46,6 +46,7 @@ SEES_solver/cmd   := $(PURE)
 SEES_ucx_probe    := $(PURE)
 SEES_prolog       := solver/base
 SEES_spank        := solver/base
+ALSO_solver/place := -I/usr/include/scotch
 # ---- how ---------------------------------------------------------------------------------------
 Q := $(if $(V),,@)
 say = $(if $(V),,@printf '  %-7s %s\n' $(1) $(2))
@@ -66,7 +67,7 @@ PROLOG_LIBS = -lmunge -lslurm
 MAINS := solver/nettopo.c ucx_probe/probe.c prolog/agent.c
 sources = $(filter-out $(MAINS),$(wildcard $(1)/*.c))
 objects = $(patsubst %.c,$(BUILD)/%.o,$(call sources,$(1)))
-sees = -I$(1) $(addprefix -I,$(SEES_$(1)))
+sees = -I$(1) $(addprefix -I,$(SEES_$(1))) $(ALSO_$(1))
 
 define room_rule
 $(BUILD)/$(1)/%.o: $(1)/%.c
