@@ -49,7 +49,8 @@ SEES_spank        := solver/base
 ALSO_solver/place := -I/usr/include/scotch
 # ---- how ---------------------------------------------------------------------------------------
 Q := $(if $(V),,@)
-say = $(if $(V),,@printf '  %-7s %s\n' $(1) $(2))
+quiet := $(V)$(findstring s,$(firstword -$(MAKEFLAGS)))
+say = $(if $(quiet),,@printf '  %-7s %s\n' $(1) $(2))
 pkg = $(shell pkg-config $(1) $(2) 2>/dev/null)
 
 REQUIRED := -std=c11 -D_GNU_SOURCE -Wall -Wextra -Wconversion -Wstrict-prototypes \
