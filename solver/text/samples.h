@@ -22,17 +22,21 @@
  *   warning TEXT...
  *   end STATUS SECONDS        ok | partial | failed, and the sweep's time; the last line
  *
- * Without "end" the record is cut off: an error that says so. Numbers are finite decimals.
+ * Without "end" the record is cut off: an error that says so. Numbers are finite decimals; what
+ * is measured is kept to nine digits, so that the record in memory and its text are the same.
+ * The text of a kernel is its name, of a failure its reason. Hosts come before the first phase.
  * A fixed bound on hosts (NT_HOSTS_MAX), lines (NT_SAMPLES_LINE_MAX bytes) and names. */
 #ifndef NT_SAMPLES_H
 #define NT_SAMPLES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "err.h"
 #include "map.h"
 #include "matrix.h"
+#include "names.h"
 
 enum { NT_SAMPLES_LINE_MAX = 4096 };
 
@@ -51,8 +55,8 @@ struct nt_sample {
     uint32_t count;        /* measurements behind the figure */
     double bytes;          /* message size; for a flow the bytes carried */
     double value_us;       /* latency: robust low; prtt: time; kernel: median; flow: duration */
-    double se_us;          /* latency: its standard error; kernel: half width of the interval */
-    double median_us;      /* latency: median; prtt: the delay d */
+    double se_us;          /* latency: its standard error; kernel: high end of the interval */
+    double median_us;      /* latency: median; prtt: the delay d; kernel: low end */
     uint32_t text;         /* kernel: name, failed: reason; index in texts */
 };
 
@@ -63,9 +67,10 @@ struct nt_samples {
     double budget_s;
     size_t hosts;
     char **host_name;
-    char **missing; /* hosts of them: NULL, or the reason */
+    struct nt_names *names; /* of the hosts; the builder's own */
+    char **missing;         /* hosts of them: NULL, or the reason */
     size_t phases;
-    struct nt_phase *phase;
+    struct nt_phase *phase; /* seconds: NaN until the phase ended */
     size_t rounds;
     size_t samples, samples_cap;
     struct nt_sample *sample;
@@ -76,6 +81,7 @@ struct nt_samples {
     enum nt_status status;
     double seconds;
     bool ended;
+    size_t hosts_cap, texts_cap; /* the builder's own */
 };
 
 int nt_samples_create(struct nt_samples **out, struct nt_err *err);
@@ -93,6 +99,9 @@ int nt_samples_add(struct nt_samples *s, struct nt_sample sample, const char *te
 int nt_samples_warn(struct nt_samples *s, struct nt_err *err, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 void nt_samples_finish(struct nt_samples *s, enum nt_status status, double seconds);
+
+/* cluster, level, created, pattern: set at most once each, one line. */
+int nt_samples_set_word(char **word, const char *text, struct nt_err *err);
 
 /* Reading in pieces of any size: feed until the input ends, then finish, which hands over. */
 struct nt_samples_reader;

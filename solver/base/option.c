@@ -1,0 +1,278 @@
+#include "option.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "decimal.h"
+
+enum {
+    BUDGET_MIN_MS = 100,
+    BUDGET_MAX_MS = 3600000,
+    DIMENSION_MAX = 1 << 20,
+    STENCIL_TASKS_MAX = 1 << 24,
+    SHOWN_BYTES = 60, /* of a user's text in an error line */
+};
+
+static const char DEFAULT_PATTERN[] = "neighbour";
+
+struct span {
+    const char *at;
+    size_t bytes;
+};
+
+static bool span_is(struct span s, const char *word)
+{
+    return s.bytes == strlen(word) && memcmp(s.at, word, s.bytes) == 0;
+}
+
+static bool span_starts(struct span s, const char *prefix)
+{
+    return s.bytes >= strlen(prefix) && memcmp(s.at, prefix, strlen(prefix)) == 0;
+}
+
+static struct span span_after(struct span s, const char *prefix)
+{
+    size_t skip = strlen(prefix);
+    return (struct span){s.at + skip, s.bytes - skip};
+}
+
+/* for "%.*s" */
+static int shown(struct span s)
+{
+    return s.bytes < SHOWN_BYTES ? (int)s.bytes : SHOWN_BYTES;
+}
+
+/* Cuts the text before the first separator off the front of *rest. */
+static struct span span_next(struct span *rest, char separator)
+{
+    const char *end = memchr(rest->at, separator, rest->bytes);
+    size_t bytes = end != NULL ? (size_t)(end - rest->at) : rest->bytes;
+    struct span first = {rest->at, bytes};
+    size_t skip = end != NULL ? bytes + 1 : bytes;
+    rest->at += skip;
+    rest->bytes -= skip;
+    return first;
+}
+
+static bool has_control(struct span s)
+{
+    for (size_t k = 0; k < s.bytes; k++) {
+        unsigned char c = (unsigned char)s.at[k];
+        if (c < 0x20 || c == 0x7f)
+            return true;
+    }
+    return false;
+}
+
+static const char *const level_names[] = {
+    [NT_LEVEL_QUICK] = "quick",
+    [NT_LEVEL_STANDARD] = "standard",
+    [NT_LEVEL_FULL] = "full",
+};
+
+const char *nt_level_name(enum nt_level level)
+{
+    return level >= NT_LEVEL_QUICK && level <= NT_LEVEL_FULL ? level_names[level] : NULL;
+}
+
+static int span_level(struct span s, enum nt_level *level)
+{
+    for (int k = NT_LEVEL_QUICK; k <= NT_LEVEL_FULL; k++)
+        if (span_is(s, level_names[k])) {
+            *level = (enum nt_level)k;
+            return 0;
+        }
+    return -1;
+}
+
+int nt_level_parse(const char *name, enum nt_level *level)
+{
+    return span_level((struct span){name, strlen(name)}, level);
+}
+
+static int check_stencil(struct span dims, struct span whole, struct nt_err *err)
+{
+    struct span shape = span_next(&dims, ':');
+    bool extra = shape.at + shape.bytes != dims.at || dims.bytes != 0;
+    if (extra && !span_is(dims, "periodic"))
+        return nt_err_set(err, NT_ERR_USAGE,
+                          "pattern \"%.*s\": after the shape only \":periodic\" may follow",
+                          shown(whole), whole.at);
+    uint64_t tasks = 1;
+    int count = 0;
+    bool more = true;
+    while (more) {
+        uint64_t size;
+        const char *before = shape.at;
+        struct span one = span_next(&shape, 'x');
+        more = before + one.bytes != shape.at;
+        if (++count > 3 || nt_decimal_whole(one.at, one.bytes, DIMENSION_MAX, &size) != 0 ||
+            size == 0 || tasks * size > STENCIL_TASKS_MAX)
+            break;
+        tasks *= size;
+        if (!more && count >= 2)
+            return 0;
+    }
+    return nt_err_set(err, NT_ERR_USAGE,
+                      "pattern \"%.*s\": expected stencil:AxB or stencil:AxBxC, at most %d tasks",
+                      shown(whole), whole.at, (int)STENCIL_TASKS_MAX);
+}
+
+static int check_pattern(struct span p, struct nt_err *err)
+{
+    static const char *const plain[] = {"neighbour", "ring", "alltoall", "tree"};
+    if (p.bytes >= NT_PATTERN_TEXT_BYTES)
+        return nt_err_set(err, NT_ERR_USAGE, "pattern: %zu characters, at most %d", p.bytes,
+                          NT_PATTERN_TEXT_BYTES - 1);
+    if (has_control(p) || memchr(p.at, ',', p.bytes) != NULL)
+        return nt_err_set(err, NT_ERR_USAGE, "pattern \"%.*s\": a comma or a control character",
+                          shown(p), p.at);
+    for (size_t k = 0; k < sizeof plain / sizeof *plain; k++)
+        if (span_is(p, plain[k]))
+            return 0;
+    if (span_starts(p, "stencil:"))
+        return check_stencil(span_after(p, "stencil:"), p, err);
+    if (span_starts(p, "matrix:") && p.bytes > strlen("matrix:"))
+        return 0;
+    return nt_err_set(err, NT_ERR_USAGE,
+                      "pattern \"%.*s\": expected neighbour, ring, alltoall, tree, "
+                      "stencil:AxB[xC][:periodic] or matrix:PATH",
+                      shown(p), p.at);
+}
+
+int nt_pattern_check(const char *pattern, struct nt_err *err)
+{
+    return check_pattern((struct span){pattern, strlen(pattern)}, err);
+}
+
+/* What was said already: an item that contradicts or repeats another is a mistake to point out. */
+struct seen {
+    bool level, budget, pattern;
+};
+
+static int twice(const char *what, struct span item, struct nt_err *err)
+{
+    return nt_err_set(err, NT_ERR_USAGE, "item \"%.*s\": %s was given twice", shown(item), item.at,
+                      what);
+}
+
+static int parse_budget(struct span item, struct nt_option *option, struct nt_err *err)
+{
+    struct span value = span_after(item, "budget=");
+    uint64_t ms;
+    if (nt_decimal_thousandths(value.at, value.bytes, BUDGET_MAX_MS, &ms) != 0 ||
+        ms < BUDGET_MIN_MS)
+        return nt_err_set(err, NT_ERR_USAGE,
+                          "item \"%.*s\": expected seconds from %g to %g, such as 2.5", shown(item),
+                          item.at, BUDGET_MIN_MS / 1e3, BUDGET_MAX_MS / 1e3);
+    option->budget_s = (double)ms / 1e3;
+    return 0;
+}
+
+static int parse_pattern(struct span item, struct nt_option *option, struct nt_err *err)
+{
+    struct span value = span_after(item, "pattern=");
+    if (check_pattern(value, err) != 0)
+        return -1;
+    memcpy(option->pattern, value.at, value.bytes);
+    option->pattern[value.bytes] = '\0';
+    return 0;
+}
+
+static int parse_item(struct span item, struct seen *seen, struct nt_option *option,
+                      struct nt_err *err)
+{
+    enum nt_level level;
+    if (item.bytes == 0)
+        return nt_err_set(err, NT_ERR_USAGE, "an empty item: write ITEM[,ITEM...]");
+    if (span_level(item, &level) == 0) {
+        if (seen->level && level != option->level)
+            return twice("the level", item, err);
+        seen->level = true;
+        option->level = level;
+        return 0;
+    }
+    if (span_starts(item, "budget=")) {
+        if (seen->budget)
+            return twice("the budget", item, err);
+        seen->budget = true;
+        return parse_budget(item, option, err);
+    }
+    if (span_starts(item, "pattern=")) {
+        if (seen->pattern)
+            return twice("the pattern", item, err);
+        seen->pattern = true;
+        return parse_pattern(item, option, err);
+    }
+    if (span_is(item, "apply"))
+        option->apply = true;
+    else if (span_is(item, "off"))
+        option->off = true;
+    else
+        return nt_err_set(err, NT_ERR_USAGE,
+                          "unknown item \"%.*s\": expected quick, standard, full, budget=SECONDS, "
+                          "pattern=P, apply or off",
+                          shown(item), item.at);
+    return 0;
+}
+
+int nt_option_parse(const char *text, struct nt_option *option, struct nt_err *err)
+{
+    struct nt_option parsed = {.level = NT_LEVEL_STANDARD};
+    memcpy(parsed.pattern, DEFAULT_PATTERN, sizeof DEFAULT_PATTERN);
+    struct span rest = {text, text != NULL ? strlen(text) : 0};
+    if (rest.bytes >= NT_OPTION_TEXT_BYTES)
+        return nt_err_set(err, NT_ERR_USAGE, "%zu characters, at most %d", rest.bytes,
+                          NT_OPTION_TEXT_BYTES - 1);
+    if (rest.bytes > 0) {
+        if (has_control(rest))
+            return nt_err_set(err, NT_ERR_USAGE, "\"%.*s\" holds a control character", shown(rest),
+                              rest.at);
+        struct seen seen = {0};
+        bool more = true;
+        while (more) {
+            const char *before = rest.at;
+            struct span item = span_next(&rest, ',');
+            more = before + item.bytes != rest.at; /* a comma stood behind it */
+            if (parse_item(item, &seen, &parsed, err) != 0)
+                return -1;
+        }
+    }
+    *option = parsed;
+    return 0;
+}
+
+/* "2.5", or empty when the budget is the default */
+static int format_budget(double budget_s, char *text, size_t text_bytes)
+{
+    text[0] = '\0';
+    if (budget_s == 0)
+        return 0;
+    if (!(budget_s >= BUDGET_MIN_MS / 1e3 && budget_s <= BUDGET_MAX_MS / 1e3))
+        return -1;
+    unsigned ms = (unsigned)lround(budget_s * 1e3);
+    snprintf(text, text_bytes, ",budget=%u.%03u", ms / 1000, ms % 1000);
+    return 0;
+}
+
+int nt_option_format(const struct nt_option *option, char *text, size_t text_bytes,
+                     struct nt_err *err)
+{
+    const char *level = nt_level_name(option->level);
+    char budget[32], whole[NT_OPTION_TEXT_BYTES];
+    if (level == NULL)
+        return nt_err_set(err, NT_ERR_USAGE, "level %d is none", (int)option->level);
+    if (format_budget(option->budget_s, budget, sizeof budget) != 0)
+        return nt_err_set(err, NT_ERR_USAGE, "budget of %g seconds", option->budget_s);
+    if (nt_pattern_check(option->pattern, err) != 0)
+        return -1;
+    bool plain = strcmp(option->pattern, DEFAULT_PATTERN) == 0;
+    int used = snprintf(whole, sizeof whole, "%s%s%s%s%s%s", option->off ? "off," : "", level,
+                        budget, plain ? "" : ",pattern=", plain ? "" : option->pattern,
+                        option->apply ? ",apply" : "");
+    if (used < 0 || (size_t)used >= sizeof whole || (size_t)used >= text_bytes)
+        return nt_err_set(err, NT_ERR_USAGE, "option of %d characters does not fit", used);
+    memcpy(text, whole, (size_t)used + 1);
+    return 0;
+}

@@ -1,0 +1,74 @@
+#include "draft.h"
+
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool make_room(struct nt_draft *d, size_t bytes)
+{
+    if (d->failed || bytes > SIZE_MAX / 4 - d->used)
+        return false;
+    size_t need = d->used + bytes + 1;
+    if (need <= d->room)
+        return true;
+    size_t room = need + need / 2 + 256;
+    char *grown = realloc(d->text, room);
+    if (grown == NULL)
+        return false;
+    d->text = grown;
+    d->room = room;
+    return true;
+}
+
+void nt_draft_put(struct nt_draft *d, const char *text, size_t bytes)
+{
+    if (!make_room(d, bytes)) {
+        d->failed = true;
+        return;
+    }
+    memcpy(d->text + d->used, text, bytes);
+    d->used += bytes;
+    d->text[d->used] = '\0';
+}
+
+void nt_draft_puts(struct nt_draft *d, const char *text)
+{
+    nt_draft_put(d, text, strlen(text));
+}
+
+void nt_draft_print(struct nt_draft *d, const char *format, ...)
+{
+    char item[1024];
+    va_list args;
+    va_start(args, format);
+    int used = vsnprintf(item, sizeof item, format, args);
+    va_end(args);
+    if (used > 0)
+        nt_draft_put(d, item, strlen(item));
+}
+
+void nt_draft_put_line(struct nt_draft *d, const char *text)
+{
+    size_t from = d->used;
+    nt_draft_puts(d, text);
+    for (size_t k = from; !d->failed && k < d->used; k++)
+        if (d->text[k] < 0x20 || d->text[k] == 0x7f)
+            d->text[k] = '?';
+}
+
+int nt_draft_finish(struct nt_draft *d, char **text, size_t *bytes, struct nt_err *err)
+{
+    nt_draft_put(d, "", 0); /* an empty text is a text */
+    struct nt_draft was = *d;
+    *d = (struct nt_draft){0};
+    if (was.failed) {
+        free(was.text);
+        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for a text of %zu bytes", was.used);
+    }
+    *text = was.text;
+    if (bytes != NULL)
+        *bytes = was.used;
+    return 0;
+}

@@ -1,0 +1,76 @@
+#include "names.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+void nt_names_fini(struct nt_names *names)
+{
+    free(names->name);
+    free(names->slot);
+    *names = (struct nt_names){0};
+}
+
+/* FNV-1a, finished by a multiply-and-fold so that n1, n2, ... spread over the low bits. A text
+ * that aims at one slot makes its own reading slow, nothing else. */
+static size_t hash(const char *name, size_t bytes)
+{
+    uint64_t h = 0xcbf29ce484222325u;
+    for (size_t k = 0; k < bytes; k++)
+        h = (h ^ (unsigned char)name[k]) * 0x100000001b3u;
+    return (size_t)((h ^ (h >> 29)) * 0xbf58476d1ce4e5b9u >> 20);
+}
+
+/* The slot of the name, or the free one where it belongs. */
+static size_t look(const struct nt_names *names, const char *name, size_t bytes)
+{
+    size_t s = hash(name, bytes) & (names->slots - 1);
+    for (; names->slot[s] != 0; s = (s + 1) & (names->slots - 1)) {
+        const char *there = names->name[names->slot[s] - 1];
+        if (strncmp(there, name, bytes) == 0 && there[bytes] == '\0')
+            break;
+    }
+    return s;
+}
+
+static bool grow(struct nt_names *names)
+{
+    size_t slots = names->slots == 0 ? 64 : names->slots * 2;
+    uint32_t *slot = calloc(slots, sizeof *slot);
+    const char **name = realloc(names->name, slots / 2 * sizeof *name);
+    if (name != NULL)
+        names->name = name;
+    if (slot == NULL || name == NULL) {
+        free(slot);
+        return false;
+    }
+    free(names->slot);
+    names->slot = slot;
+    names->slots = slots;
+    for (size_t k = 0; k < names->count; k++)
+        slot[look(names, name[k], strlen(name[k]))] = (uint32_t)k + 1;
+    return true;
+}
+
+int nt_names_add(struct nt_names *names, const char *name, uint32_t *index, struct nt_err *err)
+{
+    if ((names->count + 1) * 2 > names->slots && !grow(names))
+        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu names", names->count + 1);
+    size_t s = look(names, name, strlen(name));
+    if (names->slot[s] != 0) {
+        *index = names->slot[s] - 1;
+        return 1;
+    }
+    names->name[names->count] = name;
+    *index = (uint32_t)names->count++;
+    names->slot[s] = (uint32_t)names->count;
+    return 0;
+}
+
+uint32_t nt_names_find(const struct nt_names *names, const char *name, size_t bytes)
+{
+    if (names->slots == 0)
+        return NT_NAMES_NONE;
+    uint32_t found = names->slot[look(names, name, bytes)];
+    return found == 0 ? NT_NAMES_NONE : found - 1;
+}

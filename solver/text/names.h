@@ -1,0 +1,28 @@
+/* Names to indices, for texts that name hosts: an index of the names of 0, 1, 2, ...
+ * Borrows the strings; they must outlive it. */
+#ifndef NT_NAMES_H
+#define NT_NAMES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "err.h"
+
+enum { NT_NAMES_NONE = UINT32_MAX };
+
+struct nt_names {
+    const char **name; /* count of them, in the order in which they came */
+    uint32_t *slot;    /* slots of them: index + 1, or 0 */
+    size_t count, slots;
+};
+
+/* {0} is empty. */
+void nt_names_fini(struct nt_names *names);
+
+/* 0: *index is new; 1: the name was there, at *index; -1: no memory. */
+int nt_names_add(struct nt_names *names, const char *name, uint32_t *index, struct nt_err *err);
+
+/* NT_NAMES_NONE when it is not there. */
+uint32_t nt_names_find(const struct nt_names *names, const char *name, size_t bytes);
+
+#endif

@@ -1,0 +1,402 @@
+#include "samples.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "number.h"
+
+enum {
+    DIGITS = 9,
+    WORD_BYTES_MAX = 1024, /* a text, a word of the head: well under a line */
+    PHASES_MAX = 10000,
+    WARNINGS_MAX = 10000,
+};
+
+static const double microseconds_max = 1e15; /* also keeps every figure inside a float */
+static const double bytes_max = 1e18;
+
+/* ---- life -------------------------------------------------------------------------------------
+ */
+
+static void free_all(char **strings, size_t n)
+{
+    for (size_t k = 0; strings != NULL && k < n; k++)
+        free(strings[k]);
+    free(strings);
+}
+
+void nt_samples_destroy(struct nt_samples *s)
+{
+    if (s == NULL)
+        return;
+    free(s->generator);
+    free(s->cluster);
+    free(s->level);
+    free(s->created);
+    free(s->pattern);
+    if (s->names != NULL)
+        nt_names_fini(s->names);
+    free(s->names);
+    free_all(s->host_name, s->hosts);
+    free_all(s->missing, s->hosts);
+    free(s->phase);
+    free(s->sample);
+    free_all(s->text, s->texts);
+    free_all(s->warning, s->warnings);
+    free(s);
+}
+
+int nt_samples_create(struct nt_samples **out, struct nt_err *err)
+{
+    struct nt_samples *s = calloc(1, sizeof *s);
+    if (s == NULL)
+        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for samples");
+    s->generator = strdup("nettopo " NT_VERSION);
+    s->cluster = strdup("");
+    s->level = strdup("");
+    s->created = strdup("");
+    s->pattern = strdup("");
+    s->names = calloc(1, sizeof *s->names);
+    if (!s->generator || !s->cluster || !s->level || !s->created || !s->pattern || !s->names) {
+        nt_samples_destroy(s);
+        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for samples");
+    }
+    *out = s;
+    return 0;
+}
+
+/* ---- texts ------------------------------------------------------------------------------------
+ */
+
+/* A copy that is one line of ASCII without blanks at its ends, so that its text reads back. */
+static char *copy_line(const char *text)
+{
+    while (*text == ' ')
+        text++;
+    char *copy = strndup(text, WORD_BYTES_MAX);
+    if (copy == NULL)
+        return NULL;
+    for (char *c = copy; *c != '\0'; c++)
+        if (*c < 0x20 || *c == 0x7f)
+            *c = '?';
+    for (size_t n = strlen(copy); n > 0 && copy[n - 1] == ' '; n--)
+        copy[n - 1] = '\0';
+    return copy;
+}
+
+int nt_samples_set_word(char **word, const char *text, struct nt_err *err)
+{
+    char *copy = copy_line(text);
+    if (copy == NULL)
+        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for samples");
+    free(*word);
+    *word = copy;
+    return 0;
+}
+
+/* Doubles the room of an array when count has reached cap. */
+static int grow(void **array, size_t count, size_t *cap, size_t item, struct nt_err *err)
+{
+    if (count < *cap)
+        return 0;
+    size_t room = *cap == 0 ? 64 : *cap * 2;
+    void *grown = room > SIZE_MAX / 2 / item ? NULL : realloc(*array, room * item);
+    if (grown == NULL)
+        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu items of samples", room);
+    *array = grown;
+    *cap = room;
+    return 0;
+}
+
+static int add_text(struct nt_samples *s, const char *text, uint32_t *index, struct nt_err *err)
+{
+    void *array = s->text;
+    if (s->texts >= UINT32_MAX - 1)
+        return nt_err_set(err, NT_ERR_INPUT, "too many texts in samples");
+    if (grow(&array, s->texts, &s->texts_cap, sizeof *s->text, err) != 0)
+        return -1;
+    s->text = array;
+    s->text[s->texts] = copy_line(text);
+    if (s->text[s->texts] == NULL)
+        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for samples");
+    *index = (uint32_t)s->texts++;
+    return 0;
+}
+
+/* ---- hosts, phases, rounds --------------------------------------------------------------------
+ */
+
+static int grow_hosts(struct nt_samples *s, struct nt_err *err)
+{
+    if (s->hosts < s->hosts_cap)
+        return 0;
+    size_t room = s->hosts_cap == 0 ? 64 : s->hosts_cap * 2;
+    char **names = realloc(s->host_name, room * sizeof *names);
+    if (names != NULL)
+        s->host_name = names;
+    char **missing = realloc(s->missing, room * sizeof *missing);
+    if (missing != NULL)
+        s->missing = missing;
+    if (names == NULL || missing == NULL)
+        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu hosts", room);
+    s->hosts_cap = room;
+    return 0;
+}
+
+int nt_samples_add_host(struct nt_samples *s, const char *name, struct nt_err *err)
+{
+    if (nt_host_name_check(name, err) != 0)
+        return -1;
+    if (s->phases > 0)
+        return nt_err_set(err, NT_ERR_INPUT, "host %s: expected before the first phase", name);
+    if (s->hosts >= NT_HOSTS_MAX)
+        return nt_err_set(err, NT_ERR_INPUT, "host %s: expected at most %d hosts", name,
+                          (int)NT_HOSTS_MAX);
+    if (nt_names_find(s->names, name, strlen(name)) != NT_NAMES_NONE)
+        return nt_err_set(err, NT_ERR_INPUT, "host %s: expected each host once", name);
+    if (grow_hosts(s, err) != 0)
+        return -1;
+    char *copy = strdup(name);
+    uint32_t index;
+    if (copy == NULL)
+        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for host %s", name);
+    if (nt_names_add(s->names, copy, &index, err) != 0) {
+        free(copy);
+        return -1;
+    }
+    s->host_name[s->hosts] = copy;
+    s->missing[s->hosts++] = NULL;
+    return 0;
+}
+
+int nt_samples_set_missing(struct nt_samples *s, size_t host, const char *reason,
+                           struct nt_err *err)
+{
+    if (host >= s->hosts)
+        return nt_err_set(err, NT_ERR_INPUT, "missing host %zu: expected a number below %zu", host,
+                          s->hosts);
+    char *copy = copy_line(reason[strspn(reason, " ")] == '\0' ? "no reason given" : reason);
+    if (copy == NULL)
+        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for samples");
+    free(s->missing[host]);
+    s->missing[host] = copy;
+    return 0;
+}
+
+int nt_samples_begin_phase(struct nt_samples *s, const char *name, struct nt_err *err)
+{
+    size_t bytes = strlen(name);
+    if (bytes == 0 || bytes >= sizeof s->phase->name)
+        return nt_err_set(err, NT_ERR_INPUT, "phase \"%.40s\": expected a name of 1 to %zu bytes",
+                          name, sizeof s->phase->name - 1);
+    for (const char *c = name; *c != '\0'; c++)
+        if (*c <= ' ' || *c >= 0x7f)
+            return nt_err_set(err, NT_ERR_INPUT, "phase \"%s\": expected one word", name);
+    if (s->phases >= PHASES_MAX)
+        return nt_err_set(err, NT_ERR_INPUT, "phase %s: expected at most %d phases", name,
+                          PHASES_MAX);
+    struct nt_phase *grown = realloc(s->phase, (s->phases + 1) * sizeof *grown);
+    if (grown == NULL)
+        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for phase %s", name);
+    s->phase = grown;
+    struct nt_phase *phase = &grown[s->phases++];
+    *phase = (struct nt_phase){.seconds = NAN};
+    memcpy(phase->name, name, bytes);
+    return 0;
+}
+
+static struct nt_phase *open_phase(struct nt_samples *s)
+{
+    if (s->phases == 0 || !isnan(s->phase[s->phases - 1].seconds))
+        return NULL;
+    return &s->phase[s->phases - 1];
+}
+
+static bool in_range(double value, double most)
+{
+    return value >= 0 && value <= most; /* false for NaN */
+}
+
+int nt_samples_end_phase(struct nt_samples *s, double seconds, struct nt_err *err)
+{
+    struct nt_phase *phase = open_phase(s);
+    if (phase == NULL)
+        return nt_err_set(err, NT_ERR_INPUT, "the end of a phase: expected a phase before it");
+    if (!in_range(seconds, 1e9))
+        return nt_err_set(err, NT_ERR_INPUT, "phase of %g s: expected 0 to 1e9", seconds);
+    phase->seconds = nt_number_round(seconds, DIGITS);
+    return 0;
+}
+
+int nt_samples_begin_round(struct nt_samples *s, struct nt_err *err)
+{
+    struct nt_phase *phase = open_phase(s);
+    if (phase == NULL)
+        return nt_err_set(err, NT_ERR_INPUT, "a round: expected a phase before it");
+    if (s->rounds >= UINT32_MAX - 1)
+        return nt_err_set(err, NT_ERR_INPUT, "too many rounds in samples");
+    phase->rounds++;
+    s->rounds++;
+    return 0;
+}
+
+/* ---- samples ----------------------------------------------------------------------------------
+ */
+
+static int check_time(const char *what, double us, struct nt_err *err)
+{
+    if (in_range(us, microseconds_max))
+        return 0;
+    return nt_err_set(err, NT_ERR_INPUT, "%s %g us: expected 0 to %g", what, us, microseconds_max);
+}
+
+static int check_figures(const struct nt_sample *x, struct nt_err *err)
+{
+    if (!in_range(x->bytes, bytes_max))
+        return nt_err_set(err, NT_ERR_INPUT, "%g bytes: expected 0 to %g", x->bytes, bytes_max);
+    switch (x->kind) {
+    case NT_SAMPLE_LATENCY:
+        if (check_time("latency", x->value_us, err) != 0 ||
+            check_time("standard error", x->se_us, err) != 0)
+            return -1;
+        return check_time("median", x->median_us, err);
+    case NT_SAMPLE_BANDWIDTH:
+        if (x->value_us > 0)
+            return check_time("flow of", x->value_us, err);
+        return nt_err_set(err, NT_ERR_INPUT, "flow of %g us: expected more than 0", x->value_us);
+    case NT_SAMPLE_PRTT:
+        if (check_time("round trip", x->value_us, err) != 0)
+            return -1;
+        return check_time("delay", x->median_us, err);
+    case NT_SAMPLE_KERNEL:
+        if (check_time("kernel", x->value_us, err) != 0 ||
+            check_time("low end", x->median_us, err) != 0)
+            return -1;
+        return check_time("high end", x->se_us, err);
+    case NT_SAMPLE_FAILED:
+        return 0;
+    }
+    return nt_err_set(err, NT_ERR_INPUT, "unknown kind of sample %d", (int)x->kind);
+}
+
+static int check_sample(struct nt_samples *s, const struct nt_sample *x, const char *text,
+                        struct nt_err *err)
+{
+    struct nt_phase *phase = open_phase(s);
+    if (phase == NULL || phase->rounds == 0)
+        return nt_err_set(err, NT_ERR_INPUT, "a sample: expected a phase and a round before it");
+    if (x->kind == NT_SAMPLE_KERNEL) {
+        if (text == NULL || *text == '\0' || strpbrk(text, " \t\n") != NULL)
+            return nt_err_set(err, NT_ERR_INPUT, "a kernel: expected a name of one word");
+    } else if (x->a >= s->hosts || x->b >= s->hosts || x->a == x->b) {
+        return nt_err_set(err, NT_ERR_INPUT,
+                          "hosts %u and %u: expected two different numbers below %zu", x->a, x->b,
+                          s->hosts);
+    }
+    return check_figures(x, err);
+}
+
+/* What the text of this kind does not carry is zero, so that reading gives an equal value. */
+static struct nt_sample keep_what_counts(const struct nt_sample *x)
+{
+    struct nt_sample kept = {.kind = x->kind, .a = x->a, .b = x->b};
+    if (x->kind == NT_SAMPLE_FAILED)
+        return kept;
+    kept.bytes = nt_number_round(x->bytes, DIGITS);
+    kept.value_us = nt_number_round(x->value_us, DIGITS);
+    if (x->kind == NT_SAMPLE_BANDWIDTH) /* the text holds seconds: round what is written */
+        kept.value_us = nt_number_round(x->value_us / 1e6, DIGITS) * 1e6;
+    else
+        kept.count = x->count;
+    if (x->kind == NT_SAMPLE_KERNEL)
+        kept.a = kept.b = 0;
+    if (x->kind == NT_SAMPLE_LATENCY || x->kind == NT_SAMPLE_KERNEL)
+        kept.se_us = nt_number_round(x->se_us, DIGITS);
+    if (x->kind != NT_SAMPLE_BANDWIDTH)
+        kept.median_us = nt_number_round(x->median_us, DIGITS);
+    return kept;
+}
+
+int nt_samples_add(struct nt_samples *s, struct nt_sample sample, const char *text,
+                   struct nt_err *err)
+{
+    if (check_sample(s, &sample, text, err) != 0)
+        return -1;
+    void *array = s->sample;
+    if (grow(&array, s->samples, &s->samples_cap, sizeof sample, err) != 0)
+        return -1;
+    s->sample = array;
+    struct nt_sample kept = keep_what_counts(&sample);
+    kept.phase = (uint32_t)(s->phases - 1);
+    kept.round = (uint32_t)(s->rounds - 1);
+    if (sample.kind == NT_SAMPLE_KERNEL || sample.kind == NT_SAMPLE_FAILED) {
+        if (text == NULL || text[strspn(text, " ")] == '\0')
+            text = "no reason given";
+        if (add_text(s, text, &kept.text, err) != 0)
+            return -1;
+    }
+    s->sample[s->samples++] = kept;
+    return 0;
+}
+
+int nt_samples_warn(struct nt_samples *s, struct nt_err *err, const char *format, ...)
+{
+    char text[WORD_BYTES_MAX / 2];
+    va_list args;
+    va_start(args, format);
+    int used = vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    if (used <= 0 || text[strspn(text, " ")] == '\0')
+        return nt_err_set(err, NT_ERR_INPUT, "a warning: expected a text");
+    if (s->warnings >= WARNINGS_MAX)
+        return nt_err_set(err, NT_ERR_INPUT, "more than %d warnings", WARNINGS_MAX);
+    char **grown = realloc(s->warning, (s->warnings + 1) * sizeof *grown);
+    if (grown != NULL)
+        s->warning = grown;
+    char *copy = grown == NULL ? NULL : copy_line(text);
+    if (copy == NULL)
+        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for a warning");
+    s->warning[s->warnings++] = copy;
+    return 0;
+}
+
+void nt_samples_finish(struct nt_samples *s, enum nt_status status, double seconds)
+{
+    s->status = status;
+    s->seconds = in_range(seconds, 1e9) ? nt_number_round(seconds, DIGITS) : 0;
+    s->ended = true;
+}
+
+/* ---- to a matrix ------------------------------------------------------------------------------
+ */
+
+static double smallest_size(const struct nt_samples *s)
+{
+    double smallest = INFINITY;
+    for (size_t k = 0; k < s->samples; k++)
+        if (s->sample[k].kind == NT_SAMPLE_LATENCY)
+            smallest = fmin(smallest, s->sample[k].bytes);
+    return smallest;
+}
+
+int nt_samples_latency(const struct nt_samples *s, double message_bytes, struct nt_matrix **out,
+                       struct nt_err *err)
+{
+    struct nt_matrix *m;
+    double size = message_bytes > 0 ? message_bytes : smallest_size(s);
+    if (nt_matrix_create(s->hosts, NT_MATRIX_LATENCY_US, &m, err) != 0)
+        return -1;
+    for (size_t k = 0; k < s->samples; k++) {
+        const struct nt_sample *x = &s->sample[k];
+        if (x->kind != NT_SAMPLE_LATENCY || x->bytes != size)
+            continue;
+        float was = nt_matrix_get(m, x->a, x->b);
+        if (!(was <= (float)x->value_us))
+            nt_matrix_set(m, x->a, x->b, (float)x->value_us);
+    }
+    *out = m;
+    return 0;
+}

@@ -1,0 +1,470 @@
+/* One line at a time in a fixed buffer; every figure is checked by the builder of samples.c, this
+ * file knows only words and where they stand. */
+#include "samples.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "number.h"
+
+enum { FILE_NAME_BYTES = 256, HEAD_KEYS = 7 };
+
+struct nt_samples_reader {
+    char file[FILE_NAME_BYTES];
+    size_t line;      /* number of the line that is being read, from 1 */
+    unsigned seen;    /* a bit for each word of the head that came */
+    bool broken;      /* after an error nothing more is read */
+    bool line_opened; /* a byte of this line came */
+    size_t used;
+    char text[NT_SAMPLES_LINE_MAX + 1];
+    struct nt_samples *samples;
+};
+
+/* The rest of a line; words are taken from its front. */
+struct words {
+    const char *at, *end;
+};
+
+/* ---- words ------------------------------------------------------------------------------------
+ */
+
+static int fail(const char *what, const struct words *w, struct nt_err *err)
+{
+    size_t bytes = w->at < w->end ? strcspn(w->at, " ") : 0;
+    if (bytes == 0)
+        nt_err_set(err, NT_ERR_INPUT, "expected %s, found nothing", what);
+    else
+        nt_err_set(err, NT_ERR_INPUT, "expected %s, found \"%.*s\"", what,
+                   (int)(bytes > 64 ? 64 : bytes), w->at);
+    return -1;
+}
+
+/* Goes behind the word that ends at end: one blank, or the end of the line. */
+static bool step(struct words *w, const char *end)
+{
+    if (end != w->end && *end != ' ')
+        return false;
+    w->at = end == w->end ? end : end + 1;
+    return true;
+}
+
+static int take_number(struct words *w, const char *what, double *value, struct nt_err *err)
+{
+    double read;
+    const char *behind = nt_number_read(w->at, w->end, &read);
+    struct words was = *w;
+    if (behind == NULL || !step(w, behind))
+        return fail(what, &was, err);
+    *value = read;
+    return 0;
+}
+
+static int take_whole(struct words *w, const char *what, uint64_t most, uint64_t *value,
+                      struct nt_err *err)
+{
+    uint64_t read = 0;
+    const char *c = w->at;
+    struct words was = *w;
+    for (; c < w->end && *c >= '0' && *c <= '9'; c++) {
+        uint64_t digit = (uint64_t)(*c - '0');
+        if (read > (most - digit) / 10)
+            return fail(what, &was, err);
+        read = read * 10 + digit;
+    }
+    if (c == w->at || !step(w, c))
+        return fail(what, &was, err);
+    *value = read;
+    return 0;
+}
+
+static int take_u32(struct words *w, const char *what, uint32_t *value, struct nt_err *err)
+{
+    uint64_t read;
+    if (take_whole(w, what, UINT32_MAX, &read, err) != 0)
+        return -1;
+    *value = (uint32_t)read;
+    return 0;
+}
+
+static int take_end(struct words *w, struct nt_err *err)
+{
+    return w->at == w->end ? 0 : fail("the end of the line", w, err);
+}
+
+/* All that is left, at least a byte; NULL with an error. The line is terminated. */
+static const char *take_text(struct words *w, const char *what, struct nt_err *err)
+{
+    const char *text = w->at;
+    if (w->at == w->end) {
+        fail(what, w, err);
+        return NULL;
+    }
+    w->at = w->end;
+    return text;
+}
+
+/* ---- lines of the head ------------------------------------------------------------------------
+ */
+
+static int read_word(struct words *w, char **word, struct nt_err *err)
+{
+    const char *text = take_text(w, "a text", err);
+    if (text == NULL)
+        return -1;
+    return nt_samples_set_word(word, text, err);
+}
+
+static int read_generator(struct nt_samples_reader *r, struct words *w, struct nt_err *err)
+{
+    return read_word(w, &r->samples->generator, err);
+}
+
+static int read_cluster(struct nt_samples_reader *r, struct words *w, struct nt_err *err)
+{
+    return read_word(w, &r->samples->cluster, err);
+}
+
+static int read_level(struct nt_samples_reader *r, struct words *w, struct nt_err *err)
+{
+    return read_word(w, &r->samples->level, err);
+}
+
+static int read_created(struct nt_samples_reader *r, struct words *w, struct nt_err *err)
+{
+    return read_word(w, &r->samples->created, err);
+}
+
+static int read_pattern(struct nt_samples_reader *r, struct words *w, struct nt_err *err)
+{
+    return read_word(w, &r->samples->pattern, err);
+}
+
+static int read_job(struct nt_samples_reader *r, struct words *w, struct nt_err *err)
+{
+    uint64_t job;
+    uint32_t restart = 0;
+    if (take_whole(w, "a job id", UINT64_MAX, &job, err) != 0)
+        return -1;
+    if (w->at != w->end && take_u32(w, "a restart count", &restart, err) != 0)
+        return -1;
+    r->samples->job_id = job;
+    r->samples->restart = restart;
+    return take_end(w, err);
+}
+
+static int read_budget(struct nt_samples_reader *r, struct words *w, struct nt_err *err)
+{
+    struct words was = *w;
+    double seconds;
+    if (take_number(w, "seconds", &seconds, err) != 0)
+        return -1;
+    if (!(seconds > 0 && seconds <= 1e9))
+        return fail("seconds over 0 and up to 1e9", &was, err);
+    r->samples->budget_s = seconds;
+    return take_end(w, err);
+}
+
+static int read_host(struct nt_samples_reader *r, struct words *w, struct nt_err *err)
+{
+    const char *name = take_text(w, "a host name", err);
+    if (name == NULL)
+        return -1;
+    return nt_samples_add_host(r->samples, name, err);
+}
+
+static int read_missing(struct nt_samples_reader *r, struct words *w, struct nt_err *err)
+{
+    uint32_t host;
+    if (take_u32(w, "the number of a host", &host, err) != 0)
+        return -1;
+    const char *reason = take_text(w, "a reason", err);
+    if (reason == NULL)
+        return -1;
+    return nt_samples_set_missing(r->samples, host, reason, err);
+}
+
+/* ---- lines of the sweep -----------------------------------------------------------------------
+ */
+
+static int read_phase(struct nt_samples_reader *r, struct words *w, struct nt_err *err)
+{
+    const char *name = take_text(w, "the name of a phase", err);
+    if (name == NULL)
+        return -1;
+    return nt_samples_begin_phase(r->samples, name, err);
+}
+
+static int read_round(struct nt_samples_reader *r, struct words *w, struct nt_err *err)
+{
+    if (take_end(w, err) != 0)
+        return -1;
+    return nt_samples_begin_round(r->samples, err);
+}
+
+static int read_phase_end(struct nt_samples_reader *r, struct words *w, struct nt_err *err)
+{
+    double seconds;
+    if (take_number(w, "seconds", &seconds, err) != 0 || take_end(w, err) != 0)
+        return -1;
+    return nt_samples_end_phase(r->samples, seconds, err);
+}
+
+static int take_pair(struct words *w, struct nt_sample *x, struct nt_err *err)
+{
+    if (take_u32(w, "the number of a host", &x->a, err) != 0)
+        return -1;
+    return take_u32(w, "the number of a host", &x->b, err);
+}
+
+static int read_latency(struct nt_samples_reader *r, struct words *w, struct nt_err *err)
+{
+    struct nt_sample x = {.kind = NT_SAMPLE_LATENCY};
+    if (take_pair(w, &x, err) != 0 || take_number(w, "bytes", &x.bytes, err) != 0 ||
+        take_u32(w, "a count", &x.count, err) != 0 ||
+        take_number(w, "the low latency in us", &x.value_us, err) != 0 ||
+        take_number(w, "its standard error in us", &x.se_us, err) != 0 ||
+        take_number(w, "the median in us", &x.median_us, err) != 0 || take_end(w, err) != 0)
+        return -1;
+    return nt_samples_add(r->samples, x, NULL, err);
+}
+
+static int read_bandwidth(struct nt_samples_reader *r, struct words *w, struct nt_err *err)
+{
+    struct nt_sample x = {.kind = NT_SAMPLE_BANDWIDTH};
+    double seconds;
+    if (take_pair(w, &x, err) != 0 || take_number(w, "bytes", &x.bytes, err) != 0 ||
+        take_number(w, "seconds", &seconds, err) != 0 || take_end(w, err) != 0)
+        return -1;
+    x.value_us = seconds * 1e6;
+    return nt_samples_add(r->samples, x, NULL, err);
+}
+
+static int read_prtt(struct nt_samples_reader *r, struct words *w, struct nt_err *err)
+{
+    struct nt_sample x = {.kind = NT_SAMPLE_PRTT};
+    if (take_pair(w, &x, err) != 0 || take_number(w, "bytes", &x.bytes, err) != 0 ||
+        take_u32(w, "a count", &x.count, err) != 0 ||
+        take_number(w, "the delay in us", &x.median_us, err) != 0 ||
+        take_number(w, "the round trip in us", &x.value_us, err) != 0 || take_end(w, err) != 0)
+        return -1;
+    return nt_samples_add(r->samples, x, NULL, err);
+}
+
+static int read_kernel(struct nt_samples_reader *r, struct words *w, struct nt_err *err)
+{
+    struct nt_sample x = {.kind = NT_SAMPLE_KERNEL};
+    char name[64];
+    size_t bytes = strcspn(w->at, " ");
+    if (bytes == 0 || bytes >= sizeof name)
+        return fail("the name of a kernel", w, err);
+    memcpy(name, w->at, bytes);
+    name[bytes] = '\0';
+    step(w, w->at + bytes);
+    if (take_number(w, "bytes", &x.bytes, err) != 0 || take_u32(w, "a count", &x.count, err) != 0 ||
+        take_number(w, "the median in us", &x.value_us, err) != 0 ||
+        take_number(w, "the low end in us", &x.median_us, err) != 0 ||
+        take_number(w, "the high end in us", &x.se_us, err) != 0 || take_end(w, err) != 0)
+        return -1;
+    return nt_samples_add(r->samples, x, name, err);
+}
+
+static int read_failed(struct nt_samples_reader *r, struct words *w, struct nt_err *err)
+{
+    struct nt_sample x = {.kind = NT_SAMPLE_FAILED};
+    if (take_pair(w, &x, err) != 0)
+        return -1;
+    const char *reason = take_text(w, "a reason", err);
+    if (reason == NULL)
+        return -1;
+    return nt_samples_add(r->samples, x, reason, err);
+}
+
+static int read_warning(struct nt_samples_reader *r, struct words *w, struct nt_err *err)
+{
+    const char *text = take_text(w, "a text", err);
+    if (text == NULL)
+        return -1;
+    return nt_samples_warn(r->samples, err, "%s", text);
+}
+
+static int read_end(struct nt_samples_reader *r, struct words *w, struct nt_err *err)
+{
+    struct words was = *w;
+    enum nt_status status = NT_STATUS_OK;
+    size_t bytes = strcspn(w->at, " ");
+    for (; status <= NT_STATUS_FAILED; status++)
+        if (strlen(nt_status_name(status)) == bytes &&
+            memcmp(nt_status_name(status), w->at, bytes) == 0)
+            break;
+    if (status > NT_STATUS_FAILED)
+        return fail("ok, partial or failed", &was, err);
+    step(w, w->at + bytes);
+    was = *w;
+    double seconds;
+    if (take_number(w, "seconds", &seconds, err) != 0 || take_end(w, err) != 0)
+        return -1;
+    if (!(seconds >= 0 && seconds <= 1e9))
+        return fail("seconds from 0 to 1e9", &was, err);
+    nt_samples_finish(r->samples, status, seconds);
+    return 0;
+}
+
+/* ---- the table of lines -----------------------------------------------------------------------
+ */
+
+static const struct {
+    const char *key;
+    int (*read)(struct nt_samples_reader *r, struct words *w, struct nt_err *err);
+} lines[] = {
+    /* the first HEAD_KEYS may come once */
+    {"generator", read_generator},
+    {"job", read_job},
+    {"cluster", read_cluster},
+    {"level", read_level},
+    {"created", read_created},
+    {"budget", read_budget},
+    {"pattern", read_pattern},
+    {"host", read_host},
+    {"missing", read_missing},
+    {"phase", read_phase},
+    {"round", read_round},
+    {"latency", read_latency},
+    {"bandwidth", read_bandwidth},
+    {"prtt", read_prtt},
+    {"kernel", read_kernel},
+    {"failed", read_failed},
+    {"phase-end", read_phase_end},
+    {"warning", read_warning},
+    {"end", read_end},
+};
+
+static int read_known(struct nt_samples_reader *r, size_t key, struct words *w, struct nt_err *err)
+{
+    if (r->samples->ended)
+        return nt_err_set(err, NT_ERR_INPUT, "expected nothing after \"end\", found \"%s\"",
+                          lines[key].key);
+    if (key < HEAD_KEYS) {
+        if ((r->seen & 1u << key) != 0)
+            return nt_err_set(err, NT_ERR_INPUT, "expected \"%s\" once, found it again",
+                              lines[key].key);
+        r->seen |= 1u << key;
+    }
+    return lines[key].read(r, w, err);
+}
+
+static int read_line(struct nt_samples_reader *r, struct nt_err *err)
+{
+    struct words w = {r->text, r->text + r->used};
+    r->text[r->used] = '\0';
+    for (const char *c = w.at; c < w.end; c++)
+        if ((unsigned char)*c < 0x20 || *c == 0x7f)
+            return nt_err_set(err, NT_ERR_INPUT, "expected text, found the control byte 0x%02x",
+                              (unsigned)(unsigned char)*c);
+    if (r->used > 0 && w.end[-1] == ' ')
+        return nt_err_set(err, NT_ERR_INPUT, "expected no blank at the end of the line");
+    if (r->line == 1) {
+        if (strcmp(w.at, "nettopo-samples/1") == 0)
+            return 0;
+        return nt_err_set(err, NT_ERR_INPUT, "expected \"nettopo-samples/1\", found \"%.64s\"",
+                          w.at);
+    }
+    size_t bytes = strcspn(w.at, " ");
+    for (size_t k = 0; k < sizeof lines / sizeof *lines; k++) {
+        if (strlen(lines[k].key) != bytes || memcmp(lines[k].key, w.at, bytes) != 0)
+            continue;
+        step(&w, w.at + bytes);
+        return read_known(r, k, &w, err);
+    }
+    return fail("a line of samples", &w, err);
+}
+
+/* ---- the reader -------------------------------------------------------------------------------
+ */
+
+int nt_samples_reader_create(const char *file, struct nt_samples_reader **out, struct nt_err *err)
+{
+    struct nt_samples_reader *r = calloc(1, sizeof *r);
+    if (r == NULL)
+        return nt_err_set(err, NT_ERR_SYSTEM, "no memory to read %s", file);
+    if (nt_samples_create(&r->samples, err) != 0) {
+        free(r);
+        return -1;
+    }
+    r->samples->generator[0] = '\0'; /* whoever wrote the text, not we */
+    snprintf(r->file, sizeof r->file, "%s", file);
+    r->line = 1;
+    *out = r;
+    return 0;
+}
+
+void nt_samples_reader_destroy(struct nt_samples_reader *r)
+{
+    if (r == NULL)
+        return;
+    nt_samples_destroy(r->samples);
+    free(r);
+}
+
+static int place(struct nt_samples_reader *r, struct nt_err *err)
+{
+    r->broken = true;
+    return nt_err_prefix(err, "%s:%zu", r->file, r->line);
+}
+
+static int finish_line(struct nt_samples_reader *r, struct nt_err *err)
+{
+    if (read_line(r, err) != 0)
+        return place(r, err);
+    r->line++;
+    r->used = 0;
+    r->line_opened = false;
+    return 0;
+}
+
+int nt_samples_reader_feed(struct nt_samples_reader *r, const char *text, size_t bytes,
+                           struct nt_err *err)
+{
+    if (r->broken)
+        return nt_err_set(err, NT_ERR_INPUT, "%s:%zu: already failed here", r->file, r->line);
+    while (bytes > 0) {
+        const char *end = memchr(text, '\n', bytes);
+        size_t piece = end == NULL ? bytes : (size_t)(end - text);
+        if (piece > NT_SAMPLES_LINE_MAX - r->used) {
+            nt_err_set(err, NT_ERR_INPUT, "expected at most %d bytes in a line, found more",
+                       (int)NT_SAMPLES_LINE_MAX);
+            return place(r, err);
+        }
+        memcpy(r->text + r->used, text, piece);
+        r->used += piece;
+        r->line_opened = true;
+        text += piece;
+        bytes -= piece;
+        if (end == NULL)
+            break;
+        text++;
+        bytes--;
+        if (finish_line(r, err) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+int nt_samples_reader_finish(struct nt_samples_reader *r, struct nt_samples **out,
+                             struct nt_err *err)
+{
+    if (r->broken)
+        return nt_err_set(err, NT_ERR_INPUT, "%s:%zu: already failed here", r->file, r->line);
+    if (r->line_opened && finish_line(r, err) != 0)
+        return -1;
+    if (!r->samples->ended) {
+        nt_err_set(err, NT_ERR_INPUT,
+                   "expected \"end\" as the last line, found the end of the file");
+        return place(r, err);
+    }
+    *out = r->samples;
+    r->samples = NULL;
+    r->broken = true;
+    return 0;
+}

@@ -1,0 +1,202 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "conf.h"
+
+static struct nt_conf parsed(const char *text)
+{
+    struct nt_conf conf;
+    struct nt_err err = {0};
+    nt_conf_default(&conf);
+    if (nt_conf_parse("f", text, strlen(text), &conf, &err) != 0)
+        fail_msg("%s", err.text);
+    return conf;
+}
+
+static void the_installed_file_states_the_defaults(void **state)
+{
+    (void)state;
+    FILE *file = fopen("etc/nettopo.conf", "r");
+    if (file == NULL)
+        skip(); /* not started from the top of the tree */
+    static char text[NT_CONF_TEXT_MAX], plain[NT_CONF_TEXT_MAX];
+    size_t bytes = fread(text, 1, sizeof text, file);
+    fclose(file);
+    /* each key stands there once, commented out, with its default */
+    size_t out = 0;
+    int keys = 0;
+    for (size_t at = 0; at < bytes;) {
+        const char *end = memchr(text + at, '\n', bytes - at);
+        size_t line = end != NULL ? (size_t)(end - text) - at : bytes - at;
+        if (line > 1 && text[at] == '#' && text[at + 1] != ' ') {
+            memcpy(plain + out, text + at + 1, line - 1);
+            out += line - 1;
+            plain[out++] = '\n';
+            keys++;
+        }
+        at += line + 1;
+    }
+    assert_int_equal(keys, 16);
+    struct nt_conf conf, defaults;
+    struct nt_err err = {0};
+    nt_conf_default(&defaults);
+    memset(&conf, 0, sizeof conf);
+    if (nt_conf_parse("etc/nettopo.conf", plain, out, &conf, &err) != 0)
+        fail_msg("%s", err.text);
+    assert_int_equal(conf.enabled, defaults.enabled);
+    assert_int_equal(conf.default_on, defaults.default_on);
+    assert_int_equal(conf.level_max, defaults.level_max);
+    assert_true(conf.budget_default_s == defaults.budget_default_s);
+    assert_true(conf.budget_max_s == defaults.budget_max_s);
+    assert_int_equal(conf.port_first, defaults.port_first);
+    assert_int_equal(conf.port_last, defaults.port_last);
+    assert_int_equal(conf.shared_hosts, defaults.shared_hosts);
+    assert_true(conf.max_load == defaults.max_load);
+    assert_int_equal(conf.inline_limit_bytes, defaults.inline_limit_bytes);
+    assert_int_equal(conf.publish_limit_bytes, defaults.publish_limit_bytes);
+    assert_string_equal(conf.run_dir, defaults.run_dir);
+    assert_string_equal(conf.munge_socket, defaults.munge_socket);
+    assert_string_equal(conf.net_devices, defaults.net_devices);
+    assert_string_equal(conf.tls, defaults.tls);
+}
+
+static void every_key_is_read(void **state)
+{
+    (void)state;
+    struct nt_conf conf = parsed("enabled = no\n"
+                                 "default=yes\r\n"
+                                 "\tlevel_max  =  quick  # comment\n"
+                                 "# whole line\n"
+                                 "budget_default = 2.5\n"
+                                 "budget_max = 6\n"
+                                 "ports = 30000-30000\n"
+                                 "shared_hosts = off\n"
+                                 "max_load = 0.25\n"
+                                 "inline_limit = 0\n"
+                                 "publish_limit = 65536\n"
+                                 "run_dir = /srv/run#1\n"
+                                 "prolog = /opt/nt prolog\n"
+                                 "probe = /opt/probe\n"
+                                 "munge_socket = /m.socket\n"
+                                 "net_devices = mlx5_0:1,eth0\n"
+                                 "tls = tcp");
+    assert_false(conf.enabled);
+    assert_true(conf.default_on);
+    assert_int_equal(conf.level_max, NT_LEVEL_QUICK);
+    assert_true(conf.budget_default_s == 2.5);
+    assert_true(conf.budget_max_s == 6);
+    assert_int_equal(conf.port_first, 30000);
+    assert_int_equal(conf.port_last, 30000);
+    assert_int_equal(conf.shared_hosts, NT_SHARED_OFF);
+    assert_true(conf.max_load == 0.25);
+    assert_int_equal(conf.inline_limit_bytes, 0);
+    assert_int_equal(conf.publish_limit_bytes, 65536);
+    assert_string_equal(conf.run_dir, "/srv/run#1");
+    assert_string_equal(conf.prolog, "/opt/nt prolog");
+    assert_string_equal(conf.probe, "/opt/probe");
+    assert_string_equal(conf.munge_socket, "/m.socket");
+    assert_string_equal(conf.net_devices, "mlx5_0:1,eth0");
+    assert_string_equal(conf.tls, "tcp");
+}
+
+static void a_wrong_line_is_named_with_its_file(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *says;
+    } table[] = {
+        {"\n\nbudget = 5\n", "f:3: unknown key \"budget\""},
+        {"Enabled = yes", "f:1: unknown key \"Enabled\""},
+        {"enabled", "f:1: expected key = value, found \"enabled\""},
+        {"= 3", "f:1: unknown key \"\""},
+        {"an_extremely_long_key_that_does_not_fit_anywhere = 3", "f:1: unknown key"},
+        {"enabled = maybe", "f:1: enabled: expected yes or no, found \"maybe\""},
+        {"enabled =", "f:1: enabled: expected yes or no"},
+        {"level_max = max", "f:1: level_max: expected quick"},
+        {"budget_max = nan", "f:1: budget_max: expected seconds"},
+        {"budget_max = 1e9", "f:1: budget_max: expected seconds"},
+        {"budget_default = -1", "f:1: budget_default: expected seconds"},
+        {"budget_max=2\nbudget_default=3", "f:2: budget_default 3 is over budget_max 2"},
+        {"budget_default = 21", "f:1: budget_default 21 is over budget_max 20"},
+        {"ports = 24500", "f:1: ports: expected FIRST-LAST"},
+        {"ports = 80-90", "f:1: ports: expected"},
+        {"ports = 30000-29999", "f:1: ports: expected"},
+        {"ports = 30000-70000", "f:1: ports: expected"},
+        {"ports = 30000 - 30001", "f:1: ports: expected"},
+        {"shared_hosts = on", "f:1: shared_hosts: expected"},
+        {"max_load = 0", "f:1: max_load: expected"},
+        {"max_load = 1.001", "f:1: max_load: expected"},
+        {"inline_limit = 122881", "f:1: inline_limit: expected"},
+        {"inline_limit = 32k", "f:1: inline_limit: expected"},
+        {"publish_limit = 1", "f:1: publish_limit: expected"},
+        {"publish_limit = 99999999999999999999", "f:1: publish_limit: expected"},
+        {"run_dir = run", "f:1: run_dir: expected an absolute path"},
+        {"run_dir = /", "f:1: run_dir: expected"},
+        {"run_dir = /run/../etc", "f:1: run_dir: expected"},
+        {"run_dir = /run/..", "f:1: run_dir: expected"},
+        {"probe = ", "f:1: probe: expected"},
+        {"prolog = prolog", "f:1: prolog: expected"},
+        {"munge_socket = m", "f:1: munge_socket: expected"},
+        {"net_devices = a b", "f:1: net_devices: expected one word"},
+        {"tls = a\x01", "f:1: a control character"},
+        {"enabled = yes\n\nenabled = yes", "f:3: enabled was set on line 1 already"},
+    };
+    for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
+        struct nt_conf conf, before;
+        struct nt_err err = {0};
+        nt_conf_default(&conf);
+        before = conf;
+        if (nt_conf_parse("f", table[k].text, strlen(table[k].text), &conf, &err) != -1)
+            fail_msg("\"%s\" was taken", table[k].text);
+        assert_int_equal(err.kind, NT_ERR_INPUT);
+        if (strncmp(err.text, table[k].says, strlen(table[k].says)) != 0)
+            fail_msg("\"%s\": %s", table[k].text, err.text);
+        assert_memory_equal(&conf, &before, sizeof conf);
+    }
+}
+
+static void lowering_the_maximum_alone_lowers_the_default(void **state)
+{
+    (void)state;
+    struct nt_conf conf = parsed("budget_max = 3");
+    assert_true(conf.budget_max_s == 3);
+    assert_true(conf.budget_default_s == 3);
+}
+
+static void sizes_are_bounded(void **state)
+{
+    (void)state;
+    static char text[NT_CONF_TEXT_MAX + 1];
+    struct nt_conf conf;
+    struct nt_err err = {0};
+    nt_conf_default(&conf);
+    memset(text, '\n', sizeof text);
+    assert_int_equal(nt_conf_parse("f", text, sizeof text - 1, &conf, &err), 0);
+    assert_int_equal(nt_conf_parse("f", text, sizeof text, &conf, &err), -1);
+    memset(text, 'a', sizeof text);
+    memcpy(text, "probe = /", 9);
+    assert_int_equal(nt_conf_parse("f", text, 8 + NT_CONF_PATH_BYTES, &conf, &err), -1);
+    assert_non_null(strstr(err.text, "a value of 256 characters"));
+    assert_int_equal(nt_conf_parse("f", text, 8 + NT_CONF_PATH_BYTES - 1, &conf, &err), 0);
+    assert_int_equal(nt_conf_parse("f", "en\0abled = yes", 14, &conf, &err), -1);
+    assert_int_equal(nt_conf_parse("f", "tls = a\0b", 9, &conf, &err), -1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_installed_file_states_the_defaults),
+        cmocka_unit_test(every_key_is_read),
+        cmocka_unit_test(a_wrong_line_is_named_with_its_file),
+        cmocka_unit_test(lowering_the_maximum_alone_lowers_the_default),
+        cmocka_unit_test(sizes_are_bounded),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,222 @@
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "option.h"
+
+static struct nt_option parsed(const char *text)
+{
+    struct nt_option option;
+    struct nt_err err = {0};
+    if (nt_option_parse(text, &option, &err) != 0)
+        fail_msg("\"%s\": %s", text, err.text);
+    return option;
+}
+
+static void the_bare_option_is_standard_with_the_default_budget(void **state)
+{
+    (void)state;
+    static const char *const bare[] = {NULL, ""};
+    for (size_t k = 0; k < 2; k++) {
+        struct nt_option option = parsed(bare[k]);
+        assert_int_equal(option.level, NT_LEVEL_STANDARD);
+        assert_true(option.budget_s == 0);
+        assert_string_equal(option.pattern, "neighbour");
+        assert_false(option.apply);
+        assert_false(option.off);
+    }
+}
+
+static void every_item_is_read(void **state)
+{
+    (void)state;
+    assert_int_equal(parsed("quick").level, NT_LEVEL_QUICK);
+    assert_int_equal(parsed("standard").level, NT_LEVEL_STANDARD);
+    assert_int_equal(parsed("full").level, NT_LEVEL_FULL);
+    assert_true(parsed("budget=2").budget_s == 2);
+    assert_true(parsed("budget=2.5").budget_s == 2.5);
+    assert_true(parsed("budget=0.1").budget_s == 0.1);
+    assert_true(parsed("budget=3600").budget_s == 3600);
+    assert_true(parsed("apply").apply);
+    assert_true(parsed("off").off);
+    static const char *const patterns[] = {"neighbour",          "ring",
+                                           "alltoall",           "tree",
+                                           "stencil:4x4",        "stencil:4x4x2",
+                                           "stencil:1x1048576",  "stencil:4x4:periodic",
+                                           "matrix:traffic.csv", "matrix:/home/a b/m=1.csv"};
+    for (size_t k = 0; k < sizeof patterns / sizeof *patterns; k++) {
+        char text[128];
+        snprintf(text, sizeof text, "quick,pattern=%s,apply,budget=7", patterns[k]);
+        struct nt_option option = parsed(text);
+        assert_string_equal(option.pattern, patterns[k]);
+        assert_true(option.apply);
+        assert_true(option.budget_s == 7);
+        assert_int_equal(option.level, NT_LEVEL_QUICK);
+    }
+}
+
+static void a_wrong_item_is_named(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *says;
+    } table[] = {
+        {"fast", "unknown item \"fast\""},
+        {"Quick", "unknown item \"Quick\""},
+        {"quick,fast", "\"fast\""},
+        {"quick,", "empty item"},
+        {",", "empty item"},
+        {",quick", "empty item"},
+        {"quick,,apply", "empty item"},
+        {"quick,full", "\"full\": the level was given twice"},
+        {"budget=1,budget=2", "the budget was given twice"},
+        {"pattern=ring,pattern=tree", "the pattern was given twice"},
+        {"budget", "unknown item \"budget\""},
+        {"budget=", "\"budget=\""},
+        {"budget=nan", "\"budget=nan\": expected seconds from 0.1 to 3600"},
+        {"budget=inf", "\"budget=inf\""},
+        {"budget=-1", "\"budget=-1\""},
+        {"budget=+1", "\"budget=+1\""},
+        {"budget= 1", "\"budget= 1\""},
+        {"budget=1e3", "\"budget=1e3\""},
+        {"budget=0x10", "\"budget=0x10\""},
+        {"budget=0", "\"budget=0\""},
+        {"budget=0.099", "\"budget=0.099\""},
+        {"budget=3600.001", "\"budget=3600.001\""},
+        {"budget=1.2345", "\"budget=1.2345\""},
+        {"budget=1.", "\"budget=1.\""},
+        {"budget=.5", "\"budget=.5\""},
+        {"budget=1,5", "unknown item \"5\""},
+        {"budget=99999999999999999999999999", "budget=9999"},
+        {"pattern=", "pattern \"\""},
+        {"pattern=circle", "pattern \"circle\": expected neighbour"},
+        {"pattern=stencil:", "expected stencil:AxB"},
+        {"pattern=stencil:4", "expected stencil:AxB"},
+        {"pattern=stencil:4x", "expected stencil:AxB"},
+        {"pattern=stencil:0x4", "expected stencil:AxB"},
+        {"pattern=stencil:4x4x4x4", "expected stencil:AxB"},
+        {"pattern=stencil:1048576x1048576", "expected stencil:AxB"},
+        {"pattern=stencil:4x4:", "only \":periodic\""},
+        {"pattern=stencil:4x4:open", "only \":periodic\""},
+        {"pattern=matrix:", "pattern \"matrix:\""},
+        {"quick\nLD_PRELOAD=/x", "control character"},
+        {"pattern=matrix:/a\x7f", "control character"},
+        {"apply=yes", "unknown item \"apply=yes\""},
+    };
+    for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
+        struct nt_option option, before;
+        memset(&option, 0x5a, sizeof option);
+        before = option;
+        struct nt_err err = {0};
+        if (nt_option_parse(table[k].text, &option, &err) != -1)
+            fail_msg("\"%s\" was taken", table[k].text);
+        assert_int_equal(err.kind, NT_ERR_USAGE);
+        if (strstr(err.text, table[k].says) == NULL)
+            fail_msg("\"%s\": %s", table[k].text, err.text);
+        assert_memory_equal(&option, &before, sizeof option);
+    }
+}
+
+static void a_long_text_is_refused_without_being_repeated(void **state)
+{
+    (void)state;
+    enum { LONG = 100000 };
+    char *text = malloc(LONG + 1);
+    assert_non_null(text);
+    memset(text, 'q', LONG);
+    text[LONG] = '\0';
+    struct nt_option option;
+    struct nt_err err = {0};
+    assert_int_equal(nt_option_parse(text, &option, &err), -1);
+    assert_string_equal(err.text, "100000 characters, at most 1535");
+    text[NT_OPTION_TEXT_BYTES - 1] = '\0'; /* the longest that is looked at */
+    assert_int_equal(nt_option_parse(text, &option, &err), -1);
+    assert_non_null(strstr(err.text, "unknown item"));
+    assert_true(strlen(err.text) < 250);
+    memcpy(text, "pattern=matrix:", 15);
+    text[8 + NT_PATTERN_TEXT_BYTES] = '\0';
+    assert_int_equal(nt_option_parse(text, &option, &err), -1);
+    text[8 + NT_PATTERN_TEXT_BYTES - 1] = '\0';
+    assert_int_equal(nt_option_parse(text, &option, &err), 0);
+    assert_int_equal(strlen(option.pattern), NT_PATTERN_TEXT_BYTES - 1);
+    free(text);
+}
+
+static void format_then_parse_is_identity(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {
+        "",
+        "off",
+        "off,quick,budget=3",
+        "full,budget=12.345,pattern=stencil:3x5x7,apply",
+        "quick,budget=0.1",
+        "pattern=matrix:a=b",
+        "standard,budget=3599.999",
+    };
+    for (size_t k = 0; k < sizeof texts / sizeof *texts; k++) {
+        struct nt_option in = parsed(texts[k]);
+        char text[NT_OPTION_TEXT_BYTES];
+        assert_int_equal(nt_option_format(&in, text, sizeof text, NULL), 0);
+        struct nt_option out = parsed(text);
+        assert_int_equal(out.off, in.off);
+        assert_int_equal(out.level, in.level);
+        assert_true(out.budget_s == in.budget_s);
+        assert_string_equal(out.pattern, in.pattern);
+        assert_int_equal(out.apply, in.apply);
+    }
+}
+
+static void format_refuses_what_parse_would(void **state)
+{
+    (void)state;
+    char text[NT_OPTION_TEXT_BYTES];
+    struct nt_option option = parsed("quick");
+    assert_int_equal(nt_option_format(&option, text, 5, NULL), -1);
+    assert_int_equal(nt_option_format(&option, text, 6, NULL), 0);
+    static const double bad[] = {-1, NAN, INFINITY, 1e9, 0.01};
+    for (size_t k = 0; k < sizeof bad / sizeof *bad; k++) {
+        option.budget_s = bad[k];
+        assert_int_equal(nt_option_format(&option, text, sizeof text, NULL), -1);
+    }
+    option = parsed("quick");
+    option.level = (enum nt_level)9;
+    assert_int_equal(nt_option_format(&option, text, sizeof text, NULL), -1);
+    option = parsed("quick");
+    snprintf(option.pattern, sizeof option.pattern, "ring,off");
+    assert_int_equal(nt_option_format(&option, text, sizeof text, NULL), -1);
+}
+
+static void levels_have_names(void **state)
+{
+    (void)state;
+    enum nt_level level = NT_LEVEL_QUICK;
+    assert_int_equal(nt_level_parse("full", &level), 0);
+    assert_int_equal(level, NT_LEVEL_FULL);
+    assert_int_equal(nt_level_parse("", &level), -1);
+    assert_int_equal(nt_level_parse("fullest", &level), -1);
+    assert_string_equal(nt_level_name(NT_LEVEL_STANDARD), "standard");
+    assert_null(nt_level_name((enum nt_level)0));
+    assert_null(nt_level_name((enum nt_level)4));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_bare_option_is_standard_with_the_default_budget),
+        cmocka_unit_test(every_item_is_read),
+        cmocka_unit_test(a_wrong_item_is_named),
+        cmocka_unit_test(a_long_text_is_refused_without_being_repeated),
+        cmocka_unit_test(format_then_parse_is_identity),
+        cmocka_unit_test(format_refuses_what_parse_would),
+        cmocka_unit_test(levels_have_names),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,310 @@
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "rng.h"
+#include "samples.h"
+
+static const char good[] = "nettopo-samples/1\n"
+                           "generator nettopo 0.1.0\n"
+                           "job 42 1\n"
+                           "cluster c\n"
+                           "level quick\n"
+                           "created 2026-01-01T00:00:00Z\n"
+                           "budget 5\n"
+                           "pattern ring\n"
+                           "host n1\n"
+                           "host n2\n"
+                           "host n10\n"
+                           "missing 2 no answer in 2 s\n"
+                           "phase latency\n"
+                           "round\n"
+                           "latency 0 1 8 30 0.61 0.01 0.7\n"
+                           "round\n"
+                           "failed 1 2 no answer\n"
+                           "phase-end 0.25\n"
+                           "phase stress\n"
+                           "round\n"
+                           "bandwidth 0 1 1048576 0.000123456789\n"
+                           "prtt 0 1 8 10 12.5 3.25\n"
+                           "kernel sr:2 65536 20 12.5 12.25 12.875\n"
+                           "warning level full: PRTT was cut short\n"
+                           "end partial 1.5\n";
+
+static int read_in_pieces(const char *text, size_t bytes, size_t piece, struct nt_samples **out,
+                          struct nt_err *err)
+{
+    struct nt_samples_reader *r;
+    assert_int_equal(nt_samples_reader_create("f", &r, err), 0);
+    int rc = 0;
+    for (size_t k = 0; k < bytes && rc == 0; k += piece)
+        rc = nt_samples_reader_feed(r, text + k, bytes - k < piece ? bytes - k : piece, err);
+    if (rc == 0)
+        rc = nt_samples_reader_finish(r, out, err);
+    nt_samples_reader_destroy(r);
+    return rc;
+}
+
+static void a_good_text_is_read_in_pieces_of_any_size(void **state)
+{
+    (void)state;
+    for (size_t piece = 1; piece < 80; piece += 13) {
+        struct nt_samples *s;
+        struct nt_err err = {0};
+        assert_int_equal(read_in_pieces(good, sizeof good - 1, piece, &s, &err), 0);
+        assert_string_equal(s->generator, "nettopo 0.1.0");
+        assert_int_equal(s->job_id, 42);
+        assert_int_equal(s->restart, 1);
+        assert_string_equal(s->pattern, "ring");
+        assert_int_equal(s->hosts, 3);
+        assert_string_equal(s->host_name[2], "n10");
+        assert_null(s->missing[0]);
+        assert_string_equal(s->missing[2], "no answer in 2 s");
+        assert_int_equal(s->phases, 2);
+        assert_int_equal(s->rounds, 3);
+        assert_int_equal(s->phase[0].rounds, 2);
+        assert_true(s->phase[0].seconds == 0.25);
+        assert_true(isnan(s->phase[1].seconds));
+        assert_int_equal(s->samples, 5);
+        assert_true(s->sample[0].value_us == 0.61);
+        assert_int_equal(s->sample[1].round, 1);
+        assert_string_equal(s->text[s->sample[1].text], "no answer");
+        assert_true(fabs(s->sample[2].value_us - 123.456789) < 1e-9);
+        assert_true(s->sample[3].median_us == 12.5 && s->sample[3].value_us == 3.25);
+        assert_true(s->sample[4].median_us == 12.25 && s->sample[4].se_us == 12.875);
+        assert_int_equal(s->warnings, 1);
+        assert_int_equal(s->status, NT_STATUS_PARTIAL);
+        char *text;
+        size_t bytes;
+        assert_int_equal(nt_samples_write(s, &text, &bytes, &err), 0);
+        assert_int_equal(bytes, sizeof good - 1);
+        assert_string_equal(text, good);
+        free(text);
+        nt_samples_destroy(s);
+    }
+}
+
+#define HEAD "nettopo-samples/1\nhost a\nhost b\n"
+#define BODY HEAD "phase p\nround\n"
+
+static void a_bad_text_is_refused_with_its_line_and_reason(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *says;
+    } table[] = {
+        {"", "f:1: expected \"end\" as the last line, found the end of the file"},
+        {"\n", "f:1: expected \"nettopo-samples/1\", found \"\""},
+        {"nettopo-samples/2\n", "f:1: expected \"nettopo-samples/1\", found \"nettopo-samples/2\""},
+        {HEAD, "f:4: expected \"end\" as the last line, found the end of the file"},
+        {HEAD "what 1\n", "f:4: expected a line of samples, found \"what\""},
+        {HEAD "\n", "f:4: expected a line of samples, found nothing"},
+        {HEAD "host a\n", "f:4: host a: expected each host once"},
+        {HEAD "host a/b\n",
+         "f:4: host name \"a/b\": expected only letters, digits, '.', '-' and '_'"},
+        {HEAD "host\n", "f:4: expected a host name, found nothing"},
+        {HEAD "missing 2 x\n", "f:4: missing host 2: expected a number below 2"},
+        {HEAD "missing 1\n", "f:4: expected a reason, found nothing"},
+        {HEAD "job 18446744073709551616\n",
+         "f:4: expected a job id, found \"18446744073709551616\""},
+        {HEAD "job 1 2 3\n", "f:4: expected the end of the line, found \"3\""},
+        {HEAD "level a\nlevel b\n", "f:5: expected \"level\" once, found it again"},
+        {HEAD "budget 0\n", "f:4: expected seconds over 0 and up to 1e9, found \"0\""},
+        {HEAD "level \tquick\n", "f:4: expected text, found the control byte 0x09"},
+        {HEAD "level quick\r\n", "f:4: expected text, found the control byte 0x0d"},
+        {HEAD "level quick \n", "f:4: expected no blank at the end of the line"},
+        {HEAD "round\n", "f:4: a round: expected a phase before it"},
+        {HEAD "phase-end 1\n", "f:4: the end of a phase: expected a phase before it"},
+        {HEAD "phase a b\n", "f:4: phase \"a b\": expected one word"},
+        {HEAD "phase p\nlatency 0 1 8 1 1 1 1\n",
+         "f:5: a sample: expected a phase and a round before it"},
+        {BODY "host c\n", "f:6: host c: expected before the first phase"},
+        {BODY "latency 0 2 8 1 1 1 1\n",
+         "f:6: hosts 0 and 2: expected two different numbers below 2"},
+        {BODY "latency 1 1 8 1 1 1 1\n",
+         "f:6: hosts 1 and 1: expected two different numbers below 2"},
+        {BODY "latency 0 1 8 1 -3 1 1\n", "f:6: latency -3 us: expected 0 to 1e+15"},
+        {BODY "latency 0 1 8 1 1e16 1 1\n", "f:6: latency 1e+16 us: expected 0 to 1e+15"},
+        {BODY "latency 0 1 8 1 nan 1 1\n", "f:6: expected the low latency in us, found \"nan\""},
+        {BODY "latency 0 1 8 1 0x1p3 1 1\n",
+         "f:6: expected the low latency in us, found \"0x1p3\""},
+        {BODY "latency 0 1 8 1 1e999 1 1\n",
+         "f:6: expected the low latency in us, found \"1e999\""},
+        {BODY "latency 0 1 8 1 1  1 1\n", "f:6: expected its standard error in us, found nothing"},
+        {BODY "latency 0 1 8 1 1 1\n", "f:6: expected the median in us, found nothing"},
+        {BODY "latency 0 1 8 1 1 1 1 1\n", "f:6: expected the end of the line, found \"1\""},
+        {BODY "latency 0 1 8 4294967296 1 1 1\n", "f:6: expected a count, found \"4294967296\""},
+        {BODY "latency -1 1 8 1 1 1 1\n", "f:6: expected the number of a host, found \"-1\""},
+        {BODY "bandwidth 0 1 1 0\n", "f:6: flow of 0 us: expected more than 0"},
+        {BODY "kernel\n", "f:6: expected the name of a kernel, found nothing"},
+        {BODY "failed 0 1\n", "f:6: expected a reason, found nothing"},
+        {BODY "warning\n", "f:6: expected a text, found nothing"},
+        {BODY "end well 1\n", "f:6: expected ok, partial or failed, found \"well\""},
+        {BODY "end ok\n", "f:6: expected seconds, found nothing"},
+        {BODY "end ok -1\n", "f:6: expected seconds from 0 to 1e9, found \"-1\""},
+        {BODY "end ok 1\nround\n", "f:7: expected nothing after \"end\", found \"round\""},
+    };
+    for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
+        struct nt_samples *s = NULL;
+        struct nt_err err = {0};
+        assert_int_equal(read_in_pieces(table[k].text, strlen(table[k].text), 7, &s, &err), -1);
+        assert_int_equal(err.kind, NT_ERR_INPUT);
+        assert_string_equal(err.text, table[k].says);
+        assert_null(s);
+    }
+}
+
+static void an_endless_line_fails_early(void **state)
+{
+    (void)state;
+    struct nt_samples_reader *r;
+    struct nt_err err = {0};
+    assert_int_equal(nt_samples_reader_create("f", &r, &err), 0);
+    char piece[1000];
+    memset(piece, 'x', sizeof piece);
+    int fed = 0;
+    while (nt_samples_reader_feed(r, piece, sizeof piece, &err) == 0)
+        fed++;
+    assert_int_equal(fed, NT_SAMPLES_LINE_MAX / 1000);
+    assert_string_equal(err.text, "f:1: expected at most 4096 bytes in a line, found more");
+    assert_int_equal(nt_samples_reader_feed(r, "x", 1, &err), -1);
+    nt_samples_reader_destroy(r);
+}
+
+static void a_nul_byte_is_refused(void **state)
+{
+    (void)state;
+    static const char text[] = "nettopo-samples/1\nhost a\0b\n";
+    struct nt_samples *s = NULL;
+    struct nt_err err = {0};
+    assert_int_equal(read_in_pieces(text, sizeof text - 1, 100, &s, &err), -1);
+    assert_string_equal(err.text, "f:2: expected text, found the control byte 0x00");
+}
+
+static void add_random(struct nt_samples *s, struct nt_rng *rng)
+{
+    struct nt_err err = {0};
+    struct nt_sample x = {.kind = (enum nt_sample_kind)nt_rng_below(rng, 5)};
+    x.a = (uint32_t)nt_rng_below(rng, s->hosts);
+    x.b = (x.a + 1 + (uint32_t)nt_rng_below(rng, s->hosts - 1)) % (uint32_t)s->hosts;
+    x.bytes = (double)nt_rng_below(rng, 1u << 30) / 3;
+    x.count = (uint32_t)nt_rng_next(rng);
+    x.value_us = exp(20 * nt_rng_uniform(rng) - 10);
+    x.se_us = nt_rng_uniform(rng);
+    x.median_us = nt_rng_below(rng, 2) ? x.value_us / 3 : 0;
+    assert_int_equal(nt_samples_add(s, x, "word", &err), 0);
+}
+
+static struct nt_samples *random_samples(struct nt_rng *rng)
+{
+    struct nt_samples *s;
+    struct nt_err err = {0};
+    assert_int_equal(nt_samples_create(&s, &err), 0);
+    s->job_id = nt_rng_next(rng);
+    s->restart = 3;
+    s->budget_s = nt_rng_uniform(rng);
+    size_t hosts = 2 + nt_rng_below(rng, 200);
+    for (size_t k = 0; k < hosts; k++) {
+        char name[32];
+        snprintf(name, sizeof name, "host-%zu.x_y", k * 7919 % hosts);
+        assert_int_equal(nt_samples_add_host(s, name, &err), 0);
+        if (nt_rng_below(rng, 9) == 0)
+            assert_int_equal(nt_samples_set_missing(s, k, "  \t two  words ", &err), 0);
+    }
+    for (size_t p = nt_rng_below(rng, 4); p > 0; p--) {
+        assert_int_equal(nt_samples_begin_phase(s, "some", &err), 0);
+        for (size_t n = nt_rng_below(rng, 5); n > 0; n--) {
+            assert_int_equal(nt_samples_begin_round(s, &err), 0);
+            for (size_t k = nt_rng_below(rng, 9); k > 0; k--)
+                add_random(s, rng);
+        }
+        if (nt_rng_below(rng, 2) == 0)
+            assert_int_equal(nt_samples_end_phase(s, nt_rng_uniform(rng), &err), 0);
+    }
+    assert_int_equal(nt_samples_warn(s, &err, "said %s", "\x1b[31m red\n"), 0);
+    nt_samples_finish(s, NT_STATUS_OK, nt_rng_uniform(rng));
+    return s;
+}
+
+static void assert_same_samples(const struct nt_samples *a, const struct nt_samples *b)
+{
+    assert_int_equal(a->job_id, b->job_id);
+    assert_true(a->budget_s == b->budget_s && a->seconds == b->seconds);
+    assert_int_equal(a->hosts, b->hosts);
+    assert_int_equal(a->phases, b->phases);
+    assert_int_equal(a->rounds, b->rounds);
+    assert_int_equal(a->samples, b->samples);
+    for (size_t k = 0; k < a->samples; k++) {
+        const struct nt_sample *x = &a->sample[k], *y = &b->sample[k];
+        assert_int_equal(x->kind, y->kind);
+        assert_int_equal(x->phase, y->phase);
+        assert_int_equal(x->round, y->round);
+        assert_int_equal(x->a, y->a);
+        assert_int_equal(x->b, y->b);
+        assert_int_equal(x->count, y->count);
+        assert_true(x->bytes == y->bytes && x->value_us == y->value_us);
+        assert_true(x->se_us == y->se_us && x->median_us == y->median_us);
+    }
+}
+
+static void what_was_built_reads_back_equal(void **state)
+{
+    (void)state;
+    struct nt_rng rng;
+    nt_rng_init(&rng, 7);
+    for (int turn = 0; turn < 300; turn++) {
+        struct nt_samples *s = random_samples(&rng), *again;
+        struct nt_err err = {0};
+        char *text, *text_again;
+        size_t bytes;
+        assert_int_equal(nt_samples_write(s, &text, &bytes, &err), 0);
+        if (read_in_pieces(text, bytes, 4096, &again, &err) != 0)
+            fail_msg("%s", err.text);
+        assert_same_samples(s, again);
+        assert_int_equal(nt_samples_write(again, &text_again, NULL, &err), 0);
+        assert_string_equal(text, text_again);
+        free(text);
+        free(text_again);
+        nt_samples_destroy(s);
+        nt_samples_destroy(again);
+    }
+}
+
+static void latency_takes_the_lowest_of_the_smallest_size_by_direction(void **state)
+{
+    (void)state;
+    static const char text[] = BODY "latency 0 1 8 30 3 0 3\nlatency 0 1 8 30 2 0 2\n"
+                                    "latency 0 1 64 30 1 0 1\nlatency 1 0 8 30 5 0 5\nend ok 1\n";
+    struct nt_samples *s;
+    struct nt_matrix *m;
+    struct nt_err err = {0};
+    assert_int_equal(read_in_pieces(text, sizeof text - 1, 100, &s, &err), 0);
+    assert_int_equal(nt_samples_latency(s, 0, &m, &err), 0);
+    assert_true(nt_matrix_get(m, 0, 1) == 2 && nt_matrix_get(m, 1, 0) == 5);
+    assert_true(isnan(nt_matrix_get(m, 0, 0)));
+    nt_matrix_destroy(m);
+    assert_int_equal(nt_samples_latency(s, 64, &m, &err), 0);
+    assert_true(nt_matrix_get(m, 0, 1) == 1 && isnan(nt_matrix_get(m, 1, 0)));
+    nt_matrix_destroy(m);
+    nt_samples_destroy(s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_good_text_is_read_in_pieces_of_any_size),
+        cmocka_unit_test(a_bad_text_is_refused_with_its_line_and_reason),
+        cmocka_unit_test(an_endless_line_fails_early),
+        cmocka_unit_test(a_nul_byte_is_refused),
+        cmocka_unit_test(what_was_built_reads_back_equal),
+        cmocka_unit_test(latency_takes_the_lowest_of_the_smallest_size_by_direction),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
