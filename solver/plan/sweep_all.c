@@ -1,0 +1,151 @@
+/* All pairs in rounds of disjoint pairs: the circle method for a 1-factorisation of the complete
+ * graph (Kirkman 1847; E. Lucas, Recreations mathematiques II, 1883, "les promenades"). One host
+ * stays in the middle, the others stand on a circle; round r pairs those that mirror each other
+ * across the diameter through r. An odd number gets an empty place, and who meets it rests. */
+#include <stdlib.h>
+
+#include "matrix.h"
+#include "rng.h"
+#include "sweep.h"
+
+struct sweep_all {
+    struct nt_planner base;
+    size_t hosts;        /* that take part: size of seat */
+    size_t all;          /* that exist: size of lost */
+    uint32_t *seat;      /* who sits where in this pass */
+    uint32_t *turn;      /* the order of this pass's rounds */
+    uint32_t (*pair)[2]; /* of the round last ordered */
+    bool *lost;
+    unsigned passes, pass;
+    size_t rounds, round; /* in a pass */
+    uint32_t batches, count;
+};
+
+/* Another order each pass, so that what disturbs for a while does not hit the same pairs. */
+static void shuffle_pass(struct sweep_all *s)
+{
+    struct nt_rng rng;
+    nt_rng_init(&rng, s->pass + 1);
+    nt_rng_shuffle(&rng, s->seat, s->hosts);
+    nt_rng_shuffle(&rng, s->turn, s->rounds);
+}
+
+static size_t add_pair(struct sweep_all *s, size_t n, size_t i, size_t j)
+{
+    if (i >= s->hosts || j >= s->hosts) /* the empty place */
+        return n;
+    uint32_t a = s->seat[i], b = s->seat[j];
+    if (s->lost[a] || s->lost[b])
+        return n;
+    s->pair[n][0] = a < b ? a : b;
+    s->pair[n][1] = a < b ? b : a;
+    return n + 1;
+}
+
+static size_t fill_round(struct sweep_all *s, size_t r)
+{
+    size_t circle = s->rounds, n = add_pair(s, 0, r, circle);
+    for (size_t k = 1; 2 * k < circle + 1; k++)
+        n = add_pair(s, n, (r + k) % circle, (r + circle - k) % circle);
+    return n;
+}
+
+static int next(struct nt_planner *planner, struct nt_order *order, struct nt_err *err)
+{
+    struct sweep_all *s = (struct sweep_all *)planner;
+    (void)err;
+    while (s->pass < s->passes) {
+        if (s->round == 0)
+            shuffle_pass(s);
+        size_t n = 0;
+        while (s->round < s->rounds && n == 0)
+            n = fill_round(s, s->turn[s->round++]);
+        if (s->round == s->rounds) {
+            s->round = 0;
+            s->pass++;
+        }
+        if (n == 0)
+            continue;
+        *order = (struct nt_order){.kind = NT_ORDER_LATENCY,
+                                   .phase = "latency",
+                                   .pairs = n,
+                                   .pair = s->pair,
+                                   .message_bytes = 8,
+                                   .batches = s->batches,
+                                   .count = s->count};
+        return 1;
+    }
+    return 0;
+}
+
+/* Every pair has its place whatever the results say. */
+static int tell(struct nt_planner *planner, const struct nt_result *results, size_t n,
+                struct nt_err *err)
+{
+    (void)planner;
+    (void)results;
+    (void)n;
+    (void)err;
+    return 0;
+}
+
+static void lose(struct nt_planner *planner, uint32_t host)
+{
+    struct sweep_all *s = (struct sweep_all *)planner;
+    if (host < s->all)
+        s->lost[host] = true;
+}
+
+static void destroy(struct nt_planner *planner)
+{
+    struct sweep_all *s = (struct sweep_all *)planner;
+    free(s->seat);
+    free(s->turn);
+    free(s->pair);
+    free(s->lost);
+    free(s);
+}
+
+static const struct nt_planner_ops OPS = {next, tell, lose, destroy};
+
+static void sit_down(struct sweep_all *s, const bool *absent)
+{
+    for (size_t i = 0; i < s->all; i++) {
+        s->lost[i] = absent != NULL && absent[i];
+        if (!s->lost[i])
+            s->seat[s->hosts++] = (uint32_t)i;
+    }
+    if (s->hosts >= 2)
+        s->rounds = s->hosts % 2 == 0 ? s->hosts - 1 : s->hosts;
+    for (size_t r = 0; r < s->rounds; r++)
+        s->turn[r] = (uint32_t)r;
+    if (s->rounds == 0)
+        s->passes = 0;
+}
+
+int nt_sweep_all_create(size_t hosts, const bool *absent, unsigned passes, uint32_t batches,
+                        uint32_t count, struct nt_planner **out, struct nt_err *err)
+{
+    if (hosts > NT_HOSTS_MAX)
+        return nt_err_set(err, NT_ERR_INPUT, "a sweep of %zu hosts: at most %d", hosts,
+                          (int)NT_HOSTS_MAX);
+    struct sweep_all *s = calloc(1, sizeof *s);
+    if (s == NULL)
+        return nt_err_set(err, NT_ERR_SYSTEM, "a sweep of %zu hosts: out of memory", hosts);
+    *s = (struct sweep_all){.base.ops = &OPS,
+                            .all = hosts,
+                            .seat = calloc(hosts + 1, sizeof *s->seat),
+                            .turn = calloc(hosts + 1, sizeof *s->turn),
+                            .pair = calloc(hosts / 2 + 1, sizeof *s->pair),
+                            .lost = calloc(hosts + 1, sizeof *s->lost),
+                            .passes = passes,
+                            .batches = batches,
+                            .count = count};
+    if (s->seat == NULL || s->turn == NULL || s->pair == NULL || s->lost == NULL) {
+        destroy(&s->base);
+        return nt_err_set(err, NT_ERR_SYSTEM, "a sweep of %zu hosts: out of memory", hosts);
+    }
+    sit_down(s, absent);
+    *out = &s->base;
+    return 0;
+}

@@ -1,0 +1,134 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "sweep.h"
+
+enum { N = 41 };
+
+struct seen {
+    unsigned met[N][N];
+    unsigned rounds;
+};
+
+/* Drives the planner to its end; loses host `loses` after `after` rounds. */
+static void drive(size_t hosts, const bool *absent, unsigned passes, unsigned after, uint32_t loses,
+                  struct seen *seen)
+{
+    struct nt_planner *planner = NULL;
+    struct nt_err err = {0};
+    struct nt_order order;
+    memset(seen, 0, sizeof *seen);
+    assert_int_equal(nt_sweep_all_create(hosts, absent, passes, 3, 5, &planner, &err), 0);
+    while (planner->ops->next(planner, &order, &err) == 1) {
+        bool busy[N] = {false};
+        assert_int_equal(order.kind, NT_ORDER_LATENCY);
+        assert_int_equal(order.batches, 3);
+        assert_int_equal(order.count, 5);
+        assert_true(order.pairs > 0);
+        for (size_t k = 0; k < order.pairs; k++) {
+            uint32_t a = order.pair[k][0], b = order.pair[k][1];
+            assert_true(a < b && b < hosts);
+            assert_false(busy[a] || busy[b]);
+            busy[a] = busy[b] = true;
+            if (seen->rounds >= after)
+                assert_true(a != loses && b != loses);
+            seen->met[a][b]++;
+        }
+        assert_int_equal(planner->ops->tell(planner, NULL, 0, &err), 0);
+        if (++seen->rounds == after)
+            planner->ops->lose(planner, loses);
+    }
+    assert_int_equal(planner->ops->next(planner, &order, &err), 0);
+    nt_planner_destroy(planner);
+}
+
+static void every_pair_meets_once_a_pass(void **state)
+{
+    (void)state;
+    static struct seen seen;
+    for (size_t n = 0; n <= N; n++)
+        for (unsigned passes = 1; passes <= 3; passes++) {
+            drive(n, NULL, passes, UINT32_MAX, 0, &seen);
+            size_t rounds = n < 2 ? 0 : n % 2 == 0 ? n - 1 : n;
+            assert_int_equal(seen.rounds, rounds * passes);
+            for (size_t a = 0; a < n; a++)
+                for (size_t b = a + 1; b < n; b++)
+                    assert_int_equal(seen.met[a][b], passes);
+        }
+}
+
+static void the_absent_are_left_out_and_cost_no_round(void **state)
+{
+    (void)state;
+    static struct seen seen;
+    bool absent[9] = {[0] = true, [4] = true, [5] = true};
+    drive(9, absent, 1, UINT32_MAX, 0, &seen);
+    assert_int_equal(seen.rounds, 5);
+    for (size_t a = 0; a < 9; a++)
+        for (size_t b = a + 1; b < 9; b++)
+            assert_int_equal(seen.met[a][b], !absent[a] && !absent[b]);
+}
+
+static void a_lost_host_is_paired_no_more_and_the_rest_all_meet(void **state)
+{
+    (void)state;
+    static struct seen seen;
+    for (size_t n = 2; n <= 17; n++)
+        for (uint32_t loses = 0; loses < n; loses++) {
+            drive(n, NULL, 2, 2, loses, &seen);
+            for (size_t a = 0; a < n; a++)
+                for (size_t b = a + 1; b < n; b++)
+                    if (a != loses && b != loses)
+                        assert_int_equal(seen.met[a][b], 2);
+        }
+}
+
+static void passes_differ_in_order_and_repeat_exactly(void **state)
+{
+    (void)state;
+    struct nt_planner *one = NULL, *two = NULL;
+    struct nt_order a, b;
+    struct nt_err err = {0};
+    uint32_t first[2][10][5][2];
+    memset(first, 0, sizeof first);
+    assert_int_equal(nt_sweep_all_create(10, NULL, 2, 1, 1, &one, &err), 0);
+    assert_int_equal(nt_sweep_all_create(10, NULL, 2, 1, 1, &two, &err), 0);
+    for (size_t r = 0; r < 18; r++) {
+        assert_int_equal(one->ops->next(one, &a, &err), 1);
+        assert_int_equal(two->ops->next(two, &b, &err), 1);
+        assert_int_equal(a.pairs, b.pairs);
+        assert_memory_equal(a.pair, b.pair, a.pairs * sizeof *a.pair);
+        memcpy(first[r / 9][r % 9], a.pair, a.pairs * sizeof *a.pair);
+    }
+    assert_memory_not_equal(first[0], first[1], sizeof first[0]);
+    nt_planner_destroy(one);
+    nt_planner_destroy(two);
+}
+
+static void too_many_hosts_are_refused(void **state)
+{
+    (void)state;
+    struct nt_planner *planner = NULL;
+    struct nt_err err = {0};
+    assert_int_equal(nt_sweep_all_create(SIZE_MAX, NULL, 1, 1, 1, &planner, &err), -1);
+    assert_null(planner);
+    assert_non_null(strstr(err.text, "at most"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_pair_meets_once_a_pass),
+        cmocka_unit_test(the_absent_are_left_out_and_cost_no_round),
+        cmocka_unit_test(a_lost_host_is_paired_no_more_and_the_rest_all_meet),
+        cmocka_unit_test(passes_differ_in_order_and_repeat_exactly),
+        cmocka_unit_test(too_many_hosts_are_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,23 @@
+/* The monotonic clock in seconds. Deadlines here are points on it. */
+#ifndef NT_CLOCK_H
+#define NT_CLOCK_H
+
+#include <time.h>
+
+static inline double nt_clock_s(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+/* For poll: what is left until then, rounded up, never negative. */
+static inline int nt_left_ms(double deadline_s)
+{
+    double left = deadline_s - nt_clock_s();
+    if (!(left > 0))
+        return 0;
+    return left > 3600 ? 3600000 : (int)(left * 1e3) + 1;
+}
+
+#endif

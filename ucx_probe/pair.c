@@ -1,0 +1,301 @@
+#include "pair.h"
+
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "pair_ucx.h"
+
+enum { WARM_EXCHANGES = 3, WARM_BYTES = 8, BUFFER_MAX = 256 * 1024 * 1024 };
+
+/* Waits that end within this on a core of our own cost no sleep; longer ones leave the core. */
+static const double SPIN_S = 0.01;
+
+/* ---- the one way to wait ---- */
+bool nt_pair_step(struct nt_pair *pair, struct pair_idle *idle, double deadline_s)
+{
+    if (ucp_worker_progress(pair->worker) != 0) {
+        idle->since_s = 0;
+        return true;
+    }
+    /* reading the clock costs as much as a look at the network */
+    if (pair->spin_s > 0 && ++idle->looks % 8 != 0)
+        return true;
+    double now = nt_clock_s();
+    if (now > deadline_s)
+        return false;
+    if (pair->spin_s > 0) {
+        if (idle->since_s <= 0)
+            idle->since_s = now;
+        if (now - idle->since_s < pair->spin_s)
+            return true;
+    }
+    if (ucp_worker_arm(pair->worker) == UCS_ERR_BUSY)
+        return true;
+    struct pollfd fd = {pair->event_fd, POLLIN, 0};
+    poll(&fd, 1, nt_left_ms(deadline_s));
+    return true;
+}
+
+bool nt_pair_request_done(ucs_status_ptr_t request)
+{
+    return !UCS_PTR_IS_PTR(request) || ucp_request_check_status(request) != UCS_INPROGRESS;
+}
+
+/* Progresses for a moment so that a cancelled or broken request can end. Freeing it then is right
+ * in any case: UCX keeps what is still in flight, and the buffers outlive the worker. */
+static void let_go(struct nt_pair *pair, ucs_status_ptr_t request)
+{
+    double until = nt_clock_s() + 0.02;
+    while (!nt_pair_request_done(request) && nt_clock_s() < until)
+        ucp_worker_progress(pair->worker);
+    ucp_request_free(request);
+}
+
+void nt_pair_cancel(struct nt_pair *pair, ucs_status_ptr_t request)
+{
+    if (!UCS_PTR_IS_PTR(request))
+        return;
+    if (!nt_pair_request_done(request))
+        ucp_request_cancel(pair->worker, request);
+    let_go(pair, request);
+}
+
+int nt_pair_wait(struct nt_pair *pair, ucs_status_ptr_t request, double deadline_s,
+                 const char *what, struct nt_err *err)
+{
+    ucs_status_t status = UCS_PTR_STATUS(request);
+    if (!UCS_PTR_IS_PTR(request))
+        return status == UCS_OK
+                   ? 0
+                   : nt_err_set(err, NT_ERR_SYSTEM, "%s: %s", what, ucs_status_string(status));
+    struct pair_idle idle = {0};
+    while ((status = ucp_request_check_status(request)) == UCS_INPROGRESS) {
+        bool late = !nt_pair_step(pair, &idle, deadline_s);
+        /* a killed peer calls the error callback but leaves our receive pending */
+        if (!late && pair->peer_died == UCS_OK)
+            continue;
+        if (nt_pair_request_done(request))
+            continue;
+        status = late ? UCS_ERR_TIMED_OUT : pair->peer_died;
+        nt_pair_cancel(pair, request);
+        return nt_err_set(err, NT_ERR_SYSTEM, "%s: %s", what,
+                          late ? "no answer in time" : ucs_status_string(status));
+    }
+    ucp_request_free(request);
+    if (status != UCS_OK)
+        return nt_err_set(err, NT_ERR_SYSTEM, "%s: %s", what, ucs_status_string(status));
+    return 0;
+}
+
+/* ---- messages ---- */
+static ucp_tag_t make_tag(const struct nt_meeting *m, enum pair_tag tag, uint32_t sender)
+{
+    return (ucp_tag_t)m->round << 32 | (ucp_tag_t)tag << 24 | (sender & 0xffffff);
+}
+
+ucs_status_ptr_t nt_pair_send(struct nt_pair *pair, enum pair_tag tag, const void *data,
+                              size_t bytes)
+{
+    ucp_request_param_t param = {0};
+    return ucp_tag_send_nbx(pair->peer, data, bytes,
+                            make_tag(&pair->meeting, tag, pair->meeting.self), &param);
+}
+
+ucs_status_ptr_t nt_pair_receive(struct nt_pair *pair, enum pair_tag tag, void *data, size_t bytes)
+{
+    ucp_request_param_t param = {0};
+    return ucp_tag_recv_nbx(pair->worker, data, bytes,
+                            make_tag(&pair->meeting, tag, pair->meeting.peer), UINT64_MAX, &param);
+}
+
+/* ---- the connection ---- */
+static void peer_died(void *arg, ucp_ep_h ep, ucs_status_t status)
+{
+    struct nt_pair *pair = arg;
+    if (ep == pair->peer)
+        pair->peer_died = status;
+}
+
+static int open_endpoint(struct nt_pair *pair, struct nt_err *err)
+{
+    ucp_ep_params_t params = {
+        .field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS | UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE |
+                      UCP_EP_PARAM_FIELD_ERR_HANDLER,
+        .address = pair->meeting.address,
+        .err_mode = UCP_ERR_HANDLING_MODE_PEER,
+        .err_handler = {peer_died, pair},
+    };
+    ucp_ep_h ep = NULL;
+    pair->peer_died = UCS_OK;
+    ucs_status_t status = ucp_ep_create(pair->worker, &params, &ep);
+    if (status != UCS_OK)
+        return nt_err_set(err, NT_ERR_SYSTEM, "connect: %s", ucs_status_string(status));
+    pair->peer = ep;
+    return 0;
+}
+
+static int warm_once(struct nt_pair *pair, double deadline_s, struct nt_err *err)
+{
+    unsigned char *out = nt_pair_slot(pair, 0), *in = nt_pair_slot(pair, 1);
+    ucs_status_ptr_t receive = nt_pair_receive(pair, TAG_WARM, in, WARM_BYTES);
+    if (!pair->meeting.first && nt_pair_wait(pair, receive, deadline_s, "connect", err) != 0)
+        return -1;
+    int rc = nt_pair_wait(pair, nt_pair_send(pair, TAG_WARM, out, WARM_BYTES), deadline_s,
+                          "connect", err);
+    if (!pair->meeting.first)
+        return rc;
+    if (rc != 0) {
+        nt_pair_cancel(pair, receive);
+        return -1;
+    }
+    return nt_pair_wait(pair, receive, deadline_s, "connect", err);
+}
+
+/* Enough room for a window of the order's messages, touched so that no page fault is timed. */
+static int make_room(struct nt_pair *pair, const struct nt_order *order, struct nt_err *err)
+{
+    size_t message = order->message_bytes < WARM_BYTES ? WARM_BYTES : (size_t)order->message_bytes;
+    size_t stride = (message + 63) / 64 * 64;
+    if (stride > BUFFER_MAX / PAIR_SLOTS)
+        return nt_err_set(err, NT_ERR_INPUT, "messages of %zu bytes: at most %d", message,
+                          BUFFER_MAX / PAIR_SLOTS);
+    size_t bytes = stride * PAIR_SLOTS;
+    if (bytes > pair->buffer_bytes) {
+        unsigned char *buffer = calloc(1, bytes);
+        if (buffer == NULL)
+            return nt_err_set(err, NT_ERR_SYSTEM, "messages of %zu bytes: out of memory", message);
+        memset(buffer, 1, bytes);
+        free(pair->buffer);
+        pair->buffer = buffer;
+        pair->buffer_bytes = bytes;
+    }
+    pair->stride = stride;
+    return 0;
+}
+
+int nt_pair_connect(struct nt_pair *pair, const struct nt_meeting *meeting,
+                    const struct nt_order *order, double deadline_s, double *round_trip_s,
+                    struct nt_err *err)
+{
+    nt_pair_close(pair);
+    pair->meeting = *meeting;
+    if (make_room(pair, order, err) != 0 || open_endpoint(pair, err) != 0)
+        return -1;
+    double before = 0;
+    for (int k = 0; k < WARM_EXCHANGES; k++) {
+        before = nt_clock_s();
+        if (warm_once(pair, deadline_s, err) != 0)
+            return -1;
+    }
+    *round_trip_s = nt_clock_s() - before;
+    return 0;
+}
+
+void nt_pair_close(struct nt_pair *pair)
+{
+    if (pair->peer == NULL)
+        return;
+    /* by force: both ends have all they came for, and a peer that is gone would not answer */
+    ucp_request_param_t param = {.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS,
+                                 .flags = UCP_EP_CLOSE_FLAG_FORCE};
+    ucs_status_ptr_t request = ucp_ep_close_nbx(pair->peer, &param);
+    pair->peer = NULL;
+    if (UCS_PTR_IS_PTR(request))
+        let_go(pair, request);
+}
+
+int nt_pair_measure(struct nt_pair *pair, const struct nt_order *order, double soft_s,
+                    double deadline_s, struct nt_result *result, struct nt_err *err)
+{
+    if (pair->peer == NULL)
+        return nt_err_set(err, NT_ERR_SYSTEM, "not connected");
+    switch (order->kind) {
+    case NT_ORDER_LATENCY:
+        return nt_pair_ping(pair, order, soft_s, deadline_s, result, err);
+    case NT_ORDER_BANDWIDTH:
+        return nt_pair_flow(pair, order, soft_s, deadline_s, result, err);
+    case NT_ORDER_PRTT:
+        return nt_pair_prtt(pair, order, soft_s, deadline_s, result, err);
+    case NT_ORDER_KERNEL:
+        break;
+    }
+    return nt_err_set(err, NT_ERR_INPUT, "order %d: this probe cannot do it", (int)order->kind);
+}
+
+/* ---- life ---- */
+static int open_context(struct nt_pair *pair, struct nt_err *err)
+{
+    ucp_params_t params = {.field_mask = UCP_PARAM_FIELD_FEATURES | UCP_PARAM_FIELD_NAME,
+                           .features = UCP_FEATURE_TAG | UCP_FEATURE_WAKEUP,
+                           .name = "nettopo"};
+    ucp_config_t *config = NULL;
+    ucs_status_t status = ucp_config_read(NULL, NULL, &config);
+    if (status != UCS_OK)
+        return nt_err_set(err, NT_ERR_SYSTEM, "UCX: configuration: %s", ucs_status_string(status));
+    status = ucp_init(&params, config, &pair->context);
+    ucp_config_release(config);
+    if (status != UCS_OK)
+        return nt_err_set(err, NT_ERR_SYSTEM, "UCX: no usable network: %s",
+                          ucs_status_string(status));
+    return 0;
+}
+
+static int open_worker(struct nt_pair *pair, struct nt_err *err)
+{
+    ucp_worker_params_t params = {.field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE,
+                                  .thread_mode = UCS_THREAD_MODE_SINGLE};
+    ucs_status_t status = ucp_worker_create(pair->context, &params, &pair->worker);
+    if (status != UCS_OK)
+        return nt_err_set(err, NT_ERR_SYSTEM, "UCX: worker: %s", ucs_status_string(status));
+    status = ucp_worker_get_efd(pair->worker, &pair->event_fd);
+    if (status == UCS_OK)
+        status = ucp_worker_get_address(pair->worker, &pair->address, &pair->address_bytes);
+    if (status != UCS_OK)
+        return nt_err_set(err, NT_ERR_SYSTEM, "UCX: address: %s", ucs_status_string(status));
+    return 0;
+}
+
+int nt_pair_create(struct nt_pair **out, struct nt_err *err)
+{
+    struct nt_pair *pair = calloc(1, sizeof *pair);
+    if (pair == NULL)
+        return nt_err_set(err, NT_ERR_SYSTEM, "UCX: out of memory");
+    pair->event_fd = -1;
+    pair->times = calloc(PAIR_TIMES_MAX, sizeof *pair->times);
+    if (pair->times == NULL)
+        nt_err_set(err, NT_ERR_SYSTEM, "UCX: out of memory");
+    else if (open_context(pair, err) == 0 && open_worker(pair, err) == 0) {
+        *out = pair;
+        return 0;
+    }
+    nt_pair_destroy(pair);
+    return -1;
+}
+
+void nt_pair_destroy(struct nt_pair *pair)
+{
+    if (pair == NULL)
+        return;
+    nt_pair_close(pair);
+    if (pair->address != NULL)
+        ucp_worker_release_address(pair->worker, pair->address);
+    if (pair->worker != NULL)
+        ucp_worker_destroy(pair->worker);
+    if (pair->context != NULL)
+        ucp_cleanup(pair->context);
+    free(pair->buffer);
+    free(pair->times);
+    free(pair);
+}
+
+const void *nt_pair_address(const struct nt_pair *pair, size_t *bytes)
+{
+    *bytes = pair->address_bytes;
+    return pair->address;
+}
+
+void nt_pair_set_own_core(struct nt_pair *pair, bool own)
+{
+    pair->spin_s = own ? SPIN_S : 0;
+}

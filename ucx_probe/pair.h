@@ -1,0 +1,59 @@
+/* This host's end of the measured network: one partner at a time, measured by tagged messages.
+ *
+ * pair*.c are the only files that know UCX (1.13 or newer). Every wait has a deadline: a hung
+ * peer or a dead link gives no UCX error for half a minute. Deadlines are points on the
+ * monotonic clock (clock.h). Not thread safe. */
+#ifndef NT_PAIR_H
+#define NT_PAIR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "err.h"
+#include "sweep.h"
+
+struct nt_pair;
+
+int nt_pair_create(struct nt_pair **out, struct nt_err *err);
+void nt_pair_destroy(struct nt_pair *pair);
+
+/* This host's address, for the partners; valid as long as the pair. */
+const void *nt_pair_address(const struct nt_pair *pair, size_t *bytes);
+
+/* own: this process has a core to itself, so waiting may spin. Otherwise (and at first) every
+ * wait sleeps: probes that spin on shared cores measure the scheduler. */
+void nt_pair_set_own_core(struct nt_pair *pair, bool own);
+
+/* Who meets whom, in which round; both ends say the same, self and peer swapped. */
+struct nt_meeting {
+    uint32_t round, self, peer;
+    bool first; /* this end is the first of the pair: it asks, the other answers */
+    const void *address;
+    size_t address_bytes; /* of the peer */
+};
+
+/* Makes the connection and exchanges a few untimed messages (the first one wires up the
+ * transports), and makes the memory that the order needs. *round_trip_s: of the last exchange.
+ * After an error nt_pair_close is still due. */
+int nt_pair_connect(struct nt_pair *pair, const struct nt_meeting *meeting,
+                    const struct nt_order *order, double deadline_s, double *round_trip_s,
+                    struct nt_err *err);
+
+/* Does the order with the connected partner. At soft_s the first end stops and says what it has
+ * (an error when it is nothing); at deadline_s either end fails. The first end's *result counts:
+ *   latency    value_us: lowest tenth of the half round trips; se_us: from the spread of the
+ *              batches' own lowest tenths; median_us; count: pings; bytes: of a message
+ *   bandwidth  value_us: from the first send to the final acknowledgement; bytes: all carried
+ *   prtt       value_us: lowest tenth of order->batches repetitions of PRTT(n, d, s) of seed 003,
+ *              section 3.2.1: n messages of s bytes, d between the end of one send and the next,
+ *              one message of s bytes back; median_us, se_us of it; count: n; bytes: s
+ * In every batch of a latency order there are at least order->count pings and, with a core of
+ * its own, at least MIN_BATCH_S of them: on a fast network more pings cost nothing. */
+int nt_pair_measure(struct nt_pair *pair, const struct nt_order *order, double soft_s,
+                    double deadline_s, struct nt_result *result, struct nt_err *err);
+
+/* Takes the connection down at once. Nothing is left pending. */
+void nt_pair_close(struct nt_pair *pair);
+
+#endif

@@ -1,0 +1,71 @@
+/* What the pair*.c files share: the UCX handles and the one way to wait. */
+#ifndef NT_PAIR_UCX_H
+#define NT_PAIR_UCX_H
+
+#include <ucp/api/ucp.h>
+
+#include "clock.h"
+#include "pair.h"
+
+enum { PAIR_WINDOW_MAX = 16, PAIR_SLOTS = PAIR_WINDOW_MAX + 1, PAIR_TIMES_MAX = 65536 };
+
+struct nt_pair {
+    ucp_context_h context;
+    ucp_worker_h worker;
+    ucp_address_t *address;
+    size_t address_bytes;
+    int event_fd;
+    double spin_s; /* how long a wait looks at the network before it sleeps */
+
+    ucp_ep_h peer;          /* NULL: no connection */
+    ucs_status_t peer_died; /* UCS_OK: it did not */
+    struct nt_meeting meeting;
+
+    unsigned char *buffer; /* slots of stride bytes: messages; lives until destroy, so that a
+                              request which could not be finished never touches freed memory */
+    size_t buffer_bytes, stride;
+    double *times; /* PAIR_TIMES_MAX */
+};
+
+static inline unsigned char *nt_pair_slot(const struct nt_pair *pair, size_t i)
+{
+    return pair->buffer + i * pair->stride;
+}
+
+/* What a message is for; part of the tag, so that rounds and purposes never mix. */
+enum pair_tag { TAG_WARM = 1, TAG_PING, TAG_PONG, TAG_FLOW, TAG_FLOW_END, TAG_FLOW_DONE };
+
+ucs_status_ptr_t nt_pair_send(struct nt_pair *pair, enum pair_tag tag, const void *data,
+                              size_t bytes);
+ucs_status_ptr_t nt_pair_receive(struct nt_pair *pair, enum pair_tag tag, void *data, size_t bytes);
+
+/* How long nothing has happened. Start with zeros. */
+struct pair_idle {
+    unsigned looks;
+    double since_s;
+};
+
+/* Looks at the network once, or sleeps until something happens. False: the deadline has passed. */
+bool nt_pair_step(struct nt_pair *pair, struct pair_idle *idle, double deadline_s);
+
+bool nt_pair_request_done(ucs_status_ptr_t request);
+
+/* Finishes a request (NULL: already finished). what: "ping", ... for the error. The request is
+ * gone afterwards in every case. */
+int nt_pair_wait(struct nt_pair *pair, ucs_status_ptr_t request, double deadline_s,
+                 const char *what, struct nt_err *err);
+
+/* Gets rid of a receive that nobody will answer. */
+void nt_pair_cancel(struct nt_pair *pair, ucs_status_ptr_t request);
+
+/* The element at share q of the sorted values, interpolated. n > 0; sorts. */
+double nt_pair_quantile(double *values, size_t n, double q);
+
+int nt_pair_ping(struct nt_pair *pair, const struct nt_order *order, double soft_s,
+                 double deadline_s, struct nt_result *result, struct nt_err *err);
+int nt_pair_flow(struct nt_pair *pair, const struct nt_order *order, double soft_s,
+                 double deadline_s, struct nt_result *result, struct nt_err *err);
+int nt_pair_prtt(struct nt_pair *pair, const struct nt_order *order, double soft_s,
+                 double deadline_s, struct nt_result *result, struct nt_err *err);
+
+#endif

@@ -1,0 +1,426 @@
+#include "wire.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- bytes out: grows; remembers that memory ran out, so that one look at the end is enough ----
+ */
+struct writer {
+    unsigned char *data;
+    size_t bytes, room;
+    bool failed;
+};
+
+static void put(struct writer *w, const void *from, size_t bytes)
+{
+    if (w->failed || bytes == 0)
+        return;
+    if (bytes > w->room - w->bytes) {
+        size_t room = (w->bytes + bytes) * 2;
+        unsigned char *data = realloc(w->data, room);
+        if (data == NULL) {
+            w->failed = true;
+            return;
+        }
+        w->data = data;
+        w->room = room;
+    }
+    memcpy(w->data + w->bytes, from, bytes);
+    w->bytes += bytes;
+}
+
+static void put_number(struct writer *w, uint64_t v, size_t bytes)
+{
+    unsigned char b[8];
+    for (size_t i = 0; i < bytes; i++)
+        b[i] = (unsigned char)(v >> (8 * i) & 0xff);
+    put(w, b, bytes);
+}
+
+static void put_real(struct writer *w, double v)
+{
+    uint64_t bits;
+    memcpy(&bits, &v, sizeof bits);
+    put_number(w, bits, 8);
+}
+
+static void put_text(struct writer *w, const char *text)
+{
+    size_t bytes = strlen(text);
+    put_number(w, bytes, 2);
+    put(w, text, bytes);
+}
+
+static int put_end(struct writer *w, struct nt_bytes *out, struct nt_err *err)
+{
+    if (w->failed) {
+        free(w->data);
+        return nt_err_set(err, NT_ERR_SYSTEM, "a message between probes: out of memory");
+    }
+    *out = (struct nt_bytes){w->data, w->bytes};
+    return 0;
+}
+
+/* ---- bytes in: a read beyond the end gives zeros and marks the reader ---- */
+struct reader {
+    const unsigned char *at;
+    size_t left;
+    bool short_;
+};
+
+static const unsigned char *take(struct reader *r, size_t bytes)
+{
+    if (r->short_ || bytes > r->left) {
+        r->short_ = true;
+        return NULL;
+    }
+    const unsigned char *p = r->at;
+    r->at += bytes;
+    r->left -= bytes;
+    return p;
+}
+
+static uint64_t get_number(struct reader *r, size_t bytes)
+{
+    const unsigned char *p = take(r, bytes);
+    uint64_t v = 0;
+    for (size_t i = 0; p != NULL && i < bytes; i++)
+        v |= (uint64_t)p[i] << (8 * i);
+    return v;
+}
+
+static uint32_t get32(struct reader *r)
+{
+    return (uint32_t)get_number(r, 4);
+}
+
+static double get_real(struct reader *r)
+{
+    uint64_t bits = get_number(r, 8);
+    double v;
+    memcpy(&v, &bits, sizeof v);
+    return v;
+}
+
+/* Text for people or a name: what is not printable becomes '?'. */
+static bool get_text(struct reader *r, char *text, size_t text_bytes)
+{
+    size_t bytes = (size_t)get_number(r, 2);
+    const unsigned char *p = bytes < text_bytes ? take(r, bytes) : NULL;
+    if (p == NULL)
+        return false;
+    for (size_t i = 0; i < bytes; i++)
+        text[i] = (char)(p[i] >= ' ' && p[i] < 127 ? p[i] : '?');
+    text[bytes] = '\0';
+    return true;
+}
+
+static bool known_kind(int kind)
+{
+    return kind != 0 && strchr("HTOYGRE", kind) != NULL;
+}
+
+int nt_wire_kind(const void *data, size_t bytes)
+{
+    int kind = bytes > 0 ? *(const unsigned char *)data : 0;
+    return known_kind(kind) ? kind : 0;
+}
+
+static struct reader begin(const void *data, size_t bytes, enum nt_wire_kind kind)
+{
+    struct reader r = {data, bytes, false};
+    if (get_number(&r, 1) != (uint64_t)kind)
+        r.short_ = true;
+    return r;
+}
+
+static int malformed(struct nt_err *err, const char *what)
+{
+    return nt_err_set(err, NT_ERR_INPUT, "a probe sent a malformed %s", what);
+}
+
+static int no_memory(struct nt_err *err, const char *what)
+{
+    return nt_err_set(err, NT_ERR_SYSTEM, "a probe's %s: out of memory", what);
+}
+
+static bool at_end(const struct reader *r)
+{
+    return !r->short_ && r->left == 0;
+}
+
+/* ---- HELLO ---- */
+int nt_hello_encode(const struct nt_hello *hello, struct nt_bytes *out, struct nt_err *err)
+{
+    struct writer w = {0};
+    if (hello->address_bytes > NT_WIRE_ADDRESS_MAX)
+        return nt_err_set(err, NT_ERR_SYSTEM, "a network address of %zu bytes, at most %d",
+                          hello->address_bytes, (int)NT_WIRE_ADDRESS_MAX);
+    put_number(&w, NT_WIRE_HELLO, 1);
+    put_number(&w, NT_WIRE_VERSION, 2);
+    put_text(&w, hello->host);
+    put(&w, hello->machine, sizeof hello->machine);
+    put_number(&w, hello->cores, 4);
+    put_text(&w, hello->reason);
+    put_number(&w, hello->address_bytes, 4);
+    put(&w, hello->address, hello->address_bytes);
+    return put_end(&w, out, err);
+}
+
+static bool is_host_name(const char *name)
+{
+    static const char allowed[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_";
+    return name[0] != '\0' && name[strspn(name, allowed)] == '\0';
+}
+
+int nt_hello_decode(const void *data, size_t bytes, struct nt_hello *out, struct nt_err *err)
+{
+    struct reader r = begin(data, bytes, NT_WIRE_HELLO);
+    struct nt_hello h = {0};
+    uint64_t version = get_number(&r, 2);
+    if (!r.short_ && version != NT_WIRE_VERSION)
+        return nt_err_set(err, NT_ERR_INPUT, "a probe of another version (%u, expected %d)",
+                          (unsigned)version, (int)NT_WIRE_VERSION);
+    if (!get_text(&r, h.host, sizeof h.host) || !is_host_name(h.host))
+        return malformed(err, "hello");
+    const unsigned char *machine = take(&r, sizeof h.machine);
+    h.cores = get32(&r);
+    if (machine == NULL || !get_text(&r, h.reason, sizeof h.reason))
+        return malformed(err, "hello");
+    memcpy(h.machine, machine, sizeof h.machine);
+    h.address_bytes = get32(&r);
+    if (h.address_bytes > NT_WIRE_ADDRESS_MAX)
+        return malformed(err, "hello");
+    h.address = take(&r, h.address_bytes);
+    if (!at_end(&r))
+        return malformed(err, "hello");
+    *out = h;
+    return 0;
+}
+
+/* ---- TABLE ---- */
+int nt_table_encode(const struct nt_table *table, struct nt_bytes *out, struct nt_err *err)
+{
+    struct writer w = {0};
+    put_number(&w, NT_WIRE_TABLE, 1);
+    put_number(&w, table->ranks, 4);
+    for (size_t i = 0; i < table->ranks; i++) {
+        const struct nt_seat *s = &table->seat[i];
+        size_t bytes = s->address == NULL ? 0 : s->bytes;
+        put_number(&w, s->own_core, 1);
+        put_number(&w, bytes, 2);
+        put(&w, s->address, bytes);
+    }
+    return put_end(&w, out, err);
+}
+
+int nt_table_decode(const void *data, size_t bytes, struct nt_table *out, struct nt_err *err)
+{
+    struct reader r = begin(data, bytes, NT_WIRE_TABLE);
+    size_t ranks = get32(&r);
+    /* a seat takes at least three bytes: no memory is taken for what cannot be there */
+    if (r.short_ || ranks > NT_WIRE_RANKS_MAX || ranks > r.left / 3)
+        return malformed(err, "table of addresses");
+    struct nt_seat *seat = calloc(ranks + 1, sizeof *seat);
+    if (seat == NULL)
+        return no_memory(err, "table of addresses");
+    for (size_t i = 0; i < ranks; i++) {
+        seat[i].own_core = get_number(&r, 1) != 0;
+        seat[i].bytes = (size_t)get_number(&r, 2);
+        const unsigned char *address = take(&r, seat[i].bytes);
+        seat[i].address = seat[i].bytes > 0 ? address : NULL;
+    }
+    if (!at_end(&r)) {
+        free(seat);
+        return malformed(err, "table of addresses");
+    }
+    *out = (struct nt_table){ranks, seat};
+    return 0;
+}
+
+void nt_table_fini(struct nt_table *table)
+{
+    free(table->seat);
+    *table = (struct nt_table){0};
+}
+
+/* ---- ROUND ---- */
+int nt_round_encode(const struct nt_round *round, struct nt_bytes *out, struct nt_err *err)
+{
+    const struct nt_order *o = &round->order;
+    struct writer w = {0};
+    put_number(&w, NT_WIRE_ROUND, 1);
+    put_number(&w, round->number, 4);
+    put_real(&w, round->warm_s);
+    put_real(&w, round->measure_s);
+    put_real(&w, round->give_up_s);
+    put_number(&w, (uint64_t)o->kind, 1);
+    put_text(&w, o->phase);
+    put_text(&w, o->kernel);
+    put_real(&w, o->message_bytes);
+    put_number(&w, o->batches, 4);
+    put_number(&w, o->count, 4);
+    put_real(&w, o->window_s);
+    put_real(&w, o->delay_us);
+    put_number(&w, o->pairs, 4);
+    for (size_t k = 0; k < o->pairs; k++) {
+        put_number(&w, o->pair[k][0], 4);
+        put_number(&w, o->pair[k][1], 4);
+    }
+    return put_end(&w, out, err);
+}
+
+static bool in_range(double v, double max)
+{
+    return isfinite(v) && v >= 0 && v <= max;
+}
+
+static bool order_is_sane(const struct nt_round *n)
+{
+    const struct nt_order *o = &n->order;
+    return in_range(n->warm_s, 3600) && in_range(n->measure_s, 3600) &&
+           in_range(n->give_up_s, 3600) && in_range(o->message_bytes, NT_WIRE_MESSAGE_MAX) &&
+           in_range(o->window_s, 3600) && in_range(o->delay_us, 1e9) &&
+           o->batches <= NT_WIRE_BATCHES_MAX && o->count <= NT_WIRE_COUNT_MAX &&
+           o->kind <= NT_ORDER_KERNEL;
+}
+
+static bool get_pairs(struct reader *r, size_t ranks, struct nt_order *o, bool *busy)
+{
+    for (size_t k = 0; k < o->pairs; k++)
+        for (int end = 0; end < 2; end++) {
+            uint32_t rank = get32(r);
+            if (rank >= ranks || busy[rank])
+                return false;
+            busy[rank] = true;
+            o->pair[k][end] = rank;
+        }
+    return at_end(r);
+}
+
+static bool get_order(struct reader *r, struct nt_round *n)
+{
+    struct nt_order *o = &n->order;
+    n->number = get32(r);
+    n->warm_s = get_real(r);
+    n->measure_s = get_real(r);
+    n->give_up_s = get_real(r);
+    o->kind = (enum nt_order_kind)get_number(r, 1);
+    if (!get_text(r, o->phase, sizeof o->phase) || !get_text(r, o->kernel, sizeof o->kernel))
+        return false;
+    o->message_bytes = get_real(r);
+    o->batches = get32(r);
+    o->count = get32(r);
+    o->window_s = get_real(r);
+    o->delay_us = get_real(r);
+    o->pairs = get32(r);
+    return !r->short_ && order_is_sane(n);
+}
+
+int nt_round_decode(const void *data, size_t bytes, size_t ranks, struct nt_round *out,
+                    struct nt_err *err)
+{
+    struct reader r = begin(data, bytes, NT_WIRE_ROUND);
+    struct nt_round n = {0};
+    if (!get_order(&r, &n) || ranks > NT_WIRE_RANKS_MAX || n.order.pairs > ranks / 2 ||
+        n.order.pairs * 8 != r.left)
+        return malformed(err, "order");
+    n.order.pair = calloc(n.order.pairs + 1, sizeof *n.order.pair);
+    bool *busy = calloc(ranks + 1, sizeof *busy);
+    if (n.order.pair == NULL || busy == NULL) {
+        free(n.order.pair);
+        free(busy);
+        return no_memory(err, "order");
+    }
+    bool good = get_pairs(&r, ranks, &n.order, busy);
+    free(busy);
+    if (!good) {
+        free(n.order.pair);
+        return malformed(err, "order");
+    }
+    *out = n;
+    return 0;
+}
+
+void nt_round_fini(struct nt_round *round)
+{
+    free(round->order.pair);
+    *round = (struct nt_round){0};
+}
+
+/* ---- GO ---- */
+int nt_go_encode(const struct nt_go *go, struct nt_bytes *out, struct nt_err *err)
+{
+    struct writer w = {0};
+    put_number(&w, NT_WIRE_GO, 1);
+    put_number(&w, go->skips, 4);
+    for (size_t k = 0; k < go->skips; k++)
+        put_number(&w, go->skip[k], 4);
+    return put_end(&w, out, err);
+}
+
+int nt_go_decode(const void *data, size_t bytes, struct nt_go *out, struct nt_err *err)
+{
+    struct reader r = begin(data, bytes, NT_WIRE_GO);
+    size_t skips = get32(&r);
+    if (r.short_ || skips > NT_WIRE_RANKS_MAX || skips * 4 != r.left)
+        return malformed(err, "start of a round");
+    uint32_t *skip = calloc(skips + 1, sizeof *skip);
+    if (skip == NULL)
+        return no_memory(err, "start of a round");
+    for (size_t k = 0; k < skips; k++)
+        skip[k] = get32(&r);
+    *out = (struct nt_go){skips, skip};
+    return 0;
+}
+
+void nt_go_fini(struct nt_go *go)
+{
+    free(go->skip);
+    *go = (struct nt_go){0};
+}
+
+/* ---- READY and RESULT ---- */
+int nt_report_encode(enum nt_wire_kind kind, const struct nt_report *report, struct nt_bytes *out,
+                     struct nt_err *err)
+{
+    const struct nt_result *n = &report->result;
+    struct writer w = {0};
+    put_number(&w, (uint64_t)kind, 1);
+    put_number(&w, report->idle, 1);
+    put_number(&w, report->ok, 1);
+    put_text(&w, report->reason);
+    put_real(&w, report->seconds);
+    put_real(&w, n->value_us);
+    put_real(&w, n->se_us);
+    put_real(&w, n->median_us);
+    put_number(&w, n->count, 4);
+    put_real(&w, n->bytes);
+    return put_end(&w, out, err);
+}
+
+int nt_report_decode(enum nt_wire_kind kind, const void *data, size_t bytes, struct nt_report *out,
+                     struct nt_err *err)
+{
+    struct reader r = begin(data, bytes, kind);
+    struct nt_report p = {0};
+    p.idle = get_number(&r, 1) != 0;
+    p.ok = get_number(&r, 1) != 0;
+    if (!get_text(&r, p.reason, sizeof p.reason))
+        return malformed(err, "report");
+    p.seconds = get_real(&r);
+    p.result.ok = p.ok;
+    p.result.value_us = get_real(&r);
+    p.result.se_us = get_real(&r);
+    p.result.median_us = get_real(&r);
+    p.result.count = get32(&r);
+    p.result.bytes = get_real(&r);
+    if (!at_end(&r) || !in_range(p.seconds, 1e6) || !in_range(p.result.value_us, 1e12) ||
+        !in_range(p.result.se_us, 1e12) || !in_range(p.result.median_us, 1e12) ||
+        !in_range(p.result.bytes, 1e15))
+        return malformed(err, "report");
+    *out = p;
+    return 0;
+}
