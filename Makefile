@@ -78,6 +78,8 @@ $(BUILD)/$(1)/%.o: $(1)/%.c
 endef
 $(foreach r,$(ROOMS),$(eval $(call room_rule,$(r))))
 
+$(BUILD)/solver/text/html.o: solver/text/page.html
+
 $(BUILD)/solver/nettopo.o: solver/nettopo.c
 	$(call say,CC,$<)
 	@mkdir -p $(@D)
