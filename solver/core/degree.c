@@ -1,0 +1,233 @@
+#include "degree.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "normal.h"
+
+enum { NONE = UINT32_MAX };
+
+struct list {
+    uint32_t *at; /* rising */
+    uint32_t used;
+};
+
+struct graph {
+    size_t n;
+    struct list *list;     /* by column: those that it meets and that are not eliminated */
+    uint32_t *head;        /* by degree: first column of that degree */
+    uint32_t *next, *prev; /* by column: its list of equal degree */
+    uint32_t *merged;      /* n of them: a list in the making */
+};
+
+static int compare(const void *a, const void *b)
+{
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return (x > y) - (x < y);
+}
+
+static void unlink_degree(struct graph *g, uint32_t c)
+{
+    if (g->prev[c] != NONE)
+        g->next[g->prev[c]] = g->next[c];
+    else
+        g->head[g->list[c].used] = g->next[c];
+    if (g->next[c] != NONE)
+        g->prev[g->next[c]] = g->prev[c];
+}
+
+static void link_degree(struct graph *g, uint32_t c)
+{
+    uint32_t *head = &g->head[g->list[c].used];
+    g->prev[c] = NONE;
+    g->next[c] = *head;
+    if (*head != NONE)
+        g->prev[*head] = c;
+    *head = c;
+}
+
+/* The rows in which each column stands, so that its neighbours can be gathered at once. */
+static bool transpose(const struct nt_rows *rows, size_t **start, uint32_t **row)
+{
+    size_t entries = rows->start[rows->rows];
+    *start = calloc(rows->columns + 2, sizeof **start);
+    *row = malloc((entries + 1) * sizeof **row);
+    if (*start == NULL || *row == NULL)
+        return false;
+    for (size_t k = 0; k < entries; k++)
+        (*start)[rows->column[k] + 2]++;
+    for (size_t c = 0; c < rows->columns; c++)
+        (*start)[c + 2] += (*start)[c + 1];
+    for (size_t r = 0; r < rows->rows; r++) {
+        for (size_t k = rows->start[r]; k < rows->start[r + 1]; k++)
+            (*row)[(*start)[rows->column[k] + 1]++] = (uint32_t)r;
+    }
+    return true;
+}
+
+static bool copy_list(struct list *list, const uint32_t *at, uint32_t used)
+{
+    uint32_t *own = realloc(list->at, (used + 1) * sizeof *own);
+    if (own == NULL)
+        return false;
+    memcpy(own, at, used * sizeof *own);
+    *list = (struct list){.at = own, .used = used};
+    return true;
+}
+
+static bool meet(struct graph *g, const struct nt_rows *rows)
+{
+    size_t *start = NULL;
+    uint32_t *row = NULL;
+    uint32_t *mark = calloc(g->n + 1, sizeof *mark); /* column + 1 of the last that met it */
+    bool ok = mark != NULL && transpose(rows, &start, &row);
+    for (uint32_t c = 0; ok && c < g->n; c++) {
+        uint32_t used = 0;
+        mark[c] = c + 1;
+        for (size_t i = start[c]; i < start[c + 1]; i++) {
+            for (size_t k = rows->start[row[i]]; k < rows->start[row[i] + 1]; k++) {
+                uint32_t d = rows->column[k];
+                if (mark[d] != c + 1) {
+                    mark[d] = c + 1;
+                    g->merged[used++] = d;
+                }
+            }
+        }
+        qsort(g->merged, used, sizeof *g->merged, compare);
+        ok = copy_list(&g->list[c], g->merged, used);
+    }
+    free(start);
+    free(row);
+    free(mark);
+    return ok;
+}
+
+/* a and b together, without two columns that leave. */
+static uint32_t merge(const struct list *a, const struct list *b, uint32_t without, uint32_t nor,
+                      uint32_t *out)
+{
+    uint32_t i = 0, j = 0, used = 0;
+    while (i < a->used || j < b->used) {
+        uint32_t x = i < a->used ? a->at[i] : NONE, y = j < b->used ? b->at[j] : NONE;
+        uint32_t least = x < y ? x : y;
+        i += x == least;
+        j += y == least;
+        if (least != without && least != nor)
+            out[used++] = least;
+    }
+    return used;
+}
+
+/* Takes column c out: those that it meets meet each other from now on. */
+static bool eliminate(struct graph *g, uint32_t c)
+{
+    const struct list *mine = &g->list[c];
+    unlink_degree(g, c);
+    for (uint32_t k = 0; k < mine->used; k++) {
+        uint32_t d = mine->at[k];
+        unlink_degree(g, d);
+        uint32_t used = merge(&g->list[d], mine, c, d, g->merged);
+        if (!copy_list(&g->list[d], g->merged, used))
+            return false;
+        link_degree(g, d);
+    }
+    return true;
+}
+
+/* Eliminates while it pays; returns how many, or NONE without memory. */
+static uint32_t run(struct graph *g, uint32_t *order)
+{
+    size_t degree = 0, left = g->n;
+    uint32_t done = 0;
+    while (left > 0) {
+        while (g->head[degree] == NONE)
+            degree++;
+        if (degree * 2 > left - 1 && left > 1)
+            break;
+        uint32_t c = g->head[degree];
+        order[done++] = c;
+        left--;
+        if (!eliminate(g, c))
+            return NONE;
+        /* a neighbour may have lost one and gained none */
+        degree = degree > 0 ? degree - 1 : 0;
+    }
+    return done;
+}
+
+static bool write_order(struct graph *g, struct nt_degree_order *o)
+{
+    size_t entries = 0, position = o->head;
+    for (size_t j = 0; j < g->n; j++)
+        o->place[j] = NONE;
+    for (size_t j = 0; j < o->head; j++) {
+        o->place[o->order[j]] = (uint32_t)j;
+        entries += g->list[o->order[j]].used;
+    }
+    for (size_t c = 0; c < g->n; c++) {
+        if (o->place[c] == NONE) {
+            o->place[c] = (uint32_t)position;
+            o->order[position++] = (uint32_t)c;
+        }
+    }
+    o->below = malloc((entries + 1) * sizeof *o->below);
+    if (o->below == NULL)
+        return false;
+    size_t used = 0;
+    for (size_t j = 0; j < o->head; j++) {
+        const struct list *list = &g->list[o->order[j]];
+        o->start[j] = used;
+        for (uint32_t k = 0; k < list->used; k++)
+            o->below[used++] = o->place[list->at[k]];
+        qsort(o->below + o->start[j], list->used, sizeof *o->below, compare);
+    }
+    o->start[o->head] = used;
+    return true;
+}
+
+static bool start(struct graph *g, const struct nt_rows *rows)
+{
+    g->list = calloc(g->n + 1, sizeof *g->list);
+    g->head = malloc((g->n + 1) * sizeof *g->head);
+    g->next = malloc((g->n + 1) * sizeof *g->next);
+    g->prev = malloc((g->n + 1) * sizeof *g->prev);
+    g->merged = malloc((g->n + 1) * sizeof *g->merged);
+    if (g->list == NULL || g->head == NULL || g->next == NULL || g->prev == NULL ||
+        g->merged == NULL || !meet(g, rows))
+        return false;
+    for (size_t k = 0; k <= g->n; k++)
+        g->head[k] = NONE;
+    for (size_t c = g->n; c-- > 0;) /* equal degrees: lower columns first */
+        link_degree(g, (uint32_t)c);
+    return true;
+}
+
+int nt_degree_order(const struct nt_rows *rows, struct nt_degree_order *out, struct nt_err *err)
+{
+    struct graph g = {.n = rows->columns};
+    struct nt_degree_order o = {.order = malloc((g.n + 1) * sizeof *o.order),
+                                .place = malloc((g.n + 1) * sizeof *o.place),
+                                .start = malloc((g.n + 1) * sizeof *o.start)};
+    uint32_t head = NONE;
+    if (o.order != NULL && o.place != NULL && o.start != NULL && start(&g, rows))
+        head = run(&g, o.order);
+    o.head = head;
+    bool ok = head != NONE && write_order(&g, &o);
+    for (size_t c = 0; g.list != NULL && c < g.n; c++)
+        free(g.list[c].at);
+    free(g.list);
+    free(g.head);
+    free(g.next);
+    free(g.prev);
+    free(g.merged);
+    if (ok) {
+        *out = o;
+        return 0;
+    }
+    free(o.order);
+    free(o.place);
+    free(o.start);
+    free(o.below);
+    return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu equations", rows->columns);
+}

@@ -1,0 +1,20 @@
+/* Dense symmetric algebra: the only file that calls LAPACK. Matrices are n*n, the lower triangle
+ * in column order (element i,j with i >= j at [j*n + i]). */
+#ifndef NT_DENSE_H
+#define NT_DENSE_H
+
+#include <stddef.h>
+
+#include "err.h"
+
+/* Replaces the lower triangle by its Cholesky factor L. NT_ERR_SYSTEM when the matrix is not
+ * positive definite. */
+int nt_dense_factor(double *a, size_t n, struct nt_err *err);
+
+/* x := inverse(L L') x for one right-hand side. */
+void nt_dense_solve(const double *l, size_t n, double *x);
+
+/* Replaces L by the lower triangle of inverse(L L'). */
+int nt_dense_invert(double *l, size_t n, struct nt_err *err);
+
+#endif

@@ -1,0 +1,300 @@
+#include "echelon.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "rng.h"
+
+/* The row with its leading 1 in column c: that link equals minus the sum of these entries, given
+ * the measured paths. Only free columns stand in it. */
+struct row {
+    uint32_t *column;
+    uint64_t *value;
+    uint32_t used, room;
+};
+
+/* Rows in which a free column stands; may name a row that has lost it meanwhile. */
+struct users {
+    uint32_t *row;
+    uint32_t used, room;
+};
+
+struct nt_echelon_rows {
+    struct row *row;     /* by pivot column */
+    struct users *users; /* by free column */
+    uint64_t *sum;       /* the new row, by column */
+    uint32_t *mark;      /* by column: touched, or position + 1 in a row */
+    uint32_t *touched;   /* columns of the new row */
+    uint32_t touches;
+    struct row fresh; /* the new row, gathered */
+};
+
+static uint64_t minus(uint64_t a, uint64_t b)
+{
+    return a >= b ? a - b : a + NT_ECHELON_PRIME - b;
+}
+
+static uint64_t times(uint64_t a, uint64_t b)
+{
+    __extension__ typedef unsigned __int128 wide;
+    wide t = (wide)a * b;
+    return nt_echelon_plus((uint64_t)t & NT_ECHELON_PRIME, (uint64_t)(t >> 61));
+}
+
+/* Fermat: a^(p-2). */
+static uint64_t inverse(uint64_t a)
+{
+    uint64_t r = 1;
+    for (uint64_t e = NT_ECHELON_PRIME - 2; e != 0; e >>= 1) {
+        if ((e & 1) != 0)
+            r = times(r, a);
+        a = times(a, a);
+    }
+    return r;
+}
+
+int nt_echelon_create(size_t links, uint64_t seed, struct nt_echelon **out, struct nt_err *err)
+{
+    struct nt_echelon *e = calloc(1, sizeof *e);
+    struct nt_echelon_rows *r = calloc(1, sizeof *r);
+    if (e == NULL || r == NULL) {
+        free(e);
+        free(r);
+        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu links", links);
+    }
+    e->links = links;
+    e->rows = r;
+    e->null = malloc((links + 1) * sizeof *e->null);
+    e->pivot = calloc(links + 1, sizeof *e->pivot);
+    r->row = calloc(links + 1, sizeof *r->row);
+    r->users = calloc(links + 1, sizeof *r->users);
+    r->sum = calloc(links + 1, sizeof *r->sum);
+    r->mark = calloc(links + 1, sizeof *r->mark);
+    r->touched = malloc((links + 1) * sizeof *r->touched);
+    if (e->null == NULL || e->pivot == NULL || r->row == NULL || r->users == NULL ||
+        r->sum == NULL || r->mark == NULL || r->touched == NULL) {
+        nt_echelon_destroy(e);
+        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu links", links);
+    }
+    struct nt_rng rng;
+    nt_rng_init(&rng, seed);
+    for (size_t k = 0; k < links; k++)
+        e->null[k] = nt_rng_next(&rng) % NT_ECHELON_PRIME;
+    *out = e;
+    return 0;
+}
+
+void nt_echelon_destroy(struct nt_echelon *echelon)
+{
+    if (echelon == NULL)
+        return;
+    struct nt_echelon_rows *r = echelon->rows;
+    for (size_t k = 0; k < echelon->links; k++) {
+        if (r->row != NULL) {
+            free(r->row[k].column);
+            free(r->row[k].value);
+        }
+        if (r->users != NULL)
+            free(r->users[k].row);
+    }
+    free(r->row);
+    free(r->users);
+    free(r->sum);
+    free(r->mark);
+    free(r->touched);
+    free(r->fresh.column);
+    free(r->fresh.value);
+    free(r);
+    free(echelon->null);
+    free(echelon->pivot);
+    free(echelon);
+}
+
+static bool make_room(struct row *row, size_t room)
+{
+    if (row->room >= room)
+        return true;
+    room = room * 3 / 2 + 2;
+    uint32_t *column = realloc(row->column, room * sizeof *column);
+    if (column != NULL)
+        row->column = column;
+    uint64_t *value = realloc(row->value, room * sizeof *value);
+    if (value != NULL)
+        row->value = value;
+    if (column == NULL || value == NULL)
+        return false;
+    row->room = (uint32_t)room;
+    return true;
+}
+
+static bool add_user(struct users *u, uint32_t row)
+{
+    if (u->used == u->room) {
+        uint32_t room = u->room == 0 ? 4 : u->room * 2;
+        uint32_t *grown = realloc(u->row, room * sizeof *grown);
+        if (grown == NULL)
+            return false;
+        u->row = grown;
+        u->room = room;
+    }
+    u->row[u->used++] = row;
+    return true;
+}
+
+static uint64_t *touch(struct nt_echelon_rows *r, uint32_t column)
+{
+    if (r->mark[column] == 0) {
+        r->mark[column] = 1;
+        r->touched[r->touches++] = column;
+        r->sum[column] = 0;
+    }
+    return &r->sum[column];
+}
+
+/* The path in free columns only: each pivot column is minus its row's entries. */
+static void substitute(struct nt_echelon *e, const uint32_t *link, size_t n)
+{
+    struct nt_echelon_rows *r = e->rows;
+    r->touches = 0;
+    for (size_t k = 0; k < n; k++) {
+        if (!e->pivot[link[k]]) {
+            uint64_t *sum = touch(r, link[k]);
+            *sum = nt_echelon_plus(*sum, 1);
+            continue;
+        }
+        const struct row *row = &r->row[link[k]];
+        for (uint32_t j = 0; j < row->used; j++) {
+            uint64_t *sum = touch(r, row->column[j]);
+            *sum = minus(*sum, row->value[j]);
+        }
+        e->work += row->used;
+    }
+}
+
+/* Gathers the new row with a leading 1 in the free column that stands in the fewest rows (least
+ * fill), which it returns; UINT32_MAX when nothing is left of the path; clears the marks. */
+static uint32_t gather(struct nt_echelon_rows *r)
+{
+    uint32_t lead = UINT32_MAX;
+    for (uint32_t k = 0; k < r->touches; k++) {
+        uint32_t c = r->touched[k];
+        r->mark[c] = 0;
+        if (r->sum[c] != 0 && (lead == UINT32_MAX || r->users[c].used < r->users[lead].used))
+            lead = c;
+    }
+    r->fresh.used = 0;
+    if (lead == UINT32_MAX || !make_room(&r->fresh, r->touches))
+        return lead;
+    uint64_t scale = inverse(r->sum[lead]);
+    for (uint32_t k = 0; k < r->touches; k++) {
+        uint32_t c = r->touched[k];
+        if (c == lead || r->sum[c] == 0)
+            continue;
+        r->fresh.column[r->fresh.used] = c;
+        r->fresh.value[r->fresh.used++] = times(r->sum[c], scale);
+    }
+    return lead;
+}
+
+/* Takes column lead out of a row: returns its factor there, 0 when it is not there any more. */
+static uint64_t take_out(struct row *row, uint32_t lead)
+{
+    for (uint32_t k = 0; k < row->used; k++) {
+        if (row->column[k] != lead)
+            continue;
+        uint64_t factor = row->value[k];
+        row->used--;
+        row->column[k] = row->column[row->used];
+        row->value[k] = row->value[row->used];
+        return factor;
+    }
+    return 0;
+}
+
+/* row -= factor * fresh; what becomes 0 goes. */
+static bool subtract(struct nt_echelon_rows *r, uint32_t at, uint64_t factor)
+{
+    struct row *row = &r->row[at];
+    const struct row *fresh = &r->fresh;
+    if (!make_room(row, row->used + fresh->used))
+        return false;
+    for (uint32_t k = 0; k < row->used; k++)
+        r->mark[row->column[k]] = k + 1;
+    for (uint32_t k = 0; k < fresh->used; k++) {
+        uint32_t c = fresh->column[k];
+        uint64_t part = times(factor, fresh->value[k]);
+        if (r->mark[c] != 0) {
+            row->value[r->mark[c] - 1] = minus(row->value[r->mark[c] - 1], part);
+            continue;
+        }
+        row->column[row->used] = c;
+        row->value[row->used++] = minus(0, part);
+        if (!add_user(&r->users[c], at))
+            return false;
+    }
+    uint32_t kept = 0;
+    for (uint32_t k = 0; k < row->used; k++) {
+        r->mark[row->column[k]] = 0;
+        if (row->value[k] == 0)
+            continue;
+        row->column[kept] = row->column[k];
+        row->value[kept++] = row->value[k];
+    }
+    row->used = kept;
+    return true;
+}
+
+/* The lead column leaves all other rows; the null vector stays one: its lead follows from the new
+ * row, and every row that used lead moves its own pivot's value along. */
+static bool eliminate(struct nt_echelon *e, uint32_t lead)
+{
+    struct nt_echelon_rows *r = e->rows;
+    uint64_t value = 0;
+    for (uint32_t k = 0; k < r->fresh.used; k++)
+        value = minus(value, times(r->fresh.value[k], e->null[r->fresh.column[k]]));
+    uint64_t moved = minus(value, e->null[lead]);
+    e->null[lead] = value;
+    struct users *users = &r->users[lead];
+    for (uint32_t k = 0; k < users->used; k++) {
+        uint32_t at = users->row[k];
+        uint64_t factor = take_out(&r->row[at], lead);
+        if (factor == 0)
+            continue;
+        e->null[at] = minus(e->null[at], times(factor, moved));
+        e->work += r->row[at].used + r->fresh.used;
+        if (!subtract(r, at, factor))
+            return false;
+    }
+    users->used = 0;
+    return true;
+}
+
+static bool store(struct nt_echelon *e, uint32_t lead)
+{
+    struct nt_echelon_rows *r = e->rows;
+    struct row *row = &r->row[lead];
+    if (!make_room(row, r->fresh.used))
+        return false;
+    for (uint32_t k = 0; k < r->fresh.used; k++) {
+        row->column[k] = r->fresh.column[k];
+        row->value[k] = r->fresh.value[k];
+        if (!add_user(&r->users[row->column[k]], lead))
+            return false;
+    }
+    row->used = r->fresh.used;
+    e->pivot[lead] = true;
+    e->rank++;
+    return true;
+}
+
+int nt_echelon_add(struct nt_echelon *e, const uint32_t *link, size_t n, struct nt_err *err)
+{
+    substitute(e, link, n);
+    uint32_t lead = gather(e->rows);
+    if (lead == UINT32_MAX)
+        return 0;
+    bool ok = e->rows->fresh.room >= e->rows->touches;
+    if (!ok || !eliminate(e, lead) || !store(e, lead))
+        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for the equations of %zu links", e->links);
+    return 1;
+}

@@ -1,0 +1,51 @@
+/* Normal equations of least squares: A = sum of v v' over sparse rows v, symmetric and positive
+ * definite, and what follows from its inverse (variances).
+ *
+ * The columns that few others meet (host links) are eliminated sparsely in order of least degree;
+ * what remains when that stops to pay is one dense block for LAPACK. Paths through a network
+ * leave a block of about half the links or less, which saves nine tenths of the dense work. */
+#ifndef NT_NORMAL_H
+#define NT_NORMAL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "err.h"
+
+enum { NT_NORMAL_DENSE_MAX = 8192 }; /* the dense block: 512 MB */
+
+/* A sparse matrix by rows: row i has value[k] in column[k] for k in start[i]..start[i+1]-1, a
+ * column at most once a row. */
+struct nt_rows {
+    size_t rows, columns;
+    size_t *start;
+    uint32_t *column;
+    double *value;
+};
+
+int nt_rows_create(size_t rows, size_t columns, size_t entries, struct nt_rows **out,
+                   struct nt_err *err);
+void nt_rows_destroy(struct nt_rows *rows);
+
+struct nt_normal;
+
+/* Factors A. NT_ERR_INPUT when the dense block would pass NT_NORMAL_DENSE_MAX, NT_ERR_SYSTEM when
+ * A is not positive definite (a column without rows, or dependent ones) or without memory. */
+int nt_normal_create(const struct nt_rows *rows, struct nt_normal **out, struct nt_err *err);
+void nt_normal_destroy(struct nt_normal *normal);
+
+/* How large the dense block is: what the time depends on (its cube). */
+size_t nt_normal_dense(const struct nt_normal *normal);
+
+/* x := inverse(A) x */
+int nt_normal_solve(const struct nt_normal *normal, double *x, struct nt_err *err);
+
+/* The diagonal of the inverse of A into variance[columns]; costs little more than factoring.
+ * Uses up the factor: the normal can only be destroyed afterwards. */
+int nt_normal_variances(struct nt_normal *normal, double *variance, struct nt_err *err);
+
+/* The whole inverse, columns * columns, both triangles; owned by the caller (free). Uses up the
+ * factor as nt_normal_variances does. */
+int nt_normal_inverse(struct nt_normal *normal, double **inverse, struct nt_err *err);
+
+#endif

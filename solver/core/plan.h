@@ -1,0 +1,25 @@
+/* A plan: which pairs of hosts to measure, and in which round. Made by plan/, read by text/. */
+#ifndef NT_PLAN_H
+#define NT_PLAN_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "err.h"
+
+struct nt_plan {
+    size_t rank;         /* independent pairs: what the routes let anyone know */
+    size_t pairs;        /* at least rank of them */
+    uint32_t (*pair)[2]; /* hosts; by round, then by their place in the routes; owned */
+    uint32_t *round;     /* pairs of them, from 0; owned */
+    size_t rounds;       /* in a round no link and no host is used twice, in both directions */
+    size_t lower_bound;  /* no plan of so many pairs has fewer rounds */
+    /* Standard error of a link's latency when each pair's is 1: root mean square and largest over
+     * the links that can be told apart; NaN when none can or there are too many to compute. */
+    double amplification_rms, amplification_max;
+};
+
+int nt_plan_create(size_t pairs, struct nt_plan **out, struct nt_err *err);
+void nt_plan_destroy(struct nt_plan *plan);
+
+#endif

@@ -1,0 +1,302 @@
+#include "routes.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* One direction, as it was added. */
+struct way {
+    uint32_t a, b;
+    uint32_t links;
+    uint32_t back; /* the way of the other direction when that came earlier, else NO_WAY */
+};
+
+enum { NO_WAY = UINT32_MAX };
+
+struct nt_routes_builder {
+    struct way *way;
+    size_t ways, ways_room;
+    uint32_t *link;
+    size_t links, links_room;
+    uint32_t *slot; /* slots of them: index of a pair's first way, + 1; 0 is free */
+    size_t slots, pairs;
+    uint32_t *seen; /* by link: stamp of the last path that passed it */
+    size_t seen_room;
+    uint32_t stamp;
+};
+
+void nt_routes_destroy(struct nt_routes *routes)
+{
+    if (routes == NULL)
+        return;
+    free(routes->host);
+    free(routes->start);
+    free(routes->there);
+    free(routes->link);
+    free(routes);
+}
+
+int nt_routes_builder_create(struct nt_routes_builder **out, struct nt_err *err)
+{
+    struct nt_routes_builder *b = calloc(1, sizeof *b);
+    if (b == NULL)
+        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for routes");
+    *out = b;
+    return 0;
+}
+
+static void empty(struct nt_routes_builder *b)
+{
+    free(b->way);
+    free(b->link);
+    free(b->slot);
+    free(b->seen);
+    *b = (struct nt_routes_builder){0};
+}
+
+void nt_routes_builder_destroy(struct nt_routes_builder *builder)
+{
+    if (builder == NULL)
+        return;
+    empty(builder);
+    free(builder);
+}
+
+static size_t hash_pair(uint32_t a, uint32_t b)
+{
+    uint64_t low = a < b ? a : b, high = a < b ? b : a;
+    uint64_t h = (low << 32 | high) * 0x9e3779b97f4a7c15u;
+    return (size_t)((h ^ h >> 29) * 0xbf58476d1ce4e5b9u >> 20);
+}
+
+static bool same_pair(uint32_t a, uint32_t b, uint32_t c, uint32_t d)
+{
+    return (a == c && b == d) || (a == d && b == c);
+}
+
+/* The slot of the pair, or the free one where it belongs. */
+static size_t find_slot(const struct nt_routes_builder *b, uint32_t a, uint32_t c)
+{
+    size_t s = hash_pair(a, c) & (b->slots - 1);
+    while (b->slot[s] != 0 && !same_pair(b->way[b->slot[s] - 1].a, b->way[b->slot[s] - 1].b, a, c))
+        s = (s + 1) & (b->slots - 1);
+    return s;
+}
+
+static bool grow_slots(struct nt_routes_builder *b)
+{
+    size_t old_slots = b->slots;
+    uint32_t *old = b->slot, *slot = calloc(old_slots == 0 ? 256 : old_slots * 2, sizeof *slot);
+    if (slot == NULL)
+        return false;
+    b->slot = slot;
+    b->slots = old_slots == 0 ? 256 : old_slots * 2;
+    for (size_t s = 0; s < old_slots; s++) {
+        if (old[s] != 0)
+            slot[find_slot(b, b->way[old[s] - 1].a, b->way[old[s] - 1].b)] = old[s];
+    }
+    free(old);
+    return true;
+}
+
+static bool reserve(struct nt_routes_builder *b, size_t n)
+{
+    if (b->ways == b->ways_room) {
+        size_t room = b->ways_room == 0 ? 256 : b->ways_room * 2;
+        struct way *way = realloc(b->way, room * sizeof *way);
+        if (way == NULL)
+            return false;
+        b->way = way;
+        b->ways_room = room;
+    }
+    if (b->links + n > b->links_room) {
+        size_t room = (b->links + n) * 2;
+        uint32_t *link = realloc(b->link, room * sizeof *link);
+        if (link == NULL)
+            return false;
+        b->link = link;
+        b->links_room = room;
+    }
+    return (b->pairs + 1) * 2 <= b->slots || grow_slots(b);
+}
+
+/* Whether a link stands twice on the path; -1 without memory. */
+static int has_repeat(struct nt_routes_builder *b, const uint32_t *link, size_t n)
+{
+    if (++b->stamp == 0) { /* wrapped: forget the stamps of four thousand million paths ago */
+        memset(b->seen, 0, b->seen_room * sizeof *b->seen);
+        b->stamp = 1;
+    }
+    for (size_t k = 0; k < n; k++) {
+        if (link[k] >= b->seen_room) {
+            size_t room = ((size_t)link[k] + 1) * 2;
+            uint32_t *seen = realloc(b->seen, room * sizeof *seen);
+            if (seen == NULL)
+                return -1;
+            memset(seen + b->seen_room, 0, (room - b->seen_room) * sizeof *seen);
+            b->seen = seen;
+            b->seen_room = room;
+        }
+        if (b->seen[link[k]] == b->stamp)
+            return 1;
+        b->seen[link[k]] = b->stamp;
+    }
+    return 0;
+}
+
+static int check_path(struct nt_routes_builder *b, uint32_t from, uint32_t to, const uint32_t *link,
+                      size_t n, struct nt_err *err)
+{
+    if (from == to)
+        return nt_err_set(err, NT_ERR_INPUT, "a route from a host to itself");
+    if (n == 0 || n > NT_ROUTE_LINKS_MAX)
+        return nt_err_set(err, NT_ERR_INPUT, "%zu links on a route, expected 1 to %d", n,
+                          (int)NT_ROUTE_LINKS_MAX);
+    if (b->ways >= NT_ROUTES_PAIRS_MAX || b->links + n > NT_ROUTES_TOTAL_MAX)
+        return nt_err_set(err, NT_ERR_INPUT, "over %d routes or %d links on them",
+                          (int)NT_ROUTES_PAIRS_MAX, (int)NT_ROUTES_TOTAL_MAX);
+    for (size_t k = 0; k < n; k++) {
+        if (link[k] >= NT_ROUTES_LINKS_MAX)
+            return nt_err_set(err, NT_ERR_INPUT, "over %d different links",
+                              (int)NT_ROUTES_LINKS_MAX);
+    }
+    int repeat = has_repeat(b, link, n);
+    if (repeat < 0)
+        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for routes");
+    return repeat == 0 ? 0 : nt_err_set(err, NT_ERR_INPUT, "a link stands twice on a route");
+}
+
+int nt_routes_builder_add(struct nt_routes_builder *b, uint32_t from, uint32_t to,
+                          const uint32_t *link, size_t n, struct nt_err *err)
+{
+    if (check_path(b, from, to, link, n, err) != 0)
+        return -1;
+    if (!reserve(b, n))
+        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu routes", b->ways + 1);
+    uint32_t *slot = &b->slot[find_slot(b, from, to)];
+    struct way way = {.a = from, .b = to, .links = (uint32_t)n, .back = NO_WAY};
+    if (*slot != 0) {
+        struct way *first = &b->way[*slot - 1];
+        if (first->a == from || first->back != NO_WAY)
+            return nt_err_set(err, NT_ERR_INPUT, "the route was given before");
+        first->back = (uint32_t)b->ways; /* of the first way: where its other direction is */
+        way.back = *slot - 1;
+    } else {
+        *slot = (uint32_t)b->ways + 1;
+        b->pairs++;
+    }
+    b->way[b->ways++] = way;
+    memcpy(b->link + b->links, link, n * sizeof *link);
+    b->links += n;
+    return 0;
+}
+
+/* Where the links of each way begin. */
+static size_t *way_starts(const struct nt_routes_builder *b)
+{
+    size_t *at = malloc((b->ways + 1) * sizeof *at);
+    if (at == NULL)
+        return NULL;
+    at[0] = 0;
+    for (size_t w = 0; w < b->ways; w++)
+        at[w + 1] = at[w] + b->way[w].links;
+    return at;
+}
+
+static void fill(struct nt_routes *r, const struct nt_routes_builder *b, const size_t *at)
+{
+    size_t pair = 0, used = 0;
+    for (size_t w = 0; w < b->ways; w++) {
+        const struct way *way = &b->way[w];
+        if (way->back != NO_WAY && way->back < w)
+            continue; /* stands behind its first direction */
+        r->host[pair][0] = way->a;
+        r->host[pair][1] = way->b;
+        r->start[pair] = used;
+        r->there[pair++] = way->links;
+        memcpy(r->link + used, b->link + at[w], way->links * sizeof *r->link);
+        used += way->links;
+        if (way->back != NO_WAY) {
+            size_t n = b->way[way->back].links;
+            memcpy(r->link + used, b->link + at[way->back], n * sizeof *r->link);
+            used += n;
+        }
+    }
+    r->start[pair] = used;
+}
+
+int nt_routes_builder_finish(struct nt_routes_builder *b, size_t hosts, size_t links,
+                             struct nt_routes **out, struct nt_err *err)
+{
+    struct nt_routes *r = calloc(1, sizeof *r);
+    size_t *at = way_starts(b);
+    if (r == NULL || at == NULL)
+        goto fail;
+    r->hosts = hosts;
+    r->links = links;
+    r->pairs = b->pairs;
+    r->host = malloc((b->pairs + 1) * sizeof *r->host);
+    r->start = malloc((b->pairs + 1) * sizeof *r->start);
+    r->there = malloc((b->pairs + 1) * sizeof *r->there);
+    r->link = malloc((b->links + 1) * sizeof *r->link);
+    if (r->host == NULL || r->start == NULL || r->there == NULL || r->link == NULL)
+        goto fail;
+    fill(r, b, at);
+    free(at);
+    empty(b);
+    *out = r;
+    return 0;
+fail:
+    free(at);
+    nt_routes_destroy(r);
+    return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu routes", b->ways);
+}
+
+struct nt_pair_index {
+    const struct nt_routes *routes;
+    uint32_t *slot; /* pair + 1; 0 is free */
+    size_t slots;
+};
+
+int nt_pair_index_create(const struct nt_routes *routes, struct nt_pair_index **out,
+                         struct nt_err *err)
+{
+    size_t slots = 256;
+    while (slots < routes->pairs * 2)
+        slots *= 2;
+    struct nt_pair_index *index = malloc(sizeof *index);
+    uint32_t *slot = calloc(slots, sizeof *slot);
+    if (index == NULL || slot == NULL) {
+        free(index);
+        free(slot);
+        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu pairs", routes->pairs);
+    }
+    for (size_t p = 0; p < routes->pairs; p++) {
+        size_t s = hash_pair(routes->host[p][0], routes->host[p][1]) & (slots - 1);
+        while (slot[s] != 0)
+            s = (s + 1) & (slots - 1);
+        slot[s] = (uint32_t)p + 1;
+    }
+    *index = (struct nt_pair_index){.routes = routes, .slot = slot, .slots = slots};
+    *out = index;
+    return 0;
+}
+
+void nt_pair_index_destroy(struct nt_pair_index *index)
+{
+    if (index == NULL)
+        return;
+    free(index->slot);
+    free(index);
+}
+
+uint32_t nt_pair_index_find(const struct nt_pair_index *index, uint32_t a, uint32_t b)
+{
+    size_t s = hash_pair(a, b) & (index->slots - 1);
+    for (; index->slot[s] != 0; s = (s + 1) & (index->slots - 1)) {
+        const uint32_t *host = index->routes->host[index->slot[s] - 1];
+        if (same_pair(host[0], host[1], a, b))
+            return index->slot[s] - 1;
+    }
+    return NT_PAIR_NONE;
+}

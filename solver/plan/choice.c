@@ -1,0 +1,115 @@
+#include "choice.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+int nt_choice_create(const struct nt_routes *routes, struct nt_choice **out, struct nt_err *err)
+{
+    struct nt_choice *c = calloc(1, sizeof *c);
+    if (c == NULL)
+        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for a plan");
+    c->routes = routes;
+    if (nt_choice_open(c, 64, err) != 0) {
+        nt_choice_destroy(c);
+        return -1;
+    }
+    *out = c;
+    return 0;
+}
+
+void nt_choice_destroy(struct nt_choice *choice)
+{
+    if (choice == NULL)
+        return;
+    free(choice->pair);
+    free(choice->round);
+    free(choice->busy);
+    free(choice);
+}
+
+int nt_choice_open(struct nt_choice *c, size_t rounds, struct nt_err *err)
+{
+    size_t words = (rounds + 63) / 64, things = c->routes->hosts + c->routes->links;
+    if (words <= c->words)
+        return 0;
+    if (words < c->words * 2)
+        words = c->words * 2;
+    uint64_t *busy = calloc(things * words + 1, sizeof *busy);
+    if (busy == NULL)
+        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu rounds", rounds);
+    for (size_t k = 0; k < things && c->words > 0; k++)
+        memcpy(busy + k * words, c->busy + k * c->words, c->words * sizeof *busy);
+    free(c->busy);
+    c->busy = busy;
+    c->words = words;
+    return 0;
+}
+
+static void flip(struct nt_choice *c, uint32_t pair, size_t round)
+{
+    const struct nt_routes *r = c->routes;
+    uint64_t *word = c->busy + (round >> 6), bit = UINT64_C(1) << (round & 63);
+    bool set = (word[r->host[pair][0] * c->words] & bit) == 0;
+    for (int h = 0; h < 2; h++) {
+        uint64_t *w = &word[r->host[pair][h] * c->words];
+        *w = set ? *w | bit : *w & ~bit;
+    }
+    for (size_t k = r->start[pair]; k < r->start[pair + 1]; k++) {
+        uint64_t *w = &word[(r->hosts + r->link[k]) * c->words];
+        *w = set ? *w | bit : *w & ~bit;
+    }
+}
+
+int nt_choice_add(struct nt_choice *c, uint32_t pair, size_t round, struct nt_err *err)
+{
+    if (c->used == c->room) {
+        size_t room = c->room == 0 ? 256 : c->room * 2;
+        uint32_t *pairs = realloc(c->pair, room * sizeof *pairs);
+        if (pairs != NULL)
+            c->pair = pairs;
+        uint32_t *rounds = realloc(c->round, room * sizeof *rounds);
+        if (rounds != NULL)
+            c->round = rounds;
+        if (pairs == NULL || rounds == NULL)
+            return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu pairs", room);
+        c->room = room;
+    }
+    c->pair[c->used] = pair;
+    c->round[c->used++] = (uint32_t)round;
+    flip(c, pair, round);
+    return 0;
+}
+
+void nt_choice_lift(struct nt_choice *c, size_t i)
+{
+    flip(c, c->pair[i], c->round[i]);
+}
+
+void nt_choice_put_back(struct nt_choice *c, size_t i)
+{
+    flip(c, c->pair[i], c->round[i]);
+}
+
+void nt_choice_replace(struct nt_choice *c, size_t i, uint32_t pair, size_t round)
+{
+    flip(c, c->pair[i], c->round[i]);
+    c->pair[i] = pair;
+    c->round[i] = (uint32_t)round;
+    flip(c, pair, round);
+}
+
+void nt_choice_clear(struct nt_choice *c)
+{
+    c->used = 0;
+    memset(c->busy, 0, (c->routes->hosts + c->routes->links) * c->words * sizeof *c->busy);
+}
+
+size_t nt_choice_rounds(const struct nt_choice *c)
+{
+    size_t rounds = 0;
+    for (size_t i = 0; i < c->used; i++) {
+        if (c->round[i] >= rounds)
+            rounds = c->round[i] + (size_t)1;
+    }
+    return rounds;
+}

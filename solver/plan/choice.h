@@ -1,0 +1,55 @@
+/* The set in the making: which pairs of the routes are chosen, each in a round where no link and
+ * no host of it is used by another. Shared by minimal.c, exchange.c and redundant.c. */
+#ifndef NT_CHOICE_H
+#define NT_CHOICE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "err.h"
+#include "routes.h"
+
+struct nt_choice {
+    const struct nt_routes *routes; /* borrowed */
+    size_t used, room;
+    uint32_t *pair;  /* used of them: pairs of the routes */
+    uint32_t *round; /* used of them */
+    size_t words;    /* of 64 rounds a link or host */
+    uint64_t *busy;  /* [(hosts + links) * words]: rounds in which it is used */
+};
+
+int nt_choice_create(const struct nt_routes *routes, struct nt_choice **out, struct nt_err *err);
+void nt_choice_destroy(struct nt_choice *choice);
+
+/* Room for that many rounds; ask before using one. */
+int nt_choice_open(struct nt_choice *choice, size_t rounds, struct nt_err *err);
+
+/* Whether the round is open to the pair; it must be within nt_choice_open. */
+static inline bool nt_choice_free(const struct nt_choice *c, uint32_t pair, size_t round)
+{
+    const struct nt_routes *r = c->routes;
+    const uint64_t *word = c->busy + (round >> 6);
+    uint64_t taken = word[r->host[pair][0] * c->words] | word[r->host[pair][1] * c->words];
+    for (size_t k = r->start[pair]; k < r->start[pair + 1]; k++)
+        taken |= word[(r->hosts + r->link[k]) * c->words];
+    return (taken >> (round & 63) & 1) == 0;
+}
+
+/* Adds the pair in a round that is open to it. */
+int nt_choice_add(struct nt_choice *choice, uint32_t pair, size_t round, struct nt_err *err);
+
+/* Puts another pair and round in place i; the round must be open to it then. */
+void nt_choice_replace(struct nt_choice *choice, size_t i, uint32_t pair, size_t round);
+
+/* Gives place i's round free, or takes it again: to ask what would be open without it. */
+void nt_choice_lift(struct nt_choice *choice, size_t i);
+void nt_choice_put_back(struct nt_choice *choice, size_t i);
+
+/* Forgets all pairs. */
+void nt_choice_clear(struct nt_choice *choice);
+
+/* 1 + the last round in use. */
+size_t nt_choice_rounds(const struct nt_choice *choice);
+
+#endif

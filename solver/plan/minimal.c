@@ -1,0 +1,245 @@
+#include "minimal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "echelon.h"
+#include "rng.h"
+
+/* Steps (pairs looked at, entries of equations touched) spent on fewer rounds: as many as the
+ * first choice took times this, at least that. */
+enum { EFFORT = 1, EFFORT_MIN = 2000000 };
+
+struct search {
+    const struct nt_routes *routes;
+    struct nt_choice *choice;
+    struct nt_rng rng;
+    uint32_t *order;     /* all pairs: short routes first, random among equals */
+    size_t *class_start; /* classes + 1 */
+    size_t classes;
+    uint32_t *waiting; /* candidates that may still be independent */
+    uint64_t seed, steps;
+};
+
+/* Links of a route, one that stands there twice counted once, are at most so many. */
+static size_t longest(const struct nt_routes *r)
+{
+    size_t most = 0;
+    for (size_t p = 0; p < r->pairs; p++) {
+        if (nt_route_length(r, p) > most)
+            most = nt_route_length(r, p);
+    }
+    return most;
+}
+
+/* Classes of rising length: short paths give sparse equations, and the long ones cross the most
+ * loaded links, so they should be the few that are still needed. */
+static int sort_by_length(struct search *s, struct nt_err *err)
+{
+    const struct nt_routes *r = s->routes;
+    size_t most = longest(r);
+    s->order = malloc((r->pairs + 1) * sizeof *s->order);
+    s->waiting = malloc((r->pairs + 1) * sizeof *s->waiting);
+    s->class_start = calloc(most + 3, sizeof *s->class_start);
+    if (s->order == NULL || s->waiting == NULL || s->class_start == NULL)
+        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu pairs", r->pairs);
+    s->classes = most + 1;
+    size_t *next = s->class_start + 1; /* the counting sort shifts it into place */
+    for (size_t p = 0; p < r->pairs; p++)
+        next[nt_route_length(r, p) + 1]++;
+    for (size_t c = 0; c + 1 <= most; c++)
+        next[c + 1] += next[c];
+    for (size_t p = 0; p < r->pairs; p++)
+        s->order[next[nt_route_length(r, p)]++] = (uint32_t)p;
+    for (size_t c = 0; c < s->classes; c++)
+        nt_rng_shuffle(&s->rng, s->order + s->class_start[c],
+                       s->class_start[c + 1] - s->class_start[c]);
+    return 0;
+}
+
+/* Offers n waiting pairs a round; returns through n how many wait on. */
+static int offer(struct search *s, struct nt_echelon *e, uint32_t *waiting, size_t *n, size_t round,
+                 struct nt_err *err)
+{
+    const struct nt_routes *r = s->routes;
+    size_t kept = 0;
+    s->steps += *n;
+    for (size_t i = 0; i < *n; i++) {
+        uint32_t p = waiting[i];
+        const uint32_t *link = nt_route_links(r, p);
+        size_t length = nt_route_length(r, p);
+        if (nt_echelon_follows(e, link, length))
+            continue;
+        if (!nt_choice_free(s->choice, p, round)) {
+            waiting[kept++] = p;
+            continue;
+        }
+        int rc = nt_echelon_add(e, link, length, err);
+        if (rc < 0 || (rc == 1 && nt_choice_add(s->choice, p, round, err) != 0))
+            return -1;
+    }
+    *n = kept;
+    return 0;
+}
+
+/* Offers what waits the rounds from first on, opening new ones until nothing waits. */
+static int offer_rest(struct search *s, struct nt_echelon *e, size_t n, struct nt_err *err)
+{
+    for (size_t round = 0; n > 0; round++) {
+        if (nt_choice_open(s->choice, round + 1, err) != 0 ||
+            offer(s, e, s->waiting, &n, round, err) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* The rounds that this many pairs need at least: a round uses a host once. */
+static size_t host_bound(const struct nt_routes *r, size_t pairs)
+{
+    size_t at_once = r->hosts / 2 > 0 ? r->hosts / 2 : 1;
+    return (pairs + at_once - 1) / at_once;
+}
+
+/* First choice: each class into the rounds that the bound allows, what is left over into later
+ * ones at the end. */
+static int choose_first(struct search *s, struct nt_err *err)
+{
+    const struct nt_routes *r = s->routes;
+    struct nt_echelon *e;
+    if (nt_echelon_create(r->links, s->seed, &e, err) != 0)
+        return -1;
+    size_t bound = host_bound(r, r->links < r->pairs ? r->links : r->pairs), left = 0;
+    int rc = nt_choice_open(s->choice, bound, err);
+    for (size_t c = 0; c < s->classes && rc == 0; c++) {
+        size_t n = s->class_start[c + 1] - s->class_start[c];
+        uint32_t *waiting = s->waiting + left;
+        memcpy(waiting, s->order + s->class_start[c], n * sizeof *waiting);
+        for (size_t round = 0; round < bound && n > 0 && rc == 0; round++)
+            rc = offer(s, e, waiting, &n, round, err);
+        left += n;
+    }
+    if (rc == 0)
+        rc = offer_rest(s, e, left, err);
+    s->steps += e->work;
+    nt_echelon_destroy(e);
+    return rc;
+}
+
+struct kept {
+    uint32_t *pair, *round;
+    size_t used, rounds, last; /* last: pairs in the last round */
+};
+
+static size_t count_last(const struct nt_choice *c, size_t rounds)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < c->used; i++)
+        n += c->round[i] + (size_t)1 == rounds;
+    return n;
+}
+
+static void keep(struct kept *k, const struct nt_choice *c)
+{
+    memcpy(k->pair, c->pair, c->used * sizeof *k->pair);
+    memcpy(k->round, c->round, c->used * sizeof *k->round);
+    k->used = c->used;
+    k->rounds = nt_choice_rounds(c);
+    k->last = count_last(c, k->rounds);
+}
+
+static int restore(struct nt_choice *c, const struct kept *k, struct nt_err *err)
+{
+    nt_choice_clear(c);
+    for (size_t i = 0; i < k->used; i++) {
+        if (nt_choice_add(c, k->pair[i], k->round[i], err) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* A quarter of each class changes places, so that the next try sees other candidates first. */
+static void stir(struct search *s)
+{
+    for (size_t c = 0; c < s->classes; c++) {
+        size_t n = s->class_start[c + 1] - s->class_start[c];
+        uint32_t *order = s->order + s->class_start[c];
+        for (size_t k = 0; n > 1 && k < n / 4 + 1; k++) {
+            size_t i = nt_rng_below(&s->rng, n), j = nt_rng_below(&s->rng, n);
+            uint32_t t = order[i];
+            order[i] = order[j];
+            order[j] = t;
+        }
+    }
+}
+
+/* Ruin and recreate (Schrimpf et al., 2000): the last round and a random share of the rest go,
+ * and all pairs are offered again. */
+static int recreate(struct search *s, const struct kept *best, struct nt_err *err)
+{
+    const struct nt_routes *r = s->routes;
+    struct nt_echelon *e;
+    if (nt_echelon_create(r->links, s->seed, &e, err) != 0)
+        return -1;
+    double share = 0.1 + 0.4 * nt_rng_uniform(&s->rng);
+    int rc = 0;
+    nt_choice_clear(s->choice);
+    for (size_t i = 0; i < best->used && rc >= 0; i++) {
+        uint32_t p = best->pair[i];
+        if (best->round[i] + (size_t)1 == best->rounds || nt_rng_uniform(&s->rng) < share)
+            continue;
+        rc = nt_echelon_add(e, nt_route_links(r, p), nt_route_length(r, p), err);
+        if (rc > 0)
+            rc = nt_choice_add(s->choice, p, best->round[i], err);
+    }
+    if (rc >= 0) {
+        stir(s);
+        memcpy(s->waiting, s->order, r->pairs * sizeof *s->waiting);
+        rc = offer_rest(s, e, r->pairs, err);
+    }
+    s->steps += e->work;
+    nt_echelon_destroy(e);
+    return rc < 0 ? -1 : 0;
+}
+
+static int improve(struct search *s, struct nt_err *err)
+{
+    struct nt_choice *c = s->choice;
+    struct kept best = {.pair = malloc((c->used + 1) * sizeof *best.pair),
+                        .round = malloc((c->used + 1) * sizeof *best.round)};
+    int rc = 0;
+    if (best.pair == NULL || best.round == NULL) {
+        rc = nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu pairs", c->used);
+    } else {
+        keep(&best, c);
+        uint64_t budget = s->steps * EFFORT > EFFORT_MIN ? s->steps * EFFORT : EFFORT_MIN;
+        size_t bound = host_bound(s->routes, best.used);
+        for (s->steps = 0; s->steps < budget && best.rounds > bound && rc == 0;) {
+            rc = recreate(s, &best, err);
+            size_t rounds = nt_choice_rounds(c);
+            if (rc == 0 && c->used == best.used &&
+                (rounds < best.rounds ||
+                 (rounds == best.rounds && count_last(c, rounds) <= best.last)))
+                keep(&best, c);
+        }
+        if (rc == 0)
+            rc = restore(c, &best, err);
+    }
+    free(best.pair);
+    free(best.round);
+    return rc;
+}
+
+int nt_minimal_choose(struct nt_choice *choice, uint64_t seed, struct nt_err *err)
+{
+    struct search s = {.routes = choice->routes, .choice = choice, .seed = seed};
+    nt_rng_init(&s.rng, seed);
+    int rc = sort_by_length(&s, err);
+    if (rc == 0)
+        rc = choose_first(&s, err);
+    if (rc == 0)
+        rc = improve(&s, err);
+    free(s.order);
+    free(s.waiting);
+    free(s.class_start);
+    return rc;
+}
