@@ -127,7 +127,7 @@ static void twisted_record(const struct nt_spec *spec, uint32_t from, uint32_t t
             }
         }
     }
-    size_t turn = from % (uint32_t)a + from / (uint32_t)a + to / (uint32_t)a;
+    size_t turn = from % (uint32_t)a + 2 * (from / (uint32_t)a);
     memcpy(rest, way[turn % ways], sizeof way[0]);
 }
 
