@@ -1,0 +1,116 @@
+#include "measure.h"
+
+#include <math.h>
+
+#include "rng.h"
+
+/* Streams of one seed must not meet: the purpose is part of what is hashed. */
+enum purpose { PURPOSE_NOISE = 1, PURPOSE_OUTLIER, PURPOSE_MISSING, PURPOSE_HOST, PURPOSE_ARC };
+
+static struct nt_rng stream(uint64_t seed, enum purpose purpose, uint64_t a, uint64_t b,
+                            uint64_t repeat)
+{
+    struct nt_rng rng;
+    nt_rng_init(&rng, seed ^ (uint64_t)purpose << 56);
+    nt_rng_init(&rng, nt_rng_next(&rng) ^ (a << 32 | b));
+    nt_rng_init(&rng, nt_rng_next(&rng) ^ repeat);
+    nt_rng_next(&rng);
+    return rng;
+}
+
+/* 1 + sd z, kept off zero: a latency is positive however wide the noise. */
+static double factor(struct nt_rng *rng, double sd)
+{
+    double f = 1 + sd * nt_rng_normal(rng);
+    return f < 0.05 ? 0.05 : f;
+}
+
+static int check(const struct nt_noise *n, struct nt_err *err)
+{
+    const struct {
+        const char *name;
+        double value, most;
+    } part[] = {{"noise", n->sd, 10},
+                {"host spread", n->host_spread, 10},
+                {"asymmetry", n->asymmetry, 10},
+                {"outliers", n->outliers, 1},
+                {"missing", n->missing, 1}};
+    for (size_t k = 0; k < sizeof part / sizeof *part; k++)
+        if (!(part[k].value >= 0 && part[k].value <= part[k].most))
+            return nt_err_set(err, NT_ERR_USAGE, "%s %g: expected 0 to %g", part[k].name,
+                              part[k].value, part[k].most);
+    return 0;
+}
+
+/* The spread belongs to what makes a host different: its link, or what its ends cost. */
+static void spread_hosts(const struct nt_noise *noise, struct nt_network *n)
+{
+    for (uint32_t h = 0; h < n->hosts; h++) {
+        struct nt_rng rng = stream(noise->seed, PURPOSE_HOST, h, 0, 0);
+        double f = factor(&rng, noise->host_spread);
+        bool leaf = n->first[h + 1] - n->first[h] == 1 && n->switches > 0;
+        if (leaf) {
+            uint32_t arc = n->out[n->first[h]];
+            n->arc[arc].latency_us *= f;
+            n->arc[arc ^ 1].latency_us *= f;
+        } else {
+            n->overhead_us[h] *= f;
+        }
+    }
+}
+
+int nt_noise_settle(const struct nt_noise *noise, struct nt_network *network, struct nt_err *err)
+{
+    if (check(noise, err) < 0)
+        return -1;
+    if (noise->host_spread > 0)
+        spread_hosts(noise, network);
+    for (uint32_t k = 0; noise->asymmetry > 0 && k < network->arcs; k += 2) {
+        struct nt_rng rng = stream(noise->seed, PURPOSE_ARC, k, 0, 0);
+        double forth = factor(&rng, noise->asymmetry);
+        double back = 2 - forth < 0.05 ? 0.05 : 2 - forth;
+        network->arc[k].latency_us *= forth;
+        network->arc[k + 1].latency_us *= back;
+    }
+    return 0;
+}
+
+/* Of the unordered pair in one repeat: 1, or the factor by which it is wrong. */
+static double wrong_by(const struct nt_noise *noise, uint32_t a, uint32_t b, uint32_t repeat)
+{
+    struct nt_rng rng = stream(noise->seed, PURPOSE_OUTLIER, a < b ? a : b, a < b ? b : a, repeat);
+    if (noise->outliers <= 0 || nt_rng_uniform(&rng) >= noise->outliers)
+        return 1;
+    double by = 1.2 * pow(4 / 1.2, nt_rng_uniform(&rng));
+    return nt_rng_uniform(&rng) < 0.75 ? by : 1 / by;
+}
+
+double nt_measure_latency(const struct nt_network *network, const struct nt_noise *noise,
+                          uint32_t a, uint32_t b, uint32_t repeat)
+{
+    if (noise->missing > 0) {
+        struct nt_rng rng = stream(noise->seed, PURPOSE_MISSING, a < b ? a : b, a < b ? b : a, 0);
+        if (nt_rng_uniform(&rng) < noise->missing)
+            return NAN;
+    }
+    double value = nt_network_latency(network, a, b) * wrong_by(noise, a, b, repeat);
+    if (noise->sd > 0) {
+        struct nt_rng rng = stream(noise->seed, PURPOSE_NOISE, a, b, repeat);
+        value *= factor(&rng, noise->sd);
+    }
+    return value;
+}
+
+int nt_measure_latencies(const struct nt_network *network, const struct nt_noise *noise,
+                         struct nt_matrix **out, struct nt_err *err)
+{
+    struct nt_matrix *m;
+    if (nt_matrix_create(network->hosts, NT_MATRIX_LATENCY_US, &m, err) < 0)
+        return -1;
+    for (uint32_t a = 0; a < network->hosts; a++)
+        for (uint32_t b = 0; b < network->hosts; b++)
+            if (a != b)
+                nt_matrix_set(m, a, b, (float)nt_measure_latency(network, noise, a, b, 0));
+    *out = m;
+    return 0;
+}

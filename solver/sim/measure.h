@@ -1,0 +1,36 @@
+/* What an imperfect measurement of a known network gives.
+ *
+ * Everything is a function of the seed and the pair, so that a planner may ask for any pair at
+ * any time, at 65,536 hosts too, and a matrix holds the same values as single questions. */
+#ifndef NT_MEASURE_H
+#define NT_MEASURE_H
+
+#include <stdint.h>
+
+#include "err.h"
+#include "matrix.h"
+#include "network.h"
+
+struct nt_noise {
+    double sd;          /* of each measurement, relative, Gaussian */
+    double host_spread; /* sd of a host's own link (direct: its overhead), relative */
+    double asymmetry;   /* sd by which a link's two directions differ from its latency, relative */
+    double outliers; /* share of pairs whose value is wrong by a factor of 1.2 to 4 (log-uniform),
+                        both directions alike; three in four too high, one too low */
+    double missing;  /* share of pairs that were not measured, neither way */
+    uint64_t seed;
+};
+
+/* Puts host spread and asymmetry into the network's figures: they are its own, not noise.
+ * NT_ERR_USAGE for a negative sd or a share outside 0..1. */
+int nt_noise_settle(const struct nt_noise *noise, struct nt_network *network, struct nt_err *err);
+
+/* Measurement number repeat of a to b; NaN: missing. Outliers are drawn anew each repeat. */
+double nt_measure_latency(const struct nt_network *network, const struct nt_noise *noise,
+                          uint32_t a, uint32_t b, uint32_t repeat);
+
+/* Repeat 0 of all ordered pairs. */
+int nt_measure_latencies(const struct nt_network *network, const struct nt_noise *noise,
+                         struct nt_matrix **out, struct nt_err *err);
+
+#endif

@@ -1,0 +1,415 @@
+/* What of a network could be found out at best: what cannot be told apart made one. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "network.h"
+#include "rng.h"
+
+/* The links while they are merged; a vertex's switch may be taken for another (same[v]). */
+struct draft {
+    const struct nt_model *m;
+    size_t vertices, links;
+    struct nt_link *link;
+    uint32_t *same;   /* vertices: the vertex that stands for it */
+    uint32_t *first;  /* vertices + 1: links at v are at[first[v]..first[v+1]) */
+    uint32_t *at;     /* 2 * links */
+    uint32_t *degree; /* vertices */
+    uint32_t *scratch;
+};
+
+static void draft_fini(struct draft *d)
+{
+    free(d->link);
+    free(d->same);
+    free(d->first);
+    free(d->at);
+    free(d->degree);
+    free(d->scratch);
+}
+
+static int draft_init(struct draft *d, const struct nt_model *m, struct nt_err *err)
+{
+    *d = (struct draft){.m = m, .vertices = m->hosts + m->switches, .links = m->links};
+    d->link = calloc(m->links + 1, sizeof *d->link);
+    d->same = calloc(d->vertices + 1, sizeof *d->same);
+    d->first = calloc(d->vertices + 2, sizeof *d->first);
+    d->at = calloc(2 * m->links + 1, sizeof *d->at);
+    d->degree = calloc(d->vertices + 1, sizeof *d->degree);
+    d->scratch = calloc(2 * m->links + d->vertices + 1, sizeof *d->scratch);
+    if (!d->link || !d->same || !d->first || !d->at || !d->degree || !d->scratch) {
+        draft_fini(d);
+        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for a network of %zu links", m->links);
+    }
+    memcpy(d->link, m->link, m->links * sizeof *d->link);
+    for (uint32_t v = 0; v < d->vertices; v++)
+        d->same[v] = v;
+    return 0;
+}
+
+/* The links at each vertex, from d->link. */
+static void index_links(struct draft *d)
+{
+    memset(d->first, 0, (d->vertices + 2) * sizeof *d->first);
+    for (size_t k = 0; k < d->links; k++) {
+        d->first[d->link[k].a + 2]++;
+        d->first[d->link[k].b + 2]++;
+    }
+    for (size_t v = 0; v < d->vertices; v++)
+        d->first[v + 2] += d->first[v + 1];
+    for (uint32_t k = 0; k < d->links; k++) {
+        d->at[d->first[d->link[k].a + 1]++] = k;
+        d->at[d->first[d->link[k].b + 1]++] = k;
+    }
+    for (size_t v = 0; v < d->vertices; v++)
+        d->degree[v] = d->first[v + 1] - d->first[v];
+}
+
+static uint32_t other_end(const struct nt_link *l, uint32_t v)
+{
+    return l->a == v ? l->b : l->a;
+}
+
+static uint32_t find(uint32_t *up, uint32_t v)
+{
+    while (up[v] != v)
+        v = up[v] = up[up[v]];
+    return v;
+}
+
+static bool has_cycle(struct draft *d)
+{
+    uint32_t *up = d->scratch;
+    for (uint32_t v = 0; v < d->vertices; v++)
+        up[v] = v;
+    for (size_t k = 0; k < d->links; k++) {
+        uint32_t a = find(up, d->link[k].a), b = find(up, d->link[k].b);
+        if (a == b)
+            return true;
+        up[a] = b;
+    }
+    return false;
+}
+
+/* ---- parallel spines ---------------------------------------------------------------------- */
+
+struct kin {
+    uint64_t signature;
+    uint32_t level, vertex;
+};
+
+static int compare_kin(const void *a, const void *b)
+{
+    const struct kin *x = a, *y = b;
+    if (x->level != y->level)
+        return x->level < y->level ? -1 : 1;
+    if (x->signature != y->signature)
+        return x->signature < y->signature ? -1 : 1;
+    return x->vertex < y->vertex ? -1 : x->vertex > y->vertex;
+}
+
+static int compare_numbers(const void *a, const void *b)
+{
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+/* Hops to the nearest host; kin sorted by it. */
+static void find_levels(struct draft *d, struct kin *kin)
+{
+    uint32_t *level = d->scratch, *queue = d->scratch + d->vertices;
+    size_t head = 0, tail = 0;
+    for (uint32_t v = 0; v < d->vertices; v++) {
+        level[v] = v < d->m->hosts ? 0 : UINT32_MAX;
+        if (v < d->m->hosts)
+            queue[tail++] = v;
+    }
+    while (head < tail) {
+        uint32_t v = queue[head++];
+        for (uint32_t k = d->first[v]; k < d->first[v + 1]; k++) {
+            uint32_t w = other_end(&d->link[d->at[k]], v);
+            if (level[w] == UINT32_MAX) {
+                level[w] = level[v] + 1;
+                queue[tail++] = w;
+            }
+        }
+    }
+    for (uint32_t s = 0; s < d->m->switches; s++)
+        kin[s] = (struct kin){0, level[d->m->hosts + s], (uint32_t)d->m->hosts + s};
+    qsort(kin, d->m->switches, sizeof *kin, compare_kin);
+}
+
+/* A number for the set of vertices one level below; 64 bits: equal by chance once in 10^19. */
+static uint64_t sign(const struct draft *d, const struct kin *kin, const uint32_t *level,
+                     uint32_t *below)
+{
+    size_t n = 0;
+    struct nt_rng rng;
+    for (uint32_t k = d->first[kin->vertex]; k < d->first[kin->vertex + 1]; k++) {
+        uint32_t w = other_end(&d->link[d->at[k]], kin->vertex);
+        if (level[w] + 1 == kin->level)
+            below[n++] = d->same[w];
+    }
+    if (n == 0)
+        return kin->vertex;
+    qsort(below, n, sizeof *below, compare_numbers);
+    nt_rng_init(&rng, 1);
+    for (size_t k = 0; k < n; k++)
+        if (k == 0 || below[k] != below[k - 1])
+            nt_rng_init(&rng, nt_rng_next(&rng) ^ below[k]);
+    return nt_rng_next(&rng);
+}
+
+/* Upwards, a level at a time: switches that stand above the same switches are one. */
+static int merge_spines(struct draft *d, struct nt_err *err)
+{
+    struct kin *kin = calloc(d->m->switches + 1, sizeof *kin);
+    uint32_t *level = calloc(d->vertices + 1, sizeof *level);
+    if (kin == NULL || level == NULL) {
+        free(kin);
+        free(level);
+        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu switches", d->m->switches);
+    }
+    index_links(d);
+    find_levels(d, kin);
+    memcpy(level, d->scratch, d->vertices * sizeof *level);
+    for (size_t from = 0, to; from < d->m->switches && kin[from].level < UINT32_MAX; from = to) {
+        for (to = from; to < d->m->switches && kin[to].level == kin[from].level; to++)
+            kin[to].signature = sign(d, &kin[to], level, d->scratch);
+        qsort(kin + from, to - from, sizeof *kin, compare_kin);
+        for (size_t k = from + 1; k < to; k++)
+            if (kin[k].signature == kin[k - 1].signature)
+                d->same[kin[k].vertex] = d->same[kin[k - 1].vertex];
+    }
+    free(kin);
+    free(level);
+    return 0;
+}
+
+static int compare_links(const void *a, const void *b)
+{
+    const struct nt_link *x = a, *y = b;
+    if (x->a != y->a)
+        return x->a < y->a ? -1 : 1;
+    return x->b < y->b ? -1 : x->b > y->b;
+}
+
+/* Links between the same two become one: rates added, latencies averaged. */
+static void merge_links(struct draft *d)
+{
+    size_t kept = 0, same = 1;
+    for (size_t k = 0; k < d->links; k++) {
+        struct nt_link *l = &d->link[k];
+        l->a = d->same[l->a];
+        l->b = d->same[l->b];
+        if (l->a > l->b) {
+            double forth = l->bandwidth_MBps;
+            uint32_t a = l->a;
+            l->a = l->b;
+            l->b = a;
+            l->bandwidth_MBps = l->bandwidth_back_MBps;
+            l->bandwidth_back_MBps = forth;
+        }
+    }
+    if (d->links > 0)
+        qsort(d->link, d->links, sizeof *d->link, compare_links);
+    for (size_t k = 0; k < d->links; k++) {
+        struct nt_link *l = &d->link[k], *last = &d->link[kept > 0 ? kept - 1 : 0];
+        if (kept > 0 && compare_links(l, last) == 0) {
+            same++;
+            last->latency_us += (l->latency_us - last->latency_us) / (double)same;
+            last->bandwidth_MBps += l->bandwidth_MBps;
+            last->bandwidth_back_MBps += l->bandwidth_back_MBps;
+        } else {
+            d->link[kept++] = *l;
+            same = 1;
+        }
+    }
+    d->links = kept;
+}
+
+/* ---- switches that nothing shows ----------------------------------------------------------- */
+
+static bool is_switch(const struct draft *d, uint32_t v)
+{
+    return v >= d->m->hosts;
+}
+
+/* Takes away switches with one link, over and over; their links get a = b. */
+static void prune(struct draft *d)
+{
+    size_t tail = 0;
+    for (uint32_t v = (uint32_t)d->m->hosts; v < d->vertices; v++)
+        if (d->degree[v] == 1)
+            d->scratch[tail++] = v;
+    while (tail > 0) {
+        uint32_t v = d->scratch[--tail];
+        for (uint32_t k = d->first[v]; k < d->first[v + 1]; k++) {
+            struct nt_link *l = &d->link[d->at[k]];
+            if (l->a == l->b)
+                continue;
+            uint32_t w = other_end(l, v);
+            l->a = l->b = v;
+            d->degree[v] = 0;
+            if (--d->degree[w] == 1 && is_switch(d, w))
+                d->scratch[tail++] = w;
+        }
+    }
+}
+
+/* Nothing but a line from one host to another keeps one switch: two hosts are a star. */
+static bool passes_through(const struct draft *d, uint32_t v)
+{
+    return is_switch(d, v) && d->degree[v] == 2;
+}
+
+/* Follows link k away from v through switches with two links; link k becomes the whole way and
+ * the others get a = b. Returns where it ends. */
+static void stretch(struct draft *d, uint32_t v, uint32_t k)
+{
+    struct nt_link whole = d->link[k];
+    if (whole.a != v) {
+        whole.a = v;
+        whole.bandwidth_MBps = d->link[k].bandwidth_back_MBps;
+        whole.bandwidth_back_MBps = d->link[k].bandwidth_MBps;
+    }
+    uint32_t at = other_end(&d->link[k], v), by = k;
+    while (passes_through(d, at)) {
+        uint32_t next = UINT32_MAX;
+        for (uint32_t e = d->first[at]; e < d->first[at + 1]; e++)
+            if (d->at[e] != by && d->link[d->at[e]].a != d->link[d->at[e]].b)
+                next = d->at[e];
+        struct nt_link *l = &d->link[next];
+        bool forth = l->a == at;
+        uint32_t to = other_end(l, at);
+        whole.latency_us += l->latency_us;
+        whole.bandwidth_MBps =
+            fmin(whole.bandwidth_MBps, forth ? l->bandwidth_MBps : l->bandwidth_back_MBps);
+        whole.bandwidth_back_MBps =
+            fmin(whole.bandwidth_back_MBps, forth ? l->bandwidth_back_MBps : l->bandwidth_MBps);
+        by = next;
+        at = to;
+        l->a = l->b = at; /* used up */
+    }
+    whole.b = at;
+    d->link[k] = whole;
+}
+
+static void contract(struct draft *d)
+{
+    index_links(d);
+    prune(d);
+    if (d->m->hosts == 2) /* two hosts on a line of switches: the first stands for all */
+        for (uint32_t v = 0; v < d->vertices; v++)
+            if (passes_through(d, v)) {
+                d->degree[v] = 3;
+                break;
+            }
+    for (uint32_t v = 0; v < d->vertices; v++)
+        for (uint32_t k = d->first[v]; !passes_through(d, v) && k < d->first[v + 1]; k++)
+            if (d->link[d->at[k]].a != d->link[d->at[k]].b)
+                stretch(d, v, d->at[k]);
+}
+
+/* ---- the model ------------------------------------------------------------------------------ */
+
+/* Switches that still have links, numbered in a row; the new number in same[]. */
+static int to_model(struct draft *d, struct nt_model **out, struct nt_err *err)
+{
+    const struct nt_model *m = d->m;
+    size_t links = 0, switches = 0;
+    memset(d->degree, 0, d->vertices * sizeof *d->degree);
+    for (size_t k = 0; k < d->links; k++)
+        if (d->link[k].a != d->link[k].b) {
+            d->degree[d->link[k].a]++;
+            d->degree[d->link[k].b]++;
+            d->link[links++] = d->link[k];
+        }
+    for (uint32_t v = 0; v < d->vertices; v++)
+        d->same[v] = v < m->hosts ? v : (uint32_t)(m->hosts + (d->degree[v] > 0 ? switches++ : 0));
+    struct nt_model *t;
+    if (nt_model_create(m->hosts, switches, links, &t, err) < 0)
+        return -1;
+    for (size_t k = 0; k < links; k++) {
+        t->link[k] = d->link[k];
+        t->link[k].a = d->same[d->link[k].a];
+        t->link[k].b = d->same[d->link[k].b];
+    }
+    memcpy(t->overhead_us, m->overhead_us, m->hosts * sizeof *t->overhead_us);
+    *out = t;
+    return 0;
+}
+
+/* A host's overhead cannot be told from its only link to a switch. */
+static void absorb_overheads(struct nt_model *t, const uint32_t *degree)
+{
+    for (size_t k = 0; k < t->links; k++) {
+        struct nt_link *l = &t->link[k];
+        uint32_t host = l->a < t->hosts ? l->a : l->b;
+        if (l->a < t->hosts && l->b < t->hosts)
+            continue;
+        if (host < t->hosts && degree[host] == 1) {
+            l->latency_us += t->overhead_us[host];
+            t->overhead_us[host] = 0;
+        }
+    }
+}
+
+static int copy_figures(const struct nt_network *network, struct nt_model **out, struct nt_err *err)
+{
+    if (nt_model_copy(network->model, out, err) < 0)
+        return -1;
+    for (size_t k = 0; k < (*out)->links; k++) {
+        const struct nt_arc *arc = &network->arc[2 * k];
+        (*out)->link[k].latency_us = (arc[0].latency_us + arc[1].latency_us) / 2;
+        (*out)->link[k].bandwidth_MBps = arc[0].rate_MBps;
+        (*out)->link[k].bandwidth_back_MBps = arc[1].rate_MBps;
+    }
+    memcpy((*out)->overhead_us, network->overhead_us, network->hosts * sizeof(double));
+    return 0;
+}
+
+/* 1 and *out: a tree; 0: it has cycles that no spines explain. */
+static int reduce(const struct nt_model *m, struct nt_model **out, struct nt_err *err)
+{
+    struct draft d;
+    int rc = -1;
+    if (draft_init(&d, m, err) < 0)
+        return -1;
+    if (has_cycle(&d) && merge_spines(&d, err) < 0)
+        goto fini;
+    merge_links(&d);
+    rc = 0;
+    if (has_cycle(&d))
+        goto fini;
+    contract(&d);
+    rc = to_model(&d, out, err) < 0 ? -1 : 1;
+    if (rc == 1) {
+        absorb_overheads(*out, d.degree);
+        (*out)->family = (*out)->switches > 1 ? NT_FAMILY_TREE : NT_FAMILY_STAR;
+        (*out)->confidence = 1;
+    }
+fini:
+    draft_fini(&d);
+    return rc;
+}
+
+int nt_network_truth(const struct nt_network *network, struct nt_model **out, struct nt_err *err)
+{
+    struct nt_model *plain, *tree = NULL;
+    if (copy_figures(network, &plain, err) < 0)
+        return -1;
+    int rc = network->switches == 0 ? 0 : reduce(plain, &tree, err);
+    if (rc == 0 && network->switches > 0)
+        plain->family = NT_FAMILY_IRREGULAR;
+    if (rc == 1) {
+        nt_model_destroy(plain);
+        plain = tree;
+    }
+    if (rc < 0 || nt_model_canonicalise(plain, err) < 0) {
+        nt_model_destroy(plain);
+        return -1;
+    }
+    *out = plain;
+    return 0;
+}
