@@ -120,13 +120,13 @@ $(BUILD)/spank_nettopo.so: $(call objects,spank) $(BUILD)/libbase.a
 # ---- tests -------------------------------------------------------------------------------------
 UNITS := $(patsubst tests/%.c,$(BUILD)/tests/%,$(wildcard tests/test_*.c))
 FUZZERS := $(patsubst tests/fuzz/%.c,$(BUILD)/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
-TEST_LIBS := $(BUILD)/libcmd.a $(BUILD)/libprobe.a $(BUILD)/libprolog.a $(BUILD)/libsolver.a
+TEST_LIBS := $(BUILD)/libfabric.a $(BUILD)/libcmd.a $(BUILD)/libprobe.a $(BUILD)/libprolog.a $(BUILD)/libsolver.a
 TEST_SEES := -Itests $(addprefix -I,$(ROOMS))
 
 BENCHES := $(patsubst tests/%.c,$(BUILD)/tests/%,$(wildcard tests/bench_*.c))
 
 .PHONY: units benches fuzzers sees
-units: $(UNITS)
+units: $(UNITS) fabric
 benches: $(BENCHES)
 sees: # which headers a room sees, for tests/house
 	@echo $(call sees,$(ROOM))
@@ -136,6 +136,24 @@ $(BUILD)/tests/%: tests/%.c $(TEST_LIBS) $(call objects,spank)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(REQUIRED) $(CFLAGS) $(DEFINES) $(TEST_SEES) -Wl,--as-needed -o $@ $< \
 	  $(call objects,spank) $(TEST_LIBS) $(PROBE_LIBS) $(PROLOG_LIBS) $(SOLVER_LIBS) -lcmocka
+
+# the emulated fabric: a room of its own, whose program stands where its folder would
+FABRIC_MAINS := tests/fabric/fabric.c tests/fabric/talk.c
+FABRIC_OBJECTS := $(patsubst tests/%.c,$(BUILD)/obj/%.o,$(filter-out $(FABRIC_MAINS),$(wildcard tests/fabric/*.c)))
+.PHONY: fabric
+fabric: $(BUILD)/tests/fabric $(BUILD)/tests/talk
+
+$(BUILD)/obj/fabric/%.o: tests/fabric/%.c
+	$(call say,CC,$<)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(REQUIRED) $(CFLAGS) $(DEFINES) -Isolver/base -c -o $@ $<
+$(BUILD)/libfabric.a: $(FABRIC_OBJECTS)
+	$(call say,AR,$@)
+	$(Q)rm -f $@ && ar rcsD $@ $^
+$(BUILD)/tests/fabric $(BUILD)/tests/talk: $(BUILD)/tests/%: $(BUILD)/obj/fabric/%.o $(BUILD)/libfabric.a $(BUILD)/libbase.a
+	$(call say,LINK,$@)
+	@mkdir -p $(@D)
+	$(Q)$(LINK) -o $@ $^ -lm
 
 # libFuzzer needs clang; the rooms are compiled again with its coverage
 FUZZ_SANITIZE := fuzzer-no-link,address,undefined
