@@ -130,7 +130,7 @@ TEST_SEES := -Itests $(addprefix -I,$(ROOMS))
 BENCHES := $(patsubst tests/%.c,$(BUILD)/tests/%,$(wildcard tests/bench_*.c))
 
 .PHONY: units benches fuzzers sees
-units: $(UNITS)
+units: $(UNITS) fabric
 benches: $(BENCHES)
 sees: # which headers a room sees, for tests/house
 	@echo $(call sees,$(ROOM))
