@@ -32,6 +32,9 @@ struct nt_meet {
     double deadline_s; /* monotonic clock: everything must be over by then */
     bool latency_only; /* policy: shared hosts */
     struct nt_option option;
+    size_t inline_limit_bytes; /* of NETTOPO_JSON */
+    const char *const
+        *host_names; /* size of them when the starter told them, else NULL; borrowed */
 };
 
 struct nt_meet_ops {

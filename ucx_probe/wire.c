@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "map.h"
+
 /* ---- bytes out: grows; remembers that memory ran out, so that one look at the end is enough ----
  */
 struct writer {
@@ -150,52 +152,45 @@ static bool at_end(const struct reader *r)
     return !r->short_ && r->left == 0;
 }
 
-/* ---- HELLO ---- */
-int nt_hello_encode(const struct nt_hello *hello, struct nt_bytes *out, struct nt_err *err)
+/* ---- GREETING ---- */
+int nt_greeting_encode(const struct nt_greeting *greeting, struct nt_bytes *out, struct nt_err *err)
 {
     struct writer w = {0};
-    if (hello->address_bytes > NT_WIRE_ADDRESS_MAX)
+    if (greeting->address_bytes > NT_WIRE_ADDRESS_MAX)
         return nt_err_set(err, NT_ERR_SYSTEM, "a network address of %zu bytes, at most %d",
-                          hello->address_bytes, (int)NT_WIRE_ADDRESS_MAX);
-    put_number(&w, NT_WIRE_HELLO, 1);
-    put_number(&w, NT_WIRE_VERSION, 2);
-    put_text(&w, hello->host);
-    put(&w, hello->machine, sizeof hello->machine);
-    put_number(&w, hello->cores, 4);
-    put_text(&w, hello->reason);
-    put_number(&w, hello->address_bytes, 4);
-    put(&w, hello->address, hello->address_bytes);
+                          greeting->address_bytes, (int)NT_WIRE_ADDRESS_MAX);
+    put_number(&w, NT_WIRE_GREETING, 1);
+    put_number(&w, NT_PROBE_VERSION, 2);
+    put_text(&w, greeting->host);
+    put(&w, greeting->machine, sizeof greeting->machine);
+    put_number(&w, greeting->cores, 4);
+    put_text(&w, greeting->reason);
+    put_number(&w, greeting->address_bytes, 4);
+    put(&w, greeting->address, greeting->address_bytes);
     return put_end(&w, out, err);
 }
 
-static bool is_host_name(const char *name)
+int nt_greeting_decode(const void *data, size_t bytes, struct nt_greeting *out, struct nt_err *err)
 {
-    static const char allowed[] =
-        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_";
-    return name[0] != '\0' && name[strspn(name, allowed)] == '\0';
-}
-
-int nt_hello_decode(const void *data, size_t bytes, struct nt_hello *out, struct nt_err *err)
-{
-    struct reader r = begin(data, bytes, NT_WIRE_HELLO);
-    struct nt_hello h = {0};
+    struct reader r = begin(data, bytes, NT_WIRE_GREETING);
+    struct nt_greeting h = {0};
     uint64_t version = get_number(&r, 2);
-    if (!r.short_ && version != NT_WIRE_VERSION)
+    if (!r.short_ && version != NT_PROBE_VERSION)
         return nt_err_set(err, NT_ERR_INPUT, "a probe of another version (%u, expected %d)",
-                          (unsigned)version, (int)NT_WIRE_VERSION);
-    if (!get_text(&r, h.host, sizeof h.host) || !is_host_name(h.host))
-        return malformed(err, "hello");
+                          (unsigned)version, (int)NT_PROBE_VERSION);
+    if (!get_text(&r, h.host, sizeof h.host) || nt_host_name_check(h.host, NULL) != 0)
+        return malformed(err, "greeting");
     const unsigned char *machine = take(&r, sizeof h.machine);
     h.cores = get32(&r);
     if (machine == NULL || !get_text(&r, h.reason, sizeof h.reason))
-        return malformed(err, "hello");
+        return malformed(err, "greeting");
     memcpy(h.machine, machine, sizeof h.machine);
     h.address_bytes = get32(&r);
     if (h.address_bytes > NT_WIRE_ADDRESS_MAX)
-        return malformed(err, "hello");
+        return malformed(err, "greeting");
     h.address = take(&r, h.address_bytes);
     if (!at_end(&r))
-        return malformed(err, "hello");
+        return malformed(err, "greeting");
     *out = h;
     return 0;
 }

@@ -1,7 +1,7 @@
 /* What the probes of one sweep say to each other through the meeting: pieces (each host to rank
  * 0) and casts (rank 0 to all). Bytes from a peer are bounded and checked here and nowhere else.
  *
- *   every rank  HELLO   name, machine, cores, address on the measured network
+ *   every rank  GREETING   name, machine, cores, address on the measured network
  *   rank 0      TABLE   everyone's address, and who has a core of its own
  *   rank 0      ROUND   an order of the planner, by ranks, with its time limits
  *   every rank  READY   connected to the partner of the round, or why not
@@ -9,7 +9,7 @@
  *   every rank  RESULT  what was measured, or why not
  *   rank 0      END     go home
  *
- * Pure: no I/O, no clock. Little-endian, version in HELLO. */
+ * Pure: no I/O, no clock. Little-endian, version in GREETING. */
 #ifndef NT_WIRE_H
 #define NT_WIRE_H
 
@@ -21,7 +21,7 @@
 #include "sweep.h"
 
 enum {
-    NT_WIRE_VERSION = 1,
+    NT_PROBE_VERSION = 1,
     NT_WIRE_HOST_BYTES = 256,
     NT_WIRE_MACHINE_BYTES = 16,
     NT_WIRE_ADDRESS_MAX = 16384,
@@ -33,7 +33,7 @@ enum {
 };
 
 enum nt_wire_kind {
-    NT_WIRE_HELLO = 'H',
+    NT_WIRE_GREETING = 'H',
     NT_WIRE_TABLE = 'T',
     NT_WIRE_ROUND = 'O',
     NT_WIRE_READY = 'Y',
@@ -48,7 +48,7 @@ struct nt_bytes {
     size_t bytes;
 };
 
-struct nt_hello {
+struct nt_greeting {
     char host[NT_WIRE_HOST_BYTES];
     unsigned char machine[NT_WIRE_MACHINE_BYTES]; /* equal: the same kernel, hence the same cores */
     uint32_t cores;                               /* that this probe may run on */
@@ -93,8 +93,9 @@ struct nt_report {
 /* The kind of a message; 0 when there is none. */
 int nt_wire_kind(const void *data, size_t bytes);
 
-int nt_hello_encode(const struct nt_hello *hello, struct nt_bytes *out, struct nt_err *err);
-int nt_hello_decode(const void *data, size_t bytes, struct nt_hello *out, struct nt_err *err);
+int nt_greeting_encode(const struct nt_greeting *greeting, struct nt_bytes *out,
+                       struct nt_err *err);
+int nt_greeting_decode(const void *data, size_t bytes, struct nt_greeting *out, struct nt_err *err);
 
 int nt_table_encode(const struct nt_table *table, struct nt_bytes *out, struct nt_err *err);
 int nt_table_decode(const void *data, size_t bytes, struct nt_table *out, struct nt_err *err);

@@ -1,0 +1,391 @@
+#include "conduct.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "clock.h"
+#include "match.h"
+
+enum { PASSES = 3, BATCHES = 3, PINGS = 5 };
+
+struct sweep {
+    struct nt_meet *meet;
+    struct nt_turn *turn;
+    const struct nt_conductor *how;
+    struct nt_crew *crew;
+    struct nt_match match;
+    struct nt_pace pace;
+    struct nt_planner *planner;
+    struct nt_samples *samples;
+    struct nt_result *results; /* what the planner is told; hosts of them */
+    bool *silent;              /* hosts of them */
+    unsigned char *met;        /* one bit a pair: has a latency */
+    uint32_t *partners;        /* hosts of them: how many a host has met */
+    size_t pairs_met, pairs_total;
+    uint32_t rounds;
+    double phase_began_s;
+    char phase[32];
+    bool time_up;
+    char trouble[NT_WIRE_REASON_BYTES]; /* the first failure, for the reason */
+};
+
+static int no_memory(struct nt_err *err)
+{
+    return nt_err_set(err, NT_ERR_SYSTEM, "the sweep: out of memory");
+}
+
+/* ---- the record ---- */
+static int begin_record(struct sweep *s, struct nt_err *err)
+{
+    struct nt_samples *r = s->samples;
+    const struct nt_option *option = &s->meet->option;
+    const char *texts[] = {"nettopo " NT_VERSION, s->meet->cluster, nt_level_name(option->level),
+                           s->how->created, option->pattern};
+    char **fields[] = {&r->generator, &r->cluster, &r->level, &r->created, &r->pattern};
+    for (size_t k = 0; k < sizeof texts / sizeof *texts; k++) {
+        char *copy = strdup(texts[k]);
+        if (copy == NULL)
+            return no_memory(err);
+        free(*fields[k]);
+        *fields[k] = copy;
+    }
+    r->job_id = s->meet->job_id;
+    r->restart = s->meet->restart;
+    r->budget_s = option->budget_s;
+    for (size_t h = 0; h < s->crew->hosts; h++)
+        if (nt_samples_add_host(r, s->crew->name[h], err) != 0)
+            return -1;
+    return 0;
+}
+
+static int enter_phase(struct sweep *s, const char *name, struct nt_err *err)
+{
+    double now = nt_clock_s();
+    if (strcmp(s->phase, name) == 0)
+        return 0;
+    if (s->phase[0] != '\0' && nt_samples_end_phase(s->samples, now - s->phase_began_s, err) != 0)
+        return -1;
+    s->phase_began_s = now;
+    snprintf(s->phase, sizeof s->phase, "%s", name);
+    return name[0] == '\0' ? 0 : nt_samples_begin_phase(s->samples, name, err);
+}
+
+static void note_met(struct sweep *s, uint32_t a, uint32_t b)
+{
+    size_t bit = (a < b ? (size_t)a * s->crew->hosts + b : (size_t)b * s->crew->hosts + a);
+    if ((s->met[bit / 8] >> (bit % 8) & 1) != 0)
+        return;
+    s->met[bit / 8] |= (unsigned char)(1u << (bit % 8));
+    s->partners[a]++;
+    s->partners[b]++;
+    s->pairs_met++;
+}
+
+static int record_good(struct sweep *s, const struct nt_order *order, const struct nt_result *r,
+                       struct nt_err *err)
+{
+    static const enum nt_sample_kind kinds[] = {
+        [NT_ORDER_LATENCY] = NT_SAMPLE_LATENCY,
+        [NT_ORDER_BANDWIDTH] = NT_SAMPLE_BANDWIDTH,
+        [NT_ORDER_PRTT] = NT_SAMPLE_PRTT,
+        [NT_ORDER_KERNEL] = NT_SAMPLE_KERNEL,
+    };
+    struct nt_sample sample = {.kind = kinds[order->kind],
+                               .a = r->a,
+                               .b = r->b,
+                               .count = r->count,
+                               .bytes = r->bytes,
+                               .value_us = r->value_us,
+                               .se_us = r->se_us,
+                               .median_us = r->median_us};
+    if (order->kind == NT_ORDER_PRTT)
+        sample.median_us = order->delay_us;
+    if (order->kind == NT_ORDER_LATENCY)
+        note_met(s, r->a, r->b);
+    return nt_samples_add(s->samples, sample, NULL, err);
+}
+
+static int record_failed(struct sweep *s, const struct nt_order *order, size_t k,
+                         const char *reason, struct nt_err *err)
+{
+    struct nt_sample sample = {
+        .kind = NT_SAMPLE_FAILED, .a = order->pair[k][0], .b = order->pair[k][1]};
+    if (s->trouble[0] == '\0')
+        snprintf(s->trouble, sizeof s->trouble, "%s", reason);
+    return nt_samples_add(s->samples, sample, reason, err);
+}
+
+/* ---- who is out ---- */
+static int lose(struct sweep *s, uint32_t host, const char *reason, struct nt_err *err)
+{
+    if (host == NT_NOBODY || s->crew->gone[host] != NULL)
+        return 0;
+    s->planner->ops->lose(s->planner, host);
+    return nt_crew_lose(s->crew, host, reason, err);
+}
+
+static int lose_the_silent(struct sweep *s, struct nt_err *err)
+{
+    char reason[64];
+    snprintf(reason, sizeof reason, "stopped answering in round %u", s->rounds);
+    for (uint32_t h = 0; h < s->crew->hosts; h++)
+        if (s->silent[h] && lose(s, h, reason, err) != 0)
+            return -1;
+    return 0;
+}
+
+static int judge_pair(struct sweep *s, const struct nt_order *order, size_t k, struct nt_err *err)
+{
+    char reason[64];
+    uint32_t lost;
+    snprintf(reason, sizeof reason, "not reached by two hosts, last in round %u", s->rounds);
+    nt_crew_judge(s->crew, order->pair[k][0], order->pair[k][1],
+                  s->match.outcome[k].standing == NT_GOOD, &lost);
+    return lose(s, lost, reason, err);
+}
+
+/* ---- rounds ---- */
+static int record_round(struct sweep *s, const struct nt_order *order, struct nt_err *err)
+{
+    size_t n = 0;
+    if (enter_phase(s, order->phase, err) != 0 || nt_samples_begin_round(s->samples, err) != 0)
+        return -1;
+    /* what the end of the time has cut says nothing of a host */
+    s->time_up = nt_clock_s() >= s->pace.stop_s;
+    if (!s->time_up && lose_the_silent(s, err) != 0)
+        return -1;
+    for (size_t k = 0; k < order->pairs; k++) {
+        const struct nt_outcome *o = &s->match.outcome[k];
+        int rc = 0;
+        if (o->standing == NT_GOOD) {
+            s->results[n++] = o->result;
+            rc = record_good(s, order, &o->result, err);
+        } else if (!s->time_up) {
+            rc = record_failed(s, order, k,
+                               o->standing == NT_FAILED ? o->reason : "one end stopped answering",
+                               err);
+        }
+        if (rc == 0 && !s->time_up && o->standing != NT_EXCUSED)
+            rc = judge_pair(s, order, k, err);
+        if (rc != 0)
+            return -1;
+    }
+    return s->planner->ops->tell(s->planner, s->results, n, err);
+}
+
+/* 1: go on; 0: that was all, or the time is up; -1: broken */
+static int run_round(struct sweep *s, struct nt_err *err)
+{
+    struct nt_order order;
+    double began = nt_clock_s();
+    int rc = s->planner->ops->next(s->planner, &order, err);
+    if (rc != 1)
+        return rc;
+    s->time_up = !nt_pace_fits(&s->pace, began, order.window_s);
+    if (s->time_up)
+        return 0;
+    if (nt_match_run(&s->match, &order, s->rounds, &s->pace, s->silent, err) != 0 ||
+        record_round(s, &order, err) != 0)
+        return -1;
+    s->rounds++;
+    nt_pace_learn(&s->pace, s->match.warm_s, s->match.measure_s, nt_clock_s() - began);
+    if (s->how->progress != NULL)
+        s->how->progress(s->how->progress_context, s->rounds, s->pairs_met, s->pairs_total);
+    return s->time_up ? 0 : 1;
+}
+
+/* ---- beginning and end ---- */
+static int greet_all(struct sweep *s, struct nt_err *err)
+{
+    struct nt_meet *meet = s->meet;
+    struct nt_bytes mine, bytes;
+    struct nt_table table = {0};
+    struct nt_piece *pieces = calloc((size_t)meet->size + 1, sizeof *pieces);
+    if (pieces == NULL)
+        return no_memory(err);
+    int rc = nt_turn_greet(s->turn, meet, &mine, err);
+    if (rc == 0) {
+        rc = meet->ops->gather(meet, mine.data, mine.bytes, nt_pace_meet_s(&s->pace), pieces, err);
+        free(mine.data);
+    }
+    if (rc == 0)
+        rc = nt_crew_create(pieces, meet->size, meet->host_names, &s->crew, &table, err);
+    if (rc == 0)
+        rc = nt_table_encode(&table, &bytes, err);
+    if (rc == 0) {
+        rc = nt_turn_sit_down(s->turn, bytes.data, bytes.bytes, err);
+        if (rc == 0)
+            rc = meet->ops->cast(meet, bytes.data, bytes.bytes, NULL, NULL, 1, err);
+        free(bytes.data);
+    }
+    nt_table_fini(&table);
+    nt_pieces_free(pieces, meet->size);
+    free(pieces);
+    return rc;
+}
+
+static int prepare(struct sweep *s, struct nt_err *err)
+{
+    size_t n = s->crew->hosts;
+    bool *absent = calloc(n + 1, sizeof *absent);
+    s->results = calloc(n + 1, sizeof *s->results);
+    s->silent = calloc(n + 1, sizeof *s->silent);
+    s->met = calloc(n * n / 8 + 1, 1);
+    s->partners = calloc(n + 1, sizeof *s->partners);
+    int rc = no_memory(err);
+    if (absent != NULL && s->results != NULL && s->silent != NULL && s->met != NULL &&
+        s->partners != NULL) {
+        for (size_t h = 0; h < n; h++)
+            absent[h] = s->crew->gone[h] != NULL;
+        rc = nt_sweep_all_create(n, absent, PASSES, BATCHES, PINGS, &s->planner, err);
+    }
+    free(absent);
+    s->pairs_total = n < 2 ? 0 : n * (n - 1) / 2;
+    if (rc == 0)
+        rc = nt_match_init(&s->match, s->meet, s->turn, s->crew, err);
+    if (rc == 0)
+        rc = nt_samples_create(&s->samples, err);
+    return rc == 0 ? begin_record(s, err) : rc;
+}
+
+static void send_home(struct sweep *s)
+{
+    unsigned char end = NT_WIRE_END;
+    s->meet->ops->cast(s->meet, &end, 1, NULL, NULL, 1, NULL);
+}
+
+/* What the level asks for and this version has no planner for: said, never left open. */
+static int warn_of_level(struct sweep *s, struct nt_err *err)
+{
+    static const struct {
+        enum nt_level from;
+        const char *what;
+    } parts[] = {
+        {NT_LEVEL_STANDARD, "bandwidth of links"},
+        {NT_LEVEL_FULL, "LogGP"},
+        {NT_LEVEL_FULL, "rails"},
+        {NT_LEVEL_FULL, "stress kernels"},
+    };
+    for (size_t k = 0; k < sizeof parts / sizeof *parts; k++)
+        if (s->meet->option.level >= parts[k].from &&
+            nt_samples_warn(s->samples, err, "%s: not measured%s", parts[k].what,
+                            s->meet->latency_only ? ": on shared hosts only latency is allowed"
+                                                  : " by this version") != 0)
+            return -1;
+    return 0;
+}
+
+/* A host that has met fewer than half of the others is missing in the map; another keeps its
+ * place, and the reason names it. */
+static int record_gone(struct sweep *s, size_t *gone, const char **name, struct nt_err *err)
+{
+    *gone = 0;
+    for (size_t h = 0; h < s->crew->hosts; h++) {
+        const char *why = s->crew->gone[h];
+        if (why == NULL)
+            continue;
+        if ((*gone)++ == 0)
+            *name = s->crew->name[h];
+        bool placed = 2 * s->partners[h] >= s->crew->hosts - 1 && s->partners[h] > 0;
+        int rc = placed ? nt_samples_warn(s->samples, err, "%s: %s", s->crew->name[h], why)
+                        : nt_samples_set_missing(s->samples, h, why, err);
+        if (rc != 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* Why not a single pair has a figure. */
+static const char *why_nothing(const struct sweep *s, const char *broken)
+{
+    if (broken != NULL)
+        return broken;
+    if (s->trouble[0] != '\0')
+        return s->trouble;
+    if (s->time_up)
+        return "the time was too short";
+    for (size_t h = 0; h < s->crew->hosts; h++)
+        if (s->crew->gone[h] != NULL)
+            return s->crew->gone[h];
+    return "no reason known";
+}
+
+static enum nt_status judge_sweep(const struct sweep *s, size_t gone, const char *name,
+                                  const char *broken, char reason[NT_REASON_BYTES])
+{
+    size_t present = nt_crew_present(s->crew);
+    reason[0] = '\0';
+    if (s->crew->hosts > 1 && s->pairs_met == 0) {
+        snprintf(reason, NT_REASON_BYTES, "no pair of hosts could be measured: %.160s",
+                 why_nothing(s, broken));
+        return NT_STATUS_FAILED;
+    }
+    if (gone > 0)
+        snprintf(reason, NT_REASON_BYTES, "%zu of %zu hosts did not answer to the end: %.64s%s",
+                 gone, s->crew->hosts, name, gone > 1 ? " and others" : "");
+    else if (broken != NULL)
+        snprintf(reason, NT_REASON_BYTES, "the sweep broke off after %zu of %zu pairs: %.128s",
+                 s->pairs_met, s->pairs_total, broken);
+    else if (present > 1 && s->pairs_met < present * (present - 1) / 2)
+        snprintf(reason, NT_REASON_BYTES, "%zu of %zu pairs measured: %s", s->pairs_met,
+                 s->pairs_total, s->time_up ? "the time was up" : s->trouble);
+    return reason[0] == '\0' ? NT_STATUS_OK : NT_STATUS_PARTIAL;
+}
+
+static int finish(struct sweep *s, const char *broken, char reason[NT_REASON_BYTES],
+                  struct nt_err *err)
+{
+    size_t gone = 0;
+    const char *name = "";
+    if (enter_phase(s, "", err) != 0 || warn_of_level(s, err) != 0 ||
+        record_gone(s, &gone, &name, err) != 0)
+        return -1;
+    enum nt_status status = judge_sweep(s, gone, name, broken, reason);
+    if (status == NT_STATUS_OK && s->time_up &&
+        nt_samples_warn(s->samples, err, "latency: measured fewer times than planned: %s",
+                        "the time was up") != 0)
+        return -1;
+    if (reason[0] != '\0' && nt_samples_warn(s->samples, err, "%s", reason) != 0)
+        return -1;
+    nt_samples_finish(s->samples, status, nt_clock_s() - s->pace.began_s);
+    return 0;
+}
+
+static void clear(struct sweep *s)
+{
+    nt_planner_destroy(s->planner);
+    nt_match_fini(&s->match);
+    nt_samples_destroy(s->samples);
+    nt_crew_destroy(s->crew);
+    free(s->results);
+    free(s->silent);
+    free(s->met);
+    free(s->partners);
+}
+
+int nt_conduct(struct nt_meet *meet, struct nt_turn *turn, const struct nt_conductor *how,
+               struct nt_conducted *out, struct nt_err *err)
+{
+    struct sweep s = {.meet = meet, .turn = turn, .how = how};
+    struct nt_conducted made = {0};
+    struct nt_err broken = {0};
+    nt_pace_init(&s.pace, nt_clock_s(), meet->deadline_s);
+    if (greet_all(&s, err) != 0 || prepare(&s, err) != 0) {
+        clear(&s);
+        return -1;
+    }
+    int rc;
+    while ((rc = run_round(&s, &broken)) == 1)
+        ;
+    send_home(&s);
+    rc = finish(&s, rc < 0 ? broken.text : NULL, made.reason, err);
+    if (rc == 0) {
+        made.samples = s.samples;
+        s.samples = NULL;
+        *out = made;
+    }
+    clear(&s);
+    return rc;
+}

@@ -1,0 +1,210 @@
+#include "crew.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { STRIKES_OUT = 3 };
+
+static int no_memory(struct nt_err *err)
+{
+    return nt_err_set(err, NT_ERR_SYSTEM, "list of hosts: out of memory");
+}
+
+/* A set of names by open addressing: many ranks a host must not cost the square. Borrows. */
+struct names {
+    const char **slot;
+    size_t mask;
+};
+
+/* The slot of the name, or the empty one where it belongs. */
+static const char **find_name(struct names *names, const char *name)
+{
+    uint64_t h = 1469598103934665603u; /* FNV-1a */
+    for (const char *c = name; *c != '\0'; c++)
+        h = (h ^ (unsigned char)*c) * 1099511628211u;
+    size_t i = (size_t)h & names->mask;
+    while (names->slot[i] != NULL && strcmp(names->slot[i], name) != 0)
+        i = (i + 1) & names->mask;
+    return &names->slot[i];
+}
+
+/* ---- who shares the cores of a machine ---- */
+struct tenant {
+    unsigned char machine[NT_WIRE_MACHINE_BYTES];
+    uint32_t rank, cores;
+};
+
+static int by_machine(const void *a, const void *b)
+{
+    const struct tenant *x = a, *y = b;
+    return memcmp(x->machine, y->machine, sizeof x->machine);
+}
+
+static void share_cores(struct tenant *tenant, size_t n, struct nt_table *table)
+{
+    qsort(tenant, n, sizeof *tenant, by_machine);
+    for (size_t i = 0, end; i < n; i = end) {
+        for (end = i; end < n && by_machine(&tenant[i], &tenant[end]) == 0;)
+            end++;
+        for (size_t k = i; k < end; k++)
+            table->seat[tenant[k].rank].own_core = tenant[k].cores >= end - i;
+    }
+}
+
+/* ---- the crew ---- */
+static int add_host(struct nt_crew *crew, size_t rank, bool came, const char *name,
+                    const char *gone, struct nt_err *err)
+{
+    size_t host = crew->hosts;
+    crew->name[host] = strdup(name);
+    crew->gone[host] = gone == NULL ? NULL : strdup(gone);
+    if (crew->name[host] == NULL || (gone != NULL && crew->gone[host] == NULL))
+        return no_memory(err);
+    crew->rank_of[host] = came ? (uint32_t)rank : NT_NOBODY;
+    crew->host_of[rank] = (uint32_t)host;
+    crew->hosts++;
+    return 0;
+}
+
+/* What the piece of a rank says, or why there is nothing. */
+static bool hear(const struct nt_piece *piece, struct nt_greeting *greeting, struct nt_err *why)
+{
+    if (!piece->present) {
+        nt_err_set(why, NT_ERR_SYSTEM, "did not answer");
+        return false;
+    }
+    if (nt_greeting_decode(piece->data, piece->bytes, greeting, why) != 0)
+        return false;
+    if (greeting->address_bytes == 0) {
+        nt_err_set(why, NT_ERR_SYSTEM, "%s",
+                   greeting->reason[0] == '\0' ? "no network address" : greeting->reason);
+        return false;
+    }
+    return true;
+}
+
+static int muster(struct nt_crew *crew, const struct nt_piece *pieces, const char *const *known,
+                  struct names *names, struct tenant *tenant, struct nt_table *table,
+                  struct nt_err *err)
+{
+    size_t tenants = 0;
+    for (size_t rank = 0; rank < crew->ranks; rank++) {
+        struct nt_greeting greeting = {0};
+        struct nt_err why = {0};
+        bool well = hear(&pieces[rank], &greeting, &why);
+        crew->host_of[rank] = NT_NOBODY;
+        const char *name = known != NULL ? known[rank] : greeting.host;
+        const char **slot = find_name(names, name);
+        if (name[0] == '\0' || *slot != NULL)
+            continue;
+        if (add_host(crew, rank, pieces[rank].present, name, well ? NULL : why.text, err) != 0)
+            return -1;
+        *slot = crew->name[crew->hosts - 1];
+        if (!well)
+            continue;
+        table->seat[rank] = (struct nt_seat){false, greeting.address, greeting.address_bytes};
+        tenant[tenants].rank = (uint32_t)rank;
+        tenant[tenants].cores = greeting.cores;
+        memcpy(tenant[tenants++].machine, greeting.machine, sizeof greeting.machine);
+    }
+    share_cores(tenant, tenants, table);
+    return 0;
+}
+
+static bool make_room(struct nt_crew *crew, struct names *names, struct nt_table *table,
+                      struct tenant **tenant)
+{
+    size_t n = crew->ranks + 1, slots = 4;
+    while (slots < 2 * n)
+        slots *= 2;
+    names->mask = slots - 1;
+    names->slot = calloc(slots, sizeof *names->slot);
+    crew->host_of = calloc(n, sizeof *crew->host_of);
+    crew->rank_of = calloc(n, sizeof *crew->rank_of);
+    crew->name = calloc(n, sizeof *crew->name);
+    crew->gone = calloc(n, sizeof *crew->gone);
+    crew->strikes = calloc(n, sizeof *crew->strikes);
+    table->seat = calloc(n, sizeof *table->seat);
+    *tenant = calloc(n, sizeof **tenant);
+    return names->slot != NULL && crew->host_of != NULL && crew->rank_of != NULL &&
+           crew->name != NULL && crew->gone != NULL && crew->strikes != NULL &&
+           table->seat != NULL && *tenant != NULL;
+}
+
+int nt_crew_create(const struct nt_piece *pieces, size_t ranks, const char *const *known,
+                   struct nt_crew **out, struct nt_table *table, struct nt_err *err)
+{
+    if (ranks > NT_WIRE_RANKS_MAX)
+        return nt_err_set(err, NT_ERR_INPUT, "%zu ranks: at most %d", ranks,
+                          (int)NT_WIRE_RANKS_MAX);
+    struct nt_table made = {.ranks = ranks};
+    struct names names = {0};
+    struct tenant *tenant = NULL;
+    struct nt_crew *crew = calloc(1, sizeof *crew);
+    if (crew == NULL)
+        return no_memory(err);
+    crew->ranks = ranks;
+    int rc = make_room(crew, &names, &made, &tenant)
+                 ? muster(crew, pieces, known, &names, tenant, &made, err)
+                 : no_memory(err);
+    free(names.slot);
+    free(tenant);
+    if (rc != 0) {
+        nt_table_fini(&made);
+        nt_crew_destroy(crew);
+        return -1;
+    }
+    *out = crew;
+    *table = made;
+    return 0;
+}
+
+void nt_crew_destroy(struct nt_crew *crew)
+{
+    if (crew == NULL)
+        return;
+    for (size_t i = 0; i < crew->hosts; i++) {
+        free(crew->name[i]);
+        free(crew->gone[i]);
+    }
+    free(crew->host_of);
+    free(crew->rank_of);
+    free(crew->name);
+    free(crew->gone);
+    free(crew->strikes);
+    free(crew);
+}
+
+size_t nt_crew_present(const struct nt_crew *crew)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < crew->hosts; i++)
+        n += crew->gone[i] == NULL;
+    return n;
+}
+
+int nt_crew_lose(struct nt_crew *crew, uint32_t host, const char *reason, struct nt_err *err)
+{
+    if (crew->gone[host] != NULL)
+        return 0;
+    crew->gone[host] = strdup(reason);
+    return crew->gone[host] == NULL ? no_memory(err) : 0;
+}
+
+void nt_crew_judge(struct nt_crew *crew, uint32_t a, uint32_t b, bool ok, uint32_t *lost)
+{
+    unsigned char *x = &crew->strikes[a], *y = &crew->strikes[b];
+    *lost = NT_NOBODY;
+    if (ok) {
+        *x = *y = 0;
+        return;
+    }
+    if ((*x == 0) != (*y == 0)) {
+        *lost = *x > 0 ? a : b;
+        return; /* explained: nothing against the other */
+    }
+    ++*x;
+    ++*y;
+    if (*x >= STRIKES_OUT)
+        *lost = *x >= *y ? a : b;
+}

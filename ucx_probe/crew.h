@@ -1,0 +1,36 @@
+/* Who takes part: ranks and the hosts that they stand for, and who was lost on the way.
+ * Pure. */
+#ifndef NT_CREW_H
+#define NT_CREW_H
+
+#include "meet.h"
+#include "wire.h"
+
+enum { NT_NOBODY = UINT32_MAX };
+
+struct nt_crew {
+    size_t ranks, hosts;
+    uint32_t *host_of;      /* ranks of them: NT_NOBODY for a second rank on a host */
+    uint32_t *rank_of;      /* hosts of them: NT_NOBODY when none came */
+    char **name;            /* hosts of them */
+    char **gone;            /* hosts of them: NULL while it takes part, or the reason */
+    unsigned char *strikes; /* hosts of them: failures in a row that may be its own */
+};
+
+/* From the greetings. Names of ranks that did not come are those of known (may be NULL: then
+ * they are left out). table: whom everybody may talk to; its addresses point into the pieces.
+ * A malformed piece is the fault of its sender alone. */
+int nt_crew_create(const struct nt_piece *pieces, size_t ranks, const char *const *known,
+                   struct nt_crew **out, struct nt_table *table, struct nt_err *err);
+void nt_crew_destroy(struct nt_crew *crew);
+
+size_t nt_crew_present(const struct nt_crew *crew);
+
+int nt_crew_lose(struct nt_crew *crew, uint32_t host, const char *reason, struct nt_err *err);
+
+/* How a pair fared, all pairs of a round before the next. A host that fails with two different
+ * partners in a row, of which the second was not in doubt itself, is the one at fault: *lost is
+ * it, else NT_NOBODY. The first failure alone says only that one of the two may be gone. */
+void nt_crew_judge(struct nt_crew *crew, uint32_t a, uint32_t b, bool ok, uint32_t *lost);
+
+#endif

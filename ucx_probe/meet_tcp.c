@@ -1,0 +1,348 @@
+/* The meeting in a prolog: frames of base/frame.h to and from the agent that started this probe,
+ * over one inherited descriptor. The START text is described in start.h.
+ *
+ * Each call (gather, cast) has its own seq, counted on every host alike. What comes for an
+ * earlier one is late and dropped; what comes for a later one means that this probe was away. */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "meet.h"
+#include "start.h"
+
+enum {
+    CAST_BYTES_MAX = 256 * 1024 * 1024, /* the table of 131,072 addresses of 2 KiB */
+    PIECE_BYTES_MAX = 1024 * 1024,
+    START_BYTES_MAX = 64 * 1024 * 1024,
+};
+
+/* The agent ends a gather at its own time; this much later it is not there any more. */
+static const double AGENT_LATE_S = 0.5;
+static const double START_WAIT_S = 10;
+
+struct meet_tcp {
+    struct nt_meet base;
+    int fd;
+    uint32_t seq;
+    struct nt_start start;
+    /* what has come of the current frame: kept, so that a deadline in its middle loses nothing */
+    unsigned char head[NT_FRAME_HEAD_BYTES];
+    size_t head_bytes, payload_bytes;
+    struct nt_frame frame;
+    unsigned char payload[NT_FRAME_PAYLOAD_MAX];
+};
+
+/* A text that comes in several frames. */
+struct parts {
+    unsigned char *data;
+    size_t bytes, max;
+};
+
+static int add_part(struct parts *parts, const void *data, size_t bytes, struct nt_err *err)
+{
+    if (bytes > parts->max - parts->bytes)
+        return nt_err_set(err, NT_ERR_INPUT, "the meeting: a message of over %zu bytes",
+                          parts->max);
+    unsigned char *grown = realloc(parts->data, parts->bytes + bytes + 1);
+    if (grown == NULL)
+        return nt_err_set(err, NT_ERR_SYSTEM, "the meeting: out of memory");
+    if (bytes > 0)
+        memcpy(grown + parts->bytes, data, bytes);
+    parts->data = grown;
+    parts->bytes += bytes;
+    return 0;
+}
+
+/* ---- frames ---- */
+static int lost(struct nt_err *err, const char *what)
+{
+    return nt_err_set(err, NT_ERR_SYSTEM, "the agent: %s", what);
+}
+
+/* 1: everything is there; 0: the deadline has passed; -1: the agent is gone */
+static int fill(struct meet_tcp *m, unsigned char *to, size_t *have, size_t want, double deadline_s,
+                struct nt_err *err)
+{
+    while (*have < want) {
+        struct pollfd fd = {m->fd, POLLIN, 0};
+        int ready = poll(&fd, 1, nt_left_ms(deadline_s));
+        if (ready < 0 && errno != EINTR)
+            return lost(err, strerror(errno));
+        if (ready == 0)
+            return 0;
+        ssize_t n = ready < 0 ? -1 : read(m->fd, to + *have, want - *have);
+        if (n == 0)
+            return lost(err, "closed the connection");
+        if (n < 0 && errno != EINTR && errno != EAGAIN)
+            return lost(err, strerror(errno));
+        if (n > 0)
+            *have += (size_t)n;
+    }
+    return 1;
+}
+
+/* The next frame, in m->frame and m->payload. Returns as fill. */
+static int receive(struct meet_tcp *m, double deadline_s, struct nt_err *err)
+{
+    bool fresh = m->head_bytes < sizeof m->head;
+    int rc = fill(m, m->head, &m->head_bytes, sizeof m->head, deadline_s, err);
+    if (rc != 1)
+        return rc;
+    if (fresh && nt_frame_decode(m->head, &m->frame, err) != 0)
+        return -1;
+    rc = fill(m, m->payload, &m->payload_bytes, m->frame.payload_bytes, deadline_s, err);
+    if (rc == 1)
+        m->head_bytes = m->payload_bytes = 0;
+    return rc;
+}
+
+static int send_bytes(struct meet_tcp *m, const void *data, size_t bytes, struct nt_err *err)
+{
+    for (const char *at = data; bytes > 0;) {
+        ssize_t n = write(m->fd, at, bytes);
+        if (n < 0 && errno != EINTR && errno != EAGAIN)
+            return lost(err, strerror(errno));
+        struct pollfd fd = {m->fd, POLLOUT, 0};
+        if (n < 0 && poll(&fd, 1, nt_left_ms(m->base.deadline_s)) == 0)
+            return lost(err, "takes no more data");
+        if (n > 0) {
+            at += n;
+            bytes -= (size_t)n;
+        }
+    }
+    return 0;
+}
+
+/* One text as one frame or several. */
+static int send_text(struct meet_tcp *m, struct nt_frame frame, const void *data, size_t bytes,
+                     struct nt_err *err)
+{
+    unsigned char head[NT_FRAME_HEAD_BYTES];
+    const char *at = data;
+    do {
+        size_t part = bytes < NT_FRAME_PAYLOAD_MAX ? bytes : NT_FRAME_PAYLOAD_MAX;
+        frame.flags = bytes > part ? NT_FRAME_MORE : 0;
+        frame.payload_bytes = (uint32_t)part;
+        nt_frame_encode(&frame, head);
+        if (send_bytes(m, head, sizeof head, err) != 0 || send_bytes(m, at, part, err) != 0)
+            return -1;
+        at += part;
+        bytes -= part;
+    } while (bytes > 0);
+    return 0;
+}
+
+/* ---- gather ---- */
+static int take_piece(struct meet_tcp *m, struct parts *parts, struct nt_piece *pieces,
+                      struct nt_err *err)
+{
+    uint32_t host = m->frame.host;
+    if (host >= m->base.size)
+        return nt_err_set(err, NT_ERR_INPUT, "the agent: a piece of host %u of %u", host,
+                          m->base.size);
+    if (host == m->base.rank || pieces[host].present)
+        return 0;
+    /* too much from one host is that host's fault alone: it counts as absent */
+    if (add_part(&parts[host], m->payload, m->frame.payload_bytes, NULL) != 0) {
+        parts[host].max = 0;
+        return 0;
+    }
+    if ((m->frame.flags & NT_FRAME_MORE) == 0 && parts[host].max > 0) {
+        pieces[host] = (struct nt_piece){true, parts[host].bytes, parts[host].data};
+        parts[host] = (struct parts){0};
+    }
+    return 0;
+}
+
+static int collect(struct meet_tcp *m, struct parts *parts, double deadline_s,
+                   struct nt_piece *pieces, struct nt_err *err)
+{
+    for (;;) {
+        int rc = receive(m, deadline_s, err);
+        if (rc == 0)
+            return lost(err, "did not end a gather in time");
+        if (rc < 0)
+            return -1;
+        if (m->frame.seq != m->seq)
+            continue;
+        if (m->frame.type == NT_FRAME_GATHERED)
+            return 0;
+        if (m->frame.type == NT_FRAME_GATHER && take_piece(m, parts, pieces, err) != 0)
+            return -1;
+    }
+}
+
+static int keep_mine(struct nt_piece *piece, const void *mine, size_t bytes, struct nt_err *err)
+{
+    unsigned char *copy = malloc(bytes + 1);
+    if (copy == NULL)
+        return nt_err_set(err, NT_ERR_SYSTEM, "the meeting: out of memory");
+    if (bytes > 0)
+        memcpy(copy, mine, bytes);
+    *piece = (struct nt_piece){true, bytes, copy};
+    return 0;
+}
+
+static int gather(struct nt_meet *meet, const void *mine, size_t bytes, double wait_s,
+                  struct nt_piece *pieces, struct nt_err *err)
+{
+    struct meet_tcp *m = (struct meet_tcp *)meet;
+    double deadline = nt_clock_s() + wait_s + AGENT_LATE_S;
+    struct nt_frame frame = {.type = NT_FRAME_GATHER,
+                             .seq = ++m->seq,
+                             .host = meet->rank,
+                             .wait_ms = (uint32_t)(wait_s > 0 ? wait_s * 1e3 : 0)};
+    if (send_text(m, frame, mine, bytes, err) != 0)
+        return -1;
+    if (meet->rank != 0)
+        return 0;
+    struct parts *parts = calloc(meet->size, sizeof *parts);
+    if (parts == NULL)
+        return nt_err_set(err, NT_ERR_SYSTEM, "the meeting: out of memory");
+    for (size_t i = 0; i < meet->size; i++) {
+        pieces[i] = (struct nt_piece){0};
+        parts[i].max = PIECE_BYTES_MAX;
+    }
+    int rc = keep_mine(&pieces[0], mine, bytes, err);
+    if (rc == 0)
+        rc = collect(m, parts, deadline, pieces, err);
+    for (size_t i = 0; i < meet->size; i++)
+        free(parts[i].data);
+    free(parts);
+    if (rc != 0)
+        nt_pieces_free(pieces, meet->size);
+    return rc;
+}
+
+/* ---- cast ---- */
+static int cast(struct nt_meet *meet, const void *mine, size_t mine_bytes, unsigned char **data,
+                size_t *bytes, double wait_s, struct nt_err *err)
+{
+    struct meet_tcp *m = (struct meet_tcp *)meet;
+    double deadline = nt_clock_s() + wait_s;
+    struct nt_frame frame = {.type = NT_FRAME_CAST, .seq = ++m->seq};
+    if (meet->rank == 0)
+        return send_text(m, frame, mine, mine_bytes, err);
+    struct parts parts = {.max = CAST_BYTES_MAX};
+    for (;;) {
+        int rc = receive(m, deadline, err);
+        if (rc == 0)
+            rc = lost(err, "no word from the leading probe in time");
+        else if (rc == 1 && m->frame.type == NT_FRAME_CAST && m->frame.seq > m->seq)
+            rc = lost(err, "this probe was away and is out of step");
+        else if (rc == 1 && m->frame.type == NT_FRAME_CAST && m->frame.seq == m->seq)
+            rc = add_part(&parts, m->payload, m->frame.payload_bytes, err) == 0 ? 1 : -1;
+        else if (rc == 1)
+            continue;
+        if (rc == 1 && (m->frame.flags & NT_FRAME_MORE) != 0)
+            continue;
+        if (rc < 0) {
+            free(parts.data);
+            return -1;
+        }
+        *data = parts.data;
+        *bytes = parts.bytes;
+        return 0;
+    }
+}
+
+/* ---- papers and the end ---- */
+static int paper(struct nt_meet *meet, enum nt_paper number, const char *text, size_t bytes,
+                 struct nt_err *err)
+{
+    struct meet_tcp *m = (struct meet_tcp *)meet;
+    struct nt_frame frame = {.type = NT_FRAME_PAPER, .seq = m->seq, .host = (uint32_t)number};
+    return send_text(m, frame, text, bytes, err);
+}
+
+static int done(struct nt_meet *meet, enum nt_status status, const char *reason, struct nt_err *err)
+{
+    static const char *const words[] = {"ok", "partial ", "failed "};
+    struct meet_tcp *m = (struct meet_tcp *)meet;
+    struct nt_frame frame = {.type = NT_FRAME_DONE, .seq = m->seq};
+    struct parts line = {.max = 1024};
+    size_t bytes = strlen(reason);
+    int rc = add_part(&line, words[status], strlen(words[status]), err);
+    if (rc == 0 && status != NT_STATUS_OK)
+        rc = add_part(&line, reason, bytes < 512 ? bytes : 512, err);
+    if (rc == 0)
+        rc = send_text(m, frame, line.data, line.bytes, err);
+    free(line.data);
+    return rc;
+}
+
+/* ---- life ---- */
+static void destroy(struct nt_meet *meet)
+{
+    struct meet_tcp *m = (struct meet_tcp *)meet;
+    if (m == NULL)
+        return;
+    nt_start_fini(&m->start);
+    close(m->fd);
+    free(m);
+}
+
+static const struct nt_meet_ops OPS = {gather, cast, paper, done, destroy};
+
+static int receive_start(struct meet_tcp *m, struct nt_err *err)
+{
+    double deadline = nt_clock_s() + START_WAIT_S;
+    struct parts text = {.max = START_BYTES_MAX};
+    int rc;
+    do {
+        rc = receive(m, deadline, err);
+        if (rc == 0)
+            rc = lost(err, "did not say where this probe is");
+        else if (rc == 1 && m->frame.type != NT_FRAME_START)
+            rc = lost(err, "spoke of something else before START");
+        else if (rc == 1 && add_part(&text, m->payload, m->frame.payload_bytes, err) != 0)
+            rc = -1;
+    } while (rc == 1 && (m->frame.flags & NT_FRAME_MORE) != 0);
+    if (rc == 1)
+        rc = nt_start_parse((const char *)text.data, text.bytes, &m->start, err);
+    free(text.data);
+    return rc;
+}
+
+static void take_place(struct meet_tcp *m)
+{
+    const struct nt_start *s = &m->start;
+    struct nt_meet *base = &m->base;
+    base->rank = s->rank;
+    base->size = s->size;
+    base->job_id = s->job_id;
+    base->restart = s->restart;
+    base->deadline_s = nt_clock_s() + s->deadline_ms * 1e-3;
+    base->latency_only = s->latency_only;
+    base->option = s->option;
+    base->inline_limit_bytes = s->inline_limit_bytes;
+    base->host_names = (const char *const *)s->host;
+    memcpy(base->cluster, s->cluster, sizeof base->cluster);
+    memcpy(base->host, s->host[s->rank], strlen(s->host[s->rank]) + 1);
+}
+
+int nt_meet_tcp_create(int fd, struct nt_meet **out, struct nt_err *err)
+{
+    struct meet_tcp *m = calloc(1, sizeof *m);
+    if (m == NULL)
+        return nt_err_set(err, NT_ERR_SYSTEM, "the meeting: out of memory");
+    m->base.ops = &OPS;
+    m->fd = fd;
+    int flags = fcntl(fd, F_GETFL);
+    if (flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) < 0 ||
+        fcntl(fd, F_SETFD, FD_CLOEXEC) < 0) {
+        free(m);
+        return nt_err_set(err, NT_ERR_SYSTEM, "the agent's descriptor %d: %s", fd, strerror(errno));
+    }
+    if (receive_start(m, err) != 0) {
+        destroy(&m->base);
+        return -1;
+    }
+    take_place(m);
+    *out = &m->base;
+    return 0;
+}

@@ -1,0 +1,34 @@
+/* How the time is spent: limits for a round from what earlier rounds took, and the moment when
+ * measuring stops so that solving and publishing still fit. Pure; all times are points on one
+ * clock or durations, in seconds. */
+#ifndef NT_PACE_H
+#define NT_PACE_H
+
+#include <stdbool.h>
+
+#include "wire.h"
+
+struct nt_pace {
+    double began_s, stop_s; /* measuring happens between these */
+    unsigned rounds;
+    double warm_s, measure_s, round_s; /* what the slowest of the recent rounds took */
+};
+
+/* Keeps 15 % and at least 0.1 s of the time until deadline_s. */
+void nt_pace_init(struct nt_pace *pace, double now_s, double deadline_s);
+
+/* How long to wait for the first piece of everybody. */
+double nt_pace_meet_s(const struct nt_pace *pace);
+
+bool nt_pace_fits(const struct nt_pace *pace, double now_s, double window_s);
+
+/* Fills in the limits of the round's order. */
+void nt_pace_limit(const struct nt_pace *pace, double now_s, struct nt_round *round);
+
+/* How much longer than its limit a gather waits: relaying, and hosts that are busy. */
+double nt_pace_slack_s(void);
+
+/* warm, measure: the longest of the hosts that succeeded; 0 when none did. */
+void nt_pace_learn(struct nt_pace *pace, double warm_s, double measure_s, double round_s);
+
+#endif

@@ -1,0 +1,179 @@
+#include "start.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "decimal.h"
+#include "map.h"
+#include "matrix.h"
+
+enum { INLINE_LIMIT = 32768, INLINE_LIMIT_MAX = 122880, DEADLINE_MAX_MS = 3600000 };
+
+struct line {
+    const char *word, *value;
+    size_t word_bytes, value_bytes;
+};
+
+/* Cuts the next line off; false at the end of the text or when the last line is cut off. */
+static bool next_line(const char **at, size_t *left, struct line *line)
+{
+    const char *end = memchr(*at, '\n', *left);
+    if (end == NULL)
+        return false;
+    size_t bytes = (size_t)(end - *at);
+    const char *space = memchr(*at, ' ', bytes);
+    line->word = *at;
+    line->word_bytes = space == NULL ? bytes : (size_t)(space - *at);
+    line->value = space == NULL ? end : space + 1;
+    line->value_bytes = (size_t)(end - line->value);
+    *at = end + 1;
+    *left -= bytes + 1;
+    return true;
+}
+
+static bool is_word(const struct line *line, const char *word)
+{
+    return line->word_bytes == strlen(word) && memcmp(line->word, word, line->word_bytes) == 0;
+}
+
+static int bad(struct nt_err *err, const struct line *line, const char *expected)
+{
+    return nt_err_set(err, NT_ERR_INPUT, "start: %.*s: expected %s, found \"%.*s\"",
+                      (int)(line->word_bytes < 32 ? line->word_bytes : 32), line->word, expected,
+                      (int)(line->value_bytes < 64 ? line->value_bytes : 64), line->value);
+}
+
+static int number(const struct line *line, uint64_t max, uint64_t *out, struct nt_err *err)
+{
+    if (nt_decimal_whole(line->value, line->value_bytes, max, out) != 0)
+        return bad(err, line, "a whole number in range");
+    return 0;
+}
+
+static int number32(const struct line *line, uint32_t max, uint32_t *out, struct nt_err *err)
+{
+    uint64_t v = 0;
+    if (number(line, max, &v, err) != 0)
+        return -1;
+    *out = (uint32_t)v;
+    return 0;
+}
+
+static int name(const struct line *line, char *out, size_t out_bytes, struct nt_err *err)
+{
+    if (line->value_bytes >= out_bytes || memchr(line->value, '\0', line->value_bytes) != NULL)
+        return bad(err, line, "a shorter text");
+    memcpy(out, line->value, line->value_bytes);
+    out[line->value_bytes] = '\0';
+    return 0;
+}
+
+static int read_option(struct nt_start *s, const struct line *line, struct nt_err *err)
+{
+    char text[NT_OPTION_TEXT_BYTES];
+    if (name(line, text, sizeof text, err) != 0)
+        return -1;
+    return nt_option_parse(text, &s->option, err) == 0 ? 0 : nt_err_prefix(err, "start");
+}
+
+static int read_policy(struct nt_start *s, const struct line *line, struct nt_err *err)
+{
+    char text[16];
+    if (name(line, text, sizeof text, err) != 0)
+        return -1;
+    if (strcmp(text, "full") != 0 && strcmp(text, "latency") != 0)
+        return bad(err, line, "full or latency");
+    s->latency_only = text[0] == 'l';
+    return 0;
+}
+
+static int read_cluster(struct nt_start *s, const struct line *line, struct nt_err *err)
+{
+    return name(line, s->cluster, sizeof s->cluster, err);
+}
+
+static int read_host(struct nt_start *s, size_t *hosts, const struct line *line, struct nt_err *err)
+{
+    char text[256];
+    if (*hosts >= s->size)
+        return bad(err, line, "no more hosts than size says");
+    if (name(line, text, sizeof text, err) != 0 || nt_host_name_check(text, err) != 0)
+        return nt_err_prefix(err, "start");
+    if (s->host == NULL)
+        s->host = calloc(s->size, sizeof *s->host);
+    char *copy = s->host == NULL ? NULL : strdup(text);
+    if (copy == NULL)
+        return nt_err_set(err, NT_ERR_SYSTEM, "start: out of memory");
+    s->host[(*hosts)++] = copy;
+    return 0;
+}
+
+static int read_line(struct nt_start *s, size_t *hosts, const struct line *line, struct nt_err *err)
+{
+    if (is_word(line, "host"))
+        return read_host(s, hosts, line, err);
+    if (is_word(line, "rank"))
+        return number32(line, NT_HOSTS_MAX - 1, &s->rank, err);
+    if (is_word(line, "size"))
+        return *hosts > 0 ? bad(err, line, "size before the first host")
+                          : number32(line, NT_HOSTS_MAX, &s->size, err);
+    if (is_word(line, "deadline_ms"))
+        return number32(line, DEADLINE_MAX_MS, &s->deadline_ms, err);
+    if (is_word(line, "job"))
+        return number(line, UINT64_MAX, &s->job_id, err);
+    if (is_word(line, "restart"))
+        return number32(line, UINT32_MAX, &s->restart, err);
+    if (is_word(line, "inline_limit"))
+        return number32(line, INLINE_LIMIT_MAX, &s->inline_limit_bytes, err);
+    if (is_word(line, "cluster"))
+        return read_cluster(s, line, err);
+    if (is_word(line, "policy"))
+        return read_policy(s, line, err);
+    if (is_word(line, "option"))
+        return read_option(s, line, err);
+    return bad(err, line, "a word of the start text");
+}
+
+static int check(const struct nt_start *s, size_t hosts, struct nt_err *err)
+{
+    if (s->size == 0 || hosts != s->size)
+        return nt_err_set(err, NT_ERR_INPUT, "start: expected %u hosts, found %zu", s->size, hosts);
+    if (s->rank >= s->size)
+        return nt_err_set(err, NT_ERR_INPUT, "start: rank %u of %u", s->rank, s->size);
+    if (s->deadline_ms == 0)
+        return nt_err_set(err, NT_ERR_INPUT, "start: expected a deadline_ms above 0");
+    return 0;
+}
+
+int nt_start_parse(const char *text, size_t bytes, struct nt_start *out, struct nt_err *err)
+{
+    struct nt_start s = {.inline_limit_bytes = INLINE_LIMIT};
+    struct line line;
+    size_t hosts = 0;
+    bool ended = false;
+    int rc = nt_option_parse(NULL, &s.option, err);
+    while (rc == 0 && !ended && next_line(&text, &bytes, &line)) {
+        if (is_word(&line, "end"))
+            ended = true;
+        else
+            rc = read_line(&s, &hosts, &line, err);
+    }
+    if (rc == 0 && !ended)
+        rc = nt_err_set(err, NT_ERR_INPUT, "start: the text is cut off: expected \"end\"");
+    if (rc == 0)
+        rc = check(&s, hosts, err);
+    if (rc != 0) {
+        nt_start_fini(&s);
+        return -1;
+    }
+    *out = s;
+    return 0;
+}
+
+void nt_start_fini(struct nt_start *start)
+{
+    for (size_t i = 0; start->host != NULL && i < start->size; i++)
+        free(start->host[i]);
+    free(start->host);
+    *start = (struct nt_start){0};
+}

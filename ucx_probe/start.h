@@ -1,0 +1,39 @@
+/* The text of the START frame: a probe's place in its job, as the agent tells it. Lines of
+ * "WORD VALUE", in any order but the hosts':
+ *
+ *   rank R                  this probe's; 0 leads
+ *   size N                  hosts of the job
+ *   deadline_ms MS          from now: everything must be over by then
+ *   job ID
+ *   restart K               optional, 0
+ *   cluster NAME            optional
+ *   policy full|latency     optional, full
+ *   option TEXT             optional: the --nettopo option, as nt_option_parse reads it
+ *   inline_limit BYTES      optional, 32768
+ *   host NAME               N of them, in rank order
+ *   end                     the last line
+ *
+ * Pure. */
+#ifndef NT_START_H
+#define NT_START_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "err.h"
+#include "option.h"
+
+struct nt_start {
+    uint32_t rank, size, restart, deadline_ms, inline_limit_bytes;
+    uint64_t job_id;
+    bool latency_only;
+    char cluster[256];
+    struct nt_option option;
+    char **host; /* size of them; owned */
+};
+
+int nt_start_parse(const char *text, size_t bytes, struct nt_start *out, struct nt_err *err);
+void nt_start_fini(struct nt_start *start);
+
+#endif

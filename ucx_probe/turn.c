@@ -1,0 +1,177 @@
+#include "turn.h"
+
+#include <fcntl.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "clock.h"
+
+enum { CPUS_MAX = 16384 };
+
+void nt_turn_init(struct nt_turn *turn, const struct nt_meet *meet, struct nt_pair *pair,
+                  const char *no_pair)
+{
+    *turn = (struct nt_turn){
+        .pair = pair, .no_pair = no_pair, .rank = meet->rank, .deadline_s = meet->deadline_s};
+}
+
+void nt_turn_fini(struct nt_turn *turn)
+{
+    nt_table_fini(&turn->table);
+    free(turn->cast);
+    turn->cast = NULL;
+}
+
+/* ---- greeting ---- */
+static uint32_t count_cores(void)
+{
+    uint32_t cores = 1;
+    size_t bytes = CPU_ALLOC_SIZE(CPUS_MAX);
+    cpu_set_t *set = CPU_ALLOC(CPUS_MAX);
+    if (set != NULL && sched_getaffinity(0, bytes, set) == 0)
+        cores = (uint32_t)CPU_COUNT_S(bytes, set);
+    CPU_FREE(set);
+    return cores;
+}
+
+/* The kernel's boot id: containers and namespaces of one machine share it as they share its
+ * cores. Unreadable: all zeros, so that everybody seems to share and nobody spins. */
+static void identify_machine(unsigned char machine[NT_WIRE_MACHINE_BYTES])
+{
+    char text[64] = "";
+    memset(machine, 0, NT_WIRE_MACHINE_BYTES);
+    int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return;
+    ssize_t n = read(fd, text, sizeof text - 1);
+    close(fd);
+    for (ssize_t i = 0, digit = 0; i < n && digit < 2 * NT_WIRE_MACHINE_BYTES; i++) {
+        static const char hex[] = "0123456789abcdef";
+        const char *at = text[i] == '\0' ? NULL : strchr(hex, text[i]);
+        if (at == NULL)
+            continue;
+        machine[digit / 2] = (unsigned char)(machine[digit / 2] << 4 | (at - hex));
+        digit++;
+    }
+}
+
+int nt_turn_greet(const struct nt_turn *turn, const struct nt_meet *meet, struct nt_bytes *out,
+                  struct nt_err *err)
+{
+    struct nt_greeting greeting = {.cores = count_cores()};
+    snprintf(greeting.host, sizeof greeting.host, "%s", meet->host);
+    identify_machine(greeting.machine);
+    if (turn->pair != NULL)
+        greeting.address = nt_pair_address(turn->pair, &greeting.address_bytes);
+    else
+        snprintf(greeting.reason, sizeof greeting.reason, "%s",
+                 turn->no_pair == NULL ? "no network" : turn->no_pair);
+    return nt_greeting_encode(&greeting, out, err);
+}
+
+int nt_turn_sit_down(struct nt_turn *turn, const void *cast, size_t bytes, struct nt_err *err)
+{
+    struct nt_table table;
+    unsigned char *copy = malloc(bytes + 1);
+    if (copy == NULL)
+        return nt_err_set(err, NT_ERR_SYSTEM, "table of addresses: out of memory");
+    memcpy(copy, cast, bytes);
+    if (nt_table_decode(copy, bytes, &table, err) != 0) {
+        free(copy);
+        return -1;
+    }
+    nt_turn_fini(turn);
+    turn->cast = copy;
+    turn->table = table;
+    if (turn->pair != NULL && turn->rank < table.ranks)
+        nt_pair_set_own_core(turn->pair, table.seat[turn->rank].own_core);
+    return 0;
+}
+
+/* ---- a round ---- */
+/* This rank's pair in the round; false: it rests. */
+static bool find_pair(const struct nt_turn *turn, const struct nt_round *round,
+                      struct nt_meeting *meeting)
+{
+    for (size_t k = 0; k < round->order.pairs; k++) {
+        const uint32_t *pair = round->order.pair[k];
+        if (pair[0] != turn->rank && pair[1] != turn->rank)
+            continue;
+        meeting->round = round->number;
+        meeting->self = turn->rank;
+        meeting->first = pair[0] == turn->rank;
+        meeting->peer = pair[meeting->first];
+        return true;
+    }
+    return false;
+}
+
+static double earlier(double a, double b)
+{
+    return a < b ? a : b;
+}
+
+static void conclude(struct nt_report *report, int rc, const struct nt_err *err, double began)
+{
+    report->ok = rc == 0;
+    report->seconds = nt_clock_s() - began;
+    if (rc != 0)
+        snprintf(report->reason, sizeof report->reason, "%.*s", NT_WIRE_REASON_BYTES - 1,
+                 err->text);
+}
+
+void nt_turn_warm(struct nt_turn *turn, const struct nt_round *round, struct nt_report *report)
+{
+    struct nt_meeting meeting = {0};
+    struct nt_err err = {0};
+    double began = nt_clock_s(), round_trip_s = 0;
+    int rc = -1;
+    *report = (struct nt_report){.idle = true};
+    if (!find_pair(turn, round, &meeting))
+        return;
+    report->idle = false;
+    if (turn->pair == NULL || meeting.peer >= turn->table.ranks ||
+        turn->table.seat[meeting.peer].address == NULL) {
+        nt_err_set(&err, NT_ERR_SYSTEM, "connect: one of the two has no network");
+    } else {
+        meeting.address = turn->table.seat[meeting.peer].address;
+        meeting.address_bytes = turn->table.seat[meeting.peer].bytes;
+        rc = nt_pair_connect(turn->pair, &meeting, &round->order,
+                             earlier(began + round->warm_s, turn->deadline_s), &round_trip_s, &err);
+    }
+    report->result.value_us = round_trip_s * 1e6;
+    conclude(report, rc, &err, began);
+}
+
+static bool sits_out(const struct nt_turn *turn, const struct nt_go *go)
+{
+    for (size_t k = 0; k < go->skips; k++)
+        if (go->skip[k] == turn->rank)
+            return true;
+    return false;
+}
+
+void nt_turn_measure(struct nt_turn *turn, const struct nt_round *round, const struct nt_go *go,
+                     struct nt_report *report)
+{
+    struct nt_meeting meeting;
+    struct nt_err err = {0};
+    double now = nt_clock_s();
+    *report = (struct nt_report){.idle = true};
+    if (turn->pair == NULL || !find_pair(turn, round, &meeting) || sits_out(turn, go))
+        return;
+    report->idle = false;
+    int rc = nt_pair_measure(
+        turn->pair, &round->order, earlier(now + round->measure_s, turn->deadline_s),
+        earlier(now + round->give_up_s, turn->deadline_s), &report->result, &err);
+    conclude(report, rc, &err, now);
+}
+
+void nt_turn_end(struct nt_turn *turn)
+{
+    if (turn->pair != NULL)
+        nt_pair_close(turn->pair);
+}

@@ -1,0 +1,35 @@
+/* One rank's part in a round: the same on rank 0 and on all others. Never fails as a call: what
+ * went wrong stands in the report, for rank 0 to judge. */
+#ifndef NT_TURN_H
+#define NT_TURN_H
+
+#include "meet.h"
+#include "pair.h"
+#include "wire.h"
+
+struct nt_turn {
+    struct nt_pair *pair; /* NULL: no network here; borrowed */
+    const char *no_pair;  /* then why */
+    uint32_t rank;
+    double deadline_s;
+    unsigned char *cast; /* the table's bytes; owned */
+    struct nt_table table;
+};
+
+void nt_turn_init(struct nt_turn *turn, const struct nt_meet *meet, struct nt_pair *pair,
+                  const char *no_pair);
+void nt_turn_fini(struct nt_turn *turn);
+
+/* This rank's GREETING. */
+int nt_turn_greet(const struct nt_turn *turn, const struct nt_meet *meet, struct nt_bytes *out,
+                  struct nt_err *err);
+
+/* Takes the TABLE cast; copies it. */
+int nt_turn_sit_down(struct nt_turn *turn, const void *cast, size_t bytes, struct nt_err *err);
+
+void nt_turn_warm(struct nt_turn *turn, const struct nt_round *round, struct nt_report *report);
+void nt_turn_measure(struct nt_turn *turn, const struct nt_round *round, const struct nt_go *go,
+                     struct nt_report *report);
+void nt_turn_end(struct nt_turn *turn); /* of the round: closes the connection */
+
+#endif
