@@ -1,0 +1,89 @@
+/* The published method of seed 000: A. Bufe, "Automatic Analysis of a Supercomputer's Topology and
+ * Performance Characteristics", Hamburg 2014. Kept apart from infer.h, for comparison.
+ *
+ * Latency is taken as symmetric (2.1): where both directions were measured, their mean counts.
+ * Steps: basic model (algorithm 1), cliques of one latency become switches (algorithm 2, Bron and
+ * Kerbosch), virtual switch-to-switch edges go (algorithm 3), the rules for hosts of several kinds
+ * (2.2.5), a linear regression of the links' latencies (2.4). Everything is compared with the
+ * relative epsilon of equation 1.9. Knows matrices and models only. */
+#ifndef NT_BUFE_H
+#define NT_BUFE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "err.h"
+#include "matrix.h"
+#include "model.h"
+
+enum { NT_BUFE_HOSTS_MAX = 4096, NT_BUFE_FIT_LINKS_MAX = 1600 };
+
+/* How the time for the message's own bytes is taken off a measured latency (2.4). */
+enum nt_bufe_correction {
+    NT_BUFE_CORRECT_NOTHING,
+    NT_BUFE_CORRECT_MINIMUM,           /* l = l' - s / smallest throughput on the path */
+    NT_BUFE_CORRECT_STORE_AND_FORWARD, /* l = l' - sum of s / throughput of each link */
+};
+
+struct nt_bufe_options {
+    double epsilon;    /* relative tolerance, equation 1.9; default 0.1 */
+    bool pairs;        /* cliques of two may become switches (2.2.3); default true */
+    bool gaps;         /* group latencies by gaps first (4.2); default false */
+    bool regress;      /* fit the links' latencies (2.4); default true */
+    uint64_t work_max; /* visits of the clique search, which is exponential; 20,000,000 */
+    enum nt_bufe_correction correction; /* needs a bandwidth matrix and message_bytes */
+    double message_bytes;
+};
+
+struct nt_bufe_edge {
+    uint32_t a, b; /* a < b */
+    double latency_us;
+};
+
+/* What a model cannot say. Owned by the result. */
+struct nt_bufe_result {
+    struct nt_model *model; /* canonical; confidence NaN: the method states none */
+    size_t basic;           /* edges of the basic model, between hosts, before any switch */
+    struct nt_bufe_edge *basic_edge;     /* in order of latency */
+    size_t rejoined;                     /* switches joined again at distance zero (2.2.5) */
+    size_t virtual_switch, virtual_host; /* edges deleted as virtual: algorithm 3, 2.2.5 */
+    uint64_t work;                       /* visits of the clique search */
+    bool fitted;       /* the regression was done (at most NT_BUFE_FIT_LINKS_MAX links) */
+    size_t rows, rank; /* of the regression: paths, and links told apart by them */
+    double *fitted_us; /* model->links of them, as the regression gave them (may be < 0) */
+};
+
+void nt_bufe_default(struct nt_bufe_options *options);
+
+/* latency (and bandwidth, may be NULL, same shape): NaN where not measured. options may be NULL.
+ * NT_ERR_INPUT: a wrong kind or shape, a negative value, more than NT_BUFE_HOSTS_MAX hosts, or
+ * the search needs more than work_max visits. The result is freed by nt_bufe_destroy. */
+int nt_bufe_infer(const struct nt_matrix *latency, const struct nt_matrix *bandwidth,
+                  const struct nt_bufe_options *options, struct nt_bufe_result **out,
+                  struct nt_err *err);
+void nt_bufe_destroy(struct nt_bufe_result *result);
+
+/* Equation 3.5 and table 3.10: the chance that all pairs of n hosts are measured right, when one
+ * is with probability p; the method needs all of them. */
+double nt_bufe_success(size_t n, double p);
+
+/* The inside of one host for nt_bufe_join (2.7): a model whose hosts are the cores and one vertex
+ * that stands for everything outside, measured from a neighbour. */
+struct nt_bufe_inside {
+    const struct nt_model *model; /* borrowed */
+    uint32_t external;            /* that vertex, one of the model's hosts */
+    uint32_t measured; /* the core from which the network model was measured, a host too */
+};
+
+/* The network with each host replaced by its inside (2.7): inside[h] for each host h of network.
+ * The smallest latency at the external vertex is taken off its links; the vertex itself becomes
+ * a switch that stands for the host. Where the measuring core is farther than zero from it, that
+ * distance is taken off the host's links in the network (not below zero).
+ * Hosts of the result: the cores of host 0, then those of host 1, ..., in their order, without
+ * the external ones. Switches: network's, then one a host, then the insides'. Not canonical, so
+ * that the caller can still name the vertices; a missing host keeps its cores, as missing. */
+int nt_bufe_join(const struct nt_model *network, const struct nt_bufe_inside *inside,
+                 struct nt_model **out, struct nt_err *err);
+
+#endif

@@ -1,0 +1,325 @@
+/* Section 2.4: the latencies of links that cannot be measured by themselves, by a linear
+ * regression over all pairs of hosts, after taking off the time for the message's bytes; and
+ * the links' throughputs, as far as pairs show them (2.3). */
+#include "bufe_graph.h"
+
+#include <lapacke.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct step {
+    uint32_t to, link;
+};
+
+struct waiting {
+    double distance;
+    uint32_t vertex;
+};
+
+/* Shortest paths from one host; a path counts only where it is the only one (2.4). */
+struct paths {
+    size_t vertices;
+    size_t *first; /* vertices + 1 of them: steps of a vertex */
+    struct step *step;
+    struct waiting *heap; /* 2*links + 1 of them */
+    size_t waiting;
+    double *distance;
+    uint32_t *via, *previous; /* the last link of the path, and the vertex before it */
+    bool *done, *several;
+};
+
+struct fit {
+    const struct nt_model *model;
+    const float *latency;              /* hosts*hosts, infinity: not measured */
+    const struct nt_matrix *bandwidth; /* may be NULL */
+    const struct nt_bufe_options *o;
+    struct nt_bufe_result *r;
+    double *throughput; /* links of them, MB/s; 0: unknown */
+    double *normal;     /* links*links: A'A */
+    double *right;      /* links: A'b */
+    double sum, sum_squares, residual_squares;
+    size_t rows;
+};
+
+static void paths_fini(struct paths *p)
+{
+    free(p->first);
+    free(p->step);
+    free(p->heap);
+    free(p->distance);
+    free(p->via);
+    free(p->previous);
+    free(p->done);
+    free(p->several);
+}
+
+static int paths_init(struct paths *p, const struct nt_model *m, struct nt_err *err)
+{
+    size_t v = m->hosts + m->switches;
+    *p = (struct paths){.vertices = v};
+    p->first = calloc(v + 2, sizeof *p->first);
+    p->step = malloc((2 * m->links + 1) * sizeof *p->step);
+    p->heap = malloc((2 * m->links + 1) * sizeof *p->heap);
+    p->distance = malloc((v + 1) * sizeof *p->distance);
+    p->via = malloc((v + 1) * sizeof *p->via);
+    p->previous = malloc((v + 1) * sizeof *p->previous);
+    p->done = malloc((v + 1) * sizeof *p->done);
+    p->several = malloc((v + 1) * sizeof *p->several);
+    if (!p->first || !p->step || !p->heap || !p->distance || !p->via || !p->previous || !p->done ||
+        !p->several) {
+        paths_fini(p);
+        return nt_err_set(err, NT_ERR_SYSTEM, "bufe: no memory for paths");
+    }
+    for (size_t k = 0; k < m->links; k++) {
+        p->first[m->link[k].a + 2]++;
+        p->first[m->link[k].b + 2]++;
+    }
+    for (size_t k = 2; k < v + 2; k++)
+        p->first[k] += p->first[k - 1];
+    for (size_t k = 0; k < m->links; k++) {
+        uint32_t a = m->link[k].a, b = m->link[k].b;
+        p->step[p->first[a + 1]++] = (struct step){b, (uint32_t)k};
+        p->step[p->first[b + 1]++] = (struct step){a, (uint32_t)k};
+    }
+    return 0;
+}
+
+static bool sooner(struct waiting a, struct waiting b)
+{
+    return a.distance != b.distance ? a.distance < b.distance : a.vertex < b.vertex;
+}
+
+static void push(struct paths *p, struct waiting w)
+{
+    size_t k = p->waiting++;
+    for (; k > 0 && sooner(w, p->heap[(k - 1) / 2]); k = (k - 1) / 2)
+        p->heap[k] = p->heap[(k - 1) / 2];
+    p->heap[k] = w;
+}
+
+static struct waiting pop(struct paths *p)
+{
+    struct waiting first = p->heap[0], last = p->heap[--p->waiting];
+    size_t k = 0;
+    for (size_t child; (child = 2 * k + 1) < p->waiting; k = child) {
+        if (child + 1 < p->waiting && sooner(p->heap[child + 1], p->heap[child]))
+            child++;
+        if (!sooner(p->heap[child], last))
+            break;
+        p->heap[k] = p->heap[child];
+    }
+    p->heap[k] = last;
+    return first;
+}
+
+static void relax(struct paths *p, const struct nt_model *m, uint32_t u)
+{
+    for (size_t k = p->first[u]; k < p->first[u + 1]; k++) {
+        struct step s = p->step[k];
+        double d = p->distance[u] + m->link[s.link].latency_us;
+        if (p->done[s.to])
+            continue;
+        if (d < p->distance[s.to] * (1 - 1e-6)) {
+            p->distance[s.to] = d;
+            p->via[s.to] = s.link;
+            p->previous[s.to] = u;
+            p->several[s.to] = p->several[u];
+            push(p, (struct waiting){d, s.to});
+        } else if (d <= p->distance[s.to] * (1 + 1e-6)) {
+            p->several[s.to] = true;
+        }
+    }
+}
+
+/* Dijkstra. Each push follows a step not taken before, so 2*links + 1 places are enough. */
+static void paths_from(struct paths *p, const struct nt_model *m, uint32_t source)
+{
+    for (size_t v = 0; v < p->vertices; v++) {
+        p->distance[v] = INFINITY;
+        p->done[v] = p->several[v] = false;
+    }
+    p->distance[source] = 0;
+    p->waiting = 0;
+    push(p, (struct waiting){0, source});
+    while (p->waiting > 0) {
+        uint32_t u = pop(p).vertex;
+        if (p->done[u])
+            continue;
+        p->done[u] = true;
+        relax(p, m, u);
+    }
+}
+
+/* One value a pair, the mean of both directions; 0: not measured. */
+static double pair_bandwidth(const struct nt_matrix *b, size_t i, size_t j)
+{
+    float x = nt_matrix_get(b, i, j), y = nt_matrix_get(b, j, i);
+    float v = isnan(x) ? y : isnan(y) ? x : (x + y) / 2;
+    return isnan(v) ? 0 : (double)v;
+}
+
+typedef void pair_work(struct fit *f, const struct paths *p, uint32_t from, uint32_t to);
+
+/* A pair's throughput is the smallest on its path (assumption 2.1.3), so a link has at least
+ * the largest of the pairs that use it. */
+static void see_throughput(struct fit *f, const struct paths *p, uint32_t from, uint32_t to)
+{
+    double t = pair_bandwidth(f->bandwidth, from, to);
+    for (uint32_t v = to; v != from; v = p->previous[v])
+        if (t > f->throughput[p->via[v]])
+            f->throughput[p->via[v]] = t;
+}
+
+/* The measured latency without the time for the message; false where the throughput of a link
+ * on the way is unknown. */
+static bool corrected(const struct fit *f, const struct paths *p, uint32_t from, uint32_t to,
+                      double *latency)
+{
+    double slowest = INFINITY, sum = 0;
+    *latency = (double)f->latency[from * f->model->hosts + to];
+    if (!isfinite(*latency))
+        return false;
+    if (f->o->correction == NT_BUFE_CORRECT_NOTHING)
+        return true;
+    for (uint32_t v = to; v != from; v = p->previous[v]) {
+        double t = f->throughput[p->via[v]];
+        if (!(t > 0))
+            return false;
+        slowest = t < slowest ? t : slowest;
+        sum += f->o->message_bytes / t;
+    }
+    *latency -= f->o->correction == NT_BUFE_CORRECT_MINIMUM ? f->o->message_bytes / slowest : sum;
+    return true;
+}
+
+/* A row of A: the links on the path. Only A'A and A'b are kept; A would have n*(n-1)/2 rows. */
+static void add_row(struct fit *f, const struct paths *p, uint32_t from, uint32_t to)
+{
+    double latency;
+    if (!corrected(f, p, from, to, &latency))
+        return;
+    for (uint32_t v = to; v != from; v = p->previous[v]) {
+        for (uint32_t u = to; u != from; u = p->previous[u])
+            f->normal[(size_t)p->via[v] * f->model->links + p->via[u]] += 1;
+        f->right[p->via[v]] += latency;
+    }
+    f->rows++;
+    f->sum += latency;
+    f->sum_squares += latency * latency;
+}
+
+static void add_residual(struct fit *f, const struct paths *p, uint32_t from, uint32_t to)
+{
+    double latency;
+    if (!corrected(f, p, from, to, &latency))
+        return;
+    for (uint32_t v = to; v != from; v = p->previous[v])
+        latency -= f->r->fitted_us[p->via[v]];
+    f->residual_squares += latency * latency;
+}
+
+static void for_each_pair(struct fit *f, struct paths *p, pair_work *work)
+{
+    for (uint32_t from = 0; from < f->model->hosts; from++) {
+        paths_from(p, f->model, from);
+        for (uint32_t to = from + 1; to < f->model->hosts; to++)
+            if (p->done[to] && !p->several[to])
+                work(f, p, from, to);
+    }
+}
+
+/* Cholesky of a copy; false where A'A is singular or nearly so. */
+static bool solve_regular(struct fit *f, lapack_int n)
+{
+    size_t cells = f->model->links * f->model->links;
+    double *copy = malloc(cells * sizeof *copy), reciprocal = 0;
+    if (copy == NULL)
+        return false;
+    memcpy(copy, f->normal, cells * sizeof *copy);
+    double norm = LAPACKE_dlansy(LAPACK_COL_MAJOR, '1', 'L', n, copy, n);
+    bool ok = LAPACKE_dpotrf(LAPACK_COL_MAJOR, 'L', n, copy, n) == 0 &&
+              LAPACKE_dpocon(LAPACK_COL_MAJOR, 'L', n, copy, n, norm, &reciprocal) == 0 &&
+              reciprocal > 1e-9 &&
+              LAPACKE_dpotrs(LAPACK_COL_MAJOR, 'L', n, 1, copy, n, f->r->fitted_us, n) == 0;
+    free(copy);
+    return ok;
+}
+
+/* Least squares; where links cannot be told apart, the solution of smallest norm. */
+static int solve(struct fit *f, struct nt_err *err)
+{
+    lapack_int n = (lapack_int)f->model->links, rank = n, info = 0;
+    memcpy(f->r->fitted_us, f->right, f->model->links * sizeof *f->right);
+    if (!solve_regular(f, n)) {
+        lapack_int *order = calloc((size_t)n + 1, sizeof *order);
+        if (order == NULL)
+            return nt_err_set(err, NT_ERR_SYSTEM, "bufe: no memory for a regression");
+        info = LAPACKE_dgelsy(LAPACK_COL_MAJOR, n, n, 1, f->normal, n, f->r->fitted_us, n, order,
+                              1e-9, &rank);
+        free(order);
+    }
+    if (info != 0)
+        return nt_err_set(err, NT_ERR_SYSTEM, "bufe: the regression failed (%d)", (int)info);
+    f->r->rank = (size_t)rank;
+    f->r->rows = f->rows;
+    f->r->fitted = true;
+    return 0;
+}
+
+static void set_figures(struct fit *f, struct nt_model *m)
+{
+    for (size_t k = 0; k < m->links && f->r->fitted; k++) /* a model has no negative lengths */
+        m->link[k].latency_us = f->r->fitted_us[k] > 0 ? f->r->fitted_us[k] : 0;
+    for (size_t k = 0; k < m->links; k++) {
+        if (f->throughput[k] > 0)
+            m->link[k].bandwidth_MBps = m->link[k].bandwidth_back_MBps = f->throughput[k];
+        /* one flow does not fill a link between switches (2.3.3) */
+        m->link[k].at_least =
+            f->throughput[k] > 0 && m->link[k].a >= m->hosts && m->link[k].b >= m->hosts;
+    }
+    if (!f->r->fitted)
+        return;
+    double total = f->sum_squares - f->sum * f->sum / (double)f->rows;
+    m->rms_us = sqrt(f->residual_squares / (double)f->rows);
+    m->r2 = total > 1e-12 * f->sum_squares ? 1 - f->residual_squares / total : 1;
+}
+
+static int fit_links(struct fit *f, struct nt_model *m, struct nt_err *err)
+{
+    struct paths p;
+    if (paths_init(&p, m, err) != 0)
+        return -1;
+    int rc = 0;
+    if (f->bandwidth != NULL)
+        for_each_pair(f, &p, see_throughput);
+    if (f->o->regress) {
+        for_each_pair(f, &p, add_row);
+        if (f->rows > 0 && (rc = solve(f, err)) == 0)
+            for_each_pair(f, &p, add_residual);
+    }
+    if (rc == 0)
+        set_figures(f, m);
+    paths_fini(&p);
+    return rc;
+}
+
+int bufe_fit(const float *symmetric, const struct nt_matrix *bandwidth,
+             const struct nt_bufe_options *o, struct nt_bufe_result *r, struct nt_err *err)
+{
+    size_t links = r->model->links;
+    struct fit f = {
+        .model = r->model, .latency = symmetric, .bandwidth = bandwidth, .o = o, .r = r};
+    if (links == 0 || links > NT_BUFE_FIT_LINKS_MAX || (!o->regress && bandwidth == NULL))
+        return 0;
+    f.throughput = calloc(links, sizeof *f.throughput);
+    f.normal = calloc(links * links, sizeof *f.normal);
+    f.right = calloc(links, sizeof *f.right);
+    r->fitted_us = calloc(links, sizeof *r->fitted_us);
+    int rc = f.throughput && f.normal && f.right && r->fitted_us
+                 ? fit_links(&f, r->model, err)
+                 : nt_err_set(err, NT_ERR_SYSTEM, "bufe: no memory for a regression");
+    free(f.throughput);
+    free(f.normal);
+    free(f.right);
+    return rc;
+}
