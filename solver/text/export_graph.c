@@ -1,0 +1,152 @@
+#include <math.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "draft.h"
+#include "export.h"
+
+static const char *name_of(const struct nt_map *map, uint32_t v)
+{
+    return v < map->model->hosts ? map->host_name[v] : map->switch_name[v - map->model->hosts];
+}
+
+static size_t vertices_of(const struct nt_map *map)
+{
+    return map->model->hosts + map->model->switches;
+}
+
+/* Names are letters, digits, '.', '-' and '_' (nt_host_name_check): nothing to escape. */
+static void put_dot_vertex(struct nt_draft *d, const struct nt_map *map, uint32_t v)
+{
+    const struct nt_model *m = map->model;
+    nt_draft_print(d, "  \"%s\" [", name_of(map, v));
+    if (v >= m->hosts)
+        nt_draft_print(d, "shape=box, style=filled, fillcolor=\"#f3d9c9\", tier=%u",
+                       m->tier[v - m->hosts]);
+    else if (m->missing[v])
+        nt_draft_puts(d, "shape=ellipse, style=dashed, status=missing");
+    else
+        nt_draft_puts(d, "shape=ellipse");
+    nt_draft_puts(d, "];\n");
+}
+
+static void put_attribute(struct nt_draft *d, const char *name, double value)
+{
+    if (isfinite(value))
+        nt_draft_print(d, ", %s=\"%.6g\"", name, value);
+}
+
+static void put_dot_link(struct nt_draft *d, const struct nt_map *map, const struct nt_link *l,
+                         const char *colour)
+{
+    nt_draft_print(d, "  \"%s\" -- \"%s\" [label=\"", name_of(map, l->a), name_of(map, l->b));
+    if (isfinite(l->latency_us))
+        nt_draft_print(d, "%.3g us", l->latency_us);
+    if (isfinite(l->bandwidth_MBps))
+        nt_draft_print(d, "\\n%.3g Gbit/s", l->bandwidth_MBps * 8 / 1000);
+    nt_draft_puts(d, "\"");
+    put_attribute(d, "latency_us", l->latency_us);
+    put_attribute(d, "bandwidth_Gbps", l->bandwidth_MBps * 8 / 1000);
+    put_attribute(d, "bandwidth_back_Gbps", l->bandwidth_back_MBps * 8 / 1000);
+    put_attribute(d, "probability", l->probability);
+    if (l->suspect)
+        nt_draft_puts(d, ", suspect=true, style=dashed, penwidth=3");
+    if (colour != NULL && *colour != '\0')
+        nt_draft_print(d, ", color=\"%s\", penwidth=3", colour);
+    nt_draft_puts(d, "];\n");
+}
+
+int nt_export_dot(const struct nt_map *map, const char *const *colour, char **text, size_t *bytes,
+                  struct nt_err *err)
+{
+    struct nt_draft d = {0};
+    nt_draft_puts(&d, "graph nettopo {\n  layout=neato; overlap=false; splines=true;\n"
+                      "  node [fontname=\"sans-serif\", fontsize=10];\n"
+                      "  edge [fontname=\"sans-serif\", fontsize=8];\n");
+    for (uint32_t v = 0; v < vertices_of(map); v++)
+        put_dot_vertex(&d, map, v);
+    for (size_t k = 0; k < map->model->links; k++)
+        put_dot_link(&d, map, &map->model->link[k], colour == NULL ? NULL : colour[k]);
+    nt_draft_puts(&d, "}\n");
+    return nt_draft_finish(&d, text, bytes, err);
+}
+
+static void put_tgf_edge(struct nt_draft *d, uint32_t a, uint32_t b, double us, double MBps)
+{
+    nt_draft_print(d, "%u %u", a + 1, b + 1);
+    if (isfinite(us))
+        nt_draft_print(d, " l: %.6g", us);
+    if (isfinite(MBps))
+        nt_draft_print(d, " t: %.6g", MBps);
+    nt_draft_puts(d, "\n");
+}
+
+int nt_export_tgf(const struct nt_map *map, char **text, size_t *bytes, struct nt_err *err)
+{
+    struct nt_draft d = {0};
+    for (uint32_t v = 0; v < vertices_of(map); v++)
+        nt_draft_print(&d, "%u %s\n", v + 1, name_of(map, v));
+    nt_draft_puts(&d, "#\n");
+    for (size_t k = 0; k < map->model->links; k++) {
+        const struct nt_link *l = &map->model->link[k];
+        put_tgf_edge(&d, l->a, l->b, l->latency_us, l->bandwidth_MBps);
+        put_tgf_edge(&d, l->b, l->a, l->latency_us, l->bandwidth_back_MBps);
+    }
+    return nt_draft_finish(&d, text, bytes, err);
+}
+
+static void put_key(struct nt_draft *d, const char *name, const char *on, const char *type)
+{
+    nt_draft_print(d, "  <key id=\"%s\" for=\"%s\" attr.name=\"%s\" attr.type=\"%s\"/>\n", name, on,
+                   name, type);
+}
+
+static void put_data(struct nt_draft *d, const char *key, double value)
+{
+    if (isfinite(value))
+        nt_draft_print(d, "<data key=\"%s\">%.6g</data>", key, value);
+}
+
+int nt_export_graphml(const struct nt_map *map, char **text, size_t *bytes, struct nt_err *err)
+{
+    const struct nt_model *m = map->model;
+    struct nt_draft d = {0};
+    nt_draft_puts(&d, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+                      "<graphml xmlns=\"http://graphml.graphdrawing.org/xmlns\">\n");
+    put_key(&d, "kind", "node", "string");
+    put_key(&d, "tier", "node", "int");
+    put_key(&d, "overhead_us", "node", "double");
+    put_key(&d, "latency_us", "edge", "double");
+    put_key(&d, "latency_se_us", "edge", "double");
+    put_key(&d, "bandwidth_MBps", "edge", "double");
+    put_key(&d, "bandwidth_back_MBps", "edge", "double");
+    put_key(&d, "probability", "edge", "double");
+    put_key(&d, "suspect", "edge", "boolean");
+    nt_draft_puts(&d, "  <graph id=\"nettopo\" edgedefault=\"undirected\">\n");
+    for (uint32_t v = 0; v < vertices_of(map); v++) {
+        bool host = v < m->hosts;
+        nt_draft_print(&d, "    <node id=\"%s\"><data key=\"kind\">%s</data>", name_of(map, v),
+                       !host           ? "switch"
+                       : m->missing[v] ? "missing"
+                                       : "host");
+        if (!host)
+            nt_draft_print(&d, "<data key=\"tier\">%u</data>", m->tier[v - m->hosts]);
+        else if (m->overhead_us[v] > 0)
+            put_data(&d, "overhead_us", m->overhead_us[v]);
+        nt_draft_puts(&d, "</node>\n");
+    }
+    for (size_t k = 0; k < m->links; k++) {
+        const struct nt_link *l = &m->link[k];
+        nt_draft_print(&d, "    <edge source=\"%s\" target=\"%s\">", name_of(map, l->a),
+                       name_of(map, l->b));
+        put_data(&d, "latency_us", l->latency_us);
+        put_data(&d, "latency_se_us", l->latency_se_us);
+        put_data(&d, "bandwidth_MBps", l->bandwidth_MBps);
+        put_data(&d, "bandwidth_back_MBps", l->bandwidth_back_MBps);
+        put_data(&d, "probability", l->probability);
+        nt_draft_print(&d, "<data key=\"suspect\">%s</data></edge>\n",
+                       l->suspect ? "true" : "false");
+    }
+    nt_draft_puts(&d, "  </graph>\n</graphml>\n");
+    return nt_draft_finish(&d, text, bytes, err);
+}

@@ -1,0 +1,114 @@
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "export.h"
+#include "known_tree.h"
+
+/* a and b under s1, c under s2, s1 and s2 joined, d missing */
+static struct nt_map *small_map(void)
+{
+    static const char *const names[] = {"a", "b", "c", "d"};
+    struct nt_err err = {0};
+    struct nt_model *m;
+    struct nt_map *map;
+    static const uint32_t ends[][2] = {{0, 4}, {1, 4}, {2, 5}, {4, 5}};
+    assert_int_equal(nt_model_create(4, 2, 4, &m, &err), 0);
+    for (size_t k = 0; k < 4; k++) {
+        m->link[k].a = ends[k][0];
+        m->link[k].b = ends[k][1];
+        m->link[k].latency_us = 1.5 + (double)k;
+    }
+    m->link[0].bandwidth_MBps = 1000;
+    m->link[0].bandwidth_back_MBps = 500;
+    m->link[3].suspect = true;
+    m->missing[3] = true;
+    m->tier[1] = 2;
+    assert_int_equal(nt_map_create(m, names, &map, &err), 0);
+    return map;
+}
+
+static void tgf_is_as_published(void **state)
+{
+    (void)state;
+    struct nt_map *map = small_map();
+    struct nt_err err = {0};
+    char *text;
+    assert_int_equal(nt_export_tgf(map, &text, NULL, &err), 0);
+    assert_string_equal(text, "1 a\n2 b\n3 c\n4 d\n5 s1\n6 s2\n#\n"
+                              "1 5 l: 1.5 t: 1000\n5 1 l: 1.5 t: 500\n"
+                              "2 5 l: 2.5\n5 2 l: 2.5\n3 6 l: 3.5\n6 3 l: 3.5\n"
+                              "5 6 l: 4.5\n6 5 l: 4.5\n");
+    free(text);
+    nt_map_destroy(map);
+}
+
+static void slurm_gets_hosts_or_switches_but_not_both(void **state)
+{
+    (void)state;
+    struct nt_map *map = small_map();
+    struct nt_err err = {0};
+    char *text;
+    assert_int_equal(nt_export_topology_conf(map, &text, NULL, &err), 0);
+    assert_string_equal(text, "# topology/tree, found by nettopo\n"
+                              "SwitchName=s1 Nodes=a,b\n"
+                              "SwitchName=s2-hosts Nodes=c\n"
+                              "SwitchName=s2 Switches=s1,s2-hosts\n");
+    free(text);
+    assert_int_equal(nt_export_topology_yaml(map, &text, NULL, &err), 0);
+    assert_non_null(strstr(text, "      - switch: s2\n        children: s1,s2-hosts\n"));
+    free(text);
+    nt_map_destroy(map);
+}
+
+static void what_is_no_tree_is_refused(void **state)
+{
+    (void)state;
+    struct nt_map *map = small_map();
+    struct nt_err err = {0};
+    char *text = NULL;
+    map->model->link[2].b = 0; /* c hangs on host a */
+    assert_int_equal(nt_export_topology_conf(map, &text, NULL, &err), -1);
+    assert_int_equal(err.kind, NT_ERR_INPUT);
+    map->model->link[2].a = 4; /* and now a link stands twice */
+    assert_int_equal(nt_export_topology_conf(map, &text, NULL, &err), -1);
+    assert_null(text);
+    nt_map_destroy(map);
+}
+
+static void absent_is_not_zero(void **state)
+{
+    (void)state;
+    struct nt_map *map = small_map();
+    struct nt_err err = {0};
+    char *text;
+    assert_int_equal(nt_export_dot(map, NULL, &text, NULL, &err), 0);
+    assert_non_null(strstr(text,
+                           "\"a\" -- \"s1\" [label=\"1.5 us\\n8 Gbit/s\", latency_us=\"1.5\", "
+                           "bandwidth_Gbps=\"8\", bandwidth_back_Gbps=\"4\""));
+    assert_non_null(strstr(text, "\"b\" -- \"s1\" [label=\"2.5 us\", latency_us=\"2.5\", prob"));
+    assert_non_null(strstr(text, "status=missing"));
+    free(text);
+    assert_int_equal(nt_export_graphml(map, &text, NULL, &err), 0);
+    assert_null(strstr(text, "nan"));
+    assert_non_null(strstr(text, "<data key=\"bandwidth_back_MBps\">500</data>"));
+    free(text);
+    nt_map_destroy(map);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(tgf_is_as_published),
+        cmocka_unit_test(slurm_gets_hosts_or_switches_but_not_both),
+        cmocka_unit_test(what_is_no_tree_is_refused),
+        cmocka_unit_test(absent_is_not_zero),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
