@@ -22,6 +22,7 @@ struct users {
 struct nt_echelon_rows {
     struct row *row;     /* by pivot column */
     struct users *users; /* by free column */
+    size_t columns;      /* links and traces */
     uint64_t *sum;       /* the new row, by column */
     uint32_t *mark;      /* by column: touched, or position + 1 in a row */
     uint32_t *touched;   /* columns of the new row */
@@ -55,6 +56,13 @@ static uint64_t inverse(uint64_t a)
 
 int nt_echelon_create(size_t links, uint64_t seed, struct nt_echelon **out, struct nt_err *err)
 {
+    return nt_echelon_create_traced(links, 0, seed, out, err);
+}
+
+int nt_echelon_create_traced(size_t links, size_t traces, uint64_t seed, struct nt_echelon **out,
+                             struct nt_err *err)
+{
+    size_t columns = links + traces;
     struct nt_echelon *e = calloc(1, sizeof *e);
     struct nt_echelon_rows *r = calloc(1, sizeof *r);
     if (e == NULL || r == NULL) {
@@ -64,13 +72,14 @@ int nt_echelon_create(size_t links, uint64_t seed, struct nt_echelon **out, stru
     }
     e->links = links;
     e->rows = r;
-    e->null = malloc((links + 1) * sizeof *e->null);
-    e->pivot = calloc(links + 1, sizeof *e->pivot);
+    e->null = malloc((columns + 1) * sizeof *e->null);
+    e->pivot = calloc(columns + 1, sizeof *e->pivot);
     r->row = calloc(links + 1, sizeof *r->row);
-    r->users = calloc(links + 1, sizeof *r->users);
-    r->sum = calloc(links + 1, sizeof *r->sum);
-    r->mark = calloc(links + 1, sizeof *r->mark);
-    r->touched = malloc((links + 1) * sizeof *r->touched);
+    r->users = calloc(columns + 1, sizeof *r->users);
+    r->columns = columns;
+    r->sum = calloc(columns + 1, sizeof *r->sum);
+    r->mark = calloc(columns + 1, sizeof *r->mark);
+    r->touched = malloc((columns + 1) * sizeof *r->touched);
     if (e->null == NULL || e->pivot == NULL || r->row == NULL || r->users == NULL ||
         r->sum == NULL || r->mark == NULL || r->touched == NULL) {
         nt_echelon_destroy(e);
@@ -78,7 +87,7 @@ int nt_echelon_create(size_t links, uint64_t seed, struct nt_echelon **out, stru
     }
     struct nt_rng rng;
     nt_rng_init(&rng, seed);
-    for (size_t k = 0; k < links; k++)
+    for (size_t k = 0; k < columns; k++)
         e->null[k] = nt_rng_next(&rng) % NT_ECHELON_PRIME;
     *out = e;
     return 0;
@@ -89,14 +98,12 @@ void nt_echelon_destroy(struct nt_echelon *echelon)
     if (echelon == NULL)
         return;
     struct nt_echelon_rows *r = echelon->rows;
-    for (size_t k = 0; k < echelon->links; k++) {
-        if (r->row != NULL) {
-            free(r->row[k].column);
-            free(r->row[k].value);
-        }
-        if (r->users != NULL)
-            free(r->users[k].row);
+    for (size_t k = 0; r->row != NULL && k < echelon->links; k++) {
+        free(r->row[k].column);
+        free(r->row[k].value);
     }
+    for (size_t k = 0; r->users != NULL && k < r->columns; k++)
+        free(r->users[k].row);
     free(r->row);
     free(r->users);
     free(r->sum);
@@ -173,13 +180,15 @@ static void substitute(struct nt_echelon *e, const uint32_t *link, size_t n)
 
 /* Gathers the new row with a leading 1 in the free column that stands in the fewest rows (least
  * fill), which it returns; UINT32_MAX when nothing is left of the path; clears the marks. */
-static uint32_t gather(struct nt_echelon_rows *r)
+static uint32_t gather(struct nt_echelon *e)
 {
+    struct nt_echelon_rows *r = e->rows;
     uint32_t lead = UINT32_MAX;
     for (uint32_t k = 0; k < r->touches; k++) {
         uint32_t c = r->touched[k];
         r->mark[c] = 0;
-        if (r->sum[c] != 0 && (lead == UINT32_MAX || r->users[c].used < r->users[lead].used))
+        if (r->sum[c] != 0 && c < e->links &&
+            (lead == UINT32_MAX || r->users[c].used < r->users[lead].used))
             lead = c;
     }
     r->fresh.used = 0;
@@ -212,8 +221,9 @@ static uint64_t take_out(struct row *row, uint32_t lead)
 }
 
 /* row -= factor * fresh; what becomes 0 goes. */
-static bool subtract(struct nt_echelon_rows *r, uint32_t at, uint64_t factor)
+static bool subtract(struct nt_echelon *e, uint32_t at, uint64_t factor)
 {
+    struct nt_echelon_rows *r = e->rows;
     struct row *row = &r->row[at];
     const struct row *fresh = &r->fresh;
     if (!make_room(row, row->used + fresh->used))
@@ -229,7 +239,7 @@ static bool subtract(struct nt_echelon_rows *r, uint32_t at, uint64_t factor)
         }
         row->column[row->used] = c;
         row->value[row->used++] = minus(0, part);
-        if (!add_user(&r->users[c], at))
+        if (c < e->links && !add_user(&r->users[c], at))
             return false;
     }
     uint32_t kept = 0;
@@ -262,7 +272,7 @@ static bool eliminate(struct nt_echelon *e, uint32_t lead)
             continue;
         e->null[at] = minus(e->null[at], times(factor, moved));
         e->work += r->row[at].used + r->fresh.used;
-        if (!subtract(r, at, factor))
+        if (!subtract(e, at, factor))
             return false;
     }
     users->used = 0;
@@ -278,7 +288,7 @@ static bool store(struct nt_echelon *e, uint32_t lead)
     for (uint32_t k = 0; k < r->fresh.used; k++) {
         row->column[k] = r->fresh.column[k];
         row->value[k] = r->fresh.value[k];
-        if (!add_user(&r->users[row->column[k]], lead))
+        if (row->column[k] < e->links && !add_user(&r->users[row->column[k]], lead))
             return false;
     }
     row->used = r->fresh.used;
@@ -287,14 +297,38 @@ static bool store(struct nt_echelon *e, uint32_t lead)
     return true;
 }
 
-int nt_echelon_add(struct nt_echelon *e, const uint32_t *link, size_t n, struct nt_err *err)
+/* Makes the row of what substitute left. */
+static int admit(struct nt_echelon *e, struct nt_err *err)
 {
-    substitute(e, link, n);
-    uint32_t lead = gather(e->rows);
+    uint32_t lead = gather(e);
     if (lead == UINT32_MAX)
         return 0;
     bool ok = e->rows->fresh.room >= e->rows->touches;
     if (!ok || !eliminate(e, lead) || !store(e, lead))
         return nt_err_set(err, NT_ERR_SYSTEM, "no memory for the equations of %zu links", e->links);
     return 1;
+}
+
+int nt_echelon_add(struct nt_echelon *e, const uint32_t *link, size_t n, struct nt_err *err)
+{
+    substitute(e, link, n);
+    return admit(e, err);
+}
+
+int nt_echelon_add_traced(struct nt_echelon *e, const uint32_t *link, size_t n, size_t trace,
+                          uint64_t work_max, struct nt_err *err)
+{
+    if (e->work > work_max)
+        return 0;
+    substitute(e, link, n);
+    *touch(e->rows, (uint32_t)(e->links + trace)) = NT_ECHELON_PRIME - 1;
+    return admit(e, err);
+}
+
+size_t nt_echelon_row(const struct nt_echelon *e, uint32_t link, const uint32_t **column,
+                      const uint64_t **value)
+{
+    *column = e->rows->row[link].column;
+    *value = e->rows->row[link].value;
+    return e->rows->row[link].used;
 }

@@ -27,6 +27,11 @@ struct nt_echelon {
 };
 
 int nt_echelon_create(size_t links, uint64_t seed, struct nt_echelon **out, struct nt_err *err);
+
+/* The same with further columns behind the links, which never lead a row: nt_echelon_add_traced
+ * puts a -1 into one of them, so that a row tells which measured paths its link is made of. */
+int nt_echelon_create_traced(size_t links, size_t traces, uint64_t seed, struct nt_echelon **out,
+                             struct nt_err *err);
 void nt_echelon_destroy(struct nt_echelon *echelon);
 
 static inline uint64_t nt_echelon_plus(uint64_t a, uint64_t b)
@@ -48,5 +53,14 @@ static inline bool nt_echelon_follows(const struct nt_echelon *echelon, const ui
 /* 1: the path was independent and is in now; 0: it follows from the others; -1: no memory (the
  * echelon can only be destroyed then). */
 int nt_echelon_add(struct nt_echelon *echelon, const uint32_t *link, size_t n, struct nt_err *err);
+
+/* Adds the path with its trace; 0 also when the rows have taken over work_max of work so far. */
+int nt_echelon_add_traced(struct nt_echelon *echelon, const uint32_t *link, size_t n, size_t trace,
+                          uint64_t work_max, struct nt_err *err);
+
+/* The row that leads with this pivot link: the link plus these columns times values is 0. Borrowed
+ * until the next add; returns how many. */
+size_t nt_echelon_row(const struct nt_echelon *echelon, uint32_t link, const uint32_t **column,
+                      const uint64_t **value);
 
 #endif

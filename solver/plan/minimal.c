@@ -8,7 +8,7 @@
 
 /* Steps (pairs looked at, entries of equations touched) spent on fewer rounds: as many as the
  * first choice took times this, at least that. */
-enum { EFFORT = 1, EFFORT_MIN = 2000000 };
+enum { EFFORT = 1, EFFORT_MIN = 4000000, AHEAD = 12 };
 
 struct search {
     const struct nt_routes *routes;
@@ -62,10 +62,15 @@ static int offer(struct search *s, struct nt_echelon *e, uint32_t *waiting, size
                  struct nt_err *err)
 {
     const struct nt_routes *r = s->routes;
-    size_t kept = 0;
+    size_t kept = 0, far = *n > 2 * AHEAD ? *n - 2 * AHEAD : 0;
     s->steps += *n;
     for (size_t i = 0; i < *n; i++) {
         uint32_t p = waiting[i];
+        if (i < far) { /* the order is random: the memory must be told */
+            __builtin_prefetch(&r->start[waiting[i + 2 * AHEAD]]);
+            __builtin_prefetch(&r->host[waiting[i + 2 * AHEAD]]);
+            __builtin_prefetch(&r->link[r->start[waiting[i + AHEAD]]]);
+        }
         const uint32_t *link = nt_route_links(r, p);
         size_t length = nt_route_length(r, p);
         if (nt_echelon_follows(e, link, length))

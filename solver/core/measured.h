@@ -1,0 +1,17 @@
+/* Measured latencies of pairs that have routes. A pair may stand there several times: each is a
+ * measurement of its own. */
+#ifndef NT_MEASURED_H
+#define NT_MEASURED_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct nt_measured {
+    size_t count;
+    uint32_t *pair;     /* count of them: pairs of the routes */
+    double *latency_us; /* one way, half a round trip */
+};
+
+void nt_measured_destroy(struct nt_measured *measured);
+
+#endif

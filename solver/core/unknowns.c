@@ -1,0 +1,123 @@
+#include "unknowns.h"
+
+#include <stdlib.h>
+
+enum { SEED = 0x5eed };
+
+void nt_unknowns_destroy(struct nt_unknowns *unknowns)
+{
+    if (unknowns == NULL)
+        return;
+    nt_echelon_destroy(unknowns->echelon);
+    nt_rows_destroy(unknowns->rows);
+    free(unknowns->of_link);
+    free(unknowns->link);
+    free(unknowns);
+}
+
+struct by_length {
+    size_t length;
+    uint32_t pair;
+};
+
+static int shorter(const void *a, const void *b)
+{
+    const struct by_length *x = a, *y = b;
+    if (x->length != y->length)
+        return x->length < y->length ? -1 : 1;
+    return (x->pair > y->pair) - (x->pair < y->pair);
+}
+
+/* Short paths first: they make sparse rows, and links that stand alone early. */
+static int eliminate(struct nt_unknowns *u, const struct nt_routes *routes, const uint32_t *pair,
+                     size_t n, struct nt_err *err)
+{
+    struct by_length *order = malloc((n + 1) * sizeof *order);
+    if (order == NULL)
+        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu pairs", n);
+    for (size_t i = 0; i < n; i++)
+        order[i] = (struct by_length){.length = nt_route_length(routes, pair[i]), .pair = pair[i]};
+    qsort(order, n, sizeof *order, shorter);
+    int rc = 0;
+    for (size_t i = 0; i < n && rc >= 0; i++) {
+        const uint32_t *link = nt_route_links(routes, order[i].pair);
+        if (!nt_echelon_follows(u->echelon, link, order[i].length))
+            rc = nt_echelon_add(u->echelon, link, order[i].length, err);
+    }
+    free(order);
+    return rc < 0 ? -1 : 0;
+}
+
+static void number(struct nt_unknowns *u)
+{
+    for (size_t l = 0; l < u->echelon->links; l++) {
+        u->of_link[l] = NT_UNKNOWN_NONE;
+        if (u->echelon->pivot[l]) {
+            u->of_link[l] = (uint32_t)u->count;
+            u->link[u->count++] = (uint32_t)l;
+        }
+    }
+}
+
+/* seen[c]: entry of column c in the row in the making, + 1. */
+static void write_row(struct nt_unknowns *u, const struct nt_routes *routes, uint32_t pair,
+                      size_t row, size_t *seen)
+{
+    struct nt_rows *rows = u->rows;
+    size_t used = rows->start[row];
+    double share = 1.0 / nt_route_ways(routes, pair);
+    for (size_t k = routes->start[pair]; k < routes->start[pair + 1]; k++) {
+        uint32_t c = u->of_link[routes->link[k]];
+        if (c == NT_UNKNOWN_NONE)
+            continue;
+        if (seen[c] > rows->start[row]) {
+            rows->value[seen[c] - 1] += share;
+            continue;
+        }
+        rows->column[used] = c;
+        rows->value[used++] = share;
+        seen[c] = used;
+    }
+    rows->start[row + 1] = used;
+}
+
+static int write_rows(struct nt_unknowns *u, const struct nt_routes *routes, const uint32_t *pair,
+                      size_t n, struct nt_err *err)
+{
+    size_t entries = 0;
+    for (size_t i = 0; i < n; i++)
+        entries += nt_route_length(routes, pair[i]);
+    size_t *seen = calloc(u->count + 1, sizeof *seen);
+    if (seen == NULL)
+        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu pairs", n);
+    int rc = nt_rows_create(n, u->count, entries, &u->rows, err);
+    for (size_t i = 0; i < n && rc == 0; i++)
+        write_row(u, routes, pair[i], i, seen);
+    free(seen);
+    return rc;
+}
+
+int nt_unknowns_create(const struct nt_routes *routes, const uint32_t *pair, size_t n,
+                       struct nt_unknowns **out, struct nt_err *err)
+{
+    struct nt_unknowns *u = calloc(1, sizeof *u);
+    if (u == NULL)
+        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu pairs", n);
+    u->of_link = malloc((routes->links + 1) * sizeof *u->of_link);
+    u->link = malloc((routes->links + 1) * sizeof *u->link);
+    if (u->of_link == NULL || u->link == NULL) {
+        (void)nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu links", routes->links);
+        goto fail;
+    }
+    if (nt_echelon_create(routes->links, SEED, &u->echelon, err) != 0 ||
+        eliminate(u, routes, pair, n, err) != 0)
+        goto fail;
+    number(u);
+    if (write_rows(u, routes, pair, n, err) != 0)
+        goto fail;
+    *out = u;
+    return 0;
+fail:
+    nt_unknowns_destroy(u);
+    return -1;
+}

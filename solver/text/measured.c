@@ -1,0 +1,144 @@
+#include <stdlib.h>
+
+#include "lines.h"
+#include "number.h"
+#include "routes_text.h"
+
+enum { MEASURED_MAX = 1 << 24 };
+#define LATENCY_MAX_US 1e9 /* a quarter of an hour */
+
+struct nt_measured_reader {
+    struct nt_lines lines;
+    const struct nt_routes_text *routes;
+    struct nt_pair_index *index;
+    struct nt_measured *measured;
+    size_t room;
+};
+
+void nt_measured_reader_destroy(struct nt_measured_reader *reader)
+{
+    if (reader == NULL)
+        return;
+    nt_lines_fini(&reader->lines);
+    nt_pair_index_destroy(reader->index);
+    nt_measured_destroy(reader->measured);
+    free(reader);
+}
+
+int nt_measured_reader_create(const char *file, const struct nt_routes_text *routes,
+                              struct nt_measured_reader **out, struct nt_err *err)
+{
+    struct nt_measured_reader *r = calloc(1, sizeof *r);
+    if (r == NULL)
+        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for measurements");
+    nt_lines_init(&r->lines, file);
+    r->routes = routes;
+    r->measured = calloc(1, sizeof *r->measured);
+    if (r->measured == NULL)
+        (void)nt_err_set(err, NT_ERR_SYSTEM, "no memory for measurements");
+    if (r->measured == NULL || nt_pair_index_create(routes->routes, &r->index, err) != 0) {
+        nt_measured_reader_destroy(r);
+        return -1;
+    }
+    *out = r;
+    return 0;
+}
+
+static int reserve(struct nt_measured_reader *r, struct nt_err *err)
+{
+    struct nt_measured *m = r->measured;
+    if (m->count >= MEASURED_MAX)
+        return nt_err_set(err, NT_ERR_INPUT, "expected at most %d measurements, found more",
+                          (int)MEASURED_MAX);
+    if (m->count < r->room)
+        return 0;
+    size_t room = r->room == 0 ? 256 : r->room * 2;
+    uint32_t *pair = realloc(m->pair, room * sizeof *pair);
+    if (pair != NULL)
+        m->pair = pair;
+    double *latency = realloc(m->latency_us, room * sizeof *latency);
+    if (latency != NULL)
+        m->latency_us = latency;
+    if (pair == NULL || latency == NULL)
+        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu measurements", room);
+    r->room = room;
+    return 0;
+}
+
+static int fail(const char *what, const char *found, size_t bytes, struct nt_err *err)
+{
+    if (bytes == 0)
+        return nt_err_set(err, NT_ERR_INPUT, "expected %s, found the end of the line", what);
+    return nt_err_set(err, NT_ERR_INPUT, "expected %s, found \"%.*s\"", what,
+                      (int)(bytes < 64 ? bytes : 64), found);
+}
+
+static int take_host(struct nt_measured_reader *r, const char **at, const char *end, uint32_t *host,
+                     struct nt_err *err)
+{
+    size_t bytes = nt_line_word(at, end);
+    uint32_t index = bytes == 0 ? NT_NAMES_NONE : nt_names_find(&r->routes->hosts, *at, bytes);
+    if (index == NT_NAMES_NONE)
+        return fail("a host of the routes", *at, bytes, err);
+    *at += bytes;
+    *host = index;
+    return 0;
+}
+
+static int take_latency(const char **at, const char *end, double *value, struct nt_err *err)
+{
+    size_t bytes = nt_line_word(at, end);
+    double read = -1;
+    const char *behind = bytes == 0 ? NULL : nt_number_read(*at, *at + bytes, &read);
+    if (behind != *at + bytes || !(read >= 0 && read <= LATENCY_MAX_US))
+        return fail("a latency from 0 to 1e9 us", *at, bytes, err);
+    *at += bytes;
+    *value = read;
+    return 0;
+}
+
+static int take_measured(void *to, const char *line, size_t bytes, struct nt_err *err)
+{
+    struct nt_measured_reader *r = to;
+    const char *at = line, *end = line + bytes;
+    uint32_t a, b;
+    double latency = 0;
+    if (nt_line_word(&at, end) == 0)
+        return 0;
+    if (take_host(r, &at, end, &a, err) != 0 || take_host(r, &at, end, &b, err) != 0 ||
+        take_latency(&at, end, &latency, err) != 0)
+        return -1;
+    size_t more = nt_line_word(&at, end);
+    if (more > 0)
+        return fail("the end of the line", at, more, err);
+    uint32_t pair = nt_pair_index_find(r->index, a, b);
+    if (pair == NT_PAIR_NONE)
+        return nt_err_set(err, NT_ERR_INPUT, "expected a pair that has a route, found %s %s",
+                          r->routes->hosts.name[a], r->routes->hosts.name[b]);
+    if (reserve(r, err) != 0)
+        return -1;
+    r->measured->pair[r->measured->count] = pair;
+    r->measured->latency_us[r->measured->count++] = latency;
+    return 0;
+}
+
+int nt_measured_reader_feed(struct nt_measured_reader *r, const char *text, size_t bytes,
+                            struct nt_err *err)
+{
+    return nt_lines_feed(&r->lines, text, bytes, take_measured, r, err);
+}
+
+int nt_measured_reader_finish(struct nt_measured_reader *r, struct nt_measured **out,
+                              struct nt_err *err)
+{
+    if (nt_lines_finish(&r->lines, take_measured, r, err) != 0)
+        return -1;
+    if (r->measured->count == 0)
+        return nt_err_set(err, NT_ERR_INPUT,
+                          "%s:%zu: expected HOST HOST LATENCY_US, found the end without any",
+                          r->lines.file, r->lines.number);
+    *out = r->measured;
+    r->measured = NULL;
+    r->lines.broken = true;
+    return 0;
+}

@@ -1,0 +1,48 @@
+/* Routes and measurements as texts (seed method: Liu et al., NPC 2018, needs both).
+ *
+ * Routes: a line a direction, HOST HOST LINK [LINK...]. Both directions of a pair may be given.
+ * Measured: a line a measurement, HOST HOST LATENCY_US, one way.
+ * '#' begins a comment. Lines of at most NT_LINE_MAX bytes; bounds on hosts, links and pairs. */
+#ifndef NT_ROUTES_TEXT_H
+#define NT_ROUTES_TEXT_H
+
+#include <stddef.h>
+
+#include "err.h"
+#include "measured.h"
+#include "names.h"
+#include "routes.h"
+
+enum { NT_LINK_NAME_MAX = 255 };
+
+struct nt_routes_text {
+    struct nt_routes *routes;
+    struct nt_names hosts, links; /* names of the routes' hosts and links, in order of the text */
+};
+
+void nt_routes_text_destroy(struct nt_routes_text *text);
+
+/* Reading in pieces of any size: feed until the input ends, then finish, which hands over.
+ * NT_ERR_INPUT with file and line for anything that is not a route, for a route given twice and
+ * for a text without routes. file names the text in errors. */
+struct nt_routes_reader;
+int nt_routes_reader_create(const char *file, struct nt_routes_reader **out, struct nt_err *err);
+int nt_routes_reader_feed(struct nt_routes_reader *reader, const char *text, size_t bytes,
+                          struct nt_err *err);
+int nt_routes_reader_finish(struct nt_routes_reader *reader, struct nt_routes_text **out,
+                            struct nt_err *err);
+void nt_routes_reader_destroy(struct nt_routes_reader *reader);
+
+/* The same for measurements of these routes (borrowed until destroy). A pair may be measured
+ * several times, in either order of its hosts; a pair without a route is an error, and so is a
+ * text without measurements. */
+struct nt_measured_reader;
+int nt_measured_reader_create(const char *file, const struct nt_routes_text *routes,
+                              struct nt_measured_reader **out, struct nt_err *err);
+int nt_measured_reader_feed(struct nt_measured_reader *reader, const char *text, size_t bytes,
+                            struct nt_err *err);
+int nt_measured_reader_finish(struct nt_measured_reader *reader, struct nt_measured **out,
+                              struct nt_err *err);
+void nt_measured_reader_destroy(struct nt_measured_reader *reader);
+
+#endif
