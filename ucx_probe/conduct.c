@@ -157,7 +157,7 @@ static int record_round(struct sweep *s, const struct nt_order *order, struct nt
     if (!s->time_up && lose_the_silent(s, err) != 0)
         return -1;
     for (size_t k = 0; k < order->pairs; k++) {
-        const struct nt_outcome *o = &s->match.outcome[k];
+        const struct nt_match_outcome *o = &s->match.outcome[k];
         int rc = 0;
         if (o->standing == NT_GOOD) {
             s->results[n++] = o->result;

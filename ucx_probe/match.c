@@ -77,7 +77,7 @@ static void judge(struct nt_match *m, const struct nt_order *order, bool measure
                   double *longest_s)
 {
     for (size_t k = 0; k < order->pairs; k++) {
-        struct nt_outcome *o = &m->outcome[k];
+        struct nt_match_outcome *o = &m->outcome[k];
         for (int end = 0; end < 2 && o->standing == NT_GOOD; end++) {
             const struct nt_report *r = &m->report[m->pair[k][end]];
             if (!m->came[m->pair[k][end]]) {
@@ -133,7 +133,7 @@ int nt_match_run(struct nt_match *m, const struct nt_order *order, uint32_t numb
     for (size_t k = 0; k < order->pairs; k++) {
         m->pair[k][0] = m->crew->rank_of[order->pair[k][0]];
         m->pair[k][1] = m->crew->rank_of[order->pair[k][1]];
-        m->outcome[k] = (struct nt_outcome){.standing = NT_GOOD};
+        m->outcome[k] = (struct nt_match_outcome){.standing = NT_GOOD};
     }
     nt_pace_limit(pace, nt_clock_s(), &round);
     int rc = order_and_warm(m, &round, err);
