@@ -190,7 +190,8 @@ static int run_round(struct sweep *s, struct nt_err *err)
         record_round(s, &order, err) != 0)
         return -1;
     s->rounds++;
-    nt_pace_learn(&s->pace, s->match.warm_s, s->match.measure_s, nt_clock_s() - began);
+    nt_pace_learn(&s->pace, s->match.warm_s, s->match.measure_s,
+                  s->match.clean ? nt_clock_s() - began : 0);
     if (s->how->progress != NULL)
         s->how->progress(s->how->progress_context, s->rounds, s->pairs_met, s->pairs_total);
     return s->time_up ? 0 : 1;
