@@ -46,9 +46,11 @@ SEES_solver/cmd   := $(PURE)
 SEES_ucx_probe    := $(PURE)
 SEES_prolog       := solver/base
 SEES_spank        := solver/base
+ALSO_solver/place := -I/usr/include/scotch
 # ---- how ---------------------------------------------------------------------------------------
 Q := $(if $(V),,@)
-say = $(if $(V),,@printf '  %-7s %s\n' $(1) $(2))
+quiet := $(V)$(findstring s,$(firstword -$(MAKEFLAGS)))
+say = $(if $(quiet),,@printf '  %-7s %s\n' $(1) $(2))
 pkg = $(shell pkg-config $(1) $(2) 2>/dev/null)
 
 REQUIRED := -std=c11 -D_GNU_SOURCE -Wall -Wextra -Wconversion -Wstrict-prototypes \
@@ -66,7 +68,7 @@ PROLOG_LIBS = -lmunge -lslurm
 MAINS := solver/nettopo.c ucx_probe/probe.c prolog/agent.c
 sources = $(filter-out $(MAINS),$(wildcard $(1)/*.c))
 objects = $(patsubst %.c,$(BUILD)/%.o,$(call sources,$(1)))
-sees = -I$(1) $(addprefix -I,$(SEES_$(1)))
+sees = -I$(1) $(addprefix -I,$(SEES_$(1))) $(ALSO_$(1))
 
 define room_rule
 $(BUILD)/$(1)/%.o: $(1)/%.c
@@ -120,12 +122,16 @@ $(BUILD)/spank_nettopo.so: $(call objects,spank) $(BUILD)/libbase.a
 # ---- tests -------------------------------------------------------------------------------------
 UNITS := $(patsubst tests/%.c,$(BUILD)/tests/%,$(wildcard tests/test_*.c))
 FUZZERS := $(patsubst tests/fuzz/%.c,$(BUILD)/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
-TEST_LIBS := $(BUILD)/libcmd.a $(BUILD)/libprobe.a $(BUILD)/libprolog.a $(BUILD)/libsolver.a
+TEST_LIBS := $(BUILD)/libfabric.a $(BUILD)/libcmd.a $(BUILD)/libprobe.a $(BUILD)/libprolog.a $(BUILD)/libsolver.a
 TEST_SEES := -Itests $(addprefix -I,$(ROOMS))
 
-.PHONY: units fuzzers
+BENCHES := $(patsubst tests/%.c,$(BUILD)/tests/%,$(wildcard tests/bench_*.c))
+
+.PHONY: units benches fuzzers sees
 units: $(UNITS)
-fuzzers: $(FUZZERS)
+benches: $(BENCHES)
+sees: # which headers a room sees, for tests/house
+	@echo $(call sees,$(ROOM))
 
 $(BUILD)/tests/%: tests/%.c $(TEST_LIBS) $(call objects,spank)
 	$(call say,TEST,$@)
@@ -133,12 +139,38 @@ $(BUILD)/tests/%: tests/%.c $(TEST_LIBS) $(call objects,spank)
 	$(Q)$(CC) $(REQUIRED) $(CFLAGS) $(DEFINES) $(TEST_SEES) -Wl,--as-needed -o $@ $< \
 	  $(call objects,spank) $(TEST_LIBS) $(PROBE_LIBS) $(PROLOG_LIBS) $(SOLVER_LIBS) -lcmocka
 
-# libFuzzer needs clang; the rooms are compiled again with coverage
-$(BUILD)/fuzz/%: tests/fuzz/%.c $(foreach r,$(PURE) solver/cmd,$(call sources,$(r)))
-	$(call say,FUZZ,$@)
+# the emulated fabric: a room of its own, whose program stands where its folder would
+FABRIC_MAINS := tests/fabric/fabric.c tests/fabric/talk.c
+FABRIC_OBJECTS := $(patsubst tests/%.c,$(BUILD)/obj/%.o,$(filter-out $(FABRIC_MAINS),$(wildcard tests/fabric/*.c)))
+.PHONY: fabric
+fabric: $(BUILD)/tests/fabric $(BUILD)/tests/talk
+
+$(BUILD)/obj/fabric/%.o: tests/fabric/%.c
+	$(call say,CC,$<)
 	@mkdir -p $(@D)
-	$(Q)clang -std=c11 -D_GNU_SOURCE -O1 -g $(DEFINES) -fsanitize=fuzzer,address,undefined \
-	  -fno-sanitize-recover=all $(TEST_SEES) -o $@ $(filter %.c,$^) $(SOLVER_LIBS)
+	$(Q)$(CC) $(REQUIRED) $(CFLAGS) $(DEFINES) -Isolver/base -c -o $@ $<
+$(BUILD)/libfabric.a: $(FABRIC_OBJECTS)
+	$(call say,AR,$@)
+	$(Q)rm -f $@ && ar rcsD $@ $^
+$(BUILD)/tests/fabric $(BUILD)/tests/talk: $(BUILD)/tests/%: $(BUILD)/obj/fabric/%.o $(BUILD)/libfabric.a $(BUILD)/libbase.a
+	$(call say,LINK,$@)
+	@mkdir -p $(@D)
+	$(Q)$(LINK) -o $@ $^ -lm
+
+# libFuzzer needs clang; the rooms are compiled again with its coverage
+FUZZ_SANITIZE := fuzzer-no-link,address,undefined
+ifeq ($(SANITIZE),$(FUZZ_SANITIZE))
+fuzzers: $(FUZZERS)
+$(BUILD)/fuzz/%: tests/fuzz/%.c $(TEST_LIBS) $(call objects,spank)
+	$(call say,FUZZ,$@)
+	@mkdir -p $(@D) build/fuzz/bin
+	$(Q)$(CC) $(REQUIRED) $(CFLAGS) $(DEFINES) $(TEST_SEES) -fsanitize=fuzzer -Wl,--as-needed -o $@ $< \
+	  $(call objects,spank) $(TEST_LIBS) $(PROBE_LIBS) $(PROLOG_LIBS) $(SOLVER_LIBS)
+	$(Q)ln -f $@ build/fuzz/bin/$(@F)
+else
+fuzzers:
+	@$(MAKE) --no-print-directory CC=clang SANITIZE=$(FUZZ_SANITIZE) CFLAGS='-O1 -g' fuzzers
+endif
 
 check:
 	@tests/check

@@ -8,8 +8,7 @@
 
 enum { NAME_BYTES_MAX = 255, WARNING_BYTES = 512, WARNINGS_MAX = 10000 };
 
-/* ---- names ------------------------------------------------------------------------------------
- */
+/* ---- names ----------------------------------------------------------------------------------- */
 
 static bool is_digit(char c)
 {
@@ -78,8 +77,7 @@ const char *nt_status_name(enum nt_status status)
     return names[status];
 }
 
-/* ---- the map ----------------------------------------------------------------------------------
- */
+/* ---- the map --------------------------------------------------------------------------------- */
 
 static void free_all(char **strings, size_t n)
 {
@@ -167,7 +165,7 @@ int nt_map_warn(struct nt_map *map, struct nt_err *err, const char *format, ...)
     if (used < 0)
         text[0] = '\0';
     for (char *c = text; *c != '\0'; c++) /* it may hold what a peer said; stays one ASCII line */
-        if (*c < 0x20 || *c == 0x7f)
+        if (*c < 0x20 || *c >= 0x7f)
             *c = '?';
     if (map->warnings >= WARNINGS_MAX)
         return nt_err_set(err, NT_ERR_INPUT, "more than %d warnings", WARNINGS_MAX);
@@ -182,8 +180,7 @@ int nt_map_warn(struct nt_map *map, struct nt_err *err, const char *format, ...)
     return 0;
 }
 
-/* ---- sorting ----------------------------------------------------------------------------------
- */
+/* ---- sorting --------------------------------------------------------------------------------- */
 
 static int by_name(const void *a, const void *b, void *names)
 {

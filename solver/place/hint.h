@@ -2,14 +2,19 @@
 #ifndef NT_HINT_H
 #define NT_HINT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "err.h"
 #include "map.h"
+#include "traffic.h"
 
 struct nt_metrics {
-    double latency, hop_bytes, max_link_load;
+    double latency_us;    /* mean over the bytes exchanged; 0 inside a host */
+    double hop_bytes;     /* bytes times links */
+    double max_link_load; /* us of the busiest link when load_is_time, else bytes */
+    bool load_is_time;    /* the map has bandwidths */
 };
 
 struct nt_hint {
@@ -17,15 +22,24 @@ struct nt_hint {
     size_t ntasks;
     uint32_t *rank_host; /* ntasks of them: the host (map index) of each rank */
     size_t hosts;
-    uint32_t *host_order;            /* hosts of them: hosts in hint order, missing ones last */
-    double cost, cost_default, gain; /* gain 1: no change recommended */
-    struct nt_metrics metrics;
+    uint32_t *host_order; /* hosts of them: hosts in hint order; unused, then missing ones last */
+    double cost, cost_default; /* us: mean latency, and the busiest link's time when known */
+    double gain;               /* cost_default / cost; exactly 1: no change recommended */
+    double lower_bound;        /* of the mean latency where one is known, else NaN */
+    struct nt_metrics metrics, metrics_default;
 };
 
-/* capacity[i]: tasks on host i (map order); the scheduler's order is hosts in map order, block
- * wise. NT_ERR_INPUT when the pattern does not fit ntasks. */
+/* capacity[i]: tasks on host i (map order). The scheduler's order, against which the hint is held,
+ * fills the hosts in map order, block wise. The hint is never worse than it in any of the metrics;
+ * where the gain is within the map's own noise the scheduler's order itself is returned.
+ * NT_ERR_INPUT when the pattern does not fit ntasks or the hosts do not hold them. */
 int nt_hint_create(const struct nt_map *map, const char *pattern, const uint32_t *capacity,
                    size_t ntasks, uint64_t seed, struct nt_hint **out, struct nt_err *err);
+
+/* The same for any traffic; pattern only names it. */
+int nt_hint_from_traffic(const struct nt_map *map, const struct nt_traffic *traffic,
+                         const char *pattern, const uint32_t *capacity, uint64_t seed,
+                         struct nt_hint **out, struct nt_err *err);
 void nt_hint_destroy(struct nt_hint *hint);
 
 #endif

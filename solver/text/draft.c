@@ -49,13 +49,20 @@ void nt_draft_print(struct nt_draft *d, const char *format, ...)
         nt_draft_put(d, item, strlen(item));
 }
 
+void nt_draft_clean(struct nt_draft *d, size_t from)
+{
+    for (size_t k = from; !d->failed && k < d->used; k++) {
+        unsigned char c = (unsigned char)d->text[k];
+        if (c < 0x20 || c >= 0x7f)
+            d->text[k] = '?';
+    }
+}
+
 void nt_draft_put_line(struct nt_draft *d, const char *text)
 {
     size_t from = d->used;
     nt_draft_puts(d, text);
-    for (size_t k = from; !d->failed && k < d->used; k++)
-        if (d->text[k] < 0x20 || d->text[k] == 0x7f)
-            d->text[k] = '?';
+    nt_draft_clean(d, from);
 }
 
 int nt_draft_finish(struct nt_draft *d, char **text, size_t *bytes, struct nt_err *err)

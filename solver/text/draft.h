@@ -24,6 +24,9 @@ void nt_draft_print(struct nt_draft *draft, const char *format, ...)
 /* One line: control characters and bytes beyond ASCII become '?'. */
 void nt_draft_put_line(struct nt_draft *draft, const char *text);
 
+/* The same for all bytes from there on. */
+void nt_draft_clean(struct nt_draft *draft, size_t from);
+
 /* Hands the text over (free it; terminated, *bytes without the end; bytes may be NULL), or says
  * that memory ran out. The draft is empty afterwards in both cases. */
 int nt_draft_finish(struct nt_draft *draft, char **text, size_t *bytes, struct nt_err *err);

@@ -84,3 +84,27 @@ double nt_number_round(double value, int digits)
     snprintf(text, sizeof text, "%.*g", digits, value);
     return strtod(text, NULL);
 }
+
+void nt_number_plain(double value, int digits, char text[NT_NUMBER_BYTES])
+{
+    double rounded = nt_number_round(value, digits);
+    double size = fabs(rounded);
+    if (size == 0) {
+        memcpy(text, "0", 2);
+        return;
+    }
+    if (size < 1e-6 || size >= 1e15) {
+        snprintf(text, NT_NUMBER_BYTES, "%.*g", digits, rounded);
+        return;
+    }
+    int places = digits - 1 - (int)floor(log10(size));
+    snprintf(text, NT_NUMBER_BYTES, "%.*f", places > 0 ? places : 0, rounded);
+    if (strchr(text, '.') == NULL)
+        return;
+    for (size_t n = strlen(text); text[n - 1] == '0' || text[n - 1] == '.'; n--) {
+        bool point = text[n - 1] == '.';
+        text[n - 1] = '\0';
+        if (point)
+            break;
+    }
+}

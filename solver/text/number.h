@@ -17,4 +17,8 @@ void nt_number_write(double value, char text[NT_NUMBER_BYTES]);
 /* value to that many significant digits (1 to 17); the nearest double of what %.*g prints. */
 double nt_number_round(double value, int digits);
 
+/* The same for people and JSON: digits significant digits, no trailing zeros, no exponent where
+ * the number is between 1e-6 and 1e15. Reading and writing again gives the same bytes. */
+void nt_number_plain(double value, int digits, char text[NT_NUMBER_BYTES]);
+
 #endif

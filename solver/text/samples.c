@@ -18,8 +18,7 @@ enum {
 static const double microseconds_max = 1e15; /* also keeps every figure inside a float */
 static const double bytes_max = 1e18;
 
-/* ---- life -------------------------------------------------------------------------------------
- */
+/* ---- life ------------------------------------------------------------------------------------ */
 
 static void free_all(char **strings, size_t n)
 {
@@ -68,8 +67,7 @@ int nt_samples_create(struct nt_samples **out, struct nt_err *err)
     return 0;
 }
 
-/* ---- texts ------------------------------------------------------------------------------------
- */
+/* ---- texts ----------------------------------------------------------------------------------- */
 
 /* A copy that is one line of ASCII without blanks at its ends, so that its text reads back. */
 static char *copy_line(const char *text)
@@ -80,7 +78,7 @@ static char *copy_line(const char *text)
     if (copy == NULL)
         return NULL;
     for (char *c = copy; *c != '\0'; c++)
-        if (*c < 0x20 || *c == 0x7f)
+        if (*c < 0x20 || *c >= 0x7f)
             *c = '?';
     for (size_t n = strlen(copy); n > 0 && copy[n - 1] == ' '; n--)
         copy[n - 1] = '\0';
@@ -126,8 +124,7 @@ static int add_text(struct nt_samples *s, const char *text, uint32_t *index, str
     return 0;
 }
 
-/* ---- hosts, phases, rounds --------------------------------------------------------------------
- */
+/* ---- hosts, phases, rounds ------------------------------------------------------------------- */
 
 static int grow_hosts(struct nt_samples *s, struct nt_err *err)
 {
@@ -243,8 +240,7 @@ int nt_samples_begin_round(struct nt_samples *s, struct nt_err *err)
     return 0;
 }
 
-/* ---- samples ----------------------------------------------------------------------------------
- */
+/* ---- samples --------------------------------------------------------------------------------- */
 
 static int check_time(const char *what, double us, struct nt_err *err)
 {
@@ -370,8 +366,7 @@ void nt_samples_finish(struct nt_samples *s, enum nt_status status, double secon
     s->ended = true;
 }
 
-/* ---- to a matrix ------------------------------------------------------------------------------
- */
+/* ---- to a matrix ----------------------------------------------------------------------------- */
 
 static double smallest_size(const struct nt_samples *s)
 {

@@ -27,8 +27,7 @@ struct words {
     const char *at, *end;
 };
 
-/* ---- words ------------------------------------------------------------------------------------
- */
+/* ---- words ----------------------------------------------------------------------------------- */
 
 static int fail(const char *what, const struct words *w, struct nt_err *err)
 {
@@ -105,8 +104,7 @@ static const char *take_text(struct words *w, const char *what, struct nt_err *e
     return text;
 }
 
-/* ---- lines of the head ------------------------------------------------------------------------
- */
+/* ---- lines of the head ----------------------------------------------------------------------- */
 
 static int read_word(struct words *w, char **word, struct nt_err *err)
 {
@@ -185,8 +183,7 @@ static int read_missing(struct nt_samples_reader *r, struct words *w, struct nt_
     return nt_samples_set_missing(r->samples, host, reason, err);
 }
 
-/* ---- lines of the sweep -----------------------------------------------------------------------
- */
+/* ---- lines of the sweep ---------------------------------------------------------------------- */
 
 static int read_phase(struct nt_samples_reader *r, struct words *w, struct nt_err *err)
 {
@@ -311,8 +308,7 @@ static int read_end(struct nt_samples_reader *r, struct words *w, struct nt_err 
     return 0;
 }
 
-/* ---- the table of lines -----------------------------------------------------------------------
- */
+/* ---- the table of lines ---------------------------------------------------------------------- */
 
 static const struct {
     const char *key;
@@ -380,8 +376,7 @@ static int read_line(struct nt_samples_reader *r, struct nt_err *err)
     return fail("a line of samples", &w, err);
 }
 
-/* ---- the reader -------------------------------------------------------------------------------
- */
+/* ---- the reader ------------------------------------------------------------------------------ */
 
 int nt_samples_reader_create(const char *file, struct nt_samples_reader **out, struct nt_err *err)
 {

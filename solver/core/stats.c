@@ -1,0 +1,120 @@
+#include "stats.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+float nt_stats_select(float *values, size_t n, size_t k)
+{
+    size_t low = 0, high = n - 1;
+    while (low < high) {
+        float pivot = values[low + (high - low) / 2];
+        size_t i = low, j = high;
+        for (;;) {
+            while (values[i] < pivot)
+                i++;
+            while (values[j] > pivot)
+                j--;
+            if (i >= j)
+                break;
+            float t = values[i];
+            values[i++] = values[j];
+            values[j--] = t;
+        }
+        /* all below j+1 are at most the pivot, all from i on at least */
+        size_t split = values[j] > pivot ? j - 1 : j;
+        if (k <= split)
+            high = split;
+        else
+            low = split + 1;
+    }
+    return values[k];
+}
+
+float nt_stats_median(float *values, size_t n)
+{
+    if (n == 0)
+        return NAN;
+    float upper = nt_stats_select(values, n, n / 2);
+    if (n % 2 == 1)
+        return upper;
+    float lower = values[0];
+    for (size_t k = 1; k < n / 2; k++)
+        lower = values[k] > lower ? values[k] : lower;
+    return 0.5f * (lower + upper);
+}
+
+float nt_stats_quantile(float *values, size_t n, double q)
+{
+    double at = q * (double)(n - 1);
+    size_t k = (size_t)at;
+    float lower = nt_stats_select(values, n, k);
+    if (k + 1 >= n)
+        return lower;
+    float upper = values[k + 1];
+    for (size_t i = k + 2; i < n; i++)
+        upper = values[i] < upper ? values[i] : upper;
+    return lower + (float)(at - (double)k) * (upper - lower);
+}
+
+static int weighted_compare(const void *x, const void *y)
+{
+    float a = ((const struct nt_weighted *)x)->value, b = ((const struct nt_weighted *)y)->value;
+    return (a > b) - (a < b);
+}
+
+float nt_stats_weighted_median(struct nt_weighted *values, size_t n)
+{
+    if (n == 0)
+        return NAN;
+    qsort(values, n, sizeof *values, weighted_compare);
+    double total = 0, sum = 0;
+    for (size_t k = 0; k < n; k++)
+        total += (double)values[k].weight;
+    for (size_t k = 0; k < n; k++) {
+        sum += (double)values[k].weight;
+        if (sum * 2 > total)
+            return values[k].value;
+        if (sum * 2 == total && k + 1 < n)
+            return 0.5f * (values[k].value + values[k + 1].value);
+    }
+    return values[n - 1].value;
+}
+
+float nt_stats_mad(float *values, size_t n)
+{
+    float middle = nt_stats_median(values, n);
+    for (size_t k = 0; k < n; k++)
+        values[k] = fabsf(values[k] - middle);
+    return 1.4826f * nt_stats_median(values, n);
+}
+
+double nt_normal_cdf(double z)
+{
+    return 0.5 * erfc(-z * 0.70710678118654752440);
+}
+
+double nt_normal_quantile(double p)
+{
+    /* erfc has no inverse in libm: bisect, it is called a few times a model */
+    double low = -40, high = 40;
+    for (int k = 0; k < 80; k++) {
+        double middle = 0.5 * (low + high);
+        if (nt_normal_cdf(middle) < p)
+            low = middle;
+        else
+            high = middle;
+    }
+    return 0.5 * (low + high);
+}
+
+double nt_student_quantile(double p, double df)
+{
+    /* Cornish-Fisher expansion (Abramowitz and Stegun 26.7.5), exact for 1 and 2 */
+    if (df <= 1.5)
+        return tan(3.14159265358979323846 * (p - 0.5));
+    if (df <= 2.5)
+        return (2 * p - 1) / sqrt(2 * p * (1 - p));
+    double z = nt_normal_quantile(p), q = z * z;
+    return z + z * (q + 1) / (4 * df) + z * ((5 * q + 16) * q + 3) / (96 * df * df) +
+           z * (((3 * q + 19) * q + 17) * q - 15) / (384 * df * df * df);
+}

@@ -1,0 +1,120 @@
+/* From groups and their tree to a model. */
+#include "work.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct draft {
+    size_t hosts, vertices, links;
+    struct nt_link *link;
+    uint32_t *degree;
+    bool *gone; /* vertices */
+};
+
+static void draft_link(struct draft *d, uint32_t a, uint32_t b, double latency)
+{
+    struct nt_link l = {.a = a,
+                        .b = b,
+                        .latency_us = latency,
+                        .latency_se_us = NAN,
+                        .bandwidth_MBps = NAN,
+                        .bandwidth_back_MBps = NAN,
+                        .probability = 1};
+    d->link[d->links++] = l;
+    d->degree[a]++;
+    d->degree[b]++;
+}
+
+/* A switch with two links is no switch: nothing could tell it from one long link. */
+static void splice(struct draft *d, uint32_t v)
+{
+    size_t found[2], count = 0;
+    for (size_t k = 0; k < d->links; k++)
+        if (d->link[k].a == v || d->link[k].b == v)
+            found[count++] = k;
+    struct nt_link *x = &d->link[found[0]], *y = &d->link[found[1]];
+    uint32_t other = y->a == v ? y->b : y->a;
+    *(x->a == v ? &x->a : &x->b) = other;
+    x->latency_us += y->latency_us;
+    *y = d->link[--d->links];
+    d->gone[v] = true;
+}
+
+static void draw(struct draft *d, const struct nt_work *w, const struct nt_tree *tree,
+                 uint32_t *vertex)
+{
+    size_t hosts = d->hosts;
+    uint32_t *groups_at = calloc(tree->nodes + 1, sizeof *groups_at);
+    uint32_t *edges_at = calloc(tree->nodes + 1, sizeof *edges_at);
+    if (groups_at == NULL || edges_at == NULL)
+        goto out;
+    for (size_t g = 0; g < w->groups; g++)
+        groups_at[tree->node_of[g]]++;
+    for (size_t e = 0; e < tree->edges; e++) {
+        edges_at[tree->edge[e].a]++;
+        edges_at[tree->edge[e].b]++;
+    }
+    for (size_t v = 0; v < tree->nodes; v++)
+        vertex[v] = (uint32_t)(hosts + v);
+    /* one host alone at the end of an edge: the edge is its link */
+    for (size_t g = 0; g < w->groups; g++) {
+        uint32_t v = tree->node_of[g];
+        bool alone = nt_work_size(w, g) == 1 && groups_at[v] == 1 && edges_at[v] == 1;
+        if (alone)
+            vertex[v] = w->host[w->member[w->start[g]]];
+        for (size_t k = w->start[g]; k < w->start[g + 1] && !alone; k++)
+            draft_link(d, w->host[w->member[k]], vertex[v], (double)w->offset[w->member[k]]);
+    }
+    for (size_t e = 0; e < tree->edges; e++)
+        draft_link(d, vertex[tree->edge[e].a], vertex[tree->edge[e].b], tree->edge[e].length_us);
+    for (uint32_t v = (uint32_t)hosts; v < d->vertices; v++)
+        if (d->degree[v] == 2 && w->n > 2)
+            splice(d, v);
+out:
+    free(groups_at);
+    free(edges_at);
+}
+
+static int build(const struct draft *d, struct nt_model **out, struct nt_err *err)
+{
+    uint32_t *number = malloc((d->vertices + 1) * sizeof *number);
+    size_t switches = 0;
+    if (number == NULL)
+        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu vertices", d->vertices);
+    for (size_t v = 0; v < d->vertices; v++) {
+        number[v] = (uint32_t)v;
+        if (v >= d->hosts && d->degree[v] > 0 && !d->gone[v])
+            number[v] = (uint32_t)(d->hosts + switches++);
+    }
+    int status = nt_model_create(d->hosts, switches, d->links, out, err);
+    for (size_t k = 0; k < d->links && status == 0; k++) {
+        struct nt_link *l = &(*out)->link[k];
+        *l = d->link[k];
+        l->a = number[l->a];
+        l->b = number[l->b];
+    }
+    free(number);
+    return status;
+}
+
+int nt_graph(const struct nt_work *w, const struct nt_tree *tree, size_t hosts,
+             struct nt_model **out, struct nt_err *err)
+{
+    struct draft d = {.hosts = hosts, .vertices = hosts + tree->nodes};
+    uint32_t *vertex = malloc((tree->nodes + 1) * sizeof *vertex);
+    d.link = malloc((w->n + tree->edges + 1) * sizeof *d.link);
+    d.degree = calloc(d.vertices + 1, sizeof *d.degree);
+    d.gone = calloc(d.vertices + 1, sizeof *d.gone);
+    int status;
+    if (vertex && d.link && d.degree && d.gone) {
+        draw(&d, w, tree, vertex);
+        status = build(&d, out, err);
+    } else {
+        status = nt_err_set(err, NT_ERR_SYSTEM, "no memory for the links of %zu hosts", w->n);
+    }
+    free(vertex);
+    free(d.link);
+    free(d.degree);
+    free(d.gone);
+    return status;
+}

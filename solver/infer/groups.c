@@ -1,0 +1,219 @@
+/* Offsets and distances of groups, by alternating medians.
+ *
+ * Offsets relative to each other come from the pairs with every group, the common level of a
+ * group's offsets from the pairs inside it. Centring rows and columns first would mix the two
+ * wherever groups differ in size. */
+#include "work.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "stats.h"
+
+void nt_groups_index(struct nt_work *w)
+{
+    size_t n = w->n, groups = 0;
+    uint32_t *rename = w->member; /* free until it is filled below */
+    for (size_t i = 0; i < n; i++)
+        rename[i] = UINT32_MAX;
+    for (size_t i = 0; i < n; i++) {
+        if (rename[w->group[i]] == UINT32_MAX)
+            rename[w->group[i]] = (uint32_t)groups++;
+        w->group[i] = rename[w->group[i]];
+    }
+    w->groups = groups;
+    memset(w->start, 0, (n + 1) * sizeof *w->start);
+    for (size_t i = 0; i < n; i++)
+        w->start[w->group[i] + 1]++;
+    for (size_t g = 0; g < groups; g++)
+        w->start[g + 1] += w->start[g];
+    for (size_t i = 0; i < n; i++)
+        w->member[w->start[w->group[i]]++] = (uint32_t)i;
+    for (size_t g = groups; g > 0; g--)
+        w->start[g] = w->start[g - 1];
+    w->start[0] = 0;
+}
+
+struct scratch {
+    float *values; /* as many as pairs are taken of one block */
+    float *reference;
+    float *relative;
+    struct nt_weighted *weighted;
+};
+
+enum { BLOCK_VALUES = 8192 };
+
+static int scratch_init(struct scratch *s, const struct nt_work *w, struct nt_err *err)
+{
+    s->values = malloc((2 * BLOCK_VALUES + w->n) * sizeof *s->values);
+    s->reference = malloc((w->groups + 1) * sizeof *s->reference);
+    s->relative = malloc((w->n + 1) * sizeof *s->relative);
+    s->weighted = malloc((w->groups + 1) * sizeof *s->weighted);
+    if (s->values && s->reference && s->relative && s->weighted)
+        return 0;
+    return nt_err_set(err, NT_ERR_SYSTEM, "no memory to fit %zu groups", w->groups);
+}
+
+static void scratch_fini(struct scratch *s)
+{
+    free(s->values);
+    free(s->reference);
+    free(s->relative);
+    free(s->weighted);
+}
+
+static void fit_profiles(struct nt_work *w, float *values)
+{
+    size_t n = w->n;
+    for (size_t i = 0; i < n; i++) {
+        const float *row = w->d + i * n;
+        for (size_t g = 0; g < w->groups; g++) {
+            size_t count = 0;
+            for (size_t k = w->start[g]; k < w->start[g + 1]; k++) {
+                uint32_t j = w->member[k];
+                float v = row[j] - w->offset[j];
+                if (v == v)
+                    values[count++] = v;
+            }
+            w->profile[i * w->groups + g] = nt_stats_median(values, count);
+        }
+    }
+}
+
+/* Offsets of the members of g relative to each other. */
+static void fit_relative(struct nt_work *w, size_t g, struct scratch *s)
+{
+    size_t groups = w->groups, size = nt_work_size(w, g);
+    const uint32_t *member = w->member + w->start[g];
+    for (size_t q = 0; q < groups; q++) {
+        size_t count = 0;
+        for (size_t k = 0; k < size; k++) {
+            float v = w->profile[member[k] * groups + q];
+            if (v == v)
+                s->values[count++] = v;
+        }
+        s->reference[q] = nt_stats_median(s->values, count);
+    }
+    for (size_t k = 0; k < size; k++) {
+        size_t count = 0;
+        for (size_t q = 0; q < groups; q++) {
+            float v = w->profile[member[k] * groups + q] - s->reference[q];
+            /* a pair of hosts says nothing about which of the two is longer */
+            if (v != v || (q == g && size == 2))
+                continue;
+            float weight = (float)(nt_work_size(w, q) - (q == g));
+            s->weighted[count++] = (struct nt_weighted){v, weight};
+        }
+        s->relative[k] = count > 0 ? nt_stats_weighted_median(s->weighted, count) : 0;
+    }
+}
+
+static void fit_offsets(struct nt_work *w, size_t g, bool first, struct scratch *s)
+{
+    size_t size = nt_work_size(w, g), count = 0, taken = 0;
+    const uint32_t *member = w->member + w->start[g];
+    if (size == 1) {
+        w->offset[member[0]] = 0;
+        return;
+    }
+    fit_relative(w, g, s);
+    size_t skip = size * (size - 1) / 2 / BLOCK_VALUES + 1;
+    for (size_t k = 0; k < size; k++) {
+        const float *row = w->d + member[k] * w->n;
+        for (size_t l = 0; l < k; l++, taken++) {
+            float v = row[member[l]] - s->relative[k] - s->relative[l];
+            if (taken % skip == 0 && v == v)
+                s->values[count++] = v;
+        }
+    }
+    float level = count > 0 ? 0.5f * nt_stats_median(s->values, count) : 0;
+    for (size_t k = 0; k < size; k++) {
+        float *offset = &w->offset[member[k]];
+        float now = level + s->relative[k];
+        *offset = first ? now : 0.5f * (*offset + now); /* damped: values swing otherwise */
+    }
+}
+
+static float fit_pair(const struct nt_work *w, size_t a, size_t b, float *values)
+{
+    size_t count = 0, taken = 0, skip = nt_work_size(w, a) * nt_work_size(w, b) / BLOCK_VALUES + 1;
+    for (size_t k = w->start[a]; k < w->start[a + 1]; k++) {
+        uint32_t i = w->member[k];
+        const float *row = w->d + i * w->n;
+        for (size_t l = w->start[b]; l < w->start[b + 1]; l++, taken++) {
+            uint32_t j = w->member[l];
+            float v = row[j] - w->offset[i] - w->offset[j];
+            if (taken % skip == 0 && v == v)
+                values[count++] = v;
+        }
+    }
+    return nt_stats_median(values, count);
+}
+
+static int resize(struct nt_work *w, struct nt_err *err)
+{
+    float *t = realloc(w->t, (w->groups * w->groups + 1) * sizeof *t);
+    if (t != NULL)
+        w->t = t;
+    float *profile = realloc(w->profile, (w->n * w->groups + 1) * sizeof *profile);
+    if (profile != NULL)
+        w->profile = profile;
+    if (t != NULL && profile != NULL)
+        return 0;
+    return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu groups", w->groups);
+}
+
+int nt_groups_fit(struct nt_work *w, int passes, struct nt_err *err)
+{
+    struct scratch s;
+    if (resize(w, err) < 0)
+        return -1;
+    if (scratch_init(&s, w, err) < 0) {
+        scratch_fini(&s);
+        return -1;
+    }
+    for (int pass = 0; pass < passes; pass++) {
+        fit_profiles(w, s.values);
+        for (size_t g = 0; g < w->groups; g++)
+            fit_offsets(w, g, pass == 0, &s);
+    }
+    fit_profiles(w, s.values);
+    for (size_t a = 0; a < w->groups; a++) {
+        w->t[a * w->groups + a] = 0;
+        for (size_t b = 0; b < a; b++) {
+            float t = fit_pair(w, a, b, s.values);
+            w->t[a * w->groups + b] = w->t[b * w->groups + a] = t;
+        }
+    }
+    scratch_fini(&s);
+    return 0;
+}
+
+int nt_groups_noise(struct nt_work *w, bool sharpen, struct nt_err *err)
+{
+    enum { RESIDUALS = 60000 };
+    size_t pairs = w->n * (w->n - 1) / 2, skip = pairs / RESIDUALS + 1, taken = 0, count = 0;
+    float *r = malloc((RESIDUALS + 2) * sizeof *r);
+    if (r == NULL)
+        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for the residuals of %zu pairs", pairs);
+    for (size_t i = 1; i < w->n; i++) {
+        size_t j = (skip - taken % skip) % skip;
+        for (; j < i && count < RESIDUALS; j += skip) {
+            float p = nt_work_predict(w, i, j), v = w->d[i * w->n + j];
+            float x = fabsf(v - p) / (float)nt_noise_sd(&w->noise, (double)p);
+            if (x == x)
+                r[count++] = x;
+        }
+        taken += i;
+    }
+    double known = (double)w->pairs;
+    double free_values = (double)w->n + (double)w->groups * ((double)w->groups - 1) / 2;
+    if (count > 10 && known > 1.5 * free_values) {
+        double scale =
+            1.4826 * (double)nt_stats_median(r, count) * sqrt(known / (known - free_values));
+        if (scale > 1 || sharpen)
+            w->noise.scale *= fmax(scale, 0.05);
+    }
+    free(r);
+    return 0;
+}

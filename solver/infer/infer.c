@@ -1,0 +1,190 @@
+/* The method: one path from a matrix to a model, without options. */
+#include "infer.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "stats.h"
+#include "work.h"
+
+static bool usable(float v)
+{
+    return v > 0 && v < INFINITY;
+}
+
+/* Both directions of a pair: the smaller, for noise mostly adds. */
+static float pair_value(const struct nt_matrix *m, size_t i, size_t j)
+{
+    float there = nt_matrix_get(m, i, j), back = nt_matrix_get(m, j, i);
+    if (!usable(there))
+        return usable(back) ? back : NAN;
+    return usable(back) && back < there ? back : there;
+}
+
+static void work_fini(struct nt_work *w)
+{
+    free(w->host);
+    free(w->d);
+    free(w->group);
+    free(w->start);
+    free(w->member);
+    free(w->offset);
+    free(w->t);
+    free(w->profile);
+}
+
+static int work_init(struct nt_work *w, size_t n, struct nt_err *err)
+{
+    w->host = malloc((n + 1) * sizeof *w->host);
+    w->d = malloc((n * n + 1) * sizeof *w->d);
+    w->group = calloc(n + 1, sizeof *w->group);
+    w->start = calloc(n + 2, sizeof *w->start);
+    w->member = malloc((n + 1) * sizeof *w->member);
+    w->offset = calloc(n + 1, sizeof *w->offset);
+    if (w->host && w->d && w->group && w->start && w->member && w->offset)
+        return 0;
+    return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu hosts", n);
+}
+
+/* Symmetric values of the hosts that answered. A tile at a time: a column of a large matrix is
+ * one cache line a value. */
+static void fill(struct nt_work *w, const struct nt_matrix *m)
+{
+    enum { TILE = 32 };
+    size_t n = m->n;
+    for (size_t ti = 0; ti < n; ti += TILE)
+        for (size_t tj = 0; tj <= ti; tj += TILE)
+            for (size_t i = ti; i < n && i < ti + TILE; i++)
+                for (size_t j = tj; j < i && j < tj + TILE; j++)
+                    w->d[i * n + j] = w->d[j * n + i] = pair_value(m, i, j);
+    for (size_t i = 0; i < n; i++)
+        w->d[i * n + i] = NAN;
+}
+
+static void drop_missing(struct nt_work *w, size_t n, bool *missing)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < n; i++) {
+        size_t known = 0;
+        for (size_t j = 0; j < n; j++)
+            known += w->d[i * n + j] == w->d[i * n + j];
+        missing[i] = known == 0;
+        w->pairs += known;
+        if (known > 0)
+            w->host[kept++] = (uint32_t)i;
+    }
+    w->pairs /= 2;
+    w->n = kept;
+    w->holes = 2 * w->pairs != kept * (kept > 0 ? kept - 1 : 0);
+    for (size_t a = 0; a < kept && kept < n; a++)
+        for (size_t b = 0; b < kept; b++)
+            w->d[a * kept + b] = w->d[(size_t)w->host[a] * n + w->host[b]];
+}
+
+/* Standard errors of the readings are a second source for the noise where hosts are few. */
+static double prior_noise(const struct nt_matrix *m, const struct nt_matrix *se)
+{
+    double sum = 0;
+    size_t count = 0;
+    if (se == NULL || se->n != m->n || m->n > 64)
+        return 0;
+    for (size_t k = 0; k < m->n * m->n; k++)
+        if (usable(m->at[k]) && se->at[k] >= 0) {
+            sum += (double)(se->at[k] / m->at[k]);
+            count++;
+        }
+    /* repeats do not see what differs between paths: at least one percent */
+    return count > 0 ? sqrt(sum / (double)count * (sum / (double)count) + 1e-4) : 0;
+}
+
+static int one_switch(struct nt_work *w, struct nt_err *err)
+{
+    for (size_t i = 0; i < w->n; i++)
+        w->group[i] = 0;
+    nt_groups_index(w);
+    return nt_groups_fit(w, 8, err);
+}
+
+static int find_groups(struct nt_work *w, struct nt_err *err)
+{
+    if (w->n < 4)
+        return one_switch(w, err);
+    if (nt_split_all(w, err) < 0 || nt_groups_fit(w, 4, err) < 0 ||
+        nt_groups_noise(w, false, err) < 0 || nt_repair(w, err) < 0)
+        return -1;
+    for (int round = 0; round < 3; round++) {
+        bool changed;
+        if (nt_split_groups(w, &changed, err) < 0)
+            return -1;
+        if (!changed)
+            break;
+        if (nt_groups_fit(w, 4, err) < 0 || nt_repair(w, err) < 0)
+            return -1;
+    }
+    if (nt_groups_fit(w, 4, err) < 0)
+        return -1;
+    return nt_groups_noise(w, false, err);
+}
+
+static int infer_tree(struct nt_work *w, size_t hosts, struct nt_model **out, struct nt_err *err)
+{
+    struct nt_tree tree;
+    if (nt_tiers(w, &tree, err) < 0)
+        return -1;
+    int status = nt_graph(w, &tree, hosts, out, err);
+    nt_tree_fini(&tree);
+    if (status < 0)
+        return -1;
+    (*out)->family = (*out)->switches <= 1 ? NT_FAMILY_STAR : NT_FAMILY_TREE;
+    return 0;
+}
+
+/* One host: a switch that nothing was measured of. */
+static int infer_one(struct nt_model **out, struct nt_err *err)
+{
+    if (nt_model_create(1, 1, 1, out, err) < 0)
+        return -1;
+    (*out)->link[0].a = 0;
+    (*out)->link[0].b = 1;
+    (*out)->family = NT_FAMILY_STAR;
+    (*out)->confidence = 1;
+    return nt_model_canonicalise(*out, err);
+}
+
+int nt_infer_latency(const struct nt_matrix *latency, const struct nt_matrix *se, uint64_t seed,
+                     struct nt_model **out, struct nt_err *err)
+{
+    size_t n = latency->n;
+    if (n == 0)
+        return nt_model_create(0, 0, 0, out, err);
+    if (n == 1)
+        return infer_one(out, err);
+    struct nt_work w = {0};
+    struct nt_model *model = NULL;
+    bool *missing = calloc(n, sizeof *missing);
+    int status = work_init(&w, n, err);
+    if (status == 0 && missing == NULL)
+        status = nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu hosts", n);
+    if (status == 0) {
+        nt_rng_init(&w.rng, seed);
+        w.noise.prior = prior_noise(latency, se);
+        fill(&w, latency);
+        drop_missing(&w, n, missing);
+        if (w.n == 0)
+            status = nt_model_create(n, 0, 0, &model, err);
+        else if (find_groups(&w, err) < 0 || infer_tree(&w, n, &model, err) < 0 ||
+                 nt_links(&w, model, err) < 0)
+            status = -1;
+    }
+    if (status == 0) {
+        memcpy(model->missing, missing, n * sizeof *missing);
+        status = nt_model_canonicalise(model, err);
+    }
+    if (status == 0)
+        *out = model;
+    else
+        nt_model_destroy(model);
+    free(missing);
+    work_fini(&w);
+    return status;
+}

@@ -1,0 +1,235 @@
+/* Average linkage and the sums over its dendrogram. */
+#include "work.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "stats.h"
+
+struct chain {
+    size_t n, active_count;
+    float *d;
+    uint16_t *counts;
+    uint32_t *active, *place; /* clusters left, and where each stands in active */
+    uint32_t *node, *chain;
+    float *size;
+};
+
+static bool chain_init(struct chain *c, size_t n, float *d, uint16_t *counts)
+{
+    *c = (struct chain){.n = n, .active_count = n, .d = d, .counts = counts};
+    c->active = malloc((n + 1) * sizeof *c->active);
+    c->place = malloc((n + 1) * sizeof *c->place);
+    c->node = malloc((n + 1) * sizeof *c->node);
+    c->chain = malloc((n + 2) * sizeof *c->chain);
+    c->size = malloc((n + 1) * sizeof *c->size);
+    if (!c->active || !c->place || !c->node || !c->chain || !c->size)
+        return false;
+    for (size_t i = 0; i < n; i++) {
+        c->active[i] = c->place[i] = c->node[i] = (uint32_t)i;
+        c->size[i] = 1;
+    }
+    return true;
+}
+
+static void chain_fini(struct chain *c)
+{
+    free(c->active);
+    free(c->place);
+    free(c->node);
+    free(c->chain);
+    free(c->size);
+}
+
+/* Nearest active cluster to x; prefer wins a tie, so that a chain always ends. */
+static uint32_t nearest(const struct chain *c, uint32_t x, uint32_t prefer)
+{
+    const float *row = c->d + (size_t)x * c->n;
+    uint32_t best = prefer;
+    float distance = prefer != UINT32_MAX ? row[prefer] : INFINITY;
+    for (size_t k = 0; k < c->active_count; k++) {
+        uint32_t y = c->active[k];
+        if (row[y] < distance && y != x) {
+            distance = row[y];
+            best = y;
+        }
+    }
+    if (best == UINT32_MAX) /* nothing known: any other */
+        best = c->active[0] != x ? c->active[0] : c->active[1];
+    return best;
+}
+
+static void remove_active(struct chain *c, uint32_t y)
+{
+    uint32_t p = c->place[y], last = c->active[--c->active_count];
+    c->active[p] = last;
+    c->place[last] = p;
+}
+
+/* x absorbs y */
+static void join_full(struct chain *c, uint32_t x, uint32_t y)
+{
+    size_t n = c->n;
+    float *rx = c->d + (size_t)x * n;
+    const float *ry = c->d + (size_t)y * n;
+    float wx = c->size[x] / (c->size[x] + c->size[y]), wy = 1 - wx;
+    for (size_t k = 0; k < c->active_count; k++) {
+        uint32_t z = c->active[k];
+        if (z == x)
+            continue;
+        float v = rx[z] * wx + ry[z] * wy;
+        rx[z] = v;
+        c->d[(size_t)z * n + x] = v;
+    }
+}
+
+static void join_counted(struct chain *c, uint32_t x, uint32_t y)
+{
+    size_t n = c->n;
+    float *rx = c->d + (size_t)x * n;
+    const float *ry = c->d + (size_t)y * n;
+    uint16_t *cx = c->counts + (size_t)x * n;
+    const uint16_t *cy = c->counts + (size_t)y * n;
+    for (size_t k = 0; k < c->active_count; k++) {
+        uint32_t z = c->active[k];
+        if (z == x || cy[z] == 0)
+            continue;
+        float a = cx[z], b = cy[z];
+        float v = cx[z] == 0 ? ry[z] : (rx[z] * a + ry[z] * b) / (a + b);
+        unsigned sum = (unsigned)cx[z] + cy[z];
+        uint16_t count = sum > UINT16_MAX ? UINT16_MAX : (uint16_t)sum;
+        rx[z] = v;
+        cx[z] = count;
+        c->d[(size_t)z * n + x] = v;
+        c->counts[(size_t)z * n + x] = count;
+    }
+}
+
+static void run(struct chain *c, struct nt_merge *merges)
+{
+    size_t length = 0, done = 0;
+    while (c->active_count > 1) {
+        if (length == 0)
+            c->chain[length++] = c->active[0];
+        uint32_t x = c->chain[length - 1],
+                 previous = length > 1 ? c->chain[length - 2] : UINT32_MAX;
+        uint32_t y = nearest(c, x, previous);
+        if (y != previous) {
+            c->chain[length++] = y;
+            continue;
+        }
+        length -= 2;
+        merges[done] = (struct nt_merge){c->node[x], c->node[y]};
+        remove_active(c, y);
+        if (c->counts != NULL)
+            join_counted(c, x, y);
+        else
+            join_full(c, x, y);
+        c->size[x] += c->size[y];
+        c->node[x] = (uint32_t)(c->n + done++);
+    }
+}
+
+int nt_linkage(size_t n, float *distance, uint16_t *counts, struct nt_merge *merges,
+               struct nt_err *err)
+{
+    struct chain c;
+    if (!chain_init(&c, n, distance, counts)) {
+        chain_fini(&c);
+        return nt_err_set(err, NT_ERR_SYSTEM, "no memory to link %zu hosts", n);
+    }
+    run(&c, merges);
+    chain_fini(&c);
+    return 0;
+}
+
+void nt_dendrogram(size_t n, const struct nt_merge *merges, struct nt_node *nodes, uint32_t *order)
+{
+    for (size_t i = 0; i < n; i++)
+        nodes[i] = (struct nt_node){UINT32_MAX, UINT32_MAX, 1, 0, 0, 0, 0, 0};
+    for (size_t k = 0; k + 1 < n; k++) {
+        uint32_t a = merges[k].a, b = merges[k].b;
+        nodes[n + k] = (struct nt_node){a, b, nodes[a].size + nodes[b].size, 0, 0, 0, 0, 0};
+    }
+    for (size_t v = 2 * n - 1; v-- > n;) {
+        nodes[nodes[v].a].first = nodes[v].first;
+        nodes[nodes[v].b].first = nodes[v].first + nodes[nodes[v].a].size;
+    }
+    for (size_t i = 0; i < n; i++)
+        order[nodes[i].first] = (uint32_t)i;
+}
+
+enum { MIDDLE_SAMPLE = 4096 };
+
+/* Middle of the block rows x columns, from a regular sample when it is large. */
+static float block_middle(const float *d, size_t stride, size_t rows, size_t columns, float *buffer)
+{
+    size_t skip = rows * columns / MIDDLE_SAMPLE + 1, count = 0, k = 0;
+    for (size_t r = 0; r < rows; r++) {
+        const float *row = d + r * stride;
+        for (; k < columns; k += skip)
+            if (row[k] == row[k])
+                buffer[count++] = row[k];
+        k -= columns;
+    }
+    return nt_stats_median(buffer, count);
+}
+
+/* NaN compares false, so it adds nothing. */
+static void block_sum(const float *d, size_t stride, size_t rows, size_t columns, float low,
+                      float high, double *sum, double *count)
+{
+    for (size_t r = 0; r < rows; r++) {
+        const float *row = d + r * stride;
+        float s = 0;
+        unsigned c = 0;
+        for (size_t k = 0; k < columns; k++) {
+            float v = row[k];
+            v = v > high ? high : v;
+            v = v < low ? low : v;
+            bool known = v == v;
+            s += known ? v : 0;
+            c += known;
+        }
+        *sum += (double)s;
+        *count += c;
+    }
+}
+
+int nt_dendrogram_sums(size_t n, const float *d, size_t stride, const struct nt_noise *noise,
+                       struct nt_node *nodes, struct nt_err *err)
+{
+    float *buffer = malloc((2 * MIDDLE_SAMPLE + n) * sizeof *buffer);
+    if (buffer == NULL)
+        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu values", (size_t)MIDDLE_SAMPLE);
+    for (size_t v = n; v < 2 * n - 1; v++) {
+        struct nt_node *x = &nodes[v];
+        const struct nt_node *a = &nodes[x->a], *b = &nodes[x->b];
+        const float *block = d + a->first * stride + b->first;
+        float middle = block_middle(block, stride, a->size, b->size, buffer);
+        x->between = x->between_count = 0;
+        if (middle == middle) {
+            float reach = (float)(3 * nt_noise_sd(noise, (double)middle));
+            block_sum(block, stride, a->size, b->size, middle - reach, middle + reach, &x->between,
+                      &x->between_count);
+        }
+        x->within = a->within + b->within + x->between;
+        x->within_count = a->within_count + b->within_count + x->between_count;
+    }
+    free(buffer);
+    return 0;
+}
+
+bool nt_contrast(const struct nt_node *nodes, size_t v, const struct nt_noise *noise, double *z,
+                 size_t *smaller)
+{
+    const struct nt_node *x = &nodes[v], *a = &nodes[x->a], *b = &nodes[x->b];
+    if (a->within_count < 1 || b->within_count < 1 || x->between_count < 1)
+        return false;
+    double level = x->between / x->between_count;
+    double inside = 0.5 * (a->within / a->within_count + b->within / b->within_count);
+    double variance = 1 / x->between_count + 0.25 * (1 / a->within_count + 1 / b->within_count);
+    *z = (level - inside) / (nt_noise_sd(noise, level) * sqrt(variance));
+    *smaller = a->size < b->size ? a->size : b->size;
+    return true;
+}

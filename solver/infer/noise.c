@@ -1,0 +1,125 @@
+/* Noise from the four-point condition. */
+#include "work.h"
+
+#include <string.h>
+
+#include "stats.h"
+
+enum { QUARTETS = 8000, ENUMERATE_HOSTS = 16 };
+
+struct gaps {
+    float gap[QUARTETS], level[QUARTETS], scratch[QUARTETS];
+    size_t count;
+};
+
+static void add_quartet(struct gaps *g, const float *d, size_t n, const size_t x[4])
+{
+    float s0 = d[x[0] * n + x[1]] + d[x[2] * n + x[3]];
+    float s1 = d[x[0] * n + x[2]] + d[x[1] * n + x[3]];
+    float s2 = d[x[0] * n + x[3]] + d[x[1] * n + x[2]];
+    float sum = s0 + s1 + s2;
+    if (sum != sum || g->count == QUARTETS)
+        return;
+    float high = fmaxf(s0, fmaxf(s1, s2)), low = fminf(s0, fminf(s1, s2));
+    float middle = sum - high - low;
+    g->gap[g->count] = high - middle;
+    g->level[g->count++] = 0.25f * (high + middle);
+}
+
+static void all_quartets(struct gaps *g, const float *d, size_t n)
+{
+    for (size_t a = 3; a < n; a++)
+        for (size_t b = 2; b < a; b++)
+            for (size_t c = 1; c < b; c++)
+                for (size_t e = 0; e < c; e++)
+                    add_quartet(g, d, n, (size_t[]){a, b, c, e});
+}
+
+/* Half of the quartets anywhere, half inside windows of the order, where hosts are near. */
+static void some_quartets(struct gaps *g, const float *d, size_t n, struct nt_rng *rng)
+{
+    for (size_t q = 0; q < QUARTETS; q++) {
+        size_t width = n;
+        if (q % 2 == 1)
+            while (width > 16 && nt_rng_below(rng, 2) == 0)
+                width /= 2;
+        size_t first = nt_rng_below(rng, n - width + 1), x[4];
+        for (size_t k = 0; k < 4; k++)
+            x[k] = first + nt_rng_below(rng, width);
+        bool distinct = x[0] != x[1] && x[0] != x[2] && x[0] != x[3] && x[1] != x[2] &&
+                        x[1] != x[3] && x[2] != x[3];
+        if (distinct)
+            add_quartet(g, d, n, x);
+    }
+}
+
+/* Exponent from the middle gaps of the lower and the upper half of the levels. */
+static double exponent(struct gaps *g)
+{
+    size_t m = g->count, low = 0, high = 0;
+    double level[2] = {0, 0};
+    memcpy(g->scratch, g->level, m * sizeof *g->scratch);
+    float split = nt_stats_median(g->scratch, m);
+    for (size_t k = 0; k < m; k++) {
+        if (g->level[k] <= split) {
+            g->scratch[low++] = g->gap[k];
+            level[0] += (double)g->level[k];
+        } else {
+            g->scratch[m - ++high] = g->gap[k];
+            level[1] += (double)g->level[k];
+        }
+    }
+    if (high < 50 || low < 50)
+        return 1;
+    level[0] /= (double)low;
+    level[1] /= (double)high;
+    float a = nt_stats_median(g->scratch, low), b = nt_stats_median(g->scratch + low, high);
+    if (!(level[1] > 1.15 * level[0]) || !(a > 0) || !(b > 0))
+        return 1;
+    double p = log((double)(b / a)) / log(level[1] / level[0]);
+    return p < 0 ? 0 : p > 1 ? 1 : p;
+}
+
+/* When readings stand on a grid, gaps under one step cannot be seen. */
+static double grid_floor(struct gaps *g, double level)
+{
+    size_t zero = 0, some = 0;
+    for (size_t k = 0; k < g->count; k++) {
+        if ((double)g->gap[k] < 1e-5 * level)
+            zero++;
+        else
+            g->scratch[some++] = g->gap[k];
+    }
+    if (zero * 20 < g->count || some == 0)
+        return 0;
+    return 0.5 * (double)nt_stats_quantile(g->scratch, some, 0.1);
+}
+
+void nt_noise_estimate(const float *d, size_t n, const struct nt_rng *rng, struct nt_noise *noise)
+{
+    struct gaps g = {.count = 0};
+    struct nt_rng own = *rng;
+    double prior = noise->prior > 0 ? noise->prior : 0.03;
+    noise->power = 1;
+    noise->scale = prior;
+    if (n < 4)
+        return;
+    if (n <= ENUMERATE_HOSTS)
+        all_quartets(&g, d, n);
+    else
+        some_quartets(&g, d, n, &own);
+    if (g.count == 0)
+        return;
+    double p = noise->power = exponent(&g);
+    memcpy(g.scratch, g.level, g.count * sizeof *g.scratch);
+    double level = (double)nt_stats_median(g.scratch, g.count);
+    double floor_us = fmax(1e-4 * level, grid_floor(&g, level));
+    for (size_t k = 0; k < g.count; k++)
+        g.scratch[k] = (float)((double)g.gap[k] / pow((double)g.level[k], p));
+    double scale = (double)nt_stats_median(g.scratch, g.count) / 1.25;
+    double least = floor_us / pow(level, p), guess = prior * pow(level, 1 - p);
+    scale = scale > least ? scale : least;
+    /* few hosts say little about their noise: lean on what is usual, as if from 3 more pairs */
+    double df = (double)n * ((double)n - 3) / 2;
+    noise->scale = sqrt((df * scale * scale + 3 * guess * guess) / (df + 3));
+}

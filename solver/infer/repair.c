@@ -1,0 +1,172 @@
+/* Moves single hosts and joins groups until nothing changes. */
+#include "work.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "stats.h"
+
+enum { CANDIDATES = 6, ROUNDS = 12 };
+
+/* How badly host i fits into group h: over all groups, the distance of its profile from h's in
+ * units of the noise of that many pairs, free of the host's own offset. A small foreign group's
+ * share is bounded: its few pairs may be outliers. *terms: groups that count. */
+static double misfit(const struct nt_work *w, size_t i, size_t h, struct nt_weighted *buffer,
+                     size_t *terms, float *offset)
+{
+    size_t groups = w->groups, count = 0;
+    const float *profile = w->profile + i * groups, *t = w->t + h * groups;
+    for (size_t g = 0; g < groups; g++) {
+        size_t members = nt_work_size(w, g) - (w->group[i] == g);
+        float v = profile[g] - t[g];
+        if (v == v && members > 0)
+            buffer[count++] = (struct nt_weighted){v, (float)members};
+    }
+    *terms = count;
+    if (count == 0)
+        return INFINITY;
+    float own = *offset = nt_stats_weighted_median(buffer, count);
+    double sum = 0;
+    for (size_t g = 0; g < groups; g++) {
+        size_t members = nt_work_size(w, g) - (w->group[i] == g);
+        float v = profile[g];
+        if (v != v || members == 0)
+            continue;
+        double sd = nt_noise_sd(&w->noise, (double)(v + w->offset[w->member[w->start[g]]]));
+        double r = fabs((double)(v - t[g] - own)) / sd * sqrt((double)members);
+        sum += r < 6 || g == h || members >= 5 ? r : 6 + log(r / 6);
+    }
+    return sum;
+}
+
+static size_t candidates(const struct nt_work *w, size_t i, uint32_t *out)
+{
+    size_t count = 0;
+    const float *profile = w->profile + i * w->groups;
+    while (count < CANDIDATES) {
+        uint32_t best = UINT32_MAX;
+        for (size_t g = 0; g < w->groups; g++) {
+            bool taken = g == w->group[i] || nt_work_size(w, g) < 2 || profile[g] != profile[g];
+            for (size_t k = 0; k < count; k++)
+                taken = taken || out[k] == g;
+            if (!taken && (best == UINT32_MAX || profile[g] < profile[best]))
+                best = (uint32_t)g;
+        }
+        if (best == UINT32_MAX)
+            break;
+        out[count++] = best;
+    }
+    return count;
+}
+
+/* Misfit a term that a settled host shows in these data: the middle plus 4 sd. */
+static double usual_misfit(const struct nt_work *w, struct nt_weighted *buffer, float *values)
+{
+    size_t count = 0, terms;
+    float own;
+    double usual = 1 + 4 * 0.75 / sqrt((double)w->groups);
+    for (size_t i = 0; i < w->n; i++) {
+        if (nt_work_size(w, w->group[i]) < 3)
+            continue;
+        double m = misfit(w, i, w->group[i], buffer, &terms, &own);
+        if (terms > 0)
+            values[count++] = (float)(m / (double)terms);
+    }
+    if (count < 8)
+        return usual;
+    float middle = nt_stats_median(values, count);
+    double seen = (double)(middle + 4 * nt_stats_mad(values, count));
+    return seen > usual ? seen : usual;
+}
+
+static int move_hosts(struct nt_work *w, size_t *moved, struct nt_err *err)
+{
+    struct nt_weighted *buffer = malloc((w->groups + 1) * sizeof *buffer);
+    float *values = malloc((w->n + 1) * sizeof *values);
+    uint32_t *to = malloc((w->n + 1) * sizeof *to);
+    *moved = 0;
+    if (buffer == NULL || values == NULL || to == NULL) {
+        free(buffer);
+        free(values);
+        free(to);
+        return nt_err_set(err, NT_ERR_SYSTEM, "no memory to move hosts of %zu groups", w->groups);
+    }
+    double usual = usual_misfit(w, buffer, values);
+    for (size_t i = 0; i < w->n; i++) {
+        uint32_t candidate[CANDIDATES];
+        size_t terms, count = candidates(w, i, candidate);
+        float own;
+        bool alone = nt_work_size(w, w->group[i]) == 1;
+        double best = alone ? INFINITY : misfit(w, i, w->group[i], buffer, &terms, &own) - 3;
+        to[i] = w->group[i];
+        for (size_t k = 0; k < count; k++) {
+            double m = misfit(w, i, candidate[k], buffer, &terms, &own);
+            if (m < best && own > 0 && (!alone || m < usual * (double)terms)) {
+                best = m;
+                to[i] = candidate[k];
+            }
+        }
+    }
+    for (size_t i = 0; i < w->n; i++) {
+        *moved += to[i] != w->group[i];
+        w->group[i] = to[i];
+    }
+    free(buffer);
+    free(values);
+    free(to);
+    nt_groups_index(w);
+    return 0;
+}
+
+/* Joins each group with its nearest when the distance between them is within 3 sd. */
+static int join_groups(struct nt_work *w, size_t *joined, struct nt_err *err)
+{
+    uint32_t *to = malloc((w->groups + 1) * sizeof *to);
+    *joined = 0;
+    if (to == NULL)
+        return nt_err_set(err, NT_ERR_SYSTEM, "no memory to join %zu groups", w->groups);
+    for (size_t g = 0; g < w->groups; g++)
+        to[g] = (uint32_t)g;
+    for (size_t a = 1; a < w->groups; a++) {
+        size_t best = a, size = nt_work_size(w, a);
+        double best_z = 1;
+        if (size < 2 || to[a] != a)
+            continue;
+        for (size_t b = 0; b < a; b++) {
+            size_t other = nt_work_size(w, b);
+            if (other < 2 || to[b] != b)
+                continue;
+            double t = (double)w->t[a * w->groups + b];
+            double level =
+                t + (double)(w->offset[w->member[w->start[a]]] + w->offset[w->member[w->start[b]]]);
+            double sd = nt_noise_sd(&w->noise, level) * sqrt(1 / (double)size + 1 / (double)other);
+            if (t / sd / 3 < best_z) {
+                best_z = t / sd / 3;
+                best = b;
+            }
+        }
+        if (best != a) {
+            to[a] = (uint32_t)best;
+            ++*joined;
+        }
+    }
+    for (size_t i = 0; i < w->n; i++)
+        w->group[i] = to[w->group[i]];
+    free(to);
+    nt_groups_index(w);
+    return 0;
+}
+
+int nt_repair(struct nt_work *w, struct nt_err *err)
+{
+    for (int round = 0; round < ROUNDS; round++) {
+        size_t moved, joined;
+        if (move_hosts(w, &moved, err) < 0 || (moved > 0 && nt_groups_fit(w, 2, err) < 0))
+            return -1;
+        if (join_groups(w, &joined, err) < 0 || (joined > 0 && nt_groups_fit(w, 2, err) < 0))
+            return -1;
+        if (moved == 0 && joined == 0)
+            break;
+    }
+    return 0;
+}

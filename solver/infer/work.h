@@ -1,0 +1,150 @@
+/* The working state that the stages of nt_infer_latency pass on, and nothing outside infer/ sees.
+ *
+ * Model of a measured pair: d(i,j) = offset(i) + offset(j) + T(group(i), group(j)) + noise, with
+ * a noise sd of scale * level^power. A group is the set of hosts behind one switch, an offset the
+ * host's own link; T is zero inside a group and adds up along the switches between two. */
+#ifndef NT_INFER_WORK_H
+#define NT_INFER_WORK_H
+
+#include <math.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "err.h"
+#include "matrix.h"
+#include "model.h"
+#include "rng.h"
+
+struct nt_noise {
+    double scale, power; /* sd(level) = scale * level^power, power 0..1 */
+    double prior;        /* relative sd that is assumed where the data cannot tell */
+};
+
+static inline double nt_noise_sd(const struct nt_noise *noise, double level)
+{
+    return noise->scale * pow(level > 1e-12 ? level : 1e-12, noise->power);
+}
+
+struct nt_work {
+    size_t n;       /* hosts with at least one measurement */
+    uint32_t *host; /* n: their indices in the input */
+    float *d;       /* n*n symmetric, us; NaN: not measured, and on the diagonal */
+    bool holes;     /* some pair is not measured */
+    size_t pairs;   /* measured */
+    struct nt_noise noise;
+    struct nt_rng rng;
+
+    size_t groups;
+    uint32_t *group;  /* n */
+    uint32_t *start;  /* n+1: groups+1 used */
+    uint32_t *member; /* n: hosts by group */
+    float *offset;    /* n, us */
+    float *t;         /* groups*groups, us; NaN: no pair measured */
+    float *profile;   /* n*groups: middle of d(i,k)-offset(k) over members k; NaN: none */
+};
+
+static inline size_t nt_work_size(const struct nt_work *w, size_t g)
+{
+    return w->start[g + 1] - w->start[g];
+}
+
+/* ---- linkage.c: average linkage ---- */
+
+struct nt_merge {
+    uint32_t a, b; /* nodes: below n hosts, n+k the k-th merge */
+};
+
+/* Average linkage by nearest-neighbour chains (Murtagh 1983; Benzecri 1982), O(n^2). distance:
+ * n*n symmetric, destroyed, INFINITY where nothing is known. counts: n*n measurements behind each
+ * distance, destroyed, or NULL: all one. merges: n-1. */
+int nt_linkage(size_t n, float *distance, uint16_t *counts, struct nt_merge *merges,
+               struct nt_err *err);
+
+/* Node v of a dendrogram covers order[first .. first+size). */
+struct nt_node {
+    uint32_t a, b, size, first;
+    double between, between_count; /* clipped sum over the pairs that it joins */
+    double within, within_count;   /* over all pairs below it */
+};
+
+/* nodes: 2n-1, order: n. */
+void nt_dendrogram(size_t n, const struct nt_merge *merges, struct nt_node *nodes, uint32_t *order);
+
+/* Sums of the nodes; d is in dendrogram order, row length stride. Values between are clipped at
+ * 3 sd around their middle: one retransmit moves a mean. */
+int nt_dendrogram_sums(size_t n, const float *d, size_t stride, const struct nt_noise *noise,
+                       struct nt_node *nodes, struct nt_err *err);
+
+/* How far a node's two sides stand apart, free of host offsets: mean between minus half of the
+ * means inside, in units of the noise of independent pairs. false: it has no such contrast
+ * (a side with one host). smaller: hosts of the smaller side. */
+bool nt_contrast(const struct nt_node *nodes, size_t v, const struct nt_noise *noise, double *z,
+                 size_t *smaller);
+
+/* ---- null.c: what linkage finds in noise ---- */
+
+/* The contrast that linkage exceeds in pure noise of n hosts once in about a thousand networks,
+ * for sides of `smaller` hosts. */
+double nt_null_limit(size_t n, size_t smaller);
+
+/* ---- noise.c ---- */
+
+/* Noise from the four-point condition (Buneman 1971): of the three sums of a quartet the two
+ * largest are equal in any tree with any host offsets. Hosts near in the order are near. */
+void nt_noise_estimate(const float *d, size_t n, const struct nt_rng *rng, struct nt_noise *noise);
+
+/* ---- groups.c ---- */
+
+/* Renumbers group[] to 0..groups-1 by first member, fills start and member. */
+void nt_groups_index(struct nt_work *w);
+/* Offsets and T by alternating medians. Allocates t and profile for the present groups. */
+int nt_groups_fit(struct nt_work *w, int passes, struct nt_err *err);
+/* Raises (or, sharpen, also lowers) the noise to the spread of the residuals. */
+int nt_groups_noise(struct nt_work *w, bool sharpen, struct nt_err *err);
+static inline float nt_work_predict(const struct nt_work *w, size_t i, size_t j)
+{
+    return w->offset[i] + w->offset[j] + w->t[w->group[i] * w->groups + w->group[j]];
+}
+
+/* ---- split.c: linkage and tested cuts ---- */
+
+/* Splits all hosts; permutes the hosts of w into dendrogram order. */
+int nt_split_all(struct nt_work *w, struct nt_err *err);
+/* Splits each group again with the offsets removed; *changed: some did. */
+int nt_split_groups(struct nt_work *w, bool *changed, struct nt_err *err);
+
+/* ---- repair.c ---- */
+
+/* Moves hosts to groups where they fit better, joins groups that chance could make, until
+ * nothing changes. */
+int nt_repair(struct nt_work *w, struct nt_err *err);
+
+/* ---- tiers.c ---- */
+
+struct nt_tree_edge {
+    uint32_t a, b;
+    double length_us, z;
+};
+
+/* A tree over groups: nodes 0..nodes-1; node_of[group] says where a group hangs. */
+struct nt_tree {
+    size_t nodes, edges;
+    struct nt_tree_edge *edge;
+    uint32_t *node_of;
+};
+
+int nt_tiers(struct nt_work *w, struct nt_tree *out, struct nt_err *err);
+/* contract.c: takes out the edges of a joined tree that noise alone could make. */
+int nt_tiers_contract(const struct nt_work *w, struct nt_tree *tree, struct nt_err *err);
+void nt_tree_fini(struct nt_tree *tree);
+
+/* ---- graph.c, links.c ---- */
+
+/* The model of the tree; hosts hang on their group's node, two-port switches vanish. */
+int nt_graph(const struct nt_work *w, const struct nt_tree *tree, size_t hosts,
+             struct nt_model **out, struct nt_err *err);
+/* Link latencies, their errors, quality of fit. */
+int nt_links(const struct nt_work *w, struct nt_model *model, struct nt_err *err);
+
+#endif

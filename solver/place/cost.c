@@ -1,0 +1,145 @@
+#include "cost.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* bytes over each directed link */
+struct load {
+    double *bytes;
+    double latency_bytes, hop_bytes;
+};
+
+static bool bandwidths_known(const struct nt_model *m)
+{
+    for (size_t k = 0; k < m->links; k++)
+        if (isfinite(m->link[k].bandwidth_MBps))
+            return true;
+    return false;
+}
+
+/* The largest load over its link's capacity. A link without a figure counts as the widest that is
+ * known: it was never the bottleneck. Bytes over MB/s are microseconds. */
+static double busiest(const struct nt_model *m, const struct load *load, bool known)
+{
+    double widest = 1, most = 0;
+    for (size_t k = 0; k < m->links; k++)
+        if (known && m->link[k].bandwidth_MBps > widest)
+            widest = m->link[k].bandwidth_MBps;
+    for (size_t k = 0; k < m->links; k++) {
+        const struct nt_link *l = &m->link[k];
+        double forth = known && l->bandwidth_MBps > 0 ? l->bandwidth_MBps : widest;
+        double back = known && l->bandwidth_back_MBps > 0 ? l->bandwidth_back_MBps : forth;
+        most = fmax(most, fmax(load->bytes[2 * k] / forth, load->bytes[2 * k + 1] / back));
+    }
+    return most;
+}
+
+static int add_pair(const struct nt_distance *d, uint32_t a, uint32_t b, double bytes,
+                    uint32_t *path, struct load *load, struct nt_err *err)
+{
+    if (a == b || !(bytes > 0))
+        return 0;
+    double latency = nt_distance_latency(d, a, b);
+    if (!isfinite(latency))
+        return nt_err_set(err, NT_ERR_INPUT, "hosts %u and %u are not joined by the map's links", a,
+                          b);
+    uint32_t n = nt_distance_path(d, a, b, path);
+    for (uint32_t k = 0; k < n; k++) { /* half of the exchange each way */
+        load->bytes[path[k]] += bytes / 2;
+        load->bytes[path[k] ^ 1u] += bytes / 2;
+    }
+    load->latency_bytes += bytes * latency;
+    load->hop_bytes += bytes * n;
+    return 0;
+}
+
+static int add_edges(const struct nt_distance *d, const struct nt_traffic *t,
+                     const uint32_t *rank_host, uint32_t *path, struct load *load,
+                     struct nt_err *err)
+{
+    for (size_t r = 0; r < t->tasks; r++)
+        for (size_t k = t->start[r]; k < t->start[r + 1]; k++)
+            if (t->partner[k] > r && add_pair(d, rank_host[r], rank_host[t->partner[k]],
+                                              (double)t->bytes[k], path, load, err) != 0)
+                return -1;
+    return 0;
+}
+
+/* All with all: only how many tasks a host has matters. On a tree a link carries the product of
+ * the tasks on its sides; elsewhere every pair of hosts is walked. */
+static int add_everyone(const struct nt_model *m, const struct nt_distance *d,
+                        const struct nt_traffic *t, const uint32_t *rank_host, uint32_t *path,
+                        struct load *load, struct nt_err *err)
+{
+    size_t vertices = m->hosts + m->switches;
+    double *below = calloc(vertices + 1, sizeof *below);
+    if (below == NULL)
+        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for the cost of %zu tasks", t->tasks);
+    int rc = 0;
+    for (size_t r = 0; r < t->tasks; r++)
+        below[rank_host[r]]++;
+    if (!nt_distance_is_tree(d)) {
+        for (uint32_t a = 0; a < m->hosts && rc == 0; a++)
+            for (uint32_t b = 0; b < a && rc == 0; b++)
+                rc = add_pair(d, a, b, below[a] * below[b] * t->edge_bytes, path, load, err);
+        free(below);
+        return rc;
+    }
+    double total = (double)t->tasks;
+    for (uint32_t h = 0; h < m->hosts; h++) {
+        double own = below[h];
+        load->latency_bytes += own * (total - own) * t->edge_bytes * m->overhead_us[h];
+    }
+    double *tasks = calloc(vertices + 1, sizeof *tasks);
+    if (tasks == NULL) {
+        free(below);
+        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for the cost of %zu tasks", t->tasks);
+    }
+    for (uint32_t h = 0; h < m->hosts; h++)
+        for (uint32_t v = h; below[h] > 0 && v != UINT32_MAX; v = nt_distance_parent(d, v))
+            tasks[v] += below[h];
+    for (size_t k = 0; k < m->links; k++) {
+        uint32_t a = m->link[k].a, b = m->link[k].b;
+        double low = tasks[nt_distance_parent(d, a) == b ? a : b];
+        double bytes = low * (total - low) * t->edge_bytes;
+        load->bytes[2 * k] += bytes / 2;
+        load->bytes[2 * k + 1] += bytes / 2;
+        load->hop_bytes += bytes;
+        load->latency_bytes +=
+            bytes * (isfinite(m->link[k].latency_us) ? m->link[k].latency_us : 1);
+    }
+    free(tasks);
+    free(below);
+    return rc;
+}
+
+int nt_cost(const struct nt_model *model, const struct nt_distance *distance,
+            const struct nt_traffic *traffic, const uint32_t *rank_host, struct nt_metrics *metrics,
+            struct nt_err *err)
+{
+    struct load load = {.bytes = calloc(2 * model->links + 2, sizeof *load.bytes)};
+    uint32_t *path = calloc(nt_distance_path_max(distance) + 2u, sizeof *path);
+    int rc = -1;
+    if (load.bytes == NULL || path == NULL)
+        nt_err_set(err, NT_ERR_SYSTEM, "no memory for the cost of %zu tasks", traffic->tasks);
+    else if (traffic->kind == NT_TRAFFIC_ALL)
+        rc = add_everyone(model, distance, traffic, rank_host, path, &load, err);
+    else
+        rc = add_edges(distance, traffic, rank_host, path, &load, err);
+    if (rc == 0) {
+        bool known = bandwidths_known(model);
+        metrics->latency_us =
+            traffic->total_bytes > 0 ? load.latency_bytes / traffic->total_bytes : 0;
+        metrics->hop_bytes = load.hop_bytes;
+        metrics->max_link_load = busiest(model, &load, known);
+        metrics->load_is_time = known;
+    }
+    free(load.bytes);
+    free(path);
+    return rc;
+}
+
+double nt_cost_total_us(const struct nt_metrics *metrics)
+{
+    return metrics->latency_us + (metrics->load_is_time ? metrics->max_link_load : 0);
+}

@@ -1,0 +1,18 @@
+/* What a placement costs on the model. */
+#ifndef NT_COST_H
+#define NT_COST_H
+
+#include "distance.h"
+#include "hint.h"
+#include "traffic.h"
+
+/* rank_host[r] is the host of rank r. NT_ERR_INPUT when two that talk are not joined. */
+int nt_cost(const struct nt_model *model, const struct nt_distance *distance,
+            const struct nt_traffic *traffic, const uint32_t *rank_host, struct nt_metrics *metrics,
+            struct nt_err *err);
+
+/* One figure from the three: the mean latency of a message, and where bandwidths are known the
+ * time that the busiest link needs for its share of the exchange. */
+double nt_cost_total_us(const struct nt_metrics *metrics);
+
+#endif

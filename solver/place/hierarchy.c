@@ -1,0 +1,225 @@
+#include "hierarchy.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+
+#define NONE UINT32_MAX
+
+struct maker {
+    const struct nt_model *model;
+    const struct nt_distance *distance;
+    const uint32_t *capacity;
+    struct nt_hierarchy *tree;
+    size_t cap;
+    /* tree networks: used children of each vertex, by smallest host */
+    uint32_t *start, *child, *smallest;
+    /* others: */
+    struct between {
+        double where;
+        uint32_t host;
+    } * line;
+};
+
+static bool reserve(struct maker *m, uint32_t more, uint32_t *first)
+{
+    struct nt_hierarchy *h = m->tree;
+    if (h->groups + more > m->cap) {
+        size_t cap = 2 * (h->groups + more);
+        struct nt_group *grown = realloc(h->group, cap * sizeof *grown);
+        if (grown == NULL)
+            return false;
+        h->group = grown;
+        m->cap = cap;
+    }
+    *first = (uint32_t)h->groups;
+    for (uint32_t k = 0; k < more; k++)
+        h->group[h->groups++] = (struct nt_group){.host = NONE};
+    return true;
+}
+
+static void be_host(struct maker *m, uint32_t group, uint32_t host)
+{
+    m->tree->group[group].host = host;
+    m->tree->group[group].capacity = m->capacity[host];
+}
+
+/* Makes group hold what is used below vertex v. A vertex with one used child is passed through. */
+static bool fill_below(struct maker *m, uint32_t group, uint32_t v)
+{
+    for (;;) {
+        uint32_t n = m->start[v + 1] - m->start[v];
+        bool own = v < m->model->hosts && m->capacity[v] > 0;
+        if (n == 0) {
+            be_host(m, group, v);
+            return true;
+        }
+        if (n == 1 && !own) {
+            v = m->child[m->start[v]];
+            continue;
+        }
+        uint32_t first;
+        if (!reserve(m, n + (own ? 1u : 0u), &first))
+            return false;
+        m->tree->group[group].first_child = first;
+        m->tree->group[group].children = n + (own ? 1u : 0u);
+        if (own)
+            be_host(m, first++, v);
+        for (uint32_t k = 0; k < n; k++)
+            if (!fill_below(m, first + k, m->child[m->start[v] + k]))
+                return false;
+        struct nt_group *g = &m->tree->group[group];
+        for (uint32_t k = 0; k < g->children; k++)
+            g->capacity += m->tree->group[g->first_child + k].capacity;
+        return true;
+    }
+}
+
+struct by_host {
+    uint32_t smallest, vertex;
+};
+
+static int by_smallest(const void *x, const void *y)
+{
+    const struct by_host *a = x, *b = y;
+    return (a->smallest > b->smallest) - (a->smallest < b->smallest);
+}
+
+/* Lists each vertex's children that have used hosts below them; *roots of them have no parent. */
+static bool list_children(struct maker *m, struct by_host *order, size_t vertices, size_t *used)
+{
+    for (uint32_t v = 0; v < vertices; v++)
+        m->smallest[v] = NONE;
+    for (uint32_t h = 0; h < m->model->hosts; h++)
+        for (uint32_t v = h; m->capacity[h] > 0 && v != NONE && m->smallest[v] == NONE;
+             v = nt_distance_parent(m->distance, v))
+            m->smallest[v] = h; /* hosts come in ascending order: the first is the smallest */
+    size_t n = 0;
+    for (uint32_t v = 0; v < vertices; v++)
+        if (m->smallest[v] != NONE)
+            order[n++] = (struct by_host){m->smallest[v], v};
+    qsort(order, n, sizeof *order, by_smallest);
+    for (size_t k = 0; k < n; k++) {
+        uint32_t up = nt_distance_parent(m->distance, order[k].vertex);
+        m->start[(up == NONE ? vertices : up) + 1]++;
+    }
+    for (size_t v = 0; v <= vertices; v++)
+        m->start[v + 1] += m->start[v];
+    uint32_t *at = malloc((vertices + 2) * sizeof *at);
+    if (at == NULL)
+        return false;
+    for (size_t v = 0; v <= vertices; v++)
+        at[v] = m->start[v];
+    for (size_t k = 0; k < n; k++) {
+        uint32_t up = nt_distance_parent(m->distance, order[k].vertex);
+        m->child[at[up == NONE ? vertices : up]++] = order[k].vertex;
+    }
+    free(at);
+    *used = n;
+    return true;
+}
+
+static bool group_tree(struct maker *m)
+{
+    size_t vertices = m->model->hosts + m->model->switches, used;
+    struct by_host *order = malloc((vertices + 1) * sizeof *order);
+    m->start = calloc(vertices + 3, sizeof *m->start);
+    m->child = calloc(vertices + 1, sizeof *m->child);
+    m->smallest = calloc(vertices + 1, sizeof *m->smallest);
+    bool done = order != NULL && m->start != NULL && m->child != NULL && m->smallest != NULL &&
+                list_children(m, order, vertices, &used);
+    uint32_t root;
+    /* the parts of a forest hang below a root that is no vertex: number `vertices` */
+    done = done && used > 0 && reserve(m, 1, &root) && fill_below(m, root, (uint32_t)vertices);
+    free(order);
+    return done;
+}
+
+static int by_where(const void *x, const void *y)
+{
+    const struct between *a = x, *b = y;
+    if (a->where < b->where || a->where > b->where)
+        return a->where < b->where ? -1 : 1;
+    return (a->host > b->host) - (a->host < b->host);
+}
+
+static uint32_t farthest(const struct maker *m, const struct between *line, size_t n, uint32_t from)
+{
+    uint32_t best = line[0].host;
+    double most = -1;
+    for (size_t k = 0; k < n; k++) {
+        double far = nt_distance_latency(m->distance, from, line[k].host);
+        if (far > most) {
+            most = far;
+            best = line[k].host;
+        }
+    }
+    return best;
+}
+
+static bool halve(struct maker *m, uint32_t group, struct between *line, size_t n)
+{
+    if (n == 1) {
+        be_host(m, group, line[0].host);
+        return true;
+    }
+    uint32_t a = farthest(m, line, n, line[0].host), b = farthest(m, line, n, a), first;
+    for (size_t k = 0; k < n; k++)
+        line[k].where = nt_distance_latency(m->distance, a, line[k].host) -
+                        nt_distance_latency(m->distance, b, line[k].host);
+    qsort(line, n, sizeof *line, by_where);
+    if (!reserve(m, 2, &first))
+        return false;
+    m->tree->group[group].first_child = first;
+    m->tree->group[group].children = 2;
+    if (!halve(m, first, line, n / 2) || !halve(m, first + 1, line + n / 2, n - n / 2))
+        return false;
+    m->tree->group[group].capacity =
+        m->tree->group[first].capacity + m->tree->group[first + 1].capacity;
+    return true;
+}
+
+static bool group_by_halving(struct maker *m)
+{
+    size_t n = 0;
+    uint32_t root;
+    m->line = malloc((m->model->hosts + 1) * sizeof *m->line);
+    if (m->line == NULL)
+        return false;
+    for (uint32_t h = 0; h < m->model->hosts; h++)
+        if (m->capacity[h] > 0)
+            m->line[n++] = (struct between){0, h};
+    return n > 0 && reserve(m, 1, &root) && halve(m, root, m->line, n);
+}
+
+int nt_hierarchy_create(const struct nt_model *model, const struct nt_distance *distance,
+                        const uint32_t *capacity, struct nt_hierarchy **out, struct nt_err *err)
+{
+    bool any = false;
+    for (size_t h = 0; h < model->hosts; h++)
+        any = any || capacity[h] > 0;
+    if (!any)
+        return nt_err_set(err, NT_ERR_INPUT, "no host has room for a task");
+    struct maker m = {.model = model, .distance = distance, .capacity = capacity};
+    m.tree = calloc(1, sizeof *m.tree);
+    bool done =
+        m.tree != NULL && (nt_distance_is_tree(distance) ? group_tree(&m) : group_by_halving(&m));
+    free(m.start);
+    free(m.child);
+    free(m.smallest);
+    free(m.line);
+    if (!done) {
+        nt_hierarchy_destroy(m.tree);
+        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for the groups of %zu hosts",
+                          model->hosts);
+    }
+    *out = m.tree;
+    return 0;
+}
+
+void nt_hierarchy_destroy(struct nt_hierarchy *h)
+{
+    if (h == NULL)
+        return;
+    free(h->group);
+    free(h);
+}

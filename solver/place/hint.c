@@ -1,0 +1,241 @@
+#include "hint.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "construct.h"
+#include "cost.h"
+#include "distance.h"
+#include "hierarchy.h"
+#include "polish.h"
+
+/* Partners looked at while polishing: under a tenth of a second. */
+static const uint64_t POLISH_WORK = 5000000;
+
+struct search {
+    const struct nt_map *map;
+    const struct nt_traffic *traffic;
+    uint32_t *capacity; /* missing hosts have none */
+    uint64_t seed;
+    struct nt_distance *distance;
+    struct nt_hierarchy *hierarchy;
+    uint32_t *best, *trial;
+    struct nt_metrics start, found;
+};
+
+static int put_scheduler_order(const struct search *s, uint32_t *rank_host, struct nt_err *err)
+{
+    size_t r = 0, n = s->traffic->tasks;
+    for (uint32_t h = 0; h < s->map->model->hosts; h++)
+        for (uint32_t k = 0; k < s->capacity[h] && r < n; k++)
+            rank_host[r++] = h;
+    if (r < n)
+        return nt_err_set(err, NT_ERR_INPUT, "%zu tasks do not fit on hosts with room for %zu", n,
+                          r);
+    return 0;
+}
+
+/* A little slack: sums of the same numbers in another order differ in their last digits. */
+static bool no_worse(double is, double was)
+{
+    return is <= was * (1 + 1e-9) + 1e-9;
+}
+
+/* Takes trial when it costs less than what was found and no metric is worse than the scheduler's.
+ */
+static int consider(struct search *s, struct nt_err *err)
+{
+    struct nt_metrics m;
+    if (nt_cost(s->map->model, s->distance, s->traffic, s->trial, &m, err) != 0)
+        return -1;
+    if (no_worse(m.latency_us, s->start.latency_us) && no_worse(m.hop_bytes, s->start.hop_bytes) &&
+        no_worse(m.max_link_load, s->start.max_link_load) &&
+        nt_cost_total_us(&m) < nt_cost_total_us(&s->found) * (1 - 1e-9)) {
+        s->found = m;
+        memcpy(s->best, s->trial, s->traffic->tasks * sizeof *s->best);
+    }
+    return 0;
+}
+
+static int try_rule(struct search *s, enum nt_split_rule rule, struct nt_err *err)
+{
+    if (nt_construct(s->hierarchy, s->traffic, rule, s->seed, s->trial, err) != 0)
+        return -1;
+    return consider(s, err);
+}
+
+static int try_polish(struct search *s, struct nt_err *err)
+{
+    memcpy(s->trial, s->best, s->traffic->tasks * sizeof *s->best);
+    if (nt_polish(s->distance, s->map->model->hosts, s->traffic, POLISH_WORK, s->trial, err) != 0)
+        return -1;
+    return consider(s, err);
+}
+
+static int find_best(struct search *s, struct nt_err *err)
+{
+    if (nt_cost(s->map->model, s->distance, s->traffic, s->best, &s->start, err) != 0)
+        return -1;
+    s->found = s->start;
+    if (try_rule(s, NT_SPLIT_BY_RANK, err) != 0)
+        return -1;
+    if (s->traffic->kind == NT_TRAFFIC_ALL)
+        return 0; /* only which hosts are used matters */
+    if (s->traffic->kind == NT_TRAFFIC_STENCIL && try_rule(s, NT_SPLIT_BY_GRID, err) != 0)
+        return -1;
+    bool line = s->traffic->kind == NT_TRAFFIC_CHAIN || s->traffic->kind == NT_TRAFFIC_RING;
+    if ((!line || !nt_distance_is_tree(s->distance)) && try_rule(s, NT_SPLIT_BY_GRAPH, err) != 0)
+        return -1;
+    return try_polish(s, err);
+}
+
+/* How far the map itself may be off, relative: a gain below that is none. */
+static double noise_of(const struct nt_map *map, const struct nt_metrics *m)
+{
+    double rms = map->model->rms_us;
+    double relative = isfinite(rms) && m->latency_us > 0 ? rms / m->latency_us : 0;
+    return fmin(fmax(relative, 0.01), 0.5);
+}
+
+/* Known where every way of seating must cross the same links: a ring must enter and leave every
+ * part of a tree that holds some of its ranks, a chain must at least enter or leave it. */
+static double lower_bound_us(const struct search *s)
+{
+    const struct nt_model *m = s->map->model;
+    enum nt_traffic_kind kind = s->traffic->kind;
+    size_t used = 0;
+    if (!nt_distance_is_tree(s->distance) || s->traffic->tasks < 3 ||
+        (kind != NT_TRAFFIC_RING && kind != NT_TRAFFIC_CHAIN))
+        return (double)NAN;
+    for (size_t h = 0; h < m->hosts; h++)
+        used += s->capacity[h];
+    if (used != s->traffic->tasks)
+        return (double)NAN; /* which hosts are used is open */
+    uint64_t *below = calloc(m->hosts + m->switches + 1, sizeof *below);
+    if (below == NULL)
+        return (double)NAN;
+    for (uint32_t h = 0; h < m->hosts; h++)
+        for (uint32_t v = h; s->capacity[h] > 0 && v != UINT32_MAX;
+             v = nt_distance_parent(s->distance, v))
+            below[v] += s->capacity[h];
+    double sum = 0;
+    for (size_t k = 0; k < m->links; k++) {
+        uint32_t a = m->link[k].a, b = m->link[k].b;
+        uint64_t low = below[nt_distance_parent(s->distance, a) == b ? a : b];
+        if (low > 0 && low < used && isfinite(m->link[k].latency_us))
+            sum += m->link[k].latency_us * (kind == NT_TRAFFIC_RING ? 2 : 1);
+    }
+    free(below);
+    return sum * s->traffic->edge_bytes / s->traffic->total_bytes;
+}
+
+/* Hosts by their first rank; then the unused ones, then the missing. */
+static void order_hosts(struct nt_hint *hint, const struct nt_map *map, bool *placed)
+{
+    size_t n = 0;
+    for (size_t r = 0; r < hint->ntasks; r++) {
+        uint32_t h = hint->rank_host[r];
+        if (!placed[h])
+            hint->host_order[n++] = h;
+        placed[h] = true;
+    }
+    for (int missing = 0; missing < 2; missing++)
+        for (uint32_t h = 0; h < map->model->hosts; h++)
+            if (!placed[h] && map->model->missing[h] == (missing == 1))
+                hint->host_order[n++] = h;
+    hint->hosts = n;
+}
+
+static int make_hint(const struct search *s, const char *pattern, struct nt_hint **out,
+                     struct nt_err *err)
+{
+    struct nt_hint *h = calloc(1, sizeof *h);
+    size_t n = s->traffic->tasks, hosts = s->map->model->hosts;
+    bool *placed = calloc(hosts + 1, sizeof *placed);
+    if (h != NULL) {
+        h->pattern = strdup(pattern);
+        h->rank_host = malloc((n + 1) * sizeof *h->rank_host);
+        h->host_order = malloc((hosts + 1) * sizeof *h->host_order);
+    }
+    if (h == NULL || placed == NULL || !h->pattern || !h->rank_host || !h->host_order) {
+        free(placed);
+        nt_hint_destroy(h);
+        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for a hint of %zu tasks", n);
+    }
+    h->ntasks = n;
+    memcpy(h->rank_host, s->best, n * sizeof *h->rank_host);
+    h->metrics_default = s->start;
+    h->metrics = s->found;
+    h->cost_default = nt_cost_total_us(&s->start);
+    h->cost = nt_cost_total_us(&s->found);
+    h->gain = h->cost > 0 ? h->cost_default / h->cost : 1;
+    h->lower_bound = lower_bound_us(s);
+    order_hosts(h, s->map, placed);
+    free(placed);
+    *out = h;
+    return 0;
+}
+
+static void settle(struct search *s)
+{
+    double was = nt_cost_total_us(&s->start), is = nt_cost_total_us(&s->found);
+    if (is > 0 && was / is >= 1 + noise_of(s->map, &s->start))
+        return;
+    s->found = s->start;
+    struct nt_err none;
+    put_scheduler_order(s, s->best, &none);
+}
+
+int nt_hint_from_traffic(const struct nt_map *map, const struct nt_traffic *traffic,
+                         const char *pattern, const uint32_t *capacity, uint64_t seed,
+                         struct nt_hint **out, struct nt_err *err)
+{
+    struct search s = {.map = map, .traffic = traffic, .seed = seed};
+    size_t hosts = map->model->hosts, n = traffic->tasks;
+    int rc = -1;
+    s.capacity = calloc(hosts + 1, sizeof *s.capacity);
+    s.best = calloc(n + 1, sizeof *s.best);
+    s.trial = calloc(n + 1, sizeof *s.trial);
+    if (s.capacity == NULL || s.best == NULL || s.trial == NULL) {
+        nt_err_set(err, NT_ERR_SYSTEM, "no memory for a hint of %zu tasks", n);
+        goto out;
+    }
+    for (size_t h = 0; h < hosts; h++)
+        s.capacity[h] = map->model->missing[h] ? 0 : capacity[h];
+    if (put_scheduler_order(&s, s.best, err) != 0 ||
+        nt_distance_create(map->model, &s.distance, err) != 0 ||
+        nt_hierarchy_create(map->model, s.distance, s.capacity, &s.hierarchy, err) != 0 ||
+        find_best(&s, err) != 0)
+        goto out;
+    settle(&s);
+    rc = make_hint(&s, pattern, out, err);
+out:
+    nt_hierarchy_destroy(s.hierarchy);
+    nt_distance_destroy(s.distance);
+    free(s.capacity);
+    free(s.best);
+    free(s.trial);
+    return rc;
+}
+
+int nt_hint_create(const struct nt_map *map, const char *pattern, const uint32_t *capacity,
+                   size_t ntasks, uint64_t seed, struct nt_hint **out, struct nt_err *err)
+{
+    struct nt_traffic *traffic;
+    if (nt_traffic_create(pattern, ntasks, &traffic, err) != 0)
+        return -1;
+    int rc = nt_hint_from_traffic(map, traffic, pattern, capacity, seed, out, err);
+    nt_traffic_destroy(traffic);
+    return rc;
+}
+
+void nt_hint_destroy(struct nt_hint *hint)
+{
+    if (hint == NULL)
+        return;
+    free(hint->pattern);
+    free(hint->rank_host);
+    free(hint->host_order);
+    free(hint);
+}

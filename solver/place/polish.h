@@ -1,0 +1,13 @@
+/* Swap pairs of tasks while that brings partners nearer. */
+#ifndef NT_POLISH_H
+#define NT_POLISH_H
+
+#include "distance.h"
+#include "traffic.h"
+
+/* Lowers the weighted latency of rank_host in place, never raises it. Hosts keep their numbers of
+ * tasks. work bounds the partners looked at, so that the same input gives the same result. */
+int nt_polish(const struct nt_distance *distance, size_t hosts, const struct nt_traffic *traffic,
+              uint64_t work, uint32_t *rank_host, struct nt_err *err);
+
+#endif

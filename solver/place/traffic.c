@@ -1,0 +1,267 @@
+#include "traffic.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct builder {
+    uint32_t (*pair)[2];
+    size_t n, cap;
+};
+
+static bool add(struct builder *b, size_t x, size_t y)
+{
+    if (x == y)
+        return true;
+    if (b->n == b->cap) {
+        size_t cap = b->cap == 0 ? 1024 : 2 * b->cap;
+        void *grown = cap > NT_TRAFFIC_EDGES_MAX ? NULL : realloc(b->pair, cap * sizeof *b->pair);
+        if (grown == NULL)
+            return false;
+        b->pair = grown;
+        b->cap = cap;
+    }
+    b->pair[b->n][0] = (uint32_t)x;
+    b->pair[b->n][1] = (uint32_t)y;
+    b->n++;
+    return true;
+}
+
+void nt_traffic_destroy(struct nt_traffic *t)
+{
+    if (t == NULL)
+        return;
+    free(t->start);
+    free(t->partner);
+    free(t->bytes);
+    free(t);
+}
+
+/* Puts both ends of every edge behind their ranks; counting first, so that nothing is sorted.
+ * end[r] counts rank r's edges, then is where they end, then, filled backwards, where they begin.
+ */
+static void scatter(struct nt_traffic *t, const uint32_t (*pair)[2], const float *bytes, size_t n)
+{
+    size_t *end = t->start + 1;
+    for (size_t k = 0; k < n; k++) {
+        if (pair[k][0] != pair[k][1]) {
+            end[pair[k][0]]++;
+            end[pair[k][1]]++;
+        }
+    }
+    for (size_t r = 1; r < t->tasks; r++)
+        end[r] += end[r - 1];
+    size_t all = end[t->tasks - 1];
+    for (size_t k = n; k-- > 0;) {
+        for (int side = 0; side < 2 && pair[k][0] != pair[k][1]; side++) {
+            size_t at = --end[pair[k][side]];
+            t->partner[at] = pair[k][1 - side];
+            t->bytes[at] = bytes == NULL ? (float)t->edge_bytes : bytes[k];
+        }
+    }
+    memmove(t->start, end, t->tasks * sizeof *t->start);
+    t->start[t->tasks] = all;
+}
+
+struct half {
+    uint32_t partner;
+    float bytes;
+};
+
+static int by_partner(const void *x, const void *y)
+{
+    uint32_t a = ((const struct half *)x)->partner, b = ((const struct half *)y)->partner;
+    return (a > b) - (a < b);
+}
+
+/* Sorts each rank's partners and adds up what stands twice. */
+static bool merge(struct nt_traffic *t)
+{
+    struct half *row = malloc((t->start[t->tasks] + 1) * sizeof *row);
+    if (row == NULL)
+        return false;
+    size_t out = 0, begin = 0;
+    for (size_t r = 0; r < t->tasks; r++) {
+        size_t end = t->start[r + 1], n = end - begin;
+        for (size_t k = 0; k < n; k++)
+            row[k] = (struct half){t->partner[begin + k], t->bytes[begin + k]};
+        qsort(row, n, sizeof *row, by_partner);
+        t->start[r] = out;
+        for (size_t k = 0; k < n; k++) {
+            if (k > 0 && row[k].partner == row[k - 1].partner) {
+                t->bytes[out - 1] += row[k].bytes;
+                continue;
+            }
+            t->partner[out] = row[k].partner;
+            t->bytes[out++] = row[k].bytes;
+        }
+        begin = end;
+    }
+    t->start[t->tasks] = out;
+    free(row);
+    for (size_t k = 0; k < out; k++)
+        t->total_bytes += (double)t->bytes[k] / 2;
+    return true;
+}
+
+static int build(struct nt_traffic *t, const uint32_t (*pair)[2], const float *bytes, size_t n,
+                 struct nt_err *err)
+{
+    size_t halves = 2 * n;
+    t->start = calloc(t->tasks + 2, sizeof *t->start);
+    t->partner = malloc((halves + 1) * sizeof *t->partner);
+    t->bytes = malloc((halves + 1) * sizeof *t->bytes);
+    if (t->start == NULL || t->partner == NULL || t->bytes == NULL)
+        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for the traffic of %zu tasks", t->tasks);
+    scatter(t, pair, bytes, n);
+    if (!merge(t))
+        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for the traffic of %zu tasks", t->tasks);
+    return 0;
+}
+
+static int start_with(size_t ntasks, struct nt_traffic **t, struct nt_err *err)
+{
+    if (ntasks == 0 || ntasks > NT_TASKS_MAX)
+        return nt_err_set(err, NT_ERR_INPUT, "%zu tasks: expected 1 to %d", ntasks,
+                          (int)NT_TASKS_MAX);
+    *t = calloc(1, sizeof **t);
+    if (*t == NULL)
+        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for the traffic of %zu tasks", ntasks);
+    (*t)->tasks = ntasks;
+    (*t)->edge_bytes = NT_TRAFFIC_MESSAGE_BYTES;
+    (*t)->dimension[0] = (*t)->dimension[1] = (*t)->dimension[2] = 1;
+    return 0;
+}
+
+int nt_traffic_from_triples(size_t ntasks, const uint32_t (*pair)[2], const float *bytes, size_t n,
+                            struct nt_traffic **out, struct nt_err *err)
+{
+    struct nt_traffic *t;
+    if (n > NT_TRAFFIC_EDGES_MAX)
+        return nt_err_set(err, NT_ERR_INPUT, "%zu pairs of ranks, at most %d", n,
+                          (int)NT_TRAFFIC_EDGES_MAX);
+    for (size_t k = 0; k < n; k++)
+        if (pair[k][0] >= ntasks || pair[k][1] >= ntasks)
+            return nt_err_set(err, NT_ERR_INPUT, "rank %u of %zu tasks",
+                              pair[k][0] >= ntasks ? pair[k][0] : pair[k][1], ntasks);
+    if (start_with(ntasks, &t, err) != 0)
+        return -1;
+    t->kind = NT_TRAFFIC_MATRIX;
+    if (build(t, pair, bytes, n, err) != 0) {
+        nt_traffic_destroy(t);
+        return -1;
+    }
+    *out = t;
+    return 0;
+}
+
+/* "AxB[xC][:periodic]" into the dimensions; false when it is not that. */
+static bool read_grid(const char *text, struct nt_traffic *t)
+{
+    size_t cells = 1;
+    for (int d = 0; d < 3; d++) {
+        char *end;
+        unsigned long n = *text >= '0' && *text <= '9' ? strtoul(text, &end, 10) : 0;
+        if (n == 0 || n > NT_TASKS_MAX)
+            return false;
+        t->dimension[d] = (uint32_t)n;
+        cells *= n;
+        if (cells > NT_TASKS_MAX)
+            return false;
+        text = end;
+        if (*text != 'x')
+            break;
+        text++;
+    }
+    t->periodic = strcmp(text, ":periodic") == 0;
+    return t->periodic || *text == '\0';
+}
+
+static bool add_stencil(const struct nt_traffic *t, struct builder *b)
+{
+    size_t n[3] = {t->dimension[0], t->dimension[1], t->dimension[2]};
+    size_t step[3] = {n[1] * n[2], n[2], 1};
+    bool fits = true;
+    for (size_t r = 0; r < t->tasks && fits; r++) {
+        for (int d = 0; d < 3 && fits; d++) {
+            size_t at = r / step[d] % n[d];
+            if (at + 1 < n[d])
+                fits = add(b, r, r + step[d]);
+            else if (t->periodic && n[d] > 2)
+                fits = add(b, r, r - at * step[d]);
+        }
+    }
+    return fits;
+}
+
+static bool add_edges(const struct nt_traffic *t, struct builder *b)
+{
+    bool fits = true;
+    if (t->kind == NT_TRAFFIC_STENCIL)
+        return add_stencil(t, b);
+    for (size_t r = 0; r < t->tasks && fits; r++) {
+        if (t->kind == NT_TRAFFIC_DOUBLING) {
+            for (size_t bit = 1; bit < t->tasks && fits; bit <<= 1)
+                if ((r & bit) == 0 && (r | bit) < t->tasks)
+                    fits = add(b, r, r | bit);
+        } else if (r + 1 < t->tasks) {
+            fits = add(b, r, r + 1);
+        } else if (t->kind == NT_TRAFFIC_RING && t->tasks > 2) {
+            fits = add(b, r, 0);
+        }
+    }
+    return fits;
+}
+
+static int recognise(const char *pattern, struct nt_traffic *t, struct nt_err *err)
+{
+    static const struct {
+        const char *name;
+        enum nt_traffic_kind kind;
+    } plain[] = {{"neighbour", NT_TRAFFIC_CHAIN},
+                 {"ring", NT_TRAFFIC_RING},
+                 {"tree", NT_TRAFFIC_DOUBLING},
+                 {"alltoall", NT_TRAFFIC_ALL}};
+    for (size_t k = 0; k < sizeof plain / sizeof *plain; k++) {
+        if (strcmp(pattern, plain[k].name) == 0) {
+            t->kind = plain[k].kind;
+            return 0;
+        }
+    }
+    if (strncmp(pattern, "stencil:", 8) != 0 || !read_grid(pattern + 8, t))
+        return nt_err_set(err, NT_ERR_INPUT,
+                          "pattern '%s': expected neighbour, ring, tree, alltoall or "
+                          "stencil:AxB[xC][:periodic]",
+                          pattern);
+    t->kind = NT_TRAFFIC_STENCIL;
+    size_t cells = (size_t)t->dimension[0] * t->dimension[1] * t->dimension[2];
+    if (cells != t->tasks)
+        return nt_err_set(err, NT_ERR_INPUT, "pattern '%s' has %zu cells for %zu tasks", pattern,
+                          cells, t->tasks);
+    return 0;
+}
+
+int nt_traffic_create(const char *pattern, size_t ntasks, struct nt_traffic **out,
+                      struct nt_err *err)
+{
+    struct nt_traffic *t;
+    struct builder b = {0};
+    if (start_with(ntasks, &t, err) != 0)
+        return -1;
+    if (recognise(pattern, t, err) != 0)
+        goto fail;
+    if (t->kind != NT_TRAFFIC_ALL && !add_edges(t, &b)) {
+        nt_err_set(err, NT_ERR_SYSTEM, "no memory for the traffic of %zu tasks", ntasks);
+        goto fail;
+    }
+    if (build(t, (const uint32_t(*)[2])b.pair, NULL, b.n, err) != 0)
+        goto fail;
+    if (t->kind == NT_TRAFFIC_ALL)
+        t->total_bytes = (double)ntasks * (double)(ntasks - 1) / 2 * t->edge_bytes;
+    free(b.pair);
+    *out = t;
+    return 0;
+fail:
+    free(b.pair);
+    nt_traffic_destroy(t);
+    return -1;
+}

@@ -1,0 +1,48 @@
+/* Who talks with whom: a job's communication pattern as an undirected weighted graph of ranks. */
+#ifndef NT_TRAFFIC_H
+#define NT_TRAFFIC_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "err.h"
+
+enum {
+    NT_TASKS_MAX = 1048576,
+    NT_TRAFFIC_EDGES_MAX = 67108864,
+    NT_TRAFFIC_MESSAGE_BYTES = 65536, /* of a named pattern, when nothing else is said */
+};
+
+enum nt_traffic_kind {
+    NT_TRAFFIC_CHAIN,    /* neighbour: rank i with i+1 */
+    NT_TRAFFIC_RING,     /* and the last with the first */
+    NT_TRAFFIC_STENCIL,  /* a grid, row-major: the last dimension runs fastest */
+    NT_TRAFFIC_DOUBLING, /* tree: rank i with i^2^k, recursive doubling */
+    NT_TRAFFIC_ALL,      /* alltoall: everyone with everyone; no edges are kept */
+    NT_TRAFFIC_MATRIX,   /* given */
+};
+
+struct nt_traffic {
+    enum nt_traffic_kind kind;
+    size_t tasks;
+    uint32_t dimension[3]; /* stencil; 1 where unused */
+    bool periodic;
+    double edge_bytes;  /* alltoall: of every pair */
+    size_t *start;      /* tasks+1: rank r's partners are partner[start[r]..start[r+1]) */
+    uint32_t *partner;  /* each edge stands at both ends, partners ascending */
+    float *bytes;       /* both directions together */
+    double total_bytes; /* over all edges, each once */
+};
+
+/* pattern as in base/option.h, but not matrix. NT_ERR_INPUT when it does not fit ntasks. */
+int nt_traffic_create(const char *pattern, size_t ntasks, struct nt_traffic **out,
+                      struct nt_err *err);
+
+/* From (a, b, bytes) triples in any order; the same pair adds up, a==b is left out. */
+int nt_traffic_from_triples(size_t ntasks, const uint32_t (*pair)[2], const float *bytes, size_t n,
+                            struct nt_traffic **out, struct nt_err *err);
+
+void nt_traffic_destroy(struct nt_traffic *traffic);
+
+#endif

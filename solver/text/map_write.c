@@ -1,0 +1,416 @@
+#include "map_json.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "draft.h"
+#include "number.h"
+
+enum { DIGITS = 6, DEPTH_MAX = 8 };
+
+/* Where the writing stands. A container is tall (an item a line) or flat. */
+struct pen {
+    struct nt_draft draft;
+    bool compact;
+    unsigned depth;
+    bool tall[DEPTH_MAX], filled[DEPTH_MAX];
+};
+
+/* ---- the pen --------------------------------------------------------------------------------- */
+
+static void newline(struct pen *p)
+{
+    nt_draft_puts(&p->draft, "\n");
+    for (unsigned k = 0; k < p->depth; k++)
+        nt_draft_puts(&p->draft, "  ");
+}
+
+/* Before each item of the container that is open. */
+static void separate(struct pen *p)
+{
+    if (p->depth == 0)
+        return;
+    bool tall = p->tall[p->depth - 1] && !p->compact;
+    if (p->filled[p->depth - 1])
+        nt_draft_puts(&p->draft, tall || p->compact ? "," : ", ");
+    if (tall)
+        newline(p);
+    p->filled[p->depth - 1] = true;
+}
+
+static void put_string(struct pen *p, const char *text)
+{
+    nt_draft_puts(&p->draft, "\"");
+    for (;;) {
+        size_t plain = strcspn(text, "\"\\");
+        size_t from = p->draft.used;
+        nt_draft_put(&p->draft, text, plain);
+        nt_draft_clean(&p->draft, from);
+        text += plain;
+        if (*text == '\0')
+            break;
+        nt_draft_puts(&p->draft, "\\");
+        nt_draft_put(&p->draft, text++, 1);
+    }
+    nt_draft_puts(&p->draft, "\"");
+}
+
+static void key(struct pen *p, const char *name)
+{
+    separate(p);
+    put_string(p, name);
+    nt_draft_puts(&p->draft, p->compact ? ":" : ": ");
+}
+
+/* name NULL: an item of an array */
+static void begin(struct pen *p, const char *name, char bracket, bool tall)
+{
+    if (name != NULL)
+        key(p, name);
+    else
+        separate(p);
+    nt_draft_put(&p->draft, &bracket, 1);
+    p->tall[p->depth] = tall;
+    p->filled[p->depth] = false;
+    p->depth++;
+}
+
+static void end(struct pen *p, char bracket)
+{
+    p->depth--;
+    if (p->tall[p->depth] && p->filled[p->depth] && !p->compact)
+        newline(p);
+    nt_draft_put(&p->draft, &bracket, 1);
+}
+
+static void string(struct pen *p, const char *name, const char *value)
+{
+    key(p, name);
+    put_string(p, value);
+}
+
+static void string_if(struct pen *p, const char *name, const char *value)
+{
+    if (value[0] != '\0')
+        string(p, name, value);
+}
+
+static void item(struct pen *p, const char *value)
+{
+    separate(p);
+    put_string(p, value);
+}
+
+static void number(struct pen *p, const char *name, double value)
+{
+    char text[NT_NUMBER_BYTES];
+    if (!isfinite(value))
+        return;
+    nt_number_plain(value, DIGITS, text);
+    key(p, name);
+    nt_draft_puts(&p->draft, text);
+}
+
+static void positive(struct pen *p, const char *name, double value)
+{
+    if (value > 0)
+        number(p, name, value);
+}
+
+static void whole(struct pen *p, const char *name, uint64_t value)
+{
+    key(p, name);
+    nt_draft_print(&p->draft, "%llu", (unsigned long long)value);
+}
+
+static void flag(struct pen *p, const char *name, bool value)
+{
+    key(p, name);
+    nt_draft_puts(&p->draft, value ? "true" : "false");
+}
+
+static void flag_if(struct pen *p, const char *name, bool value)
+{
+    if (value)
+        flag(p, name, true);
+}
+
+/* ---- parts of the map ------------------------------------------------------------------------ */
+
+static const char *vertex(const struct nt_map *map, uint32_t v)
+{
+    size_t hosts = map->model->hosts;
+    return v < hosts ? map->host_name[v] : map->switch_name[v - hosts];
+}
+
+static void put_job(struct pen *p, const struct nt_map *map)
+{
+    if (map->job_id == 0 && !*map->cluster && !*map->level && !*map->created)
+        return;
+    begin(p, "job", '{', false);
+    if (map->job_id != 0)
+        whole(p, "id", map->job_id);
+    string_if(p, "cluster", map->cluster);
+    string_if(p, "level", map->level);
+    string_if(p, "created", map->created);
+    end(p, '}');
+}
+
+static void put_sweep(struct pen *p, const struct nt_map *map)
+{
+    const struct nt_sweep *s = &map->sweep;
+    begin(p, "sweep", '{', false);
+    whole(p, "hosts", map->model->hosts);
+    whole(p, "pairs_measured", s->pairs_measured);
+    whole(p, "pairs_total", s->pairs_total);
+    if (s->rounds > 0)
+        whole(p, "rounds", s->rounds);
+    positive(p, "seconds", s->seconds);
+    if (s->phases > 0) {
+        begin(p, "phases", '[', false);
+        for (size_t k = 0; k < s->phases; k++) {
+            begin(p, NULL, '{', false);
+            string(p, "name", s->phase[k].name);
+            whole(p, "rounds", s->phase[k].rounds);
+            number(p, "seconds", s->phase[k].seconds);
+            end(p, '}');
+        }
+        end(p, ']');
+    }
+    end(p, '}');
+}
+
+/* The switch of each host that is on one link to one; hosts of each switch. Vertices, 0: none. */
+struct places {
+    uint32_t *switch_of; /* a vertex */
+    uint32_t *links;     /* of each host */
+    uint32_t *hosts_on;  /* switches of them */
+};
+
+static bool places_init(struct places *at, const struct nt_model *m)
+{
+    at->switch_of = calloc(m->hosts + 1, sizeof *at->switch_of);
+    at->links = calloc(m->hosts + 1, sizeof *at->links);
+    at->hosts_on = calloc(m->switches + 1, sizeof *at->hosts_on);
+    if (!at->switch_of || !at->links || !at->hosts_on)
+        return false;
+    for (size_t k = 0; k < m->links; k++) {
+        uint32_t ends[] = {m->link[k].a, m->link[k].b};
+        for (size_t e = 0; e < 2; e++) {
+            uint32_t here = ends[e], there = ends[1 - e];
+            if (here >= m->hosts)
+                continue;
+            at->links[here]++;
+            if (there >= m->hosts) {
+                at->switch_of[here] = there;
+                at->hosts_on[there - m->hosts]++;
+            }
+        }
+    }
+    return true;
+}
+
+static void places_fini(struct places *at)
+{
+    free(at->switch_of);
+    free(at->links);
+    free(at->hosts_on);
+}
+
+static void put_vertices(struct pen *p, const struct nt_map *map, const struct places *at)
+{
+    const struct nt_model *m = map->model;
+    begin(p, "nodes", '[', true);
+    for (size_t k = 0; k < m->hosts; k++) {
+        begin(p, NULL, '{', false);
+        string(p, "name", map->host_name[k]);
+        if (at->links[k] == 1 && at->switch_of[k] != 0)
+            string(p, "switch", vertex(map, at->switch_of[k]));
+        positive(p, "overhead_us", m->overhead_us[k]);
+        flag_if(p, "suspect", m->host_suspect[k]);
+        if (m->missing[k])
+            string(p, "status", "missing");
+        end(p, '}');
+    }
+    end(p, ']');
+    begin(p, "switches", '[', true);
+    for (size_t k = 0; k < m->switches; k++) {
+        begin(p, NULL, '{', false);
+        string(p, "name", map->switch_name[k]);
+        whole(p, "tier", m->tier[k]);
+        whole(p, "hosts", at->hosts_on[k]);
+        end(p, '}');
+    }
+    end(p, ']');
+}
+
+static void put_links(struct pen *p, const struct nt_map *map)
+{
+    begin(p, "links", '[', true);
+    for (size_t k = 0; k < map->model->links; k++) {
+        const struct nt_link *l = &map->model->link[k];
+        begin(p, NULL, '{', false);
+        string(p, "a", vertex(map, l->a));
+        string(p, "b", vertex(map, l->b));
+        number(p, "latency_us", l->latency_us);
+        number(p, "latency_se_us", l->latency_se_us);
+        number(p, "bandwidth_MBps", l->bandwidth_MBps);
+        number(p, "bandwidth_back_MBps", l->bandwidth_back_MBps);
+        flag_if(p, "bandwidth_at_least", l->at_least);
+        flag_if(p, "bandwidth_effective", l->effective);
+        number(p, "probability", l->probability);
+        flag_if(p, "simplex", l->simplex);
+        flag(p, "suspect", l->suspect);
+        end(p, '}');
+    }
+    end(p, ']');
+}
+
+static void put_structure(struct pen *p, const struct nt_model *m)
+{
+    begin(p, "structure", '{', false);
+    string(p, "family", nt_family_name(m->family));
+    whole(p, "tiers", m->tiers);
+    number(p, "confidence", m->confidence);
+    begin(p, "parameters", '{', false);
+    if (m->dimensions > 0) {
+        begin(p, "dimensions", '[', false);
+        for (size_t k = 0; k < m->dimensions && k < NT_DIMENSIONS_MAX; k++) {
+            separate(p);
+            nt_draft_print(&p->draft, "%u", m->dimension[k]);
+        }
+        end(p, ']');
+    }
+    if (m->twist > 0)
+        whole(p, "twist", m->twist);
+    end(p, '}');
+    end(p, '}');
+}
+
+static void put_fit(struct pen *p, const struct nt_map *map)
+{
+    const struct nt_model *m = map->model;
+    begin(p, "fit", '{', false);
+    number(p, "r2", m->r2);
+    number(p, "rms_us", m->rms_us);
+    number(p, "resolution_us", m->resolution_us);
+    begin(p, "pairs_off", '[', false);
+    for (size_t k = 0; k < m->pairs_off; k++) {
+        begin(p, NULL, '[', false);
+        item(p, map->host_name[m->pair_off[k][0]]);
+        item(p, map->host_name[m->pair_off[k][1]]);
+        end(p, ']');
+    }
+    end(p, ']');
+    end(p, '}');
+}
+
+static void put_capacity(struct pen *p, const struct nt_map *map)
+{
+    const struct nt_model *m = map->model;
+    number(p, "bisection_MBps", m->bisection_MBps);
+    bool any = false;
+    for (size_t k = 0; k < m->switches; k++) {
+        if (!isfinite(m->oversubscription[k]))
+            continue;
+        if (!any)
+            begin(p, "oversubscription", '[', true);
+        any = true;
+        begin(p, NULL, '{', false);
+        string(p, "switch", map->switch_name[k]);
+        number(p, "ratio", m->oversubscription[k]);
+        end(p, '}');
+    }
+    if (any)
+        end(p, ']');
+}
+
+/* The o of both sides is their mean, of the rounded ones so that writing again gives the same. */
+static double mean_overhead(const struct nt_loggp *g)
+{
+    return (nt_number_round(g->o_send_us, DIGITS) + nt_number_round(g->o_recv_us, DIGITS)) / 2;
+}
+
+static void put_loggp(struct pen *p, const struct nt_map *map)
+{
+    if (map->loggps == 0)
+        return;
+    begin(p, "loggp", '[', true);
+    for (size_t k = 0; k < map->loggps; k++) {
+        const struct nt_loggp *g = &map->loggp[k];
+        begin(p, NULL, '{', false);
+        string(p, "class", g->class_name);
+        string_if(p, "rail", g->rail);
+        number(p, "min_bytes", g->min_bytes);
+        number(p, "max_bytes", g->max_bytes);
+        number(p, "L_us", g->L_us);
+        number(p, "o_us", mean_overhead(g));
+        number(p, "o_send_us", g->o_send_us);
+        number(p, "o_recv_us", g->o_recv_us);
+        number(p, "g_us", g->g_us);
+        number(p, "G_us_per_byte", g->G_us_per_byte);
+        number(p, "L_se_us", g->L_se_us);
+        number(p, "o_se_us", g->o_se_us);
+        number(p, "g_se_us", g->g_se_us);
+        number(p, "G_se_us_per_byte", g->G_se_us_per_byte);
+        number(p, "r2", g->r2);
+        end(p, '}');
+    }
+    end(p, ']');
+}
+
+static void put_placement(struct pen *p, const struct nt_map *map)
+{
+    const struct nt_placement *place = map->placement;
+    if (place == NULL)
+        return;
+    begin(p, "placement", '{', false);
+    string(p, "pattern", place->pattern);
+    begin(p, "node_order", '[', false);
+    for (size_t k = 0; k < place->hosts; k++)
+        item(p, map->host_name[place->order[k]]);
+    end(p, ']');
+    number(p, "cost", place->cost);
+    number(p, "cost_default", place->cost_default);
+    number(p, "gain", place->gain);
+    end(p, '}');
+}
+
+static void put_map(struct pen *p, const struct nt_map *map, const struct places *at)
+{
+    begin(p, NULL, '{', true);
+    string(p, "schema", "nettopo-map/1");
+    string(p, "generator", map->generator);
+    string(p, "status", nt_status_name(map->status));
+    begin(p, "warnings", '[', true);
+    for (size_t k = 0; k < map->warnings; k++)
+        item(p, map->warning[k]);
+    end(p, ']');
+    put_job(p, map);
+    put_sweep(p, map);
+    put_vertices(p, map, at);
+    put_links(p, map);
+    put_structure(p, map->model);
+    put_fit(p, map);
+    put_capacity(p, map);
+    put_loggp(p, map);
+    put_placement(p, map);
+    end(p, '}');
+}
+
+int nt_map_write(const struct nt_map *map, bool compact, char **text, size_t *bytes,
+                 struct nt_err *err)
+{
+    struct places at;
+    struct pen pen = {.compact = compact};
+    if (!places_init(&at, map->model)) {
+        places_fini(&at);
+        return nt_err_set(err, NT_ERR_SYSTEM, "no memory to write a map");
+    }
+    put_map(&pen, map, &at);
+    places_fini(&at);
+    if (!compact)
+        nt_draft_puts(&pen.draft, "\n");
+    return nt_draft_finish(&pen.draft, text, bytes, err);
+}

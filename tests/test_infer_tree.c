@@ -1,0 +1,121 @@
+/* Trees from latencies: known networks must come back exactly. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "known_network.h"
+
+#define FAN(...) ((const size_t[]){__VA_ARGS__})
+#define US(...) ((const double[]){__VA_ARGS__})
+
+static struct nt_model *infer(const struct nt_matrix *x)
+{
+    struct nt_model *m;
+    struct nt_err err;
+    known_must(nt_infer_latency(x, NULL, 1, &m, &err), &err);
+    return m;
+}
+
+static struct nt_model *shape(int k)
+{
+    switch (k) {
+    case 0:
+        return known_balanced(1, FAN(3), US(0.6));
+    case 1:
+        return known_balanced(1, FAN(16), US(0.6));
+    case 2:
+        return known_balanced(2, FAN(2, 2), US(100, 100));
+    case 3:
+        return known_leaves(2, FAN(3, 5), 100, 100);
+    case 4:
+        return known_balanced(3, FAN(2, 2, 2), US(100, 100, 200));
+    case 5:
+        return known_balanced(3, FAN(2, 2, 4), US(100, 100, 200));
+    case 6:
+        return known_balanced(3, FAN(4, 4, 8), US(0.6, 0.25, 0.4));
+    case 7:
+        return known_balanced(4, FAN(3, 2, 3, 6), US(0.6, 0.25, 0.4, 0.5));
+    case 8:
+        return known_leaves(4, FAN(3, 5, 12, 20), 0.6, 0.25);
+    case 9:
+        return known_chain(4, 6, 0.6, 0.4);
+    default:
+        return NULL;
+    }
+}
+
+static void test_shapes(void **state)
+{
+    (void)state;
+    const double sds[] = {0, 0.01};
+    for (int k = 0; k <= 9; k++)
+        for (size_t s = 0; s < 10; s++) {
+            struct nt_rng rng;
+            struct nt_model *truth = shape(k);
+            nt_rng_init(&rng, s);
+            struct nt_matrix *x =
+                known_measure(truth, &(struct known_noise){.sd = sds[s % 2]}, &rng);
+            struct nt_model *found = infer(x);
+            if (!known_same_shape(truth, found))
+                fail_msg("shape %d seed %zu: %zu switches, expected %zu", k, s, found->switches,
+                         truth->switches);
+            nt_matrix_destroy(x);
+            nt_model_destroy(truth);
+            nt_model_destroy(found);
+        }
+}
+
+static void test_few_hosts(void **state)
+{
+    (void)state;
+    struct nt_err err;
+    struct nt_matrix *x;
+    for (size_t n = 0; n <= 3; n++) {
+        known_must(nt_matrix_create(n, NT_MATRIX_LATENCY_US, &x, &err), &err);
+        for (size_t i = 0; i < n; i++)
+            for (size_t j = 0; j < i; j++)
+                nt_matrix_set(x, i, j, 2.0f);
+        struct nt_model *m = infer(x);
+        assert_int_equal(m->hosts, n);
+        assert_int_equal(m->switches, n > 0);
+        assert_int_equal(m->links, n);
+        for (size_t k = 0; k < m->links && n > 1; k++)
+            assert_true(fabs(m->link[k].latency_us - 1) < 1e-6);
+        nt_matrix_destroy(x);
+        nt_model_destroy(m);
+    }
+}
+
+static void test_silent_host(void **state)
+{
+    (void)state;
+    struct nt_rng rng;
+    nt_rng_init(&rng, 1);
+    struct nt_model *truth = known_balanced(2, FAN(3, 4), US(0.6, 0.25));
+    struct nt_matrix *x =
+        known_measure(truth, &(struct known_noise){.sd = 0.01, .in_order = true}, &rng);
+    for (size_t j = 0; j < x->n; j++) {
+        nt_matrix_set(x, 5, j, NAN);
+        nt_matrix_set(x, j, 5, -1);
+    }
+    struct nt_model *m = infer(x);
+    assert_true(m->missing[5]);
+    assert_int_equal(m->switches, truth->switches);
+    assert_int_equal(m->links, truth->links - 1);
+    nt_matrix_destroy(x);
+    nt_model_destroy(truth);
+    nt_model_destroy(m);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_shapes),
+        cmocka_unit_test(test_few_hosts),
+        cmocka_unit_test(test_silent_host),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,274 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "construct.h"
+#include "cost.h"
+#include "hint.h"
+#include "known_tree.h"
+
+static void assert_near(double is, double expected, double within)
+{
+    assert_true(fabs(is - expected) <= within);
+}
+
+static struct nt_map map_of(struct nt_model *model)
+{
+    return (struct nt_map){.model = model};
+}
+
+static uint32_t *capacities(size_t hosts, uint32_t each)
+{
+    uint32_t *c = calloc(hosts + 1, sizeof *c);
+    for (size_t k = 0; k < hosts; k++)
+        c[k] = each;
+    return c;
+}
+
+static struct nt_hint *hint_of(struct nt_model *model, const char *pattern, const uint32_t *room,
+                               size_t ntasks)
+{
+    struct nt_map map = map_of(model);
+    struct nt_hint *hint = NULL;
+    struct nt_err err = {0};
+    if (nt_hint_create(&map, pattern, room, ntasks, 1, &hint, &err) != 0)
+        fail_msg("%s", err.text);
+    return hint;
+}
+
+static void respects_capacities(const struct nt_hint *hint, const uint32_t *room, size_t hosts)
+{
+    uint32_t *used = calloc(hosts + 1, sizeof *used);
+    for (size_t r = 0; r < hint->ntasks; r++) {
+        assert_in_range(hint->rank_host[r], 0, hosts - 1);
+        used[hint->rank_host[r]]++;
+    }
+    for (size_t h = 0; h < hosts; h++)
+        assert_in_range(used[h], 0, room[h]);
+    free(used);
+}
+
+static void never_worse(const struct nt_hint *h)
+{
+    assert_true(h->metrics.latency_us <= h->metrics_default.latency_us * 1.000001);
+    assert_true(h->metrics.hop_bytes <= h->metrics_default.hop_bytes * 1.000001);
+    assert_true(h->metrics.max_link_load <= h->metrics_default.max_link_load * 1.000001);
+    assert_true(h->gain >= 1);
+}
+
+static void a_ring_on_scattered_hosts_reaches_the_lower_bound(void **state)
+{
+    (void)state;
+    struct nt_model *m = known_tree(2, 4, 4, true, false, 7);
+    uint32_t *room = capacities(m->hosts, 2);
+    for (int chain = 0; chain < 2; chain++) {
+        struct nt_hint *h = hint_of(m, chain ? "neighbour" : "ring", room, 64);
+        respects_capacities(h, room, m->hosts);
+        never_worse(h);
+        assert_true(h->gain > 1.5);
+        if (!chain)
+            assert_near(h->metrics.latency_us, h->lower_bound, 1e-6);
+        nt_hint_destroy(h);
+    }
+    free(room);
+    nt_model_destroy(m);
+}
+
+static void hosts_already_in_order_need_no_change(void **state)
+{
+    (void)state;
+    static const char *const patterns[] = {"ring", "neighbour", "tree", "alltoall"};
+    struct nt_model *m = known_tree(2, 4, 4, false, false, 0);
+    uint32_t *room = capacities(m->hosts, 1);
+    for (size_t k = 0; k < sizeof patterns / sizeof *patterns; k++) {
+        struct nt_hint *h = hint_of(m, patterns[k], room, 32);
+        assert_near(h->gain, 1, 0);
+        for (uint32_t r = 0; r < 32; r++)
+            assert_int_equal(h->rank_host[r], r);
+        nt_hint_destroy(h);
+    }
+    free(room);
+    nt_model_destroy(m);
+}
+
+static void a_stencil_is_cut_into_boxes(void **state)
+{
+    (void)state;
+    /* 16 x 16 tasks on 8 leaves of 4 hosts of 8 tasks: a leaf holds 32 tasks. In row-major order
+     * over sorted hosts a leaf is two rows, 32 of its edges leave it; as a 4 x 8 box 20 to 24. */
+    struct nt_model *m = known_tree(2, 4, 4, true, false, 3);
+    uint32_t *room = capacities(m->hosts, 8);
+    struct nt_hint *h = hint_of(m, "stencil:16x16:periodic", room, 256);
+    respects_capacities(h, room, m->hosts);
+    never_worse(h);
+    struct nt_model *sorted = known_tree(2, 4, 4, false, false, 3);
+    struct nt_hint *rows = hint_of(sorted, "stencil:16x16:periodic", room, 256);
+    assert_true(h->cost < 0.85 * rows->cost_default);
+    assert_near(h->cost, rows->cost, 0.05 * h->cost);
+    nt_hint_destroy(h);
+    nt_hint_destroy(rows);
+    free(room);
+    nt_model_destroy(m);
+    nt_model_destroy(sorted);
+}
+
+static void unequal_rooms_and_odd_numbers_of_tasks_fit(void **state)
+{
+    (void)state;
+    struct nt_rng rng;
+    nt_rng_init(&rng, 11);
+    for (uint64_t seed = 0; seed < 30; seed++) {
+        struct nt_model *m = known_tree(2, 3, 3, true, seed % 2 == 0, seed);
+        uint32_t *room = capacities(m->hosts, 0);
+        size_t all = 0;
+        for (size_t k = 0; k < m->hosts; k++)
+            all += room[k] = (uint32_t)nt_rng_below(&rng, 5);
+        if (seed % 3 == 0)
+            m->missing[4] = true, all -= room[4], room[4] = 0;
+        size_t tasks = all > 3 ? all - nt_rng_below(&rng, 3) : all;
+        static const char *const patterns[] = {"ring", "tree", "alltoall", "neighbour"};
+        for (size_t k = 0; k < 4 && tasks > 0; k++) {
+            struct nt_hint *h = hint_of(m, patterns[k], room, tasks);
+            respects_capacities(h, room, m->hosts);
+            never_worse(h);
+            assert_int_equal(h->hosts, m->hosts);
+            nt_hint_destroy(h);
+        }
+        free(room);
+        nt_model_destroy(m);
+    }
+}
+
+static void relabelled_hosts_cost_the_same(void **state)
+{
+    (void)state;
+    double first = 0;
+    for (uint64_t seed = 0; seed < 8; seed++) {
+        struct nt_model *m = known_tree(2, 4, 4, true, false, seed);
+        uint32_t *room = capacities(m->hosts, 4);
+        struct nt_hint *h = hint_of(m, "stencil:16x8", room, 128);
+        if (seed == 0)
+            first = h->cost;
+        assert_near(h->cost, first, 0.05 * first);
+        nt_hint_destroy(h);
+        free(room);
+        nt_model_destroy(m);
+    }
+}
+
+static void a_matrix_of_hidden_clusters_is_found(void **state)
+{
+    (void)state;
+    enum { TASKS = 64, CLUSTER = 8 };
+    struct nt_model *m = known_tree(2, 4, 4, true, true, 5);
+    uint32_t *room = capacities(m->hosts, 2), hidden[TASKS];
+    struct nt_rng rng;
+    nt_rng_init(&rng, 5);
+    for (uint32_t k = 0; k < TASKS; k++)
+        hidden[k] = k;
+    nt_rng_shuffle(&rng, hidden, TASKS);
+    static uint32_t pair[TASKS * TASKS][2];
+    static float bytes[TASKS * TASKS];
+    size_t n = 0;
+    for (uint32_t a = 0; a < TASKS; a++)
+        for (uint32_t b = 0; b < a; b++)
+            if (a / CLUSTER == b / CLUSTER) {
+                pair[n][0] = hidden[a];
+                pair[n][1] = hidden[b];
+                bytes[n++] = 1e6f;
+            }
+    struct nt_traffic *t;
+    struct nt_map map = map_of(m);
+    struct nt_hint *h;
+    struct nt_err err = {0};
+    assert_int_equal(nt_traffic_from_triples(TASKS, (const uint32_t(*)[2])pair, bytes, n, &t, &err),
+                     0);
+    assert_int_equal(nt_hint_from_traffic(&map, t, "matrix:m", room, 1, &h, &err), 0);
+    respects_capacities(h, room, m->hosts);
+    never_worse(h);
+    assert_true(h->metrics.latency_us < 2.0 + 1e-6); /* no cluster leaves its switch */
+    assert_true(h->gain > 2);
+    nt_hint_destroy(h);
+    nt_traffic_destroy(t);
+    free(room);
+    nt_model_destroy(m);
+}
+
+static void what_does_not_fit_is_said(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *pattern;
+        size_t ntasks;
+        const char *says;
+    } table[] = {{"stencil:3x3", 8, "9 cells for 8 tasks"},
+                 {"stencil:3y3", 9, "expected neighbour"},
+                 {"stencil:0x3", 9, "expected neighbour"},
+                 {"stencil:99999999999999999999x3", 9, "expected neighbour"},
+                 {"torus", 9, "expected neighbour"},
+                 {"ring", 17, "do not fit"},
+                 {"ring", 0, "expected 1 to"}};
+    struct nt_model *m = known_tree(1, 2, 4, true, false, 5);
+    uint32_t *room = capacities(m->hosts, 2);
+    struct nt_map map = map_of(m);
+    for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
+        struct nt_hint *h = NULL;
+        struct nt_err err = {0};
+        assert_int_equal(nt_hint_create(&map, table[k].pattern, room, table[k].ntasks, 1, &h, &err),
+                         -1);
+        assert_int_equal(err.kind, NT_ERR_INPUT);
+        assert_null(h);
+        assert_non_null(strstr(err.text, table[k].says));
+    }
+    free(room);
+    nt_model_destroy(m);
+}
+
+/* A 4 x 4 torus without switches, ranks in a scrambled order of hosts. */
+static void a_stencil_on_a_torus_gets_nearer(void **state)
+{
+    (void)state;
+    struct nt_err err = {0};
+    struct nt_model *m;
+    uint32_t deal[16];
+    struct nt_rng rng;
+    nt_rng_init(&rng, 3);
+    for (uint32_t k = 0; k < 16; k++)
+        deal[k] = k;
+    nt_rng_shuffle(&rng, deal, 16);
+    assert_int_equal(nt_model_create(16, 0, 32, &m, &err), 0);
+    for (uint32_t k = 0; k < 16; k++) {
+        uint32_t x = k % 4, y = k / 4;
+        m->link[2 * k].a = m->link[2 * k + 1].a = deal[k];
+        m->link[2 * k].b = deal[y * 4 + (x + 1) % 4];
+        m->link[2 * k + 1].b = deal[(y + 1) % 4 * 4 + x];
+        m->link[2 * k].latency_us = m->link[2 * k + 1].latency_us = 1;
+    }
+    uint32_t *room = capacities(16, 1);
+    struct nt_hint *h = hint_of(m, "stencil:4x4:periodic", room, 16);
+    respects_capacities(h, room, 16);
+    never_worse(h);
+    assert_true(h->gain > 1.2);
+    nt_hint_destroy(h);
+    free(room);
+    nt_model_destroy(m);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_ring_on_scattered_hosts_reaches_the_lower_bound),
+        cmocka_unit_test(hosts_already_in_order_need_no_change),
+        cmocka_unit_test(a_stencil_is_cut_into_boxes),
+        cmocka_unit_test(unequal_rooms_and_odd_numbers_of_tasks_fit),
+        cmocka_unit_test(relabelled_hosts_cost_the_same),
+        cmocka_unit_test(a_matrix_of_hidden_clusters_is_found),
+        cmocka_unit_test(what_does_not_fit_is_said),
+        cmocka_unit_test(a_stencil_on_a_torus_gets_nearer),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
