@@ -157,7 +157,7 @@ static int record_round(struct sweep *s, const struct nt_order *order, struct nt
     if (!s->time_up && lose_the_silent(s, err) != 0)
         return -1;
     for (size_t k = 0; k < order->pairs; k++) {
-        const struct nt_outcome *o = &s->match.outcome[k];
+        const struct nt_match_outcome *o = &s->match.outcome[k];
         int rc = 0;
         if (o->standing == NT_GOOD) {
             s->results[n++] = o->result;
@@ -190,7 +190,8 @@ static int run_round(struct sweep *s, struct nt_err *err)
         record_round(s, &order, err) != 0)
         return -1;
     s->rounds++;
-    nt_pace_learn(&s->pace, s->match.warm_s, s->match.measure_s, nt_clock_s() - began);
+    nt_pace_learn(&s->pace, s->match.warm_s, s->match.measure_s,
+                  s->match.clean ? nt_clock_s() - began : 0);
     if (s->how->progress != NULL)
         s->how->progress(s->how->progress_context, s->rounds, s->pairs_met, s->pairs_total);
     return s->time_up ? 0 : 1;

@@ -83,7 +83,7 @@ static int obey(struct nt_meet *meet, struct nt_turn *turn, const struct nt_byte
     }
 }
 
-int nt_follow(struct nt_meet *meet, struct nt_turn *turn, struct nt_err *err)
+int nt_probe_follow(struct nt_meet *meet, struct nt_turn *turn, struct nt_err *err)
 {
     int rc = greet(meet, turn, err) == 0 ? 1 : -1;
     while (rc == 1) {

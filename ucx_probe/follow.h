@@ -5,6 +5,6 @@
 #include "turn.h"
 
 /* 0: the sweep is over; -1: the meeting broke, or its deadline passed. */
-int nt_follow(struct nt_meet *meet, struct nt_turn *turn, struct nt_err *err);
+int nt_probe_follow(struct nt_meet *meet, struct nt_turn *turn, struct nt_err *err);
 
 #endif

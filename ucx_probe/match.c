@@ -1,6 +1,6 @@
 #include "match.h"
 
-#include <stdio.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -77,7 +77,7 @@ static void judge(struct nt_match *m, const struct nt_order *order, bool measure
                   double *longest_s)
 {
     for (size_t k = 0; k < order->pairs; k++) {
-        struct nt_outcome *o = &m->outcome[k];
+        struct nt_match_outcome *o = &m->outcome[k];
         for (int end = 0; end < 2 && o->standing == NT_GOOD; end++) {
             const struct nt_report *r = &m->report[m->pair[k][end]];
             if (!m->came[m->pair[k][end]]) {
@@ -89,8 +89,14 @@ static void judge(struct nt_match *m, const struct nt_order *order, bool measure
                 *longest_s = r->seconds;
             }
         }
-        if (!measured || o->standing != NT_GOOD)
+        m->clean = m->clean && o->standing == NT_GOOD;
+        if (o->standing != NT_GOOD)
             continue;
+        if (!measured) {
+            m->round_trip_s =
+                fmax(m->round_trip_s, m->report[m->pair[k][0]].result.value_us * 1e-6);
+            continue;
+        }
         o->result = m->report[m->pair[k][0]].result;
         o->result.a = order->pair[k][0];
         o->result.b = order->pair[k][1];
@@ -108,7 +114,8 @@ static int order_and_warm(struct nt_match *m, const struct nt_round *round, stru
     return gather(m, NT_WIRE_READY, &mine, until, err);
 }
 
-static int go_and_measure(struct nt_match *m, const struct nt_round *round, struct nt_err *err)
+static int go_and_measure(struct nt_match *m, const struct nt_round *round,
+                          const struct nt_pace *pace, struct nt_err *err)
 {
     struct nt_go go = {.skip = m->skip};
     struct nt_bytes bytes;
@@ -116,9 +123,10 @@ static int go_and_measure(struct nt_match *m, const struct nt_round *round, stru
     for (size_t k = 0; k < round->order.pairs; k++)
         for (int end = 0; end < 2 && m->outcome[k].standing != NT_GOOD; end++)
             m->skip[go.skips++] = m->pair[k][end];
+    nt_pace_limit(pace, &round->order, m->round_trip_s, nt_clock_s(), &go);
     if (nt_go_encode(&go, &bytes, err) != 0 || cast(m, &bytes, err) != 0)
         return -1;
-    double until = nt_clock_s() + round->give_up_s + nt_pace_slack_s();
+    double until = nt_clock_s() + go.give_up_s + nt_pace_slack_s();
     nt_turn_measure(m->turn, round, &go, &mine);
     return gather(m, NT_WIRE_RESULT, &mine, until, err);
 }
@@ -129,18 +137,19 @@ int nt_match_run(struct nt_match *m, const struct nt_order *order, uint32_t numb
     struct nt_round round = {.number = number, .order = *order};
     round.order.pair = m->pair;
     memset(silent, 0, m->crew->hosts * sizeof *silent);
-    m->warm_s = m->measure_s = 0;
+    m->round_trip_s = m->warm_s = m->measure_s = 0;
+    m->clean = true;
     for (size_t k = 0; k < order->pairs; k++) {
         m->pair[k][0] = m->crew->rank_of[order->pair[k][0]];
         m->pair[k][1] = m->crew->rank_of[order->pair[k][1]];
-        m->outcome[k] = (struct nt_outcome){.standing = NT_GOOD};
+        m->outcome[k] = (struct nt_match_outcome){.standing = NT_GOOD};
     }
-    nt_pace_limit(pace, nt_clock_s(), &round);
+    round.warm_s = nt_pace_warm_s(pace, nt_clock_s());
     int rc = order_and_warm(m, &round, err);
     if (rc == 0) {
         note_silent(m, silent);
         judge(m, order, false, &m->warm_s);
-        rc = go_and_measure(m, &round, err);
+        rc = go_and_measure(m, &round, pace, err);
     }
     if (rc == 0) {
         note_silent(m, silent);

@@ -6,14 +6,14 @@
 #include "pace.h"
 #include "turn.h"
 
-enum nt_standing {
+enum nt_match_standing {
     NT_GOOD,
     NT_FAILED,  /* both are there, but they could not measure */
     NT_EXCUSED, /* one of them has left the meeting: this says nothing of the other */
 };
 
-struct nt_outcome {
-    enum nt_standing standing;
+struct nt_match_outcome {
+    enum nt_match_standing standing;
     struct nt_result result;           /* a and b are hosts */
     char reason[NT_WIRE_REASON_BYTES]; /* NT_FAILED */
 };
@@ -27,8 +27,9 @@ struct nt_match {
     bool *came; /* the last report of this rank is there and well-formed */
     uint32_t (*pair)[2];
     uint32_t *skip;
-    struct nt_outcome *outcome; /* of the pairs of the last round */
-    double warm_s, measure_s;   /* the longest of those that succeeded in it */
+    struct nt_match_outcome *outcome;       /* of the pairs of the last round */
+    bool clean;                             /* nobody failed in it */
+    double round_trip_s, warm_s, measure_s; /* the longest of those that succeeded in it */
 };
 
 int nt_match_init(struct nt_match *match, struct nt_meet *meet, struct nt_turn *turn,

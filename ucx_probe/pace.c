@@ -26,18 +26,43 @@ bool nt_pace_fits(const struct nt_pace *pace, double now_s, double window_s)
     return now_s + 1.2 * pace->round_s + window_s < pace->stop_s;
 }
 
-void nt_pace_limit(const struct nt_pace *pace, double now_s, struct nt_round *round)
+static double left_s(const struct nt_pace *pace, double now_s)
 {
-    double left = fmax(pace->stop_s - now_s, 0.01), window = round->order.window_s;
+    return fmax(pace->stop_s - now_s, 0.01);
+}
+
+double nt_pace_warm_s(const struct nt_pace *pace, double now_s)
+{
+    double left = left_s(pace, now_s);
     /* nothing is known of this network yet: generous, but never most of the time */
-    double warm = clamp(left / 4, 0.01, 1), measure = clamp(left / 3, 0.01, LIMIT_MAX_S);
-    if (pace->rounds > 0) {
-        warm = clamp(8 * pace->warm_s, LIMIT_MIN_S, 1);
-        measure = clamp(4 * pace->measure_s, LIMIT_MIN_S, LIMIT_MAX_S);
+    double warm =
+        pace->rounds == 0 ? clamp(left / 5, 0.01, 1) : clamp(8 * pace->warm_s, LIMIT_MIN_S, 1);
+    return fmin(warm, left);
+}
+
+/* What an order takes when each message takes the round trip that was seen. */
+static double guess(const struct nt_order *order, double round_trip_s)
+{
+    double messages = (double)order->batches * order->count;
+    switch (order->kind) {
+    case NT_ORDER_LATENCY:
+        return messages * round_trip_s;
+    case NT_ORDER_PRTT:
+        return messages * (round_trip_s + order->delay_us * 1e-6);
+    case NT_ORDER_BANDWIDTH:
+    case NT_ORDER_KERNEL:
+        break;
     }
-    round->warm_s = fmin(warm, left);
-    round->measure_s = fmin(window + measure, left);
-    round->give_up_s = fmin(window + 1.5 * measure + 0.05, left);
+    return 16 * round_trip_s;
+}
+
+void nt_pace_limit(const struct nt_pace *pace, const struct nt_order *order, double round_trip_s,
+                   double now_s, struct nt_go *go)
+{
+    double expected = fmax(2 * guess(order, round_trip_s), pace->measure_s - order->window_s);
+    double left = left_s(pace, now_s), limit = clamp(4 * expected, LIMIT_MIN_S, LIMIT_MAX_S);
+    go->measure_s = fmin(order->window_s + limit, left);
+    go->give_up_s = fmin(order->window_s + 1.5 * limit, left);
 }
 
 double nt_pace_slack_s(void)
@@ -58,5 +83,5 @@ void nt_pace_learn(struct nt_pace *pace, double warm_s, double measure_s, double
     pace->rounds++;
     pace->warm_s = follow(pace->warm_s, warm_s);
     pace->measure_s = follow(pace->measure_s, measure_s);
-    pace->round_s = follow(pace->round_s, round_s);
+    pace->round_s = follow(pace->round_s, fmax(round_s, warm_s + measure_s));
 }

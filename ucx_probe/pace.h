@@ -22,13 +22,18 @@ double nt_pace_meet_s(const struct nt_pace *pace);
 
 bool nt_pace_fits(const struct nt_pace *pace, double now_s, double window_s);
 
-/* Fills in the limits of the round's order. */
-void nt_pace_limit(const struct nt_pace *pace, double now_s, struct nt_round *round);
+/* To connect in the next round. */
+double nt_pace_warm_s(const struct nt_pace *pace, double now_s);
+
+/* The limits of the measuring; round_trip_s: the longest of the pairs of the round. */
+void nt_pace_limit(const struct nt_pace *pace, const struct nt_order *order, double round_trip_s,
+                   double now_s, struct nt_go *go);
 
 /* How much longer than its limit a gather waits: relaying, and hosts that are busy. */
 double nt_pace_slack_s(void);
 
-/* warm, measure: the longest of the hosts that succeeded; 0 when none did. */
+/* warm, measure: the longest of the hosts that succeeded; 0 when none did. round_s: of the whole
+ * round, 0 when somebody failed in it and the others waited. */
 void nt_pace_learn(struct nt_pace *pace, double warm_s, double measure_s, double round_s);
 
 #endif

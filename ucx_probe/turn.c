@@ -164,9 +164,9 @@ void nt_turn_measure(struct nt_turn *turn, const struct nt_round *round, const s
     if (turn->pair == NULL || !find_pair(turn, round, &meeting) || sits_out(turn, go))
         return;
     report->idle = false;
-    int rc = nt_pair_measure(
-        turn->pair, &round->order, earlier(now + round->measure_s, turn->deadline_s),
-        earlier(now + round->give_up_s, turn->deadline_s), &report->result, &err);
+    int rc =
+        nt_pair_measure(turn->pair, &round->order, earlier(now + go->measure_s, turn->deadline_s),
+                        earlier(now + go->give_up_s, turn->deadline_s), &report->result, &err);
     conclude(report, rc, &err, now);
 }
 

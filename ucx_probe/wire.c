@@ -249,8 +249,6 @@ int nt_round_encode(const struct nt_round *round, struct nt_bytes *out, struct n
     put_number(&w, NT_WIRE_ROUND, 1);
     put_number(&w, round->number, 4);
     put_real(&w, round->warm_s);
-    put_real(&w, round->measure_s);
-    put_real(&w, round->give_up_s);
     put_number(&w, (uint64_t)o->kind, 1);
     put_text(&w, o->phase);
     put_text(&w, o->kernel);
@@ -275,8 +273,7 @@ static bool in_range(double v, double max)
 static bool order_is_sane(const struct nt_round *n)
 {
     const struct nt_order *o = &n->order;
-    return in_range(n->warm_s, 3600) && in_range(n->measure_s, 3600) &&
-           in_range(n->give_up_s, 3600) && in_range(o->message_bytes, NT_WIRE_MESSAGE_MAX) &&
+    return in_range(n->warm_s, 3600) && in_range(o->message_bytes, NT_WIRE_MESSAGE_MAX) &&
            in_range(o->window_s, 3600) && in_range(o->delay_us, 1e9) &&
            o->batches <= NT_WIRE_BATCHES_MAX && o->count <= NT_WIRE_COUNT_MAX &&
            o->kind <= NT_ORDER_KERNEL;
@@ -300,8 +297,6 @@ static bool get_order(struct reader *r, struct nt_round *n)
     struct nt_order *o = &n->order;
     n->number = get32(r);
     n->warm_s = get_real(r);
-    n->measure_s = get_real(r);
-    n->give_up_s = get_real(r);
     o->kind = (enum nt_order_kind)get_number(r, 1);
     if (!get_text(r, o->phase, sizeof o->phase) || !get_text(r, o->kernel, sizeof o->kernel))
         return false;
@@ -350,6 +345,8 @@ int nt_go_encode(const struct nt_go *go, struct nt_bytes *out, struct nt_err *er
 {
     struct writer w = {0};
     put_number(&w, NT_WIRE_GO, 1);
+    put_real(&w, go->measure_s);
+    put_real(&w, go->give_up_s);
     put_number(&w, go->skips, 4);
     for (size_t k = 0; k < go->skips; k++)
         put_number(&w, go->skip[k], 4);
@@ -359,15 +356,17 @@ int nt_go_encode(const struct nt_go *go, struct nt_bytes *out, struct nt_err *er
 int nt_go_decode(const void *data, size_t bytes, struct nt_go *out, struct nt_err *err)
 {
     struct reader r = begin(data, bytes, NT_WIRE_GO);
+    double measure = get_real(&r), give_up = get_real(&r);
     size_t skips = get32(&r);
-    if (r.short_ || skips > NT_WIRE_RANKS_MAX || skips * 4 != r.left)
+    if (r.short_ || !in_range(measure, 3600) || !in_range(give_up, 3600) ||
+        skips > NT_WIRE_RANKS_MAX || skips * 4 != r.left)
         return malformed(err, "start of a round");
     uint32_t *skip = calloc(skips + 1, sizeof *skip);
     if (skip == NULL)
         return no_memory(err, "start of a round");
     for (size_t k = 0; k < skips; k++)
         skip[k] = get32(&r);
-    *out = (struct nt_go){skips, skip};
+    *out = (struct nt_go){measure, give_up, skips, skip};
     return 0;
 }
 

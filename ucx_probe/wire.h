@@ -68,16 +68,17 @@ struct nt_table {
     struct nt_seat *seat; /* ranks of them; decoded: addresses point into the cast */
 };
 
-/* An order with ranks for hosts. Times are seconds from the moment it is read. */
+/* An order with ranks for hosts. */
 struct nt_round {
     uint32_t number;
-    double warm_s;    /* to connect */
-    double measure_s; /* after GO: stop measuring and say what there is */
-    double give_up_s; /* after GO: fail */
+    double warm_s; /* to connect, from the moment it is read */
     struct nt_order order;
 };
 
+/* Times are from the moment it is read. */
 struct nt_go {
+    double measure_s; /* stop measuring and say what there is */
+    double give_up_s; /* fail */
     size_t skips;
     uint32_t *skip; /* ranks that sit out, rising; owned */
 };
@@ -86,7 +87,8 @@ struct nt_go {
 struct nt_report {
     bool idle, ok;
     char reason[NT_WIRE_REASON_BYTES]; /* when neither */
-    struct nt_result result;           /* RESULT with ok; a and b are ignored */
+    struct nt_result result;           /* RESULT with ok: a and b are ignored. READY with ok:
+                                          value_us is the last untimed round trip */
     double seconds;                    /* that the measuring took */
 };
 

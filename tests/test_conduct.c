@@ -1,0 +1,229 @@
+/* Real probes on loopback: the sweep from START to DONE, and what befalls it on the way. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "conduct.h"
+#include "follow.h"
+#include "relay.h"
+
+static int lead(struct nt_meet *meet, struct nt_turn *turn)
+{
+    struct nt_conducted done = {0};
+    struct nt_conductor how = {.created = "2026-01-01T00:00:00Z"};
+    struct nt_err err = {0};
+    char *text = NULL;
+    size_t bytes = 0;
+    if (nt_conduct(meet, turn, &how, &done, &err) != 0)
+        return meet->ops->done(meet, NT_STATUS_FAILED, err.text, &err), 1;
+    int rc = nt_samples_write(done.samples, &text, &bytes, &err);
+    if (rc == 0)
+        rc = meet->ops->paper(meet, NT_PAPER_SAMPLES, text, bytes, &err);
+    if (rc == 0)
+        rc = meet->ops->done(meet, done.samples->status, done.reason, &err);
+    free(text);
+    nt_samples_destroy(done.samples);
+    return rc;
+}
+
+static int probe(int fd, unsigned rank, const void *context)
+{
+    struct nt_meet *meet = NULL;
+    struct nt_pair *pair = NULL;
+    struct nt_turn turn;
+    struct nt_err err = {0}, why = {0};
+    (void)context;
+    if (nt_meet_tcp_create(fd, &meet, &err) != 0)
+        return 1;
+    if (nt_pair_create(&pair, &why) != 0)
+        pair = NULL;
+    nt_turn_init(&turn, meet, pair, why.text);
+    int rc = rank == 0 ? lead(meet, &turn) : nt_probe_follow(meet, &turn, &err);
+    nt_turn_fini(&turn);
+    nt_pair_destroy(pair);
+    meet->ops->destroy(meet);
+    return rc != 0;
+}
+
+static struct nt_samples *read_samples(const struct relay_outcome *out)
+{
+    struct nt_samples_reader *reader = NULL;
+    struct nt_samples *samples = NULL;
+    struct nt_err err = {0};
+    assert_non_null(out->paper[NT_PAPER_SAMPLES]);
+    assert_int_equal(nt_samples_reader_create("samples", &reader, &err), 0);
+    assert_int_equal(nt_samples_reader_feed(reader, out->paper[NT_PAPER_SAMPLES],
+                                            out->bytes[NT_PAPER_SAMPLES], &err),
+                     0);
+    assert_int_equal(nt_samples_reader_finish(reader, &samples, &err), 0);
+    nt_samples_reader_destroy(reader);
+    return samples;
+}
+
+/* How many pairs among all but the host left out have a latency. */
+static size_t pairs_without(const struct nt_samples *s, size_t out)
+{
+    size_t n = 0;
+    bool met[RELAY_HOSTS_MAX][RELAY_HOSTS_MAX] = {{false}};
+    for (size_t k = 0; k < s->samples; k++) {
+        const struct nt_sample *p = &s->sample[k];
+        if (p->kind != NT_SAMPLE_LATENCY || p->a == out || p->b == out || met[p->a][p->b])
+            continue;
+        assert_true(p->value_us > 0 && p->value_us < 1e5);
+        assert_true(p->median_us >= p->value_us);
+        assert_true(p->count > 0 && p->count < 100000);
+        met[p->a][p->b] = true;
+        n++;
+    }
+    return n;
+}
+
+static struct relay_plan plan_of(unsigned hosts, unsigned deadline_ms)
+{
+    return (struct relay_plan){.hosts = hosts,
+                               .deadline_ms = deadline_ms,
+                               .option = "quick",
+                               .policy = "full",
+                               .probe = probe};
+}
+
+static void show(const char *what, const struct relay_outcome *out)
+{
+    print_message("%s: %s (%.2f s, %u gathers)\n", what, out->done, out->seconds, out->gathers);
+}
+
+static void all_pairs_are_measured(void **state)
+{
+    (void)state;
+    for (unsigned n = 1; n <= 5; n++) {
+        struct relay_outcome out;
+        struct relay_plan plan = plan_of(n, 8000);
+        relay_run(&plan, &out);
+        show("sweep", &out);
+        assert_string_equal(out.done, "ok");
+        struct nt_samples *s = read_samples(&out);
+        assert_int_equal(s->hosts, n);
+        assert_int_equal(s->status, NT_STATUS_OK);
+        assert_int_equal(s->job_id, 42);
+        assert_int_equal(pairs_without(s, SIZE_MAX), n * (n - 1) / 2);
+        nt_samples_destroy(s);
+        relay_fini(&out);
+    }
+}
+
+/* Whatever happens to host 2 of 5, the other four are known, in time, and it is named. */
+static void check_loss(const char *what, struct relay_plan plan)
+{
+    struct relay_outcome out;
+    relay_run(&plan, &out);
+    show(what, &out);
+    assert_memory_equal(out.done, "partial ", 8);
+    assert_non_null(strstr(out.done, "n3"));
+    assert_true(out.seconds < plan.deadline_ms * 1e-3);
+    struct nt_samples *s = read_samples(&out);
+    assert_int_equal(s->hosts, 5);
+    assert_int_equal(s->status, NT_STATUS_PARTIAL);
+    assert_int_equal(pairs_without(s, 2), 6);
+    if (plan.after <= 3)
+        assert_non_null(s->missing[2]);
+    for (size_t h = 0; h < 5; h++)
+        if (h != 2)
+            assert_null(s->missing[h]);
+    nt_samples_destroy(s);
+    relay_fini(&out);
+}
+
+static void a_killed_probe_costs_only_itself(void **state)
+{
+    (void)state;
+    for (unsigned after = 1; after <= 9; after += 4) {
+        struct relay_plan plan = plan_of(5, 6000);
+        plan.victim = 2;
+        plan.after = after;
+        plan.signal = SIGKILL;
+        check_loss("killed", plan);
+    }
+}
+
+static void a_frozen_probe_costs_only_itself(void **state)
+{
+    (void)state;
+    for (unsigned after = 2; after <= 9; after += 7) {
+        struct relay_plan plan = plan_of(5, 6000);
+        plan.victim = 2;
+        plan.after = after;
+        plan.signal = SIGSTOP;
+        check_loss("frozen", plan);
+    }
+}
+
+static void an_absent_probe_costs_only_itself(void **state)
+{
+    (void)state;
+    struct relay_plan plan = plan_of(5, 6000);
+    plan.victim = 2;
+    plan.absent = true;
+    check_loss("absent", plan);
+}
+
+static void garbage_from_a_probe_costs_only_itself(void **state)
+{
+    (void)state;
+    struct relay_plan plan = plan_of(5, 6000);
+    plan.victim = 2;
+    plan.garbage = true;
+    check_loss("garbage", plan);
+}
+
+static void a_short_time_ends_in_time(void **state)
+{
+    (void)state;
+    static const unsigned budgets[] = {120, 200, 500};
+    for (size_t k = 0; k < 3; k++) {
+        struct relay_outcome out;
+        struct relay_plan plan = plan_of(8, budgets[k]);
+        relay_run(&plan, &out);
+        show("short", &out);
+        assert_true(out.seconds < budgets[k] * 1e-3 + 0.3);
+        assert_string_not_equal(out.done, "");
+        relay_fini(&out);
+    }
+}
+
+static void the_level_says_what_was_not_measured(void **state)
+{
+    (void)state;
+    struct relay_outcome out;
+    struct relay_plan plan = plan_of(2, 3000);
+    plan.option = "full";
+    plan.policy = "latency";
+    relay_run(&plan, &out);
+    assert_string_equal(out.done, "ok");
+    struct nt_samples *s = read_samples(&out);
+    assert_true(s->warnings >= 2);
+    assert_non_null(strstr(s->warning[0], "shared hosts"));
+    nt_samples_destroy(s);
+    relay_fini(&out);
+}
+
+int main(void)
+{
+    setenv("UCX_TLS", "tcp,self", 1);
+    setenv("UCX_NET_DEVICES", "lo", 1);
+    setenv("UCX_WARN_UNUSED_ENV_VARS", "n", 1);
+    setenv("UCX_VFS_ENABLE", "n", 1);
+    setenv("UCX_TCP_CONN_NB", "y", 1);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(all_pairs_are_measured),
+        cmocka_unit_test(a_killed_probe_costs_only_itself),
+        cmocka_unit_test(a_frozen_probe_costs_only_itself),
+        cmocka_unit_test(an_absent_probe_costs_only_itself),
+        cmocka_unit_test(garbage_from_a_probe_costs_only_itself),
+        cmocka_unit_test(a_short_time_ends_in_time),
+        cmocka_unit_test(the_level_says_what_was_not_measured),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
