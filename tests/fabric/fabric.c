@@ -27,12 +27,14 @@ static const char USAGE[] =
     "       fabric --hosts FABRIC          the hosts, one a line\n"
     "       fabric --truth FABRIC [BYTES [RAIL]]\n"
     "                                      declared one-way latencies in us, as matrix CSV\n"
-    "       fabric --shape FABRIC [RAIL]   the tree, as one line\n";
+    "       fabric --shape FABRIC [RAIL]   the tree, as one line\n"
+    "       fabric --can                   whether this machine can run one, in a fresh "
+    "namespace\n";
 
 enum { PING_BYTES = 119, BYTES_MAX = 1 << 20, SPIN_US = 100, SPIN_MAX_US = 10000 };
 
 struct options {
-    int verb; /* 'r'un, 'h'osts, 't'ruth, 's'hape */
+    int verb; /* 'r'un, 'h'osts, 't'ruth, 's'hape, 'c'an */
     const char *netns, *ready, *file;
     long spin_us, bytes, rail;
 };
@@ -51,13 +53,10 @@ static int parse_long(const char *word, long min, long max, long *value)
 static int parse_options(int argc, char **argv, struct options *options)
 {
     static const struct option table[] = {
-        {"netns", required_argument, NULL, 'n'},
-        {"ready", required_argument, NULL, 'r'},
-        {"spin", required_argument, NULL, 'w'},
-        {"hosts", no_argument, NULL, 'h'},
-        {"truth", no_argument, NULL, 't'},
-        {"shape", no_argument, NULL, 's'},
-        {NULL, 0, NULL, 0},
+        {"netns", required_argument, NULL, 'n'}, {"ready", required_argument, NULL, 'r'},
+        {"spin", required_argument, NULL, 'w'},  {"hosts", no_argument, NULL, 'h'},
+        {"truth", no_argument, NULL, 't'},       {"shape", no_argument, NULL, 's'},
+        {"can", no_argument, NULL, 'c'},         {NULL, 0, NULL, 0},
     };
     *options = (struct options){'r', "", NULL, NULL, SPIN_US, PING_BYTES, 0};
     for (int c; (c = getopt_long(argc, argv, "", table, NULL)) != -1;) {
@@ -65,11 +64,13 @@ static int parse_options(int argc, char **argv, struct options *options)
             options->netns = optarg;
         else if (c == 'r')
             options->ready = optarg;
-        else if (c == 'h' || c == 't' || c == 's')
+        else if (strchr("htsc", c) != NULL)
             options->verb = c;
         else if (c != 'w' || parse_long(optarg, 0, SPIN_MAX_US, &options->spin_us) != 0)
             return -1;
     }
+    if (options->verb == 'c')
+        return optind == argc ? 0 : -1;
     if (optind == argc)
         return -1;
     options->file = argv[optind++];
@@ -220,10 +221,29 @@ static int run(const struct nt_fab *fab, const struct nt_fab_routes *routes,
     return status;
 }
 
+/* Tries all that the kernel must be able to do, out of everybody's way. */
+static int try_card(struct nt_err *err)
+{
+    if (unshare(CLONE_NEWNET) != 0)
+        return nt_err_set(err, NT_ERR_SYSTEM, "no network namespace: %s", strerror(errno));
+    int stamp = nt_fab_stamp_load(err);
+    if (stamp < 0)
+        return -1;
+    struct nt_fab_tap tap;
+    struct nt_fab_card card = {"/proc/self/ns/net", 0, 0, 1000, stamp};
+    int status = nt_fab_tap_open(&card, &tap, err);
+    if (status == 0)
+        nt_fab_tap_close(&tap);
+    close(stamp);
+    return status;
+}
+
 static int act(const struct options *options, struct nt_err *err)
 {
     static struct nt_fab fab;
     static struct nt_fab_routes routes;
+    if (options->verb == 'c')
+        return try_card(err);
     if (nt_fab_read(options->file, &fab, err) != 0)
         return -1;
     if (nt_fab_routes_find(options->file, &fab, &routes, err) != 0)

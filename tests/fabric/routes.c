@@ -2,7 +2,8 @@
 
 #include <stdbool.h>
 
-/* Hops from every node to the port, -1 where there is no way. */
+/* Hops from every node to the port, -1 where there is no way. No way leads through a host: each of
+ * its ports has one link only. */
 static void count_hops(const struct nt_fab *fab, int port, int hops[NT_FAB_NODES_MAX])
 {
     int queue[NT_FAB_NODES_MAX], head = 0, tail = 0;
@@ -12,8 +13,6 @@ static void count_hops(const struct nt_fab *fab, int port, int hops[NT_FAB_NODES
     queue[tail++] = fab->ports[port].node;
     while (head < tail) {
         int node = queue[head++];
-        if (fab->nodes[node].port >= 0 && fab->nodes[node].port != port)
-            continue; /* a host receives, it does not forward */
         for (int l = 0; l < fab->link_count; l++) {
             int from = fab->links[l].from;
             if (fab->links[l].to == node && hops[from] < 0) {
@@ -24,23 +23,21 @@ static void count_hops(const struct nt_fab *fab, int port, int hops[NT_FAB_NODES
     }
 }
 
-static bool is_step(const struct nt_fab *fab, int link, int node, int port, const int *hops)
+static bool is_step(const struct nt_fab *fab, int link, int node, const int *hops)
 {
-    int to = fab->links[link].to;
-    bool may_enter = fab->nodes[to].port < 0 || fab->nodes[to].port == port;
-    return fab->links[link].from == node && may_enter && hops[to] == hops[node] - 1;
+    return fab->links[link].from == node && hops[fab->links[link].to] == hops[node] - 1;
 }
 
 static int choose_link(const struct nt_fab *fab, int node, int port, const int *hops)
 {
     int choices = 0;
     for (int l = 0; l < fab->link_count; l++)
-        choices += is_step(fab, l, node, port, hops);
+        choices += is_step(fab, l, node, hops);
     if (choices == 0)
         return -1;
     int want = port % choices;
     for (int l = 0; l < fab->link_count; l++)
-        if (is_step(fab, l, node, port, hops) && want-- == 0)
+        if (is_step(fab, l, node, hops) && want-- == 0)
             return l;
     return -1;
 }

@@ -1,6 +1,6 @@
 /* Which way a frame goes, and how long it takes when nothing is in its way.
  *
- * Fewest hops; hosts never forward; among equals the destination's index chooses, so a route is
+ * Fewest hops; among equals the destination's index chooses, so a route is
  * fixed. The time of a path is store and forward: at every link the frame's serialisation at that
  * link's rate, then the link's latency. Knows nothing of devices and of the clock. */
 #ifndef NT_FAB_ROUTES_H

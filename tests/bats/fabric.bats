@@ -1,0 +1,210 @@
+#!/usr/bin/env bats
+# shellcheck disable=SC2154,SC2086,SC2030,SC2031,SC2016
+# The emulated network against its own declaration: if this ground does not hold, nothing that is
+# built on it means anything.
+
+load ground
+
+PREFIX=nettest- # the cluster's: "cluster down" removes what a killed test leaves
+TALK=$ROOT/build/tests/talk
+
+setup() {
+    need_ground ip
+    ground_snapshot "$BATS_TEST_TMPDIR/before"
+    [ -d /run/netns ] || touch "$BATS_TEST_TMPDIR/made-netns"
+    started=()
+}
+
+teardown() {
+    [ "$(id -u)" = 0 ] || return 0
+    stop_all
+    local host
+    for host in $hosts; do ip netns del "$PREFIX$host" 2>/dev/null || true; done
+    if [ -e "$BATS_TEST_TMPDIR/made-netns" ] && [ -z "$(ls -A /run/netns 2>/dev/null)" ]; then
+        umount /run/netns 2>/dev/null || true
+        rmdir /run/netns 2>/dev/null || true
+    fi
+}
+
+background() { # CMD...: started without the runner's descriptors, ended by stop_all
+    "$@" 3>&- 4>&- </dev/null &
+    started+=($!)
+}
+
+stop_all() {
+    local pid
+    for pid in "${started[@]}"; do kill "$pid" 2>/dev/null || true; done
+    for pid in "${started[@]}"; do wait "$pid" 2>/dev/null || true; done
+    started=()
+}
+
+start() { # FABRIC
+    text=$(fabric_path "$1")
+    hosts=$("$FABRIC" --hosts "$text")
+    local host
+    for host in $hosts; do ip netns add "$PREFIX$host"; done
+    background "$FABRIC" --netns "$PREFIX" --ready "$BATS_TEST_TMPDIR/ready" "$text" \
+        2>"$BATS_TEST_TMPDIR/fabric.log"
+    fabric=$!
+    wait_until 10 test -e "$BATS_TEST_TMPDIR/ready"
+}
+
+at() { # HOST CMD...
+    local host=$1
+    shift
+    ip netns exec "$PREFIX$host" "$@"
+}
+
+address() { # HOST [RAIL]
+    local number
+    number=$(printf '%s\n' $hosts | grep -nx "$1" | cut -d: -f1)
+    echo "10.$((77 + ${2:-0})).0.$number"
+}
+
+# Every pair's p10 lies between the declared latency and so much above it.
+hold_against_truth() { # ABOVE_US
+    local a b host low high_us=$1 got worst=0
+    for host in $hosts; do background ip netns exec "$PREFIX$host" "$TALK" echo 5000; done
+    "$FABRIC" --truth "$text" >"$BATS_TEST_TMPDIR/truth"
+    for a in $hosts; do
+        for b in $(printf '%s\n' $hosts | sed "0,/^$a\$/d"); do
+            low=$(declared "$a" "$b")
+            got=$(at "$a" timeout 20 "$TALK" ping "$(address "$b")" 5000 30)
+            echo "# $a $b declared $low measured $got" >>"$BATS_TEST_TMPDIR/pairs"
+            assert_between "$a to $b in us" "$got" "$low" "$(echo "$low + $high_us" | bc)"
+        done
+    done
+    awk '{d = $7 - $5; if (d > worst) worst = d; sum += d; n++}
+         END {printf "# %d pairs, measured over declared: mean %.1f us, worst %.1f us\n",
+              n, sum / n, worst}' "$BATS_TEST_TMPDIR/pairs" >&3
+}
+
+declared() { # A B -> mean of both directions, which half a round trip is
+    awk -F, -v a="$1" -v b="$2" '
+        NR == 1 {for (i = 2; i <= NF; i++) name[i] = $i; next}
+        {for (i = 2; i <= NF; i++) t[$1, name[i]] = $i}
+        END {printf "%.3f\n", (t[a, b] + t[b, a]) / 2}' "$BATS_TEST_TMPDIR/truth"
+}
+
+# MB/s of each flow, all at once: FROM:TO...
+flows() {
+    local flow k=0 pids=() when
+    for flow; do
+        background ip netns exec "$PREFIX${flow#*:}" "$TALK" sink $((6000 + k))
+        k=$((k + 1))
+    done
+    k=0
+    when=$(($(date +%s%N) + 500000000))
+    for flow; do
+        at "${flow%:*}" timeout 30 "$TALK" send "$(address "${flow#*:}")" $((6000 + k)) 2 $when \
+            >"$BATS_TEST_TMPDIR/flow.$k" 3>&- &
+        pids+=($!)
+        k=$((k + 1))
+    done
+    for k in "${!pids[@]}"; do
+        wait "${pids[k]}"
+        cat "$BATS_TEST_TMPDIR/flow.$k"
+    done
+}
+
+@test "a star of 4 takes what it declares" {
+    start star4
+    hold_against_truth 60
+}
+
+@test "two levels, 8 hosts, take what they declare" {
+    start demo8
+    hold_against_truth 60
+}
+
+@test "three levels, 12 hosts, take what they declare" {
+    start uneven12
+    hold_against_truth 60
+}
+
+@test "a shared uplink divides fairly" {
+    start - <<'END'
+host n1 s1 100 100
+host n2 s1 100 100
+host n3 s1 100 100
+host n4 s1 100 100
+host n5 s2 100 100
+host n6 s2 100 100
+host n7 s2 100 100
+host n8 s2 100 100
+link s1 s2 100 200
+END
+    # 100 Mbit/s is 12.5 MB/s, 1448 of 1538 bytes of a full frame are payload
+    alone=$(flows n1:n5)
+    assert_between "alone" "$alone" 10.8 11.8
+    shared=$(flows n1:n5 n2:n6 n3:n7 n4:n8)
+    for rate in $shared; do assert_between "one of four on 200 Mbit/s" "$rate" 4.9 6.9; done
+    assert_between "the sum of four" "$(echo "$shared" | paste -sd+ | bc)" 21 23.6
+    # the other direction is another queue
+    both=$(flows n1:n5 n2:n6 n7:n3 n8:n4)
+    for rate in $both; do assert_between "two each way" "$rate" 10 11.8; done
+    echo "# alone $alone, four shared" $shared, "two each way" $both MB/s >&3
+}
+
+@test "a link may be narrower one way" {
+    start - <<'END'
+host n1 s1 100 200
+host n2 s2 100 200
+link s1 s2 100 100 40
+END
+    assert_between "there" "$(flows n1:n2)" 10.8 11.8
+    assert_between "back" "$(flows n2:n1)" 4.2 4.8
+}
+
+@test "a second rail is a device and a network of its own" {
+    start - <<'END'
+host n1 s1 100 200
+host n2 s1 100 200
+host n1 t1 300 200
+host n2 t1 300 200
+END
+    background ip netns exec "${PREFIX}n2" "$TALK" echo 5000
+    assert_between "rail 0" "$(at n1 "$TALK" ping "$(address n2 0)" 5000 30)" 200 270
+    assert_between "rail 1" "$(at n1 "$TALK" ping "$(address n2 1)" 5000 30)" 600 670
+}
+
+@test "ended by SIGTERM or SIGKILL, no card and no process stays" {
+    for signal in TERM INT KILL; do
+        start star4
+        at n1 ip -br link show fab0
+        kill -s $signal "$fabric"
+        wait "$fabric" && status=0 || status=$?
+        case $signal in
+        KILL) assert_equal "exit" $status 137 ;;
+        *)
+            assert_equal "exit by $signal" $status 0
+            [ ! -e "$BATS_TEST_TMPDIR/ready" ]
+            ;;
+        esac
+        run at n1 ip -br link show fab0
+        [ "$status" != 0 ]
+        teardown
+        rm -f "$BATS_TEST_TMPDIR/ready"
+        wait_until 10 nothing_stays "$BATS_TEST_TMPDIR/before"
+    done
+}
+
+@test "a bad declaration is refused with file and line" {
+    printf 'host n1 s1 100 200\nhost n2 s1 fast 200\n' >"$BATS_TEST_TMPDIR/bad"
+    for verb in --hosts --truth --shape --ready=/nowhere; do
+        run "$FABRIC" $verb "$BATS_TEST_TMPDIR/bad"
+        assert_equal "exit" "$status" 3
+        assert_contains "$output" "bad:2: expected a latency in us"
+    done
+    run "$FABRIC" --shape "$BATS_TEST_TMPDIR/none"
+    assert_equal "exit" "$status" 3
+    run "$FABRIC"
+    assert_equal "exit" "$status" 2
+}
+
+@test "without the namespaces it says so and leaves nothing" {
+    run "$FABRIC" --netns nowhere- "$ROOT/tests/data/fabrics/star4.fabric"
+    assert_equal "exit" "$status" 4
+    assert_contains "$output" "nowhere-n1"
+    nothing_stays "$BATS_TEST_TMPDIR/before"
+}
