@@ -1,0 +1,54 @@
+/* The published method of seed 002: P. S. Bannikov, A. N. Salnikov, on finding the topology of a
+ * cluster's network from load tests (PARUS, Network Viewer 2), Moscow 2013. Kept apart from
+ * infer.h, for comparison.
+ *
+ * Each matrix (one a message size) gives a local topology, a directed graph over the processes
+ * without switches, in three stages: preparation; a skeleton of groups on shared memory joined by
+ * chains; cycles restored with Dijkstra's algorithm. Local topologies are merged: the probability
+ * of an arc is the share of them that contain it. O(n^3) time, O(n^2) memory a matrix. */
+#ifndef NT_PARUS_H
+#define NT_PARUS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "err.h"
+#include "matrix.h"
+#include "model.h"
+
+enum { NT_PARUS_HOSTS_MAX = 2048, NT_PARUS_MATRICES_MAX = 4096 };
+
+struct nt_parus_options {
+    double eps_shared; /* formula 1: spread within a group on shared memory; 0 to 0.5 advised */
+    double eps_duplex; /* a channel whose directions differ by more is simplex; 0 to 1 advised */
+};
+
+struct nt_parus_arc {
+    uint32_t from, to;
+    double weight_us;   /* from the first matrix, where it was measured there; else from the first
+                           that contains the arc */
+    double probability; /* share of the matrices whose local topology contains the arc */
+};
+
+struct nt_parus_result {
+    struct nt_model *model; /* no switches; a link for each pair with an arc. Latency: formula 2 of
+                               the paper; probability: the larger of both arcs'; simplex: only a
+                               to b was found. Links by their smaller host; confidence NaN:
+                               the method states none */
+    size_t arcs;
+    struct nt_parus_arc *arc; /* by from, then to */
+    size_t groups;            /* groups on shared memory in the first matrix */
+    uint64_t operations; /* cells of matrices and distances looked at, for its complexity class */
+};
+
+void nt_parus_default(struct nt_parus_options *options); /* 0.1 and 0.5 */
+
+/* latencies: n_matrices (at least 1) of one shape, ascending message sizes; need not be symmetric;
+ * NaN where not measured. options may be NULL. NT_ERR_INPUT: a wrong kind or shape, a negative
+ * value, over the bounds. Freed by nt_parus_destroy. */
+int nt_parus_infer(const struct nt_matrix *const *latencies, size_t n_matrices,
+                   const struct nt_parus_options *options, struct nt_parus_result **out,
+                   struct nt_err *err);
+void nt_parus_destroy(struct nt_parus_result *result);
+
+#endif

@@ -1,0 +1,231 @@
+/* Stages 1 to 3 of the paper for one matrix. */
+#include "parus_local.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+int parus_local_init(struct parus_local *p, size_t n, const struct nt_parus_options *o,
+                     struct nt_err *err)
+{
+    *p = (struct parus_local){.n = n, .o = o};
+    p->mark = malloc(n * n + 1);
+    p->done = malloc((n + 1) * sizeof *p->done);
+    p->waiting = malloc((n + 1) * sizeof *p->waiting);
+    p->distance = malloc((n + 1) * sizeof *p->distance);
+    if (!p->mark || !p->done || !p->waiting || !p->distance) {
+        parus_local_fini(p);
+        return nt_err_set(err, NT_ERR_SYSTEM, "parus: no memory for %zu hosts", n);
+    }
+    return 0;
+}
+
+void parus_local_fini(struct parus_local *p)
+{
+    free(p->mark);
+    free(p->done);
+    free(p->waiting);
+    free(p->distance);
+    *p = (struct parus_local){0};
+}
+
+/* The weight of an arc; infinity where it was not measured. */
+static double weight(const struct parus_local *p, size_t i, size_t j)
+{
+    float w = nt_matrix_get(p->m, i, j);
+    return i == j || isnan(w) ? INFINITY : (double)w;
+}
+
+static unsigned char *mark(struct parus_local *p, size_t i, size_t j)
+{
+    return &p->mark[i * p->n + j];
+}
+
+/* Puts the channel in: both arcs when their weights differ by at most 1 + eps, else the lighter
+ * one; the heavier is then destroyed. */
+static void add_channel(struct parus_local *p, size_t i, size_t j, double eps)
+{
+    double there = weight(p, i, j), back = weight(p, j, i);
+    bool duplex = fmax(there, back) <= fmin(there, back) * (1 + eps);
+    *mark(p, i, j) = duplex || there <= back ? PARUS_ARC : PARUS_GONE;
+    *mark(p, j, i) = duplex || back < there ? PARUS_ARC : PARUS_GONE;
+}
+
+/* Everything within the limit of formula 1 from v is on the same shared memory, in either
+ * direction, and so on from there. */
+static void collect_from(struct parus_local *p, size_t v, double limit)
+{
+    p->done[v] = true;
+    for (size_t u = 0; u < p->n; u++) {
+        bool there = weight(p, v, u) <= limit, back = weight(p, u, v) <= limit;
+        p->operations += 2;
+        if (there && *mark(p, v, u) == PARUS_FREE)
+            *mark(p, v, u) = PARUS_SHARED;
+        if (back && *mark(p, u, v) == PARUS_FREE)
+            *mark(p, u, v) = PARUS_SHARED;
+        if ((there || back) && !p->done[u])
+            p->waiting[u] = true;
+    }
+}
+
+static void collect_group(struct parus_local *p, size_t start, double limit)
+{
+    p->groups++;
+    p->waiting[start] = true;
+    for (size_t v = 0; v < p->n;) {
+        p->operations++;
+        if (!p->waiting[v]) {
+            v++;
+            continue;
+        }
+        p->waiting[v] = false;
+        collect_from(p, v, limit);
+        v = 0; /* it may have brought an earlier one */
+    }
+}
+
+/* The smallest entry of the whole matrix, or of rows already done to columns not yet done. */
+static bool find_smallest(struct parus_local *p, bool ascent, size_t *from, size_t *to)
+{
+    double least = INFINITY;
+    for (size_t i = 0; i < p->n; i++) {
+        p->operations++;
+        if (ascent && !p->done[i])
+            continue;
+        for (size_t j = 0; j < p->n; j++) {
+            double w = weight(p, i, j);
+            if (w < least && !(ascent && p->done[j])) {
+                least = w;
+                *from = i;
+                *to = j;
+            }
+        }
+        p->operations += p->n;
+    }
+    return isfinite(least);
+}
+
+/* The way down from a board to its cores: a chain of arcs, each the lightest to a vertex not yet
+ * used and lighter than the one before. *end is where it stops, *last the last arc's weight. */
+static bool descend(struct parus_local *p, size_t start, double limit, size_t *end, double *last)
+{
+    size_t v = start;
+    double previous = limit;
+    for (;;) {
+        size_t next = p->n;
+        double least = previous;
+        for (size_t u = 0; u < p->n; u++) {
+            if (!p->done[u] && u != v && weight(p, v, u) < least) {
+                least = weight(p, v, u);
+                next = u;
+            }
+        }
+        p->operations += p->n;
+        if (next == p->n)
+            break;
+        p->done[v] = true;
+        add_channel(p, v, next, p->o->eps_duplex);
+        v = next;
+        previous = least;
+    }
+    *end = v;
+    *last = previous;
+    return v != start;
+}
+
+/* Stage 2: the skeleton. The smallest entry starts the first group; then, again and again, up
+ * over the lightest arc to a vertex not yet used and down to the next group. */
+static void find_skeleton(struct parus_local *p)
+{
+    size_t from = 0, to = 0;
+    if (!find_smallest(p, false, &from, &to))
+        return;
+    double spread = 1 + p->o->eps_shared;
+    p->done[from] = true;
+    *mark(p, from, to) = PARUS_SHARED;
+    if (weight(p, to, from) <= weight(p, from, to) * spread)
+        *mark(p, to, from) = PARUS_SHARED;
+    p->waiting[from] = true;
+    collect_group(p, to, weight(p, from, to) * spread);
+    while (find_smallest(p, true, &from, &to)) {
+        size_t end;
+        double last;
+        add_channel(p, from, to, p->o->eps_duplex);
+        if (descend(p, to, weight(p, from, to), &end, &last)) {
+            collect_group(p, end, last * spread);
+        } else { /* nothing is nearer to it than what led here: a group of its own */
+            p->done[to] = true;
+            p->groups++;
+        }
+    }
+}
+
+/* Dijkstra over the arcs that are in, on a dense matrix. */
+static void distances_from(struct parus_local *p, size_t source)
+{
+    for (size_t v = 0; v < p->n; v++) {
+        p->distance[v] = INFINITY;
+        p->done[v] = false;
+    }
+    p->distance[source] = 0;
+    for (;;) {
+        size_t v = p->n;
+        for (size_t u = 0; u < p->n; u++)
+            if (!p->done[u] && isfinite(p->distance[u]) &&
+                (v == p->n || p->distance[u] < p->distance[v]))
+                v = u;
+        p->operations += p->n;
+        if (v == p->n)
+            return;
+        p->done[v] = true;
+        for (size_t u = 0; u < p->n; u++) {
+            if (*mark(p, v, u) >= PARUS_ARC && p->distance[v] + weight(p, v, u) < p->distance[u])
+                p->distance[u] = p->distance[v] + weight(p, v, u);
+        }
+        p->operations += p->n;
+    }
+}
+
+/* Stage 3: an arc that is shorter than every path closes a cycle. Arcs added for one source count
+ * for the next, as n calls of Dijkstra's algorithm do. */
+static void restore_cycles(struct parus_local *p)
+{
+    for (size_t i = 0; i < p->n; i++) {
+        distances_from(p, i);
+        for (size_t j = 0; j < p->n; j++)
+            if (*mark(p, i, j) == PARUS_FREE && isfinite(p->distance[j]) &&
+                p->distance[j] > weight(p, i, j))
+                *mark(p, i, j) = PARUS_ARC;
+        p->operations += p->n;
+    }
+}
+
+/* A channel whose two arcs differ by more than eps_duplex is simplex: the heavier goes. Within a
+ * group eps_shared has already decided. */
+static void make_simplex(struct parus_local *p)
+{
+    double spread = 1 + p->o->eps_duplex;
+    for (size_t i = 0; i < p->n; i++) {
+        for (size_t j = 0; j < i; j++) {
+            double there = weight(p, i, j), back = weight(p, j, i);
+            if (*mark(p, i, j) != PARUS_ARC || *mark(p, j, i) != PARUS_ARC)
+                continue;
+            if (there > back * spread)
+                *mark(p, i, j) = PARUS_GONE;
+            else if (back > there * spread)
+                *mark(p, j, i) = PARUS_GONE;
+        }
+    }
+    p->operations += p->n * p->n;
+}
+
+void parus_local_find(struct parus_local *p, const struct nt_matrix *m)
+{
+    p->m = m;
+    memset(p->mark, PARUS_FREE, p->n * p->n);
+    memset(p->done, 0, p->n * sizeof *p->done);
+    memset(p->waiting, 0, p->n * sizeof *p->waiting);
+    find_skeleton(p);
+    restore_cycles(p);
+    make_simplex(p);
+}

@@ -1,0 +1,463 @@
+/* Seed 000: the thesis's own examples and measurements, and properties of the method. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "bufe.h"
+#include "rng.h"
+#include "seed_tables.h"
+
+static struct nt_bufe_result *infer(const struct nt_matrix *m, double epsilon)
+{
+    struct nt_bufe_options o;
+    struct nt_bufe_result *r = NULL;
+    struct nt_err err = {0};
+    nt_bufe_default(&o);
+    o.epsilon = epsilon;
+    if (nt_bufe_infer(m, NULL, &o, &r, &err) != 0)
+        fail_msg("%s", err.text);
+    return r;
+}
+
+static struct nt_bufe_result *infer_table(const char *name, double epsilon)
+{
+    struct nt_matrix *m = seed_table(name);
+    struct nt_bufe_result *r = infer(m, epsilon);
+    nt_matrix_destroy(m);
+    return r;
+}
+
+static const struct nt_link *link_of(const struct nt_model *m, uint32_t a, uint32_t b)
+{
+    for (size_t k = 0; k < m->links; k++)
+        if ((m->link[k].a == a && m->link[k].b == b) || (m->link[k].a == b && m->link[k].b == a))
+            return &m->link[k];
+    return NULL;
+}
+
+static double latency_of(const struct nt_model *m, uint32_t a, uint32_t b)
+{
+    const struct nt_link *link = link_of(m, a, b);
+    return link == NULL ? INFINITY : link->latency_us;
+}
+
+/* The switch that host h hangs on by its only link. */
+static uint32_t switch_of(const struct nt_model *m, uint32_t h)
+{
+    uint32_t found = UINT32_MAX;
+    for (size_t k = 0; k < m->links; k++) {
+        if (m->link[k].a != h && m->link[k].b != h)
+            continue;
+        assert_int_equal(found, UINT32_MAX);
+        found = m->link[k].a == h ? m->link[k].b : m->link[k].a;
+    }
+    assert_true(found >= m->hosts && found < m->hosts + m->switches);
+    return found;
+}
+
+/* Table 2.1, figures 2.6 and 2.7: every edge but (B,D), which is as long as the path. */
+static void table_2_1_basic_model(void **state)
+{
+    (void)state;
+    struct nt_bufe_result *r = infer_table("bufe-2.1", 0.1);
+    static const uint32_t edges[][2] = {{0, 1}, {0, 2}, {0, 3}, {1, 2}, {2, 3}};
+    assert_int_equal(r->basic, 5);
+    for (size_t k = 0; k < 5; k++) {
+        assert_int_equal(r->basic_edge[k].a, edges[k][0]);
+        assert_int_equal(r->basic_edge[k].b, edges[k][1]);
+        assert_true(r->basic_edge[k].latency_us == 3);
+    }
+    nt_bufe_destroy(r);
+}
+
+/* Table 2.2, figures 2.8 to 2.11: all edges at first, then three switches of three hosts and one
+ * over them, each link 1. */
+static void table_2_2_tree(void **state)
+{
+    (void)state;
+    struct nt_bufe_result *r = infer_table("bufe-2.2", 0.1);
+    const struct nt_model *m = r->model;
+    assert_int_equal(r->basic, 36);
+    assert_int_equal(m->switches, 4);
+    assert_int_equal(m->links, 12);
+    assert_int_equal(m->family, NT_FAMILY_TREE);
+    for (size_t k = 0; k < m->links; k++)
+        assert_true(fabs(m->link[k].latency_us - 1) < 1e-6);
+    for (uint32_t h = 0; h < 9; h++)
+        assert_int_equal(switch_of(m, h) == switch_of(m, 0), h < 3);
+    for (uint32_t h = 3; h < 9; h++)
+        assert_int_equal(switch_of(m, h) == switch_of(m, 3), h < 6);
+    assert_true(r->fitted && m->r2 > 0.999999 && m->rms_us < 1e-6);
+    assert_int_equal(r->rank, 12);
+    assert_int_equal(r->rows, 36);
+    nt_bufe_destroy(r);
+}
+
+/* Table 2.3, figure 2.16: one switch; the edge between B and C is virtual and goes. */
+static void table_2_3_hosts_of_three_kinds(void **state)
+{
+    (void)state;
+    struct nt_bufe_result *r = infer_table("bufe-2.3", 0.1);
+    static const double expected[] = {1, 1, 2, 3};
+    assert_int_equal(r->basic, 6);
+    assert_int_equal(r->virtual_host, 1);
+    assert_int_equal(r->model->switches, 1);
+    assert_int_equal(r->model->links, 4);
+    assert_int_equal(r->model->family, NT_FAMILY_STAR);
+    for (uint32_t h = 0; h < 4; h++)
+        assert_true(fabs(latency_of(r->model, h, 4) - expected[h]) < 1e-6);
+    nt_bufe_destroy(r);
+}
+
+/* Table 3.5, figure 3.1: "the nodes are all connected with a single switch". */
+static void table_3_5_westmere_cluster(void **state)
+{
+    (void)state;
+    struct nt_bufe_result *r = infer_table("bufe-3.5", 0.05);
+    assert_int_equal(r->model->family, NT_FAMILY_STAR);
+    assert_int_equal(r->model->switches, 1);
+    assert_int_equal(r->model->links, 10);
+    for (size_t k = 0; k < 10; k++)
+        assert_true(r->model->link[k].latency_us > 26 && r->model->link[k].latency_us < 28);
+    nt_bufe_destroy(r);
+}
+
+/* Table 3.6, figure 3.1: two sockets of six cores. */
+static void table_3_6_westmere_node(void **state)
+{
+    (void)state;
+    struct nt_bufe_result *r = infer_table("bufe-3.6", 0.15);
+    const struct nt_model *m = r->model;
+    assert_int_equal(m->switches, 2);
+    assert_int_equal(m->links, 13);
+    for (uint32_t h = 0; h < 12; h++)
+        assert_int_equal(switch_of(m, h) == switch_of(m, 0), h < 6);
+    assert_true(latency_of(m, 12, 13) > 0.38 && latency_of(m, 12, 13) < 0.47);
+    assert_true(m->r2 > 0.99);
+    nt_bufe_destroy(r);
+}
+
+/* Tables 3.7 and 3.8, section 3.3.2: with a high epsilon, "a star with a single switch". */
+static void table_3_8_magny_node_is_a_star(void **state)
+{
+    (void)state;
+    struct nt_bufe_result *r = infer_table("bufe-3.8", 0.2);
+    assert_int_equal(r->model->family, NT_FAMILY_STAR);
+    nt_bufe_destroy(r);
+    r = infer_table("bufe-3.7", 0.2);
+    assert_int_equal(r->model->family, NT_FAMILY_STAR);
+    nt_bufe_destroy(r);
+}
+
+/* Distances over a tree or ring that is given by its links; hosts first. */
+struct known {
+    size_t hosts, vertices;
+    double d[64][64];
+};
+
+static void known_init(struct known *k, size_t hosts, size_t vertices)
+{
+    *k = (struct known){.hosts = hosts, .vertices = vertices};
+    for (size_t i = 0; i < vertices; i++)
+        for (size_t j = 0; j < vertices; j++)
+            k->d[i][j] = i == j ? 0 : INFINITY;
+}
+
+static void known_link(struct known *k, size_t a, size_t b, double latency)
+{
+    k->d[a][b] = k->d[b][a] = latency;
+}
+
+static struct nt_matrix *known_matrix(struct known *k, double noise, uint64_t seed)
+{
+    struct nt_matrix *m;
+    struct nt_err err = {0};
+    struct nt_rng rng;
+    nt_rng_init(&rng, seed);
+    for (size_t v = 0; v < k->vertices; v++)
+        for (size_t i = 0; i < k->vertices; i++)
+            for (size_t j = 0; j < k->vertices; j++)
+                if (k->d[i][v] + k->d[v][j] < k->d[i][j])
+                    k->d[i][j] = k->d[i][v] + k->d[v][j];
+    assert_int_equal(nt_matrix_create(k->hosts, NT_MATRIX_LATENCY_US, &m, &err), 0);
+    for (size_t i = 0; i < k->hosts; i++)
+        for (size_t j = 0; j < k->hosts; j++)
+            if (i != j)
+                nt_matrix_set(m, i, j, (float)(k->d[i][j] * (1 + noise * nt_rng_normal(&rng))));
+    return m;
+}
+
+/* Section 2.2.4, figures 2.13 and 2.14: four switches in a cycle; the diagonals are virtual. */
+static void ring_of_switches_loses_its_diagonals(void **state)
+{
+    (void)state;
+    struct known k;
+    known_init(&k, 12, 16);
+    for (size_t h = 0; h < 12; h++)
+        known_link(&k, h, 12 + h / 3, 1);
+    for (size_t s = 0; s < 4; s++)
+        known_link(&k, 12 + s, 12 + (s + 1) % 4, 3);
+    struct nt_matrix *m = known_matrix(&k, 0, 1);
+    struct nt_bufe_result *r = infer(m, 0.05);
+    assert_int_equal(r->model->switches, 4);
+    assert_int_equal(r->model->links, 16);
+    assert_int_equal(r->virtual_switch, 2);
+    for (uint32_t h = 0; h < 12; h++)
+        assert_true(fabs(latency_of(r->model, h, switch_of(r->model, h)) - 1) < 1e-6);
+    nt_bufe_destroy(r);
+    nt_matrix_destroy(m);
+}
+
+/* Section 2.2.5, figure 2.15: two, then three kinds of hosts on one switch are rejoined. */
+static void kinds_of_hosts_share_their_switch(void **state)
+{
+    (void)state;
+    for (size_t kinds = 1; kinds <= 3; kinds++) {
+        struct known k;
+        known_init(&k, 4 * kinds, 4 * kinds + 1);
+        for (size_t h = 0; h < 4 * kinds; h++)
+            known_link(&k, h, 4 * kinds, 1 + (double)(h / 4));
+        struct nt_matrix *m = known_matrix(&k, 0, 1);
+        struct nt_bufe_result *r = infer(m, 0.05);
+        assert_int_equal(r->model->switches, 1);
+        assert_int_equal(r->model->links, 4 * kinds);
+        assert_int_equal(r->rejoined, kinds - 1);
+        for (uint32_t h = 0; h < 4 * kinds; h++)
+            assert_true(fabs(latency_of(r->model, h, (uint32_t)(4 * kinds)) -
+                             (1 + (double)(h / 4))) < 1e-5);
+        nt_bufe_destroy(r);
+        nt_matrix_destroy(m);
+    }
+}
+
+/* Section 2.2.3: with the latency between leaves in the middle, mixed cliques would make a line of
+ * switches; kept apart they make a full mesh, which then is one switch. */
+static void cliques_are_never_mixed(void **state)
+{
+    (void)state;
+    struct known k;
+    known_init(&k, 9, 13);
+    for (size_t h = 0; h < 9; h++)
+        known_link(&k, h, 9 + h / 3, 1);
+    for (size_t s = 0; s < 3; s++)
+        known_link(&k, 9 + s, 12, 0.5);
+    struct nt_matrix *m = known_matrix(&k, 0, 1);
+    struct nt_bufe_result *r = infer(m, 0.05);
+    assert_int_equal(r->model->switches, 4);
+    assert_int_equal(r->model->links, 12);
+    assert_int_equal(r->model->family, NT_FAMILY_TREE);
+    nt_bufe_destroy(r);
+    nt_matrix_destroy(m);
+}
+
+/* Leaves of two hosts need the size-two rule; two hosts alone are no switch. */
+static void pairs_become_switches_only_with_a_third(void **state)
+{
+    (void)state;
+    struct known k;
+    known_init(&k, 8, 13);
+    for (size_t h = 0; h < 8; h++)
+        known_link(&k, h, 8 + h / 2, 1);
+    for (size_t s = 0; s < 4; s++)
+        known_link(&k, 8 + s, 12, 1);
+    struct nt_matrix *m = known_matrix(&k, 0, 1);
+    struct nt_bufe_result *r = infer(m, 0.05);
+    assert_int_equal(r->model->switches, 5);
+    assert_int_equal(r->model->family, NT_FAMILY_TREE);
+    nt_bufe_destroy(r);
+    nt_matrix_destroy(m);
+    known_init(&k, 2, 2);
+    known_link(&k, 0, 1, 2);
+    m = known_matrix(&k, 0, 1);
+    r = infer(m, 0.05);
+    assert_int_equal(r->model->switches, 0);
+    assert_int_equal(r->model->links, 1);
+    nt_bufe_destroy(r);
+    nt_matrix_destroy(m);
+}
+
+/* A star of 32 hosts with 2 % noise is a star; the same matrix gives the same model. */
+static void noise_within_epsilon_changes_nothing(void **state)
+{
+    (void)state;
+    struct known k;
+    known_init(&k, 32, 33);
+    for (size_t h = 0; h < 32; h++)
+        known_link(&k, h, 32, 1);
+    struct nt_matrix *m = known_matrix(&k, 0.02, 7);
+    struct nt_bufe_result *r = infer(m, 0.2), *again = infer(m, 0.2);
+    assert_int_equal(r->model->family, NT_FAMILY_STAR);
+    assert_int_equal(r->model->links, 32);
+    assert_memory_equal(r->fitted_us, again->fitted_us, 32 * sizeof *r->fitted_us);
+    nt_bufe_destroy(r);
+    nt_bufe_destroy(again);
+    nt_matrix_destroy(m);
+}
+
+static struct nt_matrix *bandwidths(size_t n, const double *host)
+{
+    struct nt_matrix *m;
+    struct nt_err err = {0};
+    assert_int_equal(nt_matrix_create(n, NT_MATRIX_BANDWIDTH_MBPS, &m, &err), 0);
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < n; j++)
+            if (i != j)
+                nt_matrix_set(m, i, j, (float)(host[i] < host[j] ? host[i] : host[j]));
+    return m;
+}
+
+/* Section 2.4: both corrections give back the latencies that were put in. */
+static void corrections_take_off_the_message(void **state)
+{
+    (void)state;
+    static const double rate[5] = {1000, 1000, 1000, 500, 1000};
+    const double bytes = 200;
+    for (int c = NT_BUFE_CORRECT_MINIMUM; c <= NT_BUFE_CORRECT_STORE_AND_FORWARD; c++) {
+        struct nt_matrix *b = bandwidths(5, rate), *l;
+        struct nt_err err = {0};
+        assert_int_equal(nt_matrix_create(5, NT_MATRIX_LATENCY_US, &l, &err), 0);
+        for (size_t i = 0; i < 5; i++)
+            for (size_t j = 0; j < 5; j++) {
+                double slow = fmin(rate[i], rate[j]);
+                double time =
+                    c == NT_BUFE_CORRECT_MINIMUM ? bytes / slow : bytes / rate[i] + bytes / rate[j];
+                if (i != j)
+                    nt_matrix_set(l, i, j, (float)(4 + time));
+            }
+        struct nt_bufe_options o;
+        nt_bufe_default(&o);
+        o.correction = (enum nt_bufe_correction)c;
+        o.message_bytes = bytes;
+        struct nt_bufe_result *r;
+        assert_int_equal(nt_bufe_infer(l, b, &o, &r, &err), 0);
+        assert_int_equal(r->model->family, NT_FAMILY_STAR);
+        for (uint32_t h = 0; h < 5; h++) {
+            const struct nt_link *link = link_of(r->model, h, 5);
+            assert_true(fabs(link->latency_us - 2) < 1e-4);
+            assert_true(fabs(link->bandwidth_MBps - rate[h]) < 1e-3);
+        }
+        nt_bufe_destroy(r);
+        nt_matrix_destroy(l);
+        nt_matrix_destroy(b);
+    }
+}
+
+static void bad_input_is_refused(void **state)
+{
+    (void)state;
+    struct nt_matrix *m, *wide, *rate;
+    struct nt_bufe_result *r = NULL;
+    struct nt_bufe_options o;
+    struct nt_err err = {0};
+    nt_bufe_default(&o);
+    assert_int_equal(nt_matrix_create(3, NT_MATRIX_LATENCY_US, &m, &err), 0);
+    assert_int_equal(nt_matrix_create(NT_BUFE_HOSTS_MAX + 1, NT_MATRIX_LATENCY_US, &wide, &err), 0);
+    assert_int_equal(nt_matrix_create(3, NT_MATRIX_BANDWIDTH_MBPS, &rate, &err), 0);
+    assert_int_equal(nt_bufe_infer(wide, NULL, NULL, &r, &err), -1);
+    assert_int_equal(nt_bufe_infer(rate, NULL, NULL, &r, &err), -1);
+    assert_int_equal(nt_bufe_infer(m, m, NULL, &r, &err), -1);
+    o.epsilon = NAN;
+    assert_int_equal(nt_bufe_infer(m, NULL, &o, &r, &err), -1);
+    nt_bufe_default(&o);
+    o.correction = NT_BUFE_CORRECT_MINIMUM;
+    assert_int_equal(nt_bufe_infer(m, NULL, &o, &r, &err), -1);
+    nt_matrix_set(m, 0, 1, -1);
+    assert_int_equal(nt_bufe_infer(m, NULL, NULL, &r, &err), -1);
+    assert_int_equal(err.kind, NT_ERR_INPUT);
+    assert_non_null(strstr(err.text, "hosts 0 and 1 is -1"));
+    assert_null(r);
+    nt_matrix_destroy(m);
+    nt_matrix_destroy(wide);
+    nt_matrix_destroy(rate);
+}
+
+/* The search is exponential: it ends at its limit, with a sentence. */
+static void work_is_bounded(void **state)
+{
+    (void)state;
+    struct nt_matrix *m = seed_table("bufe-3.6");
+    struct nt_bufe_options o;
+    struct nt_bufe_result *r = NULL;
+    struct nt_err err = {0};
+    nt_bufe_default(&o);
+    o.work_max = 5;
+    assert_int_equal(nt_bufe_infer(m, NULL, &o, &r, &err), -1);
+    assert_null(r);
+    assert_non_null(strstr(err.text, "more than 5 visits"));
+    nt_matrix_destroy(m);
+}
+
+/* None, one, and hosts that nobody measured. */
+static void little_is_enough(void **state)
+{
+    (void)state;
+    for (size_t n = 0; n < 5; n++) {
+        struct nt_matrix *m;
+        struct nt_err err = {0};
+        assert_int_equal(nt_matrix_create(n, NT_MATRIX_LATENCY_US, &m, &err), 0);
+        struct nt_bufe_result *r = infer(m, 0.1);
+        assert_int_equal(r->model->links, 0);
+        for (size_t h = 0; h < n; h++)
+            assert_int_equal(r->model->missing[h], n > 1);
+        nt_bufe_destroy(r);
+        nt_matrix_destroy(m);
+    }
+}
+
+/* Section 4.2: grouped by gaps first, values of one group count as equal. */
+static void gaps_make_groups(void **state)
+{
+    (void)state;
+    struct nt_matrix *m = seed_table("bufe-3.6");
+    struct nt_bufe_options o;
+    struct nt_bufe_result *r = NULL;
+    struct nt_err err = {0};
+    nt_bufe_default(&o);
+    o.gaps = true;
+    o.epsilon = 0.03;
+    assert_int_equal(nt_bufe_infer(m, NULL, &o, &r, &err), 0);
+    assert_int_equal(r->model->switches, 2);
+    nt_bufe_destroy(r);
+    nt_matrix_destroy(m);
+}
+
+/* Table 3.10. Two cells are printed there as 60.1 and 3.4, which equation 3.5 does not give. */
+static void table_3_10_chance_of_success(void **state)
+{
+    (void)state;
+    static const size_t n[] = {12, 32, 128, 256};
+    static const double p[] = {0.99, 0.999, 0.9999};
+    static const double percent[3][4] = {
+        {51.5, 0.7, 0, 0}, {93.6, 60.9, 0.03, 0}, {99.3, 95.2, 44.4, 3.8}};
+    for (size_t i = 0; i < 3; i++)
+        for (size_t j = 0; j < 4; j++)
+            assert_true(fabs(100 * nt_bufe_success(n[j], p[i]) - percent[i][j]) < 0.051);
+    assert_true(nt_bufe_success(1, 0) == 1 && nt_bufe_success(2, 0.5) == 0.5);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(table_2_1_basic_model),
+        cmocka_unit_test(table_2_2_tree),
+        cmocka_unit_test(table_2_3_hosts_of_three_kinds),
+        cmocka_unit_test(table_3_5_westmere_cluster),
+        cmocka_unit_test(table_3_6_westmere_node),
+        cmocka_unit_test(table_3_8_magny_node_is_a_star),
+        cmocka_unit_test(ring_of_switches_loses_its_diagonals),
+        cmocka_unit_test(kinds_of_hosts_share_their_switch),
+        cmocka_unit_test(cliques_are_never_mixed),
+        cmocka_unit_test(pairs_become_switches_only_with_a_third),
+        cmocka_unit_test(noise_within_epsilon_changes_nothing),
+        cmocka_unit_test(corrections_take_off_the_message),
+        cmocka_unit_test(bad_input_is_refused),
+        cmocka_unit_test(work_is_bounded),
+        cmocka_unit_test(little_is_enough),
+        cmocka_unit_test(gaps_make_groups),
+        cmocka_unit_test(table_3_10_chance_of_success),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

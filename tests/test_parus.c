@@ -1,0 +1,303 @@
+/* Seed 002: a regular network, a hierarchical one, simplex channels, merged matrices and the
+ * complexity class that the paper states. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "parus.h"
+#include "rng.h"
+
+static struct nt_matrix *empty(size_t n)
+{
+    struct nt_matrix *m;
+    struct nt_err err = {0};
+    assert_int_equal(nt_matrix_create(n, NT_MATRIX_LATENCY_US, &m, &err), 0);
+    return m;
+}
+
+static struct nt_parus_result *infer(const struct nt_matrix *const *m, size_t count, double shared,
+                                     double duplex)
+{
+    struct nt_parus_options o = {shared, duplex};
+    struct nt_parus_result *r = NULL;
+    struct nt_err err = {0};
+    if (nt_parus_infer(m, count, &o, &r, &err) != 0)
+        fail_msg("%s", err.text);
+    return r;
+}
+
+static struct nt_parus_result *infer_one(const struct nt_matrix *m, double shared, double duplex)
+{
+    return infer(&m, 1, shared, duplex);
+}
+
+static const struct nt_parus_arc *arc_of(const struct nt_parus_result *r, uint32_t a, uint32_t b)
+{
+    for (size_t k = 0; k < r->arcs; k++)
+        if (r->arc[k].from == a && r->arc[k].to == b)
+            return &r->arc[k];
+    return NULL;
+}
+
+static size_t ring_steps(size_t a, size_t b, size_t n)
+{
+    size_t d = a > b ? a - b : b - a;
+    return d < n - d ? d : n - d;
+}
+
+static size_t torus_hops(size_t a, size_t b, size_t side)
+{
+    return ring_steps(a % side, b % side, side) +
+           ring_steps(a / side % side, b / side % side, side) +
+           ring_steps(a / side / side, b / side / side, side);
+}
+
+/* As figure 1: processors joined directly. A 4x4x4 torus comes out link by link. */
+static void a_regular_network_is_found(void **state)
+{
+    (void)state;
+    const size_t n = 64;
+    struct nt_matrix *m = empty(n);
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < n; j++)
+            if (i != j)
+                nt_matrix_set(m, i, j, 1.5f * (float)torus_hops(i, j, 4));
+    struct nt_parus_result *r = infer_one(m, 0.1, 0.1);
+    assert_int_equal(r->arcs, n * 6);
+    assert_int_equal(r->model->links, n * 3);
+    assert_int_equal(r->model->switches, 0);
+    for (size_t k = 0; k < r->arcs; k++)
+        assert_int_equal(torus_hops(r->arc[k].from, r->arc[k].to, 4), 1);
+    for (size_t k = 0; k < r->model->links; k++) {
+        assert_false(r->model->link[k].simplex);
+        assert_true(fabs(r->model->link[k].latency_us - 1.5) < 1e-6);
+        assert_true(r->model->link[k].probability == 1);
+    }
+    nt_parus_destroy(r);
+    nt_matrix_destroy(m);
+}
+
+/* 4 boards of 4 processes; the cells differ a little, so that the chains have lighter arcs. */
+static struct nt_matrix *boards(void)
+{
+    struct nt_matrix *m = empty(16);
+    for (size_t i = 0; i < 16; i++)
+        for (size_t j = 0; j < 16; j++)
+            if (i != j)
+                nt_matrix_set(m, i, j,
+                              (i / 4 == j / 4 ? 1.0f : 10.0f) + 0.001f * (float)((i * 7 + j) % 5));
+    return m;
+}
+
+/* "If the network is hierarchical, the algorithm most likely gives a fully connected graph." */
+static void a_hierarchical_network_is_a_full_mesh(void **state)
+{
+    (void)state;
+    struct nt_matrix *m = boards();
+    struct nt_parus_result *r = infer_one(m, 0.2, 0.5);
+    assert_int_equal(r->model->family, NT_FAMILY_FULL_MESH);
+    assert_int_equal(r->arcs, 16 * 15);
+    assert_int_equal(r->groups, 4);
+    nt_parus_destroy(r);
+    nt_matrix_destroy(m);
+}
+
+/* A ring of boards whose direct distance is the sum of its steps: stage 2 finds a skeleton without
+ * cycles, stage 3 closes the ring. (It looks at all pairs of a source at once, so the far ends get
+ * short cuts as well.) */
+static void cycles_are_restored(void **state)
+{
+    (void)state;
+    const size_t n = 12;
+    struct nt_matrix *m = empty(n);
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < n; j++) {
+            double sum = 0, around = 0;
+            for (size_t k = 0; k < n; k++) { /* links of 1.0, 1.5, 2.0, ... around the ring */
+                double w = 1 + 0.5 * (double)k;
+                bool inside = i < j ? k >= i && k < j : k >= j && k < i;
+                *(inside ? &sum : &around) += w;
+            }
+            if (i != j)
+                nt_matrix_set(m, i, j, (float)fmin(sum, around));
+        }
+    struct nt_parus_result *r = infer_one(m, 0.01, 0.1);
+    for (uint32_t k = 0; k < n; k++) {
+        assert_non_null(arc_of(r, k, (k + 1) % n));
+        assert_non_null(arc_of(r, (k + 1) % n, k));
+    }
+    assert_null(arc_of(r, 4, 6)); /* as long as its path: nothing to close */
+    nt_parus_destroy(r);
+    nt_matrix_destroy(m);
+}
+
+/* Figure 1: to the process that sends too slowly lead arrows, not lines. */
+static void a_slow_sender_has_simplex_links(void **state)
+{
+    (void)state;
+    const size_t n = 8;
+    struct nt_matrix *m = empty(n);
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < n; j++)
+            if (i != j)
+                nt_matrix_set(m, i, j, i == 0 ? 5 : 1);
+    struct nt_parus_result *r = infer_one(m, 0.1, 0.5);
+    for (uint32_t j = 1; j < n; j++) {
+        assert_non_null(arc_of(r, j, 0));
+        assert_null(arc_of(r, 0, j));
+    }
+    for (size_t k = 0; k < r->model->links; k++) {
+        const struct nt_link *link = &r->model->link[k];
+        bool touches = link->a == 0 || link->b == 0;
+        assert_int_equal(link->simplex, touches);
+        if (touches)
+            assert_int_equal(link->b, 0);
+    }
+    nt_parus_destroy(r);
+    nt_matrix_destroy(m);
+}
+
+/* eps_duplex: two groups whose channel takes 10 there and 18 back. */
+static void eps_duplex_parts_simplex_from_duplex(void **state)
+{
+    (void)state;
+    struct nt_matrix *m = empty(4);
+    for (size_t i = 0; i < 4; i++)
+        for (size_t j = 0; j < 4; j++)
+            if (i != j)
+                nt_matrix_set(m, i, j, i / 2 == j / 2 ? 1 : i < j ? 10 : 18);
+    struct nt_parus_result *r = infer_one(m, 0.1, 0.5);
+    assert_non_null(arc_of(r, 0, 2));
+    assert_null(arc_of(r, 2, 0));
+    nt_parus_destroy(r);
+    r = infer_one(m, 0.1, 1);
+    assert_non_null(arc_of(r, 0, 2));
+    assert_non_null(arc_of(r, 2, 0));
+    for (size_t k = 0; k < r->model->links; k++)
+        assert_false(r->model->link[k].simplex);
+    nt_parus_destroy(r);
+    nt_matrix_destroy(m);
+}
+
+/* A probability is the share of the matrices whose topology has the arc; formula 2 for weights. */
+static void matrices_are_merged(void **state)
+{
+    (void)state;
+    const size_t n = 8;
+    struct nt_matrix *m[4];
+    for (size_t k = 0; k < 4; k++) {
+        m[k] = empty(n);
+        for (size_t i = 0; i < n; i++)
+            for (size_t j = 0; j < n; j++)
+                if (i != j)
+                    nt_matrix_set(m[k], i, j, (float)ring_steps(i, j, n) * (float)(k + 1));
+    }
+    nt_matrix_set(m[0], 2, 6, 1.2f); /* a short cut, one way, for the smallest message only */
+    struct nt_parus_result *r = infer((const struct nt_matrix *const *)m, 4, 0.1, 0.5);
+    assert_true(arc_of(r, 2, 6)->probability == 0.25);
+    assert_null(arc_of(r, 6, 2));
+    assert_true(arc_of(r, 0, 1)->probability == 1);
+    for (size_t k = 0; k < r->model->links; k++) {
+        const struct nt_link *link = &r->model->link[k];
+        if (link->a == 2 && link->b == 6) {
+            assert_true(link->simplex && link->probability == 0.25);
+            assert_true(fabs(link->latency_us - 1.2) < 1e-6);
+        } else {
+            assert_true(fabs(link->latency_us - 1) < 1e-6);
+        }
+    }
+    assert_int_equal(r->model->links, n + 1);
+    nt_parus_destroy(r);
+    for (size_t k = 0; k < 4; k++)
+        nt_matrix_destroy(m[k]);
+}
+
+static uint64_t operations_of_random(size_t n)
+{
+    struct nt_rng rng;
+    struct nt_matrix *m = empty(n);
+    nt_rng_init(&rng, n);
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < i; j++) {
+            float w = (float)(1 + nt_rng_uniform(&rng));
+            nt_matrix_set(m, i, j, w);
+            nt_matrix_set(m, j, i, w);
+        }
+    struct nt_parus_result *r = infer_one(m, 0, 0);
+    uint64_t operations = r->operations;
+    nt_parus_destroy(r);
+    nt_matrix_destroy(m);
+    return operations;
+}
+
+/* Statement 1: O(n^3) in the worst case. Random weights make many groups, and all of stage 3. */
+static void time_grows_with_the_cube(void **state)
+{
+    (void)state;
+    double before = 0;
+    for (size_t n = 32; n <= 512; n *= 2) {
+        double operations = (double)operations_of_random(n), exponent;
+        if (before > 0) {
+            exponent = log2(operations / before);
+            print_message("  n %3zu: %.3g operations, exponent %.2f\n", n, operations, exponent);
+            assert_true(exponent > 2.8 && exponent < 3.1);
+        }
+        before = operations;
+    }
+}
+
+static void bad_input_is_refused(void **state)
+{
+    (void)state;
+    struct nt_matrix *m = empty(3), *other = empty(4), *large = empty(NT_PARUS_HOSTS_MAX + 1);
+    const struct nt_matrix *two[] = {m, other}, *one[] = {m}, *big[] = {large};
+    struct nt_parus_options o = {-1, 0};
+    struct nt_parus_result *r = NULL;
+    struct nt_err err = {0};
+    assert_int_equal(nt_parus_infer(one, 0, NULL, &r, &err), -1);
+    assert_int_equal(nt_parus_infer(two, 2, NULL, &r, &err), -1);
+    assert_int_equal(nt_parus_infer(big, 1, NULL, &r, &err), -1);
+    assert_int_equal(nt_parus_infer(one, 1, &o, &r, &err), -1);
+    nt_matrix_set(m, 2, 1, -4);
+    assert_int_equal(nt_parus_infer(one, 1, NULL, &r, &err), -1);
+    assert_int_equal(err.kind, NT_ERR_INPUT);
+    assert_non_null(strstr(err.text, "hosts 2 and 1 is -4"));
+    assert_null(r);
+    nt_matrix_destroy(m);
+    nt_matrix_destroy(other);
+    nt_matrix_destroy(large);
+}
+
+static void little_is_enough(void **state)
+{
+    (void)state;
+    for (size_t n = 0; n < 4; n++) {
+        struct nt_matrix *m = empty(n);
+        struct nt_parus_result *r = infer_one(m, 0.1, 0.1);
+        assert_int_equal(r->arcs, 0);
+        assert_int_equal(r->model->hosts, n);
+        nt_parus_destroy(r);
+        nt_matrix_destroy(m);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_regular_network_is_found),
+        cmocka_unit_test(a_hierarchical_network_is_a_full_mesh),
+        cmocka_unit_test(cycles_are_restored),
+        cmocka_unit_test(a_slow_sender_has_simplex_links),
+        cmocka_unit_test(eps_duplex_parts_simplex_from_duplex),
+        cmocka_unit_test(matrices_are_merged),
+        cmocka_unit_test(time_grows_with_the_cube),
+        cmocka_unit_test(bad_input_is_refused),
+        cmocka_unit_test(little_is_enough),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
