@@ -3,6 +3,8 @@
 
 static const struct nt_verb *const verbs[] = {
     &nt_verb_solve,
+    &nt_verb_hint,
+    &nt_verb_export,
 };
 
 int main(int argc, char **argv)

@@ -1,0 +1,39 @@
+/* Placements as the files that launchers take. All return a text that is the caller's (free).
+ *
+ * A placement is rank_host (the host index of each of ntasks ranks) with host_name; hosts counts
+ * the names. The scheduler's order is the hosts in index order. */
+#ifndef NT_LAUNCH_H
+#define NT_LAUNCH_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "err.h"
+
+struct nt_seating {
+    size_t ntasks, hosts;
+    const uint32_t *rank_host;
+    const char *const *host_name;
+};
+
+/* srun: SLURM_HOSTFILE with --distribution=arbitrary; Flux: --taskmap=hostfile:FILE. A host a
+ * line, in rank order. */
+int nt_launch_hostfile(const struct nt_seating *s, char **text, size_t *bytes, struct nt_err *err);
+
+/* Open MPI: --rankfile FILE (4), --map-by rankfile:file=FILE (5, PRRTE). Slots count from 0 on
+ * each host. */
+int nt_launch_rankfile(const struct nt_seating *s, char **text, size_t *bytes, struct nt_err *err);
+
+/* MPICH and Cray MPI: the file MPICH_RANK_ORDER for MPICH_RANK_REORDER_METHOD=3: for the
+ * launcher's places in turn (hosts in the scheduler's order, block wise) the rank that goes
+ * there. */
+int nt_launch_mpich(const struct nt_seating *s, char **text, size_t *bytes, struct nt_err *err);
+
+/* Intel MPI: -machinefile FILE; HOST:COUNT for each run of ranks. */
+int nt_launch_machinefile(const struct nt_seating *s, char **text, size_t *bytes,
+                          struct nt_err *err);
+
+/* torchrun with static rendezvous: "HOST NODE_RANK", hosts in the order of their first rank. */
+int nt_launch_torchrun(const struct nt_seating *s, char **text, size_t *bytes, struct nt_err *err);
+
+#endif

@@ -1,0 +1,30 @@
+/* A job's communication matrix as users have it, for `--pattern matrix:PATH`.
+ *
+ * Sparse: "RANK RANK BYTES" a line. Dense: comma separated, row i column j is what rank i sends to
+ * rank j; as many rows as columns. '#' begins a comment line in both; the first line with a comma
+ * makes it dense. Ranks count from 0. */
+#ifndef NT_TRAFFIC_TEXT_H
+#define NT_TRAFFIC_TEXT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "err.h"
+
+struct nt_triples {
+    size_t ntasks; /* sparse: the largest rank and one; dense: the columns */
+    size_t n;
+    uint32_t (*pair)[2]; /* owned */
+    float *bytes;        /* owned */
+};
+
+/* text need not be terminated; errors say file:line. Freed by nt_triples_fini. */
+int nt_triples_read(const char *file, const char *text, size_t bytes, struct nt_triples *out,
+                    struct nt_err *err);
+void nt_triples_fini(struct nt_triples *triples);
+
+/* Slurm's SLURM_TASKS_PER_NODE form, "4(x2),3": capacity (hosts of them) is filled in order.
+ * NT_ERR_INPUT when it is not that form or does not have as many nodes as there are hosts. */
+int nt_tasks_per_node_read(const char *text, uint32_t *capacity, size_t hosts, struct nt_err *err);
+
+#endif

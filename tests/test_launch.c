@@ -1,0 +1,123 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "launch.h"
+#include "traffic_text.h"
+
+static const char *const names[] = {"n1", "n2", "n3"};
+static const uint32_t ranks[] = {2, 2, 0, 1, 0};
+static const struct nt_seating seating = {5, 3, ranks, names};
+
+static void each_launcher_gets_its_own_grammar(void **state)
+{
+    (void)state;
+    static const struct {
+        int (*write)(const struct nt_seating *, char **, size_t *, struct nt_err *);
+        const char *expected;
+    } table[] = {
+        {nt_launch_hostfile, "n3\nn3\nn1\nn2\nn1\n"},
+        {nt_launch_rankfile, "rank 0=n3 slot=0\nrank 1=n3 slot=1\nrank 2=n1 slot=0\n"
+                             "rank 3=n2 slot=0\nrank 4=n1 slot=1\n"},
+        {nt_launch_mpich, "2,4,3,0,1\n"},
+        {nt_launch_machinefile, "n3:2\nn1:1\nn2:1\nn1:1\n"},
+        {nt_launch_torchrun, "n3 0\nn1 1\nn2 2\n"},
+    };
+    for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
+        struct nt_err err = {0};
+        char *text;
+        size_t bytes;
+        assert_int_equal(table[k].write(&seating, &text, &bytes, &err), 0);
+        assert_string_equal(text, table[k].expected);
+        assert_int_equal(bytes, strlen(text));
+        free(text);
+    }
+}
+
+static int read_text(const char *text, struct nt_triples *t, struct nt_err *err)
+{
+    return nt_triples_read("m", text, strlen(text), t, err);
+}
+
+static void both_forms_of_a_matrix_say_the_same(void **state)
+{
+    (void)state;
+    static const char *const forms[] = {"# who with whom\n0 1 10\n1 2 5.5\r\n2 0 0\n1 1 9\n",
+                                        "9,10,0\n 0 , 0, 5.5\n0,0,0"};
+    for (size_t k = 0; k < 2; k++) {
+        struct nt_triples t;
+        struct nt_err err = {0};
+        assert_int_equal(read_text(forms[k], &t, &err), 0);
+        assert_int_equal(t.ntasks, 3);
+        assert_int_equal(t.n, 2);
+        assert_int_equal(t.pair[0][0], 0);
+        assert_int_equal(t.pair[0][1], 1);
+        assert_true(t.bytes[0] > 9.9f && t.bytes[0] < 10.1f);
+        assert_int_equal(t.pair[1][1], 2);
+        nt_triples_fini(&t);
+    }
+}
+
+static void a_bad_matrix_is_refused_with_its_line(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *says;
+    } table[] = {
+        {"", "m: expected a communication matrix"},
+        {"#\n\n", "m: expected a communication matrix"},
+        {"0 1\n", "m:1: expected bytes"},
+        {"0 1 x\n", "m:1: expected bytes, found 'x'"},
+        {"0 1 -3\n", "m:1: expected bytes"},
+        {"0 1 nan\n", "m:1: expected bytes"},
+        {"0 1 3 4\n", "m:1: expected the end of the line, found '4'"},
+        {"0 1 3\n0 9999999 3\n", "m:2: expected RANK RANK BYTES"},
+        {"1,2\n3\n", "m:2: expected 2 columns, found 1"},
+        {"1,2\n3,4,5\n", "m:2: expected as many columns"},
+        {"1,2\n", "m:1: expected 2 rows, found 1"},
+        {"1,2\n3,4\n5,6\n", "m:3: more rows than columns"},
+        {"1,,2\n", "m:1: expected bytes"},
+    };
+    for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
+        struct nt_triples t = {0};
+        struct nt_err err = {0};
+        assert_int_equal(read_text(table[k].text, &t, &err), -1);
+        assert_int_equal(err.kind, NT_ERR_INPUT);
+        if (strstr(err.text, table[k].says) == NULL)
+            fail_msg("'%s' does not say '%s'", err.text, table[k].says);
+        assert_null(t.pair);
+    }
+}
+
+static void slurm_s_form_fills_the_hosts(void **state)
+{
+    (void)state;
+    uint32_t c[4];
+    struct nt_err err = {0};
+    assert_int_equal(nt_tasks_per_node_read("4(x2),3,1", c, 4, &err), 0);
+    assert_true(c[0] == 4 && c[1] == 4 && c[2] == 3 && c[3] == 1);
+    static const char *const bad[] = {"",       "4(x2", "4(x2),", "4(y2)",
+                                      "4(x5)",  "4",    "-1(x4)", "4(x99999999999999999999)",
+                                      "4(x4),1"};
+    for (size_t k = 0; k < sizeof bad / sizeof *bad; k++) {
+        assert_int_equal(nt_tasks_per_node_read(bad[k], c, 4, &err), -1);
+        assert_int_equal(err.kind, NT_ERR_INPUT);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_launcher_gets_its_own_grammar),
+        cmocka_unit_test(both_forms_of_a_matrix_say_the_same),
+        cmocka_unit_test(a_bad_matrix_is_refused_with_its_line),
+        cmocka_unit_test(slurm_s_form_fills_the_hosts),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
