@@ -7,6 +7,7 @@
 
 #include "hint.h"
 #include "infer.h"
+#include "link_bandwidth.h"
 
 /* Any fixed number: the same measurements must give the same map. */
 static const uint64_t seed = 1;
@@ -191,6 +192,16 @@ static int place_tasks(struct nt_map *map, const char *pattern, struct nt_err *e
     return rc;
 }
 
+static int set_bandwidths(struct nt_map *map, const struct nt_matrix *bandwidth, struct nt_err *err)
+{
+    if (bandwidth == NULL)
+        return 0;
+    int rc = nt_link_bandwidth(map->model, bandwidth, err);
+    if (rc == 0)
+        rc = nt_map_warn(map, err, "bandwidths are left out: the network found is no tree");
+    return rc < 0 ? -1 : 0;
+}
+
 /* ---- solving ----------------------------------------------------------------------------------
  */
 
@@ -207,7 +218,8 @@ static int solve_sorted(const struct sorted *s, const struct nt_measured *from, 
     }
     count_pairs(s->latency, &map->sweep);
     const char *pattern = from->pattern[0] == '\0' ? "neighbour" : from->pattern;
-    if (name_missing(map, s, err) != 0 || place_tasks(map, pattern, err) != 0) {
+    if (name_missing(map, s, err) != 0 || set_bandwidths(map, s->bandwidth, err) != 0 ||
+        place_tasks(map, pattern, err) != 0) {
         nt_map_destroy(map);
         return -1;
     }

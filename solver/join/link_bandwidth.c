@@ -1,0 +1,251 @@
+#include "link_bandwidth.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Two bandwidths of one path are told apart only beyond this: repeated runs of one flow differ
+ * by a few percent, and a link is not the narrower one for that. */
+static const double clearly_narrower = 0.95;
+
+enum { NO_LINK = UINT32_MAX };
+
+/* The tree hung up at a vertex of each part; a channel is a link in one direction: 2 * link going
+ * up, 2 * link + 1 going down. */
+struct tree {
+    size_t vertices;
+    uint32_t *parent, *up, *depth; /* of each vertex: vertex, link, steps from the top */
+    double *most;                  /* of each channel: the most that a pair reached */
+    size_t *from;                  /* of each channel: where its values begin; then its end */
+    float *value;
+};
+
+static void tree_fini(struct tree *t)
+{
+    free(t->parent);
+    free(t->up);
+    free(t->depth);
+    free(t->most);
+    free(t->from);
+    free(t->value);
+}
+
+static int tree_init(struct tree *t, const struct nt_model *m, struct nt_err *err)
+{
+    size_t v = m->hosts + m->switches, channels = 2 * m->links;
+    *t = (struct tree){.vertices = v,
+                       .parent = malloc((v + 1) * sizeof *t->parent),
+                       .up = malloc((v + 1) * sizeof *t->up),
+                       .depth = malloc((v + 1) * sizeof *t->depth),
+                       .most = malloc((channels + 1) * sizeof *t->most),
+                       .from = calloc(channels + 2, sizeof *t->from)};
+    if (!t->parent || !t->up || !t->depth || !t->most || !t->from) {
+        tree_fini(t);
+        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for the bandwidths of %zu links",
+                          m->links);
+    }
+    for (size_t k = 0; k < channels; k++)
+        t->most[k] = NAN;
+    return 0;
+}
+
+/* Adjacency: the links at each vertex, begin[v] to begin[v + 1]. */
+static int list_links(const struct nt_model *m, size_t vertices, uint32_t **begin, uint32_t **list,
+                      struct nt_err *err)
+{
+    *begin = calloc(vertices + 2, sizeof **begin);
+    *list = malloc((2 * m->links + 1) * sizeof **list);
+    if (*begin == NULL || *list == NULL) {
+        free(*begin);
+        free(*list);
+        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu links", m->links);
+    }
+    for (size_t k = 0; k < m->links; k++) {
+        (*begin)[m->link[k].a + 2]++;
+        (*begin)[m->link[k].b + 2]++;
+    }
+    for (size_t v = 2; v < vertices + 2; v++)
+        (*begin)[v] += (*begin)[v - 1];
+    for (size_t k = 0; k < m->links; k++) {
+        (*list)[(*begin)[m->link[k].a + 1]++] = (uint32_t)k;
+        (*list)[(*begin)[m->link[k].b + 1]++] = (uint32_t)k;
+    }
+    return 0;
+}
+
+/* Breadth first from each vertex not yet reached. 1 when no link closes a loop, else 0. */
+static int hang(struct tree *t, const struct nt_model *m, struct nt_err *err)
+{
+    uint32_t *begin, *list, *queue = malloc((t->vertices + 1) * sizeof *queue);
+    size_t parts = 0, tail = 0;
+    if (queue == NULL)
+        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu vertices", t->vertices);
+    if (list_links(m, t->vertices, &begin, &list, err) != 0) {
+        free(queue);
+        return -1;
+    }
+    memset(t->depth, 0xff, t->vertices * sizeof *t->depth);
+    for (uint32_t start = 0; start < t->vertices; start++) {
+        if (t->depth[start] != UINT32_MAX)
+            continue;
+        parts++;
+        t->depth[start] = 0;
+        t->up[start] = NO_LINK;
+        size_t head = tail;
+        for (queue[tail++] = start; head < tail; head++) {
+            uint32_t v = queue[head];
+            for (uint32_t k = begin[v]; k < begin[v + 1]; k++) {
+                const struct nt_link *l = &m->link[list[k]];
+                uint32_t w = l->a == v ? l->b : l->a;
+                if (t->depth[w] != UINT32_MAX)
+                    continue;
+                t->depth[w] = t->depth[v] + 1;
+                t->parent[w] = v;
+                t->up[w] = list[k];
+                queue[tail++] = w;
+            }
+        }
+    }
+    free(queue);
+    free(begin);
+    free(list);
+    return m->links + parts == t->vertices;
+}
+
+/* The channels on the way from a to b, in any order; count 0 when there is none. */
+static size_t path(const struct tree *t, uint32_t a, uint32_t b, uint32_t *channel)
+{
+    size_t count = 0;
+    while (a != b) {
+        if (t->depth[a] >= t->depth[b]) {
+            if (t->up[a] == NO_LINK)
+                return 0;
+            channel[count++] = 2 * t->up[a];
+            a = t->parent[a];
+        } else {
+            channel[count++] = 2 * t->up[b] + 1;
+            b = t->parent[b];
+        }
+    }
+    return count;
+}
+
+static double measured(const struct nt_matrix *m, size_t i, size_t j)
+{
+    float value = nt_matrix_get(m, i, j);
+    return (double)(isnan(value) ? nt_matrix_get(m, j, i) : value);
+}
+
+/* What to do with a pair: its bandwidth and the channels it goes through. */
+typedef void (*visit)(struct tree *t, double value, const uint32_t *channel, size_t count);
+
+static void note_most(struct tree *t, double value, const uint32_t *channel, size_t count)
+{
+    for (size_t k = 0; k < count; k++)
+        if (!(t->most[channel[k]] >= value))
+            t->most[channel[k]] = value;
+}
+
+/* The most of a channel that could still be the narrowest of this path. */
+static double narrow(const struct tree *t, const uint32_t *channel, size_t count)
+{
+    double least = t->most[channel[0]];
+    for (size_t k = 1; k < count; k++)
+        least = fmin(least, t->most[channel[k]]);
+    return least / clearly_narrower;
+}
+
+/* Channels that tie all count: only one of them could be wider, and nothing says which. */
+static void count_narrowest(struct tree *t, double value, const uint32_t *channel, size_t count)
+{
+    (void)value;
+    double most = narrow(t, channel, count);
+    for (size_t k = 0; k < count; k++)
+        if (t->most[channel[k]] <= most)
+            t->from[channel[k] + 2]++;
+}
+
+static void keep_narrowest(struct tree *t, double value, const uint32_t *channel, size_t count)
+{
+    double most = narrow(t, channel, count);
+    for (size_t k = 0; k < count; k++)
+        if (t->most[channel[k]] <= most)
+            t->value[t->from[channel[k] + 1]++] = (float)value;
+}
+
+static int visit_pairs(struct tree *t, const struct nt_matrix *m, visit each, struct nt_err *err)
+{
+    uint32_t *channel = malloc((2 * t->vertices + 1) * sizeof *channel);
+    if (channel == NULL)
+        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for a path");
+    for (uint32_t i = 0; i < m->n; i++) {
+        for (uint32_t j = 0; j < m->n; j++) {
+            double value = i == j ? (double)NAN : measured(m, i, j);
+            size_t count = isnan(value) ? 0 : path(t, i, j, channel);
+            if (count > 0)
+                each(t, value, channel, count);
+        }
+    }
+    free(channel);
+    return 0;
+}
+
+static int by_value(const void *a, const void *b)
+{
+    float x = *(const float *)a, y = *(const float *)b;
+    return (x > y) - (x < y);
+}
+
+/* The channel's bandwidth; false when it is only a lower bound. */
+static bool settle(struct tree *t, size_t channel, double *bandwidth)
+{
+    size_t from = channel == 0 ? 0 : t->from[channel], n = t->from[channel + 1] - from;
+    *bandwidth = t->most[channel];
+    if (n == 0)
+        return false;
+    qsort(t->value + from, n, sizeof *t->value, by_value);
+    *bandwidth = (double)t->value[from + n / 2];
+    return true;
+}
+
+static void set_links(struct tree *t, struct nt_model *m)
+{
+    for (size_t k = 0; k < m->links; k++) {
+        struct nt_link *l = &m->link[k];
+        double up, down;
+        bool up_known = settle(t, 2 * k, &up), down_known = settle(t, 2 * k + 1, &down);
+        bool a_below = t->up[l->a] == k; /* up goes from a to b */
+        l->bandwidth_MBps = a_below ? up : down;
+        l->bandwidth_back_MBps = a_below ? down : up;
+        l->at_least = !isnan(up) && !up_known && !down_known;
+    }
+}
+
+int nt_link_bandwidth(struct nt_model *model, const struct nt_matrix *bandwidth, struct nt_err *err)
+{
+    struct tree t;
+    if (tree_init(&t, model, err) != 0)
+        return -1;
+    int rc = hang(&t, model, err);
+    if (rc <= 0)
+        goto fini;
+    rc = -1;
+    if (visit_pairs(&t, bandwidth, note_most, err) != 0 ||
+        visit_pairs(&t, bandwidth, count_narrowest, err) != 0)
+        goto fini;
+    size_t channels = 2 * model->links;
+    for (size_t k = 2; k < channels + 2; k++)
+        t.from[k] += t.from[k - 1];
+    t.value = malloc((t.from[channels + 1] + 1) * sizeof *t.value);
+    if (t.value == NULL) {
+        nt_err_set(err, NT_ERR_SYSTEM, "no memory for the bandwidths of %zu links", model->links);
+        goto fini;
+    }
+    if (visit_pairs(&t, bandwidth, keep_narrowest, err) != 0)
+        goto fini;
+    set_links(&t, model);
+    rc = 1;
+fini:
+    tree_fini(&t);
+    return rc;
+}
