@@ -5,6 +5,7 @@ static const struct nt_verb *const verbs[] = {
     &nt_verb_solve,
     &nt_verb_hint,
     &nt_verb_export,
+    &nt_verb_plan,
 };
 
 int main(int argc, char **argv)

@@ -7,5 +7,6 @@
 extern const struct nt_verb nt_verb_solve;
 extern const struct nt_verb nt_verb_hint;
 extern const struct nt_verb nt_verb_export;
+extern const struct nt_verb nt_verb_plan;
 
 #endif

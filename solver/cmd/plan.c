@@ -1,0 +1,79 @@
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "files.h"
+#include "number.h"
+#include "plan_json.h"
+#include "plan_routes.h"
+#include "routes_files.h"
+#include "terminal.h"
+#include "verbs.h"
+
+static const char help[] =
+    "usage: nettopo plan [--redundancy R] [-o FILE] --routes FILE\n"
+    "\n"
+    "Which pairs of hosts to measure so that the latencies of all pairs follow, and in which\n"
+    "rounds: pairs of one round share no host and no link in either direction. Routes are lines\n"
+    "HOST HOST LINK [LINK...]; both directions of a pair may be given.\n"
+    "\n"
+    "  --routes FILE     - is standard input\n"
+    "  --redundancy R    R pairs for each independent one; 1 (default) is a minimal set, which\n"
+    "                    amplifies noise, 2 to 4 are well-conditioned\n"
+    "  -o, --output FILE JSON, written whole or not at all; default -\n";
+
+/* The same seed always: the plan is a function of the routes. */
+enum { SEED = 1 };
+
+static int read_redundancy(const char *text, double *redundancy, struct nt_err *err)
+{
+    double read = 0;
+    const char *end = text + strlen(text);
+    if (nt_number_read(text, end, &read) != end || !(read >= 1 && read <= 1e6))
+        return nt_err_set(err, NT_ERR_USAGE, "--redundancy %s: expected a number from 1 to 1000000",
+                          text);
+    *redundancy = read;
+    return 0;
+}
+
+static int plan_routes(const char *path, double redundancy, char **text, size_t *bytes,
+                       struct nt_err *err)
+{
+    struct nt_routes_text *routes;
+    struct nt_plan *plan;
+    if (nt_routes_file_read(path, &routes, err) != 0)
+        return -1;
+    nt_terminal_progress("planning over %zu pairs", routes->routes->pairs);
+    int rc = nt_plan_routes(routes->routes, redundancy, SEED, &plan, err);
+    nt_terminal_progress(NULL);
+    if (rc == 0) {
+        rc = nt_plan_write(plan, routes->hosts.name, text, bytes, err);
+        nt_plan_destroy(plan);
+    }
+    nt_routes_text_destroy(routes);
+    return rc;
+}
+
+static int run(int argc, char **argv, struct nt_err *err)
+{
+    const char *routes = NULL, *redundancy_text = "1", *output = "-";
+    const struct nt_flag flags[] = {{"routes", 0, &routes, NULL},
+                                    {"redundancy", 0, &redundancy_text, NULL},
+                                    {"output", 'o', &output, NULL}};
+    double redundancy = 1;
+    char *text;
+    size_t bytes;
+    if (nt_front_options(argc, argv, flags, sizeof flags / sizeof *flags, NULL, 0, err) != 0 ||
+        read_redundancy(redundancy_text, &redundancy, err) != 0)
+        return -1;
+    if (routes == NULL)
+        return nt_err_set(err, NT_ERR_USAGE, "expected --routes FILE, found nothing");
+    if (plan_routes(routes, redundancy, &text, &bytes, err) != 0)
+        return -1;
+    int rc = nt_file_write(output, text, bytes, err);
+    free(text);
+    return rc;
+}
+
+const struct nt_verb nt_verb_plan = {"plan", "which pairs to measure, and in which rounds", help,
+                                     run};
