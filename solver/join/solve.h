@@ -1,4 +1,5 @@
-/* Samples to map: the whole solver as one call, the same for the probe and for `nettopo solve`. */
+/* Measurements to map: the whole solver as one call, the same for the probe and for
+ * `nettopo solve`. */
 #ifndef NT_SOLVE_H
 #define NT_SOLVE_H
 
@@ -6,11 +7,30 @@
 
 #include "err.h"
 #include "map.h"
+#include "matrix.h"
 #include "samples.h"
 
 /* Deterministic: the same samples give the same map, byte for byte once written. The map names
  * hosts that did not answer as missing, carries the samples' warnings and status, and a placement
  * for the samples' pattern. */
 int nt_solve_samples(const struct nt_samples *samples, struct nt_map **out, struct nt_err *err);
+
+/* What was measured, from wherever it came. Everything is borrowed. */
+struct nt_measured {
+    const struct nt_matrix *latency;
+    const struct nt_matrix *bandwidth; /* pairs alone; NULL: not measured; hosts as in latency */
+    const char *const *host_name;      /* latency->n of them, any order */
+    char *const *missing;              /* of each host NULL or why it did not answer; or NULL */
+    const char *pattern;               /* "": neighbour */
+    const char *method;                /* "auto", "bufe", "parus"; NULL: auto */
+};
+
+/* The same from matrices: status ok, or partial when hosts are missing. Hosts come out sorted by
+ * name. NT_ERR_USAGE for an unknown method. */
+int nt_solve_measured(const struct nt_measured *measured, struct nt_map **out, struct nt_err *err);
+
+/* samples with another method than auto; method may be NULL. */
+int nt_solve_samples_by(const struct nt_samples *samples, const char *method, struct nt_map **out,
+                        struct nt_err *err);
 
 #endif

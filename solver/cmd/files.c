@@ -1,0 +1,213 @@
+#include "files.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "json.h"
+#include "map_json.h"
+
+enum { PIECE_BYTES = 1 << 18 };
+
+static bool is_standard(const char *path)
+{
+    return strcmp(path, "-") == 0;
+}
+
+const char *nt_file_name(const char *path)
+{
+    return is_standard(path) ? "standard input" : path;
+}
+
+/* ---- reading ----------------------------------------------------------------------------------
+ */
+
+static int refuse(const char *path, const char *doing, struct nt_err *err)
+{
+    bool absent = errno == ENOENT || errno == ENOTDIR || errno == EISDIR;
+    return nt_err_set(err, absent ? NT_ERR_INPUT : NT_ERR_SYSTEM, "%s: expected to %s it: %s",
+                      nt_file_name(path), doing, strerror(errno));
+}
+
+int nt_file_stream(const char *path,
+                   int (*feed)(void *context, const char *text, size_t bytes, struct nt_err *err),
+                   void *context, struct nt_err *err)
+{
+    int fd = is_standard(path) ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return refuse(path, "open", err);
+    char *piece = malloc(PIECE_BYTES);
+    int rc = 0;
+    if (piece == NULL)
+        rc = nt_err_set(err, NT_ERR_SYSTEM, "no memory to read %s", nt_file_name(path));
+    while (rc == 0) {
+        ssize_t got = read(fd, piece, PIECE_BYTES);
+        if (got == 0)
+            break;
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            rc = refuse(path, "read", err);
+        else
+            rc = feed(context, piece, (size_t)got, err);
+    }
+    free(piece);
+    if (fd != STDIN_FILENO)
+        close(fd);
+    return rc;
+}
+
+struct whole {
+    const char *path;
+    size_t most, used, room;
+    char *text;
+};
+
+static int keep(void *context, const char *text, size_t bytes, struct nt_err *err)
+{
+    struct whole *w = context;
+    if (bytes > w->most - w->used)
+        return nt_err_set(err, NT_ERR_INPUT, "%s: expected at most %zu bytes, found more",
+                          nt_file_name(w->path), w->most);
+    if (w->used + bytes >= w->room) {
+        size_t room = (w->used + bytes) * 2 + 1;
+        char *grown = realloc(w->text, room);
+        if (grown == NULL)
+            return nt_err_set(err, NT_ERR_SYSTEM, "no memory to read %s", nt_file_name(w->path));
+        w->text = grown;
+        w->room = room;
+    }
+    memcpy(w->text + w->used, text, bytes);
+    w->used += bytes;
+    w->text[w->used] = '\0';
+    return 0;
+}
+
+int nt_file_read(const char *path, size_t most, char **text, size_t *bytes, struct nt_err *err)
+{
+    struct whole w = {.path = path, .most = most};
+    if (keep(&w, "", 0, err) != 0 || nt_file_stream(path, keep, &w, err) != 0) {
+        free(w.text);
+        return -1;
+    }
+    *text = w.text;
+    *bytes = w.used;
+    return 0;
+}
+
+const char *nt_file_map_path(const char *path, struct nt_err *err)
+{
+    if (path == NULL)
+        path = getenv("NETTOPO_MAP");
+    if (path != NULL && path[0] != '\0')
+        return path;
+    nt_err_set(err, NT_ERR_USAGE, "expected a map, found none, and NETTOPO_MAP is not set");
+    return NULL;
+}
+
+int nt_file_read_map(const char *path, struct nt_map **out, struct nt_err *err)
+{
+    char *text;
+    size_t bytes;
+    path = nt_file_map_path(path, err);
+    if (path == NULL || nt_file_read(path, NT_JSON_TEXT_MAX, &text, &bytes, err) != 0)
+        return -1;
+    int rc = nt_map_read(nt_file_name(path), text, bytes, out, err);
+    free(text);
+    return rc;
+}
+
+/* ---- writing ----------------------------------------------------------------------------------
+ */
+
+static int write_all(int fd, const char *text, size_t bytes)
+{
+    while (bytes > 0) {
+        ssize_t wrote = write(fd, text, bytes);
+        if (wrote < 0 && errno == EINTR)
+            continue;
+        if (wrote < 0)
+            return -1;
+        text += wrote;
+        bytes -= (size_t)wrote;
+    }
+    return 0;
+}
+
+static int fail_to_write(const char *path, struct nt_err *err)
+{
+    return nt_err_set(err, NT_ERR_SYSTEM, "%s: expected to write it: %s",
+                      is_standard(path) ? "standard output" : path, strerror(errno));
+}
+
+static int write_plain(const char *path, const char *text, size_t bytes, struct nt_err *err)
+{
+    if (is_standard(path))
+        return write_all(STDOUT_FILENO, text, bytes) == 0 ? 0 : fail_to_write(path, err);
+    int fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
+    if (fd < 0)
+        return fail_to_write(path, err);
+    int rc = write_all(fd, text, bytes);
+    if (close(fd) != 0 || rc != 0)
+        return fail_to_write(path, err);
+    return 0;
+}
+
+/* The mode that a new file would have: the umask can only be read by setting it. */
+static mode_t new_mode(void)
+{
+    mode_t mask = umask(077);
+    umask(mask);
+    return 0666 & ~mask;
+}
+
+/* Writes beside path and renames; beside is then path's new content or is gone. */
+static int write_beside(const char *path, char *beside, mode_t mode, const char *text, size_t bytes)
+{
+    int fd = mkostemp(beside, O_CLOEXEC);
+    if (fd < 0)
+        return -1;
+    int rc = write_all(fd, text, bytes);
+    if (rc == 0)
+        rc = fchmod(fd, mode);
+    if (rc == 0)
+        rc = fsync(fd);
+    if (close(fd) != 0)
+        rc = -1;
+    if (rc == 0)
+        rc = rename(beside, path);
+    if (rc != 0) {
+        int saved = errno;
+        unlink(beside);
+        errno = saved;
+    }
+    return rc;
+}
+
+int nt_file_write(const char *path, const char *text, size_t bytes, struct nt_err *err)
+{
+    struct stat there;
+    char real[PATH_MAX], beside[PATH_MAX + 16];
+    bool exists = !is_standard(path) && stat(path, &there) == 0;
+    if (is_standard(path) || (exists && !S_ISREG(there.st_mode)))
+        return write_plain(path, text, bytes, err);
+    if (exists && realpath(path, real) != NULL) /* follow a link to what it names */
+        path = real;
+    const char *slash = strrchr(path, '/');
+    size_t folder = slash == NULL ? 0 : (size_t)(slash - path) + 1;
+    if (strlen(path) >= PATH_MAX) {
+        errno = ENAMETOOLONG;
+        return fail_to_write(path, err);
+    }
+    snprintf(beside, sizeof beside, "%.*s.nettopo.XXXXXX", (int)folder, path);
+    if (write_beside(path, beside, exists ? there.st_mode & 07777 : new_mode(), text, bytes) != 0)
+        return fail_to_write(path, err);
+    return 0;
+}

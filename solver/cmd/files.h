@@ -1,0 +1,32 @@
+/* Files: read with a bound, written whole or not at all. "-" is standard input or output. */
+#ifndef NT_FILES_H
+#define NT_FILES_H
+
+#include <stddef.h>
+
+#include "err.h"
+#include "map.h"
+
+/* How a file is called in a sentence. */
+const char *nt_file_name(const char *path);
+
+/* Gives the file to feed piece by piece; its error ends the reading. NT_ERR_INPUT when there is
+ * no such file, NT_ERR_SYSTEM when the system refuses it. */
+int nt_file_stream(const char *path,
+                   int (*feed)(void *context, const char *text, size_t bytes, struct nt_err *err),
+                   void *context, struct nt_err *err);
+
+/* The whole file, terminated, owned by the caller; NT_ERR_INPUT when it has more than most. */
+int nt_file_read(const char *path, size_t most, char **text, size_t *bytes, struct nt_err *err);
+
+/* Writes the file atomically: beside it, then by rename, so that a reader sees the old or the new
+ * one. What is no regular file (a terminal, a pipe, /dev/null) is written as it is. */
+int nt_file_write(const char *path, const char *text, size_t bytes, struct nt_err *err);
+
+/* The map in a file; path NULL: $NETTOPO_MAP, and NT_ERR_USAGE when that is not set either. */
+int nt_file_read_map(const char *path, struct nt_map **out, struct nt_err *err);
+
+/* path, or what $NETTOPO_MAP says; NULL with NT_ERR_USAGE when neither. */
+const char *nt_file_map_path(const char *path, struct nt_err *err);
+
+#endif

@@ -1,0 +1,9 @@
+/* The verbs: one file each in this folder, one line each here and in nettopo.c. */
+#ifndef NT_VERBS_H
+#define NT_VERBS_H
+
+#include "front.h"
+
+extern const struct nt_verb nt_verb_solve;
+
+#endif

@@ -1,0 +1,11 @@
+/* nettopo: a table of verbs. */
+#include "verbs.h"
+
+static const struct nt_verb *const verbs[] = {
+    &nt_verb_solve,
+};
+
+int main(int argc, char **argv)
+{
+    return nt_front_main(argc, argv, verbs, sizeof verbs / sizeof *verbs);
+}
