@@ -47,6 +47,7 @@ SEES_ucx_probe    := $(PURE)
 SEES_prolog       := solver/base
 SEES_spank        := solver/base
 ALSO_solver/place := -I/usr/include/scotch
+ALSO_ucx_probe = $(patsubst -I%,-isystem%,$(call pkg,--cflags,ucx pmix))
 # ---- how ---------------------------------------------------------------------------------------
 Q := $(if $(V),,@)
 quiet := $(V)$(findstring s,$(firstword -$(MAKEFLAGS)))

@@ -1,0 +1,242 @@
+/* nettopo-probe: one process a host measures the network between the hosts of a job. */
+#include <errno.h>
+#include <getopt.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "decimal.h"
+#include "follow.h"
+#include "report.h"
+
+enum { BUDGET_MS = 5000, BUDGET_MAX_MS = 3600000 };
+
+struct settings {
+    int agent_fd; /* -1: by hand */
+    enum nt_level level;
+    double budget_s;
+    const char *map_path, *samples_path;
+    int output_fd; /* the standard output of our user; UCX's log goes elsewhere */
+};
+
+static const char USAGE[] =
+    "Usage: srun --mpi=pmix nettopo-probe [OPTION...]\n"
+    "       mpirun nettopo-probe [OPTION...]\n"
+    "Measures the network between the hosts of a job, one process a host; rank 0 writes the map.\n"
+    "  -l, --level LEVEL     quick, standard (default) or full\n"
+    "  -b, --budget SECONDS  time for all of it (default 5)\n"
+    "  -o, --output MAP      where the map goes (default -, the standard output)\n"
+    "  -s, --samples FILE    also write what was measured\n"
+    "      --help, --version\n";
+
+/* ---- the environment before the libraries load ---- */
+/* UCX catches signals and reads its configuration when it is loaded, before main: what must hold
+ * by then is set and this program starts itself again, once. */
+static bool want(const char *name, const char *value, bool always)
+{
+    const char *now = getenv(name);
+    if (now != NULL && (!always || strcmp(now, value) == 0))
+        return false;
+    return setenv(name, value, 1) == 0;
+}
+
+static void settle_environment(char **argv)
+{
+    static const char guard[] = "NETTOPO_PROBE_ENVIRONMENT";
+    bool changed = false;
+    changed |= want("UCX_HANDLE_ERRORS", "none", true);
+    changed |= want("UCX_DEBUG_SIGNO", "", true);
+    changed |= want("UCX_TCP_CONN_NB", "y", true);
+    changed |= want("UCX_WARN_UNUSED_ENV_VARS", "n", true);
+    changed |= want("UCX_VFS_ENABLE", "n", true);
+    changed |= want("UCX_TLS", "^shm,self", false);
+    changed |= want("PMIX_MCA_gds", "hash", true);
+    changed |= want("HWLOC_COMPONENTS", "-gl,-opencl,-pci,-linuxio", false);
+    if (!changed || getenv(guard) != NULL)
+        return;
+    setenv(guard, "1", 1);
+    execv("/proc/self/exe", argv);
+    /* no /proc: the settings come late, and the sweep still works */
+}
+
+/* ---- the command line ---- */
+static int usage(const char *format, const char *what)
+{
+    fputs("nettopo-probe: ", stderr);
+    fprintf(stderr, format, what);
+    fputs(" (--help shows the usage)\n", stderr);
+    return -1;
+}
+
+static int read_budget(const char *text, double *budget_s)
+{
+    uint64_t ms;
+    if (nt_decimal_thousandths(text, strlen(text), BUDGET_MAX_MS, &ms) != 0 || ms < 100)
+        return usage("budget %s: expected seconds from 0.1 to 3600", text);
+    *budget_s = (double)ms * 1e-3;
+    return 0;
+}
+
+static int read_fd(const char *text, int *fd)
+{
+    uint64_t number;
+    if (nt_decimal_whole(text, strlen(text), 1 << 20, &number) != 0)
+        return usage("agent-fd %s: expected a descriptor", text);
+    *fd = (int)number;
+    return 0;
+}
+
+/* 1: go on; 0: all is said; -1: usage error */
+static int read_arguments(int argc, char **argv, struct settings *set)
+{
+    static const struct option options[] = {
+        {"level", required_argument, NULL, 'l'},    {"budget", required_argument, NULL, 'b'},
+        {"output", required_argument, NULL, 'o'},   {"samples", required_argument, NULL, 's'},
+        {"agent-fd", required_argument, NULL, 'A'}, {"help", no_argument, NULL, 'h'},
+        {"version", no_argument, NULL, 'V'},        {NULL, 0, NULL, 0}};
+    int c, rc = 1;
+    opterr = 0;
+    while (rc == 1 && (c = getopt_long(argc, argv, "l:b:o:s:h", options, NULL)) != -1) {
+        switch (c) {
+        case 'l':
+            if (nt_level_parse(optarg, &set->level) != 0)
+                rc = usage("level %s: expected quick, standard or full", optarg);
+            break;
+        case 'b':
+            rc = read_budget(optarg, &set->budget_s) == 0 ? 1 : -1;
+            break;
+        case 'o':
+            set->map_path = optarg;
+            break;
+        case 's':
+            set->samples_path = optarg;
+            break;
+        case 'A':
+            rc = read_fd(optarg, &set->agent_fd) == 0 ? 1 : -1;
+            break;
+        case 'h':
+            fputs(USAGE, stdout);
+            rc = 0;
+            break;
+        case 'V':
+            fputs("nettopo-probe " NT_VERSION "\n", stdout);
+            rc = 0;
+            break;
+        default:
+            rc = usage("%s: unknown or incomplete option", argv[optind - 1]);
+        }
+    }
+    if (rc == 1 && optind < argc)
+        rc = usage("%s: expected no such argument", argv[optind]);
+    return rc;
+}
+
+/* ---- the sweep ---- */
+static void show_progress(void *context, size_t rounds, size_t pairs, size_t pairs_total)
+{
+    (void)context;
+    fprintf(stderr, "\rnettopo-probe: round %zu, %zu of %zu pairs\033[K%s", rounds, pairs,
+            pairs_total, "");
+}
+
+static void tell_time(char text[32])
+{
+    time_t now = time(NULL);
+    struct tm tm;
+    if (gmtime_r(&now, &tm) == NULL || strftime(text, 32, "%Y-%m-%dT%H:%M:%SZ", &tm) == 0)
+        text[0] = '\0';
+}
+
+static int complain(const struct nt_err *err)
+{
+    fprintf(stderr, "nettopo-probe: %s\n", err->text);
+    return (int)err->kind;
+}
+
+static int lead(struct nt_meet *meet, struct nt_turn *turn, const struct settings *set,
+                struct nt_err *err)
+{
+    struct nt_conducted done = {0};
+    char created[32];
+    bool by_hand = set->agent_fd < 0, terminal = by_hand && isatty(STDERR_FILENO);
+    struct nt_conductor how = {.progress = terminal ? show_progress : NULL, .created = created};
+    tell_time(created);
+    int rc = nt_conduct(meet, turn, &how, &done, err);
+    if (terminal)
+        fputs("\r\033[K", stderr);
+    if (rc != 0) {
+        if (!by_hand)
+            meet->ops->done(meet, NT_STATUS_FAILED, err->text, NULL);
+        return -1;
+    }
+    rc = by_hand ? nt_report_by_hand(&done, set->map_path, set->samples_path, set->output_fd, err)
+                 : nt_report_to_agent(meet, &done, err);
+    if (rc == 0 && by_hand && done.reason[0] != '\0')
+        fprintf(stderr, "nettopo-probe: %s: %s\n", nt_status_name(done.samples->status),
+                done.reason);
+    nt_samples_destroy(done.samples);
+    return rc;
+}
+
+static void begin_by_hand(struct nt_meet *meet, const struct settings *set)
+{
+    nt_option_parse(NULL, &meet->option, NULL);
+    meet->option.level = set->level;
+    meet->option.budget_s = set->budget_s;
+    meet->deadline_s = nt_clock_s() + set->budget_s;
+}
+
+static int take_part(struct nt_meet *meet, const struct settings *set, struct nt_err *err)
+{
+    struct nt_pair *pair = NULL;
+    struct nt_turn turn;
+    struct nt_err no_pair = {0};
+    if (nt_pair_create(&pair, &no_pair) != 0)
+        pair = NULL;
+    nt_turn_init(&turn, meet, pair, no_pair.text);
+    int rc = meet->rank == 0 ? lead(meet, &turn, set, err) : nt_probe_follow(meet, &turn, err);
+    nt_turn_fini(&turn);
+    nt_pair_destroy(pair);
+    return rc;
+}
+
+/* Under a launcher a rank that ends badly takes the job with it: after the meeting has begun
+ * the result says what went wrong, and the exit is 0. */
+static int run(const struct settings *set)
+{
+    struct nt_meet *meet = NULL;
+    struct nt_err err = {0};
+    bool by_hand = set->agent_fd < 0;
+    int rc =
+        by_hand ? nt_meet_pmix_create(&meet, &err) : nt_meet_tcp_create(set->agent_fd, &meet, &err);
+    if (rc != 0)
+        return complain(&err);
+    if (by_hand)
+        begin_by_hand(meet, set);
+    rc = take_part(meet, set, &err);
+    if (rc != 0 && (meet->rank == 0 || !by_hand))
+        complain(&err);
+    meet->ops->destroy(meet);
+    return rc == 0 || by_hand ? 0 : (int)err.kind;
+}
+
+int main(int argc, char **argv)
+{
+    struct settings set = {
+        .agent_fd = -1, .level = NT_LEVEL_STANDARD, .budget_s = BUDGET_MS * 1e-3, .map_path = "-"};
+    int go = read_arguments(argc, argv, &set);
+    if (go != 1)
+        return go == 0 ? 0 : NT_ERR_USAGE;
+    settle_environment(argv);
+    signal(SIGPIPE, SIG_IGN);
+    prctl(PR_SET_TIMERSLACK, 1UL); /* a sleep of 50 us more is the measured latency of a switch */
+    /* UCX logs to the standard output, where a map may go */
+    set.output_fd = dup(STDOUT_FILENO);
+    dup2(STDERR_FILENO, STDOUT_FILENO);
+    return run(&set);
+}
