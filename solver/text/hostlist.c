@@ -1,0 +1,175 @@
+#include "hostlist.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "map.h"
+#include "matrix.h"
+
+enum { PIECES_MAX = 17, DIGITS_MAX = 18, NAME_BYTES = 256 };
+
+/* A name is made of fixed text and of brackets with numbers. */
+struct piece {
+    const char *at, *end; /* of a bracket: what is inside */
+    bool bracket;
+};
+
+struct entry {
+    const char *at, *end; /* the whole entry, for messages */
+    size_t pieces;
+    struct piece piece[PIECES_MAX];
+    nt_hostlist_each *each;
+    void *context;
+    char name[NAME_BYTES];
+};
+
+struct range {
+    uint64_t low, high;
+    int width;
+};
+
+static int fail(const char *at, const char *end, const char *what, struct nt_err *err)
+{
+    size_t bytes = (size_t)(end - at);
+    return nt_err_set(err, NT_ERR_INPUT, "host list \"%.*s\": %s", (int)(bytes < 64 ? bytes : 64),
+                      at, what);
+}
+
+static const char *read_digits(const char *at, const char *end, uint64_t *value)
+{
+    const char *c = at;
+    for (*value = 0; c < end && *c >= '0' && *c <= '9' && c - at <= DIGITS_MAX; c++)
+        *value = *value * 10 + (uint64_t)(*c - '0');
+    return c == at || c - at > DIGITS_MAX ? NULL : c;
+}
+
+/* "LOW" or "LOW-HIGH", then a comma or the bracket's end; NULL when it is neither. */
+static const char *read_range(const char *at, const char *end, struct range *r)
+{
+    const char *c = read_digits(at, end, &r->low);
+    if (c == NULL)
+        return NULL;
+    r->width = (int)(c - at);
+    r->high = r->low;
+    if (c < end && *c == '-')
+        c = read_digits(c + 1, end, &r->high);
+    if (c == NULL || r->high < r->low || (c < end && (*c != ',' || c + 1 == end)))
+        return NULL;
+    return c < end ? c + 1 : c;
+}
+
+static int split(struct entry *e, struct nt_err *err)
+{
+    e->pieces = 0;
+    for (const char *c = e->at; c < e->end;) {
+        struct piece p = {.at = c, .bracket = *c == '['};
+        if (e->pieces == PIECES_MAX)
+            return fail(e->at, e->end, "more than eight brackets in a name", err);
+        p.at += p.bracket ? 1 : 0;
+        for (c = p.at; c < e->end && *c != '[' && *c != ']';)
+            c++;
+        p.end = c;
+        if (p.bracket && (c == e->end || *c != ']'))
+            return fail(e->at, e->end, "a bracket is not closed", err);
+        if (!p.bracket && c < e->end && *c == ']')
+            return fail(e->at, e->end, "a bracket is closed that was not opened", err);
+        c += p.bracket ? 1 : 0;
+        e->piece[e->pieces++] = p;
+    }
+    return 0;
+}
+
+/* How many names the entry stands for; more than room is an error. */
+static int count_names(const struct entry *e, size_t room, size_t *names, struct nt_err *err)
+{
+    *names = 1;
+    for (size_t k = 0; k < e->pieces; k++) {
+        uint64_t numbers = 0;
+        if (!e->piece[k].bracket)
+            continue;
+        if (e->piece[k].at == e->piece[k].end)
+            return fail(e->at, e->end, "a bracket is empty", err);
+        for (const char *c = e->piece[k].at; c < e->piece[k].end;) {
+            struct range r;
+            c = read_range(c, e->piece[k].end, &r);
+            if (c == NULL)
+                return fail(e->at, e->end, "expected numbers and ranges like 1-8,12", err);
+            numbers += r.high - r.low < NT_HOSTS_MAX ? r.high - r.low + 1 : NT_HOSTS_MAX + 1;
+            if (numbers > room)
+                break;
+        }
+        if (numbers > room / *names)
+            return nt_err_set(err, NT_ERR_INPUT, "host list \"%.*s\": more than %d hosts",
+                              (int)(e->end - e->at < 64 ? e->end - e->at : 64), e->at,
+                              (int)NT_HOSTS_MAX);
+        *names *= (size_t)numbers;
+    }
+    return 0;
+}
+
+/* All names from piece k on; used bytes of the name are made. Depth: at most PIECES_MAX. */
+static int make_names(struct entry *e, size_t k, size_t used, struct nt_err *err)
+{
+    if (k == e->pieces) {
+        e->name[used] = '\0';
+        if (nt_host_name_check(e->name, err) != 0)
+            return -1;
+        return e->each(e->context, e->name, err);
+    }
+    const struct piece *p = &e->piece[k];
+    size_t bytes = (size_t)(p->end - p->at);
+    if (!p->bracket) {
+        if (bytes >= NAME_BYTES - used || memchr(p->at, '\0', bytes) != NULL)
+            return fail(e->at, e->end, "a name of more than 255 bytes, or a zero byte", err);
+        memcpy(e->name + used, p->at, bytes);
+        return make_names(e, k + 1, used + bytes, err);
+    }
+    for (const char *c = p->at; c < p->end;) {
+        struct range r;
+        c = read_range(c, p->end, &r);
+        for (uint64_t value = r.low; c != NULL && value <= r.high; value++) {
+            int printed = snprintf(e->name + used, NAME_BYTES - used, "%0*llu", r.width,
+                                   (unsigned long long)value);
+            if (printed < 0 || (size_t)printed >= NAME_BYTES - used)
+                return fail(e->at, e->end, "a name of more than 255 bytes", err);
+            if (make_names(e, k + 1, used + (size_t)printed, err) != 0)
+                return -1;
+        }
+        if (c == NULL)
+            return fail(e->at, e->end, "expected numbers and ranges", err);
+    }
+    return 0;
+}
+
+/* The comma that ends the entry at at, not one inside a bracket. */
+static const char *entry_end(const char *at, const char *end)
+{
+    bool inside = false;
+    for (; at < end && (inside || *at != ','); at++)
+        inside = *at == '[' || (inside && *at != ']');
+    return at;
+}
+
+int nt_hostlist_visit(const char *text, size_t bytes, nt_hostlist_each *each, void *context,
+                      struct nt_err *err)
+{
+    const char *end = text + bytes;
+    size_t room = NT_HOSTS_MAX;
+    if (bytes == 0)
+        return fail(text, end, "expected a name", err);
+    for (const char *at = text;; at++) {
+        struct entry e = {.at = at, .end = entry_end(at, end), .each = each, .context = context};
+        size_t names;
+        if (e.at == e.end)
+            return fail(text, end, "expected a name before and after each comma", err);
+        if (split(&e, err) != 0 || count_names(&e, room, &names, err) != 0 ||
+            make_names(&e, 0, 0, err) != 0)
+            return -1;
+        room -= names;
+        at = e.end;
+        if (at == end)
+            return 0;
+    }
+}

@@ -1,0 +1,128 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "hostlist.h"
+#include "matrix.h"
+
+struct seen {
+    size_t names;
+    char text[512];
+};
+
+static int note(void *context, const char *name, struct nt_err *err)
+{
+    struct seen *s = context;
+    (void)err;
+    size_t used = strlen(s->text);
+    if (used + strlen(name) + 2 < sizeof s->text) {
+        memcpy(s->text + used, name, strlen(name) + 1);
+        memcpy(s->text + strlen(s->text), " ", 2);
+    }
+    s->names++;
+    return 0;
+}
+
+static int stop(void *context, const char *name, struct nt_err *err)
+{
+    (void)context;
+    return nt_err_set(err, NT_ERR_NO, "seen %s", name);
+}
+
+static void lists_are_expanded(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *list, *names;
+    } table[] = {
+        {"n1", "n1 "},
+        {"n1,m2", "n1 m2 "},
+        {"n[1-3,7],m2", "n1 n2 n3 n7 m2 "},
+        {"n[08-11]", "n08 n09 n10 n11 "},
+        {"n[8-11]", "n8 n9 n10 n11 "},
+        {"n[001,1]", "n001 n1 "},
+        {"r[0-1]n[1-2]-ib", "r0n1-ib r0n2-ib r1n1-ib r1n2-ib "},
+        {"[1-2]", "1 2 "},
+        {"a[5]b", "a5b "},
+        {"n[999999999999999999]", "n999999999999999999 "},
+    };
+    for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
+        struct seen s = {0};
+        struct nt_err err = {0};
+        if (nt_hostlist_visit(table[k].list, strlen(table[k].list), note, &s, &err) != 0)
+            fail_msg("%s", err.text);
+        assert_string_equal(s.text, table[k].names);
+    }
+}
+
+static void wrong_lists_are_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *list, *says;
+    } table[] = {
+        {"", "expected a name"},
+        {",n1", "expected a name"},
+        {"n1,", "expected a name"},
+        {"n1,,n2", "expected a name"},
+        {"n[1-3", "not closed"},
+        {"n1-3]", "not opened"},
+        {"n[[1]]", "not closed"},
+        {"n[]", "empty"},
+        {"n[3-1]", "numbers and ranges"},
+        {"n[1-]", "numbers and ranges"},
+        {"n[1,]", "numbers and ranges"},
+        {"n[a-b]", "numbers and ranges"},
+        {"n[1-1000000000]", "more than 131072 hosts"},
+        {"n[1-100000],m[1-100000]", "more than 131072 hosts"},
+        {"n[1-1000]x[1-1000]", "more than 131072 hosts"},
+        {"n[1-1000000000000]x[1-1000000000000]", "more than 131072 hosts"},
+        {"n[9999999999999999999]", "numbers and ranges"},
+        {"n[1]x[1]x[1]x[1]x[1]x[1]x[1]x[1]x[1]", "more than eight"},
+        {"n;1", "n;1"},
+        {"n 1", "n 1"},
+    };
+    for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
+        struct seen s = {0};
+        struct nt_err err = {0};
+        assert_int_equal(nt_hostlist_visit(table[k].list, strlen(table[k].list), note, &s, &err),
+                         -1);
+        assert_int_equal(err.kind, NT_ERR_INPUT);
+        if (strstr(err.text, table[k].says) == NULL)
+            fail_msg("%s: %s", table[k].list, err.text);
+        assert_true(s.names <= NT_HOSTS_MAX);
+    }
+}
+
+static void the_bound_itself_is_allowed(void **state)
+{
+    (void)state;
+    struct seen s = {0};
+    struct nt_err err = {0};
+    const char *list = "n[1-131071],m1";
+    assert_int_equal(nt_hostlist_visit(list, strlen(list), note, &s, &err), 0);
+    assert_int_equal(s.names, NT_HOSTS_MAX);
+}
+
+static void a_visitor_ends_the_visit(void **state)
+{
+    (void)state;
+    struct nt_err err = {0};
+    assert_int_equal(nt_hostlist_visit("n[5-9]", 6, stop, NULL, &err), -1);
+    assert_string_equal(err.text, "seen n5");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(lists_are_expanded),
+        cmocka_unit_test(wrong_lists_are_refused),
+        cmocka_unit_test(the_bound_itself_is_allowed),
+        cmocka_unit_test(a_visitor_ends_the_visit),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
