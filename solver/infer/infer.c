@@ -109,12 +109,11 @@ static int find_groups(struct nt_work *w, struct nt_err *err)
 {
     if (w->n < 4)
         return one_switch(w, err);
-    if (nt_split_all(w, err) < 0 || nt_groups_fit(w, 4, err) < 0 ||
-        nt_groups_noise(w, false, err) < 0 || nt_repair(w, err) < 0)
+    if (nt_split_all(w, err) < 0 || nt_repair(w, err) < 0)
         return -1;
-    for (int round = 0; round < 3; round++) {
+    for (int round = 0; round < 4; round++) {
         bool changed;
-        if (nt_split_groups(w, &changed, err) < 0)
+        if (nt_groups_noise(w, true, err) < 0 || nt_split_groups(w, &changed, err) < 0)
             return -1;
         if (!changed)
             break;
@@ -123,7 +122,7 @@ static int find_groups(struct nt_work *w, struct nt_err *err)
     }
     if (nt_groups_fit(w, 4, err) < 0)
         return -1;
-    return nt_groups_noise(w, false, err);
+    return nt_groups_noise(w, true, err);
 }
 
 static int infer_tree(struct nt_work *w, size_t hosts, struct nt_model **out, struct nt_err *err)

@@ -14,11 +14,19 @@ static uint16_t *count_known(const float *d, size_t n)
     return counts;
 }
 
+/* The finest parts below a node that tests of their own size would make. */
+struct parts {
+    double sum, count; /* values inside the parts */
+    double ln_orders;  /* sum of ln(size!) */
+    bool cut;          /* more than one part */
+};
+
 struct split {
     struct nt_merge *merges;
     struct nt_node *nodes;
     uint32_t *order;
     bool *cut;
+    struct parts *parts;
 };
 
 static void split_fini(struct split *s)
@@ -27,6 +35,7 @@ static void split_fini(struct split *s)
     free(s->nodes);
     free(s->order);
     free(s->cut);
+    free(s->parts);
 }
 
 static int split_init(struct split *s, size_t n, struct nt_err *err)
@@ -35,7 +44,8 @@ static int split_init(struct split *s, size_t n, struct nt_err *err)
     s->nodes = malloc((2 * n + 1) * sizeof *s->nodes);
     s->order = malloc((n + 1) * sizeof *s->order);
     s->cut = malloc(2 * n + 1);
-    if (s->merges && s->nodes && s->order && s->cut)
+    s->parts = malloc((2 * n + 1) * sizeof *s->parts);
+    if (s->merges && s->nodes && s->order && s->cut && s->parts)
         return 0;
     return nt_err_set(err, NT_ERR_SYSTEM, "no memory to split %zu hosts", n);
 }
@@ -59,17 +69,70 @@ static int link_hosts(struct split *s, float *d, size_t n, bool holes, struct nt
     return status;
 }
 
-/* A node that stands out is cut, and with it all above it. */
+static struct nt_inside within(const struct nt_node *x)
+{
+    return (struct nt_inside){x->within, x->within_count};
+}
+
+static bool stands_out(const struct split *s, const struct nt_work *w, size_t v)
+{
+    const struct nt_node *x = &s->nodes[v], *a = &s->nodes[x->a], *b = &s->nodes[x->b];
+    struct nt_inside between = {x->between, x->between_count};
+    double z = nt_contrast(&w->noise, between, within(a), within(b));
+    return z > nt_null_limit(nt_ways_two(x->size, a->size), w->noise.df);
+}
+
+static void find_parts(const struct split *s, const struct nt_work *w, size_t n,
+                       struct parts *parts)
+{
+    for (size_t v = 0; v < 2 * n - 1; v++) {
+        const struct nt_node *x = &s->nodes[v];
+        struct parts *p = &parts[v];
+        *p = (struct parts){0, 0, 0, false};
+        if (v >= n) {
+            const struct parts *a = &parts[x->a], *b = &parts[x->b];
+            if (a->cut || b->cut || stands_out(s, w, v))
+                *p = (struct parts){a->sum + b->sum, a->count + b->count,
+                                    a->ln_orders + b->ln_orders, true};
+        }
+        if (!p->cut)
+            *p = (struct parts){x->within, x->within_count, lgamma((double)x->size + 1), false};
+    }
+}
+
+/* All parts below v together against one switch: far stronger than any one of the cuts. */
+static bool parts_stand_out(const struct split *s, const struct nt_work *w, size_t v,
+                            const struct parts *parts)
+{
+    const struct nt_node *x = &s->nodes[v];
+    const struct parts *p = &parts[v];
+    if (!p->cut)
+        return false;
+    struct nt_inside inside = {p->sum, p->count};
+    struct nt_inside between = {x->within - p->sum, x->within_count - p->count};
+    double ln_ways = lgamma((double)x->size + 1) - p->ln_orders;
+    if (inside.count < 1 || between.count < 1)
+        return false;
+    double level = between.sum / between.count;
+    double z = (level - inside.sum / inside.count) /
+               (nt_noise_sd(&w->noise, level) * sqrt(1 / between.count + 1 / inside.count));
+    return z > nt_null_limit(ln_ways, w->noise.df);
+}
+
+/* From the top: a node is cut when it stands out, by itself or with all the parts below it. */
 static void mark_cuts(struct split *s, const struct nt_work *w, size_t n)
 {
     memset(s->cut, 0, 2 * n);
-    for (size_t v = n; v < 2 * n - 1; v++) {
-        double z;
-        size_t smaller;
-        s->cut[v] = s->cut[s->nodes[v].a] || s->cut[s->nodes[v].b];
-        if (nt_contrast(s->nodes, v, &w->noise, &z, &smaller) && z > nt_null_limit(w->n, smaller))
-            s->cut[v] = true;
+    struct parts *parts = s->parts;
+    find_parts(s, w, n, parts);
+    for (size_t v = 2 * n - 1; v-- > n;) {
+        bool above = v == 2 * n - 2 || s->cut[v];
+        s->cut[v] = above && (stands_out(s, w, v) || parts_stand_out(s, w, v, parts));
+        if (s->cut[v]) /* the nodes below are looked at */
+            s->cut[s->nodes[v].a] = s->cut[s->nodes[v].b] = true;
     }
+    for (size_t v = 0; v < n; v++)
+        s->cut[v] = false;
 }
 
 /* Numbers the uncut clusters in dendrogram order; label is by place in the order. */
@@ -99,6 +162,26 @@ static void gather(const float *from, size_t stride, const uint32_t *order, size
     }
 }
 
+/* Cuts, fits, and cuts again while the residuals show less noise than the cuts assumed. */
+static int cut_all(struct nt_work *w, struct split *s, struct nt_err *err)
+{
+    enum { ROUNDS = 4 };
+    for (int round = 0; round < ROUNDS; round++) {
+        double before = w->noise.scale;
+        if (nt_dendrogram_sums(w->n, w->d, w->n, &w->noise, s->nodes, err) < 0)
+            return -1;
+        mark_cuts(s, w, w->n);
+        memset(w->group, 0xff, w->n * sizeof *w->group);
+        label_clusters(s, w->n, w->group);
+        nt_groups_index(w);
+        if (nt_groups_fit(w, 3, err) < 0 || nt_groups_noise(w, true, err) < 0)
+            return -1;
+        if (!(w->noise.scale < 0.93 * before))
+            break;
+    }
+    return 0;
+}
+
 int nt_split_all(struct nt_work *w, struct nt_err *err)
 {
     size_t n = w->n;
@@ -121,13 +204,7 @@ int nt_split_all(struct nt_work *w, struct nt_err *err)
             hosts[i] = w->host[s.order[i]];
         memcpy(w->host, hosts, n * sizeof *hosts);
         nt_noise_estimate(w->d, n, &w->rng, &w->noise);
-        status = nt_dendrogram_sums(n, w->d, n, &w->noise, s.nodes, err);
-    }
-    if (status == 0) {
-        mark_cuts(&s, w, n);
-        memset(w->group, 0xff, n * sizeof *w->group);
-        label_clusters(&s, n, w->group);
-        nt_groups_index(w);
+        status = cut_all(w, &s, err);
     }
     split_fini(&s);
     free(copy);

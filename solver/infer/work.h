@@ -19,12 +19,15 @@
 struct nt_noise {
     double scale, power; /* sd(level) = scale * level^power, power 0..1 */
     double prior;        /* relative sd that is assumed where the data cannot tell */
+    double df;           /* degrees of freedom behind scale */
 };
 
 static inline double nt_noise_sd(const struct nt_noise *noise, double level)
 {
     return noise->scale * pow(level > 1e-12 ? level : 1e-12, noise->power);
 }
+
+enum { NT_WEAK_SIZES = 32 };
 
 struct nt_work {
     size_t n;       /* hosts with at least one measurement */
@@ -35,6 +38,7 @@ struct nt_work {
     struct nt_noise noise;
     struct nt_rng rng;
 
+    bool weak[NT_WEAK_SIZES]; /* by size: groups that outliers could make */
     size_t groups;
     uint32_t *group;  /* n */
     uint32_t *start;  /* n+1: groups+1 used */
@@ -66,27 +70,33 @@ struct nt_node {
     uint32_t a, b, size, first;
     double between, between_count; /* clipped sum over the pairs that it joins */
     double within, within_count;   /* over all pairs below it */
+    float middle;                  /* of the pairs that it joins, NaN: none measured */
 };
 
 /* nodes: 2n-1, order: n. */
 void nt_dendrogram(size_t n, const struct nt_merge *merges, struct nt_node *nodes, uint32_t *order);
 
 /* Sums of the nodes; d is in dendrogram order, row length stride. Values between are clipped at
- * 3 sd around their middle: one retransmit moves a mean. */
+ * 3 sd around their middle (one retransmit moves a mean), and the middle of a handful of pairs
+ * is held near that of the node above: one low outlier makes no switch. */
 int nt_dendrogram_sums(size_t n, const float *d, size_t stride, const struct nt_noise *noise,
                        struct nt_node *nodes, struct nt_err *err);
 
-/* How far a node's two sides stand apart, free of host offsets: mean between minus half of the
- * means inside, in units of the noise of independent pairs. false: it has no such contrast
- * (a side with one host). smaller: hosts of the smaller side. */
-bool nt_contrast(const struct nt_node *nodes, size_t v, const struct nt_noise *noise, double *z,
-                 size_t *smaller);
+/* Contrast free of host offsets in units of its sd: the mean of the values between minus the mean
+ * inside, which is half of each side's where there are two sides. */
+struct nt_inside {
+    double sum, count;
+};
+double nt_contrast(const struct nt_noise *noise, struct nt_inside between, struct nt_inside a,
+                   struct nt_inside b);
 
 /* ---- null.c: what linkage finds in noise ---- */
 
-/* The contrast that linkage exceeds in pure noise of n hosts once in about a thousand networks,
- * for sides of `smaller` hosts. */
-double nt_null_limit(size_t n, size_t smaller);
+/* The contrast that one in a thousand networks of pure noise exceeds when the best of exp(ln_ways)
+ * ways to part it is taken, with a noise that was estimated with df degrees of freedom. */
+double nt_null_limit(double ln_ways, double df);
+/* ln of the number of ways to take k out of n. */
+double nt_ways_two(size_t n, size_t k);
 
 /* ---- noise.c ---- */
 
@@ -105,6 +115,16 @@ int nt_groups_noise(struct nt_work *w, bool sharpen, struct nt_err *err);
 static inline float nt_work_predict(const struct nt_work *w, size_t i, size_t j)
 {
     return w->offset[i] + w->offset[j] + w->t[w->group[i] * w->groups + w->group[j]];
+}
+
+/* ---- chance.c ---- */
+
+/* Fills weak from the outliers of the present fit. */
+void nt_chance_groups(struct nt_work *w);
+static inline bool nt_work_is_weak(const struct nt_work *w, size_t g)
+{
+    size_t size = nt_work_size(w, g);
+    return size == 1 || (size < NT_WEAK_SIZES && w->weak[size]);
 }
 
 /* ---- split.c: linkage and tested cuts ---- */
