@@ -1,7 +1,11 @@
 /* Groups that outliers alone could make. A reading that is far too low makes its two hosts look
- * like a switch of their own; with enough of them some sets of three or four do. Groups of a size
- * are believed when there are more of them than the low outliers seen elsewhere would make. */
+ * like a switch of their own; with enough of them some sets of three or four do. A small group is
+ * believed when there are more groups like it than the low outliers seen elsewhere would make. */
 #include "work.h"
+
+#include <stdlib.h>
+
+#include "stats.h"
 
 static double ln_choose(double n, double k)
 {
@@ -9,7 +13,7 @@ static double ln_choose(double n, double k)
 }
 
 /* Share of pairs far below the fit, where the fit is not made by the pair itself. */
-static double low_share(const struct nt_work *w)
+static double find_low_share(const struct nt_work *w)
 {
     double low = 0, all = 0;
     for (size_t i = 1; i < w->n; i++) {
@@ -21,7 +25,7 @@ static double low_share(const struct nt_work *w)
                 continue;
             float p = nt_work_predict(w, i, j);
             all++;
-            low += (double)(v - p) < -4 * nt_noise_sd(&w->noise, (double)p);
+            low += v - p < -4 * w->sd[a * w->groups + b];
         }
     }
     return (low + 0.02) / (all + 1);
@@ -40,28 +44,69 @@ static double poisson_tail(double e, size_t k)
     return term; /* the first term beyond, all that is left of it */
 }
 
-void nt_chance_groups(struct nt_work *w)
+size_t nt_chance_agreeing(const struct nt_work *w, const uint32_t *hosts, size_t m)
 {
-    double n = (double)w->n, squares = 0;
-    size_t count[NT_WEAK_SIZES] = {0};
+    float value[NT_WEAK_SIZES * NT_WEAK_SIZES / 2], sorted[NT_WEAK_SIZES * NT_WEAK_SIZES / 2];
+    size_t count = 0, agreeing = 0;
+    float level = 0;
+    for (size_t k = 1; k < m; k++)
+        for (size_t l = 0; l < k; l++) {
+            float v = w->d[hosts[k] * w->n + hosts[l]];
+            if (v != v)
+                continue;
+            level = v;
+            value[count] = sorted[count] = v - w->offset[hosts[k]] - w->offset[hosts[l]];
+            count++;
+        }
+    float middle = nt_stats_median(sorted, count),
+          reach = 4 * (float)nt_noise_sd(&w->noise, (double)level);
+    for (size_t k = 0; k < count; k++)
+        agreeing += fabsf(value[k] - middle) < reach;
+    return agreeing;
+}
+
+double nt_chance_expected(const struct nt_work *w, size_t m, size_t agreeing)
+{
+    double n = (double)w->n, size = (double)m, k = (double)agreeing;
+    /* within a switch of the usual size, at least twice as large as the group itself */
+    double among = fmin(n, fmax(w->usual_size, 2 * size));
+    double window = fmin(1, 20 * w->noise_share); /* of the range of outliers, to agree in */
+    double x = log(n / among) + ln_choose(among, size) + ln_choose(size * (size - 1) / 2, k) +
+               k * log(w->low_share) + (k - 1) * log(window);
+    return x > 10 ? 22000 : exp(x);
+}
+
+bool nt_chance_made(double expected, size_t seen)
+{
+    return expected > 500 || poisson_tail(expected, seen) > 0.02;
+}
+
+int nt_chance_groups(struct nt_work *w, struct nt_err *err)
+{
+    double squares = 0, level = 0;
+    uint16_t *agreeing = malloc((w->groups + 1) * sizeof *agreeing);
+    if (agreeing == NULL)
+        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu groups", w->groups);
     for (size_t g = 0; g < w->groups; g++) {
-        size_t size = nt_work_size(w, g);
-        squares += (double)size * (double)size;
-        if (size < NT_WEAK_SIZES)
-            count[size]++;
+        size_t m = nt_work_size(w, g);
+        squares += (double)m * (double)m;
+        level += 2 * (double)w->offset[w->member[w->start[g]]] * (double)m;
+        agreeing[g] = 0;
+        if (m > 1 && m < NT_WEAK_SIZES)
+            agreeing[g] = (uint16_t)nt_chance_agreeing(w, w->member + w->start[g], m);
     }
-    for (size_t m = 0; m < NT_WEAK_SIZES; m++)
-        w->weak[m] = false;
-    double ln_p = log(low_share(w)), usual = squares / n;
-    for (size_t m = 2; m < NT_WEAK_SIZES && (double)m <= n / 2; m++) {
-        double size = (double)m, pairs = size * (size - 1) / 2, needed = ceil(pairs / 2);
-        /* within a switch of the usual size, at least twice as large as the group itself */
-        double among = fmin(n, fmax(usual, 2 * size));
-        double ln_expected =
-            log(n / among) + ln_choose(among, size) + ln_choose(pairs, needed) + needed * ln_p;
-        double expected = ln_expected > 10 ? 22000 : exp(ln_expected);
-        w->weak[m] = expected > 500 || poisson_tail(expected, count[m] > 0 ? count[m] : 1) > 0.02;
-        if (!w->weak[m])
-            break;
+    w->usual_size = squares / (double)w->n;
+    w->noise_share = nt_noise_sd(&w->noise, level / (double)w->n) / (level / (double)w->n + 1e-9);
+    w->low_share = find_low_share(w);
+    for (size_t g = 0; g < w->groups; g++) {
+        size_t m = nt_work_size(w, g), seen = 0;
+        w->weak[g] = m < 2;
+        if (m < 2 || m >= NT_WEAK_SIZES || 2 * m > w->n)
+            continue;
+        for (size_t b = 0; b < w->groups; b++)
+            seen += nt_work_size(w, b) == m && agreeing[b] >= agreeing[g];
+        w->weak[g] = nt_chance_made(nt_chance_expected(w, m, agreeing[g]), seen);
     }
+    free(agreeing);
+    return 0;
 }

@@ -210,7 +210,7 @@ static void find_middles(size_t n, const float *d, size_t stride, const struct n
             x->middle = above;
         else if ((size_t)a->size * b->size < HANDFUL && above == above) {
             /* few hosts leave nothing else to judge by */
-            double reach = noise->df < 400 ? 40 / sqrt(noise->df) : 2;
+            double reach = 2 + 60 / noise->df;
             float least = above - (float)(reach * nt_noise_sd(noise, (double)above));
             x->middle = x->middle < least ? least : x->middle;
         }

@@ -4,11 +4,11 @@
  * normal contrast passes z with a chance below N exp(-z*z/2). */
 #include "work.h"
 
-/* Chance of a false split that a test may leave, as -ln: one in a thousand. */
-static const double evidence = 6.9;
-
 double nt_null_limit(double ln_ways, double df)
 {
+    /* chance of a false split that a test may leave: one in a thousand, and one in a hundred where
+     * the hosts are so few that nothing could ever be found */
+    double evidence = df < 12 ? 4.6 : 6.9;
     double x = 2 * (ln_ways + evidence);
     /* the noise is estimated too: Student's tail instead of the normal one */
     return sqrt(df * (exp(x / df > 50 ? 50 : x / df) - 1));
@@ -16,5 +16,6 @@ double nt_null_limit(double ln_ways, double df)
 
 double nt_ways_two(size_t n, size_t k)
 {
-    return lgamma((double)n + 1) - lgamma((double)k + 1) - lgamma((double)(n - k) + 1);
+    double same = n == 2 * k ? 0.69314718055994530942 : 0; /* either half may be called the first */
+    return lgamma((double)n + 1) - lgamma((double)k + 1) - lgamma((double)(n - k) + 1) - same;
 }

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "stats.h"
+
 /* counts: NULL when every pair is known */
 static uint16_t *count_known(const float *d, size_t n)
 {
@@ -212,66 +214,148 @@ int nt_split_all(struct nt_work *w, struct nt_err *err)
     return status;
 }
 
-/* Splits group g; the new groups get numbers from next on. *next grows by them. */
-static int split_one(struct nt_work *w, size_t g, float *block, float *ordered, uint32_t *label,
-                     uint32_t *next, struct nt_err *err)
+/* Readings among m hosts, without their offsets but at their level, not under least. */
+static void take_block(const struct nt_work *w, const uint32_t *hosts, size_t m, float least,
+                       float *block)
 {
-    size_t m = nt_work_size(w, g);
-    const uint32_t *member = w->member + w->start[g];
-    struct split s;
     double base = 0;
-    if (split_init(&s, m, err) < 0) {
-        split_fini(&s);
-        return -1;
+    for (size_t i = 0; i < m; i++)
+        base += 2 * (double)w->offset[hosts[i]] / (double)m;
+    for (size_t i = 0; i < m; i++)
+        for (size_t j = 0; j < m; j++) {
+            float v = w->d[hosts[i] * w->n + hosts[j]] - w->offset[hosts[i]] - w->offset[hosts[j]] +
+                      (float)base;
+            block[i * m + j] = v < least ? least : v;
+        }
+}
+
+/* Splits m hosts; label: the part of each, *parts: how many. */
+static int split_hosts(const struct nt_work *w, const uint32_t *hosts, size_t m, float least,
+                       uint32_t *label, size_t *parts, struct nt_err *err)
+{
+    float *block = malloc((2 * m * m + 1) * sizeof *block), *ordered = block + m * m;
+    uint32_t *by_order = malloc((m + 1) * sizeof *by_order);
+    struct split s;
+    int status = split_init(&s, m, err);
+    if (status == 0 && (block == NULL || by_order == NULL))
+        status = nt_err_set(err, NT_ERR_SYSTEM, "no memory to split %zu hosts", m);
+    if (status == 0) {
+        take_block(w, hosts, m, least, block);
+        memcpy(ordered, block, m * m * sizeof *block);
+        status = link_hosts(&s, ordered, m, w->holes, err);
     }
-    for (size_t i = 0; i < m; i++)
-        base += 2 * (double)w->offset[member[i]] / (double)m;
-    for (size_t i = 0; i < m; i++)
-        for (size_t j = 0; j < m; j++)
-            block[i * m + j] = w->d[member[i] * w->n + member[j]] - w->offset[member[i]] -
-                               w->offset[member[j]] + (float)base;
-    memcpy(ordered, block, m * m * sizeof *block);
-    int status = link_hosts(&s, ordered, m, w->holes, err);
     if (status == 0) {
         gather(block, m, s.order, m, ordered);
         status = nt_dendrogram_sums(m, ordered, m, &w->noise, s.nodes, err);
     }
     if (status == 0) {
         mark_cuts(&s, w, m);
-        memset(label, 0xff, m * sizeof *label);
-        size_t made = label_clusters(&s, m, label);
+        memset(by_order, 0xff, m * sizeof *by_order);
+        *parts = label_clusters(&s, m, by_order);
         for (size_t k = 0; k < m; k++)
-            w->group[member[s.order[k]]] = *next + label[k];
-        *next += (uint32_t)made;
+            label[s.order[k]] = by_order[k];
     }
     split_fini(&s);
+    free(by_order);
+    free(block);
     return status;
+}
+
+/* At least two parts that outliers could not make. members: m of them. */
+static bool believed(const struct nt_work *w, const uint32_t *hosts, const uint32_t *label,
+                     size_t m, size_t parts, uint32_t *members)
+{
+    size_t strong = 0, by_size[NT_WEAK_SIZES] = {0};
+    for (size_t p = 0; p < parts; p++) {
+        size_t count = 0;
+        for (size_t k = 0; k < m; k++)
+            if (label[k] == p)
+                members[count++] = hosts[k];
+        if (count >= NT_WEAK_SIZES)
+            strong++;
+        if (count < 2 || count >= NT_WEAK_SIZES)
+            continue;
+        size_t agreeing = nt_chance_agreeing(w, members, count);
+        strong += !nt_chance_made(nt_chance_expected(w, count, agreeing), ++by_size[count]);
+    }
+    return strong >= 2;
 }
 
 int nt_split_groups(struct nt_work *w, bool *changed, struct nt_err *err)
 {
-    size_t largest = 0, before = w->groups;
-    for (size_t g = 0; g < w->groups; g++)
-        largest = nt_work_size(w, g) > largest ? nt_work_size(w, g) : largest;
-    float *block = malloc((2 * largest * largest + 1) * sizeof *block);
-    uint32_t *label = malloc((largest + 1) * sizeof *label);
-    int status = 0;
-    if (block == NULL || label == NULL)
-        status = nt_err_set(err, NT_ERR_SYSTEM, "no memory to split %zu hosts", largest);
+    size_t before = w->groups;
     uint32_t next = 0;
+    uint32_t *label = malloc((w->n + 1) * sizeof *label);
+    uint32_t *count = malloc((w->n + 1) * sizeof *count);
+    int status = 0;
+    if (label == NULL || count == NULL)
+        status = nt_err_set(err, NT_ERR_SYSTEM, "no memory to split %zu hosts", w->n);
+    if (status == 0)
+        status = nt_chance_groups(w, err);
     for (size_t g = 0; g < before && status == 0; g++) {
-        if (nt_work_size(w, g) >= 4) {
-            status = split_one(w, g, block, block + largest * largest, label, &next, err);
-            continue;
-        }
-        for (size_t k = w->start[g]; k < w->start[g + 1]; k++)
-            w->group[w->member[k]] = next;
-        next++;
+        const uint32_t *hosts = w->member + w->start[g];
+        size_t m = nt_work_size(w, g), parts = 1;
+        if (m >= 4)
+            status = split_hosts(w, hosts, m, -INFINITY, label, &parts, err);
+        if (parts > 1 && !believed(w, hosts, label, m, parts, count))
+            parts = 1;
+        for (size_t k = 0; k < m && status == 0; k++)
+            w->group[hosts[k]] = next + (parts > 1 ? label[k] : 0);
+        next += (uint32_t)parts;
     }
     if (status == 0)
         nt_groups_index(w);
     *changed = w->groups != before;
-    free(block);
     free(label);
+    free(count);
+    return status;
+}
+
+/* The usual distance of two hosts behind one switch, from the groups that are believed. */
+static float one_switch_distance(const struct nt_work *w, float *values)
+{
+    size_t count = 0;
+    for (size_t g = 0; g < w->groups; g++)
+        for (size_t k = w->start[g]; k < w->start[g + 1] && !w->weak[g]; k++)
+            values[count++] = 2 * w->offset[w->member[k]];
+    return nt_stats_median(values, count);
+}
+
+int nt_split_weak(struct nt_work *w, bool *changed, struct nt_err *err)
+{
+    size_t n = w->n, m = 0, weak = 0, parts = 0;
+    uint32_t *hosts = malloc((n + 1) * sizeof *hosts), *label = malloc((n + 1) * sizeof *label);
+    float *values = malloc((n + 1) * sizeof *values);
+    int status = 0;
+    *changed = false;
+    if (hosts == NULL || label == NULL || values == NULL) {
+        status = nt_err_set(err, NT_ERR_SYSTEM, "no memory to split %zu hosts", n);
+        goto out;
+    }
+    if (nt_chance_groups(w, err) < 0) {
+        status = -1;
+        goto out;
+    }
+    for (size_t g = 0; g < w->groups; g++) {
+        if (!w->weak[g])
+            continue;
+        weak++;
+        for (size_t k = w->start[g]; k < w->start[g + 1]; k++)
+            hosts[m++] = w->member[k];
+    }
+    float least = one_switch_distance(w, values);
+    if (m < 4 || least != least)
+        goto out;
+    status = split_hosts(w, hosts, m, least, label, &parts, err);
+    if (status == 0 && parts < weak) {
+        for (size_t k = 0; k < m; k++)
+            w->group[hosts[k]] = (uint32_t)(w->groups + label[k]);
+        nt_groups_index(w);
+        *changed = true;
+    }
+out:
+    free(hosts);
+    free(label);
+    free(values);
     return status;
 }

@@ -38,14 +38,16 @@ struct nt_work {
     struct nt_noise noise;
     struct nt_rng rng;
 
-    bool weak[NT_WEAK_SIZES]; /* by size: groups that outliers could make */
     size_t groups;
     uint32_t *group;  /* n */
     uint32_t *start;  /* n+1: groups+1 used */
     uint32_t *member; /* n: hosts by group */
     float *offset;    /* n, us */
-    float *t;         /* groups*groups, us; NaN: no pair measured */
-    float *profile;   /* n*groups: middle of d(i,k)-offset(k) over members k; NaN: none */
+    bool *weak;       /* groups: outliers could make it, or it is one host */
+    double low_share, usual_size, noise_share; /* what weak was judged by, see chance.c */
+    float *t;                                  /* groups*groups, us; NaN: no pair measured */
+    float *sd;      /* groups*groups, us: noise of one pair between two groups */
+    float *profile; /* n*groups: middle of d(i,k)-offset(k) over members k; NaN: none */
 };
 
 static inline size_t nt_work_size(const struct nt_work *w, size_t g)
@@ -120,19 +122,24 @@ static inline float nt_work_predict(const struct nt_work *w, size_t i, size_t j)
 /* ---- chance.c ---- */
 
 /* Fills weak from the outliers of the present fit. */
-void nt_chance_groups(struct nt_work *w);
-static inline bool nt_work_is_weak(const struct nt_work *w, size_t g)
-{
-    size_t size = nt_work_size(w, g);
-    return size == 1 || (size < NT_WEAK_SIZES && w->weak[size]);
-}
+int nt_chance_groups(struct nt_work *w, struct nt_err *err);
+/* Pairs among m < NT_WEAK_SIZES hosts that agree with each other, offsets removed. */
+size_t nt_chance_agreeing(const struct nt_work *w, const uint32_t *hosts, size_t m);
+/* How many groups of m hosts with as many agreeing pairs chance would make. */
+double nt_chance_expected(const struct nt_work *w, size_t m, size_t agreeing);
+/* That chance could have made as many as were seen. */
+bool nt_chance_made(double expected, size_t seen);
 
 /* ---- split.c: linkage and tested cuts ---- */
 
 /* Splits all hosts; permutes the hosts of w into dendrogram order. */
 int nt_split_all(struct nt_work *w, struct nt_err *err);
-/* Splits each group again with the offsets removed; *changed: some did. */
+/* Splits each group again with the offsets removed; *changed: some did. A group is only split
+ * when at least two of its parts are more than outliers could make. */
 int nt_split_groups(struct nt_work *w, bool *changed, struct nt_err *err);
+/* Puts the hosts of weak groups together and splits them again, readings under the distance of
+ * one switch raised to it; *changed: there are fewer groups now. */
+int nt_split_weak(struct nt_work *w, bool *changed, struct nt_err *err);
 
 /* ---- repair.c ---- */
 
