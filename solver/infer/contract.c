@@ -198,7 +198,7 @@ static bool cell(const struct table *t, struct branch x, struct branch y, double
     double level = *mean + range_of(t, t->offsets, x) / range_of(t, t->hosts, x) +
                    range_of(t, t->offsets, y) / range_of(t, t->hosts, y);
     double sd = nt_noise_sd(&t->w->noise, level);
-    *variance = sd * sd / pairs;
+    *variance = 1.6 * sd * sd / pairs; /* distances are medians: pi/2 of a mean's variance */
     return true;
 }
 
@@ -288,11 +288,13 @@ static bool is_host(const struct table *t, uint32_t v)
            nt_work_size(t->w, t->held[t->held_start[v]]) == 1;
 }
 
+/* Neighbour joining takes the best of all ways to part the groups; a leaf's own edge is given. */
 static double limit(const struct table *t, uint32_t v)
 {
-    double g = (double)t->groups;
+    size_t below = t->last[v] - t->first[v];
     bool leaf = t->child_start[v] == t->child_start[v + 1];
-    return -nt_normal_quantile(leaf ? 0.01 / g : 0.01 / (g * g));
+    double ln_ways = leaf ? log((double)t->groups) : nt_ways_two(t->groups, below);
+    return nt_null_limit(ln_ways, t->w->noise.df);
 }
 
 static void take_out(struct table *t, uint32_t v)

@@ -13,8 +13,8 @@
 void nt_groups_index(struct nt_work *w)
 {
     size_t n = w->n, groups = 0;
-    uint32_t *rename = w->member; /* free until it is filled below */
-    for (size_t i = 0; i < n; i++)
+    uint32_t *rename = w->member;      /* free until it is filled below */
+    for (size_t i = 0; i < 2 * n; i++) /* numbers may reach 2n before they are made dense */
         rename[i] = UINT32_MAX;
     for (size_t i = 0; i < n; i++) {
         if (rename[w->group[i]] == UINT32_MAX)
@@ -155,12 +155,30 @@ static int resize(struct nt_work *w, struct nt_err *err)
     float *t = realloc(w->t, (w->groups * w->groups + 1) * sizeof *t);
     if (t != NULL)
         w->t = t;
+    float *sd = realloc(w->sd, (w->groups * w->groups + 1) * sizeof *sd);
+    if (sd != NULL)
+        w->sd = sd;
+    bool *weak = realloc(w->weak, w->groups + 1);
+    if (weak != NULL)
+        w->weak = weak;
     float *profile = realloc(w->profile, (w->n * w->groups + 1) * sizeof *profile);
     if (profile != NULL)
         w->profile = profile;
-    if (t != NULL && profile != NULL)
+    if (t != NULL && sd != NULL && weak != NULL && profile != NULL)
         return 0;
     return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu groups", w->groups);
+}
+
+/* The noise of one pair of each two groups, for the tests that follow. */
+static void fit_noise(struct nt_work *w)
+{
+    for (size_t a = 0; a < w->groups; a++)
+        for (size_t b = 0; b <= a; b++) {
+            float level = w->t[a * w->groups + b] + w->offset[w->member[w->start[a]]] +
+                          w->offset[w->member[w->start[b]]];
+            float sd = (float)nt_noise_sd(&w->noise, (double)level);
+            w->sd[a * w->groups + b] = w->sd[b * w->groups + a] = sd;
+        }
 }
 
 int nt_groups_fit(struct nt_work *w, int passes, struct nt_err *err)
@@ -186,6 +204,7 @@ int nt_groups_fit(struct nt_work *w, int passes, struct nt_err *err)
         }
     }
     scratch_fini(&s);
+    fit_noise(w);
     return 0;
 }
 
@@ -200,7 +219,7 @@ int nt_groups_noise(struct nt_work *w, bool sharpen, struct nt_err *err)
         size_t j = (skip - taken % skip) % skip;
         for (; j < i && count < RESIDUALS; j += skip) {
             float p = nt_work_predict(w, i, j), v = w->d[i * w->n + j];
-            float x = fabsf(v - p) / (float)nt_noise_sd(&w->noise, (double)p);
+            float x = fabsf(v - p) / w->sd[w->group[i] * w->groups + w->group[j]];
             if (x == x)
                 r[count++] = x;
         }
@@ -209,10 +228,15 @@ int nt_groups_noise(struct nt_work *w, bool sharpen, struct nt_err *err)
     double known = (double)w->pairs;
     double free_values = (double)w->n + (double)w->groups * ((double)w->groups - 1) / 2;
     if (count > 10 && known > 1.5 * free_values) {
-        double scale =
-            1.4826 * (double)nt_stats_median(r, count) * sqrt(known / (known - free_values));
+        double ratio = 1.4826 * (double)nt_stats_median(r, count);
+        double square = ratio * ratio * known / (known - free_values);
+        /* a median of absolutes is worth 0.37 of the values; few of them only shift what was
+         * known before */
+        double df = 0.37 * (known - free_values), before = 8;
+        double scale = sqrt((df * square + before) / (df + before));
         if (scale > 1 || sharpen)
             w->noise.scale *= fmax(scale, 0.05);
+        fit_noise(w);
     }
     free(r);
     return 0;

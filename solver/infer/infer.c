@@ -31,6 +31,8 @@ static void work_fini(struct nt_work *w)
     free(w->offset);
     free(w->t);
     free(w->profile);
+    free(w->sd);
+    free(w->weak);
 }
 
 static int work_init(struct nt_work *w, size_t n, struct nt_err *err)
@@ -39,7 +41,7 @@ static int work_init(struct nt_work *w, size_t n, struct nt_err *err)
     w->d = malloc((n * n + 1) * sizeof *w->d);
     w->group = calloc(n + 1, sizeof *w->group);
     w->start = calloc(n + 2, sizeof *w->start);
-    w->member = malloc((n + 1) * sizeof *w->member);
+    w->member = malloc((2 * n + 1) * sizeof *w->member); /* twice: see nt_groups_index */
     w->offset = calloc(n + 1, sizeof *w->offset);
     if (w->host && w->d && w->group && w->start && w->member && w->offset)
         return 0;
@@ -109,21 +111,23 @@ static int find_groups(struct nt_work *w, struct nt_err *err)
 {
     if (w->n < 4)
         return one_switch(w, err);
-    if (nt_split_all(w, err) < 0 || nt_groups_fit(w, 4, err) < 0 ||
-        nt_groups_noise(w, false, err) < 0 || nt_repair(w, err) < 0)
+    if (nt_split_all(w, err) < 0 || nt_repair(w, err) < 0)
         return -1;
-    for (int round = 0; round < 3; round++) {
-        bool changed;
-        if (nt_split_groups(w, &changed, err) < 0)
+    for (int round = 0; round < 4; round++) {
+        bool gathered, changed;
+        if (nt_split_weak(w, &gathered, err) < 0 ||
+            (gathered && (nt_groups_fit(w, 3, err) < 0 || nt_repair(w, err) < 0)))
             return -1;
-        if (!changed)
+        if (nt_groups_noise(w, true, err) < 0 || nt_split_groups(w, &changed, err) < 0)
+            return -1;
+        if (!changed && !gathered)
             break;
         if (nt_groups_fit(w, 4, err) < 0 || nt_repair(w, err) < 0)
             return -1;
     }
     if (nt_groups_fit(w, 4, err) < 0)
         return -1;
-    return nt_groups_noise(w, false, err);
+    return nt_groups_noise(w, true, err);
 }
 
 static int infer_tree(struct nt_work *w, size_t hosts, struct nt_model **out, struct nt_err *err)

@@ -146,10 +146,10 @@ int nt_linkage(size_t n, float *distance, uint16_t *counts, struct nt_merge *mer
 void nt_dendrogram(size_t n, const struct nt_merge *merges, struct nt_node *nodes, uint32_t *order)
 {
     for (size_t i = 0; i < n; i++)
-        nodes[i] = (struct nt_node){UINT32_MAX, UINT32_MAX, 1, 0, 0, 0, 0, 0};
+        nodes[i] = (struct nt_node){.a = UINT32_MAX, .b = UINT32_MAX, .size = 1};
     for (size_t k = 0; k + 1 < n; k++) {
         uint32_t a = merges[k].a, b = merges[k].b;
-        nodes[n + k] = (struct nt_node){a, b, nodes[a].size + nodes[b].size, 0, 0, 0, 0, 0};
+        nodes[n + k] = (struct nt_node){.a = a, .b = b, .size = nodes[a].size + nodes[b].size};
     }
     for (size_t v = 2 * n - 1; v-- > n;) {
         nodes[nodes[v].a].first = nodes[v].first;
@@ -196,40 +196,59 @@ static void block_sum(const float *d, size_t stride, size_t rows, size_t columns
     }
 }
 
+enum { HANDFUL = 8 };
+
+static void find_middles(size_t n, const float *d, size_t stride, const struct nt_noise *noise,
+                         struct nt_node *nodes, float *buffer)
+{
+    for (size_t v = 2 * n - 1; v-- > n;) {
+        struct nt_node *x = &nodes[v], *a = &nodes[x->a], *b = &nodes[x->b];
+        float above = x->middle; /* left there by the node above */
+        const float *block = d + a->first * stride + b->first;
+        x->middle = block_middle(block, stride, a->size, b->size, buffer);
+        if (x->middle != x->middle)
+            x->middle = above;
+        else if ((size_t)a->size * b->size < HANDFUL && above == above) {
+            /* few hosts leave nothing else to judge by */
+            double reach = 2 + 60 / noise->df;
+            float least = above - (float)(reach * nt_noise_sd(noise, (double)above));
+            x->middle = x->middle < least ? least : x->middle;
+        }
+        a->middle = b->middle = x->middle;
+    }
+}
+
 int nt_dendrogram_sums(size_t n, const float *d, size_t stride, const struct nt_noise *noise,
                        struct nt_node *nodes, struct nt_err *err)
 {
     float *buffer = malloc((2 * MIDDLE_SAMPLE + n) * sizeof *buffer);
     if (buffer == NULL)
         return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu values", (size_t)MIDDLE_SAMPLE);
+    nodes[2 * n - 2].middle = NAN;
+    find_middles(n, d, stride, noise, nodes, buffer);
+    free(buffer);
     for (size_t v = n; v < 2 * n - 1; v++) {
         struct nt_node *x = &nodes[v];
         const struct nt_node *a = &nodes[x->a], *b = &nodes[x->b];
-        const float *block = d + a->first * stride + b->first;
-        float middle = block_middle(block, stride, a->size, b->size, buffer);
         x->between = x->between_count = 0;
-        if (middle == middle) {
-            float reach = (float)(3 * nt_noise_sd(noise, (double)middle));
-            block_sum(block, stride, a->size, b->size, middle - reach, middle + reach, &x->between,
-                      &x->between_count);
+        if (x->middle == x->middle) {
+            float reach = (float)(3 * nt_noise_sd(noise, (double)x->middle));
+            block_sum(d + a->first * stride + b->first, stride, a->size, b->size, x->middle - reach,
+                      x->middle + reach, &x->between, &x->between_count);
         }
         x->within = a->within + b->within + x->between;
         x->within_count = a->within_count + b->within_count + x->between_count;
     }
-    free(buffer);
     return 0;
 }
 
-bool nt_contrast(const struct nt_node *nodes, size_t v, const struct nt_noise *noise, double *z,
-                 size_t *smaller)
+double nt_contrast(const struct nt_noise *noise, struct nt_inside between, struct nt_inside a,
+                   struct nt_inside b)
 {
-    const struct nt_node *x = &nodes[v], *a = &nodes[x->a], *b = &nodes[x->b];
-    if (a->within_count < 1 || b->within_count < 1 || x->between_count < 1)
-        return false;
-    double level = x->between / x->between_count;
-    double inside = 0.5 * (a->within / a->within_count + b->within / b->within_count);
-    double variance = 1 / x->between_count + 0.25 * (1 / a->within_count + 1 / b->within_count);
-    *z = (level - inside) / (nt_noise_sd(noise, level) * sqrt(variance));
-    *smaller = a->size < b->size ? a->size : b->size;
-    return true;
+    if (a.count < 1 || b.count < 1 || between.count < 1)
+        return 0;
+    double level = between.sum / between.count;
+    double inside = 0.5 * (a.sum / a.count + b.sum / b.count);
+    double variance = 1 / between.count + 0.25 * (1 / a.count + 1 / b.count);
+    return (level - inside) / (nt_noise_sd(noise, level) * sqrt(variance));
 }

@@ -102,6 +102,7 @@ void nt_noise_estimate(const float *d, size_t n, const struct nt_rng *rng, struc
     double prior = noise->prior > 0 ? noise->prior : 0.03;
     noise->power = 1;
     noise->scale = prior;
+    noise->df = 3;
     if (n < 4)
         return;
     if (n <= ENUMERATE_HOSTS)
@@ -116,10 +117,13 @@ void nt_noise_estimate(const float *d, size_t n, const struct nt_rng *rng, struc
     double floor_us = fmax(1e-4 * level, grid_floor(&g, level));
     for (size_t k = 0; k < g.count; k++)
         g.scratch[k] = (float)((double)g.gap[k] / pow((double)g.level[k], p));
-    double scale = (double)nt_stats_median(g.scratch, g.count) / 1.25;
+    /* middle of the gap in units of the sd of a pair: 0.98 behind one switch, where the three sums
+     * are alike, 1.35 where one stands apart; the smaller one never takes noise for structure */
+    double scale = (double)nt_stats_median(g.scratch, g.count) / 0.98;
     double least = floor_us / pow(level, p), guess = prior * pow(level, 1 - p);
     scale = scale > least ? scale : least;
     /* few hosts say little about their noise: lean on what is usual, as if from 3 more pairs */
-    double df = (double)n * ((double)n - 3) / 2;
+    double df = 0.8 * (double)n * ((double)n - 3) / 2;
     noise->scale = sqrt((df * scale * scale + 3 * guess * guess) / (df + 3));
+    noise->df = df + 3;
 }

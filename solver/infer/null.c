@@ -1,10 +1,21 @@
-/* What linkage finds in noise. The largest contrast that average linkage shows in a network of
- * one switch grows with the number of hosts, because linkage chooses among all subsets: a test
- * for one given split would find thousands of false ones. */
+/* What linkage finds in noise. Linkage chooses among all ways to part the hosts, so the largest
+ * contrast in a network of one switch grows with their number: a test for one given split would
+ * find thousands of false ones. A union bound over the ways covers any choice: with N ways, a
+ * normal contrast passes z with a chance below N exp(-z*z/2). */
 #include "work.h"
 
-double nt_null_limit(size_t n, size_t smaller)
+double nt_null_limit(double ln_ways, double df)
 {
-    double k = log2((double)smaller);
-    return 3.5 + 1.0 * log2((double)n) - 0.0 * k;
+    /* chance of a false split that a test may leave: one in a thousand, and one in a hundred where
+     * the hosts are so few that nothing could ever be found */
+    double evidence = df < 12 ? 4.6 : 6.9;
+    double x = 2 * (ln_ways + evidence);
+    /* the noise is estimated too: Student's tail instead of the normal one */
+    return sqrt(df * (exp(x / df > 50 ? 50 : x / df) - 1));
+}
+
+double nt_ways_two(size_t n, size_t k)
+{
+    double same = n == 2 * k ? 0.69314718055994530942 : 0; /* either half may be called the first */
+    return lgamma((double)n + 1) - lgamma((double)k + 1) - lgamma((double)(n - k) + 1) - same;
 }

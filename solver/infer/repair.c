@@ -16,10 +16,11 @@ static double misfit(const struct nt_work *w, size_t i, size_t h, struct nt_weig
 {
     size_t groups = w->groups, count = 0;
     const float *profile = w->profile + i * groups, *t = w->t + h * groups;
+    const float *noise = w->sd + h * groups;
     for (size_t g = 0; g < groups; g++) {
         size_t members = nt_work_size(w, g) - (w->group[i] == g);
         float v = profile[g] - t[g];
-        if (v == v && members > 0)
+        if (v == v && members > 0 && (g == h || !w->weak[g]))
             buffer[count++] = (struct nt_weighted){v, (float)members};
     }
     *terms = count;
@@ -30,10 +31,9 @@ static double misfit(const struct nt_work *w, size_t i, size_t h, struct nt_weig
     for (size_t g = 0; g < groups; g++) {
         size_t members = nt_work_size(w, g) - (w->group[i] == g);
         float v = profile[g];
-        if (v != v || members == 0)
+        if (v != v || members == 0 || (g != h && w->weak[g]))
             continue;
-        double sd = nt_noise_sd(&w->noise, (double)(v + w->offset[w->member[w->start[g]]]));
-        double r = fabs((double)(v - t[g] - own)) / sd * sqrt((double)members);
+        double r = (double)(fabsf(v - t[g] - own) / noise[g] * sqrtf((float)members));
         sum += r < 6 || g == h || members >= 5 ? r : 6 + log(r / 6);
     }
     return sum;
@@ -46,7 +46,7 @@ static size_t candidates(const struct nt_work *w, size_t i, uint32_t *out)
     while (count < CANDIDATES) {
         uint32_t best = UINT32_MAX;
         for (size_t g = 0; g < w->groups; g++) {
-            bool taken = g == w->group[i] || nt_work_size(w, g) < 2 || profile[g] != profile[g];
+            bool taken = g == w->group[i] || w->weak[g] || profile[g] != profile[g];
             for (size_t k = 0; k < count; k++)
                 taken = taken || out[k] == g;
             if (!taken && (best == UINT32_MAX || profile[g] < profile[best]))
@@ -66,7 +66,7 @@ static double usual_misfit(const struct nt_work *w, struct nt_weighted *buffer, 
     float own;
     double usual = 1 + 4 * 0.75 / sqrt((double)w->groups);
     for (size_t i = 0; i < w->n; i++) {
-        if (nt_work_size(w, w->group[i]) < 3)
+        if (w->weak[w->group[i]] || nt_work_size(w, w->group[i]) < 3)
             continue;
         double m = misfit(w, i, w->group[i], buffer, &terms, &own);
         if (terms > 0)
@@ -96,7 +96,7 @@ static int move_hosts(struct nt_work *w, size_t *moved, struct nt_err *err)
         uint32_t candidate[CANDIDATES];
         size_t terms, count = candidates(w, i, candidate);
         float own;
-        bool alone = nt_work_size(w, w->group[i]) == 1;
+        bool alone = w->weak[w->group[i]];
         double best = alone ? INFINITY : misfit(w, i, w->group[i], buffer, &terms, &own) - 3;
         to[i] = w->group[i];
         for (size_t k = 0; k < count; k++) {
@@ -161,7 +161,8 @@ int nt_repair(struct nt_work *w, struct nt_err *err)
 {
     for (int round = 0; round < ROUNDS; round++) {
         size_t moved, joined;
-        if (move_hosts(w, &moved, err) < 0 || (moved > 0 && nt_groups_fit(w, 2, err) < 0))
+        if (nt_chance_groups(w, err) < 0 || move_hosts(w, &moved, err) < 0 ||
+            (moved > 0 && nt_groups_fit(w, 2, err) < 0))
             return -1;
         if (join_groups(w, &joined, err) < 0 || (joined > 0 && nt_groups_fit(w, 2, err) < 0))
             return -1;

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "stats.h"
+
 /* counts: NULL when every pair is known */
 static uint16_t *count_known(const float *d, size_t n)
 {
@@ -14,11 +16,19 @@ static uint16_t *count_known(const float *d, size_t n)
     return counts;
 }
 
+/* The finest parts below a node that tests of their own size would make. */
+struct parts {
+    double sum, count; /* values inside the parts */
+    double ln_orders;  /* sum of ln(size!) */
+    bool cut;          /* more than one part */
+};
+
 struct split {
     struct nt_merge *merges;
     struct nt_node *nodes;
     uint32_t *order;
     bool *cut;
+    struct parts *parts;
 };
 
 static void split_fini(struct split *s)
@@ -27,6 +37,7 @@ static void split_fini(struct split *s)
     free(s->nodes);
     free(s->order);
     free(s->cut);
+    free(s->parts);
 }
 
 static int split_init(struct split *s, size_t n, struct nt_err *err)
@@ -35,7 +46,8 @@ static int split_init(struct split *s, size_t n, struct nt_err *err)
     s->nodes = malloc((2 * n + 1) * sizeof *s->nodes);
     s->order = malloc((n + 1) * sizeof *s->order);
     s->cut = malloc(2 * n + 1);
-    if (s->merges && s->nodes && s->order && s->cut)
+    s->parts = malloc((2 * n + 1) * sizeof *s->parts);
+    if (s->merges && s->nodes && s->order && s->cut && s->parts)
         return 0;
     return nt_err_set(err, NT_ERR_SYSTEM, "no memory to split %zu hosts", n);
 }
@@ -59,17 +71,70 @@ static int link_hosts(struct split *s, float *d, size_t n, bool holes, struct nt
     return status;
 }
 
-/* A node that stands out is cut, and with it all above it. */
+static struct nt_inside within(const struct nt_node *x)
+{
+    return (struct nt_inside){x->within, x->within_count};
+}
+
+static bool stands_out(const struct split *s, const struct nt_work *w, size_t v)
+{
+    const struct nt_node *x = &s->nodes[v], *a = &s->nodes[x->a], *b = &s->nodes[x->b];
+    struct nt_inside between = {x->between, x->between_count};
+    double z = nt_contrast(&w->noise, between, within(a), within(b));
+    return z > nt_null_limit(nt_ways_two(x->size, a->size), w->noise.df);
+}
+
+static void find_parts(const struct split *s, const struct nt_work *w, size_t n,
+                       struct parts *parts)
+{
+    for (size_t v = 0; v < 2 * n - 1; v++) {
+        const struct nt_node *x = &s->nodes[v];
+        struct parts *p = &parts[v];
+        *p = (struct parts){0, 0, 0, false};
+        if (v >= n) {
+            const struct parts *a = &parts[x->a], *b = &parts[x->b];
+            if (a->cut || b->cut || stands_out(s, w, v))
+                *p = (struct parts){a->sum + b->sum, a->count + b->count,
+                                    a->ln_orders + b->ln_orders, true};
+        }
+        if (!p->cut)
+            *p = (struct parts){x->within, x->within_count, lgamma((double)x->size + 1), false};
+    }
+}
+
+/* All parts below v together against one switch: far stronger than any one of the cuts. */
+static bool parts_stand_out(const struct split *s, const struct nt_work *w, size_t v,
+                            const struct parts *parts)
+{
+    const struct nt_node *x = &s->nodes[v];
+    const struct parts *p = &parts[v];
+    if (!p->cut)
+        return false;
+    struct nt_inside inside = {p->sum, p->count};
+    struct nt_inside between = {x->within - p->sum, x->within_count - p->count};
+    double ln_ways = lgamma((double)x->size + 1) - p->ln_orders;
+    if (inside.count < 1 || between.count < 1)
+        return false;
+    double level = between.sum / between.count;
+    double z = (level - inside.sum / inside.count) /
+               (nt_noise_sd(&w->noise, level) * sqrt(1 / between.count + 1 / inside.count));
+    return z > nt_null_limit(ln_ways, w->noise.df);
+}
+
+/* From the top: a node is cut when it stands out, by itself or with all the parts below it. */
 static void mark_cuts(struct split *s, const struct nt_work *w, size_t n)
 {
     memset(s->cut, 0, 2 * n);
-    for (size_t v = n; v < 2 * n - 1; v++) {
-        double z;
-        size_t smaller;
-        s->cut[v] = s->cut[s->nodes[v].a] || s->cut[s->nodes[v].b];
-        if (nt_contrast(s->nodes, v, &w->noise, &z, &smaller) && z > nt_null_limit(w->n, smaller))
-            s->cut[v] = true;
+    struct parts *parts = s->parts;
+    find_parts(s, w, n, parts);
+    for (size_t v = 2 * n - 1; v-- > n;) {
+        bool above = v == 2 * n - 2 || s->cut[v];
+        s->cut[v] = above && (stands_out(s, w, v) || parts_stand_out(s, w, v, parts));
+        if (s->cut[v]) /* the nodes below are looked at */
+            s->cut[s->nodes[v].a] = s->cut[s->nodes[v].b] = true;
     }
+    for (size_t v = 0; v < n; v++)
+        s->cut[v] = false;
 }
 
 /* Numbers the uncut clusters in dendrogram order; label is by place in the order. */
@@ -99,6 +164,26 @@ static void gather(const float *from, size_t stride, const uint32_t *order, size
     }
 }
 
+/* Cuts, fits, and cuts again while the residuals show less noise than the cuts assumed. */
+static int cut_all(struct nt_work *w, struct split *s, struct nt_err *err)
+{
+    enum { ROUNDS = 4 };
+    for (int round = 0; round < ROUNDS; round++) {
+        double before = w->noise.scale;
+        if (nt_dendrogram_sums(w->n, w->d, w->n, &w->noise, s->nodes, err) < 0)
+            return -1;
+        mark_cuts(s, w, w->n);
+        memset(w->group, 0xff, w->n * sizeof *w->group);
+        label_clusters(s, w->n, w->group);
+        nt_groups_index(w);
+        if (nt_groups_fit(w, 3, err) < 0 || nt_groups_noise(w, true, err) < 0)
+            return -1;
+        if (!(w->noise.scale < 0.93 * before))
+            break;
+    }
+    return 0;
+}
+
 int nt_split_all(struct nt_work *w, struct nt_err *err)
 {
     size_t n = w->n;
@@ -121,13 +206,7 @@ int nt_split_all(struct nt_work *w, struct nt_err *err)
             hosts[i] = w->host[s.order[i]];
         memcpy(w->host, hosts, n * sizeof *hosts);
         nt_noise_estimate(w->d, n, &w->rng, &w->noise);
-        status = nt_dendrogram_sums(n, w->d, n, &w->noise, s.nodes, err);
-    }
-    if (status == 0) {
-        mark_cuts(&s, w, n);
-        memset(w->group, 0xff, n * sizeof *w->group);
-        label_clusters(&s, n, w->group);
-        nt_groups_index(w);
+        status = cut_all(w, &s, err);
     }
     split_fini(&s);
     free(copy);
@@ -135,66 +214,148 @@ int nt_split_all(struct nt_work *w, struct nt_err *err)
     return status;
 }
 
-/* Splits group g; the new groups get numbers from next on. *next grows by them. */
-static int split_one(struct nt_work *w, size_t g, float *block, float *ordered, uint32_t *label,
-                     uint32_t *next, struct nt_err *err)
+/* Readings among m hosts, without their offsets but at their level, not under least. */
+static void take_block(const struct nt_work *w, const uint32_t *hosts, size_t m, float least,
+                       float *block)
 {
-    size_t m = nt_work_size(w, g);
-    const uint32_t *member = w->member + w->start[g];
-    struct split s;
     double base = 0;
-    if (split_init(&s, m, err) < 0) {
-        split_fini(&s);
-        return -1;
+    for (size_t i = 0; i < m; i++)
+        base += 2 * (double)w->offset[hosts[i]] / (double)m;
+    for (size_t i = 0; i < m; i++)
+        for (size_t j = 0; j < m; j++) {
+            float v = w->d[hosts[i] * w->n + hosts[j]] - w->offset[hosts[i]] - w->offset[hosts[j]] +
+                      (float)base;
+            block[i * m + j] = v < least ? least : v;
+        }
+}
+
+/* Splits m hosts; label: the part of each, *parts: how many. */
+static int split_hosts(const struct nt_work *w, const uint32_t *hosts, size_t m, float least,
+                       uint32_t *label, size_t *parts, struct nt_err *err)
+{
+    float *block = malloc((2 * m * m + 1) * sizeof *block), *ordered = block + m * m;
+    uint32_t *by_order = malloc((m + 1) * sizeof *by_order);
+    struct split s;
+    int status = split_init(&s, m, err);
+    if (status == 0 && (block == NULL || by_order == NULL))
+        status = nt_err_set(err, NT_ERR_SYSTEM, "no memory to split %zu hosts", m);
+    if (status == 0) {
+        take_block(w, hosts, m, least, block);
+        memcpy(ordered, block, m * m * sizeof *block);
+        status = link_hosts(&s, ordered, m, w->holes, err);
     }
-    for (size_t i = 0; i < m; i++)
-        base += 2 * (double)w->offset[member[i]] / (double)m;
-    for (size_t i = 0; i < m; i++)
-        for (size_t j = 0; j < m; j++)
-            block[i * m + j] = w->d[member[i] * w->n + member[j]] - w->offset[member[i]] -
-                               w->offset[member[j]] + (float)base;
-    memcpy(ordered, block, m * m * sizeof *block);
-    int status = link_hosts(&s, ordered, m, w->holes, err);
     if (status == 0) {
         gather(block, m, s.order, m, ordered);
         status = nt_dendrogram_sums(m, ordered, m, &w->noise, s.nodes, err);
     }
     if (status == 0) {
         mark_cuts(&s, w, m);
-        memset(label, 0xff, m * sizeof *label);
-        size_t made = label_clusters(&s, m, label);
+        memset(by_order, 0xff, m * sizeof *by_order);
+        *parts = label_clusters(&s, m, by_order);
         for (size_t k = 0; k < m; k++)
-            w->group[member[s.order[k]]] = *next + label[k];
-        *next += (uint32_t)made;
+            label[s.order[k]] = by_order[k];
     }
     split_fini(&s);
+    free(by_order);
+    free(block);
     return status;
+}
+
+/* At least two parts that outliers could not make. members: m of them. */
+static bool believed(const struct nt_work *w, const uint32_t *hosts, const uint32_t *label,
+                     size_t m, size_t parts, uint32_t *members)
+{
+    size_t strong = 0, by_size[NT_WEAK_SIZES] = {0};
+    for (size_t p = 0; p < parts; p++) {
+        size_t count = 0;
+        for (size_t k = 0; k < m; k++)
+            if (label[k] == p)
+                members[count++] = hosts[k];
+        if (count >= NT_WEAK_SIZES)
+            strong++;
+        if (count < 2 || count >= NT_WEAK_SIZES)
+            continue;
+        size_t agreeing = nt_chance_agreeing(w, members, count);
+        strong += !nt_chance_made(nt_chance_expected(w, count, agreeing), ++by_size[count]);
+    }
+    return strong >= 2;
 }
 
 int nt_split_groups(struct nt_work *w, bool *changed, struct nt_err *err)
 {
-    size_t largest = 0, before = w->groups;
-    for (size_t g = 0; g < w->groups; g++)
-        largest = nt_work_size(w, g) > largest ? nt_work_size(w, g) : largest;
-    float *block = malloc((2 * largest * largest + 1) * sizeof *block);
-    uint32_t *label = malloc((largest + 1) * sizeof *label);
-    int status = 0;
-    if (block == NULL || label == NULL)
-        status = nt_err_set(err, NT_ERR_SYSTEM, "no memory to split %zu hosts", largest);
+    size_t before = w->groups;
     uint32_t next = 0;
+    uint32_t *label = malloc((w->n + 1) * sizeof *label);
+    uint32_t *count = malloc((w->n + 1) * sizeof *count);
+    int status = 0;
+    if (label == NULL || count == NULL)
+        status = nt_err_set(err, NT_ERR_SYSTEM, "no memory to split %zu hosts", w->n);
+    if (status == 0)
+        status = nt_chance_groups(w, err);
     for (size_t g = 0; g < before && status == 0; g++) {
-        if (nt_work_size(w, g) >= 4) {
-            status = split_one(w, g, block, block + largest * largest, label, &next, err);
-            continue;
-        }
-        for (size_t k = w->start[g]; k < w->start[g + 1]; k++)
-            w->group[w->member[k]] = next;
-        next++;
+        const uint32_t *hosts = w->member + w->start[g];
+        size_t m = nt_work_size(w, g), parts = 1;
+        if (m >= 4)
+            status = split_hosts(w, hosts, m, -INFINITY, label, &parts, err);
+        if (parts > 1 && !believed(w, hosts, label, m, parts, count))
+            parts = 1;
+        for (size_t k = 0; k < m && status == 0; k++)
+            w->group[hosts[k]] = next + (parts > 1 ? label[k] : 0);
+        next += (uint32_t)parts;
     }
     if (status == 0)
         nt_groups_index(w);
     *changed = w->groups != before;
-    free(block);
     free(label);
+    free(count);
+    return status;
+}
+
+/* The usual distance of two hosts behind one switch, from the groups that are believed. */
+static float one_switch_distance(const struct nt_work *w, float *values)
+{
+    size_t count = 0;
+    for (size_t g = 0; g < w->groups; g++)
+        for (size_t k = w->start[g]; k < w->start[g + 1] && !w->weak[g]; k++)
+            values[count++] = 2 * w->offset[w->member[k]];
+    return nt_stats_median(values, count);
+}
+
+int nt_split_weak(struct nt_work *w, bool *changed, struct nt_err *err)
+{
+    size_t n = w->n, m = 0, weak = 0, parts = 0;
+    uint32_t *hosts = malloc((n + 1) * sizeof *hosts), *label = malloc((n + 1) * sizeof *label);
+    float *values = malloc((n + 1) * sizeof *values);
+    int status = 0;
+    *changed = false;
+    if (hosts == NULL || label == NULL || values == NULL) {
+        status = nt_err_set(err, NT_ERR_SYSTEM, "no memory to split %zu hosts", n);
+        goto out;
+    }
+    if (nt_chance_groups(w, err) < 0) {
+        status = -1;
+        goto out;
+    }
+    for (size_t g = 0; g < w->groups; g++) {
+        if (!w->weak[g])
+            continue;
+        weak++;
+        for (size_t k = w->start[g]; k < w->start[g + 1]; k++)
+            hosts[m++] = w->member[k];
+    }
+    float least = one_switch_distance(w, values);
+    if (m < 4 || least != least)
+        goto out;
+    status = split_hosts(w, hosts, m, least, label, &parts, err);
+    if (status == 0 && parts < weak) {
+        for (size_t k = 0; k < m; k++)
+            w->group[hosts[k]] = (uint32_t)(w->groups + label[k]);
+        nt_groups_index(w);
+        *changed = true;
+    }
+out:
+    free(hosts);
+    free(label);
+    free(values);
     return status;
 }

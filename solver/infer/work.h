@@ -19,12 +19,15 @@
 struct nt_noise {
     double scale, power; /* sd(level) = scale * level^power, power 0..1 */
     double prior;        /* relative sd that is assumed where the data cannot tell */
+    double df;           /* degrees of freedom behind scale */
 };
 
 static inline double nt_noise_sd(const struct nt_noise *noise, double level)
 {
     return noise->scale * pow(level > 1e-12 ? level : 1e-12, noise->power);
 }
+
+enum { NT_WEAK_SIZES = 32 };
 
 struct nt_work {
     size_t n;       /* hosts with at least one measurement */
@@ -40,8 +43,11 @@ struct nt_work {
     uint32_t *start;  /* n+1: groups+1 used */
     uint32_t *member; /* n: hosts by group */
     float *offset;    /* n, us */
-    float *t;         /* groups*groups, us; NaN: no pair measured */
-    float *profile;   /* n*groups: middle of d(i,k)-offset(k) over members k; NaN: none */
+    bool *weak;       /* groups: outliers could make it, or it is one host */
+    double low_share, usual_size, noise_share; /* what weak was judged by, see chance.c */
+    float *t;                                  /* groups*groups, us; NaN: no pair measured */
+    float *sd;      /* groups*groups, us: noise of one pair between two groups */
+    float *profile; /* n*groups: middle of d(i,k)-offset(k) over members k; NaN: none */
 };
 
 static inline size_t nt_work_size(const struct nt_work *w, size_t g)
@@ -66,27 +72,33 @@ struct nt_node {
     uint32_t a, b, size, first;
     double between, between_count; /* clipped sum over the pairs that it joins */
     double within, within_count;   /* over all pairs below it */
+    float middle;                  /* of the pairs that it joins, NaN: none measured */
 };
 
 /* nodes: 2n-1, order: n. */
 void nt_dendrogram(size_t n, const struct nt_merge *merges, struct nt_node *nodes, uint32_t *order);
 
 /* Sums of the nodes; d is in dendrogram order, row length stride. Values between are clipped at
- * 3 sd around their middle: one retransmit moves a mean. */
+ * 3 sd around their middle (one retransmit moves a mean), and the middle of a handful of pairs
+ * is held near that of the node above: one low outlier makes no switch. */
 int nt_dendrogram_sums(size_t n, const float *d, size_t stride, const struct nt_noise *noise,
                        struct nt_node *nodes, struct nt_err *err);
 
-/* How far a node's two sides stand apart, free of host offsets: mean between minus half of the
- * means inside, in units of the noise of independent pairs. false: it has no such contrast
- * (a side with one host). smaller: hosts of the smaller side. */
-bool nt_contrast(const struct nt_node *nodes, size_t v, const struct nt_noise *noise, double *z,
-                 size_t *smaller);
+/* Contrast free of host offsets in units of its sd: the mean of the values between minus the mean
+ * inside, which is half of each side's where there are two sides. */
+struct nt_inside {
+    double sum, count;
+};
+double nt_contrast(const struct nt_noise *noise, struct nt_inside between, struct nt_inside a,
+                   struct nt_inside b);
 
 /* ---- null.c: what linkage finds in noise ---- */
 
-/* The contrast that linkage exceeds in pure noise of n hosts once in about a thousand networks,
- * for sides of `smaller` hosts. */
-double nt_null_limit(size_t n, size_t smaller);
+/* The contrast that one in a thousand networks of pure noise exceeds when the best of exp(ln_ways)
+ * ways to part it is taken, with a noise that was estimated with df degrees of freedom. */
+double nt_null_limit(double ln_ways, double df);
+/* ln of the number of ways to take k out of n. */
+double nt_ways_two(size_t n, size_t k);
 
 /* ---- noise.c ---- */
 
@@ -107,12 +119,27 @@ static inline float nt_work_predict(const struct nt_work *w, size_t i, size_t j)
     return w->offset[i] + w->offset[j] + w->t[w->group[i] * w->groups + w->group[j]];
 }
 
+/* ---- chance.c ---- */
+
+/* Fills weak from the outliers of the present fit. */
+int nt_chance_groups(struct nt_work *w, struct nt_err *err);
+/* Pairs among m < NT_WEAK_SIZES hosts that agree with each other, offsets removed. */
+size_t nt_chance_agreeing(const struct nt_work *w, const uint32_t *hosts, size_t m);
+/* How many groups of m hosts with as many agreeing pairs chance would make. */
+double nt_chance_expected(const struct nt_work *w, size_t m, size_t agreeing);
+/* That chance could have made as many as were seen. */
+bool nt_chance_made(double expected, size_t seen);
+
 /* ---- split.c: linkage and tested cuts ---- */
 
 /* Splits all hosts; permutes the hosts of w into dendrogram order. */
 int nt_split_all(struct nt_work *w, struct nt_err *err);
-/* Splits each group again with the offsets removed; *changed: some did. */
+/* Splits each group again with the offsets removed; *changed: some did. A group is only split
+ * when at least two of its parts are more than outliers could make. */
 int nt_split_groups(struct nt_work *w, bool *changed, struct nt_err *err);
+/* Puts the hosts of weak groups together and splits them again, readings under the distance of
+ * one switch raised to it; *changed: there are fewer groups now. */
+int nt_split_weak(struct nt_work *w, bool *changed, struct nt_err *err);
 
 /* ---- repair.c ---- */
 

@@ -1,0 +1,112 @@
+/* Groups that outliers alone could make. A reading that is far too low makes its two hosts look
+ * like a switch of their own; with enough of them some sets of three or four do. A small group is
+ * believed when there are more groups like it than the low outliers seen elsewhere would make. */
+#include "work.h"
+
+#include <stdlib.h>
+
+#include "stats.h"
+
+static double ln_choose(double n, double k)
+{
+    return lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1);
+}
+
+/* Share of pairs far below the fit, where the fit is not made by the pair itself. */
+static double find_low_share(const struct nt_work *w)
+{
+    double low = 0, all = 0;
+    for (size_t i = 1; i < w->n; i++) {
+        size_t a = w->group[i], na = nt_work_size(w, a);
+        for (size_t j = 0; j < i; j++) {
+            size_t b = w->group[j], nb = nt_work_size(w, b);
+            float v = w->d[i * w->n + j];
+            if (v != v || (a == b ? na < 5 : na * nb < 8))
+                continue;
+            float p = nt_work_predict(w, i, j);
+            all++;
+            low += v - p < -4 * w->sd[a * w->groups + b];
+        }
+    }
+    return (low + 0.02) / (all + 1);
+}
+
+/* Chance of at least k events where e are expected. */
+static double poisson_tail(double e, size_t k)
+{
+    double term = exp(-e), below = 0;
+    for (size_t x = 0; x < k; x++) {
+        below += term;
+        term *= e / (double)(x + 1);
+    }
+    if (below < 0.999999)
+        return 1 - below;
+    return term; /* the first term beyond, all that is left of it */
+}
+
+size_t nt_chance_agreeing(const struct nt_work *w, const uint32_t *hosts, size_t m)
+{
+    float value[NT_WEAK_SIZES * NT_WEAK_SIZES / 2], sorted[NT_WEAK_SIZES * NT_WEAK_SIZES / 2];
+    size_t count = 0, agreeing = 0;
+    float level = 0;
+    for (size_t k = 1; k < m; k++)
+        for (size_t l = 0; l < k; l++) {
+            float v = w->d[hosts[k] * w->n + hosts[l]];
+            if (v != v)
+                continue;
+            level = v;
+            value[count] = sorted[count] = v - w->offset[hosts[k]] - w->offset[hosts[l]];
+            count++;
+        }
+    float middle = nt_stats_median(sorted, count),
+          reach = 4 * (float)nt_noise_sd(&w->noise, (double)level);
+    for (size_t k = 0; k < count; k++)
+        agreeing += fabsf(value[k] - middle) < reach;
+    return agreeing;
+}
+
+double nt_chance_expected(const struct nt_work *w, size_t m, size_t agreeing)
+{
+    double n = (double)w->n, size = (double)m, k = (double)agreeing;
+    /* within a switch of the usual size, at least twice as large as the group itself */
+    double among = fmin(n, fmax(w->usual_size, 2 * size));
+    double window = fmin(1, 20 * w->noise_share); /* of the range of outliers, to agree in */
+    double x = log(n / among) + ln_choose(among, size) + ln_choose(size * (size - 1) / 2, k) +
+               k * log(w->low_share) + (k - 1) * log(window);
+    return x > 10 ? 22000 : exp(x);
+}
+
+bool nt_chance_made(double expected, size_t seen)
+{
+    return expected > 500 || poisson_tail(expected, seen) > 0.02;
+}
+
+int nt_chance_groups(struct nt_work *w, struct nt_err *err)
+{
+    double squares = 0, level = 0;
+    uint16_t *agreeing = malloc((w->groups + 1) * sizeof *agreeing);
+    if (agreeing == NULL)
+        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu groups", w->groups);
+    for (size_t g = 0; g < w->groups; g++) {
+        size_t m = nt_work_size(w, g);
+        squares += (double)m * (double)m;
+        level += 2 * (double)w->offset[w->member[w->start[g]]] * (double)m;
+        agreeing[g] = 0;
+        if (m > 1 && m < NT_WEAK_SIZES)
+            agreeing[g] = (uint16_t)nt_chance_agreeing(w, w->member + w->start[g], m);
+    }
+    w->usual_size = squares / (double)w->n;
+    w->noise_share = nt_noise_sd(&w->noise, level / (double)w->n) / (level / (double)w->n + 1e-9);
+    w->low_share = find_low_share(w);
+    for (size_t g = 0; g < w->groups; g++) {
+        size_t m = nt_work_size(w, g), seen = 0;
+        w->weak[g] = m < 2;
+        if (m < 2 || m >= NT_WEAK_SIZES || 2 * m > w->n)
+            continue;
+        for (size_t b = 0; b < w->groups; b++)
+            seen += nt_work_size(w, b) == m && agreeing[b] >= agreeing[g];
+        w->weak[g] = nt_chance_made(nt_chance_expected(w, m, agreeing[g]), seen);
+    }
+    free(agreeing);
+    return 0;
+}
