@@ -1,6 +1,5 @@
 #include "option.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -251,7 +250,7 @@ static int format_budget(double budget_s, char *text, size_t text_bytes)
         return 0;
     if (!(budget_s >= BUDGET_MIN_MS / 1e3 && budget_s <= BUDGET_MAX_MS / 1e3))
         return -1;
-    unsigned ms = (unsigned)lround(budget_s * 1e3);
+    unsigned ms = (unsigned)(budget_s * 1e3 + 0.5);
     snprintf(text, text_bytes, ",budget=%u.%03u", ms / 1000, ms % 1000);
     return 0;
 }

@@ -1,0 +1,79 @@
+/* nettopo-prolog: root's part of a sweep, in a job's prolog and epilog on each of its hosts. */
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <syslog.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "conffile.h"
+#include "order.h"
+#include "publish.h"
+#include "watch.h"
+
+static const char DEFAULT_CONF[] = NT_SYSCONFDIR "/nettopo/nettopo.conf";
+
+static const char HELP[] =
+    "Usage: nettopo-prolog run --job ID --uid UID [--gid GID] [--option TEXT] [--conf FILE]\n"
+    "       nettopo-prolog remove --job ID [--conf FILE]\n"
+    "       nettopo-prolog --from-prolog-script|--from-epilog-script [--conf FILE]\n"
+    "\n"
+    "Finds the network of a job in its prolog and publishes it for the job. Started by the\n"
+    "plugin spank_nettopo.so, or by a Prolog script where Slurm does not call plugins\n"
+    "(PrologFlags=RunInJob). See spank_nettopo(8).\n";
+
+/* 0, 1 and 2 are open before anything else could take their place. */
+static void open_standard_descriptors(void)
+{
+    int fd;
+    do
+        fd = open("/dev/null", O_RDWR);
+    while (fd >= 0 && fd <= 2);
+    if (fd > 2)
+        close(fd);
+}
+
+static int complain(const struct nt_order *order, const struct nt_err *err)
+{
+    syslog(LOG_WARNING, "%s", err->text);
+    fprintf(stderr, "nettopo-prolog: %s\n", err->text);
+    return order->from_script ? 0 : (int)err->kind;
+}
+
+static int run(struct nt_order *order, const struct nt_conf *conf, double began)
+{
+    double budget_s;
+    if (order->option.off || (!order->wanted && !conf->default_on) || !conf->enabled)
+        return 0;
+    nt_order_limit(&order->option, conf, &budget_s);
+    nt_watch(order, conf, budget_s, began);
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    double began = nt_now();
+    struct nt_order order;
+    struct nt_conf conf;
+    struct nt_err err;
+    open_standard_descriptors();
+    umask(022);
+    signal(SIGPIPE, SIG_IGN);
+    openlog("nettopo", LOG_PID, LOG_DAEMON);
+    if (nt_order_read(&order, argc, argv, &err) != 0)
+        return complain(&order, &err);
+    if (order.verb == NT_VERB_HELP || order.verb == NT_VERB_VERSION) {
+        fputs(order.verb == NT_VERB_HELP ? HELP : "nettopo-prolog " NT_VERSION "\n", stdout);
+        return fflush(stdout) == 0 ? 0 : NT_ERR_SYSTEM;
+    }
+    bool may_miss = order.conf == NULL;
+    if (nt_conffile_read(may_miss ? DEFAULT_CONF : order.conf, may_miss, &conf, &err) != 0)
+        return complain(&order, &err);
+    if (order.verb == NT_VERB_RUN)
+        return run(&order, &conf, began);
+    if (nt_publish_remove(conf.run_dir, order.job, &err) != 0)
+        return complain(&order, &err);
+    return 0;
+}

@@ -1,0 +1,149 @@
+#include "auth.h"
+
+#include <errno.h>
+#include <munge.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+enum { CLAIM_BYTES = 1024 };
+
+static void put32(unsigned char *p, uint32_t v)
+{
+    for (int k = 0; k < 4; k++)
+        p[k] = (unsigned char)(v >> (8 * k) & 0xff);
+}
+
+static uint32_t get32(const unsigned char *p)
+{
+    return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
+}
+
+void nt_hello_encode(const struct nt_hello *hello, unsigned char bytes[NT_HELLO_BYTES])
+{
+    put32(bytes, hello->version);
+    put32(bytes + 4, hello->job);
+    put32(bytes + 8, hello->restart);
+    memcpy(bytes + 12, hello->nonce, NT_NONCE_BYTES);
+}
+
+int nt_hello_decode(const unsigned char *bytes, size_t n, struct nt_hello *hello,
+                    struct nt_err *err)
+{
+    if (n != NT_HELLO_BYTES)
+        return nt_err_set(err, NT_ERR_INPUT, "hello of %zu bytes, expected %d", n,
+                          (int)NT_HELLO_BYTES);
+    hello->version = get32(bytes);
+    hello->job = get32(bytes + 4);
+    hello->restart = get32(bytes + 8);
+    memcpy(hello->nonce, bytes + 12, NT_NONCE_BYTES);
+    return 0;
+}
+
+int nt_nonce_make(unsigned char nonce[NT_NONCE_BYTES], struct nt_err *err)
+{
+    /* up to 256 bytes come whole or not at all */
+    if (getrandom(nonce, NT_NONCE_BYTES, 0) != NT_NONCE_BYTES)
+        return nt_err_set(err, NT_ERR_SYSTEM, "getrandom: %s", strerror(errno));
+    return 0;
+}
+
+static void hex(const unsigned char nonce[NT_NONCE_BYTES], char text[2 * NT_NONCE_BYTES + 1])
+{
+    static const char digits[] = "0123456789abcdef";
+    for (size_t k = 0; k < NT_NONCE_BYTES; k++) {
+        text[2 * k] = digits[nonce[k] >> 4];
+        text[2 * k + 1] = digits[nonce[k] & 15];
+    }
+    text[2 * NT_NONCE_BYTES] = '\0';
+}
+
+/* The text that both sides build for themselves; its length, or -1. */
+static int claim_text(const struct nt_claim *claim, char text[CLAIM_BYTES], struct nt_err *err)
+{
+    char leader_nonce[2 * NT_NONCE_BYTES + 1], member_nonce[2 * NT_NONCE_BYTES + 1];
+    hex(claim->leader_nonce, leader_nonce);
+    hex(claim->member_nonce, member_nonce);
+    int n =
+        snprintf(text, CLAIM_BYTES,
+                 "nettopo/%d\n%s\njob %u restart %u\nleader %s port %u\nmember %u %s\n%s\n%s\n",
+                 (int)NT_WIRE_VERSION, claim->direction == NT_TO_LEADER ? "to-leader" : "to-member",
+                 claim->job, claim->restart, claim->leader, claim->port, claim->member_index,
+                 claim->member, leader_nonce, member_nonce);
+    if (n < 0 || n >= CLAIM_BYTES)
+        return nt_err_set(err, NT_ERR_INPUT, "munge: host names too long");
+    return n;
+}
+
+/* Only the user that we are may decode it: nobody else can use it up. */
+static munge_ctx_t context(const char *socket, struct nt_err *err)
+{
+    munge_ctx_t ctx = munge_ctx_create();
+    if (ctx == NULL) {
+        nt_err_set(err, NT_ERR_SYSTEM, "munge: out of memory");
+        return NULL;
+    }
+    if ((socket[0] != '\0' && munge_ctx_set(ctx, MUNGE_OPT_SOCKET, socket) != EMUNGE_SUCCESS) ||
+        munge_ctx_set(ctx, MUNGE_OPT_UID_RESTRICTION, geteuid()) != EMUNGE_SUCCESS) {
+        nt_err_set(err, NT_ERR_SYSTEM, "munge: %s", munge_ctx_strerror(ctx));
+        munge_ctx_destroy(ctx);
+        return NULL;
+    }
+    return ctx;
+}
+
+int nt_auth_prove(const char *socket, const struct nt_claim *claim,
+                  char credential[NT_CREDENTIAL_MAX], struct nt_err *err)
+{
+    char text[CLAIM_BYTES], *made = NULL;
+    int n = claim_text(claim, text, err), rc = -1;
+    if (n < 0)
+        return -1;
+    munge_ctx_t ctx = context(socket, err);
+    if (ctx == NULL)
+        return -1;
+    munge_err_t code = munge_encode(&made, ctx, text, n);
+    if (code != EMUNGE_SUCCESS || made == NULL) {
+        const char *why = munge_ctx_strerror(ctx);
+        nt_err_set(err, NT_ERR_SYSTEM, "munge: %s", why != NULL ? why : munge_strerror(code));
+    } else if (strlen(made) >= NT_CREDENTIAL_MAX) {
+        nt_err_set(err, NT_ERR_SYSTEM, "munge: credential of %zu bytes", strlen(made));
+    } else {
+        memcpy(credential, made, strlen(made) + 1);
+        rc = 0;
+    }
+    free(made);
+    munge_ctx_destroy(ctx);
+    return rc;
+}
+
+int nt_auth_check(const char *socket, const struct nt_claim *claim, const char *credential,
+                  struct nt_err *err)
+{
+    char text[CLAIM_BYTES];
+    void *payload = NULL;
+    int bytes = 0, n = claim_text(claim, text, err), rc = -1;
+    uid_t uid = (uid_t)-1;
+    gid_t gid = (gid_t)-1;
+    if (n < 0)
+        return -1;
+    munge_ctx_t ctx = context(socket, err);
+    if (ctx == NULL)
+        return -1;
+    munge_err_t code = munge_decode(credential, ctx, &payload, &bytes, &uid, &gid);
+    if (code != EMUNGE_SUCCESS) { /* replayed and expired ones come with a payload: unread */
+        const char *why = munge_ctx_strerror(ctx);
+        nt_err_set(err, NT_ERR_INPUT, "munge: %s", why != NULL ? why : munge_strerror(code));
+    } else if (uid != 0 && uid != geteuid()) {
+        nt_err_set(err, NT_ERR_INPUT, "munge: credential of uid %u", (unsigned)uid);
+    } else if (payload == NULL || bytes != n || memcmp(payload, text, (size_t)n) != 0) {
+        nt_err_set(err, NT_ERR_INPUT, "munge: credential for something else");
+    } else {
+        rc = 0;
+    }
+    free(payload);
+    munge_ctx_destroy(ctx);
+    return rc;
+}

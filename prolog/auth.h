@@ -1,0 +1,60 @@
+/* Who is at the other end: each side proves itself to the other with one MUNGE credential.
+ *
+ * The leader speaks first (HELLO with a nonce), the member answers (PROOF, to the leader), the
+ * leader answers that (PROOF, to the member). A credential is taken only when MUNGE says that
+ * root (or the user that we run as ourselves) made it, and when its text is byte for byte the
+ * text that we build from what we know: job, restart, leader, member, port, both nonces and the
+ * direction. Nothing inside a credential is parsed. The port stands in it because somebody who
+ * merely listens on another port of the leader's host could pass the talk on between two honest
+ * ends. MUNGE itself refuses replayed and expired credentials.
+ * The only file that knows libmunge. Calls block for as long as munged takes. */
+#ifndef NT_AUTH_H
+#define NT_AUTH_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "err.h"
+
+enum {
+    NT_NONCE_BYTES = 32,
+    NT_HELLO_BYTES = 12 + NT_NONCE_BYTES,
+    NT_CREDENTIAL_MAX = 4096, /* with its end */
+    NT_PROOF_MAX = NT_NONCE_BYTES + NT_CREDENTIAL_MAX,
+    NT_WIRE_VERSION = 1,
+};
+
+/* The payload of HELLO. */
+struct nt_hello {
+    uint32_t version, job, restart;
+    unsigned char nonce[NT_NONCE_BYTES];
+};
+
+void nt_hello_encode(const struct nt_hello *hello, unsigned char bytes[NT_HELLO_BYTES]);
+int nt_hello_decode(const unsigned char *bytes, size_t n, struct nt_hello *hello,
+                    struct nt_err *err);
+
+enum nt_direction { NT_TO_LEADER = 1, NT_TO_MEMBER };
+
+/* What a credential vouches for. */
+struct nt_claim {
+    enum nt_direction direction;
+    uint32_t job, restart;
+    const char *leader; /* host names; borrowed */
+    const char *member;
+    uint32_t member_index;
+    uint16_t port;
+    const unsigned char *leader_nonce, *member_nonce; /* NT_NONCE_BYTES each; borrowed */
+};
+
+int nt_nonce_make(unsigned char nonce[NT_NONCE_BYTES], struct nt_err *err);
+
+/* socket "" means MUNGE's own. credential becomes a terminated text. */
+int nt_auth_prove(const char *socket, const struct nt_claim *claim,
+                  char credential[NT_CREDENTIAL_MAX], struct nt_err *err);
+
+/* 0 only when the credential proves exactly this claim. */
+int nt_auth_check(const char *socket, const struct nt_claim *claim, const char *credential,
+                  struct nt_err *err);
+
+#endif

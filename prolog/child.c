@@ -1,0 +1,248 @@
+#include "child.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <poll.h>
+#include <pwd.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "clock.h"
+
+enum { PROBE_FD = 3, OPEN_FILES = 65536, ENVIRONMENT_MAX = 24 };
+
+/* What the child's exit says when it did not get as far as the probe. */
+enum { EXIT_SETUP = 125, EXIT_PRIVILEGE = 126, EXIT_EXEC = 127 };
+
+struct environment {
+    char devices[NT_CONF_WORD_BYTES + 20], tls[NT_CONF_WORD_BYTES + 20];
+    char *text[ENVIRONMENT_MAX];
+};
+
+/* UCX's constructors read the environment before main, so it is made here. */
+static void make_environment(const struct nt_conf *conf, struct environment *env)
+{
+    static char *const fixed[] = {
+        "PATH=/usr/bin:/bin",
+        "HOME=/",
+        "LANG=C",
+        "UCX_HANDLE_ERRORS=none",
+        "UCX_DEBUG_SIGNO=",
+        "UCX_TCP_CONN_NB=y",
+        "UCX_WARN_UNUSED_ENV_VARS=n",
+        "UCX_VFS_ENABLE=n",
+        "UCX_LOG_LEVEL=error",
+        "PMIX_MCA_gds=hash",
+        "HWLOC_COMPONENTS=-gl,-opencl,-pci,-linuxio",
+    };
+    size_t n = sizeof fixed / sizeof *fixed;
+    memcpy(env->text, fixed, sizeof fixed);
+    if (conf->net_devices[0] != '\0') {
+        snprintf(env->devices, sizeof env->devices, "UCX_NET_DEVICES=%s", conf->net_devices);
+        env->text[n++] = env->devices;
+    }
+    if (conf->tls[0] != '\0') {
+        snprintf(env->tls, sizeof env->tls, "UCX_TLS=%s", conf->tls);
+        env->text[n++] = env->tls;
+    }
+    env->text[n] = NULL;
+}
+
+static bool set_limit(int what, rlim_t soft, rlim_t hard)
+{
+    struct rlimit now;
+    if (getrlimit((__rlimit_resource_t)what, &now) != 0)
+        return false;
+    /* never above what we have: an admin's own limit stays */
+    struct rlimit want = {.rlim_cur = soft < now.rlim_max ? soft : now.rlim_max,
+                          .rlim_max = hard < now.rlim_max ? hard : now.rlim_max};
+    return setrlimit((__rlimit_resource_t)what, &want) == 0;
+}
+
+static bool set_limits(double seconds)
+{
+    long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+    rlim_t cpu = (rlim_t)(seconds + 2) * (rlim_t)(cpus > 0 ? cpus : 1);
+    return set_limit(RLIMIT_CORE, 0, 0) && set_limit(RLIMIT_NOFILE, OPEN_FILES, OPEN_FILES) &&
+           set_limit(RLIMIT_CPU, cpu, cpu + 1);
+}
+
+static bool set_descriptors(int socket)
+{
+    int null = open("/dev/null", O_RDWR);
+    if (null < 0 || dup2(null, 0) < 0 || dup2(null, 1) < 0 || dup2(null, 2) < 0)
+        return false;
+    if (socket == PROBE_FD) {
+        if (fcntl(socket, F_SETFD, 0) != 0)
+            return false;
+    } else if (dup2(socket, PROBE_FD) < 0) {
+        return false;
+    }
+    return syscall(SYS_close_range, PROBE_FD + 1, ~0U, 0) == 0;
+}
+
+static void reset_signals(void)
+{
+    sigset_t none;
+    for (int k = 1; k < NSIG; k++)
+        signal(k, SIG_DFL); /* refused for some: those cannot be changed */
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+static bool is_dropped(uid_t uid, gid_t gid)
+{
+    uid_t r, e, s;
+    gid_t rg, eg, sg;
+    if (getresuid(&r, &e, &s) != 0 || getresgid(&rg, &eg, &sg) != 0)
+        return false;
+    if (r != uid || e != uid || s != uid || rg != gid || eg != gid || sg != gid)
+        return false;
+    return uid == 0 || setuid(0) != 0; /* and there is no way back */
+}
+
+/* A user whom this host does not know gets no groups but the job's. */
+static bool become(uid_t uid, gid_t gid)
+{
+    const struct passwd *user = getpwuid(uid);
+    if (geteuid() == 0) {
+        if (user != NULL ? initgroups(user->pw_name, gid) != 0 : setgroups(1, &gid) != 0)
+            return false;
+        if (setresgid(gid, gid, gid) != 0 || setresuid(uid, uid, uid) != 0)
+            return false;
+    }
+    return is_dropped(uid, gid) && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0;
+}
+
+static void run_probe(const struct nt_conf *conf, uid_t uid, gid_t gid, double seconds, int socket,
+                      pid_t parent, struct environment *env)
+{
+    char *const argv[] = {(char *)conf->probe, "--agent-fd", "3", NULL};
+    if (setsid() < 0 || !set_limits(seconds) || chdir("/") != 0)
+        _exit(EXIT_SETUP);
+    umask(077);
+    reset_signals();
+    if (!become(uid, gid))
+        _exit(EXIT_PRIVILEGE);
+    /* after the change of user, which clears it; and the parent may be gone by now */
+    if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) != 0 || getppid() != parent)
+        _exit(EXIT_SETUP);
+    /* last: looking the user up opens descriptors of its own */
+    if (!set_descriptors(socket))
+        _exit(EXIT_SETUP);
+    execve(conf->probe, argv, env->text);
+    _exit(EXIT_EXEC);
+}
+
+int nt_child_start(struct nt_child *child, const struct nt_conf *conf, uid_t uid, gid_t gid,
+                   double seconds, int *socket, struct nt_err *err)
+{
+    int pair[2];
+    struct environment env;
+    *child = (struct nt_child){.pidfd = -1};
+    if (access(conf->probe, X_OK) != 0)
+        return nt_err_set(err, NT_ERR_SYSTEM, "%s: %s", conf->probe, strerror(errno));
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0)
+        return nt_err_set(err, NT_ERR_SYSTEM, "socketpair: %s", strerror(errno));
+    make_environment(conf, &env);
+    pid_t parent = getpid(), pid = fork();
+    if (pid == 0)
+        run_probe(conf, uid, gid, seconds, pair[1], parent, &env);
+    close(pair[1]);
+    if (pid < 0) {
+        close(pair[0]);
+        return nt_err_set(err, NT_ERR_SYSTEM, "fork: %s", strerror(errno));
+    }
+    child->pid = pid;
+    child->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+    if (child->pidfd < 0) {
+        nt_err_set(err, NT_ERR_SYSTEM, "pidfd: %s", strerror(errno));
+        close(pair[0]);
+        nt_child_stop(child);
+        return -1;
+    }
+    *socket = pair[0];
+    return 0;
+}
+
+static void describe(int status, char *text, size_t bytes)
+{
+    if (WIFSIGNALED(status))
+        snprintf(text, bytes, "killed by signal %d", WTERMSIG(status));
+    else if (WEXITSTATUS(status) == EXIT_EXEC)
+        snprintf(text, bytes, "could not be run");
+    else if (WEXITSTATUS(status) == EXIT_PRIVILEGE)
+        snprintf(text, bytes, "could not become the job's user");
+    else if (WEXITSTATUS(status) == EXIT_SETUP)
+        snprintf(text, bytes, "could not be set up");
+    else
+        snprintf(text, bytes, "exit %d", WEXITSTATUS(status));
+}
+
+static void reaped(struct nt_child *child)
+{
+    child->pid = 0;
+    if (child->pidfd >= 0)
+        close(child->pidfd);
+    child->pidfd = -1;
+}
+
+int nt_child_ended(struct nt_child *child, char *text, size_t bytes)
+{
+    if (child->pid > 0) {
+        /* what it left in its group goes before its number is given up */
+        siginfo_t info = {0};
+        if (waitid(P_PID, (id_t)child->pid, &info, WEXITED | WNOHANG | WNOWAIT) != 0 ||
+            info.si_pid == 0)
+            return 0;
+        kill(-child->pid, SIGKILL);
+        waitpid(child->pid, &child->status, 0);
+        reaped(child);
+    }
+    describe(child->status, text, bytes);
+    return 1;
+}
+
+void nt_child_stop(struct nt_child *child)
+{
+    if (child->pid > 0) {
+        kill(-child->pid, SIGKILL); /* nothing there before its setsid */
+        kill(child->pid, SIGKILL);
+        while (waitpid(child->pid, &child->status, 0) < 0 && errno == EINTR)
+            ;
+    }
+    reaped(child);
+}
+
+/* The first of our children, 0 for none. */
+static pid_t a_child(void)
+{
+    char path[64], text[32] = {0};
+    snprintf(path, sizeof path, "/proc/self/task/%d/children", (int)getpid());
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return 0;
+    ssize_t n = read(fd, text, sizeof text - 1);
+    close(fd);
+    return n > 0 ? (pid_t)strtol(text, NULL, 10) : 0;
+}
+
+void nt_children_end(double give_up)
+{
+    for (pid_t pid; nt_now() < give_up && (pid = a_child()) > 0;) {
+        kill(pid, SIGKILL); /* ours and not reaped: the number cannot be another's */
+        while (nt_now() < give_up && waitpid(pid, NULL, WNOHANG) == 0)
+            poll(NULL, 0, 1);
+    }
+}

@@ -1,0 +1,35 @@
+/* The probe: a process of the job's user that inherits nothing of ours.
+ *
+ * It starts in a session of its own with a socket on fd 3, /dev/null on 0, 1 and 2 (UCX logs to
+ * standard output), a made environment, limits, no new privileges, and every other descriptor
+ * closed. It dies with us. */
+#ifndef NT_CHILD_H
+#define NT_CHILD_H
+
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "conf.h"
+#include "err.h"
+
+struct nt_child {
+    pid_t pid; /* 0: none, or reaped */
+    int pidfd; /* readable when it has ended; -1 */
+    int status;
+};
+
+/* *socket becomes our end of its fd 3 (the caller's). seconds bounds its CPU time. */
+int nt_child_start(struct nt_child *child, const struct nt_conf *conf, uid_t uid, gid_t gid,
+                   double seconds, int *socket, struct nt_err *err);
+
+/* Whether it has ended; text (at most bytes long) then says how, such as "exit 3". */
+int nt_child_ended(struct nt_child *child, char *text, size_t bytes);
+
+/* Kills it and its group, and reaps it. Fine when it has ended or never began. */
+void nt_child_stop(struct nt_child *child);
+
+/* For a process that set PR_SET_CHILD_SUBREAPER: kills and reaps whatever children it has,
+ * including those that a probe left behind, until there are none or give_up (monotonic). */
+void nt_children_end(double give_up);
+
+#endif

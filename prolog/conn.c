@@ -1,0 +1,182 @@
+#include "conn.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "clock.h"
+
+int nt_conn_init(struct nt_conn *conn, int fd, size_t payload_max, size_t queue_max,
+                 struct nt_err *err)
+{
+    *conn = (struct nt_conn){.fd = fd, .payload_max = payload_max, .queue_max = queue_max};
+    int flags = fcntl(fd, F_GETFL);
+    if (flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) != 0) {
+        nt_err_set(err, NT_ERR_SYSTEM, "connection: %s", strerror(errno));
+        goto close_fd;
+    }
+    conn->in = malloc(NT_FRAME_HEAD_BYTES + payload_max);
+    if (conn->in == NULL) {
+        nt_err_set(err, NT_ERR_SYSTEM, "connection: out of memory");
+        goto close_fd;
+    }
+    return 0;
+close_fd:
+    nt_conn_fini(conn);
+    return -1;
+}
+
+void nt_conn_fini(struct nt_conn *conn)
+{
+    if (conn->fd >= 0)
+        close(conn->fd);
+    free(conn->in);
+    free(conn->out);
+    *conn = (struct nt_conn){.fd = -1};
+}
+
+int nt_conn_widen(struct nt_conn *conn, size_t payload_max, size_t queue_max, struct nt_err *err)
+{
+    unsigned char *in = realloc(conn->in, NT_FRAME_HEAD_BYTES + payload_max);
+    if (in == NULL)
+        return nt_err_set(err, NT_ERR_SYSTEM, "connection: out of memory");
+    conn->in = in;
+    conn->payload_max = payload_max;
+    conn->queue_max = queue_max;
+    return 0;
+}
+
+bool nt_conn_is_open(const struct nt_conn *conn)
+{
+    return conn->fd >= 0;
+}
+
+/* 1 when bytes came, 0 when none are there yet */
+static int fill(struct nt_conn *conn, struct nt_err *err)
+{
+    size_t room = NT_FRAME_HEAD_BYTES + conn->payload_max;
+    if (conn->in_at > 0) {
+        memmove(conn->in, conn->in + conn->in_at, conn->in_end - conn->in_at);
+        conn->in_end -= conn->in_at;
+        conn->in_at = 0;
+    }
+    for (;;) {
+        ssize_t got = read(conn->fd, conn->in + conn->in_end, room - conn->in_end);
+        if (got > 0) {
+            conn->in_end += (size_t)got;
+            return 1;
+        }
+        if (got == 0)
+            return nt_err_set(err, NT_ERR_INPUT, "%s",
+                              conn->in_end > 0 ? "closed in the middle of a frame" : "closed");
+        if (errno == EAGAIN || errno == EWOULDBLOCK)
+            return 0;
+        if (errno != EINTR)
+            return nt_err_set(err, NT_ERR_INPUT, "broken off: %s", strerror(errno));
+    }
+}
+
+/* 1 when a whole frame stands at in_at */
+static int whole_frame(const struct nt_conn *conn, struct nt_frame *frame, struct nt_err *err)
+{
+    size_t have = conn->in_end - conn->in_at;
+    if (have < NT_FRAME_HEAD_BYTES)
+        return 0;
+    if (nt_frame_decode(conn->in + conn->in_at, frame, err) != 0)
+        return -1;
+    if (frame->payload_bytes > conn->payload_max)
+        return nt_err_set(err, NT_ERR_INPUT, "frame: payload of %u bytes, at most %zu here",
+                          frame->payload_bytes, conn->payload_max);
+    return have - NT_FRAME_HEAD_BYTES >= frame->payload_bytes;
+}
+
+int nt_conn_next(struct nt_conn *conn, struct nt_frame *frame, const unsigned char **payload,
+                 struct nt_err *err)
+{
+    struct nt_frame found;
+    for (;;) {
+        int whole = whole_frame(conn, &found, err);
+        if (whole < 0)
+            return -1;
+        if (whole > 0)
+            break;
+        int got = fill(conn, err);
+        if (got <= 0)
+            return got;
+    }
+    *frame = found;
+    *payload = conn->in + conn->in_at + NT_FRAME_HEAD_BYTES;
+    conn->in_at += NT_FRAME_HEAD_BYTES + found.payload_bytes;
+    return 1;
+}
+
+int nt_conn_flush(struct nt_conn *conn, struct nt_err *err)
+{
+    while (conn->out_at < conn->out_end) {
+        ssize_t sent =
+            send(conn->fd, conn->out + conn->out_at, conn->out_end - conn->out_at, MSG_NOSIGNAL);
+        if (sent > 0) {
+            conn->out_at += (size_t)sent;
+            conn->moved_at = nt_now();
+            continue;
+        }
+        if (sent < 0 && errno == EINTR)
+            continue;
+        if (sent < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
+            return 0;
+        return nt_err_set(err, NT_ERR_INPUT, "broken off: %s", strerror(errno));
+    }
+    conn->out_at = conn->out_end = 0;
+    return 0;
+}
+
+/* Room for more bytes at out_end, within queue_max. */
+static int make_room(struct nt_conn *conn, size_t more, struct nt_err *err)
+{
+    size_t queued = conn->out_end - conn->out_at;
+    if (more > conn->queue_max || queued > conn->queue_max - more)
+        return nt_err_set(err, NT_ERR_INPUT, "does not read: %zu bytes wait for it", queued);
+    if (conn->out_room - conn->out_end >= more)
+        return 0;
+    if (queued > 0)
+        memmove(conn->out, conn->out + conn->out_at, queued);
+    conn->out_at = 0;
+    conn->out_end = queued;
+    if (conn->out_room - queued >= more)
+        return 0;
+    size_t room = queued + more;
+    room = room < conn->queue_max / 2 ? room * 2 : conn->queue_max;
+    unsigned char *out = realloc(conn->out, room);
+    if (out == NULL)
+        return nt_err_set(err, NT_ERR_SYSTEM, "connection: out of memory");
+    conn->out = out;
+    conn->out_room = room;
+    return 0;
+}
+
+int nt_conn_send(struct nt_conn *conn, const struct nt_frame *frame, const void *payload,
+                 struct nt_err *err)
+{
+    if (conn->fd < 0)
+        return nt_err_set(err, NT_ERR_INPUT, "closed");
+    if (frame->payload_bytes > NT_FRAME_PAYLOAD_MAX)
+        return nt_err_set(err, NT_ERR_INPUT, "frame: payload of %u bytes", frame->payload_bytes);
+    if (make_room(conn, NT_FRAME_HEAD_BYTES + (size_t)frame->payload_bytes, err) != 0)
+        return -1;
+    if (conn->out_at == conn->out_end)
+        conn->moved_at = nt_now();
+    nt_frame_encode(frame, conn->out + conn->out_end);
+    conn->out_end += NT_FRAME_HEAD_BYTES;
+    if (frame->payload_bytes > 0)
+        memcpy(conn->out + conn->out_end, payload, frame->payload_bytes);
+    conn->out_end += frame->payload_bytes;
+    return nt_conn_flush(conn, err);
+}
+
+size_t nt_conn_queued(const struct nt_conn *conn)
+{
+    return conn->out_end - conn->out_at;
+}

@@ -1,0 +1,54 @@
+/* The leader's door: a listening port out of the configured range, and those who stand before it
+ * until they have proved who they are.
+ *
+ * Whoever connects gets a HELLO and little time. There are few places before the door; when all
+ * are taken the one who waited longest goes, so that idlers cannot keep honest hosts out. */
+#ifndef NT_DOOR_H
+#define NT_DOOR_H
+
+#include <poll.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "auth.h"
+#include "conf.h"
+#include "conn.h"
+#include "err.h"
+#include "job.h"
+
+enum { NT_DOOR_PLACES = 64, NT_DOOR_POLLS = NT_DOOR_PLACES + 1, NT_PORT_TRIES = 8 };
+
+struct nt_guest {
+    struct nt_conn conn;
+    unsigned char nonce[NT_NONCE_BYTES];
+    double since;
+};
+
+struct nt_door {
+    int fd; /* -1: closed */
+    uint16_t port;
+    const struct nt_job *job;   /* borrowed */
+    const struct nt_conf *conf; /* borrowed */
+    size_t guests;
+    struct nt_guest guest[NT_DOOR_PLACES];
+    unsigned refused;   /* how many did not prove themselves */
+    struct nt_err last; /* why the last of them */
+};
+
+/* The k-th port (k < nt_port_count) that a job's leader tries and its members look at. */
+size_t nt_port_count(const struct nt_conf *conf);
+uint16_t nt_port_candidate(const struct nt_conf *conf, uint32_t job, size_t k);
+
+/* Listens on the first candidate that is free. */
+int nt_door_open(struct nt_door *door, const struct nt_conf *conf, const struct nt_job *job,
+                 struct nt_err *err);
+void nt_door_fini(struct nt_door *door);
+
+/* Fills polls (at least NT_DOOR_POLLS) and returns how many. */
+size_t nt_door_polls(const struct nt_door *door, struct pollfd *polls);
+
+/* Lets in who waits and listens to who is there. 1: host number *host has proved itself and
+ * *conn is now the caller's; call again until 0. Never fails for what a guest does. */
+int nt_door_step(struct nt_door *door, size_t *host, struct nt_conn *conn);
+
+#endif

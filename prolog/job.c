@@ -1,0 +1,209 @@
+#include "job.h"
+
+#include <netdb.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <slurm/slurm.h>
+#include <slurm/slurm_errno.h>
+
+#include "decimal.h"
+
+#if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(23, 11, 0)
+typedef hostlist_t *hostlist_handle;
+#else
+typedef hostlist_t hostlist_handle;
+#endif
+
+static bool is_host_name(const char *name)
+{
+    size_t n = strlen(name);
+    if (n == 0 || n >= NT_HOST_BYTES)
+        return false;
+    for (size_t k = 0; k < n; k++) {
+        char c = name[k];
+        if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+              c == '.' || c == '-' || c == '_'))
+            return false;
+    }
+    return true;
+}
+
+static int expand(struct nt_job *job, const char *list, struct nt_err *err)
+{
+    hostlist_handle hosts = slurm_hostlist_create(list);
+    if (hosts == NULL)
+        return nt_err_set(err, NT_ERR_INPUT, "the job's host list cannot be read");
+    int rc = -1, count = slurm_hostlist_count(hosts);
+    if (count < 1 || count > NT_HOSTS_MAX) {
+        nt_err_set(err, NT_ERR_INPUT, "%d hosts, expected 1 to %d", count, (int)NT_HOSTS_MAX);
+        goto free_list;
+    }
+    job->host = calloc((size_t)count, sizeof *job->host);
+    if (job->host == NULL) {
+        nt_err_set(err, NT_ERR_SYSTEM, "out of memory");
+        goto free_list;
+    }
+    for (job->hosts = 0; job->hosts < (size_t)count; job->hosts++) {
+        char *name = slurm_hostlist_shift(hosts); /* malloc'ed by libslurm */
+        job->host[job->hosts] = name;
+        if (name == NULL || !is_host_name(name)) {
+            nt_err_set(err, NT_ERR_INPUT, "host %zu of the job has no usable name", job->hosts);
+            free(name);
+            goto free_list;
+        }
+    }
+    rc = 0;
+free_list:
+    slurm_hostlist_destroy(hosts);
+    return rc;
+}
+
+static int find_me(struct nt_job *job, const char *name, struct nt_err *err)
+{
+    for (size_t k = 0; k < job->hosts; k++)
+        if (strcmp(job->host[k], name) == 0) {
+            job->me = k;
+            return 0;
+        }
+    return nt_err_set(err, NT_ERR_INPUT, "SLURMD_NODENAME %s is not among the job's hosts", name);
+}
+
+static uint32_t restart_count(void)
+{
+    const char *text = getenv("SLURM_JOB_RESTART_COUNT");
+    uint64_t value;
+    if (text == NULL)
+        text = getenv("SLURM_RESTART_COUNT");
+    if (text == NULL || nt_decimal_whole(text, strlen(text), UINT32_MAX, &value) != 0)
+        return 0; /* the first run says nothing */
+    return (uint32_t)value;
+}
+
+int nt_job_read(struct nt_job *job, uint32_t id, uid_t uid, gid_t gid, struct nt_err *err)
+{
+    struct nt_job read = {.id = id, .uid = uid, .gid = gid, .restart = restart_count()};
+    const char *list = getenv("SLURM_JOB_NODELIST"), *me = getenv("SLURMD_NODENAME"),
+               *cluster = getenv("SLURM_CLUSTER_NAME");
+    if (list == NULL)
+        list = getenv("SLURM_NODELIST"); /* all that 22.05 has in a prolog */
+    if (list == NULL || me == NULL)
+        return nt_err_set(err, NT_ERR_INPUT, "%s is not set",
+                          list == NULL ? "SLURM_JOB_NODELIST" : "SLURMD_NODENAME");
+    if (cluster != NULL && is_host_name(cluster) && strlen(cluster) < sizeof read.cluster)
+        memcpy(read.cluster, cluster, strlen(cluster) + 1);
+    if (expand(&read, list, err) != 0 || find_me(&read, me, err) != 0) {
+        nt_job_fini(&read);
+        return -1;
+    }
+    *job = read;
+    return 0;
+}
+
+void nt_job_fini(struct nt_job *job)
+{
+    for (size_t k = 0; k < job->hosts; k++)
+        free(job->host[k]);
+    free(job->host);
+    job->host = NULL;
+    job->hosts = 0;
+}
+
+static int resolve(const char *name, struct nt_addresses *addresses)
+{
+    struct addrinfo hints = {.ai_socktype = SOCK_STREAM}, *list = NULL;
+    if (getaddrinfo(name, NULL, &hints, &list) != 0)
+        return -1;
+    struct nt_addresses found = {0};
+    for (struct addrinfo *a = list; a != NULL && found.count < NT_ADDRESSES_MAX; a = a->ai_next)
+        if (a->ai_addrlen <= sizeof found.at[0])
+            memcpy(&found.at[found.count++], a->ai_addr, a->ai_addrlen);
+    freeaddrinfo(list);
+    if (found.count == 0)
+        return -1;
+    *addresses = found;
+    return 0;
+}
+
+/* libslurm crashes in some releases when it is used without this. */
+static void begin_slurm(void)
+{
+    slurm_init(NULL);
+}
+
+int nt_job_addresses(const char *host, struct nt_addresses *addresses, struct nt_err *err)
+{
+    if (resolve(host, addresses) == 0)
+        return 0;
+    char name[NT_HOST_BYTES];
+    node_info_msg_t *nodes = NULL;
+    snprintf(name, sizeof name, "%s", host);
+    begin_slurm();
+    int rc = -1;
+    if (slurm_load_node_single(&nodes, name, 0) == SLURM_SUCCESS && nodes != NULL &&
+        nodes->record_count > 0 && nodes->node_array[0].node_addr != NULL)
+        rc = resolve(nodes->node_array[0].node_addr, addresses);
+    if (nodes != NULL)
+        slurm_free_node_info_msg(nodes);
+    if (rc != 0)
+        return nt_err_set(err, NT_ERR_INPUT, "%s: no address found", host);
+    return 0;
+}
+
+/* CPUs of a node that any job has now. */
+static bool node_allocated(const node_info_t *node, uint32_t *cpus)
+{
+#if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(25, 5, 0)
+    *cpus = node->alloc_cpus;
+    return true;
+#else
+    uint16_t used = 0;
+    if (slurm_get_select_nodeinfo(node->select_nodeinfo, SELECT_NODEDATA_SUBCNT,
+                                  NODE_STATE_ALLOCATED, &used) != SLURM_SUCCESS)
+        return false;
+    *cpus = used;
+    return true;
+#endif
+}
+
+static const node_info_t *find_node(const node_info_msg_t *nodes, const char *name)
+{
+    for (uint32_t k = 0; k < nodes->record_count; k++)
+        if (nodes->node_array[k].name != NULL && strcmp(nodes->node_array[k].name, name) == 0)
+            return &nodes->node_array[k];
+    return NULL;
+}
+
+/* All CPUs in use on each of the job's hosts are the job's. */
+static bool owns_what_is_used(const struct nt_job *job, const slurm_job_info_t *info)
+{
+    node_info_msg_t *nodes = NULL;
+    if (info->job_resrcs == NULL || slurm_load_node(0, &nodes, SHOW_ALL) != SLURM_SUCCESS ||
+        nodes == NULL)
+        return false;
+    bool alone = true;
+    for (size_t k = 0; k < job->hosts && alone; k++) {
+        const node_info_t *node = find_node(nodes, job->host[k]);
+        uint32_t used;
+        int mine = slurm_job_cpus_allocated_on_node(info->job_resrcs, job->host[k]);
+        alone = node != NULL && node_allocated(node, &used) && mine > 0 && used <= (uint32_t)mine;
+    }
+    slurm_free_node_info_msg(nodes);
+    return alone;
+}
+
+bool nt_job_is_alone(const struct nt_job *job)
+{
+    job_info_msg_t *jobs = NULL;
+    bool alone = false;
+    begin_slurm();
+    if (slurm_load_job(&jobs, job->id, SHOW_DETAIL) == SLURM_SUCCESS && jobs != NULL &&
+        jobs->record_count > 0) {
+        const slurm_job_info_t *info = &jobs->job_array[0];
+        alone = info->shared == JOB_SHARED_NONE || owns_what_is_used(job, info);
+    }
+    if (jobs != NULL)
+        slurm_free_job_info_msg(jobs);
+    return alone;
+}

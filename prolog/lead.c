@@ -1,0 +1,334 @@
+#include "role.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ask.h"
+#include "clock.h"
+#include "door.h"
+#include "gather.h"
+#include "star.h"
+
+static const double STALL_S = 1.0;  /* a member that takes nothing for so long is lost */
+static const double FLUSH_S = 0.25; /* for the last frames to leave */
+static const double LINGER_S = 1.0; /* for hosts that come after an early failure */
+static const double POLICY_S = 1.0; /* slurmctld's time to say who else is on the hosts */
+
+struct lead {
+    struct nt_seat *seat;
+    struct nt_door door;
+    struct nt_star star;
+    struct nt_gather gather;
+    struct nt_ask alone;
+    enum nt_policy policy;
+    double policy_until;
+    bool started; /* the policy is known and told */
+    struct pollfd *polls;
+    size_t lost_seen; /* of star.dropped */
+    bool failed;      /* of itself: late members are still told why */
+    char last_word[NT_DONE_BYTES];
+};
+
+/* ---- what the hosts may do ---- */
+
+static int ask_alone(const void *question, void *bytes)
+{
+    *(unsigned char *)bytes = nt_job_is_alone(question) ? 1 : 0;
+    return 0;
+}
+
+static enum nt_policy on_shared_hosts(const struct nt_conf *conf)
+{
+    return conf->shared_hosts == NT_SHARED_OFF ? NT_POLICY_OFF : NT_POLICY_LATENCY;
+}
+
+static void begin_policy(struct lead *lead)
+{
+    const struct nt_seat *seat = lead->seat;
+    bool latency = seat->option->level == NT_LEVEL_QUICK;
+    /* nobody need be asked when the answer changes nothing */
+    if (seat->conf->shared_hosts == NT_SHARED_FULL ||
+        (latency && seat->conf->shared_hosts == NT_SHARED_LATENCY)) {
+        lead->policy = NT_POLICY_FULL;
+        return;
+    }
+    lead->policy_until = nt_now() + POLICY_S;
+    if (nt_ask_start(&lead->alone, 1, ask_alone, seat->job, NULL) != 0)
+        lead->policy = on_shared_hosts(seat->conf);
+}
+
+static void tell_policy(struct lead *lead, struct nt_conn *conn)
+{
+    char text[32];
+    int n = snprintf(text, sizeof text, "policy %s\n",
+                     lead->policy == NT_POLICY_FULL ? "full" : "latency");
+    struct nt_frame frame = {.type = NT_FRAME_START, .payload_bytes = (uint32_t)n};
+    if (conn != NULL)
+        nt_conn_send(conn, &frame, text, NULL); /* a failure shows at the next step */
+    else
+        nt_star_cast(&lead->star, &frame, text);
+}
+
+static void see_policy(struct lead *lead)
+{
+    struct nt_err err;
+    if (lead->started)
+        return;
+    if (lead->policy == NT_POLICY_UNKNOWN) {
+        int got = nt_ask_poll(&lead->alone);
+        if (got == 0 && nt_now() < lead->policy_until)
+            return;
+        bool alone = got == 1 && lead->alone.bytes[0] == 1;
+        lead->policy = alone ? NT_POLICY_FULL : on_shared_hosts(lead->seat->conf);
+        nt_ask_fini(&lead->alone);
+    }
+    lead->started = true;
+    if (lead->policy == NT_POLICY_OFF)
+        return;
+    tell_policy(lead, NULL);
+    if (nt_seat_start(lead->seat, lead->policy, &err) != 0)
+        nt_seat_lose(lead->seat, err.text);
+}
+
+/* ---- frames ---- */
+
+static void close_gather(struct lead *lead)
+{
+    struct nt_frame frame = {.type = NT_FRAME_GATHERED, .seq = lead->gather.open_seq};
+    nt_gather_close(&lead->gather);
+    nt_seat_send(lead->seat, &frame, NULL);
+}
+
+/* -1 when rank 0 broke the talk */
+static int own_gather(struct lead *lead, const struct nt_frame *frame)
+{
+    bool more = (frame->flags & NT_FRAME_MORE) != 0;
+    struct nt_err err;
+    nt_gather_piece(&lead->gather, 0, frame->seq, more);
+    if (more)
+        return 0;
+    double until = nt_now() + (double)frame->wait_ms / 1e3;
+    if (nt_gather_open(&lead->gather, frame->seq,
+                       until < lead->seat->give_up ? until : lead->seat->give_up, &err) == 0)
+        return 0;
+    nt_seat_lose(lead->seat, err.text);
+    return -1;
+}
+
+static void settle(struct lead *lead, const struct nt_frame *frame, const unsigned char *payload)
+{
+    nt_star_cast(&lead->star, frame, payload);
+    nt_seat_settle(lead->seat, (const char *)payload, frame->payload_bytes);
+}
+
+static struct nt_frame last_frame(const struct lead *lead)
+{
+    return (struct nt_frame){.type = NT_FRAME_DONE,
+                             .payload_bytes = (uint32_t)strlen(lead->last_word)};
+}
+
+static void fail(struct lead *lead, const char *reason)
+{
+    snprintf(lead->last_word, sizeof lead->last_word, "failed %s", reason);
+    lead->failed = true;
+    struct nt_frame frame = last_frame(lead);
+    nt_star_cast(&lead->star, &frame, lead->last_word);
+    nt_seat_fail(lead->seat, "%s", reason);
+}
+
+static void hear_probe(struct lead *lead)
+{
+    struct nt_seat *seat = lead->seat;
+    struct nt_frame frame;
+    const unsigned char *payload;
+    while (!seat->outcome.settled && nt_star_queued(&lead->star) < NT_QUEUE_HIGH &&
+           nt_seat_next(seat, &frame, &payload) == 1) {
+        switch (frame.type) {
+        case NT_FRAME_GATHER:
+            if (own_gather(lead, &frame) != 0)
+                return;
+            break;
+        case NT_FRAME_CAST:
+            nt_star_cast(&lead->star, &frame, payload);
+            break;
+        case NT_FRAME_PAPER:
+            nt_star_cast(&lead->star, &frame, payload);
+            nt_seat_paper(seat, &frame, payload);
+            break;
+        case NT_FRAME_DONE:
+            settle(lead, &frame, payload);
+            break;
+        default:
+            nt_seat_lose(seat, "sent what a probe may not send");
+            return;
+        }
+    }
+}
+
+static void hear_member(struct lead *lead, size_t host)
+{
+    struct nt_conn *conn = &lead->star.conn[host];
+    struct nt_frame frame;
+    const unsigned char *payload;
+    while (nt_conn_queued(&lead->seat->probe) < NT_QUEUE_HIGH) {
+        int got = nt_conn_next(conn, &frame, &payload, NULL);
+        if (got == 0)
+            return;
+        if (got < 0 || (frame.type != NT_FRAME_GATHER && frame.type != NT_FRAME_DONE)) {
+            nt_star_drop(&lead->star, host);
+            return;
+        }
+        if (frame.type == NT_FRAME_DONE) { /* its probe is gone, the host still wants the result */
+            nt_gather_leave(&lead->gather, host);
+            continue;
+        }
+        frame.host = (uint32_t)host; /* the one that it has proved to be */
+        if (nt_gather_piece(&lead->gather, host, frame.seq, (frame.flags & NT_FRAME_MORE) != 0))
+            nt_seat_send(lead->seat, &frame, payload);
+    }
+}
+
+static void hear_members(struct lead *lead)
+{
+    for (size_t k = 0; k < lead->star.here;) {
+        size_t host = lead->star.order[k];
+        hear_member(lead, host);
+        if (k < lead->star.here && lead->star.order[k] == host)
+            k++;
+    }
+}
+
+static void open_door(struct lead *lead)
+{
+    struct nt_conn conn;
+    size_t host;
+    while (nt_door_step(&lead->door, &host, &conn) == 1) {
+        if (!nt_star_join(&lead->star, host, &conn, NT_FRAME_PAYLOAD_MAX, NT_QUEUE_MAX))
+            continue;
+        struct nt_frame last = last_frame(lead);
+        if (lead->failed)
+            nt_conn_send(&lead->star.conn[host], &last, lead->last_word, NULL);
+        else if (lead->started)
+            tell_policy(lead, &lead->star.conn[host]);
+    }
+}
+
+/* Gathers need not wait for who has gone. */
+static void see_losses(struct lead *lead)
+{
+    if (lead->lost_seen == lead->star.dropped)
+        return;
+    lead->lost_seen = lead->star.dropped;
+    for (size_t k = 1; k < lead->star.hosts; k++)
+        if (nt_star_has_lost(&lead->star, k))
+            nt_gather_leave(&lead->gather, k);
+}
+
+/* ---- the loop ---- */
+
+static void wait_for_events(struct lead *lead)
+{
+    const struct nt_seat *seat = lead->seat;
+    bool read_probe = nt_star_queued(&lead->star) < NT_QUEUE_HIGH;
+    bool read_members = nt_conn_queued(&seat->probe) < NT_QUEUE_HIGH;
+    size_t n = nt_door_polls(&lead->door, lead->polls);
+    n += nt_seat_polls(seat, read_probe, lead->polls + n);
+    n += nt_star_polls(&lead->star, read_members, lead->polls + n);
+    double until = seat->give_up;
+    if (lead->policy == NT_POLICY_UNKNOWN) {
+        lead->polls[n++] = (struct pollfd){.fd = lead->alone.fd, .events = POLLIN};
+        until = lead->policy_until < until ? lead->policy_until : until;
+    }
+    if (lead->gather.is_open && lead->gather.until < until)
+        until = lead->gather.until;
+    int ms = nt_ms_until(until);
+    /* idlers at the door and stalled members are looked at now and then */
+    poll(lead->polls, n, ms < 100 ? ms : 100);
+}
+
+/* What ends the sweep without rank 0's word. */
+static void look_for_the_end(struct lead *lead)
+{
+    struct nt_seat *seat = lead->seat;
+    struct nt_err reason;
+    if (seat->outcome.settled)
+        return;
+    if (lead->policy == NT_POLICY_OFF) {
+        fail(lead, "the job shares hosts, and shared_hosts is off");
+    } else if (seat->probe_lost) {
+        nt_err_set(&reason, NT_ERR_SYSTEM, "probe of %s: %s", seat->job->host[0],
+                   seat->probe_end.text);
+        fail(lead, reason.text);
+    } else if (nt_now() >= seat->give_up) {
+        fail(lead, "the budget was over before there was a result");
+    }
+}
+
+static void run(struct lead *lead)
+{
+    struct nt_seat *seat = lead->seat;
+    begin_policy(lead);
+    while (!seat->outcome.settled) {
+        see_policy(lead);
+        open_door(lead);
+        hear_members(lead);
+        hear_probe(lead);
+        nt_star_flush(&lead->star, STALL_S);
+        see_losses(lead);
+        if (nt_gather_is_over(&lead->gather, nt_now()))
+            close_gather(lead);
+        look_for_the_end(lead);
+        if (!seat->outcome.settled)
+            wait_for_events(lead);
+    }
+}
+
+/* The others need the last frames to settle in their turn. When we failed early, those who are
+ * still on their way are told as well: they would look for us until their budget is over. */
+static void see_off(struct lead *lead)
+{
+    double now = nt_now(), until = now + FLUSH_S;
+    if (lead->failed && now + LINGER_S < lead->seat->give_up)
+        until = now + LINGER_S;
+    while (nt_now() < until) {
+        bool all_came = !lead->failed || lead->star.joined + 1 == lead->star.hosts;
+        if (all_came && nt_star_queued(&lead->star) == 0)
+            return;
+        size_t n = all_came ? 0 : nt_door_polls(&lead->door, lead->polls);
+        n += nt_star_polls(&lead->star, false, lead->polls + n);
+        poll(lead->polls, n, nt_ms_until(until));
+        if (!all_came)
+            open_door(lead);
+        nt_star_flush(&lead->star, STALL_S);
+    }
+}
+
+void nt_lead(struct nt_seat *seat)
+{
+    struct nt_err err = {0};
+    struct lead lead = {.seat = seat, .alone = {.fd = -1}, .door = {.fd = -1}};
+    size_t hosts = seat->job->hosts;
+    if (nt_star_init(&lead.star, hosts, &err) != 0 ||
+        nt_gather_init(&lead.gather, hosts, &err) != 0)
+        goto free_all;
+    lead.polls = calloc(NT_DOOR_POLLS + hosts + 3, sizeof *lead.polls);
+    if (lead.polls == NULL) {
+        nt_err_set(&err, NT_ERR_SYSTEM, "out of memory");
+        goto free_all;
+    }
+    /* without a door the others are simply missing */
+    if (hosts > 1 && nt_door_open(&lead.door, seat->conf, seat->job, &err) != 0)
+        for (size_t k = 1; k < hosts; k++)
+            nt_gather_leave(&lead.gather, k);
+    run(&lead);
+    see_off(&lead);
+free_all:
+    if (!seat->outcome.settled)
+        nt_seat_fail(seat, "%s", err.text);
+    nt_ask_fini(&lead.alone);
+    nt_door_fini(&lead.door);
+    nt_gather_fini(&lead.gather);
+    nt_star_fini(&lead.star);
+    free(lead.polls);
+}

@@ -1,0 +1,138 @@
+#include "order.h"
+
+#include <pwd.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "decimal.h"
+
+static int read_number(const char *what, const char *text, uint64_t max, uint64_t *value,
+                       struct nt_err *err)
+{
+    if (text == NULL || nt_decimal_whole(text, strlen(text), max, value) != 0)
+        return nt_err_set(err, NT_ERR_USAGE, "%s: expected a number, found \"%.20s\"", what,
+                          text != NULL ? text : "");
+    return 0;
+}
+
+/* The largest ids stand for "none". */
+static int read_ids(struct nt_order *order, const char *job, const char *uid, const char *gid,
+                    struct nt_err *err)
+{
+    uint64_t j, u, g;
+    if (read_number("job", job, UINT32_MAX - 2, &j, err) != 0 ||
+        read_number("uid", uid, UINT32_MAX - 2, &u, err) != 0)
+        return -1;
+    if (j == 0)
+        return nt_err_set(err, NT_ERR_USAGE, "job: 0 is none");
+    if (gid != NULL) {
+        if (read_number("gid", gid, UINT32_MAX - 2, &g, err) != 0)
+            return -1;
+    } else {
+        const struct passwd *user = getpwuid((uid_t)u);
+        if (user == NULL)
+            return nt_err_set(err, NT_ERR_USAGE, "gid: not given, and uid %s is not known here",
+                              uid);
+        g = user->pw_gid;
+    }
+    order->job = (uint32_t)j;
+    order->uid = (uid_t)u;
+    order->gid = (gid_t)g;
+    return 0;
+}
+
+/* Slurm gives a bare option's value as this. */
+static const char *without_null(const char *text)
+{
+    return text != NULL && strcmp(text, "(null)") == 0 ? "" : text;
+}
+
+static int read_script_environment(struct nt_order *order, struct nt_err *err)
+{
+    const char *option = getenv("SPANK_NETTOPO");
+    if (option == NULL)
+        option = getenv("SPANK__SLURM_SPANK_OPTION_nettopo_nettopo");
+    order->from_script = true;
+    order->wanted = option != NULL;
+    if (nt_option_parse(without_null(option), &order->option, err) != 0)
+        return nt_err_prefix(err, "option");
+    return read_ids(order, getenv("SLURM_JOB_ID"), getenv("SLURM_JOB_UID"), getenv("SLURM_JOB_GID"),
+                    err);
+}
+
+struct words {
+    const char *conf, *job, *uid, *gid, *option;
+};
+
+static int read_words(struct words *words, int argc, char **argv, struct nt_err *err)
+{
+    struct {
+        const char *name, **value;
+    } table[] = {{"--conf", &words->conf},
+                 {"--job", &words->job},
+                 {"--uid", &words->uid},
+                 {"--gid", &words->gid},
+                 {"--option", &words->option}};
+    enum { N = sizeof table / sizeof *table };
+    for (int k = 0; k < argc; k += 2) {
+        size_t t = 0;
+        while (t < N && strcmp(argv[k], table[t].name) != 0)
+            t++;
+        if (t == N)
+            return nt_err_set(err, NT_ERR_USAGE, "unknown argument \"%.40s\"", argv[k]);
+        if (k + 1 == argc)
+            return nt_err_set(err, NT_ERR_USAGE, "%s: a value is missing", argv[k]);
+        *table[t].value = argv[k + 1];
+    }
+    return 0;
+}
+
+int nt_order_read(struct nt_order *order, int argc, char **argv, struct nt_err *err)
+{
+    static const struct {
+        const char *name;
+        enum nt_verb verb;
+        bool script;
+    } verbs[] = {{"run", NT_VERB_RUN, false},
+                 {"remove", NT_VERB_REMOVE, false},
+                 {"--from-prolog-script", NT_VERB_RUN, true},
+                 {"--from-epilog-script", NT_VERB_REMOVE, true},
+                 {"--help", NT_VERB_HELP, false},
+                 {"--version", NT_VERB_VERSION, false}};
+    enum { N = sizeof verbs / sizeof *verbs };
+    struct words words = {0};
+    *order = (struct nt_order){0};
+    size_t v = 0;
+    while (argc >= 2 && v < N && strcmp(argv[1], verbs[v].name) != 0)
+        v++;
+    if (argc < 2 || v == N)
+        return nt_err_set(err, NT_ERR_USAGE,
+                          "expected run, remove, --from-prolog-script, "
+                          "--from-epilog-script, --help or --version");
+    order->verb = verbs[v].verb;
+    order->from_script = verbs[v].script;
+    if (order->verb == NT_VERB_HELP || order->verb == NT_VERB_VERSION)
+        return 0;
+    if (read_words(&words, argc - 2, argv + 2, err) != 0)
+        return -1;
+    order->conf = words.conf;
+    if (verbs[v].script)
+        return read_script_environment(order, err);
+    order->wanted = true;
+    if (nt_option_parse(without_null(words.option), &order->option, err) != 0)
+        return nt_err_prefix(err, "--option");
+    if (order->verb == NT_VERB_REMOVE && words.uid == NULL)
+        words.uid = words.gid = "0"; /* not used */
+    return read_ids(order, words.job, words.uid, words.gid, err);
+}
+
+void nt_order_limit(struct nt_option *option, const struct nt_conf *conf, double *budget_s)
+{
+    if (option->level > conf->level_max)
+        option->level = conf->level_max;
+    if (option->budget_s == 0)
+        option->budget_s = conf->budget_default_s;
+    if (option->budget_s > conf->budget_max_s)
+        option->budget_s = conf->budget_max_s;
+    *budget_s = option->budget_s;
+}

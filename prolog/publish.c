@@ -1,0 +1,322 @@
+#include "publish.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+static int system_error(struct nt_err *err, const char *where, const char *what)
+{
+    return nt_err_set(err, NT_ERR_SYSTEM, "%s: %s: %s", where, what, strerror(errno));
+}
+
+/* ---- the directory of all jobs ---- */
+
+static int open_run_dir(const char *run_dir, bool make, int *out, struct nt_err *err)
+{
+    if (make && mkdir(run_dir, 0755) != 0 && errno != EEXIST)
+        return system_error(err, run_dir, "mkdir");
+    int fd = open(run_dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0)
+        return system_error(err, run_dir, "open");
+    struct stat st;
+    if (fstat(fd, &st) != 0) {
+        system_error(err, run_dir, "stat");
+        goto close_dir;
+    }
+    if ((st.st_uid != 0 && st.st_uid != geteuid()) || (st.st_mode & 022) != 0) {
+        nt_err_set(err, NT_ERR_SYSTEM, "%s: others than root may write there", run_dir);
+        goto close_dir;
+    }
+    *out = fd;
+    return 0;
+close_dir:
+    close(fd);
+    return -1;
+}
+
+/* ---- removing: one level deep, following nothing ---- */
+
+static int remove_entries(int dir_fd, const char *name, struct nt_err *err)
+{
+    DIR *dir = fdopendir(dir_fd);
+    if (dir == NULL) {
+        system_error(err, name, "open");
+        close(dir_fd);
+        return -1;
+    }
+    int rc = 0;
+    for (struct dirent *e; (e = readdir(dir)) != NULL;) {
+        if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0)
+            continue;
+        if (unlinkat(dirfd(dir), e->d_name, 0) != 0 && errno != ENOENT)
+            rc = system_error(err, name, e->d_name);
+    }
+    closedir(dir);
+    return rc;
+}
+
+static int remove_dir(int run_fd, const char *name, struct nt_err *err)
+{
+    int fd = openat(run_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0) {
+        if (errno == ENOENT)
+            return 0;
+        /* a file or a link of that name: it goes itself, not what it names */
+        if (unlinkat(run_fd, name, 0) != 0 && errno != ENOENT)
+            return system_error(err, name, "unlink");
+        return 0;
+    }
+    if (remove_entries(fd, name, err) != 0)
+        return -1;
+    if (unlinkat(run_fd, name, AT_REMOVEDIR) != 0 && errno != ENOENT)
+        return system_error(err, name, "rmdir");
+    return 0;
+}
+
+static bool is_aside(const char *entry, const char *name)
+{
+    size_t n = strlen(name);
+    return strncmp(entry, name, n) == 0 && strncmp(entry + n, ".tmp-", 5) == 0;
+}
+
+/* The job's directory and all that a killed agent left aside for it. */
+static int remove_job(int run_fd, const char *name, struct nt_err *err)
+{
+    int rc = remove_dir(run_fd, name, err);
+    int fd = openat(run_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
+    if (dir == NULL) {
+        if (fd >= 0)
+            close(fd);
+        return system_error(err, name, "open");
+    }
+    for (struct dirent *e; (e = readdir(dir)) != NULL;)
+        if (is_aside(e->d_name, name) && remove_dir(run_fd, e->d_name, err) != 0)
+            rc = -1;
+    closedir(dir);
+    return rc;
+}
+
+static void name_job(uint32_t job, char name[16])
+{
+    snprintf(name, 16, "%u", job);
+}
+
+int nt_publish_remove(const char *run_dir, uint32_t job, struct nt_err *err)
+{
+    struct stat st;
+    char name[16];
+    int run_fd;
+    if (lstat(run_dir, &st) != 0 && errno == ENOENT)
+        return 0;
+    if (open_run_dir(run_dir, false, &run_fd, err) != 0)
+        return -1;
+    name_job(job, name);
+    int rc = remove_job(run_fd, name, err);
+    close(run_fd);
+    return rc;
+}
+
+/* ---- who may read ---- */
+
+static void put16(unsigned char *p, unsigned v)
+{
+    p[0] = (unsigned char)(v & 0xff);
+    p[1] = (unsigned char)(v >> 8 & 0xff);
+}
+
+static void put_entry(unsigned char *p, unsigned tag, unsigned perm, uint32_t id)
+{
+    put16(p, tag);
+    put16(p + 2, perm);
+    put16(p + 4, id & 0xffff);
+    put16(p + 6, id >> 16);
+}
+
+/* The job's user gets r-x and nobody else anything, by an ACL: the user's group may have other
+ * members. Layout: linux/posix_acl_xattr.h. Where the file system has no ACLs, the group is the
+ * next best. */
+static int let_user_read(int dir_fd, uid_t uid, gid_t gid, const char *where, struct nt_err *err)
+{
+    enum { USER_OBJ = 1, USER = 2, GROUP_OBJ = 4, MASK = 16, OTHER = 32, ENTRIES = 5 };
+    static const uint32_t nobody = 0xffffffffu;
+    unsigned char acl[4 + 8 * ENTRIES] = {2, 0, 0, 0};
+    put_entry(acl + 4, USER_OBJ, 7, nobody);
+    put_entry(acl + 12, USER, 5, uid);
+    put_entry(acl + 20, GROUP_OBJ, 0, nobody);
+    put_entry(acl + 28, MASK, 5, nobody);
+    put_entry(acl + 36, OTHER, 0, nobody);
+    if (fsetxattr(dir_fd, "system.posix_acl_access", acl, sizeof acl, 0) == 0)
+        return 0;
+    if (errno != EOPNOTSUPP)
+        return system_error(err, where, "acl");
+    if (fchown(dir_fd, (uid_t)-1, gid) != 0 || fchmod(dir_fd, 0750) != 0)
+        return system_error(err, where, "group");
+    return 0;
+}
+
+/* ---- writing ---- */
+
+int nt_publish_begin(struct nt_publish *publish, const char *run_dir, uint32_t job, uid_t uid,
+                     gid_t gid, uint64_t limit_bytes, struct nt_err *err)
+{
+    unsigned char salt[8];
+    struct nt_publish p = {
+        .run_fd = -1, .dir_fd = -1, .limit_bytes = limit_bytes, .uid = uid, .gid = gid};
+    for (int k = 0; k < NT_PAPER_END; k++)
+        p.fd[k] = -1;
+    *publish = p;
+    name_job(job, p.name);
+    if (getrandom(salt, sizeof salt, 0) != sizeof salt)
+        return system_error(err, run_dir, "getrandom");
+    int n = snprintf(p.aside, sizeof p.aside, "%s.tmp-", p.name);
+    for (size_t k = 0; k < sizeof salt; k++)
+        n += snprintf(p.aside + n, sizeof p.aside - (size_t)n, "%02x", salt[k]);
+    if (open_run_dir(run_dir, true, &p.run_fd, err) != 0)
+        return -1;
+    if (remove_job(p.run_fd, p.name, err) != 0)
+        goto fail;
+    if (mkdirat(p.run_fd, p.aside, 0700) != 0) {
+        system_error(err, run_dir, p.aside);
+        goto fail;
+    }
+    p.dir_fd = openat(p.run_fd, p.aside, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (p.dir_fd < 0) {
+        system_error(err, run_dir, p.aside);
+        goto fail;
+    }
+    *publish = p;
+    return 0;
+fail:
+    *publish = p;
+    nt_publish_fini(publish);
+    return -1;
+}
+
+static int open_paper(struct nt_publish *publish, uint32_t paper, struct nt_err *err)
+{
+    const char *name = nt_paper_name(paper);
+    int fd =
+        openat(publish->dir_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
+    if (fd < 0)
+        return system_error(err, publish->aside, name);
+    if (fchmod(fd, 0644) != 0) { /* whatever the umask; the directory decides who comes here */
+        system_error(err, publish->aside, name);
+        close(fd);
+        return -1;
+    }
+    publish->fd[paper] = fd;
+    return 0;
+}
+
+static int write_all(int fd, const unsigned char *data, size_t bytes)
+{
+    while (bytes > 0) {
+        ssize_t n = write(fd, data, bytes);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return -1;
+        data += n;
+        bytes -= (size_t)n;
+    }
+    return 0;
+}
+
+int nt_publish_paper(struct nt_publish *publish, uint32_t paper, bool more, const void *data,
+                     size_t bytes, struct nt_err *err)
+{
+    const char *name = nt_paper_name(paper);
+    if (publish->dir_fd < 0)
+        return nt_err_set(err, NT_ERR_SYSTEM, "nowhere to publish");
+    if (name == NULL)
+        return nt_err_set(err, NT_ERR_INPUT, "paper %u is none", paper);
+    if (publish->complete[paper])
+        return nt_err_set(err, NT_ERR_INPUT, "%s: a part after the last", name);
+    if (bytes > publish->limit_bytes - publish->used_bytes)
+        return nt_err_set(err, NT_ERR_INPUT, "%s: over the limit of %llu bytes for all files", name,
+                          (unsigned long long)publish->limit_bytes);
+    if (publish->fd[paper] < 0 && open_paper(publish, paper, err) != 0)
+        return -1;
+    if (write_all(publish->fd[paper], data, bytes) != 0)
+        return system_error(err, publish->aside, name);
+    publish->used_bytes += bytes;
+    if (!more) {
+        int rc = close(publish->fd[paper]);
+        publish->fd[paper] = -1;
+        if (rc != 0)
+            return system_error(err, publish->aside, name);
+        publish->complete[paper] = true;
+    }
+    return 0;
+}
+
+int nt_publish_finish(struct nt_publish *publish, struct nt_err *err)
+{
+    if (publish->dir_fd < 0)
+        return nt_err_set(err, NT_ERR_SYSTEM, "nowhere to publish");
+    for (uint32_t k = 1; k < NT_PAPER_END; k++)
+        if (publish->fd[k] >= 0)
+            return nt_err_set(err, NT_ERR_INPUT, "%s is not complete", nt_paper_name(k));
+    if (!publish->complete[NT_PAPER_ENV])
+        return nt_err_set(err, NT_ERR_INPUT, "the probe published no %s",
+                          nt_paper_name(NT_PAPER_ENV));
+    if (let_user_read(publish->dir_fd, publish->uid, publish->gid, publish->aside, err) != 0)
+        return -1;
+    if (renameat(publish->run_fd, publish->aside, publish->run_fd, publish->name) != 0)
+        return system_error(err, publish->aside, "rename");
+    close(publish->dir_fd);
+    publish->dir_fd = -1;
+    return 0;
+}
+
+static void drop_papers(struct nt_publish *publish)
+{
+    for (uint32_t k = 1; k < NT_PAPER_END; k++) {
+        if (publish->fd[k] >= 0)
+            close(publish->fd[k]);
+        publish->fd[k] = -1;
+        publish->complete[k] = false;
+        unlinkat(publish->dir_fd, nt_paper_name(k), 0);
+    }
+    publish->used_bytes = 0;
+}
+
+int nt_publish_failed(struct nt_publish *publish, const char *reason, struct nt_err *err)
+{
+    char text[NT_ERR_TEXT_BYTES + 64];
+    struct nt_err line; /* makes the reason one printable line */
+    if (publish->dir_fd < 0)
+        return nt_err_set(err, NT_ERR_SYSTEM, "nowhere to publish");
+    nt_err_set(&line, NT_ERR_NONE, "%s", reason);
+    int n = snprintf(text, sizeof text, "NETTOPO_STATUS=failed\nNETTOPO_REASON=%s\n", line.text);
+    drop_papers(publish);
+    if (nt_publish_paper(publish, NT_PAPER_ENV, false, text, (size_t)n, err) != 0)
+        return -1;
+    return nt_publish_finish(publish, err);
+}
+
+void nt_publish_fini(struct nt_publish *publish)
+{
+    for (int k = 0; k < NT_PAPER_END; k++)
+        if (publish->fd[k] >= 0)
+            close(publish->fd[k]);
+    bool aside = publish->dir_fd >= 0;
+    if (aside)
+        close(publish->dir_fd);
+    if (publish->run_fd >= 0) {
+        if (aside)
+            remove_dir(publish->run_fd, publish->aside, NULL);
+        close(publish->run_fd);
+    }
+    publish->run_fd = publish->dir_fd = -1;
+    for (int k = 0; k < NT_PAPER_END; k++)
+        publish->fd[k] = -1;
+}

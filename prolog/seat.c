@@ -1,0 +1,215 @@
+#include "seat.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "clock.h"
+
+void nt_seat_init(struct nt_seat *seat, const struct nt_conf *conf, const struct nt_job *job,
+                  const struct nt_option *option, double due, double give_up)
+{
+    struct nt_err err;
+    int socket;
+    *seat = (struct nt_seat){.conf = conf,
+                             .job = job,
+                             .option = option,
+                             .due = due,
+                             .give_up = give_up,
+                             .child = {.pidfd = -1},
+                             .probe = {.fd = -1}};
+    nt_publish_begin(&seat->publish, conf->run_dir, job->id, job->uid, job->gid,
+                     conf->publish_limit_bytes, &seat->publish_err);
+    if (nt_child_start(&seat->child, conf, job->uid, job->gid, give_up - nt_now(), &socket, &err) !=
+            0 ||
+        nt_conn_init(&seat->probe, socket, NT_FRAME_PAYLOAD_MAX, NT_QUEUE_MAX, &err) != 0)
+        nt_seat_lose(seat, err.text);
+}
+
+void nt_seat_fini(struct nt_seat *seat)
+{
+    nt_child_stop(&seat->child);
+    nt_conn_fini(&seat->probe);
+    nt_publish_fini(&seat->publish);
+}
+
+void nt_seat_lose(struct nt_seat *seat, const char *why)
+{
+    if (seat->probe_lost)
+        return;
+    seat->probe_lost = true;
+    nt_err_set(&seat->probe_end, NT_ERR_SYSTEM, "%s", why);
+    nt_child_stop(&seat->child);
+    nt_conn_fini(&seat->probe);
+}
+
+/* ---- START ---- */
+
+struct text {
+    char *at;
+    size_t bytes, room;
+};
+
+static void add(struct text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void add(struct text *text, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    int n = vsnprintf(text->at + text->bytes, text->room - text->bytes, format, args);
+    va_end(args);
+    if (n > 0 && (size_t)n < text->room - text->bytes)
+        text->bytes += (size_t)n;
+}
+
+static int start_text(const struct nt_seat *seat, enum nt_policy policy, struct text *text,
+                      struct nt_err *err)
+{
+    const struct nt_job *job = seat->job;
+    char option[NT_OPTION_TEXT_BYTES];
+    if (nt_option_format(seat->option, option, sizeof option, err) != 0)
+        return -1;
+    text->bytes = 0;
+    text->room = 4096;
+    for (size_t k = 0; k < job->hosts; k++)
+        text->room += strlen(job->host[k]) + 8;
+    text->at = malloc(text->room);
+    if (text->at == NULL)
+        return nt_err_set(err, NT_ERR_SYSTEM, "out of memory");
+    add(text, "rank %zu\nsize %zu\ndeadline_ms %d\n", job->me, job->hosts, nt_ms_until(seat->due));
+    add(text, "job %u\nrestart %u\n", job->id, job->restart);
+    if (job->cluster[0] != '\0')
+        add(text, "cluster %s\n", job->cluster);
+    add(text, "policy %s\noption %s\n", policy == NT_POLICY_FULL ? "full" : "latency", option);
+    add(text, "inline_limit %u\n", seat->conf->inline_limit_bytes);
+    for (size_t k = 0; k < job->hosts; k++)
+        add(text, "host %s\n", job->host[k]);
+    add(text, "end\n");
+    return 0;
+}
+
+int nt_seat_start(struct nt_seat *seat, enum nt_policy policy, struct nt_err *err)
+{
+    struct text text;
+    if (seat->probe_lost)
+        return 0;
+    if (start_text(seat, policy, &text, err) != 0)
+        return -1;
+    int rc = 0;
+    for (size_t at = 0; at < text.bytes && rc == 0;) {
+        size_t left = text.bytes - at;
+        bool more = left > NT_FRAME_PAYLOAD_MAX;
+        struct nt_frame frame = {.type = NT_FRAME_START,
+                                 .flags = more ? NT_FRAME_MORE : 0,
+                                 .payload_bytes = more ? NT_FRAME_PAYLOAD_MAX : (uint32_t)left};
+        rc = nt_conn_send(&seat->probe, &frame, text.at + at, err);
+        at += frame.payload_bytes;
+    }
+    free(text.at);
+    return rc;
+}
+
+/* ---- the probe ---- */
+
+size_t nt_seat_polls(const struct nt_seat *seat, bool read, struct pollfd *polls)
+{
+    if (seat->probe_lost)
+        return 0;
+    short events = (short)((read ? POLLIN : 0) | (nt_conn_queued(&seat->probe) > 0 ? POLLOUT : 0));
+    /* who has hung up or ended says so without end: leave them out when we do not look */
+    polls[0] = (struct pollfd){.fd = events != 0 ? seat->probe.fd : -1, .events = events};
+    polls[1] = (struct pollfd){.fd = read ? seat->child.pidfd : -1, .events = POLLIN};
+    return 2;
+}
+
+int nt_seat_next(struct nt_seat *seat, struct nt_frame *frame, const unsigned char **payload)
+{
+    struct nt_err err;
+    char end[48];
+    if (seat->probe_lost)
+        return 0;
+    int got = nt_conn_next(&seat->probe, frame, payload, &err);
+    if (got > 0)
+        return 1;
+    if (got < 0) { /* it closes its end a moment before it ends: how tells more */
+        struct pollfd ending = {.fd = seat->child.pidfd, .events = POLLIN};
+        poll(&ending, 1, 20);
+    }
+    if (nt_child_ended(&seat->child, end, sizeof end)) {
+        /* what it said before it ended may have come in between */
+        if (got == 0 && nt_conn_next(&seat->probe, frame, payload, &err) > 0)
+            return 1;
+        nt_seat_lose(seat, end);
+    } else if (got < 0) {
+        nt_seat_lose(seat, err.text);
+    } else if (nt_conn_flush(&seat->probe, &err) != 0) {
+        nt_seat_lose(seat, err.text);
+    }
+    return 0;
+}
+
+void nt_seat_send(struct nt_seat *seat, const struct nt_frame *frame, const void *payload)
+{
+    struct nt_err err;
+    if (!seat->probe_lost && nt_conn_send(&seat->probe, frame, payload, &err) != 0)
+        nt_seat_lose(seat, err.text);
+}
+
+/* ---- the publication ---- */
+
+void nt_seat_paper(struct nt_seat *seat, const struct nt_frame *frame, const void *payload)
+{
+    if (seat->publish_err.kind != NT_ERR_NONE)
+        return;
+    nt_publish_paper(&seat->publish, frame->host, (frame->flags & NT_FRAME_MORE) != 0, payload,
+                     frame->payload_bytes, &seat->publish_err);
+}
+
+static void note(struct nt_seat *seat, const char *status, const char *reason)
+{
+    seat->outcome.settled = true;
+    snprintf(seat->outcome.text, sizeof seat->outcome.text, "%s %s", status, reason);
+}
+
+void nt_seat_fail(struct nt_seat *seat, const char *format, ...)
+{
+    struct nt_err reason, err;
+    char text[NT_ERR_TEXT_BYTES];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    nt_err_set(&reason, NT_ERR_NONE, "%s", text); /* one printable line */
+    if (nt_publish_failed(&seat->publish, reason.text, &err) != 0)
+        nt_err_set(&reason, NT_ERR_NONE, "%.300s; not published: %.190s", text,
+                   seat->publish_err.kind != NT_ERR_NONE ? seat->publish_err.text : err.text);
+    note(seat, "failed", reason.text);
+}
+
+static bool starts(const char *text, size_t bytes, const char *word)
+{
+    return bytes >= strlen(word) && memcmp(text, word, strlen(word)) == 0;
+}
+
+void nt_seat_settle(struct nt_seat *seat, const char *text, size_t bytes)
+{
+    struct nt_err err, line;
+    bool good = starts(text, bytes, "ok") || starts(text, bytes, "partial ");
+    if (bytes > NT_ERR_TEXT_BYTES - 1)
+        bytes = NT_ERR_TEXT_BYTES - 1;
+    nt_err_set(&line, NT_ERR_NONE, "%.*s", (int)bytes, text);
+    if (seat->publish_err.kind != NT_ERR_NONE) {
+        nt_seat_fail(seat, "%s", seat->publish_err.text);
+        return;
+    }
+    if (!good && !seat->publish.complete[NT_PAPER_ENV]) {
+        nt_seat_fail(seat, "%s", starts(text, bytes, "failed ") ? line.text + 7 : line.text);
+        return;
+    }
+    if (nt_publish_finish(&seat->publish, &err) != 0) {
+        nt_seat_fail(seat, "%s", err.text);
+        return;
+    }
+    seat->outcome.settled = true;
+    snprintf(seat->outcome.text, sizeof seat->outcome.text, "%s", line.text);
+}

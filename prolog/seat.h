@@ -1,0 +1,79 @@
+/* What every host of a job has, leader or member: its probe, and its part of the publication.
+ *
+ * The probe's frames and papers pass through; nothing here looks into them. */
+#ifndef NT_SEAT_H
+#define NT_SEAT_H
+
+#include <poll.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "child.h"
+#include "conf.h"
+#include "conn.h"
+#include "err.h"
+#include "job.h"
+#include "option.h"
+#include "publish.h"
+
+enum {
+    NT_QUEUE_HIGH = 256 * 1024, /* when so much waits for a peer, its sources are not read */
+    NT_QUEUE_MAX = NT_QUEUE_HIGH + 2 * (NT_FRAME_HEAD_BYTES + NT_FRAME_PAYLOAD_MAX),
+    NT_DONE_BYTES = NT_ERR_TEXT_BYTES + 16, /* "partial REASON" */
+};
+
+enum nt_policy { NT_POLICY_UNKNOWN, NT_POLICY_FULL, NT_POLICY_LATENCY, NT_POLICY_OFF };
+
+/* What is to be told of a job: first word ok, partial or failed, then the reason. */
+struct nt_outcome {
+    bool settled;
+    char text[NT_DONE_BYTES];
+};
+
+struct nt_seat {
+    const struct nt_conf *conf;     /* borrowed */
+    const struct nt_job *job;       /* borrowed */
+    const struct nt_option *option; /* borrowed; within the configured limits */
+    double due;                     /* when the probe must be done (monotonic) */
+    double give_up;                 /* when we publish failed */
+    struct nt_child child;
+    struct nt_conn probe;
+    bool probe_lost;
+    struct nt_err probe_end; /* how it ended, once it is lost */
+    struct nt_publish publish;
+    struct nt_err publish_err; /* kind other than none: this host cannot publish, and why */
+    struct nt_outcome outcome;
+};
+
+/* Begins the publication and starts the probe. Never fails: what does not work is noted, the
+ * host still takes part for the others. */
+void nt_seat_init(struct nt_seat *seat, const struct nt_conf *conf, const struct nt_job *job,
+                  const struct nt_option *option, double due, double give_up);
+void nt_seat_fini(struct nt_seat *seat);
+
+/* Tells the probe its place. */
+int nt_seat_start(struct nt_seat *seat, enum nt_policy policy, struct nt_err *err);
+
+/* Fills polls (at least 2); reads from the probe only when read is true. */
+size_t nt_seat_polls(const struct nt_seat *seat, bool read, struct pollfd *polls);
+
+/* The next frame of the probe: 1, or 0 for none. When the probe has ended or broken the talk,
+ * it is lost: stopped, with the reason in probe_end. */
+int nt_seat_next(struct nt_seat *seat, struct nt_frame *frame, const unsigned char **payload);
+
+/* Passes a frame to the probe; a probe that does not take it is lost. */
+void nt_seat_send(struct nt_seat *seat, const struct nt_frame *frame, const void *payload);
+
+void nt_seat_lose(struct nt_seat *seat, const char *why);
+
+/* A part of a paper. What cannot be written is noted for the end. */
+void nt_seat_paper(struct nt_seat *seat, const struct nt_frame *frame, const void *payload);
+
+/* The end: text is the payload of DONE. Publishes what was written, or failed and why. */
+void nt_seat_settle(struct nt_seat *seat, const char *text, size_t bytes);
+
+/* The end for a reason of our own. */
+void nt_seat_fail(struct nt_seat *seat, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+#endif

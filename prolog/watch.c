@@ -1,0 +1,153 @@
+#include "watch.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <syslog.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "role.h"
+
+static const double GRACE_S = 0.25; /* after the budget the inner process gives up */
+static const double HARD_S = 0.6;   /* and after this it is ended */
+static const double CLEAN_S = 0.2;  /* for ending what is left */
+
+struct report {
+    uint64_t hosts, me;
+    struct nt_outcome outcome;
+};
+
+_Static_assert(sizeof(struct report) <= 4096, "a report is one write into a pipe");
+
+struct watch {
+    const struct nt_order *order;
+    const struct nt_conf *conf;
+    double began, budget_s;
+    struct report report;
+};
+
+/* ---- the inner process ---- */
+
+static int work(struct watch *w)
+{
+    static struct nt_seat seat; /* large, and there is one */
+    struct nt_job job;
+    struct nt_err err;
+    const struct nt_order *order = w->order;
+    if (nt_job_read(&job, order->job, order->uid, order->gid, &err) != 0) {
+        w->report.outcome.settled = false;
+        snprintf(w->report.outcome.text, sizeof w->report.outcome.text, "failed %s", err.text);
+        return -1;
+    }
+    double due = w->began + w->budget_s;
+    w->report.hosts = job.hosts;
+    w->report.me = job.me;
+    nt_seat_init(&seat, w->conf, &job, &order->option, due, due + GRACE_S);
+    if (job.me == 0)
+        nt_lead(&seat);
+    else
+        nt_follow(&seat);
+    w->report.outcome = seat.outcome;
+    nt_seat_fini(&seat);
+    nt_job_fini(&job);
+    return 0;
+}
+
+static void inner(struct watch *w, int report_fd)
+{
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    work(w);
+    ssize_t n = write(report_fd, &w->report, sizeof w->report);
+    _exit(n == (ssize_t)sizeof w->report ? 0 : 1);
+}
+
+/* ---- the outer process ---- */
+
+/* Waits until the inner one reports or its pipe closes; false when neither came in time. */
+static bool hear_report(struct watch *w, int fd)
+{
+    double hard = w->began + w->budget_s + HARD_S;
+    struct pollfd ready = {.fd = fd, .events = POLLIN};
+    while (nt_now() < hard) {
+        int got = poll(&ready, 1, nt_ms_until(hard));
+        if (got > 0)
+            return read(fd, &w->report, sizeof w->report) == (ssize_t)sizeof w->report;
+        if (got < 0 && errno != EINTR)
+            return false;
+    }
+    return false;
+}
+
+static void reap(pid_t pid, double until)
+{
+    for (;;) {
+        pid_t got = waitpid(pid, NULL, WNOHANG);
+        if (got == pid || (got < 0 && errno != EINTR))
+            return;
+        if (nt_now() >= until)
+            kill(pid, SIGKILL);
+        poll(NULL, 0, 1);
+    }
+}
+
+static void publish_failed(struct watch *w, const char *reason)
+{
+    struct nt_publish publish;
+    struct nt_err err;
+    const struct nt_order *order = w->order;
+    snprintf(w->report.outcome.text, sizeof w->report.outcome.text, "failed %s", reason);
+    if (nt_publish_begin(&publish, w->conf->run_dir, order->job, order->uid, order->gid,
+                         w->conf->publish_limit_bytes, &err) != 0 ||
+        nt_publish_failed(&publish, reason, &err) != 0)
+        snprintf(w->report.outcome.text, sizeof w->report.outcome.text,
+                 "failed %.200s; not published: %.200s", reason, err.text);
+    nt_publish_fini(&publish);
+}
+
+/* One line a job: from its first host, and from any other only what went wrong there. */
+static void log_line(const struct watch *w)
+{
+    const char *text = w->report.outcome.text;
+    bool failed = strncmp(text, "failed", 6) == 0;
+    if (w->report.me != 0 && !failed)
+        return;
+    syslog(failed ? LOG_WARNING : LOG_INFO, "job %u: %llu hosts, %.2f s: %s", w->order->job,
+           (unsigned long long)w->report.hosts, nt_now() - w->began, text);
+}
+
+void nt_watch(const struct nt_order *order, const struct nt_conf *conf, double budget_s,
+              double began)
+{
+    int pipe_fd[2];
+    struct watch w = {.order = order, .conf = conf, .began = began, .budget_s = budget_s};
+    /* whatever a probe leaves behind becomes ours to end */
+    prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+    nt_publish_remove(conf->run_dir, order->job, NULL);
+    if (pipe2(pipe_fd, O_CLOEXEC) != 0) {
+        publish_failed(&w, "pipe refused");
+        log_line(&w);
+        return;
+    }
+    pid_t pid = fork();
+    if (pid == 0) {
+        close(pipe_fd[0]);
+        inner(&w, pipe_fd[1]);
+    }
+    close(pipe_fd[1]);
+    bool heard = pid > 0 && hear_report(&w, pipe_fd[0]);
+    close(pipe_fd[0]);
+    if (pid > 0)
+        reap(pid, heard ? nt_now() + CLEAN_S : 0);
+    nt_children_end(nt_now() + CLEAN_S);
+    if (!heard)
+        publish_failed(&w, pid > 0 ? "the agent was ended before it had a result" : "fork refused");
+    else if (!w.report.outcome.settled)
+        publish_failed(&w, w.report.outcome.text + strlen("failed "));
+    log_line(&w);
+}

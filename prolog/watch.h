@@ -1,0 +1,17 @@
+/* The agent's outer process: it starts an inner one that does the work, waits for it, and when it
+ * dies or does not end in time ends it and publishes failed in its place.
+ *
+ * libmunge, a file system or a bug may hold up the inner one; this one calls nothing that can. */
+#ifndef NT_WATCH_H
+#define NT_WATCH_H
+
+#include "conf.h"
+#include "order.h"
+#include "seat.h"
+
+/* Does the whole job; returns when it is over: budget_s and less than a second more.
+ * began: when the agent was started (monotonic). */
+void nt_watch(const struct nt_order *order, const struct nt_conf *conf, double budget_s,
+              double began);
+
+#endif

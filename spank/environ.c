@@ -1,0 +1,206 @@
+#include "environ.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { REASON_MAX = 500, PATH_ROOM = 320 };
+
+enum kind { STATUS, REASON, JSON, ORDER, GAIN, PAPER, APPLY_PAPER, APPLY_WORD };
+
+struct rule {
+    const char *name;
+    enum kind kind;
+    const char *word; /* the only value */
+};
+
+static const struct rule rules[] = {
+    {"NETTOPO_STATUS", STATUS, NULL},
+    {"NETTOPO_REASON", REASON, NULL},
+    {"NETTOPO_MAP", PAPER, "map.json"},
+    {"NETTOPO_JSON", JSON, NULL},
+    {"NETTOPO_NODE_ORDER", ORDER, NULL},
+    {"NETTOPO_HOSTFILE", PAPER, "hostfile"},
+    {"NETTOPO_RANKFILE", PAPER, "rankfile"},
+    {"NETTOPO_RANK_ORDER", PAPER, "rankorder"},
+    {"NETTOPO_GAIN", GAIN, NULL},
+    {"SLURM_HOSTFILE", APPLY_PAPER, "hostfile"},
+    {"SLURM_DISTRIBUTION", APPLY_WORD, "arbitrary"},
+};
+enum { RULES = sizeof rules / sizeof *rules };
+_Static_assert((int)RULES <= (int)NT_ENVIRON_VARS_MAX, "every variable has its place");
+
+static bool is_one_of(char c, const char *set)
+{
+    return c != '\0' && strchr(set, c) != NULL;
+}
+
+static bool is_letter_or_digit(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+}
+
+static bool is_host_list(const char *value)
+{
+    for (; *value != '\0'; value++)
+        if (!is_letter_or_digit(*value) && !is_one_of(*value, "._-,"))
+            return false;
+    return true;
+}
+
+static bool is_number(const char *value)
+{
+    size_t digits = 0;
+    for (const char *c = value; *c != '\0'; c++) {
+        if (*c >= '0' && *c <= '9')
+            digits++;
+        else if (!is_one_of(*c, ".e+-"))
+            return false;
+    }
+    return digits > 0 && strlen(value) < 32;
+}
+
+static bool is_printable(const char *value, size_t bytes)
+{
+    for (size_t k = 0; k < bytes; k++)
+        if ((unsigned char)value[k] < 0x20 || value[k] == 0x7f)
+            return false;
+    return true;
+}
+
+static bool fits(const struct rule *rule, const char *value, size_t bytes)
+{
+    switch (rule->kind) {
+    case STATUS:
+        return strcmp(value, "ok") == 0 || strcmp(value, "partial") == 0 ||
+               strcmp(value, "failed") == 0;
+    case REASON:
+        return bytes > 0 && bytes <= REASON_MAX;
+    case JSON:
+        return bytes > 1 && value[0] == '{' && value[bytes - 1] == '}';
+    case ORDER:
+        return bytes > 0 && is_host_list(value);
+    case GAIN:
+        return is_number(value);
+    case PAPER:
+    case APPLY_PAPER:
+    case APPLY_WORD:
+        return strcmp(value, rule->word) == 0;
+    }
+    return false;
+}
+
+/* ---- filling ---- */
+
+struct filling {
+    const struct nt_environ_place *place;
+    struct nt_environ *environ;
+    size_t used, room; /* of memory */
+    bool seen[RULES];
+};
+
+/* Memory was made large enough for all values and all paths. */
+static const char *keep(struct filling *f, const char *value, size_t bytes)
+{
+    char *to = f->environ->memory + f->used;
+    memcpy(to, value, bytes);
+    to[bytes] = '\0';
+    f->used += bytes + 1;
+    return to;
+}
+
+static void add(struct filling *f, const struct rule *rule, const char *value, size_t bytes)
+{
+    char path[PATH_ROOM];
+    bool paper = rule->kind == PAPER || rule->kind == APPLY_PAPER;
+    bool apply = rule->kind == APPLY_PAPER || rule->kind == APPLY_WORD;
+    if (apply && !f->place->apply)
+        return;
+    if (paper) {
+        if (f->place->has != NULL && !f->place->has(f->place->context, value))
+            return;
+        int n = snprintf(path, sizeof path, "%s/%s", f->place->dir, value);
+        if (n < 0 || n >= (int)sizeof path)
+            return;
+        value = path;
+        bytes = (size_t)n;
+    }
+    f->environ->var[f->environ->count++] = (struct nt_variable){rule->name, keep(f, value, bytes)};
+}
+
+static int read_line(struct filling *f, size_t number, char *line, size_t bytes, struct nt_err *err)
+{
+    char *equals = memchr(line, '=', bytes);
+    if (equals == NULL || !is_printable(line, bytes))
+        return nt_err_set(err, NT_ERR_INPUT, "hint.env:%zu: not a NAME=VALUE of printable text",
+                          number);
+    *equals = '\0';
+    const char *value = equals + 1;
+    size_t value_bytes = bytes - (size_t)(value - line), r = 0;
+    while (r < RULES && strcmp(rules[r].name, line) != 0)
+        r++;
+    if (r == RULES)
+        return nt_err_set(err, NT_ERR_INPUT, "hint.env:%zu: \"%.40s\" is not ours to set", number,
+                          line);
+    if (f->seen[r])
+        return nt_err_set(err, NT_ERR_INPUT, "hint.env:%zu: a second %s", number, rules[r].name);
+    if (value_bytes > NT_ENVIRON_VALUE_MAX || !fits(&rules[r], value, value_bytes))
+        return nt_err_set(err, NT_ERR_INPUT, "hint.env:%zu: %s has no such value", number,
+                          rules[r].name);
+    f->seen[r] = true;
+    add(f, &rules[r], value, value_bytes);
+    return 0;
+}
+
+static int read_lines(struct filling *f, char *text, size_t bytes, struct nt_err *err)
+{
+    size_t number = 0;
+    for (size_t at = 0; at < bytes;) {
+        char *end = memchr(text + at, '\n', bytes - at);
+        if (end == NULL)
+            return nt_err_set(err, NT_ERR_INPUT, "hint.env:%zu: breaks off", number + 1);
+        *end = '\0';
+        size_t line_bytes = (size_t)(end - (text + at));
+        if (memchr(text + at, '\0', line_bytes) != NULL)
+            return nt_err_set(err, NT_ERR_INPUT, "hint.env:%zu: a zero byte", number + 1);
+        if (read_line(f, ++number, text + at, line_bytes, err) != 0)
+            return -1;
+        at += line_bytes + 1;
+    }
+    if (!f->seen[0])
+        return nt_err_set(err, NT_ERR_INPUT, "hint.env: no %s", rules[0].name);
+    return 0;
+}
+
+int nt_environ_read(const char *text, size_t bytes, const struct nt_environ_place *place,
+                    struct nt_environ *environ, struct nt_err *err)
+{
+    if (bytes > NT_ENVIRON_TEXT_MAX)
+        return nt_err_set(err, NT_ERR_INPUT, "hint.env: %zu bytes, at most %d", bytes,
+                          (int)NT_ENVIRON_TEXT_MAX);
+    struct nt_environ made = {0};
+    struct filling f = {.place = place, .environ = &made};
+    f.room = bytes + 1 + (size_t)RULES * PATH_ROOM;
+    char *copy = malloc(bytes + 1);
+    made.memory = malloc(f.room);
+    if (copy == NULL || made.memory == NULL) {
+        nt_err_set(err, NT_ERR_SYSTEM, "hint.env: out of memory");
+        goto free_all;
+    }
+    memcpy(copy, text, bytes);
+    if (read_lines(&f, copy, bytes, err) != 0)
+        goto free_all;
+    free(copy);
+    *environ = made;
+    return 0;
+free_all:
+    free(copy);
+    nt_environ_fini(&made);
+    return -1;
+}
+
+void nt_environ_fini(struct nt_environ *environ)
+{
+    free(environ->memory);
+    *environ = (struct nt_environ){0};
+}

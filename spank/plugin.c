@@ -1,0 +1,272 @@
+/* spank_nettopo.so: the option, the prolog's and epilog's hook, the job's variables.
+ *
+ * Loaded into sbatch, salloc, srun and slurmstepd, so it is small, keeps no state and calls
+ * nothing that can end the process. Slurm may take any failure out on the node or the job:
+ * outside of the option's own parsing every callback logs and returns success. */
+#pragma GCC visibility push(default)
+#include <slurm/spank.h>
+
+SPANK_PLUGIN(nettopo, 1)
+#pragma GCC visibility pop
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "conf.h"
+#include "environ.h"
+#include "file.h"
+#include "option.h"
+#include "spawn.h"
+
+/* The agent's own last moment lies before this. */
+static const double AGENT_SLACK_S = 1.0, REMOVE_S = 2.0;
+
+/* ---- the option ---- */
+
+/* Slurm gives a bare option's value as the text "(null)". */
+static const char *plain(const char *value)
+{
+    return value != NULL && strcmp(value, "(null)") == 0 ? NULL : value;
+}
+
+/* At submission a wrong item is refused; a step that is being launched is never stopped. */
+static int check_option(int val, const char *value, int remote)
+{
+    struct nt_option option;
+    struct nt_err err;
+    (void)val;
+    if (remote || nt_option_parse(plain(value), &option, &err) == 0)
+        return 0;
+    slurm_error("--nettopo: %s", err.text);
+    return -1;
+}
+
+static struct spank_option nettopo_option = {
+    .name = "nettopo",
+    .arginfo = "ITEM,...",
+    .usage = "find the job's network first: quick|standard|full, budget=S, pattern=P, apply, off",
+    .has_arg = 2,
+    .val = 0,
+    .cb = check_option,
+};
+
+/* 1: given, 0: not given, -1: given and wrong */
+static int get_option(spank_t spank, struct nt_option *option, struct nt_err *err)
+{
+    char *value = NULL;
+    if (spank_option_getopt(spank, &nettopo_option, &value) != ESPANK_SUCCESS) {
+        nt_option_parse(NULL, option, NULL);
+        return 0;
+    }
+    return nt_option_parse(plain(value), option, err) == 0 ? 1 : -1;
+}
+
+int slurm_spank_init(spank_t spank, int ac, char **av)
+{
+    (void)ac;
+    (void)av;
+    if (spank_option_register(spank, &nettopo_option) != ESPANK_SUCCESS)
+        slurm_error("nettopo: the option --nettopo cannot be registered");
+    return 0;
+}
+
+/* Prolog scripts see it as SPANK_NETTOPO. */
+int slurm_spank_init_post_opt(spank_t spank, int ac, char **av)
+{
+    struct nt_option option;
+    char text[NT_OPTION_TEXT_BYTES];
+    spank_context_t context = spank_context();
+    (void)ac;
+    (void)av;
+    if ((context == S_CTX_LOCAL || context == S_CTX_ALLOCATOR) &&
+        get_option(spank, &option, NULL) == 1 &&
+        nt_option_format(&option, text, sizeof text, NULL) == 0)
+        spank_job_control_setenv(spank, "NETTOPO", text, 1);
+    return 0;
+}
+
+/* ---- the configuration ---- */
+
+/* The plugin's one argument; NULL: the usual file. */
+static const char *conf_path(int ac, char **av)
+{
+    const char *path = NULL;
+    for (int k = 0; k < ac; k++) {
+        if (strncmp(av[k], "conf=", 5) == 0)
+            path = av[k] + 5;
+        else
+            slurm_error("nettopo: unknown argument %.60s in plugstack.conf", av[k]);
+    }
+    return path;
+}
+
+/* ---- prolog and epilog ---- */
+
+struct words {
+    char job[16], uid[16], gid[16], option[NT_OPTION_TEXT_BYTES];
+};
+
+static int run_agent(const struct nt_conf *conf, const char *path, const struct words *words,
+                     double seconds, struct nt_err *err)
+{
+    char *const argv[] = {(char *)conf->prolog,
+                          "run",
+                          "--job",
+                          (char *)words->job,
+                          "--uid",
+                          (char *)words->uid,
+                          "--gid",
+                          (char *)words->gid,
+                          "--option",
+                          (char *)words->option,
+                          path != NULL ? "--conf" : NULL,
+                          (char *)path,
+                          NULL};
+    return nt_spawn_wait(argv, seconds, err);
+}
+
+static int name_job(spank_t spank, struct words *words, struct nt_err *err)
+{
+    uint32_t job = 0;
+    uid_t uid = 0;
+    gid_t gid = 0;
+    if (spank_get_item(spank, S_JOB_ID, &job) != ESPANK_SUCCESS ||
+        spank_get_item(spank, S_JOB_UID, &uid) != ESPANK_SUCCESS ||
+        spank_get_item(spank, S_JOB_GID, &gid) != ESPANK_SUCCESS)
+        return nt_err_set(err, NT_ERR_SYSTEM, "Slurm does not say which job this is");
+    snprintf(words->job, sizeof words->job, "%u", job);
+    snprintf(words->uid, sizeof words->uid, "%u", (unsigned)uid);
+    snprintf(words->gid, sizeof words->gid, "%u", (unsigned)gid);
+    return 0;
+}
+
+static double seconds_for(const struct nt_option *option, const struct nt_conf *conf)
+{
+    double budget = option->budget_s > 0 ? option->budget_s : conf->budget_default_s;
+    return (budget < conf->budget_max_s ? budget : conf->budget_max_s) + AGENT_SLACK_S;
+}
+
+int slurm_spank_job_prolog(spank_t spank, int ac, char **av)
+{
+    const char *path = conf_path(ac, av);
+    struct nt_option option;
+    struct nt_conf conf;
+    struct nt_err err;
+    struct words words;
+    int given = get_option(spank, &option, &err);
+    if (given < 0 || nt_file_conf(path, &conf, &err) != 0)
+        goto complain;
+    if ((given == 0 && !conf.default_on) || option.off || !conf.enabled)
+        return 0;
+    if (name_job(spank, &words, &err) != 0 ||
+        nt_option_format(&option, words.option, sizeof words.option, &err) != 0 ||
+        run_agent(&conf, path, &words, seconds_for(&option, &conf), &err) != 0)
+        goto complain;
+    return 0;
+complain:
+    slurm_error("nettopo: %s", err.text);
+    return 0;
+}
+
+int slurm_spank_job_epilog(spank_t spank, int ac, char **av)
+{
+    const char *path = conf_path(ac, av);
+    struct nt_conf conf;
+    struct nt_err err;
+    struct stat st;
+    uint32_t job = 0;
+    char dir[NT_CONF_PATH_BYTES + 16], id[16];
+    if (spank_get_item(spank, S_JOB_ID, &job) != ESPANK_SUCCESS)
+        return 0;
+    if (nt_file_conf(path, &conf, &err) != 0)
+        goto complain;
+    struct nt_option option;
+    snprintf(id, sizeof id, "%u", job);
+    snprintf(dir, sizeof dir, "%s/%s", conf.run_dir, id);
+    /* no process for a job that has nothing here; one that was to have may have left parts */
+    if (lstat(dir, &st) != 0 && get_option(spank, &option, NULL) == 0)
+        return 0;
+    char *const argv[] = {conf.prolog,  "remove", "--job", id, path != NULL ? "--conf" : NULL,
+                          (char *)path, NULL};
+    if (nt_spawn_wait(argv, REMOVE_S, &err) != 0)
+        goto complain;
+    return 0;
+complain:
+    slurm_error("nettopo: %s", err.text);
+    return 0;
+}
+
+/* ---- the job's variables ---- */
+
+static bool has_file(const void *context, const char *file)
+{
+    char path[NT_CONF_PATH_BYTES + 64];
+    struct stat st;
+    snprintf(path, sizeof path, "%s/%s", (const char *)context, file);
+    return lstat(path, &st) == 0 && S_ISREG(st.st_mode);
+}
+
+static void set_failed(spank_t spank, const char *reason)
+{
+    spank_setenv(spank, "NETTOPO_STATUS", "failed", 1);
+    spank_setenv(spank, "NETTOPO_REASON", reason, 1);
+}
+
+/* 0 when the job's variables are set */
+static int set_variables(spank_t spank, const char *dir, bool apply, bool *missing,
+                         struct nt_err *err)
+{
+    char path[NT_CONF_PATH_BYTES + 64], *text;
+    size_t bytes;
+    struct nt_environ environ;
+    struct nt_environ_place place = {.dir = dir, .apply = apply, .has = has_file, .context = dir};
+    snprintf(path, sizeof path, "%s/hint.env", dir);
+    if (nt_file_read(path, NT_ENVIRON_TEXT_MAX, &text, &bytes, missing, err) != 0)
+        return -1;
+    int rc = nt_environ_read(text, bytes, &place, &environ, err);
+    free(text);
+    if (rc != 0)
+        return -1;
+    for (size_t k = 0; k < environ.count; k++)
+        spank_setenv(spank, environ.var[k].name, environ.var[k].value, 1);
+    nt_environ_fini(&environ);
+    return 0;
+}
+
+int slurm_spank_user_init(spank_t spank, int ac, char **av)
+{
+    struct nt_option option;
+    struct nt_conf conf;
+    struct nt_err err;
+    uint32_t job = 0;
+    char dir[NT_CONF_PATH_BYTES + 16];
+    bool missing = false;
+    if (spank_remote(spank) != 1 || spank_get_item(spank, S_JOB_ID, &job) != ESPANK_SUCCESS)
+        return 0;
+    int given = get_option(spank, &option, &err);
+    if (given < 0 || nt_file_conf(conf_path(ac, av), &conf, &err) != 0)
+        goto failed;
+    if (option.off)
+        return 0;
+    snprintf(dir, sizeof dir, "%s/%u", conf.run_dir, job);
+    if (set_variables(spank, dir, option.apply, &missing, &err) == 0)
+        return 0;
+    if (missing) {
+        if (given == 0 && !conf.default_on)
+            return 0;
+        nt_err_set(&err, NT_ERR_INPUT, "%s",
+                   conf.enabled ? "nothing was measured in this job's prolog"
+                                : "switched off in nettopo.conf");
+        given = 1;
+    } else {
+        slurm_error("nettopo: %s", err.text);
+        given = 1; /* there is something: the job was to have variables */
+    }
+failed:
+    if (given != 0)
+        set_failed(spank, err.text);
+    return 0;
+}

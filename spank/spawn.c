@@ -1,0 +1,127 @@
+#include "spawn.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+/* What the agent and libslurm in it need; the rest of slurmd's environment stays here. */
+static const char *const passed[] = {
+    "SLURM_JOB_NODELIST",  "SLURM_NODELIST",     "SLURMD_NODENAME", "SLURM_JOB_RESTART_COUNT",
+    "SLURM_RESTART_COUNT", "SLURM_CLUSTER_NAME", "SLURM_CONF",
+};
+enum { PASSED = sizeof passed / sizeof *passed };
+
+struct environment {
+    char *text[PASSED + 3]; /* PATH, LANG, the end */
+    char *owned[PASSED];
+};
+
+static int make_environment(struct environment *env, struct nt_err *err)
+{
+    size_t n = 0;
+    *env = (struct environment){0};
+    env->text[n++] = "PATH=/usr/sbin:/usr/bin:/sbin:/bin";
+    env->text[n++] = "LANG=C";
+    for (size_t k = 0; k < PASSED; k++) {
+        const char *value = getenv(passed[k]);
+        if (value == NULL)
+            continue;
+        size_t room = strlen(passed[k]) + strlen(value) + 2;
+        env->owned[k] = malloc(room);
+        if (env->owned[k] == NULL)
+            return nt_err_set(err, NT_ERR_SYSTEM, "out of memory");
+        snprintf(env->owned[k], room, "%s=%s", passed[k], value);
+        env->text[n++] = env->owned[k];
+    }
+    return 0;
+}
+
+static void free_environment(struct environment *env)
+{
+    for (size_t k = 0; k < PASSED; k++)
+        free(env->owned[k]);
+}
+
+/* Between fork and exec: only what may be called there. */
+static void become_agent(char *const argv[], char *const env[])
+{
+    sigset_t none;
+    setpgid(0, 0);
+    int null = open("/dev/null", O_RDWR);
+    if (null < 0 || dup2(null, 0) < 0 || dup2(null, 1) < 0 || dup2(null, 2) < 0 || chdir("/") != 0)
+        _exit(126);
+    if (syscall(SYS_close_range, 3U, ~0U, 0U) != 0)
+        for (int fd = 3; fd < 65536; fd++)
+            close(fd);
+    for (int k = 1; k < NSIG; k++)
+        signal(k, SIG_DFL);
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+    execve(argv[0], argv, env);
+    _exit(127);
+}
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+/* true: it has ended and *status is known */
+static bool wait_until(pid_t pid, double until, int *status)
+{
+    for (;;) {
+        pid_t got = waitpid(pid, status, WNOHANG);
+        if (got == pid)
+            return true;
+        if (got < 0 && errno != EINTR) {
+            *status = 0; /* somebody else reaped it: it has ended */
+            return true;
+        }
+        if (now() >= until)
+            return false;
+        poll(NULL, 0, 2);
+    }
+}
+
+int nt_spawn_wait(char *const argv[], double seconds, struct nt_err *err)
+{
+    struct environment env;
+    double until = now() + seconds;
+    int status = 0;
+    if (make_environment(&env, err) != 0) {
+        free_environment(&env);
+        return -1;
+    }
+    pid_t pid = fork();
+    if (pid == 0)
+        become_agent(argv, env.text);
+    free_environment(&env);
+    if (pid < 0)
+        return nt_err_set(err, NT_ERR_SYSTEM, "fork: %s", strerror(errno));
+    setpgid(pid, pid); /* whoever of us is first; so that the kill finds the group */
+    if (!wait_until(pid, until, &status)) {
+        kill(-pid, SIGKILL);
+        kill(pid, SIGKILL);
+        wait_until(pid, now() + 1, &status);
+        return nt_err_set(err, NT_ERR_SYSTEM, "%s: killed after %.1f s", argv[0], seconds);
+    }
+    if (WIFSIGNALED(status))
+        return nt_err_set(err, NT_ERR_SYSTEM, "%s: killed by signal %d", argv[0], WTERMSIG(status));
+    if (WEXITSTATUS(status) != 0)
+        return nt_err_set(err, NT_ERR_SYSTEM, "%s: %s %d", argv[0],
+                          WEXITSTATUS(status) >= 126 ? "could not be started, status" : "status",
+                          WEXITSTATUS(status));
+    return 0;
+}
