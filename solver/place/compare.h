@@ -1,0 +1,55 @@
+/* Two models of the same hosts, held against each other: what was found against what is believed.
+ *
+ * Links are matched by the way in which they divide the hosts (Buneman 1971), never by the names
+ * of switches; in networks with cycles, links between hosts by their ends. Knows indices only; the
+ * reference has already been reduced to the hosts of the found model. */
+#ifndef NT_COMPARE_H
+#define NT_COMPARE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "err.h"
+#include "model.h"
+
+enum nt_difference_kind {
+    NT_DIFFERENCE_HOST_MOVED,
+    NT_DIFFERENCE_HOST_MISSING,
+    NT_DIFFERENCE_SWITCH_MISSING, /* expected >= 0: a division that was not found; else one that was
+                                     found and not expected */
+    NT_DIFFERENCE_LINK_SLOW,
+    NT_DIFFERENCE_LINK_NARROW,
+};
+
+struct nt_difference {
+    enum nt_difference_kind kind;
+    uint32_t host;     /* HOST_*: which */
+    int64_t expected;  /* link of the reference behind it, -1: none */
+    int64_t found;     /* link of the found model, -1: none */
+    bool back;         /* LINK_NARROW: from b to a of the found link */
+    double was, is;    /* LINK_*: us or MB/s; was NaN: held against its own class */
+    double confidence; /* 0..1 that this difference is real */
+};
+
+struct nt_comparison {
+    double similarity_percent; /* P. Bannikov, A. Salnikov, section d: mean probability, over the
+                                  reference's links, that the found network has the link */
+    double common_percent;     /* divisions in common among all of both; 100: the same shape */
+    size_t differences;
+    struct nt_difference *difference;
+    int64_t *matched; /* per reference link: the found link, or -1 */
+    size_t reference_links;
+};
+
+/* Both models have the same hosts in the same order. tolerance: relative difference of a figure
+ * that counts at all; a latency must also differ by more than its standard errors explain, at a
+ * false alarm rate of 0.1 % over all links. */
+int nt_compare(const struct nt_model *found, const struct nt_model *reference, double tolerance,
+               struct nt_comparison **out, struct nt_err *err);
+void nt_comparison_destroy(struct nt_comparison *comparison);
+
+/* The hosts on the smaller side of a link, as flags; false where the link is on a cycle. */
+bool nt_compare_side(const struct nt_model *model, uint32_t link, bool *side);
+
+#endif
