@@ -5,5 +5,6 @@
 #include "front.h"
 
 extern const struct nt_verb nt_verb_solve;
+extern const struct nt_verb nt_verb_validate;
 
 #endif
