@@ -7,6 +7,7 @@
 
 #include "json.h"
 #include "names.h"
+#include "places.h"
 
 enum { COUNT_MAX = 1 << 27, KEY_BYTES = 48 };
 
@@ -70,7 +71,6 @@ static void read_nodes(struct reading *r, struct json_object *list)
         m->missing[k] = status != NULL;
         if (status != NULL && strcmp(status, "missing") != 0)
             nt_json_wrong(&r->json, "status", "expected \"missing\", found \"%.64s\"", status);
-        named(r, "switch", nt_json_string(&r->json, node, "switch", NT_JSON_MAY), SWITCH);
         nt_json_number(&r->json, node, "overhead_us", &m->overhead_us[k]);
         nt_json_flag(&r->json, node, "suspect", &m->host_suspect[k]);
         nt_json_leave(&r->json);
@@ -81,9 +81,7 @@ static void read_switches(struct reading *r, struct json_object *list)
 {
     for (size_t k = 0; k < r->map->model->switches; k++) {
         struct json_object *entry = nt_json_enter(&r->json, "switches", list, k);
-        uint32_t hosts = 0;
         nt_json_whole32(&r->json, entry, "tier", COUNT_MAX, &r->map->model->tier[k]);
-        nt_json_whole32(&r->json, entry, "hosts", COUNT_MAX, &hosts);
         nt_json_leave(&r->json);
     }
 }
@@ -110,6 +108,39 @@ static void read_links(struct reading *r, struct json_object *list)
         nt_json_flag(&r->json, entry, "suspect", &l->suspect);
         nt_json_leave(&r->json);
     }
+}
+
+/* What nodes and switches say about the links again, for readers who do not want to look. */
+static void compare_places(struct reading *r, struct json_object *nodes,
+                           struct json_object *switches)
+{
+    const struct nt_model *m = r->map->model;
+    struct nt_places places;
+    if (r->json.findings->count > 0)
+        return; /* the links may name nothing */
+    if (nt_places_init(&places, m, r->json.err) != 0) {
+        r->json.no_memory = true;
+        return;
+    }
+    for (size_t k = 0; k < m->hosts; k++) {
+        struct json_object *node = nt_json_enter(&r->json, "nodes", nodes, k);
+        const char *text = nt_json_string(&r->json, node, "switch", NT_JSON_MAY);
+        uint32_t on = named(r, "switch", text, SWITCH);
+        if (on != NT_NAMES_NONE && places.switch_of[k] != on - m->hosts)
+            nt_json_wrong(&r->json, "switch",
+                          "expected the switch that %s is linked with, found %s",
+                          r->map->host_name[k], text);
+    }
+    for (size_t k = 0; k < m->switches; k++) {
+        struct json_object *entry = nt_json_enter(&r->json, "switches", switches, k);
+        uint32_t hosts = places.hosts_on[k];
+        nt_json_whole32(&r->json, entry, "hosts", COUNT_MAX, &hosts);
+        if (hosts != places.hosts_on[k])
+            nt_json_wrong(&r->json, "hosts", "expected the hosts linked with it, %u, found %u",
+                          places.hosts_on[k], hosts);
+    }
+    nt_json_leave(&r->json);
+    nt_places_fini(&places);
 }
 
 /* ---- structure, fit, capacity ---------------------------------------------------------------- */
@@ -377,6 +408,7 @@ static int read_map(struct reading *r, struct json_object *root)
     read_nodes(r, nodes);
     read_switches(r, switches);
     read_links(r, links);
+    compare_places(r, nodes, switches);
     read_structure(r, root);
     read_fit(r, root);
     read_capacity(r, root);

@@ -30,7 +30,7 @@ int nt_map_inspect(const char *file, const char *text, size_t bytes, struct nt_f
                    struct nt_map **out, struct nt_err *err);
 
 /* The invariants of a map whose fields are right (map_check.c): every host that answered is
- * connected with every other, each end of a tree where it belongs, tiers and counts agree. */
+ * connected with every other, a tree is one, switches have two links, tiers and counts agree. */
 int nt_map_check(const struct nt_map *map, struct nt_findings *findings, struct nt_err *err);
 
 #endif

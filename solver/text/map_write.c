@@ -1,11 +1,11 @@
 #include "map_json.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "draft.h"
 #include "number.h"
+#include "places.h"
 
 enum { DIGITS = 6, DEPTH_MAX = 8 };
 
@@ -181,52 +181,15 @@ static void put_sweep(struct pen *p, const struct nt_map *map)
     end(p, '}');
 }
 
-/* The switch of each host that is on one link to one; hosts of each switch. Vertices, 0: none. */
-struct places {
-    uint32_t *switch_of; /* a vertex */
-    uint32_t *links;     /* of each host */
-    uint32_t *hosts_on;  /* switches of them */
-};
-
-static bool places_init(struct places *at, const struct nt_model *m)
-{
-    at->switch_of = calloc(m->hosts + 1, sizeof *at->switch_of);
-    at->links = calloc(m->hosts + 1, sizeof *at->links);
-    at->hosts_on = calloc(m->switches + 1, sizeof *at->hosts_on);
-    if (!at->switch_of || !at->links || !at->hosts_on)
-        return false;
-    for (size_t k = 0; k < m->links; k++) {
-        uint32_t ends[] = {m->link[k].a, m->link[k].b};
-        for (size_t e = 0; e < 2; e++) {
-            uint32_t here = ends[e], there = ends[1 - e];
-            if (here >= m->hosts)
-                continue;
-            at->links[here]++;
-            if (there >= m->hosts) {
-                at->switch_of[here] = there;
-                at->hosts_on[there - m->hosts]++;
-            }
-        }
-    }
-    return true;
-}
-
-static void places_fini(struct places *at)
-{
-    free(at->switch_of);
-    free(at->links);
-    free(at->hosts_on);
-}
-
-static void put_vertices(struct pen *p, const struct nt_map *map, const struct places *at)
+static void put_vertices(struct pen *p, const struct nt_map *map, const struct nt_places *at)
 {
     const struct nt_model *m = map->model;
     begin(p, "nodes", '[', true);
     for (size_t k = 0; k < m->hosts; k++) {
         begin(p, NULL, '{', false);
         string(p, "name", map->host_name[k]);
-        if (at->links[k] == 1 && at->switch_of[k] != 0)
-            string(p, "switch", vertex(map, at->switch_of[k]));
+        if (at->switch_of[k] != NT_PLACES_NOWHERE)
+            string(p, "switch", map->switch_name[at->switch_of[k]]);
         positive(p, "overhead_us", m->overhead_us[k]);
         flag_if(p, "suspect", m->host_suspect[k]);
         if (m->missing[k])
@@ -377,7 +340,7 @@ static void put_placement(struct pen *p, const struct nt_map *map)
     end(p, '}');
 }
 
-static void put_map(struct pen *p, const struct nt_map *map, const struct places *at)
+static void put_map(struct pen *p, const struct nt_map *map, const struct nt_places *at)
 {
     begin(p, NULL, '{', true);
     string(p, "schema", "nettopo-map/1");
@@ -402,14 +365,12 @@ static void put_map(struct pen *p, const struct nt_map *map, const struct places
 int nt_map_write(const struct nt_map *map, bool compact, char **text, size_t *bytes,
                  struct nt_err *err)
 {
-    struct places at;
+    struct nt_places at;
     struct pen pen = {.compact = compact};
-    if (!places_init(&at, map->model)) {
-        places_fini(&at);
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory to write a map");
-    }
+    if (nt_places_init(&at, map->model, err) != 0)
+        return -1;
     put_map(&pen, map, &at);
-    places_fini(&at);
+    nt_places_fini(&at);
     if (!compact)
         nt_draft_puts(&pen.draft, "\n");
     return nt_draft_finish(&pen.draft, text, bytes, err);

@@ -1,0 +1,65 @@
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "files.h"
+#include "json.h"
+#include "map_json.h"
+#include "verbs.h"
+
+static const char help[] =
+    "usage: nettopo validate [MAP]\n"
+    "\n"
+    "Checks a map against the schema nettopo-map/1 and its own invariants: every name is known,\n"
+    "hosts that answered are connected, a tree is one, tiers and counts agree. Says one line and\n"
+    "exits 0 when it is valid; otherwise a line for each violation and exit 1. What is no JSON at\n"
+    "all is bad input, exit 3.\n"
+    "\n"
+    "  -q, --quiet       the exit code only\n";
+
+static int inspect(const char *name, const char *text, size_t bytes, struct nt_findings *findings,
+                   struct nt_map **map, struct nt_err *err)
+{
+    if (nt_map_inspect(name, text, bytes, findings, map, err) != 0)
+        return -1;
+    return findings->count > 0 ? 0 : nt_map_check(*map, findings, err);
+}
+
+static void print(const char *name, const struct nt_findings *findings, const struct nt_map *map)
+{
+    for (size_t k = 0; k < findings->count; k++)
+        printf("%s: %s\n", name, findings->line[k]);
+    if (findings->more)
+        printf("%s: and more\n", name);
+    if (findings->count == 0)
+        printf("%s: valid, %zu host%s, %zu switch%s, %zu link%s\n", name, map->model->hosts,
+               map->model->hosts == 1 ? "" : "s", map->model->switches,
+               map->model->switches == 1 ? "" : "es", map->model->links,
+               map->model->links == 1 ? "" : "s");
+}
+
+static int run(int argc, char **argv, struct nt_err *err)
+{
+    const char *path = NULL;
+    bool quiet = false;
+    char *text;
+    size_t bytes;
+    const struct nt_flag flags[] = {{"quiet", 'q', NULL, &quiet}};
+    if (nt_front_options(argc, argv, flags, 1, &path, 1, err) != 0)
+        return -1;
+    path = nt_file_map_path(path, err);
+    if (path == NULL || nt_file_read(path, NT_JSON_TEXT_MAX, &text, &bytes, err) != 0)
+        return -1;
+    struct nt_findings findings = {0};
+    struct nt_map *map = NULL;
+    int rc = inspect(nt_file_name(path), text, bytes, &findings, &map, err);
+    free(text);
+    if (rc == 0 && !quiet)
+        print(nt_file_name(path), &findings, map);
+    if (rc == 0 && findings.count > 0)
+        rc = nt_err_set(err, NT_ERR_NO, "%s", "");
+    nt_findings_fini(&findings);
+    nt_map_destroy(map);
+    return rc;
+}
+
+const struct nt_verb nt_verb_validate = {"validate", "checks a map", help, run};

@@ -1,0 +1,255 @@
+#include "map_json.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "places.h"
+
+struct check {
+    const struct nt_map *map;
+    const struct nt_model *model;
+    struct nt_places places;
+    struct nt_findings *findings;
+    struct nt_err *err;
+    bool no_memory;
+};
+
+#define FOUND(c, ...)                                                                              \
+    do {                                                                                           \
+        if (nt_findings_add((c)->findings, (c)->err, __VA_ARGS__) != 0)                            \
+            (c)->no_memory = true;                                                                 \
+    } while (0)
+
+static const char *name_of(const struct check *c, uint32_t v)
+{
+    size_t hosts = c->model->hosts;
+    return v < hosts ? c->map->host_name[v] : c->map->switch_name[v - hosts];
+}
+
+static bool is_tree(const struct nt_model *m)
+{
+    return m->family == NT_FAMILY_STAR || m->family == NT_FAMILY_TREE;
+}
+
+static bool is_direct(const struct nt_model *m)
+{
+    return m->family == NT_FAMILY_TORUS || m->family == NT_FAMILY_MESH ||
+           m->family == NT_FAMILY_RING || m->family == NT_FAMILY_HYPERCUBE ||
+           m->family == NT_FAMILY_FULL_MESH;
+}
+
+static size_t answering(const struct nt_model *m)
+{
+    size_t count = 0;
+    for (size_t k = 0; k < m->hosts; k++)
+        count += !m->missing[k];
+    return count;
+}
+
+/* ---- vertices ---------------------------------------------------------------------------------
+ */
+
+static void check_hosts(struct check *c)
+{
+    const struct nt_model *m = c->model;
+    bool any_missing = false;
+    for (size_t k = 0; k < m->hosts; k++) {
+        uint32_t links = c->places.links_at[k];
+        any_missing |= m->missing[k];
+        if (m->missing[k] && links > 0)
+            FOUND(c, "node %s: expected a missing host on no link, found it on %u",
+                  c->map->host_name[k], links);
+        if (!m->missing[k] && links > 1 && is_tree(m))
+            FOUND(c, "node %s: expected one link in a %s, found %u", c->map->host_name[k],
+                  nt_family_name(m->family), links);
+    }
+    if (any_missing && c->map->status == NT_STATUS_OK)
+        FOUND(c, "status: expected partial or failed when hosts are missing, found ok");
+}
+
+static void check_switches(struct check *c)
+{
+    const struct nt_model *m = c->model;
+    uint32_t top = 0;
+    for (size_t k = 0; k < m->switches; k++) {
+        uint32_t links = c->places.links_at[m->hosts + k];
+        if (links < 2)
+            FOUND(c, "switch %s: expected at least two links, found %u", c->map->switch_name[k],
+                  links);
+        if (m->tier[k] == 0)
+            FOUND(c, "switch %s: expected a tier from 1, found 0", c->map->switch_name[k]);
+        top = m->tier[k] > top ? m->tier[k] : top;
+    }
+    if (is_tree(m) && m->switches > 0 && m->tiers != top)
+        FOUND(c, "structure.tiers: expected the highest tier of a switch, %u, found %u", top,
+              m->tiers);
+    if (is_direct(m) && m->switches > 0)
+        FOUND(c, "switches: expected none in a %s, found %zu", nt_family_name(m->family),
+              m->switches);
+}
+
+/* A switch of tier t hangs over one of tier t - 1. */
+static void check_tiers(struct check *c)
+{
+    const struct nt_model *m = c->model;
+    bool *stands = calloc(m->switches + 1, sizeof *stands);
+    if (stands == NULL) {
+        c->no_memory = true;
+        return;
+    }
+    for (size_t k = 0; k < m->links; k++) {
+        uint32_t ends[] = {m->link[k].a, m->link[k].b};
+        for (size_t e = 0; e < 2; e++)
+            if (ends[e] >= m->hosts && ends[1 - e] >= m->hosts &&
+                m->tier[ends[e] - m->hosts] == m->tier[ends[1 - e] - m->hosts] + 1)
+                stands[ends[e] - m->hosts] = true;
+    }
+    for (size_t k = 0; k < m->switches; k++)
+        if (m->tier[k] > 1 && !stands[k])
+            FOUND(c, "switch %s: expected a switch of tier %u below its tier %u, found none",
+                  c->map->switch_name[k], m->tier[k] - 1, m->tier[k]);
+    free(stands);
+}
+
+/* ---- links ------------------------------------------------------------------------------------
+ */
+
+static int by_ends(const void *a, const void *b)
+{
+    const uint32_t *x = a, *y = b;
+    if (x[0] != y[0])
+        return x[0] < y[0] ? -1 : 1;
+    return (x[1] > y[1]) - (x[1] < y[1]);
+}
+
+static void check_links(struct check *c)
+{
+    const struct nt_model *m = c->model;
+    uint32_t(*ends)[2] = calloc(m->links + 1, sizeof *ends);
+    if (ends == NULL) {
+        c->no_memory = true;
+        return;
+    }
+    for (size_t k = 0; k < m->links; k++) {
+        const struct nt_link *l = &m->link[k];
+        bool ordered = l->a < l->b;
+        ends[k][0] = ordered ? l->a : l->b;
+        ends[k][1] = ordered ? l->b : l->a;
+        if (isnan(l->latency_us))
+            FOUND(c, "link %s %s: expected a latency_us, found nothing", name_of(c, l->a),
+                  name_of(c, l->b));
+    }
+    qsort(ends, m->links, sizeof *ends, by_ends);
+    for (size_t k = 1; k < m->links; k++)
+        if (by_ends(ends[k - 1], ends[k]) == 0)
+            FOUND(c, "link %s %s: expected once, found again", name_of(c, ends[k][0]),
+                  name_of(c, ends[k][1]));
+    free(ends);
+}
+
+static uint32_t root_of(uint32_t *parent, uint32_t v)
+{
+    while (parent[v] != v)
+        v = parent[v] = parent[parent[v]];
+    return v;
+}
+
+/* All that answered must reach each other, and in a tree by one way only. */
+static void check_connected(struct check *c)
+{
+    const struct nt_model *m = c->model;
+    size_t vertices = m->hosts + m->switches, joined = 0, loops = 0;
+    uint32_t *parent = malloc((vertices + 1) * sizeof *parent);
+    if (parent == NULL) {
+        c->no_memory = true;
+        return;
+    }
+    for (size_t v = 0; v < vertices; v++)
+        parent[v] = (uint32_t)v;
+    for (size_t k = 0; k < m->links; k++) {
+        uint32_t a = root_of(parent, m->link[k].a), b = root_of(parent, m->link[k].b);
+        parent[a] = b;
+        joined += a != b;
+        loops += a == b;
+    }
+    free(parent);
+    size_t present = answering(m) + m->switches;
+    if (present > 1 && joined < present - 1 && m->family != NT_FAMILY_UNDETERMINED)
+        FOUND(c, "links: expected all hosts and switches connected, found %zu separate parts",
+              present - joined);
+    if (is_tree(m) && loops > 0)
+        FOUND(c, "links: expected no loop in a %s, found %zu", nt_family_name(m->family), loops);
+}
+
+/* ---- the rest ---------------------------------------------------------------------------------
+ */
+
+static void check_dimensions(struct check *c)
+{
+    const struct nt_model *m = c->model;
+    uint64_t product = 1;
+    if (m->dimensions == 0 || m->family == NT_FAMILY_UNDETERMINED)
+        return;
+    for (size_t k = 0; k < m->dimensions && product <= NT_HOSTS_MAX; k++)
+        product *= m->dimension[k];
+    if (is_direct(m) && product != m->hosts && product != answering(m))
+        FOUND(c, "structure.parameters.dimensions: expected a product of %zu hosts, found %llu",
+              m->hosts, (unsigned long long)product);
+}
+
+static void check_sweep(struct check *c)
+{
+    const struct nt_sweep *s = &c->map->sweep;
+    uint64_t n = c->model->hosts, total = n == 0 ? 0 : n * (n - 1) / 2;
+    if (s->pairs_total != total)
+        FOUND(c, "sweep.pairs_total: expected %llu for %llu nodes, found %llu",
+              (unsigned long long)total, (unsigned long long)n, (unsigned long long)s->pairs_total);
+    if (s->pairs_measured > total)
+        FOUND(c, "sweep.pairs_measured: expected at most %llu, found %llu",
+              (unsigned long long)total, (unsigned long long)s->pairs_measured);
+}
+
+static void check_placement(struct check *c)
+{
+    const struct nt_placement *p = c->map->placement;
+    if (p == NULL)
+        return;
+    bool *seen = calloc(c->model->hosts + 1, sizeof *seen);
+    if (seen == NULL) {
+        c->no_memory = true;
+        return;
+    }
+    for (size_t k = 0; k < p->hosts; k++) {
+        if (seen[p->order[k]])
+            FOUND(c, "placement.node_order: expected each node once, found %s again",
+                  c->map->host_name[p->order[k]]);
+        seen[p->order[k]] = true;
+    }
+    for (size_t k = 0; k < c->model->hosts; k++)
+        if (!seen[k] && !c->model->missing[k])
+            FOUND(c, "placement.node_order: expected every node, found no %s",
+                  c->map->host_name[k]);
+    free(seen);
+    if (p->gain < 1)
+        FOUND(c, "placement.gain: expected at least 1, found %g", p->gain);
+}
+
+int nt_map_check(const struct nt_map *map, struct nt_findings *findings, struct nt_err *err)
+{
+    struct check c = {.map = map, .model = map->model, .findings = findings, .err = err};
+    if (nt_places_init(&c.places, map->model, err) != 0)
+        return -1;
+    check_hosts(&c);
+    check_switches(&c);
+    check_tiers(&c);
+    check_links(&c);
+    check_connected(&c);
+    check_dimensions(&c);
+    check_sweep(&c);
+    check_placement(&c);
+    nt_places_fini(&c.places);
+    if (c.no_memory)
+        return nt_err_set(err, NT_ERR_SYSTEM, "no memory to check a map");
+    return 0;
+}
