@@ -4,6 +4,7 @@
 static const struct nt_verb *const verbs[] = {
     &nt_verb_solve,
     &nt_verb_plan,
+    &nt_verb_estimate,
 };
 
 int main(int argc, char **argv)

@@ -6,5 +6,6 @@
 
 extern const struct nt_verb nt_verb_solve;
 extern const struct nt_verb nt_verb_plan;
+extern const struct nt_verb nt_verb_estimate;
 
 #endif
