@@ -7,6 +7,7 @@ static const struct nt_verb *const verbs[] = {
     &nt_verb_export,
     &nt_verb_plan,
     &nt_verb_validate,
+    &nt_verb_estimate,
 };
 
 int main(int argc, char **argv)

@@ -1,0 +1,67 @@
+#include "estimate.h"
+
+#include <stdlib.h>
+
+#include "estimate_json.h"
+#include "estimate_routes.h"
+#include "files.h"
+#include "routes_files.h"
+#include "terminal.h"
+#include "verbs.h"
+
+static const char help[] =
+    "usage: nettopo estimate [-o FILE] --routes FILE --measured FILE\n"
+    "\n"
+    "The latencies of links, of runs of links that are known as a sum only, and of all pairs that\n"
+    "follow from the measurements, with standard errors. Routes are lines HOST HOST LINK "
+    "[LINK...]\n"
+    "(both directions of a pair may be given: a measurement is then the mean of the two paths),\n"
+    "measurements are lines HOST HOST LATENCY_US, one way.\n"
+    "\n"
+    "  --routes FILE     - is standard input\n"
+    "  --measured FILE   pairs of the routes; one measured several times counts several times\n"
+    "  -o, --output FILE JSON, written whole or not at all; default -\n";
+
+static int estimate(const char *routes_path, const char *measured_path, char **text, size_t *bytes,
+                    struct nt_err *err)
+{
+    struct nt_routes_text *routes;
+    struct nt_measured *measured = NULL;
+    struct nt_estimate *e = NULL;
+    if (nt_routes_file_read(routes_path, &routes, err) != 0)
+        return -1;
+    int rc = nt_measured_file_read(measured_path, routes, &measured, err);
+    if (rc == 0) {
+        nt_terminal_progress("estimating %zu links", routes->routes->links);
+        rc = nt_estimate_routes(routes->routes, measured, &e, err);
+        nt_terminal_progress(NULL);
+    }
+    if (rc == 0)
+        rc = nt_estimate_write(e, routes->hosts.name, routes->links.name, text, bytes, err);
+    nt_estimate_destroy(e);
+    nt_measured_destroy(measured);
+    nt_routes_text_destroy(routes);
+    return rc;
+}
+
+static int run(int argc, char **argv, struct nt_err *err)
+{
+    const char *routes = NULL, *measured = NULL, *output = "-";
+    const struct nt_flag flags[] = {{"routes", 0, &routes, NULL},
+                                    {"measured", 0, &measured, NULL},
+                                    {"output", 'o', &output, NULL}};
+    char *text;
+    size_t bytes;
+    if (nt_front_options(argc, argv, flags, sizeof flags / sizeof *flags, NULL, 0, err) != 0)
+        return -1;
+    if (routes == NULL || measured == NULL)
+        return nt_err_set(err, NT_ERR_USAGE, "expected --routes FILE and --measured FILE");
+    if (estimate(routes, measured, &text, &bytes, err) != 0)
+        return -1;
+    int rc = nt_file_write(output, text, bytes, err);
+    free(text);
+    return rc;
+}
+
+const struct nt_verb nt_verb_estimate = {"estimate", "measurements over routes to link latencies",
+                                         help, run};
