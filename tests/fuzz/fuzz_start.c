@@ -1,5 +1,8 @@
-/* The START text. The room of the probe is not in the fuzzers' link: included. */
-#include "start.c"
+/* The START text. */
+#include <stddef.h>
+#include <stdint.h>
+
+#include "start.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

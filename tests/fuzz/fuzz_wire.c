@@ -1,9 +1,9 @@
 /* Every decoder of what a probe hears from another. What decodes is encoded again and must
- * decode to the same bytes. The room of the probe is not in the fuzzers' link: included. */
+ * decode to the same bytes. */
 #include <stdlib.h>
 #include <string.h>
 
-#include "wire.c"
+#include "wire.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
