@@ -1,0 +1,195 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "crew.h"
+#include "pace.h"
+
+enum { MAX = 16 };
+
+/* A piece of a rank on that host and machine; cores of it. */
+static struct nt_piece piece(const char *host, unsigned char machine, uint32_t cores)
+{
+    struct nt_greeting g = {
+        .cores = cores, .address = (const unsigned char *)host, .address_bytes = strlen(host)};
+    struct nt_bytes bytes;
+    snprintf(g.host, sizeof g.host, "%s", host);
+    memset(g.machine, machine, sizeof g.machine);
+    assert_int_equal(nt_greeting_encode(&g, &bytes, NULL), 0);
+    return (struct nt_piece){true, bytes.bytes, bytes.data};
+}
+
+static void ranks_of_one_host_count_once(void **state)
+{
+    (void)state;
+    struct nt_piece pieces[5] = {piece("a", 1, 4), piece("b", 2, 4), piece("a", 1, 4),
+                                 piece("c", 3, 4), piece("b", 2, 4)};
+    struct nt_crew *crew = NULL;
+    struct nt_table table;
+    assert_int_equal(nt_crew_create(pieces, 5, NULL, &crew, &table, NULL), 0);
+    assert_int_equal(crew->hosts, 3);
+    assert_string_equal(crew->name[2], "c");
+    assert_int_equal(crew->rank_of[0], 0);
+    assert_int_equal(crew->rank_of[1], 1);
+    assert_int_equal(crew->rank_of[2], 3);
+    assert_int_equal(crew->host_of[2], NT_NOBODY);
+    assert_int_equal(crew->host_of[3], 2);
+    assert_non_null(table.seat[3].address);
+    assert_null(table.seat[4].address);
+    assert_int_equal(nt_crew_present(crew), 3);
+    nt_crew_destroy(crew);
+    nt_table_fini(&table);
+    nt_pieces_free(pieces, 5);
+}
+
+static void cores_are_counted_by_machine(void **state)
+{
+    (void)state;
+    struct nt_piece pieces[5] = {piece("a", 1, 2), piece("b", 1, 2), piece("c", 2, 2),
+                                 piece("d", 1, 4), piece("e", 3, 1)};
+    static const bool own[5] = {false, false, true, true, true};
+    struct nt_crew *crew = NULL;
+    struct nt_table table;
+    assert_int_equal(nt_crew_create(pieces, 5, NULL, &crew, &table, NULL), 0);
+    for (size_t r = 0; r < 5; r++)
+        assert_int_equal(table.seat[r].own_core, own[r]);
+    nt_crew_destroy(crew);
+    nt_table_fini(&table);
+    nt_pieces_free(pieces, 5);
+}
+
+static void who_does_not_come_is_gone_by_its_known_name(void **state)
+{
+    (void)state;
+    static const char *const known[4] = {"n1", "n2", "n3", "n4"};
+    struct nt_piece pieces[4] = {piece("x", 1, 1), {0}, piece("y", 2, 1), piece("z", 3, 1)};
+    struct nt_crew *crew = NULL;
+    struct nt_table table;
+    pieces[3].data[0] = 'X'; /* not a greeting */
+    assert_int_equal(nt_crew_create(pieces, 4, known, &crew, &table, NULL), 0);
+    assert_int_equal(crew->hosts, 4);
+    assert_string_equal(crew->name[0], "n1"); /* whatever it calls itself */
+    assert_null(crew->gone[0]);
+    assert_string_equal(crew->gone[1], "did not answer");
+    assert_non_null(strstr(crew->gone[3], "malformed"));
+    assert_int_equal(nt_crew_present(crew), 2);
+    nt_crew_destroy(crew);
+    nt_table_fini(&table);
+    nt_pieces_free(pieces, 4);
+}
+
+static struct nt_crew *crew_of(size_t n)
+{
+    struct nt_piece pieces[MAX];
+    struct nt_crew *crew = NULL;
+    struct nt_table table;
+    for (size_t i = 0; i < n; i++) {
+        char name[8];
+        snprintf(name, sizeof name, "n%zu", i);
+        pieces[i] = piece(name, (unsigned char)i, 1);
+    }
+    assert_int_equal(nt_crew_create(pieces, n, NULL, &crew, &table, NULL), 0);
+    nt_table_fini(&table);
+    nt_pieces_free(pieces, n);
+    return crew;
+}
+
+/* Host `dead` fails with everybody: it alone goes, within two of its rounds. */
+static void the_one_at_fault_goes_and_no_other(void **state)
+{
+    (void)state;
+    for (size_t n = 3; n <= 12; n++)
+        for (uint32_t dead = 0; dead < n; dead++) {
+            struct nt_crew *crew = crew_of(n);
+            struct nt_planner *planner = NULL;
+            struct nt_order order;
+            unsigned failures = 0;
+            assert_int_equal(nt_sweep_all_create(n, NULL, 3, 1, 1, &planner, NULL), 0);
+            while (planner->ops->next(planner, &order, NULL) == 1)
+                for (size_t k = 0; k < order.pairs; k++) {
+                    uint32_t a = order.pair[k][0], b = order.pair[k][1], lost;
+                    bool ok = a != dead && b != dead;
+                    failures += !ok;
+                    nt_crew_judge(crew, a, b, ok, &lost);
+                    assert_true(lost == NT_NOBODY || lost == dead);
+                    if (lost != NT_NOBODY) {
+                        planner->ops->lose(planner, lost);
+                        assert_int_equal(nt_crew_lose(crew, lost, "dead", NULL), 0);
+                    }
+                }
+            assert_int_equal(failures, 2);
+            assert_non_null(crew->gone[dead]);
+            assert_int_equal(nt_crew_present(crew), n - 1);
+            nt_planner_destroy(planner);
+            nt_crew_destroy(crew);
+        }
+}
+
+static void one_bad_pair_loses_nobody(void **state)
+{
+    (void)state;
+    struct nt_crew *crew = crew_of(4);
+    uint32_t lost;
+    for (int pass = 0; pass < 10; pass++) {
+        nt_crew_judge(crew, 0, 1, false, &lost);
+        assert_int_equal(lost, NT_NOBODY);
+        nt_crew_judge(crew, 0, 2, true, &lost);
+        nt_crew_judge(crew, 1, 3, true, &lost);
+        assert_int_equal(lost, NT_NOBODY);
+    }
+    nt_crew_destroy(crew);
+}
+
+static void the_pace_keeps_time_for_the_end(void **state)
+{
+    (void)state;
+    static const double budgets[] = {0.2, 0.5, 1, 5, 20};
+    for (size_t k = 0; k < 5; k++) {
+        struct nt_pace pace;
+        struct nt_order order = {.kind = NT_ORDER_LATENCY, .batches = 3, .count = 5};
+        double deadline = 100 + budgets[k];
+        nt_pace_init(&pace, 100, deadline);
+        assert_true(deadline - pace.stop_s >= 0.1 - 1e-9);
+        assert_true(deadline - pace.stop_s >= 0.15 * budgets[k] - 1e-9);
+        for (double now = 100; now < pace.stop_s; now += 0.01) {
+            struct nt_go go = {0};
+            assert_true(now + nt_pace_warm_s(&pace, now) <= pace.stop_s + 0.011);
+            nt_pace_limit(&pace, &order, 1, now, &go);
+            assert_true(now + go.give_up_s <= pace.stop_s + 0.011);
+            assert_true(go.measure_s <= go.give_up_s);
+            nt_pace_learn(&pace, 0.001, 0.002, 0.01);
+        }
+        assert_false(nt_pace_fits(&pace, pace.stop_s - 0.005, 0));
+    }
+}
+
+static void a_failed_round_teaches_nothing(void **state)
+{
+    (void)state;
+    struct nt_pace pace;
+    nt_pace_init(&pace, 0, 10);
+    nt_pace_learn(&pace, 0, 0, 3);
+    assert_int_equal(pace.rounds, 0);
+    nt_pace_learn(&pace, 0.01, 0.02, 0);
+    assert_true(pace.round_s < 0.1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(ranks_of_one_host_count_once),
+        cmocka_unit_test(cores_are_counted_by_machine),
+        cmocka_unit_test(who_does_not_come_is_gone_by_its_known_name),
+        cmocka_unit_test(the_one_at_fault_goes_and_no_other),
+        cmocka_unit_test(one_bad_pair_loses_nobody),
+        cmocka_unit_test(the_pace_keeps_time_for_the_end),
+        cmocka_unit_test(a_failed_round_teaches_nothing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,107 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "start.h"
+
+static const char GOOD[] = "rank 1\nsize 3\ndeadline_ms 4500\njob 4294967296\n"
+                           "restart 2\ncluster c1\npolicy latency\n"
+                           "option quick,pattern=ring,apply\ninline_limit 1000\n"
+                           "host n1\nhost n2\nhost n10\nend\n";
+
+static void a_start_text_tells_the_place(void **state)
+{
+    (void)state;
+    struct nt_start s;
+    struct nt_err err = {0};
+    if (nt_start_parse(GOOD, strlen(GOOD), &s, &err) != 0)
+        fail_msg("%s", err.text);
+    assert_int_equal(s.rank, 1);
+    assert_int_equal(s.size, 3);
+    assert_int_equal(s.deadline_ms, 4500);
+    assert_true(s.job_id == 4294967296u);
+    assert_int_equal(s.restart, 2);
+    assert_string_equal(s.cluster, "c1");
+    assert_true(s.latency_only);
+    assert_int_equal(s.option.level, NT_LEVEL_QUICK);
+    assert_string_equal(s.option.pattern, "ring");
+    assert_true(s.option.apply);
+    assert_int_equal(s.inline_limit_bytes, 1000);
+    assert_string_equal(s.host[0], "n1");
+    assert_string_equal(s.host[2], "n10");
+    nt_start_fini(&s);
+}
+
+static void what_is_left_out_has_its_default(void **state)
+{
+    (void)state;
+    static const char text[] = "size 1\nrank 0\ndeadline_ms 1\nhost a\nend\n";
+    struct nt_start s;
+    struct nt_err err = {0};
+    assert_int_equal(nt_start_parse(text, strlen(text), &s, &err), 0);
+    assert_int_equal(s.option.level, NT_LEVEL_STANDARD);
+    assert_false(s.latency_only);
+    assert_int_equal(s.inline_limit_bytes, 32768);
+    assert_true(s.job_id == 0);
+    nt_start_fini(&s);
+}
+
+static void a_bad_start_text_is_refused_with_its_reason(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *says;
+    } table[] = {
+        {"", "cut off"},
+        {"size 1\nrank 0\ndeadline_ms 1\nhost a\n", "cut off"},
+        {"size 1\nrank 0\ndeadline_ms 1\nhost a\nend", "cut off"},
+        {"size 1\nrank 1\ndeadline_ms 1\nhost a\nend\n", "rank 1 of 1"},
+        {"size 2\nrank 0\ndeadline_ms 1\nhost a\nend\n", "expected 2 hosts"},
+        {"size 1\nrank 0\ndeadline_ms 1\nhost a\nhost b\nend\n", "no more hosts"},
+        {"host a\nsize 1\nrank 0\ndeadline_ms 1\nend\n", "no more hosts"},
+        {"size 1\nrank 0\nhost a\nend\n", "deadline_ms"},
+        {"size 1\nrank -1\ndeadline_ms 1\nhost a\nend\n", "whole number"},
+        {"size 4294967297\nrank 0\ndeadline_ms 1\nend\n", "whole number"},
+        {"size 1\nrank 0\ndeadline_ms 1\nhost a;b\nend\n", "host name"},
+        {"size 1\nrank 0\ndeadline_ms 1\npolicy none\nhost a\nend\n", "full or latency"},
+        {"size 1\nrank 0\ndeadline_ms 1\noption frob\nhost a\nend\n", "frob"},
+        {"size 1\nrank 0\ncolour red\nend\n", "colour"},
+        {"size 0\nrank 0\ndeadline_ms 1\nend\n", "expected 0 hosts"},
+        {"size 2\nrank 0\ndeadline_ms 1\nhost a\nsize 9\nend\n", "before the first host"},
+    };
+    for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
+        struct nt_start s;
+        struct nt_err err = {0};
+        assert_int_equal(nt_start_parse(table[k].text, strlen(table[k].text), &s, &err), -1);
+        if (strstr(err.text, table[k].says) == NULL)
+            fail_msg("\"%s\" does not say \"%s\"", err.text, table[k].says);
+    }
+}
+
+static void a_text_cut_anywhere_is_refused(void **state)
+{
+    (void)state;
+    for (size_t cut = 0; cut < strlen(GOOD); cut++) {
+        struct nt_start s;
+        char *copy = malloc(cut + 1);
+        memcpy(copy, GOOD, cut);
+        assert_int_equal(nt_start_parse(copy, cut, &s, NULL), -1);
+        free(copy);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_start_text_tells_the_place),
+        cmocka_unit_test(what_is_left_out_has_its_default),
+        cmocka_unit_test(a_bad_start_text_is_refused_with_its_reason),
+        cmocka_unit_test(a_text_cut_anywhere_is_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
