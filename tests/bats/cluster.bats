@@ -128,6 +128,32 @@ job_runs() { [ "$(cluster exec timeout 5 squeue -h -t R | wc -l)" = 1 ]; }
     wait_until 20 nothing_stays "$BATS_FILE_TMPDIR/before"
 }
 
+@test "a start that is killed on the way is cleared away by the next" {
+    for label in munged fabric keeper slurmd.n1; do
+        "$ROOT/tests/cluster/cluster" up "$ROOT/tests/data/fabrics/star4.fabric" \
+            >/dev/null 2>&1 3>&- 4>&- </dev/null &
+        start=$!
+        wait_until 60 test -s "$GROUND_STATE/pids/$label"
+        kill -s KILL $start
+        wait $start || true
+        run timeout 120 "$ROOT/tests/cluster/cluster" up "$ROOT/tests/data/fabrics/star4.fabric"
+        assert_equal "status after $label" "$status" 0
+        assert_contains "$output" "removing what a crashed one left"
+        assert_equal "idle" "$(idle_hosts)" 4
+        cluster down
+    done
+    wait_until 20 nothing_stays "$BATS_FILE_TMPDIR/before"
+}
+
+@test "a host with two rails has two cards and one of Slurm's" {
+    ground_up two-rails-4
+    assert_equal "cards" "$(on n4 ls /sys/class/net | sort | xargs)" "eth0 fab0 fab1 lo"
+    on n1 ping -q -c 2 -i 0.05 10.77.0.4 >/dev/null
+    on n1 ping -q -c 2 -i 0.05 10.78.0.4 >/dev/null
+    assert_contains "$(cat "$GROUND_STATE/stage/etc/nettopo/nettopo.conf")" "net_devices = fab0,fab1"
+    cluster down
+}
+
 @test "a checkout that the user cannot read is no hindrance" {
     closed=$(mktemp -d)
     (cd "$ROOT" && tar -c --exclude=./.git .) | tar -x -C "$closed"
