@@ -1,0 +1,519 @@
+/* The event loop: packets over FIFO resources, see kernels.h for what is modelled.
+ *
+ * Outputs are numbered: an arc's number, then arcs + host for a host's consumption port. A queue
+ * is where a packet waits: an arc's number for the buffer at the arc's far end, arcs + host for the
+ * injection port of a host. */
+#include "kernels.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "program.h"
+#include "rng.h"
+
+enum { NONE = UINT32_MAX, PACKETS_MAX = 1 << 27, QUEUE_MAX = 1 << 20 };
+
+enum happening {
+    HEAD_ARRIVES, /* a packet's head at queue */
+    TAIL_LEAVES,  /* a packet's tail has left queue through output */
+    PORT_READY,   /* a host's injection port may send */
+    TAIL_CONSUMED,
+    MESSAGE_READY, /* the receiver's overhead is over */
+};
+
+struct event {
+    double time_us;
+    uint32_t lot; /* of what happens at the same time */
+    enum happening what;
+    uint32_t x, y;
+};
+
+struct packet {
+    struct nt_walk walk;
+    uint32_t message, next; /* next in a list: of a queue, of an output's waiters, of free ones */
+    uint32_t queue, output;
+    double bytes, tail_us; /* tail_us: when its last byte will be where its head waits */
+    uint8_t dimension;     /* that it moves in: grids; 255 none yet */
+    bool enters;           /* comes into a ring */
+};
+
+struct list {
+    uint32_t head, tail;
+};
+
+struct port {      /* a host */
+    uint32_t op;   /* program: the next operation; */
+    uint32_t sent; /*   where to look for the next send that is not injected yet */
+    uint32_t left; /* packets of the current message still to inject */
+    bool busy;     /* sends, or a packet or an overhead holds it */
+    bool ended;
+};
+
+struct engine {
+    const struct nt_network *net;
+    struct nt_program program;
+    uint32_t packets_each;
+    double packet_bytes, last_bytes;
+    uint32_t room; /* of a queue; QUEUE_MAX: unbounded */
+    bool bubble;
+    struct nt_rng rng;
+    double now_us;
+    size_t events, event_cap, finished;
+    struct event *event; /* a heap */
+    size_t packet_cap;
+    struct packet *packet;
+    uint32_t free_packet;
+    struct list *queue;  /* arcs: those behind the first */
+    bool *blocked;       /* arcs: the queue's first asks or leaves */
+    uint32_t *held;      /* arcs: places taken at the far end */
+    struct list *waiter; /* outputs: packets that want it, as they asked */
+    bool *busy;          /* outputs */
+    double *rate;        /* outputs: MB/s; 0 infinite */
+    double *used_us;     /* arcs */
+    struct port *port;
+    uint32_t *to_come; /* messages: packets not yet consumed */
+    uint64_t packets, hops;
+    struct nt_err *err;
+};
+
+/* ---- events ------------------------------------------------------------------------------- */
+
+static bool before(const struct event *a, const struct event *b)
+{
+    if (a->time_us != b->time_us)
+        return a->time_us < b->time_us;
+    return a->lot < b->lot;
+}
+
+static int push(struct engine *e, double time_us, enum happening what, uint32_t x, uint32_t y)
+{
+    if (e->events == e->event_cap) {
+        size_t cap = e->event_cap > 0 ? 2 * e->event_cap : 1024;
+        struct event *grown = realloc(e->event, cap * sizeof *grown);
+        if (grown == NULL)
+            return nt_err_set(e->err, NT_ERR_SYSTEM, "no memory for %zu packets under way", cap);
+        e->event = grown;
+        e->event_cap = cap;
+    }
+    struct event new = {time_us, (uint32_t)nt_rng_next(&e->rng), what, x, y};
+    size_t k = e->events++;
+    for (; k > 0 && before(&new, &e->event[(k - 1) / 2]); k = (k - 1) / 2)
+        e->event[k] = e->event[(k - 1) / 2];
+    e->event[k] = new;
+    return 0;
+}
+
+static struct event pop(struct engine *e)
+{
+    struct event top = e->event[0], last = e->event[--e->events];
+    size_t k = 0;
+    for (size_t child; (child = 2 * k + 1) < e->events; k = child) {
+        if (child + 1 < e->events && before(&e->event[child + 1], &e->event[child]))
+            child++;
+        if (!before(&e->event[child], &last))
+            break;
+        e->event[k] = e->event[child];
+    }
+    e->event[k] = last;
+    return top;
+}
+
+/* ---- packets and lists ---------------------------------------------------------------------- */
+
+static void append(struct engine *e, struct list *l, uint32_t p)
+{
+    e->packet[p].next = NONE;
+    if (l->head == NONE)
+        l->head = p;
+    else
+        e->packet[l->tail].next = p;
+    l->tail = p;
+}
+
+static int take_packet(struct engine *e, uint32_t *out)
+{
+    if (e->free_packet == NONE) {
+        size_t cap = e->packet_cap > 0 ? 2 * e->packet_cap : 256;
+        struct packet *grown = cap > PACKETS_MAX ? NULL : realloc(e->packet, cap * sizeof *grown);
+        if (grown == NULL)
+            return nt_err_set(e->err, NT_ERR_SYSTEM, "no memory for %zu packets under way", cap);
+        e->packet = grown;
+        for (size_t k = e->packet_cap; k < cap; k++)
+            e->packet[k].next = k + 1 < cap ? (uint32_t)k + 1 : NONE;
+        e->free_packet = (uint32_t)e->packet_cap;
+        e->packet_cap = cap;
+    }
+    *out = e->free_packet;
+    e->free_packet = e->packet[*out].next;
+    return 0;
+}
+
+static void give_packet(struct engine *e, uint32_t p)
+{
+    e->packet[p].next = e->free_packet;
+    e->free_packet = p;
+}
+
+static bool is_port(const struct engine *e, uint32_t number)
+{
+    return number >= e->net->arcs;
+}
+
+static double serial_us(const struct engine *e, uint32_t output, double bytes)
+{
+    return e->rate[output] > 0 ? bytes / e->rate[output] : 0;
+}
+
+/* ---- moving a packet ------------------------------------------------------------------------ */
+
+static bool has_room(const struct engine *e, uint32_t output, const struct packet *p)
+{
+    if (is_port(e, output) || e->room == QUEUE_MAX)
+        return true;
+    return e->held[output] + (e->bubble && p->enters ? 2 : 1) <= e->room;
+}
+
+/* The packet takes the output now. */
+static int grant(struct engine *e, uint32_t output, uint32_t p)
+{
+    struct packet *k = &e->packet[p];
+    double done = fmax(e->now_us + serial_us(e, output, k->bytes), k->tail_us);
+    uint32_t queue = k->queue;
+    e->busy[output] = true;
+    if (is_port(e, queue)) { /* its own rate; the queue is free when it has sent */
+        uint32_t host = queue - (uint32_t)e->net->arcs;
+        double sent = e->now_us + serial_us(e, queue, k->bytes);
+        if (push(e, fmax(sent, done), PORT_READY, host, 0) < 0)
+            return -1;
+    }
+    if (push(e, done, TAIL_LEAVES, output, queue) < 0)
+        return -1;
+    if (is_port(e, output))
+        return push(e, done, TAIL_CONSUMED, p, 0);
+    e->held[output]++;
+    e->hops++;
+    e->used_us[output] += done - e->now_us;
+    k->queue = output;
+    k->tail_us = done + e->net->arc[output].latency_us;
+    return push(e, e->now_us + e->net->arc[output].latency_us, HEAD_ARRIVES, p, 0);
+}
+
+/* The first of those who wait that may go. */
+static int serve(struct engine *e, uint32_t output)
+{
+    struct list *l = &e->waiter[output];
+    if (e->busy[output])
+        return 0;
+    for (uint32_t p = l->head, last = NONE; p != NONE; last = p, p = e->packet[p].next) {
+        if (!has_room(e, output, &e->packet[p]))
+            continue;
+        if (last == NONE)
+            l->head = e->packet[p].next;
+        else
+            e->packet[last].next = e->packet[p].next;
+        if (l->tail == p)
+            l->tail = last;
+        return grant(e, output, p);
+    }
+    return 0;
+}
+
+static uint8_t moving_in(const struct nt_walk *walk)
+{
+    for (uint8_t k = 0; k < NT_DIMENSIONS_MAX; k++)
+        if (walk->rest[k] != 0)
+            return k;
+    return UINT8_MAX;
+}
+
+/* A packet that stands first in its queue asks for what it needs next. */
+static int ask(struct engine *e, uint32_t p)
+{
+    struct packet *k = &e->packet[p];
+    uint8_t dimension = moving_in(&k->walk);
+    uint32_t arc;
+    if (nt_walk_next(&k->walk, &arc)) {
+        k->output = arc;
+        k->enters = dimension != k->dimension;
+        k->dimension = dimension;
+    } else if (nt_walk_arrived(&k->walk)) {
+        k->output = (uint32_t)e->net->arcs + k->walk.at;
+    } else {
+        return nt_err_set(e->err, NT_ERR_INPUT, "no path from host %u to host %u",
+                          e->program.message[k->message].from, k->walk.to);
+    }
+    append(e, &e->waiter[k->output], p);
+    return serve(e, k->output);
+}
+
+static int head_arrives(struct engine *e, uint32_t p)
+{
+    uint32_t queue = e->packet[p].queue;
+    if (e->room < QUEUE_MAX && e->blocked[queue]) {
+        append(e, &e->queue[queue], p);
+        return 0;
+    }
+    e->blocked[queue] = true; /* of no account where queues are unbounded */
+    return ask(e, p);
+}
+
+/* The next in the queue, those who wanted room in it, those who wanted the output. */
+static int tail_leaves(struct engine *e, uint32_t output, uint32_t queue)
+{
+    e->busy[output] = false;
+    if (!is_port(e, queue)) {
+        uint32_t p = e->queue[queue].head;
+        e->held[queue]--;
+        e->blocked[queue] = p != NONE;
+        if (p != NONE) {
+            e->queue[queue].head = e->packet[p].next;
+            if (ask(e, p) < 0)
+                return -1;
+        }
+        if (serve(e, queue) < 0)
+            return -1;
+    }
+    return serve(e, output);
+}
+
+/* ---- programs ------------------------------------------------------------------------------- */
+
+/* The next message to inject, if its send was posted; NONE else. */
+static uint32_t next_message(const struct engine *e, struct port *port)
+{
+    for (; port->sent < port->op; port->sent++) {
+        uint32_t op = e->program.op[port->sent], m = op / 2;
+        if (op % 2 == 0 && e->program.message[m].from != e->program.message[m].to)
+            return m;
+    }
+    return NONE;
+}
+
+static int inject(struct engine *e, uint32_t host)
+{
+    struct port *port = &e->port[host];
+    uint32_t m = port->busy ? NONE : next_message(e, port), p = NONE;
+    if (m == NONE)
+        return 0;
+    const struct nt_message *message = &e->program.message[m];
+    if (port->left == 0) {
+        double ready = message->sent_us + e->net->overhead_us[host];
+        port->left = e->packets_each;
+        if (ready > e->now_us) {
+            port->busy = true;
+            return push(e, ready, PORT_READY, host, 0);
+        }
+    }
+    if (take_packet(e, &p) < 0)
+        return -1;
+    struct packet *k = &e->packet[p];
+    port->busy = true;
+    port->sent += --port->left == 0;
+    *k = (struct packet){.message = m, .queue = (uint32_t)e->net->arcs + host};
+    k->bytes = port->left == 0 ? e->last_bytes : e->packet_bytes;
+    k->dimension = UINT8_MAX;
+    nt_walk_begin(e->net, host, message->to, &k->walk);
+    e->packets++;
+    return ask(e, p);
+}
+
+/* A host goes on with its program until it has to wait. */
+static int run(struct engine *e, uint32_t host)
+{
+    struct port *port = &e->port[host];
+    uint32_t end = e->program.first[host + 1];
+    for (; port->op < end; port->op++) {
+        uint32_t op = e->program.op[port->op];
+        struct nt_message *m = &e->program.message[op / 2];
+        if (op % 2 == 1 && isnan(m->received_us))
+            break;
+        if (op % 2 == 1)
+            continue;
+        m->sent_us = e->now_us;
+        if (m->from == m->to)
+            m->received_us = e->now_us;
+    }
+    if (port->op == end && !port->ended) {
+        port->ended = true;
+        e->finished++;
+    }
+    return inject(e, host);
+}
+
+static int receive(struct engine *e, uint32_t m)
+{
+    uint32_t host = e->program.message[m].to;
+    const struct port *port = &e->port[host];
+    e->program.message[m].received_us = e->now_us;
+    if (port->op < e->program.first[host + 1] && e->program.op[port->op] == 2 * m + 1)
+        return run(e, host);
+    return 0;
+}
+
+static int tail_consumed(struct engine *e, uint32_t p)
+{
+    uint32_t m = e->packet[p].message;
+    give_packet(e, p);
+    if (--e->to_come[m] > 0)
+        return 0;
+    return push(e, e->now_us + e->net->overhead_us[e->program.message[m].to], MESSAGE_READY, m, 0);
+}
+
+static int happen(struct engine *e, const struct event *event)
+{
+    switch (event->what) {
+    case HEAD_ARRIVES:
+        return head_arrives(e, event->x);
+    case TAIL_LEAVES:
+        return tail_leaves(e, event->x, event->y);
+    case PORT_READY:
+        e->port[event->x].busy = false;
+        return inject(e, event->x);
+    case TAIL_CONSUMED:
+        return tail_consumed(e, event->x);
+    case MESSAGE_READY:
+        return receive(e, event->x);
+    }
+    return -1;
+}
+
+/* ---- setting up ------------------------------------------------------------------------------ */
+
+static bool allocate(struct engine *e)
+{
+    size_t arcs = e->net->arcs, hosts = e->net->hosts;
+    e->queue = malloc((arcs + 1) * sizeof *e->queue);
+    e->blocked = calloc(arcs + 1, sizeof *e->blocked);
+    e->held = calloc(arcs + 1, sizeof *e->held);
+    e->waiter = malloc((arcs + hosts + 1) * sizeof *e->waiter);
+    e->busy = calloc(arcs + hosts + 1, sizeof *e->busy);
+    e->rate = calloc(arcs + hosts + 1, sizeof *e->rate);
+    e->used_us = calloc(arcs + 1, sizeof *e->used_us);
+    e->port = calloc(hosts + 1, sizeof *e->port);
+    e->to_come = calloc(e->program.messages + 1, sizeof *e->to_come);
+    return e->queue && e->blocked && e->held && e->waiter && e->busy && e->rate && e->used_us &&
+           e->port && e->to_come;
+}
+
+static void engine_fini(struct engine *e)
+{
+    nt_program_fini(&e->program);
+    free(e->event);
+    free(e->packet);
+    free(e->queue);
+    free(e->blocked);
+    free(e->held);
+    free(e->waiter);
+    free(e->busy);
+    free(e->rate);
+    free(e->used_us);
+    free(e->port);
+    free(e->to_come);
+}
+
+static void prepare(struct engine *e, double port_MBps)
+{
+    size_t arcs = e->net->arcs;
+    for (size_t k = 0; k < arcs; k++) {
+        double rate = e->net->arc[k].rate_MBps;
+        e->rate[k] = rate > 0 ? rate : 0; /* NaN: no limit */
+        e->queue[k] = (struct list){NONE, NONE};
+    }
+    for (size_t k = 0; k < arcs + e->net->hosts; k++)
+        e->waiter[k] = (struct list){NONE, NONE};
+    for (uint32_t h = 0; h < e->net->hosts; h++) {
+        double *rate = &e->rate[arcs + h];
+        *rate = port_MBps;
+        for (uint32_t k = e->net->first[h]; port_MBps <= 0 && k < e->net->first[h + 1]; k++)
+            *rate = fmax(*rate, e->rate[e->net->out[k]]);
+        e->port[h].op = e->port[h].sent = e->program.first[h];
+    }
+    for (size_t m = 0; m < e->program.messages; m++) {
+        e->program.message[m].sent_us = e->program.message[m].received_us = NAN;
+        e->to_come[m] = e->packets_each;
+    }
+}
+
+/* Bounded queues only where the routes cannot lock: up and down, dimension order (with the bubble
+ * on rings), one hop. */
+static void choose_queues(struct engine *e, uint32_t buffer_packets)
+{
+    enum nt_routing routing = e->net->routing;
+    bool may_lock = routing == NT_ROUTING_TABLE || routing == NT_ROUTING_DRAGONFLY;
+    e->bubble = routing == NT_ROUTING_GRID && e->net->spec.topology != NT_TOPOLOGY_MESH;
+    e->room = buffer_packets == 0 || may_lock ? QUEUE_MAX : buffer_packets;
+    if (e->bubble && e->room < 2)
+        e->room = 2;
+}
+
+static int check(const struct nt_workload *w, double packet_bytes, const struct nt_program *p,
+                 struct nt_err *err)
+{
+    if (!(w->bytes > 0 && w->bytes <= 1e12) || !(packet_bytes > 0) || w->port_MBps < 0 ||
+        w->buffer_packets >= QUEUE_MAX)
+        return nt_err_set(err, NT_ERR_USAGE, "messages of %g bytes in packets of %g", w->bytes,
+                          packet_bytes);
+    if (ceil(w->bytes / packet_bytes) * (double)p->messages > PACKETS_MAX)
+        return nt_err_set(err, NT_ERR_USAGE, "%zu messages of %g bytes: more than %d packets",
+                          p->messages, w->bytes, PACKETS_MAX);
+    return 0;
+}
+
+static int simulate(struct engine *e)
+{
+    for (uint32_t h = 0; h < e->net->hosts; h++)
+        if (run(e, h) < 0)
+            return -1;
+    while (e->events > 0) {
+        struct event event = pop(e);
+        e->now_us = event.time_us;
+        if (happen(e, &event) < 0)
+            return -1;
+    }
+    if (e->finished < e->net->hosts)
+        return nt_err_set(e->err, NT_ERR_SYSTEM, "packets locked at %g us: %zu hosts not done",
+                          e->now_us, e->net->hosts - e->finished);
+    return 0;
+}
+
+int nt_kernel_run(const struct nt_network *network, const struct nt_workload *workload,
+                  struct nt_kernel_result *result, struct nt_err *err)
+{
+    struct engine e = {.net = network, .free_packet = NONE, .err = err};
+    int rc = -1;
+    e.packet_bytes = workload->packet_bytes > 0 ? workload->packet_bytes : workload->bytes;
+    nt_rng_init(&e.rng, ~workload->seed);
+    choose_queues(&e, workload->buffer_packets);
+    if (nt_program_create(network->hosts, workload, &e.program, err) < 0)
+        return -1;
+    if (check(workload, e.packet_bytes, &e.program, err) < 0)
+        goto fini;
+    e.packets_each = (uint32_t)ceil(workload->bytes / e.packet_bytes);
+    e.last_bytes = workload->bytes - (e.packets_each - 1) * e.packet_bytes;
+    if (!allocate(&e)) {
+        nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu messages", e.program.messages);
+        goto fini;
+    }
+    prepare(&e, workload->port_MBps);
+    if (simulate(&e) < 0)
+        goto fini;
+    rc = 0;
+    *result = (struct nt_kernel_result){.time_us = e.now_us,
+                                        .messages = e.program.messages,
+                                        .message = e.program.message,
+                                        .packets = e.packets,
+                                        .packet_hops = e.hops};
+    for (size_t k = 0; k < network->arcs && e.now_us > 0; k++)
+        result->busiest = fmax(result->busiest, e.used_us[k] / e.now_us);
+    e.program.message = NULL;
+fini:
+    engine_fini(&e);
+    return rc;
+}
+
+void nt_kernel_result_fini(struct nt_kernel_result *result)
+{
+    free(result->message);
+    result->message = NULL;
+}
