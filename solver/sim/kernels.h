@@ -1,4 +1,4 @@
-/* Stress kernels on a known network (seed of the method: Navaridas, Miguel-Alonso, "Realistic
+/* Stress kernels on a known network (Navaridas, Miguel-Alonso, "Realistic
  * Evaluation of Interconnection Networks Using Synthetic Traffic", section 3, figures 1-4).
  *
  * What is modelled. Every host runs its own program of sends and waits: a send does not block, a
