@@ -235,7 +235,7 @@ int nt_groups_noise(struct nt_work *w, bool sharpen, struct nt_err *err)
         double df = 0.37 * (known - free_values), before = 8;
         double scale = sqrt((df * square + before) / (df + before));
         if (scale > 1 || sharpen)
-            w->noise.scale *= fmax(scale, 0.05);
+            w->noise.scale = fmax(w->noise.scale * fmax(scale, 0.05), w->noise.least);
         fit_noise(w);
     }
     free(r);

@@ -196,7 +196,7 @@ static void block_sum(const float *d, size_t stride, size_t rows, size_t columns
     }
 }
 
-enum { HANDFUL = 8 };
+enum { HANDFUL = 3 };
 
 static void find_middles(size_t n, const float *d, size_t stride, const struct nt_noise *noise,
                          struct nt_node *nodes, float *buffer)

@@ -103,6 +103,7 @@ void nt_noise_estimate(const float *d, size_t n, const struct nt_rng *rng, struc
     noise->power = 1;
     noise->scale = prior;
     noise->df = 3;
+    noise->least = 1e-4;
     if (n < 4)
         return;
     if (n <= ENUMERATE_HOSTS)
@@ -121,6 +122,7 @@ void nt_noise_estimate(const float *d, size_t n, const struct nt_rng *rng, struc
      * are alike, 1.35 where one stands apart; the smaller one never takes noise for structure */
     double scale = (double)nt_stats_median(g.scratch, g.count) / 0.98;
     double least = floor_us / pow(level, p), guess = prior * pow(level, 1 - p);
+    noise->least = least;
     scale = scale > least ? scale : least;
     /* few hosts say little about their noise: lean on what is usual, as if from 3 more pairs */
     double df = 0.8 * (double)n * ((double)n - 3) / 2;

@@ -20,6 +20,7 @@ struct nt_noise {
     double scale, power; /* sd(level) = scale * level^power, power 0..1 */
     double prior;        /* relative sd that is assumed where the data cannot tell */
     double df;           /* degrees of freedom behind scale */
+    double least;        /* scale never goes below: what a grid of readings hides */
 };
 
 static inline double nt_noise_sd(const struct nt_noise *noise, double level)
