@@ -42,14 +42,13 @@ static int complain(const struct nt_order *order, const struct nt_err *err)
     return order->from_script ? 0 : (int)err->kind;
 }
 
-static int run(struct nt_order *order, const struct nt_conf *conf, double began)
+static int run(struct nt_order *order, const struct nt_conf *conf, double began, struct nt_err *err)
 {
     double budget_s;
     if (order->option.off || (!order->wanted && !conf->default_on) || !conf->enabled)
         return 0;
     nt_order_limit(&order->option, conf, &budget_s);
-    nt_watch(order, conf, budget_s, began);
-    return 0;
+    return nt_watch(order, conf, budget_s, began, err);
 }
 
 int main(int argc, char **argv)
@@ -71,9 +70,7 @@ int main(int argc, char **argv)
     bool may_miss = order.conf == NULL;
     if (nt_conffile_read(may_miss ? DEFAULT_CONF : order.conf, may_miss, &conf, &err) != 0)
         return complain(&order, &err);
-    if (order.verb == NT_VERB_RUN)
-        return run(&order, &conf, began);
-    if (nt_publish_remove(conf.run_dir, order.job, &err) != 0)
-        return complain(&order, &err);
-    return 0;
+    int rc = order.verb == NT_VERB_RUN ? run(&order, &conf, began, &err)
+                                       : nt_publish_remove(conf.run_dir, order.job, &err);
+    return rc == 0 ? 0 : complain(&order, &err);
 }

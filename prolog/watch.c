@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <syslog.h>
 #include <unistd.h>
@@ -121,33 +122,56 @@ static void log_line(const struct watch *w)
            (unsigned long long)w->report.hosts, nt_now() - w->began, text);
 }
 
-void nt_watch(const struct nt_order *order, const struct nt_conf *conf, double budget_s,
-              double began)
+/* Whether the job's directory is there. */
+static int is_published(const struct watch *w, struct nt_err *err)
+{
+    char path[NT_CONF_PATH_BYTES + 16];
+    struct stat st;
+    snprintf(path, sizeof path, "%s/%u", w->conf->run_dir, w->order->job);
+    if (lstat(path, &st) == 0)
+        return 0;
+    return nt_err_set(err, NT_ERR_SYSTEM, "%s", w->report.outcome.text);
+}
+
+/* Runs the inner process to its end; false when it gave no report. */
+static bool run_inner(struct watch *w, const char **why)
 {
     int pipe_fd[2];
-    struct watch w = {.order = order, .conf = conf, .began = began, .budget_s = budget_s};
-    /* whatever a probe leaves behind becomes ours to end */
-    prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
-    nt_publish_remove(conf->run_dir, order->job, NULL);
-    if (pipe2(pipe_fd, O_CLOEXEC) != 0) {
-        publish_failed(&w, "pipe refused");
-        log_line(&w);
-        return;
-    }
+    *why = "pipe or fork refused";
+    if (pipe2(pipe_fd, O_CLOEXEC) != 0)
+        return false;
     pid_t pid = fork();
     if (pid == 0) {
         close(pipe_fd[0]);
-        inner(&w, pipe_fd[1]);
+        inner(w, pipe_fd[1]);
     }
     close(pipe_fd[1]);
-    bool heard = pid > 0 && hear_report(&w, pipe_fd[0]);
+    bool heard = pid > 0 && hear_report(w, pipe_fd[0]);
     close(pipe_fd[0]);
-    if (pid > 0)
+    if (pid > 0) {
+        *why = "the agent was ended before it had a result";
         reap(pid, heard ? nt_now() + CLEAN_S : 0);
+    }
+    return heard;
+}
+
+int nt_watch(const struct nt_order *order, const struct nt_conf *conf, double budget_s,
+             double began, struct nt_err *err)
+{
+    struct watch w = {.order = order, .conf = conf, .began = began, .budget_s = budget_s};
+    const char *why;
+    /* whatever a probe leaves behind becomes ours to end */
+    prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+    nt_publish_remove(conf->run_dir, order->job, NULL);
+    bool heard = run_inner(&w, &why);
     nt_children_end(nt_now() + CLEAN_S);
-    if (!heard)
-        publish_failed(&w, pid > 0 ? "the agent was ended before it had a result" : "fork refused");
-    else if (!w.report.outcome.settled)
-        publish_failed(&w, w.report.outcome.text + strlen("failed "));
+    if (!heard) {
+        publish_failed(&w, why);
+    } else if (!w.report.outcome.settled) {
+        struct nt_err reason;
+        nt_err_set(&reason, NT_ERR_NONE, "%s", w.report.outcome.text + strlen("failed "));
+        publish_failed(&w, reason.text);
+    }
     log_line(&w);
+    return is_published(&w, err);
 }

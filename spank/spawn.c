@@ -53,12 +53,14 @@ static void free_environment(struct environment *env)
 }
 
 /* Between fork and exec: only what may be called there. */
-static void become_agent(char *const argv[], char *const env[])
+static void become_agent(char *const argv[], char *const env[], int said_fd)
 {
     sigset_t none;
     setpgid(0, 0);
-    int null = open("/dev/null", O_RDWR);
-    if (null < 0 || dup2(null, 0) < 0 || dup2(null, 1) < 0 || dup2(null, 2) < 0 || chdir("/") != 0)
+    /* above 2, so that none of these overwrites another's source */
+    int null = fcntl(open("/dev/null", O_RDWR), F_DUPFD, 3), said = fcntl(said_fd, F_DUPFD, 3);
+    if (null < 0 || said < 0 || dup2(null, 0) < 0 || dup2(null, 1) < 0 || dup2(said, 2) < 0 ||
+        chdir("/") != 0)
         _exit(126);
     if (syscall(SYS_close_range, 3U, ~0U, 0U) != 0)
         for (int fd = 3; fd < 65536; fd++)
@@ -95,33 +97,62 @@ static bool wait_until(pid_t pid, double until, int *status)
     }
 }
 
+/* The first line of what it said; the pipe's other end may still be held by somebody. */
+static void hear(int fd, char *line, size_t room)
+{
+    ssize_t n = read(fd, line, room - 1);
+    line[n > 0 ? n : 0] = '\0';
+    line[strcspn(line, "\n")] = '\0';
+}
+
+static int judge(const char *path, int status, const char *said, struct nt_err *err)
+{
+    const char *colon = said[0] != '\0' ? ": " : "";
+    if (WIFSIGNALED(status))
+        return nt_err_set(err, NT_ERR_SYSTEM, "%s: killed by signal %d%s%s", path, WTERMSIG(status),
+                          colon, said);
+    if (WEXITSTATUS(status) >= 126)
+        return nt_err_set(err, NT_ERR_SYSTEM, "%s: could not be started", path);
+    if (WEXITSTATUS(status) != 0)
+        return nt_err_set(err, NT_ERR_SYSTEM, "%s: status %d%s%s", path, WEXITSTATUS(status), colon,
+                          said);
+    return 0;
+}
+
 int nt_spawn_wait(char *const argv[], double seconds, struct nt_err *err)
 {
     struct environment env;
     double until = now() + seconds;
-    int status = 0;
-    if (make_environment(&env, err) != 0) {
-        free_environment(&env);
-        return -1;
-    }
+    int status = 0, said[2];
+    char line[256];
+    if (pipe2(said, O_CLOEXEC | O_NONBLOCK) != 0)
+        return nt_err_set(err, NT_ERR_SYSTEM, "pipe: %s", strerror(errno));
+    if (make_environment(&env, err) != 0)
+        goto close_pipe;
     pid_t pid = fork();
     if (pid == 0)
-        become_agent(argv, env.text);
+        become_agent(argv, env.text, said[1]);
+    if (pid < 0) {
+        nt_err_set(err, NT_ERR_SYSTEM, "fork: %s", strerror(errno));
+        goto close_pipe;
+    }
     free_environment(&env);
-    if (pid < 0)
-        return nt_err_set(err, NT_ERR_SYSTEM, "fork: %s", strerror(errno));
+    close(said[1]);
     setpgid(pid, pid); /* whoever of us is first; so that the kill finds the group */
-    if (!wait_until(pid, until, &status)) {
+    bool ended = wait_until(pid, until, &status);
+    if (!ended) {
         kill(-pid, SIGKILL);
         kill(pid, SIGKILL);
         wait_until(pid, now() + 1, &status);
-        return nt_err_set(err, NT_ERR_SYSTEM, "%s: killed after %.1f s", argv[0], seconds);
     }
-    if (WIFSIGNALED(status))
-        return nt_err_set(err, NT_ERR_SYSTEM, "%s: killed by signal %d", argv[0], WTERMSIG(status));
-    if (WEXITSTATUS(status) != 0)
-        return nt_err_set(err, NT_ERR_SYSTEM, "%s: %s %d", argv[0],
-                          WEXITSTATUS(status) >= 126 ? "could not be started, status" : "status",
-                          WEXITSTATUS(status));
-    return 0;
+    hear(said[0], line, sizeof line);
+    close(said[0]);
+    if (!ended)
+        return nt_err_set(err, NT_ERR_SYSTEM, "%s: killed after %.1f s", argv[0], seconds);
+    return judge(argv[0], status, line, err);
+close_pipe:
+    free_environment(&env);
+    close(said[0]);
+    close(said[1]);
+    return -1;
 }

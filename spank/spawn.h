@@ -1,7 +1,7 @@
 /* Starting nettopo-prolog and waiting for it, never for longer than told.
  *
- * It inherits /dev/null on 0, 1 and 2, no other descriptor, and of the environment only what it
- * reads. */
+ * It inherits /dev/null on 0 and 1, a pipe on 2, no other descriptor, and of the environment only
+ * what it reads. The first line that it says on 2 becomes part of the error. */
 #ifndef NT_SPAWN_H
 #define NT_SPAWN_H
 
