@@ -38,10 +38,13 @@ int nt_err_prefix(struct nt_err *err, const char *format, ...)
     va_start(args, format);
     int used = vsnprintf(err->text, sizeof err->text, format, args);
     va_end(args);
-    if (used < 0)
-        used = 0;
-    if ((size_t)used < sizeof err->text - 1)
-        snprintf(err->text + used, sizeof err->text - (size_t)used, ": %s", old);
+    size_t at = used < 0 ? 0 : (size_t)used;
+    if (at + 2 < sizeof err->text) {
+        memcpy(err->text + at, ": ", 2);
+        size_t room = sizeof err->text - at - 3, rest = strnlen(old, sizeof old);
+        memcpy(err->text + at + 2, old, rest < room ? rest : room);
+        err->text[at + 2 + (rest < room ? rest : room)] = '\0';
+    }
     make_printable(err->text);
     return -1;
 }
