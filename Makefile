@@ -56,7 +56,8 @@ pkg = $(shell pkg-config $(1) $(2) 2>/dev/null)
 
 REQUIRED := -std=c11 -D_GNU_SOURCE -Wall -Wextra -Wconversion -Wstrict-prototypes \
   -Wmissing-prototypes -Wvla -Werror -fPIC -fvisibility=hidden -fstack-protector-strong \
-  -MMD -MP $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  -MMD -MP $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-omit-frame-pointer -fno-sanitize-recover=all \
+  $(if $(filter gcc%,$(CC)),-Wno-format-truncation -Wno-maybe-uninitialized))
 DEFINES := -DNT_VERSION='"$(VERSION)"' -DNT_BINDIR='"$(BINDIR)"' \
   -DNT_LIBEXECDIR='"$(LIBEXECDIR)"' -DNT_SYSCONFDIR='"$(SYSCONFDIR)"'
 LINK = $(CC) $(CFLAGS) $(if $(SANITIZE),-fsanitize=$(SANITIZE)) -Wl,--as-needed -Wl,-z,relro,-z,now $(LDFLAGS)
