@@ -128,8 +128,8 @@ static void cycles_are_restored(void **state)
         }
     struct nt_parus_result *r = infer_one(m, 0.01, 0.1);
     for (uint32_t k = 0; k < n; k++) {
-        assert_non_null(arc_of(r, k, (k + 1) % n));
-        assert_non_null(arc_of(r, (k + 1) % n, k));
+        assert_non_null(arc_of(r, k, (uint32_t)((k + 1) % n)));
+        assert_non_null(arc_of(r, (uint32_t)((k + 1) % n), k));
     }
     assert_null(arc_of(r, 4, 6)); /* as long as its path: nothing to close */
     nt_parus_destroy(r);
