@@ -3,6 +3,7 @@
 
 static const struct nt_verb *const verbs[] = {
     &nt_verb_solve,
+    &nt_verb_show,
     &nt_verb_validate,
 };
 
