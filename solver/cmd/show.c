@@ -82,7 +82,8 @@ static void put_sweep(struct nt_draft *d, const struct nt_map *map)
     put_number(d, ", rms ", map->model->rms_us, " us");
     put_number(d, ", resolution ", map->model->resolution_us, " us");
     if (map->model->pairs_off > 0)
-        nt_draft_print(d, ", %zu pairs off", map->model->pairs_off);
+        nt_draft_print(d, ", %zu pair%s off", map->model->pairs_off,
+                       map->model->pairs_off == 1 ? "" : "s");
     nt_draft_puts(d, "\n");
     if (isfinite(map->model->bisection_MBps))
         put_number(d, "bisection ", map->model->bisection_MBps, " MB/s\n");

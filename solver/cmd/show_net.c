@@ -273,15 +273,13 @@ static int draw_hosts(struct net *n, const struct branch *b, const uint32_t *hos
 
 static int draw_switch(struct net *n, uint32_t v, const char *own_art)
 {
-    char label[320];
     uint32_t s = v - (uint32_t)n->model->hosts;
-    snprintf(label, sizeof label, "%s", name_of(n, v));
-    struct nt_row *row = add_row(n, NT_STYLE_SWITCH, own_art, label);
+    struct nt_row *row = add_row(n, NT_STYLE_SWITCH, own_art, name_of(n, v));
     if (row == NULL)
         return -1;
     if (n->up[v] != NO_LINK)
         put_figures(n, row, &n->model->link[n->up[v]], v);
-    if (isfinite(n->model->oversubscription[s])) {
+    if (n->model->oversubscription[s] > 1 + alike) {
         char text[48];
         snprintf(text, sizeof text, "%.3g:1 oversubscribed", n->model->oversubscription[s]);
         note(row, text);
