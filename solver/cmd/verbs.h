@@ -4,6 +4,7 @@
 
 #include "front.h"
 
+extern const struct nt_verb nt_verb_show;
 extern const struct nt_verb nt_verb_solve;
 extern const struct nt_verb nt_verb_hint;
 extern const struct nt_verb nt_verb_export;

@@ -1,0 +1,13 @@
+/* Host names in few bytes, as Slurm writes them: n[1-4,07-12],login. */
+#ifndef NT_FOLD_H
+#define NT_FOLD_H
+
+#include <stddef.h>
+
+#include "draft.h"
+
+/* Appends the names in the given order; only neighbours whose numbers rise by one share a range,
+ * so the order can be read back. */
+void nt_fold_names(struct nt_draft *draft, const char *const *names, size_t n);
+
+#endif

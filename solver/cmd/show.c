@@ -1,0 +1,197 @@
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "draft.h"
+#include "files.h"
+#include "fold.h"
+#include "number.h"
+#include "rows.h"
+#include "show_net.h"
+#include "terminal.h"
+#include "verbs.h"
+
+static const char help[] =
+    "usage: nettopo show [--all] [MAP]\n"
+    "\n"
+    "Shows a map to people: what was found, the tree of switches with the latency and bandwidth\n"
+    "of each link towards the top, what is suspect or missing, and the hint. In a large map hosts\n"
+    "of one switch that are alike share a line. MAP defaults to $NETTOPO_MAP.\n"
+    "\n"
+    "  -a, --all         every host and link on its own line\n";
+
+/* ---- the head ---------------------------------------------------------------------------------
+ */
+
+static void put_number(struct nt_draft *d, const char *before, double value, const char *after)
+{
+    char text[NT_NUMBER_BYTES];
+    if (!isfinite(value))
+        return;
+    nt_number_plain(value, 4, text);
+    nt_draft_print(d, "%s%s%s", before, text, after);
+}
+
+static void put_status(struct nt_draft *d, const struct nt_map *map, const struct nt_terminal *t)
+{
+    enum nt_style style = map->status == NT_STATUS_OK ? NT_STYLE_SWITCH : NT_STYLE_BAD;
+    nt_draft_print(d, "%s%s%s", nt_style_begin(style, t), nt_status_name(map->status),
+                   nt_style_end(t));
+    if (map->job_id != 0)
+        nt_draft_print(d, ", job %llu", (unsigned long long)map->job_id);
+    if (map->cluster[0] != '\0') {
+        nt_draft_puts(d, " on ");
+        nt_draft_put_line(d, map->cluster);
+    }
+    const char *const words[] = {map->level, map->created};
+    for (size_t k = 0; k < 2; k++) {
+        if (words[k][0] == '\0')
+            continue;
+        nt_draft_puts(d, ", ");
+        nt_draft_put_line(d, words[k]);
+    }
+    nt_draft_puts(d, "\n");
+}
+
+static void put_shape(struct nt_draft *d, const struct nt_model *m)
+{
+    nt_draft_print(d, "%zu host%s, %zu switch%s, %zu link%s: ", m->hosts, m->hosts == 1 ? "" : "s",
+                   m->switches, m->switches == 1 ? "" : "es", m->links, m->links == 1 ? "" : "s");
+    nt_draft_puts(d, nt_family_name(m->family));
+    for (size_t k = 0; k < m->dimensions && k < NT_DIMENSIONS_MAX; k++)
+        nt_draft_print(d, "%s%u", k == 0 ? " " : "x", m->dimension[k]);
+    if (m->twist > 0)
+        nt_draft_print(d, " twisted by %u", m->twist);
+    if (m->switches > 0)
+        nt_draft_print(d, ", %u tier%s", m->tiers, m->tiers == 1 ? "" : "s");
+    put_number(d, ", confidence ", m->confidence, "");
+    nt_draft_puts(d, "\n");
+}
+
+static void put_sweep(struct nt_draft *d, const struct nt_map *map)
+{
+    const struct nt_sweep *s = &map->sweep;
+    nt_draft_print(d, "%llu of %llu pairs", (unsigned long long)s->pairs_measured,
+                   (unsigned long long)s->pairs_total);
+    if (s->rounds > 0)
+        nt_draft_print(d, " in %llu rounds", (unsigned long long)s->rounds);
+    if (s->seconds > 0)
+        put_number(d, ", ", s->seconds, " s");
+    put_number(d, "; fit r2 ", map->model->r2, "");
+    put_number(d, ", rms ", map->model->rms_us, " us");
+    put_number(d, ", resolution ", map->model->resolution_us, " us");
+    if (map->model->pairs_off > 0)
+        nt_draft_print(d, ", %zu pair%s off", map->model->pairs_off,
+                       map->model->pairs_off == 1 ? "" : "s");
+    nt_draft_puts(d, "\n");
+    if (isfinite(map->model->bisection_MBps))
+        put_number(d, "bisection ", map->model->bisection_MBps, " MB/s\n");
+}
+
+static void put_warnings(struct nt_draft *d, const struct nt_map *map, const struct nt_terminal *t)
+{
+    for (size_t k = 0; k < map->warnings; k++) {
+        nt_draft_print(d, "%swarning: ", nt_style_begin(NT_STYLE_BAD, t));
+        nt_draft_put_line(d, map->warning[k]);
+        nt_draft_print(d, "%s\n", nt_style_end(t));
+    }
+}
+
+/* ---- the foot ---------------------------------------------------------------------------------
+ */
+
+static void put_loggp(struct nt_draft *d, const struct nt_map *map)
+{
+    for (size_t k = 0; k < map->loggps; k++) {
+        const struct nt_loggp *g = &map->loggp[k];
+        nt_draft_puts(d, k == 0 ? "\nLogGP  " : "       ");
+        nt_draft_put_line(d, g->class_name);
+        if (g->rail[0] != '\0') {
+            nt_draft_puts(d, " by ");
+            nt_draft_put_line(d, g->rail);
+        }
+        put_number(d, ": L ", g->L_us, " us");
+        put_number(d, ", o ", (g->o_send_us + g->o_recv_us) / 2, " us");
+        put_number(d, ", g ", g->g_us, " us");
+        put_number(d, ", G ", g->G_us_per_byte, " us/byte");
+        nt_draft_puts(d, "\n");
+    }
+}
+
+/* The hint on one line of the terminal; the map has all of it. */
+static int put_hint(struct nt_draft *d, const struct nt_map *map, const struct nt_terminal *t,
+                    struct nt_err *err)
+{
+    const struct nt_placement *p = map->placement;
+    if (p == NULL)
+        return 0;
+    nt_draft_puts(d, "\nhint   ");
+    nt_draft_put_line(d, p->pattern);
+    if (p->gain > 1)
+        put_number(d, ": gain ", p->gain, "\n");
+    else
+        nt_draft_puts(d, ": the scheduler's order is as good, no change\n");
+    const char **names = malloc((p->hosts + 1) * sizeof *names);
+    struct nt_draft folded = {0};
+    char *text;
+    size_t bytes;
+    if (names == NULL)
+        return nt_err_set(err, NT_ERR_SYSTEM, "no memory to show a map");
+    for (size_t k = 0; k < p->hosts; k++)
+        names[k] = map->host_name[p->order[k]];
+    nt_fold_names(&folded, names, p->hosts);
+    free(names);
+    if (nt_draft_finish(&folded, &text, &bytes, err) != 0)
+        return -1;
+    bool cut = bytes + 7 > t->width;
+    nt_draft_puts(d, "order  ");
+    nt_draft_put(d, text, cut ? t->width - 9 : bytes);
+    nt_draft_puts(d, cut ? "..\n" : "\n");
+    free(text);
+    return 0;
+}
+
+static int show(const struct nt_map *map, bool all, char **text, size_t *bytes, struct nt_err *err)
+{
+    struct nt_terminal terminal;
+    struct nt_draft d = {0};
+    nt_terminal_look(&terminal);
+    put_status(&d, map, &terminal);
+    put_shape(&d, map->model);
+    put_sweep(&d, map);
+    put_warnings(&d, map, &terminal);
+    nt_draft_puts(&d, "\n");
+    if (nt_show_net(map, all, &terminal, &d, err) != 0) {
+        free(d.text);
+        return -1;
+    }
+    put_loggp(&d, map);
+    if (put_hint(&d, map, &terminal, err) != 0) {
+        free(d.text);
+        return -1;
+    }
+    return nt_draft_finish(&d, text, bytes, err);
+}
+
+static int run(int argc, char **argv, struct nt_err *err)
+{
+    const char *path = NULL;
+    bool all = false;
+    struct nt_map *map;
+    char *text;
+    size_t bytes;
+    const struct nt_flag flags[] = {{"all", 'a', NULL, &all}};
+    if (nt_front_options(argc, argv, flags, 1, &path, 1, err) != 0 ||
+        nt_file_read_map(path, &map, err) != 0)
+        return -1;
+    int rc = show(map, all, &text, &bytes, err);
+    nt_map_destroy(map);
+    if (rc != 0)
+        return -1;
+    rc = nt_file_write("-", text, bytes, err);
+    free(text);
+    return rc;
+}
+
+const struct nt_verb nt_verb_show = {"show", "the tree and its links for people", help, run};

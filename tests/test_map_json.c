@@ -1,0 +1,463 @@
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "map_json.h"
+#include "number.h"
+#include "rng.h"
+
+/* ---- a random map -----------------------------------------------------------------------------
+ */
+
+static double figure(struct nt_rng *rng)
+{
+    if (nt_rng_below(rng, 4) == 0)
+        return NAN;
+    return nt_number_round(exp(30 * nt_rng_uniform(rng) - 10), 6);
+}
+
+static void random_links(struct nt_rng *rng, struct nt_model *m)
+{
+    size_t vertices = m->hosts + m->switches;
+    for (size_t k = 0; k < m->links; k++) {
+        struct nt_link *l = &m->link[k];
+        l->a = (uint32_t)nt_rng_below(rng, vertices);
+        l->b = (uint32_t)((l->a + 1 + nt_rng_below(rng, vertices - 1)) % vertices);
+        l->latency_us = figure(rng);
+        l->latency_se_us = figure(rng);
+        l->bandwidth_MBps = figure(rng);
+        l->bandwidth_back_MBps = figure(rng);
+        l->probability = nt_number_round(nt_rng_uniform(rng), 6);
+        l->suspect = nt_rng_below(rng, 2);
+        l->simplex = nt_rng_below(rng, 2);
+        l->at_least = nt_rng_below(rng, 2);
+        l->effective = nt_rng_below(rng, 2);
+    }
+}
+
+static struct nt_model *random_model(struct nt_rng *rng)
+{
+    struct nt_model *m;
+    struct nt_err err = {0};
+    size_t hosts = 2 + nt_rng_below(rng, 40), switches = nt_rng_below(rng, 10);
+    assert_int_equal(nt_model_create(hosts, switches, nt_rng_below(rng, 60), &m, &err), 0);
+    random_links(rng, m);
+    for (size_t k = 0; k < hosts; k++) {
+        m->overhead_us[k] = nt_rng_below(rng, 2) ? 0 : nt_number_round(nt_rng_uniform(rng), 6);
+        m->missing[k] = nt_rng_below(rng, 2);
+        m->host_suspect[k] = nt_rng_below(rng, 2);
+    }
+    for (size_t k = 0; k < switches; k++) {
+        m->tier[k] = (uint32_t)nt_rng_below(rng, 5);
+        m->oversubscription[k] = figure(rng);
+    }
+    m->family = (enum nt_family)nt_rng_below(rng, NT_FAMILY_IRREGULAR + 1);
+    m->tiers = (uint32_t)nt_rng_below(rng, 5);
+    m->confidence = nt_number_round(nt_rng_uniform(rng), 6);
+    m->dimensions = (uint32_t)nt_rng_below(rng, NT_DIMENSIONS_MAX + 1);
+    for (size_t k = 0; k < m->dimensions; k++)
+        m->dimension[k] = (uint32_t)nt_rng_below(rng, 100);
+    m->twist = (uint32_t)nt_rng_below(rng, 3);
+    m->r2 = nt_number_round(-nt_rng_uniform(rng), 6);
+    m->rms_us = figure(rng);
+    m->resolution_us = figure(rng);
+    m->bisection_MBps = figure(rng);
+    m->pairs_off = nt_rng_below(rng, 4);
+    free(m->pair_off);
+    m->pair_off = calloc(m->pairs_off + 1, sizeof *m->pair_off);
+    assert_non_null(m->pair_off);
+    for (size_t k = 0; k < m->pairs_off; k++) {
+        m->pair_off[k][0] = (uint32_t)nt_rng_below(rng, hosts);
+        m->pair_off[k][1] = (uint32_t)nt_rng_below(rng, hosts);
+    }
+    return m;
+}
+
+static void random_loggp(struct nt_rng *rng, struct nt_map *map)
+{
+    map->loggps = nt_rng_below(rng, 3);
+    map->loggp = calloc(map->loggps + 1, sizeof *map->loggp);
+    assert_non_null(map->loggp);
+    for (size_t k = 0; k < map->loggps; k++) {
+        struct nt_loggp *g = &map->loggp[k];
+        double *const figures[] = {&g->min_bytes,     &g->max_bytes,       &g->L_us,
+                                   &g->o_send_us,     &g->o_recv_us,       &g->g_us,
+                                   &g->G_us_per_byte, &g->L_se_us,         &g->o_se_us,
+                                   &g->g_se_us,       &g->G_se_us_per_byte};
+        snprintf(g->class_name, sizeof g->class_name, "through %zu switches", k);
+        snprintf(g->rail, sizeof g->rail, "%s", nt_rng_below(rng, 2) ? "mlx5_0:1" : "");
+        for (size_t f = 0; f < sizeof figures / sizeof *figures; f++)
+            *figures[f] = figure(rng);
+        g->r2 = NAN;
+    }
+}
+
+static void random_rest(struct nt_rng *rng, struct nt_map *map)
+{
+    struct nt_err err = {0};
+    map->status = (enum nt_status)nt_rng_below(rng, 3);
+    map->job_id = nt_rng_below(rng, 2) ? nt_rng_next(rng) : 0;
+    free(map->cluster);
+    map->cluster = strdup("a \"quoted\\name\"");
+    assert_int_equal(nt_map_warn(map, &err, "host %s: %s", "n1", "\"a\\b\" \t\xff"), 0);
+    map->sweep.pairs_measured = nt_rng_below(rng, 1000);
+    map->sweep.pairs_total = 1000;
+    map->sweep.rounds = nt_rng_below(rng, 10);
+    map->sweep.seconds = nt_rng_below(rng, 2) ? 0 : 1.5;
+    map->sweep.phases = nt_rng_below(rng, 3);
+    map->sweep.phase = calloc(map->sweep.phases + 1, sizeof *map->sweep.phase);
+    assert_non_null(map->sweep.phase);
+    for (size_t k = 0; k < map->sweep.phases; k++)
+        map->sweep.phase[k] = (struct nt_phase){"latency", k, k == 0 ? (double)NAN : 0.5};
+    random_loggp(rng, map);
+    if (nt_rng_below(rng, 2) == 0)
+        return;
+    struct nt_placement *p = calloc(1, sizeof *p);
+    assert_non_null(p);
+    p->hosts = map->model->hosts;
+    p->order = calloc(p->hosts + 1, sizeof *p->order);
+    assert_non_null(p->order);
+    for (size_t k = 0; k < p->hosts; k++)
+        p->order[k] = (uint32_t)(p->hosts - 1 - k);
+    snprintf(p->pattern, sizeof p->pattern, "stencil:2x4");
+    p->cost = figure(rng);
+    p->cost_default = figure(rng);
+    p->gain = figure(rng);
+    map->placement = p;
+}
+
+static struct nt_map *random_map(struct nt_rng *rng)
+{
+    struct nt_model *m = random_model(rng);
+    struct nt_map *map;
+    struct nt_err err = {0};
+    char name[50][16];
+    const char *names[50];
+    for (size_t k = 0; k < m->hosts; k++) {
+        snprintf(name[k], sizeof name[k], "n%zu", k * 7 % 50);
+        names[k] = name[k];
+    }
+    assert_int_equal(nt_map_create(m, names, &map, &err), 0);
+    random_rest(rng, map);
+    return map;
+}
+
+/* ---- identity ---------------------------------------------------------------------------------
+ */
+
+static bool same(double a, double b)
+{
+    return a == b || (isnan(a) && isnan(b));
+}
+
+static void assert_same_model(const struct nt_model *a, const struct nt_model *b)
+{
+    assert_int_equal(a->hosts, b->hosts);
+    assert_int_equal(a->switches, b->switches);
+    assert_int_equal(a->links, b->links);
+    for (size_t k = 0; k < a->links; k++) {
+        const struct nt_link *x = &a->link[k], *y = &b->link[k];
+        assert_int_equal(x->a, y->a);
+        assert_int_equal(x->b, y->b);
+        assert_true(same(x->latency_us, y->latency_us) &&
+                    same(x->latency_se_us, y->latency_se_us) &&
+                    same(x->bandwidth_MBps, y->bandwidth_MBps) &&
+                    same(x->bandwidth_back_MBps, y->bandwidth_back_MBps) &&
+                    same(x->probability, y->probability));
+        assert_true(x->suspect == y->suspect && x->simplex == y->simplex &&
+                    x->at_least == y->at_least && x->effective == y->effective);
+    }
+    assert_memory_equal(a->overhead_us, b->overhead_us, a->hosts * sizeof *a->overhead_us);
+    assert_memory_equal(a->missing, b->missing, a->hosts);
+    assert_memory_equal(a->host_suspect, b->host_suspect, a->hosts);
+    assert_memory_equal(a->tier, b->tier, a->switches * sizeof *a->tier);
+    assert_true(a->family == b->family && a->tiers == b->tiers && a->twist == b->twist);
+    assert_int_equal(a->dimensions, b->dimensions);
+    assert_memory_equal(a->dimension, b->dimension, a->dimensions * sizeof *a->dimension);
+    assert_true(same(a->confidence, b->confidence) && same(a->r2, b->r2) &&
+                same(a->rms_us, b->rms_us) && same(a->resolution_us, b->resolution_us) &&
+                same(a->bisection_MBps, b->bisection_MBps));
+    assert_int_equal(a->pairs_off, b->pairs_off);
+    assert_memory_equal(a->pair_off, b->pair_off, a->pairs_off * sizeof *a->pair_off);
+    for (size_t k = 0; k < a->switches; k++)
+        assert_true(same(a->oversubscription[k], b->oversubscription[k]));
+}
+
+static void assert_same_map(const struct nt_map *a, const struct nt_map *b)
+{
+    assert_same_model(a->model, b->model);
+    assert_string_equal(a->generator, b->generator);
+    assert_string_equal(a->cluster, b->cluster);
+    assert_int_equal(a->status, b->status);
+    assert_true(a->job_id == b->job_id && a->warnings == b->warnings);
+    assert_string_equal(a->warning[0], b->warning[0]);
+    assert_true(a->sweep.rounds == b->sweep.rounds && same(a->sweep.seconds, b->sweep.seconds));
+    assert_int_equal(a->sweep.phases, b->sweep.phases);
+    for (size_t k = 0; k < a->sweep.phases; k++)
+        assert_true(same(a->sweep.phase[k].seconds, b->sweep.phase[k].seconds));
+    for (size_t k = 0; k < a->model->hosts; k++)
+        assert_string_equal(a->host_name[k], b->host_name[k]);
+    assert_int_equal(a->loggps, b->loggps);
+    for (size_t k = 0; k < a->loggps; k++)
+        assert_true(same(a->loggp[k].L_us, b->loggp[k].L_us) &&
+                    same(a->loggp[k].G_us_per_byte, b->loggp[k].G_us_per_byte));
+    assert_int_equal(a->placement == NULL, b->placement == NULL);
+    if (a->placement != NULL) {
+        assert_memory_equal(a->placement->order, b->placement->order,
+                            a->placement->hosts * sizeof *a->placement->order);
+        assert_true(same(a->placement->gain, b->placement->gain));
+    }
+}
+
+static void what_is_written_reads_back_equal(void **state)
+{
+    (void)state;
+    struct nt_rng rng;
+    nt_rng_init(&rng, 5);
+    for (int turn = 0; turn < 400; turn++) {
+        struct nt_map *map = random_map(&rng), *again;
+        struct nt_err err = {0};
+        char *text, *text_again;
+        size_t bytes;
+        bool compact = turn % 2;
+        assert_int_equal(nt_map_write(map, compact, &text, &bytes, &err), 0);
+        if (compact)
+            assert_null(strchr(text, '\n'));
+        if (nt_map_read("f", text, bytes, &again, &err) != 0)
+            fail_msg("%s\n%s", err.text, text);
+        assert_same_map(map, again);
+        assert_int_equal(nt_map_write(again, compact, &text_again, NULL, &err), 0);
+        assert_string_equal(text, text_again);
+        free(text);
+        free(text_again);
+        nt_map_destroy(map);
+        nt_map_destroy(again);
+    }
+}
+
+static void sorting_keeps_the_network(void **state)
+{
+    (void)state;
+    struct nt_rng rng;
+    nt_rng_init(&rng, 6);
+    for (int turn = 0; turn < 50; turn++) {
+        struct nt_map *map = random_map(&rng);
+        struct nt_err err = {0};
+        double before = 0, after = 0;
+        for (size_t k = 0; k < map->model->hosts; k++)
+            before += map->model->overhead_us[k] * (double)atoi(map->host_name[k] + 1);
+        assert_int_equal(nt_map_sort(map, &err), 0);
+        for (size_t k = 0; k < map->model->hosts; k++) {
+            after += map->model->overhead_us[k] * (double)atoi(map->host_name[k] + 1);
+            assert_true(k == 0 || nt_name_compare(map->host_name[k - 1], map->host_name[k]) < 0);
+        }
+        assert_true(fabs(before - after) < 1e-9);
+        nt_map_destroy(map);
+    }
+}
+
+/* ---- wrong texts ------------------------------------------------------------------------------
+ */
+
+#define TOP                                                                                        \
+    "\"schema\": \"nettopo-map/1\", \"generator\": \"g\", \"status\": \"ok\", \"warnings\": []"
+#define NET                                                                                        \
+    ", \"nodes\": [{\"name\": \"a\"}, {\"name\": \"b\"}], \"switches\": [{\"name\": \"s\"}],"      \
+    " \"links\": [{\"a\": \"a\", \"b\": \"s\"}, {\"a\": \"b\", \"b\": \"s\"}]"
+
+static void a_wrong_text_is_refused_with_its_place(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *says;
+    } table[] = {
+        {"", "f:1: expected JSON, found an error: the text ends too early"},
+        {"{\n\n\"a\": 1", "f:3: expected JSON, found an error: the text ends too early"},
+        {"{\n\"a\": 1,\n}", "f:3: expected JSON, found an error: "
+                            "unexpected character"},
+        {"{} x", "f:1: expected JSON, found an error: unexpected character"},
+        {"[]", "f:1: expected a JSON object, found something else"},
+        {"{}", "f: schema: expected a string, found nothing"},
+        {"{\"schema\": 1}", "f: schema: expected a string, found a whole number"},
+        {"{\"schema\": \"nettopo-map/2\"}",
+         "f: schema: expected \"nettopo-map/1\", found \"nettopo-map/2\""},
+        {"{" TOP "}", "f: nodes: expected an array, found nothing"},
+        {"{" TOP ", \"nodes\": {}}", "f: nodes: expected an array, found an object"},
+        {"{" TOP ", \"nodes\": [1], \"switches\": [], \"links\": []}",
+         "f: nodes[0]: expected an object, found a whole number"},
+        {"{" TOP ", \"nodes\": [{}], \"switches\": [], \"links\": []}",
+         "f: nodes[0].name: expected a string, found nothing"},
+        {"{" TOP ", \"nodes\": [{\"name\": \"a\\u0000b\"}], \"switches\": [], \"links\": []}",
+         "f: nodes[0].name: expected a text, found one with a zero byte"},
+        {"{" TOP ", \"nodes\": [{\"name\": \"a b\"}], \"switches\": [], \"links\": []}",
+         "f: nodes[0].name: host name \"a b\": expected only letters, digits, '.', '-' and '_'"},
+        {"{" TOP ", \"nodes\": [{\"name\": \"a\"}], \"switches\": [{\"name\": \"a\"}],"
+         " \"links\": []}",
+         "f: switches[0].name: expected each name once, found a again"},
+        {"{" TOP ", \"nodes\": [{\"name\": \"a\"}], \"switches\": [],"
+         " \"links\": [{\"a\": \"a\", \"b\": \"x\"}]}",
+         "f: links[0].b: expected the name of a node or switch, found \"x\""},
+        {"{" TOP ", \"nodes\": [{\"name\": \"a\"}], \"switches\": [],"
+         " \"links\": [{\"a\": \"a\", \"b\": \"a\"}]}",
+         "f: links[0].b: expected two different ends, found a twice"},
+        {"{" TOP ", \"nodes\": [{\"name\": \"a\"}, {\"name\": \"b\"}], \"switches\": [],"
+         " \"links\": [{\"a\": \"a\", \"b\": \"b\", \"latency_us\": -1}]}",
+         "f: links[0].latency_us: expected 0 to 1e+15, found -1"},
+        {"{" TOP ", \"nodes\": [{\"name\": \"a\"}, {\"name\": \"b\"}], \"switches\": [],"
+         " \"links\": [{\"a\": \"a\", \"b\": \"b\", \"latency_us\": NaN}]}",
+         "f: links[0].latency_us: expected 0 to 1e+15, found nan"},
+        {"{" TOP ", \"nodes\": [{\"name\": \"a\"}, {\"name\": \"b\"}], \"switches\": [],"
+         " \"links\": [{\"a\": \"a\", \"b\": \"b\", \"suspect\": 1}]}",
+         "f: links[0].suspect: expected true or false, found a whole number"},
+        {"{" TOP NET ", \"sweep\": {\"hosts\": 3}}",
+         "f: sweep.hosts: expected the number of nodes, 2, found 3"},
+        {"{" TOP NET ", \"sweep\": {\"rounds\": -1}}",
+         "f: sweep.rounds: expected a whole number from 0 to 9223372036854775807, found -1"},
+        {"{" TOP NET ", \"sweep\": {\"phases\": [{\"name\": "
+         "\"a-name-that-is-longer-than-a-phase-has\"}]}}",
+         "f: sweep.phases[0].name: expected at most 31 bytes, found 38"},
+        {"{" TOP NET ", \"structure\": {\"family\": \"bush\"}}",
+         "f: structure.family: expected star, tree, torus, mesh, ring, hypercube, full-mesh, "
+         "irregular or undetermined, found \"bush\""},
+        {"{" TOP NET ", \"structure\": {\"family\": \"torus\", \"parameters\": "
+         "{\"dimensions\": [1,1,1,1,1,1,1,1,1]}}}",
+         "f: structure.parameters.dimensions: expected at most 8, found 9"},
+        {"{" TOP NET ", \"fit\": {\"pairs_off\": [[\"a\"]]}}",
+         "f: fit.pairs_off[0]: expected 2 items, found 1"},
+        {"{" TOP NET ", \"fit\": {\"pairs_off\": [[\"a\", \"s\"]]}}",
+         "f: fit.pairs_off[0]: expected the name of a node, found \"s\""},
+        {"{" TOP NET ", \"oversubscription\": [{\"switch\": \"a\", \"ratio\": 1}]}",
+         "f: oversubscription[0].switch: expected the name of a switch, found \"a\""},
+        {"{" TOP NET ", \"placement\": {\"pattern\": \"ring\"}}",
+         "f: placement.node_order: expected an array, found nothing"},
+        {"{" TOP NET ", \"placement\": {\"pattern\": \"ring\", \"node_order\": [\"x\"]}}",
+         "f: placement.node_order[0]: expected the name of a node, found \"x\""},
+    };
+    for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
+        struct nt_map *map = NULL;
+        struct nt_err err = {0};
+        assert_int_equal(nt_map_read("f", table[k].text, strlen(table[k].text), &map, &err), -1);
+        assert_int_equal(err.kind, NT_ERR_INPUT);
+        assert_string_equal(err.text, table[k].says);
+        assert_null(map);
+    }
+}
+
+static void deep_nesting_is_refused(void **state)
+{
+    (void)state;
+    char text[100000];
+    struct nt_map *map;
+    struct nt_err err = {0};
+    memset(text, '[', sizeof text);
+    memcpy(text, "{\"a\":", 5);
+    assert_int_equal(nt_map_read("f", text, sizeof text, &map, &err), -1);
+    assert_string_equal(err.text, "f:1: expected JSON, found an error: nesting too deep");
+}
+
+/* ---- invariants -------------------------------------------------------------------------------
+ */
+
+#define HEAD "{" TOP ", \"sweep\": {\"pairs_measured\": 1, \"pairs_total\": 1}, "
+#define PLUG(h, s) "{\"a\": \"" h "\", \"b\": \"" s "\", \"latency_us\": 1}"
+#define TREE(tiers) ", \"structure\": {\"family\": \"tree\", \"tiers\": " tiers "}}"
+
+static void broken_invariants_are_listed(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *says;
+    } table[] = {
+        {HEAD "\"nodes\": [{\"name\": \"a\"}, {\"name\": \"b\"}], \"switches\": [{\"name\": \"s\","
+              " \"tier\": 1}], \"links\": [" PLUG("a", "s") ", " PLUG("b", "s") "]" TREE("1"),
+         NULL},
+        {HEAD "\"nodes\": [{\"name\": \"a\"}, {\"name\": \"b\"}], \"switches\": [{\"name\": \"s\","
+              " \"tier\": 1}], \"links\": [" PLUG("a", "s") "]" TREE("1"),
+         "links: expected all hosts and switches connected, found 2 separate parts"},
+        {HEAD "\"nodes\": [{\"name\": \"a\"}, {\"name\": \"b\"}], \"switches\": [{\"name\": \"s\","
+              " \"tier\": 1}], \"links\": [" PLUG("a", "s") "]" TREE("1"),
+         "switch s: expected at least two links, found 1"},
+        {HEAD "\"nodes\": [{\"name\": \"a\"}, {\"name\": \"b\"}], \"switches\": [{\"name\": \"s\","
+              " \"tier\": 1}], \"links\": [" PLUG("a", "s") ", " PLUG("b", "s") ", " PLUG(
+                  "a", "b") "]" TREE("1"),
+         "node a: expected one link in a tree, found 2"},
+        {HEAD "\"nodes\": [{\"name\": \"a\"}, {\"name\": \"b\"}], \"switches\": [{\"name\": \"s\","
+              " \"tier\": 1}], \"links\": [" PLUG("a", "s") ", " PLUG("b", "s") ", " PLUG(
+                  "a", "b") "]" TREE("1"),
+         "links: expected no loop in a tree, found 1"},
+        {HEAD "\"nodes\": [{\"name\": \"a\"}, {\"name\": \"b\"}], \"switches\": [{\"name\": \"s\","
+              " \"tier\": 2}], \"links\": [" PLUG("a", "s") ", " PLUG("b", "s") "]" TREE("1"),
+         "structure.tiers: expected the highest tier of a switch, 2, found 1"},
+        {HEAD "\"nodes\": [{\"name\": \"a\"}, {\"name\": \"b\"}], \"switches\": [{\"name\": \"s\","
+              " \"tier\": 2}], \"links\": [" PLUG("a", "s") ", " PLUG("b", "s") "]" TREE("2"),
+         "switch s: expected a switch of tier 1 below its tier 2, found none"},
+        {HEAD "\"nodes\": [{\"name\": \"a\"}, {\"name\": \"b\"}], \"switches\": [{\"name\": \"s\","
+              " \"tier\": 1}], \"links\": [" PLUG("a", "s") ", " PLUG("s", "a") ", " PLUG(
+                  "b", "s") "]" TREE("1"),
+         "link a s: expected once, found again"},
+        {HEAD
+         "\"nodes\": [{\"name\": \"a\"}, {\"name\": \"b\"}], \"switches\": [{\"name\": \"s\","
+         " \"tier\": 1}], \"links\": [{\"a\": \"a\", \"b\": \"s\"}, " PLUG("b", "s") "]" TREE("1"),
+         "link a s: expected a latency_us, found nothing"},
+        {HEAD "\"nodes\": [{\"name\": \"a\"}, {\"name\": \"b\", \"status\": \"missing\"}],"
+              " \"switches\": [{\"name\": \"s\", \"tier\": 1}], \"links\": [" PLUG(
+                  "a", "s") ", " PLUG("b", "s") "]" TREE("1"),
+         "node b: expected a missing host on no link, found it on 1"},
+        {HEAD "\"nodes\": [{\"name\": \"a\"}, {\"name\": \"b\", \"status\": \"missing\"}],"
+              " \"switches\": [], \"links\": []" TREE("1"),
+         "status: expected partial or failed when hosts are missing, found ok"},
+        {"{" TOP ", \"sweep\": {\"pairs_measured\": 2, \"pairs_total\": 1}, \"nodes\": [{\"name\":"
+         " \"a\"}, {\"name\": \"b\"}], \"switches\": [], \"links\": [" PLUG("a", "b") "]}",
+         "sweep.pairs_measured: expected at most 1, found 2"},
+        {HEAD
+         "\"nodes\": [{\"name\": \"a\"}, {\"name\": \"b\"}], \"switches\": [], \"links\": [" PLUG(
+             "a", "b") "], \"structure\": {\"family\": \"ring\", \"parameters\": "
+                       "{\"dimensions\": [3]}}}",
+         "structure.parameters.dimensions: expected a product of 2 hosts, found 3"},
+        {HEAD
+         "\"nodes\": [{\"name\": \"a\"}, {\"name\": \"b\"}], \"switches\": [], \"links\": [" PLUG(
+             "a", "b") "], \"placement\": {\"pattern\": \"ring\", \"node_order\": "
+                       "[\"a\", \"a\"]}}",
+         "placement.node_order: expected each node once, found a again"},
+        {HEAD
+         "\"nodes\": [{\"name\": \"a\"}, {\"name\": \"b\"}], \"switches\": [], \"links\": [" PLUG(
+             "a", "b") "], \"placement\": {\"pattern\": \"ring\", \"node_order\": "
+                       "[\"a\", \"b\"], \"gain\": 0.9}}",
+         "placement.gain: expected at least 1, found 0.9"},
+    };
+    for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
+        struct nt_findings findings = {0};
+        struct nt_map *map;
+        struct nt_err err = {0};
+        bool found = table[k].says == NULL;
+        if (nt_map_read("f", table[k].text, strlen(table[k].text), &map, &err) != 0)
+            fail_msg("%zu: %s", k, err.text);
+        assert_int_equal(nt_map_check(map, &findings, &err), 0);
+        for (size_t f = 0; f < findings.count; f++)
+            found |= table[k].says != NULL && strcmp(findings.line[f], table[k].says) == 0;
+        if (!found || (table[k].says == NULL && findings.count > 0))
+            fail_msg("%zu: found %zu, first %s", k, findings.count,
+                     findings.count > 0 ? findings.line[0] : "none");
+        nt_findings_fini(&findings);
+        nt_map_destroy(map);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_written_reads_back_equal),
+        cmocka_unit_test(sorting_keeps_the_network),
+        cmocka_unit_test(a_wrong_text_is_refused_with_its_place),
+        cmocka_unit_test(deep_nesting_is_refused),
+        cmocka_unit_test(broken_invariants_are_listed),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

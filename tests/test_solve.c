@@ -1,0 +1,246 @@
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "link_bandwidth.h"
+#include "map_json.h"
+#include "rng.h"
+#include "solve.h"
+
+enum { LEAVES = 3, PER_LEAF = 5, HOSTS = LEAVES * PER_LEAF };
+
+/* A sweep over a tree of two tiers with 1 % of noise; order[k] is the host that came k-th. */
+static struct nt_samples *sweep(const uint32_t *order, int lost)
+{
+    struct nt_samples *s;
+    struct nt_rng rng;
+    struct nt_err err = {0};
+    double noise[HOSTS][HOSTS];
+    nt_rng_init(&rng, 9);
+    for (size_t i = 0; i < HOSTS; i++)
+        for (size_t j = 0; j < HOSTS; j++)
+            noise[i][j] = 1 + 0.01 * nt_rng_normal(&rng);
+    assert_int_equal(nt_samples_create(&s, &err), 0);
+    assert_int_equal(nt_samples_set_word(&s->pattern, "neighbour", &err), 0);
+    for (size_t k = 0; k < HOSTS; k++) {
+        char name[16];
+        snprintf(name, sizeof name, "n%u", order[k] + 1);
+        assert_int_equal(nt_samples_add_host(s, name, &err), 0);
+        if ((int)order[k] == lost)
+            assert_int_equal(nt_samples_set_missing(s, k, "no answer", &err), 0);
+    }
+    assert_int_equal(nt_samples_begin_phase(s, "latency", &err), 0);
+    assert_int_equal(nt_samples_begin_round(s, &err), 0);
+    for (uint32_t i = 0; i < HOSTS; i++)
+        for (uint32_t j = 0; j < HOSTS; j++) {
+            uint32_t a = order[i], b = order[j];
+            if (i == j || (int)a == lost || (int)b == lost)
+                continue;
+            double us = (a / PER_LEAF == b / PER_LEAF ? 2 : 4) * noise[a][b];
+            struct nt_sample x = {.kind = NT_SAMPLE_LATENCY,
+                                  .a = i,
+                                  .b = j,
+                                  .bytes = 8,
+                                  .count = 30,
+                                  .value_us = us,
+                                  .median_us = us};
+            assert_int_equal(nt_samples_add(s, x, NULL, &err), 0);
+        }
+    assert_int_equal(nt_samples_end_phase(s, 0.5, &err), 0);
+    assert_int_equal(nt_samples_warn(s, &err, "said by the probe"), 0);
+    nt_samples_finish(s, NT_STATUS_OK, 0.75);
+    return s;
+}
+
+static char *solve_to_text(const struct nt_samples *s)
+{
+    struct nt_map *map;
+    struct nt_err err = {0};
+    char *text;
+    if (nt_solve_samples(s, &map, &err) != 0)
+        fail_msg("%s", err.text);
+    assert_int_equal(nt_map_write(map, false, &text, NULL, &err), 0);
+    nt_map_destroy(map);
+    return text;
+}
+
+static struct nt_samples *read_back(const struct nt_samples *s)
+{
+    struct nt_samples_reader *r;
+    struct nt_samples *again;
+    struct nt_err err = {0};
+    char *text;
+    size_t bytes;
+    assert_int_equal(nt_samples_write(s, &text, &bytes, &err), 0);
+    assert_int_equal(nt_samples_reader_create("f", &r, &err), 0);
+    assert_int_equal(nt_samples_reader_feed(r, text, bytes, &err), 0);
+    assert_int_equal(nt_samples_reader_finish(r, &again, &err), 0);
+    nt_samples_reader_destroy(r);
+    free(text);
+    return again;
+}
+
+static void the_same_samples_give_the_same_bytes(void **state)
+{
+    (void)state;
+    uint32_t order[HOSTS];
+    struct nt_rng rng;
+    for (uint32_t k = 0; k < HOSTS; k++)
+        order[k] = k;
+    struct nt_samples *s = sweep(order, -1), *again = read_back(s);
+    char *text = solve_to_text(s), *twice = solve_to_text(s), *from_text = solve_to_text(again);
+    assert_string_equal(text, twice);
+    assert_string_equal(text, from_text);
+    assert_non_null(strstr(text, "\"family\": \"tree\""));
+    assert_non_null(strstr(text, "\"pairs_measured\": 105, \"pairs_total\": 105, \"rounds\": 1"));
+    assert_non_null(strstr(text, "said by the probe"));
+    nt_rng_init(&rng, 4);
+    for (int turn = 0; turn < 5; turn++) { /* nor does it matter in which order hosts came */
+        nt_rng_shuffle(&rng, order, HOSTS);
+        struct nt_samples *shuffled = sweep(order, -1);
+        char *shuffled_text = solve_to_text(shuffled);
+        assert_string_equal(text, shuffled_text);
+        free(shuffled_text);
+        nt_samples_destroy(shuffled);
+    }
+    free(text);
+    free(twice);
+    free(from_text);
+    nt_samples_destroy(s);
+    nt_samples_destroy(again);
+}
+
+static void a_missing_host_makes_it_partial(void **state)
+{
+    (void)state;
+    uint32_t order[HOSTS];
+    for (uint32_t k = 0; k < HOSTS; k++)
+        order[k] = HOSTS - 1 - k;
+    struct nt_samples *s = sweep(order, 6);
+    struct nt_findings findings = {0};
+    struct nt_map *map;
+    struct nt_err err = {0};
+    assert_int_equal(nt_solve_samples(s, &map, &err), 0);
+    assert_int_equal(map->status, NT_STATUS_PARTIAL);
+    assert_string_equal(map->host_name[6], "n7");
+    for (size_t k = 0; k < HOSTS; k++)
+        assert_int_equal(map->model->missing[k], k == 6);
+    assert_string_equal(map->warning[0], "host n7 is missing: no answer");
+    assert_int_equal(map->sweep.pairs_measured, 91);
+    assert_int_equal(map->placement->hosts, HOSTS);
+    assert_int_equal(map->placement->order[HOSTS - 1], 6);
+    assert_int_equal(nt_map_check(map, &findings, &err), 0);
+    if (findings.count > 0)
+        fail_msg("%s", findings.line[0]);
+    nt_findings_fini(&findings);
+    nt_map_destroy(map);
+    nt_samples_destroy(s);
+}
+
+static void a_pattern_that_does_not_fit_costs_a_warning(void **state)
+{
+    (void)state;
+    uint32_t order[HOSTS];
+    for (uint32_t k = 0; k < HOSTS; k++)
+        order[k] = k;
+    struct nt_samples *s = sweep(order, -1);
+    struct nt_map *map;
+    struct nt_err err = {0};
+    assert_int_equal(nt_samples_set_word(&s->pattern, "stencil:4x4", &err), 0);
+    assert_int_equal(nt_solve_samples(s, &map, &err), 0);
+    assert_string_equal(map->placement->pattern, "neighbour");
+    assert_int_equal(map->warnings, 2);
+    assert_non_null(strstr(map->warning[0], "pattern stencil:4x4: "));
+    assert_int_equal(map->status, NT_STATUS_OK);
+    nt_map_destroy(map);
+    nt_samples_destroy(s);
+}
+
+static void few_hosts_are_no_special_case(void **state)
+{
+    (void)state;
+    for (size_t hosts = 0; hosts <= 3; hosts++) {
+        struct nt_samples *s;
+        struct nt_err err = {0};
+        assert_int_equal(nt_samples_create(&s, &err), 0);
+        for (size_t k = 0; k < hosts; k++)
+            assert_int_equal(nt_samples_add_host(s, (const char *const[]){"a", "b", "c"}[k], &err),
+                             0);
+        nt_samples_finish(s, NT_STATUS_FAILED, 1);
+        char *text = solve_to_text(s);
+        struct nt_map *map;
+        assert_int_equal(nt_map_read("f", text, strlen(text), &map, &err), 0);
+        assert_int_equal(map->model->hosts, hosts);
+        assert_int_equal(map->status, NT_STATUS_FAILED);
+        nt_map_destroy(map);
+        free(text);
+        nt_samples_destroy(s);
+    }
+}
+
+static void an_unknown_method_is_usage(void **state)
+{
+    (void)state;
+    struct nt_samples *s;
+    struct nt_map *map;
+    struct nt_err err = {0};
+    assert_int_equal(nt_samples_create(&s, &err), 0);
+    assert_int_equal(nt_solve_samples_by(s, "guess", &map, &err), -1);
+    assert_int_equal(err.kind, NT_ERR_USAGE);
+    assert_string_equal(err.text, "method guess: expected auto, bufe or parus");
+    nt_samples_destroy(s);
+}
+
+/* Two leaves of four hosts; the uplink carries 500 one way and 400 the other, host 5 sends 100. */
+static void links_get_the_bandwidth_that_pairs_show(void **state)
+{
+    (void)state;
+    struct nt_model *m;
+    struct nt_matrix *b;
+    struct nt_err err = {0};
+    assert_int_equal(nt_model_create(8, 2, 9, &m, &err), 0);
+    assert_int_equal(nt_matrix_create(8, NT_MATRIX_BANDWIDTH_MBPS, &b, &err), 0);
+    for (uint32_t k = 0; k < 8; k++) {
+        m->link[k].a = k;
+        m->link[k].b = k < 4 ? 8 : 9;
+    }
+    m->link[8].a = 8;
+    m->link[8].b = 9;
+    for (size_t i = 0; i < 8; i++)
+        for (size_t j = 0; j < 8; j++) {
+            double up = i == 5 ? 100 : j == 0 ? 5000 : 1000;
+            double middle = i / 4 == j / 4 ? 1e9 : i < 4 ? 500 : 400;
+            nt_matrix_set(b, i, j, i == j ? NAN : (float)fmin(up, middle));
+        }
+    assert_int_equal(nt_link_bandwidth(m, b, &err), 1);
+    assert_true(m->link[8].bandwidth_MBps == 500 && m->link[8].bandwidth_back_MBps == 400);
+    assert_true(m->link[5].bandwidth_MBps == 100 && m->link[5].bandwidth_back_MBps == 1000);
+    assert_true(!m->link[8].at_least && !m->link[5].at_least);
+    m->link[8].a = 0; /* a loop: no tree */
+    m->link[8].b = 9;
+    m->link[7].b = 8;
+    m->link[7].a = 0;
+    assert_int_equal(nt_link_bandwidth(m, b, &err), 0);
+    nt_matrix_destroy(b);
+    nt_model_destroy(m);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_same_samples_give_the_same_bytes),
+        cmocka_unit_test(a_missing_host_makes_it_partial),
+        cmocka_unit_test(a_pattern_that_does_not_fit_costs_a_warning),
+        cmocka_unit_test(few_hosts_are_no_special_case),
+        cmocka_unit_test(an_unknown_method_is_usage),
+        cmocka_unit_test(links_get_the_bandwidth_that_pairs_show),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
