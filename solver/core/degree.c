@@ -6,7 +6,8 @@
 
 #include "normal.h"
 
-enum { NONE = UINT32_MAX };
+/* SHORT: a list over which merging bits is faster; BITS_MAX: columns whose bits are kept, 32 MB */
+enum { NONE = UINT32_MAX, SHORT = 48, BITS_MAX = 16384 };
 
 struct list {
     uint32_t *at; /* rising */
@@ -135,15 +136,20 @@ static bool eliminate(struct graph *g, uint32_t c)
     return true;
 }
 
-/* Eliminates while it pays; returns how many, or NONE without memory. */
-static uint32_t run(struct graph *g, uint32_t *order)
+static bool pays(size_t degree, size_t left)
+{
+    return left <= 1 || degree * 10 <= (left - 1) * 7;
+}
+
+/* Eliminates by lists while they are short; returns how many, or NONE without memory. */
+static uint32_t run_sparse(struct graph *g, uint32_t *order)
 {
     size_t degree = 0, left = g->n;
     uint32_t done = 0;
     while (left > 0) {
         while (g->head[degree] == NONE)
             degree++;
-        if (degree * 2 > left - 1 && left > 1)
+        if (!pays(degree, left) || (degree > SHORT && left <= BITS_MAX))
             break;
         uint32_t c = g->head[degree];
         order[done++] = c;
@@ -154,6 +160,95 @@ static uint32_t run(struct graph *g, uint32_t *order)
         degree = degree > 0 ? degree - 1 : 0;
     }
     return done;
+}
+
+/* What is left when the lists get long, as rows of bits: merging is then an or. */
+struct bits {
+    size_t n, words;
+    uint32_t *column; /* n: which columns these are, rising */
+    uint32_t *degree; /* n; NONE: eliminated */
+    uint64_t *row;    /* n * words */
+};
+
+static bool make_bits(const struct graph *g, const uint32_t *order, uint32_t done, struct bits *b)
+{
+    uint32_t *number = calloc(g->n + 1, sizeof *number);
+    b->n = g->n - done;
+    b->words = (b->n + 63) / 64;
+    b->column = malloc((b->n + 1) * sizeof *b->column);
+    b->degree = malloc((b->n + 1) * sizeof *b->degree);
+    b->row = calloc(b->n * b->words + 1, sizeof *b->row);
+    bool ok = number != NULL && b->column != NULL && b->degree != NULL && b->row != NULL;
+    for (uint32_t j = 0; ok && j < done; j++)
+        number[order[j]] = NONE;
+    uint32_t used = 0;
+    for (uint32_t c = 0; ok && c < g->n; c++) {
+        if (number[c] == NONE)
+            continue;
+        b->column[used] = c;
+        number[c] = used++;
+    }
+    for (size_t i = 0; ok && i < b->n; i++) {
+        const struct list *list = &g->list[b->column[i]];
+        b->degree[i] = list->used;
+        for (uint32_t k = 0; k < list->used; k++) {
+            uint32_t other = number[list->at[k]];
+            b->row[i * b->words + other / 64] |= UINT64_C(1) << other % 64;
+        }
+    }
+    free(number);
+    return ok;
+}
+
+/* Takes i out, and writes down in its list what it meets. */
+static bool eliminate_bits(struct graph *g, struct bits *b, size_t i)
+{
+    const uint64_t *mine = b->row + i * b->words;
+    uint32_t used = 0;
+    for (size_t w = 0; w < b->words; w++) {
+        for (uint64_t rest = mine[w]; rest != 0; rest &= rest - 1) {
+            size_t k = w * 64 + (size_t)__builtin_ctzll(rest), degree = 0;
+            uint64_t *other = b->row + k * b->words;
+            g->merged[used++] = b->column[k];
+            for (size_t v = 0; v < b->words; v++)
+                other[v] |= mine[v];
+            other[k / 64] &= ~(UINT64_C(1) << k % 64);
+            other[i / 64] &= ~(UINT64_C(1) << i % 64);
+            for (size_t v = 0; v < b->words; v++)
+                degree += (size_t)__builtin_popcountll(other[v]);
+            b->degree[k] = (uint32_t)degree;
+        }
+    }
+    b->degree[i] = NONE;
+    return copy_list(&g->list[b->column[i]], g->merged, used);
+}
+
+/* Goes on with what run_sparse left; the same returns. */
+static uint32_t run_bits(struct graph *g, uint32_t *order, uint32_t done)
+{
+    struct bits b = {0};
+    bool ok = make_bits(g, order, done, &b);
+    for (size_t left = b.n; ok && left > 0; left--) {
+        size_t least = 0;
+        for (size_t i = 1; i < b.n; i++)
+            least = b.degree[i] < b.degree[least] ? i : least;
+        if (!pays(b.degree[least], left))
+            break;
+        order[done++] = b.column[least];
+        ok = eliminate_bits(g, &b, least);
+    }
+    free(b.column);
+    free(b.degree);
+    free(b.row);
+    return ok ? done : NONE;
+}
+
+static uint32_t run(struct graph *g, uint32_t *order)
+{
+    uint32_t done = run_sparse(g, order);
+    if (done == NONE || g->n - done > BITS_MAX)
+        return done;
+    return run_bits(g, order, done);
 }
 
 static bool write_order(struct graph *g, struct nt_degree_order *o)

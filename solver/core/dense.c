@@ -32,3 +32,31 @@ int nt_dense_invert(double *l, size_t n, struct nt_err *err)
         return nt_err_set(err, NT_ERR_SYSTEM, "a factor of %zu is singular", n);
     return 0;
 }
+
+enum { BLOCK = 8 };
+
+void nt_dense_add(double *restrict y, double a, const double *restrict x, size_t n)
+{
+    size_t i = 0;
+    for (; i + BLOCK <= n; i += BLOCK) {
+        for (size_t k = 0; k < BLOCK; k++)
+            y[i + k] += a * x[i + k];
+    }
+    for (; i < n; i++)
+        y[i] += a * x[i];
+}
+
+double nt_dense_dot(const double *restrict x, const double *restrict y, size_t n)
+{
+    double part[BLOCK] = {0}, sum = 0;
+    size_t i = 0;
+    for (; i + BLOCK <= n; i += BLOCK) {
+        for (size_t k = 0; k < BLOCK; k++)
+            part[k] += x[i + k] * y[i + k];
+    }
+    for (; i < n; i++)
+        sum += x[i] * y[i];
+    for (size_t k = 0; k < BLOCK; k++)
+        sum += part[k];
+    return sum;
+}

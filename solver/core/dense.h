@@ -17,4 +17,8 @@ void nt_dense_solve(const double *l, size_t n, double *x);
 /* Replaces L by the lower triangle of inverse(L L'). */
 int nt_dense_invert(double *l, size_t n, struct nt_err *err);
 
+/* y += a x, and the sum of x y: in blocks that a compiler turns into vector code by itself. */
+void nt_dense_add(double *restrict y, double a, const double *restrict x, size_t n);
+double nt_dense_dot(const double *restrict x, const double *restrict y, size_t n);
+
 #endif

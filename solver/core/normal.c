@@ -350,10 +350,8 @@ int nt_normal_inverse(struct nt_normal *m, double **inverse, struct nt_err *err)
     for (size_t j = m->head; j-- > 0;) {
         double *row = c + m->order[j] * m->n, diagonal = 1 / m->diagonal[j];
         for (size_t e = m->start[j]; e < m->start[j + 1]; e++) {
-            const double *other = c + m->order[m->below[e]] * m->n;
-            double factor = m->factor[e] / m->diagonal[j];
-            for (size_t i = 0; i < m->n; i++)
-                row[i] -= factor * other[i];
+            nt_dense_add(row, -m->factor[e] / m->diagonal[j], c + m->order[m->below[e]] * m->n,
+                         m->n);
         }
         for (size_t e = m->start[j]; e < m->start[j + 1]; e++)
             diagonal -= m->factor[e] * row[m->order[m->below[e]]];

@@ -84,10 +84,7 @@ static void apply(struct fit *f, const double *b, bool add)
             sum[rows->column[k]] += rows->value[k] * b[i];
     }
     for (size_t u = 0; u < r->unknowns; u++) {
-        const double *row = r->inverse + u * r->unknowns;
-        double x = 0;
-        for (size_t v = 0; v < r->unknowns; v++)
-            x += row[v] * sum[v];
+        double x = nt_dense_dot(r->inverse + u * r->unknowns, sum, r->unknowns);
         r->x[u] = add ? r->x[u] + x : x;
     }
 }
@@ -169,9 +166,7 @@ static void multiply_rows(const struct fit *f, const uint32_t *list, size_t r, d
     memset(t, 0, r * n * sizeof *t);
     for (size_t a = 0; a < r; a++) {
         for (size_t k = rows->start[list[a]]; k < rows->start[list[a] + 1]; k++) {
-            const double *row = f->r->inverse + rows->column[k] * n;
-            for (size_t u = 0; u < n; u++)
-                t[a * n + u] += rows->value[k] * row[u];
+            nt_dense_add(t + a * n, rows->value[k], f->r->inverse + rows->column[k] * n, n);
         }
     }
 }
@@ -197,9 +192,7 @@ static void add_square(struct nt_robust *r, double *t, size_t count, const doubl
     size_t n = r->unknowns;
     for (size_t a = 0; a < count; a++) {
         for (size_t b = 0; b < a; b++) {
-            double factor = l[b * count + a];
-            for (size_t u = 0; u < n; u++)
-                t[a * n + u] -= factor * t[b * n + u];
+            nt_dense_add(t + a * n, -l[b * count + a], t + b * n, n);
         }
         for (size_t u = 0; u < n; u++)
             t[a * n + u] /= l[a * count + a];
@@ -207,9 +200,7 @@ static void add_square(struct nt_robust *r, double *t, size_t count, const doubl
     for (size_t u = 0; u < n; u++) {
         double *row = r->inverse + u * n;
         for (size_t a = 0; a < count; a++) {
-            double factor = sign * t[a * n + u];
-            for (size_t v = u; v < n; v++)
-                row[v] += factor * t[a * n + v];
+            nt_dense_add(row + u, sign * t[a * n + u], t + a * n + u, n - u);
         }
     }
     for (size_t u = 0; u < n; u++) {
