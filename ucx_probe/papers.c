@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "launch.h"
 #include "map_json.h"
 
 enum { VALUE_MAX = 122880 /* the environment takes no value of 128 KiB */ };
@@ -45,16 +46,6 @@ __attribute__((format(printf, 2, 3))) static void print(struct page *page, const
         put(page, text, (size_t)n < sizeof text ? (size_t)n : sizeof text - 1);
 }
 
-static void keep(struct nt_papers *papers, enum nt_paper number, struct page *page)
-{
-    if (page->failed) {
-        free(page->text);
-        return;
-    }
-    papers->text[number] = page->text;
-    papers->bytes[number] = page->bytes;
-}
-
 /* ---- hosts in hint order ---- */
 static uint32_t host_at(const struct nt_map *map, size_t k)
 {
@@ -66,38 +57,30 @@ static size_t hosts_of(const struct nt_map *map)
     return map->placement == NULL ? map->model->hosts : map->placement->hosts;
 }
 
-static void write_hostfile(const struct nt_map *map, struct nt_papers *papers)
+static int write_placement(const struct nt_map *map, struct nt_papers *papers, struct nt_err *err)
 {
-    struct page page = {0};
-    for (size_t k = 0; k < hosts_of(map); k++)
-        print(&page, "%s\n", map->host_name[host_at(map, k)]);
-    keep(papers, NT_PAPER_HOSTFILE, &page);
-}
-
-static void write_rankfile(const struct nt_map *map, struct nt_papers *papers)
-{
-    struct page page = {0};
-    for (size_t k = 0; k < hosts_of(map); k++)
-        print(&page, "rank %zu=%s slot=0\n", k, map->host_name[host_at(map, k)]);
-    keep(papers, NT_PAPER_RANKFILE, &page);
-}
-
-/* MPICH_RANK_ORDER lists, for the launcher's places in turn, the rank that goes there. The
- * launcher's places are the hosts in the order of the map. */
-static int write_rank_order(const struct nt_map *map, struct nt_papers *papers, struct nt_err *err)
-{
-    struct page page = {0};
-    size_t hosts = map->model->hosts;
-    size_t *rank = calloc(hosts + 1, sizeof *rank);
-    if (rank == NULL)
-        return nt_err_set(err, NT_ERR_SYSTEM, "placement of %zu hosts: out of memory", hosts);
-    for (size_t k = 0; k < hosts_of(map); k++)
-        rank[host_at(map, k)] = k;
-    for (size_t h = 0; h < hosts; h++)
-        print(&page, "%zu%s", rank[h], h + 1 < hosts ? "," : "\n");
-    free(rank);
-    keep(papers, NT_PAPER_RANK_ORDER, &page);
-    return 0;
+    size_t n = hosts_of(map);
+    uint32_t *rank_host = calloc(n + 1, sizeof *rank_host);
+    if (rank_host == NULL)
+        return nt_err_set(err, NT_ERR_SYSTEM, "placement of %zu hosts: out of memory", n);
+    for (size_t k = 0; k < n; k++)
+        rank_host[k] = host_at(map, k);
+    struct nt_seating seating = {.ntasks = n,
+                                 .hosts = map->model->hosts,
+                                 .rank_host = rank_host,
+                                 .host_name = (const char *const *)map->host_name};
+    static const struct {
+        enum nt_paper paper;
+        int (*write)(const struct nt_seating *, char **, size_t *, struct nt_err *);
+    } files[] = {{NT_PAPER_HOSTFILE, nt_launch_hostfile},
+                 {NT_PAPER_RANKFILE, nt_launch_rankfile},
+                 {NT_PAPER_RANK_ORDER, nt_launch_mpich}};
+    int rc = 0;
+    for (size_t k = 0; rc == 0 && k < sizeof files / sizeof *files; k++)
+        rc = files[k].write(&seating, &papers->text[files[k].paper], &papers->bytes[files[k].paper],
+                            err);
+    free(rank_host);
+    return rc;
 }
 
 /* ---- hint.env ---- */
@@ -164,18 +147,15 @@ static int write_env(const struct nt_map *map, const struct nt_papers_plan *plan
                   nt_paper_name(NT_PAPER_HOSTFILE));
         rc = put_inline_map(&page, map, plan->inline_limit_bytes, err);
     }
-    keep(papers, NT_PAPER_ENV, &page);
-    return rc;
-}
-
-static bool complete(const struct nt_papers *papers, bool all)
-{
-    static const enum nt_paper with_map[] = {NT_PAPER_MAP, NT_PAPER_HOSTFILE, NT_PAPER_RANKFILE,
-                                             NT_PAPER_RANK_ORDER};
-    for (size_t k = 0; all && k < sizeof with_map / sizeof *with_map; k++)
-        if (papers->text[with_map[k]] == NULL)
-            return false;
-    return papers->text[NT_PAPER_ENV] != NULL;
+    if (rc == 0 && page.failed)
+        rc = nt_err_set(err, NT_ERR_SYSTEM, "hint.env: out of memory");
+    if (rc != 0) {
+        free(page.text);
+        return -1;
+    }
+    papers->text[NT_PAPER_ENV] = page.text;
+    papers->bytes[NT_PAPER_ENV] = page.bytes;
+    return 0;
 }
 
 int nt_papers_create(const struct nt_map *map, const struct nt_papers_plan *plan,
@@ -186,15 +166,11 @@ int nt_papers_create(const struct nt_map *map, const struct nt_papers_plan *plan
     bool with_map = map != NULL && map->model->hosts > 0;
     if (with_map) {
         rc = nt_map_write(map, false, &papers.text[NT_PAPER_MAP], &papers.bytes[NT_PAPER_MAP], err);
-        write_hostfile(map, &papers);
-        write_rankfile(map, &papers);
         if (rc == 0)
-            rc = write_rank_order(map, &papers, err);
+            rc = write_placement(map, &papers, err);
     }
     if (rc == 0)
         rc = write_env(with_map ? map : NULL, plan, &papers, err);
-    if (rc == 0 && !complete(&papers, with_map))
-        rc = nt_err_set(err, NT_ERR_SYSTEM, "the job's papers: out of memory");
     if (rc != 0) {
         nt_papers_fini(&papers);
         return -1;
