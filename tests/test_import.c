@@ -252,6 +252,24 @@ static void wrong_parus_texts_name_their_line(void **state)
     }
 }
 
+/* A zero byte would end a name early. */
+static void binary_is_no_text(void **state)
+{
+    (void)state;
+    static const char text[] = "Send\tn1:0\tn2:1\t\nn1\0:0 to\t0\t1\t\n";
+    import_matrix *readers[] = {nt_import_mpigraph, osu_latency, osu_bandwidth};
+    for (size_t k = 0; k < 3; k++) {
+        struct nt_named_matrix *m = NULL;
+        struct nt_err err = {0};
+        assert_int_equal(readers[k]("f", text, sizeof text - 1, &m, &err), -1);
+        assert_non_null(strstr(err.text, "f:2: a zero byte"));
+    }
+    struct nt_matrix_series *s = NULL;
+    struct nt_err err = {0};
+    assert_int_equal(nt_import_parus("f", text, sizeof text - 1, &s, &err), -1);
+    assert_non_null(strstr(err.text, "f:2: a zero byte"));
+}
+
 /* Every shorter piece of a sample is an error or a smaller result, never a crash. */
 static void cut_texts_do_no_harm(void **state)
 {
@@ -288,6 +306,7 @@ int main(void)
         cmocka_unit_test(parus_takes_decimal_commas),
         cmocka_unit_test(wrong_texts_name_their_line),
         cmocka_unit_test(wrong_parus_texts_name_their_line),
+        cmocka_unit_test(binary_is_no_text),
         cmocka_unit_test(cut_texts_do_no_harm),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -47,7 +47,7 @@ struct reading {
 static int find_node(struct reading *r, const struct import_line *line, const char *id,
                      size_t bytes, uint32_t *index, struct nt_err *err)
 {
-    if (bytes == 0 || bytes > 64 || memchr(id, '\0', bytes) != NULL)
+    if (bytes == 0 || bytes > 64)
         return import_fail(line, err, "expected a node like \"S-0008f10400410015\"");
     int rc = import_names_add(&r->id, id, bytes, index, err);
     if (rc != 0)
@@ -340,8 +340,10 @@ static int add_cables(struct reading *r, struct nt_err *err)
 int nt_import_ibnetdiscover(const char *file, const char *text, size_t bytes, struct nt_map **out,
                             struct nt_err *err)
 {
-    struct reading r = {.text = {.file = file, .at = text, .end = text + bytes}};
-    int rc = read_all(&r, err);
+    struct reading r = {0};
+    int rc = import_text_begin(&r.text, file, text, bytes, err);
+    if (rc == 0)
+        rc = read_all(&r, err);
     if (rc == 0)
         rc = name_nodes(&r, err);
     if (rc == 0)

@@ -16,6 +16,19 @@ static bool is_blank(char c)
     return c == ' ' || c == '\t' || c == '\r' || c == '\f' || c == '\v';
 }
 
+int import_text_begin(struct import_text *text, const char *file, const char *at, size_t bytes,
+                      struct nt_err *err)
+{
+    const char *zero = bytes == 0 ? NULL : memchr(at, '\0', bytes);
+    *text = (struct import_text){.file = file, .at = at, .end = at + bytes};
+    if (zero == NULL)
+        return 0;
+    size_t line = 1;
+    for (const char *c = at; c < zero; c++)
+        line += *c == '\n' ? 1 : 0;
+    return nt_err_set(err, NT_ERR_INPUT, "%s:%zu: a zero byte, so this is no text", file, line);
+}
+
 bool import_next_line(struct import_text *text, struct import_line *line)
 {
     while (text->at < text->end) {

@@ -21,6 +21,11 @@ struct import_line {
     const char *at, *end; /* without its end, "\n" or "\r\n" */
 };
 
+/* A text begins: file and all its bytes. A zero byte in it is NT_ERR_INPUT, so that names and words
+ * have none. */
+int import_text_begin(struct import_text *text, const char *file, const char *at, size_t bytes,
+                      struct nt_err *err);
+
 /* The next line that is not blank; false at the end of the text (line then stands behind it). */
 bool import_next_line(struct import_text *text, struct import_line *line);
 

@@ -157,8 +157,10 @@ static int read_all(struct reading *r, struct nt_err *err)
 int nt_import_mpigraph(const char *file, const char *text, size_t bytes,
                        struct nt_named_matrix **out, struct nt_err *err)
 {
-    struct reading r = {.text = {.file = file, .at = text, .end = text + bytes}};
-    int rc = read_all(&r, err);
+    struct reading r = {0};
+    int rc = import_text_begin(&r.text, file, text, bytes, err);
+    if (rc == 0)
+        rc = read_all(&r, err);
     for (size_t k = 0; k < r.hosts; k++)
         free(r.label[k]);
     free(r.label);

@@ -56,8 +56,8 @@ static int take_host(struct reading *r, struct import_line *line, uint32_t *host
         return import_fail(line, err, "expected \"# hosts NAME NAME\"");
     memcpy(name, word, bytes);
     name[bytes] = '\0';
-    if (memchr(word, '\0', bytes) != NULL || nt_host_name_check(name, &why) != 0)
-        return import_fail(line, err, "%s", why.kind != 0 ? why.text : "a zero byte in a name");
+    if (nt_host_name_check(name, &why) != 0)
+        return import_fail(line, err, "%s", why.text);
     if (import_names_add(&r->names, name, bytes, host, err) < 0)
         return -1;
     if (r->names.index.count > NT_IMPORT_PAIR_HOSTS_MAX)
@@ -198,7 +198,9 @@ int nt_import_osu(const char *file, const char *text, size_t bytes, enum nt_matr
     struct reading r = {
         .text = {.file = file, .at = text, .end = text + bytes}, .kind = kind, .common_size = NAN};
     struct nt_named_matrix *m = NULL;
-    int rc = read_all(&r, err);
+    int rc = import_text_begin(&r.text, file, text, bytes, err);
+    if (rc == 0)
+        rc = read_all(&r, err);
     if (rc == 0)
         rc = nt_named_matrix_create(r.names.index.count, r.names.index.name, kind, &m, err);
     for (size_t k = 0; rc == 0 && k < r.pairs; k++)

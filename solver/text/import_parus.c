@@ -181,7 +181,9 @@ static int read_all(struct reading *r, struct nt_err *err)
 int nt_import_parus(const char *file, const char *text, size_t bytes, struct nt_matrix_series **out,
                     struct nt_err *err)
 {
-    struct reading r = {.text = {.file = file, .at = text, .end = text + bytes}};
+    struct reading r = {0};
+    if (import_text_begin(&r.text, file, text, bytes, err) != 0)
+        return -1;
     r.series = calloc(1, sizeof *r.series);
     int rc = r.series == NULL ? nt_err_set(err, NT_ERR_SYSTEM, "no memory for matrices")
                               : read_all(&r, err);

@@ -185,8 +185,8 @@ static int open_switch(struct reading *r, const struct pair *p, bool block, stru
     if (block ? r->trees : r->blocks)
         return import_fail(&r->line, err, "switches and blocks in one file");
     *(block ? &r->blocks : &r->trees) = true;
-    if (p->value_bytes >= sizeof name || memchr(p->value, '\0', p->value_bytes) != NULL)
-        return import_fail(&r->line, err, "a name of more than 255 bytes, or a zero byte");
+    if (p->value_bytes >= sizeof name)
+        return import_fail(&r->line, err, "a name of more than 255 bytes");
     memcpy(name, p->value, p->value_bytes);
     name[p->value_bytes] = '\0';
     if (nt_host_name_check(name, &why) != 0)
@@ -268,8 +268,10 @@ static int read_all(struct reading *r, struct nt_err *err)
 int nt_import_topology_conf(const char *file, const char *text, size_t bytes, struct nt_map **out,
                             struct nt_err *err)
 {
-    struct reading r = {.text = {.file = file, .at = text, .end = text + bytes}};
-    int rc = read_all(&r, err);
+    struct reading r = {0};
+    int rc = import_text_begin(&r.text, file, text, bytes, err);
+    if (rc == 0)
+        rc = read_all(&r, err);
     if (rc == 0)
         rc = import_network_map(&r.net, out, err);
     import_network_fini(&r.net);
