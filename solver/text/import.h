@@ -1,0 +1,66 @@
+/* What users already have: the outputs of other measuring programs as matrices, and descriptions
+ * of fabrics as networks.
+ *
+ * Each takes a whole text (bytes long, need not be terminated); file names it in errors, which
+ * are NT_ERR_INPUT with the line. Nothing is allocated that the text's own length does not
+ * warrant. Host names come as nt_host_name_check wants them, in the order of the text; where
+ * several processes ran on one host, their names get "-0", "-1", ... */
+#ifndef NT_IMPORT_H
+#define NT_IMPORT_H
+
+#include <stddef.h>
+
+#include "err.h"
+#include "map.h"
+#include "matrix.h"
+#include "named_matrix.h"
+
+/* Pair lists give no more hosts than this (a matrix of 256 MiB). */
+enum { NT_IMPORT_PAIR_HOSTS_MAX = 8192 };
+
+/* mpiGraph (LLNL): the table "Recv" where there is one (what has arrived), else "Send"; from the
+ * sender to the receiver, in 10^6 bytes/s (the program prints 2^20). Zero: not measured. */
+int nt_import_mpigraph(const char *file, const char *text, size_t bytes,
+                       struct nt_named_matrix **out, struct nt_err *err);
+
+/* OSU Micro-Benchmarks, one block a pair of hosts, each after a line of its own,
+ *     # hosts NAME NAME
+ * then osu_latency or osu_multi_lat (kind latency: the smallest size, which must be the same in
+ * all blocks), osu_bw or osu_mbw_mr with one pair (kind bandwidth: the largest figure), from the
+ * first to the second. Blocks of the other kind are passed over. A pair that comes again: the
+ * better figure. */
+int nt_import_osu(const char *file, const char *text, size_t bytes, enum nt_matrix_kind kind,
+                  struct nt_named_matrix **out, struct nt_err *err);
+
+/* One matrix a message size over the same hosts. */
+struct nt_matrix_series {
+    size_t hosts;
+    char **host_name;
+    size_t matrices;
+    double *message_bytes; /* ascending as in the text */
+    struct nt_matrix **matrix;
+};
+
+/* PARUS network_test2, text format: a head of parameters, the hosts, then for each message size a
+ * line "Message length N" and the times in seconds, row to column. A matrix of deviations is
+ * refused: it holds no latencies. */
+int nt_import_parus(const char *file, const char *text, size_t bytes, struct nt_matrix_series **out,
+                    struct nt_err *err);
+void nt_matrix_series_destroy(struct nt_matrix_series *series);
+
+/* A dump of ibnetdiscover (infiniband-diags): switches, hosts (the adapters of one host are one:
+ * descriptions like "n1 HCA-1", "n1 mlx5_0"), links with their data rates; parallel cables are
+ * one link with the sum. Aggregation nodes inside switches are no hosts. Latencies are NaN. */
+int nt_import_ibnetdiscover(const char *file, const char *text, size_t bytes, struct nt_map **out,
+                            struct nt_err *err);
+
+/* Slurm's topology.conf: SwitchName= lines (topology/tree), or BlockName= lines (topology/block),
+ * whose blocks hang on one switch "blocks". Latencies and bandwidths are NaN: a LinkSpeed has no
+ * unit. Include is refused, since one text is read. */
+int nt_import_topology_conf(const char *file, const char *text, size_t bytes, struct nt_map **out,
+                            struct nt_err *err);
+
+/* Gives links without a latency one of these, so that a description can be simulated. */
+void nt_import_assume_latency(struct nt_map *map, double host_link_us, double switch_link_us);
+
+#endif

@@ -1,0 +1,202 @@
+#include "import_lines.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "map.h"
+#include "number.h"
+
+/* Far above any figure, and still a float when its unit has been changed. */
+static const double VALUE_MAX = 1e30;
+
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\t' || c == '\r' || c == '\f' || c == '\v';
+}
+
+int import_text_begin(struct import_text *text, const char *file, const char *at, size_t bytes,
+                      struct nt_err *err)
+{
+    const char *zero = bytes == 0 ? NULL : memchr(at, '\0', bytes);
+    *text = (struct import_text){.file = file, .at = at, .end = at + bytes};
+    if (zero == NULL)
+        return 0;
+    size_t line = 1;
+    for (const char *c = at; c < zero; c++)
+        line += *c == '\n' ? 1 : 0;
+    return nt_err_set(err, NT_ERR_INPUT, "%s:%zu: a zero byte, so this is no text", file, line);
+}
+
+bool import_next_line(struct import_text *text, struct import_line *line)
+{
+    while (text->at < text->end) {
+        const char *feed = memchr(text->at, '\n', (size_t)(text->end - text->at));
+        const char *end = feed == NULL ? text->end : feed;
+        *line = (struct import_line){text->file, ++text->line, text->at, end};
+        text->at = feed == NULL ? end : feed + 1;
+        while (line->end > line->at && is_blank(line->end[-1]))
+            line->end--;
+        if (line->at < line->end)
+            return true;
+    }
+    *line = (struct import_line){text->file, text->line + 1, text->end, text->end};
+    return false;
+}
+
+bool import_next_word(struct import_line *line, const char **word, size_t *bytes)
+{
+    while (line->at < line->end && is_blank(*line->at))
+        line->at++;
+    *word = line->at;
+    while (line->at < line->end && !is_blank(*line->at))
+        line->at++;
+    *bytes = (size_t)(line->at - *word);
+    return *bytes > 0;
+}
+
+bool import_take_word(struct import_line *line, const char *word)
+{
+    struct import_line was = *line;
+    const char *found;
+    size_t bytes;
+    if (import_next_word(line, &found, &bytes) && bytes == strlen(word) &&
+        memcmp(found, word, bytes) == 0)
+        return true;
+    *line = was;
+    return false;
+}
+
+bool import_begins(const struct import_line *line, const char *text)
+{
+    size_t bytes = strlen(text);
+    return (size_t)(line->end - line->at) >= bytes && memcmp(line->at, text, bytes) == 0;
+}
+
+int import_fail(const struct import_line *line, struct nt_err *err, const char *format, ...)
+{
+    char text[NT_ERR_TEXT_BYTES];
+    va_list args;
+    va_start(args, format);
+    if (vsnprintf(text, sizeof text, format, args) < 0)
+        text[0] = '\0';
+    va_end(args);
+    return nt_err_set(err, NT_ERR_INPUT, "%s:%zu: %s", line->file, line->number, text);
+}
+
+static int fail_word(const struct import_line *line, const char *what, const char *word,
+                     size_t bytes, struct nt_err *err)
+{
+    if (bytes == 0)
+        return import_fail(line, err, "expected %s, found nothing", what);
+    return import_fail(line, err, "expected %s, found \"%.*s\"", what, import_shown(bytes), word);
+}
+
+int import_take_value(struct import_line *line, const char *what, double *value, struct nt_err *err)
+{
+    const char *word;
+    char copy[64] = "";
+    size_t bytes;
+    if (!import_next_word(line, &word, &bytes) || bytes >= sizeof copy)
+        return fail_word(line, what, word, bytes, err);
+    for (size_t k = 0; k < bytes; k++)
+        copy[k] = word[k] == ',' ? '.' : word[k];
+    double read;
+    if (nt_number_read(copy, copy + bytes, &read) != copy + bytes || read < 0 || read > VALUE_MAX)
+        return fail_word(line, what, word, bytes, err);
+    *value = read;
+    return 0;
+}
+
+int import_take_whole(struct import_line *line, const char *what, uint64_t most, uint64_t *value,
+                      struct nt_err *err)
+{
+    const char *word;
+    size_t bytes;
+    uint64_t read = 0;
+    if (!import_next_word(line, &word, &bytes))
+        return fail_word(line, what, word, 0, err);
+    for (size_t k = 0; k < bytes; k++) {
+        uint64_t digit = (uint64_t)(unsigned char)word[k] - '0';
+        if (digit > 9 || digit > most || read > (most - digit) / 10)
+            return fail_word(line, what, word, bytes, err);
+        read = read * 10 + digit;
+    }
+    *value = read;
+    return 0;
+}
+
+int import_names_add(struct import_names *names, const char *name, size_t bytes, uint32_t *index,
+                     struct nt_err *err)
+{
+    uint32_t found = nt_names_find(&names->index, name, bytes);
+    if (found != NT_NAMES_NONE) {
+        *index = found;
+        return 1;
+    }
+    char *copy = strndup(name, bytes);
+    if (copy == NULL)
+        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for a name");
+    int rc = nt_names_add(&names->index, copy, index, err);
+    if (rc != 0)
+        free(copy);
+    return rc;
+}
+
+void import_names_fini(struct import_names *names)
+{
+    for (size_t k = 0; k < names->index.count; k++)
+        free((char *)(uintptr_t)names->index.name[k]); /* the copies are ours */
+    nt_names_fini(&names->index);
+}
+
+static int count_labels(char *const *label, size_t labels, struct import_names *distinct,
+                        uint32_t *times, uint32_t *which, struct nt_err *err)
+{
+    for (size_t k = 0; k < labels; k++) {
+        if (import_names_add(distinct, label[k], strlen(label[k]), &which[k], err) < 0)
+            return -1;
+        times[which[k]]++;
+    }
+    return 0;
+}
+
+static int name_each(char *const *label, size_t labels, const uint32_t *times,
+                     const uint32_t *which, uint32_t *next, const struct import_line *line,
+                     struct import_names *names, struct nt_err *err)
+{
+    for (size_t k = 0; k < labels; k++) {
+        char name[320];
+        uint32_t index;
+        int used = times[which[k]] == 1
+                       ? snprintf(name, sizeof name, "%.300s", label[k])
+                       : snprintf(name, sizeof name, "%.300s-%u", label[k], next[which[k]]++);
+        struct nt_err why = {0};
+        if (used < 0 || nt_host_name_check(name, &why) != 0)
+            return import_fail(line, err, "%s", why.text);
+        int rc = import_names_add(names, name, strlen(name), &index, err);
+        if (rc != 0)
+            return rc < 0 ? rc : import_fail(line, err, "host %s is named twice", name);
+    }
+    return 0;
+}
+
+int import_names_unique(char *const *label, size_t labels, const struct import_line *line,
+                        struct import_names *names, struct nt_err *err)
+{
+    struct import_names distinct = {0};
+    uint32_t *times = calloc(labels + 1, sizeof *times);
+    uint32_t *which = calloc(labels + 1, sizeof *which);
+    uint32_t *next = calloc(labels + 1, sizeof *next);
+    int rc = -1;
+    if (times == NULL || which == NULL || next == NULL)
+        nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu names", labels);
+    else if (count_labels(label, labels, &distinct, times, which, err) == 0)
+        rc = name_each(label, labels, times, which, next, line, names, err);
+    import_names_fini(&distinct);
+    free(times);
+    free(which);
+    free(next);
+    return rc;
+}

@@ -1,0 +1,215 @@
+#include "import_network.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "import.h"
+#include "matrix.h"
+
+void import_network_fini(struct import_network *n)
+{
+    import_names_fini(&n->host);
+    import_names_fini(&n->switches);
+    free(n->cable);
+    *n = (struct import_network){0};
+}
+
+int import_network_add_cable(struct import_network *n, uint32_t a, uint32_t b, double rate_MBps,
+                             struct nt_err *err)
+{
+    if (n->cables == IMPORT_CABLES_MAX)
+        return nt_err_set(err, NT_ERR_INPUT, "more than %d links", (int)IMPORT_CABLES_MAX);
+    if (n->cables == n->room) {
+        size_t room = n->room == 0 ? 64 : 2 * n->room;
+        struct import_cable *more = realloc(n->cable, room * sizeof *more);
+        if (more == NULL)
+            return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu links", room);
+        n->cable = more;
+        n->room = room;
+    }
+    n->cable[n->cables++] =
+        a < b ? (struct import_cable){a, b, rate_MBps} : (struct import_cable){b, a, rate_MBps};
+    return 0;
+}
+
+static int compare_cables(const void *a, const void *b)
+{
+    const struct import_cable *x = a, *y = b;
+    if (x->a != y->a)
+        return x->a > y->a ? 1 : -1;
+    return (x->b > y->b) - (x->b < y->b);
+}
+
+static size_t merge_parallel(struct import_cable *cable, size_t cables)
+{
+    size_t links = 0;
+    if (cables > 0)
+        qsort(cable, cables, sizeof *cable, compare_cables);
+    for (size_t k = 0; k < cables; k++) {
+        if (links > 0 && compare_cables(&cable[k], &cable[links - 1]) == 0)
+            cable[links - 1].rate_MBps += cable[k].rate_MBps;
+        else
+            cable[links++] = cable[k];
+    }
+    return links;
+}
+
+static uint32_t vertex(const struct import_network *n, uint32_t end)
+{
+    return end & IMPORT_SWITCH ? (uint32_t)(n->host.index.count + (end & ~IMPORT_SWITCH)) : end;
+}
+
+/* Links by vertex: first[v] to first[v + 1] in link. */
+struct neighbours {
+    size_t *first;
+    uint32_t *link;
+};
+
+static bool list_neighbours(const struct nt_model *m, struct neighbours *n)
+{
+    size_t vertices = m->hosts + m->switches;
+    n->first = calloc(vertices + 2, sizeof *n->first);
+    n->link = malloc((2 * m->links + 1) * sizeof *n->link);
+    if (n->first == NULL || n->link == NULL)
+        return false;
+    for (size_t k = 0; k < m->links; k++) {
+        n->first[m->link[k].a + 2]++;
+        n->first[m->link[k].b + 2]++;
+    }
+    for (size_t v = 2; v < vertices + 2; v++)
+        n->first[v] += n->first[v - 1];
+    for (size_t k = 0; k < m->links; k++) {
+        n->link[n->first[m->link[k].a + 1]++] = (uint32_t)k;
+        n->link[n->first[m->link[k].b + 1]++] = (uint32_t)k;
+    }
+    return true;
+}
+
+/* Steps to the nearest host, breadth first; UINT32_MAX: no way. */
+static void measure_depth(const struct nt_model *m, const struct neighbours *n, uint32_t *depth,
+                          uint32_t *queue)
+{
+    size_t head = 0, tail = 0;
+    for (size_t v = 0; v < m->hosts + m->switches; v++) {
+        depth[v] = v < m->hosts ? 0 : UINT32_MAX;
+        if (v < m->hosts)
+            queue[tail++] = (uint32_t)v;
+    }
+    for (; head < tail; head++) {
+        uint32_t v = queue[head];
+        for (size_t k = n->first[v]; k < n->first[v + 1]; k++) {
+            const struct nt_link *link = &m->link[n->link[k]];
+            uint32_t u = link->a == v ? link->b : link->a;
+            if (depth[u] == UINT32_MAX) {
+                depth[u] = depth[v] + 1;
+                queue[tail++] = u;
+            }
+        }
+    }
+}
+
+/* Switches without a way to a host keep tier 1. The lower end of a link comes first. */
+static void set_tiers(struct nt_model *m, const uint32_t *depth)
+{
+    m->tiers = m->switches > 0 ? 1 : 0;
+    for (size_t s = 0; s < m->switches; s++) {
+        uint32_t d = depth[m->hosts + s];
+        m->tier[s] = d == UINT32_MAX ? 1 : d;
+        m->tiers = m->tier[s] > m->tiers ? m->tier[s] : m->tiers;
+    }
+    for (size_t k = 0; k < m->links; k++) {
+        struct nt_link *link = &m->link[k];
+        if (depth[link->a] > depth[link->b]) {
+            uint32_t a = link->a;
+            link->a = link->b;
+            link->b = a;
+        }
+    }
+}
+
+static int find_tiers(struct nt_model *m, struct nt_err *err)
+{
+    size_t vertices = m->hosts + m->switches;
+    struct neighbours n = {0};
+    uint32_t *depth = malloc((vertices + 1) * sizeof *depth);
+    uint32_t *queue = malloc((vertices + 1) * sizeof *queue);
+    bool ok = depth != NULL && queue != NULL && list_neighbours(m, &n);
+    if (ok) {
+        measure_depth(m, &n, depth, queue);
+        set_tiers(m, depth);
+    }
+    free(n.first);
+    free(n.link);
+    free(depth);
+    free(queue);
+    return ok ? 0 : nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu switches", m->switches);
+}
+
+static int make_model(const struct import_network *n, size_t links, struct nt_model **out,
+                      struct nt_err *err)
+{
+    size_t hosts = n->host.index.count, switches = n->switches.index.count;
+    struct nt_model *m;
+    if (nt_model_create(hosts, switches, links, &m, err) != 0)
+        return -1;
+    for (size_t h = 0; h < hosts; h++)
+        m->missing[h] = true;
+    for (size_t k = 0; k < links; k++) {
+        m->link[k].a = vertex(n, n->cable[k].a);
+        m->link[k].b = vertex(n, n->cable[k].b);
+        m->link[k].bandwidth_MBps = m->link[k].bandwidth_back_MBps = n->cable[k].rate_MBps;
+        if (m->link[k].a < hosts)
+            m->missing[m->link[k].a] = false;
+        if (m->link[k].b < hosts)
+            m->missing[m->link[k].b] = false;
+    }
+    if (find_tiers(m, err) != 0) {
+        nt_model_destroy(m);
+        return -1;
+    }
+    m->family = NT_FAMILY_UNDETERMINED;
+    m->confidence = NAN;
+    *out = m;
+    return 0;
+}
+
+static int name_switches(struct nt_map *map, const struct nt_names *names, struct nt_err *err)
+{
+    for (size_t s = 0; s < names->count; s++) {
+        char *name = strdup(names->name[s]);
+        if (name == NULL)
+            return nt_err_set(err, NT_ERR_SYSTEM, "no memory for a name");
+        free(map->switch_name[s]);
+        map->switch_name[s] = name;
+    }
+    return 0;
+}
+
+int import_network_map(struct import_network *n, struct nt_map **out, struct nt_err *err)
+{
+    struct nt_model *model = NULL;
+    struct nt_map *map = NULL;
+    if (make_model(n, merge_parallel(n->cable, n->cables), &model, err) != 0)
+        return -1;
+    if (nt_map_create(model, n->host.index.name, &map, err) != 0) {
+        nt_model_destroy(model);
+        return -1;
+    }
+    if (name_switches(map, &n->switches.index, err) != 0 || nt_map_sort(map, err) != 0) {
+        nt_map_destroy(map);
+        return -1;
+    }
+    *out = map;
+    return 0;
+}
+
+void nt_import_assume_latency(struct nt_map *map, double host_link_us, double switch_link_us)
+{
+    struct nt_model *m = map->model;
+    for (size_t k = 0; k < m->links; k++) {
+        bool at_host = m->link[k].a < m->hosts || m->link[k].b < m->hosts;
+        if (isnan(m->link[k].latency_us))
+            m->link[k].latency_us = at_host ? host_link_us : switch_link_us;
+    }
+}

@@ -1,0 +1,36 @@
+/* Private to import_*.c: a network that grows by names, and becomes a map. */
+#ifndef NT_IMPORT_NETWORK_H
+#define NT_IMPORT_NETWORK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "import_lines.h"
+#include "map.h"
+
+struct import_cable {
+    uint32_t a, b;    /* vertices: hosts by index, switches by index with IMPORT_SWITCH */
+    double rate_MBps; /* NaN: unknown */
+};
+
+enum { IMPORT_CABLES_MAX = 16 * NT_HOSTS_MAX };
+#define IMPORT_SWITCH UINT32_C(0x80000000)
+
+struct import_network {
+    struct import_names host, switches;
+    struct import_cable *cable;
+    size_t cables, room;
+};
+
+void import_network_fini(struct import_network *n);
+
+/* NT_ERR_INPUT over the bound, without a place: the caller knows the line. */
+int import_network_add_cable(struct import_network *n, uint32_t a, uint32_t b, double rate_MBps,
+                             struct nt_err *err);
+
+/* Parallel cables become one link with the sum of their rates. Hosts without a cable are missing.
+ * A switch's tier is its distance to the nearest host. Names are sorted. */
+int import_network_map(struct import_network *n, struct nt_map **out, struct nt_err *err);
+
+#endif

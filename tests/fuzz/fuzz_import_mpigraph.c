@@ -1,0 +1,15 @@
+#include <stddef.h>
+#include <stdint.h>
+
+#include "import.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct nt_err err = {0};
+    struct nt_named_matrix *m = NULL;
+    if (nt_import_mpigraph("f", (const char *)data, size, &m, &err) == 0)
+        nt_named_matrix_destroy(m);
+    return 0;
+}

@@ -1,0 +1,15 @@
+#include <stddef.h>
+#include <stdint.h>
+
+#include "import.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct nt_err err = {0};
+    struct nt_matrix_series *s = NULL;
+    if (nt_import_parus("f", (const char *)data, size, &s, &err) == 0)
+        nt_matrix_series_destroy(s);
+    return 0;
+}
