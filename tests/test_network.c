@@ -33,7 +33,7 @@ static const struct family {
     uint32_t longest;
     size_t true_switches, true_links;
 } families[] = {
-    {"star:1", 1, 1, 1, 0, 0, 0},
+    {"star:1", 1, 1, 1, 0, 1, 1},
     {"star:2", 2, 1, 2, 2, 1, 2},
     {"star:7", 7, 1, 7, 2, 1, 7},
     {"tree:5", 5, 1, 5, 2, 1, 5},
@@ -379,6 +379,11 @@ static void test_large_tree(void **state)
         double expected = up == 0 ? 0 : 1 + 0.5 * (up - 1);
         assert_near(nt_network_latency(n, a, b), expected, 1e-9);
     }
+    struct nt_model *t;
+    assert_int_equal(nt_network_truth(n, &t, NULL), 0);
+    assert_int_equal(t->switches, 4369);
+    assert_true(nt_shape_equal(t, n->model));
+    nt_model_destroy(t);
     nt_network_destroy(n);
 }
 
