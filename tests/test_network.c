@@ -14,6 +14,7 @@
 #include "shape.h"
 
 #define COUNT(a) (sizeof(a) / sizeof *(a))
+#define assert_near(x, y, apart) assert_true(fabs((x) - (y)) <= (apart))
 
 static struct nt_network *made(const char *text)
 {
@@ -32,7 +33,7 @@ static const struct family {
     uint32_t longest;
     size_t true_switches, true_links;
 } families[] = {
-    {"star:1", 1, 1, 1, 0, 0, 0},
+    {"star:1", 1, 1, 1, 0, 1, 1},
     {"star:2", 2, 1, 2, 2, 1, 2},
     {"star:7", 7, 1, 7, 2, 1, 7},
     {"tree:5", 5, 1, 5, 2, 1, 5},
@@ -111,7 +112,7 @@ static uint32_t follow(const struct nt_network *n, const char *name, uint32_t a,
     }
     if (at != b)
         fail_msg("%s: the route from %u to %u ends at %u", name, a, b, at);
-    assert_float_equal(nt_network_latency(n, a, b), sum, 1e-9);
+    assert_near(nt_network_latency(n, a, b), sum, 1e-9);
     return steps;
 }
 
@@ -151,7 +152,7 @@ static void test_from_model(void **state)
         bool shortest = strncmp(families[k].spec, "dragonfly", 9) != 0;
         for (uint32_t a = 0; a < n->hosts; a++)
             for (uint32_t b = 0; b < n->hosts && shortest; b++)
-                assert_float_equal(nt_network_latency(m, a, b), nt_network_latency(n, a, b), 1e-9);
+                assert_near(nt_network_latency(m, a, b), nt_network_latency(n, a, b), 1e-9);
         nt_network_destroy(m);
         nt_network_destroy(n);
     }
@@ -245,8 +246,7 @@ static void test_truth_latencies(void **state)
         for (uint32_t a = 0; a < n->hosts && t->family != NT_FAMILY_IRREGULAR; a++)
             for (uint32_t b = 0; b < n->hosts; b++)
                 if (a != b && n->hosts > 1)
-                    assert_float_equal(nt_network_latency(m, a, b), nt_network_latency(n, a, b),
-                                       1e-9);
+                    assert_near(nt_network_latency(m, a, b), nt_network_latency(n, a, b), 1e-9);
         nt_network_destroy(m);
         nt_network_destroy(n);
         nt_model_destroy(t);
@@ -377,8 +377,13 @@ static void test_large_tree(void **state)
             y /= 16;
         }
         double expected = up == 0 ? 0 : 1 + 0.5 * (up - 1);
-        assert_float_equal(nt_network_latency(n, a, b), expected, 1e-9);
+        assert_near(nt_network_latency(n, a, b), expected, 1e-9);
     }
+    struct nt_model *t;
+    assert_int_equal(nt_network_truth(n, &t, NULL), 0);
+    assert_int_equal(t->switches, 4369);
+    assert_true(nt_shape_equal(t, n->model));
+    nt_model_destroy(t);
     nt_network_destroy(n);
 }
 

@@ -85,20 +85,41 @@ static double wrong_by(const struct nt_noise *noise, uint32_t a, uint32_t b, uin
     return nt_rng_uniform(&rng) < 0.75 ? by : 1 / by;
 }
 
+static bool is_missing(const struct nt_noise *noise, uint32_t a, uint32_t b)
+{
+    if (noise->missing <= 0)
+        return false;
+    struct nt_rng rng = stream(noise->seed, PURPOSE_MISSING, a < b ? a : b, a < b ? b : a, 0);
+    return nt_rng_uniform(&rng) < noise->missing;
+}
+
+struct nt_reading nt_measure_batches(const struct nt_network *network, const struct nt_noise *noise,
+                                     uint32_t a, uint32_t b, uint32_t repeat, uint32_t batches)
+{
+    double value = NAN, mean = 0, square = 0;
+    struct nt_rng rng = stream(noise->seed, PURPOSE_NOISE, a, b, repeat);
+    if (!is_missing(noise, a, b))
+        value = nt_network_latency(network, a, b) * wrong_by(noise, a, b, repeat);
+    for (uint32_t k = 0; k < batches && noise->sd > 0; k++) {
+        double f = factor(&rng, noise->sd), step = f - mean;
+        mean += step / (k + 1);
+        square += step * (f - mean);
+    }
+    double n = batches;
+    return (struct nt_reading){noise->sd > 0 ? value * mean : value,
+                               batches > 1 ? value * sqrt(square / (n - 1) / n) : NAN};
+}
+
+double nt_noise_factor(const struct nt_noise *noise, uint32_t a, uint32_t b, uint32_t repeat)
+{
+    struct nt_rng rng = stream(noise->seed, PURPOSE_NOISE, a, b, repeat);
+    return noise->sd > 0 ? factor(&rng, noise->sd) : 1;
+}
+
 double nt_measure_latency(const struct nt_network *network, const struct nt_noise *noise,
                           uint32_t a, uint32_t b, uint32_t repeat)
 {
-    if (noise->missing > 0) {
-        struct nt_rng rng = stream(noise->seed, PURPOSE_MISSING, a < b ? a : b, a < b ? b : a, 0);
-        if (nt_rng_uniform(&rng) < noise->missing)
-            return NAN;
-    }
-    double value = nt_network_latency(network, a, b) * wrong_by(noise, a, b, repeat);
-    if (noise->sd > 0) {
-        struct nt_rng rng = stream(noise->seed, PURPOSE_NOISE, a, b, repeat);
-        value *= factor(&rng, noise->sd);
-    }
-    return value;
+    return nt_measure_batches(network, noise, a, b, repeat, 1).value_us;
 }
 
 int nt_measure_latencies(const struct nt_network *network, const struct nt_noise *noise,

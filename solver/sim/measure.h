@@ -29,6 +29,17 @@ int nt_noise_settle(const struct nt_noise *noise, struct nt_network *network, st
 double nt_measure_latency(const struct nt_network *network, const struct nt_noise *noise,
                           uint32_t a, uint32_t b, uint32_t repeat);
 
+/* As a probe reports it: the mean of batches measurements made in one go, each with its own noise,
+ * wrong all together or not; and the standard error that they show (NaN for one batch). */
+struct nt_reading {
+    double value_us, se_us;
+};
+struct nt_reading nt_measure_batches(const struct nt_network *network, const struct nt_noise *noise,
+                                     uint32_t a, uint32_t b, uint32_t repeat, uint32_t batches);
+
+/* 1 + sd z for the pair in this repeat: noise for other figures than latencies. */
+double nt_noise_factor(const struct nt_noise *noise, uint32_t a, uint32_t b, uint32_t repeat);
+
 /* Repeat 0 of all ordered pairs. */
 int nt_measure_latencies(const struct nt_network *network, const struct nt_noise *noise,
                          struct nt_matrix **out, struct nt_err *err);

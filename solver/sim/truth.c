@@ -298,7 +298,8 @@ static void stretch(struct draft *d, uint32_t v, uint32_t k)
 static void contract(struct draft *d)
 {
     index_links(d);
-    prune(d);
+    if (d->m->hosts > 1) /* one host keeps its switch: a star of one */
+        prune(d);
     if (d->m->hosts == 2) /* two hosts on a line of switches: the first stands for all */
         for (uint32_t v = 0; v < d->vertices; v++)
             if (passes_through(d, v)) {

@@ -1,0 +1,456 @@
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+
+#include "decimal.h"
+#include "draft.h"
+#include "files.h"
+#include "flows.h"
+#include "kernels.h"
+#include "map_json.h"
+#include "matrix_csv.h"
+#include "measure.h"
+#include "network.h"
+#include "number.h"
+#include "stats.h"
+#include "sweep_sim.h"
+#include "terminal.h"
+#include "verbs.h"
+
+enum { HOST_NAME_BYTES = 24, REPEAT_MAX = 1000, CSV_HOSTS_MAX = 8192 };
+static const char GENERATOR[] = "nettopo " NT_VERSION " simulate";
+static const double WINDOW_S = 0.01;
+
+static const char help[] =
+    "usage: nettopo simulate --topology SPEC [noise] [figures] [--format F] [--bandwidth]\n"
+    "       nettopo simulate --topology SPEC [noise] [figures] --sweep all|adaptive|pmm\n"
+    "       nettopo simulate --topology SPEC [figures] --workload KERNEL [--bytes N]\n"
+    "\n"
+    "Measurements of a known network, or how a sweep or a stress kernel does on it. SPEC is\n"
+    "star:N, tree:AxBxC (C hosts a leaf), fattree:P,Q (P-port Q-tree), chain:SxH,\n"
+    "dragonfly:GxRxH, torus:AxB[xC], mesh:AxB[xC], ttorus:AxB:TWIST, hypercube:K, fullmesh:N, or\n"
+    "the file of a map.\n"
+    "\n"
+    "  --noise SD           of each measurement, relative; default 0\n"
+    "  --host-spread SD     of the hosts' own links, relative\n"
+    "  --asymmetry SD       by which the two directions of a link differ, relative\n"
+    "  --outliers P         share of pairs that are wrong by a factor of 1.2 to 4\n"
+    "  --missing P          share of pairs that are not measured\n"
+    "  --seed N             default 1; the same seed gives the same bytes\n"
+    "  --host-latency US    of a host's link; default 0.5\n"
+    "  --link-latency US[,US...]   between switches by tier from the leaves; default 0.25\n"
+    "                       (direct networks: of every link; default 0.5)\n"
+    "  --overhead US        at each end, in direct networks; default 0.4\n"
+    "  --host-rate MBPS     of a host's link; default 12500\n"
+    "  --link-rate MBPS[,MBPS...]  of the others by tier\n"
+    "  --format F           samples (default), csv: a matrix, map: what a perfect solver finds\n"
+    "  --bandwidth          samples: also flows, of each round at once; csv: bandwidths of pairs\n"
+    "                       alone instead of latencies\n"
+    "  --sweep S            runs that sweep against the network; JSON with its rounds and pairs\n"
+    "  --workload KERNEL    a2a, o2a, a2o, sr:W or gups; JSON with completion times\n"
+    "  --bytes N            of a message; default 10000, random messages 1000\n"
+    "  --messages N         random messages; default 10000\n"
+    "  --packet N           bytes of a packet; default: a message is one\n"
+    "  --buffers N          packets that fit at a link's end; default no bound\n"
+    "  --repeat N           repetitions of a workload with other seeds; default 10\n"
+    "  -o, --output FILE    written whole or not at all; default -\n";
+
+struct asked {
+    const char *topology, *noise, *spread, *outliers, *missing, *asymmetry, *seed;
+    const char *host_latency, *link_latency, *overhead, *host_rate, *link_rate;
+    const char *format, *sweep, *workload, *bytes, *messages, *packet, *buffers, *repeat, *output;
+    bool bandwidth;
+};
+
+/* What is simulated. */
+struct scene {
+    struct nt_network *network;
+    struct nt_noise noise;
+    struct nt_map *map; /* when the topology came from one: names are its */
+    char (*made_name)[HOST_NAME_BYTES];
+    const char **name; /* of the hosts */
+};
+
+/* ---- numbers -------------------------------------------------------------------------------- */
+
+static int read_number(const char *what, const char *text, double *value, struct nt_err *err)
+{
+    double v;
+    if (text == NULL)
+        return 0;
+    const char *end = nt_number_read(text, text + strlen(text), &v);
+    if (end == NULL || *end != '\0' || v < 0)
+        return nt_err_set(err, NT_ERR_USAGE, "--%s %s: expected a number from 0 on", what, text);
+    *value = v;
+    return 0;
+}
+
+static int read_whole(const char *what, const char *text, uint64_t most, uint64_t *value,
+                      struct nt_err *err)
+{
+    if (text != NULL && nt_decimal_whole(text, strlen(text), most, value) != 0)
+        return nt_err_set(err, NT_ERR_USAGE, "--%s %s: expected a whole number of at most %llu",
+                          what, text, (unsigned long long)most);
+    return 0;
+}
+
+/* One number a tier; the last one holds for the tiers above. */
+static int read_tiers(const char *what, const char *text, double *value, struct nt_err *err)
+{
+    size_t n = 0;
+    for (const char *at = text; at != NULL; n++) {
+        const char *end = nt_number_read(at, at + strlen(at), &value[n]);
+        if (end == NULL || (*end != ',' && *end != '\0') || value[n] < 0 ||
+            (*end == ',' && n + 1 == NT_DIMENSIONS_MAX))
+            return nt_err_set(err, NT_ERR_USAGE, "--%s %s: expected up to %d numbers from 0 on",
+                              what, text, (int)NT_DIMENSIONS_MAX);
+        at = *end == ',' ? end + 1 : NULL;
+    }
+    for (; n > 0 && n < NT_DIMENSIONS_MAX; n++)
+        value[n] = value[n - 1];
+    return 0;
+}
+
+static int read_figures(const struct asked *a, struct nt_figures *f, struct nt_err *err)
+{
+    if (read_number("host-latency", a->host_latency, &f->host_latency_us, err) < 0 ||
+        read_tiers("link-latency", a->link_latency, f->link_latency_us, err) < 0 ||
+        read_number("overhead", a->overhead, &f->overhead_us, err) < 0 ||
+        read_number("host-rate", a->host_rate, &f->host_MBps, err) < 0 ||
+        read_tiers("link-rate", a->link_rate, f->link_MBps, err) < 0)
+        return -1;
+    return 0;
+}
+
+static int read_noise(const struct asked *a, struct nt_noise *n, struct nt_err *err)
+{
+    *n = (struct nt_noise){.seed = 1};
+    if (read_number("noise", a->noise, &n->sd, err) < 0 ||
+        read_number("host-spread", a->spread, &n->host_spread, err) < 0 ||
+        read_number("asymmetry", a->asymmetry, &n->asymmetry, err) < 0 ||
+        read_number("outliers", a->outliers, &n->outliers, err) < 0 ||
+        read_number("missing", a->missing, &n->missing, err) < 0)
+        return -1;
+    return read_whole("seed", a->seed, UINT64_MAX, &n->seed, err);
+}
+
+/* ---- the scene ------------------------------------------------------------------------------ */
+
+static void scene_fini(struct scene *s)
+{
+    nt_network_destroy(s->network);
+    nt_map_destroy(s->map);
+    free(s->made_name);
+    free(s->name);
+}
+
+static int name_hosts(struct scene *s, struct nt_err *err)
+{
+    size_t n = s->network->hosts;
+    s->name = calloc(n + 1, sizeof *s->name);
+    s->made_name = calloc(n + 1, sizeof *s->made_name);
+    if (s->name == NULL || s->made_name == NULL)
+        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for the names of %zu hosts", n);
+    for (size_t h = 0; h < n; h++) {
+        snprintf(s->made_name[h], sizeof s->made_name[h], "n%zu", h + 1);
+        s->name[h] = s->map != NULL ? s->map->host_name[h] : s->made_name[h];
+    }
+    return 0;
+}
+
+static int build(const struct asked *a, struct scene *s, struct nt_err *err)
+{
+    struct nt_spec spec;
+    struct nt_figures figures;
+    if (nt_spec_names(a->topology)) {
+        if (nt_spec_parse(a->topology, &spec, err) < 0)
+            return -1;
+        nt_figures_default(&spec, &figures);
+        return read_figures(a, &figures, err) < 0
+                   ? -1
+                   : nt_network_build(&spec, &figures, &s->network, err);
+    }
+    if (a->host_latency || a->link_latency || a->overhead || a->host_rate || a->link_rate)
+        return nt_err_set(err, NT_ERR_USAGE, "a map has its own latencies and rates");
+    if (strchr(a->topology, ':') != NULL) /* more likely a topology that does not exist */
+        return nt_spec_parse(a->topology, &spec, err);
+    if (nt_file_read_map(a->topology, &s->map, err) < 0)
+        return -1;
+    return nt_network_from_model(s->map->model, &s->network, err);
+}
+
+static int scene_init(const struct asked *a, struct scene *s, struct nt_err *err)
+{
+    *s = (struct scene){0};
+    if (read_noise(a, &s->noise, err) < 0 || build(a, s, err) < 0 ||
+        nt_noise_settle(&s->noise, s->network, err) < 0 || name_hosts(s, err) < 0) {
+        scene_fini(s);
+        return -1;
+    }
+    return 0;
+}
+
+/* ---- measurements ---------------------------------------------------------------------------- */
+
+static int write_samples(const struct scene *s, bool bandwidth, char **text, size_t *bytes,
+                         struct nt_err *err)
+{
+    struct nt_samples *samples;
+    if (nt_samples_simulate(s->network, &s->noise, s->name, GENERATOR, bandwidth ? WINDOW_S : 0,
+                            &samples, err) < 0)
+        return -1;
+    int rc = nt_samples_write(samples, text, bytes, err);
+    nt_samples_destroy(samples);
+    return rc;
+}
+
+/* Bandwidths of pairs alone, with the same noise; missing pairs missing. */
+static int measure_bandwidths(const struct scene *s, struct nt_matrix **out, struct nt_err *err)
+{
+    struct nt_matrix *m;
+    if (nt_flows_alone(s->network, &m, err) < 0)
+        return -1;
+    for (uint32_t a = 0; a < m->n; a++)
+        for (uint32_t b = 0; b < m->n; b++) {
+            double value = nt_matrix_get(m, a, b) * nt_noise_factor(&s->noise, a, b, 0);
+            bool missing = a != b && isnan(nt_measure_latency(s->network, &s->noise, a, b, 0));
+            nt_matrix_set(m, a, b, missing ? NAN : (float)value);
+        }
+    *out = m;
+    return 0;
+}
+
+static int write_csv(const struct scene *s, bool bandwidth, char **text, size_t *bytes,
+                     struct nt_err *err)
+{
+    struct nt_matrix *m;
+    if (s->network->hosts > CSV_HOSTS_MAX)
+        return nt_err_set(err, NT_ERR_INPUT, "a matrix of %zu hosts: at most %d", s->network->hosts,
+                          (int)CSV_HOSTS_MAX);
+    if (bandwidth ? measure_bandwidths(s, &m, err) < 0
+                  : nt_measure_latencies(s->network, &s->noise, &m, err) < 0)
+        return -1;
+    int rc = nt_matrix_csv_write(m, s->name, text, bytes, err);
+    nt_matrix_destroy(m);
+    return rc;
+}
+
+/* The map owns the model from nt_map_create on. */
+static int write_truth(const struct scene *s, char **text, size_t *bytes, struct nt_err *err)
+{
+    struct nt_model *truth;
+    struct nt_map *map;
+    if (nt_network_truth(s->network, &truth, err) < 0)
+        return -1;
+    if (nt_map_create(truth, s->name, &map, err) < 0) {
+        nt_model_destroy(truth);
+        return -1;
+    }
+    int rc = nt_map_sort(map, err);
+    if (rc == 0)
+        rc = nt_map_write(map, false, text, bytes, err);
+    nt_map_destroy(map);
+    return rc;
+}
+
+/* ---- a sweep ----------------------------------------------------------------------------------
+ */
+
+static double cpu_s(void)
+{
+    struct timespec t;
+    return clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t) == 0
+               ? (double)t.tv_sec + (double)t.tv_nsec * 1e-9
+               : 0;
+}
+
+/* memory_bytes is the most that the process had, the simulated network included. */
+static int write_sweep(const struct scene *s, const char *name, char **text, size_t *bytes,
+                       struct nt_err *err)
+{
+    const struct nt_sweep_kind *kind = nt_sweep_kind_find(name, err);
+    struct nt_sweep_run run;
+    struct rusage usage = {0};
+    struct nt_draft d = {0};
+    if (kind == NULL || nt_sweep_simulate(kind, s->network, &s->noise, cpu_s, &run, err) < 0)
+        return -1;
+    getrusage(RUSAGE_SELF, &usage);
+    nt_draft_print(&d, "{\"hosts\": %zu, \"rounds\": %llu, \"pairs\": %llu, \"exact\": %s, ",
+                   s->network->hosts, (unsigned long long)run.rounds, (unsigned long long)run.pairs,
+                   run.exact ? "true" : "false");
+    nt_draft_print(&d, "\"bound_rounds\": %llu, \"cpu_seconds\": %.6f, \"memory_bytes\": %llu}\n",
+                   (unsigned long long)run.bound_rounds, run.planning_s,
+                   (unsigned long long)usage.ru_maxrss * 1024);
+    nt_model_destroy(run.model);
+    return nt_draft_finish(&d, text, bytes, err);
+}
+
+/* ---- a workload -------------------------------------------------------------------------------
+ */
+
+static int read_workload(const struct asked *a, struct nt_workload *w, uint64_t *repeat,
+                         struct nt_err *err)
+{
+    uint64_t messages = 0, buffers = 0;
+    if (nt_workload_parse(a->workload, w, err) < 0)
+        return -1;
+    w->bytes = w->kernel == NT_KERNEL_SR || w->kernel == NT_KERNEL_GUPS ? 1000 : 10000;
+    *repeat = 10;
+    if (read_number("bytes", a->bytes, &w->bytes, err) < 0 ||
+        read_number("packet", a->packet, &w->packet_bytes, err) < 0 ||
+        read_whole("messages", a->messages, UINT32_MAX, &messages, err) < 0 ||
+        read_whole("buffers", a->buffers, 65536, &buffers, err) < 0 ||
+        read_whole("repeat", a->repeat, REPEAT_MAX, repeat, err) < 0)
+        return -1;
+    w->messages = (uint32_t)messages;
+    w->buffer_packets = (uint32_t)buffers;
+    return *repeat > 0 ? 0 : nt_err_set(err, NT_ERR_USAGE, "--repeat 0: expected 1 or more");
+}
+
+/* The half width of the 99 % interval of the mean; Student's. */
+static double half_width(const double *x, size_t n, double mean)
+{
+    double square = 0;
+    for (size_t k = 0; k < n; k++)
+        square += (x[k] - mean) * (x[k] - mean);
+    double count = (double)n;
+    return nt_student_quantile(0.995, count - 1) * sqrt(square / (count - 1) / count);
+}
+
+static void print_times(struct nt_draft *d, const double *time, size_t n)
+{
+    double sum = 0;
+    for (size_t k = 0; k < n; k++)
+        sum += time[k];
+    double mean = sum / (double)n;
+    nt_draft_print(d, " \"time_us\": %.6g,", mean);
+    if (n > 1)
+        nt_draft_print(d, " \"time_half_width_us\": %.6g,", half_width(time, n, mean));
+    nt_draft_puts(d, "\n \"times_us\": [");
+    for (size_t k = 0; k < n; k++)
+        nt_draft_print(d, "%s%.6g", k > 0 ? ", " : "", time[k]);
+    nt_draft_puts(d, "]}\n");
+}
+
+static int write_workload(const struct scene *s, const struct asked *a, char **text, size_t *bytes,
+                          struct nt_err *err)
+{
+    struct nt_workload w = {0};
+    struct nt_draft d = {0};
+    uint64_t repeat;
+    if (read_workload(a, &w, &repeat, err) < 0)
+        return -1;
+    double *time = calloc(repeat, sizeof *time), busiest = 0;
+    size_t messages = 0;
+    if (time == NULL)
+        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %llu repetitions",
+                          (unsigned long long)repeat);
+    for (uint64_t k = 0; k < repeat; k++) {
+        struct nt_kernel_result r;
+        nt_terminal_progress("%s, repetition %llu of %llu", a->workload, (unsigned long long)k + 1,
+                             (unsigned long long)repeat);
+        w.seed = s->noise.seed + k;
+        if (nt_kernel_run(s->network, &w, &r, err) < 0) {
+            free(time);
+            return -1;
+        }
+        time[k] = r.time_us;
+        messages = r.messages;
+        busiest += r.busiest / (double)repeat;
+        nt_kernel_result_fini(&r);
+    }
+    nt_draft_print(&d,
+                   "{\"workload\": \"%s\", \"hosts\": %zu, \"messages\": %zu, \"bytes\": %.15g,",
+                   a->workload, s->network->hosts, messages, w.bytes);
+    nt_draft_print(&d, " \"repetitions\": %llu, \"busiest_link\": %.3f,",
+                   (unsigned long long)repeat, busiest);
+    print_times(&d, time, repeat);
+    free(time);
+    return nt_draft_finish(&d, text, bytes, err);
+}
+
+/* ---- the verb ----------------------------------------------------------------------------------
+ */
+
+static int check(const struct asked *a, struct nt_err *err)
+{
+    static const char *const formats[] = {"samples", "csv", "map"};
+    bool known = a->format == NULL;
+    for (size_t k = 0; k < sizeof formats / sizeof *formats; k++)
+        known |= a->format != NULL && strcmp(a->format, formats[k]) == 0;
+    if (a->topology == NULL)
+        return nt_err_set(err, NT_ERR_USAGE, "expected --topology SPEC");
+    if (!known)
+        return nt_err_set(err, NT_ERR_USAGE, "format %s: expected samples, csv or map", a->format);
+    if ((a->sweep != NULL) + (a->workload != NULL) + (a->format != NULL || a->bandwidth) > 1)
+        return nt_err_set(err, NT_ERR_USAGE,
+                          "expected one of measurements, --sweep and --workload");
+    if (a->workload == NULL && (a->bytes || a->messages || a->packet || a->buffers || a->repeat))
+        return nt_err_set(
+            err, NT_ERR_USAGE,
+            "--bytes, --messages, --packet, --buffers and --repeat are for --workload");
+    return 0;
+}
+
+static int write_asked(const struct scene *s, const struct asked *a, char **text, size_t *bytes,
+                       struct nt_err *err)
+{
+    if (a->sweep != NULL)
+        return write_sweep(s, a->sweep, text, bytes, err);
+    if (a->workload != NULL)
+        return write_workload(s, a, text, bytes, err);
+    if (a->format == NULL || strcmp(a->format, "samples") == 0)
+        return write_samples(s, a->bandwidth, text, bytes, err);
+    if (strcmp(a->format, "csv") == 0)
+        return write_csv(s, a->bandwidth, text, bytes, err);
+    return write_truth(s, text, bytes, err);
+}
+
+static int run(int argc, char **argv, struct nt_err *err)
+{
+    struct asked a = {.output = "-"};
+    const struct nt_flag flags[] = {
+        {"topology", 't', &a.topology, NULL},
+        {"noise", 0, &a.noise, NULL},
+        {"host-spread", 0, &a.spread, NULL},
+        {"outliers", 0, &a.outliers, NULL},
+        {"missing", 0, &a.missing, NULL},
+        {"asymmetry", 0, &a.asymmetry, NULL},
+        {"seed", 0, &a.seed, NULL},
+        {"host-latency", 0, &a.host_latency, NULL},
+        {"link-latency", 0, &a.link_latency, NULL},
+        {"overhead", 0, &a.overhead, NULL},
+        {"host-rate", 0, &a.host_rate, NULL},
+        {"link-rate", 0, &a.link_rate, NULL},
+        {"format", 'f', &a.format, NULL},
+        {"bandwidth", 0, NULL, &a.bandwidth},
+        {"sweep", 0, &a.sweep, NULL},
+        {"workload", 0, &a.workload, NULL},
+        {"bytes", 0, &a.bytes, NULL},
+        {"messages", 0, &a.messages, NULL},
+        {"packet", 0, &a.packet, NULL},
+        {"buffers", 0, &a.buffers, NULL},
+        {"repeat", 0, &a.repeat, NULL},
+        {"output", 'o', &a.output, NULL},
+    };
+    struct scene s;
+    char *text;
+    size_t bytes;
+    if (nt_front_options(argc, argv, flags, sizeof flags / sizeof *flags, NULL, 0, err) != 0 ||
+        check(&a, err) != 0 || scene_init(&a, &s, err) != 0)
+        return -1;
+    nt_terminal_progress("simulating %zu hosts", s.network->hosts);
+    int rc = write_asked(&s, &a, &text, &bytes, err);
+    nt_terminal_progress(NULL);
+    scene_fini(&s);
+    if (rc != 0)
+        return -1;
+    rc = nt_file_write(a.output, text, bytes, err);
+    free(text);
+    return rc;
+}
+
+const struct nt_verb nt_verb_simulate = {"simulate", "measurements of a known network", help, run};

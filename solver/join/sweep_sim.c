@@ -1,0 +1,335 @@
+#include "sweep_sim.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "flows.h"
+#include "infer.h"
+#include "shape.h"
+
+enum { MATRIX_HOSTS_MAX = 16384, PASSES = 3, BATCHES = 3, PINGS = 10 };
+
+static const uint64_t SOLVE_SEED = 1;
+
+/* ---- the kinds of sweep -------------------------------------------------------------------- */
+
+static int create_all(size_t hosts, struct nt_planner **out, struct nt_err *err)
+{
+    return nt_sweep_all_create(hosts, NULL, PASSES, BATCHES, PINGS, out, err);
+}
+
+/* One partner a host and round: as many rounds as partners, one more when somebody must rest. */
+static uint64_t bound_all(const struct nt_model *truth)
+{
+    uint64_t n = truth->hosts;
+    return n < 2 ? 0 : PASSES * (n % 2 == 0 ? n - 1 : n);
+}
+
+static const struct nt_sweep_kind kinds[] = {
+    {"all", create_all, NULL, bound_all},
+};
+
+const struct nt_sweep_kind *nt_sweep_kind_find(const char *name, struct nt_err *err)
+{
+    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++)
+        if (strcmp(name, kinds[k].name) == 0)
+            return &kinds[k];
+    nt_err_set(err, NT_ERR_USAGE, "sweep %s: expected all, adaptive or pmm", name);
+    return NULL;
+}
+
+/* ---- answering ------------------------------------------------------------------------------ */
+
+struct field {
+    const struct nt_network *network;
+    const struct nt_noise *noise;
+    struct nt_matrix *lowest; /* by pair and direction; NULL: the planner keeps its own books */
+    struct nt_result *result;
+    struct nt_flow *flow;
+    size_t room;
+};
+
+static int make_room(struct field *f, size_t pairs, struct nt_err *err)
+{
+    if (pairs <= f->room)
+        return 0;
+    struct nt_result *result = realloc(f->result, pairs * sizeof *result);
+    if (result != NULL)
+        f->result = result;
+    struct nt_flow *flow = realloc(f->flow, pairs * sizeof *flow);
+    if (flow != NULL)
+        f->flow = flow;
+    if (result == NULL || flow == NULL)
+        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for a round of %zu pairs", pairs);
+    f->room = pairs;
+    return 0;
+}
+
+static void keep_lowest(struct field *f, uint32_t a, uint32_t b, double value)
+{
+    if (f->lowest == NULL || isnan(value))
+        return;
+    if (!(nt_matrix_get(f->lowest, a, b) <= value))
+        nt_matrix_set(f->lowest, a, b, (float)value);
+}
+
+static void answer_latency(struct field *f, const struct nt_order *order, uint32_t round)
+{
+    uint32_t batches = order->batches > 0 ? order->batches : 1;
+    for (size_t k = 0; k < order->pairs; k++) {
+        uint32_t a = order->pair[k][0], b = order->pair[k][1];
+        struct nt_reading r = nt_measure_batches(f->network, f->noise, a, b, round, batches);
+        f->result[k] = (struct nt_result){.a = a,
+                                          .b = b,
+                                          .ok = !isnan(r.value_us),
+                                          .value_us = r.value_us,
+                                          .se_us = r.se_us,
+                                          .median_us = r.value_us,
+                                          .count = batches * order->count,
+                                          .bytes = order->message_bytes};
+        keep_lowest(f, a, b, r.value_us);
+    }
+}
+
+static int answer_bandwidth(struct field *f, const struct nt_order *order, uint32_t round,
+                            struct nt_err *err)
+{
+    for (size_t k = 0; k < order->pairs; k++)
+        f->flow[k] = (struct nt_flow){order->pair[k][0], order->pair[k][1], 0};
+    if (nt_flows_share(f->network, f->flow, order->pairs, err) < 0)
+        return -1;
+    for (size_t k = 0; k < order->pairs; k++) {
+        uint32_t a = f->flow[k].from, b = f->flow[k].to;
+        double us = order->window_s * 1e6, rate = f->flow[k].rate_MBps;
+        bool ok = isfinite(rate) && rate > 0;
+        f->result[k] = (struct nt_result){
+            .a = a,
+            .b = b,
+            .ok = ok,
+            .value_us = us,
+            .count = 1,
+            .bytes = ok ? rate * us * nt_noise_factor(f->noise, a, b, round) : 0};
+    }
+    return 0;
+}
+
+static int answer(struct field *f, const struct nt_order *order, uint32_t round, size_t *results,
+                  struct nt_err *err)
+{
+    *results = 0;
+    for (size_t k = 0; k < order->pairs; k++)
+        if (order->pair[k][0] >= f->network->hosts || order->pair[k][1] >= f->network->hosts ||
+            order->pair[k][0] == order->pair[k][1])
+            return nt_err_set(err, NT_ERR_SYSTEM, "round %u: a pair of hosts %u and %u", round,
+                              order->pair[k][0], order->pair[k][1]);
+    if (make_room(f, order->pairs, err) < 0)
+        return -1;
+    if (order->kind == NT_ORDER_LATENCY)
+        answer_latency(f, order, round);
+    else if (order->kind != NT_ORDER_BANDWIDTH)
+        return 0;
+    else if (answer_bandwidth(f, order, round, err) < 0)
+        return -1;
+    *results = order->pairs;
+    return 0;
+}
+
+/* ---- the sweep ------------------------------------------------------------------------------ */
+
+struct stopwatch {
+    double (*now_s)(void);
+    double since, sum;
+};
+
+static void start(struct stopwatch *w)
+{
+    w->since = w->now_s != NULL ? w->now_s() : 0;
+}
+
+static void stop(struct stopwatch *w)
+{
+    w->sum += w->now_s != NULL ? w->now_s() - w->since : 0;
+}
+
+static int sweep(struct nt_planner *planner, struct field *f, struct stopwatch *watch,
+                 struct nt_sweep_run *run, struct nt_err *err)
+{
+    for (;;) {
+        struct nt_order order = {0};
+        size_t results;
+        start(watch);
+        int more = planner->ops->next(planner, &order, err);
+        stop(watch);
+        if (more <= 0)
+            return more;
+        if (answer(f, &order, (uint32_t)run->rounds, &results, err) < 0)
+            return -1;
+        run->rounds++;
+        run->pairs += order.pairs;
+        start(watch);
+        int told = planner->ops->tell(planner, f->result, results, err);
+        stop(watch);
+        if (told < 0)
+            return -1;
+    }
+}
+
+static int judge(const struct nt_sweep_kind *kind, const struct nt_network *network,
+                 struct nt_sweep_run *run, struct nt_err *err)
+{
+    struct nt_model *truth;
+    if (nt_network_truth(network, &truth, err) < 0)
+        return -1;
+    run->bound_rounds = kind->bound_rounds(truth);
+    run->exact = nt_shape_equal(run->model, truth);
+    nt_model_destroy(truth);
+    return 0;
+}
+
+int nt_sweep_simulate(const struct nt_sweep_kind *kind, const struct nt_network *network,
+                      const struct nt_noise *noise, double (*now_s)(void), struct nt_sweep_run *run,
+                      struct nt_err *err)
+{
+    struct field f = {.network = network, .noise = noise};
+    struct stopwatch watch = {.now_s = now_s};
+    struct nt_sweep_run done = {0};
+    struct nt_planner *planner = NULL;
+    int rc = -1;
+    if (kind->solve == NULL && network->hosts > MATRIX_HOSTS_MAX)
+        return nt_err_set(err, NT_ERR_INPUT,
+                          "a sweep of all pairs of %zu hosts: at most %d, or the adaptive one",
+                          network->hosts, MATRIX_HOSTS_MAX);
+    if (kind->solve == NULL &&
+        nt_matrix_create(network->hosts, NT_MATRIX_LATENCY_US, &f.lowest, err) < 0)
+        return -1;
+    if (kind->create(network->hosts, &planner, err) < 0 ||
+        sweep(planner, &f, &watch, &done, err) < 0)
+        goto out;
+    start(&watch);
+    rc = kind->solve != NULL ? kind->solve(planner, &done.model, err)
+                             : nt_infer_latency(f.lowest, NULL, SOLVE_SEED, &done.model, err);
+    stop(&watch);
+    if (rc == 0)
+        rc = judge(kind, network, &done, err);
+    if (rc == 0) {
+        done.planning_s = watch.sum;
+        *run = done;
+    } else {
+        nt_model_destroy(done.model);
+    }
+out:
+    nt_planner_destroy(planner);
+    nt_matrix_destroy(f.lowest);
+    free(f.result);
+    free(f.flow);
+    return rc;
+}
+
+/* ---- samples -------------------------------------------------------------------------------- */
+
+static int record_latency(struct nt_samples *s, const struct field *f, uint32_t a, uint32_t b,
+                          struct nt_err *err)
+{
+    double value = nt_measure_latency(f->network, f->noise, a, b, 0);
+    struct nt_sample x = {.kind = NT_SAMPLE_LATENCY,
+                          .a = a,
+                          .b = b,
+                          .count = PINGS,
+                          .bytes = 8,
+                          .value_us = value,
+                          .median_us = value};
+    return isnan(value) ? 0 : nt_samples_add(s, x, NULL, err);
+}
+
+/* Both directions of a round's pairs, those of each direction at the same time. */
+static int record_bandwidth(struct nt_samples *s, struct field *f, const struct nt_order *order,
+                            double window_s, struct nt_err *err)
+{
+    struct nt_order flows = *order;
+    flows.window_s = window_s;
+    for (int way = 0; way < 2; way++) {
+        if (nt_samples_begin_round(s, err) < 0 || answer_bandwidth(f, &flows, 0, err) < 0)
+            return -1;
+        for (size_t k = 0; k < flows.pairs; k++) {
+            const struct nt_result *r = &f->result[k];
+            struct nt_sample x = {.kind = NT_SAMPLE_BANDWIDTH,
+                                  .a = r->a,
+                                  .b = r->b,
+                                  .count = 1,
+                                  .bytes = round(r->bytes),
+                                  .value_us = r->value_us};
+            uint32_t turned = flows.pair[k][0];
+            if (r->ok && nt_samples_add(s, x, NULL, err) < 0)
+                return -1;
+            flows.pair[k][0] = flows.pair[k][1];
+            flows.pair[k][1] = turned;
+        }
+    }
+    return 0;
+}
+
+static int record_pass(struct nt_samples *s, struct field *f, double window_s, struct nt_err *err)
+{
+    struct nt_planner *planner;
+    struct nt_order order;
+    int more;
+    if (nt_sweep_all_create(f->network->hosts, NULL, 1, 1, PINGS, &planner, err) < 0)
+        return -1;
+    while ((more = planner->ops->next(planner, &order, err)) > 0) {
+        more = make_room(f, order.pairs, err);
+        if (more == 0 && window_s > 0)
+            more = record_bandwidth(s, f, &order, window_s, err);
+        else if (more == 0)
+            more = nt_samples_begin_round(s, err);
+        for (size_t k = 0; more == 0 && window_s <= 0 && k < order.pairs; k++) {
+            uint32_t a = order.pair[k][0], b = order.pair[k][1];
+            if (record_latency(s, f, a, b, err) < 0 || record_latency(s, f, b, a, err) < 0)
+                more = -1;
+        }
+        if (more < 0)
+            break;
+    }
+    nt_planner_destroy(planner);
+    return more;
+}
+
+static int record(struct nt_samples *s, struct field *f, const char *const *host_name,
+                  const char *generator, double window_s, struct nt_err *err)
+{
+    const char *level = window_s > 0 ? "standard" : "quick";
+    if (nt_samples_set_word(&s->generator, generator, err) < 0 ||
+        nt_samples_set_word(&s->level, level, err) < 0)
+        return -1;
+    for (size_t h = 0; h < f->network->hosts; h++)
+        if (nt_samples_add_host(s, host_name[h], err) < 0)
+            return -1;
+    for (int phase = 0; phase < (window_s > 0 ? 2 : 1); phase++)
+        if (nt_samples_begin_phase(s, phase == 0 ? "latency" : "bandwidth", err) < 0 ||
+            record_pass(s, f, phase == 0 ? 0 : window_s, err) < 0 ||
+            nt_samples_end_phase(s, 0, err) < 0)
+            return -1;
+    nt_samples_finish(s, NT_STATUS_OK, 0);
+    return 0;
+}
+
+int nt_samples_simulate(const struct nt_network *network, const struct nt_noise *noise,
+                        const char *const *host_name, const char *generator, double window_s,
+                        struct nt_samples **out, struct nt_err *err)
+{
+    struct field f = {.network = network, .noise = noise};
+    struct nt_samples *s;
+    if (network->hosts > NT_SAMPLES_SIM_HOSTS)
+        return nt_err_set(err, NT_ERR_INPUT, "samples of all pairs of %zu hosts: at most %d",
+                          network->hosts, (int)NT_SAMPLES_SIM_HOSTS);
+    if (nt_samples_create(&s, err) < 0)
+        return -1;
+    int rc = record(s, &f, host_name, generator, window_s, err);
+    free(f.result);
+    free(f.flow);
+    if (rc < 0)
+        nt_samples_destroy(s);
+    else
+        *out = s;
+    return rc;
+}

@@ -1,0 +1,53 @@
+/* A sweep against a known network: the same planner that a probe follows on the wire, answered
+ * with what measurements would have said. Shows what a planner needs and whether it is right. */
+#ifndef NT_SWEEP_SIM_H
+#define NT_SWEEP_SIM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "err.h"
+#include "measure.h"
+#include "network.h"
+#include "samples.h"
+#include "sweep.h"
+
+/* The names that users give planners. */
+struct nt_sweep_kind {
+    const char *name;
+    int (*create)(size_t hosts, struct nt_planner **out, struct nt_err *err);
+    /* The planner's own network when it has ended; NULL: inferred from all measured pairs. */
+    int (*solve)(struct nt_planner *planner, struct nt_model **out, struct nt_err *err);
+    /* The fewest rounds that a planner of this kind could do with on the network. */
+    uint64_t (*bound_rounds)(const struct nt_model *truth);
+};
+
+/* NULL and NT_ERR_USAGE for an unknown name. */
+const struct nt_sweep_kind *nt_sweep_kind_find(const char *name, struct nt_err *err);
+
+struct nt_sweep_run {
+    uint64_t rounds, pairs; /* pairs: measurements ordered, over all rounds */
+    uint64_t bound_rounds;
+    bool exact;             /* the network found has the shape of the truth */
+    double planning_s;      /* spent in the planner and in solving, by the caller's clock */
+    struct nt_model *model; /* owned: what was found */
+};
+
+/* Orders of latency and of bandwidth (flows of a round share, max-min fair) are answered; those of
+ * PRTT and of kernels stay without results. now_s may be NULL: planning_s is then 0.
+ * NT_ERR_INPUT when a planner without solve is to do more hosts than a matrix should hold. */
+int nt_sweep_simulate(const struct nt_sweep_kind *kind, const struct nt_network *network,
+                      const struct nt_noise *noise, double (*now_s)(void), struct nt_sweep_run *run,
+                      struct nt_err *err);
+
+/* The record that a sweep of all pairs would write: each pair once in a round of disjoint pairs,
+ * measured from both ends; with bandwidth, a second phase in which the pairs of a round run at
+ * the same time, first one way, then the other, each for window_s seconds. At most
+ * NT_SAMPLES_SIM_HOSTS hosts. */
+enum { NT_SAMPLES_SIM_HOSTS = 4096 };
+int nt_samples_simulate(const struct nt_network *network, const struct nt_noise *noise,
+                        const char *const *host_name, const char *generator, double window_s,
+                        struct nt_samples **out, struct nt_err *err);
+
+#endif

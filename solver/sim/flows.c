@@ -1,0 +1,209 @@
+#include "flows.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* Who goes over which arc: the flows of arc a are member[first[a]..first[a+1]), the arcs of flow f
+ * via[start[f]..start[f+1]). */
+struct crossing {
+    size_t arcs, flows, steps;
+    uint32_t *start, *via, *first, *member;
+    uint32_t *active;       /* arcs: flows through it that still rise */
+    double *left;           /* arcs: MB/s not given to flows that stay */
+    uint32_t *heap, *place; /* arcs by the level at which they fill; place: index + 1, 0 not in */
+    size_t heaped;
+};
+
+static void crossing_fini(struct crossing *c)
+{
+    free(c->start);
+    free(c->via);
+    free(c->first);
+    free(c->member);
+    free(c->active);
+    free(c->left);
+    free(c->heap);
+    free(c->place);
+}
+
+static size_t count_steps(const struct nt_network *n, const struct nt_flow *flow)
+{
+    struct nt_walk walk;
+    uint32_t arc;
+    size_t steps = 0;
+    for (nt_walk_begin(n, flow->from, flow->to, &walk); nt_walk_next(&walk, &arc);)
+        steps++;
+    return steps;
+}
+
+static bool allocate(struct crossing *c)
+{
+    c->start = calloc(c->flows + 1, sizeof *c->start);
+    c->via = calloc(c->steps + 1, sizeof *c->via);
+    c->first = calloc(c->arcs + 2, sizeof *c->first);
+    c->member = calloc(c->steps + 1, sizeof *c->member);
+    c->active = calloc(c->arcs + 1, sizeof *c->active);
+    c->left = calloc(c->arcs + 1, sizeof *c->left);
+    c->heap = calloc(c->arcs + 1, sizeof *c->heap);
+    c->place = calloc(c->arcs + 1, sizeof *c->place);
+    return c->start && c->via && c->first && c->member && c->active && c->left && c->heap &&
+           c->place;
+}
+
+/* A flow without a path gets 0 and no arcs; the others INFINITY until an arc stops them. */
+static void lay(struct crossing *c, const struct nt_network *n, struct nt_flow *flow)
+{
+    uint32_t step = 0;
+    for (size_t f = 0; f < c->flows; f++) {
+        struct nt_walk walk;
+        uint32_t arc;
+        c->start[f] = step;
+        for (nt_walk_begin(n, flow[f].from, flow[f].to, &walk); nt_walk_next(&walk, &arc);)
+            c->via[step++] = arc;
+        flow[f].rate_MBps = nt_walk_arrived(&walk) ? INFINITY : 0;
+        if (!nt_walk_arrived(&walk))
+            step = c->start[f];
+    }
+    c->start[c->flows] = step;
+    for (size_t k = 0; k < step; k++)
+        c->first[c->via[k] + 2]++;
+    for (size_t a = 0; a < c->arcs; a++)
+        c->first[a + 2] += c->first[a + 1];
+    for (size_t f = 0; f < c->flows; f++)
+        for (uint32_t k = c->start[f]; k < c->start[f + 1]; k++)
+            c->member[c->first[c->via[k] + 1]++] = (uint32_t)f;
+    for (size_t a = 0; a < c->arcs; a++) {
+        c->active[a] = c->first[a + 1] - c->first[a];
+        c->left[a] = n->arc[a].rate_MBps;
+    }
+}
+
+/* ---- arcs by the common rate at which they are full ---------------------------------------- */
+
+static double level(const struct crossing *c, uint32_t arc)
+{
+    return c->left[arc] / c->active[arc];
+}
+
+static bool sooner(const struct crossing *c, uint32_t a, uint32_t b)
+{
+    double x = level(c, a), y = level(c, b);
+    return x < y || (!(y < x) && a < b); /* ties by number: the same result everywhere */
+}
+
+static void put(struct crossing *c, size_t k, uint32_t arc)
+{
+    c->heap[k] = arc;
+    c->place[arc] = (uint32_t)k + 1;
+}
+
+static void sift(struct crossing *c, size_t k, uint32_t arc)
+{
+    for (; k > 0 && sooner(c, arc, c->heap[(k - 1) / 2]); k = (k - 1) / 2)
+        put(c, k, c->heap[(k - 1) / 2]);
+    for (size_t child; (child = 2 * k + 1) < c->heaped; k = child) {
+        if (child + 1 < c->heaped && sooner(c, c->heap[child + 1], c->heap[child]))
+            child++;
+        if (!sooner(c, c->heap[child], arc))
+            break;
+        put(c, k, c->heap[child]);
+    }
+    put(c, k, arc);
+}
+
+static void leave(struct crossing *c, uint32_t arc)
+{
+    size_t k = c->place[arc] - 1;
+    uint32_t last = c->heap[--c->heaped];
+    c->place[arc] = 0;
+    if (last != arc)
+        sift(c, k, last);
+}
+
+/* ---- filling -------------------------------------------------------------------------------- */
+
+/* The flow stays at rate: less is left on its other arcs, for fewer. */
+static void stay(struct crossing *c, uint32_t f, double rate)
+{
+    for (uint32_t k = c->start[f]; k < c->start[f + 1]; k++) {
+        uint32_t arc = c->via[k];
+        if (c->place[arc] == 0)
+            continue;
+        c->left[arc] = fmax(0, c->left[arc] - rate);
+        if (--c->active[arc] == 0)
+            leave(c, arc);
+        else
+            sift(c, c->place[arc] - 1, arc);
+    }
+}
+
+static void fill(struct crossing *c, struct nt_flow *flow)
+{
+    for (uint32_t arc = 0; arc < c->arcs; arc++)
+        if (c->active[arc] > 0 && c->left[arc] > 0) /* a rate of 0 or NaN: no limit */
+            sift(c, c->heaped++, arc);
+    while (c->heaped > 0) {
+        uint32_t full = c->heap[0];
+        double rate = level(c, full);
+        leave(c, full);
+        for (uint32_t k = c->first[full]; k < c->first[full + 1]; k++) {
+            uint32_t f = c->member[k];
+            if (!isinf(flow[f].rate_MBps))
+                continue;
+            flow[f].rate_MBps = rate;
+            stay(c, f, rate);
+        }
+    }
+}
+
+static int check(const struct nt_network *network, const struct nt_flow *flow, size_t n,
+                 struct nt_err *err)
+{
+    for (size_t f = 0; f < n; f++)
+        if (flow[f].from >= network->hosts || flow[f].to >= network->hosts)
+            return nt_err_set(err, NT_ERR_INPUT, "flow %zu from host %u to %u: %zu hosts", f,
+                              flow[f].from, flow[f].to, network->hosts);
+    return 0;
+}
+
+int nt_flows_share(const struct nt_network *network, struct nt_flow *flow, size_t n,
+                   struct nt_err *err)
+{
+    struct crossing c = {.arcs = network->arcs, .flows = n};
+    if (check(network, flow, n, err) < 0)
+        return -1;
+    for (size_t f = 0; f < n; f++)
+        c.steps += count_steps(network, &flow[f]);
+    if (c.steps >= UINT32_MAX || n >= UINT32_MAX || !allocate(&c)) {
+        crossing_fini(&c);
+        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu flows", n);
+    }
+    lay(&c, network, flow);
+    fill(&c, flow);
+    crossing_fini(&c);
+    return 0;
+}
+
+static double narrowest(const struct nt_network *n, uint32_t from, uint32_t to)
+{
+    struct nt_walk walk;
+    uint32_t arc;
+    double rate = NAN;
+    for (nt_walk_begin(n, from, to, &walk); nt_walk_next(&walk, &arc);)
+        if (n->arc[arc].rate_MBps > 0)
+            rate = fmin(rate, n->arc[arc].rate_MBps); /* of NaN and a number: the number */
+    return nt_walk_arrived(&walk) ? rate : NAN;
+}
+
+int nt_flows_alone(const struct nt_network *network, struct nt_matrix **out, struct nt_err *err)
+{
+    struct nt_matrix *m;
+    if (nt_matrix_create(network->hosts, NT_MATRIX_BANDWIDTH_MBPS, &m, err) < 0)
+        return -1;
+    for (uint32_t a = 0; a < network->hosts; a++)
+        for (uint32_t b = 0; b < network->hosts; b++)
+            if (a != b)
+                nt_matrix_set(m, a, b, (float)narrowest(network, a, b));
+    *out = m;
+    return 0;
+}
