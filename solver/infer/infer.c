@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "stats.h"
+#include "links.h"
 #include "work.h"
 
 static bool usable(float v)
@@ -12,10 +12,9 @@ static bool usable(float v)
     return v > 0 && v < INFINITY;
 }
 
-/* Both directions of a pair: the smaller, for noise mostly adds. */
-static float pair_value(const struct nt_matrix *m, size_t i, size_t j)
+/* Both directions of a pair: for structure the smaller, for noise mostly adds. */
+static float smaller(float there, float back)
 {
-    float there = nt_matrix_get(m, i, j), back = nt_matrix_get(m, j, i);
     if (!usable(there))
         return usable(back) ? back : NAN;
     return usable(back) && back < there ? back : there;
@@ -57,8 +56,11 @@ static void fill(struct nt_work *w, const struct nt_matrix *m)
     for (size_t ti = 0; ti < n; ti += TILE)
         for (size_t tj = 0; tj <= ti; tj += TILE)
             for (size_t i = ti; i < n && i < ti + TILE; i++)
-                for (size_t j = tj; j < i && j < tj + TILE; j++)
-                    w->d[i * n + j] = w->d[j * n + i] = pair_value(m, i, j);
+                for (size_t j = tj; j < i && j < tj + TILE; j++) {
+                    float there = nt_matrix_get(m, i, j), back = nt_matrix_get(m, j, i);
+                    w->d[i * n + j] = w->d[j * n + i] = smaller(there, back);
+                    w->directions |= there == there && back == back && there != back;
+                }
     for (size_t i = 0; i < n; i++)
         w->d[i * n + i] = NAN;
 }
@@ -81,6 +83,22 @@ static void drop_missing(struct nt_work *w, size_t n, bool *missing)
     for (size_t a = 0; a < kept && kept < n; a++)
         for (size_t b = 0; b < kept; b++)
             w->d[a * kept + b] = w->d[(size_t)w->host[a] * n + w->host[b]];
+}
+
+/* For figures both directions count: half a round trip is their mean. Where they differ by more
+ * than noise explains, one of them is a bad reading, and the smaller stays. */
+static void mean_of_directions(struct nt_work *w, const struct nt_matrix *m)
+{
+    for (size_t i = 1; i < w->n; i++)
+        for (size_t j = 0; j < i; j++) {
+            float there = nt_matrix_get(m, w->host[i], w->host[j]);
+            float back = nt_matrix_get(m, w->host[j], w->host[i]);
+            if (there == back || !usable(there) || !usable(back))
+                continue;
+            float apart = fabsf(there - back), mean = 0.5f * (there + back);
+            if ((double)apart < 6.4 * nt_noise_sd(&w->noise, (double)mean)) /* 4.5 sqrt(2) */
+                w->d[i * w->n + j] = w->d[j * w->n + i] = mean;
+        }
 }
 
 /* Standard errors of the readings are a second source for the noise where hosts are few. */
@@ -155,6 +173,16 @@ static int infer_one(struct nt_model **out, struct nt_err *err)
     return nt_model_canonicalise(*out, err);
 }
 
+static int infer(struct nt_work *w, const struct nt_matrix *latency, struct nt_model **out,
+                 struct nt_err *err)
+{
+    if (find_groups(w, err) < 0 || infer_tree(w, latency->n, out, err) < 0)
+        return -1;
+    if (w->directions)
+        mean_of_directions(w, latency);
+    return nt_links_fit(w, *out, err);
+}
+
 int nt_infer_latency(const struct nt_matrix *latency, const struct nt_matrix *se, uint64_t seed,
                      struct nt_model **out, struct nt_err *err)
 {
@@ -176,14 +204,15 @@ int nt_infer_latency(const struct nt_matrix *latency, const struct nt_matrix *se
         drop_missing(&w, n, missing);
         if (w.n == 0)
             status = nt_model_create(n, 0, 0, &model, err);
-        else if (find_groups(&w, err) < 0 || infer_tree(&w, n, &model, err) < 0 ||
-                 nt_links(&w, model, err) < 0)
-            status = -1;
+        else
+            status = infer(&w, latency, &model, err);
     }
     if (status == 0) {
         memcpy(model->missing, missing, n * sizeof *missing);
         status = nt_model_canonicalise(model, err);
     }
+    if (status == 0)
+        status = nt_links_suspect(model, err);
     if (status == 0)
         *out = model;
     else

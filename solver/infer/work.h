@@ -31,11 +31,12 @@ static inline double nt_noise_sd(const struct nt_noise *noise, double level)
 enum { NT_WEAK_SIZES = 32 };
 
 struct nt_work {
-    size_t n;       /* hosts with at least one measurement */
-    uint32_t *host; /* n: their indices in the input */
-    float *d;       /* n*n symmetric, us; NaN: not measured, and on the diagonal */
-    bool holes;     /* some pair is not measured */
-    size_t pairs;   /* measured */
+    size_t n;        /* hosts with at least one measurement */
+    uint32_t *host;  /* n: their indices in the input */
+    float *d;        /* n*n symmetric, us; NaN: not measured, and on the diagonal */
+    bool directions; /* some pair has two different readings */
+    bool holes;      /* some pair is not measured */
+    size_t pairs;    /* measured */
     struct nt_noise noise;
     struct nt_rng rng;
 
@@ -167,12 +168,10 @@ int nt_tiers(struct nt_work *w, struct nt_tree *out, struct nt_err *err);
 int nt_tiers_contract(const struct nt_work *w, struct nt_tree *tree, struct nt_err *err);
 void nt_tree_fini(struct nt_tree *tree);
 
-/* ---- graph.c, links.c ---- */
+/* ---- graph.c ---- */
 
 /* The model of the tree; hosts hang on their group's node, two-port switches vanish. */
 int nt_graph(const struct nt_work *w, const struct nt_tree *tree, size_t hosts,
              struct nt_model **out, struct nt_err *err);
-/* Link latencies, their errors, quality of fit. */
-int nt_links(const struct nt_work *w, struct nt_model *model, struct nt_err *err);
 
 #endif

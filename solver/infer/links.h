@@ -1,0 +1,16 @@
+/* Figures of the links of a tree that was found. */
+#ifndef NT_INFER_LINKS_H
+#define NT_INFER_LINKS_H
+
+#include "work.h"
+
+/* Fills latency_us, latency_se_us (NaN where no degree of freedom is left), r2, rms_us,
+ * resolution_us and pair_off of a model whose links form a tree, from all readings of w. */
+int nt_links_fit(const struct nt_work *w, struct nt_model *model, struct nt_err *err);
+
+/* Marks links and hosts that are worse than their class (host links; links between the same two
+ * tiers) by more than noise and the class's own spread allow: one false alarm in a hundred
+ * networks. Wants a canonical model, for the tiers. */
+int nt_links_suspect(struct nt_model *model, struct nt_err *err);
+
+#endif

@@ -1,0 +1,79 @@
+/* Links that are worse than others of their kind. */
+#include "links.h"
+
+#include <stdlib.h>
+
+#include "stats.h"
+
+/* A class of fewer links has no usual value. */
+enum { CLASS_MIN = 5 };
+
+static uint32_t class_of(const struct nt_model *m, const struct nt_link *l)
+{
+    uint32_t tier_a = l->a < m->hosts ? 0 : m->tier[l->a - m->hosts];
+    uint32_t tier_b = l->b < m->hosts ? 0 : m->tier[l->b - m->hosts];
+    /* where a host hangs says nothing about its own link */
+    return tier_a == 0 ? 0 : tier_a * (m->tiers + 1) + tier_b;
+}
+
+struct member {
+    uint32_t class, link;
+};
+
+static int member_compare(const void *x, const void *y)
+{
+    const struct member *a = x, *b = y;
+    if (a->class != b->class)
+        return a->class < b->class ? -1 : 1;
+    return a->link < b->link ? -1 : a->link > b->link;
+}
+
+static void judge(struct nt_model *m, const struct member *member, size_t count, double limit,
+                  float *values)
+{
+    double errors = 0;
+    for (size_t k = 0; k < count; k++) {
+        const struct nt_link *l = &m->link[member[k].link];
+        values[k] = (float)l->latency_us;
+        errors += l->latency_se_us * l->latency_se_us / (double)count;
+    }
+    double middle = (double)nt_stats_median(values, count);
+    double spread = (double)nt_stats_mad(values, count);
+    double own = spread * spread > errors ? spread * spread - errors : 0;
+    for (size_t k = 0; k < count; k++) {
+        struct nt_link *l = &m->link[member[k].link];
+        double t = (l->latency_us - middle) / sqrt(l->latency_se_us * l->latency_se_us + own);
+        l->suspect = t > limit; /* also false without errors */
+        if (l->suspect && l->a < m->hosts)
+            m->host_suspect[l->a] = true;
+    }
+}
+
+int nt_links_suspect(struct nt_model *model, struct nt_err *err)
+{
+    size_t links = model->links;
+    struct member *member = malloc((links + 1) * sizeof *member);
+    float *values = malloc((links + 1) * sizeof *values);
+    if (member == NULL || values == NULL) {
+        free(member);
+        free(values);
+        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for classes of %zu links", links);
+    }
+    for (size_t k = 0; k < links; k++)
+        member[k] = (struct member){class_of(model, &model->link[k]), (uint32_t)k};
+    qsort(member, links, sizeof *member, member_compare);
+    for (size_t first = 0, last; first < links; first = last) {
+        for (last = first; last < links && member[last].class == member[first].class;)
+            last++;
+        size_t count = last - first;
+        /* the spread of a class is estimated from its members: Student's tail; a median of
+         * absolutes is worth about a third of them */
+        double df = fmax(2, 0.37 * ((double)count - 1));
+        double limit = nt_student_quantile(1 - 0.01 / (double)links, df);
+        if (count >= CLASS_MIN)
+            judge(model, member + first, count, limit, values);
+    }
+    free(member);
+    free(values);
+    return 0;
+}
