@@ -7,8 +7,8 @@
 #include <syslog.h>
 #include <unistd.h>
 
-#include "clock.h"
 #include "conffile.h"
+#include "now.h"
 #include "order.h"
 #include "publish.h"
 #include "watch.h"

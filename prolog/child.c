@@ -18,7 +18,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "clock.h"
+#include "now.h"
 
 enum { PROBE_FD = 3, OPEN_FILES = 65536, ENVIRONMENT_MAX = 24 };
 

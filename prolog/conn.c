@@ -7,7 +7,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "clock.h"
+#include "now.h"
 
 int nt_conn_init(struct nt_conn *conn, int fd, size_t payload_max, size_t queue_max,
                  struct nt_err *err)

@@ -7,7 +7,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "clock.h"
+#include "now.h"
 
 static const double GUEST_S = 1.0; /* to prove oneself */
 

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "ask.h"
-#include "clock.h"
 #include "knock.h"
+#include "now.h"
 
 struct follow {
     struct nt_seat *seat;

@@ -7,8 +7,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "clock.h"
 #include "door.h"
+#include "now.h"
 
 static const double CONNECT_S = 0.5, HELLO_S = 0.5, PROOF_S = 2.0, REST_S = 0.01;
 

@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "ask.h"
-#include "clock.h"
 #include "door.h"
 #include "gather.h"
+#include "now.h"
 #include "star.h"
 
 static const double STALL_S = 1.0;  /* a member that takes nothing for so long is lost */

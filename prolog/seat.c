@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "clock.h"
+#include "now.h"
 
 void nt_seat_init(struct nt_seat *seat, const struct nt_conf *conf, const struct nt_job *job,
                   const struct nt_option *option, double due, double give_up)

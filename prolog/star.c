@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-#include "clock.h"
+#include "now.h"
 
 int nt_star_init(struct nt_star *star, size_t hosts, struct nt_err *err)
 {

@@ -12,7 +12,7 @@
 #include <syslog.h>
 #include <unistd.h>
 
-#include "clock.h"
+#include "now.h"
 #include "role.h"
 
 static const double GRACE_S = 0.25; /* after the budget the inner process gives up */

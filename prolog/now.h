@@ -1,6 +1,6 @@
 /* Seconds of a clock that nobody sets. */
-#ifndef NT_PROLOG_CLOCK_H
-#define NT_PROLOG_CLOCK_H
+#ifndef NT_NOW_H
+#define NT_NOW_H
 
 #include <time.h>
 

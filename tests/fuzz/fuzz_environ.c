@@ -1,0 +1,32 @@
+/* Any hint.env: what passes are known names with printable values, and paths of ours alone. */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "environ.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct nt_environ environ;
+    struct nt_err err;
+    if (size == 0)
+        return 0;
+    struct nt_environ_place place = {.dir = "/run/nettopo/1", .apply = (data[0] & 1) != 0};
+    if (nt_environ_read((const char *)data + 1, size - 1, &place, &environ, &err) != 0)
+        return 0;
+    for (size_t k = 0; k < environ.count; k++) {
+        const char *name = environ.var[k].name, *value = environ.var[k].value;
+        if (strncmp(name, "NETTOPO_", 8) != 0 && (!place.apply || strncmp(name, "SLURM_", 6) != 0))
+            abort();
+        if (strlen(value) > NT_ENVIRON_VALUE_MAX)
+            abort();
+        if (strstr(name, "FILE") != NULL && strncmp(value, "/run/nettopo/1/", 15) != 0)
+            abort();
+        for (const char *c = value; *c != '\0'; c++)
+            if ((unsigned char)*c < 0x20 || *c == 0x7f)
+                abort();
+    }
+    nt_environ_fini(&environ);
+    return 0;
+}

@@ -1,0 +1,220 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <munge.h>
+
+#include "auth.h"
+#include "own_munge.h"
+
+static struct own_munge munge;
+static unsigned char nonce[3][NT_NONCE_BYTES];
+
+static int start(void **state)
+{
+    (void)state;
+    for (size_t k = 0; k < 3; k++)
+        if (nt_nonce_make(nonce[k], NULL) != 0)
+            return -1;
+    own_munge_start(&munge);
+    return 0;
+}
+
+static int stop(void **state)
+{
+    (void)state;
+    if (munge.pid > 0)
+        own_munge_stop(&munge);
+    return 0;
+}
+
+static struct nt_claim good(void)
+{
+    return (struct nt_claim){.direction = NT_TO_LEADER,
+                             .job = 42,
+                             .restart = 1,
+                             .leader = "n1",
+                             .member = "n2",
+                             .member_index = 1,
+                             .port = 24542,
+                             .leader_nonce = nonce[0],
+                             .member_nonce = nonce[1]};
+}
+
+static void a_true_claim_is_taken_once(void **state)
+{
+    (void)state;
+    struct nt_claim claim = good();
+    struct nt_err err = {0};
+    char credential[NT_CREDENTIAL_MAX];
+    if (munge.pid == 0)
+        skip();
+    assert_int_equal(nt_auth_prove(munge.socket, &claim, credential, &err), 0);
+    if (nt_auth_check(munge.socket, &claim, credential, &err) != 0)
+        fail_msg("%s", err.text);
+    assert_int_equal(nt_auth_check(munge.socket, &claim, credential, &err), -1);
+    assert_non_null(strstr(err.text, "Replayed"));
+}
+
+static void any_other_claim_is_refused(void **state)
+{
+    (void)state;
+    struct nt_claim others[9];
+    if (munge.pid == 0)
+        skip();
+    for (size_t k = 0; k < 9; k++)
+        others[k] = good();
+    others[0].direction = NT_TO_MEMBER;
+    others[1].job = 43;
+    others[2].restart = 0;
+    others[3].leader = "n3";
+    others[4].member = "n3";
+    others[5].member_index = 2;
+    others[6].port = 24543;
+    others[7].leader_nonce = nonce[2];
+    others[8].member_nonce = nonce[2];
+    for (size_t k = 0; k < 9; k++) {
+        struct nt_claim claim = good();
+        struct nt_err err = {0};
+        char credential[NT_CREDENTIAL_MAX];
+        assert_int_equal(nt_auth_prove(munge.socket, &others[k], credential, &err), 0);
+        if (nt_auth_check(munge.socket, &claim, credential, &err) != -1)
+            fail_msg("claim %zu was taken", k);
+        assert_string_equal(err.text, "munge: credential for something else");
+    }
+}
+
+static void host_names_cannot_run_into_each_other(void **state)
+{
+    (void)state;
+    struct nt_claim one = good(), two = good();
+    struct nt_err err;
+    char credential[NT_CREDENTIAL_MAX];
+    if (munge.pid == 0)
+        skip();
+    one.leader = "a port 1"; /* no host name can be this; even so */
+    one.port = 2;
+    two.leader = "a";
+    two.port = 1;
+    assert_int_equal(nt_auth_prove(munge.socket, &one, credential, &err), 0);
+    assert_int_equal(nt_auth_check(munge.socket, &two, credential, &err), -1);
+}
+
+/* The text that a claim stands for, taken out of a credential of our own. */
+static size_t text_of(const struct nt_claim *claim, char text[2048])
+{
+    char credential[NT_CREDENTIAL_MAX];
+    void *payload = NULL;
+    int bytes = 0;
+    munge_ctx_t ctx = munge_ctx_create();
+    assert_int_equal(munge_ctx_set(ctx, MUNGE_OPT_SOCKET, munge.socket), EMUNGE_SUCCESS);
+    assert_int_equal(nt_auth_prove(munge.socket, claim, credential, NULL), 0);
+    assert_int_equal(munge_decode(credential, ctx, &payload, &bytes, NULL, NULL), EMUNGE_SUCCESS);
+    assert_in_range(bytes, 1, 2047);
+    memcpy(text, payload, (size_t)bytes);
+    free(payload);
+    munge_ctx_destroy(ctx);
+    return (size_t)bytes;
+}
+
+/* A child that is another user makes a credential that everybody may decode. */
+static void make_as(uid_t uid, const char *text, size_t bytes, char credential[NT_CREDENTIAL_MAX])
+{
+    int fd[2], status = 0;
+    assert_int_equal(pipe(fd), 0);
+    pid_t pid = fork();
+    if (pid == 0) {
+        char *made = NULL;
+        munge_ctx_t ctx = munge_ctx_create();
+        if (setresuid(uid, uid, uid) != 0 ||
+            munge_ctx_set(ctx, MUNGE_OPT_SOCKET, munge.socket) != EMUNGE_SUCCESS ||
+            munge_encode(&made, ctx, text, (int)bytes) != EMUNGE_SUCCESS)
+            _exit(1);
+        _exit(write(fd[1], made, strlen(made)) > 0 ? 0 : 2);
+    }
+    waitpid(pid, &status, 0);
+    assert_int_equal(status, 0);
+    ssize_t n = read(fd[0], credential, NT_CREDENTIAL_MAX - 1);
+    assert_true(n > 0);
+    credential[n] = '\0';
+    close(fd[0]);
+    close(fd[1]);
+}
+
+/* Even for the right claim. */
+static void a_foreign_user_s_credential_is_refused(void **state)
+{
+    (void)state;
+    struct nt_claim claim = good();
+    struct nt_err err = {0};
+    char text[2048], credential[NT_CREDENTIAL_MAX];
+    if (munge.pid == 0 || geteuid() != 0)
+        skip();
+    size_t bytes = text_of(&claim, text);
+    make_as(0, text, bytes, credential);
+    assert_int_equal(nt_auth_check(munge.socket, &claim, credential, &err), 0);
+    make_as(12345, text, bytes, credential);
+    assert_int_equal(nt_auth_check(munge.socket, &claim, credential, &err), -1);
+    assert_string_equal(err.text, "munge: credential of uid 12345");
+    /* and a right beginning is not enough */
+    make_as(0, text, bytes - 1, credential);
+    assert_int_equal(nt_auth_check(munge.socket, &claim, credential, &err), -1);
+    assert_string_equal(err.text, "munge: credential for something else");
+}
+
+static void what_is_no_credential_is_refused(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {"", "MUNGE:", "MUNGE:AAAA:", "garbage", "\xff\xfe"};
+    struct nt_claim claim = good();
+    if (munge.pid == 0)
+        skip();
+    for (size_t k = 0; k < sizeof texts / sizeof *texts; k++)
+        assert_int_equal(nt_auth_check(munge.socket, &claim, texts[k], NULL), -1);
+    char credential[NT_CREDENTIAL_MAX];
+    assert_int_equal(nt_auth_prove(munge.socket, &claim, credential, NULL), 0);
+    credential[20] = credential[20] == 'A' ? 'B' : 'A';
+    assert_int_equal(nt_auth_check(munge.socket, &claim, credential, NULL), -1);
+}
+
+static void without_munged_there_is_one_line(void **state)
+{
+    (void)state;
+    struct nt_claim claim = good();
+    struct nt_err err = {0};
+    char credential[NT_CREDENTIAL_MAX];
+    assert_int_equal(nt_auth_prove("/nonexistent/socket", &claim, credential, &err), -1);
+    assert_int_equal(strncmp(err.text, "munge: ", 7), 0);
+    assert_int_equal(nt_auth_check("/nonexistent/socket", &claim, "MUNGE:x:", &err), -1);
+}
+
+static void hello_has_one_length(void **state)
+{
+    (void)state;
+    struct nt_hello in = {.version = 1, .job = 0x01020304, .restart = 0xfffffffe}, out;
+    unsigned char bytes[NT_HELLO_BYTES + 1];
+    memcpy(in.nonce, nonce[0], NT_NONCE_BYTES);
+    nt_hello_encode(&in, bytes);
+    assert_int_equal(nt_hello_decode(bytes, NT_HELLO_BYTES, &out, NULL), 0);
+    assert_memory_equal(&in, &out, sizeof in);
+    assert_int_equal(nt_hello_decode(bytes, NT_HELLO_BYTES - 1, &out, NULL), -1);
+    assert_int_equal(nt_hello_decode(bytes, NT_HELLO_BYTES + 1, &out, NULL), -1);
+    assert_int_equal(nt_hello_decode(bytes, 0, &out, NULL), -1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_true_claim_is_taken_once),
+        cmocka_unit_test(any_other_claim_is_refused),
+        cmocka_unit_test(host_names_cannot_run_into_each_other),
+        cmocka_unit_test(a_foreign_user_s_credential_is_refused),
+        cmocka_unit_test(what_is_no_credential_is_refused),
+        cmocka_unit_test(without_munged_there_is_one_line),
+        cmocka_unit_test(hello_has_one_length),
+    };
+    return cmocka_run_group_tests(tests, start, stop);
+}

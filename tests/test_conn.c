@@ -1,0 +1,216 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "conn.h"
+#include "star.h"
+
+/* Two ends of one connection: ours, and a plain descriptor. */
+struct ends {
+    struct nt_conn conn;
+    int peer;
+};
+
+static struct ends pair(size_t payload_max, size_t queue_max)
+{
+    struct ends e;
+    int fd[2];
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, fd), 0);
+    assert_int_equal(nt_conn_init(&e.conn, fd[0], payload_max, queue_max, NULL), 0);
+    e.peer = fd[1];
+    return e;
+}
+
+static void finish(struct ends *e)
+{
+    nt_conn_fini(&e->conn);
+    nt_conn_fini(&e->conn);
+    if (e->peer >= 0)
+        close(e->peer);
+}
+
+static void put(int fd, enum nt_frame_type type)
+{
+    unsigned char head[NT_FRAME_HEAD_BYTES];
+    nt_frame_encode(&(struct nt_frame){.type = type}, head);
+    assert_int_equal(write(fd, head, sizeof head), sizeof head);
+}
+
+static void frames_arrive_whole_however_they_are_cut(void **state)
+{
+    (void)state;
+    struct ends e = pair(100, 1000);
+    unsigned char wire[2 * (NT_FRAME_HEAD_BYTES + 5)], *at = wire;
+    for (uint32_t k = 0; k < 2; k++) {
+        nt_frame_encode(&(struct nt_frame){.type = NT_FRAME_CAST, .seq = k + 1, .payload_bytes = 5},
+                        at);
+        memcpy(at + NT_FRAME_HEAD_BYTES, k == 0 ? "first" : "other", 5);
+        at += NT_FRAME_HEAD_BYTES + 5;
+    }
+    struct nt_frame frame;
+    const unsigned char *payload;
+    uint32_t seen = 0;
+    for (size_t k = 0; k < sizeof wire; k++) {
+        assert_int_equal(write(e.peer, wire + k, 1), 1);
+        int got = nt_conn_next(&e.conn, &frame, &payload, NULL);
+        assert_int_equal(got, k + 1 == sizeof wire / 2 || k + 1 == sizeof wire);
+        if (got == 1) {
+            assert_int_equal(frame.seq, ++seen);
+            assert_memory_equal(payload, seen == 1 ? "first" : "other", 5);
+        }
+    }
+    /* and both at once */
+    assert_int_equal(write(e.peer, wire, sizeof wire), sizeof wire);
+    assert_int_equal(nt_conn_next(&e.conn, &frame, &payload, NULL), 1);
+    assert_memory_equal(payload, "first", 5);
+    assert_int_equal(nt_conn_next(&e.conn, &frame, &payload, NULL), 1);
+    assert_memory_equal(payload, "other", 5);
+    assert_int_equal(nt_conn_next(&e.conn, &frame, &payload, NULL), 0);
+    finish(&e);
+}
+
+static void what_is_no_frame_is_refused(void **state)
+{
+    (void)state;
+    struct nt_frame frame;
+    const unsigned char *payload;
+    struct nt_err err;
+    struct ends e = pair(100, 1000);
+    static const char garbage[NT_FRAME_HEAD_BYTES] = "GET / HTTP/1.0";
+    assert_int_equal(write(e.peer, garbage, sizeof garbage), sizeof garbage);
+    assert_int_equal(nt_conn_next(&e.conn, &frame, &payload, &err), -1);
+    assert_non_null(strstr(err.text, "not a nettopo frame"));
+    finish(&e);
+
+    e = pair(100, 1000); /* a frame that others may send, but not here */
+    put(e.peer, NT_FRAME_CAST);
+    assert_int_equal(nt_conn_next(&e.conn, &frame, &payload, &err), 1);
+    unsigned char head[NT_FRAME_HEAD_BYTES];
+    nt_frame_encode(&(struct nt_frame){.type = NT_FRAME_CAST, .payload_bytes = 101}, head);
+    assert_int_equal(write(e.peer, head, sizeof head), sizeof head);
+    assert_int_equal(nt_conn_next(&e.conn, &frame, &payload, &err), -1);
+    assert_non_null(strstr(err.text, "101 bytes, at most 100 here"));
+    finish(&e);
+
+    e = pair(100, 1000); /* it dies in the middle */
+    assert_int_equal(write(e.peer, head, 7), 7);
+    assert_int_equal(nt_conn_next(&e.conn, &frame, &payload, &err), 0);
+    close(e.peer);
+    e.peer = -1;
+    assert_int_equal(nt_conn_next(&e.conn, &frame, &payload, &err), -1);
+    assert_string_equal(err.text, "closed in the middle of a frame");
+    finish(&e);
+}
+
+static void a_peer_that_does_not_read_meets_the_bound(void **state)
+{
+    (void)state;
+    enum { QUEUE = 1 << 20 };
+    struct ends e = pair(100, QUEUE);
+    static unsigned char payload[NT_FRAME_PAYLOAD_MAX];
+    struct nt_frame frame = {.type = NT_FRAME_PAPER, .payload_bytes = sizeof payload};
+    struct nt_err err;
+    int sent = 0;
+    for (size_t k = 0; k < sizeof payload; k++)
+        payload[k] = (unsigned char)(k * 7);
+    while (nt_conn_send(&e.conn, &frame, payload, &err) == 0) {
+        assert_true(nt_conn_queued(&e.conn) <= QUEUE);
+        assert_true(++sent < 1000);
+    }
+    assert_non_null(strstr(err.text, "does not read"));
+    /* what was taken comes whole and in order once it does read */
+    struct ends back = {.peer = -1};
+    assert_int_equal(nt_conn_init(&back.conn, dup(e.peer), NT_FRAME_PAYLOAD_MAX, 0, NULL), 0);
+    for (int got = 0; got < sent;) {
+        const unsigned char *data;
+        assert_int_equal(nt_conn_flush(&e.conn, NULL), 0);
+        int rc = nt_conn_next(&back.conn, &frame, &data, &err);
+        assert_true(rc >= 0);
+        if (rc == 1) {
+            assert_memory_equal(data, payload, sizeof payload);
+            got++;
+        }
+    }
+    assert_int_equal(nt_conn_queued(&e.conn), 0);
+    finish(&back);
+    finish(&e);
+}
+
+static void a_dead_peer_is_an_error_and_no_signal(void **state)
+{
+    (void)state;
+    struct ends e = pair(100, 1000);
+    struct nt_frame frame = {.type = NT_FRAME_DONE};
+    close(e.peer);
+    e.peer = -1;
+    assert_int_equal(nt_conn_send(&e.conn, &frame, NULL, NULL), -1);
+    finish(&e);
+    assert_int_equal(nt_conn_send(&e.conn, &frame, NULL, NULL), -1);
+}
+
+static void a_star_casts_to_all_and_drops_who_is_gone(void **state)
+{
+    (void)state;
+    struct nt_star star;
+    struct ends e[4];
+    struct nt_frame frame = {.type = NT_FRAME_CAST, .payload_bytes = 2};
+    assert_int_equal(nt_star_init(&star, 5, NULL), 0);
+    for (size_t k = 0; k < 4; k++) {
+        e[k] = pair(100, 1000);
+        assert_true(nt_star_join(&star, k + 1, &e[k].conn, 100, 1000));
+    }
+    struct ends again = pair(100, 1000), leader = pair(100, 1000), beyond = pair(100, 1000);
+    assert_false(nt_star_join(&star, 2, &again.conn, 100, 1000)); /* host 2 is here already */
+    assert_false(nt_star_join(&star, 0, &leader.conn, 100, 1000));
+    assert_false(nt_star_join(&star, 5, &beyond.conn, 100, 1000));
+    close(e[1].peer);
+    e[1].peer = -1;
+    nt_star_cast(&star, &frame, "hi");
+    assert_int_equal(star.here, 3);
+    assert_true(nt_star_has_lost(&star, 2));
+    assert_false(nt_star_has_lost(&star, 1));
+    for (size_t k = 0; k < 4; k++) {
+        char got[100];
+        if (k != 1)
+            assert_int_equal(read(e[k].peer, got, sizeof got), NT_FRAME_HEAD_BYTES + 2);
+    }
+    /* one that stalls goes, the others stay */
+    char *much = calloc(1, 60000);
+    frame.payload_bytes = 60000;
+    star.conn[3].queue_max = 10 << 20;
+    star.conn[3].payload_max = NT_FRAME_PAYLOAD_MAX;
+    while (nt_conn_queued(&star.conn[3]) == 0)
+        assert_int_equal(nt_conn_send(&star.conn[3], &frame, much, NULL), 0);
+    free(much);
+    nt_star_flush(&star, 1000);
+    assert_int_equal(star.here, 3);
+    nt_star_flush(&star, -1);
+    assert_int_equal(star.here, 2);
+    assert_true(nt_star_has_lost(&star, 3));
+    for (size_t k = 0; k < 4; k++)
+        if (e[k].peer >= 0)
+            close(e[k].peer);
+    close(again.peer);
+    close(leader.peer);
+    close(beyond.peer);
+    nt_star_fini(&star);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(frames_arrive_whole_however_they_are_cut),
+        cmocka_unit_test(what_is_no_frame_is_refused),
+        cmocka_unit_test(a_peer_that_does_not_read_meets_the_bound),
+        cmocka_unit_test(a_dead_peer_is_an_error_and_no_signal),
+        cmocka_unit_test(a_star_casts_to_all_and_drops_who_is_gone),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

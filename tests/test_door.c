@@ -1,0 +1,331 @@
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include <cmocka.h>
+
+#include "door.h"
+#include "knock.h"
+#include "now.h"
+#include "own_munge.h"
+
+static struct own_munge munge;
+static char *names[] = {"n1", "n2", "n3"};
+
+static int start(void **state)
+{
+    (void)state;
+    own_munge_start(&munge);
+    return 0;
+}
+
+static int stop(void **state)
+{
+    (void)state;
+    if (munge.pid > 0)
+        own_munge_stop(&munge);
+    return 0;
+}
+
+/* A leader and what is needed to knock at its door. */
+struct scene {
+    struct nt_conf conf;
+    struct nt_job leader, member;
+    struct nt_door door;
+    struct nt_addresses addresses;
+};
+
+static void set(struct scene *s)
+{
+    struct nt_err err = {0};
+    memset(s, 0, sizeof *s);
+    nt_conf_default(&s->conf);
+    s->conf.port_first = 31870;
+    s->conf.port_last = 31999;
+    snprintf(s->conf.munge_socket, sizeof s->conf.munge_socket, "%s", munge.socket);
+    s->leader = (struct nt_job){.id = (uint32_t)getpid(), .restart = 1, .hosts = 3, .host = names};
+    s->member = s->leader;
+    s->member.me = 1;
+    struct sockaddr_in to = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    memcpy(&s->addresses.at[0], &to, sizeof to);
+    s->addresses.count = 1;
+    if (nt_door_open(&s->door, &s->conf, &s->leader, &err) != 0)
+        fail_msg("%s", err.text);
+}
+
+/* Steps both until they have met or seconds are over. */
+static bool meet(struct scene *s, struct nt_knock *knock, double seconds, size_t *host,
+                 struct nt_conn *to_member, struct nt_conn *to_leader)
+{
+    double until = nt_now() + seconds;
+    bool in = false, out = false;
+    while (!(in && out) && nt_now() < until) {
+        in = in || nt_door_step(&s->door, host, to_member) == 1;
+        out = out || nt_knock_step(knock, to_leader) == 1;
+        poll(NULL, 0, 1);
+    }
+    if (in != out) {
+        nt_conn_fini(in ? to_member : to_leader);
+        return false;
+    }
+    return in;
+}
+
+static int knock_raw(const struct scene *s)
+{
+    struct sockaddr_in to = {.sin_family = AF_INET,
+                             .sin_port = htons(s->door.port),
+                             .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    int fd = socket(AF_INET, SOCK_STREAM, 0);
+    assert_int_equal(connect(fd, (struct sockaddr *)&to, sizeof to), 0);
+    return fd;
+}
+
+/* Steps the door for a while; nobody may come in. */
+static void nobody_comes_in(struct scene *s, double seconds)
+{
+    struct nt_conn conn;
+    size_t host;
+    for (double until = nt_now() + seconds; nt_now() < until; poll(NULL, 0, 1))
+        assert_int_equal(nt_door_step(&s->door, &host, &conn), 0);
+}
+
+static void the_two_meet_and_can_speak(void **state)
+{
+    (void)state;
+    struct scene s;
+    struct nt_knock knock;
+    struct nt_conn a, b;
+    size_t host = 99;
+    if (munge.pid == 0)
+        skip();
+    set(&s);
+    nt_knock_init(&knock, &s.conf, &s.member, &s.addresses);
+    if (!meet(&s, &knock, 5, &host, &a, &b))
+        fail_msg("%s / %s", knock.last.text, s.door.last.text);
+    assert_int_equal(host, 1);
+    struct nt_frame frame = {.type = NT_FRAME_CAST, .payload_bytes = 2};
+    const unsigned char *payload;
+    assert_int_equal(nt_conn_send(&a, &frame, "hi", NULL), 0);
+    int got = 0;
+    for (double until = nt_now() + 2; got == 0 && nt_now() < until;)
+        got = nt_conn_next(&b, &frame, &payload, NULL);
+    assert_int_equal(got, 1);
+    assert_memory_equal(payload, "hi", 2);
+    nt_conn_fini(&a);
+    nt_conn_fini(&b);
+    nt_knock_fini(&knock);
+    nt_door_fini(&s.door);
+    nt_door_fini(&s.door);
+}
+
+static void a_taken_port_is_gone_round(void **state)
+{
+    (void)state;
+    struct scene first, s;
+    struct nt_knock knock;
+    struct nt_conn a, b;
+    size_t host;
+    if (munge.pid == 0)
+        skip();
+    set(&first); /* another job's leader has the port: it says its own HELLO */
+    set(&s);
+    assert_int_not_equal(first.door.port, s.door.port);
+    first.leader.id++;
+    struct nt_conn none;
+    size_t nobody;
+    nt_knock_init(&knock, &s.conf, &s.member, &s.addresses);
+    bool met = false, in = false, out = false;
+    for (double until = nt_now() + 5; !met && nt_now() < until; poll(NULL, 0, 1)) {
+        assert_int_equal(nt_door_step(&first.door, &nobody, &none), 0);
+        in = in || nt_door_step(&s.door, &host, &a) == 1;
+        out = out || nt_knock_step(&knock, &b) == 1;
+        met = in && out;
+    }
+    assert_true(met);
+    nt_conn_fini(&a);
+    nt_conn_fini(&b);
+    nt_knock_fini(&knock);
+    nt_door_fini(&first.door);
+    nt_door_fini(&s.door);
+}
+
+static void another_run_or_host_is_not_let_in(void **state)
+{
+    (void)state;
+    struct scene s;
+    struct nt_knock knock;
+    struct nt_conn a, b;
+    size_t host;
+    static char *other_names[] = {"n1", "nX", "n3"};
+    if (munge.pid == 0)
+        skip();
+    set(&s);
+    for (int k = 0; k < 3; k++) {
+        struct nt_job member = s.member;
+        if (k == 0)
+            member.restart = 0; /* an agent of the run before */
+        else if (k == 1)
+            member.host = other_names; /* believes in another host list */
+        else
+            member.me = 0; /* says it is the leader */
+        nt_knock_init(&knock, &s.conf, &member, &s.addresses);
+        assert_false(meet(&s, &knock, 0.3, &host, &a, &b));
+        assert_int_not_equal(knock.last.kind, NT_ERR_NONE);
+        nt_knock_fini(&knock);
+    }
+    assert_true(s.door.refused > 0);
+    nt_door_fini(&s.door);
+}
+
+static void without_munge_nobody_is_let_in(void **state)
+{
+    (void)state;
+    struct scene s;
+    struct nt_knock knock;
+    struct nt_conn a, b;
+    size_t host;
+    if (munge.pid == 0)
+        skip();
+    set(&s);
+    struct nt_conf deaf = s.conf;
+    snprintf(deaf.munge_socket, sizeof deaf.munge_socket, "/nonexistent/socket");
+    nt_knock_init(&knock, &deaf, &s.member, &s.addresses);
+    assert_false(meet(&s, &knock, 0.3, &host, &a, &b));
+    assert_non_null(strstr(knock.last.text, "munge: "));
+    nt_knock_fini(&knock);
+    nt_door_fini(&s.door);
+}
+
+static void garbage_and_idlers_keep_nobody_out(void **state)
+{
+    (void)state;
+    struct scene s;
+    struct nt_knock knock;
+    struct nt_conn a, b;
+    size_t host;
+    int idle[NT_DOOR_PLACES + 20];
+    unsigned char head[NT_FRAME_HEAD_BYTES];
+    if (munge.pid == 0)
+        skip();
+    set(&s);
+    int fd = knock_raw(&s);
+    assert_int_equal(write(fd, "GET / HTTP/1.0\r\n\r\n............", 30), 30);
+    nobody_comes_in(&s, 0.05);
+    assert_int_equal(s.door.guests, 0);
+    close(fd);
+    fd = knock_raw(&s); /* a frame that is far too large for the door */
+    nt_frame_encode(
+        &(struct nt_frame){.type = NT_FRAME_PROOF, .payload_bytes = NT_FRAME_PAYLOAD_MAX}, head);
+    assert_int_equal(write(fd, head, sizeof head), sizeof head);
+    nobody_comes_in(&s, 0.05);
+    assert_int_equal(s.door.guests, 0);
+    close(fd);
+    for (size_t k = 0; k < NT_DOOR_PLACES + 20; k++) {
+        idle[k] = knock_raw(&s);
+        if (k % 16 == 0)
+            nobody_comes_in(&s, 0.005);
+    }
+    nobody_comes_in(&s, 0.05);
+    assert_int_equal(s.door.guests, NT_DOOR_PLACES);
+    nt_knock_init(&knock, &s.conf, &s.member, &s.addresses);
+    assert_true(meet(&s, &knock, 3, &host, &a, &b));
+    nt_conn_fini(&a);
+    nt_conn_fini(&b);
+    nobody_comes_in(&s, 1.1);
+    assert_int_equal(s.door.guests, 0); /* their time is over */
+    for (size_t k = 0; k < NT_DOOR_PLACES + 20; k++)
+        close(idle[k]);
+    nt_knock_fini(&knock);
+    nt_door_fini(&s.door);
+}
+
+/* One who listens on an earlier port of the leader's host passes every byte between the two. */
+static void a_relay_on_another_port_is_found_out(void **state)
+{
+    (void)state;
+    struct scene s, trap;
+    struct nt_knock knock;
+    struct nt_conn a, b;
+    size_t host;
+    if (munge.pid == 0)
+        skip();
+    set(&trap); /* takes the first port */
+    set(&s);
+    uint16_t port = trap.door.port;
+    nt_door_fini(&trap.door);
+    int one = 1, ear = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
+    setsockopt(ear, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
+    struct sockaddr_in at = {
+        .sin_family = AF_INET, .sin_port = htons(port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    assert_int_equal(bind(ear, (struct sockaddr *)&at, sizeof at), 0);
+    assert_int_equal(listen(ear, 5), 0);
+    nt_knock_init(&knock, &s.conf, &s.member, &s.addresses);
+    /* the member may only see the relay's port */
+    struct nt_conf narrow = s.conf;
+    narrow.port_first = narrow.port_last = port;
+    knock.conf = &narrow;
+    int in = -1, out = -1;
+    size_t passed = 0;
+    for (double until = nt_now() + 0.5; nt_now() < until; poll(NULL, 0, 1)) {
+        unsigned char bytes[8192];
+        ssize_t n;
+        assert_int_equal(nt_door_step(&s.door, &host, &a), 0);
+        assert_int_equal(nt_knock_step(&knock, &b), 0);
+        if (in < 0 && (in = accept4(ear, NULL, NULL, SOCK_NONBLOCK)) >= 0)
+            out = knock_raw(&s);
+        if (in < 0)
+            continue;
+        while ((n = recv(out, bytes, sizeof bytes, MSG_DONTWAIT)) > 0)
+            assert_int_equal(send(in, bytes, (size_t)n, MSG_NOSIGNAL), n);
+        while ((n = recv(in, bytes, sizeof bytes, MSG_DONTWAIT)) > 0) {
+            passed += (size_t)n;
+            if (send(out, bytes, (size_t)n, MSG_NOSIGNAL) != n)
+                break;
+        }
+    }
+    assert_true(passed > NT_FRAME_HEAD_BYTES + NT_NONCE_BYTES); /* the proof did go through */
+    assert_string_equal(s.door.last.text, "munge: credential for something else");
+    close(in);
+    close(out);
+    close(ear);
+    nt_knock_fini(&knock);
+    nt_door_fini(&s.door);
+}
+
+static void ports_stay_in_their_range(void **state)
+{
+    (void)state;
+    struct nt_conf conf;
+    nt_conf_default(&conf);
+    static const uint32_t jobs[] = {1, 127, 128, 4294967293u};
+    for (size_t j = 0; j < 4; j++)
+        for (size_t k = 0; k < nt_port_count(&conf); k++) {
+            uint16_t port = nt_port_candidate(&conf, jobs[j], k);
+            assert_in_range(port, conf.port_first, conf.port_last);
+        }
+    conf.port_last = conf.port_first;
+    assert_int_equal(nt_port_count(&conf), 1);
+    conf.port_first = 65535;
+    conf.port_last = 65535;
+    assert_int_equal(nt_port_candidate(&conf, 7, 0), 65535);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_two_meet_and_can_speak),
+        cmocka_unit_test(a_taken_port_is_gone_round),
+        cmocka_unit_test(another_run_or_host_is_not_let_in),
+        cmocka_unit_test(without_munge_nobody_is_let_in),
+        cmocka_unit_test(garbage_and_idlers_keep_nobody_out),
+        cmocka_unit_test(a_relay_on_another_port_is_found_out),
+        cmocka_unit_test(ports_stay_in_their_range),
+    };
+    return cmocka_run_group_tests(tests, start, stop);
+}

@@ -1,0 +1,151 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "environ.h"
+
+static const char *value_of(const struct nt_environ *environ, const char *name)
+{
+    for (size_t k = 0; k < environ->count; k++)
+        if (strcmp(environ->var[k].name, name) == 0)
+            return environ->var[k].value;
+    return NULL;
+}
+
+static bool all_but_rankfile(const void *context, const char *file)
+{
+    (void)context;
+    return strcmp(file, "rankfile") != 0;
+}
+
+static void known_lines_become_variables(void **state)
+{
+    (void)state;
+    static const char text[] = "NETTOPO_STATUS=partial\n"
+                               "NETTOPO_REASON=host n3 did not answer: 5 % of = signs\n"
+                               "NETTOPO_MAP=map.json\n"
+                               "NETTOPO_JSON={\"a\": \"b=c\"}\n"
+                               "NETTOPO_NODE_ORDER=n1,n2.x,n-3_4\n"
+                               "NETTOPO_HOSTFILE=hostfile\n"
+                               "NETTOPO_RANKFILE=rankfile\n"
+                               "NETTOPO_RANK_ORDER=rankorder\n"
+                               "NETTOPO_GAIN=1.25\n"
+                               "SLURM_HOSTFILE=hostfile\n"
+                               "SLURM_DISTRIBUTION=arbitrary\n";
+    for (int apply = 0; apply <= 1; apply++) {
+        struct nt_environ_place place = {
+            .dir = "/run/nettopo/42", .apply = apply == 1, .has = all_but_rankfile};
+        struct nt_environ environ;
+        struct nt_err err = {0};
+        if (nt_environ_read(text, sizeof text - 1, &place, &environ, &err) != 0)
+            fail_msg("%s", err.text);
+        assert_int_equal(environ.count, apply ? 10 : 8);
+        assert_string_equal(value_of(&environ, "NETTOPO_STATUS"), "partial");
+        assert_string_equal(value_of(&environ, "NETTOPO_REASON"),
+                            "host n3 did not answer: 5 % of = signs");
+        assert_string_equal(value_of(&environ, "NETTOPO_MAP"), "/run/nettopo/42/map.json");
+        assert_string_equal(value_of(&environ, "NETTOPO_JSON"), "{\"a\": \"b=c\"}");
+        assert_string_equal(value_of(&environ, "NETTOPO_NODE_ORDER"), "n1,n2.x,n-3_4");
+        assert_string_equal(value_of(&environ, "NETTOPO_HOSTFILE"), "/run/nettopo/42/hostfile");
+        assert_null(value_of(&environ, "NETTOPO_RANKFILE")); /* it is not there */
+        assert_string_equal(value_of(&environ, "NETTOPO_RANK_ORDER"), "/run/nettopo/42/rankorder");
+        assert_string_equal(value_of(&environ, "NETTOPO_GAIN"), "1.25");
+        if (apply) {
+            assert_string_equal(value_of(&environ, "SLURM_HOSTFILE"), "/run/nettopo/42/hostfile");
+            assert_string_equal(value_of(&environ, "SLURM_DISTRIBUTION"), "arbitrary");
+        }
+        nt_environ_fini(&environ);
+        nt_environ_fini(&environ);
+    }
+}
+
+static void one_wrong_line_refuses_all(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *says;
+    } table[] = {
+        {"", "no NETTOPO_STATUS"},
+        {"NETTOPO_GAIN=1\n", "no NETTOPO_STATUS"},
+        {"NETTOPO_STATUS=ok", "hint.env:1: breaks off"},
+        {"NETTOPO_STATUS=ok\nNETTOPO_GA", "hint.env:2: breaks off"},
+        {"NETTOPO_STATUS=fine\n", "hint.env:1: NETTOPO_STATUS has no such value"},
+        {"NETTOPO_STATUS=\n", "hint.env:1: NETTOPO_STATUS has no such value"},
+        {"NETTOPO_STATUS=ok\n\n", "hint.env:2: not a NAME=VALUE"},
+        {"NETTOPO_STATUS=ok\nNETTOPO_STATUS=ok\n", "hint.env:2: a second NETTOPO_STATUS"},
+        {"NETTOPO_STATUS=ok\nLD_PRELOAD=/x.so\n", "hint.env:2: \"LD_PRELOAD\" is not ours"},
+        {"NETTOPO_STATUS=ok\nPATH=/x\n", "\"PATH\" is not ours"},
+        {"NETTOPO_STATUS=ok\n=x\n", "\"\" is not ours"},
+        {"NETTOPO_STATUS=ok\nNETTOPO_MAPS=map.json\n", "\"NETTOPO_MAPS\" is not ours"},
+        {"NETTOPO_STATUS=ok\nnettopo_map=map.json\n", "\"nettopo_map\" is not ours"},
+        {"NETTOPO_STATUS=ok\nNETTOPO_MAP=/etc/shadow\n", "NETTOPO_MAP has no such value"},
+        {"NETTOPO_STATUS=ok\nNETTOPO_MAP=../1/map.json\n", "NETTOPO_MAP has no such value"},
+        {"NETTOPO_STATUS=ok\nNETTOPO_MAP=hostfile\n", "NETTOPO_MAP has no such value"},
+        {"NETTOPO_STATUS=ok\nNETTOPO_MAP=\n", "NETTOPO_MAP has no such value"},
+        {"NETTOPO_STATUS=ok\nNETTOPO_HOSTFILE=/tmp/h\n", "NETTOPO_HOSTFILE has no such value"},
+        {"NETTOPO_STATUS=ok\nSLURM_HOSTFILE=/tmp/h\n", "SLURM_HOSTFILE has no such value"},
+        {"NETTOPO_STATUS=ok\nSLURM_DISTRIBUTION=block\n", "SLURM_DISTRIBUTION has no such"},
+        {"NETTOPO_STATUS=ok\nNETTOPO_JSON=[]\n", "NETTOPO_JSON has no such value"},
+        {"NETTOPO_STATUS=ok\nNETTOPO_JSON={\n", "NETTOPO_JSON has no such value"},
+        {"NETTOPO_STATUS=ok\nNETTOPO_GAIN=\n", "NETTOPO_GAIN has no such value"},
+        {"NETTOPO_STATUS=ok\nNETTOPO_GAIN=nan\n", "NETTOPO_GAIN has no such value"},
+        {"NETTOPO_STATUS=ok\nNETTOPO_GAIN=1;id\n", "NETTOPO_GAIN has no such value"},
+        {"NETTOPO_STATUS=ok\nNETTOPO_NODE_ORDER=a b\n", "NETTOPO_NODE_ORDER has no such value"},
+        {"NETTOPO_STATUS=ok\nNETTOPO_NODE_ORDER=$(id)\n", "NETTOPO_NODE_ORDER has no such"},
+        {"NETTOPO_STATUS=ok\nNETTOPO_REASON=\n", "NETTOPO_REASON has no such value"},
+        {"NETTOPO_STATUS=ok\nNETTOPO_REASON=a\x1b[2J\n", "hint.env:2: not a NAME=VALUE"},
+        {"NETTOPO_STATUS=ok\r\n", "hint.env:1: not a NAME=VALUE"},
+    };
+    struct nt_environ_place place = {.dir = "/run/nettopo/42", .apply = true};
+    for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
+        struct nt_environ environ;
+        struct nt_err err = {0};
+        if (nt_environ_read(table[k].text, strlen(table[k].text), &place, &environ, &err) != -1)
+            fail_msg("\"%s\" was taken", table[k].text);
+        assert_int_equal(err.kind, NT_ERR_INPUT);
+        if (strstr(err.text, table[k].says) == NULL)
+            fail_msg("\"%s\": %s", table[k].text, err.text);
+    }
+}
+
+static void sizes_are_bounded(void **state)
+{
+    (void)state;
+    static char text[NT_ENVIRON_TEXT_MAX + 1];
+    static const char head[] = "NETTOPO_STATUS=ok\nNETTOPO_JSON={";
+    struct nt_environ_place place = {.dir = "/run/nettopo/42"};
+    struct nt_environ environ;
+    struct nt_err err = {0};
+    memset(text, 'a', sizeof text);
+    assert_int_equal(nt_environ_read(text, sizeof text, &place, &environ, &err), -1);
+    assert_non_null(strstr(err.text, "at most"));
+    memcpy(text, head, sizeof head - 1);
+    size_t value = (size_t)NT_ENVIRON_VALUE_MAX, start = sizeof head - 2;
+    text[start + value - 1] = '}';
+    text[start + value] = '\n';
+    assert_int_equal(nt_environ_read(text, start + value + 1, &place, &environ, &err), 0);
+    assert_int_equal(strlen(value_of(&environ, "NETTOPO_JSON")), value);
+    nt_environ_fini(&environ);
+    text[start + value - 1] = 'a';
+    text[start + value] = '}';
+    text[start + value + 1] = '\n';
+    assert_int_equal(nt_environ_read(text, start + value + 2, &place, &environ, &err), -1);
+    static const char zero[] = "NETTOPO_STATUS=ok\0LD_PRELOAD=/x\n";
+    assert_int_equal(nt_environ_read(zero, sizeof zero - 1, &place, &environ, &err), -1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(known_lines_become_variables),
+        cmocka_unit_test(one_wrong_line_refuses_all),
+        cmocka_unit_test(sizes_are_bounded),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,109 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "gather.h"
+
+static struct nt_gather of(size_t hosts)
+{
+    struct nt_gather g;
+    assert_int_equal(nt_gather_init(&g, hosts, NULL), 0);
+    return g;
+}
+
+static void it_is_over_when_all_are_in(void **state)
+{
+    (void)state;
+    struct nt_gather g = of(3);
+    assert_true(nt_gather_piece(&g, 2, 1, false)); /* before rank 0 asks */
+    assert_false(nt_gather_is_over(&g, 0));
+    assert_true(nt_gather_piece(&g, 0, 1, false));
+    assert_int_equal(nt_gather_open(&g, 1, 10, NULL), 0);
+    assert_false(nt_gather_is_over(&g, 9.9));
+    assert_true(nt_gather_piece(&g, 1, 1, true)); /* a first part is not yet a piece */
+    assert_false(nt_gather_is_over(&g, 9.9));
+    assert_true(nt_gather_piece(&g, 1, 1, false));
+    assert_true(nt_gather_is_over(&g, 0));
+    assert_int_equal(nt_gather_close(&g), 0);
+    assert_false(nt_gather_is_over(&g, 100));
+    nt_gather_fini(&g);
+}
+
+static void a_piece_comes_once(void **state)
+{
+    (void)state;
+    struct nt_gather g = of(2);
+    assert_true(nt_gather_piece(&g, 1, 3, false));
+    assert_false(nt_gather_piece(&g, 1, 3, false));
+    assert_false(nt_gather_piece(&g, 1, 3, true));
+    assert_false(nt_gather_piece(&g, 1, 2, false));
+    assert_false(nt_gather_piece(&g, 2, 1, false)); /* no such host */
+    nt_gather_fini(&g);
+}
+
+static void who_misses_one_is_not_waited_for_again(void **state)
+{
+    (void)state;
+    struct nt_gather g = of(4);
+    nt_gather_piece(&g, 0, 1, false);
+    nt_gather_piece(&g, 1, 1, false);
+    nt_gather_piece(&g, 2, 1, true); /* breaks off */
+    nt_gather_open(&g, 1, 10, NULL);
+    assert_false(nt_gather_is_over(&g, 9));
+    assert_true(nt_gather_is_over(&g, 10));
+    assert_int_equal(nt_gather_close(&g), 2);
+    assert_false(nt_gather_piece(&g, 2, 1, false)); /* late */
+    nt_gather_piece(&g, 0, 2, false);
+    nt_gather_open(&g, 2, 20, NULL);
+    assert_false(nt_gather_is_over(&g, 0));
+    nt_gather_piece(&g, 1, 2, false);
+    assert_true(nt_gather_is_over(&g, 0));
+    assert_int_equal(nt_gather_close(&g), 0);
+    nt_gather_fini(&g);
+}
+
+static void who_leaves_is_not_waited_for(void **state)
+{
+    (void)state;
+    struct nt_gather g = of(3);
+    nt_gather_piece(&g, 0, 1, false);
+    nt_gather_leave(&g, 1);
+    nt_gather_open(&g, 1, 10, NULL);
+    assert_false(nt_gather_is_over(&g, 0));
+    nt_gather_leave(&g, 2);
+    nt_gather_leave(&g, 2);
+    assert_true(nt_gather_is_over(&g, 0));
+    nt_gather_leave(&g, 7);
+    nt_gather_fini(&g);
+}
+
+static void seq_must_rise(void **state)
+{
+    (void)state;
+    struct nt_gather g = of(1);
+    struct nt_err err = {0};
+    assert_int_equal(nt_gather_open(&g, 0, 1, &err), -1);
+    assert_int_equal(nt_gather_open(&g, 5, 1, &err), 0);
+    assert_int_equal(nt_gather_open(&g, 6, 1, &err), -1);
+    assert_non_null(strstr(err.text, "open"));
+    nt_gather_close(&g);
+    assert_int_equal(nt_gather_open(&g, 5, 1, &err), -1);
+    assert_int_equal(nt_gather_open(&g, 9, 1, &err), 0);
+    nt_gather_fini(&g);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(it_is_over_when_all_are_in),
+        cmocka_unit_test(a_piece_comes_once),
+        cmocka_unit_test(who_misses_one_is_not_waited_for_again),
+        cmocka_unit_test(who_leaves_is_not_waited_for),
+        cmocka_unit_test(seq_must_rise),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,308 @@
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "publish.h"
+
+enum { JOB = 42, LIMIT = 100000 };
+
+struct ground {
+    char top[64], run[80];
+};
+
+static int make_ground(void **state)
+{
+    struct ground *g = calloc(1, sizeof *g);
+    snprintf(g->top, sizeof g->top, "/tmp/nettopo-publish-XXXXXX");
+    if (g == NULL || mkdtemp(g->top) == NULL)
+        return -1;
+    chmod(g->top, 0755);
+    snprintf(g->run, sizeof g->run, "%s/run", g->top);
+    *state = g;
+    return 0;
+}
+
+static int remove_ground(void **state)
+{
+    struct ground *g = *state;
+    char victim[96], job[96];
+    nt_publish_remove(g->run, JOB, NULL);
+    snprintf(victim, sizeof victim, "%s/victim", g->top);
+    snprintf(job, sizeof job, "%s/link", g->top);
+    unlink(victim);
+    unlink(job);
+    rmdir(g->run);
+    int rc = rmdir(g->top);
+    free(g);
+    return rc;
+}
+
+static struct nt_publish begun(const struct ground *g)
+{
+    struct nt_publish p;
+    struct nt_err err = {0};
+    if (nt_publish_begin(&p, g->run, JOB, getuid(), getgid(), LIMIT, &err) != 0)
+        fail_msg("%s", err.text);
+    return p;
+}
+
+static void read_back(const struct ground *g, const char *name, char *text, size_t room)
+{
+    char path[128];
+    snprintf(path, sizeof path, "%s/%d/%s", g->run, JOB, name);
+    int fd = open(path, O_RDONLY);
+    assert_true(fd >= 0);
+    ssize_t n = read(fd, text, room - 1);
+    assert_true(n >= 0);
+    text[n] = '\0';
+    close(fd);
+}
+
+static int entries(const char *path)
+{
+    DIR *dir = opendir(path);
+    int n = 0;
+    if (dir == NULL)
+        return -1;
+    while (readdir(dir) != NULL)
+        n++;
+    closedir(dir);
+    return n - 2;
+}
+
+static int paper(struct nt_publish *p, enum nt_paper number, bool more, const char *text,
+                 struct nt_err *err)
+{
+    return nt_publish_paper(p, (uint32_t)number, more, text, strlen(text), err);
+}
+
+static void papers_appear_together(void **state)
+{
+    struct ground *g = *state;
+    struct nt_publish p = begun(g);
+    char text[64], dir[96];
+    snprintf(dir, sizeof dir, "%s/%d", g->run, JOB);
+    assert_int_equal(paper(&p, NT_PAPER_MAP, true, "one ", NULL), 0);
+    assert_int_equal(paper(&p, NT_PAPER_ENV, false, "NETTOPO_STATUS=ok\n", NULL), 0);
+    assert_int_equal(paper(&p, NT_PAPER_MAP, false, "two", NULL), 0);
+    assert_int_equal(access(dir, F_OK), -1);
+    assert_int_equal(nt_publish_finish(&p, NULL), 0);
+    nt_publish_fini(&p);
+    read_back(g, "map.json", text, sizeof text);
+    assert_string_equal(text, "one two");
+    read_back(g, "hint.env", text, sizeof text);
+    assert_string_equal(text, "NETTOPO_STATUS=ok\n");
+    assert_int_equal(entries(g->run), 1);
+    struct stat st;
+    assert_int_equal(stat(dir, &st), 0);
+    assert_int_equal(st.st_mode & 0007, 0);
+    assert_int_equal(nt_publish_remove(g->run, JOB, NULL), 0);
+    assert_int_equal(entries(g->run), 0);
+    assert_int_equal(nt_publish_remove(g->run, JOB, NULL), 0);
+}
+
+static void a_later_run_replaces_an_earlier(void **state)
+{
+    struct ground *g = *state;
+    for (int run = 0; run < 2; run++) {
+        struct nt_publish left = begun(g); /* an agent that was killed */
+        close(left.dir_fd);
+        close(left.run_fd);
+        struct nt_publish p = begun(g);
+        assert_int_equal(entries(g->run), 1); /* what it and the last run left is gone */
+        assert_int_equal(paper(&p, NT_PAPER_ENV, false, run == 0 ? "first\n" : "second\n", NULL),
+                         0);
+        if (run == 0)
+            assert_int_equal(paper(&p, NT_PAPER_MAP, false, "old", NULL), 0);
+        assert_int_equal(nt_publish_finish(&p, NULL), 0);
+        nt_publish_fini(&p);
+    }
+    char text[64], map[128];
+    read_back(g, "hint.env", text, sizeof text);
+    assert_string_equal(text, "second\n");
+    snprintf(map, sizeof map, "%s/%d/map.json", g->run, JOB);
+    assert_int_equal(access(map, F_OK), -1);
+}
+
+static void half_a_paper_is_never_published(void **state)
+{
+    struct ground *g = *state;
+    struct nt_publish p = begun(g);
+    struct nt_err err;
+    char text[128], map[128];
+    assert_int_equal(nt_publish_finish(&p, &err), -1);
+    assert_non_null(strstr(err.text, "no hint.env"));
+    assert_int_equal(paper(&p, NT_PAPER_ENV, false, "NETTOPO_STATUS=ok\n", NULL), 0);
+    assert_int_equal(paper(&p, NT_PAPER_MAP, true, "half", NULL), 0);
+    assert_int_equal(nt_publish_finish(&p, &err), -1);
+    assert_string_equal(err.text, "map.json is not complete");
+    assert_int_equal(nt_publish_failed(&p, "it\nbroke", NULL), 0);
+    nt_publish_fini(&p);
+    read_back(g, "hint.env", text, sizeof text);
+    assert_string_equal(text, "NETTOPO_STATUS=failed\nNETTOPO_REASON=it?broke\n");
+    snprintf(map, sizeof map, "%s/%d/map.json", g->run, JOB);
+    assert_int_equal(access(map, F_OK), -1);
+}
+
+static void what_is_not_published_leaves_nothing(void **state)
+{
+    struct ground *g = *state;
+    struct nt_publish p = begun(g);
+    assert_int_equal(paper(&p, NT_PAPER_MAP, true, "half", NULL), 0);
+    nt_publish_fini(&p);
+    nt_publish_fini(&p);
+    assert_int_equal(entries(g->run), 0);
+}
+
+static void numbers_and_sizes_are_bounded(void **state)
+{
+    struct ground *g = *state;
+    struct nt_publish p = begun(g);
+    struct nt_err err;
+    static char much[LIMIT + 1];
+    assert_int_equal(nt_publish_paper(&p, 0, false, "x", 1, &err), -1);
+    assert_int_equal(nt_publish_paper(&p, NT_PAPER_END, false, "x", 1, &err), -1);
+    assert_int_equal(nt_publish_paper(&p, 0xffffffffu, false, "x", 1, &err), -1);
+    assert_string_equal(err.text, "paper 4294967295 is none");
+    assert_int_equal(nt_publish_paper(&p, NT_PAPER_MAP, false, much, LIMIT + 1, &err), -1);
+    assert_int_equal(nt_publish_paper(&p, NT_PAPER_MAP, true, much, LIMIT - 1, &err), 0);
+    assert_int_equal(nt_publish_paper(&p, NT_PAPER_MAP, false, much, 1, &err), 0);
+    assert_int_equal(nt_publish_paper(&p, NT_PAPER_MAP, false, "", 0, &err), -1);
+    assert_non_null(strstr(err.text, "after the last"));
+    assert_int_equal(paper(&p, NT_PAPER_ENV, false, "x", &err), -1);
+    assert_non_null(strstr(err.text, "over the limit of 100000"));
+    nt_publish_fini(&p);
+}
+
+static void links_are_not_followed(void **state)
+{
+    struct ground *g = *state;
+    char victim[96], link[96], text[16] = "";
+    struct nt_err err;
+    snprintf(victim, sizeof victim, "%s/victim", g->top);
+    snprintf(link, sizeof link, "%s/%d", g->run, JOB);
+    int fd = open(victim, O_WRONLY | O_CREAT, 0644);
+    assert_int_equal(write(fd, "keep", 4), 4);
+    close(fd);
+    assert_int_equal(mkdir(g->run, 0755), 0);
+    /* the job's name is a link to a directory that must not be emptied */
+    assert_int_equal(symlink(g->top, link), 0);
+    struct nt_publish p = begun(g);
+    assert_int_equal(access(victim, F_OK), 0);
+    assert_int_equal(readlink(link, text, sizeof text), -1); /* the link itself is gone */
+    /* a paper's name is a link already */
+    char aside[160];
+    snprintf(aside, sizeof aside, "%s/%s/map.json", g->run, p.aside);
+    assert_int_equal(symlink(victim, aside), 0);
+    assert_int_equal(paper(&p, NT_PAPER_MAP, false, "gone", &err), -1);
+    nt_publish_fini(&p);
+    fd = open(victim, O_RDONLY);
+    assert_int_equal(read(fd, text, sizeof text), 4);
+    close(fd);
+    /* run_dir is a link */
+    assert_int_equal(rmdir(g->run), 0);
+    snprintf(link, sizeof link, "%s/link", g->top);
+    assert_int_equal(symlink(g->top, link), 0);
+    assert_int_equal(nt_publish_begin(&p, link, JOB, 0, 0, LIMIT, &err), -1);
+    nt_publish_fini(&p);
+}
+
+static void a_directory_that_others_may_write_is_refused(void **state)
+{
+    struct ground *g = *state;
+    struct nt_publish p;
+    struct nt_err err;
+    assert_int_equal(mkdir(g->run, 0755), 0);
+    assert_int_equal(chmod(g->run, 01777), 0);
+    assert_int_equal(nt_publish_begin(&p, g->run, JOB, 0, 0, LIMIT, &err), -1);
+    assert_non_null(strstr(err.text, "others than root may write there"));
+    assert_int_equal(nt_publish_failed(&p, "why", NULL), -1);
+    nt_publish_fini(&p);
+    assert_int_equal(nt_publish_remove(g->run, JOB, &err), -1);
+    chmod(g->run, 0755);
+}
+
+/* Whether uid:gid can read map.json and list the directory. */
+static bool can_read(const struct ground *g, uid_t uid, gid_t gid)
+{
+    char path[128];
+    snprintf(path, sizeof path, "%s/%d/map.json", g->run, JOB);
+    pid_t pid = fork();
+    if (pid == 0) {
+        if (setresgid(gid, gid, gid) != 0 || setresuid(uid, uid, uid) != 0)
+            _exit(2);
+        int fd = open(path, O_RDONLY);
+        _exit(fd >= 0 ? 0 : errno == EACCES ? 1 : 3);
+    }
+    int status = 0;
+    waitpid(pid, &status, 0);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) < 2);
+    return WEXITSTATUS(status) == 0;
+}
+
+static void only_the_job_s_user_may_read(void **state)
+{
+    struct ground *g = *state;
+    if (geteuid() != 0)
+        skip();
+    struct nt_publish p;
+    assert_int_equal(nt_publish_begin(&p, g->run, JOB, 12345, 23456, LIMIT, NULL), 0);
+    paper(&p, NT_PAPER_ENV, false, "x\n", NULL);
+    paper(&p, NT_PAPER_MAP, false, "{}", NULL);
+    assert_int_equal(nt_publish_finish(&p, NULL), 0);
+    nt_publish_fini(&p);
+    assert_true(can_read(g, 12345, 34567));
+    assert_false(can_read(g, 12346, 34567));
+    assert_false(can_read(g, 12346, 0));
+}
+
+static void a_full_file_system_is_an_error(void **state)
+{
+    struct ground *g = *state;
+    struct nt_publish p;
+    struct nt_err err = {0};
+    if (geteuid() != 0 || mkdir(g->run, 0755) != 0 ||
+        mount("tmpfs", g->run, "tmpfs", 0, "size=16k,mode=755") != 0)
+        skip();
+    p = begun(g);
+    static char much[60000];
+    assert_int_equal(nt_publish_paper(&p, NT_PAPER_MAP, false, much, sizeof much, &err), -1);
+    assert_non_null(strstr(err.text, "No space left"));
+    /* what it took is given back, so that the reason fits */
+    assert_int_equal(nt_publish_failed(&p, err.text, NULL), 0);
+    nt_publish_fini(&p);
+    char text[256];
+    read_back(g, "hint.env", text, sizeof text);
+    assert_non_null(strstr(text, "NETTOPO_STATUS=failed\n"));
+    assert_int_equal(umount(g->run), 0);
+}
+
+int main(void)
+{
+#define EACH(test) cmocka_unit_test_setup_teardown(test, make_ground, remove_ground)
+    const struct CMUnitTest tests[] = {
+        EACH(papers_appear_together),
+        EACH(a_later_run_replaces_an_earlier),
+        EACH(half_a_paper_is_never_published),
+        EACH(what_is_not_published_leaves_nothing),
+        EACH(numbers_and_sizes_are_bounded),
+        EACH(links_are_not_followed),
+        EACH(a_directory_that_others_may_write_is_refused),
+        EACH(only_the_job_s_user_may_read),
+        EACH(a_full_file_system_is_an_error),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
