@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "normal.h"
+#include "cholesky.h"
 #include "stats.h"
 #include "work.h"
 
@@ -281,7 +281,7 @@ static int step(struct sites *s, struct walk *k, struct nt_err *err)
     memset(s->matrix, 0, n * n * sizeof *s->matrix);
     memset(s->right, 0, n * sizeof *s->right);
     walk_all(k, s, add_block);
-    if (nt_normal_solve(s->matrix, s->right, n, err) < 0)
+    if (nt_cholesky_solve(s->matrix, s->right, n, err) < 0)
         return -1;
     for (size_t a = 0; a < s->count; a++) {
         double mean = 0, count = 0;
@@ -316,7 +316,7 @@ static int set_errors(struct sites *s, struct nt_err *err)
         unit = 1;
     if (n > UNKNOWNS_MAX)
         unit = NAN;
-    else if (nt_normal_invert(s->matrix, n, err) < 0)
+    else if (nt_cholesky_invert(s->matrix, n, err) < 0)
         return -1;
     for (size_t i = 0; i < s->w->n; i++) {
         size_t a = s->at[i];

@@ -1,15 +1,15 @@
 /* Dense normal equations; the only file of infer/ that knows LAPACK. */
-#include "normal.h"
+#include "cholesky.h"
 
 #include <lapacke.h>
 #include <stdlib.h>
 
-int nt_normal_solve(double *matrix, double *right, size_t n, struct nt_err *err)
+int nt_cholesky_solve(double *matrix, double *right, size_t n, struct nt_err *err)
 {
     if (n == 0)
         return 0;
-    if (n > NT_NORMAL_MAX)
-        return nt_err_set(err, NT_ERR_INPUT, "%zu unknowns, at most %d", n, (int)NT_NORMAL_MAX);
+    if (n > NT_CHOLESKY_MAX)
+        return nt_err_set(err, NT_ERR_INPUT, "%zu unknowns, at most %d", n, (int)NT_CHOLESKY_MAX);
     /* a ridge far below any figure: directions that nothing measures stay where they are */
     double most = 0;
     for (size_t k = 0; k < n; k++)
@@ -23,7 +23,7 @@ int nt_normal_solve(double *matrix, double *right, size_t n, struct nt_err *err)
     return 0;
 }
 
-int nt_normal_invert(double *factor, size_t n, struct nt_err *err)
+int nt_cholesky_invert(double *factor, size_t n, struct nt_err *err)
 {
     if (n > 0 && LAPACKE_dpotri(LAPACK_ROW_MAJOR, 'L', (lapack_int)n, factor, (lapack_int)n) != 0)
         return nt_err_set(err, NT_ERR_SYSTEM, "%zu normal equations have no inverse", n);
