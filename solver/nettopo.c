@@ -2,17 +2,14 @@
 #include "verbs.h"
 
 static const struct nt_verb *const verbs[] = {
-    &nt_verb_solve, &nt_verb_hint,     &nt_verb_export,
-    &nt_verb_plan,  &nt_verb_validate, &nt_verb_estimate,
-    &nt_verb_solve,
+    &nt_verb_solve, &nt_verb_hint,     &nt_verb_solve,
     &nt_verb_show,
-    &nt_verb_validate,
     &nt_verb_hint,
     &nt_verb_export,
-    &nt_verb_simulate,
     &nt_verb_plan,
-    &nt_verb_validate,
     &nt_verb_estimate,
+    &nt_verb_simulate,
+    &nt_verb_validate,
 };
 
 int main(int argc, char **argv)

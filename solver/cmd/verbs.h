@@ -4,13 +4,13 @@
 
 #include "front.h"
 
-extern const struct nt_verb nt_verb_show;
 extern const struct nt_verb nt_verb_solve;
+extern const struct nt_verb nt_verb_show;
 extern const struct nt_verb nt_verb_hint;
 extern const struct nt_verb nt_verb_export;
-extern const struct nt_verb nt_verb_simulate;
 extern const struct nt_verb nt_verb_plan;
-extern const struct nt_verb nt_verb_validate;
 extern const struct nt_verb nt_verb_estimate;
+extern const struct nt_verb nt_verb_simulate;
+extern const struct nt_verb nt_verb_validate;
 
 #endif
