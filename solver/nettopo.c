@@ -1,8 +1,9 @@
 /* nettopo: a table of verbs. */
 #include "verbs.h"
 
+/* clang-format off: one line a verb */
 static const struct nt_verb *const verbs[] = {
-    &nt_verb_solve, &nt_verb_hint,     &nt_verb_solve,
+    &nt_verb_solve,
     &nt_verb_show,
     &nt_verb_hint,
     &nt_verb_export,
@@ -11,6 +12,7 @@ static const struct nt_verb *const verbs[] = {
     &nt_verb_simulate,
     &nt_verb_validate,
 };
+/* clang-format on */
 
 int main(int argc, char **argv)
 {
