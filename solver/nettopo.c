@@ -1,7 +1,7 @@
 /* nettopo: a table of verbs. */
 #include "verbs.h"
 
-/* clang-format off: one line a verb */
+/* clang-format off */
 static const struct nt_verb *const verbs[] = {
     &nt_verb_solve,
     &nt_verb_show,
