@@ -57,7 +57,7 @@ found_network() {
 
 waited_s() {
     local job=${1-$JOB} at
-    at=$(sed -n "s/^\[\([^]]*\)\].* Allocate JobId=$job NodeList.*/\1/p" \
+    at=$(sed -nE "s/^\[([^]]*)\].* (Allocate|Started) JobId=$job (NodeList|in ).*/\1/p" \
         "$GROUND_STATE/log/slurmctld.log" | tail -n 1)
     [ -n "$at" ] || { fail "slurmctld does not say when job $job got its hosts"; return; }
     awk -v a="$(date -d "$at" +%s.%N)" -v b="$(cat "$GROUND_HOME/$job.began")" \
