@@ -14,6 +14,14 @@ setup_file() {
     cluster down >/dev/null
     ground_up demo8
     cp "$ROOT/tests/foes/probe" "$GROUND_STATE/stage/bin/foe"
+    # what Slurm itself takes, for a job without the option
+    SLURM_S=0
+    for _ in 1 2 3; do
+        submit_recording -N8
+        completed
+        SLURM_S=$(printf '%s\n' "$SLURM_S" "$(waited_s)" | sort -g | tail -n 1)
+    done
+    export SLURM_S
     gcc -shared -fPIC -o "$GROUND_STATE/stage/lib/lenient.so" "$ROOT/tests/foes/lenient.c"
 }
 
@@ -29,7 +37,7 @@ teardown() {
     local entry pid
     for pid in "${started[@]}"; do kill -s KILL "$pid" 2>/dev/null || true; done
     for entry in "${hidden[@]}"; do on "${entry%%:*}" umount -l "${entry#*:}" || true; done
-    for entry in n1 n3; do on $entry ip link set fab0 up; done
+    for entry in n1 n3; do on $entry sh -c 'ip link set fab0 up; rm -f /tmp/held /tmp/hangs'; done
     conf_reset
     user scancel --user nettest
     wait_until 30 all_are_idle 8
@@ -85,10 +93,14 @@ ends() { # STATUS REASON
     fi
     assert_equal "tasks that were told" "$(grep -cE '^n[0-9]+ (ok|partial|failed)' "$GROUND_HOME/$JOB.tasks")" 8
     waited=$(waited_s)
-    assert_between "seconds until the script ran" "$waited" 0 $((BUDGET + 1))
+    in_time
     printf '# %s in %s s: %s\n' "$(variable NETTOPO_STATUS)" "$waited" "$(variable NETTOPO_REASON)" >&3
     hosts_are_well
     wait_until 5 nothing_of_ours
+}
+
+in_time() { # within the budget, a second, and what Slurm takes
+    assert_between "seconds until the script ran" "$(waited_s)" 0 "$(echo "$BUDGET + 1 + $SLURM_S" | bc)"
 }
 
 told() { sed -n "s/^$1 //p" "$GROUND_HOME/$JOB.tasks"; } # HOST
@@ -199,6 +211,7 @@ held = []
 for port in range(24500, 24628):
     if port in map(int, sys.argv[1:]) or len(sys.argv) == 1:
         s = socket.socket(socket.AF_INET6)
+        s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         s.bind(("::", port)); s.listen(50); held.append(s)
 open("/tmp/held", "w").close()
 time.sleep(600)'
@@ -210,18 +223,14 @@ time.sleep(600)'
     start_job
     ends ok .
     found_network
-    on n1 rm /tmp/held
 }
 
 @test "all of the leader's ports are taken by somebody who says nothing" {
     background "$ROOT/tests/cluster/cluster" host n1 python3 -c "$listener"
     wait_until 10 on n1 test -e /tmp/held
     start_job
-    # the listeners themselves are not ours
-    nothing_of_ours() { true; }
     ends 'partial|failed' .
     assert_contains "$(told n2)" "failed"
-    on n1 rm /tmp/held
 }
 
 @test "munged is away on one host" {
@@ -251,7 +260,6 @@ time.sleep(600)'
     start_job
     ends partial n3
     assert_contains "$(told n3)" "failed"
-    on n3 rm /tmp/hangs
 }
 
 @test "the directory for the jobs' files is full on one host" {
@@ -292,7 +300,7 @@ time.sleep(600)'
     completed
     [[ $(variable NETTOPO_STATUS) =~ ^(partial|failed)$ ]]
     [ -n "$(variable NETTOPO_REASON)" ]
-    assert_between "seconds until the script ran" "$(waited_s)" 0 1.1
+    in_time
     hosts_are_well
     wait_until 5 nothing_of_ours
 }
@@ -374,7 +382,7 @@ no_foe() { [ -z "$(foes_of)" ]; }
         assert_equal "lines of the environment" "$(wc -l <"$GROUND_HOME/$JOB.env")" 2
         reason=$(variable NETTOPO_REASON)
         [ -n "$reason" ] && [ ${#reason} -lt 500 ] || fail "reason of ${#reason} characters"
-        assert_between "seconds until the script ran" "$(waited_s)" 0 2
+        assert_between "seconds until the script ran" "$(waited_s)" 0 1
     done
     hosts_are_well
     wait_until 5 nothing_of_ours

@@ -104,7 +104,7 @@ of_ours() {
         probes_of "$host" | sed "s/^/$host probe /"
         agents_of "$host" | sed "s/^/$host agent /"
         on "$host" sh -c 'find /run/nettopo -mindepth 1; find /tmp /dev/shm -mindepth 1 -name "*ucx*";
-            find /tmp /dev/shm -mindepth 1 -name "*nettopo*" ! -path "*/build/*"; ss -Hltn "sport >= 24500 and sport <= 24627"' |
+            find /tmp /dev/shm -mindepth 1 -name "*nettopo*" ! -path "*/build/*"; ss -Hltnp "sport >= 24500 and sport <= 24627" | grep -v python3' |
             sed "s/^/$host /"
     done
 }
