@@ -5,9 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bufe.h"
 #include "hint.h"
 #include "infer.h"
 #include "link_bandwidth.h"
+#include "parus.h"
 
 /* Any fixed number: the same measurements must give the same map. */
 static const uint64_t seed = 1;
@@ -22,21 +24,49 @@ static int infer_auto(const struct nt_matrix *latency, const struct nt_matrix *b
     return nt_infer_latency(latency, NULL, seed, out, err);
 }
 
-static const struct {
+static int infer_bufe(const struct nt_matrix *latency, const struct nt_matrix *bandwidth,
+                      struct nt_model **out, struct nt_err *err)
+{
+    struct nt_bufe_result *result;
+    if (nt_bufe_infer(latency, bandwidth, NULL, &result, err) != 0)
+        return -1;
+    *out = result->model;
+    result->model = NULL;
+    nt_bufe_destroy(result);
+    return 0;
+}
+
+static int infer_parus(const struct nt_matrix *latency, const struct nt_matrix *bandwidth,
+                       struct nt_model **out, struct nt_err *err)
+{
+    (void)bandwidth;
+    struct nt_parus_result *result;
+    if (nt_parus_infer(&latency, 1, NULL, &result, err) != 0)
+        return -1;
+    *out = result->model;
+    result->model = NULL;
+    nt_parus_destroy(result);
+    return 0;
+}
+
+static const struct method {
     const char *name;
     int (*infer)(const struct nt_matrix *latency, const struct nt_matrix *bandwidth,
                  struct nt_model **out, struct nt_err *err);
+    bool own_bandwidths; /* the method gives links their bandwidths by itself */
 } methods[] = {
-    {"auto", infer_auto},
+    {"auto", infer_auto, false},
+    {"bufe", infer_bufe, true},
+    {"parus", infer_parus, false},
 };
 
-static int infer_by(const char *method, const struct nt_matrix *latency,
-                    const struct nt_matrix *bandwidth, struct nt_model **out, struct nt_err *err)
+static const struct method *find_method(const char *name, struct nt_err *err)
 {
     for (size_t k = 0; k < sizeof methods / sizeof *methods; k++)
-        if (method == NULL || strcmp(method, methods[k].name) == 0)
-            return methods[k].infer(latency, bandwidth, out, err);
-    return nt_err_set(err, NT_ERR_USAGE, "method %s: expected auto, bufe or parus", method);
+        if (name == NULL || strcmp(name, methods[k].name) == 0)
+            return &methods[k];
+    nt_err_set(err, NT_ERR_USAGE, "method %s: expected auto, bufe or parus", name);
+    return NULL;
 }
 
 /* ---- hosts by name ----------------------------------------------------------------------------
@@ -210,7 +240,8 @@ static int solve_sorted(const struct sorted *s, const struct nt_measured *from, 
 {
     struct nt_model *model;
     struct nt_map *map;
-    if (infer_by(from->method, s->latency, s->bandwidth, &model, err) != 0)
+    const struct method *method = find_method(from->method, err);
+    if (method == NULL || method->infer(s->latency, s->bandwidth, &model, err) != 0)
         return -1;
     if (nt_map_create(model, s->name, &map, err) != 0) {
         nt_model_destroy(model);
@@ -218,7 +249,8 @@ static int solve_sorted(const struct sorted *s, const struct nt_measured *from, 
     }
     count_pairs(s->latency, &map->sweep);
     const char *pattern = from->pattern[0] == '\0' ? "neighbour" : from->pattern;
-    if (name_missing(map, s, err) != 0 || set_bandwidths(map, s->bandwidth, err) != 0 ||
+    const struct nt_matrix *bandwidth = method->own_bandwidths ? NULL : s->bandwidth;
+    if (name_missing(map, s, err) != 0 || set_bandwidths(map, bandwidth, err) != 0 ||
         place_tasks(map, pattern, err) != 0) {
         nt_map_destroy(map);
         return -1;
