@@ -1,7 +1,7 @@
 /* Names a direct network: its hop counts are compared with those of each regular network of as
- * many hosts. Hop counts do not prove that two graphs are the same, but no two of the networks
- * named here share them at one size, except where they are the same: a torus of four by four is
- * a hypercube of four dimensions, a ring of four one of two. */
+ * many hosts. Hop counts, and links within a number of hops, do not prove that two graphs are
+ * the same, but networks named here differ in them unless they are the same: a torus of four by
+ * four is a hypercube of four dimensions, a ring of four one of two. */
 #include "direct.h"
 
 #include <stdlib.h>
@@ -41,16 +41,21 @@ static size_t neighbours(const struct lattice *l, size_t v, size_t *out)
 
 struct counts {
     size_t n;
-    uint32_t *of;           /* n: hosts at each number of hops */
+    uint32_t *of;    /* n: vertices at each number of hops */
+    uint32_t *level; /* n: links, twice, between vertices at the same number of hops */
+    size_t *start;   /* n+1: where the neighbours of each vertex begin */
+    uint32_t *neighbour;
     size_t *queue, *hops;   /* n */
     uint64_t *mark, *other; /* n: a mark of each vertex's counts, sorted */
 };
 
-static uint64_t mark_of(const uint32_t *of, size_t n)
+static uint64_t mark_of(const struct counts *c)
 {
     uint64_t mark = 1469598103934665603u; /* FNV-1a */
-    for (size_t k = 0; k < n && (k == 0 || of[k] > 0); k++)
-        mark = (mark ^ of[k]) * 1099511628211u;
+    for (size_t k = 0; k < c->n && (k == 0 || c->of[k] > 0); k++) {
+        mark = (mark ^ c->of[k]) * 1099511628211u;
+        mark = (mark ^ c->level[k]) * 1099511628211u;
+    }
     return mark;
 }
 
@@ -58,6 +63,7 @@ static uint64_t lattice_mark(const struct lattice *l, struct counts *c, size_t f
 {
     size_t head = 0, tail = 0, next[2 * NT_DIMENSIONS_MAX];
     memset(c->of, 0, c->n * sizeof *c->of);
+    memset(c->level, 0, c->n * sizeof *c->level);
     for (size_t v = 0; v < c->n; v++)
         c->hops[v] = SIZE_MAX;
     c->hops[from] = 0;
@@ -66,12 +72,14 @@ static uint64_t lattice_mark(const struct lattice *l, struct counts *c, size_t f
         size_t v = c->queue[head++], count = neighbours(l, v, next);
         c->of[c->hops[v]]++;
         for (size_t k = 0; k < count; k++)
+            c->level[c->hops[v]] += c->hops[next[k]] == c->hops[v];
+        for (size_t k = 0; k < count; k++)
             if (c->hops[next[k]] == SIZE_MAX) {
                 c->hops[next[k]] = c->hops[v] + 1;
                 c->queue[tail++] = next[k];
             }
     }
-    return mark_of(c->of, c->n);
+    return mark_of(c);
 }
 
 static int mark_compare(const void *x, const void *y)
@@ -82,11 +90,24 @@ static int mark_compare(const void *x, const void *y)
 
 static void graph_marks(const struct nt_direct *d, struct counts *c)
 {
+    size_t p = 0;
     for (size_t i = 0; i < d->n; i++) {
-        memset(c->of, 0, d->n * sizeof *c->of);
+        c->start[i] = p;
         for (size_t j = 0; j < d->n; j++)
-            c->of[d->hops[i * d->n + j]]++;
-        c->mark[i] = mark_of(c->of, d->n);
+            if (d->linked[i * d->n + j])
+                c->neighbour[p++] = (uint32_t)j;
+    }
+    c->start[d->n] = p;
+    for (size_t i = 0; i < d->n; i++) {
+        const uint16_t *hops = d->hops + i * d->n;
+        memset(c->of, 0, d->n * sizeof *c->of);
+        memset(c->level, 0, d->n * sizeof *c->level);
+        for (size_t j = 0; j < d->n; j++)
+            c->of[hops[j]]++;
+        for (size_t a = 0; a < d->n; a++)
+            for (size_t k = c->start[a]; k < c->start[a + 1]; k++)
+                c->level[hops[a]] += hops[c->neighbour[k]] == hops[a];
+        c->mark[i] = mark_of(c);
     }
     qsort(c->mark, d->n, sizeof *c->mark, mark_compare);
 }
@@ -176,16 +197,22 @@ int nt_family_recognise(const struct nt_direct *d, struct nt_model *model, struc
     size_t n = d->n;
     struct counts c = {.n = n};
     c.of = malloc((n + 1) * sizeof *c.of);
+    c.level = malloc((n + 1) * sizeof *c.level);
+    c.start = malloc((n + 1) * sizeof *c.start);
+    c.neighbour = malloc((2 * d->links + 1) * sizeof *c.neighbour);
     c.queue = malloc((n + 1) * sizeof *c.queue);
     c.hops = malloc((n + 1) * sizeof *c.hops);
     c.mark = malloc((n + 1) * sizeof *c.mark);
     c.other = malloc((n + 1) * sizeof *c.other);
     int status = 0;
-    if (c.of && c.queue && c.hops && c.mark && c.other)
+    if (c.of && c.level && c.start && c.neighbour && c.queue && c.hops && c.mark && c.other)
         recognise(d, model, &c);
     else
         status = nt_err_set(err, NT_ERR_SYSTEM, "no memory to name a network of %zu hosts", n);
     free(c.of);
+    free(c.level);
+    free(c.start);
+    free(c.neighbour);
     free(c.queue);
     free(c.hops);
     free(c.mark);

@@ -62,22 +62,64 @@ static void scratch_fini(struct scratch *s)
     free(s->weighted);
 }
 
+/* Values d(i,k)-offset(k) of a row over the members of a group. */
+struct cell {
+    const float *row, *offset;
+    const uint32_t *member;
+    size_t size;
+};
+
+/* Middle of a few of the values, or of all when a few are not known. */
+static float rough_middle(const struct cell *c, float *values)
+{
+    enum { FEW = 9 };
+    size_t skip = c->size > FEW ? c->size / FEW : 1, count = 0;
+    for (size_t k = 0; k < c->size; k += skip) {
+        float v = c->row[c->member[k]] - c->offset[c->member[k]];
+        if (v == v)
+            values[count++] = v;
+    }
+    if (skip > 1 && count < FEW / 2) {
+        count = 0;
+        for (size_t k = 0; k < c->size; k++) {
+            float v = c->row[c->member[k]] - c->offset[c->member[k]];
+            if (v == v)
+                values[count++] = v;
+        }
+    }
+    return nt_stats_median(values, count);
+}
+
+/* Mean of the values, each pulled in to 2.5 sd around the rough middle: nearly as robust as a
+ * median, nearly as precise as a mean, and much cheaper than a median of all. */
+static float robust_mean(const struct cell *c, double scale, double power, float *values)
+{
+    float middle = rough_middle(c, values);
+    if (middle != middle || c->size < 3)
+        return middle;
+    double level = (double)(middle + c->offset[c->member[0]]);
+    double reach = 2.5 * scale * (power == 1 ? level : pow(fmax(level, 1e-12), power));
+    float low = middle - (float)reach, high = middle + (float)reach, sum = 0;
+    unsigned count = 0;
+    for (size_t k = 0; k < c->size; k++) {
+        float v = c->row[c->member[k]] - c->offset[c->member[k]];
+        bool known = v == v;
+        v = v < low ? low : v;
+        v = v > high ? high : v;
+        sum += known ? v - middle : 0;
+        count += known;
+    }
+    return middle + sum / (float)count;
+}
+
 static void fit_profiles(struct nt_work *w, float *values)
 {
     size_t n = w->n;
-    for (size_t i = 0; i < n; i++) {
-        const float *row = w->d + i * n;
+    for (size_t i = 0; i < n; i++)
         for (size_t g = 0; g < w->groups; g++) {
-            size_t count = 0;
-            for (size_t k = w->start[g]; k < w->start[g + 1]; k++) {
-                uint32_t j = w->member[k];
-                float v = row[j] - w->offset[j];
-                if (v == v)
-                    values[count++] = v;
-            }
-            w->profile[i * w->groups + g] = nt_stats_median(values, count);
+            struct cell c = {w->d + i * n, w->offset, w->member + w->start[g], nt_work_size(w, g)};
+            w->profile[i * w->groups + g] = robust_mean(&c, w->noise.scale, w->noise.power, values);
         }
-    }
 }
 
 /* Offsets of the members of g relative to each other. */
@@ -134,18 +176,21 @@ static void fit_offsets(struct nt_work *w, size_t g, bool first, struct scratch 
     }
 }
 
+/* Distance of two groups: the middle over the hosts of the larger, whose profiles are means over
+ * the smaller. A handful of hosts is averaged instead: the middle of two wastes nothing then. */
 static float fit_pair(const struct nt_work *w, size_t a, size_t b, float *values)
 {
-    size_t count = 0, taken = 0, skip = nt_work_size(w, a) * nt_work_size(w, b) / BLOCK_VALUES + 1;
+    size_t count = 0;
+    if (nt_work_size(w, a) < nt_work_size(w, b)) {
+        size_t swap = a;
+        a = b;
+        b = swap;
+    }
     for (size_t k = w->start[a]; k < w->start[a + 1]; k++) {
         uint32_t i = w->member[k];
-        const float *row = w->d + i * w->n;
-        for (size_t l = w->start[b]; l < w->start[b + 1]; l++, taken++) {
-            uint32_t j = w->member[l];
-            float v = row[j] - w->offset[i] - w->offset[j];
-            if (taken % skip == 0 && v == v)
-                values[count++] = v;
-        }
+        float v = w->profile[i * w->groups + b] - w->offset[i];
+        if (v == v)
+            values[count++] = v;
     }
     return nt_stats_median(values, count);
 }
