@@ -29,10 +29,26 @@ float nt_stats_select(float *values, size_t n, size_t k)
     return values[k];
 }
 
+/* A few values are sorted faster than selected from. */
+static void insert_sort(float *values, size_t n)
+{
+    for (size_t k = 1; k < n; k++) {
+        float v = values[k];
+        size_t p = k;
+        for (; p > 0 && values[p - 1] > v; p--)
+            values[p] = values[p - 1];
+        values[p] = v;
+    }
+}
+
 float nt_stats_median(float *values, size_t n)
 {
     if (n == 0)
         return NAN;
+    if (n <= 12) {
+        insert_sort(values, n);
+        return n % 2 == 1 ? values[n / 2] : 0.5f * (values[n / 2 - 1] + values[n / 2]);
+    }
     float upper = nt_stats_select(values, n, n / 2);
     if (n % 2 == 1)
         return upper;

@@ -45,7 +45,7 @@ enum { BLOCK_VALUES = 8192 };
 
 static int scratch_init(struct scratch *s, const struct nt_work *w, struct nt_err *err)
 {
-    s->values = malloc((2 * BLOCK_VALUES + w->n) * sizeof *s->values);
+    s->values = malloc((2 * BLOCK_VALUES + 4 * w->n) * sizeof *s->values);
     s->reference = malloc((w->groups + 1) * sizeof *s->reference);
     s->relative = malloc((w->n + 1) * sizeof *s->relative);
     s->weighted = malloc((w->groups + 1) * sizeof *s->weighted);
@@ -91,11 +91,13 @@ static float rough_middle(const struct cell *c, float *values)
 }
 
 /* Mean of the values, each pulled in to 2.5 sd around the rough middle: nearly as robust as a
- * median, nearly as precise as a mean, and much cheaper than a median of all. */
-static float robust_mean(const struct cell *c, double scale, double power, float *values)
+ * median, nearly as precise as a mean, and much cheaper than a median of all. before: the value of
+ * the pass before, or NaN. */
+static float robust_mean(const struct cell *c, float before, double scale, double power,
+                         float *values)
 {
-    float middle = rough_middle(c, values);
-    if (middle != middle || c->size < 3)
+    float middle = before == before && c->size > 4 ? before : rough_middle(c, values);
+    if (middle != middle || c->size < 5)
         return middle;
     double level = (double)(middle + c->offset[c->member[0]]);
     double reach = 2.5 * scale * (power == 1 ? level : pow(fmax(level, 1e-12), power));
@@ -112,13 +114,15 @@ static float robust_mean(const struct cell *c, double scale, double power, float
     return middle + sum / (float)count;
 }
 
-static void fit_profiles(struct nt_work *w, float *values)
+static void fit_profiles(struct nt_work *w, bool again, float *values)
 {
     size_t n = w->n;
     for (size_t i = 0; i < n; i++)
         for (size_t g = 0; g < w->groups; g++) {
             struct cell c = {w->d + i * n, w->offset, w->member + w->start[g], nt_work_size(w, g)};
-            w->profile[i * w->groups + g] = robust_mean(&c, w->noise.scale, w->noise.power, values);
+            float *profile = &w->profile[i * w->groups + g];
+            *profile =
+                robust_mean(&c, again ? *profile : NAN, w->noise.scale, w->noise.power, values);
         }
 }
 
@@ -177,7 +181,7 @@ static void fit_offsets(struct nt_work *w, size_t g, bool first, struct scratch 
 }
 
 /* Distance of two groups: the middle over the hosts of the larger, whose profiles are means over
- * the smaller. A handful of hosts is averaged instead: the middle of two wastes nothing then. */
+ * the smaller. */
 static float fit_pair(const struct nt_work *w, size_t a, size_t b, float *values)
 {
     size_t count = 0;
@@ -186,11 +190,17 @@ static float fit_pair(const struct nt_work *w, size_t a, size_t b, float *values
         a = b;
         b = swap;
     }
+    bool few = nt_work_size(w, b) < 5; /* a mean over so few would not be robust */
     for (size_t k = w->start[a]; k < w->start[a + 1]; k++) {
         uint32_t i = w->member[k];
         float v = w->profile[i * w->groups + b] - w->offset[i];
-        if (v == v)
+        if (v == v && !few)
             values[count++] = v;
+        for (size_t l = w->start[b]; l < w->start[b + 1] && few; l++) {
+            v = w->d[i * w->n + w->member[l]] - w->offset[i] - w->offset[w->member[l]];
+            if (v == v)
+                values[count++] = v;
+        }
     }
     return nt_stats_median(values, count);
 }
@@ -236,11 +246,11 @@ int nt_groups_fit(struct nt_work *w, int passes, struct nt_err *err)
         return -1;
     }
     for (int pass = 0; pass < passes; pass++) {
-        fit_profiles(w, s.values);
+        fit_profiles(w, pass > 0, s.values);
         for (size_t g = 0; g < w->groups; g++)
             fit_offsets(w, g, pass == 0, &s);
     }
-    fit_profiles(w, s.values);
+    fit_profiles(w, passes > 0, s.values);
     for (size_t a = 0; a < w->groups; a++) {
         w->t[a * w->groups + a] = 0;
         for (size_t b = 0; b < a; b++) {
