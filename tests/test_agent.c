@@ -261,6 +261,20 @@ static void a_killed_leader_is_noticed(void **state)
     expect(s, 2, "lost the job's first host localhost");
 }
 
+static void a_munged_that_hangs_costs_no_more_than_the_budget(void **state)
+{
+    struct scene *s = *state;
+    if (munge.pid == 0)
+        skip();
+    kill(munge.pid, SIGSTOP);
+    begin_all(s, "quick", 0.4);
+    double took = end_all(s);
+    kill(munge.pid, SIGCONT);
+    assert_true(took < 1.4);
+    for (int k = 1; k < HOSTS; k++)
+        expect(s, k, "NETTOPO_REASON=the agent was ended before it had a result\n");
+}
+
 static void a_probe_that_is_not_there_fails_early(void **state)
 {
     struct scene *s = *state;
@@ -308,6 +322,7 @@ int main(int argc, char **argv)
         EACH(a_host_that_never_comes_is_missing),
         EACH(without_a_leader_members_say_so),
         EACH(a_killed_leader_is_noticed),
+        EACH(a_munged_that_hangs_costs_no_more_than_the_budget),
         EACH(a_probe_that_is_not_there_fails_early),
         EACH(a_host_that_cannot_publish_harms_no_other),
     };
