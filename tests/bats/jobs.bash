@@ -1,0 +1,116 @@
+# Jobs on the ground: what the tests of whole jobs share. Load it after ground.
+#
+#   submit [SBATCH OPTIONS] <SCRIPT      sets JOB
+#   submit_recording [SBATCH OPTIONS]    with a script that records what the job finds
+#   completed [JOB] [SECONDS]            waits for the job's end; it must be COMPLETED
+#   variable NAME [JOB]                  the value that a recording job found, empty for none
+#   found_network [--missing H,H]        the job's map is the declared network, by tests/judge
+#   waited_s [JOB]                       seconds from the job's resources to its script
+#   hosts_are_well                       no host is drained or down
+#   conf_set KEY VALUE                   in nettopo.conf, until conf_reset
+#   probes_of HOST, agents_of HOST       their pids
+#
+# A recording job leaves in the test user's home: JOB.env, JOB.map, JOB.began (seconds).
+# shellcheck shell=bash
+
+CONF=$GROUND_STATE/stage/etc/nettopo/nettopo.conf
+
+submit() {
+    JOB=$(user timeout 30 sbatch --parsable --output "$GROUND_HOME/%j.out" "$@") || return
+    [ -n "$JOB" ]
+}
+
+recording_script() {
+    cat <<'END'
+#!/bin/bash
+date +%s.%N >"$HOME/$SLURM_JOB_ID.began"
+env | grep -E '^(NETTOPO_|SLURM_HOSTFILE=|SLURM_DISTRIBUTION=)' | sort >"$HOME/$SLURM_JOB_ID.env"
+if [ -n "$NETTOPO_MAP" ]; then cp "$NETTOPO_MAP" "$HOME/$SLURM_JOB_ID.map"; fi
+exit 0
+END
+}
+
+submit_recording() { submit "$@" < <(recording_script); }
+
+job_states() { user timeout 10 scontrol -o show job "${1-$JOB}" | grep -o 'JobState=[A-Z_]*' | cut -d= -f2; }
+
+job_is_over() {
+    local states
+    states=$(job_states "$1") || return
+    ! grep -qE 'PENDING|RUNNING|CONFIGURING|COMPLETING|REQUEUE' <<<"$states" || {
+        echo "$states"
+        return 1
+    }
+}
+
+completed() {
+    wait_until "${2-60}" job_is_over "${1-$JOB}" || return
+    assert_equal "state of job ${1-$JOB}" "$(job_states "${1-$JOB}" | sort -u)" COMPLETED
+}
+
+variable() { sed -n "s/^$1=//p" "$GROUND_HOME/${2-$JOB}.env"; }
+
+found_network() {
+    "$ROOT/tests/judge" "$GROUND_HOME/$JOB.map" "$GROUND_FABRIC" "$@" ||
+        fail "job $JOB: not the declared network"
+}
+
+waited_s() {
+    local job=${1-$JOB} at
+    at=$(sed -n "s/^\[\([^]]*\)\].* Allocate JobId=$job NodeList.*/\1/p" \
+        "$GROUND_STATE/log/slurmctld.log" | tail -n 1)
+    [ -n "$at" ] || { fail "slurmctld does not say when job $job got its hosts"; return; }
+    awk -v a="$(date -d "$at" +%s.%N)" -v b="$(cat "$GROUND_HOME/$job.began")" \
+        'BEGIN {printf "%.3f\n", b - a}'
+}
+
+hosts_are_well() {
+    local ill
+    ill=$(user timeout 10 sinfo -h -N -t drain,down,fail,no_respond,unknown -o '%N %T %E')
+    [ -z "$ill" ] || fail "$ill"
+}
+
+all_are_idle() { # HOSTS
+    local idle
+    idle=$(user timeout 10 sinfo -h -t idle -o %D)
+    [ "$idle" = "$1" ] || fail "idle: ${idle:-0} of $1"
+}
+
+conf_set() {
+    [ -e "$CONF.kept" ] || cp "$CONF" "$CONF.kept"
+    sed -i "/^$1 *=/d" "$CONF"
+    printf '%s = %s\n' "$1" "$2" >>"$CONF"
+}
+
+conf_reset() { if [ -e "$CONF.kept" ]; then mv "$CONF.kept" "$CONF"; fi; }
+
+processes_of() { # HOST NAME
+    local pid name
+    for pid in $(ip netns pids "nettest-$1" 2>/dev/null); do
+        { read -r name <"/proc/$pid/comm"; } 2>/dev/null || continue
+        # the kernel keeps 15 characters of a name
+        [ "$name" = "${2:0:15}" ] && [ -n "$(tr -d '\0' 2>/dev/null <"/proc/$pid/cmdline")" ] && echo "$pid"
+    done
+    return 0
+}
+
+probes_of() { processes_of "$1" nettopo-probe; }
+agents_of() { processes_of "$1" nettopo-prolog; }
+
+# Everything of ours that is on the hosts now: processes, files, sockets, ports.
+of_ours() {
+    local host
+    for host in $("$FABRIC" --hosts "$GROUND_FABRIC"); do
+        probes_of "$host" | sed "s/^/$host probe /"
+        agents_of "$host" | sed "s/^/$host agent /"
+        on "$host" sh -c 'find /run/nettopo -mindepth 1; find /tmp /dev/shm -mindepth 1 -name "*ucx*";
+            find /tmp /dev/shm -mindepth 1 -name "*nettopo*" ! -path "*/build/*"; ss -Hltn "sport >= 24500 and sport <= 24627"' |
+            sed "s/^/$host /"
+    done
+}
+
+nothing_of_ours() {
+    local left
+    left=$(of_ours)
+    [ -z "$left" ] || fail "$left"
+}
