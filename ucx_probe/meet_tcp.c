@@ -320,6 +320,9 @@ static void take_place(struct meet_tcp *m)
     base->deadline_s = nt_clock_s() + s->deadline_ms * 1e-3;
     base->latency_only = s->latency_only;
     base->option = s->option;
+    base->tasks = s->tasks;
+    base->task_cpus = s->task_cpus;
+    base->cpus = s->cpus;
     base->inline_limit_bytes = s->inline_limit_bytes;
     base->host_names = (const char *const *)s->host;
     memcpy(base->cluster, s->cluster, sizeof base->cluster);
