@@ -61,25 +61,15 @@ static struct nt_model *by_bufe(const struct nt_matrix *latency, struct nt_err *
     return m;
 }
 
-/* One triangle is measured; the method for directed matrices gets both. */
 static struct nt_model *by_parus(const struct nt_matrix *latency, struct nt_err *err)
 {
-    struct nt_matrix *both;
     struct nt_parus_result *r;
     struct nt_model *m = NULL;
-    if (nt_matrix_create(latency->n, NT_MATRIX_LATENCY_US, &both, err) != 0)
-        return NULL;
-    for (size_t i = 0; i < latency->n; i++)
-        for (size_t j = i + 1; j < latency->n; j++) {
-            nt_matrix_set(both, i, j, nt_matrix_get(latency, i, j));
-            nt_matrix_set(both, j, i, nt_matrix_get(latency, i, j));
-        }
-    if (nt_parus_infer((const struct nt_matrix *const *)&both, 1, NULL, &r, err) == 0) {
+    if (nt_parus_infer(&latency, 1, NULL, &r, err) == 0) {
         if (nt_model_copy(r->model, &m, err) != 0)
             m = NULL;
         nt_parus_destroy(r);
     }
-    nt_matrix_destroy(both);
     return m;
 }
 
