@@ -39,7 +39,7 @@ static ssize_t read_whole(int fd, char *text, size_t room)
 int nt_conffile_read(const char *path, bool may_miss, struct nt_conf *conf, struct nt_err *err)
 {
     nt_conf_default(conf);
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0 && errno == ENOENT && may_miss)
         return 0;
     if (fd < 0)

@@ -69,7 +69,7 @@ static void start(struct follow *f, const unsigned char *payload, size_t bytes)
     if (f->started)
         return;
     f->started = true;
-    if (nt_seat_start(f->seat, is_full ? NT_POLICY_FULL : NT_POLICY_LATENCY, &err) != 0)
+    if (nt_seat_start(f->seat, is_full ? NT_POLICY_FULL : NT_POLICY_LATENCY, NULL, &err) != 0)
         nt_seat_lose(f->seat, err.text);
 }
 

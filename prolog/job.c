@@ -81,6 +81,16 @@ static uint32_t restart_count(void)
     return (uint32_t)value;
 }
 
+/* Slurm's own form: digits, parentheses, x and commas; anything else is not passed on. */
+static void read_cpus(struct nt_job *job)
+{
+    const char *text = getenv("SLURM_JOB_CPUS_PER_NODE");
+    if (text == NULL || strlen(text) >= sizeof job->cpus ||
+        strspn(text, "0123456789(x),") != strlen(text))
+        return;
+    memcpy(job->cpus, text, strlen(text) + 1);
+}
+
 int nt_job_read(struct nt_job *job, uint32_t id, uid_t uid, gid_t gid, struct nt_err *err)
 {
     struct nt_job read = {.id = id, .uid = uid, .gid = gid, .restart = restart_count()};
@@ -93,6 +103,7 @@ int nt_job_read(struct nt_job *job, uint32_t id, uid_t uid, gid_t gid, struct nt
                           list == NULL ? "SLURM_JOB_NODELIST" : "SLURMD_NODENAME");
     if (cluster != NULL && is_host_name(cluster) && strlen(cluster) < sizeof read.cluster)
         memcpy(read.cluster, cluster, strlen(cluster) + 1);
+    read_cpus(&read);
     if (expand(&read, list, err) != 0 || find_me(&read, me, err) != 0) {
         nt_job_fini(&read);
         return -1;
@@ -193,17 +204,20 @@ static bool owns_what_is_used(const struct nt_job *job, const slurm_job_info_t *
     return alone;
 }
 
-bool nt_job_is_alone(const struct nt_job *job)
+void nt_job_ask_use(const struct nt_job *job, struct nt_job_use *use)
 {
     job_info_msg_t *jobs = NULL;
-    bool alone = false;
+    *use = (struct nt_job_use){0};
     begin_slurm();
     if (slurm_load_job(&jobs, job->id, SHOW_DETAIL) == SLURM_SUCCESS && jobs != NULL &&
         jobs->record_count > 0) {
         const slurm_job_info_t *info = &jobs->job_array[0];
-        alone = info->shared == JOB_SHARED_NONE || owns_what_is_used(job, info);
+        use->alone = info->shared == JOB_SHARED_NONE || owns_what_is_used(job, info);
+        if (info->num_tasks != NO_VAL && info->num_tasks != INFINITE)
+            use->tasks = info->num_tasks;
+        if (info->cpus_per_task != NO_VAL16 && info->cpus_per_task != INFINITE16)
+            use->task_cpus = info->cpus_per_task;
     }
     if (jobs != NULL)
         slurm_free_job_info_msg(jobs);
-    return alone;
 }

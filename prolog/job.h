@@ -20,9 +20,10 @@ struct nt_job {
     uid_t uid;
     gid_t gid;
     char cluster[64];
-    size_t hosts; /* at least 1 */
-    char **host;  /* names in the job's order; owned */
-    size_t me;    /* which of them we are on */
+    size_t hosts;   /* at least 1 */
+    char **host;    /* names in the job's order; owned */
+    size_t me;      /* which of them we are on */
+    char cpus[256]; /* the job's CPUs by host as Slurm writes it, "4(x2),3"; "" when too long */
 };
 
 /* id, uid and gid are the caller's to know; the rest comes from SLURM_JOB_NODELIST (or
@@ -40,7 +41,12 @@ struct nt_addresses {
 /* Where a host can be reached: its name as the resolver knows it, else its NodeAddr. */
 int nt_job_addresses(const char *host, struct nt_addresses *addresses, struct nt_err *err);
 
-/* Whether no other job has a part of the job's hosts; false when slurmctld does not say. */
-bool nt_job_is_alone(const struct nt_job *job);
+/* What slurmctld knows of the job; all zeros when it does not say. */
+struct nt_job_use {
+    bool alone;         /* no other job has a part of the job's hosts */
+    uint32_t tasks;     /* how many it asked for */
+    uint32_t task_cpus; /* CPUs a task */
+};
+void nt_job_ask_use(const struct nt_job *job, struct nt_job_use *use);
 
 #endif

@@ -14,13 +14,14 @@ static const double STALL_S = 1.0;  /* a member that takes nothing for so long i
 static const double FLUSH_S = 0.25; /* for the last frames to leave */
 static const double LINGER_S = 1.0; /* for hosts that come after an early failure */
 static const double POLICY_S = 1.0; /* slurmctld's time to say who else is on the hosts */
+static const double TASKS_S = 0.2;  /* and when only the number of tasks is asked */
 
 struct lead {
     struct nt_seat *seat;
     struct nt_door door;
     struct nt_star star;
     struct nt_gather gather;
-    struct nt_ask alone;
+    struct nt_ask use; /* struct nt_job_use */
     enum nt_policy policy;
     double policy_until;
     bool started; /* the policy is known and told */
@@ -32,9 +33,11 @@ struct lead {
 
 /* ---- what the hosts may do ---- */
 
-static int ask_alone(const void *question, void *bytes)
+static int ask_use(const void *question, void *bytes)
 {
-    *(unsigned char *)bytes = nt_job_is_alone(question) ? 1 : 0;
+    struct nt_job_use use;
+    nt_job_ask_use(question, &use);
+    memcpy(bytes, &use, sizeof use);
     return 0;
 }
 
@@ -43,19 +46,18 @@ static enum nt_policy on_shared_hosts(const struct nt_conf *conf)
     return conf->shared_hosts == NT_SHARED_OFF ? NT_POLICY_OFF : NT_POLICY_LATENCY;
 }
 
+/* What the answer is good for: the policy, and how many tasks the placement is for. */
 static void begin_policy(struct lead *lead)
 {
     const struct nt_seat *seat = lead->seat;
     bool latency = seat->option->level == NT_LEVEL_QUICK;
-    /* nobody need be asked when the answer changes nothing */
-    if (seat->conf->shared_hosts == NT_SHARED_FULL ||
-        (latency && seat->conf->shared_hosts == NT_SHARED_LATENCY)) {
+    bool known = seat->conf->shared_hosts == NT_SHARED_FULL ||
+                 (latency && seat->conf->shared_hosts == NT_SHARED_LATENCY);
+    if (known)
         lead->policy = NT_POLICY_FULL;
-        return;
-    }
-    lead->policy_until = nt_now() + POLICY_S;
-    if (nt_ask_start(&lead->alone, 1, ask_alone, seat->job, NULL) != 0)
-        lead->policy = on_shared_hosts(seat->conf);
+    lead->policy_until = nt_now() + (known ? TASKS_S : POLICY_S);
+    if (nt_ask_start(&lead->use, sizeof(struct nt_job_use), ask_use, seat->job, NULL) != 0)
+        lead->policy_until = 0;
 }
 
 static void tell_policy(struct lead *lead, struct nt_conn *conn)
@@ -75,19 +77,20 @@ static void see_policy(struct lead *lead)
     struct nt_err err;
     if (lead->started)
         return;
-    if (lead->policy == NT_POLICY_UNKNOWN) {
-        int got = nt_ask_poll(&lead->alone);
-        if (got == 0 && nt_now() < lead->policy_until)
-            return;
-        bool alone = got == 1 && lead->alone.bytes[0] == 1;
-        lead->policy = alone ? NT_POLICY_FULL : on_shared_hosts(lead->seat->conf);
-        nt_ask_fini(&lead->alone);
-    }
+    struct nt_job_use use = {0};
+    int got = nt_ask_poll(&lead->use);
+    if (got == 0 && nt_now() < lead->policy_until)
+        return;
+    if (got == 1)
+        memcpy(&use, lead->use.bytes, sizeof use);
+    nt_ask_fini(&lead->use);
+    if (lead->policy == NT_POLICY_UNKNOWN)
+        lead->policy = use.alone ? NT_POLICY_FULL : on_shared_hosts(lead->seat->conf);
     lead->started = true;
     if (lead->policy == NT_POLICY_OFF)
         return;
     tell_policy(lead, NULL);
-    if (nt_seat_start(lead->seat, lead->policy, &err) != 0)
+    if (nt_seat_start(lead->seat, lead->policy, &use, &err) != 0)
         nt_seat_lose(lead->seat, err.text);
 }
 
@@ -236,8 +239,8 @@ static void wait_for_events(struct lead *lead)
     n += nt_seat_polls(seat, read_probe, lead->polls + n);
     n += nt_star_polls(&lead->star, read_members, lead->polls + n);
     double until = seat->give_up;
-    if (lead->policy == NT_POLICY_UNKNOWN) {
-        lead->polls[n++] = (struct pollfd){.fd = lead->alone.fd, .events = POLLIN};
+    if (!lead->started) {
+        lead->polls[n++] = (struct pollfd){.fd = lead->use.fd, .events = POLLIN};
         until = lead->policy_until < until ? lead->policy_until : until;
     }
     if (lead->gather.is_open && lead->gather.until < until)
@@ -307,7 +310,7 @@ static void see_off(struct lead *lead)
 void nt_lead(struct nt_seat *seat)
 {
     struct nt_err err = {0};
-    struct lead lead = {.seat = seat, .alone = {.fd = -1}, .door = {.fd = -1}};
+    struct lead lead = {.seat = seat, .use = {.fd = -1}, .door = {.fd = -1}};
     size_t hosts = seat->job->hosts;
     if (nt_star_init(&lead.star, hosts, &err) != 0 ||
         nt_gather_init(&lead.gather, hosts, &err) != 0)
@@ -326,7 +329,7 @@ void nt_lead(struct nt_seat *seat)
 free_all:
     if (!seat->outcome.settled)
         nt_seat_fail(seat, "%s", err.text);
-    nt_ask_fini(&lead.alone);
+    nt_ask_fini(&lead.use);
     nt_door_fini(&lead.door);
     nt_gather_fini(&lead.gather);
     nt_star_fini(&lead.star);

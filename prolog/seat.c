@@ -62,8 +62,8 @@ static void add(struct text *text, const char *format, ...)
         text->bytes += (size_t)n;
 }
 
-static int start_text(const struct nt_seat *seat, enum nt_policy policy, struct text *text,
-                      struct nt_err *err)
+static int start_text(const struct nt_seat *seat, enum nt_policy policy,
+                      const struct nt_job_use *use, struct text *text, struct nt_err *err)
 {
     const struct nt_job *job = seat->job;
     char option[NT_OPTION_TEXT_BYTES];
@@ -82,18 +82,25 @@ static int start_text(const struct nt_seat *seat, enum nt_policy policy, struct 
         add(text, "cluster %s\n", job->cluster);
     add(text, "policy %s\noption %s\n", policy == NT_POLICY_FULL ? "full" : "latency", option);
     add(text, "inline_limit %u\n", seat->conf->inline_limit_bytes);
+    if (use != NULL && use->tasks > 0)
+        add(text, "tasks %u\n", use->tasks);
+    if (use != NULL && use->task_cpus > 0)
+        add(text, "task_cpus %u\n", use->task_cpus);
+    if (job->cpus[0] != '\0')
+        add(text, "cpus %s\n", job->cpus);
     for (size_t k = 0; k < job->hosts; k++)
         add(text, "host %s\n", job->host[k]);
     add(text, "end\n");
     return 0;
 }
 
-int nt_seat_start(struct nt_seat *seat, enum nt_policy policy, struct nt_err *err)
+int nt_seat_start(struct nt_seat *seat, enum nt_policy policy, const struct nt_job_use *use,
+                  struct nt_err *err)
 {
     struct text text;
     if (seat->probe_lost)
         return 0;
-    if (start_text(seat, policy, &text, err) != 0)
+    if (start_text(seat, policy, use, &text, err) != 0)
         return -1;
     int rc = 0;
     for (size_t at = 0; at < text.bytes && rc == 0;) {
@@ -110,6 +117,15 @@ int nt_seat_start(struct nt_seat *seat, enum nt_policy policy, struct nt_err *er
 }
 
 /* ---- the probe ---- */
+
+/* It closes its end a moment before it ends: how it ended tells more than a broken pipe. */
+static void lose_or_end(struct nt_seat *seat, const char *why)
+{
+    char end[48];
+    struct pollfd ending = {.fd = seat->child.pidfd, .events = POLLIN};
+    poll(&ending, 1, 20);
+    nt_seat_lose(seat, nt_child_ended(&seat->child, end, sizeof end) ? end : why);
+}
 
 size_t nt_seat_polls(const struct nt_seat *seat, bool read, struct pollfd *polls)
 {
@@ -131,19 +147,15 @@ int nt_seat_next(struct nt_seat *seat, struct nt_frame *frame, const unsigned ch
     int got = nt_conn_next(&seat->probe, frame, payload, &err);
     if (got > 0)
         return 1;
-    if (got < 0) { /* it closes its end a moment before it ends: how tells more */
-        struct pollfd ending = {.fd = seat->child.pidfd, .events = POLLIN};
-        poll(&ending, 1, 20);
-    }
-    if (nt_child_ended(&seat->child, end, sizeof end)) {
+    if (got < 0) {
+        lose_or_end(seat, err.text);
+    } else if (nt_child_ended(&seat->child, end, sizeof end)) {
         /* what it said before it ended may have come in between */
         if (got == 0 && nt_conn_next(&seat->probe, frame, payload, &err) > 0)
             return 1;
         nt_seat_lose(seat, end);
-    } else if (got < 0) {
-        nt_seat_lose(seat, err.text);
     } else if (nt_conn_flush(&seat->probe, &err) != 0) {
-        nt_seat_lose(seat, err.text);
+        lose_or_end(seat, err.text);
     }
     return 0;
 }
@@ -152,7 +164,7 @@ void nt_seat_send(struct nt_seat *seat, const struct nt_frame *frame, const void
 {
     struct nt_err err;
     if (!seat->probe_lost && nt_conn_send(&seat->probe, frame, payload, &err) != 0)
-        nt_seat_lose(seat, err.text);
+        lose_or_end(seat, err.text);
 }
 
 /* ---- the publication ---- */

@@ -52,7 +52,8 @@ void nt_seat_init(struct nt_seat *seat, const struct nt_conf *conf, const struct
 void nt_seat_fini(struct nt_seat *seat);
 
 /* Tells the probe its place. */
-int nt_seat_start(struct nt_seat *seat, enum nt_policy policy, struct nt_err *err);
+int nt_seat_start(struct nt_seat *seat, enum nt_policy policy, const struct nt_job_use *use,
+                  struct nt_err *err);
 
 /* Fills polls (at least 2); reads from the probe only when read is true. */
 size_t nt_seat_polls(const struct nt_seat *seat, bool read, struct pollfd *polls);

@@ -17,6 +17,7 @@
 
 static const double GRACE_S = 0.25; /* after the budget the inner process gives up */
 static const double HARD_S = 0.6;   /* and after this it is ended */
+static const double REAP_S = 0.1;   /* for the inner process to be gone once killed */
 static const double CLEAN_S = 0.2;  /* for ending what is left */
 
 struct report {
@@ -85,9 +86,12 @@ static bool hear_report(struct watch *w, int fd)
     return false;
 }
 
+/* Gives it until then to end, kills it, and does not wait much longer: a process that a file
+ * system holds up cannot be killed. */
 static void reap(pid_t pid, double until)
 {
-    for (;;) {
+    double last = (until > 0 ? until : nt_now()) + REAP_S;
+    while (nt_now() < last) {
         pid_t got = waitpid(pid, NULL, WNOHANG);
         if (got == pid || (got < 0 && errno != EINTR))
             return;
@@ -164,7 +168,8 @@ int nt_watch(const struct nt_order *order, const struct nt_conf *conf, double bu
     prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
     nt_publish_remove(conf->run_dir, order->job, NULL);
     bool heard = run_inner(&w, &why);
-    nt_children_end(nt_now() + CLEAN_S);
+    if (heard)
+        nt_children_end(nt_now() + CLEAN_S);
     if (!heard) {
         publish_failed(&w, why);
     } else if (!w.report.outcome.settled) {
@@ -172,6 +177,8 @@ int nt_watch(const struct nt_order *order, const struct nt_conf *conf, double bu
         nt_err_set(&reason, NT_ERR_NONE, "%s", w.report.outcome.text + strlen("failed "));
         publish_failed(&w, reason.text);
     }
+    if (!heard) /* the job's files first: time is short */
+        nt_children_end(nt_now() + CLEAN_S);
     log_line(&w);
     return is_published(&w, err);
 }

@@ -6,6 +6,7 @@ static const struct nt_verb *const verbs[] = {
     &nt_verb_solve,
     &nt_verb_show,
     &nt_verb_hint,
+    &nt_verb_compare,
     &nt_verb_export,
     &nt_verb_plan,
     &nt_verb_estimate,

@@ -17,7 +17,7 @@
 /* What the agent and libslurm in it need; the rest of slurmd's environment stays here. */
 static const char *const passed[] = {
     "SLURM_JOB_NODELIST",  "SLURM_NODELIST",     "SLURMD_NODENAME", "SLURM_JOB_RESTART_COUNT",
-    "SLURM_RESTART_COUNT", "SLURM_CLUSTER_NAME", "SLURM_CONF",
+    "SLURM_RESTART_COUNT", "SLURM_CLUSTER_NAME", "SLURM_CONF",      "SLURM_JOB_CPUS_PER_NODE",
 };
 enum { PASSED = sizeof passed / sizeof *passed };
 

@@ -39,6 +39,7 @@ struct relay_outcome {
     char done[2048];  /* the line of DONE; "" when there was none */
     double seconds;   /* to DONE, or to the end without it */
     unsigned gathers; /* ended */
+    unsigned fallen;  /* probes other than the victim that did not end with 0 */
 };
 
 struct relay {
@@ -226,12 +227,14 @@ static void relay_reap(struct relay *r)
     for (unsigned h = 0; h < r->plan->hosts; h++) {
         if (r->pid[h] <= 0)
             continue;
-        while (relay_now() < until && waitpid(r->pid[h], NULL, WNOHANG) == 0)
+        int status = -1;
+        while (relay_now() < until && waitpid(r->pid[h], &status, WNOHANG) == 0)
             usleep(1000);
-        if (kill(r->pid[h], 0) == 0) {
+        if (status == -1) {
             kill(r->pid[h], SIGKILL);
-            waitpid(r->pid[h], NULL, 0);
+            waitpid(r->pid[h], &status, 0);
         }
+        r->out->fallen += status != 0 && !(h == r->plan->victim && h > 0);
     }
 }
 

@@ -233,21 +233,46 @@ static void kinds_of_hosts_share_their_switch(void **state)
     }
 }
 
-/* Section 2.2.3: with the latency between leaves in the middle, mixed cliques would make a line of
- * switches; kept apart they make a full mesh, which then is one switch. */
+/* Section 2.2.3: once the first leaf's hosts hang on their switch, it is as far from the hosts of
+ * the others as those are from each other (2.6). A clique of both would make a line of switches. */
 static void cliques_are_never_mixed(void **state)
 {
     (void)state;
     struct known k;
     known_init(&k, 9, 13);
     for (size_t h = 0; h < 9; h++)
-        known_link(&k, h, 9 + h / 3, 1);
+        known_link(&k, h, 9 + h / 3, h < 3 ? 1 : 1.3);
     for (size_t s = 0; s < 3; s++)
-        known_link(&k, 9 + s, 12, 0.5);
+        known_link(&k, 9 + s, 12, 0.65);
     struct nt_matrix *m = known_matrix(&k, 0, 1);
     struct nt_bufe_result *r = infer(m, 0.05);
     assert_int_equal(r->model->switches, 4);
     assert_int_equal(r->model->links, 12);
+    assert_int_equal(r->model->family, NT_FAMILY_TREE);
+    for (uint32_t h = 0; h < 9; h++)
+        assert_true(fabs(latency_of(r->model, h, switch_of(r->model, h)) - (h < 3 ? 1 : 1.3)) <
+                    1e-5);
+    nt_bufe_destroy(r);
+    nt_matrix_destroy(m);
+}
+
+/* Distances 2, 3 and 4.2: between leaves of different pods it is 2.2, nearly the 2 of the hosts,
+ * and yet the leaves of one pod, which are 1 apart, belong together first. */
+static void tiers_come_one_after_another(void **state)
+{
+    (void)state;
+    struct known k;
+    known_init(&k, 36, 51);
+    for (size_t h = 0; h < 36; h++)
+        known_link(&k, h, 36 + h / 3, 1);
+    for (size_t s = 0; s < 12; s++)
+        known_link(&k, 36 + s, 48 + s / 4, 0.5);
+    for (size_t p = 0; p < 3; p++)
+        known_link(&k, 48 + p, 48 + (p + 1) % 3, 1.2);
+    struct nt_matrix *m = known_matrix(&k, 0, 1);
+    struct nt_bufe_result *r = infer(m, 0.1);
+    assert_int_equal(r->model->switches, 16); /* the three pods hang on one switch */
+    assert_int_equal(r->model->links, 51);
     assert_int_equal(r->model->family, NT_FAMILY_TREE);
     nt_bufe_destroy(r);
     nt_matrix_destroy(m);
@@ -450,6 +475,7 @@ int main(void)
         cmocka_unit_test(ring_of_switches_loses_its_diagonals),
         cmocka_unit_test(kinds_of_hosts_share_their_switch),
         cmocka_unit_test(cliques_are_never_mixed),
+        cmocka_unit_test(tiers_come_one_after_another),
         cmocka_unit_test(pairs_become_switches_only_with_a_third),
         cmocka_unit_test(noise_within_epsilon_changes_nothing),
         cmocka_unit_test(corrections_take_off_the_message),

@@ -104,6 +104,7 @@ static void all_pairs_are_measured(void **state)
         relay_run(&plan, &out);
         show("sweep", &out);
         assert_string_equal(out.done, "ok");
+        assert_int_equal(out.fallen, 0);
         struct nt_samples *s = read_samples(&out);
         assert_int_equal(s->hosts, n);
         assert_int_equal(s->status, NT_STATUS_OK);
@@ -122,6 +123,7 @@ static void check_loss(const char *what, struct relay_plan plan)
     show(what, &out);
     assert_memory_equal(out.done, "partial ", 8);
     assert_non_null(strstr(out.done, "n3"));
+    assert_int_equal(out.fallen, 0);
     assert_true(out.seconds < plan.deadline_ms * 1e-3);
     struct nt_samples *s = read_samples(&out);
     assert_int_equal(s->hosts, 5);

@@ -68,7 +68,8 @@ static void test_by_hand(void **state)
         {"star:4", "o2a", {.bytes = 1000, .packet_bytes = 250}, 32},
         {"star:2", "a2a", {.bytes = 1000}, 12}, /* both ways at once */
         {"star:1", "a2a", {.bytes = 1000}, 0},
-        {"mesh:3", "a2o", {.bytes = 1000}, 21}, /* the near one first */
+        {"star:2", "o2a", {.bytes = 1000, .packet_bytes = 400}, 12}, /* the last one is shorter */
+        {"mesh:3", "a2o", {.bytes = 1000}, 21},                      /* the near one first */
         {"mesh:2", "o2a", {.bytes = 1000, .port_MBps = 50}, 21},
         {"torus:4", "a2a", {.bytes = 1000}, 32}, /* 30 us to send, the last two hops away */
     };
@@ -81,6 +82,21 @@ static void test_by_hand(void **state)
                      table[k].time_us);
         nt_network_destroy(n);
     }
+}
+
+/* What differs along the way: a slow link's bytes come late to a fast one, both ends cost. */
+static void test_uneven(void **state)
+{
+    (void)state;
+    struct nt_network *n = made("mesh:3", 1, 100);
+    n->arc[2].rate_MBps = 1000; /* host 1 to 2 */
+    n->overhead_us[0] = 0.25;
+    n->overhead_us[2] = 0.5;
+    struct nt_kernel_result r = run(n, "o2a", (struct nt_workload){.bytes = 1000});
+    assert_near(r.message[0].received_us, 0.25 + 10 + 1, 1e-9);
+    assert_near(r.message[1].received_us, 0.25 + 20 + 2 + 0.5, 1e-9);
+    nt_kernel_result_fini(&r);
+    nt_network_destroy(n);
 }
 
 static const char *const networks[] = {"torus:4x4",   "ttorus:6x3:2",    "tree:3x4", "fattree:4,3",
@@ -206,6 +222,22 @@ static void test_published(void **state)
     nt_network_destroy(tt);
 }
 
+/* Bounded queues hold packets up behind others, and never lock. */
+static void test_buffers(void **state)
+{
+    (void)state;
+    struct nt_network *n = made("torus:8x4", 0.05, 175);
+    struct nt_workload w = {.bytes = 1000, .messages = 3000, .packet_bytes = 250, .seed = 2};
+    double unbounded = time_of(n, "gups", w);
+    w.buffer_packets = 2;
+    double tight = time_of(n, "gups", w);
+    w.buffer_packets = 60000; /* only the order in a queue counts */
+    double wide = time_of(n, "gups", w);
+    assert_true(tight > 1.2 * unbounded);
+    assert_true(tight > 1.2 * wide);
+    nt_network_destroy(n);
+}
+
 static void test_refusals(void **state)
 {
     static const char *const bad[] = {"",      "A2A",   "a2a:3",        "sr",     "sr:",  "sr:0",
@@ -245,12 +277,10 @@ static void test_refusals(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_by_hand),
-        cmocka_unit_test(test_conservation),
-        cmocka_unit_test(test_causality),
-        cmocka_unit_test(test_wave_of_one),
-        cmocka_unit_test(test_same_seed_same_times),
-        cmocka_unit_test(test_published),
+        cmocka_unit_test(test_by_hand),      cmocka_unit_test(test_uneven),
+        cmocka_unit_test(test_conservation), cmocka_unit_test(test_causality),
+        cmocka_unit_test(test_wave_of_one),  cmocka_unit_test(test_same_seed_same_times),
+        cmocka_unit_test(test_published),    cmocka_unit_test(test_buffers),
         cmocka_unit_test(test_refusals),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

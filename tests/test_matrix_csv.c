@@ -187,6 +187,37 @@ static void what_is_written_reads_back_equal(void **state)
     }
 }
 
+static void rows_may_come_in_any_order(void **state)
+{
+    (void)state;
+    enum { N = 40 };
+    struct nt_rng rng;
+    nt_rng_init(&rng, 8);
+    for (int turn = 0; turn < 50; turn++) {
+        char text[32 * 1024];
+        uint32_t order[N];
+        size_t used = 0;
+        for (uint32_t k = 0; k < N; k++) {
+            order[k] = k;
+            used += (size_t)snprintf(text + used, sizeof text - used, ",h%u", k);
+        }
+        nt_rng_shuffle(&rng, order, N);
+        for (size_t r = 0; r < N; r++) {
+            used += (size_t)snprintf(text + used, sizeof text - used, "\nh%u", order[r]);
+            for (uint32_t j = 0; j < N; j++)
+                used +=
+                    (size_t)snprintf(text + used, sizeof text - used, ",%u", order[r] * 100 + j);
+        }
+        struct nt_table *t;
+        struct nt_err err = {0};
+        assert_int_equal(read_in_pieces(text, used, 999, NT_MATRIX_LATENCY_US, &t, &err), 0);
+        for (size_t i = 0; i < N; i++)
+            for (size_t j = 0; j < N; j++)
+                assert_true(i == j || nt_matrix_get(t->matrix, i, j) == (float)(i * 100 + j));
+        nt_table_destroy(t);
+    }
+}
+
 static void arranging_follows_names(void **state)
 {
     (void)state;
@@ -239,6 +270,7 @@ int main(void)
         cmocka_unit_test(a_bandwidth_is_more_than_nothing),
         cmocka_unit_test(an_endless_line_fails_early),
         cmocka_unit_test(what_is_written_reads_back_equal),
+        cmocka_unit_test(rows_may_come_in_any_order),
         cmocka_unit_test(arranging_follows_names),
         cmocka_unit_test(numbers_are_read_as_strtod_does),
     };

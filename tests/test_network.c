@@ -257,12 +257,69 @@ static void test_truth_rates(void **state)
 {
     (void)state;
     struct nt_model *t = truth_of("fattree:8,3"); /* 4 hosts a leaf, 16 a pod */
+    size_t count[17] = {0};
     for (size_t k = 0; k < t->links; k++) {
-        uint32_t low = t->link[k].a < t->link[k].b ? t->link[k].a : t->link[k].b;
-        double up = low < t->hosts ? 1 : t->link[k].bandwidth_MBps / 12500;
-        assert_true(up == 1 || up == 4 || up == 16);
+        double times = t->link[k].bandwidth_MBps / 12500;
+        assert_true(times == t->link[k].bandwidth_back_MBps / 12500);
+        assert_true(times == 1 || times == 4 || times == 16);
+        count[(size_t)times]++;
     }
+    assert_int_equal(count[1], 128);
+    assert_int_equal(count[4], 32);
+    assert_int_equal(count[16], 8);
     nt_model_destroy(t);
+}
+
+/* Two leaves of two hosts joined over a switch, from which a line of empty switches hangs. */
+static void test_truth_of_idle_switches(void **state)
+{
+    (void)state;
+    const uint32_t ends[][2] = {{0, 4}, {1, 4}, {5, 2}, {5, 3}, {4, 6}, {6, 5}, {6, 7}, {7, 8}};
+    struct nt_model *m, *t;
+    struct nt_network *n;
+    assert_int_equal(nt_model_create(4, 5, COUNT(ends), &m, NULL), 0);
+    for (size_t k = 0; k < COUNT(ends); k++) {
+        m->link[k].a = ends[k][0];
+        m->link[k].b = ends[k][1];
+        m->link[k].latency_us = (double)k + 1;
+        m->link[k].bandwidth_MBps = m->link[k].bandwidth_back_MBps = 10 * (double)(k + 1);
+    }
+    m->overhead_us[0] = 0.5; /* of a host behind a switch: its link's */
+    m->link[4].bandwidth_back_MBps = 45;
+    assert_int_equal(nt_network_from_model(m, &n, NULL), 0);
+    assert_int_equal(nt_network_truth(n, &t, NULL), 0);
+    assert_int_equal(t->switches, 2);
+    assert_int_equal(t->links, 5);
+    for (size_t k = 0; k < t->links; k++) {
+        const struct nt_link *l = &t->link[k];
+        if (l->a == 0)
+            assert_near(l->latency_us, 1.5, 1e-12);
+        if (l->a >= 4) { /* links 5 and 6: 11 us, narrowest 50 one way and 45 the other */
+            assert_near(l->latency_us, 11, 1e-12);
+            assert_true(fmin(l->bandwidth_MBps, l->bandwidth_back_MBps) == 45);
+            assert_true(fmax(l->bandwidth_MBps, l->bandwidth_back_MBps) == 50);
+        }
+    }
+    assert_true(nt_shape_equal(t, m));
+    nt_model_destroy(t);
+    nt_model_destroy(m);
+    nt_network_destroy(n);
+}
+
+/* Hosts that nothing joins are not hosts on a switch. */
+static void test_shape_apart(void **state)
+{
+    (void)state;
+    struct nt_model *star = truth_of("star:5"), *none;
+    assert_int_equal(nt_model_create(5, 0, 0, &none, NULL), 0);
+    assert_false(nt_shape_equal(star, none));
+    assert_false(nt_shape_equal(none, star));
+    assert_true(nt_shape_equal(none, none));
+    nt_model_destroy(none);
+    assert_int_equal(nt_model_create(6, 0, 0, &none, NULL), 0);
+    assert_false(nt_shape_equal(star, none));
+    nt_model_destroy(none);
+    nt_model_destroy(star);
 }
 
 static void test_shapes(void **state)
@@ -461,13 +518,22 @@ static void test_table_bound(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_counts),          cmocka_unit_test(test_routes),
-        cmocka_unit_test(test_from_model),      cmocka_unit_test(test_fattree_spread),
-        cmocka_unit_test(test_twist_balances),  cmocka_unit_test(test_truth),
-        cmocka_unit_test(test_truth_latencies), cmocka_unit_test(test_truth_rates),
-        cmocka_unit_test(test_shapes),          cmocka_unit_test(test_shape_pairs),
-        cmocka_unit_test(test_shape_counts),    cmocka_unit_test(test_shape_renamed),
-        cmocka_unit_test(test_large_tree),      cmocka_unit_test(test_bad_specs),
+        cmocka_unit_test(test_counts),
+        cmocka_unit_test(test_routes),
+        cmocka_unit_test(test_from_model),
+        cmocka_unit_test(test_fattree_spread),
+        cmocka_unit_test(test_twist_balances),
+        cmocka_unit_test(test_truth),
+        cmocka_unit_test(test_truth_latencies),
+        cmocka_unit_test(test_truth_rates),
+        cmocka_unit_test(test_truth_of_idle_switches),
+        cmocka_unit_test(test_shape_apart),
+        cmocka_unit_test(test_shapes),
+        cmocka_unit_test(test_shape_pairs),
+        cmocka_unit_test(test_shape_counts),
+        cmocka_unit_test(test_shape_renamed),
+        cmocka_unit_test(test_large_tree),
+        cmocka_unit_test(test_bad_specs),
         cmocka_unit_test(test_table_bound),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

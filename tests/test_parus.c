@@ -184,6 +184,28 @@ static void eps_duplex_parts_simplex_from_duplex(void **state)
     nt_matrix_destroy(m);
 }
 
+/* The same for a channel that only stage 3 finds: 11 there, 14.5 back, where the path takes 15. */
+static void eps_duplex_holds_for_restored_cycles(void **state)
+{
+    (void)state;
+    struct nt_matrix *m = empty(4);
+    static const float us[4][4] = {
+        {0, 3, 10, 12}, {3, 0, 12, 11}, {10, 12, 0, 3}, {12, 14.5f, 3, 0}};
+    for (size_t i = 0; i < 4; i++)
+        for (size_t j = 0; j < 4; j++)
+            if (i != j)
+                nt_matrix_set(m, i, j, us[i][j]);
+    struct nt_parus_result *r = infer_one(m, 0.1, 0.5);
+    assert_non_null(arc_of(r, 1, 3));
+    assert_non_null(arc_of(r, 3, 1));
+    nt_parus_destroy(r);
+    r = infer_one(m, 0.1, 0.2);
+    assert_non_null(arc_of(r, 1, 3));
+    assert_null(arc_of(r, 3, 1));
+    nt_parus_destroy(r);
+    nt_matrix_destroy(m);
+}
+
 /* A probability is the share of the matrices whose topology has the arc; formula 2 for weights. */
 static void matrices_are_merged(void **state)
 {
@@ -294,6 +316,7 @@ int main(void)
         cmocka_unit_test(cycles_are_restored),
         cmocka_unit_test(a_slow_sender_has_simplex_links),
         cmocka_unit_test(eps_duplex_parts_simplex_from_duplex),
+        cmocka_unit_test(eps_duplex_holds_for_restored_cycles),
         cmocka_unit_test(matrices_are_merged),
         cmocka_unit_test(time_grows_with_the_cube),
         cmocka_unit_test(bad_input_is_refused),

@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,7 +16,7 @@ static struct nt_greeting example_greeting(void)
 {
     static const unsigned char address[] = {1, 2, 3, 0, 255};
     struct nt_greeting g = {.cores = 7, .address = address, .address_bytes = sizeof address};
-    strcpy(g.host, "node-1.example");
+    snprintf(g.host, sizeof g.host, "node-1.example");
     memset(g.machine, 0xab, sizeof g.machine);
     return g;
 }
@@ -45,7 +46,7 @@ static void a_bad_greeting_is_refused(void **state)
         struct nt_greeting in = example_greeting(), out;
         struct nt_bytes bytes;
         struct nt_err err = {0};
-        strcpy(in.host, names[k]);
+        snprintf(in.host, sizeof in.host, "%s", names[k]);
         assert_int_equal(nt_greeting_encode(&in, &bytes, &err), 0);
         assert_int_equal(nt_greeting_decode(bytes.data, bytes.bytes, &out, &err), -1);
         assert_int_equal(err.kind, NT_ERR_INPUT);
@@ -206,7 +207,7 @@ static void a_start_and_a_report_come_back(void **state)
     assert_memory_equal(gone.skip, skip, sizeof skip);
     nt_go_fini(&gone);
     free(bytes.data);
-    strcpy(report.reason, "no answer\nin time");
+    snprintf(report.reason, sizeof report.reason, "no answer\nin time");
     assert_int_equal(nt_report_encode(NT_WIRE_RESULT, &report, &bytes, &err), 0);
     assert_int_equal(nt_report_decode(NT_WIRE_READY, bytes.data, bytes.bytes, &told, &err), -1);
     assert_int_equal(nt_report_decode(NT_WIRE_RESULT, bytes.data, bytes.bytes, &told, &err), 0);

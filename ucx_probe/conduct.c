@@ -1,5 +1,7 @@
 #include "conduct.h"
 
+#include "room.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -57,7 +59,7 @@ static int begin_record(struct sweep *s, struct nt_err *err)
     for (size_t h = 0; h < s->crew->hosts; h++)
         if (nt_samples_add_host(r, s->crew->name[h], err) != 0)
             return -1;
-    return 0;
+    return nt_room_record(s->meet, r, err);
 }
 
 static int enter_phase(struct sweep *s, const char *name, struct nt_err *err)

@@ -28,9 +28,11 @@ struct nt_meet {
     uint64_t job_id; /* 0: none */
     uint32_t restart;
     char cluster[256];
-    char host[256];    /* this rank's host name; the others' come with the first gather */
-    double deadline_s; /* monotonic clock: everything must be over by then */
-    bool latency_only; /* policy: shared hosts */
+    char host[256];            /* this rank's host name; the others' come with the first gather */
+    double deadline_s;         /* monotonic clock: everything must be over by then */
+    uint32_t tasks, task_cpus; /* of the job; 0: not known */
+    const char *cpus;          /* its CPUs by host, "4(x2),3"; "" or NULL: not known */
+    bool latency_only;         /* policy: shared hosts */
     struct nt_option option;
     size_t inline_limit_bytes; /* of NETTOPO_JSON */
     const char *const

@@ -178,12 +178,13 @@ static int collect(struct meet_tcp *m, struct parts *parts, double deadline_s,
 
 static int keep_mine(struct nt_piece *piece, const void *mine, size_t bytes, struct nt_err *err)
 {
-    unsigned char *copy = malloc(bytes + 1);
-    if (copy == NULL)
+    piece->data = malloc(bytes + 1);
+    if (piece->data == NULL)
         return nt_err_set(err, NT_ERR_SYSTEM, "the meeting: out of memory");
     if (bytes > 0)
-        memcpy(copy, mine, bytes);
-    *piece = (struct nt_piece){true, bytes, copy};
+        memcpy(piece->data, mine, bytes);
+    piece->bytes = bytes;
+    piece->present = true;
     return 0;
 }
 
@@ -319,6 +320,9 @@ static void take_place(struct meet_tcp *m)
     base->deadline_s = nt_clock_s() + s->deadline_ms * 1e-3;
     base->latency_only = s->latency_only;
     base->option = s->option;
+    base->tasks = s->tasks;
+    base->task_cpus = s->task_cpus;
+    base->cpus = s->cpus;
     base->inline_limit_bytes = s->inline_limit_bytes;
     base->host_names = (const char *const *)s->host;
     memcpy(base->cluster, s->cluster, sizeof base->cluster);

@@ -36,7 +36,7 @@ double nt_pace_warm_s(const struct nt_pace *pace, double now_s)
     double left = left_s(pace, now_s);
     /* nothing is known of this network yet: generous, but never most of the time */
     double warm =
-        pace->rounds == 0 ? clamp(left / 5, 0.01, 1) : clamp(8 * pace->warm_s, LIMIT_MIN_S, 1);
+        pace->rounds == 0 ? clamp(left / 3, 0.01, 1) : clamp(8 * pace->warm_s, LIMIT_MIN_S, 1);
     return fmin(warm, left);
 }
 

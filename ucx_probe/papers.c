@@ -59,12 +59,13 @@ static size_t hosts_of(const struct nt_map *map)
 
 static int write_placement(const struct nt_map *map, struct nt_papers *papers, struct nt_err *err)
 {
-    size_t n = hosts_of(map);
+    const struct nt_placement *p = map->placement;
+    size_t n = p != NULL && p->ntasks > 0 ? p->ntasks : hosts_of(map);
     uint32_t *rank_host = calloc(n + 1, sizeof *rank_host);
     if (rank_host == NULL)
-        return nt_err_set(err, NT_ERR_SYSTEM, "placement of %zu hosts: out of memory", n);
+        return nt_err_set(err, NT_ERR_SYSTEM, "placement of %zu tasks: out of memory", n);
     for (size_t k = 0; k < n; k++)
-        rank_host[k] = host_at(map, k);
+        rank_host[k] = p != NULL && p->ntasks > 0 ? p->rank_host[k] : host_at(map, k);
     struct nt_seating seating = {.ntasks = n,
                                  .hosts = map->model->hosts,
                                  .rank_host = rank_host,

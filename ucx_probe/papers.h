@@ -1,8 +1,8 @@
 /* The texts that a job gets: the map, and what launchers and shells read of it.
  *
  * hint.env holds NAME=VALUE lines, one value a line without quotes; values that are file names
- * are bare (the reader puts the job's directory before them). The placement files give each host
- * one task, in hint order; for other numbers of tasks there is `nettopo hint`.
+ * are bare (the reader puts the job's directory before them). The placement files seat the tasks
+ * that the job asked for, as far as the agent knew; for others there is `nettopo hint`.
  * Pure: makes texts, writes nothing. */
 #ifndef NT_PAPERS_H
 #define NT_PAPERS_H

@@ -125,6 +125,12 @@ static int read_line(struct nt_start *s, size_t *hosts, const struct line *line,
         return number32(line, UINT32_MAX, &s->restart, err);
     if (is_word(line, "inline_limit"))
         return number32(line, INLINE_LIMIT_MAX, &s->inline_limit_bytes, err);
+    if (is_word(line, "tasks"))
+        return number32(line, NT_START_TASKS_MAX, &s->tasks, err);
+    if (is_word(line, "task_cpus"))
+        return number32(line, NT_START_TASKS_MAX, &s->task_cpus, err);
+    if (is_word(line, "cpus"))
+        return name(line, s->cpus, sizeof s->cpus, err);
     if (is_word(line, "cluster"))
         return read_cluster(s, line, err);
     if (is_word(line, "policy"))

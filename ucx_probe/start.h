@@ -10,6 +10,9 @@
  *   policy full|latency     optional, full
  *   option TEXT             optional: the --nettopo option, as nt_option_parse reads it
  *   inline_limit BYTES      optional, 32768
+ *   tasks N                 optional: how many the job asked for
+ *   task_cpus K             optional: CPUs a task
+ *   cpus LIST               optional: the job's CPUs by host, as Slurm writes it: 4(x2),3
  *   host NAME               N of them, in rank order
  *   end                     the last line
  *
@@ -24,13 +27,17 @@
 #include "err.h"
 #include "option.h"
 
+enum { NT_START_TASKS_MAX = 1048576 };
+
 struct nt_start {
     uint32_t rank, size, restart, deadline_ms, inline_limit_bytes;
     uint64_t job_id;
     bool latency_only;
     char cluster[256];
     struct nt_option option;
-    char **host; /* size of them; owned */
+    uint32_t tasks, task_cpus; /* 0: not known */
+    char cpus[256];            /* "": not known */
+    char **host;               /* size of them; owned */
 };
 
 int nt_start_parse(const char *text, size_t bytes, struct nt_start *out, struct nt_err *err);

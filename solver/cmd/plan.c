@@ -5,6 +5,7 @@
 #include "files.h"
 #include "number.h"
 #include "plan_json.h"
+#include "plan_model.h"
 #include "plan_routes.h"
 #include "routes_files.h"
 #include "terminal.h"
@@ -12,10 +13,12 @@
 
 static const char help[] =
     "usage: nettopo plan [--redundancy R] [-o FILE] --routes FILE\n"
+    "       nettopo plan [--redundancy R] [-o FILE] [MAP]\n"
     "\n"
     "Which pairs of hosts to measure so that the latencies of all pairs follow, and in which\n"
     "rounds: pairs of one round share no host and no link in either direction. Routes are lines\n"
-    "HOST HOST LINK [LINK...]; both directions of a pair may be given.\n"
+    "HOST HOST LINK [LINK...]; both directions of a pair may be given. Without them the shortest\n"
+    "paths of a map (default $NETTOPO_MAP) are taken; a tree may have any size.\n"
     "\n"
     "  --routes FILE     - is standard input\n"
     "  --redundancy R    R pairs for each independent one; 1 (default) is a minimal set, which\n"
@@ -54,23 +57,43 @@ static int plan_routes(const char *path, double redundancy, char **text, size_t 
     return rc;
 }
 
+static int plan_map(const char *path, double redundancy, char **text, size_t *bytes,
+                    struct nt_err *err)
+{
+    struct nt_map *map;
+    struct nt_plan *plan;
+    if (nt_file_read_map(path, &map, err) != 0)
+        return -1;
+    nt_terminal_progress("planning over %zu hosts", map->model->hosts);
+    int rc = nt_plan_model(map->model, redundancy, SEED, &plan, err);
+    nt_terminal_progress(NULL);
+    if (rc == 0) {
+        rc = nt_plan_write(plan, (const char *const *)map->host_name, text, bytes, err);
+        nt_plan_destroy(plan);
+    }
+    nt_map_destroy(map);
+    return rc;
+}
+
 static int run(int argc, char **argv, struct nt_err *err)
 {
-    const char *routes = NULL, *redundancy_text = "1", *output = "-";
+    const char *routes = NULL, *redundancy_text = "1", *output = "-", *map = NULL;
     const struct nt_flag flags[] = {{"routes", 0, &routes, NULL},
                                     {"redundancy", 0, &redundancy_text, NULL},
                                     {"output", 'o', &output, NULL}};
     double redundancy = 1;
     char *text;
     size_t bytes;
-    if (nt_front_options(argc, argv, flags, sizeof flags / sizeof *flags, NULL, 0, err) != 0 ||
+    if (nt_front_options(argc, argv, flags, sizeof flags / sizeof *flags, &map, 1, err) != 0 ||
         read_redundancy(redundancy_text, &redundancy, err) != 0)
         return -1;
-    if (routes == NULL)
-        return nt_err_set(err, NT_ERR_USAGE, "expected --routes FILE, found nothing");
-    if (plan_routes(routes, redundancy, &text, &bytes, err) != 0)
+    if (routes != NULL && map != NULL)
+        return nt_err_set(err, NT_ERR_USAGE, "expected --routes FILE or MAP, found both");
+    int rc = routes != NULL ? plan_routes(routes, redundancy, &text, &bytes, err)
+                            : plan_map(map, redundancy, &text, &bytes, err);
+    if (rc != 0)
         return -1;
-    int rc = nt_file_write(output, text, bytes, err);
+    rc = nt_file_write(output, text, bytes, err);
     free(text);
     return rc;
 }

@@ -152,26 +152,69 @@ static int put_hint(struct nt_draft *d, const struct nt_map *map, const struct n
     return 0;
 }
 
+/* Moves text to draft in lines of the terminal's width, broken at blanks, the rest set in. Colours
+ * take no columns. A word that is wider than the terminal stays whole. */
+static void put_wrapped(struct nt_draft *d, const char *text, size_t width)
+{
+    size_t column = 0;
+    while (*text != '\0') {
+        size_t bytes = strcspn(text, " \n"), wide = 0;
+        for (size_t k = 0; k < bytes; k++)
+            if (text[k] == '\033')
+                k += strcspn(text + k, "m");
+            else
+                wide++;
+        if (column > 0 && column + 1 + wide > width) {
+            nt_draft_puts(d, "\n  ");
+            column = 2;
+        } else if (column > 0) {
+            nt_draft_puts(d, " ");
+            column++;
+        }
+        nt_draft_put(d, text, bytes);
+        column += wide;
+        text += bytes;
+        if (*text == '\n') {
+            nt_draft_puts(d, "\n");
+            column = 0;
+        }
+        text += *text != '\0';
+    }
+}
+
+static int put_head(struct nt_draft *d, const struct nt_map *map, const struct nt_terminal *t,
+                    struct nt_err *err)
+{
+    struct nt_draft head = {0};
+    char *text;
+    put_status(&head, map, t);
+    put_shape(&head, map->model);
+    put_sweep(&head, map);
+    put_warnings(&head, map, t);
+    if (nt_draft_finish(&head, &text, NULL, err) != 0)
+        return -1;
+    put_wrapped(d, text, t->width);
+    free(text);
+    nt_draft_puts(d, "\n");
+    return 0;
+}
+
 static int show(const struct nt_map *map, bool all, char **text, size_t *bytes, struct nt_err *err)
 {
     struct nt_terminal terminal;
     struct nt_draft d = {0};
     nt_terminal_look(&terminal);
-    put_status(&d, map, &terminal);
-    put_shape(&d, map->model);
-    put_sweep(&d, map);
-    put_warnings(&d, map, &terminal);
-    nt_draft_puts(&d, "\n");
-    if (nt_show_net(map, all, &terminal, &d, err) != 0) {
-        free(d.text);
-        return -1;
+    int rc = put_head(&d, map, &terminal, err);
+    if (rc == 0)
+        rc = nt_show_net(map, all, &terminal, &d, err);
+    if (rc == 0) {
+        put_loggp(&d, map);
+        rc = put_hint(&d, map, &terminal, err);
     }
-    put_loggp(&d, map);
-    if (put_hint(&d, map, &terminal, err) != 0) {
-        free(d.text);
-        return -1;
-    }
-    return nt_draft_finish(&d, text, bytes, err);
+    if (rc == 0)
+        return nt_draft_finish(&d, text, bytes, err);
+    free(d.text);
+    return -1;
 }
 
 static int run(int argc, char **argv, struct nt_err *err)

@@ -7,6 +7,7 @@
 extern const struct nt_verb nt_verb_solve;
 extern const struct nt_verb nt_verb_show;
 extern const struct nt_verb nt_verb_hint;
+extern const struct nt_verb nt_verb_compare;
 extern const struct nt_verb nt_verb_export;
 extern const struct nt_verb nt_verb_plan;
 extern const struct nt_verb nt_verb_estimate;

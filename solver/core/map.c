@@ -102,8 +102,10 @@ void nt_map_destroy(struct nt_map *map)
     }
     nt_model_destroy(map->model);
     free(map->loggp);
-    if (map->placement != NULL)
+    if (map->placement != NULL) {
         free(map->placement->order);
+        free(map->placement->rank_host);
+    }
     free(map->placement);
     free(map);
 }
@@ -269,6 +271,8 @@ static void apply(struct nt_map *map, const struct renaming *host, const struct 
     qsort(m->pair_off, m->pairs_off, sizeof *m->pair_off, by_pair);
     for (size_t k = 0; map->placement != NULL && k < map->placement->hosts; k++)
         map->placement->order[k] = host->place[map->placement->order[k]];
+    for (size_t k = 0; map->placement != NULL && k < map->placement->ntasks; k++)
+        map->placement->rank_host[k] = host->place[map->placement->rank_host[k]];
 }
 
 int nt_map_sort(struct nt_map *map, struct nt_err *err)

@@ -38,6 +38,8 @@ struct nt_placement {
     uint32_t *order; /* hosts in hint order, model indices; owned */
     size_t hosts;
     double cost, cost_default, gain;
+    size_t ntasks;       /* 0: not known, as after reading a map */
+    uint32_t *rank_host; /* ntasks of them: the host of each rank; owned */
 };
 
 struct nt_map {

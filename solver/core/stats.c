@@ -1,7 +1,6 @@
 #include "stats.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 float nt_stats_select(float *values, size_t n, size_t k)
 {
@@ -30,10 +29,26 @@ float nt_stats_select(float *values, size_t n, size_t k)
     return values[k];
 }
 
+/* A few values are sorted faster than selected from. */
+static void insert_sort(float *values, size_t n)
+{
+    for (size_t k = 1; k < n; k++) {
+        float v = values[k];
+        size_t p = k;
+        for (; p > 0 && values[p - 1] > v; p--)
+            values[p] = values[p - 1];
+        values[p] = v;
+    }
+}
+
 float nt_stats_median(float *values, size_t n)
 {
     if (n == 0)
         return NAN;
+    if (n <= 12) {
+        insert_sort(values, n);
+        return n % 2 == 1 ? values[n / 2] : 0.5f * (values[n / 2 - 1] + values[n / 2]);
+    }
     float upper = nt_stats_select(values, n, n / 2);
     if (n % 2 == 1)
         return upper;
@@ -56,28 +71,55 @@ float nt_stats_quantile(float *values, size_t n, double q)
     return lower + (float)(at - (double)k) * (upper - lower);
 }
 
-static int weighted_compare(const void *x, const void *y)
-{
-    float a = ((const struct nt_weighted *)x)->value, b = ((const struct nt_weighted *)y)->value;
-    return (a > b) - (a < b);
-}
-
+/* Selection by three-way partition (Dijkstra's flag): no sort. */
 float nt_stats_weighted_median(struct nt_weighted *values, size_t n)
 {
-    if (n == 0)
-        return NAN;
-    qsort(values, n, sizeof *values, weighted_compare);
-    double total = 0, sum = 0;
+    double total = 0, below = 0;
     for (size_t k = 0; k < n; k++)
         total += (double)values[k].weight;
-    for (size_t k = 0; k < n; k++) {
-        sum += (double)values[k].weight;
-        if (sum * 2 > total)
-            return values[k].value;
-        if (sum * 2 == total && k + 1 < n)
-            return 0.5f * (values[k].value + values[k + 1].value);
+    size_t low = 0, high = n;
+    while (high - low > 1) {
+        float pivot = values[low + (high - low) / 2].value;
+        size_t less = low, k = low, more = high;
+        double weight_less = 0, weight_same = 0;
+        while (k < more) { /* three parts: less, same, more */
+            struct nt_weighted v = values[k];
+            if (v.value < pivot) {
+                weight_less += (double)v.weight;
+                values[k++] = values[less];
+                values[less++] = v;
+            } else if (v.value > pivot) {
+                values[k] = values[--more];
+                values[more] = v;
+            } else {
+                weight_same += (double)v.weight;
+                k++;
+            }
+        }
+        if (2 * (below + weight_less) > total) {
+            high = less;
+        } else if (2 * (below + weight_less) == total && less > low) {
+            /* half is reached exactly between the parts */
+            float lower = values[low].value;
+            for (size_t l = low; l < less; l++)
+                lower = values[l].value > lower ? values[l].value : lower;
+            return 0.5f * (lower + pivot);
+        } else if (2 * (below + weight_less + weight_same) > total) {
+            return pivot;
+        } else {
+            below += weight_less + weight_same;
+            if (2 * below == total && more < high) {
+                float upper = values[more].value;
+                for (size_t l = more; l < high; l++)
+                    upper = values[l].value < upper ? values[l].value : upper;
+                return 0.5f * (pivot + upper);
+            }
+            if (more == high)
+                return pivot;
+            low = more;
+        }
     }
-    return values[n - 1].value;
+    return n == 0 ? NAN : values[low].value;
 }
 
 float nt_stats_mad(float *values, size_t n)

@@ -7,7 +7,7 @@
 void nt_bufe_default(struct nt_bufe_options *options)
 {
     *options = (struct nt_bufe_options){
-        .epsilon = 0.1, .pairs = true, .regress = true, .work_max = 20000000};
+        .epsilon = 0.15, .pairs = true, .regress = true, .work_max = 20000000};
 }
 
 double nt_bufe_success(size_t n, double p)

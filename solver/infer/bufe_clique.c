@@ -5,6 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Looking at all pairs of vertices is work too. */
+enum { PAIRS_A_VISIT = 1024 };
+
 struct bufe_search {
     size_t cap, n, words; /* vertices of the one kind, and 64-bit words for a set of them */
     uint32_t *vertex;     /* n: the graph's vertices */
@@ -178,10 +181,10 @@ static bool in_group(const struct bufe_graph *g, size_t a, size_t b, double late
 }
 
 /* The vertices of the kind that have an edge of this latency to another, and who knows whom. */
-static void lay_out(struct bufe_search *s, const struct bufe_graph *g, bool switches,
+static void lay_out(struct bufe_search *s, const struct bufe_graph *g, bool switches, size_t until,
                     double latency)
 {
-    size_t from = switches ? g->hosts : 0, to = switches ? g->vertices : g->hosts;
+    size_t from = switches ? g->hosts : 0, to = switches ? until : g->hosts;
     s->n = 0;
     for (size_t a = from; a < to; a++) {
         bool any = false;
@@ -203,15 +206,15 @@ static void lay_out(struct bufe_search *s, const struct bufe_graph *g, bool swit
         s->stack[i / 64] |= (uint64_t)1 << (i & 63);
 }
 
-int bufe_search_run(struct bufe_search *s, const struct bufe_graph *g, bool switches,
+int bufe_search_run(struct bufe_search *s, const struct bufe_graph *g, bool switches, size_t until,
                     double latency, uint64_t work_max, uint64_t *work, uint32_t *members,
                     size_t *size, struct nt_err *err)
 {
     if (reserve(s, g->cap, err) != 0)
         return -1;
-    lay_out(s, g, switches, latency);
+    lay_out(s, g, switches, until, latency);
     s->best_size = 0;
-    s->work = *work;
+    s->work = *work + (uint64_t)s->n * s->n / PAIRS_A_VISIT;
     s->work_max = work_max;
     bool done = s->n == 0 || visit(s, 0);
     *work = s->work;

@@ -280,6 +280,8 @@ static void set_figures(struct fit *f, struct nt_model *m)
     if (!f->r->fitted)
         return;
     double total = f->sum_squares - f->sum * f->sum / (double)f->rows;
+    if (f->residual_squares < 1e-18 * f->sum_squares) /* rounding, which differs by machine */
+        f->residual_squares = 0;
     m->rms_us = sqrt(f->residual_squares / (double)f->rows);
     m->r2 = total > 1e-12 * f->sum_squares ? 1 - f->residual_squares / total : 1;
 }

@@ -44,13 +44,13 @@ static inline bool bufe_equal(double a, double b, double epsilon)
     return 2 * fabs(b - a) <= epsilon * (a + b);
 }
 
-/* The largest clique among the vertices of one kind (hosts, or switches) whose edges all have
- * roughly this latency; ties: the one found first. members must hold g->vertices entries.
+/* The largest clique among the vertices of one kind (hosts, or switches below until) whose edges
+ * all have roughly this latency; ties: the one found first. members must hold g->vertices entries.
  * Counts its visits in *work; NT_ERR_INPUT over work_max. */
 struct bufe_search;
 int bufe_search_create(struct bufe_search **out, struct nt_err *err);
 void bufe_search_destroy(struct bufe_search *s);
-int bufe_search_run(struct bufe_search *s, const struct bufe_graph *g, bool switches,
+int bufe_search_run(struct bufe_search *s, const struct bufe_graph *g, bool switches, size_t until,
                     double latency, uint64_t work_max, uint64_t *work, uint32_t *members,
                     size_t *size, struct nt_err *err);
 

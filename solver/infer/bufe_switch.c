@@ -220,10 +220,10 @@ static int replace_clique(struct finder *f, size_t size, double latency, struct 
 }
 
 /* Two may become a switch only where a third is equally far from both (2.2.3). */
-static bool find_pair(struct finder *f, bool switches, double latency)
+static bool find_pair(struct finder *f, bool switches, size_t until, double latency)
 {
     const struct bufe_graph *g = f->g;
-    size_t from = switches ? g->hosts : 0, to = switches ? g->vertices : g->hosts;
+    size_t from = switches ? g->hosts : 0, to = switches ? until : g->hosts;
     for (size_t a = from; a < to; a++) {
         for (size_t b = from; b < a; b++) {
             if (!bufe_equal(bufe_edge(g, a, b), latency, g->epsilon))
@@ -241,16 +241,19 @@ static bool find_pair(struct finder *f, bool switches, double latency)
     return false;
 }
 
+/* All cliques of one kind and latency that were there at the beginning. Edges between new switches
+ * are another matter: they are shorter, and may only by chance be as long as this group. */
 static int replace_all(struct finder *f, bool switches, double latency, bool *changed,
                        struct nt_err *err)
 {
+    size_t until = f->g->vertices;
     for (;;) {
         size_t size;
         if (prepare(f, err) != 0 ||
-            bufe_search_run(f->search, f->g, switches, latency, f->o->work_max, &f->r->work,
+            bufe_search_run(f->search, f->g, switches, until, latency, f->o->work_max, &f->r->work,
                             f->members, &size, err) != 0)
             return -1;
-        if (size < 2 || (size == 2 && (!f->o->pairs || !find_pair(f, switches, latency))))
+        if (size < 2 || (size == 2 && (!f->o->pairs || !find_pair(f, switches, until, latency))))
             return 0;
         if (replace_clique(f, size, latency, err) != 0)
             return -1;
@@ -258,18 +261,26 @@ static int replace_all(struct finder *f, bool switches, double latency, bool *ch
     }
 }
 
+/* The groups of latencies, smallest first, until one has a clique. Hosts and switches apart: a
+ * clique is never mixed (2.2.3). */
+static int replace_smallest(struct finder *f, bool *changed, struct nt_err *err)
+{
+    *changed = false;
+    if (list_groups(f, err) != 0)
+        return -1;
+    for (size_t k = 0; k < f->groups && !*changed; k++)
+        for (int switches = 0; switches < 2 && !*changed; switches++)
+            if (replace_all(f, switches != 0, f->group[k], changed, err) != 0)
+                return -1;
+    return 0;
+}
+
 static int search_until_unchanged(struct finder *f, struct nt_err *err)
 {
     bool changed;
     do {
-        changed = false;
-        if (list_groups(f, err) != 0)
+        if (replace_smallest(f, &changed, err) != 0)
             return -1;
-        /* never mixed: a clique is of hosts only or of switches only (2.2.3) */
-        for (size_t k = 0; k < f->groups; k++)
-            for (int switches = 0; switches < 2; switches++)
-                if (replace_all(f, switches != 0, f->group[k], &changed, err) != 0)
-                    return -1;
     } while (changed);
     if (delete_virtual(f, false, err) != 0)
         return -1;

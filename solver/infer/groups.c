@@ -45,7 +45,7 @@ enum { BLOCK_VALUES = 8192 };
 
 static int scratch_init(struct scratch *s, const struct nt_work *w, struct nt_err *err)
 {
-    s->values = malloc((2 * BLOCK_VALUES + w->n) * sizeof *s->values);
+    s->values = malloc((2 * BLOCK_VALUES + 4 * w->n) * sizeof *s->values);
     s->reference = malloc((w->groups + 1) * sizeof *s->reference);
     s->relative = malloc((w->n + 1) * sizeof *s->relative);
     s->weighted = malloc((w->groups + 1) * sizeof *s->weighted);
@@ -62,22 +62,68 @@ static void scratch_fini(struct scratch *s)
     free(s->weighted);
 }
 
-static void fit_profiles(struct nt_work *w, float *values)
+/* Values d(i,k)-offset(k) of a row over the members of a group. */
+struct cell {
+    const float *row, *offset;
+    const uint32_t *member;
+    size_t size;
+};
+
+/* Middle of a few of the values, or of all when a few are not known. */
+static float rough_middle(const struct cell *c, float *values)
 {
-    size_t n = w->n;
-    for (size_t i = 0; i < n; i++) {
-        const float *row = w->d + i * n;
-        for (size_t g = 0; g < w->groups; g++) {
-            size_t count = 0;
-            for (size_t k = w->start[g]; k < w->start[g + 1]; k++) {
-                uint32_t j = w->member[k];
-                float v = row[j] - w->offset[j];
-                if (v == v)
-                    values[count++] = v;
-            }
-            w->profile[i * w->groups + g] = nt_stats_median(values, count);
+    enum { FEW = 9 };
+    size_t skip = c->size > FEW ? c->size / FEW : 1, count = 0;
+    for (size_t k = 0; k < c->size; k += skip) {
+        float v = c->row[c->member[k]] - c->offset[c->member[k]];
+        if (v == v)
+            values[count++] = v;
+    }
+    if (skip > 1 && count < FEW / 2) {
+        count = 0;
+        for (size_t k = 0; k < c->size; k++) {
+            float v = c->row[c->member[k]] - c->offset[c->member[k]];
+            if (v == v)
+                values[count++] = v;
         }
     }
+    return nt_stats_median(values, count);
+}
+
+/* Mean of the values, each pulled in to 2.5 sd around the rough middle: nearly as robust as a
+ * median, nearly as precise as a mean, and much cheaper than a median of all. before: the value of
+ * the pass before, or NaN. */
+static float robust_mean(const struct cell *c, float before, double scale, double power,
+                         float *values)
+{
+    float middle = before == before && c->size > 4 ? before : rough_middle(c, values);
+    if (middle != middle || c->size < 5)
+        return middle;
+    double level = (double)(middle + c->offset[c->member[0]]);
+    double reach = 2.5 * scale * (power == 1 ? level : pow(fmax(level, 1e-12), power));
+    float low = middle - (float)reach, high = middle + (float)reach, sum = 0;
+    unsigned count = 0;
+    for (size_t k = 0; k < c->size; k++) {
+        float v = c->row[c->member[k]] - c->offset[c->member[k]];
+        bool known = v == v;
+        v = v < low ? low : v;
+        v = v > high ? high : v;
+        sum += known ? v - middle : 0;
+        count += known;
+    }
+    return middle + sum / (float)count;
+}
+
+static void fit_profiles(struct nt_work *w, bool again, float *values)
+{
+    size_t n = w->n;
+    for (size_t i = 0; i < n; i++)
+        for (size_t g = 0; g < w->groups; g++) {
+            struct cell c = {w->d + i * n, w->offset, w->member + w->start[g], nt_work_size(w, g)};
+            float *profile = &w->profile[i * w->groups + g];
+            *profile =
+                robust_mean(&c, again ? *profile : NAN, w->noise.scale, w->noise.power, values);
+        }
 }
 
 /* Offsets of the members of g relative to each other. */
@@ -134,16 +180,25 @@ static void fit_offsets(struct nt_work *w, size_t g, bool first, struct scratch 
     }
 }
 
+/* Distance of two groups: the middle over the hosts of the larger, whose profiles are means over
+ * the smaller. */
 static float fit_pair(const struct nt_work *w, size_t a, size_t b, float *values)
 {
-    size_t count = 0, taken = 0, skip = nt_work_size(w, a) * nt_work_size(w, b) / BLOCK_VALUES + 1;
+    size_t count = 0;
+    if (nt_work_size(w, a) < nt_work_size(w, b)) {
+        size_t swap = a;
+        a = b;
+        b = swap;
+    }
+    bool few = nt_work_size(w, b) < 5; /* a mean over so few would not be robust */
     for (size_t k = w->start[a]; k < w->start[a + 1]; k++) {
         uint32_t i = w->member[k];
-        const float *row = w->d + i * w->n;
-        for (size_t l = w->start[b]; l < w->start[b + 1]; l++, taken++) {
-            uint32_t j = w->member[l];
-            float v = row[j] - w->offset[i] - w->offset[j];
-            if (taken % skip == 0 && v == v)
+        float v = w->profile[i * w->groups + b] - w->offset[i];
+        if (v == v && !few)
+            values[count++] = v;
+        for (size_t l = w->start[b]; l < w->start[b + 1] && few; l++) {
+            v = w->d[i * w->n + w->member[l]] - w->offset[i] - w->offset[w->member[l]];
+            if (v == v)
                 values[count++] = v;
         }
     }
@@ -191,11 +246,11 @@ int nt_groups_fit(struct nt_work *w, int passes, struct nt_err *err)
         return -1;
     }
     for (int pass = 0; pass < passes; pass++) {
-        fit_profiles(w, s.values);
+        fit_profiles(w, pass > 0, s.values);
         for (size_t g = 0; g < w->groups; g++)
             fit_offsets(w, g, pass == 0, &s);
     }
-    fit_profiles(w, s.values);
+    fit_profiles(w, passes > 0, s.values);
     for (size_t a = 0; a < w->groups; a++) {
         w->t[a * w->groups + a] = 0;
         for (size_t b = 0; b < a; b++) {

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "direct.h"
 #include "links.h"
 #include "work.h"
 
@@ -134,16 +135,16 @@ static int find_groups(struct nt_work *w, struct nt_err *err)
     for (int round = 0; round < 4; round++) {
         bool gathered, changed;
         if (nt_split_weak(w, &gathered, err) < 0 ||
-            (gathered && (nt_groups_fit(w, 3, err) < 0 || nt_repair(w, err) < 0)))
+            (gathered && (nt_groups_fit(w, nt_work_passes(w), err) < 0 || nt_repair(w, err) < 0)))
             return -1;
         if (nt_groups_noise(w, true, err) < 0 || nt_split_groups(w, &changed, err) < 0)
             return -1;
         if (!changed && !gathered)
             break;
-        if (nt_groups_fit(w, 4, err) < 0 || nt_repair(w, err) < 0)
+        if (nt_groups_fit(w, nt_work_passes(w), err) < 0 || nt_repair(w, err) < 0)
             return -1;
     }
-    if (nt_groups_fit(w, 4, err) < 0)
+    if (nt_groups_fit(w, nt_work_passes(w), err) < 0)
         return -1;
     return nt_groups_noise(w, true, err);
 }
@@ -173,6 +174,48 @@ static int infer_one(struct nt_model **out, struct nt_err *err)
     return nt_model_canonicalise(*out, err);
 }
 
+/* Mean relative residual of a tree model. */
+static int tree_score(const struct nt_work *w, const struct nt_model *model, double *score,
+                      struct nt_err *err)
+{
+    struct nt_matrix *p;
+    double sum = 0;
+    if (nt_model_latencies(model, &p, err) < 0)
+        return -1;
+    for (size_t i = 1; i < w->n; i++)
+        for (size_t j = 0; j < i; j++) {
+            double v = (double)w->d[i * w->n + j];
+            double r = v - (double)nt_matrix_get(p, w->host[i], w->host[j]);
+            sum += r == r ? fabs(r) / v : 0;
+        }
+    nt_matrix_destroy(p);
+    double pairs = (double)w->pairs;
+    *score = nt_score(sum / pairs, pairs, fmin((double)model->links, pairs - 2));
+    return 0;
+}
+
+/* Replaces the tree by a direct network that fits better for what it costs. */
+static int compare_direct(struct nt_work *w, struct nt_model **model, struct nt_err *err)
+{
+    struct nt_direct d;
+    struct nt_model *direct = NULL;
+    double score;
+    if (nt_direct_find(w, &d, err) < 0)
+        return -1;
+    int status = 0;
+    if (isfinite(d.score)) {
+        status = tree_score(w, *model, &score, err);
+        if (status == 0 && d.score < score)
+            status = nt_direct_model(w, &d, (*model)->hosts, &direct, err);
+    }
+    nt_direct_fini(&d);
+    if (direct != NULL) {
+        nt_model_destroy(*model);
+        *model = direct;
+    }
+    return status;
+}
+
 static int infer(struct nt_work *w, const struct nt_matrix *latency, struct nt_model **out,
                  struct nt_err *err)
 {
@@ -180,7 +223,9 @@ static int infer(struct nt_work *w, const struct nt_matrix *latency, struct nt_m
         return -1;
     if (w->directions)
         mean_of_directions(w, latency);
-    return nt_links_fit(w, *out, err);
+    if (nt_links_fit(w, *out, err) < 0)
+        return -1;
+    return compare_direct(w, out, err);
 }
 
 int nt_infer_latency(const struct nt_matrix *latency, const struct nt_matrix *se, uint64_t seed,

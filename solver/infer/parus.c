@@ -58,8 +58,10 @@ static void add_local(struct merged *all, const struct parus_local *p, const str
     for (size_t k = 0; k < p->n * p->n; k++) {
         if (p->mark[k] < PARUS_ARC)
             continue;
-        if (all->seen[k]++ == 0)
-            all->weight[k] = isnan(first->at[k]) ? m->at[k] : first->at[k];
+        if (all->seen[k]++ > 0)
+            continue;
+        float w = parus_weight(first, k / p->n, k % p->n);
+        all->weight[k] = isnan(w) ? parus_weight(m, k / p->n, k % p->n) : w;
     }
 }
 

@@ -44,8 +44,9 @@ struct nt_parus_result {
 void nt_parus_default(struct nt_parus_options *options); /* 0.1 and 0.5 */
 
 /* latencies: n_matrices (at least 1) of one shape, ascending message sizes; need not be symmetric;
- * NaN where not measured. options may be NULL. NT_ERR_INPUT: a wrong kind or shape, a negative
- * value, over the bounds. Freed by nt_parus_destroy. */
+ * NaN where not measured, and where only one direction of a pair was, it counts for both. options
+ * may be NULL. NT_ERR_INPUT: a wrong kind or shape, a negative value, over the bounds. Freed by
+ * nt_parus_destroy. */
 int nt_parus_infer(const struct nt_matrix *const *latencies, size_t n_matrices,
                    const struct nt_parus_options *options, struct nt_parus_result **out,
                    struct nt_err *err);

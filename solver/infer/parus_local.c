@@ -32,7 +32,7 @@ void parus_local_fini(struct parus_local *p)
 /* The weight of an arc; infinity where it was not measured. */
 static double weight(const struct parus_local *p, size_t i, size_t j)
 {
-    float w = nt_matrix_get(p->m, i, j);
+    float w = parus_weight(p->m, i, j);
     return i == j || isnan(w) ? INFINITY : (double)w;
 }
 

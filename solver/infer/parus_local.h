@@ -27,6 +27,13 @@ struct parus_local {
     uint64_t operations;
 };
 
+/* From i to j; where only the other direction was measured, that one counts. NaN: neither. */
+static inline float parus_weight(const struct nt_matrix *m, size_t i, size_t j)
+{
+    float there = nt_matrix_get(m, i, j);
+    return there == there ? there : nt_matrix_get(m, j, i);
+}
+
 int parus_local_init(struct parus_local *p, size_t n, const struct nt_parus_options *o,
                      struct nt_err *err);
 void parus_local_fini(struct parus_local *p);

@@ -59,62 +59,98 @@ static size_t candidates(const struct nt_work *w, size_t i, uint32_t *out)
     return count;
 }
 
+struct moving {
+    struct nt_weighted *buffer; /* groups */
+    float *values, *own;        /* n: room, and the misfit a term of each host where it is */
+    uint32_t *to;               /* n */
+};
+
+static void moving_fini(struct moving *m)
+{
+    free(m->buffer);
+    free(m->values);
+    free(m->own);
+    free(m->to);
+}
+
+static int moving_init(struct moving *m, const struct nt_work *w, struct nt_err *err)
+{
+    m->buffer = malloc((w->groups + 1) * sizeof *m->buffer);
+    m->values = malloc((w->n + 1) * sizeof *m->values);
+    m->own = malloc((w->n + 1) * sizeof *m->own);
+    m->to = malloc((w->n + 1) * sizeof *m->to);
+    if (m->buffer && m->values && m->own && m->to)
+        return 0;
+    return nt_err_set(err, NT_ERR_SYSTEM, "no memory to move hosts of %zu groups", w->groups);
+}
+
 /* Misfit a term that a settled host shows in these data: the middle plus 4 sd. */
-static double usual_misfit(const struct nt_work *w, struct nt_weighted *buffer, float *values)
+static double usual_misfit(const struct nt_work *w, struct moving *m)
 {
     size_t count = 0, terms;
-    float own;
+    float offset;
     double usual = 1 + 4 * 0.75 / sqrt((double)w->groups);
     for (size_t i = 0; i < w->n; i++) {
-        if (w->weak[w->group[i]] || nt_work_size(w, w->group[i]) < 3)
-            continue;
-        double m = misfit(w, i, w->group[i], buffer, &terms, &own);
-        if (terms > 0)
-            values[count++] = (float)(m / (double)terms);
+        double own = misfit(w, i, w->group[i], m->buffer, &terms, &offset);
+        m->own[i] = terms > 0 ? (float)(own / (double)terms) : INFINITY;
+        if (terms > 0 && !w->weak[w->group[i]] && nt_work_size(w, w->group[i]) > 2)
+            m->values[count++] = m->own[i];
     }
     if (count < 8)
         return usual;
-    float middle = nt_stats_median(values, count);
-    double seen = (double)(middle + 4 * nt_stats_mad(values, count));
+    float middle = nt_stats_median(m->values, count);
+    double seen = (double)(middle + 4 * nt_stats_mad(m->values, count));
     return seen > usual ? seen : usual;
+}
+
+/* Nothing is nearer to the host than its own group, and it fits there as others do. */
+static bool settled(const struct nt_work *w, size_t i, const struct moving *m, double usual)
+{
+    const float *profile = w->profile + i * w->groups;
+    float own = profile[w->group[i]];
+    if (w->weak[w->group[i]] || own != own || !((double)m->own[i] <= usual))
+        return false;
+    for (size_t g = 0; g < w->groups; g++)
+        if (profile[g] < own && g != w->group[i])
+            return false;
+    return true;
+}
+
+static uint32_t best_group(const struct nt_work *w, size_t i, struct moving *m, double usual)
+{
+    uint32_t candidate[CANDIDATES], to = w->group[i];
+    size_t terms, count = candidates(w, i, candidate);
+    float own;
+    bool alone = w->weak[w->group[i]];
+    double best = alone ? INFINITY : misfit(w, i, w->group[i], m->buffer, &terms, &own) - 3;
+    for (size_t k = 0; k < count; k++) {
+        double now = misfit(w, i, candidate[k], m->buffer, &terms, &own);
+        if (now < best && own > 0 && (!alone || now < usual * (double)terms)) {
+            best = now;
+            to = candidate[k];
+        }
+    }
+    return to;
 }
 
 static int move_hosts(struct nt_work *w, size_t *moved, struct nt_err *err)
 {
-    struct nt_weighted *buffer = malloc((w->groups + 1) * sizeof *buffer);
-    float *values = malloc((w->n + 1) * sizeof *values);
-    uint32_t *to = malloc((w->n + 1) * sizeof *to);
+    struct moving m;
     *moved = 0;
-    if (buffer == NULL || values == NULL || to == NULL) {
-        free(buffer);
-        free(values);
-        free(to);
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory to move hosts of %zu groups", w->groups);
+    if (moving_init(&m, w, err) < 0) {
+        moving_fini(&m);
+        return -1;
     }
-    double usual = usual_misfit(w, buffer, values);
+    double usual = usual_misfit(w, &m);
+    for (size_t i = 0; i < w->n; i++)
+        m.to[i] = settled(w, i, &m, usual) ? w->group[i] : best_group(w, i, &m, usual);
     for (size_t i = 0; i < w->n; i++) {
-        uint32_t candidate[CANDIDATES];
-        size_t terms, count = candidates(w, i, candidate);
-        float own;
-        bool alone = w->weak[w->group[i]];
-        double best = alone ? INFINITY : misfit(w, i, w->group[i], buffer, &terms, &own) - 3;
-        to[i] = w->group[i];
-        for (size_t k = 0; k < count; k++) {
-            double m = misfit(w, i, candidate[k], buffer, &terms, &own);
-            if (m < best && own > 0 && (!alone || m < usual * (double)terms)) {
-                best = m;
-                to[i] = candidate[k];
-            }
-        }
+        *moved += m.to[i] != w->group[i];
+        w->group[i] = m.to[i];
     }
-    for (size_t i = 0; i < w->n; i++) {
-        *moved += to[i] != w->group[i];
-        w->group[i] = to[i];
-    }
-    free(buffer);
-    free(values);
-    free(to);
-    nt_groups_index(w);
+    moving_fini(&m);
+    if (*moved > 0)
+        nt_groups_index(w);
     return 0;
 }
 
@@ -153,7 +189,8 @@ static int join_groups(struct nt_work *w, size_t *joined, struct nt_err *err)
     for (size_t i = 0; i < w->n; i++)
         w->group[i] = to[w->group[i]];
     free(to);
-    nt_groups_index(w);
+    if (*joined > 0)
+        nt_groups_index(w);
     return 0;
 }
 

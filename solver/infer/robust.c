@@ -13,7 +13,8 @@
 #define WEIGHT 1e-4      /* of one that does not: little, but the rank stays */
 #define EXACT 1e-9       /* of the largest measurement: finer differences are rounding */
 #define ESSENTIAL 0.02   /* 1 - leverage below which nothing else tells whether one fits */
-enum { HUBER_STEPS = 40, ROUNDS = 4 };
+/* FREEDOM_LEAST: below it a median says less than the sum of squares */
+enum { HUBER_STEPS = 40, ROUNDS = 6, FREEDOM_LEAST = 12 };
 
 struct fit {
     const struct nt_rows *rows;
@@ -110,7 +111,7 @@ static double find_scale(struct fit *f)
 {
     size_t n = 0;
     for (size_t i = 0; i < f->rows->rows; i++) {
-        if (spare(f, i) > 0)
+        if (spare(f, i) > 0 && !f->r->rejected[i])
             f->sizes[n++] = (float)(fabs(f->r->residual[i]) / sqrt(spare(f, i)));
     }
     double scale = n == 0 ? 0 : MAD_TO_SD * (double)nt_stats_median(f->sizes, n);
@@ -141,119 +142,128 @@ static void huber(struct fit *f)
     }
 }
 
-/* Which measurements do not fit now: more of them in list, with +1 for newly rejected and -1 for
- * taken back. A rejected one is judged as a prediction. */
-static size_t judge(const struct fit *f, uint32_t *list, signed char *change)
+/* A measurement whose weight should change. */
+struct change {
+    double size; /* of its residual, in standard deviations */
+    uint32_t row;
+    bool reject; /* else taken back */
+};
+
+/* Those to be taken back first, then the worst first. */
+static int by_size(const void *a, const void *b)
+{
+    const struct change *x = a, *y = b;
+    if (x->reject != y->reject)
+        return x->reject ? 1 : -1;
+    if (x->size != y->size)
+        return x->size > y->size ? -1 : 1;
+    return (x->row > y->row) - (x->row < y->row);
+}
+
+/* What does not fit now and is in, or fits as a prediction and is out. */
+static size_t judge(const struct fit *f, struct change *list)
 {
     size_t n = 0;
     for (size_t i = 0; i < f->rows->rows; i++) {
         bool was = f->r->rejected[i];
         double d = was ? 1 + f->r->leverage[i] : 1 - f->r->leverage[i];
-        bool off = d > ESSENTIAL && fabs(f->r->residual[i]) / sqrt(d) > CUT * f->scale;
-        if (off == was)
-            continue;
-        list[n] = (uint32_t)i;
-        change[n++] = off ? 1 : -1;
+        double size = d > ESSENTIAL ? fabs(f->r->residual[i]) / sqrt(d) / f->scale : 0;
+        if ((size > CUT) != was)
+            list[n++] = (struct change){.size = size, .row = (uint32_t)i, .reject = !was};
     }
+    qsort(list, n, sizeof *list, by_size);
     return n;
 }
 
-/* t (r by n) := rows of the list times the inverse. */
-static void multiply_rows(const struct fit *f, const uint32_t *list, size_t r, double *t)
+/* The inverse in the making: inverse + sum of sign a a'. */
+struct update {
+    size_t used, room;
+    double *a;    /* used * unknowns */
+    double *sign; /* used */
+};
+
+static bool reserve(struct update *u, size_t unknowns)
+{
+    if (u->used < u->room)
+        return true;
+    size_t room = u->room == 0 ? 8 : u->room * 2;
+    double *a = realloc(u->a, room * unknowns * sizeof *a);
+    if (a != NULL)
+        u->a = a;
+    double *sign = realloc(u->sign, room * sizeof *sign);
+    if (sign != NULL)
+        u->sign = sign;
+    if (a == NULL || sign == NULL)
+        return false;
+    u->room = room;
+    return true;
+}
+
+static double along(const struct nt_rows *rows, size_t i, const double *x)
+{
+    double sum = 0;
+    for (size_t k = rows->start[i]; k < rows->start[i + 1]; k++)
+        sum += rows->value[k] * x[rows->column[k]];
+    return sum;
+}
+
+/* One weight changes (Sherman and Morrison). What the rejections before have left without any
+ * other witness stays: of measurements that contradict each other only the worst goes. */
+static void change_weight(struct fit *f, struct update *u, const struct change *c)
 {
     const struct nt_rows *rows = f->rows;
     size_t n = f->r->unknowns;
-    memset(t, 0, r * n * sizeof *t);
-    for (size_t a = 0; a < r; a++) {
-        for (size_t k = rows->start[list[a]]; k < rows->start[list[a] + 1]; k++) {
-            nt_dense_add(t + a * n, rows->value[k], f->r->inverse + rows->column[k] * n, n);
-        }
+    double *t = u->a + u->used * n, sign = c->reject ? 1 : -1;
+    memset(t, 0, n * sizeof *t);
+    for (size_t k = rows->start[c->row]; k < rows->start[c->row + 1]; k++)
+        nt_dense_add(t, rows->value[k], f->r->inverse + rows->column[k] * n, n);
+    for (size_t p = 0; p < u->used; p++) {
+        const double *a = u->a + p * n;
+        nt_dense_add(t, u->sign[p] * along(rows, c->row, a), a, n);
     }
+    double leverage = along(rows, c->row, t);
+    if (c->reject && 1 - leverage < ESSENTIAL)
+        return;
+    double scale = 1 / sqrt(1 / (1 - WEIGHT) - sign * leverage);
+    for (size_t k = 0; k < n; k++)
+        t[k] *= scale;
+    u->sign[u->used++] = sign;
+    f->r->rejected[c->row] = c->reject;
+    f->r->rejections += c->reject ? 1 : (size_t)-1;
 }
 
-/* g := I / delta - sign * V t', lower triangle in column order. */
-static void inner(const struct fit *f, const uint32_t *list, size_t r, const double *t, double sign,
-                  double *g)
-{
-    const struct nt_rows *rows = f->rows;
-    for (size_t b = 0; b < r; b++) {
-        for (size_t a = b; a < r; a++) {
-            double sum = 0;
-            for (size_t k = rows->start[list[a]]; k < rows->start[list[a] + 1]; k++)
-                sum += rows->value[k] * t[b * f->r->unknowns + rows->column[k]];
-            g[b * r + a] = (a == b ? 1 / (1 - WEIGHT) : 0) - sign * sum;
-        }
-    }
-}
-
-/* inverse += sign * t' t, then t := inverse(L) t before. */
-static void add_square(struct nt_robust *r, double *t, size_t count, const double *l, double sign)
+static void apply_update(struct nt_robust *r, const struct update *u)
 {
     size_t n = r->unknowns;
-    for (size_t a = 0; a < count; a++) {
-        for (size_t b = 0; b < a; b++) {
-            nt_dense_add(t + a * n, -l[b * count + a], t + b * n, n);
-        }
-        for (size_t u = 0; u < n; u++)
-            t[a * n + u] /= l[a * count + a];
-    }
-    for (size_t u = 0; u < n; u++) {
-        double *row = r->inverse + u * n;
-        for (size_t a = 0; a < count; a++) {
-            nt_dense_add(row + u, sign * t[a * n + u], t + a * n + u, n - u);
+    for (size_t k = 0; k < n; k++) {
+        for (size_t p = 0; p < u->used; p++) {
+            const double *a = u->a + p * n;
+            nt_dense_add(r->inverse + k * n + k, u->sign[p] * a[k], a + k, n - k);
         }
     }
-    for (size_t u = 0; u < n; u++) {
-        for (size_t v = u + 1; v < n; v++)
-            r->inverse[v * n + u] = r->inverse[u * n + v];
+    for (size_t k = 0; k < n; k++) {
+        for (size_t l = k + 1; l < n; l++)
+            r->inverse[l * n + k] = r->inverse[k * n + l];
     }
 }
 
-/* The inverse after the rows of the list lost (sign 1) or got back (-1) their weight (Sherman,
- * Morrison and Woodbury). */
-static int reweigh(struct fit *f, const uint32_t *list, size_t count, double sign,
-                   struct nt_err *err)
+static int change_weights(struct fit *f, const struct change *list, size_t n, struct nt_err *err)
 {
-    if (count == 0)
-        return 0;
-    double *t = malloc(count * f->r->unknowns * sizeof *t);
-    double *g = malloc(count * count * sizeof *g);
-    int rc = -1;
-    if (t == NULL || g == NULL) {
-        (void)nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu rejected measurements", count);
-    } else {
-        multiply_rows(f, list, count, t);
-        inner(f, list, count, t, sign, g);
-        rc = nt_dense_factor(g, count, err);
-        if (rc == 0)
-            add_square(f->r, t, count, g, sign);
-    }
-    free(t);
-    free(g);
-    return rc;
-}
-
-static int change_weights(struct fit *f, uint32_t *list, const signed char *change, size_t n,
-                          struct nt_err *err)
-{
-    static const signed char directions[] = {1, -1};
-    uint32_t *some = malloc((n + 1) * sizeof *some);
-    if (some == NULL)
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu rejected measurements", n);
+    struct update u = {0};
+    size_t least = f->rows->rows - (f->rows->rows - f->r->unknowns) / 2; /* half the freedom */
     int rc = 0;
-    for (size_t d = 0; d < 2 && rc == 0; d++) {
-        size_t count = 0;
-        for (size_t k = 0; k < n; k++) {
-            if (change[k] != directions[d])
-                continue;
-            some[count++] = list[k];
-            f->r->rejected[list[k]] = directions[d] > 0;
-        }
-        rc = reweigh(f, some, count, directions[d], err);
-        f->r->rejections += directions[d] > 0 ? count : 0;
-        f->r->rejections -= directions[d] > 0 ? 0 : count;
+    for (size_t k = 0; k < n && rc == 0; k++) {
+        if (list[k].reject && f->rows->rows - f->r->rejections <= least)
+            break;
+        if (!reserve(&u, f->r->unknowns))
+            rc = nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu rejected measurements", n);
+        else
+            change_weight(f, &u, &list[k]);
     }
-    free(some);
+    if (rc == 0 && u.used > 0)
+        apply_update(f->r, &u);
+    free(u.a);
+    free(u.sign);
     return rc;
 }
 
@@ -270,27 +280,24 @@ static void find_sigma(struct fit *f)
 
 static int reject(struct fit *f, struct nt_err *err)
 {
-    uint32_t *list = malloc((f->rows->rows + 1) * sizeof *list);
-    signed char *change = malloc(f->rows->rows + 1);
+    struct change *list = malloc((f->rows->rows + 1) * sizeof *list);
     int rc = 0;
-    if (list == NULL || change == NULL)
+    if (list == NULL)
         rc = nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu measurements", f->rows->rows);
     for (int round = 0; round < ROUNDS && rc == 0; round++) {
-        size_t n = judge(f, list, change);
+        size_t n = judge(f, list);
         if (n == 0 && round > 0)
             break;
-        rc = change_weights(f, list, change, n, err);
-        if (rc != 0)
-            break;
+        rc = change_weights(f, list, n, err);
         solve(f);
         find_leverages(f);
         find_sigma(f);
         if (f->r->freedom == 0)
             break;
-        f->scale = fmax(f->r->sigma, f->least);
+        /* one that is still in must not hide itself and others in the sum of squares */
+        f->scale = f->r->freedom < FREEDOM_LEAST ? fmax(f->r->sigma, f->least) : find_scale(f);
     }
     free(list);
-    free(change);
     return rc;
 }
 

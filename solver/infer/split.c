@@ -176,7 +176,7 @@ static int cut_all(struct nt_work *w, struct split *s, struct nt_err *err)
         memset(w->group, 0xff, w->n * sizeof *w->group);
         label_clusters(s, w->n, w->group);
         nt_groups_index(w);
-        if (nt_groups_fit(w, 3, err) < 0 || nt_groups_noise(w, true, err) < 0)
+        if (nt_groups_fit(w, nt_work_passes(w), err) < 0 || nt_groups_noise(w, true, err) < 0)
             return -1;
         if (!(w->noise.scale < 0.93 * before))
             break;

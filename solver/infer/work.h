@@ -114,6 +114,11 @@ void nt_noise_estimate(const float *d, size_t n, const struct nt_rng *rng, struc
 void nt_groups_index(struct nt_work *w);
 /* Offsets and T by alternating medians. Allocates t and profile for the present groups. */
 int nt_groups_fit(struct nt_work *w, int passes, struct nt_err *err);
+/* Passes of the fit: with few hosts the medians settle slowly, and time is nothing. */
+static inline int nt_work_passes(const struct nt_work *w)
+{
+    return w->n <= 300 ? 4 : 2;
+}
 /* Raises (or, sharpen, also lowers) the noise to the spread of the residuals. */
 int nt_groups_noise(struct nt_work *w, bool sharpen, struct nt_err *err);
 static inline float nt_work_predict(const struct nt_work *w, size_t i, size_t j)

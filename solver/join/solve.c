@@ -5,9 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bufe.h"
 #include "hint.h"
 #include "infer.h"
 #include "link_bandwidth.h"
+#include "parus.h"
 
 /* Any fixed number: the same measurements must give the same map. */
 static const uint64_t seed = 1;
@@ -22,21 +24,49 @@ static int infer_auto(const struct nt_matrix *latency, const struct nt_matrix *b
     return nt_infer_latency(latency, NULL, seed, out, err);
 }
 
-static const struct {
+static int infer_bufe(const struct nt_matrix *latency, const struct nt_matrix *bandwidth,
+                      struct nt_model **out, struct nt_err *err)
+{
+    struct nt_bufe_result *result;
+    if (nt_bufe_infer(latency, bandwidth, NULL, &result, err) != 0)
+        return -1;
+    *out = result->model;
+    result->model = NULL;
+    nt_bufe_destroy(result);
+    return 0;
+}
+
+static int infer_parus(const struct nt_matrix *latency, const struct nt_matrix *bandwidth,
+                       struct nt_model **out, struct nt_err *err)
+{
+    (void)bandwidth;
+    struct nt_parus_result *result;
+    if (nt_parus_infer(&latency, 1, NULL, &result, err) != 0)
+        return -1;
+    *out = result->model;
+    result->model = NULL;
+    nt_parus_destroy(result);
+    return 0;
+}
+
+static const struct method {
     const char *name;
     int (*infer)(const struct nt_matrix *latency, const struct nt_matrix *bandwidth,
                  struct nt_model **out, struct nt_err *err);
+    bool own_bandwidths; /* the method gives links their bandwidths by itself */
 } methods[] = {
-    {"auto", infer_auto},
+    {"auto", infer_auto, false},
+    {"bufe", infer_bufe, true},
+    {"parus", infer_parus, false},
 };
 
-static int infer_by(const char *method, const struct nt_matrix *latency,
-                    const struct nt_matrix *bandwidth, struct nt_model **out, struct nt_err *err)
+static const struct method *find_method(const char *name, struct nt_err *err)
 {
     for (size_t k = 0; k < sizeof methods / sizeof *methods; k++)
-        if (method == NULL || strcmp(method, methods[k].name) == 0)
-            return methods[k].infer(latency, bandwidth, out, err);
-    return nt_err_set(err, NT_ERR_USAGE, "method %s: expected auto, bufe or parus", method);
+        if (name == NULL || strcmp(name, methods[k].name) == 0)
+            return &methods[k];
+    nt_err_set(err, NT_ERR_USAGE, "method %s: expected auto, bufe or parus", name);
+    return NULL;
 }
 
 /* ---- hosts by name ----------------------------------------------------------------------------
@@ -49,6 +79,7 @@ struct sorted {
     uint32_t *order; /* order[k]: where the host that comes k-th by name stood */
     const char **name;
     const char **missing; /* NULL, or why */
+    uint32_t *room;       /* tasks */
     struct nt_matrix *latency, *bandwidth;
 };
 
@@ -57,6 +88,7 @@ static void sorted_fini(struct sorted *s)
     free(s->order);
     free(s->name);
     free(s->missing);
+    free(s->room);
     nt_matrix_destroy(s->latency);
     nt_matrix_destroy(s->bandwidth);
 }
@@ -91,8 +123,9 @@ static int sorted_init(struct sorted *s, const struct nt_measured *from, struct 
     *s = (struct sorted){.n = n,
                          .order = malloc((n + 1) * sizeof *s->order),
                          .name = malloc((n + 1) * sizeof *s->name),
-                         .missing = malloc((n + 1) * sizeof *s->missing)};
-    if (s->order == NULL || s->name == NULL || s->missing == NULL) {
+                         .missing = malloc((n + 1) * sizeof *s->missing),
+                         .room = malloc((n + 1) * sizeof *s->room)};
+    if (s->order == NULL || s->name == NULL || s->missing == NULL || s->room == NULL) {
         nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu hosts", n);
         goto fini;
     }
@@ -102,6 +135,7 @@ static int sorted_init(struct sorted *s, const struct nt_measured *from, struct 
     for (size_t k = 0; k < n; k++) {
         s->name[k] = from->host_name[s->order[k]];
         s->missing[k] = from->missing == NULL ? NULL : from->missing[s->order[k]];
+        s->room[k] = from->room == NULL ? 1 : from->room[s->order[k]];
     }
     if (sort_matrix(s, from->latency, &s->latency, err) != 0)
         goto fini;
@@ -145,48 +179,53 @@ static int keep_hint(struct nt_map *map, const struct nt_hint *hint, struct nt_e
 {
     struct nt_placement *p = calloc(1, sizeof *p);
     uint32_t *order = malloc((hint->hosts + 1) * sizeof *order);
-    if (p == NULL || order == NULL) {
+    uint32_t *rank_host = malloc((hint->ntasks + 1) * sizeof *rank_host);
+    if (p == NULL || order == NULL || rank_host == NULL) {
         free(p);
         free(order);
+        free(rank_host);
         return nt_err_set(err, NT_ERR_SYSTEM, "no memory for a placement");
     }
     memcpy(order, hint->host_order, hint->hosts * sizeof *order);
+    memcpy(rank_host, hint->rank_host, hint->ntasks * sizeof *rank_host);
     *p = (struct nt_placement){.order = order,
                                .hosts = hint->hosts,
                                .cost = hint->cost,
                                .cost_default = hint->cost_default,
-                               .gain = hint->gain};
+                               .gain = hint->gain,
+                               .ntasks = hint->ntasks,
+                               .rank_host = rank_host};
     strncpy(p->pattern, hint->pattern, sizeof p->pattern - 1);
     map->placement = p;
     return 0;
 }
 
-/* A task a host. A pattern that cannot be had (it does not fit the hosts, or needs a file) costs
- * a warning, not the map. */
-static int place_tasks(struct nt_map *map, const char *pattern, struct nt_err *err)
+/* A pattern that cannot be had (it does not fit the tasks, or needs a file) costs a warning, not
+ * the map; where hosts are not joined, there is no placement at all. */
+static int place_tasks(struct nt_map *map, const uint32_t *room, const char *pattern,
+                       struct nt_err *err)
 {
     const struct nt_model *m = map->model;
-    struct nt_hint *hint;
+    struct nt_hint *hint = NULL;
     struct nt_err why = {0};
     size_t tasks = 0;
-    uint32_t *capacity = calloc(m->hosts + 1, sizeof *capacity);
-    if (capacity == NULL)
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for a placement");
     for (size_t k = 0; k < m->hosts; k++)
-        tasks += capacity[k] = !m->missing[k];
-    int rc = tasks == 0 ? -1 : nt_hint_create(map, pattern, capacity, tasks, seed, &hint, &why);
-    if (rc != 0 && tasks > 0 && why.kind == NT_ERR_INPUT) {
-        rc = nt_map_warn(map, err, "pattern %s: %s; the hint is for neighbour", pattern, why.text);
-        if (rc == 0)
-            rc = nt_hint_create(map, "neighbour", capacity, tasks, seed, &hint, err);
-    } else if (rc != 0 && tasks > 0) {
-        *err = why;
-    }
-    free(capacity);
+        tasks += m->missing[k] ? 0 : room[k];
     if (tasks == 0)
         return 0; /* nobody to place */
-    if (rc != 0)
+    int rc = nt_hint_create(map, pattern, room, tasks, seed, &hint, &why);
+    if (rc != 0 && why.kind == NT_ERR_INPUT && strcmp(pattern, "neighbour") != 0) {
+        if (nt_map_warn(map, err, "pattern %s: %s; the hint is for neighbour", pattern, why.text) !=
+            0)
+            return -1;
+        rc = nt_hint_create(map, "neighbour", room, tasks, seed, &hint, &why);
+    }
+    if (rc != 0 && why.kind == NT_ERR_INPUT)
+        return nt_map_warn(map, err, "no placement: %s", why.text);
+    if (rc != 0) {
+        *err = why;
         return -1;
+    }
     rc = keep_hint(map, hint, err);
     nt_hint_destroy(hint);
     return rc;
@@ -210,7 +249,8 @@ static int solve_sorted(const struct sorted *s, const struct nt_measured *from, 
 {
     struct nt_model *model;
     struct nt_map *map;
-    if (infer_by(from->method, s->latency, s->bandwidth, &model, err) != 0)
+    const struct method *method = find_method(from->method, err);
+    if (method == NULL || method->infer(s->latency, s->bandwidth, &model, err) != 0)
         return -1;
     if (nt_map_create(model, s->name, &map, err) != 0) {
         nt_model_destroy(model);
@@ -218,8 +258,9 @@ static int solve_sorted(const struct sorted *s, const struct nt_measured *from, 
     }
     count_pairs(s->latency, &map->sweep);
     const char *pattern = from->pattern[0] == '\0' ? "neighbour" : from->pattern;
-    if (name_missing(map, s, err) != 0 || set_bandwidths(map, s->bandwidth, err) != 0 ||
-        place_tasks(map, pattern, err) != 0) {
+    const struct nt_matrix *bandwidth = method->own_bandwidths ? NULL : s->bandwidth;
+    if (name_missing(map, s, err) != 0 || set_bandwidths(map, bandwidth, err) != 0 ||
+        place_tasks(map, s->room, pattern, err) != 0) {
         nt_map_destroy(map);
         return -1;
     }
@@ -281,6 +322,7 @@ int nt_solve_samples_by(const struct nt_samples *samples, const char *method, st
     struct nt_measured measured = {.latency = latency,
                                    .host_name = (const char *const *)samples->host_name,
                                    .missing = samples->missing,
+                                   .room = samples->room,
                                    .pattern = samples->pattern,
                                    .method = method};
     int rc = nt_solve_measured(&measured, &map, err);

@@ -21,6 +21,7 @@ struct nt_measured {
     const struct nt_matrix *bandwidth; /* pairs alone; NULL: not measured; hosts as in latency */
     const char *const *host_name;      /* latency->n of them, any order */
     char *const *missing;              /* of each host NULL or why it did not answer; or NULL */
+    const uint32_t *room;              /* tasks that each host is for; NULL: one each */
     const char *pattern;               /* "": neighbour */
     const char *method;                /* "auto", "bufe", "parus"; NULL: auto */
 };

@@ -1,6 +1,7 @@
 #include "sweep_sim.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -35,7 +36,11 @@ const struct nt_sweep_kind *nt_sweep_kind_find(const char *name, struct nt_err *
     for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++)
         if (strcmp(name, kinds[k].name) == 0)
             return &kinds[k];
-    nt_err_set(err, NT_ERR_USAGE, "sweep %s: expected all, adaptive or pmm", name);
+    char names[64] = "";
+    for (size_t k = 0, at = 0; k < sizeof kinds / sizeof *kinds && at < sizeof names; k++)
+        at += (size_t)snprintf(names + at, sizeof names - at, "%s%s", k > 0 ? ", " : "",
+                               kinds[k].name);
+    nt_err_set(err, NT_ERR_USAGE, "sweep %s: expected one of %s", name, names);
     return NULL;
 }
 

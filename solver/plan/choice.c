@@ -113,3 +113,34 @@ size_t nt_choice_rounds(const struct nt_choice *c)
     }
     return rounds;
 }
+
+struct placed {
+    uint32_t round, pair;
+};
+
+static int earlier(const void *a, const void *b)
+{
+    const struct placed *x = a, *y = b;
+    if (x->round != y->round)
+        return x->round < y->round ? -1 : 1;
+    return (x->pair > y->pair) - (x->pair < y->pair);
+}
+
+int nt_choice_write(const struct nt_choice *c, struct nt_plan *plan, struct nt_err *err)
+{
+    struct placed *placed = malloc((c->used + 1) * sizeof *placed);
+    if (placed == NULL)
+        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu pairs", c->used);
+    for (size_t i = 0; i < c->used; i++)
+        placed[i] = (struct placed){.round = c->round[i], .pair = c->pair[i]};
+    qsort(placed, c->used, sizeof *placed, earlier);
+    plan->rounds = 0;
+    for (size_t i = 0; i < c->used; i++) {
+        plan->rounds += i == 0 || placed[i].round != placed[i - 1].round;
+        plan->round[i] = (uint32_t)plan->rounds - 1;
+        plan->pair[i][0] = c->routes->host[placed[i].pair][0];
+        plan->pair[i][1] = c->routes->host[placed[i].pair][1];
+    }
+    free(placed);
+    return 0;
+}

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "err.h"
+#include "plan.h"
 #include "routes.h"
 
 struct nt_choice {
@@ -51,5 +52,9 @@ void nt_choice_clear(struct nt_choice *choice);
 
 /* 1 + the last round in use. */
 size_t nt_choice_rounds(const struct nt_choice *choice);
+
+/* Fills the plan's pairs, made for choice->used of them, and rounds: by round, then by the order of
+ * the routes. Rounds that lost all their pairs close up. */
+int nt_choice_write(const struct nt_choice *choice, struct nt_plan *plan, struct nt_err *err);
 
 #endif

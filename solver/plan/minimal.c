@@ -7,8 +7,8 @@
 #include "rng.h"
 
 /* Steps (pairs looked at, entries of equations touched) spent on fewer rounds: as many as the
- * first choice took times this, at least that. */
-enum { EFFORT = 1, EFFORT_MIN = 4000000, AHEAD = 12 };
+ * first choice took times this, at least that; in small networks the tries end it. */
+enum { EFFORT = 1, EFFORT_MIN = 4000000, TRIES_MAX = 1000, AHEAD = 12 };
 
 struct search {
     const struct nt_routes *routes;
@@ -218,7 +218,9 @@ static int improve(struct search *s, struct nt_err *err)
         keep(&best, c);
         uint64_t budget = s->steps * EFFORT > EFFORT_MIN ? s->steps * EFFORT : EFFORT_MIN;
         size_t bound = host_bound(s->routes, best.used);
-        for (s->steps = 0; s->steps < budget && best.rounds > bound && rc == 0;) {
+        s->steps = 0;
+        for (int tries = 0;
+             tries < TRIES_MAX && s->steps < budget && best.rounds > bound && rc == 0; tries++) {
             rc = recreate(s, &best, err);
             size_t rounds = nt_choice_rounds(c);
             if (rc == 0 && c->used == best.used &&

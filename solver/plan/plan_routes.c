@@ -9,38 +9,6 @@
 #include "minimal.h"
 #include "redundant.h"
 
-struct placed {
-    uint32_t round, pair;
-};
-
-static int earlier(const void *a, const void *b)
-{
-    const struct placed *x = a, *y = b;
-    if (x->round != y->round)
-        return x->round < y->round ? -1 : 1;
-    return (x->pair > y->pair) - (x->pair < y->pair);
-}
-
-/* By round, then by the order of the routes; rounds that lost all their pairs close up. */
-static int write_plan(const struct nt_choice *c, struct nt_plan *plan, struct nt_err *err)
-{
-    struct placed *placed = malloc((c->used + 1) * sizeof *placed);
-    if (placed == NULL)
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu pairs", c->used);
-    for (size_t i = 0; i < c->used; i++)
-        placed[i] = (struct placed){.round = c->round[i], .pair = c->pair[i]};
-    qsort(placed, c->used, sizeof *placed, earlier);
-    plan->rounds = 0;
-    for (size_t i = 0; i < c->used; i++) {
-        plan->rounds += i == 0 || placed[i].round != placed[i - 1].round;
-        plan->round[i] = (uint32_t)plan->rounds - 1;
-        plan->pair[i][0] = c->routes->host[placed[i].pair][0];
-        plan->pair[i][1] = c->routes->host[placed[i].pair][1];
-    }
-    free(placed);
-    return 0;
-}
-
 static size_t pairs_wanted(const struct nt_routes *routes, size_t rank, double redundancy)
 {
     double want = ceil(redundancy * (double)rank - 1e-9);
@@ -74,7 +42,7 @@ int nt_plan_routes(const struct nt_routes *routes, double redundancy, uint64_t s
     if (choose(c, redundancy, seed, &rank, err) != 0 || nt_plan_create(c->used, &plan, err) != 0)
         goto fail;
     plan->rank = rank;
-    if (write_plan(c, plan, err) != 0 ||
+    if (nt_choice_write(c, plan, err) != 0 ||
         nt_condition_measure(routes, c->pair, c->used, plan, err) != 0)
         goto fail;
     plan->lower_bound = (c->used + at_once - 1) / at_once;

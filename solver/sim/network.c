@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "routes.h"
+#include "paths.h"
 
 static size_t vertices(const struct nt_network *n)
 {

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "network.h"
-#include "routes.h"
+#include "paths.h"
 
 void nt_figures_default(const struct nt_spec *spec, struct nt_figures *figures)
 {

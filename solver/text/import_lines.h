@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "err.h"
+#include "matrix_csv.h"
 #include "names.h"
 
 struct import_text {
@@ -67,5 +68,9 @@ void import_names_fini(struct import_names *names);
  * "-1", ... in order. Each becomes a host name or an error; line is for the message. */
 int import_names_unique(char *const *label, size_t labels, const struct import_line *line,
                         struct import_names *names, struct nt_err *err);
+
+/* A table of these hosts (copies of the names) in which nothing is measured yet. */
+int import_table_create(const struct nt_names *names, enum nt_matrix_kind kind,
+                        struct nt_table **out, struct nt_err *err);
 
 #endif

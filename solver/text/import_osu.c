@@ -193,16 +193,16 @@ static void keep_better(struct nt_matrix *m, const struct pair *p)
 }
 
 int nt_import_osu(const char *file, const char *text, size_t bytes, enum nt_matrix_kind kind,
-                  struct nt_named_matrix **out, struct nt_err *err)
+                  struct nt_table **out, struct nt_err *err)
 {
     struct reading r = {
         .text = {.file = file, .at = text, .end = text + bytes}, .kind = kind, .common_size = NAN};
-    struct nt_named_matrix *m = NULL;
+    struct nt_table *m = NULL;
     int rc = import_text_begin(&r.text, file, text, bytes, err);
     if (rc == 0)
         rc = read_all(&r, err);
     if (rc == 0)
-        rc = nt_named_matrix_create(r.names.index.count, r.names.index.name, kind, &m, err);
+        rc = import_table_create(&r.names.index, kind, &m, err);
     for (size_t k = 0; rc == 0 && k < r.pairs; k++)
         keep_better(m->matrix, &r.pair[k]);
     if (rc == 0)

@@ -9,6 +9,7 @@
 #include "number.h"
 
 enum {
+    ROOM_MAX = 65536, /* tasks on a host */
     DIGITS = 9,
     WORD_BYTES_MAX = 1024, /* a text, a word of the head: well under a line */
     PHASES_MAX = 10000,
@@ -41,6 +42,7 @@ void nt_samples_destroy(struct nt_samples *s)
     free(s->names);
     free_all(s->host_name, s->hosts);
     free_all(s->missing, s->hosts);
+    free(s->room);
     free(s->phase);
     free(s->sample);
     free_all(s->text, s->texts);
@@ -137,7 +139,10 @@ static int grow_hosts(struct nt_samples *s, struct nt_err *err)
     char **missing = realloc(s->missing, room * sizeof *missing);
     if (missing != NULL)
         s->missing = missing;
-    if (names == NULL || missing == NULL)
+    uint32_t *tasks = realloc(s->room, room * sizeof *tasks);
+    if (tasks != NULL)
+        s->room = tasks;
+    if (names == NULL || missing == NULL || tasks == NULL)
         return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu hosts", room);
     s->hosts_cap = room;
     return 0;
@@ -165,7 +170,20 @@ int nt_samples_add_host(struct nt_samples *s, const char *name, struct nt_err *e
         return -1;
     }
     s->host_name[s->hosts] = copy;
+    s->room[s->hosts] = 1;
     s->missing[s->hosts++] = NULL;
+    return 0;
+}
+
+int nt_samples_set_room(struct nt_samples *s, size_t host, uint32_t tasks, struct nt_err *err)
+{
+    if (host >= s->hosts)
+        return nt_err_set(err, NT_ERR_INPUT, "room of host %zu: expected a number below %zu", host,
+                          s->hosts);
+    if (tasks > ROOM_MAX)
+        return nt_err_set(err, NT_ERR_INPUT, "room of %u tasks: expected at most %d", tasks,
+                          (int)ROOM_MAX);
+    s->room[host] = tasks;
     return 0;
 }
 

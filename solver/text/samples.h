@@ -11,6 +11,7 @@
  *   pattern ring
  *   host NAME                 one a host
  *   missing INDEX REASON...   a host that did not answer
+ *   room INDEX TASKS          how many of the job's tasks a host is for; 1 without this
  *   phase NAME                what follows belongs to this phase, until the next
  *   round                     a new round begins: what follows ran at the same time
  *   latency A B BYTES COUNT LOW_US SE_US MEDIAN_US          one way, half a round trip
@@ -68,6 +69,7 @@ struct nt_samples {
     size_t hosts;
     char **host_name;
     struct nt_names *names; /* of the hosts; the builder's own */
+    uint32_t *room;         /* hosts of them: tasks */
     char **missing;         /* hosts of them: NULL, or the reason */
     size_t phases;
     struct nt_phase *phase; /* seconds: NaN until the phase ended */
@@ -91,6 +93,7 @@ void nt_samples_destroy(struct nt_samples *samples);
 int nt_samples_add_host(struct nt_samples *s, const char *name, struct nt_err *err);
 int nt_samples_set_missing(struct nt_samples *s, size_t host, const char *reason,
                            struct nt_err *err);
+int nt_samples_set_room(struct nt_samples *s, size_t host, uint32_t tasks, struct nt_err *err);
 int nt_samples_begin_phase(struct nt_samples *s, const char *name, struct nt_err *err);
 int nt_samples_end_phase(struct nt_samples *s, double seconds, struct nt_err *err);
 int nt_samples_begin_round(struct nt_samples *s, struct nt_err *err);

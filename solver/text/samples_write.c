@@ -42,6 +42,9 @@ static void put_head(struct nt_draft *d, const struct nt_samples *s)
     put_word(d, "pattern", s->pattern);
     for (size_t k = 0; k < s->hosts; k++)
         put_word(d, "host", s->host_name[k]);
+    for (size_t k = 0; k < s->hosts; k++)
+        if (s->room[k] != 1)
+            nt_draft_print(d, "room %zu %u\n", k, s->room[k]);
     for (size_t k = 0; k < s->hosts; k++) {
         if (s->missing[k] == NULL)
             continue;

@@ -1,5 +1,5 @@
 /* Static routes: one path a pair, by rules that a router of the family would use. */
-#include "routes.h"
+#include "paths.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* Inside sim/: what building and routing must agree on. */
-#ifndef NT_ROUTES_H
-#define NT_ROUTES_H
+#ifndef NT_PATHS_H
+#define NT_PATHS_H
 
 #include "network.h"
 

@@ -1,0 +1,118 @@
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "against.h"
+#include "draft.h"
+#include "files.h"
+#include "number.h"
+#include "reference.h"
+#include "report.h"
+#include "terminal.h"
+#include "verbs.h"
+
+static const char help[] =
+    "usage: nettopo compare [--tolerance T] [--json] [--coloured DOT] [--message-bytes N]\n"
+    "                       [-o FILE] MAP REFERENCE\n"
+    "\n"
+    "Holds a map against a reference: another map, Graphviz DOT with link rates in Gbit/s, or\n"
+    "Slurm's topology.conf or topology.yaml. Hosts are matched by name, switches by the hosts "
+    "under\n"
+    "them; a reference may have more hosts than the map. Exit 1 when they differ.\n"
+    "\n"
+    "  --tolerance T        relative difference of a link's figure that counts; default 0.25\n"
+    "  --json               for machines\n"
+    "  --coloured DOT       also writes the reference, coloured by how the measured times of the\n"
+    "                       paths over each link are to the ideal ones: red not over, blue over\n"
+    "  --message-bytes N    of those times; default 1048576\n"
+    "  -o, --output FILE    written whole or not at all; default -\n";
+
+struct asked {
+    const char *tolerance, *coloured, *message, *output, *file[2];
+    bool json;
+};
+
+static int read_positive(const char *what, const char *text, double least, double most,
+                         double *value, struct nt_err *err)
+{
+    const char *end = text + strlen(text);
+    double x;
+    if (nt_number_read(text, end, &x) != end || !(x >= least) || !(x <= most))
+        return nt_err_set(err, NT_ERR_USAGE, "%s %s: expected a number from %g to %g", what, text,
+                          least, most);
+    *value = x;
+    return 0;
+}
+
+static int write_coloured(const struct nt_against *a, const char *path, double message_bytes,
+                          struct nt_err *err)
+{
+    size_t links = a->reference->links, bytes;
+    double *laid = malloc((links + 1) * sizeof *laid), *ideal = malloc((links + 1) * sizeof *ideal);
+    char *text = NULL;
+    int rc = laid == NULL || ideal == NULL
+                 ? nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu links", links)
+                 : nt_against_redistribute(a, message_bytes, laid, ideal, err);
+    if (rc == 0)
+        rc = nt_report_coloured(a, laid, ideal, &text, &bytes, err);
+    if (rc == 0)
+        rc = nt_file_write(path, text, bytes, err);
+    free(text);
+    free(laid);
+    free(ideal);
+    return rc;
+}
+
+static int report(const struct asked *a, const struct nt_against *against, struct nt_err *err)
+{
+    struct nt_terminal terminal;
+    char *text;
+    size_t bytes;
+    nt_terminal_look(&terminal);
+    int rc = a->json ? nt_report_json(against, &text, &bytes, err)
+                     : nt_report_people(against, terminal.width, &text, &bytes, err);
+    if (rc == 0) {
+        rc = nt_file_write(a->output, text, bytes, err);
+        free(text);
+    }
+    return rc;
+}
+
+static int run(int argc, char **argv, struct nt_err *err)
+{
+    struct asked a = {.tolerance = "0.25", .message = "1048576", .output = "-"};
+    const struct nt_flag flags[] = {{"tolerance", 't', &a.tolerance, NULL},
+                                    {"json", 0, NULL, &a.json},
+                                    {"coloured", 0, &a.coloured, NULL},
+                                    {"message-bytes", 0, &a.message, NULL},
+                                    {"output", 'o', &a.output, NULL}};
+    double tolerance, message;
+    struct nt_map *map = NULL, *reference = NULL;
+    struct nt_against *against = NULL;
+    if (nt_front_options(argc, argv, flags, sizeof flags / sizeof *flags, a.file, 2, err) != 0 ||
+        read_positive("--tolerance", a.tolerance, 0, 1000, &tolerance, err) != 0 ||
+        read_positive("--message-bytes", a.message, 1, 1e12, &message, err) != 0)
+        return -1;
+    if (a.file[1] == NULL)
+        return nt_err_set(err, NT_ERR_USAGE, "expected MAP REFERENCE, found %s",
+                          a.file[0] == NULL ? "nothing" : "one file");
+    int rc = nt_file_read_map(a.file[0], &map, err);
+    if (rc == 0)
+        rc = nt_reference_read(a.file[1], &reference, err);
+    if (rc == 0 && (rc = nt_against_create(map, reference, tolerance, &against, err)) != 0)
+        nt_err_prefix(err, "%s and %s", nt_file_name(a.file[0]), nt_file_name(a.file[1]));
+    if (rc == 0 && a.coloured != NULL)
+        rc = write_coloured(against, a.coloured, message, err);
+    if (rc == 0)
+        rc = report(&a, against, err);
+    if (rc == 0 && nt_report_differs(against)) {
+        nt_err_set(err, NT_ERR_NO, "%s", "");
+        rc = -1;
+    }
+    nt_against_destroy(against);
+    nt_map_destroy(map);
+    nt_map_destroy(reference);
+    return rc;
+}
+
+const struct nt_verb nt_verb_compare = {"compare", "a map against a reference", help, run};

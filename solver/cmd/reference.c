@@ -1,0 +1,59 @@
+#include "reference.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "files.h"
+#include "import.h"
+#include "import_dot.h"
+#include "map_json.h"
+
+enum { REFERENCE_MAX = 64 * 1024 * 1024 };
+
+typedef int reader(const char *, const char *, size_t, struct nt_map **, struct nt_err *);
+
+/* The first word that is no comment, blank or line end. */
+static const char *first_word(const char *text)
+{
+    for (;;) {
+        text += strspn(text, " \t\r\n");
+        if (*text == '#' || strncmp(text, "//", 2) == 0)
+            text += strcspn(text, "\n");
+        else if (strncmp(text, "/*", 2) == 0 && strstr(text + 2, "*/") != NULL)
+            text = strstr(text + 2, "*/") + 2;
+        else
+            return text;
+    }
+}
+
+static bool begins(const char *text, const char *word)
+{
+    return strncasecmp(text, word, strlen(word)) == 0;
+}
+
+static reader *choose(const char *text)
+{
+    const char *word = first_word(text);
+    if (*word == '{')
+        return nt_map_read;
+    if (begins(word, "graph") || begins(word, "digraph") || begins(word, "strict"))
+        return nt_import_dot;
+    if (begins(word, "- ") || begins(word, "---") || begins(word, "["))
+        return nt_import_topology_yaml;
+    if (begins(word, "vendid=") || begins(word, "DR path") || strstr(text, "\nvendid=") != NULL)
+        return nt_import_ibnetdiscover;
+    return nt_import_topology_conf;
+}
+
+int nt_reference_read(const char *path, struct nt_map **out, struct nt_err *err)
+{
+    char *text;
+    size_t bytes;
+    if (nt_file_read(path, REFERENCE_MAX, &text, &bytes, err) != 0)
+        return -1;
+    int rc = choose(text)(nt_file_name(path), text, bytes, out, err);
+    free(text);
+    return rc;
+}

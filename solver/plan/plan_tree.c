@@ -1,0 +1,371 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "choice.h"
+#include "condition.h"
+#include "plan_model.h"
+
+enum { NONE = UINT32_MAX };
+
+/* The tree below a root switch, without what leads to no host. */
+struct tree {
+    const struct nt_model *model;
+    size_t vertices;
+    size_t *near_start;  /* vertices + 1: the links at each vertex */
+    uint32_t *near_link; /* 2 * links */
+    uint32_t root, *up;  /* by vertex: the link towards the root, NONE at it */
+    uint32_t *order;     /* reached vertices from the root down */
+    size_t reached;
+    uint32_t *depth, *hosts; /* by vertex: from the root; hosts below, itself included */
+    uint32_t *height;        /* by vertex: links to its nearest host that may stand for it */
+    uint32_t *gauge;         /* by vertex: how many hosts may stand for it */
+    size_t *child_start;     /* vertices + 1 */
+    uint32_t *child;         /* with hosts below; of two the one that stands for both is first */
+    uint32_t *next;          /* by vertex: which child stands for it next */
+    struct nt_routes_builder *builder;
+    uint32_t (*pair)[2];
+    size_t pairs;
+};
+
+static void fini(struct tree *t)
+{
+    free(t->near_start);
+    free(t->near_link);
+    free(t->up);
+    free(t->order);
+    free(t->depth);
+    free(t->hosts);
+    free(t->height);
+    free(t->gauge);
+    free(t->child_start);
+    free(t->child);
+    free(t->next);
+    nt_routes_builder_destroy(t->builder);
+    free(t->pair);
+}
+
+static uint32_t other_end(const struct tree *t, uint32_t link, uint32_t vertex)
+{
+    const struct nt_link *l = &t->model->link[link];
+    return l->a == vertex ? l->b : l->a;
+}
+
+static bool is_host(const struct tree *t, uint32_t vertex)
+{
+    return vertex < t->model->hosts;
+}
+
+static bool init(struct tree *t, const struct nt_model *model)
+{
+    size_t n = model->hosts + model->switches, m = model->links;
+    *t = (struct tree){.model = model, .vertices = n, .root = NONE};
+    t->near_start = calloc(n + 2, sizeof *t->near_start);
+    t->near_link = malloc((2 * m + 1) * sizeof *t->near_link);
+    t->up = malloc((n + 1) * sizeof *t->up);
+    t->order = malloc((n + 1) * sizeof *t->order);
+    t->depth = calloc(n + 1, sizeof *t->depth);
+    t->hosts = calloc(n + 1, sizeof *t->hosts);
+    t->height = calloc(n + 1, sizeof *t->height);
+    t->gauge = calloc(n + 1, sizeof *t->gauge);
+    t->child_start = calloc(n + 2, sizeof *t->child_start);
+    t->child = malloc((n + 1) * sizeof *t->child);
+    t->next = calloc(n + 1, sizeof *t->next);
+    t->pair = malloc((m + 1) * sizeof *t->pair);
+    if (t->near_start == NULL || t->near_link == NULL || t->up == NULL || t->order == NULL ||
+        t->depth == NULL || t->hosts == NULL || t->height == NULL || t->gauge == NULL ||
+        t->child_start == NULL || t->child == NULL || t->next == NULL || t->pair == NULL)
+        return false;
+    for (size_t l = 0; l < m; l++) {
+        t->near_start[model->link[l].a + 2]++;
+        t->near_start[model->link[l].b + 2]++;
+    }
+    for (size_t v = 0; v < n; v++)
+        t->near_start[v + 2] += t->near_start[v + 1];
+    for (uint32_t l = 0; l < m; l++) {
+        t->near_link[t->near_start[model->link[l].a + 1]++] = l;
+        t->near_link[t->near_start[model->link[l].b + 1]++] = l;
+    }
+    return true;
+}
+
+/* Breadth first from the root; false when a link closes a circle. */
+static bool walk(struct tree *t, uint32_t root)
+{
+    size_t used = 0;
+    memset(t->hosts, 0, t->vertices * sizeof *t->hosts);
+    t->reached = 0;
+    t->up[root] = NONE;
+    t->depth[root] = 0;
+    t->order[t->reached++] = root;
+    while (used < t->reached) {
+        uint32_t v = t->order[used++];
+        for (size_t k = t->near_start[v]; k < t->near_start[v + 1]; k++) {
+            uint32_t link = t->near_link[k], w = other_end(t, link, v);
+            if (link == t->up[v])
+                continue;
+            if (t->reached == t->vertices || w == v)
+                return false;
+            t->up[w] = link;
+            t->depth[w] = t->depth[v] + 1;
+            t->order[t->reached++] = w;
+        }
+    }
+    for (size_t k = t->reached; k-- > 0;) {
+        uint32_t v = t->order[k];
+        t->hosts[v] += is_host(t, v);
+        if (t->up[v] != NONE)
+            t->hosts[other_end(t, t->up[v], v)] += t->hosts[v];
+    }
+    return true;
+}
+
+/* Whether every host is on one link, to a switch, and all that are linked hang together. */
+static bool has_hosts_at_the_ends(const struct tree *t, uint32_t *first)
+{
+    *first = NONE;
+    for (uint32_t h = 0; h < t->model->hosts; h++) {
+        size_t links = t->near_start[h + 1] - t->near_start[h];
+        if (links == 0)
+            continue;
+        if (links > 1 || is_host(t, other_end(t, t->near_link[t->near_start[h]], h)))
+            return false;
+        *first = *first == NONE ? h : *first;
+    }
+    return *first != NONE;
+}
+
+/* The root: the first switch with three branches that lead to hosts; when there is none, the tree
+ * is a path between two hosts. */
+static bool find_root(struct tree *t)
+{
+    uint32_t first, linked = 0;
+    if (!has_hosts_at_the_ends(t, &first))
+        return false;
+    for (uint32_t h = 0; h < t->model->hosts; h++)
+        linked += t->near_start[h + 1] > t->near_start[h];
+    uint32_t start = other_end(t, t->near_link[t->near_start[first]], first);
+    if (!walk(t, start) || t->hosts[start] != linked)
+        return false;
+    t->root = start;
+    for (uint32_t v = (uint32_t)t->model->hosts; v < t->vertices; v++) {
+        size_t branches = 0;
+        for (size_t k = t->near_start[v]; k < t->near_start[v + 1]; k++) {
+            uint32_t w = other_end(t, t->near_link[k], v);
+            branches += t->near_link[k] == t->up[v] ? t->hosts[v] < linked : t->hosts[w] > 0;
+        }
+        if (branches >= 3 && t->hosts[v] > 0) {
+            t->root = v;
+            break;
+        }
+    }
+    return walk(t, t->root);
+}
+
+static size_t children(const struct tree *t, uint32_t v)
+{
+    return t->child_start[v + 1] - t->child_start[v];
+}
+
+/* From the ends up: who may stand for a subtree. Where three or more branches meet, a host of
+ * any; where two meet, of one only, because they are told apart by rows from outside. */
+static void find_gauges(struct tree *t)
+{
+    for (size_t k = t->reached; k-- > 0;) {
+        uint32_t v = t->order[k], *child = t->child + t->child_start[v];
+        size_t n = children(t, v);
+        if (n == 0) {
+            t->gauge[v] = 1;
+            continue;
+        }
+        if (n == 2 && (t->gauge[child[1]] > t->gauge[child[0]] ||
+                       (t->gauge[child[1]] == t->gauge[child[0]] &&
+                        t->height[child[1]] < t->height[child[0]]))) {
+            uint32_t swap = child[0];
+            child[0] = child[1];
+            child[1] = swap;
+        }
+        t->gauge[v] = 0;
+        for (size_t c = 0; c < (n == 2 ? 1 : n); c++) {
+            t->gauge[v] += t->gauge[child[c]];
+            if (c == 0 || t->height[child[c]] + 1 < t->height[v])
+                t->height[v] = t->height[child[c]] + 1;
+        }
+    }
+}
+
+static void find_children(struct tree *t)
+{
+    size_t used = 0;
+    for (uint32_t v = 0; v < t->vertices; v++) {
+        t->child_start[v] = used;
+        for (size_t k = t->near_start[v]; t->hosts[v] > 0 && k < t->near_start[v + 1]; k++) {
+            uint32_t w = other_end(t, t->near_link[k], v);
+            if (t->near_link[k] != t->up[v] && t->hosts[w] > 0)
+                t->child[used++] = w;
+        }
+    }
+    t->child_start[t->vertices] = used;
+}
+
+/* The host that stands for a subtree this time; they take turns. */
+static uint32_t stand_in(struct tree *t, uint32_t v)
+{
+    while (!is_host(t, v)) {
+        size_t n = children(t, v);
+        v = t->child[t->child_start[v] + (n == 2 ? 0 : t->next[v]++ % n)];
+    }
+    return v;
+}
+
+/* The links between two hosts, by climbing to where they meet. */
+static int add_pair(struct tree *t, uint32_t a, uint32_t b, struct nt_err *err)
+{
+    uint32_t link[NT_ROUTE_LINKS_MAX], down[NT_ROUTE_LINKS_MAX], v = a, w = b;
+    size_t n = 0, back = 0;
+    while (v != w) {
+        if (n + back == NT_ROUTE_LINKS_MAX)
+            return nt_err_set(err, NT_ERR_INPUT, "over %d links between two hosts",
+                              (int)NT_ROUTE_LINKS_MAX);
+        if (t->depth[v] >= t->depth[w]) {
+            link[n++] = t->up[v];
+            v = other_end(t, t->up[v], v);
+        } else {
+            down[back++] = t->up[w];
+            w = other_end(t, t->up[w], w);
+        }
+    }
+    while (back > 0)
+        link[n++] = down[--back];
+    t->pair[t->pairs][0] = a;
+    t->pair[t->pairs++][1] = b;
+    return nt_routes_builder_add(t->builder, a, b, link, n, err);
+}
+
+static int add_between(struct tree *t, uint32_t v, uint32_t w, struct nt_err *err)
+{
+    uint32_t a = stand_in(t, v), b = stand_in(t, w);
+    return add_pair(t, a, b, err);
+}
+
+/* A host outside the subtree of v, as near as a branch leaves the way up. */
+static uint32_t outside(struct tree *t, uint32_t v)
+{
+    uint32_t above = other_end(t, t->up[v], v);
+    while (children(t, above) < 2) {
+        v = above;
+        above = other_end(t, t->up[v], v);
+    }
+    size_t n = children(t, above), mine = 0;
+    while (t->child[t->child_start[above] + mine] != v)
+        mine++;
+    return stand_in(t, t->child[t->child_start[above] + (mine + 1) % n]);
+}
+
+/* d rows at a switch with d branches below it. Two branches: their sum, and the second one with a
+ * host outside; what is above it goes with the first, by the rows further up. */
+static int add_rows(struct tree *t, uint32_t v, struct nt_err *err)
+{
+    const uint32_t *child = t->child + t->child_start[v];
+    size_t n = children(t, v);
+    if (n < 2)
+        return 0;
+    for (size_t c = 0; c + 1 < n; c++) {
+        if (add_between(t, child[c], child[c + 1], err) != 0)
+            return -1;
+    }
+    if (n > 2)
+        return add_between(t, child[0], child[2], err);
+    if (v == t->root)
+        return 0;
+    uint32_t a = stand_in(t, child[1]);
+    return add_pair(t, a, outside(t, v), err);
+}
+
+/* First fit, long paths first: they cross the links that most others need. */
+static int place(const struct nt_routes *routes, struct nt_plan *plan, struct nt_err *err)
+{
+    struct nt_choice *c;
+    size_t longest = 0;
+    if (nt_choice_create(routes, &c, err) != 0)
+        return -1;
+    for (size_t p = 0; p < routes->pairs; p++)
+        longest = nt_route_length(routes, p) > longest ? nt_route_length(routes, p) : longest;
+    int rc = 0;
+    for (size_t length = longest; length > 0 && rc == 0; length--) {
+        for (uint32_t p = 0; p < routes->pairs && rc == 0; p++) {
+            size_t round = 0;
+            if (nt_route_length(routes, p) != length)
+                continue;
+            do
+                rc = nt_choice_open(c, round + 1, err);
+            while (rc == 0 && !nt_choice_free(c, p, round) && ++round > 0);
+            if (rc == 0)
+                rc = nt_choice_add(c, p, round, err);
+        }
+    }
+    if (rc == 0)
+        rc = nt_choice_write(c, plan, err);
+    nt_choice_destroy(c);
+    return rc;
+}
+
+static int make_plan(struct tree *t, struct nt_plan **out, struct nt_err *err)
+{
+    struct nt_routes *routes;
+    struct nt_plan *plan = NULL;
+    size_t n = t->pairs, at_once = t->hosts[t->root] / 2;
+    uint32_t *all = malloc((n + 1) * sizeof *all);
+    if (all == NULL)
+        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu pairs", n);
+    if (nt_routes_builder_finish(t->builder, t->model->hosts, t->model->links, &routes, err) != 0) {
+        free(all);
+        return -1;
+    }
+    for (uint32_t p = 0; p < n; p++)
+        all[p] = p;
+    int rc = nt_plan_create(n, &plan, err);
+    if (rc == 0) {
+        plan->rank = n;
+        plan->lower_bound = (n + at_once - 1) / at_once;
+        rc = place(routes, plan, err);
+    }
+    if (rc == 0)
+        rc = nt_condition_measure(routes, all, n, plan, err);
+    nt_routes_destroy(routes);
+    free(all);
+    if (rc == 0)
+        *out = plan;
+    else
+        nt_plan_destroy(plan);
+    return rc;
+}
+
+bool nt_plan_is_tree(const struct nt_model *model)
+{
+    struct tree t;
+    bool is = init(&t, model) && find_root(&t) && t.hosts[t.root] >= 2;
+    fini(&t);
+    return is;
+}
+
+int nt_plan_tree(const struct nt_model *model, struct nt_plan **out, struct nt_err *err)
+{
+    struct tree t;
+    int rc = -1;
+    if (!init(&t, model))
+        (void)nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu hosts", model->hosts);
+    else if (!find_root(&t) || t.hosts[t.root] < 2)
+        (void)nt_err_set(err, NT_ERR_INPUT, "no tree with two hosts or more at its ends");
+    else
+        rc = nt_routes_builder_create(&t.builder, err);
+    if (rc == 0) {
+        find_children(&t);
+        find_gauges(&t);
+        for (size_t k = 0; k < t.reached && rc == 0; k++)
+            rc = add_rows(&t, t.order[k], err);
+    }
+    if (rc == 0)
+        rc = make_plan(&t, out, err);
+    fini(&t);
+    return rc;
+}

@@ -1,0 +1,466 @@
+#include "import_dot.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "import_lines.h"
+#include "number.h"
+
+enum { NAME_MAX_BYTES = 255, CHAIN_MAX = 4096, DEPTH_MAX = 64 };
+
+enum token { END, WORD, EDGE, PUNCTUATION };
+
+struct edge {
+    uint32_t a, b;
+    double latency_us, forth_MBps, back_MBps;
+};
+
+struct reading {
+    const char *file, *at, *end;
+    size_t line;
+    enum token token;
+    char word[NAME_MAX_BYTES + 1];
+    char sign; /* of PUNCTUATION */
+    bool directed;
+    struct import_names names;
+    bool *box;
+    size_t boxes;
+    struct edge *edge;
+    size_t edges, room;
+    struct nt_err *err;
+};
+
+static int fail(struct reading *r, const char *expected)
+{
+    const char *found = r->token == END ? "the end" : r->token == WORD ? r->word : "";
+    char sign[2] = {r->sign, '\0'};
+    if (r->token == PUNCTUATION)
+        found = sign;
+    else if (r->token == EDGE)
+        found = "an edge";
+    return nt_err_set(r->err, NT_ERR_INPUT, "%s:%zu: expected %s, found '%s'", r->file, r->line,
+                      expected, found);
+}
+
+/* Blanks, and the three kinds of comments. */
+static int skip(struct reading *r)
+{
+    while (r->at < r->end) {
+        size_t left = (size_t)(r->end - r->at);
+        bool line_start = r->line == 1 && left > 0 && *r->at == '#';
+        if (*r->at == '\n') {
+            r->line++;
+            r->at++;
+            line_start = r->at < r->end && *r->at == '#';
+        } else if (*r->at == ' ' || *r->at == '\t' || *r->at == '\r') {
+            r->at++;
+        } else if (left > 1 && r->at[0] == '/' && r->at[1] == '*') {
+            for (r->at += 2;; r->at++) {
+                if (r->end - r->at < 2)
+                    return nt_err_set(r->err, NT_ERR_INPUT, "%s:%zu: a comment without its end",
+                                      r->file, r->line);
+                r->line += *r->at == '\n';
+                if (r->at[0] == '*' && r->at[1] == '/')
+                    break;
+            }
+            r->at += 2;
+        } else if (left > 1 && r->at[0] == '/' && r->at[1] == '/') {
+            line_start = true;
+        } else if (!line_start) {
+            return 0;
+        }
+        if (line_start)
+            while (r->at < r->end && *r->at != '\n')
+                r->at++;
+    }
+    return 0;
+}
+
+static bool plain(char c)
+{
+    return isalnum((unsigned char)c) || c == '_' || c == '.' || (unsigned char)c >= 0x80;
+}
+
+static int put(struct reading *r, size_t *n, char c)
+{
+    if (*n == NAME_MAX_BYTES)
+        return nt_err_set(r->err, NT_ERR_INPUT, "%s:%zu: a word of more than %d bytes", r->file,
+                          r->line, (int)NAME_MAX_BYTES);
+    r->word[(*n)++] = c;
+    return 0;
+}
+
+static int quoted(struct reading *r)
+{
+    size_t n = 0;
+    for (r->at++; r->at < r->end && *r->at != '"'; r->at++) {
+        if (*r->at == '\n')
+            r->line++;
+        if (*r->at == '\\' && r->end - r->at > 1 && r->at[1] == '"')
+            r->at++;
+        if (put(r, &n, *r->at == '\0' ? '?' : *r->at) != 0)
+            return -1;
+    }
+    if (r->at == r->end)
+        return nt_err_set(r->err, NT_ERR_INPUT, "%s:%zu: a quoted word without its end", r->file,
+                          r->line);
+    r->at++;
+    r->word[n] = '\0';
+    return 0;
+}
+
+/* Reads the next token into r. */
+static int next(struct reading *r)
+{
+    if (skip(r) != 0)
+        return -1;
+    if (r->at == r->end) {
+        r->token = END;
+        return 0;
+    }
+    char c = *r->at;
+    if (c == '-' && r->end - r->at > 1 && (r->at[1] == '-' || r->at[1] == '>')) {
+        r->token = EDGE;
+        r->at += 2;
+        return 0;
+    }
+    r->token = WORD;
+    if (c == '"')
+        return quoted(r);
+    size_t n = 0;
+    if (c == '-' && put(r, &n, *r->at++) != 0)
+        return -1;
+    while (r->at < r->end && plain(*r->at))
+        if (put(r, &n, *r->at++) != 0)
+            return -1;
+    r->word[n] = '\0';
+    if (n > 0 && !(n == 1 && c == '-'))
+        return 0;
+    if (c == '-' || strchr("{}[];,=:", c) == NULL || c == '\0')
+        return nt_err_set(r->err, NT_ERR_INPUT, "%s:%zu: unexpected byte 0x%02x", r->file, r->line,
+                          (unsigned)(unsigned char)c);
+    r->token = PUNCTUATION;
+    r->sign = *r->at++;
+    return 0;
+}
+
+static bool is(const struct reading *r, char sign)
+{
+    return r->token == PUNCTUATION && r->sign == sign;
+}
+
+static bool keyword(const struct reading *r, const char *word)
+{
+    return r->token == WORD && strcasecmp(r->word, word) == 0;
+}
+
+/* ---- what is said -----------------------------------------------------------------------------
+ */
+
+/* The attributes that mean something here. */
+struct attributes {
+    double latency_us, forth_Gbps, back_Gbps, label_Gbps;
+    bool box;
+};
+
+static void take_attribute(struct attributes *a, const char *name, const char *value)
+{
+    double number;
+    const char *end = value + strlen(value);
+    bool numeric = nt_number_read(value, end, &number) != NULL && number > 0;
+    if (strcmp(name, "latency_us") == 0 && numeric)
+        a->latency_us = number;
+    else if (strcmp(name, "bandwidth_Gbps") == 0 && numeric)
+        a->forth_Gbps = number;
+    else if (strcmp(name, "bandwidth_back_Gbps") == 0 && numeric)
+        a->back_Gbps = number;
+    else if (strcmp(name, "label") == 0 && numeric && strstr(value, "us") == NULL)
+        a->label_Gbps = number;
+    else if (strcmp(name, "weight") == 0 && numeric && isnan(a->label_Gbps))
+        a->label_Gbps = number;
+    else if (strcmp(name, "shape") == 0)
+        a->box = a->box || strcmp(value, "box") == 0 || strcmp(value, "square") == 0;
+    else if (strcmp(name, "tier") == 0 || (strcmp(name, "kind") == 0 && *value == 's'))
+        a->box = true;
+}
+
+/* Zero or more [name=value, ...]. */
+static int read_attributes(struct reading *r, struct attributes *a)
+{
+    *a = (struct attributes){(double)NAN, (double)NAN, (double)NAN, (double)NAN, false};
+    while (is(r, '[')) {
+        if (next(r) != 0)
+            return -1;
+        while (!is(r, ']')) {
+            char name[NAME_MAX_BYTES + 1];
+            if (r->token != WORD)
+                return fail(r, "an attribute");
+            memcpy(name, r->word, sizeof name);
+            if (next(r) != 0)
+                return -1;
+            if (is(r, '=')) {
+                if (next(r) != 0)
+                    return -1;
+                if (r->token != WORD)
+                    return fail(r, "a value");
+                take_attribute(a, name, r->word);
+                if (next(r) != 0)
+                    return -1;
+            }
+            if ((is(r, ',') || is(r, ';')) && next(r) != 0)
+                return -1;
+        }
+        if (next(r) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int add_vertex(struct reading *r, uint32_t *index)
+{
+    struct nt_err why = {0};
+    if (nt_host_name_check(r->word, &why) != 0)
+        return nt_err_set(r->err, NT_ERR_INPUT, "%s:%zu: %s", r->file, r->line, why.text);
+    if (import_names_add(&r->names, r->word, strlen(r->word), index, r->err) < 0)
+        return -1;
+    if (*index >= NT_HOSTS_MAX)
+        return nt_err_set(r->err, NT_ERR_INPUT, "%s:%zu: more than %d vertices", r->file, r->line,
+                          (int)NT_HOSTS_MAX);
+    if (*index >= r->boxes) {
+        size_t room = 2 * (size_t)*index + 64;
+        bool *grown = realloc(r->box, room * sizeof *grown);
+        if (grown == NULL)
+            return nt_err_set(r->err, NT_ERR_SYSTEM, "no memory for %zu vertices", room);
+        memset(grown + r->boxes, 0, room - r->boxes);
+        r->box = grown;
+        r->boxes = room;
+    }
+    return 0;
+}
+
+static int add_edge(struct reading *r, uint32_t a, uint32_t b, const struct attributes *at)
+{
+    if (r->edges == r->room) {
+        size_t room = 2 * r->room + 256;
+        struct edge *grown =
+            room > (size_t)NT_HOSTS_MAX * 16 ? NULL : realloc(r->edge, room * sizeof *grown);
+        if (grown == NULL)
+            return nt_err_set(r->err, NT_ERR_SYSTEM, "no memory for %zu links", room);
+        r->edge = grown;
+        r->room = room;
+    }
+    double forth = isnan(at->forth_Gbps) ? at->label_Gbps : at->forth_Gbps;
+    r->edge[r->edges++] =
+        (struct edge){a, b, at->latency_us, forth * 1000 / 8, at->back_Gbps * 1000 / 8};
+    return 0;
+}
+
+/* A vertex, a chain of them, or name = value; the word is at hand. */
+static int read_statement(struct reading *r)
+{
+    uint32_t chain[2], index;
+    size_t first_edge = r->edges, links = 0;
+    struct attributes a = {(double)NAN, (double)NAN, (double)NAN, (double)NAN, false};
+    if (keyword(r, "node") || keyword(r, "edge") || keyword(r, "graph"))
+        return next(r) != 0 ? -1 : read_attributes(r, &a);
+    char name[NAME_MAX_BYTES + 1];
+    memcpy(name, r->word, sizeof name);
+    if (next(r) != 0)
+        return -1;
+    if (is(r, '=')) { /* an attribute of the graph */
+        if (next(r) != 0)
+            return -1;
+        return r->token == WORD ? next(r) : fail(r, "a value");
+    }
+    enum token held = r->token;
+    char held_word[NAME_MAX_BYTES + 1];
+    memcpy(held_word, r->word, sizeof held_word);
+    memcpy(r->word, name, sizeof name);
+    if (add_vertex(r, &index) != 0)
+        return -1;
+    r->token = held;
+    memcpy(r->word, held_word, sizeof held_word);
+    chain[0] = index;
+    while (r->token == EDGE) {
+        if (++links > CHAIN_MAX)
+            return fail(r, "a shorter chain");
+        if (next(r) != 0)
+            return -1;
+        if (r->token != WORD)
+            return fail(r, "a vertex");
+        if (add_vertex(r, &chain[1]) != 0 || add_edge(r, chain[0], chain[1], &a) != 0 ||
+            next(r) != 0)
+            return -1;
+        chain[0] = chain[1];
+    }
+    if (read_attributes(r, &a) != 0)
+        return -1;
+    if (links == 0)
+        r->box[index] = r->box[index] || a.box;
+    double forth = isnan(a.forth_Gbps) ? a.label_Gbps : a.forth_Gbps;
+    for (size_t e = first_edge; e < r->edges; e++) {
+        r->edge[e].latency_us = a.latency_us;
+        r->edge[e].forth_MBps = forth * 1000 / 8;
+        r->edge[e].back_MBps = a.back_Gbps * 1000 / 8;
+    }
+    return 0;
+}
+
+static int read_graph(struct reading *r)
+{
+    if (next(r) != 0 || (keyword(r, "strict") && next(r) != 0))
+        return -1;
+    if (!keyword(r, "graph") && !keyword(r, "digraph"))
+        return fail(r, "graph or digraph");
+    r->directed = keyword(r, "digraph");
+    if (next(r) != 0 || (r->token == WORD && next(r) != 0))
+        return -1;
+    if (!is(r, '{'))
+        return fail(r, "{");
+    if (next(r) != 0)
+        return -1;
+    for (int depth = 1; depth > 0;) {
+        if (r->token == WORD && !keyword(r, "subgraph")) {
+            if (read_statement(r) != 0)
+                return -1;
+            continue;
+        }
+        if (keyword(r, "subgraph")) {
+            if (next(r) != 0 || (r->token == WORD && next(r) != 0))
+                return -1;
+            if (!is(r, '{'))
+                return fail(r, "{");
+        }
+        if (is(r, '{') && ++depth > DEPTH_MAX)
+            return fail(r, "fewer subgraphs in each other");
+        if (is(r, '}'))
+            depth--;
+        else if (!is(r, '{') && !is(r, ';'))
+            return fail(r, "a vertex or }");
+        if (next(r) != 0)
+            return -1;
+    }
+    return r->token == END ? 0 : fail(r, "the end");
+}
+
+/* ---- the network ------------------------------------------------------------------------------
+ */
+
+static int by_ends(const void *x, const void *y)
+{
+    const struct edge *a = x, *b = y;
+    uint32_t al = a->a < a->b ? a->a : a->b, bl = b->a < b->b ? b->a : b->b;
+    uint32_t ah = a->a < a->b ? a->b : a->a, bh = b->a < b->b ? b->b : b->a;
+    if (al != bl)
+        return al < bl ? -1 : 1;
+    if (ah != bh)
+        return ah < bh ? -1 : 1;
+    return (a->a > b->a) - (a->a < b->a);
+}
+
+static bool same_ends(const struct edge *a, const struct edge *b)
+{
+    return (a->a == b->a && a->b == b->b) || (a->a == b->b && a->b == b->a);
+}
+
+/* Two arcs of a digraph are one link; parallel edges of a graph add up. */
+static void merge_edges(struct reading *r)
+{
+    size_t kept = 0;
+    if (r->edges > 0)
+        qsort(r->edge, r->edges, sizeof *r->edge, by_ends);
+    for (size_t k = 0; k < r->edges; k++) {
+        struct edge *e = &r->edge[k], *last = kept > 0 ? &r->edge[kept - 1] : NULL;
+        if (e->a == e->b)
+            continue;
+        if (last == NULL || !same_ends(last, e))
+            r->edge[kept++] = *e;
+        else if (r->directed && e->a == last->b)
+            last->back_MBps = e->forth_MBps;
+        else
+            last->forth_MBps += e->forth_MBps;
+    }
+    r->edges = kept;
+}
+
+/* Numbers hosts 0.., then switches; returns the hosts, SIZE_MAX without memory. */
+static size_t number(const struct reading *r, uint32_t *vertex)
+{
+    size_t n = r->names.index.count, hosts = 0, single = 0;
+    uint32_t *links = calloc(n + 1, sizeof *links), next = 0;
+    if (links == NULL)
+        return SIZE_MAX;
+    for (size_t k = 0; k < r->edges; k++) {
+        links[r->edge[k].a]++;
+        links[r->edge[k].b]++;
+    }
+    for (size_t v = 0; v < n; v++)
+        single += links[v] == 1;
+    for (int pass = 0; pass < 2; pass++) {
+        for (size_t v = 0; v < n; v++) {
+            bool is_switch = r->box[v] || (single > 0 && links[v] > 1 && n > 2);
+            if (is_switch == (pass == 1))
+                vertex[v] = next++;
+        }
+        hosts = pass == 0 ? next : hosts;
+    }
+    free(links);
+    return hosts;
+}
+
+static int make_map(struct reading *r, struct nt_map **out)
+{
+    size_t n = r->names.index.count;
+    struct nt_model *m = NULL;
+    uint32_t *vertex = calloc(n + 1, sizeof *vertex);
+    const char **host = calloc(n + 1, sizeof *host);
+    int rc = -1;
+    size_t hosts = vertex == NULL || host == NULL ? SIZE_MAX : number(r, vertex);
+    if (hosts == SIZE_MAX) {
+        nt_err_set(r->err, NT_ERR_SYSTEM, "no memory for %zu vertices", n);
+        goto out;
+    }
+    if (hosts == 0) {
+        nt_err_set(r->err, NT_ERR_INPUT, "%s: no hosts", r->file);
+        goto out;
+    }
+    if (nt_model_create(hosts, n - hosts, r->edges, &m, r->err) != 0)
+        goto out;
+    for (size_t k = 0; k < r->edges; k++) {
+        const struct edge *e = &r->edge[k];
+        m->link[k].a = vertex[e->a];
+        m->link[k].b = vertex[e->b];
+        m->link[k].latency_us = e->latency_us;
+        m->link[k].bandwidth_MBps = e->forth_MBps;
+        m->link[k].bandwidth_back_MBps = isnan(e->back_MBps) ? e->forth_MBps : e->back_MBps;
+    }
+    m->family = NT_FAMILY_UNDETERMINED;
+    for (size_t v = 0; v < n; v++)
+        if (vertex[v] < hosts)
+            host[vertex[v]] = r->names.index.name[v];
+    rc = nt_map_create(m, host, out, r->err);
+    if (rc != 0)
+        nt_model_destroy(m);
+out:
+    free(vertex);
+    free(host);
+    return rc;
+}
+
+int nt_import_dot(const char *file, const char *text, size_t bytes, struct nt_map **out,
+                  struct nt_err *err)
+{
+    struct reading r = {.file = file, .at = text, .end = text + bytes, .line = 1, .err = err};
+    int rc = read_graph(&r);
+    if (rc == 0) {
+        merge_edges(&r);
+        rc = make_map(&r, out);
+    }
+    import_names_fini(&r.names);
+    free(r.box);
+    free(r.edge);
+    return rc;
+}

@@ -1,0 +1,170 @@
+/* Slurm's topology.yaml by way of libyaml, which only this file sees. */
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <yaml.h>
+
+#include "hostlist.h"
+#include "import_dot.h"
+#include "import_network.h"
+
+enum { YAML_TEXT_MAX = 64 * 1024 * 1024 };
+
+struct reading {
+    const char *file;
+    yaml_document_t document;
+    struct import_network net;
+    uint32_t parent;
+    struct nt_err *err;
+};
+
+static int wrong(const struct reading *r, const yaml_node_t *at, const char *expected)
+{
+    return nt_err_set(r->err, NT_ERR_INPUT, "%s:%zu: expected %s", r->file,
+                      at == NULL ? 1 : at->start_mark.line + 1, expected);
+}
+
+static const char *scalar(const yaml_node_t *node)
+{
+    return node != NULL && node->type == YAML_SCALAR_NODE ? (const char *)node->data.scalar.value
+                                                          : NULL;
+}
+
+static yaml_node_t *field(struct reading *r, yaml_node_t *map, const char *name)
+{
+    if (map == NULL || map->type != YAML_MAPPING_NODE)
+        return NULL;
+    for (yaml_node_pair_t *p = map->data.mapping.pairs.start; p < map->data.mapping.pairs.top;
+         p++) {
+        const char *key = scalar(yaml_document_get_node(&r->document, p->key));
+        if (key != NULL && strcmp(key, name) == 0)
+            return yaml_document_get_node(&r->document, p->value);
+    }
+    return NULL;
+}
+
+static int name_switch(struct reading *r, const yaml_node_t *at, const char *name, uint32_t *index)
+{
+    if (import_names_add(&r->net.switches, name, strlen(name), index, r->err) < 0)
+        return -1;
+    return *index < NT_HOSTS_MAX ? 0 : wrong(r, at, "fewer switches");
+}
+
+static int hang_host(void *context, const char *name, struct nt_err *err)
+{
+    struct reading *r = context;
+    uint32_t host;
+    if (import_names_add(&r->net.host, name, strlen(name), &host, err) < 0)
+        return -1;
+    if (host >= NT_HOSTS_MAX)
+        return nt_err_set(err, NT_ERR_INPUT, "more than %d hosts", (int)NT_HOSTS_MAX);
+    return import_network_add_cable(&r->net, host, r->parent | IMPORT_SWITCH, NAN, err);
+}
+
+static int hang_switch(void *context, const char *name, struct nt_err *err)
+{
+    struct reading *r = context;
+    uint32_t child;
+    if (name_switch(r, NULL, name, &child) != 0)
+        return -1;
+    if (child == r->parent)
+        return nt_err_set(err, NT_ERR_INPUT, "%s is its own child", name);
+    return import_network_add_cable(&r->net, r->parent | IMPORT_SWITCH, child | IMPORT_SWITCH, NAN,
+                                    err);
+}
+
+static int hang_list(struct reading *r, yaml_node_t *list, nt_hostlist_each *hang)
+{
+    const char *text = scalar(list);
+    if (list == NULL)
+        return 0;
+    if (text == NULL)
+        return wrong(r, list, "a list of names");
+    if (nt_hostlist_visit(text, strlen(text), hang, r, r->err) != 0)
+        return nt_err_prefix(r->err, "%s:%zu", r->file, list->start_mark.line + 1);
+    return 0;
+}
+
+/* items: a sequence of maps, each with a name under the key `name`. */
+static int read_switches(struct reading *r, yaml_node_t *items, const char *name, bool blocks)
+{
+    uint32_t top = 0;
+    if (items == NULL || items->type != YAML_SEQUENCE_NODE)
+        return wrong(r, items, blocks ? "blocks" : "switches");
+    if (blocks && name_switch(r, items, "blocks", &top) != 0)
+        return -1;
+    for (yaml_node_item_t *i = items->data.sequence.items.start; i < items->data.sequence.items.top;
+         i++) {
+        yaml_node_t *item = yaml_document_get_node(&r->document, *i);
+        const char *called = scalar(field(r, item, name));
+        if (called == NULL)
+            return wrong(r, item, blocks ? "a block with its name" : "a switch with its name");
+        if (name_switch(r, item, called, &r->parent) != 0)
+            return -1;
+        if (blocks && import_network_add_cable(&r->net, top | IMPORT_SWITCH,
+                                               r->parent | IMPORT_SWITCH, NAN, r->err) != 0)
+            return -1;
+        if (hang_list(r, field(r, item, "nodes"), hang_host) != 0 ||
+            hang_list(r, field(r, item, "children"), hang_switch) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* The topology to read: the first that is the cluster's default, else the first. */
+static yaml_node_t *choose(struct reading *r, yaml_node_t *root)
+{
+    yaml_node_t *first = NULL;
+    if (root == NULL || root->type != YAML_SEQUENCE_NODE)
+        return NULL;
+    for (yaml_node_item_t *i = root->data.sequence.items.start; i < root->data.sequence.items.top;
+         i++) {
+        yaml_node_t *item = yaml_document_get_node(&r->document, *i);
+        const char *standard = scalar(field(r, item, "cluster_default"));
+        if (standard != NULL && strcmp(standard, "true") == 0)
+            return item;
+        first = first == NULL ? item : first;
+    }
+    return first;
+}
+
+static int read_document(struct reading *r)
+{
+    yaml_node_t *root = yaml_document_get_root_node(&r->document);
+    yaml_node_t *topology = choose(r, root);
+    if (topology == NULL)
+        return wrong(r, root, "a list of topologies");
+    yaml_node_t *tree = field(r, topology, "tree"), *block = field(r, topology, "block");
+    if (tree != NULL)
+        return read_switches(r, field(r, tree, "switches"), "switch", false);
+    if (block != NULL)
+        return read_switches(r, field(r, block, "blocks"), "block", true);
+    return wrong(r, topology, "a tree or a block");
+}
+
+int nt_import_topology_yaml(const char *file, const char *text, size_t bytes, struct nt_map **out,
+                            struct nt_err *err)
+{
+    struct reading r = {.file = file, .err = err};
+    yaml_parser_t parser;
+    if (bytes > YAML_TEXT_MAX)
+        return nt_err_set(err, NT_ERR_INPUT, "%s: more than %d bytes", file, (int)YAML_TEXT_MAX);
+    if (yaml_parser_initialize(&parser) == 0)
+        return nt_err_set(err, NT_ERR_SYSTEM, "no memory to read %s", file);
+    yaml_parser_set_input_string(&parser, (const unsigned char *)text, bytes);
+    int rc;
+    if (yaml_parser_load(&parser, &r.document) == 0) {
+        rc =
+            nt_err_set(err, NT_ERR_INPUT, "%s:%zu: no YAML: %s", file, parser.problem_mark.line + 1,
+                       parser.problem == NULL ? "cannot be read" : parser.problem);
+    } else {
+        rc = read_document(&r);
+        if (rc == 0 && import_network_map(&r.net, out, err) != 0)
+            rc = nt_err_prefix(err, "%s", file);
+        yaml_document_delete(&r.document);
+    }
+    yaml_parser_delete(&parser);
+    import_network_fini(&r.net);
+    return rc;
+}

@@ -1,0 +1,249 @@
+#!/usr/bin/env bats
+# The outside of nettopo: bad input to each command ends in one line, the documented exit code and
+# no output file; good input in a map that the schema accepts.
+
+setup() {
+    root=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
+    nettopo=${NETTOPO:-$root/build/nettopo}
+    maps=$root/tests/data/maps
+    cd "$BATS_TEST_TMPDIR" || return 1
+    unset NETTOPO_MAP
+    printf ',a,b,c\na,,1,2\nb,,,2\nc,,,\n' >good.csv
+    samples >good.samples
+}
+
+# a sweep of four hosts behind two switches
+samples() {
+    printf 'nettopo-samples/1\ngenerator hand\njob 7 0\nlevel quick\n'
+    printf 'host n%d\n' 10 2 1 9
+    printf 'phase latency\nround\n'
+    local us=1
+    while read -r a b us; do
+        printf 'latency %d %d 8 30 %s 0.01 %s\nlatency %d %d 8 30 %s 0.01 %s\n' \
+            "$a" "$b" "$us" "$us" "$b" "$a" "$us" "$us"
+    done <<<$'0 1 4\n0 2 4.01\n0 3 2\n1 2 2.01\n1 3 4.02\n2 3 4'
+    printf 'phase-end 0.5\nend ok 0.75\n'
+}
+
+# refuses CODE WORDS CMD...: exit CODE, nothing on standard output, one line with WORDS on
+# standard error, and no file that was not there
+refuses() {
+    local code=$1 words=$2 before after rc=0
+    shift 2
+    before=$(find . | sort)
+    "$@" >"$BATS_TMPDIR/out.$$" 2>"$BATS_TMPDIR/err.$$" || rc=$?
+    after=$(find . | sort)
+    if [ "$rc" != "$code" ] || [ -s "$BATS_TMPDIR/out.$$" ] || [ "$before" != "$after" ] ||
+        [ "$(wc -l <"$BATS_TMPDIR/err.$$")" != 1 ] || ! grep -qF -- "$words" "$BATS_TMPDIR/err.$$"; then
+        echo "exit $rc for $*, expected $code with: $words"
+        cat "$BATS_TMPDIR/out.$$" "$BATS_TMPDIR/err.$$"
+        diff <(echo "$before") <(echo "$after")
+        return 1
+    fi
+}
+
+accepted_by_schema() {
+    python3 - "$root/etc/nettopo-map.schema.json" "$1" <<'PY'
+import json, sys
+import jsonschema
+schema = json.load(open(sys.argv[1]))
+jsonschema.Draft7Validator.check_schema(schema)
+jsonschema.Draft7Validator(schema).validate(json.load(open(sys.argv[2])))
+PY
+}
+
+@test "help and version are everywhere" {
+    for verb in "" solve show validate; do
+        # shellcheck disable=SC2086
+        run "$nettopo" $verb --help
+        [ "$status" = 0 ]
+        [[ $output == usage:* ]]
+        # shellcheck disable=SC2086
+        run "$nettopo" $verb --version
+        [ "$status" = 0 ]
+        [[ $output =~ ^nettopo\ [0-9]+\.[0-9]+\.[0-9]+$ ]]
+    done
+}
+
+@test "usage errors are exit 2" {
+    refuses 2 "expected a verb" "$nettopo"
+    refuses 2 "unknown verb sove" "$nettopo" sove
+    refuses 2 "unknown option --slove" "$nettopo" --slove
+    for verb in solve show validate; do
+        refuses 2 "unknown option --colour" "$nettopo" $verb --colour
+        refuses 2 "unknown option -Z" "$nettopo" $verb -Z
+    done
+    refuses 2 "found neither" "$nettopo" solve -o out.json
+    refuses 2 "found both" "$nettopo" solve --latency good.csv good.samples -o out.json
+    refuses 2 "expected at most 1 operand" "$nettopo" solve good.samples good.samples -o out.json
+    refuses 2 "--latency: expected a value" "$nettopo" solve --latency
+    refuses 2 "--output: expected once" "$nettopo" solve -o a -o b good.samples
+    refuses 2 "--bandwidth: expected with --latency" "$nettopo" solve --bandwidth good.csv good.samples
+    refuses 2 "method guess: expected auto, bufe or parus" "$nettopo" solve --method guess good.samples -o out.json
+    refuses 2 "--all: expected no value" "$nettopo" show --all=yes
+    refuses 2 "NETTOPO_MAP is not set" "$nettopo" show
+    refuses 2 "NETTOPO_MAP is not set" "$nettopo" validate
+}
+
+@test "solve: bad samples are exit 3 with file and line" {
+    while IFS='|' read -r sed words; do
+        sed "$sed" good.samples >bad.samples
+        refuses 3 "$words" "$nettopo" solve bad.samples -o out.json
+    done <<'TABLE'
+1d|bad.samples:1: expected "nettopo-samples/1"
+s/^end.*//|bad.samples:24: expected a line of samples
+$d|bad.samples:24: expected "end" as the last line
+s/^host n2$/host n10/|bad.samples:6: host n10: expected each host once
+s/ 4\.01 .*/ -4 0 4/|bad.samples:13: latency -4 us
+s/ 4\.01 .*/ nan 0 4/|bad.samples:13: expected the low latency in us, found "nan"
+s/^latency 0 3/latency 0 4/|bad.samples:15: hosts 0 and 4
+TABLE
+    head -c 5000 /dev/zero | tr '\0' x >bad.samples
+    refuses 3 "bad.samples:1: expected at most 4096 bytes" "$nettopo" solve bad.samples -o out.json
+    head -c 100000 /dev/urandom >bad.samples
+    refuses 3 "bad.samples:1:" "$nettopo" solve bad.samples -o out.json
+    refuses 3 "standard input:1:" "$nettopo" solve - -o out.json </dev/null
+    refuses 3 "No such file" "$nettopo" solve nowhere -o out.json
+    refuses 3 "Is a directory" "$nettopo" solve . -o out.json
+}
+
+@test "solve: bad matrices are exit 3 with file and line" {
+    while IFS='|' read -r csv words; do
+        # shellcheck disable=SC2059
+        printf "$csv" >bad.csv
+        refuses 3 "$words" "$nettopo" solve --latency bad.csv -o out.json
+        refuses 3 "bad.csv" "$nettopo" solve --latency good.csv --bandwidth bad.csv -o out.json
+    done <<'TABLE'
+|bad.csv:1: expected a row of host names
+x,a,b\n|bad.csv:1: expected an empty cell first
+,a,a\n|bad.csv:1: expected each host once, found a again
+,a,b\na,,1\nb,1\n|bad.csv:3: expected 2 values
+,a,b\na,,1\nb,1,,\n|bad.csv:3: expected 2 values as in the first row, found more
+,a,b\na,,x\nb,,\n|bad.csv:2: column 3 (b): expected a latency
+,a,b\na,,-1\nb,,\n|bad.csv:2: column 3 (b): expected a latency
+,a,b\na,,nan\nb,,\n|bad.csv:2: column 3 (b): expected a latency
+,a,b\na,,1\n|bad.csv:3: expected a row for b
+TABLE
+    printf ',a,x\na,,1\nx,,\n' >bad.csv
+    refuses 3 "bad.csv: host x: expected in both" "$nettopo" solve --latency good.csv --bandwidth bad.csv -o out.json
+}
+
+@test "solve: a line without end fails early, in little memory" {
+    run bash -c "ulimit -v 300000; yes x | tr -d '\n' | head -c 1000000000 | timeout 10 '$nettopo' solve --latency - -o out.json"
+    [ "$status" = 3 ]
+    [[ $output == *"standard input:1: expected an"* || $output == *"bytes in a cell"* ]]
+    run bash -c "ulimit -v 300000; (printf ','; yes n | tr '\n' ,) | head -c 1000000000 | timeout 10 '$nettopo' solve --latency - -o out.json"
+    [ "$status" = 3 ]
+    [ ! -e out.json ]
+}
+
+@test "a bad map is exit 3, and exit 1 for validate" {
+    echo '{' >bad.json
+    for verb in show validate; do
+        refuses 3 "bad.json:2: expected JSON" "$nettopo" $verb bad.json
+        refuses 3 "No such file" "$nettopo" $verb nowhere.json
+        NETTOPO_MAP=nowhere.json refuses 3 "nowhere.json" "$nettopo" $verb
+    done
+    sed 's/"b": "s1"/"b": "s9"/' "$maps/star.json" >bad.json
+    refuses 3 'bad.json: links[0].b: expected the name of a node or switch, found "s9"' "$nettopo" show bad.json
+    run "$nettopo" validate bad.json
+    [ "$status" = 1 ]
+    [ "${#lines[@]}" = 4 ]
+    [ "${lines[3]}" = 'bad.json: links[3].b: expected the name of a node or switch, found "s9"' ]
+    sed 's/"star"/"ring"/' "$maps/star.json" >bad.json
+    run "$nettopo" validate bad.json
+    [ "$status" = 1 ]
+    [ "$output" = "bad.json: switches: expected none in a ring, found 1" ]
+}
+
+@test "the system's refusal is exit 4, and nothing is left" {
+    refuses 4 "no/out.json: expected to write it" "$nettopo" solve good.samples -o no/out.json
+    mkdir full
+    refuses 4 "full: expected to write it" "$nettopo" solve good.samples -o full
+    run bash -c "'$nettopo' solve good.samples >/dev/full"
+    [ "$status" = 4 ]
+    run bash -c "'$nettopo' show '$maps/star.json' >/dev/full"
+    [ "$status" = 4 ]
+}
+
+@test "solve writes a valid map, the same each time and from any order of options" {
+    "$nettopo" solve good.samples -o one.json
+    "$nettopo" solve --output=two.json - <good.samples
+    "$nettopo" solve -othree.json -- good.samples
+    "$nettopo" solve good.samples >four.json
+    cmp one.json two.json
+    cmp one.json three.json
+    cmp one.json four.json
+    run "$nettopo" validate one.json
+    [ "$status" = 0 ]
+    [ "${#lines[@]}" = 1 ]
+    [[ $output == "one.json: valid, 4 hosts"* ]]
+    accepted_by_schema one.json
+    grep -q '"job": {"id": 7, "level": "quick"}' one.json
+    [ "$(grep -c '"status": "missing"' one.json)" = 0 ]
+    python3 -c '
+import json
+m = json.load(open("one.json"))
+assert [n["name"] for n in m["nodes"]] == ["n1", "n2", "n9", "n10"]
+'
+    "$nettopo" solve --latency good.csv -o csv.json
+    "$nettopo" validate -q csv.json
+    accepted_by_schema csv.json
+}
+
+@test "an output file is replaced whole, keeps its mode, and a link stays a link" {
+    "$nettopo" solve good.samples -o one.json
+    echo old >target.json
+    chmod 640 target.json
+    ln -s target.json link.json
+    "$nettopo" solve good.samples -o link.json
+    [ -L link.json ]
+    cmp one.json target.json
+    [ "$(stat -c %a target.json)" = 640 ]
+    (umask 027 && "$nettopo" solve good.samples -o new.json)
+    [ "$(stat -c %a new.json)" = 640 ]
+    [ -z "$(find . -name '.nettopo*')" ]
+}
+
+@test "example maps are valid, by us and by the schema" {
+    for map in "$maps"/*.json; do
+        "$nettopo" validate "$map"
+        accepted_by_schema "$map"
+    done
+}
+
+@test "show marks what is suspect and missing, within the width, without colour in a pipe" {
+    run env COLUMNS=60 LC_ALL=C "$nettopo" show "$maps/star.json"
+    [ "$status" = 0 ]
+    [[ $output == *"n4"*"5900"*"SUSPECT"* ]]
+    [[ $output == *"n5"*"MISSING"* ]]
+    [[ $output == *">=11800"* ]]
+    [[ $output != *$'\033'* ]]
+    NETTOPO_MAP=$maps/ring.json run "$nettopo" show
+    [ "$status" = 0 ]
+    [[ $output == *"ring"* ]]
+    run "$nettopo" show - <"$maps/ring.json"
+    [ "$status" = 0 ]
+}
+
+@test "show keeps 400 hosts on a screen" {
+    python3 - >big.csv <<'PY'
+import random
+random.seed(2)
+n = ["n%03d" % k for k in range(400)]
+print("," + ",".join(n))
+for i in range(400):
+    print(n[i] + "," + ",".join(
+        "" if i == j else "%.3f" % ((2 if i // 40 == j // 40 else 5) * random.gauss(1, .01))
+        for j in range(400)))
+PY
+    "$nettopo" solve --latency big.csv -o big.json
+    "$nettopo" validate -q big.json
+    run env COLUMNS=80 LC_ALL=C "$nettopo" show big.json
+    [ "$status" = 0 ]
+    [ "${#lines[@]}" -lt 40 ]
+    [[ $output == *"n[000-039]"*"40 hosts"* ]]
+    [ "$(printf '%s\n' "$output" | awk '{ if (length > m) m = length } END { print m }')" -le 80 ]
+    run env LC_ALL=C "$nettopo" show --all big.json
+    [ "${#lines[@]}" -gt 400 ]
+}

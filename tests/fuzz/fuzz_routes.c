@@ -1,0 +1,44 @@
+/* Any bytes as routes, in two pieces; what is read is planned when it is small. */
+#include <stddef.h>
+#include <stdint.h>
+
+#include "plan_json.h"
+#include "plan_routes.h"
+#include "routes_text.h"
+
+#include <stdlib.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void plan(const struct nt_routes_text *text)
+{
+    struct nt_plan *plan;
+    struct nt_err err;
+    char *json;
+    if (text->routes->pairs > 40 ||
+        nt_plan_routes(text->routes, 1 + (double)(text->routes->pairs % 3), 1, &plan, &err) != 0)
+        return;
+    if (plan->pairs < plan->rank || plan->rounds < plan->lower_bound)
+        abort();
+    if (nt_plan_write(plan, text->hosts.name, &json, NULL, &err) == 0)
+        free(json);
+    nt_plan_destroy(plan);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct nt_routes_reader *reader;
+    struct nt_routes_text *text;
+    struct nt_err err;
+    size_t cut = size / 3;
+    if (nt_routes_reader_create("fuzz", &reader, &err) != 0)
+        return 0;
+    if (nt_routes_reader_feed(reader, (const char *)data, cut, &err) == 0 &&
+        nt_routes_reader_feed(reader, (const char *)data + cut, size - cut, &err) == 0 &&
+        nt_routes_reader_finish(reader, &text, &err) == 0) {
+        plan(text);
+        nt_routes_text_destroy(text);
+    }
+    nt_routes_reader_destroy(reader);
+    return 0;
+}

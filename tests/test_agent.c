@@ -1,0 +1,330 @@
+/* Whole agents against each other: the leader and its members as processes of this machine, with
+ * a munged of the test's own, and this program itself as their probe. The hosts are names of the
+ * loopback, so that a member finds its leader as it would on a network. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/prctl.h>
+
+#include <cmocka.h>
+
+#include "now.h"
+#include "own_munge.h"
+#include "toy_probe.h"
+#include "watch.h"
+
+enum { HOSTS = 3, JOB = 4711 };
+static const char *const names[HOSTS] = {"localhost", "127.0.0.2", "127.0.0.3"};
+
+static struct own_munge munge;
+static char self[256];
+
+/* A copy of this program where the probe's user can reach it, wherever the checkout is. */
+static int copy_self(void)
+{
+    char bytes[65536];
+    snprintf(self, sizeof self, "/tmp/nettopo-toy-XXXXXX");
+    int from = open("/proc/self/exe", O_RDONLY | O_CLOEXEC), to = mkstemp(self);
+    ssize_t n = -1;
+    if (from >= 0 && to >= 0 && fchmod(to, 0755) == 0)
+        while ((n = read(from, bytes, sizeof bytes)) > 0 && write(to, bytes, (size_t)n) == n)
+            ;
+    close(from);
+    close(to);
+    return n == 0 ? 0 : -1;
+}
+
+static int start(void **state)
+{
+    (void)state;
+    if (copy_self() != 0)
+        return -1;
+    own_munge_start(&munge);
+    return 0;
+}
+
+static int stop(void **state)
+{
+    (void)state;
+    unlink(self);
+    if (munge.pid > 0)
+        own_munge_stop(&munge);
+    return 0;
+}
+
+struct scene {
+    char top[64];
+    pid_t pid[HOSTS];
+    double began;
+};
+
+static void run_dir_of(const struct scene *s, int host, char path[96])
+{
+    snprintf(path, 96, "%s/%d", s->top, host);
+}
+
+static int make_scene(void **state)
+{
+    struct scene *s = calloc(1, sizeof *s);
+    if (s == NULL)
+        return -1;
+    snprintf(s->top, sizeof s->top, "/tmp/nettopo-agent-XXXXXX");
+    *state = s;
+    return mkdtemp(s->top) == NULL || chmod(s->top, 0755) != 0;
+}
+
+static int remove_scene(void **state)
+{
+    struct scene *s = *state;
+    char path[96];
+    for (int k = 0; k < HOSTS; k++) {
+        run_dir_of(s, k, path);
+        nt_publish_remove(path, JOB, NULL);
+        rmdir(path);
+    }
+    int rc = rmdir(s->top);
+    free(s);
+    return rc;
+}
+
+static struct nt_conf conf_of(const struct scene *s, int host)
+{
+    struct nt_conf conf;
+    nt_conf_default(&conf);
+    conf.port_first = 31700;
+    conf.port_last = 31860;
+    run_dir_of(s, host, conf.run_dir);
+    snprintf(conf.probe, sizeof conf.probe, "%s", self);
+    snprintf(conf.munge_socket, sizeof conf.munge_socket, "%s", munge.socket);
+    return conf;
+}
+
+/* The agent of one host, in a child. */
+static void begin(struct scene *s, int host, struct nt_conf conf, const char *option, double budget)
+{
+    char list[128];
+    struct nt_order order = {
+        .verb = NT_VERB_RUN, .wanted = true, .job = JOB, .uid = 65534, .gid = 65534};
+    struct nt_err err;
+    if (geteuid() != 0) {
+        order.uid = geteuid();
+        order.gid = getegid();
+    }
+    assert_int_equal(nt_option_parse(option, &order.option, NULL), 0);
+    s->pid[host] = fork();
+    if (s->pid[host] != 0)
+        return;
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    snprintf(list, sizeof list, "%s,%s,%s", names[0], names[1], names[2]);
+    setenv("SLURM_JOB_NODELIST", list, 1);
+    setenv("SLURMD_NODENAME", names[host], 1);
+    _exit(nt_watch(&order, &conf, budget, nt_now(), &err) == 0 ? 0 : 1);
+}
+
+static void begin_all(struct scene *s, const char *option, double budget)
+{
+    s->began = nt_now();
+    for (int k = 0; k < HOSTS; k++)
+        begin(s, k, conf_of(s, k), option, budget);
+}
+
+/* Waits for all; the longest, in seconds. */
+static double end_all(struct scene *s)
+{
+    for (int k = 0; k < HOSTS; k++)
+        if (s->pid[k] > 0)
+            waitpid(s->pid[k], NULL, 0);
+    return nt_now() - s->began;
+}
+
+static void published(const struct scene *s, int host, const char *name, char text[4096])
+{
+    char path[160], dir[96];
+    run_dir_of(s, host, dir);
+    snprintf(path, sizeof path, "%s/%d/%s", dir, JOB, name);
+    int fd = open(path, O_RDONLY);
+    ssize_t n = fd >= 0 ? read(fd, text, 4095) : 0;
+    text[n > 0 ? n : 0] = '\0';
+    if (fd >= 0)
+        close(fd);
+}
+
+static void expect(const struct scene *s, int host, const char *part)
+{
+    char text[4096];
+    published(s, host, "hint.env", text);
+    if (strstr(text, part) == NULL)
+        fail_msg("host %d: expected %s, found \"%s\"", host, part, text);
+}
+
+static void all_come_and_all_get_the_papers(void **state)
+{
+    struct scene *s = *state;
+    char text[4096];
+    if (munge.pid == 0)
+        skip();
+    begin_all(s, "quick", 5);
+    assert_true(end_all(s) < 3);
+    for (int k = 0; k < HOSTS; k++) {
+        expect(s, k, "NETTOPO_STATUS=ok\n");
+        expect(s, k, "NETTOPO_NODE_ORDER=localhost,127.0.0.2,127.0.0.3\n");
+        published(s, k, "map.json", text);
+        assert_non_null(strstr(text, geteuid() == 0 ? "\"uid\": 65534" : "\"came\": 3"));
+    }
+}
+
+static void a_large_paper_arrives_whole(void **state)
+{
+    struct scene *s = *state;
+    char path[160], dir[96];
+    struct stat st;
+    if (munge.pid == 0)
+        skip();
+    begin_all(s, "quick,pattern=matrix:big", 10);
+    end_all(s);
+    for (int k = 0; k < HOSTS; k++) {
+        run_dir_of(s, k, dir);
+        snprintf(path, sizeof path, "%s/%d/map.json", dir, JOB);
+        assert_int_equal(stat(path, &st), 0);
+        assert_int_equal(st.st_size, 3 << 20);
+    }
+}
+
+static void whatever_a_probe_does_every_host_is_told_in_time(void **state)
+{
+    struct scene *s = *state;
+    static const struct {
+        const char *what, *first, *other;
+        double at_most_s;
+    } table[] = {
+        {"exit-0", "probe of localhost: exit 9", "probe of localhost: exit 9", 2},
+        {"exit-1", "STATUS=partial", "NODE_ORDER=localhost,127.0.0.3\n", 2},
+        {"garbage-0", "not a nettopo frame", "not a nettopo frame", 2},
+        {"garbage-2", "STATUS=partial", "NODE_ORDER=localhost,127.0.0.2\n", 2},
+        {"huge-1", "STATUS=partial", "NODE_ORDER=localhost,127.0.0.3\n", 2},
+        {"hang-0", "the budget was over", "STATUS=failed", 1.6},
+        {"hang-1", "the budget was over", "STATUS=failed", 1.6}, /* rank 0 waits longer than that */
+        {"leave-0", "STATUS=ok", "STATUS=ok", 2},
+        {"leave-2", "STATUS=ok", "STATUS=ok", 2},
+    };
+    if (munge.pid == 0)
+        skip();
+    for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
+        char option[64];
+        snprintf(option, sizeof option, "quick,pattern=matrix:%s", table[k].what);
+        begin_all(s, option, 1);
+        double took = end_all(s);
+        if (took > table[k].at_most_s)
+            fail_msg("%s: %.2f s", table[k].what, took);
+        expect(s, 0, table[k].first);
+        expect(s, 1, table[k].other);
+        expect(s, 2, table[k].other);
+    }
+}
+
+static void a_host_that_never_comes_is_missing(void **state)
+{
+    struct scene *s = *state;
+    if (munge.pid == 0)
+        skip();
+    s->began = nt_now();
+    begin(s, 0, conf_of(s, 0), "quick", 5);
+    begin(s, 2, conf_of(s, 2), "quick", 5);
+    assert_true(end_all(s) < 3);
+    expect(s, 0, "STATUS=partial");
+    expect(s, 2, "NODE_ORDER=localhost,127.0.0.3\n");
+}
+
+static void without_a_leader_members_say_so(void **state)
+{
+    struct scene *s = *state;
+    if (munge.pid == 0)
+        skip();
+    s->began = nt_now();
+    begin(s, 1, conf_of(s, 1), "quick", 0.5);
+    assert_true(end_all(s) < 1.2);
+    expect(s, 1,
+           "the job's first host localhost was not met within the budget: Connection refused");
+}
+
+static void a_killed_leader_is_noticed(void **state)
+{
+    struct scene *s = *state;
+    if (munge.pid == 0)
+        skip();
+    begin_all(s, "quick,pattern=matrix:hang-0", 4);
+    poll(NULL, 0, 300);
+    kill(s->pid[0], SIGKILL); /* its inner process and the probe die with it */
+    assert_true(end_all(s) < 2);
+    expect(s, 1, "lost the job's first host localhost");
+    expect(s, 2, "lost the job's first host localhost");
+}
+
+static void a_munged_that_hangs_costs_no_more_than_the_budget(void **state)
+{
+    struct scene *s = *state;
+    if (munge.pid == 0)
+        skip();
+    kill(munge.pid, SIGSTOP);
+    begin_all(s, "quick", 0.4);
+    double took = end_all(s);
+    kill(munge.pid, SIGCONT);
+    assert_true(took < 1.4);
+    for (int k = 1; k < HOSTS; k++)
+        expect(s, k, "NETTOPO_REASON=the agent was ended before it had a result\n");
+}
+
+static void a_probe_that_is_not_there_fails_early(void **state)
+{
+    struct scene *s = *state;
+    if (munge.pid == 0)
+        skip();
+    s->began = nt_now();
+    for (int k = 0; k < HOSTS; k++) {
+        struct nt_conf conf = conf_of(s, k);
+        if (k == 0)
+            snprintf(conf.probe, sizeof conf.probe, "/nonexistent/probe");
+        begin(s, k, conf, "quick", 5);
+    }
+    assert_true(end_all(s) < 2);
+    for (int k = 0; k < HOSTS; k++)
+        expect(s, k, "probe of localhost: /nonexistent/probe: No such file or directory");
+}
+
+static void a_host_that_cannot_publish_harms_no_other(void **state)
+{
+    struct scene *s = *state;
+    if (munge.pid == 0)
+        skip();
+    s->began = nt_now();
+    for (int k = 0; k < HOSTS; k++) {
+        struct nt_conf conf = conf_of(s, k);
+        if (k == 0)
+            snprintf(conf.run_dir, sizeof conf.run_dir, "/proc/nowhere");
+        if (k == 1)
+            conf.publish_limit_bytes = 10;
+        begin(s, k, conf, "quick", 5);
+    }
+    assert_true(end_all(s) < 3);
+    expect(s, 2, "STATUS=ok");
+}
+
+int main(int argc, char **argv)
+{
+    if (argc == 3 && strcmp(argv[1], "--agent-fd") == 0)
+        return toy_probe(argc, argv);
+#define EACH(test) cmocka_unit_test_setup_teardown(test, make_scene, remove_scene)
+    const struct CMUnitTest tests[] = {
+        EACH(all_come_and_all_get_the_papers),
+        EACH(a_large_paper_arrives_whole),
+        EACH(whatever_a_probe_does_every_host_is_told_in_time),
+        EACH(a_host_that_never_comes_is_missing),
+        EACH(without_a_leader_members_say_so),
+        EACH(a_killed_leader_is_noticed),
+        EACH(a_munged_that_hangs_costs_no_more_than_the_budget),
+        EACH(a_probe_that_is_not_there_fails_early),
+        EACH(a_host_that_cannot_publish_harms_no_other),
+    };
+    return cmocka_run_group_tests(tests, start, stop);
+}

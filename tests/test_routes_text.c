@@ -1,0 +1,185 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "lines.h"
+#include "routes_text.h"
+
+/* Feeds in pieces of a size; 0: whole. */
+static int read_routes(const char *text, size_t piece, struct nt_routes_text **out,
+                       struct nt_err *err)
+{
+    struct nt_routes_reader *r;
+    size_t bytes = strlen(text);
+    int rc = 0;
+    assert_int_equal(nt_routes_reader_create("r", &r, err), 0);
+    for (size_t at = 0; at < bytes && rc == 0; at += piece == 0 ? bytes : piece) {
+        size_t n = piece == 0 || bytes - at < piece ? bytes - at : piece;
+        rc = nt_routes_reader_feed(r, text + at, n, err);
+    }
+    if (rc == 0)
+        rc = nt_routes_reader_finish(r, out, err);
+    nt_routes_reader_destroy(r);
+    return rc;
+}
+
+static const char text[] = "# three hosts\n"
+                           "n1 n2 l1 l2 # same switch\n"
+                           "\n"
+                           "n1\tn3  l1 up#1 l3\r\n"
+                           "n3 n1 l3 up#2 l1\n"
+                           "n2 n3 l2 up#1 l3";
+
+static void routes_are_read_alike_in_pieces_of_any_size(void **state)
+{
+    (void)state;
+    for (size_t piece = 0; piece < 40; piece++) {
+        struct nt_routes_text *t;
+        struct nt_err err = {0};
+        if (read_routes(text, piece, &t, &err) != 0)
+            fail_msg("%s", err.text);
+        const struct nt_routes *r = t->routes;
+        assert_int_equal(r->hosts, 3);
+        assert_int_equal(r->links, 5);
+        assert_int_equal(r->pairs, 3);
+        assert_string_equal(t->hosts.name[2], "n3");
+        assert_string_equal(t->links.name[2], "up#1");
+        assert_int_equal(nt_route_ways(r, 0), 1);
+        assert_int_equal(nt_route_ways(r, 1), 2);
+        static const uint32_t both[6] = {0, 2, 3, 3, 4, 0};
+        assert_int_equal(nt_route_length(r, 1), 6);
+        assert_memory_equal(nt_route_links(r, 1), both, sizeof both);
+        nt_routes_text_destroy(t);
+    }
+}
+
+static void what_is_no_route_is_refused_with_line_and_reason(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *says;
+    } table[] = {
+        {"", "r:1: expected HOST HOST LINK"},
+        {"# only this\n", "without any route"},
+        {"a b l\nc\n", "r:2: expected HOST HOST LINK [LINK...], found one host"},
+        {"a b\n", "r:1: a b: 0 links"},
+        {"a b # l\n", "r:1: a b: 0 links"},
+        {"a a l\n", "r:1: a a: a route from a host to itself"},
+        {"a b l m l\n", "r:1: a b: a link stands twice"},
+        {"a b l\n\na b m\n", "r:3: a b: the route was given before"},
+        {"a b l\nb a m\nb a m\n", "r:3: b a: the route was given before"},
+        {"a b l\nb a m\na b m\n", "r:3: a b: the route was given before"},
+        {"a b\x01 l\n", "r:1: "},
+        {"a b l\x80\n", "r:1: expected a link's name"},
+        {"a/b c l\n", "r:1: "},
+    };
+    for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
+        struct nt_routes_text *t = NULL;
+        struct nt_err err = {0};
+        assert_int_equal(read_routes(table[k].text, 0, &t, &err), -1);
+        assert_int_equal(err.kind, NT_ERR_INPUT);
+        if (strstr(err.text, table[k].says) == NULL)
+            fail_msg("\"%s\" does not say \"%s\"", err.text, table[k].says);
+        assert_null(t);
+    }
+}
+
+static void a_line_without_end_takes_bounded_memory(void **state)
+{
+    (void)state;
+    static char piece[65536];
+    struct nt_routes_reader *r;
+    struct nt_err err = {0};
+    size_t fed = 0;
+    memset(piece, 'x', sizeof piece);
+    assert_int_equal(nt_routes_reader_create("r", &r, &err), 0);
+    while (fed < 4u * NT_LINE_MAX && nt_routes_reader_feed(r, piece, sizeof piece, &err) == 0)
+        fed += sizeof piece;
+    assert_true(fed <= NT_LINE_MAX);
+    assert_int_equal(err.kind, NT_ERR_INPUT);
+    assert_non_null(strstr(err.text, "r:1: expected lines of at most"));
+    assert_int_equal(nt_routes_reader_feed(r, "a b l\n", 6, &err), -1);
+    nt_routes_reader_destroy(r);
+}
+
+static void a_zero_byte_is_no_text(void **state)
+{
+    (void)state;
+    struct nt_routes_reader *r;
+    struct nt_err err = {0};
+    assert_int_equal(nt_routes_reader_create("r", &r, &err), 0);
+    assert_int_equal(nt_routes_reader_feed(r, "a b\0 l\n", 7, &err), -1);
+    assert_non_null(strstr(err.text, "r:1: expected a text, found a zero byte"));
+    nt_routes_reader_destroy(r);
+}
+
+static int read_measured(const struct nt_routes_text *routes, const char *lines,
+                         struct nt_measured **out, struct nt_err *err)
+{
+    struct nt_measured_reader *r;
+    assert_int_equal(nt_measured_reader_create("m", routes, &r, err), 0);
+    int rc = nt_measured_reader_feed(r, lines, strlen(lines), err);
+    if (rc == 0)
+        rc = nt_measured_reader_finish(r, out, err);
+    nt_measured_reader_destroy(r);
+    return rc;
+}
+
+static void measurements_belong_to_pairs_of_the_routes(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *says; /* NULL: fine */
+    } table[] = {
+        {"n1 n2 1.5\nn3 n1 2 # back\n\nn1 n3 2.25", NULL},
+        {"", "m:1: expected HOST HOST LATENCY_US"},
+        {"n1 n2\n", "m:1: expected a latency from 0 to 1e9 us, found the end of the line"},
+        {"n1 n2 x\n", "m:1: expected a latency from 0 to 1e9 us, found \"x\""},
+        {"n1 n2 -1\n", "found \"-1\""},
+        {"n1 n2 nan\n", "found \"nan\""},
+        {"n1 n2 inf\n", "found \"inf\""},
+        {"n1 n2 1e99\n", "found \"1e99\""},
+        {"n1 n2 1 2\n", "m:1: expected the end of the line, found \"2\""},
+        {"n1 n9 1\n", "m:1: expected a host of the routes, found \"n9\""},
+        {"n1 n2 1\nn1 n1 1\n", "m:2: expected a pair that has a route, found n1 n1"},
+    };
+    struct nt_routes_text *routes;
+    assert_int_equal(read_routes(text, 0, &routes, NULL), 0);
+    for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
+        struct nt_measured *m = NULL;
+        struct nt_err err = {0};
+        int rc = read_measured(routes, table[k].text, &m, &err);
+        if (table[k].says == NULL) {
+            assert_int_equal(rc, 0);
+            assert_int_equal(m->count, 3);
+            assert_int_equal(m->pair[1], 1);
+            assert_int_equal(m->pair[2], 1);
+            assert_true(m->latency_us[2] == 2.25);
+            nt_measured_destroy(m);
+            continue;
+        }
+        assert_int_equal(rc, -1);
+        assert_int_equal(err.kind, NT_ERR_INPUT);
+        if (strstr(err.text, table[k].says) == NULL)
+            fail_msg("\"%s\" does not say \"%s\"", err.text, table[k].says);
+    }
+    nt_routes_text_destroy(routes);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(routes_are_read_alike_in_pieces_of_any_size),
+        cmocka_unit_test(what_is_no_route_is_refused_with_line_and_reason),
+        cmocka_unit_test(a_line_without_end_takes_bounded_memory),
+        cmocka_unit_test(a_zero_byte_is_no_text),
+        cmocka_unit_test(measurements_belong_to_pairs_of_the_routes),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

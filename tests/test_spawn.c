@@ -1,0 +1,141 @@
+#include <fcntl.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "file.h"
+#include "spawn.h"
+
+static int sh(const char *script, double seconds, struct nt_err *err)
+{
+    char *const argv[] = {"/bin/sh", "-c", (char *)script, NULL};
+    return nt_spawn_wait(argv, seconds, err);
+}
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+static void success_and_failure_are_told_apart(void **state)
+{
+    (void)state;
+    struct nt_err err = {0};
+    assert_int_equal(sh("exit 0", 5, &err), 0);
+    assert_int_equal(sh("echo chatter; exit 0", 5, &err), 0);
+    assert_int_equal(sh("echo first >&2; echo second >&2; exit 3", 5, &err), -1);
+    assert_string_equal(err.text, "/bin/sh: status 3: first");
+    assert_int_equal(sh("kill -9 $$", 5, &err), -1);
+    assert_string_equal(err.text, "/bin/sh: killed by signal 9");
+    char *const none[] = {"/nonexistent/agent", NULL};
+    assert_int_equal(nt_spawn_wait(none, 5, &err), -1);
+    assert_string_equal(err.text, "/nonexistent/agent: could not be started");
+}
+
+static void nothing_outlives_the_deadline(void **state)
+{
+    (void)state;
+    struct nt_err err = {0};
+    char path[] = "/tmp/nettopo-spawn-XXXXXX", script[128], text[32] = "";
+    int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    snprintf(script, sizeof script, "sleep 30 & echo $! > %s; trap '' TERM; wait", path);
+    double began = now();
+    assert_int_equal(sh(script, 0.3, &err), -1);
+    assert_true(now() - began < 1);
+    assert_string_equal(err.text, "/bin/sh: killed after 0.3 s");
+    assert_true(read(fd, text, sizeof text - 1) > 0);
+    int gone = -1;
+    for (int k = 0; k < 200 && gone != 0; k++) { /* its parent is dead: init reaps it */
+        char stat_path[64], line[256] = "";
+        snprintf(stat_path, sizeof stat_path, "/proc/%ld/stat", strtol(text, NULL, 10));
+        FILE *file = fopen(stat_path, "r");
+        gone =
+            file != NULL && fgets(line, sizeof line, file) != NULL && strstr(line, ") Z ") == NULL;
+        if (file != NULL)
+            fclose(file);
+        usleep(5000);
+    }
+    assert_int_equal(gone, 0);
+    close(fd);
+    unlink(path);
+}
+
+static void little_is_inherited(void **state)
+{
+    (void)state;
+    struct nt_err err = {0};
+    int fd = open("/dev/null", O_RDONLY);
+    assert_int_equal(dup2(fd, 77), 77);
+    setenv("SECRET", "x", 1);
+    setenv("SLURMD_NODENAME", "n1", 1);
+    assert_int_equal(sh("test ! -e /proc/$$/fd/77", 5, &err), 0);
+    assert_int_equal(sh("test -z \"$SECRET\"", 5, &err), 0);
+    assert_int_equal(sh("test \"$SLURMD_NODENAME\" = n1", 5, &err), 0);
+    assert_int_equal(sh("test \"$PWD\" = /", 5, &err), 0);
+    assert_int_equal(sh("test \"$(readlink /proc/$$/fd/1)\" = /dev/null", 5, &err), 0);
+    /* a signal that the plugin's process ignores or blocks is at its default */
+    signal(SIGPIPE, SIG_IGN);
+    assert_int_equal(sh("kill -PIPE $$; exit 0", 5, &err), -1);
+    signal(SIGPIPE, SIG_DFL);
+    close(fd);
+    close(77);
+}
+
+static void files_of_others_are_not_read(void **state)
+{
+    (void)state;
+    struct nt_err err = {0};
+    struct nt_conf conf;
+    char *text, path[] = "/tmp/nettopo-file-XXXXXX", link[64];
+    size_t bytes;
+    bool missing;
+    if (geteuid() != 0)
+        skip();
+    int fd = mkstemp(path);
+    assert_int_equal(write(fd, "enabled = no\n", 13), 13);
+    fchmod(fd, 0644);
+    assert_int_equal(nt_file_conf(path, &conf, &err), 0);
+    assert_false(conf.enabled);
+    assert_int_equal(nt_file_read(path, 12, &text, &bytes, &missing, &err), -1);
+    assert_false(missing);
+    fchmod(fd, 0666);
+    assert_int_equal(nt_file_conf(path, &conf, &err), -1);
+    assert_non_null(strstr(err.text, "not a file that only root may write"));
+    fchmod(fd, 0644);
+    assert_int_equal(fchown(fd, 12345, 0), 0);
+    assert_int_equal(nt_file_conf(path, &conf, &err), -1);
+    assert_int_equal(fchown(fd, 0, 0), 0);
+    snprintf(link, sizeof link, "%s.link", path);
+    assert_int_equal(symlink(path, link), 0);
+    assert_int_equal(nt_file_read(link, 100, &text, &bytes, &missing, &err), -1);
+    assert_int_equal(nt_file_read("/nonexistent", 100, &text, &bytes, &missing, &err), -1);
+    assert_true(missing);
+    assert_int_equal(nt_file_conf("/nonexistent", &conf, &err), -1);
+    unlink(link);
+    unlink(path);
+    close(fd);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(success_and_failure_are_told_apart),
+        cmocka_unit_test(nothing_outlives_the_deadline),
+        cmocka_unit_test(little_is_inherited),
+        cmocka_unit_test(files_of_others_are_not_read),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,203 @@
+/* A probe that measures nothing: it meets the others through its agent, and rank 0 publishes who
+ * came. For tests of the agent. The pattern of its option says what goes wrong:
+ *   matrix:exit-R, matrix:hang-R, matrix:garbage-R, matrix:huge-R, matrix:leave-R  (rank R only)
+ *   matrix:big     a map of 3 MiB
+ *   matrix:evil    a hint.env that sets what it may not */
+#ifndef NT_TOY_PROBE_H
+#define NT_TOY_PROBE_H
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+#include "frame.h"
+
+enum { AGENT = 3, WAIT_MS = 1500 };
+
+static unsigned rank, size;
+static char pattern[256] = "", policy[16] = "", level[16] = "", host[4096][64];
+
+static void read_all(void *to, size_t bytes)
+{
+    for (char *at = to; bytes > 0;) {
+        ssize_t n = read(AGENT, at, bytes);
+        if (n <= 0)
+            exit(3);
+        at += n;
+        bytes -= (size_t)n;
+    }
+}
+
+static void write_all(const void *from, size_t bytes)
+{
+    for (const char *at = from; bytes > 0;) {
+        ssize_t n = write(AGENT, at, bytes);
+        if (n <= 0)
+            exit(4);
+        at += n;
+        bytes -= (size_t)n;
+    }
+}
+
+static struct nt_frame receive(char payload[NT_FRAME_PAYLOAD_MAX + 1])
+{
+    unsigned char head[NT_FRAME_HEAD_BYTES];
+    struct nt_frame frame;
+    struct nt_err err;
+    read_all(head, sizeof head);
+    if (nt_frame_decode(head, &frame, &err) != 0)
+        exit(5);
+    read_all(payload, frame.payload_bytes);
+    payload[frame.payload_bytes] = '\0';
+    return frame;
+}
+
+static void give(struct nt_frame frame, const char *text, size_t bytes)
+{
+    unsigned char head[NT_FRAME_HEAD_BYTES];
+    do {
+        size_t part = bytes < NT_FRAME_PAYLOAD_MAX ? bytes : NT_FRAME_PAYLOAD_MAX;
+        frame.flags = bytes > part ? NT_FRAME_MORE : 0;
+        frame.payload_bytes = (uint32_t)part;
+        nt_frame_encode(&frame, head);
+        write_all(head, sizeof head);
+        write_all(text, part);
+        text += part;
+        bytes -= part;
+    } while (bytes > 0);
+}
+
+static void take_place(void)
+{
+    static char text[NT_FRAME_PAYLOAD_MAX + 1];
+    unsigned hosts = 0;
+    struct nt_frame frame = receive(text);
+    if (frame.type != NT_FRAME_START || (frame.flags & NT_FRAME_MORE) != 0)
+        exit(6);
+    for (char *line = text, *end; (end = strchr(line, '\n')) != NULL; line = end + 1) {
+        *end = '\0';
+        const char *at;
+        if (sscanf(line, "rank %u", &rank) == 1 || sscanf(line, "size %u", &size) == 1)
+            continue;
+        if (sscanf(line, "policy %15s", policy) == 1)
+            continue;
+        if (sscanf(line, "option %15[a-z]", level) == 1 && strchr(line, '=') == NULL)
+            continue;
+        if (strncmp(line, "host ", 5) == 0 && hosts < 4096)
+            snprintf(host[hosts++], sizeof host[0], "%s", line + 5);
+        if (strncmp(line, "option ", 7) == 0 && (at = strstr(line, "pattern=matrix:")) != NULL)
+            snprintf(pattern, sizeof pattern, "%.*s", (int)strcspn(at + 15, ","), at + 15);
+    }
+    if (hosts != size)
+        exit(7);
+}
+
+static int mine(const char *what)
+{
+    char text[64];
+    snprintf(text, sizeof text, "%s-%u", what, rank);
+    return strcmp(text, pattern) == 0;
+}
+
+static void go_wrong(void)
+{
+    static const char garbage[100] = "GET / HTTP/1.0";
+    if (mine("exit"))
+        exit(9);
+    if (mine("hang"))
+        for (;;)
+            pause();
+    if (mine("garbage"))
+        write_all(garbage, sizeof garbage);
+    if (mine("huge")) {
+        unsigned char head[NT_FRAME_HEAD_BYTES];
+        nt_frame_encode(&(struct nt_frame){.type = NT_FRAME_GATHER,
+                                           .seq = 1,
+                                           .payload_bytes = NT_FRAME_PAYLOAD_MAX + 1},
+                        head);
+        write_all(head, sizeof head);
+    }
+    if (mine("leave") && fork() == 0) { /* something stays behind, in a session of its own */
+        setsid();
+        for (;;)
+            pause();
+    }
+}
+
+/* Rank 0: one gather; present[] says whose piece came. */
+static unsigned gather(unsigned seq, char present[4096])
+{
+    static char text[NT_FRAME_PAYLOAD_MAX + 1];
+    unsigned came = 1;
+    give((struct nt_frame){.type = NT_FRAME_GATHER, .seq = seq, .wait_ms = WAIT_MS}, "0", 1);
+    present[0] = 1;
+    for (;;) {
+        struct nt_frame frame = receive(text);
+        if (frame.seq != seq)
+            continue;
+        if (frame.type == NT_FRAME_GATHERED)
+            return came;
+        if (frame.type == NT_FRAME_GATHER && frame.host < 4096) {
+            came += !present[frame.host];
+            present[frame.host] = 1;
+        }
+    }
+}
+
+static void publish(unsigned came, const char present[4096])
+{
+    static char map[3 << 20], text[8192];
+    size_t n = (size_t)snprintf(
+        map, sizeof map, "{\"came\": %u, \"policy\": \"%s\", \"level\": \"%s\", \"uid\": %u}\n",
+        came, policy, level, (unsigned)getuid());
+    struct nt_frame paper = {.type = NT_FRAME_PAPER, .host = NT_PAPER_MAP};
+    if (strcmp(pattern, "big") == 0) {
+        memset(map, ' ', sizeof map);
+        n = sizeof map;
+    }
+    give(paper, map, n);
+    n = (size_t)snprintf(
+        text, sizeof text, "NETTOPO_STATUS=%s\n%sNETTOPO_MAP=map.json\n%sNETTOPO_NODE_ORDER=",
+        came == size ? "ok" : "partial", came == size ? "" : "NETTOPO_REASON=hosts are missing\n",
+        strcmp(pattern, "evil") == 0 ? "LD_PRELOAD=/tmp/x.so\n" : "");
+    for (unsigned k = 0, shown = 0; k < size && n < sizeof text - 80; k++)
+        if (present[k])
+            n += (size_t)snprintf(text + n, sizeof text - n, "%s%s", shown++ ? "," : "", host[k]);
+    text[n++] = '\n';
+    paper.host = NT_PAPER_ENV;
+    give(paper, text, n);
+    const char *word = came == size ? "ok" : "partial hosts are missing";
+    give((struct nt_frame){.type = NT_FRAME_DONE}, word, strlen(word));
+}
+
+/* The whole program. */
+static int toy_probe(int argc, char **argv)
+{
+    static char text[NT_FRAME_PAYLOAD_MAX + 1], present[4096];
+    if (argc != 3 || strcmp(argv[1], "--agent-fd") != 0)
+        return 2;
+    take_place();
+    go_wrong();
+    if (rank == 0) {
+        gather(1, present);
+        memset(text, 'x', sizeof text);
+        give((struct nt_frame){.type = NT_FRAME_CAST, .seq = 2}, text,
+             100000 < sizeof text ? 100000 : 60000);
+        memset(present, 0, sizeof present);
+        publish(gather(3, present), present);
+    } else {
+        give((struct nt_frame){.type = NT_FRAME_GATHER, .seq = 1}, host[rank], strlen(host[rank]));
+        while ((receive(text).flags & NT_FRAME_MORE) != 0)
+            ;
+        give((struct nt_frame){.type = NT_FRAME_GATHER, .seq = 3}, host[rank], strlen(host[rank]));
+        read_all(text, 1); /* the agent ends us */
+    }
+    return 0;
+}
+
+#endif

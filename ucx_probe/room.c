@@ -1,0 +1,51 @@
+#include "room.h"
+
+#include <stdlib.h>
+
+#include "traffic_text.h"
+
+static uint32_t bound_of(const uint32_t *cpus, uint32_t task_cpus, size_t host)
+{
+    return cpus == NULL ? UINT32_MAX : cpus[host] / (task_cpus > 0 ? task_cpus : 1);
+}
+
+void nt_room_spread(uint32_t tasks, uint32_t task_cpus, const uint32_t *cpus, uint32_t *room,
+                    size_t hosts)
+{
+    uint64_t holds = 0;
+    for (size_t h = 0; h < hosts; h++)
+        holds += bound_of(cpus, task_cpus, h);
+    if (holds < tasks)
+        cpus = NULL; /* CPUs are shared: then they are no bound */
+    for (size_t h = 0; h < hosts; h++)
+        room[h] = tasks == 0 ? 1 : 0;
+    /* one more for each host that has room, in turn, until all sit */
+    for (uint32_t left = tasks, level = 1; left > 0 && hosts > 0; level++) {
+        for (size_t h = 0; h < hosts && left > 0; h++) {
+            if (bound_of(cpus, task_cpus, h) < level)
+                continue;
+            room[h]++;
+            left--;
+        }
+    }
+}
+
+int nt_room_record(const struct nt_meet *meet, struct nt_samples *samples, struct nt_err *err)
+{
+    size_t hosts = samples->hosts;
+    uint32_t *room = calloc(hosts + 1, sizeof *room), *cpus = calloc(hosts + 1, sizeof *cpus);
+    if (room == NULL || cpus == NULL) {
+        free(room);
+        free(cpus);
+        return nt_err_set(err, NT_ERR_SYSTEM, "the record: out of memory");
+    }
+    bool known = meet->cpus != NULL && meet->cpus[0] != '\0' &&
+                 nt_tasks_per_node_read(meet->cpus, cpus, hosts, NULL) == 0;
+    nt_room_spread(meet->tasks, meet->task_cpus, known ? cpus : NULL, room, hosts);
+    int rc = 0;
+    for (size_t h = 0; h < hosts && rc == 0; h++)
+        rc = nt_samples_set_room(samples, h, room[h], err);
+    free(room);
+    free(cpus);
+    return rc;
+}
