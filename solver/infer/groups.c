@@ -73,7 +73,7 @@ struct cell {
 static float rough_middle(const struct cell *c, float *values)
 {
     enum { FEW = 9 };
-    size_t skip = c->size > FEW ? c->size / FEW : 1, count = 0;
+    size_t skip = (c->size + FEW - 1) / FEW, count = 0;
     for (size_t k = 0; k < c->size; k += skip) {
         float v = c->row[c->member[k]] - c->offset[c->member[k]];
         if (v == v)

@@ -126,6 +126,13 @@ static int one_switch(struct nt_work *w, struct nt_err *err)
     return nt_groups_fit(w, 8, err);
 }
 
+static int refit(struct nt_work *w, struct nt_err *err)
+{
+    if (nt_groups_fit(w, nt_work_passes(w), err) < 0)
+        return -1;
+    return nt_repair(w, err);
+}
+
 static int find_groups(struct nt_work *w, struct nt_err *err)
 {
     if (w->n < 4)
@@ -134,17 +141,16 @@ static int find_groups(struct nt_work *w, struct nt_err *err)
         return -1;
     for (int round = 0; round < 4; round++) {
         bool gathered, changed;
-        if (nt_split_weak(w, &gathered, err) < 0 ||
-            (gathered && (nt_groups_fit(w, nt_work_passes(w), err) < 0 || nt_repair(w, err) < 0)))
+        if (nt_split_weak(w, &gathered, err) < 0 || (gathered && refit(w, err) < 0))
             return -1;
         if (nt_groups_noise(w, true, err) < 0 || nt_split_groups(w, &changed, err) < 0)
             return -1;
         if (!changed && !gathered)
             break;
-        if (nt_groups_fit(w, nt_work_passes(w), err) < 0 || nt_repair(w, err) < 0)
+        if (refit(w, err) < 0)
             return -1;
     }
-    if (nt_groups_fit(w, nt_work_passes(w), err) < 0)
+    if (w->n <= 300 && nt_groups_fit(w, nt_work_passes(w), err) < 0)
         return -1;
     return nt_groups_noise(w, true, err);
 }
