@@ -90,18 +90,10 @@ static float rough_middle(const struct cell *c, float *values)
     return nt_stats_median(values, count);
 }
 
-/* Mean of the values, each pulled in to 2.5 sd around the rough middle: nearly as robust as a
- * median, nearly as precise as a mean, and much cheaper than a median of all. before: the value of
- * the pass before, or NaN. */
-static float robust_mean(const struct cell *c, float before, double scale, double power,
-                         float *values)
+/* Mean distance of the values from middle, each pulled in to reach. */
+static float clipped_shift(const struct cell *c, float middle, float reach)
 {
-    float middle = before == before && c->size > 4 ? before : rough_middle(c, values);
-    if (middle != middle || c->size < 5)
-        return middle;
-    double level = (double)(middle + c->offset[c->member[0]]);
-    double reach = 2.5 * scale * (power == 1 ? level : pow(fmax(level, 1e-12), power));
-    float low = middle - (float)reach, high = middle + (float)reach, sum = 0;
+    float low = middle - reach, high = middle + reach, sum = 0;
     unsigned count = 0;
     for (size_t k = 0; k < c->size; k++) {
         float v = c->row[c->member[k]] - c->offset[c->member[k]];
@@ -111,7 +103,28 @@ static float robust_mean(const struct cell *c, float before, double scale, doubl
         sum += known ? v - middle : 0;
         count += known;
     }
-    return middle + sum / (float)count;
+    return sum / (float)count;
+}
+
+/* Mean of the values, each pulled in to 2.5 sd around a rough middle: nearly as robust as a
+ * median, nearly as precise as a mean, and much cheaper than a median of all. before: the value
+ * of the pass before, or NaN; it serves as middle unless the values have moved away from it. */
+static float robust_mean(const struct cell *c, float before, const struct nt_noise *noise,
+                         float *values)
+{
+    bool small = c->size < 5, again = before == before && !small;
+    float middle = again ? before : rough_middle(c, values);
+    if (middle != middle || small)
+        return middle;
+    double level = (double)(middle + c->offset[c->member[0]]);
+    float reach =
+        (float)(2.5 * (noise->power == 1 ? noise->scale * level : nt_noise_sd(noise, level)));
+    float shift = clipped_shift(c, middle, reach);
+    if (again && !(fabsf(shift) < 0.3f * reach)) {
+        middle = rough_middle(c, values);
+        shift = clipped_shift(c, middle, reach);
+    }
+    return middle + shift;
 }
 
 static void fit_profiles(struct nt_work *w, bool again, float *values)
@@ -121,8 +134,7 @@ static void fit_profiles(struct nt_work *w, bool again, float *values)
         for (size_t g = 0; g < w->groups; g++) {
             struct cell c = {w->d + i * n, w->offset, w->member + w->start[g], nt_work_size(w, g)};
             float *profile = &w->profile[i * w->groups + g];
-            *profile =
-                robust_mean(&c, again ? *profile : NAN, w->noise.scale, w->noise.power, values);
+            *profile = robust_mean(&c, again ? *profile : NAN, &w->noise, values);
         }
 }
 
