@@ -38,6 +38,7 @@ struct scratch {
     float *values; /* as many as pairs are taken of one block */
     float *reference;
     float *relative;
+    float *mean; /* 2*groups: offsets before and after */
     struct nt_weighted *weighted;
 };
 
@@ -48,8 +49,9 @@ static int scratch_init(struct scratch *s, const struct nt_work *w, struct nt_er
     s->values = malloc((2 * BLOCK_VALUES + 4 * w->n) * sizeof *s->values);
     s->reference = malloc((w->groups + 1) * sizeof *s->reference);
     s->relative = malloc((w->n + 1) * sizeof *s->relative);
+    s->mean = malloc((2 * w->groups + 1) * sizeof *s->mean);
     s->weighted = malloc((w->groups + 1) * sizeof *s->weighted);
-    if (s->values && s->reference && s->relative && s->weighted)
+    if (s->values && s->reference && s->relative && s->mean && s->weighted)
         return 0;
     return nt_err_set(err, NT_ERR_SYSTEM, "no memory to fit %zu groups", w->groups);
 }
@@ -59,6 +61,7 @@ static void scratch_fini(struct scratch *s)
     free(s->values);
     free(s->reference);
     free(s->relative);
+    free(s->mean);
     free(s->weighted);
 }
 
@@ -248,6 +251,16 @@ static void fit_noise(struct nt_work *w)
         }
 }
 
+static void mean_offsets(const struct nt_work *w, float *mean)
+{
+    for (size_t g = 0; g < w->groups; g++) {
+        float sum = 0;
+        for (size_t k = w->start[g]; k < w->start[g + 1]; k++)
+            sum += w->offset[w->member[k]];
+        mean[g] = sum / (float)nt_work_size(w, g);
+    }
+}
+
 int nt_groups_fit(struct nt_work *w, int passes, struct nt_err *err)
 {
     struct scratch s;
@@ -259,8 +272,13 @@ int nt_groups_fit(struct nt_work *w, int passes, struct nt_err *err)
     }
     for (int pass = 0; pass < passes; pass++) {
         fit_profiles(w, pass > 0, s.values);
+        mean_offsets(w, s.mean);
         for (size_t g = 0; g < w->groups; g++)
             fit_offsets(w, g, pass == 0, &s);
+        mean_offsets(w, s.mean + w->groups);
+        for (size_t i = 0; i < w->n; i++) /* where the next pass will find them */
+            for (size_t g = 0; g < w->groups; g++)
+                w->profile[i * w->groups + g] -= s.mean[w->groups + g] - s.mean[g];
     }
     fit_profiles(w, passes > 0, s.values);
     for (size_t a = 0; a < w->groups; a++) {

@@ -4,7 +4,7 @@
 #include "confidence.h"
 #include "stats.h"
 
-enum { STEPS = 12, ROWS = 512 };
+enum { STEPS = 12, ROWS = 256 };
 
 /* Residuals in units of their middle size, clipped; unknown ones are 0. */
 static int residuals(const struct nt_work *w, const struct nt_matrix *modelled, size_t n,
