@@ -45,7 +45,7 @@ float nt_stats_median(float *values, size_t n)
 {
     if (n == 0)
         return NAN;
-    if (n <= 12) {
+    if (n <= 20) {
         insert_sort(values, n);
         return n % 2 == 1 ? values[n / 2] : 0.5f * (values[n / 2 - 1] + values[n / 2]);
     }

@@ -65,11 +65,16 @@ size_t nt_chance_agreeing(const struct nt_work *w, const uint32_t *hosts, size_t
     return agreeing;
 }
 
+/* A small group stands within a switch of the usual size, at least twice as large as itself. */
+static double around(const struct nt_work *w, size_t m)
+{
+    return fmin((double)w->n, fmax(w->usual_size, 2 * (double)m));
+}
+
 double nt_chance_expected(const struct nt_work *w, size_t m, size_t agreeing)
 {
     double n = (double)w->n, size = (double)m, k = (double)agreeing;
-    /* within a switch of the usual size, at least twice as large as the group itself */
-    double among = fmin(n, fmax(w->usual_size, 2 * size));
+    double among = around(w, m);
     double window = fmin(1, 20 * w->noise_share); /* of the range of outliers, to agree in */
     double x = log(n / among) + ln_choose(among, size) + ln_choose(size * (size - 1) / 2, k) +
                k * log(w->low_share) + (k - 1) * log(window);
@@ -106,6 +111,9 @@ int nt_chance_groups(struct nt_work *w, struct nt_err *err)
         for (size_t b = 0; b < w->groups; b++)
             seen += nt_work_size(w, b) == m && agreeing[b] >= agreeing[g];
         w->weak[g] = nt_chance_made(nt_chance_expected(w, m, agreeing[g]), seen);
+        /* outliers leave low pairs over that found no place in a group; switches do not */
+        double pairs = (double)seen * agreeing[g], near = 0.5 * (double)w->n * around(w, m);
+        w->weak[g] |= m <= 3 && seen >= 20 && w->low_share > 0.25 * pairs / near;
     }
     free(agreeing);
     return 0;

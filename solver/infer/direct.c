@@ -201,22 +201,38 @@ static double hop_guess(const struct nt_work *w, const struct nt_direct *d, doub
     return two == 0 ? 2 * (cut - first) : (double)nt_stats_median(values, two) - first;
 }
 
+static uint32_t root_of(uint32_t *up, uint32_t v)
+{
+    while (up[v] != v)
+        v = up[v] = up[up[v]];
+    return v;
+}
+
 /* Links by reading, then each judged by all third hosts; pairs without a reading, or with one
  * that cannot be, become links when third hosts say so. false: not a sparse network. */
-static bool take_links(const struct nt_work *w, struct nt_direct *d, double cut, double hop)
+static bool take_links(const struct nt_work *w, struct nt_direct *d, double cut, double hop,
+                       uint32_t *up)
 {
-    size_t n = w->n, most = n * (n - 1) / 2;
+    size_t n = w->n, most = n * (n - 1) / 2, parts = n;
     float reach = (float)(1.5 * hop);
     d->links = 0;
     memset(d->linked, 0, n * n);
     size_t limit = n * NT_DIRECT_DEGREE_MAX / 2 < most ? n * NT_DIRECT_DEGREE_MAX / 2 : most;
-    for (size_t i = 1; i < n; i++)
-        for (size_t j = 0; j < i; j++)
+    for (uint32_t i = 0; i < n; i++)
+        up[i] = i;
+    for (uint32_t i = 1; i < n; i++)
+        for (uint32_t j = 0; j < i; j++)
             if ((double)reading(w, d, i, j) < cut) {
                 d->linked[i * n + j] = d->linked[j * n + i] = 1;
+                uint32_t a = root_of(up, i), b = root_of(up, j);
+                parts -= a != b;
+                up[a] = b;
                 if (++d->links > limit)
                     return false;
             }
+    /* groups of hosts behind switches: near each other, and far from all others */
+    if (!w->holes && parts > 1 + n / 20)
+        return false;
     for (size_t i = 1; i < n; i++)
         for (size_t j = 0; j < i; j++) {
             float v = reading(w, d, i, j);
@@ -398,7 +414,7 @@ static void try_cuts(const struct nt_work *w, struct nt_direct *d, struct nt_dir
     for (size_t c = 0; c < cuts; c++) {
         memcpy(d->offset, r->offset, w->n * sizeof *d->offset);
         double hop = hop_guess(w, d, cut[c].at, r->values);
-        if (!(hop > 0) || !take_links(w, d, cut[c].at, hop) ||
+        if (!(hop > 0) || !take_links(w, d, cut[c].at, hop, r->queue) ||
             !count_hops(d, r->queue, r->neighbour, r->start))
             continue;
         fit_direct(w, d, r->values);

@@ -11,7 +11,7 @@ struct draft {
     bool *gone; /* vertices */
 };
 
-static void draft_link(struct draft *d, uint32_t a, uint32_t b, double latency)
+static void draft_link(struct draft *d, uint32_t a, uint32_t b, double latency, double probability)
 {
     struct nt_link l = {.a = a,
                         .b = b,
@@ -19,7 +19,7 @@ static void draft_link(struct draft *d, uint32_t a, uint32_t b, double latency)
                         .latency_se_us = NAN,
                         .bandwidth_MBps = NAN,
                         .bandwidth_back_MBps = NAN,
-                        .probability = 1};
+                        .probability = probability};
     d->link[d->links++] = l;
     d->degree[a]++;
     d->degree[b]++;
@@ -36,8 +36,19 @@ static void splice(struct draft *d, uint32_t v)
     uint32_t other = y->a == v ? y->b : y->a;
     *(x->a == v ? &x->a : &x->b) = other;
     x->latency_us += y->latency_us;
+    x->probability = fmax(x->probability, y->probability);
     *y = d->link[--d->links];
     d->gone[v] = true;
+}
+
+/* Noise makes an edge as long as this somewhere with a chance below ways * exp(-z*z/2); as one of
+ * several hundred could be a leaf's own edge, that many ways are counted. */
+static double probability(const struct nt_work *w, const struct nt_tree_edge *edge)
+{
+    if (!(edge->z > 0)) /* the link of a host that is alone */
+        return 1;
+    double chance = exp(log((double)w->groups + 1) - 0.5 * edge->z * edge->z);
+    return 1 - (chance < 0.5 ? chance : 0.5);
 }
 
 static void draw(struct draft *d, const struct nt_work *w, const struct nt_tree *tree,
@@ -63,10 +74,11 @@ static void draw(struct draft *d, const struct nt_work *w, const struct nt_tree 
         if (alone)
             vertex[v] = w->host[w->member[w->start[g]]];
         for (size_t k = w->start[g]; k < w->start[g + 1] && !alone; k++)
-            draft_link(d, w->host[w->member[k]], vertex[v], (double)w->offset[w->member[k]]);
+            draft_link(d, w->host[w->member[k]], vertex[v], (double)w->offset[w->member[k]], 1);
     }
     for (size_t e = 0; e < tree->edges; e++)
-        draft_link(d, vertex[tree->edge[e].a], vertex[tree->edge[e].b], tree->edge[e].length_us);
+        draft_link(d, vertex[tree->edge[e].a], vertex[tree->edge[e].b], tree->edge[e].length_us,
+                   probability(w, &tree->edge[e]));
     for (uint32_t v = (uint32_t)hosts; v < d->vertices; v++)
         if (d->degree[v] == 2 && w->n > 2)
             splice(d, v);

@@ -38,6 +38,7 @@ struct scratch {
     float *values; /* as many as pairs are taken of one block */
     float *reference;
     float *relative;
+    float *mean; /* 2*groups: offsets before and after */
     struct nt_weighted *weighted;
 };
 
@@ -48,8 +49,9 @@ static int scratch_init(struct scratch *s, const struct nt_work *w, struct nt_er
     s->values = malloc((2 * BLOCK_VALUES + 4 * w->n) * sizeof *s->values);
     s->reference = malloc((w->groups + 1) * sizeof *s->reference);
     s->relative = malloc((w->n + 1) * sizeof *s->relative);
+    s->mean = malloc((2 * w->groups + 1) * sizeof *s->mean);
     s->weighted = malloc((w->groups + 1) * sizeof *s->weighted);
-    if (s->values && s->reference && s->relative && s->weighted)
+    if (s->values && s->reference && s->relative && s->mean && s->weighted)
         return 0;
     return nt_err_set(err, NT_ERR_SYSTEM, "no memory to fit %zu groups", w->groups);
 }
@@ -59,6 +61,7 @@ static void scratch_fini(struct scratch *s)
     free(s->values);
     free(s->reference);
     free(s->relative);
+    free(s->mean);
     free(s->weighted);
 }
 
@@ -73,7 +76,7 @@ struct cell {
 static float rough_middle(const struct cell *c, float *values)
 {
     enum { FEW = 9 };
-    size_t skip = c->size > FEW ? c->size / FEW : 1, count = 0;
+    size_t skip = (c->size + FEW - 1) / FEW, count = 0;
     for (size_t k = 0; k < c->size; k += skip) {
         float v = c->row[c->member[k]] - c->offset[c->member[k]];
         if (v == v)
@@ -90,18 +93,10 @@ static float rough_middle(const struct cell *c, float *values)
     return nt_stats_median(values, count);
 }
 
-/* Mean of the values, each pulled in to 2.5 sd around the rough middle: nearly as robust as a
- * median, nearly as precise as a mean, and much cheaper than a median of all. before: the value of
- * the pass before, or NaN. */
-static float robust_mean(const struct cell *c, float before, double scale, double power,
-                         float *values)
+/* Mean distance of the values from middle, each pulled in to reach. */
+static float clipped_shift(const struct cell *c, float middle, float reach)
 {
-    float middle = before == before && c->size > 4 ? before : rough_middle(c, values);
-    if (middle != middle || c->size < 5)
-        return middle;
-    double level = (double)(middle + c->offset[c->member[0]]);
-    double reach = 2.5 * scale * (power == 1 ? level : pow(fmax(level, 1e-12), power));
-    float low = middle - (float)reach, high = middle + (float)reach, sum = 0;
+    float low = middle - reach, high = middle + reach, sum = 0;
     unsigned count = 0;
     for (size_t k = 0; k < c->size; k++) {
         float v = c->row[c->member[k]] - c->offset[c->member[k]];
@@ -111,7 +106,28 @@ static float robust_mean(const struct cell *c, float before, double scale, doubl
         sum += known ? v - middle : 0;
         count += known;
     }
-    return middle + sum / (float)count;
+    return sum / (float)count;
+}
+
+/* Mean of the values, each pulled in to 2.5 sd around a rough middle: nearly as robust as a
+ * median, nearly as precise as a mean, and much cheaper than a median of all. before: the value
+ * of the pass before, or NaN; it serves as middle unless the values have moved away from it. */
+static float robust_mean(const struct cell *c, float before, const struct nt_noise *noise,
+                         float *values)
+{
+    bool small = c->size < 5, again = before == before && !small;
+    float middle = again ? before : rough_middle(c, values);
+    if (middle != middle || small)
+        return middle;
+    double level = (double)(middle + c->offset[c->member[0]]);
+    float reach =
+        (float)(2.5 * (noise->power == 1 ? noise->scale * level : nt_noise_sd(noise, level)));
+    float shift = clipped_shift(c, middle, reach);
+    if (again && !(fabsf(shift) < 0.3f * reach)) {
+        middle = rough_middle(c, values);
+        shift = clipped_shift(c, middle, reach);
+    }
+    return middle + shift;
 }
 
 static void fit_profiles(struct nt_work *w, bool again, float *values)
@@ -121,8 +137,7 @@ static void fit_profiles(struct nt_work *w, bool again, float *values)
         for (size_t g = 0; g < w->groups; g++) {
             struct cell c = {w->d + i * n, w->offset, w->member + w->start[g], nt_work_size(w, g)};
             float *profile = &w->profile[i * w->groups + g];
-            *profile =
-                robust_mean(&c, again ? *profile : NAN, w->noise.scale, w->noise.power, values);
+            *profile = robust_mean(&c, again ? *profile : NAN, &w->noise, values);
         }
 }
 
@@ -236,6 +251,16 @@ static void fit_noise(struct nt_work *w)
         }
 }
 
+static void mean_offsets(const struct nt_work *w, float *mean)
+{
+    for (size_t g = 0; g < w->groups; g++) {
+        float sum = 0;
+        for (size_t k = w->start[g]; k < w->start[g + 1]; k++)
+            sum += w->offset[w->member[k]];
+        mean[g] = sum / (float)nt_work_size(w, g);
+    }
+}
+
 int nt_groups_fit(struct nt_work *w, int passes, struct nt_err *err)
 {
     struct scratch s;
@@ -247,8 +272,13 @@ int nt_groups_fit(struct nt_work *w, int passes, struct nt_err *err)
     }
     for (int pass = 0; pass < passes; pass++) {
         fit_profiles(w, pass > 0, s.values);
+        mean_offsets(w, s.mean);
         for (size_t g = 0; g < w->groups; g++)
             fit_offsets(w, g, pass == 0, &s);
+        mean_offsets(w, s.mean + w->groups);
+        for (size_t i = 0; i < w->n; i++) /* where the next pass will find them */
+            for (size_t g = 0; g < w->groups; g++)
+                w->profile[i * w->groups + g] -= s.mean[w->groups + g] - s.mean[g];
     }
     fit_profiles(w, passes > 0, s.values);
     for (size_t a = 0; a < w->groups; a++) {

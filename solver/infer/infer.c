@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "confidence.h"
 #include "direct.h"
 #include "links.h"
 #include "work.h"
@@ -126,6 +127,13 @@ static int one_switch(struct nt_work *w, struct nt_err *err)
     return nt_groups_fit(w, 8, err);
 }
 
+static int refit(struct nt_work *w, struct nt_err *err)
+{
+    if (nt_groups_fit(w, nt_work_passes(w), err) < 0)
+        return -1;
+    return nt_repair(w, err);
+}
+
 static int find_groups(struct nt_work *w, struct nt_err *err)
 {
     if (w->n < 4)
@@ -134,17 +142,16 @@ static int find_groups(struct nt_work *w, struct nt_err *err)
         return -1;
     for (int round = 0; round < 4; round++) {
         bool gathered, changed;
-        if (nt_split_weak(w, &gathered, err) < 0 ||
-            (gathered && (nt_groups_fit(w, nt_work_passes(w), err) < 0 || nt_repair(w, err) < 0)))
+        if (nt_split_weak(w, &gathered, err) < 0 || (gathered && refit(w, err) < 0))
             return -1;
         if (nt_groups_noise(w, true, err) < 0 || nt_split_groups(w, &changed, err) < 0)
             return -1;
         if (!changed && !gathered)
             break;
-        if (nt_groups_fit(w, nt_work_passes(w), err) < 0 || nt_repair(w, err) < 0)
+        if (refit(w, err) < 0)
             return -1;
     }
-    if (nt_groups_fit(w, nt_work_passes(w), err) < 0)
+    if (w->n <= 300 && nt_groups_fit(w, nt_work_passes(w), err) < 0)
         return -1;
     return nt_groups_noise(w, true, err);
 }
@@ -174,9 +181,9 @@ static int infer_one(struct nt_model **out, struct nt_err *err)
     return nt_model_canonicalise(*out, err);
 }
 
-/* Mean relative residual of a tree model. */
-static int tree_score(const struct nt_work *w, const struct nt_model *model, double *score,
-                      struct nt_err *err)
+/* How well a tree explains the readings: score as nt_score, misfit as nt_misfit. */
+static int tree_quality(const struct nt_work *w, const struct nt_model *model, double *score,
+                        double *misfit, struct nt_err *err)
 {
     struct nt_matrix *p;
     double sum = 0;
@@ -188,31 +195,38 @@ static int tree_score(const struct nt_work *w, const struct nt_model *model, dou
             double r = v - (double)nt_matrix_get(p, w->host[i], w->host[j]);
             sum += r == r ? fabs(r) / v : 0;
         }
-    nt_matrix_destroy(p);
     double pairs = (double)w->pairs;
     *score = nt_score(sum / pairs, pairs, fmin((double)model->links, pairs - 2));
-    return 0;
+    int status = nt_misfit(w, p, misfit, err);
+    nt_matrix_destroy(p);
+    return status;
 }
 
-/* Replaces the tree by a direct network that fits better for what it costs. */
-static int compare_direct(struct nt_work *w, struct nt_model **model, struct nt_err *err)
+/* Replaces the tree by a direct network that fits better for what it costs; when neither fits,
+ * the tree stays as the nearest description, and the family says so. */
+static int judge(struct nt_work *w, struct nt_model **model, struct nt_err *err)
 {
+    enum { HOSTS_MAX = 2048 };
     struct nt_direct d;
     struct nt_model *direct = NULL;
-    double score;
-    if (nt_direct_find(w, &d, err) < 0)
+    double score = 0, misfit = 0;
+    (*model)->confidence = nt_confidence(w, *model);
+    if (w->n < 4 || w->n > HOSTS_MAX)
+        return 0;
+    if (tree_quality(w, *model, &score, &misfit, err) < 0 || nt_direct_find(w, &d, err) < 0)
         return -1;
     int status = 0;
-    if (isfinite(d.score)) {
-        status = tree_score(w, *model, &score, err);
-        if (status == 0 && d.score < score)
-            status = nt_direct_model(w, &d, (*model)->hosts, &direct, err);
-    }
-    nt_direct_fini(&d);
-    if (direct != NULL) {
+    if (d.score < score)
+        status = nt_direct_model(w, &d, (*model)->hosts, &direct, err);
+    if (status == 0 && direct != NULL) {
+        direct->confidence = 0.9;
         nt_model_destroy(*model);
         *model = direct;
+    } else if (misfit > 2.5) {
+        (*model)->family = NT_FAMILY_UNDETERMINED;
+        (*model)->confidence *= 0.05;
     }
+    nt_direct_fini(&d);
     return status;
 }
 
@@ -225,7 +239,7 @@ static int infer(struct nt_work *w, const struct nt_matrix *latency, struct nt_m
         mean_of_directions(w, latency);
     if (nt_links_fit(w, *out, err) < 0)
         return -1;
-    return compare_direct(w, out, err);
+    return judge(w, out, err);
 }
 
 int nt_infer_latency(const struct nt_matrix *latency, const struct nt_matrix *se, uint64_t seed,

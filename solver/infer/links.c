@@ -14,7 +14,7 @@
 #include "stats.h"
 #include "work.h"
 
-enum { PASSES = 4, PAIRS_OFF_MAX = 65536, UNKNOWNS_MAX = 1500 };
+enum { PASSES = 3, PAIRS_OFF_MAX = 65536, UNKNOWNS_MAX = 1500 };
 
 /* Switches that have hosts are sites. */
 struct sites {

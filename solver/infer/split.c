@@ -164,21 +164,25 @@ static void gather(const float *from, size_t stride, const uint32_t *order, size
     }
 }
 
-/* Cuts, fits, and cuts again while the residuals show less noise than the cuts assumed. */
-static int cut_all(struct nt_work *w, struct split *s, struct nt_err *err)
+/* Cuts, fits, and cuts again while the residuals show less noise than the cuts assumed, and that
+ * makes a difference. before: room for n. */
+static int cut_all(struct nt_work *w, struct split *s, uint32_t *before, struct nt_err *err)
 {
     enum { ROUNDS = 4 };
     for (int round = 0; round < ROUNDS; round++) {
-        double before = w->noise.scale;
+        double scale = w->noise.scale;
         if (nt_dendrogram_sums(w->n, w->d, w->n, &w->noise, s->nodes, err) < 0)
             return -1;
+        memcpy(before, w->group, w->n * sizeof *before);
         mark_cuts(s, w, w->n);
         memset(w->group, 0xff, w->n * sizeof *w->group);
         label_clusters(s, w->n, w->group);
         nt_groups_index(w);
+        if (round > 0 && memcmp(before, w->group, w->n * sizeof *before) == 0)
+            break;
         if (nt_groups_fit(w, nt_work_passes(w), err) < 0 || nt_groups_noise(w, true, err) < 0)
             return -1;
-        if (!(w->noise.scale < 0.93 * before))
+        if (!(w->noise.scale < 0.93 * scale))
             break;
     }
     return 0;
@@ -206,7 +210,7 @@ int nt_split_all(struct nt_work *w, struct nt_err *err)
             hosts[i] = w->host[s.order[i]];
         memcpy(w->host, hosts, n * sizeof *hosts);
         nt_noise_estimate(w->d, n, &w->rng, &w->noise);
-        status = cut_all(w, &s, err);
+        status = cut_all(w, &s, hosts, err);
     }
     split_fini(&s);
     free(copy);

@@ -1,0 +1,17 @@
+/* Confidence in a tree's shape. */
+#ifndef NT_INFER_CONFIDENCE_H
+#define NT_INFER_CONFIDENCE_H
+
+#include "work.h"
+
+/* Chance, 0..1, that the model has exactly the switches and members that the network has. Wants
+ * w as it was when the model was made, and the probabilities of the model's links. */
+double nt_confidence(const struct nt_work *w, const struct nt_model *model);
+
+/* Whether what a fit leaves over has a pattern that noise has not: the largest eigenvalue of the
+ * residuals (each clipped at 3 sd) against that of noise, which is near 2 sqrt(n) (Wigner 1955).
+ * misfit: how many times that. Wants the model's latencies. */
+int nt_misfit(const struct nt_work *w, const struct nt_matrix *modelled, double *misfit,
+              struct nt_err *err);
+
+#endif

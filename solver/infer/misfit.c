@@ -1,0 +1,77 @@
+/* A fit that left a pattern behind. */
+#include <stdlib.h>
+
+#include "confidence.h"
+#include "stats.h"
+
+enum { STEPS = 12, ROWS = 256 };
+
+/* Residuals in units of their middle size, clipped; unknown ones are 0. */
+static int residuals(const struct nt_work *w, const struct nt_matrix *modelled, size_t n,
+                     size_t skip, float *r, struct nt_err *err)
+{
+    float *size = malloc((n * n / 2 + 1) * sizeof *size);
+    size_t count = 0;
+    if (size == NULL)
+        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for the residuals of %zu hosts", n);
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j <= i; j++) {
+            size_t a = i * skip, b = j * skip;
+            float v = w->d[a * w->n + b];
+            float p = nt_matrix_get(modelled, w->host[a], w->host[b]);
+            float x = i == j || v != v || p != p ? 0 : (v - p) / p;
+            r[i * n + j] = r[j * n + i] = x;
+            if (x != 0)
+                size[count++] = fabsf(x);
+        }
+    float sd = count > 0 ? 1.4826f * nt_stats_median(size, count) : 1;
+    for (size_t k = 0; k < n * n; k++) {
+        float x = r[k] / (sd > 0 ? sd : 1);
+        r[k] = x > 3 ? 3 : x < -3 ? -3 : x;
+    }
+    free(size);
+    return 0;
+}
+
+/* Power iteration; the square avoids the sign of the eigenvalue. */
+static double largest(const float *r, size_t n, double *x, double *y)
+{
+    double norm = 0;
+    for (size_t i = 0; i < n; i++)
+        x[i] = i % 3 == 0 ? 1 : i % 3 == 1 ? -0.7 : 0.4;
+    for (int step = 0; step < STEPS; step++) {
+        double square = 0;
+        for (size_t i = 0; i < n; i++) {
+            double sum = 0;
+            for (size_t j = 0; j < n; j++)
+                sum += (double)r[i * n + j] * x[j];
+            y[i] = sum;
+            square += sum * sum;
+        }
+        norm = sqrt(square);
+        for (size_t i = 0; i < n && norm > 0; i++)
+            x[i] = y[i] / norm;
+    }
+    return norm;
+}
+
+int nt_misfit(const struct nt_work *w, const struct nt_matrix *modelled, double *misfit,
+              struct nt_err *err)
+{
+    size_t skip = (w->n + ROWS - 1) / ROWS, n = w->n / (skip > 0 ? skip : 1);
+    *misfit = 0;
+    if (n < 8)
+        return 0;
+    float *r = malloc((n * n + 1) * sizeof *r);
+    double *x = malloc((2 * n + 1) * sizeof *x);
+    int status = 0;
+    if (r == NULL || x == NULL)
+        status = nt_err_set(err, NT_ERR_SYSTEM, "no memory for the residuals of %zu hosts", n);
+    else
+        status = residuals(w, modelled, n, skip, r, err);
+    if (status == 0)
+        *misfit = largest(r, n, x, x + n) / (2 * sqrt((double)n));
+    free(r);
+    free(x);
+    return status;
+}

@@ -1,0 +1,222 @@
+/* What must hold whatever the network: relabelling, scaling, one longer link, noise. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "known_network.h"
+
+#define FAN(...) ((const size_t[]){__VA_ARGS__})
+#define US(...) ((const double[]){__VA_ARGS__})
+
+static struct nt_model *infer(const struct nt_matrix *x)
+{
+    struct nt_model *m;
+    struct nt_err err;
+    known_must(nt_infer_latency(x, NULL, 7, &m, &err), &err);
+    return m;
+}
+
+static struct nt_matrix *measure(size_t seed, double sd, struct nt_model **truth)
+{
+    struct nt_rng rng;
+    nt_rng_init(&rng, seed);
+    *truth = seed % 2 == 0 ? known_balanced(3, FAN(3, 3, 4), US(0.6, 0.3, 0.4))
+                           : known_leaves(4, FAN(3, 5, 8, 12), 0.6, 0.3);
+    return known_measure(*truth, &(struct known_noise){.sd = sd, .spread = 0.1}, &rng);
+}
+
+static struct nt_matrix *changed(const struct nt_matrix *x, const uint32_t *order, float scale,
+                                 size_t host, float more)
+{
+    struct nt_matrix *y;
+    struct nt_err err;
+    known_must(nt_matrix_create(x->n, x->kind, &y, &err), &err);
+    for (size_t i = 0; i < x->n; i++)
+        for (size_t j = 0; j < x->n; j++) {
+            size_t a = order != NULL ? order[i] : i, b = order != NULL ? order[j] : j;
+            float v = nt_matrix_get(x, i, j) * scale + (i == host || j == host ? more : 0);
+            nt_matrix_set(y, a, b, v);
+        }
+    return y;
+}
+
+static double largest_difference(const struct nt_model *a, const struct nt_model *b,
+                                 const uint32_t *order, double scale)
+{
+    struct nt_matrix *x, *y;
+    struct nt_err err;
+    double most = 0;
+    known_must(nt_model_latencies(a, &x, &err), &err);
+    known_must(nt_model_latencies(b, &y, &err), &err);
+    for (size_t i = 0; i < x->n; i++)
+        for (size_t j = 0; j < i; j++) {
+            size_t p = order != NULL ? order[i] : i, q = order != NULL ? order[j] : j;
+            double d = scale * (double)nt_matrix_get(x, i, j) - (double)nt_matrix_get(y, p, q);
+            most = fmax(most, fabs(d) / scale);
+        }
+    nt_matrix_destroy(x);
+    nt_matrix_destroy(y);
+    return most;
+}
+
+static void test_relabelling(void **state)
+{
+    (void)state;
+    for (size_t seed = 0; seed < 12; seed++) {
+        struct nt_model *truth;
+        struct nt_matrix *x = measure(seed, 0.02, &truth);
+        uint32_t order[64];
+        struct nt_rng rng;
+        nt_rng_init(&rng, seed + 100);
+        for (uint32_t i = 0; i < x->n; i++)
+            order[i] = i;
+        nt_rng_shuffle(&rng, order, x->n);
+        struct nt_matrix *y = changed(x, order, 1, SIZE_MAX, 0);
+        struct nt_model *a = infer(x), *b = infer(y);
+        assert_int_equal(a->switches, b->switches);
+        assert_int_equal(a->links, b->links);
+        assert_true(largest_difference(a, b, order, 1) < 0.01);
+        nt_matrix_destroy(x);
+        nt_matrix_destroy(y);
+        nt_model_destroy(truth);
+        nt_model_destroy(a);
+        nt_model_destroy(b);
+    }
+}
+
+static void test_scaling(void **state)
+{
+    (void)state;
+    for (size_t seed = 0; seed < 12; seed++) {
+        struct nt_model *truth;
+        struct nt_matrix *x = measure(seed, 0.02, &truth);
+        struct nt_matrix *y = changed(x, NULL, 250, SIZE_MAX, 0);
+        struct nt_model *a = infer(x), *b = infer(y);
+        assert_true(known_same_shape(a, b));
+        assert_true(largest_difference(a, b, NULL, 250) < 1e-3);
+        nt_matrix_destroy(x);
+        nt_matrix_destroy(y);
+        nt_model_destroy(truth);
+        nt_model_destroy(a);
+        nt_model_destroy(b);
+    }
+}
+
+static void test_longer_host_link(void **state)
+{
+    (void)state;
+    for (size_t seed = 0; seed < 12; seed++) {
+        struct nt_model *truth;
+        struct nt_matrix *x = measure(seed, 0.01, &truth);
+        struct nt_matrix *y = changed(x, NULL, 1, 3, 1.0f);
+        struct nt_model *a = infer(x), *b = infer(y);
+        assert_true(known_same_shape(a, b));
+        for (size_t k = 0; k < a->links; k++) {
+            double more = a->link[k].a == 3 ? 1 : 0;
+            assert_true(fabs(b->link[k].latency_us - a->link[k].latency_us - more) < 0.05);
+        }
+        nt_matrix_destroy(x);
+        nt_matrix_destroy(y);
+        nt_model_destroy(truth);
+        nt_model_destroy(a);
+        nt_model_destroy(b);
+    }
+}
+
+static void test_noise_lowers_confidence(void **state)
+{
+    (void)state;
+    const double sds[] = {0.01, 0.05, 0.1, 0.15};
+    double before = 2;
+    for (size_t k = 0; k < 4; k++) {
+        double sum = 0;
+        for (size_t seed = 0; seed < 40; seed++) {
+            struct nt_model *truth;
+            struct nt_matrix *x = measure(seed, sds[k], &truth);
+            struct nt_model *m = infer(x);
+            assert_true(m->confidence >= 0 && m->confidence <= 1);
+            sum += m->confidence / 40;
+            nt_matrix_destroy(x);
+            nt_model_destroy(truth);
+            nt_model_destroy(m);
+        }
+        assert_true(sum < before + 0.02);
+        before = sum;
+    }
+}
+
+static void test_noise_never_splits(void **state)
+{
+    (void)state;
+    const size_t sizes[] = {8, 16, 64};
+    for (size_t s = 0; s < 3; s++) {
+        size_t wrong = 0, runs = s < 2 ? 150 : 60;
+        for (size_t seed = 0; seed < runs; seed++) {
+            struct nt_rng rng;
+            struct known_noise noise = {.sd = 0.01 * (double)(1 + seed % 10)};
+            noise.skewed = seed % 3 == 1;
+            noise.quantum = seed % 3 == 2 ? 1.2 * noise.sd : 0;
+            nt_rng_init(&rng, seed);
+            struct nt_model *truth = known_balanced(1, &sizes[s], US(0.6));
+            struct nt_matrix *x = known_measure(truth, &noise, &rng);
+            struct nt_model *m = infer(x);
+            wrong += m->switches != 1;
+            nt_matrix_destroy(x);
+            nt_model_destroy(truth);
+            nt_model_destroy(m);
+        }
+        assert_true(wrong <= 3);
+    }
+}
+
+static void test_same_bytes(void **state)
+{
+    (void)state;
+    struct nt_model *truth;
+    struct nt_matrix *x = measure(4, 0.08, &truth);
+    struct nt_model *a = infer(x), *b = infer(x);
+    assert_true(known_same_shape(a, b));
+    for (size_t k = 0; k < a->links; k++)
+        assert_memory_equal(&a->link[k].latency_us, &b->link[k].latency_us, sizeof(double));
+    nt_matrix_destroy(x);
+    nt_model_destroy(truth);
+    nt_model_destroy(a);
+    nt_model_destroy(b);
+}
+
+/* Nothing relates the readings: no structure is a result too. */
+static void test_bad_values(void **state)
+{
+    (void)state;
+    struct nt_err err;
+    struct nt_matrix *x;
+    const float bad[] = {0, -1, NAN, INFINITY, -INFINITY};
+    for (size_t b = 0; b < 5; b++) {
+        known_must(nt_matrix_create(9, NT_MATRIX_LATENCY_US, &x, &err), &err);
+        for (size_t k = 0; k < 81; k++)
+            x->at[k] = bad[b];
+        struct nt_model *m = infer(x);
+        assert_int_equal(m->links, 0);
+        assert_int_equal(m->family, NT_FAMILY_UNDETERMINED);
+        nt_model_destroy(m);
+        for (size_t k = 0; k < 81; k += 2)
+            x->at[k] = (float)(1 + k % 7);
+        m = infer(x);
+        nt_model_destroy(m);
+        nt_matrix_destroy(x);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_relabelling),        cmocka_unit_test(test_scaling),
+        cmocka_unit_test(test_longer_host_link),   cmocka_unit_test(test_noise_lowers_confidence),
+        cmocka_unit_test(test_noise_never_splits), cmocka_unit_test(test_same_bytes),
+        cmocka_unit_test(test_bad_values),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
