@@ -10,15 +10,21 @@
 #include "door.h"
 #include "now.h"
 
-static const double CONNECT_S = 0.5, HELLO_S = 0.5, PROOF_S = 2.0, REST_S = 0.01;
+static const double CONNECT_S = 0.5, PROOF_S = 2.0, REST_S = 0.01;
+/* A leader greets at once, unless it has much to do. Somebody else on its ports may say nothing:
+ * the first rounds pass him quickly. */
+static const double PATIENCE_S = 0.1, PATIENCE_MAX_S = 0.8;
 
 enum { KNOCK_QUEUE = 2 * (NT_FRAME_HEAD_BYTES + NT_PROOF_MAX) };
 
 void nt_knock_init(struct nt_knock *knock, const struct nt_conf *conf, const struct nt_job *job,
                    const struct nt_addresses *addresses)
 {
-    *knock =
-        (struct nt_knock){.job = job, .conf = conf, .addresses = *addresses, .conn = {.fd = -1}};
+    *knock = (struct nt_knock){.job = job,
+                               .conf = conf,
+                               .addresses = *addresses,
+                               .conn = {.fd = -1},
+                               .patience_s = PATIENCE_S};
 }
 
 void nt_knock_fini(struct nt_knock *knock)
@@ -41,6 +47,8 @@ static void go_on(struct nt_knock *knock)
     knock->state = NT_KNOCK_REST;
     knock->at = (knock->at + 1) % (candidates > 0 ? candidates : 1);
     knock->until = knock->at == 0 ? nt_now() + REST_S : 0;
+    if (knock->at == 0 && knock->patience_s < PATIENCE_MAX_S)
+        knock->patience_s *= 2;
 }
 
 static void wait_for(struct nt_knock *knock, enum nt_knock_state state, double seconds)
@@ -94,7 +102,7 @@ static void see_whether_connected(struct nt_knock *knock)
         go_on(knock);
         return;
     }
-    wait_for(knock, NT_KNOCK_HELLO, HELLO_S);
+    wait_for(knock, NT_KNOCK_HELLO, knock->patience_s);
 }
 
 static struct nt_claim claim_of(const struct nt_knock *knock, enum nt_direction direction)

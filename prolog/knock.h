@@ -23,7 +23,8 @@ struct nt_knock {
     size_t at; /* which candidate */
     enum nt_knock_state state;
     struct nt_conn conn;
-    double until; /* of this state */
+    double until;      /* of this state */
+    double patience_s; /* for a HELLO; grows from round to round */
     uint16_t port;
     unsigned char leader_nonce[NT_NONCE_BYTES], member_nonce[NT_NONCE_BYTES];
     bool met;           /* our leader was there, so last is worth telling */

@@ -57,7 +57,7 @@ found_network() {
 
 waited_s() {
     local job=${1-$JOB} at
-    at=$(sed -n "s/^\[\([^]]*\)\].* Allocate JobId=$job NodeList.*/\1/p" \
+    at=$(sed -nE "s/^\[([^]]*)\].* (Allocate|Started) JobId=$job (NodeList|in ).*/\1/p" \
         "$GROUND_STATE/log/slurmctld.log" | tail -n 1)
     [ -n "$at" ] || { fail "slurmctld does not say when job $job got its hosts"; return; }
     awk -v a="$(date -d "$at" +%s.%N)" -v b="$(cat "$GROUND_HOME/$job.began")" \
@@ -104,7 +104,7 @@ of_ours() {
         probes_of "$host" | sed "s/^/$host probe /"
         agents_of "$host" | sed "s/^/$host agent /"
         on "$host" sh -c 'find /run/nettopo -mindepth 1; find /tmp /dev/shm -mindepth 1 -name "*ucx*";
-            find /tmp /dev/shm -mindepth 1 -name "*nettopo*" ! -path "*/build/*"; ss -Hltn "sport >= 24500 and sport <= 24627"' |
+            find /tmp /dev/shm -mindepth 1 -name "*nettopo*" ! -path "*/build/*"; ss -Hltnp "sport >= 24500 and sport <= 24627" | grep -v python3' |
             sed "s/^/$host /"
     done
 }

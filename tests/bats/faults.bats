@@ -1,0 +1,411 @@
+#!/usr/bin/env bats
+# shellcheck disable=SC2154,SC2086,SC2030,SC2031,SC2016
+# What can go wrong around a sweep, on a real cluster. Whatever it is: the job is COMPLETED, no
+# host is drained, every task is told a status and a reason, the job starts within its budget and
+# a second, and nothing of ours stays.
+
+load ground
+load jobs
+
+BUDGET=3
+
+setup_file() {
+    need_ground slurmctld
+    cluster down >/dev/null
+    ground_up demo8
+    cp "$ROOT/tests/foes/probe" "$GROUND_STATE/stage/bin/foe"
+    # what Slurm itself takes, for a job without the option
+    SLURM_S=0
+    for _ in 1 2 3; do
+        submit_recording -N8
+        completed
+        SLURM_S=$(printf '%s\n' "$SLURM_S" "$(waited_s)" | sort -g | tail -n 1)
+    done
+    export SLURM_S
+    gcc -shared -fPIC -o "$GROUND_STATE/stage/lib/lenient.so" "$ROOT/tests/foes/lenient.c"
+}
+
+teardown_file() { ground_down; }
+
+setup() {
+    need_ground slurmctld
+    hidden=() started=()
+}
+
+teardown() {
+    [ "$(id -u)" = 0 ] || return 0
+    local entry pid
+    for pid in "${started[@]}"; do kill -s KILL "$pid" 2>/dev/null || true; done
+    for entry in "${hidden[@]}"; do on "${entry%%:*}" umount -l "${entry#*:}" || true; done
+    for entry in n1 n3; do on $entry sh -c 'ip link set fab0 up; rm -f /tmp/held /tmp/hangs'; done
+    conf_reset
+    user scancel --user nettest
+    wait_until 30 all_are_idle 8
+}
+
+# ---- what is done to a host -------------------------------------------------------------------
+
+hide() { # HOST FILE BEHIND
+    on "$1" mount --bind "$3" "$2"
+    hidden+=("$1:$2")
+}
+
+tmpfs() { # HOST DIR OPTIONS
+    on "$1" mount -t tmpfs -o "mode=755,$3" tmpfs "$2"
+    hidden+=("$1:$2")
+}
+
+conf_on() { # HOST KEY VALUE: on this host only
+    local own=$GROUND_STATE/conf.$1
+    sed "/^$2 *=/d" "$CONF" >"$own"
+    printf '%s = %s\n' "$2" "$3" >>"$own"
+    hide "$1" "$CONF" "$own"
+}
+
+background() {
+    "$@" 3>&- 4>&- </dev/null &
+    started+=($!)
+}
+
+# ---- the job ----------------------------------------------------------------------------------
+
+start_job() { # [SBATCH OPTIONS]: eight hosts; every task tells what it found
+    submit --nettopo=quick,budget=$BUDGET -N8 "$@" < <(
+        recording_script | sed '$d'
+        echo 'srun --quiet sh -c '\''echo "$SLURMD_NODENAME $NETTOPO_STATUS $NETTOPO_REASON"'\'' >"$HOME/$SLURM_JOB_ID.tasks"'
+        echo 'exit 0'
+    )
+}
+
+measuring() { [ -n "$(on "$1" ss -Htn state established src 10.77.0.0/16)" ]; } # HOST
+when_measuring() { wait_until 10 measuring "$1"; }
+
+# The end of every fault: STATUS is ok, partial or failed, or several with | between; REASON a
+# regular expression for what is not ok.
+ends() { # STATUS REASON
+    completed
+    [[ $(variable NETTOPO_STATUS) =~ ^($1)$ ]] ||
+        fail "status: expected $1, found $(cat "$GROUND_HOME/$JOB.env")"
+    if [ "$(variable NETTOPO_STATUS)" != ok ]; then
+        [[ $(variable NETTOPO_REASON) =~ $2 ]] || fail "reason: expected $2, found $(variable NETTOPO_REASON)"
+        # who is told failed or partial is told why
+        ! grep -E '^n[0-9]+ (partial|failed) *$' "$GROUND_HOME/$JOB.tasks"
+    fi
+    assert_equal "tasks that were told" "$(grep -cE '^n[0-9]+ (ok|partial|failed)' "$GROUND_HOME/$JOB.tasks")" 8
+    waited=$(waited_s)
+    in_time
+    printf '# %s in %s s: %s\n' "$(variable NETTOPO_STATUS)" "$waited" "$(variable NETTOPO_REASON)" >&3
+    hosts_are_well
+    wait_until 5 nothing_of_ours
+}
+
+in_time() { # within the budget, a second, and what Slurm takes
+    assert_between "seconds until the script ran" "$(waited_s)" 0 "$(echo "$BUDGET + 1 + $SLURM_S" | bc)"
+}
+
+told() { sed -n "s/^$1 //p" "$GROUND_HOME/$JOB.tasks"; } # HOST
+
+@test "the probe is missing" {
+    conf_set probe /nowhere/nettopo-probe
+    start_job
+    ends failed "/nowhere/nettopo-probe"
+}
+
+@test "the probe is missing on one host" {
+    conf_on n3 probe /nowhere/nettopo-probe
+    start_job
+    ends partial n3
+    found_network --missing n3
+}
+
+@test "a probe is killed while it measures" {
+    start_job
+    when_measuring n3
+    kill -s KILL $(probes_of n3)
+    ends partial n3
+}
+
+@test "the probe of rank 0 is killed while it measures" {
+    start_job
+    when_measuring n1
+    kill -s KILL $(probes_of n1)
+    ends failed "n1.*signal 9"
+}
+
+@test "a probe stops and never goes on" {
+    start_job
+    when_measuring n3
+    kill -s STOP $(probes_of n3)
+    ends 'partial|failed' .
+}
+
+@test "the probe of rank 0 stops and never goes on" {
+    start_job
+    when_measuring n1
+    kill -s STOP $(probes_of n1)
+    ends failed budget
+}
+
+@test "an agent never starts" {
+    hide n3 "$GROUND_STATE/stage/libexec/nettopo/nettopo-prolog" /bin/true
+    start_job
+    ends partial n3
+    found_network --missing n3
+    assert_contains "$(told n3)" failed
+}
+
+@test "the leader's agent never starts" {
+    hide n1 "$GROUND_STATE/stage/libexec/nettopo/nettopo-prolog" /bin/true
+    start_job
+    ends failed .
+    assert_contains "$(told n2)" "n1 was not met"
+}
+
+@test "an agent is killed" {
+    start_job
+    when_measuring n3
+    kill -s KILL $(agents_of n3)
+    ends partial n3
+    assert_contains "$(told n3)" failed
+}
+
+@test "the leader's agent is killed" {
+    start_job
+    when_measuring n1
+    kill -s KILL $(agents_of n1)
+    ends failed .
+    assert_contains "$(told n2)" "lost the job's first host n1"
+}
+
+@test "an agent stops and never goes on" {
+    start_job
+    when_measuring n3
+    kill -s STOP $(agents_of n3)
+    ends 'partial|failed' .
+    assert_contains "$(told n3)" failed
+}
+
+@test "a host's fabric link is down" {
+    on n3 ip link set fab0 down
+    start_job
+    ends partial n3
+    found_network --missing n3
+}
+
+@test "the first host's fabric link is down" {
+    on n1 ip link set fab0 down
+    start_job
+    ends 'partial|failed' .
+}
+
+@test "a host's fabric link goes down while it measures" {
+    start_job
+    when_measuring n3
+    on n3 ip link set fab0 down
+    ends partial .
+}
+
+listener='
+import socket, sys, time
+held = []
+for port in range(24500, 24628):
+    if port in map(int, sys.argv[1:]) or len(sys.argv) == 1:
+        s = socket.socket(socket.AF_INET6)
+        s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        s.bind(("::", port)); s.listen(50); held.append(s)
+open("/tmp/held", "w").close()
+time.sleep(600)'
+
+@test "some of the leader's ports are taken" {
+    next=$(($(user squeue -h -a -t all -o %A | sort -n | tail -n 1) + 1))
+    background "$ROOT/tests/cluster/cluster" host n1 python3 -c "$listener" $((24500 + next % 128)) $((24501 + next % 128))
+    wait_until 10 on n1 test -e /tmp/held
+    start_job
+    ends ok .
+    found_network
+}
+
+@test "all of the leader's ports are taken by somebody who says nothing" {
+    background "$ROOT/tests/cluster/cluster" host n1 python3 -c "$listener"
+    wait_until 10 on n1 test -e /tmp/held
+    start_job
+    ends 'partial|failed' .
+    assert_contains "$(told n2)" "failed"
+}
+
+@test "munged is away on one host" {
+    conf_on n3 munge_socket /nowhere/munge.socket
+    start_job
+    ends partial n3
+    found_network --missing n3
+    assert_contains "$(told n3)" "failed"
+}
+
+@test "munged is away on the first host" {
+    conf_on n1 munge_socket /nowhere/munge.socket
+    start_job
+    ends 'partial|failed' .
+}
+
+hanging='
+import os, socket, time
+s = socket.socket(socket.AF_UNIX)
+s.bind("/tmp/hangs"); os.chmod("/tmp/hangs", 0o777); s.listen(50)
+time.sleep(600)'
+
+@test "munged hangs on one host" {
+    background "$ROOT/tests/cluster/cluster" host n3 python3 -c "$hanging"
+    wait_until 10 on n3 test -S /tmp/hangs
+    conf_on n3 munge_socket /tmp/hangs
+    start_job
+    ends partial n3
+    assert_contains "$(told n3)" "failed"
+}
+
+@test "the directory for the jobs' files is full on one host" {
+    tmpfs n3 /run/nettopo size=4k,nr_inodes=2
+    start_job
+    ends 'ok|partial' .
+    assert_contains "$(told n3)" "failed"
+}
+
+@test "the directory for the jobs' files has room for hardly anything on one host" {
+    tmpfs n3 /run/nettopo size=4k
+    start_job
+    ends 'ok|partial' .
+    assert_contains "$(told n3)" "failed"
+    assert_contains "$(told n3)" "No space left"
+}
+
+@test "the directory for the jobs' files cannot be written on one host, and on the first" {
+    for host in n3 n1; do
+        tmpfs $host /run/nettopo ro
+        start_job
+        ends 'ok|partial|failed' .
+        assert_contains "$(told $host)" "failed"
+        assert_contains "$(told n2)" "ok"
+    done
+}
+
+@test "others than root may write where the jobs' files go" {
+    tmpfs n3 /run/nettopo mode=777
+    start_job
+    ends 'ok|partial' .
+    assert_contains "$(told n3)" "failed"
+}
+
+@test "the budget is too small" {
+    BUDGET=0.1
+    submit_recording --nettopo=quick,budget=0.1 -N8
+    completed
+    [[ $(variable NETTOPO_STATUS) =~ ^(partial|failed)$ ]]
+    [ -n "$(variable NETTOPO_REASON)" ]
+    in_time
+    hosts_are_well
+    wait_until 5 nothing_of_ours
+}
+
+# ---- strangers at the leader's door --------------------------------------------------------------
+
+stranger() { # MODE: from n2, in the place of n3
+    on n2 timeout 20 "$ROOT/tests/foes/stranger" "$1" n1 10.219.0.11 n3 2 "$GROUND_STATE/munge/socket" nettest
+}
+
+# n3's own agent stays away, so that the leader waits and only the stranger could be n3
+with_stranger() { # MODE ANSWER
+    hide n3 "$GROUND_STATE/stage/libexec/nettopo/nettopo-prolog" /bin/true
+    start_job
+    assert_equal "the leader's answer" "$(stranger "$1")" "$2"
+    ends partial n3
+    found_network --missing n3
+}
+
+@test "a stranger sends garbage to the leader" { with_stranger garbage refused; }
+@test "a stranger sends an oversized frame" { with_stranger oversized refused; }
+@test "a stranger says nothing" { with_stranger silent refused; }
+@test "a stranger has a credential of another user" { with_stranger foreign refused; }
+@test "a stranger has a credential that was used before" { with_stranger replayed refused; }
+@test "a stranger has a credential for another host" { with_stranger wrong refused; }
+@test "the stranger's own speech is right: root's fresh credential is let in" {
+    with_stranger honest admitted
+}
+
+# ---- a probe that wants to harm root's part ---------------------------------------------------
+
+with_foe() { # HOW STATUS REASON
+    ln -sf foe "$GROUND_STATE/stage/bin/foe.$1"
+    conf_set probe "$GROUND_STATE/stage/bin/foe.$1"
+    start_job
+    ends "$2" "$3"
+    refute_contains "$(cat "$GROUND_HOME/$JOB.env")" LD_PRELOAD
+    refute_contains "$(cat "$GROUND_HOME/$JOB.env")" shadow
+}
+
+foes_of() { pgrep -f "$GROUND_STATE/stage/bin/foe" || true; }
+no_foe() { [ -z "$(foes_of)" ]; }
+
+@test "a probe sends an oversized frame" { with_foe oversized failed frame; }
+@test "a probe sends garbage" { with_foe garbage failed .; }
+@test "a probe sets variables that are not ours" { with_foe preload failed .; }
+@test "a probe names files outside" { with_foe traversal failed .; }
+@test "a probe sends control characters" { with_foe control failed .; }
+@test "a probe names a paper that is none" { with_foe number failed .; }
+@test "a probe floods the host with papers" { with_foe flood failed .; }
+@test "a member's probe plays rank 0" { with_foe usurper failed .; }
+@test "a probe is done without having anything" { with_foe nothing failed .; }
+@test "a probe counts backwards" { with_foe falling failed .; }
+
+@test "a probe that says nothing and ignores signals is ended" {
+    with_foe deaf failed .
+    wait_until 5 no_foe
+}
+
+@test "processes that a probe leaves behind are ended" {
+    with_foe children failed .
+    on n1 sh -c 'ls /tmp/nettopo-stayed.* >/dev/null' 2>/dev/null || true
+    wait_until 5 no_foe
+}
+
+# ---- hostile texts ---------------------------------------------------------------------------------
+
+@test "hostile options that got past submission" {
+    sed "s|^PlugStackConfig=.*|PlugStackConfig=$GROUND_HOME/plugstack.conf|" \
+        "$GROUND_STATE/etc/slurm.conf" >"$GROUND_HOME/slurm.conf"
+    echo "required $GROUND_STATE/stage/lib/lenient.so" >"$GROUND_HOME/plugstack.conf"
+    long=$(head -c 100000 /dev/zero | tr '\0' a)
+    for item in $'quick\nNETTOPO_STATUS=ok\n' 'a=b' $'\x1b[31m' "$long" 'pattern=matrix:' \
+        'budget=1e9' '--conf,/tmp/x' '%n%s%n'; do
+        JOB=$(recording_script | user timeout 30 env SLURM_CONF="$GROUND_HOME/slurm.conf" \
+            sbatch --parsable -o /dev/null -N2 "--nettopo=$item")
+        completed
+        assert_equal "status for ${item:0:20}" "$(variable NETTOPO_STATUS)" failed
+        assert_equal "lines of the environment" "$(wc -l <"$GROUND_HOME/$JOB.env")" 2
+        reason=$(variable NETTOPO_REASON)
+        [ -n "$reason" ] && [ ${#reason} -lt 500 ] || fail "reason of ${#reason} characters"
+        assert_between "seconds until the script ran" "$(waited_s)" 0 1
+    done
+    hosts_are_well
+    wait_until 5 nothing_of_ours
+}
+
+@test "hostile samples: one line, status 3, no file" {
+    cd "$BATS_TEST_TMPDIR"
+    nettopo=$ROOT/build/nettopo
+    "$nettopo" simulate --topology tree:2x3x4 --seed 1 >good
+    "$nettopo" solve good -o map.json
+    head -c 1000 good >cut
+    head -c 4096 /dev/urandom >random
+    : >empty
+    sed 's/[0-9]\.[0-9]*/nan/g' good >nan
+    sed 's/[0-9]\.[0-9]*/-1/g' good >negative
+    sed 's/hosts [0-9]*/hosts 4294967295/' good >many
+    { cat good; head -c 200000 /dev/zero | tr '\0' 9; } >tail
+    tr '\n' '\0' <good >zeros
+    for text in cut random empty nan negative many tail zeros; do
+        run timeout 20 "$nettopo" solve "$text" -o out.json
+        assert_equal "exit for $text" "$status" 3
+        assert_equal "lines for $text" "${#lines[@]}" 1
+        assert_contains "$output" "$text"
+        [ ! -e out.json ] || fail "$text: a map was written"
+    done
+}
