@@ -24,7 +24,8 @@ recording_script() {
     cat <<'END'
 #!/bin/bash
 date +%s.%N >"$HOME/$SLURM_JOB_ID.began"
-env | grep -E '^(NETTOPO_|SLURM_HOSTFILE=|SLURM_DISTRIBUTION=)' | sort >"$HOME/$SLURM_JOB_ID.env"
+# a value may hold line ends
+env -0 | tr '\0\n' '\n\1' | grep -E '^(NETTOPO_|SLURM_HOSTFILE=|SLURM_DISTRIBUTION=)' | sort >"$HOME/$SLURM_JOB_ID.env"
 if [ -n "$NETTOPO_MAP" ]; then cp "$NETTOPO_MAP" "$HOME/$SLURM_JOB_ID.map"; fi
 exit 0
 END
