@@ -134,6 +134,36 @@ static inline struct nt_model *known_chain(size_t switches, size_t size, double 
     return known_tree(switches * size, at, host_us, switches, parent, up);
 }
 
+/* A mesh or torus: size[k] hosts along each dimension, the wrap of the second dimension shifted by
+ * twist columns; links of `hop_us`, `overhead_us` at each end. */
+static inline struct nt_model *known_lattice(size_t dimensions, const size_t *size, bool wraps,
+                                             size_t twist, double overhead_us, double hop_us)
+{
+    size_t n = 1, links = 0;
+    struct nt_model *m;
+    struct nt_err err;
+    for (size_t k = 0; k < dimensions; k++)
+        n *= size[k];
+    known_must(nt_model_create(n, 0, n * dimensions, &m, &err), &err);
+    for (size_t v = 0; v < n; v++) {
+        size_t stride = 1;
+        m->overhead_us[v] = overhead_us;
+        for (size_t k = 0; k < dimensions; stride *= size[k], k++) {
+            bool edge = v / stride % size[k] + 1 == size[k];
+            if (edge && (!wraps || size[k] == 2))
+                continue;
+            size_t to = edge ? v - stride * (size[k] - 1) : v + stride;
+            if (edge && k == 1 && twist > 0)
+                to = to - to % size[0] + (to % size[0] + twist) % size[0];
+            m->link[links].a = (uint32_t)v;
+            m->link[links].b = (uint32_t)to;
+            m->link[links++].latency_us = hop_us;
+        }
+    }
+    m->links = links;
+    return m;
+}
+
 /* Shuffles the names of the hosts, so that no method can lean on their order. */
 static inline void known_shuffle(struct nt_model *m, struct nt_rng *rng)
 {

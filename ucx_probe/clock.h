@@ -20,4 +20,13 @@ static inline int nt_left_ms(double deadline_s)
     return left > 3600 ? 3600000 : (int)(left * 1e3) + 1;
 }
 
+static inline void nt_clock_sleep(double seconds)
+{
+    if (!(seconds > 0) || seconds > 3600)
+        return;
+    time_t whole = (time_t)seconds;
+    struct timespec t = {whole, (long)((seconds - (double)whole) * 1e9)};
+    nanosleep(&t, NULL);
+}
+
 #endif

@@ -10,8 +10,6 @@
 #include "clock.h"
 #include "match.h"
 
-enum { PASSES = 3, BATCHES = 3, PINGS = 5 };
-
 struct sweep {
     struct nt_meet *meet;
     struct nt_turn *turn;
@@ -19,7 +17,7 @@ struct sweep {
     struct nt_crew *crew;
     struct nt_match match;
     struct nt_pace pace;
-    struct nt_planner *planner;
+    struct nt_campaign *campaign;
     struct nt_samples *samples;
     struct nt_result *results; /* what the planner is told; hosts of them */
     bool *silent;              /* hosts of them */
@@ -124,7 +122,7 @@ static int lose(struct sweep *s, uint32_t host, const char *reason, struct nt_er
 {
     if (host == NT_NOBODY || s->crew->gone[host] != NULL)
         return 0;
-    s->planner->ops->lose(s->planner, host);
+    nt_campaign_lose(s->campaign, host);
     return nt_crew_lose(s->crew, host, reason, err);
 }
 
@@ -149,7 +147,8 @@ static int judge_pair(struct sweep *s, const struct nt_order *order, size_t k, s
 }
 
 /* ---- rounds ---- */
-static int record_round(struct sweep *s, const struct nt_order *order, struct nt_err *err)
+static int record_round(struct sweep *s, const struct nt_order *order, size_t *results,
+                        struct nt_err *err)
 {
     size_t n = 0;
     if (enter_phase(s, order->phase, err) != 0 || nt_samples_begin_round(s->samples, err) != 0)
@@ -174,29 +173,38 @@ static int record_round(struct sweep *s, const struct nt_order *order, struct nt
         if (rc != 0)
             return -1;
     }
-    return s->planner->ops->tell(s->planner, s->results, n, err);
+    *results = n;
+    return 0;
+}
+
+static void show(const struct sweep *s)
+{
+    struct nt_campaign_progress progress;
+    if (s->how->progress == NULL)
+        return;
+    nt_campaign_progress(s->campaign, &progress);
+    s->how->progress(s->how->progress_context, &progress);
 }
 
 /* 1: go on; 0: that was all, or the time is up; -1: broken */
 static int run_round(struct sweep *s, struct nt_err *err)
 {
     struct nt_order order;
-    double began = nt_clock_s();
-    int rc = s->planner->ops->next(s->planner, &order, err);
+    size_t results;
+    int rc = nt_campaign_next(s->campaign, nt_clock_s() - s->pace.began_s, &order, err);
     if (rc != 1)
         return rc;
-    s->time_up = !nt_pace_fits(&s->pace, began, order.window_s);
-    if (s->time_up)
-        return 0;
+    show(s);
+    nt_clock_sleep(nt_campaign_rest_s(s->campaign));
+    double began = nt_clock_s();
     if (nt_match_run(&s->match, &order, s->rounds, &s->pace, s->silent, err) != 0 ||
-        record_round(s, &order, err) != 0)
+        record_round(s, &order, &results, err) != 0)
         return -1;
     s->rounds++;
-    nt_pace_learn(&s->pace, s->match.warm_s, s->match.measure_s,
-                  s->match.clean ? nt_clock_s() - began : 0);
-    if (s->how->progress != NULL)
-        s->how->progress(s->how->progress_context, s->rounds, s->pairs_met, s->pairs_total);
-    return s->time_up ? 0 : 1;
+    nt_pace_learn(&s->pace, s->match.warm_s, s->match.measure_s);
+    rc = nt_campaign_tell(s->campaign, s->results, results,
+                          s->match.clean ? nt_clock_s() - began : 0, err);
+    return rc != 0 ? -1 : 1;
 }
 
 /* ---- beginning and end ---- */
@@ -232,6 +240,11 @@ static int greet_all(struct sweep *s, struct nt_err *err)
 static int prepare(struct sweep *s, struct nt_err *err)
 {
     size_t n = s->crew->hosts;
+    struct nt_campaign_options options = {.level = s->meet->option.level,
+                                          .latency_only = s->meet->latency_only,
+                                          .budget_s = s->meet->deadline_s - s->pace.began_s,
+                                          .max_load = 1,
+                                          .seed = 1};
     bool *absent = calloc(n + 1, sizeof *absent);
     s->results = calloc(n + 1, sizeof *s->results);
     s->silent = calloc(n + 1, sizeof *s->silent);
@@ -242,7 +255,7 @@ static int prepare(struct sweep *s, struct nt_err *err)
         s->partners != NULL) {
         for (size_t h = 0; h < n; h++)
             absent[h] = s->crew->gone[h] != NULL;
-        rc = nt_sweep_all_create(n, absent, PASSES, BATCHES, PINGS, &s->planner, err);
+        rc = nt_campaign_create(n, absent, &options, &s->campaign, err);
     }
     free(absent);
     s->pairs_total = n < 2 ? 0 : n * (n - 1) / 2;
@@ -259,23 +272,11 @@ static void send_home(struct sweep *s)
     s->meet->ops->cast(s->meet, &end, 1, NULL, NULL, 1, NULL);
 }
 
-/* What the level asks for and this version has no planner for: said, never left open. */
-static int warn_of_level(struct sweep *s, struct nt_err *err)
+/* What the campaign left out is said in the record. */
+static int warn_of_campaign(struct sweep *s, struct nt_err *err)
 {
-    static const struct {
-        enum nt_level from;
-        const char *what;
-    } parts[] = {
-        {NT_LEVEL_STANDARD, "bandwidth of links"},
-        {NT_LEVEL_FULL, "LogGP"},
-        {NT_LEVEL_FULL, "rails"},
-        {NT_LEVEL_FULL, "stress kernels"},
-    };
-    for (size_t k = 0; k < sizeof parts / sizeof *parts; k++)
-        if (s->meet->option.level >= parts[k].from &&
-            nt_samples_warn(s->samples, err, "%s: not measured%s", parts[k].what,
-                            s->meet->latency_only ? ": on shared hosts only latency is allowed"
-                                                  : " by this version") != 0)
+    for (size_t k = 0; k < nt_campaign_warnings(s->campaign); k++)
+        if (nt_samples_warn(s->samples, err, "%s", nt_campaign_warning(s->campaign, k)) != 0)
             return -1;
     return 0;
 }
@@ -307,7 +308,7 @@ static const char *why_nothing(const struct sweep *s, const char *broken)
         return broken;
     if (s->trouble[0] != '\0')
         return s->trouble;
-    if (s->time_up)
+    if (nt_campaign_cut(s->campaign) != NULL)
         return "the time was too short";
     for (size_t h = 0; h < s->crew->hosts; h++)
         if (s->crew->gone[h] != NULL)
@@ -333,7 +334,9 @@ static enum nt_status judge_sweep(const struct sweep *s, size_t gone, const char
                  s->pairs_met, s->pairs_total, broken);
     else if (present > 1 && s->pairs_met < present * (present - 1) / 2)
         snprintf(reason, NT_REASON_BYTES, "%zu of %zu pairs measured: %s", s->pairs_met,
-                 s->pairs_total, s->time_up ? "the time was up" : s->trouble);
+                 s->pairs_total, s->trouble[0] != '\0' ? s->trouble : "the time was up");
+    else if (nt_campaign_cut(s->campaign) != NULL)
+        snprintf(reason, NT_REASON_BYTES, "%s", nt_campaign_cut(s->campaign));
     return reason[0] == '\0' ? NT_STATUS_OK : NT_STATUS_PARTIAL;
 }
 
@@ -342,14 +345,10 @@ static int finish(struct sweep *s, const char *broken, char reason[NT_REASON_BYT
 {
     size_t gone = 0;
     const char *name = "";
-    if (enter_phase(s, "", err) != 0 || warn_of_level(s, err) != 0 ||
+    if (enter_phase(s, "", err) != 0 || warn_of_campaign(s, err) != 0 ||
         record_gone(s, &gone, &name, err) != 0)
         return -1;
     enum nt_status status = judge_sweep(s, gone, name, broken, reason);
-    if (status == NT_STATUS_OK && s->time_up &&
-        nt_samples_warn(s->samples, err, "latency: measured fewer times than planned: %s",
-                        "the time was up") != 0)
-        return -1;
     if (reason[0] != '\0' && nt_samples_warn(s->samples, err, "%s", reason) != 0)
         return -1;
     nt_samples_finish(s->samples, status, nt_clock_s() - s->pace.began_s);
@@ -358,7 +357,7 @@ static int finish(struct sweep *s, const char *broken, char reason[NT_REASON_BYT
 
 static void clear(struct sweep *s)
 {
-    nt_planner_destroy(s->planner);
+    nt_campaign_destroy(s->campaign);
     nt_match_fini(&s->match);
     nt_samples_destroy(s->samples);
     nt_crew_destroy(s->crew);

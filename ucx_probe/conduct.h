@@ -1,4 +1,4 @@
-/* Rank 0: gathers the crew, drives a planner round by round within the time, records all of it.
+/* Rank 0: gathers the crew, drives the campaign round by round within the time, records all of it.
  *
  * A round is two barriers over the meeting, apart from the measured network: order, connect,
  * READY; go, measure, RESULT. A host whose piece stays away is out at once; a host that the
@@ -6,6 +6,7 @@
 #ifndef NT_CONDUCT_H
 #define NT_CONDUCT_H
 
+#include "campaign.h"
 #include "samples.h"
 #include "turn.h"
 
@@ -16,11 +17,11 @@ struct nt_conducted {
     char reason[NT_REASON_BYTES]; /* one line when the status is not ok, else "" */
 };
 
-/* Shown while it goes on; may be NULL. */
-typedef void nt_progress(void *context, size_t rounds, size_t pairs, size_t pairs_total);
+/* Shown while it goes on, before each round. */
+typedef void nt_progress(void *context, const struct nt_campaign_progress *progress);
 
 struct nt_conductor {
-    nt_progress *progress;
+    nt_progress *progress; /* may be NULL */
     void *progress_context;
     const char *created; /* the time of day as text, for the record; "" for none */
 };

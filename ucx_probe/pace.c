@@ -2,7 +2,8 @@
 
 #include <math.h>
 
-static const double RESERVE_SHARE = 0.15, RESERVE_MIN_S = 0.1;
+#include "campaign.h"
+
 static const double LIMIT_MIN_S = 0.15, LIMIT_MAX_S = 2, SLACK_S = 0.25;
 
 static double clamp(double v, double low, double high)
@@ -12,18 +13,13 @@ static double clamp(double v, double low, double high)
 
 void nt_pace_init(struct nt_pace *pace, double now_s, double deadline_s)
 {
-    double reserve = fmax((deadline_s - now_s) * RESERVE_SHARE, RESERVE_MIN_S);
-    *pace = (struct nt_pace){.began_s = now_s, .stop_s = deadline_s - reserve};
+    *pace = (struct nt_pace){.began_s = now_s,
+                             .stop_s = now_s + nt_campaign_measuring_s(deadline_s - now_s)};
 }
 
 double nt_pace_meet_s(const struct nt_pace *pace)
 {
     return clamp((pace->stop_s - pace->began_s) / 4, 0.01, 1);
-}
-
-bool nt_pace_fits(const struct nt_pace *pace, double now_s, double window_s)
-{
-    return now_s + 1.2 * pace->round_s + window_s < pace->stop_s;
 }
 
 static double left_s(const struct nt_pace *pace, double now_s)
@@ -76,12 +72,11 @@ static double follow(double seen, double now)
     return fmax(now, 0.9 * seen);
 }
 
-void nt_pace_learn(struct nt_pace *pace, double warm_s, double measure_s, double round_s)
+void nt_pace_learn(struct nt_pace *pace, double warm_s, double measure_s)
 {
     if (!(warm_s > 0) || !(measure_s > 0))
         return; /* a round in which nobody succeeded teaches nothing */
     pace->rounds++;
     pace->warm_s = follow(pace->warm_s, warm_s);
     pace->measure_s = follow(pace->measure_s, measure_s);
-    pace->round_s = follow(pace->round_s, fmax(round_s, warm_s + measure_s));
 }

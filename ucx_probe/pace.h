@@ -11,16 +11,14 @@
 struct nt_pace {
     double began_s, stop_s; /* measuring happens between these */
     unsigned rounds;
-    double warm_s, measure_s, round_s; /* what the slowest of the recent rounds took */
+    double warm_s, measure_s; /* what the slowest of the recent rounds took */
 };
 
-/* Keeps 15 % and at least 0.1 s of the time until deadline_s. */
+/* Measuring stops when the campaign says that the rest is for solving. */
 void nt_pace_init(struct nt_pace *pace, double now_s, double deadline_s);
 
 /* How long to wait for the first piece of everybody. */
 double nt_pace_meet_s(const struct nt_pace *pace);
-
-bool nt_pace_fits(const struct nt_pace *pace, double now_s, double window_s);
 
 /* To connect in the next round. */
 double nt_pace_warm_s(const struct nt_pace *pace, double now_s);
@@ -32,8 +30,7 @@ void nt_pace_limit(const struct nt_pace *pace, const struct nt_order *order, dou
 /* How much longer than its limit a gather waits: relaying, and hosts that are busy. */
 double nt_pace_slack_s(void);
 
-/* warm, measure: the longest of the hosts that succeeded; 0 when none did. round_s: of the whole
- * round, 0 when somebody failed in it and the others waited. */
-void nt_pace_learn(struct nt_pace *pace, double warm_s, double measure_s, double round_s);
+/* The longest of the hosts that succeeded; 0 when none did. */
+void nt_pace_learn(struct nt_pace *pace, double warm_s, double measure_s);
 
 #endif

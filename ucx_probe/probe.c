@@ -137,11 +137,15 @@ static int read_arguments(int argc, char **argv, struct settings *set)
 }
 
 /* ---- the sweep ---- */
-static void show_progress(void *context, size_t rounds, size_t pairs, size_t pairs_total)
+/* One line that is rewritten. */
+static void show_progress(void *context, const struct nt_campaign_progress *p)
 {
+    char of[32] = "";
     (void)context;
-    fprintf(stderr, "\rnettopo-probe: round %zu, %zu of %zu pairs\033[K%s", rounds, pairs,
-            pairs_total, "");
+    if (p->rounds > 0)
+        snprintf(of, sizeof of, " of %zu", p->rounds > p->round ? p->rounds : p->round);
+    fprintf(stderr, "\rnettopo-probe: %s, round %zu%s, %.1f s left\033[K", p->phase, p->round, of,
+            p->left_s);
 }
 
 static void tell_time(char text[32])

@@ -1,0 +1,366 @@
+#include "campaign.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "campaign_phases.h"
+#include "infer.h"
+
+enum { WARNINGS_MAX = 16, WARNING_BYTES = 256, MATRIX_HOSTS_MAX = 16384 };
+
+static const double RESERVE_SHARE = 0.15, RESERVE_MIN_S = 0.1;
+
+/* Solving n hosts takes about this times n squared; replaced by what it took. */
+static const double SOLVE_S = 2e-6;
+
+struct nt_campaign {
+    struct nt_campaign_options options;
+    size_t hosts, present;
+    bool *absent;
+    double stop_s;    /* no measuring after this */
+    double elapsed_s; /* as last told */
+
+    size_t phase;               /* of the table: that runs, or is next */
+    struct nt_planner *planner; /* NULL: between phases */
+    struct nt_phase_need need;
+    size_t round;          /* of this phase */
+    struct nt_order order; /* the last */
+    size_t learned;        /* rounds that taught something */
+    double lap_s;          /* of a round without its window: what the slowest recent ones took */
+    double last_s;         /* the last round, as told; 0: unknown */
+
+    struct nt_matrix *lowest; /* of what was told; NULL: nobody needs it */
+    struct nt_model *model;
+    double solve_s;   /* what solving takes */
+    bool solved_just; /* the next call tells how long it took */
+
+    size_t warnings;
+    char warning[WARNINGS_MAX][WARNING_BYTES];
+    const char *cut;
+};
+
+/* ---- words ---------------------------------------------------------------------------------- */
+
+static const char *warn(struct nt_campaign *c, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+static const char *warn(struct nt_campaign *c, const char *format, ...)
+{
+    va_list list;
+    if (c->warnings == WARNINGS_MAX)
+        return c->warning[WARNINGS_MAX - 1];
+    va_start(list, format);
+    vsnprintf(c->warning[c->warnings], WARNING_BYTES, format, list);
+    va_end(list);
+    return c->warning[c->warnings++];
+}
+
+static void blame_budget(struct nt_campaign *c, const char *name, const char *what)
+{
+    const char *text = warn(c, "%s: %s, the budget of %.*f s was too short", name, what,
+                            c->options.budget_s < 9.95 ? 1 : 0, c->options.budget_s);
+    if (c->cut == NULL)
+        c->cut = text;
+}
+
+/* ---- time ----------------------------------------------------------------------------------- */
+
+double nt_campaign_measuring_s(double budget_s)
+{
+    return fmax(budget_s - fmax(budget_s * RESERVE_SHARE, RESERVE_MIN_S), 0);
+}
+
+/* When measuring must end so that solving still fits. */
+static double stop_s(const struct nt_campaign *c)
+{
+    return fmin(c->stop_s, c->options.budget_s - 1.3 * c->solve_s - RESERVE_MIN_S / 2);
+}
+
+static double rest_s(const struct nt_campaign *c, double window_s)
+{
+    double share = c->options.max_load;
+    return fmax(window_s / share - window_s - c->lap_s, 0);
+}
+
+static double cost_s(const struct nt_campaign *c, double window_s)
+{
+    return c->lap_s + window_s + rest_s(c, window_s);
+}
+
+/* A window is a promise of the order; what is not is the lap, which varies. */
+static bool round_fits(const struct nt_campaign *c, double window_s)
+{
+    return c->elapsed_s + 0.2 * c->lap_s + cost_s(c, window_s) < stop_s(c);
+}
+
+/* Nothing learned: the first rounds of all tell. */
+static bool phase_fits(const struct nt_campaign *c, const struct nt_phase_need *need)
+{
+    return c->learned == 0 ||
+           c->elapsed_s + (double)need->rounds * cost_s(c, need->window_s) < stop_s(c);
+}
+
+/* The slowest lap fades, so that one bad moment does not set the pace for ever. */
+static void learn_lap(struct nt_campaign *c, double round_seconds)
+{
+    double lap = round_seconds - c->order.window_s;
+    c->last_s = round_seconds;
+    if (!(round_seconds > 0) || !isfinite(round_seconds))
+        return;
+    c->lap_s = fmax(fmax(lap, 0), 0.9 * c->lap_s);
+    c->learned++;
+}
+
+/* Between two calls lie a round and, after the latencies, solving them. */
+static void learn_solving(struct nt_campaign *c, double elapsed_s)
+{
+    if (c->solved_just && c->last_s > 0)
+        c->solve_s = fmax(elapsed_s - c->elapsed_s - c->last_s, 0);
+    c->solved_just = false;
+}
+
+/* ---- latencies ------------------------------------------------------------------------------ */
+
+static void keep_lowest(struct nt_campaign *c, const struct nt_result *r)
+{
+    if (c->lowest == NULL || !r->ok || !(r->value_us > 0) || r->a >= c->hosts || r->b >= c->hosts)
+        return;
+    if (!(nt_matrix_get(c->lowest, r->a, r->b) <= r->value_us))
+        nt_matrix_set(c->lowest, r->a, r->b, (float)r->value_us);
+}
+
+static int infer(struct nt_campaign *c, struct nt_err *err)
+{
+    struct nt_model *model;
+    if (c->lowest == NULL || c->present < 2)
+        return 0;
+    if (nt_infer_latency(c->lowest, NULL, c->options.seed, &model, err) != 0)
+        return -1;
+    nt_model_destroy(c->model);
+    c->model = model;
+    c->solved_just = true;
+    return 0;
+}
+
+/* ---- phases --------------------------------------------------------------------------------- */
+
+static const struct nt_phase_kind *kind(const struct nt_campaign *c)
+{
+    return &nt_phase_kinds[c->phase];
+}
+
+static void end_phase(struct nt_campaign *c)
+{
+    nt_planner_destroy(c->planner);
+    c->planner = NULL;
+    c->phase++;
+}
+
+/* A phase that cannot be planned costs itself; without latencies there is nothing at all. */
+static int give_up(struct nt_campaign *c, const struct nt_err *why, struct nt_err *err)
+{
+    if (c->phase == 0) {
+        if (err != NULL)
+            *err = *why;
+        return -1;
+    }
+    warn(c, "%s: %.*s", kind(c)->name, WARNING_BYTES - 64, why->text);
+    end_phase(c);
+    return 0;
+}
+
+/* 1: it runs; 0: it does not, and the next is due */
+static int open_phase(struct nt_campaign *c, struct nt_err *err)
+{
+    const struct nt_phase_kind *k = kind(c);
+    struct nt_phase_site site = {&c->options, c->hosts, c->absent, c->present, c->model};
+    struct nt_err why = {0};
+    c->need = (struct nt_phase_need){0};
+    c->round = 0;
+    if (c->options.level < k->from || c->present < 2)
+        return end_phase(c), 0;
+    if (k->loads && c->options.latency_only) {
+        warn(c, "%s: not measured, on shared hosts only latency is allowed", k->name);
+        return end_phase(c), 0;
+    }
+    if (k->create == NULL) {
+        warn(c, "%s: not measured, this version has no planner for it", k->name);
+        return end_phase(c), 0;
+    }
+    if (k->wants_model && c->model == NULL) {
+        blame_budget(c, k->name, "not measured");
+        return end_phase(c), 0;
+    }
+    if (k->create(&site, &c->planner, &c->need, &why) != 0)
+        return c->planner = NULL, give_up(c, &why, err);
+    if (c->planner == NULL)
+        return end_phase(c), 0;
+    if (!phase_fits(c, &c->need) && c->phase > 0) {
+        blame_budget(c, k->name, "not measured");
+        return end_phase(c), 0;
+    }
+    return 1;
+}
+
+/* The planner has no more rounds. */
+static int finish_phase(struct nt_campaign *c, struct nt_err *err)
+{
+    bool latency = c->phase == 0;
+    end_phase(c);
+    bool needed = c->options.level > NT_LEVEL_QUICK && !c->options.latency_only;
+    return latency && needed ? infer(c, err) : 0;
+}
+
+static int cut_phase(struct nt_campaign *c)
+{
+    blame_budget(c, kind(c)->name,
+                 c->round == 0 ? "not measured" : "measured less often than planned");
+    end_phase(c);
+    return 0;
+}
+
+/* 1: *order; 0: the next phase is due */
+static int next_round(struct nt_campaign *c, struct nt_order *order, struct nt_err *err)
+{
+    struct nt_err why = {0};
+    int rc = c->planner->ops->next(c->planner, order, &why);
+    if (rc < 0)
+        return give_up(c, &why, err);
+    if (rc == 0)
+        return finish_phase(c, err);
+    if (!round_fits(c, order->window_s))
+        return cut_phase(c);
+    c->order = *order;
+    c->round++;
+    return 1;
+}
+
+int nt_campaign_next(struct nt_campaign *c, double elapsed_s, struct nt_order *order,
+                     struct nt_err *err)
+{
+    learn_solving(c, elapsed_s);
+    c->elapsed_s = elapsed_s;
+    while (c->phase < nt_phase_kinds_count) {
+        int rc = c->planner == NULL ? open_phase(c, err) : 1;
+        if (rc == 1)
+            rc = next_round(c, order, err);
+        if (rc != 0)
+            return rc;
+    }
+    return 0;
+}
+
+int nt_campaign_tell(struct nt_campaign *c, const struct nt_result *results, size_t n,
+                     double round_seconds, struct nt_err *err)
+{
+    struct nt_err why = {0};
+    learn_lap(c, round_seconds);
+    if (c->planner == NULL)
+        return 0;
+    for (size_t k = 0; k < n && c->phase == 0; k++)
+        keep_lowest(c, &results[k]);
+    return c->planner->ops->tell(c->planner, results, n, &why) == 0 ? 0 : give_up(c, &why, err);
+}
+
+void nt_campaign_lose(struct nt_campaign *c, uint32_t host)
+{
+    if (host >= c->hosts || c->absent[host])
+        return;
+    c->absent[host] = true;
+    c->present--;
+    if (c->planner != NULL)
+        c->planner->ops->lose(c->planner, host);
+}
+
+/* ---- what it says --------------------------------------------------------------------------- */
+
+double nt_campaign_rest_s(const struct nt_campaign *c)
+{
+    return rest_s(c, c->order.window_s);
+}
+
+size_t nt_campaign_warnings(const struct nt_campaign *c)
+{
+    return c->warnings;
+}
+
+const char *nt_campaign_warning(const struct nt_campaign *c, size_t k)
+{
+    return k < c->warnings ? c->warning[k] : "";
+}
+
+const char *nt_campaign_cut(const struct nt_campaign *c)
+{
+    return c->cut;
+}
+
+const struct nt_model *nt_campaign_model(const struct nt_campaign *c)
+{
+    return c->model;
+}
+
+void nt_campaign_progress(const struct nt_campaign *c, struct nt_campaign_progress *progress)
+{
+    bool runs = c->planner != NULL;
+    *progress = (struct nt_campaign_progress){.phase = runs ? c->order.phase : "",
+                                              .round = runs ? c->round : 0,
+                                              .rounds = runs ? c->need.rounds : 0,
+                                              .left_s = fmax(stop_s(c) - c->elapsed_s, 0)};
+}
+
+/* ---- life ----------------------------------------------------------------------------------- */
+
+static int refuse_options(const struct nt_campaign_options *o, struct nt_err *err)
+{
+    if (!(o->budget_s > 0) || !isfinite(o->budget_s))
+        return nt_err_set(err, NT_ERR_USAGE, "a sweep within %g s: expected more than 0",
+                          o->budget_s);
+    if (!(o->max_load > 0 && o->max_load <= 1))
+        return nt_err_set(err, NT_ERR_USAGE, "max_load %g: expected a share over 0, at most 1",
+                          o->max_load);
+    return 0;
+}
+
+int nt_campaign_create(size_t hosts, const bool *absent, const struct nt_campaign_options *options,
+                       struct nt_campaign **out, struct nt_err *err)
+{
+    if (refuse_options(options, err) != 0)
+        return -1;
+    if (hosts > MATRIX_HOSTS_MAX)
+        return nt_err_set(err, NT_ERR_INPUT, "a sweep of %zu hosts: at most %d", hosts,
+                          MATRIX_HOSTS_MAX);
+    struct nt_campaign *c = calloc(1, sizeof *c);
+    bool *away = calloc(hosts + 1, sizeof *away);
+    if (c == NULL || away == NULL) {
+        free(c);
+        free(away);
+        return nt_err_set(err, NT_ERR_SYSTEM, "a sweep of %zu hosts: out of memory", hosts);
+    }
+    *c = (struct nt_campaign){.options = *options, .hosts = hosts, .absent = away};
+    c->stop_s = nt_campaign_measuring_s(options->budget_s);
+    c->solve_s = SOLVE_S * (double)hosts * (double)hosts;
+    for (size_t h = 0; h < hosts; h++) {
+        away[h] = absent != NULL && absent[h];
+        c->present += !away[h];
+    }
+    if (nt_matrix_create(hosts, NT_MATRIX_LATENCY_US, &c->lowest, err) != 0) {
+        nt_campaign_destroy(c);
+        return -1;
+    }
+    *out = c;
+    return 0;
+}
+
+void nt_campaign_destroy(struct nt_campaign *c)
+{
+    if (c == NULL)
+        return;
+    nt_planner_destroy(c->planner);
+    nt_matrix_destroy(c->lowest);
+    nt_model_destroy(c->model);
+    free(c->absent);
+    free(c);
+}

@@ -1,0 +1,76 @@
+/* A sweep as a sequence of phases under a budget: latency, then whatever the level asks for and
+ * the time allows, each by a planner of its own (plan/sweep.h).
+ *
+ * A phase starts only when it fits: what a round costs is learned from the rounds so far. What is
+ * left out is said in one warning each. Between phases the record is consistent: the map of all
+ * that was measured so far can be made at any time.
+ * Pure, no clock: elapsed and round seconds are told. */
+#ifndef NT_CAMPAIGN_H
+#define NT_CAMPAIGN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "err.h"
+#include "model.h"
+#include "option.h"
+#include "sweep.h"
+
+enum nt_sweep_mode { NT_SWEEP_AUTO, NT_SWEEP_ALL, NT_SWEEP_ADAPTIVE };
+
+struct nt_campaign_options {
+    enum nt_level level;
+    bool latency_only;       /* policy on shared hosts: nothing that loads a link */
+    double budget_s;         /* for everything, solving and publishing too */
+    double max_load;         /* share of a link that the sweep may use on average; 1: all of it */
+    uint64_t seed;           /* of everything random */
+    enum nt_sweep_mode mode; /* of latency; auto: by the number of hosts */
+};
+
+struct nt_campaign;
+
+/* absent (hosts of them, may be NULL) leaves hosts out from the start. Copies what it needs. */
+int nt_campaign_create(size_t hosts, const bool *absent, const struct nt_campaign_options *options,
+                       struct nt_campaign **out, struct nt_err *err);
+void nt_campaign_destroy(struct nt_campaign *campaign);
+
+/* elapsed_s: since the budget began. 1: *order is the next round, its pairs valid until the next
+ * call; 0: that was all, or nothing more fits; -1: error. */
+int nt_campaign_next(struct nt_campaign *campaign, double elapsed_s, struct nt_order *order,
+                     struct nt_err *err);
+
+/* The results of the round last ordered, any order, missing ones allowed. round_seconds: what the
+ * whole round took; 0 when somebody failed in it, so that it says nothing of the next. */
+int nt_campaign_tell(struct nt_campaign *campaign, const struct nt_result *results, size_t n,
+                     double round_seconds, struct nt_err *err);
+
+/* This host does not answer any more. */
+void nt_campaign_lose(struct nt_campaign *campaign, uint32_t host);
+
+/* How long to rest before the round last ordered, so that max_load holds. */
+double nt_campaign_rest_s(const struct nt_campaign *campaign);
+
+/* The time that may be measured in, of a budget: the rest is for solving and publishing. */
+double nt_campaign_measuring_s(double budget_s);
+
+/* What was left out or cut short, one line each; borrowed. */
+size_t nt_campaign_warnings(const struct nt_campaign *campaign);
+const char *nt_campaign_warning(const struct nt_campaign *campaign, size_t k);
+
+/* The first of the warnings that the budget is to blame for; NULL: it was long enough. */
+const char *nt_campaign_cut(const struct nt_campaign *campaign);
+
+/* The network as the last consistent latencies showed it, over all hosts; NULL: not known yet. */
+const struct nt_model *nt_campaign_model(const struct nt_campaign *campaign);
+
+struct nt_campaign_progress {
+    const char *phase; /* that runs; "" before and after */
+    size_t round;      /* of this phase, from 1 */
+    size_t rounds;     /* that it expects; 0: unknown */
+    double left_s;     /* of the measuring time, as of the last call with elapsed_s */
+};
+void nt_campaign_progress(const struct nt_campaign *campaign,
+                          struct nt_campaign_progress *progress);
+
+#endif

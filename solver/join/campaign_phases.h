@@ -1,0 +1,35 @@
+/* Inside join/: the phases of a campaign, in their order. */
+#ifndef NT_CAMPAIGN_PHASES_H
+#define NT_CAMPAIGN_PHASES_H
+
+#include "campaign.h"
+
+/* What a phase is planned from. */
+struct nt_phase_site {
+    const struct nt_campaign_options *options;
+    size_t hosts;
+    const bool *absent; /* hosts of them */
+    size_t present;
+    const struct nt_model *model; /* NULL before the latency phase has ended */
+};
+
+/* What a phase needs to be worth starting. rounds 0: nothing to measure here. */
+struct nt_phase_need {
+    size_t rounds;
+    double window_s; /* mean over the rounds: how long each loads the network */
+};
+
+struct nt_phase_kind {
+    const char *name;   /* in warnings and progress */
+    enum nt_level from; /* the lowest level that has it */
+    bool loads;         /* loads links: not on shared hosts */
+    bool wants_model;
+    /* *out NULL with need->rounds 0: nothing to measure here. */
+    int (*create)(const struct nt_phase_site *site, struct nt_planner **out,
+                  struct nt_phase_need *need, struct nt_err *err);
+};
+
+extern const struct nt_phase_kind nt_phase_kinds[];
+extern const size_t nt_phase_kinds_count;
+
+#endif
