@@ -110,6 +110,8 @@ static int put_map(struct nt_draft *d, const struct nt_map *map, const char *tit
 int nt_html_write(const struct nt_map *map, const struct nt_map *reference,
                   const char *const titles[2], char **text, size_t *bytes, struct nt_err *err)
 {
+    /* both ends of one thing, which the linker put there */
+    /* cppcheck-suppress comparePointers */
     size_t page = (size_t)(nt_page_end - nt_page_begin);
     const char *mark = memmem(nt_page_begin, page, MARK, sizeof MARK - 1);
     if (mark == NULL)
