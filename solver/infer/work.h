@@ -137,6 +137,12 @@ double nt_chance_expected(const struct nt_work *w, size_t m, size_t agreeing);
 /* That chance could have made as many as were seen. */
 bool nt_chance_made(double expected, size_t seen);
 
+/* ---- stranger.c ---- */
+
+/* Takes from each group the one host that is farther from its members than from everyone else by
+ * more than noise explains, and gives it a group of its own. *parted: how many. */
+int nt_strangers(struct nt_work *w, size_t *parted, struct nt_err *err);
+
 /* ---- split.c: linkage and tested cuts ---- */
 
 /* Splits all hosts; permutes the hosts of w into dendrogram order. */
