@@ -1,0 +1,37 @@
+#!/usr/bin/env bats
+# shellcheck disable=SC2154,SC2086,SC2030,SC2031,SC2016
+# "make demo" as somebody runs it who has just cloned the tree.
+
+load ground
+
+teardown() { ground_down; }
+
+@test "make demo shows a found network, the job that follows it, and leaves nothing" {
+    need_ground slurmctld
+    cluster down >/dev/null
+    ground_snapshot "$BATS_TEST_TMPDIR/before"
+    began=$(date +%s)
+    run timeout 180 make --no-print-directory -C "$ROOT" demo
+    assert_equal "exit" "$status" 0 || fail "$output"
+    assert_between "seconds" $(($(date +%s) - began)) 0 180
+    assert_contains "$output" "NETTOPO_STATUS=ok"
+    assert_contains "$output" "8 hosts, 3 switches"
+    assert_contains "$output" "verdict: the declared network"
+    # the second srun follows the order that the job was told
+    order=$(sed -n 's/^ *NETTOPO_NODE_ORDER=//p' <<<"$output")
+    ranks=$(sed -n 's/^ *rank [0-9]* is on //p' <<<"$output")
+    assert_equal "as the scheduler orders" "$(head -n 8 <<<"$ranks" | paste -sd,)" n1,n2,n3,n4,n5,n6,n7,n8
+    assert_equal "as the hint orders" "$(tail -n 8 <<<"$ranks" | paste -sd,)" "$order"
+    [ "$order" != n1,n2,n3,n4,n5,n6,n7,n8 ]
+    wait_until 20 nothing_stays "$BATS_TEST_TMPDIR/before"
+}
+
+@test "make demo fails when the network is not found" {
+    need_ground slurmctld
+    # a map with two hosts exchanged is not the declared network
+    "$ROOT/build/nettopo" simulate --topology tree:2x4 --seed 1 >"$BATS_TEST_TMPDIR/samples"
+    "$ROOT/build/nettopo" solve "$BATS_TEST_TMPDIR/samples" -o "$BATS_TEST_TMPDIR/map"
+    run "$ROOT/tests/judge" "$BATS_TEST_TMPDIR/map" "$ROOT/tests/data/fabrics/scattered8.fabric"
+    assert_equal "exit" "$status" 1
+    assert_contains "$output" "NOT the declared network"
+}

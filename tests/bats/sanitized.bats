@@ -1,0 +1,66 @@
+#!/usr/bin/env bats
+# shellcheck disable=SC2154,SC2086,SC2030,SC2031,SC2016
+# Whole jobs with the agent and the probe under the address and undefined-behaviour sanitizers.
+
+load ground
+load jobs
+
+setup_file() {
+    need_ground slurmctld
+    cluster down >/dev/null
+    ground_up demo8 --sanitize address,undefined
+}
+
+teardown_file() { ground_down; }
+
+setup() { need_ground slurmctld; }
+
+teardown() {
+    [ "$(id -u)" = 0 ] || return 0
+    user scancel --user nettest
+    wait_until 30 all_are_idle 8
+}
+
+no_reports() {
+    local file said=
+    for file in "$GROUND_STATE"/log/sanitizers/*; do
+        [ ! -e "$file" ] || said+="$file"$'\n'"$(head -n 40 "$file")"$'\n'
+    done
+    [ -z "$said" ] || fail "$said"
+}
+
+@test "quick and full: the network is found and no sanitizer says anything" {
+    grep -q __asan_init "$GROUND_STATE/stage/sanitized/nettopo-probe"
+    grep -q __asan_init "$GROUND_STATE/stage/sanitized/nettopo-prolog"
+    for level in quick full; do
+        submit_recording --nettopo=$level,budget=12 -N8
+        completed
+        assert_equal "status" "$(variable NETTOPO_STATUS)$(variable NETTOPO_REASON)" ok
+        # the shape; times are another matter under sanitizers
+        assert_equal "shape" "$(map_shape "$GROUND_HOME/$JOB.map")" "$(declared_shape demo8)"
+    done
+    no_reports
+}
+
+measuring() { [ -n "$(on "$1" ss -Htn state established src 10.77.0.0/16)" ]; }
+
+@test "a job that loses a probe, and one that is cancelled" {
+    submit_recording --nettopo=quick,budget=8 -N8
+    wait_until 10 measuring n3
+    kill -s KILL $(probes_of n3)
+    completed
+    assert_equal "status" "$(variable NETTOPO_STATUS)" partial
+    submit_recording --nettopo=quick,budget=8 -N8
+    wait_until 10 measuring n3
+    user scancel "$JOB"
+    wait_until 20 job_is_over "$JOB"
+    wait_until 20 all_are_idle 8
+    no_reports
+}
+
+@test "srun --nettopo on one host, and a budget that is too small" {
+    user timeout 60 srun --quiet --nettopo=quick,budget=8 -N1 true
+    submit_recording --nettopo=quick,budget=0.5 -N8
+    completed
+    no_reports
+}
