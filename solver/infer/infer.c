@@ -196,8 +196,8 @@ static int tree_quality(const struct nt_work *w, const struct nt_model *model, d
             sum += r == r ? fabs(r) / v : 0;
         }
     double pairs = (double)w->pairs;
-    *score =
-        nt_score(sum / pairs + 0.3 * w->noise.least, pairs, fmin((double)model->links, pairs - 2));
+    *score = nt_score(sum / pairs + 0.3 * nt_noise_least(w), pairs,
+                      fmin((double)model->links, pairs - 2));
     int status = nt_misfit(w, p, misfit, err);
     nt_matrix_destroy(p);
     return status;
