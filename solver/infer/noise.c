@@ -93,7 +93,9 @@ static double grid_floor(struct gaps *g, double level)
     if (zero * 20 < g->count || some == 0)
         return 0;
     /* medians snap to the grid and leave residuals of zero: nearly a step, not q/sqrt(12) */
-    return 0.8 * (double)nt_stats_quantile(g->scratch, some, 0.1);
+    double step = (double)nt_stats_quantile(g->scratch, some, 0.1);
+    /* a step of an eighth of the readings is no grid, it is exact readings of few levels */
+    return fmin(0.8 * step, 0.1 * level);
 }
 
 void nt_noise_estimate(const float *d, size_t n, const struct nt_rng *rng, struct nt_noise *noise)

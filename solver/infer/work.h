@@ -57,6 +57,13 @@ static inline size_t nt_work_size(const struct nt_work *w, size_t g)
     return w->start[g + 1] - w->start[g];
 }
 
+/* The relative sd below which nothing is believed, at the usual level. */
+static inline double nt_noise_least(const struct nt_work *w)
+{
+    double level = 2 * (double)(w->n > 0 ? w->offset[0] : 0);
+    return level > 0 ? w->noise.least * pow(level, w->noise.power - 1) : w->noise.least;
+}
+
 /* ---- linkage.c: average linkage ---- */
 
 struct nt_merge {
