@@ -338,7 +338,8 @@ static double mean_residual(const struct nt_work *w, const struct nt_direct *d)
                 count++;
             }
         }
-    return count > 0 ? sum / count : INFINITY;
+    /* a perfect fit on a grid of readings is worth no more than the grid's step */
+    return count > 0 ? sum / count + 0.3 * nt_noise_least(w) : INFINITY;
 }
 
 /* With and without own overheads, whichever is worth its unknowns. The graph is described by its

@@ -293,6 +293,60 @@ int nt_groups_fit(struct nt_work *w, int passes, struct nt_err *err)
     return 0;
 }
 
+/* Residuals of the pairs inside groups, or of those between: their sd, and their mean level. */
+struct spread {
+    double sd, level, count;
+};
+
+static struct spread spread_of(const struct nt_work *w, bool inside, float *values, size_t room)
+{
+    struct spread s = {0, 0, 0};
+    size_t count = 0, groups = 0;
+    for (size_t g = 0; g < w->groups; g++)
+        groups += nt_work_size(w, g) > 2;
+    for (size_t i = 1; i < w->n && count < room; i++)
+        for (size_t j = 0; j < i && count < room; j++) {
+            bool same = w->group[i] == w->group[j];
+            float p = nt_work_predict(w, i, j), r = fabsf(w->d[i * w->n + j] - p);
+            if (same != inside || r != r || (same && nt_work_size(w, w->group[i]) < 3))
+                continue;
+            values[count++] = r;
+            s.level += (double)p;
+        }
+    s.count = (double)count;
+    s.level /= s.count;
+    /* inside a group one level is fitted, and its hosts' offsets in part */
+    double fitted = inside ? (double)groups + 0.3 * (double)w->n : 0;
+    double left = fmax(s.count - fitted, 0.25 * s.count);
+    s.sd = 1.4826 * (double)nt_stats_median(values, count) * sqrt(s.count / left);
+    return s;
+}
+
+/* How noise grows with the level: quartets hardly tell, for their two largest sums hold the long
+ * pairs; residuals inside groups and between them do. */
+static int fit_power(struct nt_work *w, struct nt_err *err)
+{
+    enum { VALUES = 40000 };
+    float *values = malloc((VALUES + 1) * sizeof *values);
+    if (values == NULL)
+        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %d residuals", (int)VALUES);
+    struct spread in = spread_of(w, true, values, VALUES);
+    struct spread out = spread_of(w, false, values, VALUES);
+    free(values);
+    if (in.count < 10 || out.count < 10 || !(in.sd > 0) || !(out.sd > 0) ||
+        !(out.level > 1.15 * in.level))
+        return 0;
+    double power = log(out.sd / in.sd) / log(out.level / in.level);
+    double level = sqrt(in.level * out.level), sd = nt_noise_sd(&w->noise, level);
+    double least = w->noise.least * pow(level, w->noise.power);
+    power = power < 0 ? 0 : power > 1 ? 1 : power;
+    w->noise.power = power;
+    w->noise.scale = sd / pow(level, power);
+    w->noise.least = least / pow(level, power);
+    fit_noise(w);
+    return 0;
+}
+
 int nt_groups_noise(struct nt_work *w, bool sharpen, struct nt_err *err)
 {
     enum { RESIDUALS = 60000 };
@@ -300,6 +354,10 @@ int nt_groups_noise(struct nt_work *w, bool sharpen, struct nt_err *err)
     float *r = malloc((RESIDUALS + 2) * sizeof *r);
     if (r == NULL)
         return nt_err_set(err, NT_ERR_SYSTEM, "no memory for the residuals of %zu pairs", pairs);
+    if (fit_power(w, err) < 0) {
+        free(r);
+        return -1;
+    }
     for (size_t i = 1; i < w->n; i++) {
         size_t j = (skip - taken % skip) % skip;
         for (; j < i && count < RESIDUALS; j += skip) {

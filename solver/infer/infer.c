@@ -196,7 +196,8 @@ static int tree_quality(const struct nt_work *w, const struct nt_model *model, d
             sum += r == r ? fabs(r) / v : 0;
         }
     double pairs = (double)w->pairs;
-    *score = nt_score(sum / pairs, pairs, fmin((double)model->links, pairs - 2));
+    *score = nt_score(sum / pairs + 0.3 * nt_noise_least(w), pairs,
+                      fmin((double)model->links, pairs - 2));
     int status = nt_misfit(w, p, misfit, err);
     nt_matrix_destroy(p);
     return status;
@@ -206,7 +207,8 @@ static int tree_quality(const struct nt_work *w, const struct nt_model *model, d
  * the tree stays as the nearest description, and the family says so. */
 static int judge(struct nt_work *w, struct nt_model **model, struct nt_err *err)
 {
-    enum { HOSTS_MAX = 2048 };
+    /* a graph is chosen among very many, which the score counts only in part */
+    enum { HOSTS_MAX = 2048, DIRECT_MARGIN = 25 };
     struct nt_direct d;
     struct nt_model *direct = NULL;
     double score = 0, misfit = 0;
@@ -216,7 +218,7 @@ static int judge(struct nt_work *w, struct nt_model **model, struct nt_err *err)
     if (tree_quality(w, *model, &score, &misfit, err) < 0 || nt_direct_find(w, &d, err) < 0)
         return -1;
     int status = 0;
-    if (d.score < score)
+    if (d.score < score - DIRECT_MARGIN)
         status = nt_direct_model(w, &d, (*model)->hosts, &direct, err);
     if (status == 0 && direct != NULL) {
         direct->confidence = 0.9;

@@ -93,7 +93,9 @@ static double grid_floor(struct gaps *g, double level)
     if (zero * 20 < g->count || some == 0)
         return 0;
     /* medians snap to the grid and leave residuals of zero: nearly a step, not q/sqrt(12) */
-    return 0.8 * (double)nt_stats_quantile(g->scratch, some, 0.1);
+    double step = (double)nt_stats_quantile(g->scratch, some, 0.1);
+    /* a step of an eighth of the readings is no grid, it is exact readings of few levels */
+    return fmin(0.8 * step, 0.1 * level);
 }
 
 void nt_noise_estimate(const float *d, size_t n, const struct nt_rng *rng, struct nt_noise *noise)
@@ -120,8 +122,9 @@ void nt_noise_estimate(const float *d, size_t n, const struct nt_rng *rng, struc
     for (size_t k = 0; k < g.count; k++)
         g.scratch[k] = (float)((double)g.gap[k] / pow((double)g.level[k], p));
     /* middle of the gap in units of the sd of a pair: 0.98 behind one switch, where the three sums
-     * are alike, 1.35 where one stands apart; the smaller one never takes noise for structure */
-    double scale = (double)nt_stats_median(g.scratch, g.count) / 0.98;
+     * are alike, 1.35 where one stands apart; the smaller one never takes noise for structure. A
+     * quartet or five need the other: the prior and their few degrees of freedom guard them */
+    double scale = (double)nt_stats_median(g.scratch, g.count) / (n < 6 ? 1.3 : 0.98);
     double least = floor_us / pow(level, p), guess = prior * pow(level, 1 - p);
     noise->least = least;
     scale = scale > least ? scale : least;

@@ -197,13 +197,16 @@ static int join_groups(struct nt_work *w, size_t *joined, struct nt_err *err)
 int nt_repair(struct nt_work *w, struct nt_err *err)
 {
     for (int round = 0; round < ROUNDS; round++) {
-        size_t moved, joined;
+        size_t parted, moved, joined;
+        /* first: what a stranger does to its group's fit looks like many low outliers */
+        if (nt_strangers(w, &parted, err) < 0 || (parted > 0 && nt_groups_fit(w, 2, err) < 0))
+            return -1;
         if (nt_chance_groups(w, err) < 0 || move_hosts(w, &moved, err) < 0 ||
             (moved > 0 && nt_groups_fit(w, 2, err) < 0))
             return -1;
         if (join_groups(w, &joined, err) < 0 || (joined > 0 && nt_groups_fit(w, 2, err) < 0))
             return -1;
-        if (moved == 0 && joined == 0)
+        if (moved == 0 && joined == 0 && parted == 0)
             break;
     }
     return 0;

@@ -164,13 +164,13 @@ static void gather(const float *from, size_t stride, const uint32_t *order, size
     }
 }
 
-/* Cuts, fits, and cuts again while the residuals show less noise than the cuts assumed, and that
- * makes a difference. before: room for n. */
+/* Cuts, fits, and cuts again while the residuals show less noise, or noise of other levels, than
+ * the cuts assumed, and that makes a difference. before: room for n. */
 static int cut_all(struct nt_work *w, struct split *s, uint32_t *before, struct nt_err *err)
 {
     enum { ROUNDS = 4 };
     for (int round = 0; round < ROUNDS; round++) {
-        double scale = w->noise.scale;
+        double scale = w->noise.scale, power = w->noise.power;
         if (nt_dendrogram_sums(w->n, w->d, w->n, &w->noise, s->nodes, err) < 0)
             return -1;
         memcpy(before, w->group, w->n * sizeof *before);
@@ -182,7 +182,7 @@ static int cut_all(struct nt_work *w, struct split *s, uint32_t *before, struct 
             break;
         if (nt_groups_fit(w, nt_work_passes(w), err) < 0 || nt_groups_noise(w, true, err) < 0)
             return -1;
-        if (!(w->noise.scale < 0.93 * scale))
+        if (fabs(w->noise.power - power) < 0.1 && !(w->noise.scale < 0.93 * scale))
             break;
     }
     return 0;

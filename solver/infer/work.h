@@ -57,6 +57,13 @@ static inline size_t nt_work_size(const struct nt_work *w, size_t g)
     return w->start[g + 1] - w->start[g];
 }
 
+/* The relative sd below which nothing is believed, at the usual level. */
+static inline double nt_noise_least(const struct nt_work *w)
+{
+    double level = 2 * (double)(w->n > 0 ? w->offset[0] : 0);
+    return level > 0 ? w->noise.least * pow(level, w->noise.power - 1) : w->noise.least;
+}
+
 /* ---- linkage.c: average linkage ---- */
 
 struct nt_merge {
@@ -136,6 +143,12 @@ size_t nt_chance_agreeing(const struct nt_work *w, const uint32_t *hosts, size_t
 double nt_chance_expected(const struct nt_work *w, size_t m, size_t agreeing);
 /* That chance could have made as many as were seen. */
 bool nt_chance_made(double expected, size_t seen);
+
+/* ---- stranger.c ---- */
+
+/* Takes from each group the one host that is farther from its members than from everyone else by
+ * more than noise explains, and gives it a group of its own. *parted: how many. */
+int nt_strangers(struct nt_work *w, size_t *parted, struct nt_err *err);
 
 /* ---- split.c: linkage and tested cuts ---- */
 

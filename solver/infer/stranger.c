@@ -1,0 +1,98 @@
+/* Single hosts that linkage left in a group because nothing is nearer to them: a host at the
+ * switch above a leaf has the leaf's distance to all others, and differs only inside. */
+#include "work.h"
+
+#include <stdlib.h>
+
+#include "stats.h"
+
+/* One network in ten thousand of pure noise may lose a host to this; medians are 1.25 times as wide
+ * as means, and both sides of the difference are medians. */
+static const double FALSE_ALARM = 1e-4, WIDER = 1.3;
+enum { SMALLEST = 3, OUTSIDE_LEAST = 2 };
+
+struct room {
+    float *value;               /* n */
+    float *surplus;             /* n: of the group's members */
+    struct nt_weighted *weight; /* groups */
+};
+
+/* How much farther the members are from host i than its distance to everyone else makes expect:
+ * its offset as seen from inside its group, less as seen from outside. NaN: too little is known.
+ * *sd: the noise of that. */
+static float surplus_of(const struct nt_work *w, size_t i, struct room *room, double *sd)
+{
+    size_t groups = w->groups, own = w->group[i], inside = 0, seen = 0, count = 0;
+    for (size_t k = w->start[own]; k < w->start[own + 1]; k++) {
+        size_t j = w->member[k];
+        float v = w->d[i * w->n + j];
+        if (j != i && v == v)
+            room->value[inside++] = v - w->offset[j];
+    }
+    double level = 0;
+    for (size_t g = 0; g < groups; g++) {
+        float v = w->profile[i * groups + g] - w->t[own * groups + g];
+        if (g == own || v != v)
+            continue;
+        room->weight[count++] = (struct nt_weighted){v, (float)nt_work_size(w, g)};
+        seen += nt_work_size(w, g);
+        level += (double)w->sd[own * groups + g] * (double)nt_work_size(w, g);
+    }
+    if (inside == 0 || seen < OUTSIDE_LEAST)
+        return NAN;
+    double near = (double)w->sd[own * groups + own], far = level / (double)seen;
+    *sd = sqrt(near * near / (double)inside + far * far / (double)seen);
+    return nt_stats_median(room->value, inside) - nt_stats_weighted_median(room->weight, count);
+}
+
+/* The member that stands out most, or SIZE_MAX. */
+static size_t stranger_of(const struct nt_work *w, size_t g, double limit, struct room *room)
+{
+    size_t size = nt_work_size(w, g), worst = SIZE_MAX;
+    double most = limit, sd;
+    for (size_t k = 0; k < size; k++)
+        room->surplus[k] = surplus_of(w, w->member[w->start[g] + k], room, &sd);
+    for (size_t k = 0; k < size; k++) {
+        size_t others = 0, i = w->member[w->start[g] + k];
+        if (surplus_of(w, i, room, &sd) != room->surplus[k])
+            continue; /* not known */
+        for (size_t j = 0; j < size; j++)
+            if (j != k && room->surplus[j] == room->surplus[j])
+                room->value[others++] = room->surplus[j];
+        if (others + 1 < SMALLEST)
+            continue;
+        double over = (double)(room->surplus[k] - nt_stats_median(room->value, others));
+        double z = over / (sd * sqrt(1 + 1 / (double)others));
+        if (z > most) {
+            most = z;
+            worst = i;
+        }
+    }
+    return worst;
+}
+
+int nt_strangers(struct nt_work *w, size_t *parted, struct nt_err *err)
+{
+    struct room room = {malloc((w->n + 1) * sizeof *room.value),
+                        malloc((w->n + 1) * sizeof *room.surplus),
+                        malloc((w->groups + 1) * sizeof *room.weight)};
+    int status = 0;
+    *parted = 0;
+    if (room.value == NULL || room.surplus == NULL || room.weight == NULL) {
+        status = nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu hosts", w->n);
+    } else if (w->groups > 1) {
+        double limit = WIDER * nt_normal_quantile(1 - FALSE_ALARM / (double)w->n);
+        size_t before = w->groups;
+        for (size_t g = 0; g < before; g++) {
+            size_t i = nt_work_size(w, g) >= SMALLEST ? stranger_of(w, g, limit, &room) : SIZE_MAX;
+            if (i != SIZE_MAX)
+                w->group[i] = (uint32_t)(before + (*parted)++);
+        }
+        if (*parted > 0)
+            nt_groups_index(w);
+    }
+    free(room.value);
+    free(room.surplus);
+    free(room.weight);
+    return status;
+}
