@@ -122,8 +122,9 @@ void nt_noise_estimate(const float *d, size_t n, const struct nt_rng *rng, struc
     for (size_t k = 0; k < g.count; k++)
         g.scratch[k] = (float)((double)g.gap[k] / pow((double)g.level[k], p));
     /* middle of the gap in units of the sd of a pair: 0.98 behind one switch, where the three sums
-     * are alike, 1.35 where one stands apart; the smaller one never takes noise for structure */
-    double scale = (double)nt_stats_median(g.scratch, g.count) / 0.98;
+     * are alike, 1.35 where one stands apart; the smaller one never takes noise for structure. A
+     * quartet or five need the other: the prior and their few degrees of freedom guard them */
+    double scale = (double)nt_stats_median(g.scratch, g.count) / (n < 6 ? 1.3 : 0.98);
     double least = floor_us / pow(level, p), guess = prior * pow(level, 1 - p);
     noise->least = least;
     scale = scale > least ? scale : least;
