@@ -187,7 +187,7 @@ static uint32_t gather(struct nt_echelon *e)
     for (uint32_t k = 0; k < r->touches; k++) {
         uint32_t c = r->touched[k];
         r->mark[c] = 0;
-        if (r->sum[c] != 0 && c < e->links &&
+        if (c < e->links && r->sum[c] != 0 &&
             (lead == UINT32_MAX || r->users[c].used < r->users[lead].used))
             lead = c;
     }

@@ -166,28 +166,28 @@ static int check_path(struct nt_routes_builder *b, uint32_t from, uint32_t to, c
     return repeat == 0 ? 0 : nt_err_set(err, NT_ERR_INPUT, "a link stands twice on a route");
 }
 
-int nt_routes_builder_add(struct nt_routes_builder *b, uint32_t from, uint32_t to,
+int nt_routes_builder_add(struct nt_routes_builder *builder, uint32_t a, uint32_t b,
                           const uint32_t *link, size_t n, struct nt_err *err)
 {
-    if (check_path(b, from, to, link, n, err) != 0)
+    if (check_path(builder, a, b, link, n, err) != 0)
         return -1;
-    if (!reserve(b, n))
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu routes", b->ways + 1);
-    uint32_t *slot = &b->slot[find_slot(b, from, to)];
-    struct way way = {.a = from, .b = to, .links = (uint32_t)n, .back = NO_WAY};
+    if (!reserve(builder, n))
+        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu routes", builder->ways + 1);
+    uint32_t *slot = &builder->slot[find_slot(builder, a, b)];
+    struct way way = {.a = a, .b = b, .links = (uint32_t)n, .back = NO_WAY};
     if (*slot != 0) {
-        struct way *first = &b->way[*slot - 1];
-        if (first->a == from || first->back != NO_WAY)
+        struct way *first = &builder->way[*slot - 1];
+        if (first->a == a || first->back != NO_WAY)
             return nt_err_set(err, NT_ERR_INPUT, "the route was given before");
-        first->back = (uint32_t)b->ways; /* of the first way: where its other direction is */
+        first->back = (uint32_t)builder->ways; /* of the first way: where its other direction is */
         way.back = *slot - 1;
     } else {
-        *slot = (uint32_t)b->ways + 1;
-        b->pairs++;
+        *slot = (uint32_t)builder->ways + 1;
+        builder->pairs++;
     }
-    b->way[b->ways++] = way;
-    memcpy(b->link + b->links, link, n * sizeof *link);
-    b->links += n;
+    builder->way[builder->ways++] = way;
+    memcpy(builder->link + builder->links, link, n * sizeof *link);
+    builder->links += n;
     return 0;
 }
 

@@ -28,8 +28,8 @@ static void draft_link(struct draft *d, uint32_t a, uint32_t b, double latency, 
 /* A switch with two links is no switch: nothing could tell it from one long link. */
 static void splice(struct draft *d, uint32_t v)
 {
-    size_t found[2], count = 0;
-    for (size_t k = 0; k < d->links; k++)
+    size_t found[2] = {0}, count = 0;
+    for (size_t k = 0; k < d->links && count < 2; k++)
         if (d->link[k].a == v || d->link[k].b == v)
             found[count++] = k;
     struct nt_link *x = &d->link[found[0]], *y = &d->link[found[1]];

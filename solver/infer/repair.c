@@ -118,7 +118,7 @@ static bool settled(const struct nt_work *w, size_t i, const struct moving *m, d
 
 static uint32_t best_group(const struct nt_work *w, size_t i, struct moving *m, double usual)
 {
-    uint32_t candidate[CANDIDATES], to = w->group[i];
+    uint32_t candidate[CANDIDATES] = {0}, to = w->group[i];
     size_t terms, count = candidates(w, i, candidate);
     float own;
     bool alone = w->weak[w->group[i]];

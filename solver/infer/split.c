@@ -237,13 +237,15 @@ static void take_block(const struct nt_work *w, const uint32_t *hosts, size_t m,
 static int split_hosts(const struct nt_work *w, const uint32_t *hosts, size_t m, float least,
                        uint32_t *label, size_t *parts, struct nt_err *err)
 {
-    float *block = malloc((2 * m * m + 1) * sizeof *block), *ordered = block + m * m;
+    float *block = malloc((2 * m * m + 1) * sizeof *block);
+    float *ordered = NULL;
     uint32_t *by_order = malloc((m + 1) * sizeof *by_order);
     struct split s;
     int status = split_init(&s, m, err);
     if (status == 0 && (block == NULL || by_order == NULL))
         status = nt_err_set(err, NT_ERR_SYSTEM, "no memory to split %zu hosts", m);
     if (status == 0) {
+        ordered = block + m * m;
         take_block(w, hosts, m, least, block);
         memcpy(ordered, block, m * m * sizeof *block);
         status = link_hosts(&s, ordered, m, w->holes, err);

@@ -116,7 +116,7 @@ static void twisted_record(const struct nt_spec *spec, uint32_t from, uint32_t t
         bool tie;
         int32_t y = dy + w * b;
         int32_t x = ring_hops(spec, (uint32_t)a, dx - w * (int32_t)spec->twist, &tie);
-        for (int side = 0; side <= tie; side++, x = -x) {
+        for (int side = 0, sides = tie ? 2 : 1; side < sides; side++, x = -x) {
             int32_t hops = abs(x) + abs(y);
             if (hops < best)
                 ways = 0;
