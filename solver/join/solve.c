@@ -9,6 +9,7 @@
 #include "hint.h"
 #include "infer.h"
 #include "link_bandwidth.h"
+#include "link_flows.h"
 #include "parus.h"
 
 /* Any fixed number: the same measurements must give the same map. */
@@ -251,6 +252,7 @@ static int solve_sorted(const struct sorted *s, const struct nt_measured *from, 
     const char *pattern = from->pattern[0] == '\0' ? "neighbour" : from->pattern;
     const struct nt_matrix *bandwidth = method->own_bandwidths ? NULL : s->bandwidth;
     if (name_missing(map, s, err) != 0 || set_bandwidths(map, bandwidth, err) != 0 ||
+        (from->flows != NULL && nt_link_flows(map, from->flows, s->order, err) != 0) ||
         place_tasks(map, pattern, err) != 0) {
         nt_map_destroy(map);
         return -1;
@@ -314,7 +316,8 @@ int nt_solve_samples_by(const struct nt_samples *samples, const char *method, st
                                    .host_name = (const char *const *)samples->host_name,
                                    .missing = samples->missing,
                                    .pattern = samples->pattern,
-                                   .method = method};
+                                   .method = method,
+                                   .flows = samples};
     int rc = nt_solve_measured(&measured, &map, err);
     nt_matrix_destroy(latency);
     if (rc != 0)

@@ -23,6 +23,8 @@ struct nt_measured {
     char *const *missing;              /* of each host NULL or why it did not answer; or NULL */
     const char *pattern;               /* "": neighbour */
     const char *method;                /* "auto", "bufe", "parus"; NULL: auto */
+    const struct nt_samples *flows;    /* record with flows that shared; hosts as in latency;
+                                          NULL: none */
 };
 
 /* The same from matrices: status ok, or partial when hosts are missing. Hosts come out sorted by
