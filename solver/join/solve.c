@@ -7,6 +7,7 @@
 
 #include "hint.h"
 #include "link_bandwidth.h"
+#include "link_flows.h"
 
 /* Any fixed number: the same measurements must give the same map. */
 static const uint64_t seed = 1;
@@ -217,6 +218,7 @@ static int solve_sorted(const struct sorted *s, const struct nt_measured *from, 
     const struct nt_matrix *bandwidth =
         nt_method_has_bandwidths(from->method) ? NULL : s->bandwidth;
     if (name_missing(map, s, err) != 0 || set_bandwidths(map, bandwidth, err) != 0 ||
+        (from->flows != NULL && nt_link_flows(map, from->flows, s->order, err) != 0) ||
         place_tasks(map, s->room, pattern, err) != 0) {
         nt_map_destroy(map);
         return -1;
@@ -281,7 +283,8 @@ int nt_solve_samples_by(const struct nt_samples *samples, const struct nt_method
                                    .missing = samples->missing,
                                    .room = samples->room,
                                    .pattern = samples->pattern,
-                                   .method = method};
+                                   .method = method,
+                                   .flows = samples};
     int rc = nt_solve_measured(&measured, &map, err);
     nt_matrix_destroy(latency);
     if (rc != 0)
