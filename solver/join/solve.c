@@ -9,6 +9,7 @@
 #include "hint.h"
 #include "infer.h"
 #include "link_bandwidth.h"
+#include "link_latency.h"
 #include "parus.h"
 
 /* Any fixed number: the same measurements must give the same map. */
@@ -232,16 +233,70 @@ static int set_bandwidths(struct nt_map *map, const struct nt_matrix *bandwidth,
     return rc < 0 ? -1 : 0;
 }
 
+/* ---- what a sweep's record has beside matrices -------------------------------------------------
+ */
+
+/* Half of the hosts must have met this share of the others: below it, what was not measured is
+ * taken for structure now and then, and a map says nothing false. */
+static const double COVERED = 0.9;
+
+static bool is_covered(const struct nt_matrix *m, const char *const *missing)
+{
+    size_t covered = 0, present = 0;
+    for (size_t i = 0; i < m->n; i++)
+        present += missing[i] == NULL;
+    for (size_t i = 0; i < m->n; i++) {
+        size_t met = 0;
+        for (size_t j = 0; j < m->n; j++)
+            met += !isnan(nt_matrix_get(m, i, j)) || !isnan(nt_matrix_get(m, j, i));
+        covered += missing[i] == NULL && (double)met >= COVERED * (double)(present - 1);
+    }
+    return present < 3 || 2 * covered >= present;
+}
+
+/* The network is not told yet: hosts, and nothing between them. */
+static int infer_nothing(const struct sorted *s, struct nt_model **out, struct nt_err *err)
+{
+    if (nt_model_create(s->n, 0, 0, out, err) != 0)
+        return -1;
+    for (size_t k = 0; k < s->n; k++)
+        (*out)->missing[k] = s->missing[k] != NULL;
+    return 0;
+}
+
+static int refine(struct nt_map *map, const struct sorted *s, const struct nt_samples *samples,
+                  struct nt_err *err)
+{
+    uint32_t *vertex = malloc((s->n + 1) * sizeof *vertex);
+    if (vertex == NULL)
+        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu hosts", s->n);
+    for (size_t k = 0; k < s->n; k++)
+        vertex[s->order[k]] = (uint32_t)k;
+    int rc = nt_link_latency(samples, vertex, map->model, err);
+    free(vertex);
+    return rc < 0 ? -1 : 0;
+}
+
 /* ---- solving ----------------------------------------------------------------------------------
  */
 
-static int solve_sorted(const struct sorted *s, const struct nt_measured *from, struct nt_map **out,
-                        struct nt_err *err)
+static int infer_sorted(const struct sorted *s, const struct nt_measured *from, bool told,
+                        struct nt_model **out, struct nt_err *err)
+{
+    const struct method *method = find_method(from->method, err);
+    if (method == NULL)
+        return -1;
+    return told ? method->infer(s->latency, s->bandwidth, out, err) : infer_nothing(s, out, err);
+}
+
+/* samples: that the measurements are from; NULL: they are from elsewhere. */
+static int solve_sorted(const struct sorted *s, const struct nt_measured *from,
+                        const struct nt_samples *samples, struct nt_map **out, struct nt_err *err)
 {
     struct nt_model *model;
     struct nt_map *map;
-    const struct method *method = find_method(from->method, err);
-    if (method == NULL || method->infer(s->latency, s->bandwidth, &model, err) != 0)
+    bool told = samples == NULL || is_covered(s->latency, s->missing);
+    if (infer_sorted(s, from, told, &model, err) != 0)
         return -1;
     if (nt_map_create(model, s->name, &map, err) != 0) {
         nt_model_destroy(model);
@@ -249,9 +304,14 @@ static int solve_sorted(const struct sorted *s, const struct nt_measured *from, 
     }
     count_pairs(s->latency, &map->sweep);
     const char *pattern = from->pattern[0] == '\0' ? "neighbour" : from->pattern;
-    const struct nt_matrix *bandwidth = method->own_bandwidths ? NULL : s->bandwidth;
-    if (name_missing(map, s, err) != 0 || set_bandwidths(map, bandwidth, err) != 0 ||
-        place_tasks(map, pattern, err) != 0) {
+    const struct nt_matrix *bandwidth =
+        find_method(from->method, err)->own_bandwidths ? NULL : s->bandwidth;
+    if ((!told && nt_map_warn(map, err, "%llu of %llu pairs measured: too few to tell the network",
+                              (unsigned long long)map->sweep.pairs_measured,
+                              (unsigned long long)map->sweep.pairs_total) != 0) ||
+        name_missing(map, s, err) != 0 || set_bandwidths(map, bandwidth, err) != 0 ||
+        (samples != NULL && told && refine(map, s, samples, err) != 0) ||
+        (told && place_tasks(map, pattern, err) != 0)) {
         nt_map_destroy(map);
         return -1;
     }
@@ -259,14 +319,20 @@ static int solve_sorted(const struct sorted *s, const struct nt_measured *from, 
     return 0;
 }
 
-int nt_solve_measured(const struct nt_measured *measured, struct nt_map **out, struct nt_err *err)
+static int solve(const struct nt_measured *measured, const struct nt_samples *samples,
+                 struct nt_map **out, struct nt_err *err)
 {
     struct sorted s;
     if (sorted_init(&s, measured, err) != 0)
         return -1;
-    int rc = solve_sorted(&s, measured, out, err);
+    int rc = solve_sorted(&s, measured, samples, out, err);
     sorted_fini(&s);
     return rc;
+}
+
+int nt_solve_measured(const struct nt_measured *measured, struct nt_map **out, struct nt_err *err)
+{
+    return solve(measured, NULL, out, err);
 }
 
 /* What the record says beside its figures. */
@@ -315,7 +381,7 @@ int nt_solve_samples_by(const struct nt_samples *samples, const char *method, st
                                    .missing = samples->missing,
                                    .pattern = samples->pattern,
                                    .method = method};
-    int rc = nt_solve_measured(&measured, &map, err);
+    int rc = solve(&measured, samples, &map, err);
     nt_matrix_destroy(latency);
     if (rc != 0)
         return -1;
