@@ -210,7 +210,7 @@ static int finish_phase(struct nt_campaign *c, struct nt_err *err)
 {
     bool latency = c->phase == 0;
     end_phase(c);
-    bool needed = c->options.level > NT_LEVEL_QUICK && !c->options.latency_only;
+    bool needed = c->options.level > (c->options.latency_only ? NT_LEVEL_STANDARD : NT_LEVEL_QUICK);
     return latency && needed ? infer(c, err) : 0;
 }
 

@@ -140,6 +140,19 @@ static int answer(struct field *f, const struct nt_order *order, uint32_t round,
     return 0;
 }
 
+int nt_order_answer(const struct nt_network *network, const struct nt_noise *noise,
+                    const struct nt_order *order, uint32_t round, struct nt_result *results,
+                    size_t *n, struct nt_err *err)
+{
+    struct field f = {.network = network, .noise = noise};
+    int rc = answer(&f, order, round, n, err);
+    if (rc == 0 && *n > 0)
+        memcpy(results, f.result, *n * sizeof *results);
+    free(f.result);
+    free(f.flow);
+    return rc;
+}
+
 /* ---- the sweep ------------------------------------------------------------------------------ */
 
 struct stopwatch {

@@ -41,6 +41,12 @@ int nt_sweep_simulate(const struct nt_sweep_kind *kind, const struct nt_network 
                       const struct nt_noise *noise, double (*now_s)(void), struct nt_sweep_run *run,
                       struct nt_err *err);
 
+/* What measurements of the order would say, as nt_sweep_simulate answers it: results has room for
+ * order->pairs; *n of them are set. */
+int nt_order_answer(const struct nt_network *network, const struct nt_noise *noise,
+                    const struct nt_order *order, uint32_t round, struct nt_result *results,
+                    size_t *n, struct nt_err *err);
+
 /* The record that a sweep of all pairs would write: each pair once in a round of disjoint pairs,
  * measured from both ends; with bandwidth, a second phase in which the pairs of a round run at
  * the same time, first one way, then the other, each for window_s seconds. At most
