@@ -191,8 +191,9 @@ static void an_unknown_method_is_usage(void **state)
     struct nt_samples *s;
     struct nt_map *map;
     struct nt_err err = {0};
+    struct nt_method guess = nt_method_named("guess");
     assert_int_equal(nt_samples_create(&s, &err), 0);
-    assert_int_equal(nt_solve_samples_by(s, "guess", &map, &err), -1);
+    assert_int_equal(nt_solve_samples_by(s, &guess, &map, &err), -1);
     assert_int_equal(err.kind, NT_ERR_USAGE);
     assert_string_equal(err.text, "method guess: expected auto, bufe or parus");
     nt_samples_destroy(s);

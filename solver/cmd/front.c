@@ -14,11 +14,31 @@ struct line {
     unsigned long long seen; /* a bit for each flag */
 };
 
+/* The first entry of this option that is still free, from k on; n when all were taken. */
+static size_t free_entry(const struct line *l, size_t k, struct nt_err *err)
+{
+    size_t times = 0;
+    const char *name = l->flags[k].name;
+    for (; k < l->n; k++) {
+        if (strcmp(l->flags[k].name, name) != 0)
+            continue;
+        if ((l->seen & 1ull << k) == 0)
+            return k;
+        times++;
+    }
+    if (times == 1)
+        nt_err_set(err, NT_ERR_USAGE, "option --%s: expected once, found again", name);
+    else
+        nt_err_set(err, NT_ERR_USAGE, "option --%s: expected at most %zu times", name, times);
+    return l->n;
+}
+
 static int take_flag(struct line *l, size_t k, const char *value, struct nt_err *err)
 {
+    k = free_entry(l, k, err);
+    if (k == l->n)
+        return -1;
     const struct nt_flag *flag = &l->flags[k];
-    if ((l->seen & 1ull << k) != 0)
-        return nt_err_set(err, NT_ERR_USAGE, "option --%s: expected once, found again", flag->name);
     l->seen |= 1ull << k;
     if (flag->value != NULL && value == NULL) {
         if (l->next >= l->argc)

@@ -1,26 +1,49 @@
 #include "solve.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "files.h"
+#include "import.h"
 #include "map_json.h"
+#include "matrices.h"
 #include "matrix_csv.h"
+#include "number.h"
 #include "samples.h"
 #include "terminal.h"
 #include "verbs.h"
 
+/* Further matrices may come in one text: PARUS writes one a message size. */
+enum { LATENCY_FILES_MAX = 32 };
+
 static const char help[] =
-    "usage: nettopo solve [--method METHOD] [-o MAP] SAMPLES\n"
-    "       nettopo solve [--method METHOD] [-o MAP] --latency CSV [--bandwidth CSV]\n"
+    "usage: nettopo solve [OPTION...] SAMPLES\n"
+    "       nettopo solve [OPTION...] --latency FILE... [--bandwidth FILE]\n"
     "\n"
     "Makes a map from measurements: from the record of a sweep (nettopo-probe --samples), or from\n"
-    "a matrix of latencies in us (one way) and one of bandwidths in MB/s, alone. - is standard\n"
-    "input or output.\n"
+    "matrices of latencies in us (one way) and of bandwidths in MB/s, alone. - is standard input\n"
+    "or output.\n"
     "\n"
-    "  --latency CSV     host names in the first row and column; an empty cell is not measured\n"
-    "  --bandwidth CSV   the same hosts; gives the links their bandwidths\n"
+    "  --latency FILE    matrix CSV: host names in the first row and column, an empty cell is not\n"
+    "                    measured; or what OSU's benchmarks or PARUS wrote. Once for each message\n"
+    "                    size, the smallest first (at most 32 times): the others then say how\n"
+    "                    sure each link is\n"
+    "  --bandwidth FILE  the same hosts; gives the links their bandwidths; or what OSU's\n"
+    "                    benchmarks or mpiGraph wrote\n"
+    "  --from FORMAT     csv, mpigraph, osu or parus, where a text does not show what it is\n"
     "  --method METHOD   auto (default), or the published methods bufe and parus, to compare\n"
+    "  --epsilon E       bufe: relative tolerance; default 0.15\n"
+    "  --eps-shared E    parus: spread within a group on shared memory; default 0.1\n"
+    "  --eps-duplex E    parus: by how much two directions may differ; default 0.5\n"
     "  -o, --output MAP  written whole or not at all; default -\n";
+
+/* What the command line asks for. */
+struct asked {
+    const char *latency[LATENCY_FILES_MAX]; /* NULL after the last */
+    const char *bandwidth, *from, *output, *samples;
+    enum nt_matrix_text text;
+    struct nt_method method;
+};
 
 static int feed_samples(void *reader, const char *text, size_t bytes, struct nt_err *err)
 {
@@ -40,92 +63,177 @@ static int read_samples(const char *path, struct nt_samples **out, struct nt_err
     return rc;
 }
 
-static int solve_samples(const char *path, const char *method, struct nt_map **map,
-                         struct nt_err *err)
+static int solve_samples(const struct asked *a, struct nt_map **map, struct nt_err *err)
 {
     struct nt_samples *samples;
-    if (read_samples(path, &samples, err) != 0)
+    if (nt_method_check(&a->method, 1, err) != 0 || read_samples(a->samples, &samples, err) != 0)
         return -1;
     nt_terminal_progress("solving %zu hosts", samples->hosts);
-    int rc = nt_solve_samples_by(samples, method, map, err);
+    int rc = nt_solve_samples_by(samples, &a->method, map, err);
     nt_samples_destroy(samples);
     return rc;
 }
 
-static int feed_csv(void *reader, const char *text, size_t bytes, struct nt_err *err)
+/* ---- matrices ---------------------------------------------------------------------------------
+ */
+
+/* The first text names the hosts; the matrices of the others follow its order. */
+struct matrices {
+    struct nt_matrix_series *latency;
+    struct nt_matrix **larger;
+    size_t larger_sizes;
+    struct nt_matrix *bandwidth;
+};
+
+static void matrices_fini(struct matrices *m)
 {
-    return nt_csv_reader_feed(reader, text, bytes, err);
+    for (size_t k = 0; k < m->larger_sizes; k++)
+        nt_matrix_destroy(m->larger[k]);
+    free(m->larger);
+    nt_matrix_destroy(m->bandwidth);
+    nt_matrix_series_destroy(m->latency);
 }
 
-static int read_csv(const char *path, enum nt_matrix_kind kind, struct nt_table **out,
-                    struct nt_err *err)
+static int arrange(const struct matrices *m, const char *path, struct nt_matrix_series *from,
+                   size_t which, struct nt_matrix **out, struct nt_err *err)
 {
-    struct nt_csv_reader *reader;
-    if (nt_csv_reader_create(nt_file_name(path), kind, &reader, err) != 0)
+    const struct nt_table table = {from->matrix[which], from->host_name};
+    if (nt_table_arrange(&table, (const char *const *)m->latency->host_name, m->latency->hosts, out,
+                         err) != 0)
+        return nt_err_prefix(err, "%s", nt_file_name(path));
+    return 0;
+}
+
+static int add_sizes(struct matrices *m, const char *path, struct nt_matrix_series *from,
+                     size_t first, struct nt_err *err)
+{
+    struct nt_matrix **grown =
+        realloc(m->larger, (m->larger_sizes + from->matrices + 1) * sizeof *grown);
+    if (grown == NULL)
+        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu matrices", from->matrices);
+    m->larger = grown;
+    for (size_t k = first; k < from->matrices; k++) {
+        if (arrange(m, path, from, k, &m->larger[m->larger_sizes], err) != 0)
+            return -1;
+        m->larger_sizes++;
+    }
+    return 0;
+}
+
+/* What --from says, unless that text cannot hold this kind of figure: then it is for the other. */
+static enum nt_matrix_text text_of(const struct asked *a, enum nt_matrix_text unfit)
+{
+    return a->text == unfit ? NT_TEXT_ANY : a->text;
+}
+
+static int read_latencies(const struct asked *a, struct matrices *m, struct nt_err *err)
+{
+    enum nt_matrix_text text = text_of(a, NT_TEXT_MPIGRAPH);
+    if (nt_matrices_read(a->latency[0], text, NT_MATRIX_LATENCY_US, &m->latency, err) != 0 ||
+        add_sizes(m, a->latency[0], m->latency, 1, err) != 0)
         return -1;
-    nt_terminal_progress("reading %s", nt_file_name(path));
-    int rc = nt_file_stream(path, feed_csv, reader, err);
-    if (rc == 0)
-        rc = nt_csv_reader_finish(reader, out, err);
-    nt_csv_reader_destroy(reader);
+    for (size_t k = 1; k < LATENCY_FILES_MAX && a->latency[k] != NULL; k++) {
+        struct nt_matrix_series *more;
+        if (nt_matrices_read(a->latency[k], text, NT_MATRIX_LATENCY_US, &more, err) != 0)
+            return -1;
+        int rc = add_sizes(m, a->latency[k], more, 0, err);
+        nt_matrix_series_destroy(more);
+        if (rc != 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int read_bandwidths(const struct asked *a, struct matrices *m, struct nt_err *err)
+{
+    struct nt_matrix_series *from;
+    if (nt_matrices_read(a->bandwidth, text_of(a, NT_TEXT_PARUS), NT_MATRIX_BANDWIDTH_MBPS, &from,
+                         err) != 0)
+        return -1;
+    int rc = arrange(m, a->bandwidth, from, 0, &m->bandwidth, err);
+    nt_matrix_series_destroy(from);
     return rc;
 }
 
-/* The bandwidths with the hosts as in the latencies. */
-static int read_bandwidth(const char *path, const struct nt_table *latency, struct nt_matrix **out,
-                          struct nt_err *err)
+static int solve_matrices(const struct asked *a, struct nt_map **map, struct nt_err *err)
 {
-    struct nt_table *table;
-    if (read_csv(path, NT_MATRIX_BANDWIDTH_MBPS, &table, err) != 0)
-        return -1;
-    int rc = nt_table_arrange(table, (const char *const *)latency->host_name, latency->matrix->n,
-                              out, err);
-    nt_table_destroy(table);
-    return rc == 0 ? 0 : nt_err_prefix(err, "%s", nt_file_name(path));
-}
-
-static int solve_matrices(const char *latency_path, const char *bandwidth_path, const char *method,
-                          struct nt_map **map, struct nt_err *err)
-{
-    struct nt_table *latency;
-    struct nt_matrix *bandwidth = NULL;
-    if (read_csv(latency_path, NT_MATRIX_LATENCY_US, &latency, err) != 0)
-        return -1;
-    int rc = bandwidth_path == NULL ? 0 : read_bandwidth(bandwidth_path, latency, &bandwidth, err);
+    struct matrices m = {0};
+    size_t files = 1;
+    while (files < LATENCY_FILES_MAX && a->latency[files] != NULL)
+        files++;
+    int rc = nt_method_check(&a->method, files, err); /* before long files are read */
+    if (rc == 0)
+        rc = read_latencies(a, &m, err);
+    if (rc == 0 && a->bandwidth != NULL)
+        rc = read_bandwidths(a, &m, err);
     if (rc == 0) {
-        struct nt_measured measured = {.latency = latency->matrix,
-                                       .bandwidth = bandwidth,
-                                       .host_name = (const char *const *)latency->host_name,
-                                       .pattern = "",
-                                       .method = method};
-        nt_terminal_progress("solving %zu hosts", latency->matrix->n);
+        struct nt_measured measured = {
+            .latency = m.latency->matrix[0],
+            .larger = (const struct nt_matrix *const *)m.larger,
+            .larger_sizes = m.larger_sizes,
+            .bandwidth = m.bandwidth,
+            .host_name = (const char *const *)m.latency->host_name,
+            .pattern = "",
+            .method = &a->method,
+        };
+        nt_terminal_progress("solving %zu hosts", m.latency->hosts);
         rc = nt_solve_measured(&measured, map, err);
     }
-    nt_matrix_destroy(bandwidth);
-    nt_table_destroy(latency);
+    matrices_fini(&m);
     return rc;
+}
+
+/* ---- the command line -------------------------------------------------------------------------
+ */
+
+static int read_setting(const char *option, const char *text, double *value, struct nt_err *err)
+{
+    if (text == NULL)
+        return 0;
+    double read;
+    const char *end = text + strlen(text);
+    if (nt_number_read(text, end, &read) != end)
+        return nt_err_set(err, NT_ERR_USAGE, "--%s %.64s: expected a number", option, text);
+    *value = read;
+    return 0;
+}
+
+static int read_options(int argc, char **argv, struct asked *a, struct nt_err *err)
+{
+    enum { OTHERS = 7 };
+    const char *method = "auto", *epsilon = NULL, *shared = NULL, *duplex = NULL;
+    struct nt_flag flags[OTHERS + LATENCY_FILES_MAX] = {
+        {"bandwidth", 0, &a->bandwidth, NULL}, {"method", 0, &method, NULL},
+        {"epsilon", 0, &epsilon, NULL},        {"eps-shared", 0, &shared, NULL},
+        {"eps-duplex", 0, &duplex, NULL},      {"from", 0, &a->from, NULL},
+        {"output", 'o', &a->output, NULL}};
+    for (size_t k = 0; k < LATENCY_FILES_MAX; k++)
+        flags[OTHERS + k] = (struct nt_flag){"latency", 0, &a->latency[k], NULL};
+    if (nt_front_options(argc, argv, flags, sizeof flags / sizeof *flags, &a->samples, 1, err) != 0)
+        return -1;
+    a->method = nt_method_named(method);
+    if (read_setting("epsilon", epsilon, &a->method.epsilon, err) != 0 ||
+        read_setting("eps-shared", shared, &a->method.eps_shared, err) != 0 ||
+        read_setting("eps-duplex", duplex, &a->method.eps_duplex, err) != 0)
+        return -1;
+    return nt_matrix_text_named(a->from, &a->text, err);
 }
 
 static int run(int argc, char **argv, struct nt_err *err)
 {
-    const char *latency = NULL, *bandwidth = NULL, *method = "auto", *output = "-";
-    const char *samples = NULL;
-    const struct nt_flag flags[] = {{"latency", 0, &latency, NULL},
-                                    {"bandwidth", 0, &bandwidth, NULL},
-                                    {"method", 0, &method, NULL},
-                                    {"output", 'o', &output, NULL}};
-    if (nt_front_options(argc, argv, flags, sizeof flags / sizeof *flags, &samples, 1, err) != 0)
+    struct asked a = {.output = "-"};
+    if (read_options(argc, argv, &a, err) != 0)
         return -1;
-    if ((samples == NULL) == (latency == NULL))
-        return nt_err_set(err, NT_ERR_USAGE, "expected either SAMPLES or --latency CSV, found %s",
-                          samples == NULL ? "neither" : "both");
-    if (samples != NULL && bandwidth != NULL)
-        return nt_err_set(err, NT_ERR_USAGE, "--bandwidth: expected with --latency only");
+    if ((a.samples == NULL) == (a.latency[0] == NULL))
+        return nt_err_set(err, NT_ERR_USAGE, "expected either SAMPLES or --latency FILE, found %s",
+                          a.samples == NULL ? "neither" : "both");
+    if (a.samples != NULL && (a.bandwidth != NULL || a.from != NULL))
+        return nt_err_set(err, NT_ERR_USAGE, "--%s: expected with --latency only",
+                          a.bandwidth != NULL ? "bandwidth" : "from");
     struct nt_map *map;
     char *text;
     size_t bytes;
-    int rc = samples != NULL ? solve_samples(samples, method, &map, err)
-                             : solve_matrices(latency, bandwidth, method, &map, err);
+    int rc = a.samples != NULL ? solve_samples(&a, &map, err) : solve_matrices(&a, &map, err);
     nt_terminal_progress(NULL);
     if (rc != 0)
         return -1;
@@ -133,7 +241,7 @@ static int run(int argc, char **argv, struct nt_err *err)
     nt_map_destroy(map);
     if (rc != 0)
         return -1;
-    rc = nt_file_write(output, text, bytes, err);
+    rc = nt_file_write(a.output, text, bytes, err);
     free(text);
     return rc;
 }

@@ -5,69 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bufe.h"
 #include "hint.h"
-#include "infer.h"
 #include "link_bandwidth.h"
-#include "parus.h"
 
 /* Any fixed number: the same measurements must give the same map. */
 static const uint64_t seed = 1;
-
-/* ---- methods ----------------------------------------------------------------------------------
- */
-
-static int infer_auto(const struct nt_matrix *latency, const struct nt_matrix *bandwidth,
-                      struct nt_model **out, struct nt_err *err)
-{
-    (void)bandwidth; /* structure is told by latency alone */
-    return nt_infer_latency(latency, NULL, seed, out, err);
-}
-
-static int infer_bufe(const struct nt_matrix *latency, const struct nt_matrix *bandwidth,
-                      struct nt_model **out, struct nt_err *err)
-{
-    struct nt_bufe_result *result;
-    if (nt_bufe_infer(latency, bandwidth, NULL, &result, err) != 0)
-        return -1;
-    *out = result->model;
-    result->model = NULL;
-    nt_bufe_destroy(result);
-    return 0;
-}
-
-static int infer_parus(const struct nt_matrix *latency, const struct nt_matrix *bandwidth,
-                       struct nt_model **out, struct nt_err *err)
-{
-    (void)bandwidth;
-    struct nt_parus_result *result;
-    if (nt_parus_infer(&latency, 1, NULL, &result, err) != 0)
-        return -1;
-    *out = result->model;
-    result->model = NULL;
-    nt_parus_destroy(result);
-    return 0;
-}
-
-static const struct method {
-    const char *name;
-    int (*infer)(const struct nt_matrix *latency, const struct nt_matrix *bandwidth,
-                 struct nt_model **out, struct nt_err *err);
-    bool own_bandwidths; /* the method gives links their bandwidths by itself */
-} methods[] = {
-    {"auto", infer_auto, false},
-    {"bufe", infer_bufe, true},
-    {"parus", infer_parus, false},
-};
-
-static const struct method *find_method(const char *name, struct nt_err *err)
-{
-    for (size_t k = 0; k < sizeof methods / sizeof *methods; k++)
-        if (name == NULL || strcmp(name, methods[k].name) == 0)
-            return &methods[k];
-    nt_err_set(err, NT_ERR_USAGE, "method %s: expected auto, bufe or parus", name);
-    return NULL;
-}
 
 /* ---- hosts by name ----------------------------------------------------------------------------
  */
@@ -78,9 +20,11 @@ struct sorted {
     size_t n;
     uint32_t *order; /* order[k]: where the host that comes k-th by name stood */
     const char **name;
-    const char **missing; /* NULL, or why */
-    uint32_t *room;       /* tasks */
-    struct nt_matrix *latency, *bandwidth;
+    const char **missing;       /* NULL, or why */
+    uint32_t *room;             /* tasks */
+    struct nt_matrix **latency; /* sizes of them */
+    size_t sizes;
+    struct nt_matrix *bandwidth;
 };
 
 static void sorted_fini(struct sorted *s)
@@ -89,7 +33,9 @@ static void sorted_fini(struct sorted *s)
     free(s->name);
     free(s->missing);
     free(s->room);
-    nt_matrix_destroy(s->latency);
+    for (size_t k = 0; s->latency != NULL && k < s->sizes; k++)
+        nt_matrix_destroy(s->latency[k]);
+    free(s->latency);
     nt_matrix_destroy(s->bandwidth);
 }
 
@@ -117,15 +63,25 @@ static int sort_matrix(const struct sorted *s, const struct nt_matrix *m, struct
     return 0;
 }
 
+static int sort_latencies(struct sorted *s, const struct nt_measured *from, struct nt_err *err)
+{
+    for (size_t k = 0; k < s->sizes; k++)
+        if (sort_matrix(s, k == 0 ? from->latency : from->larger[k - 1], &s->latency[k], err) != 0)
+            return -1;
+    return 0;
+}
+
 static int sorted_init(struct sorted *s, const struct nt_measured *from, struct nt_err *err)
 {
     size_t n = from->latency->n;
     *s = (struct sorted){.n = n,
+                         .sizes = 1 + from->larger_sizes,
+                         .latency = calloc(1 + from->larger_sizes, sizeof *s->latency),
                          .order = malloc((n + 1) * sizeof *s->order),
                          .name = malloc((n + 1) * sizeof *s->name),
                          .missing = malloc((n + 1) * sizeof *s->missing),
                          .room = malloc((n + 1) * sizeof *s->room)};
-    if (s->order == NULL || s->name == NULL || s->missing == NULL || s->room == NULL) {
+    if (!s->order || !s->name || !s->missing || !s->room || !s->latency) {
         nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu hosts", n);
         goto fini;
     }
@@ -137,7 +93,7 @@ static int sorted_init(struct sorted *s, const struct nt_measured *from, struct 
         s->missing[k] = from->missing == NULL ? NULL : from->missing[s->order[k]];
         s->room[k] = from->room == NULL ? 1 : from->room[s->order[k]];
     }
-    if (sort_matrix(s, from->latency, &s->latency, err) != 0)
+    if (sort_latencies(s, from, err) != 0)
         goto fini;
     if (from->bandwidth != NULL && sort_matrix(s, from->bandwidth, &s->bandwidth, err) != 0)
         goto fini;
@@ -249,16 +205,17 @@ static int solve_sorted(const struct sorted *s, const struct nt_measured *from, 
 {
     struct nt_model *model;
     struct nt_map *map;
-    const struct method *method = find_method(from->method, err);
-    if (method == NULL || method->infer(s->latency, s->bandwidth, &model, err) != 0)
+    const struct nt_matrix *const *latency = (const struct nt_matrix *const *)s->latency;
+    if (nt_method_infer(from->method, latency, s->sizes, s->bandwidth, &model, err) != 0)
         return -1;
     if (nt_map_create(model, s->name, &map, err) != 0) {
         nt_model_destroy(model);
         return -1;
     }
-    count_pairs(s->latency, &map->sweep);
+    count_pairs(s->latency[0], &map->sweep);
     const char *pattern = from->pattern[0] == '\0' ? "neighbour" : from->pattern;
-    const struct nt_matrix *bandwidth = method->own_bandwidths ? NULL : s->bandwidth;
+    const struct nt_matrix *bandwidth =
+        nt_method_has_bandwidths(from->method) ? NULL : s->bandwidth;
     if (name_missing(map, s, err) != 0 || set_bandwidths(map, bandwidth, err) != 0 ||
         place_tasks(map, s->room, pattern, err) != 0) {
         nt_map_destroy(map);
@@ -312,8 +269,8 @@ static int carry(const struct nt_samples *samples, struct nt_map *map, struct nt
     return 0;
 }
 
-int nt_solve_samples_by(const struct nt_samples *samples, const char *method, struct nt_map **out,
-                        struct nt_err *err)
+int nt_solve_samples_by(const struct nt_samples *samples, const struct nt_method *method,
+                        struct nt_map **out, struct nt_err *err)
 {
     struct nt_matrix *latency;
     struct nt_map *map;

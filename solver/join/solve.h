@@ -8,6 +8,7 @@
 #include "err.h"
 #include "map.h"
 #include "matrix.h"
+#include "method.h"
 #include "samples.h"
 
 /* Deterministic: the same samples give the same map, byte for byte once written. The map names
@@ -17,21 +18,23 @@ int nt_solve_samples(const struct nt_samples *samples, struct nt_map **out, stru
 
 /* What was measured, from wherever it came. Everything is borrowed. */
 struct nt_measured {
-    const struct nt_matrix *latency;
+    const struct nt_matrix *latency;       /* of the smallest message */
+    const struct nt_matrix *const *larger; /* of larger messages, ascending, the same hosts; or */
+    size_t larger_sizes;                   /* none: they say how sure each link is */
     const struct nt_matrix *bandwidth; /* pairs alone; NULL: not measured; hosts as in latency */
     const char *const *host_name;      /* latency->n of them, any order */
     char *const *missing;              /* of each host NULL or why it did not answer; or NULL */
     const uint32_t *room;              /* tasks that each host is for; NULL: one each */
     const char *pattern;               /* "": neighbour */
-    const char *method;                /* "auto", "bufe", "parus"; NULL: auto */
+    const struct nt_method *method;    /* NULL: auto */
 };
 
 /* The same from matrices: status ok, or partial when hosts are missing. Hosts come out sorted by
- * name. NT_ERR_USAGE for an unknown method. */
+ * name. NT_ERR_USAGE as of nt_method_check. */
 int nt_solve_measured(const struct nt_measured *measured, struct nt_map **out, struct nt_err *err);
 
 /* samples with another method than auto; method may be NULL. */
-int nt_solve_samples_by(const struct nt_samples *samples, const char *method, struct nt_map **out,
-                        struct nt_err *err);
+int nt_solve_samples_by(const struct nt_samples *samples, const struct nt_method *method,
+                        struct nt_map **out, struct nt_err *err);
 
 #endif
