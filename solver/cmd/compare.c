@@ -1,8 +1,8 @@
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "against.h"
+#include "coloured.h"
 #include "draft.h"
 #include "files.h"
 #include "number.h"
@@ -15,16 +15,18 @@ static const char help[] =
     "usage: nettopo compare [--tolerance T] [--json] [--coloured DOT] [--message-bytes N]\n"
     "                       [-o FILE] MAP REFERENCE\n"
     "\n"
-    "Holds a map against a reference: another map, Graphviz DOT with link rates in Gbit/s, or\n"
-    "Slurm's topology.conf or topology.yaml. Hosts are matched by name, switches by the hosts "
-    "under\n"
-    "them; a reference may have more hosts than the map. Exit 1 when they differ.\n"
+    "Holds a map against a reference: another map, Graphviz DOT with link rates in Gbit/s, "
+    "Slurm's\n"
+    "topology.conf or topology.yaml, or a dump of ibnetdiscover. Hosts are matched by name, "
+    "switches\n"
+    "by the hosts under them; a reference may have more hosts than the map. Exit 1 when they "
+    "differ.\n"
     "\n"
     "  --tolerance T        relative difference of a link's figure that counts; default 0.25\n"
     "  --json               for machines\n"
     "  --coloured DOT       also writes the reference, coloured by how the measured times of the\n"
     "                       paths over each link are to the ideal ones: red not over, blue over\n"
-    "  --message-bytes N    of those times; default 1048576\n"
+    "  --message-bytes N    of those times; default 1048576, and 8 for a map without bandwidths\n"
     "  -o, --output FILE    written whole or not at all; default -\n";
 
 struct asked {
@@ -44,25 +46,6 @@ static int read_positive(const char *what, const char *text, double least, doubl
     return 0;
 }
 
-static int write_coloured(const struct nt_against *a, const char *path, double message_bytes,
-                          struct nt_err *err)
-{
-    size_t links = a->reference->links, bytes;
-    double *laid = malloc((links + 1) * sizeof *laid), *ideal = malloc((links + 1) * sizeof *ideal);
-    char *text = NULL;
-    int rc = laid == NULL || ideal == NULL
-                 ? nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu links", links)
-                 : nt_against_redistribute(a, message_bytes, laid, ideal, err);
-    if (rc == 0)
-        rc = nt_report_coloured(a, laid, ideal, &text, &bytes, err);
-    if (rc == 0)
-        rc = nt_file_write(path, text, bytes, err);
-    free(text);
-    free(laid);
-    free(ideal);
-    return rc;
-}
-
 static int report(const struct asked *a, const struct nt_against *against, struct nt_err *err)
 {
     struct nt_terminal terminal;
@@ -80,18 +63,19 @@ static int report(const struct asked *a, const struct nt_against *against, struc
 
 static int run(int argc, char **argv, struct nt_err *err)
 {
-    struct asked a = {.tolerance = "0.25", .message = "1048576", .output = "-"};
+    struct asked a = {.tolerance = "0.25", .output = "-"};
     const struct nt_flag flags[] = {{"tolerance", 't', &a.tolerance, NULL},
                                     {"json", 0, NULL, &a.json},
                                     {"coloured", 0, &a.coloured, NULL},
                                     {"message-bytes", 0, &a.message, NULL},
                                     {"output", 'o', &a.output, NULL}};
-    double tolerance, message;
+    double tolerance, message = 0;
     struct nt_map *map = NULL, *reference = NULL;
     struct nt_against *against = NULL;
     if (nt_front_options(argc, argv, flags, sizeof flags / sizeof *flags, a.file, 2, err) != 0 ||
         read_positive("--tolerance", a.tolerance, 0, 1000, &tolerance, err) != 0 ||
-        read_positive("--message-bytes", a.message, 1, 1e12, &message, err) != 0)
+        (a.message != NULL &&
+         read_positive("--message-bytes", a.message, 1, 1e12, &message, err) != 0))
         return -1;
     if (a.file[1] == NULL)
         return nt_err_set(err, NT_ERR_USAGE, "expected MAP REFERENCE, found %s",
@@ -102,7 +86,7 @@ static int run(int argc, char **argv, struct nt_err *err)
     if (rc == 0 && (rc = nt_against_create(map, reference, tolerance, &against, err)) != 0)
         nt_err_prefix(err, "%s and %s", nt_file_name(a.file[0]), nt_file_name(a.file[1]));
     if (rc == 0 && a.coloured != NULL)
-        rc = write_coloured(against, a.coloured, message, err);
+        rc = nt_coloured_write(against, message, a.coloured, err);
     if (rc == 0)
         rc = report(&a, against, err);
     if (rc == 0 && nt_report_differs(against)) {

@@ -1,16 +1,21 @@
 #include "export.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "against.h"
+#include "coloured.h"
 #include "files.h"
 #include "graphviz.h"
 #include "html.h"
+#include "matrix_csv.h"
+#include "reference.h"
 #include "terminal.h"
 #include "verbs.h"
 
 static const char help[] =
-    "usage: nettopo export --format FORMAT [--reference MAP] [-o FILE] [MAP]\n"
+    "usage: nettopo export --format FORMAT [--reference FILE] [-o FILE] [MAP]\n"
     "\n"
     "Writes a map for other programs. MAP defaults to $NETTOPO_MAP.\n"
     "\n"
@@ -22,7 +27,13 @@ static const char help[] =
     "           topology.conf  Slurm's topology/tree\n"
     "           topology.yaml  the same for Slurm 25.05 and newer\n"
     "           csv            the modelled latencies of all pairs\n"
-    "  --reference MAP         html: drawn beside the map, with what differs marked\n"
+    "  --reference FILE        as in nettopo compare. html: drawn beside the map, with what "
+    "differs\n"
+    "                          marked; dot and svg: the reference is drawn, its links coloured by "
+    "how\n"
+    "                          the measured times over them are to the ideal ones: red not over, "
+    "blue\n"
+    "                          over\n"
     "  -o, --output FILE       written whole or not at all; default -\n";
 
 struct asked {
@@ -45,30 +56,69 @@ static int to_svg(const struct nt_map *map, char **text, size_t *bytes, struct n
     return rc;
 }
 
+/* The modelled latencies, as a matrix that `nettopo solve --latency` reads. */
+static int to_csv(const struct nt_map *map, char **text, size_t *bytes, struct nt_err *err)
+{
+    struct nt_matrix *latency;
+    if (nt_model_latencies(map->model, &latency, err) != 0)
+        return -1;
+    int rc = nt_matrix_csv_write(latency, (const char *const *)map->host_name, text, bytes, err);
+    nt_matrix_destroy(latency);
+    return rc;
+}
+
 static const struct {
     const char *name;
     int (*write)(const struct nt_map *, char **, size_t *, struct nt_err *);
 } formats[] = {{"dot", to_dot},
                {"svg", to_svg},
+               {"csv", to_csv},
                {"tgf", nt_export_tgf},
                {"graphml", nt_export_graphml},
                {"topology.conf", nt_export_topology_conf},
                {"topology.yaml", nt_export_topology_yaml}};
 
-static int to_html(const struct asked *a, const struct nt_map *map, char **text, size_t *bytes,
-                   struct nt_err *err)
+static int draw_html(const struct asked *a, const struct nt_map *map,
+                     const struct nt_map *reference, char **text, size_t *bytes, struct nt_err *err)
 {
-    struct nt_map *reference = NULL;
-    const char *titles[2] = {"this map", "reference"};
-    if (a->reference != NULL) {
-        if (nt_file_read_map(a->reference, &reference, err) != 0)
-            return -1;
-        titles[0] = a->map == NULL ? "this map" : a->map;
-        titles[1] = a->reference;
-    }
+    const char *titles[2] = {a->map == NULL || a->reference == NULL ? "this map" : a->map,
+                             a->reference};
     nt_terminal_progress("drawing");
     int rc = nt_html_write(map, reference, titles, text, bytes, err);
     nt_terminal_progress(NULL);
+    return rc;
+}
+
+static int draw_coloured(const struct asked *a, const struct nt_map *map,
+                         const struct nt_map *reference, char **text, size_t *bytes,
+                         struct nt_err *err)
+{
+    struct nt_against *against;
+    char *dot;
+    if (nt_against_create(map, reference, 0, &against, err) != 0)
+        return nt_err_prefix(err, "%s", nt_file_name(a->reference));
+    int rc = nt_coloured_make(against, 0, &dot, bytes, err);
+    nt_against_destroy(against);
+    if (rc == 0 && strcmp(a->format, "dot") == 0) {
+        *text = dot;
+    } else if (rc == 0) {
+        rc = nt_graphviz_svg(dot, *bytes, text, bytes, err);
+        free(dot);
+    }
+    return rc;
+}
+
+static int write_beside(const struct asked *a, const struct nt_map *map, char **text, size_t *bytes,
+                        struct nt_err *err)
+{
+    struct nt_map *reference;
+    bool html = strcmp(a->format, "html") == 0;
+    if (!html && strcmp(a->format, "dot") != 0 && strcmp(a->format, "svg") != 0)
+        return nt_err_set(err, NT_ERR_USAGE, "--reference: goes with dot, svg or html, not with %s",
+                          a->format);
+    if (nt_reference_read(a->reference, &reference, err) != 0)
+        return -1;
+    int rc = (html ? draw_html : draw_coloured)(a, map, reference, text, bytes, err);
     nt_map_destroy(reference);
     return rc;
 }
@@ -76,13 +126,27 @@ static int to_html(const struct asked *a, const struct nt_map *map, char **text,
 static int write_as(const struct asked *a, const struct nt_map *map, char **text, size_t *bytes,
                     struct nt_err *err)
 {
+    if (a->reference != NULL)
+        return write_beside(a, map, text, bytes, err);
     if (strcmp(a->format, "html") == 0)
-        return to_html(a, map, text, bytes, err);
+        return draw_html(a, map, NULL, text, bytes, err);
     for (size_t k = 0; k < sizeof formats / sizeof *formats; k++)
         if (strcmp(a->format, formats[k].name) == 0)
             return formats[k].write(map, text, bytes, err);
+    return nt_err_set(err, NT_ERR_SYSTEM, "format %s", a->format);
+}
+
+static int check(const struct asked *a, struct nt_err *err)
+{
+    if (a->format == NULL)
+        return nt_err_set(err, NT_ERR_USAGE, "expected --format");
+    if (strcmp(a->format, "html") == 0)
+        return 0;
+    for (size_t k = 0; k < sizeof formats / sizeof *formats; k++)
+        if (strcmp(a->format, formats[k].name) == 0)
+            return 0;
     return nt_err_set(err, NT_ERR_USAGE,
-                      "format %s: expected dot, svg, html, tgf, graphml, topology.conf or "
+                      "format %s: expected dot, svg, html, tgf, graphml, csv, topology.conf or "
                       "topology.yaml",
                       a->format);
 }
@@ -98,9 +162,7 @@ static int run(int argc, char **argv, struct nt_err *err)
     size_t bytes;
     if (nt_front_options(argc, argv, flags, sizeof flags / sizeof *flags, &a.map, 1, err) != 0)
         return -1;
-    if (a.format == NULL)
-        return nt_err_set(err, NT_ERR_USAGE, "expected --format");
-    if (nt_file_read_map(a.map, &map, err) != 0)
+    if (check(&a, err) != 0 || nt_file_read_map(a.map, &map, err) != 0)
         return -1;
     int rc = write_as(&a, map, &text, &bytes, err);
     nt_map_destroy(map);

@@ -15,6 +15,7 @@
 #include "measure.h"
 #include "network.h"
 #include "number.h"
+#include "rng.h"
 #include "stats.h"
 #include "sweep_sim.h"
 #include "terminal.h"
@@ -50,6 +51,7 @@ static const char help[] =
     "  --bandwidth          samples: also flows, of each round at once; csv: bandwidths of pairs\n"
     "                       alone instead of latencies\n"
     "  --sweep S            runs that sweep against the network; JSON with its rounds and pairs\n"
+    "  --shuffle            sweep: names that say nothing of who is near whom\n"
     "  --workload KERNEL    a2a, o2a, a2o, sr:W or gups; JSON with completion times\n"
     "  --bytes N            of a message; default 10000, random messages 1000\n"
     "  --messages N         random messages; default 10000\n"
@@ -62,7 +64,7 @@ struct asked {
     const char *topology, *noise, *spread, *outliers, *missing, *asymmetry, *seed;
     const char *host_latency, *link_latency, *overhead, *host_rate, *link_rate;
     const char *format, *sweep, *workload, *bytes, *messages, *packet, *buffers, *repeat, *output;
-    bool bandwidth;
+    bool bandwidth, shuffle;
 };
 
 /* What is simulated. */
@@ -267,15 +269,38 @@ static double cpu_s(void)
                : 0;
 }
 
+/* An order of the hosts that says nothing; NULL without shuffle. */
+static int shuffle_hosts(const struct scene *s, bool shuffle, uint32_t **order, struct nt_err *err)
+{
+    struct nt_rng rng;
+    *order = NULL;
+    if (!shuffle)
+        return 0;
+    *order = calloc(s->network->hosts + 1, sizeof **order);
+    if (*order == NULL)
+        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for an order of %zu hosts",
+                          s->network->hosts);
+    for (uint32_t h = 0; h < s->network->hosts; h++)
+        (*order)[h] = h;
+    nt_rng_init(&rng, s->noise.seed);
+    nt_rng_shuffle(&rng, *order, s->network->hosts);
+    return 0;
+}
+
 /* memory_bytes is the most that the process had, the simulated network included. */
-static int write_sweep(const struct scene *s, const char *name, char **text, size_t *bytes,
+static int write_sweep(const struct scene *s, const struct asked *a, char **text, size_t *bytes,
                        struct nt_err *err)
 {
-    const struct nt_sweep_kind *kind = nt_sweep_kind_find(name, err);
+    const struct nt_sweep_kind *kind = nt_sweep_kind_find(a->sweep, err);
     struct nt_sweep_run run;
     struct rusage usage = {0};
     struct nt_draft d = {0};
-    if (kind == NULL || nt_sweep_simulate(kind, s->network, &s->noise, cpu_s, &run, err) < 0)
+    uint32_t *order;
+    if (kind == NULL || shuffle_hosts(s, a->shuffle, &order, err) < 0)
+        return -1;
+    int rc = nt_sweep_simulate(kind, s->network, &s->noise, order, cpu_s, &run, err);
+    free(order);
+    if (rc < 0)
         return -1;
     getrusage(RUSAGE_SELF, &usage);
     nt_draft_print(&d, "{\"hosts\": %zu, \"rounds\": %llu, \"pairs\": %llu, \"exact\": %s, ",
@@ -388,6 +413,8 @@ static int check(const struct asked *a, struct nt_err *err)
     if ((a->sweep != NULL) + (a->workload != NULL) + (a->format != NULL || a->bandwidth) > 1)
         return nt_err_set(err, NT_ERR_USAGE,
                           "expected one of measurements, --sweep and --workload");
+    if (a->sweep == NULL && a->shuffle)
+        return nt_err_set(err, NT_ERR_USAGE, "--shuffle is for --sweep");
     if (a->workload == NULL && (a->bytes || a->messages || a->packet || a->buffers || a->repeat))
         return nt_err_set(
             err, NT_ERR_USAGE,
@@ -399,7 +426,7 @@ static int write_asked(const struct scene *s, const struct asked *a, char **text
                        struct nt_err *err)
 {
     if (a->sweep != NULL)
-        return write_sweep(s, a->sweep, text, bytes, err);
+        return write_sweep(s, a, text, bytes, err);
     if (a->workload != NULL)
         return write_workload(s, a, text, bytes, err);
     if (a->format == NULL || strcmp(a->format, "samples") == 0)
@@ -428,6 +455,7 @@ static int run(int argc, char **argv, struct nt_err *err)
         {"format", 'f', &a.format, NULL},
         {"bandwidth", 0, NULL, &a.bandwidth},
         {"sweep", 0, &a.sweep, NULL},
+        {"shuffle", 0, NULL, &a.shuffle},
         {"workload", 0, &a.workload, NULL},
         {"bytes", 0, &a.bytes, NULL},
         {"messages", 0, &a.messages, NULL},

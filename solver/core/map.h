@@ -30,7 +30,9 @@ struct nt_loggp {
     char rail[64];               /* network device, "" when there is one */
     double min_bytes, max_bytes; /* the protocol regime */
     double L_us, o_send_us, o_recv_us, g_us, G_us_per_byte; /* NaN: not measured */
+    double gap_us_per_byte; /* of a message in a train; what G is to a message alone */
     double L_se_us, o_se_us, g_se_us, G_se_us_per_byte, r2;
+    double check_percent; /* largest error of the predicted time of sizes held out; NaN: none */
 };
 
 struct nt_placement {

@@ -72,7 +72,10 @@ static int keep_hosts(const struct nt_model *m, const uint32_t *keep, size_t n,
     return rc;
 }
 
-/* A reference as it could be found from these hosts: switches that nothing hangs on gone, those
+/* Far over any latency, so that a way with a part of unknown latency is known by its sum. */
+static const double UNKNOWN_US = 1e15;
+
+/* A network as it could be found from these hosts: switches that nothing hangs on gone, those
  * with two links made one link, parallel spines one switch. Networks without switches stay. */
 static int reduce(struct nt_model **model, struct nt_err *err)
 {
@@ -80,15 +83,19 @@ static int reduce(struct nt_model **model, struct nt_err *err)
     struct nt_model *truth;
     if ((*model)->switches == 0)
         return 0;
+    for (size_t k = 0; k < (*model)->links; k++)
+        if (!((*model)->link[k].latency_us > 0))
+            (*model)->link[k].latency_us = UNKNOWN_US;
     if (nt_network_from_model(*model, &network, err) != 0)
         return -1;
     int rc = nt_network_truth(network, &truth, err);
     nt_network_destroy(network);
     if (rc != 0)
         return -1;
-    memcpy(truth->missing, (*model)->missing, truth->hosts * sizeof *truth->missing);
-    for (size_t k = 0; k < truth->links; k++) /* a network counts what is not known as nothing */
-        if (!(truth->link[k].latency_us > 0))
+    memcpy(truth->host_suspect, (*model)->host_suspect, truth->hosts * sizeof *truth->host_suspect);
+    truth->confidence = (*model)->confidence;
+    for (size_t k = 0; k < truth->links; k++)
+        if (!(truth->link[k].latency_us < UNKNOWN_US / 1000))
             truth->link[k].latency_us = (double)NAN;
     nt_model_destroy(*model);
     *model = truth;
@@ -103,7 +110,9 @@ static int match_names(struct nt_against *a, const struct nt_map *map,
     int rc = -1;
     a->host_name = malloc((hosts + 1) * sizeof *a->host_name);
     a->unknown_name = malloc((hosts + 1) * sizeof *a->unknown_name);
-    if (at == NULL || mine == NULL || a->host_name == NULL || a->unknown_name == NULL) {
+    a->silent_name = malloc((hosts + 1) * sizeof *a->silent_name);
+    if (at == NULL || mine == NULL || a->host_name == NULL || a->unknown_name == NULL ||
+        a->silent_name == NULL) {
         nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu hosts", hosts);
         goto out;
     }
@@ -118,17 +127,33 @@ static int match_names(struct nt_against *a, const struct nt_map *map,
             a->unknown_name[a->unknown++] = map->host_name[h];
             continue;
         }
+        /* who did not answer is on no link: the rest is held against a network without it */
+        bool silent = map->model->missing[h], was_silent = reference->model->missing[at[h]];
+        if (silent && !was_silent)
+            a->silent_name[a->silent++] = map->host_name[h];
+        if (silent || was_silent)
+            continue;
         a->host_name[n] = map->host_name[h];
         mine[n] = h;
         at[n++] = at[h];
     }
+    if (n == 0) {
+        nt_err_set(err, NT_ERR_INPUT,
+                   "no host that the map and the reference have in common is on a link");
+        goto out;
+    }
     rc = keep_hosts(map->model, mine, n, &a->found, err);
-    if (rc == 0 && n < hosts)
+    if (rc == 0)
         rc = reduce(&a->found, err);
     if (rc == 0)
         rc = keep_hosts(reference->model, at, n, &a->reference, err);
     if (rc == 0)
         rc = reduce(&a->reference, err);
+    if (rc == 0) {
+        a->whole = reference;
+        a->at = at;
+        at = NULL;
+    }
 out:
     free(at);
     free(mine);
@@ -159,7 +184,19 @@ void nt_against_destroy(struct nt_against *a)
     nt_model_destroy(a->reference);
     free(a->host_name);
     free(a->unknown_name);
+    free(a->silent_name);
+    free(a->at);
     free(a);
+}
+
+/* ---- redistribution ---------------------------------------------------------------------------
+ */
+
+static double rate_of(const struct nt_model *m, uint32_t directed)
+{
+    const struct nt_link *l = &m->link[directed / 2];
+    bool back = directed % 2 == 1 && isfinite(l->bandwidth_back_MBps);
+    return back ? l->bandwidth_back_MBps : l->bandwidth_MBps;
 }
 
 /* Time of a message between two hosts of the found network. */
@@ -169,64 +206,105 @@ static double time_us(const struct nt_model *m, const struct nt_distance *d, uin
     double narrowest = INFINITY;
     uint32_t n = nt_distance_path(d, a, b, path);
     for (uint32_t k = 0; k < n; k++) {
-        const struct nt_link *l = &m->link[path[k] / 2];
-        double rate = path[k] % 2 == 0 ? l->bandwidth_MBps : l->bandwidth_back_MBps;
-        if (isfinite(rate) && rate > 0 && rate < narrowest)
+        double rate = rate_of(m, path[k]);
+        if (rate > 0 && rate < narrowest)
             narrowest = rate;
     }
     return nt_distance_latency(d, a, b) + (isfinite(narrowest) ? bytes / narrowest : 0);
 }
 
-static double rate_or_one(const struct nt_link *l)
+/* What a link of the reference should take: NaN where the reference says nothing of it. */
+static double ideal(const struct nt_model *r, uint32_t directed, double bytes)
 {
-    return isfinite(l->bandwidth_MBps) && l->bandwidth_MBps > 0 ? l->bandwidth_MBps : 1;
+    double rate = rate_of(r, directed), latency = r->link[directed / 2].latency_us;
+    double us = rate > 0 ? bytes / rate : (double)NAN;
+    if (!(latency > 0))
+        return us;
+    return isfinite(us) ? us + latency : latency;
 }
 
-static void lay(const struct nt_model *r, const uint32_t *path, uint32_t n, double us, double *sum,
-                double *paths)
+/* Equation 4, with the ideal time of a link in the place of the inverse of its rate: the same when
+ * rates are all that is known. A link of which nothing is known counts as the mean of the others.
+ */
+static void lay(const struct nt_model *r, const uint32_t *path, uint32_t n, double us, double bytes,
+                double *sum, double *paths)
 {
-    double share = 0;
-    for (uint32_t k = 0; k < n; k++)
-        share += 1 / rate_or_one(&r->link[path[k] / 2]);
+    double all = 0;
+    uint32_t known = 0;
     for (uint32_t k = 0; k < n; k++) {
-        uint32_t e = path[k] / 2;
-        sum[e] += us / (rate_or_one(&r->link[e]) * share);
-        paths[e]++;
+        double x = ideal(r, path[k], bytes);
+        known += isfinite(x);
+        all += isfinite(x) ? x : 0;
+    }
+    double mean = known > 0 ? all / known : 1;
+    all += mean * (n - known);
+    for (uint32_t k = 0; k < n; k++) {
+        double x = ideal(r, path[k], bytes);
+        sum[path[k] / 2] += us * (isfinite(x) ? x : mean) / all;
+        paths[path[k] / 2]++;
     }
 }
 
-int nt_against_redistribute(const struct nt_against *against, double message_bytes, double *laid_us,
+struct laying {
+    struct nt_distance *found, *whole;
+    uint32_t *path;
+    double *paths;
+};
+
+static void laying_fini(struct laying *y)
+{
+    nt_distance_destroy(y->found);
+    nt_distance_destroy(y->whole);
+    free(y->path);
+    free(y->paths);
+}
+
+static int laying_init(struct laying *y, const struct nt_against *a, struct nt_err *err)
+{
+    size_t links = a->whole->model->links;
+    if (nt_distance_create(a->found, &y->found, err) != 0 ||
+        nt_distance_create(a->whole->model, &y->whole, err) != 0)
+        return -1;
+    size_t longest = (size_t)nt_distance_path_max(y->found) + nt_distance_path_max(y->whole);
+    y->path = calloc(longest + 1, sizeof *y->path);
+    y->paths = calloc(links + 1, sizeof *y->paths);
+    if (y->path == NULL || y->paths == NULL)
+        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu links", links);
+    return 0;
+}
+
+bool nt_against_has_rates(const struct nt_against *a)
+{
+    for (size_t k = 0; k < a->found->links; k++)
+        if (a->found->link[k].bandwidth_MBps > 0)
+            return true;
+    return false;
+}
+
+int nt_against_redistribute(const struct nt_against *a, double message_bytes, double *laid_us,
                             double *ideal_us, struct nt_err *err)
 {
-    const struct nt_model *f = against->found, *r = against->reference;
-    struct nt_distance *df = NULL, *dr = NULL;
-    double *paths = calloc(r->links + 1, sizeof *paths);
-    uint32_t *path = NULL;
-    int rc = paths == NULL ? nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu links", r->links)
-                           : nt_distance_create(f, &df, err);
-    if (rc == 0)
-        rc = nt_distance_create(r, &dr, err);
-    if (rc == 0) {
-        size_t longest = nt_distance_path_max(df) + nt_distance_path_max(dr) + 2u;
-        path = calloc(longest, sizeof *path);
-        rc = path == NULL ? nt_err_set(err, NT_ERR_SYSTEM, "no memory for paths") : 0;
-    }
+    const struct nt_model *r = a->whole->model;
+    struct laying y = {0};
+    int rc = laying_init(&y, a, err);
     for (size_t e = 0; rc == 0 && e < r->links; e++)
         laid_us[e] = 0;
-    for (uint32_t a = 0; rc == 0 && a < f->hosts; a++) {
-        for (uint32_t b = 0; b < a; b++) {
-            double us = time_us(f, df, a, b, message_bytes, path);
-            uint32_t n = isfinite(us) ? nt_distance_path(dr, a, b, path) : 0;
-            lay(r, path, n, us, laid_us, paths);
+    for (uint32_t i = 0; rc == 0 && i < a->found->hosts; i++) {
+        for (uint32_t j = 0; j < a->found->hosts; j++) {
+            double us =
+                i == j ? (double)NAN : time_us(a->found, y.found, i, j, message_bytes, y.path);
+            if (!isfinite(us))
+                continue;
+            uint32_t n = nt_distance_path(y.whole, a->at[i], a->at[j], y.path);
+            lay(r, y.path, n, us, message_bytes, laid_us, y.paths);
         }
     }
     for (size_t e = 0; rc == 0 && e < r->links; e++) {
-        laid_us[e] = paths[e] > 0 ? laid_us[e] / paths[e] : (double)NAN;
-        ideal_us[e] = message_bytes / r->link[e].bandwidth_MBps;
+        laid_us[e] = y.paths[e] > 0 ? laid_us[e] / y.paths[e] : (double)NAN;
+        ideal_us[e] = (ideal(r, 2 * (uint32_t)e, message_bytes) +
+                       ideal(r, 2 * (uint32_t)e + 1, message_bytes)) /
+                      2;
     }
-    nt_distance_destroy(df);
-    nt_distance_destroy(dr);
-    free(paths);
-    free(path);
+    laying_fini(&y);
     return rc;
 }

@@ -176,7 +176,13 @@ static int give_up(struct nt_campaign *c, const struct nt_err *why, struct nt_er
 static int open_phase(struct nt_campaign *c, struct nt_err *err)
 {
     const struct nt_phase_kind *k = kind(c);
-    struct nt_phase_site site = {&c->options, c->hosts, c->absent, c->present, c->model};
+    struct nt_phase_site site = {.options = &c->options,
+                                 .hosts = c->hosts,
+                                 .absent = c->absent,
+                                 .present = c->present,
+                                 .model = c->model,
+                                 .left_s = stop_s(c) - c->elapsed_s,
+                                 .lap_s = c->lap_s};
     struct nt_err why = {0};
     c->need = (struct nt_phase_need){0};
     c->round = 0;
@@ -210,22 +216,35 @@ static int finish_phase(struct nt_campaign *c, struct nt_err *err)
 {
     bool latency = c->phase == 0;
     end_phase(c);
-    bool needed = c->options.level > NT_LEVEL_QUICK && !c->options.latency_only;
+    bool needed = c->options.level > (c->options.latency_only ? NT_LEVEL_STANDARD : NT_LEVEL_QUICK);
     return latency && needed ? infer(c, err) : 0;
 }
 
 static int cut_phase(struct nt_campaign *c)
 {
     blame_budget(c, kind(c)->name,
-                 c->round == 0 ? "not measured" : "measured less often than planned");
+                 c->round <= (kind(c)->left != NULL) ? "not measured"
+                                                     : "measured less often than planned");
     end_phase(c);
     return 0;
+}
+
+/* The first round has told how long the others take. */
+static bool is_too_long(const struct nt_campaign *c)
+{
+    struct nt_phase_need need;
+    if (c->round != 1 || kind(c)->left == NULL)
+        return false;
+    kind(c)->left(c->planner, &need);
+    return !phase_fits(c, &need);
 }
 
 /* 1: *order; 0: the next phase is due */
 static int next_round(struct nt_campaign *c, struct nt_order *order, struct nt_err *err)
 {
     struct nt_err why = {0};
+    if (is_too_long(c))
+        return cut_phase(c);
     int rc = c->planner->ops->next(c->planner, order, &why);
     if (rc < 0)
         return give_up(c, &why, err);
@@ -305,9 +324,14 @@ const struct nt_model *nt_campaign_model(const struct nt_campaign *c)
 void nt_campaign_progress(const struct nt_campaign *c, struct nt_campaign_progress *progress)
 {
     bool runs = c->planner != NULL;
+    struct nt_phase_need need = {.rounds = c->need.rounds};
+    if (runs && kind(c)->left != NULL) {
+        kind(c)->left(c->planner, &need);
+        need.rounds += c->round;
+    }
     *progress = (struct nt_campaign_progress){.phase = runs ? c->order.phase : "",
                                               .round = runs ? c->round : 0,
-                                              .rounds = runs ? c->need.rounds : 0,
+                                              .rounds = runs ? need.rounds : 0,
                                               .left_s = fmax(stop_s(c) - c->elapsed_s, 0)};
 }
 

@@ -1,5 +1,10 @@
 #include "campaign_phases.h"
 
+#include <math.h>
+
+#include "bandwidth.h"
+#include "precise.h"
+
 /* Three passes in different orders, the lowest of the three: one pass alone finds the exact shape
  * in four networks of five, three in all of them. */
 enum { PASSES = 3, BATCHES = 3, PINGS = 5 };
@@ -13,9 +18,78 @@ static int create_latency(const struct nt_phase_site *site, struct nt_planner **
     return nt_sweep_all_create(site->hosts, site->absent, PASSES, BATCHES, PINGS, out, err);
 }
 
+static int create_link_latency(const struct nt_phase_site *site, struct nt_planner **out,
+                               struct nt_phase_need *need, struct nt_err *err)
+{
+    if (site->model->switches == 0)
+        return 0; /* what lies between hosts is measured already */
+    return nt_precise_create(site->model, site->absent, site->options->seed, BATCHES, PINGS, out,
+                             &need->rounds, err);
+}
+
+/* ---- bandwidth ------------------------------------------------------------------------------ */
+
+/* Windows between these: shorter ones measure the start of a flow, longer ones nothing more. */
+static const double WINDOW_MIN_S = 0.06, WINDOW_MAX_S = 0.3, WINDOW_FAST_S = 0.01;
+
+/* The longest window with which the rounds stay within a share of what is left. */
+static double widest_window(const struct nt_phase_site *site, size_t rounds, double share)
+{
+    double window = site->left_s * share / (double)(rounds > 0 ? rounds : 1) - site->lap_s;
+    return fmin(fmax(window, WINDOW_MIN_S), WINDOW_MAX_S);
+}
+
+static int create_bandwidth(const struct nt_phase_site *site, unsigned phases, double share,
+                            struct nt_planner **out, struct nt_phase_need *need, struct nt_err *err)
+{
+    struct nt_bandwidth_options options = {.phases = phases};
+    struct nt_planner *planner;
+    if (nt_bandwidth_create(site->model, site->absent, &options, &planner, err) != 0)
+        return -1;
+    need->rounds = nt_bandwidth_rounds_left(planner);
+    nt_planner_destroy(planner);
+    if (need->rounds == 0)
+        return 0;
+    options.window_s = widest_window(site, need->rounds, share);
+    need->window_s = WINDOW_FAST_S;
+    return nt_bandwidth_create(site->model, site->absent, &options, out, err);
+}
+
+/* Each of the three keeps something for those after it. */
+static int create_host_links(const struct nt_phase_site *site, struct nt_planner **out,
+                             struct nt_phase_need *need, struct nt_err *err)
+{
+    return create_bandwidth(site, NT_BANDWIDTH_HOST_LINKS, 0.3, out, need, err);
+}
+
+static int create_tiers(const struct nt_phase_site *site, struct nt_planner **out,
+                        struct nt_phase_need *need, struct nt_err *err)
+{
+    double share = site->options->level == NT_LEVEL_FULL ? 0.5 : 0.9;
+    return create_bandwidth(site, NT_BANDWIDTH_TIERS, share, out, need, err);
+}
+
+static int create_ladder(const struct nt_phase_site *site, struct nt_planner **out,
+                         struct nt_phase_need *need, struct nt_err *err)
+{
+    return create_bandwidth(site, NT_BANDWIDTH_LADDER, 0.3, out, need, err);
+}
+
+static void bandwidth_left(const struct nt_planner *planner, struct nt_phase_need *need)
+{
+    need->rounds = nt_bandwidth_rounds_left(planner);
+    need->window_s = nt_bandwidth_window_s(planner);
+}
+
+/* ---- the order ------------------------------------------------------------------------------ */
+
+/* What most jobs use comes first. */
 const struct nt_phase_kind nt_phase_kinds[] = {
-    {"latency", NT_LEVEL_QUICK, false, false, create_latency},
-    {"bandwidth", NT_LEVEL_STANDARD, true, true, NULL},
-    {"loggp", NT_LEVEL_FULL, true, true, NULL},
+    {"latency", NT_LEVEL_QUICK, false, false, create_latency, NULL},
+    {"bandwidth of host links", NT_LEVEL_STANDARD, true, true, create_host_links, bandwidth_left},
+    {"bandwidth between switches", NT_LEVEL_STANDARD, true, true, create_tiers, bandwidth_left},
+    {"link-latency", NT_LEVEL_FULL, false, true, create_link_latency, NULL},
+    {"bandwidth shared by few", NT_LEVEL_FULL, true, true, create_ladder, bandwidth_left},
+    {"loggp", NT_LEVEL_FULL, true, true, NULL, NULL},
 };
 const size_t nt_phase_kinds_count = sizeof nt_phase_kinds / sizeof *nt_phase_kinds;

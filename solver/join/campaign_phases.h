@@ -11,22 +11,27 @@ struct nt_phase_site {
     const bool *absent; /* hosts of them */
     size_t present;
     const struct nt_model *model; /* NULL before the latency phase has ended */
+    double left_s;                /* of the measuring time */
+    double lap_s;                 /* what a round takes beside its window */
 };
 
-/* What a phase needs to be worth starting. rounds 0: nothing to measure here. */
+/* What a phase takes. rounds 0: nothing to measure here. */
 struct nt_phase_need {
     size_t rounds;
     double window_s; /* mean over the rounds: how long each loads the network */
 };
 
 struct nt_phase_kind {
-    const char *name;   /* in warnings and progress */
+    const char *name;   /* in warnings */
     enum nt_level from; /* the lowest level that has it */
     bool loads;         /* loads links: not on shared hosts */
     bool wants_model;
     /* *out NULL with need->rounds 0: nothing to measure here. */
     int (*create)(const struct nt_phase_site *site, struct nt_planner **out,
                   struct nt_phase_need *need, struct nt_err *err);
+    /* May be NULL: what is still to come, once the first round has told how fast this network is.
+     * Until then need is the least that it could be. */
+    void (*left)(const struct nt_planner *planner, struct nt_phase_need *need);
 };
 
 extern const struct nt_phase_kind nt_phase_kinds[];

@@ -12,7 +12,7 @@ enum { NAMES_SHOWN = 6 };
 
 bool nt_report_differs(const struct nt_against *a)
 {
-    return a->comparison->differences > 0 || a->unknown > 0;
+    return a->comparison->differences > 0 || a->unknown > 0 || a->silent > 0;
 }
 
 static const char *kind_name(enum nt_difference_kind kind)
@@ -108,6 +108,12 @@ static void put_words(const struct nt_against *a, const struct nt_difference *x,
         }
         return;
     case NT_DIFFERENCE_SWITCH_MISSING:
+        if (x->expected < 0 && x->found < 0) {
+            nt_draft_puts(&part[0], "switches");
+            nt_draft_print(&part[1], "%zu", a->reference->switches);
+            nt_draft_print(&part[2], "%zu", a->found->switches);
+            return;
+        }
         nt_draft_puts(&part[0], "switch over ");
         if (x->expected >= 0)
             put_side(&part[0], a, a->reference, (uint32_t)x->expected, UINT32_MAX);
@@ -173,10 +179,15 @@ int nt_report_json(const struct nt_against *a, char **text, size_t *bytes, struc
         if (rc == 0)
             words_fini(&w);
     }
-    for (size_t k = 0; k < a->unknown && rc == 0; k++) {
+    size_t before = c->differences;
+    for (size_t k = 0; k < a->silent && rc == 0; k++, before++) {
+        const struct words w = {(char *)a->silent_name[k], (char *)"present", (char *)"no answer"};
+        put_json(&d, "host-missing", &w, 1, before == 0);
+    }
+    for (size_t k = 0; k < a->unknown && rc == 0; k++, before++) {
         const struct words w = {(char *)a->unknown_name[k], (char *)"in the reference",
                                 (char *)"only in the map"};
-        put_json(&d, "host-missing", &w, 1, k == 0 && c->differences == 0);
+        put_json(&d, "host-missing", &w, 1, before == 0);
     }
     nt_draft_puts(&d, nt_report_differs(a) ? "\n  ]\n}\n" : "]\n}\n");
     char *made;
@@ -198,6 +209,8 @@ int nt_report_people(const struct nt_against *a, size_t width, char **text, size
     (void)width;
     nt_draft_print(&d, "%zu hosts in common; similarity %.1f %%, shape in common %.1f %%\n",
                    a->found->hosts, c->similarity_percent, c->common_percent);
+    for (size_t k = 0; k < a->silent; k++)
+        nt_draft_print(&d, "%-15s %s: no answer\n", "host-missing", a->silent_name[k]);
     for (size_t k = 0; k < a->unknown; k++)
         nt_draft_print(&d, "%-15s %s: not in the reference\n", "host-missing", a->unknown_name[k]);
     for (size_t k = 0; k < c->differences && rc == 0; k++) {
@@ -240,9 +253,7 @@ static void colour_of(double laid, double ideal, double most, char text[8])
 int nt_report_coloured(const struct nt_against *a, const double *laid_us, const double *ideal_us,
                        char **text, size_t *bytes, struct nt_err *err)
 {
-    size_t links = a->reference->links;
-    struct nt_model *model;
-    struct nt_map *map = NULL;
+    size_t links = a->whole->model->links;
     char(*colour)[8] = calloc(links + 1, sizeof *colour);
     const char **each = calloc(links + 1, sizeof *each);
     double most = 0;
@@ -259,14 +270,8 @@ int nt_report_coloured(const struct nt_against *a, const double *laid_us, const 
         if (isfinite(laid_us[k]) && isfinite(ideal_us[k]))
             colour_of(laid_us[k], ideal_us[k], most, colour[k]);
     }
-    if (nt_model_copy(a->reference, &model, err) != 0)
-        goto out;
-    if (nt_map_create(model, a->host_name, &map, err) != 0)
-        nt_model_destroy(model);
-    else
-        rc = nt_export_dot(map, each, text, bytes, err);
+    rc = nt_export_dot(a->whole, each, text, bytes, err);
 out:
-    nt_map_destroy(map);
     free(colour);
     free(each);
     return rc;

@@ -7,6 +7,8 @@
 
 #include "hint.h"
 #include "link_bandwidth.h"
+#include "link_flows.h"
+#include "link_latency.h"
 
 /* Any fixed number: the same measurements must give the same map. */
 static const uint64_t seed = 1;
@@ -197,8 +199,63 @@ static int set_bandwidths(struct nt_map *map, const struct nt_matrix *bandwidth,
     return rc < 0 ? -1 : 0;
 }
 
+/* ---- what a sweep's record has beside matrices -------------------------------------------------
+ */
+
+/* Half of the hosts must have met this share of the others: below it, what was not measured is
+ * taken for structure now and then, and a map says nothing false. */
+static const double COVERED = 0.9;
+
+static bool is_covered(const struct nt_matrix *m, const char *const *missing)
+{
+    size_t covered = 0, present = 0;
+    for (size_t i = 0; i < m->n; i++)
+        present += missing[i] == NULL;
+    for (size_t i = 0; i < m->n; i++) {
+        size_t met = 0;
+        for (size_t j = 0; j < m->n; j++)
+            met += !isnan(nt_matrix_get(m, i, j)) || !isnan(nt_matrix_get(m, j, i));
+        covered += missing[i] == NULL && (double)met >= COVERED * (double)(present - 1);
+    }
+    return present < 3 || 2 * covered >= present;
+}
+
+/* The network is not told yet: hosts, and nothing between them. */
+static int infer_nothing(const struct sorted *s, struct nt_model **out, struct nt_err *err)
+{
+    if (nt_model_create(s->n, 0, 0, out, err) != 0)
+        return -1;
+    for (size_t k = 0; k < s->n; k++)
+        (*out)->missing[k] = s->missing[k] != NULL;
+    return 0;
+}
+
+static int refine(struct nt_map *map, const struct sorted *s, const struct nt_samples *samples,
+                  struct nt_err *err)
+{
+    uint32_t *vertex = malloc((s->n + 1) * sizeof *vertex);
+    if (vertex == NULL)
+        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu hosts", s->n);
+    for (size_t k = 0; k < s->n; k++)
+        vertex[s->order[k]] = (uint32_t)k;
+    int rc = nt_link_latency(samples, vertex, map->model, err);
+    free(vertex);
+    return rc < 0 ? -1 : 0;
+}
+
 /* ---- solving ----------------------------------------------------------------------------------
  */
+
+/* The record behind the measurements has more than latencies: links measured again, flows. */
+static int refine_from(struct nt_map *map, const struct sorted *s, const struct nt_measured *from,
+                       struct nt_err *err)
+{
+    if (from->samples == NULL)
+        return 0;
+    if (refine(map, s, from->samples, err) != 0)
+        return -1;
+    return nt_link_flows(map, from->samples, s->order, err);
+}
 
 static int solve_sorted(const struct sorted *s, const struct nt_measured *from, struct nt_map **out,
                         struct nt_err *err)
@@ -206,18 +263,24 @@ static int solve_sorted(const struct sorted *s, const struct nt_measured *from, 
     struct nt_model *model;
     struct nt_map *map;
     const struct nt_matrix *const *latency = (const struct nt_matrix *const *)s->latency;
-    if (nt_method_infer(from->method, latency, s->sizes, s->bandwidth, &model, err) != 0)
+    bool told = from->samples == NULL || is_covered(latency[0], s->missing);
+    if ((told ? nt_method_infer(from->method, latency, s->sizes, s->bandwidth, &model, err)
+              : infer_nothing(s, &model, err)) != 0)
         return -1;
     if (nt_map_create(model, s->name, &map, err) != 0) {
         nt_model_destroy(model);
         return -1;
     }
-    count_pairs(s->latency[0], &map->sweep);
+    count_pairs(latency[0], &map->sweep);
     const char *pattern = from->pattern[0] == '\0' ? "neighbour" : from->pattern;
     const struct nt_matrix *bandwidth =
         nt_method_has_bandwidths(from->method) ? NULL : s->bandwidth;
-    if (name_missing(map, s, err) != 0 || set_bandwidths(map, bandwidth, err) != 0 ||
-        place_tasks(map, s->room, pattern, err) != 0) {
+    if ((!told && nt_map_warn(map, err, "%llu of %llu pairs measured: too few to tell the network",
+                              (unsigned long long)map->sweep.pairs_measured,
+                              (unsigned long long)map->sweep.pairs_total) != 0) ||
+        name_missing(map, s, err) != 0 || set_bandwidths(map, bandwidth, err) != 0 ||
+        (told &&
+         (refine_from(map, s, from, err) != 0 || place_tasks(map, s->room, pattern, err) != 0))) {
         nt_map_destroy(map);
         return -1;
     }
@@ -281,7 +344,8 @@ int nt_solve_samples_by(const struct nt_samples *samples, const struct nt_method
                                    .missing = samples->missing,
                                    .room = samples->room,
                                    .pattern = samples->pattern,
-                                   .method = method};
+                                   .method = method,
+                                   .samples = samples};
     int rc = nt_solve_measured(&measured, &map, err);
     nt_matrix_destroy(latency);
     if (rc != 0)

@@ -27,6 +27,8 @@ struct nt_measured {
     const uint32_t *room;              /* tasks that each host is for; NULL: one each */
     const char *pattern;               /* "": neighbour */
     const struct nt_method *method;    /* NULL: auto */
+    const struct nt_samples *samples;  /* the record that latency is from, for what else it has;
+                                          hosts as in latency; NULL: none */
 };
 
 /* The same from matrices: status ok, or partial when hosts are missing. Hosts come out sorted by

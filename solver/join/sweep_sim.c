@@ -8,6 +8,7 @@
 #include "flows.h"
 #include "infer.h"
 #include "shape.h"
+#include "sweep_adaptive.h"
 
 enum { MATRIX_HOSTS_MAX = 16384, PASSES = 3, BATCHES = 3, PINGS = 10 };
 
@@ -15,9 +16,9 @@ static const uint64_t SOLVE_SEED = 1;
 
 /* ---- the kinds of sweep -------------------------------------------------------------------- */
 
-static int create_all(size_t hosts, struct nt_planner **out, struct nt_err *err)
+static int create_all(const struct nt_sweep_ask *ask, struct nt_planner **out, struct nt_err *err)
 {
-    return nt_sweep_all_create(hosts, NULL, PASSES, BATCHES, PINGS, out, err);
+    return nt_sweep_all_create(ask->network->hosts, NULL, PASSES, BATCHES, PINGS, out, err);
 }
 
 /* One partner a host and round: as many rounds as partners, one more when somebody must rest. */
@@ -27,8 +28,44 @@ static uint64_t bound_all(const struct nt_model *truth)
     return n < 2 ? 0 : PASSES * (n % 2 == 0 ? n - 1 : n);
 }
 
+static int create_adaptive(const struct nt_sweep_ask *ask, struct nt_planner **out,
+                           struct nt_err *err)
+{
+    return nt_sweep_adaptive_create(ask->network->hosts, ask->order, NULL, PINGS, ask->seed, out,
+                                    err);
+}
+
+static int solve_adaptive(struct nt_planner *planner, struct nt_model **out, struct nt_err *err)
+{
+    return nt_sweep_adaptive_model(planner, out, err);
+}
+
+/* Without any hint a host meets each branch of each tier: the sum over the tiers of the most
+ * links that a switch has. */
+static uint64_t bound_adaptive(const struct nt_model *truth)
+{
+    uint64_t most[UINT8_MAX + 1] = {0}, sum = 0;
+    uint32_t *links = calloc(truth->switches + 1, sizeof *links);
+    for (size_t k = 0; links != NULL && k < truth->links; k++)
+        for (int end = 0; end < 2; end++) {
+            uint32_t v = end == 0 ? truth->link[k].a : truth->link[k].b;
+            uint32_t w = end == 0 ? truth->link[k].b : truth->link[k].a;
+            if (v >= truth->hosts && w >= truth->hosts) /* hosts of one switch are not told apart */
+                links[v - truth->hosts] +=
+                    truth->tier[w - truth->hosts] < truth->tier[v - truth->hosts];
+        }
+    for (size_t s = 0; links != NULL && s < truth->switches; s++)
+        if (truth->tier[s] <= UINT8_MAX && links[s] > most[truth->tier[s]])
+            most[truth->tier[s]] = links[s];
+    for (size_t t = 0; t <= UINT8_MAX; t++)
+        sum += most[t];
+    free(links);
+    return sum;
+}
+
 static const struct nt_sweep_kind kinds[] = {
     {"all", create_all, NULL, bound_all},
+    {"adaptive", create_adaptive, solve_adaptive, bound_adaptive},
 };
 
 const struct nt_sweep_kind *nt_sweep_kind_find(const char *name, struct nt_err *err)
@@ -140,11 +177,24 @@ static int answer(struct field *f, const struct nt_order *order, uint32_t round,
     return 0;
 }
 
+int nt_order_answer(const struct nt_network *network, const struct nt_noise *noise,
+                    const struct nt_order *order, uint32_t round, struct nt_result *results,
+                    size_t *n, struct nt_err *err)
+{
+    struct field f = {.network = network, .noise = noise};
+    int rc = answer(&f, order, round, n, err);
+    if (rc == 0 && *n > 0)
+        memcpy(results, f.result, *n * sizeof *results);
+    free(f.result);
+    free(f.flow);
+    return rc;
+}
+
 /* ---- the sweep ------------------------------------------------------------------------------ */
 
 struct stopwatch {
     double (*now_s)(void);
-    double since, sum;
+    double since, sum, most;
 };
 
 static void start(struct stopwatch *w)
@@ -154,7 +204,9 @@ static void start(struct stopwatch *w)
 
 static void stop(struct stopwatch *w)
 {
-    w->sum += w->now_s != NULL ? w->now_s() - w->since : 0;
+    double took = w->now_s != NULL ? w->now_s() - w->since : 0;
+    w->sum += took;
+    w->most = took > w->most ? took : w->most;
 }
 
 static int sweep(struct nt_planner *planner, struct field *f, struct stopwatch *watch,
@@ -193,9 +245,10 @@ static int judge(const struct nt_sweep_kind *kind, const struct nt_network *netw
 }
 
 int nt_sweep_simulate(const struct nt_sweep_kind *kind, const struct nt_network *network,
-                      const struct nt_noise *noise, double (*now_s)(void), struct nt_sweep_run *run,
-                      struct nt_err *err)
+                      const struct nt_noise *noise, const uint32_t *order, double (*now_s)(void),
+                      struct nt_sweep_run *run, struct nt_err *err)
 {
+    struct nt_sweep_ask ask = {network, order, noise->seed};
     struct field f = {.network = network, .noise = noise};
     struct stopwatch watch = {.now_s = now_s};
     struct nt_sweep_run done = {0};
@@ -208,9 +261,9 @@ int nt_sweep_simulate(const struct nt_sweep_kind *kind, const struct nt_network 
     if (kind->solve == NULL &&
         nt_matrix_create(network->hosts, NT_MATRIX_LATENCY_US, &f.lowest, err) < 0)
         return -1;
-    if (kind->create(network->hosts, &planner, err) < 0 ||
-        sweep(planner, &f, &watch, &done, err) < 0)
+    if (kind->create(&ask, &planner, err) < 0 || sweep(planner, &f, &watch, &done, err) < 0)
         goto out;
+    done.slowest_s = watch.most;
     start(&watch);
     rc = kind->solve != NULL ? kind->solve(planner, &done.model, err)
                              : nt_infer_latency(f.lowest, NULL, SOLVE_SEED, &done.model, err);

@@ -13,10 +13,17 @@
 #include "samples.h"
 #include "sweep.h"
 
+/* What a planner may know from the start. The network is for a sweep that knows it (pmm). */
+struct nt_sweep_ask {
+    const struct nt_network *network;
+    const uint32_t *order; /* the network's hosts as their names would order them; NULL: as is */
+    uint64_t seed;
+};
+
 /* The names that users give planners. */
 struct nt_sweep_kind {
     const char *name;
-    int (*create)(size_t hosts, struct nt_planner **out, struct nt_err *err);
+    int (*create)(const struct nt_sweep_ask *ask, struct nt_planner **out, struct nt_err *err);
     /* The planner's own network when it has ended; NULL: inferred from all measured pairs. */
     int (*solve)(struct nt_planner *planner, struct nt_model **out, struct nt_err *err);
     /* The fewest rounds that a planner of this kind could do with on the network. */
@@ -30,16 +37,24 @@ struct nt_sweep_run {
     uint64_t rounds, pairs; /* pairs: measurements ordered, over all rounds */
     uint64_t bound_rounds;
     bool exact;             /* the network found has the shape of the truth */
+    double slowest_s;       /* the longest that a round was planned for */
     double planning_s;      /* spent in the planner and in solving, by the caller's clock */
     struct nt_model *model; /* owned: what was found */
 };
 
-/* Orders of latency and of bandwidth (flows of a round share, max-min fair) are answered; those of
+/* order: as in nt_sweep_ask.
+ * Orders of latency and of bandwidth (flows of a round share, max-min fair) are answered; those of
  * PRTT and of kernels stay without results. now_s may be NULL: planning_s is then 0.
  * NT_ERR_INPUT when a planner without solve is to do more hosts than a matrix should hold. */
 int nt_sweep_simulate(const struct nt_sweep_kind *kind, const struct nt_network *network,
-                      const struct nt_noise *noise, double (*now_s)(void), struct nt_sweep_run *run,
-                      struct nt_err *err);
+                      const struct nt_noise *noise, const uint32_t *order, double (*now_s)(void),
+                      struct nt_sweep_run *run, struct nt_err *err);
+
+/* What measurements of the order would say, as nt_sweep_simulate answers it: results has room for
+ * order->pairs; *n of them are set. */
+int nt_order_answer(const struct nt_network *network, const struct nt_noise *noise,
+                    const struct nt_order *order, uint32_t round, struct nt_result *results,
+                    size_t *n, struct nt_err *err);
 
 /* The record that a sweep of all pairs would write: each pair once in a round of disjoint pairs,
  * measured from both ends; with bandwidth, a second phase in which the pairs of a round run at

@@ -4,110 +4,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "distance.h"
-#include "rng.h"
+#include "division.h"
 #include "stats.h"
-
-#define NONE UINT32_MAX
 
 /* Chance that one sweep of a healthy network names any slow link at all. */
 static const double FALSE_ALARM = 0.001;
 
-/* How one model divides its hosts. */
-struct view {
-    const struct nt_model *m;
-    struct nt_distance *distance;
-    bool tree;
-    uint32_t *low; /* links: the end away from the root */
-    uint64_t *key; /* links: the division as a word, the same for both sides; 0: none */
-    size_t *size;  /* links: hosts on the smaller side */
-};
-
 struct work {
-    struct view found, reference;
+    struct nt_division found, reference;
     const bool *away; /* hosts that did not answer: on no side */
     double tolerance;
     struct nt_comparison *c;
     size_t cap;
     bool *named; /* hosts: already said to be moved */
+    bool *near;  /* found links: nearly what was expected */
     struct nt_err *err;
 };
-
-static uint64_t host_key(uint32_t host)
-{
-    struct nt_rng rng;
-    nt_rng_init(&rng, 0x6e747465u + (uint64_t)host);
-    return nt_rng_next(&rng) | 1;
-}
-
-static void view_fini(struct view *v)
-{
-    nt_distance_destroy(v->distance);
-    free(v->low);
-    free(v->key);
-    free(v->size);
-}
-
-/* A division is the XOR of its hosts' words; of the two sides the smaller word stands for it. */
-static int key_tree(struct view *v, const bool *away, struct nt_err *err)
-{
-    size_t n = v->m->hosts + v->m->switches, present = 0;
-    uint64_t *below = calloc(n + 1, sizeof *below), all = 0;
-    size_t *count = calloc(n + 1, sizeof *count);
-    if (below == NULL || count == NULL) {
-        free(below);
-        free(count);
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory to compare %zu links", v->m->links);
-    }
-    for (uint32_t h = 0; h < v->m->hosts; h++) {
-        if (away[h])
-            continue;
-        uint64_t key = host_key(h);
-        all ^= key;
-        present++;
-        for (uint32_t at = h; at != NONE; at = nt_distance_parent(v->distance, at)) {
-            below[at] ^= key;
-            count[at]++;
-        }
-    }
-    for (size_t k = 0; k < v->m->links; k++) {
-        uint32_t a = v->m->link[k].a, b = v->m->link[k].b;
-        uint32_t low = nt_distance_parent(v->distance, a) == b ? a : b;
-        v->low[k] = low;
-        v->size[k] = count[low] <= present - count[low] ? count[low] : present - count[low];
-        uint64_t other = all ^ below[low];
-        v->key[k] = v->size[k] == 0 ? 0 : below[low] < other ? below[low] : other;
-    }
-    free(below);
-    free(count);
-    return 0;
-}
-
-static void key_direct(struct view *v)
-{
-    for (size_t k = 0; k < v->m->links; k++) {
-        uint32_t a = v->m->link[k].a, b = v->m->link[k].b;
-        bool between_hosts = a < v->m->hosts && b < v->m->hosts;
-        v->key[k] = between_hosts ? host_key(a) ^ host_key(b) : 0;
-    }
-}
-
-static int view_init(struct view *v, const struct nt_model *m, const bool *away, struct nt_err *err)
-{
-    *v = (struct view){.m = m};
-    v->low = calloc(m->links + 1, sizeof *v->low);
-    v->key = calloc(m->links + 1, sizeof *v->key);
-    v->size = calloc(m->links + 1, sizeof *v->size);
-    if (v->low == NULL || v->key == NULL || v->size == NULL)
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory to compare %zu links", m->links);
-    if (nt_distance_create(m, &v->distance, err) != 0)
-        return -1;
-    v->tree = nt_distance_is_tree(v->distance);
-    if (v->tree)
-        return key_tree(v, away, err);
-    key_direct(v);
-    return 0;
-}
 
 /* ---- matching ---------------------------------------------------------------------------------
  */
@@ -146,8 +58,7 @@ static int match(struct work *w)
             else
                 high = mid;
         }
-        bool same = low < n && w->reference.key[k] != 0 && sorted[low].key == w->reference.key[k] &&
-                    w->found.tree == w->reference.tree;
+        bool same = low < n && w->reference.key[k] != 0 && sorted[low].key == w->reference.key[k];
         w->c->matched[k] = same ? (int64_t)sorted[low].link : -1;
     }
     free(sorted);
@@ -172,21 +83,6 @@ static int say(struct work *w, struct nt_difference d)
 /* ---- shape ------------------------------------------------------------------------------------
  */
 
-static void mark_side(const struct view *v, uint32_t link, const bool *away, bool *side)
-{
-    size_t on = 0, off = 0;
-    for (uint32_t h = 0; h < v->m->hosts; h++) {
-        uint32_t at = h;
-        while (at != NONE && at != v->low[link])
-            at = nt_distance_parent(v->distance, at);
-        side[h] = at != NONE && !away[h];
-        on += side[h];
-        off += !side[h] && !away[h];
-    }
-    for (uint32_t h = 0; h < v->m->hosts && on > off; h++)
-        side[h] = !side[h] && !away[h];
-}
-
 /* How alike two divisions are: hosts on the same side, over all on either, the better way round. */
 static double alike(const bool *a, const bool *b, const bool *away, size_t n)
 {
@@ -204,39 +100,45 @@ static double alike(const bool *a, const bool *b, const bool *away, size_t n)
     return straight > turned ? straight : turned;
 }
 
-/* A division that was expected and not found: either one is there that is nearly it, and the hosts
- * between them have moved, or there is none. */
-static int explain_division(struct work *w, size_t k, bool *want, bool *have, const bool *taken)
+/* The found division that is most like one that was expected and not found; SIZE_MAX: none is.
+ * Not one that matches another (taken), nor, unless again, that has been found to be nearly
+ * another.
+ */
+static size_t most_alike(const struct work *w, const bool *want, bool *have, const bool *taken,
+                         bool again)
 {
     const struct nt_model *f = w->found.m;
-    size_t n = f->hosts, best = SIZE_MAX;
-    double most = 0;
-    mark_side(&w->reference, (uint32_t)k, w->away, want);
+    size_t best = SIZE_MAX;
+    double most = 0.3333; /* a third: two leaves that changed places between groups of two */
     for (size_t e = 0; e < f->links; e++) {
-        if (taken[e] || w->found.size[e] < 2)
+        if (taken[e] || w->found.size[e] < 2 || (w->near[e] && !again))
             continue;
-        mark_side(&w->found, (uint32_t)e, w->away, have);
-        double like = alike(want, have, w->away, n);
+        nt_division_mark(&w->found, (uint32_t)e, w->away, have);
+        double like = alike(want, have, w->away, f->hosts);
         if (like > most) {
             most = like;
             best = e;
         }
     }
-    if (best == SIZE_MAX || most <= 1.0 / 3)
-        return say(w, (struct nt_difference){.kind = NT_DIFFERENCE_SWITCH_MISSING,
-                                             .expected = (int64_t)k,
-                                             .found = -1,
-                                             .was = (double)NAN,
-                                             .is = (double)NAN,
-                                             .confidence = f->confidence});
-    mark_side(&w->found, (uint32_t)best, w->away, have);
-    size_t apart = 0, present = 0;
-    for (size_t h = 0; h < n; h++) {
+    return best;
+}
+
+/* Where a division is there that is nearly the expected one, the hosts between them have moved. */
+static int say_moved(struct work *w, size_t k, bool *want, bool *have, const bool *taken)
+{
+    const struct nt_model *f = w->found.m;
+    nt_division_mark(&w->reference, (uint32_t)k, w->away, want);
+    size_t best = most_alike(w, want, have, taken, false), apart = 0, present = 0;
+    if (best == SIZE_MAX)
+        return 0;
+    w->near[best] = true;
+    nt_division_mark(&w->found, (uint32_t)best, w->away, have);
+    for (size_t h = 0; h < f->hosts; h++) {
         apart += !w->away[h] && want[h] != have[h];
         present += !w->away[h];
     }
     bool turned = 2 * apart > present; /* the smaller sides are opposite ones */
-    for (uint32_t h = 0; h < n; h++) {
+    for (uint32_t h = 0; h < f->hosts; h++) {
         if (w->away[h] || (want[h] != have[h]) == turned || w->named[h])
             continue;
         w->named[h] = true;
@@ -251,6 +153,24 @@ static int explain_division(struct work *w, size_t k, bool *want, bool *have, co
             return -1;
     }
     return 0;
+}
+
+/* A division that was expected is gone when neither the same nor nearly the same is there, and the
+ * hosts that have moved away do not explain it. */
+static int say_gone(struct work *w, size_t k, bool *want, bool *have, const bool *taken)
+{
+    size_t left = 0;
+    nt_division_mark(&w->reference, (uint32_t)k, w->away, want);
+    for (size_t h = 0; h < w->found.m->hosts; h++)
+        left += want[h] && !w->named[h];
+    if (left < 2 || most_alike(w, want, have, taken, true) != SIZE_MAX)
+        return 0;
+    return say(w, (struct nt_difference){.kind = NT_DIFFERENCE_SWITCH_MISSING,
+                                         .expected = (int64_t)k,
+                                         .found = -1,
+                                         .was = (double)NAN,
+                                         .is = (double)NAN,
+                                         .confidence = w->found.m->confidence});
 }
 
 static int by_size(const void *x, const void *y, void *sizes)
@@ -268,13 +188,11 @@ static int say_invented(struct work *w, const bool *taken, bool *have)
     for (size_t e = 0; e < w->found.m->links; e++) {
         if (taken[e] || w->found.size[e] < 2)
             continue;
-        mark_side(&w->found, (uint32_t)e, w->away, have);
-        bool explained = false;
+        nt_division_mark(&w->found, (uint32_t)e, w->away, have);
+        size_t left = 0;
         for (uint32_t h = 0; h < w->found.m->hosts; h++)
-            explained = explained || (have[h] && w->named[h]);
-        for (size_t d = 0; d < w->c->differences; d++)
-            explained = explained || (w->c->difference[d].kind == NT_DIFFERENCE_HOST_MOVED &&
-                                      w->c->difference[d].found == (int64_t)e);
+            left += have[h] && !w->named[h];
+        bool explained = left < 2 || w->near[e];
         if (!explained &&
             say(w, (struct nt_difference){.kind = NT_DIFFERENCE_SWITCH_MISSING,
                                           .expected = -1,
@@ -307,9 +225,10 @@ static int compare_divisions(struct work *w)
     }
     qsort_r(order, r->links, sizeof *order, by_size, w->reference.size);
     rc = 0;
-    for (size_t k = 0; k < r->links && rc == 0; k++)
-        if (w->c->matched[order[k]] < 0 && w->reference.size[order[k]] > 1)
-            rc = explain_division(w, order[k], want, have, taken);
+    for (int pass = 0; pass < 2; pass++)
+        for (size_t k = 0; k < r->links && rc == 0; k++)
+            if (w->c->matched[order[k]] < 0 && w->reference.size[order[k]] > 1)
+                rc = (pass == 0 ? say_moved : say_gone)(w, order[k], want, have, taken);
     if (rc == 0)
         rc = say_invented(w, taken, have);
 out:
@@ -320,35 +239,28 @@ out:
     return rc;
 }
 
-/* Without switches a host has moved when most of its neighbours are others. */
+/* In networks with cycles a host has moved when most of those next to it are others. */
 static int compare_neighbours(struct work *w)
 {
     const struct nt_model *f = w->found.m, *r = w->reference.m;
     size_t *was = calloc(f->hosts + 1, sizeof *was), *kept = calloc(f->hosts + 1, sizeof *kept);
-    if (was == NULL || kept == NULL) {
-        free(was);
-        free(kept);
-        return nt_err_set(w->err, NT_ERR_SYSTEM, "no memory to compare %zu hosts", f->hosts);
-    }
-    for (size_t k = 0; k < r->links; k++) {
-        uint32_t end[2] = {r->link[k].a, r->link[k].b};
-        for (int s = 0; s < 2; s++) {
-            if (end[s] >= f->hosts)
-                continue;
-            was[end[s]]++;
-            kept[end[s]] += w->c->matched[k] >= 0;
-        }
-    }
-    int rc = 0;
-    for (uint32_t h = 0; h < f->hosts && rc == 0; h++)
-        if (!w->away[h] && 2 * kept[h] < was[h])
-            rc = say(w, (struct nt_difference){.kind = NT_DIFFERENCE_HOST_MOVED,
-                                               .host = h,
-                                               .expected = -1,
-                                               .found = -1,
-                                               .was = (double)NAN,
-                                               .is = (double)NAN,
-                                               .confidence = f->confidence});
+    int rc = -1;
+    struct nt_difference d = {.kind = NT_DIFFERENCE_SWITCH_MISSING,
+                              .expected = -1,
+                              .found = -1,
+                              .was = (double)NAN,
+                              .is = (double)NAN,
+                              .confidence = f->confidence};
+    if (was == NULL || kept == NULL)
+        nt_err_set(w->err, NT_ERR_SYSTEM, "no memory to compare %zu hosts", f->hosts);
+    else if ((f->switches == 0) != (r->switches == 0))
+        rc = say(w, d); /* another kind of network: whoever is next to whom says nothing */
+    else
+        rc = nt_division_neighbours(&w->reference, &w->found, w->away, was, kept, w->err);
+    d.kind = NT_DIFFERENCE_HOST_MOVED;
+    for (d.host = 0; rc == 0 && d.host < f->hosts; d.host++)
+        if (!w->away[d.host] && 2 * kept[d.host] < was[d.host])
+            rc = say(w, d);
     free(was);
     free(kept);
     return rc;
@@ -362,13 +274,34 @@ static double square(double x)
     return isfinite(x) ? x * x : 0;
 }
 
-static int compare_latency(struct work *w, size_t k, double z_limit)
+/* Where hosts have moved away, a switch may have been left with one way through: then its link and
+ * the next are one. Whether that is so for reference link k, whose side is marked in want. */
+static bool is_longer_now(const struct work *w, size_t k, bool *want, bool *other)
+{
+    if (!w->reference.tree)
+        return false;
+    nt_division_mark(&w->reference, (uint32_t)k, w->away, want);
+    for (size_t e = 0; e < w->reference.m->links; e++) {
+        if (w->c->matched[e] >= 0 || w->reference.size[e] < 2)
+            continue;
+        nt_division_mark(&w->reference, (uint32_t)e, w->away, other);
+        bool same = true;
+        for (size_t h = 0; h < w->found.m->hosts && same; h++)
+            same = w->named[h] || want[h] == other[h];
+        if (same)
+            return true;
+    }
+    return false;
+}
+
+static int compare_latency(struct work *w, size_t k, double z_limit, bool *mark[2])
 {
     const struct nt_link *is = &w->found.m->link[w->c->matched[k]];
     const struct nt_link *was = &w->reference.m->link[k];
     double se = sqrt(square(is->latency_se_us) + square(was->latency_se_us));
     double more = is->latency_us - was->latency_us;
-    if (!(more > w->tolerance * was->latency_us) || !(more > z_limit * se))
+    if (!(more > w->tolerance * was->latency_us) || !(more > z_limit * se) ||
+        is_longer_now(w, k, mark[0], mark[1]))
         return 0;
     return say(w, (struct nt_difference){.kind = NT_DIFFERENCE_LINK_SLOW,
                                          .expected = (int64_t)k,
@@ -382,15 +315,7 @@ static int compare_latency(struct work *w, size_t k, double z_limit)
 /* The direction of a reference link may be written the other way round. */
 static bool turned(const struct work *w, size_t k)
 {
-    const struct nt_link *is = &w->found.m->link[w->c->matched[k]];
-    const struct nt_link *was = &w->reference.m->link[k];
-    size_t n = w->found.m->hosts;
-    if (!w->found.tree)
-        return is->a != was->a;
-    bool host_is = is->a < n, host_was = was->a < n;
-    if (w->reference.size[k] == 1 && host_is != host_was)
-        return true;
-    return false;
+    return w->found.side[w->c->matched[k]] != w->reference.side[k];
 }
 
 static int compare_bandwidth(struct work *w, size_t k)
@@ -423,14 +348,17 @@ static int compare_figures(struct work *w)
     size_t links = w->reference.m->links;
     double z = nt_normal_quantile(1 - FALSE_ALARM / (double)(links + 1));
     bool *judged = calloc(w->found.m->links + 1, sizeof *judged);
-    if (judged == NULL)
-        return nt_err_set(w->err, NT_ERR_SYSTEM, "no memory to compare %zu links", links);
+    bool *mark[2] = {calloc(w->found.m->hosts + 1, 1), calloc(w->found.m->hosts + 1, 1)};
     int rc = 0;
+    if (judged == NULL || mark[0] == NULL || mark[1] == NULL) {
+        rc = nt_err_set(w->err, NT_ERR_SYSTEM, "no memory to compare %zu links", links);
+        goto out;
+    }
     for (size_t k = 0; k < links && rc == 0; k++) {
         if (w->c->matched[k] < 0)
             continue;
         judged[w->c->matched[k]] = isfinite(w->reference.m->link[k].latency_us);
-        rc = compare_latency(w, k, z);
+        rc = compare_latency(w, k, z, mark);
         if (rc == 0)
             rc = compare_bandwidth(w, k);
     }
@@ -443,7 +371,10 @@ static int compare_figures(struct work *w)
                                                .was = (double)NAN,
                                                .is = w->found.m->link[e].latency_us,
                                                .confidence = w->found.m->link[e].probability});
+out:
     free(judged);
+    free(mark[0]);
+    free(mark[1]);
     return rc;
 }
 
@@ -471,8 +402,12 @@ static void measure_similarity(struct work *w)
 
 static int compare_all(struct work *w)
 {
-    if (view_init(&w->found, w->found.m, w->away, w->err) != 0 ||
-        view_init(&w->reference, w->reference.m, w->away, w->err) != 0 || match(w) != 0)
+    if (nt_division_init(&w->found, w->found.m, w->err) != 0 ||
+        nt_division_init(&w->reference, w->reference.m, w->err) != 0)
+        return -1;
+    bool trees = w->found.tree && w->reference.tree;
+    if (nt_division_key(&w->found, trees, w->away, w->err) != 0 ||
+        nt_division_key(&w->reference, trees, w->away, w->err) != 0 || match(w) != 0)
         return -1;
     measure_similarity(w);
     for (uint32_t h = 0; h < w->found.m->hosts; h++)
@@ -485,7 +420,6 @@ static int compare_all(struct work *w)
                                           .is = (double)NAN,
                                           .confidence = 1}) != 0)
             return -1;
-    bool trees = w->found.tree && w->reference.tree;
     int rc = trees ? compare_divisions(w) : compare_neighbours(w);
     return rc != 0 ? rc : compare_figures(w);
 }
@@ -501,8 +435,9 @@ int nt_compare(const struct nt_model *found, const struct nt_model *reference, d
     bool *away = calloc(found->hosts + 1, sizeof *away);
     w.c = calloc(1, sizeof *w.c);
     w.named = calloc(found->hosts + 1, sizeof *w.named);
+    w.near = calloc(found->links + 1, sizeof *w.near);
     int rc = -1;
-    if (away == NULL || w.c == NULL || w.named == NULL) {
+    if (away == NULL || w.c == NULL || w.named == NULL || w.near == NULL) {
         nt_err_set(err, NT_ERR_SYSTEM, "no memory to compare %zu hosts", found->hosts);
     } else {
         for (size_t h = 0; h < found->hosts; h++)
@@ -511,10 +446,11 @@ int nt_compare(const struct nt_model *found, const struct nt_model *reference, d
         w.c->reference_links = reference->links;
         rc = compare_all(&w);
     }
-    view_fini(&w.found);
-    view_fini(&w.reference);
+    nt_division_fini(&w.found);
+    nt_division_fini(&w.reference);
     free(away);
     free(w.named);
+    free(w.near);
     if (rc == 0)
         *out = w.c;
     else
@@ -533,14 +469,15 @@ void nt_comparison_destroy(struct nt_comparison *c)
 
 bool nt_compare_side(const struct nt_model *model, uint32_t link, bool *side)
 {
-    struct view v;
-    struct nt_err err;
+    struct nt_division v;
     bool *away = calloc(model->hosts + 1, sizeof *away);
-    bool done = away != NULL && view_init(&v, model, away, &err) == 0 && v.tree;
+    if (away == NULL)
+        return false;
+    bool done = nt_division_init(&v, model, NULL) == 0 && v.tree &&
+                nt_division_key(&v, true, away, NULL) == 0;
     if (done)
-        mark_side(&v, link, model->missing, side);
-    if (away != NULL)
-        view_fini(&v);
+        nt_division_mark(&v, link, model->missing, side);
+    nt_division_fini(&v);
     free(away);
     return done;
 }

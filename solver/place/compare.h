@@ -1,7 +1,7 @@
 /* Two models of the same hosts, held against each other: what was found against what is believed.
  *
  * Links are matched by the way in which they divide the hosts (Buneman 1971), never by the names
- * of switches; in networks with cycles, links between hosts by their ends. Knows indices only; the
+ * of switches; where one of the two has cycles, by their ends (division.h). Knows indices only; the
  * reference has already been reduced to the hosts of the found model. */
 #ifndef NT_COMPARE_H
 #define NT_COMPARE_H
@@ -16,8 +16,8 @@
 enum nt_difference_kind {
     NT_DIFFERENCE_HOST_MOVED,
     NT_DIFFERENCE_HOST_MISSING,
-    NT_DIFFERENCE_SWITCH_MISSING, /* expected >= 0: a division that was not found; else one that was
-                                     found and not expected */
+    NT_DIFFERENCE_SWITCH_MISSING, /* expected >= 0: a division that was not found; found >= 0: one
+                                     that was not expected; neither: only one has switches */
     NT_DIFFERENCE_LINK_SLOW,
     NT_DIFFERENCE_LINK_NARROW,
 };

@@ -27,8 +27,10 @@ struct nt_order {
     double message_bytes;
     uint32_t batches; /* latency: batches of count pings, each gives one low value */
     uint32_t count;
-    double window_s; /* bandwidth: how long */
+    double window_s; /* bandwidth: how long; prtt: what all its repetitions may take */
     double delay_us; /* prtt */
+    double hold_us;  /* prtt: the answering end looks at nothing for this long before each train */
+    char rail[32];   /* the one network device to use; "": what the transport chooses */
     char kernel[16]; /* "a2a", "o2a", "a2o", "sr:W", "gups" */
 };
 

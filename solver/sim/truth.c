@@ -263,6 +263,16 @@ static bool passes_through(const struct draft *d, uint32_t v)
     return is_switch(d, v) && d->degree[v] == 2;
 }
 
+/* What is known of a way made of two links, but for latency and rates. */
+static void join_certainty(struct nt_link *whole, const struct nt_link *l)
+{
+    whole->latency_se_us = hypot(whole->latency_se_us, l->latency_se_us);
+    whole->probability = fmin(whole->probability, l->probability);
+    whole->suspect = whole->suspect || l->suspect;
+    whole->at_least = whole->at_least && l->at_least;
+    whole->effective = whole->effective || l->effective;
+}
+
 /* Follows link k away from v through switches with two links; link k becomes the whole way and
  * the others get a = b. Returns where it ends. */
 static void stretch(struct draft *d, uint32_t v, uint32_t k)
@@ -283,6 +293,7 @@ static void stretch(struct draft *d, uint32_t v, uint32_t k)
         bool forth = l->a == at;
         uint32_t to = other_end(l, at);
         whole.latency_us += l->latency_us;
+        join_certainty(&whole, l);
         whole.bandwidth_MBps =
             fmin(whole.bandwidth_MBps, forth ? l->bandwidth_MBps : l->bandwidth_back_MBps);
         whole.bandwidth_back_MBps =

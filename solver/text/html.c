@@ -10,12 +10,16 @@
 
 /* The page itself, from page.html, with a mark where the data goes. */
 __asm__(".section .rodata\n"
-        ".local nt_page_begin, nt_page_end\n"
-        "nt_page_begin:\n"
+        ".local nt_page, nt_page_bytes\n"
+        "nt_page:\n"
         ".incbin \"solver/text/page.html\"\n"
-        "nt_page_end:\n"
+        "1:\n"
+        ".balign 8\n"
+        "nt_page_bytes:\n"
+        ".quad 1b - nt_page\n"
         ".previous\n");
-extern const char nt_page_begin[], nt_page_end[];
+extern const char nt_page[];
+extern const uint64_t nt_page_bytes;
 
 static const char MARK[] = "@DATA@";
 static const uint64_t LAYOUT_SEED = 1;
@@ -110,14 +114,13 @@ static int put_map(struct nt_draft *d, const struct nt_map *map, const char *tit
 int nt_html_write(const struct nt_map *map, const struct nt_map *reference,
                   const char *const titles[2], char **text, size_t *bytes, struct nt_err *err)
 {
-    /* both ends of one thing, which the linker put there */
-    /* cppcheck-suppress comparePointers */
-    size_t page = (size_t)(nt_page_end - nt_page_begin);
-    const char *mark = memmem(nt_page_begin, page, MARK, sizeof MARK - 1);
+    size_t page = (size_t)nt_page_bytes;
+    const char *mark = memmem(nt_page, page, MARK, sizeof MARK - 1);
     if (mark == NULL)
         return nt_err_set(err, NT_ERR_SYSTEM, "the page has no place for its data");
     struct nt_draft d = {0};
-    nt_draft_put(&d, nt_page_begin, (size_t)(mark - nt_page_begin));
+    size_t head = (size_t)(mark - nt_page), tail = head + sizeof MARK - 1;
+    nt_draft_put(&d, nt_page, head);
     nt_draft_puts(&d, "{\"maps\":[");
     int rc = put_map(&d, map, titles[0], err);
     if (rc == 0 && reference != NULL) {
@@ -125,8 +128,7 @@ int nt_html_write(const struct nt_map *map, const struct nt_map *reference,
         rc = put_map(&d, reference, titles[1], err);
     }
     nt_draft_puts(&d, "]}");
-    mark += sizeof MARK - 1;
-    nt_draft_put(&d, mark, (size_t)(nt_page_end - mark));
+    nt_draft_put(&d, nt_page + tail, page - tail);
     char *made;
     if (nt_draft_finish(&d, &made, bytes, rc == 0 ? err : NULL) != 0)
         return -1;

@@ -27,7 +27,8 @@ static size_t look(const struct nt_names *names, const char *name, size_t bytes)
     size_t s = hash(name, bytes) & (names->slots - 1);
     for (; names->slot[s] != 0; s = (s + 1) & (names->slots - 1)) {
         const char *there = names->name[names->slot[s] - 1];
-        if (strncmp(there, name, bytes) == 0 && there[bytes] == '\0')
+        /* name may hold a zero byte, so a comparison of strings could stop before there ends */
+        if (strlen(there) == bytes && memcmp(there, name, bytes) == 0)
             break;
     }
     return s;

@@ -404,7 +404,8 @@ int nt_samples_latency(const struct nt_samples *s, double message_bytes, struct 
         return -1;
     for (size_t k = 0; k < s->samples; k++) {
         const struct nt_sample *x = &s->sample[k];
-        if (x->kind != NT_SAMPLE_LATENCY || x->bytes != size)
+        if (x->kind != NT_SAMPLE_LATENCY || x->bytes != size ||
+            strcmp(s->phase[x->phase].name, NT_SAMPLES_LINK_LATENCY) == 0)
             continue;
         float was = nt_matrix_get(m, x->a, x->b);
         if (!(was <= (float)x->value_us))

@@ -41,6 +41,9 @@
 
 enum { NT_SAMPLES_LINE_MAX = 4096 };
 
+/* Latencies of this phase are for the links of a network that is known already. */
+#define NT_SAMPLES_LINK_LATENCY "link-latency"
+
 enum nt_sample_kind {
     NT_SAMPLE_LATENCY,
     NT_SAMPLE_BANDWIDTH,
@@ -119,7 +122,8 @@ void nt_samples_reader_destroy(struct nt_samples_reader *r);
 int nt_samples_write(const struct nt_samples *s, char **text, size_t *bytes, struct nt_err *err);
 
 /* Direction matters here: [a][b] is the lowest latency of BYTES-byte messages measured from a.
- * message_bytes 0: the smallest size that occurs. */
+ * message_bytes 0: the smallest size that occurs. Without phase link-latency: the lowest of more
+ * measurements of some pairs would be lower than that of the others. */
 int nt_samples_latency(const struct nt_samples *s, double message_bytes, struct nt_matrix **out,
                        struct nt_err *err);
 

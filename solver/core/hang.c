@@ -1,0 +1,210 @@
+#include "hang.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void nt_hang_destroy(struct nt_hang *h)
+{
+    if (h == NULL)
+        return;
+    free(h->parent);
+    free(h->up);
+    free(h->depth);
+    free(h->order);
+    free(h->first);
+    free(h->child);
+    free(h->head);
+    free(h->tail);
+    free(h->host);
+    free(h->near);
+    free(h->at);
+    free(h->ends);
+    free(h);
+}
+
+static bool allocate(struct nt_hang *h)
+{
+    size_t v = h->vertices + 2;
+    h->parent = malloc(v * sizeof *h->parent);
+    h->up = malloc(v * sizeof *h->up);
+    h->depth = malloc(v * sizeof *h->depth);
+    h->order = malloc(v * sizeof *h->order);
+    h->first = calloc(v, sizeof *h->first);
+    h->child = malloc(v * sizeof *h->child);
+    h->head = calloc(v, sizeof *h->head);
+    h->tail = calloc(v, sizeof *h->tail);
+    h->host = malloc(v * sizeof *h->host);
+    h->near = calloc(v, sizeof *h->near);
+    h->at = malloc((2 * h->links + 1) * sizeof *h->at);
+    h->ends = malloc((h->links + 1) * sizeof *h->ends);
+    if (!h->parent || !h->up || !h->depth || !h->order || !h->first || !h->child || !h->head ||
+        !h->tail || !h->host || !h->near || !h->at || !h->ends)
+        return false;
+    memset(h->parent, 0xff, v * sizeof *h->parent);
+    memset(h->up, 0xff, v * sizeof *h->up);
+    memset(h->depth, 0xff, v * sizeof *h->depth);
+    return true;
+}
+
+static void list_links(struct nt_hang *h, const struct nt_model *m)
+{
+    for (size_t k = 0; k < h->links; k++) {
+        h->ends[k][0] = m->link[k].a;
+        h->ends[k][1] = m->link[k].b;
+        for (int e = 0; e < 2; e++)
+            h->near[h->ends[k][e] + 2]++;
+    }
+    for (size_t v = 2; v < h->vertices + 2; v++)
+        h->near[v] += h->near[v - 1];
+    for (size_t k = 0; k < h->links; k++)
+        for (int e = 0; e < 2; e++)
+            h->at[h->near[h->ends[k][e] + 1]++] = (uint32_t)k;
+}
+
+static uint32_t find_top(const struct nt_hang *h, const struct nt_model *m)
+{
+    uint32_t top = NT_NO_VERTEX;
+    for (size_t s = 0; s < m->switches; s++) {
+        size_t v = m->hosts + s;
+        if (h->near[v + 1] > h->near[v] &&
+            (top == NT_NO_VERTEX || m->tier[s] > m->tier[top - m->hosts]))
+            top = (uint32_t)v;
+    }
+    return top;
+}
+
+/* Breadth first from the top, hosts before switches; false when it is no tree. */
+static bool hang_up(struct nt_hang *h)
+{
+    size_t links = 0;
+    h->depth[h->top] = 0;
+    h->order[h->reached++] = h->top;
+    for (size_t k = 0; k < h->reached; k++) {
+        uint32_t v = h->order[k];
+        links += h->near[v + 1] - h->near[v];
+        if (v < h->hosts && h->near[v + 1] - h->near[v] > 1)
+            return false;
+        for (int host = 1; host >= 0; host--)
+            for (uint32_t i = h->near[v]; i < h->near[v + 1]; i++) {
+                uint32_t l = h->at[i], end = h->ends[l][0] == v, w = h->ends[l][end];
+                if ((w < h->hosts) != (host == 1) || h->depth[w] != UINT32_MAX)
+                    continue;
+                h->depth[w] = h->depth[v] + 1;
+                h->parent[w] = v;
+                h->up[w] = 2 * l + end; /* w is end number `end` of the link */
+                h->order[h->reached++] = w;
+            }
+    }
+    return links == 2 * (h->reached - 1);
+}
+
+/* Breadth first lists the children of a vertex one after the other. */
+static void list_children(struct nt_hang *h)
+{
+    for (size_t k = 1; k < h->reached; k++)
+        h->first[h->parent[h->order[k]] + 2]++;
+    for (size_t v = 2; v < h->vertices + 2; v++)
+        h->first[v] += h->first[v - 1];
+    for (size_t k = 1; k < h->reached; k++)
+        h->child[h->first[h->parent[h->order[k]] + 1]++] = h->order[k];
+}
+
+/* tail[v] counts from the bottom; then head[v] is given out from the top. */
+static void list_hosts(struct nt_hang *h)
+{
+    for (size_t k = h->reached; k-- > 0;) {
+        uint32_t v = h->order[k];
+        h->tail[v] += v < h->hosts;
+        if (k > 0)
+            h->tail[h->parent[v]] += h->tail[v];
+    }
+    for (size_t k = 0; k < h->reached; k++) {
+        uint32_t v = h->order[k], at = h->head[v];
+        if (v < h->hosts)
+            h->host[at] = v;
+        for (uint32_t i = h->first[v]; i < h->first[v + 1]; i++) {
+            h->head[h->child[i]] = at;
+            at += h->tail[h->child[i]];
+        }
+    }
+    for (size_t k = 0; k < h->reached; k++)
+        h->tail[h->order[k]] += h->head[h->order[k]];
+}
+
+int nt_hang_create(const struct nt_model *model, struct nt_hang **out, struct nt_err *err)
+{
+    struct nt_hang *h = calloc(1, sizeof *h);
+    if (h == NULL)
+        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for a tree");
+    h->hosts = model->hosts;
+    h->vertices = model->hosts + model->switches;
+    h->links = model->links;
+    if (!allocate(h)) {
+        nt_hang_destroy(h);
+        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for a tree of %zu hosts", model->hosts);
+    }
+    list_links(h, model);
+    h->top = find_top(h, model);
+    if (h->top != NT_NO_VERTEX)
+        h->tree = hang_up(h);
+    if (h->tree) {
+        list_children(h);
+        list_hosts(h);
+    }
+    *out = h;
+    return 0;
+}
+
+size_t nt_hang_room(const struct nt_hang *h)
+{
+    return 2 * h->vertices + 2;
+}
+
+static size_t tree_path(const struct nt_hang *h, uint32_t a, uint32_t b, uint32_t *channel)
+{
+    size_t ups = 0, downs = 0, most = nt_hang_room(h);
+    if (h->depth[a] == UINT32_MAX || h->depth[b] == UINT32_MAX)
+        return 0;
+    while (a != b) {
+        if (h->depth[a] >= h->depth[b]) {
+            channel[ups++] = h->up[a];
+            a = h->parent[a];
+        } else {
+            channel[most - ++downs] = nt_channel_back(h->up[b]);
+            b = h->parent[b];
+        }
+    }
+    memmove(channel + ups, channel + most - downs, downs * sizeof *channel);
+    return ups + downs;
+}
+
+/* A common link, else a common switch. */
+static size_t near_path(const struct nt_hang *h, uint32_t a, uint32_t b, uint32_t *channel)
+{
+    size_t found = 0;
+    for (uint32_t i = h->near[a]; i < h->near[a + 1]; i++) {
+        uint32_t l = h->at[i], end = h->ends[l][0] == a, via = h->ends[l][end];
+        channel[0] = 2 * l + (end ? 0 : 1);
+        if (via == b)
+            return 1;
+    }
+    for (uint32_t i = h->near[a]; i < h->near[a + 1]; i++)
+        for (uint32_t j = h->near[b]; j < h->near[b + 1]; j++) {
+            uint32_t l = h->at[i], k = h->at[j];
+            uint32_t from_a = h->ends[l][0] == a, from_b = h->ends[k][0] == b;
+            if (h->ends[l][from_a] != h->ends[k][from_b] || h->ends[l][from_a] < h->hosts)
+                continue;
+            if (found++ > 0) /* two ways */
+                return 0;
+            channel[0] = 2 * l + (from_a ? 0 : 1);
+            channel[1] = 2 * k + (from_b ? 1 : 0);
+        }
+    return found == 1 ? 2 : 0;
+}
+
+size_t nt_hang_path(const struct nt_hang *h, uint32_t a, uint32_t b, uint32_t *channel)
+{
+    if (a == b || a >= h->hosts || b >= h->hosts)
+        return 0;
+    return h->tree ? tree_path(h, a, b, channel) : near_path(h, a, b, channel);
+}

@@ -1,0 +1,20 @@
+/* What a LogGP says of a message: regimes of one class of paths over one rail, sizes rising. */
+#ifndef NT_LOGGP_TIME_H
+#define NT_LOGGP_TIME_H
+
+#include <stddef.h>
+
+#include "map.h"
+
+/* Which regime holds for a message of so many bytes; the nearest one outside the measured sizes.
+ * regimes > 0, here and below. */
+size_t nt_loggp_regime(const struct nt_loggp *regime, size_t regimes, double bytes);
+
+/* The time of a message, one way: o_send + L + o_recv + (s - 1) G. */
+double nt_loggp_time_us(const struct nt_loggp *regime, size_t regimes, double bytes);
+
+/* The time for which a message keeps the sender's network: g + (s - 1) gap. Where no trains were
+ * measured: its time, the safe side. */
+double nt_loggp_gap_us(const struct nt_loggp *regime, size_t regimes, double bytes);
+
+#endif

@@ -1,0 +1,84 @@
+#include "prtt.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum { REGIME_POINTS_MIN = 3, REGIMES_MAX = 6 };
+
+/* Message times stand this close to a line at best: a page more or less, an interrupt. */
+static const double TRUE_SHARE = 0.01;
+
+/* A size that stands out from both sides by this share was disturbed: no regime is one size. */
+static const double PEAK_SHARE = 0.1;
+
+static int by_size(const void *a, const void *b)
+{
+    const struct nt_point *x = a, *y = b;
+    if (x->x != y->x)
+        return x->x < y->x ? -1 : 1;
+    return (x->y > y->y) - (x->y < y->y);
+}
+
+static double on_line(const struct nt_point *a, const struct nt_point *b, double x)
+{
+    return a->y + (x - a->x) / (b->x - a->x) * (b->y - a->y);
+}
+
+/* Above what its neighbours say together, and above what those on either side say alone. At the
+ * lower end the upper side decides; at the upper end a new regime may just have begun. */
+static bool is_peak(const struct nt_point *curve, size_t n, size_t i)
+{
+    const struct nt_point *p = &curve[i];
+    double most = p->y / (1 + PEAK_SHARE);
+    return i + 2 < n && on_line(p + 2, p + 1, p->x) < most &&
+           (i < 1 || on_line(p - 1, p + 1, p->x) < most) &&
+           (i < 2 || on_line(p - 2, p - 1, p->x) < most);
+}
+
+static size_t drop_peaks(struct nt_point *curve, size_t n)
+{
+    size_t kept = 0;
+    uint64_t peaks[NT_SEGMENTS_POINTS_MAX / 64] = {0};
+    if (n > NT_SEGMENTS_POINTS_MAX)
+        return n;
+    for (size_t i = 0; i < n; i++)
+        peaks[i / 64] |= (uint64_t)is_peak(curve, n, i) << i % 64;
+    for (size_t i = 0; i < n; i++)
+        if ((peaks[i / 64] >> i % 64 & 1) == 0)
+            curve[kept++] = curve[i];
+    return kept;
+}
+
+size_t nt_prtt_curve(const struct nt_prtt *m, size_t n, struct nt_point *out)
+{
+    size_t all = 0, kept = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (m[i].count != 1 || m[i].hold_us > 0 || m[i].check || !(m[i].time_us > 0))
+            continue;
+        double time = m[i].time_us / 2, se = m[i].se_us >= 0 ? m[i].se_us / 2 : 0;
+        out[all++] =
+            (struct nt_point){.x = m[i].bytes, .y = time, .sd = hypot(se, TRUE_SHARE * time)};
+    }
+    qsort(out, all, sizeof *out, by_size);
+    for (size_t i = 0; i < all; i++)
+        if (kept == 0 || out[i].x > out[kept - 1].x)
+            out[kept++] = out[i];
+    return drop_peaks(out, kept);
+}
+
+int nt_prtt_regimes(const struct nt_point *curve, size_t n, struct nt_line *out, size_t *lines,
+                    struct nt_err *err)
+{
+    return nt_segments_fit(curve, n, 1, REGIME_POINTS_MIN, REGIMES_MAX, out, lines, err);
+}
+
+double nt_prtt_regime_end(const struct nt_point *curve, const struct nt_line *lines, size_t n,
+                          size_t k)
+{
+    double last = curve[lines[k].first + lines[k].count - 1].x;
+    if (k + 1 >= n)
+        return last;
+    double next = curve[lines[k + 1].first].x, turn = lines[k].slope - lines[k + 1].slope;
+    double cross = turn == 0 ? NAN : 1 + (lines[k + 1].level - lines[k].level) / turn;
+    return floor(cross >= last && cross <= next ? cross : sqrt(last * next));
+}

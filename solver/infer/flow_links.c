@@ -1,0 +1,239 @@
+#include "flow_links.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "flow_work.h"
+
+/* A link claims a flow when it is this full; one that is nearly so, or a host's link nearly
+ * reached, excuses the flow from any claim: noise must not turn a follower into a bottleneck. */
+static const double plateau = 0.95, claims = 0.96, excuses = 0.90;
+/* Flows that share a bottleneck are alike, as far as TCP is fair. */
+static const double among_largest = 0.75, much_less = 0.6;
+static const double certain_share = 0.3, odd_share = 0.3;
+static const unsigned odd_rounds = 2;
+
+struct tally {
+    double load, largest, sum;
+    size_t flows, claimed, odd, rounds;
+};
+
+struct pass {
+    struct flow_work *work;
+    struct tally *tally; /* channels */
+    uint32_t *path;
+};
+
+static double rate_of(const struct nt_flow_seen *f)
+{
+    return isfinite(f->rate_MBps) && f->rate_MBps > 0 ? f->rate_MBps : 0;
+}
+
+static void load_round(struct pass *p, const struct nt_flow_round *round)
+{
+    const struct nt_hang *h = p->work->hang;
+    for (size_t c = 0; c < 2 * h->links; c++) {
+        struct tally *t = &p->tally[c];
+        t->load = t->largest = 0;
+        t->flows = t->claimed = t->odd = 0;
+    }
+    for (size_t k = 0; k < round->flows; k++) {
+        const struct nt_flow_seen *f = &round->flow[k];
+        size_t n = rate_of(f) > 0 ? nt_hang_path(h, f->from, f->to, p->path) : 0;
+        for (size_t i = 0; i < n; i++) {
+            struct tally *t = &p->tally[p->path[i]];
+            t->load += rate_of(f);
+            t->largest = fmax(t->largest, rate_of(f));
+            t->flows++;
+        }
+    }
+}
+
+static void keep_most(struct pass *p)
+{
+    for (size_t c = 0; c < 2 * p->work->hang->links; c++)
+        if (p->tally[c].flows > 0 && !(p->work->channel[c].most >= p->tally[c].load))
+            p->work->channel[c].most = p->tally[c].load;
+}
+
+static void sum_plateau(struct pass *p)
+{
+    for (size_t c = 0; c < 2 * p->work->hang->links; c++) {
+        struct tally *t = &p->tally[c];
+        if (t->flows == 0 || t->load < plateau * p->work->channel[c].most)
+            continue;
+        t->sum += t->load;
+        t->rounds++;
+    }
+}
+
+static void set_values(struct pass *p)
+{
+    for (size_t c = 0; c < 2 * p->work->hang->links; c++)
+        if (p->tally[c].rounds > 0)
+            p->work->channel[c].value = p->tally[c].sum / (double)p->tally[c].rounds;
+}
+
+/* The way of a flow: links of hosts at its ends, links between switches in the middle. */
+static bool is_inner(const struct nt_hang *h, uint32_t channel)
+{
+    return h->ends[channel / 2][0] >= h->hosts && h->ends[channel / 2][1] >= h->hosts;
+}
+
+static double fullness(const struct pass *p, uint32_t c)
+{
+    return p->tally[c].load / p->work->channel[c].value;
+}
+
+static bool limited_by_host(const struct pass *p, size_t n, double rate, double share)
+{
+    const struct flow_channel *channel = p->work->channel;
+    return rate >= share * channel[p->path[0]].value ||
+           rate >= share * channel[p->path[n - 1]].value;
+}
+
+/* Whether the only candidate of a flow of n hops is path[at]. */
+static bool is_alone(const struct pass *p, size_t n, size_t at, double rate)
+{
+    for (size_t i = 0; i < n; i++) {
+        uint32_t c = p->path[i];
+        if (i != at && is_inner(p->work->hang, c) && fullness(p, c) >= excuses &&
+            rate >= much_less * p->tally[c].largest)
+            return false;
+    }
+    return true;
+}
+
+static void judge_inner(struct pass *p, size_t n, double rate)
+{
+    bool explained = limited_by_host(p, n, rate, excuses);
+    if (explained)
+        return;
+    for (size_t i = 0; i < n; i++) {
+        uint32_t c = p->path[i];
+        if (!is_inner(p->work->hang, c) || fullness(p, c) < excuses ||
+            rate < much_less * p->tally[c].largest)
+            continue;
+        explained = true;
+        if (fullness(p, c) >= claims && rate >= among_largest * p->tally[c].largest &&
+            is_alone(p, n, i, rate))
+            p->tally[c].claimed++;
+    }
+    for (size_t i = 0; i < n && !explained; i++)
+        p->tally[p->path[i]].odd++;
+}
+
+static void judge_round(struct pass *p, const struct nt_flow_round *round)
+{
+    const struct nt_hang *h = p->work->hang;
+    for (size_t k = 0; k < round->flows; k++) {
+        double rate = rate_of(&round->flow[k]);
+        size_t n = rate > 0 ? nt_hang_path(h, round->flow[k].from, round->flow[k].to, p->path) : 0;
+        if (n > 0)
+            judge_inner(p, n, rate);
+    }
+    for (size_t c = 0; c < 2 * h->links; c++) {
+        const struct tally *t = &p->tally[c];
+        struct flow_channel *channel = &p->work->channel[c];
+        if (t->flows == 0 || !is_inner(h, (uint32_t)c))
+            continue;
+        if ((double)t->claimed >= certain_share * (double)t->flows)
+            channel->certified = channel->alone = true;
+        if (t->flows > 1 && (double)t->odd >= odd_share * (double)t->flows)
+            channel->odd++;
+    }
+}
+
+/* A host's link: reached while nothing between the switches held the flow back. It is the only
+ * explanation where the link at the other end could have carried more. Two hosts of one speed can
+ * never be told from one that waits for the other: both count. */
+static void judge_hosts(struct pass *p, const struct nt_flow_round *round)
+{
+    const struct nt_hang *h = p->work->hang;
+    struct flow_channel *channel = p->work->channel;
+    for (size_t k = 0; k < round->flows; k++) {
+        double rate = rate_of(&round->flow[k]);
+        size_t n = rate > 0 ? nt_hang_path(h, round->flow[k].from, round->flow[k].to, p->path) : 0;
+        bool held = n == 0;
+        for (size_t i = 0; i < n; i++)
+            held = held || (is_inner(h, p->path[i]) && channel[p->path[i]].certified &&
+                            fullness(p, p->path[i]) >= excuses);
+        for (size_t e = 0; !held && e < 2; e++) {
+            struct flow_channel *own = &channel[p->path[e * (n - 1)]];
+            const struct flow_channel *other = &channel[p->path[(1 - e) * (n - 1)]];
+            if (rate < plateau * own->value)
+                continue;
+            own->certified = true;
+            own->alone = own->alone || n == 1 || rate < excuses * other->value;
+        }
+    }
+}
+
+static void write_links(const struct flow_work *w)
+{
+    for (size_t k = 0; k < w->model->links; k++) {
+        struct nt_link *l = &w->model->link[k];
+        const struct flow_channel *forth = &w->channel[2 * k], *back = forth + 1;
+        bool measured = !isnan(forth->value) || !isnan(back->value);
+        l->bandwidth_MBps = forth->value;
+        l->bandwidth_back_MBps = back->value;
+        l->effective = forth->odd >= odd_rounds || back->odd >= odd_rounds;
+        l->at_least = measured && !forth->certified && !back->certified && !l->effective;
+    }
+}
+
+static int solve(struct pass *p, const struct nt_flow_round *round, size_t rounds,
+                 struct nt_err *err)
+{
+    for (size_t r = 0; r < rounds; r++) {
+        load_round(p, &round[r]);
+        keep_most(p);
+    }
+    for (size_t r = 0; r < rounds; r++) {
+        load_round(p, &round[r]);
+        sum_plateau(p);
+    }
+    set_values(p);
+    for (size_t r = 0; r < rounds; r++) {
+        load_round(p, &round[r]);
+        judge_round(p, &round[r]);
+    }
+    for (size_t r = 0; r < rounds; r++) {
+        load_round(p, &round[r]);
+        judge_hosts(p, &round[r]);
+    }
+    write_links(p->work);
+    return nt_flow_finish(p->work, err);
+}
+
+int nt_infer_flows(const struct nt_model *model, const struct nt_flow_round *round, size_t rounds,
+                   struct nt_model **out, struct nt_err *err)
+{
+    struct flow_work w = {0};
+    size_t channels = 2 * model->links;
+    int rc = -1;
+    if (nt_model_copy(model, &w.model, err) != 0 || nt_hang_create(model, &w.hang, err) != 0) {
+        nt_model_destroy(w.model);
+        return -1;
+    }
+    w.channel = malloc((channels + 1) * sizeof *w.channel);
+    struct pass p = {.work = &w,
+                     .tally = calloc(channels + 1, sizeof *p.tally),
+                     .path = malloc(nt_hang_room(w.hang) * sizeof *p.path)};
+    if (w.channel == NULL || p.tally == NULL || p.path == NULL) {
+        nt_err_set(err, NT_ERR_SYSTEM, "no memory for the bandwidths of %zu links", model->links);
+    } else {
+        for (size_t c = 0; c < channels; c++)
+            w.channel[c] = (struct flow_channel){.most = NAN, .value = NAN};
+        rc = solve(&p, round, rounds, err);
+    }
+    free(p.tally);
+    free(p.path);
+    free(w.channel);
+    nt_hang_destroy(w.hang);
+    if (rc == 0)
+        *out = w.model;
+    else
+        nt_model_destroy(w.model);
+    return rc;
+}

@@ -1,0 +1,285 @@
+/* What the bandwidths of links say of switches and of the whole network. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "flow_work.h"
+#include "stats.h"
+
+enum { BISECTION_HOSTS_MAX = 8192, CLASS_MIN = 3 };
+
+static const double narrow_margin = 0.08, narrow_sd = 4, sent_all = 0.93;
+
+struct view {
+    struct flow_work *w;
+    uint32_t *height; /* vertices: 0 for hosts, 1 for a switch with hosts only */
+    double *below[2]; /* vertices: what could come up from below it, what could go down */
+    uint32_t peer;    /* the child of the top that is its like, so that the link between them is
+                         above both; NT_NO_VERTEX */
+    float *value;     /* scratch */
+};
+
+static const struct flow_channel *above(const struct view *v, uint32_t vertex, int down)
+{
+    uint32_t up = v->w->hang->up[vertex];
+    return &v->w->channel[down ? nt_channel_back(up) : up];
+}
+
+static void see_heights(struct view *v)
+{
+    const struct nt_hang *h = v->w->hang;
+    size_t highest = 0;
+    for (size_t k = h->reached; k-- > 1;) {
+        uint32_t c = h->order[k], p = h->parent[c];
+        if (v->height[c] + 1 > v->height[p])
+            v->height[p] = v->height[c] + 1;
+    }
+    v->peer = NT_NO_VERTEX;
+    for (uint32_t i = h->first[h->top]; i < h->first[h->top + 1]; i++)
+        if (v->height[h->child[i]] + 1 == v->height[h->top]) {
+            v->peer = h->child[i];
+            highest++;
+        }
+    bool like = highest == 1 && v->height[h->top] >= 2;
+    for (uint32_t i = h->first[h->top]; like && i < h->first[h->top + 1]; i++)
+        like = h->child[i] == v->peer || v->height[h->child[i]] + 2 == v->height[h->top];
+    if (!like)
+        v->peer = NT_NO_VERTEX;
+}
+
+/* From the bottom: a link passes what is below it, unless it is known to be narrower. */
+static void see_demand(struct view *v)
+{
+    const struct nt_hang *h = v->w->hang;
+    for (int down = 0; down < 2; down++)
+        for (size_t k = h->reached; k-- > 1;) {
+            uint32_t c = h->order[k];
+            const struct flow_channel *link = above(v, c, down);
+            double passes = v->below[down][c];
+            if (c < h->hosts || (link->certified && !(link->value > passes)))
+                passes = link->value;
+            if (h->parent[c] != h->top || c != v->peer)
+                v->below[down][h->parent[c]] += isnan(passes) ? 0 : passes;
+        }
+}
+
+static double ratio(const struct flow_channel *link, double demand)
+{
+    if (link->certified)
+        return fmax(1, demand / link->value);
+    return link->value >= sent_all * demand && demand > 0 ? 1 : (double)NAN;
+}
+
+static void set_oversubscription(struct view *v)
+{
+    const struct nt_hang *h = v->w->hang;
+    struct nt_model *m = v->w->model;
+    for (size_t s = 0; s < m->switches; s++)
+        m->oversubscription[s] = NAN;
+    for (size_t k = 0; k < h->reached; k++) {
+        uint32_t s = h->order[k];
+        if (s < h->hosts || (s == h->top && v->peer == NT_NO_VERTEX))
+            continue;
+        double up = s == h->top ? ratio(above(v, v->peer, 1), v->below[0][s])
+                                : ratio(above(v, s, 0), v->below[0][s]);
+        double down = s == h->top ? ratio(above(v, v->peer, 0), v->below[1][s])
+                                  : ratio(above(v, s, 1), v->below[1][s]);
+        m->oversubscription[s - m->hosts] = fmax(up, down); /* the one that is known */
+    }
+}
+
+/* ---- links narrower than their class ---- */
+
+/* Links to hosts, or to switches of the same height, below one parent (or anywhere). */
+static size_t collect(struct view *v, uint32_t like, uint32_t parent, int down)
+{
+    const struct nt_hang *h = v->w->hang;
+    size_t n = 0;
+    for (size_t k = 1; k < h->reached; k++) {
+        uint32_t c = h->order[k];
+        if (v->height[c] != v->height[like] || (parent != NT_NO_VERTEX && h->parent[c] != parent))
+            continue;
+        double value = above(v, c, down)->value;
+        if (!isnan(value))
+            v->value[n++] = (float)value;
+    }
+    return n;
+}
+
+/* What a link of the class must have, at least. Of two the wider one is the class. */
+static double least_of_class(struct view *v, size_t n)
+{
+    double middle = n == 0 ? (double)NAN : (double)nt_stats_select(v->value, n, n / 2);
+    double sd = n < CLASS_MIN ? 0 : (double)nt_stats_mad(v->value, n);
+    return middle - fmax(narrow_margin * middle, fmin(narrow_sd * sd, middle / 2));
+}
+
+/* A smaller group's link that is narrower in proportion is as it was built. */
+static bool load_is_like(struct view *v, uint32_t like, uint32_t parent, int down)
+{
+    const struct nt_hang *h = v->w->hang;
+    size_t n = 0;
+    for (size_t k = 1; k < h->reached; k++) {
+        uint32_t c = h->order[k];
+        if (v->height[c] == v->height[like] && (parent == NT_NO_VERTEX || h->parent[c] == parent) &&
+            above(v, c, down)->value > 0)
+            v->value[n++] = (float)(v->below[down][c] / above(v, c, down)->value);
+    }
+    double middle = n == 0 ? 0 : (double)nt_stats_select(v->value, n, (n - 1) / 2);
+    return v->below[down][like] / above(v, like, down)->value < (1 + narrow_margin) * middle;
+}
+
+static void set_suspects(struct view *v)
+{
+    const struct nt_hang *h = v->w->hang;
+    for (int down = 0; down < 2; down++) {
+        uint32_t parent = NT_NO_VERTEX, height = 0, class_parent = NT_NO_VERTEX;
+        double least = NAN;
+        for (size_t k = 1; k < h->reached; k++) {
+            uint32_t c = h->order[k];
+            const struct flow_channel *link = above(v, c, down);
+            if (h->parent[c] != parent || v->height[c] != height || isnan(least)) {
+                parent = class_parent = h->parent[c];
+                height = v->height[c];
+                size_t n = collect(v, c, parent, down);
+                if (n < CLASS_MIN)
+                    n = collect(v, c, class_parent = NT_NO_VERTEX, down);
+                least = least_of_class(v, n);
+            }
+            if (!link->alone || !(link->value < least))
+                continue;
+            if (c < h->hosts || !load_is_like(v, c, class_parent, down))
+                v->w->model->link[h->up[c] / 2].suspect = true;
+        }
+    }
+}
+
+/* ---- bisection ---- */
+
+/* cost[side][k]: least capacity from side 0 to side 1 among links below a vertex that stands on
+ * the side, with k of the hosts below on side 0. */
+struct halves {
+    double *cost[2];
+    size_t hosts;
+};
+
+static void halves_fini(struct halves *x)
+{
+    free(x->cost[0]);
+    free(x->cost[1]);
+    x->cost[0] = x->cost[1] = NULL;
+}
+
+static int halves_init(struct halves *x, size_t hosts)
+{
+    x->hosts = hosts;
+    x->cost[0] = malloc((hosts + 1) * sizeof *x->cost[0]);
+    x->cost[1] = malloc((hosts + 1) * sizeof *x->cost[1]);
+    if (x->cost[0] == NULL || x->cost[1] == NULL) {
+        halves_fini(x);
+        return -1;
+    }
+    for (size_t k = 0; k <= hosts; k++)
+        x->cost[0][k] = x->cost[1][k] = INFINITY;
+    return 0;
+}
+
+/* The child c hangs below p by a link of the two capacities. */
+static int merge(struct halves *p, const struct halves *c, double up, double down)
+{
+    struct halves sum;
+    if (halves_init(&sum, p->hosts + c->hosts) != 0)
+        return -1;
+    for (size_t j = 0; j <= c->hosts; j++) {
+        double on0 = fmin(c->cost[0][j], c->cost[1][j] + down);
+        double on1 = fmin(c->cost[1][j], c->cost[0][j] + up);
+        for (size_t k = 0; k <= p->hosts; k++) {
+            sum.cost[0][k + j] = fmin(sum.cost[0][k + j], p->cost[0][k] + on0);
+            sum.cost[1][k + j] = fmin(sum.cost[1][k + j], p->cost[1][k] + on1);
+        }
+    }
+    halves_fini(p);
+    *p = sum;
+    return 0;
+}
+
+static int start_vertex(const struct nt_hang *h, uint32_t v, struct halves *x)
+{
+    size_t host = v < h->hosts;
+    if (halves_init(x, host) != 0)
+        return -1;
+    x->cost[0][host] = 0;
+    x->cost[1][0] = 0;
+    return 0;
+}
+
+static int bisect(struct view *v, struct halves *part)
+{
+    const struct nt_hang *h = v->w->hang;
+    for (size_t k = h->reached; k-- > 0;) {
+        uint32_t s = h->order[k];
+        if (start_vertex(h, s, &part[s]) != 0)
+            return -1;
+        for (uint32_t i = h->first[s]; i < h->first[s + 1]; i++) {
+            uint32_t c = h->child[i];
+            if (merge(&part[s], &part[c], above(v, c, 0)->value, above(v, c, 1)->value) != 0)
+                return -1;
+            halves_fini(&part[c]);
+        }
+    }
+    return 0;
+}
+
+static int set_bisection(struct view *v, struct nt_err *err)
+{
+    const struct nt_hang *h = v->w->hang;
+    size_t n = nt_hang_count(h, h->top);
+    v->w->model->bisection_MBps = NAN;
+    if (n < 2 || n > BISECTION_HOSTS_MAX)
+        return 0;
+    for (size_t k = 1; k < h->reached; k++)
+        if (nt_hang_count(h, h->order[k]) > 0 &&
+            (isnan(above(v, h->order[k], 0)->value) || isnan(above(v, h->order[k], 1)->value)))
+            return 0;
+    struct halves *part = calloc(h->vertices, sizeof *part);
+    if (part == NULL || bisect(v, part) != 0) {
+        for (size_t k = 0; part != NULL && k < h->vertices; k++)
+            halves_fini(&part[k]);
+        free(part);
+        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for the bisection of %zu hosts", n);
+    }
+    const struct halves *all = &part[h->top];
+    double least = INFINITY;
+    for (int side = 0; side < 2; side++)
+        least = fmin(least, fmin(all->cost[side][n / 2], all->cost[side][n - n / 2]));
+    v->w->model->bisection_MBps = least;
+    halves_fini(&part[h->top]);
+    free(part);
+    return 0;
+}
+
+int nt_flow_finish(struct flow_work *w, struct nt_err *err)
+{
+    if (!w->hang->tree)
+        return 0;
+    size_t n = w->hang->vertices + 1;
+    struct view v = {.w = w,
+                     .height = calloc(n, sizeof *v.height),
+                     .below = {calloc(n, sizeof **v.below), calloc(n, sizeof **v.below)},
+                     .value = malloc(n * sizeof *v.value)};
+    int rc = -1;
+    if (!v.height || !v.below[0] || !v.below[1] || !v.value) {
+        nt_err_set(err, NT_ERR_SYSTEM, "no memory for the bandwidths of %zu hosts", w->hang->hosts);
+    } else {
+        see_heights(&v);
+        see_demand(&v);
+        set_oversubscription(&v);
+        set_suspects(&v);
+        rc = set_bisection(&v, err);
+    }
+    free(v.height);
+    free(v.below[0]);
+    free(v.below[1]);
+    free(v.value);
+    return rc;
+}

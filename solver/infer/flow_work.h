@@ -1,0 +1,29 @@
+/* What flow_links.c and flow_network.c share. */
+#ifndef NT_FLOW_WORK_H
+#define NT_FLOW_WORK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "err.h"
+#include "hang.h"
+#include "model.h"
+
+/* What is known of a channel (one direction of a link). */
+struct flow_channel {
+    double most, value; /* MB/s; NaN: never used */
+    bool certified;     /* was a bottleneck */
+    bool alone;         /* certified, and nothing else could have been it */
+    unsigned odd;       /* rounds in which much of it was not explained */
+};
+
+struct flow_work {
+    struct nt_model *model; /* the copy that is being filled */
+    struct nt_hang *hang;
+    struct flow_channel *channel; /* 2 * links of them */
+};
+
+/* Oversubscription, suspects and bisection from the channels. */
+int nt_flow_finish(struct flow_work *w, struct nt_err *err);
+
+#endif

@@ -1,0 +1,237 @@
+#include "loggp_fit.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "loggp_time.h"
+
+struct fit {
+    const struct nt_prtt *m;
+    size_t n;
+    struct nt_point *curve; /* one way, by size */
+    size_t points;
+    struct nt_line line[NT_SEGMENTS_MAX];
+    struct nt_loggp_fit *out;
+};
+
+static const struct nt_loggp UNKNOWN = {.L_us = NAN,
+                                        .o_send_us = NAN,
+                                        .o_recv_us = NAN,
+                                        .g_us = NAN,
+                                        .G_us_per_byte = NAN,
+                                        .gap_us_per_byte = NAN,
+                                        .L_se_us = NAN,
+                                        .o_se_us = NAN,
+                                        .g_se_us = NAN,
+                                        .G_se_us_per_byte = NAN,
+                                        .r2 = NAN,
+                                        .check_percent = NAN};
+
+/* PRTT(1, 0, s): as measured at that size, else by its regime's line. */
+static struct nt_point round_trip(const struct fit *f, double bytes)
+{
+    for (size_t i = 0; i < f->points; i++)
+        if (f->curve[i].x == bytes)
+            return (struct nt_point){bytes, 2 * f->curve[i].y, 2 * f->curve[i].sd};
+    const struct nt_line *l = &f->line[nt_loggp_regime(f->out->regime, f->out->regimes, bytes)];
+    return (struct nt_point){bytes, 2 * (l->level + l->slope * (bytes - l->at)),
+                             2 * hypot(l->level_se, l->slope_se * (bytes - l->at))};
+}
+
+/* ---- what a message of a train costs ---- */
+/* (PRTT(n, d, s) - PRTT(1, 0, s)) / (n - 1) */
+static struct nt_point per_message(const struct fit *f, const struct nt_prtt *m)
+{
+    struct nt_point one = round_trip(f, m->bytes);
+    double more = m->count - 1.0, se = m->se_us >= 0 ? m->se_us : 0;
+    double y = (m->time_us - one.y) / more;
+    /* the round trip's own disturbance, and a share that no line describes */
+    double sd = hypot(hypot(se, one.sd) / more, 0.01 * y);
+    return (struct nt_point){m->bytes, y, fmax(sd, 1e-6)};
+}
+
+static bool is_train(const struct nt_prtt *m)
+{
+    return m->count > 1 && !m->check && m->time_us > 0;
+}
+
+static bool in_regime(const struct nt_loggp *g, double bytes)
+{
+    return bytes >= g->min_bytes && bytes <= g->max_bytes;
+}
+
+static int by_size(const void *a, const void *b)
+{
+    const struct nt_point *x = a, *y = b;
+    return (x->x > y->x) - (x->x < y->x);
+}
+
+static bool one_size(const struct nt_point *point, size_t n)
+{
+    return point[0].x == point[n - 1].x;
+}
+
+/* g and its slope from the trains without delay. With trains of one size only, the slope is G. */
+static void fit_gap(const struct fit *f, struct nt_loggp *g, struct nt_point *room)
+{
+    struct nt_line line;
+    size_t n = 0;
+    for (size_t i = 0; i < f->n; i++)
+        if (is_train(&f->m[i]) && f->m[i].delay_us == 0 && f->m[i].hold_us == 0 &&
+            in_regime(g, f->m[i].bytes))
+            room[n++] = per_message(f, &f->m[i]);
+    if (n == 0)
+        return;
+    qsort(room, n, sizeof *room, by_size);
+    if (one_size(room, n))
+        for (size_t i = 0; i < n; i++)
+            room[i].y -= g->G_us_per_byte * (room[i].x - 1);
+    nt_line_fit(room, n, 1, &line);
+    g->g_us = line.level;
+    g->g_se_us = line.level_se;
+    g->gap_us_per_byte = one_size(room, n) ? g->G_us_per_byte : line.slope;
+}
+
+static struct nt_point mean_of(const struct nt_point *point, size_t n)
+{
+    double weight = 0, sum = 0;
+    for (size_t i = 0; i < n; i++) {
+        double w = 1 / (point[i].sd * point[i].sd);
+        weight += w;
+        sum += w * point[i].y;
+    }
+    return (struct nt_point){0, sum / weight, sqrt(1 / weight)};
+}
+
+/* o_send from the trains whose delay exceeds the gap; the source saw that a delay close to the
+ * gap disturbs (section 3.5.2). */
+static struct nt_point fit_send(const struct fit *f, const struct nt_loggp *g,
+                                struct nt_point *room)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < f->n; i++) {
+        const struct nt_prtt *m = &f->m[i];
+        double gap = g->g_us + g->gap_us_per_byte * (m->bytes - 1);
+        if (!is_train(m) || m->delay_us <= 0 || m->hold_us > 0 || !in_regime(g, m->bytes) ||
+            m->delay_us < 1.2 * gap)
+            continue;
+        room[n] = per_message(f, m);
+        room[n++].y -= m->delay_us;
+    }
+    return n == 0 ? (struct nt_point){0, NAN, NAN} : mean_of(room, n);
+}
+
+/* o_recv: trains that waited at the receiver, against one message that did. */
+static struct nt_point fit_receive(const struct fit *f, const struct nt_loggp *g,
+                                   struct nt_point *room)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < f->n; i++) {
+        const struct nt_prtt *m = &f->m[i], *one = NULL;
+        if (!is_train(m) || m->hold_us <= 0 || !in_regime(g, m->bytes))
+            continue;
+        for (size_t j = 0; j < f->n; j++)
+            if (f->m[j].count == 1 && f->m[j].bytes == m->bytes && f->m[j].hold_us == m->hold_us)
+                one = &f->m[j];
+        if (one == NULL)
+            continue;
+        double more = m->count - 1.0, se = hypot(fmax(m->se_us, 0), fmax(one->se_us, 0));
+        room[n++] =
+            (struct nt_point){m->bytes, (m->time_us - one->time_us) / more, fmax(se / more, 1e-6)};
+    }
+    return n == 0 ? (struct nt_point){0, NAN, NAN} : mean_of(room, n);
+}
+
+/* ---- together ---- */
+static void set_times(const struct fit *f, size_t k)
+{
+    const struct nt_line *l = &f->line[k];
+    struct nt_loggp *g = &f->out->regime[k];
+    *g = UNKNOWN;
+    g->min_bytes = k == 0 ? f->curve[0].x : f->out->regime[k - 1].max_bytes + 1;
+    g->max_bytes = nt_prtt_regime_end(f->curve, f->line, f->out->regimes, k);
+    g->G_us_per_byte = l->slope;
+    g->G_se_us_per_byte = l->slope_se;
+    g->r2 = l->r2;
+}
+
+/* o + L + o is the level of the regime's line. Without any figure for a side both are alike, as
+ * the source assumes; without any at all they are unknown and L has everything. */
+static void set_overheads(const struct fit *f, size_t k, struct nt_point send,
+                          struct nt_point receive)
+{
+    struct nt_loggp *g = &f->out->regime[k];
+    const struct nt_loggp *before = k > 0 ? g - 1 : NULL;
+    double se = hypot(isnan(send.sd) ? 0 : send.sd, isnan(receive.sd) ? 0 : receive.sd);
+    g->o_send_us = !isnan(send.y) ? fmax(send.y, 0) : before != NULL ? before->o_send_us : NAN;
+    g->o_recv_us = !isnan(receive.y) ? fmax(receive.y, 0)
+                   : before != NULL  ? before->o_recv_us
+                                     : NAN;
+    g->o_se_us = isnan(send.y) && isnan(receive.y) ? before != NULL ? before->o_se_us : NAN : se;
+    if (isnan(g->o_recv_us))
+        g->o_recv_us = g->o_send_us;
+    if (isnan(g->o_send_us))
+        g->o_send_us = g->o_recv_us;
+    g->L_us = f->line[k].level - (isnan(g->o_send_us) ? 0 : g->o_send_us + g->o_recv_us);
+    g->L_se_us = hypot(f->line[k].level_se, isnan(g->o_se_us) ? 0 : g->o_se_us);
+}
+
+static void check(const struct fit *f)
+{
+    struct nt_loggp_fit *out = f->out;
+    out->check_percent = NAN;
+    for (size_t i = 0; i < f->n; i++) {
+        const struct nt_prtt *m = &f->m[i];
+        if (!m->check || m->count != 1 || m->hold_us > 0 || !(m->time_us > 0))
+            continue;
+        size_t k = nt_loggp_regime(out->regime, out->regimes, m->bytes);
+        double time = nt_loggp_time_us(out->regime, out->regimes, m->bytes);
+        double off = fabs(2 * time / m->time_us - 1) * 100;
+        out->regime[k].check_percent = fmax(out->regime[k].check_percent, off);
+        out->check_percent = fmax(out->check_percent, off);
+    }
+}
+
+static int fit_all(struct fit *f, struct nt_err *err)
+{
+    struct nt_point *room = calloc(f->n + 1, sizeof *room);
+    f->curve = calloc(f->n + 1, sizeof *f->curve);
+    int rc = -1;
+    if (room == NULL || f->curve == NULL) {
+        nt_err_set(err, NT_ERR_SYSTEM, "LogGP of %zu measurements: out of memory", f->n);
+        goto free;
+    }
+    f->points = nt_prtt_curve(f->m, f->n, f->curve);
+    if (f->points == 0) {
+        nt_err_set(err, NT_ERR_INPUT, "LogGP: expected round trips of single messages, found none");
+        goto free;
+    }
+    rc = nt_prtt_regimes(f->curve, f->points, f->line, &f->out->regimes, err);
+    for (size_t k = 0; rc == 0 && k < f->out->regimes; k++)
+        set_times(f, k);
+    for (size_t k = 0; rc == 0 && k < f->out->regimes; k++) {
+        struct nt_loggp *g = &f->out->regime[k];
+        fit_gap(f, g, room);
+        struct nt_point send = fit_send(f, g, room);
+        set_overheads(f, k, send, fit_receive(f, g, room));
+    }
+    if (rc == 0)
+        check(f);
+free:
+    free(room);
+    free(f->curve);
+    return rc;
+}
+
+int nt_loggp_fit(const struct nt_prtt *m, size_t n, struct nt_loggp_fit *out, struct nt_err *err)
+{
+    struct nt_loggp_fit made = {0};
+    struct fit f = {.m = m, .n = n, .out = &made};
+    if (n > NT_PRTT_MAX)
+        return nt_err_set(err, NT_ERR_INPUT, "LogGP of %zu measurements: at most %d", n,
+                          (int)NT_PRTT_MAX);
+    if (fit_all(&f, err) != 0)
+        return -1;
+    *out = made;
+    return 0;
+}

@@ -1,0 +1,95 @@
+#include "link_flows.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "flow_links.h"
+
+/* The flows, round by round. */
+struct record {
+    size_t rounds;
+    struct nt_flow_round *round;
+    struct nt_flow_seen *flow;
+};
+
+static void record_fini(struct record *r)
+{
+    free(r->round);
+    free(r->flow);
+}
+
+static bool counts(const struct nt_samples *s, const struct nt_sample *x)
+{
+    return x->kind == NT_SAMPLE_BANDWIDTH && x->value_us > 0 && x->phase < s->phases &&
+           strcmp(s->phase[x->phase].name, "warm-up") != 0;
+}
+
+static int record_init(struct record *r, const struct nt_samples *s, const uint32_t *order,
+                       struct nt_err *err)
+{
+    size_t flows = 0;
+    uint32_t last = UINT32_MAX;
+    uint32_t *at = malloc((s->hosts + 1) * sizeof *at);
+    *r = (struct record){.round = calloc(s->rounds + 1, sizeof *r->round),
+                         .flow = malloc((s->samples + 1) * sizeof *r->flow)};
+    if (at == NULL || r->round == NULL || r->flow == NULL) {
+        free(at);
+        record_fini(r);
+        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu flows", s->samples);
+    }
+    for (uint32_t k = 0; k < s->hosts; k++)
+        at[order[k]] = k;
+    for (size_t k = 0; k < s->samples; k++) {
+        const struct nt_sample *x = &s->sample[k];
+        if (!counts(s, x))
+            continue;
+        if (x->round != last)
+            r->round[r->rounds++].flow = &r->flow[flows];
+        last = x->round;
+        r->round[r->rounds - 1].flows++;
+        r->flow[flows++] = (struct nt_flow_seen){at[x->a], at[x->b], x->bytes / x->value_us};
+    }
+    free(at);
+    return 0;
+}
+
+static const char *name_of(const struct nt_map *map, uint32_t vertex)
+{
+    return vertex < map->model->hosts ? map->host_name[vertex]
+                                      : map->switch_name[vertex - map->model->hosts];
+}
+
+/* was: the model before, whose suspects have other reasons. */
+static int name_narrow(struct nt_map *map, const struct nt_model *was, struct nt_err *err)
+{
+    for (size_t k = 0; k < map->model->links; k++) {
+        const struct nt_link *l = &map->model->link[k];
+        if (l->suspect && !was->link[k].suspect &&
+            nt_map_warn(map, err, "link %s to %s is narrower than its like: %.4g and %.4g MB/s",
+                        name_of(map, l->a), name_of(map, l->b), l->bandwidth_MBps,
+                        l->bandwidth_back_MBps) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+int nt_link_flows(struct nt_map *map, const struct nt_samples *samples, const uint32_t *order,
+                  struct nt_err *err)
+{
+    struct record r;
+    struct nt_model *found, *was = map->model;
+    if (samples->hosts != map->model->hosts)
+        return nt_err_set(err, NT_ERR_INPUT, "a record of %zu hosts for a map of %zu",
+                          samples->hosts, map->model->hosts);
+    if (record_init(&r, samples, order, err) != 0)
+        return -1;
+    int rc = r.rounds == 0 ? 0 : nt_infer_flows(was, r.round, r.rounds, &found, err);
+    if (r.rounds > 0 && rc == 0) {
+        map->model = found;
+        rc = name_narrow(map, was, err);
+        nt_model_destroy(was);
+    }
+    record_fini(&r);
+    return rc;
+}

@@ -1,0 +1,18 @@
+/* Bandwidths of links from the flows in a record: infer/flow_links.h for a map. */
+#ifndef NT_LINK_FLOWS_H
+#define NT_LINK_FLOWS_H
+
+#include <stdint.h>
+
+#include "err.h"
+#include "map.h"
+#include "samples.h"
+
+/* Flows of one round ran at the same time; those of the phase "warm-up" do not count. order[k] is
+ * the record's host that is host k of the map. Sets the figures of the map's links and switches
+ * (infer/flow_links.h) and warns of each link that is narrower than its class. Without flows the
+ * map stays as it is. */
+int nt_link_flows(struct nt_map *map, const struct nt_samples *samples, const uint32_t *order,
+                  struct nt_err *err);
+
+#endif

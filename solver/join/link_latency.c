@@ -1,0 +1,234 @@
+#include "link_latency.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "estimate_routes.h"
+#include "links.h"
+
+enum { NOWHERE = UINT32_MAX };
+
+struct fit {
+    const struct nt_model *model;
+    size_t vertices;
+    uint32_t *up;    /* vertices: the link towards the root; NOWHERE: the root, or not reached */
+    uint32_t *depth; /* vertices */
+    uint32_t *path;  /* links of a path */
+    struct nt_routes_builder *builder;
+    struct nt_routes *routes;
+    struct nt_pair_index *index;
+    struct nt_measured measured;
+};
+
+static int no_memory(struct nt_err *err)
+{
+    return nt_err_set(err, NT_ERR_SYSTEM, "no memory for the latencies of links");
+}
+
+static void fini(struct fit *f)
+{
+    free(f->up);
+    free(f->depth);
+    free(f->path);
+    nt_routes_builder_destroy(f->builder);
+    nt_pair_index_destroy(f->index);
+    nt_routes_destroy(f->routes);
+    free(f->measured.pair);
+    free(f->measured.latency_us);
+}
+
+/* ---- paths ---------------------------------------------------------------------------------- */
+
+static uint32_t other_end(const struct nt_link *l, uint32_t v)
+{
+    return l->a == v ? l->b : l->a;
+}
+
+/* Links by both their vertices. */
+static uint32_t *list_links(const struct nt_model *m, size_t vertices, uint32_t **out_first)
+{
+    uint32_t *first = calloc(vertices + 2, sizeof *first);
+    uint32_t *list = malloc((2 * m->links + 1) * sizeof *list);
+    if (first == NULL || list == NULL) {
+        free(first);
+        free(list);
+        return NULL;
+    }
+    for (size_t l = 0; l < m->links; l++) {
+        first[m->link[l].a + 2]++;
+        first[m->link[l].b + 2]++;
+    }
+    for (size_t v = 2; v < vertices + 2; v++)
+        first[v] += first[v - 1];
+    for (size_t l = 0; l < m->links; l++) {
+        list[first[m->link[l].a + 1]++] = (uint32_t)l;
+        list[first[m->link[l].b + 1]++] = (uint32_t)l;
+    }
+    *out_first = first;
+    return list;
+}
+
+/* Hangs the tree up at its last switch. 0: it is none. */
+static int hang_up(struct fit *f, struct nt_err *err)
+{
+    const struct nt_model *m = f->model;
+    uint32_t *first, *list = list_links(m, f->vertices, &first);
+    uint32_t *queue = malloc((f->vertices + 1) * sizeof *queue);
+    size_t reached = 0;
+    if (list == NULL || queue == NULL) {
+        if (list != NULL)
+            free(first);
+        free(list);
+        free(queue);
+        return no_memory(err);
+    }
+    memset(f->up, 0xff, f->vertices * sizeof *f->up);
+    queue[reached++] = (uint32_t)f->vertices - 1;
+    for (size_t k = 0; k < reached; k++)
+        for (uint32_t i = first[queue[k]]; i < first[queue[k] + 1]; i++) {
+            uint32_t v = other_end(&m->link[list[i]], queue[k]);
+            if (list[i] == f->up[queue[k]] || v == queue[0] || f->up[v] != NOWHERE)
+                continue;
+            f->up[v] = list[i];
+            f->depth[v] = f->depth[queue[k]] + 1;
+            queue[reached++] = v;
+        }
+    free(first);
+    free(list);
+    free(queue);
+    return m->links + 1 == reached;
+}
+
+/* The links between two hosts; 0 when there is no path. */
+static size_t find_path(const struct fit *f, uint32_t a, uint32_t b)
+{
+    size_t n = 0;
+    while (a != b) {
+        uint32_t *lower = f->depth[a] >= f->depth[b] ? &a : &b;
+        if (f->up[*lower] == NOWHERE)
+            return 0;
+        f->path[n++] = f->up[*lower];
+        *lower = other_end(&f->model->link[f->up[*lower]], *lower);
+    }
+    return n;
+}
+
+/* ---- readings ------------------------------------------------------------------------------- */
+
+static bool is_reading(const struct nt_samples *s, const struct nt_sample *x)
+{
+    return x->kind == NT_SAMPLE_LATENCY && x->value_us > 0 &&
+           strcmp(s->phase[x->phase].name, NT_SAMPLES_LINK_LATENCY) == 0;
+}
+
+static int add_route(struct fit *f, const struct nt_samples *s, const uint32_t *vertex,
+                     const struct nt_sample *x, struct nt_err *err)
+{
+    uint32_t a = vertex[x->a], b = vertex[x->b];
+    size_t n = find_path(f, a, b);
+    struct nt_err twice = {0};
+    (void)s;
+    if (n == 0)
+        return 0;
+    f->measured.count++;
+    if (nt_routes_builder_add(f->builder, a < b ? a : b, a < b ? b : a, f->path, n, &twice) == 0)
+        return 0;
+    /* the pair is there already: this is another measurement of it */
+    if (twice.kind == NT_ERR_INPUT)
+        return 0;
+    *err = twice;
+    return -1;
+}
+
+static int collect_routes(struct fit *f, const struct nt_samples *s, const uint32_t *vertex,
+                          struct nt_err *err)
+{
+    if (nt_routes_builder_create(&f->builder, err) != 0)
+        return -1;
+    for (size_t k = 0; k < s->samples; k++)
+        if (is_reading(s, &s->sample[k]) && add_route(f, s, vertex, &s->sample[k], err) != 0)
+            return -1;
+    if (f->measured.count == 0)
+        return 0;
+    if (nt_routes_builder_finish(f->builder, f->model->hosts, f->model->links, &f->routes, err) !=
+            0 ||
+        nt_pair_index_create(f->routes, &f->index, err) != 0)
+        return -1;
+    return 1;
+}
+
+static int collect_values(struct fit *f, const struct nt_samples *s, const uint32_t *vertex,
+                          struct nt_err *err)
+{
+    size_t n = 0;
+    f->measured.pair = calloc(f->measured.count + 1, sizeof *f->measured.pair);
+    f->measured.latency_us = calloc(f->measured.count + 1, sizeof *f->measured.latency_us);
+    if (f->measured.pair == NULL || f->measured.latency_us == NULL)
+        return no_memory(err);
+    for (size_t k = 0; k < s->samples; k++) {
+        const struct nt_sample *x = &s->sample[k];
+        if (!is_reading(s, x))
+            continue;
+        uint32_t a = vertex[x->a], b = vertex[x->b];
+        uint32_t pair = nt_pair_index_find(f->index, a < b ? a : b, a < b ? b : a);
+        if (pair == NT_PAIR_NONE)
+            continue;
+        f->measured.pair[n] = pair;
+        f->measured.latency_us[n++] = x->value_us;
+    }
+    f->measured.count = n;
+    return 0;
+}
+
+/* ---- the links ------------------------------------------------------------------------------ */
+
+/* All or none: figures of two kinds side by side would not add up to the pairs' latencies. */
+static int set_links(struct nt_model *model, const struct nt_estimate *e, struct nt_err *err)
+{
+    if (e->links != model->links)
+        return 0;
+    for (size_t k = 0; k < e->links; k++)
+        if (!isfinite(e->link[k].latency.us))
+            return 0;
+    for (size_t k = 0; k < e->links; k++) {
+        struct nt_link *l = &model->link[e->link[k].link];
+        l->latency_us = fmax(e->link[k].latency.us, 0);
+        l->latency_se_us = e->link[k].latency.se_us;
+        if (l->a < model->hosts)
+            model->host_suspect[l->a] = false;
+    }
+    return nt_links_suspect(model, err) == 0 ? 1 : -1;
+}
+
+static bool has_phase(const struct nt_samples *s)
+{
+    for (size_t k = 0; k < s->phases; k++)
+        if (strcmp(s->phase[k].name, NT_SAMPLES_LINK_LATENCY) == 0)
+            return true;
+    return false;
+}
+
+int nt_link_latency(const struct nt_samples *samples, const uint32_t *vertex,
+                    struct nt_model *model, struct nt_err *err)
+{
+    struct fit f = {.model = model, .vertices = model->hosts + model->switches};
+    struct nt_estimate *estimate = NULL;
+    if (!has_phase(samples) || model->switches == 0)
+        return 0;
+    f.up = malloc((f.vertices + 1) * sizeof *f.up);
+    f.depth = calloc(f.vertices + 1, sizeof *f.depth);
+    f.path = malloc((f.vertices + 1) * sizeof *f.path);
+    int rc = f.up && f.depth && f.path ? hang_up(&f, err) : no_memory(err);
+    if (rc == 1)
+        rc = collect_routes(&f, samples, vertex, err);
+    if (rc == 1 && collect_values(&f, samples, vertex, err) != 0)
+        rc = -1;
+    if (rc == 1 && nt_estimate_routes(f.routes, &f.measured, &estimate, err) != 0)
+        rc = -1;
+    if (rc == 1)
+        rc = set_links(model, estimate, err);
+    nt_estimate_destroy(estimate);
+    fini(&f);
+    return rc;
+}

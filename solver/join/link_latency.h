@@ -1,0 +1,16 @@
+/* Latencies of the links of a tree that is known, from the rounds that were planned for them
+ * (plan/precise.h): robust least squares over the paths (infer/estimate_routes.h). */
+#ifndef NT_LINK_LATENCY_H
+#define NT_LINK_LATENCY_H
+
+#include "err.h"
+#include "model.h"
+#include "samples.h"
+
+/* Takes the readings of that phase and sets latency_us and latency_se_us of every link, and who is
+ * suspect. vertex[h]: the model's host of the samples' host h. 1: done; 0: nothing was changed: no
+ * such phase, no tree, or cut off before every link could be told apart. */
+int nt_link_latency(const struct nt_samples *samples, const uint32_t *vertex,
+                    struct nt_model *model, struct nt_err *err);
+
+#endif

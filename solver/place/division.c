@@ -1,0 +1,213 @@
+#include "division.h"
+
+#include <stdlib.h>
+
+#include "rng.h"
+
+#define NONE UINT32_MAX
+
+static uint64_t word_of(uint64_t number)
+{
+    struct nt_rng rng;
+    nt_rng_init(&rng, UINT64_C(0x6e747465) + number);
+    return nt_rng_next(&rng) | 1;
+}
+
+static uint64_t host_word(uint32_t host)
+{
+    return word_of(host);
+}
+
+/* A set's word as that of one thing, so that sets of sets are told apart. */
+static uint64_t mixed(uint64_t set)
+{
+    return set == 0 ? 0 : word_of(set >> 1);
+}
+
+void nt_division_fini(struct nt_division *v)
+{
+    nt_distance_destroy(v->distance);
+    free(v->low);
+    free(v->key);
+    free(v->side);
+    free(v->size);
+}
+
+int nt_division_init(struct nt_division *v, const struct nt_model *m, struct nt_err *err)
+{
+    size_t n = m->links + 1;
+    *v = (struct nt_division){.m = m};
+    v->low = calloc(n, sizeof *v->low);
+    v->key = calloc(n, sizeof *v->key);
+    v->side = calloc(n, sizeof *v->side);
+    v->size = calloc(n, sizeof *v->size);
+    if (v->low == NULL || v->key == NULL || v->side == NULL || v->size == NULL)
+        return nt_err_set(err, NT_ERR_SYSTEM, "no memory to compare %zu links", m->links);
+    if (nt_distance_create(m, &v->distance, err) != 0)
+        return -1;
+    v->tree = nt_distance_is_tree(v->distance);
+    return 0;
+}
+
+/* A division is the XOR of its hosts' words; of the two sides the smaller word stands for it. */
+static void key_sets(struct nt_division *v, const bool *away, uint64_t *below, size_t *count)
+{
+    uint64_t all = 0;
+    size_t present = 0;
+    for (uint32_t h = 0; h < v->m->hosts; h++) {
+        if (away[h])
+            continue;
+        uint64_t word = host_word(h);
+        all ^= word;
+        present++;
+        for (uint32_t at = h; at != NONE; at = nt_distance_parent(v->distance, at)) {
+            below[at] ^= word;
+            count[at]++;
+        }
+    }
+    for (size_t k = 0; k < v->m->links; k++) {
+        uint32_t a = v->m->link[k].a, b = v->m->link[k].b;
+        uint32_t low = nt_distance_parent(v->distance, a) == b ? a : b;
+        uint64_t other = all ^ below[low];
+        v->low[k] = low;
+        v->side[k] = low == a ? below[low] : other;
+        v->size[k] = count[low] <= present - count[low] ? count[low] : present - count[low];
+        v->key[k] = v->size[k] == 0 ? 0 : below[low] < other ? below[low] : other;
+    }
+}
+
+static void key_ends(struct nt_division *v, const bool *away, uint64_t *on)
+{
+    size_t hosts = v->m->hosts;
+    for (size_t k = 0; k < v->m->links; k++) {
+        uint32_t end[2] = {v->m->link[k].a, v->m->link[k].b};
+        for (int s = 0; s < 2; s++)
+            if (end[s] >= hosts && end[1 - s] < hosts && !away[end[1 - s]])
+                on[end[s]] ^= host_word(end[1 - s]);
+    }
+    for (uint32_t h = 0; h < hosts; h++)
+        on[h] = host_word(h) << 1; /* never what a switch has */
+    for (size_t k = 0; k < v->m->links; k++) {
+        uint32_t a = v->m->link[k].a, b = v->m->link[k].b;
+        bool host_link = (a < hosts) != (b < hosts);
+        v->side[k] = mixed(on[a]);
+        v->low[k] = a;
+        v->size[k] = 1;
+        if (host_link) /* a host's way to its switch is one thing wherever that switch is */
+            v->key[k] = mixed(on[a < hosts ? a : b]);
+        else
+            v->key[k] = on[a] == 0 || on[b] == 0 ? 0 : mixed(on[a]) ^ mixed(on[b]);
+        if (host_link && b < hosts)
+            v->side[k] = ~mixed(on[b]);
+    }
+}
+
+int nt_division_key(struct nt_division *v, bool tree, const bool *away, struct nt_err *err)
+{
+    size_t n = v->m->hosts + v->m->switches + 1;
+    uint64_t *words = calloc(n, sizeof *words);
+    size_t *count = calloc(n, sizeof *count);
+    int rc = 0;
+    v->tree = tree;
+    if (words == NULL || count == NULL)
+        rc = nt_err_set(err, NT_ERR_SYSTEM, "no memory to compare %zu hosts", v->m->hosts);
+    else if (tree)
+        key_sets(v, away, words, count);
+    else
+        key_ends(v, away, words);
+    free(words);
+    free(count);
+    return rc;
+}
+
+void nt_division_mark(const struct nt_division *v, uint32_t link, const bool *away, bool *side)
+{
+    size_t on = 0, off = 0;
+    for (uint32_t h = 0; h < v->m->hosts; h++) {
+        uint32_t at = h;
+        while (at != NONE && at != v->low[link])
+            at = nt_distance_parent(v->distance, at);
+        side[h] = at != NONE && !away[h];
+        on += side[h];
+        off += !side[h] && !away[h];
+    }
+    for (uint32_t h = 0; h < v->m->hosts && on > off; h++)
+        side[h] = !side[h] && !away[h];
+}
+
+/* ---- who is next to whom ----------------------------------------------------------------------
+ */
+
+struct beside {
+    size_t *start;   /* vertices + 1 */
+    uint32_t *other; /* at the other ends of a vertex's links */
+};
+
+static void beside_fini(struct beside *b)
+{
+    free(b->start);
+    free(b->other);
+}
+
+static int beside_init(struct beside *b, const struct nt_model *m, struct nt_err *err)
+{
+    size_t n = m->hosts + m->switches;
+    b->start = calloc(n + 2, sizeof *b->start);
+    b->other = calloc(2 * m->links + 1, sizeof *b->other);
+    if (b->start == NULL || b->other == NULL)
+        return nt_err_set(err, NT_ERR_SYSTEM, "no memory to compare %zu links", m->links);
+    for (size_t k = 0; k < m->links; k++) {
+        b->start[m->link[k].a + 2]++;
+        b->start[m->link[k].b + 2]++;
+    }
+    for (size_t v = 2; v < n + 2; v++)
+        b->start[v] += b->start[v - 1];
+    for (size_t k = 0; k < m->links; k++) {
+        b->other[b->start[m->link[k].a + 1]++] = m->link[k].b;
+        b->other[b->start[m->link[k].b + 1]++] = m->link[k].a;
+    }
+    return 0;
+}
+
+/* Stamps the hosts next to h; each that has not been stamped is counted, and also in *both when it
+ * carries the stamp before. */
+static size_t stamp_around(const struct beside *b, size_t hosts, uint32_t h, const bool *away,
+                           uint64_t *seen, uint64_t stamp, size_t *both)
+{
+    size_t n = 0;
+    for (size_t k = b->start[h]; k < b->start[h + 1]; k++) {
+        uint32_t up = b->other[k];
+        size_t from = up < hosts ? k : b->start[up], to = up < hosts ? k + 1 : b->start[up + 1];
+        for (size_t e = from; e < to; e++) {
+            uint32_t x = b->other[e];
+            if (x >= hosts || x == h || away[x] || seen[x] == stamp)
+                continue;
+            *both += seen[x] == stamp - 1;
+            seen[x] = stamp;
+            n++;
+        }
+    }
+    return n;
+}
+
+int nt_division_neighbours(const struct nt_division *v, const struct nt_division *other,
+                           const bool *away, size_t *was, size_t *kept, struct nt_err *err)
+{
+    size_t hosts = v->m->hosts, none = 0;
+    struct beside here = {0}, there = {0};
+    uint64_t *seen = calloc(hosts + 1, sizeof *seen);
+    int rc = seen == NULL ? nt_err_set(err, NT_ERR_SYSTEM, "no memory to compare %zu hosts", hosts)
+                          : beside_init(&here, v->m, err);
+    if (rc == 0)
+        rc = beside_init(&there, other->m, err);
+    for (uint32_t h = 0; rc == 0 && h < hosts; h++) {
+        uint64_t stamp = 3 * (uint64_t)h + 2;
+        kept[h] = 0;
+        stamp_around(&there, hosts, h, away, seen, stamp, &none);
+        was[h] = stamp_around(&here, hosts, h, away, seen, stamp + 1, &kept[h]);
+    }
+    beside_fini(&here);
+    beside_fini(&there);
+    free(seen);
+    return rc;
+}

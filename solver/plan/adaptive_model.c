@@ -1,0 +1,179 @@
+/* From the clusters of an adaptive sweep to a network of switches. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "adaptive.h"
+
+enum { NONE = UINT32_MAX };
+
+/* One in ten networks has a tier that the latencies seen do not show. */
+static const double HIDDEN_TIER = 0.1;
+
+struct draft {
+    const struct nt_adaptive *s;
+    size_t bottom;      /* lowest level that is certified */
+    uint32_t *top;      /* seats: the vertex that stands for what is below it; NONE: another seat */
+    uint8_t *level_of;  /* that vertex's level, where it is a switch */
+    uint32_t *children; /* seats: parts of a cluster, by its root */
+    size_t switches, links;
+    struct nt_link *link;
+};
+
+static double height_of(const struct draft *d, uint32_t vertex, uint8_t level)
+{
+    return vertex < d->s->hosts ? 0 : exp(d->s->classes.mean[level]) / 2;
+}
+
+static void add_link(struct draft *d, uint32_t child, uint8_t child_level, uint32_t parent,
+                     size_t level, double probability)
+{
+    double up = height_of(d, parent, (uint8_t)level) - height_of(d, child, child_level);
+    d->link[d->links++] = (struct nt_link){.a = child,
+                                           .b = parent,
+                                           .latency_us = up > 0 ? up : 0,
+                                           .latency_se_us = NAN,
+                                           .bandwidth_MBps = NAN,
+                                           .bandwidth_back_MBps = NAN,
+                                           .probability = probability};
+}
+
+/* How sure it is that what is below root is not one with another at its level. */
+static double probability_of(const struct draft *d, uint32_t root, size_t level)
+{
+    const struct nt_merge *m = &d->s->merge;
+    if (level == d->bottom)
+        return level > 0 ? 0.5 : 1;
+    return 1 - (double)m->doubt[level - 1][nt_merge_find(m, level - 1, root)];
+}
+
+/* Makes a switch of every cluster of this level that has more than one part. */
+static void build_level(struct draft *d, size_t level)
+{
+    const struct nt_adaptive *s = d->s;
+    memset(d->children, 0, s->seats * sizeof *d->children);
+    for (uint32_t i = 0; i < s->seats; i++)
+        if (d->top[i] != NONE)
+            d->children[nt_merge_find(&s->merge, level, i)]++;
+    uint32_t *parent = d->children; /* from here on: the switch, for those with several parts */
+    for (uint32_t r = 0; r < s->seats; r++)
+        parent[r] = parent[r] > 1 ? (uint32_t)(s->hosts + d->switches++) : NONE;
+    for (uint32_t i = 0; i < s->seats; i++) {
+        uint32_t root = nt_merge_find(&s->merge, level, i);
+        if (d->top[i] == NONE || parent[root] == NONE)
+            continue;
+        add_link(d, d->top[i], d->level_of[i], parent[root], level, probability_of(d, i, level));
+        d->top[i] = NONE;
+    }
+    for (uint32_t r = 0; r < s->seats; r++) {
+        if (parent[r] == NONE)
+            continue;
+        d->top[r] = parent[r]; /* a root stands for its cluster, lost or not */
+        d->level_of[r] = (uint8_t)level;
+    }
+}
+
+/* Of the whole shape. */
+static void settle_confidence(const struct nt_adaptive *s, struct nt_model *m)
+{
+    double size = s->seats < 200 ? 4 : s->seats < 2000 ? 8 : 16; /* of a leaf that must be seen */
+    double seen = (double)s->random_pairs * (size - 1) / ((double)s->seats - 1);
+    double hidden = HIDDEN_TIER * exp(-seen) * (1 + seen + seen * seen / 2); /* under three pairs */
+    double sure = 1 - s->merge.risk - hidden;
+    m->confidence = s->phase != NT_ADAPTIVE_OVER || sure < 0 ? 0 : sure;
+}
+
+static uint32_t meeting_level(const struct nt_adaptive *s, uint32_t a, uint32_t b)
+{
+    uint32_t l = 0;
+    while (l + 1 < s->classes.count &&
+           nt_merge_find(&s->merge, l, a) != nt_merge_find(&s->merge, l, b))
+        l++;
+    return l;
+}
+
+/* How well the classes explain what was read; outliers apart, which are counted. */
+static void settle_fit(const struct nt_adaptive *s, struct nt_model *m)
+{
+    double rest = 0, mean = 0, square = 0, n = 0;
+    for (size_t k = 0; k < s->ledger.count; k++) {
+        const struct nt_evidence *e = &s->ledger.at[k];
+        size_t c = meeting_level(s, e->a, e->b);
+        double off = (double)e->ln - s->classes.mean[c], us = exp((double)e->ln);
+        if (fabs(off) > 6 * nt_classes_sd(&s->classes, c))
+            continue;
+        double fitted = us - exp(s->classes.mean[c]), step = us - mean;
+        rest += fitted * fitted;
+        mean += step / ++n;
+        square += step * (us - mean);
+    }
+    m->rms_us = n > 0 ? sqrt(rest / n) : NAN;
+    m->r2 = n > 0 && square > rest ? 1 - rest / square : 0;
+    m->resolution_us = nt_classes_resolution_us(&s->classes);
+}
+
+static int finish(const struct draft *d, struct nt_model **out, struct nt_err *err)
+{
+    struct nt_model *m;
+    if (nt_model_create(d->s->hosts, d->switches, d->links, &m, err) < 0)
+        return -1;
+    memcpy(m->link, d->link, d->links * sizeof *m->link);
+    for (uint32_t h = 0; h < d->s->hosts; h++)
+        m->missing[h] = d->s->seat[h] == NONE || d->s->lost[d->s->seat[h]];
+    m->family = d->switches > 1 ? NT_FAMILY_TREE : NT_FAMILY_STAR;
+    if (d->s->merging) {
+        settle_fit(d->s, m);
+        settle_confidence(d->s, m);
+    }
+    if (nt_model_canonicalise(m, err) < 0) {
+        nt_model_destroy(m);
+        return -1;
+    }
+    m->tiers = 0;
+    for (size_t k = 0; k < m->switches; k++)
+        m->tiers = m->tier[k] > m->tiers ? m->tier[k] : m->tiers;
+    *out = m;
+    return 0;
+}
+
+static void draft_fini(struct draft *d)
+{
+    free(d->top);
+    free(d->level_of);
+    free(d->children);
+    free(d->link);
+}
+
+static int draft_init(struct draft *d, const struct nt_adaptive *s, struct nt_err *err)
+{
+    *d = (struct draft){.s = s,
+                        .top = calloc(s->seats + 1, sizeof *d->top),
+                        .level_of = calloc(s->seats + 1, sizeof *d->level_of),
+                        .children = calloc(s->seats + 1, sizeof *d->children),
+                        .link = calloc(2 * s->seats + 1, sizeof *d->link)};
+    if (!d->top || !d->level_of || !d->children || !d->link) {
+        draft_fini(d);
+        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for a network of %zu hosts", s->seats);
+    }
+    for (uint32_t i = 0; i < s->seats; i++)
+        d->top[i] = s->lost[i] ? NONE : s->host[i];
+    return 0;
+}
+
+int nt_sweep_adaptive_model(const struct nt_planner *planner, struct nt_model **out,
+                            struct nt_err *err)
+{
+    const struct nt_adaptive *s = nt_adaptive_of(planner);
+    struct draft d;
+    if (s == NULL || (!s->merging && s->seats > 1))
+        return nt_err_set(err, NT_ERR_INPUT, "the latencies of this network are not known yet");
+    if (draft_init(&d, s, err) < 0)
+        return -1;
+    if (s->merging && s->phase != NT_ADAPTIVE_OVER)
+        d.bottom = s->merge.level + 1;
+    for (size_t l = d.bottom; s->merging && l < s->classes.count; l++)
+        build_level(&d, l);
+    int rc = finish(&d, out, err);
+    draft_fini(&d);
+    return rc;
+}

@@ -1,0 +1,59 @@
+/* Bandwidth of the links of a known network: who sends to whom, round by round.
+ *
+ * The order of things is that of J. Kunert's thesis, sections 2.3.1 to 2.3.4 (links between hosts,
+ * between host and switch, between switches, then the most that a switch carries), but all leaves
+ * and all parents at once: links that do not meet are loaded in the same round. Phases:
+ *
+ *   warm-up     one short round, to learn how long a window has to be; not for solving
+ *   host-links  neighbours on a switch, in both pairings and both directions; hosts below their
+ *               leaf's median by 4 sd again with the best partner. Links between hosts: in
+ *               rounds of disjoint links, both directions
+ *   tiers       fan: about a third of the groups below a parent send with all their hosts to the
+ *               others, each group once, both directions, so that a sender's uplink carries twice
+ *               what a receiver's does and is the only bottleneck. Where a group has more than
+ *               0.45 of the hosts, half of its flows leave the parent. Groups below what the
+ *               others reached send again alone. Then pairs of groups, both pairings, both
+ *               directions, for networks whose routes decide what a pairing gets
+ *   ladder      1, 2, 4, ... flows of a pairing: what a link or switch gives alone and shared
+ *
+ * A host has one partner in a round, and flows go from the first to the second of a pair. Pure. */
+#ifndef NT_BANDWIDTH_H
+#define NT_BANDWIDTH_H
+
+#include <stddef.h>
+
+#include "err.h"
+#include "model.h"
+#include "sweep.h"
+
+enum {
+    NT_BANDWIDTH_HOST_LINKS = 1,
+    NT_BANDWIDTH_TIERS = 2,
+    NT_BANDWIDTH_LADDER = 4,
+    NT_BANDWIDTH_ALL = 7,
+};
+
+struct nt_bandwidth_options {
+    unsigned phases;   /* of the above; 0: all */
+    unsigned highest;  /* tiers of links between switches to load, from the leaves; 0: all */
+    double window_s;   /* the longest window; 0: 0.3 s. Fast links get shorter ones */
+    double shortest_s; /* the shortest window; 0: 10 ms */
+    double max_load;   /* share of the hosts below a link that may send over it at the same
+                          time, 0..1; 0: all. Below 1 most links are lower bounds only */
+};
+
+/* model: as inferred; missing hosts take no part, nor those of absent (may be NULL; hosts of
+ * them). It need not live on. */
+int nt_bandwidth_create(const struct nt_model *model, const bool *absent,
+                        const struct nt_bandwidth_options *options, struct nt_planner **out,
+                        struct nt_err *err);
+
+/* The most rounds that are still to come, of all phases or of the one named ("tiers"): repetitions
+ * that turn out needless are never ordered. planner must come from nt_bandwidth_create. */
+size_t nt_bandwidth_rounds_left(const struct nt_planner *planner);
+size_t nt_bandwidth_phase_left(const struct nt_planner *planner, const char *phase);
+
+/* How long a round measures by what is known so far, in seconds. */
+double nt_bandwidth_window_s(const struct nt_planner *planner);
+
+#endif

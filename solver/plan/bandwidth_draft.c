@@ -1,0 +1,468 @@
+#include "bandwidth_draft.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- the sheet ---- */
+
+void nt_draft_fini(struct nt_draft *d)
+{
+    free(d->away);
+    free(d->quality);
+    free(d->pair);
+    free(d->busy);
+    free(d->closed);
+    free(d->room);
+    free(d->load);
+    free(d->list);
+    free(d->list2);
+    *d = (struct nt_draft){0};
+}
+
+int nt_draft_init(struct nt_draft *d, const struct nt_hang *hang, double max_load,
+                  struct nt_err *err)
+{
+    size_t n = hang->hosts + 1, v = hang->vertices + 1;
+    *d = (struct nt_draft){.hang = hang,
+                           .max_load = max_load,
+                           .away = calloc(n, sizeof *d->away),
+                           .quality = malloc(v * sizeof *d->quality),
+                           .pair = malloc(n * sizeof *d->pair),
+                           .busy = calloc(n, sizeof *d->busy),
+                           .closed = calloc(v, sizeof *d->closed),
+                           .room = calloc(v, sizeof *d->room),
+                           .load = calloc(v, sizeof *d->load),
+                           .list = malloc(v * sizeof *d->list),
+                           .list2 = malloc(v * sizeof *d->list2)};
+    if (!d->away || !d->quality || !d->pair || !d->busy || !d->closed || !d->room || !d->load ||
+        !d->list || !d->list2) {
+        nt_draft_fini(d);
+        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for rounds of %zu hosts", hang->hosts);
+    }
+    for (size_t k = 0; k < v; k++)
+        d->quality[k] = 1;
+    return 0;
+}
+
+void nt_draft_clear(struct nt_draft *d)
+{
+    const struct nt_hang *h = d->hang;
+    d->pairs = 0;
+    memset(d->busy, 0, h->hosts * sizeof *d->busy);
+    memset(d->closed, 0, h->vertices * sizeof *d->closed);
+    memset(d->room, 0, h->vertices * sizeof *d->room);
+    memset(d->load, 0, h->vertices * sizeof *d->load);
+    for (size_t k = h->tree ? h->reached : 0; k-- > 0;) {
+        uint32_t v = h->order[k];
+        if (v < h->hosts)
+            d->room[v] = !d->away[v];
+        if (k > 0)
+            d->room[h->parent[v]] += d->room[v];
+    }
+}
+
+void nt_draft_turn(struct nt_draft *d)
+{
+    for (size_t k = 0; k < d->pairs; k++) {
+        uint32_t from = d->pair[k][0];
+        d->pair[k][0] = d->pair[k][1];
+        d->pair[k][1] = from;
+    }
+}
+
+bool nt_draft_join(struct nt_draft *d, uint32_t from, uint32_t to)
+{
+    if (from == to || d->away[from] || d->away[to] || d->busy[from] || d->busy[to])
+        return false;
+    d->busy[from] = d->busy[to] = true;
+    d->pair[d->pairs][0] = from;
+    d->pair[d->pairs++][1] = to;
+    return true;
+}
+
+/* ---- neighbours ---- */
+
+/* The hosts at a switch that take part; in list. */
+static size_t own_hosts(struct nt_draft *d, uint32_t v)
+{
+    const struct nt_hang *h = d->hang;
+    size_t n = 0;
+    for (uint32_t i = h->near[v]; i < h->near[v + 1]; i++) {
+        const uint32_t *ends = h->ends[h->at[i]];
+        uint32_t w = ends[0] == v ? ends[1] : ends[0];
+        if (w < h->hosts && !d->away[w])
+            d->list[n++] = w;
+    }
+    return n;
+}
+
+void nt_draft_shift(struct nt_draft *d, int parity, size_t most)
+{
+    const struct nt_hang *h = d->hang;
+    for (uint32_t v = (uint32_t)h->hosts; v < h->vertices; v++) {
+        size_t n = own_hosts(d, v), joined = 0;
+        if (parity == 1 && n < 3)
+            continue;
+        for (size_t k = (size_t)parity; k < n && joined < most; k += 2)
+            if (k + 1 < n || (parity == 1 && n % 2 == 0))
+                joined += nt_draft_join(d, d->list[k], d->list[(k + 1) % n]);
+    }
+}
+
+/* ---- who sends when ---- */
+
+void nt_fan_fini(struct nt_fan *f)
+{
+    free(f->bin);
+    free(f->bins);
+    free(f->tight);
+    free(f->height);
+    free(f->seat);
+    *f = (struct nt_fan){0};
+}
+
+struct group {
+    uint32_t vertex, hosts;
+};
+
+static int by_size(const void *a, const void *b)
+{
+    const struct group *x = a, *y = b;
+    if (x->hosts != y->hosts)
+        return x->hosts < y->hosts ? 1 : -1;
+    return (x->vertex > y->vertex) - (x->vertex < y->vertex);
+}
+
+/* A sender's uplink should carry well more than a receiver's downlink: a turn has at most 0.4 of
+ * the hosts (first fit, largest groups first), unless a group alone has more. */
+static const double turn_share = 0.4, tight_share = 0.45;
+
+static void deal(struct nt_fan *f, const struct nt_hang *h, uint32_t v, struct group *g,
+                 uint32_t *used)
+{
+    size_t n = 0, all = nt_hang_count(h, v);
+    for (uint32_t i = h->first[v]; i < h->first[v + 1]; i++) {
+        uint32_t c = h->child[i];
+        if (c >= h->hosts && nt_hang_count(h, c) > 0)
+            g[n++] = (struct group){c, nt_hang_count(h, c)};
+    }
+    qsort(g, n, sizeof *g, by_size);
+    for (size_t k = 0; k < n; k++) {
+        uint32_t b = 0;
+        while (b < f->bins[v] && (double)(used[b] + g[k].hosts) > turn_share * (double)all)
+            b++;
+        if (b == f->bins[v])
+            used[f->bins[v]++] = 0;
+        used[b] += g[k].hosts;
+        f->bin[g[k].vertex] = b;
+    }
+    f->tight[v] = v != h->top && n > 0 && (double)g[0].hosts > tight_share * (double)all;
+}
+
+static void measure_heights(struct nt_fan *f, const struct nt_hang *h)
+{
+    for (size_t k = h->reached; k-- > 1;) {
+        uint32_t v = h->order[k], p = h->parent[v];
+        if (f->height[v] + 1 > f->height[p])
+            f->height[p] = f->height[v] + 1;
+    }
+    f->highest = h->tree ? f->height[h->top] : 0;
+}
+
+/* Seats alternate along the tree, so that neighbours can receive from each other. */
+static int seat_the_tight(struct nt_fan *f, const struct nt_hang *h, struct nt_err *err)
+{
+    uint32_t *next = calloc(f->highest + 1, sizeof *next);
+    if (next == NULL)
+        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu groups", h->vertices);
+    for (size_t k = 0; k < h->reached; k++) {
+        uint32_t v = h->order[k];
+        if (f->tight[v])
+            f->seat[v] = next[f->height[v]]++;
+    }
+    free(next);
+    return 0;
+}
+
+int nt_fan_init(struct nt_fan *f, const struct nt_hang *h, struct nt_err *err)
+{
+    size_t v = h->vertices + 1;
+    struct group *g = malloc(v * sizeof *g);
+    uint32_t *used = malloc(v * sizeof *used);
+    *f = (struct nt_fan){.bin = calloc(v, sizeof *f->bin),
+                         .bins = calloc(v, sizeof *f->bins),
+                         .tight = calloc(v, sizeof *f->tight),
+                         .height = calloc(v, sizeof *f->height),
+                         .seat = calloc(v, sizeof *f->seat)};
+    int rc = -1;
+    if (!g || !used || !f->bin || !f->bins || !f->tight || !f->height || !f->seat) {
+        nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu groups", h->vertices);
+    } else if (h->tree) {
+        measure_heights(f, h);
+        for (size_t k = 0; k < h->reached; k++)
+            if (f->height[h->order[k]] >= 2)
+                deal(f, h, h->order[k], g, used);
+        rc = seat_the_tight(f, h, err);
+    } else {
+        rc = 0;
+    }
+    free(g);
+    free(used);
+    if (rc != 0)
+        nt_fan_fini(f);
+    return rc;
+}
+
+/* ---- flows between groups ---- */
+
+/* One receiver less below v and all above it; what is closed is not counted above. */
+static void take(struct nt_draft *d, uint32_t v)
+{
+    for (bool counted = true; v != NT_NO_VERTEX; v = d->hang->parent[v]) {
+        d->room[v] -= counted;
+        d->load[v]++;
+        counted = counted && !d->closed[v];
+    }
+}
+
+/* The free host below v by the least loaded way: at each switch the branch that has the fewest
+ * flows for its size and quality. */
+static uint32_t pick_below(const struct nt_draft *d, uint32_t v, uint32_t except)
+{
+    const struct nt_hang *h = d->hang;
+    while (v >= h->hosts) {
+        uint32_t best = NT_NO_VERTEX;
+        double least = INFINITY;
+        for (uint32_t i = h->first[v]; i < h->first[v + 1]; i++) {
+            uint32_t c = h->child[i];
+            if (d->closed[c] || d->room[c] == 0 || c == except)
+                continue;
+            double share = (d->load[c] + 1) / (nt_hang_count(h, c) * d->quality[c]);
+            if (share < least) {
+                least = share;
+                best = c;
+            }
+        }
+        if (best == NT_NO_VERTEX)
+            return NT_NO_VERTEX;
+        v = best;
+    }
+    return v;
+}
+
+/* The nearest free host outside v. */
+static uint32_t pick_outside(const struct nt_draft *d, uint32_t v)
+{
+    for (; d->hang->parent[v] != NT_NO_VERTEX; v = d->hang->parent[v]) {
+        uint32_t found = pick_below(d, d->hang->parent[v], v);
+        if (found != NT_NO_VERTEX)
+            return found;
+    }
+    return NT_NO_VERTEX;
+}
+
+static size_t gcd(size_t a, size_t b)
+{
+    while (b != 0) {
+        size_t r = a % b;
+        a = b;
+        b = r;
+    }
+    return a;
+}
+
+/* The k-th of the hosts below v in an order that spreads over its branches: steps of the golden
+ * section, which is what is left of a number line when it is filled evenly. */
+static uint32_t spread(const struct nt_hang *h, uint32_t v, size_t k)
+{
+    size_t n = nt_hang_count(h, v), step = (size_t)(0.618 * (double)n) + 1;
+    while (gcd(step, n) != 1)
+        step++;
+    return h->host[h->head[v] + k * step % n];
+}
+
+static size_t allowed(const struct nt_draft *d, size_t hosts)
+{
+    return (size_t)fmax(1, floor(d->max_load * (double)hosts + 1e-9));
+}
+
+/* Nobody below receives from outside. */
+static void close_group(struct nt_draft *d, uint32_t c)
+{
+    d->closed[c] = true;
+    for (uint32_t v = d->hang->parent[c]; v != NT_NO_VERTEX; v = d->hang->parent[v])
+        d->room[v] -= d->room[c];
+}
+
+static void send_one(struct nt_draft *d, uint32_t parent, uint32_t from, bool outside)
+{
+    uint32_t to = outside ? pick_outside(d, parent) : pick_below(d, parent, NT_NO_VERTEX);
+    if (to == NT_NO_VERTEX && outside)
+        to = pick_below(d, parent, NT_NO_VERTEX);
+    if (to == NT_NO_VERTEX || d->away[from] || d->busy[from])
+        return;
+    nt_draft_join(d, from, to);
+    take(d, to);
+}
+
+/* The closed groups below a parent send, one host each in turn; every other flow outside when
+ * asked. */
+static void send_all(struct nt_draft *d, uint32_t parent, bool outside)
+{
+    const struct nt_hang *h = d->hang;
+    bool more = true;
+    for (size_t k = 0; more; k++) {
+        more = false;
+        for (uint32_t i = h->first[parent]; i < h->first[parent + 1]; i++) {
+            uint32_t c = h->child[i];
+            if (!d->closed[c] || k >= allowed(d, nt_hang_count(h, c)))
+                continue;
+            more = true;
+            send_one(d, parent, spread(h, c, k), outside && k % 2 == 1);
+        }
+    }
+}
+
+static void close_turn(struct nt_draft *d, const struct nt_fan *f, uint32_t parent, uint32_t turn)
+{
+    const struct nt_hang *h = d->hang;
+    for (uint32_t i = h->first[parent]; i < h->first[parent + 1]; i++) {
+        uint32_t c = h->child[i];
+        if (c >= h->hosts && nt_hang_count(h, c) > 0 && f->bin[c] == turn)
+            close_group(d, c);
+    }
+}
+
+void nt_draft_fan(struct nt_draft *d, const struct nt_fan *f, uint32_t height, uint32_t turn)
+{
+    const struct nt_hang *h = d->hang;
+    for (size_t k = 0; k < h->reached; k++) {
+        uint32_t v = h->order[k];
+        if (f->height[v] != height || f->tight[v] || turn >= f->bins[v])
+            continue;
+        close_turn(d, f, v, turn);
+        send_all(d, v, false);
+    }
+}
+
+void nt_draft_spill(struct nt_draft *d, const struct nt_fan *f, uint32_t height, uint32_t turn,
+                    uint32_t parity)
+{
+    const struct nt_hang *h = d->hang;
+    size_t n = 0;
+    for (size_t k = 0; k < h->reached; k++) {
+        uint32_t v = h->order[k];
+        if (f->height[v] != height || !f->tight[v] || turn >= f->bins[v] ||
+            f->seat[v] % 2 != parity)
+            continue;
+        close_turn(d, f, v, turn);
+        d->list[n++] = v;
+    }
+    /* what is below an active parent is for its own groups only: others would load its links */
+    for (size_t k = 0; k < n; k++)
+        close_group(d, d->list[k]);
+    for (size_t k = 0; k < n; k++)
+        send_all(d, d->list[k], true);
+}
+
+void nt_draft_again(struct nt_draft *d, const struct nt_fan *f, uint32_t height, const bool *marked)
+{
+    const struct nt_hang *h = d->hang;
+    for (size_t k = 0; k < h->reached; k++) {
+        uint32_t v = h->order[k], senders = 0;
+        if (f->height[v] != height)
+            continue;
+        for (uint32_t i = h->first[v]; i < h->first[v + 1]; i++) {
+            uint32_t c = h->child[i], n = nt_hang_count(h, c);
+            if (c < h->hosts || !marked[c] || n == 0)
+                continue;
+            if (senders > 0 && senders + n > tight_share * nt_hang_count(h, v))
+                continue;
+            senders += n;
+            close_group(d, c);
+        }
+        if (senders > 0)
+            send_all(d, v, false);
+    }
+}
+
+/* ---- pairs of groups ---- */
+
+/* Groups of a parent in list: its switches; the parent itself stands for its own hosts. */
+static size_t list_groups(struct nt_draft *d, uint32_t v)
+{
+    const struct nt_hang *h = d->hang;
+    size_t n = 0;
+    bool own = false;
+    for (uint32_t i = h->first[v]; i < h->first[v + 1]; i++) {
+        uint32_t c = h->child[i];
+        if (c < h->hosts)
+            own = true;
+        else if (nt_hang_count(h, c) > 0)
+            d->list2[n++] = c;
+    }
+    if (own)
+        d->list2[n++] = v;
+    return n;
+}
+
+static size_t group_size(const struct nt_hang *h, uint32_t parent, uint32_t group)
+{
+    size_t own = 0;
+    if (group != parent)
+        return nt_hang_count(h, group);
+    for (uint32_t i = h->first[parent]; i < h->first[parent + 1]; i++)
+        own += h->child[i] < h->hosts;
+    return own;
+}
+
+/* A parent's hosts are the first of its children. */
+static uint32_t group_host(const struct nt_hang *h, uint32_t parent, uint32_t group, size_t k)
+{
+    return group == parent ? h->child[h->first[parent] + k] : spread(h, group, k);
+}
+
+static size_t join_groups(struct nt_draft *d, uint32_t parent, uint32_t from, uint32_t to,
+                          size_t most)
+{
+    const struct nt_hang *h = d->hang;
+    size_t n = group_size(h, parent, from), m = group_size(h, parent, to), i = 0, j = 0;
+    size_t full = n < m ? n : m, joined = 0;
+    size_t limit = most < allowed(d, full) ? most : allowed(d, full);
+    while (i < n && j < m && joined < limit) {
+        uint32_t a = group_host(h, parent, from, i), b = group_host(h, parent, to, j);
+        if (d->away[a])
+            i++;
+        else if (d->away[b])
+            j++;
+        else {
+            joined += nt_draft_join(d, a, b);
+            i++;
+            j++;
+        }
+    }
+    return full;
+}
+
+size_t nt_draft_pairs(struct nt_draft *d, const struct nt_fan *f, uint32_t height, int parity,
+                      size_t most)
+{
+    const struct nt_hang *h = d->hang;
+    size_t largest = 0;
+    for (size_t k = 0; k < h->reached; k++) {
+        uint32_t v = h->order[k];
+        if (f->height[v] != height)
+            continue;
+        size_t n = list_groups(d, v);
+        if (parity == 1 && n < 3)
+            continue;
+        for (size_t i = (size_t)parity; i < n; i += 2) {
+            if (i + 1 >= n && !(parity == 1 && n % 2 == 0))
+                continue;
+            size_t full = join_groups(d, v, d->list2[i], d->list2[(i + 1) % n], most);
+            largest = full > largest ? full : largest;
+        }
+    }
+    return largest;
+}

@@ -1,0 +1,73 @@
+/* A round of flows while it is drawn up: who is free, who has been chosen. Used by bandwidth.c. */
+#ifndef NT_BANDWIDTH_DRAFT_H
+#define NT_BANDWIDTH_DRAFT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "err.h"
+#include "hang.h"
+
+struct nt_draft {
+    const struct nt_hang *hang; /* borrowed */
+    double max_load;            /* in (0, 1] */
+    bool *away;                 /* hosts: take no part at all; the owner sets it */
+    double *quality; /* vertices: what it takes in, against its like: 1 as far as is known */
+    size_t pairs;
+    uint32_t (*pair)[2];
+    bool *busy;      /* hosts: have a partner in this round */
+    bool *closed;    /* vertices: nobody below receives in this round */
+    uint32_t *room;  /* vertices: hosts below that could still receive */
+    uint32_t *load;  /* vertices: flows into it */
+    uint32_t *list;  /* room for vertices: scratch */
+    uint32_t *list2; /* as well */
+};
+
+int nt_draft_init(struct nt_draft *d, const struct nt_hang *hang, double max_load,
+                  struct nt_err *err);
+void nt_draft_fini(struct nt_draft *d);
+
+/* A new round. turn: swaps all pairs, so that who was to send receives. */
+void nt_draft_clear(struct nt_draft *d);
+void nt_draft_turn(struct nt_draft *d);
+
+/* False when one of the two is away or has a partner. */
+bool nt_draft_join(struct nt_draft *d, uint32_t from, uint32_t to);
+
+/* Neighbours among the hosts of each switch: places 0-1, 2-3, ... (parity 0) or 1-2, 3-4, ... and
+ * the last with the first (parity 1); at most `most` pairs a switch. */
+void nt_draft_shift(struct nt_draft *d, int parity, size_t most);
+
+/* A tree only: parents are the switches that have switches below them. Which groups send when. */
+struct nt_fan {
+    uint32_t *bin;    /* vertices: in which turn the group below it sends */
+    uint32_t *bins;   /* vertices: turns at this parent; 0: no parent */
+    bool *tight;      /* vertices: one group has more than 0.45 of the hosts, so that half of
+                         its flows go outside; never the top, which has no outside */
+    uint32_t *height; /* vertices: 1 where there are only hosts below, 0 for a host */
+    uint32_t *seat;   /* vertices: number among the tight parents of its height */
+    uint32_t highest; /* height of the top */
+};
+int nt_fan_init(struct nt_fan *f, const struct nt_hang *hang, struct nt_err *err);
+void nt_fan_fini(struct nt_fan *f);
+
+/* At every parent of the height that is not tight the groups of the turn send to the others. */
+void nt_draft_fan(struct nt_draft *d, const struct nt_fan *f, uint32_t height, uint32_t turn);
+
+/* At the tight parents of the height with a seat of this parity; the others' hosts receive. */
+void nt_draft_spill(struct nt_draft *d, const struct nt_fan *f, uint32_t height, uint32_t turn,
+                    uint32_t parity);
+
+/* The groups marked send to the rest of what is below their parent of the height; at most 0.45 of
+ * the hosts there. */
+void nt_draft_again(struct nt_draft *d, const struct nt_fan *f, uint32_t height,
+                    const bool *marked);
+
+/* Groups below each parent of the height in pairs as in nt_draft_shift, at most `most` flows a
+ * pair of groups; a parent's own hosts are a group. Returns the largest number of flows that a
+ * pair of groups could have had. */
+size_t nt_draft_pairs(struct nt_draft *d, const struct nt_fan *f, uint32_t height, int parity,
+                      size_t most);
+
+#endif

@@ -1,0 +1,162 @@
+#include "calibrate.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "stats.h"
+
+enum { BATCHES_FIRST = 3, BATCHES_MAX = 16 };
+
+static const double WANTED_SD = 0.012;
+static const double LEAST_SD = 0.003;            /* real latencies of one class differ by that */
+static const double CHI_SQUARE_2_MEDIAN = 0.693; /* over 2: of a variance from three batches */
+static const double DISAGREE_SDS = 4.5;
+
+/* Few hosts: there must be pairs under one switch of four among the random ones. */
+static unsigned random_legs(size_t seats)
+{
+    unsigned legs = seats < 200 ? 5 : seats < 2000 ? 3 : 2;
+    return seats - 1 < legs ? (unsigned)seats - 1 : legs;
+}
+
+int nt_calibration_init(struct nt_calibration *c, size_t seats, struct nt_err *err)
+{
+    *c = (struct nt_calibration){.seats = seats, .batches = BATCHES_FIRST};
+    if (seats < 2)
+        return 0;
+    c->legs = 2 + random_legs(seats);
+    c->room = c->legs * (seats / 2);
+    c->at = calloc(c->room, sizeof *c->at);
+    c->order = calloc(seats, sizeof *c->order);
+    c->scratch = calloc(c->room, sizeof *c->scratch);
+    if (c->at == NULL || c->order == NULL || c->scratch == NULL) {
+        nt_calibration_fini(c);
+        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for a sweep of %zu hosts", seats);
+    }
+    for (uint32_t i = 0; i < seats; i++)
+        c->order[i] = i;
+    return 0;
+}
+
+void nt_calibration_fini(struct nt_calibration *c)
+{
+    free(c->at);
+    free(c->order);
+    free(c->scratch);
+    *c = (struct nt_calibration){0};
+}
+
+static void begin_leg(struct nt_calibration *c, struct nt_rng *rng)
+{
+    c->from = c->count;
+    if (c->leg >= 2)
+        nt_rng_shuffle(rng, c->order, c->seats);
+    for (size_t i = c->leg == 1; i + 1 < c->seats && c->count < c->room; i += 2)
+        c->at[c->count++] = (struct nt_twice){c->order[i], c->order[i + 1], NAN, NAN};
+}
+
+int nt_calibration_next(struct nt_calibration *c, struct nt_rng *rng)
+{
+    if (c->second)
+        return 1;
+    while (c->leg < c->legs) {
+        if (c->leg == 0 && c->count > 0) /* the first one again, with more batches */
+            return 1;
+        begin_leg(c, rng);
+        if (c->count > c->from)
+            return 1;
+        c->leg++;
+    }
+    return 0;
+}
+
+/* From the standard errors within readings (median: accidents), or no idea. */
+static uint32_t batches_for(const float *se, size_t n, uint32_t had, float *scratch)
+{
+    size_t seen = 0;
+    for (size_t k = 0; k < n; k++)
+        if (se[k] > 0)
+            scratch[seen++] = se[k] * se[k];
+    if (seen == 0)
+        return had;
+    double variance = (double)nt_stats_median(scratch, seen) / CHI_SQUARE_2_MEDIAN * had;
+    double want = ceil(variance / (WANTED_SD * WANTED_SD) - 0.2);
+    return want < 2 ? 2 : want > BATCHES_MAX ? BATCHES_MAX : (uint32_t)want;
+}
+
+static bool settle(struct nt_calibration *c, const float *se)
+{
+    uint32_t want = batches_for(se, c->count - c->from, c->batches, c->scratch);
+    bool again = 2 * want > 3 * c->batches;
+    c->settled = true;
+    c->batches = want; /* two or more: they show a standard error */
+    return !again;
+}
+
+void nt_calibration_tell(struct nt_calibration *c, const float *ln, const float *se)
+{
+    if (!c->settled && !settle(c, se))
+        return;
+    for (size_t k = c->from; k < c->count; k++)
+        *(c->second ? &c->at[k].second : &c->at[k].first) = ln[k - c->from];
+    if (c->second)
+        c->leg++;
+    c->second = !c->second;
+}
+
+/* ---- the end ----------------------------------------------------------------------------------
+ */
+
+static double difference(const struct nt_twice *t)
+{
+    return fabs((double)t->first - (double)t->second); /* NaN when one is */
+}
+
+static int find_noise(struct nt_calibration *c, struct nt_err *err)
+{
+    size_t n = 0, apart = 0;
+    float *off = c->scratch;
+    for (size_t k = 0; k < c->count; k++)
+        if (!isnan(difference(&c->at[k])))
+            off[n++] = (float)difference(&c->at[k]);
+    double sd = n > 0 ? (double)nt_stats_median(off, n) / (0.6745 * sqrt(2)) : 0;
+    if (n == 0)
+        return nt_err_set(err, NT_ERR_INPUT, "no pair of hosts could be measured twice");
+    c->noise = fmax(sd, LEAST_SD);
+    for (size_t k = 0; k < c->count; k++)
+        apart += difference(&c->at[k]) > DISAGREE_SDS * sqrt(2) * c->noise;
+    c->outliers = fmin(0.65 * ((double)apart + 1) / (double)n, 0.3);
+    return 0;
+}
+
+int nt_calibration_finish(struct nt_calibration *c, struct nt_ledger *ledger,
+                          struct nt_classes *classes, struct nt_err *err)
+{
+    if (find_noise(c, err) < 0)
+        return -1;
+    double *value = calloc(c->count + 1, sizeof *value);
+    size_t n = 0, neighbours = c->seats - 1;
+    int rc = 0;
+    if (value == NULL)
+        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu readings", c->count);
+    for (size_t k = 0; k < c->count && rc == 0; k++) {
+        const struct nt_twice *t = &c->at[k];
+        if (difference(t) <= DISAGREE_SDS * sqrt(2) * c->noise) {
+            value[n++] = ((double)t->first + (double)t->second) / 2;
+            c->random_pairs += k >= neighbours;
+        }
+        if (!isnan(t->first))
+            rc = nt_ledger_add(ledger, t->a, t->b, (double)t->first, err);
+        if (!isnan(t->second) && rc == 0)
+            rc = nt_ledger_add(ledger, t->a, t->b, (double)t->second, err);
+    }
+    if (rc == 0 && n == 0)
+        rc = nt_err_set(err, NT_ERR_INPUT, "no pair of hosts gave the same latency twice");
+    if (rc == 0)
+        rc =
+            nt_classes_fit(value, n, fmax(c->noise / sqrt(2), LEAST_SD), c->outliers, classes, err);
+    if (rc == 0)
+        classes->noise = c->noise;
+    free(value);
+    return rc;
+}

@@ -1,0 +1,269 @@
+#include "cells.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { TRIES = 60, TRIES_SMALL = 6, SMALL = 2, HOT_AT_ONCE = 4, RANKS = 64, DEPTH = 3 };
+
+static const double HOT = 2; /* likely the same: worth more than one measurement a round */
+
+void nt_cells_scratch_fini(struct nt_cells_scratch *s)
+{
+    free(s->open);
+    free(s->sorted);
+    free(s->rank);
+    *s = (struct nt_cells_scratch){0};
+}
+
+int nt_cells_create(size_t clusters, struct nt_cells **out, struct nt_err *err)
+{
+    size_t cells = clusters * (clusters > 0 ? clusters - 1 : 0) / 2 + 1;
+    if (clusters > NT_CELLS_CLUSTERS_MAX)
+        return nt_err_set(err, NT_ERR_INPUT, "%zu clusters of hosts in one tier: at most %d",
+                          clusters, (int)NT_CELLS_CLUSTERS_MAX);
+    struct nt_cells *c = calloc(1, sizeof *c);
+    if (c != NULL) {
+        c->clusters = clusters;
+        c->cluster = calloc(clusters + 1, sizeof *c->cluster);
+        c->sum = calloc(cells, sizeof *c->sum);
+        c->count = calloc(cells, sizeof *c->count);
+    }
+    if (c == NULL || c->cluster == NULL || c->sum == NULL || c->count == NULL) {
+        nt_cells_destroy(c);
+        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for the pairs of %zu clusters", clusters);
+    }
+    *out = c;
+    return 0;
+}
+
+void nt_cells_destroy(struct nt_cells *c)
+{
+    if (c == NULL)
+        return;
+    for (size_t k = 0; c->cluster != NULL && k < c->clusters; k++)
+        free(c->cluster[k].seat);
+    free(c->cluster);
+    free(c->sum);
+    free(c->count);
+    free(c);
+}
+
+static void count_up(uint8_t *count, unsigned by)
+{
+    *count = (uint8_t)(*count + by > UINT8_MAX ? UINT8_MAX : *count + by);
+}
+
+void nt_cells_add(struct nt_cells *c, uint32_t a, uint32_t b, double llr, bool counted)
+{
+    size_t at = nt_cell_at(a, b);
+    c->sum[at] += (float)llr;
+    if (counted)
+        count_up(&c->count[at], 1);
+}
+
+int64_t nt_cells_merge(struct nt_cells *c, uint32_t a, uint32_t b, struct nt_err *err)
+{
+    if (c->cluster[a].size < c->cluster[b].size) {
+        uint32_t t = a;
+        a = b;
+        b = t;
+    }
+    struct nt_cluster *to = &c->cluster[a], *from = &c->cluster[b];
+    uint32_t *seat = realloc(to->seat, (to->size + from->size) * sizeof *seat);
+    if (seat == NULL)
+        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for a cluster of %u hosts",
+                          to->size + from->size);
+    memcpy(seat + to->size, from->seat, from->size * sizeof *seat);
+    to->seat = seat;
+    to->size += from->size;
+    free(from->seat);
+    *from = (struct nt_cluster){.gone = true};
+    for (uint32_t k = 0; k < c->clusters; k++) {
+        if (c->cluster[k].gone || k == a)
+            continue;
+        c->sum[nt_cell_at(a, k)] += c->sum[nt_cell_at(b, k)];
+        count_up(&c->count[nt_cell_at(a, k)], c->count[nt_cell_at(b, k)]);
+    }
+    return a;
+}
+
+/* ---- planning ---------------------------------------------------------------------------------
+ */
+
+struct planning {
+    struct nt_cells *c;
+    uint32_t block;
+    const struct nt_cell_limits *limits;
+    struct nt_draw *draw;
+    struct nt_cells_scratch *scratch;
+    uint32_t *here; /* clusters that are there */
+    size_t clusters;
+    size_t open;
+};
+
+static bool is_open(const struct planning *p, uint32_t a, uint32_t b)
+{
+    const struct nt_cluster *x = &p->c->cluster[a], *y = &p->c->cluster[b];
+    size_t at = nt_cell_at(a, b);
+    double differ = p->c->strict ? p->limits->certain : p->limits->differ;
+    int tries = x->size <= SMALL || y->size <= SMALL ? TRIES_SMALL : TRIES;
+    return (double)p->c->sum[at] > differ && p->c->count[at] < tries;
+}
+
+static bool measure(struct planning *p, uint32_t a, uint32_t b)
+{
+    struct nt_cluster *x = &p->c->cluster[a], *y = &p->c->cluster[b];
+    struct nt_draw *d = p->draw;
+    if (x->idle == 0 || y->idle == 0)
+        return false;
+    d->seat[d->count][0] = x->seat[--x->idle];
+    d->seat[d->count][1] = y->seat[--y->idle];
+    d->cell[d->count].block = p->block;
+    d->cell[d->count].a = a > b ? a : b;
+    d->cell[d->count++].b = a > b ? b : a;
+    count_up(&p->c->count[nt_cell_at(a, b)], 1);
+    return true;
+}
+
+static void shuffle_in(struct nt_cluster *k, const bool *lost, struct nt_rng *rng)
+{
+    k->idle = 0;
+    nt_rng_shuffle(rng, k->seat, k->size);
+    for (uint32_t i = 0; i < k->size; i++)
+        if (!lost[k->seat[i]]) {
+            uint32_t seat = k->seat[i];
+            k->seat[i] = k->seat[k->idle];
+            k->seat[k->idle++] = seat;
+        }
+}
+
+static int find_here(struct planning *p, const bool *lost, struct nt_rng *rng, struct nt_err *err)
+{
+    p->here = calloc(p->c->clusters + 1, sizeof *p->here);
+    if (p->here == NULL)
+        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu clusters", p->c->clusters);
+    for (uint32_t k = 0; k < p->c->clusters; k++) {
+        if (p->c->cluster[k].gone)
+            continue;
+        shuffle_in(&p->c->cluster[k], lost, rng);
+        if (p->c->cluster[k].idle > 0)
+            p->here[p->clusters++] = k;
+    }
+    return 0;
+}
+
+/* The cells that look the same are close to an answer. */
+static void measure_hot(struct planning *p)
+{
+    for (size_t x = 1; x < p->clusters; x++)
+        for (size_t y = 0; y < x; y++) {
+            uint32_t a = p->here[x], b = p->here[y];
+            if ((double)p->c->sum[nt_cell_at(a, b)] <= HOT || !is_open(p, a, b))
+                continue;
+            p->open++;
+            for (int k = 0; k < HOT_AT_ONCE && measure(p, a, b); k++)
+                ;
+        }
+}
+
+static unsigned log2_of(uint32_t x)
+{
+    unsigned log = 0;
+    for (; x > 1; x >>= 1)
+        log++;
+    return log;
+}
+
+/* 0 is first: large clusters, whose answer settles most hosts; when strict, the least certain. */
+static uint8_t rank_of(const struct planning *p, uint32_t a, uint32_t b)
+{
+    size_t at = nt_cell_at(a, b);
+    unsigned high =
+        log2_of(p->c->cluster[a].size) + log2_of(p->c->cluster[b].size) + (p->c->count[at] == 0);
+    if (p->c->strict) {
+        double least = 30 + (double)p->c->sum[at];
+        high = least < 0 ? 0 : (unsigned)least;
+    }
+    return (uint8_t)(RANKS - 1 - (high < RANKS ? high : RANKS - 1));
+}
+
+static int make_room(struct nt_cells_scratch *s, size_t cells, struct nt_err *err)
+{
+    if (cells <= s->room)
+        return 0;
+    struct nt_cells_scratch n = {.room = cells,
+                                 .open = malloc(cells * sizeof *n.open),
+                                 .sorted = malloc(cells * sizeof *n.sorted),
+                                 .rank = malloc(cells)};
+    if (n.open == NULL || n.sorted == NULL || n.rank == NULL) {
+        nt_cells_scratch_fini(&n);
+        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu pairs of clusters", cells);
+    }
+    nt_cells_scratch_fini(s);
+    *s = n;
+    return 0;
+}
+
+/* Open cells by rank; within one rank along the diagonals, where one cluster after the other
+ * meets another one, as in a tournament. */
+static size_t sort_open(struct planning *p, size_t turn)
+{
+    struct nt_cells_scratch *s = p->scratch;
+    size_t n = 0, start[RANKS + 1] = {0}, k = p->clusters;
+    for (size_t d = 1; d < k; d++)
+        for (size_t x = 0; x + d < k; x++) {
+            uint32_t a = p->here[(x + turn) % k], b = p->here[(x + d + turn) % k];
+            if (!is_open(p, a, b))
+                continue;
+            s->open[n].a = a;
+            s->open[n].b = b;
+            s->rank[n] = rank_of(p, a, b);
+            start[s->rank[n++] + 1]++;
+        }
+    for (size_t r = 0; r < RANKS; r++)
+        start[r + 1] += start[r];
+    for (size_t i = 0; i < n; i++)
+        s->sorted[start[s->rank[i]]++] = s->open[i];
+    return n;
+}
+
+static int measure_open(struct planning *p, struct nt_rng *rng, struct nt_err *err)
+{
+    if (make_room(p->scratch, p->clusters * (p->clusters - 1) / 2 + 1, err) < 0)
+        return -1;
+    size_t n = sort_open(p, nt_rng_below(rng, p->clusters));
+    for (size_t i = 0; i < n; i++)
+        measure(p, p->scratch->sorted[i].a, p->scratch->sorted[i].b);
+    for (int k = 0; k < DEPTH; k++)
+        for (size_t i = 0; i < n; i++)
+            if (is_open(p, p->scratch->sorted[i].a, p->scratch->sorted[i].b))
+                measure(p, p->scratch->sorted[i].a, p->scratch->sorted[i].b);
+    p->open += n;
+    return 0;
+}
+
+int nt_cells_plan(struct nt_cells *c, uint32_t block, const struct nt_cell_limits *limits,
+                  const bool *lost, struct nt_rng *rng, struct nt_cells_scratch *scratch,
+                  struct nt_draw *draw, struct nt_err *err)
+{
+    struct planning p = {
+        .c = c, .block = block, .limits = limits, .draw = draw, .scratch = scratch};
+    int rc = 0;
+    if (c->done)
+        return 0;
+    if (find_here(&p, lost, rng, err) < 0)
+        return -1;
+    for (;;) {
+        p.open = 0;
+        if (p.clusters > 1) {
+            measure_hot(&p);
+            rc = measure_open(&p, rng, err);
+        }
+        if (rc < 0 || p.open > 0 || !c->last || c->strict)
+            break;
+        c->strict = true;
+    }
+    c->done = rc == 0 && p.open == 0;
+    free(p.here);
+    return rc;
+}

@@ -1,0 +1,81 @@
+/* Which clusters of hosts are one: evidence per pair of clusters (a cell), and who to measure
+ * next to decide the open ones.
+ *
+ * A sequential test per cell (Wald 1945): the summed log-likelihood ratio of all readings between
+ * two clusters. Over `same` they are one, under `differ` they are not; wrong with a chance of
+ * exp(-same) and exp(differ). */
+#ifndef NT_CELLS_H
+#define NT_CELLS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "err.h"
+#include "rng.h"
+
+struct nt_cluster {
+    uint32_t *seat; /* size of them, shuffled in each plan; owned */
+    uint32_t size;
+    uint32_t idle; /* of them not yet in the round: seat[0..idle-1] */
+    bool gone;     /* merged into another, or nobody of it answers */
+};
+
+struct nt_cells {
+    uint32_t parent; /* whose clusters these are */
+    size_t clusters;
+    struct nt_cluster *cluster;
+    float *sum;     /* of a cell: see nt_cell_at */
+    uint8_t *count; /* measurements ordered or read, saturating */
+    bool last;      /* no other block of the same parent */
+    bool strict;    /* "different" has to be certain by now */
+    bool done;
+};
+
+struct nt_cell_limits {
+    double same, differ, certain; /* certain: `differ` of the strict pass */
+};
+
+/* The measurements of a round so far. */
+struct nt_draw {
+    size_t count;
+    uint32_t (*seat)[2]; /* room for half of the seats */
+    struct {
+        uint32_t block, a, b; /* a > b: clusters of that block */
+    } * cell;
+};
+
+/* Scratch that plans share; all zero at first. */
+struct nt_cells_scratch {
+    size_t room;
+    struct {
+        uint32_t a, b;
+    } * open, *sorted;
+    uint8_t *rank;
+};
+void nt_cells_scratch_fini(struct nt_cells_scratch *scratch);
+
+enum { NT_CELLS_CLUSTERS_MAX = 16384 };
+
+/* The clusters are empty; NT_ERR_INPUT over the maximum. */
+int nt_cells_create(size_t clusters, struct nt_cells **out, struct nt_err *err);
+void nt_cells_destroy(struct nt_cells *cells);
+
+static inline size_t nt_cell_at(size_t a, size_t b)
+{
+    return a > b ? a * (a - 1) / 2 + b : b * (b - 1) / 2 + a;
+}
+
+/* Adds a reading's evidence; counted: the measurement was not counted when it was ordered. */
+void nt_cells_add(struct nt_cells *cells, uint32_t a, uint32_t b, double llr, bool counted);
+
+/* Puts the smaller cluster into the larger one; returns the one that stays, or -1 (memory). */
+int64_t nt_cells_merge(struct nt_cells *cells, uint32_t a, uint32_t b, struct nt_err *err);
+
+/* Adds measurements for open cells to the draw: at most one a host. Sets done when no cell is
+ * open. lost[seat]: does not answer. */
+int nt_cells_plan(struct nt_cells *cells, uint32_t block, const struct nt_cell_limits *limits,
+                  const bool *lost, struct nt_rng *rng, struct nt_cells_scratch *scratch,
+                  struct nt_draw *draw, struct nt_err *err);
+
+#endif

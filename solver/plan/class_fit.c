@@ -1,0 +1,322 @@
+#include "class_fit.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { PEAKS_MAX = 20, FEW_VALUES = 40, ITERATIONS = 30 };
+
+static const double BINS_A_SD = 4;
+static const double OUTLIER_DENSITY = 0.4; /* of all outliers, in a unit of ln: they span 2.5 */
+static const double FEW_GAP_SDS = 3.5;
+static const double RESOLVED_SDS = 6;
+static const double FLOOR = 1e-12; /* of a density, so that its logarithm exists */
+
+/* Values in bins, the empty ones left out. */
+struct bins {
+    size_t count;
+    double *at;     /* middle of the bin */
+    double *values; /* how many */
+};
+
+static void bins_fini(struct bins *b)
+{
+    free(b->at);
+    free(b->values);
+}
+
+static int bins_init(struct bins *b, const double *value, size_t n, double width,
+                     struct nt_err *err)
+{
+    *b = (struct bins){.at = calloc(n, sizeof *b->at), .values = calloc(n, sizeof *b->values)};
+    if (b->at == NULL || b->values == NULL) {
+        bins_fini(b);
+        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu latencies", n);
+    }
+    for (size_t k = 0; k < n; k++) {
+        double at = (floor(value[k] / width) + 0.5) * width;
+        if (b->count == 0 || at > b->at[b->count - 1] + width / 2)
+            b->at[b->count++] = at;
+        b->values[b->count - 1]++;
+    }
+    return 0;
+}
+
+static double density(double x, double mean, double sd)
+{
+    double z = (x - mean) / sd;
+    return exp(-0.5 * z * z) / (sd * 2.5066282746310002);
+}
+
+static double sd_of(double noise, double spread_us, double mean)
+{
+    double spread = spread_us / exp(mean);
+    return sqrt(noise * noise + spread * spread);
+}
+
+/* ---- where classes could be ------------------------------------------------------------------ */
+
+struct peak {
+    double at, height;
+};
+
+/* About how many values lie within a sd of x. bins are sorted: only near ones are looked at. */
+static double heap_at(const struct bins *b, size_t near, double noise)
+{
+    double width = 0.6 * noise, sum = 0, x = b->at[near];
+    for (size_t k = near + 1; k-- > 0 && x - b->at[k] < 4 * width;)
+        sum += b->values[k] * exp(-0.5 * pow((x - b->at[k]) / width, 2));
+    for (size_t k = near + 1; k < b->count && b->at[k] - x < 4 * width; k++)
+        sum += b->values[k] * exp(-0.5 * pow((x - b->at[k]) / width, 2));
+    return sum;
+}
+
+static int higher(const void *a, const void *b)
+{
+    const struct peak *p = a, *q = b;
+    if (p->height != q->height)
+        return p->height > q->height ? -1 : 1;
+    return p->at < q->at ? -1 : p->at > q->at;
+}
+
+static int lower(const void *a, const void *b)
+{
+    const double *x = a, *y = b;
+    return *x < *y ? -1 : *x > *y;
+}
+
+/* The highest peaks that are at least 1.5 sd from each other. */
+static int find_peaks(const struct bins *b, double noise, double *mean, size_t *found,
+                      struct nt_err *err)
+{
+    struct peak *peak = calloc(b->count, sizeof *peak);
+    if (peak == NULL)
+        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu bins", b->count);
+    for (size_t k = 0; k < b->count; k++)
+        peak[k] = (struct peak){b->at[k], heap_at(b, k, noise)};
+    qsort(peak, b->count, sizeof *peak, higher);
+    size_t n = 0;
+    for (size_t k = 0; k < b->count && n < PEAKS_MAX && (n == 0 || peak[k].height > 1.4); k++) {
+        bool own = true;
+        for (size_t i = 0; i < n; i++)
+            own &= fabs(mean[i] - peak[k].at) > 1.5 * noise;
+        if (own)
+            mean[n++] = peak[k].at;
+    }
+    free(peak);
+    qsort(mean, n, sizeof *mean, lower);
+    *found = n;
+    return 0;
+}
+
+/* ---- the mixture ------------------------------------------------------------------------------
+ */
+
+struct mixture {
+    size_t count;
+    double mean[PEAKS_MAX], weight[PEAKS_MAX];
+    double noise, spread_us, outliers;
+};
+
+struct sums {
+    double weight[PEAKS_MAX], mean[PEAKS_MAX];
+    double spread, all;
+};
+
+/* Adds one bin's share in each class; returns the density there. */
+static double expect(const struct mixture *m, double x, double values, struct sums *s)
+{
+    double part[PEAKS_MAX], sum = m->outliers * OUTLIER_DENSITY + FLOOR;
+    for (size_t c = 0; c < m->count; c++) {
+        part[c] = (1 - m->outliers) * m->weight[c] *
+                  density(x, m->mean[c], sd_of(m->noise, m->spread_us, m->mean[c]));
+        sum += part[c];
+    }
+    for (size_t c = 0; c < m->count; c++) {
+        double share = values * part[c] / sum, off = x - m->mean[c], us = exp(m->mean[c]);
+        s->weight[c] += share;
+        s->mean[c] += share * x;
+        s->spread += share * (off * off - m->noise * m->noise) * us * us;
+        s->all += share;
+    }
+    return sum;
+}
+
+static void maximise(struct mixture *m, const struct sums *s)
+{
+    for (size_t c = 0; c < m->count; c++) {
+        if (s->weight[c] > 0.5)
+            m->mean[c] = s->mean[c] / s->weight[c];
+        m->weight[c] = fmax(s->weight[c] / fmax(s->all, 1), 1e-6);
+    }
+    m->spread_us = s->spread > 0 ? sqrt(s->spread / s->all) : 0;
+}
+
+/* Returns the log-likelihood. */
+static double adapt(struct mixture *m, const struct bins *b)
+{
+    double likelihood = 0;
+    for (size_t c = 0; c < m->count; c++)
+        m->weight[c] = 1 / (double)m->count;
+    for (int k = 0; k < ITERATIONS; k++) {
+        struct sums s = {.all = 0};
+        double before = likelihood;
+        likelihood = 0;
+        for (size_t i = 0; i < b->count; i++)
+            likelihood += b->values[i] * log(expect(m, b->at[i], b->values[i], &s));
+        maximise(m, &s);
+        if (k > 5 && fabs(likelihood - before) < 1e-3)
+            break;
+    }
+    return likelihood;
+}
+
+static void leave_out(struct mixture *m, size_t c)
+{
+    memmove(m->mean + c, m->mean + c + 1, (m->count - c - 1) * sizeof *m->mean);
+    m->count--;
+}
+
+/* Takes classes away, the least useful first, until each one left is worth its place. */
+static void eliminate(struct mixture *m, const struct bins *b, double worth)
+{
+    double likelihood = adapt(m, b);
+    while (m->count > 1) {
+        struct mixture best = *m;
+        double least = INFINITY;
+        for (size_t c = 0; c < m->count; c++) {
+            struct mixture without = *m;
+            leave_out(&without, c);
+            double loss = likelihood - adapt(&without, b);
+            if (loss < least) {
+                least = loss;
+                best = without;
+            }
+        }
+        if (least >= worth && m->count <= NT_CLASSES_MAX)
+            return;
+        *m = best;
+        likelihood -= least;
+    }
+}
+
+static void take(const struct mixture *m, struct nt_classes *out)
+{
+    size_t order[PEAKS_MAX];
+    double sum = 0;
+    for (size_t c = 0; c < m->count; c++) { /* means may have passed each other */
+        size_t k = c;
+        for (; k > 0 && m->mean[order[k - 1]] > m->mean[c]; k--)
+            order[k] = order[k - 1];
+        order[k] = c;
+        sum += m->weight[c];
+    }
+    *out = (struct nt_classes){
+        .count = m->count, .noise = m->noise, .spread_us = m->spread_us, .outliers = m->outliers};
+    for (size_t c = 0; c < m->count; c++) {
+        out->mean[c] = m->mean[order[c]];
+        out->weight[c] = m->weight[order[c]] / sum;
+    }
+}
+
+/* ---- few values -------------------------------------------------------------------------------
+ */
+
+/* Too few for heaps: split where nothing lies for long. */
+static void split_few(const double *value, size_t n, struct mixture *m)
+{
+    size_t from = 0;
+    for (size_t k = 1; k <= n; k++) {
+        if (k < n && value[k] - value[k - 1] <= FEW_GAP_SDS * m->noise)
+            continue;
+        double sum = 0;
+        for (size_t i = from; i < k; i++)
+            sum += value[i];
+        if (m->count < NT_CLASSES_MAX) {
+            m->mean[m->count] = sum / (double)(k - from);
+            m->weight[m->count++] = (double)(k - from) / (double)n;
+        }
+        from = k;
+    }
+}
+
+int nt_classes_fit(double *value, size_t n, double noise, double outliers, struct nt_classes *out,
+                   struct nt_err *err)
+{
+    struct mixture m = {.noise = noise, .outliers = outliers};
+    struct bins b;
+    qsort(value, n, sizeof *value, lower);
+    if (n < FEW_VALUES) {
+        split_few(value, n, &m);
+        take(&m, out);
+        return 0;
+    }
+    if (bins_init(&b, value, n, noise / BINS_A_SD, err) < 0)
+        return -1;
+    int rc = find_peaks(&b, noise, m.mean, &m.count, err);
+    if (rc == 0) {
+        eliminate(&m, &b, log((double)n) + 4);
+        take(&m, out);
+    }
+    bins_fini(&b);
+    return rc;
+}
+
+/* ---- readings ---------------------------------------------------------------------------------
+ */
+
+double nt_classes_sd(const struct nt_classes *k, size_t c)
+{
+    return sd_of(k->noise, k->spread_us, k->mean[c]);
+}
+
+static double log_density(const struct nt_classes *k, double ln, size_t c)
+{
+    double p = (1 - k->outliers) * density(ln, k->mean[c], nt_classes_sd(k, c));
+    return log(p + k->outliers * OUTLIER_DENSITY + FLOOR);
+}
+
+double nt_classes_llr(const struct nt_classes *k, double ln, size_t level)
+{
+    double below = -INFINITY, above = -INFINITY;
+    if (level + 1 >= k->count)
+        return 0;
+    for (size_t c = 0; c < k->count; c++) {
+        double p = log_density(k, ln, c);
+        if (c <= level)
+            below = fmax(below, p);
+        else
+            above = fmax(above, p);
+    }
+    return fmin(fmax(below - above, -7), 12);
+}
+
+size_t nt_classes_nearest(const struct nt_classes *k, double ln, double *sds)
+{
+    size_t best = 0;
+    double least = INFINITY;
+    for (size_t c = 0; c < k->count; c++) {
+        double off = fabs(ln - k->mean[c]) / nt_classes_sd(k, c);
+        if (off < least) {
+            least = off;
+            best = c;
+        }
+    }
+    if (sds != NULL)
+        *sds = least;
+    return best;
+}
+
+double nt_classes_resolution_us(const struct nt_classes *k)
+{
+    return RESOLVED_SDS * nt_classes_sd(k, 0) * exp(k->mean[0]);
+}
+
+double nt_classes_gap_sds(const struct nt_classes *k)
+{
+    double least = INFINITY;
+    for (size_t c = 0; c + 1 < k->count; c++)
+        least = fmin(least, (k->mean[c + 1] - k->mean[c]) / nt_classes_sd(k, c));
+    return least;
+}

@@ -1,0 +1,327 @@
+#include "loggp.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "loggp_paths.h"
+#include "loggp_sizes.h"
+
+enum { REPEATS_MIN = 2, REPEATS_MAX = 200, FAILURES_MAX = 3 };
+
+static const double MAX_BYTES = 4 << 20, ROUND_S = 0.03, LONGEST_S = 2;
+
+/* A set of classes on a rail. */
+struct track {
+    size_t rail, group;
+    size_t runs;
+    size_t class[NT_LOGGP_CLASSES_MAX]; /* runs of them */
+    struct nt_run run[NT_LOGGP_CLASSES_MAX];
+    enum nt_loggp_step step;
+    struct nt_wants wants; /* of this step */
+};
+
+struct planner {
+    struct nt_planner base;
+    struct nt_path_classes classes;
+    size_t hosts, rails, tracks;
+    char rail[NT_LOGGP_RAILS_MAX + 1][32];
+    double max_bytes, round_s, longest_s;
+    bool *lost;
+    struct track *track;
+    struct track *now; /* whose want was ordered last */
+    struct nt_want ordered;
+    uint32_t (*pair)[2]; /* NT_LOGGP_CLASSES_MAX */
+};
+
+/* ---- times ---- */
+/* What one PRTT of the want takes in the slowest of the track's classes, in s. */
+static double turn_s(const struct track *t, const struct nt_want *want, struct nt_point *room)
+{
+    double slowest = 0;
+    for (size_t k = 0; k < t->runs; k++) {
+        size_t n = nt_prtt_curve(t->run[k].m, t->run[k].n, room);
+        double one = nt_curve_time_us(room, n, want->bytes);
+        double next = fmax(want->delay_us, one);
+        slowest = fmax(slowest, 2 * one + (want->count - 1) * next + want->hold_us);
+    }
+    return slowest * 1e-6;
+}
+
+static size_t longest_run(const struct track *t)
+{
+    size_t n = 0;
+    for (size_t k = 0; k < t->runs; k++)
+        n = t->run[k].n > n ? t->run[k].n : n;
+    return n;
+}
+
+static uint32_t repeats(const struct planner *p, double turn)
+{
+    double n = p->round_s / turn;
+    return n < REPEATS_MIN ? REPEATS_MIN : n > REPEATS_MAX ? REPEATS_MAX : (uint32_t)n;
+}
+
+/* ---- what comes next ---- */
+static bool all_closed(const struct track *t)
+{
+    for (size_t k = 0; k < t->runs; k++)
+        if (!t->run[k].closed)
+            return false;
+    return true;
+}
+
+/* Moves the track on until it wants something or is done. */
+static int advance(const struct planner *p, struct track *t, struct nt_err *err)
+{
+    while (t->step != NT_STEP_DONE && t->wants.at == t->wants.n) {
+        bool more = (t->step == NT_STEP_BETWEEN || t->step == NT_STEP_ENDS) && t->wants.n > 0;
+        if (all_closed(t))
+            t->step = NT_STEP_DONE;
+        else if (!more)
+            t->step++;
+        t->wants.at = 0;
+        if (t->step == NT_STEP_DONE)
+            t->wants.n = 0;
+        else if (nt_loggp_wants(t->step, t->run, t->runs, p->max_bytes, &t->wants, err) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+static struct track *least_advanced(struct planner *p)
+{
+    struct track *least = NULL;
+    for (size_t k = 0; k < p->tracks; k++)
+        if (p->track[k].step != NT_STEP_DONE && (least == NULL || p->track[k].step < least->step))
+            least = &p->track[k];
+    return least;
+}
+
+static void write_order(struct planner *p, const struct track *t, double turn,
+                        struct nt_order *order)
+{
+    const struct nt_want *want = &p->ordered;
+    bool check = t->step == NT_STEP_CHECK;
+    *order = (struct nt_order){.kind = NT_ORDER_PRTT,
+                               .pair = p->pair,
+                               .message_bytes = want->bytes,
+                               .batches = repeats(p, turn),
+                               .count = want->count,
+                               .delay_us = want->delay_us,
+                               .hold_us = want->hold_us};
+    order->window_s = turn * order->batches;
+    memcpy(order->phase, check ? NT_LOGGP_CHECK_PHASE : NT_LOGGP_PHASE,
+           check ? sizeof NT_LOGGP_CHECK_PHASE : sizeof NT_LOGGP_PHASE);
+    memcpy(order->rail, p->rail[t->rail], sizeof order->rail);
+    for (size_t k = 0; k < t->runs; k++) {
+        const struct nt_path_class *class = &p->classes.class[t->class[k]];
+        if (t->run[k].closed)
+            continue;
+        memcpy(p->pair[order->pairs++], class->candidate[class->chosen].pair, sizeof *p->pair);
+    }
+}
+
+static int next(struct nt_planner *planner, struct nt_order *order, struct nt_err *err)
+{
+    struct planner *p = (struct planner *)planner;
+    struct track *t;
+    while ((t = least_advanced(p)) != NULL) {
+        if (t->wants.at == t->wants.n || all_closed(t)) {
+            t->wants.at = t->wants.n;
+            if (advance(p, t, err) != 0)
+                return -1;
+            continue;
+        }
+        struct nt_point *room = calloc(longest_run(t) + 1, sizeof *room);
+        if (room == NULL)
+            return nt_err_set(err, NT_ERR_SYSTEM, "LogGP: out of memory");
+        p->ordered = t->wants.want[t->wants.at++];
+        p->now = t;
+        double turn = turn_s(t, &p->ordered, room);
+        free(room);
+        if (turn * REPEATS_MIN > p->longest_s)
+            continue;
+        write_order(p, t, turn, order);
+        return 1;
+    }
+    return 0;
+}
+
+/* ---- results ---- */
+static struct nt_run *run_of(const struct planner *p, struct track *t, const struct nt_result *r)
+{
+    for (size_t k = 0; k < t->runs; k++) {
+        const struct nt_path_class *class = &p->classes.class[t->class[k]];
+        const uint32_t *pair = class->candidate[class->chosen].pair;
+        if (pair[0] == r->a && pair[1] == r->b)
+            return &t->run[k];
+    }
+    return NULL;
+}
+
+static int tell(struct nt_planner *planner, const struct nt_result *results, size_t n,
+                struct nt_err *err)
+{
+    struct planner *p = (struct planner *)planner;
+    struct track *t = p->now;
+    if (t == NULL)
+        return 0;
+    for (size_t k = 0; k < t->runs; k++)
+        t->run[k].failures++;
+    for (size_t i = 0; i < n; i++) {
+        struct nt_run *run = run_of(p, t, &results[i]);
+        if (run == NULL || !results[i].ok || !(results[i].value_us > 0))
+            continue;
+        run->failures = 0;
+        struct nt_prtt m = {.bytes = p->ordered.bytes,
+                            .count = p->ordered.count,
+                            .delay_us = p->ordered.delay_us,
+                            .hold_us = p->ordered.hold_us,
+                            .time_us = results[i].value_us,
+                            .se_us = results[i].se_us,
+                            .check = t->step == NT_STEP_CHECK};
+        if (nt_run_add(run, m, err) != 0)
+            return -1;
+    }
+    for (size_t k = 0; k < t->runs; k++)
+        t->run[k].closed = t->run[k].closed || t->run[k].failures >= FAILURES_MAX;
+    return 0;
+}
+
+static void close_class(struct planner *p, size_t class)
+{
+    for (size_t k = 0; k < p->tracks; k++)
+        for (size_t r = 0; r < p->track[k].runs; r++)
+            if (p->track[k].class[r] == class)
+                p->track[k].run[r].closed = true;
+}
+
+static void lose(struct nt_planner *planner, uint32_t host)
+{
+    struct planner *p = (struct planner *)planner;
+    if (host >= p->hosts || p->lost[host])
+        return;
+    p->lost[host] = true;
+    for (size_t k = 0; k < p->classes.classes; k++) {
+        const struct nt_path_class *class = &p->classes.class[k];
+        const uint32_t *pair = class->candidate[class->chosen].pair;
+        if ((pair[0] == host || pair[1] == host) && !nt_path_class_replace(&p->classes, k, p->lost))
+            close_class(p, k);
+    }
+}
+
+/* ---- how much is left ---- */
+/* Rounds that a track of which nothing is known takes for a step, seen on several networks. */
+static const size_t USUAL_ROUNDS[] = {
+    [NT_STEP_COARSE] = 12, [NT_STEP_BETWEEN] = 24, [NT_STEP_ENDS] = 8, [NT_STEP_GAP] = 10,
+    [NT_STEP_SEND] = 3,    [NT_STEP_RECEIVE] = 4,  [NT_STEP_CHECK] = 8};
+
+size_t nt_loggp_rounds_left(const struct nt_planner *planner)
+{
+    const struct planner *p = (const struct planner *)planner;
+    size_t rounds = 0;
+    for (size_t k = 0; k < p->tracks; k++) {
+        const struct track *t = &p->track[k];
+        if (t->step == NT_STEP_DONE || all_closed(t))
+            continue;
+        rounds += t->wants.n - t->wants.at;
+        for (int step = (int)t->step + 1; step < NT_STEP_DONE; step++)
+            rounds += USUAL_ROUNDS[step];
+    }
+    return rounds;
+}
+
+double nt_loggp_seconds_left(const struct nt_planner *planner)
+{
+    const struct planner *p = (const struct planner *)planner;
+    return (double)nt_loggp_rounds_left(planner) * 2 * p->round_s;
+}
+
+/* ---- life ---- */
+static void destroy(struct nt_planner *planner)
+{
+    struct planner *p = (struct planner *)planner;
+    for (size_t k = 0; p->track != NULL && k < p->tracks; k++)
+        for (size_t r = 0; r < p->track[k].runs; r++)
+            free(p->track[k].run[r].m);
+    nt_path_classes_fini(&p->classes);
+    free(p->track);
+    free(p->lost);
+    free(p->pair);
+    free(p);
+}
+
+static const struct nt_planner_ops OPS = {next, tell, lose, destroy};
+
+static int set_rails(struct planner *p, const struct nt_loggp_settings *s, struct nt_err *err)
+{
+    if (s->rails > NT_LOGGP_RAILS_MAX)
+        return nt_err_set(err, NT_ERR_INPUT, "LogGP of %zu rails: at most %d", s->rails,
+                          (int)NT_LOGGP_RAILS_MAX);
+    for (size_t k = 0; s->rails > 1 && k < s->rails; k++) {
+        size_t length = strlen(s->rail[k]);
+        if (length == 0 || length >= sizeof p->rail[k])
+            return nt_err_set(err, NT_ERR_INPUT, "rail %s: expected 1 to %zu characters",
+                              s->rail[k], sizeof p->rail[k] - 1);
+        memcpy(p->rail[k], s->rail[k], length + 1);
+    }
+    p->rails = s->rails > 1 ? s->rails + 1 : 1;
+    return 0;
+}
+
+static double or_usual(double value, double usual)
+{
+    return value > 0 ? value : usual;
+}
+
+static int make_tracks(struct planner *p, struct nt_err *err)
+{
+    p->track = calloc(p->rails * p->classes.groups + 1, sizeof *p->track);
+    if (p->track == NULL)
+        return nt_err_set(err, NT_ERR_SYSTEM, "LogGP: out of memory");
+    for (size_t r = 0; r < p->rails; r++)
+        for (size_t g = 0; g < p->classes.groups; g++) {
+            struct track *t = &p->track[p->tracks++];
+            t->rail = r;
+            t->group = g;
+            for (size_t k = 0; k < p->classes.classes; k++)
+                if (p->classes.class[k].group == g && p->classes.class[k].candidates > 0)
+                    t->class[t->runs++] = k;
+            if (nt_loggp_wants(NT_STEP_COARSE, t->run, t->runs, p->max_bytes, &t->wants, err) != 0)
+                return -1;
+        }
+    return 0;
+}
+
+int nt_loggp_create(const struct nt_model *model, const struct nt_loggp_settings *settings,
+                    struct nt_planner **out, struct nt_err *err)
+{
+    static const struct nt_loggp_settings usual = {0};
+    const struct nt_loggp_settings *s = settings != NULL ? settings : &usual;
+    struct planner *p = calloc(1, sizeof *p);
+    if (p == NULL)
+        return nt_err_set(err, NT_ERR_SYSTEM, "LogGP: out of memory");
+    p->base.ops = &OPS;
+    p->hosts = model->hosts;
+    p->max_bytes = floor(or_usual(s->max_bytes, MAX_BYTES));
+    p->round_s = or_usual(s->round_s, ROUND_S);
+    p->longest_s = or_usual(s->longest_s, LONGEST_S);
+    p->lost = calloc(model->hosts + 1, sizeof *p->lost);
+    p->pair = calloc(NT_LOGGP_CLASSES_MAX, sizeof *p->pair);
+    int rc = -1;
+    if (p->lost == NULL || p->pair == NULL)
+        nt_err_set(err, NT_ERR_SYSTEM, "LogGP: out of memory");
+    else
+        rc = set_rails(p, s, err);
+    if (rc == 0)
+        rc = nt_path_classes_init(&p->classes, model, err);
+    if (rc == 0)
+        rc = make_tracks(p, err);
+    if (rc != 0) {
+        destroy(&p->base);
+        return -1;
+    }
+    *out = &p->base;
+    return 0;
+}

@@ -1,0 +1,326 @@
+#include "loggp_sizes.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum { TRAIN = 16, TRAIN_MIN = 2, SEND_TRAIN = 8, CHECKS = 8 };
+
+/* A size in between is off when it is off by this share, and by three times its error. */
+static const double OFF_SHARE = 0.04;
+/* Sizes closer than this share, or this many bytes, are not divided any further. */
+static const double CLOSE_SHARE = 0.02, CLOSE_BYTES = 16;
+/* Long trains of long messages tell nothing that short ones do not. */
+static const double TRAIN_US = 100e3;
+/* A sender's overhead beyond this size and a receiver's beyond that are not asked for. */
+static const double SEND_BYTES_MAX = 65536, RECEIVE_BYTES_MAX = 4096;
+
+int nt_run_add(struct nt_run *run, struct nt_prtt m, struct nt_err *err)
+{
+    if (run->n == NT_PRTT_MAX)
+        return nt_err_set(err, NT_ERR_INPUT, "LogGP: more than %d measurements of one class",
+                          (int)NT_PRTT_MAX);
+    if (run->n == run->cap) {
+        size_t cap = run->cap == 0 ? 64 : 2 * run->cap;
+        struct nt_prtt *more = realloc(run->m, cap * sizeof *more);
+        if (more == NULL)
+            return nt_err_set(err, NT_ERR_SYSTEM, "LogGP: out of memory");
+        run->m = more;
+        run->cap = cap;
+    }
+    run->m[run->n++] = m;
+    return 0;
+}
+
+double nt_curve_time_us(const struct nt_point *curve, size_t n, double bytes)
+{
+    if (n == 0)
+        return 100 + bytes / 100; /* 100 us and 100 MB/s: the first round will tell */
+    if (bytes <= curve[0].x)
+        return curve[0].y;
+    for (size_t i = 1; i < n; i++)
+        if (bytes <= curve[i].x) {
+            double part = (bytes - curve[i - 1].x) / (curve[i].x - curve[i - 1].x);
+            return curve[i - 1].y + part * (curve[i].y - curve[i - 1].y);
+        }
+    return curve[n - 1].y * bytes / curve[n - 1].x;
+}
+
+/* ---- the list ---- */
+static void add(struct nt_wants *w, struct nt_want want)
+{
+    for (size_t k = 0; k < w->n; k++)
+        if (w->want[k].bytes == want.bytes && w->want[k].count == want.count)
+            return;
+    if (w->n < NT_WANTS_MAX)
+        w->want[w->n++] = want;
+}
+
+static int by_bytes(const void *a, const void *b)
+{
+    const struct nt_want *x = a, *y = b;
+    if (x->bytes != y->bytes)
+        return x->bytes < y->bytes ? -1 : 1;
+    return (x->count > y->count) - (x->count < y->count);
+}
+
+/* What all runs of a step know of their class: the curve, and its regimes. */
+struct known {
+    struct nt_point *curve;
+    size_t points;
+    struct nt_line line[NT_SEGMENTS_MAX];
+    size_t lines;
+};
+
+static int know(const struct nt_run *run, struct known *out, struct nt_err *err)
+{
+    *out = (struct known){.curve = calloc(run->n + 1, sizeof *out->curve)};
+    if (out->curve == NULL)
+        return nt_err_set(err, NT_ERR_SYSTEM, "LogGP: out of memory");
+    out->points = nt_prtt_curve(run->m, run->n, out->curve);
+    if (out->points == 0 ||
+        nt_prtt_regimes(out->curve, out->points, out->line, &out->lines, err) == 0)
+        return 0;
+    free(out->curve);
+    return -1;
+}
+
+/* ---- 1, 2: sizes ---- */
+static void want_coarse(double max_bytes, struct nt_wants *w)
+{
+    for (double s = 1; s < max_bytes; s *= 4)
+        add(w, (struct nt_want){.bytes = s, .count = 1});
+    add(w, (struct nt_want){.bytes = max_bytes, .count = 1});
+}
+
+static void want_between(struct nt_wants *w, double low, double high)
+{
+    if (high - low < CLOSE_BYTES || high / low < 1 + CLOSE_SHARE)
+        return;
+    add(w,
+        (struct nt_want){.bytes = floor(sqrt(low * high)), .count = 1, .low = low, .high = high});
+}
+
+static const struct nt_point *point_at(const struct known *k, double bytes)
+{
+    for (size_t i = 0; i < k->points; i++)
+        if (k->curve[i].x == bytes)
+            return &k->curve[i];
+    return NULL;
+}
+
+static bool is_off(const struct known *k, const struct nt_want *want)
+{
+    const struct nt_point *low = point_at(k, want->low), *high = point_at(k, want->high);
+    const struct nt_point *mid = point_at(k, want->bytes);
+    if (low == NULL || high == NULL || mid == NULL)
+        return false; /* a size that could not be measured: nothing to find there */
+    double part = (mid->x - low->x) / (high->x - low->x);
+    double off = fabs(mid->y - low->y - part * (high->y - low->y));
+    return off > OFF_SHARE * mid->y && off > 3 * mid->sd;
+}
+
+/* Off once may be a disturbance: all three sizes again, and the lower values count. Off twice:
+ * look on both sides. */
+static void look_closer(const struct known *known, size_t n, const struct nt_want *want,
+                        struct nt_wants *next)
+{
+    bool off = false;
+    for (size_t k = 0; k < n; k++)
+        off = off || is_off(&known[k], want);
+    if (!off)
+        return;
+    if (!want->twice) {
+        struct nt_want again = *want;
+        again.twice = true;
+        add(next, again);
+        add(next, (struct nt_want){.bytes = want->low, .count = 1, .low = -1});
+        add(next, (struct nt_want){.bytes = want->high, .count = 1, .low = -1});
+        return;
+    }
+    want_between(next, want->low, want->bytes);
+    want_between(next, want->bytes, want->high);
+}
+
+static void want_more_sizes(const struct known *known, size_t n, struct nt_wants *w)
+{
+    struct nt_wants next = {0};
+    size_t sizes = 0;
+    for (size_t k = 0; k < n; k++)
+        sizes = known[k].points > sizes ? known[k].points : sizes;
+    for (size_t i = 0; i < w->n && sizes + next.n < NT_TRACK_SIZES_MAX; i++) {
+        if (w->want[i].low > 0)
+            look_closer(known, n, &w->want[i], &next);
+        else if (w->want[i].low == 0 && i + 1 < w->n) /* the coarse sizes, in order */
+            want_between(&next, w->want[i].bytes, w->want[i + 1].bytes);
+    }
+    *w = next;
+}
+
+static size_t times_measured(const struct nt_run *run, double bytes)
+{
+    size_t times = 0;
+    for (size_t i = 0; i < run->n; i++)
+        times += run->m[i].bytes == bytes && run->m[i].count == 1;
+    return times;
+}
+
+/* Where one regime ends and the next begins matters as far as their lines differ there. */
+static void want_ends(const struct nt_run *run, const struct known *k, struct nt_wants *w)
+{
+    for (size_t l = 0; l + 1 < k->lines && k->points < NT_TRACK_SIZES_MAX; l++) {
+        const struct nt_line *a = &k->line[l], *b = &k->line[l + 1];
+        double low = k->curve[b->first - 1].x, high = k->curve[b->first].x;
+        double mid = floor(sqrt(low * high));
+        double one = a->level + a->slope * (mid - a->at),
+               other = b->level + b->slope * (mid - b->at);
+        if (high - low >= CLOSE_BYTES && high / low >= 1 + CLOSE_SHARE &&
+            fabs(one - other) > OFF_SHARE * fmin(one, other) && times_measured(run, mid) < 2)
+            add(w, (struct nt_want){.bytes = mid, .count = 1, .low = -1});
+    }
+}
+
+/* Sizes that were measured once and do not count for what they said: once more. */
+static void want_again(const struct nt_run *run, const struct known *k, struct nt_wants *w)
+{
+    for (size_t i = 0; i < run->n; i++)
+        if (times_measured(run, run->m[i].bytes) == 1 && point_at(k, run->m[i].bytes) == NULL)
+            add(w, (struct nt_want){.bytes = run->m[i].bytes, .count = 1, .low = -1});
+}
+
+/* ---- 3: trains ---- */
+/* The slowest class's time: what all that are measured together wait for. */
+static double slowest_us(const struct known *known, size_t n, double bytes)
+{
+    double time = 0;
+    for (size_t k = 0; k < n; k++)
+        time = fmax(time, nt_curve_time_us(known[k].curve, known[k].points, bytes));
+    return time;
+}
+
+static void want_train(const struct known *known, size_t n, double bytes, struct nt_wants *w)
+{
+    double count = TRAIN_US / slowest_us(known, n, bytes);
+    count = count < TRAIN_MIN ? TRAIN_MIN : count > TRAIN ? TRAIN : floor(count);
+    add(w, (struct nt_want){.bytes = bytes, .count = (uint32_t)count});
+}
+
+static void want_trains(const struct known *known, size_t n, struct nt_wants *w)
+{
+    for (size_t k = 0; k < n; k++)
+        for (size_t l = 0; l < known[k].lines; l++) {
+            const struct nt_line *line = &known[k].line[l];
+            for (size_t part = 0; part < 3; part++)
+                want_train(known, n, known[k].curve[line->first + (line->count - 1) * part / 2].x,
+                           w);
+        }
+}
+
+/* ---- 4, 5: overheads ---- */
+/* The gap that was seen at this size; unknown: at most the time of a message. */
+static double gap_us(const struct nt_run *run, const struct known *known, double bytes)
+{
+    double time = nt_curve_time_us(known->curve, known->points, bytes), gap = INFINITY;
+    for (size_t i = 0; i < run->n; i++) {
+        const struct nt_prtt *m = &run->m[i];
+        if (m->bytes == bytes && m->count > 1 && m->delay_us == 0 && m->hold_us == 0)
+            gap = fmin(gap, (m->time_us - 2 * time) / (m->count - 1.0));
+    }
+    return isfinite(gap) ? fmax(gap, 0) : time;
+}
+
+static double widest_gap_us(const struct nt_run *runs, const struct known *known, size_t n,
+                            double bytes)
+{
+    double gap = 0;
+    for (size_t k = 0; k < n; k++)
+        gap = fmax(gap, gap_us(&runs[k], &known[k], bytes));
+    return gap;
+}
+
+static void want_sends(const struct nt_run *runs, const struct known *known, size_t n,
+                       struct nt_wants *w)
+{
+    for (size_t k = 0; k < n; k++)
+        for (size_t l = 0; l < known[k].lines; l++) {
+            double bytes = known[k].curve[known[k].line[l].first].x;
+            if (bytes > SEND_BYTES_MAX)
+                continue;
+            add(w,
+                (struct nt_want){.bytes = bytes,
+                                 .count = SEND_TRAIN,
+                                 .delay_us = ceil(2 * widest_gap_us(runs, known, n, bytes)) + 20});
+        }
+}
+
+/* The answering end begins to hold when its last answer leaves, a flight before the first end can
+ * begin: two flights and the train must fit, twice over. */
+static void want_receives(const struct nt_run *runs, const struct known *known, size_t n,
+                          struct nt_wants *w)
+{
+    for (size_t k = 0; k < n; k++)
+        for (size_t l = 0; l < known[k].lines; l++) {
+            double bytes = known[k].curve[known[k].line[l].first].x;
+            if (bytes > RECEIVE_BYTES_MAX)
+                continue;
+            double gap = widest_gap_us(runs, known, n, bytes);
+            double hold = ceil(2 * (2 * slowest_us(known, n, bytes) + TRAIN * gap)) + 100;
+            add(w, (struct nt_want){.bytes = bytes, .count = 1, .hold_us = hold});
+            add(w, (struct nt_want){.bytes = bytes, .count = TRAIN, .hold_us = hold});
+        }
+}
+
+/* ---- 6: the check ---- */
+static bool was_measured(const struct nt_run *runs, size_t n, double bytes)
+{
+    for (size_t k = 0; k < n; k++)
+        for (size_t i = 0; i < runs[k].n; i++)
+            if (runs[k].m[i].bytes == bytes)
+                return true;
+    return false;
+}
+
+/* From 8 bytes on, in even ratios, each moved up to a size that nothing has seen. */
+static void want_checks(const struct nt_run *runs, size_t n, double max_bytes, struct nt_wants *w)
+{
+    double ratio = pow(fmax(max_bytes, 8) / 8, 1.0 / CHECKS);
+    for (int k = 0; k < CHECKS; k++) {
+        double bytes = floor(8 * pow(ratio, k + (k == 0 ? 0 : 0.5)));
+        while (bytes < max_bytes && was_measured(runs, n, bytes))
+            bytes++;
+        add(w, (struct nt_want){.bytes = bytes, .count = 1});
+    }
+}
+
+int nt_loggp_wants(enum nt_loggp_step step, const struct nt_run *runs, size_t n, double max_bytes,
+                   struct nt_wants *wants, struct nt_err *err)
+{
+    struct known *known = calloc(n + 1, sizeof *known);
+    int rc = known == NULL ? nt_err_set(err, NT_ERR_SYSTEM, "LogGP: out of memory") : 0;
+    for (size_t k = 0; k < n && rc == 0; k++)
+        rc = know(&runs[k], &known[k], err);
+    if (rc == 0 && step == NT_STEP_BETWEEN) {
+        want_more_sizes(known, n, wants);
+    } else if (rc == 0) {
+        *wants = (struct nt_wants){0};
+        if (step == NT_STEP_COARSE)
+            want_coarse(max_bytes, wants);
+        for (size_t k = 0; step == NT_STEP_ENDS && k < n; k++) {
+            want_ends(&runs[k], &known[k], wants);
+            want_again(&runs[k], &known[k], wants);
+        }
+        if (step == NT_STEP_GAP)
+            want_trains(known, n, wants);
+        else if (step == NT_STEP_SEND)
+            want_sends(runs, known, n, wants);
+        else if (step == NT_STEP_RECEIVE)
+            want_receives(runs, known, n, wants);
+        else if (step == NT_STEP_CHECK)
+            want_checks(runs, n, max_bytes, wants);
+    }
+    if (rc == 0 && step != NT_STEP_COARSE)
+        qsort(wants->want, wants->n, sizeof *wants->want, by_bytes);
+    for (size_t k = 0; known != NULL && k < n; k++)
+        free(known[k].curve);
+    free(known);
+    return rc;
+}

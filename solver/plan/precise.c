@@ -1,0 +1,333 @@
+#include "precise.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "rng.h"
+
+/* SHIFTS: partners of a branch among its siblings; PICKS: pairs of hosts between two siblings. */
+enum { SHIFTS = 4, PICKS = 4 };
+
+/* The tree hung up at a switch. */
+struct tree {
+    size_t vertices, hosts;
+    uint32_t *first, *child; /* of vertex v: child[first[v]] .. child[first[v + 1] - 1] */
+    uint32_t *turn;          /* how many children */
+    uint32_t *order;         /* vertices from the root down */
+    bool *inhabited;         /* a host that takes part is below, or is it */
+};
+
+struct precise {
+    struct nt_planner base;
+    size_t hosts, pairs, room;
+    uint32_t (*pair)[2];  /* in the order of their rounds */
+    size_t rounds, round; /* round: the next */
+    size_t *start;        /* rounds + 1 */
+    uint32_t (*now)[2];   /* the round's pairs without the lost */
+    bool *lost;
+    uint32_t batches, count;
+};
+
+static int no_memory(struct nt_err *err)
+{
+    return nt_err_set(err, NT_ERR_SYSTEM, "no memory for a plan of link latencies");
+}
+
+/* ---- the tree ------------------------------------------------------------------------------- */
+
+static void tree_fini(struct tree *t)
+{
+    free(t->first);
+    free(t->child);
+    free(t->turn);
+    free(t->order);
+    free(t->inhabited);
+}
+
+/* The switch of the highest tier; without any there is no tree of switches. */
+static uint32_t find_root(const struct nt_model *m)
+{
+    size_t root = 0;
+    for (size_t s = 1; s < m->switches; s++)
+        if (m->tier[s] > m->tier[root])
+            root = s;
+    return (uint32_t)(m->hosts + root);
+}
+
+/* Neighbours of all vertices, into first and child. */
+static void join_neighbours(const struct nt_model *m, struct tree *t)
+{
+    for (size_t l = 0; l < m->links; l++) {
+        t->first[m->link[l].a + 1]++;
+        t->first[m->link[l].b + 1]++;
+    }
+    for (size_t v = 0; v < t->vertices; v++)
+        t->first[v + 1] += t->first[v];
+    for (size_t l = 0; l < m->links; l++) {
+        t->child[t->first[m->link[l].a] + t->turn[m->link[l].a]++] = m->link[l].b;
+        t->child[t->first[m->link[l].b] + t->turn[m->link[l].b]++] = m->link[l].a;
+    }
+}
+
+/* Breadth first from the root; each vertex forgets its parent by moving it to the end of its
+ * neighbours. Returns how many were reached; over the vertices: there is a cycle. */
+static size_t hang_up(struct tree *t, uint32_t root)
+{
+    size_t reached = 1;
+    t->order[0] = root;
+    for (size_t k = 0; k < reached && reached <= t->vertices; k++) {
+        uint32_t v = t->order[k];
+        for (uint32_t c = 0; c < t->turn[v]; c++) {
+            uint32_t w = t->child[t->first[v] + c], at = t->first[w], n = 0;
+            while (n < t->turn[w] && t->child[at + n] != v)
+                n++;
+            if (n == t->turn[w])
+                continue;
+            t->child[at + n] = t->child[at + t->turn[w] - 1];
+            t->child[at + t->turn[w] - 1] = v;
+            t->turn[w]--;
+            if (reached == t->vertices)
+                return reached + 1;
+            t->order[reached++] = w;
+        }
+    }
+    return reached;
+}
+
+/* turn[v] becomes the number of children that are inhabited, which stand first. */
+static void keep_inhabited(struct tree *t, const bool *absent, size_t reached)
+{
+    for (size_t k = reached; k-- > 0;) {
+        uint32_t v = t->order[k], kept = 0, *child = t->child + t->first[v];
+        for (uint32_t c = 0; c < t->turn[v]; c++) {
+            uint32_t w = child[c];
+            if (!t->inhabited[w])
+                continue;
+            child[c] = child[kept];
+            child[kept++] = w;
+        }
+        t->turn[v] = kept;
+        t->inhabited[v] = v < t->hosts ? absent == NULL || !absent[v] : kept > 0;
+    }
+}
+
+static int tree_init(const struct nt_model *m, const bool *absent, struct tree *t,
+                     struct nt_err *err)
+{
+    size_t n = m->hosts + m->switches;
+    *t = (struct tree){.vertices = n,
+                       .hosts = m->hosts,
+                       .first = calloc(n + 2, sizeof *t->first),
+                       .child = calloc(2 * m->links + 1, sizeof *t->child),
+                       .turn = calloc(n + 1, sizeof *t->turn),
+                       .order = calloc(n + 1, sizeof *t->order),
+                       .inhabited = calloc(n + 1, sizeof *t->inhabited)};
+    if (!t->first || !t->child || !t->turn || !t->order || !t->inhabited) {
+        tree_fini(t);
+        return no_memory(err);
+    }
+    join_neighbours(m, t);
+    size_t reached = m->switches == 0 ? 0 : hang_up(t, find_root(m));
+    if (reached == 0 || reached > n || m->links + 1 != reached) {
+        tree_fini(t);
+        return nt_err_set(err, NT_ERR_INPUT, "the network found is no tree");
+    }
+    keep_inhabited(t, absent, reached);
+    return 0;
+}
+
+/* ---- the pairs ------------------------------------------------------------------------------ */
+
+static int add_pair(struct precise *p, uint32_t a, uint32_t b, struct nt_err *err)
+{
+    if (p->pairs == p->room) {
+        size_t room = 2 * p->room + 64;
+        void *grown = realloc(p->pair, room * sizeof *p->pair);
+        if (grown == NULL)
+            return no_memory(err);
+        p->pair = grown;
+        p->room = room;
+    }
+    /* a host asks in half of its pairs and answers in the others */
+    size_t turned = p->pairs % 2;
+    p->pair[p->pairs][turned] = a;
+    p->pair[p->pairs++][1 - turned] = b;
+    return 0;
+}
+
+/* A host below v; asked again and again, all branches come in turn. */
+static uint32_t pick_host(struct tree *t, uint32_t *next, uint32_t v)
+{
+    while (v >= t->hosts)
+        v = t->child[t->first[v] + next[v]++ % t->turn[v]];
+    return v;
+}
+
+/* Between branch c of v and its siblings 1, 2, .. places on; each pair of siblings once. */
+static int add_siblings(struct precise *p, struct tree *t, uint32_t *next, uint32_t v,
+                        struct nt_err *err)
+{
+    const uint32_t *child = t->child + t->first[v];
+    uint32_t n = t->turn[v];
+    for (uint32_t shift = 1; shift <= SHIFTS && 2 * shift <= n; shift++)
+        for (uint32_t c = 0; c < (2 * shift == n ? shift : n); c++) {
+            uint32_t a = child[c], b = child[(c + shift) % n];
+            for (int k = 0; k < (a < t->hosts && b < t->hosts ? 1 : PICKS); k++)
+                if (add_pair(p, pick_host(t, next, a), pick_host(t, next, b), err) != 0)
+                    return -1;
+        }
+    return 0;
+}
+
+static int choose_pairs(struct precise *p, struct tree *t, uint64_t seed, struct nt_err *err)
+{
+    struct nt_rng rng;
+    uint32_t *next = malloc((t->vertices + 1) * sizeof *next);
+    int rc = next == NULL ? no_memory(err) : 0;
+    nt_rng_init(&rng, seed);
+    for (size_t v = t->hosts; v < t->vertices && rc == 0; v++)
+        nt_rng_shuffle(&rng, t->child + t->first[v], t->turn[v]);
+    for (size_t v = 0; v < t->vertices && rc == 0; v++)
+        next[v] = t->turn[v] == 0 ? 0 : (uint32_t)nt_rng_below(&rng, t->turn[v]);
+    for (size_t v = t->hosts; v < t->vertices && rc == 0; v++)
+        rc = add_siblings(p, t, next, (uint32_t)v, err);
+    free(next);
+    return rc;
+}
+
+/* ---- the rounds ----------------------------------------------------------------------------- */
+
+static uint32_t busier(const uint32_t *left, const uint32_t pair[2])
+{
+    return left[pair[0]] > left[pair[1]] ? left[pair[0]] : left[pair[1]];
+}
+
+/* Moves pairs with free hosts to the front of those from begin on: first those with a host that
+ * has the most left to do, which decides how many rounds there will be. */
+static size_t fill_round(struct precise *p, size_t begin, const uint32_t *left, uint32_t most,
+                         bool *busy)
+{
+    size_t end = begin;
+    memset(busy, 0, p->hosts * sizeof *busy);
+    for (uint32_t pass = 0; pass < 2; pass++)
+        for (size_t k = end; k < p->pairs; k++) {
+            uint32_t a = p->pair[k][0], b = p->pair[k][1];
+            if (busy[a] || busy[b] || (pass == 0 && busier(left, p->pair[k]) < most))
+                continue;
+            busy[a] = busy[b] = true;
+            memcpy(p->pair[k], p->pair[end], sizeof p->pair[k]);
+            p->pair[end][0] = a;
+            p->pair[end++][1] = b;
+        }
+    return end;
+}
+
+static int make_rounds(struct precise *p, struct nt_err *err)
+{
+    uint32_t *left = calloc(p->hosts + 1, sizeof *left);
+    bool *busy = calloc(p->hosts + 1, sizeof *busy);
+    p->start = calloc(p->pairs + 1, sizeof *p->start);
+    p->now = calloc(p->hosts / 2 + 1, sizeof *p->now);
+    int rc =
+        left == NULL || busy == NULL || p->start == NULL || p->now == NULL ? no_memory(err) : 0;
+    for (size_t k = 0; k < p->pairs && rc == 0; k++) {
+        left[p->pair[k][0]]++;
+        left[p->pair[k][1]]++;
+    }
+    for (size_t begin = 0, end; rc == 0 && begin < p->pairs; begin = end) {
+        uint32_t most = 0;
+        for (size_t h = 0; h < p->hosts; h++)
+            most = left[h] > most ? left[h] : most;
+        end = fill_round(p, begin, left, most, busy);
+        for (size_t k = begin; k < end; k++) {
+            left[p->pair[k][0]]--;
+            left[p->pair[k][1]]--;
+        }
+        p->start[++p->rounds] = end;
+    }
+    free(left);
+    free(busy);
+    return rc;
+}
+
+/* ---- the planner ---------------------------------------------------------------------------- */
+
+static int next(struct nt_planner *planner, struct nt_order *order, struct nt_err *err)
+{
+    struct precise *p = (struct precise *)planner;
+    (void)err;
+    for (size_t n = 0; p->round < p->rounds;) {
+        for (size_t k = p->start[p->round]; k < p->start[p->round + 1]; k++)
+            if (!p->lost[p->pair[k][0]] && !p->lost[p->pair[k][1]])
+                memcpy(p->now[n++], p->pair[k], sizeof *p->now);
+        p->round++;
+        if (n == 0)
+            continue;
+        *order = (struct nt_order){.kind = NT_ORDER_LATENCY,
+                                   .phase = "link-latency",
+                                   .pairs = n,
+                                   .pair = p->now,
+                                   .message_bytes = 8,
+                                   .batches = p->batches,
+                                   .count = p->count};
+        return 1;
+    }
+    return 0;
+}
+
+static int tell(struct nt_planner *planner, const struct nt_result *results, size_t n,
+                struct nt_err *err)
+{
+    (void)planner;
+    (void)results;
+    (void)n;
+    (void)err;
+    return 0;
+}
+
+static void lose(struct nt_planner *planner, uint32_t host)
+{
+    struct precise *p = (struct precise *)planner;
+    if (host < p->hosts)
+        p->lost[host] = true;
+}
+
+static void destroy(struct nt_planner *planner)
+{
+    struct precise *p = (struct precise *)planner;
+    free(p->pair);
+    free(p->start);
+    free(p->now);
+    free(p->lost);
+    free(p);
+}
+
+static const struct nt_planner_ops OPS = {next, tell, lose, destroy};
+
+int nt_precise_create(const struct nt_model *model, const bool *absent, uint64_t seed,
+                      uint32_t batches, uint32_t count, struct nt_planner **out, size_t *rounds,
+                      struct nt_err *err)
+{
+    struct tree tree;
+    if (tree_init(model, absent, &tree, err) != 0)
+        return -1;
+    struct precise *p = calloc(1, sizeof *p);
+    int rc = p == NULL ? no_memory(err) : 0;
+    if (rc == 0) {
+        *p = (struct precise){
+            .base.ops = &OPS, .hosts = model->hosts, .batches = batches, .count = count};
+        p->lost = calloc(p->hosts + 1, sizeof *p->lost);
+        rc = p->lost == NULL ? no_memory(err) : choose_pairs(p, &tree, seed, err);
+    }
+    if (rc == 0)
+        rc = make_rounds(p, err);
+    tree_fini(&tree);
+    if (rc != 0) {
+        if (p != NULL)
+            destroy(&p->base);
+        return -1;
+    }
+    *out = &p->base;
+    *rounds = p->rounds;
+    return 0;
+}

@@ -1,0 +1,226 @@
+/* Trees with known bandwidths, and the bandwidth planner run against them: for tests and benches.
+ */
+#ifndef KNOWN_RATES_H
+#define KNOWN_RATES_H
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bandwidth.h"
+#include "flow_links.h"
+#include "flows.h"
+#include "hang.h"
+#include "measure.h"
+#include "network.h"
+#include "rng.h"
+
+enum { RATES_TIERS_MAX = 4, RATES_ROUNDS_MAX = 512 };
+
+struct rates_tree {
+    unsigned tiers;                /* of links: 1 is a star */
+    unsigned fan[RATES_TIERS_MAX]; /* from the top; the last: hosts a leaf */
+    double over[RATES_TIERS_MAX];  /* [t]: oversubscription of the links at depth t + 1 */
+    bool uneven;                   /* every other leaf has half of the hosts, same uplink */
+    double host_MBps;
+    /* how many directions of links are degraded, to 0.3..0.8 of their rate: */
+    unsigned slow_hosts, slow_links;
+    bool both_ways;   /* then both directions alike */
+    double asymmetry; /* the way down of switch links against the way up; 0: alike */
+};
+
+static inline void rates_must(int rc, const struct nt_err *err)
+{
+    if (rc < 0) {
+        fprintf(stderr, "known rates: %s\n", err->text);
+        abort();
+    }
+}
+
+struct rates_build {
+    struct nt_model *m;
+    const struct rates_tree *t;
+    uint32_t host, vertex, link;
+    unsigned leaf;
+};
+
+static inline double rates_grow(struct rates_build *b, unsigned depth, uint32_t self)
+{
+    double below = 0;
+    unsigned n = b->t->fan[depth];
+    bool leaf = depth + 1 == b->t->tiers;
+    if (leaf && b->t->uneven && b->leaf++ % 2 == 1 && n > 3)
+        n /= 2;
+    for (unsigned k = 0; k < n; k++) {
+        uint32_t child = leaf ? b->host++ : b->vertex++;
+        double rate = b->t->host_MBps;
+        if (!leaf) {
+            double passes = rates_grow(b, depth + 1, child);
+            double full = passes;
+            if (b->t->uneven) { /* as wide as a full one's */
+                full = b->t->host_MBps;
+                for (unsigned d = depth + 1; d < b->t->tiers; d++)
+                    full *= b->t->fan[d] / (d > depth + 1 ? b->t->over[d - 1] : 1);
+            }
+            rate = full / b->t->over[depth];
+            below += fmin(passes, rate);
+        } else {
+            below += rate;
+        }
+        b->m->link[b->link++] = (struct nt_link){.a = child,
+                                                 .b = self,
+                                                 .latency_us = 1,
+                                                 .bandwidth_MBps = rate,
+                                                 .bandwidth_back_MBps = rate,
+                                                 .probability = 1};
+    }
+    return below;
+}
+
+/* The tree as a measurement could find it; hosts in any order. degraded (may be NULL): links of
+ * the result get true where one was made slower. */
+static inline struct nt_network *rates_network(const struct rates_tree *t, uint64_t seed)
+{
+    struct nt_err err = {0};
+    struct nt_rng rng;
+    size_t switches = 1, width = 1;
+    for (unsigned d = 0; d + 1 < t->tiers; d++)
+        switches += width *= t->fan[d];
+    struct nt_model *m;
+    size_t hosts = width * t->fan[t->tiers - 1];
+    if (t->uneven && t->fan[t->tiers - 1] > 3)
+        hosts -= width / 2 * (t->fan[t->tiers - 1] - t->fan[t->tiers - 1] / 2);
+    rates_must(nt_model_create(hosts, switches, hosts + switches - 1, &m, &err), &err);
+    struct rates_build b = {.m = m, .t = t, .vertex = (uint32_t)hosts + 1};
+    rates_grow(&b, 0, (uint32_t)hosts);
+    if (b.host != hosts || b.link != m->links)
+        abort();
+    nt_rng_init(&rng, seed);
+    uint32_t *deal = malloc((hosts + 1) * sizeof *deal);
+    for (uint32_t k = 0; k < hosts; k++)
+        deal[k] = k;
+    nt_rng_shuffle(&rng, deal, hosts);
+    for (size_t k = 0; k < m->links; k++) {
+        if (m->link[k].a < hosts)
+            m->link[k].a = deal[m->link[k].a];
+        else if (t->asymmetry > 0)
+            m->link[k].bandwidth_back_MBps *= t->asymmetry;
+    }
+    free(deal);
+    for (unsigned k = 0; k < t->slow_hosts + t->slow_links; k++) {
+        struct nt_link *l;
+        do
+            l = &m->link[nt_rng_below(&rng, m->links)];
+        while ((l->a < hosts) != (k < t->slow_hosts) || l->suspect);
+        double factor = 0.3 + 0.5 * nt_rng_uniform(&rng);
+        bool back = nt_rng_uniform(&rng) < 0.5;
+        l->suspect = true;
+        if (back || t->both_ways)
+            l->bandwidth_back_MBps *= factor;
+        if (!back || t->both_ways)
+            l->bandwidth_MBps *= factor;
+    }
+    struct nt_network *net;
+    rates_must(nt_network_from_model(m, &net, &err), &err);
+    nt_model_destroy(m);
+    return net;
+}
+
+struct rates_run {
+    struct nt_model *truth, *found;
+    size_t rounds, flows, announced;
+};
+
+static inline void rates_run_fini(struct rates_run *run)
+{
+    nt_model_destroy(run->truth);
+    nt_model_destroy(run->found);
+}
+
+/* Each flow's rate as a probe would find it, noise sd relative. */
+static inline struct rates_run rates_sweep(const struct nt_network *net,
+                                           const struct nt_bandwidth_options *options, double sd,
+                                           uint64_t seed)
+{
+    struct rates_run run = {0};
+    struct nt_err err = {0};
+    struct nt_planner *planner;
+    struct nt_order order;
+    struct nt_noise noise = {.sd = sd, .seed = seed};
+    static struct nt_flow_round round[RATES_ROUNDS_MAX];
+    struct nt_flow *flow = malloc((net->hosts + 1) * sizeof *flow);
+    struct nt_result *result = malloc((net->hosts + 1) * sizeof *result);
+    struct nt_model *blank;
+    rates_must(nt_network_truth(net, &run.truth, &err), &err);
+    rates_must(nt_model_copy(run.truth, &blank, &err), &err);
+    for (size_t k = 0; k < blank->links; k++) {
+        blank->link[k].bandwidth_MBps = blank->link[k].bandwidth_back_MBps = NAN;
+        blank->link[k].suspect = false;
+    }
+    rates_must(nt_bandwidth_create(blank, NULL, options, &planner, &err), &err);
+    run.announced = nt_bandwidth_rounds_left(planner);
+    size_t kept = 0, number = 0;
+    int more;
+    while ((more = planner->ops->next(planner, &order, &err)) > 0) {
+        struct nt_flow_seen *seen = malloc((order.pairs + 1) * sizeof *seen);
+        for (size_t k = 0; k < order.pairs; k++)
+            flow[k] = (struct nt_flow){order.pair[k][0], order.pair[k][1], 0};
+        rates_must(nt_flows_share(net, flow, order.pairs, &err), &err);
+        for (size_t k = 0; k < order.pairs; k++) {
+            double rate = flow[k].rate_MBps *
+                          nt_noise_factor(&noise, flow[k].from, flow[k].to, (uint32_t)number);
+            seen[k] = (struct nt_flow_seen){flow[k].from, flow[k].to, rate};
+            result[k] = (struct nt_result){.a = flow[k].from,
+                                           .b = flow[k].to,
+                                           .ok = true,
+                                           .value_us = 1e6 * order.window_s,
+                                           .bytes = rate * 1e6 * order.window_s};
+        }
+        rates_must(planner->ops->tell(planner, result, order.pairs, &err), &err);
+        number++;
+        run.flows += order.pairs;
+        if (strcmp(order.phase, "warm-up") == 0 || kept == RATES_ROUNDS_MAX)
+            free(seen);
+        else
+            round[kept++] = (struct nt_flow_round){order.pairs, seen};
+    }
+    rates_must(more, &err);
+    run.rounds = number;
+    rates_must(nt_infer_flows(blank, round, kept, &run.found, &err), &err);
+    for (size_t k = 0; k < kept; k++)
+        free((void *)(uintptr_t)round[k].flow);
+    nt_planner_destroy(planner);
+    nt_model_destroy(blank);
+    free(flow);
+    free(result);
+    return run;
+}
+
+/* How right a run is. Directions are counted, links where it says so. */
+struct rates_verdict {
+    size_t hosts, values, bounds;   /* directions of host links; of switch links */
+    double host_mean, host_worst;   /* relative errors */
+    double value_mean, value_worst; /* of certified switch links */
+    size_t false_bounds;            /* more than 3 % over the truth */
+    size_t hidden;                  /* switch links that traffic could fill, left as bounds */
+    size_t missed, invented;        /* links degraded and not named, named and not degraded */
+    size_t ratios;
+    double ratio_worst;
+};
+
+/* What hosts below could send (down: take) through each vertex's link. */
+static inline void rates_demand(const struct nt_hang *h, const struct nt_model *m, int down,
+                                double *below)
+{
+    memset(below, 0, h->vertices * sizeof *below);
+    for (size_t k = h->reached; k-- > 1;) {
+        uint32_t c = h->order[k], ch = h->up[c] ^ (uint32_t)down;
+        const struct nt_link *l = &m->link[ch / 2];
+        double rate = ch % 2 ? l->bandwidth_back_MBps : l->bandwidth_MBps;
+        below[h->parent[c]] += c < h->hosts ? rate : fmin(rate, below[c]);
+    }
+}
+
+#endif

@@ -1,0 +1,540 @@
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "against.h"
+#include "import.h"
+#include "import_dot.h"
+#include "infer.h"
+#include "measure.h"
+#include "network.h"
+#include "report.h"
+
+static void must(int rc, const struct nt_err *err)
+{
+    if (rc != 0)
+        fail_msg("%s", err->text);
+}
+
+static void assert_near(double is, double expected)
+{
+    if (!(fabs(is - expected) <= 1e-9 * (1 + fabs(expected))))
+        fail_msg("%.10g, expected %.10g", is, expected);
+}
+
+/* ---- networks and maps ------------------------------------------------------------------------
+ */
+
+static struct nt_map *named(struct nt_model *model)
+{
+    struct nt_err err = {0};
+    struct nt_map *map;
+    char text[64][8];
+    const char *names[64];
+    assert_in_range(model->hosts, 1, 64);
+    for (size_t h = 0; h < model->hosts; h++) {
+        snprintf(text[h], sizeof text[h], "n%zu", h + 1);
+        names[h] = text[h];
+    }
+    must(nt_map_create(model, names, &map, &err), &err);
+    return map;
+}
+
+static struct nt_model *network_of(const char *spec_text)
+{
+    struct nt_err err = {0};
+    struct nt_spec spec;
+    struct nt_network *network;
+    struct nt_model *truth;
+    must(nt_spec_parse(spec_text, &spec, &err), &err);
+    must(nt_network_build(&spec, NULL, &network, &err), &err);
+    must(nt_network_truth(network, &truth, &err), &err);
+    nt_network_destroy(network);
+    return truth;
+}
+
+/* What the inference makes of one noisy sweep over m; without (or UINT32_MAX) did not answer. */
+static struct nt_map *sweep(const struct nt_model *m, double sd, uint64_t seed, uint32_t without)
+{
+    struct nt_err err = {0};
+    struct nt_noise noise = {.sd = sd, .seed = seed};
+    struct nt_network *network;
+    struct nt_matrix *latency;
+    struct nt_model *found;
+    must(nt_network_from_model(m, &network, &err), &err);
+    must(nt_measure_latencies(network, &noise, &latency, &err), &err);
+    for (size_t h = 0; h < m->hosts && without != UINT32_MAX; h++) {
+        nt_matrix_set(latency, h, without, NAN);
+        nt_matrix_set(latency, without, h, NAN);
+    }
+    must(nt_infer_latency(latency, NULL, 1, &found, &err), &err);
+    nt_matrix_destroy(latency);
+    nt_network_destroy(network);
+    return named(found);
+}
+
+static struct nt_map *read_dot(const char *text)
+{
+    struct nt_err err = {0};
+    struct nt_map *map;
+    must(nt_import_dot("r.dot", text, strlen(text), &map, &err), &err);
+    return map;
+}
+
+static struct nt_against *held(const struct nt_map *map, const struct nt_map *reference)
+{
+    struct nt_err err = {0};
+    struct nt_against *a;
+    must(nt_against_create(map, reference, 0.25, &a, &err), &err);
+    return a;
+}
+
+static char *in_words(const struct nt_against *a)
+{
+    struct nt_err err = {0};
+    char *text;
+    size_t bytes;
+    must(nt_report_people(a, 80, &text, &bytes, &err), &err);
+    return text;
+}
+
+/* Every difference must be one of these lines, and each must be there. */
+static void differ_by(const struct nt_map *map, const struct nt_map *reference,
+                      const char *const *lines, size_t n)
+{
+    struct nt_against *a = held(map, reference);
+    char *text = in_words(a);
+    size_t said = a->comparison->differences + a->unknown + a->silent;
+    if (said != n)
+        fail_msg("%zu differences, expected %zu:\n%s", said, n, text);
+    for (size_t k = 0; k < n; k++)
+        if (strstr(text, lines[k]) == NULL)
+            fail_msg("no \"%s\" in:\n%s", lines[k], text);
+    free(text);
+    nt_against_destroy(a);
+}
+
+static uint32_t link_of(const struct nt_model *m, uint32_t host)
+{
+    for (uint32_t k = 0; k < m->links; k++)
+        if (m->link[k].a == host || m->link[k].b == host)
+            return k;
+    fail();
+    return 0;
+}
+
+static uint32_t switch_of(const struct nt_model *m, uint32_t host)
+{
+    const struct nt_link *l = &m->link[link_of(m, host)];
+    return l->a == host ? l->b : l->a;
+}
+
+static uint32_t uplink_of(const struct nt_model *m, uint32_t host)
+{
+    uint32_t leaf = switch_of(m, host);
+    for (uint32_t k = 0; k < m->links; k++)
+        if (m->link[k].a >= m->hosts && m->link[k].b >= m->hosts &&
+            (m->link[k].a == leaf || m->link[k].b == leaf))
+            return k;
+    fail();
+    return 0;
+}
+
+static void plug(struct nt_model *m, uint32_t link, uint32_t from, uint32_t to)
+{
+    struct nt_link *l = &m->link[link];
+    if (l->a == from)
+        l->a = to;
+    else
+        l->b = to;
+}
+
+/* Three groups of two leaves of three hosts: n1..n3, n4..n6 | n7..n9, n10..n12 | n13.. */
+static const char PODS[] = "tree:3x2x3";
+
+/* ---- what is found ---------------------------------------------------------------------------
+ */
+
+static void a_host_on_another_leaf_is_named(void **state)
+{
+    (void)state;
+    struct nt_model *healthy = network_of(PODS), *m = network_of(PODS);
+    plug(m, link_of(m, 1), switch_of(m, 1), switch_of(m, 9));
+    struct nt_map *yesterday = sweep(healthy, 0.02, 1, UINT32_MAX), *today;
+    today = sweep(m, 0.02, 2, UINT32_MAX);
+    static const char *const lines[] = {
+        "host-moved      n2: expected with n1 n3, found apart from n1 n3"};
+    differ_by(today, yesterday, lines, 1);
+    nt_map_destroy(today);
+    nt_map_destroy(yesterday);
+    nt_model_destroy(healthy);
+    nt_model_destroy(m);
+}
+
+static void a_host_that_leaves_a_pair_is_the_only_one_named(void **state)
+{
+    (void)state;
+    struct nt_model *healthy = network_of("tree:4x2"), *m = network_of("tree:4x2");
+    plug(m, link_of(m, 0), switch_of(m, 0), switch_of(m, 4));
+    struct nt_map *was = named(healthy), *is = named(m);
+    static const char *const lines[] = {"host-moved      n1: "};
+    differ_by(is, was, lines, 1);
+    nt_map_destroy(is);
+    nt_map_destroy(was);
+}
+
+/* The cables of two leaves in the wrong groups: all their hosts are where they should not be. */
+static void two_leaves_swapped_are_named(void **state)
+{
+    (void)state;
+    struct nt_model *healthy = network_of(PODS), *m = network_of(PODS);
+    uint32_t one = uplink_of(m, 0), two = uplink_of(m, 6);
+    uint32_t leaf[2] = {switch_of(m, 0), switch_of(m, 6)}, pod[2];
+    pod[0] = m->link[one].a == leaf[0] ? m->link[one].b : m->link[one].a;
+    pod[1] = m->link[two].a == leaf[1] ? m->link[two].b : m->link[two].a;
+    plug(m, one, pod[0], pod[1]);
+    plug(m, two, pod[1], pod[0]);
+    struct nt_map *yesterday = sweep(healthy, 0.02, 3, UINT32_MAX), *today;
+    today = sweep(m, 0.02, 4, UINT32_MAX);
+    struct nt_against *a = held(today, yesterday);
+    bool moved[18] = {false};
+    assert_int_equal(a->comparison->differences, 6);
+    for (size_t k = 0; k < a->comparison->differences; k++) {
+        assert_int_equal(a->comparison->difference[k].kind, NT_DIFFERENCE_HOST_MOVED);
+        moved[a->comparison->difference[k].host] = true;
+    }
+    /* told by who is together: those two leaves, or the two that they were taken from */
+    for (uint32_t h = 0; h < 3; h++)
+        assert_true((moved[h] || moved[h + 3]) && (moved[h + 6] || moved[h + 9]));
+    assert_true(a->comparison->similarity_percent < 100);
+    nt_against_destroy(a);
+    nt_map_destroy(today);
+    nt_map_destroy(yesterday);
+    nt_model_destroy(healthy);
+    nt_model_destroy(m);
+}
+
+static void a_slow_link_is_named(void **state)
+{
+    (void)state;
+    for (int inner = 0; inner < 2; inner++) {
+        struct nt_model *healthy = network_of(PODS), *m = network_of(PODS);
+        uint32_t link = inner ? uplink_of(m, 3) : link_of(m, 4);
+        m->link[link].latency_us *= 3;
+        struct nt_map *yesterday = sweep(healthy, 0.02, 5, UINT32_MAX), *today;
+        today = sweep(m, 0.02, 6, UINT32_MAX);
+        const char *lines[] = {inner ? "link-slow       uplink of n4 n5 n6: expected 0."
+                                     : "link-slow       link of n5: expected 0."};
+        differ_by(today, yesterday, lines, 1);
+        nt_map_destroy(today);
+        nt_map_destroy(yesterday);
+        nt_model_destroy(healthy);
+        nt_model_destroy(m);
+    }
+}
+
+/* Each direction of a link has its own figure, and the reference may write it the other way. */
+static void a_link_at_half_its_rate_is_named(void **state)
+{
+    (void)state;
+    for (int way = 0; way < 4; way++) {
+        struct nt_model *m = network_of(PODS), *r = network_of(PODS);
+        uint32_t link = way < 2 ? uplink_of(m, 3) : link_of(m, 4);
+        double *rate = way % 2 ? &m->link[link].bandwidth_back_MBps : &m->link[link].bandwidth_MBps;
+        *rate /= 2;
+        struct nt_link *turned = &r->link[way < 2 ? uplink_of(r, 3) : link_of(r, 4)];
+        uint32_t a = turned->a;
+        turned->a = turned->b;
+        turned->b = a;
+        turned->bandwidth_back_MBps = turned->bandwidth_MBps * 1.01;
+        struct nt_map *is = named(m), *was = named(r);
+        char line[96];
+        snprintf(line, sizeof line, "link-narrow     %s%s: expected ",
+                 way < 2 ? "uplink of n4 n5 n6" : "link of n5", way % 2 ? ", back" : "");
+        const char *lines[] = {line};
+        differ_by(is, was, lines, 1);
+        is->model->link[link].at_least = true; /* never seen at its limit: says nothing */
+        differ_by(is, was, NULL, 0);
+        nt_map_destroy(is);
+        nt_map_destroy(was);
+    }
+}
+
+static void a_host_without_an_answer_is_named_and_nothing_else(void **state)
+{
+    (void)state;
+    struct nt_model *healthy = network_of("tree:4x2");
+    struct nt_map *yesterday = sweep(healthy, 0.01, 7, UINT32_MAX);
+    struct nt_map *today = sweep(healthy, 0.01, 8, 2);
+    static const char *const lines[] = {"host-missing    n3: no answer"};
+    differ_by(today, yesterday, lines, 1);
+    differ_by(yesterday, today, NULL, 0); /* a host that came back */
+    nt_map_destroy(today);
+    nt_map_destroy(yesterday);
+    nt_model_destroy(healthy);
+}
+
+static void hosts_of_another_machine_are_an_error(void **state)
+{
+    (void)state;
+    struct nt_map *map = named(network_of("star:3"));
+    struct nt_map *r = read_dot("graph { x -- s; y -- s; z -- s }");
+    struct nt_against *a = NULL;
+    struct nt_err err = {0};
+    assert_int_equal(nt_against_create(map, r, 0.25, &a, &err), -1);
+    assert_int_equal(err.kind, NT_ERR_INPUT);
+    assert_non_null(strstr(err.text, "no host in common"));
+    assert_null(a);
+    nt_map_destroy(r);
+    r = read_dot("graph { n1 -- s; n2 -- s; z -- s }");
+    static const char *const lines[] = {"host-missing    n3: not in the reference"};
+    differ_by(map, r, lines, 1);
+    nt_map_destroy(r);
+    nt_map_destroy(map);
+}
+
+/* A job sees a part of the machine: what it cannot tell apart is no difference. */
+static void a_part_of_a_bigger_machine_is_the_same(void **state)
+{
+    (void)state;
+    static const char conf[] = "SwitchName=l1 Nodes=n[1-3,21-30]\nSwitchName=l2 Nodes=n[4-6]\n"
+                               "SwitchName=l3 Nodes=n[7-9]\nSwitchName=l4 Nodes=n[10-12]\n"
+                               "SwitchName=l5 Nodes=n[13-15]\nSwitchName=l6 Nodes=n[16-18]\n"
+                               "SwitchName=l7 Nodes=m[1-9]\n"
+                               "SwitchName=p1 Switches=l[1-2]\nSwitchName=p2 Switches=l[3-4]\n"
+                               "SwitchName=p3 Switches=l[5-6]\nSwitchName=p4 Switches=l7\n"
+                               "SwitchName=top Switches=p[1-4]\n";
+    struct nt_err err = {0};
+    struct nt_model *m = network_of(PODS);
+    struct nt_map *map = sweep(m, 0.02, 9, UINT32_MAX), *r;
+    must(nt_import_topology_conf("t", conf, strlen(conf), &r, &err), &err);
+    differ_by(map, r, NULL, 0);
+    struct nt_against *a = held(map, r);
+    assert_near(a->comparison->common_percent, 100);
+    nt_against_destroy(a);
+    nt_map_destroy(map);
+    nt_map_destroy(r);
+    nt_model_destroy(m);
+}
+
+/* What was slow yesterday is not news; without a figure to hold it against, it is. */
+static void a_suspect_link_is_held_against_its_own_class(void **state)
+{
+    (void)state;
+    struct nt_map *map = named(network_of("tree:3x3"));
+    map->model->link[link_of(map->model, 1)].latency_us *= 3;
+    map->model->link[link_of(map->model, 1)].suspect = true;
+    differ_by(map, map, NULL, 0);
+    struct nt_map *r = read_dot("graph { a [shape=box]; b [shape=box]; c [shape=box]\n"
+                                "n1--a; n2--a; n3--a; n4--b; n5--b; n6--b; n7--c; n8--c; n9--c\n"
+                                "a--top; b--top; c--top }");
+    static const char *const lines[] = {
+        "link-slow       link of n2: expected as the other links of its class, found 1.5 us"};
+    differ_by(map, r, lines, 1);
+    nt_map_destroy(r);
+    nt_map_destroy(map);
+}
+
+/* Where one of the two has cycles between its switches, hosts still have neighbours. */
+static void cycles_of_switches_are_compared_by_neighbours(void **state)
+{
+    (void)state;
+    struct nt_map *was = named(network_of("dragonfly:3x3x2"));
+    struct nt_map *is = named(network_of("dragonfly:3x3x2"));
+    differ_by(is, was, NULL, 0);
+    struct nt_against *a = held(is, was);
+    assert_near(a->comparison->similarity_percent, 100);
+    nt_against_destroy(a);
+    plug(is->model, link_of(is->model, 0), switch_of(is->model, 0), switch_of(is->model, 9));
+    static const char *const lines[] = {"host-moved      n1: expected other neighbours",
+                                        "host-moved      n2: expected other neighbours"};
+    differ_by(is, was, lines, 2); /* of a pair, neither has the neighbour that it had */
+    nt_map_destroy(is);
+    is = named(network_of("torus:3x6"));
+    static const char *const kinds[] = {"switch-missing  switches: expected 9, found 0"};
+    differ_by(is, was, kinds, 1);
+    nt_map_destroy(is);
+    nt_map_destroy(was);
+}
+
+/* ---- the published measures -------------------------------------------------------------------
+ */
+
+/* Section d: a square of which three sides were found, with probabilities 1, 0.5 and 0.8, and a
+ * diagonal that is none of its links: (1 + 0.5 + 0.8 + 0) / 4. */
+static void similarity_of_a_regular_network(void **state)
+{
+    (void)state;
+    static const uint32_t ends[][2] = {{0, 1}, {1, 2}, {2, 3}, {0, 2}};
+    static const double p[] = {1, 0.5, 0.8, 1};
+    struct nt_err err = {0};
+    struct nt_model *m;
+    must(nt_model_create(4, 0, 4, &m, &err), &err);
+    for (size_t k = 0; k < 4; k++) {
+        m->link[k].a = ends[k][0];
+        m->link[k].b = ends[k][1];
+        m->link[k].latency_us = 1;
+        m->link[k].probability = p[k];
+    }
+    struct nt_map *map = named(m);
+    struct nt_map *r = read_dot("graph g { n1 -- n2 -- n3 -- n4 -- n1 [label=\"8\"]; }");
+    assert_int_equal(r->model->switches, 0);
+    struct nt_against *a = held(map, r);
+    assert_near(a->comparison->similarity_percent, 57.5);
+    assert_near(a->comparison->common_percent, 60); /* 3 of 5 */
+    nt_against_destroy(a);
+    nt_map_destroy(map);
+    nt_map_destroy(r);
+}
+
+/* Nine links, of which the six to hosts and one uplink (probability 0.9) were found. */
+static void similarity_of_a_hierarchical_network(void **state)
+{
+    (void)state;
+    struct nt_err err = {0};
+    struct nt_model *m;
+    must(nt_model_create(6, 2, 7, &m, &err), &err);
+    for (uint32_t k = 0; k < 6; k++) {
+        m->link[k].a = k;
+        m->link[k].b = k < 2 ? 6 : 7;
+        m->link[k].latency_us = 1;
+    }
+    m->link[6] = m->link[5];
+    m->link[6].a = 6;
+    m->link[6].b = 7;
+    m->link[6].probability = 0.9;
+    struct nt_map *map = named(m);
+    struct nt_map *r = read_dot("graph { n1--a; n2--a; n3--b; n4--b; n5--c; n6--c; a--t; b--t; "
+                                "c--t }");
+    struct nt_against *a = held(map, r);
+    assert_near(a->comparison->similarity_percent, 100 * 6.9 / 9);
+    assert_near(a->comparison->common_percent, 100.0 / 3);
+    assert_int_equal(a->comparison->differences, 2); /* b and c */
+    nt_against_destroy(a);
+    nt_map_destroy(map);
+    nt_map_destroy(r);
+}
+
+/* On the link of a host, or on the one between the switches (host NULL). */
+static double laid_on(const struct nt_map *r, const double *us, const char *host)
+{
+    const struct nt_model *m = r->model;
+    for (size_t k = 0; k < m->links; k++) {
+        const char *name[2];
+        for (int s = 0; s < 2; s++) {
+            uint32_t v = s ? m->link[k].b : m->link[k].a;
+            name[s] = v < m->hosts ? r->host_name[v] : NULL;
+        }
+        bool between = name[0] == NULL && name[1] == NULL;
+        if (host == NULL ? between : !between && strcmp(name[name[0] == NULL], host) == 0)
+            return us[k];
+    }
+    fail();
+    return 0;
+}
+
+/* Equations 3 and 4 by hand. Links: n1 8, n2 4, n3 8 Gbit/s, between the switches 2; times 3, 4
+ * and 5 us. n1-n2 lays 1 and 2; n1-n3, shares 1:4:1, lays 2/3, 8/3, 2/3; n2-n3, shares 2:4:1, lays
+ * 10/7, 20/7, 5/7. A fourth host is on no path. */
+static void redistribution_by_hand(void **state)
+{
+    (void)state;
+    struct nt_err err = {0};
+    struct nt_model *m;
+    must(nt_model_create(3, 1, 3, &m, &err), &err);
+    for (uint32_t k = 0; k < 3; k++) {
+        m->link[k].a = k;
+        m->link[k].b = 3;
+        m->link[k].latency_us = k + 1;
+    }
+    struct nt_map *map = named(m);
+    struct nt_map *r = read_dot("graph { n1 -- s1 [label=8]; n2 -- s1 [label=4];\n"
+                                "n3 -- s2 [label=8]; s1 -- s2 [label=2]; n9 -- s2 [label=8] }");
+    struct nt_against *a = held(map, r);
+    double laid[8], ideal[8];
+    must(nt_against_redistribute(a, 1000, laid, ideal, &err), &err);
+    assert_near(laid_on(r, laid, "n1"), (1 + 2.0 / 3) / 2);
+    assert_near(laid_on(r, laid, "n2"), (2 + 10.0 / 7) / 2);
+    assert_near(laid_on(r, laid, "n3"), (2.0 / 3 + 5.0 / 7) / 2);
+    assert_near(laid_on(r, laid, NULL), (8.0 / 3 + 20.0 / 7) / 2);
+    assert_true(isnan(laid_on(r, laid, "n9")));
+    assert_near(laid_on(r, ideal, "n1"), 1);
+    assert_near(laid_on(r, ideal, "n2"), 2);
+    assert_near(laid_on(r, ideal, NULL), 4);
+    /* the map's own rates: 1000 bytes over 500 MB/s take 2 us more, wherever n3 is not in it */
+    for (uint32_t k = 0; k < 3; k++)
+        map->model->link[k].bandwidth_MBps = map->model->link[k].bandwidth_back_MBps = 500;
+    nt_against_destroy(a);
+    a = held(map, r);
+    must(nt_against_redistribute(a, 1000, laid, ideal, &err), &err);
+    assert_near(laid_on(r, laid, "n1"), (5.0 / 3 + 1) / 2);
+    char *text;
+    size_t bytes;
+    must(nt_report_coloured(a, laid, ideal, &text, &bytes, &err), &err);
+    assert_non_null(strstr(text, "\"n9\" -- \"s2\" [label=\"\\n8 Gbit/s\", bandwidth_Gbps=\"8\", "
+                                 "bandwidth_back_Gbps=\"8\", probability=\"1\"];"));
+    assert_non_null(strstr(text, "color=\"#ff")); /* not over the ideal: red */
+    assert_non_null(strstr(text, "ff\""));        /* over it: blue */
+    free(text);
+    nt_against_destroy(a);
+    nt_map_destroy(map);
+    nt_map_destroy(r);
+}
+
+/* ---- noise ------------------------------------------------------------------------------------
+ */
+
+static void two_sweeps_of_one_network_are_the_same(void **state)
+{
+    (void)state;
+    static const char *const specs[] = {"star:8",      "tree:4x4", "tree:3x2x3", "tree:2x2x4",
+                                        "fattree:4,3", "tree:5x6", "chain:3x4",  "tree:6x3"};
+    enum { SPECS = sizeof specs / sizeof *specs, PAIRS = 200 };
+    size_t differ = 0;
+    for (uint64_t k = 0; k < PAIRS; k++) {
+        struct nt_model *m = network_of(specs[k % SPECS]);
+        double sd = 0.01 + 0.04 * (double)(k / SPECS) / (double)(PAIRS / SPECS - 1);
+        struct nt_map *first = sweep(m, sd, 1000 + 2 * k, UINT32_MAX);
+        struct nt_map *second = sweep(m, sd, 1001 + 2 * k, UINT32_MAX);
+        struct nt_against *a = held(second, first);
+        if (nt_report_differs(a)) {
+            char *text = in_words(a);
+            print_message("%s, noise %.3f, pair %d: %s", specs[k % SPECS], sd, (int)k, text);
+            free(text);
+            differ++;
+        }
+        nt_against_destroy(a);
+        nt_map_destroy(first);
+        nt_map_destroy(second);
+        nt_model_destroy(m);
+    }
+    assert_int_equal(differ, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_host_on_another_leaf_is_named),
+        cmocka_unit_test(a_host_that_leaves_a_pair_is_the_only_one_named),
+        cmocka_unit_test(two_leaves_swapped_are_named),
+        cmocka_unit_test(a_slow_link_is_named),
+        cmocka_unit_test(a_link_at_half_its_rate_is_named),
+        cmocka_unit_test(a_host_without_an_answer_is_named_and_nothing_else),
+        cmocka_unit_test(hosts_of_another_machine_are_an_error),
+        cmocka_unit_test(a_part_of_a_bigger_machine_is_the_same),
+        cmocka_unit_test(a_suspect_link_is_held_against_its_own_class),
+        cmocka_unit_test(cycles_of_switches_are_compared_by_neighbours),
+        cmocka_unit_test(similarity_of_a_regular_network),
+        cmocka_unit_test(similarity_of_a_hierarchical_network),
+        cmocka_unit_test(redistribution_by_hand),
+        cmocka_unit_test(two_sweeps_of_one_network_are_the_same),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

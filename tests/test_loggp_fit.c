@@ -1,0 +1,161 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "known_loggp.h"
+#include "loggp_fit.h"
+#include "loggp_time.h"
+
+static void assert_near(const char *what, double found, double expected, double within)
+{
+    if (!(fabs(found - expected) <= within))
+        fail_msg("%s: expected %g within %g, found %g", what, expected, within, found);
+}
+
+static const double SIZES[] = {1,     16,    64,    256,    512,     1024,   1400,
+                               1500,  2048,  4096,  6000,   8000,    8192,   8400,
+                               12000, 16384, 65536, 262144, 1048576, 4194304};
+enum { SIZES_N = sizeof SIZES / sizeof *SIZES };
+
+/* Every kind of measurement, at fixed sizes. */
+static size_t measure_all(struct known_loggp *k, struct nt_prtt *m)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < SIZES_N; i++) {
+        m[n++] = known_message(k, SIZES[i], 1, 0, 0);
+        m[n++] = known_message(k, SIZES[i], 16, 0, 0);
+        if (SIZES[i] > 16384)
+            continue;
+        double delay = 3 * (known_regime(k, SIZES[i])->g + SIZES[i] * 0.1) + 20;
+        m[n++] = known_message(k, SIZES[i], 8, delay, 0);
+        m[n++] = known_message(k, SIZES[i], 1, 0, 40000);
+        m[n++] = known_message(k, SIZES[i], 16, 0, 40000);
+    }
+    for (double s = 9; s < 4e6; s *= 3.3) {
+        m[n] = known_message(k, floor(s), 1, 0, 0);
+        m[n++].check = true;
+    }
+    return n;
+}
+
+static void an_exact_curve_gives_its_figures_back(void **state)
+{
+    (void)state;
+    struct nt_prtt m[200];
+    struct nt_loggp_fit fit;
+    struct nt_err err = {0};
+    struct known_loggp k = known_tcp(0, 0, 1);
+    size_t n = measure_all(&k, m);
+    assert_int_equal(nt_loggp_fit(m, n, &fit, &err), 0);
+    assert_int_equal(fit.regimes, 3);
+    for (size_t i = 0; i < 3; i++) {
+        const struct known_regime *r = &k.regime[i];
+        const struct nt_loggp *g = &fit.regime[i];
+        assert_near("G", g->G_us_per_byte, r->G, 1e-6);
+        assert_near("gap", g->gap_us_per_byte, r->gap, 1e-6);
+        assert_near("g", g->g_us, r->g, 0.01);
+        assert_near("o of the sender", g->o_send_us, r->o_send, 0.01);
+        assert_near("o of the receiver", g->o_recv_us, r->o_recv, 0.01);
+        assert_near("L", g->L_us, r->L, 0.05);
+        assert_near("r2", g->r2, 1, 1e-6);
+    }
+    assert_true(fit.regime[0].max_bytes >= 1400 && fit.regime[0].max_bytes < 1500);
+    assert_true(fit.regime[1].max_bytes >= 8192 && fit.regime[1].max_bytes < 8400);
+    assert_true(fit.check_percent < 0.01);
+}
+
+/* Figures within four of their own standard errors, times within three percent, over many seeds. */
+static void noise_is_told_by_the_errors(void **state)
+{
+    (void)state;
+    unsigned far = 0, all = 0;
+    for (uint64_t seed = 1; seed <= 100; seed++) {
+        struct nt_prtt m[200];
+        struct nt_loggp_fit fit;
+        struct nt_err err = {0};
+        struct known_loggp k = known_tcp(0.01, 0, seed);
+        size_t n = measure_all(&k, m);
+        assert_int_equal(nt_loggp_fit(m, n, &fit, &err), 0);
+        for (double s = 8; s <= 4194304; s *= 1.37) {
+            double at = floor(s);
+            if (fabs(at - 1460) < 100 || fabs(at - 8192) < 300)
+                continue; /* where exactly a protocol changes lies between two measured sizes */
+            double off =
+                fabs(nt_loggp_time_us(fit.regime, fit.regimes, at) / known_time(&k, at) - 1);
+            assert_near("time", off, 0, 0.03);
+        }
+        assert_near("check", fit.check_percent, 0, 6);
+        if (fit.regimes != 3)
+            continue;
+        for (size_t i = 0; i < 3; i++) {
+            const struct known_regime *r = &k.regime[i];
+            const struct nt_loggp *g = &fit.regime[i];
+            all += 3;
+            far += fabs(g->G_us_per_byte - r->G) > 4 * g->G_se_us_per_byte;
+            far += fabs(g->g_us - r->g) > 4 * g->g_se_us;
+            far += fabs(g->L_us - r->L) > 4 * g->L_se_us;
+        }
+    }
+    assert_true(all > 500);
+    assert_true(far * 50 < all);
+}
+
+static void what_was_not_measured_is_not_invented(void **state)
+{
+    (void)state;
+    struct nt_prtt m[SIZES_N];
+    struct nt_loggp_fit fit;
+    struct nt_err err = {0};
+    struct known_loggp k = known_tcp(0, 0, 1);
+    for (size_t i = 0; i < SIZES_N; i++)
+        m[i] = known_message(&k, SIZES[i], 1, 0, 0);
+    assert_int_equal(nt_loggp_fit(m, SIZES_N, &fit, &err), 0);
+    assert_true(isnan(fit.check_percent));
+    for (size_t i = 0; i < fit.regimes; i++) {
+        assert_true(isnan(fit.regime[i].g_us));
+        assert_true(isnan(fit.regime[i].o_send_us) && isnan(fit.regime[i].o_recv_us));
+        assert_near("L holds the whole level", fit.regime[i].L_us,
+                    k.regime[i].o_send + k.regime[i].L + k.regime[i].o_recv, 0.05);
+    }
+    assert_near("time", nt_loggp_time_us(fit.regime, fit.regimes, 4096), known_time(&k, 4096), 0.1);
+}
+
+static void no_round_trips_is_an_error(void **state)
+{
+    (void)state;
+    struct nt_loggp_fit fit;
+    struct nt_err err = {0};
+    struct known_loggp k = known_tcp(0, 0, 1);
+    struct nt_prtt train = known_message(&k, 8, 16, 0, 0);
+    assert_int_equal(nt_loggp_fit(&train, 1, &fit, &err), -1);
+    assert_int_equal(err.kind, NT_ERR_INPUT);
+    assert_int_equal(nt_loggp_fit(NULL, 0, &fit, &err), -1);
+}
+
+static void a_single_size_is_a_level(void **state)
+{
+    (void)state;
+    struct nt_loggp_fit fit;
+    struct nt_err err = {0};
+    struct nt_prtt one = {.bytes = 8, .count = 1, .time_us = 400};
+    assert_int_equal(nt_loggp_fit(&one, 1, &fit, &err), 0);
+    assert_int_equal(fit.regimes, 1);
+    assert_near("time", nt_loggp_time_us(fit.regime, 1, 8), 200, 1e-9);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_exact_curve_gives_its_figures_back),
+        cmocka_unit_test(noise_is_told_by_the_errors),
+        cmocka_unit_test(what_was_not_measured_is_not_invented),
+        cmocka_unit_test(no_round_trips_is_an_error),
+        cmocka_unit_test(a_single_size_is_a_level),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

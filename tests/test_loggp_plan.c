@@ -1,0 +1,366 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "known_loggp.h"
+#include "known_network.h"
+#include "loggp.h"
+#include "loggp_fit.h"
+#include "loggp_time.h"
+#include "reach.h"
+
+enum { CLASSES = 4, PER_CLASS = 400, LOOKED_AT = 400 };
+
+/* All that a planner made one measure, by class of path (hops - 2). */
+struct seen {
+    struct nt_prtt m[CLASSES][PER_CLASS];
+    size_t n[CLASSES];
+    size_t rounds, pairs;
+    double seconds;
+};
+
+static uint32_t hops_between(const struct nt_model *model, uint32_t a, uint32_t b)
+{
+    struct nt_reach *reach;
+    struct nt_err err = {0};
+    assert_int_equal(nt_reach_create(model, a, &reach, &err), 0);
+    uint32_t hops = reach->hops[b];
+    nt_reach_destroy(reach);
+    return hops;
+}
+
+static void mark_links(const struct nt_model *model, uint32_t a, uint32_t b, bool *used)
+{
+    struct nt_reach *reach;
+    struct nt_err err = {0};
+    assert_int_equal(nt_reach_create(model, a, &reach, &err), 0);
+    for (uint32_t v = b; v != a; v = reach->from[v]) {
+        assert_false(used[reach->link[v]]);
+        used[reach->link[v]] = true;
+    }
+    nt_reach_destroy(reach);
+}
+
+/* In a round: hosts that exist, no host twice, no link twice. */
+static void check_order(const struct nt_model *model, const struct nt_order *order)
+{
+    bool busy[64] = {false}, used[256] = {false};
+    assert_int_equal(order->kind, NT_ORDER_PRTT);
+    assert_true(order->pairs > 0 && order->batches >= 2 && order->count >= 1);
+    assert_true(order->message_bytes >= 1 && order->window_s > 0);
+    for (size_t k = 0; k < order->pairs; k++) {
+        for (int end = 0; end < 2; end++) {
+            assert_true(order->pair[k][end] < model->hosts);
+            assert_false(busy[order->pair[k][end]]);
+            busy[order->pair[k][end]] = true;
+        }
+        mark_links(model, order->pair[k][0], order->pair[k][1], used);
+    }
+}
+
+static void play(const struct nt_model *model, struct known_loggp *truth,
+                 const struct nt_order *order, struct seen *seen, struct nt_result *results)
+{
+    for (size_t k = 0; k < order->pairs; k++) {
+        uint32_t a = order->pair[k][0], b = order->pair[k][1];
+        size_t class = hops_between(model, a, b) - 2;
+        assert_true(class < CLASSES && seen->n[class] < PER_CLASS);
+        struct nt_prtt m = known_message(&truth[class], order->message_bytes, order->count,
+                                         order->delay_us, order->hold_us);
+        m.check = strcmp(order->phase, NT_LOGGP_CHECK_PHASE) == 0;
+        seen->m[class][seen->n[class]++] = m;
+        results[k] =
+            (struct nt_result){.a = a, .b = b, .ok = true, .value_us = m.time_us, .se_us = m.se_us};
+    }
+    seen->rounds++;
+    seen->pairs += order->pairs;
+    seen->seconds += order->window_s;
+}
+
+static void drive(const struct nt_model *model, const struct nt_loggp_settings *settings,
+                  struct known_loggp *truth, struct seen *seen)
+{
+    struct nt_planner *planner = NULL;
+    struct nt_err err = {0};
+    struct nt_order order;
+    struct nt_result results[NT_LOGGP_CLASSES_MAX];
+    memset(seen, 0, sizeof *seen);
+    assert_int_equal(nt_loggp_create(model, settings, &planner, &err), 0);
+    int rc;
+    while ((rc = planner->ops->next(planner, &order, &err)) == 1) {
+        check_order(model, &order);
+        play(model, truth, &order, seen, results);
+        assert_int_equal(planner->ops->tell(planner, results, order.pairs, &err), 0);
+        assert_true(seen->rounds < 1000);
+    }
+    assert_int_equal(rc, 0);
+    assert_int_equal(nt_loggp_rounds_left(planner), 0);
+    nt_planner_destroy(planner);
+}
+
+static void truths(struct known_loggp *truth, double noise, double outliers, uint64_t seed)
+{
+    for (size_t c = 0; c < CLASSES; c++) {
+        truth[c] = known_tcp(noise, outliers, seed * 10 + c);
+        for (size_t r = 0; r < truth[c].regimes; r++)
+            truth[c].regime[r].L *= 1 + (double)c;
+    }
+}
+
+/* Leaves of four hosts below one switch. */
+static struct nt_model *leaves(size_t n)
+{
+    static const size_t size[] = {4, 4, 4, 4};
+    return known_leaves(n, size, 100, 100);
+}
+
+/* The largest error of the prediction over many sizes. */
+static double worst_error(const struct known_loggp *truth, const struct nt_loggp_fit *fit,
+                          double *at)
+{
+    double worst = 0;
+    for (size_t i = 0; i < LOOKED_AT; i++) {
+        double s = floor(8 * pow(4194304.0 / 8, (double)i / (LOOKED_AT - 1)));
+        if (fabs(s / 8192 - 1) < 0.02 || fabs(s / 1460 - 1) < 0.02)
+            continue; /* jumps are narrowed down to this */
+        double off =
+            fabs(nt_loggp_time_us(fit->regime, fit->regimes, s) / known_time(truth, s) - 1);
+        if (off > worst) {
+            worst = off;
+            *at = s;
+        }
+    }
+    return worst;
+}
+
+static void predict(double noise, double outliers, uint64_t seed, double within, struct seen *seen)
+{
+    struct known_loggp truth[CLASSES];
+    struct nt_model *model = leaves(3);
+    truths(truth, noise, outliers, seed);
+    drive(model, NULL, truth, seen);
+    nt_model_destroy(model);
+    for (size_t c = 0; c < CLASSES; c++) {
+        struct nt_loggp_fit fit;
+        struct nt_err err = {0};
+        double at = 0;
+        if (c != 0 && c != 2) { /* two links, or four */
+            assert_int_equal(seen->n[c], 0);
+            continue;
+        }
+        assert_int_equal(nt_loggp_fit(seen->m[c], seen->n[c], &fit, &err), 0);
+        double worst = worst_error(&truth[c], &fit, &at);
+        if (!(worst < within))
+            fail_msg("seed %llu, class %zu: %.1f %% off at %.0f bytes", (unsigned long long)seed, c,
+                     100 * worst, at);
+        for (size_t r = 0; noise == 0 && r < fit.regimes; r++)
+            assert_false(isnan(fit.regime[r].g_us) || isnan(fit.regime[r].o_send_us) ||
+                         isnan(fit.regime[r].o_recv_us) || isnan(fit.regime[r].check_percent));
+    }
+}
+
+static void exact_measurements_predict_every_size(void **state)
+{
+    (void)state;
+    static struct seen seen;
+    predict(0, 0, 1, 0.06, &seen);
+    /* both classes in the same rounds */
+    assert_int_equal(seen.pairs, 2 * seen.rounds);
+    assert_in_range(seen.rounds, 30, 110);
+}
+
+static void noise_and_outliers_cost_little(void **state)
+{
+    (void)state;
+    static struct seen seen;
+    for (uint64_t seed = 1; seed <= 40; seed++) {
+        predict(0.01, 0, seed, 0.10, &seen);
+        predict(0.02, 0.01, seed, 0.15, &seen);
+        assert_in_range(seen.rounds, 30, 160);
+    }
+}
+
+static void classes_that_share_links_take_turns(void **state)
+{
+    (void)state;
+    static struct seen seen;
+    struct known_loggp truth[CLASSES];
+    /* two hosts a leaf: what crosses the top uses the links of what stays below it */
+    static const size_t size[] = {2, 2};
+    struct nt_model *model = known_leaves(2, size, 100, 100);
+    truths(truth, 0, 0, 1);
+    drive(model, NULL, truth, &seen);
+    assert_true(seen.n[0] > 30 && seen.n[1] > 30);
+    nt_model_destroy(model);
+}
+
+static void each_rail_and_all_of_them(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"fab0", "fab1"};
+    const struct nt_loggp_settings two = {.rails = 2, .rail = names};
+    struct nt_model *model = leaves(3);
+    struct nt_planner *planner = NULL;
+    struct nt_err err = {0};
+    struct nt_order order;
+    struct nt_result results[NT_LOGGP_CLASSES_MAX];
+    static struct seen seen;
+    struct known_loggp truth[CLASSES];
+    size_t on[3] = {0}, coarse[3] = {0};
+    truths(truth, 0, 0, 1);
+    assert_int_equal(nt_loggp_create(model, &two, &planner, &err), 0);
+    while (planner->ops->next(planner, &order, &err) == 1) {
+        size_t rail = order.rail[0] == '\0' ? 2 : strcmp(order.rail, "fab0") == 0 ? 0 : 1;
+        if (rail < 2)
+            assert_string_equal(order.rail, names[rail]);
+        memset(seen.n, 0, sizeof seen.n);
+        play(model, truth, &order, &seen, results);
+        assert_int_equal(planner->ops->tell(planner, results, order.pairs, &err), 0);
+        on[rail]++;
+        if (seen.rounds <= 36)
+            coarse[rail]++;
+    }
+    /* a step on every rail before any goes on: cut short, all rails have their sizes */
+    for (size_t r = 0; r < 3; r++) {
+        assert_int_equal(on[r], on[0]);
+        assert_int_equal(coarse[r], 12);
+    }
+    nt_planner_destroy(planner);
+    nt_model_destroy(model);
+}
+
+static void a_lost_host_is_replaced_and_a_class_without_hosts_ends(void **state)
+{
+    (void)state;
+    struct nt_model *model = leaves(3);
+    struct nt_planner *planner = NULL;
+    struct nt_err err = {0};
+    struct nt_order order;
+    bool lost[12] = {false};
+    size_t rounds = 0;
+    assert_int_equal(nt_loggp_create(model, NULL, &planner, &err), 0);
+    while (planner->ops->next(planner, &order, &err) == 1 && rounds < 1000) {
+        struct nt_result results[NT_LOGGP_CLASSES_MAX];
+        check_order(model, &order);
+        for (size_t k = 0; k < order.pairs; k++) {
+            assert_false(lost[order.pair[k][0]] || lost[order.pair[k][1]]);
+            results[k] = (struct nt_result){.a = order.pair[k][0],
+                                            .b = order.pair[k][1],
+                                            .ok = true,
+                                            .value_us = 100 + order.message_bytes};
+        }
+        assert_int_equal(planner->ops->tell(planner, results, order.pairs, &err), 0);
+        if (++rounds % 4 == 0) {
+            planner->ops->lose(planner, order.pair[0][0]);
+            lost[order.pair[0][0]] = true;
+        }
+    }
+    size_t left = 0;
+    for (size_t h = 0; h < 12; h++)
+        left += !lost[h];
+    assert_true(rounds >= 16 && rounds < 1000);
+    assert_true(left <= 5);
+    nt_planner_destroy(planner);
+    nt_model_destroy(model);
+}
+
+static void a_pair_that_always_fails_is_given_up(void **state)
+{
+    (void)state;
+    struct nt_model *model = leaves(3);
+    struct nt_planner *planner = NULL;
+    struct nt_err err = {0};
+    struct nt_order order;
+    size_t rounds = 0;
+    assert_int_equal(nt_loggp_create(model, NULL, &planner, &err), 0);
+    while (planner->ops->next(planner, &order, &err) == 1) {
+        assert_int_equal(planner->ops->tell(planner, NULL, 0, &err), 0);
+        rounds++;
+    }
+    assert_in_range(rounds, 1, 6);
+    nt_planner_destroy(planner);
+    nt_model_destroy(model);
+}
+
+static void long_rounds_are_not_ordered(void **state)
+{
+    (void)state;
+    static struct seen seen;
+    const struct nt_loggp_settings brief = {.longest_s = 0.05};
+    struct known_loggp truth[CLASSES];
+    struct nt_model *model = leaves(2);
+    truths(truth, 0, 0, 1);
+    drive(model, &brief, truth, &seen);
+    for (size_t i = 0; i < seen.n[0]; i++)
+        assert_true(seen.m[0][i].time_us < 0.05 * 1e6);
+    assert_true(seen.n[0] > 20);
+    nt_model_destroy(model);
+}
+
+static void nothing_to_measure_is_no_error(void **state)
+{
+    (void)state;
+    struct nt_err err = {0};
+    for (size_t hosts = 0; hosts < 2; hosts++) {
+        struct nt_model *model;
+        struct nt_planner *planner;
+        struct nt_order order;
+        assert_int_equal(nt_model_create(hosts, 0, 0, &model, &err), 0);
+        assert_int_equal(nt_loggp_create(model, NULL, &planner, &err), 0);
+        assert_int_equal(planner->ops->next(planner, &order, &err), 0);
+        nt_planner_destroy(planner);
+        nt_model_destroy(model);
+    }
+}
+
+static void too_many_rails_are_refused(void **state)
+{
+    (void)state;
+    static const char *const names[9] = {"a", "b", "c", "d", "e", "f", "g", "h", "i"};
+    static const char *const odd[2] = {"a", "a-name-of-more-than-thirty-one-bytes"};
+    const struct nt_loggp_settings nine = {.rails = 9, .rail = names},
+                                   two = {.rails = 2, .rail = odd};
+    struct nt_model *model = leaves(2);
+    struct nt_planner *planner = NULL;
+    struct nt_err err = {0};
+    assert_int_equal(nt_loggp_create(model, &nine, &planner, &err), -1);
+    assert_int_equal(nt_loggp_create(model, &two, &planner, &err), -1);
+    assert_null(planner);
+    nt_model_destroy(model);
+}
+
+static void names_of_classes(void **state)
+{
+    (void)state;
+    char name[NT_PATH_CLASS_BYTES];
+    nt_path_class_name(2, 1, name);
+    assert_string_equal(name, "same switch");
+    nt_path_class_name(4, 3, name);
+    assert_string_equal(name, "through 3 switches");
+    nt_path_class_name(1, 0, name);
+    assert_string_equal(name, "neighbours");
+    nt_path_class_name(3, 0, name);
+    assert_string_equal(name, "3 hops");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(exact_measurements_predict_every_size),
+        cmocka_unit_test(noise_and_outliers_cost_little),
+        cmocka_unit_test(classes_that_share_links_take_turns),
+        cmocka_unit_test(each_rail_and_all_of_them),
+        cmocka_unit_test(a_lost_host_is_replaced_and_a_class_without_hosts_ends),
+        cmocka_unit_test(a_pair_that_always_fails_is_given_up),
+        cmocka_unit_test(long_rounds_are_not_ordered),
+        cmocka_unit_test(nothing_to_measure_is_no_error),
+        cmocka_unit_test(too_many_rails_are_refused),
+        cmocka_unit_test(names_of_classes),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
