@@ -123,11 +123,13 @@ void nt_bw_draw_again(struct nt_bw *b, size_t turn, bool into)
         }
 }
 
-/* What the hosts below v could send (or take) together. */
+/* What the hosts below v could send (or take) together; no bound when that was not looked at. */
 static double demand(const struct nt_bw *b, uint32_t v, bool into)
 {
     const struct nt_hang *h = b->hang;
     double sum = 0;
+    if ((b->options.phases & NT_BANDWIDTH_HOST_LINKS) == 0)
+        return INFINITY;
     for (uint32_t k = h->head[v]; k < h->tail[v]; k++) {
         double value = host_value(b, h->host[k], into);
         sum += isnan(value) || b->draft.away[h->host[k]] ? 0 : value;
