@@ -54,6 +54,7 @@ static int create_bandwidth(const struct nt_phase_site *site, unsigned phases, d
         return 0;
     options.window_s = widest_window(site, need->rounds, share);
     need->window_s = WINDOW_FAST_S;
+    need->kind = NT_ORDER_BANDWIDTH;
     return nt_bandwidth_create(site->model, site->absent, &options, out, err);
 }
 
@@ -100,6 +101,7 @@ static int create_loggp(const struct nt_phase_site *site, struct nt_planner **ou
     for (size_t h = 0; h < site->hosts; h++)
         if (site->absent[h])
             planner->ops->lose(planner, (uint32_t)h);
+    need->kind = NT_ORDER_PRTT;
     loggp_left(planner, need);
     *out = planner;
     return 0;
