@@ -100,11 +100,13 @@ static int record_good(struct sweep *s, const struct nt_order *order, const stru
                                .value_us = r->value_us,
                                .se_us = r->se_us,
                                .median_us = r->median_us};
-    if (order->kind == NT_ORDER_PRTT)
+    if (order->kind == NT_ORDER_PRTT) {
         sample.median_us = order->delay_us;
+        sample.hold_us = order->hold_us;
+    }
     if (order->kind == NT_ORDER_LATENCY)
         note_met(s, r->a, r->b);
-    return nt_samples_add(s->samples, sample, NULL, err);
+    return nt_samples_add(s->samples, sample, order->rail[0] == '\0' ? NULL : order->rail, err);
 }
 
 static int record_failed(struct sweep *s, const struct nt_order *order, size_t k,
@@ -168,7 +170,8 @@ static int record_round(struct sweep *s, const struct nt_order *order, size_t *r
                                o->standing == NT_FAILED ? o->reason : "one end stopped answering",
                                err);
         }
-        if (rc == 0 && !s->time_up && o->standing != NT_EXCUSED)
+        /* one rail of several that does not work says nothing of the host */
+        if (rc == 0 && !s->time_up && o->standing != NT_EXCUSED && order->rail[0] == '\0')
             rc = judge_pair(s, order, k, err);
         if (rc != 0)
             return -1;

@@ -7,6 +7,7 @@
 
 #include "hint.h"
 #include "link_bandwidth.h"
+#include "map_loggp.h"
 
 /* Any fixed number: the same measurements must give the same map. */
 static const uint64_t seed = 1;
@@ -286,7 +287,7 @@ int nt_solve_samples_by(const struct nt_samples *samples, const struct nt_method
     nt_matrix_destroy(latency);
     if (rc != 0)
         return -1;
-    if (carry(samples, map, err) != 0) {
+    if (carry(samples, map, err) != 0 || nt_map_loggp(samples, map, err) != 0) {
         nt_map_destroy(map);
         return -1;
     }
