@@ -19,10 +19,11 @@ struct sweep {
     struct nt_pace pace;
     struct nt_campaign *campaign;
     struct nt_samples *samples;
-    struct nt_result *results; /* what the planner is told; hosts of them */
-    bool *silent;              /* hosts of them */
-    unsigned char *met;        /* one bit a pair: has a latency */
-    uint32_t *partners;        /* hosts of them: how many a host has met */
+    const char *rail[NT_PAIR_RAILS_MAX]; /* names, the pair's */
+    struct nt_result *results;           /* what the planner is told; hosts of them */
+    bool *silent;                        /* hosts of them */
+    unsigned char *met;                  /* one bit a pair: has a latency */
+    uint32_t *partners;                  /* hosts of them: how many a host has met */
     size_t pairs_met, pairs_total;
     uint32_t rounds;
     double phase_began_s;
@@ -248,6 +249,10 @@ static int prepare(struct sweep *s, struct nt_err *err)
                                           .budget_s = s->meet->deadline_s - s->pace.began_s,
                                           .max_load = 1,
                                           .seed = 1};
+    if (s->turn->pair != NULL) {
+        options.rails = nt_pair_rails(s->turn->pair, s->rail);
+        options.rail = s->rail;
+    }
     bool *absent = calloc(n + 1, sizeof *absent);
     s->results = calloc(n + 1, sizeof *s->results);
     s->silent = calloc(n + 1, sizeof *s->silent);

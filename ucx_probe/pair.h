@@ -18,6 +18,11 @@ struct nt_pair;
 int nt_pair_create(struct nt_pair **out, struct nt_err *err);
 void nt_pair_destroy(struct nt_pair *pair);
 
+/* The network devices that UCX may use here, in its order: names that an order's rail may have.
+ * Returns how many; names live as long as the pair. */
+enum { NT_PAIR_RAILS_MAX = 8 };
+size_t nt_pair_rails(const struct nt_pair *pair, const char *names[NT_PAIR_RAILS_MAX]);
+
 /* This host's address, for the partners; valid as long as the pair. */
 const void *nt_pair_address(const struct nt_pair *pair, size_t *bytes);
 

@@ -150,7 +150,7 @@ static void delay(struct nt_pair *pair, double seconds)
 {
     double until = nt_clock_s() + seconds;
     while (nt_clock_s() < until)
-        ucp_worker_progress(pair->worker);
+        ucp_worker_progress(pair->net->worker);
 }
 
 /* Looks at nothing: what arrives meanwhile waits. */
