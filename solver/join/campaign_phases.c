@@ -92,11 +92,20 @@ static void loggp_left(const struct nt_planner *planner, struct nt_phase_need *n
     need->window_s = need->rounds == 0 ? 0 : nt_loggp_seconds_left(planner) / (double)need->rounds;
 }
 
+/* An order that would take more than this share of the budget is not worth it. */
+static const double LOGGP_SHARE = 0.05;
+
 static int create_loggp(const struct nt_phase_site *site, struct nt_planner **out,
                         struct nt_phase_need *need, struct nt_err *err)
 {
+    const struct nt_campaign_options *o = site->options;
     struct nt_planner *planner;
-    if (nt_loggp_create(site->model, NULL, &planner, err) != 0)
+    struct nt_loggp_settings settings = {
+        .rails = o->rails,
+        .rail = o->rail,
+        .longest_s = fmin(fmax(LOGGP_SHARE * o->budget_s, 0.05), 2),
+    };
+    if (nt_loggp_create(site->model, &settings, &planner, err) != 0)
         return -1;
     for (size_t h = 0; h < site->hosts; h++)
         if (site->absent[h])
