@@ -1,5 +1,6 @@
 #include "cells.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,22 +16,47 @@ void nt_cells_scratch_fini(struct nt_cells_scratch *s)
     *s = (struct nt_cells_scratch){0};
 }
 
+static size_t cells_of(size_t clusters)
+{
+    return clusters > 0 ? clusters * (clusters - 1) / 2 : 0;
+}
+
+int nt_cells_append(struct nt_cells *c, size_t clusters, struct nt_err *err)
+{
+    size_t had = c->clusters, all = had + clusters;
+    if (all > NT_CELLS_CLUSTERS_MAX)
+        return nt_err_set(err, NT_ERR_INPUT, "%zu clusters of hosts in one tier: at most %d", all,
+                          (int)NT_CELLS_CLUSTERS_MAX);
+    struct nt_cluster *cluster = realloc(c->cluster, (all + 1) * sizeof *cluster);
+    if (cluster != NULL)
+        c->cluster = cluster;
+    float *sum = realloc(c->sum, (cells_of(all) + 1) * sizeof *sum);
+    if (sum != NULL)
+        c->sum = sum;
+    uint8_t *count = realloc(c->count, cells_of(all) + 1);
+    if (count != NULL)
+        c->count = count;
+    if (cluster == NULL || sum == NULL || count == NULL)
+        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for the pairs of %zu clusters", all);
+    memset(cluster + had, 0, clusters * sizeof *cluster);
+    memset(sum + cells_of(had), 0, (cells_of(all) - cells_of(had)) * sizeof *sum);
+    memset(count + cells_of(had), 0, cells_of(all) - cells_of(had));
+    for (size_t k = had; k < all; k++)
+        cluster[k].origin = UINT32_MAX;
+    c->clusters = all;
+    return 0;
+}
+
 int nt_cells_create(size_t clusters, struct nt_cells **out, struct nt_err *err)
 {
-    size_t cells = clusters * (clusters > 0 ? clusters - 1 : 0) / 2 + 1;
-    if (clusters > NT_CELLS_CLUSTERS_MAX)
-        return nt_err_set(err, NT_ERR_INPUT, "%zu clusters of hosts in one tier: at most %d",
-                          clusters, (int)NT_CELLS_CLUSTERS_MAX);
     struct nt_cells *c = calloc(1, sizeof *c);
-    if (c != NULL) {
-        c->clusters = clusters;
-        c->cluster = calloc(clusters + 1, sizeof *c->cluster);
-        c->sum = calloc(cells, sizeof *c->sum);
-        c->count = calloc(cells, sizeof *c->count);
-    }
-    if (c == NULL || c->cluster == NULL || c->sum == NULL || c->count == NULL) {
+    if (c == NULL)
+        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu clusters", clusters);
+    c->planned = SIZE_MAX;
+    c->fresh = true;
+    if (nt_cells_append(c, clusters, err) < 0) {
         nt_cells_destroy(c);
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for the pairs of %zu clusters", clusters);
+        return -1;
     }
     *out = c;
     return 0;
@@ -40,7 +66,7 @@ void nt_cells_destroy(struct nt_cells *c)
 {
     if (c == NULL)
         return;
-    for (size_t k = 0; c->cluster != NULL && k < c->clusters; k++)
+    for (size_t k = 0; k < c->clusters; k++)
         free(c->cluster[k].seat);
     free(c->cluster);
     free(c->sum);
@@ -77,6 +103,7 @@ int64_t nt_cells_merge(struct nt_cells *c, uint32_t a, uint32_t b, struct nt_err
     to->seat = seat;
     to->size += from->size;
     free(from->seat);
+    to->open |= from->open;
     *from = (struct nt_cluster){.gone = true};
     for (uint32_t k = 0; k < c->clusters; k++) {
         if (c->cluster[k].gone || k == a)
@@ -106,8 +133,11 @@ static bool is_open(const struct planning *p, uint32_t a, uint32_t b)
     const struct nt_cluster *x = &p->c->cluster[a], *y = &p->c->cluster[b];
     size_t at = nt_cell_at(a, b);
     double differ = p->c->strict ? p->limits->certain : p->limits->differ;
-    int tries = x->size <= SMALL || y->size <= SMALL ? TRIES_SMALL : TRIES;
-    return (double)p->c->sum[at] > differ && p->c->count[at] < tries;
+    double sum = (double)p->c->sum[at];
+    if ((x->size <= SMALL || y->size <= SMALL) && p->c->count[at] >= TRIES_SMALL &&
+        fabs(sum) < 2 * p->c->count[at]) /* as a host with a long link is: neither */
+        return false;
+    return sum > differ && p->c->count[at] < TRIES;
 }
 
 static bool measure(struct planning *p, uint32_t a, uint32_t b)
@@ -118,6 +148,7 @@ static bool measure(struct planning *p, uint32_t a, uint32_t b)
         return false;
     d->seat[d->count][0] = x->seat[--x->idle];
     d->seat[d->count][1] = y->seat[--y->idle];
+    d->busy[d->seat[d->count][0]] = d->busy[d->seat[d->count][1]] = true;
     d->cell[d->count].block = p->block;
     d->cell[d->count].a = a > b ? a : b;
     d->cell[d->count++].b = a > b ? b : a;
@@ -125,16 +156,21 @@ static bool measure(struct planning *p, uint32_t a, uint32_t b)
     return true;
 }
 
-static void shuffle_in(struct nt_cluster *k, const bool *lost, struct nt_rng *rng)
+/* Puts those that can be measured first; whether anybody of it answers. */
+static bool shuffle_in(struct nt_cluster *k, const bool *lost, const bool *busy, struct nt_rng *rng)
 {
+    bool answers = false;
     k->idle = 0;
     nt_rng_shuffle(rng, k->seat, k->size);
-    for (uint32_t i = 0; i < k->size; i++)
-        if (!lost[k->seat[i]]) {
-            uint32_t seat = k->seat[i];
-            k->seat[i] = k->seat[k->idle];
-            k->seat[k->idle++] = seat;
-        }
+    for (uint32_t i = 0; i < k->size; i++) {
+        uint32_t seat = k->seat[i];
+        answers |= !lost[seat];
+        if (lost[seat] || busy[seat])
+            continue;
+        k->seat[i] = k->seat[k->idle];
+        k->seat[k->idle++] = seat;
+    }
+    return answers;
 }
 
 static int find_here(struct planning *p, const bool *lost, struct nt_rng *rng, struct nt_err *err)
@@ -142,13 +178,9 @@ static int find_here(struct planning *p, const bool *lost, struct nt_rng *rng, s
     p->here = calloc(p->c->clusters + 1, sizeof *p->here);
     if (p->here == NULL)
         return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu clusters", p->c->clusters);
-    for (uint32_t k = 0; k < p->c->clusters; k++) {
-        if (p->c->cluster[k].gone)
-            continue;
-        shuffle_in(&p->c->cluster[k], lost, rng);
-        if (p->c->cluster[k].idle > 0)
+    for (uint32_t k = 0; k < p->c->clusters; k++)
+        if (!p->c->cluster[k].gone && shuffle_in(&p->c->cluster[k], lost, p->draw->busy, rng))
             p->here[p->clusters++] = k;
-    }
     return 0;
 }
 
@@ -248,22 +280,19 @@ int nt_cells_plan(struct nt_cells *c, uint32_t block, const struct nt_cell_limit
 {
     struct planning p = {
         .c = c, .block = block, .limits = limits, .draw = draw, .scratch = scratch};
+    size_t before = draw->count;
     int rc = 0;
+    c->planned = 0;
     if (c->done)
         return 0;
     if (find_here(&p, lost, rng, err) < 0)
         return -1;
-    for (;;) {
-        p.open = 0;
-        if (p.clusters > 1) {
-            measure_hot(&p);
-            rc = measure_open(&p, rng, err);
-        }
-        if (rc < 0 || p.open > 0 || !c->last || c->strict)
-            break;
-        c->strict = true;
+    if (p.clusters > 1) {
+        measure_hot(&p);
+        rc = measure_open(&p, rng, err);
     }
     c->done = rc == 0 && p.open == 0;
+    c->planned = draw->count - before;
     free(p.here);
     return rc;
 }
