@@ -38,6 +38,8 @@ static int add_seat(struct nt_cluster *k, uint32_t seat, struct nt_err *err)
     if (grown == NULL)
         return nt_err_set(err, NT_ERR_SYSTEM, "no memory for a cluster of %u hosts", k->size);
     k->seat = grown;
+    k->low = k->size == 0 || seat < k->low ? seat : k->low;
+    k->high = k->size == 0 || seat > k->high ? seat : k->high;
     k->seat[k->size++] = seat;
     return 0;
 }

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TRIES = 60, TRIES_SMALL = 6, SMALL = 2, HOT_AT_ONCE = 4, RANKS = 64, DEPTH = 3 };
+enum { TRIES = 60, TRIES_SMALL = 6, SMALL = 2, HOT_AT_ONCE = 4, RANKS = 64, DEPTH = 2 };
 
 static const double HOT = 2; /* likely the same: worth more than one measurement a round */
 
@@ -104,6 +104,8 @@ int64_t nt_cells_merge(struct nt_cells *c, uint32_t a, uint32_t b, struct nt_err
     to->size += from->size;
     free(from->seat);
     to->open |= from->open;
+    to->low = from->low < to->low ? from->low : to->low;
+    to->high = from->high > to->high ? from->high : to->high;
     *from = (struct nt_cluster){.gone = true};
     for (uint32_t k = 0; k < c->clusters; k++) {
         if (c->cluster[k].gone || k == a)
@@ -184,20 +186,6 @@ static int find_here(struct planning *p, const bool *lost, struct nt_rng *rng, s
     return 0;
 }
 
-/* The cells that look the same are close to an answer. */
-static void measure_hot(struct planning *p)
-{
-    for (size_t x = 1; x < p->clusters; x++)
-        for (size_t y = 0; y < x; y++) {
-            uint32_t a = p->here[x], b = p->here[y];
-            if ((double)p->c->sum[nt_cell_at(a, b)] <= HOT || !is_open(p, a, b))
-                continue;
-            p->open++;
-            for (int k = 0; k < HOT_AT_ONCE && measure(p, a, b); k++)
-                ;
-        }
-}
-
 static unsigned log2_of(uint32_t x)
 {
     unsigned log = 0;
@@ -206,17 +194,35 @@ static unsigned log2_of(uint32_t x)
     return log;
 }
 
-/* 0 is first: large clusters, whose answer settles most hosts; when strict, the least certain. */
+/* The hosts of a cluster stand together in their order. */
+static bool is_compact(const struct nt_cluster *k)
+{
+    return k->high - k->low < 2 * k->size;
+}
+
+/* A straggler that stands where the other one does. */
+static bool is_near(const struct nt_cluster *x, const struct nt_cluster *y)
+{
+    return (x->size <= SMALL || y->size <= SMALL) && is_compact(x) && is_compact(y) &&
+           x->low <= y->high + 1 && y->low <= x->high + 1;
+}
+
+/* 0 is first: what looks the same, for that is close to an answer; then large clusters, whose
+ * answer settles most hosts; when strict, the least certain. */
 static uint8_t rank_of(const struct planning *p, uint32_t a, uint32_t b)
 {
     size_t at = nt_cell_at(a, b);
     unsigned high =
         log2_of(p->c->cluster[a].size) + log2_of(p->c->cluster[b].size) + (p->c->count[at] == 0);
+    if ((double)p->c->sum[at] > HOT)
+        return 0;
+    if (p->c->strict && is_near(&p->c->cluster[a], &p->c->cluster[b]))
+        return 1;
     if (p->c->strict) {
         double least = 30 + (double)p->c->sum[at];
         high = least < 0 ? 0 : (unsigned)least;
     }
-    return (uint8_t)(RANKS - 1 - (high < RANKS ? high : RANKS - 1));
+    return (uint8_t)(RANKS - 1 - (high < RANKS - 3 ? high : RANKS - 3));
 }
 
 static int make_room(struct nt_cells_scratch *s, size_t cells, struct nt_err *err)
@@ -236,22 +242,23 @@ static int make_room(struct nt_cells_scratch *s, size_t cells, struct nt_err *er
     return 0;
 }
 
-/* Open cells by rank; within one rank along the diagonals, where one cluster after the other
- * meets another one, as in a tournament. */
-static size_t sort_open(struct planning *p, size_t turn)
+/* Open cells by rank. Most cells are not open, and found so by their sums alone, in order. */
+static size_t sort_open(struct planning *p)
 {
     struct nt_cells_scratch *s = p->scratch;
-    size_t n = 0, start[RANKS + 1] = {0}, k = p->clusters;
-    for (size_t d = 1; d < k; d++)
-        for (size_t x = 0; x + d < k; x++) {
-            uint32_t a = p->here[(x + turn) % k], b = p->here[(x + d + turn) % k];
-            if (!is_open(p, a, b))
+    size_t n = 0, start[RANKS + 1] = {0};
+    float differ = (float)(p->c->strict ? p->limits->certain : p->limits->differ);
+    for (size_t x = 1; x < p->clusters; x++) {
+        const float *sum = p->c->sum + nt_cell_at(p->here[x], 0);
+        for (size_t y = 0; y < x; y++) {
+            if (sum[p->here[y]] <= differ || !is_open(p, p->here[x], p->here[y]))
                 continue;
-            s->open[n].a = a;
-            s->open[n].b = b;
-            s->rank[n] = rank_of(p, a, b);
+            s->open[n].a = p->here[x];
+            s->open[n].b = p->here[y];
+            s->rank[n] = rank_of(p, p->here[x], p->here[y]);
             start[s->rank[n++] + 1]++;
         }
+    }
     for (size_t r = 0; r < RANKS; r++)
         start[r + 1] += start[r];
     for (size_t i = 0; i < n; i++)
@@ -259,13 +266,17 @@ static size_t sort_open(struct planning *p, size_t turn)
     return n;
 }
 
-static int measure_open(struct planning *p, struct nt_rng *rng, struct nt_err *err)
+static int measure_open(struct planning *p, struct nt_err *err)
 {
     if (make_room(p->scratch, p->clusters * (p->clusters - 1) / 2 + 1, err) < 0)
         return -1;
-    size_t n = sort_open(p, nt_rng_below(rng, p->clusters));
-    for (size_t i = 0; i < n; i++)
-        measure(p, p->scratch->sorted[i].a, p->scratch->sorted[i].b);
+    size_t n = sort_open(p);
+    for (size_t i = 0; i < n; i++) {
+        uint32_t a = p->scratch->sorted[i].a, b = p->scratch->sorted[i].b;
+        bool hot = (double)p->c->sum[nt_cell_at(a, b)] > HOT;
+        for (int k = hot ? HOT_AT_ONCE : 1; k > 0 && measure(p, a, b); k--)
+            ;
+    }
     for (int k = 0; k < DEPTH; k++)
         for (size_t i = 0; i < n; i++)
             if (is_open(p, p->scratch->sorted[i].a, p->scratch->sorted[i].b))
@@ -287,10 +298,8 @@ int nt_cells_plan(struct nt_cells *c, uint32_t block, const struct nt_cell_limit
         return 0;
     if (find_here(&p, lost, rng, err) < 0)
         return -1;
-    if (p.clusters > 1) {
-        measure_hot(&p);
-        rc = measure_open(&p, rng, err);
-    }
+    if (p.clusters > 1)
+        rc = measure_open(&p, err);
     c->done = rc == 0 && p.open == 0;
     c->planned = draw->count - before;
     free(p.here);

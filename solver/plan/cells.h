@@ -17,11 +17,12 @@
 struct nt_cluster {
     uint32_t *seat; /* size of them, shuffled in each plan; owned */
     uint32_t size;
-    uint32_t idle;   /* of them not yet in the round: seat[0..idle-1] */
-    uint32_t origin; /* the block in which the readings between it and others of the same origin
-                        were counted; UINT32_MAX: none were */
-    bool gone;       /* merged into another */
-    bool open;       /* what is inside is being resolved, in the level below */
+    uint32_t low, high; /* the smallest and the largest */
+    uint32_t idle;      /* of them not yet in the round: seat[0..idle-1] */
+    uint32_t origin;    /* the block in which the readings between it and others of the same origin
+                           were counted; UINT32_MAX: none were */
+    bool gone;          /* merged into another */
+    bool open;          /* what is inside is being resolved, in the level below */
 };
 
 struct nt_cells {
