@@ -200,27 +200,121 @@ static inline struct rates_run rates_sweep(const struct nt_network *net,
 
 /* How right a run is. Directions are counted, links where it says so. */
 struct rates_verdict {
-    size_t hosts, values, bounds;   /* directions of host links; of switch links */
-    double host_mean, host_worst;   /* relative errors */
-    double value_mean, value_worst; /* of certified switch links */
-    size_t false_bounds;            /* more than 3 % over the truth */
-    size_t hidden;                  /* switch links that traffic could fill, left as bounds */
-    size_t missed, invented;        /* links degraded and not named, named and not degraded */
-    size_t ratios;
+    size_t hosts, values, bounds;  /* directions of host links; of switch links */
+    double host_sum, host_worst;   /* relative errors */
+    double value_sum, value_worst; /* of switch links that are given as values */
+    size_t wrong;                  /* of those, more than 6 % off */
+    size_t false_bounds;           /* more than 3 % over the truth */
+    size_t hidden;                 /* switch links that traffic could fill, left as bounds */
+    size_t effective;              /* links */
+    size_t slow, missed, invented; /* links: degraded; not named; named and not degraded */
+    size_t ratios, ratios_wrong;   /* of switches; more than 10 % off, or not given */
     double ratio_worst;
 };
 
-/* What hosts below could send (down: take) through each vertex's link. */
-static inline void rates_demand(const struct nt_hang *h, const struct nt_model *m, int down,
+static inline double rates_way(const struct nt_link *l, bool back)
+{
+    return back ? l->bandwidth_back_MBps : l->bandwidth_MBps;
+}
+
+/* What could come up from below each vertex (down: go down). */
+static inline void rates_demand(const struct nt_hang *h, const struct nt_model *m, uint32_t down,
                                 double *below)
 {
     memset(below, 0, h->vertices * sizeof *below);
     for (size_t k = h->reached; k-- > 1;) {
-        uint32_t c = h->order[k], ch = h->up[c] ^ (uint32_t)down;
-        const struct nt_link *l = &m->link[ch / 2];
-        double rate = ch % 2 ? l->bandwidth_back_MBps : l->bandwidth_MBps;
+        uint32_t c = h->order[k], channel = h->up[c] ^ down;
+        double rate = rates_way(&m->link[channel / 2], channel % 2);
         below[h->parent[c]] += c < h->hosts ? rate : fmin(rate, below[c]);
     }
+}
+
+static inline void rates_judge_link(const struct nt_link *is, const struct nt_link *was, bool host,
+                                    double below, bool back, struct rates_verdict *v)
+{
+    double truth = rates_way(was, back), found = rates_way(is, back);
+    double off = fabs(found / truth - 1);
+    if (isnan(found)) {
+        v->hidden++;
+    } else if (host) {
+        v->hosts++;
+        v->host_sum += off;
+        v->host_worst = fmax(v->host_worst, off);
+    } else if (is->at_least) {
+        v->bounds++;
+        v->false_bounds += found > 1.03 * truth;
+        v->hidden += truth < 0.9 * below;
+    } else if (truth < 0.9 * below || off < 0.05) {
+        v->values++;
+        v->value_sum += off;
+        v->value_worst = fmax(v->value_worst, off);
+        v->wrong += off > 0.06;
+    } else { /* the other direction is the value */
+        v->bounds++;
+        v->false_bounds += found > 1.03 * truth;
+    }
+}
+
+/* Links that have less, in a direction, than the widest of their depth: in these trees all of a
+ * depth were made alike. */
+static inline void rates_find_slow(const struct rates_run *run, const struct nt_hang *h, bool *slow)
+{
+    for (uint32_t down = 0; down < 2; down++)
+        for (size_t k = 1; k < h->reached; k++) {
+            double most = 0, own = 0;
+            uint32_t v = h->order[k];
+            for (size_t j = 1; j < h->reached; j++) {
+                uint32_t c = h->order[j], channel = h->up[c] ^ down;
+                if ((c < h->hosts) != (v < h->hosts) ||
+                    (c >= h->hosts &&
+                     run->truth->tier[c - h->hosts] != run->truth->tier[v - h->hosts]))
+                    continue;
+                most = fmax(most, rates_way(&run->truth->link[channel / 2], channel % 2));
+            }
+            own = rates_way(&run->truth->link[h->up[v] / 2], (h->up[v] ^ down) % 2);
+            slow[h->up[v] / 2] |= own < 0.95 * most;
+        }
+}
+
+/* Adds to *v. named: whether degraded links are to be named (needs more than two of a kind). */
+static inline void rates_judge(const struct rates_run *run, bool named, struct rates_verdict *v)
+{
+    bool *slow = calloc(run->truth->links + 1, sizeof *slow);
+    struct nt_hang *h;
+    struct nt_err err = {0};
+    double *below[2];
+    rates_must(nt_hang_create(run->truth, &h, &err), &err);
+    if (named)
+        rates_find_slow(run, h, slow);
+    for (uint32_t down = 0; down < 2; down++) {
+        below[down] = malloc((h->vertices + 1) * sizeof **below);
+        rates_demand(h, run->truth, down, below[down]);
+    }
+    for (size_t k = 1; k < h->reached; k++) {
+        uint32_t c = h->order[k], l = h->up[c] / 2;
+        const struct nt_link *is = &run->found->link[l], *was = &run->truth->link[l];
+        for (uint32_t down = 0; down < 2; down++)
+            rates_judge_link(is, was, c < h->hosts, below[down][c], (h->up[c] ^ down) % 2, v);
+        v->effective += is->effective;
+        if (named) {
+            v->slow += slow[l];
+            v->missed += slow[l] && !is->suspect;
+            v->invented += !slow[l] && is->suspect;
+        }
+        if (c < h->hosts)
+            continue;
+        double up = below[0][c] / rates_way(was, h->up[c] % 2);
+        double ratio = fmax(1, fmax(up, below[1][c] / rates_way(was, !(h->up[c] % 2))));
+        double got = run->found->oversubscription[c - h->hosts];
+        v->ratios++;
+        v->ratios_wrong += !(fabs(got / ratio - 1) <= 0.1);
+        if (!isnan(got))
+            v->ratio_worst = fmax(v->ratio_worst, fabs(got / ratio - 1));
+    }
+    free(slow);
+    free(below[0]);
+    free(below[1]);
+    nt_hang_destroy(h);
 }
 
 #endif

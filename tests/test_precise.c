@@ -61,7 +61,7 @@ static void schedules_are_sound(void **state)
     static const struct {
         const char *topology;
         size_t most_rounds;
-    } table[] = {{"star:3", 3},      {"star:16", 10},      {"tree:2x2", 20},    {"tree:2x4x4", 25},
+    } table[] = {{"star:3", 3},      {"star:16", 10},     {"tree:2x2", 20},    {"tree:2x4x4", 25},
                  {"tree:4x8x8", 25}, {"tree:16x8x8", 25}, {"fattree:8,3", 25}, {"chain:5x4", 40}};
     for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
         struct nt_network *n = made(table[k].topology);

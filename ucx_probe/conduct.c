@@ -19,10 +19,11 @@ struct sweep {
     struct nt_pace pace;
     struct nt_campaign *campaign;
     struct nt_samples *samples;
-    struct nt_result *results; /* what the planner is told; hosts of them */
-    bool *silent;              /* hosts of them */
-    unsigned char *met;        /* one bit a pair: has a latency */
-    uint32_t *partners;        /* hosts of them: how many a host has met */
+    const char *rail[NT_PAIR_RAILS_MAX]; /* names, the pair's */
+    struct nt_result *results;           /* what the planner is told; hosts of them */
+    bool *silent;                        /* hosts of them */
+    unsigned char *met;                  /* one bit a pair: has a latency */
+    uint32_t *partners;                  /* hosts of them: how many a host has met */
     size_t pairs_met, pairs_total;
     uint32_t rounds;
     double phase_began_s;
@@ -100,11 +101,13 @@ static int record_good(struct sweep *s, const struct nt_order *order, const stru
                                .value_us = r->value_us,
                                .se_us = r->se_us,
                                .median_us = r->median_us};
-    if (order->kind == NT_ORDER_PRTT)
+    if (order->kind == NT_ORDER_PRTT) {
         sample.median_us = order->delay_us;
+        sample.hold_us = order->hold_us;
+    }
     if (order->kind == NT_ORDER_LATENCY)
         note_met(s, r->a, r->b);
-    return nt_samples_add(s->samples, sample, NULL, err);
+    return nt_samples_add(s->samples, sample, order->rail[0] == '\0' ? NULL : order->rail, err);
 }
 
 static int record_failed(struct sweep *s, const struct nt_order *order, size_t k,
@@ -168,7 +171,8 @@ static int record_round(struct sweep *s, const struct nt_order *order, size_t *r
                                o->standing == NT_FAILED ? o->reason : "one end stopped answering",
                                err);
         }
-        if (rc == 0 && !s->time_up && o->standing != NT_EXCUSED)
+        /* one rail of several that does not work says nothing of the host */
+        if (rc == 0 && !s->time_up && o->standing != NT_EXCUSED && order->rail[0] == '\0')
             rc = judge_pair(s, order, k, err);
         if (rc != 0)
             return -1;
@@ -245,6 +249,10 @@ static int prepare(struct sweep *s, struct nt_err *err)
                                           .budget_s = s->meet->deadline_s - s->pace.began_s,
                                           .max_load = 1,
                                           .seed = 1};
+    if (s->turn->pair != NULL) {
+        options.rails = nt_pair_rails(s->turn->pair, s->rail);
+        options.rail = s->rail;
+    }
     bool *absent = calloc(n + 1, sizeof *absent);
     s->results = calloc(n + 1, sizeof *s->results);
     s->silent = calloc(n + 1, sizeof *s->silent);
@@ -349,7 +357,9 @@ static int finish(struct sweep *s, const char *broken, char reason[NT_REASON_BYT
         record_gone(s, &gone, &name, err) != 0)
         return -1;
     enum nt_status status = judge_sweep(s, gone, name, broken, reason);
-    if (reason[0] != '\0' && nt_samples_warn(s->samples, err, "%s", reason) != 0)
+    const char *cut = nt_campaign_cut(s->campaign);
+    bool said = cut != NULL && strcmp(cut, reason) == 0;
+    if (reason[0] != '\0' && !said && nt_samples_warn(s->samples, err, "%s", reason) != 0)
         return -1;
     nt_samples_finish(s->samples, status, nt_clock_s() - s->pace.began_s);
     return 0;

@@ -7,18 +7,20 @@
 #include "plan_json.h"
 #include "plan_model.h"
 #include "plan_routes.h"
+#include "reference.h"
 #include "routes_files.h"
 #include "terminal.h"
 #include "verbs.h"
 
 static const char help[] =
     "usage: nettopo plan [--redundancy R] [-o FILE] --routes FILE\n"
-    "       nettopo plan [--redundancy R] [-o FILE] [MAP]\n"
+    "       nettopo plan [--redundancy R] [-o FILE] [FILE]\n"
     "\n"
     "Which pairs of hosts to measure so that the latencies of all pairs follow, and in which\n"
     "rounds: pairs of one round share no host and no link in either direction. Routes are lines\n"
     "HOST HOST LINK [LINK...]; both directions of a pair may be given. Without them the shortest\n"
-    "paths of a map (default $NETTOPO_MAP) are taken; a tree may have any size.\n"
+    "paths of a network are taken: of a map (default $NETTOPO_MAP), DOT, ibnetdiscover's dump,\n"
+    "topology.conf or topology.yaml; a tree may have any size.\n"
     "\n"
     "  --routes FILE     - is standard input\n"
     "  --redundancy R    R pairs for each independent one; 1 (default) is a minimal set, which\n"
@@ -62,7 +64,8 @@ static int plan_map(const char *path, double redundancy, char **text, size_t *by
 {
     struct nt_map *map;
     struct nt_plan *plan;
-    if (nt_file_read_map(path, &map, err) != 0)
+    path = nt_file_map_path(path, err);
+    if (path == NULL || nt_reference_read(path, &map, err) != 0)
         return -1;
     nt_terminal_progress("planning over %zu hosts", map->model->hosts);
     int rc = nt_plan_model(map->model, redundancy, SEED, &plan, err);
@@ -88,7 +91,7 @@ static int run(int argc, char **argv, struct nt_err *err)
         read_redundancy(redundancy_text, &redundancy, err) != 0)
         return -1;
     if (routes != NULL && map != NULL)
-        return nt_err_set(err, NT_ERR_USAGE, "expected --routes FILE or MAP, found both");
+        return nt_err_set(err, NT_ERR_USAGE, "expected --routes FILE or a network, found both");
     int rc = routes != NULL ? plan_routes(routes, redundancy, &text, &bytes, err)
                             : plan_map(map, redundancy, &text, &bytes, err);
     if (rc != 0)

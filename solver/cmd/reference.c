@@ -1,5 +1,6 @@
 #include "reference.h"
 
+#include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,9 +9,10 @@
 #include "files.h"
 #include "import.h"
 #include "import_dot.h"
+#include "json.h"
 #include "map_json.h"
 
-enum { REFERENCE_MAX = 64 * 1024 * 1024 };
+enum { REFERENCE_MAX = NT_JSON_TEXT_MAX };
 
 typedef int reader(const char *, const char *, size_t, struct nt_map **, struct nt_err *);
 
@@ -56,4 +58,17 @@ int nt_reference_read(const char *path, struct nt_map **out, struct nt_err *err)
     int rc = choose(text)(nt_file_name(path), text, bytes, out, err);
     free(text);
     return rc;
+}
+
+int nt_reference_read_whole(const char *path, struct nt_assumed *assumed, struct nt_map **out,
+                            struct nt_err *err)
+{
+    if (nt_reference_read(path, out, err) != 0)
+        return -1;
+    const struct nt_model *m = (*out)->model;
+    assumed->links = 0;
+    for (size_t k = 0; k < m->links; k++)
+        assumed->links += isnan(m->link[k].latency_us) ? 1 : 0;
+    nt_import_assume_latency(*out, assumed->host_link_us, assumed->switch_link_us);
+    return 0;
 }

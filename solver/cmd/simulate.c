@@ -15,7 +15,9 @@
 #include "measure.h"
 #include "network.h"
 #include "number.h"
+#include "reference.h"
 #include "rng.h"
+#include "simulate_routes.h"
 #include "stats.h"
 #include "sweep_sim.h"
 #include "terminal.h"
@@ -33,7 +35,9 @@ static const char help[] =
     "Measurements of a known network, or how a sweep or a stress kernel does on it. SPEC is\n"
     "star:N, tree:AxBxC (C hosts a leaf), fattree:P,Q (P-port Q-tree), chain:SxH,\n"
     "dragonfly:GxRxH, torus:AxB[xC], mesh:AxB[xC], ttorus:AxB:TWIST, hypercube:K, fullmesh:N, or\n"
-    "the file of a map.\n"
+    "a file: a map, DOT, ibnetdiscover's dump, topology.conf or topology.yaml, whose links get "
+    "the\n"
+    "usual latencies where it states none.\n"
     "\n"
     "  --noise SD           of each measurement, relative; default 0\n"
     "  --host-spread SD     of the hosts' own links, relative\n"
@@ -41,13 +45,15 @@ static const char help[] =
     "  --outliers P         share of pairs that are wrong by a factor of 1.2 to 4\n"
     "  --missing P          share of pairs that are not measured\n"
     "  --seed N             default 1; the same seed gives the same bytes\n"
-    "  --host-latency US    of a host's link; default 0.5\n"
+    "  --host-latency US    of a host's link; default 0.5; with a file: where it states none\n"
     "  --link-latency US[,US...]   between switches by tier from the leaves; default 0.25\n"
-    "                       (direct networks: of every link; default 0.5)\n"
+    "                       (direct networks: of every link; default 0.5); with a file: one\n"
+    "                       figure for links between switches, where it states none\n"
     "  --overhead US        at each end, in direct networks; default 0.4\n"
     "  --host-rate MBPS     of a host's link; default 12500\n"
     "  --link-rate MBPS[,MBPS...]  of the others by tier\n"
-    "  --format F           samples (default), csv: a matrix, map: what a perfect solver finds\n"
+    "  --format F           samples (default), csv: a matrix, map: what a perfect solver finds,\n"
+    "                       routes and measured: for plan and estimate\n"
     "  --bandwidth          samples: also flows, of each round at once; csv: bandwidths of pairs\n"
     "                       alone instead of latencies\n"
     "  --sweep S            runs that sweep against the network; JSON with its rounds and pairs\n"
@@ -163,6 +169,28 @@ static int name_hosts(struct scene *s, struct nt_err *err)
     return 0;
 }
 
+/* A description may state no latencies (DOT, dumps, Slurm's files); a map has its own. */
+static int build_file(const struct asked *a, struct scene *s, struct nt_err *err)
+{
+    struct nt_spec usual = {.topology = NT_TOPOLOGY_STAR, .switches = 1};
+    struct nt_figures f;
+    nt_figures_default(&usual, &f);
+    if (a->overhead || a->host_rate || a->link_rate)
+        return nt_err_set(err, NT_ERR_USAGE,
+                          "--overhead, --host-rate and --link-rate: expected "
+                          "with a SPEC, found a file");
+    if (read_figures(a, &f, err) < 0)
+        return -1;
+    struct nt_assumed assumed = {f.host_latency_us, f.link_latency_us[0], 0};
+    if (nt_reference_read_whole(a->topology, &assumed, &s->map, err) < 0)
+        return -1;
+    if (assumed.links == 0 && (a->host_latency || a->link_latency))
+        return nt_err_set(err, NT_ERR_USAGE,
+                          "--host-latency and --link-latency: expected with a network that does "
+                          "not state its latencies");
+    return nt_network_from_model(s->map->model, &s->network, err);
+}
+
 static int build(const struct asked *a, struct scene *s, struct nt_err *err)
 {
     struct nt_spec spec;
@@ -175,13 +203,9 @@ static int build(const struct asked *a, struct scene *s, struct nt_err *err)
                    ? -1
                    : nt_network_build(&spec, &figures, &s->network, err);
     }
-    if (a->host_latency || a->link_latency || a->overhead || a->host_rate || a->link_rate)
-        return nt_err_set(err, NT_ERR_USAGE, "a map has its own latencies and rates");
     if (strchr(a->topology, ':') != NULL) /* more likely a topology that does not exist */
         return nt_spec_parse(a->topology, &spec, err);
-    if (nt_file_read_map(a->topology, &s->map, err) < 0)
-        return -1;
-    return nt_network_from_model(s->map->model, &s->network, err);
+    return build_file(a, s, err);
 }
 
 static int scene_init(const struct asked *a, struct scene *s, struct nt_err *err)
@@ -402,14 +426,20 @@ static int write_workload(const struct scene *s, const struct asked *a, char **t
 
 static int check(const struct asked *a, struct nt_err *err)
 {
-    static const char *const formats[] = {"samples", "csv", "map"};
+    static const char *const formats[] = {"samples", "csv", "map", "routes", "measured"};
     bool known = a->format == NULL;
     for (size_t k = 0; k < sizeof formats / sizeof *formats; k++)
         known |= a->format != NULL && strcmp(a->format, formats[k]) == 0;
     if (a->topology == NULL)
         return nt_err_set(err, NT_ERR_USAGE, "expected --topology SPEC");
     if (!known)
-        return nt_err_set(err, NT_ERR_USAGE, "format %s: expected samples, csv or map", a->format);
+        return nt_err_set(err, NT_ERR_USAGE,
+                          "format %.64s: expected samples, csv, map, routes or measured",
+                          a->format);
+    if (a->bandwidth && a->format != NULL && strcmp(a->format, "samples") != 0 &&
+        strcmp(a->format, "csv") != 0)
+        return nt_err_set(err, NT_ERR_USAGE, "--bandwidth: expected with samples or csv, found %s",
+                          a->format);
     if ((a->sweep != NULL) + (a->workload != NULL) + (a->format != NULL || a->bandwidth) > 1)
         return nt_err_set(err, NT_ERR_USAGE,
                           "expected one of measurements, --sweep and --workload");
@@ -433,6 +463,11 @@ static int write_asked(const struct scene *s, const struct asked *a, char **text
         return write_samples(s, a->bandwidth, text, bytes, err);
     if (strcmp(a->format, "csv") == 0)
         return write_csv(s, a->bandwidth, text, bytes, err);
+    const char *const *switches = s->map != NULL ? (const char *const *)s->map->switch_name : NULL;
+    if (strcmp(a->format, "routes") == 0)
+        return nt_simulate_routes(s->network, s->name, switches, text, bytes, err);
+    if (strcmp(a->format, "measured") == 0)
+        return nt_simulate_measured(s->network, &s->noise, s->name, text, bytes, err);
     return write_truth(s, text, bytes, err);
 }
 

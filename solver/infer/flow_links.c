@@ -4,18 +4,21 @@
 #include <stdlib.h>
 
 #include "flow_work.h"
+#include "stats.h"
 
 /* A link claims a flow when it is this full; one that is nearly so, or a host's link nearly
  * reached, excuses the flow from any claim: noise must not turn a follower into a bottleneck. */
 static const double plateau = 0.95, claims = 0.96, excuses = 0.90;
+/* The gap between the two best of a few normal values, in sd (1.1 for two, 0.5 for ten). */
+static const double top_gap = 0.7, gap_most = 0.05;
 /* Flows that share a bottleneck are alike, as far as TCP is fair. */
 static const double among_largest = 0.75, much_less = 0.6;
 static const double certain_share = 0.3, odd_share = 0.3;
 static const unsigned odd_rounds = 2;
 
 struct tally {
-    double load, largest, sum;
-    size_t flows, claimed, odd, rounds;
+    double load, largest, sum, claimed;
+    size_t flows, claims, odd, rounds;
 };
 
 struct pass {
@@ -29,13 +32,19 @@ static double rate_of(const struct nt_flow_seen *f)
     return isfinite(f->rate_MBps) && f->rate_MBps > 0 ? f->rate_MBps : 0;
 }
 
+/* The way of a flow: links of hosts at its ends, links between switches in the middle. */
+static bool is_inner(const struct nt_hang *h, uint32_t channel)
+{
+    return h->ends[channel / 2][0] >= h->hosts && h->ends[channel / 2][1] >= h->hosts;
+}
+
 static void load_round(struct pass *p, const struct nt_flow_round *round)
 {
     const struct nt_hang *h = p->work->hang;
     for (size_t c = 0; c < 2 * h->links; c++) {
         struct tally *t = &p->tally[c];
-        t->load = t->largest = 0;
-        t->flows = t->claimed = t->odd = 0;
+        t->load = t->largest = t->claimed = 0;
+        t->flows = t->claims = t->odd = 0;
     }
     for (size_t k = 0; k < round->flows; k++) {
         const struct nt_flow_seen *f = &round->flow[k];
@@ -51,16 +60,45 @@ static void load_round(struct pass *p, const struct nt_flow_round *round)
 
 static void keep_most(struct pass *p)
 {
-    for (size_t c = 0; c < 2 * p->work->hang->links; c++)
-        if (p->tally[c].flows > 0 && !(p->work->channel[c].most >= p->tally[c].load))
-            p->work->channel[c].most = p->tally[c].load;
+    for (size_t c = 0; c < 2 * p->work->hang->links; c++) {
+        struct flow_channel *channel = &p->work->channel[c];
+        double load = p->tally[c].load;
+        if (p->tally[c].flows == 0)
+            continue;
+        if (!(channel->most >= load)) {
+            channel->second = channel->most;
+            channel->most = load;
+        } else if (!(channel->second >= load)) {
+            channel->second = load;
+        }
+    }
+}
+
+/* The noise of a flow from the two best rounds of each host's link, at most 5 %. */
+static int see_noise(struct pass *p, struct nt_err *err)
+{
+    const struct nt_hang *h = p->work->hang;
+    float *gap = malloc((2 * h->links + 1) * sizeof *gap);
+    size_t n = 0;
+    if (gap == NULL)
+        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu links", h->links);
+    for (uint32_t c = 0; c < 2 * h->links; c++) {
+        const struct flow_channel *channel = &p->work->channel[c];
+        if (!is_inner(h, c) && channel->second > 0)
+            gap[n++] = (float)(1 - channel->second / channel->most);
+    }
+    p->work->noise = n == 0 ? 0 : fmin((double)nt_stats_median(gap, n) / top_gap, gap_most);
+    free(gap);
+    return 0;
 }
 
 static void sum_plateau(struct pass *p)
 {
+    double wide = fmin(plateau, 1 - 3 * p->work->noise);
     for (size_t c = 0; c < 2 * p->work->hang->links; c++) {
         struct tally *t = &p->tally[c];
-        if (t->flows == 0 || t->load < plateau * p->work->channel[c].most)
+        double share = is_inner(p->work->hang, (uint32_t)c) ? plateau : wide;
+        if (t->flows == 0 || t->load < share * p->work->channel[c].most)
             continue;
         t->sum += t->load;
         t->rounds++;
@@ -72,12 +110,6 @@ static void set_values(struct pass *p)
     for (size_t c = 0; c < 2 * p->work->hang->links; c++)
         if (p->tally[c].rounds > 0)
             p->work->channel[c].value = p->tally[c].sum / (double)p->tally[c].rounds;
-}
-
-/* The way of a flow: links of hosts at its ends, links between switches in the middle. */
-static bool is_inner(const struct nt_hang *h, uint32_t channel)
-{
-    return h->ends[channel / 2][0] >= h->hosts && h->ends[channel / 2][1] >= h->hosts;
 }
 
 static double fullness(const struct pass *p, uint32_t c)
@@ -106,7 +138,7 @@ static bool is_alone(const struct pass *p, size_t n, size_t at, double rate)
 
 static void judge_inner(struct pass *p, size_t n, double rate)
 {
-    bool explained = limited_by_host(p, n, rate, excuses);
+    bool explained = limited_by_host(p, n, rate, fmin(excuses, 1 - 4 * p->work->noise));
     if (explained)
         return;
     for (size_t i = 0; i < n; i++) {
@@ -116,8 +148,10 @@ static void judge_inner(struct pass *p, size_t n, double rate)
             continue;
         explained = true;
         if (fullness(p, c) >= claims && rate >= among_largest * p->tally[c].largest &&
-            is_alone(p, n, i, rate))
-            p->tally[c].claimed++;
+            is_alone(p, n, i, rate)) {
+            p->tally[c].claims++;
+            p->tally[c].claimed += rate;
+        }
     }
     for (size_t i = 0; i < n && !explained; i++)
         p->tally[p->path[i]].odd++;
@@ -137,7 +171,8 @@ static void judge_round(struct pass *p, const struct nt_flow_round *round)
         struct flow_channel *channel = &p->work->channel[c];
         if (t->flows == 0 || !is_inner(h, (uint32_t)c))
             continue;
-        if ((double)t->claimed >= certain_share * (double)t->flows)
+        if ((double)t->claims >= certain_share * (double)t->flows ||
+            t->claimed >= certain_share * t->load)
             channel->certified = channel->alone = true;
         if (t->flows > 1 && (double)t->odd >= odd_share * (double)t->flows)
             channel->odd++;
@@ -161,7 +196,7 @@ static void judge_hosts(struct pass *p, const struct nt_flow_round *round)
         for (size_t e = 0; !held && e < 2; e++) {
             struct flow_channel *own = &channel[p->path[e * (n - 1)]];
             const struct flow_channel *other = &channel[p->path[(1 - e) * (n - 1)]];
-            if (rate < plateau * own->value)
+            if (rate < fmin(plateau, 1 - 3 * p->work->noise) * own->value)
                 continue;
             own->certified = true;
             own->alone = own->alone || n == 1 || rate < excuses * other->value;
@@ -174,11 +209,8 @@ static void write_links(const struct flow_work *w)
     for (size_t k = 0; k < w->model->links; k++) {
         struct nt_link *l = &w->model->link[k];
         const struct flow_channel *forth = &w->channel[2 * k], *back = forth + 1;
-        bool measured = !isnan(forth->value) || !isnan(back->value);
         l->bandwidth_MBps = forth->value;
         l->bandwidth_back_MBps = back->value;
-        l->effective = forth->odd >= odd_rounds || back->odd >= odd_rounds;
-        l->at_least = measured && !forth->certified && !back->certified && !l->effective;
     }
 }
 
@@ -189,6 +221,8 @@ static int solve(struct pass *p, const struct nt_flow_round *round, size_t round
         load_round(p, &round[r]);
         keep_most(p);
     }
+    if (see_noise(p, err) != 0)
+        return -1;
     for (size_t r = 0; r < rounds; r++) {
         load_round(p, &round[r]);
         sum_plateau(p);
@@ -203,7 +237,7 @@ static int solve(struct pass *p, const struct nt_flow_round *round, size_t round
         judge_hosts(p, &round[r]);
     }
     write_links(p->work);
-    return nt_flow_finish(p->work, err);
+    return nt_flow_finish(p->work, odd_rounds, err);
 }
 
 int nt_infer_flows(const struct nt_model *model, const struct nt_flow_round *round, size_t rounds,
@@ -224,7 +258,7 @@ int nt_infer_flows(const struct nt_model *model, const struct nt_flow_round *rou
         nt_err_set(err, NT_ERR_SYSTEM, "no memory for the bandwidths of %zu links", model->links);
     } else {
         for (size_t c = 0; c < channels; c++)
-            w.channel[c] = (struct flow_channel){.most = NAN, .value = NAN};
+            w.channel[c] = (struct flow_channel){.most = NAN, .second = NAN, .value = NAN};
         rc = solve(&p, round, rounds, err);
     }
     free(p.tally);

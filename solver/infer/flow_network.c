@@ -6,7 +6,7 @@
 #include "flow_work.h"
 #include "stats.h"
 
-enum { BISECTION_HOSTS_MAX = 8192, CLASS_MIN = 3 };
+enum { BISECTION_HOSTS_MAX = 8192, CLASS_MIN = 3, SPREAD_MIN = 8 };
 
 static const double narrow_margin = 0.08, narrow_sd = 4, sent_all = 0.93;
 
@@ -88,6 +88,30 @@ static void set_oversubscription(struct view *v)
     }
 }
 
+/* ---- bounds ---- */
+
+/* A link that carried all that is below it was no bottleneck, whatever became of single flows. */
+static bool is_odd(const struct view *v, uint32_t vertex, int down, unsigned odd_rounds)
+{
+    const struct flow_channel *link = above(v, vertex, down);
+    return link->odd >= odd_rounds && link->value < sent_all * v->below[down][vertex];
+}
+
+static void set_bounds(struct view *v, unsigned odd_rounds)
+{
+    const struct nt_hang *h = v->w->hang;
+    for (size_t k = 1; k < h->reached; k++) {
+        uint32_t c = h->order[k];
+        const struct flow_channel *up = above(v, c, 0), *down = above(v, c, 1);
+        struct nt_link *l = &v->w->model->link[h->up[c] / 2];
+        if (isnan(up->value) && isnan(down->value))
+            continue;
+        l->effective =
+            c >= h->hosts && (is_odd(v, c, 0, odd_rounds) || is_odd(v, c, 1, odd_rounds));
+        l->at_least = !up->certified && !down->certified && !l->effective;
+    }
+}
+
 /* ---- links narrower than their class ---- */
 
 /* Links to hosts, or to switches of the same height, below one parent (or anywhere). */
@@ -110,45 +134,29 @@ static size_t collect(struct view *v, uint32_t like, uint32_t parent, int down)
 static double least_of_class(struct view *v, size_t n)
 {
     double middle = n == 0 ? (double)NAN : (double)nt_stats_select(v->value, n, n / 2);
-    double sd = n < CLASS_MIN ? 0 : (double)nt_stats_mad(v->value, n);
-    return middle - fmax(narrow_margin * middle, fmin(narrow_sd * sd, middle / 2));
-}
-
-/* A smaller group's link that is narrower in proportion is as it was built. */
-static bool load_is_like(struct view *v, uint32_t like, uint32_t parent, int down)
-{
-    const struct nt_hang *h = v->w->hang;
-    size_t n = 0;
-    for (size_t k = 1; k < h->reached; k++) {
-        uint32_t c = h->order[k];
-        if (v->height[c] == v->height[like] && (parent == NT_NO_VERTEX || h->parent[c] == parent) &&
-            above(v, c, down)->value > 0)
-            v->value[n++] = (float)(v->below[down][c] / above(v, c, down)->value);
-    }
-    double middle = n == 0 ? 0 : (double)nt_stats_select(v->value, n, (n - 1) / 2);
-    return v->below[down][like] / above(v, like, down)->value < (1 + narrow_margin) * middle;
+    double sd = n < SPREAD_MIN ? 0 : (double)nt_stats_mad(v->value, n) / middle;
+    double margin = fmax(narrow_margin, narrow_sd * fmax(v->w->noise, fmin(sd, 0.05)));
+    return middle * (1 - margin);
 }
 
 static void set_suspects(struct view *v)
 {
     const struct nt_hang *h = v->w->hang;
     for (int down = 0; down < 2; down++) {
-        uint32_t parent = NT_NO_VERTEX, height = 0, class_parent = NT_NO_VERTEX;
+        uint32_t parent = NT_NO_VERTEX, height = 0;
         double least = NAN;
         for (size_t k = 1; k < h->reached; k++) {
             uint32_t c = h->order[k];
             const struct flow_channel *link = above(v, c, down);
             if (h->parent[c] != parent || v->height[c] != height || isnan(least)) {
-                parent = class_parent = h->parent[c];
+                parent = h->parent[c];
                 height = v->height[c];
                 size_t n = collect(v, c, parent, down);
                 if (n < CLASS_MIN)
-                    n = collect(v, c, class_parent = NT_NO_VERTEX, down);
+                    n = collect(v, c, NT_NO_VERTEX, down);
                 least = least_of_class(v, n);
             }
-            if (!link->alone || !(link->value < least))
-                continue;
-            if (c < h->hosts || !load_is_like(v, c, class_parent, down))
+            if (link->alone && link->value < least)
                 v->w->model->link[h->up[c] / 2].suspect = true;
         }
     }
@@ -258,10 +266,23 @@ static int set_bisection(struct view *v, struct nt_err *err)
     return 0;
 }
 
-int nt_flow_finish(struct flow_work *w, struct nt_err *err)
+/* No tree: only links at a host were seen, by themselves. */
+static void set_plain_bounds(struct flow_work *w)
 {
-    if (!w->hang->tree)
+    for (size_t k = 0; k < w->model->links; k++) {
+        const struct flow_channel *c = &w->channel[2 * k];
+        bool measured = !isnan(c[0].value) || !isnan(c[1].value);
+        w->model->link[k].at_least = measured && !c[0].certified && !c[1].certified;
+        w->model->link[k].effective = false;
+    }
+}
+
+int nt_flow_finish(struct flow_work *w, unsigned odd_rounds, struct nt_err *err)
+{
+    if (!w->hang->tree) {
+        set_plain_bounds(w);
         return 0;
+    }
     size_t n = w->hang->vertices + 1;
     struct view v = {.w = w,
                      .height = calloc(n, sizeof *v.height),
@@ -273,6 +294,7 @@ int nt_flow_finish(struct flow_work *w, struct nt_err *err)
     } else {
         see_heights(&v);
         see_demand(&v);
+        set_bounds(&v, odd_rounds);
         set_oversubscription(&v);
         set_suspects(&v);
         rc = set_bisection(&v, err);

@@ -11,19 +11,22 @@
 
 /* What is known of a channel (one direction of a link). */
 struct flow_channel {
-    double most, value; /* MB/s; NaN: never used */
-    bool certified;     /* was a bottleneck */
-    bool alone;         /* certified, and nothing else could have been it */
-    unsigned odd;       /* rounds in which much of it was not explained */
+    double most, second; /* the best rounds, MB/s; NaN: never used */
+    double value;
+    bool certified; /* was a bottleneck */
+    bool alone;     /* certified, and nothing else could have been it */
+    unsigned odd;   /* rounds in which much of it was not explained */
 };
 
 struct flow_work {
     struct nt_model *model; /* the copy that is being filled */
     struct nt_hang *hang;
     struct flow_channel *channel; /* 2 * links of them */
+    double noise;                 /* sd of a flow's rate, relative */
 };
 
-/* Oversubscription, suspects and bisection from the channels. */
-int nt_flow_finish(struct flow_work *w, struct nt_err *err);
+/* Bounds, oversubscription, suspects and bisection from the channels. A channel that was odd in
+ * fewer rounds than that is not. */
+int nt_flow_finish(struct flow_work *w, unsigned odd_rounds, struct nt_err *err);
 
 #endif

@@ -233,7 +233,7 @@ static void lay(const struct nt_model *r, const uint32_t *path, uint32_t n, doub
     uint32_t known = 0;
     for (uint32_t k = 0; k < n; k++) {
         double x = ideal(r, path[k], bytes);
-        known += isfinite(x);
+        known += isfinite(x) ? 1 : 0;
         all += isfinite(x) ? x : 0;
     }
     double mean = known > 0 ? all / known : 1;

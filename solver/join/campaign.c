@@ -10,11 +10,19 @@
 #include "infer.h"
 
 enum { WARNINGS_MAX = 16, WARNING_BYTES = 256, MATRIX_HOSTS_MAX = 16384 };
+enum { KINDS = NT_ORDER_KERNEL + 1 };
 
 static const double RESERVE_SHARE = 0.15, RESERVE_MIN_S = 0.1;
 
 /* Solving n hosts takes about this times n squared; replaced by what it took. */
 static const double SOLVE_S = 2e-6;
+
+/* A round without its window: connecting, barriers, and what a flow still has in flight. */
+struct lap {
+    size_t learned; /* rounds that taught something */
+    double slow_s;  /* the slowest of the recent ones */
+    double mean_s;
+};
 
 struct nt_campaign {
     struct nt_campaign_options options;
@@ -28,8 +36,7 @@ struct nt_campaign {
     struct nt_phase_need need;
     size_t round;          /* of this phase */
     struct nt_order order; /* the last */
-    size_t learned;        /* rounds that taught something */
-    double lap_s;          /* of a round without its window: what the slowest recent ones took */
+    struct lap lap[KINDS]; /* by kind of order */
     double last_s;         /* the last round, as told; 0: unknown */
 
     struct nt_matrix *lowest; /* of what was told; NULL: nobody needs it */
@@ -79,39 +86,49 @@ static double stop_s(const struct nt_campaign *c)
     return fmin(c->stop_s, c->options.budget_s - 1.3 * c->solve_s - RESERVE_MIN_S / 2);
 }
 
-static double rest_s(const struct nt_campaign *c, double window_s)
+/* Of rounds of this kind; of latencies when there was none yet. */
+static const struct lap *lap_of(const struct nt_campaign *c, enum nt_order_kind kind)
 {
-    double share = c->options.max_load;
-    return fmax(window_s / share - window_s - c->lap_s, 0);
+    return &c->lap[c->lap[kind].learned > 0 ? kind : NT_ORDER_LATENCY];
 }
 
-static double cost_s(const struct nt_campaign *c, double window_s)
+static double rest_s(const struct nt_campaign *c, double window_s, double lap_s)
 {
-    return c->lap_s + window_s + rest_s(c, window_s);
+    double share = c->options.max_load;
+    return fmax(window_s / share - window_s - lap_s, 0);
+}
+
+static double cost_s(const struct nt_campaign *c, double window_s, double lap_s)
+{
+    return lap_s + window_s + rest_s(c, window_s, lap_s);
 }
 
 /* A window is a promise of the order; what is not is the lap, which varies. */
-static bool round_fits(const struct nt_campaign *c, double window_s)
+static bool round_fits(const struct nt_campaign *c, const struct nt_order *order)
 {
-    return c->elapsed_s + 0.2 * c->lap_s + cost_s(c, window_s) < stop_s(c);
+    double lap = lap_of(c, order->kind)->slow_s;
+    return c->elapsed_s + 0.2 * lap + cost_s(c, order->window_s, lap) < stop_s(c);
 }
 
 /* Nothing learned: the first rounds of all tell. */
 static bool phase_fits(const struct nt_campaign *c, const struct nt_phase_need *need)
 {
-    return c->learned == 0 ||
-           c->elapsed_s + (double)need->rounds * cost_s(c, need->window_s) < stop_s(c);
+    const struct lap *lap = lap_of(c, need->kind);
+    return lap->learned == 0 ||
+           c->elapsed_s + (double)need->rounds * cost_s(c, need->window_s, lap->mean_s) < stop_s(c);
 }
 
 /* The slowest lap fades, so that one bad moment does not set the pace for ever. */
 static void learn_lap(struct nt_campaign *c, double round_seconds)
 {
-    double lap = round_seconds - c->order.window_s;
+    struct lap *l = &c->lap[c->order.kind];
+    double lap = fmax(round_seconds - c->order.window_s, 0);
     c->last_s = round_seconds;
     if (!(round_seconds > 0) || !isfinite(round_seconds))
         return;
-    c->lap_s = fmax(fmax(lap, 0), 0.9 * c->lap_s);
-    c->learned++;
+    l->slow_s = fmax(lap, 0.9 * l->slow_s);
+    l->mean_s = l->learned == 0 ? lap : 0.8 * l->mean_s + 0.2 * lap;
+    l->learned++;
 }
 
 /* Between two calls lie a round and, after the latencies, solving them. */
@@ -182,7 +199,7 @@ static int open_phase(struct nt_campaign *c, struct nt_err *err)
                                  .present = c->present,
                                  .model = c->model,
                                  .left_s = stop_s(c) - c->elapsed_s,
-                                 .lap_s = c->lap_s};
+                                 .lap_s = lap_of(c, NT_ORDER_BANDWIDTH)->mean_s};
     struct nt_err why = {0};
     c->need = (struct nt_phase_need){0};
     c->round = 0;
@@ -232,7 +249,7 @@ static int cut_phase(struct nt_campaign *c)
 /* The first round has told how long the others take. */
 static bool is_too_long(const struct nt_campaign *c)
 {
-    struct nt_phase_need need;
+    struct nt_phase_need need = c->need;
     if (c->round != 1 || kind(c)->left == NULL)
         return false;
     kind(c)->left(c->planner, &need);
@@ -250,7 +267,7 @@ static int next_round(struct nt_campaign *c, struct nt_order *order, struct nt_e
         return give_up(c, &why, err);
     if (rc == 0)
         return finish_phase(c, err);
-    if (!round_fits(c, order->window_s))
+    if (!round_fits(c, order))
         return cut_phase(c);
     c->order = *order;
     c->round++;
@@ -298,7 +315,7 @@ void nt_campaign_lose(struct nt_campaign *c, uint32_t host)
 
 double nt_campaign_rest_s(const struct nt_campaign *c)
 {
-    return rest_s(c, c->order.window_s);
+    return rest_s(c, c->order.window_s, lap_of(c, c->order.kind)->slow_s);
 }
 
 size_t nt_campaign_warnings(const struct nt_campaign *c)
@@ -324,7 +341,7 @@ const struct nt_model *nt_campaign_model(const struct nt_campaign *c)
 void nt_campaign_progress(const struct nt_campaign *c, struct nt_campaign_progress *progress)
 {
     bool runs = c->planner != NULL;
-    struct nt_phase_need need = {.rounds = c->need.rounds};
+    struct nt_phase_need need = c->need;
     if (runs && kind(c)->left != NULL) {
         kind(c)->left(c->planner, &need);
         need.rounds += c->round;

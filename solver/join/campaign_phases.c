@@ -3,7 +3,9 @@
 #include <math.h>
 
 #include "bandwidth.h"
+#include "loggp.h"
 #include "precise.h"
+#include "sizes.h"
 
 /* Three passes in different orders, the lowest of the three: one pass alone finds the exact shape
  * in four networks of five, three in all of them. */
@@ -52,6 +54,7 @@ static int create_bandwidth(const struct nt_phase_site *site, unsigned phases, d
         return 0;
     options.window_s = widest_window(site, need->rounds, share);
     need->window_s = WINDOW_FAST_S;
+    need->kind = NT_ORDER_BANDWIDTH;
     return nt_bandwidth_create(site->model, site->absent, &options, out, err);
 }
 
@@ -81,6 +84,49 @@ static void bandwidth_left(const struct nt_planner *planner, struct nt_phase_nee
     need->window_s = nt_bandwidth_window_s(planner);
 }
 
+/* ---- LogGP ---------------------------------------------------------------------------------- */
+
+static void loggp_left(const struct nt_planner *planner, struct nt_phase_need *need)
+{
+    need->rounds = nt_loggp_rounds_left(planner);
+    need->window_s = need->rounds == 0 ? 0 : nt_loggp_seconds_left(planner) / (double)need->rounds;
+}
+
+/* An order that would take more than this share of the budget is not worth it. */
+static const double LOGGP_SHARE = 0.05;
+
+static int create_loggp(const struct nt_phase_site *site, struct nt_planner **out,
+                        struct nt_phase_need *need, struct nt_err *err)
+{
+    const struct nt_campaign_options *o = site->options;
+    struct nt_planner *planner;
+    struct nt_loggp_settings settings = {
+        .rails = o->rails,
+        .rail = o->rail,
+        .longest_s = fmin(fmax(LOGGP_SHARE * o->budget_s, 0.05), 2),
+    };
+    if (nt_loggp_create(site->model, &settings, &planner, err) != 0)
+        return -1;
+    for (size_t h = 0; h < site->hosts; h++)
+        if (site->absent[h])
+            planner->ops->lose(planner, (uint32_t)h);
+    need->kind = NT_ORDER_PRTT;
+    loggp_left(planner, need);
+    *out = planner;
+    return 0;
+}
+
+/* ---- message sizes -------------------------------------------------------------------------- */
+
+static int create_sizes(const struct nt_phase_site *site, struct nt_planner **out,
+                        struct nt_phase_need *need, struct nt_err *err)
+{
+    static const double sizes[] = {512, 4096, 32768};
+    const size_t count = sizeof sizes / sizeof *sizes;
+    need->rounds = count * (site->present - (site->present % 2 == 0));
+    return nt_sizes_create(site->hosts, site->absent, sizes, count, 1, BATCHES, PINGS, out, err);
+}
+
 /* ---- the order ------------------------------------------------------------------------------ */
 
 /* What most jobs use comes first. */
@@ -90,6 +136,7 @@ const struct nt_phase_kind nt_phase_kinds[] = {
     {"bandwidth between switches", NT_LEVEL_STANDARD, true, true, create_tiers, bandwidth_left},
     {"link-latency", NT_LEVEL_FULL, false, true, create_link_latency, NULL},
     {"bandwidth shared by few", NT_LEVEL_FULL, true, true, create_ladder, bandwidth_left},
-    {"loggp", NT_LEVEL_FULL, true, true, NULL, NULL},
+    {"loggp", NT_LEVEL_FULL, true, true, create_loggp, loggp_left},
+    {"sizes", NT_LEVEL_FULL, true, false, create_sizes, NULL},
 };
 const size_t nt_phase_kinds_count = sizeof nt_phase_kinds / sizeof *nt_phase_kinds;

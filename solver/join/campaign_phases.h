@@ -12,13 +12,14 @@ struct nt_phase_site {
     size_t present;
     const struct nt_model *model; /* NULL before the latency phase has ended */
     double left_s;                /* of the measuring time */
-    double lap_s;                 /* what a round takes beside its window */
+    double lap_s;                 /* what a round of bandwidth takes beside its window */
 };
 
 /* What a phase takes. rounds 0: nothing to measure here. */
 struct nt_phase_need {
     size_t rounds;
     double window_s; /* mean over the rounds: how long each loads the network */
+    enum nt_order_kind kind;
 };
 
 struct nt_phase_kind {

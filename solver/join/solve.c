@@ -9,6 +9,7 @@
 #include "link_bandwidth.h"
 #include "link_flows.h"
 #include "link_latency.h"
+#include "map_loggp.h"
 
 /* Any fixed number: the same measurements must give the same map. */
 static const uint64_t seed = 1;
@@ -332,30 +333,94 @@ static int carry(const struct nt_samples *samples, struct nt_map *map, struct nt
     return 0;
 }
 
-int nt_solve_samples_by(const struct nt_samples *samples, const struct nt_method *method,
-                        struct nt_map **out, struct nt_err *err)
+/* ---- message sizes ----------------------------------------------------------------------------
+ */
+
+enum { SIZES_MAX = 8 };
+
+static int rising(const void *a, const void *b)
 {
-    struct nt_matrix *latency;
-    struct nt_map *map;
-    if (nt_samples_latency(samples, 0, &latency, err) != 0)
+    double x = *(const double *)a, y = *(const double *)b;
+    return x < y ? -1 : x > y;
+}
+
+/* The sizes of phase "sizes", rising. */
+static size_t list_sizes(const struct nt_samples *s, double sizes[SIZES_MAX])
+{
+    size_t n = 0;
+    for (size_t k = 0; k < s->samples && n < SIZES_MAX; k++) {
+        const struct nt_sample *x = &s->sample[k];
+        size_t at = 0;
+        if (x->kind != NT_SAMPLE_LATENCY || strcmp(s->phase[x->phase].name, "sizes") != 0)
+            continue;
+        while (at < n && sizes[at] != x->bytes)
+            at++;
+        if (at == n)
+            sizes[n++] = x->bytes;
+    }
+    qsort(sizes, n, sizeof *sizes, rising);
+    return n;
+}
+
+/* matrix[0]: of the smallest message; then those of the other sizes in which enough was measured
+ * to find structure in them. */
+static int list_matrices(const struct nt_samples *s, struct nt_matrix *matrix[SIZES_MAX + 1],
+                         size_t *n, struct nt_err *err)
+{
+    double sizes[SIZES_MAX];
+    size_t count = list_sizes(s, sizes);
+    *n = 0;
+    if (nt_samples_latency(s, 0, &matrix[0], err) != 0)
         return -1;
-    struct nt_measured measured = {.latency = latency,
+    *n = 1;
+    for (size_t k = 0; k < count; k++) {
+        if (nt_samples_latency(s, sizes[k], &matrix[*n], err) != 0)
+            return -1;
+        if (is_covered(matrix[*n], (const char *const *)s->missing))
+            ++*n;
+        else
+            nt_matrix_destroy(matrix[*n]);
+    }
+    return 0;
+}
+
+static int solve_matrices(const struct nt_samples *samples, const struct nt_method *method,
+                          struct nt_matrix *const *matrix, size_t n, struct nt_map **out,
+                          struct nt_err *err)
+{
+    struct nt_map *map;
+    /* bufe takes one size only */
+    bool one = method != NULL && nt_method_check(method, n, NULL) != 0;
+    struct nt_measured measured = {.latency = matrix[0],
+                                   .larger = (const struct nt_matrix *const *)matrix + 1,
+                                   .larger_sizes = one ? 0 : n - 1,
                                    .host_name = (const char *const *)samples->host_name,
                                    .missing = samples->missing,
                                    .room = samples->room,
                                    .pattern = samples->pattern,
                                    .method = method,
                                    .samples = samples};
-    int rc = nt_solve_measured(&measured, &map, err);
-    nt_matrix_destroy(latency);
-    if (rc != 0)
+    if (nt_solve_measured(&measured, &map, err) != 0)
         return -1;
-    if (carry(samples, map, err) != 0) {
+    if (carry(samples, map, err) != 0 || nt_map_loggp(samples, map, err) != 0) {
         nt_map_destroy(map);
         return -1;
     }
     *out = map;
     return 0;
+}
+
+int nt_solve_samples_by(const struct nt_samples *samples, const struct nt_method *method,
+                        struct nt_map **out, struct nt_err *err)
+{
+    struct nt_matrix *matrix[SIZES_MAX + 1];
+    size_t n;
+    int rc = list_matrices(samples, matrix, &n, err);
+    if (rc == 0)
+        rc = solve_matrices(samples, method, matrix, n, out, err);
+    for (size_t k = 0; k < n; k++)
+        nt_matrix_destroy(matrix[k]);
+    return rc;
 }
 
 int nt_solve_samples(const struct nt_samples *samples, struct nt_map **out, struct nt_err *err)

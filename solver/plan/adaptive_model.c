@@ -44,7 +44,7 @@ static double probability_of(const struct draft *d, uint32_t root, size_t level)
     const struct nt_merge *m = &d->s->merge;
     if (level == d->bottom)
         return level > 0 ? 0.5 : 1;
-    return 1 - (double)m->doubt[level - 1][nt_merge_find(m, level - 1, root)];
+    return 1 - (double)m->doubt[level - 1][nt_clusters_find(&m->clusters, level - 1, root)];
 }
 
 /* Makes a switch of every cluster of this level that has more than one part. */
@@ -54,12 +54,12 @@ static void build_level(struct draft *d, size_t level)
     memset(d->children, 0, s->seats * sizeof *d->children);
     for (uint32_t i = 0; i < s->seats; i++)
         if (d->top[i] != NONE)
-            d->children[nt_merge_find(&s->merge, level, i)]++;
+            d->children[nt_clusters_find(&s->merge.clusters, level, i)]++;
     uint32_t *parent = d->children; /* from here on: the switch, for those with several parts */
     for (uint32_t r = 0; r < s->seats; r++)
         parent[r] = parent[r] > 1 ? (uint32_t)(s->hosts + d->switches++) : NONE;
     for (uint32_t i = 0; i < s->seats; i++) {
-        uint32_t root = nt_merge_find(&s->merge, level, i);
+        uint32_t root = nt_clusters_find(&s->merge.clusters, level, i);
         if (d->top[i] == NONE || parent[root] == NONE)
             continue;
         add_link(d, d->top[i], d->level_of[i], parent[root], level, probability_of(d, i, level));
@@ -83,22 +83,13 @@ static void settle_confidence(const struct nt_adaptive *s, struct nt_model *m)
     m->confidence = s->phase != NT_ADAPTIVE_OVER || sure < 0 ? 0 : sure;
 }
 
-static uint32_t meeting_level(const struct nt_adaptive *s, uint32_t a, uint32_t b)
-{
-    uint32_t l = 0;
-    while (l + 1 < s->classes.count &&
-           nt_merge_find(&s->merge, l, a) != nt_merge_find(&s->merge, l, b))
-        l++;
-    return l;
-}
-
 /* How well the classes explain what was read; outliers apart, which are counted. */
 static void settle_fit(const struct nt_adaptive *s, struct nt_model *m)
 {
     double rest = 0, mean = 0, square = 0, n = 0;
     for (size_t k = 0; k < s->ledger.count; k++) {
         const struct nt_evidence *e = &s->ledger.at[k];
-        size_t c = meeting_level(s, e->a, e->b);
+        size_t c = nt_clusters_meet(&s->merge.clusters, e->a, e->b);
         double off = (double)e->ln - s->classes.mean[c], us = exp((double)e->ln);
         if (fabs(off) > 6 * nt_classes_sd(&s->classes, c))
             continue;
@@ -170,7 +161,7 @@ int nt_sweep_adaptive_model(const struct nt_planner *planner, struct nt_model **
     if (draft_init(&d, s, err) < 0)
         return -1;
     if (s->merging && s->phase != NT_ADAPTIVE_OVER)
-        d.bottom = s->merge.level + 1;
+        d.bottom = nt_merge_certain_level(&s->merge);
     for (size_t l = d.bottom; s->merging && l < s->classes.count; l++)
         build_level(&d, l);
     int rc = finish(&d, out, err);

@@ -102,10 +102,10 @@ void nt_draft_shift(struct nt_draft *d, int parity, size_t most)
     const struct nt_hang *h = d->hang;
     for (uint32_t v = (uint32_t)h->hosts; v < h->vertices; v++) {
         size_t n = own_hosts(d, v), joined = 0;
-        if (parity == 1 && n < 3)
+        if (n < 2 || (parity > 0 && n < 3) || (parity == 2 && n != 3))
             continue;
         for (size_t k = (size_t)parity; k < n && joined < most; k += 2)
-            if (k + 1 < n || (parity == 1 && n % 2 == 0))
+            if (k + 1 < n || parity == 2 || (parity == 1 && n % 2 == 0))
                 joined += nt_draft_join(d, d->list[k], d->list[(k + 1) % n]);
     }
 }

@@ -36,7 +36,8 @@ void nt_draft_turn(struct nt_draft *d);
 bool nt_draft_join(struct nt_draft *d, uint32_t from, uint32_t to);
 
 /* Neighbours among the hosts of each switch: places 0-1, 2-3, ... (parity 0) or 1-2, 3-4, ... and
- * the last with the first (parity 1); at most `most` pairs a switch. */
+ * the last with the first (parity 1); of three hosts also the last with the first (parity 2), else
+ * one slow host in the middle would be all that they meet. At most `most` pairs a switch. */
 void nt_draft_shift(struct nt_draft *d, int parity, size_t most);
 
 /* A tree only: parents are the switches that have switches below them. Which groups send when. */

@@ -112,6 +112,11 @@ static double difference(const struct nt_twice *t)
     return fabs((double)t->first - (double)t->second); /* NaN when one is */
 }
 
+static bool disagree(const struct nt_calibration *c, const struct nt_twice *t)
+{
+    return difference(t) > DISAGREE_SDS * sqrt(2) * c->noise;
+}
+
 static int find_noise(struct nt_calibration *c, struct nt_err *err)
 {
     size_t n = 0, apart = 0;
@@ -124,9 +129,19 @@ static int find_noise(struct nt_calibration *c, struct nt_err *err)
         return nt_err_set(err, NT_ERR_INPUT, "no pair of hosts could be measured twice");
     c->noise = fmax(sd, LEAST_SD);
     for (size_t k = 0; k < c->count; k++)
-        apart += difference(&c->at[k]) > DISAGREE_SDS * sqrt(2) * c->noise;
+        apart += disagree(c, &c->at[k]);
     c->outliers = fmin(0.65 * ((double)apart + 1) / (double)n, 0.3);
     return 0;
+}
+
+/* Accidents are mostly slow ones; how many are not is what a fast reading's proof depends on. */
+static void find_sides(const struct nt_calibration *c, struct nt_classes *classes)
+{
+    double low = 0.5, high = 0.5;
+    for (size_t k = 0; k < c->count; k++)
+        if (disagree(c, &c->at[k]))
+            nt_classes_blame(classes, (double)c->at[k].first, (double)c->at[k].second, &low, &high);
+    classes->low_share = low / (low + high);
 }
 
 int nt_calibration_finish(struct nt_calibration *c, struct nt_ledger *ledger,
@@ -141,7 +156,7 @@ int nt_calibration_finish(struct nt_calibration *c, struct nt_ledger *ledger,
         return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu readings", c->count);
     for (size_t k = 0; k < c->count && rc == 0; k++) {
         const struct nt_twice *t = &c->at[k];
-        if (difference(t) <= DISAGREE_SDS * sqrt(2) * c->noise) {
+        if (!isnan(difference(t)) && !disagree(c, t)) {
             value[n++] = ((double)t->first + (double)t->second) / 2;
             c->random_pairs += k >= neighbours;
         }
@@ -155,8 +170,10 @@ int nt_calibration_finish(struct nt_calibration *c, struct nt_ledger *ledger,
     if (rc == 0)
         rc =
             nt_classes_fit(value, n, fmax(c->noise / sqrt(2), LEAST_SD), c->outliers, classes, err);
-    if (rc == 0)
+    if (rc == 0) {
         classes->noise = c->noise;
+        find_sides(c, classes);
+    }
     free(value);
     return rc;
 }

@@ -17,12 +17,17 @@
 struct nt_cluster {
     uint32_t *seat; /* size of them, shuffled in each plan; owned */
     uint32_t size;
-    uint32_t idle; /* of them not yet in the round: seat[0..idle-1] */
-    bool gone;     /* merged into another, or nobody of it answers */
+    uint32_t low, high; /* the smallest and the largest */
+    uint32_t idle;      /* of them not yet in the round: seat[0..idle-1] */
+    uint32_t origin;    /* the block in which the readings between it and others of the same origin
+                           were counted; UINT32_MAX: none were */
+    bool gone;          /* merged into another */
+    bool open;          /* what is inside is being resolved, in the level below */
 };
 
 struct nt_cells {
-    uint32_t parent; /* whose clusters these are */
+    size_t level;   /* this is about */
+    uint32_t group; /* blocks that will join have the same */
     size_t clusters;
     struct nt_cluster *cluster;
     float *sum;     /* of a cell: see nt_cell_at */
@@ -30,6 +35,8 @@ struct nt_cells {
     bool last;      /* no other block of the same parent */
     bool strict;    /* "different" has to be certain by now */
     bool done;
+    bool fresh;     /* readings of before are still to be counted */
+    size_t planned; /* pairs in the last round; SIZE_MAX: there was none */
 };
 
 struct nt_cell_limits {
@@ -40,6 +47,7 @@ struct nt_cell_limits {
 struct nt_draw {
     size_t count;
     uint32_t (*seat)[2]; /* room for half of the seats */
+    bool *busy;          /* seats: in the draw */
     struct {
         uint32_t block, a, b; /* a > b: clusters of that block */
     } * cell;
@@ -59,6 +67,9 @@ enum { NT_CELLS_CLUSTERS_MAX = 16384 };
 
 /* The clusters are empty; NT_ERR_INPUT over the maximum. */
 int nt_cells_create(size_t clusters, struct nt_cells **out, struct nt_err *err);
+
+/* Adds empty clusters behind the others; false like above, nothing is added then. */
+int nt_cells_append(struct nt_cells *cells, size_t clusters, struct nt_err *err);
 void nt_cells_destroy(struct nt_cells *cells);
 
 static inline size_t nt_cell_at(size_t a, size_t b)
@@ -72,8 +83,8 @@ void nt_cells_add(struct nt_cells *cells, uint32_t a, uint32_t b, double llr, bo
 /* Puts the smaller cluster into the larger one; returns the one that stays, or -1 (memory). */
 int64_t nt_cells_merge(struct nt_cells *cells, uint32_t a, uint32_t b, struct nt_err *err);
 
-/* Adds measurements for open cells to the draw: at most one a host. Sets done when no cell is
- * open. lost[seat]: does not answer. */
+/* Adds measurements for open cells to the draw, of hosts that are not in it yet. Sets planned, and
+ * done when no cell is open. lost[seat]: does not answer. */
 int nt_cells_plan(struct nt_cells *cells, uint32_t block, const struct nt_cell_limits *limits,
                   const bool *lost, struct nt_rng *rng, struct nt_cells_scratch *scratch,
                   struct nt_draw *draw, struct nt_err *err);

@@ -8,7 +8,7 @@
 enum { PEAKS_MAX = 20, FEW_VALUES = 40, ITERATIONS = 30 };
 
 static const double BINS_A_SD = 4;
-static const double OUTLIER_DENSITY = 0.4; /* of all outliers, in a unit of ln: they span 2.5 */
+static const double OUTLIER_DENSITY = 0.8; /* in a unit of ln on each side: factors up to 3.5 */
 static const double FEW_GAP_SDS = 3.5;
 static const double RESOLVED_SDS = 6;
 static const double FLOOR = 1e-12; /* of a density, so that its logarithm exists */
@@ -127,7 +127,7 @@ struct sums {
 /* Adds one bin's share in each class; returns the density there. */
 static double expect(const struct mixture *m, double x, double values, struct sums *s)
 {
-    double part[PEAKS_MAX], sum = m->outliers * OUTLIER_DENSITY + FLOOR;
+    double part[PEAKS_MAX], sum = m->outliers * OUTLIER_DENSITY / 2 + FLOOR;
     for (size_t c = 0; c < m->count; c++) {
         part[c] = (1 - m->outliers) * m->weight[c] *
                   density(x, m->mean[c], sd_of(m->noise, m->spread_us, m->mean[c]));
@@ -274,7 +274,20 @@ double nt_classes_sd(const struct nt_classes *k, size_t c)
 static double log_density(const struct nt_classes *k, double ln, size_t c)
 {
     double p = (1 - k->outliers) * density(ln, k->mean[c], nt_classes_sd(k, c));
-    return log(p + k->outliers * OUTLIER_DENSITY + FLOOR);
+    double side = ln < k->mean[c] ? k->low_share : 1 - k->low_share;
+    return log(p + k->outliers * side * OUTLIER_DENSITY + FLOOR);
+}
+
+void nt_classes_blame(const struct nt_classes *k, double ln, double other, double *low,
+                      double *high)
+{
+    double off, others;
+    nt_classes_nearest(k, ln, &off);
+    nt_classes_nearest(k, other, &others);
+    if ((off > others) == (ln > other))
+        (*high)++;
+    else
+        (*low)++;
 }
 
 double nt_classes_llr(const struct nt_classes *k, double ln, size_t level)

@@ -22,6 +22,7 @@ struct nt_classes {
     double noise;                  /* relative sd of one reading */
     double spread_us;              /* sd between pairs of one class beyond noise */
     double outliers;               /* share of readings that are wrong */
+    double low_share;              /* of those, how many are too low */
 };
 
 /* value[n] (n > 0; is sorted) are logarithms of latencies in us, each with the relative sd noise
@@ -31,6 +32,11 @@ int nt_classes_fit(double *value, size_t n, double noise, double outliers, struc
 
 /* The relative sd of one reading in class c. */
 double nt_classes_sd(const struct nt_classes *classes, size_t c);
+
+/* What two readings of one pair that disagree say about outliers: which one is off, and to which
+ * side. Counts go into low and high. */
+void nt_classes_blame(const struct nt_classes *classes, double ln, double other, double *low,
+                      double *high);
 
 /* Evidence of one reading: ln of the likelihood of the best class up to `level` over that of the
  * best one above it, within -7 (a slow reading may always be an accident) and +12. 0 when there

@@ -4,35 +4,81 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BLOCK = 256, JOIN = 8, KEEP_ALL_SEATS = 4096 };
-enum { NONE = UINT32_MAX };
+#include "blocks.h"
+
+enum { JOIN = 8, KEEP_ALL_SEATS = 4096, STRAGGLER = 2, SOLID = 8 };
 
 static const double RISK = 1e-4; /* of any wrong merge in a sweep */
 static const double TESTS_A_HOST = 60;
 
-/* ---- clusters of a level ----------------------------------------------------------------------
+/* ---- merging ----------------------------------------------------------------------------------
  */
 
-uint32_t nt_merge_find(const struct nt_merge *m, size_t level, uint32_t seat)
+/* Two clusters of a block become one; the inside of one that was opened takes the other in. */
+static int unite_cells(struct nt_merge *m, uint32_t slot, uint32_t a, uint32_t b, uint32_t *stays,
+                       struct nt_err *err)
 {
-    uint32_t *up = m->up[level];
-    while (up[seat] != seat) {
-        up[seat] = up[up[seat]];
-        seat = up[seat];
+    struct nt_cells *c = m->block[slot];
+    const struct nt_cluster *old = &c->cluster[c->cluster[b].open ? b : a];
+    const struct nt_cluster *late = &c->cluster[c->cluster[b].open ? a : b];
+    uint32_t seat = old->seat[0], other = late->seat[0], n = late->size;
+    uint32_t *seats = NULL;
+    bool inside = old->open && !late->open;
+    if (inside) {
+        seats = malloc(n * sizeof *seats);
+        if (seats == NULL)
+            return nt_err_set(err, NT_ERR_SYSTEM, "no memory for a cluster of %u hosts", n);
+        memcpy(seats, late->seat, n * sizeof *seats);
     }
-    return seat;
+    int64_t left = nt_cells_merge(c, a, b, err);
+    int rc = left < 0 ? -1 : 0;
+    if (rc == 0) {
+        *stays = (uint32_t)left;
+        nt_clusters_unite(&m->clusters, c->level, seat, other);
+        uint32_t root = nt_clusters_find(&m->clusters, c->level, seat);
+        m->block_of[c->level][root] = slot;
+        m->place_of[c->level][root] = *stays;
+        if (inside)
+            rc = nt_blocks_introduce(m, c->level, seat, seats, n, err);
+    }
+    free(seats);
+    return rc;
 }
 
-/* What is one at a level is one at all levels above. The smallest seat stands for a cluster. */
-static void unite(struct nt_merge *m, size_t level, uint32_t a, uint32_t b)
+static bool is_one(const struct nt_merge *m, const struct nt_cells *c, uint32_t a, uint32_t b)
 {
-    for (size_t l = level; l < m->levels; l++) {
-        uint32_t x = nt_merge_find(m, l, a), y = nt_merge_find(m, l, b);
-        if (x < y)
-            m->up[l][y] = x;
-        else if (y < x)
-            m->up[l][x] = y;
+    return a != b && !c->cluster[a].gone && !c->cluster[b].gone &&
+           (double)c->sum[nt_cell_at(a, b)] > m->limits.same &&
+           !(c->cluster[a].open && c->cluster[b].open); /* those were certainly different */
+}
+
+/* Merges two clusters, and then all whose evidence is enough together. */
+static int merge_cells(struct nt_merge *m, uint32_t slot, uint32_t a, uint32_t b,
+                       struct nt_err *err)
+{
+    struct nt_cells *c = m->block[slot];
+    for (bool more = true; more;) {
+        if (unite_cells(m, slot, a, b, &a, err) < 0)
+            return -1;
+        more = false;
+        for (b = 0; b < c->clusters && !more; b++)
+            more = is_one(m, c, a, b);
+        b -= more;
     }
+    return 0;
+}
+
+static int settle_block(struct nt_merge *m, uint32_t slot, struct nt_err *err)
+{
+    struct nt_cells *c = m->block[slot];
+    for (uint32_t a = 1; a < c->clusters; a++)
+        for (uint32_t b = 0; b < a; b++)
+            if (is_one(m, c, a, b)) {
+                if (merge_cells(m, slot, a, b, err) < 0)
+                    return -1;
+                b = 0; /* cells of a changed */
+            }
+    return 0;
 }
 
 static int compare_pairs(const void *a, const void *b)
@@ -51,292 +97,84 @@ static int unite_proven(struct nt_merge *m, struct nt_err *err)
     if (e == NULL)
         return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu readings", n);
     for (size_t k = 0; k < n; k++) {
-        e[k] = m->ledger->at[k];
-        if (e[k].a > e[k].b) {
-            e[k].a = m->ledger->at[k].b;
-            e[k].b = m->ledger->at[k].a;
-        }
+        const struct nt_evidence *r = &m->ledger->at[k];
+        e[k] = r->a < r->b ? *r : (struct nt_evidence){r->b, r->a, r->ln};
     }
     qsort(e, n, sizeof *e, compare_pairs);
     for (size_t k = 0, end; k < n; k = end) {
         double sum[NT_CLASSES_MAX] = {0};
+        size_t level = 0;
         for (end = k; end < n && compare_pairs(&e[end], &e[k]) == 0; end++)
-            for (size_t l = 0; l + 1 < m->levels; l++)
+            for (size_t l = 0; l + 1 < m->clusters.levels; l++)
                 sum[l] += nt_classes_llr(m->classes, (double)e[end].ln, l);
-        for (size_t l = 0; l + 1 < m->levels; l++)
-            if (sum[l] > m->limits.same) {
-                unite(m, l, e[k].a, e[k].b);
-                break;
-            }
+        while (level + 1 < m->clusters.levels && sum[level] <= m->limits.same)
+            level++;
+        if (level + 1 < m->clusters.levels)
+            nt_clusters_unite(&m->clusters, level, e[k].a, e[k].b);
     }
     free(e);
     return 0;
 }
 
-/* ---- blocks -----------------------------------------------------------------------------------
+/* ---- readings of before -----------------------------------------------------------------------
  */
 
-static void drop_blocks(struct nt_merge *m)
+static void count_evidence(struct nt_merge *m, const struct nt_evidence *e, size_t level)
 {
-    for (size_t k = 0; k < m->blocks; k++)
-        nt_cells_destroy(m->block[k]);
-    m->blocks = 0;
+    uint32_t a = nt_clusters_find(&m->clusters, level, e->a);
+    uint32_t b = nt_clusters_find(&m->clusters, level, e->b);
+    uint32_t slot = m->block_of[level][a];
+    if (a == b || slot == NT_BLOCK_NONE || slot != m->block_of[level][b] || !m->block[slot]->fresh)
+        return;
+    struct nt_cells *c = m->block[slot];
+    const struct nt_cluster *x = &c->cluster[m->place_of[level][a]];
+    const struct nt_cluster *y = &c->cluster[m->place_of[level][b]];
+    if (x->origin == y->origin && x->origin != NT_BLOCK_NONE)
+        return; /* in their cell already */
+    nt_cells_add(c, m->place_of[level][a], m->place_of[level][b],
+                 nt_classes_llr(m->classes, (double)e->ln, level), true);
 }
 
-/* Notes where each cluster of a block stands. */
-static void index_block(struct nt_merge *m, uint32_t block)
+/* Counts in fresh blocks what was read before they were made; 1 when there were any. */
+static int count_before(struct nt_merge *m, struct nt_err *err)
 {
-    const struct nt_cells *c = m->block[block];
-    for (uint32_t k = 0; k < c->clusters; k++)
-        if (!c->cluster[k].gone) {
-            uint32_t root = nt_merge_find(m, m->level, c->cluster[k].seat[0]);
-            m->block_of[root] = block;
-            m->place_of[root] = k;
-        }
-}
-
-/* Merges two clusters, and then all whose evidence is enough together. */
-static int merge_cells(struct nt_merge *m, uint32_t block, uint32_t a, uint32_t b,
-                       struct nt_err *err)
-{
-    struct nt_cells *c = m->block[block];
-    for (uint32_t next = b; next != NONE;) {
-        uint32_t seat = c->cluster[a].seat[0], other = c->cluster[next].seat[0];
-        int64_t stays = nt_cells_merge(c, a, next, err);
-        if (stays < 0)
-            return -1;
-        unite(m, m->level, seat, other);
-        uint32_t root = nt_merge_find(m, m->level, seat);
-        m->block_of[root] = block;
-        m->place_of[root] = a = (uint32_t)stays;
-        next = NONE;
-        for (uint32_t k = 0; k < c->clusters && next == NONE; k++)
-            if (!c->cluster[k].gone && k != a && (double)c->sum[nt_cell_at(a, k)] > m->limits.same)
-                next = k;
-    }
-    return 0;
-}
-
-/* Merges what a block's cells say by now, and what follows. */
-static int settle_block(struct nt_merge *m, uint32_t block, struct nt_err *err)
-{
-    struct nt_cells *c = m->block[block];
-    for (bool again = true; again;) {
-        again = false;
-        for (uint32_t a = 1; a < c->clusters; a++)
-            for (uint32_t b = 0; b < a && !c->cluster[a].gone; b++)
-                if (!c->cluster[b].gone && (double)c->sum[nt_cell_at(a, b)] > m->limits.same) {
-                    if (merge_cells(m, block, a, b, err) < 0)
-                        return -1;
-                    again = true;
-                }
-    }
-    return 0;
-}
-
-/* Evidence that was read before and lies within one of the blocks from `first` on. before[seat]
- * (may be NULL): the block in which it was counted already. */
-static int seed_blocks(struct nt_merge *m, const uint32_t *before, struct nt_err *err)
-{
-    for (size_t k = 0; k < m->ledger->count; k++) {
-        const struct nt_evidence *e = &m->ledger->at[k];
-        uint32_t a = nt_merge_find(m, m->level, e->a), b = nt_merge_find(m, m->level, e->b);
-        uint32_t block = m->block_of[a];
-        if (a == b || block == NONE || block != m->block_of[b] ||
-            (before != NULL && before[e->a] == before[e->b]))
+    bool levels[NT_CLASSES_MAX] = {0}, any = false;
+    size_t slots = m->slots;
+    for (size_t s = 0; s < slots; s++)
+        if (m->block[s] != NULL && m->block[s]->fresh)
+            levels[m->block[s]->level] = any = true;
+    for (size_t k = 0; any && k < m->ledger->count; k++)
+        for (size_t l = 0; l + 1 < m->clusters.levels; l++)
+            if (levels[l])
+                count_evidence(m, &m->ledger->at[k], l);
+    for (uint32_t s = 0; s < slots; s++) {
+        struct nt_cells *c = m->block[s];
+        if (c == NULL || !c->fresh)
             continue;
-        nt_cells_add(m->block[block], m->place_of[a], m->place_of[b],
-                     nt_classes_llr(m->classes, (double)e->ln, m->level), true);
-    }
-    for (uint32_t k = 0; k < m->blocks; k++)
-        if (settle_block(m, k, err) < 0)
+        c->fresh = false;
+        for (size_t k = 0; k < c->clusters; k++)
+            c->cluster[k].origin = s;
+        if (settle_block(m, s, err) < 0)
             return -1;
-    return 0;
-}
-
-/* Chains of seats by parent cluster, then by own cluster, both in the order of the seats. */
-struct chains {
-    uint32_t *member, *member_next, *member_last; /* of a cluster's root: its seats */
-    uint32_t *child, *child_next, *child_last;    /* of a parent's root: its clusters */
-    uint32_t *size;                               /* of a cluster's root */
-};
-
-static void chains_fini(struct chains *c)
-{
-    free(c->member);
-    *c = (struct chains){0};
-}
-
-static int chains_init(struct chains *c, const struct nt_merge *m, struct nt_err *err)
-{
-    size_t n = m->seats;
-    uint32_t *all = malloc((7 * n + 1) * sizeof *all);
-    if (all == NULL)
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu hosts", n);
-    memset(all, 0xff, 7 * n * sizeof *all);
-    *c = (struct chains){all,         all + n,     all + 2 * n, all + 3 * n,
-                         all + 4 * n, all + 5 * n, all + 6 * n};
-    memset(c->size, 0, n * sizeof *c->size);
-    for (uint32_t i = 0; i < n; i++) {
-        uint32_t root = nt_merge_find(m, m->level, i);
-        if (c->size[root]++ == 0)
-            c->member[root] = i;
-        else
-            c->member_next[c->member_last[root]] = i;
-        c->member_last[root] = i;
-        if (root != i)
-            continue;
-        uint32_t parent = nt_merge_find(m, m->level + 1, i);
-        if (c->child[parent] == NONE)
-            c->child[parent] = i;
-        else
-            c->child_next[c->child_last[parent]] = i;
-        c->child_last[parent] = i;
     }
-    return 0;
+    return any;
 }
 
-static int fill_cluster(struct nt_cluster *k, const struct chains *c, uint32_t root,
-                        struct nt_err *err)
-{
-    k->seat = malloc(c->size[root] * sizeof *k->seat);
-    if (k->seat == NULL)
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for a cluster of %u hosts", c->size[root]);
-    for (uint32_t i = c->member[root]; i != NONE; i = c->member_next[i])
-        k->seat[k->size++] = i;
-    return 0;
-}
-
-/* Blocks for the clusters inside one parent. */
-static int cut_parent(struct nt_merge *m, const struct chains *c, uint32_t parent,
-                      struct nt_err *err)
-{
-    size_t children = 0, done = 0;
-    for (uint32_t r = c->child[parent]; r != NONE; r = c->child_next[r])
-        children++;
-    size_t blocks = (children + BLOCK - 1) / BLOCK;
-    uint32_t root = c->child[parent];
-    for (size_t b = 0; b < blocks; b++) {
-        size_t want = children * (b + 1) / blocks - done;
-        struct nt_cells *cells;
-        if (nt_cells_create(want, &cells, err) < 0)
-            return -1;
-        m->block[m->blocks++] = cells;
-        cells->parent = parent;
-        cells->last = blocks == 1;
-        for (size_t k = 0; k < want; k++, root = c->child_next[root])
-            if (fill_cluster(&cells->cluster[k], c, root, err) < 0)
-                return -1;
-        done += want;
-        index_block(m, (uint32_t)m->blocks - 1);
-    }
-    return 0;
-}
-
-static int begin_level(struct nt_merge *m, size_t level, struct nt_err *err)
-{
-    struct chains c = {0};
-    int rc = 0;
-    m->level = level;
-    drop_blocks(m);
-    memset(m->block_of, 0xff, m->seats * sizeof *m->block_of);
-    if (chains_init(&c, m, err) < 0)
-        return -1;
-    for (uint32_t i = 0; i < m->seats && rc == 0; i++)
-        if (c.child[i] != NONE && c.child[i] != c.child_last[i])
-            rc = cut_parent(m, &c, i, err);
-    chains_fini(&c);
-    return rc < 0 ? -1 : seed_blocks(m, NULL, err);
-}
-
-/* ---- joining blocks ---------------------------------------------------------------------------
+/* ---- what comes after a round -----------------------------------------------------------------
  */
 
-static size_t clusters_here(const struct nt_cells *c)
+static size_t seats_of(const struct nt_cells *c)
 {
     size_t n = 0;
     for (size_t k = 0; k < c->clusters; k++)
-        n += !c->cluster[k].gone;
+        n += c->cluster[k].size;
     return n;
 }
 
-/* Moves the clusters of one block behind those of another, with the cells between them. */
-static void move_in(struct nt_cells *to, uint32_t *at, struct nt_cells *from, uint32_t *place)
+/* Few pairs are left to measure: others could use the rounds. */
+static bool is_idle(const struct nt_cells *c)
 {
-    for (uint32_t a = 0; a < from->clusters; a++) {
-        if (from->cluster[a].gone)
-            continue;
-        place[a] = *at;
-        to->cluster[*at] = from->cluster[a];
-        from->cluster[a] = (struct nt_cluster){.gone = true, .size = 1};
-        (*at)++;
-    }
-    for (uint32_t a = 1; a < from->clusters; a++)
-        for (uint32_t b = 0; b < a; b++)
-            if (from->cluster[a].size == 1 && from->cluster[b].size == 1) { /* moved just now */
-                to->sum[nt_cell_at(place[a], place[b])] = from->sum[nt_cell_at(a, b)];
-                to->count[nt_cell_at(place[a], place[b])] = from->count[nt_cell_at(a, b)];
-            }
-}
-
-static int join(struct nt_merge *m, size_t first, size_t end, struct nt_cells **out,
-                struct nt_err *err)
-{
-    size_t clusters = 0, most = 0;
-    for (size_t k = first; k < end; k++) {
-        clusters += clusters_here(m->block[k]);
-        most = most > m->block[k]->clusters ? most : m->block[k]->clusters;
-    }
-    uint32_t *place = calloc(most + 1, sizeof *place), at = 0;
-    if (place == NULL)
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu clusters", most);
-    if (nt_cells_create(clusters, out, err) < 0) {
-        free(place);
-        return -1;
-    }
-    (*out)->parent = m->block[first]->parent;
-    for (size_t k = first; k < end; k++)
-        move_in(*out, &at, m->block[k], place);
-    free(place);
-    return 0;
-}
-
-/* 1: some blocks joined; 0: every parent has one. */
-static int join_blocks(struct nt_merge *m, struct nt_err *err)
-{
-    size_t to = 0;
-    bool any = false;
-    uint32_t *before = malloc((m->seats + 1) * sizeof *before);
-    if (before == NULL)
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu hosts", m->seats);
-    for (uint32_t i = 0; i < m->seats; i++)
-        before[i] = m->block_of[nt_merge_find(m, m->level, i)];
-    for (size_t k = 0, end; k < m->blocks; k = end) {
-        for (end = k; end < m->blocks && m->block[end]->parent == m->block[k]->parent; end++)
-            ;
-        size_t count = end - k, groups = (count + JOIN - 1) / JOIN;
-        for (size_t g = 0; g < groups; g++) {
-            size_t from = k + count * g / groups, till = k + count * (g + 1) / groups;
-            struct nt_cells *joined = m->block[from];
-            if (till - from > 1 && join(m, from, till, &joined, err) < 0) {
-                free(before);
-                return -1;
-            }
-            any |= till - from > 1;
-            for (size_t b = from; b < till && till - from > 1; b++) {
-                nt_cells_destroy(m->block[b]);
-                m->block[b] = NULL;
-            }
-            joined->last = groups == 1;
-            m->block[from] = NULL;
-            m->block[to] = joined;
-            index_block(m, (uint32_t)to++);
-        }
-    }
-    m->blocks = to;
-    int rc = any ? seed_blocks(m, before, err) : 0;
-    free(before);
-    return rc < 0 ? -1 : any;
+    return c->done || (c->planned != SIZE_MAX && 8 * c->planned < seats_of(c));
 }
 
 static bool answers(const struct nt_merge *m, const struct nt_cluster *k)
@@ -347,65 +185,186 @@ static bool answers(const struct nt_merge *m, const struct nt_cluster *k)
     return false;
 }
 
-/* The chance that a cell's answer is wrong. */
-static double doubt_of(double sum)
+/* Certainly different from all others; a few stragglers may still turn out to belong to it. */
+static bool is_certain(const struct nt_merge *m, const struct nt_cells *c, uint32_t a)
 {
-    return 1 / (1 + exp(fabs(sum)));
+    for (uint32_t b = 0; b < c->clusters && !c->done; b++) {
+        const struct nt_cluster *y = &c->cluster[b];
+        bool straggler = y->size <= STRAGGLER && c->cluster[a].size >= SOLID;
+        if (a != b && !y->gone && !straggler && answers(m, y) &&
+            (double)c->sum[nt_cell_at(a, b)] > m->limits.certain)
+            return false;
+    }
+    return true;
 }
 
-/* What stays uncertain when a level is over. */
-static void end_level(struct nt_merge *m)
+/* 1 when any cluster was opened. */
+static int open_certain(struct nt_merge *m, uint32_t slot, struct nt_err *err)
 {
-    for (size_t k = 0; k < m->blocks; k++) {
-        const struct nt_cells *c = m->block[k];
-        for (uint32_t a = 1; a < c->clusters; a++) {
-            if (c->cluster[a].gone || !answers(m, &c->cluster[a]))
-                continue;
-            float *mine = &m->doubt[m->level][nt_merge_find(m, m->level, c->cluster[a].seat[0])];
-            for (uint32_t b = 0; b < a; b++) {
-                if (c->cluster[b].gone || !answers(m, &c->cluster[b]))
-                    continue;
-                double sum = (double)c->sum[nt_cell_at(a, b)], doubt = doubt_of(sum);
-                float *its = &m->doubt[m->level][nt_merge_find(m, m->level, c->cluster[b].seat[0])];
-                *mine = fmaxf(*mine, (float)doubt);
-                *its = fmaxf(*its, (float)doubt);
-                m->risk += doubt;
-                m->open_cells += sum > m->limits.certain;
-            }
-        }
+    int any = 0;
+    if (m->block[slot]->level == 0)
+        return 0;
+    for (uint32_t k = 0; k < m->block[slot]->clusters; k++) {
+        struct nt_cells *c = m->block[slot];
+        struct nt_cluster *x = &c->cluster[k];
+        if (x->gone || x->open || x->size < 2 || !is_certain(m, c, k))
+            continue;
+        x->open = true;
+        any = 1;
+        if (nt_blocks_open(m, c->level, x->seat, x->size, err) < 0)
+            return -1;
+    }
+    return any;
+}
+
+/* Joins the blocks of a group when they have little to do. 1 when it did. */
+static int join_group(struct nt_merge *m, const uint32_t *slot, size_t n, struct nt_err *err)
+{
+    size_t groups = (n + JOIN - 1) / JOIN, planned = 0, seats = 0;
+    bool all = true, known = true;
+    for (size_t k = 0; k < n; k++) {
+        const struct nt_cells *c = m->block[slot[k]];
+        all &= c->done;
+        known &= c->planned != SIZE_MAX;
+        planned += known ? c->planned : 0;
+        seats += seats_of(c);
+    }
+    if (!all && (!known || 4 * planned >= seats))
+        return 0;
+    for (size_t g = 0; g < groups; g++) {
+        size_t from = n * g / groups, count = n * (g + 1) / groups - from;
+        if (count > 1 && nt_blocks_join(m, slot + from, count, err) < 0)
+            return -1;
+        m->block[slot[from]]->last = groups == 1;
+    }
+    return 1;
+}
+
+static int advance_group(struct nt_merge *m, const uint32_t *slot, size_t n, struct nt_err *err)
+{
+    struct nt_cells *c = m->block[slot[0]];
+    if (n > 1)
+        return join_group(m, slot, n, err);
+    int any = 0;
+    if (!c->strict && is_idle(c)) {
+        c->strict = true;
+        any = 1;
+        c->done = false;
+        c->planned = SIZE_MAX;
+    }
+    int opened = c->strict ? open_certain(m, slot[0], err) : 0;
+    return opened < 0 ? -1 : any | opened;
+}
+
+/* Lets every group take its next step, if it has one; 1 when any did. */
+static int advance(struct nt_merge *m, struct nt_err *err)
+{
+    size_t slots = m->slots, n = 0;
+    int any = 0, rc = 0;
+    uint32_t *slot = calloc(slots + 1, sizeof *slot);
+    if (slot == NULL)
+        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu blocks", slots);
+    for (uint32_t s = 0; s < slots; s++)
+        if (m->block[s] != NULL)
+            slot[n++] = s;
+    for (size_t k = 0, end; k < n && rc >= 0; k = end) {
+        uint32_t group = m->block[slot[k]]->group;
+        for (end = k; end < n && m->block[slot[end]]->group == group; end++)
+            ;
+        rc = advance_group(m, slot + k, end - k, err);
+        any |= rc;
+    }
+    free(slot);
+    return rc < 0 ? -1 : any;
+}
+
+/* ---- the end ----------------------------------------------------------------------------------
+ */
+
+static void doubt_cell(struct nt_merge *m, const struct nt_cells *c, uint32_t a, uint32_t b)
+{
+    double sum = (double)c->sum[nt_cell_at(a, b)], doubt = 1 / (1 + exp(fabs(sum)));
+    const uint32_t end[2] = {a, b};
+    m->risk += doubt;
+    m->open_cells += sum > m->limits.certain;
+    for (int k = 0; k < 2; k++) {
+        uint32_t root = nt_clusters_find(&m->clusters, c->level, c->cluster[end[k]].seat[0]);
+        float *most = &m->doubt[c->level][root];
+        *most = fmaxf(*most, (float)doubt);
     }
 }
 
-/* ---- the levels -------------------------------------------------------------------------------
+static void finish(struct nt_merge *m)
+{
+    m->over = true;
+    for (size_t s = 0; s < m->slots; s++) {
+        const struct nt_cells *c = m->block[s];
+        for (uint32_t a = 1; c != NULL && a < c->clusters; a++)
+            for (uint32_t b = 0; b < a; b++)
+                if (!c->cluster[a].gone && !c->cluster[b].gone && answers(m, &c->cluster[a]) &&
+                    answers(m, &c->cluster[b]))
+                    doubt_cell(m, c, a, b);
+    }
+}
+
+size_t nt_merge_certain_level(const struct nt_merge *m)
+{
+    size_t level = 0;
+    for (size_t s = 0; s < m->slots && !m->over; s++) {
+        const struct nt_cells *c = m->block[s];
+        if (c == NULL)
+            continue;
+        size_t certain = c->last && c->strict && c->done ? c->level : c->level + 1;
+        for (size_t k = 0; k < c->clusters && certain == c->level; k++)
+            if (c->level > 0 && !c->cluster[k].gone && c->cluster[k].size > 1 &&
+                !c->cluster[k].open)
+                break; /* its inside is not known, so what is above stays the lowest */
+        level = certain > level ? certain : level;
+    }
+    return level;
+}
+
+/* ---- rounds -----------------------------------------------------------------------------------
  */
+
+static int begin(struct nt_merge *m, struct nt_err *err)
+{
+    uint32_t *seat = malloc((m->seats + 1) * sizeof *seat);
+    if (seat == NULL)
+        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu hosts", m->seats);
+    for (uint32_t i = 0; i < m->seats; i++)
+        seat[i] = i;
+    int rc = unite_proven(m, err);
+    if (rc == 0)
+        rc = nt_blocks_open(m, m->clusters.levels - 1, seat, m->seats, err);
+    free(seat);
+    return rc;
+}
 
 int nt_merge_init(struct nt_merge *m, size_t seats, const struct nt_classes *classes,
                   struct nt_ledger *ledger, const bool *lost, struct nt_err *err)
 {
     double same = fmax(16, log(TESTS_A_HOST * (double)(seats > 0 ? seats : 1) / RISK));
+    bool room = true;
     *m = (struct nt_merge){.seats = seats,
                            .classes = classes,
                            .ledger = ledger,
                            .lost = lost,
-                           .levels = classes->count,
                            .keep_all = seats <= KEEP_ALL_SEATS,
                            .limits = {same, -4, -(same - 2)}};
-    bool room = true;
-    for (size_t l = 0; l < m->levels; l++)
-        room &= (m->up[l] = calloc(seats + 1, sizeof *m->up[l])) != NULL &&
-                (m->doubt[l] = calloc(seats + 1, sizeof *m->doubt[l])) != NULL;
-    m->block = calloc(seats + 1, sizeof(struct nt_cells *));
-    m->block_of = calloc(seats + 1, sizeof *m->block_of);
-    m->place_of = calloc(seats + 1, sizeof *m->place_of);
-    if (!room || m->block == NULL || m->block_of == NULL || m->place_of == NULL) {
-        nt_merge_fini(m);
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for the tiers of %zu hosts", seats);
+    if (nt_clusters_init(&m->clusters, seats, classes->count, err) < 0)
+        return -1;
+    for (size_t l = 0; l < classes->count; l++) {
+        m->block_of[l] = malloc((seats + 1) * sizeof *m->block_of[l]);
+        m->place_of[l] = calloc(seats + 1, sizeof *m->place_of[l]);
+        m->doubt[l] = calloc(seats + 1, sizeof *m->doubt[l]);
+        room &= m->block_of[l] != NULL && m->place_of[l] != NULL && m->doubt[l] != NULL;
+        if (m->block_of[l] != NULL)
+            memset(m->block_of[l], 0xff, (seats + 1) * sizeof *m->block_of[l]);
     }
-    for (size_t l = 0; l < m->levels; l++)
-        for (uint32_t i = 0; i < seats; i++)
-            m->up[l][i] = l + 1 < m->levels ? i : 0;
-    m->over = m->levels < 2;
-    if (!m->over && (unite_proven(m, err) < 0 || begin_level(m, m->levels - 2, err) < 0)) {
+    if (!room)
+        nt_err_set(err, NT_ERR_SYSTEM, "no memory for the tiers of %zu hosts", seats);
+    if (!room || begin(m, err) < 0) {
         nt_merge_fini(m);
         return -1;
     }
@@ -414,38 +373,54 @@ int nt_merge_init(struct nt_merge *m, size_t seats, const struct nt_classes *cla
 
 void nt_merge_fini(struct nt_merge *m)
 {
-    drop_blocks(m);
+    for (size_t s = 0; s < m->slots; s++)
+        nt_cells_destroy(m->block[s]);
     free(m->block);
-    free(m->block_of);
-    free(m->place_of);
     for (size_t l = 0; l < NT_CLASSES_MAX; l++) {
-        free(m->up[l]);
+        free(m->block_of[l]);
+        free(m->place_of[l]);
         free(m->doubt[l]);
     }
+    nt_clusters_fini(&m->clusters);
     nt_cells_scratch_fini(&m->scratch);
     *m = (struct nt_merge){0};
+}
+
+/* What is higher comes first: it decides where the others belong. */
+static int plan(struct nt_merge *m, struct nt_rng *rng, struct nt_draw *draw, struct nt_err *err)
+{
+    memset(draw->busy, 0, m->seats * sizeof *draw->busy);
+    draw->count = 0;
+    for (size_t l = m->clusters.levels; l-- > 0;)
+        for (uint32_t s = 0; s < m->slots; s++)
+            if (m->block[s] != NULL && m->block[s]->level == l &&
+                nt_cells_plan(m->block[s], s, &m->limits, m->lost, rng, &m->scratch, draw, err) < 0)
+                return -1;
+    return 0;
 }
 
 int nt_merge_next(struct nt_merge *m, struct nt_rng *rng, struct nt_draw *draw, struct nt_err *err)
 {
     while (!m->over) {
-        draw->count = 0;
-        for (uint32_t k = 0; k < m->blocks; k++)
-            if (nt_cells_plan(m->block[k], k, &m->limits, m->lost, rng, &m->scratch, draw, err) < 0)
+        int fresh, advanced;
+        do {
+            fresh = count_before(m, err);
+            advanced = fresh < 0 ? -1 : advance(m, err);
+            if (fresh < 0 || advanced < 0)
                 return -1;
+        } while (fresh || advanced);
+        if (plan(m, rng, draw, err) < 0)
+            return -1;
         if (draw->count > 0)
             return 1;
-        int joined = join_blocks(m, err);
-        if (joined < 0)
+        /* every block is done by now: the last step of each group, or the end */
+        advanced = advance(m, err);
+        if (advanced < 0)
             return -1;
-        if (joined > 0)
-            continue;
-        end_level(m);
-        m->over = m->level == 0;
-        if (!m->over && begin_level(m, m->level - 1, err) < 0)
-            return -1;
+        if (!advanced)
+            finish(m);
     }
-    drop_blocks(m);
+    draw->count = 0;
     return 0;
 }
 
@@ -455,18 +430,16 @@ int nt_merge_tell(struct nt_merge *m, const struct nt_draw *draw, const float *l
     for (size_t k = 0; k < draw->count; k++) {
         if (isnan(ln[k]))
             continue;
-        double llr = nt_classes_llr(m->classes, (double)ln[k], m->level);
-        if ((m->keep_all || (llr > 0 && m->level > 0)) &&
+        struct nt_cells *c = m->block[draw->cell[k].block];
+        double llr = nt_classes_llr(m->classes, (double)ln[k], c->level);
+        if ((m->keep_all || (llr > 0 && c->level > 0)) &&
             nt_ledger_add(m->ledger, draw->seat[k][0], draw->seat[k][1], (double)ln[k], err) < 0)
             return -1;
-        nt_cells_add(m->block[draw->cell[k].block], draw->cell[k].a, draw->cell[k].b, llr, false);
+        nt_cells_add(c, draw->cell[k].a, draw->cell[k].b, llr, false);
     }
     for (size_t k = 0; k < draw->count; k++) {
-        struct nt_cells *c = m->block[draw->cell[k].block];
-        uint32_t a = draw->cell[k].a, b = draw->cell[k].b;
-        if (!c->cluster[a].gone && !c->cluster[b].gone &&
-            (double)c->sum[nt_cell_at(a, b)] > m->limits.same &&
-            merge_cells(m, draw->cell[k].block, a, b, err) < 0)
+        uint32_t slot = draw->cell[k].block, a = draw->cell[k].a, b = draw->cell[k].b;
+        if (is_one(m, m->block[slot], a, b) && merge_cells(m, slot, a, b, err) < 0)
             return -1;
     }
     return 0;

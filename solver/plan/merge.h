@@ -1,8 +1,10 @@
 /* The tiers, from the top: inside each cluster of one tier the clusters of the tier below are
  * found by merging hosts that are the same, until every pair of clusters is certainly different.
  *
- * Large sets are cut into blocks first, so that no cell table is quadratic in the hosts; blocks
- * that are settled join, a few at a time. */
+ * A block holds the cells of some clusters of one level. Large sets are cut into blocks first, so
+ * that no table of cells is quadratic in the hosts; blocks that have little left to measure join,
+ * a few at a time. A cluster that is certain is opened, its inside becoming blocks of the level
+ * below, without waiting for a few stragglers: they are put in where they turn out to belong. */
 #ifndef NT_MERGE_H
 #define NT_MERGE_H
 
@@ -12,6 +14,7 @@
 
 #include "cells.h"
 #include "class_fit.h"
+#include "clusters.h"
 #include "err.h"
 #include "ledger.h"
 #include "rng.h"
@@ -21,24 +24,24 @@ struct nt_merge {
     const struct nt_classes *classes; /* borrowed, as are the next two */
     struct nt_ledger *ledger;
     const bool *lost;
-    size_t levels; /* classes: level l joins hosts whose class is at most l */
-    size_t level;  /* that is being resolved */
-    bool over;
-    uint32_t *up[NT_CLASSES_MAX]; /* of each level a union-find over the seats; owned */
-    float *doubt[NT_CLASSES_MAX]; /* of a cluster's root, when its level is over: the chance that
-                                     it is one with a neighbour; owned */
+    struct nt_clusters clusters;
     struct nt_cell_limits limits;
-    size_t blocks;
-    struct nt_cells **block; /* owned */
-    uint32_t *block_of;      /* of a cluster's root: its block and its place in it */
-    uint32_t *place_of;
+    size_t slots, room;
+    struct nt_cells **block; /* slots of them, some NULL; by group; owned */
+    uint32_t
+        *block_of[NT_CLASSES_MAX]; /* of a cluster's root at a level: its block, or UINT32_MAX */
+    uint32_t *place_of[NT_CLASSES_MAX]; /* and its place in that */
+    uint32_t groups;
     struct nt_cells_scratch scratch;
-    bool keep_all;     /* readings; else only those that say "same" */
-    double risk;       /* summed over the cells of finished levels: chance of being wrong */
-    size_t open_cells; /* of finished levels: neither same nor certainly different */
+    bool keep_all; /* readings; else only those that say "same" */
+    bool over;
+    double risk;                  /* when over: the sum of all cells' chances of being wrong */
+    size_t open_cells;            /* when over: neither same nor certainly different */
+    float *doubt[NT_CLASSES_MAX]; /* when over, of a cluster's root: the chance that it is one with
+                                     the likeliest other; owned */
 };
 
-/* classes must not change from here on. */
+/* classes must not change from here on, but for the noise. */
 int nt_merge_init(struct nt_merge *merge, size_t seats, const struct nt_classes *classes,
                   struct nt_ledger *ledger, const bool *lost, struct nt_err *err);
 void nt_merge_fini(struct nt_merge *merge);
@@ -51,7 +54,7 @@ int nt_merge_next(struct nt_merge *merge, struct nt_rng *rng, struct nt_draw *dr
 int nt_merge_tell(struct nt_merge *merge, const struct nt_draw *draw, const float *ln,
                   struct nt_err *err);
 
-/* The seat that stands for this one's cluster; its seats have the same at all levels above. */
-uint32_t nt_merge_find(const struct nt_merge *merge, size_t level, uint32_t seat);
+/* The lowest level that is certain, as are all above it. */
+size_t nt_merge_certain_level(const struct nt_merge *merge);
 
 #endif

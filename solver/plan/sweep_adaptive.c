@@ -174,6 +174,7 @@ static void destroy(struct nt_planner *planner)
     free(s->se);
     free(s->draw.seat);
     free(s->draw.cell);
+    free(s->draw.busy);
     free(s);
 }
 
@@ -226,10 +227,11 @@ int nt_sweep_adaptive_create(size_t hosts, const uint32_t *order, const bool *ab
     s->se = calloc(pairs, sizeof *s->se);
     s->draw.seat = calloc(pairs, sizeof *s->draw.seat);
     s->draw.cell = calloc(pairs, sizeof *s->draw.cell);
+    s->draw.busy = calloc(hosts + 1, sizeof *s->draw.busy);
     nt_rng_init(&s->rng, seed);
     int rc = -1;
     if (!s->host || !s->seat || !s->lost || !s->slot || !s->pair || !s->ln || !s->se ||
-        !s->draw.seat || !s->draw.cell)
+        !s->draw.seat || !s->draw.cell || !s->draw.busy)
         nt_err_set(err, NT_ERR_SYSTEM, "no memory for a sweep of %zu hosts", hosts);
     else
         rc = sit_down(s, order, absent, err);

@@ -56,6 +56,28 @@ static void put_dot_link(struct nt_draft *d, const struct nt_map *map, const str
     nt_draft_puts(d, "];\n");
 }
 
+/* One word of at most 255 bytes, which is what our own reader takes. */
+static void put_dot_legend(struct nt_draft *d, const struct nt_map *map, bool coloured)
+{
+    const struct nt_model *m = map->model;
+    bool rates = false, suspects = false, latencies = false;
+    for (size_t k = 0; k < m->links; k++) {
+        latencies = latencies || isfinite(m->link[k].latency_us);
+        rates = rates || isfinite(m->link[k].bandwidth_MBps);
+        suspects = suspects || m->link[k].suspect;
+    }
+    nt_draft_print(d, "  label=\"%s: %zu hosts (round), %zu switches (square)",
+                   nt_family_name(m->family), m->hosts, m->switches);
+    if (latencies || rates)
+        nt_draft_print(d, "\\nlinks: %s%s%s", latencies ? "one-way latency" : "",
+                       latencies && rates ? " and " : "", rates ? "rate" : "");
+    if (suspects)
+        nt_draft_puts(d, "\\ndashed: suspect, worse than its class");
+    if (coloured)
+        nt_draft_puts(d, "\\nred: times over it are not over the ideal, blue: over it");
+    nt_draft_puts(d, "\"; labelloc=b; fontname=\"sans-serif\"; fontsize=11;\n");
+}
+
 int nt_export_dot(const struct nt_map *map, const char *const *colour, char **text, size_t *bytes,
                   struct nt_err *err)
 {
@@ -63,6 +85,7 @@ int nt_export_dot(const struct nt_map *map, const char *const *colour, char **te
     nt_draft_puts(&d, "graph nettopo {\n  layout=neato; overlap=false; splines=true;\n"
                       "  node [fontname=\"sans-serif\", fontsize=10];\n"
                       "  edge [fontname=\"sans-serif\", fontsize=8];\n");
+    put_dot_legend(&d, map, colour != NULL);
     for (uint32_t v = 0; v < vertices_of(map); v++)
         put_dot_vertex(&d, map, v);
     for (size_t k = 0; k < map->model->links; k++)

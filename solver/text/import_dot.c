@@ -30,6 +30,10 @@ struct reading {
     size_t boxes;
     struct edge *edge;
     size_t edges, room;
+    struct ends {
+        uint32_t *vertex;
+        size_t n, room;
+    } from, to; /* of the edge at hand */
     struct nt_err *err;
 };
 
@@ -258,16 +262,75 @@ static int add_edge(struct reading *r, uint32_t a, uint32_t b, const struct attr
     return 0;
 }
 
+static int add_end(struct reading *r, struct ends *e)
+{
+    uint32_t index;
+    if (add_vertex(r, &index) != 0)
+        return -1;
+    if (e->n == e->room) {
+        size_t room = 2 * e->room + 16;
+        uint32_t *grown = realloc(e->vertex, room * sizeof *grown);
+        if (grown == NULL)
+            return nt_err_set(r->err, NT_ERR_SYSTEM, "no memory for %zu vertices", room);
+        e->vertex = grown;
+        e->room = room;
+    }
+    e->vertex[e->n++] = index;
+    return 0;
+}
+
+/* What an edge leads to: a vertex, or { several }. */
+static int read_ends(struct reading *r, struct ends *e)
+{
+    e->n = 0;
+    if (keyword(r, "subgraph") && (next(r) != 0 || (r->token == WORD && next(r) != 0)))
+        return -1;
+    if (r->token == WORD)
+        return add_end(r, e) != 0 ? -1 : next(r);
+    if (!is(r, '{'))
+        return fail(r, "a vertex");
+    if (next(r) != 0)
+        return -1;
+    while (!is(r, '}')) {
+        if (r->token != WORD)
+            return fail(r, "a vertex or }");
+        if (add_end(r, e) != 0 || next(r) != 0)
+            return -1;
+        if ((is(r, ',') || is(r, ';')) && next(r) != 0)
+            return -1;
+    }
+    return next(r);
+}
+
+static int add_edges(struct reading *r)
+{
+    static const struct attributes none = {(double)NAN, (double)NAN, (double)NAN, (double)NAN,
+                                           false};
+    for (size_t k = 0; k < r->from.n; k++)
+        for (size_t j = 0; j < r->to.n; j++)
+            if (add_edge(r, r->from.vertex[k], r->to.vertex[j], &none) != 0)
+                return -1;
+    return 0;
+}
+
+static void settle_edges(struct reading *r, size_t first, const struct attributes *a)
+{
+    double forth = isnan(a->forth_Gbps) ? a->label_Gbps : a->forth_Gbps;
+    for (size_t e = first; e < r->edges; e++) {
+        r->edge[e].latency_us = a->latency_us;
+        r->edge[e].forth_MBps = forth * 1000 / 8;
+        r->edge[e].back_MBps = a->back_Gbps * 1000 / 8;
+    }
+}
+
 /* A vertex, a chain of them, or name = value; the word is at hand. */
 static int read_statement(struct reading *r)
 {
-    uint32_t chain[2], index;
     size_t first_edge = r->edges, links = 0;
-    struct attributes a = {(double)NAN, (double)NAN, (double)NAN, (double)NAN, false};
+    struct attributes a;
     if (keyword(r, "node") || keyword(r, "edge") || keyword(r, "graph"))
         return next(r) != 0 ? -1 : read_attributes(r, &a);
-    char name[NAME_MAX_BYTES + 1];
-    memcpy(name, r->word, sizeof name);
+    struct reading before = *r;
     if (next(r) != 0)
         return -1;
     if (is(r, '=')) { /* an attribute of the graph */
@@ -275,37 +338,26 @@ static int read_statement(struct reading *r)
             return -1;
         return r->token == WORD ? next(r) : fail(r, "a value");
     }
-    enum token held = r->token;
-    char held_word[NAME_MAX_BYTES + 1];
-    memcpy(held_word, r->word, sizeof held_word);
-    memcpy(r->word, name, sizeof name);
-    if (add_vertex(r, &index) != 0)
+    r->at = before.at;
+    r->line = before.line;
+    r->token = before.token;
+    memcpy(r->word, before.word, sizeof r->word);
+    if (read_ends(r, &r->from) != 0)
         return -1;
-    r->token = held;
-    memcpy(r->word, held_word, sizeof held_word);
-    chain[0] = index;
     while (r->token == EDGE) {
         if (++links > CHAIN_MAX)
             return fail(r, "a shorter chain");
-        if (next(r) != 0)
+        if (next(r) != 0 || read_ends(r, &r->to) != 0 || add_edges(r) != 0)
             return -1;
-        if (r->token != WORD)
-            return fail(r, "a vertex");
-        if (add_vertex(r, &chain[1]) != 0 || add_edge(r, chain[0], chain[1], &a) != 0 ||
-            next(r) != 0)
-            return -1;
-        chain[0] = chain[1];
+        struct ends last = r->from;
+        r->from = r->to;
+        r->to = last;
     }
     if (read_attributes(r, &a) != 0)
         return -1;
-    if (links == 0)
-        r->box[index] = r->box[index] || a.box;
-    double forth = isnan(a.forth_Gbps) ? a.label_Gbps : a.forth_Gbps;
-    for (size_t e = first_edge; e < r->edges; e++) {
-        r->edge[e].latency_us = a.latency_us;
-        r->edge[e].forth_MBps = forth * 1000 / 8;
-        r->edge[e].back_MBps = a.back_Gbps * 1000 / 8;
-    }
+    if (links == 0 && r->from.n > 0)
+        r->box[r->from.vertex[0]] = r->box[r->from.vertex[0]] || a.box;
+    settle_edges(r, first_edge, &a);
     return 0;
 }
 
@@ -411,6 +463,22 @@ static size_t number(const struct reading *r, uint32_t *vertex)
     return hosts;
 }
 
+/* Switches keep the names that they have in the text. */
+static int name_switches(const struct reading *r, const uint32_t *vertex, struct nt_map *map)
+{
+    size_t hosts = map->model->hosts;
+    for (size_t v = 0; v < r->names.index.count; v++) {
+        if (vertex[v] < hosts)
+            continue;
+        char *name = strdup(r->names.index.name[v]);
+        if (name == NULL)
+            return nt_err_set(r->err, NT_ERR_SYSTEM, "no memory for names");
+        free(map->switch_name[vertex[v] - hosts]);
+        map->switch_name[vertex[v] - hosts] = name;
+    }
+    return 0;
+}
+
 static int make_map(struct reading *r, struct nt_map **out)
 {
     size_t n = r->names.index.count;
@@ -441,9 +509,16 @@ static int make_map(struct reading *r, struct nt_map **out)
     for (size_t v = 0; v < n; v++)
         if (vertex[v] < hosts)
             host[vertex[v]] = r->names.index.name[v];
-    rc = nt_map_create(m, host, out, r->err);
-    if (rc != 0)
+    struct nt_map *map;
+    if (nt_map_create(m, host, &map, r->err) != 0) {
         nt_model_destroy(m);
+        goto out;
+    }
+    rc = name_switches(r, vertex, map);
+    if (rc == 0)
+        *out = map;
+    else
+        nt_map_destroy(map);
 out:
     free(vertex);
     free(host);
@@ -462,5 +537,7 @@ int nt_import_dot(const char *file, const char *text, size_t bytes, struct nt_ma
     import_names_fini(&r.names);
     free(r.box);
     free(r.edge);
+    free(r.from.vertex);
+    free(r.to.vertex);
     return rc;
 }

@@ -2,7 +2,8 @@
  * reference: an edge's label is its link's rate in Gbit/s. Ours (nt_export_dot) are read too.
  *
  * Understood: graph and digraph, node and edge statements, chains, default attributes are passed
- * over, subgraphs are flattened, comments, quoted names. Of an edge: bandwidth_Gbps and
+ * over, subgraphs are flattened (an edge may lead to several vertices in braces, but not from
+ * them), comments, quoted names. Of an edge: bandwidth_Gbps and
  * bandwidth_back_Gbps, else a label or a weight that begins with a number (Gbit/s), latency_us. A
  * pair that comes twice in a digraph gives the two directions; in a graph, parallel cables.
  *

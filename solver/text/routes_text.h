@@ -45,4 +45,12 @@ int nt_measured_reader_finish(struct nt_measured_reader *reader, struct nt_measu
                               struct nt_err *err);
 void nt_measured_reader_destroy(struct nt_measured_reader *reader);
 
+/* The texts, the caller's (free). Names have no blanks, no '#' and at most NT_LINK_NAME_MAX bytes;
+ * reading gives the same pairs and paths (indices then go by the order of the text, and a pair is
+ * written in the order of its first direction), latencies to 12 digits. */
+int nt_routes_write(const struct nt_routes *routes, const char *const *host_name,
+                    const char *const *link_name, char **text, size_t *bytes, struct nt_err *err);
+int nt_measured_write(const struct nt_measured *measured, const struct nt_routes *routes,
+                      const char *const *host_name, char **text, size_t *bytes, struct nt_err *err);
+
 #endif

@@ -1,0 +1,171 @@
+#include "bandwidth_work.h"
+
+#include <stdlib.h>
+
+/* Times that hosts below their leaf's limit are paired again. */
+enum { AGAIN = 2 };
+
+const char *nt_bw_phase(const struct nt_bw_step *s)
+{
+    switch (s->kind) {
+    case WARM_UP:
+        return "warm-up";
+    case SHIFT:
+    case SHIFT_AGAIN:
+    case LINKS:
+        return "host-links";
+    case FAN:
+    case SPILL:
+    case FAN_AGAIN:
+    case PAIRS:
+        return "tiers";
+    case SHIFT_LADDER:
+    case LADDER:
+        break;
+    }
+    return "ladder";
+}
+
+static int add(struct nt_bw *b, struct nt_bw_step s, struct nt_err *err)
+{
+    if (b->steps == b->steps_cap) {
+        size_t cap = b->steps_cap * 2 + 64;
+        struct nt_bw_step *plan = realloc(b->plan, cap * sizeof *plan);
+        if (plan == NULL)
+            return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu rounds", cap);
+        b->plan = plan;
+        b->steps_cap = cap;
+    }
+    b->plan[b->steps++] = s;
+    return 0;
+}
+
+static int add_both(struct nt_bw *b, struct nt_bw_step s, struct nt_err *err)
+{
+    s.back = false;
+    if (add(b, s, err) != 0)
+        return -1;
+    s.back = true;
+    return add(b, s, err);
+}
+
+/* Links between hosts: each gets the first round in which both ends are free (Vizing's bound is
+ * the largest degree plus one; this greedy one needs less than twice the degree). */
+static int colour_links(struct nt_bw *b, struct nt_err *err)
+{
+    const struct nt_hang *h = b->hang;
+    uint32_t colours = 0;
+    for (size_t k = 0; k < h->links; k++) {
+        const uint32_t *ends = h->ends[k];
+        b->colour[k] = UINT32_MAX;
+        if (ends[0] >= h->hosts || ends[1] >= h->hosts)
+            continue;
+        for (uint32_t c = 0, used = 1; used; c++) {
+            used = 0;
+            for (int e = 0; e < 2; e++)
+                for (uint32_t i = h->near[ends[e]]; i < h->near[ends[e] + 1]; i++)
+                    used |= h->at[i] < k && b->colour[h->at[i]] == c;
+            if (!used)
+                b->colour[k] = c;
+        }
+        colours = b->colour[k] + 1 > colours ? b->colour[k] + 1 : colours;
+    }
+    for (uint32_t c = 0; c < colours; c++)
+        if (add_both(b, (struct nt_bw_step){.kind = LINKS, .index = c}, err) != 0)
+            return -1;
+    return 0;
+}
+
+/* The most hosts that any switch has for itself. */
+static size_t most_at_a_switch(const struct nt_hang *h)
+{
+    size_t most = 0;
+    for (size_t v = h->hosts; v < h->vertices; v++) {
+        size_t n = 0;
+        for (uint32_t i = h->near[v]; i < h->near[v + 1]; i++)
+            n += h->ends[h->at[i]][0] < h->hosts || h->ends[h->at[i]][1] < h->hosts;
+        most = n > most ? n : most;
+    }
+    return most;
+}
+
+static int plan_host_links(struct nt_bw *b, struct nt_err *err)
+{
+    size_t most = most_at_a_switch(b->hang);
+    for (uint32_t parity = 0; parity < 3 && most >= (parity == 0 ? 2 : 3); parity++)
+        if (add_both(b, (struct nt_bw_step){.kind = SHIFT, .parity = parity}, err) != 0)
+            return -1;
+    for (uint32_t k = 0; k < AGAIN && most > 0; k++)
+        if (add_both(b, (struct nt_bw_step){.kind = SHIFT_AGAIN, .index = k}, err) != 0)
+            return -1;
+    return colour_links(b, err);
+}
+
+static int plan_fans(struct nt_bw *b, uint32_t height, struct nt_err *err)
+{
+    const struct nt_hang *h = b->hang;
+    uint32_t turns = 0, tight_turns = 0, seats = 0;
+    for (size_t k = 0; k < h->reached; k++) {
+        uint32_t v = h->order[k];
+        if (b->fan.height[v] != height)
+            continue;
+        uint32_t *most = b->fan.tight[v] ? &tight_turns : &turns;
+        *most = b->fan.bins[v] > *most ? b->fan.bins[v] : *most;
+        seats += b->fan.tight[v];
+    }
+    for (uint32_t t = 0; t < turns; t++)
+        if (add_both(b, (struct nt_bw_step){.kind = FAN, .height = height, .index = t}, err) != 0)
+            return -1;
+    for (uint32_t t = 0; t < tight_turns; t++)
+        for (uint32_t parity = 0; parity < 2 && parity < seats; parity++)
+            if (add_both(b, (struct nt_bw_step){SPILL, height, t, parity, false}, err) != 0)
+                return -1;
+    return add_both(b, (struct nt_bw_step){.kind = FAN_AGAIN, .height = height}, err);
+}
+
+static uint32_t highest(const struct nt_bw *b)
+{
+    uint32_t top = b->fan.highest;
+    return b->options.highest > 0 && b->options.highest + 1 < top ? b->options.highest + 1 : top;
+}
+
+static int plan_tiers(struct nt_bw *b, struct nt_err *err)
+{
+    for (uint32_t height = 2; height <= highest(b); height++)
+        if (plan_fans(b, height, err) != 0)
+            return -1;
+    for (uint32_t height = 2; height <= highest(b); height++)
+        for (uint32_t parity = 0; parity < 2; parity++)
+            if (add_both(b, (struct nt_bw_step){PAIRS, height, 0, parity, false}, err) != 0)
+                return -1;
+    return 0;
+}
+
+static int plan_ladder(struct nt_bw *b, struct nt_err *err)
+{
+    size_t hosts = most_at_a_switch(b->hang);
+    for (size_t k = 1; k < hosts / 2; k *= 2)
+        if (add(b, (struct nt_bw_step){.kind = SHIFT_LADDER, .index = (uint32_t)k}, err) != 0)
+            return -1;
+    for (uint32_t height = 2; height <= highest(b); height++) {
+        nt_draft_clear(&b->draft);
+        size_t flows = nt_draft_pairs(&b->draft, &b->fan, height, 0, SIZE_MAX);
+        for (size_t k = 1; k < flows; k *= 2)
+            if (add(b, (struct nt_bw_step){.kind = LADDER, .height = height, .index = (uint32_t)k},
+                    err) != 0)
+                return -1;
+    }
+    return 0;
+}
+
+int nt_bw_program(struct nt_bw *b, struct nt_err *err)
+{
+    unsigned phases = b->options.phases;
+    if (add(b, (struct nt_bw_step){.kind = WARM_UP}, err) != 0)
+        return -1;
+    if ((phases & NT_BANDWIDTH_HOST_LINKS) && plan_host_links(b, err) != 0)
+        return -1;
+    if ((phases & NT_BANDWIDTH_TIERS) && plan_tiers(b, err) != 0)
+        return -1;
+    return (phases & NT_BANDWIDTH_LADDER) ? plan_ladder(b, err) : 0;
+}

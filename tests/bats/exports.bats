@@ -1,0 +1,229 @@
+#!/usr/bin/env bats
+# shellcheck disable=SC2154,SC2086,SC2030,SC2031,SC2016
+# What export writes is read by programs that are not ours; what compare reads is said to be wrong
+# with file and line; both answer with the documented exit codes.
+
+load ground
+
+setup() {
+    nettopo=${NETTOPO:-$ROOT/build/nettopo}
+    cd "$BATS_TEST_TMPDIR" || return 1
+    unset NETTOPO_MAP
+    sweep 3 >map.json
+}
+
+# sweep SEED [TOPOLOGY]: the map of one noisy sweep of 18 hosts behind three groups of two leaves
+sweep() {
+    "$nettopo" simulate --topology "${2-tree:3x2x3}" --bandwidth --noise 0.01 --seed "$1" |
+        "$nettopo" solve - -o -
+}
+
+need() { command -v "$1" >/dev/null || skip "$1 is not installed"; }
+need_python() { python3 -c "import $1" 2>/dev/null || skip "python3 has no $1"; }
+
+# refuses CODE WORDS CMD...: nothing on standard output, one line on standard error
+refuses() {
+    local code=$1 words=$2 rc=0
+    shift 2
+    "$@" >out 2>err || rc=$?
+    assert_equal "exit of $*" "$rc" "$code" || { cat err; return 1; }
+    assert_equal "output" "$(wc -c <out)" 0 && assert_equal "lines" "$(wc -l <err)" 1 &&
+        assert_contains "$(cat err)" "$words"
+}
+
+# "host other" a link, in both ways, sorted
+links() { jq -r '.links[] | "\(.a) \(.b)", "\(.b) \(.a)"' map.json | sort; }
+
+@test "graphviz reads the DOT and draws the SVG" {
+    need dot
+    "$nettopo" export --format dot map.json >map.dot
+    dot -Tcanon map.dot >canon.dot
+    found=$(dot -Tplain map.dot | awk '$1 == "edge" {print $2, $3; print $3, $2}' | sort)
+    assert_equal "links" "$found" "$(links)"
+    "$nettopo" export --format svg map.json >map.svg
+    python3 - map.svg map.json <<'PY'
+import json, sys, xml.etree.ElementTree as xml
+root = xml.parse(sys.argv[1]).getroot()
+words = [t.text for t in root.iter("{http://www.w3.org/2000/svg}text")]
+for node in json.load(open(sys.argv[2]))["nodes"]:
+    assert node["name"] in words, node
+assert any("latency" in w for w in words), "no legend"
+PY
+    # our own reader makes the same network of it
+    "$nettopo" compare map.json map.dot
+    "$nettopo" compare map.json canon.dot
+}
+
+@test "networkx reads the GraphML, with typed figures" {
+    need_python networkx
+    "$nettopo" export --format graphml map.json >map.graphml
+    python3 - map.graphml map.json <<'PY'
+import json, sys
+import networkx
+graph, map = networkx.read_graphml(sys.argv[1]), json.load(open(sys.argv[2]))
+names = {v: d["name"] for v, d in graph.nodes(data=True)} \
+    if "name" in next(iter(graph.nodes(data=True)))[1] else {v: v for v in graph}
+assert sorted(names.values()) == sorted([n["name"] for n in map["nodes"]] + [s["name"] for s in map["switches"]])
+found = {frozenset((names[a], names[b])): d for a, b, d in graph.edges(data=True)}
+for link in map["links"]:
+    d = found.pop(frozenset((link["a"], link["b"])))
+    for key in "latency_us", "bandwidth_MBps":
+        if key in link:
+            assert isinstance(d[key], float), (key, d)
+            assert abs(d[key] - link[key]) <= 1e-5 * link[key], (link, d)
+assert not found
+PY
+}
+
+@test "TGF is as published" {
+    "$nettopo" export --format tgf map.json >map.tgf
+    python3 - map.tgf map.json <<'PY'
+import json, re, sys
+lines, map = open(sys.argv[1]).read().splitlines(), json.load(open(sys.argv[2]))
+cut = lines.index("#")
+name = dict(line.split(" ", 1) for line in lines[:cut])
+arcs = {}
+for line in lines[cut + 1:]:
+    a, b, us, MBps = re.fullmatch(r"(\d+) (\d+)(?: l: (\S+))?(?: t: (\S+))?", line).groups()
+    assert (name[a], name[b]) not in arcs
+    arcs[name[a], name[b]] = float(us)
+for link in map["links"]:
+    for ends in (link["a"], link["b"]), (link["b"], link["a"]):
+        assert abs(arcs.pop(ends) - link["latency_us"]) < 1e-4
+assert not arcs
+PY
+}
+
+@test "libyaml and another reader of YAML see the same tree in topology.yaml" {
+    need_python yaml
+    "$nettopo" export --format topology.yaml map.json >topology.yaml
+    python3 - topology.yaml map.json <<'PY'
+import json, sys
+import yaml
+text, map = open(sys.argv[1]).read(), json.load(open(sys.argv[2]))
+topology, = yaml.safe_load(text)
+if hasattr(yaml, "CSafeLoader"):
+    assert yaml.load(text, yaml.CSafeLoader) == [topology]
+assert topology["cluster_default"] is True
+hosts, children = {}, set()
+for switch in topology["tree"]["switches"]:
+    assert ("nodes" in switch) != ("children" in switch), switch
+    for host in filter(None, switch.get("nodes", "").split(",")):
+        hosts[host] = switch["switch"]
+    children |= set(filter(None, switch.get("children", "").split(",")))
+assert hosts == {n["name"]: n["switch"] for n in map["nodes"]}, hosts
+assert len({s["switch"] for s in topology["tree"]["switches"]} - children) == 1
+PY
+    "$nettopo" compare map.json topology.yaml
+}
+
+@test "CSV holds the modelled latencies, and solves to the same network" {
+    "$nettopo" export --format csv map.json >map.csv
+    python3 - map.csv map.json <<'PY'
+import csv, json, sys
+rows, map = list(csv.reader(open(sys.argv[1]))), json.load(open(sys.argv[2]))
+assert rows[0] == [""] + [n["name"] for n in map["nodes"]] == [""] + [r[0] for r in rows[1:]]
+up = {n["name"]: n["switch"] for n in map["nodes"]}
+us = {n: next(l["latency_us"] for l in map["links"] if n in (l["a"], l["b"])) for n in up}
+for row in rows[1:]:
+    for name, cell in zip(rows[0][1:], row[1:]):
+        assert (cell == "") == (name == row[0])
+        if cell and up[name] == up[row[0]]:
+            assert abs(float(cell) - us[name] - us[row[0]]) < 1e-4
+PY
+    "$nettopo" solve --latency map.csv -o again.json
+    "$nettopo" compare again.json map.json
+}
+
+@test "slurmctld starts with the topology.conf and lists the same leaves" {
+    sweep 1 tree:2x2x4 >sixteen.json # n1 to n16; tree16 has the same names
+    "$nettopo" export --format topology.conf sixteen.json >topology.conf
+    "$nettopo" compare sixteen.json topology.conf
+    need_ground slurmctld slurmd
+    ground_up tree16 --topology topology.conf
+    run user timeout 10 scontrol show topology
+    ground_down
+    assert_equal "exit" "$status" 0
+    want=
+    leaves=$(sed -n 's/^SwitchName=\([^ ]*\) Level=0 .*Nodes=\(.*\)$/\1 \2/p' <<<"$output" | sort)
+    while read -r leaf nodes; do
+        want="$want$leaf $nodes"$'\n'
+    done < <(jq -r '.nodes | group_by(.switch)[] | "\(.[0].switch) \([.[].name] | join(","))"' sixteen.json)
+    python3 - "$leaves" "${want%$'\n'}" <<'PY'
+import re, sys
+def hosts(text):
+    out = set()
+    for prefix, inner in re.findall(r"([a-z]+)\[([^]]*)\]", text):
+        for part in inner.split(","):
+            low, _, high = part.partition("-")
+            out |= {f"{prefix}{k}" for k in range(int(low), int(high or low) + 1)}
+    return out | set(filter(None, re.sub(r"[a-z]+\[[^]]*\]", "", text).split(",")))
+def leaves(text):
+    return {line.split()[0]: hosts(line.split()[1]) for line in text.splitlines()}
+shown, declared = map(leaves, sys.argv[1:])
+assert shown == declared and len(shown) == 4, (shown, declared)
+PY
+}
+
+@test "compare says yes, no, wrong, bad" {
+    sweep 4 >other.json
+    run "$nettopo" compare map.json other.json
+    assert_equal "exit" "$status" 0
+    assert_contains "$output" "no differences"
+    jq '(.links[] | select(.a == "n5" or .b == "n5") | .latency_us) *= 3' other.json >slow.json
+    run "$nettopo" compare slow.json map.json
+    assert_equal "exit" "$status" 1
+    assert_contains "$output" "link of n5"
+    run "$nettopo" compare --json slow.json map.json
+    assert_equal "exit" "$status" 1
+    assert_equal "difference" "$(jq -r '.differences[] | "\(.kind) \(.what)"' <<<"$output")" \
+        "link-slow link of n5"
+    run "$nettopo" compare --tolerance 3 slow.json map.json
+    assert_equal "exit" "$status" 0
+    refuses 2 "expected MAP REFERENCE" "$nettopo" compare map.json
+    refuses 2 "--tolerance x" "$nettopo" compare --tolerance x map.json map.json
+    refuses 3 "nothing.json" "$nettopo" compare map.json nothing.json
+    echo 'graph { x -- s; y -- s; z -- s }' >others.dot
+    refuses 3 "no host in common" "$nettopo" compare map.json others.dot
+}
+
+@test "a bad reference ends in one line with its file and line" {
+    printf 'graph {\n a --\n}\n' >bad.dot
+    printf 'SwitchName=a Nodes=n1\nSwitchName=b Nodes=n[2-\n' >bad.conf
+    printf -- '- topology: a\n  tree:\n    switches:\n      - nodes: n1\n' >bad.yaml
+    printf '{"schema": "nettopo-map/1",\n "nodes": [' >bad.json
+    printf '0 1 10\n0 x 3\n' >bad.matrix
+    refuses 3 "bad.dot:3: expected a vertex" "$nettopo" compare map.json bad.dot
+    refuses 3 "bad.conf:2" "$nettopo" compare map.json bad.conf
+    refuses 3 "bad.yaml:4" "$nettopo" compare map.json bad.yaml
+    refuses 3 "bad.json:2" "$nettopo" compare map.json bad.json
+    refuses 3 "bad.json:2" "$nettopo" export --format dot bad.json
+    refuses 3 "bad.matrix:2" "$nettopo" hint --pattern matrix:bad.matrix map.json
+    refuses 2 "--format" "$nettopo" export map.json
+    refuses 2 "format pdf" "$nettopo" export --format pdf map.json
+}
+
+@test "a dump of ibnetdiscover is a reference" {
+    "$nettopo" simulate --topology star:3 --format map >three.json
+    run "$nettopo" compare --json three.json "$ROOT/tests/data/import/ibnetdiscover.txt"
+    [ "$status" = 0 ] || [ "$status" = 1 ] || fail "$output"
+    assert_equal "hosts in common" "$(jq .hosts <<<"$output")" 3
+}
+
+@test "a reference is drawn in colours of deviation" {
+    need dot
+    "$nettopo" simulate --topology tree:3x2x3 --format map >map.json
+    "$nettopo" export --format dot map.json | sed 's/label="[^"]*", latency_us="[^"]*", //' >rates.dot
+    jq '(.links[] | select(.a == "n5" or .b == "n5") | .bandwidth_MBps, .bandwidth_back_MBps) /= 20' \
+        map.json >narrow.json
+    "$nettopo" export --format dot --reference rates.dot narrow.json >coloured.dot
+    dot -Tcanon coloured.dot >/dev/null
+    # blue is over the ideal time: the more so, the more of the paths are slow
+    grep -E '"n5" -- ' coloured.dot | grep -q 'color="#0000ff"'
+    run "$nettopo" compare --coloured again.dot narrow.json rates.dot
+    assert_equal "exit" "$status" 1
+    cmp coloured.dot again.dot
+    "$nettopo" export --format svg --reference rates.dot narrow.json >coloured.svg
+    python3 -c 'import sys, xml.dom.minidom as m; m.parse(sys.argv[1])' coloured.svg
+    refuses 2 "--reference" "$nettopo" export --format tgf --reference rates.dot map.json
+}

@@ -1,0 +1,287 @@
+#!/usr/bin/env bats
+# `plan`, `estimate` and `simulate` for them: Liu et al. (NPC 2018) from end to end, known networks
+# there and back, bad input, and measurements in the texts of other programs for `solve`.
+
+setup() {
+    root=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
+    nettopo=${NETTOPO:-$root/build/nettopo}
+    maps=$root/tests/data/maps
+    import=$root/tests/data/import
+    seeds=$root/tests/data/seeds
+    cd "$BATS_TEST_TMPDIR" || return 1
+    unset NETTOPO_MAP
+}
+
+# the network of figure 2: k1 k2 k5 k6 on one switch, k3 k4 on another, l3 and l4 between them
+figure_2() {
+    python3 - <<'PY'
+link = dict(k1="l1", k2="l2", k3="l5", k4="l6", k5="l7", k6="l8")
+far = ("k3", "k4")
+hosts = sorted(link)
+for i, a in enumerate(hosts):
+    for b in hosts[i + 1:]:
+        middle = [] if (a in far) == (b in far) else ["l3", "l4"] if b in far else ["l4", "l3"]
+        print(a, b, link[a], *middle, link[b])
+PY
+}
+
+# refuses CODE WORDS CMD...: exit CODE, one line with WORDS on standard error, nothing written
+refuses() {
+    local code=$1 words=$2 rc=0
+    shift 2
+    "$@" >"$BATS_TEST_TMPDIR/.out" 2>"$BATS_TEST_TMPDIR/.err" </dev/null || rc=$?
+    if [ "$rc" != "$code" ] || [ -s .out ] || [ -e out.json ] || [ "$(wc -l <.err)" != 1 ] ||
+        ! grep -qF -- "$words" .err; then
+        echo "exit $rc for $*, expected $code with: $words"
+        cat .out .err
+        return 1
+    fi
+}
+
+@test "the paper's example: seven of fifteen pairs, links, the aggregated link, all pairs" {
+    figure_2 >routes
+    "$nettopo" plan --routes routes -o plan.json
+    "$nettopo" plan --routes - <routes | cmp - plan.json
+    # section 3.2 d: latencies of the links, in us one way; a round trip is twice their sum
+    python3 - plan.json >measured <<'PY'
+import json, sys
+plan = json.load(open(sys.argv[1]))
+assert plan["rank"] == 7 and len(plan["pairs"]) == 7 and plan["lower_bound"] == 3
+assert len(plan["rounds"]) == 3 and sorted(sum(plan["rounds"], [])) == sorted(plan["pairs"])
+us = dict(l1=3.5, l2=4.5, l3=4, l4=4.5, l5=6.5, l6=6, l7=5.5, l8=5)
+path = {tuple(line.split()[:2]): line.split()[2:] for line in open("routes")}
+for round in plan["rounds"]:
+    used = [word for pair in round for word in pair + path[tuple(pair)]]
+    assert len(used) == len(set(used)), round
+for pair in plan["pairs"]:
+    print(*pair, sum(us[link] for link in path[tuple(pair)]))
+PY
+    "$nettopo" estimate --routes routes --measured measured -o estimate.json
+    python3 - estimate.json <<'PY'
+import json, sys
+e = json.load(open(sys.argv[1]))
+us = {x["link"]: x["latency_us"] for x in e["links"]}
+known = dict(l1=3.5, l2=4.5, l5=6.5, l6=6, l7=5.5, l8=5)
+assert us.keys() == known.keys() and all(abs(us[l] - known[l]) < 1e-6 for l in us), us
+(run,) = e["aggregates"]
+assert sorted(run["links"]) == ["l3", "l4"] and abs(run["latency_us"] - 8.5) < 1e-6
+assert len(e["pairs"]) == 15
+known.update(l3=4, l4=4.5)
+path = {tuple(line.split()[:2]): line.split()[2:] for line in open("routes")}
+for p in e["pairs"]:
+    assert abs(p["latency_us"] - sum(known[l] for l in path[p["a"], p["b"]])) < 1e-6
+PY
+}
+
+@test "simulate, plan, measure what it says, estimate: every link and pair of every topology" {
+    for spec in star:5 tree:2x3x4 fattree:4,2 fattree:4,3 chain:3x2 dragonfly:4x3x2 fullmesh:5 \
+        torus:5 torus:4x4 torus:4x3x3 mesh:3x3 ttorus:8x4:4 hypercube:4; do
+        known=(simulate --topology "$spec" --host-spread 0.2 --seed 3)
+        "$nettopo" "${known[@]}" --format routes >routes
+        "$nettopo" "${known[@]}" --format measured >all
+        "$nettopo" "${known[@]}" --format routes | "$nettopo" plan --routes - >plan.json
+        # only what the plan wants; whatever it does not follow from it must not be stated
+        python3 - plan.json <<'PY'
+import json, sys
+all = {tuple(l.split()[:2]): l for l in open("all")}
+with open("measured", "w") as f:
+    for a, b in json.load(open(sys.argv[1]))["pairs"]:
+        f.write(all.get((a, b)) or all[b, a])
+PY
+        "$nettopo" estimate --routes routes --measured measured >estimate.json
+        python3 - "$spec" <<'PY'
+import json, sys
+e = json.load(open("estimate.json"))
+rank = json.load(open("plan.json"))["rank"]
+all = {tuple(l.split()[:2]): float(l.split()[2]) for l in open("all")}
+assert rank < len(all) or sys.argv[1].startswith(("fullmesh", "torus:5")), rank
+assert e["fit"]["measured"] == rank == e["fit"]["rank"], e["fit"]
+assert len(e["pairs"]) == len(all), (sys.argv[1], len(e["pairs"]))
+for p in e["pairs"]:
+    assert abs(p["latency_us"] - all[p["a"], p["b"]]) < 1e-6, p
+PY
+    done
+}
+
+@test "the same through a map, Slurm's topology, ibnetdiscover and DOT" {
+    "$nettopo" export --format dot "$maps/star.json" >star.dot
+    for file in "$maps/ring.json" "$import/topology.conf" "$import/topology-block.conf" \
+        "$import/ibnetdiscover.txt" star.dot; do
+        "$nettopo" simulate --topology "$file" --format routes -o routes
+        "$nettopo" simulate --topology "$file" --format measured -o measured
+        "$nettopo" plan "$file" -o direct.json
+        "$nettopo" plan --routes routes -o plan.json
+        "$nettopo" estimate --routes routes --measured measured -o estimate.json
+        python3 - <<'PY'
+import json
+e = json.load(open("estimate.json"))
+measured = {tuple(l.split()[:2]): float(l.split()[2]) for l in open("measured")}
+assert len(e["pairs"]) == len(measured)
+assert all(abs(p["latency_us"] - measured[p["a"], p["b"]]) < 1e-6 for p in e["pairs"])
+assert json.load(open("direct.json"))["pairs"]
+PY
+    done
+    "$nettopo" simulate --topology "$import/topology.conf" --host-latency 3 --format csv >far.csv
+    "$nettopo" simulate --topology "$import/topology.conf" --format csv >near.csv
+    ! cmp -s far.csv near.csv
+    "$nettopo" solve --latency far.csv -o far.json
+    "$nettopo" validate -q far.json
+    refuses 2 "does not state its latencies" "$nettopo" simulate --topology "$maps/ring.json" --host-latency 3
+    refuses 2 "expected with a SPEC" "$nettopo" simulate --topology "$import/topology.conf" --host-rate 3
+    refuses 3 "No such file" "$nettopo" simulate --topology nowhere.conf
+    printf 'SwitchName=s0 Nodes=n[1-\n' >bad.conf
+    refuses 3 "bad.conf:1: " "$nettopo" simulate --topology bad.conf
+    refuses 3 "bad.conf:1: " "$nettopo" plan bad.conf
+}
+
+@test "noise: standard errors are given, redundancy lowers what amplifies it" {
+    "$nettopo" simulate --topology torus:4x4 --format routes >routes
+    "$nettopo" simulate --topology torus:4x4 --noise 0.02 --missing 0.1 --format measured >measured
+    [ "$(wc -l <measured)" -lt "$(wc -l <routes)" ]
+    "$nettopo" estimate --routes routes --measured measured -o estimate.json
+    "$nettopo" plan --routes routes -o minimal.json
+    "$nettopo" plan --redundancy 2 --routes routes -o plan.json
+    python3 - <<'PY'
+import json
+e, plan, minimal = (json.load(open(f + ".json")) for f in ("estimate", "plan", "minimal"))
+assert e["fit"]["rms_us"] < 0.1 and all(p["latency_se_us"] > 0 for p in e["pairs"])
+assert len(plan["pairs"]) == 2 * plan["rank"]
+assert 0 < plan["amplification_rms"] <= plan["amplification_max"]
+assert plan["amplification_rms"] < minimal["amplification_rms"]
+PY
+    "$nettopo" estimate --routes routes --measured measured | cmp - estimate.json
+}
+
+@test "plan and estimate: bad input is one line, exit 3, nothing written" {
+    figure_2 >routes
+    printf 'k1 k2 8\n' >measured
+    while IFS='|' read -r text words; do
+        # shellcheck disable=SC2059
+        printf "$text" >bad
+        refuses 3 "$words" "$nettopo" plan --routes bad -o out.json
+        refuses 3 "$words" "$nettopo" estimate --routes bad --measured measured -o out.json
+    done <<'TABLE'
+|bad:1: expected HOST HOST LINK
+# nothing\n|without any route
+a b\n|bad:1: a b: 0 links
+a\n|bad:1: expected HOST HOST LINK [LINK...], found one host
+a a l\n|bad:1: a a: a route from a host to itself
+a b l m l\n|bad:1: a b: a link stands twice
+a b l\na b m\n|bad:2: a b: the route was given before
+a/b c l\n|bad:1: 
+a b \001\n|bad:1: 
+a b l\000\n|bad:1: expected a text, found a zero byte
+TABLE
+    while IFS='|' read -r text words; do
+        # shellcheck disable=SC2059
+        printf "$text" >bad
+        refuses 3 "$words" "$nettopo" estimate --routes routes --measured bad -o out.json
+    done <<'TABLE'
+|bad:1: expected HOST HOST LATENCY_US
+k1 k2\n|bad:1: expected a latency
+k1 k2 x\n|found "x"
+k1 k2 -1\n|found "-1"
+k1 k2 nan\n|found "nan"
+k1 k2 1e99\n|found "1e99"
+k1 k2 1 2\n|bad:1: expected the end of the line
+k1 k9 1\n|expected a host of the routes, found "k9"
+k1 k1 1\n|expected a pair that has a route
+TABLE
+    refuses 3 "No such file" "$nettopo" plan --routes nowhere -o out.json
+    refuses 3 "No such file" "$nettopo" estimate --routes routes --measured nowhere -o out.json
+    echo '{' >bad
+    refuses 3 "bad:2: expected JSON" "$nettopo" plan bad -o out.json
+    run bash -c "ulimit -v 300000; yes x | tr -d '\n' | head -c 1000000000 | timeout 10 '$nettopo' plan --routes - -o out.json"
+    [ "$status" = 3 ]
+    run bash -c "ulimit -v 300000; yes 7 | tr -d '\n' | head -c 1000000000 | timeout 10 '$nettopo' estimate --routes routes --measured - -o out.json"
+    [ "$status" = 3 ]
+    [ ! -e out.json ]
+}
+
+@test "plan, estimate and simulate: usage is exit 2" {
+    figure_2 >routes
+    refuses 2 "expected --routes FILE and --measured FILE" "$nettopo" estimate --routes routes
+    refuses 2 "found both" "$nettopo" plan --routes routes "$maps/star.json"
+    refuses 2 "NETTOPO_MAP is not set" "$nettopo" plan
+    for r in 0 0.5 x nan -1 ''; do
+        refuses 2 "--redundancy $r: expected a number from 1" "$nettopo" plan --routes routes "--redundancy=$r"
+    done
+    refuses 2 "format text: expected samples, csv, map, routes or measured" \
+        "$nettopo" simulate --topology star:3 --format text
+    refuses 2 "--bandwidth: expected with samples or csv, found routes" \
+        "$nettopo" simulate --topology star:3 --format routes --bandwidth
+    refuses 2 "expected one of" "$nettopo" simulate --topology star:3 --format routes --sweep all
+    refuses 2 "expected --topology SPEC" "$nettopo" simulate
+    refuses 3 "at most 4096" "$nettopo" simulate --topology star:5000 --format routes
+}
+
+@test "solve reads what other programs wrote, told by the text" {
+    "$nettopo" solve --latency "$import/osu.txt" --bandwidth "$import/osu.txt" -o osu.json
+    grep -q '"name": "n3"' osu.json
+    grep -q bandwidth_MBps osu.json
+    "$nettopo" solve --latency "$import/parus.txt" -o parus.json
+    "$nettopo" solve --latency - <"$import/parus.txt" | cmp - parus.json
+    "$nettopo" solve --from parus --latency "$import/parus.txt" | cmp - parus.json
+    (echo "srun: job 7 queued"; cat "$import/osu.txt") >late.txt
+    "$nettopo" solve --latency late.txt --bandwidth late.txt | cmp - osu.json
+    printf ',n1,n2,n3,n4\nn1,,2,4,4\nn2,,,4,4\nn3,,,,2\nn4,,,,\n' >four.csv
+    "$nettopo" solve --latency four.csv --bandwidth "$import/mpigraph.txt" -o graph.json
+    "$nettopo" solve --from mpigraph --latency four.csv --bandwidth "$import/mpigraph.txt" | cmp - graph.json
+    for map in osu parus graph; do "$nettopo" validate -q $map.json; done
+    refuses 3 "expected latencies, found a text of mpiGraph" "$nettopo" solve --latency "$import/mpigraph.txt"
+    refuses 3 "expected bandwidths, found a text of PARUS" \
+        "$nettopo" solve --latency "$import/parus.txt" --bandwidth "$import/parus.txt"
+    refuses 3 "mpigraph.txt: " "$nettopo" solve --latency "$import/osu.txt" --bandwidth "$import/mpigraph.txt"
+    refuses 3 "four.csv" "$nettopo" solve --from osu --latency four.csv
+    refuses 2 "--from xml: expected csv, mpigraph, osu or parus" "$nettopo" solve --from xml --latency four.csv
+    refuses 2 "--from: expected with --latency" "$nettopo" solve --from csv four.csv
+}
+
+@test "solve: several message sizes say how sure a link is" {
+    near=(--host-latency 1 --link-latency 1 --noise 0.01 --format csv)
+    for seed in 1 2 3; do
+        "$nettopo" simulate --topology tree:2x3x4 "${near[@]}" --seed $seed >$seed.csv
+    done
+    "$nettopo" simulate --topology star:24 "${near[@]}" >flat.csv
+    "$nettopo" solve --latency 1.csv --latency 2.csv --latency=3.csv -o all.json
+    "$nettopo" solve --latency 1.csv --latency 2.csv --latency 3.csv --latency flat.csv -o some.json
+    "$nettopo" validate -q some.json
+    python3 - <<'PY'
+import json
+all, some = json.load(open("all.json")), json.load(open("some.json"))
+assert {l["probability"] for l in all["links"]} == {1}
+hosts = {n["name"] for n in some["nodes"]}
+for l in some["links"]:
+    inner = l["a"] not in hosts and l["b"] not in hosts
+    assert 0.6 < l["probability"] < 0.9 if inner else l["probability"] == 1, l
+PY
+    printf ',a,b,c\na,,1,2\nb,,,1.2\nc,,,\n' >short.csv
+    printf ',a,b,c\na,,1,2\nb,,,3.5\nc,,,\n' >long.csv # b to c is nearer over a
+    "$nettopo" solve --method parus --latency short.csv --latency long.csv -o parus.json
+    grep -q '"a": "b", "b": "c", .*"probability": 0.5' parus.json
+    printf ',n1,other\nn1,,1\nother,,\n' >other.csv
+    refuses 3 "other.csv: host other" "$nettopo" solve --latency 1.csv --latency other.csv
+    args=()
+    for _ in {1..33}; do args+=(--latency 1.csv); done
+    refuses 2 "--latency: expected at most 32 times" "$nettopo" solve "${args[@]}"
+}
+
+@test "solve: a setting belongs to its method" {
+    table=$seeds/bufe-2.2.csv
+    "$nettopo" solve --method bufe --latency "$table" -o own.json
+    "$nettopo" solve --method bufe --epsilon 0.15 --latency "$table" | cmp - own.json
+    ! "$nettopo" solve --method bufe --epsilon 1.9 --latency "$table" | cmp -s - own.json
+    "$nettopo" solve --method parus --latency "$table" -o own.json
+    "$nettopo" solve --method parus --eps-shared 0.1 --eps-duplex 0.5 --latency "$table" | cmp - own.json
+    ! "$nettopo" solve --method parus --eps-shared 90 --latency "$table" | cmp -s - own.json
+    refuses 2 "epsilon: expected with method bufe only, found auto" "$nettopo" solve --epsilon 1 --latency "$table"
+    refuses 2 "epsilon: expected with method bufe only, found parus" \
+        "$nettopo" solve --epsilon 1 --method parus --latency "$table"
+    refuses 2 "eps-shared: expected with method parus only, found bufe" \
+        "$nettopo" solve --eps-shared 1 --method bufe --latency "$table"
+    refuses 2 "eps-duplex: expected with method parus only" "$nettopo" solve --eps-duplex 1 nowhere.samples
+    refuses 2 "epsilon 0: expected above 0" "$nettopo" solve --method bufe --epsilon 0 --latency "$table"
+    refuses 2 "--epsilon x: expected a number" "$nettopo" solve --method bufe --epsilon x --latency "$table"
+    refuses 2 "2 matrices of latencies: expected at most 1 with method bufe" \
+        "$nettopo" solve --method bufe --latency "$table" --latency "$table"
+}

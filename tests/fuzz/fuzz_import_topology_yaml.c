@@ -1,0 +1,15 @@
+#include <stddef.h>
+#include <stdint.h>
+
+#include "import_dot.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct nt_err err = {0};
+    struct nt_map *map = NULL;
+    if (nt_import_topology_yaml("f", (const char *)data, size, &map, &err) == 0)
+        nt_map_destroy(map);
+    return 0;
+}

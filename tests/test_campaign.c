@@ -1,0 +1,299 @@
+/* The campaign against simulated networks: what it measures, in which order, and until when. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "campaign.h"
+#include "shape.h"
+#include "sweep_sim.h"
+
+enum { PHASES_MAX = 16 };
+
+struct trial {
+    const char *topology;
+    enum nt_level level;
+    double budget_s, lap_s, max_load;
+    bool latency_only;
+    const char *lose_in; /* phase in whose second round a host is lost; NULL: none */
+    uint32_t lose;
+};
+
+struct seen {
+    size_t phases, rounds;
+    char phase[PHASES_MAX][32];
+    double ended_s, load_s, rested_s;
+    bool exact;
+    size_t warnings;
+    char cut[256], warned[2048];
+};
+
+static struct nt_network *made(const char *text)
+{
+    struct nt_spec spec;
+    struct nt_network *n;
+    struct nt_err err = {0};
+    if (nt_spec_parse(text, &spec, &err) < 0 || nt_network_build(&spec, NULL, &n, &err) < 0)
+        fail_msg("%s: %s", text, err.text);
+    return n;
+}
+
+static void check_order(const struct nt_order *order, size_t hosts, const bool *lost)
+{
+    bool *busy = calloc(hosts, sizeof *busy);
+    assert_true(order->pairs > 0);
+    for (size_t k = 0; k < order->pairs; k++)
+        for (int end = 0; end < 2; end++) {
+            uint32_t h = order->pair[k][end];
+            assert_true(h < hosts);
+            if (busy[h] && !(order->kind == NT_ORDER_KERNEL && end == 1))
+                fail_msg("%s: host %u twice", order->phase, h);
+            if (lost[h])
+                fail_msg("%s: host %u was lost", order->phase, h);
+            busy[h] = true;
+        }
+    free(busy);
+}
+
+static void note_phase(struct seen *seen, const char *phase)
+{
+    if (seen->phases > 0 && strcmp(seen->phase[seen->phases - 1], phase) == 0)
+        return;
+    assert_true(seen->phases < PHASES_MAX);
+    snprintf(seen->phase[seen->phases++], 32, "%s", phase);
+}
+
+static bool has(const struct seen *seen, const char *phase)
+{
+    for (size_t k = 0; k < seen->phases; k++)
+        if (strcmp(seen->phase[k], phase) == 0)
+            return true;
+    return false;
+}
+
+static void conclude(const struct nt_campaign *c, const struct nt_network *n, struct seen *seen)
+{
+    struct nt_model *truth;
+    seen->warnings = nt_campaign_warnings(c);
+    for (size_t k = 0; k < seen->warnings; k++)
+        snprintf(seen->warned + strlen(seen->warned), sizeof seen->warned - strlen(seen->warned),
+                 "%s\n", nt_campaign_warning(c, k));
+    if (nt_campaign_cut(c) != NULL)
+        snprintf(seen->cut, sizeof seen->cut, "%s", nt_campaign_cut(c));
+    assert_int_equal(nt_network_truth(n, &truth, NULL), 0);
+    seen->exact = nt_campaign_model(c) != NULL && nt_shape_equal(nt_campaign_model(c), truth);
+    nt_model_destroy(truth);
+}
+
+static struct seen run(struct trial t)
+{
+    struct seen seen = {0};
+    struct nt_network *n = made(t.topology);
+    struct nt_noise noise = {.sd = 0.01, .seed = 5};
+    struct nt_campaign_options options = {.level = t.level,
+                                          .latency_only = t.latency_only,
+                                          .budget_s = t.budget_s,
+                                          .max_load = t.max_load > 0 ? t.max_load : 1,
+                                          .seed = 1};
+    struct nt_campaign *c;
+    struct nt_order order;
+    struct nt_err err = {0};
+    struct nt_result *results = calloc(n->hosts, sizeof *results);
+    bool *lost = calloc(n->hosts, sizeof *lost);
+    size_t in_phase = 0;
+    int rc;
+    assert_int_equal(nt_campaign_create(n->hosts, NULL, &options, &c, &err), 0);
+    while ((rc = nt_campaign_next(c, seen.ended_s, &order, &err)) == 1) {
+        size_t got = 0, phases = seen.phases;
+        check_order(&order, n->hosts, lost);
+        note_phase(&seen, order.phase);
+        in_phase = seen.phases > phases ? 1 : in_phase + 1;
+        assert_int_equal(
+            nt_order_answer(n, &noise, &order, (uint32_t)seen.rounds, results, &got, &err), 0);
+        double rest = nt_campaign_rest_s(c);
+        seen.load_s += order.window_s;
+        seen.rested_s += rest;
+        seen.ended_s += rest + t.lap_s + order.window_s;
+        seen.rounds++;
+        if (t.lose_in != NULL && in_phase == 1 && strcmp(order.phase, t.lose_in) == 0) {
+            lost[t.lose] = true;
+            nt_campaign_lose(c, t.lose);
+        }
+        assert_int_equal(nt_campaign_tell(c, results, got, t.lap_s + order.window_s, &err), 0);
+        assert_true(seen.rounds < 100000);
+    }
+    if (rc != 0)
+        fail_msg("%s: %s", t.topology, err.text);
+    conclude(c, n, &seen);
+    nt_campaign_destroy(c);
+    nt_network_destroy(n);
+    free(results);
+    free(lost);
+    return seen;
+}
+
+static void show(const struct trial *t, const struct seen *s)
+{
+    print_message("%s within %g s:", t->topology, t->budget_s);
+    for (size_t k = 0; k < s->phases; k++)
+        print_message(" %s", s->phase[k]);
+    print_message("; %zu rounds, %.2f s\n%s", s->rounds, s->ended_s, s->warned);
+}
+
+static void a_level_has_its_phases(void **state)
+{
+    (void)state;
+    static const struct {
+        enum nt_level level;
+        const char *phase[8];
+    } table[] = {
+        {NT_LEVEL_QUICK, {"latency"}},
+        {NT_LEVEL_STANDARD, {"latency", "host-links", "tiers"}},
+        {NT_LEVEL_FULL, {"latency", "host-links", "tiers", "link-latency", "ladder", "sizes"}},
+    };
+    for (size_t k = 0; k < 3; k++) {
+        struct trial t = {"tree:2x2x4", table[k].level, 1000, 0.02, 1, false, NULL, 0};
+        struct seen s = run(t);
+        show(&t, &s);
+        for (size_t p = 0; p < 8 && table[k].phase[p] != NULL; p++)
+            assert_true(has(&s, table[k].phase[p]));
+        assert_int_equal(has(&s, "tiers"), table[k].level >= NT_LEVEL_STANDARD);
+        assert_int_equal(has(&s, "sizes"), table[k].level == NT_LEVEL_FULL);
+        assert_string_equal(s.warned, "");
+        assert_string_equal(s.cut, "");
+        assert_true(s.exact == (table[k].level > NT_LEVEL_QUICK));
+    }
+}
+
+static void a_budget_holds_and_more_of_it_never_knows_less(void **state)
+{
+    (void)state;
+    static const double budgets[] = {0.15, 0.2, 0.5, 1, 1.5, 2, 3, 5, 10, 20, 60, 200};
+    static const char *const topologies[] = {"star:2", "tree:2x4", "tree:2x2x4", "torus:3x3"};
+    for (size_t n = 0; n < 4; n++)
+        for (int slow = 0; slow < 2; slow++) {
+            size_t before = 0;
+            for (size_t k = 0; k < sizeof budgets / sizeof *budgets; k++) {
+                struct trial t = {topologies[n], NT_LEVEL_FULL, budgets[k], slow ? 0.05 : 0.01, 1,
+                                  false,         NULL,          0};
+                struct seen s = run(t);
+                double stop = nt_campaign_measuring_s(t.budget_s);
+                /* the very first round is begun without knowing what it costs */
+                assert_true(s.ended_s <= stop + (s.rounds < 2 ? t.lap_s : 0));
+                assert_true(s.phases >= before || t.budget_s < 5);
+                assert_true((s.cut[0] == '\0') == (strstr(s.warned, "budget") == NULL));
+                before = s.phases;
+            }
+        }
+}
+
+static void shared_hosts_get_no_load(void **state)
+{
+    (void)state;
+    struct trial t = {"tree:2x4", NT_LEVEL_FULL, 100, 0.02, 1, true, NULL, 0};
+    struct seen s = run(t);
+    show(&t, &s);
+    assert_true(s.load_s == 0);
+    assert_true(has(&s, "latency") && has(&s, "link-latency") && !has(&s, "tiers"));
+    assert_non_null(strstr(s.warned, "bandwidth of host links: not measured, on shared hosts"));
+    assert_string_equal(s.cut, "");
+}
+
+static void max_load_rests(void **state)
+{
+    (void)state;
+    struct trial t = {"tree:2x4", NT_LEVEL_STANDARD, 1000, 0.001, 0.2, false, NULL, 0};
+    struct seen s = run(t);
+    double phases_s = s.load_s + s.rested_s;
+    print_message("load %.2f s, rest %.2f s\n", s.load_s, s.rested_s);
+    assert_true(s.load_s > 0 && s.load_s <= 0.21 * phases_s);
+    t.max_load = 1;
+    assert_true(run(t).rested_s == 0);
+}
+
+static void a_lost_host_is_left_alone_in_every_phase(void **state)
+{
+    (void)state;
+    static const char *const phases[] = {"latency",      "warm-up", "host-links", "tiers",
+                                         "link-latency", "ladder",  "loggp",      "sizes"};
+    static const char *const topologies[] = {"tree:2x2x4", "star:5", "tree:3x2"};
+    for (size_t n = 0; n < 3; n++)
+        for (size_t k = 0; k < sizeof phases / sizeof *phases; k++)
+            for (uint32_t host = 0; host < 5; host++) {
+                struct trial t = {topologies[n], NT_LEVEL_FULL, 1000, 0.02, 1,
+                                  false,         phases[k],     host};
+                struct seen s = run(t);
+                assert_true(s.phases >= 5);
+                assert_string_equal(s.cut, "");
+            }
+}
+
+static void nobody_is_left(void **state)
+{
+    (void)state;
+    struct nt_campaign_options options = {
+        .level = NT_LEVEL_FULL, .budget_s = 5, .max_load = 1, .seed = 1};
+    struct nt_campaign *c;
+    struct nt_order order;
+    assert_int_equal(nt_campaign_create(4, NULL, &options, &c, NULL), 0);
+    assert_int_equal(nt_campaign_next(c, 0, &order, NULL), 1);
+    for (uint32_t h = 0; h < 4; h++)
+        nt_campaign_lose(c, h);
+    nt_campaign_lose(c, 99);
+    assert_int_equal(nt_campaign_tell(c, NULL, 0, 0, NULL), 0);
+    assert_int_equal(nt_campaign_next(c, 0.1, &order, NULL), 0);
+    nt_campaign_destroy(c);
+    for (size_t hosts = 0; hosts < 2; hosts++) {
+        assert_int_equal(nt_campaign_create(hosts, NULL, &options, &c, NULL), 0);
+        assert_int_equal(nt_campaign_next(c, 0, &order, NULL), 0);
+        assert_int_equal(nt_campaign_warnings(c), 0);
+        nt_campaign_destroy(c);
+    }
+    nt_campaign_destroy(NULL);
+}
+
+static void bad_options_are_refused(void **state)
+{
+    (void)state;
+    static const struct nt_campaign_options bad[] = {
+        {.level = NT_LEVEL_QUICK, .budget_s = 0, .max_load = 1},
+        {.level = NT_LEVEL_QUICK, .budget_s = 5, .max_load = 0},
+        {.level = NT_LEVEL_QUICK, .budget_s = 5, .max_load = 1.5},
+    };
+    for (size_t k = 0; k < 3; k++) {
+        struct nt_campaign *c = NULL;
+        struct nt_err err = {0};
+        assert_int_equal(nt_campaign_create(4, NULL, &bad[k], &c, &err), -1);
+        assert_int_equal(err.kind, NT_ERR_USAGE);
+    }
+}
+
+static void a_thousand_hosts(void **state)
+{
+    (void)state;
+    struct trial t = {"tree:8x8x16", NT_LEVEL_FULL, 10000, 0.05, 1, false, NULL, 0};
+    struct seen s = run(t);
+    show(&t, &s);
+    assert_true(s.exact);
+    assert_string_equal(s.cut, "");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_level_has_its_phases),
+        cmocka_unit_test(a_budget_holds_and_more_of_it_never_knows_less),
+        cmocka_unit_test(shared_hosts_get_no_load),
+        cmocka_unit_test(max_load_rests),
+        cmocka_unit_test(a_lost_host_is_left_alone_in_every_phase),
+        cmocka_unit_test(nobody_is_left),
+        cmocka_unit_test(bad_options_are_refused),
+        cmocka_unit_test(a_thousand_hosts),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
