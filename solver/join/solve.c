@@ -367,7 +367,7 @@ static size_t list_sizes(const struct nt_samples *s, double sizes[SIZES_MAX])
 static int list_matrices(const struct nt_samples *s, struct nt_matrix *matrix[SIZES_MAX + 1],
                          size_t *n, struct nt_err *err)
 {
-    double sizes[SIZES_MAX];
+    double sizes[SIZES_MAX] = {0};
     size_t count = list_sizes(s, sizes);
     *n = 0;
     if (nt_samples_latency(s, 0, &matrix[0], err) != 0)

@@ -74,7 +74,8 @@ hosts_are_well() {
 all_are_idle() { # HOSTS
     local idle
     idle=$(user timeout 10 sinfo -h -t idle -o %D)
-    [ "$idle" = "$1" ] || fail "idle: ${idle:-0} of $1"
+    [ "$idle" = "$1" ] || fail "idle: ${idle:-0} of $1"$'\n'"$(user timeout 10 sinfo -h -N -o '%N %T %E'
+        user timeout 10 squeue -h -a)"
 }
 
 conf_set() {

@@ -77,27 +77,40 @@ files_of() { on "$1" sh -c 'ls -A /run/nettopo'; }
     completed
 }
 
-# Waits for the probe of HOST and stops it, so that there is time to look.
+# Stops the probe of HOST as soon as there is one, so that there is time to look. It is the probe
+# itself, not yet the agent's fork of it.
 stop_probe() {
-    wait_until 10 a_probe_of "$1"
-    probe=$(probes_of "$1")
-    kill -s STOP $probe
+    local pid
+    for pid in $(probes_of "$1"); do
+        if [ "$(readlink "/proc/$pid/exe")" = "$GROUND_STATE/stage/bin/nettopo-probe" ]; then
+            kill -s STOP "$pid"
+            return
+        fi
+    done
+    return 1
 }
 
-# the probe itself, not yet the agent's fork of it
-a_probe_of() {
-    local pid
-    pid=$(probes_of "$1")
-    [ -n "$pid" ] && [ "$(readlink "/proc/$pid/exe")" = "$GROUND_STATE/stage/bin/nettopo-probe" ]
+# The first one holds up the others. A sweep that was over before we came is no harm: another job.
+hold_a_sweep() {
+    local host
+    for _ in 1 2 3 4 5; do
+        submit_recording --nettopo=full,budget=18 -N4
+        if (wait_until 3 stop_probe n1) && [ -n "$(probes_of n1)" ]; then
+            for host in n2 n3 n4; do wait_until 3 stop_probe $host || return; done
+            return
+        fi
+        wait_until 30 job_is_over "$JOB"
+    done
+    fail "no sweep could be held"
 }
 
 field() { sed -n "s/^$1:[[:space:]]*//p" "/proc/$2/status" | tr '\t' ' '; }
 
 @test "the probe is the user's in every way, with nothing inherited" {
-    submit_recording --nettopo=full,budget=4 -N4
     uid=$(id -u nettest) gid=$(id -g nettest)
+    hold_a_sweep
     for host in n1 n2 n3 n4; do
-        stop_probe $host
+        probe=$(probes_of $host)
         assert_equal "probes on $host" "$(wc -w <<<"$probe")" 1
         assert_equal "uids" "$(field Uid $probe)" "$uid $uid $uid $uid"
         assert_equal "gids" "$(field Gid $probe)" "$gid $gid $gid $gid"
@@ -127,10 +140,10 @@ field() { sed -n "s/^$1:[[:space:]]*//p" "/proc/$2/status" | tr '\t' ' '; }
             grep -vE '^(PATH|HOME|LANG|UCX_[A-Z_]*|PMIX_MCA_gds|HWLOC_COMPONENTS|NETTOPO_PROBE_ENVIRONMENT)=' || true)" ""
         assert_equal "core" "$(awk '/^Max core/ {print $5, $6}' /proc/$probe/limits)" "0 0"
     done
-    # stopped probes do not hold the job
+    for host in n1 n2 n3 n4; do kill -s CONT $(probes_of $host); done
     completed
-    assert_contains "partial failed" "$(variable NETTOPO_STATUS)"
-    nothing_of_ours
+    [ -n "$(variable NETTOPO_STATUS)" ]
+    wait_until 5 nothing_of_ours
 }
 
 @test "nothing stays: processes, ports, files, namespaces, mounts" {
