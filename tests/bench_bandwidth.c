@@ -30,7 +30,7 @@ static void add_run(const struct rates_tree *t, double sd, uint64_t seed, bool v
     sum->hosts = net->hosts;
     sum->rounds += run.rounds;
     sum->rounds_most = run.rounds > sum->rounds_most ? run.rounds : sum->rounds_most;
-    sum->announced = run.announced;
+    sum->announced = run.announced > sum->announced ? run.announced : sum->announced;
     if (verbose && (sum->v.missed > before.missed || sum->v.invented > before.invented ||
                     sum->v.wrong > before.wrong || sum->v.false_bounds > before.false_bounds ||
                     sum->v.ratios_wrong > before.ratios_wrong || sum->v.hidden > before.hidden))

@@ -7,10 +7,13 @@
 
 enum { MESSAGES = 64, WINDOW = 8, MESSAGE_MIN = 16 * 1024, MESSAGE_MAX = 1024 * 1024 };
 
-static const double WINDOW_S = 0.3, SHORTEST_S = 0.01, WARM_UP_S = 0.02;
+static const double WINDOW_S = 0.3, SHORTEST_S = 0.01, WARM_UP_S = 0.04;
 /* A window holds this many transfers of 1 MiB where it may: then the start of a flow and its last
  * messages are a few percent of it. */
 static const double TRANSFERS = 8, TRANSFER_BYTES = 1048576;
+/* One flow alone this much faster than among all: they cannot all run at once. Then rounds keep
+ * to a share of what all had together. */
+static const double crowded = 1.2, uncrowded_share = 0.9;
 
 /* ---- rounds ---- */
 
@@ -30,6 +33,10 @@ static void draw(struct nt_bw *b, const struct nt_bw_step *s)
         nt_draft_shift(d, 0, SIZE_MAX);
         if (d->pairs == 0)
             draw_links(b, 0);
+        break;
+    case ALONE:
+        if (b->first[0] != b->first[1])
+            nt_draft_join(d, b->first[0], b->first[1]);
         break;
     case SHIFT:
         nt_draft_shift(d, (int)s->parity, SIZE_MAX);
@@ -82,11 +89,13 @@ static double message_bytes(const struct nt_bw *b, double window)
 
 static void fill(struct nt_bw *b, const struct nt_bw_step *s, struct nt_order *order)
 {
-    double window = s->kind == WARM_UP ? fmin(WARM_UP_S, b->options.window_s) : window_s(b);
+    bool warm = s->kind == WARM_UP || s->kind == ALONE;
+    double window = warm ? fmin(WARM_UP_S, b->options.window_s) : window_s(b);
+    size_t from = b->cut[b->next_part], to = b->cut[b->next_part + 1];
     *order = (struct nt_order){.kind = NT_ORDER_BANDWIDTH,
-                               .pairs = b->draft.pairs,
-                               .pair = b->draft.pair,
-                               .message_bytes = message_bytes(b, window),
+                               .pairs = to - from,
+                               .pair = b->pair + from,
+                               .message_bytes = warm ? MESSAGE_MIN : message_bytes(b, window),
                                .batches = 1,
                                .count = WINDOW,
                                .window_s = window};
@@ -97,25 +106,55 @@ static int next(struct nt_planner *planner, struct nt_order *order, struct nt_er
 {
     struct nt_bw *b = (struct nt_bw *)planner;
     (void)err;
-    while (b->step < b->steps) {
-        const struct nt_bw_step *s = &b->plan[b->step++];
-        draw(b, s);
-        if (b->draft.pairs == 0)
-            continue;
-        fill(b, s, order);
-        return 1;
+    while (b->next_part == b->parts && b->step < b->steps) {
+        draw(b, &b->plan[b->step]);
+        nt_bw_split(b, &b->plan[b->step++]);
     }
-    return 0;
+    if (b->next_part == b->parts)
+        return 0;
+    fill(b, &b->plan[b->step - 1], order);
+    b->next_part++;
+    return 1;
+}
+
+static double rate_of(const struct nt_result *r)
+{
+    return r->ok && r->value_us > 0 && r->bytes > 0 ? r->bytes / r->value_us : 0;
 }
 
 static void learn_rate(struct nt_bw *b, const struct nt_result *results, size_t n)
 {
     size_t flows = 0;
     for (size_t k = 0; k < n && flows < b->hang->hosts; k++)
-        if (results[k].ok && results[k].value_us > 0 && results[k].bytes > 0)
-            b->value[flows++] = (float)(results[k].bytes / results[k].value_us);
+        if (rate_of(&results[k]) > 0)
+            b->value[flows++] = (float)rate_of(&results[k]);
     if (flows > 0)
         b->rate_MBps = nt_bw_upper_median(b->value, flows);
+}
+
+/* All at once; then the middle one of them alone. */
+static void learn_together(struct nt_bw *b, const struct nt_result *results, size_t n)
+{
+    double nearest = INFINITY;
+    learn_rate(b, results, n);
+    b->together_MBps = 0;
+    for (size_t k = 0; k < n; k++) {
+        double rate = rate_of(&results[k]), off = fabs(rate - b->rate_MBps);
+        b->together_MBps += rate;
+        if (n < 2 || !(rate > 0) || !(off < nearest))
+            continue;
+        nearest = off;
+        b->first_MBps = rate;
+        b->first[0] = results[k].a;
+        b->first[1] = results[k].b;
+    }
+}
+
+static void learn_alone(struct nt_bw *b, const struct nt_result *results, size_t n)
+{
+    learn_rate(b, results, n);
+    if (n == 1 && rate_of(results) > crowded * b->first_MBps)
+        b->limit_MBps = uncrowded_share * b->together_MBps;
 }
 
 static int tell(struct nt_planner *planner, const struct nt_result *results, size_t n,
@@ -126,20 +165,20 @@ static int tell(struct nt_planner *planner, const struct nt_result *results, siz
     if (b->step == 0)
         return 0;
     enum nt_bw_kind kind = b->plan[b->step - 1].kind;
-    if (kind == WARM_UP || kind == SHIFT || kind == LINKS)
-        learn_rate(b, results, n);
     if (kind == WARM_UP)
-        return 0;
+        return learn_together(b, results, n), 0;
+    if (kind == ALONE)
+        return learn_alone(b, results, n), 0;
+    if (kind == SHIFT || kind == LINKS)
+        learn_rate(b, results, n);
     for (size_t c = 0; c < 2 * b->hang->links; c++)
         b->load[c] = NAN;
     for (size_t k = 0; k < n; k++) {
         const struct nt_result *r = &results[k];
-        if (!r->ok || !(r->value_us > 0))
-            continue;
-        size_t path = nt_hang_path(b->hang, r->a, r->b, b->channel);
+        size_t path = rate_of(r) > 0 ? nt_hang_path(b->hang, r->a, r->b, b->channel) : 0;
         for (size_t i = 0; i < path; i++) {
             double *load = &b->load[b->channel[i]];
-            *load = (isnan(*load) ? 0 : *load) + r->bytes / r->value_us;
+            *load = (isnan(*load) ? 0 : *load) + rate_of(r);
         }
     }
     for (size_t c = 0; c < 2 * b->hang->links; c++)
@@ -168,6 +207,10 @@ static void destroy(struct nt_planner *planner)
     free(b->channel);
     free(b->marked);
     free(b->value);
+    free(b->pair);
+    free(b->part);
+    free(b->sum);
+    free(b->cut);
     free(b);
 }
 
@@ -197,7 +240,14 @@ static int allocate(struct nt_bw *b, struct nt_err *err)
     b->channel = malloc(nt_hang_room(b->hang) * sizeof *b->channel);
     b->marked = calloc(v, sizeof *b->marked);
     b->value = malloc(v * sizeof *b->value);
-    if (!b->colour || !b->most || !b->load || !b->channel || !b->marked || !b->value)
+    b->pair = malloc((b->hang->hosts + 1) * sizeof *b->pair);
+    b->part = calloc(v, sizeof *b->part);
+    b->sum = malloc((b->hang->hosts + 1) * sizeof *b->sum);
+    b->cut = calloc(b->hang->hosts + 2, sizeof *b->cut);
+    b->limit_MBps = INFINITY;
+    b->most_parts = 1;
+    if (!b->pair || !b->part || !b->sum || !b->cut || !b->colour || !b->most || !b->load ||
+        !b->channel || !b->marked || !b->value)
         return nt_err_set(err, NT_ERR_SYSTEM, "no memory for the bandwidths of %zu hosts",
                           b->hang->hosts);
     for (size_t c = 0; c < 2 * b->hang->links; c++)
@@ -232,19 +282,21 @@ fail:
     return -1;
 }
 
-size_t nt_bandwidth_rounds_left(const struct nt_planner *planner)
-{
-    const struct nt_bw *b = (const struct nt_bw *)planner;
-    return b->steps - b->step;
-}
-
 size_t nt_bandwidth_phase_left(const struct nt_planner *planner, const char *phase)
 {
     const struct nt_bw *b = (const struct nt_bw *)planner;
     size_t left = 0;
+    if (b->step > 0 && (phase == NULL || strcmp(nt_bw_phase(&b->plan[b->step - 1]), phase) == 0))
+        left = b->parts - b->next_part;
     for (size_t k = b->step; k < b->steps; k++)
-        left += strcmp(nt_bw_phase(&b->plan[k]), phase) == 0;
+        if (phase == NULL || strcmp(nt_bw_phase(&b->plan[k]), phase) == 0)
+            left += b->plan[k].kind == WARM_UP || b->plan[k].kind == ALONE ? 1 : b->most_parts;
     return left;
+}
+
+size_t nt_bandwidth_rounds_left(const struct nt_planner *planner)
+{
+    return nt_bandwidth_phase_left(planner, NULL);
 }
 
 double nt_bandwidth_window_s(const struct nt_planner *planner)

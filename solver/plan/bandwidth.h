@@ -4,7 +4,10 @@
  * between host and switch, between switches, then the most that a switch carries), but all leaves
  * and all parents at once: links that do not meet are loaded in the same round. Phases:
  *
- *   warm-up     one short round, to learn how long a window has to be; not for solving
+ *   warm-up     two short rounds, not for solving: all leaves at once, then one of the pairs alone.
+ *               They tell how long a window has to be, and whether all can run at once
+ *               (Kunert, 2.3.2): if not, every later round is split into parts of what they had
+ *               together, each with whole groups
  *   host-links  neighbours on a switch, in both pairings and both directions; hosts below their
  *               leaf's median by 4 sd again with the best partner. Links between hosts: in
  *               rounds of disjoint links, both directions
@@ -49,7 +52,9 @@ int nt_bandwidth_create(const struct nt_model *model, const bool *absent,
                         struct nt_err *err);
 
 /* The most rounds that are still to come, of all phases or of the one named ("tiers"): repetitions
- * that turn out needless are never ordered. planner must come from nt_bandwidth_create. */
+ * that turn out needless are never ordered. After a warm-up that found the network crowded it
+ * counts with as many parts a round as were needed so far. planner must come from
+ * nt_bandwidth_create. */
 size_t nt_bandwidth_rounds_left(const struct nt_planner *planner);
 size_t nt_bandwidth_phase_left(const struct nt_planner *planner, const char *phase);
 

@@ -9,6 +9,7 @@ const char *nt_bw_phase(const struct nt_bw_step *s)
 {
     switch (s->kind) {
     case WARM_UP:
+    case ALONE:
         return "warm-up";
     case SHIFT:
     case SHIFT_AGAIN:
@@ -161,7 +162,8 @@ static int plan_ladder(struct nt_bw *b, struct nt_err *err)
 int nt_bw_program(struct nt_bw *b, struct nt_err *err)
 {
     unsigned phases = b->options.phases;
-    if (add(b, (struct nt_bw_step){.kind = WARM_UP}, err) != 0)
+    if (add(b, (struct nt_bw_step){.kind = WARM_UP}, err) != 0 ||
+        add(b, (struct nt_bw_step){.kind = ALONE}, err) != 0)
         return -1;
     if ((phases & NT_BANDWIDTH_HOST_LINKS) && plan_host_links(b, err) != 0)
         return -1;

@@ -6,7 +6,8 @@
 #include "bandwidth_draft.h"
 
 enum nt_bw_kind {
-    WARM_UP,
+    WARM_UP, /* all that the first round has */
+    ALONE,   /* one flow of it by itself */
     SHIFT,
     SHIFT_AGAIN,
     LINKS,
@@ -39,6 +40,16 @@ struct nt_bw {
     bool *marked;      /* vertices */
     float *value;      /* vertices: scratch for medians */
     double rate_MBps;  /* of a flow, median of the rounds at host links; NaN */
+    /* what the network carries at once, as the warm-up told: */
+    double limit_MBps;                /* INFINITY: all that hosts send */
+    double together_MBps, first_MBps; /* all flows of the warm-up; the one that is then alone */
+    uint32_t first[2];                /* the ends of that one; equal: none */
+    /* the round that was drawn up, in parts that the network can carry: */
+    uint32_t (*pair)[2]; /* hosts: the draft's, sorted by part */
+    uint32_t *part;      /* vertices: number of the part that the group below it sends in */
+    double *sum;         /* hosts: what a part may come to, MB/s */
+    size_t *cut;         /* parts + 1: pair[cut[k]..cut[k + 1]) is part k */
+    size_t parts, next_part, most_parts;
 };
 
 /* bandwidth_program.c: all steps in their order, from the network alone. */
@@ -52,6 +63,10 @@ void nt_bw_draw_again(struct nt_bw *b, size_t turn, bool into);
 /* Marks groups below parents of the height that carried less than another one and less than their
  * hosts could; in what is to take their flows, those known to be narrow get fewer. */
 void nt_bw_look_at_groups(struct nt_bw *b, uint32_t height, bool into);
+
+/* bandwidth_split.c: the draft's pairs into b->pair and b->cut. Flows that a group sends stay
+ * together; groups go into one part as long as it stays under the limit. */
+void nt_bw_split(struct nt_bw *b, const struct nt_bw_step *step);
 
 /* The value of the middle or just above it: of two, the larger. Reorders. */
 double nt_bw_upper_median(float *value, size_t n);
