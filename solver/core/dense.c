@@ -1,8 +1,84 @@
 #include "dense.h"
 
 #include <limits.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include <lapacke.h>
+
+#include "panels.h"
+
+/* A block of columns at a time: LAPACK does what lies on the diagonal, the products take the
+ * time. */
+enum { WIDTH = 64 };
+
+struct room {
+    size_t n;
+    double *panels; /* of n rows or NT_PANEL_DEPTH columns of WIDTH */
+    double *side;   /* n * WIDTH: a block of columns */
+    double corner[WIDTH * WIDTH];
+};
+
+static void room_destroy(struct room *room)
+{
+    if (room == NULL)
+        return;
+    free(room->panels);
+    free(room->side);
+    free(room);
+}
+
+static struct room *room_create(size_t n, struct nt_err *err)
+{
+    size_t rows = n > NT_PANEL_DEPTH ? n : NT_PANEL_DEPTH;
+    struct room *room = calloc(1, sizeof *room);
+    if (room != NULL) {
+        room->n = n;
+        room->panels = malloc(nt_panels_size(rows, WIDTH) * sizeof *room->panels);
+        room->side = malloc((n + 1) * WIDTH * sizeof *room->side);
+    }
+    if (room != NULL && room->panels != NULL && room->side != NULL)
+        return room;
+    room_destroy(room);
+    (void)nt_err_set(err, NT_ERR_SYSTEM, "no memory for a block of %zu unknowns", n);
+    return NULL;
+}
+
+/* corner := the inverse of the triangle at l, zeros above it. */
+static int invert_corner(struct room *room, const double *l, size_t wide, struct nt_err *err)
+{
+    memset(room->corner, 0, sizeof room->corner);
+    for (size_t j = 0; j < wide; j++)
+        memcpy(room->corner + j * WIDTH + j, l + j * room->n + j, (wide - j) * sizeof *l);
+    if (LAPACKE_dtrtri_work(LAPACK_COL_MAJOR, 'L', 'N', (lapack_int)wide, room->corner, WIDTH) != 0)
+        return nt_err_set(err, NT_ERR_SYSTEM, "a factor of %zu is singular", room->n);
+    return 0;
+}
+
+static void clear(double *a, size_t ld, size_t rows, size_t columns)
+{
+    for (size_t j = 0; j < columns; j++)
+        memset(a + j * ld, 0, rows * sizeof *a);
+}
+
+/* Below the corner at a: L21 := A21 inverse(L11)'; then A22 -= L21 L21'. */
+static int factor_below(struct room *room, double *a, size_t wide, size_t below, struct nt_err *err)
+{
+    size_t n = room->n;
+    double *side = a + wide;
+    if (invert_corner(room, a, wide, err) != 0)
+        return -1;
+    for (size_t j = 0; j < wide; j++)
+        memcpy(room->side + j * below, side + j * n, below * sizeof *a);
+    clear(side, n, below, wide);
+    nt_panels_pack((struct nt_strided){room->corner, 1, WIDTH}, wide, wide, room->panels);
+    nt_panels_multiply(side, n, (struct nt_strided){room->side, 1, below}, below, room->panels,
+                       wide, wide, 1, false);
+    struct nt_strided l21 = {side, 1, n};
+    nt_panels_pack(l21, below, wide, room->panels);
+    nt_panels_multiply(side + wide * n, n, l21, below, room->panels, below, wide, -1, true);
+    return 0;
+}
 
 int nt_dense_factor(double *a, size_t n, struct nt_err *err)
 {
@@ -10,10 +86,19 @@ int nt_dense_factor(double *a, size_t n, struct nt_err *err)
         return 0;
     if (n > SHRT_MAX)
         return nt_err_set(err, NT_ERR_INPUT, "%zu unknowns in one block, at most %d", n, SHRT_MAX);
-    lapack_int info = LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'L', (lapack_int)n, a, (lapack_int)n);
-    if (info != 0)
-        return nt_err_set(err, NT_ERR_SYSTEM, "a matrix of %zu is not positive definite", n);
-    return 0;
+    struct room *room = room_create(n, err);
+    int rc = room == NULL ? -1 : 0;
+    for (size_t k = 0; k < n && rc == 0; k += WIDTH) {
+        size_t wide = n - k < WIDTH ? n - k : WIDTH;
+        double *corner = a + k * n + k;
+        if (LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'L', (lapack_int)wide, corner, (lapack_int)n) !=
+            0)
+            rc = nt_err_set(err, NT_ERR_SYSTEM, "a matrix of %zu is not positive definite", n);
+        else if (k + wide < n)
+            rc = factor_below(room, corner, wide, n - k - wide, err);
+    }
+    room_destroy(room);
+    return rc;
 }
 
 void nt_dense_solve(const double *l, size_t n, double *x)
@@ -23,14 +108,77 @@ void nt_dense_solve(const double *l, size_t n, double *x)
                                   (lapack_int)n);
 }
 
+/* c := factor a b over a long depth; b lies depth x columns. */
+static void multiply_long(struct room *room, double *c, struct nt_strided a, size_t rows,
+                          struct nt_strided b, size_t columns, size_t depth, double factor)
+{
+    for (size_t p = 0; p < depth; p += NT_PANEL_DEPTH) {
+        size_t deep = depth - p < NT_PANEL_DEPTH ? depth - p : NT_PANEL_DEPTH;
+        struct nt_strided turned = {b.at + p * b.down, b.right, b.down};
+        nt_panels_pack(turned, columns, deep, room->panels);
+        nt_panels_multiply(c, room->n, (struct nt_strided){a.at + p * a.right, a.down, a.right},
+                           rows, room->panels, columns, deep, factor, false);
+    }
+}
+
+static void mirror(double *a, size_t n, size_t rows, size_t columns)
+{
+    for (size_t j = 0; j < columns; j++)
+        for (size_t i = j + 1; i < rows; i++)
+            a[i * n + j] = a[j * n + i];
+}
+
+/* The columns at the corner a, when all behind them are done (Z22, both triangles):
+ * M = L21 inverse(L11), Z21 = -Z22 M, Z11 = inverse(L11)' inverse(L11) - M' Z21. */
+static int invert_columns(struct room *room, double *a, size_t wide, size_t below,
+                          struct nt_err *err)
+{
+    size_t n = room->n;
+    double *side = a + wide, *m = room->side;
+    struct nt_strided corner = {room->corner, 1, WIDTH}, turned = {room->corner, WIDTH, 1};
+    if (invert_corner(room, a, wide, err) != 0)
+        return -1;
+    nt_panels_pack(turned, wide, wide, room->panels);
+    clear(m, below, below, wide);
+    nt_panels_multiply(m, below, (struct nt_strided){side, 1, n}, below, room->panels, wide, wide,
+                       1, false);
+    clear(side, n, below, wide);
+    multiply_long(room, side, (struct nt_strided){side + wide * n, 1, n}, below,
+                  (struct nt_strided){m, 1, below}, wide, below, -1);
+    clear(a, n, wide, wide);
+    multiply_long(room, a, turned, wide, corner, wide, wide, 1);
+    multiply_long(room, a, (struct nt_strided){m, below, 1}, wide, (struct nt_strided){side, 1, n},
+                  wide, below, -1);
+    mirror(a, n, wide + below, wide);
+    return 0;
+}
+
 int nt_dense_invert(double *l, size_t n, struct nt_err *err)
 {
     if (n == 0)
         return 0;
-    lapack_int info = LAPACKE_dpotri_work(LAPACK_COL_MAJOR, 'L', (lapack_int)n, l, (lapack_int)n);
-    if (info != 0)
-        return nt_err_set(err, NT_ERR_SYSTEM, "a factor of %zu is singular", n);
-    return 0;
+    struct room *room = room_create(n, err);
+    int rc = room == NULL ? -1 : 0;
+    for (size_t k = (n - 1) / WIDTH * WIDTH + WIDTH; k > 0 && rc == 0; k -= WIDTH) {
+        size_t first = k - WIDTH, wide = n - first < WIDTH ? n - first : WIDTH;
+        rc = invert_columns(room, l + first * n + first, wide, n - first - wide, err);
+    }
+    room_destroy(room);
+    return rc;
+}
+
+/* y += a x for four x at once: y is read and written once. */
+void nt_dense_add4(double *restrict y, const double a[4], const double *const x[4], size_t n)
+{
+    const double *x0 = x[0], *x1 = x[1], *x2 = x[2], *x3 = x[3];
+    double a0 = a[0], a1 = a[1], a2 = a[2], a3 = a[3];
+    size_t i = 0;
+    for (; i + 4 <= n; i += 4) {
+        for (size_t k = i; k < i + 4; k++)
+            y[k] += (a0 * x0[k] + a1 * x1[k]) + (a2 * x2[k] + a3 * x3[k]);
+    }
+    for (; i < n; i++)
+        y[i] += (a0 * x0[i] + a1 * x1[i]) + (a2 * x2[i] + a3 * x3[i]);
 }
 
 enum { BLOCK = 8 };

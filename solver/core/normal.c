@@ -331,6 +331,23 @@ int nt_normal_variances(struct nt_normal *m, double *variance, struct nt_err *er
     return rc;
 }
 
+/* row -= sum of factor times the rows below column j, over its diagonal. */
+static void add_below(const struct nt_normal *m, const double *c, size_t j, double *row)
+{
+    size_t e = m->start[j], end = m->start[j + 1];
+    for (; e + 4 <= end; e += 4) {
+        const double *x[4];
+        double a[4];
+        for (size_t k = 0; k < 4; k++) {
+            x[k] = c + m->order[m->below[e + k]] * m->n;
+            a[k] = -m->factor[e + k] / m->diagonal[j];
+        }
+        nt_dense_add4(row, a, x, m->n);
+    }
+    for (; e < end; e++)
+        nt_dense_add(row, -m->factor[e] / m->diagonal[j], c + m->order[m->below[e]] * m->n, m->n);
+}
+
 int nt_normal_inverse(struct nt_normal *m, double **inverse, struct nt_err *err)
 {
     double *c = calloc(m->n * m->n + 1, sizeof *c);
@@ -349,10 +366,7 @@ int nt_normal_inverse(struct nt_normal *m, double **inverse, struct nt_err *err)
     }
     for (size_t j = m->head; j-- > 0;) {
         double *row = c + m->order[j] * m->n, diagonal = 1 / m->diagonal[j];
-        for (size_t e = m->start[j]; e < m->start[j + 1]; e++) {
-            nt_dense_add(row, -m->factor[e] / m->diagonal[j], c + m->order[m->below[e]] * m->n,
-                         m->n);
-        }
+        add_below(m, c, j, row);
         for (size_t e = m->start[j]; e < m->start[j + 1]; e++)
             diagonal -= m->factor[e] * row[m->order[m->below[e]]];
         row[m->order[j]] = diagonal / m->diagonal[j];

@@ -2,7 +2,7 @@
  * definite, and what follows from its inverse (variances).
  *
  * The columns that few others meet (host links) are eliminated sparsely in order of least degree;
- * what remains when that stops to pay is one dense block for LAPACK. Paths through a network
+ * what remains when that stops to pay is one dense block (dense.h). Paths through a network
  * leave a block of about half the links or less, which saves nine tenths of the dense work. */
 #ifndef NT_NORMAL_H
 #define NT_NORMAL_H
