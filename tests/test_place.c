@@ -160,6 +160,63 @@ static void relabelled_hosts_cost_the_same(void **state)
     }
 }
 
+/* The order in which links come, and which end is named first, mean nothing. */
+static void the_order_of_the_links_changes_nothing(void **state)
+{
+    (void)state;
+    static const char *const patterns[] = {"ring", "stencil:8x9", "tree", "alltoall"};
+    struct nt_rng rng;
+    nt_rng_init(&rng, 21);
+    for (size_t p = 0; p < 4; p++) {
+        struct nt_model *m = known_tree(2, 4, 4, true, true, 5);
+        uint32_t *room = capacities(m->hosts, 1);
+        for (size_t k = 0; k < m->hosts; k++)
+            room[k] = 1 + (uint32_t)(k % 4);
+        struct nt_hint *before = hint_of(m, patterns[p], room, 72);
+        for (size_t k = m->links; k > 1; k--) {
+            size_t other = nt_rng_below(&rng, k);
+            struct nt_link l = m->link[k - 1];
+            m->link[k - 1] = m->link[other];
+            m->link[other] = l;
+            uint32_t a = m->link[k - 1].a;
+            m->link[k - 1].a = m->link[k - 1].b;
+            m->link[k - 1].b = a;
+        }
+        struct nt_hint *after = hint_of(m, patterns[p], room, 72);
+        assert_memory_equal(before->rank_host, after->rank_host, 72 * sizeof(uint32_t));
+        assert_near(after->gain, before->gain, 1e-9);
+        nt_hint_destroy(before);
+        nt_hint_destroy(after);
+        free(room);
+        nt_model_destroy(m);
+    }
+}
+
+/* Other names for the same hosts, each with the room that it had: the same cost. */
+static void relabelled_hosts_of_unequal_rooms_cost_the_same(void **state)
+{
+    (void)state;
+    static const char *const patterns[] = {"ring", "neighbour", "tree", "stencil:12x6"};
+    for (size_t p = 0; p < 4; p++) {
+        double first = 0;
+        for (uint64_t seed = 0; seed < 6; seed++) {
+            struct nt_model *m = known_tree(2, 4, 4, true, false, seed);
+            uint32_t *room = capacities(m->hosts, 1);
+            for (size_t k = 0; k < m->hosts; k++) /* link k is of the k-th host of the tree */
+                room[m->link[k].a] = 1 + (uint32_t)(k % 4);
+            struct nt_hint *h = hint_of(m, patterns[p], room, 72);
+            respects_capacities(h, room, m->hosts);
+            never_worse(h);
+            if (seed == 0)
+                first = h->metrics.latency_us;
+            assert_near(h->metrics.latency_us, first, 0.07 * first);
+            nt_hint_destroy(h);
+            free(room);
+            nt_model_destroy(m);
+        }
+    }
+}
+
 static void a_matrix_of_hidden_clusters_is_found(void **state)
 {
     (void)state;
@@ -266,6 +323,8 @@ int main(void)
         cmocka_unit_test(a_stencil_is_cut_into_boxes),
         cmocka_unit_test(unequal_rooms_and_odd_numbers_of_tasks_fit),
         cmocka_unit_test(relabelled_hosts_cost_the_same),
+        cmocka_unit_test(the_order_of_the_links_changes_nothing),
+        cmocka_unit_test(relabelled_hosts_of_unequal_rooms_cost_the_same),
         cmocka_unit_test(a_matrix_of_hidden_clusters_is_found),
         cmocka_unit_test(what_does_not_fit_is_said),
         cmocka_unit_test(a_stencil_on_a_torus_gets_nearer),
