@@ -306,7 +306,7 @@ static int shuffle_hosts(const struct scene *s, bool shuffle, uint32_t **order, 
                           s->network->hosts);
     for (uint32_t h = 0; h < s->network->hosts; h++)
         (*order)[h] = h;
-    nt_rng_init(&rng, s->noise.seed);
+    nt_rng_init(&rng, ~s->noise.seed); /* a stream that no planner uses */
     nt_rng_shuffle(&rng, *order, s->network->hosts);
     return 0;
 }

@@ -9,6 +9,7 @@
 #include "infer.h"
 #include "shape.h"
 #include "sweep_adaptive.h"
+#include "sweep_pmm.h"
 
 enum { MATRIX_HOSTS_MAX = 16384, PASSES = 3, BATCHES = 3, PINGS = 10 };
 
@@ -63,9 +64,21 @@ static uint64_t bound_adaptive(const struct nt_model *truth)
     return sum;
 }
 
+static int create_pmm(const struct nt_sweep_ask *ask, struct nt_planner **out, struct nt_err *err)
+{
+    return nt_sweep_pmm_create(ask->network, BATCHES, PINGS, ask->seed, out, err);
+}
+
+/* As many pairs as links can be told apart, two hosts a pair. */
+static uint64_t bound_pmm(const struct nt_model *truth)
+{
+    return truth->hosts < 2 ? 0 : (2 * truth->links + truth->hosts - 1) / truth->hosts;
+}
+
 static const struct nt_sweep_kind kinds[] = {
     {"all", create_all, NULL, bound_all},
     {"adaptive", create_adaptive, solve_adaptive, bound_adaptive},
+    {"pmm", create_pmm, nt_sweep_pmm_model, bound_pmm},
 };
 
 const struct nt_sweep_kind *nt_sweep_kind_find(const char *name, struct nt_err *err)

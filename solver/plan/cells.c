@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TRIES = 60, TRIES_SMALL = 6, SMALL = 2, HOT_AT_ONCE = 4, RANKS = 64, DEPTH = 2 };
+enum { TRIES = 60, SMALL = 2, HOT_AT_ONCE = 4, RANKS = 64, DEPTH = 2 };
 
 static const double HOT = 2; /* likely the same: worth more than one measurement a round */
 
@@ -136,8 +136,8 @@ static bool is_open(const struct planning *p, uint32_t a, uint32_t b)
     size_t at = nt_cell_at(a, b);
     double differ = p->c->strict ? p->limits->certain : p->limits->differ;
     double sum = (double)p->c->sum[at];
-    if ((x->size <= SMALL || y->size <= SMALL) && p->c->count[at] >= TRIES_SMALL &&
-        fabs(sum) < 2 * p->c->count[at]) /* as a host with a long link is: neither */
+    if ((x->size <= SMALL || y->size <= SMALL) && p->c->count[at] >= p->limits->tries_small &&
+        fabs(sum) < p->c->count[at]) /* as a host with a long link is: neither */
         return false;
     return sum > differ && p->c->count[at] < TRIES;
 }

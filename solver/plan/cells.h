@@ -41,6 +41,7 @@ struct nt_cells {
 
 struct nt_cell_limits {
     double same, differ, certain; /* certain: `differ` of the strict pass */
+    int tries_small; /* a cell of one or two hosts that says neither after so many is given up */
 };
 
 /* The measurements of a round so far. */

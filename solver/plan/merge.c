@@ -351,7 +351,7 @@ int nt_merge_init(struct nt_merge *m, size_t seats, const struct nt_classes *cla
                            .ledger = ledger,
                            .lost = lost,
                            .keep_all = seats <= KEEP_ALL_SEATS,
-                           .limits = {same, -4, -(same - 2)}};
+                           .limits = {same, -4, -(same - 2), 6 + (int)(60 * classes->outliers)}};
     if (nt_clusters_init(&m->clusters, seats, classes->count, err) < 0)
         return -1;
     for (size_t l = 0; l < classes->count; l++) {

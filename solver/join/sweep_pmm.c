@@ -1,0 +1,204 @@
+#include "sweep_pmm.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "estimate.h"
+#include "estimate_routes.h"
+#include "measured.h"
+#include "plan_model.h"
+#include "routes.h"
+
+enum { NONE = UINT32_MAX };
+
+struct pmm {
+    struct nt_planner base;
+    struct nt_network *truth; /* what can be told apart of it */
+    struct nt_plan *plan;
+    size_t at, from;     /* pairs ordered; first of the round last ordered */
+    uint32_t (*pair)[2]; /* of that round */
+    double *latency_us;  /* plan->pairs of them, NaN: no reading */
+    bool *lost;          /* hosts */
+    uint32_t batches, count;
+};
+
+static int next(struct nt_planner *planner, struct nt_order *order, struct nt_err *err)
+{
+    struct pmm *s = (struct pmm *)planner;
+    size_t n = 0;
+    (void)err;
+    while (n == 0 && s->at < s->plan->pairs) {
+        uint32_t round = s->plan->round[s->from = s->at];
+        for (; s->at < s->plan->pairs && s->plan->round[s->at] == round; s->at++) {
+            const uint32_t *p = s->plan->pair[s->at];
+            if (s->lost[p[0]] || s->lost[p[1]])
+                continue;
+            s->pair[n][0] = p[0];
+            s->pair[n++][1] = p[1];
+        }
+    }
+    *order = (struct nt_order){.kind = NT_ORDER_LATENCY,
+                               .phase = "latency",
+                               .pairs = n,
+                               .pair = s->pair,
+                               .message_bytes = 8,
+                               .batches = s->batches,
+                               .count = s->count};
+    return n > 0;
+}
+
+/* A round has at most half as many pairs as hosts: a look through all of it is short enough only
+ * by the order, so results are expected in it and searched for from where the last one was. */
+static int tell(struct nt_planner *planner, const struct nt_result *results, size_t n,
+                struct nt_err *err)
+{
+    struct pmm *s = (struct pmm *)planner;
+    size_t round = s->at - s->from, hint = 0;
+    (void)err;
+    for (size_t k = 0; k < n; k++) {
+        const struct nt_result *r = &results[k];
+        for (size_t i = 0; i < round; i++) {
+            size_t at = s->from + (hint + i) % round;
+            if (s->plan->pair[at][0] != r->a || s->plan->pair[at][1] != r->b)
+                continue;
+            s->latency_us[at] = r->ok && r->value_us > 0 ? r->value_us : NAN;
+            hint = at - s->from + 1;
+            break;
+        }
+    }
+    return 0;
+}
+
+static void lose(struct nt_planner *planner, uint32_t host)
+{
+    struct pmm *s = (struct pmm *)planner;
+    if (host < s->truth->hosts)
+        s->lost[host] = true;
+}
+
+static void destroy(struct nt_planner *planner)
+{
+    struct pmm *s = (struct pmm *)planner;
+    nt_network_destroy(s->truth);
+    nt_plan_destroy(s->plan);
+    free(s->pair);
+    free(s->latency_us);
+    free(s->lost);
+    free(s);
+}
+
+static const struct nt_planner_ops OPS = {next, tell, lose, destroy};
+
+static int known_network(const struct nt_network *network, struct nt_network **out,
+                         struct nt_err *err)
+{
+    struct nt_model *truth;
+    if (nt_network_truth(network, &truth, err) < 0)
+        return -1;
+    int rc = nt_network_from_model(truth, out, err);
+    nt_model_destroy(truth);
+    return rc;
+}
+
+int nt_sweep_pmm_create(const struct nt_network *network, uint32_t batches, uint32_t count,
+                        uint64_t seed, struct nt_planner **out, struct nt_err *err)
+{
+    struct pmm *s = calloc(1, sizeof *s);
+    if (s == NULL)
+        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for a sweep of %zu hosts", network->hosts);
+    s->base.ops = &OPS;
+    s->batches = batches;
+    s->count = count;
+    if (known_network(network, &s->truth, err) < 0 ||
+        nt_plan_model(s->truth->model, 1, seed, &s->plan, err) < 0) {
+        destroy(&s->base);
+        return -1;
+    }
+    s->pair = calloc(network->hosts + 1, sizeof *s->pair);
+    s->latency_us = calloc(s->plan->pairs + 1, sizeof *s->latency_us);
+    s->lost = calloc(network->hosts + 1, sizeof *s->lost);
+    if (s->pair == NULL || s->latency_us == NULL || s->lost == NULL) {
+        destroy(&s->base);
+        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for a sweep of %zu hosts", network->hosts);
+    }
+    for (size_t k = 0; k < s->plan->pairs; k++)
+        s->latency_us[k] = NAN;
+    *out = &s->base;
+    return 0;
+}
+
+/* ---- the estimate -----------------------------------------------------------------------------
+ */
+
+static int add_route(const struct pmm *s, size_t pair, struct nt_routes_builder *builder,
+                     struct nt_err *err)
+{
+    uint32_t link[NT_ROUTE_LINKS_MAX], arc;
+    const uint32_t *p = s->plan->pair[pair];
+    size_t n = 0;
+    struct nt_walk walk;
+    for (nt_walk_begin(s->truth, p[0], p[1], &walk);
+         nt_walk_next(&walk, &arc) && n < NT_ROUTE_LINKS_MAX;)
+        link[n++] = arc / 2;
+    return nt_routes_builder_add(builder, p[0], p[1], link, n, err);
+}
+
+/* The measured pairs with their routes; measured has room for all. */
+static int list_measured(const struct pmm *s, struct nt_routes **routes,
+                         struct nt_measured *measured, struct nt_err *err)
+{
+    struct nt_routes_builder *builder;
+    int rc = 0;
+    if (nt_routes_builder_create(&builder, err) < 0)
+        return -1;
+    for (size_t k = 0; k < s->plan->pairs && rc == 0; k++) {
+        if (isnan(s->latency_us[k]))
+            continue;
+        rc = add_route(s, k, builder, err);
+        measured->pair[measured->count] = (uint32_t)measured->count;
+        measured->latency_us[measured->count++] = s->latency_us[k];
+    }
+    if (rc == 0)
+        rc =
+            nt_routes_builder_finish(builder, s->truth->hosts, s->truth->model->links, routes, err);
+    nt_routes_builder_destroy(builder);
+    return rc;
+}
+
+static int estimate(const struct pmm *s, struct nt_model *m, struct nt_err *err)
+{
+    size_t pairs = s->plan->pairs;
+    struct nt_measured measured = {.pair = calloc(pairs + 1, sizeof *measured.pair),
+                                   .latency_us = calloc(pairs + 1, sizeof *measured.latency_us)};
+    struct nt_routes *routes = NULL;
+    struct nt_estimate *found = NULL;
+    int rc = -1;
+    if (measured.pair == NULL || measured.latency_us == NULL)
+        nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu pairs", pairs);
+    else if (list_measured(s, &routes, &measured, err) == 0)
+        rc = nt_estimate_routes(routes, &measured, &found, err);
+    for (size_t k = 0; k < m->links; k++)
+        m->link[k].latency_us = m->link[k].latency_se_us = NAN;
+    for (size_t k = 0; rc == 0 && k < found->links; k++)
+        m->link[found->link[k].link].latency_us = found->link[k].latency.us;
+    nt_estimate_destroy(found);
+    nt_routes_destroy(routes);
+    free(measured.pair);
+    free(measured.latency_us);
+    return rc;
+}
+
+int nt_sweep_pmm_model(struct nt_planner *planner, struct nt_model **out, struct nt_err *err)
+{
+    struct pmm *s = (struct pmm *)planner;
+    struct nt_model *m;
+    if (nt_model_copy(s->truth->model, &m, err) < 0)
+        return -1;
+    if (m->links > 0 && estimate(s, m, err) < 0) {
+        nt_model_destroy(m);
+        return -1;
+    }
+    *out = m;
+    return 0;
+}
