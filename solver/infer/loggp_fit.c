@@ -87,7 +87,7 @@ static void fit_gap(const struct fit *f, struct nt_loggp *g, struct nt_point *ro
         for (size_t i = 0; i < n; i++)
             room[i].y -= g->G_us_per_byte * (room[i].x - 1);
     nt_line_fit(room, n, 1, &line);
-    g->g_us = line.level;
+    g->g_us = fmax(line.level, 0);
     g->g_se_us = line.level_se;
     g->gap_us_per_byte = one_size(room, n) ? g->G_us_per_byte : line.slope;
 }
@@ -104,7 +104,8 @@ static struct nt_point mean_of(const struct nt_point *point, size_t n)
 }
 
 /* o_send from the trains whose delay exceeds the gap; the source saw that a delay close to the
- * gap disturbs (section 3.5.2). */
+ * gap disturbs (section 3.5.2). Above the gap it is no overhead (section 3.2.3 takes o < g): a
+ * rendezvous waits for its answers between the messages. */
 static struct nt_point fit_send(const struct fit *f, const struct nt_loggp *g,
                                 struct nt_point *room)
 {
@@ -116,7 +117,8 @@ static struct nt_point fit_send(const struct fit *f, const struct nt_loggp *g,
             m->delay_us < 1.2 * gap)
             continue;
         room[n] = per_message(f, m);
-        room[n++].y -= m->delay_us;
+        room[n].y -= m->delay_us;
+        n += room[n].y <= gap;
     }
     return n == 0 ? (struct nt_point){0, NAN, NAN} : mean_of(room, n);
 }
