@@ -177,18 +177,27 @@ static void set_overheads(const struct fit *f, size_t k, struct nt_point send,
     g->L_se_us = hypot(f->line[k].level_se, isnan(g->o_se_us) ? 0 : g->o_se_us);
 }
 
+static bool is_check(const struct nt_prtt *m)
+{
+    return m->check && m->count == 1 && m->hold_us <= 0 && m->time_us > 0;
+}
+
+/* As in the fit, the lowest of a size's values counts. */
 static void check(const struct fit *f)
 {
     struct nt_loggp_fit *out = f->out;
     out->check_percent = NAN;
     for (size_t i = 0; i < f->n; i++) {
-        const struct nt_prtt *m = &f->m[i];
-        if (!m->check || m->count != 1 || m->hold_us > 0 || !(m->time_us > 0))
+        double lowest = f->m[i].time_us, bytes = f->m[i].bytes;
+        for (size_t j = 0; j < f->n; j++)
+            if (is_check(&f->m[j]) && f->m[j].bytes == bytes)
+                lowest = fmin(lowest, f->m[j].time_us);
+        if (!is_check(&f->m[i]) || f->m[i].time_us > lowest)
             continue;
-        size_t k = nt_loggp_regime(out->regime, out->regimes, m->bytes);
-        double time = nt_loggp_time_us(out->regime, out->regimes, m->bytes);
-        double off = fabs(2 * time / m->time_us - 1) * 100;
-        out->regime[k].check_percent = fmax(out->regime[k].check_percent, off);
+        struct nt_loggp *g = &out->regime[nt_loggp_regime(out->regime, out->regimes, bytes)];
+        double time = nt_loggp_time_us(out->regime, out->regimes, bytes);
+        double off = fabs(2 * time / lowest - 1) * 100;
+        g->check_percent = fmax(g->check_percent, off);
         out->check_percent = fmax(out->check_percent, off);
     }
 }
