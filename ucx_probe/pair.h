@@ -52,7 +52,8 @@ int nt_pair_connect(struct nt_pair *pair, const struct nt_meeting *meeting,
  *   bandwidth  value_us: from the first send to the final acknowledgement; bytes: all carried
  *   prtt       value_us: lowest tenth of order->batches repetitions of PRTT(n, d, s) of seed 003,
  *              section 3.2.1: n messages of s bytes, d between the end of one send and the next,
- *              one message of s bytes back; median_us, se_us of it; count: n; bytes: s. For
+ *              one message of s bytes back; se_us: between the lowest two of four parts
+ *              of the repetitions; median_us of it; count: n; bytes: s. For
  *              hold_us after the last send the first end looks at nothing.
  * In every batch of a latency order there are at least order->count pings and, with a core of
  * its own, at least MIN_BATCH_S of them: on a fast network more pings cost nothing. */

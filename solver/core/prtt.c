@@ -58,16 +58,15 @@ static bool is_peak(const struct nt_point *curve, size_t n, size_t i)
            (i < 2 || on_line(p - 2, p - 1, p->x) < most);
 }
 
-static size_t drop_peaks(struct nt_point *curve, size_t n)
+/* once: a bit for each point that was measured only once. What stands out again is so. */
+static size_t drop_peaks(struct nt_point *curve, size_t n, const uint64_t *once)
 {
     size_t kept = 0;
     uint64_t peaks[NT_SEGMENTS_POINTS_MAX / 64] = {0};
-    if (n > NT_SEGMENTS_POINTS_MAX)
-        return n;
     for (size_t i = 0; i < n; i++)
         peaks[i / 64] |= (uint64_t)is_peak(curve, n, i) << i % 64;
     for (size_t i = 0; i < n; i++)
-        if ((peaks[i / 64] >> i % 64 & 1) == 0)
+        if (((peaks[i / 64] & once[i / 64]) >> i % 64 & 1) == 0)
             curve[kept++] = curve[i];
     return kept;
 }
@@ -84,12 +83,19 @@ size_t nt_prtt_curve(const struct nt_prtt *m, size_t n, struct nt_point *out)
     }
     qsort(out, all, sizeof *out, by_size);
     double jitter = find_jitter(out, all);
-    for (size_t i = 0; i < all; i++)
-        if (kept == 0 || out[i].x > out[kept - 1].x)
+    uint64_t once[NT_SEGMENTS_POINTS_MAX / 64] = {0};
+    for (size_t i = 0; i < all; i++) {
+        bool first = kept == 0 || out[i].x > out[kept - 1].x;
+        if (first)
             out[kept++] = out[i];
+        if (kept > NT_SEGMENTS_POINTS_MAX)
+            continue;
+        uint64_t bit = UINT64_C(1) << (kept - 1) % 64;
+        once[(kept - 1) / 64] = first ? once[(kept - 1) / 64] | bit : once[(kept - 1) / 64] & ~bit;
+    }
     for (size_t i = 0; i < kept; i++)
         out[i].sd = hypot(out[i].sd, jitter);
-    return drop_peaks(out, kept);
+    return kept > NT_SEGMENTS_POINTS_MAX ? kept : drop_peaks(out, kept, once);
 }
 
 int nt_prtt_regimes(const struct nt_point *curve, size_t n, struct nt_line *out, size_t *lines,

@@ -25,7 +25,7 @@ struct nt_prtt {
 /* The one-way curve: half of PRTT(1, 0, s) by size, sizes rising, each once with its lowest value
  * (what disturbs only ever adds). sd is what the value is good for: its error, and a share of the
  * value below which no straight line describes a network. Checks and holds are left out, and sizes
- * that stand out from those on both sides. out: room for n. Returns how many. */
+ * measured only once that stand out from those on both sides. out: room for n. Returns how many. */
 size_t nt_prtt_curve(const struct nt_prtt *m, size_t n, struct nt_point *out);
 
 /* The regimes of a curve: pieces of straight lines over s - 1, at least three sizes each. */

@@ -87,7 +87,7 @@ static void fit_gap(const struct fit *f, struct nt_loggp *g, struct nt_point *ro
         for (size_t i = 0; i < n; i++)
             room[i].y -= g->G_us_per_byte * (room[i].x - 1);
     nt_line_fit(room, n, 1, &line);
-    g->g_us = line.level;
+    g->g_us = fmax(line.level, 0);
     g->g_se_us = line.level_se;
     g->gap_us_per_byte = one_size(room, n) ? g->G_us_per_byte : line.slope;
 }
@@ -104,7 +104,8 @@ static struct nt_point mean_of(const struct nt_point *point, size_t n)
 }
 
 /* o_send from the trains whose delay exceeds the gap; the source saw that a delay close to the
- * gap disturbs (section 3.5.2). */
+ * gap disturbs (section 3.5.2). Above the gap it is no overhead (section 3.2.3 takes o < g): a
+ * rendezvous waits for its answers between the messages. */
 static struct nt_point fit_send(const struct fit *f, const struct nt_loggp *g,
                                 struct nt_point *room)
 {
@@ -116,7 +117,8 @@ static struct nt_point fit_send(const struct fit *f, const struct nt_loggp *g,
             m->delay_us < 1.2 * gap)
             continue;
         room[n] = per_message(f, m);
-        room[n++].y -= m->delay_us;
+        room[n].y -= m->delay_us;
+        n += room[n].y <= gap;
     }
     return n == 0 ? (struct nt_point){0, NAN, NAN} : mean_of(room, n);
 }
@@ -175,18 +177,27 @@ static void set_overheads(const struct fit *f, size_t k, struct nt_point send,
     g->L_se_us = hypot(f->line[k].level_se, isnan(g->o_se_us) ? 0 : g->o_se_us);
 }
 
+static bool is_check(const struct nt_prtt *m)
+{
+    return m->check && m->count == 1 && m->hold_us <= 0 && m->time_us > 0;
+}
+
+/* As in the fit, the lowest of a size's values counts. */
 static void check(const struct fit *f)
 {
     struct nt_loggp_fit *out = f->out;
     out->check_percent = NAN;
     for (size_t i = 0; i < f->n; i++) {
-        const struct nt_prtt *m = &f->m[i];
-        if (!m->check || m->count != 1 || m->hold_us > 0 || !(m->time_us > 0))
+        double lowest = f->m[i].time_us, bytes = f->m[i].bytes;
+        for (size_t j = 0; j < f->n; j++)
+            if (is_check(&f->m[j]) && f->m[j].bytes == bytes)
+                lowest = fmin(lowest, f->m[j].time_us);
+        if (!is_check(&f->m[i]) || f->m[i].time_us > lowest)
             continue;
-        size_t k = nt_loggp_regime(out->regime, out->regimes, m->bytes);
-        double time = nt_loggp_time_us(out->regime, out->regimes, m->bytes);
-        double off = fabs(2 * time / m->time_us - 1) * 100;
-        out->regime[k].check_percent = fmax(out->regime[k].check_percent, off);
+        struct nt_loggp *g = &out->regime[nt_loggp_regime(out->regime, out->regimes, bytes)];
+        double time = nt_loggp_time_us(out->regime, out->regimes, bytes);
+        double off = fabs(2 * time / lowest - 1) * 100;
+        g->check_percent = fmax(g->check_percent, off);
         out->check_percent = fmax(out->check_percent, off);
     }
 }

@@ -218,8 +218,8 @@ static void lose(struct nt_planner *planner, uint32_t host)
 /* ---- how much is left ---- */
 /* Rounds that a track of which nothing is known takes for a step, seen on several networks. */
 static const size_t USUAL_ROUNDS[] = {
-    [NT_STEP_COARSE] = 12, [NT_STEP_BETWEEN] = 24, [NT_STEP_ENDS] = 8, [NT_STEP_GAP] = 10,
-    [NT_STEP_SEND] = 3,    [NT_STEP_RECEIVE] = 4,  [NT_STEP_CHECK] = 8};
+    [NT_STEP_COARSE] = 12, [NT_STEP_BETWEEN] = 24, [NT_STEP_ENDS] = 8,  [NT_STEP_GAP] = 10,
+    [NT_STEP_SEND] = 3,    [NT_STEP_RECEIVE] = 4,  [NT_STEP_CHECK] = 16};
 
 size_t nt_loggp_rounds_left(const struct nt_planner *planner)
 {

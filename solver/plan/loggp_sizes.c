@@ -285,6 +285,9 @@ static void want_checks(const struct nt_run *runs, size_t n, double max_bytes, s
             bytes++;
         add(w, (struct nt_want){.bytes = bytes, .count = 1});
     }
+    /* in another round again: a disturbance of one says nothing of the prediction */
+    for (size_t k = 0, sizes = w->n; k < sizes && w->n < NT_WANTS_MAX; k++)
+        w->want[w->n++] = w->want[k];
 }
 
 int nt_loggp_wants(enum nt_loggp_step step, const struct nt_run *runs, size_t n, double max_bytes,
@@ -313,7 +316,7 @@ int nt_loggp_wants(enum nt_loggp_step step, const struct nt_run *runs, size_t n,
         else if (step == NT_STEP_CHECK)
             want_checks(runs, n, max_bytes, wants);
     }
-    if (rc == 0 && step != NT_STEP_COARSE)
+    if (rc == 0 && step != NT_STEP_COARSE && step != NT_STEP_CHECK)
         qsort(wants->want, wants->n, sizeof *wants->want, by_bytes);
     for (size_t k = 0; known != NULL && k < n; k++)
         free(known[k].curve);

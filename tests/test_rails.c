@@ -1,0 +1,191 @@
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "loggp_time.h"
+#include "rails.h"
+
+/* Seed 003, table 3.5.3.1: g, G, o, L in us. */
+static struct nt_loggp loggp(double g, double G, double o, double L)
+{
+    return (struct nt_loggp){.class_name = "same switch",
+                             .min_bytes = 1,
+                             .max_bytes = 4194304,
+                             .L_us = L,
+                             .o_send_us = o,
+                             .o_recv_us = o,
+                             .g_us = g,
+                             .G_us_per_byte = G,
+                             .gap_us_per_byte = G};
+}
+
+#define INFINIBAND loggp(1.4, 0.00103, 1.4, 2.82)
+#define GIGABIT loggp(0.897, 0.00849, 6.1, 65.4)
+#define FAST_ETHERNET loggp(0.897, 0.0849, 6.1, 65.4) /* a tenth of its rate, section 5.8.6 */
+
+enum { MESSAGES = 1000 };
+
+struct figures {
+    double round_robin, vft, earliest, alone;
+};
+
+static struct figures run(struct nt_loggp a, struct nt_loggp b, double bytes)
+{
+    struct nt_rail rail[] = {{"a", &a, 1}, {"b", &b, 1}};
+    double sizes[MESSAGES];
+    for (size_t k = 0; k < MESSAGES; k++)
+        sizes[k] = bytes;
+    return (struct figures){
+        .round_robin = nt_rails_simulate(rail, 2, sizes, MESSAGES, NT_RAILS_ROUND_ROBIN),
+        .vft = nt_rails_simulate(rail, 2, sizes, MESSAGES, NT_RAILS_VFT),
+        .earliest = nt_rails_simulate(rail, 2, sizes, MESSAGES, NT_RAILS_EARLIEST),
+        .alone = nt_rails_simulate(rail, 1, sizes, MESSAGES, NT_RAILS_VFT)};
+}
+
+static void assert_between(const char *what, double found, double low, double high)
+{
+    if (!(found >= low && found <= high))
+        fail_msg("%s: expected %g to %g, found %g", what, low, high, found);
+}
+
+/* Section 5.8.4: over two equal interconnects round robin is optimal and the scheduler as good;
+ * section 5.8.6: two gigabit networks nearly double the bandwidth. */
+static void equal_rails_are_shared_as_by_round_robin(void **state)
+{
+    (void)state;
+    struct figures f = run(GIGABIT, GIGABIT, 32768);
+    assert_between("against round robin", f.vft / f.round_robin, 0.98, 1.02);
+    assert_between("against one rail", f.alone / f.vft, 1.8, 2.0);
+}
+
+/* Section 5.8.5: with different interconnects round robin is significantly worse. */
+static void round_robin_loses_on_different_rails(void **state)
+{
+    (void)state;
+    struct figures ib = run(INFINIBAND, GIGABIT, 4096), fe = run(GIGABIT, FAST_ETHERNET, 16384);
+    assert_between("InfiniBand and gigabit", ib.round_robin / ib.vft, 2, 100);
+    assert_between("gigabit and fast Ethernet", fe.round_robin / fe.vft, 4, 100);
+    /* and is worse than leaving the slow rail alone */
+    assert_true(ib.round_robin > 2 * ib.alone && fe.round_robin > 4 * fe.alone);
+}
+
+/* Section 5.8.6: a rail of a tenth of the bandwidth gives at best ten percent, and a small but
+ * visible increase in practice. */
+static void a_slow_second_rail_gains_a_little(void **state)
+{
+    (void)state;
+    struct figures f = run(GIGABIT, FAST_ETHERNET, 16384);
+    assert_between("gain", f.alone / f.vft, 1.04, 1.101);
+    assert_between("gain with the message's own bytes", f.alone / f.earliest, 1.04, 1.101);
+}
+
+/* Section 5.8.6: InfiniBand with gigabit Ethernet gains nothing for small messages: TCP's overhead
+ * is more than the time InfiniBand needs for a message. */
+static void an_overhead_above_the_gap_leaves_no_gain(void **state)
+{
+    (void)state;
+    struct figures f = run(INFINIBAND, GIGABIT, 64);
+    assert_between("gain", f.alone / f.earliest, 0.9, 1.02);
+}
+
+static void messages_of_different_sizes_are_weighed_by_their_bytes(void **state)
+{
+    (void)state;
+    struct nt_loggp a = GIGABIT, b = GIGABIT;
+    struct nt_rail rail[] = {{"a", &a, 1}, {"b", &b, 1}};
+    double sizes[MESSAGES];
+    for (size_t k = 0; k < MESSAGES; k++) /* every second one large: round robin sends these all
+                                             over one rail */
+        sizes[k] = k % 2 == 0 ? 65536 : 64;
+    double robin = nt_rails_simulate(rail, 2, sizes, MESSAGES, NT_RAILS_ROUND_ROBIN);
+    double vft = nt_rails_simulate(rail, 2, sizes, MESSAGES, NT_RAILS_VFT);
+    assert_between("gain", robin / vft, 1.8, 2.1);
+}
+
+/* Section 4.3.1.1: all parts end together. */
+static void parts_arrive_together(void **state)
+{
+    (void)state;
+    static const double sizes[] = {1e5, 1e6, 4e6};
+    struct nt_loggp a = GIGABIT, b = FAST_ETHERNET;
+    struct nt_rail rail[] = {{"a", &a, 1}, {"b", &b, 1}};
+    for (size_t k = 0; k < 3; k++) {
+        double part[2], time = nt_rails_split(rail, 2, sizes[k], part);
+        assert_between("bytes", part[0] + part[1], sizes[k] - 1, sizes[k] + 1);
+        for (int i = 0; i < 2; i++)
+            assert_between("time", nt_loggp_time_us(rail[i].regime, 1, part[i]) / time, 0.999,
+                           1.001);
+        assert_between("gain", nt_loggp_time_us(&a, 1, sizes[k]) / time, 1.05, 1.1001);
+    }
+    double part[2], time = nt_rails_split(rail, 2, 64, part);
+    assert_between("a short one", nt_loggp_time_us(&a, 1, 64) / time, 1, 1.01);
+}
+
+static void advice(void **state)
+{
+    (void)state;
+    struct nt_err err = {0};
+    struct nt_rail_advice out;
+    struct nt_loggp a = loggp(20, 0.0425, 5, 210), b = loggp(20, 0.2128, 5, 210);
+    struct nt_rail rail[] = {{"fab1", &b, 1}, {"fab0", &a, 1}};
+    assert_int_equal(nt_rails_advise(rail, 2, NULL, &out, &err), 0);
+    assert_int_equal(out.best, 1);
+    assert_false(out.together); /* an even division waits for the slow rail */
+    assert_between("an even division", out.loses, 2.3, 2.6);
+    assert_true(out.range[0].min_bytes == 1 && out.range[out.ranges - 1].max_bytes == 4194304);
+    assert_false(out.range[0].split);
+    assert_true(out.range[out.ranges - 1].split);
+    assert_between("share", out.range[out.ranges - 1].share[1], 0.82, 0.85);
+    /* equal rails: together; and measured figures count more than the division */
+    struct nt_rail equal[] = {{"fab0", &a, 1}, {"fab1", &a, 1}}, measured = {"all", &b, 1};
+    assert_int_equal(nt_rails_advise(equal, 2, NULL, &out, &err), 0);
+    assert_true(out.together);
+    assert_int_equal(nt_rails_advise(equal, 2, &measured, &out, &err), 0);
+    assert_false(out.together);
+    assert_int_equal(nt_rails_advise(equal, 0, NULL, &out, &err), -1);
+}
+
+static void rails_of_a_map(void **state)
+{
+    (void)state;
+    struct nt_loggp g[6];
+    struct nt_rail rail[NT_RAILS_MAX], together;
+    static const char *const names[] = {"fab0", "fab0", "fab1", "all", "fab0", ""};
+    for (size_t k = 0; k < 6; k++) {
+        g[k] = GIGABIT;
+        snprintf(g[k].rail, sizeof g[k].rail, "%s", names[k]);
+        if (k >= 4)
+            snprintf(g[k].class_name, sizeof g[k].class_name, "through 3 switches");
+    }
+    struct nt_map map = {.loggps = 6, .loggp = g};
+    assert_int_equal(nt_rails_of_map(&map, "same switch", rail, &together), 2);
+    assert_string_equal(rail[0].name, "fab0");
+    assert_int_equal(rail[0].regimes, 2);
+    assert_int_equal(rail[1].regimes, 1);
+    assert_int_equal(together.regimes, 1);
+    assert_int_equal(nt_rails_of_map(&map, "through 3 switches", rail, &together), 1);
+    assert_int_equal(together.regimes, 0);
+    assert_int_equal(nt_rails_of_map(&map, "nowhere", rail, &together), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(equal_rails_are_shared_as_by_round_robin),
+        cmocka_unit_test(round_robin_loses_on_different_rails),
+        cmocka_unit_test(a_slow_second_rail_gains_a_little),
+        cmocka_unit_test(an_overhead_above_the_gap_leaves_no_gain),
+        cmocka_unit_test(messages_of_different_sizes_are_weighed_by_their_bytes),
+        cmocka_unit_test(parts_arrive_together),
+        cmocka_unit_test(advice),
+        cmocka_unit_test(rails_of_a_map),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
