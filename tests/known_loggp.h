@@ -42,16 +42,14 @@ static inline double known_prtt(const struct known_loggp *k, double bytes, unsig
                                 double hold)
 {
     const struct known_regime *r = known_regime(k, bytes);
-    double flight = r->L + (bytes - 1) * r->G, begins = 0, processor = 0, network = 0;
-    /* the receiver began to hold when its last answer left */
-    double receiver = hold > 0 ? hold - flight - r->o_recv : 0;
+    double flight = r->L + (bytes - 1) * r->G, begins = 0, processor = 0, network = 0, receiver = 0;
     for (unsigned i = 0; i < n; i++) {
         begins = fmax(processor, network);
         processor = begins + r->o_send + delay;
         network = begins + r->g + (bytes - 1) * r->gap;
         receiver = fmax(receiver, begins + r->o_send + flight) + r->o_recv;
     }
-    return receiver + r->o_send + flight + r->o_recv;
+    return fmax(receiver + r->o_send + flight, begins + r->o_send + hold) + r->o_recv;
 }
 
 static inline struct nt_prtt known_message(struct known_loggp *k, double bytes, unsigned n,

@@ -19,10 +19,11 @@ struct sweep {
     struct nt_pace pace;
     struct nt_campaign *campaign;
     struct nt_samples *samples;
-    struct nt_result *results; /* what the planner is told; hosts of them */
-    bool *silent;              /* hosts of them */
-    unsigned char *met;        /* one bit a pair: has a latency */
-    uint32_t *partners;        /* hosts of them: how many a host has met */
+    const char *rail[NT_PAIR_RAILS_MAX]; /* names, the pair's */
+    struct nt_result *results;           /* what the planner is told; hosts of them */
+    bool *silent;                        /* hosts of them */
+    unsigned char *met;                  /* one bit a pair: has a latency */
+    uint32_t *partners;                  /* hosts of them: how many a host has met */
     size_t pairs_met, pairs_total;
     uint32_t rounds;
     double phase_began_s;
@@ -90,7 +91,6 @@ static int record_good(struct sweep *s, const struct nt_order *order, const stru
         [NT_ORDER_LATENCY] = NT_SAMPLE_LATENCY,
         [NT_ORDER_BANDWIDTH] = NT_SAMPLE_BANDWIDTH,
         [NT_ORDER_PRTT] = NT_SAMPLE_PRTT,
-        [NT_ORDER_KERNEL] = NT_SAMPLE_KERNEL,
     };
     struct nt_sample sample = {.kind = kinds[order->kind],
                                .a = r->a,
@@ -100,11 +100,13 @@ static int record_good(struct sweep *s, const struct nt_order *order, const stru
                                .value_us = r->value_us,
                                .se_us = r->se_us,
                                .median_us = r->median_us};
-    if (order->kind == NT_ORDER_PRTT)
+    if (order->kind == NT_ORDER_PRTT) {
         sample.median_us = order->delay_us;
+        sample.hold_us = order->hold_us;
+    }
     if (order->kind == NT_ORDER_LATENCY)
         note_met(s, r->a, r->b);
-    return nt_samples_add(s->samples, sample, NULL, err);
+    return nt_samples_add(s->samples, sample, order->rail[0] == '\0' ? NULL : order->rail, err);
 }
 
 static int record_failed(struct sweep *s, const struct nt_order *order, size_t k,
@@ -147,6 +149,30 @@ static int judge_pair(struct sweep *s, const struct nt_order *order, size_t k, s
 }
 
 /* ---- rounds ---- */
+/* A kernel is one measurement of all who take part; participant 0 has it. When one of them fails
+ * all do, which says nothing of any. */
+static int record_kernel(struct sweep *s, const struct nt_order *order, size_t *results,
+                         struct nt_err *err)
+{
+    const struct nt_match_outcome *o = s->match.outcome;
+    const char *why = "somebody stopped answering";
+    *results = 0;
+    for (size_t k = 0; k < order->pairs && !s->match.clean; k++)
+        if (o[k].standing == NT_FAILED && o[k].reason[0] != '\0')
+            why = o[k].reason;
+    if (!s->match.clean || o->result.count == 0)
+        return nt_samples_warn(s->samples, err, "kernel %s: not measured, %s", order->kernel, why);
+    s->results[(*results)++] = o->result;
+    struct nt_sample sample = {.kind = NT_SAMPLE_KERNEL,
+                               .a = (uint32_t)order->pairs,
+                               .count = o->result.count,
+                               .bytes = o->result.bytes,
+                               .value_us = o->result.value_us,
+                               .se_us = o->result.se_us,
+                               .median_us = o->result.median_us};
+    return nt_samples_add(s->samples, sample, order->kernel, err);
+}
+
 static int record_round(struct sweep *s, const struct nt_order *order, size_t *results,
                         struct nt_err *err)
 {
@@ -157,6 +183,8 @@ static int record_round(struct sweep *s, const struct nt_order *order, size_t *r
     s->time_up = nt_clock_s() >= s->pace.stop_s;
     if (!s->time_up && lose_the_silent(s, err) != 0)
         return -1;
+    if (order->kind == NT_ORDER_KERNEL)
+        return record_kernel(s, order, results, err);
     for (size_t k = 0; k < order->pairs; k++) {
         const struct nt_match_outcome *o = &s->match.outcome[k];
         int rc = 0;
@@ -168,7 +196,8 @@ static int record_round(struct sweep *s, const struct nt_order *order, size_t *r
                                o->standing == NT_FAILED ? o->reason : "one end stopped answering",
                                err);
         }
-        if (rc == 0 && !s->time_up && o->standing != NT_EXCUSED)
+        /* one rail of several that does not work says nothing of the host */
+        if (rc == 0 && !s->time_up && o->standing != NT_EXCUSED && order->rail[0] == '\0')
             rc = judge_pair(s, order, k, err);
         if (rc != 0)
             return -1;
@@ -245,6 +274,10 @@ static int prepare(struct sweep *s, struct nt_err *err)
                                           .budget_s = s->meet->deadline_s - s->pace.began_s,
                                           .max_load = 1,
                                           .seed = 1};
+    if (s->turn->pair != NULL) {
+        options.rails = nt_pair_rails(s->turn->pair, s->rail);
+        options.rail = s->rail;
+    }
     bool *absent = calloc(n + 1, sizeof *absent);
     s->results = calloc(n + 1, sizeof *s->results);
     s->silent = calloc(n + 1, sizeof *s->silent);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "pair_crowd.h"
 #include "pair_ucx.h"
 
 enum { WARM_EXCHANGES = 3, WARM_BYTES = 8, BUFFER_MAX = 256 * 1024 * 1024 };
@@ -14,7 +15,7 @@ static const double SPIN_S = 0.01;
 /* ---- the one way to wait ---- */
 bool nt_pair_step(struct nt_pair *pair, struct pair_idle *idle, double deadline_s)
 {
-    if (ucp_worker_progress(pair->worker) != 0) {
+    if (ucp_worker_progress(pair->net->worker) != 0) {
         idle->since_s = 0;
         return true;
     }
@@ -30,9 +31,9 @@ bool nt_pair_step(struct nt_pair *pair, struct pair_idle *idle, double deadline_
         if (now - idle->since_s < pair->spin_s)
             return true;
     }
-    if (ucp_worker_arm(pair->worker) == UCS_ERR_BUSY)
+    if (ucp_worker_arm(pair->net->worker) == UCS_ERR_BUSY)
         return true;
-    struct pollfd fd = {pair->event_fd, POLLIN, 0};
+    struct pollfd fd = {pair->net->event_fd, POLLIN, 0};
     poll(&fd, 1, nt_left_ms(deadline_s));
     return true;
 }
@@ -44,11 +45,11 @@ bool nt_pair_request_done(ucs_status_ptr_t request)
 
 /* Progresses for a moment so that a cancelled or broken request can end. Freeing it then is right
  * in any case: UCX keeps what is still in flight, and the buffers outlive the worker. */
-static void let_go(struct nt_pair *pair, ucs_status_ptr_t request)
+void nt_pair_let_go(struct nt_pair *pair, ucs_status_ptr_t request)
 {
     double until = nt_clock_s() + 0.02;
     while (!nt_pair_request_done(request) && nt_clock_s() < until)
-        ucp_worker_progress(pair->worker);
+        ucp_worker_progress(pair->net->worker);
     ucp_request_free(request);
 }
 
@@ -57,8 +58,8 @@ void nt_pair_cancel(struct nt_pair *pair, ucs_status_ptr_t request)
     if (!UCS_PTR_IS_PTR(request))
         return;
     if (!nt_pair_request_done(request))
-        ucp_request_cancel(pair->worker, request);
-    let_go(pair, request);
+        ucp_request_cancel(pair->net->worker, request);
+    nt_pair_let_go(pair, request);
 }
 
 int nt_pair_wait(struct nt_pair *pair, ucs_status_ptr_t request, double deadline_s,
@@ -105,7 +106,7 @@ ucs_status_ptr_t nt_pair_send(struct nt_pair *pair, enum pair_tag tag, const voi
 ucs_status_ptr_t nt_pair_receive(struct nt_pair *pair, enum pair_tag tag, void *data, size_t bytes)
 {
     ucp_request_param_t param = {0};
-    return ucp_tag_recv_nbx(pair->worker, data, bytes,
+    return ucp_tag_recv_nbx(pair->net->worker, data, bytes,
                             make_tag(&pair->meeting, tag, pair->meeting.peer), UINT64_MAX, &param);
 }
 
@@ -117,18 +118,18 @@ static void peer_died(void *arg, ucp_ep_h ep, ucs_status_t status)
         pair->peer_died = status;
 }
 
-static int open_endpoint(struct nt_pair *pair, struct nt_err *err)
+int nt_pair_open_endpoint(struct nt_pair *pair, const void *address, struct nt_err *err)
 {
     ucp_ep_params_t params = {
         .field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS | UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE |
                       UCP_EP_PARAM_FIELD_ERR_HANDLER,
-        .address = pair->meeting.address,
+        .address = address,
         .err_mode = UCP_ERR_HANDLING_MODE_PEER,
         .err_handler = {peer_died, pair},
     };
     ucp_ep_h ep = NULL;
     pair->peer_died = UCS_OK;
-    ucs_status_t status = ucp_ep_create(pair->worker, &params, &ep);
+    ucs_status_t status = ucp_ep_create(pair->net->worker, &params, &ep);
     if (status != UCS_OK)
         return nt_err_set(err, NT_ERR_SYSTEM, "connect: %s", ucs_status_string(status));
     pair->peer = ep;
@@ -153,7 +154,7 @@ static int warm_once(struct nt_pair *pair, double deadline_s, struct nt_err *err
 }
 
 /* Enough room for a window of the order's messages, touched so that no page fault is timed. */
-static int make_room(struct nt_pair *pair, const struct nt_order *order, struct nt_err *err)
+int nt_pair_make_room(struct nt_pair *pair, const struct nt_order *order, struct nt_err *err)
 {
     size_t message = order->message_bytes < WARM_BYTES ? WARM_BYTES : (size_t)order->message_bytes;
     size_t stride = (message + 63) / 64 * 64;
@@ -174,14 +175,8 @@ static int make_room(struct nt_pair *pair, const struct nt_order *order, struct 
     return 0;
 }
 
-int nt_pair_connect(struct nt_pair *pair, const struct nt_meeting *meeting,
-                    const struct nt_order *order, double deadline_s, double *round_trip_s,
-                    struct nt_err *err)
+static int warm(struct nt_pair *pair, double deadline_s, double *round_trip_s, struct nt_err *err)
 {
-    nt_pair_close(pair);
-    pair->meeting = *meeting;
-    if (make_room(pair, order, err) != 0 || open_endpoint(pair, err) != 0)
-        return -1;
     double before = 0;
     for (int k = 0; k < WARM_EXCHANGES; k++) {
         before = nt_clock_s();
@@ -192,17 +187,42 @@ int nt_pair_connect(struct nt_pair *pair, const struct nt_meeting *meeting,
     return 0;
 }
 
-void nt_pair_close(struct nt_pair *pair)
+int nt_pair_connect(struct nt_pair *pair, const struct nt_meeting *meeting,
+                    const struct nt_order *order, double deadline_s, double *round_trip_s,
+                    struct nt_err *err)
 {
-    if (pair->peer == NULL)
+    nt_pair_close(pair);
+    pair->meeting = *meeting;
+    if (nt_pair_make_room(pair, order, err) != 0 ||
+        nt_pair_open_endpoint(pair, meeting->address, err) != 0 ||
+        warm(pair, deadline_s, round_trip_s, err) != 0)
+        return -1;
+    if (order->rail[0] == '\0')
+        return 0;
+    if (nt_pair_take_rail(pair, order->rail, deadline_s, err) != 0)
+        return -1;
+    return warm(pair, deadline_s, round_trip_s, err);
+}
+
+static void close_endpoint(struct nt_pair *pair, ucp_ep_h *peer)
+{
+    if (*peer == NULL)
         return;
     /* by force: both ends have all they came for, and a peer that is gone would not answer */
     ucp_request_param_t param = {.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS,
                                  .flags = UCP_EP_CLOSE_FLAG_FORCE};
-    ucs_status_ptr_t request = ucp_ep_close_nbx(pair->peer, &param);
-    pair->peer = NULL;
+    ucs_status_ptr_t request = ucp_ep_close_nbx(*peer, &param);
+    *peer = NULL;
     if (UCS_PTR_IS_PTR(request))
-        let_go(pair, request);
+        nt_pair_let_go(pair, request);
+}
+
+void nt_pair_close(struct nt_pair *pair)
+{
+    nt_crowd_close(pair);
+    close_endpoint(pair, &pair->peer);
+    pair->net = &pair->home;
+    close_endpoint(pair, &pair->home_peer);
 }
 
 int nt_pair_measure(struct nt_pair *pair, const struct nt_order *order, double soft_s,
@@ -224,7 +244,7 @@ int nt_pair_measure(struct nt_pair *pair, const struct nt_order *order, double s
 }
 
 /* ---- life ---- */
-static int open_context(struct nt_pair *pair, struct nt_err *err)
+static int open_context(struct pair_net *net, const char *device, struct nt_err *err)
 {
     ucp_params_t params = {.field_mask = UCP_PARAM_FIELD_FEATURES | UCP_PARAM_FIELD_NAME,
                            .features = UCP_FEATURE_TAG | UCP_FEATURE_WAKEUP,
@@ -233,7 +253,10 @@ static int open_context(struct nt_pair *pair, struct nt_err *err)
     ucs_status_t status = ucp_config_read(NULL, NULL, &config);
     if (status != UCS_OK)
         return nt_err_set(err, NT_ERR_SYSTEM, "UCX: configuration: %s", ucs_status_string(status));
-    status = ucp_init(&params, config, &pair->context);
+    if (device != NULL)
+        status = ucp_config_modify(config, "NET_DEVICES", device);
+    if (status == UCS_OK)
+        status = ucp_init(&params, config, &net->context);
     ucp_config_release(config);
     if (status != UCS_OK)
         return nt_err_set(err, NT_ERR_SYSTEM, "UCX: no usable network: %s",
@@ -241,19 +264,38 @@ static int open_context(struct nt_pair *pair, struct nt_err *err)
     return 0;
 }
 
-static int open_worker(struct nt_pair *pair, struct nt_err *err)
+static int open_worker(struct pair_net *net, struct nt_err *err)
 {
     ucp_worker_params_t params = {.field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE,
                                   .thread_mode = UCS_THREAD_MODE_SINGLE};
-    ucs_status_t status = ucp_worker_create(pair->context, &params, &pair->worker);
+    ucs_status_t status = ucp_worker_create(net->context, &params, &net->worker);
     if (status != UCS_OK)
         return nt_err_set(err, NT_ERR_SYSTEM, "UCX: worker: %s", ucs_status_string(status));
-    status = ucp_worker_get_efd(pair->worker, &pair->event_fd);
+    status = ucp_worker_get_efd(net->worker, &net->event_fd);
     if (status == UCS_OK)
-        status = ucp_worker_get_address(pair->worker, &pair->address, &pair->address_bytes);
+        status = ucp_worker_get_address(net->worker, &net->address, &net->address_bytes);
     if (status != UCS_OK)
         return nt_err_set(err, NT_ERR_SYSTEM, "UCX: address: %s", ucs_status_string(status));
     return 0;
+}
+
+int nt_pair_net_open(struct pair_net *net, const char *device, struct nt_err *err)
+{
+    if (open_context(net, device, err) == 0 && open_worker(net, err) == 0)
+        return 0;
+    nt_pair_net_close(net);
+    return -1;
+}
+
+void nt_pair_net_close(struct pair_net *net)
+{
+    if (net->address != NULL)
+        ucp_worker_release_address(net->worker, net->address);
+    if (net->worker != NULL)
+        ucp_worker_destroy(net->worker);
+    if (net->context != NULL)
+        ucp_cleanup(net->context);
+    *net = (struct pair_net){0};
 }
 
 int nt_pair_create(struct nt_pair **out, struct nt_err *err)
@@ -261,11 +303,12 @@ int nt_pair_create(struct nt_pair **out, struct nt_err *err)
     struct nt_pair *pair = calloc(1, sizeof *pair);
     if (pair == NULL)
         return nt_err_set(err, NT_ERR_SYSTEM, "UCX: out of memory");
-    pair->event_fd = -1;
+    pair->net = &pair->home;
     pair->times = calloc(PAIR_TIMES_MAX, sizeof *pair->times);
     if (pair->times == NULL)
         nt_err_set(err, NT_ERR_SYSTEM, "UCX: out of memory");
-    else if (open_context(pair, err) == 0 && open_worker(pair, err) == 0) {
+    else if (nt_pair_net_open(&pair->home, NULL, err) == 0) {
+        nt_pair_find_rails(pair);
         *out = pair;
         return 0;
     }
@@ -278,12 +321,8 @@ void nt_pair_destroy(struct nt_pair *pair)
     if (pair == NULL)
         return;
     nt_pair_close(pair);
-    if (pair->address != NULL)
-        ucp_worker_release_address(pair->worker, pair->address);
-    if (pair->worker != NULL)
-        ucp_worker_destroy(pair->worker);
-    if (pair->context != NULL)
-        ucp_cleanup(pair->context);
+    nt_pair_close_rails(pair);
+    nt_pair_net_close(&pair->home);
     free(pair->buffer);
     free(pair->times);
     free(pair);
@@ -291,8 +330,8 @@ void nt_pair_destroy(struct nt_pair *pair)
 
 const void *nt_pair_address(const struct nt_pair *pair, size_t *bytes)
 {
-    *bytes = pair->address_bytes;
-    return pair->address;
+    *bytes = pair->home.address_bytes;
+    return pair->home.address;
 }
 
 void nt_pair_set_own_core(struct nt_pair *pair, bool own)

@@ -18,6 +18,11 @@ struct nt_pair;
 int nt_pair_create(struct nt_pair **out, struct nt_err *err);
 void nt_pair_destroy(struct nt_pair *pair);
 
+/* The network devices that UCX may use here, in its order: names that an order's rail may have.
+ * Returns how many; names live as long as the pair. */
+enum { NT_PAIR_RAILS_MAX = 8 };
+size_t nt_pair_rails(const struct nt_pair *pair, const char *names[NT_PAIR_RAILS_MAX]);
+
 /* This host's address, for the partners; valid as long as the pair. */
 const void *nt_pair_address(const struct nt_pair *pair, size_t *bytes);
 
@@ -47,7 +52,8 @@ int nt_pair_connect(struct nt_pair *pair, const struct nt_meeting *meeting,
  *   bandwidth  value_us: from the first send to the final acknowledgement; bytes: all carried
  *   prtt       value_us: lowest tenth of order->batches repetitions of PRTT(n, d, s) of seed 003,
  *              section 3.2.1: n messages of s bytes, d between the end of one send and the next,
- *              one message of s bytes back; median_us, se_us of it; count: n; bytes: s
+ *              one message of s bytes back; median_us, se_us of it; count: n; bytes: s. For
+ *              hold_us after the last send the first end looks at nothing.
  * In every batch of a latency order there are at least order->count pings and, with a core of
  * its own, at least MIN_BATCH_S of them: on a fast network more pings cost nothing. */
 int nt_pair_measure(struct nt_pair *pair, const struct nt_order *order, double soft_s,

@@ -150,7 +150,15 @@ static void delay(struct nt_pair *pair, double seconds)
 {
     double until = nt_clock_s() + seconds;
     while (nt_clock_s() < until)
-        ucp_worker_progress(pair->worker);
+        ucp_worker_progress(pair->net->worker);
+}
+
+/* Looks at nothing: what arrives meanwhile waits. */
+static void hold_still(double seconds)
+{
+    double until = nt_clock_s() + seconds;
+    while (nt_clock_s() < until)
+        ;
 }
 
 /* The train of n messages. request: PAIR_WINDOW_MAX slots, all empty before and after. */
@@ -193,6 +201,7 @@ static int ask_prtt(struct nt_pair *pair, const struct nt_order *order, double s
             nt_pair_cancel(pair, answer);
             return -1;
         }
+        hold_still(order->hold_us * 1e-6);
         if (nt_pair_wait(pair, answer, deadline_s, "prtt", err) != 0)
             return -1;
         pair->times[n++] = nt_clock_s() - t;

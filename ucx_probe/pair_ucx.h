@@ -9,13 +9,29 @@
 
 enum { PAIR_WINDOW_MAX = 16, PAIR_SLOTS = PAIR_WINDOW_MAX + 1, PAIR_TIMES_MAX = 65536 };
 
-struct nt_pair {
+enum { PAIR_RAILS_MAX = NT_PAIR_RAILS_MAX, PAIR_RAIL_ADDRESS_MAX = 16384 };
+
+/* A context with its worker. worker NULL: not open. */
+struct pair_net {
     ucp_context_h context;
     ucp_worker_h worker;
     ucp_address_t *address;
     size_t address_bytes;
     int event_fd;
-    double spin_s; /* how long a wait looks at the network before it sleeps */
+};
+
+struct pair_rail {
+    char name[32];
+    struct pair_net net;
+};
+
+struct nt_pair {
+    struct pair_net home; /* over all devices that the environment allows */
+    struct pair_net *net; /* in use: home, or that of the round's rail */
+    size_t rails;
+    struct pair_rail rail[PAIR_RAILS_MAX];
+    ucp_ep_h home_peer; /* the connection of home while a rail's is in use; else NULL */
+    double spin_s;      /* how long a wait looks at the network before it sleeps */
 
     ucp_ep_h peer;          /* NULL: no connection */
     ucs_status_t peer_died; /* UCS_OK: it did not */
@@ -24,7 +40,8 @@ struct nt_pair {
     unsigned char *buffer; /* slots of stride bytes: messages; lives until destroy, so that a
                               request which could not be finished never touches freed memory */
     size_t buffer_bytes, stride;
-    double *times; /* PAIR_TIMES_MAX */
+    double *times;       /* PAIR_TIMES_MAX */
+    struct crowd *crowd; /* of a stress kernel (pair_crowd.c); NULL: none */
 };
 
 static inline unsigned char *nt_pair_slot(const struct nt_pair *pair, size_t i)
@@ -33,7 +50,16 @@ static inline unsigned char *nt_pair_slot(const struct nt_pair *pair, size_t i)
 }
 
 /* What a message is for; part of the tag, so that rounds and purposes never mix. */
-enum pair_tag { TAG_WARM = 1, TAG_PING, TAG_PONG, TAG_FLOW, TAG_FLOW_END, TAG_FLOW_DONE };
+enum pair_tag {
+    TAG_WARM = 1,
+    TAG_PING,
+    TAG_PONG,
+    TAG_FLOW,
+    TAG_FLOW_END,
+    TAG_FLOW_DONE,
+    TAG_RAIL_SIZE,
+    TAG_RAIL,
+};
 
 ucs_status_ptr_t nt_pair_send(struct nt_pair *pair, enum pair_tag tag, const void *data,
                               size_t bytes);
@@ -55,11 +81,31 @@ bool nt_pair_request_done(ucs_status_ptr_t request);
 int nt_pair_wait(struct nt_pair *pair, ucs_status_ptr_t request, double deadline_s,
                  const char *what, struct nt_err *err);
 
+/* Enough room for a window of the order's messages, touched so that no page fault is timed. */
+int nt_pair_make_room(struct nt_pair *pair, const struct nt_order *order, struct nt_err *err);
+
+/* Progresses for a moment so that a cancelled or closing request can end, and frees it. */
+void nt_pair_let_go(struct nt_pair *pair, ucs_status_ptr_t request);
+
 /* Gets rid of a receive that nobody will answer. */
 void nt_pair_cancel(struct nt_pair *pair, ucs_status_ptr_t request);
 
 /* The element at share q of the sorted values, interpolated. n > 0; sorts. */
 double nt_pair_quantile(double *values, size_t n, double q);
+
+/* A context over one device (NULL: all that are allowed), with a worker. */
+int nt_pair_net_open(struct pair_net *net, const char *device, struct nt_err *err);
+void nt_pair_net_close(struct pair_net *net);
+
+/* An endpoint of the net in use to the address. */
+int nt_pair_open_endpoint(struct nt_pair *pair, const void *address, struct nt_err *err);
+
+void nt_pair_find_rails(struct nt_pair *pair);
+/* With the connected partner, which does the same: from now to nt_pair_close everything goes over
+ * this device. */
+int nt_pair_take_rail(struct nt_pair *pair, const char *name, double deadline_s,
+                      struct nt_err *err);
+void nt_pair_close_rails(struct nt_pair *pair);
 
 int nt_pair_ping(struct nt_pair *pair, const struct nt_order *order, double soft_s,
                  double deadline_s, struct nt_result *result, struct nt_err *err);

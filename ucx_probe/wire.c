@@ -257,6 +257,8 @@ int nt_round_encode(const struct nt_round *round, struct nt_bytes *out, struct n
     put_number(&w, o->count, 4);
     put_real(&w, o->window_s);
     put_real(&w, o->delay_us);
+    put_real(&w, o->hold_us);
+    put_text(&w, o->rail);
     put_number(&w, o->pairs, 4);
     for (size_t k = 0; k < o->pairs; k++) {
         put_number(&w, o->pair[k][0], 4);
@@ -274,17 +276,19 @@ static bool order_is_sane(const struct nt_round *n)
 {
     const struct nt_order *o = &n->order;
     return in_range(n->warm_s, 3600) && in_range(o->message_bytes, NT_WIRE_MESSAGE_MAX) &&
-           in_range(o->window_s, 3600) && in_range(o->delay_us, 1e9) &&
+           in_range(o->window_s, 3600) && in_range(o->delay_us, 1e9) && in_range(o->hold_us, 1e9) &&
            o->batches <= NT_WIRE_BATCHES_MAX && o->count <= NT_WIRE_COUNT_MAX &&
            o->kind <= NT_ORDER_KERNEL;
 }
 
+/* A rank is in one pair; in a kernel's order its pair is with itself. */
 static bool get_pairs(struct reader *r, size_t ranks, struct nt_order *o, bool *busy)
 {
+    bool alone = o->kind == NT_ORDER_KERNEL;
     for (size_t k = 0; k < o->pairs; k++)
         for (int end = 0; end < 2; end++) {
             uint32_t rank = get32(r);
-            if (rank >= ranks || busy[rank])
+            if (rank >= ranks || (alone && end == 1 ? rank != o->pair[k][0] : busy[rank]))
                 return false;
             busy[rank] = true;
             o->pair[k][end] = rank;
@@ -305,6 +309,9 @@ static bool get_order(struct reader *r, struct nt_round *n)
     o->count = get32(r);
     o->window_s = get_real(r);
     o->delay_us = get_real(r);
+    o->hold_us = get_real(r);
+    if (!get_text(r, o->rail, sizeof o->rail))
+        return false;
     o->pairs = get32(r);
     return !r->short_ && order_is_sane(n);
 }
@@ -314,7 +321,8 @@ int nt_round_decode(const void *data, size_t bytes, size_t ranks, struct nt_roun
 {
     struct reader r = begin(data, bytes, NT_WIRE_ROUND);
     struct nt_round n = {0};
-    if (!get_order(&r, &n) || ranks > NT_WIRE_RANKS_MAX || n.order.pairs > ranks / 2 ||
+    if (!get_order(&r, &n) || ranks > NT_WIRE_RANKS_MAX ||
+        n.order.pairs > (n.order.kind == NT_ORDER_KERNEL ? ranks : ranks / 2) ||
         n.order.pairs * 8 != r.left)
         return malformed(err, "order");
     n.order.pair = calloc(n.order.pairs + 1, sizeof *n.order.pair);

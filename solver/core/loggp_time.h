@@ -6,6 +6,9 @@
 
 #include "map.h"
 
+/* The rail of an entry for which the transport chose among several devices. */
+#define NT_LOGGP_ALL_RAILS "all"
+
 /* Which regime holds for a message of so many bytes; the nearest one outside the measured sizes.
  * regimes > 0, here and below. */
 size_t nt_loggp_regime(const struct nt_loggp *regime, size_t regimes, double bytes);

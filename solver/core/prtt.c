@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { REGIME_POINTS_MIN = 3, REGIMES_MAX = 6 };
+enum { REGIME_POINTS_MIN = 3, REGIMES_MAX = 6, JITTERS_MIN = 4, JITTERS_MAX = 256 };
 
 /* Message times stand this close to a line at best: a page more or less, an interrupt. */
 static const double TRUE_SHARE = 0.01;
@@ -17,6 +17,29 @@ static int by_size(const void *a, const void *b)
     if (x->x != y->x)
         return x->x < y->x ? -1 : 1;
     return (x->y > y->y) - (x->y < y->y);
+}
+
+static int by_value(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* How far apart two measurements of one short message are at times: what a connection, or the
+ * core that a process woke up on, adds for the whole of a round and no error within it shows. */
+static double find_jitter(const struct nt_point *sorted, size_t n)
+{
+    double base = INFINITY, apart[JITTERS_MAX];
+    size_t pairs = 0;
+    for (size_t i = 0; i < n; i++)
+        base = fmin(base, sorted[i].y);
+    for (size_t i = 1; i < n && pairs < JITTERS_MAX; i++)
+        if (sorted[i].x == sorted[i - 1].x && sorted[i].y < 2 * base)
+            apart[pairs++] = sorted[i].y - sorted[i - 1].y;
+    if (pairs < JITTERS_MIN)
+        return 0;
+    qsort(apart, pairs, sizeof *apart, by_value);
+    return apart[pairs * 7 / 10] / 2;
 }
 
 static double on_line(const struct nt_point *a, const struct nt_point *b, double x)
@@ -60,9 +83,12 @@ size_t nt_prtt_curve(const struct nt_prtt *m, size_t n, struct nt_point *out)
             (struct nt_point){.x = m[i].bytes, .y = time, .sd = hypot(se, TRUE_SHARE * time)};
     }
     qsort(out, all, sizeof *out, by_size);
+    double jitter = find_jitter(out, all);
     for (size_t i = 0; i < all; i++)
         if (kept == 0 || out[i].x > out[kept - 1].x)
             out[kept++] = out[i];
+    for (size_t i = 0; i < kept; i++)
+        out[i].sd = hypot(out[i].sd, jitter);
     return drop_peaks(out, kept);
 }
 

@@ -17,7 +17,7 @@ struct nt_prtt {
     double bytes;    /* s, at least 1 */
     uint32_t count;  /* n, at least 1 */
     double delay_us; /* d */
-    double hold_us;  /* the answering end looks at nothing for this long first; 0: it does not */
+    double hold_us;  /* after its last send the first end looks at nothing for so long */
     double time_us, se_us;
     bool check; /* held out: for checking a prediction, never for the fit */
 };

@@ -121,23 +121,17 @@ static struct nt_point fit_send(const struct fit *f, const struct nt_loggp *g,
     return n == 0 ? (struct nt_point){0, NAN, NAN} : mean_of(room, n);
 }
 
-/* o_recv: trains that waited at the receiver, against one message that did. */
+/* o_recv: what is left of a held round trip. */
 static struct nt_point fit_receive(const struct fit *f, const struct nt_loggp *g,
-                                   struct nt_point *room)
+                                   struct nt_point send, struct nt_point *room)
 {
     size_t n = 0;
-    for (size_t i = 0; i < f->n; i++) {
-        const struct nt_prtt *m = &f->m[i], *one = NULL;
-        if (!is_train(m) || m->hold_us <= 0 || !in_regime(g, m->bytes))
+    for (size_t i = 0; i < f->n && !isnan(send.y); i++) {
+        const struct nt_prtt *m = &f->m[i];
+        if (m->hold_us <= 0 || m->count != 1 || m->check || !in_regime(g, m->bytes))
             continue;
-        for (size_t j = 0; j < f->n; j++)
-            if (f->m[j].count == 1 && f->m[j].bytes == m->bytes && f->m[j].hold_us == m->hold_us)
-                one = &f->m[j];
-        if (one == NULL)
-            continue;
-        double more = m->count - 1.0, se = hypot(fmax(m->se_us, 0), fmax(one->se_us, 0));
-        room[n++] =
-            (struct nt_point){m->bytes, (m->time_us - one->time_us) / more, fmax(se / more, 1e-6)};
+        double y = m->time_us - m->hold_us - send.y;
+        room[n++] = (struct nt_point){m->bytes, y, fmax(hypot(fmax(m->se_us, 0), send.sd), 1e-6)};
     }
     return n == 0 ? (struct nt_point){0, NAN, NAN} : mean_of(room, n);
 }
@@ -172,7 +166,12 @@ static void set_overheads(const struct fit *f, size_t k, struct nt_point send,
         g->o_recv_us = g->o_send_us;
     if (isnan(g->o_send_us))
         g->o_send_us = g->o_recv_us;
-    g->L_us = f->line[k].level - (isnan(g->o_send_us) ? 0 : g->o_send_us + g->o_recv_us);
+    double both = isnan(g->o_send_us) ? 0 : g->o_send_us + g->o_recv_us;
+    g->L_us = fmax(f->line[k].level - both, 0);
+    if (both > f->line[k].level) {
+        g->o_send_us *= fmax(f->line[k].level, 0) / both;
+        g->o_recv_us *= fmax(f->line[k].level, 0) / both;
+    }
     g->L_se_us = hypot(f->line[k].level_se, isnan(g->o_se_us) ? 0 : g->o_se_us);
 }
 
@@ -213,7 +212,7 @@ static int fit_all(struct fit *f, struct nt_err *err)
         struct nt_loggp *g = &f->out->regime[k];
         fit_gap(f, g, room);
         struct nt_point send = fit_send(f, g, room);
-        set_overheads(f, k, send, fit_receive(f, g, room));
+        set_overheads(f, k, send, fit_receive(f, g, send, room));
     }
     if (rc == 0)
         check(f);

@@ -8,15 +8,19 @@
  *   they change is found (core/prtt.h), and each piece is a LogGP of its own.
  * - Two G. Behind store-and-forward switches a single short message pays every link's rate, a
  *   train only the slowest: G_us_per_byte is the slope of t(s), gap_us_per_byte that of the train.
- * - The receiver's overhead, which the source leaves open: the answering end looks at nothing for a
- *   hold h, by whose end all n messages have arrived; then it takes them in one after the other.
- *   PRTT_h(n, 0, s) - PRTT_h(1, 0, s) = (n - 1) o_recv. It is what taking in a message costs that
- *   is there already. Limits: messages of a rendezvous do not arrive before they are taken, so it
- *   is measured for short ones only; what an interrupt does while the process holds still is not
- *   in it but in L; the message taken in together with others may be cheaper than alone.
+ * - The receiver's overhead, which the source leaves open: after its send the first end looks at
+ *   nothing for a hold h, by whose end the answer has arrived, and then takes it in:
+ *   PRTT_h(1, 0, s) = o_send + h + o_recv, all on one clock and without any waiting (the idea of
+ *   T. Kielmann et al., Fast measurement of LogP parameters, 2000, section 3, for an answer). It is
+ *   what taking in a message costs that is there already. Limits: the answer to a rendezvous does
+ *   not arrive before it is asked for, so it is measured for short messages only; what interrupts
+ *   do while the process holds still is not in it but in L; a process that sleeps until a message
+ *   comes pays for waking up besides, which is in L too.
  *   In regimes without such figures the overheads of the regime before hold and the rest of the
  *   level is in L (a rendezvous's handshake is waiting, not computing).
- * Pure. */
+ * - A sum. o_send + L + o_recv is the level of the line, so that the time is what was measured.
+ * Where sending or receiving overlaps the flight there is no L >= 0 for that: then L is 0, and of
+ * the overheads, in proportion, only what delays the message is told. Pure. */
 #ifndef NT_LOGGP_FIT_H
 #define NT_LOGGP_FIT_H
 
@@ -33,8 +37,7 @@ struct nt_loggp_fit {
     double check_percent;                    /* over all regimes; NaN: nothing was held out */
 };
 
-/* NT_ERR_INPUT when there is no PRTT(1, 0, s) at all. What could not be fitted is NaN. L may come
- * out below 0 where sending overlaps the flight: then o + L + o is still the time. */
+/* NT_ERR_INPUT when there is no PRTT(1, 0, s) at all. What could not be fitted is NaN. */
 int nt_loggp_fit(const struct nt_prtt *m, size_t n, struct nt_loggp_fit *out, struct nt_err *err);
 
 #endif

@@ -26,6 +26,8 @@ struct nt_campaign_options {
     double max_load;         /* share of a link that the sweep may use on average; 1: all of it */
     uint64_t seed;           /* of everything random */
     enum nt_sweep_mode mode; /* of latency; auto: by the number of hosts */
+    size_t rails;            /* network devices a host that are measured apart; below 2: none */
+    const char *const *rail; /* rails names, borrowed as long as the campaign lives */
 };
 
 struct nt_campaign;

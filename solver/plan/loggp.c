@@ -7,7 +7,10 @@
 #include "loggp_paths.h"
 #include "loggp_sizes.h"
 
-enum { REPEATS_MIN = 2, REPEATS_MAX = 200, FAILURES_MAX = 3 };
+enum { REPEATS_MIN = 2, REPEATS_GOOD = 12, REPEATS_MAX = 200, FAILURES_MAX = 3 };
+
+/* Times round_s. */
+static const double GOOD_ROUNDS = 8;
 
 static const double MAX_BYTES = 4 << 20, ROUND_S = 0.03, LONGEST_S = 2;
 
@@ -58,7 +61,8 @@ static size_t longest_run(const struct track *t)
 
 static uint32_t repeats(const struct planner *p, double turn)
 {
-    double n = p->round_s / turn;
+    /* so many that the lowest tenth means something, where that does not take too long */
+    double n = fmax(p->round_s / turn, fmin(REPEATS_GOOD, GOOD_ROUNDS * p->round_s / turn));
     return n < REPEATS_MIN ? REPEATS_MIN : n > REPEATS_MAX ? REPEATS_MAX : (uint32_t)n;
 }
 
@@ -235,7 +239,7 @@ size_t nt_loggp_rounds_left(const struct nt_planner *planner)
 double nt_loggp_seconds_left(const struct nt_planner *planner)
 {
     const struct planner *p = (const struct planner *)planner;
-    return (double)nt_loggp_rounds_left(planner) * 2 * p->round_s;
+    return (double)nt_loggp_rounds_left(planner) * p->round_s;
 }
 
 /* ---- life ---- */

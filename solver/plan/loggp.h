@@ -9,7 +9,7 @@
  *   3. trains without delay in every regime: the gap;
  *   4. trains with a delay of well over the gap (section 3.5.2: near it the delay disturbs): the
  *      sender's overhead;
- *   5. trains that wait at the receiver, for its overhead (infer/loggp.h);
+ *   5. answers that wait until they are taken in: the receiver's overhead (infer/loggp_fit.h);
  *   6. round trips of sizes that none of these had, in phase "loggp-check": for the prediction.
  * Repetitions and n follow what was seen, so that a round takes about round_s. window_s of each
  * order is what it will take. */
@@ -40,7 +40,7 @@ struct nt_loggp_settings {
 int nt_loggp_create(const struct nt_model *model, const struct nt_loggp_settings *settings,
                     struct nt_planner **out, struct nt_err *err);
 
-/* About how many rounds are still to come, and how long they will take. */
+/* About how many rounds are still to come, and for how long they will load the network. */
 size_t nt_loggp_rounds_left(const struct nt_planner *planner);
 double nt_loggp_seconds_left(const struct nt_planner *planner);
 

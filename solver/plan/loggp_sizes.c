@@ -252,20 +252,16 @@ static void want_sends(const struct nt_run *runs, const struct known *known, siz
         }
 }
 
-/* The answering end begins to hold when its last answer leaves, a flight before the first end can
- * begin: two flights and the train must fit, twice over. */
-static void want_receives(const struct nt_run *runs, const struct known *known, size_t n,
-                          struct nt_wants *w)
+/* By the end of the hold the answer must have come, also a slow one. */
+static void want_receives(const struct known *known, size_t n, struct nt_wants *w)
 {
     for (size_t k = 0; k < n; k++)
         for (size_t l = 0; l < known[k].lines; l++) {
             double bytes = known[k].curve[known[k].line[l].first].x;
-            if (bytes > RECEIVE_BYTES_MAX)
-                continue;
-            double gap = widest_gap_us(runs, known, n, bytes);
-            double hold = ceil(2 * (2 * slowest_us(known, n, bytes) + TRAIN * gap)) + 100;
-            add(w, (struct nt_want){.bytes = bytes, .count = 1, .hold_us = hold});
-            add(w, (struct nt_want){.bytes = bytes, .count = TRAIN, .hold_us = hold});
+            if (bytes <= RECEIVE_BYTES_MAX)
+                add(w, (struct nt_want){.bytes = bytes,
+                                        .count = 1,
+                                        .hold_us = ceil(4 * slowest_us(known, n, bytes)) + 50});
         }
 }
 
@@ -313,7 +309,7 @@ int nt_loggp_wants(enum nt_loggp_step step, const struct nt_run *runs, size_t n,
         else if (step == NT_STEP_SEND)
             want_sends(runs, known, n, wants);
         else if (step == NT_STEP_RECEIVE)
-            want_receives(runs, known, n, wants);
+            want_receives(known, n, wants);
         else if (step == NT_STEP_CHECK)
             want_checks(runs, n, max_bytes, wants);
     }

@@ -267,6 +267,8 @@ static void read_class(struct reading *r, struct json_object *entry, struct nt_l
                          {"o_recv_us", &g->o_recv_us},
                          {"g_us", &g->g_us},
                          {"G_us_per_byte", &g->G_us_per_byte},
+                         {"gap_us_per_byte", &g->gap_us_per_byte},
+                         {"check_percent", &g->check_percent},
                          {"L_se_us", &g->L_se_us},
                          {"o_se_us", &g->o_se_us},
                          {"g_se_us", &g->g_se_us},

@@ -313,11 +313,13 @@ static void put_loggp(struct pen *p, const struct nt_map *map)
         number(p, "o_recv_us", g->o_recv_us);
         number(p, "g_us", g->g_us);
         number(p, "G_us_per_byte", g->G_us_per_byte);
+        number(p, "gap_us_per_byte", g->gap_us_per_byte);
         number(p, "L_se_us", g->L_se_us);
         number(p, "o_se_us", g->o_se_us);
         number(p, "g_se_us", g->g_se_us);
         number(p, "G_se_us_per_byte", g->G_se_us_per_byte);
         number(p, "r2", g->r2);
+        number(p, "check_percent", g->check_percent);
         end(p, '}');
     }
     end(p, ']');

@@ -14,6 +14,7 @@ enum {
     WORD_BYTES_MAX = 1024, /* a text, a word of the head: well under a line */
     PHASES_MAX = 10000,
     WARNINGS_MAX = 10000,
+    RAIL_BYTES_MAX = 31
 };
 
 static const double microseconds_max = 1e15; /* also keeps every figure inside a float */
@@ -282,7 +283,9 @@ static int check_figures(const struct nt_sample *x, struct nt_err *err)
             return check_time("flow of", x->value_us, err);
         return nt_err_set(err, NT_ERR_INPUT, "flow of %g us: expected more than 0", x->value_us);
     case NT_SAMPLE_PRTT:
-        if (check_time("round trip", x->value_us, err) != 0)
+        if (check_time("round trip", x->value_us, err) != 0 ||
+            check_time("standard error", x->se_us, err) != 0 ||
+            check_time("hold", x->hold_us, err) != 0)
             return -1;
         return check_time("delay", x->median_us, err);
     case NT_SAMPLE_KERNEL:
@@ -296,6 +299,34 @@ static int check_figures(const struct nt_sample *x, struct nt_err *err)
     return nt_err_set(err, NT_ERR_INPUT, "unknown kind of sample %d", (int)x->kind);
 }
 
+/* A device is one printable word. */
+static bool is_rail(const char *text)
+{
+    size_t n = strlen(text);
+    for (const char *c = text; *c != '\0'; c++)
+        if (*c <= ' ' || *c >= 0x7f)
+            return false;
+    return n > 0 && n <= RAIL_BYTES_MAX;
+}
+
+/* Few rails on many lines: each name once. */
+static int add_rail(struct nt_samples *s, const char *rail, uint32_t *index, struct nt_err *err)
+{
+    for (size_t k = s->samples; k > 0; k--) {
+        const struct nt_sample *x = &s->sample[k - 1];
+        if (x->kind != NT_SAMPLE_PRTT)
+            break;
+        if (x->text > 0 && strcmp(s->text[x->text - 1], rail) == 0) {
+            *index = x->text;
+            return 0;
+        }
+    }
+    if (add_text(s, rail, index, err) != 0)
+        return -1;
+    ++*index;
+    return 0;
+}
+
 static int check_sample(struct nt_samples *s, const struct nt_sample *x, const char *text,
                         struct nt_err *err)
 {
@@ -305,6 +336,9 @@ static int check_sample(struct nt_samples *s, const struct nt_sample *x, const c
     if (x->kind == NT_SAMPLE_KERNEL) {
         if (text == NULL || *text == '\0' || strpbrk(text, " \t\n") != NULL)
             return nt_err_set(err, NT_ERR_INPUT, "a kernel: expected a name of one word");
+    } else if (x->kind == NT_SAMPLE_PRTT && text != NULL && !is_rail(text)) {
+        return nt_err_set(err, NT_ERR_INPUT, "rail \"%.40s\": expected a word of at most %d bytes",
+                          text, RAIL_BYTES_MAX);
     } else if (x->a >= s->hosts || x->b >= s->hosts || x->a == x->b) {
         return nt_err_set(err, NT_ERR_INPUT,
                           "hosts %u and %u: expected two different numbers below %zu", x->a, x->b,
@@ -327,7 +361,9 @@ static struct nt_sample keep_what_counts(const struct nt_sample *x)
         kept.count = x->count;
     if (x->kind == NT_SAMPLE_KERNEL)
         kept.a = kept.b = 0;
-    if (x->kind == NT_SAMPLE_LATENCY || x->kind == NT_SAMPLE_KERNEL)
+    if (x->kind == NT_SAMPLE_PRTT)
+        kept.hold_us = nt_number_round(x->hold_us, DIGITS);
+    if (x->kind != NT_SAMPLE_BANDWIDTH)
         kept.se_us = nt_number_round(x->se_us, DIGITS);
     if (x->kind != NT_SAMPLE_BANDWIDTH)
         kept.median_us = nt_number_round(x->median_us, DIGITS);
@@ -352,6 +388,8 @@ int nt_samples_add(struct nt_samples *s, struct nt_sample sample, const char *te
         if (add_text(s, text, &kept.text, err) != 0)
             return -1;
     }
+    if (sample.kind == NT_SAMPLE_PRTT && text != NULL && add_rail(s, text, &kept.text, err) != 0)
+        return -1;
     s->sample[s->samples++] = kept;
     return 0;
 }

@@ -16,7 +16,7 @@
  *   round                     a new round begins: what follows ran at the same time
  *   latency A B BYTES COUNT LOW_US SE_US MEDIAN_US          one way, half a round trip
  *   bandwidth A B BYTES SECONDS                             a flow from A to B in this round
- *   prtt A B BYTES COUNT DELAY_US US                        PRTT(n, d, s), seed 003
+ *   prtt A B BYTES COUNT DELAY_US US [SE_US HOLD_US [RAIL]] PRTT(n, d, s), seed 003
  *   kernel NAME BYTES COUNT MEDIAN_US LOW_US HIGH_US        stress, seed 004
  *   failed A B REASON...      a pair whose measurement failed in this round
  *   phase-end SECONDS         time the phase took
@@ -25,7 +25,9 @@
  *
  * Without "end" the record is cut off: an error that says so. Numbers are finite decimals; what
  * is measured is kept to nine digits, so that the record in memory and its text are the same.
- * The text of a kernel is its name, of a failure its reason. Hosts come before the first phase.
+ * The text of a kernel is its name, of a failure its reason, of a PRTT the network device that it
+ * kept to (none: what the transport chose); HOLD_US is for how long the asking end held still
+ * after its last send. Hosts come before the first phase.
  * A fixed bound on hosts (NT_HOSTS_MAX), lines (NT_SAMPLES_LINE_MAX bytes) and names. */
 #ifndef NT_SAMPLES_H
 #define NT_SAMPLES_H
@@ -59,9 +61,11 @@ struct nt_sample {
     uint32_t count;        /* measurements behind the figure */
     double bytes;          /* message size; for a flow the bytes carried */
     double value_us;       /* latency: robust low; prtt: time; kernel: median; flow: duration */
-    double se_us;          /* latency: its standard error; kernel: high end of the interval */
+    double se_us;          /* latency, prtt: its standard error; kernel: high end of the interval */
     double median_us;      /* latency: median; prtt: the delay d; kernel: low end */
-    uint32_t text;         /* kernel: name, failed: reason; index in texts */
+    double hold_us;        /* prtt: else 0 */
+    uint32_t text;         /* kernel: name, failed: reason; index in texts; prtt: that of the rail
+                              plus 1, 0 without one */
 };
 
 struct nt_samples {

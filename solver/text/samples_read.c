@@ -247,15 +247,33 @@ static int read_bandwidth(struct nt_samples_reader *r, struct words *w, struct n
     return nt_samples_add(r->samples, x, NULL, err);
 }
 
+/* What older records lack. */
+static int take_prtt_extras(struct words *w, struct nt_sample *x, const char **rail,
+                            struct nt_err *err)
+{
+    *rail = NULL;
+    if (w->at == w->end)
+        return 0;
+    if (take_number(w, "the standard error in us", &x->se_us, err) != 0 ||
+        take_number(w, "how long the asking end held still in us", &x->hold_us, err) != 0)
+        return -1;
+    if (w->at == w->end)
+        return 0;
+    *rail = take_text(w, "the name of a network device", err);
+    return *rail == NULL ? -1 : 0;
+}
+
 static int read_prtt(struct nt_samples_reader *r, struct words *w, struct nt_err *err)
 {
     struct nt_sample x = {.kind = NT_SAMPLE_PRTT};
+    const char *rail;
     if (take_pair(w, &x, err) != 0 || take_number(w, "bytes", &x.bytes, err) != 0 ||
         take_u32(w, "a count", &x.count, err) != 0 ||
         take_number(w, "the delay in us", &x.median_us, err) != 0 ||
-        take_number(w, "the round trip in us", &x.value_us, err) != 0 || take_end(w, err) != 0)
+        take_number(w, "the round trip in us", &x.value_us, err) != 0 ||
+        take_prtt_extras(w, &x, &rail, err) != 0)
         return -1;
-    return nt_samples_add(r->samples, x, NULL, err);
+    return nt_samples_add(r->samples, x, rail, err);
 }
 
 static int read_kernel(struct nt_samples_reader *r, struct words *w, struct nt_err *err)

@@ -54,6 +54,17 @@ static void put_head(struct nt_draft *d, const struct nt_samples *s)
     }
 }
 
+static void put_prtt_extras(struct nt_draft *d, const struct nt_samples *s,
+                            const struct nt_sample *x)
+{
+    if (x->se_us == 0 && x->hold_us == 0 && x->text == 0)
+        return;
+    put_number(d, x->se_us);
+    put_number(d, x->hold_us);
+    if (x->text > 0)
+        nt_draft_print(d, " %s", s->text[x->text - 1]);
+}
+
 static void put_sample(struct nt_draft *d, const struct nt_samples *s, const struct nt_sample *x)
 {
     static const char *const words[] = {"latency", "bandwidth", "prtt", "kernel", "failed"};
@@ -80,6 +91,7 @@ static void put_sample(struct nt_draft *d, const struct nt_samples *s, const str
         nt_draft_print(d, " %u", x->count);
         put_number(d, x->median_us);
         put_number(d, x->value_us);
+        put_prtt_extras(d, s, x);
         break;
     case NT_SAMPLE_KERNEL:
         nt_draft_print(d, " %u", x->count);

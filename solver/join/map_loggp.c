@@ -1,0 +1,186 @@
+#include "map_loggp.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "loggp.h"
+#include "loggp_fit.h"
+#include "loggp_time.h"
+#include "names.h"
+#include "prtt.h"
+#include "reach.h"
+
+/* A PRTT sample, and what it belongs to. */
+struct record {
+    uint32_t hops, switches;
+    const char *rail; /* NULL: what the transport chose */
+    size_t number;    /* of the sample: the order stays */
+    struct nt_prtt m;
+};
+
+struct records {
+    const struct nt_samples *samples;
+    struct nt_map *map;
+    bool *asks, *meets; /* the samples' hosts that are first in a record, or in one at all */
+    uint32_t *vertex;   /* of those */
+    size_t n;
+    struct record *record;
+    struct nt_prtt *room;
+    bool rails; /* some record has one */
+};
+
+static size_t count_prtt(const struct nt_samples *s)
+{
+    size_t n = 0;
+    for (size_t k = 0; k < s->samples; k++)
+        n += s->sample[k].kind == NT_SAMPLE_PRTT;
+    return n;
+}
+
+/* ---- records ---- */
+static int find_hosts(struct records *r, struct nt_err *err)
+{
+    const struct nt_samples *s = r->samples;
+    for (size_t k = 0; k < s->samples; k++)
+        if (s->sample[k].kind == NT_SAMPLE_PRTT)
+            r->asks[s->sample[k].a] = r->meets[s->sample[k].a] = r->meets[s->sample[k].b] = true;
+    for (size_t h = 0; h < s->hosts; h++) {
+        if (!r->meets[h])
+            continue;
+        r->vertex[h] = UINT32_MAX;
+        for (uint32_t v = 0; v < r->map->model->hosts; v++)
+            if (strcmp(s->host_name[h], r->map->host_name[v]) == 0)
+                r->vertex[h] = v;
+        if (r->vertex[h] == UINT32_MAX)
+            return nt_err_set(err, NT_ERR_INPUT, "host %s: expected in the map", s->host_name[h]);
+    }
+    return 0;
+}
+
+static void add_record(struct records *r, size_t number, const struct nt_reach *reach)
+{
+    const struct nt_samples *s = r->samples;
+    const struct nt_sample *x = &s->sample[number];
+    uint32_t to = r->vertex[x->b];
+    if (reach->hops[to] == NT_REACH_NOT || x->bytes < 1 || x->count < 1)
+        return;
+    r->record[r->n++] =
+        (struct record){.hops = reach->hops[to],
+                        .switches = reach->switches[to],
+                        .rail = x->text > 0 ? s->text[x->text - 1] : NULL,
+                        .number = number,
+                        .m = {.bytes = x->bytes,
+                              .count = x->count,
+                              .delay_us = x->median_us,
+                              .hold_us = x->hold_us,
+                              .time_us = x->value_us,
+                              .se_us = x->se_us,
+                              .check = strcmp(s->phase[x->phase].name, NT_LOGGP_CHECK_PHASE) == 0}};
+    r->rails = r->rails || x->text > 0;
+}
+
+static int add_records_from(struct records *r, uint32_t source, struct nt_err *err)
+{
+    struct nt_reach *reach = NULL;
+    for (size_t k = 0; k < r->samples->samples; k++) {
+        const struct nt_sample *x = &r->samples->sample[k];
+        if (x->kind != NT_SAMPLE_PRTT || x->a != source)
+            continue;
+        if (reach == NULL && nt_reach_create(r->map->model, r->vertex[source], &reach, err) != 0)
+            return -1;
+        add_record(r, k, reach);
+    }
+    nt_reach_destroy(reach);
+    return 0;
+}
+
+static int rising(const void *a, const void *b)
+{
+    const struct record *x = a, *y = b;
+    if (x->hops != y->hops)
+        return x->hops < y->hops ? -1 : 1;
+    if (x->switches != y->switches)
+        return x->switches < y->switches ? -1 : 1;
+    if ((x->rail == NULL) != (y->rail == NULL))
+        return x->rail == NULL ? 1 : -1;
+    int order = x->rail == NULL ? 0 : nt_name_compare(x->rail, y->rail);
+    if (order != 0)
+        return order;
+    return (x->number > y->number) - (x->number < y->number);
+}
+
+static bool together(const struct record *a, const struct record *b)
+{
+    return a->hops == b->hops && a->switches == b->switches &&
+           (a->rail == NULL) == (b->rail == NULL) &&
+           (a->rail == NULL || strcmp(a->rail, b->rail) == 0);
+}
+
+/* ---- the map's entries ---- */
+static int keep_fit(struct records *r, const struct record *of, const struct nt_loggp_fit *fit,
+                    struct nt_err *err)
+{
+    struct nt_map *map = r->map;
+    struct nt_loggp *grown = realloc(map->loggp, (map->loggps + fit->regimes) * sizeof *map->loggp);
+    if (grown == NULL)
+        return nt_err_set(err, NT_ERR_SYSTEM, "LogGP: out of memory");
+    map->loggp = grown;
+    for (size_t k = 0; k < fit->regimes; k++) {
+        struct nt_loggp *g = &grown[map->loggps++];
+        const char *rail = of->rail != NULL ? of->rail : r->rails ? NT_LOGGP_ALL_RAILS : "";
+        *g = fit->regime[k];
+        nt_path_class_name(of->hops, of->switches, g->class_name);
+        strncpy(g->rail, rail, sizeof g->rail - 1);
+    }
+    return 0;
+}
+
+static int fit_classes(struct records *r, struct nt_err *err)
+{
+    for (size_t begin = 0, end; begin < r->n; begin = end) {
+        struct nt_loggp_fit fit;
+        struct nt_err why = {0};
+        for (end = begin; end < r->n && together(&r->record[begin], &r->record[end]); end++)
+            r->room[end - begin] = r->record[end].m;
+        if (nt_loggp_fit(r->room, end - begin, &fit, &why) == 0) {
+            if (keep_fit(r, &r->record[begin], &fit, err) != 0)
+                return -1;
+        } else if (why.kind != NT_ERR_INPUT) { /* too little was measured: no entry */
+            *err = why;
+            return -1;
+        }
+    }
+    return 0;
+}
+
+int nt_map_loggp(const struct nt_samples *samples, struct nt_map *map, struct nt_err *err)
+{
+    size_t n = count_prtt(samples);
+    if (n == 0)
+        return 0;
+    struct records r = {.samples = samples,
+                        .map = map,
+                        .asks = calloc(samples->hosts + 1, sizeof *r.asks),
+                        .meets = calloc(samples->hosts + 1, sizeof *r.meets),
+                        .vertex = calloc(samples->hosts + 1, sizeof *r.vertex),
+                        .record = calloc(n, sizeof *r.record),
+                        .room = calloc(n, sizeof *r.room)};
+    int rc = -1;
+    if (r.asks == NULL || r.meets == NULL || r.vertex == NULL || r.record == NULL || r.room == NULL)
+        nt_err_set(err, NT_ERR_SYSTEM, "LogGP: out of memory");
+    else
+        rc = find_hosts(&r, err);
+    for (uint32_t h = 0; rc == 0 && h < samples->hosts; h++)
+        if (r.asks[h])
+            rc = add_records_from(&r, h, err);
+    if (rc == 0) {
+        qsort(r.record, r.n, sizeof *r.record, rising);
+        rc = fit_classes(&r, err);
+    }
+    free(r.asks);
+    free(r.meets);
+    free(r.vertex);
+    free(r.record);
+    free(r.room);
+    return rc;
+}

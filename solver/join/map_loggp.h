@@ -1,0 +1,14 @@
+/* The LogGP of a map from the PRTT records of its samples. */
+#ifndef NT_MAP_LOGGP_H
+#define NT_MAP_LOGGP_H
+
+#include "err.h"
+#include "map.h"
+#include "samples.h"
+
+/* Fills map->loggp, in the order of classes (nearest first), rails and sizes, from all PRTT samples
+ * between hosts that the map's network joins. Records of the phase NT_LOGGP_CHECK_PHASE are held
+ * out and checked against. Samples without any leave the map as it is; hosts are found by name. */
+int nt_map_loggp(const struct nt_samples *samples, struct nt_map *map, struct nt_err *err);
+
+#endif
