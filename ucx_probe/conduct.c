@@ -91,7 +91,6 @@ static int record_good(struct sweep *s, const struct nt_order *order, const stru
         [NT_ORDER_LATENCY] = NT_SAMPLE_LATENCY,
         [NT_ORDER_BANDWIDTH] = NT_SAMPLE_BANDWIDTH,
         [NT_ORDER_PRTT] = NT_SAMPLE_PRTT,
-        [NT_ORDER_KERNEL] = NT_SAMPLE_KERNEL,
     };
     struct nt_sample sample = {.kind = kinds[order->kind],
                                .a = r->a,
@@ -150,6 +149,30 @@ static int judge_pair(struct sweep *s, const struct nt_order *order, size_t k, s
 }
 
 /* ---- rounds ---- */
+/* A kernel is one measurement of all who take part; participant 0 has it. When one of them fails
+ * all do, which says nothing of any. */
+static int record_kernel(struct sweep *s, const struct nt_order *order, size_t *results,
+                         struct nt_err *err)
+{
+    const struct nt_match_outcome *o = s->match.outcome;
+    const char *why = "somebody stopped answering";
+    *results = 0;
+    for (size_t k = 0; k < order->pairs && !s->match.clean; k++)
+        if (o[k].standing == NT_FAILED && o[k].reason[0] != '\0')
+            why = o[k].reason;
+    if (!s->match.clean || o->result.count == 0)
+        return nt_samples_warn(s->samples, err, "kernel %s: not measured, %s", order->kernel, why);
+    s->results[(*results)++] = o->result;
+    struct nt_sample sample = {.kind = NT_SAMPLE_KERNEL,
+                               .a = (uint32_t)order->pairs,
+                               .count = o->result.count,
+                               .bytes = o->result.bytes,
+                               .value_us = o->result.value_us,
+                               .se_us = o->result.se_us,
+                               .median_us = o->result.median_us};
+    return nt_samples_add(s->samples, sample, order->kernel, err);
+}
+
 static int record_round(struct sweep *s, const struct nt_order *order, size_t *results,
                         struct nt_err *err)
 {
@@ -160,6 +183,8 @@ static int record_round(struct sweep *s, const struct nt_order *order, size_t *r
     s->time_up = nt_clock_s() >= s->pace.stop_s;
     if (!s->time_up && lose_the_silent(s, err) != 0)
         return -1;
+    if (order->kind == NT_ORDER_KERNEL)
+        return record_kernel(s, order, results, err);
     for (size_t k = 0; k < order->pairs; k++) {
         const struct nt_match_outcome *o = &s->match.outcome[k];
         int rc = 0;

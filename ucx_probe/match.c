@@ -114,15 +114,25 @@ static int order_and_warm(struct nt_match *m, const struct nt_round *round, stru
     return gather(m, NT_WIRE_READY, &mine, until, err);
 }
 
+/* Who cannot measure; of a kernel all or nobody. */
+static size_t list_skips(struct nt_match *m, const struct nt_order *order)
+{
+    bool kernel = order->kind == NT_ORDER_KERNEL, all = kernel && !m->clean;
+    size_t n = 0;
+    for (size_t k = 0; k < order->pairs; k++)
+        for (int end = 0; end < (kernel ? 1 : 2); end++)
+            if (all || m->outcome[k].standing != NT_GOOD)
+                m->skip[n++] = m->pair[k][end];
+    return n;
+}
+
 static int go_and_measure(struct nt_match *m, const struct nt_round *round,
                           const struct nt_pace *pace, struct nt_err *err)
 {
     struct nt_go go = {.skip = m->skip};
     struct nt_bytes bytes;
     struct nt_report mine;
-    for (size_t k = 0; k < round->order.pairs; k++)
-        for (int end = 0; end < 2 && m->outcome[k].standing != NT_GOOD; end++)
-            m->skip[go.skips++] = m->pair[k][end];
+    go.skips = list_skips(m, &round->order);
     nt_pace_limit(pace, &round->order, m->round_trip_s, nt_clock_s(), &go);
     if (nt_go_encode(&go, &bytes, err) != 0 || cast(m, &bytes, err) != 0)
         return -1;

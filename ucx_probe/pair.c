@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "pair_crowd.h"
 #include "pair_ucx.h"
 
 enum { WARM_EXCHANGES = 3, WARM_BYTES = 8, BUFFER_MAX = 256 * 1024 * 1024 };
@@ -44,7 +45,7 @@ bool nt_pair_request_done(ucs_status_ptr_t request)
 
 /* Progresses for a moment so that a cancelled or broken request can end. Freeing it then is right
  * in any case: UCX keeps what is still in flight, and the buffers outlive the worker. */
-static void let_go(struct nt_pair *pair, ucs_status_ptr_t request)
+void nt_pair_let_go(struct nt_pair *pair, ucs_status_ptr_t request)
 {
     double until = nt_clock_s() + 0.02;
     while (!nt_pair_request_done(request) && nt_clock_s() < until)
@@ -58,7 +59,7 @@ void nt_pair_cancel(struct nt_pair *pair, ucs_status_ptr_t request)
         return;
     if (!nt_pair_request_done(request))
         ucp_request_cancel(pair->net->worker, request);
-    let_go(pair, request);
+    nt_pair_let_go(pair, request);
 }
 
 int nt_pair_wait(struct nt_pair *pair, ucs_status_ptr_t request, double deadline_s,
@@ -153,7 +154,7 @@ static int warm_once(struct nt_pair *pair, double deadline_s, struct nt_err *err
 }
 
 /* Enough room for a window of the order's messages, touched so that no page fault is timed. */
-static int make_room(struct nt_pair *pair, const struct nt_order *order, struct nt_err *err)
+int nt_pair_make_room(struct nt_pair *pair, const struct nt_order *order, struct nt_err *err)
 {
     size_t message = order->message_bytes < WARM_BYTES ? WARM_BYTES : (size_t)order->message_bytes;
     size_t stride = (message + 63) / 64 * 64;
@@ -192,7 +193,7 @@ int nt_pair_connect(struct nt_pair *pair, const struct nt_meeting *meeting,
 {
     nt_pair_close(pair);
     pair->meeting = *meeting;
-    if (make_room(pair, order, err) != 0 ||
+    if (nt_pair_make_room(pair, order, err) != 0 ||
         nt_pair_open_endpoint(pair, meeting->address, err) != 0 ||
         warm(pair, deadline_s, round_trip_s, err) != 0)
         return -1;
@@ -213,11 +214,12 @@ static void close_endpoint(struct nt_pair *pair, ucp_ep_h *peer)
     ucs_status_ptr_t request = ucp_ep_close_nbx(*peer, &param);
     *peer = NULL;
     if (UCS_PTR_IS_PTR(request))
-        let_go(pair, request);
+        nt_pair_let_go(pair, request);
 }
 
 void nt_pair_close(struct nt_pair *pair)
 {
+    nt_crowd_close(pair);
     close_endpoint(pair, &pair->peer);
     pair->net = &pair->home;
     close_endpoint(pair, &pair->home_peer);

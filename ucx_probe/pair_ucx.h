@@ -40,7 +40,8 @@ struct nt_pair {
     unsigned char *buffer; /* slots of stride bytes: messages; lives until destroy, so that a
                               request which could not be finished never touches freed memory */
     size_t buffer_bytes, stride;
-    double *times; /* PAIR_TIMES_MAX */
+    double *times;       /* PAIR_TIMES_MAX */
+    struct crowd *crowd; /* of a stress kernel (pair_crowd.c); NULL: none */
 };
 
 static inline unsigned char *nt_pair_slot(const struct nt_pair *pair, size_t i)
@@ -79,6 +80,12 @@ bool nt_pair_request_done(ucs_status_ptr_t request);
  * gone afterwards in every case. */
 int nt_pair_wait(struct nt_pair *pair, ucs_status_ptr_t request, double deadline_s,
                  const char *what, struct nt_err *err);
+
+/* Enough room for a window of the order's messages, touched so that no page fault is timed. */
+int nt_pair_make_room(struct nt_pair *pair, const struct nt_order *order, struct nt_err *err);
+
+/* Progresses for a moment so that a cancelled or closing request can end, and frees it. */
+void nt_pair_let_go(struct nt_pair *pair, ucs_status_ptr_t request);
 
 /* Gets rid of a receive that nobody will answer. */
 void nt_pair_cancel(struct nt_pair *pair, ucs_status_ptr_t request);

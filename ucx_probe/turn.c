@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "pair_crowd.h"
 
 enum { CPUS_MAX = 16384 };
 
@@ -103,7 +104,7 @@ static bool find_pair(const struct nt_turn *turn, const struct nt_round *round,
         meeting->round = round->number;
         meeting->self = turn->rank;
         meeting->first = pair[0] == turn->rank;
-        meeting->peer = pair[meeting->first];
+        meeting->peer = pair[meeting->first]; /* of a kernel: itself */
         return true;
     }
     return false;
@@ -123,6 +124,33 @@ static void conclude(struct nt_report *report, int rc, const struct nt_err *err,
                  err->text);
 }
 
+/* Everyone who takes part in the kernel; -1: somebody has no network. */
+static int find_crowd(const struct nt_turn *turn, const struct nt_round *round,
+                      struct nt_crowd *crowd)
+{
+    crowd->round = round->number;
+    crowd->n = round->order.pairs;
+    for (size_t k = 0; k < crowd->n; k++) {
+        uint32_t rank = round->order.pair[k][0];
+        if (rank >= turn->table.ranks || turn->table.seat[rank].address == NULL)
+            return -1;
+        crowd->address[k] = turn->table.seat[rank].address;
+        crowd->address_bytes[k] = turn->table.seat[rank].bytes;
+        if (rank == turn->rank)
+            crowd->self = k;
+    }
+    return 0;
+}
+
+static int join_crowd(struct nt_turn *turn, const struct nt_round *round, double until_s,
+                      struct nt_err *err)
+{
+    struct nt_crowd crowd = {0};
+    if (round->order.pairs > NT_CROWD_MAX || find_crowd(turn, round, &crowd) != 0)
+        return nt_err_set(err, NT_ERR_SYSTEM, "kernel: somebody has no network");
+    return nt_crowd_connect(turn->pair, &crowd, &round->order, until_s, err);
+}
+
 void nt_turn_warm(struct nt_turn *turn, const struct nt_round *round, struct nt_report *report)
 {
     struct nt_meeting meeting = {0};
@@ -136,6 +164,8 @@ void nt_turn_warm(struct nt_turn *turn, const struct nt_round *round, struct nt_
     if (turn->pair == NULL || meeting.peer >= turn->table.ranks ||
         turn->table.seat[meeting.peer].address == NULL) {
         nt_err_set(&err, NT_ERR_SYSTEM, "connect: one of the two has no network");
+    } else if (round->order.kind == NT_ORDER_KERNEL) {
+        rc = join_crowd(turn, round, earlier(began + round->warm_s, turn->deadline_s), &err);
     } else {
         meeting.address = turn->table.seat[meeting.peer].address;
         meeting.address_bytes = turn->table.seat[meeting.peer].bytes;
@@ -164,9 +194,11 @@ void nt_turn_measure(struct nt_turn *turn, const struct nt_round *round, const s
     if (turn->pair == NULL || !find_pair(turn, round, &meeting) || sits_out(turn, go))
         return;
     report->idle = false;
-    int rc =
-        nt_pair_measure(turn->pair, &round->order, earlier(now + go->measure_s, turn->deadline_s),
-                        earlier(now + go->give_up_s, turn->deadline_s), &report->result, &err);
+    double soft = earlier(now + go->measure_s, turn->deadline_s);
+    double hard = earlier(now + go->give_up_s, turn->deadline_s);
+    int rc = round->order.kind == NT_ORDER_KERNEL
+                 ? nt_crowd_run(turn->pair, &round->order, soft, hard, &report->result, &err)
+                 : nt_pair_measure(turn->pair, &round->order, soft, hard, &report->result, &err);
     conclude(report, rc, &err, now);
 }
 

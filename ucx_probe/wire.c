@@ -281,12 +281,14 @@ static bool order_is_sane(const struct nt_round *n)
            o->kind <= NT_ORDER_KERNEL;
 }
 
+/* A rank is in one pair; in a kernel's order its pair is with itself. */
 static bool get_pairs(struct reader *r, size_t ranks, struct nt_order *o, bool *busy)
 {
+    bool alone = o->kind == NT_ORDER_KERNEL;
     for (size_t k = 0; k < o->pairs; k++)
         for (int end = 0; end < 2; end++) {
             uint32_t rank = get32(r);
-            if (rank >= ranks || busy[rank])
+            if (rank >= ranks || (alone && end == 1 ? rank != o->pair[k][0] : busy[rank]))
                 return false;
             busy[rank] = true;
             o->pair[k][end] = rank;
@@ -319,7 +321,8 @@ int nt_round_decode(const void *data, size_t bytes, size_t ranks, struct nt_roun
 {
     struct reader r = begin(data, bytes, NT_WIRE_ROUND);
     struct nt_round n = {0};
-    if (!get_order(&r, &n) || ranks > NT_WIRE_RANKS_MAX || n.order.pairs > ranks / 2 ||
+    if (!get_order(&r, &n) || ranks > NT_WIRE_RANKS_MAX ||
+        n.order.pairs > (n.order.kind == NT_ORDER_KERNEL ? ranks : ranks / 2) ||
         n.order.pairs * 8 != r.left)
         return malformed(err, "order");
     n.order.pair = calloc(n.order.pairs + 1, sizeof *n.order.pair);

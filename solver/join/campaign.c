@@ -28,8 +28,9 @@ struct nt_campaign {
     struct nt_campaign_options options;
     size_t hosts, present;
     bool *absent;
-    double stop_s;    /* no measuring after this */
-    double elapsed_s; /* as last told */
+    double stop_s;       /* no measuring after this */
+    double phase_stop_s; /* nor of this phase after this */
+    double elapsed_s;    /* as last told */
 
     size_t phase;               /* of the table: that runs, or is next */
     struct nt_planner *planner; /* NULL: between phases */
@@ -39,6 +40,7 @@ struct nt_campaign {
     struct lap lap[KINDS]; /* by kind of order */
     double last_s;         /* the last round, as told; 0: unknown */
 
+    double rate_MBps;         /* the fastest flow so far; NaN: none */
     struct nt_matrix *lowest; /* of what was told; NULL: nobody needs it */
     struct nt_model *model;
     double solve_s;   /* what solving takes */
@@ -107,7 +109,8 @@ static double cost_s(const struct nt_campaign *c, double window_s, double lap_s)
 static bool round_fits(const struct nt_campaign *c, const struct nt_order *order)
 {
     double lap = lap_of(c, order->kind)->slow_s;
-    return c->elapsed_s + 0.2 * lap + cost_s(c, order->window_s, lap) < stop_s(c);
+    return c->elapsed_s + 0.2 * lap + cost_s(c, order->window_s, lap) <
+           fmin(stop_s(c), c->phase_stop_s);
 }
 
 /* Nothing learned: the first rounds of all tell. */
@@ -147,6 +150,12 @@ static void keep_lowest(struct nt_campaign *c, const struct nt_result *r)
         return;
     if (!(nt_matrix_get(c->lowest, r->a, r->b) <= r->value_us))
         nt_matrix_set(c->lowest, r->a, r->b, (float)r->value_us);
+}
+
+static void keep_fastest(struct nt_campaign *c, const struct nt_result *r)
+{
+    if (c->order.kind == NT_ORDER_BANDWIDTH && r->ok && r->value_us > 0)
+        c->rate_MBps = fmax(r->bytes / r->value_us, c->rate_MBps); /* of a NaN: the other */
 }
 
 static int infer(struct nt_campaign *c, struct nt_err *err)
@@ -198,11 +207,13 @@ static int open_phase(struct nt_campaign *c, struct nt_err *err)
                                  .absent = c->absent,
                                  .present = c->present,
                                  .model = c->model,
+                                 .rate_MBps = c->rate_MBps,
                                  .left_s = stop_s(c) - c->elapsed_s,
                                  .lap_s = lap_of(c, NT_ORDER_BANDWIDTH)->mean_s};
     struct nt_err why = {0};
     c->need = (struct nt_phase_need){0};
     c->round = 0;
+    c->phase_stop_s = c->elapsed_s + k->share * (stop_s(c) - c->elapsed_s);
     if (c->options.level < k->from || c->present < 2)
         return end_phase(c), 0;
     if (k->loads && c->options.latency_only) {
@@ -296,6 +307,8 @@ int nt_campaign_tell(struct nt_campaign *c, const struct nt_result *results, siz
     learn_lap(c, round_seconds);
     if (c->planner == NULL)
         return 0;
+    for (size_t k = 0; k < n; k++)
+        keep_fastest(c, &results[k]);
     for (size_t k = 0; k < n && c->phase == 0; k++)
         keep_lowest(c, &results[k]);
     return c->planner->ops->tell(c->planner, results, n, &why) == 0 ? 0 : give_up(c, &why, err);
@@ -380,7 +393,8 @@ int nt_campaign_create(size_t hosts, const bool *absent, const struct nt_campaig
         free(away);
         return nt_err_set(err, NT_ERR_SYSTEM, "a sweep of %zu hosts: out of memory", hosts);
     }
-    *c = (struct nt_campaign){.options = *options, .hosts = hosts, .absent = away};
+    *c =
+        (struct nt_campaign){.options = *options, .hosts = hosts, .absent = away, .rate_MBps = NAN};
     c->stop_s = nt_campaign_measuring_s(options->budget_s);
     c->solve_s = SOLVE_S * (double)hosts * (double)hosts;
     for (size_t h = 0; h < hosts; h++) {

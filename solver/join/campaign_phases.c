@@ -6,6 +6,7 @@
 #include "loggp.h"
 #include "precise.h"
 #include "sizes.h"
+#include "stress.h"
 
 /* Three passes in different orders, the lowest of the three: one pass alone finds the exact shape
  * in four networks of five, three in all of them. */
@@ -86,12 +87,6 @@ static void bandwidth_left(const struct nt_planner *planner, struct nt_phase_nee
 
 /* ---- LogGP ---------------------------------------------------------------------------------- */
 
-static void loggp_left(const struct nt_planner *planner, struct nt_phase_need *need)
-{
-    need->rounds = nt_loggp_rounds_left(planner);
-    need->window_s = need->rounds == 0 ? 0 : nt_loggp_seconds_left(planner) / (double)need->rounds;
-}
-
 /* An order that would take more than this share of the budget is not worth it. */
 static const double LOGGP_SHARE = 0.05;
 
@@ -99,20 +94,21 @@ static int create_loggp(const struct nt_phase_site *site, struct nt_planner **ou
                         struct nt_phase_need *need, struct nt_err *err)
 {
     const struct nt_campaign_options *o = site->options;
-    struct nt_planner *planner;
     struct nt_loggp_settings settings = {
         .rails = o->rails,
         .rail = o->rail,
         .longest_s = fmin(fmax(LOGGP_SHARE * o->budget_s, 0.05), 2),
     };
-    if (nt_loggp_create(site->model, &settings, &planner, err) != 0)
+    if (nt_loggp_create(site->model, &settings, out, err) != 0)
         return -1;
-    for (size_t h = 0; h < site->hosts; h++)
+    for (uint32_t h = 0; h < site->hosts; h++)
         if (site->absent[h])
-            planner->ops->lose(planner, (uint32_t)h);
+            (*out)->ops->lose(*out, h);
+    /* the sizes alone are worth it: they are ordered first, on every rail */
+    size_t rounds = nt_loggp_rounds_left(*out);
+    need->rounds = rounds / 4;
+    need->window_s = rounds == 0 ? 0 : nt_loggp_seconds_left(*out) / (double)rounds;
     need->kind = NT_ORDER_PRTT;
-    loggp_left(planner, need);
-    *out = planner;
     return 0;
 }
 
@@ -127,16 +123,28 @@ static int create_sizes(const struct nt_phase_site *site, struct nt_planner **ou
     return nt_sizes_create(site->hosts, site->absent, sizes, count, 1, BATCHES, PINGS, out, err);
 }
 
+/* ---- stress kernels ------------------------------------------------------------------------- */
+
+static int create_kernels(const struct nt_phase_site *site, struct nt_planner **out,
+                          struct nt_phase_need *need, struct nt_err *err)
+{
+    need->kind = NT_ORDER_KERNEL;
+    return nt_stress_create(site->hosts, site->absent, site->rate_MBps, out, &need->rounds,
+                            &need->window_s, err);
+}
+
 /* ---- the order ------------------------------------------------------------------------------ */
 
-/* What most jobs use comes first. */
+/* What most jobs use comes first. LogGP takes all the time there is, so it leaves some. */
 const struct nt_phase_kind nt_phase_kinds[] = {
-    {"latency", NT_LEVEL_QUICK, false, false, create_latency, NULL},
-    {"bandwidth of host links", NT_LEVEL_STANDARD, true, true, create_host_links, bandwidth_left},
-    {"bandwidth between switches", NT_LEVEL_STANDARD, true, true, create_tiers, bandwidth_left},
-    {"link-latency", NT_LEVEL_FULL, false, true, create_link_latency, NULL},
-    {"bandwidth shared by few", NT_LEVEL_FULL, true, true, create_ladder, bandwidth_left},
-    {"loggp", NT_LEVEL_FULL, true, true, create_loggp, loggp_left},
-    {"sizes", NT_LEVEL_FULL, true, false, create_sizes, NULL},
+    {"latency", NT_LEVEL_QUICK, false, false, 1, create_latency, NULL},
+    {"bandwidth of host links", NT_LEVEL_STANDARD, true, true, 1, create_host_links,
+     bandwidth_left},
+    {"bandwidth between switches", NT_LEVEL_STANDARD, true, true, 1, create_tiers, bandwidth_left},
+    {"link-latency", NT_LEVEL_FULL, false, true, 1, create_link_latency, NULL},
+    {"bandwidth shared by few", NT_LEVEL_FULL, true, true, 1, create_ladder, bandwidth_left},
+    {"loggp", NT_LEVEL_FULL, true, true, 0.6, create_loggp, NULL},
+    {"sizes", NT_LEVEL_FULL, true, false, 1, create_sizes, NULL},
+    {"kernels", NT_LEVEL_FULL, true, false, 1, create_kernels, NULL},
 };
 const size_t nt_phase_kinds_count = sizeof nt_phase_kinds / sizeof *nt_phase_kinds;

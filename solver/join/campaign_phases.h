@@ -11,6 +11,7 @@ struct nt_phase_site {
     const bool *absent; /* hosts of them */
     size_t present;
     const struct nt_model *model; /* NULL before the latency phase has ended */
+    double rate_MBps;             /* the fastest flow so far; NaN: none */
     double left_s;                /* of the measuring time */
     double lap_s;                 /* what a round of bandwidth takes beside its window */
 };
@@ -27,6 +28,7 @@ struct nt_phase_kind {
     enum nt_level from; /* the lowest level that has it */
     bool loads;         /* loads links: not on shared hosts */
     bool wants_model;
+    double share; /* of the time left that it may take */
     /* *out NULL with need->rounds 0: nothing to measure here. */
     int (*create)(const struct nt_phase_site *site, struct nt_planner **out,
                   struct nt_phase_need *need, struct nt_err *err);

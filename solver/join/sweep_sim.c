@@ -173,6 +173,8 @@ static int answer(struct field *f, const struct nt_order *order, uint32_t round,
                   struct nt_err *err)
 {
     *results = 0;
+    if (order->kind == NT_ORDER_KERNEL)
+        return 0;
     for (size_t k = 0; k < order->pairs; k++)
         if (order->pair[k][0] >= f->network->hosts || order->pair[k][1] >= f->network->hosts ||
             order->pair[k][0] == order->pair[k][1])

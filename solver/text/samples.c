@@ -336,6 +336,9 @@ static int check_sample(struct nt_samples *s, const struct nt_sample *x, const c
     if (x->kind == NT_SAMPLE_KERNEL) {
         if (text == NULL || *text == '\0' || strpbrk(text, " \t\n") != NULL)
             return nt_err_set(err, NT_ERR_INPUT, "a kernel: expected a name of one word");
+        if (x->a > s->hosts)
+            return nt_err_set(err, NT_ERR_INPUT, "a kernel of %u hosts: there are %zu", x->a,
+                              s->hosts);
     } else if (x->kind == NT_SAMPLE_PRTT && text != NULL && !is_rail(text)) {
         return nt_err_set(err, NT_ERR_INPUT, "rail \"%.40s\": expected a word of at most %d bytes",
                           text, RAIL_BYTES_MAX);
@@ -360,7 +363,7 @@ static struct nt_sample keep_what_counts(const struct nt_sample *x)
     else
         kept.count = x->count;
     if (x->kind == NT_SAMPLE_KERNEL)
-        kept.a = kept.b = 0;
+        kept.b = 0;
     if (x->kind == NT_SAMPLE_PRTT)
         kept.hold_us = nt_number_round(x->hold_us, DIGITS);
     if (x->kind != NT_SAMPLE_BANDWIDTH)

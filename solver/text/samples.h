@@ -17,7 +17,7 @@
  *   latency A B BYTES COUNT LOW_US SE_US MEDIAN_US          one way, half a round trip
  *   bandwidth A B BYTES SECONDS                             a flow from A to B in this round
  *   prtt A B BYTES COUNT DELAY_US US [SE_US HOLD_US [RAIL]] PRTT(n, d, s), seed 003
- *   kernel NAME BYTES COUNT MEDIAN_US LOW_US HIGH_US        stress, seed 004
+ *   kernel NAME BYTES COUNT MEDIAN_US LOW_US HIGH_US [HOSTS]  stress, seed 004
  *   failed A B REASON...      a pair whose measurement failed in this round
  *   phase-end SECONDS         time the phase took
  *   warning TEXT...
@@ -57,7 +57,7 @@ enum nt_sample_kind {
 struct nt_sample {
     enum nt_sample_kind kind;
     uint32_t phase, round; /* indices; round counts through the whole sweep, from 0 */
-    uint32_t a, b;         /* hosts */
+    uint32_t a, b;         /* hosts; kernel: a is how many took part, 0: unknown */
     uint32_t count;        /* measurements behind the figure */
     double bytes;          /* message size; for a flow the bytes carried */
     double value_us;       /* latency: robust low; prtt: time; kernel: median; flow: duration */

@@ -289,7 +289,11 @@ static int read_kernel(struct nt_samples_reader *r, struct words *w, struct nt_e
     if (take_number(w, "bytes", &x.bytes, err) != 0 || take_u32(w, "a count", &x.count, err) != 0 ||
         take_number(w, "the median in us", &x.value_us, err) != 0 ||
         take_number(w, "the low end in us", &x.median_us, err) != 0 ||
-        take_number(w, "the high end in us", &x.se_us, err) != 0 || take_end(w, err) != 0)
+        take_number(w, "the high end in us", &x.se_us, err) != 0)
+        return -1;
+    if (w->at != w->end && take_u32(w, "how many hosts", &x.a, err) != 0)
+        return -1;
+    if (take_end(w, err) != 0)
         return -1;
     return nt_samples_add(r->samples, x, name, err);
 }

@@ -98,6 +98,8 @@ static void put_sample(struct nt_draft *d, const struct nt_samples *s, const str
         put_number(d, x->value_us);
         put_number(d, x->median_us);
         put_number(d, x->se_us);
+        if (x->a > 0)
+            nt_draft_print(d, " %u", x->a);
         break;
     case NT_SAMPLE_FAILED:
         break;

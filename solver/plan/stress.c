@@ -1,0 +1,127 @@
+#include "stress.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* MESSAGE_S: what a message should take on a host's link: long enough that bandwidth counts, short
+ * enough that all to all among 64 hosts ends. */
+enum { REPETITIONS = 7, BYTES_MIN = 1024, BYTES_MAX = 1 << 20, BYTES_USUAL = 16384 };
+static const double MESSAGE_S = 0.003, CONGESTED = 3;
+
+static const char *const kernels[] = {"a2a", "o2a", "a2o", "sr:4", "sr:32", "gups"};
+enum { KERNELS = sizeof kernels / sizeof *kernels };
+
+struct stress {
+    struct nt_planner base;
+    size_t hosts, at;
+    bool *away; /* hosts of them */
+    uint32_t pair[NT_STRESS_HOSTS_MAX][2];
+    double bytes, message_s;
+};
+
+size_t nt_stress_hosts(size_t hosts, const bool *absent, uint32_t *host)
+{
+    size_t present = 0, n, seen = 0, taken = 0;
+    for (size_t h = 0; h < hosts; h++)
+        present += absent == NULL || !absent[h];
+    n = present < NT_STRESS_HOSTS_MAX ? present : NT_STRESS_HOSTS_MAX;
+    for (size_t h = 0; h < hosts && taken < n; h++) {
+        if (absent != NULL && absent[h])
+            continue;
+        if (seen++ == taken * present / n)
+            host[taken++] = (uint32_t)h;
+    }
+    return n;
+}
+
+static double window_s(const struct stress *s, size_t kernel, size_t n)
+{
+    double messages = kernel < 3 ? (double)n : NT_STRESS_MESSAGES;
+    return REPETITIONS * CONGESTED * messages * s->message_s;
+}
+
+static int next(struct nt_planner *planner, struct nt_order *order, struct nt_err *err)
+{
+    struct stress *s = (struct stress *)planner;
+    uint32_t host[NT_STRESS_HOSTS_MAX];
+    size_t n = nt_stress_hosts(s->hosts, s->away, host);
+    (void)err;
+    if (s->at == KERNELS || n < 2)
+        return 0;
+    for (size_t k = 0; k < n; k++)
+        s->pair[k][0] = s->pair[k][1] = host[k];
+    *order = (struct nt_order){.kind = NT_ORDER_KERNEL,
+                               .phase = "kernels",
+                               .pairs = n,
+                               .pair = s->pair,
+                               .message_bytes = s->bytes,
+                               .batches = REPETITIONS,
+                               .count = NT_STRESS_MESSAGES * (uint32_t)n,
+                               .window_s = window_s(s, s->at, n)};
+    snprintf(order->kernel, sizeof order->kernel, "%s", kernels[s->at++]);
+    return 1;
+}
+
+static int tell(struct nt_planner *planner, const struct nt_result *results, size_t n,
+                struct nt_err *err)
+{
+    (void)planner;
+    (void)results;
+    (void)n;
+    (void)err;
+    return 0;
+}
+
+static void lose(struct nt_planner *planner, uint32_t host)
+{
+    struct stress *s = (struct stress *)planner;
+    if (host < s->hosts)
+        s->away[host] = true;
+}
+
+static void destroy(struct nt_planner *planner)
+{
+    free(((struct stress *)planner)->away);
+    free(planner);
+}
+
+static const struct nt_planner_ops OPS = {next, tell, lose, destroy};
+
+/* The power of two that takes about MESSAGE_S. */
+static double choose_bytes(double rate_MBps)
+{
+    double bytes = BYTES_MIN;
+    if (!(rate_MBps > 0))
+        return BYTES_USUAL;
+    while (bytes < BYTES_MAX && 2 * bytes <= rate_MBps * 1e6 * MESSAGE_S)
+        bytes *= 2;
+    return bytes;
+}
+
+int nt_stress_create(size_t hosts, const bool *absent, double rate_MBps, struct nt_planner **out,
+                     size_t *rounds, double *window, struct nt_err *err)
+{
+    struct stress *s = calloc(1, sizeof *s);
+    bool *away = calloc(hosts + 1, sizeof *away);
+    uint32_t host[NT_STRESS_HOSTS_MAX];
+    if (s == NULL || away == NULL) {
+        free(s);
+        free(away);
+        return nt_err_set(err, NT_ERR_SYSTEM, "stress kernels of %zu hosts: out of memory", hosts);
+    }
+    *s = (struct stress){.base.ops = &OPS, .hosts = hosts, .away = away};
+    if (absent != NULL)
+        memcpy(away, absent, hosts * sizeof *away);
+    s->bytes = choose_bytes(rate_MBps);
+    s->message_s = rate_MBps > 0 ? s->bytes / (rate_MBps * 1e6) : MESSAGE_S;
+    size_t n = nt_stress_hosts(hosts, away, host);
+    double sum = 0;
+    for (size_t k = 0; k < KERNELS; k++)
+        sum += window_s(s, k, n);
+    *rounds = n < 2 ? 0 : KERNELS;
+    *window = sum / KERNELS;
+    *out = &s->base;
+    return 0;
+}

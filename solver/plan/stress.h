@@ -1,0 +1,29 @@
+/* Which stress kernels run on a network (Navaridas, Miguel-Alonso, "Realistic Evaluation of
+ * Interconnection Networks Using Synthetic Traffic", section 3), and among which hosts. */
+#ifndef NT_STRESS_H
+#define NT_STRESS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "err.h"
+#include "sweep.h"
+
+enum {
+    NT_STRESS_HOSTS_MAX = 64, /* a host has an endpoint for each other */
+    NT_STRESS_MESSAGES = 4,   /* that a host sends in sr and gups, on average */
+};
+
+/* The hosts that take part: all that are not absent, or as many as may be, spread over them.
+ * host: room for NT_STRESS_HOSTS_MAX; returns how many. */
+size_t nt_stress_hosts(size_t hosts, const bool *absent, uint32_t *host);
+
+/* Orders of NT_ORDER_KERNEL in phase "kernels": a2a, o2a, a2o, sr:4, sr:32, gups; pair k of an
+ * order is {h, h}: host h is participant k. batches: repetitions at most. rate_MBps: what a host's
+ * link carries, for the size of messages; NaN: unknown. *rounds and *window_s: how many there will
+ * be, and about how long each takes. */
+int nt_stress_create(size_t hosts, const bool *absent, double rate_MBps, struct nt_planner **out,
+                     size_t *rounds, double *window_s, struct nt_err *err);
+
+#endif
