@@ -46,6 +46,8 @@ static int bins_init(struct bins *b, const double *value, size_t n, double width
 static double density(double x, double mean, double sd)
 {
     double z = (x - mean) / sd;
+    if (z * z > 100) /* 1e-22: nothing beside the outliers */
+        return 0;
     return exp(-0.5 * z * z) / (sd * 2.5066282746310002);
 }
 
@@ -116,6 +118,7 @@ static int find_peaks(const struct bins *b, double noise, double *mean, size_t *
 struct mixture {
     size_t count;
     double mean[PEAKS_MAX], weight[PEAKS_MAX];
+    double us[PEAKS_MAX]; /* exp(mean), while adapting */
     double noise, spread_us, outliers;
 };
 
@@ -125,16 +128,18 @@ struct sums {
 };
 
 /* Adds one bin's share in each class; returns the density there. */
-static double expect(const struct mixture *m, double x, double values, struct sums *s)
+static double expect(const struct mixture *m, const double *sd, double x, double values,
+                     struct sums *s)
 {
     double part[PEAKS_MAX], sum = m->outliers * OUTLIER_DENSITY / 2 + FLOOR;
     for (size_t c = 0; c < m->count; c++) {
-        part[c] = (1 - m->outliers) * m->weight[c] *
-                  density(x, m->mean[c], sd_of(m->noise, m->spread_us, m->mean[c]));
+        part[c] = (1 - m->outliers) * m->weight[c] * density(x, m->mean[c], sd[c]);
         sum += part[c];
     }
     for (size_t c = 0; c < m->count; c++) {
-        double share = values * part[c] / sum, off = x - m->mean[c], us = exp(m->mean[c]);
+        if (part[c] <= 0)
+            continue;
+        double share = values * part[c] / sum, off = x - m->mean[c], us = m->us[c];
         s->weight[c] += share;
         s->mean[c] += share * x;
         s->spread += share * (off * off - m->noise * m->noise) * us * us;
@@ -153,51 +158,81 @@ static void maximise(struct mixture *m, const struct sums *s)
     m->spread_us = s->spread > 0 ? sqrt(s->spread / s->all) : 0;
 }
 
+/* One step of expectation; returns the log-likelihood of the mixture as it is. */
+static double expect_all(struct mixture *m, const struct bins *b, struct sums *s)
+{
+    double likelihood = 0, sd[PEAKS_MAX];
+    *s = (struct sums){.all = 0};
+    for (size_t c = 0; c < m->count; c++) {
+        m->us[c] = exp(m->mean[c]);
+        sd[c] = sd_of(m->noise, m->spread_us, m->mean[c]);
+    }
+    for (size_t i = 0; i < b->count; i++)
+        likelihood += b->values[i] * log(expect(m, sd, b->at[i], b->values[i], s));
+    return likelihood;
+}
+
 /* Returns the log-likelihood. */
 static double adapt(struct mixture *m, const struct bins *b)
 {
+    struct sums s;
     double likelihood = 0;
-    for (size_t c = 0; c < m->count; c++)
-        m->weight[c] = 1 / (double)m->count;
     for (int k = 0; k < ITERATIONS; k++) {
-        struct sums s = {.all = 0};
         double before = likelihood;
-        likelihood = 0;
-        for (size_t i = 0; i < b->count; i++)
-            likelihood += b->values[i] * log(expect(m, b->at[i], b->values[i], &s));
+        likelihood = expect_all(m, b, &s);
         maximise(m, &s);
-        if (k > 5 && fabs(likelihood - before) < 1e-3)
+        if (k > 3 && fabs(likelihood - before) < 1e-2)
             break;
     }
     return likelihood;
 }
 
-static void leave_out(struct mixture *m, size_t c)
+static struct mixture without(const struct mixture *m, size_t c)
 {
-    memmove(m->mean + c, m->mean + c + 1, (m->count - c - 1) * sizeof *m->mean);
-    m->count--;
+    struct mixture w = *m;
+    memmove(w.mean + c, w.mean + c + 1, (w.count - c - 1) * sizeof *w.mean);
+    memmove(w.weight + c, w.weight + c + 1, (w.count - c - 1) * sizeof *w.weight);
+    w.count--;
+    return w;
+}
+
+/* The class without which the mixture is best before it adapts, but for those tried already. */
+static size_t least_useful(const struct mixture *m, const struct bins *b, const bool *tried)
+{
+    size_t least = m->count;
+    double most = -INFINITY;
+    for (size_t c = 0; c < m->count; c++) {
+        struct mixture w = without(m, c);
+        struct sums s;
+        double likelihood = tried[c] ? -INFINITY : expect_all(&w, b, &s);
+        if (likelihood > most) {
+            most = likelihood;
+            least = c;
+        }
+    }
+    return least;
 }
 
 /* Takes classes away, the least useful first, until each one left is worth its place. */
 static void eliminate(struct mixture *m, const struct bins *b, double worth)
 {
+    bool tried[PEAKS_MAX] = {0};
+    for (size_t c = 0; c < m->count; c++)
+        m->weight[c] = 1 / (double)m->count;
     double likelihood = adapt(m, b);
     while (m->count > 1) {
-        struct mixture best = *m;
-        double least = INFINITY;
-        for (size_t c = 0; c < m->count; c++) {
-            struct mixture without = *m;
-            leave_out(&without, c);
-            double loss = likelihood - adapt(&without, b);
-            if (loss < least) {
-                least = loss;
-                best = without;
-            }
-        }
-        if (least >= worth && m->count <= NT_CLASSES_MAX)
+        size_t c = least_useful(m, b, tried);
+        if (c == m->count)
             return;
-        *m = best;
-        likelihood -= least;
+        struct mixture w = without(m, c);
+        double less = adapt(&w, b);
+        if (likelihood - less >= worth && m->count <= NT_CLASSES_MAX) {
+            tried[c] = true;
+            continue;
+        }
+        *m = w;
+        likelihood = less;
+        memset(tried, 0, sizeof tried);
     }
 }
 

@@ -1,0 +1,175 @@
+/* The adaptive sweep against all pairs and the bound: rounds, pairs, exactness over seeds, time of
+ * the coordinator and memory, from 8 to 65,536 hosts. --full: all seeds and the largest without a
+ * hint from the names. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "rng.h"
+#include "sweep_sim.h"
+
+/* 2 % noise, 1 % outliers; host links 0.56 us, links between switches 0.11 us: a same-switch pair
+ * at 1.12 us and the next class 20 % above, as on a real machine. */
+static const double NOISE = 0.02, OUTLIERS = 0.01, HOST_US = 0.56, LINK_US = 0.11;
+
+struct row {
+    const char *topology;
+    unsigned quick, full;         /* seeds with names in order */
+    unsigned quick_any, full_any; /* seeds with names that say nothing */
+};
+
+static const struct row rows[] = {
+    {"tree:2x4", 100, 1000, 100, 1000}, {"tree:4x8", 100, 1000, 100, 1000},
+    {"tree:4x4x8", 50, 500, 50, 500},   {"tree:8x32", 50, 300, 50, 300},
+    {"tree:4x8x32", 20, 100, 20, 100},  {"tree:16x16x32", 20, 40, 20, 20},
+    {"tree:8x32x32", 5, 20, 2, 5},      {"tree:16x64x64", 3, 5, 0, 3},
+};
+
+struct sums {
+    double rounds, pairs, exact, planning_s, slowest_s;
+    uint64_t bound, most_rounds;
+    size_t hosts;
+    long memory_kb;
+};
+
+static double now_s(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static void give_up(const struct nt_err *err)
+{
+    fprintf(stderr, "bench_sweep: %s\n", err->text);
+    exit(4);
+}
+
+static struct nt_network *build(const char *topology)
+{
+    struct nt_spec spec;
+    struct nt_figures figures;
+    struct nt_network *n;
+    struct nt_err err;
+    if (nt_spec_parse(topology, &spec, &err) < 0)
+        give_up(&err);
+    nt_figures_default(&spec, &figures);
+    figures.host_latency_us = HOST_US;
+    for (int t = 0; t < NT_DIMENSIONS_MAX; t++)
+        figures.link_latency_us[t] = LINK_US;
+    if (nt_network_build(&spec, &figures, &n, &err) < 0)
+        give_up(&err);
+    return n;
+}
+
+static uint32_t *shuffled(size_t hosts, uint64_t seed)
+{
+    struct nt_rng rng;
+    uint32_t *order = calloc(hosts + 1, sizeof *order);
+    if (order == NULL)
+        exit(4);
+    for (uint32_t h = 0; h < hosts; h++)
+        order[h] = h;
+    nt_rng_init(&rng, ~seed);
+    nt_rng_shuffle(&rng, order, hosts);
+    return order;
+}
+
+static void run_seed(const struct nt_sweep_kind *kind, const struct nt_network *n, uint64_t seed,
+                     bool any, struct sums *s)
+{
+    struct nt_noise noise = {.sd = NOISE, .outliers = OUTLIERS, .seed = seed};
+    uint32_t *order = any ? shuffled(n->hosts, seed) : NULL;
+    struct nt_sweep_run run;
+    struct nt_err err;
+    if (nt_sweep_simulate(kind, n, &noise, order, now_s, &run, &err) < 0)
+        give_up(&err);
+    s->rounds += (double)run.rounds;
+    s->pairs += (double)run.pairs;
+    s->exact += run.exact;
+    s->planning_s += run.planning_s / (double)(run.rounds > 0 ? run.rounds : 1);
+    s->slowest_s = fmax(s->slowest_s, run.slowest_s);
+    s->most_rounds = run.rounds > s->most_rounds ? run.rounds : s->most_rounds;
+    s->bound = run.bound_rounds;
+    nt_model_destroy(run.model);
+    free(order);
+}
+
+static void run_seeds(const struct row *row, bool any, unsigned seeds, struct sums *s)
+{
+    struct nt_network *n = build(row->topology);
+    const struct nt_sweep_kind *kind = nt_sweep_kind_find("adaptive", NULL);
+    struct rusage before, after;
+    *s = (struct sums){.hosts = n->hosts};
+    getrusage(RUSAGE_SELF, &before);
+    for (uint64_t seed = 1; seed <= seeds; seed++)
+        run_seed(kind, n, seed, any, s);
+    getrusage(RUSAGE_SELF, &after);
+    s->memory_kb = after.ru_maxrss - before.ru_maxrss;
+    nt_network_destroy(n);
+}
+
+/* In a process of its own, so that its peak of memory is its own. */
+static int in_child(const struct row *row, bool any, unsigned seeds, struct sums *s)
+{
+    int end[2], status = 0;
+    if (pipe(end) < 0)
+        return -1;
+    fflush(stdout);
+    pid_t child = fork();
+    if (child == 0) {
+        run_seeds(row, any, seeds, s);
+        _exit(write(end[1], s, sizeof *s) == (ssize_t)sizeof *s ? 0 : 4);
+    }
+    close(end[1]);
+    ssize_t got = child > 0 ? read(end[0], s, sizeof *s) : -1;
+    close(end[0]);
+    if (child > 0)
+        waitpid(child, &status, 0);
+    return got == (ssize_t)sizeof *s && status == 0 ? 0 : -1;
+}
+
+static int print_row(const struct row *row, bool any, unsigned seeds)
+{
+    struct sums s;
+    if (seeds == 0)
+        return 0;
+    if (in_child(row, any, seeds, &s) < 0)
+        return -1;
+    double n = seeds, all = (double)s.hosts * ((double)s.hosts - 1) / 2;
+    printf("%7zu  %-14s %-6s %6.1f %5llu %6zu %6llu %10.0f %8.3f%% %5.0f/%-5u %8.2f %8.1f %8.1f\n",
+           s.hosts, row->topology, any ? "any" : "good", s.rounds / n,
+           (unsigned long long)s.most_rounds, s.hosts - 1, (unsigned long long)s.bound, s.pairs / n,
+           100 * s.pairs / n / all, s.exact, seeds, 1e3 * s.planning_s / n, 1e3 * s.slowest_s,
+           (double)s.memory_kb / 1024);
+    fflush(stdout);
+    return s.exact == n ? 0 : 1;
+}
+
+int main(int argc, char **argv)
+{
+    bool full = argc > 1 && strcmp(argv[1], "--full") == 0;
+    int wrong = 0;
+    printf("Adaptive latency sweep, noise %.0f %%, outliers %.0f %%; names in order or any order\n",
+           100 * NOISE, 100 * OUTLIERS);
+    printf("%7s  %-14s %-6s %6s %5s %6s %6s %10s %9s %11s %8s %8s %8s\n", "hosts", "network",
+           "names", "rounds", "most", "all", "bound", "pairs", "of all", "exact", "ms/round",
+           "most ms", "MB");
+    for (size_t k = 0; k < sizeof rows / sizeof *rows; k++)
+        for (int any = 0; any < 2; any++) {
+            unsigned quick = any ? rows[k].quick_any : rows[k].quick;
+            unsigned seeds = any ? rows[k].full_any : rows[k].full;
+            int rc = print_row(&rows[k], any, full ? seeds : quick);
+            if (rc < 0)
+                return 4;
+            wrong += rc;
+        }
+    printf("all: rounds of one pass over all pairs, of which a right answer takes three.\n"
+           "bound: without names, the sum over the tiers of the most branches of a switch.\n");
+    return wrong > 0;
+}
