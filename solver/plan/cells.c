@@ -87,6 +87,14 @@ void nt_cells_add(struct nt_cells *c, uint32_t a, uint32_t b, double llr, bool c
         count_up(&c->count[at], 1);
 }
 
+void nt_cells_miss(struct nt_cells *c, uint32_t a, uint32_t b)
+{
+    uint8_t *count = &c->count[nt_cell_at(a, b)];
+    if (c->missed && *count > 0)
+        (*count)--;
+    c->missed = !c->missed;
+}
+
 int64_t nt_cells_merge(struct nt_cells *c, uint32_t a, uint32_t b, struct nt_err *err)
 {
     if (c->cluster[a].size < c->cluster[b].size) {

@@ -32,6 +32,7 @@ struct nt_cells {
     struct nt_cluster *cluster;
     float *sum;     /* of a cell: see nt_cell_at */
     uint8_t *count; /* measurements ordered or read, saturating */
+    bool missed;    /* a measurement that is counted half */
     bool last;      /* no other block of the same parent */
     bool strict;    /* "different" has to be certain by now */
     bool done;
@@ -80,6 +81,10 @@ static inline size_t nt_cell_at(size_t a, size_t b)
 
 /* Adds a reading's evidence; counted: the measurement was not counted when it was ordered. */
 void nt_cells_add(struct nt_cells *cells, uint32_t a, uint32_t b, double llr, bool counted);
+
+/* A measurement that was ordered gave nothing: every other one counts. A cell of pairs that cannot
+ * be measured comes to its end, one with a few such pairs does not. */
+void nt_cells_miss(struct nt_cells *cells, uint32_t a, uint32_t b);
 
 /* Puts the smaller cluster into the larger one; returns the one that stays, or -1 (memory). */
 int64_t nt_cells_merge(struct nt_cells *cells, uint32_t a, uint32_t b, struct nt_err *err);

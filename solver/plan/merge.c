@@ -428,9 +428,11 @@ int nt_merge_tell(struct nt_merge *m, const struct nt_draw *draw, const float *l
                   struct nt_err *err)
 {
     for (size_t k = 0; k < draw->count; k++) {
-        if (isnan(ln[k]))
-            continue;
         struct nt_cells *c = m->block[draw->cell[k].block];
+        if (isnan(ln[k])) {
+            nt_cells_miss(c, draw->cell[k].a, draw->cell[k].b);
+            continue;
+        }
         double llr = nt_classes_llr(m->classes, (double)ln[k], c->level);
         if ((m->keep_all || (llr > 0 && c->level > 0)) &&
             nt_ledger_add(m->ledger, draw->seat[k][0], draw->seat[k][1], (double)ln[k], err) < 0)

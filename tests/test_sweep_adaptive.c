@@ -1,0 +1,531 @@
+/* The adaptive sweep: its schedule, its sequential test, its classes, and that it is right. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cells.h"
+#include "class_fit.h"
+#include "clusters.h"
+#include "measure.h"
+#include "network.h"
+#include "rng.h"
+#include "shape.h"
+#include "sweep_adaptive.h"
+
+#define COUNT(a) (sizeof(a) / sizeof *(a))
+
+static struct nt_network *built(const char *topology)
+{
+    struct nt_spec spec;
+    struct nt_figures figures;
+    struct nt_network *n;
+    struct nt_err err;
+    if (nt_spec_parse(topology, &spec, &err) < 0)
+        fail_msg("%s", err.text);
+    nt_figures_default(&spec, &figures);
+    figures.host_latency_us = 0.56;
+    for (int t = 0; t < NT_DIMENSIONS_MAX; t++)
+        figures.link_latency_us[t] = 0.11;
+    if (nt_network_build(&spec, &figures, &n, &err) < 0)
+        fail_msg("%s", err.text);
+    return n;
+}
+
+static uint32_t *shuffled(size_t hosts, uint64_t seed)
+{
+    struct nt_rng rng;
+    uint32_t *order = calloc(hosts + 1, sizeof *order);
+    for (uint32_t h = 0; h < hosts; h++)
+        order[h] = h;
+    nt_rng_init(&rng, ~seed);
+    nt_rng_shuffle(&rng, order, hosts);
+    return order;
+}
+
+/* How a sweep went. */
+struct trip {
+    size_t rounds, pairs;
+    uint64_t trace; /* a hash of all orders */
+};
+
+struct drive {
+    const struct nt_network *network;
+    struct nt_noise noise;
+    struct nt_planner *planner;
+    const bool *absent;
+    size_t lose_after; /* rounds; 0: never */
+    uint32_t lose_from, lose_count;
+    bool *dead;
+};
+
+static void check_round(const struct drive *d, const struct nt_order *o, bool *busy)
+{
+    assert_int_equal(o->kind, NT_ORDER_LATENCY);
+    assert_true(o->batches >= 1 && o->count >= 1 && o->pairs > 0);
+    memset(busy, 0, d->network->hosts * sizeof *busy);
+    for (size_t k = 0; k < o->pairs; k++)
+        for (int end = 0; end < 2; end++) {
+            uint32_t h = o->pair[k][end];
+            assert_true(h < d->network->hosts);
+            assert_false(busy[h]); /* one partner a round, never itself */
+            assert_false(d->dead[h]);
+            busy[h] = true;
+        }
+}
+
+static struct trip driven(struct drive *d)
+{
+    struct trip t = {0};
+    struct nt_order o;
+    struct nt_err err = {0};
+    size_t n = d->network->hosts;
+    bool *busy = calloc(n + 1, sizeof *busy);
+    struct nt_result *result = calloc(n + 1, sizeof *result);
+    int more;
+    d->dead = calloc(n + 1, sizeof *d->dead);
+    for (size_t h = 0; h < n; h++)
+        d->dead[h] = d->absent != NULL && d->absent[h];
+    while ((more = d->planner->ops->next(d->planner, &o, &err)) > 0) {
+        size_t told = 0;
+        check_round(d, &o, busy);
+        for (size_t k = 0; k < o.pairs; k++) {
+            uint32_t a = o.pair[k][0], b = o.pair[k][1];
+            struct nt_reading r =
+                nt_measure_batches(d->network, &d->noise, a, b, (uint32_t)t.rounds, o.batches);
+            t.trace = t.trace * 1000003 + ((uint64_t)a << 20 ^ b);
+            if (!isnan(r.value_us))
+                result[told++] = (struct nt_result){
+                    .a = a, .b = b, .ok = true, .value_us = r.value_us, .se_us = r.se_us};
+        }
+        t.rounds++;
+        t.pairs += o.pairs;
+        for (size_t k = 0; 2 * k < told; k++) { /* in any order */
+            struct nt_result swap = result[k];
+            result[k] = result[told - 1 - k];
+            result[told - 1 - k] = swap;
+        }
+        assert_int_equal(d->planner->ops->tell(d->planner, result, told, &err), 0);
+        for (uint32_t h = 0; t.rounds == d->lose_after && h < d->lose_count; h++) {
+            d->planner->ops->lose(d->planner, d->lose_from + h);
+            d->dead[d->lose_from + h] = true;
+        }
+        assert_true(t.rounds < 100 + 4 * n); /* it ends */
+    }
+    if (more < 0)
+        fail_msg("%s", err.text);
+    free(busy);
+    free(result);
+    free(d->dead);
+    return t;
+}
+
+static struct nt_model *found_by(const struct drive *d)
+{
+    struct nt_model *m;
+    struct nt_err err;
+    if (nt_sweep_adaptive_model(d->planner, &m, &err) < 0)
+        fail_msg("%s", err.text);
+    return m;
+}
+
+static void begin(struct drive *d, const uint32_t *order, uint64_t seed)
+{
+    struct nt_err err;
+    if (nt_sweep_adaptive_create(d->network->hosts, order, d->absent, 10, seed, &d->planner, &err) <
+        0)
+        fail_msg("%s", err.text);
+}
+
+/* ---- right, over seeds, hints and noise ---------------------------------------------------------
+ */
+
+static void test_exact(void **state)
+{
+    static const struct {
+        const char *topology;
+        double sd, outliers;
+        unsigned seeds;
+        size_t good, any; /* rounds at most */
+    } table[] = {
+        {"tree:2x4", 0.02, 0.01, 40, 20, 20},   {"star:30", 0.02, 0.01, 40, 16, 16},
+        {"tree:4x8", 0.02, 0.01, 40, 20, 24},   {"tree:4x8", 0.05, 0.10, 40, 36, 40},
+        {"tree:4x4x8", 0.02, 0.01, 25, 26, 36}, {"tree:4x4x8", 0.05, 0.10, 25, 50, 60},
+        {"tree:8x32", 0.02, 0.01, 20, 18, 32},  {"tree:4x8x32", 0.02, 0.01, 4, 20, 44},
+    };
+    (void)state;
+    for (size_t k = 0; k < COUNT(table); k++) {
+        struct nt_network *n = built(table[k].topology);
+        struct nt_model *truth;
+        assert_int_equal(nt_network_truth(n, &truth, NULL), 0);
+        for (uint64_t seed = 1; seed <= 2 * table[k].seeds; seed++) {
+            bool any = seed % 2 == 0;
+            uint32_t *order = any ? shuffled(n->hosts, seed) : NULL;
+            struct drive d = {.network = n,
+                              .noise = {table[k].sd, 0, 0, table[k].outliers, 0, seed}};
+            begin(&d, order, seed);
+            struct trip t = driven(&d);
+            struct nt_model *m = found_by(&d);
+            if (!nt_shape_equal(m, truth))
+                fail_msg("%s seed %u: another shape", table[k].topology, (unsigned)seed);
+            if (t.rounds > (any ? table[k].any : table[k].good))
+                fail_msg("%s seed %u: %zu rounds", table[k].topology, (unsigned)seed, t.rounds);
+            assert_true(m->confidence > 0.9 && m->confidence <= 1);
+            assert_true(m->resolution_us > 0 && m->resolution_us < 0.3);
+            nt_model_destroy(m);
+            nt_planner_destroy(d.planner);
+            free(order);
+        }
+        nt_model_destroy(truth);
+        nt_network_destroy(n);
+    }
+}
+
+/* Link latencies of the model follow from the classes. */
+static void test_latencies(void **state)
+{
+    (void)state;
+    struct nt_network *n = built("tree:4x8");
+    struct drive d = {.network = n, .noise = {.sd = 0.02, .seed = 3}};
+    begin(&d, NULL, 3);
+    driven(&d);
+    struct nt_model *m = found_by(&d);
+    for (size_t k = 0; k < m->links; k++)
+        assert_true(fabs(m->link[k].latency_us / (m->link[k].a < 32 ? 0.56 : 0.11) - 1) < 0.1);
+    assert_true(m->r2 > 0.95 && m->rms_us < 0.03);
+    nt_model_destroy(m);
+    nt_planner_destroy(d.planner);
+    nt_network_destroy(n);
+}
+
+/* ---- hosts that are not there -------------------------------------------------------------------
+ */
+
+static void test_lost(void **state)
+{
+    (void)state;
+    struct nt_network *n = built("tree:4x8");
+    for (size_t after = 0; after <= 14; after += 2) {
+        bool absent[32] = {[5] = true, [31] = true};
+        struct drive d = {.network = n,
+                          .noise = {.sd = 0.02, .seed = 7},
+                          .absent = absent,
+                          .lose_after = after,
+                          .lose_from = 7,
+                          .lose_count = 3};
+        begin(&d, NULL, 7);
+        driven(&d);
+        struct nt_model *m = found_by(&d);
+        for (uint32_t h = 0; h < 32; h++)
+            assert_int_equal(m->missing[h], h == 5 || h == 31 || (after > 0 && h >= 7 && h < 10));
+        /* four switches with those that are left, and a top */
+        size_t on_leaf[5] = {0};
+        assert_int_equal(m->switches, 5);
+        for (size_t k = 0; k < m->links; k++)
+            if (m->link[k].a < 32)
+                on_leaf[m->link[k].b - 32]++;
+        assert_int_equal(on_leaf[0], after > 0 ? 6 : 7);
+        assert_int_equal(on_leaf[1], 0); /* the top comes behind its first leaf */
+        assert_int_equal(on_leaf[2], after > 0 ? 6 : 8);
+        assert_int_equal(on_leaf[3], 8);
+        assert_int_equal(on_leaf[4], 7);
+        nt_model_destroy(m);
+        nt_planner_destroy(d.planner);
+    }
+    nt_network_destroy(n);
+}
+
+/* Pairs that cannot be measured, whatever one tries, do not keep it from ending. */
+static void test_missing_pairs(void **state)
+{
+    (void)state;
+    struct nt_network *n = built("tree:4x8");
+    struct nt_model *truth;
+    unsigned exact = 0;
+    assert_int_equal(nt_network_truth(n, &truth, NULL), 0);
+    for (uint64_t seed = 1; seed <= 20; seed++) {
+        struct drive d = {.network = n, .noise = {.sd = 0.02, .missing = 0.3, .seed = seed}};
+        begin(&d, NULL, seed);
+        driven(&d);
+        struct nt_model *m = found_by(&d);
+        exact += nt_shape_equal(m, truth);
+        nt_model_destroy(m);
+        nt_planner_destroy(d.planner);
+    }
+    assert_true(exact >= 19);
+    nt_model_destroy(truth);
+    nt_network_destroy(n);
+}
+
+/* Before the end a map says only what is certain. */
+static void test_early(void **state)
+{
+    (void)state;
+    struct nt_network *n = built("tree:4x4x8");
+    struct nt_noise noise = {.sd = 0.02, .seed = 5};
+    struct nt_planner *p;
+    struct nt_order o;
+    struct nt_model *m;
+    struct nt_result result[64];
+    uint32_t *order = shuffled(n->hosts, 5);
+    uint32_t round = 0;
+    size_t early = 0;
+    assert_int_equal(nt_sweep_adaptive_create(n->hosts, order, NULL, 10, 5, &p, NULL), 0);
+    assert_int_equal(nt_sweep_adaptive_model(p, &m, NULL), -1);
+    while (p->ops->next(p, &o, NULL) > 0) {
+        if (nt_sweep_adaptive_model(p, &m, NULL) == 0) {
+            assert_true(m->confidence == 0);
+            struct nt_model *truth;
+            struct nt_shape_difference d;
+            assert_int_equal(nt_network_truth(n, &truth, NULL), 0);
+            assert_int_equal(nt_shape_compare(m, truth, &d, NULL), 0);
+            assert_int_equal(d.invented, 0);
+            early++;
+            nt_model_destroy(truth);
+            nt_model_destroy(m);
+        }
+        for (size_t k = 0; k < o.pairs; k++) {
+            struct nt_reading r =
+                nt_measure_batches(n, &noise, o.pair[k][0], o.pair[k][1], round, o.batches);
+            result[k] = (struct nt_result){.a = o.pair[k][0],
+                                           .b = o.pair[k][1],
+                                           .ok = true,
+                                           .value_us = r.value_us,
+                                           .se_us = r.se_us};
+        }
+        round++;
+        assert_int_equal(p->ops->tell(p, result, o.pairs, NULL), 0);
+    }
+    assert_true(early > 4);
+    nt_planner_destroy(p);
+    nt_network_destroy(n);
+    free(order);
+}
+
+static void test_small(void **state)
+{
+    static const char *const one[] = {"star:1", "star:2", "star:3", "star:5"};
+    (void)state;
+    for (size_t k = 0; k < COUNT(one); k++) {
+        struct nt_network *n = built(one[k]);
+        struct drive d = {.network = n, .noise = {.sd = 0.02, .seed = 2}};
+        begin(&d, NULL, 2);
+        driven(&d);
+        struct nt_model *m = found_by(&d);
+        assert_int_equal(m->hosts, n->hosts);
+        nt_model_destroy(m);
+        nt_planner_destroy(d.planner);
+        nt_network_destroy(n);
+    }
+}
+
+static void test_refused(void **state)
+{
+    (void)state;
+    struct nt_planner *p;
+    struct nt_err err;
+    const uint32_t twice[] = {0, 1, 1, 2}, far[] = {0, 1, 2, 4};
+    assert_int_equal(nt_sweep_adaptive_create(NT_HOSTS_MAX + 1, NULL, NULL, 1, 1, &p, &err), -1);
+    assert_int_equal(err.kind, NT_ERR_INPUT);
+    assert_int_equal(nt_sweep_adaptive_create(4, twice, NULL, 1, 1, &p, &err), -1);
+    assert_int_equal(nt_sweep_adaptive_create(4, far, NULL, 1, 1, &p, &err), -1);
+}
+
+/* The same seed and results, the same rounds; hosts by other numbers, the same network. */
+static void test_deterministic(void **state)
+{
+    (void)state;
+    struct nt_network *n = built("tree:4x4x8");
+    uint64_t trace[3];
+    for (int k = 0; k < 3; k++) {
+        struct drive d = {.network = n, .noise = {.sd = 0.02, .outliers = 0.01, .seed = 9}};
+        begin(&d, NULL, k < 2 ? 1 : 2);
+        trace[k] = driven(&d).trace;
+        nt_planner_destroy(d.planner);
+    }
+    assert_true(trace[0] == trace[1]);
+    assert_true(trace[0] != trace[2]);
+    nt_network_destroy(n);
+}
+
+/* ---- the sequential test ------------------------------------------------------------------------
+ */
+
+static const struct nt_classes TWO = {.count = 2,
+                                      .mean = {0.113, 0.293},
+                                      .weight = {0.2, 0.8},
+                                      .noise = 0.06, /* classes 3 sd apart: errors can be seen */
+                                      .outliers = 0.02,
+                                      .low_share = 0.25};
+
+/* Readings of one pair until the sum leaves the limits; whether it says "same". */
+static bool tested(struct nt_rng *rng, size_t class, double same, double differ, unsigned *readings)
+{
+    double sum = 0;
+    while (sum <= same && sum >= differ) {
+        double x = TWO.mean[class] + TWO.noise * nt_rng_normal(rng);
+        if (nt_rng_uniform(rng) < TWO.outliers)
+            x = TWO.mean[class] +
+                (nt_rng_uniform(rng) < TWO.low_share ? -1.25 : 1.25) * nt_rng_uniform(rng);
+        sum += nt_classes_llr(&TWO, x, 0);
+        (*readings)++;
+    }
+    return sum > same;
+}
+
+/* Wald's bound: wrong with a chance of at most exp(-limit). */
+static void test_error_rates(void **state)
+{
+    static const struct {
+        double same, differ;
+        unsigned cells;
+    } table[] = {{2.5, -2.5, 20000}, {4, -4, 40000}, {16, -14, 40000}};
+    struct nt_rng rng;
+    (void)state;
+    nt_rng_init(&rng, 1);
+    for (size_t k = 0; k < COUNT(table); k++) {
+        unsigned merged = 0, split = 0, readings = 0, n = table[k].cells;
+        for (unsigned i = 0; i < n; i++) {
+            merged += tested(&rng, 1, table[k].same, table[k].differ, &readings);
+            split += !tested(&rng, 0, table[k].same, table[k].differ, &readings);
+        }
+        double may_merge = exp(-table[k].same) * n, may_split = exp(table[k].differ) * n;
+        assert_true(merged <= may_merge + 4 * sqrt(may_merge) + 0.5);
+        assert_true(split <= may_split + 4 * sqrt(may_split) + 0.5);
+        assert_true(readings < 2 * n * (1 + table[k].same));
+        if (table[k].same < 3) /* and the test could see them */
+            assert_true(merged > 0 && split > 0);
+    }
+}
+
+static void test_evidence(void **state)
+{
+    (void)state;
+    assert_true(nt_classes_llr(&TWO, 0.113, 0) > 3);
+    assert_true(nt_classes_llr(&TWO, 0.293, 0) < -3);
+    assert_true(fabs(nt_classes_llr(&TWO, 0.203, 0)) < 0.1); /* just between */
+    assert_true(nt_classes_llr(&TWO, 0.113, 0) <= 12);
+    assert_true(nt_classes_llr(&TWO, 0.293, 0) >= -7);
+    assert_true(fabs(nt_classes_llr(&TWO, 1.1, 0)) < 0.1); /* far off: an accident, no evidence */
+    assert_true(nt_classes_llr(&TWO, 0.113, 1) == 0);      /* no class above */
+}
+
+/* ---- classes ------------------------------------------------------------------------------------
+ */
+
+static void test_class_fit(void **state)
+{
+    static const struct {
+        size_t classes;
+        double us[6];
+        unsigned values[6];
+        double noise, spread_us, outliers;
+    } table[] = {
+        {1, {1.12}, {60}, 0.0085, 0, 0},
+        {2, {1.12, 1.34}, {40, 200}, 0.0085, 0, 0.01},
+        {3, {1.12, 1.34, 1.56}, {10, 40, 200}, 0.0085, 0, 0},
+        {4, {1.12, 1.34, 1.56, 1.78}, {7, 20, 60, 190}, 0.0085, 0, 0.01},
+        {3, {1.12, 1.34, 1.56}, {200, 800, 3000}, 0.02, 0, 0.01},
+        {2, {1.0, 1.5}, {200, 600}, 0.0085, 0.03, 0}, /* hosts differ by more than noise */
+        {2, {2.0, 14.0}, {9, 20}, 0.01, 0, 0},        /* few values */
+        {5, {1, 1.2, 1.5, 2, 4}, {50, 50, 50, 50, 50}, 0.01, 0, 0.02},
+    };
+    static double value[8192];
+    struct nt_rng rng;
+    (void)state;
+    nt_rng_init(&rng, 4);
+    for (size_t k = 0; k < COUNT(table); k++) {
+        unsigned extra = 0;
+        for (int repeat = 0; repeat < 20; repeat++) {
+            struct nt_classes c;
+            size_t n = 0;
+            for (size_t i = 0; i < table[k].classes; i++)
+                for (unsigned v = 0; v < table[k].values[i]; v++) {
+                    double us = table[k].us[i] + table[k].spread_us * nt_rng_normal(&rng);
+                    value[n] = log(us) + table[k].noise * nt_rng_normal(&rng);
+                    if (nt_rng_uniform(&rng) < table[k].outliers)
+                        value[n] += nt_rng_uniform(&rng);
+                    n++;
+                }
+            assert_int_equal(
+                nt_classes_fit(value, n, table[k].noise, fmax(table[k].outliers, 0.005), &c, NULL),
+                0);
+            /* accidents that agree look like a class; none may be lost */
+            assert_true(c.count >= table[k].classes);
+            extra += c.count > table[k].classes;
+            if (c.count > table[k].classes)
+                continue;
+            for (size_t i = 0; i < c.count; i++)
+                assert_true(fabs(exp(c.mean[i]) / table[k].us[i] - 1) < 0.02);
+            if (table[k].spread_us > 0)
+                assert_true(fabs(c.spread_us / table[k].spread_us - 1) < 0.25);
+        }
+        if (extra > (table[k].outliers > 0 ? 4 : 0))
+            fail_msg("mixture %zu: %u times a class too many", k, extra);
+    }
+}
+
+/* ---- cells and clusters -------------------------------------------------------------------------
+ */
+
+static void test_clusters(void **state)
+{
+    (void)state;
+    struct nt_clusters c;
+    assert_int_equal(nt_clusters_init(&c, 6, 3, NULL), 0);
+    nt_clusters_unite(&c, 0, 4, 2);
+    nt_clusters_unite(&c, 1, 4, 5);
+    assert_int_equal(nt_clusters_find(&c, 0, 4), 2);
+    assert_int_equal(nt_clusters_find(&c, 0, 5), 5);
+    assert_int_equal(nt_clusters_find(&c, 1, 5), 2);
+    assert_int_equal(nt_clusters_find(&c, 2, 3), 0);
+    assert_int_equal(nt_clusters_meet(&c, 2, 4), 0);
+    assert_int_equal(nt_clusters_meet(&c, 2, 5), 1);
+    assert_int_equal(nt_clusters_meet(&c, 0, 5), 2);
+    nt_clusters_fini(&c);
+}
+
+static void test_cells(void **state)
+{
+    (void)state;
+    struct nt_cells *c;
+    struct nt_err err;
+    assert_int_equal(nt_cells_create(NT_CELLS_CLUSTERS_MAX + 1, &c, &err), -1);
+    assert_int_equal(nt_cells_create(3, &c, &err), 0);
+    for (uint32_t k = 0; k < 3; k++) {
+        c->cluster[k].seat = malloc(sizeof(uint32_t));
+        c->cluster[k].seat[0] = c->cluster[k].low = c->cluster[k].high = 10 + k;
+        c->cluster[k].size = 1;
+    }
+    nt_cells_add(c, 0, 1, 3, true);
+    nt_cells_add(c, 2, 0, 4, true);
+    nt_cells_add(c, 1, 2, -5, true);
+    assert_int_equal(nt_cells_merge(c, 0, 1, &err), 0);
+    assert_true(c->cluster[1].gone && c->cluster[0].size == 2);
+    assert_true(fabs((double)c->sum[nt_cell_at(0, 2)] - -1) < 1e-6); /* evidence adds up */
+    assert_int_equal(c->count[nt_cell_at(0, 2)], 2);
+    assert_int_equal(nt_cells_append(c, 2, &err), 0);
+    assert_true(c->sum[nt_cell_at(4, 0)] == 0 && c->clusters == 5);
+    assert_true(fabs((double)c->sum[nt_cell_at(0, 2)] - -1) < 1e-6);
+    nt_cells_destroy(c);
+    nt_cells_destroy(NULL);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_class_fit),     cmocka_unit_test(test_evidence),
+        cmocka_unit_test(test_error_rates),   cmocka_unit_test(test_clusters),
+        cmocka_unit_test(test_cells),         cmocka_unit_test(test_small),
+        cmocka_unit_test(test_refused),       cmocka_unit_test(test_deterministic),
+        cmocka_unit_test(test_latencies),     cmocka_unit_test(test_lost),
+        cmocka_unit_test(test_missing_pairs), cmocka_unit_test(test_early),
+        cmocka_unit_test(test_exact),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
