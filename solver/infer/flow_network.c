@@ -9,6 +9,8 @@
 enum { BISECTION_HOSTS_MAX = 8192, CLASS_MIN = 3, SPREAD_MIN = 8 };
 
 static const double narrow_margin = 0.08, narrow_sd = 4, sent_all = 0.93;
+/* A link is named only when two rounds agree on it: one alone may have been disturbed. */
+static const double agreement = 0.9;
 
 struct view {
     struct flow_work *w;
@@ -156,7 +158,7 @@ static void set_suspects(struct view *v)
                     n = collect(v, c, NT_NO_VERTEX, down);
                 least = least_of_class(v, n);
             }
-            if (link->alone && link->value < least)
+            if (link->alone && link->value < least && link->second >= agreement * link->most)
                 v->w->model->link[h->up[c] / 2].suspect = true;
         }
     }
