@@ -1,11 +1,11 @@
 /* Bandwidths of links from flows that ran at the same time.
  *
  * A link carries in a round what its flows had together; what it can carry is the mean of the
- * rounds within 5 % of its best one. A flow's candidate bottlenecks are the links on its way that
- * are as full as they ever were and on which no other flow is much faster. A link is a value where
- * at least 30 % of its flows in a round had it as their only candidate, else a lower bound. Both
- * directions stand for themselves. See solver/plan/bandwidth.h for rounds that make links the only
- * candidates. */
+ * rounds within 3 sd of a flow, at most 5 %, of its best one (hosts' links: 15 %). A flow's
+ * candidate bottlenecks are the links on its way that are as full as they ever were and on which no
+ * other flow is much faster. A link is a value where at least 30 % of its flows in a round had it
+ * as their only candidate, else a lower bound. Both directions stand for themselves. See
+ * solver/plan/bandwidth.h for rounds that make links the only candidates. */
 #ifndef NT_FLOW_LINKS_H
 #define NT_FLOW_LINKS_H
 
@@ -28,7 +28,8 @@ struct nt_flow_round {
 
 /* A copy of model with the bandwidths of the links that the flows went through, in place of any
  * that it had; NaN for the others.
- *   at_least   neither direction was ever a bottleneck
+ *   at_least   neither direction was ever a bottleneck; forth_at_least, back_at_least: the one
+ *              was not
  *   effective  flows got less than any link on their way explains: the plateau is one of routing
  *   suspect    (set, never cleared) narrower than its class by more than 8 % and 4 sd of the
  *              class, in a direction that is a value

@@ -134,9 +134,10 @@ static int by_size(const void *a, const void *b)
     return (x->vertex > y->vertex) - (x->vertex < y->vertex);
 }
 
-/* A sender's uplink should carry well more than a receiver's downlink: a turn has at most 0.4 of
- * the hosts (first fit, largest groups first), unless a group alone has more. */
-static const double turn_share = 0.4, tight_share = 0.45;
+/* A sender's uplink should carry well more than a receiver's downlink: a turn has at most a
+ * third of the hosts (first fit, largest groups first), unless a group alone has more. With 0.4 a
+ * slow receiver pushes the others' downlinks to the edge too. */
+static const double turn_share = 0.34, tight_share = 0.45;
 
 static void deal(struct nt_fan *f, const struct nt_hang *h, uint32_t v, struct group *g,
                  uint32_t *used)
