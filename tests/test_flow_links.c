@@ -53,7 +53,7 @@ static void test_known_trees(void **state)
                      k, v.wrong, v.false_bounds, v.hidden, v.missed, v.slow, v.invented,
                      v.ratios_wrong, v.effective);
         /* a slow receiver can hide one direction of a sender: then it is a bound */
-        assert_true(v.hidden <= 2);
+        assert_true(v.hidden * 33 <= v.values + v.bounds);
         assert_true(v.value_worst < 0.03 && v.host_worst < 0.06 && v.ratio_worst < 0.05);
         assert_int_equal(v.slow > 0, table[k].slow_hosts + table[k].slow_links > 0);
     }

@@ -49,7 +49,7 @@ static void see_heights(struct view *v)
         v->peer = NT_NO_VERTEX;
 }
 
-/* From the bottom: a link passes what is below it, unless it is known to be narrower. */
+/* From the bottom: a link passes what is below it, unless it was never seen to carry that. */
 static void see_demand(struct view *v)
 {
     const struct nt_hang *h = v->w->hang;
@@ -58,7 +58,7 @@ static void see_demand(struct view *v)
             uint32_t c = h->order[k];
             const struct flow_channel *link = above(v, c, down);
             double passes = v->below[down][c];
-            if (c < h->hosts || (link->certified && !(link->value > passes)))
+            if (c < h->hosts || link->value < passes)
                 passes = link->value;
             if (h->parent[c] != h->top || c != v->peer)
                 v->below[down][h->parent[c]] += isnan(passes) ? 0 : passes;
