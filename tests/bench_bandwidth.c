@@ -66,6 +66,7 @@ static const struct {
     {"2 leaves x 4, a slow host", {2, {2, 4}, {2}, false, 100, 1, 0, false, 0}, 40},
     {"3 leaves x 4", {2, {3, 4}, {2}, false, 100, 0, 0, false, 0}, 40},
     {"3 leaves x 4, slow 1 1", {2, {3, 4}, {2}, false, 100, 1, 1, false, 0}, 40},
+    {"5 leaves x 4, slow 1 1", {2, {5, 4}, {2}, false, 100, 1, 1, true, 0}, 40},
     {"4 leaves x 4, slow 1 1", {2, {4, 4}, {2}, false, 100, 1, 1, true, 0}, 40},
     {"4 leaves uneven, slow 1 1", {2, {4, 6}, {2}, true, 100, 1, 1, true, 0}, 40},
     {"4 leaves x 4, down 1/2", {2, {4, 4}, {2}, false, 100, 1, 0, false, 0.5}, 40},

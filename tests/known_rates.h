@@ -240,18 +240,15 @@ static inline void rates_judge_link(const struct nt_link *is, const struct nt_li
         v->hosts++;
         v->host_sum += off;
         v->host_worst = fmax(v->host_worst, off);
-    } else if (is->at_least) {
+    } else if (is->at_least || (back ? is->back_at_least : is->forth_at_least)) {
         v->bounds++;
         v->false_bounds += found > 1.03 * truth;
         v->hidden += truth < 0.9 * below;
-    } else if (truth < 0.9 * below || off < 0.05) {
+    } else {
         v->values++;
         v->value_sum += off;
         v->value_worst = fmax(v->value_worst, off);
         v->wrong += off > 0.06;
-    } else { /* the other direction is the value */
-        v->bounds++;
-        v->false_bounds += found > 1.03 * truth;
     }
 }
 

@@ -38,6 +38,8 @@ static void random_links(struct nt_rng *rng, struct nt_model *m)
         l->suspect = nt_rng_below(rng, 2);
         l->simplex = nt_rng_below(rng, 2);
         l->at_least = nt_rng_below(rng, 2);
+        l->forth_at_least = nt_rng_below(rng, 2);
+        l->back_at_least = nt_rng_below(rng, 2);
         l->effective = nt_rng_below(rng, 2);
     }
 }
@@ -172,7 +174,8 @@ static void assert_same_model(const struct nt_model *a, const struct nt_model *b
                     same(x->bandwidth_back_MBps, y->bandwidth_back_MBps) &&
                     same(x->probability, y->probability));
         assert_true(x->suspect == y->suspect && x->simplex == y->simplex &&
-                    x->at_least == y->at_least && x->effective == y->effective);
+                    x->at_least == y->at_least && x->forth_at_least == y->forth_at_least &&
+                    x->back_at_least == y->back_at_least && x->effective == y->effective);
     }
     assert_memory_equal(a->overhead_us, b->overhead_us, a->hosts * sizeof *a->overhead_us);
     assert_memory_equal(a->missing, b->missing, a->hosts);

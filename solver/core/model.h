@@ -36,6 +36,8 @@ struct nt_link {
     bool suspect;               /* worse than its class by a tested margin */
     bool simplex;               /* seen from a to b only */
     bool at_least;              /* bandwidth is a lower bound: never the bottleneck */
+    bool forth_at_least;        /* only the one from a to b is */
+    bool back_at_least;         /* only the one from b to a is */
     bool effective;             /* bandwidth plateau depends on routing */
 };
 

@@ -8,7 +8,7 @@
 
 /* A link claims a flow when it is this full; one that is nearly so, or a host's link nearly
  * reached, excuses the flow from any claim: noise must not turn a follower into a bottleneck. */
-static const double plateau = 0.95, claims = 0.96, excuses = 0.90;
+static const double edge = 0.99, plateau = 0.95, claims = 0.96, excuses = 0.90;
 /* The gap between the two best of a few normal values, in sd (1.1 for two, 0.5 for ten). */
 static const double top_gap = 0.7, gap_most = 0.05;
 /* Flows that share a bottleneck are alike, as far as TCP is fair. */
@@ -94,10 +94,10 @@ static int see_noise(struct pass *p, struct nt_err *err)
 
 static void sum_plateau(struct pass *p)
 {
-    double wide = fmin(plateau, 1 - 3 * p->work->noise);
+    double wide = fmin(edge, 1 - 3 * p->work->noise), narrow = fmax(wide, plateau);
     for (size_t c = 0; c < 2 * p->work->hang->links; c++) {
         struct tally *t = &p->tally[c];
-        double share = is_inner(p->work->hang, (uint32_t)c) ? plateau : wide;
+        double share = is_inner(p->work->hang, (uint32_t)c) ? narrow : wide;
         if (t->flows == 0 || t->load < share * p->work->channel[c].most)
             continue;
         t->sum += t->load;
@@ -211,6 +211,7 @@ static void write_links(const struct flow_work *w)
         const struct flow_channel *forth = &w->channel[2 * k], *back = forth + 1;
         l->bandwidth_MBps = forth->value;
         l->bandwidth_back_MBps = back->value;
+        l->at_least = l->forth_at_least = l->back_at_least = l->effective = false;
     }
 }
 

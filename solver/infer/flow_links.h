@@ -1,11 +1,11 @@
 /* Bandwidths of links from flows that ran at the same time.
  *
  * A link carries in a round what its flows had together; what it can carry is the mean of the
- * rounds within 5 % of its best one. A flow's candidate bottlenecks are the links on its way that
- * are as full as they ever were and on which no other flow is much faster. A link is a value where
- * at least 30 % of its flows in a round had it as their only candidate, else a lower bound. Both
- * directions stand for themselves. See solver/plan/bandwidth.h for rounds that make links the only
- * candidates. */
+ * rounds within 3 sd of a flow, at most 5 %, of its best one (hosts' links: 15 %). A flow's
+ * candidate bottlenecks are the links on its way that are as full as they ever were and on which no
+ * other flow is much faster. A link is a value where at least 30 % of its flows in a round had it
+ * as their only candidate, else a lower bound. Both directions stand for themselves. See
+ * solver/plan/bandwidth.h for rounds that make links the only candidates. */
 #ifndef NT_FLOW_LINKS_H
 #define NT_FLOW_LINKS_H
 
@@ -28,18 +28,18 @@ struct nt_flow_round {
 
 /* A copy of model with the bandwidths of the links that the flows went through, in place of any
  * that it had; NaN for the others.
- *   at_least   neither direction was ever a bottleneck
+ *   at_least   neither direction was ever a bottleneck; forth_at_least, back_at_least: the one
+ *              was not
  *   effective  flows got less than any link on their way explains: the plateau is one of routing
  *   suspect    (set, never cleared) narrower than its class by more than 8 % and 4 sd of the
- *              class, in a direction that is a value. The class of a host's link is those at the
- *              same switch, of a link between switches those below the same parent; with fewer
- *              than three there, all of the tier
- *   oversubscription  of a switch below another: the sum of what its links below could bring up,
- *              over the link above, the larger of both directions; 1 when the link above was
- *              never the bottleneck though all below was sent
- *   bisection  the least capacity from one half of the hosts to the other over all halvings; trees
- *              of at most 8192 hosts whose links are all known
- * Flows of hosts whose way is not known (no tree, no common link or switch) are left out. */
+ *              class, in a direction that is a value
+ *              and in which the two best rounds agree within 10 %. The class of a host's link is
+ * those at the same switch, of a link between switches those below the same parent; with fewer than
+ * three there, all of the tier oversubscription  of a switch below another: the sum of what its
+ * links below could bring up, over the link above, the larger of both directions; 1 when the link
+ * above was never the bottleneck though all below was sent bisection  the least capacity from one
+ * half of the hosts to the other over all halvings; trees of at most 8192 hosts whose links are all
+ * known Flows of hosts whose way is not known (no tree, no common link or switch) are left out. */
 int nt_infer_flows(const struct nt_model *model, const struct nt_flow_round *round, size_t rounds,
                    struct nt_model **out, struct nt_err *err);
 

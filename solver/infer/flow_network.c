@@ -9,6 +9,8 @@
 enum { BISECTION_HOSTS_MAX = 8192, CLASS_MIN = 3, SPREAD_MIN = 8 };
 
 static const double narrow_margin = 0.08, narrow_sd = 4, sent_all = 0.93;
+/* A link is named only when two rounds agree on it: one alone may have been disturbed. */
+static const double agreement = 0.9;
 
 struct view {
     struct flow_work *w;
@@ -47,7 +49,7 @@ static void see_heights(struct view *v)
         v->peer = NT_NO_VERTEX;
 }
 
-/* From the bottom: a link passes what is below it, unless it is known to be narrower. */
+/* From the bottom: a link passes what is below it, unless it was never seen to carry that. */
 static void see_demand(struct view *v)
 {
     const struct nt_hang *h = v->w->hang;
@@ -56,7 +58,7 @@ static void see_demand(struct view *v)
             uint32_t c = h->order[k];
             const struct flow_channel *link = above(v, c, down);
             double passes = v->below[down][c];
-            if (c < h->hosts || (link->certified && !(link->value > passes)))
+            if (c < h->hosts || link->value < passes)
                 passes = link->value;
             if (h->parent[c] != h->top || c != v->peer)
                 v->below[down][h->parent[c]] += isnan(passes) ? 0 : passes;
@@ -97,6 +99,13 @@ static bool is_odd(const struct view *v, uint32_t vertex, int down, unsigned odd
     return link->odd >= odd_rounds && link->value < sent_all * v->below[down][vertex];
 }
 
+static void set_bound(struct nt_link *l, bool forth, bool back)
+{
+    l->at_least = forth && back;
+    l->forth_at_least = forth && !back;
+    l->back_at_least = back && !forth;
+}
+
 static void set_bounds(struct view *v, unsigned odd_rounds)
 {
     const struct nt_hang *h = v->w->hang;
@@ -108,7 +117,8 @@ static void set_bounds(struct view *v, unsigned odd_rounds)
             continue;
         l->effective =
             c >= h->hosts && (is_odd(v, c, 0, odd_rounds) || is_odd(v, c, 1, odd_rounds));
-        l->at_least = !up->certified && !down->certified && !l->effective;
+        bool bound[2] = {!up->certified && !l->effective, !down->certified && !l->effective};
+        set_bound(l, bound[h->up[c] % 2], bound[h->up[c] % 2 == 0]);
     }
 }
 
@@ -139,6 +149,29 @@ static double least_of_class(struct view *v, size_t n)
     return middle * (1 - margin);
 }
 
+/* A direction that is narrower than the other one tells, where others of the class are alike. */
+static void set_lopsided(struct view *v, uint32_t c)
+{
+    const struct nt_hang *h = v->w->hang;
+    size_t n = 0;
+    for (size_t k = 1; k < h->reached; k++) {
+        uint32_t s = h->order[k];
+        double up = above(v, s, 0)->value, down = above(v, s, 1)->value;
+        if (v->height[s] == v->height[c] && up > 0 && down > 0)
+            v->value[n++] = (float)(down / up);
+    }
+    if (n < CLASS_MIN)
+        return;
+    double usual = (double)nt_stats_median(v->value, n);
+    for (int down = 0; down < 2; down++) {
+        const struct flow_channel *link = above(v, c, down), *other = above(v, c, !down);
+        double expected = down ? other->value * usual : other->value / usual;
+        if (link->alone && link->second >= agreement * link->most &&
+            link->value < expected * (1 - fmax(narrow_margin, narrow_sd * v->w->noise)))
+            v->w->model->link[h->up[c] / 2].suspect = true;
+    }
+}
+
 static void set_suspects(struct view *v)
 {
     const struct nt_hang *h = v->w->hang;
@@ -156,7 +189,7 @@ static void set_suspects(struct view *v)
                     n = collect(v, c, NT_NO_VERTEX, down);
                 least = least_of_class(v, n);
             }
-            if (link->alone && link->value < least)
+            if (link->alone && link->value < least && link->second >= agreement * link->most)
                 v->w->model->link[h->up[c] / 2].suspect = true;
         }
     }
@@ -272,8 +305,8 @@ static void set_plain_bounds(struct flow_work *w)
     for (size_t k = 0; k < w->model->links; k++) {
         const struct flow_channel *c = &w->channel[2 * k];
         bool measured = !isnan(c[0].value) || !isnan(c[1].value);
-        w->model->link[k].at_least = measured && !c[0].certified && !c[1].certified;
         w->model->link[k].effective = false;
+        set_bound(&w->model->link[k], measured && !c[0].certified, measured && !c[1].certified);
     }
 }
 
@@ -297,6 +330,9 @@ int nt_flow_finish(struct flow_work *w, unsigned odd_rounds, struct nt_err *err)
         set_bounds(&v, odd_rounds);
         set_oversubscription(&v);
         set_suspects(&v);
+        for (size_t k = 1; k < w->hang->reached; k++)
+            if (w->hang->order[k] >= w->hang->hosts)
+                set_lopsided(&v, w->hang->order[k]);
         rc = set_bisection(&v, err);
     }
     free(v.height);

@@ -60,12 +60,11 @@ static const char *name_of(const struct nt_map *map, uint32_t vertex)
                                       : map->switch_name[vertex - map->model->hosts];
 }
 
-/* was: the model before, whose suspects have other reasons. */
-static int name_narrow(struct nt_map *map, const struct nt_model *was, struct nt_err *err)
+static int name_narrow(struct nt_map *map, struct nt_err *err)
 {
     for (size_t k = 0; k < map->model->links; k++) {
         const struct nt_link *l = &map->model->link[k];
-        if (l->suspect && !was->link[k].suspect &&
+        if (l->suspect &&
             nt_map_warn(map, err, "link %s to %s is narrower than its like: %.4g and %.4g MB/s",
                         name_of(map, l->a), name_of(map, l->b), l->bandwidth_MBps,
                         l->bandwidth_back_MBps) != 0)
@@ -74,22 +73,36 @@ static int name_narrow(struct nt_map *map, const struct nt_model *was, struct nt
     return 0;
 }
 
+/* Links that were suspect before have other reasons: named apart, marked together. */
+static int solve_flows(struct nt_map *map, const struct record *r, struct nt_err *err)
+{
+    struct nt_model *was = map->model, *found, *clean;
+    if (nt_model_copy(was, &clean, err) != 0)
+        return -1;
+    for (size_t k = 0; k < clean->links; k++)
+        clean->link[k].suspect = false;
+    int rc = nt_infer_flows(clean, r->round, r->rounds, &found, err);
+    nt_model_destroy(clean);
+    if (rc != 0)
+        return -1;
+    map->model = found;
+    rc = name_narrow(map, err);
+    for (size_t k = 0; k < found->links; k++)
+        found->link[k].suspect |= was->link[k].suspect;
+    nt_model_destroy(was);
+    return rc;
+}
+
 int nt_link_flows(struct nt_map *map, const struct nt_samples *samples, const uint32_t *order,
                   struct nt_err *err)
 {
     struct record r;
-    struct nt_model *found, *was = map->model;
     if (samples->hosts != map->model->hosts)
         return nt_err_set(err, NT_ERR_INPUT, "a record of %zu hosts for a map of %zu",
                           samples->hosts, map->model->hosts);
     if (record_init(&r, samples, order, err) != 0)
         return -1;
-    int rc = r.rounds == 0 ? 0 : nt_infer_flows(was, r.round, r.rounds, &found, err);
-    if (r.rounds > 0 && rc == 0) {
-        map->model = found;
-        rc = name_narrow(map, was, err);
-        nt_model_destroy(was);
-    }
+    int rc = r.rounds == 0 ? 0 : solve_flows(map, &r, err);
     record_fini(&r);
     return rc;
 }

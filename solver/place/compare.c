@@ -326,6 +326,8 @@ static int compare_bandwidth(struct work *w, size_t k)
         return 0;
     bool other_way = turned(w, k);
     for (int back = 0; back < 2; back++) {
+        if (back ? is->back_at_least : is->forth_at_least)
+            continue;
         double has = back ? is->bandwidth_back_MBps : is->bandwidth_MBps;
         double had = (back == 1) != other_way ? was->bandwidth_back_MBps : was->bandwidth_MBps;
         if (!isfinite(had))

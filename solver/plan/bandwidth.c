@@ -13,7 +13,7 @@ static const double WINDOW_S = 0.3, SHORTEST_S = 0.01, WARM_UP_S = 0.04;
 static const double TRANSFERS = 8, TRANSFER_BYTES = 1048576;
 /* One flow alone this much faster than among all: they cannot all run at once. Then rounds keep
  * to a share of what all had together. */
-static const double crowded = 1.2, uncrowded_share = 0.9;
+static const double crowded = 1.2, uncrowded_share = 0.9, undisturbed = 0.93;
 
 /* ---- rounds ---- */
 
@@ -22,6 +22,16 @@ static void draw_links(struct nt_bw *b, uint32_t colour)
     for (size_t k = 0; k < b->hang->links; k++)
         if (b->colour[k] == colour)
             nt_draft_join(&b->draft, b->hang->ends[k][0], b->hang->ends[k][1]);
+}
+
+/* Every round of neighbours has one flow a host's link, so what all had in one and not in another
+ * was taken from outside: that round is worth another try. */
+static bool was_disturbed(const struct nt_bw *b, const struct nt_bw_step *round)
+{
+    double best = 0;
+    for (size_t k = 0; k < b->steps; k++)
+        best = fmax(best, b->plan[k].middle_MBps);
+    return round->middle_MBps < undisturbed * best;
 }
 
 static void draw(struct nt_bw *b, const struct nt_bw_step *s)
@@ -40,6 +50,11 @@ static void draw(struct nt_bw *b, const struct nt_bw_step *s)
         break;
     case SHIFT:
         nt_draft_shift(d, (int)s->parity, SIZE_MAX);
+        break;
+    case SHIFT_REPEAT:
+        s = &b->plan[s->index];
+        if (was_disturbed(b, s))
+            nt_draft_shift(d, (int)s->parity, SIZE_MAX);
         break;
     case SHIFT_AGAIN:
         nt_bw_draw_again(b, s->index, s->back);
@@ -122,14 +137,31 @@ static double rate_of(const struct nt_result *r)
     return r->ok && r->value_us > 0 && r->bytes > 0 ? r->bytes / r->value_us : 0;
 }
 
-static void learn_rate(struct nt_bw *b, const struct nt_result *results, size_t n)
+/* The middle rate of the flows; NaN for none. */
+static double middle_rate(struct nt_bw *b, const struct nt_result *results, size_t n)
 {
     size_t flows = 0;
     for (size_t k = 0; k < n && flows < b->hang->hosts; k++)
         if (rate_of(&results[k]) > 0)
             b->value[flows++] = (float)rate_of(&results[k]);
-    if (flows > 0)
-        b->rate_MBps = nt_bw_upper_median(b->value, flows);
+    return nt_bw_upper_median(b->value, flows);
+}
+
+/* Of several parts the slowest counts. */
+static void learn_middle(struct nt_bw *b, const struct nt_result *results, size_t n)
+{
+    struct nt_bw_step *step = &b->plan[b->step - 1];
+    double middle = middle_rate(b, results, n);
+    if (isnan(middle))
+        return;
+    step->middle_MBps = step->middle_MBps > 0 ? fmin(step->middle_MBps, middle) : middle;
+}
+
+static void learn_rate(struct nt_bw *b, const struct nt_result *results, size_t n)
+{
+    double middle = middle_rate(b, results, n);
+    if (!isnan(middle))
+        b->rate_MBps = middle;
 }
 
 /* All at once; then the middle one of them alone. */
@@ -171,6 +203,8 @@ static int tell(struct nt_planner *planner, const struct nt_result *results, siz
         return learn_alone(b, results, n), 0;
     if (kind == SHIFT || kind == LINKS)
         learn_rate(b, results, n);
+    if (kind == SHIFT)
+        learn_middle(b, results, n);
     for (size_t c = 0; c < 2 * b->hang->links; c++)
         b->load[c] = NAN;
     for (size_t k = 0; k < n; k++) {

@@ -8,8 +8,9 @@
  *               They tell how long a window has to be, and whether all can run at once
  *               (Kunert, 2.3.2): if not, every later round is split into parts of what they had
  *               together, each with whole groups
- *   host-links  neighbours on a switch, in both pairings and both directions; hosts below their
- *               leaf's median by 4 sd again with the best partner. Links between hosts: in
+ *   host-links  neighbours on a switch, in both pairings and both directions; rounds in which
+ *               everybody was slower than in another one again; hosts below their leaf's median
+ *               by 4 sd again with the best partner. Links between hosts: in
  *               rounds of disjoint links, both directions
  *   tiers       fan: about a third of the groups below a parent send with all their hosts to the
  *               others, each group once, both directions, so that a sender's uplink carries twice

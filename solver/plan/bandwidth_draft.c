@@ -134,9 +134,10 @@ static int by_size(const void *a, const void *b)
     return (x->vertex > y->vertex) - (x->vertex < y->vertex);
 }
 
-/* A sender's uplink should carry well more than a receiver's downlink: a turn has at most 0.4 of
- * the hosts (first fit, largest groups first), unless a group alone has more. */
-static const double turn_share = 0.4, tight_share = 0.45;
+/* A sender's uplink should carry well more than a receiver's downlink: a turn has at most a
+ * third of the hosts (first fit, largest groups first), unless a group alone has more. With 0.4 a
+ * slow receiver pushes the others' downlinks to the edge too. */
+static const double turn_share = 0.34, tight_share = 0.45;
 
 static void deal(struct nt_fan *f, const struct nt_hang *h, uint32_t v, struct group *g,
                  uint32_t *used)
@@ -366,25 +367,36 @@ void nt_draft_spill(struct nt_draft *d, const struct nt_fan *f, uint32_t height,
         send_all(d, d->list[k], true);
 }
 
+/* Closes marked groups below the parent; how many hosts they have. */
+static uint32_t close_marked(struct nt_draft *d, uint32_t parent, const bool *marked)
+{
+    const struct nt_hang *h = d->hang;
+    uint32_t senders = 0;
+    for (uint32_t i = h->first[parent]; i < h->first[parent + 1]; i++) {
+        uint32_t c = h->child[i], n = nt_hang_count(h, c);
+        if (c < h->hosts || !marked[c] || n == 0)
+            continue;
+        if (senders > 0 && senders + n > tight_share * nt_hang_count(h, parent))
+            continue;
+        senders += n;
+        close_group(d, c);
+    }
+    return senders;
+}
+
 void nt_draft_again(struct nt_draft *d, const struct nt_fan *f, uint32_t height, const bool *marked)
 {
     const struct nt_hang *h = d->hang;
+    size_t n = 0;
     for (size_t k = 0; k < h->reached; k++) {
-        uint32_t v = h->order[k], senders = 0;
-        if (f->height[v] != height)
+        uint32_t v = h->order[k];
+        if (f->height[v] != height || close_marked(d, v, marked) == 0)
             continue;
-        for (uint32_t i = h->first[v]; i < h->first[v + 1]; i++) {
-            uint32_t c = h->child[i], n = nt_hang_count(h, c);
-            if (c < h->hosts || !marked[c] || n == 0)
-                continue;
-            if (senders > 0 && senders + n > tight_share * nt_hang_count(h, v))
-                continue;
-            senders += n;
-            close_group(d, c);
-        }
-        if (senders > 0)
-            send_all(d, v, false);
+        close_group(d, v);
+        d->list[n++] = v;
     }
+    for (size_t k = 0; k < n; k++)
+        send_all(d, d->list[k], f->tight[d->list[k]]);
 }
 
 /* ---- pairs of groups ---- */

@@ -8,7 +8,7 @@
 /* Fewer hosts than this are also held against all others. */
 enum { LEAF_MIN = 5 };
 
-static const double sd_limit = 4, sd_floor = 0.0125, group_limit = 0.93;
+static const double sd_limit = 4, sd_floor = 0.0125, sd_most = 0.025, group_limit = 0.93;
 
 double nt_bw_upper_median(float *value, size_t n)
 {
@@ -59,7 +59,7 @@ static double limit_of(struct nt_bw *b, size_t n)
 {
     double middle = nt_bw_upper_median(b->value, n);
     double sd = n == 0 ? 0 : (double)nt_stats_mad(b->value, n);
-    return middle - sd_limit * fmax(fmin(sd, 0.1 * middle), sd_floor * middle);
+    return middle - sd_limit * fmax(fmin(sd, sd_most * middle), sd_floor * middle);
 }
 
 /* Marks the hosts below their leaf's limit; few hosts do not make a median, and are held against

@@ -12,6 +12,7 @@ const char *nt_bw_phase(const struct nt_bw_step *s)
     case ALONE:
         return "warm-up";
     case SHIFT:
+    case SHIFT_REPEAT:
     case SHIFT_AGAIN:
     case LINKS:
         return "host-links";
@@ -96,6 +97,10 @@ static int plan_host_links(struct nt_bw *b, struct nt_err *err)
     for (uint32_t parity = 0; parity < 3 && most >= (parity == 0 ? 2 : 3); parity++)
         if (add_both(b, (struct nt_bw_step){.kind = SHIFT, .parity = parity}, err) != 0)
             return -1;
+    for (size_t k = 0, steps = b->steps; k < steps; k++)
+        if (b->plan[k].kind == SHIFT &&
+            add(b, (struct nt_bw_step){.kind = SHIFT_REPEAT, .index = (uint32_t)k}, err) != 0)
+            return -1;
     for (uint32_t k = 0; k < AGAIN && most > 0; k++)
         if (add_both(b, (struct nt_bw_step){.kind = SHIFT_AGAIN, .index = k}, err) != 0)
             return -1;
@@ -119,7 +124,7 @@ static int plan_fans(struct nt_bw *b, uint32_t height, struct nt_err *err)
             return -1;
     for (uint32_t t = 0; t < tight_turns; t++)
         for (uint32_t parity = 0; parity < 2 && parity < seats; parity++)
-            if (add_both(b, (struct nt_bw_step){SPILL, height, t, parity, false}, err) != 0)
+            if (add_both(b, (struct nt_bw_step){SPILL, height, t, parity, false, 0}, err) != 0)
                 return -1;
     return add_both(b, (struct nt_bw_step){.kind = FAN_AGAIN, .height = height}, err);
 }
@@ -137,7 +142,7 @@ static int plan_tiers(struct nt_bw *b, struct nt_err *err)
             return -1;
     for (uint32_t height = 2; height <= highest(b); height++)
         for (uint32_t parity = 0; parity < 2; parity++)
-            if (add_both(b, (struct nt_bw_step){PAIRS, height, 0, parity, false}, err) != 0)
+            if (add_both(b, (struct nt_bw_step){PAIRS, height, 0, parity, false, 0}, err) != 0)
                 return -1;
     return 0;
 }

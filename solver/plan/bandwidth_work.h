@@ -9,6 +9,7 @@ enum nt_bw_kind {
     WARM_UP, /* all that the first round has */
     ALONE,   /* one flow of it by itself */
     SHIFT,
+    SHIFT_REPEAT, /* a SHIFT in which everybody was slower than in another one */
     SHIFT_AGAIN,
     LINKS,
     FAN,
@@ -22,7 +23,8 @@ enum nt_bw_kind {
 struct nt_bw_step {
     enum nt_bw_kind kind;
     uint32_t height, index, parity;
-    bool back; /* the other direction */
+    bool back;          /* the other direction */
+    double middle_MBps; /* SHIFT: the middle rate of its flows, 0 before */
 };
 
 struct nt_bw {

@@ -1,0 +1,308 @@
+/* Bandwidths of links from flows that share: known trees are found, bounds are true, degraded
+ * links are named and nothing else. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "known_rates.h"
+#include "solve.h"
+
+#define COUNT(a) (sizeof(a) / sizeof *(a))
+
+static struct rates_verdict judged(const struct rates_tree *t, double sd, unsigned seeds)
+{
+    struct rates_verdict v = {0};
+    for (uint64_t seed = 1; seed <= seeds; seed++) {
+        struct nt_network *net = rates_network(t, seed);
+        struct rates_run run = rates_sweep(net, NULL, sd, seed);
+        assert_true(run.rounds <= run.announced);
+        rates_judge(&run, true, &v);
+        rates_run_fini(&run);
+        nt_network_destroy(net);
+    }
+    return v;
+}
+
+/* Noise of 1 % a flow: values of links between switches within 3 %, no false bound, ratios within 5
+ * %, every degraded link named and nothing else. */
+static void test_known_trees(void **state)
+{
+    static const struct rates_tree table[] = {
+        {1, {6}, {0}, false, 100, 1, 0, false, 0},
+        {2, {3, 2}, {2}, false, 100, 0, 0, false, 0},
+        {2, {2, 4}, {2}, false, 25, 1, 0, true, 0},
+        {2, {3, 4}, {2}, false, 100, 1, 1, false, 0},
+        {2, {5, 4}, {2}, false, 100, 1, 1, true, 0},
+        {2, {4, 4}, {2}, false, 100, 1, 0, false, 0.5},
+        {2, {4, 6}, {2}, true, 100, 1, 0, true, 0},
+        {3, {2, 2, 4}, {2, 2}, false, 100, 0, 0, false, 0},
+        {3, {4, 2, 4}, {2, 2}, false, 100, 1, 1, false, 0},
+        {3, {3, 4, 6}, {2, 2}, false, 12500, 2, 2, false, 0},
+        {3, {4, 4, 16}, {2, 2}, false, 100, 4, 2, false, 0},
+        {4, {3, 2, 2, 4}, {2, 1.5, 1.5}, false, 100, 1, 1, false, 0},
+    };
+    (void)state;
+    for (size_t k = 0; k < COUNT(table); k++) {
+        struct rates_verdict v = judged(&table[k], 0.01, 12);
+        if (v.wrong + v.false_bounds + v.missed + v.invented + v.ratios_wrong + v.effective > 0)
+            fail_msg("tree %zu: wrong %zu, false bounds %zu, hidden %zu, missed %zu of %zu, "
+                     "invented %zu, ratios %zu, effective %zu",
+                     k, v.wrong, v.false_bounds, v.hidden, v.missed, v.slow, v.invented,
+                     v.ratios_wrong, v.effective);
+        /* a slow receiver can hide one direction of a sender: then it is a bound */
+        assert_true(v.hidden * 33 <= v.values + v.bounds);
+        assert_true(v.value_worst < 0.03 && v.host_worst < 0.06 && v.ratio_worst < 0.05);
+        assert_int_equal(v.slow > 0, table[k].slow_hosts + table[k].slow_links > 0);
+    }
+}
+
+/* Without noise all rounds that count are within 1 %. */
+static void test_exact_without_noise(void **state)
+{
+    static const struct rates_tree table[] = {
+        {2, {3, 4}, {2}, false, 100, 1, 1, false, 0},
+        {3, {3, 3, 6}, {2, 2}, false, 100, 1, 1, false, 0.5},
+    };
+    (void)state;
+    for (size_t k = 0; k < COUNT(table); k++) {
+        struct rates_verdict v = judged(&table[k], 0, 5);
+        assert_true(v.value_worst < 0.01 && v.host_worst < 0.01);
+        assert_int_equal(v.missed + v.invented + v.false_bounds, 0);
+    }
+}
+
+/* A tree that nothing can fill: bounds only, none of them false, and no switch oversubscribed. */
+static void test_bounds(void **state)
+{
+    static const struct rates_tree t = {2, {4, 4}, {0.5}, false, 100, 0, 0, false, 0};
+    (void)state;
+    struct rates_verdict v = judged(&t, 0.01, 10);
+    assert_int_equal(v.values, 0);
+    assert_int_equal(v.bounds, 2 * 4 * 10);
+    assert_int_equal(v.false_bounds + v.hidden + v.ratios_wrong, 0);
+}
+
+/* ---- by hand ---- */
+
+/* Two leaves of two hosts, joined by one link: hosts 0 1 at 4, hosts 2 3 at 5. */
+static struct nt_model *two_leaves(void)
+{
+    struct nt_model *m;
+    assert_int_equal(nt_model_create(4, 2, 5, &m, NULL), 0);
+    for (uint32_t h = 0; h < 4; h++)
+        m->link[h] = (struct nt_link){.a = h, .b = 4 + h / 2, .bandwidth_MBps = 77};
+    m->link[4] = (struct nt_link){.a = 4, .b = 5};
+    m->family = NT_FAMILY_TREE;
+    return m;
+}
+
+static void test_by_hand(void **state)
+{
+    static const struct nt_flow_seen leaf[] = {{0, 1, 10}, {2, 3, 10}};
+    static const struct nt_flow_seen back[] = {{1, 0, 10}, {3, 2, 10}};
+    static const struct nt_flow_seen over[] = {{0, 2, 6}, {1, 3, 6}};
+    static const struct nt_flow_seen home[] = {{2, 0, 4}, {3, 1, 4}};
+    static const struct nt_flow_round rounds[] = {{2, leaf}, {2, back}, {2, over}, {2, home}};
+    (void)state;
+    struct nt_model *m = two_leaves(), *out;
+    assert_int_equal(nt_infer_flows(m, rounds, 4, &out, NULL), 0);
+    for (size_t k = 0; k < 4; k++) {
+        assert_true(fabs(out->link[k].bandwidth_MBps - 10) < 1e-9);
+        assert_true(fabs(out->link[k].bandwidth_back_MBps - 10) < 1e-9);
+        assert_false(out->link[k].at_least || out->link[k].suspect || out->link[k].effective);
+    }
+    assert_true(fabs(out->link[4].bandwidth_MBps - 12) < 1e-9);
+    assert_true(fabs(out->link[4].bandwidth_back_MBps - 8) < 1e-9);
+    assert_false(out->link[4].at_least);
+    assert_true(fabs(out->oversubscription[0] - 20.0 / 8) < 1e-9);
+    assert_true(fabs(out->oversubscription[1] - 20.0 / 8) < 1e-9);
+    assert_true(fabs(out->bisection_MBps - 8) < 1e-9);
+    nt_model_destroy(out);
+    /* nobody crossed: nothing is known of the middle, and what was there before is gone */
+    assert_int_equal(nt_infer_flows(m, rounds, 2, &out, NULL), 0);
+    assert_true(isnan(out->link[4].bandwidth_MBps) && isnan(out->bisection_MBps));
+    assert_true(isnan(out->oversubscription[0]) && !out->link[4].at_least);
+    nt_model_destroy(out);
+    assert_int_equal(nt_infer_flows(m, NULL, 0, &out, NULL), 0);
+    assert_true(isnan(out->link[0].bandwidth_MBps));
+    nt_model_destroy(out);
+    nt_model_destroy(m);
+}
+
+/* Flows that no host and no file could have: no harm. */
+static void test_odd_flows(void **state)
+{
+    static const struct nt_flow_seen odd[] = {{0, 0, 5},   {0, 99, 5},         {99, 1, 5},
+                                              {1, 2, NAN}, {1, 2, INFINITY},   {1, 2, -4},
+                                              {0, 1, 0},   {4000000000u, 0, 1}};
+    static const struct nt_flow_round rounds[] = {{COUNT(odd), odd}};
+    (void)state;
+    struct nt_model *m = two_leaves(), *out;
+    assert_int_equal(nt_infer_flows(m, rounds, 1, &out, NULL), 0);
+    for (size_t k = 0; k < out->links; k++)
+        assert_true(isnan(out->link[k].bandwidth_MBps));
+    nt_model_destroy(out);
+    nt_model_destroy(m);
+}
+
+/* One disturbed round does not make a slow host. */
+static void test_one_bad_round(void **state)
+{
+    struct nt_model *m, *out;
+    struct nt_flow_seen flow[8][2];
+    struct nt_flow_round rounds[8];
+    (void)state;
+    assert_int_equal(nt_model_create(4, 1, 4, &m, NULL), 0);
+    for (uint32_t h = 0; h < 4; h++)
+        m->link[h] = (struct nt_link){.a = h, .b = 4};
+    static const uint32_t order[4][4] = {{0, 1, 2, 3}, {1, 0, 3, 2}, {1, 2, 3, 0}, {2, 1, 0, 3}};
+    for (size_t r = 0; r < 4; r++)
+        for (size_t f = 0; f < 2; f++) {
+            /* host 0 sends slowly in both rounds, but not alike */
+            uint32_t from = order[r][2 * f], to = order[r][2 * f + 1];
+            double rate = from != 0 ? 100 : r == 0 ? 60 : 30;
+            flow[r][f] = (struct nt_flow_seen){from, to, rate};
+            rounds[r] = (struct nt_flow_round){2, flow[r]};
+        }
+    assert_int_equal(nt_infer_flows(m, rounds, 4, &out, NULL), 0);
+    assert_false(out->link[0].suspect);
+    nt_model_destroy(out);
+    flow[3][1].rate_MBps = 59;
+    assert_int_equal(nt_infer_flows(m, rounds, 4, &out, NULL), 0);
+    for (size_t k = 0; k < 4; k++)
+        assert_int_equal(out->link[k].suspect, k == 0);
+    nt_model_destroy(out);
+    nt_model_destroy(m);
+}
+
+/* ---- other networks ---- */
+
+static struct nt_network *built(const char *text)
+{
+    struct nt_spec spec;
+    struct nt_network *n;
+    struct nt_err err = {0};
+    if (nt_spec_parse(text, &spec, &err) < 0 || nt_network_build(&spec, NULL, &n, &err) < 0)
+        fail_msg("%s: %s", text, err.text);
+    return n;
+}
+
+/* Where routes collide, what was reached is marked as effective, never as a link's own. */
+static void test_routed_fat_tree(void **state)
+{
+    (void)state;
+    struct nt_network *net = built("fattree:8,2");
+    struct rates_run run = rates_sweep(net, NULL, 0.01, 1);
+    for (size_t k = 0; k < run.found->links; k++) {
+        const struct nt_link *is = &run.found->link[k], *was = &run.truth->link[k];
+        assert_true(is->bandwidth_MBps < 1.03 * was->bandwidth_MBps || is->a < net->hosts);
+        assert_false(is->suspect);
+        if (is->a >= net->hosts && is->bandwidth_MBps < 0.9 * was->bandwidth_MBps)
+            assert_true(is->effective || is->at_least);
+    }
+    rates_run_fini(&run);
+    nt_network_destroy(net);
+}
+
+static void test_torus(void **state)
+{
+    (void)state;
+    struct nt_network *net = built("torus:4x4");
+    net->arc[6].rate_MBps /= 3;
+    uint32_t from = net->arc[6].from, to = net->arc[6].to;
+    struct rates_run run = rates_sweep(net, NULL, 0.01, 1);
+    for (size_t k = 0; k < run.found->links; k++) {
+        const struct nt_link *l = &run.found->link[k];
+        double forth = l->a == from && l->b == to ? 3 : 1;
+        double back = l->b == from && l->a == to ? 3 : 1;
+        assert_true(fabs(l->bandwidth_MBps * forth / 12500 - 1) < 0.05);
+        assert_true(fabs(l->bandwidth_back_MBps * back / 12500 - 1) < 0.05);
+        assert_false(l->at_least);
+    }
+    rates_run_fini(&run);
+    nt_network_destroy(net);
+}
+
+/* ---- from a record ---- */
+
+/* Two leaves by latency, flows as in test_by_hand, named so that their order turns. */
+static struct nt_samples *record(bool warm)
+{
+    static const char *const name[] = {"d", "c", "b", "a"};
+    static const uint32_t flows[4][2][2] = {
+        {{0, 1}, {2, 3}}, {{1, 0}, {3, 2}}, {{0, 2}, {1, 3}}, {{2, 0}, {3, 1}}};
+    static const double rate[] = {10, 10, 6, 4};
+    struct nt_samples *s;
+    assert_int_equal(nt_samples_create(&s, NULL), 0);
+    for (size_t h = 0; h < 4; h++)
+        assert_int_equal(nt_samples_add_host(s, name[h], NULL), 0);
+    nt_samples_begin_phase(s, "latency", NULL);
+    for (uint32_t a = 0; a < 4; a++)
+        for (uint32_t b = 0; b < 4; b++) {
+            nt_samples_begin_round(s, NULL);
+            struct nt_sample x = {
+                .kind = NT_SAMPLE_LATENCY, .a = a, .b = b, .count = 9, .bytes = 8};
+            x.value_us = x.median_us = a / 2 == b / 2 ? 1 : 3;
+            if (a != b)
+                assert_int_equal(nt_samples_add(s, x, NULL, NULL), 0);
+        }
+    for (size_t r = 0; r < 4; r++) {
+        nt_samples_begin_phase(s, warm ? "warm-up" : "tiers", NULL);
+        nt_samples_begin_round(s, NULL);
+        for (size_t f = 0; f < 2; f++) {
+            struct nt_sample x = {.kind = NT_SAMPLE_BANDWIDTH,
+                                  .a = flows[r][f][0],
+                                  .b = flows[r][f][1],
+                                  .count = 1,
+                                  .bytes = rate[r] * 1e6,
+                                  .value_us = 1e6};
+            assert_int_equal(nt_samples_add(s, x, NULL, NULL), 0);
+        }
+    }
+    nt_samples_finish(s, NT_STATUS_OK, 1);
+    return s;
+}
+
+static void test_record(void **state)
+{
+    (void)state;
+    for (int warm = 0; warm < 2; warm++) {
+        struct nt_samples *s = record(warm);
+        struct nt_map *map;
+        struct nt_err err = {0};
+        if (nt_solve_samples(s, &map, &err) != 0)
+            fail_msg("%s", err.text);
+        size_t middle = 0;
+        for (size_t k = 0; k < map->model->links; k++) {
+            const struct nt_link *l = &map->model->link[k];
+            if (warm) {
+                assert_true(isnan(l->bandwidth_MBps));
+            } else if (l->a < 4) {
+                assert_true(fabs(l->bandwidth_MBps - 10) < 1e-6);
+            } else {
+                /* leaf 4 has a and b, the record's 3 and 2: from it the slower way */
+                middle++;
+                assert_true(fabs(l->bandwidth_MBps - 8) < 1e-6);
+                assert_true(fabs(l->bandwidth_back_MBps - 12) < 1e-6);
+            }
+        }
+        assert_int_equal(middle, !warm);
+        nt_map_destroy(map);
+        nt_samples_destroy(s);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_known_trees),     cmocka_unit_test(test_exact_without_noise),
+        cmocka_unit_test(test_bounds),          cmocka_unit_test(test_by_hand),
+        cmocka_unit_test(test_odd_flows),       cmocka_unit_test(test_one_bad_round),
+        cmocka_unit_test(test_routed_fat_tree), cmocka_unit_test(test_torus),
+        cmocka_unit_test(test_record),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
