@@ -12,8 +12,8 @@ enum { REPEATS_MIN = 2, REPEATS_GOOD = 12, REPEATS_MAX = 200, FAILURES_MAX = 3 }
 /* Times round_s. */
 static const double GOOD_ROUNDS = 8;
 
-/* Of the seconds: then comes the check. */
-static const double HURRY_SHARE = 0.6;
+/* Of the seconds: by then the sizes, and the gaps, must have been measured. */
+static const double SIZES_SHARE = 0.45, GAP_SHARE = 0.65;
 
 static const double MAX_BYTES = 4 << 20, ROUND_S = 0.03, LONGEST_S = 2;
 
@@ -97,14 +97,20 @@ static int advance(const struct planner *p, struct track *t, struct nt_err *err)
     return 0;
 }
 
-/* Better a few sizes with a check than all that could be asked, and no word on how good it is. */
+/* Better fewer sizes with everything else than all sizes and nothing of the overheads, nor of how
+ * good it is. The coarse sizes, the overheads (of short messages) and the check are never left out.
+ */
 static void hurry(const struct planner *p)
 {
-    for (size_t k = 0; p->used_s > HURRY_SHARE * p->seconds && k < p->tracks; k++)
-        if (p->track[k].step > NT_STEP_COARSE && p->track[k].step < NT_STEP_RECEIVE) {
-            p->track[k].step = NT_STEP_RECEIVE;
-            p->track[k].wants.at = p->track[k].wants.n = 0;
-        }
+    for (size_t k = 0; k < p->tracks; k++) {
+        struct track *t = &p->track[k];
+        bool sizes = t->step == NT_STEP_BETWEEN || t->step == NT_STEP_ENDS;
+        if (sizes && p->used_s > SIZES_SHARE * p->seconds)
+            t->step = NT_STEP_ENDS;
+        else if (t->step != NT_STEP_GAP || p->used_s <= GAP_SHARE * p->seconds)
+            continue;
+        t->wants.at = t->wants.n = 0;
+    }
 }
 
 static struct track *least_advanced(struct planner *p)

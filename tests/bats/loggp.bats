@@ -62,7 +62,7 @@ host n3 s2 100 200
 host n4 s2 100 200
 link s1 s2 100 200
 END
-    measure_quietly fab0 4 40
+    measure_quietly fab0 4 45
     local class us bytes slope
     slope=$(net_us_per_byte 200)
     for class in "same switch:200" "through 2 switches:300"; do
