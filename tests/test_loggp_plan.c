@@ -302,6 +302,27 @@ static void long_rounds_are_not_ordered(void **state)
     nt_model_destroy(model);
 }
 
+static void a_short_time_still_has_its_check(void **state)
+{
+    (void)state;
+    static struct seen seen;
+    struct known_loggp truth[CLASSES];
+    struct nt_model *model = leaves(3);
+    truths(truth, 0, 0, 1);
+    drive(model, NULL, truth, &seen);
+    double all = seen.seconds;
+    for (double share = 0.3; share < 1; share += 0.2) {
+        const struct nt_loggp_settings brief = {.seconds = share * all};
+        struct nt_loggp_fit fit;
+        struct nt_err err = {0};
+        drive(model, &brief, truth, &seen);
+        assert_true(seen.seconds < share * all + 0.4 * all);
+        assert_int_equal(nt_loggp_fit(seen.m[0], seen.n[0], &fit, &err), 0);
+        assert_true(!isnan(fit.check_percent) && !isnan(fit.regime[0].o_recv_us));
+    }
+    nt_model_destroy(model);
+}
+
 static void nothing_to_measure_is_no_error(void **state)
 {
     (void)state;
@@ -358,6 +379,7 @@ int main(void)
         cmocka_unit_test(a_lost_host_is_replaced_and_a_class_without_hosts_ends),
         cmocka_unit_test(a_pair_that_always_fails_is_given_up),
         cmocka_unit_test(long_rounds_are_not_ordered),
+        cmocka_unit_test(a_short_time_still_has_its_check),
         cmocka_unit_test(nothing_to_measure_is_no_error),
         cmocka_unit_test(too_many_rails_are_refused),
         cmocka_unit_test(names_of_classes),

@@ -89,10 +89,11 @@ static void random_loggp(struct nt_rng *rng, struct nt_map *map)
     assert_non_null(map->loggp);
     for (size_t k = 0; k < map->loggps; k++) {
         struct nt_loggp *g = &map->loggp[k];
-        double *const figures[] = {&g->min_bytes,     &g->max_bytes,       &g->L_us,
-                                   &g->o_send_us,     &g->o_recv_us,       &g->g_us,
-                                   &g->G_us_per_byte, &g->L_se_us,         &g->o_se_us,
-                                   &g->g_se_us,       &g->G_se_us_per_byte};
+        double *const figures[] = {&g->min_bytes,     &g->max_bytes,        &g->L_us,
+                                   &g->o_send_us,     &g->o_recv_us,        &g->g_us,
+                                   &g->G_us_per_byte, &g->L_se_us,          &g->o_se_us,
+                                   &g->g_se_us,       &g->G_se_us_per_byte, &g->gap_us_per_byte,
+                                   &g->check_percent};
         snprintf(g->class_name, sizeof g->class_name, "through %zu switches", k);
         snprintf(g->rail, sizeof g->rail, "%s", nt_rng_below(rng, 2) ? "mlx5_0:1" : "");
         for (size_t f = 0; f < sizeof figures / sizeof *figures; f++)
@@ -210,7 +211,9 @@ static void assert_same_map(const struct nt_map *a, const struct nt_map *b)
     assert_int_equal(a->loggps, b->loggps);
     for (size_t k = 0; k < a->loggps; k++)
         assert_true(same(a->loggp[k].L_us, b->loggp[k].L_us) &&
-                    same(a->loggp[k].G_us_per_byte, b->loggp[k].G_us_per_byte));
+                    same(a->loggp[k].G_us_per_byte, b->loggp[k].G_us_per_byte) &&
+                    same(a->loggp[k].gap_us_per_byte, b->loggp[k].gap_us_per_byte) &&
+                    same(a->loggp[k].check_percent, b->loggp[k].check_percent));
     assert_int_equal(a->placement == NULL, b->placement == NULL);
     if (a->placement != NULL) {
         assert_memory_equal(a->placement->order, b->placement->order,

@@ -34,6 +34,9 @@ static const char good[] = "nettopo-samples/1\n"
                            "round\n"
                            "bandwidth 0 1 1048576 0.000123456789\n"
                            "prtt 0 1 8 10 12.5 3.25\n"
+                           "prtt 0 1 8 10 12.5 3.25 0.125 0\n"
+                           "prtt 1 0 8 1 0 3.25 0.125 800 fab1\n"
+                           "prtt 1 0 8 1 0 3.5 0 0 fab1\n"
                            "kernel sr:2 65536 20 12.5 12.25 12.875\n"
                            "warning level full: PRTT was cut short\n"
                            "end partial 1.5\n";
@@ -72,13 +75,17 @@ static void a_good_text_is_read_in_pieces_of_any_size(void **state)
         assert_int_equal(s->phase[0].rounds, 2);
         assert_true(s->phase[0].seconds == 0.25);
         assert_true(isnan(s->phase[1].seconds));
-        assert_int_equal(s->samples, 5);
+        assert_int_equal(s->samples, 8);
         assert_true(s->sample[0].value_us == 0.61);
         assert_int_equal(s->sample[1].round, 1);
         assert_string_equal(s->text[s->sample[1].text], "no answer");
         assert_true(fabs(s->sample[2].value_us - 123.456789) < 1e-9);
         assert_true(s->sample[3].median_us == 12.5 && s->sample[3].value_us == 3.25);
-        assert_true(s->sample[4].median_us == 12.25 && s->sample[4].se_us == 12.875);
+        assert_true(s->sample[4].se_us == 0.125 && s->sample[4].text == 0);
+        assert_true(s->sample[5].se_us == 0.125 && s->sample[5].hold_us == 800);
+        assert_string_equal(s->text[s->sample[5].text - 1], "fab1");
+        assert_int_equal(s->sample[6].text, s->sample[5].text);
+        assert_true(s->sample[7].median_us == 12.25 && s->sample[7].se_us == 12.875);
         assert_int_equal(s->warnings, 1);
         assert_int_equal(s->status, NT_STATUS_PARTIAL);
         char *text;

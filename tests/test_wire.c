@@ -104,6 +104,8 @@ static struct nt_round example_round(uint32_t (*pair)[2])
                                     .count = 16,
                                     .window_s = 0.5,
                                     .delay_us = 12.5,
+                                    .hold_us = 800,
+                                    .rail = "mlx5_0:1",
                                     .kernel = "sr:4"};
     return round;
 }
@@ -125,7 +127,8 @@ static void an_order_comes_back_as_it_went(void **state)
     assert_int_equal(out.order.pairs, 2);
     assert_memory_equal(out.order.pair, pair, sizeof pair);
     assert_true(out.order.message_bytes == 4096 && out.order.window_s == 0.5);
-    assert_true(out.order.delay_us == 12.5);
+    assert_true(out.order.delay_us == 12.5 && out.order.hold_us == 800);
+    assert_string_equal(out.order.rail, "mlx5_0:1");
     assert_int_equal(out.order.batches, 10);
     assert_int_equal(out.order.count, 16);
     nt_round_fini(&out);

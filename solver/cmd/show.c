@@ -9,6 +9,7 @@
 #include "number.h"
 #include "rows.h"
 #include "show_net.h"
+#include "show_rails.h"
 #include "terminal.h"
 #include "verbs.h"
 
@@ -101,6 +102,11 @@ static void put_warnings(struct nt_draft *d, const struct nt_map *map, const str
 /* ---- the foot ---------------------------------------------------------------------------------
  */
 
+static bool same_path(const struct nt_loggp *a, const struct nt_loggp *b)
+{
+    return strcmp(a->class_name, b->class_name) == 0 && strcmp(a->rail, b->rail) == 0;
+}
+
 static void put_loggp(struct nt_draft *d, const struct nt_map *map)
 {
     for (size_t k = 0; k < map->loggps; k++) {
@@ -111,6 +117,8 @@ static void put_loggp(struct nt_draft *d, const struct nt_map *map)
             nt_draft_puts(d, " by ");
             nt_draft_put_line(d, g->rail);
         }
+        if ((k > 0 && same_path(g - 1, g)) || (k + 1 < map->loggps && same_path(g, g + 1)))
+            put_number(d, " to ", g->max_bytes, " bytes");
         put_number(d, ": L ", g->L_us, " us");
         put_number(d, ", o ", (g->o_send_us + g->o_recv_us) / 2, " us");
         put_number(d, ", g ", g->g_us, " us");
@@ -209,7 +217,9 @@ static int show(const struct nt_map *map, bool all, char **text, size_t *bytes, 
         rc = nt_show_net(map, all, &terminal, &d, err);
     if (rc == 0) {
         put_loggp(&d, map);
-        rc = put_hint(&d, map, &terminal, err);
+        rc = nt_show_rails(&d, map, err);
+        if (rc == 0)
+            rc = put_hint(&d, map, &terminal, err);
     }
     if (rc == 0)
         return nt_draft_finish(&d, text, bytes, err);

@@ -104,8 +104,7 @@ static struct nt_point mean_of(const struct nt_point *point, size_t n)
 }
 
 /* o_send from the trains whose delay exceeds the gap; the source saw that a delay close to the
- * gap disturbs (section 3.5.2). Above the gap it is no overhead (section 3.2.3 takes o < g): a
- * rendezvous waits for its answers between the messages. */
+ * gap disturbs (section 3.5.2). */
 static struct nt_point fit_send(const struct fit *f, const struct nt_loggp *g,
                                 struct nt_point *room)
 {
@@ -117,8 +116,7 @@ static struct nt_point fit_send(const struct fit *f, const struct nt_loggp *g,
             m->delay_us < 1.2 * gap)
             continue;
         room[n] = per_message(f, m);
-        room[n].y -= m->delay_us;
-        n += room[n].y <= gap;
+        room[n++].y -= m->delay_us;
     }
     return n == 0 ? (struct nt_point){0, NAN, NAN} : mean_of(room, n);
 }
@@ -202,10 +200,20 @@ static void check(const struct fit *f)
     }
 }
 
+/* Where the time jumps by half a short message's or more, messages wait for a handshake first: what
+ * passes between the sends of a train is that, and no overhead. */
+static bool shakes_hands(const struct fit *f, size_t k)
+{
+    const struct nt_line *now = &f->line[k], *before = &f->line[k - 1];
+    double at = f->curve[now->first].x - now->at;
+    return now->level + now->slope * at - before->level - before->slope * at > f->line[0].level / 2;
+}
+
 static int fit_all(struct fit *f, struct nt_err *err)
 {
     struct nt_point *room = calloc(f->n + 1, sizeof *room);
     f->curve = calloc(f->n + 1, sizeof *f->curve);
+    bool waits = false;
     int rc = -1;
     if (room == NULL || f->curve == NULL) {
         nt_err_set(err, NT_ERR_SYSTEM, "LogGP of %zu measurements: out of memory", f->n);
@@ -222,7 +230,10 @@ static int fit_all(struct fit *f, struct nt_err *err)
     for (size_t k = 0; rc == 0 && k < f->out->regimes; k++) {
         struct nt_loggp *g = &f->out->regime[k];
         fit_gap(f, g, room);
-        struct nt_point send = fit_send(f, g, room);
+        struct nt_point send = {0, NAN, NAN};
+        waits = waits || (k > 0 && shakes_hands(f, k));
+        if (!waits)
+            send = fit_send(f, g, room);
         set_overheads(f, k, send, fit_receive(f, g, send, room));
     }
     if (rc == 0)

@@ -16,8 +16,9 @@
  *   not arrive before it is asked for, so it is measured for short messages only; what interrupts
  *   do while the process holds still is not in it but in L; a process that sleeps until a message
  *   comes pays for waking up besides, which is in L too.
- *   In regimes without such figures the overheads of the regime before hold and the rest of the
- *   level is in L (a rendezvous's handshake is waiting, not computing).
+ *   In regimes without such figures, and from a rendezvous on (the time jumps by more than half
+ * that of a short message), the overheads of the regime before hold and the rest of the level is in
+ * L (a rendezvous's handshake is waiting, not computing).
  * - A sum. o_send + L + o_recv is the level of the line, so that the time is what was measured.
  * Where sending or receiving overlaps the flight there is no L >= 0 for that: then L is 0, and of
  * the overheads, in proportion, only what delays the message is told. Pure. */

@@ -89,6 +89,8 @@ static void bandwidth_left(const struct nt_planner *planner, struct nt_phase_nee
 
 /* An order that would take more than this share of the budget is not worth it. */
 static const double LOGGP_SHARE = 0.05;
+/* Of the time that is left. */
+#define LOGGP_PART 0.6
 
 static int create_loggp(const struct nt_phase_site *site, struct nt_planner **out,
                         struct nt_phase_need *need, struct nt_err *err)
@@ -98,6 +100,8 @@ static int create_loggp(const struct nt_phase_site *site, struct nt_planner **ou
         .rails = o->rails,
         .rail = o->rail,
         .longest_s = fmin(fmax(LOGGP_SHARE * o->budget_s, 0.05), 2),
+        .seconds = LOGGP_PART * site->left_s,
+        .lap_s = site->lap_s,
     };
     if (nt_loggp_create(site->model, &settings, out, err) != 0)
         return -1;
@@ -143,7 +147,7 @@ const struct nt_phase_kind nt_phase_kinds[] = {
     {"bandwidth between switches", NT_LEVEL_STANDARD, true, true, 1, create_tiers, bandwidth_left},
     {"link-latency", NT_LEVEL_FULL, false, true, 1, create_link_latency, NULL},
     {"bandwidth shared by few", NT_LEVEL_FULL, true, true, 1, create_ladder, bandwidth_left},
-    {"loggp", NT_LEVEL_FULL, true, true, 0.6, create_loggp, NULL},
+    {"loggp", NT_LEVEL_FULL, true, true, LOGGP_PART, create_loggp, NULL},
     {"sizes", NT_LEVEL_FULL, true, false, 1, create_sizes, NULL},
     {"kernels", NT_LEVEL_FULL, true, false, 1, create_kernels, NULL},
 };

@@ -12,6 +12,9 @@ enum { REPEATS_MIN = 2, REPEATS_GOOD = 12, REPEATS_MAX = 200, FAILURES_MAX = 3 }
 /* Times round_s. */
 static const double GOOD_ROUNDS = 8;
 
+/* Of the seconds: by then the sizes, and the gaps, must have been measured. */
+static const double SIZES_SHARE = 0.45, GAP_SHARE = 0.65;
+
 static const double MAX_BYTES = 4 << 20, ROUND_S = 0.03, LONGEST_S = 2;
 
 /* A set of classes on a rail. */
@@ -29,7 +32,8 @@ struct planner {
     struct nt_path_classes classes;
     size_t hosts, rails, tracks;
     char rail[NT_LOGGP_RAILS_MAX + 1][32];
-    double max_bytes, round_s, longest_s;
+    double max_bytes, round_s, longest_s, seconds, lap_s;
+    double used_s; /* by the orders so far */
     bool *lost;
     struct track *track;
     struct track *now; /* whose want was ordered last */
@@ -93,6 +97,22 @@ static int advance(const struct planner *p, struct track *t, struct nt_err *err)
     return 0;
 }
 
+/* Better fewer sizes with everything else than all sizes and nothing of the overheads, nor of how
+ * good it is. The coarse sizes, the overheads (of short messages) and the check are never left out.
+ */
+static void hurry(const struct planner *p)
+{
+    for (size_t k = 0; k < p->tracks; k++) {
+        struct track *t = &p->track[k];
+        bool sizes = t->step == NT_STEP_BETWEEN || t->step == NT_STEP_ENDS;
+        if (sizes && p->used_s > SIZES_SHARE * p->seconds)
+            t->step = NT_STEP_ENDS;
+        else if (t->step != NT_STEP_GAP || p->used_s <= GAP_SHARE * p->seconds)
+            continue;
+        t->wants.at = t->wants.n = 0;
+    }
+}
+
 static struct track *least_advanced(struct planner *p)
 {
     struct track *least = NULL;
@@ -115,6 +135,7 @@ static void write_order(struct planner *p, const struct track *t, double turn,
                                .delay_us = want->delay_us,
                                .hold_us = want->hold_us};
     order->window_s = turn * order->batches;
+    p->used_s += order->window_s + p->lap_s;
     memcpy(order->phase, check ? NT_LOGGP_CHECK_PHASE : NT_LOGGP_PHASE,
            check ? sizeof NT_LOGGP_CHECK_PHASE : sizeof NT_LOGGP_PHASE);
     memcpy(order->rail, p->rail[t->rail], sizeof order->rail);
@@ -130,6 +151,7 @@ static int next(struct nt_planner *planner, struct nt_order *order, struct nt_er
 {
     struct planner *p = (struct planner *)planner;
     struct track *t;
+    hurry(p);
     while ((t = least_advanced(p)) != NULL) {
         if (t->wants.at == t->wants.n || all_closed(t)) {
             t->wants.at = t->wants.n;
@@ -219,7 +241,7 @@ static void lose(struct nt_planner *planner, uint32_t host)
 /* Rounds that a track of which nothing is known takes for a step, seen on several networks. */
 static const size_t USUAL_ROUNDS[] = {
     [NT_STEP_COARSE] = 12, [NT_STEP_BETWEEN] = 24, [NT_STEP_ENDS] = 8,  [NT_STEP_GAP] = 10,
-    [NT_STEP_SEND] = 3,    [NT_STEP_RECEIVE] = 4,  [NT_STEP_CHECK] = 16};
+    [NT_STEP_SEND] = 3,    [NT_STEP_RECEIVE] = 4,  [NT_STEP_CHECK] = 12};
 
 size_t nt_loggp_rounds_left(const struct nt_planner *planner)
 {
@@ -311,6 +333,8 @@ int nt_loggp_create(const struct nt_model *model, const struct nt_loggp_settings
     p->max_bytes = floor(or_usual(s->max_bytes, MAX_BYTES));
     p->round_s = or_usual(s->round_s, ROUND_S);
     p->longest_s = or_usual(s->longest_s, LONGEST_S);
+    p->seconds = or_usual(s->seconds, INFINITY);
+    p->lap_s = fmax(s->lap_s, 0);
     p->lost = calloc(model->hosts + 1, sizeof *p->lost);
     p->pair = calloc(NT_LOGGP_CLASSES_MAX, sizeof *p->pair);
     int rc = -1;

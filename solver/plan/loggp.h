@@ -33,6 +33,9 @@ struct nt_loggp_settings {
     double max_bytes;        /* 0: 4 MiB */
     double round_s;          /* 0: 0.03 */
     double longest_s;        /* no order that would take longer; 0: 2 */
+    double seconds;          /* for everything; when much of it is used up, sizes and gaps are
+                                left out; 0: as long as it takes */
+    double lap_s;            /* what a round takes besides its window */
 };
 
 /* settings may be NULL; nothing of it or of the model is kept. A model without two hosts that

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { TRAIN = 16, TRAIN_MIN = 2, SEND_TRAIN = 8, CHECKS = 8 };
+enum { TRAIN = 16, TRAIN_MIN = 2, SEND_TRAIN = 16, CHECKS = 6 };
 
 /* A size in between is off when it is off by this share, and by three times its error. */
 static const double OFF_SHARE = 0.04;

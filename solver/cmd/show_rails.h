@@ -1,0 +1,13 @@
+/* The advice for several rails, as `nettopo show` prints it. */
+#ifndef NT_SHOW_RAILS_H
+#define NT_SHOW_RAILS_H
+
+#include "draft.h"
+#include "err.h"
+#include "map.h"
+
+/* For each class of paths which rail for which sizes, and the settings of UCX for it. Nothing when
+ * the map has no two rails of any class. */
+int nt_show_rails(struct nt_draft *d, const struct nt_map *map, struct nt_err *err);
+
+#endif

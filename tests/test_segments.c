@@ -1,0 +1,135 @@
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "reach.h"
+#include "rng.h"
+#include "segments.h"
+
+enum { N = 60 };
+
+/* Three pieces: 0..19 falls nowhere, 20..39 steep after a jump up, 40.. flat after one down. */
+static double truth(double x)
+{
+    if (x < 20)
+        return 10 + 0.5 * x;
+    return x < 40 ? 40 + 2 * x : 60;
+}
+
+static void fill(struct nt_point *p, double noise, uint64_t seed)
+{
+    struct nt_rng rng;
+    nt_rng_init(&rng, seed);
+    for (size_t i = 0; i < N; i++)
+        p[i] = (struct nt_point){(double)i, truth((double)i) + noise * nt_rng_normal(&rng),
+                                 noise > 0 ? noise : 0.1};
+}
+
+static void pieces_and_their_ends_are_found(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 0; seed < 50; seed++) {
+        struct nt_point p[N];
+        struct nt_line line[NT_SEGMENTS_MAX];
+        struct nt_err err = {0};
+        size_t n = 0;
+        fill(p, seed == 0 ? 0 : 0.5, seed);
+        assert_int_equal(nt_segments_fit(p, N, 0, 3, 8, line, &n, &err), 0);
+        assert_int_equal(n, 3);
+        assert_int_equal(line[0].first, 0);
+        assert_int_equal(line[1].first, 20);
+        assert_int_equal(line[2].first, 40);
+        assert_int_equal(line[2].count, 20);
+        assert_true(fabs(line[1].slope - 2) <= 4 * line[1].slope_se + 1e-9);
+        assert_true(fabs(line[1].level - 40) <= 4 * line[1].level_se + 1e-9);
+        assert_true(line[2].slope < 0.2 && line[1].r2 > 0.99);
+    }
+}
+
+static void one_line_stays_one(void **state)
+{
+    (void)state;
+    unsigned more = 0;
+    for (uint64_t seed = 1; seed <= 200; seed++) {
+        struct nt_point p[N];
+        struct nt_line line[NT_SEGMENTS_MAX];
+        struct nt_rng rng;
+        struct nt_err err = {0};
+        size_t n = 0;
+        nt_rng_init(&rng, seed);
+        for (size_t i = 0; i < N; i++)
+            p[i] = (struct nt_point){(double)i, 5 + 3 * (double)i + nt_rng_normal(&rng), 1};
+        assert_int_equal(nt_segments_fit(p, N, 0, 3, 8, line, &n, &err), 0);
+        more += n > 1;
+    }
+    assert_true(more <= 4);
+}
+
+static void lines_never_fall(void **state)
+{
+    (void)state;
+    const struct nt_point p[] = {{1, 9, 1}, {2, 6, 1}, {3, 3, 1}};
+    struct nt_line line;
+    nt_line_fit(p, 3, 0, &line);
+    assert_true(line.slope == 0 && fabs(line.level - 6) < 1e-9);
+    nt_line_fit(p, 1, 0, &line);
+    assert_true(line.slope == 0 && line.level == 9);
+}
+
+static void bounds(void **state)
+{
+    (void)state;
+    struct nt_line line[NT_SEGMENTS_MAX];
+    const struct nt_point p[] = {{1, 1, 1}, {2, 2, 1}};
+    struct nt_err err = {0};
+    size_t n = 0;
+    assert_int_equal(nt_segments_fit(p, 0, 0, 3, 8, line, &n, &err), -1);
+    assert_int_equal(nt_segments_fit(p, NT_SEGMENTS_POINTS_MAX + 1, 0, 3, 8, line, &n, &err), -1);
+    assert_int_equal(n, 0);
+    assert_int_equal(nt_segments_fit(p, 2, 0, 3, 8, line, &n, &err), 0);
+    assert_int_equal(n, 1);
+    assert_int_equal(line[0].count, 2);
+}
+
+/* h0 - s0 - s1 - h1, and h2 that nothing joins. */
+static void ways_through_a_model(void **state)
+{
+    (void)state;
+    struct nt_model *m;
+    struct nt_reach *r;
+    struct nt_err err = {0};
+    assert_int_equal(nt_model_create(3, 2, 3, &m, &err), 0);
+    static const uint32_t ends[3][2] = {{0, 3}, {1, 4}, {3, 4}};
+    for (size_t k = 0; k < 3; k++) {
+        m->link[k].a = ends[k][0];
+        m->link[k].b = ends[k][1];
+    }
+    assert_int_equal(nt_reach_create(m, 0, &r, &err), 0);
+    assert_int_equal(r->hops[1], 3);
+    assert_int_equal(r->switches[1], 2);
+    assert_int_equal(r->hops[2], NT_REACH_NOT);
+    assert_int_equal(r->hops[0], NT_REACH_NOT);
+    assert_int_equal(r->link[1], 1);
+    assert_int_equal(r->from[1], 4);
+    assert_int_equal(r->from[4], 3);
+    nt_reach_destroy(r);
+    assert_int_equal(nt_reach_create(m, 5, &r, &err), -1);
+    nt_model_destroy(m);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(pieces_and_their_ends_are_found),
+        cmocka_unit_test(one_line_stays_one),
+        cmocka_unit_test(lines_never_fall),
+        cmocka_unit_test(bounds),
+        cmocka_unit_test(ways_through_a_model),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
