@@ -2,7 +2,10 @@
  * method of the thesis at its best epsilon beside ours), false splits, reliability of the
  * confidence, coverage of the standard errors, time.
  *
- *     build/tests/bench_infer [SEEDS, default 10]
+ *     build/tests/bench_infer [SEEDS, default 10 [TABLES, default sudfcet]]
+ *
+ * TABLES: s shapes, u uneven small trees, d direct networks, f false splits, c confidence, e
+ * standard errors, t time.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -128,19 +131,50 @@ static void bench_shapes(size_t seeds)
     }
 }
 
+/* Small trees with hosts anywhere, one-sided noise as of real timers. */
+static void bench_uneven(size_t runs)
+{
+    const double sds[] = {0.003, 0.01, 0.02, 0.03, 0.05, 0.08};
+    printf("\nRandom trees of 2-6 switches and 6-24 hosts anywhere, one-sided noise\n\n"
+           "| noise | exact | of |\n");
+    for (size_t c = 0; c < sizeof sds / sizeof *sds; c++) {
+        size_t exact = 0;
+        for (size_t s = 0; s < runs; s++) {
+            struct nt_rng rng;
+            nt_rng_init(&rng, 31 * s + c);
+            struct nt_model *truth = known_uneven(&rng);
+            struct known_noise noise = {.sd = sds[c], .one_sided = true};
+            struct nt_matrix *x = known_measure(truth, &noise, &rng);
+            struct nt_model *m = infer(x);
+            exact += known_same_shape(truth, m);
+            nt_matrix_destroy(x);
+            nt_model_destroy(truth);
+            nt_model_destroy(m);
+        }
+        printf("| %.1f%% | %zu | %zu |\n", 100 * sds[c], exact, runs);
+    }
+}
+
+static const struct {
+    const char *what;
+    size_t dimensions, size[5];
+    bool wraps;
+    size_t twist;
+} nets[] = {{"ring 16", 1, {16}, true, 0},
+            {"torus 8x4", 2, {8, 4}, true, 0},
+            {"twisted 8x4", 2, {8, 4}, true, 4},
+            {"mesh 6x5", 2, {6, 5}, false, 0},
+            {"hypercube 5", 5, {2, 2, 2, 2, 2}, true, 0},
+            {"torus 8x8x4", 3, {8, 8, 4}, true, 0}};
+enum { NETS = sizeof nets / sizeof *nets };
+
+static struct nt_model *net(size_t k)
+{
+    return known_lattice(nets[k].dimensions, nets[k].size, nets[k].wraps, nets[k].twist, 0.5, 0.5);
+}
+
 static void bench_direct(size_t seeds)
 {
-    static const struct {
-        const char *what;
-        size_t dimensions, size[5];
-        bool wraps;
-        size_t twist;
-    } nets[] = {{"ring 16", 1, {16}, true, 0},
-                {"torus 8x4", 2, {8, 4}, true, 0},
-                {"twisted 8x4", 2, {8, 4}, true, 4},
-                {"mesh 6x5", 2, {6, 5}, false, 0},
-                {"hypercube 5", 5, {2, 2, 2, 2, 2}, true, 0},
-                {"torus 8x8x4", 3, {8, 8, 4}, true, 0}};
     const struct cell cells[] = {{0.01, 0, 0},    {0.02, 0, 0},   {0.05, 0, 0},
                                  {0.02, 0.02, 0}, {0.02, 0, 0.2}, {0.02, 0.03, 0.2}};
     printf("\nDirect networks, exact of %zu\n\n|", seeds);
@@ -148,7 +182,7 @@ static void bench_direct(size_t seeds)
         printf(" | %.0f%%,%.0f%%,%.0f%%", 100 * cells[c].sd, 100 * cells[c].wrong,
                100 * cells[c].missing);
     printf(" |\n");
-    for (size_t k = 0; k < sizeof nets / sizeof *nets; k++) {
+    for (size_t k = 0; k < NETS; k++) {
         printf("| %-12s", nets[k].what);
         for (size_t c = 0; c < 6; c++) {
             size_t exact = 0;
@@ -157,8 +191,7 @@ static void bench_direct(size_t seeds)
                     .sd = cells[c].sd, .outliers = cells[c].wrong, .missing = cells[c].missing};
                 struct nt_rng rng;
                 nt_rng_init(&rng, s * 1000 + k);
-                struct nt_model *truth = known_lattice(nets[k].dimensions, nets[k].size,
-                                                       nets[k].wraps, nets[k].twist, 0.5, 0.5);
+                struct nt_model *truth = net(k);
                 struct nt_matrix *x = known_measure(truth, &noise, &rng);
                 struct nt_model *m = infer(x);
                 exact += known_same_shape(truth, m);
@@ -174,10 +207,10 @@ static void bench_direct(size_t seeds)
 
 static void bench_false_splits(size_t runs)
 {
-    const size_t sizes[] = {8, 16, 64, 256};
+    const size_t sizes[] = {4, 8, 16, 64, 256};
     const char *const kinds[] = {"normal", "skewed", "quantised"};
     printf("\nFalse splits in stars of pure noise, 1 to 10 %%\n\n| hosts | kind | false | of |\n");
-    for (size_t s = 0; s < 4; s++)
+    for (size_t s = 0; s < 5; s++)
         for (size_t kind = 0; kind < 3; kind++) {
             size_t wrong = 0;
             for (size_t r = 0; r < runs; r++) {
@@ -199,11 +232,39 @@ static void bench_false_splits(size_t runs)
         }
 }
 
+/* Of the maps that state a confidence, how many are exact. */
+struct reliability {
+    size_t count[11], exact[11];
+    double stated[11];
+};
+
+static void rely(struct reliability *r, struct nt_model *truth, const struct known_noise *noise,
+                 struct nt_rng *rng)
+{
+    struct nt_matrix *x = known_measure(truth, noise, rng);
+    struct nt_model *m = infer(x);
+    size_t bin = (size_t)(m->confidence * 10);
+    r->count[bin]++;
+    r->stated[bin] += m->confidence;
+    r->exact[bin] += known_same_shape(truth, m);
+    nt_matrix_destroy(x);
+    nt_model_destroy(truth);
+    nt_model_destroy(m);
+}
+
+static void print_reliability(const char *what, const struct reliability *r)
+{
+    printf("\nReliability of structure.confidence, %s\n\n| stated | maps | exact |\n", what);
+    for (size_t b = 0; b < 11; b++)
+        if (r->count[b] > 0)
+            printf("| %.2f | %zu | %.2f |\n", r->stated[b] / (double)r->count[b], r->count[b],
+                   (double)r->exact[b] / (double)r->count[b]);
+}
+
 static void bench_confidence(size_t seeds)
 {
     const double sds[] = {0.01, 0.02, 0.04, 0.07, 0.1, 0.13, 0.16, 0.2, 0.25};
-    size_t count[11] = {0}, exact[11] = {0};
-    double stated[11] = {0};
+    struct reliability trees = {0}, uneven = {0}, direct = {0}, all = {0};
     for (size_t k = 0; k < LARGE; k++)
         for (size_t c = 0; c < 9; c++)
             for (size_t s = 0; s < seeds; s++) {
@@ -211,22 +272,35 @@ static void bench_confidence(size_t seeds)
                 struct known_noise noise = {.sd = sds[c],
                                             .outliers = s % 3 == 0 ? 0.02 * (double)(s % 4) : 0};
                 nt_rng_init(&rng, s * 777 + k * 100 + c);
-                struct nt_model *truth = shape(k);
-                struct nt_matrix *x = known_measure(truth, &noise, &rng);
-                struct nt_model *m = infer(x);
-                size_t bin = (size_t)(m->confidence * 10);
-                count[bin]++;
-                stated[bin] += m->confidence;
-                exact[bin] += known_same_shape(truth, m);
-                nt_matrix_destroy(x);
-                nt_model_destroy(truth);
-                nt_model_destroy(m);
+                rely(&trees, shape(k), &noise, &rng);
             }
-    printf("\nReliability of structure.confidence\n\n| stated | maps | exact |\n");
-    for (size_t b = 0; b < 11; b++)
-        if (count[b] > 0)
-            printf("| %.2f | %zu | %.2f |\n", stated[b] / (double)count[b], count[b],
-                   (double)exact[b] / (double)count[b]);
+    for (size_t c = 0; c < 9; c++)
+        for (size_t s = 0; s < 12 * seeds; s++) {
+            struct nt_rng rng;
+            struct known_noise noise = {.sd = sds[c], .one_sided = true};
+            nt_rng_init(&rng, s * 777 + c);
+            struct nt_model *truth = known_uneven(&rng);
+            rely(&uneven, truth, &noise, &rng);
+        }
+    for (size_t k = 0; k < NETS; k++)
+        for (size_t c = 0; c < 5; c++)
+            for (size_t s = 0; s < seeds; s++) {
+                struct nt_rng rng;
+                struct known_noise noise = {.sd = sds[c],
+                                            .outliers = s % 3 == 0 ? 0.01 * (double)(s % 4) : 0,
+                                            .missing = s % 4 == 1 ? 0.1 : 0};
+                nt_rng_init(&rng, s * 777 + k * 100 + c);
+                rely(&direct, net(k), &noise, &rng);
+            }
+    for (size_t b = 0; b < 11; b++) {
+        all.count[b] = trees.count[b] + uneven.count[b] + direct.count[b];
+        all.exact[b] = trees.exact[b] + uneven.exact[b] + direct.exact[b];
+        all.stated[b] = trees.stated[b] + uneven.stated[b] + direct.stated[b];
+    }
+    print_reliability("trees", &trees);
+    print_reliability("random small trees", &uneven);
+    print_reliability("direct networks", &direct);
+    print_reliability("all", &all);
 }
 
 static void bench_coverage(size_t seeds)
@@ -299,11 +373,20 @@ static void bench_time(void)
 int main(int argc, char **argv)
 {
     size_t seeds = argc > 1 ? (size_t)atoi(argv[1]) : 10;
-    bench_shapes(seeds);
-    bench_direct(seeds);
-    bench_false_splits(100 * seeds);
-    bench_confidence(2 * seeds);
-    bench_coverage(5 * seeds);
-    bench_time();
+    const char *tables = argc > 2 ? argv[2] : "sudfcet";
+    if (strchr(tables, 's'))
+        bench_shapes(seeds);
+    if (strchr(tables, 'u'))
+        bench_uneven(20 * seeds);
+    if (strchr(tables, 'd'))
+        bench_direct(seeds);
+    if (strchr(tables, 'f'))
+        bench_false_splits(100 * seeds);
+    if (strchr(tables, 'c'))
+        bench_confidence(2 * seeds);
+    if (strchr(tables, 'e'))
+        bench_coverage(5 * seeds);
+    if (strchr(tables, 't'))
+        bench_time();
     return 0;
 }

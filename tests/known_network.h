@@ -18,6 +18,7 @@ struct known_noise {
     double spread;   /* sd of host links, relative to the mean host link */
     double quantum;  /* readings stand on multiples, 0: none */
     bool skewed;     /* exponential tail upwards instead of normal */
+    bool one_sided;  /* only upwards: the absolute of a normal one */
     bool directions; /* both directions measured apart */
     bool in_order;   /* hosts not shuffled */
 };
@@ -134,6 +135,32 @@ static inline struct nt_model *known_chain(size_t switches, size_t size, double 
     return known_tree(switches * size, at, host_us, switches, parent, up);
 }
 
+/* Any tree: 2..6 switches, 6..24 hosts anywhere, leaves of at least 2, each switch with at least
+ * three links; host links 100 us, others 100 or 200. */
+static inline struct nt_model *known_uneven(struct nt_rng *rng)
+{
+    for (;;) {
+        uint32_t at[24], parent[6] = {0}, links[6] = {0}, held[6] = {0};
+        double up[6] = {0};
+        size_t hosts = 6 + nt_rng_below(rng, 19), switches = 2 + nt_rng_below(rng, 5);
+        bool good = true;
+        for (size_t s = 1; s < switches; s++) {
+            parent[s] = (uint32_t)nt_rng_below(rng, s);
+            up[s] = nt_rng_below(rng, 2) == 0 ? 100 : 200;
+            links[s]++;
+            links[parent[s]]++;
+        }
+        for (size_t h = 0; h < hosts; h++) {
+            at[h] = (uint32_t)nt_rng_below(rng, switches);
+            held[at[h]]++;
+        }
+        for (size_t s = 0; s < switches; s++)
+            good = good && links[s] + held[s] >= 3 && (links[s] > 1 || held[s] >= 2);
+        if (good)
+            return known_tree(hosts, at, 100, switches, parent, up);
+    }
+}
+
 /* A mesh or torus: size[k] hosts along each dimension, the wrap of the second dimension shifted by
  * twist columns; links of `hop_us`, `overhead_us` at each end. */
 static inline struct nt_model *known_lattice(size_t dimensions, const size_t *size, bool wraps,
@@ -182,6 +209,8 @@ static inline void known_shuffle(struct nt_model *m, struct nt_rng *rng)
 
 static inline double known_error(const struct known_noise *noise, struct nt_rng *rng)
 {
+    if (noise->one_sided)
+        return fabs(nt_rng_normal(rng));
     if (noise->skewed) /* mean 0, sd 1, tail upwards */
         return -log(nt_rng_uniform(rng)) - 1;
     return nt_rng_normal(rng);

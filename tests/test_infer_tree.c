@@ -110,12 +110,64 @@ static void test_silent_host(void **state)
     nt_model_destroy(m);
 }
 
+/* Hosts anywhere: beside leaves, alone above them. At noise of one percent none may be wrong, nor
+ * at three percent with few exceptions. */
+static void test_uneven(void **state)
+{
+    (void)state;
+    const double sds[] = {0.003, 0.01, 0.03};
+    const size_t wrong_most[] = {0, 0, 2};
+    for (size_t c = 0; c < 3; c++) {
+        size_t wrong = 0;
+        for (size_t s = 0; s < 200; s++) {
+            struct nt_rng rng;
+            nt_rng_init(&rng, 5000 + s);
+            struct nt_model *truth = known_uneven(&rng);
+            struct known_noise noise = {.sd = sds[c], .one_sided = true};
+            struct nt_matrix *x = known_measure(truth, &noise, &rng);
+            struct nt_model *m = infer(x);
+            wrong += !known_same_shape(truth, m);
+            nt_matrix_destroy(x);
+            nt_model_destroy(truth);
+            nt_model_destroy(m);
+        }
+        if (wrong > wrong_most[c])
+            fail_msg("%zu of 200 are wrong at noise %g", wrong, sds[c]);
+    }
+}
+
+/* The readings of the emulated fabrics: hosts behind links of 100 us, whole trees small. */
+static void test_small_balanced(void **state)
+{
+    (void)state;
+    for (size_t k = 0; k < 4; k++) {
+        size_t wrong = 0;
+        for (size_t s = 0; s < 200; s++) {
+            struct nt_rng rng;
+            nt_rng_init(&rng, s);
+            struct nt_model *truth = k == 0   ? known_balanced(2, FAN(2, 2), US(100, 100))
+                                     : k == 1 ? known_balanced(3, FAN(2, 2, 2), US(100, 100, 200))
+                                     : k == 2 ? known_balanced(3, FAN(2, 2, 4), US(100, 100, 200))
+                                              : known_balanced(3, FAN(2, 3, 4), US(100, 100, 200));
+            struct known_noise noise = {.sd = 0.02, .one_sided = true};
+            struct nt_matrix *x = known_measure(truth, &noise, &rng);
+            struct nt_model *m = infer(x);
+            wrong += !known_same_shape(truth, m);
+            nt_matrix_destroy(x);
+            nt_model_destroy(truth);
+            nt_model_destroy(m);
+        }
+        if (wrong > 1)
+            fail_msg("%zu of 200 are wrong in tree %zu", wrong, k);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_shapes),
-        cmocka_unit_test(test_few_hosts),
-        cmocka_unit_test(test_silent_host),
+        cmocka_unit_test(test_shapes),         cmocka_unit_test(test_few_hosts),
+        cmocka_unit_test(test_silent_host),    cmocka_unit_test(test_uneven),
+        cmocka_unit_test(test_small_balanced),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -156,17 +156,23 @@ static int find_groups(struct nt_work *w, struct nt_err *err)
     return nt_groups_noise(w, true, err);
 }
 
+static int model_of(struct nt_work *w, const struct nt_tree *tree, size_t hosts,
+                    struct nt_model **out, struct nt_err *err)
+{
+    if (nt_graph(w, tree, hosts, out, err) < 0)
+        return -1;
+    (*out)->family = (*out)->switches <= 1 ? NT_FAMILY_STAR : NT_FAMILY_TREE;
+    return 0;
+}
+
 static int infer_tree(struct nt_work *w, size_t hosts, struct nt_model **out, struct nt_err *err)
 {
     struct nt_tree tree;
     if (nt_tiers(w, &tree, err) < 0)
         return -1;
-    int status = nt_graph(w, &tree, hosts, out, err);
+    int status = model_of(w, &tree, hosts, out, err);
     nt_tree_fini(&tree);
-    if (status < 0)
-        return -1;
-    (*out)->family = (*out)->switches <= 1 ? NT_FAMILY_STAR : NT_FAMILY_TREE;
-    return 0;
+    return status;
 }
 
 /* One host: a switch that nothing was measured of. */
@@ -218,7 +224,9 @@ static int judge(struct nt_work *w, struct nt_model **model, struct nt_err *err)
     if (tree_quality(w, *model, &score, &misfit, err) < 0 || nt_direct_find(w, &d, err) < 0)
         return -1;
     int status = 0;
-    if (d.score < score - DIRECT_MARGIN)
+    /* a switch for each host on a line is the same network written with more unknowns */
+    bool line = (*model)->switches + 2 >= w->n && d.links + 1 == w->n;
+    if (d.score < score - (line ? 0 : DIRECT_MARGIN))
         status = nt_direct_model(w, &d, (*model)->hosts, &direct, err);
     if (status == 0 && direct != NULL) {
         direct->confidence = 0.9;
@@ -232,6 +240,64 @@ static int judge(struct nt_work *w, struct nt_model **model, struct nt_err *err)
     return status;
 }
 
+/* One tree that joins hosts against the present model; *taken: it explains the readings better. */
+static int compare_joined(struct nt_work *w, bool clipped, struct nt_model **model, bool *taken,
+                          struct nt_err *err)
+{
+    struct nt_model *other = NULL;
+    struct nt_tree tree;
+    bool found;
+    double first = 0, second = 0, misfit;
+    *taken = false;
+    int status = nt_joined(w, clipped, &tree, &found, err);
+    if (status < 0 || !found)
+        return status;
+    status = model_of(w, &tree, (*model)->hosts, &other, err);
+    nt_tree_fini(&tree);
+    if (status == 0)
+        status = nt_links_fit(w, other, err);
+    if (status == 0)
+        status = tree_quality(w, *model, &first, &misfit, err);
+    if (status == 0)
+        status = tree_quality(w, other, &second, &misfit, err);
+    if (status == 0 && second < first) {
+        struct nt_model *swap = *model;
+        *model = other;
+        other = swap;
+        *taken = true;
+    }
+    nt_model_destroy(other);
+    return status;
+}
+
+/* Few hosts: the tree that joins hosts may be better than the one that joins groups. First with
+ * the readings as they are, for a fit that is wrong takes the right ones for outliers; then without
+ * those far from the best so far. */
+static int second_opinion(struct nt_work *w, struct nt_model **model, struct nt_err *err)
+{
+    if (w->n < NT_JOINED_HOSTS_MIN || w->n > NT_JOINED_HOSTS_MAX)
+        return 0;
+    uint32_t group[NT_JOINED_HOSTS_MAX];
+    int status = 0;
+    for (int round = 0; round < 3 && status == 0; round++) {
+        struct nt_noise noise = w->noise;
+        bool taken;
+        memcpy(group, w->group, w->n * sizeof *group);
+        status = compare_joined(w, round > 0, model, &taken, err);
+        if (status < 0 || taken)
+            continue;
+        memcpy(w->group, group, w->n * sizeof *group);
+        w->noise = noise;
+        nt_groups_index(w);
+        status = nt_groups_fit(w, nt_work_passes(w), err);
+        if (status == 0)
+            status = nt_groups_noise(w, true, err);
+        if (round > 0)
+            break;
+    }
+    return status;
+}
+
 static int infer(struct nt_work *w, const struct nt_matrix *latency, struct nt_model **out,
                  struct nt_err *err)
 {
@@ -239,7 +305,7 @@ static int infer(struct nt_work *w, const struct nt_matrix *latency, struct nt_m
         return -1;
     if (w->directions)
         mean_of_directions(w, latency);
-    if (nt_links_fit(w, *out, err) < 0)
+    if (nt_links_fit(w, *out, err) < 0 || second_opinion(w, out, err) < 0)
         return -1;
     return judge(w, out, err);
 }

@@ -108,9 +108,10 @@ static void join_last(struct joining *j, struct nt_tree *tree)
     add_edge(tree, j->node[v[2]], node, 0.5 * (ac + bc - ab));
 }
 
-static int neighbour_joining(const struct nt_work *w, struct nt_tree *tree, struct nt_err *err)
+int nt_tiers_join(size_t n, const float *distance, struct nt_tree *tree, struct nt_err *err)
 {
-    size_t n = w->groups;
+    if (tree_init(tree, n, err) < 0)
+        return -1;
     struct joining j = {n,
                         n,
                         malloc((n * n + 1) * sizeof(double)),
@@ -120,9 +121,10 @@ static int neighbour_joining(const struct nt_work *w, struct nt_tree *tree, stru
     int status = 0;
     if (!j.x || !j.sum || !j.node || !j.active) {
         status = nt_err_set(err, NT_ERR_SYSTEM, "no memory to join %zu groups", n);
+        nt_tree_fini(tree);
     } else {
         for (size_t k = 0; k < n * n; k++)
-            j.x[k] = (double)w->t[k];
+            j.x[k] = (double)distance[k];
         fill_holes(j.x, n);
         for (size_t a = 0; a < n; a++) {
             j.node[a] = j.active[a] = (uint32_t)a;
@@ -142,12 +144,8 @@ static int neighbour_joining(const struct nt_work *w, struct nt_tree *tree, stru
 
 int nt_tiers(struct nt_work *w, struct nt_tree *out, struct nt_err *err)
 {
-    if (tree_init(out, w->groups, err) < 0)
+    if (nt_tiers_join(w->groups, w->t, out, err) < 0)
         return -1;
-    if (neighbour_joining(w, out, err) < 0) {
-        nt_tree_fini(out);
-        return -1;
-    }
     int status = nt_tiers_contract(w, out, err);
     if (status < 0)
         nt_tree_fini(out);

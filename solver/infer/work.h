@@ -182,9 +182,22 @@ struct nt_tree {
 };
 
 int nt_tiers(struct nt_work *w, struct nt_tree *out, struct nt_err *err);
+/* The joined tree alone: every inner node has three edges. distance: n*n, NaN: not known. */
+int nt_tiers_join(size_t n, const float *distance, struct nt_tree *out, struct nt_err *err);
 /* contract.c: takes out the edges of a joined tree that noise alone could make. */
 int nt_tiers_contract(const struct nt_work *w, struct nt_tree *tree, struct nt_err *err);
 void nt_tree_fini(struct nt_tree *tree);
+
+/* ---- joined.c ---- */
+
+enum { NT_JOINED_HOSTS_MIN = 5, NT_JOINED_HOSTS_MAX = 64 };
+
+/* A second opinion where hosts are few: joins hosts instead of groups, fits all edges by least
+ * squares and takes the weakest out one by one. Replaces the groups of w and fits them; *found:
+ * false, and w as it was, when the readings do not determine such a tree. clipped: readings far
+ * from the present fit count as wrong. */
+int nt_joined(struct nt_work *w, bool clipped, struct nt_tree *out, bool *found,
+              struct nt_err *err);
 
 /* ---- graph.c ---- */
 

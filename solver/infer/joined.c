@@ -1,0 +1,302 @@
+/* A tree for few hosts, from the hosts themselves.
+ *
+ * Groups find a switch by what its hosts have in common, and few hosts have little in common: a
+ * host beside a leaf, or a leaf of two below a switch with one host, is lost among them. Joined
+ * one by one (Saitou and Nei 1987) hosts need no groups. The joined tree has an edge too many at
+ * every switch of more than three ports; all edges are fitted together by weighted least squares,
+ * the weakest is taken out, and so on down to one switch. Of these nested trees the one is taken
+ * whose every edge pays for the ways in which it could have been chosen. */
+#include "work.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "cholesky.h"
+
+struct joined {
+    struct nt_work *w;
+    size_t n, nodes, unknowns, rows, left; /* unknowns: the edge above each node but the root */
+    uint32_t root;
+    uint32_t *parent, *ports, *below; /* nodes; below: children that are left */
+    bool *gone;                       /* nodes */
+    uint32_t *removed;                /* in the order in which they were taken out */
+    uint32_t *path;
+    float *d;             /* n*n readings, wrong ones pulled in */
+    double *x, *inverse;  /* nodes, unknowns^2 */
+    double *first, *full; /* x and inverse of the whole tree */
+    double *worth;        /* nodes: of each edge when it was taken out */
+    double rss;
+};
+
+static void joined_fini(struct joined *j)
+{
+    void *all[] = {j->parent, j->ports, j->below,   j->gone,  j->removed, j->path,
+                   j->d,      j->x,     j->inverse, j->first, j->full,    j->worth};
+    for (size_t k = 0; k < sizeof all / sizeof *all; k++)
+        free(all[k]);
+}
+
+static int joined_init(struct joined *j, struct nt_work *w, struct nt_err *err)
+{
+    size_t n = w->n, v = 2 * n;
+    *j = (struct joined){.w = w, .n = n, .nodes = v - 2, .unknowns = v - 3};
+    j->parent = malloc(v * sizeof *j->parent);
+    j->ports = calloc(v, sizeof *j->ports);
+    j->below = calloc(v, sizeof *j->below);
+    j->gone = calloc(v, sizeof *j->gone);
+    j->removed = malloc(v * sizeof *j->removed);
+    j->path = malloc(2 * v * sizeof *j->path);
+    j->d = malloc(n * n * sizeof *j->d);
+    j->x = calloc(v, sizeof *j->x);
+    j->first = calloc(v, sizeof *j->first);
+    j->full = calloc(v * v, sizeof *j->full);
+    j->worth = calloc(v, sizeof *j->worth);
+    j->inverse = calloc(v * v, sizeof *j->inverse);
+    if (j->parent && j->ports && j->below && j->gone && j->removed && j->path && j->d && j->x &&
+        j->first && j->full && j->worth && j->inverse)
+        return 0;
+    return nt_err_set(err, NT_ERR_SYSTEM, "no memory to join %zu hosts", n);
+}
+
+/* Readings that are far from the present fit are pulled in, missing ones are taken from it. */
+static void pull_in(struct joined *j, float most)
+{
+    const struct nt_work *w = j->w;
+    for (size_t a = 0; a < j->n; a++)
+        for (size_t b = 0; b < j->n; b++) {
+            float v = w->d[a * j->n + b], p = nt_work_predict(w, a, b);
+            float reach = most * (float)nt_noise_sd(&w->noise, (double)p);
+            if (p == p && (v != v || v > p + reach))
+                v = v != v ? p : p + reach;
+            else if (p == p && v < p - reach)
+                v = p - reach;
+            j->d[a * j->n + b] = a == b ? 0 : v;
+        }
+}
+
+/* The last node is the root; edges name the node that was made later second. */
+static void hang(struct joined *j, const struct nt_tree *tree)
+{
+    j->root = (uint32_t)(j->nodes - 1);
+    for (size_t e = 0; e < tree->edges; e++) {
+        uint32_t a = tree->edge[e].a, b = tree->edge[e].b;
+        j->parent[a < b ? a : b] = a < b ? b : a;
+        j->ports[a]++;
+        j->ports[b]++;
+    }
+    j->parent[j->root] = j->root;
+}
+
+/* Edges between two hosts, by the nodes below them: up from both until the ways meet. A parent's
+ * number is larger than its child's. */
+static size_t path_of(const struct joined *j, uint32_t a, uint32_t b, uint32_t *path)
+{
+    size_t count = 0;
+    while (a != b) {
+        uint32_t *lower = a < b ? &a : &b;
+        path[count++] = *lower;
+        *lower = j->parent[*lower];
+    }
+    return count;
+}
+
+/* Weighted least squares of all edges. */
+static int fit(struct joined *j, struct nt_err *err)
+{
+    size_t m = j->unknowns;
+    double sum = 0;
+    for (uint32_t a = 1; a < j->n; a++)
+        for (uint32_t b = 0; b < a; b++) {
+            if (j->w->d[a * j->n + b] != j->w->d[a * j->n + b])
+                continue;
+            double v = (double)j->d[a * j->n + b], sd = nt_noise_sd(&j->w->noise, v);
+            size_t count = path_of(j, a, b, j->path);
+            for (size_t k = 0; k < count; k++) {
+                j->x[j->path[k]] += v / sd / sd;
+                for (size_t l = 0; l < count; l++)
+                    j->inverse[j->path[k] * m + j->path[l]] += 1 / sd / sd;
+            }
+            j->rows++;
+        }
+    if (nt_cholesky_solve(j->inverse, j->x, m, err) < 0 ||
+        nt_cholesky_invert(j->inverse, m, err) < 0)
+        return -1;
+    for (size_t k = 0; k < m; k++)
+        for (size_t l = k + 1; l < m; l++)
+            j->inverse[k * m + l] = j->inverse[l * m + k];
+    for (uint32_t a = 1; a < j->n; a++)
+        for (uint32_t b = 0; b < a; b++) {
+            if (j->w->d[a * j->n + b] != j->w->d[a * j->n + b])
+                continue;
+            double v = (double)j->d[a * j->n + b], sd = nt_noise_sd(&j->w->noise, v), r = v;
+            size_t count = path_of(j, a, b, j->path);
+            for (size_t k = 0; k < count; k++)
+                r -= j->x[j->path[k]];
+            sum += r * r / sd / sd;
+        }
+    j->rss = sum;
+    memcpy(j->first, j->x, m * sizeof *j->x);
+    memcpy(j->full, j->inverse, m * m * sizeof *j->inverse);
+    return 0;
+}
+
+/* What grids and rounding hide is never counted as a perfect fit. */
+static double floor_of(const struct joined *j)
+{
+    double share = j->w->noise.least / j->w->noise.scale;
+    return 0.5 * share * share;
+}
+
+static uint32_t above(const struct joined *j, uint32_t v)
+{
+    uint32_t u = j->parent[v];
+    while (j->gone[u])
+        u = j->parent[u];
+    return u;
+}
+
+/* What the edge above v is worth: twice the gain in likelihood less what it costs to have picked
+ * it among the ways to part the branches that would meet without it, whatever the sizes. */
+static double worth(const struct joined *j, uint32_t v, double df)
+{
+    size_t far = j->ports[v] - 1, near = j->ports[above(j, v)] - 1;
+    double evidence = nt_null_limit(nt_ways_two(far + near, far) + log((double)(far + near)), df);
+    double gain = j->x[v] * j->x[v] / j->inverse[v * j->unknowns + v];
+    double square = (j->rss + floor_of(j) * (double)j->rows) / df;
+    return df * (log1p(gain / square / df) - log1p(evidence * evidence / df));
+}
+
+static void take_out(struct joined *j, uint32_t v)
+{
+    size_t m = j->unknowns;
+    double own = j->inverse[v * m + v], x = j->x[v];
+    uint32_t u = above(j, v);
+    for (size_t k = 0; k < m; k++) {
+        double share = j->inverse[k * m + v] / own;
+        if (k == v || (k >= j->n && j->gone[k]) || share == 0)
+            continue;
+        j->x[k] -= share * x;
+        for (size_t l = 0; l < m; l++)
+            if (l != v)
+                j->inverse[k * m + l] -= share * j->inverse[v * m + l];
+    }
+    j->rss += x * x / own;
+    j->gone[v] = true;
+    j->ports[u] += j->ports[v] - 2;
+    j->removed[j->left++] = v;
+}
+
+/* Takes out edge after edge, down to one switch; the number to take out for the best tree. */
+static size_t eliminate(struct joined *j)
+{
+    double sum = 0, best = 0;
+    size_t inner = j->unknowns - j->n, take = 0;
+    while (j->left < inner) {
+        double least = INFINITY, df = (double)j->rows - (double)(j->unknowns - j->left);
+        uint32_t weakest = 0;
+        for (uint32_t v = (uint32_t)j->n; v < j->unknowns; v++) {
+            if (j->gone[v])
+                continue;
+            double now = worth(j, v, df);
+            if (j->x[v] <= 0) /* no edge at all */
+                now = -1e9 - now;
+            if (now < least) {
+                least = now;
+                weakest = v;
+            }
+        }
+        double own = worth(j, weakest, df);
+        sum += j->x[weakest] > 0 ? own : fmin(own, 0);
+        j->worth[weakest] = own;
+        take_out(j, weakest);
+        if (sum <= best) {
+            best = sum;
+            take = j->left;
+        }
+    }
+    return take;
+}
+
+/* The fit without the first `take` of the edges that were taken out. */
+static void put_back(struct joined *j, double rss, size_t take)
+{
+    size_t m = j->unknowns;
+    memcpy(j->x, j->first, m * sizeof *j->x);
+    memcpy(j->inverse, j->full, m * m * sizeof *j->inverse);
+    memset(j->gone, 0, j->nodes * sizeof *j->gone);
+    j->rss = rss;
+    j->left = 0;
+    for (size_t k = 0; k < take; k++)
+        take_out(j, j->removed[k]);
+}
+
+/* Offsets, distances and noise of the groups as the edges say: medians of few hosts are poor. */
+static int take_figures(struct joined *j, struct nt_err *err)
+{
+    struct nt_work *w = j->w;
+    double df = (double)j->rows - (double)(j->unknowns - j->left);
+    if (nt_groups_fit(w, nt_work_passes(w), err) < 0)
+        return -1;
+    for (uint32_t a = 0; a < j->n; a++) {
+        w->offset[a] = (float)fmax(j->x[a], 0);
+        for (uint32_t b = 0; b < j->n; b++) {
+            double sum = 0;
+            size_t count = a == b ? 0 : path_of(j, a, b, j->path);
+            for (size_t k = 0; k < count; k++)
+                if (j->path[k] >= j->n && !j->gone[j->path[k]])
+                    sum += j->x[j->path[k]];
+            w->t[w->group[a] * w->groups + w->group[b]] = (float)sum;
+        }
+    }
+    w->noise.scale = fmax(w->noise.scale * sqrt(j->rss / df), w->noise.least);
+    return nt_groups_noise(w, false, err);
+}
+
+static int to_groups(struct joined *j, struct nt_tree *tree, struct nt_err *err)
+{
+    struct nt_work *w = j->w;
+    size_t count = 0;
+    uint32_t *number = j->below, *at = j->ports;
+    for (uint32_t v = (uint32_t)j->n; v < j->nodes; v++)
+        number[v] = j->gone[v] ? UINT32_MAX : (uint32_t)count++;
+    for (uint32_t i = 0; i < j->n; i++)
+        at[i] = w->group[i] = number[above(j, i)];
+    nt_groups_index(w);
+    tree->nodes = count;
+    tree->edges = 0;
+    for (uint32_t i = 0; i < j->n; i++)
+        tree->node_of[w->group[i]] = at[i];
+    for (uint32_t v = (uint32_t)j->n; v < j->unknowns; v++)
+        if (!j->gone[v])
+            tree->edge[tree->edges++] = (struct nt_tree_edge){
+                number[v], number[above(j, v)], fmax(j->x[v], 0), sqrt(fmax(j->worth[v], 0) + 12)};
+    return take_figures(j, err);
+}
+
+int nt_joined(struct nt_work *w, bool clipped, struct nt_tree *out, bool *found, struct nt_err *err)
+{
+    struct joined j;
+    *found = false;
+    if (w->n < NT_JOINED_HOSTS_MIN || w->n > NT_JOINED_HOSTS_MAX || w->pairs < 2 * w->n)
+        return 0;
+    if (joined_init(&j, w, err) < 0) {
+        joined_fini(&j);
+        return -1;
+    }
+    pull_in(&j, clipped ? 5 : INFINITY);
+    int status = nt_tiers_join(w->n, j.d, out, err);
+    if (status == 0) {
+        struct nt_err ignored;
+        hang(&j, out);
+        if (fit(&j, &ignored) == 0 && j.rows > j.unknowns) {
+            double rss = j.rss;
+            put_back(&j, rss, eliminate(&j));
+            status = to_groups(&j, out, err);
+            *found = status == 0;
+        }
+        if (!*found)
+            nt_tree_fini(out);
+    }
+    joined_fini(&j);
+    return status;
+}
