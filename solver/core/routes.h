@@ -49,9 +49,9 @@ struct nt_routes_builder;
 int nt_routes_builder_create(struct nt_routes_builder **out, struct nt_err *err);
 void nt_routes_builder_destroy(struct nt_routes_builder *builder);
 
-/* The path of n links from host a to host b. NT_ERR_INPUT, naming neither: no link, too many, a
+/* The path of n links from one host to another. NT_ERR_INPUT, naming neither: no link, too many, a
  * link twice, a host with itself, the direction given before. A failed call adds nothing. */
-int nt_routes_builder_add(struct nt_routes_builder *builder, uint32_t a, uint32_t b,
+int nt_routes_builder_add(struct nt_routes_builder *builder, uint32_t from, uint32_t to,
                           const uint32_t *link, size_t n, struct nt_err *err);
 
 /* Makes the routes; the hosts and links added must be below these numbers. Pairs are in the order
