@@ -70,7 +70,8 @@ static size_t pairs_without(const struct nt_samples *s, size_t out)
     bool met[RELAY_HOSTS_MAX][RELAY_HOSTS_MAX] = {{false}};
     for (size_t k = 0; k < s->samples; k++) {
         const struct nt_sample *p = &s->sample[k];
-        if (p->kind != NT_SAMPLE_LATENCY || p->a == out || p->b == out || met[p->a][p->b])
+        if (p->kind != NT_SAMPLE_LATENCY || p->a == out || p->b == out || met[p->a][p->b] ||
+            met[p->b][p->a])
             continue;
         assert_true(p->value_us > 0 && p->value_us < 1e5);
         assert_true(p->median_us >= p->value_us);
@@ -211,6 +212,77 @@ static void the_level_says_what_was_not_measured(void **state)
     relay_fini(&out);
 }
 
+static size_t count_kind(const struct nt_samples *s, enum nt_sample_kind kind)
+{
+    size_t n = 0;
+    for (size_t k = 0; k < s->samples; k++)
+        n += s->sample[k].kind == kind;
+    return n;
+}
+
+static void a_full_sweep_has_flows_trains_and_kernels(void **state)
+{
+    (void)state;
+    struct relay_outcome out;
+    struct relay_plan plan = plan_of(5, 20000);
+    plan.option = "full,budget=20";
+    relay_run(&plan, &out);
+    show("full", &out);
+    struct nt_samples *s = read_samples(&out);
+    for (size_t k = 0; k < s->phases; k++)
+        print_message("  %s: %u rounds, %.2f s\n", s->phase[k].name, (unsigned)s->phase[k].rounds,
+                      s->phase[k].seconds);
+    for (size_t k = 0; k < s->warnings; k++)
+        print_message("  %s\n", s->warning[k]);
+    for (size_t k = 0; k < s->samples; k++) {
+        const struct nt_sample *x = &s->sample[k];
+        if (x->kind != NT_SAMPLE_KERNEL)
+            continue;
+        print_message("  %s: %u times, %.0f us (%.0f to %.0f)\n", s->text[x->text], x->count,
+                      x->value_us, x->median_us, x->se_us);
+        assert_int_equal(x->a, 5);
+        assert_true(x->count >= 1 && x->bytes >= 1024);
+        assert_true(0 < x->median_us && x->median_us <= x->value_us && x->value_us <= x->se_us);
+    }
+    assert_int_equal(count_kind(s, NT_SAMPLE_KERNEL), 6);
+    assert_true(count_kind(s, NT_SAMPLE_PRTT) > 0);
+    assert_true(out.seconds < 20);
+    nt_samples_destroy(s);
+    relay_fini(&out);
+}
+
+/* From the first gather to the last of a full sweep. */
+static void a_death_in_any_phase_costs_only_itself(void **state)
+{
+    (void)state;
+    static const struct {
+        unsigned after;
+        int signal;
+    } table[] = {{5, SIGKILL},   {40, SIGSTOP},  {70, SIGKILL},
+                 {100, SIGSTOP}, {140, SIGKILL}, {160, SIGSTOP}};
+    for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
+        struct relay_outcome out;
+        struct relay_plan plan = plan_of(5, 8000);
+        plan.option = "full,budget=8";
+        plan.victim = 2;
+        plan.after = table[k].after;
+        plan.signal = table[k].signal;
+        relay_run(&plan, &out);
+        show(plan.signal == SIGKILL ? "killed" : "frozen", &out);
+        assert_memory_equal(out.done, "partial ", 8);
+        assert_int_equal(out.fallen, 0);
+        assert_true(out.seconds < 8);
+        struct nt_samples *s = read_samples(&out);
+        assert_int_equal(pairs_without(s, 2), 6);
+        for (size_t h = 0; h < 5; h++)
+            if (h != 2)
+                assert_null(s->missing[h]);
+        print_message("  %zu phases, the last is %s\n", s->phases, s->phase[s->phases - 1].name);
+        nt_samples_destroy(s);
+        relay_fini(&out);
+    }
+}
+
 int main(void)
 {
     setenv("UCX_TLS", "tcp,self", 1);
@@ -226,6 +298,8 @@ int main(void)
         cmocka_unit_test(garbage_from_a_probe_costs_only_itself),
         cmocka_unit_test(a_short_time_ends_in_time),
         cmocka_unit_test(the_level_says_what_was_not_measured),
+        cmocka_unit_test(a_full_sweep_has_flows_trains_and_kernels),
+        cmocka_unit_test(a_death_in_any_phase_costs_only_itself),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,8 +8,8 @@
 #include "program.h"
 
 /* CROWD_BARRIER + k: the barrier's step k */
-enum crowd_tag { CROWD_MESSAGE = 0x40, CROWD_TIME, CROWD_VERDICT, CROWD_BARRIER };
-enum { TIMES_MAX = 64, SEED = 1 };
+enum crowd_tag { CROWD_MESSAGE = 0x40, CROWD_TIME, CROWD_VERDICT, CROWD_HELLO, CROWD_BARRIER };
+enum { TIMES_MAX = 64, SEED = 1, EXCHANGES = 3 };
 
 struct crowd {
     struct nt_crowd who;
@@ -115,21 +115,48 @@ static int reach(struct nt_pair *pair, size_t to, struct nt_err *err)
     return 0;
 }
 
-/* Those of the barrier, of the program, and participant 0 with everyone. */
+/* Those of the barrier, of the program, and participant 0 with everyone; each from both ends, as
+ * UCX wires up by an exchange and must not be interrupted in it. */
 static int reach_all(struct nt_pair *pair, struct nt_err *err)
 {
     struct crowd *c = pair->crowd;
     size_t n = c->who.n, self = c->who.self;
     for (size_t far = 1; far < n; far *= 2)
-        if (reach(pair, (self + far) % n, err) != 0)
+        if (reach(pair, (self + far) % n, err) != 0 || reach(pair, (self + n - far) % n, err) != 0)
             return -1;
-    for (size_t m = 0; m < c->program.messages; m++)
-        if (c->program.message[m].from == self && reach(pair, c->program.message[m].to, err) != 0)
+    for (size_t m = 0; m < c->program.messages; m++) {
+        size_t from = c->program.message[m].from, to = c->program.message[m].to;
+        if ((from == self && reach(pair, to, err) != 0) ||
+            (to == self && reach(pair, from, err) != 0))
             return -1;
+    }
     for (size_t k = 0; k < (self == 0 ? n : 1); k++)
         if (reach(pair, k, err) != 0)
             return -1;
     return 0;
+}
+
+/* A byte to and from everyone that this participant is connected with. */
+static int exchange(struct nt_pair *pair, double deadline_s, struct nt_err *err)
+{
+    struct crowd *c = pair->crowd;
+    ucs_status_ptr_t sent[NT_CROWD_MAX] = {NULL}, received[NT_CROWD_MAX] = {NULL};
+    unsigned char out = 1, in[NT_CROWD_MAX];
+    int rc = 0;
+    for (size_t k = 0; k < c->who.n; k++)
+        if (c->ep[k] != NULL) {
+            received[k] = receive_from(pair, k, CROWD_HELLO, &in[k], 1);
+            sent[k] = send_to(pair, k, CROWD_HELLO, &out, 1);
+        }
+    for (size_t k = 0; k < c->who.n && rc == 0; k++)
+        if (finish(pair, &sent[k], deadline_s, err) != 0 ||
+            finish(pair, &received[k], deadline_s, err) != 0)
+            rc = -1;
+    for (size_t k = 0; k < c->who.n; k++) {
+        nt_pair_cancel(pair, sent[k]);
+        nt_pair_cancel(pair, received[k]);
+    }
+    return rc;
 }
 
 static int make_program(struct crowd *c, const struct nt_order *order, struct nt_err *err)
@@ -157,6 +184,9 @@ int nt_crowd_connect(struct nt_pair *pair, const struct nt_crowd *crowd,
     if (make_program(pair->crowd, order, err) != 0 || nt_pair_make_room(pair, order, err) != 0 ||
         reach_all(pair, err) != 0)
         return -1;
+    for (int k = 0; k < EXCHANGES; k++)
+        if (exchange(pair, deadline_s, err) != 0)
+            return -1;
     return barrier(pair, deadline_s, err);
 }
 
@@ -165,13 +195,8 @@ void nt_crowd_close(struct nt_pair *pair)
     struct crowd *c = pair->crowd;
     if (c == NULL)
         return;
-    ucp_request_param_t param = {.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS,
-                                 .flags = UCP_EP_CLOSE_FLAG_FORCE};
-    for (size_t k = 0; k < c->who.n; k++) {
-        ucs_status_ptr_t request = c->ep[k] == NULL ? NULL : ucp_ep_close_nbx(c->ep[k], &param);
-        if (UCS_PTR_IS_PTR(request))
-            nt_pair_let_go(pair, request);
-    }
+    for (size_t k = 0; k < c->who.n; k++)
+        nt_pair_close_endpoint(pair, &c->ep[k]);
     pair->crowd = NULL;
     nt_program_fini(&c->program);
     free(c->sent);
@@ -222,8 +247,10 @@ static void drop_all(struct nt_pair *pair)
 {
     struct crowd *c = pair->crowd;
     for (size_t m = 0; m < c->program.messages; m++) {
-        if (UCS_PTR_IS_PTR(c->sent[m]))
+        if (UCS_PTR_IS_PTR(c->sent[m])) {
+            pair->unfinished = pair->unfinished || !nt_pair_request_done(c->sent[m]);
             ucp_request_free(c->sent[m]);
+        }
         nt_pair_cancel(pair, c->received[m]);
         c->sent[m] = c->received[m] = NULL;
     }

@@ -36,6 +36,8 @@ struct nt_pair {
     ucp_ep_h peer;          /* NULL: no connection */
     ucs_status_t peer_died; /* UCS_OK: it did not */
     struct nt_meeting meeting;
+    bool unfinished;  /* a request of this connection did not end when it was let go */
+    bool left_behind; /* such a connection was never closed */
 
     unsigned char *buffer; /* slots of stride bytes: messages; lives until destroy, so that a
                               request which could not be finished never touches freed memory */
@@ -86,6 +88,9 @@ int nt_pair_make_room(struct nt_pair *pair, const struct nt_order *order, struct
 
 /* Progresses for a moment so that a cancelled or closing request can end, and frees it. */
 void nt_pair_let_go(struct nt_pair *pair, ucs_status_ptr_t request);
+
+/* Closes at once; *peer is NULL afterwards. */
+void nt_pair_close_endpoint(struct nt_pair *pair, ucp_ep_h *peer);
 
 /* Gets rid of a receive that nobody will answer. */
 void nt_pair_cancel(struct nt_pair *pair, ucs_status_ptr_t request);

@@ -1,0 +1,67 @@
+#!/usr/bin/env bats
+# shellcheck disable=SC2154,SC2086,SC2030,SC2031
+# Budgets on one network, through sbatch: in time, never less known with more of it, never wrong.
+
+load ground
+load jobs
+
+setup_file() {
+    need_ground slurmctld
+    ground_up demo8
+}
+
+teardown_file() { ground_down; }
+
+setup() { need_ground slurmctld; }
+
+# The sweep's own time, and that of all of it, both within the budget.
+in_time() { # BUDGET
+    local map=$GROUND_HOME/$JOB.map
+    assert_between "wait for a budget of $1 s" "$(waited_s)" 0 "$(awk -v b="$1" 'BEGIN {print b + 0.3}')"
+    [ ! -e "$map" ] || assert_between "sweep" "$(jq .sweep.seconds "$map")" 0 "$1"
+}
+
+# How much a map knows, as a list of counts.
+knows() {
+    jq -c '[(.switches | length), (.links | length),
+        ([.links[] | select(.bandwidth_MBps)] | length),
+        ([.oversubscription // [] | .[]] | length), (.loggp // [] | length)]' "$1"
+}
+
+not_less() { # BEFORE NOW
+    jq -en --argjson a "$1" --argjson b "$2" '[$a, $b] | transpose | all(.[0] <= .[1])' >/dev/null ||
+        fail "known before: $1, now: $2"
+}
+
+# What a map says of the network is right; one that says nothing of it may.
+says_nothing_false() {
+    local map=$GROUND_HOME/$JOB.map
+    [ -s "$map" ] || return 0
+    "$ROOT/build/nettopo" validate "$map" || return
+    [ "$(jq '.links | length' "$map")" = 0 ] || found_network
+}
+
+one_budget() { # LEVEL BUDGET
+    submit_recording -N8 --nettopo="$1,budget=$2" && completed && in_time "$2" &&
+        says_nothing_false && hosts_are_well
+}
+
+@test "standard: budgets from 0.2 to 20 seconds hold, and more is never less" {
+    local before='[0,0,0,0,0]' now budget
+    for budget in 0.2 0.5 1 2 5 20; do
+        one_budget standard $budget || return
+        now='[0,0,0,0,0]'
+        [ ! -s "$GROUND_HOME/$JOB.map" ] || now=$(knows "$GROUND_HOME/$JOB.map")
+        echo "# $budget s: $(variable NETTOPO_STATUS) $now $(variable NETTOPO_REASON)" >&3
+        not_less "$before" "$now" || return
+        before=$now
+    done
+    assert_equal "status with 20 s" "$(variable NETTOPO_STATUS)" ok
+}
+
+@test "full: a short budget says what was left out" {
+    one_budget full 4
+    assert_equal "status" "$(variable NETTOPO_STATUS)" partial
+    assert_contains "$(variable NETTOPO_REASON)" "the budget of 4.0 s was too short"
+    assert_contains "$(jq -r '.warnings[]' "$GROUND_HOME/$JOB.map")" "kernels: not measured"
+}
