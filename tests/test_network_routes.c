@@ -21,7 +21,7 @@ static const char *const topologies[] = {
 static struct nt_network *build(const char *topology, double host_spread)
 {
     struct nt_spec spec;
-    struct nt_network *net;
+    struct nt_network *net = NULL;
     struct nt_err err = {0};
     struct nt_noise noise = {.host_spread = host_spread, .seed = 4};
     if (nt_spec_parse(topology, &spec, &err) != 0 ||
@@ -104,7 +104,7 @@ static void too_many_hosts_are_refused(void **state)
 static struct nt_routes_text *read_back(const char *text, size_t bytes)
 {
     struct nt_routes_reader *reader;
-    struct nt_routes_text *out;
+    struct nt_routes_text *out = NULL;
     struct nt_err err = {0};
     assert_int_equal(nt_routes_reader_create("r", &reader, &err), 0);
     if (nt_routes_reader_feed(reader, text, bytes, &err) != 0 ||
