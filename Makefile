@@ -203,6 +203,8 @@ install: all
 	install -m 755 $(BUILD)/nettopo-prolog $(DESTDIR)$(LIBEXECDIR)/nettopo
 	install -m 644 $(BUILD)/spank_nettopo.so $(DESTDIR)$(SLURM_PLUGIN_DIR)
 	install -m 644 etc/nettopo-map.schema.json $(DESTDIR)$(PREFIX)/share/nettopo
+	install -d $(DESTDIR)$(PREFIX)/share/nettopo/examples
+	install -m 755 etc/examples/*.sh $(DESTDIR)$(PREFIX)/share/nettopo/examples
 	for m in etc/man/*.[158]; do install -m 644 $$m $(DESTDIR)$(MANDIR)/man$${m##*.}; done
 	test -e $(DESTDIR)$(SYSCONFDIR)/nettopo/nettopo.conf || \
 	  install -m 644 etc/nettopo.conf $(DESTDIR)$(SYSCONFDIR)/nettopo

@@ -324,6 +324,29 @@ static void a_part_of_a_bigger_machine_is_the_same(void **state)
     nt_model_destroy(m);
 }
 
+/* Slurm's files cannot say that a switch has hosts beside switches: what we write for that is read
+ * as it was meant. A declared leaf of another name is one. */
+static void a_leaf_that_slurm_wants_is_none(void **state)
+{
+    (void)state;
+    static const char *const conf[] = {
+        "SwitchName=a Nodes=n[1-2]\nSwitchName=b Nodes=n[3-4]\nSwitchName=top-hosts "
+        "Nodes=n[5-6]\nSwitchName=top Switches=a,b,top-hosts\n",
+        "SwitchName=a Nodes=n[1-2]\nSwitchName=b Nodes=n[3-4]\nSwitchName=c "
+        "Nodes=n[5-6]\nSwitchName=top Switches=a,b,c\n"};
+    static const char *const lines[] = {"switch-missing  switch over n5 n6: expected there"};
+    struct nt_err err = {0};
+    struct nt_map *found =
+        read_dot("graph { n1--a; n2--a; n3--b; n4--b; n5--t; n6--t; a--t; b--t }");
+    for (size_t k = 0; k < 2; k++) {
+        struct nt_map *r;
+        must(nt_import_topology_conf("t", conf[k], strlen(conf[k]), &r, &err), &err);
+        differ_by(found, r, lines, k);
+        nt_map_destroy(r);
+    }
+    nt_map_destroy(found);
+}
+
 /* What was slow yesterday is not news; without a figure to hold it against, it is. */
 static void a_suspect_link_is_held_against_its_own_class(void **state)
 {
@@ -529,6 +552,7 @@ int main(void)
         cmocka_unit_test(a_host_without_an_answer_is_named_and_nothing_else),
         cmocka_unit_test(hosts_of_another_machine_are_an_error),
         cmocka_unit_test(a_part_of_a_bigger_machine_is_the_same),
+        cmocka_unit_test(a_leaf_that_slurm_wants_is_none),
         cmocka_unit_test(a_suspect_link_is_held_against_its_own_class),
         cmocka_unit_test(cycles_of_switches_are_compared_by_neighbours),
         cmocka_unit_test(similarity_of_a_regular_network),

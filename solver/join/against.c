@@ -29,11 +29,39 @@ static int find_hosts(const struct nt_map *map, const struct nt_map *reference, 
     return rc < 0 ? -1 : 0;
 }
 
-/* Model m with only the hosts keep[k], in that order; switches that are left without anything are
- * still there. */
-static int keep_hosts(const struct nt_model *m, const uint32_t *keep, size_t n,
+/* Slurm wants hosts or switches below a switch, not both, so nt_export_topology_conf gives the
+ * hosts of a switch X that has switches a leaf X-hosts, which nothing else knows of: the same as X.
+ */
+static void join_hosts_leaves(const struct nt_map *map, uint32_t *at)
+{
+    static const char suffix[] = "-hosts";
+    const struct nt_model *m = map->model;
+    for (size_t k = 0; k < m->links; k++) {
+        uint32_t end[2] = {m->link[k].a, m->link[k].b};
+        if (end[0] < m->hosts || end[1] < m->hosts || isfinite(m->link[k].latency_us) ||
+            isfinite(m->link[k].bandwidth_MBps))
+            continue;
+        for (int s = 0; s < 2; s++) {
+            const char *leaf = map->switch_name[end[s] - m->hosts];
+            const char *up = map->switch_name[end[1 - s] - m->hosts];
+            size_t bytes = strlen(up);
+            if (strncmp(leaf, up, bytes) == 0 && strcmp(leaf + bytes, suffix) == 0)
+                at[end[s]] = at[end[1 - s]];
+        }
+    }
+}
+
+static bool keeps(const uint32_t *at, const struct nt_link *l)
+{
+    return at[l->a] != NONE && at[l->b] != NONE && at[l->a] != at[l->b];
+}
+
+/* The model with only the hosts keep[k], in that order; switches that are left without anything
+ * are still there. */
+static int keep_hosts(const struct nt_map *map, const uint32_t *keep, size_t n,
                       struct nt_model **out, struct nt_err *err)
 {
+    const struct nt_model *m = map->model;
     uint32_t *at = malloc((m->hosts + m->switches + 1) * sizeof *at);
     if (at == NULL)
         return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu hosts", m->hosts);
@@ -43,15 +71,16 @@ static int keep_hosts(const struct nt_model *m, const uint32_t *keep, size_t n,
         at[m->hosts + s] = (uint32_t)(n + s);
     for (size_t k = 0; k < n; k++)
         at[keep[k]] = (uint32_t)k;
+    join_hosts_leaves(map, at);
     size_t links = 0;
     for (size_t k = 0; k < m->links; k++)
-        links += at[m->link[k].a] != NONE && at[m->link[k].b] != NONE;
+        links += keeps(at, &m->link[k]);
     struct nt_model *kept;
     int rc = nt_model_create(n, m->switches, links, &kept, err);
     if (rc == 0) {
         size_t e = 0;
         for (size_t k = 0; k < m->links; k++) {
-            if (at[m->link[k].a] == NONE || at[m->link[k].b] == NONE)
+            if (!keeps(at, &m->link[k]))
                 continue;
             kept->link[e] = m->link[k];
             kept->link[e].a = at[m->link[k].a];
@@ -142,11 +171,11 @@ static int match_names(struct nt_against *a, const struct nt_map *map,
                    "no host that the map and the reference have in common is on a link");
         goto out;
     }
-    rc = keep_hosts(map->model, mine, n, &a->found, err);
+    rc = keep_hosts(map, mine, n, &a->found, err);
     if (rc == 0)
         rc = reduce(&a->found, err);
     if (rc == 0)
-        rc = keep_hosts(reference->model, at, n, &a->reference, err);
+        rc = keep_hosts(reference, at, n, &a->reference, err);
     if (rc == 0)
         rc = reduce(&a->reference, err);
     if (rc == 0) {
