@@ -229,7 +229,6 @@ static int judge(struct nt_work *w, struct nt_model **model, struct nt_err *err)
     if (d.score < score - (line ? 0 : DIRECT_MARGIN))
         status = nt_direct_model(w, &d, (*model)->hosts, &direct, err);
     if (status == 0 && direct != NULL) {
-        direct->confidence = 0.9;
         nt_model_destroy(*model);
         *model = direct;
     } else if (misfit > 2.5) {
