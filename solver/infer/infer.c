@@ -229,7 +229,6 @@ static int judge(struct nt_work *w, struct nt_model **model, struct nt_err *err)
     if (d.score < score - (line ? 0 : DIRECT_MARGIN))
         status = nt_direct_model(w, &d, (*model)->hosts, &direct, err);
     if (status == 0 && direct != NULL) {
-        direct->confidence = 0.9;
         nt_model_destroy(*model);
         *model = direct;
     } else if (misfit > 2.5) {
@@ -247,7 +246,6 @@ static int compare_joined(struct nt_work *w, bool clipped, struct nt_model **mod
     struct nt_model *other = NULL;
     struct nt_tree tree;
     bool found;
-    double first = 0, second = 0, misfit;
     *taken = false;
     int status = nt_joined(w, clipped, &tree, &found, err);
     if (status < 0 || !found)
@@ -257,14 +255,11 @@ static int compare_joined(struct nt_work *w, bool clipped, struct nt_model **mod
     if (status == 0)
         status = nt_links_fit(w, other, err);
     if (status == 0)
-        status = tree_quality(w, *model, &first, &misfit, err);
-    if (status == 0)
-        status = tree_quality(w, other, &second, &misfit, err);
-    if (status == 0 && second < first) {
+        status = nt_opinion_better(w, *model, other, taken, err);
+    if (status == 0 && *taken) {
         struct nt_model *swap = *model;
         *model = other;
         other = swap;
-        *taken = true;
     }
     nt_model_destroy(other);
     return status;

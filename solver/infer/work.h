@@ -199,6 +199,13 @@ enum { NT_JOINED_HOSTS_MIN = 5, NT_JOINED_HOSTS_MAX = 64 };
 int nt_joined(struct nt_work *w, bool clipped, struct nt_tree *out, bool *found,
               struct nt_err *err);
 
+/* ---- opinion.c ---- */
+
+/* Whether the second model explains the readings better for what it costs, and does not only
+ * make switches of readings that are wrong. */
+int nt_opinion_better(const struct nt_work *w, const struct nt_model *first,
+                      const struct nt_model *second, bool *better, struct nt_err *err);
+
 /* ---- graph.c ---- */
 
 /* The model of the tree; hosts hang on their group's node, two-port switches vanish. */
