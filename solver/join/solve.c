@@ -10,6 +10,7 @@
 #include "link_flows.h"
 #include "link_latency.h"
 #include "map_loggp.h"
+#include "sweep_adaptive.h"
 
 /* Any fixed number: the same measurements must give the same map. */
 static const uint64_t seed = 1;
@@ -231,6 +232,54 @@ static int infer_nothing(const struct sorted *s, struct nt_model **out, struct n
     return 0;
 }
 
+/* The readings of an adaptive sweep, hosts by name; how many. */
+static size_t list_adaptive(const struct sorted *s, const struct nt_samples *samples,
+                            const uint32_t *place, struct nt_result *result)
+{
+    size_t n = 0;
+    for (size_t k = 0; k < samples->samples; k++) {
+        const struct nt_sample *x = &samples->sample[k];
+        if (x->kind != NT_SAMPLE_LATENCY || s->missing[place[x->a]] || s->missing[place[x->b]] ||
+            strcmp(samples->phase[x->phase].name, NT_SWEEP_ADAPTIVE_PHASE) != 0)
+            continue;
+        result[n++] = (struct nt_result){.a = place[x->a],
+                                         .b = place[x->b],
+                                         .ok = true,
+                                         .value_us = x->value_us,
+                                         .se_us = x->se_us};
+    }
+    return n;
+}
+
+/* 1: the network as an adaptive sweep found it; 0: the record has none that tells one. */
+static int infer_adaptive(const struct sorted *s, const struct nt_samples *samples,
+                          struct nt_model **out, struct nt_err *err)
+{
+    struct nt_result *result = calloc(samples->samples + 1, sizeof *result);
+    uint32_t *place = calloc(s->n + 1, sizeof *place);
+    bool *absent = calloc(s->n + 1, sizeof *absent);
+    struct nt_err why = {0};
+    int rc = -1;
+    if (result == NULL || place == NULL || absent == NULL) {
+        nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu samples", samples->samples);
+    } else {
+        for (uint32_t k = 0; k < s->n; k++) {
+            place[s->order[k]] = k;
+            absent[k] = s->missing[k] != NULL;
+        }
+        size_t n = list_adaptive(s, samples, place, result);
+        rc = n > 0 && nt_sweep_adaptive_recall(s->n, absent, result, n, out, &why) == 0;
+        if (why.kind == NT_ERR_SYSTEM) {
+            rc = -1;
+            nt_err_set(err, why.kind, "%s", why.text);
+        }
+    }
+    free(result);
+    free(place);
+    free(absent);
+    return rc;
+}
+
 static int refine(struct nt_map *map, const struct sorted *s, const struct nt_samples *samples,
                   struct nt_err *err)
 {
@@ -264,9 +313,14 @@ static int solve_sorted(const struct sorted *s, const struct nt_measured *from, 
     struct nt_model *model;
     struct nt_map *map;
     const struct nt_matrix *const *latency = (const struct nt_matrix *const *)s->latency;
-    bool told = from->samples == NULL || is_covered(latency[0], s->missing);
-    if ((told ? nt_method_infer(from->method, latency, s->sizes, s->bandwidth, &model, err)
-              : infer_nothing(s, &model, err)) != 0)
+    bool ours = from->method == NULL || from->method->name == NULL ||
+                strcmp(from->method->name, "auto") == 0;
+    int adaptive =
+        ours && from->samples != NULL ? infer_adaptive(s, from->samples, &model, err) : 0;
+    bool told = adaptive > 0 || from->samples == NULL || is_covered(latency[0], s->missing);
+    if (adaptive < 0 || (adaptive == 0 && (told ? nt_method_infer(from->method, latency, s->sizes,
+                                                                  s->bandwidth, &model, err)
+                                                : infer_nothing(s, &model, err)) != 0))
         return -1;
     if (nt_map_create(model, s->name, &map, err) != 0) {
         nt_model_destroy(model);

@@ -80,7 +80,7 @@ static void settle_confidence(const struct nt_adaptive *s, struct nt_model *m)
     double seen = (double)s->random_pairs * (size - 1) / ((double)s->seats - 1);
     double hidden = HIDDEN_TIER * exp(-seen) * (1 + seen + seen * seen / 2); /* under three pairs */
     double sure = 1 - s->merge.risk - hidden;
-    m->confidence = s->phase != NT_ADAPTIVE_OVER || sure < 0 ? 0 : sure;
+    m->confidence = s->phase != NT_ADAPTIVE_OVER || s->merge.unsettled > 0 || sure < 0 ? 0 : sure;
 }
 
 /* How well the classes explain what was read; outliers apart, which are counted. */
@@ -160,7 +160,7 @@ int nt_sweep_adaptive_model(const struct nt_planner *planner, struct nt_model **
         return nt_err_set(err, NT_ERR_INPUT, "the latencies of this network are not known yet");
     if (draft_init(&d, s, err) < 0)
         return -1;
-    if (s->merging && s->phase != NT_ADAPTIVE_OVER)
+    if (s->merging)
         d.bottom = nt_merge_certain_level(&s->merge);
     for (size_t l = d.bottom; s->merging && l < s->classes.count; l++)
         build_level(&d, l);

@@ -10,6 +10,7 @@ enum { BATCHES_FIRST = 3, BATCHES_MAX = 16 };
 static const double WANTED_SD = 0.012;
 static const double LEAST_SD = 0.003;            /* real latencies of one class differ by that */
 static const double CHI_SQUARE_2_MEDIAN = 0.693; /* over 2: of a variance from three batches */
+static const double LEAST_AGREEING = 0.005;      /* share of agreeing pairs that are wrong twice */
 static const double DISAGREE_SDS = 4.5;
 
 /* Few hosts: there must be pairs under one switch of four among the random ones. */
@@ -17,6 +18,11 @@ static unsigned random_legs(size_t seats)
 {
     unsigned legs = seats < 200 ? 5 : seats < 2000 ? 3 : 2;
     return seats - 1 < legs ? (unsigned)seats - 1 : legs;
+}
+
+size_t nt_calibration_expected(size_t seats)
+{
+    return seats < 2 ? 0 : 2 * (seats / 2 + (seats - 1) / 2 + random_legs(seats) * (seats / 2));
 }
 
 int nt_calibration_init(struct nt_calibration *c, size_t seats, struct nt_err *err)
@@ -168,10 +174,11 @@ int nt_calibration_finish(struct nt_calibration *c, struct nt_ledger *ledger,
     if (rc == 0 && n == 0)
         rc = nt_err_set(err, NT_ERR_INPUT, "no pair of hosts gave the same latency twice");
     if (rc == 0)
-        rc =
-            nt_classes_fit(value, n, fmax(c->noise / sqrt(2), LEAST_SD), c->outliers, classes, err);
+        rc = nt_classes_fit(value, n, fmax(c->noise / sqrt(2), LEAST_SD),
+                            fmax(LEAST_AGREEING, c->outliers * c->outliers), classes, err);
     if (rc == 0) {
         classes->noise = c->noise;
+        classes->outliers = c->outliers;
         find_sides(c, classes);
     }
     free(value);

@@ -6,7 +6,7 @@
 
 #include "blocks.h"
 
-enum { JOIN = 8, KEEP_ALL_SEATS = 4096, STRAGGLER = 2, SOLID = 8 };
+enum { JOIN = 8, MOSTLY = 50, KEEP_ALL_SEATS = 4096, STRAGGLER = 2, SOLID = 8 };
 
 static const double RISK = 1e-4; /* of any wrong merge in a sweep */
 static const double TESTS_A_HOST = 60;
@@ -294,22 +294,37 @@ static void doubt_cell(struct nt_merge *m, const struct nt_cells *c, uint32_t a,
     }
 }
 
+/* Not given up as neither, but without even one clear reading. */
+static bool is_unfinished(const struct nt_merge *m, const struct nt_cells *c, uint32_t a,
+                          uint32_t b)
+{
+    size_t at = nt_cell_at(a, b);
+    return (double)c->sum[at] > m->limits.differ && c->count[at] < m->limits.tries_small;
+}
+
 static void finish(struct nt_merge *m)
 {
+    size_t open[NT_CLASSES_MAX] = {0}, cells[NT_CLASSES_MAX] = {0};
     m->over = true;
     for (size_t s = 0; s < m->slots; s++) {
         const struct nt_cells *c = m->block[s];
         for (uint32_t a = 1; c != NULL && a < c->clusters; a++)
             for (uint32_t b = 0; b < a; b++)
                 if (!c->cluster[a].gone && !c->cluster[b].gone && answers(m, &c->cluster[a]) &&
-                    answers(m, &c->cluster[b]))
+                    answers(m, &c->cluster[b])) {
                     doubt_cell(m, c, a, b);
+                    open[c->level] += is_unfinished(m, c, a, b);
+                    cells[c->level]++;
+                }
     }
+    for (size_t l = 0; l < NT_CLASSES_MAX; l++)
+        if (MOSTLY * open[l] > cells[l]) /* one pair that cannot be measured does not matter */
+            m->unsettled = l + 1;
 }
 
 size_t nt_merge_certain_level(const struct nt_merge *m)
 {
-    size_t level = 0;
+    size_t level = m->over ? m->unsettled : 0;
     for (size_t s = 0; s < m->slots && !m->over; s++) {
         const struct nt_cells *c = m->block[s];
         if (c == NULL)
@@ -421,6 +436,25 @@ int nt_merge_next(struct nt_merge *m, struct nt_rng *rng, struct nt_draw *draw, 
             finish(m);
     }
     draw->count = 0;
+    return 0;
+}
+
+/* The classes are fitted anew, to all readings: what was just enough may be a little less now. */
+int nt_merge_recall(struct nt_merge *m, struct nt_err *err)
+{
+    m->limits.same *= 0.8;
+    m->limits.certain *= 0.6;
+    while (!m->over) {
+        int fresh = count_before(m, err), advanced = fresh < 0 ? -1 : advance(m, err);
+        bool any = false;
+        if (advanced < 0)
+            return -1;
+        for (size_t s = 0; s < m->slots && !fresh && !advanced; s++)
+            if (m->block[s] != NULL && !m->block[s]->done)
+                any = m->block[s]->done = true;
+        if (!fresh && !advanced && !any)
+            finish(m);
+    }
     return 0;
 }
 

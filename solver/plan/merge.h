@@ -37,6 +37,7 @@ struct nt_merge {
     bool over;
     double risk;                  /* when over: the sum of all cells' chances of being wrong */
     size_t open_cells;            /* when over: neither same nor certainly different */
+    size_t unsettled;             /* when over: levels below this were not measured enough */
     float *doubt[NT_CLASSES_MAX]; /* when over, of a cluster's root: the chance that it is one with
                                      the likeliest other; owned */
 };
@@ -53,6 +54,9 @@ int nt_merge_next(struct nt_merge *merge, struct nt_rng *rng, struct nt_draw *dr
 /* The readings of the draw in its order, ln us; NaN: none. */
 int nt_merge_tell(struct nt_merge *merge, const struct nt_draw *draw, const float *ln,
                   struct nt_err *err);
+
+/* Instead of rounds: what the readings in the ledger say by themselves. */
+int nt_merge_recall(struct nt_merge *merge, struct nt_err *err);
 
 /* The lowest level that is certain, as are all above it. */
 size_t nt_merge_certain_level(const struct nt_merge *merge);

@@ -23,7 +23,7 @@ static int write_order(struct nt_adaptive *s, struct nt_order *order)
         s->ln[k] = s->se[k] = NAN;
     }
     *order = (struct nt_order){.kind = NT_ORDER_LATENCY,
-                               .phase = "latency",
+                               .phase = NT_SWEEP_ADAPTIVE_PHASE,
                                .pairs = s->draw.count,
                                .pair = s->pair,
                                .message_bytes = 8,

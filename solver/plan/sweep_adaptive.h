@@ -16,6 +16,8 @@
 #include "model.h"
 #include "sweep.h"
 
+#define NT_SWEEP_ADAPTIVE_PHASE "adaptive" /* its rounds' phase, by which a record shows it */
+
 enum {
     NT_SWEEP_ADAPTIVE_FROM = 24, /* hosts: with fewer, all pairs take no longer */
 };
@@ -33,6 +35,12 @@ int nt_sweep_adaptive_create(size_t hosts, const uint32_t *order, const bool *ab
  * the confidence is 0. NT_ERR_INPUT before the classes are known. Only for planners made above. */
 int nt_sweep_adaptive_model(const struct nt_planner *planner, struct nt_model **out,
                             struct nt_err *err);
+
+/* The same network from the sweep's record: all its results in the order of their rounds, hosts
+ * numbered by their names' order. Tiers that the record does not settle (the sweep was cut short)
+ * are left out as above. NT_ERR_INPUT: it has hardly a pair twice, as no record of such a sweep. */
+int nt_sweep_adaptive_recall(size_t hosts, const bool *absent, const struct nt_result *result,
+                             size_t n, struct nt_model **out, struct nt_err *err);
 
 /* What is known apart from the network. */
 struct nt_sweep_adaptive_facts {
