@@ -26,7 +26,8 @@ double nt_score(double mean, double pairs, double unknowns);
 int nt_direct_find(const struct nt_work *w, struct nt_direct *out, struct nt_err *err);
 void nt_direct_fini(struct nt_direct *d);
 
-/* Its model, with the family that family.c recognises and the confidence in it. hosts: of the input. */
+/* Its model, with the family that family.c recognises and the confidence in it. hosts: of the
+ * input. */
 int nt_direct_model(const struct nt_work *w, const struct nt_direct *d, size_t hosts,
                     struct nt_model **out, struct nt_err *err);
 
