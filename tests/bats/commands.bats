@@ -85,6 +85,32 @@ PY
     refuses 2 "NETTOPO_MAP is not set" "$nettopo" validate
 }
 
+@test "hint, compare, export, simulate and the probe: bad input is one line, nothing is written" {
+    "$nettopo" solve -o good.json good.samples
+    printf '0 1 10\n1 x 5\n' >bad.matrix
+    printf '{"schema": "nettopo-map/9"}\n' >bad.json
+    printf 'graph {\n a --\n}\n' >bad.dot
+    printf 'SwitchName=s1 Nodes=n[1-\n' >bad.conf
+    refuses 3 "bad.matrix:2: expected RANK RANK BYTES" "$nettopo" hint --pattern matrix:bad.matrix -o out good.json
+    refuses 3 "16 cells for 4 tasks" "$nettopo" hint --pattern stencil:4x4 -o out good.json
+    refuses 3 "do not fit" "$nettopo" hint --ntasks 9 --ntasks-per-node 2 -o out good.json
+    refuses 3 "bad.json" "$nettopo" hint -o out bad.json
+    refuses 2 "expected a number from 1" "$nettopo" hint --ntasks 0 -o out good.json
+    refuses 2 "expected json, env" "$nettopo" hint --format yaml -o out good.json
+    refuses 3 "bad.dot:3" "$nettopo" compare -o out good.json bad.dot
+    refuses 3 "bad.conf:1" "$nettopo" compare -o out good.json bad.conf
+    refuses 3 "no host in common" "$nettopo" compare -o out good.json "$maps"/$(ls "$maps" | head -n 1)
+    refuses 2 "expected MAP REFERENCE" "$nettopo" compare -o out good.json
+    refuses 2 "format pdf" "$nettopo" export --format pdf -o out good.json
+    refuses 2 "expected --format" "$nettopo" export -o out good.json
+    refuses 3 "bad.json" "$nettopo" export --format dot -o out bad.json
+    refuses 2 "--topology" "$nettopo" simulate -o out
+    refuses 3 "bad.dot:3" "$nettopo" simulate --topology bad.dot -o out
+    refuses 2 "--nonsense" "$root/build/nettopo-probe" --nonsense -o out
+    refuses 2 "expected seconds" "$root/build/nettopo-probe" --budget x -o out
+    refuses 2 "no PMIx server" env -i PATH="$PATH" "$root/build/nettopo-probe" -o out
+}
+
 @test "solve: bad samples are exit 3 with file and line" {
     while IFS='|' read -r sed words; do
         sed "$sed" good.samples >bad.samples
