@@ -186,22 +186,55 @@ static const node_info_t *find_node(const node_info_msg_t *nodes, const char *na
     return NULL;
 }
 
+/* The job's own CPUs host by host, out of Slurm's "4(x2),3". */
+struct own_cpus {
+    const char *at;
+    unsigned long cpus, left; /* left: hosts that have so many */
+};
+
+static bool next_own(struct own_cpus *own, uint32_t *cpus)
+{
+    char *end;
+    if (own->left == 0) {
+        if (*own->at < '0' || *own->at > '9')
+            return false;
+        own->cpus = strtoul(own->at, &end, 10);
+        own->left = strncmp(end, "(x", 2) == 0 ? strtoul(end + 2, &end, 10) : 1;
+        own->at = end + strspn(end, "),");
+    }
+    if (own->left == 0 || own->cpus > UINT32_MAX)
+        return false;
+    own->left--;
+    *cpus = (uint32_t)own->cpus;
+    return true;
+}
+
 /* All CPUs in use on each of the job's hosts are the job's. */
-static bool owns_what_is_used(const struct nt_job *job, const slurm_job_info_t *info)
+static bool owns_what_is_used(const struct nt_job *job)
 {
     node_info_msg_t *nodes = NULL;
-    if (info->job_resrcs == NULL || slurm_load_node(0, &nodes, SHOW_ALL) != SLURM_SUCCESS ||
-        nodes == NULL)
+    struct own_cpus own = {.at = job->cpus};
+    if (slurm_load_node(0, &nodes, SHOW_ALL) != SLURM_SUCCESS || nodes == NULL)
         return false;
     bool alone = true;
     for (size_t k = 0; k < job->hosts && alone; k++) {
         const node_info_t *node = find_node(nodes, job->host[k]);
-        uint32_t used;
-        int mine = slurm_job_cpus_allocated_on_node(info->job_resrcs, job->host[k]);
-        alone = node != NULL && node_allocated(node, &used) && mine > 0 && used <= (uint32_t)mine;
+        uint32_t used, mine;
+        alone =
+            next_own(&own, &mine) && node != NULL && node_allocated(node, &used) && used <= mine;
     }
     slurm_free_node_info_msg(nodes);
     return alone;
+}
+
+static int load_job(const struct nt_job *job, job_info_msg_t **jobs)
+{
+#if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(26, 5, 0)
+    slurm_step_id_t id = {.job_id = job->id, .step_het_comp = NO_VAL, .step_id = NO_VAL};
+    return slurm_load_job(jobs, id, SHOW_DETAIL);
+#else
+    return slurm_load_job(jobs, job->id, SHOW_DETAIL);
+#endif
 }
 
 void nt_job_ask_use(const struct nt_job *job, struct nt_job_use *use)
@@ -209,10 +242,9 @@ void nt_job_ask_use(const struct nt_job *job, struct nt_job_use *use)
     job_info_msg_t *jobs = NULL;
     *use = (struct nt_job_use){0};
     begin_slurm();
-    if (slurm_load_job(&jobs, job->id, SHOW_DETAIL) == SLURM_SUCCESS && jobs != NULL &&
-        jobs->record_count > 0) {
+    if (load_job(job, &jobs) == SLURM_SUCCESS && jobs != NULL && jobs->record_count > 0) {
         const slurm_job_info_t *info = &jobs->job_array[0];
-        use->alone = info->shared == JOB_SHARED_NONE || owns_what_is_used(job, info);
+        use->alone = info->shared == JOB_SHARED_NONE || owns_what_is_used(job);
         if (info->num_tasks != NO_VAL && info->num_tasks != INFINITE)
             use->tasks = info->num_tasks;
         if (info->cpus_per_task != NO_VAL16 && info->cpus_per_task != INFINITE16)
