@@ -13,14 +13,22 @@
 #include "terminal.h"
 #include "verbs.h"
 
+enum { WIDE = 1000 }; /* columns that nothing here fills */
+
 static const char help[] =
-    "usage: nettopo show [--all] [MAP]\n"
+    "usage: nettopo show [--all] [--wide] [--plain] [MAP]\n"
     "\n"
     "Shows a map to people: what was found, the tree of switches with the latency and bandwidth\n"
     "of each link towards the top, what is suspect or missing, and the hint. In a large map hosts\n"
     "of one switch that are alike share a line. MAP defaults to $NETTOPO_MAP.\n"
     "\n"
-    "  -a, --all         every host and link on its own line\n";
+    "  -a, --all         every host and link on its own line\n"
+    "  -w, --wide        as wide as it takes, whatever the terminal is\n"
+    "  -p, --plain       ASCII and no colours, whatever the terminal can\n";
+
+struct asked {
+    bool all, wide, plain;
+};
 
 /* ---- the head ---------------------------------------------------------------------------------
  */
@@ -207,14 +215,19 @@ static int put_head(struct nt_draft *d, const struct nt_map *map, const struct n
     return 0;
 }
 
-static int show(const struct nt_map *map, bool all, char **text, size_t *bytes, struct nt_err *err)
+static int show(const struct nt_map *map, const struct asked *asked, char **text, size_t *bytes,
+                struct nt_err *err)
 {
     struct nt_terminal terminal;
     struct nt_draft d = {0};
     nt_terminal_look(&terminal);
+    if (asked->wide)
+        terminal.width = WIDE;
+    if (asked->plain)
+        terminal.colour = terminal.unicode = false;
     int rc = put_head(&d, map, &terminal, err);
     if (rc == 0)
-        rc = nt_show_net(map, all, &terminal, &d, err);
+        rc = nt_show_net(map, asked->all, &terminal, &d, err);
     if (rc == 0) {
         put_loggp(&d, map);
         rc = nt_show_rails(&d, map, err);
@@ -230,15 +243,17 @@ static int show(const struct nt_map *map, bool all, char **text, size_t *bytes, 
 static int run(int argc, char **argv, struct nt_err *err)
 {
     const char *path = NULL;
-    bool all = false;
+    struct asked asked = {0};
     struct nt_map *map;
     char *text;
     size_t bytes;
-    const struct nt_flag flags[] = {{"all", 'a', NULL, &all}};
-    if (nt_front_options(argc, argv, flags, 1, &path, 1, err) != 0 ||
+    const struct nt_flag flags[] = {{"all", 'a', NULL, &asked.all},
+                                    {"wide", 'w', NULL, &asked.wide},
+                                    {"plain", 'p', NULL, &asked.plain}};
+    if (nt_front_options(argc, argv, flags, sizeof flags / sizeof *flags, &path, 1, err) != 0 ||
         nt_file_read_map(path, &map, err) != 0)
         return -1;
-    int rc = show(map, all, &text, &bytes, err);
+    int rc = show(map, &asked, &text, &bytes, err);
     nt_map_destroy(map);
     if (rc != 0)
         return -1;

@@ -252,6 +252,13 @@ assert [n["name"] for n in m["nodes"]] == ["n1", "n2", "n9", "n10"]
     [ "$status" = 0 ]
 }
 
+@test "show --plain is ASCII, --wide cuts nothing" {
+    map=$(find "$maps" -name star.json)
+    ! LC_ALL=C.UTF-8 "$nettopo" show --plain "$map" | LC_ALL=C grep -q '[^ -~]'
+    COLUMNS=20 "$nettopo" show --wide "$map" >wide
+    COLUMNS=1000 "$nettopo" show "$map" | diff - wide
+}
+
 @test "show keeps 400 hosts on a screen" {
     python3 - >big.csv <<'PY'
 import random
