@@ -3,6 +3,8 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
+#include "rng.h"
+
 #define NONE UINT32_MAX
 
 struct maker {
@@ -37,10 +39,43 @@ static bool reserve(struct maker *m, uint32_t more, uint32_t *first)
     return true;
 }
 
+static uint64_t mix(uint64_t value)
+{
+    struct nt_rng rng;
+    nt_rng_init(&rng, value);
+    return nt_rng_next(&rng);
+}
+
 static void be_host(struct maker *m, uint32_t group, uint32_t host)
 {
     m->tree->group[group].host = host;
     m->tree->group[group].capacity = m->capacity[host];
+    m->tree->group[group].smallest = host;
+    m->tree->group[group].form = mix(m->capacity[host]);
+}
+
+static int by_form(const void *x, const void *y)
+{
+    const struct nt_group *a = x, *b = y;
+    if (a->capacity != b->capacity)
+        return a->capacity > b->capacity ? -1 : 1;
+    if (a->form != b->form)
+        return a->form < b->form ? -1 : 1;
+    return (a->smallest > b->smallest) - (a->smallest < b->smallest);
+}
+
+/* Orders a group's children, whose own are done, and takes what is known of it from them. */
+static void sum_up(struct maker *m, uint32_t group)
+{
+    struct nt_group *g = &m->tree->group[group], *child = &m->tree->group[g->first_child];
+    qsort(child, g->children, sizeof *child, by_form);
+    g->form = g->children;
+    g->smallest = NONE;
+    for (uint32_t k = 0; k < g->children; k++) {
+        g->capacity += child[k].capacity;
+        g->form = mix(g->form ^ child[k].form);
+        g->smallest = child[k].smallest < g->smallest ? child[k].smallest : g->smallest;
+    }
 }
 
 /* Makes group hold what is used below vertex v. A vertex with one used child is passed through. */
@@ -67,9 +102,7 @@ static bool fill_below(struct maker *m, uint32_t group, uint32_t v)
         for (uint32_t k = 0; k < n; k++)
             if (!fill_below(m, first + k, m->child[m->start[v] + k]))
                 return false;
-        struct nt_group *g = &m->tree->group[group];
-        for (uint32_t k = 0; k < g->children; k++)
-            g->capacity += m->tree->group[g->first_child + k].capacity;
+        sum_up(m, group);
         return true;
     }
 }
@@ -214,6 +247,26 @@ int nt_hierarchy_create(const struct nt_model *model, const struct nt_distance *
     }
     *out = m.tree;
     return 0;
+}
+
+static void walk(const struct nt_hierarchy *h, uint32_t group, uint32_t *rank, uint32_t *next)
+{
+    const struct nt_group *g = &h->group[group];
+    if (g->children == 0)
+        rank[g->host] = (*next)++;
+    for (uint32_t k = 0; k < g->children; k++)
+        walk(h, g->first_child + k, rank, next);
+}
+
+void nt_hierarchy_rank(const struct nt_hierarchy *hierarchy, uint32_t *rank, size_t hosts)
+{
+    uint32_t next = 0;
+    for (size_t k = 0; k < hosts; k++)
+        rank[k] = NONE;
+    walk(hierarchy, 0, rank, &next);
+    for (size_t k = 0; k < hosts; k++)
+        if (rank[k] == NONE)
+            rank[k] = next++;
 }
 
 void nt_hierarchy_destroy(struct nt_hierarchy *h)

@@ -14,6 +14,8 @@ struct nt_group {
     uint32_t first_child, children; /* child groups stand together; 0 children: a host */
     uint32_t host;                  /* of a group without children */
     uint64_t capacity;              /* tasks that fit below */
+    uint64_t form;                  /* the same for groups of the same shape and capacities */
+    uint32_t smallest;              /* host below */
 };
 
 struct nt_hierarchy {
@@ -21,10 +23,14 @@ struct nt_hierarchy {
     struct nt_group *group; /* group 0 holds everything */
 };
 
-/* Hosts of capacity 0 are left out. Children are ordered by their smallest host, so that a
- * depth-first walk keeps natural order where nothing speaks against it. */
+/* Hosts of capacity 0 are left out. Children are ordered by capacity, the largest first, then by
+ * form, so that the hosts' numbers decide nothing but which of two that are alike comes first;
+ * there it is the one with the smallest host, so that a depth-first walk keeps natural order. */
 int nt_hierarchy_create(const struct nt_model *model, const struct nt_distance *distance,
                         const uint32_t *capacity, struct nt_hierarchy **out, struct nt_err *err);
+/* rank[h]: the place of host h in a depth-first walk; hosts that are left out come last. hosts of
+ * them. */
+void nt_hierarchy_rank(const struct nt_hierarchy *hierarchy, uint32_t *rank, size_t hosts);
 void nt_hierarchy_destroy(struct nt_hierarchy *hierarchy);
 
 #endif

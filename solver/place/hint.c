@@ -21,6 +21,7 @@ struct search {
     struct nt_distance *distance;
     struct nt_hierarchy *hierarchy;
     uint32_t *best, *trial;
+    uint32_t *rank; /* hosts, near ones together */
     struct nt_metrics start, found;
 };
 
@@ -68,7 +69,8 @@ static int try_rule(struct search *s, enum nt_split_rule rule, struct nt_err *er
 static int try_polish(struct search *s, struct nt_err *err)
 {
     memcpy(s->trial, s->best, s->traffic->tasks * sizeof *s->best);
-    if (nt_polish(s->distance, s->map->model->hosts, s->traffic, POLISH_WORK, s->trial, err) != 0)
+    if (nt_polish(s->distance, s->rank, s->map->model->hosts, s->traffic, POLISH_WORK, s->trial,
+                  err) != 0)
         return -1;
     return consider(s, err);
 }
@@ -197,7 +199,8 @@ int nt_hint_from_traffic(const struct nt_map *map, const struct nt_traffic *traf
     s.capacity = calloc(hosts + 1, sizeof *s.capacity);
     s.best = calloc(n + 1, sizeof *s.best);
     s.trial = calloc(n + 1, sizeof *s.trial);
-    if (s.capacity == NULL || s.best == NULL || s.trial == NULL) {
+    s.rank = calloc(hosts + 1, sizeof *s.rank);
+    if (s.capacity == NULL || s.best == NULL || s.trial == NULL || s.rank == NULL) {
         nt_err_set(err, NT_ERR_SYSTEM, "no memory for a hint of %zu tasks", n);
         goto out;
     }
@@ -205,8 +208,10 @@ int nt_hint_from_traffic(const struct nt_map *map, const struct nt_traffic *traf
         s.capacity[h] = map->model->missing[h] ? 0 : capacity[h];
     if (put_scheduler_order(&s, s.best, err) != 0 ||
         nt_distance_create(map->model, &s.distance, err) != 0 ||
-        nt_hierarchy_create(map->model, s.distance, s.capacity, &s.hierarchy, err) != 0 ||
-        find_best(&s, err) != 0)
+        nt_hierarchy_create(map->model, s.distance, s.capacity, &s.hierarchy, err) != 0)
+        goto out;
+    nt_hierarchy_rank(s.hierarchy, s.rank, hosts);
+    if (find_best(&s, err) != 0)
         goto out;
     settle(&s);
     rc = make_hint(&s, pattern, out, err);
@@ -216,6 +221,7 @@ out:
     free(s.capacity);
     free(s.best);
     free(s.trial);
+    free(s.rank);
     return rc;
 }
 

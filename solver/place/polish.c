@@ -7,7 +7,8 @@ struct bench {
     const struct nt_distance *distance;
     const struct nt_traffic *traffic;
     uint32_t *rank_host;
-    uint32_t *seat, *seated; /* tasks by host: seated[seat[h]..seat[h+1]) */
+    const uint32_t *rank;    /* hosts */
+    uint32_t *seat, *seated; /* tasks by their host's rank: seated[seat[k]..seat[k+1]) */
     uint32_t *at;            /* where a task stands in seated */
     uint64_t work;
 };
@@ -50,7 +51,7 @@ static bool move_near(struct bench *b, uint32_t r, uint32_t p)
     enum { NEXT_TO = 4 };
     uint32_t h = b->rank_host[p], best = UINT32_MAX;
     double most = 1e-12 * b->traffic->total_bytes;
-    uint32_t low = b->seat[h], high = b->seat[h + 1];
+    uint32_t low = b->seat[b->rank[h]], high = b->seat[b->rank[h] + 1];
     low = low > NEXT_TO ? low - NEXT_TO : 0;
     high = high + NEXT_TO < b->traffic->tasks ? high + NEXT_TO : (uint32_t)b->traffic->tasks;
     if (high - low > 64)
@@ -76,11 +77,11 @@ static void seat_everyone(struct bench *b, size_t hosts)
     size_t n = b->traffic->tasks;
     uint32_t *end = b->seat + 1;
     for (size_t r = 0; r < n; r++)
-        end[b->rank_host[r]]++;
+        end[b->rank[b->rank_host[r]]]++;
     for (size_t h = 1; h < hosts; h++)
         end[h] += end[h - 1];
     for (size_t r = n; r-- > 0;) {
-        uint32_t k = --end[b->rank_host[r]];
+        uint32_t k = --end[b->rank[b->rank_host[r]]];
         b->seated[k] = (uint32_t)r;
         b->at[r] = k;
     }
@@ -89,12 +90,16 @@ static void seat_everyone(struct bench *b, size_t hosts)
     b->seat[hosts] = (uint32_t)n;
 }
 
-int nt_polish(const struct nt_distance *distance, size_t hosts, const struct nt_traffic *traffic,
-              uint64_t work, uint32_t *rank_host, struct nt_err *err)
+int nt_polish(const struct nt_distance *distance, const uint32_t *rank, size_t hosts,
+              const struct nt_traffic *traffic, uint64_t work, uint32_t *rank_host,
+              struct nt_err *err)
 {
     size_t n = traffic->tasks;
-    struct bench b = {
-        .distance = distance, .traffic = traffic, .rank_host = rank_host, .work = work};
+    struct bench b = {.distance = distance,
+                      .rank = rank,
+                      .traffic = traffic,
+                      .rank_host = rank_host,
+                      .work = work};
     b.seat = calloc(hosts + 2, sizeof *b.seat);
     b.seated = malloc((n + 1) * sizeof *b.seated);
     b.at = malloc((n + 1) * sizeof *b.at);
