@@ -1,50 +1,14 @@
 #include "papers.h"
 
-#include <stdarg.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "draft.h"
 #include "launch.h"
 #include "map_json.h"
 
 enum { VALUE_MAX = 122880 /* the environment takes no value of 128 KiB */ };
-
-/* A text that grows; remembers that memory ran out. */
-struct page {
-    char *text;
-    size_t bytes, room;
-    bool failed;
-};
-
-static void put(struct page *page, const char *text, size_t bytes)
-{
-    if (bytes + 1 > page->room - page->bytes) {
-        size_t room = 2 * (page->bytes + bytes + 1);
-        char *grown = page->failed ? NULL : realloc(page->text, room);
-        if (grown == NULL) {
-            page->failed = true;
-            return;
-        }
-        page->text = grown;
-        page->room = room;
-    }
-    memcpy(page->text + page->bytes, text, bytes);
-    page->bytes += bytes;
-    page->text[page->bytes] = '\0';
-}
-
-__attribute__((format(printf, 2, 3))) static void print(struct page *page, const char *format, ...)
-{
-    char text[1024];
-    va_list args;
-    va_start(args, format);
-    int n = vsnprintf(text, sizeof text, format, args);
-    va_end(args);
-    if (n > 0)
-        put(page, text, (size_t)n < sizeof text ? (size_t)n : sizeof text - 1);
-}
 
 /* ---- hosts in hint order ---- */
 static uint32_t host_at(const struct nt_map *map, size_t k)
@@ -86,30 +50,30 @@ static int write_placement(const struct nt_map *map, struct nt_papers *papers, s
 
 /* ---- hint.env ---- */
 /* One line whatever the text holds. */
-static void put_line_value(struct page *page, const char *name, const char *value)
+static void put_line_value(struct nt_draft *page, const char *name, const char *value)
 {
-    put(page, name, strlen(name));
-    put(page, "=", 1);
+    nt_draft_puts(page, name);
+    nt_draft_puts(page, "=");
     for (const char *c = value; *c != '\0'; c++) {
         bool control = (unsigned char)*c < ' ' || *c == 127;
-        put(page, control ? "?" : c, 1);
+        nt_draft_put(page, control ? "?" : c, 1);
     }
-    put(page, "\n", 1);
+    nt_draft_puts(page, "\n");
 }
 
-static void put_node_order(struct page *page, const struct nt_map *map)
+static void put_node_order(struct nt_draft *page, const struct nt_map *map)
 {
-    struct page value = {0};
+    struct nt_draft value = {0};
     for (size_t k = 0; k < hosts_of(map); k++)
-        print(&value, "%s%s", k > 0 ? "," : "", map->host_name[host_at(map, k)]);
+        nt_draft_print(&value, "%s%s", k > 0 ? "," : "", map->host_name[host_at(map, k)]);
     if (value.failed)
         page->failed = true;
-    else if (value.bytes > 0 && value.bytes <= VALUE_MAX)
+    else if (value.used > 0 && value.used <= VALUE_MAX)
         put_line_value(page, "NETTOPO_NODE_ORDER", value.text);
     free(value.text);
 }
 
-static int put_inline_map(struct page *page, const struct nt_map *map, size_t limit,
+static int put_inline_map(struct nt_draft *page, const struct nt_map *map, size_t limit,
                           struct nt_err *err)
 {
     char *text = NULL;
@@ -132,7 +96,7 @@ static int write_env(const struct nt_map *map, const struct nt_papers_plan *plan
                  {"NETTOPO_HOSTFILE", NT_PAPER_HOSTFILE},
                  {"NETTOPO_RANKFILE", NT_PAPER_RANKFILE},
                  {"NETTOPO_RANK_ORDER", NT_PAPER_RANK_ORDER}};
-    struct page page = {0};
+    struct nt_draft page = {0};
     int rc = 0;
     put_line_value(&page, "NETTOPO_STATUS", nt_status_name(plan->status));
     if (plan->status != NT_STATUS_OK)
@@ -142,21 +106,17 @@ static int write_env(const struct nt_map *map, const struct nt_papers_plan *plan
             put_line_value(&page, files[k].name, nt_paper_name((uint32_t)files[k].paper));
         put_node_order(&page, map);
         if (map->placement != NULL)
-            print(&page, "NETTOPO_GAIN=%.3g\n", map->placement->gain);
+            nt_draft_print(&page, "NETTOPO_GAIN=%.3g\n", map->placement->gain);
         if (plan->apply)
-            print(&page, "SLURM_HOSTFILE=%s\nSLURM_DISTRIBUTION=arbitrary\n",
-                  nt_paper_name(NT_PAPER_HOSTFILE));
+            nt_draft_print(&page, "SLURM_HOSTFILE=%s\nSLURM_DISTRIBUTION=arbitrary\n",
+                           nt_paper_name(NT_PAPER_HOSTFILE));
         rc = put_inline_map(&page, map, plan->inline_limit_bytes, err);
     }
-    if (rc == 0 && page.failed)
-        rc = nt_err_set(err, NT_ERR_SYSTEM, "hint.env: out of memory");
     if (rc != 0) {
         free(page.text);
         return -1;
     }
-    papers->text[NT_PAPER_ENV] = page.text;
-    papers->bytes[NT_PAPER_ENV] = page.bytes;
-    return 0;
+    return nt_draft_finish(&page, &papers->text[NT_PAPER_ENV], &papers->bytes[NT_PAPER_ENV], err);
 }
 
 int nt_papers_create(const struct nt_map *map, const struct nt_papers_plan *plan,

@@ -275,16 +275,6 @@ static int next(struct nt_planner *planner, struct nt_order *order, struct nt_er
     return 0;
 }
 
-static int tell(struct nt_planner *planner, const struct nt_result *results, size_t n,
-                struct nt_err *err)
-{
-    (void)planner;
-    (void)results;
-    (void)n;
-    (void)err;
-    return 0;
-}
-
 static void lose(struct nt_planner *planner, uint32_t host)
 {
     struct precise *p = (struct precise *)planner;
@@ -302,7 +292,7 @@ static void destroy(struct nt_planner *planner)
     free(p);
 }
 
-static const struct nt_planner_ops OPS = {next, tell, lose, destroy};
+static const struct nt_planner_ops OPS = {next, nt_planner_tell_nothing, lose, destroy};
 
 int nt_precise_create(const struct nt_model *model, const bool *absent, uint64_t seed,
                       uint32_t batches, uint32_t count, struct nt_planner **out, size_t *rounds,

@@ -64,16 +64,6 @@ static int next(struct nt_planner *planner, struct nt_order *order, struct nt_er
     return 1;
 }
 
-static int tell(struct nt_planner *planner, const struct nt_result *results, size_t n,
-                struct nt_err *err)
-{
-    (void)planner;
-    (void)results;
-    (void)n;
-    (void)err;
-    return 0;
-}
-
 static void lose(struct nt_planner *planner, uint32_t host)
 {
     struct stress *s = (struct stress *)planner;
@@ -87,7 +77,7 @@ static void destroy(struct nt_planner *planner)
     free(planner);
 }
 
-static const struct nt_planner_ops OPS = {next, tell, lose, destroy};
+static const struct nt_planner_ops OPS = {next, nt_planner_tell_nothing, lose, destroy};
 
 /* The power of two that takes about MESSAGE_S. */
 static double choose_bytes(double rate_MBps)

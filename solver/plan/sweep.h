@@ -66,6 +66,18 @@ struct nt_planner {
 int nt_sweep_all_create(size_t hosts, const bool *absent, unsigned passes, uint32_t batches,
                         uint32_t count, struct nt_planner **out, struct nt_err *err);
 
+/* The tell of planners whose rounds do not depend on results. */
+static inline int nt_planner_tell_nothing(struct nt_planner *planner,
+                                          const struct nt_result *results, size_t n,
+                                          struct nt_err *err)
+{
+    (void)planner;
+    (void)results;
+    (void)n;
+    (void)err;
+    return 0;
+}
+
 static inline void nt_planner_destroy(struct nt_planner *planner)
 {
     if (planner != NULL)

@@ -78,17 +78,6 @@ static int next(struct nt_planner *planner, struct nt_order *order, struct nt_er
     return 0;
 }
 
-/* Every pair has its place whatever the results say. */
-static int tell(struct nt_planner *planner, const struct nt_result *results, size_t n,
-                struct nt_err *err)
-{
-    (void)planner;
-    (void)results;
-    (void)n;
-    (void)err;
-    return 0;
-}
-
 static void lose(struct nt_planner *planner, uint32_t host)
 {
     struct sweep_all *s = (struct sweep_all *)planner;
@@ -106,7 +95,7 @@ static void destroy(struct nt_planner *planner)
     free(s);
 }
 
-static const struct nt_planner_ops OPS = {next, tell, lose, destroy};
+static const struct nt_planner_ops OPS = {next, nt_planner_tell_nothing, lose, destroy};
 
 static void sit_down(struct sweep_all *s, const bool *absent)
 {
