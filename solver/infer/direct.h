@@ -6,7 +6,7 @@
 #include "work.h"
 
 /* More hosts, or more links a host, are not looked for. */
-enum { NT_DIRECT_HOSTS_MAX = 2048, NT_DIRECT_DEGREE_MAX = 24 };
+enum { NT_DIRECT_HOSTS_MAX = 2048, NT_DIRECT_DEGREE_MAX = 24, NT_DIRECT_CUTS = 8 };
 
 struct nt_direct {
     size_t n, links;
@@ -16,7 +16,16 @@ struct nt_direct {
     double base, hop; /* us: both overheads together, one link */
     bool offsets;     /* offset is not all zero */
     double score;     /* as nt_score; INFINITY: none was found */
+    double residual;  /* mean relative size of what the fit leaves over */
+    double doubt; /* odds, summed, of the networks that differ in one link; see nt_direct_toggle */
 };
+
+/* A pair's reading without both hosts' own overheads. */
+static inline float nt_direct_reading(const struct nt_work *w, const struct nt_direct *d, size_t i,
+                                      size_t j)
+{
+    return w->d[i * w->n + j] - d->offset[i] - d->offset[j];
+}
 
 /* Penalised likelihood of a fit with mean relative residual `mean` over `pairs` with `unknowns`
  * fitted values; less is better (Laplace errors, Schwarz 1978, degrees of freedom corrected). */
@@ -25,6 +34,41 @@ double nt_score(double mean, double pairs, double unknowns);
 /* The best direct network for w, out->score INFINITY when there is none. */
 int nt_direct_find(const struct nt_work *w, struct nt_direct *out, struct nt_err *err);
 void nt_direct_fini(struct nt_direct *d);
+
+/* ---- direct_cut.c ---- */
+
+struct nt_direct_cut {
+    double at, depth; /* us; less is deeper */
+};
+
+/* Where the readings seen (n*n, NaN: none) less the offsets leave gaps, deepest first; at most
+ * NT_DIRECT_CUTS. */
+int nt_direct_cuts(const float *seen, const float *offset, size_t n, struct nt_direct_cut *cut,
+                   size_t *cuts, struct nt_err *err);
+
+/* ---- denoise.c ---- */
+
+enum { NT_DENOISE_HOSTS_MAX = 512 };
+
+/* The part of the readings that noise cannot make: hop counts of regular networks have few large
+ * eigenvalues, so that those above the noise's (Gavish and Donoho 2014, median rule) hold nearly
+ * all of them. Readings that are missing or far off are replaced by that part in turn (Mazumder,
+ * Hastie, Tibshirani 2010). out: n*n, filled everywhere but on the diagonal. */
+int nt_denoise(const struct nt_work *w, float *out, struct nt_err *err);
+
+/* ---- direct_fit.c ---- */
+
+/* Figures of the present hops: base, hop, offset where they are worth it, residual and score.
+ * values: n of scratch. */
+void nt_direct_fit(const struct nt_work *w, struct nt_direct *d, float *values);
+
+/* ---- direct_toggle.c ---- */
+
+/* Adds and takes away single links while that makes the readings likelier by more than the link
+ * costs, all pairs counted. Sets d->doubt. */
+int nt_direct_toggle(const struct nt_work *w, struct nt_direct *d, struct nt_err *err);
+
+/* ---- direct_model.c ---- */
 
 /* Its model, with the family that family.c recognises and the confidence in it. hosts: of the
  * input. */

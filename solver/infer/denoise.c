@@ -1,0 +1,104 @@
+/* What noise cannot make of a matrix of readings. */
+#include <lapacke.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "direct.h"
+#include "stats.h"
+
+enum { ROUNDS = 8, ROUNDS_LARGE = 4, LARGE = 128 };
+
+/* Threshold for a spectrum of unknown noise, in units of its median (Gavish and Donoho 2014,
+ * table IV for square matrices). */
+static const double ABOVE_MEDIAN = 2.858;
+
+struct room {
+    double *full;  /* n*n: readings with the gaps filled, then eigenvectors */
+    double *value; /* n */
+    float *size;   /* n*n/2 */
+};
+
+/* Rows' middles say what a missing pair is like before anything better is known. */
+static void first_guess(const struct nt_work *w, struct room *r, float *out)
+{
+    size_t n = w->n;
+    for (size_t i = 0; i < n; i++) {
+        size_t known = 0;
+        for (size_t j = 0; j < n; j++)
+            if (w->d[i * n + j] == w->d[i * n + j])
+                r->size[known++] = w->d[i * n + j];
+        r->value[i] = known > 0 ? (double)nt_stats_median(r->size, known) : 0;
+    }
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < n; j++)
+            out[i * n + j] = (float)(0.5 * (r->value[i] + r->value[j]));
+}
+
+/* Relative residuals beyond this are wrong readings. */
+static float find_reach(const struct nt_work *w, const float *out, struct room *r)
+{
+    size_t count = 0;
+    for (size_t i = 1; i < w->n; i++)
+        for (size_t j = 0; j < i; j++) {
+            float v = w->d[i * w->n + j];
+            if (v == v)
+                r->size[count++] = fabsf(v - out[i * w->n + j]) / v;
+        }
+    return count > 0 ? 4 * 1.4826f * nt_stats_median(r->size, count) : 0;
+}
+
+static void fill(const struct nt_work *w, const float *out, float reach, struct room *r)
+{
+    for (size_t k = 0; k < w->n * w->n; k++) {
+        float v = w->d[k];
+        bool good = v == v && fabsf(v - out[k]) <= reach * v;
+        r->full[k] = (double)(good ? v : out[k]);
+    }
+}
+
+/* Sums the parts above the threshold. */
+static int project(size_t n, struct room *r, float *out, struct nt_err *err)
+{
+    lapack_int m = (lapack_int)n;
+    if (LAPACKE_dsyevd(LAPACK_COL_MAJOR, 'V', 'L', m, r->full, m, r->value) != 0)
+        return nt_err_set(err, NT_ERR_SYSTEM, "no eigenvalues of %zu hosts", n);
+    for (size_t k = 0; k < n; k++)
+        r->size[k] = (float)fabs(r->value[k]);
+    double limit = ABOVE_MEDIAN * (double)nt_stats_median(r->size, n);
+    memset(out, 0, n * n * sizeof *out);
+    for (size_t k = 0; k < n; k++) {
+        const double *x = r->full + k * n;
+        if (fabs(r->value[k]) <= limit)
+            continue;
+        for (size_t i = 0; i < n; i++) {
+            float f = (float)(r->value[k] * x[i]);
+            for (size_t j = 0; j < n; j++)
+                out[i * n + j] += f * (float)x[j];
+        }
+    }
+    return 0;
+}
+
+int nt_denoise(const struct nt_work *w, float *out, struct nt_err *err)
+{
+    size_t n = w->n;
+    int rounds = n > LARGE ? ROUNDS_LARGE : ROUNDS, status = 0;
+    struct room r = {.full = malloc((n * n + 1) * sizeof *r.full),
+                     .value = malloc((n + 1) * sizeof *r.value),
+                     .size = malloc((n * n + 1) * sizeof *r.size)};
+    if (r.full == NULL || r.value == NULL || r.size == NULL)
+        status = nt_err_set(err, NT_ERR_SYSTEM, "no memory for eigenvectors of %zu hosts", n);
+    else
+        first_guess(w, &r, out);
+    for (int round = 0; round < rounds && status == 0; round++) {
+        /* at first all that was measured counts: the guess knows no structure */
+        fill(w, out, round < 2 ? INFINITY : find_reach(w, out, &r), &r);
+        status = project(n, &r, out, err);
+    }
+    for (size_t i = 0; i < n && status == 0; i++)
+        out[i * n + i] = NAN;
+    free(r.full);
+    free(r.value);
+    free(r.size);
+    return status;
+}

@@ -1,0 +1,102 @@
+/* From a direct network to a model: figures, what does not fit, and how sure it is. */
+#include "direct.h"
+
+#include <stdlib.h>
+
+#include "stats.h"
+
+/* Errors of the two figures from the spread of the residuals. */
+static double hop_error(const struct nt_work *w, const struct nt_direct *d, double *rms)
+{
+    double s = 0, sx = 0, sxx = 0, square = 0, reach = 4 * 1.2533 * d->residual;
+    for (size_t i = 1; i < w->n; i++)
+        for (size_t j = 0; j < i; j++) {
+            double v = (double)w->d[i * w->n + j], x = d->hops[i * w->n + j];
+            double r = (double)nt_direct_reading(w, d, i, j) - d->base - d->hop * x;
+            if (v != v || fabs(r) > reach * v)
+                continue;
+            s += 1;
+            sx += x;
+            sxx += x * x;
+            square += r * r;
+        }
+    *rms = sqrt(square / fmax(1, s - 2));
+    return *rms / sqrt(fmax(sxx - sx * sx / fmax(1, s), 1e-9));
+}
+
+static int quality(const struct nt_work *w, const struct nt_direct *d, struct nt_model *m,
+                   double rms, struct nt_err *err)
+{
+    double sum = 0, square = 0, rest = 0, count = (double)w->pairs;
+    double off = -nt_normal_quantile(0.005 / (count > 1 ? count : 1)) * rms;
+    uint32_t(*pair)[2] = malloc((w->n * 16 + 1) * sizeof *pair);
+    if (pair == NULL)
+        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for pairs of %zu hosts", w->n);
+    free(m->pair_off);
+    m->pair_off = pair;
+    for (size_t i = 1; i < w->n; i++)
+        for (size_t j = 0; j < i; j++) {
+            double v = (double)w->d[i * w->n + j];
+            double r =
+                (double)nt_direct_reading(w, d, i, j) - d->base - d->hop * d->hops[i * w->n + j];
+            if (v != v)
+                continue;
+            sum += v;
+            square += v * v;
+            rest += r * r;
+            if (fabs(r) > off && m->pairs_off < w->n * 16) {
+                pair[m->pairs_off][0] = w->host[i];
+                pair[m->pairs_off++][1] = w->host[j];
+            }
+        }
+    double spread = square - sum * sum / count;
+    m->rms_us = sqrt(rest / count);
+    m->r2 = spread > 1e-9 * square ? 1 - rest / spread : NAN;
+    m->resolution_us = 1.95996 * sqrt(2) * rms;
+    return 0;
+}
+
+/* Mistaken links hardly ever leave a regular network; without such a witness each pair of one hop
+ * or two is a choice that noise of more than half a hop turns over, and wrong or missing readings
+ * leave some choices to chance. */
+static double confidence(const struct nt_work *w, const struct nt_direct *d,
+                         const struct nt_model *m, double rms)
+{
+    const double REGULAR = 0.97, IRREGULAR = 0.8, DOUBTFUL = 0.3;
+    double risk = 0;
+    if (m->family != NT_FAMILY_IRREGULAR)
+        return REGULAR;
+    for (size_t i = 1; i < w->n; i++)
+        for (size_t j = 0; j < i; j++)
+            if (d->hops[i * w->n + j] <= 2)
+                risk += nt_normal_cdf(-0.5 * d->hop / (rms > 0 ? rms : 1e-9));
+    return IRREGULAR * exp(-risk) * (w->holes || m->pairs_off > 0 ? DOUBTFUL : 1);
+}
+
+int nt_direct_model(const struct nt_work *w, const struct nt_direct *d, size_t hosts,
+                    struct nt_model **out, struct nt_err *err)
+{
+    struct nt_model *m;
+    double rms, error = hop_error(w, d, &rms);
+    size_t k = 0;
+    if (nt_model_create(hosts, 0, d->links, &m, err) < 0)
+        return -1;
+    for (size_t i = 0; i < d->n; i++) {
+        m->overhead_us[w->host[i]] = fmax(0, 0.5 * d->base + (double)d->offset[i]);
+        for (size_t j = 0; j < i; j++) {
+            if (!d->linked[i * d->n + j])
+                continue;
+            m->link[k].a = w->host[i];
+            m->link[k].b = w->host[j];
+            m->link[k].latency_us = d->hop;
+            m->link[k++].latency_se_us = error;
+        }
+    }
+    if (quality(w, d, m, rms, err) < 0 || nt_family_recognise(d, m, err) < 0) {
+        nt_model_destroy(m);
+        return -1;
+    }
+    m->confidence = confidence(w, d, m, rms);
+    *out = m;
+    return 0;
+}

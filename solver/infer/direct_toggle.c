@@ -1,0 +1,364 @@
+/* Improves a direct network link by link. One link changes the hops of many pairs, so that all of
+ * them together say whether it is there, also where its own reading is missing or wrong. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "direct.h"
+#include "stats.h"
+
+enum { PASSES = 14, NEAR = 3 };
+
+/* A reading that is WRONG sd off says no more than that it is wrong. Where no reading tells, a host
+ * has as many links as the others: UNEVEN is the ln of the odds of that. */
+static const double WRONG = 4, UNEVEN = 3;
+
+struct search {
+    const struct nt_work *w;
+    struct nt_direct *d;
+    size_t n;
+    float *weight;          /* n*n: 1/sd of a reading, 0: none */
+    float *value;           /* n*n: reading less offsets and base, in hops; 0: none */
+    uint32_t *degree;       /* n */
+    uint32_t *neighbour;    /* n * NT_DIRECT_DEGREE_MAX */
+    uint32_t *left, *right; /* n: hosts on either side of a link */
+    uint32_t *queue;        /* n */
+    uint16_t *row;          /* n */
+    float *scratch;         /* n*n/2 */
+    double price;           /* of a link */
+    uint32_t usual;         /* degree of most hosts */
+    float most;             /* clipped loss */
+    struct toggle *toggle;
+    size_t toggles, room;
+};
+
+struct toggle {
+    double gain;
+    uint32_t a, b;
+};
+
+static float loss(const struct search *s, size_t pair, unsigned hops)
+{
+    float z = (s->value[pair] - (float)hops) * s->weight[pair], l = 0.5f * z * z;
+    return l < s->most ? l : s->most;
+}
+
+/* ---- what one link is worth ---- */
+
+/* Hosts that a new link a-b brings nearer to b. */
+static size_t side(const struct search *s, size_t a, size_t b, uint32_t *out)
+{
+    const uint16_t *to_a = s->d->hops + a * s->n, *to_b = s->d->hops + b * s->n;
+    size_t count = 0;
+    for (uint32_t x = 0; x < s->n; x++)
+        if (to_a[x] + 1 < to_b[x])
+            out[count++] = x;
+    return count;
+}
+
+static double worth_adding(struct search *s, size_t a, size_t b)
+{
+    const uint16_t *to_a = s->d->hops + a * s->n, *to_b = s->d->hops + b * s->n;
+    size_t lefts = side(s, a, b, s->left), rights = side(s, b, a, s->right);
+    float sum = 0;
+    for (size_t p = 0; p < lefts; p++) {
+        size_t x = s->left[p];
+        const uint16_t *hops = s->d->hops + x * s->n;
+        for (size_t q = 0; q < rights; q++) {
+            size_t y = s->right[q];
+            unsigned now = to_a[x] + 1u + to_b[y];
+            if (now < hops[y])
+                sum += loss(s, x * s->n + y, hops[y]) - loss(s, x * s->n + y, now);
+        }
+    }
+    return (double)sum;
+}
+
+/* The same by the pairs of the two hosts alone: cheap, and nearly always of the same sign. */
+static double glance(const struct search *s, size_t a, size_t b)
+{
+    const uint16_t *to_a = s->d->hops + a * s->n, *to_b = s->d->hops + b * s->n;
+    float sum = 0;
+    for (size_t x = 0; x < s->n; x++) {
+        if (to_a[x] + 1 < to_b[x])
+            sum += loss(s, b * s->n + x, to_b[x]) - loss(s, b * s->n + x, to_a[x] + 1u);
+        else if (to_b[x] + 1 < to_a[x])
+            sum += loss(s, a * s->n + x, to_a[x]) - loss(s, a * s->n + x, to_b[x] + 1u);
+    }
+    return (double)sum;
+}
+
+/* Hops from x; without the link a-b. false: some host cannot be reached. */
+static bool walk(struct search *s, size_t x, size_t a, size_t b)
+{
+    size_t head = 0, tail = 0;
+    for (size_t y = 0; y < s->n; y++)
+        s->row[y] = UINT16_MAX;
+    s->row[x] = 0;
+    s->queue[tail++] = (uint32_t)x;
+    while (head < tail) {
+        uint32_t v = s->queue[head++];
+        const uint32_t *next = s->neighbour + v * NT_DIRECT_DEGREE_MAX;
+        for (size_t k = 0; k < s->degree[v]; k++) {
+            uint32_t u = next[k];
+            if (s->row[u] != UINT16_MAX || (v == a && u == b) || (v == b && u == a))
+                continue;
+            s->row[u] = (uint16_t)(s->row[v] + 1);
+            s->queue[tail++] = u;
+        }
+    }
+    return tail == s->n;
+}
+
+/* Whether some host is farther from x without the link a-b: the far end has no other way. */
+static bool needs(const struct search *s, size_t x, size_t a, size_t b)
+{
+    const uint16_t *hops = s->d->hops + x * s->n;
+    if (hops[a] == hops[b])
+        return false;
+    size_t far = hops[a] > hops[b] ? a : b, near = far == a ? b : a;
+    const uint32_t *next = s->neighbour + far * NT_DIRECT_DEGREE_MAX;
+    for (size_t k = 0; k < s->degree[far]; k++)
+        if (next[k] != near && hops[next[k]] + 1 == hops[far])
+            return false;
+    return true;
+}
+
+static double worth_removing(struct search *s, size_t a, size_t b)
+{
+    double sum = 0;
+    for (size_t x = 0; x < s->n; x++) {
+        if (!needs(s, x, a, b))
+            continue;
+        if (!walk(s, x, a, b))
+            return -INFINITY;
+        const uint16_t *hops = s->d->hops + x * s->n;
+        for (size_t y = 0; y < s->n; y++)
+            if (s->row[y] != hops[y])
+                sum += (double)(loss(s, x * s->n + y, hops[y]) - loss(s, x * s->n + y, s->row[y]));
+    }
+    return sum / 2; /* each pair was met from both ends */
+}
+
+/* What the change of the two degrees is worth. */
+static double evenness(const struct search *s, size_t a, size_t b, bool linked)
+{
+    double sum = 0;
+    const size_t end[] = {a, b};
+    for (int k = 0; k < 2; k++) {
+        uint32_t is = s->degree[end[k]], then = linked ? is - 1 : is + 1;
+        sum += (double)(is != s->usual) - (double)(then != s->usual);
+    }
+    return UNEVEN * sum;
+}
+
+static double worth(struct search *s, size_t a, size_t b)
+{
+    bool linked = s->d->linked[a * s->n + b];
+    if (!linked && (s->degree[a] == NT_DIRECT_DEGREE_MAX || s->degree[b] == NT_DIRECT_DEGREE_MAX))
+        return -INFINITY;
+    return (linked ? worth_removing(s, a, b) + s->price : worth_adding(s, a, b) - s->price) +
+           evenness(s, a, b, linked);
+}
+
+/* ---- changing it ---- */
+
+static void drop(struct search *s, size_t a, size_t b)
+{
+    uint32_t *next = s->neighbour + a * NT_DIRECT_DEGREE_MAX;
+    size_t k = 0;
+    while (next[k] != b)
+        k++;
+    next[k] = next[--s->degree[a]];
+}
+
+static void set_row(struct search *s, size_t x)
+{
+    memcpy(s->d->hops + x * s->n, s->row, s->n * sizeof *s->row);
+}
+
+static void take_away(struct search *s, size_t a, size_t b)
+{
+    size_t count = 0;
+    for (uint32_t x = 0; x < s->n; x++)
+        if (needs(s, x, a, b))
+            s->left[count++] = x;
+    drop(s, a, b);
+    drop(s, b, a);
+    for (size_t k = 0; k < count; k++) {
+        walk(s, s->left[k], SIZE_MAX, SIZE_MAX);
+        set_row(s, s->left[k]);
+    }
+}
+
+static void put_in(struct search *s, size_t a, size_t b)
+{
+    size_t n = s->n, lefts = side(s, a, b, s->left), rights = side(s, b, a, s->right);
+    uint16_t *hops = s->d->hops;
+    s->neighbour[a * NT_DIRECT_DEGREE_MAX + s->degree[a]++] = (uint32_t)b;
+    s->neighbour[b * NT_DIRECT_DEGREE_MAX + s->degree[b]++] = (uint32_t)a;
+    /* the way to the own end is not changed by the link, so that order does not matter */
+    for (size_t p = 0; p < lefts; p++)
+        for (size_t q = 0; q < rights; q++) {
+            size_t x = s->left[p], y = s->right[q];
+            unsigned now = hops[x * n + a] + 1u + hops[y * n + b];
+            if (now < hops[x * n + y])
+                hops[x * n + y] = hops[y * n + x] = (uint16_t)now;
+        }
+}
+
+static void flip(struct search *s, size_t a, size_t b)
+{
+    uint8_t *linked = s->d->linked;
+    bool was = linked[a * s->n + b];
+    if (was)
+        take_away(s, a, b);
+    else
+        put_in(s, a, b);
+    linked[a * s->n + b] = linked[b * s->n + a] = !was;
+    s->d->links += was ? (size_t)-1 : 1;
+}
+
+/* ---- passes ---- */
+
+static int by_gain(const void *x, const void *y)
+{
+    const struct toggle *a = x, *b = y;
+    if (a->gain != b->gain)
+        return a->gain > b->gain ? -1 : 1;
+    if (a->a != b->a)
+        return a->a < b->a ? -1 : 1;
+    return a->b < b->b ? -1 : a->b > b->b;
+}
+
+/* Readings in hops with the sd of what the present fit leaves over. */
+static void weigh(struct search *s)
+{
+    const struct nt_direct *d = s->d;
+    size_t n = s->n, count = 0, mode[NT_DIRECT_DEGREE_MAX + 1] = {0};
+    for (size_t i = 1; i < n; i++)
+        for (size_t j = 0; j < i; j++) {
+            float v = s->w->d[i * n + j];
+            double r =
+                (double)nt_direct_reading(s->w, d, i, j) - d->base - d->hop * d->hops[i * n + j];
+            if (v == v)
+                s->scratch[count++] = (float)fabs(r) / v;
+        }
+    double sd = 1.4826 * (double)nt_stats_median(s->scratch, count);
+    sd = fmax(sd, nt_noise_least(s->w)) + 1e-6;
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < n; j++) {
+            float v = s->w->d[i * n + j];
+            bool known = v == v;
+            double x = (double)nt_direct_reading(s->w, d, i, j) - d->base;
+            s->weight[i * n + j] = known ? (float)(d->hop / (sd * (double)v)) : 0;
+            s->value[i * n + j] = known ? (float)(x / d->hop) : 0;
+        }
+    for (size_t i = 0; i < n; i++)
+        mode[s->degree[i]]++;
+    s->usual = 0;
+    for (uint32_t k = 1; k <= NT_DIRECT_DEGREE_MAX; k++)
+        if (mode[k] > 0 && mode[k] >= mode[s->usual])
+            s->usual = k;
+}
+
+static void propose(struct search *s, size_t a, size_t b)
+{
+    const double HOPELESS = -12;
+    size_t n = s->n;
+    bool linked = s->d->linked[a * n + b];
+    unsigned hops = s->d->hops[a * n + b];
+    /* far pairs are only worth a look when something speaks for them */
+    if (!linked && glance(s, a, b) < (hops <= NEAR ? HOPELESS : 0))
+        return;
+    double gain = worth(s, a, b);
+    if (gain > HOPELESS && s->toggles < s->room)
+        s->toggle[s->toggles++] = (struct toggle){gain, (uint32_t)a, (uint32_t)b};
+}
+
+/* One pass over all toggles, the best first, each judged anew; how many were made. */
+static size_t pass(struct search *s)
+{
+    size_t made = 0;
+    s->toggles = 0;
+    for (size_t i = 1; i < s->n; i++)
+        for (size_t j = 0; j < i; j++)
+            propose(s, i, j);
+    if (s->toggles > 0)
+        qsort(s->toggle, s->toggles, sizeof *s->toggle, by_gain);
+    for (size_t k = 0; k < s->toggles && s->toggle[k].gain > 0; k++) {
+        struct toggle t = s->toggle[k];
+        if (made > 0 && !(worth(s, t.a, t.b) > 0))
+            continue;
+        flip(s, t.a, t.b);
+        made++;
+    }
+    return made;
+}
+
+static bool prepare(struct search *s)
+{
+    size_t n = s->n;
+    for (size_t i = 0; i < n; i++) {
+        s->degree[i] = 0;
+        for (size_t j = 0; j < n; j++)
+            if (s->d->linked[i * n + j]) {
+                if (s->degree[i] == NT_DIRECT_DEGREE_MAX)
+                    return false;
+                s->neighbour[i * NT_DIRECT_DEGREE_MAX + s->degree[i]++] = (uint32_t)j;
+            }
+    }
+    return true;
+}
+
+static void run(struct search *s)
+{
+    size_t made = 1;
+    for (int p = 0; p < PASSES && made > 0; p++) {
+        weigh(s);
+        made = pass(s);
+        if (made > 0)
+            nt_direct_fit(s->w, s->d, s->scratch);
+        if (!isfinite(s->d->score))
+            return;
+    }
+    s->d->doubt = 0;
+    for (size_t k = 0; k < s->toggles; k++)
+        s->d->doubt += exp(fmin(s->toggle[k].gain, 0));
+}
+
+int nt_direct_toggle(const struct nt_work *w, struct nt_direct *d, struct nt_err *err)
+{
+    size_t n = w->n, pairs = n * n + 1;
+    struct search s = {.w = w, .d = d, .n = n, .room = n * (n - 1) / 2};
+    s.price = log((double)n);
+    s.most = (float)(0.5 * WRONG * WRONG);
+    s.weight = malloc(pairs * sizeof *s.weight);
+    s.value = malloc(pairs * sizeof *s.value);
+    s.scratch = malloc(pairs * sizeof *s.scratch);
+    s.degree = malloc((n + 1) * sizeof *s.degree);
+    s.neighbour = malloc((n * NT_DIRECT_DEGREE_MAX + 1) * sizeof *s.neighbour);
+    s.left = malloc((n + 1) * sizeof *s.left);
+    s.right = malloc((n + 1) * sizeof *s.right);
+    s.queue = malloc((n + 1) * sizeof *s.queue);
+    s.row = malloc((n + 1) * sizeof *s.row);
+    s.toggle = malloc((s.room + 1) * sizeof *s.toggle);
+    int status = 0;
+    if (s.weight && s.value && s.scratch && s.degree && s.neighbour && s.left && s.right &&
+        s.queue && s.row && s.toggle) {
+        if (prepare(&s))
+            run(&s);
+    } else {
+        status = nt_err_set(err, NT_ERR_SYSTEM, "no memory for links among %zu hosts", n);
+    }
+    free(s.weight);
+    free(s.value);
+    free(s.scratch);
+    free(s.degree);
+    free(s.neighbour);
+    free(s.left);
+    free(s.right);
+    free(s.queue);
+    free(s.row);
+    free(s.toggle);
+    return status;
+}
