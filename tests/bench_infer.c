@@ -160,31 +160,38 @@ static const struct {
     size_t dimensions, size[5];
     bool wraps;
     size_t twist;
-} nets[] = {{"ring 16", 1, {16}, true, 0},
-            {"torus 8x4", 2, {8, 4}, true, 0},
-            {"twisted 8x4", 2, {8, 4}, true, 4},
-            {"mesh 6x5", 2, {6, 5}, false, 0},
-            {"hypercube 5", 5, {2, 2, 2, 2, 2}, true, 0},
-            {"torus 8x8x4", 3, {8, 8, 4}, true, 0}};
+    double overhead_us, hop_us;
+} nets[] = {{"ring 16", 1, {16}, true, 0, 0.5, 0.5},
+            {"torus 8x4", 2, {8, 4}, true, 0, 0.5, 0.5},
+            {"torus 4x4x4", 3, {4, 4, 4}, true, 0, 0.5, 0.5},
+            {"twisted 8x4", 2, {8, 4}, true, 4, 0.5, 0.5},
+            {"mesh 6x5", 2, {6, 5}, false, 0, 0.5, 0.5},
+            {"hypercube 5", 5, {2, 2, 2, 2, 2}, true, 0, 0.5, 0.5},
+            {"torus 8x8x4", 3, {8, 8, 4}, true, 0, 0.5, 0.5},
+            {"8x8, 4.35+0.1", 2, {8, 8}, true, 0, 2.175, 0.1}};
 enum { NETS = sizeof nets / sizeof *nets };
 
 static struct nt_model *net(size_t k)
 {
-    return known_lattice(nets[k].dimensions, nets[k].size, nets[k].wraps, nets[k].twist, 0.5, 0.5);
+    return known_lattice(nets[k].dimensions, nets[k].size, nets[k].wraps, nets[k].twist,
+                         nets[k].overhead_us, nets[k].hop_us);
 }
 
 static void bench_direct(size_t seeds)
 {
-    const struct cell cells[] = {{0.01, 0, 0},    {0.02, 0, 0},   {0.05, 0, 0},
-                                 {0.02, 0.02, 0}, {0.02, 0, 0.2}, {0.02, 0.03, 0.2}};
-    printf("\nDirect networks, exact of %zu\n\n|", seeds);
-    for (size_t c = 0; c < 6; c++)
+    const struct cell cells[] = {{0.01, 0, 0},      {0.02, 0, 0},      {0.05, 0, 0},
+                                 {0.1, 0, 0},       {0.02, 0.01, 0},   {0.02, 0.05, 0},
+                                 {0.02, 0, 0.1},    {0.02, 0, 0.3},    {0.02, 0.01, 0.1},
+                                 {0.02, 0.03, 0.2}, {0.05, 0.03, 0.2}, {0.1, 0.05, 0.3}};
+    enum { CELLS = sizeof cells / sizeof *cells };
+    printf("\nDirect networks, exact of %zu (noise, wrong pairs, missing pairs)\n\n|", seeds);
+    for (size_t c = 0; c < CELLS; c++)
         printf(" | %.0f%%,%.0f%%,%.0f%%", 100 * cells[c].sd, 100 * cells[c].wrong,
                100 * cells[c].missing);
     printf(" |\n");
     for (size_t k = 0; k < NETS; k++) {
-        printf("| %-12s", nets[k].what);
-        for (size_t c = 0; c < 6; c++) {
+        printf("| %-13s", nets[k].what);
+        for (size_t c = 0; c < CELLS; c++) {
             size_t exact = 0;
             for (size_t s = 0; s < seeds; s++) {
                 struct known_noise noise = {
@@ -200,6 +207,7 @@ static void bench_direct(size_t seeds)
                 nt_model_destroy(m);
             }
             printf(" | %zu", exact);
+            fflush(stdout);
         }
         printf(" |\n");
     }

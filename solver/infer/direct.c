@@ -9,7 +9,10 @@
 #include "stats.h"
 
 /* Fewer hosts have no spectrum to speak of. */
-enum { ROUNDS = 3, SMALL = 8 };
+enum { ROUNDS = 3, SMALL = 8, STARTS = 8 };
+
+/* A regular network of less doubt needs no second try. */
+static const double SURE = 1e-3;
 
 void nt_direct_fini(struct nt_direct *d)
 {
@@ -21,7 +24,7 @@ void nt_direct_fini(struct nt_direct *d)
 
 static int direct_init(struct nt_direct *d, size_t n, struct nt_err *err)
 {
-    *d = (struct nt_direct){.n = n, .score = INFINITY};
+    *d = (struct nt_direct){.n = n, .score = INFINITY, .cost = INFINITY};
     d->linked = calloc(n * n + 1, 1);
     d->hops = malloc((n * n + 1) * sizeof *d->hops);
     d->offset = calloc(n + 1, sizeof *d->offset);
@@ -204,38 +207,34 @@ static bool count_hops(struct nt_direct *d, uint32_t *queue, uint32_t *neighbour
     return true;
 }
 
-static void keep(struct nt_direct *best, const struct nt_direct *d)
-{
-    size_t n = d->n;
-    struct nt_direct own = *best;
-    memcpy(own.linked, d->linked, n * n);
-    memcpy(own.hops, d->hops, n * n * sizeof *d->hops);
-    memcpy(own.offset, d->offset, n * sizeof *d->offset);
-    *best = *d;
-    best->linked = own.linked;
-    best->hops = own.hops;
-    best->offset = own.offset;
-}
-
 struct room {
-    struct nt_direct try;
+    struct nt_direct try, start[STARTS]; /* starts: the best first */
+    size_t starts;
     uint32_t *queue, *neighbour;
-    size_t *start;
+    size_t *first;
     float *values, *offset, *clean;
 };
+
+static size_t starts_for(size_t n)
+{
+    return n <= 64 ? STARTS : n <= 256 ? 3 : 2;
+}
 
 static int room_init(struct room *r, size_t n, struct nt_err *err)
 {
     *r = (struct room){0};
     if (direct_init(&r->try, n, err) < 0)
         return -1;
+    for (; r->starts < starts_for(n); r->starts++)
+        if (direct_init(&r->start[r->starts], n, err) < 0)
+            return -1;
     r->queue = malloc((n + 1) * sizeof *r->queue);
     r->neighbour = malloc((n * NT_DIRECT_DEGREE_MAX * 2 + 1) * sizeof *r->neighbour);
-    r->start = malloc((n + 1) * sizeof *r->start);
+    r->first = malloc((n + 1) * sizeof *r->first);
     r->values = malloc((9 * n + 1) * sizeof *r->values);
     r->offset = calloc(n + 1, sizeof *r->offset);
     r->clean = malloc((n * n + 1) * sizeof *r->clean);
-    if (r->queue && r->neighbour && r->start && r->values && r->offset && r->clean)
+    if (r->queue && r->neighbour && r->first && r->values && r->offset && r->clean)
         return 0;
     return nt_err_set(err, NT_ERR_SYSTEM, "no memory for paths among %zu hosts", n);
 }
@@ -243,32 +242,54 @@ static int room_init(struct room *r, size_t n, struct nt_err *err)
 static void room_fini(struct room *r)
 {
     nt_direct_fini(&r->try);
+    for (size_t k = 0; k < r->starts; k++)
+        nt_direct_fini(&r->start[k]);
     free(r->queue);
     free(r->neighbour);
-    free(r->start);
+    free(r->first);
     free(r->values);
     free(r->offset);
     free(r->clean);
 }
 
-static void try_cut(const struct nt_work *w, const struct sight *sight, double cut,
-                    struct nt_direct *best, struct room *r)
+/* Keeps the graph if it is new and among the best. */
+static void keep(struct room *r, const struct nt_direct *d)
+{
+    size_t n = d->n, k = r->starts - 1;
+    if (!(d->score < r->start[k].score))
+        return;
+    for (size_t p = 0; p < r->starts; p++)
+        if (r->start[p].links == d->links && memcmp(r->start[p].linked, d->linked, n * n) == 0)
+            return;
+    struct nt_direct own = r->start[k];
+    for (; k > 0 && d->score < r->start[k - 1].score; k--)
+        r->start[k] = r->start[k - 1];
+    memcpy(own.linked, d->linked, n * n);
+    memcpy(own.hops, d->hops, n * n * sizeof *d->hops);
+    memcpy(own.offset, d->offset, n * sizeof *d->offset);
+    r->start[k] = *d;
+    r->start[k].linked = own.linked;
+    r->start[k].hops = own.hops;
+    r->start[k].offset = own.offset;
+}
+
+static void try_cut(const struct nt_work *w, const struct sight *sight, double cut, struct room *r)
 {
     struct nt_direct *d = &r->try;
     memcpy(d->offset, r->offset, w->n * sizeof *d->offset);
     double hop = hop_guess(sight, d, cut, r->values);
     if (!(hop > 0) || !take_links(sight, d, cut, hop, r->queue) ||
-        !count_hops(d, r->queue, r->neighbour, r->start))
+        !count_hops(d, r->queue, r->neighbour, r->first))
         return;
     nt_direct_fit(w, d, r->values);
-    if (d->score < best->score)
-        keep(best, d);
+    d->cost = INFINITY;
+    keep(r, d);
 }
 
-/* The best over all cuts of what is seen. */
-static int try_cuts(const struct nt_work *w, const struct sight *sight, struct nt_direct *best,
-                    struct room *r, struct nt_err *err)
+static int try_cuts(const struct nt_work *w, const struct sight *sight, struct room *r,
+                    struct nt_err *err)
 {
+    const struct nt_direct *best = &r->start[0];
     memset(r->offset, 0, w->n * sizeof *r->offset);
     for (int round = 0; round < ROUNDS; round++) {
         struct nt_direct_cut cut[NT_DIRECT_CUTS];
@@ -277,7 +298,7 @@ static int try_cuts(const struct nt_work *w, const struct sight *sight, struct n
         if (nt_direct_cuts(sight->seen, r->offset, w->n, cut, &cuts, err) < 0)
             return -1;
         for (size_t c = 0; c < cuts; c++)
-            try_cut(w, sight, cut[c].at, best, r);
+            try_cut(w, sight, cut[c].at, r);
         if (!(best->score < before) || !best->offsets)
             break;
         /* own overheads blur the readings: cut again without them */
@@ -287,8 +308,8 @@ static int try_cuts(const struct nt_work *w, const struct sight *sight, struct n
 }
 
 /* Noise may leave no valley at all: cuts that give the hosts two links, three, ... in the mean. */
-static int try_degrees(const struct nt_work *w, const struct sight *sight, struct nt_direct *best,
-                       struct room *r, struct nt_err *err)
+static int try_degrees(const struct nt_work *w, const struct sight *sight, struct room *r,
+                       struct nt_err *err)
 {
     const double degrees[] = {2, 3, 4, 5, 6, 8};
     size_t n = w->n, count = 0;
@@ -301,54 +322,65 @@ static int try_degrees(const struct nt_work *w, const struct sight *sight, struc
             v[count++] = sight->seen[i * n + j];
     for (size_t k = 0; k < sizeof degrees / sizeof *degrees; k++)
         if (degrees[k] < (double)n - 1)
-            try_cut(w, sight, (double)nt_stats_quantile(v, count, degrees[k] / ((double)n - 1)),
-                    best, r);
+            try_cut(w, sight, (double)nt_stats_quantile(v, count, degrees[k] / ((double)n - 1)), r);
     free(v);
     return 0;
 }
 
-/* As seen without noise; best gets better or stays. */
-static int try_clean(const struct nt_work *w, struct nt_direct *best, struct room *r,
-                     struct nt_err *err)
+/* The same without noise. */
+static int try_clean(const struct nt_work *w, struct room *r, struct nt_err *err)
 {
     const struct sight clean = {r->clean, true};
-    struct nt_direct other;
     if (w->n > NT_DENOISE_HOSTS_MAX || w->n < SMALL)
         return 0;
-    if (nt_denoise(w, r->clean, err) < 0 || direct_init(&other, w->n, err) < 0)
+    if (nt_denoise(w, r->clean, err) < 0 || try_cuts(w, &clean, r, err) < 0)
         return -1;
-    int status = try_cuts(w, &clean, &other, r, err);
-    if (status == 0)
-        status = try_degrees(w, &clean, &other, r, err);
-    if (status == 0 && isfinite(other.score))
-        status = nt_direct_toggle(w, &other, err);
-    if (status == 0 && other.score < best->score)
-        keep(best, &other);
-    nt_direct_fini(&other);
-    return status;
+    return try_degrees(w, &clean, r, err);
+}
+
+/* Toggles the starts until one is regular and leaves no doubt: chance makes no torus. */
+static int toggle_all(const struct nt_work *w, struct room *r, size_t *best, bool *sure,
+                      struct nt_err *err)
+{
+    for (size_t k = 0; k < r->starts && isfinite(r->start[k].score) && !*sure; k++) {
+        struct nt_direct *d = &r->start[k];
+        if (isfinite(d->cost)) /* was toggled before */
+            continue;
+        if (nt_direct_toggle(w, d, err) < 0)
+            return -1;
+        if (!isfinite(d->score))
+            d->cost = INFINITY;
+        if (d->cost < r->start[*best].cost)
+            *best = k;
+        *sure = d->regular && d->doubt < SURE;
+    }
+    return 0;
 }
 
 int nt_direct_find(const struct nt_work *w, struct nt_direct *out, struct nt_err *err)
 {
     const struct sight raw = {w->d, false};
-    struct nt_direct best;
     struct room r;
+    size_t best = 0;
+    bool sure = false;
     *out = (struct nt_direct){.score = INFINITY};
     if (w->n < 4 || w->n > NT_DIRECT_HOSTS_MAX)
         return 0;
-    if (direct_init(&best, w->n, err) < 0)
-        return -1;
     int status = room_init(&r, w->n, err);
     if (status == 0)
-        status = try_cuts(w, &raw, &best, &r, err);
-    if (status == 0 && isfinite(best.score))
-        status = nt_direct_toggle(w, &best, err);
-    if (status == 0)
-        status = try_clean(w, &best, &r, err);
+        status = try_cuts(w, &raw, &r, err);
+    if (status == 0 && isfinite(r.start[0].score)) {
+        status = nt_direct_toggle(w, &r.start[0], err);
+        sure = r.start[0].regular && r.start[0].doubt < SURE;
+    }
+    if (status == 0 && !sure)
+        status = try_clean(w, &r, err);
+    if (status == 0 && !sure)
+        status = toggle_all(w, &r, &best, &sure, err);
+    if (status == 0) {
+        *out = r.start[best];
+        r.start[best] = (struct nt_direct){0};
+    }
     room_fini(&r);
-    if (status == 0)
-        *out = best;
-    else
-        nt_direct_fini(&best);
     return status;
 }

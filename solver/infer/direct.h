@@ -17,7 +17,10 @@ struct nt_direct {
     bool offsets;     /* offset is not all zero */
     double score;     /* as nt_score; INFINITY: none was found */
     double residual;  /* mean relative size of what the fit leaves over */
-    double doubt; /* odds, summed, of the networks that differ in one link; see nt_direct_toggle */
+    /* set by nt_direct_toggle: */
+    bool regular; /* a name fits: nt_family_recognise */
+    double doubt; /* odds, summed, of the networks that differ in one link */
+    double cost;  /* minus ln of the likelihood of readings and graph; less is better */
 };
 
 /* A pair's reading without both hosts' own overheads. */
@@ -65,7 +68,8 @@ void nt_direct_fit(const struct nt_work *w, struct nt_direct *d, float *values);
 /* ---- direct_toggle.c ---- */
 
 /* Adds and takes away single links while that makes the readings likelier by more than the link
- * costs, all pairs counted. Sets d->doubt. */
+ * costs, all pairs counted; then those least sure where that makes a regular network. Sets regular,
+ * doubt and cost. */
 int nt_direct_toggle(const struct nt_work *w, struct nt_direct *d, struct nt_err *err);
 
 /* ---- direct_model.c ---- */

@@ -6,11 +6,10 @@
 #include "direct.h"
 #include "stats.h"
 
-enum { PASSES = 14, NEAR = 3 };
+enum { PASSES = 14, NEAR = 3, EXCEPTIONS = 64 };
 
-/* A reading that is WRONG sd off says no more than that it is wrong. Where no reading tells, a host
- * has as many links as the others: UNEVEN is the ln of the odds of that. */
-static const double WRONG = 4, UNEVEN = 3;
+/* Readings this many sd off are counted as wrong. */
+static const double WRONG = 4;
 
 struct search {
     const struct nt_work *w;
@@ -26,9 +25,12 @@ struct search {
     float *scratch;         /* n*n/2 */
     double price;           /* of a link */
     uint32_t usual;         /* degree of most hosts */
+    double uneven;          /* ln of the odds that a host has it: where no reading tells, they do */
     float most;             /* clipped loss */
+    double sd;              /* relative, of a reading */
     struct toggle *toggle;
     size_t toggles, room;
+    bool changed; /* a regular network was completed */
 };
 
 struct toggle {
@@ -148,7 +150,7 @@ static double evenness(const struct search *s, size_t a, size_t b, bool linked)
         uint32_t is = s->degree[end[k]], then = linked ? is - 1 : is + 1;
         sum += (double)(is != s->usual) - (double)(then != s->usual);
     }
-    return UNEVEN * sum;
+    return s->uneven * sum;
 }
 
 static double worth(struct search *s, size_t a, size_t b)
@@ -230,21 +232,54 @@ static int by_gain(const void *x, const void *y)
     return a->b < b->b ? -1 : a->b > b->b;
 }
 
-/* Readings in hops with the sd of what the present fit leaves over. */
-static void weigh(struct search *s)
+/* Relative sd of what the present fit leaves over. A reading that is wrong stands anywhere within
+ * some hops, which happens to as many as are seen far off. */
+static double find_sd(struct search *s)
 {
     const struct nt_direct *d = s->d;
-    size_t n = s->n, count = 0, mode[NT_DIRECT_DEGREE_MAX + 1] = {0};
+    size_t n = s->n, count = 0, off = 0;
+    double level = 0;
     for (size_t i = 1; i < n; i++)
         for (size_t j = 0; j < i; j++) {
             float v = s->w->d[i * n + j];
             double r =
                 (double)nt_direct_reading(s->w, d, i, j) - d->base - d->hop * d->hops[i * n + j];
-            if (v == v)
-                s->scratch[count++] = (float)fabs(r) / v;
+            if (v != v)
+                continue;
+            s->scratch[count++] = (float)fabs(r) / v;
+            level += (double)v;
         }
+    level /= (double)count;
     double sd = 1.4826 * (double)nt_stats_median(s->scratch, count);
     sd = fmax(sd, nt_noise_least(s->w)) + 1e-6;
+    for (size_t k = 0; k < count; k++)
+        off += (double)s->scratch[k] > WRONG * sd;
+    double rare = log(((double)count + 1) / ((double)off + 1));
+    double wide = log(fmax(1, 0.5 / sd / sqrt(2 * M_PI)));
+    s->most = (float)fmin(fmax(rare + wide, 4), 14);
+    s->sd = sd;
+    return sd;
+}
+
+static void find_usual(struct search *s)
+{
+    size_t mode[NT_DIRECT_DEGREE_MAX + 1] = {0}, n = s->n;
+    for (size_t i = 0; i < n; i++)
+        mode[s->degree[i]]++;
+    s->usual = 0;
+    for (uint32_t k = 1; k <= NT_DIRECT_DEGREE_MAX; k++)
+        if (mode[k] > 0 && mode[k] >= mode[s->usual])
+            s->usual = k;
+    double like = (double)mode[s->usual] + 0.5, other = (double)(n - mode[s->usual]) + 0.5;
+    s->uneven = fmax(0, log(like / other));
+}
+
+/* Readings in hops and their weights. */
+static void weigh(struct search *s)
+{
+    const struct nt_direct *d = s->d;
+    size_t n = s->n;
+    double sd = find_sd(s);
     for (size_t i = 0; i < n; i++)
         for (size_t j = 0; j < n; j++) {
             float v = s->w->d[i * n + j];
@@ -253,12 +288,7 @@ static void weigh(struct search *s)
             s->weight[i * n + j] = known ? (float)(d->hop / (sd * (double)v)) : 0;
             s->value[i * n + j] = known ? (float)(x / d->hop) : 0;
         }
-    for (size_t i = 0; i < n; i++)
-        mode[s->degree[i]]++;
-    s->usual = 0;
-    for (uint32_t k = 1; k <= NT_DIRECT_DEGREE_MAX; k++)
-        if (mode[k] > 0 && mode[k] >= mode[s->usual])
-            s->usual = k;
+    find_usual(s);
 }
 
 static void propose(struct search *s, size_t a, size_t b)
@@ -275,16 +305,22 @@ static void propose(struct search *s, size_t a, size_t b)
         s->toggle[s->toggles++] = (struct toggle){gain, (uint32_t)a, (uint32_t)b};
 }
 
-/* One pass over all toggles, the best first, each judged anew; how many were made. */
-static size_t pass(struct search *s)
+/* All toggles that are not out of the question, the best first. */
+static void look(struct search *s)
 {
-    size_t made = 0;
     s->toggles = 0;
     for (size_t i = 1; i < s->n; i++)
         for (size_t j = 0; j < i; j++)
             propose(s, i, j);
     if (s->toggles > 0)
         qsort(s->toggle, s->toggles, sizeof *s->toggle, by_gain);
+}
+
+/* Makes those that gain, each judged anew; how many. */
+static size_t pass(struct search *s)
+{
+    size_t made = 0;
+    look(s);
     for (size_t k = 0; k < s->toggles && s->toggle[k].gain > 0; k++) {
         struct toggle t = s->toggle[k];
         if (made > 0 && !(worth(s, t.a, t.b) > 0))
@@ -310,7 +346,68 @@ static bool prepare(struct search *s)
     return true;
 }
 
-static void run(struct search *s)
+/* Minus ln of the likelihood of all readings and of the graph. */
+static double cost(const struct search *s)
+{
+    size_t n = s->n, usual = 0;
+    double sum = (double)s->w->pairs * log(s->sd) + s->price * (double)s->d->links;
+    for (size_t i = 1; i < n; i++)
+        for (size_t j = 0; j < i; j++)
+            sum += (double)loss(s, i * n + j, s->d->hops[i * n + j]);
+    for (size_t i = 0; i < n; i++)
+        usual += s->degree[i] == s->usual;
+    double share = (double)usual / (double)n, other = 1 - share;
+    sum -= (double)n * (share > 0 ? share * log(share) : 0);
+    return sum - (double)n * (other > 0 ? other * log(other) : 0);
+}
+
+static int recognised(const struct search *s, bool *is, struct nt_err *err)
+{
+    struct nt_model m = {0};
+    if (nt_family_recognise(s->d, &m, err) < 0)
+        return -1;
+    *is = m.family != NT_FAMILY_IRREGULAR;
+    return 0;
+}
+
+/* A regular network is described in a few words, each exception to it costs two names. So the
+ * links that are least sure, one after the other, may be what keeps the graph from one. */
+static int complete(struct search *s, struct nt_err *err)
+{
+    const double exception = 2 * log((double)s->n);
+    size_t made = 0, flipped[EXCEPTIONS];
+    bool regular = false;
+    if (recognised(s, &regular, err) < 0)
+        return -1;
+    s->d->regular = regular;
+    for (size_t k = 0; k < s->toggles && made < EXCEPTIONS && !regular; k++) {
+        const struct toggle *t = &s->toggle[k];
+        if (t->gain < -exception)
+            break;
+        if (made > 0 && worth(s, t->a, t->b) < -exception)
+            continue;
+        flip(s, t->a, t->b);
+        flipped[made++] = k;
+        if (recognised(s, &regular, err) < 0)
+            return -1;
+    }
+    s->d->regular = regular;
+    for (size_t k = made; k-- > 0 && !regular;)
+        flip(s, s->toggle[flipped[k]].a, s->toggle[flipped[k]].b);
+    s->changed = regular && made > 0;
+    return 0;
+}
+
+/* Odds of all networks that differ in one link. */
+static double doubt(const struct search *s)
+{
+    double sum = 0, exception = s->d->regular ? 2 * log((double)s->n) : 0;
+    for (size_t k = 0; k < s->toggles; k++)
+        sum += exp(fmin(s->toggle[k].gain - exception, 0));
+    return sum;
+}
+
+static int run(struct search *s, struct nt_err *err)
 {
     size_t made = 1;
     for (int p = 0; p < PASSES && made > 0; p++) {
@@ -319,11 +416,18 @@ static void run(struct search *s)
         if (made > 0)
             nt_direct_fit(s->w, s->d, s->scratch);
         if (!isfinite(s->d->score))
-            return;
+            return 0;
     }
-    s->d->doubt = 0;
-    for (size_t k = 0; k < s->toggles; k++)
-        s->d->doubt += exp(fmin(s->toggle[k].gain, 0));
+    if (complete(s, err) < 0)
+        return -1;
+    if (s->changed) {
+        nt_direct_fit(s->w, s->d, s->scratch);
+        weigh(s);
+        look(s);
+    }
+    s->d->doubt = doubt(s);
+    s->d->cost = cost(s) - (s->d->regular ? s->price * (double)s->d->links : 0);
+    return 0;
 }
 
 int nt_direct_toggle(const struct nt_work *w, struct nt_direct *d, struct nt_err *err)
@@ -346,7 +450,7 @@ int nt_direct_toggle(const struct nt_work *w, struct nt_direct *d, struct nt_err
     if (s.weight && s.value && s.scratch && s.degree && s.neighbour && s.left && s.right &&
         s.queue && s.row && s.toggle) {
         if (prepare(&s))
-            run(&s);
+            status = run(&s, err);
     } else {
         status = nt_err_set(err, NT_ERR_SYSTEM, "no memory for links among %zu hosts", n);
     }

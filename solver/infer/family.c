@@ -40,7 +40,7 @@ static size_t neighbours(const struct lattice *l, size_t v, size_t *out)
 }
 
 struct counts {
-    size_t n;
+    size_t n, links;
     uint32_t *of;    /* n: vertices at each number of hops */
     uint32_t *level; /* n: links, twice, between vertices at the same number of hops */
     size_t *start;   /* n+1: where the neighbours of each vertex begin */
@@ -112,8 +112,22 @@ static void graph_marks(const struct nt_direct *d, struct counts *c)
     qsort(c->mark, d->n, sizeof *c->mark, mark_compare);
 }
 
+/* Of a lattice: what most guesses fail at already. */
+static size_t links_of(const struct lattice *l, size_t n)
+{
+    size_t sum = 0;
+    for (size_t k = 0; k < l->dimensions; k++) {
+        size_t size = l->size[k], lines = n / size;
+        sum += lines * (l->wraps && size > 2 ? size : size - 1);
+    }
+    return sum;
+}
+
 static bool matches(const struct lattice *l, struct counts *c)
 {
+    /* a twist along two columns or rows may give two hosts one link or two */
+    if (l->twist == 0 && links_of(l, c->n) != c->links)
+        return false;
     if (l->wraps) /* all vertices are alike */
         return c->mark[0] == c->mark[c->n - 1] && lattice_mark(l, c, 0) == c->mark[0];
     for (size_t v = 0; v < c->n; v++)
@@ -153,6 +167,8 @@ static bool try_sizes(struct lattice *l, size_t rest, size_t most, size_t least,
 static bool try_twists(struct lattice *l, size_t n, struct counts *c)
 {
     *l = (struct lattice){.dimensions = 2, .wraps = true};
+    if (c->links > 2 * n || c->mark[0] != c->mark[n - 1])
+        return false;
     for (size_t shorter = n; shorter >= 2; shorter--) {
         if (n % shorter != 0 || shorter * shorter > n)
             continue;
@@ -195,7 +211,7 @@ static void recognise(const struct nt_direct *d, struct nt_model *m, struct coun
 int nt_family_recognise(const struct nt_direct *d, struct nt_model *model, struct nt_err *err)
 {
     size_t n = d->n;
-    struct counts c = {.n = n};
+    struct counts c = {.n = n, .links = d->links};
     c.of = malloc((n + 1) * sizeof *c.of);
     c.level = malloc((n + 1) * sizeof *c.level);
     c.start = malloc((n + 1) * sizeof *c.start);
