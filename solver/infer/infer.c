@@ -7,6 +7,7 @@
 #include "confidence.h"
 #include "direct.h"
 #include "links.h"
+#include "simplex.h"
 #include "work.h"
 
 static bool usable(float v)
@@ -336,6 +337,8 @@ int nt_infer_latency(const struct nt_matrix *latency, const struct nt_matrix *se
     if (status == 0)
         status = nt_links_suspect(model, err);
     if (status == 0)
+        status = nt_links_simplex(latency, model, err);
+    if (status == 0)
         *out = model;
     else
         nt_model_destroy(model);
@@ -387,6 +390,8 @@ int nt_infer_figures(const struct nt_matrix *latency, uint64_t seed, struct nt_m
     }
     if (status == 0)
         status = nt_links_suspect(model, err);
+    if (status == 0)
+        status = nt_links_simplex(latency, model, err);
     free(missing);
     work_fini(&w);
     return status;
