@@ -102,7 +102,7 @@ static void test_merge(void **state)
     known_must(nt_model_canonicalise(star, &err), &err);
     m->confidence = same->confidence = star->confidence = 0.9;
     const struct nt_model *others[] = {same, star};
-    known_must(nt_infer_merge(m, others, 2, &err), &err);
+    known_must(nt_infer_merge(&m, others, 2, NULL, 1, &err), &err);
     for (size_t k = 0; k < m->links; k++) {
         double expected = m->link[k].a < m->hosts ? 1 : 2.0 / 3;
         assert_true(fabs(m->link[k].probability - expected) < 1e-9);

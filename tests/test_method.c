@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "method.h"
+#include "rng.h"
 
 enum { HOSTS = 12, PER_LEAF = 4, SIZES = 4 };
 
@@ -93,6 +94,108 @@ static void a_link_is_as_probable_as_it_is_frequent(void **state)
         nt_matrix_destroy(m[k]);
 }
 
+/* The smallest message does not show the leaves, and the larger ones do: the map has them, with the
+ * figures of the smallest. */
+static void a_link_of_larger_sizes_is_added(void **state)
+{
+    (void)state;
+    struct nt_matrix *m[SIZES] = {tree(2, 2, 1), tree(3, 3, 1), tree(9, 12, 1), tree(20, 40, 1)};
+    struct nt_model *model;
+    struct nt_err err = {0};
+    assert_int_equal(
+        nt_method_infer(NULL, (const struct nt_matrix *const *)m, SIZES, NULL, &model, &err), 0);
+    assert_int_equal(model->family, NT_FAMILY_TREE);
+    assert_int_equal(model->switches, HOSTS / PER_LEAF + 1);
+    assert_true(model->confidence > 0.5 && model->confidence < 1);
+    assert_true(model->r2 == model->r2 || model->rms_us < 0.01);
+    for (size_t k = 0; k < model->links; k++) {
+        const struct nt_link *l = &model->link[k];
+        bool host = l->a < HOSTS;
+        assert_true(host ? l->probability > 0.999 : l->probability > 0.4 && l->probability < 0.6);
+        assert_true(fabs(l->latency_us - (host ? 1 : 0)) < 0.02 && l->latency_se_us < 0.01);
+        if (host)
+            for (size_t i = 0; i < k; i++) /* hosts of a leaf are at one switch */
+                if (model->link[i].a < HOSTS)
+                    assert_int_equal(model->link[i].b == l->b,
+                                     model->link[i].a / PER_LEAF == l->a / PER_LEAF);
+    }
+    nt_model_destroy(model);
+    for (size_t k = 0; k < SIZES; k++)
+        nt_matrix_destroy(m[k]);
+}
+
+/* Leaves of another size's own: they cut across those that are there, which stay. */
+static void a_link_that_contradicts_is_not_added(void **state)
+{
+    (void)state;
+    struct nt_matrix *m[2] = {tree(2, 4, 1), tree(9, 9, 1)};
+    for (size_t i = 0; i < HOSTS; i++)
+        for (size_t j = 0; j < HOSTS; j++)
+            if (i != j && i % 3 == j % 3)
+                nt_matrix_set(m[1], i, j, nt_matrix_get(m[1], i, j) / 2);
+    struct nt_model *model;
+    struct nt_err err = {0};
+    assert_int_equal(
+        nt_method_infer(NULL, (const struct nt_matrix *const *)m, 2, NULL, &model, &err), 0);
+    assert_int_equal(model->switches, HOSTS / PER_LEAF + 1);
+    for (size_t k = 0; k < model->links; k++)
+        if (model->link[k].a < HOSTS)
+            for (size_t i = 0; i < k; i++)
+                if (model->link[i].a < HOSTS)
+                    assert_int_equal(model->link[i].b == model->link[k].b,
+                                     model->link[i].a / PER_LEAF == model->link[k].a / PER_LEAF);
+    nt_model_destroy(model);
+    nt_matrix_destroy(m[0]);
+    nt_matrix_destroy(m[1]);
+}
+
+/* Several sizes of one switch are no more switches than one size: nothing is added by chance. */
+static void noise_adds_no_links(void **state)
+{
+    (void)state;
+    size_t false_switches = 0;
+    struct nt_rng rng;
+    nt_rng_init(&rng, 5);
+    for (size_t run = 0; run < 100; run++) {
+        struct nt_matrix *m[SIZES];
+        struct nt_model *model;
+        struct nt_err err = {0};
+        for (size_t k = 0; k < SIZES; k++) {
+            m[k] = tree((double)(k + 1), (double)(k + 1), 1);
+            for (size_t c = 0; c < HOSTS * HOSTS; c++)
+                m[k]->at[c] *= (float)exp(0.05 * nt_rng_normal(&rng));
+        }
+        assert_int_equal(
+            nt_method_infer(NULL, (const struct nt_matrix *const *)m, SIZES, NULL, &model, &err),
+            0);
+        false_switches += model->switches != 1;
+        nt_model_destroy(model);
+        for (size_t k = 0; k < SIZES; k++)
+            nt_matrix_destroy(m[k]);
+    }
+    assert_true(false_switches <= 1);
+}
+
+/* A host that one size lacks leaves the others' links as probable as they are. */
+static void a_size_without_a_host_has_its_say(void **state)
+{
+    (void)state;
+    struct nt_matrix *m[2] = {tree(2, 4, 1), tree(3, 6, 1)};
+    for (size_t j = 1; j < HOSTS; j++) {
+        nt_matrix_set(m[1], 0, j, NAN);
+        nt_matrix_set(m[1], j, 0, NAN);
+    }
+    struct nt_model *model;
+    struct nt_err err = {0};
+    assert_int_equal(
+        nt_method_infer(NULL, (const struct nt_matrix *const *)m, 2, NULL, &model, &err), 0);
+    for (size_t k = 0; k < model->links; k++)
+        assert_true(model->link[k].probability > 0.999);
+    nt_model_destroy(model);
+    nt_matrix_destroy(m[0]);
+    nt_matrix_destroy(m[1]);
+}
+
 /* Each setting changes what its method finds. */
 static void settings_reach_the_methods(void **state)
 {
@@ -169,6 +272,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(settings_belong_to_their_method),
         cmocka_unit_test(a_link_is_as_probable_as_it_is_frequent),
+        cmocka_unit_test(a_link_of_larger_sizes_is_added),
+        cmocka_unit_test(a_link_that_contradicts_is_not_added),
+        cmocka_unit_test(noise_adds_no_links),
+        cmocka_unit_test(a_size_without_a_host_has_its_say),
         cmocka_unit_test(settings_reach_the_methods),
         cmocka_unit_test(a_tolerance_of_directions_reaches_parus),
         cmocka_unit_test(parus_takes_all_sizes),

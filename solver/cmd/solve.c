@@ -27,7 +27,7 @@ static const char help[] =
     "  --latency FILE    matrix CSV: host names in the first row and column, an empty cell is not\n"
     "                    measured; or what OSU's benchmarks or PARUS wrote. Once for each message\n"
     "                    size, the smallest first (at most 32 times): the others then say how\n"
-    "                    sure each link is\n"
+    "                    sure each link is, and add what only they show\n"
     "  --bandwidth FILE  the same hosts; gives the links their bandwidths; or what OSU's\n"
     "                    benchmarks or mpiGraph wrote\n"
     "  --from FORMAT     csv, mpigraph, osu or parus, where a text does not show what it is\n"

@@ -213,8 +213,7 @@ static void fill(const struct tree *t, struct nt_model *m)
         struct nt_link *l = &m->link[k];
         l->bandwidth_MBps = value(there);
         l->bandwidth_back_MBps = value(back);
-        /* seen one way only, though hosts on both sides were asked */
-        l->simplex = there->crossed > 0 && back->crossed == 0 && l->simplex;
+        l->simplex = l->simplex && back->crossed == 0; /* what carries data works */
         bool known = there->crossed > 0 || back->crossed > 0;
         l->at_least = known && !((there->crossed == 0 || certified(there)) &&
                                  (back->crossed == 0 || certified(back)));

@@ -7,6 +7,7 @@
 #include "confidence.h"
 #include "direct.h"
 #include "links.h"
+#include "simplex.h"
 #include "work.h"
 
 static bool usable(float v)
@@ -336,9 +337,61 @@ int nt_infer_latency(const struct nt_matrix *latency, const struct nt_matrix *se
     if (status == 0)
         status = nt_links_suspect(model, err);
     if (status == 0)
+        status = nt_links_simplex(latency, model, err);
+    if (status == 0)
         *out = model;
     else
         nt_model_destroy(model);
+    free(missing);
+    work_fini(&w);
+    return status;
+}
+
+/* The groups are those of the model: hosts of one switch. */
+static int take_groups(struct nt_work *w, const struct nt_model *m, struct nt_err *err)
+{
+    uint32_t *place = malloc((m->hosts + 1) * sizeof *place);
+    if (place == NULL)
+        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu hosts", m->hosts);
+    memset(place, 0xff, (m->hosts + 1) * sizeof *place);
+    for (uint32_t i = 0; i < w->n; i++)
+        place[w->host[i]] = i;
+    for (size_t k = 0; k < m->links; k++) {
+        uint32_t a = m->link[k].a, b = m->link[k].b, host = a < b ? a : b, at = a < b ? b : a;
+        if (host < m->hosts && at >= m->hosts && place[host] != UINT32_MAX)
+            w->group[place[host]] = at - (uint32_t)m->hosts;
+    }
+    free(place);
+    nt_groups_index(w);
+    if (nt_groups_fit(w, nt_work_passes(w), err) < 0)
+        return -1;
+    return nt_groups_noise(w, true, err);
+}
+
+int nt_infer_figures(const struct nt_matrix *latency, uint64_t seed, struct nt_model *model,
+                     struct nt_err *err)
+{
+    struct nt_work w = {0};
+    bool *missing = calloc(latency->n + 1, sizeof *missing);
+    int status = work_init(&w, latency->n, err);
+    if (status == 0 && missing == NULL)
+        status = nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu hosts", latency->n);
+    if (status == 0) {
+        nt_rng_init(&w.rng, seed);
+        fill(&w, latency);
+        drop_missing(&w, latency->n, missing);
+        nt_noise_estimate(w.d, w.n, &w.rng, &w.noise);
+        status = take_groups(&w, model, err);
+    }
+    if (status == 0) {
+        if (w.directions)
+            mean_of_directions(&w, latency);
+        status = nt_links_fit(&w, model, err);
+    }
+    if (status == 0)
+        status = nt_links_suspect(model, err);
+    if (status == 0)
+        status = nt_links_simplex(latency, model, err);
     free(missing);
     work_fini(&w);
     return status;

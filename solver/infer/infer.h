@@ -26,10 +26,21 @@ int nt_infer_latency(const struct nt_matrix *latency, const struct nt_matrix *se
 int nt_infer_bandwidth(const struct nt_model *model, const struct nt_matrix *bandwidth,
                        struct nt_model **out, struct nt_err *err);
 
-/* Sets each link's probability from models of the same hosts that other message sizes gave: the
- * confidence-weighted share of them in which the link appears, the model's own included. Links
- * are the same when they part the hosts in the same way (PARUS merges by that share). */
-int nt_infer_merge(struct nt_model *model, const struct nt_model *const *others, size_t count,
-                   struct nt_err *err);
+/* United with the models of the same hosts that other message sizes gave (PARUS: the sizes' graphs
+ * are united). Each link gets as its probability the confidence-weighted share of the sizes in
+ * which it appears, the model's own included; links are the same when they part the hosts in the
+ * same way, and a size in which hosts are missing has a say where it can show the link.
+ *
+ * A link between switches that only others show is added to a tree when it contradicts none that
+ * is there, and the sizes that show it are sure enough: one in ten maps may gain one that is not
+ * there. Then the figures are fitted again to latency, which the model was made from, and the
+ * confidence is at most that of what was added. *model is replaced on success. */
+int nt_infer_merge(struct nt_model **model, const struct nt_model *const *others, size_t count,
+                   const struct nt_matrix *latency, uint64_t seed, struct nt_err *err);
+
+/* The figures of a tree that is known, fitted to latencies of its hosts: links with standard
+ * errors, R2, pairs that do not fit, suspects. model must have no pairs that are off yet. */
+int nt_infer_figures(const struct nt_matrix *latency, uint64_t seed, struct nt_model *model,
+                     struct nt_err *err);
 
 #endif

@@ -13,7 +13,7 @@ static uint32_t class_of(const struct nt_model *m, const struct nt_link *l)
     uint32_t tier_a = l->a < m->hosts ? 0 : m->tier[l->a - m->hosts];
     uint32_t tier_b = l->b < m->hosts ? 0 : m->tier[l->b - m->hosts];
     /* where a host hangs says nothing about its own link */
-    return tier_a == 0 ? 0 : tier_a * (m->tiers + 1) + tier_b;
+    return tier_a == 0 || tier_b == 0 ? 0 : tier_a * (m->tiers + 1) + tier_b;
 }
 
 struct member {
@@ -44,8 +44,9 @@ static void judge(struct nt_model *m, const struct member *member, size_t count,
         struct nt_link *l = &m->link[member[k].link];
         double t = (l->latency_us - middle) / sqrt(l->latency_se_us * l->latency_se_us + own);
         l->suspect = t > limit; /* also false without errors */
-        if (l->suspect && l->a < m->hosts)
-            m->host_suspect[l->a] = true;
+        uint32_t host = l->a < m->hosts ? l->a : l->b;
+        if (l->suspect && host < m->hosts)
+            m->host_suspect[host] = true;
     }
 }
 

@@ -195,8 +195,9 @@ static int set_links(struct nt_model *model, const struct nt_estimate *e, struct
         struct nt_link *l = &model->link[e->link[k].link];
         l->latency_us = fmax(e->link[k].latency.us, 0);
         l->latency_se_us = e->link[k].latency.se_us;
-        if (l->a < model->hosts)
-            model->host_suspect[l->a] = false;
+        uint32_t host = l->a < model->hosts ? l->a : l->b; /* a simplex link may start above */
+        if (host < model->hosts)
+            model->host_suspect[host] = false;
     }
     return nt_links_suspect(model, err) == 0 ? 1 : -1;
 }

@@ -25,7 +25,8 @@ static double or_default(double setting, double own)
     return isnan(setting) ? own : setting;
 }
 
-/* The links are those of the first size; the other sizes say how sure each is. */
+/* Figures are of the first size; the other sizes say how sure each link is, and add what only they
+ * show. */
 static int infer_auto(const struct input *in, struct nt_model **out, struct nt_err *err)
 {
     struct nt_model **model = calloc(in->sizes, sizeof *model);
@@ -35,8 +36,8 @@ static int infer_auto(const struct input *in, struct nt_model **out, struct nt_e
     for (size_t k = 0; k < in->sizes && rc == 0; k++)
         rc = nt_infer_latency(in->latency[k], NULL, seed, &model[k], err);
     if (rc == 0 && in->sizes > 1)
-        rc =
-            nt_infer_merge(model[0], (const struct nt_model *const *)model + 1, in->sizes - 1, err);
+        rc = nt_infer_merge(&model[0], (const struct nt_model *const *)model + 1, in->sizes - 1,
+                            in->latency[0], seed, err);
     for (size_t k = rc == 0; k < in->sizes; k++)
         nt_model_destroy(model[k]);
     if (rc == 0)

@@ -1,0 +1,159 @@
+/* Links that work in one direction only, found in latencies with directions. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "infer.h"
+#include "rng.h"
+
+enum { HOSTS = 16, LEAF = 4, NOBODY = HOSTS };
+
+/* What a matrix of four leaves has of faults. */
+struct fault {
+    size_t mute_host; /* nothing is measured from it */
+    size_t deaf_host; /* nothing is measured to it */
+    size_t slow_leaf; /* 1..4: twice as long to other leaves; 0: none */
+    double noise;
+    double holes;    /* share of cells */
+    double outliers; /* share of cells that are three times as long */
+    bool triangle;
+};
+
+static const struct fault none = {.mute_host = NOBODY, .deaf_host = NOBODY, .noise = 0.02};
+
+static struct nt_matrix *measured(const struct fault *f, struct nt_rng *rng)
+{
+    struct nt_matrix *m;
+    struct nt_err err = {0};
+    assert_int_equal(nt_matrix_create(HOSTS, NT_MATRIX_LATENCY_US, &m, &err), 0);
+    for (size_t i = 0; i < HOSTS; i++)
+        for (size_t j = 0; j < HOSTS; j++) {
+            bool far = i / LEAF != j / LEAF;
+            double us = (far ? 3 : 2) * exp(f->noise * nt_rng_normal(rng));
+            if (far && i / LEAF + 1 == f->slow_leaf)
+                us *= 2;
+            if (nt_rng_uniform(rng) < f->outliers)
+                us *= 3;
+            bool hole = nt_rng_uniform(rng) < f->holes;
+            if (i != j && i != f->mute_host && j != f->deaf_host && !hole &&
+                !(f->triangle && i > j))
+                nt_matrix_set(m, i, j, (float)us);
+        }
+    return m;
+}
+
+static struct nt_model *solved(const struct fault *f, struct nt_rng *rng)
+{
+    struct nt_matrix *m = measured(f, rng);
+    struct nt_model *model;
+    struct nt_err err = {0};
+    if (nt_infer_latency(m, NULL, 1, &model, &err) != 0)
+        fail_msg("%s", err.text);
+    nt_matrix_destroy(m);
+    return model;
+}
+
+static size_t count_simplex(const struct nt_model *m)
+{
+    size_t n = 0;
+    for (size_t k = 0; k < m->links; k++)
+        n += m->link[k].simplex;
+    return n;
+}
+
+static const struct nt_link *the_simplex(const struct nt_model *m)
+{
+    assert_int_equal(count_simplex(m), 1);
+    for (size_t k = 0; k < m->links; k++)
+        if (m->link[k].simplex)
+            return &m->link[k];
+    return NULL;
+}
+
+static void a_host_that_only_receives(void **state)
+{
+    (void)state;
+    struct nt_rng rng;
+    struct fault f = none;
+    nt_rng_init(&rng, 1);
+    f.mute_host = 5;
+    struct nt_model *m = solved(&f, &rng);
+    assert_true(the_simplex(m)->a >= HOSTS && the_simplex(m)->b == 5);
+    struct nt_matrix *modelled;
+    struct nt_err err = {0};
+    assert_int_equal(nt_model_latencies(m, &modelled, &err), 0);
+    assert_true(isnan(nt_matrix_get(modelled, 5, 0)));
+    assert_true(fabs((double)nt_matrix_get(modelled, 0, 5) - 3) < 0.1);
+    nt_matrix_destroy(modelled);
+    nt_model_destroy(m);
+}
+
+static void a_host_that_only_sends(void **state)
+{
+    (void)state;
+    struct nt_rng rng;
+    struct fault f = none;
+    nt_rng_init(&rng, 2);
+    f.deaf_host = 9;
+    struct nt_model *m = solved(&f, &rng);
+    assert_true(the_simplex(m)->a == 9 && the_simplex(m)->b >= HOSTS);
+    nt_model_destroy(m);
+}
+
+/* The leaf's link and not those of its hosts, whose pairs inside the leaf go both ways. */
+static void a_leaf_that_is_slow_upwards(void **state)
+{
+    (void)state;
+    struct nt_rng rng;
+    struct fault f = none;
+    nt_rng_init(&rng, 3);
+    f.slow_leaf = 2;
+    f.outliers = 0.03;
+    struct nt_model *m = solved(&f, &rng);
+    const struct nt_link *l = the_simplex(m);
+    assert_true(l->a >= HOSTS && l->b >= HOSTS);
+    bool leaf = false;
+    for (size_t k = 0; k < m->links; k++)
+        leaf |= m->link[k].a == LEAF && m->link[k].b == l->b;
+    assert_true(leaf);
+    nt_model_destroy(m);
+}
+
+static void what_was_not_asked_is_no_fault(void **state)
+{
+    (void)state;
+    const struct fault table[] = {
+        none,
+        {.mute_host = NOBODY, .deaf_host = NOBODY, .noise = 0.02, .triangle = true},
+        {.mute_host = NOBODY, .deaf_host = NOBODY, .noise = 0.02, .holes = 0.3},
+        {.mute_host = NOBODY, .deaf_host = NOBODY, .noise = 0.02, .outliers = 0.15},
+        {.mute_host = NOBODY, .deaf_host = NOBODY, .noise = 0.3},
+        {.mute_host = NOBODY, .deaf_host = NOBODY, .noise = 0.15, .holes = 0.5, .outliers = 0.1},
+    };
+    struct nt_rng rng;
+    nt_rng_init(&rng, 4);
+    for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
+        size_t wrong = 0;
+        for (size_t run = 0; run < 50; run++) {
+            struct nt_model *m = solved(&table[k], &rng);
+            wrong += count_simplex(m) > 0;
+            nt_model_destroy(m);
+        }
+        assert_true(wrong <= 1);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_host_that_only_receives),
+        cmocka_unit_test(a_host_that_only_sends),
+        cmocka_unit_test(a_leaf_that_is_slow_upwards),
+        cmocka_unit_test(what_was_not_asked_is_no_fault),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
