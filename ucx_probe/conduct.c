@@ -165,12 +165,20 @@ static int record_kernel(struct sweep *s, const struct nt_order *order, size_t *
     s->results[(*results)++] = o->result;
     struct nt_sample sample = {.kind = NT_SAMPLE_KERNEL,
                                .a = (uint32_t)order->pairs,
+                               .b = order->count,
                                .count = o->result.count,
                                .bytes = o->result.bytes,
                                .value_us = o->result.value_us,
                                .se_us = o->result.se_us,
                                .median_us = o->result.median_us};
-    return nt_samples_add(s->samples, sample, order->kernel, err);
+    uint32_t *host = malloc((order->pairs + 1) * sizeof *host);
+    if (host == NULL)
+        return no_memory(err);
+    for (size_t k = 0; k < order->pairs; k++)
+        host[k] = order->pair[k][0];
+    int rc = nt_samples_add_kernel(s->samples, sample, order->kernel, host, err);
+    free(host);
+    return rc;
 }
 
 static int record_round(struct sweep *s, const struct nt_order *order, size_t *results,
