@@ -280,7 +280,7 @@ static int prepare(struct sweep *s, struct nt_err *err)
     struct nt_campaign_options options = {.level = s->meet->option.level,
                                           .latency_only = s->meet->latency_only,
                                           .budget_s = s->meet->deadline_s - s->pace.began_s,
-                                          .max_load = 1,
+                                          .max_load = s->meet->max_load > 0 ? s->meet->max_load : 1,
                                           .seed = 1};
     if (s->turn->pair != NULL) {
         options.rails = nt_pair_rails(s->turn->pair, s->rail);
