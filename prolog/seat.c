@@ -81,7 +81,8 @@ static int start_text(const struct nt_seat *seat, enum nt_policy policy,
     if (job->cluster[0] != '\0')
         add(text, "cluster %s\n", job->cluster);
     add(text, "policy %s\noption %s\n", policy == NT_POLICY_FULL ? "full" : "latency", option);
-    add(text, "inline_limit %u\n", seat->conf->inline_limit_bytes);
+    add(text, "inline_limit %u\nmax_load %.3f\n", seat->conf->inline_limit_bytes,
+        seat->conf->max_load);
     if (use != NULL && use->tasks > 0)
         add(text, "tasks %u\n", use->tasks);
     if (use != NULL && use->task_cpus > 0)

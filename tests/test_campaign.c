@@ -28,6 +28,8 @@ struct seen {
     size_t phases, rounds;
     char phase[PHASES_MAX][32];
     double ended_s, load_s, rested_s;
+    double loaded_s, loaded_from_s; /* the last round of flows, and when it began */
+    double worst_share;             /* of the time from one such round to the next */
     bool exact;
     size_t warnings;
     char cut[256], warned[2048];
@@ -90,6 +92,17 @@ static void conclude(const struct nt_campaign *c, const struct nt_network *n, st
     nt_model_destroy(truth);
 }
 
+static void note_load(struct seen *s, const struct nt_order *order, double lap_s)
+{
+    if (order->kind != NT_ORDER_BANDWIDTH && order->kind != NT_ORDER_KERNEL)
+        return;
+    double share = s->loaded_s / (s->ended_s - s->loaded_from_s);
+    if (s->loaded_s > 0 && share > s->worst_share)
+        s->worst_share = share;
+    s->loaded_s = order->window_s + lap_s;
+    s->loaded_from_s = s->ended_s;
+}
+
 static struct seen run(struct trial t)
 {
     struct seen seen = {0};
@@ -118,7 +131,9 @@ static struct seen run(struct trial t)
         double rest = nt_campaign_rest_s(c);
         seen.load_s += order.window_s;
         seen.rested_s += rest;
-        seen.ended_s += rest + t.lap_s + order.window_s;
+        seen.ended_s += rest;
+        note_load(&seen, &order, t.lap_s);
+        seen.ended_s += t.lap_s + order.window_s;
         seen.rounds++;
         if (t.lose_in != NULL && in_phase == 1 && strcmp(order.phase, t.lose_in) == 0) {
             lost[t.lose] = true;
@@ -212,8 +227,30 @@ static void max_load_rests(void **state)
     double phases_s = s.load_s + s.rested_s;
     print_message("load %.2f s, rest %.2f s\n", s.load_s, s.rested_s);
     assert_true(s.load_s > 0 && s.load_s <= 0.21 * phases_s);
+    assert_true(s.worst_share > 0.1 && s.worst_share <= 0.2 + 1e-9);
     t.max_load = 1;
-    assert_true(run(t).rested_s == 0);
+    s = run(t);
+    assert_true(s.rested_s == 0 && s.worst_share > 0.9);
+}
+
+/* From one round of flows to the next, with all that is between; kernels are not run. */
+static void max_load_holds_at_every_level_and_within_the_budget(void **state)
+{
+    (void)state;
+    static const double shares[] = {0.05, 0.1, 0.3, 0.7, 0.999};
+    for (size_t k = 0; k < sizeof shares / sizeof *shares; k++)
+        for (int level = NT_LEVEL_STANDARD; level <= NT_LEVEL_FULL; level++)
+            for (int budget = 2; budget <= 200; budget *= 10) {
+                struct trial t = {
+                    "tree:2x2x4", (enum nt_level)level, budget, 0.02, shares[k], false, NULL, 0};
+                struct seen s = run(t);
+                assert_true(s.worst_share <= shares[k] + 1e-9);
+                assert_true(s.ended_s <= nt_campaign_measuring_s(budget));
+                assert_false(has(&s, "kernels"));
+                assert_int_equal(level == NT_LEVEL_FULL,
+                                 strstr(s.warned, "kernels: not measured") != NULL);
+                assert_true(budget < 200 || has(&s, "tiers"));
+            }
 }
 
 static void a_lost_host_is_left_alone_in_every_phase(void **state)
@@ -290,6 +327,7 @@ int main(void)
         cmocka_unit_test(a_budget_holds_and_more_of_it_never_knows_less),
         cmocka_unit_test(shared_hosts_get_no_load),
         cmocka_unit_test(max_load_rests),
+        cmocka_unit_test(max_load_holds_at_every_level_and_within_the_budget),
         cmocka_unit_test(a_lost_host_is_left_alone_in_every_phase),
         cmocka_unit_test(nobody_is_left),
         cmocka_unit_test(bad_options_are_refused),

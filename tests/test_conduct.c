@@ -242,6 +242,10 @@ static void a_full_sweep_has_flows_trains_and_kernels(void **state)
                       x->value_us, x->median_us, x->se_us);
         assert_int_equal(x->a, 5);
         assert_true(x->count >= 1 && x->bytes >= 1024);
+        uint32_t crowd[NT_SAMPLES_CROWD_MAX];
+        assert_int_equal(nt_samples_crowd(s, x, crowd), 5);
+        for (uint32_t h = 0; h < 5; h++)
+            assert_int_equal(crowd[h], h);
         assert_true(0 < x->median_us && x->median_us <= x->value_us && x->value_us <= x->se_us);
     }
     assert_int_equal(count_kind(s, NT_SAMPLE_KERNEL), 6);

@@ -102,6 +102,36 @@ static void random_loggp(struct nt_rng *rng, struct nt_map *map)
     }
 }
 
+static void random_stress(struct nt_rng *rng, struct nt_map *map)
+{
+    const struct nt_model *m = map->model;
+    map->stresses = nt_rng_below(rng, 4);
+    map->stress = calloc(map->stresses + 1, sizeof *map->stress);
+    assert_non_null(map->stress);
+    for (size_t k = 0; k < map->stresses; k++) {
+        struct nt_stress *s = &map->stress[k];
+        double *const figures[] = {&s->bytes,   &s->time_us,  &s->low_us,
+                                   &s->high_us, &s->alone_us, &s->shared_us};
+        snprintf(s->kernel, sizeof s->kernel, "sr:%d", (int)k + 1);
+        s->hosts = (uint32_t)nt_rng_below(rng, 65);
+        s->messages = (uint32_t)nt_rng_below(rng, 2) * 12;
+        s->waves = s->messages > 0 ? 3 : 0;
+        s->repetitions = (uint32_t)nt_rng_below(rng, 8);
+        for (size_t f = 0; f < sizeof figures / sizeof *figures; f++)
+            *figures[f] = figure(rng);
+        s->busy_us = s->capacity_MBps = NAN;
+        s->congested = nt_rng_below(rng, 2);
+        if (!s->congested)
+            continue;
+        s->from = (uint32_t)nt_rng_below(rng, m->hosts + m->switches);
+        s->to = (uint32_t)nt_rng_below(rng, m->hosts + m->switches);
+        s->tier = (uint32_t)nt_rng_below(rng, 3);
+        s->links = (uint32_t)nt_rng_below(rng, 9);
+        s->busy_us = figure(rng);
+        s->capacity_MBps = figure(rng);
+    }
+}
+
 static void random_rest(struct nt_rng *rng, struct nt_map *map)
 {
     struct nt_err err = {0};
@@ -120,6 +150,7 @@ static void random_rest(struct nt_rng *rng, struct nt_map *map)
     for (size_t k = 0; k < map->sweep.phases; k++)
         map->sweep.phase[k] = (struct nt_phase){"latency", k, k == 0 ? (double)NAN : 0.5};
     random_loggp(rng, map);
+    random_stress(rng, map);
     if (nt_rng_below(rng, 2) == 0)
         return;
     struct nt_placement *p = calloc(1, sizeof *p);
@@ -194,8 +225,24 @@ static void assert_same_model(const struct nt_model *a, const struct nt_model *b
         assert_true(same(a->oversubscription[k], b->oversubscription[k]));
 }
 
+static void assert_same_stress(const struct nt_stress *x, const struct nt_stress *y)
+{
+    assert_string_equal(x->kernel, y->kernel);
+    assert_true(x->hosts == y->hosts && x->messages == y->messages && x->waves == y->waves &&
+                x->repetitions == y->repetitions && x->congested == y->congested);
+    assert_true(same(x->bytes, y->bytes) && same(x->time_us, y->time_us) &&
+                same(x->low_us, y->low_us) && same(x->high_us, y->high_us) &&
+                same(x->alone_us, y->alone_us) && same(x->shared_us, y->shared_us));
+    assert_true(x->from == y->from && x->to == y->to && x->tier == y->tier &&
+                x->links == y->links && same(x->busy_us, y->busy_us) &&
+                same(x->capacity_MBps, y->capacity_MBps));
+}
+
 static void assert_same_map(const struct nt_map *a, const struct nt_map *b)
 {
+    assert_int_equal(a->stresses, b->stresses);
+    for (size_t k = 0; k < a->stresses; k++)
+        assert_same_stress(&a->stress[k], &b->stress[k]);
     assert_same_model(a->model, b->model);
     assert_string_equal(a->generator, b->generator);
     assert_string_equal(a->cluster, b->cluster);
@@ -343,6 +390,10 @@ static void a_wrong_text_is_refused_with_its_place(void **state)
          "f: oversubscription[0].switch: expected the name of a switch, found \"a\""},
         {"{" TOP NET ", \"placement\": {\"pattern\": \"ring\"}}",
          "f: placement.node_order: expected an array, found nothing"},
+        {"{" TOP NET ", \"stress\": [{\"kernel\": \"a2a\", \"congested\": {\"from\": \"x\"}}]}",
+         "f: stress[0].congested.from: expected the name of a node or switch, found \"x\""},
+        {"{" TOP NET ", \"stress\": [{\"kernel\": \"a kernel of many letters\"}]}",
+         "f: stress[0].kernel: expected at most 15 bytes, found 24"},
         {"{" TOP NET ", \"placement\": {\"pattern\": \"ring\", \"node_order\": [\"x\"]}}",
          "f: placement.node_order[0]: expected the name of a node, found \"x\""},
     };
@@ -419,6 +470,40 @@ static void broken_invariants_are_listed(void **state)
         {HEAD "\"nodes\": [{\"name\": \"a\"}, {\"name\": \"b\", \"status\": \"missing\"}],"
               " \"switches\": [], \"links\": []" TREE("1"),
          "status: expected partial or failed when hosts are missing, found ok"},
+        {HEAD "\"nodes\": [{\"name\": \"a\"}, {\"name\": \"b\"}], \"switches\": [{\"name\": \"s\","
+              " \"tier\": 1}], \"links\": [" PLUG("a", "s") ", " PLUG(
+                  "b", "s") "], \"stress\": ["
+                            "{\"kernel\": \"a2a\", \"hosts\": 2, \"time_us\": 5, \"congested\": "
+                            "{\"tier\": 0, \"from\": \"s\", \"to\": \"b\"}}]"
+                            ", \"structure\": {\"family\": \"irregular\"}}",
+         NULL},
+        {HEAD "\"nodes\": [{\"name\": \"a\"}, {\"name\": \"b\"}], \"switches\": [{\"name\": \"s\","
+              " \"tier\": 1}], \"links\": [" PLUG("a", "s") ", " PLUG(
+                  "b", "s") "], \"stress\": ["
+                            "{\"kernel\": \"a2a\", \"hosts\": 2, \"time_us\": 5, \"congested\": "
+                            "{\"tier\": 1, \"from\": \"s\", \"to\": \"b\"}}]"
+                            ", \"structure\": {\"family\": \"irregular\"}}",
+         "stress a2a: expected the tier of the lower end, 0, found 1"},
+        {HEAD "\"nodes\": [{\"name\": \"a\"}, {\"name\": \"b\"}], \"switches\": [{\"name\": \"s\","
+              " \"tier\": 1}], \"links\": [" PLUG("a", "s") ", " PLUG(
+                  "b", "s") "], \"stress\": ["
+                            "{\"kernel\": \"a2a\", \"hosts\": 2, \"time_us\": 5, \"congested\": "
+                            "{\"tier\": 0, \"from\": \"a\", \"to\": \"b\"}}]"
+                            ", \"structure\": {\"family\": \"irregular\"}}",
+         "stress a2a: expected a link from a to b, found none"},
+        {HEAD
+         "\"nodes\": [{\"name\": \"a\"}, {\"name\": \"b\"}], \"switches\": [{\"name\": \"s\","
+         " \"tier\": 1}], \"links\": [" PLUG("a", "s") ", " PLUG(
+             "b", "s") "], \"stress\": ["
+                       "{\"kernel\": \"a2a\", \"hosts\": 2, \"time_us\": 5, \"time_low_us\": 6}]"
+                       ", \"structure\": {\"family\": \"irregular\"}}",
+         "stress a2a: expected time_us from 6 to nan, found 5"},
+        {HEAD "\"nodes\": [{\"name\": \"a\"}, {\"name\": \"b\"}], \"switches\": [{\"name\": \"s\","
+              " \"tier\": 1}], \"links\": [" PLUG("a", "s") ", " PLUG(
+                  "b", "s") "], \"stress\": ["
+                            "{\"kernel\": \"a2a\", \"hosts\": 2, \"bytes\": 5}]"
+                            ", \"structure\": {\"family\": \"irregular\"}}",
+         "stress a2a: expected a time_us above 0"},
         {"{" TOP ", \"sweep\": {\"pairs_measured\": 2, \"pairs_total\": 1}, \"nodes\": [{\"name\":"
          " \"a\"}, {\"name\": \"b\"}], \"switches\": [], \"links\": [" PLUG("a", "b") "]}",
          "sweep.pairs_measured: expected at most 1, found 2"},

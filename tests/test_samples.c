@@ -38,6 +38,8 @@ static const char good[] = "nettopo-samples/1\n"
                            "prtt 1 0 8 1 0 3.25 0.125 800 fab1\n"
                            "prtt 1 0 8 1 0 3.5 0 0 fab1\n"
                            "kernel sr:2 65536 20 12.5 12.25 12.875\n"
+                           "kernel sr:2 65536 20 12.5 12.25 12.875 3\n"
+                           "kernel a2a 65536 20 12.5 12.25 12.875 2 12 2 0\n"
                            "warning level full: PRTT was cut short\n"
                            "end partial 1.5\n";
 
@@ -75,9 +77,15 @@ static void a_good_text_is_read_in_pieces_of_any_size(void **state)
         assert_int_equal(s->phase[0].rounds, 2);
         assert_true(s->phase[0].seconds == 0.25);
         assert_true(isnan(s->phase[1].seconds));
-        assert_int_equal(s->samples, 8);
+        assert_int_equal(s->samples, 10);
         assert_true(s->sample[0].value_us == 0.61);
         assert_int_equal(s->sample[1].round, 1);
+        uint32_t crowd[NT_SAMPLES_CROWD_MAX];
+        assert_int_equal(nt_samples_crowd(s, &s->sample[8], crowd), 0);
+        assert_int_equal(nt_samples_crowd(s, &s->sample[9], crowd), 2);
+        assert_int_equal(crowd[0], 2);
+        assert_int_equal(crowd[1], 0);
+        assert_int_equal(s->sample[9].b, 12);
         assert_string_equal(s->text[s->sample[1].text], "no answer");
         assert_true(fabs(s->sample[2].value_us - 123.456789) < 1e-9);
         assert_true(s->sample[3].median_us == 12.5 && s->sample[3].value_us == 3.25);
@@ -151,6 +159,12 @@ static void a_bad_text_is_refused_with_its_line_and_reason(void **state)
         {BODY "latency -1 1 8 1 1 1 1\n", "f:6: expected the number of a host, found \"-1\""},
         {BODY "bandwidth 0 1 1 0\n", "f:6: flow of 0 us: expected more than 0"},
         {BODY "kernel\n", "f:6: expected the name of a kernel, found nothing"},
+        {BODY "kernel a2a 8 1 1 1 1 2 0 0 1\n",
+         "f:6: a kernel of 2 hosts and 0 messages: expected 2 to 64 hosts"},
+        {BODY "kernel a2a 8 1 1 1 1 2 4 0\n", "f:6: expected the number of a host, found nothing"},
+        {BODY "kernel a2a 8 1 1 1 1 2 4 0 0\n", "f:6: a kernel: expected host 0 once"},
+        {BODY "kernel a2a 8 1 1 1 1 2 4 0 9\n", "f:6: a kernel with host 9: there are 2"},
+        {BODY "kernel a2a 8 1 1 1 1 2 4 0 1 1\n", "f:6: expected the end of the line, found \"1\""},
         {BODY "failed 0 1\n", "f:6: expected a reason, found nothing"},
         {BODY "warning\n", "f:6: expected a text, found nothing"},
         {BODY "end well 1\n", "f:6: expected ok, partial or failed, found \"well\""},

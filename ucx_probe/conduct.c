@@ -165,12 +165,20 @@ static int record_kernel(struct sweep *s, const struct nt_order *order, size_t *
     s->results[(*results)++] = o->result;
     struct nt_sample sample = {.kind = NT_SAMPLE_KERNEL,
                                .a = (uint32_t)order->pairs,
+                               .b = order->count,
                                .count = o->result.count,
                                .bytes = o->result.bytes,
                                .value_us = o->result.value_us,
                                .se_us = o->result.se_us,
                                .median_us = o->result.median_us};
-    return nt_samples_add(s->samples, sample, order->kernel, err);
+    uint32_t *host = malloc((order->pairs + 1) * sizeof *host);
+    if (host == NULL)
+        return no_memory(err);
+    for (size_t k = 0; k < order->pairs; k++)
+        host[k] = order->pair[k][0];
+    int rc = nt_samples_add_kernel(s->samples, sample, order->kernel, host, err);
+    free(host);
+    return rc;
 }
 
 static int record_round(struct sweep *s, const struct nt_order *order, size_t *results,
@@ -272,7 +280,7 @@ static int prepare(struct sweep *s, struct nt_err *err)
     struct nt_campaign_options options = {.level = s->meet->option.level,
                                           .latency_only = s->meet->latency_only,
                                           .budget_s = s->meet->deadline_s - s->pace.began_s,
-                                          .max_load = 1,
+                                          .max_load = s->meet->max_load > 0 ? s->meet->max_load : 1,
                                           .seed = 1};
     if (s->turn->pair != NULL) {
         options.rails = nt_pair_rails(s->turn->pair, s->rail);

@@ -33,6 +33,7 @@ struct nt_meet {
     uint32_t tasks, task_cpus; /* of the job; 0: not known */
     const char *cpus;          /* its CPUs by host, "4(x2),3"; "" or NULL: not known */
     bool latency_only;         /* policy: shared hosts */
+    double max_load;           /* share of a link that the sweep may use on average; 0: all */
     struct nt_option option;
     size_t inline_limit_bytes; /* of NETTOPO_JSON */
     const char *const

@@ -319,6 +319,7 @@ static void take_place(struct meet_tcp *m)
     base->restart = s->restart;
     base->deadline_s = nt_clock_s() + s->deadline_ms * 1e-3;
     base->latency_only = s->latency_only;
+    base->max_load = s->max_load;
     base->option = s->option;
     base->tasks = s->tasks;
     base->task_cpus = s->task_cpus;

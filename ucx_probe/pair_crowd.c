@@ -6,10 +6,11 @@
 
 #include "pair_ucx.h"
 #include "program.h"
+#include "stress.h"
 
 /* CROWD_BARRIER + k: the barrier's step k */
 enum crowd_tag { CROWD_MESSAGE = 0x40, CROWD_TIME, CROWD_VERDICT, CROWD_HELLO, CROWD_BARRIER };
-enum { TIMES_MAX = 64, SEED = 1, EXCHANGES = 3 };
+enum { TIMES_MAX = 64, EXCHANGES = 3 };
 
 struct crowd {
     struct nt_crowd who;
@@ -161,7 +162,7 @@ static int exchange(struct nt_pair *pair, double deadline_s, struct nt_err *err)
 
 static int make_program(struct crowd *c, const struct nt_order *order, struct nt_err *err)
 {
-    struct nt_workload load = {.messages = order->count, .seed = SEED};
+    struct nt_workload load = {.messages = order->count, .seed = NT_STRESS_SEED};
     if (nt_workload_parse(order->kernel, &load, err) != 0 ||
         nt_program_create(c->who.n, &load, &c->program, err) != 0)
         return -1;

@@ -19,7 +19,7 @@ enum { BUDGET_MS = 5000, BUDGET_MAX_MS = 3600000 };
 struct settings {
     int agent_fd; /* -1: by hand */
     enum nt_level level;
-    double budget_s;
+    double budget_s, max_load;
     const char *map_path, *samples_path;
     int output_fd; /* the standard output of our user; UCX's log goes elsewhere */
 };
@@ -30,6 +30,7 @@ static const char USAGE[] =
     "Measures the network between the hosts of a job, one process a host; rank 0 writes the map.\n"
     "  -l, --level LEVEL     quick, standard (default) or full\n"
     "  -b, --budget SECONDS  time for all of it (default 5)\n"
+    "  -m, --max-load SHARE  of a link that may be used on average (default 1)\n"
     "  -o, --output MAP      where the map goes (default -, the standard output)\n"
     "  -s, --samples FILE    also write what was measured\n"
     "      --help, --version\n";
@@ -82,6 +83,15 @@ static int read_budget(const char *text, double *budget_s)
     return 0;
 }
 
+static int read_max_load(const char *text, double *share)
+{
+    uint64_t thousandths;
+    if (nt_decimal_thousandths(text, strlen(text), 1000, &thousandths) != 0 || thousandths == 0)
+        return usage("max-load %s: expected a share above 0, at most 1", text);
+    *share = (double)thousandths * 1e-3;
+    return 0;
+}
+
 static int read_fd(const char *text, int *fd)
 {
     uint64_t number;
@@ -94,14 +104,18 @@ static int read_fd(const char *text, int *fd)
 /* 1: go on; 0: all is said; -1: usage error */
 static int read_arguments(int argc, char **argv, struct settings *set)
 {
-    static const struct option options[] = {
-        {"level", required_argument, NULL, 'l'},    {"budget", required_argument, NULL, 'b'},
-        {"output", required_argument, NULL, 'o'},   {"samples", required_argument, NULL, 's'},
-        {"agent-fd", required_argument, NULL, 'A'}, {"help", no_argument, NULL, 'h'},
-        {"version", no_argument, NULL, 'V'},        {NULL, 0, NULL, 0}};
+    static const struct option options[] = {{"level", required_argument, NULL, 'l'},
+                                            {"budget", required_argument, NULL, 'b'},
+                                            {"output", required_argument, NULL, 'o'},
+                                            {"samples", required_argument, NULL, 's'},
+                                            {"max-load", required_argument, NULL, 'm'},
+                                            {"agent-fd", required_argument, NULL, 'A'},
+                                            {"help", no_argument, NULL, 'h'},
+                                            {"version", no_argument, NULL, 'V'},
+                                            {NULL, 0, NULL, 0}};
     int c, rc = 1;
     opterr = 0;
-    while (rc == 1 && (c = getopt_long(argc, argv, "l:b:o:s:h", options, NULL)) != -1) {
+    while (rc == 1 && (c = getopt_long(argc, argv, "l:b:m:o:s:h", options, NULL)) != -1) {
         switch (c) {
         case 'l':
             if (nt_level_parse(optarg, &set->level) != 0)
@@ -109,6 +123,9 @@ static int read_arguments(int argc, char **argv, struct settings *set)
             break;
         case 'b':
             rc = read_budget(optarg, &set->budget_s) == 0 ? 1 : -1;
+            break;
+        case 'm':
+            rc = read_max_load(optarg, &set->max_load) == 0 ? 1 : -1;
             break;
         case 'o':
             set->map_path = optarg;
@@ -192,6 +209,7 @@ static void begin_by_hand(struct nt_meet *meet, const struct settings *set)
     nt_option_parse(NULL, &meet->option, NULL);
     meet->option.level = set->level;
     meet->option.budget_s = set->budget_s;
+    meet->max_load = set->max_load;
     meet->deadline_s = nt_clock_s() + set->budget_s;
 }
 
@@ -231,8 +249,11 @@ static int run(const struct settings *set)
 
 int main(int argc, char **argv)
 {
-    struct settings set = {
-        .agent_fd = -1, .level = NT_LEVEL_STANDARD, .budget_s = BUDGET_MS * 1e-3, .map_path = "-"};
+    struct settings set = {.agent_fd = -1,
+                           .level = NT_LEVEL_STANDARD,
+                           .budget_s = BUDGET_MS * 1e-3,
+                           .max_load = 1,
+                           .map_path = "-"};
     int go = read_arguments(argc, argv, &set);
     if (go != 1)
         return go == 0 ? 0 : NT_ERR_USAGE;

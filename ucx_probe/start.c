@@ -87,6 +87,15 @@ static int read_policy(struct nt_start *s, const struct line *line, struct nt_er
     return 0;
 }
 
+static int read_max_load(struct nt_start *s, const struct line *line, struct nt_err *err)
+{
+    uint64_t share;
+    if (nt_decimal_thousandths(line->value, line->value_bytes, 1000, &share) != 0 || share == 0)
+        return bad(err, line, "a share above 0, at most 1");
+    s->max_load = (double)share * 1e-3;
+    return 0;
+}
+
 static int read_cluster(struct nt_start *s, const struct line *line, struct nt_err *err)
 {
     return name(line, s->cluster, sizeof s->cluster, err);
@@ -135,6 +144,8 @@ static int read_line(struct nt_start *s, size_t *hosts, const struct line *line,
         return read_cluster(s, line, err);
     if (is_word(line, "policy"))
         return read_policy(s, line, err);
+    if (is_word(line, "max_load"))
+        return read_max_load(s, line, err);
     if (is_word(line, "option"))
         return read_option(s, line, err);
     return bad(err, line, "a word of the start text");
@@ -153,7 +164,7 @@ static int check(const struct nt_start *s, size_t hosts, struct nt_err *err)
 
 int nt_start_parse(const char *text, size_t bytes, struct nt_start *out, struct nt_err *err)
 {
-    struct nt_start s = {.inline_limit_bytes = INLINE_LIMIT};
+    struct nt_start s = {.inline_limit_bytes = INLINE_LIMIT, .max_load = 1};
     struct line line;
     size_t hosts = 0;
     bool ended = false;

@@ -10,6 +10,7 @@
  *   policy full|latency     optional, full
  *   option TEXT             optional: the --nettopo option, as nt_option_parse reads it
  *   inline_limit BYTES      optional, 32768
+ *   max_load SHARE          optional, 1: of a link that the sweep may use on average
  *   tasks N                 optional: how many the job asked for
  *   task_cpus K             optional: CPUs a task
  *   cpus LIST               optional: the job's CPUs by host, as Slurm writes it: 4(x2),3
@@ -33,6 +34,7 @@ struct nt_start {
     uint32_t rank, size, restart, deadline_ms, inline_limit_bytes;
     uint64_t job_id;
     bool latency_only;
+    double max_load; /* over 0, at most 1 */
     char cluster[256];
     struct nt_option option;
     uint32_t tasks, task_cpus; /* 0: not known */

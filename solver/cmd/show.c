@@ -10,6 +10,7 @@
 #include "rows.h"
 #include "show_net.h"
 #include "show_rails.h"
+#include "show_stress.h"
 #include "terminal.h"
 #include "verbs.h"
 
@@ -231,6 +232,7 @@ static int show(const struct nt_map *map, const struct asked *asked, char **text
     if (rc == 0) {
         put_loggp(&d, map);
         rc = nt_show_rails(&d, map, err);
+        nt_show_stress(&d, map);
         if (rc == 0)
             rc = put_hint(&d, map, &terminal, err);
     }

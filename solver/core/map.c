@@ -102,6 +102,7 @@ void nt_map_destroy(struct nt_map *map)
     }
     nt_model_destroy(map->model);
     free(map->loggp);
+    free(map->stress);
     if (map->placement != NULL) {
         free(map->placement->order);
         free(map->placement->rank_host);
@@ -245,6 +246,12 @@ static int by_pair(const void *a, const void *b)
     return 0;
 }
 
+static uint32_t renamed(const struct nt_model *m, const struct renaming *host,
+                        const struct renaming *sw, uint32_t v)
+{
+    return v < m->hosts ? host->place[v] : (uint32_t)m->hosts + sw->place[v - m->hosts];
+}
+
 static void apply(struct nt_map *map, const struct renaming *host, const struct renaming *sw,
                   void *saved)
 {
@@ -257,11 +264,14 @@ static void apply(struct nt_map *map, const struct renaming *host, const struct 
     PERMUTE(m->tier, saved, sw->order, m->switches);
     PERMUTE(m->oversubscription, saved, sw->order, m->switches);
     for (size_t k = 0; k < m->links; k++) {
-        uint32_t *ends[] = {&m->link[k].a, &m->link[k].b};
-        for (size_t e = 0; e < 2; e++) {
-            uint32_t v = *ends[e];
-            *ends[e] = v < m->hosts ? host->place[v] : (uint32_t)m->hosts + sw->place[v - m->hosts];
-        }
+        m->link[k].a = renamed(m, host, sw, m->link[k].a);
+        m->link[k].b = renamed(m, host, sw, m->link[k].b);
+    }
+    for (size_t k = 0; k < map->stresses; k++) {
+        if (!map->stress[k].congested)
+            continue;
+        map->stress[k].from = renamed(m, host, sw, map->stress[k].from);
+        map->stress[k].to = renamed(m, host, sw, map->stress[k].to);
     }
     qsort(m->link, m->links, sizeof *m->link, by_ends);
     for (size_t k = 0; k < m->pairs_off; k++) {

@@ -4,6 +4,7 @@
 #ifndef NT_MAP_H
 #define NT_MAP_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -35,6 +36,25 @@ struct nt_loggp {
     double check_percent; /* largest error of the predicted time of sizes held out; NaN: none */
 };
 
+/* A stress kernel (Navaridas, Miguel-Alonso, "Realistic Evaluation of Interconnection Networks
+ * Using Synthetic Traffic", section 3), as it ran and as the map has it. */
+struct nt_stress {
+    char kernel[16];                 /* "a2a", "o2a", "a2o", "sr:W", "gups" */
+    uint32_t hosts, messages;        /* that took part; sent in a repetition, 0: unknown */
+    uint32_t waves;                  /* a message of the next is sent after the own of this one */
+    uint32_t repetitions;            /* measured */
+    double bytes;                    /* of a message */
+    double time_us, low_us, high_us; /* until all had ended: median, its 95 % interval */
+    double alone_us;      /* by the map, if no message met another in the network; NaN: not known */
+    double shared_us;     /* by the map, links shared; NaN */
+    bool congested;       /* it took longer than alone, and sharing links explains it: */
+    uint32_t from, to;    /* vertices: over the link that needs longest for what it carries */
+    uint32_t tier;        /* of that link: 0 of a host, t above a switch of tier t */
+    uint32_t links;       /* directions of links of that tier as busy within a tenth */
+    double busy_us;       /* that this link needs for what the kernel sends over it */
+    double capacity_MBps; /* of that link, in that direction */
+};
+
 struct nt_placement {
     char pattern[64];
     uint32_t *order; /* hosts in hint order, model indices; owned */
@@ -57,6 +77,8 @@ struct nt_map {
     char **switch_name; /* model->switches of them */
     size_t loggps;
     struct nt_loggp *loggp;
+    size_t stresses;
+    struct nt_stress *stress;       /* in the order in which they ran */
     struct nt_placement *placement; /* NULL: none */
 };
 

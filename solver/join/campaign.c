@@ -39,6 +39,7 @@ struct nt_campaign {
     struct nt_order order; /* the last */
     struct lap lap[KINDS]; /* by kind of order */
     double last_s;         /* the last round, as told; 0: unknown */
+    double quiet_until_s;  /* of the budget: max_load allows nothing before */
 
     double rate_MBps;         /* the fastest flow so far; NaN: none */
     struct nt_matrix *lowest; /* of what was told; NULL: nobody needs it */
@@ -94,22 +95,41 @@ static const struct lap *lap_of(const struct nt_campaign *c, enum nt_order_kind 
     return &c->lap[c->lap[kind].learned > 0 ? kind : NT_ORDER_LATENCY];
 }
 
-static double rest_s(const struct nt_campaign *c, double window_s, double lap_s)
+/* Whether a round of this kind keeps links busy all the time, as far as anybody knows before. */
+static bool fills_links(enum nt_order_kind kind)
 {
-    double share = c->options.max_load;
-    return fmax(window_s / share - window_s - lap_s, 0);
+    return kind == NT_ORDER_BANDWIDTH || kind == NT_ORDER_KERNEL;
 }
 
-static double cost_s(const struct nt_campaign *c, double window_s, double lap_s)
+/* With the rest that such a round takes from the next. */
+static double cost_s(const struct nt_campaign *c, enum nt_order_kind kind, double window_s,
+                     double lap_s)
 {
-    return lap_s + window_s + rest_s(c, window_s, lap_s);
+    return (lap_s + window_s) / (fills_links(kind) ? c->options.max_load : 1);
+}
+
+/* The longest that one link can have been in use in the round last ordered: all of it for flows,
+ * elsewhere as if all that the pairs sent had gone over one link. */
+static double loaded_s(const struct nt_campaign *c, double round_seconds)
+{
+    const struct nt_order *o = &c->order;
+    double took = round_seconds > 0 ? round_seconds : o->window_s + lap_of(c, o->kind)->slow_s;
+    double bytes = (double)o->pairs * o->batches * o->count * o->message_bytes;
+    if (fills_links(o->kind))
+        return took;
+    return c->rate_MBps > 0 ? fmin(bytes / (c->rate_MBps * 1e6), took) : 0;
+}
+
+static double rest_s(const struct nt_campaign *c)
+{
+    return c->options.max_load < 1 ? fmax(c->quiet_until_s - c->elapsed_s, 0) : 0;
 }
 
 /* A window is a promise of the order; what is not is the lap, which varies. */
 static bool round_fits(const struct nt_campaign *c, const struct nt_order *order)
 {
     double lap = lap_of(c, order->kind)->slow_s;
-    return c->elapsed_s + 0.2 * lap + cost_s(c, order->window_s, lap) <
+    return c->elapsed_s + rest_s(c) + 1.2 * lap + order->window_s <
            fmin(stop_s(c), c->phase_stop_s);
 }
 
@@ -118,7 +138,9 @@ static bool phase_fits(const struct nt_campaign *c, const struct nt_phase_need *
 {
     const struct lap *lap = lap_of(c, need->kind);
     return lap->learned == 0 ||
-           c->elapsed_s + (double)need->rounds * cost_s(c, need->window_s, lap->mean_s) < stop_s(c);
+           c->elapsed_s + rest_s(c) +
+                   (double)need->rounds * cost_s(c, need->kind, need->window_s, lap->mean_s) <
+               stop_s(c);
 }
 
 /* The slowest lap fades, so that one bad moment does not set the pace for ever. */
@@ -314,6 +336,7 @@ int nt_campaign_tell(struct nt_campaign *c, const struct nt_result *results, siz
                      double round_seconds, struct nt_err *err)
 {
     struct nt_err why = {0};
+    c->quiet_until_s = c->elapsed_s + rest_s(c) + loaded_s(c, round_seconds) / c->options.max_load;
     learn_lap(c, round_seconds);
     if (c->planner == NULL)
         return 0;
@@ -338,7 +361,7 @@ void nt_campaign_lose(struct nt_campaign *c, uint32_t host)
 
 double nt_campaign_rest_s(const struct nt_campaign *c)
 {
-    return rest_s(c, c->order.window_s, lap_of(c, c->order.kind)->slow_s);
+    return rest_s(c);
 }
 
 size_t nt_campaign_warnings(const struct nt_campaign *c)

@@ -50,7 +50,9 @@ int nt_campaign_tell(struct nt_campaign *campaign, const struct nt_result *resul
 /* This host does not answer any more. */
 void nt_campaign_lose(struct nt_campaign *campaign, uint32_t host);
 
-/* How long to rest before the round last ordered, so that max_load holds. */
+/* How long to rest before the round last ordered, so that max_load holds: a round that loaded links
+ * for t seconds is followed by t / max_load - t of quiet. Full speed for a part of the time, as a
+ * flow that is held back measures nothing but that. */
 double nt_campaign_rest_s(const struct nt_campaign *campaign);
 
 /* The time that may be measured in, of a budget: the rest is for solving and publishing. */

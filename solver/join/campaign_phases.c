@@ -35,11 +35,16 @@ static int create_link_latency(const struct nt_phase_site *site, struct nt_plann
 /* Windows between these: shorter ones measure the start of a flow, longer ones nothing more. */
 static const double WINDOW_MIN_S = 0.06, WINDOW_MAX_S = 0.3, WINDOW_FAST_S = 0.01;
 
+/* A window and the quiet that max_load wants after it, at most: the average is over so long. */
+static const double PERIOD_S = 1;
+
 /* The longest window with which the rounds stay within a share of what is left. */
 static double widest_window(const struct nt_phase_site *site, size_t rounds, double share)
 {
-    double window = site->left_s * share / (double)(rounds > 0 ? rounds : 1) - site->lap_s;
-    return fmin(fmax(window, WINDOW_MIN_S), WINDOW_MAX_S);
+    double load = site->options->max_load;
+    double window = load * site->left_s * share / (double)(rounds > 0 ? rounds : 1) - site->lap_s;
+    double most = load < 1 ? fmin(WINDOW_MAX_S, load * PERIOD_S - site->lap_s) : WINDOW_MAX_S;
+    return fmax(fmin(window, most), WINDOW_MIN_S);
 }
 
 static int create_bandwidth(const struct nt_phase_site *site, unsigned phases, double share,
@@ -99,8 +104,8 @@ static int create_loggp(const struct nt_phase_site *site, struct nt_planner **ou
     struct nt_loggp_settings settings = {
         .rails = o->rails,
         .rail = o->rail,
-        .longest_s = fmin(fmax(LOGGP_SHARE * o->budget_s, 0.05), 2),
-        .seconds = LOGGP_PART * site->left_s,
+        .longest_s = o->max_load * fmin(fmax(LOGGP_SHARE * o->budget_s, 0.05), 2),
+        .seconds = o->max_load * LOGGP_PART * site->left_s,
         .lap_s = site->lap_s,
     };
     if (nt_loggp_create(site->model, &settings, out, err) != 0)
@@ -133,6 +138,10 @@ static int create_kernels(const struct nt_phase_site *site, struct nt_planner **
                           struct nt_phase_need *need, struct nt_err *err)
 {
     need->kind = NT_ORDER_KERNEL;
+    if (site->options->max_load < 1)
+        return nt_err_set(err, NT_ERR_INPUT,
+                          "not measured, they are to fill links and max_load is %g",
+                          site->options->max_load);
     return nt_stress_create(site->hosts, site->absent, site->rate_MBps, out, &need->rounds,
                             &need->window_s, err);
 }

@@ -13,6 +13,7 @@
 enum {
     NT_STRESS_HOSTS_MAX = 64, /* a host has an endpoint for each other */
     NT_STRESS_MESSAGES = 4,   /* that a host sends in sr and gups, on average */
+    NT_STRESS_SEED = 1,       /* of who sends to whom in them */
 };
 
 /* The hosts that take part: all that are not absent, or as many as may be, spread over them.

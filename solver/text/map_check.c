@@ -210,6 +210,43 @@ static void check_sweep(struct check *c)
               (unsigned long long)total, (unsigned long long)s->pairs_measured);
 }
 
+/* The direction that congests is one of a link, and of the tier that is said. */
+static void check_congested(struct check *c, const struct nt_stress *s)
+{
+    const struct nt_model *m = c->model;
+    bool linked = false;
+    for (size_t k = 0; k < m->links && !linked; k++)
+        linked = (m->link[k].a == s->from && m->link[k].b == s->to) ||
+                 (m->link[k].b == s->from && m->link[k].a == s->to);
+    if (!linked) {
+        FOUND(c, "stress %s: expected a link from %s to %s, found none", s->kernel,
+              name_of(c, s->from), name_of(c, s->to));
+        return;
+    }
+    uint32_t from = s->from < m->hosts ? 0 : m->tier[s->from - m->hosts];
+    uint32_t to = s->to < m->hosts ? 0 : m->tier[s->to - m->hosts];
+    if (s->tier != (from < to ? from : to))
+        FOUND(c, "stress %s: expected the tier of the lower end, %u, found %u", s->kernel,
+              from < to ? from : to, s->tier);
+}
+
+static void check_stress(struct check *c)
+{
+    for (size_t k = 0; k < c->map->stresses; k++) {
+        const struct nt_stress *s = &c->map->stress[k];
+        if (s->hosts > c->model->hosts)
+            FOUND(c, "stress %s: expected at most %zu hosts, found %u", s->kernel, c->model->hosts,
+                  s->hosts);
+        if (!(s->time_us > 0))
+            FOUND(c, "stress %s: expected a time_us above 0", s->kernel);
+        if (s->low_us > s->time_us || s->high_us < s->time_us)
+            FOUND(c, "stress %s: expected time_us from %g to %g, found %g", s->kernel, s->low_us,
+                  s->high_us, s->time_us);
+        if (s->congested)
+            check_congested(c, s);
+    }
+}
+
 static void check_placement(struct check *c)
 {
     const struct nt_placement *p = c->map->placement;
@@ -247,6 +284,7 @@ int nt_map_check(const struct nt_map *map, struct nt_findings *findings, struct 
     check_connected(&c);
     check_dimensions(&c);
     check_sweep(&c);
+    check_stress(&c);
     check_placement(&c);
     nt_places_fini(&c.places);
     if (c.no_memory)

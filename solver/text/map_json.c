@@ -305,6 +305,56 @@ static void read_loggp(struct reading *r, struct json_object *root)
     }
 }
 
+static void read_congested(struct reading *r, struct json_object *kernel, struct nt_stress *s)
+{
+    struct json_object *entry = nt_json_enter_object(&r->json, kernel, "congested");
+    if (entry == NULL)
+        return;
+    s->congested = true;
+    s->from = named(r, "from", nt_json_string(&r->json, entry, "from", NT_JSON_MUST), VERTEX);
+    s->to = named(r, "to", nt_json_string(&r->json, entry, "to", NT_JSON_MUST), VERTEX);
+    nt_json_whole32(&r->json, entry, "tier", COUNT_MAX, &s->tier);
+    nt_json_whole32(&r->json, entry, "links", COUNT_MAX, &s->links);
+    nt_json_number(&r->json, entry, "bandwidth_MBps", &s->capacity_MBps);
+    nt_json_number(&r->json, entry, "busy_us", &s->busy_us);
+}
+
+static void read_kernel(struct reading *r, struct json_object *entry, struct nt_stress *s)
+{
+    struct {
+        const char *key;
+        double *at;
+    } const figures[] = {{"bytes", &s->bytes},        {"time_us", &s->time_us},
+                         {"time_low_us", &s->low_us}, {"time_high_us", &s->high_us},
+                         {"alone_us", &s->alone_us},  {"shared_us", &s->shared_us}};
+    for (size_t k = 0; k < sizeof figures / sizeof *figures; k++) {
+        *figures[k].at = NAN;
+        nt_json_number(&r->json, entry, figures[k].key, figures[k].at);
+    }
+    s->busy_us = s->capacity_MBps = NAN;
+    nt_json_string_in(&r->json, entry, "kernel", s->kernel, sizeof s->kernel, NT_JSON_MUST);
+    nt_json_whole32(&r->json, entry, "hosts", COUNT_MAX, &s->hosts);
+    nt_json_whole32(&r->json, entry, "messages", COUNT_MAX, &s->messages);
+    nt_json_whole32(&r->json, entry, "waves", COUNT_MAX, &s->waves);
+    nt_json_whole32(&r->json, entry, "repetitions", COUNT_MAX, &s->repetitions);
+    read_congested(r, entry, s);
+}
+
+static void read_stress(struct reading *r, struct json_object *root)
+{
+    struct json_object *list = nt_json_array(&r->json, root, "stress", NT_JSON_MAY);
+    r->map->stress = calloc(nt_json_length(list) + 1, sizeof *r->map->stress);
+    if (r->map->stress == NULL) {
+        lack_memory(r);
+        return;
+    }
+    r->map->stresses = nt_json_length(list);
+    for (size_t k = 0; k < r->map->stresses; k++) {
+        read_kernel(r, nt_json_enter(&r->json, "stress", list, k), &r->map->stress[k]);
+        nt_json_leave(&r->json);
+    }
+}
+
 static void read_placement(struct reading *r, struct json_object *root)
 {
     struct json_object *entry = nt_json_enter_object(&r->json, root, "placement");
@@ -417,6 +467,7 @@ static int read_map(struct reading *r, struct json_object *root)
     read_fit(r, root);
     read_capacity(r, root);
     read_loggp(r, root);
+    read_stress(r, root);
     read_placement(r, root);
     return r->json.no_memory ? -1 : 0;
 }

@@ -327,6 +327,53 @@ static void put_loggp(struct pen *p, const struct nt_map *map)
     end(p, ']');
 }
 
+static void put_congested(struct pen *p, const struct nt_map *map, const struct nt_stress *s)
+{
+    begin(p, "congested", '{', false);
+    whole(p, "tier", s->tier);
+    string(p, "from", vertex(map, s->from));
+    string(p, "to", vertex(map, s->to));
+    whole(p, "links", s->links);
+    number(p, "bandwidth_MBps", s->capacity_MBps);
+    number(p, "busy_us", s->busy_us);
+    end(p, '}');
+}
+
+/* Of the rounded figures, so that writing again gives the same. */
+static double stress_ratio(const struct nt_stress *s)
+{
+    return nt_number_round(s->time_us, DIGITS) / nt_number_round(s->alone_us, DIGITS);
+}
+
+static void put_stress(struct pen *p, const struct nt_map *map)
+{
+    if (map->stresses == 0)
+        return;
+    begin(p, "stress", '[', true);
+    for (size_t k = 0; k < map->stresses; k++) {
+        const struct nt_stress *s = &map->stress[k];
+        begin(p, NULL, '{', false);
+        string(p, "kernel", s->kernel);
+        whole(p, "hosts", s->hosts);
+        if (s->messages > 0) {
+            whole(p, "messages", s->messages);
+            whole(p, "waves", s->waves);
+        }
+        number(p, "bytes", s->bytes);
+        whole(p, "repetitions", s->repetitions);
+        number(p, "time_us", s->time_us);
+        number(p, "time_low_us", s->low_us);
+        number(p, "time_high_us", s->high_us);
+        number(p, "alone_us", s->alone_us);
+        number(p, "ratio", stress_ratio(s));
+        number(p, "shared_us", s->shared_us);
+        if (s->congested)
+            put_congested(p, map, s);
+        end(p, '}');
+    }
+    end(p, ']');
+}
+
 static void put_placement(struct pen *p, const struct nt_map *map)
 {
     const struct nt_placement *place = map->placement;
@@ -362,6 +409,7 @@ static void put_map(struct pen *p, const struct nt_map *map, const struct nt_pla
     put_fit(p, map);
     put_capacity(p, map);
     put_loggp(p, map);
+    put_stress(p, map);
     put_placement(p, map);
     end(p, '}');
 }

@@ -362,8 +362,6 @@ static struct nt_sample keep_what_counts(const struct nt_sample *x)
         kept.value_us = nt_number_round(x->value_us / 1e6, DIGITS) * 1e6;
     else
         kept.count = x->count;
-    if (x->kind == NT_SAMPLE_KERNEL)
-        kept.b = 0;
     if (x->kind == NT_SAMPLE_PRTT)
         kept.hold_us = nt_number_round(x->hold_us, DIGITS);
     if (x->kind != NT_SAMPLE_BANDWIDTH)
@@ -373,8 +371,8 @@ static struct nt_sample keep_what_counts(const struct nt_sample *x)
     return kept;
 }
 
-int nt_samples_add(struct nt_samples *s, struct nt_sample sample, const char *text,
-                   struct nt_err *err)
+static int add_sample(struct nt_samples *s, struct nt_sample sample, const char *text,
+                      struct nt_err *err)
 {
     if (check_sample(s, &sample, text, err) != 0)
         return -1;
@@ -395,6 +393,64 @@ int nt_samples_add(struct nt_samples *s, struct nt_sample sample, const char *te
         return -1;
     s->sample[s->samples++] = kept;
     return 0;
+}
+
+int nt_samples_add(struct nt_samples *s, struct nt_sample sample, const char *text,
+                   struct nt_err *err)
+{
+    if (sample.kind == NT_SAMPLE_KERNEL)
+        sample.b = 0;
+    return add_sample(s, sample, text, err);
+}
+
+/* "0 4 5": indices that the text of the record may hold as they are. */
+static int write_crowd(const struct nt_samples *s, const struct nt_sample *x, const uint32_t *host,
+                       char text[WORD_BYTES_MAX], struct nt_err *err)
+{
+    size_t used = 0;
+    if (x->a < 2 || x->a > NT_SAMPLES_CROWD_MAX || x->b == 0)
+        return nt_err_set(err, NT_ERR_INPUT,
+                          "a kernel of %u hosts and %u messages: expected 2 to %d hosts", x->a,
+                          x->b, (int)NT_SAMPLES_CROWD_MAX);
+    for (uint32_t k = 0; k < x->a; k++) {
+        for (uint32_t j = 0; j < k; j++)
+            if (host[j] == host[k])
+                return nt_err_set(err, NT_ERR_INPUT, "a kernel: expected host %u once", host[k]);
+        if (host[k] >= s->hosts)
+            return nt_err_set(err, NT_ERR_INPUT, "a kernel with host %u: there are %zu", host[k],
+                              s->hosts);
+        used +=
+            (size_t)snprintf(text + used, WORD_BYTES_MAX - used, k == 0 ? "%u" : " %u", host[k]);
+    }
+    return 0;
+}
+
+int nt_samples_add_kernel(struct nt_samples *s, struct nt_sample sample, const char *name,
+                          const uint32_t *host, struct nt_err *err)
+{
+    char text[WORD_BYTES_MAX];
+    uint32_t index;
+    sample.kind = NT_SAMPLE_KERNEL;
+    if (write_crowd(s, &sample, host, text, err) != 0 || add_sample(s, sample, name, err) != 0)
+        return -1;
+    if (add_text(s, text, &index, err) == 0)
+        return 0;
+    s->sample[s->samples - 1].b = 0;
+    return -1;
+}
+
+size_t nt_samples_crowd(const struct nt_samples *s, const struct nt_sample *kernel,
+                        uint32_t host[NT_SAMPLES_CROWD_MAX])
+{
+    size_t n = 0;
+    if (kernel->kind != NT_SAMPLE_KERNEL || kernel->b == 0)
+        return 0;
+    for (const char *at = s->text[kernel->text + 1]; n < kernel->a && n < NT_SAMPLES_CROWD_MAX;) {
+        char *end;
+        host[n++] = (uint32_t)strtoul(at, &end, 10);
+        at = end;
+    }
+    return n;
 }
 
 int nt_samples_warn(struct nt_samples *s, struct nt_err *err, const char *format, ...)

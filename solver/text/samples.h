@@ -17,7 +17,7 @@
  *   latency A B BYTES COUNT LOW_US SE_US MEDIAN_US          one way, half a round trip
  *   bandwidth A B BYTES SECONDS                             a flow from A to B in this round
  *   prtt A B BYTES COUNT DELAY_US US [SE_US HOLD_US [RAIL]] PRTT(n, d, s), seed 003
- *   kernel NAME BYTES COUNT MEDIAN_US LOW_US HIGH_US [HOSTS]  stress, seed 004
+ *   kernel NAME BYTES COUNT MEDIAN_US LOW_US HIGH_US [HOSTS [MESSAGES INDEX...]]  stress, seed 004
  *   failed A B REASON...      a pair whose measurement failed in this round
  *   phase-end SECONDS         time the phase took
  *   warning TEXT...
@@ -25,6 +25,8 @@
  *
  * Without "end" the record is cut off: an error that says so. Numbers are finite decimals; what
  * is measured is kept to nine digits, so that the record in memory and its text are the same.
+ * Who took part in a kernel is named by INDEX, HOSTS of them in the order of its algorithm;
+ * MESSAGES is what was asked for (sr and gups send so many).
  * The text of a kernel is its name, of a failure its reason, of a PRTT the network device that it
  * kept to (none: what the transport chose); HOLD_US is for how long the asking end held still
  * after its last send. Hosts come before the first phase.
@@ -41,7 +43,7 @@
 #include "matrix.h"
 #include "names.h"
 
-enum { NT_SAMPLES_LINE_MAX = 4096 };
+enum { NT_SAMPLES_LINE_MAX = 4096, NT_SAMPLES_CROWD_MAX = 64 };
 
 /* Latencies of this phase are for the links of a network that is known already. */
 #define NT_SAMPLES_LINK_LATENCY "link-latency"
@@ -57,15 +59,17 @@ enum nt_sample_kind {
 struct nt_sample {
     enum nt_sample_kind kind;
     uint32_t phase, round; /* indices; round counts through the whole sweep, from 0 */
-    uint32_t a, b;         /* hosts; kernel: a is how many took part, 0: unknown */
+    uint32_t a, b;         /* hosts; kernel: a is how many took part, 0: unknown; b the messages
+                              asked for, 0: who took part is unknown */
     uint32_t count;        /* measurements behind the figure */
     double bytes;          /* message size; for a flow the bytes carried */
     double value_us;       /* latency: robust low; prtt: time; kernel: median; flow: duration */
     double se_us;          /* latency, prtt: its standard error; kernel: high end of the interval */
     double median_us;      /* latency: median; prtt: the delay d; kernel: low end */
     double hold_us;        /* prtt: else 0 */
-    uint32_t text;         /* kernel: name, failed: reason; index in texts; prtt: that of the rail
-                              plus 1, 0 without one */
+    uint32_t text;         /* kernel: name (the next text holds who took part, when b is not 0),
+                              failed: reason; index in texts; prtt: that of the rail plus 1, 0
+                              without one */
 };
 
 struct nt_samples {
@@ -106,6 +110,9 @@ int nt_samples_end_phase(struct nt_samples *s, double seconds, struct nt_err *er
 int nt_samples_begin_round(struct nt_samples *s, struct nt_err *err);
 int nt_samples_add(struct nt_samples *s, struct nt_sample sample, const char *text,
                    struct nt_err *err); /* phase and round are filled in; text may be NULL */
+/* A kernel with those who took part: sample.a hosts, all different; sample.b messages. */
+int nt_samples_add_kernel(struct nt_samples *s, struct nt_sample sample, const char *name,
+                          const uint32_t *host, struct nt_err *err);
 int nt_samples_warn(struct nt_samples *s, struct nt_err *err, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 void nt_samples_finish(struct nt_samples *s, enum nt_status status, double seconds);
@@ -124,6 +131,10 @@ void nt_samples_reader_destroy(struct nt_samples_reader *r);
 
 /* The text, owned by the caller (free). Reading it gives an equal value. */
 int nt_samples_write(const struct nt_samples *s, char **text, size_t *bytes, struct nt_err *err);
+
+/* Who took part in a kernel, in the order of its algorithm; 0: the record does not say. */
+size_t nt_samples_crowd(const struct nt_samples *s, const struct nt_sample *kernel,
+                        uint32_t host[NT_SAMPLES_CROWD_MAX]);
 
 /* Direction matters here: [a][b] is the lowest latency of BYTES-byte messages measured from a.
  * message_bytes 0: the smallest size that occurs. Without phase link-latency: the lowest of more

@@ -276,6 +276,19 @@ static int read_prtt(struct nt_samples_reader *r, struct words *w, struct nt_err
     return nt_samples_add(r->samples, x, rail, err);
 }
 
+/* Older records lack who took part. */
+static int read_crowd(struct nt_samples_reader *r, struct words *w, struct nt_sample *x,
+                      const char *name, struct nt_err *err)
+{
+    uint32_t host[NT_SAMPLES_CROWD_MAX];
+    if (take_u32(w, "a number of messages", &x->b, err) != 0)
+        return -1;
+    for (uint32_t k = 0; k < x->a && k < NT_SAMPLES_CROWD_MAX; k++)
+        if (take_u32(w, "the number of a host", &host[k], err) != 0)
+            return -1;
+    return take_end(w, err) != 0 ? -1 : nt_samples_add_kernel(r->samples, *x, name, host, err);
+}
+
 static int read_kernel(struct nt_samples_reader *r, struct words *w, struct nt_err *err)
 {
     struct nt_sample x = {.kind = NT_SAMPLE_KERNEL};
@@ -293,9 +306,9 @@ static int read_kernel(struct nt_samples_reader *r, struct words *w, struct nt_e
         return -1;
     if (w->at != w->end && take_u32(w, "how many hosts", &x.a, err) != 0)
         return -1;
-    if (take_end(w, err) != 0)
-        return -1;
-    return nt_samples_add(r->samples, x, name, err);
+    if (w->at == w->end)
+        return nt_samples_add(r->samples, x, name, err);
+    return read_crowd(r, w, &x, name, err);
 }
 
 static int read_failed(struct nt_samples_reader *r, struct words *w, struct nt_err *err)

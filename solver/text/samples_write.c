@@ -100,6 +100,8 @@ static void put_sample(struct nt_draft *d, const struct nt_samples *s, const str
         put_number(d, x->se_us);
         if (x->a > 0)
             nt_draft_print(d, " %u", x->a);
+        if (x->b > 0)
+            nt_draft_print(d, " %u %s", x->b, s->text[x->text + 1]);
         break;
     case NT_SAMPLE_FAILED:
         break;

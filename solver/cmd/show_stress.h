@@ -1,0 +1,11 @@
+/* The stress kernels of a map as a table. */
+#ifndef NT_SHOW_STRESS_H
+#define NT_SHOW_STRESS_H
+
+#include "draft.h"
+#include "map.h"
+
+/* Nothing when there are none. */
+void nt_show_stress(struct nt_draft *draft, const struct nt_map *map);
+
+#endif

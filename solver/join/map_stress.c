@@ -1,0 +1,414 @@
+#include "map_stress.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernels.h"
+#include "loggp_time.h"
+#include "program.h"
+#include "reach.h"
+#include "stress.h"
+
+/* A prediction is as good as LogGP's, a tenth: what is not longer by more is not congestion. */
+static const double DIFFERS = 1.1;
+
+/* Links of a tier within this share of its busiest are as busy. */
+static const double AS_BUSY = 0.9;
+
+/* Packets of a message, so that messages share a link at the same time, and of all together, so
+ * that 64 hosts take milliseconds. */
+enum { PACKETS_EACH = 16, PACKETS_ALL = 16384, CROWD = NT_SAMPLES_CROWD_MAX };
+
+/* The hosts of a kernel as hosts 0, 1, ... of a network in which all other vertices pass on. */
+struct ground {
+    struct nt_map *map;
+    size_t n;
+    uint32_t host[CROWD];   /* the map's */
+    uint32_t *back;         /* vertices: of the ground to those of the map */
+    struct nt_network *net; /* a link that was never the bottleneck limits nothing */
+    double bytes;
+    double time_us[CROWD][CROWD]; /* of a message alone; NaN: not known */
+    double port_us[CROWD][CROWD]; /* for which it keeps its sender's link */
+};
+
+static int no_memory(struct nt_err *err)
+{
+    return nt_err_set(err, NT_ERR_SYSTEM, "stress kernels: out of memory");
+}
+
+/* ---- the ground ------------------------------------------------------------------------------ */
+
+static void copy_link(const struct nt_link *from, size_t hosts, struct nt_link *to)
+{
+    bool inner = from->a >= hosts && from->b >= hosts;
+    uint32_t a = to->a, b = to->b;
+    *to = *from;
+    to->a = a;
+    to->b = b;
+    if (inner && (from->at_least || from->forth_at_least))
+        to->bandwidth_MBps = NAN;
+    if (inner && (from->at_least || from->back_at_least))
+        to->bandwidth_back_MBps = NAN;
+}
+
+static int make_network(struct ground *g, struct nt_err *err)
+{
+    const struct nt_model *m = g->map->model;
+    size_t vertices = m->hosts + m->switches, next = g->n;
+    uint32_t *place = malloc((vertices + 1) * sizeof *place);
+    struct nt_model *model = NULL;
+    g->back = malloc((vertices + 1) * sizeof *g->back);
+    if (place == NULL || g->back == NULL) {
+        free(place);
+        return no_memory(err);
+    }
+    for (size_t v = 0; v < vertices; v++)
+        place[v] = UINT32_MAX;
+    for (size_t k = 0; k < g->n; k++)
+        place[g->host[k]] = (uint32_t)k;
+    for (size_t v = 0; v < vertices; v++) {
+        if (place[v] == UINT32_MAX)
+            place[v] = (uint32_t)next++;
+        g->back[place[v]] = (uint32_t)v;
+    }
+    int rc = nt_model_create(g->n, vertices - g->n, m->links, &model, err);
+    for (size_t k = 0; rc == 0 && k < m->links; k++) {
+        model->link[k].a = place[m->link[k].a];
+        model->link[k].b = place[m->link[k].b];
+        copy_link(&m->link[k], m->hosts, &model->link[k]);
+    }
+    for (size_t k = 0; rc == 0 && k < g->n; k++)
+        model->overhead_us[k] = m->overhead_us[g->host[k]];
+    if (rc == 0)
+        rc = nt_network_from_model(model, &g->net, err);
+    nt_model_destroy(model);
+    free(place);
+    return rc;
+}
+
+static void ground_fini(struct ground *g)
+{
+    free(g->back);
+    nt_network_destroy(g->net);
+}
+
+/* ---- a message alone ------------------------------------------------------------------------- */
+
+/* The regimes of a class, of what the transport chose; NULL: the map has none. */
+static const struct nt_loggp *find_class(const struct nt_map *map, const char *name, size_t *count)
+{
+    for (size_t k = 0; k < map->loggps; k++) {
+        const struct nt_loggp *g = &map->loggp[k];
+        if (strcmp(g->class_name, name) != 0 ||
+            (g->rail[0] != '\0' && strcmp(g->rail, NT_LOGGP_ALL_RAILS) != 0))
+            continue;
+        size_t end = k + 1;
+        while (end < map->loggps && strcmp(map->loggp[end].class_name, name) == 0 &&
+               strcmp(map->loggp[end].rail, g->rail) == 0)
+            end++;
+        *count = end - k;
+        return g;
+    }
+    return NULL;
+}
+
+static double fastest_at(const struct nt_network *net, uint32_t host)
+{
+    double rate = NAN;
+    for (uint32_t k = net->first[host]; k < net->first[host + 1]; k++)
+        rate = fmax(rate, net->arc[net->out[k]].rate_MBps); /* of NaN and a number: the number */
+    return rate;
+}
+
+static void time_pair(struct ground *g, uint32_t a, uint32_t b)
+{
+    const struct nt_network *net = g->net;
+    char name[NT_PATH_CLASS_BYTES];
+    double latency = nt_network_latency(net, a, b), rate = NAN, *time = &g->time_us[a][b];
+    uint32_t hops = 0, switches = 0, arc;
+    size_t regimes = 0;
+    struct nt_walk walk;
+    for (nt_walk_begin(net, a, b, &walk); nt_walk_next(&walk, &arc); hops++) {
+        rate = fmin(rate, net->arc[arc].rate_MBps);
+        switches += net->arc[arc].to >= g->n && g->back[net->arc[arc].to] >= g->map->model->hosts;
+    }
+    nt_path_class_name(hops, switches, name);
+    const struct nt_loggp *class = find_class(g->map, name, &regimes);
+    *time = latency + g->bytes / rate;
+    g->port_us[a][b] = g->bytes / fastest_at(net, a);
+    if (class == NULL || hops == 0)
+        return;
+    *time = fmax(*time, nt_loggp_time_us(class, regimes, g->bytes));
+    if (isnan(g->port_us[a][b]))
+        g->port_us[a][b] = nt_loggp_gap_us(class, regimes, g->bytes);
+    g->port_us[a][b] = fmax(g->port_us[a][b], class->g_us);
+}
+
+/* ---- the program alone ----------------------------------------------------------------------- */
+
+struct player {
+    uint32_t op;
+    double now_us, port_us; /* its program stands at; its link is free from */
+};
+
+static bool to_itself(const struct nt_message *m)
+{
+    return m->from == m->to;
+}
+
+/* Goes on until it waits for what is not sent yet. True: it went on. */
+static bool advance(const struct ground *g, struct nt_program *p, uint32_t host,
+                    struct player *player)
+{
+    uint32_t began = player->op;
+    for (; player->op < p->first[host + 1]; player->op++) {
+        uint32_t op = p->op[player->op];
+        struct nt_message *m = &p->message[op / 2];
+        if (to_itself(m))
+            continue;
+        if (op % 2 == 0) {
+            m->sent_us = fmax(player->now_us, player->port_us);
+            player->port_us = m->sent_us + g->port_us[m->from][m->to];
+            m->received_us = m->sent_us + g->time_us[m->from][m->to];
+        } else if (m->received_us < 0) {
+            break;
+        } else {
+            player->now_us = fmax(player->now_us, m->received_us);
+        }
+    }
+    return player->op > began;
+}
+
+/* NaN when a time of a pair is not known. */
+static double play_alone(const struct ground *g, struct nt_program *p)
+{
+    struct player player[CROWD] = {{0}};
+    double end = 0;
+    for (size_t m = 0; m < p->messages; m++) {
+        p->message[m].received_us = -1;
+        if (!to_itself(&p->message[m]) && isnan(g->time_us[p->message[m].from][p->message[m].to] +
+                                                g->port_us[p->message[m].from][p->message[m].to]))
+            return NAN;
+    }
+    for (uint32_t h = 0; h < g->n; h++)
+        player[h].op = p->first[h];
+    for (bool more = true; more;) {
+        more = false;
+        for (uint32_t h = 0; h < g->n; h++)
+            more |= advance(g, p, h, &player[h]);
+    }
+    for (uint32_t h = 0; h < g->n; h++)
+        end = fmax(end, fmax(player[h].now_us, player[h].port_us));
+    return end;
+}
+
+/* ---- the program with links shared ----------------------------------------------------------- */
+
+static int play_shared(const struct ground *g, struct nt_workload load, size_t messages,
+                       double *time_us, struct nt_err *err)
+{
+    struct nt_kernel_result result;
+    struct nt_err why = {0};
+    double packets = fmin(PACKETS_EACH, floor((double)PACKETS_ALL / (double)(messages + 1)));
+    load.packet_bytes = ceil(load.bytes / fmax(packets, 1));
+    if (nt_kernel_run(g->net, &load, &result, &why) != 0) {
+        if (why.kind == NT_ERR_SYSTEM && err != NULL)
+            *err = why;
+        return why.kind == NT_ERR_SYSTEM ? -1 : 0;
+    }
+    *time_us = result.time_us;
+    nt_kernel_result_fini(&result);
+    return 0;
+}
+
+/* What an arc carries, and whether it is for all of it the sender's own link: that is no
+ * congestion, the sender's program is as long. */
+struct load {
+    double bytes;
+    bool shared;
+};
+
+static void lay(const struct ground *g, const struct nt_program *p, struct load *load)
+{
+    for (size_t m = 0; m < p->messages; m++) {
+        struct nt_walk walk;
+        uint32_t arc;
+        bool first = true;
+        if (to_itself(&p->message[m]))
+            continue;
+        nt_walk_begin(g->net, p->message[m].from, p->message[m].to, &walk);
+        for (; nt_walk_next(&walk, &arc); first = false) {
+            load[arc].bytes += g->bytes;
+            load[arc].shared = load[arc].shared || !first;
+        }
+    }
+}
+
+static double busy_us(const struct ground *g, const struct load *load, size_t arc)
+{
+    double rate = g->net->arc[arc].rate_MBps;
+    return load[arc].shared && rate > 0 ? load[arc].bytes / rate : 0;
+}
+
+static uint32_t tier_of(const struct nt_model *m, uint32_t v)
+{
+    return v < m->hosts ? 0 : m->tier[v - m->hosts];
+}
+
+static uint32_t tier_of_arc(const struct ground *g, size_t arc)
+{
+    uint32_t from = tier_of(g->map->model, g->back[g->net->arc[arc].from]);
+    uint32_t to = tier_of(g->map->model, g->back[g->net->arc[arc].to]);
+    return from < to ? from : to;
+}
+
+static int find_congested(const struct ground *g, const struct nt_program *p, struct nt_stress *s,
+                          struct nt_err *err)
+{
+    const struct nt_network *net = g->net;
+    struct load *load = calloc(net->arcs + 1, sizeof *load);
+    size_t worst = 0;
+    if (load == NULL)
+        return no_memory(err);
+    lay(g, p, load);
+    for (size_t arc = 1; arc < net->arcs; arc++)
+        if (busy_us(g, load, arc) > busy_us(g, load, worst))
+            worst = arc;
+    if (net->arcs > 0 && busy_us(g, load, worst) > 0) {
+        s->congested = true;
+        s->from = g->back[net->arc[worst].from];
+        s->to = g->back[net->arc[worst].to];
+        s->tier = tier_of_arc(g, worst);
+        s->busy_us = busy_us(g, load, worst);
+        s->capacity_MBps = net->arc[worst].rate_MBps;
+        for (size_t arc = 0; arc < net->arcs; arc++)
+            s->links +=
+                tier_of_arc(g, arc) == s->tier && busy_us(g, load, arc) >= AS_BUSY * s->busy_us;
+    }
+    free(load);
+    return 0;
+}
+
+/* It took longer than alone beyond its own spread, and links that are shared explain at least half
+ * of that. */
+static bool is_congested(const struct nt_stress *s)
+{
+    return s->low_us > DIFFERS * s->alone_us && s->shared_us > DIFFERS * s->alone_us &&
+           s->shared_us - s->alone_us >= (s->time_us - s->alone_us) / 2;
+}
+
+/* ---- a kernel -------------------------------------------------------------------------------- */
+
+static int predict_on(struct ground *g, const struct nt_workload *load, struct nt_program *p,
+                      struct nt_stress *s, struct nt_err *err)
+{
+    double shared = NAN;
+    for (uint32_t a = 0; a < g->n; a++)
+        for (uint32_t b = 0; b < g->n; b++)
+            if (a != b)
+                time_pair(g, a, b);
+    s->messages = 0;
+    for (size_t m = 0; m < p->messages; m++)
+        s->messages += !to_itself(&p->message[m]);
+    s->waves = 1;
+    if (load->kernel == NT_KERNEL_SR)
+        s->waves = (uint32_t)((p->messages + load->wave - 1) / load->wave);
+    s->alone_us = play_alone(g, p);
+    if (isnan(s->alone_us) || s->messages == 0)
+        return 0;
+    if (play_shared(g, *load, p->messages, &shared, err) != 0)
+        return -1;
+    s->shared_us = fmax(shared, s->alone_us); /* of a NaN: the other */
+    return is_congested(s) ? find_congested(g, p, s, err) : 0;
+}
+
+static int predict(struct ground *g, const struct nt_workload *load, struct nt_stress *s,
+                   struct nt_err *err)
+{
+    struct nt_program program;
+    struct nt_err why = {0};
+    if (nt_program_create(g->n, load, &program, &why) != 0) {
+        if (why.kind == NT_ERR_SYSTEM && err != NULL)
+            *err = why;
+        return why.kind == NT_ERR_SYSTEM ? -1 : 0;
+    }
+    int rc = make_network(g, err);
+    if (rc == 0)
+        rc = predict_on(g, load, &program, s, err);
+    nt_program_fini(&program);
+    return rc;
+}
+
+/* The map's hosts of those who took part; false: not all are in it, or it is not known. */
+static bool find_crowd(const struct nt_samples *samples, const struct nt_sample *x,
+                       const struct nt_map *map, struct ground *g)
+{
+    uint32_t host[CROWD];
+    g->n = nt_samples_crowd(samples, x, host);
+    for (size_t k = 0; k < g->n; k++) {
+        g->host[k] = UINT32_MAX;
+        for (uint32_t v = 0; v < map->model->hosts && g->host[k] == UINT32_MAX; v++)
+            if (strcmp(samples->host_name[host[k]], map->host_name[v]) == 0)
+                g->host[k] = v;
+        if (g->host[k] == UINT32_MAX || map->model->missing[g->host[k]])
+            return false;
+    }
+    return g->n >= 2;
+}
+
+static int add_kernel(const struct nt_samples *samples, const struct nt_sample *x,
+                      struct nt_map *map, struct nt_stress *s, struct nt_err *err)
+{
+    struct nt_workload load = {.messages = x->b, .bytes = x->bytes, .seed = NT_STRESS_SEED};
+    struct ground *g = calloc(1, sizeof *g);
+    if (g == NULL)
+        return no_memory(err);
+    *s = (struct nt_stress){.hosts = x->a,
+                            .repetitions = x->count,
+                            .bytes = x->bytes,
+                            .time_us = x->value_us,
+                            .low_us = x->median_us,
+                            .high_us = x->se_us,
+                            .alone_us = NAN,
+                            .shared_us = NAN,
+                            .busy_us = NAN,
+                            .capacity_MBps = NAN};
+    snprintf(s->kernel, sizeof s->kernel, "%.15s", samples->text[x->text]);
+    g->map = map;
+    g->bytes = x->bytes;
+    int rc = 0;
+    if (nt_workload_parse(samples->text[x->text], &load, NULL) == 0 && x->bytes >= 1 &&
+        find_crowd(samples, x, map, g))
+        rc = predict(g, &load, s, err);
+    ground_fini(g);
+    free(g);
+    return rc;
+}
+
+int nt_map_stress(const struct nt_samples *samples, struct nt_map *map, struct nt_err *err)
+{
+    size_t kernels = 0;
+    for (size_t k = 0; k < samples->samples; k++)
+        kernels += samples->sample[k].kind == NT_SAMPLE_KERNEL;
+    if (kernels == 0)
+        return 0;
+    struct nt_stress *stress = calloc(kernels, sizeof *stress);
+    if (stress == NULL)
+        return no_memory(err);
+    free(map->stress);
+    map->stress = stress;
+    map->stresses = 0;
+    for (size_t k = 0; k < samples->samples; k++) {
+        const struct nt_sample *x = &samples->sample[k];
+        /* a kernel that took no time, or whose interval does not hold its median, says nothing */
+        if (x->kind != NT_SAMPLE_KERNEL || !(x->value_us > 0) || x->median_us > x->value_us ||
+            x->se_us < x->value_us)
+            continue;
+        if (add_kernel(samples, x, map, &stress[map->stresses], err) != 0)
+            return -1;
+        map->stresses++;
+    }
+    return 0;
+}

@@ -1,0 +1,108 @@
+#!/usr/bin/env bats
+# shellcheck disable=SC2154,SC2086,SC2030,SC2031,SC2016
+# Stress kernels, hosts' own models and the sweep's manners on the wire.
+
+load ground
+load jobs
+
+setup_file() {
+    need_ground slurmctld
+    cluster down >/dev/null
+}
+
+teardown() {
+    [ "$(id -u)" = 0 ] || return 0
+    cluster down >/dev/null
+}
+
+# Two leaves whose link has an eighth of what the hosts of a leaf send together.
+narrow() {
+    cat <<'END'
+host n1 s1 100 160
+host n2 s1 100 160
+host n3 s2 100 160
+host n4 s2 100 160
+link s1 s2 100 40
+END
+}
+
+# A sweep through the prolog; leaves its map and its record in the test user's home.
+measure() { # OPTION HOSTS SECONDS
+    submit --nettopo="$1" -N"$2" <<'END'
+#!/bin/bash
+cp "$NETTOPO_MAP" "$HOME/stress.map"
+cp "${NETTOPO_MAP%/*}/samples" "$HOME/stress.samples"
+END
+    completed "$JOB" $(($3 + 30))
+    MAP=$GROUND_HOME/stress.map
+    user nettopo validate stress.map
+}
+
+of_kernel() { jq -r --arg k "$1" ".stress[] | select(.kernel == \$k) | $2" "$MAP"; }
+
+@test "a full sweep's map has six kernels, what they should take, and the link that congests" {
+    ground_up - < <(narrow)
+    measure full,budget=20 4 20
+    local kernel
+    jq -c '.stress[]' "$MAP" | sed 's/^/# /' >&3
+    assert_equal "kernels" "$(jq -r '[.stress[].kernel] | join(" ")' "$MAP")" "a2a o2a a2o sr:4 sr:32 gups"
+    for kernel in a2a o2a a2o sr:4 sr:32 gups; do
+        assert_equal "$kernel: hosts" "$(of_kernel $kernel .hosts)" 4
+        assert_equal "$kernel: predictions in order" \
+            "$(of_kernel $kernel '0 < .alone_us and .alone_us <= .shared_us and .time_low_us <= .time_us and .time_us <= .time_high_us')" true
+    done
+    assert_equal "messages of a2a" "$(of_kernel a2a .messages)" 12
+    assert_equal "waves of sr:4" "$(of_kernel sr:4 .waves)" 4
+    # four of the twelve messages go each way between the leaves
+    assert_equal "a2a congests" "$(of_kernel a2a '.congested | [.tier, ([.from, .to] | sort | join(" "))] | join(" ")')" "1 s1 s2"
+    assert_between "a2a: the link is busy" "$(of_kernel a2a '.congested.busy_us / .time_us')" 0.5 1.1
+    # one host's own link is no congestion, many that send to one host's are
+    assert_equal "o2a: a sender's own link" "$(of_kernel o2a '.congested.tier // 1')" 1
+    run user nettopo show stress.map
+    assert_contains "$output" "links over tier 1: s"
+    user nettopo solve stress.samples -o again.map
+    cmp "$MAP" "$GROUND_HOME/again.map"
+}
+
+# Bytes that HOST's device has sent and received, with the time, until the job is over.
+watch_device() { # HOST SECONDS FILE
+    on "$1" timeout "$2" awk 'BEGIN {
+        while (1) {
+            while ((getline line <"/proc/net/dev") > 0)
+                if (line ~ /fab0:/) { sub(/.*fab0: */, "", line); split(line, f, / +/) }
+            close("/proc/net/dev"); getline up <"/proc/uptime"; close("/proc/uptime"); split(up, u, " ")
+            print u[1], f[1], f[9]; fflush(); system("sleep 0.05")
+        }
+    }' >"$3" 3>&- &
+    WATCHER=$!
+}
+
+# The most that went through within any second of a watch, in MB/s, in the busier direction.
+busiest_second() { # FILE
+    awk '{t[NR] = $1; r[NR] = $2; s[NR] = $3}
+        END {
+            for (i = j = 1; i <= NR; i++) {
+                while (t[i] - t[j] > 1) j++
+                if (t[i] - t[j] < 0.8) continue
+                for (k = 0; k < 2; k++) {
+                    rate = (k ? r[i] - r[j] : s[i] - s[j]) / (t[i] - t[j]) / 1e6
+                    if (rate > most) most = rate
+                }
+            }
+            printf "%.3f\n", most
+        }' "$1"
+}
+
+@test "max_load holds on every link over any second, and the bandwidths are the same" {
+    ground_up - --conf 'max_load = 0.2' < <(narrow)
+    local most
+    watch_device n1 25 "$GROUND_HOME/n1.bytes"
+    measure standard,budget=15 4 15
+    kill $WATCHER
+    wait $WATCHER || true
+    most=$(busiest_second "$GROUND_HOME/n1.bytes")
+    echo "# MB/s over the busiest second: $most; link: 20" >&3
+    assert_between "MB/s of a link of 20" "$most" 0.5 4.2
+    assert_between "bandwidth of n1" "$(jq '.links[] | select(.a == "n1" or .b == "n1") | .bandwidth_MBps' "$MAP")" 17 20
+    assert_between "bandwidth between the leaves" "$(jq '.links[] | select(.a != "n1" and (.a | startswith("s")) and (.b | startswith("s"))) | .bandwidth_MBps' "$MAP")" 4.2 5
+}
