@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MESSAGES = 64, WINDOW = 8, MESSAGE_MIN = 16 * 1024, MESSAGE_MAX = 1024 * 1024 };
+enum { MESSAGES = 64, WINDOW = 16, MESSAGE_MIN = 16 * 1024, MESSAGE_MAX = 1024 * 1024 };
 
 static const double WINDOW_S = 0.3, SHORTEST_S = 0.01, WARM_UP_S = 0.04;
 /* A window holds this many transfers of 1 MiB where it may: then the start of a flow and its last
