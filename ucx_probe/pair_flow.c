@@ -1,9 +1,53 @@
-/* A flow: messages in a window, for a time, until the other end has them all. */
+/* A flow: messages in a window, for a time, until the other end has them all. Its rate is that of
+ * the arrivals in between: neither the start, when others of the round may not send yet, nor what
+ * is under way at the end, when others may have finished, says what the network carries at once. */
 #include <string.h>
 
 #include "pair_ucx.h"
 
-enum { WINDOW = 8, FLOW_MESSAGES_MAX = 100000000 };
+enum { WINDOW = 8, FLOW_MESSAGES_MAX = 100000000, STEADY_MIN = 8 };
+
+/* Share of the window, from the first arrival, that counts as the start. */
+static const double START_SHARE = 0.15;
+
+/* What the receiver says at the end. */
+struct flow_done {
+    uint64_t received;
+    double message_s; /* between two arrivals in mid-flow; 0: too few to tell */
+};
+
+/* Arrivals in mid-flow: sums for a line through their times. A process that wakes up late sees
+ * several at once: the line hardly moves, the first and the last of them would. */
+struct steady {
+    double from_s, until_s; /* 0: nothing has come */
+    double n, t, k, tk, kk; /* times since from_s, numbers of messages since first */
+    uint64_t first;
+};
+
+static void note_arrival(struct steady *s, double window_s, uint64_t number)
+{
+    double now = nt_clock_s();
+    if (s->until_s <= 0) {
+        s->from_s = now + START_SHARE * window_s;
+        s->until_s = now + window_s;
+    }
+    if (now < s->from_s || now > s->until_s)
+        return;
+    if (s->n == 0)
+        s->first = number;
+    double t = now - s->from_s, k = (double)(number - s->first);
+    s->n++;
+    s->t += t;
+    s->k += k;
+    s->tk += t * k;
+    s->kk += k * k;
+}
+
+static double message_s(const struct steady *s)
+{
+    double spread = s->n * s->kk - s->k * s->k;
+    return s->n < STEADY_MIN || !(spread > 0) ? 0 : (s->n * s->tk - s->t * s->k) / spread;
+}
 
 static size_t message_bytes(const struct nt_order *order)
 {
@@ -57,9 +101,10 @@ static int give(struct nt_pair *pair, const struct nt_order *order, double soft_
                 double deadline_s, struct nt_result *result, struct nt_err *err)
 {
     double start = nt_clock_s(), until = start + order->window_s;
-    uint64_t sent = 0, acknowledged = 0;
+    uint64_t sent = 0;
+    struct flow_done heard;
     ucs_status_ptr_t done =
-        nt_pair_receive(pair, TAG_FLOW_DONE, nt_pair_slot(pair, PAIR_WINDOW_MAX), sizeof sent);
+        nt_pair_receive(pair, TAG_FLOW_DONE, nt_pair_slot(pair, PAIR_WINDOW_MAX), sizeof heard);
     if (stream(pair, order, until < soft_s ? until : soft_s, deadline_s, &sent, err) != 0) {
         nt_pair_cancel(pair, done);
         return -1;
@@ -73,12 +118,12 @@ static int give(struct nt_pair *pair, const struct nt_order *order, double soft_
     if (nt_pair_wait(pair, done, deadline_s, "flow's acknowledgement", err) != 0)
         return -1;
     double seconds = nt_clock_s() - start;
-    memcpy(&acknowledged, nt_pair_slot(pair, PAIR_WINDOW_MAX), sizeof acknowledged);
-    if (acknowledged != sent)
+    memcpy(&heard, nt_pair_slot(pair, PAIR_WINDOW_MAX), sizeof heard);
+    if (heard.received != sent)
         return nt_err_set(err, NT_ERR_SYSTEM, "flow: %llu of %llu messages came",
-                          (unsigned long long)acknowledged, (unsigned long long)sent);
+                          (unsigned long long)heard.received, (unsigned long long)sent);
     result->ok = true;
-    result->value_us = seconds * 1e6;
+    result->value_us = (heard.message_s > 0 ? heard.message_s * (double)sent : seconds) * 1e6;
     result->bytes = (double)sent * (double)message_bytes(order);
     result->count = (uint32_t)sent;
     return 0;
@@ -86,23 +131,28 @@ static int give(struct nt_pair *pair, const struct nt_order *order, double soft_
 
 /* Receives until the end has come and all that it announces. */
 static int swallow(struct nt_pair *pair, const struct nt_order *order, ucs_status_ptr_t *request,
-                   ucs_status_ptr_t end, double deadline_s, uint64_t *received, struct nt_err *err)
+                   ucs_status_ptr_t end, double deadline_s, struct flow_done *done,
+                   struct nt_err *err)
 {
     size_t bytes = message_bytes(order), slots = window(order);
+    struct steady steady = {0};
+    uint64_t *received = &done->received;
     struct pair_idle idle = {0};
     uint64_t announced = UINT64_MAX;
     for (;;) {
         size_t slot = *received % slots;
         if (announced == UINT64_MAX && nt_pair_request_done(end))
             memcpy(&announced, nt_pair_slot(pair, PAIR_WINDOW_MAX), sizeof announced);
-        if (*received >= announced)
+        if (*received >= announced) {
+            done->message_s = message_s(&steady);
             return 0;
+        }
         if (nt_pair_request_done(request[slot])) {
             int rc = nt_pair_wait(pair, request[slot], deadline_s, "flow", err);
             request[slot] = NULL;
             if (rc != 0)
                 return -1;
-            ++*received;
+            note_arrival(&steady, order->window_s, ++*received);
             request[slot] = nt_pair_receive(pair, TAG_FLOW, nt_pair_slot(pair, slot), bytes);
             idle = (struct pair_idle){0};
         } else if (!nt_pair_step(pair, &idle, deadline_s)) {
@@ -118,21 +168,20 @@ static int take(struct nt_pair *pair, const struct nt_order *order, double deadl
 {
     ucs_status_ptr_t request[PAIR_WINDOW_MAX] = {NULL};
     size_t slots = window(order);
-    uint64_t received = 0;
-    ucs_status_ptr_t end =
-        nt_pair_receive(pair, TAG_FLOW_END, nt_pair_slot(pair, PAIR_WINDOW_MAX), sizeof received);
+    struct flow_done done = {0};
+    ucs_status_ptr_t end = nt_pair_receive(pair, TAG_FLOW_END, nt_pair_slot(pair, PAIR_WINDOW_MAX),
+                                           sizeof done.received);
     for (size_t slot = 0; slot < slots; slot++)
         request[slot] =
             nt_pair_receive(pair, TAG_FLOW, nt_pair_slot(pair, slot), message_bytes(order));
-    int rc = swallow(pair, order, request, end, deadline_s, &received, err);
+    int rc = swallow(pair, order, request, end, deadline_s, &done, err);
     for (size_t slot = 0; slot < slots; slot++)
         nt_pair_cancel(pair, request[slot]);
     nt_pair_cancel(pair, end);
     if (rc != 0)
         return -1;
-    memcpy(nt_pair_slot(pair, 0), &received, sizeof received);
-    return nt_pair_wait(pair,
-                        nt_pair_send(pair, TAG_FLOW_DONE, nt_pair_slot(pair, 0), sizeof received),
+    memcpy(nt_pair_slot(pair, 0), &done, sizeof done);
+    return nt_pair_wait(pair, nt_pair_send(pair, TAG_FLOW_DONE, nt_pair_slot(pair, 0), sizeof done),
                         deadline_s, "flow's acknowledgement", err);
 }
 

@@ -137,10 +137,10 @@ static bool round_fits(const struct nt_campaign *c, const struct nt_order *order
 static bool phase_fits(const struct nt_campaign *c, const struct nt_phase_need *need)
 {
     const struct lap *lap = lap_of(c, need->kind);
-    return lap->learned == 0 ||
-           c->elapsed_s + rest_s(c) +
-                   (double)need->rounds * cost_s(c, need->kind, need->window_s, lap->mean_s) <
-               stop_s(c);
+    return lap->learned == 0 || c->elapsed_s + rest_s(c) +
+                                        (double)(need->rounds - need->repeats) *
+                                            cost_s(c, need->kind, need->window_s, lap->mean_s) <
+                                    stop_s(c);
 }
 
 /* The slowest lap fades, so that one bad moment does not set the pace for ever. */
@@ -276,6 +276,16 @@ static bool is_told(const struct nt_campaign *c)
     return c->phase == 0 && c->round >= 2 * (c->hosts - (c->hosts % 2 == 0));
 }
 
+/* What is left are repetitions only. */
+static bool is_complete(const struct nt_campaign *c)
+{
+    struct nt_phase_need need = c->need;
+    if (c->round == 0 || kind(c)->left == NULL)
+        return false;
+    kind(c)->left(c->planner, &need);
+    return need.rounds == need.repeats;
+}
+
 static int cut_phase(struct nt_campaign *c)
 {
     if (is_told(c)) {
@@ -305,13 +315,14 @@ static int next_round(struct nt_campaign *c, struct nt_order *order, struct nt_e
     struct nt_err why = {0};
     if (is_too_long(c))
         return cut_phase(c);
+    bool complete = is_complete(c);
     int rc = c->planner->ops->next(c->planner, order, &why);
     if (rc < 0)
         return give_up(c, &why, err);
     if (rc == 0)
         return finish_phase(c, err);
     if (!round_fits(c, order))
-        return cut_phase(c);
+        return complete ? finish_phase(c, err) : cut_phase(c);
     c->order = *order;
     c->round++;
     return 1;

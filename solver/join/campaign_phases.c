@@ -55,10 +55,14 @@ static int create_bandwidth(const struct nt_phase_site *site, unsigned phases, d
     if (nt_bandwidth_create(site->model, site->absent, &options, &planner, err) != 0)
         return -1;
     need->rounds = nt_bandwidth_rounds_left(planner);
+    need->repeats = nt_bandwidth_repeats_left(planner);
+    size_t warm = nt_bandwidth_phase_left(planner, "warm-up");
     nt_planner_destroy(planner);
-    if (need->rounds == 0)
+    if (need->rounds == warm) { /* for nothing */
+        need->rounds = 0;
         return 0;
-    options.window_s = widest_window(site, need->rounds, share);
+    }
+    options.window_s = widest_window(site, need->rounds - need->repeats / 2, share);
     need->window_s = WINDOW_FAST_S;
     need->kind = NT_ORDER_BANDWIDTH;
     return nt_bandwidth_create(site->model, site->absent, &options, out, err);
@@ -68,7 +72,8 @@ static int create_bandwidth(const struct nt_phase_site *site, unsigned phases, d
 static int create_host_links(const struct nt_phase_site *site, struct nt_planner **out,
                              struct nt_phase_need *need, struct nt_err *err)
 {
-    return create_bandwidth(site, NT_BANDWIDTH_HOST_LINKS, 0.3, out, need, err);
+    bool last = site->model->switches < 2 && site->options->level < NT_LEVEL_FULL;
+    return create_bandwidth(site, NT_BANDWIDTH_HOST_LINKS, last ? 0.9 : 0.3, out, need, err);
 }
 
 static int create_tiers(const struct nt_phase_site *site, struct nt_planner **out,
@@ -87,6 +92,7 @@ static int create_ladder(const struct nt_phase_site *site, struct nt_planner **o
 static void bandwidth_left(const struct nt_planner *planner, struct nt_phase_need *need)
 {
     need->rounds = nt_bandwidth_rounds_left(planner);
+    need->repeats = nt_bandwidth_repeats_left(planner);
     need->window_s = nt_bandwidth_window_s(planner);
 }
 

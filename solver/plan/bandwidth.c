@@ -5,7 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MESSAGES = 64, WINDOW = 8, MESSAGE_MIN = 16 * 1024, MESSAGE_MAX = 1024 * 1024 };
+enum { MESSAGES = 128, WINDOW = 16, MESSAGE_MIN = 8 * 1024, MESSAGE_MAX = 1024 * 1024 };
+enum { WARM_UP_BYTES = 16 * 1024 };
 
 static const double WINDOW_S = 0.3, SHORTEST_S = 0.01, WARM_UP_S = 0.04;
 /* A window holds this many transfers of 1 MiB where it may: then the start of a flow and its last
@@ -93,7 +94,7 @@ static double window_s(const struct nt_bw *b)
     return fmin(fmax(window, b->options.shortest_s), b->options.window_s);
 }
 
-/* So many that the last ones under way are a small part of the window. */
+/* So many that what is under way, WINDOW of them, is a small part of the window. */
 static double message_bytes(const struct nt_bw *b, double window)
 {
     double bytes = isnan(b->rate_MBps) ? 0 : b->rate_MBps * 1e6 * window / MESSAGES, size;
@@ -110,7 +111,7 @@ static void fill(struct nt_bw *b, const struct nt_bw_step *s, struct nt_order *o
     *order = (struct nt_order){.kind = NT_ORDER_BANDWIDTH,
                                .pairs = to - from,
                                .pair = b->pair + from,
-                               .message_bytes = warm ? MESSAGE_MIN : message_bytes(b, window),
+                               .message_bytes = warm ? WARM_UP_BYTES : message_bytes(b, window),
                                .batches = 1,
                                .count = WINDOW,
                                .window_s = window};
@@ -314,6 +315,21 @@ int nt_bandwidth_create(const struct nt_model *model, const bool *absent,
 fail:
     destroy(&b->base);
     return -1;
+}
+
+static bool is_repeat(const struct nt_bw_step *s)
+{
+    return s->kind == SHIFT_REPEAT || s->kind == SHIFT_AGAIN || s->kind == FAN_AGAIN;
+}
+
+size_t nt_bandwidth_repeats_left(const struct nt_planner *planner)
+{
+    const struct nt_bw *b = (const struct nt_bw *)planner;
+    size_t left = 0;
+    for (size_t k = b->step; k < b->steps; k++)
+        if (is_repeat(&b->plan[k]))
+            left += b->most_parts;
+    return left;
 }
 
 size_t nt_bandwidth_phase_left(const struct nt_planner *planner, const char *phase)

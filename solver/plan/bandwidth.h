@@ -59,6 +59,9 @@ int nt_bandwidth_create(const struct nt_model *model, const bool *absent,
 size_t nt_bandwidth_rounds_left(const struct nt_planner *planner);
 size_t nt_bandwidth_phase_left(const struct nt_planner *planner, const char *phase);
 
+/* Of these, the repetitions. */
+size_t nt_bandwidth_repeats_left(const struct nt_planner *planner);
+
 /* How long a round measures by what is known so far, in seconds. */
 double nt_bandwidth_window_s(const struct nt_planner *planner);
 
