@@ -1,14 +1,16 @@
 /* spank_nettopo.so: the option, the prolog's and epilog's hook, the job's variables.
  *
- * Loaded into sbatch, salloc, srun and slurmstepd, so it is small, keeps no state and calls
- * nothing that can end the process. Slurm may take any failure out on the node or the job:
- * outside of the option's own parsing every callback logs and returns success. */
+ * Loaded into sbatch, salloc, srun and slurmstepd, so it is small, keeps no state but the option
+ * that was given at submission, and calls nothing that can end the process. Slurm may take any
+ * failure out on the node or the job: outside of the option's own parsing every callback logs and
+ * returns success. */
 #pragma GCC visibility push(default)
 #include <slurm/spank.h>
 
 SPANK_PLUGIN(nettopo, 1)
 #pragma GCC visibility pop
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,14 +34,38 @@ static const char *plain(const char *value)
     return value != NULL && strcmp(value, "(null)") == 0 ? NULL : value;
 }
 
+/* Files are meant from where the user stands; the job's hosts stand elsewhere. */
+static int root_option(struct nt_option *option, struct nt_err *err)
+{
+    char dir[NT_PATTERN_TEXT_BYTES];
+    const char *path = nt_pattern_matrix(option->pattern);
+    if (path == NULL || path[0] == '/')
+        return 0;
+    if (getcwd(dir, sizeof dir) == NULL)
+        return nt_err_set(err, NT_ERR_USAGE, "pattern \"%.60s\": %s", option->pattern,
+                          errno == ERANGE ? "the path of this directory is too long"
+                                          : "this directory cannot be named");
+    return nt_option_root(option, dir, err);
+}
+
+/* What sbatch, salloc or srun was given, with paths as they are meant. Of several, as in a script
+ * and on the command line, Slurm comes with the one that counts last. */
+static struct nt_option submitted;
+static bool is_submitted;
+
 /* At submission a wrong item is refused; a step that is being launched is never stopped. */
 static int check_option(int val, const char *value, int remote)
 {
     struct nt_option option;
     struct nt_err err;
     (void)val;
-    if (remote || nt_option_parse(plain(value), &option, &err) == 0)
+    if (remote)
         return 0;
+    if (nt_option_parse(plain(value), &option, &err) == 0 && root_option(&option, &err) == 0) {
+        submitted = option;
+        is_submitted = true;
+        return 0;
+    }
     slurm_error("--nettopo: %s", err.text);
     return -1;
 }
@@ -73,17 +99,16 @@ int slurm_spank_init(spank_t spank, int ac, char **av)
     return 0;
 }
 
-/* Prolog scripts see it as SPANK_NETTOPO. */
+/* Prolog scripts, and our own hook there, see it as SPANK_NETTOPO: with paths as they were meant,
+ * which the text that Slurm itself passes on does not have. */
 int slurm_spank_init_post_opt(spank_t spank, int ac, char **av)
 {
-    struct nt_option option;
     char text[NT_OPTION_TEXT_BYTES];
     spank_context_t context = spank_context();
     (void)ac;
     (void)av;
-    if ((context == S_CTX_LOCAL || context == S_CTX_ALLOCATOR) &&
-        get_option(spank, &option, NULL) == 1 &&
-        nt_option_format(&option, text, sizeof text, NULL) == 0)
+    if ((context == S_CTX_LOCAL || context == S_CTX_ALLOCATOR) && is_submitted &&
+        nt_option_format(&submitted, text, sizeof text, NULL) == 0)
         spank_job_control_setenv(spank, "NETTOPO", text, 1);
     return 0;
 }
@@ -143,6 +168,17 @@ static int name_job(spank_t spank, struct words *words, struct nt_err *err)
     return 0;
 }
 
+/* The same pattern with the whole path, as it was left at submission. Whoever sets the variable
+ * can only name another file that is read as the job's user. */
+static void restore_path(struct nt_option *option)
+{
+    struct nt_option left;
+    const char *path = nt_pattern_matrix(option->pattern), *text = getenv("SPANK_NETTOPO");
+    if (path != NULL && path[0] != '/' && text != NULL && nt_option_parse(text, &left, NULL) == 0 &&
+        nt_pattern_matrix(left.pattern) != NULL)
+        memcpy(option->pattern, left.pattern, sizeof option->pattern);
+}
+
 static double seconds_for(const struct nt_option *option, const struct nt_conf *conf)
 {
     double budget = option->budget_s > 0 ? option->budget_s : conf->budget_default_s;
@@ -161,6 +197,7 @@ int slurm_spank_job_prolog(spank_t spank, int ac, char **av)
         goto complain;
     if ((given == 0 && !conf.default_on) || option.off || !conf.enabled)
         return 0;
+    restore_path(&option);
     if (name_job(spank, &words, &err) != 0 ||
         nt_option_format(&option, words.option, sizeof words.option, &err) != 0 ||
         run_agent(&conf, path, &words, seconds_for(&option, &conf), &err) != 0)

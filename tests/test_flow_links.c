@@ -85,6 +85,48 @@ static void test_bounds(void **state)
     assert_int_equal(v.false_bounds + v.hidden + v.ratios_wrong, 0);
 }
 
+/* What is given as a link's standard error is what its figure is off by: of the hosts' links, one
+ * in twenty by more than two; links between switches carry several flows, whose noise evens out,
+ * and may be surer than they say. */
+static void test_standard_errors(void **state)
+{
+    static const struct rates_tree table[] = {
+        {1, {6}, {0}, false, 100, 0, 0, false, 0},
+        {2, {4, 4}, {2}, false, 100, 1, 0, false, 0.5},
+        {3, {3, 3, 6}, {2, 2}, false, 100, 0, 0, false, 0},
+    };
+    (void)state;
+    for (size_t k = 0; k < 3 * COUNT(table); k++) {
+        static const double sd[] = {0.003, 0.01, 0.03};
+        size_t n[2] = {0, 0}, off[2] = {0, 0}, far = 0;
+        double squares[2] = {0, 0};
+        for (uint64_t seed = 1; seed <= 60; seed++) {
+            struct nt_network *net = rates_network(&table[k / 3], seed);
+            struct rates_run run = rates_sweep(net, NULL, sd[k % 3], seed);
+            for (size_t d = 0; d < 2 * run.found->links; d++) {
+                const struct nt_link *l = &run.found->link[d / 2];
+                if (l->at_least || (d % 2 ? l->back_at_least : l->forth_at_least))
+                    continue;
+                double se = d % 2 ? l->bandwidth_back_se_MBps : l->bandwidth_se_MBps;
+                double z = (rates_way(l, d % 2) - rates_way(&run.truth->link[d / 2], d % 2)) / se;
+                bool inner = l->a >= net->hosts;
+                n[inner]++;
+                squares[inner] += z * z;
+                off[inner] += fabs(z) > 2;
+                far += fabs(z) > 4;
+            }
+            rates_run_fini(&run);
+            nt_network_destroy(net);
+        }
+        double rms[2] = {sqrt(squares[0] / (double)n[0]), sqrt(squares[1] / (double)n[1])};
+        if (rms[0] < 0.75 || rms[0] > 1.2 || rms[1] > 1.1 || off[0] * 12 > n[0] ||
+            off[1] * 12 > n[1] || far * 200 > n[0] + n[1])
+            fail_msg("tree %zu, noise %g: hosts %zu, rms %.2f, %zu over 2; inner %zu, rms %.2f, "
+                     "%zu over 2; %zu over 4",
+                     k / 3, sd[k % 3], n[0], rms[0], off[0], n[1], rms[1], off[1], far);
+    }
+}
+
 /* ---- by hand ---- */
 
 /* Two leaves of two hosts, joined by one link: hosts 0 1 at 4, hosts 2 3 at 5. */
@@ -298,11 +340,11 @@ static void test_record(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_known_trees),     cmocka_unit_test(test_exact_without_noise),
-        cmocka_unit_test(test_bounds),          cmocka_unit_test(test_by_hand),
-        cmocka_unit_test(test_odd_flows),       cmocka_unit_test(test_one_bad_round),
-        cmocka_unit_test(test_routed_fat_tree), cmocka_unit_test(test_torus),
-        cmocka_unit_test(test_record),
+        cmocka_unit_test(test_known_trees),   cmocka_unit_test(test_exact_without_noise),
+        cmocka_unit_test(test_bounds),        cmocka_unit_test(test_standard_errors),
+        cmocka_unit_test(test_by_hand),       cmocka_unit_test(test_odd_flows),
+        cmocka_unit_test(test_one_bad_round), cmocka_unit_test(test_routed_fat_tree),
+        cmocka_unit_test(test_torus),         cmocka_unit_test(test_record),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -34,6 +34,8 @@ static void random_links(struct nt_rng *rng, struct nt_model *m)
         l->latency_se_us = figure(rng);
         l->bandwidth_MBps = figure(rng);
         l->bandwidth_back_MBps = figure(rng);
+        l->bandwidth_se_MBps = figure(rng);
+        l->bandwidth_back_se_MBps = figure(rng);
         l->probability = nt_number_round(nt_rng_uniform(rng), 6);
         l->suspect = nt_rng_below(rng, 2);
         l->simplex = nt_rng_below(rng, 2);
@@ -204,6 +206,8 @@ static void assert_same_model(const struct nt_model *a, const struct nt_model *b
                     same(x->latency_se_us, y->latency_se_us) &&
                     same(x->bandwidth_MBps, y->bandwidth_MBps) &&
                     same(x->bandwidth_back_MBps, y->bandwidth_back_MBps) &&
+                    same(x->bandwidth_se_MBps, y->bandwidth_se_MBps) &&
+                    same(x->bandwidth_back_se_MBps, y->bandwidth_back_se_MBps) &&
                     same(x->probability, y->probability));
         assert_true(x->suspect == y->suspect && x->simplex == y->simplex &&
                     x->at_least == y->at_least && x->forth_at_least == y->forth_at_least &&
@@ -517,6 +521,10 @@ static void broken_invariants_are_listed(void **state)
              "a", "b") "], \"placement\": {\"pattern\": \"ring\", \"node_order\": "
                        "[\"a\", \"a\"]}}",
          "placement.node_order: expected each node once, found a again"},
+        {HEAD "\"nodes\": [{\"name\": \"a\"}, {\"name\": \"b\"}], \"switches\": [], \"links\": "
+              "[{\"a\": \"a\", \"b\": \"b\", \"latency_us\": 1, \"bandwidth_MBps\": 5, "
+              "\"bandwidth_se_MBps\": 1, \"bandwidth_back_se_MBps\": 1}]}",
+         "link a b: expected a bandwidth with its standard error, found none"},
         {HEAD
          "\"nodes\": [{\"name\": \"a\"}, {\"name\": \"b\"}], \"switches\": [], \"links\": [" PLUG(
              "a", "b") "], \"placement\": {\"pattern\": \"ring\", \"node_order\": "

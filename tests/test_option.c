@@ -124,6 +124,51 @@ static void a_wrong_item_is_named(void **state)
     }
 }
 
+static void a_matrix_is_meant_from_where_the_user_stands(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *pattern, *dir, *whole; /* NULL: refused */
+    } table[] = {
+        {"matrix:t.csv", "/home/u", "matrix:/home/u/t.csv"},
+        {"matrix:../t.csv", "/home/u", "matrix:/home/u/../t.csv"},
+        {"matrix:t.csv", "/", "matrix:/t.csv"},
+        {"matrix:/x/t.csv", "/home/u", "matrix:/x/t.csv"},
+        {"matrix:/x/t.csv", "/home/a,b", "matrix:/x/t.csv"},
+        {"ring", "/home/a,b", "ring"},
+        {"matrix:t.csv", "/home/a,b", NULL},
+        {"matrix:t.csv", "/home/a\nb", NULL},
+        {"matrix:t.csv", "home", NULL},
+        {"matrix:t.csv", "", NULL},
+    };
+    for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
+        struct nt_option option = {.level = NT_LEVEL_QUICK};
+        struct nt_err err = {0};
+        snprintf(option.pattern, sizeof option.pattern, "%s", table[k].pattern);
+        int rc = nt_option_root(&option, table[k].dir, &err);
+        assert_int_equal(rc, table[k].whole == NULL ? -1 : 0);
+        assert_int_equal(err.kind, rc == 0 ? NT_ERR_NONE : NT_ERR_USAGE);
+        assert_string_equal(option.pattern, rc == 0 ? table[k].whole : table[k].pattern);
+    }
+}
+
+static void a_path_that_grows_too_long_is_refused(void **state)
+{
+    (void)state;
+    char dir[NT_PATTERN_TEXT_BYTES];
+    memset(dir, 'd', sizeof dir);
+    dir[0] = '/';
+    struct nt_option option = {.pattern = "matrix:t"};
+    struct nt_err err = {0};
+    dir[NT_PATTERN_TEXT_BYTES - 1 - strlen("matrix:/t")] = '\0'; /* one too few */
+    assert_int_equal(nt_option_root(&option, dir, &err), 0);
+    assert_int_equal(strlen(option.pattern), NT_PATTERN_TEXT_BYTES - 1);
+    assert_int_equal(nt_pattern_check(option.pattern, &err), 0);
+    option = (struct nt_option){.pattern = "matrix:tt"};
+    assert_int_equal(nt_option_root(&option, dir, &err), -1);
+    assert_non_null(strstr(err.text, "over 1092 bytes"));
+}
+
 static void a_long_text_is_refused_without_being_repeated(void **state)
 {
     (void)state;
@@ -212,6 +257,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_bare_option_is_standard_with_the_default_budget),
         cmocka_unit_test(every_item_is_read),
+        cmocka_unit_test(a_matrix_is_meant_from_where_the_user_stands),
+        cmocka_unit_test(a_path_that_grows_too_long_is_refused),
         cmocka_unit_test(a_wrong_item_is_named),
         cmocka_unit_test(a_long_text_is_refused_without_being_repeated),
         cmocka_unit_test(format_then_parse_is_identity),

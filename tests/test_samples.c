@@ -23,6 +23,9 @@ static const char good[] = "nettopo-samples/1\n"
                            "host n1\n"
                            "host n2\n"
                            "host n10\n"
+                           "traffic 0 1 65536\n"
+                           "traffic 0 7 0.100000001\n"
+                           "traffic 3 4 12582912\n"
                            "missing 2 no answer in 2 s\n"
                            "phase latency\n"
                            "round\n"
@@ -127,6 +130,21 @@ static void a_bad_text_is_refused_with_its_line_and_reason(void **state)
         {HEAD "host\n", "f:4: expected a host name, found nothing"},
         {HEAD "missing 2 x\n", "f:4: missing host 2: expected a number below 2"},
         {HEAD "missing 1\n", "f:4: expected a reason, found nothing"},
+        {HEAD "traffic 0 1\n", "f:4: expected bytes, found nothing"},
+        {HEAD "traffic 0 1 5 5\n", "f:4: expected the end of the line, found \"5\""},
+        {HEAD "traffic 1 0 5\n", "f:4: traffic of ranks 1 and 0: expected two ranks below 1048576, "
+                                 "ascending, each pair once"},
+        {HEAD "traffic 0 1 5\ntraffic 0 1 5\n",
+         "f:5: traffic of ranks 0 and 1: expected two ranks below 1048576, ascending, each pair "
+         "once"},
+        {HEAD "traffic 0 1048576 5\n",
+         "f:4: traffic of ranks 0 and 1048576: expected two ranks below 1048576, ascending, each "
+         "pair once"},
+        {HEAD "traffic 0 1 0\n", "f:4: traffic of 0 bytes: expected more than 0, up to 1e+30"},
+        {HEAD "traffic 0 1 1e-60\n", "f:4: traffic of 1e-60 bytes: expected more than 0, up to "
+                                     "1e+30"},
+        {HEAD "traffic 0 1 1e31\n", "f:4: traffic of 1e+31 bytes: expected more than 0, up to "
+                                    "1e+30"},
         {HEAD "job 18446744073709551616\n",
          "f:4: expected a job id, found \"18446744073709551616\""},
         {HEAD "job 1 2 3\n", "f:4: expected the end of the line, found \"3\""},
@@ -239,6 +257,9 @@ static struct nt_samples *random_samples(struct nt_rng *rng)
         if (nt_rng_below(rng, 9) == 0)
             assert_int_equal(nt_samples_set_missing(s, k, "  \t two  words ", &err), 0);
     }
+    for (uint32_t a = (uint32_t)nt_rng_below(rng, 200), b = a; a > 0; a--)
+        assert_int_equal(
+            nt_samples_add_traffic(s, b - a, b, exp(40 * nt_rng_uniform(rng) - 20), &err), 0);
     for (size_t p = nt_rng_below(rng, 4); p > 0; p--) {
         assert_int_equal(nt_samples_begin_phase(s, "some", &err), 0);
         for (size_t n = nt_rng_below(rng, 5); n > 0; n--) {
@@ -259,6 +280,13 @@ static void assert_same_samples(const struct nt_samples *a, const struct nt_samp
     assert_int_equal(a->job_id, b->job_id);
     assert_true(a->budget_s == b->budget_s && a->seconds == b->seconds);
     assert_int_equal(a->hosts, b->hosts);
+    assert_int_equal(a->traffic.ntasks, b->traffic.ntasks);
+    assert_int_equal(a->traffic.n, b->traffic.n);
+    for (size_t k = 0; k < a->traffic.n; k++) {
+        assert_int_equal(a->traffic.pair[k][0], b->traffic.pair[k][0]);
+        assert_int_equal(a->traffic.pair[k][1], b->traffic.pair[k][1]);
+        assert_true(a->traffic.bytes[k] == b->traffic.bytes[k]);
+    }
     assert_int_equal(a->phases, b->phases);
     assert_int_equal(a->rounds, b->rounds);
     assert_int_equal(a->samples, b->samples);

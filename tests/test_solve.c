@@ -163,6 +163,46 @@ static void a_pattern_that_does_not_fit_costs_a_warning(void **state)
     nt_samples_destroy(s);
 }
 
+/* Ranks that stand far from each other in the scheduler's order talk: r with r + PER_LEAF. */
+static void a_matrix_comes_from_the_record(void **state)
+{
+    (void)state;
+    uint32_t order[HOSTS];
+    for (uint32_t k = 0; k < HOSTS; k++)
+        order[k] = k;
+    struct nt_samples *s = sweep(order, -1);
+    struct nt_map *map;
+    struct nt_err err = {0};
+    assert_int_equal(nt_samples_set_word(&s->pattern, "matrix:/t.csv", &err), 0);
+    for (uint32_t r = 0; r < PER_LEAF; r++)
+        assert_int_equal(nt_samples_add_traffic(s, r, r + PER_LEAF, 1e6, &err), 0);
+    assert_int_equal(nt_solve_samples(s, &map, &err), 0);
+    assert_string_equal(map->placement->pattern, "matrix:/t.csv");
+    assert_true(map->placement->gain > 1.5);
+    for (uint32_t r = 0; r < PER_LEAF; r++)
+        assert_int_equal(map->placement->rank_host[r] / PER_LEAF,
+                         map->placement->rank_host[r + PER_LEAF] / PER_LEAF);
+    nt_map_destroy(map);
+    struct nt_samples *again = read_back(s);
+    char *text = solve_to_text(s), *from_text = solve_to_text(again);
+    assert_string_equal(text, from_text);
+    free(text);
+    free(from_text);
+    nt_samples_destroy(again);
+    assert_int_equal(nt_samples_add_traffic(s, 5, HOSTS, 1, &err), 0);
+    assert_int_equal(nt_solve_samples(s, &map, &err), 0);
+    assert_string_equal(map->placement->pattern, "neighbour");
+    assert_string_equal(map->warning[0], "pattern matrix:/t.csv: 16 ranks for 15 tasks; the hint "
+                                         "is for neighbour");
+    nt_map_destroy(map);
+    nt_samples_clear_traffic(s);
+    assert_int_equal(nt_solve_samples(s, &map, &err), 0);
+    assert_string_equal(map->warning[0], "pattern matrix:/t.csv: the record does not hold it; the "
+                                         "hint is for neighbour");
+    nt_map_destroy(map);
+    nt_samples_destroy(s);
+}
+
 static void few_hosts_are_no_special_case(void **state)
 {
     (void)state;
@@ -239,6 +279,7 @@ int main(void)
         cmocka_unit_test(the_same_samples_give_the_same_bytes),
         cmocka_unit_test(a_missing_host_makes_it_partial),
         cmocka_unit_test(a_pattern_that_does_not_fit_costs_a_warning),
+        cmocka_unit_test(a_matrix_comes_from_the_record),
         cmocka_unit_test(few_hosts_are_no_special_case),
         cmocka_unit_test(an_unknown_method_is_usage),
         cmocka_unit_test(links_get_the_bandwidth_that_pairs_show),

@@ -9,6 +9,7 @@
 
 #include "clock.h"
 #include "match.h"
+#include "pattern_file.h"
 
 struct sweep {
     struct nt_meet *meet;
@@ -45,20 +46,18 @@ static int begin_record(struct sweep *s, struct nt_err *err)
     const char *texts[] = {"nettopo " NT_VERSION, s->meet->cluster, nt_level_name(option->level),
                            s->how->created, option->pattern};
     char **fields[] = {&r->generator, &r->cluster, &r->level, &r->created, &r->pattern};
-    for (size_t k = 0; k < sizeof texts / sizeof *texts; k++) {
-        char *copy = strdup(texts[k]);
-        if (copy == NULL)
-            return no_memory(err);
-        free(*fields[k]);
-        *fields[k] = copy;
-    }
+    for (size_t k = 0; k < sizeof texts / sizeof *texts; k++)
+        if (nt_samples_set_word(fields[k], texts[k], err) != 0)
+            return -1;
     r->job_id = s->meet->job_id;
     r->restart = s->meet->restart;
     r->budget_s = option->budget_s;
     for (size_t h = 0; h < s->crew->hosts; h++)
         if (nt_samples_add_host(r, s->crew->name[h], err) != 0)
             return -1;
-    return nt_room_record(s->meet, r, err);
+    if (nt_room_record(s->meet, r, err) != 0)
+        return -1;
+    return nt_pattern_file_record(option->pattern, nt_pace_meet_s(&s->pace), r, err);
 }
 
 static int enter_phase(struct sweep *s, const char *name, struct nt_err *err)

@@ -145,6 +145,33 @@ int nt_pattern_check(const char *pattern, struct nt_err *err)
     return check_pattern((struct span){pattern, strlen(pattern)}, err);
 }
 
+const char *nt_pattern_matrix(const char *pattern)
+{
+    static const char word[] = "matrix:";
+    return strncmp(pattern, word, sizeof word - 1) == 0 ? pattern + sizeof word - 1 : NULL;
+}
+
+int nt_option_root(struct nt_option *option, const char *dir, struct nt_err *err)
+{
+    char whole[NT_PATTERN_TEXT_BYTES];
+    const char *path = nt_pattern_matrix(option->pattern);
+    if (path == NULL || path[0] == '/')
+        return 0;
+    struct span d = {dir, strlen(dir)};
+    if (dir[0] != '/' || has_control(d) || memchr(d.at, ',', d.bytes) != NULL)
+        return nt_err_set(err, NT_ERR_USAGE,
+                          "pattern \"%.60s\": the directory \"%.*s\" cannot stand before it: a "
+                          "comma, a control character or no path",
+                          option->pattern, shown(d), d.at);
+    int used = snprintf(whole, sizeof whole, "matrix:%s%s%s", dir,
+                        dir[d.bytes - 1] == '/' ? "" : "/", path);
+    if (used < 0 || (size_t)used >= sizeof whole)
+        return nt_err_set(err, NT_ERR_USAGE, "pattern \"%.60s\": its whole path has over %d bytes",
+                          option->pattern, NT_PATTERN_TEXT_BYTES - 8);
+    memcpy(option->pattern, whole, (size_t)used + 1);
+    return 0;
+}
+
 /* What was said already: an item that contradicts or repeats another is a mistake to point out. */
 struct seen {
     bool level, budget, pattern;

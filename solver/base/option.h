@@ -40,4 +40,12 @@ int nt_level_parse(const char *name, enum nt_level *level);
  * matrix:PATH with an absolute or relative PATH without ',' or control characters). */
 int nt_pattern_check(const char *pattern, struct nt_err *err);
 
+/* The PATH of matrix:PATH, within pattern; NULL for any other pattern. */
+const char *nt_pattern_matrix(const char *pattern);
+
+/* Puts the directory dir before the relative PATH of matrix:PATH, so that it means the same file
+ * from anywhere; any other option stays as it is. NT_ERR_USAGE when the whole is too long or dir
+ * is not absolute or holds what a pattern must not; then the option is untouched. */
+int nt_option_root(struct nt_option *option, const char *dir, struct nt_err *err);
+
 #endif

@@ -10,6 +10,7 @@
 
 #include "err.h"
 #include "model.h"
+#include "option.h"
 
 enum nt_status { NT_STATUS_OK, NT_STATUS_PARTIAL, NT_STATUS_FAILED };
 
@@ -56,7 +57,7 @@ struct nt_stress {
 };
 
 struct nt_placement {
-    char pattern[64];
+    char pattern[NT_PATTERN_TEXT_BYTES];
     uint32_t *order; /* hosts in hint order, model indices; owned */
     size_t hosts;
     double cost, cost_default, gain;

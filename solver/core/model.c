@@ -67,6 +67,8 @@ int nt_model_create(size_t hosts, size_t switches, size_t links, struct nt_model
                                       .latency_se_us = NAN,
                                       .bandwidth_MBps = NAN,
                                       .bandwidth_back_MBps = NAN,
+                                      .bandwidth_se_MBps = NAN,
+                                      .bandwidth_back_se_MBps = NAN,
                                       .probability = 1};
     for (size_t k = 0; k < switches; k++) {
         m->tier[k] = 1;

@@ -27,18 +27,19 @@ enum nt_family {
 enum { NT_DIMENSIONS_MAX = 8 };
 
 struct nt_link {
-    uint32_t a, b;              /* vertices */
-    double latency_us;          /* one way */
-    double latency_se_us;       /* standard error */
-    double bandwidth_MBps;      /* a to b */
-    double bandwidth_back_MBps; /* b to a */
-    double probability;         /* that the link is there, 0..1 */
-    bool suspect;               /* worse than its class by a tested margin */
-    bool simplex;               /* seen from a to b only */
-    bool at_least;              /* bandwidth is a lower bound: never the bottleneck */
-    bool forth_at_least;        /* only the one from a to b is */
-    bool back_at_least;         /* only the one from b to a is */
-    bool effective;             /* bandwidth plateau depends on routing */
+    uint32_t a, b;                                    /* vertices */
+    double latency_us;                                /* one way */
+    double latency_se_us;                             /* standard error */
+    double bandwidth_MBps;                            /* a to b */
+    double bandwidth_back_MBps;                       /* b to a */
+    double bandwidth_se_MBps, bandwidth_back_se_MBps; /* standard errors */
+    double probability;                               /* that the link is there, 0..1 */
+    bool suspect;                                     /* worse than its class by a tested margin */
+    bool simplex;                                     /* seen from a to b only */
+    bool at_least;       /* bandwidth is a lower bound: never the bottleneck */
+    bool forth_at_least; /* only the one from a to b is */
+    bool back_at_least;  /* only the one from b to a is */
+    bool effective;      /* bandwidth plateau depends on routing */
 };
 
 struct nt_model {

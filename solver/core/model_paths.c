@@ -359,11 +359,13 @@ static void links_turn(struct nt_model *m)
         if (l->simplex || ra < rb || (ra == rb && l->a < l->b))
             continue;
         uint32_t v = l->a;
-        double bandwidth = l->bandwidth_MBps;
+        double bandwidth = l->bandwidth_MBps, se = l->bandwidth_se_MBps;
         l->a = l->b;
         l->b = v;
         l->bandwidth_MBps = l->bandwidth_back_MBps;
         l->bandwidth_back_MBps = bandwidth;
+        l->bandwidth_se_MBps = l->bandwidth_back_se_MBps;
+        l->bandwidth_back_se_MBps = se;
     }
 }
 

@@ -17,7 +17,7 @@ static const double certain_share = 0.3, odd_share = 0.3;
 static const unsigned odd_rounds = 2;
 
 struct tally {
-    double load, largest, sum, claimed;
+    double load, largest, sum, squares, claimed;
     size_t flows, claims, odd, rounds;
 };
 
@@ -100,16 +100,28 @@ static void sum_plateau(struct pass *p)
         double share = is_inner(p->work->hang, (uint32_t)c) ? narrow : wide;
         if (t->flows == 0 || t->load < share * p->work->channel[c].most)
             continue;
-        t->sum += t->load;
+        double off = t->load - p->work->channel[c].most; /* squares of what is left stay exact */
+        t->sum += off;
+        t->squares += off * off;
         t->rounds++;
     }
 }
 
+/* Few rounds do not tell how much they vary: what flows vary by in this sweep counts as two more.
+ */
 static void set_values(struct pass *p)
 {
-    for (size_t c = 0; c < 2 * p->work->hang->links; c++)
-        if (p->tally[c].rounds > 0)
-            p->work->channel[c].value = p->tally[c].sum / (double)p->tally[c].rounds;
+    for (size_t c = 0; c < 2 * p->work->hang->links; c++) {
+        const struct tally *t = &p->tally[c];
+        struct flow_channel *channel = &p->work->channel[c];
+        if (t->rounds == 0)
+            continue;
+        double n = (double)t->rounds, mean = t->sum / n;
+        double usual = p->work->noise * channel->most;
+        double spread = fmax(t->squares - n * mean * mean, 0);
+        channel->value = channel->most + mean;
+        channel->se = sqrt((2 * usual * usual + spread) / (n + 1) / n);
+    }
 }
 
 static double fullness(const struct pass *p, uint32_t c)
@@ -211,6 +223,8 @@ static void write_links(const struct flow_work *w)
         const struct flow_channel *forth = &w->channel[2 * k], *back = forth + 1;
         l->bandwidth_MBps = forth->value;
         l->bandwidth_back_MBps = back->value;
+        l->bandwidth_se_MBps = forth->se;
+        l->bandwidth_back_se_MBps = back->se;
         l->at_least = l->forth_at_least = l->back_at_least = l->effective = false;
     }
 }
@@ -259,7 +273,8 @@ int nt_infer_flows(const struct nt_model *model, const struct nt_flow_round *rou
         nt_err_set(err, NT_ERR_SYSTEM, "no memory for the bandwidths of %zu links", model->links);
     } else {
         for (size_t c = 0; c < channels; c++)
-            w.channel[c] = (struct flow_channel){.most = NAN, .second = NAN, .value = NAN};
+            w.channel[c] =
+                (struct flow_channel){.most = NAN, .second = NAN, .value = NAN, .se = NAN};
         rc = solve(&p, round, rounds, err);
     }
     free(p.tally);

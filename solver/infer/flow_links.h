@@ -4,8 +4,10 @@
  * rounds within 3 sd of a flow, at most 5 %, of its best one (hosts' links: 15 %). A flow's
  * candidate bottlenecks are the links on its way that are as full as they ever were and on which no
  * other flow is much faster. A link is a value where at least 30 % of its flows in a round had it
- * as their only candidate, else a lower bound. Both directions stand for themselves. See
- * solver/plan/bandwidth.h for rounds that make links the only candidates. */
+ * as their only candidate, else a lower bound. The standard error is that of the mean, from the
+ * spread of those rounds and, for two more, what flows vary by in the whole sweep. Both directions
+ * stand for themselves. See solver/plan/bandwidth.h for rounds that make links the only candidates.
+ */
 #ifndef NT_FLOW_LINKS_H
 #define NT_FLOW_LINKS_H
 

@@ -12,10 +12,10 @@
 /* What is known of a channel (one direction of a link). */
 struct flow_channel {
     double most, second; /* the best rounds, MB/s; NaN: never used */
-    double value;
-    bool certified; /* was a bottleneck */
-    bool alone;     /* certified, and nothing else could have been it */
-    unsigned odd;   /* rounds in which much of it was not explained */
+    double value, se;    /* the mean of the rounds near the best, its standard error */
+    bool certified;      /* was a bottleneck */
+    bool alone;          /* certified, and nothing else could have been it */
+    unsigned odd;        /* rounds in which much of it was not explained */
 };
 
 struct flow_work {

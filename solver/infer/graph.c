@@ -19,6 +19,8 @@ static void draft_link(struct draft *d, uint32_t a, uint32_t b, double latency, 
                         .latency_se_us = NAN,
                         .bandwidth_MBps = NAN,
                         .bandwidth_back_MBps = NAN,
+                        .bandwidth_se_MBps = NAN,
+                        .bandwidth_back_se_MBps = NAN,
                         .probability = probability};
     d->link[d->links++] = l;
     d->degree[a]++;

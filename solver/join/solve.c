@@ -11,6 +11,7 @@
 #include "link_latency.h"
 #include "map_loggp.h"
 #include "map_stress.h"
+#include "option.h"
 #include "sweep_adaptive.h"
 
 /* Any fixed number: the same measurements must give the same map. */
@@ -161,12 +162,32 @@ static int keep_hint(struct nt_map *map, const struct nt_hint *hint, struct nt_e
     return 0;
 }
 
-/* A pattern that cannot be had (it does not fit the tasks, or needs a file) costs a warning, not
- * the map; where hosts are not joined, there is no placement at all. */
-static int place_tasks(struct nt_map *map, const uint32_t *room, const char *pattern,
+/* What a communication matrix said is in the record: here is no file to read. */
+static int place_traffic(const struct nt_map *map, const uint32_t *room,
+                         const struct nt_measured *from, size_t tasks, struct nt_hint **out,
+                         struct nt_err *err)
+{
+    const struct nt_triples *t = from->samples == NULL ? NULL : &from->samples->traffic;
+    struct nt_traffic *traffic;
+    if (t == NULL || t->ntasks == 0)
+        return nt_err_set(err, NT_ERR_INPUT, "the record does not hold it");
+    if (t->ntasks > tasks)
+        return nt_err_set(err, NT_ERR_INPUT, "%zu ranks for %zu tasks", t->ntasks, tasks);
+    if (nt_traffic_from_triples(tasks, (const uint32_t(*)[2])t->pair, t->bytes, t->n, &traffic,
+                                err) != 0)
+        return -1;
+    int rc = nt_hint_from_traffic(map, traffic, from->pattern, room, seed, out, err);
+    nt_traffic_destroy(traffic);
+    return rc;
+}
+
+/* A pattern that cannot be had (it does not fit the tasks, say) costs a warning, not the map;
+ * where hosts are not joined, there is no placement at all. */
+static int place_tasks(struct nt_map *map, const uint32_t *room, const struct nt_measured *from,
                        struct nt_err *err)
 {
     const struct nt_model *m = map->model;
+    const char *pattern = from->pattern[0] == '\0' ? "neighbour" : from->pattern;
     struct nt_hint *hint = NULL;
     struct nt_err why = {0};
     size_t tasks = 0;
@@ -174,7 +195,9 @@ static int place_tasks(struct nt_map *map, const uint32_t *room, const char *pat
         tasks += m->missing[k] ? 0 : room[k];
     if (tasks == 0)
         return 0; /* nobody to place */
-    int rc = nt_hint_create(map, pattern, room, tasks, seed, &hint, &why);
+    int rc = nt_pattern_matrix(pattern) != NULL
+                 ? place_traffic(map, room, from, tasks, &hint, &why)
+                 : nt_hint_create(map, pattern, room, tasks, seed, &hint, &why);
     if (rc != 0 && why.kind == NT_ERR_INPUT && strcmp(pattern, "neighbour") != 0) {
         if (nt_map_warn(map, err, "pattern %s: %s; the hint is for neighbour", pattern, why.text) !=
             0)
@@ -328,7 +351,6 @@ static int solve_sorted(const struct sorted *s, const struct nt_measured *from, 
         return -1;
     }
     count_pairs(latency[0], &map->sweep);
-    const char *pattern = from->pattern[0] == '\0' ? "neighbour" : from->pattern;
     const struct nt_matrix *bandwidth =
         nt_method_has_bandwidths(from->method) ? NULL : s->bandwidth;
     if ((!told && nt_map_warn(map, err, "%llu of %llu pairs measured: too few to tell the network",
@@ -336,7 +358,7 @@ static int solve_sorted(const struct sorted *s, const struct nt_measured *from, 
                               (unsigned long long)map->sweep.pairs_total) != 0) ||
         name_missing(map, s, err) != 0 || set_bandwidths(map, bandwidth, err) != 0 ||
         (told &&
-         (refine_from(map, s, from, err) != 0 || place_tasks(map, s->room, pattern, err) != 0))) {
+         (refine_from(map, s, from, err) != 0 || place_tasks(map, s->room, from, err) != 0))) {
         nt_map_destroy(map);
         return -1;
     }

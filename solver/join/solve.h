@@ -25,7 +25,7 @@ struct nt_measured {
     const char *const *host_name;      /* latency->n of them, any order */
     char *const *missing;              /* of each host NULL or why it did not answer; or NULL */
     const uint32_t *room;              /* tasks that each host is for; NULL: one each */
-    const char *pattern;               /* "": neighbour */
+    const char *pattern;               /* "": neighbour; matrix:PATH: what samples hold of it */
     const struct nt_method *method;    /* NULL: auto */
     const struct nt_samples *samples;  /* the record that latency is from, for what else it has;
                                           hosts as in latency; NULL: none */

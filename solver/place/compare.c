@@ -7,7 +7,7 @@
 #include "division.h"
 #include "stats.h"
 
-/* Chance that one sweep of a healthy network names any slow link at all. */
+/* Chance that one sweep of a healthy network names any slow or narrow link at all. */
 static const double FALSE_ALARM = 0.001;
 
 struct work {
@@ -318,7 +318,7 @@ static bool turned(const struct work *w, size_t k)
     return w->found.side[w->c->matched[k]] != w->reference.side[k];
 }
 
-static int compare_bandwidth(struct work *w, size_t k)
+static int compare_bandwidth(struct work *w, size_t k, double z_limit)
 {
     const struct nt_link *is = &w->found.m->link[w->c->matched[k]];
     const struct nt_link *was = &w->reference.m->link[k];
@@ -329,17 +329,19 @@ static int compare_bandwidth(struct work *w, size_t k)
         if (back ? is->back_at_least : is->forth_at_least)
             continue;
         double has = back ? is->bandwidth_back_MBps : is->bandwidth_MBps;
-        double had = (back == 1) != other_way ? was->bandwidth_back_MBps : was->bandwidth_MBps;
-        if (!isfinite(had))
-            had = was->bandwidth_MBps;
-        if (has < had * (1 - w->tolerance) &&
+        bool had_back = (back == 1) != other_way && isfinite(was->bandwidth_back_MBps);
+        double had = had_back ? was->bandwidth_back_MBps : was->bandwidth_MBps;
+        double se = sqrt(square(back ? is->bandwidth_back_se_MBps : is->bandwidth_se_MBps) +
+                         square(had_back ? was->bandwidth_back_se_MBps : was->bandwidth_se_MBps));
+        if (has < had * (1 - w->tolerance) && had - has > z_limit * se &&
             say(w, (struct nt_difference){.kind = NT_DIFFERENCE_LINK_NARROW,
                                           .expected = (int64_t)k,
                                           .found = w->c->matched[k],
                                           .back = back == 1,
                                           .was = had,
                                           .is = has,
-                                          .confidence = is->probability}) != 0)
+                                          .confidence = se > 0 ? nt_normal_cdf((had - has) / se)
+                                                               : is->probability}) != 0)
             return -1;
     }
     return 0;
@@ -348,7 +350,7 @@ static int compare_bandwidth(struct work *w, size_t k)
 static int compare_figures(struct work *w)
 {
     size_t links = w->reference.m->links;
-    double z = nt_normal_quantile(1 - FALSE_ALARM / (double)(links + 1));
+    double z = nt_normal_quantile(1 - FALSE_ALARM / (double)(3 * links + 1)); /* of both ways */
     bool *judged = calloc(w->found.m->links + 1, sizeof *judged);
     bool *mark[2] = {calloc(w->found.m->hosts + 1, 1), calloc(w->found.m->hosts + 1, 1)};
     int rc = 0;
@@ -362,7 +364,7 @@ static int compare_figures(struct work *w)
         judged[w->c->matched[k]] = isfinite(w->reference.m->link[k].latency_us);
         rc = compare_latency(w, k, z, mark);
         if (rc == 0)
-            rc = compare_bandwidth(w, k);
+            rc = compare_bandwidth(w, k, z);
     }
     /* without a figure to hold it against, a link is held against its own class */
     for (size_t e = 0; e < w->found.m->links && rc == 0; e++)

@@ -43,8 +43,9 @@ struct nt_comparison {
 };
 
 /* Both models have the same hosts in the same order. tolerance: relative difference of a figure
- * that counts at all; a latency must also differ by more than its standard errors explain, at a
- * false alarm rate of 0.1 % over all links. */
+ * that counts at all; it must also differ by more than its standard errors explain, at a false
+ * alarm rate of 0.1 % over all links. Where no error is known the tolerance decides alone, and the
+ * confidence is the link's own. */
 int nt_compare(const struct nt_model *found, const struct nt_model *reference, double tolerance,
                struct nt_comparison **out, struct nt_err *err);
 void nt_comparison_destroy(struct nt_comparison *comparison);

@@ -35,6 +35,8 @@ static void add_link(struct draft *d, uint32_t child, uint8_t child_level, uint3
                                            .latency_se_us = NAN,
                                            .bandwidth_MBps = NAN,
                                            .bandwidth_back_MBps = NAN,
+                                           .bandwidth_se_MBps = NAN,
+                                           .bandwidth_back_se_MBps = NAN,
                                            .probability = probability};
 }
 

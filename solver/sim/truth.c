@@ -194,6 +194,15 @@ static int compare_links(const void *a, const void *b)
     return x->b < y->b ? -1 : x->b > y->b;
 }
 
+static void turn_rates(struct nt_link *l)
+{
+    double rate = l->bandwidth_MBps, se = l->bandwidth_se_MBps;
+    l->bandwidth_MBps = l->bandwidth_back_MBps;
+    l->bandwidth_se_MBps = l->bandwidth_back_se_MBps;
+    l->bandwidth_back_MBps = rate;
+    l->bandwidth_back_se_MBps = se;
+}
+
 /* Links between the same two become one: rates added, latencies averaged. */
 static void merge_links(struct draft *d)
 {
@@ -203,12 +212,10 @@ static void merge_links(struct draft *d)
         l->a = d->same[l->a];
         l->b = d->same[l->b];
         if (l->a > l->b) {
-            double forth = l->bandwidth_MBps;
             uint32_t a = l->a;
             l->a = l->b;
             l->b = a;
-            l->bandwidth_MBps = l->bandwidth_back_MBps;
-            l->bandwidth_back_MBps = forth;
+            turn_rates(l);
         }
     }
     if (d->links > 0)
@@ -220,6 +227,9 @@ static void merge_links(struct draft *d)
             last->latency_us += (l->latency_us - last->latency_us) / (double)same;
             last->bandwidth_MBps += l->bandwidth_MBps;
             last->bandwidth_back_MBps += l->bandwidth_back_MBps;
+            last->bandwidth_se_MBps = hypot(last->bandwidth_se_MBps, l->bandwidth_se_MBps);
+            last->bandwidth_back_se_MBps =
+                hypot(last->bandwidth_back_se_MBps, l->bandwidth_back_se_MBps);
         } else {
             d->link[kept++] = *l;
             same = 1;
@@ -263,6 +273,15 @@ static bool passes_through(const struct draft *d, uint32_t v)
     return is_switch(d, v) && d->degree[v] == 2;
 }
 
+/* The rate of a way made of two links, with its standard error. */
+static void join_rate(double *rate, double *se, double other_rate, double other_se)
+{
+    if (*rate <= other_rate || isnan(other_rate))
+        return;
+    *rate = other_rate;
+    *se = other_se;
+}
+
 /* What is known of a way made of two links, but for latency and rates. */
 static void join_certainty(struct nt_link *whole, const struct nt_link *l)
 {
@@ -280,8 +299,7 @@ static void stretch(struct draft *d, uint32_t v, uint32_t k)
     struct nt_link whole = d->link[k];
     if (whole.a != v) {
         whole.a = v;
-        whole.bandwidth_MBps = d->link[k].bandwidth_back_MBps;
-        whole.bandwidth_back_MBps = d->link[k].bandwidth_MBps;
+        turn_rates(&whole);
     }
     uint32_t at = other_end(&d->link[k], v), by = k;
     while (passes_through(d, at)) {
@@ -294,10 +312,13 @@ static void stretch(struct draft *d, uint32_t v, uint32_t k)
         uint32_t to = other_end(l, at);
         whole.latency_us += l->latency_us;
         join_certainty(&whole, l);
-        whole.bandwidth_MBps =
-            fmin(whole.bandwidth_MBps, forth ? l->bandwidth_MBps : l->bandwidth_back_MBps);
-        whole.bandwidth_back_MBps =
-            fmin(whole.bandwidth_back_MBps, forth ? l->bandwidth_back_MBps : l->bandwidth_MBps);
+        struct nt_link next_way = *l;
+        if (!forth)
+            turn_rates(&next_way);
+        join_rate(&whole.bandwidth_MBps, &whole.bandwidth_se_MBps, next_way.bandwidth_MBps,
+                  next_way.bandwidth_se_MBps);
+        join_rate(&whole.bandwidth_back_MBps, &whole.bandwidth_back_se_MBps,
+                  next_way.bandwidth_back_MBps, next_way.bandwidth_back_se_MBps);
         by = next;
         at = to;
         l->a = l->b = at; /* used up */

@@ -136,6 +136,10 @@ static void check_links(struct check *c)
         bool ordered = l->a < l->b;
         ends[k][0] = ordered ? l->a : l->b;
         ends[k][1] = ordered ? l->b : l->a;
+        if ((isnan(l->bandwidth_MBps) && !isnan(l->bandwidth_se_MBps)) ||
+            (isnan(l->bandwidth_back_MBps) && !isnan(l->bandwidth_back_se_MBps)))
+            FOUND(c, "link %s %s: expected a bandwidth with its standard error, found none",
+                  name_of(c, l->a), name_of(c, l->b));
         if (isnan(l->latency_us))
             FOUND(c, "link %s %s: expected a latency_us, found nothing", name_of(c, l->a),
                   name_of(c, l->b));

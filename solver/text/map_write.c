@@ -220,6 +220,8 @@ static void put_links(struct pen *p, const struct nt_map *map)
         number(p, "latency_se_us", l->latency_se_us);
         number(p, "bandwidth_MBps", l->bandwidth_MBps);
         number(p, "bandwidth_back_MBps", l->bandwidth_back_MBps);
+        number(p, "bandwidth_se_MBps", l->bandwidth_se_MBps);
+        number(p, "bandwidth_back_se_MBps", l->bandwidth_back_se_MBps);
         flag_if(p, "bandwidth_at_least", l->at_least);
         flag_if(p, "bandwidth_forth_at_least", l->forth_at_least);
         flag_if(p, "bandwidth_back_at_least", l->back_at_least);

@@ -11,14 +11,14 @@
 enum {
     ROOM_MAX = 65536, /* tasks on a host */
     DIGITS = 9,
-    WORD_BYTES_MAX = 1024, /* a text, a word of the head: well under a line */
+    WORD_BYTES_MAX = 1152, /* a text, a word of the head: well under a line */
     PHASES_MAX = 10000,
     WARNINGS_MAX = 10000,
     RAIL_BYTES_MAX = 31
 };
 
 static const double microseconds_max = 1e15; /* also keeps every figure inside a float */
-static const double bytes_max = 1e18;
+static const double bytes_max = 1e18, traffic_bytes_max = 1e30;
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
@@ -44,6 +44,7 @@ void nt_samples_destroy(struct nt_samples *s)
     free_all(s->host_name, s->hosts);
     free_all(s->missing, s->hosts);
     free(s->room);
+    nt_triples_fini(&s->traffic);
     free(s->phase);
     free(s->sample);
     free_all(s->text, s->texts);
@@ -200,6 +201,52 @@ int nt_samples_set_missing(struct nt_samples *s, size_t host, const char *reason
     free(s->missing[host]);
     s->missing[host] = copy;
     return 0;
+}
+
+static bool is_behind(const struct nt_triples *t, uint32_t a, uint32_t b)
+{
+    const uint32_t *last = t->n == 0 ? NULL : t->pair[t->n - 1];
+    return last == NULL || a > last[0] || (a == last[0] && b > last[1]);
+}
+
+int nt_samples_add_traffic(struct nt_samples *s, uint32_t a, uint32_t b, double bytes,
+                           struct nt_err *err)
+{
+    struct nt_triples *t = &s->traffic;
+    if (a >= b || b >= NT_TRIPLES_TASKS_MAX || !is_behind(t, a, b))
+        return nt_err_set(
+            err, NT_ERR_INPUT,
+            "traffic of ranks %u and %u: expected two ranks below %d, ascending, each "
+            "pair once",
+            a, b, (int)NT_TRIPLES_TASKS_MAX);
+    if (!((float)bytes > 0 && bytes <= traffic_bytes_max))
+        return nt_err_set(err, NT_ERR_INPUT, "traffic of %g bytes: expected more than 0, up to %g",
+                          bytes, traffic_bytes_max);
+    if (t->n >= NT_SAMPLES_TRAFFIC_MAX)
+        return nt_err_set(err, NT_ERR_INPUT, "expected at most %d pairs of ranks that talk",
+                          (int)NT_SAMPLES_TRAFFIC_MAX);
+    size_t cap = s->traffic_cap;
+    void *pair = t->pair, *amount = t->bytes;
+    if (grow(&pair, t->n, &cap, sizeof *t->pair, err) != 0)
+        return -1;
+    t->pair = pair;
+    cap = s->traffic_cap;
+    if (grow(&amount, t->n, &cap, sizeof *t->bytes, err) != 0)
+        return -1;
+    t->bytes = amount;
+    s->traffic_cap = cap;
+    t->pair[t->n][0] = a;
+    t->pair[t->n][1] = b;
+    t->bytes[t->n++] = (float)bytes;
+    if (b >= t->ntasks)
+        t->ntasks = (size_t)b + 1;
+    return 0;
+}
+
+void nt_samples_clear_traffic(struct nt_samples *s)
+{
+    nt_triples_fini(&s->traffic);
+    s->traffic_cap = 0;
 }
 
 int nt_samples_begin_phase(struct nt_samples *s, const char *name, struct nt_err *err)

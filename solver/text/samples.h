@@ -12,6 +12,7 @@
  *   host NAME                 one a host
  *   missing INDEX REASON...   a host that did not answer
  *   room INDEX TASKS          how many of the job's tasks a host is for; 1 without this
+ *   traffic RANK RANK BYTES   what two of the job's ranks exchange, for pattern matrix:PATH
  *   phase NAME                what follows belongs to this phase, until the next
  *   round                     a new round begins: what follows ran at the same time
  *   latency A B BYTES COUNT LOW_US SE_US MEDIAN_US          one way, half a round trip
@@ -42,8 +43,9 @@
 #include "map.h"
 #include "matrix.h"
 #include "names.h"
+#include "traffic_text.h"
 
-enum { NT_SAMPLES_LINE_MAX = 4096, NT_SAMPLES_CROWD_MAX = 64 };
+enum { NT_SAMPLES_LINE_MAX = 4096, NT_SAMPLES_CROWD_MAX = 64, NT_SAMPLES_TRAFFIC_MAX = 65536 };
 
 /* Latencies of this phase are for the links of a network that is known already. */
 #define NT_SAMPLES_LINK_LATENCY "link-latency"
@@ -79,9 +81,10 @@ struct nt_samples {
     double budget_s;
     size_t hosts;
     char **host_name;
-    struct nt_names *names; /* of the hosts; the builder's own */
-    uint32_t *room;         /* hosts of them: tasks */
-    char **missing;         /* hosts of them: NULL, or the reason */
+    struct nt_names *names;    /* of the hosts; the builder's own */
+    uint32_t *room;            /* hosts of them: tasks */
+    struct nt_triples traffic; /* each pair once; ntasks 0: none was given */
+    char **missing;            /* hosts of them: NULL, or the reason */
     size_t phases;
     struct nt_phase *phase; /* seconds: NaN until the phase ended */
     size_t rounds;
@@ -94,7 +97,7 @@ struct nt_samples {
     enum nt_status status;
     double seconds;
     bool ended;
-    size_t hosts_cap, texts_cap; /* the builder's own */
+    size_t hosts_cap, texts_cap, traffic_cap; /* the builder's own */
 };
 
 int nt_samples_create(struct nt_samples **out, struct nt_err *err);
@@ -105,6 +108,10 @@ int nt_samples_add_host(struct nt_samples *s, const char *name, struct nt_err *e
 int nt_samples_set_missing(struct nt_samples *s, size_t host, const char *reason,
                            struct nt_err *err);
 int nt_samples_set_room(struct nt_samples *s, size_t host, uint32_t tasks, struct nt_err *err);
+/* Ranks a < b, in ascending order of (a, b); bytes over 0. */
+int nt_samples_add_traffic(struct nt_samples *s, uint32_t a, uint32_t b, double bytes,
+                           struct nt_err *err);
+void nt_samples_clear_traffic(struct nt_samples *s);
 int nt_samples_begin_phase(struct nt_samples *s, const char *name, struct nt_err *err);
 int nt_samples_end_phase(struct nt_samples *s, double seconds, struct nt_err *err);
 int nt_samples_begin_round(struct nt_samples *s, struct nt_err *err);

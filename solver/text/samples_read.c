@@ -192,6 +192,16 @@ static int read_room(struct nt_samples_reader *r, struct words *w, struct nt_err
     return nt_samples_set_room(r->samples, host, tasks, err);
 }
 
+static int read_traffic(struct nt_samples_reader *r, struct words *w, struct nt_err *err)
+{
+    uint32_t a, b;
+    double bytes;
+    if (take_u32(w, "a rank", &a, err) != 0 || take_u32(w, "a rank", &b, err) != 0 ||
+        take_number(w, "bytes", &bytes, err) != 0 || take_end(w, err) != 0)
+        return -1;
+    return nt_samples_add_traffic(r->samples, a, b, bytes, err);
+}
+
 /* ---- lines of the sweep ---------------------------------------------------------------------- */
 
 static int read_phase(struct nt_samples_reader *r, struct words *w, struct nt_err *err)
@@ -359,16 +369,13 @@ static const struct {
     int (*read)(struct nt_samples_reader *r, struct words *w, struct nt_err *err);
 } lines[] = {
     /* the first HEAD_KEYS may come once */
-    {"generator", read_generator}, {"job", read_job},
-    {"cluster", read_cluster},     {"level", read_level},
-    {"created", read_created},     {"budget", read_budget},
-    {"pattern", read_pattern},     {"host", read_host},
-    {"missing", read_missing},     {"room", read_room},
-    {"phase", read_phase},         {"round", read_round},
-    {"latency", read_latency},     {"bandwidth", read_bandwidth},
-    {"prtt", read_prtt},           {"kernel", read_kernel},
-    {"failed", read_failed},       {"phase-end", read_phase_end},
-    {"warning", read_warning},     {"end", read_end},
+    {"generator", read_generator}, {"job", read_job},         {"cluster", read_cluster},
+    {"level", read_level},         {"created", read_created}, {"budget", read_budget},
+    {"pattern", read_pattern},     {"host", read_host},       {"missing", read_missing},
+    {"room", read_room},           {"traffic", read_traffic}, {"phase", read_phase},
+    {"round", read_round},         {"latency", read_latency}, {"bandwidth", read_bandwidth},
+    {"prtt", read_prtt},           {"kernel", read_kernel},   {"failed", read_failed},
+    {"phase-end", read_phase_end}, {"warning", read_warning}, {"end", read_end},
 };
 
 static int read_known(struct nt_samples_reader *r, size_t key, struct words *w, struct nt_err *err)

@@ -45,6 +45,11 @@ static void put_head(struct nt_draft *d, const struct nt_samples *s)
     for (size_t k = 0; k < s->hosts; k++)
         if (s->room[k] != 1)
             nt_draft_print(d, "room %zu %u\n", k, s->room[k]);
+    for (size_t k = 0; k < s->traffic.n; k++) {
+        nt_draft_print(d, "traffic %u %u", s->traffic.pair[k][0], s->traffic.pair[k][1]);
+        put_number(d, nt_number_round((double)s->traffic.bytes[k], 9)); /* a float's */
+        nt_draft_puts(d, "\n");
+    }
     for (size_t k = 0; k < s->hosts; k++) {
         if (s->missing[k] == NULL)
             continue;

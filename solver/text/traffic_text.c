@@ -7,7 +7,7 @@
 #include "decimal.h"
 #include "number.h"
 
-enum { TASKS_MAX = 1048576, TRIPLES_MAX = 33554432 };
+enum { TASKS_MAX = NT_TRIPLES_TASKS_MAX, TRIPLES_MAX = 33554432 };
 
 struct reading {
     const char *file;

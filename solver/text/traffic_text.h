@@ -11,6 +11,8 @@
 
 #include "err.h"
 
+enum { NT_TRIPLES_TASKS_MAX = 1048576 };
+
 struct nt_triples {
     size_t ntasks; /* sparse: the largest rank and one; dense: the columns */
     size_t n;
