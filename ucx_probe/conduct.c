@@ -245,7 +245,8 @@ static int greet_all(struct sweep *s, struct nt_err *err)
         rc = nt_table_encode(&table, &bytes, err);
     if (rc == 0) {
         rc = nt_turn_sit_down(s->turn, bytes.data, bytes.bytes, err);
-        if (rc == 0)
+        /* else each round says where to find the partner */
+        if (rc == 0 && meet->ops->scatter == NULL)
             rc = meet->ops->cast(meet, bytes.data, bytes.bytes, NULL, NULL, 1, err);
         free(bytes.data);
     }
