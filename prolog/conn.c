@@ -9,6 +9,8 @@
 
 #include "now.h"
 
+enum { QUEUE_ENOUGH = 16384 };
+
 int nt_conn_init(struct nt_conn *conn, int fd, size_t payload_max, size_t queue_max,
                  struct nt_err *err)
 {
@@ -157,8 +159,8 @@ static int make_room(struct nt_conn *conn, size_t more, struct nt_err *err)
     return 0;
 }
 
-int nt_conn_send(struct nt_conn *conn, const struct nt_frame *frame, const void *payload,
-                 struct nt_err *err)
+static int append(struct nt_conn *conn, const struct nt_frame *frame, const void *payload,
+                  struct nt_err *err)
 {
     if (conn->fd < 0)
         return nt_err_set(err, NT_ERR_INPUT, "closed");
@@ -173,7 +175,21 @@ int nt_conn_send(struct nt_conn *conn, const struct nt_frame *frame, const void 
     if (frame->payload_bytes > 0)
         memcpy(conn->out + conn->out_end, payload, frame->payload_bytes);
     conn->out_end += frame->payload_bytes;
-    return nt_conn_flush(conn, err);
+    return 0;
+}
+
+int nt_conn_send(struct nt_conn *conn, const struct nt_frame *frame, const void *payload,
+                 struct nt_err *err)
+{
+    return append(conn, frame, payload, err) == 0 ? nt_conn_flush(conn, err) : -1;
+}
+
+int nt_conn_queue(struct nt_conn *conn, const struct nt_frame *frame, const void *payload,
+                  struct nt_err *err)
+{
+    if (append(conn, frame, payload, err) != 0)
+        return -1;
+    return nt_conn_queued(conn) < QUEUE_ENOUGH ? 0 : nt_conn_flush(conn, err);
 }
 
 size_t nt_conn_queued(const struct nt_conn *conn)

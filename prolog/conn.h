@@ -45,6 +45,10 @@ int nt_conn_next(struct nt_conn *conn, struct nt_frame *frame, const unsigned ch
 int nt_conn_send(struct nt_conn *conn, const struct nt_frame *frame, const void *payload,
                  struct nt_err *err);
 
+/* The same, but sends only once much waits; nt_conn_flush is the caller's to call. */
+int nt_conn_queue(struct nt_conn *conn, const struct nt_frame *frame, const void *payload,
+                  struct nt_err *err);
+
 /* Sends of the queue what the peer takes now. */
 int nt_conn_flush(struct nt_conn *conn, struct nt_err *err);
 

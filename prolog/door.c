@@ -9,7 +9,8 @@
 
 #include "now.h"
 
-static const double GUEST_S = 1.0; /* to prove oneself */
+static const double GUEST_S = 1.0;  /* to prove oneself */
+static const double IDLER_S = 0.25; /* and when others wait for the place */
 
 enum { BACKLOG = 1024, GUEST_QUEUE = 2 * (NT_FRAME_HEAD_BYTES + NT_PROOF_MAX) };
 
@@ -92,7 +93,8 @@ size_t nt_door_polls(const struct nt_door *door, struct pollfd *polls)
     size_t n = 0;
     if (door->fd < 0)
         return 0;
-    polls[n++] = (struct pollfd){.fd = door->fd, .events = POLLIN};
+    bool full = door->guests == NT_DOOR_PLACES;
+    polls[n++] = (struct pollfd){.fd = full ? -1 : door->fd, .events = POLLIN};
     for (size_t k = 0; k < door->guests; k++)
         polls[n++] = (struct pollfd){.fd = door->guest[k].conn.fd, .events = POLLIN};
     return n;
@@ -108,10 +110,6 @@ static void refuse(struct nt_door *door, size_t k)
 static void greet(struct nt_door *door, int fd)
 {
     int one = 1;
-    if (door->guests == NT_DOOR_PLACES) {
-        nt_err_set(&door->last, NT_ERR_INPUT, "too many at the door");
-        refuse(door, 0);
-    }
     struct nt_guest *guest = &door->guest[door->guests];
     if (nt_conn_init(&guest->conn, fd, NT_PROOF_MAX, GUEST_QUEUE, &door->last) != 0)
         return;
@@ -121,7 +119,8 @@ static void greet(struct nt_door *door, int fd)
     unsigned char bytes[NT_HELLO_BYTES];
     struct nt_hello hello = {
         .version = NT_WIRE_VERSION, .job = door->job->id, .restart = door->job->restart};
-    struct nt_frame frame = {.type = NT_FRAME_HELLO, .payload_bytes = NT_HELLO_BYTES};
+    struct nt_frame frame = {
+        .type = NT_FRAME_HELLO, .host = (uint32_t)door->job->me, .payload_bytes = NT_HELLO_BYTES};
     if (nt_nonce_make(guest->nonce, &door->last) != 0)
         goto send_away;
     memcpy(hello.nonce, guest->nonce, NT_NONCE_BYTES);
@@ -133,9 +132,21 @@ send_away:
     refuse(door, door->guests - 1);
 }
 
+/* When many come at once those who are not let in yet wait outside, unless an idler is in. */
+static bool makes_room(struct nt_door *door)
+{
+    if (door->guests < NT_DOOR_PLACES)
+        return true;
+    if (nt_now() - door->guest[0].since < IDLER_S)
+        return false;
+    nt_err_set(&door->last, NT_ERR_INPUT, "too many at the door");
+    refuse(door, 0);
+    return true;
+}
+
 static void let_in(struct nt_door *door)
 {
-    for (int k = 0; k < NT_DOOR_PLACES; k++) {
+    for (int k = 0; k < NT_DOOR_PLACES && makes_room(door); k++) {
         int fd = accept4(door->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
         if (fd < 0)
             return;
@@ -161,7 +172,7 @@ static int examine(struct nt_door *door, struct nt_guest *guest, const struct nt
     unsigned char answer[NT_PROOF_MAX];
     size_t bytes = frame->payload_bytes;
     if (frame->type != NT_FRAME_PROOF || bytes <= NT_NONCE_BYTES || bytes >= NT_PROOF_MAX ||
-        frame->host == 0 || frame->host >= job->hosts)
+        frame->host == job->me || frame->host >= job->hosts)
         return nt_err_set(&door->last, NT_ERR_INPUT, "not a proof");
     memcpy(credential, payload + NT_NONCE_BYTES, bytes - NT_NONCE_BYTES);
     credential[bytes - NT_NONCE_BYTES] = '\0';
@@ -170,7 +181,7 @@ static int examine(struct nt_door *door, struct nt_guest *guest, const struct nt
     struct nt_claim claim = {.direction = NT_TO_LEADER,
                              .job = job->id,
                              .restart = job->restart,
-                             .leader = job->host[0],
+                             .leader = job->host[job->me],
                              .member = job->host[frame->host],
                              .member_index = frame->host,
                              .port = door->port,

@@ -1,8 +1,9 @@
-/* The leader's door: a listening port out of the configured range, and those who stand before it
- * until they have proved who they are.
+/* A leader's door (of a job, or of a block of its hosts): a listening port out of the configured
+ * range, and those who stand before it until they have proved who they are.
  *
  * Whoever connects gets a HELLO and little time. There are few places before the door; when all
- * are taken the one who waited longest goes, so that idlers cannot keep honest hosts out. */
+ * are taken the one who waited longest goes as soon as he could have proved himself, so that
+ * idlers cannot keep honest hosts out, and many honest ones at once do not push each other out. */
 #ifndef NT_DOOR_H
 #define NT_DOOR_H
 

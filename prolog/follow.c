@@ -1,20 +1,30 @@
 #include "role.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "ask.h"
+#include "branch.h"
 #include "knock.h"
 #include "now.h"
 
+static const double PATIENCE_S = 0.5; /* with a block's leader who is not to be met */
+static const double FLUSH_S = 0.25;   /* for the last frames to leave */
+
 struct follow {
     struct nt_seat *seat;
+    size_t target;  /* the host that we look for, or speak with: our block's leader, or the first */
+    double turn_at; /* when we turn to the first instead */
     struct nt_ask where;
-    bool asked, started, told_loss;
+    bool asked, started, told_loss, has_papers;
     struct nt_addresses addresses;
     struct nt_knock knock;
     struct nt_conn leader; /* open once proven */
     bool leader_lost;
+    bool leads; /* a block of our own, below us: */
+    struct nt_branch branch;
+    struct pollfd *polls;
 };
 
 _Static_assert(sizeof(struct nt_addresses) <= NT_ANSWER_MAX, "addresses fit into an answer");
@@ -29,6 +39,30 @@ static int ask_where(const void *question, void *bytes)
     return 0;
 }
 
+/* Begins to look for that host. */
+static void turn_to(struct follow *f, size_t host)
+{
+    struct nt_seat *seat = f->seat;
+    struct nt_err err;
+    nt_ask_fini(&f->where);
+    nt_knock_fini(&f->knock);
+    f->knock = (struct nt_knock){.conn = {.fd = -1}};
+    f->addresses.count = 0;
+    f->leader_lost = f->told_loss = false;
+    f->target = host;
+    if (nt_ask_start(&f->where, sizeof f->addresses, ask_where, seat->job->host[host], &err) != 0)
+        nt_seat_fail(seat, "%s", err.text);
+}
+
+/* A block's leader who does not come, or is lost before the result is on its way, is done
+ * without: the job's first host takes us in. */
+static void see_whether_to_turn(struct follow *f)
+{
+    bool met = nt_conn_is_open(&f->leader);
+    if (f->target != 0 && !met && !f->has_papers && (f->leader_lost || nt_now() >= f->turn_at))
+        turn_to(f, 0);
+}
+
 static void see_addresses(struct follow *f)
 {
     const struct nt_seat *seat = f->seat;
@@ -41,10 +75,12 @@ static void see_addresses(struct follow *f)
         memcpy(&f->addresses, f->where.bytes, sizeof f->addresses);
     nt_ask_fini(&f->where);
     if (got < 0 || f->addresses.count == 0) {
-        nt_seat_fail(f->seat, "no address of %s found", seat->job->host[0]);
+        f->leader_lost = f->target != 0;
+        if (f->target == 0)
+            nt_seat_fail(f->seat, "no address of %s found", seat->job->host[0]);
         return;
     }
-    nt_knock_init(&f->knock, seat->conf, seat->job, &f->addresses);
+    nt_knock_init(&f->knock, seat->conf, seat->job, f->target, &f->addresses);
 }
 
 static void see_leader(struct follow *f)
@@ -61,25 +97,50 @@ static void see_leader(struct follow *f)
     f->leader = conn;
 }
 
-static void start(struct follow *f, const unsigned char *payload, size_t bytes)
+static void start(struct follow *f, const struct nt_frame *frame, const unsigned char *payload)
 {
     static const char full[] = "policy full\n";
     struct nt_err err;
-    bool is_full = bytes == sizeof full - 1 && memcmp(payload, full, bytes) == 0;
+    bool is_full =
+        frame->payload_bytes == sizeof full - 1 && memcmp(payload, full, sizeof full - 1) == 0;
     if (f->started)
         return;
     f->started = true;
+    if (f->leads)
+        nt_branch_greet(&f->branch, frame, payload);
     if (nt_seat_start(f->seat, is_full ? NT_POLICY_FULL : NT_POLICY_LATENCY, NULL, &err) != 0)
         nt_seat_lose(f->seat, err.text);
 }
 
+static void pass_down(struct follow *f, const struct nt_frame *frame, const unsigned char *payload)
+{
+    bool one = (frame->flags & NT_FRAME_ONE) != 0, mine = !one || frame->host == f->seat->job->me;
+    if (frame->type == NT_FRAME_PAPER && !f->has_papers) {
+        f->has_papers = true;
+        if (f->leads)
+            nt_branch_shut(&f->branch);
+    }
+    if (f->leads && !(one && mine))
+        nt_branch_send(&f->branch, frame, payload);
+    if (frame->type == NT_FRAME_CAST && mine)
+        nt_seat_send(f->seat, frame, payload);
+    else if (frame->type == NT_FRAME_PAPER)
+        nt_seat_paper(f->seat, frame, payload);
+    else if (frame->type == NT_FRAME_DONE)
+        nt_seat_settle(f->seat, (const char *)payload, frame->payload_bytes);
+}
+
+static bool reads_leader(const struct follow *f)
+{
+    return nt_conn_is_open(&f->leader) && nt_conn_queued(&f->seat->probe) < NT_QUEUE_HIGH &&
+           !(f->leads && f->branch.star.is_full);
+}
+
 static void hear_leader(struct follow *f)
 {
-    struct nt_seat *seat = f->seat;
     struct nt_frame frame;
     const unsigned char *payload;
-    while (nt_conn_is_open(&f->leader) && !seat->outcome.settled &&
-           nt_conn_queued(&seat->probe) < NT_QUEUE_HIGH) {
+    while (!f->seat->outcome.settled && reads_leader(f)) {
         int got = nt_conn_next(&f->leader, &frame, &payload, NULL);
         if (got == 0)
             return;
@@ -87,20 +148,17 @@ static void hear_leader(struct follow *f)
             nt_conn_fini(&f->leader);
             f->leader_lost = true;
         } else if (frame.type == NT_FRAME_START) {
-            start(f, payload, frame.payload_bytes);
-        } else if (frame.type == NT_FRAME_CAST) {
-            nt_seat_send(seat, &frame, payload);
-        } else if (frame.type == NT_FRAME_PAPER) {
-            nt_seat_paper(seat, &frame, payload);
-        } else if (frame.type == NT_FRAME_DONE) {
-            nt_seat_settle(seat, (const char *)payload, frame.payload_bytes);
+            start(f, &frame, payload);
+        } else if (frame.type == NT_FRAME_CAST || frame.type == NT_FRAME_PAPER ||
+                   frame.type == NT_FRAME_DONE) {
+            pass_down(f, &frame, payload);
         }
     }
 }
 
 static void send_leader(struct follow *f, const struct nt_frame *frame, const void *payload)
 {
-    if (nt_conn_send(&f->leader, frame, payload, NULL) != 0) {
+    if (nt_conn_queue(&f->leader, frame, payload, NULL) != 0) {
         nt_conn_fini(&f->leader);
         f->leader_lost = true;
     }
@@ -127,6 +185,20 @@ static void hear_probe(struct follow *f)
     }
 }
 
+static void hear_block(struct follow *f)
+{
+    struct nt_frame frame;
+    const unsigned char *payload;
+    size_t host;
+    while (reads_probe(f) && nt_branch_next(&f->branch, &frame, &payload) == 1)
+        send_leader(f, &frame, payload);
+    while (reads_probe(f) && nt_branch_next_lost(&f->branch, &host) == 1) {
+        struct nt_frame gone = {.type = NT_FRAME_DONE, .host = (uint32_t)host};
+        send_leader(f, &gone, NULL);
+    }
+    nt_branch_step(&f->branch);
+}
+
 /* The leader need not wait for our pieces any more; we still want its papers. */
 static void tell_loss(struct follow *f)
 {
@@ -134,71 +206,136 @@ static void tell_loss(struct follow *f)
     if (!f->seat->probe_lost || f->told_loss || !nt_conn_is_open(&f->leader))
         return;
     int n = snprintf(text, sizeof text, "failed %.400s", f->seat->probe_end.text);
-    struct nt_frame frame = {.type = NT_FRAME_DONE, .payload_bytes = (uint32_t)n};
+    struct nt_frame frame = {
+        .type = NT_FRAME_DONE, .host = (uint32_t)f->seat->job->me, .payload_bytes = (uint32_t)n};
     f->told_loss = true;
     send_leader(f, &frame, text);
+}
+
+/* Whom we have lost, or could not meet. */
+static void name_leader(const struct follow *f, char text[NT_HOST_BYTES + 32])
+{
+    snprintf(text, NT_HOST_BYTES + 32, "the %s first host %.255s",
+             f->target == 0 ? "job's" : "block's", f->seat->job->host[f->target]);
 }
 
 static void look_for_the_end(struct follow *f)
 {
     struct nt_seat *seat = f->seat;
-    const char *leader = seat->job->host[0];
+    char leader[NT_HOST_BYTES + 32];
     if (seat->outcome.settled)
         return;
-    if (f->leader_lost)
-        nt_seat_fail(seat, "lost the job's first host %s before there was a result", leader);
+    name_leader(f, leader);
+    if (f->leader_lost && (f->target == 0 || f->has_papers))
+        nt_seat_fail(seat, "lost %s before there was a result", leader);
     else if (nt_now() < seat->give_up)
         return;
     else if (nt_conn_is_open(&f->leader))
-        nt_seat_fail(seat, "no result from the job's first host %s within the budget", leader);
+        nt_seat_fail(seat, "no result from %s within the budget", leader);
     else
-        nt_seat_fail(seat, "the job's first host %s was not met within the budget%s%s", leader,
+        nt_seat_fail(seat, "%s was not met within the budget%s%s", leader,
                      f->knock.last.kind != NT_ERR_NONE ? ": " : "", f->knock.last.text);
 }
 
-static void wait_for_events(const struct follow *f)
+static void wait_for_events(struct follow *f)
 {
-    struct pollfd polls[4];
-    size_t n = nt_seat_polls(f->seat, reads_probe(f), polls);
+    struct pollfd *polls = f->polls;
+    size_t n = 0;
     double until = f->seat->give_up;
+    if (f->leads)
+        n = nt_branch_polls(&f->branch, reads_probe(f), polls);
+    n += nt_seat_polls(f->seat, reads_probe(f), polls + n);
     if (nt_conn_is_open(&f->leader)) {
         bool write = nt_conn_queued(&f->leader) > 0;
-        bool read = nt_conn_queued(&f->seat->probe) < NT_QUEUE_HIGH;
         polls[n++] = (struct pollfd){
-            .fd = f->leader.fd, .events = (short)((read ? POLLIN : 0) | (write ? POLLOUT : 0))};
+            .fd = f->leader.fd,
+            .events = (short)((reads_leader(f) ? POLLIN : 0) | (write ? POLLOUT : 0))};
     } else if (f->addresses.count > 0) {
         double wake = nt_knock_poll(&f->knock, &polls[n++]);
         until = wake < until ? wake : until;
     } else {
         polls[n++] = (struct pollfd){.fd = f->where.fd, .events = POLLIN};
     }
-    poll(polls, n, nt_ms_until(until));
+    if (f->target != 0 && !nt_conn_is_open(&f->leader) && f->turn_at < until)
+        until = f->turn_at;
+    int ms = nt_ms_until(until);
+    /* idlers at the door and stalled members are looked at now and then */
+    if (poll(polls, n, f->leads && ms > 100 ? 100 : ms) > 0 && f->leads)
+        nt_branch_heed(&f->branch, polls);
+}
+
+/* The block needs the last frames to settle in its turn; of our own end it must be told. */
+static void see_off_block(struct follow *f)
+{
+    struct nt_frame frame = {.type = NT_FRAME_DONE,
+                             .payload_bytes = (uint32_t)strlen(f->seat->outcome.text)};
+    nt_branch_send(&f->branch, &frame, f->seat->outcome.text);
+    for (double until = nt_now() + FLUSH_S;
+         nt_now() < until && !nt_star_is_flushed(&f->branch.star); nt_branch_step(&f->branch)) {
+        size_t n = nt_branch_polls(&f->branch, false, f->polls);
+        poll(f->polls, n, nt_ms_until(until));
+    }
+}
+
+/* Without a door the block comes to the job's first host, as it does without us. */
+static int prepare(struct follow *f, struct nt_err *err)
+{
+    const struct nt_job *job = f->seat->job;
+    size_t block = nt_block_hosts(job->hosts, f->seat->conf->block_hosts), members = 0;
+    f->target = nt_block_leader(block, job->me);
+    f->turn_at = nt_now() + PATIENCE_S;
+    f->leads = job->me % block == 0;
+    if (f->leads) {
+        if (nt_branch_init(&f->branch, job->hosts, job->me, block, err) != 0)
+            return -1;
+        nt_door_open(&f->branch.door, f->seat->conf, job, err);
+        members = nt_branch_polls_max(&f->branch);
+    }
+    f->polls = calloc(members + 4, sizeof *f->polls);
+    return f->polls != NULL ? 0 : nt_err_set(err, NT_ERR_SYSTEM, "out of memory");
+}
+
+static void run(struct follow *f)
+{
+    turn_to(f, f->target);
+    while (!f->seat->outcome.settled) {
+        see_whether_to_turn(f);
+        see_addresses(f);
+        see_leader(f);
+        hear_leader(f);
+        hear_probe(f);
+        tell_loss(f);
+        if (f->leads)
+            hear_block(f);
+        nt_seat_flush(f->seat);
+        if (nt_conn_is_open(&f->leader) && nt_conn_flush(&f->leader, NULL) != 0) {
+            nt_conn_fini(&f->leader);
+            f->leader_lost = true;
+        }
+        look_for_the_end(f);
+        if (!f->seat->outcome.settled)
+            wait_for_events(f);
+    }
+    if (f->leads)
+        see_off_block(f);
 }
 
 void nt_follow(struct nt_seat *seat)
 {
+    static struct follow f; /* large, and there is one */
     struct nt_err err;
-    struct follow f = {
-        .seat = seat, .where = {.fd = -1}, .leader = {.fd = -1}, .knock = {.conn = {.fd = -1}}};
-    if (nt_ask_start(&f.where, sizeof f.addresses, ask_where, seat->job->host[0], &err) != 0) {
+    f = (struct follow){.seat = seat,
+                        .where = {.fd = -1},
+                        .leader = {.fd = -1},
+                        .knock = {.conn = {.fd = -1}},
+                        .branch = {.door = {.fd = -1}}};
+    if (prepare(&f, &err) == 0)
+        run(&f);
+    else
         nt_seat_fail(seat, "%s", err.text);
-        return;
-    }
-    while (!seat->outcome.settled) {
-        see_addresses(&f);
-        see_leader(&f);
-        hear_leader(&f);
-        hear_probe(&f);
-        tell_loss(&f);
-        if (nt_conn_is_open(&f.leader) && nt_conn_flush(&f.leader, NULL) != 0) {
-            nt_conn_fini(&f.leader);
-            f.leader_lost = true;
-        }
-        look_for_the_end(&f);
-        if (!seat->outcome.settled)
-            wait_for_events(&f);
-    }
     nt_ask_fini(&f.where);
     nt_knock_fini(&f.knock);
     nt_conn_fini(&f.leader);
+    nt_branch_fini(&f.branch);
+    free(f.polls);
 }

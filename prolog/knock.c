@@ -18,10 +18,11 @@ static const double PATIENCE_S = 0.1, PATIENCE_MAX_S = 0.8;
 enum { KNOCK_QUEUE = 2 * (NT_FRAME_HEAD_BYTES + NT_PROOF_MAX) };
 
 void nt_knock_init(struct nt_knock *knock, const struct nt_conf *conf, const struct nt_job *job,
-                   const struct nt_addresses *addresses)
+                   size_t leader, const struct nt_addresses *addresses)
 {
     *knock = (struct nt_knock){.job = job,
                                .conf = conf,
+                               .leader = leader,
                                .addresses = *addresses,
                                .conn = {.fd = -1},
                                .patience_s = PATIENCE_S};
@@ -111,7 +112,7 @@ static struct nt_claim claim_of(const struct nt_knock *knock, enum nt_direction 
     return (struct nt_claim){.direction = direction,
                              .job = job->id,
                              .restart = job->restart,
-                             .leader = job->host[0],
+                             .leader = job->host[knock->leader],
                              .member = job->host[job->me],
                              .member_index = (uint32_t)job->me,
                              .port = knock->port,
@@ -127,7 +128,7 @@ static int answer_hello(struct nt_knock *knock, const struct nt_frame *frame,
     struct nt_err other;
     char credential[NT_CREDENTIAL_MAX];
     unsigned char proof[NT_PROOF_MAX];
-    if (frame->type != NT_FRAME_HELLO ||
+    if (frame->type != NT_FRAME_HELLO || frame->host != knock->leader ||
         nt_hello_decode(payload, frame->payload_bytes, &hello, &other) != 0 ||
         hello.job != knock->job->id)
         return -1; /* somebody else's: nothing to tell */

@@ -19,6 +19,7 @@ enum nt_knock_state { NT_KNOCK_REST, NT_KNOCK_CONNECTING, NT_KNOCK_HELLO, NT_KNO
 struct nt_knock {
     const struct nt_job *job;   /* borrowed */
     const struct nt_conf *conf; /* borrowed */
+    size_t leader;              /* which host of the job it looks for */
     struct nt_addresses addresses;
     size_t at; /* which candidate */
     enum nt_knock_state state;
@@ -31,8 +32,9 @@ struct nt_knock {
     struct nt_err last; /* why it did not work the last time */
 };
 
+/* addresses: of the leader. */
 void nt_knock_init(struct nt_knock *knock, const struct nt_conf *conf, const struct nt_job *job,
-                   const struct nt_addresses *addresses);
+                   size_t leader, const struct nt_addresses *addresses);
 void nt_knock_fini(struct nt_knock *knock);
 
 /* What to wait for: fills one pollfd (fd -1 for none) and returns until when at most. */

@@ -5,12 +5,10 @@
 #include <string.h>
 
 #include "ask.h"
-#include "door.h"
+#include "branch.h"
 #include "gather.h"
 #include "now.h"
-#include "star.h"
 
-static const double STALL_S = 1.0;  /* a member that takes nothing for so long is lost */
 static const double FLUSH_S = 0.25; /* for the last frames to leave */
 static const double LINGER_S = 1.0; /* for hosts that come after an early failure */
 static const double POLICY_S = 1.0; /* slurmctld's time to say who else is on the hosts */
@@ -18,17 +16,14 @@ static const double TASKS_S = 0.2;  /* and when only the number of tasks is aske
 
 struct lead {
     struct nt_seat *seat;
-    struct nt_door door;
-    struct nt_star star;
+    struct nt_branch branch;
     struct nt_gather gather;
     struct nt_ask use; /* struct nt_job_use */
     enum nt_policy policy;
     double policy_until;
     bool started; /* the policy is known and told */
     struct pollfd *polls;
-    size_t lost_seen; /* of star.dropped */
-    bool failed;      /* of itself: late members are still told why */
-    char last_word[NT_DONE_BYTES];
+    bool failed; /* of itself: late members are still told why */
 };
 
 /* ---- what the hosts may do ---- */
@@ -60,16 +55,13 @@ static void begin_policy(struct lead *lead)
         lead->policy_until = 0;
 }
 
-static void tell_policy(struct lead *lead, struct nt_conn *conn)
+static void tell_policy(struct lead *lead)
 {
     char text[32];
     int n = snprintf(text, sizeof text, "policy %s\n",
                      lead->policy == NT_POLICY_FULL ? "full" : "latency");
     struct nt_frame frame = {.type = NT_FRAME_START, .payload_bytes = (uint32_t)n};
-    if (conn != NULL)
-        nt_conn_send(conn, &frame, text, NULL); /* a failure shows at the next step */
-    else
-        nt_star_cast(&lead->star, &frame, text);
+    nt_branch_greet(&lead->branch, &frame, text);
 }
 
 static void see_policy(struct lead *lead)
@@ -89,7 +81,7 @@ static void see_policy(struct lead *lead)
     lead->started = true;
     if (lead->policy == NT_POLICY_OFF)
         return;
-    tell_policy(lead, NULL);
+    tell_policy(lead);
     if (nt_seat_start(lead->seat, lead->policy, &use, &err) != 0)
         nt_seat_lose(lead->seat, err.text);
 }
@@ -121,22 +113,17 @@ static int own_gather(struct lead *lead, const struct nt_frame *frame)
 
 static void settle(struct lead *lead, const struct nt_frame *frame, const unsigned char *payload)
 {
-    nt_star_cast(&lead->star, frame, payload);
+    nt_branch_send(&lead->branch, frame, payload);
     nt_seat_settle(lead->seat, (const char *)payload, frame->payload_bytes);
-}
-
-static struct nt_frame last_frame(const struct lead *lead)
-{
-    return (struct nt_frame){.type = NT_FRAME_DONE,
-                             .payload_bytes = (uint32_t)strlen(lead->last_word)};
 }
 
 static void fail(struct lead *lead, const char *reason)
 {
-    snprintf(lead->last_word, sizeof lead->last_word, "failed %s", reason);
+    char word[NT_DONE_BYTES];
+    int n = snprintf(word, sizeof word, "failed %s", reason);
+    struct nt_frame frame = {.type = NT_FRAME_DONE, .payload_bytes = (uint32_t)n};
     lead->failed = true;
-    struct nt_frame frame = last_frame(lead);
-    nt_star_cast(&lead->star, &frame, lead->last_word);
+    nt_branch_greet(&lead->branch, &frame, word);
     nt_seat_fail(lead->seat, "%s", reason);
 }
 
@@ -145,7 +132,7 @@ static void hear_probe(struct lead *lead)
     struct nt_seat *seat = lead->seat;
     struct nt_frame frame;
     const unsigned char *payload;
-    while (!seat->outcome.settled && nt_star_queued(&lead->star) < NT_QUEUE_HIGH &&
+    while (!seat->outcome.settled && !lead->branch.star.is_full &&
            nt_seat_next(seat, &frame, &payload) == 1) {
         switch (frame.type) {
         case NT_FRAME_GATHER:
@@ -153,10 +140,11 @@ static void hear_probe(struct lead *lead)
                 return;
             break;
         case NT_FRAME_CAST:
-            nt_star_cast(&lead->star, &frame, payload);
+            nt_branch_send(&lead->branch, &frame, payload);
             break;
         case NT_FRAME_PAPER:
-            nt_star_cast(&lead->star, &frame, payload);
+            nt_branch_shut(&lead->branch);
+            nt_branch_send(&lead->branch, &frame, payload);
             nt_seat_paper(seat, &frame, payload);
             break;
         case NT_FRAME_DONE:
@@ -169,63 +157,27 @@ static void hear_probe(struct lead *lead)
     }
 }
 
-static void hear_member(struct lead *lead, size_t host)
-{
-    struct nt_conn *conn = &lead->star.conn[host];
-    struct nt_frame frame;
-    const unsigned char *payload;
-    while (nt_conn_queued(&lead->seat->probe) < NT_QUEUE_HIGH) {
-        int got = nt_conn_next(conn, &frame, &payload, NULL);
-        if (got == 0)
-            return;
-        if (got < 0 || (frame.type != NT_FRAME_GATHER && frame.type != NT_FRAME_DONE)) {
-            nt_star_drop(&lead->star, host);
-            return;
-        }
-        if (frame.type == NT_FRAME_DONE) { /* its probe is gone, the host still wants the result */
-            nt_gather_leave(&lead->gather, host);
-            continue;
-        }
-        frame.host = (uint32_t)host; /* the one that it has proved to be */
-        if (nt_gather_piece(&lead->gather, host, frame.seq, (frame.flags & NT_FRAME_MORE) != 0))
-            nt_seat_send(lead->seat, &frame, payload);
-    }
-}
-
 static void hear_members(struct lead *lead)
 {
-    for (size_t k = 0; k < lead->star.here;) {
-        size_t host = lead->star.order[k];
-        hear_member(lead, host);
-        if (k < lead->star.here && lead->star.order[k] == host)
-            k++;
+    struct nt_frame frame;
+    const unsigned char *payload;
+    while (nt_conn_queued(&lead->seat->probe) < NT_QUEUE_HIGH &&
+           nt_branch_next(&lead->branch, &frame, &payload) == 1) {
+        if (frame.type == NT_FRAME_DONE) /* its probe is gone, the host still wants the result */
+            nt_gather_leave(&lead->gather, frame.host);
+        else if (nt_gather_piece(&lead->gather, frame.host, frame.seq,
+                                 (frame.flags & NT_FRAME_MORE) != 0))
+            nt_seat_queue(lead->seat, &frame, payload);
     }
-}
-
-static void open_door(struct lead *lead)
-{
-    struct nt_conn conn;
-    size_t host;
-    while (nt_door_step(&lead->door, &host, &conn) == 1) {
-        if (!nt_star_join(&lead->star, host, &conn, NT_FRAME_PAYLOAD_MAX, NT_QUEUE_MAX))
-            continue;
-        struct nt_frame last = last_frame(lead);
-        if (lead->failed)
-            nt_conn_send(&lead->star.conn[host], &last, lead->last_word, NULL);
-        else if (lead->started)
-            tell_policy(lead, &lead->star.conn[host]);
-    }
+    nt_seat_flush(lead->seat);
 }
 
 /* Gathers need not wait for who has gone. */
 static void see_losses(struct lead *lead)
 {
-    if (lead->lost_seen == lead->star.dropped)
-        return;
-    lead->lost_seen = lead->star.dropped;
-    for (size_t k = 1; k < lead->star.hosts; k++)
-        if (nt_star_has_lost(&lead->star, k))
-            nt_gather_leave(&lead->gather, k);
+    size_t host;
+    while (nt_branch_next_lost(&lead->branch, &host) == 1)
+        nt_gather_leave(&lead->gather, host);
 }
 
 /* ---- the loop ---- */
@@ -233,11 +185,10 @@ static void see_losses(struct lead *lead)
 static void wait_for_events(struct lead *lead)
 {
     const struct nt_seat *seat = lead->seat;
-    bool read_probe = nt_star_queued(&lead->star) < NT_QUEUE_HIGH;
+    bool read_probe = !lead->branch.star.is_full;
     bool read_members = nt_conn_queued(&seat->probe) < NT_QUEUE_HIGH;
-    size_t n = nt_door_polls(&lead->door, lead->polls);
+    size_t n = nt_branch_polls(&lead->branch, read_members, lead->polls);
     n += nt_seat_polls(seat, read_probe, lead->polls + n);
-    n += nt_star_polls(&lead->star, read_members, lead->polls + n);
     double until = seat->give_up;
     if (!lead->started) {
         lead->polls[n++] = (struct pollfd){.fd = lead->use.fd, .events = POLLIN};
@@ -247,7 +198,8 @@ static void wait_for_events(struct lead *lead)
         until = lead->gather.until;
     int ms = nt_ms_until(until);
     /* idlers at the door and stalled members are looked at now and then */
-    poll(lead->polls, n, ms < 100 ? ms : 100);
+    if (poll(lead->polls, n, ms < 100 ? ms : 100) > 0)
+        nt_branch_heed(&lead->branch, lead->polls);
 }
 
 /* What ends the sweep without rank 0's word. */
@@ -274,10 +226,9 @@ static void run(struct lead *lead)
     begin_policy(lead);
     while (!seat->outcome.settled) {
         see_policy(lead);
-        open_door(lead);
         hear_members(lead);
         hear_probe(lead);
-        nt_star_flush(&lead->star, STALL_S);
+        nt_branch_step(&lead->branch);
         see_losses(lead);
         if (nt_gather_is_over(&lead->gather, nt_now()))
             close_gather(lead);
@@ -295,33 +246,33 @@ static void see_off(struct lead *lead)
     if (lead->failed && now + LINGER_S < lead->seat->give_up)
         until = now + LINGER_S;
     while (nt_now() < until) {
-        bool all_came = !lead->failed || lead->star.joined + 1 == lead->star.hosts;
-        if (all_came && nt_star_queued(&lead->star) == 0)
+        bool all_came =
+            !lead->failed || lead->branch.star.joined >= nt_branch_expects(&lead->branch);
+        if (all_came)
+            nt_door_fini(&lead->branch.door);
+        if (all_came && nt_star_is_flushed(&lead->branch.star))
             return;
-        size_t n = all_came ? 0 : nt_door_polls(&lead->door, lead->polls);
-        n += nt_star_polls(&lead->star, false, lead->polls + n);
+        size_t n = nt_branch_polls(&lead->branch, false, lead->polls);
         poll(lead->polls, n, nt_ms_until(until));
-        if (!all_came)
-            open_door(lead);
-        nt_star_flush(&lead->star, STALL_S);
+        nt_branch_step(&lead->branch);
     }
 }
 
 void nt_lead(struct nt_seat *seat)
 {
     struct nt_err err = {0};
-    struct lead lead = {.seat = seat, .use = {.fd = -1}, .door = {.fd = -1}};
-    size_t hosts = seat->job->hosts;
-    if (nt_star_init(&lead.star, hosts, &err) != 0 ||
+    struct lead lead = {.seat = seat, .use = {.fd = -1}, .branch = {.door = {.fd = -1}}};
+    size_t hosts = seat->job->hosts, block = nt_block_hosts(hosts, seat->conf->block_hosts);
+    if (nt_branch_init(&lead.branch, hosts, 0, block, &err) != 0 ||
         nt_gather_init(&lead.gather, hosts, &err) != 0)
         goto free_all;
-    lead.polls = calloc(NT_DOOR_POLLS + hosts + 3, sizeof *lead.polls);
+    lead.polls = calloc(nt_branch_polls_max(&lead.branch) + 3, sizeof *lead.polls);
     if (lead.polls == NULL) {
         nt_err_set(&err, NT_ERR_SYSTEM, "out of memory");
         goto free_all;
     }
     /* without a door the others are simply missing */
-    if (hosts > 1 && nt_door_open(&lead.door, seat->conf, seat->job, &err) != 0)
+    if (hosts > 1 && nt_door_open(&lead.branch.door, seat->conf, seat->job, &err) != 0)
         for (size_t k = 1; k < hosts; k++)
             nt_gather_leave(&lead.gather, k);
     run(&lead);
@@ -330,8 +281,7 @@ free_all:
     if (!seat->outcome.settled)
         nt_seat_fail(seat, "%s", err.text);
     nt_ask_fini(&lead.use);
-    nt_door_fini(&lead.door);
     nt_gather_fini(&lead.gather);
-    nt_star_fini(&lead.star);
+    nt_branch_fini(&lead.branch);
     free(lead.polls);
 }

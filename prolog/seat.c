@@ -168,6 +168,20 @@ void nt_seat_send(struct nt_seat *seat, const struct nt_frame *frame, const void
         lose_or_end(seat, err.text);
 }
 
+void nt_seat_queue(struct nt_seat *seat, const struct nt_frame *frame, const void *payload)
+{
+    struct nt_err err;
+    if (!seat->probe_lost && nt_conn_queue(&seat->probe, frame, payload, &err) != 0)
+        lose_or_end(seat, err.text);
+}
+
+void nt_seat_flush(struct nt_seat *seat)
+{
+    struct nt_err err;
+    if (!seat->probe_lost && nt_conn_flush(&seat->probe, &err) != 0)
+        lose_or_end(seat, err.text);
+}
+
 /* ---- the publication ---- */
 
 void nt_seat_paper(struct nt_seat *seat, const struct nt_frame *frame, const void *payload)

@@ -65,6 +65,10 @@ int nt_seat_next(struct nt_seat *seat, struct nt_frame *frame, const unsigned ch
 /* Passes a frame to the probe; a probe that does not take it is lost. */
 void nt_seat_send(struct nt_seat *seat, const struct nt_frame *frame, const void *payload);
 
+/* The same, but many small ones leave together: with nt_seat_flush at the latest. */
+void nt_seat_queue(struct nt_seat *seat, const struct nt_frame *frame, const void *payload);
+void nt_seat_flush(struct nt_seat *seat);
+
 void nt_seat_lose(struct nt_seat *seat, const char *why);
 
 /* A part of a paper. What cannot be written is noted for the end. */

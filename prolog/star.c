@@ -4,18 +4,18 @@
 
 #include "now.h"
 
-int nt_star_init(struct nt_star *star, size_t hosts, struct nt_err *err)
+int nt_star_init(struct nt_star *star, size_t hosts, size_t me, size_t full_bytes,
+                 struct nt_err *err)
 {
-    struct nt_star s = {.hosts = hosts};
+    struct nt_star s = {.hosts = hosts, .me = me, .full_bytes = full_bytes};
     s.conn = calloc(hosts, sizeof *s.conn);
     s.was_here = calloc(hosts, sizeof *s.was_here);
+    s.ready = calloc(hosts, sizeof *s.ready);
     s.order = calloc(hosts, sizeof *s.order);
-    if (s.conn == NULL || s.was_here == NULL || s.order == NULL) {
+    if (s.conn == NULL || s.was_here == NULL || s.ready == NULL || s.order == NULL) {
         nt_star_fini(&s);
         return nt_err_set(err, NT_ERR_SYSTEM, "out of memory");
     }
-    for (size_t k = 0; k < hosts; k++)
-        s.conn[k].fd = -1;
     *star = s;
     return 0;
 }
@@ -26,6 +26,7 @@ void nt_star_fini(struct nt_star *star)
         nt_conn_fini(&star->conn[star->order[k]]);
     free(star->conn);
     free(star->was_here);
+    free(star->ready);
     free(star->order);
     *star = (struct nt_star){0};
 }
@@ -33,12 +34,13 @@ void nt_star_fini(struct nt_star *star)
 bool nt_star_join(struct nt_star *star, size_t host, struct nt_conn *conn, size_t payload_max,
                   size_t queue_max)
 {
-    if (host == 0 || host >= star->hosts || star->was_here[host] ||
+    if (host == star->me || host >= star->hosts || star->was_here[host] ||
         nt_conn_widen(conn, payload_max, queue_max, NULL) != 0) {
         nt_conn_fini(conn);
         return false;
     }
     star->was_here[host] = true;
+    star->ready[host] = true; /* may have spoken while it was not ours */
     star->joined++;
     star->conn[host] = *conn;
     star->order[star->here++] = host;
@@ -48,7 +50,7 @@ bool nt_star_join(struct nt_star *star, size_t host, struct nt_conn *conn, size_
 
 void nt_star_drop(struct nt_star *star, size_t host)
 {
-    if (host >= star->hosts || !nt_conn_is_open(&star->conn[host]))
+    if (!nt_star_has(star, host))
         return;
     nt_conn_fini(&star->conn[host]);
     star->dropped++;
@@ -56,6 +58,11 @@ void nt_star_drop(struct nt_star *star, size_t host)
     while (star->order[k] != host)
         k++;
     star->order[k] = star->order[--star->here];
+}
+
+bool nt_star_has(const struct nt_star *star, size_t host)
+{
+    return host < star->hosts && star->was_here[host] && nt_conn_is_open(&star->conn[host]);
 }
 
 bool nt_star_has_lost(const struct nt_star *star, size_t host)
@@ -73,38 +80,59 @@ size_t nt_star_polls(const struct nt_star *star, bool read, struct pollfd *polls
     return star->here;
 }
 
+void nt_star_heed(struct nt_star *star, const struct pollfd *polls)
+{
+    for (size_t k = 0; k < star->here; k++)
+        if ((polls[k].revents & ~POLLOUT) != 0)
+            star->ready[star->order[k]] = true;
+}
+
 void nt_star_cast(struct nt_star *star, const struct nt_frame *frame, const void *payload)
 {
     for (size_t k = 0; k < star->here;) {
         size_t host = star->order[k];
-        if (nt_conn_send(&star->conn[host], frame, payload, NULL) != 0)
+        struct nt_conn *conn = &star->conn[host];
+        if (nt_conn_send(conn, frame, payload, NULL) != 0) {
             nt_star_drop(star, host); /* another stands at k now */
-        else
-            k++;
+            continue;
+        }
+        star->is_full = star->is_full || nt_conn_queued(conn) >= star->full_bytes;
+        k++;
     }
+}
+
+void nt_star_send(struct nt_star *star, size_t host, const struct nt_frame *frame,
+                  const void *payload)
+{
+    struct nt_conn *conn = &star->conn[host];
+    if (nt_conn_queue(conn, frame, payload, NULL) != 0)
+        nt_star_drop(star, host);
+    else
+        star->is_full = star->is_full || nt_conn_queued(conn) >= star->full_bytes;
 }
 
 void nt_star_flush(struct nt_star *star, double stall_s)
 {
     double now = nt_now();
+    star->is_full = false;
     for (size_t k = 0; k < star->here;) {
         size_t host = star->order[k];
         struct nt_conn *conn = &star->conn[host];
         if (nt_conn_queued(conn) > 0 &&
             (nt_conn_flush(conn, NULL) != 0 ||
-             (nt_conn_queued(conn) > 0 && now - conn->moved_at > stall_s)))
+             (nt_conn_queued(conn) > 0 && now - conn->moved_at > stall_s))) {
             nt_star_drop(star, host);
-        else
-            k++;
+            continue;
+        }
+        star->is_full = star->is_full || nt_conn_queued(conn) >= star->full_bytes;
+        k++;
     }
 }
 
-size_t nt_star_queued(const struct nt_star *star)
+bool nt_star_is_flushed(const struct nt_star *star)
 {
-    size_t most = 0;
-    for (size_t k = 0; k < star->here; k++) {
-        size_t queued = nt_conn_queued(&star->conn[star->order[k]]);
-        most = queued > most ? queued : most;
-    }
-    return most;
+    for (size_t k = 0; k < star->here; k++)
+        if (nt_conn_queued(&star->conn[star->order[k]]) > 0)
+            return false;
+    return true;
 }

@@ -164,7 +164,8 @@ static bool relay_hear(struct relay *r, unsigned host)
         break;
     case NT_FRAME_CAST:
         for (unsigned k = 1; k < r->plan->hosts; k++)
-            relay_send(r, k, &frame, r->payload);
+            if ((frame.flags & NT_FRAME_ONE) == 0 || frame.host == k)
+                relay_send(r, k, &frame, r->payload);
         break;
     case NT_FRAME_PAPER:
         relay_add_paper(r, &frame);

@@ -9,13 +9,16 @@
 
 #include <cmocka.h>
 
+#include "door.h"
 #include "now.h"
 #include "own_munge.h"
 #include "toy_probe.h"
 #include "watch.h"
 
-enum { HOSTS = 3, JOB = 4711 };
-static const char *const names[HOSTS] = {"localhost", "127.0.0.2", "127.0.0.3"};
+enum { HOSTS = 3, MANY = 10, BLOCK = 4, JOB = 4711 };
+static const char *const names[MANY] = {"localhost", "127.0.0.2", "127.0.0.3", "127.0.0.4",
+                                        "127.0.0.5", "127.0.0.6", "127.0.0.7", "127.0.0.8",
+                                        "127.0.0.9", "127.0.0.10"};
 
 static struct own_munge munge;
 static char self[256];
@@ -55,7 +58,9 @@ static int stop(void **state)
 
 struct scene {
     char top[64];
-    pid_t pid[HOSTS];
+    int hosts;
+    uint32_t block_hosts;
+    pid_t pid[MANY];
     double began;
 };
 
@@ -70,6 +75,7 @@ static int make_scene(void **state)
     if (s == NULL)
         return -1;
     snprintf(s->top, sizeof s->top, "/tmp/nettopo-agent-XXXXXX");
+    s->hosts = HOSTS;
     *state = s;
     return mkdtemp(s->top) == NULL || chmod(s->top, 0755) != 0;
 }
@@ -78,7 +84,7 @@ static int remove_scene(void **state)
 {
     struct scene *s = *state;
     char path[96];
-    for (int k = 0; k < HOSTS; k++) {
+    for (int k = 0; k < s->hosts; k++) {
         run_dir_of(s, k, path);
         nt_publish_remove(path, JOB, NULL);
         rmdir(path);
@@ -94,6 +100,7 @@ static struct nt_conf conf_of(const struct scene *s, int host)
     nt_conf_default(&conf);
     conf.port_first = 31700;
     conf.port_last = 31860;
+    conf.block_hosts = s->block_hosts;
     run_dir_of(s, host, conf.run_dir);
     snprintf(conf.probe, sizeof conf.probe, "%s", self);
     snprintf(conf.munge_socket, sizeof conf.munge_socket, "%s", munge.socket);
@@ -103,7 +110,7 @@ static struct nt_conf conf_of(const struct scene *s, int host)
 /* The agent of one host, in a child. */
 static void begin(struct scene *s, int host, struct nt_conf conf, const char *option, double budget)
 {
-    char list[128];
+    char list[256] = "";
     struct nt_order order = {
         .verb = NT_VERB_RUN, .wanted = true, .job = JOB, .uid = 65534, .gid = 65534};
     struct nt_err err;
@@ -116,7 +123,9 @@ static void begin(struct scene *s, int host, struct nt_conf conf, const char *op
     if (s->pid[host] != 0)
         return;
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    snprintf(list, sizeof list, "%s,%s,%s", names[0], names[1], names[2]);
+    for (int k = 0; k < s->hosts; k++)
+        snprintf(list + strlen(list), sizeof list - strlen(list), "%s%s", k > 0 ? "," : "",
+                 names[k]);
     setenv("SLURM_JOB_NODELIST", list, 1);
     setenv("SLURMD_NODENAME", names[host], 1);
     _exit(nt_watch(&order, &conf, budget, nt_now(), &err) == 0 ? 0 : 1);
@@ -125,14 +134,14 @@ static void begin(struct scene *s, int host, struct nt_conf conf, const char *op
 static void begin_all(struct scene *s, const char *option, double budget)
 {
     s->began = nt_now();
-    for (int k = 0; k < HOSTS; k++)
+    for (int k = 0; k < s->hosts; k++)
         begin(s, k, conf_of(s, k), option, budget);
 }
 
 /* Waits for all; the longest, in seconds. */
 static double end_all(struct scene *s)
 {
-    for (int k = 0; k < HOSTS; k++)
+    for (int k = 0; k < s->hosts; k++)
         if (s->pid[k] > 0)
             waitpid(s->pid[k], NULL, 0);
     return nt_now() - s->began;
@@ -310,6 +319,127 @@ static void a_host_that_cannot_publish_harms_no_other(void **state)
     expect(s, 2, "STATUS=ok");
 }
 
+/* ---- blocks of hosts: 0 to 3, 4 to 7, 8 and 9; 4 and 8 pass on for theirs ---- */
+
+static bool blocks(struct scene *s)
+{
+    s->hosts = MANY;
+    s->block_hosts = BLOCK;
+    return munge.pid != 0;
+}
+
+static void all_come_through_their_blocks(void **state)
+{
+    struct scene *s = *state;
+    if (!blocks(s))
+        skip();
+    begin_all(s, "quick,pattern=matrix:big", 8);
+    assert_true(end_all(s) < 6);
+    for (int k = 0; k < MANY; k++) {
+        struct stat st;
+        char path[160], dir[96];
+        expect(s, k, "NETTOPO_STATUS=ok\n");
+        expect(s, k, "127.0.0.9,127.0.0.10\n");
+        run_dir_of(s, k, dir);
+        snprintf(path, sizeof path, "%s/%d/map.json", dir, JOB);
+        assert_int_equal(stat(path, &st), 0);
+        assert_int_equal(st.st_size, 3 << 20);
+    }
+}
+
+/* They are shown no port but that of their block's first host, and need no other. */
+static void a_block_comes_to_its_own_first_host(void **state)
+{
+    struct scene *s = *state;
+    if (!blocks(s))
+        skip();
+    s->began = nt_now();
+    begin(s, 0, conf_of(s, 0), "quick", 5);
+    poll(NULL, 0, 100);
+    begin(s, 4, conf_of(s, 4), "quick", 5); /* the second port, as the first is taken here */
+    poll(NULL, 0, 100);
+    for (int k = 1; k < MANY; k++) {
+        struct nt_conf conf = conf_of(s, k);
+        if (k / BLOCK == 1)
+            conf.port_first = conf.port_last = nt_port_candidate(&conf, JOB, 1);
+        if (k != 4)
+            begin(s, k, conf, "quick", 5);
+    }
+    assert_true(end_all(s) < 3);
+    for (int k = 0; k < MANY; k++)
+        expect(s, k, "NETTOPO_STATUS=ok\n");
+}
+
+/* Its block comes to the first host; only itself is missing. */
+static void a_block_without_its_first_host_is_not_lost(void **state)
+{
+    struct scene *s = *state;
+    if (!blocks(s))
+        skip();
+    s->began = nt_now();
+    for (int k = 0; k < MANY; k++)
+        if (k != 4)
+            begin(s, k, conf_of(s, k), "quick", 5);
+    assert_true(end_all(s) < 4);
+    for (int k = 0; k < MANY; k++)
+        if (k != 4)
+            expect(s, k,
+                   "NODE_ORDER=localhost,127.0.0.2,127.0.0.3,127.0.0.4,127.0.0.6,127.0.0.7,"
+                   "127.0.0.8,127.0.0.9,127.0.0.10\n");
+}
+
+static void a_lost_probe_in_a_block_costs_only_itself(void **state)
+{
+    struct scene *s = *state;
+    static const char *const table[] = {"exit-4", "garbage-5", "exit-9"};
+    static const char *const order[] = {
+        "127.0.0.4,127.0.0.6,127.0.0.7,127.0.0.8,127.0.0.9,127.0.0.10\n",
+        "127.0.0.5,127.0.0.7,127.0.0.8,127.0.0.9,127.0.0.10\n",
+        "127.0.0.6,127.0.0.7,127.0.0.8,127.0.0.9\n"};
+    if (!blocks(s))
+        skip();
+    for (size_t t = 0; t < sizeof table / sizeof *table; t++) {
+        char option[64];
+        snprintf(option, sizeof option, "quick,pattern=matrix:%s", table[t]);
+        begin_all(s, option, 4);
+        assert_true(end_all(s) < 3);
+        for (int k = 0; k < MANY; k++) {
+            expect(s, k, "STATUS=partial");
+            expect(s, k, order[t]);
+        }
+    }
+}
+
+/* In the middle of it: its block turns to the first host and learns the result there. */
+static void a_killed_first_of_a_block_costs_only_itself(void **state)
+{
+    struct scene *s = *state;
+    if (!blocks(s))
+        skip();
+    begin_all(s, "quick,pattern=matrix:slow", 6);
+    poll(NULL, 0, 400);
+    kill(s->pid[4], SIGKILL);
+    assert_true(end_all(s) < 5);
+    for (int k = 0; k < MANY; k++)
+        if (k != 4) {
+            expect(s, k, "STATUS=partial");
+            expect(s, k, "127.0.0.4,127.0.0.6");
+        }
+}
+
+static void a_killed_first_host_is_noticed_in_every_block(void **state)
+{
+    struct scene *s = *state;
+    if (!blocks(s))
+        skip();
+    begin_all(s, "quick,pattern=matrix:hang-0", 6);
+    poll(NULL, 0, 400);
+    kill(s->pid[0], SIGKILL);
+    assert_true(end_all(s) < 3);
+    for (int k = 1; k < MANY; k++)
+        expect(s, k, "lost the job's first host localhost");
+}
+
 int main(int argc, char **argv)
 {
     if (argc == 3 && strcmp(argv[1], "--agent-fd") == 0)
@@ -325,6 +455,12 @@ int main(int argc, char **argv)
         EACH(a_munged_that_hangs_costs_no_more_than_the_budget),
         EACH(a_probe_that_is_not_there_fails_early),
         EACH(a_host_that_cannot_publish_harms_no_other),
+        EACH(all_come_through_their_blocks),
+        EACH(a_block_comes_to_its_own_first_host),
+        EACH(a_block_without_its_first_host_is_not_lost),
+        EACH(a_lost_probe_in_a_block_costs_only_itself),
+        EACH(a_killed_first_of_a_block_costs_only_itself),
+        EACH(a_killed_first_host_is_noticed_in_every_block),
     };
     return cmocka_run_group_tests(tests, start, stop);
 }

@@ -43,7 +43,7 @@ static void the_installed_file_states_the_defaults(void **state)
         }
         at += line + 1;
     }
-    assert_int_equal(keys, 16);
+    assert_int_equal(keys, 17);
     struct nt_conf conf, defaults;
     struct nt_err err = {0};
     nt_conf_default(&defaults);
@@ -61,6 +61,7 @@ static void the_installed_file_states_the_defaults(void **state)
     assert_true(conf.max_load == defaults.max_load);
     assert_int_equal(conf.inline_limit_bytes, defaults.inline_limit_bytes);
     assert_int_equal(conf.publish_limit_bytes, defaults.publish_limit_bytes);
+    assert_int_equal(conf.block_hosts, defaults.block_hosts);
     assert_string_equal(conf.run_dir, defaults.run_dir);
     assert_string_equal(conf.munge_socket, defaults.munge_socket);
     assert_string_equal(conf.net_devices, defaults.net_devices);
@@ -81,6 +82,7 @@ static void every_key_is_read(void **state)
                                  "max_load = 0.25\n"
                                  "inline_limit = 0\n"
                                  "publish_limit = 65536\n"
+                                 "block_hosts = 48\n"
                                  "run_dir = /srv/run#1\n"
                                  "prolog = /opt/nt prolog\n"
                                  "probe = /opt/probe\n"
@@ -98,6 +100,7 @@ static void every_key_is_read(void **state)
     assert_true(conf.max_load == 0.25);
     assert_int_equal(conf.inline_limit_bytes, 0);
     assert_int_equal(conf.publish_limit_bytes, 65536);
+    assert_int_equal(conf.block_hosts, 48);
     assert_string_equal(conf.run_dir, "/srv/run#1");
     assert_string_equal(conf.prolog, "/opt/nt prolog");
     assert_string_equal(conf.probe, "/opt/probe");
@@ -137,6 +140,8 @@ static void a_wrong_line_is_named_with_its_file(void **state)
         {"inline_limit = 32k", "f:1: inline_limit: expected"},
         {"publish_limit = 1", "f:1: publish_limit: expected"},
         {"publish_limit = 99999999999999999999", "f:1: publish_limit: expected"},
+        {"block_hosts = 1", "f:1: block_hosts: expected"},
+        {"block_hosts = 65537", "f:1: block_hosts: expected"},
         {"run_dir = run", "f:1: run_dir: expected an absolute path"},
         {"run_dir = /", "f:1: run_dir: expected"},
         {"run_dir = /run/../etc", "f:1: run_dir: expected"},

@@ -105,7 +105,7 @@ static void the_two_meet_and_can_speak(void **state)
     if (munge.pid == 0)
         skip();
     set(&s);
-    nt_knock_init(&knock, &s.conf, &s.member, &s.addresses);
+    nt_knock_init(&knock, &s.conf, &s.member, 0, &s.addresses);
     if (!meet(&s, &knock, 5, &host, &a, &b))
         fail_msg("%s / %s", knock.last.text, s.door.last.text);
     assert_int_equal(host, 1);
@@ -139,7 +139,7 @@ static void a_taken_port_is_gone_round(void **state)
     first.leader.id++;
     struct nt_conn none;
     size_t nobody;
-    nt_knock_init(&knock, &s.conf, &s.member, &s.addresses);
+    nt_knock_init(&knock, &s.conf, &s.member, 0, &s.addresses);
     bool met = false, in = false, out = false;
     for (double until = nt_now() + 5; !met && nt_now() < until; poll(NULL, 0, 1)) {
         assert_int_equal(nt_door_step(&first.door, &nobody, &none), 0);
@@ -174,7 +174,7 @@ static void another_run_or_host_is_not_let_in(void **state)
             member.host = other_names; /* believes in another host list */
         else
             member.me = 0; /* says it is the leader */
-        nt_knock_init(&knock, &s.conf, &member, &s.addresses);
+        nt_knock_init(&knock, &s.conf, &member, 0, &s.addresses);
         assert_false(meet(&s, &knock, 0.3, &host, &a, &b));
         assert_int_not_equal(knock.last.kind, NT_ERR_NONE);
         nt_knock_fini(&knock);
@@ -195,7 +195,7 @@ static void without_munge_nobody_is_let_in(void **state)
     set(&s);
     struct nt_conf deaf = s.conf;
     snprintf(deaf.munge_socket, sizeof deaf.munge_socket, "/nonexistent/socket");
-    nt_knock_init(&knock, &deaf, &s.member, &s.addresses);
+    nt_knock_init(&knock, &deaf, &s.member, 0, &s.addresses);
     assert_false(meet(&s, &knock, 0.3, &host, &a, &b));
     assert_non_null(strstr(knock.last.text, "munge: "));
     nt_knock_fini(&knock);
@@ -233,7 +233,7 @@ static void garbage_and_idlers_keep_nobody_out(void **state)
     }
     nobody_comes_in(&s, 0.05);
     assert_int_equal(s.door.guests, NT_DOOR_PLACES);
-    nt_knock_init(&knock, &s.conf, &s.member, &s.addresses);
+    nt_knock_init(&knock, &s.conf, &s.member, 0, &s.addresses);
     assert_true(meet(&s, &knock, 3, &host, &a, &b));
     nt_conn_fini(&a);
     nt_conn_fini(&b);
@@ -265,7 +265,7 @@ static void a_relay_on_another_port_is_found_out(void **state)
         .sin_family = AF_INET, .sin_port = htons(port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     assert_int_equal(bind(ear, (struct sockaddr *)&at, sizeof at), 0);
     assert_int_equal(listen(ear, 5), 0);
-    nt_knock_init(&knock, &s.conf, &s.member, &s.addresses);
+    nt_knock_init(&knock, &s.conf, &s.member, 0, &s.addresses);
     /* the member may only see the relay's port */
     struct nt_conf narrow = s.conf;
     narrow.port_first = narrow.port_last = port;

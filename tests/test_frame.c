@@ -40,7 +40,7 @@ static void a_bad_head_is_refused_with_its_reason(void **state)
     } table[] = {{0, 'X', "not a nettopo frame"},
                  {4, 0, "unknown type 0"},
                  {4, 99, "unknown type 99"},
-                 {6, 2, "unknown flags"},
+                 {6, 4, "unknown flags"},
                  {23, 1, "payload of"}};
     for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
         struct nt_frame frame = {.type = NT_FRAME_CAST}, out;
@@ -54,11 +54,24 @@ static void a_bad_head_is_refused_with_its_reason(void **state)
     }
 }
 
+static void only_a_cast_is_for_one(void **state)
+{
+    (void)state;
+    for (unsigned type = NT_FRAME_START; type <= NT_FRAME_PROOF; type++) {
+        struct nt_frame frame = {.type = (enum nt_frame_type)type, .flags = NT_FRAME_ONE}, out;
+        unsigned char head[NT_FRAME_HEAD_BYTES];
+        struct nt_err err;
+        nt_frame_encode(&frame, head);
+        assert_int_equal(nt_frame_decode(head, &out, &err), type == NT_FRAME_CAST ? 0 : -1);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(encode_then_decode_is_identity),
         cmocka_unit_test(a_bad_head_is_refused_with_its_reason),
+        cmocka_unit_test(only_a_cast_is_for_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -135,6 +135,41 @@ static void an_order_comes_back_as_it_went(void **state)
     free(bytes.data);
 }
 
+/* With where its ranks sit, for who has no table: found there first, and in a table else. */
+static void an_order_brings_its_addresses(void **state)
+{
+    (void)state;
+    uint32_t pair[2][2], rank[3] = {3, 0, 4};
+    unsigned char address[2][40];
+    struct nt_seat seat[3] = {{true, address[0], 40}, {false, NULL, 0}, {false, address[1], 7}};
+    struct nt_round in = example_round(pair), out;
+    struct nt_bytes bytes;
+    struct nt_err err = {0};
+    memset(address, 0xa5, sizeof address);
+    in.seats = 3;
+    in.seat_rank = rank;
+    in.seat = seat;
+    assert_int_equal(nt_round_encode(&in, &bytes, &err), 0);
+    assert_int_equal(nt_round_decode(bytes.data, bytes.bytes, 5, &out, &err), 0);
+    assert_int_equal(out.seats, 3);
+    for (size_t k = 0; k < 3; k++) {
+        const struct nt_seat *found = nt_seat_find(&out, &(struct nt_table){0}, rank[k]);
+        assert_non_null(found);
+        assert_int_equal(found->own_core, seat[k].own_core);
+        assert_int_equal(found->bytes, seat[k].bytes);
+        assert_true((found->address == NULL) == (seat[k].address == NULL));
+        if (found->address != NULL)
+            assert_memory_equal(found->address, seat[k].address, seat[k].bytes);
+    }
+    assert_null(nt_seat_find(&out, &(struct nt_table){0}, 1));
+    struct nt_table table = {3, seat};
+    assert_ptr_equal(nt_seat_find(&out, &table, 1), &seat[1]);
+    nt_round_fini(&out);
+    for (size_t cut = 0; cut < bytes.bytes; cut++) /* cut off anywhere it is refused */
+        assert_int_equal(nt_round_decode(bytes.data, cut, 5, &out, &err), -1);
+    free(bytes.data);
+}
+
 /* Each breaks one rule of a good order. */
 static void break_order(struct nt_round *round, uint32_t (*pair)[2], unsigned how)
 {
@@ -285,6 +320,7 @@ int main(void)
         cmocka_unit_test(a_bad_greeting_is_refused),
         cmocka_unit_test(a_table_comes_back_as_it_went),
         cmocka_unit_test(an_order_comes_back_as_it_went),
+        cmocka_unit_test(an_order_brings_its_addresses),
         cmocka_unit_test(a_bad_order_is_refused),
         cmocka_unit_test(a_start_and_a_report_come_back),
         cmocka_unit_test(damage_never_reaches_beyond_the_message),

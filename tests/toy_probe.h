@@ -2,6 +2,7 @@
  * came. For tests of the agent. The pattern of its option says what goes wrong:
  *   matrix:exit-R, matrix:hang-R, matrix:garbage-R, matrix:huge-R, matrix:leave-R  (rank R only)
  *   matrix:big     a map of 3 MiB
+ *   matrix:slow    rank 0 waits between its two gathers
  *   matrix:evil    a hint.env that sets what it may not */
 #ifndef NT_TOY_PROBE_H
 #define NT_TOY_PROBE_H
@@ -60,9 +61,10 @@ static struct nt_frame receive(char payload[NT_FRAME_PAYLOAD_MAX + 1])
 static void give(struct nt_frame frame, const char *text, size_t bytes)
 {
     unsigned char head[NT_FRAME_HEAD_BYTES];
+    uint16_t flags = frame.flags;
     do {
         size_t part = bytes < NT_FRAME_PAYLOAD_MAX ? bytes : NT_FRAME_PAYLOAD_MAX;
-        frame.flags = bytes > part ? NT_FRAME_MORE : 0;
+        frame.flags = bytes > part ? flags | NT_FRAME_MORE : flags;
         frame.payload_bytes = (uint32_t)part;
         nt_frame_encode(&frame, head);
         write_all(head, sizeof head);
@@ -185,15 +187,23 @@ static int toy_probe(int argc, char **argv)
     go_wrong();
     if (rank == 0) {
         gather(1, present);
+        if (strcmp(pattern, "slow") == 0)
+            poll(NULL, 0, 900);
+        for (unsigned k = 1; k < size; k += 2) /* to every other host a text of its own */
+            give(
+                (struct nt_frame){
+                    .type = NT_FRAME_CAST, .flags = NT_FRAME_ONE, .seq = 2, .host = k},
+                host[k], strlen(host[k]));
         memset(text, 'x', sizeof text);
-        give((struct nt_frame){.type = NT_FRAME_CAST, .seq = 2}, text,
-             100000 < sizeof text ? 100000 : 60000);
+        give((struct nt_frame){.type = NT_FRAME_CAST, .seq = 2}, text, 60000);
         memset(present, 0, sizeof present);
         publish(gather(3, present), present);
     } else {
         give((struct nt_frame){.type = NT_FRAME_GATHER, .seq = 1}, host[rank], strlen(host[rank]));
-        while ((receive(text).flags & NT_FRAME_MORE) != 0)
-            ;
+        struct nt_frame frame = receive(text);
+        if (rank % 2 == 1 ? frame.host != rank || strcmp(text, host[rank]) != 0
+                          : frame.payload_bytes != 60000)
+            exit(8);
         give((struct nt_frame){.type = NT_FRAME_GATHER, .seq = 3}, host[rank], strlen(host[rank]));
         read_all(text, 1); /* the agent ends us */
     }

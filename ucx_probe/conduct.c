@@ -9,6 +9,7 @@
 
 #include "clock.h"
 #include "match.h"
+#include "met.h"
 #include "pattern_file.h"
 
 struct sweep {
@@ -23,9 +24,8 @@ struct sweep {
     const char *rail[NT_PAIR_RAILS_MAX]; /* names, the pair's */
     struct nt_result *results;           /* what the planner is told; hosts of them */
     bool *silent;                        /* hosts of them */
-    unsigned char *met;                  /* one bit a pair: has a latency */
-    uint32_t *partners;                  /* hosts of them: how many a host has met */
-    size_t pairs_met, pairs_total;
+    struct nt_met met;                   /* which pairs have a latency */
+    size_t pairs_total;
     uint32_t rounds;
     double phase_began_s;
     char phase[32];
@@ -72,17 +72,6 @@ static int enter_phase(struct sweep *s, const char *name, struct nt_err *err)
     return name[0] == '\0' ? 0 : nt_samples_begin_phase(s->samples, name, err);
 }
 
-static void note_met(struct sweep *s, uint32_t a, uint32_t b)
-{
-    size_t bit = (a < b ? (size_t)a * s->crew->hosts + b : (size_t)b * s->crew->hosts + a);
-    if ((s->met[bit / 8] >> (bit % 8) & 1) != 0)
-        return;
-    s->met[bit / 8] |= (unsigned char)(1u << (bit % 8));
-    s->partners[a]++;
-    s->partners[b]++;
-    s->pairs_met++;
-}
-
 static int record_good(struct sweep *s, const struct nt_order *order, const struct nt_result *r,
                        struct nt_err *err)
 {
@@ -103,8 +92,8 @@ static int record_good(struct sweep *s, const struct nt_order *order, const stru
         sample.median_us = order->delay_us;
         sample.hold_us = order->hold_us;
     }
-    if (order->kind == NT_ORDER_LATENCY)
-        note_met(s, r->a, r->b);
+    if (order->kind == NT_ORDER_LATENCY && nt_met_note(&s->met, r->a, r->b, err) != 0)
+        return -1;
     return nt_samples_add(s->samples, sample, order->rail[0] == '\0' ? NULL : order->rail, err);
 }
 
@@ -263,7 +252,8 @@ static int greet_all(struct sweep *s, struct nt_err *err)
         rc = nt_table_encode(&table, &bytes, err);
     if (rc == 0) {
         rc = nt_turn_sit_down(s->turn, bytes.data, bytes.bytes, err);
-        if (rc == 0)
+        /* else each round says where to find the partner */
+        if (rc == 0 && meet->ops->scatter == NULL)
             rc = meet->ops->cast(meet, bytes.data, bytes.bytes, NULL, NULL, 1, err);
         free(bytes.data);
     }
@@ -288,17 +278,16 @@ static int prepare(struct sweep *s, struct nt_err *err)
     bool *absent = calloc(n + 1, sizeof *absent);
     s->results = calloc(n + 1, sizeof *s->results);
     s->silent = calloc(n + 1, sizeof *s->silent);
-    s->met = calloc(n * n / 8 + 1, 1);
-    s->partners = calloc(n + 1, sizeof *s->partners);
     int rc = no_memory(err);
-    if (absent != NULL && s->results != NULL && s->silent != NULL && s->met != NULL &&
-        s->partners != NULL) {
+    if (absent != NULL && s->results != NULL && s->silent != NULL) {
         for (size_t h = 0; h < n; h++)
             absent[h] = s->crew->gone[h] != NULL;
         rc = nt_campaign_create(n, absent, &options, &s->campaign, err);
     }
     free(absent);
     s->pairs_total = n < 2 ? 0 : n * (n - 1) / 2;
+    if (rc == 0)
+        rc = nt_met_init(&s->met, n, err);
     if (rc == 0)
         rc = nt_match_init(&s->match, s->meet, s->turn, s->crew, err);
     if (rc == 0)
@@ -332,7 +321,7 @@ static int record_gone(struct sweep *s, size_t *gone, const char **name, struct 
             continue;
         if ((*gone)++ == 0)
             *name = s->crew->name[h];
-        bool placed = 2 * s->partners[h] >= s->crew->hosts - 1 && s->partners[h] > 0;
+        bool placed = 2 * s->met.partners[h] >= s->crew->hosts - 1 && s->met.partners[h] > 0;
         int rc = placed ? nt_samples_warn(s->samples, err, "%s: %s", s->crew->name[h], why)
                         : nt_samples_set_missing(s->samples, h, why, err);
         if (rc != 0)
@@ -361,7 +350,7 @@ static enum nt_status judge_sweep(const struct sweep *s, size_t gone, const char
 {
     size_t present = nt_crew_present(s->crew);
     reason[0] = '\0';
-    if (s->crew->hosts > 1 && s->pairs_met == 0) {
+    if (s->crew->hosts > 1 && s->met.pairs == 0) {
         snprintf(reason, NT_REASON_BYTES, "no pair of hosts could be measured: %.160s",
                  why_nothing(s, broken));
         return NT_STATUS_FAILED;
@@ -371,9 +360,9 @@ static enum nt_status judge_sweep(const struct sweep *s, size_t gone, const char
                  gone, s->crew->hosts, name, gone > 1 ? " and others" : "");
     else if (broken != NULL)
         snprintf(reason, NT_REASON_BYTES, "the sweep broke off after %zu of %zu pairs: %.128s",
-                 s->pairs_met, s->pairs_total, broken);
-    else if (present > 1 && s->pairs_met < present * (present - 1) / 2)
-        snprintf(reason, NT_REASON_BYTES, "%zu of %zu pairs measured: %s", s->pairs_met,
+                 s->met.pairs, s->pairs_total, broken);
+    else if (present > 1 && s->met.pairs < present * (present - 1) / 2)
+        snprintf(reason, NT_REASON_BYTES, "%zu of %zu pairs measured: %s", s->met.pairs,
                  s->pairs_total, s->trouble[0] != '\0' ? s->trouble : "the time was up");
     else if (nt_campaign_cut(s->campaign) != NULL)
         snprintf(reason, NT_REASON_BYTES, "%s", nt_campaign_cut(s->campaign));
@@ -405,8 +394,7 @@ static void clear(struct sweep *s)
     nt_crew_destroy(s->crew);
     free(s->results);
     free(s->silent);
-    free(s->met);
-    free(s->partners);
+    nt_met_fini(&s->met);
 }
 
 int nt_conduct(struct nt_meet *meet, struct nt_turn *turn, const struct nt_conductor *how,

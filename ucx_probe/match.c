@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "clock.h"
+#include "pair_crowd.h"
 
 /* Each connects with many, not one. */
 static const double KERNEL_WARM = 6;
@@ -21,9 +22,12 @@ int nt_match_init(struct nt_match *match, struct nt_meet *meet, struct nt_turn *
                                .came = calloc(n, sizeof *match->came),
                                .pair = calloc(n, sizeof *match->pair),
                                .skip = calloc(n, sizeof *match->skip),
+                               .letter = calloc(n, sizeof *match->letter),
+                               .text = calloc(n, sizeof *match->text),
                                .outcome = calloc(n, sizeof *match->outcome)};
     if (match->pieces != NULL && match->report != NULL && match->came != NULL &&
-        match->pair != NULL && match->skip != NULL && match->outcome != NULL)
+        match->pair != NULL && match->skip != NULL && match->letter != NULL &&
+        match->text != NULL && match->outcome != NULL)
         return 0;
     nt_match_fini(match);
     return nt_err_set(err, NT_ERR_SYSTEM, "a round of %u ranks: out of memory", meet->size);
@@ -36,6 +40,8 @@ void nt_match_fini(struct nt_match *match)
     free(match->came);
     free(match->pair);
     free(match->skip);
+    free(match->letter);
+    free(match->text);
     free(match->outcome);
     *match = (struct nt_match){0};
 }
@@ -106,11 +112,71 @@ static void judge(struct nt_match *m, const struct nt_order *order, bool measure
     }
 }
 
-static int order_and_warm(struct nt_match *m, const struct nt_round *round, struct nt_err *err)
+/* The round with these of its pairs alone, and where their ranks sit. */
+static int encode_part(const struct nt_match *m, const struct nt_round *round, size_t first,
+                       size_t pairs, struct nt_bytes *out, struct nt_err *err)
+{
+    uint32_t rank[2 * NT_CROWD_MAX];
+    struct nt_seat seat[2 * NT_CROWD_MAX];
+    struct nt_round part = *round;
+    size_t n = 0;
+    part.order.pair = round->order.pair + first;
+    part.order.pairs = pairs;
+    size_t ends = round->order.kind == NT_ORDER_KERNEL ? 1 : 2;
+    for (size_t k = 0; k < ends * pairs && n < 2 * NT_CROWD_MAX; k++) {
+        uint32_t r = part.order.pair[k / ends][k % ends];
+        if (r >= m->turn->table.ranks)
+            continue;
+        rank[n] = r;
+        seat[n++] = m->turn->table.seat[r];
+    }
+    part.seats = n;
+    part.seat_rank = rank;
+    part.seat = seat;
+    return nt_round_encode(&part, out, err);
+}
+
+/* Each pair's part to its two ranks, and to all others that they rest. */
+static int scatter_pairs(struct nt_match *m, const struct nt_round *round, struct nt_err *err)
+{
+    struct nt_bytes rest;
+    size_t texts = 0, letters = 0;
+    int rc = encode_part(m, round, 0, 0, &rest, err);
+    if (rc != 0)
+        return -1;
+    for (; texts < round->order.pairs && rc == 0; texts++) {
+        rc = encode_part(m, round, texts, 1, &m->text[texts], err);
+        for (int end = 0; end < 2 && rc == 0; end++)
+            if (m->pair[texts][end] != 0)
+                m->letter[letters++] = (struct nt_letter){m->pair[texts][end], m->text[texts].data,
+                                                          m->text[texts].bytes};
+    }
+    if (rc == 0)
+        rc = m->meet->ops->scatter(m->meet, m->letter, letters, rest.data, rest.bytes, err);
+    for (size_t k = 0; k < texts; k++) {
+        free(m->text[k].data);
+        m->text[k] = (struct nt_bytes){0};
+    }
+    free(rest.data);
+    return rc;
+}
+
+/* All take part in a kernel, so all hear the same. */
+static int cast_order(struct nt_match *m, const struct nt_round *round, struct nt_err *err)
 {
     struct nt_bytes bytes;
+    bool can_scatter = m->meet->ops->scatter != NULL;
+    if (can_scatter && round->order.kind != NT_ORDER_KERNEL)
+        return scatter_pairs(m, round, err);
+    int rc = can_scatter ? encode_part(m, round, 0, round->order.pairs, &bytes, err)
+                         : nt_round_encode(round, &bytes, err);
+    return rc == 0 ? cast(m, &bytes, err) : -1;
+}
+
+static int order_and_warm(struct nt_match *m, const struct nt_round *round, struct nt_err *err)
+{
     struct nt_report mine;
-    if (nt_round_encode(round, &bytes, err) != 0 || cast(m, &bytes, err) != 0)
+    if (cast_order(m, round, err) != 0)
         return -1;
     double until = nt_clock_s() + round->warm_s + nt_pace_slack_s();
     nt_turn_warm(m->turn, round, &mine);
@@ -129,15 +195,39 @@ static size_t list_skips(struct nt_match *m, const struct nt_order *order)
     return n;
 }
 
+/* Where each can be told apart, only who sits out hears of it. */
+static int cast_go(struct nt_match *m, const struct nt_go *go, struct nt_err *err)
+{
+    struct nt_bytes all, one = {0};
+    struct nt_go none = *go, sit_out = *go;
+    uint32_t you = NT_WIRE_YOU;
+    size_t letters = 0;
+    if (m->meet->ops->scatter == NULL || go->skips == 0)
+        return nt_go_encode(go, &all, err) == 0 ? cast(m, &all, err) : -1;
+    none.skips = 0;
+    sit_out.skips = 1;
+    sit_out.skip = &you;
+    if (nt_go_encode(&none, &all, err) != 0)
+        return -1;
+    int rc = nt_go_encode(&sit_out, &one, err);
+    for (size_t k = 0; k < go->skips; k++)
+        if (go->skip[k] != 0)
+            m->letter[letters++] = (struct nt_letter){go->skip[k], one.data, one.bytes};
+    if (rc == 0)
+        rc = m->meet->ops->scatter(m->meet, m->letter, letters, all.data, all.bytes, err);
+    free(all.data);
+    free(one.data);
+    return rc;
+}
+
 static int go_and_measure(struct nt_match *m, const struct nt_round *round,
                           const struct nt_pace *pace, struct nt_err *err)
 {
     struct nt_go go = {.skip = m->skip};
-    struct nt_bytes bytes;
     struct nt_report mine;
     go.skips = list_skips(m, &round->order);
     nt_pace_limit(pace, &round->order, m->round_trip_s, nt_clock_s(), &go);
-    if (nt_go_encode(&go, &bytes, err) != 0 || cast(m, &bytes, err) != 0)
+    if (cast_go(m, &go, err) != 0)
         return -1;
     double until = nt_clock_s() + go.give_up_s + nt_pace_slack_s();
     nt_turn_measure(m->turn, round, &go, &mine);

@@ -27,6 +27,8 @@ struct nt_match {
     bool *came; /* the last report of this rank is there and well-formed */
     uint32_t (*pair)[2];
     uint32_t *skip;
+    struct nt_letter *letter;               /* of a meeting that can scatter */
+    struct nt_bytes *text;                  /* one a pair */
     struct nt_match_outcome *outcome;       /* of the pairs of the last round */
     bool clean;                             /* nobody failed in it */
     double round_trip_s, warm_s, measure_s; /* the longest of those that succeeded in it */

@@ -22,6 +22,13 @@ struct nt_piece {
     unsigned char *data; /* owned by the receiver of the pieces: nt_pieces_free */
 };
 
+/* A text for one rank alone. */
+struct nt_letter {
+    uint32_t rank;
+    const void *data; /* borrowed; several may share it */
+    size_t bytes;
+};
+
 struct nt_meet {
     const struct nt_meet_ops *ops;
     uint32_t rank, size;
@@ -47,6 +54,11 @@ struct nt_meet_ops {
     /* Rank 0's text reaches everyone; *data is new memory on the others, untouched on rank 0. */
     int (*cast)(struct nt_meet *meet, const void *mine, size_t mine_bytes, unsigned char **data,
                 size_t *bytes, double wait_s, struct nt_err *err);
+    /* Rank 0's side of a cast in which some get a text of their own (letters: none to rank 0, at
+     * most one to each) and all others mine. So what a rank needs to know of a round does not
+     * grow with the number of ranks. NULL: this meeting says the same to everybody. */
+    int (*scatter)(struct nt_meet *meet, const struct nt_letter *letters, size_t n,
+                   const void *mine, size_t mine_bytes, struct nt_err *err);
     /* Rank 0 only, and only in the prolog: files for every host, then the end. */
     int (*paper)(struct nt_meet *meet, enum nt_paper paper, const char *text, size_t bytes,
                  struct nt_err *err);

@@ -218,7 +218,7 @@ static void destroy(struct nt_meet *meet)
         free(m);
 }
 
-static const struct nt_meet_ops OPS = {gather, cast, NULL, NULL, destroy};
+static const struct nt_meet_ops OPS = {gather, cast, NULL, NULL, NULL, destroy};
 
 static int get_size(struct meet_pmix *m, struct nt_err *err)
 {

@@ -15,6 +15,7 @@
 #include "start.h"
 
 enum {
+    ROOM = 2 * (NT_FRAME_HEAD_BYTES + NT_FRAME_PAYLOAD_MAX),
     CAST_BYTES_MAX = 256 * 1024 * 1024, /* the table of 131,072 addresses of 2 KiB */
     PIECE_BYTES_MAX = 1024 * 1024,
     START_BYTES_MAX = 64 * 1024 * 1024,
@@ -29,11 +30,14 @@ struct meet_tcp {
     int fd;
     uint32_t seq;
     struct nt_start start;
-    /* what has come of the current frame: kept, so that a deadline in its middle loses nothing */
-    unsigned char head[NT_FRAME_HEAD_BYTES];
-    size_t head_bytes, payload_bytes;
-    struct nt_frame frame;
-    unsigned char payload[NT_FRAME_PAYLOAD_MAX];
+    /* what has come and is not used yet: kept, so that a deadline in the middle of a frame loses
+     * nothing; read in large pieces, as rank 0 hears a frame of every host twice a round */
+    unsigned char in[ROOM];
+    size_t in_at, in_end;
+    struct nt_frame frame; /* the current one */
+    const unsigned char *payload;
+    unsigned char out[ROOM]; /* on its way, for as long as a call lasts */
+    size_t out_end;
 };
 
 /* A text that comes in several frames. */
@@ -63,77 +67,101 @@ static int lost(struct nt_err *err, const char *what)
     return nt_err_set(err, NT_ERR_SYSTEM, "the agent: %s", what);
 }
 
-/* 1: everything is there; 0: the deadline has passed; -1: the agent is gone */
-static int fill(struct meet_tcp *m, unsigned char *to, size_t *have, size_t want, double deadline_s,
-                struct nt_err *err)
+/* 1: so many bytes are there from in_at on; 0: the deadline has passed; -1: the agent is gone */
+static int fill(struct meet_tcp *m, size_t want, double deadline_s, struct nt_err *err)
 {
-    while (*have < want) {
+    if (m->in_at + want > sizeof m->in) {
+        memmove(m->in, m->in + m->in_at, m->in_end - m->in_at);
+        m->in_end -= m->in_at;
+        m->in_at = 0;
+    }
+    while (m->in_end - m->in_at < want) {
+        ssize_t n = read(m->fd, m->in + m->in_end, sizeof m->in - m->in_end);
+        if (n == 0)
+            return lost(err, "closed the connection");
+        if (n < 0 && errno != EINTR && errno != EAGAIN)
+            return lost(err, strerror(errno));
+        if (n > 0) {
+            m->in_end += (size_t)n;
+            continue;
+        }
         struct pollfd fd = {m->fd, POLLIN, 0};
         int ready = poll(&fd, 1, nt_left_ms(deadline_s));
         if (ready < 0 && errno != EINTR)
             return lost(err, strerror(errno));
         if (ready == 0)
             return 0;
-        ssize_t n = ready < 0 ? -1 : read(m->fd, to + *have, want - *have);
-        if (n == 0)
-            return lost(err, "closed the connection");
-        if (n < 0 && errno != EINTR && errno != EAGAIN)
-            return lost(err, strerror(errno));
-        if (n > 0)
-            *have += (size_t)n;
     }
     return 1;
 }
 
-/* The next frame, in m->frame and m->payload. Returns as fill. */
+/* The next frame, in m->frame and m->payload until the next call. Returns as fill. */
 static int receive(struct meet_tcp *m, double deadline_s, struct nt_err *err)
 {
-    bool fresh = m->head_bytes < sizeof m->head;
-    int rc = fill(m, m->head, &m->head_bytes, sizeof m->head, deadline_s, err);
+    int rc = fill(m, NT_FRAME_HEAD_BYTES, deadline_s, err);
+    if (rc == 1 && nt_frame_decode(m->in + m->in_at, &m->frame, err) != 0)
+        return -1;
+    if (rc == 1)
+        rc = fill(m, NT_FRAME_HEAD_BYTES + m->frame.payload_bytes, deadline_s, err);
     if (rc != 1)
         return rc;
-    if (fresh && nt_frame_decode(m->head, &m->frame, err) != 0)
-        return -1;
-    rc = fill(m, m->payload, &m->payload_bytes, m->frame.payload_bytes, deadline_s, err);
-    if (rc == 1)
-        m->head_bytes = m->payload_bytes = 0;
-    return rc;
+    m->payload = m->in + m->in_at + NT_FRAME_HEAD_BYTES;
+    m->in_at += NT_FRAME_HEAD_BYTES + m->frame.payload_bytes;
+    return 1;
 }
 
-static int send_bytes(struct meet_tcp *m, const void *data, size_t bytes, struct nt_err *err)
+static int flush(struct meet_tcp *m, struct nt_err *err)
 {
-    for (const char *at = data; bytes > 0;) {
-        ssize_t n = write(m->fd, at, bytes);
+    for (size_t at = 0; at < m->out_end;) {
+        ssize_t n = write(m->fd, m->out + at, m->out_end - at);
         if (n < 0 && errno != EINTR && errno != EAGAIN)
             return lost(err, strerror(errno));
         struct pollfd fd = {m->fd, POLLOUT, 0};
         if (n < 0 && poll(&fd, 1, nt_left_ms(m->base.deadline_s)) == 0)
             return lost(err, "takes no more data");
-        if (n > 0) {
-            at += n;
-            bytes -= (size_t)n;
-        }
+        if (n > 0)
+            at += (size_t)n;
     }
+    m->out_end = 0;
+    return 0;
+}
+
+static int put_frame(struct meet_tcp *m, const struct nt_frame *frame, const void *payload,
+                     struct nt_err *err)
+{
+    if (sizeof m->out - m->out_end < NT_FRAME_HEAD_BYTES + (size_t)frame->payload_bytes &&
+        flush(m, err) != 0)
+        return -1;
+    nt_frame_encode(frame, m->out + m->out_end);
+    m->out_end += NT_FRAME_HEAD_BYTES;
+    if (frame->payload_bytes > 0)
+        memcpy(m->out + m->out_end, payload, frame->payload_bytes);
+    m->out_end += frame->payload_bytes;
     return 0;
 }
 
 /* One text as one frame or several. */
-static int send_text(struct meet_tcp *m, struct nt_frame frame, const void *data, size_t bytes,
-                     struct nt_err *err)
+static int put_text(struct meet_tcp *m, struct nt_frame frame, const void *data, size_t bytes,
+                    struct nt_err *err)
 {
-    unsigned char head[NT_FRAME_HEAD_BYTES];
     const char *at = data;
+    uint16_t flags = frame.flags;
     do {
         size_t part = bytes < NT_FRAME_PAYLOAD_MAX ? bytes : NT_FRAME_PAYLOAD_MAX;
-        frame.flags = bytes > part ? NT_FRAME_MORE : 0;
+        frame.flags = bytes > part ? flags | NT_FRAME_MORE : flags;
         frame.payload_bytes = (uint32_t)part;
-        nt_frame_encode(&frame, head);
-        if (send_bytes(m, head, sizeof head, err) != 0 || send_bytes(m, at, part, err) != 0)
+        if (put_frame(m, &frame, at, err) != 0)
             return -1;
         at += part;
         bytes -= part;
     } while (bytes > 0);
     return 0;
+}
+
+static int send_text(struct meet_tcp *m, struct nt_frame frame, const void *data, size_t bytes,
+                     struct nt_err *err)
+{
+    return put_text(m, frame, data, bytes, err) == 0 ? flush(m, err) : -1;
 }
 
 /* ---- gather ---- */
@@ -251,6 +279,21 @@ static int cast(struct nt_meet *meet, const void *mine, size_t mine_bytes, unsig
     }
 }
 
+static int scatter(struct nt_meet *meet, const struct nt_letter *letters, size_t n,
+                   const void *mine, size_t mine_bytes, struct nt_err *err)
+{
+    struct meet_tcp *m = (struct meet_tcp *)meet;
+    struct nt_frame frame = {.type = NT_FRAME_CAST, .flags = NT_FRAME_ONE, .seq = ++m->seq};
+    for (size_t k = 0; k < n; k++) {
+        frame.host = letters[k].rank;
+        if (put_text(m, frame, letters[k].data, letters[k].bytes, err) != 0)
+            return -1;
+    }
+    frame.flags = 0;
+    frame.host = 0;
+    return send_text(m, frame, mine, mine_bytes, err);
+}
+
 /* ---- papers and the end ---- */
 static int paper(struct nt_meet *meet, enum nt_paper number, const char *text, size_t bytes,
                  struct nt_err *err)
@@ -287,7 +330,7 @@ static void destroy(struct nt_meet *meet)
     free(m);
 }
 
-static const struct nt_meet_ops OPS = {gather, cast, paper, done, destroy};
+static const struct nt_meet_ops OPS = {gather, cast, scatter, paper, done, destroy};
 
 static int receive_start(struct meet_tcp *m, struct nt_err *err)
 {

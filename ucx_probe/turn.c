@@ -73,6 +73,14 @@ int nt_turn_greet(const struct nt_turn *turn, const struct nt_meet *meet, struct
     return nt_greeting_encode(&greeting, out, err);
 }
 
+/* Once: the pair may find out that the core is not its own after all, and is not to forget it. */
+static void learn_core(struct nt_turn *turn, const struct nt_seat *own)
+{
+    if (!turn->knows_core && turn->pair != NULL)
+        nt_pair_set_own_core(turn->pair, own->own_core);
+    turn->knows_core = true;
+}
+
 int nt_turn_sit_down(struct nt_turn *turn, const void *cast, size_t bytes, struct nt_err *err)
 {
     struct nt_table table;
@@ -87,8 +95,8 @@ int nt_turn_sit_down(struct nt_turn *turn, const void *cast, size_t bytes, struc
     nt_turn_fini(turn);
     turn->cast = copy;
     turn->table = table;
-    if (turn->pair != NULL && turn->rank < table.ranks)
-        nt_pair_set_own_core(turn->pair, table.seat[turn->rank].own_core);
+    if (turn->rank < table.ranks)
+        learn_core(turn, &table.seat[turn->rank]);
     return 0;
 }
 
@@ -132,10 +140,11 @@ static int find_crowd(const struct nt_turn *turn, const struct nt_round *round,
     crowd->n = round->order.pairs;
     for (size_t k = 0; k < crowd->n; k++) {
         uint32_t rank = round->order.pair[k][0];
-        if (rank >= turn->table.ranks || turn->table.seat[rank].address == NULL)
+        const struct nt_seat *seat = nt_seat_find(round, &turn->table, rank);
+        if (seat == NULL || seat->address == NULL)
             return -1;
-        crowd->address[k] = turn->table.seat[rank].address;
-        crowd->address_bytes[k] = turn->table.seat[rank].bytes;
+        crowd->address[k] = seat->address;
+        crowd->address_bytes[k] = seat->bytes;
         if (rank == turn->rank)
             crowd->self = k;
     }
@@ -161,14 +170,17 @@ void nt_turn_warm(struct nt_turn *turn, const struct nt_round *round, struct nt_
     if (!find_pair(turn, round, &meeting))
         return;
     report->idle = false;
-    if (turn->pair == NULL || meeting.peer >= turn->table.ranks ||
-        turn->table.seat[meeting.peer].address == NULL) {
+    const struct nt_seat *own = nt_seat_find(round, &turn->table, turn->rank);
+    const struct nt_seat *peer = nt_seat_find(round, &turn->table, meeting.peer);
+    if (own != NULL)
+        learn_core(turn, own);
+    if (turn->pair == NULL || peer == NULL || peer->address == NULL) {
         nt_err_set(&err, NT_ERR_SYSTEM, "connect: one of the two has no network");
     } else if (round->order.kind == NT_ORDER_KERNEL) {
         rc = join_crowd(turn, round, earlier(began + round->warm_s, turn->deadline_s), &err);
     } else {
-        meeting.address = turn->table.seat[meeting.peer].address;
-        meeting.address_bytes = turn->table.seat[meeting.peer].bytes;
+        meeting.address = peer->address;
+        meeting.address_bytes = peer->bytes;
         rc = nt_pair_connect(turn->pair, &meeting, &round->order,
                              earlier(began + round->warm_s, turn->deadline_s), &round_trip_s, &err);
     }
@@ -179,7 +191,7 @@ void nt_turn_warm(struct nt_turn *turn, const struct nt_round *round, struct nt_
 static bool sits_out(const struct nt_turn *turn, const struct nt_go *go)
 {
     for (size_t k = 0; k < go->skips; k++)
-        if (go->skip[k] == turn->rank)
+        if (go->skip[k] == turn->rank || go->skip[k] == NT_WIRE_YOU)
             return true;
     return false;
 }

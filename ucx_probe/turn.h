@@ -12,8 +12,9 @@ struct nt_turn {
     const char *no_pair;  /* then why */
     uint32_t rank;
     double deadline_s;
-    unsigned char *cast; /* the table's bytes; owned */
-    struct nt_table table;
+    bool knows_core;       /* whether it has a core of its own; said once, later it is seen */
+    unsigned char *cast;   /* the table's bytes; owned */
+    struct nt_table table; /* empty where a round brings its addresses itself */
 };
 
 void nt_turn_init(struct nt_turn *turn, const struct nt_meet *meet, struct nt_pair *pair,

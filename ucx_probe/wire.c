@@ -196,18 +196,29 @@ int nt_greeting_decode(const void *data, size_t bytes, struct nt_greeting *out, 
 }
 
 /* ---- TABLE ---- */
+static void put_seat(struct writer *w, const struct nt_seat *seat)
+{
+    size_t bytes = seat->address == NULL ? 0 : seat->bytes;
+    put_number(w, seat->own_core, 1);
+    put_number(w, bytes, 2);
+    put(w, seat->address, bytes);
+}
+
+static struct nt_seat get_seat(struct reader *r)
+{
+    bool own_core = get_number(r, 1) != 0;
+    size_t bytes = (size_t)get_number(r, 2);
+    const unsigned char *address = take(r, bytes);
+    return (struct nt_seat){own_core, bytes > 0 ? address : NULL, bytes};
+}
+
 int nt_table_encode(const struct nt_table *table, struct nt_bytes *out, struct nt_err *err)
 {
     struct writer w = {0};
     put_number(&w, NT_WIRE_TABLE, 1);
     put_number(&w, table->ranks, 4);
-    for (size_t i = 0; i < table->ranks; i++) {
-        const struct nt_seat *s = &table->seat[i];
-        size_t bytes = s->address == NULL ? 0 : s->bytes;
-        put_number(&w, s->own_core, 1);
-        put_number(&w, bytes, 2);
-        put(&w, s->address, bytes);
-    }
+    for (size_t i = 0; i < table->ranks; i++)
+        put_seat(&w, &table->seat[i]);
     return put_end(&w, out, err);
 }
 
@@ -221,12 +232,8 @@ int nt_table_decode(const void *data, size_t bytes, struct nt_table *out, struct
     struct nt_seat *seat = calloc(ranks + 1, sizeof *seat);
     if (seat == NULL)
         return no_memory(err, "table of addresses");
-    for (size_t i = 0; i < ranks; i++) {
-        seat[i].own_core = get_number(&r, 1) != 0;
-        seat[i].bytes = (size_t)get_number(&r, 2);
-        const unsigned char *address = take(&r, seat[i].bytes);
-        seat[i].address = seat[i].bytes > 0 ? address : NULL;
-    }
+    for (size_t i = 0; i < ranks; i++)
+        seat[i] = get_seat(&r);
     if (!at_end(&r)) {
         free(seat);
         return malformed(err, "table of addresses");
@@ -239,6 +246,15 @@ void nt_table_fini(struct nt_table *table)
 {
     free(table->seat);
     *table = (struct nt_table){0};
+}
+
+const struct nt_seat *nt_seat_find(const struct nt_round *round, const struct nt_table *table,
+                                   uint32_t rank)
+{
+    for (size_t k = 0; k < round->seats; k++)
+        if (round->seat_rank[k] == rank)
+            return &round->seat[k];
+    return rank < table->ranks ? &table->seat[rank] : NULL;
 }
 
 /* ---- ROUND ---- */
@@ -263,6 +279,11 @@ int nt_round_encode(const struct nt_round *round, struct nt_bytes *out, struct n
     for (size_t k = 0; k < o->pairs; k++) {
         put_number(&w, o->pair[k][0], 4);
         put_number(&w, o->pair[k][1], 4);
+    }
+    put_number(&w, round->seats, 4);
+    for (size_t k = 0; k < round->seats; k++) {
+        put_number(&w, round->seat_rank[k], 4);
+        put_seat(&w, &round->seat[k]);
     }
     return put_end(&w, out, err);
 }
@@ -293,7 +314,38 @@ static bool get_pairs(struct reader *r, size_t ranks, struct nt_order *o, bool *
             busy[rank] = true;
             o->pair[k][end] = rank;
         }
+    return !r->short_;
+}
+
+static bool get_seats(struct reader *r, struct nt_round *n)
+{
+    for (size_t k = 0; k < n->seats; k++) {
+        n->seat_rank[k] = get32(r);
+        n->seat[k] = get_seat(r);
+    }
     return at_end(r);
+}
+
+/* The round's pairs, then its seats. */
+static int get_people(struct reader *r, size_t ranks, struct nt_round *n, struct nt_err *err)
+{
+    bool *busy = calloc(ranks + 1, sizeof *busy);
+    n->order.pair = calloc(n->order.pairs + 1, sizeof *n->order.pair);
+    if (n->order.pair == NULL || busy == NULL) {
+        free(busy);
+        return no_memory(err, "order");
+    }
+    bool good = get_pairs(r, ranks, &n->order, busy);
+    free(busy);
+    n->seats = get32(r);
+    /* a seat takes at least seven bytes */
+    if (!good || r->short_ || n->seats > r->left / 7)
+        return malformed(err, "order");
+    n->seat_rank = calloc(n->seats + 1, sizeof *n->seat_rank);
+    n->seat = calloc(n->seats + 1, sizeof *n->seat);
+    if (n->seat_rank == NULL || n->seat == NULL)
+        return no_memory(err, "order");
+    return get_seats(r, n) ? 0 : malformed(err, "order");
 }
 
 static bool get_order(struct reader *r, struct nt_round *n)
@@ -323,20 +375,11 @@ int nt_round_decode(const void *data, size_t bytes, size_t ranks, struct nt_roun
     struct nt_round n = {0};
     if (!get_order(&r, &n) || ranks > NT_WIRE_RANKS_MAX ||
         n.order.pairs > (n.order.kind == NT_ORDER_KERNEL ? ranks : ranks / 2) ||
-        n.order.pairs * 8 != r.left)
+        n.order.pairs > r.left / 8)
         return malformed(err, "order");
-    n.order.pair = calloc(n.order.pairs + 1, sizeof *n.order.pair);
-    bool *busy = calloc(ranks + 1, sizeof *busy);
-    if (n.order.pair == NULL || busy == NULL) {
-        free(n.order.pair);
-        free(busy);
-        return no_memory(err, "order");
-    }
-    bool good = get_pairs(&r, ranks, &n.order, busy);
-    free(busy);
-    if (!good) {
-        free(n.order.pair);
-        return malformed(err, "order");
+    if (get_people(&r, ranks, &n, err) != 0) {
+        nt_round_fini(&n);
+        return -1;
     }
     *out = n;
     return 0;
@@ -345,6 +388,8 @@ int nt_round_decode(const void *data, size_t bytes, size_t ranks, struct nt_roun
 void nt_round_fini(struct nt_round *round)
 {
     free(round->order.pair);
+    free(round->seat_rank);
+    free(round->seat);
     *round = (struct nt_round){0};
 }
 

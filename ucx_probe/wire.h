@@ -2,8 +2,10 @@
  * 0) and casts (rank 0 to all). Bytes from a peer are bounded and checked here and nowhere else.
  *
  *   every rank  GREETING   name, machine, cores, address on the measured network
- *   rank 0      TABLE   everyone's address, and who has a core of its own
- *   rank 0      ROUND   an order of the planner, by ranks, with its time limits
+ *   rank 0      TABLE   everyone's address, and who has a core of its own; only in a meeting
+ *                       where everybody hears the same
+ *   rank 0      ROUND   an order of the planner, by ranks, with its time limits; where each can be
+ *                       told apart from the others, only his own pair, with its addresses
  *   every rank  READY   connected to the partner of the round, or why not
  *   rank 0      GO      measure now; these ranks sit this one out
  *   every rank  RESULT  what was measured, or why not
@@ -21,7 +23,7 @@
 #include "sweep.h"
 
 enum {
-    NT_PROBE_VERSION = 1,
+    NT_PROBE_VERSION = 2,
     NT_WIRE_HOST_BYTES = 256,
     NT_WIRE_MACHINE_BYTES = 16,
     NT_WIRE_ADDRESS_MAX = 16384,
@@ -73,7 +75,13 @@ struct nt_round {
     uint32_t number;
     double warm_s; /* to connect, from the moment it is read */
     struct nt_order order;
+    size_t seats; /* of ranks in it, for who has no table */
+    uint32_t *seat_rank;
+    struct nt_seat *seat; /* decoded: both are owned, addresses point into the cast */
 };
+
+/* In a text for one rank alone: the rank that reads it. */
+#define NT_WIRE_YOU UINT32_MAX
 
 /* Times are from the moment it is read. */
 struct nt_go {
@@ -102,6 +110,10 @@ int nt_greeting_decode(const void *data, size_t bytes, struct nt_greeting *out, 
 int nt_table_encode(const struct nt_table *table, struct nt_bytes *out, struct nt_err *err);
 int nt_table_decode(const void *data, size_t bytes, struct nt_table *out, struct nt_err *err);
 void nt_table_fini(struct nt_table *table);
+
+/* Where the rank sits, by the round itself or else by the table; NULL: nowhere. */
+const struct nt_seat *nt_seat_find(const struct nt_round *round, const struct nt_table *table,
+                                   uint32_t rank);
 
 int nt_round_encode(const struct nt_round *round, struct nt_bytes *out, struct nt_err *err);
 /* ranks: how many there are; a pair outside, or a rank in two pairs, is an error. */

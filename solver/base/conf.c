@@ -140,6 +140,15 @@ static const char *set_publish_limit(const struct entry *e, struct nt_conf *conf
     return NULL;
 }
 
+static const char *set_block_hosts(const struct entry *e, struct nt_conf *conf)
+{
+    uint64_t hosts;
+    if (nt_decimal_whole(e->value, e->bytes, 65536, &hosts) != 0 || hosts == 1)
+        return "0, or hosts from 2 to 65536";
+    conf->block_hosts = (uint32_t)hosts;
+    return NULL;
+}
+
 /* Absolute, with no step through "..": root opens it. */
 static const char *read_path(const struct entry *e, char path[NT_CONF_PATH_BYTES])
 {
@@ -210,6 +219,7 @@ static const struct {
     {"max_load", set_max_load},
     {"inline_limit", set_inline_limit},
     {"publish_limit", set_publish_limit},
+    {"block_hosts", set_block_hosts},
     {"run_dir", set_run_dir},
     {"prolog", set_prolog},
     {"probe", set_probe},

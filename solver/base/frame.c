@@ -53,7 +53,8 @@ int nt_frame_decode(const unsigned char head[NT_FRAME_HEAD_BYTES], struct nt_fra
         return nt_err_set(err, NT_ERR_INPUT, "frame: not a nettopo frame");
     if (type < NT_FRAME_START || type > NT_FRAME_PROOF)
         return nt_err_set(err, NT_ERR_INPUT, "frame: unknown type %u", type);
-    if ((flags & ~(uint32_t)NT_FRAME_MORE) != 0)
+    uint32_t known = NT_FRAME_MORE | (type == NT_FRAME_CAST ? NT_FRAME_ONE : 0);
+    if ((flags & ~known) != 0)
         return nt_err_set(err, NT_ERR_INPUT, "frame: unknown flags %#x", flags);
     if (bytes > NT_FRAME_PAYLOAD_MAX)
         return nt_err_set(err, NT_ERR_INPUT, "frame: payload of %u bytes, at most %d", bytes,

@@ -11,7 +11,9 @@
  *   agent->rank 0 GATHER  each piece with its host, as it comes; then GATHERED: everyone who is
  *                         not in by now is absent for this seq, and late pieces are dropped.
  *   rank 0->agent CAST    one text for everybody; each agent hands it to its probe (rank 0 does
- *                         not get its own back).
+ *                         not get its own back). With NT_FRAME_ONE a text for one host alone,
+ *                         ahead of the text that all others get with this seq; who has got his
+ *                         own drops that as late.
  *   rank 0->agent PAPER   a file to publish on every host; host holds enum nt_paper.
  *   rank 0->agent DONE    all papers are written: publish by rename, everywhere. Payload: one
  *                         line, "ok", "partial REASON" or "failed REASON".
@@ -39,7 +41,10 @@ enum nt_frame_type {
     NT_FRAME_PROOF,
 };
 
-enum nt_frame_flag { NT_FRAME_MORE = 1 };
+enum nt_frame_flag {
+    NT_FRAME_MORE = 1,
+    NT_FRAME_ONE = 2, /* CAST: for that host alone */
+};
 
 /* What rank 0 may publish; the agent knows the file names, the probe only these numbers. */
 enum nt_paper {
@@ -56,7 +61,7 @@ struct nt_frame {
     enum nt_frame_type type;
     uint16_t flags;
     uint32_t seq;
-    uint32_t host; /* index in the job's host list (GATHER), or enum nt_paper (PAPER) */
+    uint32_t host; /* index in the job's host list, or enum nt_paper (PAPER) */
     uint32_t wait_ms;
     uint32_t payload_bytes;
 };

@@ -1,0 +1,66 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "met.h"
+#include "rng.h"
+
+/* Against a table of all pairs. */
+static void each_pair_counts_once(void **state)
+{
+    (void)state;
+    enum { HOSTS = 61, NOTES = 3000 };
+    static bool seen[HOSTS][HOSTS];
+    uint32_t partners[HOSTS] = {0};
+    size_t pairs = 0;
+    struct nt_met met;
+    struct nt_rng rng;
+    nt_rng_init(&rng, 7);
+    assert_int_equal(nt_met_init(&met, HOSTS, NULL), 0);
+    for (int k = 0; k < NOTES; k++) {
+        uint32_t a = (uint32_t)nt_rng_below(&rng, HOSTS), b = (uint32_t)nt_rng_below(&rng, HOSTS);
+        assert_int_equal(nt_met_note(&met, a, b, NULL), 0);
+        if (a == b || seen[a][b])
+            continue;
+        seen[a][b] = seen[b][a] = true;
+        partners[a]++;
+        partners[b]++;
+        pairs++;
+    }
+    assert_int_equal(met.pairs, pairs);
+    assert_memory_equal(met.partners, partners, sizeof partners);
+    nt_met_fini(&met);
+    nt_met_fini(&met);
+}
+
+/* Twelve partners each of 65,536 hosts: as much memory as there are pairs. */
+static void many_hosts_cost_what_they_measure(void **state)
+{
+    (void)state;
+    enum { HOSTS = 65536, ROUNDS = 12 };
+    struct nt_met met;
+    assert_int_equal(nt_met_init(&met, HOSTS, NULL), 0);
+    for (uint32_t round = 0; round < ROUNDS; round++)
+        for (uint32_t a = 0; a < HOSTS; a++)
+            if ((a & 1u << round) == 0)
+                assert_int_equal(nt_met_note(&met, a, a | 1u << round, NULL), 0);
+    assert_int_equal(met.pairs, ROUNDS * HOSTS / 2);
+    assert_true(met.room <= 4 * met.pairs);
+    for (size_t h = 0; h < HOSTS; h++)
+        assert_int_equal(met.partners[h], ROUNDS);
+    nt_met_fini(&met);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_pair_counts_once),
+        cmocka_unit_test(many_hosts_cost_what_they_measure),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
