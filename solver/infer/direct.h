@@ -65,6 +65,10 @@ int nt_denoise(const struct nt_work *w, float *out, struct nt_err *err);
  * values: n of scratch. */
 void nt_direct_fit(const struct nt_work *w, struct nt_direct *d, float *values);
 
+/* The modelled latencies of all pairs; to be destroyed by the caller. */
+int nt_direct_latencies(const struct nt_work *w, const struct nt_direct *d, struct nt_matrix **out,
+                        struct nt_err *err);
+
 /* ---- direct_toggle.c ---- */
 
 /* Adds and takes away single links while that makes the readings likelier by more than the link
