@@ -13,7 +13,7 @@
 enum { ROUNDS = 3, SMALL = 8, STARTS = 8, ALWAYS = 24 };
 
 /* A regular network of less doubt needs no second try. */
-static const double SURE = 1e-3;
+static const double SURE = 0.05;
 
 void nt_direct_fini(struct nt_direct *d)
 {
@@ -358,14 +358,18 @@ static int is_sure(const struct nt_work *w, const struct nt_direct *d, bool *sur
     return status;
 }
 
-/* Toggles the starts until one is regular and leaves no doubt: chance makes no torus. */
-static int toggle_all(const struct nt_work *w, struct room *r, size_t *best, bool *sure,
-                      struct nt_err *err)
+/* Toggles the starts until one is regular and leaves no doubt: chance makes no torus. One that is
+ * far from what is to be beaten then shows that no other will do it. */
+static int toggle_all(const struct nt_work *w, double to_beat, struct room *r, size_t *best,
+                      bool *sure, struct nt_err *err)
 {
+    double hopeless = to_beat + 0.1 * (double)w->pairs + 50;
     for (size_t k = 0; k < r->starts && isfinite(r->start[k].score) && !*sure; k++) {
         struct nt_direct *d = &r->start[k];
         if (isfinite(d->cost)) /* was toggled before */
             continue;
+        if (r->start[*best].score > hopeless && isfinite(r->start[*best].cost))
+            return 0;
         if (nt_direct_toggle(w, d, err) < 0)
             return -1;
         if (!isfinite(d->score))
@@ -378,7 +382,8 @@ static int toggle_all(const struct nt_work *w, struct room *r, size_t *best, boo
     return 0;
 }
 
-int nt_direct_find(const struct nt_work *w, struct nt_direct *out, struct nt_err *err)
+int nt_direct_find(const struct nt_work *w, double to_beat, struct nt_direct *out,
+                   struct nt_err *err)
 {
     const struct sight raw = {w->d, false};
     struct room r;
@@ -398,7 +403,7 @@ int nt_direct_find(const struct nt_work *w, struct nt_direct *out, struct nt_err
     if (status == 0 && !sure)
         status = try_clean(w, &r, err);
     if (status == 0 && !sure)
-        status = toggle_all(w, &r, &best, &sure, err);
+        status = toggle_all(w, to_beat, &r, &best, &sure, err);
     if (status == 0) {
         *out = r.start[best];
         r.start[best] = (struct nt_direct){0};

@@ -382,24 +382,17 @@ static void undo(struct search *s, const struct toggle *flipped, size_t made)
 static int complete_degrees(struct search *s, struct nt_err *err)
 {
     struct toggle flipped[EXCEPTIONS];
-    double price = s->price, uneven = s->uneven;
     size_t made = 0, again = 1;
     bool regular = false;
-    s->price = 0;
-    s->uneven = log((double)s->n);
     for (int p = 0; p < 3 && again > 0; p++) {
         again = pass(s, flipped + made, EXCEPTIONS - made);
         made += again;
     }
-    s->price = price;
-    s->uneven = uneven;
     if (made > 0 && recognised(s, &regular, err) < 0)
         return -1;
     s->d->regular = s->changed = regular;
-    if (!regular) {
+    if (!regular)
         undo(s, flipped, made);
-        look(s);
-    }
     return 0;
 }
 
@@ -427,25 +420,46 @@ static int complete_doubtful(struct search *s, struct nt_err *err)
     return 0;
 }
 
+/* From here on the readings alone speak. */
+static void forget_graph(struct search *s)
+{
+    s->price = s->uneven = 0;
+    look(s);
+}
+
 /* A regular network is described in a few words, each exception to it costs two names: a few links
  * that are not sure may be what keeps the graph from one. */
 static int complete(struct search *s, struct nt_err *err)
 {
+    double price = s->price, uneven = s->uneven;
     if (recognised(s, &s->d->regular, err) < 0)
         return -1;
     if (s->d->regular)
         return 0;
-    if (complete_degrees(s, err) < 0)
-        return -1;
-    return s->d->regular ? 0 : complete_doubtful(s, err);
+    s->price = 0;
+    s->uneven = log((double)s->n);
+    int status = complete_degrees(s, err);
+    if (status == 0 && !s->d->regular) {
+        forget_graph(s);
+        status = complete_doubtful(s, err);
+    }
+    s->price = price;
+    s->uneven = uneven;
+    return status;
 }
 
 /* Odds of all networks that differ in one link. */
-static double doubt(const struct search *s)
+static double doubt(struct search *s)
 {
-    double sum = 0, exception = s->d->regular ? 2 * log((double)s->n) : 0;
+    double sum = 0, exception = 0;
+    if (s->d->regular) {
+        exception = 2 * log((double)s->n);
+        forget_graph(s);
+    } else {
+        look(s);
+    }
     for (size_t k = 0; k < s->toggles; k++)
-        sum += exp(fmin(s->toggle[k].gain - exception, 0));
+        sum += exp(fmin(s->toggle[k].gain - exception, 50));
     return sum;
 }
 
@@ -465,10 +479,9 @@ static int run(struct search *s, struct nt_err *err)
     if (s->changed) {
         nt_direct_fit(s->w, s->d, s->scratch);
         weigh(s);
-        look(s);
     }
-    s->d->doubt = doubt(s);
     s->d->cost = cost(s) - (s->d->regular ? s->price * (double)s->d->links : 0);
+    s->d->doubt = doubt(s);
     return 0;
 }
 
