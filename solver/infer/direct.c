@@ -6,13 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "confidence.h"
 #include "stats.h"
 
-/* Fewer hosts have no spectrum to speak of. */
-enum { ROUNDS = 3, SMALL = 8, STARTS = 8 };
+/* SMALL: fewer hosts have no spectrum to speak of. ALWAYS: fewer are tried from all starts. */
+enum { ROUNDS = 3, SMALL = 8, STARTS = 8, ALWAYS = 24 };
 
 /* A regular network of less doubt needs no second try. */
-static const double SURE = 1e-3;
+static const double SURE = 0.05;
 
 void nt_direct_fini(struct nt_direct *d)
 {
@@ -338,26 +339,51 @@ static int try_clean(const struct nt_work *w, struct room *r, struct nt_err *err
     return try_degrees(w, &clean, r, err);
 }
 
-/* Toggles the starts until one is regular and leaves no doubt: chance makes no torus. */
-static int toggle_all(const struct nt_work *w, struct room *r, size_t *best, bool *sure,
-                      struct nt_err *err)
+/* Whether nothing else needs to be tried. A graph of twice the links at twice the hop may be
+ * regular too, and nearest to a ring in all its neighbourhood; but what it leaves over is no noise.
+ */
+static int is_sure(const struct nt_work *w, const struct nt_direct *d, bool *sure,
+                   struct nt_err *err)
 {
+    struct nt_matrix *p;
+    double misfit;
+    *sure = false;
+    if (!d->regular || !(d->doubt < SURE) || w->n < ALWAYS)
+        return 0;
+    if (nt_direct_latencies(w, d, &p, err) < 0)
+        return -1;
+    int status = nt_misfit(w, p, &misfit, err);
+    *sure = misfit < 1.3;
+    nt_matrix_destroy(p);
+    return status;
+}
+
+/* Toggles the starts until one is regular and leaves no doubt: chance makes no torus. One that is
+ * far from what is to be beaten then shows that no other will do it. */
+static int toggle_all(const struct nt_work *w, double to_beat, struct room *r, size_t *best,
+                      bool *sure, struct nt_err *err)
+{
+    double hopeless = to_beat + 0.1 * (double)w->pairs + 50;
     for (size_t k = 0; k < r->starts && isfinite(r->start[k].score) && !*sure; k++) {
         struct nt_direct *d = &r->start[k];
         if (isfinite(d->cost)) /* was toggled before */
             continue;
+        if (r->start[*best].score > hopeless && isfinite(r->start[*best].cost))
+            return 0;
         if (nt_direct_toggle(w, d, err) < 0)
             return -1;
         if (!isfinite(d->score))
             d->cost = INFINITY;
         if (d->cost < r->start[*best].cost)
             *best = k;
-        *sure = d->regular && d->doubt < SURE;
+        if (is_sure(w, d, sure, err) < 0)
+            return -1;
     }
     return 0;
 }
 
-int nt_direct_find(const struct nt_work *w, struct nt_direct *out, struct nt_err *err)
+int nt_direct_find(const struct nt_work *w, double to_beat, struct nt_direct *out,
+                   struct nt_err *err)
 {
     const struct sight raw = {w->d, false};
     struct room r;
@@ -371,12 +397,13 @@ int nt_direct_find(const struct nt_work *w, struct nt_direct *out, struct nt_err
         status = try_cuts(w, &raw, &r, err);
     if (status == 0 && isfinite(r.start[0].score)) {
         status = nt_direct_toggle(w, &r.start[0], err);
-        sure = r.start[0].regular && r.start[0].doubt < SURE;
+        if (status == 0)
+            status = is_sure(w, &r.start[0], &sure, err);
     }
     if (status == 0 && !sure)
         status = try_clean(w, &r, err);
     if (status == 0 && !sure)
-        status = toggle_all(w, &r, &best, &sure, err);
+        status = toggle_all(w, to_beat, &r, &best, &sure, err);
     if (status == 0) {
         *out = r.start[best];
         r.start[best] = (struct nt_direct){0};

@@ -34,8 +34,10 @@ static inline float nt_direct_reading(const struct nt_work *w, const struct nt_d
  * fitted values; less is better (Laplace errors, Schwarz 1978, degrees of freedom corrected). */
 double nt_score(double mean, double pairs, double unknowns);
 
-/* The best direct network for w, out->score INFINITY when there is none. */
-int nt_direct_find(const struct nt_work *w, struct nt_direct *out, struct nt_err *err);
+/* The best direct network for w, out->score INFINITY when there is none. to_beat: a score; the
+ * search ends early where it is out of reach. */
+int nt_direct_find(const struct nt_work *w, double to_beat, struct nt_direct *out,
+                   struct nt_err *err);
 void nt_direct_fini(struct nt_direct *d);
 
 /* ---- direct_cut.c ---- */
@@ -64,6 +66,10 @@ int nt_denoise(const struct nt_work *w, float *out, struct nt_err *err);
 /* Figures of the present hops: base, hop, offset where they are worth it, residual and score.
  * values: n of scratch. */
 void nt_direct_fit(const struct nt_work *w, struct nt_direct *d, float *values);
+
+/* The modelled latencies of all pairs; to be destroyed by the caller. */
+int nt_direct_latencies(const struct nt_work *w, const struct nt_direct *d, struct nt_matrix **out,
+                        struct nt_err *err);
 
 /* ---- direct_toggle.c ---- */
 

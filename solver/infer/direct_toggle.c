@@ -316,16 +316,18 @@ static void look(struct search *s)
         qsort(s->toggle, s->toggles, sizeof *s->toggle, by_gain);
 }
 
-/* Makes those that gain, each judged anew; how many. */
-static size_t pass(struct search *s)
+/* Makes those that gain, each judged anew, at most room; how many. flipped: which, or NULL. */
+static size_t pass(struct search *s, struct toggle *flipped, size_t room)
 {
     size_t made = 0;
     look(s);
-    for (size_t k = 0; k < s->toggles && s->toggle[k].gain > 0; k++) {
+    for (size_t k = 0; k < s->toggles && s->toggle[k].gain > 0 && made < room; k++) {
         struct toggle t = s->toggle[k];
         if (made > 0 && !(worth(s, t.a, t.b) > 0))
             continue;
         flip(s, t.a, t.b);
+        if (flipped != NULL)
+            flipped[made] = t;
         made++;
     }
     return made;
@@ -370,16 +372,37 @@ static int recognised(const struct search *s, bool *is, struct nt_err *err)
     return 0;
 }
 
-/* A regular network is described in a few words, each exception to it costs two names. So the
- * links that are least sure, one after the other, may be what keeps the graph from one. */
-static int complete(struct search *s, struct nt_err *err)
+static void undo(struct search *s, const struct toggle *flipped, size_t made)
+{
+    while (made-- > 0)
+        flip(s, flipped[made].a, flipped[made].b);
+}
+
+/* As if all hosts had the usual number of links and links cost nothing. */
+static int complete_degrees(struct search *s, struct nt_err *err)
+{
+    struct toggle flipped[EXCEPTIONS];
+    size_t made = 0, again = 1;
+    bool regular = false;
+    for (int p = 0; p < 3 && again > 0; p++) {
+        again = pass(s, flipped + made, EXCEPTIONS - made);
+        made += again;
+    }
+    if (made > 0 && recognised(s, &regular, err) < 0)
+        return -1;
+    s->d->regular = s->changed = regular;
+    if (!regular)
+        undo(s, flipped, made);
+    return 0;
+}
+
+/* The links that are least sure, one after the other. */
+static int complete_doubtful(struct search *s, struct nt_err *err)
 {
     const double exception = 2 * log((double)s->n);
-    size_t made = 0, flipped[EXCEPTIONS];
+    size_t made = 0;
+    struct toggle flipped[EXCEPTIONS];
     bool regular = false;
-    if (recognised(s, &regular, err) < 0)
-        return -1;
-    s->d->regular = regular;
     for (size_t k = 0; k < s->toggles && made < EXCEPTIONS && !regular; k++) {
         const struct toggle *t = &s->toggle[k];
         if (t->gain < -exception)
@@ -387,23 +410,56 @@ static int complete(struct search *s, struct nt_err *err)
         if (made > 0 && worth(s, t->a, t->b) < -exception)
             continue;
         flip(s, t->a, t->b);
-        flipped[made++] = k;
+        flipped[made++] = *t;
         if (recognised(s, &regular, err) < 0)
             return -1;
     }
-    s->d->regular = regular;
-    for (size_t k = made; k-- > 0 && !regular;)
-        flip(s, s->toggle[flipped[k]].a, s->toggle[flipped[k]].b);
-    s->changed = regular && made > 0;
+    s->d->regular = s->changed = regular;
+    if (!regular)
+        undo(s, flipped, made);
     return 0;
 }
 
-/* Odds of all networks that differ in one link. */
-static double doubt(const struct search *s)
+/* From here on the readings alone speak. */
+static void forget_graph(struct search *s)
 {
-    double sum = 0, exception = s->d->regular ? 2 * log((double)s->n) : 0;
+    s->price = s->uneven = 0;
+    look(s);
+}
+
+/* A regular network is described in a few words, each exception to it costs two names: a few links
+ * that are not sure may be what keeps the graph from one. */
+static int complete(struct search *s, struct nt_err *err)
+{
+    double price = s->price, uneven = s->uneven;
+    if (recognised(s, &s->d->regular, err) < 0)
+        return -1;
+    if (s->d->regular)
+        return 0;
+    s->price = 0;
+    s->uneven = log((double)s->n);
+    int status = complete_degrees(s, err);
+    if (status == 0 && !s->d->regular) {
+        forget_graph(s);
+        status = complete_doubtful(s, err);
+    }
+    s->price = price;
+    s->uneven = uneven;
+    return status;
+}
+
+/* Odds of all networks that differ in one link. */
+static double doubt(struct search *s)
+{
+    double sum = 0, exception = 0;
+    if (s->d->regular) {
+        exception = 2 * log((double)s->n);
+        forget_graph(s);
+    } else {
+        look(s);
+    }
     for (size_t k = 0; k < s->toggles; k++)
-        sum += exp(fmin(s->toggle[k].gain - exception, 0));
+        sum += exp(fmin(s->toggle[k].gain - exception, 50));
     return sum;
 }
 
@@ -412,7 +468,7 @@ static int run(struct search *s, struct nt_err *err)
     size_t made = 1;
     for (int p = 0; p < PASSES && made > 0; p++) {
         weigh(s);
-        made = pass(s);
+        made = pass(s, NULL, SIZE_MAX);
         if (made > 0)
             nt_direct_fit(s->w, s->d, s->scratch);
         if (!isfinite(s->d->score))
@@ -423,10 +479,9 @@ static int run(struct search *s, struct nt_err *err)
     if (s->changed) {
         nt_direct_fit(s->w, s->d, s->scratch);
         weigh(s);
-        look(s);
     }
-    s->d->doubt = doubt(s);
     s->d->cost = cost(s) - (s->d->regular ? s->price * (double)s->d->links : 0);
+    s->d->doubt = doubt(s);
     return 0;
 }
 

@@ -210,19 +210,33 @@ static int tree_quality(const struct nt_work *w, const struct nt_model *model, d
     return status;
 }
 
+/* Whether a direct network is worth the time that it takes to look for one. Under TRIED hosts it is
+ * nothing; else a tree that leaves no more than noise is clear, unless it has as many switches as
+ * a line of hosts would need, or too many pairs are missing to tell. */
+static bool worth_a_look(const struct nt_work *w, const struct nt_model *model, double misfit)
+{
+    enum { TRIED = 24, FEW = 64 };
+    double known = 2 * (double)w->pairs / ((double)w->n * ((double)w->n - 1));
+    if (w->n < TRIED || 3 * model->switches > w->n || (known < 0.7 && w->n <= FEW))
+        return true;
+    return misfit > (w->n <= FEW ? 0.97 : 1.1); /* few hosts have a spread spectrum */
+}
+
 /* Replaces the tree by a direct network that fits better for what it costs; when neither fits,
  * the tree stays as the nearest description, and the family says so. */
 static int judge(struct nt_work *w, struct nt_model **model, struct nt_err *err)
 {
     /* a graph is chosen among very many, which the score counts only in part */
-    enum { HOSTS_MAX = 2048, DIRECT_MARGIN = 25 };
-    struct nt_direct d;
+    enum { DIRECT_MARGIN = 25 };
+    struct nt_direct d = {.score = INFINITY};
     struct nt_model *direct = NULL;
     double score = 0, misfit = 0;
     (*model)->confidence = nt_confidence(w, *model);
-    if (w->n < 4 || w->n > HOSTS_MAX)
+    if (w->n < 4 || w->n > NT_DIRECT_HOSTS_MAX)
         return 0;
-    if (tree_quality(w, *model, &score, &misfit, err) < 0 || nt_direct_find(w, &d, err) < 0)
+    if (tree_quality(w, *model, &score, &misfit, err) < 0)
+        return -1;
+    if (worth_a_look(w, *model, misfit) && nt_direct_find(w, score, &d, err) < 0)
         return -1;
     int status = 0;
     /* a switch for each host on a line is the same network written with more unknowns */

@@ -6,12 +6,14 @@
 
 enum { STEPS = 12, ROWS = 256 };
 
-/* Residuals in units of their middle size, clipped; unknown ones are 0. */
+/* Residuals, clipped at three times their middle size; unknown ones are 0. *noise: the norm that as
+ * much noise would have. */
 static int residuals(const struct nt_work *w, const struct nt_matrix *modelled, size_t n,
-                     size_t skip, float *r, struct nt_err *err)
+                     size_t skip, float *r, double *noise, struct nt_err *err)
 {
     float *size = malloc((n * n / 2 + 1) * sizeof *size);
     size_t count = 0;
+    double square = 0;
     if (size == NULL)
         return nt_err_set(err, NT_ERR_SYSTEM, "no memory for the residuals of %zu hosts", n);
     for (size_t i = 0; i < n; i++)
@@ -28,7 +30,9 @@ static int residuals(const struct nt_work *w, const struct nt_matrix *modelled, 
     for (size_t k = 0; k < n * n; k++) {
         float x = r[k] / (sd > 0 ? sd : 1);
         r[k] = x > 3 ? 3 : x < -3 ? -3 : x;
+        square += (double)(r[k] * r[k]);
     }
+    *noise = 2 * sqrt(square / (double)n);
     free(size);
     return 0;
 }
@@ -59,6 +63,7 @@ int nt_misfit(const struct nt_work *w, const struct nt_matrix *modelled, double 
               struct nt_err *err)
 {
     size_t skip = (w->n + ROWS - 1) / ROWS, n = w->n / (skip > 0 ? skip : 1);
+    double noise = 0;
     *misfit = 0;
     if (n < 8)
         return 0;
@@ -68,9 +73,9 @@ int nt_misfit(const struct nt_work *w, const struct nt_matrix *modelled, double 
     if (r == NULL || x == NULL)
         status = nt_err_set(err, NT_ERR_SYSTEM, "no memory for the residuals of %zu hosts", n);
     else
-        status = residuals(w, modelled, n, skip, r, err);
+        status = residuals(w, modelled, n, skip, r, &noise, err);
     if (status == 0)
-        *misfit = largest(r, n, x, x + n) / (2 * sqrt((double)n));
+        *misfit = largest(r, n, x, x + n) / (noise + 1e-9);
     free(r);
     free(x);
     return status;
