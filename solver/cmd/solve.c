@@ -167,7 +167,7 @@ static int solve_matrices(const struct asked *a, struct nt_map **map, struct nt_
     if (rc == 0 && a->bandwidth != NULL)
         rc = read_bandwidths(a, &m, err);
     if (rc == 0) {
-        struct nt_measured measured = {
+        struct nt_solve_input measured = {
             .latency = m.latency->matrix[0],
             .larger = (const struct nt_matrix *const *)m.larger,
             .larger_sizes = m.larger_sizes,

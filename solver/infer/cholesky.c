@@ -1,8 +1,14 @@
-/* Dense normal equations; the only file of infer/ that knows LAPACK. */
 #include "cholesky.h"
 
-#include <lapacke.h>
-#include <stdlib.h>
+#include "dense.h"
+
+/* dense.h reads the other half. */
+static void mirror(double *matrix, size_t n)
+{
+    for (size_t i = 1; i < n; i++)
+        for (size_t j = 0; j < i; j++)
+            matrix[j * n + i] = matrix[i * n + j];
+}
 
 int nt_cholesky_solve(double *matrix, double *right, size_t n, struct nt_err *err)
 {
@@ -16,16 +22,14 @@ int nt_cholesky_solve(double *matrix, double *right, size_t n, struct nt_err *er
         most = matrix[k * n + k] > most ? matrix[k * n + k] : most;
     for (size_t k = 0; k < n; k++)
         matrix[k * n + k] += most * 1e-10 + 1e-300;
-    lapack_int m = (lapack_int)n;
-    if (LAPACKE_dpotrf(LAPACK_ROW_MAJOR, 'L', m, matrix, m) != 0 ||
-        LAPACKE_dpotrs(LAPACK_ROW_MAJOR, 'L', m, 1, matrix, m, right, 1) != 0)
-        return nt_err_set(err, NT_ERR_SYSTEM, "%zu normal equations are not definite", n);
+    mirror(matrix, n);
+    if (nt_dense_factor(matrix, n, err) < 0)
+        return -1;
+    nt_dense_solve(matrix, n, right);
     return 0;
 }
 
 int nt_cholesky_invert(double *factor, size_t n, struct nt_err *err)
 {
-    if (n > 0 && LAPACKE_dpotri(LAPACK_ROW_MAJOR, 'L', (lapack_int)n, factor, (lapack_int)n) != 0)
-        return nt_err_set(err, NT_ERR_SYSTEM, "%zu normal equations have no inverse", n);
-    return 0;
+    return n > 0 ? nt_dense_invert(factor, n, err) : 0;
 }

@@ -105,7 +105,7 @@ static void join_counted(struct chain *c, uint32_t x, uint32_t y)
     }
 }
 
-static void run(struct chain *c, struct nt_merge *merges)
+static void run(struct chain *c, struct nt_linkage_step *merges)
 {
     size_t length = 0, done = 0;
     while (c->active_count > 1) {
@@ -119,7 +119,7 @@ static void run(struct chain *c, struct nt_merge *merges)
             continue;
         }
         length -= 2;
-        merges[done] = (struct nt_merge){c->node[x], c->node[y]};
+        merges[done] = (struct nt_linkage_step){c->node[x], c->node[y]};
         remove_active(c, y);
         if (c->counts != NULL)
             join_counted(c, x, y);
@@ -130,7 +130,7 @@ static void run(struct chain *c, struct nt_merge *merges)
     }
 }
 
-int nt_linkage(size_t n, float *distance, uint16_t *counts, struct nt_merge *merges,
+int nt_linkage(size_t n, float *distance, uint16_t *counts, struct nt_linkage_step *merges,
                struct nt_err *err)
 {
     struct chain c;
@@ -143,7 +143,8 @@ int nt_linkage(size_t n, float *distance, uint16_t *counts, struct nt_merge *mer
     return 0;
 }
 
-void nt_dendrogram(size_t n, const struct nt_merge *merges, struct nt_node *nodes, uint32_t *order)
+void nt_dendrogram(size_t n, const struct nt_linkage_step *merges, struct nt_node *nodes,
+                   uint32_t *order)
 {
     for (size_t i = 0; i < n; i++)
         nodes[i] = (struct nt_node){.a = UINT32_MAX, .b = UINT32_MAX, .size = 1};

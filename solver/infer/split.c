@@ -24,7 +24,7 @@ struct parts {
 };
 
 struct split {
-    struct nt_merge *merges;
+    struct nt_linkage_step *merges;
     struct nt_node *nodes;
     uint32_t *order;
     bool *cut;

@@ -66,14 +66,14 @@ static inline double nt_noise_least(const struct nt_work *w)
 
 /* ---- linkage.c: average linkage ---- */
 
-struct nt_merge {
+struct nt_linkage_step {
     uint32_t a, b; /* nodes: below n hosts, n+k the k-th merge */
 };
 
 /* Average linkage by nearest-neighbour chains (Murtagh 1983; Benzecri 1982), O(n^2). distance:
  * n*n symmetric, destroyed, INFINITY where nothing is known. counts: n*n measurements behind each
  * distance, destroyed, or NULL: all one. merges: n-1. */
-int nt_linkage(size_t n, float *distance, uint16_t *counts, struct nt_merge *merges,
+int nt_linkage(size_t n, float *distance, uint16_t *counts, struct nt_linkage_step *merges,
                struct nt_err *err);
 
 /* Node v of a dendrogram covers order[first .. first+size). */
@@ -85,7 +85,8 @@ struct nt_node {
 };
 
 /* nodes: 2n-1, order: n. */
-void nt_dendrogram(size_t n, const struct nt_merge *merges, struct nt_node *nodes, uint32_t *order);
+void nt_dendrogram(size_t n, const struct nt_linkage_step *merges, struct nt_node *nodes,
+                   uint32_t *order);
 
 /* Sums of the nodes; d is in dendrogram order, row length stride. Values between are clipped at
  * 3 sd around their middle (one retransmit moves a mean), and the middle of a handful of pairs

@@ -69,7 +69,7 @@ static int sort_matrix(const struct sorted *s, const struct nt_matrix *m, struct
     return 0;
 }
 
-static int sort_latencies(struct sorted *s, const struct nt_measured *from, struct nt_err *err)
+static int sort_latencies(struct sorted *s, const struct nt_solve_input *from, struct nt_err *err)
 {
     for (size_t k = 0; k < s->sizes; k++)
         if (sort_matrix(s, k == 0 ? from->latency : from->larger[k - 1], &s->latency[k], err) != 0)
@@ -77,7 +77,7 @@ static int sort_latencies(struct sorted *s, const struct nt_measured *from, stru
     return 0;
 }
 
-static int sorted_init(struct sorted *s, const struct nt_measured *from, struct nt_err *err)
+static int sorted_init(struct sorted *s, const struct nt_solve_input *from, struct nt_err *err)
 {
     size_t n = from->latency->n;
     *s = (struct sorted){.n = n,
@@ -164,7 +164,7 @@ static int keep_hint(struct nt_map *map, const struct nt_hint *hint, struct nt_e
 
 /* What a communication matrix said is in the record: here is no file to read. */
 static int place_traffic(const struct nt_map *map, const uint32_t *room,
-                         const struct nt_measured *from, size_t tasks, struct nt_hint **out,
+                         const struct nt_solve_input *from, size_t tasks, struct nt_hint **out,
                          struct nt_err *err)
 {
     const struct nt_triples *t = from->samples == NULL ? NULL : &from->samples->traffic;
@@ -183,7 +183,7 @@ static int place_traffic(const struct nt_map *map, const uint32_t *room,
 
 /* A pattern that cannot be had (it does not fit the tasks, say) costs a warning, not the map;
  * where hosts are not joined, there is no placement at all. */
-static int place_tasks(struct nt_map *map, const uint32_t *room, const struct nt_measured *from,
+static int place_tasks(struct nt_map *map, const uint32_t *room, const struct nt_solve_input *from,
                        struct nt_err *err)
 {
     const struct nt_model *m = map->model;
@@ -321,8 +321,8 @@ static int refine(struct nt_map *map, const struct sorted *s, const struct nt_sa
  */
 
 /* The record behind the measurements has more than latencies: links measured again, flows. */
-static int refine_from(struct nt_map *map, const struct sorted *s, const struct nt_measured *from,
-                       struct nt_err *err)
+static int refine_from(struct nt_map *map, const struct sorted *s,
+                       const struct nt_solve_input *from, struct nt_err *err)
 {
     if (from->samples == NULL)
         return 0;
@@ -331,8 +331,8 @@ static int refine_from(struct nt_map *map, const struct sorted *s, const struct 
     return nt_link_flows(map, from->samples, s->order, err);
 }
 
-static int solve_sorted(const struct sorted *s, const struct nt_measured *from, struct nt_map **out,
-                        struct nt_err *err)
+static int solve_sorted(const struct sorted *s, const struct nt_solve_input *from,
+                        struct nt_map **out, struct nt_err *err)
 {
     struct nt_model *model;
     struct nt_map *map;
@@ -366,7 +366,8 @@ static int solve_sorted(const struct sorted *s, const struct nt_measured *from, 
     return 0;
 }
 
-int nt_solve_measured(const struct nt_measured *measured, struct nt_map **out, struct nt_err *err)
+int nt_solve_measured(const struct nt_solve_input *measured, struct nt_map **out,
+                      struct nt_err *err)
 {
     struct sorted s;
     if (sorted_init(&s, measured, err) != 0)
@@ -468,15 +469,15 @@ static int solve_matrices(const struct nt_samples *samples, const struct nt_meth
     struct nt_map *map;
     /* bufe takes one size only */
     bool one = method != NULL && nt_method_check(method, n, NULL) != 0;
-    struct nt_measured measured = {.latency = matrix[0],
-                                   .larger = (const struct nt_matrix *const *)matrix + 1,
-                                   .larger_sizes = one ? 0 : n - 1,
-                                   .host_name = (const char *const *)samples->host_name,
-                                   .missing = samples->missing,
-                                   .room = samples->room,
-                                   .pattern = samples->pattern,
-                                   .method = method,
-                                   .samples = samples};
+    struct nt_solve_input measured = {.latency = matrix[0],
+                                      .larger = (const struct nt_matrix *const *)matrix + 1,
+                                      .larger_sizes = one ? 0 : n - 1,
+                                      .host_name = (const char *const *)samples->host_name,
+                                      .missing = samples->missing,
+                                      .room = samples->room,
+                                      .pattern = samples->pattern,
+                                      .method = method,
+                                      .samples = samples};
     if (nt_solve_measured(&measured, &map, err) != 0)
         return -1;
     if (carry(samples, map, err) != 0 || nt_map_loggp(samples, map, err) != 0 ||

@@ -17,7 +17,7 @@
 int nt_solve_samples(const struct nt_samples *samples, struct nt_map **out, struct nt_err *err);
 
 /* What was measured, from wherever it came. Everything is borrowed. */
-struct nt_measured {
+struct nt_solve_input {
     const struct nt_matrix *latency;       /* of the smallest message */
     const struct nt_matrix *const *larger; /* of larger messages, ascending, the same hosts; or */
     size_t larger_sizes;                   /* none: they say how sure each link is */
@@ -33,7 +33,8 @@ struct nt_measured {
 
 /* The same from matrices: status ok, or partial when hosts are missing. Hosts come out sorted by
  * name. NT_ERR_USAGE as of nt_method_check. */
-int nt_solve_measured(const struct nt_measured *measured, struct nt_map **out, struct nt_err *err);
+int nt_solve_measured(const struct nt_solve_input *measured, struct nt_map **out,
+                      struct nt_err *err);
 
 /* samples with another method than auto; method may be NULL. */
 int nt_solve_samples_by(const struct nt_samples *samples, const struct nt_method *method,

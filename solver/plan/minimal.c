@@ -10,14 +10,23 @@
  * first choice took times this, at least that; in small networks the tries end it. */
 enum { EFFORT = 1, EFFORT_MIN = 4000000, TRIES_MAX = 1000, AHEAD = 12 };
 
+/* Passing over a pair whose hosts are taken is a step by so many. */
+enum { PASSED_OVER = 16 };
+
+/* With its hosts beside it: most of the time one of them is taken, and then nothing else of the
+ * pair needs to come from memory. */
+struct offered {
+    uint32_t pair, host[2];
+};
+
 struct search {
     const struct nt_routes *routes;
     struct nt_choice *choice;
     struct nt_rng rng;
-    uint32_t *order;     /* all pairs: short routes first, random among equals */
-    size_t *class_start; /* classes + 1 */
+    struct offered *order; /* all pairs: short routes first, random among equals */
+    size_t *class_start;   /* classes + 1 */
     size_t classes;
-    uint32_t *waiting; /* candidates that may still be independent */
+    struct offered *waiting; /* candidates that may still be independent */
     uint64_t seed, steps;
 };
 
@@ -30,6 +39,16 @@ static size_t longest(const struct nt_routes *r)
             most = nt_route_length(r, p);
     }
     return most;
+}
+
+static void shuffle(struct search *s, struct offered *list, size_t n)
+{
+    for (size_t k = n; k > 1; k--) {
+        size_t i = nt_rng_below(&s->rng, k);
+        struct offered swap = list[i];
+        list[i] = list[k - 1];
+        list[k - 1] = swap;
+    }
 }
 
 /* Classes of rising length: short paths give sparse equations, and the long ones cross the most
@@ -50,39 +69,52 @@ static int sort_by_length(struct search *s, struct nt_err *err)
     for (size_t c = 0; c + 1 <= most; c++)
         next[c + 1] += next[c];
     for (size_t p = 0; p < r->pairs; p++)
-        s->order[next[nt_route_length(r, p)]++] = (uint32_t)p;
+        s->order[next[nt_route_length(r, p)]++] =
+            (struct offered){(uint32_t)p, {r->host[p][0], r->host[p][1]}};
     for (size_t c = 0; c < s->classes; c++)
-        nt_rng_shuffle(&s->rng, s->order + s->class_start[c],
-                       s->class_start[c + 1] - s->class_start[c]);
+        shuffle(s, s->order + s->class_start[c], s->class_start[c + 1] - s->class_start[c]);
     return 0;
 }
 
+/* A bit in each host's word for the round. */
+static bool host_taken(const struct nt_choice *c, const struct offered *o, size_t round)
+{
+    const uint64_t *word = c->busy + (round >> 6);
+    uint64_t taken = word[o->host[0] * c->words] | word[o->host[1] * c->words];
+    return (taken >> (round & 63) & 1) != 0;
+}
+
 /* Offers n waiting pairs a round; returns through n how many wait on. */
-static int offer(struct search *s, struct nt_echelon *e, uint32_t *waiting, size_t *n, size_t round,
-                 struct nt_err *err)
+static int offer(struct search *s, struct nt_echelon *e, struct offered *waiting, size_t *n,
+                 size_t round, struct nt_err *err)
 {
     const struct nt_routes *r = s->routes;
-    size_t kept = 0, far = *n > 2 * AHEAD ? *n - 2 * AHEAD : 0;
-    s->steps += *n;
+    size_t kept = 0, looked = 0, far = *n > 2 * AHEAD ? *n - 2 * AHEAD : 0;
     for (size_t i = 0; i < *n; i++) {
-        uint32_t p = waiting[i];
-        if (i < far) { /* the order is random: the memory must be told */
-            __builtin_prefetch(&r->start[waiting[i + 2 * AHEAD]]);
-            __builtin_prefetch(&r->host[waiting[i + 2 * AHEAD]]);
-            __builtin_prefetch(&r->link[r->start[waiting[i + AHEAD]]]);
+        uint32_t p = waiting[i].pair;
+        if (host_taken(s->choice, &waiting[i], round)) {
+            waiting[kept++] = waiting[i];
+            continue;
+        }
+        looked++;
+        if (i < far && !host_taken(s->choice, &waiting[i + AHEAD], round)) {
+            /* the order is random: the memory must be told */
+            __builtin_prefetch(&r->start[waiting[i + 2 * AHEAD].pair]);
+            __builtin_prefetch(&r->link[r->start[waiting[i + AHEAD].pair]]);
         }
         const uint32_t *link = nt_route_links(r, p);
         size_t length = nt_route_length(r, p);
         if (nt_echelon_follows(e, link, length))
             continue;
         if (!nt_choice_free(s->choice, p, round)) {
-            waiting[kept++] = p;
+            waiting[kept++] = waiting[i];
             continue;
         }
         int rc = nt_echelon_add(e, link, length, err);
         if (rc < 0 || (rc == 1 && nt_choice_add(s->choice, p, round, err) != 0))
             return -1;
     }
+    s->steps += looked + (*n - looked) / PASSED_OVER;
     *n = kept;
     return 0;
 }
@@ -117,7 +149,7 @@ static int choose_first(struct search *s, struct nt_err *err)
     int rc = nt_choice_open(s->choice, bound, err);
     for (size_t c = 0; c < s->classes && rc == 0; c++) {
         size_t n = s->class_start[c + 1] - s->class_start[c];
-        uint32_t *waiting = s->waiting + left;
+        struct offered *waiting = s->waiting + left;
         memcpy(waiting, s->order + s->class_start[c], n * sizeof *waiting);
         for (size_t round = 0; round < bound && n > 0 && rc == 0; round++)
             rc = offer(s, e, waiting, &n, round, err);
@@ -167,10 +199,10 @@ static void stir(struct search *s)
 {
     for (size_t c = 0; c < s->classes; c++) {
         size_t n = s->class_start[c + 1] - s->class_start[c];
-        uint32_t *order = s->order + s->class_start[c];
+        struct offered *order = s->order + s->class_start[c];
         for (size_t k = 0; n > 1 && k < n / 4 + 1; k++) {
             size_t i = nt_rng_below(&s->rng, n), j = nt_rng_below(&s->rng, n);
-            uint32_t t = order[i];
+            struct offered t = order[i];
             order[i] = order[j];
             order[j] = t;
         }
