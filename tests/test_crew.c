@@ -84,6 +84,53 @@ static void who_does_not_come_is_gone_by_its_known_name(void **state)
     nt_pieces_free(pieces, 4);
 }
 
+static struct nt_piece piece_inside(const char *host, const char *inside, double cache_us)
+{
+    struct nt_greeting g = {
+        .cores = 2, .address = (const unsigned char *)host, .address_bytes = strlen(host)};
+    struct nt_bytes bytes;
+    snprintf(g.host, sizeof g.host, "%s", host);
+    snprintf(g.inside, sizeof g.inside, "%s", inside);
+    g.core_us[NT_BETWEEN_CACHE] = cache_us;
+    assert_int_equal(nt_greeting_encode(&g, &bytes, NULL), 0);
+    return (struct nt_piece){true, bytes.bytes, bytes.data};
+}
+
+/* Nonsense about itself does not cost a host its place. */
+static void what_hosts_are_inside_is_recorded_once(void **state)
+{
+    (void)state;
+    static const char alike[] = "packages=1 numa=1 cores=2 threads=2 allowed=2 cpu=A";
+    struct nt_piece pieces[5] = {
+        piece_inside("a", alike, 0.05), piece_inside("b", alike, 0),
+        piece_inside("c", "packages=many", 1), piece("d", 1, 2),
+        piece_inside("e", "packages=2 numa=2 cores=4 threads=8 allowed=8", 0.25)};
+    struct nt_crew *crew = NULL;
+    struct nt_table table;
+    struct nt_samples *s;
+    struct nt_err err = {0};
+    assert_int_equal(nt_crew_create(pieces, 5, NULL, &crew, &table, &err), 0);
+    assert_int_equal(nt_crew_present(crew), 5);
+    assert_int_equal(nt_samples_create(&s, &err), 0);
+    for (size_t h = 0; h < 5; h++)
+        assert_int_equal(nt_samples_add_host(s, crew->name[h], &err), 0);
+    assert_int_equal(nt_crew_record_inside(crew, s, &err), 0);
+    assert_int_equal(s->models, 2);
+    assert_string_equal(s->model[0], alike);
+    assert_int_equal(s->inside[0].model, 0);
+    assert_int_equal(s->inside[1].model, 0);
+    assert_int_equal(s->inside[2].model, NT_SAMPLES_NO_MODEL);
+    assert_int_equal(s->inside[3].model, NT_SAMPLES_NO_MODEL);
+    assert_int_equal(s->inside[4].model, 1);
+    assert_true(s->inside[0].latency_us[NT_BETWEEN_CACHE] == 0.05f);
+    assert_true(s->inside[1].latency_us[NT_BETWEEN_CACHE] == 0);
+    assert_true(s->inside[2].latency_us[NT_BETWEEN_CACHE] == 0);
+    nt_samples_destroy(s);
+    nt_crew_destroy(crew);
+    nt_table_fini(&table);
+    nt_pieces_free(pieces, 5);
+}
+
 static struct nt_crew *crew_of(size_t n)
 {
     struct nt_piece pieces[MAX];
@@ -186,6 +233,7 @@ int main(void)
         cmocka_unit_test(ranks_of_one_host_count_once),
         cmocka_unit_test(cores_are_counted_by_machine),
         cmocka_unit_test(who_does_not_come_is_gone_by_its_known_name),
+        cmocka_unit_test(what_hosts_are_inside_is_recorded_once),
         cmocka_unit_test(the_one_at_fault_goes_and_no_other),
         cmocka_unit_test(one_bad_pair_loses_nobody),
         cmocka_unit_test(the_pace_keeps_time_for_the_end),

@@ -12,39 +12,46 @@
 #include "rng.h"
 #include "samples.h"
 
-static const char good[] = "nettopo-samples/1\n"
-                           "generator nettopo 0.1.0\n"
-                           "job 42 1\n"
-                           "cluster c\n"
-                           "level quick\n"
-                           "created 2026-01-01T00:00:00Z\n"
-                           "budget 5\n"
-                           "pattern ring\n"
-                           "host n1\n"
-                           "host n2\n"
-                           "host n10\n"
-                           "traffic 0 1 65536\n"
-                           "traffic 0 7 0.100000001\n"
-                           "traffic 3 4 12582912\n"
-                           "missing 2 no answer in 2 s\n"
-                           "phase latency\n"
-                           "round\n"
-                           "latency 0 1 8 30 0.61 0.01 0.7\n"
-                           "round\n"
-                           "failed 1 2 no answer\n"
-                           "phase-end 0.25\n"
-                           "phase stress\n"
-                           "round\n"
-                           "bandwidth 0 1 1048576 0.000123456789\n"
-                           "prtt 0 1 8 10 12.5 3.25\n"
-                           "prtt 0 1 8 10 12.5 3.25 0.125 0\n"
-                           "prtt 1 0 8 1 0 3.25 0.125 800 fab1\n"
-                           "prtt 1 0 8 1 0 3.5 0 0 fab1\n"
-                           "kernel sr:2 65536 20 12.5 12.25 12.875\n"
-                           "kernel sr:2 65536 20 12.5 12.25 12.875 3\n"
-                           "kernel a2a 65536 20 12.5 12.25 12.875 2 12 2 0\n"
-                           "warning level full: PRTT was cut short\n"
-                           "end partial 1.5\n";
+static const char good[] =
+    "nettopo-samples/1\n"
+    "generator nettopo 0.1.0\n"
+    "job 42 1\n"
+    "cluster c\n"
+    "level quick\n"
+    "created 2026-01-01T00:00:00Z\n"
+    "budget 5\n"
+    "pattern ring\n"
+    "host n1\n"
+    "host n2\n"
+    "host n10\n"
+    "traffic 0 1 65536\n"
+    "traffic 0 7 0.100000001\n"
+    "traffic 3 4 12582912\n"
+    "missing 2 no answer in 2 s\n"
+    "model packages=1 numa=1 cores=2 threads=4 allowed=4 l3=33554432 cpu=A B\n"
+    "model packages=2 numa=2 cores=8 threads=8 allowed=4 nic=mlx5_0:1,0000:3b:00.0,1\n"
+    "inside 0 1\n"
+    "cores 0 numa 0.123457\n"
+    "cores 0 machine 0.3\n"
+    "inside 1 0\n"
+    "phase latency\n"
+    "round\n"
+    "latency 0 1 8 30 0.61 0.01 0.7\n"
+    "round\n"
+    "failed 1 2 no answer\n"
+    "phase-end 0.25\n"
+    "phase stress\n"
+    "round\n"
+    "bandwidth 0 1 1048576 0.000123456789\n"
+    "prtt 0 1 8 10 12.5 3.25\n"
+    "prtt 0 1 8 10 12.5 3.25 0.125 0\n"
+    "prtt 1 0 8 1 0 3.25 0.125 800 fab1\n"
+    "prtt 1 0 8 1 0 3.5 0 0 fab1\n"
+    "kernel sr:2 65536 20 12.5 12.25 12.875\n"
+    "kernel sr:2 65536 20 12.5 12.25 12.875 3\n"
+    "kernel a2a 65536 20 12.5 12.25 12.875 2 12 2 0\n"
+    "warning level full: PRTT was cut short\n"
+    "end partial 1.5\n";
 
 static int read_in_pieces(const char *text, size_t bytes, size_t piece, struct nt_samples **out,
                           struct nt_err *err)
@@ -83,6 +90,11 @@ static void a_good_text_is_read_in_pieces_of_any_size(void **state)
         assert_int_equal(s->samples, 10);
         assert_true(s->sample[0].value_us == 0.61);
         assert_int_equal(s->sample[1].round, 1);
+        assert_int_equal(s->models, 2);
+        assert_int_equal(s->inside[0].model, 1);
+        assert_int_equal(s->inside[2].model, NT_SAMPLES_NO_MODEL);
+        assert_true(s->inside[0].latency_us[NT_BETWEEN_MACHINE] == 0.3f);
+        assert_true(s->inside[0].latency_us[NT_BETWEEN_CACHE] == 0);
         uint32_t crowd[NT_SAMPLES_CROWD_MAX];
         assert_int_equal(nt_samples_crowd(s, &s->sample[8], crowd), 0);
         assert_int_equal(nt_samples_crowd(s, &s->sample[9], crowd), 2);
@@ -110,6 +122,7 @@ static void a_good_text_is_read_in_pieces_of_any_size(void **state)
 }
 
 #define HEAD "nettopo-samples/1\nhost a\nhost b\n"
+#define MODEL "model packages=1 numa=1 cores=1 threads=1 allowed=1\n"
 #define BODY HEAD "phase p\nround\n"
 
 static void a_bad_text_is_refused_with_its_line_and_reason(void **state)
@@ -176,6 +189,15 @@ static void a_bad_text_is_refused_with_its_line_and_reason(void **state)
         {BODY "latency 0 1 8 4294967296 1 1 1\n", "f:6: expected a count, found \"4294967296\""},
         {BODY "latency -1 1 8 1 1 1 1\n", "f:6: expected the number of a host, found \"-1\""},
         {BODY "bandwidth 0 1 1 0\n", "f:6: flow of 0 us: expected more than 0"},
+        {HEAD "model packages=1\n", "f:4: a model of a host: expected numa, found \"\""},
+        {HEAD MODEL MODEL, "f:5: expected each model once, found 0 again"},
+        {HEAD MODEL "inside 2 0\n", "f:5: inside of host 2: expected a number below 2"},
+        {HEAD MODEL "inside 0 1\n", "f:5: model 1 of host 0: there are 1"},
+        {HEAD "cores 0 near 1\n",
+         "f:4: expected core, cache, numa, package or machine, found \"near\""},
+        {HEAD "cores 0 core 0\n",
+         "f:4: latency between cores 0 us: expected over 0, at most 1e+06"},
+        {HEAD "cores 0 core\n", "f:4: expected the latency in us, found nothing"},
         {BODY "kernel\n", "f:6: expected the name of a kernel, found nothing"},
         {BODY "kernel a2a 8 1 1 1 1 2 0 0 1\n",
          "f:6: a kernel of 2 hosts and 0 messages: expected 2 to 64 hosts"},
@@ -260,6 +282,17 @@ static struct nt_samples *random_samples(struct nt_rng *rng)
     for (uint32_t a = (uint32_t)nt_rng_below(rng, 200), b = a; a > 0; a--)
         assert_int_equal(
             nt_samples_add_traffic(s, b - a, b, exp(40 * nt_rng_uniform(rng) - 20), &err), 0);
+    for (size_t k = 0; k < hosts && nt_rng_below(rng, 2) == 0; k++) {
+        char text[80];
+        uint32_t index;
+        snprintf(text, sizeof text, "packages=1 numa=1 cores=%d threads=9 allowed=1",
+                 (int)nt_rng_below(rng, 3));
+        assert_int_equal(nt_samples_add_model(s, text, &index, &err), 0);
+        assert_int_equal(nt_samples_set_model(s, k, index, &err), 0);
+        assert_int_equal(nt_samples_set_cores(s, k, (enum nt_between)nt_rng_below(rng, 5),
+                                              exp(10 * nt_rng_uniform(rng) - 6), &err),
+                         0);
+    }
     for (size_t p = nt_rng_below(rng, 4); p > 0; p--) {
         assert_int_equal(nt_samples_begin_phase(s, "some", &err), 0);
         for (size_t n = nt_rng_below(rng, 5); n > 0; n--) {
@@ -290,6 +323,11 @@ static void assert_same_samples(const struct nt_samples *a, const struct nt_samp
     assert_int_equal(a->phases, b->phases);
     assert_int_equal(a->rounds, b->rounds);
     assert_int_equal(a->samples, b->samples);
+    assert_int_equal(a->models, b->models);
+    for (size_t k = 0; k < a->models; k++)
+        assert_string_equal(a->model[k], b->model[k]);
+    for (size_t k = 0; k < a->hosts; k++)
+        assert_memory_equal(&a->inside[k], &b->inside[k], sizeof a->inside[k]);
     for (size_t k = 0; k < a->samples; k++) {
         const struct nt_sample *x = &a->sample[k], *y = &b->sample[k];
         assert_int_equal(x->kind, y->kind);

@@ -17,6 +17,9 @@ static struct nt_greeting example_greeting(void)
     static const unsigned char address[] = {1, 2, 3, 0, 255};
     struct nt_greeting g = {.cores = 7, .address = address, .address_bytes = sizeof address};
     snprintf(g.host, sizeof g.host, "node-1.example");
+    snprintf(g.inside, sizeof g.inside, "packages=1 numa=1 cores=2 threads=4 allowed=4");
+    g.core_us[NT_BETWEEN_CORE] = 0.02;
+    g.core_us[NT_BETWEEN_MACHINE] = 0.3;
     memset(g.machine, 0xab, sizeof g.machine);
     return g;
 }
@@ -33,6 +36,8 @@ static void a_greeting_comes_back_as_it_went(void **state)
     assert_string_equal(out.host, in.host);
     assert_memory_equal(out.machine, in.machine, sizeof in.machine);
     assert_int_equal(out.cores, 7);
+    assert_string_equal(out.inside, in.inside);
+    assert_memory_equal(out.core_us, in.core_us, sizeof in.core_us);
     assert_int_equal(out.address_bytes, 5);
     assert_memory_equal(out.address, in.address, 5);
     free(bytes.data);
@@ -51,6 +56,15 @@ static void a_bad_greeting_is_refused(void **state)
         assert_int_equal(nt_greeting_decode(bytes.data, bytes.bytes, &out, &err), -1);
         assert_int_equal(err.kind, NT_ERR_INPUT);
         free(bytes.data);
+    }
+    static const double wrong[] = {-1, 1e7, NAN, INFINITY};
+    for (size_t k = 0; k < sizeof wrong / sizeof *wrong; k++) {
+        struct nt_greeting bad = example_greeting(), none;
+        struct nt_bytes sent;
+        bad.core_us[NT_BETWEEN_CACHE] = wrong[k];
+        assert_int_equal(nt_greeting_encode(&bad, &sent, NULL), 0);
+        assert_int_equal(nt_greeting_decode(sent.data, sent.bytes, &none, NULL), -1);
+        free(sent.data);
     }
     struct nt_greeting in = example_greeting(), out;
     struct nt_bytes bytes;

@@ -55,7 +55,7 @@ static int begin_record(struct sweep *s, struct nt_err *err)
     for (size_t h = 0; h < s->crew->hosts; h++)
         if (nt_samples_add_host(r, s->crew->name[h], err) != 0)
             return -1;
-    if (nt_room_record(s->meet, r, err) != 0)
+    if (nt_crew_record_inside(s->crew, r, err) != 0 || nt_room_record(s->meet, r, err) != 0)
         return -1;
     return nt_pattern_file_record(option->pattern, nt_pace_meet_s(&s->pace), r, err);
 }

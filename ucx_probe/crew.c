@@ -51,6 +51,58 @@ static void share_cores(struct tenant *tenant, size_t n, struct nt_table *table)
     }
 }
 
+/* ---- what hosts are inside ---- */
+static int add_model(struct nt_crew *crew, const char *text, uint32_t *index, struct nt_err *err)
+{
+    *index = nt_names_find(crew->names, text, strlen(text));
+    if (*index != NT_NAMES_NONE)
+        return 0;
+    char *copy = strdup(text);
+    if (copy == NULL || nt_names_add(crew->names, copy, index, err) != 0) {
+        free(copy);
+        return no_memory(err);
+    }
+    crew->model[crew->models++] = copy; /* there is room for one a host */
+    return 0;
+}
+
+/* Nonsense costs only itself. */
+static int keep_inside(struct nt_crew *crew, size_t host, const struct nt_greeting *greeting,
+                       struct nt_err *err)
+{
+    struct nt_crew_inside *inside = &crew->inside[host];
+    struct nt_machine machine;
+    char text[NT_MACHINE_TEXT_BYTES];
+    if (greeting->inside[0] == '\0' || nt_machine_parse(greeting->inside, &machine, NULL) != 0)
+        return 0;
+    nt_machine_write(&machine, text);
+    for (int k = 0; k < NT_BETWEEN_END; k++)
+        inside->core_us[k] = (float)greeting->core_us[k];
+    return add_model(crew, text, &inside->model, err);
+}
+
+int nt_crew_record_inside(const struct nt_crew *crew, struct nt_samples *samples,
+                          struct nt_err *err)
+{
+    uint32_t index;
+    for (size_t k = 0; k < crew->models; k++)
+        if (nt_samples_add_model(samples, crew->model[k], &index, err) != 0)
+            return -1;
+    for (size_t h = 0; h < crew->hosts; h++) {
+        const struct nt_crew_inside *inside = &crew->inside[h];
+        if (inside->model == NT_NOBODY)
+            continue;
+        if (nt_samples_set_model(samples, h, inside->model, err) != 0)
+            return -1;
+        for (int k = 0; k < NT_BETWEEN_END; k++)
+            if (inside->core_us[k] > 0 &&
+                nt_samples_set_cores(samples, h, (enum nt_between)k, (double)inside->core_us[k],
+                                     err) != 0)
+                return -1;
+    }
+    return 0;
+}
+
 /* ---- the crew ---- */
 static int add_host(struct nt_crew *crew, size_t rank, bool came, const char *name,
                     const char *gone, struct nt_err *err)
@@ -62,6 +114,7 @@ static int add_host(struct nt_crew *crew, size_t rank, bool came, const char *na
         return no_memory(err);
     crew->rank_of[host] = came ? (uint32_t)rank : NT_NOBODY;
     crew->host_of[rank] = (uint32_t)host;
+    crew->inside[host].model = NT_NOBODY;
     crew->hosts++;
     return 0;
 }
@@ -102,6 +155,8 @@ static int muster(struct nt_crew *crew, const struct nt_piece *pieces, const cha
         *slot = crew->name[crew->hosts - 1];
         if (!well)
             continue;
+        if (keep_inside(crew, crew->hosts - 1, &greeting, err) != 0)
+            return -1;
         table->seat[rank] = (struct nt_seat){false, greeting.address, greeting.address_bytes};
         tenant[tenants].rank = (uint32_t)rank;
         tenant[tenants].cores = greeting.cores;
@@ -124,10 +179,14 @@ static bool make_room(struct nt_crew *crew, struct names *names, struct nt_table
     crew->name = calloc(n, sizeof *crew->name);
     crew->gone = calloc(n, sizeof *crew->gone);
     crew->strikes = calloc(n, sizeof *crew->strikes);
+    crew->inside = calloc(n, sizeof *crew->inside);
+    crew->model = calloc(n, sizeof *crew->model);
+    crew->names = calloc(1, sizeof *crew->names);
     table->seat = calloc(n, sizeof *table->seat);
     *tenant = calloc(n, sizeof **tenant);
     return names->slot != NULL && crew->host_of != NULL && crew->rank_of != NULL &&
            crew->name != NULL && crew->gone != NULL && crew->strikes != NULL &&
+           crew->inside != NULL && crew->model != NULL && crew->names != NULL &&
            table->seat != NULL && *tenant != NULL;
 }
 
@@ -172,6 +231,13 @@ void nt_crew_destroy(struct nt_crew *crew)
     free(crew->name);
     free(crew->gone);
     free(crew->strikes);
+    for (size_t k = 0; k < crew->models; k++)
+        free(crew->model[k]);
+    free(crew->model);
+    if (crew->names != NULL)
+        nt_names_fini(crew->names);
+    free(crew->names);
+    free(crew->inside);
     free(crew);
 }
 

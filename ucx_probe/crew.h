@@ -4,16 +4,28 @@
 #define NT_CREW_H
 
 #include "meet.h"
+#include "names.h"
+#include "samples.h"
 #include "wire.h"
 
 enum { NT_NOBODY = UINT32_MAX };
 
+/* What a host says of itself. */
+struct nt_crew_inside {
+    uint32_t model; /* index; NT_NOBODY: nothing */
+    float core_us[NT_BETWEEN_END];
+};
+
 struct nt_crew {
     size_t ranks, hosts;
-    uint32_t *host_of;      /* ranks of them: NT_NOBODY for a second rank on a host */
-    uint32_t *rank_of;      /* hosts of them: NT_NOBODY when none came */
-    char **name;            /* hosts of them */
-    char **gone;            /* hosts of them: NULL while it takes part, or the reason */
+    uint32_t *host_of;             /* ranks of them: NT_NOBODY for a second rank on a host */
+    uint32_t *rank_of;             /* hosts of them: NT_NOBODY when none came */
+    char **name;                   /* hosts of them */
+    char **gone;                   /* hosts of them: NULL while it takes part, or the reason */
+    struct nt_crew_inside *inside; /* hosts of them */
+    size_t models;
+    char **model;           /* what hosts are inside, each text once */
+    struct nt_names *names; /* of those; the crew's own */
     unsigned char *strikes; /* hosts of them: failures in a row that may be its own */
 };
 
@@ -23,6 +35,10 @@ struct nt_crew {
 int nt_crew_create(const struct nt_piece *pieces, size_t ranks, const char *const *known,
                    struct nt_crew **out, struct nt_table *table, struct nt_err *err);
 void nt_crew_destroy(struct nt_crew *crew);
+
+/* What the hosts said of themselves, into the record, which has their names. */
+int nt_crew_record_inside(const struct nt_crew *crew, struct nt_samples *samples,
+                          struct nt_err *err);
 
 size_t nt_crew_present(const struct nt_crew *crew);
 

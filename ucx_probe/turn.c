@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "inside.h"
 #include "pair_crowd.h"
 
 enum { CPUS_MAX = 16384 };
@@ -59,11 +60,29 @@ static void identify_machine(unsigned char machine[NT_WIRE_MACHINE_BYTES])
     }
 }
 
+void nt_turn_look_inside(struct nt_turn *turn, double cores_s)
+{
+    const char *rail[NT_PAIR_RAILS_MAX];
+    struct nt_core_pair pair[NT_BETWEEN_END];
+    struct nt_machine machine;
+    size_t rails = turn->pair == NULL ? 0 : nt_pair_rails(turn->pair, rail), kinds = 0;
+    if (!nt_inside_look(rail, rails, &machine, pair))
+        return;
+    nt_machine_write(&machine, turn->inside);
+    for (int k = 0; k < NT_BETWEEN_END; k++)
+        kinds += pair[k].there;
+    for (int k = 0; k < NT_BETWEEN_END && cores_s > 0; k++)
+        if (pair[k].there)
+            turn->core_us[k] = nt_inside_ping(&pair[k], cores_s / (double)kinds);
+}
+
 int nt_turn_greet(const struct nt_turn *turn, const struct nt_meet *meet, struct nt_bytes *out,
                   struct nt_err *err)
 {
     struct nt_greeting greeting = {.cores = count_cores()};
     snprintf(greeting.host, sizeof greeting.host, "%s", meet->host);
+    snprintf(greeting.inside, sizeof greeting.inside, "%s", turn->inside);
+    memcpy(greeting.core_us, turn->core_us, sizeof greeting.core_us);
     identify_machine(greeting.machine);
     if (turn->pair != NULL)
         greeting.address = nt_pair_address(turn->pair, &greeting.address_bytes);

@@ -12,7 +12,9 @@ struct nt_turn {
     const char *no_pair;  /* then why */
     uint32_t rank;
     double deadline_s;
-    bool knows_core;       /* whether it has a core of its own; said once, later it is seen */
+    bool knows_core; /* whether it has a core of its own; said once, later it is seen */
+    char inside[NT_MACHINE_TEXT_BYTES]; /* what the greeting says of this host; "" */
+    double core_us[NT_BETWEEN_END];
     unsigned char *cast;   /* the table's bytes; owned */
     struct nt_table table; /* empty where a round brings its addresses itself */
 };
@@ -20,6 +22,10 @@ struct nt_turn {
 void nt_turn_init(struct nt_turn *turn, const struct nt_meet *meet, struct nt_pair *pair,
                   const char *no_pair);
 void nt_turn_fini(struct nt_turn *turn);
+
+/* Finds out what this host is inside and, when cores_s is not 0, measures for so long in all
+ * between its cores. */
+void nt_turn_look_inside(struct nt_turn *turn, double cores_s);
 
 /* This rank's GREETING. */
 int nt_turn_greet(const struct nt_turn *turn, const struct nt_meet *meet, struct nt_bytes *out,

@@ -152,6 +152,11 @@ static bool at_end(const struct reader *r)
     return !r->short_ && r->left == 0;
 }
 
+static bool in_range(double v, double max)
+{
+    return isfinite(v) && v >= 0 && v <= max;
+}
+
 /* ---- GREETING ---- */
 int nt_greeting_encode(const struct nt_greeting *greeting, struct nt_bytes *out, struct nt_err *err)
 {
@@ -164,6 +169,9 @@ int nt_greeting_encode(const struct nt_greeting *greeting, struct nt_bytes *out,
     put_text(&w, greeting->host);
     put(&w, greeting->machine, sizeof greeting->machine);
     put_number(&w, greeting->cores, 4);
+    put_text(&w, greeting->inside);
+    for (int k = 0; k < NT_BETWEEN_END; k++)
+        put_real(&w, greeting->core_us[k]);
     put_text(&w, greeting->reason);
     put_number(&w, greeting->address_bytes, 4);
     put(&w, greeting->address, greeting->address_bytes);
@@ -182,7 +190,14 @@ int nt_greeting_decode(const void *data, size_t bytes, struct nt_greeting *out, 
         return malformed(err, "greeting");
     const unsigned char *machine = take(&r, sizeof h.machine);
     h.cores = get32(&r);
-    if (machine == NULL || !get_text(&r, h.reason, sizeof h.reason))
+    if (machine == NULL || !get_text(&r, h.inside, sizeof h.inside))
+        return malformed(err, "greeting");
+    for (int k = 0; k < NT_BETWEEN_END; k++) {
+        h.core_us[k] = get_real(&r);
+        if (!in_range(h.core_us[k], 1e6))
+            return malformed(err, "greeting");
+    }
+    if (!get_text(&r, h.reason, sizeof h.reason))
         return malformed(err, "greeting");
     memcpy(h.machine, machine, sizeof h.machine);
     h.address_bytes = get32(&r);
@@ -286,11 +301,6 @@ int nt_round_encode(const struct nt_round *round, struct nt_bytes *out, struct n
         put_seat(&w, &round->seat[k]);
     }
     return put_end(&w, out, err);
-}
-
-static bool in_range(double v, double max)
-{
-    return isfinite(v) && v >= 0 && v <= max;
 }
 
 static bool order_is_sane(const struct nt_round *n)

@@ -1,7 +1,7 @@
 /* What the probes of one sweep say to each other through the meeting: pieces (each host to rank
  * 0) and casts (rank 0 to all). Bytes from a peer are bounded and checked here and nowhere else.
  *
- *   every rank  GREETING   name, machine, cores, address on the measured network
+ *   every rank  GREETING   name, machine, cores, what it is inside, address on the measured network
  *   rank 0      TABLE   everyone's address, and who has a core of its own; only in a meeting
  *                       where everybody hears the same
  *   rank 0      ROUND   an order of the planner, by ranks, with its time limits; where each can be
@@ -20,10 +20,11 @@
 #include <stdint.h>
 
 #include "err.h"
+#include "machine_text.h"
 #include "sweep.h"
 
 enum {
-    NT_PROBE_VERSION = 2,
+    NT_PROBE_VERSION = 3,
     NT_WIRE_HOST_BYTES = 256,
     NT_WIRE_MACHINE_BYTES = 16,
     NT_WIRE_ADDRESS_MAX = 16384,
@@ -54,6 +55,8 @@ struct nt_greeting {
     char host[NT_WIRE_HOST_BYTES];
     unsigned char machine[NT_WIRE_MACHINE_BYTES]; /* equal: the same kernel, hence the same cores */
     uint32_t cores;                               /* that this probe may run on */
+    char inside[NT_MACHINE_TEXT_BYTES];           /* machine_text.h; "": not known */
+    double core_us[NT_BETWEEN_END];               /* between two of its cores; 0: not measured */
     char reason[NT_WIRE_REASON_BYTES];            /* why there is no address, or "" */
     const unsigned char *address;                 /* decoded: points into the piece */
     size_t address_bytes;                         /* 0: cannot take part */

@@ -8,6 +8,7 @@
 #include "fold.h"
 #include "number.h"
 #include "rows.h"
+#include "show_machines.h"
 #include "show_net.h"
 #include "show_rails.h"
 #include "show_stress.h"
@@ -233,6 +234,7 @@ static int show(const struct nt_map *map, const struct asked *asked, char **text
         put_loggp(&d, map);
         rc = nt_show_rails(&d, map, err);
         nt_show_stress(&d, map);
+        nt_show_machines(&d, map);
         if (rc == 0)
             rc = put_hint(&d, map, &terminal, err);
     }

@@ -101,6 +101,8 @@ void nt_map_destroy(struct nt_map *map)
         free_all(map->switch_name, map->model->switches);
     }
     nt_model_destroy(map->model);
+    free(map->machine);
+    free(map->machine_of);
     free(map->loggp);
     free(map->stress);
     if (map->placement != NULL) {
@@ -260,6 +262,8 @@ static void apply(struct nt_map *map, const struct renaming *host, const struct 
     PERMUTE(m->overhead_us, saved, host->order, m->hosts);
     PERMUTE(m->missing, saved, host->order, m->hosts);
     PERMUTE(m->host_suspect, saved, host->order, m->hosts);
+    if (map->machine_of != NULL)
+        PERMUTE(map->machine_of, saved, host->order, m->hosts);
     PERMUTE(map->switch_name, saved, sw->order, m->switches);
     PERMUTE(m->tier, saved, sw->order, m->switches);
     PERMUTE(m->oversubscription, saved, sw->order, m->switches);

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "err.h"
+#include "machine.h"
 #include "model.h"
 #include "option.h"
 
@@ -65,6 +66,8 @@ struct nt_placement {
     uint32_t *rank_host; /* ntasks of them: the host of each rank; owned */
 };
 
+enum { NT_MAP_NO_MACHINE = UINT32_MAX };
+
 struct nt_map {
     char *generator; /* "nettopo 0.1.0" */
     enum nt_status status;
@@ -76,6 +79,9 @@ struct nt_map {
     struct nt_model *model;
     char **host_name;   /* model->hosts of them */
     char **switch_name; /* model->switches of them */
+    size_t machines;
+    struct nt_machine *machine; /* what hosts are inside, each kind once */
+    uint32_t *machine_of; /* model->hosts of them, NT_MAP_NO_MACHINE: not known; NULL: of nobody */
     size_t loggps;
     struct nt_loggp *loggp;
     size_t stresses;

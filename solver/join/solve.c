@@ -10,6 +10,7 @@
 #include "link_flows.h"
 #include "link_latency.h"
 #include "map_loggp.h"
+#include "map_machines.h"
 #include "map_stress.h"
 #include "option.h"
 #include "sweep_adaptive.h"
@@ -481,7 +482,7 @@ static int solve_matrices(const struct nt_samples *samples, const struct nt_meth
     if (nt_solve_measured(&measured, &map, err) != 0)
         return -1;
     if (carry(samples, map, err) != 0 || nt_map_loggp(samples, map, err) != 0 ||
-        nt_map_stress(samples, map, err) != 0) {
+        nt_map_stress(samples, map, err) != 0 || nt_map_machines(samples, map, err) != 0) {
         nt_map_destroy(map);
         return -1;
     }

@@ -251,6 +251,28 @@ static void check_stress(struct check *c)
     }
 }
 
+static void check_machines(struct check *c)
+{
+    for (size_t k = 0; k < c->map->machines; k++) {
+        const struct nt_machine *m = &c->map->machine[k];
+        if (m->threads < m->cores || m->allowed > m->threads)
+            FOUND(c,
+                  "model m%zu: expected no more cores (%u) and threads_allowed (%u) than "
+                  "threads, found %u",
+                  k + 1, m->cores, m->allowed, m->threads);
+        for (int b = 0; b < NT_BETWEEN_END; b++) {
+            const struct nt_core_latency *l = &m->between[b];
+            if (l->hosts > 0 && (l->low_us > l->latency_us || l->high_us < l->latency_us))
+                FOUND(c, "model m%zu: expected a latency from %g to %g between cores, found %g",
+                      k + 1, l->low_us, l->high_us, l->latency_us);
+        }
+    }
+    for (size_t k = 0; c->map->machine_of != NULL && k < c->model->hosts; k++)
+        if (c->model->missing[k] && c->map->machine_of[k] != NT_MAP_NO_MACHINE)
+            FOUND(c, "node %s: expected no model of a missing host, found m%u",
+                  c->map->host_name[k], c->map->machine_of[k] + 1);
+}
+
 static void check_placement(struct check *c)
 {
     const struct nt_placement *p = c->map->placement;
@@ -289,6 +311,7 @@ int nt_map_check(const struct nt_map *map, struct nt_findings *findings, struct 
     check_dimensions(&c);
     check_sweep(&c);
     check_stress(&c);
+    check_machines(&c);
     check_placement(&c);
     nt_places_fini(&c.places);
     if (c.no_memory)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "json.h"
+#include "machines_json.h"
 #include "names.h"
 #include "places.h"
 
@@ -462,6 +463,7 @@ static int read_map(struct reading *r, struct json_object *root)
     read_head(r, root);
     read_sweep(r, root);
     read_nodes(r, nodes);
+    nt_machines_read(&r->json, root, nodes, r->map);
     read_switches(r, switches);
     read_links(r, links);
     compare_places(r, nodes, switches);

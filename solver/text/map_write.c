@@ -181,6 +181,15 @@ static void put_sweep(struct pen *p, const struct nt_map *map)
     end(p, '}');
 }
 
+/* Models are named by their number, from 1. */
+static void put_model_of(struct pen *p, const struct nt_map *map, size_t host)
+{
+    if (map->machine_of == NULL || map->machine_of[host] >= map->machines)
+        return;
+    key(p, "model");
+    nt_draft_print(&p->draft, "\"m%u\"", map->machine_of[host] + 1);
+}
+
 static void put_vertices(struct pen *p, const struct nt_map *map, const struct nt_places *at)
 {
     const struct nt_model *m = map->model;
@@ -191,6 +200,7 @@ static void put_vertices(struct pen *p, const struct nt_map *map, const struct n
         if (at->switch_of[k] != NT_PLACES_NOWHERE)
             string(p, "switch", map->switch_name[at->switch_of[k]]);
         positive(p, "overhead_us", m->overhead_us[k]);
+        put_model_of(p, map, k);
         flag_if(p, "suspect", m->host_suspect[k]);
         if (m->missing[k])
             string(p, "status", "missing");
@@ -203,6 +213,80 @@ static void put_vertices(struct pen *p, const struct nt_map *map, const struct n
         string(p, "name", map->switch_name[k]);
         whole(p, "tier", m->tier[k]);
         whole(p, "hosts", at->hosts_on[k]);
+        end(p, '}');
+    }
+    end(p, ']');
+}
+
+static void put_nics(struct pen *p, const struct nt_machine *m)
+{
+    if (m->nics == 0)
+        return;
+    begin(p, "nics", '[', false);
+    for (size_t k = 0; k < m->nics; k++) {
+        begin(p, NULL, '{', false);
+        string(p, "name", m->nic[k].name);
+        string_if(p, "pci", m->nic[k].pci);
+        if (m->nic[k].numa >= 0)
+            whole(p, "numa_node", (uint64_t)m->nic[k].numa);
+        end(p, '}');
+    }
+    end(p, ']');
+}
+
+static void put_core_latencies(struct pen *p, const struct nt_machine *m)
+{
+    bool any = false;
+    for (int b = 0; b < NT_BETWEEN_END; b++) {
+        const struct nt_core_latency *l = &m->between[b];
+        if (l->hosts == 0)
+            continue;
+        if (!any)
+            begin(p, "core_latency", '[', false);
+        any = true;
+        begin(p, NULL, '{', false);
+        string(p, "between", nt_between_name((enum nt_between)b));
+        whole(p, "hosts", l->hosts);
+        number(p, "latency_us", l->latency_us);
+        number(p, "low_us", l->low_us);
+        number(p, "high_us", l->high_us);
+        end(p, '}');
+    }
+    if (any)
+        end(p, ']');
+}
+
+static uint32_t hosts_of_machine(const struct nt_map *map, size_t machine)
+{
+    uint32_t hosts = 0;
+    for (size_t k = 0; map->machine_of != NULL && k < map->model->hosts; k++)
+        hosts += map->machine_of[k] == machine;
+    return hosts;
+}
+
+static void put_machines(struct pen *p, const struct nt_map *map)
+{
+    if (map->machines == 0)
+        return;
+    begin(p, "models", '[', true);
+    for (size_t k = 0; k < map->machines; k++) {
+        const struct nt_machine *m = &map->machine[k];
+        begin(p, NULL, '{', false);
+        key(p, "name");
+        nt_draft_print(&p->draft, "\"m%zu\"", k + 1);
+        whole(p, "hosts", hosts_of_machine(map, k));
+        string_if(p, "cpu", m->cpu);
+        whole(p, "packages", m->packages);
+        whole(p, "numa_nodes", m->numas);
+        whole(p, "cores", m->cores);
+        whole(p, "threads", m->threads);
+        whole(p, "threads_allowed", m->allowed);
+        if (m->l2_bytes > 0)
+            whole(p, "l2_bytes", m->l2_bytes);
+        if (m->l3_bytes > 0)
+            whole(p, "l3_bytes", m->l3_bytes);
+        put_nics(p, m);
+        put_core_latencies(p, m);
         end(p, '}');
     }
     end(p, ']');
@@ -406,6 +490,7 @@ static void put_map(struct pen *p, const struct nt_map *map, const struct nt_pla
     put_job(p, map);
     put_sweep(p, map);
     put_vertices(p, map, at);
+    put_machines(p, map);
     put_links(p, map);
     put_structure(p, map->model);
     put_fit(p, map);

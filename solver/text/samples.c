@@ -41,6 +41,11 @@ void nt_samples_destroy(struct nt_samples *s)
     if (s->names != NULL)
         nt_names_fini(s->names);
     free(s->names);
+    if (s->model_names != NULL)
+        nt_names_fini(s->model_names);
+    free(s->model_names);
+    free_all(s->model, s->models);
+    free(s->inside);
     free_all(s->host_name, s->hosts);
     free_all(s->missing, s->hosts);
     free(s->room);
@@ -63,7 +68,9 @@ int nt_samples_create(struct nt_samples **out, struct nt_err *err)
     s->created = strdup("");
     s->pattern = strdup("");
     s->names = calloc(1, sizeof *s->names);
-    if (!s->generator || !s->cluster || !s->level || !s->created || !s->pattern || !s->names) {
+    s->model_names = calloc(1, sizeof *s->model_names);
+    if (!s->generator || !s->cluster || !s->level || !s->created || !s->pattern || !s->names ||
+        !s->model_names) {
         nt_samples_destroy(s);
         return nt_err_set(err, NT_ERR_SYSTEM, "no memory for samples");
     }
@@ -144,7 +151,10 @@ static int grow_hosts(struct nt_samples *s, struct nt_err *err)
     uint32_t *tasks = realloc(s->room, room * sizeof *tasks);
     if (tasks != NULL)
         s->room = tasks;
-    if (names == NULL || missing == NULL || tasks == NULL)
+    struct nt_host_inside *inside = realloc(s->inside, room * sizeof *inside);
+    if (inside != NULL)
+        s->inside = inside;
+    if (names == NULL || missing == NULL || tasks == NULL || inside == NULL)
         return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu hosts", room);
     s->hosts_cap = room;
     return 0;
@@ -173,6 +183,7 @@ int nt_samples_add_host(struct nt_samples *s, const char *name, struct nt_err *e
     }
     s->host_name[s->hosts] = copy;
     s->room[s->hosts] = 1;
+    s->inside[s->hosts] = (struct nt_host_inside){.model = NT_SAMPLES_NO_MODEL};
     s->missing[s->hosts++] = NULL;
     return 0;
 }

@@ -13,6 +13,9 @@
  *   missing INDEX REASON...   a host that did not answer
  *   room INDEX TASKS          how many of the job's tasks a host is for; 1 without this
  *   traffic RANK RANK BYTES   what two of the job's ranks exchange, for pattern matrix:PATH
+ *   model TEXT...             what some hosts are inside (machine_text.h), numbered from 0
+ *   inside INDEX MODEL        a host is one of those
+ *   cores INDEX BETWEEN US    latency between two of its cores, one way (core/machine.h)
  *   phase NAME                what follows belongs to this phase, until the next
  *   round                     a new round begins: what follows ran at the same time
  *   latency A B BYTES COUNT LOW_US SE_US MEDIAN_US          one way, half a round trip
@@ -40,12 +43,24 @@
 #include <stdint.h>
 
 #include "err.h"
+#include "machine.h"
 #include "map.h"
 #include "matrix.h"
 #include "names.h"
 #include "traffic_text.h"
 
-enum { NT_SAMPLES_LINE_MAX = 4096, NT_SAMPLES_CROWD_MAX = 64, NT_SAMPLES_TRAFFIC_MAX = 65536 };
+enum {
+    NT_SAMPLES_LINE_MAX = 4096,
+    NT_SAMPLES_CROWD_MAX = 64,
+    NT_SAMPLES_TRAFFIC_MAX = 65536,
+    NT_SAMPLES_NO_MODEL = UINT32_MAX,
+};
+
+/* What is known of a host's inside. */
+struct nt_host_inside {
+    uint32_t model;                   /* NT_SAMPLES_NO_MODEL: nothing */
+    float latency_us[NT_BETWEEN_END]; /* between two of its cores; 0: not measured */
+};
 
 /* Latencies of this phase are for the links of a network that is known already. */
 #define NT_SAMPLES_LINK_LATENCY "link-latency"
@@ -81,10 +96,13 @@ struct nt_samples {
     double budget_s;
     size_t hosts;
     char **host_name;
-    struct nt_names *names;    /* of the hosts; the builder's own */
-    uint32_t *room;            /* hosts of them: tasks */
-    struct nt_triples traffic; /* each pair once; ntasks 0: none was given */
-    char **missing;            /* hosts of them: NULL, or the reason */
+    struct nt_names *names;        /* of the hosts; the builder's own */
+    uint32_t *room;                /* hosts of them: tasks */
+    struct nt_triples traffic;     /* each pair once; ntasks 0: none was given */
+    char **missing;                /* hosts of them: NULL, or the reason */
+    struct nt_host_inside *inside; /* hosts of them */
+    size_t models;
+    char **model; /* texts of machine_text.h, each once */
     size_t phases;
     struct nt_phase *phase; /* seconds: NaN until the phase ended */
     size_t rounds;
@@ -98,6 +116,8 @@ struct nt_samples {
     double seconds;
     bool ended;
     size_t hosts_cap, texts_cap, traffic_cap; /* the builder's own */
+    size_t models_cap;                        /* too */
+    struct nt_names *model_names;             /* too */
 };
 
 int nt_samples_create(struct nt_samples **out, struct nt_err *err);
@@ -112,6 +132,12 @@ int nt_samples_set_room(struct nt_samples *s, size_t host, uint32_t tasks, struc
 int nt_samples_add_traffic(struct nt_samples *s, uint32_t a, uint32_t b, double bytes,
                            struct nt_err *err);
 void nt_samples_clear_traffic(struct nt_samples *s);
+/* *index is that of an equal text that was there, or of a new one. */
+int nt_samples_add_model(struct nt_samples *s, const char *text, uint32_t *index,
+                         struct nt_err *err);
+int nt_samples_set_model(struct nt_samples *s, size_t host, uint32_t model, struct nt_err *err);
+int nt_samples_set_cores(struct nt_samples *s, size_t host, enum nt_between between,
+                         double latency_us, struct nt_err *err);
 int nt_samples_begin_phase(struct nt_samples *s, const char *name, struct nt_err *err);
 int nt_samples_end_phase(struct nt_samples *s, double seconds, struct nt_err *err);
 int nt_samples_begin_round(struct nt_samples *s, struct nt_err *err);

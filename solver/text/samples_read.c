@@ -202,6 +202,47 @@ static int read_traffic(struct nt_samples_reader *r, struct words *w, struct nt_
     return nt_samples_add_traffic(r->samples, a, b, bytes, err);
 }
 
+static int read_model(struct nt_samples_reader *r, struct words *w, struct nt_err *err)
+{
+    const char *text = take_text(w, "a model of hosts", err);
+    uint32_t index;
+    size_t before = r->samples->models;
+    if (text == NULL || nt_samples_add_model(r->samples, text, &index, err) != 0)
+        return -1;
+    if (index < before)
+        return nt_err_set(err, NT_ERR_INPUT, "expected each model once, found %u again", index);
+    return 0;
+}
+
+static int read_inside(struct nt_samples_reader *r, struct words *w, struct nt_err *err)
+{
+    uint32_t host, model;
+    if (take_u32(w, "the number of a host", &host, err) != 0 ||
+        take_u32(w, "the number of a model", &model, err) != 0 || take_end(w, err) != 0)
+        return -1;
+    return nt_samples_set_model(r->samples, host, model, err);
+}
+
+static int read_cores(struct nt_samples_reader *r, struct words *w, struct nt_err *err)
+{
+    char name[16] = "";
+    uint32_t host;
+    double us;
+    if (take_u32(w, "the number of a host", &host, err) != 0)
+        return -1;
+    struct words was = *w;
+    size_t bytes = strcspn(w->at, " ");
+    if (bytes < sizeof name)
+        memcpy(name, w->at, bytes);
+    enum nt_between between = nt_between_parse(name);
+    if (between == NT_BETWEEN_END)
+        return fail("core, cache, numa, package or machine", &was, err);
+    step(w, w->at + bytes);
+    if (take_number(w, "the latency in us", &us, err) != 0 || take_end(w, err) != 0)
+        return -1;
+    return nt_samples_set_cores(r->samples, host, between, us, err);
+}
+
 /* ---- lines of the sweep ---------------------------------------------------------------------- */
 
 static int read_phase(struct nt_samples_reader *r, struct words *w, struct nt_err *err)
@@ -372,7 +413,8 @@ static const struct {
     {"generator", read_generator}, {"job", read_job},         {"cluster", read_cluster},
     {"level", read_level},         {"created", read_created}, {"budget", read_budget},
     {"pattern", read_pattern},     {"host", read_host},       {"missing", read_missing},
-    {"room", read_room},           {"traffic", read_traffic}, {"phase", read_phase},
+    {"room", read_room},           {"traffic", read_traffic}, {"model", read_model},
+    {"inside", read_inside},       {"cores", read_cores},     {"phase", read_phase},
     {"round", read_round},         {"latency", read_latency}, {"bandwidth", read_bandwidth},
     {"prtt", read_prtt},           {"kernel", read_kernel},   {"failed", read_failed},
     {"phase-end", read_phase_end}, {"warning", read_warning}, {"end", read_end},

@@ -25,6 +25,24 @@ static void put_number(struct nt_draft *d, double value)
     nt_draft_puts(d, text);
 }
 
+static void put_insides(struct nt_draft *d, const struct nt_samples *s)
+{
+    for (size_t k = 0; k < s->models; k++)
+        put_word(d, "model", s->model[k]);
+    for (size_t k = 0; k < s->hosts; k++) {
+        const struct nt_host_inside *inside = &s->inside[k];
+        if (inside->model != NT_SAMPLES_NO_MODEL)
+            nt_draft_print(d, "inside %zu %u\n", k, inside->model);
+        for (int b = 0; b < NT_BETWEEN_END; b++) {
+            if (!(inside->latency_us[b] > 0))
+                continue;
+            nt_draft_print(d, "cores %zu %s", k, nt_between_name((enum nt_between)b));
+            put_number(d, nt_number_round((double)inside->latency_us[b], 6));
+            nt_draft_puts(d, "\n");
+        }
+    }
+}
+
 static void put_head(struct nt_draft *d, const struct nt_samples *s)
 {
     nt_draft_puts(d, "nettopo-samples/1\n");
@@ -57,6 +75,7 @@ static void put_head(struct nt_draft *d, const struct nt_samples *s)
         nt_draft_put_line(d, s->missing[k]);
         nt_draft_puts(d, "\n");
     }
+    put_insides(d, s);
 }
 
 static void put_prtt_extras(struct nt_draft *d, const struct nt_samples *s,

@@ -60,6 +60,15 @@ of_kernel() { jq -r --arg k "$1" ".stress[] | select(.kernel == \$k) | $2" "$MAP
     assert_equal "o2a: a sender's own link" "$(of_kernel o2a '.congested.tier // 1')" 1
     run user nettopo show stress.map
     assert_contains "$output" "links over tier 1: s"
+    assert_contains "$output" "4 hosts (m1): "
+    # all hosts are this machine
+    assert_equal "models" "$(jq -c '[.models[] | [.name, .hosts, .cores >= 1, .threads]]' "$MAP")" "[[\"m1\",4,true,$(nproc --all)]]"
+    assert_equal "nodes' models" "$(jq -r '[.nodes[].model] | unique | join(" ")' "$MAP")" m1
+    assert_equal "device" "$(jq -r '.models[0].nics[0].name' "$MAP")" fab0
+    jq -c ".models[]" "$MAP" | sed "s/^/# /" >&3
+    # an emulated device is on no bus; cores are measured unless others keep them busy all the time
+    assert_equal "PCI path" "$(jq -r '.models[0].nics[0].pci // "none"' "$MAP")" none
+    assert_equal "core to core" "$(jq '[.models[0].core_latency[]? | .latency_us > 0.001 and .latency_us < 500] | all' "$MAP")" true
     user nettopo solve stress.samples -o again.map
     cmp "$MAP" "$GROUND_HOME/again.map"
 }

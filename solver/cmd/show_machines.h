@@ -1,0 +1,11 @@
+/* What the hosts of a map are inside, a line a model. */
+#ifndef NT_SHOW_MACHINES_H
+#define NT_SHOW_MACHINES_H
+
+#include "draft.h"
+#include "map.h"
+
+/* Nothing when it is not known. */
+void nt_show_machines(struct nt_draft *draft, const struct nt_map *map);
+
+#endif

@@ -1,0 +1,53 @@
+/* What a host is inside: processors, memory nodes, caches, network devices (J. Kunert's thesis,
+ * section 2.7, joins such models with that of the network). */
+#ifndef NT_MACHINE_H
+#define NT_MACHINE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Two hardware threads by the nearest that they have in common. */
+enum nt_between {
+    NT_BETWEEN_CORE,    /* one core */
+    NT_BETWEEN_CACHE,   /* a cache, not the core */
+    NT_BETWEEN_NUMA,    /* a memory node */
+    NT_BETWEEN_PACKAGE, /* a package */
+    NT_BETWEEN_MACHINE, /* nothing smaller */
+    NT_BETWEEN_END,
+};
+
+enum {
+    NT_MACHINE_NICS_MAX = 8,
+    NT_MACHINE_CPU_BYTES = 64,
+    NT_MACHINE_PCI_BYTES = 128,
+    NT_NIC_NAME_BYTES = 32,
+};
+
+struct nt_nic {
+    char name[NT_NIC_NAME_BYTES];   /* as the transport calls it: "mlx5_0:1", "eth0" */
+    char pci[NT_MACHINE_PCI_BYTES]; /* the way from the root, "0000:3a:00.0/0000:3b:00.0"; "": none
+                                     */
+    int32_t numa;                   /* the memory node that it is near to; -1: not known */
+};
+
+/* Of a cache line from one core to another, one way, over the hosts of a model. */
+struct nt_core_latency {
+    uint32_t hosts;                     /* that measured it; 0: nobody, nothing else counts */
+    double latency_us, low_us, high_us; /* median, lowest, highest */
+};
+
+struct nt_machine {
+    char cpu[NT_MACHINE_CPU_BYTES]; /* "": not known */
+    uint32_t packages, numas, cores, threads;
+    uint32_t allowed;            /* threads that the one who looked could run on */
+    uint64_t l2_bytes, l3_bytes; /* of one; 0: none */
+    size_t nics;
+    struct nt_nic nic[NT_MACHINE_NICS_MAX];
+    struct nt_core_latency between[NT_BETWEEN_END]; /* in maps only */
+};
+
+/* "core", "cache", "numa", "package", "machine"; NT_BETWEEN_END for another name. */
+const char *nt_between_name(enum nt_between between);
+enum nt_between nt_between_parse(const char *name);
+
+#endif

@@ -1,0 +1,23 @@
+/* What a host is inside, as one line: how probes tell it and records keep it.
+ *
+ *   packages=2 numa=2 cores=64 threads=128 allowed=128 l2=1048576 l3=33554432
+ *   nic=mlx5_0:1,0000:3a:00.0/0000:3b:00.0,0 cpu=AMD EPYC 7763 64-Core Processor
+ *
+ * In this order; l2, l3, nic (at most NT_MACHINE_NICS_MAX), the parts of a nic after its name and
+ * cpu (the rest of the line) may be missing. Equal machines have equal lines. */
+#ifndef NT_MACHINE_TEXT_H
+#define NT_MACHINE_TEXT_H
+
+#include "err.h"
+#include "machine.h"
+
+enum { NT_MACHINE_TEXT_BYTES = 1024 };
+
+/* What does not fit one line of printable ASCII becomes '?', and nics beyond the room are left
+ * out. */
+void nt_machine_write(const struct nt_machine *machine, char text[NT_MACHINE_TEXT_BYTES]);
+
+/* core latencies of *out are zeros. NT_ERR_INPUT names the word. */
+int nt_machine_parse(const char *text, struct nt_machine *out, struct nt_err *err);
+
+#endif

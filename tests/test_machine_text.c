@@ -1,0 +1,126 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "machine_text.h"
+
+static void a_line_comes_back_as_it_was(void **state)
+{
+    static const char *const lines[] = {
+        "packages=1 numa=1 cores=2 threads=2 allowed=2",
+        "packages=2 numa=8 cores=128 threads=256 allowed=1 l2=1048576 l3=33554432",
+        "packages=1 numa=0 cores=1 threads=1 allowed=1 cpu=A cpu of = and , words",
+        "packages=1 numa=1 cores=2 threads=2 allowed=2 nic=fab0 nic=mlx5_0:1,0000:3b:00.0 "
+        "nic=mlx5_1:1,0000:3a:00.0/0000:3b:00.1,1 nic=a,,0 cpu=X",
+    };
+    (void)state;
+    for (size_t k = 0; k < sizeof lines / sizeof *lines; k++) {
+        struct nt_machine m;
+        char text[NT_MACHINE_TEXT_BYTES];
+        struct nt_err err = {0};
+        if (nt_machine_parse(lines[k], &m, &err) != 0)
+            fail_msg("%s", err.text);
+        nt_machine_write(&m, text);
+        assert_string_equal(text, lines[k]);
+    }
+}
+
+static void fields_are_what_they_say(void **state)
+{
+    struct nt_machine m;
+    struct nt_err err = {0};
+    (void)state;
+    assert_int_equal(nt_machine_parse("packages=2 numa=4 cores=64 threads=128 allowed=32 l3=9 "
+                                      "nic=mlx5_0:1,0:1/0:2,3 nic=eth0 cpu=An EPYC",
+                                      &m, &err),
+                     0);
+    assert_true(m.packages == 2 && m.numas == 4 && m.cores == 64 && m.threads == 128 &&
+                m.allowed == 32 && m.l2_bytes == 0 && m.l3_bytes == 9 && m.nics == 2);
+    assert_string_equal(m.nic[0].name, "mlx5_0:1");
+    assert_string_equal(m.nic[0].pci, "0:1/0:2");
+    assert_int_equal(m.nic[0].numa, 3);
+    assert_int_equal(m.nic[1].numa, -1);
+    assert_string_equal(m.cpu, "An EPYC");
+}
+
+static void a_bad_line_is_refused(void **state)
+{
+    static const struct {
+        const char *text, *says;
+    } table[] = {
+        {"", "expected packages"},
+        {"packages=1 numa=1 cores=2 threads=2", "expected allowed"},
+        {"packages=-1 numa=1 cores=2 threads=2 allowed=2", "a whole number in range"},
+        {"packages=9999999 numa=1 cores=2 threads=2 allowed=2", "a whole number in range"},
+        {"numa=1 packages=1 cores=2 threads=2 allowed=2", "expected packages"},
+        {"packages=1 numa=1 cores=2 threads=2 allowed=2 nic=", "a network device"},
+        {"packages=1 numa=1 cores=2 threads=2 allowed=2 nic=,a", "a network device"},
+        {"packages=1 numa=1 cores=2 threads=2 allowed=2 nic=a,b,", "number of a memory node"},
+        {"packages=1 numa=1 cores=2 threads=2 allowed=2 nic=a,b,c", "number of a memory node"},
+        {"packages=1 numa=1 cores=2 threads=2 allowed=2 nic=a,b,1,2", "number of a memory node"},
+        {"packages=1 numa=1 cores=2 threads=2 allowed=2 nic=a nic=a nic=a nic=a nic=a nic=a nic=a "
+         "nic=a nic=a",
+         "a network device"},
+        {"packages=1 numa=1 cores=2 threads=2 allowed=2 nic=123456789012345678901234567890123",
+         "a network device"},
+        {"packages=1 numa=1 cores=2 threads=2 allowed=2 cpu=", "name of a processor"},
+        {"packages=1 numa=1 cores=2 threads=2 allowed=2 what", "nothing more"},
+        {"packages=1 numa=1 cores=2 threads=2 allowed=2 cpu=a\tb", "one short line"},
+    };
+    (void)state;
+    for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
+        struct nt_machine m;
+        struct nt_err err = {0};
+        assert_int_equal(nt_machine_parse(table[k].text, &m, &err), -1);
+        assert_int_equal(err.kind, NT_ERR_INPUT);
+        if (strstr(err.text, table[k].says) == NULL)
+            fail_msg("%s: expected \"%s\", found \"%s\"", table[k].text, table[k].says, err.text);
+    }
+}
+
+/* Whatever a system calls its parts. */
+static void what_is_written_can_be_read(void **state)
+{
+    struct nt_machine m = {.threads = 1, .nics = NT_MACHINE_NICS_MAX}, again;
+    char text[NT_MACHINE_TEXT_BYTES];
+    struct nt_err err = {0};
+    (void)state;
+    memset(m.cpu, ' ', sizeof m.cpu - 1);
+    memcpy(m.cpu + 3, "\x01 \xff,", 4);
+    for (size_t k = 0; k < m.nics; k++) {
+        memset(m.nic[k].name, ',', sizeof m.nic[k].name - 1);
+        memset(m.nic[k].pci, ' ', sizeof m.nic[k].pci - 1);
+        m.nic[k].numa = 1 << 19;
+    }
+    nt_machine_write(&m, text);
+    assert_true(strlen(text) < sizeof text);
+    if (nt_machine_parse(text, &again, &err) != 0)
+        fail_msg("%s: %s", text, err.text);
+    assert_string_equal(again.cpu, "? ?,");
+    assert_true(again.nics >= 4); /* as many as fit */
+}
+
+static void kinds_have_names(void **state)
+{
+    (void)state;
+    for (int k = 0; k < NT_BETWEEN_END; k++)
+        assert_int_equal(nt_between_parse(nt_between_name((enum nt_between)k)), k);
+    assert_int_equal(nt_between_parse("far"), NT_BETWEEN_END);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_line_comes_back_as_it_was),
+        cmocka_unit_test(fields_are_what_they_say),
+        cmocka_unit_test(a_bad_line_is_refused),
+        cmocka_unit_test(what_is_written_can_be_read),
+        cmocka_unit_test(kinds_have_names),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
