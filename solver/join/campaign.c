@@ -8,6 +8,7 @@
 
 #include "campaign_phases.h"
 #include "infer.h"
+#include "sweep_adaptive.h"
 
 enum { WARNINGS_MAX = 16, WARNING_BYTES = 256, MATRIX_HOSTS_MAX = 16384 };
 enum { KINDS = NT_ORDER_KERNEL + 1 };
@@ -41,6 +42,7 @@ struct nt_campaign {
     double last_s;         /* the last round, as told; 0: unknown */
     double quiet_until_s;  /* of the budget: max_load allows nothing before */
 
+    bool verified;            /* the network, by an adaptive sweep */
     double rate_MBps;         /* the fastest flow so far; NaN: none */
     struct nt_matrix *lowest; /* of what was told; NULL: nobody needs it */
     struct nt_model *model;
@@ -180,12 +182,15 @@ static void keep_fastest(struct nt_campaign *c, const struct nt_result *r)
         c->rate_MBps = fmax(r->bytes / r->value_us, c->rate_MBps); /* of a NaN: the other */
 }
 
-static int infer(struct nt_campaign *c, struct nt_err *err)
+/* Of the latency planner, which has ended. */
+static int infer(struct nt_campaign *c, const struct nt_planner *planner, struct nt_err *err)
 {
+    const struct nt_planner *sound = nt_sweep_latency_sound(planner);
     struct nt_model *model;
     if (c->lowest == NULL || c->present < 2)
         return 0;
-    if (nt_infer_latency(c->lowest, NULL, c->options.seed, &model, err) != 0)
+    if ((sound != NULL ? nt_sweep_adaptive_model(sound, &model, err)
+                       : nt_infer_latency(c->lowest, NULL, c->options.seed, &model, err)) != 0)
         return -1;
     nt_model_destroy(c->model);
     c->model = model;
@@ -261,19 +266,28 @@ static int open_phase(struct nt_campaign *c, struct nt_err *err)
     return 1;
 }
 
+static void say_why_all(struct nt_campaign *c)
+{
+    const char *why = c->phase == 0 ? nt_sweep_latency_why_all(c->planner) : NULL;
+    if (why != NULL)
+        warn(c, "%s: %s", kind(c)->name, why);
+}
+
+/* What the other phases are planned from, where there are any. */
+static int finish_latency(struct nt_campaign *c, struct nt_err *err)
+{
+    bool needed = c->options.level > (c->options.latency_only ? NT_LEVEL_STANDARD : NT_LEVEL_QUICK);
+    say_why_all(c);
+    c->verified = nt_sweep_latency_sound(c->planner) != NULL;
+    return needed ? infer(c, c->planner, err) : 0;
+}
+
 /* The planner has no more rounds. */
 static int finish_phase(struct nt_campaign *c, struct nt_err *err)
 {
-    bool latency = c->phase == 0;
+    int rc = c->phase == 0 ? finish_latency(c, err) : 0;
     end_phase(c);
-    bool needed = c->options.level > (c->options.latency_only ? NT_LEVEL_STANDARD : NT_LEVEL_QUICK);
-    return latency && needed ? infer(c, err) : 0;
-}
-
-/* Two passes over all pairs tell the network; what is missing then are repeats. */
-static bool is_told(const struct nt_campaign *c)
-{
-    return c->phase == 0 && c->round >= 2 * (c->hosts - (c->hosts % 2 == 0));
+    return rc;
 }
 
 /* What is left are repetitions only. */
@@ -288,10 +302,11 @@ static bool is_complete(const struct nt_campaign *c)
 
 static int cut_phase(struct nt_campaign *c)
 {
-    if (is_told(c)) {
+    if (c->phase == 0 && nt_sweep_latency_is_told(c->planner)) {
         warn(c, "%s: measured less often than planned, the time was short", kind(c)->name);
         return finish_phase(c, NULL);
     }
+    say_why_all(c);
     blame_budget(c, kind(c)->name,
                  c->round <= (kind(c)->left != NULL) ? "not measured"
                                                      : "measured less often than planned");
@@ -388,6 +403,11 @@ const char *nt_campaign_warning(const struct nt_campaign *c, size_t k)
 const char *nt_campaign_cut(const struct nt_campaign *c)
 {
     return c->cut;
+}
+
+bool nt_campaign_is_verified(const struct nt_campaign *c)
+{
+    return c->verified;
 }
 
 const struct nt_model *nt_campaign_model(const struct nt_campaign *c)

@@ -16,8 +16,7 @@
 #include "model.h"
 #include "option.h"
 #include "sweep.h"
-
-enum nt_sweep_mode { NT_SWEEP_AUTO, NT_SWEEP_ALL, NT_SWEEP_ADAPTIVE };
+#include "sweep_latency.h"
 
 struct nt_campaign_options {
     enum nt_level level;
@@ -64,6 +63,9 @@ const char *nt_campaign_warning(const struct nt_campaign *campaign, size_t k);
 
 /* The first of the warnings that the budget is to blame for; NULL: it was long enough. */
 const char *nt_campaign_cut(const struct nt_campaign *campaign);
+
+/* The network was found and verified from some pairs: the others are not missing. */
+bool nt_campaign_is_verified(const struct nt_campaign *campaign);
 
 /* The network as the last consistent latencies showed it, over all hosts; NULL: not known yet. */
 const struct nt_model *nt_campaign_model(const struct nt_campaign *campaign);

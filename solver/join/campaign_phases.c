@@ -7,18 +7,17 @@
 #include "precise.h"
 #include "sizes.h"
 #include "stress.h"
+#include "sweep_latency.h"
 
-/* Three passes in different orders, the lowest of the three: one pass alone finds the exact shape
- * in four networks of five, three in all of them. */
-enum { PASSES = 3, BATCHES = 3, PINGS = 5 };
+enum { BATCHES = 3, PINGS = 5 };
 
 static int create_latency(const struct nt_phase_site *site, struct nt_planner **out,
                           struct nt_phase_need *need, struct nt_err *err)
 {
     if (site->present < 2)
         return 0;
-    need->rounds = PASSES * (site->present - (site->present % 2 == 0));
-    return nt_sweep_all_create(site->hosts, site->absent, PASSES, BATCHES, PINGS, out, err);
+    return nt_sweep_latency_create(site->hosts, site->absent, site->options->mode, BATCHES, PINGS,
+                                   site->options->seed, out, &need->rounds, err);
 }
 
 static int create_link_latency(const struct nt_phase_site *site, struct nt_planner **out,

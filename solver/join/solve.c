@@ -257,33 +257,54 @@ static int infer_nothing(const struct sorted *s, struct nt_model **out, struct n
     return 0;
 }
 
-/* The readings of an adaptive sweep, hosts by name; how many. */
+/* The readings of one of its phases, hosts by name; how many. */
 static size_t list_adaptive(const struct sorted *s, const struct nt_samples *samples,
-                            const uint32_t *place, struct nt_result *result)
+                            const uint32_t *place, const char *phase, struct nt_result *result)
 {
     size_t n = 0;
     for (size_t k = 0; k < samples->samples; k++) {
         const struct nt_sample *x = &samples->sample[k];
         if (x->kind != NT_SAMPLE_LATENCY || s->missing[place[x->a]] || s->missing[place[x->b]] ||
-            strcmp(samples->phase[x->phase].name, NT_SWEEP_ADAPTIVE_PHASE) != 0)
+            strcmp(samples->phase[x->phase].name, phase) != 0)
             continue;
         result[n++] = (struct nt_result){.a = place[x->a],
                                          .b = place[x->b],
                                          .ok = true,
                                          .value_us = x->value_us,
-                                         .se_us = x->se_us};
+                                         .se_us = x->se_us,
+                                         .count = x->count};
     }
     return n;
 }
 
-/* 1: the network as an adaptive sweep found it; 0: the record has none that tells one. */
+/* 1: the network as an adaptive sweep found and verified it; 0: the record has none. */
+static int recall_adaptive(const struct sorted *s, const struct nt_samples *samples,
+                           const uint32_t *place, const bool *absent, struct nt_result *result,
+                           struct nt_model **out, struct nt_err *err)
+{
+    struct nt_adaptive_record r = {.result = result};
+    struct nt_adaptive_check check;
+    struct nt_err why = {0};
+    r.calibration = list_adaptive(s, samples, place, NT_SWEEP_ADAPTIVE_CALIBRATION, result);
+    r.planning = list_adaptive(s, samples, place, NT_SWEEP_ADAPTIVE_PHASE, result + r.calibration);
+    r.verification = list_adaptive(s, samples, place, NT_SWEEP_ADAPTIVE_VERIFICATION,
+                                   result + r.calibration + r.planning);
+    if (r.verification == 0)
+        return 0; /* cut short: whatever it would tell may be wrong */
+    if (nt_sweep_adaptive_recall(s->n, absent, &r, out, &check, &why) < 0)
+        return why.kind == NT_ERR_SYSTEM ? nt_err_set(err, why.kind, "%s", why.text) : 0;
+    if (check.verdict == NT_ADAPTIVE_SOUND)
+        return 1;
+    nt_model_destroy(*out);
+    return 0;
+}
+
 static int infer_adaptive(const struct sorted *s, const struct nt_samples *samples,
                           struct nt_model **out, struct nt_err *err)
 {
     struct nt_result *result = calloc(samples->samples + 1, sizeof *result);
     uint32_t *place = calloc(s->n + 1, sizeof *place);
     bool *absent = calloc(s->n + 1, sizeof *absent);
-    struct nt_err why = {0};
     int rc = -1;
     if (result == NULL || place == NULL || absent == NULL) {
         nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu samples", samples->samples);
@@ -292,12 +313,7 @@ static int infer_adaptive(const struct sorted *s, const struct nt_samples *sampl
             place[s->order[k]] = k;
             absent[k] = s->missing[k] != NULL;
         }
-        size_t n = list_adaptive(s, samples, place, result);
-        rc = n > 0 && nt_sweep_adaptive_recall(s->n, absent, result, n, out, &why) == 0;
-        if (why.kind == NT_ERR_SYSTEM) {
-            rc = -1;
-            nt_err_set(err, why.kind, "%s", why.text);
-        }
+        rc = recall_adaptive(s, samples, place, absent, result, out, err);
     }
     free(result);
     free(place);

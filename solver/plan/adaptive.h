@@ -1,4 +1,4 @@
-/* The inside of the adaptive planner, for sweep_adaptive.c and adaptive_model.c only. */
+/* The inside of the adaptive planner, for sweep_adaptive.c and adaptive_*.c only. */
 #ifndef NT_ADAPTIVE_H
 #define NT_ADAPTIVE_H
 
@@ -6,9 +6,19 @@
 #include "class_fit.h"
 #include "ledger.h"
 #include "merge.h"
+#include "readings.h"
 #include "sweep_adaptive.h"
+#include "verify.h"
 
-enum nt_adaptive_phase { NT_ADAPTIVE_CALIBRATE, NT_ADAPTIVE_MERGE, NT_ADAPTIVE_OVER };
+enum nt_adaptive_phase {
+    NT_ADAPTIVE_CALIBRATE,
+    NT_ADAPTIVE_MERGE,
+    NT_ADAPTIVE_VERIFY,
+    NT_ADAPTIVE_OVER
+};
+
+/* With more seats only readings that say "same" are kept until verifying begins. */
+enum { NT_ADAPTIVE_KEEP_ALL_SEATS = 4096 };
 
 struct nt_adaptive {
     struct nt_planner base;
@@ -20,6 +30,7 @@ struct nt_adaptive {
     uint32_t *slot;      /* seats: place in the round last ordered */
     uint32_t (*pair)[2]; /* hosts, of that round */
     float *ln, *se;      /* its results; NaN: none */
+    uint32_t *pings;     /* and how many each is from */
     struct nt_draw draw; /* the same pairs as seats */
     uint32_t count, batches;
     struct nt_rng rng;
@@ -29,7 +40,27 @@ struct nt_adaptive {
     struct nt_merge merge;
     bool merging;        /* merge is made */
     size_t random_pairs; /* of the calibration */
+    double noise;        /* of a reading in the calibration */
+
+    struct nt_readings readings; /* all, or those that verify */
+    struct nt_finding finding;
+    size_t merges, tests; /* rounds of merging, of verifying */
+    unsigned reopened;    /* how often the record left something open */
+    enum nt_adaptive_verdict verdict;
 };
+
+/* The network anew from the readings of calibrating and merging alone, as a record tells it.
+ * NT_ERR_INPUT: it has hardly a pair twice. */
+int nt_adaptive_recall(struct nt_adaptive *s, struct nt_err *err);
+
+/* What all readings say of that network; sets finding. */
+int nt_adaptive_judge(struct nt_adaptive *s, struct nt_err *err);
+
+/* 1: the draw is the next round of verifying; 0: it is over, and verdict set. */
+int nt_adaptive_verify(struct nt_adaptive *s, struct nt_err *err);
+
+/* What the finding means when nothing more is read. */
+void nt_adaptive_decide(struct nt_adaptive *s);
 
 /* NULL when the planner is of another kind. */
 const struct nt_adaptive *nt_adaptive_of(const struct nt_planner *planner);

@@ -82,7 +82,7 @@ static void settle_confidence(const struct nt_adaptive *s, struct nt_model *m)
     double seen = (double)s->random_pairs * (size - 1) / ((double)s->seats - 1);
     double hidden = HIDDEN_TIER * exp(-seen) * (1 + seen + seen * seen / 2); /* under three pairs */
     double sure = 1 - s->merge.risk - hidden;
-    m->confidence = s->phase != NT_ADAPTIVE_OVER || s->merge.unsettled > 0 || sure < 0 ? 0 : sure;
+    m->confidence = s->verdict != NT_ADAPTIVE_SOUND || sure < 0 ? 0 : sure;
 }
 
 /* How well the classes explain what was read; outliers apart, which are counted. */

@@ -1,113 +1,144 @@
-/* The adaptive sweep from its record: the same evidence without a planner's rounds. */
+/* The adaptive sweep from its record: the same evidence without a planner's rounds. The planner
+ * itself takes its network from here, so that both are the same. */
 #include <math.h>
 #include <stdlib.h>
 
 #include "adaptive.h"
 
-/* Readings of one pair stand together, in the order in which they were taken. */
-struct recalled {
-    uint32_t a, b, turn;
-    float ln;
-};
-
-static int compare(const void *x, const void *y)
+/* The calibration's readings two by two, as it took them: the last ones, for a first round that
+ * was too noisy is taken again. */
+static void refill_pair(struct nt_calibration *c, const struct nt_pair_reading *r, size_t n)
 {
-    const struct recalled *p = x, *q = y;
-    if (p->a != q->a)
-        return p->a < q->a ? -1 : 1;
-    if (p->b != q->b)
-        return p->b < q->b ? -1 : 1;
-    return p->turn < q->turn ? -1 : p->turn > q->turn;
+    for (size_t k = n % 2 == 1 && n > 1; k < n; k += 2)
+        c->at[c->count++] =
+            (struct nt_twice){r[k].a, r[k].b, r[k].ln, k + 1 < n ? r[k + 1].ln : NAN};
 }
 
-/* Returns how many of the results are readings. */
-static size_t take(const struct nt_adaptive *s, const struct nt_result *result, size_t n,
-                   struct recalled *out)
-{
-    size_t taken = 0;
-    for (size_t k = 0; k < n; k++) {
-        const struct nt_result *r = &result[k];
-        if (!r->ok || !(r->value_us > 0) || !isfinite(r->value_us) || r->a >= s->hosts ||
-            r->b >= s->hosts || r->a == r->b || s->seat[r->a] == UINT32_MAX ||
-            s->seat[r->b] == UINT32_MAX)
-            continue;
-        uint32_t a = s->seat[r->a], b = s->seat[r->b];
-        out[taken++] =
-            (struct recalled){a < b ? a : b, a < b ? b : a, (uint32_t)k, (float)log(r->value_us)};
-    }
-    qsort(out, taken, sizeof *out, compare);
-    return taken;
-}
-
-/* A first round that was too noisy was taken again: how many readings to leave out. */
-static size_t first_again(const struct nt_adaptive *s, const struct recalled *r, size_t n)
-{
-    size_t half = s->seats / 2, same = 0;
-    for (size_t k = 0; k < n; k++)
-        same += r[k].turn >= 2 * half && r[k].turn < 3 * half && r[k].b == r[k].a + 1 &&
-                r[k].a % 2 == 0;
-    return 2 * same > half ? half : 0;
-}
-
-/* The calibration's readings two by two, as it took them; the others straight to the ledger: they
- * are no fair sample of the classes. */
-static int refill(struct nt_adaptive *s, const struct recalled *r, size_t n, struct nt_err *err)
+/* Readings after the calibration go straight to the ledger: they are no fair sample of the
+ * classes. */
+static int refill(struct nt_adaptive *s, struct nt_err *err)
 {
     struct nt_calibration *c = &s->calibration;
+    const struct nt_readings *r = &s->readings;
     nt_calibration_fini(c);
-    *c = (struct nt_calibration){.seats = s->seats, .batches = 1, .room = n};
-    c->at = calloc(n + 1, sizeof *c->at);
-    c->scratch = calloc(n + 1, sizeof *c->scratch);
+    nt_ledger_fini(&s->ledger);
+    *c = (struct nt_calibration){.seats = s->seats, .batches = 1, .room = r->count};
+    c->at = calloc(r->count + 1, sizeof *c->at);
+    c->scratch = calloc(r->count + 1, sizeof *c->scratch);
     if (c->at == NULL || c->scratch == NULL)
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu readings", n);
-    size_t from = first_again(s, r, n), till = from + nt_calibration_expected(s->seats);
-    for (size_t k = 0; k < n; k++) {
-        struct nt_twice *last = c->count > 0 ? &c->at[c->count - 1] : NULL;
-        if (r[k].turn < from)
-            continue;
-        if (r[k].turn >= till) {
-            if (nt_ledger_add(&s->ledger, r[k].a, r[k].b, (double)r[k].ln, err) < 0)
+        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu readings", r->count);
+    for (size_t k = 0, end; k < r->count; k = end) {
+        size_t calibration = k;
+        end = nt_readings_next_pair(r, k);
+        while (calibration < end && r->at[calibration].turn < r->calibration)
+            calibration++;
+        refill_pair(c, r->at + k, calibration - k);
+        for (size_t i = calibration; i < end && r->at[i].turn < r->planning; i++)
+            if (nt_ledger_add(&s->ledger, r->at[i].a, r->at[i].b, (double)r->at[i].ln, err) < 0)
                 return -1;
-            continue;
-        }
-        if (last != NULL && last->a == r[k].a && last->b == r[k].b && isnan(last->second))
-            last->second = r[k].ln;
-        else
-            c->at[c->count++] = (struct nt_twice){r[k].a, r[k].b, r[k].ln, NAN};
     }
     return 0;
 }
 
-static int recall(struct nt_adaptive *s, const struct nt_result *result, size_t n,
-                  struct nt_err *err)
+static int rising(const void *a, const void *b)
 {
-    struct recalled *r = malloc((n + 1) * sizeof *r);
-    if (r == NULL)
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu readings", n);
-    int rc = refill(s, r, take(s, result, n, r), err);
-    free(r);
-    if (rc < 0 || nt_calibration_finish(&s->calibration, &s->ledger, &s->classes, err) < 0)
+    double x = *(const double *)a, y = *(const double *)b;
+    return x < y ? -1 : x > y;
+}
+
+/* The usual pings of a reading with from <= turn < till; 0: unknown. */
+static double usual_pings(const struct nt_readings *r, size_t from, size_t till, double *scratch)
+{
+    size_t n = 0;
+    for (size_t k = 0; k < r->count; k++)
+        if (r->at[k].turn >= from && r->at[k].turn < till && r->at[k].pings > 0)
+            scratch[n++] = (double)r->at[k].pings;
+    qsort(scratch, n, sizeof *scratch, rising);
+    return n > 0 ? scratch[n / 2] : 0;
+}
+
+/* More pings a reading than in calibration are quieter readings. */
+static int quieten(struct nt_adaptive *s, struct nt_err *err)
+{
+    const struct nt_readings *r = &s->readings;
+    double *scratch = malloc((r->count + 1) * sizeof *scratch);
+    if (scratch == NULL)
+        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu readings", r->count);
+    double before = usual_pings(r, 0, r->calibration, scratch);
+    double after = usual_pings(r, r->calibration, r->planning, scratch);
+    if (before > 0 && after > before)
+        s->classes.noise *= sqrt(before / after);
+    free(scratch);
+    return 0;
+}
+
+int nt_adaptive_recall(struct nt_adaptive *s, struct nt_err *err)
+{
+    if (s->merging)
+        nt_merge_fini(&s->merge);
+    s->merging = false;
+    nt_readings_sort(&s->readings);
+    if (refill(s, err) < 0 ||
+        nt_calibration_finish(&s->calibration, &s->ledger, &s->classes, err) < 0)
         return -1;
     s->random_pairs = s->calibration.random_pairs;
+    s->noise = s->classes.noise;
     if (nt_merge_init(&s->merge, s->seats, &s->classes, &s->ledger, s->lost, err) < 0)
         return -1;
     s->merging = true;
-    if (nt_merge_recall(&s->merge, err) < 0)
+    if (quieten(s, err) < 0)
         return -1;
-    s->phase = NT_ADAPTIVE_OVER;
+    return nt_merge_recall(&s->merge, err);
+}
+
+/* ---- the record -------------------------------------------------------------------------------
+ */
+
+static bool is_reading(const struct nt_adaptive *s, const struct nt_result *r)
+{
+    return r->ok && r->value_us > 0 && isfinite(r->value_us) && r->a < s->hosts &&
+           r->b < s->hosts && r->a != r->b && s->seat[r->a] != UINT32_MAX &&
+           s->seat[r->b] != UINT32_MAX;
+}
+
+static int take(struct nt_adaptive *s, const struct nt_adaptive_record *record, struct nt_err *err)
+{
+    size_t first = record->calibration, second = first + record->planning;
+    for (size_t k = 0; k < second + record->verification; k++) {
+        const struct nt_result *r = &record->result[k];
+        if (k == first)
+            s->readings.calibration = s->readings.count;
+        if (k == second)
+            s->readings.planning = s->readings.count;
+        if (is_reading(s, r) && nt_readings_add(&s->readings, s->seat[r->a], s->seat[r->b],
+                                                r->count, (float)log(r->value_us), err) < 0)
+            return -1;
+    }
+    if (first == second + record->verification)
+        s->readings.calibration = s->readings.count;
+    if (record->verification == 0)
+        s->readings.planning = s->readings.count;
     return 0;
 }
 
-int nt_sweep_adaptive_recall(size_t hosts, const bool *absent, const struct nt_result *result,
-                             size_t n, struct nt_model **out, struct nt_err *err)
+int nt_sweep_adaptive_recall(size_t hosts, const bool *absent,
+                             const struct nt_adaptive_record *record, struct nt_model **out,
+                             struct nt_adaptive_check *check, struct nt_err *err)
 {
     struct nt_planner *planner;
     if (nt_sweep_adaptive_create(hosts, NULL, absent, 1, 1, &planner, err) < 0)
         return -1;
     struct nt_adaptive *s = (struct nt_adaptive *)planner;
-    int rc = s->seats < 2 ? 0 : recall(s, result, n, err);
-    if (rc == 0)
+    int rc = take(s, record, err);
+    if (rc == 0 && s->seats > 1 && (rc = nt_adaptive_recall(s, err)) == 0)
+        rc = nt_adaptive_judge(s, err);
+    if (rc == 0) {
+        s->phase = NT_ADAPTIVE_OVER;
+        nt_adaptive_decide(s);
         rc = nt_sweep_adaptive_model(planner, out, err);
+    }
+    if (rc == 0)
+        nt_sweep_adaptive_check(planner, check);
     nt_planner_destroy(planner);
     return rc;
 }

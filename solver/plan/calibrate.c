@@ -20,11 +20,6 @@ static unsigned random_legs(size_t seats)
     return seats - 1 < legs ? (unsigned)seats - 1 : legs;
 }
 
-size_t nt_calibration_expected(size_t seats)
-{
-    return seats < 2 ? 0 : 2 * (seats / 2 + (seats - 1) / 2 + random_legs(seats) * (seats / 2));
-}
-
 int nt_calibration_init(struct nt_calibration *c, size_t seats, struct nt_err *err)
 {
     *c = (struct nt_calibration){.seats = seats, .batches = BATCHES_FIRST};
@@ -156,7 +151,7 @@ int nt_calibration_finish(struct nt_calibration *c, struct nt_ledger *ledger,
     if (find_noise(c, err) < 0)
         return -1;
     double *value = calloc(c->count + 1, sizeof *value);
-    size_t n = 0, neighbours = c->seats - 1;
+    size_t n = 0;
     int rc = 0;
     if (value == NULL)
         return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu readings", c->count);
@@ -164,7 +159,7 @@ int nt_calibration_finish(struct nt_calibration *c, struct nt_ledger *ledger,
         const struct nt_twice *t = &c->at[k];
         if (!isnan(difference(t)) && !disagree(c, t)) {
             value[n++] = ((double)t->first + (double)t->second) / 2;
-            c->random_pairs += k >= neighbours;
+            c->random_pairs += t->a + 1 != t->b && t->b + 1 != t->a; /* no neighbours */
         }
         if (!isnan(t->first))
             rc = nt_ledger_add(ledger, t->a, t->b, (double)t->first, err);

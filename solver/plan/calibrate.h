@@ -41,9 +41,6 @@ struct nt_calibration {
 int nt_calibration_init(struct nt_calibration *calibration, size_t seats, struct nt_err *err);
 void nt_calibration_fini(struct nt_calibration *calibration);
 
-/* How many readings all its rounds give when none fails and the first is good enough. */
-size_t nt_calibration_expected(size_t seats);
-
 /* 1: the next round is at[from..count-1] of the calibration; 0: there is none. */
 int nt_calibration_next(struct nt_calibration *calibration, struct nt_rng *rng);
 

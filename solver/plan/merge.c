@@ -10,6 +10,7 @@ enum { JOIN = 8, MOSTLY = 50, KEEP_ALL_SEATS = 4096, STRAGGLER = 2, SOLID = 8 };
 
 static const double RISK = 1e-4; /* of any wrong merge in a sweep */
 static const double TESTS_A_HOST = 60;
+static const double RECALL_SAME = 0.8, RECALL_CERTAIN = 0.6; /* of the limits */
 
 /* ---- merging ----------------------------------------------------------------------------------
  */
@@ -442,8 +443,8 @@ int nt_merge_next(struct nt_merge *m, struct nt_rng *rng, struct nt_draw *draw, 
 /* The classes are fitted anew, to all readings: what was just enough may be a little less now. */
 int nt_merge_recall(struct nt_merge *m, struct nt_err *err)
 {
-    m->limits.same *= 0.8;
-    m->limits.certain *= 0.6;
+    m->limits.same *= RECALL_SAME;
+    m->limits.certain *= RECALL_CERTAIN;
     while (!m->over) {
         int fresh = count_before(m, err), advanced = fresh < 0 ? -1 : advance(m, err);
         bool any = false;
@@ -456,6 +457,22 @@ int nt_merge_recall(struct nt_merge *m, struct nt_err *err)
             finish(m);
     }
     return 0;
+}
+
+void nt_merge_reopen(struct nt_merge *m)
+{
+    m->limits.same /= RECALL_SAME;
+    m->limits.certain /= RECALL_CERTAIN;
+    m->over = false;
+    m->risk = 0;
+    m->open_cells = m->unsettled = 0;
+    for (size_t l = 0; l < m->clusters.levels; l++)
+        memset(m->doubt[l], 0, m->seats * sizeof *m->doubt[l]);
+    for (size_t s = 0; s < m->slots; s++)
+        if (m->block[s] != NULL) {
+            m->block[s]->done = false;
+            m->block[s]->planned = SIZE_MAX;
+        }
 }
 
 int nt_merge_tell(struct nt_merge *m, const struct nt_draw *draw, const float *ln,

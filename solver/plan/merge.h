@@ -58,6 +58,9 @@ int nt_merge_tell(struct nt_merge *merge, const struct nt_draw *draw, const floa
 /* Instead of rounds: what the readings in the ledger say by themselves. */
 int nt_merge_recall(struct nt_merge *merge, struct nt_err *err);
 
+/* After recalling: go on with rounds for what it left open. */
+void nt_merge_reopen(struct nt_merge *merge);
+
 /* The lowest level that is certain, as are all above it. */
 size_t nt_merge_certain_level(const struct nt_merge *merge);
 

@@ -6,7 +6,7 @@
 
 #include "adaptive.h"
 
-enum { NONE = UINT32_MAX, BATCHES_MAX = 32 };
+enum { NONE = UINT32_MAX, BATCHES_MAX = 32, MERGES_FEW = 24, REOPENED_MAX = 4 };
 
 static const double GAP_SDS = 6; /* classes nearer than this want more batches */
 
@@ -22,13 +22,15 @@ static int write_order(struct nt_adaptive *s, struct nt_order *order)
         }
         s->ln[k] = s->se[k] = NAN;
     }
+    static const char *const phases[] = {NT_SWEEP_ADAPTIVE_CALIBRATION, NT_SWEEP_ADAPTIVE_PHASE,
+                                         NT_SWEEP_ADAPTIVE_VERIFICATION};
     *order = (struct nt_order){.kind = NT_ORDER_LATENCY,
-                               .phase = NT_SWEEP_ADAPTIVE_PHASE,
                                .pairs = s->draw.count,
                                .pair = s->pair,
                                .message_bytes = 8,
                                .batches = s->batches,
                                .count = s->count};
+    strncpy(order->phase, phases[s->phase], sizeof order->phase - 1);
     return 1;
 }
 
@@ -81,12 +83,34 @@ static int begin_merge(struct nt_adaptive *s, struct nt_err *err)
         return -1;
     s->batches = s->calibration.batches;
     s->random_pairs = s->calibration.random_pairs;
+    s->noise = s->classes.noise;
+    s->readings.calibration = s->readings.count;
     nt_calibration_fini(&s->calibration);
     if (nt_merge_init(&s->merge, s->seats, &s->classes, &s->ledger, s->lost, err) < 0)
         return -1;
     quieten(s);
     s->merging = true;
     s->phase = NT_ADAPTIVE_MERGE;
+    return 0;
+}
+
+/* Nested tiers take far fewer rounds, so there are none; what was read so far will refute them. */
+static bool is_hopeless(const struct nt_adaptive *s)
+{
+    return s->seats <= NT_ADAPTIVE_KEEP_ALL_SEATS && s->merges >= MERGES_FEW + s->seats / 2;
+}
+
+/* What is verified is what the record will tell; where that leaves a tier open, more rounds do. */
+static int begin_verifying(struct nt_adaptive *s, struct nt_err *err)
+{
+    s->readings.planning = s->readings.count;
+    if (s->seats <= NT_ADAPTIVE_KEEP_ALL_SEATS && nt_adaptive_recall(s, err) < 0)
+        return -1;
+    if (s->merge.unsettled > 0 && s->seats <= NT_ADAPTIVE_KEEP_ALL_SEATS && !is_hopeless(s) &&
+        s->reopened++ < REOPENED_MAX)
+        nt_merge_reopen(&s->merge);
+    else
+        s->phase = NT_ADAPTIVE_VERIFY;
     return 0;
 }
 
@@ -104,8 +128,18 @@ static int next(struct nt_planner *planner, struct nt_order *order, struct nt_er
             return -1;
         }
     }
-    if (s->phase == NT_ADAPTIVE_MERGE) {
-        int more = nt_merge_next(&s->merge, &s->rng, &s->draw, err);
+    while (s->phase == NT_ADAPTIVE_MERGE) {
+        int more = is_hopeless(s) ? 0 : nt_merge_next(&s->merge, &s->rng, &s->draw, err);
+        if (more < 0)
+            return -1;
+        s->merges += more > 0;
+        if (more > 0)
+            return write_order(s, order);
+        if (begin_verifying(s, err) < 0)
+            return -1;
+    }
+    if (s->phase == NT_ADAPTIVE_VERIFY) {
+        int more = nt_adaptive_verify(s, err);
         if (more < 0)
             return -1;
         if (more > 0)
@@ -129,6 +163,18 @@ static void take_result(struct nt_adaptive *s, const struct nt_result *r)
         return; /* not of this round */
     s->ln[k] = (float)log(r->value_us);
     s->se[k] = (float)(r->se_us / r->value_us);
+    s->pings[k] = r->count;
+}
+
+static int keep_readings(struct nt_adaptive *s, struct nt_err *err)
+{
+    if (s->seats > NT_ADAPTIVE_KEEP_ALL_SEATS && s->phase != NT_ADAPTIVE_VERIFY)
+        return 0;
+    for (size_t k = 0; k < s->draw.count; k++)
+        if (!isnan(s->ln[k]) && nt_readings_add(&s->readings, s->draw.seat[k][0],
+                                                s->draw.seat[k][1], s->pings[k], s->ln[k], err) < 0)
+            return -1;
+    return 0;
 }
 
 static int tell(struct nt_planner *planner, const struct nt_result *results, size_t n,
@@ -138,6 +184,8 @@ static int tell(struct nt_planner *planner, const struct nt_result *results, siz
     int rc = 0;
     for (size_t k = 0; k < n; k++)
         take_result(s, &results[k]);
+    if (keep_readings(s, err) < 0)
+        return -1;
     if (s->phase == NT_ADAPTIVE_CALIBRATE)
         tell_calibration(s);
     else if (s->phase == NT_ADAPTIVE_MERGE)
@@ -165,6 +213,8 @@ static void destroy(struct nt_planner *planner)
         nt_merge_fini(&s->merge);
     nt_calibration_fini(&s->calibration);
     nt_ledger_fini(&s->ledger);
+    nt_readings_fini(&s->readings);
+    nt_finding_fini(&s->finding);
     free(s->host);
     free(s->seat);
     free(s->lost);
@@ -172,6 +222,7 @@ static void destroy(struct nt_planner *planner)
     free(s->pair);
     free(s->ln);
     free(s->se);
+    free(s->pings);
     free(s->draw.seat);
     free(s->draw.cell);
     free(s->draw.busy);
@@ -225,12 +276,13 @@ int nt_sweep_adaptive_create(size_t hosts, const uint32_t *order, const bool *ab
     s->pair = calloc(pairs, sizeof *s->pair);
     s->ln = calloc(pairs, sizeof *s->ln);
     s->se = calloc(pairs, sizeof *s->se);
+    s->pings = calloc(pairs, sizeof *s->pings);
     s->draw.seat = calloc(pairs, sizeof *s->draw.seat);
     s->draw.cell = calloc(pairs, sizeof *s->draw.cell);
     s->draw.busy = calloc(hosts + 1, sizeof *s->draw.busy);
     nt_rng_init(&s->rng, seed);
     int rc = -1;
-    if (!s->host || !s->seat || !s->lost || !s->slot || !s->pair || !s->ln || !s->se ||
+    if (!s->host || !s->seat || !s->lost || !s->slot || !s->pair || !s->ln || !s->se || !s->pings ||
         !s->draw.seat || !s->draw.cell || !s->draw.busy)
         nt_err_set(err, NT_ERR_SYSTEM, "no memory for a sweep of %zu hosts", hosts);
     else
@@ -251,6 +303,7 @@ void nt_sweep_adaptive_facts(const struct nt_planner *planner,
         return;
     facts->batches = s->batches;
     facts->readings = s->ledger.count;
+    facts->tests = s->tests;
     if (!s->merging)
         return;
     facts->classes = s->classes.count;
@@ -260,4 +313,19 @@ void nt_sweep_adaptive_facts(const struct nt_planner *planner,
     facts->outliers = s->classes.outliers;
     facts->resolution_us = nt_classes_resolution_us(&s->classes);
     facts->open_cells = s->merge.open_cells;
+}
+
+void nt_sweep_adaptive_check(const struct nt_planner *planner, struct nt_adaptive_check *check)
+{
+    const struct nt_adaptive *s = nt_adaptive_of(planner);
+    *check = (struct nt_adaptive_check){.verdict = NT_ADAPTIVE_OPEN};
+    if (s == NULL)
+        return;
+    check->verdict = s->seats > 1 ? s->verdict : NT_ADAPTIVE_SOUND;
+    check->tested = s->finding.tested;
+    check->against = s->finding.against;
+    if (check->against > 0) {
+        check->a = s->host[s->finding.first.a];
+        check->b = s->host[s->finding.first.b];
+    }
 }

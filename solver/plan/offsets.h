@@ -1,0 +1,28 @@
+/* How much longer or shorter the links of single hosts are, from all readings of an adaptive
+ * sweep.
+ *
+ * A pair's latency is that of its class and both its hosts' offsets. Where classes are wider than
+ * noise, that is either from such offsets, which readings then show, or because what was taken for
+ * one class is none. Offsets are medians over a host's readings, alternating, each shrunk by what
+ * the width of the classes makes likely of it. */
+#ifndef NT_OFFSETS_H
+#define NT_OFFSETS_H
+
+#include "class_fit.h"
+#include "clusters.h"
+#include "err.h"
+#include "readings.h"
+
+struct nt_offsets {
+    double *us;       /* seats of them; owned */
+    double *variance; /* of each, us^2; owned */
+};
+
+/* clusters say which class a pair is of; readings sorted. All 0 when the classes are no wider than
+ * noise. */
+int nt_offsets_fit(size_t seats, const struct nt_classes *classes,
+                   const struct nt_clusters *clusters, const struct nt_readings *readings,
+                   struct nt_offsets *out, struct nt_err *err);
+void nt_offsets_fini(struct nt_offsets *offsets);
+
+#endif

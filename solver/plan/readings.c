@@ -1,0 +1,68 @@
+#include "readings.h"
+
+#include <stdlib.h>
+
+int nt_readings_add(struct nt_readings *r, uint32_t a, uint32_t b, uint32_t pings, float ln,
+                    struct nt_err *err)
+{
+    if (r->count == r->room) {
+        size_t room = r->room > 0 ? 2 * r->room : 1024;
+        struct nt_pair_reading *at =
+            room > UINT32_MAX / sizeof *at ? NULL : realloc(r->at, room * sizeof *at);
+        if (at == NULL)
+            return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu readings", room);
+        r->at = at;
+        r->room = room;
+    }
+    r->at[r->count] =
+        (struct nt_pair_reading){a < b ? a : b, a < b ? b : a, (uint32_t)r->count, pings, ln};
+    r->count++;
+    return 0;
+}
+
+static int compare(const void *x, const void *y)
+{
+    const struct nt_pair_reading *p = x, *q = y;
+    if (p->a != q->a)
+        return p->a < q->a ? -1 : 1;
+    if (p->b != q->b)
+        return p->b < q->b ? -1 : 1;
+    return p->turn < q->turn ? -1 : p->turn > q->turn;
+}
+
+void nt_readings_sort(struct nt_readings *r)
+{
+    if (r->count > 0)
+        qsort(r->at, r->count, sizeof *r->at, compare);
+}
+
+size_t nt_readings_next_pair(const struct nt_readings *r, size_t from)
+{
+    size_t k = from + 1;
+    while (k < r->count && r->at[k].a == r->at[from].a && r->at[k].b == r->at[from].b)
+        k++;
+    return k;
+}
+
+bool nt_readings_have(const struct nt_readings *r, uint32_t a, uint32_t b)
+{
+    size_t from = 0, till = r->count;
+    uint32_t x = a < b ? a : b, y = a < b ? b : a;
+    while (from < till) {
+        size_t k = from + (till - from) / 2;
+        const struct nt_pair_reading *p = &r->at[k];
+        if (p->a == x && p->b == y)
+            return true;
+        if (p->a < x || (p->a == x && p->b < y))
+            from = k + 1;
+        else
+            till = k;
+    }
+    return false;
+}
+
+void nt_readings_fini(struct nt_readings *r)
+{
+    free(r->at);
+    *r = (struct nt_readings){0};
+}

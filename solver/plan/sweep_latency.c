@@ -1,0 +1,151 @@
+#include "sweep_latency.h"
+
+#include <stdlib.h>
+
+#include "sweep_adaptive.h"
+
+enum { PASSES = 3, PASSES_AFTER = 2, PASSES_TOLD = 2 };
+
+struct latency {
+    struct nt_planner base;
+    size_t hosts, present;
+    bool *absent;
+    struct nt_planner *adaptive; /* NULL: not wanted */
+    struct nt_planner *all;      /* NULL: not needed yet */
+    bool over;                   /* the adaptive sweep is */
+    bool sound;
+    size_t rounds; /* of all pairs, so far */
+    uint32_t batches, count;
+    const char *why;
+};
+
+static const struct latency *of(const struct nt_planner *planner)
+{
+    return (const struct latency *)planner;
+}
+
+static size_t rounds_a_pass(const struct latency *s)
+{
+    return s->present - (s->present % 2 == 0);
+}
+
+static int begin_all(struct latency *s, unsigned passes, struct nt_err *err)
+{
+    return nt_sweep_all_create(s->hosts, s->absent, passes, s->batches, s->count, &s->all, err);
+}
+
+/* 1: *order; 0: it has ended with a verified network; -1: see err; 2: all pairs are needed */
+static int next_adaptive(struct latency *s, struct nt_order *order, struct nt_err *err)
+{
+    struct nt_adaptive_check check;
+    struct nt_err why = {0};
+    int more = s->adaptive->ops->next(s->adaptive, order, &why);
+    if (more > 0)
+        return 1;
+    s->over = true;
+    nt_sweep_adaptive_check(s->adaptive, &check);
+    s->sound = more == 0 && check.verdict == NT_ADAPTIVE_SOUND;
+    if (s->sound)
+        return 0;
+    if (more < 0 && why.kind != NT_ERR_INPUT) {
+        if (err != NULL)
+            *err = why;
+        return -1;
+    }
+    s->why = check.verdict == NT_ADAPTIVE_REFUTED
+                 ? "the network is not one of nested tiers, so all pairs were to be measured"
+                 : "the tiers could not be told from some pairs, so all were to be measured";
+    return begin_all(s, PASSES_AFTER, err) < 0 ? -1 : 2;
+}
+
+static int next(struct nt_planner *planner, struct nt_order *order, struct nt_err *err)
+{
+    struct latency *s = (struct latency *)planner;
+    if (s->sound)
+        return 0;
+    int rc = s->over ? 2 : next_adaptive(s, order, err);
+    if (rc != 2)
+        return rc;
+    int more = s->all->ops->next(s->all, order, err);
+    s->rounds += more > 0;
+    return more;
+}
+
+static int tell(struct nt_planner *planner, const struct nt_result *results, size_t n,
+                struct nt_err *err)
+{
+    struct latency *s = (struct latency *)planner;
+    return s->over ? 0 : s->adaptive->ops->tell(s->adaptive, results, n, err);
+}
+
+static void lose(struct nt_planner *planner, uint32_t host)
+{
+    struct latency *s = (struct latency *)planner;
+    if (host >= s->hosts || s->absent[host])
+        return;
+    s->absent[host] = true;
+    s->present--;
+    if (s->adaptive != NULL)
+        s->adaptive->ops->lose(s->adaptive, host);
+    if (s->all != NULL)
+        s->all->ops->lose(s->all, host);
+}
+
+static void destroy(struct nt_planner *planner)
+{
+    struct latency *s = (struct latency *)planner;
+    nt_planner_destroy(s->adaptive);
+    nt_planner_destroy(s->all);
+    free(s->absent);
+    free(s);
+}
+
+static const struct nt_planner_ops OPS = {next, tell, lose, destroy};
+
+int nt_sweep_latency_create(size_t hosts, const bool *absent, enum nt_sweep_mode mode,
+                            uint32_t batches, uint32_t count, uint64_t seed,
+                            struct nt_planner **out, size_t *rounds, struct nt_err *err)
+{
+    struct latency *s = calloc(1, sizeof *s);
+    bool *away = hosts < SIZE_MAX ? calloc(hosts + 1, sizeof *away) : NULL;
+    if (s == NULL || away == NULL) {
+        free(s);
+        free(away);
+        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for a sweep of %zu hosts", hosts);
+    }
+    *s = (struct latency){
+        .base.ops = &OPS, .hosts = hosts, .absent = away, .batches = batches, .count = count};
+    for (size_t h = 0; h < hosts; h++) {
+        away[h] = absent != NULL && absent[h];
+        s->present += !away[h];
+    }
+    bool adaptive = mode == NT_SWEEP_ADAPTIVE ||
+                    (mode == NT_SWEEP_AUTO && s->present >= NT_SWEEP_ADAPTIVE_FROM);
+    s->over = !adaptive;
+    int rc = adaptive
+                 ? nt_sweep_adaptive_create(hosts, NULL, absent, count, seed, &s->adaptive, err)
+                 : begin_all(s, PASSES, err);
+    if (rc < 0) {
+        destroy(&s->base);
+        return -1;
+    }
+    *rounds = adaptive ? 0 : PASSES * rounds_a_pass(s);
+    *out = &s->base;
+    return 0;
+}
+
+const struct nt_planner *nt_sweep_latency_sound(const struct nt_planner *planner)
+{
+    return of(planner)->sound ? of(planner)->adaptive : NULL;
+}
+
+bool nt_sweep_latency_is_told(const struct nt_planner *planner)
+{
+    const struct latency *s = of(planner);
+    return s->sound || s->rounds >= PASSES_TOLD * rounds_a_pass(s);
+}
+
+const char *nt_sweep_latency_why_all(const struct nt_planner *planner)
+{
+    return of(planner)->why;
+}

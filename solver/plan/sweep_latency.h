@@ -1,0 +1,36 @@
+/* The latencies from which a network is told: all pairs where hosts are few, else the adaptive
+ * sweep, and all pairs after it when what it found is not the network that was measured.
+ *
+ * A planner as sweep.h says. All pairs are measured in three passes, two after an adaptive sweep,
+ * which counts as one: the lowest of two or three readings finds the exact shape where one alone
+ * fails in one network of five. */
+#ifndef NT_SWEEP_LATENCY_H
+#define NT_SWEEP_LATENCY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "err.h"
+#include "sweep.h"
+
+enum nt_sweep_mode { NT_SWEEP_AUTO, NT_SWEEP_ALL, NT_SWEEP_ADAPTIVE };
+
+/* mode auto: adaptive from NT_SWEEP_ADAPTIVE_FROM present hosts on. absent[i] (may be NULL): host i
+ * takes no part. batches (of all pairs; the adaptive sweep finds its own) and count as in an order.
+ * *rounds: how many there will be, 0: unknown. */
+int nt_sweep_latency_create(size_t hosts, const bool *absent, enum nt_sweep_mode mode,
+                            uint32_t batches, uint32_t count, uint64_t seed,
+                            struct nt_planner **out, size_t *rounds, struct nt_err *err);
+
+/* The adaptive planner when it has ended and its network was verified: nothing else is needed.
+ * NULL otherwise. Borrowed. Only for planners made above, as are the next. */
+const struct nt_planner *nt_sweep_latency_sound(const struct nt_planner *planner);
+
+/* Enough is known to tell a network, also when it ends now. */
+bool nt_sweep_latency_is_told(const struct nt_planner *planner);
+
+/* Why all pairs are measured after an adaptive sweep; NULL: they are not. */
+const char *nt_sweep_latency_why_all(const struct nt_planner *planner);
+
+#endif

@@ -1,0 +1,362 @@
+#include "verify.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "offsets.h"
+
+enum { TESTS_LOWEST = 3, TESTS_ABOVE = 2, AGREEING = 3, READINGS_MAX = 9, LOOK = 256 };
+
+static const double OFF_SDS = 4.5;
+static const double BETTER = 6;      /* ln of the likelihood of another class over the pair's own */
+static const double DRIFT_SDS = 4.5; /* and more with more hosts */
+static const double AGREE_SDS = 4, MANY_OUTLIERS = 0.03;
+
+void nt_finding_fini(struct nt_finding *f)
+{
+    free(f->suspect);
+    free(f->want);
+    *f = (struct nt_finding){0};
+}
+
+/* ---- what readings say ------------------------------------------------------------------------
+ */
+
+/* What a reading of a pair should be, us, and its relative sd. */
+struct expected {
+    double us, sd;
+};
+
+static struct expected expect(const struct nt_claim *c, const struct nt_offsets *o,
+                              const struct nt_pair_reading *r, size_t class, bool calibrating)
+{
+    double mean = exp(c->classes->mean[class]), us = mean + o->us[r->a] + o->us[r->b];
+    double noise = calibrating ? c->noise : c->classes->noise;
+    us = us > mean / 2 ? us : mean / 2;
+    return (struct expected){
+        us, sqrt(noise * noise + (o->variance[r->a] + o->variance[r->b]) / (us * us))};
+}
+
+static bool is_off(const struct nt_claim *c, const struct expected *e, size_t class, double ln)
+{
+    double shift = log(e->us) - c->classes->mean[class];
+    double z = fabs(ln - log(e->us)) / e->sd;
+    if (z > OFF_SDS)
+        return true;
+    for (size_t k = 0; k < c->classes->count; k++) {
+        double other = fabs(ln - shift - c->classes->mean[k]) / e->sd;
+        if (k != class && (z * z - other * other) / 2 > BETTER)
+            return true;
+    }
+    return false;
+}
+
+/* How many of these are near each other, at most. */
+static size_t most_agreeing(const double *value, size_t n, double width)
+{
+    size_t most = 0;
+    for (size_t i = 0; i < n; i++) {
+        size_t near = 0;
+        for (size_t j = 0; j < n; j++)
+            near += value[j] >= value[i] && value[j] <= value[i] + width;
+        most = near > most ? near : most;
+    }
+    return most;
+}
+
+enum verdict { FITS, SUSPECT, CONTRADICTS };
+
+/* What the readings of each host at each tier say together: by how many of their sd they are off,
+ * those apart that are off by themselves. */
+struct drift {
+    double sum;      /* in sd of a reading */
+    double variance; /* of that sum */
+    uint32_t count;
+    uint32_t partner; /* the last */
+};
+
+static void add_drift(struct drift *d, const struct nt_claim *c, const struct nt_offsets *o,
+                      const struct nt_pair_reading *r, size_t class, const struct expected *e)
+{
+    double z = ((double)r->ln - log(e->us)) / e->sd;
+    const uint32_t end[2] = {r->a, r->b};
+    for (int k = 0; k < 2; k++) {
+        struct drift *mine = &d[class * c->seats + end[k]];
+        double own = o->variance[end[k]] / (e->us * e->us * e->sd * e->sd);
+        mine->sum += z;
+        mine->variance += 1 + own * (2 * mine->count); /* of k equal parts: k squared */
+        mine->count++;
+        mine->partner = end[1 - k];
+    }
+}
+
+/* The readings of one pair; the latest are enough. */
+static enum verdict judge_pair(const struct nt_claim *c, const struct nt_offsets *offsets,
+                               const struct nt_readings *all, size_t from, size_t till,
+                               struct drift *drift)
+{
+    double off[READINGS_MAX], widest = 0;
+    size_t n = 0, fits = 0, class = nt_clusters_meet(c->clusters, all->at[from].a, all->at[from].b);
+    size_t needed = c->classes->outliers > MANY_OUTLIERS ? AGREEING + 1 : AGREEING;
+    if (till - from > READINGS_MAX)
+        from = till - READINGS_MAX;
+    for (size_t k = from; k < till; k++) {
+        const struct nt_pair_reading *r = &all->at[k];
+        struct expected e = expect(c, offsets, r, class, r->turn < all->calibration);
+        widest = fmax(widest, e.sd);
+        if (is_off(c, &e, class, (double)r->ln)) {
+            off[n++] = (double)r->ln;
+            continue;
+        }
+        fits++;
+        add_drift(drift, c, offsets, r, class, &e);
+    }
+    size_t agree = most_agreeing(off, n, AGREE_SDS * widest);
+    if (fits >= n || (fits > 1 && fits > agree))
+        return FITS;
+    if (agree >= needed)
+        return CONTRADICTS;
+    return fits + n < READINGS_MAX ? SUSPECT : CONTRADICTS;
+}
+
+static void blame(struct nt_finding *f, uint32_t a, uint32_t b)
+{
+    if (f->against++ == 0)
+        f->first = (struct nt_suspect){a, b};
+}
+
+static void judge_drift(const struct nt_claim *c, const struct drift *d, struct nt_finding *f)
+{
+    size_t tests = c->classes->count * c->seats;
+    double limit = DRIFT_SDS * DRIFT_SDS + 2 * log((double)tests + 1);
+    for (size_t k = 0; k < tests; k++)
+        if (d[k].count > 1 && d[k].sum * d[k].sum > limit * d[k].variance)
+            blame(f, (uint32_t)(k % c->seats), d[k].partner);
+}
+
+/* ---- who was tested ---------------------------------------------------------------------------
+ */
+
+/* Chosen without regard to what was found: in verifying, or at random in calibrating. */
+static bool is_fair(const struct nt_readings *all, const struct nt_pair_reading *r)
+{
+    return r->turn >= all->planning || (r->turn < all->calibration && r->b != r->a + 1);
+}
+
+/* Of every host at every tier: whom it could be tested with. The larger part of a cluster wants
+ * nothing of the smaller ones, or a single host would have to meet everybody. */
+static int count_others(const struct nt_claim *c, uint32_t *others, uint8_t *want,
+                        struct nt_err *err)
+{
+    uint32_t *size = calloc(2 * c->seats + 1, sizeof *size), *below = size + c->seats;
+    if (size == NULL)
+        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu hosts", c->seats);
+    for (size_t l = 0; l < c->classes->count; l++) {
+        memset(size, 0, 2 * c->seats * sizeof *size);
+        for (uint32_t i = 0; i < c->seats; i++) {
+            size[nt_clusters_find(c->clusters, l, i)] += !c->lost[i];
+            below[l > 0 ? nt_clusters_find(c->clusters, l - 1, i) : i] += !c->lost[i];
+        }
+        for (uint32_t i = 0; i < c->seats; i++) {
+            uint32_t own = below[l > 0 ? nt_clusters_find(c->clusters, l - 1, i) : i];
+            uint32_t rest = size[nt_clusters_find(c->clusters, l, i)] - own;
+            others[l * c->seats + i] = c->lost[i] ? 0 : rest;
+            want[l * c->seats + i] = own > rest ? 0 : l == 0 ? TESTS_LOWEST : TESTS_ABOVE;
+        }
+    }
+    free(size);
+    return 0;
+}
+
+/* Only of pairs that were not read yet. */
+static void limit_tests(const struct nt_claim *c, const uint32_t *others, struct nt_finding *f)
+{
+    for (size_t k = 0; k < c->classes->count * c->seats; k++) {
+        f->want[k] = (uint8_t)(f->want[k] < others[k] ? f->want[k] : others[k]);
+        f->wanted += f->want[k];
+    }
+}
+
+/* Both hosts have met each other at their tier. */
+static void note_meeting(const struct nt_claim *c, const struct nt_pair_reading *r, bool fair,
+                         uint32_t *others, struct nt_finding *f)
+{
+    size_t level = nt_clusters_meet(c->clusters, r->a, r->b);
+    const uint32_t end[2] = {r->a, r->b};
+    for (int k = 0; k < 2; k++) {
+        size_t at = level * c->seats + end[k];
+        others[at] -= others[at] > 0;
+        f->want[at] = (uint8_t)(f->want[at] - (fair && f->want[at] > 0));
+    }
+}
+
+static void judge_all(const struct nt_claim *c, const struct nt_offsets *offsets,
+                      const struct nt_readings *all, uint32_t *others, struct drift *drift,
+                      struct nt_finding *f)
+{
+    for (size_t k = 0, end; k < all->count; k = end) {
+        const struct nt_pair_reading *r = &all->at[k];
+        end = nt_readings_next_pair(all, k);
+        if (c->lost[r->a] || c->lost[r->b])
+            continue;
+        bool fair = false;
+        for (size_t i = k; i < end; i++)
+            fair |= is_fair(all, &all->at[i]);
+        note_meeting(c, r, fair, others, f);
+        f->tested += r->turn >= all->planning;
+        enum verdict verdict = judge_pair(c, offsets, all, k, end, drift);
+        if (verdict == CONTRADICTS)
+            blame(f, r->a, r->b);
+        if (verdict == SUSPECT)
+            f->suspect[f->suspects++] = (struct nt_suspect){r->a, r->b};
+    }
+}
+
+int nt_verify_judge(const struct nt_claim *c, const struct nt_readings *all, struct nt_finding *out,
+                    struct nt_err *err)
+{
+    size_t cells = c->classes->count * c->seats;
+    struct nt_finding f = {.suspect = calloc(all->count + 1, sizeof *f.suspect),
+                           .want = calloc(cells + 1, 1)};
+    uint32_t *others = calloc(cells + 1, sizeof *others);
+    struct drift *drift = calloc(cells + 1, sizeof *drift);
+    struct nt_offsets offsets = {0};
+    int rc = -1;
+    if (f.suspect == NULL || f.want == NULL || others == NULL || drift == NULL)
+        nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu readings", all->count);
+    else
+        rc = count_others(c, others, f.want, err);
+    if (rc == 0)
+        rc = nt_offsets_fit(c->seats, c->classes, c->clusters, all, &offsets, err);
+    if (rc == 0) {
+        judge_all(c, &offsets, all, others, drift, &f);
+        judge_drift(c, drift, &f);
+        limit_tests(c, others, &f);
+        *out = f;
+    } else {
+        nt_finding_fini(&f);
+    }
+    nt_offsets_fini(&offsets);
+    free(others);
+    free(drift);
+    return rc;
+}
+
+/* ---- a round ----------------------------------------------------------------------------------
+ */
+
+struct member {
+    uint32_t cluster, child, seat;
+    uint64_t key; /* random */
+};
+
+struct round {
+    const struct nt_claim *claim;
+    const struct nt_readings *readings;
+    const struct nt_finding *finding;
+    struct nt_draw *draw;
+    struct member *member; /* of a level: cluster by cluster, shuffled inside */
+    size_t members;
+};
+
+static int compare_members(const void *a, const void *b)
+{
+    const struct member *x = a, *y = b;
+    if (x->cluster != y->cluster)
+        return x->cluster < y->cluster ? -1 : 1;
+    if (x->key != y->key)
+        return x->key < y->key ? -1 : 1;
+    return x->seat < y->seat ? -1 : x->seat > y->seat;
+}
+
+static void gather(struct round *r, size_t level, struct nt_rng *rng)
+{
+    const struct nt_claim *c = r->claim;
+    r->members = 0;
+    for (uint32_t i = 0; i < c->seats; i++)
+        if (!c->lost[i])
+            r->member[r->members++] = (struct member){
+                nt_clusters_find(c->clusters, level, i),
+                level > 0 ? nt_clusters_find(c->clusters, level - 1, i) : i, i, nt_rng_next(rng)};
+    qsort(r->member, r->members, sizeof *r->member, compare_members);
+}
+
+static void pair_up(struct round *r, uint32_t a, uint32_t b)
+{
+    struct nt_draw *d = r->draw;
+    d->busy[a] = d->busy[b] = true;
+    d->seat[d->count][0] = a;
+    d->seat[d->count++][1] = b;
+}
+
+/* The partner of member k among those from..till-1: one that wants a test too, or any. */
+static void find_partner(struct round *r, size_t level, size_t k, size_t from, size_t till)
+{
+    const uint8_t *want = r->finding->want + level * r->claim->seats;
+    const struct member *me = &r->member[k];
+    size_t other = till, n = till - from;
+    for (size_t step = 1; step < n && step <= LOOK; step++) {
+        size_t at = from + (k - from + step) % n;
+        const struct member *m = &r->member[at];
+        if (m->child == me->child || r->draw->busy[m->seat] ||
+            nt_readings_have(r->readings, me->seat, m->seat))
+            continue;
+        if (other == till || want[m->seat] > 0)
+            other = at;
+        if (want[m->seat] > 0)
+            break;
+    }
+    if (other != till)
+        pair_up(r, me->seat, r->member[other].seat);
+}
+
+static void test_level(struct round *r, size_t level)
+{
+    const uint8_t *want = r->finding->want + level * r->claim->seats;
+    for (size_t from = 0, till; from < r->members; from = till) {
+        for (till = from; till < r->members && r->member[till].cluster == r->member[from].cluster;)
+            till++;
+        for (size_t k = from; k < till; k++)
+            if (want[r->member[k].seat] > 0 && !r->draw->busy[r->member[k].seat])
+                find_partner(r, level, k, from, till);
+    }
+}
+
+/* The level at which most tests are wanted, but for those done. */
+static size_t neediest(const struct nt_claim *c, const struct nt_finding *f, const bool *done)
+{
+    size_t best = c->classes->count, most = 0;
+    for (size_t l = 0; l < c->classes->count; l++) {
+        size_t sum = 0;
+        for (size_t i = 0; i < c->seats && !done[l]; i++)
+            sum += f->want[l * c->seats + i];
+        if (sum > most) {
+            most = sum;
+            best = l;
+        }
+    }
+    return best;
+}
+
+int nt_verify_plan(const struct nt_claim *c, const struct nt_readings *readings,
+                   const struct nt_finding *f, struct nt_rng *rng, struct nt_draw *draw,
+                   struct nt_err *err)
+{
+    struct round r = {.claim = c, .readings = readings, .finding = f, .draw = draw};
+    bool done[NT_CLASSES_MAX] = {0};
+    r.member = calloc(c->seats + 1, sizeof *r.member);
+    if (r.member == NULL)
+        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu hosts", c->seats);
+    memset(draw->busy, 0, c->seats * sizeof *draw->busy);
+    draw->count = 0;
+    for (size_t k = 0; k < f->suspects; k++)
+        if (!draw->busy[f->suspect[k].a] && !draw->busy[f->suspect[k].b])
+            pair_up(&r, f->suspect[k].a, f->suspect[k].b);
+    for (size_t l; (l = neediest(c, f, done)) < c->classes->count; done[l] = true) {
+        gather(&r, l, rng);
+        test_level(&r, l);
+    }
+    free(r.member);
+    return 0;
+}

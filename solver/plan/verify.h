@@ -1,0 +1,57 @@
+/* Whether the network that an adaptive sweep found is the one that was measured.
+ *
+ * The sweep looks for nested tiers, and finds some in any latencies: in a ring, in a chain of
+ * switches, among hosts on links of different length. What it found says of every pair which class
+ * of latencies it is of, so pairs that it was not found from are measured: of every host with some
+ * others at each tier, chosen at random. A pair contradicts when at least three readings agree
+ * with each other and not with its class, and outnumber those that do; a pair with one reading off
+ * is read again until that is decided. One such pair refutes the network.
+ *
+ * A right network is refuted by three accidents of one pair that agree within 6 sd: with outliers
+ * of 1 % in less than one sweep in 10,000, with 10 % in about one in 100. A wrong one, of whose
+ * pairs at a tier the share f is off, passes with a chance of (1-f)^m where m pairs of that tier
+ * are read (about 3/2 a host at the lowest, 1 a host above). */
+#ifndef NT_VERIFY_H
+#define NT_VERIFY_H
+
+#include "cells.h"
+#include "class_fit.h"
+#include "clusters.h"
+#include "readings.h"
+#include "rng.h"
+
+/* What is verified; all borrowed. */
+struct nt_claim {
+    size_t seats;
+    const bool *lost; /* seats of them */
+    const struct nt_classes *classes;
+    const struct nt_clusters *clusters;
+    double noise; /* relative sd of a reading in calibration; later ones: as the classes say */
+};
+
+struct nt_suspect {
+    uint32_t a, b; /* seats */
+};
+
+struct nt_finding {
+    size_t tested;              /* pairs that the network was not found from, and that were read */
+    size_t against;             /* pairs that contradict */
+    size_t suspects;            /* pairs to be read again */
+    struct nt_suspect *suspect; /* owned */
+    struct nt_suspect first;    /* that contradicts */
+    size_t wanted;              /* tests of hosts at a tier that are still to be made */
+    uint8_t *want;              /* [level * seats + seat]; owned */
+};
+
+/* What sorted readings say of the claim. */
+int nt_verify_judge(const struct nt_claim *claim, const struct nt_readings *readings,
+                    struct nt_finding *out, struct nt_err *err);
+void nt_finding_fini(struct nt_finding *finding);
+
+/* A round that tests more: the suspects first. The draw's cells are not set; its count is 0 when
+ * there is nothing to do. */
+int nt_verify_plan(const struct nt_claim *claim, const struct nt_readings *readings,
+                   const struct nt_finding *finding, struct nt_rng *rng, struct nt_draw *draw,
+                   struct nt_err *err);
+
+#endif
