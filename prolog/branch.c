@@ -4,8 +4,6 @@
 #include <string.h>
 #include <sys/resource.h>
 
-#include "seat.h"
-
 static const double STALL_S = 1.0; /* a member that takes nothing for so long is lost */
 
 enum { STAR_HOSTS_MAX = 256, BLOCK_HOSTS_MIN = 32, OTHER_FILES = 256 };
@@ -141,6 +139,8 @@ void nt_branch_send(struct nt_branch *b, const struct nt_frame *frame, const voi
         return;
     }
     size_t host = frame->host, leader = host - host % b->block;
+    if (host >= b->hosts)
+        return;
     if (nt_star_has(&b->star, host))
         nt_star_send(&b->star, host, frame, payload);
     else if (leader != b->me && nt_star_has(&b->star, leader))

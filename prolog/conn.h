@@ -12,6 +12,12 @@
 #include "err.h"
 #include "frame.h"
 
+/* For peers that have proved themselves. */
+enum {
+    NT_QUEUE_HIGH = 256 * 1024, /* when so much waits for a peer, its sources are not read */
+    NT_QUEUE_MAX = NT_QUEUE_HIGH + 2 * (NT_FRAME_HEAD_BYTES + NT_FRAME_PAYLOAD_MAX),
+};
+
 struct nt_conn {
     int fd; /* owned; -1: none */
     size_t payload_max, queue_max;

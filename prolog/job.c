@@ -36,8 +36,8 @@ static int expand(struct nt_job *job, const char *list, struct nt_err *err)
     if (hosts == NULL)
         return nt_err_set(err, NT_ERR_INPUT, "the job's host list cannot be read");
     int rc = -1, count = slurm_hostlist_count(hosts);
-    if (count < 1 || count > NT_HOSTS_MAX) {
-        nt_err_set(err, NT_ERR_INPUT, "%d hosts, expected 1 to %d", count, (int)NT_HOSTS_MAX);
+    if (count < 1 || count > NT_JOB_HOSTS_MAX) {
+        nt_err_set(err, NT_ERR_INPUT, "%d hosts, expected 1 to %d", count, (int)NT_JOB_HOSTS_MAX);
         goto free_list;
     }
     job->host = calloc((size_t)count, sizeof *job->host);

@@ -13,7 +13,7 @@
 
 #include "err.h"
 
-enum { NT_HOSTS_MAX = 65536, NT_HOST_BYTES = 256 };
+enum { NT_JOB_HOSTS_MAX = 65536, NT_HOST_BYTES = 256 };
 
 struct nt_job {
     uint32_t id, restart;

@@ -16,11 +16,7 @@
 #include "option.h"
 #include "publish.h"
 
-enum {
-    NT_QUEUE_HIGH = 256 * 1024, /* when so much waits for a peer, its sources are not read */
-    NT_QUEUE_MAX = NT_QUEUE_HIGH + 2 * (NT_FRAME_HEAD_BYTES + NT_FRAME_PAYLOAD_MAX),
-    NT_DONE_BYTES = NT_ERR_TEXT_BYTES + 16, /* "partial REASON" */
-};
+enum { NT_DONE_BYTES = NT_ERR_TEXT_BYTES + 16 }; /* "partial REASON" */
 
 enum nt_policy { NT_POLICY_UNKNOWN, NT_POLICY_FULL, NT_POLICY_LATENCY, NT_POLICY_OFF };
 

@@ -10,7 +10,6 @@
 #include <cmocka.h>
 
 #include "conn.h"
-#include "seat.h"
 #include "star.h"
 
 /* Two ends of one connection: ours, and a plain descriptor. */

@@ -1,0 +1,277 @@
+/* The agents below one: who comes to whom, who speaks for whom, and where a text for one goes. */
+#include <poll.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "branch.h"
+
+/* 10 hosts in blocks of 4: 0 leads 1 to 3, 4 leads 5 to 7, 8 leads 9. */
+enum { HOSTS = 10, BLOCK = 4 };
+
+struct scene {
+    struct nt_branch branch;
+    struct nt_conn peer[HOSTS]; /* the far ends */
+};
+
+static void come(struct scene *s, size_t host)
+{
+    int fd[2];
+    struct nt_conn conn;
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, fd), 0);
+    assert_int_equal(nt_conn_init(&conn, fd[0], NT_PROOF_MAX, NT_QUEUE_MAX, NULL), 0);
+    assert_int_equal(nt_conn_init(&s->peer[host], fd[1], NT_FRAME_PAYLOAD_MAX, NT_QUEUE_MAX, NULL),
+                     0);
+    assert_true(nt_star_join(&s->branch.star, host, &conn, NT_FRAME_PAYLOAD_MAX, NT_QUEUE_MAX));
+}
+
+static void set(struct scene *s, size_t me)
+{
+    memset(s, 0, sizeof *s);
+    for (size_t h = 0; h < HOSTS; h++)
+        s->peer[h].fd = -1;
+    assert_int_equal(nt_branch_init(&s->branch, HOSTS, me, BLOCK, NULL), 0);
+}
+
+static void end(struct scene *s)
+{
+    for (size_t h = 0; h < HOSTS; h++)
+        nt_conn_fini(&s->peer[h]);
+    nt_branch_fini(&s->branch);
+}
+
+static void go(struct scene *s, size_t host)
+{
+    nt_conn_fini(&s->peer[host]);
+    s->branch.star.ready[host] = true; /* as poll would tell */
+}
+
+static void say(struct scene *s, size_t from, uint32_t as)
+{
+    struct nt_frame frame = {.type = NT_FRAME_GATHER, .seq = 1, .host = as, .payload_bytes = 1};
+    assert_int_equal(nt_conn_send(&s->peer[from], &frame, "x", NULL), 0);
+    s->branch.star.ready[from] = true;
+}
+
+/* The hosts that the branch hears now, "4 5 " */
+static const char *heard(struct scene *s)
+{
+    static char text[128];
+    struct nt_frame frame;
+    const unsigned char *payload;
+    text[0] = '\0';
+    while (nt_branch_next(&s->branch, &frame, &payload) == 1)
+        snprintf(text + strlen(text), sizeof text - strlen(text), "%u ", frame.host);
+    return text;
+}
+
+/* The far ends at which frames have come, each as often as there are some. */
+static const char *reached(struct scene *s)
+{
+    static char text[128];
+    struct nt_frame frame;
+    const unsigned char *payload;
+    text[0] = '\0';
+    nt_branch_step(&s->branch);
+    for (size_t h = 0; h < HOSTS; h++)
+        while (nt_conn_is_open(&s->peer[h]) &&
+               nt_conn_next(&s->peer[h], &frame, &payload, NULL) == 1)
+            snprintf(text + strlen(text), sizeof text - strlen(text), "%zu ", h);
+    return text;
+}
+
+static const char *lost(struct scene *s)
+{
+    static char text[128];
+    size_t host;
+    text[0] = '\0';
+    while (nt_branch_next_lost(&s->branch, &host) == 1)
+        snprintf(text + strlen(text), sizeof text - strlen(text), "%zu ", host);
+    return text;
+}
+
+static void send_one(struct scene *s, uint32_t host)
+{
+    struct nt_frame frame = {
+        .type = NT_FRAME_CAST, .flags = NT_FRAME_ONE, .host = host, .payload_bytes = 2};
+    nt_branch_send(&s->branch, &frame, "hi");
+}
+
+static void blocks_are_about_the_root(void **state)
+{
+    (void)state;
+    static const struct {
+        size_t hosts;
+        uint32_t configured;
+        size_t block;
+    } table[] = {{1, 0, 1},     {256, 0, 256}, {257, 0, 32},    {1024, 0, 32},
+                 {1025, 0, 64}, {4096, 0, 64}, {65536, 0, 256}, {64, 8, 8},
+                 {64, 64, 64},  {64, 100, 64}, {65536, 2, 2}};
+    for (size_t k = 0; k < sizeof table / sizeof *table; k++)
+        assert_int_equal(nt_block_hosts(table[k].hosts, table[k].configured), table[k].block);
+    for (size_t hosts = 257; hosts <= 65536; hosts += 97) {
+        struct nt_branch b = {.hosts = hosts, .block = nt_block_hosts(hosts, 0)};
+        assert_true(nt_branch_expects(&b) <= 2 * 256);
+        assert_true(4 * nt_branch_expects(&b) * nt_branch_expects(&b) <= 25 * hosts);
+    }
+}
+
+static void everyone_comes_to_one_who_expects_him(void **state)
+{
+    (void)state;
+    for (size_t hosts = 1; hosts < 40; hosts++)
+        for (size_t block = 2; block <= hosts; block++) {
+            size_t comes[40] = {0}, all = 0;
+            for (size_t h = 1; h < hosts; h++)
+                comes[nt_block_leader(block, h)]++;
+            for (size_t h = 0; h < hosts; h += block) {
+                struct nt_branch b = {.hosts = hosts, .me = h, .block = block};
+                assert_int_equal(nt_branch_expects(&b), comes[h]);
+                all += comes[h];
+            }
+            assert_int_equal(all, hosts - 1);
+        }
+}
+
+static void a_leader_speaks_for_his_block_and_nobody_else(void **state)
+{
+    (void)state;
+    struct scene s;
+    set(&s, 0);
+    come(&s, 1);
+    come(&s, 4);
+    come(&s, 8);
+    say(&s, 1, 7); /* no leader: whatever he says, it is he */
+    say(&s, 1, 4);
+    assert_string_equal(heard(&s), "1 1 ");
+    say(&s, 4, 4);
+    say(&s, 4, 7);
+    say(&s, 4, 1); /* another block's */
+    say(&s, 4, 8);
+    say(&s, 4, HOSTS);
+    say(&s, 8, 9);
+    say(&s, 8, 10); /* of the block, were there so many hosts */
+    say(&s, 8, UINT32_MAX);
+    assert_string_equal(heard(&s), "4 7 9 ");
+    come(&s, 7); /* who has come himself speaks for himself */
+    say(&s, 4, 7);
+    say(&s, 4, 6);
+    say(&s, 7, 6);
+    assert_string_equal(heard(&s), "6 7 ");
+    end(&s);
+}
+
+static void what_no_member_may_say_ends_the_talk(void **state)
+{
+    (void)state;
+    struct scene s;
+    set(&s, 0);
+    come(&s, 4);
+    come(&s, 8);
+    struct nt_frame frame = {.type = NT_FRAME_CAST, .host = 5};
+    assert_int_equal(nt_conn_send(&s.peer[4], &frame, NULL, NULL), 0);
+    say(&s, 8, 8);
+    assert_string_equal(heard(&s), "8 ");
+    assert_false(nt_star_has(&s.branch.star, 4));
+    end(&s);
+}
+
+static void a_text_for_one_goes_his_way_alone(void **state)
+{
+    (void)state;
+    struct scene s;
+    struct nt_frame all = {.type = NT_FRAME_CAST, .payload_bytes = 2};
+    set(&s, 0);
+    come(&s, 1);
+    come(&s, 4);
+    come(&s, 8);
+    send_one(&s, 1);
+    assert_string_equal(reached(&s), "1 ");
+    send_one(&s, 6);
+    send_one(&s, 4);
+    assert_string_equal(reached(&s), "4 4 ");
+    send_one(&s, 2); /* of our block, and not here */
+    send_one(&s, 0);
+    send_one(&s, HOSTS);
+    send_one(&s, UINT32_MAX);
+    assert_string_equal(reached(&s), "");
+    come(&s, 6);
+    send_one(&s, 6);
+    assert_string_equal(reached(&s), "6 ");
+    nt_branch_send(&s.branch, &all, "hi");
+    assert_string_equal(reached(&s), "1 4 6 8 ");
+    end(&s);
+    set(&s, 4); /* a block's own leader */
+    come(&s, 5);
+    come(&s, 7);
+    send_one(&s, 5);
+    send_one(&s, 6);
+    send_one(&s, 4);
+    send_one(&s, 9);
+    assert_string_equal(reached(&s), "5 ");
+    end(&s);
+}
+
+static void a_lost_leader_is_the_loss_of_those_who_do_not_come(void **state)
+{
+    (void)state;
+    struct scene s;
+    set(&s, 0);
+    come(&s, 2);
+    come(&s, 4);
+    come(&s, 8);
+    come(&s, 6); /* did not wait for 4 */
+    assert_string_equal(lost(&s), "");
+    go(&s, 4);
+    assert_string_equal(heard(&s), "");
+    assert_string_equal(lost(&s), "4 5 7 ");
+    assert_string_equal(lost(&s), "");
+    go(&s, 2);
+    go(&s, 6);
+    heard(&s);
+    assert_string_equal(lost(&s), "2 6 ");
+    end(&s);
+}
+
+static void who_comes_is_greeted(void **state)
+{
+    (void)state;
+    struct scene s;
+    static char long_text[NT_GREETING_BYTES];
+    struct nt_frame frame = {.type = NT_FRAME_START, .payload_bytes = 2};
+    set(&s, 0);
+    come(&s, 1);
+    nt_branch_greet(&s.branch, &frame, "hi");
+    assert_string_equal(reached(&s), "1 ");
+    assert_int_equal(s.branch.greeting.type, NT_FRAME_START);
+    assert_memory_equal(s.branch.greeting_text, "hi", 2);
+    nt_branch_greet(&s.branch,
+                    &(struct nt_frame){.type = NT_FRAME_DONE, .payload_bytes = sizeof long_text},
+                    long_text);
+    assert_int_equal(s.branch.greeting.payload_bytes, sizeof long_text);
+    nt_branch_shut(&s.branch);
+    assert_int_equal(s.branch.greeting.type, NT_FRAME_DONE);
+    assert_memory_equal(s.branch.greeting_text, "failed ", 7);
+    end(&s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(blocks_are_about_the_root),
+        cmocka_unit_test(everyone_comes_to_one_who_expects_him),
+        cmocka_unit_test(a_leader_speaks_for_his_block_and_nobody_else),
+        cmocka_unit_test(what_no_member_may_say_ends_the_talk),
+        cmocka_unit_test(a_text_for_one_goes_his_way_alone),
+        cmocka_unit_test(a_lost_leader_is_the_loss_of_those_who_do_not_come),
+        cmocka_unit_test(who_comes_is_greeted),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
