@@ -200,8 +200,11 @@ int nt_split_all(struct nt_work *w, struct nt_err *err)
     if (status == 0) {
         for (size_t i = 0; i < n; i++)
             memcpy(copy + i * stride, w->d + i * n, n * sizeof *copy);
-        status = link_hosts(&s, copy, n, stride, w->holes, err);
+        nt_noise_estimate(w->d, n, &w->rng, &w->noise);
+        status = nt_mend(w, copy, stride, err);
     }
+    if (status == 0)
+        status = link_hosts(&s, copy, n, stride, w->holes, err);
     if (status == 0) {
         gather(w->d, n, s.order, n, copy);
         float *t = w->d;

@@ -123,6 +123,12 @@ double nt_ways_two(size_t n, size_t k);
  * largest are equal in any tree with any host offsets. Hosts near in the order are near. */
 void nt_noise_estimate(const float *d, size_t n, const struct nt_rng *rng, struct nt_noise *noise);
 
+/* ---- mend.c ---- */
+
+/* Raises in d, a copy of the readings in rows of stride values, those that are far too low for what
+ * the neighbours of both hosts say. Wants a noise. */
+int nt_mend(const struct nt_work *w, float *d, size_t stride, struct nt_err *err);
+
 /* ---- groups.c ---- */
 
 /* Renumbers group[] to 0..groups-1 by first member, fills start and member. */
