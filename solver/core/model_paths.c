@@ -80,11 +80,12 @@ static bool is_forest(const struct nt_model *m, uint32_t *up)
     return true;
 }
 
-/* distance[]: NaN where not reached. queue: vertices of them. */
+/* distance[] of the vertices from first on: NaN where not reached; no walk comes by those before.
+ * queue: vertices of them. */
 static void walk_tree(const struct nt_model *m, const struct adjacency *g, uint32_t from,
-                      double *distance, uint32_t *queue, uint32_t *by)
+                      size_t first, double *distance, uint32_t *queue, uint32_t *by)
 {
-    for (size_t v = 0; v < g->vertices; v++)
+    for (size_t v = first; v < g->vertices; v++)
         by[v] = UINT32_MAX;
     size_t head = 0, tail = 0;
     queue[tail++] = from;
@@ -101,7 +102,7 @@ static void walk_tree(const struct nt_model *m, const struct adjacency *g, uint3
             queue[tail++] = w;
         }
     }
-    for (size_t v = 0; v < g->vertices; v++)
+    for (size_t v = first; v < g->vertices; v++)
         if (by[v] == UINT32_MAX)
             distance[v] = NAN;
 }
@@ -181,21 +182,66 @@ static void dijkstra(const struct nt_model *m, const struct adjacency *g, uint32
             distance[v] = NAN;
 }
 
-static void fill(const struct nt_model *m, const struct adjacency *g, struct nt_matrix *out,
-                 double *distance, uint32_t *queue, uint32_t *by)
+/* Where a host with one link, to a switch, hangs; UINT32_MAX: it has none or more. */
+struct hung {
+    uint32_t at;
+    double us;
+};
+
+/* Such hosts are on nobody's way: the switches forget them. Many hosts hang on few switches, so
+ * walks get short. Returns how many hang. */
+static size_t hang_hosts(const struct nt_model *m, struct adjacency *g, struct hung *hung)
+{
+    size_t to = 0, from = 0, hanging = 0;
+    for (size_t h = 0; h < m->hosts; h++) {
+        size_t p = g->start[h];
+        bool one = g->start[h + 1] == p + 1 && g->to[p] >= m->hosts;
+        hung[h].at = UINT32_MAX;
+        if (one && !m->link[g->links[p]].simplex) {
+            hung[h] = (struct hung){g->to[p], m->link[g->links[p]].latency_us};
+            hanging++;
+        }
+    }
+    for (size_t v = 0; v < g->vertices; v++) {
+        size_t end = g->start[v + 1];
+        for (g->start[v] = to; from < end; from++) {
+            if (v >= m->hosts && g->to[from] < m->hosts && hung[g->to[from]].at == v)
+                continue;
+            g->to[to] = g->to[from];
+            g->links[to++] = g->links[from];
+        }
+    }
+    g->start[g->vertices] = to;
+    return hanging;
+}
+
+static void fill_row(const struct nt_model *m, const struct hung *hung, size_t i,
+                     const double *distance, float *row)
+{
+    double own = m->overhead_us[i];
+    for (size_t j = 0; j < m->hosts; j++) {
+        double way = hung[j].at != UINT32_MAX ? distance[hung[j].at] + hung[j].us : distance[j];
+        row[j] = (float)(way + own + m->overhead_us[j]);
+    }
+    for (size_t j = 0; j < m->hosts; j++)
+        if (m->missing[j])
+            row[j] = NAN;
+    row[i] = NAN;
+}
+
+static void fill(const struct nt_model *m, struct adjacency *g, struct nt_matrix *out,
+                 double *distance, uint32_t *queue, uint32_t *by, struct hung *hung)
 {
     bool forest = is_forest(m, by);
+    size_t first = hang_hosts(m, g, hung) == m->hosts ? m->hosts : 0;
     for (size_t i = 0; i < m->hosts; i++) {
         if (m->missing[i])
             continue;
         if (forest)
-            walk_tree(m, g, (uint32_t)i, distance, queue, by);
+            walk_tree(m, g, (uint32_t)i, first, distance, queue, by);
         else
             dijkstra(m, g, (uint32_t)i, distance, queue, by);
-        for (size_t j = 0; j < m->hosts; j++)
-            if (j != i && !m->missing[j])
-                nt_matrix_set(out, i, j,
-                              (float)(distance[j] + m->overhead_us[i] + m->overhead_us[j]));
+        fill_row(m, hung, i, distance, out->at + i * out->n);
     }
 }
 
@@ -209,10 +255,11 @@ int nt_model_latencies(const struct nt_model *model, struct nt_matrix **out, str
     double *distance = malloc((g.vertices + 1) * sizeof *distance);
     uint32_t *queue = malloc((g.vertices + 1) * sizeof *queue);
     uint32_t *by = malloc((g.vertices + 1) * sizeof *by);
-    if (status == 0 && (distance == NULL || queue == NULL || by == NULL))
+    struct hung *hung = malloc((model->hosts + 1) * sizeof *hung);
+    if (status == 0 && (distance == NULL || queue == NULL || by == NULL || hung == NULL))
         status = nt_err_set(err, NT_ERR_SYSTEM, "no memory for paths of %zu hosts", model->hosts);
     if (status == 0) {
-        fill(model, &g, m, distance, queue, by);
+        fill(model, &g, m, distance, queue, by, hung);
         *out = m;
     } else {
         nt_matrix_destroy(m);
@@ -220,6 +267,7 @@ int nt_model_latencies(const struct nt_model *model, struct nt_matrix **out, str
     free(distance);
     free(queue);
     free(by);
+    free(hung);
     adjacency_fini(&g);
     return status;
 }

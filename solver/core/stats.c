@@ -2,30 +2,46 @@
 
 #include <math.h>
 
-float nt_stats_select(float *values, size_t n, size_t k)
+/* Narrows low..high until values[k] is the k-th smallest. */
+static void select_between(float *values, size_t low, size_t high, size_t k)
 {
-    size_t low = 0, high = n - 1;
     while (low < high) {
-        float pivot = values[low + (high - low) / 2];
-        size_t i = low, j = high;
-        for (;;) {
+        if (high - low > 600) {
+            /* between two values of a sample that stand just around the place */
+            double n = (double)(high - low + 1), i = (double)(k - low + 1), z = log(n);
+            double size = 0.5 * exp(2 * z / 3);
+            double spread = 0.5 * sqrt(z * size * (n - size) / n) * (2 * i < n ? -1 : 1);
+            double first = (double)k - i * size / n + spread, last = first + size;
+            size_t from = first < (double)low ? low : (size_t)first;
+            size_t to = last > (double)high ? high : (size_t)last;
+            select_between(values, from, to, k);
+        }
+        float pivot = values[k];
+        size_t i = low, j = high + 1; /* j: one above, for it may pass the first place */
+        while (i < j) {
             while (values[i] < pivot)
                 i++;
-            while (values[j] > pivot)
+            while (values[j - 1] > pivot)
                 j--;
             if (i >= j)
                 break;
             float t = values[i];
-            values[i++] = values[j];
-            values[j--] = t;
+            values[i++] = values[j - 1];
+            values[--j] = t;
         }
-        /* all below j+1 are at most the pivot, all from i on at least */
-        size_t split = values[j] > pivot ? j - 1 : j;
-        if (k <= split)
-            high = split;
+        /* all below j are at most the pivot, all from i on at least, any between are the pivot */
+        if (k < j)
+            high = j - 1;
+        else if (k >= i)
+            low = i;
         else
-            low = split + 1;
+            return;
     }
+}
+
+float nt_stats_select(float *values, size_t n, size_t k)
+{
+    select_between(values, 0, n - 1, k);
     return values[k];
 }
 

@@ -5,6 +5,7 @@
 
 #include <stdlib.h>
 
+#include "lanes.h"
 #include "stats.h"
 
 static double ln_choose(double n, double k)
@@ -12,22 +13,50 @@ static double ln_choose(double n, double k)
     return lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1);
 }
 
+struct low {
+    size_t low, all;
+};
+
+/* Readings of one host to the members of a group, offset not counted, that are under limit. */
+static void count_low(struct low *c, const float *row, const float *offset, const uint32_t *member,
+                      size_t size, float limit)
+{
+    size_t first = member[0], k = 0;
+    nt_floats_are low = {0}, all = {0};
+    if (member[size - 1] - first + 1 == size) /* one after the other, as in linkage */
+        for (; k + NT_FLOATS <= size; k += NT_FLOATS) {
+            nt_floats v = nt_floats_load(row + first + k) - nt_floats_load(offset + first + k);
+            low -= v < limit;
+            all -= v == v;
+        }
+    c->low += (size_t)(low[0] + low[1] + low[2] + low[3]);
+    c->all += (size_t)(all[0] + all[1] + all[2] + all[3]);
+    for (; k < size; k++) {
+        float v = row[member[k]] - offset[member[k]];
+        c->low += v < limit;
+        c->all += v == v;
+    }
+}
+
 /* Share of pairs far below the fit, where the fit is not made by the pair itself. */
 static double find_low_share(const struct nt_work *w)
 {
-    double low = 0, all = 0;
-    for (size_t i = 1; i < w->n; i++) {
-        size_t a = w->group[i], na = nt_work_size(w, a);
-        for (size_t j = 0; j < i; j++) {
-            size_t b = w->group[j], nb = nt_work_size(w, b);
-            float v = w->d[i * w->n + j];
-            if (v != v || (a == b ? na < 5 : na * nb < 8))
-                continue;
-            float p = nt_work_predict(w, i, j);
-            all++;
-            low += v - p < -4 * w->sd[a * w->groups + b];
+    struct low inside = {0, 0}, between = {0, 0};
+    for (size_t a = 0; a < w->groups; a++)
+        for (size_t k = w->start[a]; k < w->start[a + 1]; k++) {
+            size_t i = w->member[k], na = nt_work_size(w, a);
+            for (size_t b = 0; b <= a; b++) {
+                size_t nb = nt_work_size(w, b);
+                if (a == b ? na < 5 : na * nb < 8)
+                    continue;
+                float limit = w->offset[i] + w->t[a * w->groups + b] - 4 * w->sd[a * w->groups + b];
+                count_low(a == b ? &inside : &between, w->d + i * w->n, w->offset,
+                          w->member + w->start[b], nb, limit);
+            }
         }
-    }
+    /* each pair inside a group was seen from both ends */
+    double low = 0.5 * (double)inside.low + (double)between.low;
+    double all = 0.5 * (double)inside.all + (double)between.all;
     return (low + 0.02) / (all + 1);
 }
 

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lanes.h"
 #include "stats.h"
 
 void nt_groups_index(struct nt_work *w)
@@ -36,22 +37,28 @@ void nt_groups_index(struct nt_work *w)
 
 struct scratch {
     float *values; /* as many as pairs are taken of one block */
+    float *cell;   /* n */
     float *reference;
     float *relative;
     float *mean; /* 2*groups: offsets before and after */
     struct nt_weighted *weighted;
+    uint32_t *was; /* groups: the same group at the last fit, or NEW */
 };
+
+#define NEW UINT32_MAX
 
 enum { BLOCK_VALUES = 8192 };
 
 static int scratch_init(struct scratch *s, const struct nt_work *w, struct nt_err *err)
 {
     s->values = malloc((2 * BLOCK_VALUES + 4 * w->n) * sizeof *s->values);
+    s->cell = malloc((w->n + 1) * sizeof *s->cell);
     s->reference = malloc((w->groups + 1) * sizeof *s->reference);
     s->relative = malloc((w->n + 1) * sizeof *s->relative);
     s->mean = malloc((2 * w->groups + 1) * sizeof *s->mean);
     s->weighted = malloc((w->groups + 1) * sizeof *s->weighted);
-    if (s->values && s->reference && s->relative && s->mean && s->weighted)
+    s->was = malloc((w->groups + 1) * sizeof *s->was);
+    if (s->values && s->cell && s->reference && s->relative && s->mean && s->weighted && s->was)
         return 0;
     return nt_err_set(err, NT_ERR_SYSTEM, "no memory to fit %zu groups", w->groups);
 }
@@ -59,86 +66,102 @@ static int scratch_init(struct scratch *s, const struct nt_work *w, struct nt_er
 static void scratch_fini(struct scratch *s)
 {
     free(s->values);
+    free(s->cell);
     free(s->reference);
     free(s->relative);
     free(s->mean);
     free(s->weighted);
+    free(s->was);
 }
 
-/* Values d(i,k)-offset(k) of a row over the members of a group. */
-struct cell {
-    const float *row, *offset;
-    const uint32_t *member;
-    size_t size;
-};
+/* The known ones of d(i,k)-offset(k) of a row over the members of a group. Returns how many. */
+static size_t take_cell(const float *row, const float *offset, const uint32_t *member, size_t size,
+                        bool all, float *out)
+{
+    size_t first = member[0], count = 0, k = 0;
+    if (all && member[size - 1] - first + 1 == size) { /* one after the other, as in linkage */
+        for (; k + NT_FLOATS <= size; k += NT_FLOATS)
+            nt_floats_store(out + k,
+                            nt_floats_load(row + first + k) - nt_floats_load(offset + first + k));
+        count = k;
+    }
+    for (; k < size; k++) {
+        float v = row[member[k]] - offset[member[k]];
+        out[count] = v;
+        count += v == v;
+    }
+    return count;
+}
 
-/* Middle of a few of the values, or of all when a few are not known. */
-static float rough_middle(const struct cell *c, float *values)
+/* Middle of a few of the values. */
+static float rough_middle(const float *cell, size_t count, float *values)
 {
     enum { FEW = 9 };
-    size_t skip = (c->size + FEW - 1) / FEW, count = 0;
-    for (size_t k = 0; k < c->size; k += skip) {
-        float v = c->row[c->member[k]] - c->offset[c->member[k]];
-        if (v == v)
-            values[count++] = v;
-    }
-    if (skip > 1 && count < FEW / 2) {
-        count = 0;
-        for (size_t k = 0; k < c->size; k++) {
-            float v = c->row[c->member[k]] - c->offset[c->member[k]];
-            if (v == v)
-                values[count++] = v;
-        }
-    }
-    return nt_stats_median(values, count);
+    size_t skip = (count + FEW - 1) / FEW, taken = 0;
+    for (size_t k = 0; k < count; k += skip)
+        values[taken++] = cell[k];
+    return nt_stats_median(values, taken);
 }
 
 /* Mean distance of the values from middle, each pulled in to reach. */
-static float clipped_shift(const struct cell *c, float middle, float reach)
+static float clipped_shift(const float *cell, size_t count, float middle, float reach)
 {
-    float low = middle - reach, high = middle + reach, sum = 0;
-    unsigned count = 0;
-    for (size_t k = 0; k < c->size; k++) {
-        float v = c->row[c->member[k]] - c->offset[c->member[k]];
-        bool known = v == v;
-        v = v < low ? low : v;
-        v = v > high ? high : v;
-        sum += known ? v - middle : 0;
-        count += known;
+    const nt_floats low = {-reach, -reach, -reach, -reach}, high = -low;
+    nt_floats sum = {0};
+    size_t k = 0;
+    for (; k + NT_FLOATS <= count; k += NT_FLOATS)
+        sum += nt_floats_clip(nt_floats_load(cell + k) - middle, low, high);
+    float total = nt_floats_sum(sum);
+    for (; k < count; k++) {
+        float v = cell[k] - middle;
+        total += v > reach ? reach : v < -reach ? -reach : v;
     }
-    return sum / (float)count;
+    return total / (float)count;
 }
 
 /* Mean of the values, each pulled in to 2.5 sd around a rough middle: nearly as robust as a
- * median, nearly as precise as a mean, and much cheaper than a median of all. before: the value
- * of the pass before, or NaN; it serves as middle unless the values have moved away from it. */
-static float robust_mean(const struct cell *c, float before, const struct nt_noise *noise,
-                         float *values)
+ * median, nearly as precise as a mean, and much cheaper than a median of all. guess: serves as
+ * middle unless the values are elsewhere, or NaN. offset: of the far end, for the level of the
+ * noise. */
+static float robust_mean(const float *cell, size_t count, float guess, float offset,
+                         const struct nt_noise *noise, float *values)
 {
-    bool small = c->size < 5, again = before == before && !small;
-    float middle = again ? before : rough_middle(c, values);
-    if (middle != middle || small)
-        return middle;
-    double level = (double)(middle + c->offset[c->member[0]]);
-    float reach =
-        (float)(2.5 * (noise->power == 1 ? noise->scale * level : nt_noise_sd(noise, level)));
-    float shift = clipped_shift(c, middle, reach);
-    if (again && !(fabsf(shift) < 0.3f * reach)) {
-        middle = rough_middle(c, values);
-        shift = clipped_shift(c, middle, reach);
+    enum { ROBUST_LEAST = 5 };
+    bool guessed = guess == guess;
+    if (count < ROBUST_LEAST)
+        return rough_middle(cell, count, values);
+    float middle = guessed ? guess : rough_middle(cell, count, values);
+    float level = middle + offset, power = (float)noise->power;
+    float reach = 2.5f * (float)noise->scale *
+                  (power == 1 || !(level > 0) ? fabsf(level) : powf(level, power));
+    float shift = clipped_shift(cell, count, middle, reach);
+    if (guessed && !(fabsf(shift) < 0.3f * reach)) {
+        middle = rough_middle(cell, count, values);
+        shift = clipped_shift(cell, count, middle, reach);
     }
     return middle + shift;
 }
 
-static void fit_profiles(struct nt_work *w, bool again, float *values)
+/* First guesses are the profiles of a host of the same group, then those of the pass before. */
+static void fit_profiles(struct nt_work *w, bool again, struct scratch *s)
 {
-    size_t n = w->n;
-    for (size_t i = 0; i < n; i++)
-        for (size_t g = 0; g < w->groups; g++) {
-            struct cell c = {w->d + i * n, w->offset, w->member + w->start[g], nt_work_size(w, g)};
-            float *profile = &w->profile[i * w->groups + g];
-            *profile = robust_mean(&c, again ? *profile : NAN, &w->noise, values);
+    size_t n = w->n, groups = w->groups;
+    for (size_t at = 0; at < n; at++) {
+        size_t i = w->member[at], own = w->group[i];
+        float *profile = w->profile + i * groups;
+        const float *guess = again                ? profile
+                             : at > w->start[own] ? w->profile + w->member[at - 1] * groups
+                                                  : NULL;
+        for (size_t g = 0; g < groups; g++) {
+            const uint32_t *member = w->member + w->start[g];
+            if (s->was[g] != NEW)
+                continue;
+            size_t count = take_cell(w->d + i * n, w->offset, member, nt_work_size(w, g),
+                                     g != own && !w->holes, s->cell);
+            profile[g] = robust_mean(s->cell, count, guess != NULL ? guess[g] : NAN,
+                                     w->offset[member[0]], &w->noise, s->values);
         }
+    }
 }
 
 /* Offsets of the members of g relative to each other. */
@@ -220,23 +243,54 @@ static float fit_pair(const struct nt_work *w, size_t a, size_t b, float *values
     return nt_stats_median(values, count);
 }
 
-static int resize(struct nt_work *w, struct nt_err *err)
+/* Which groups have the same members as at the last fit. */
+static void find_kept(const struct nt_work *w, struct scratch *s, uint32_t *size)
 {
-    float *t = realloc(w->t, (w->groups * w->groups + 1) * sizeof *t);
-    if (t != NULL)
-        w->t = t;
-    float *sd = realloc(w->sd, (w->groups * w->groups + 1) * sizeof *sd);
-    if (sd != NULL)
-        w->sd = sd;
-    bool *weak = realloc(w->weak, w->groups + 1);
-    if (weak != NULL)
-        w->weak = weak;
-    float *profile = realloc(w->profile, (w->n * w->groups + 1) * sizeof *profile);
-    if (profile != NULL)
-        w->profile = profile;
-    if (t != NULL && sd != NULL && weak != NULL && profile != NULL)
-        return 0;
-    return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu groups", w->groups);
+    memset(size, 0, (w->fitted_groups + 1) * sizeof *size);
+    for (size_t i = 0; i < w->n && w->fitted_groups > 0; i++)
+        size[w->fitted[i]]++;
+    for (size_t g = 0; g < w->groups; g++) {
+        s->was[g] = NEW;
+        if (w->fitted_groups == 0 || w->n <= NT_WORK_FEW)
+            continue;
+        uint32_t was = w->fitted[w->member[w->start[g]]];
+        bool same = size[was] == nt_work_size(w, g);
+        for (size_t k = w->start[g]; k < w->start[g + 1]; k++)
+            same = same && w->fitted[w->member[k]] == was;
+        s->was[g] = same ? was : NEW;
+    }
+}
+
+/* Room for the present groups, with what is known of those that are the same. */
+static int resize(struct nt_work *w, const struct scratch *s, struct nt_err *err)
+{
+    size_t groups = w->groups, before = w->fitted_groups;
+    float *t = malloc((groups * groups + 1) * sizeof *t);
+    float *profile = malloc((w->n * groups + 1) * sizeof *profile);
+    float *sd = realloc(w->sd, (groups * groups + 1) * sizeof *sd);
+    w->sd = sd != NULL ? sd : w->sd;
+    bool *weak = realloc(w->weak, groups + 1);
+    w->weak = weak != NULL ? weak : w->weak;
+    if (t == NULL || profile == NULL || sd == NULL || weak == NULL) {
+        free(t);
+        free(profile);
+        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu groups", groups);
+    }
+    for (size_t a = 0; a < groups; a++)
+        for (size_t b = 0; b < groups; b++)
+            if (s->was[a] != NEW && s->was[b] != NEW)
+                t[a * groups + b] = w->t[s->was[a] * before + s->was[b]];
+    for (size_t i = 0; i < w->n; i++)
+        for (size_t g = 0; g < groups; g++)
+            if (s->was[g] != NEW)
+                profile[i * groups + g] = w->profile[i * before + s->was[g]];
+    free(w->t);
+    free(w->profile);
+    w->t = t;
+    w->profile = profile;
+    w->fitted_groups = groups;
+    memcpy(w->fitted, w->group, w->n * sizeof *w->fitted);
+    return 0;
 }
 
 /* The noise of one pair of each two groups, for the tests that follow. */
@@ -261,36 +315,49 @@ static void mean_offsets(const struct nt_work *w, float *mean)
     }
 }
 
+/* Values of groups that are the same are left as they are. */
+static void fit(struct nt_work *w, int passes, struct scratch *s)
+{
+    size_t groups = w->groups;
+    for (int pass = 0; pass < passes; pass++) {
+        fit_profiles(w, pass > 0, s);
+        mean_offsets(w, s->mean);
+        for (size_t g = 0; g < groups; g++)
+            if (s->was[g] == NEW)
+                fit_offsets(w, g, pass == 0, s);
+        mean_offsets(w, s->mean + groups);
+        for (size_t g = 0; g < groups; g++)
+            s->mean[g] = s->was[g] == NEW ? s->mean[groups + g] - s->mean[g] : 0;
+        for (size_t i = 0; i < w->n; i++) /* where the next pass will find them */
+            for (size_t g = 0; g < groups; g++)
+                w->profile[i * groups + g] -= s->mean[g];
+    }
+    fit_profiles(w, passes > 0, s);
+    for (size_t a = 0; a < groups; a++) {
+        w->t[a * groups + a] = 0;
+        for (size_t b = 0; b < a; b++)
+            if (s->was[a] == NEW || s->was[b] == NEW)
+                w->t[a * groups + b] = w->t[b * groups + a] = fit_pair(w, a, b, s->values);
+    }
+    fit_noise(w);
+}
+
 int nt_groups_fit(struct nt_work *w, int passes, struct nt_err *err)
 {
     struct scratch s;
-    if (resize(w, err) < 0)
-        return -1;
-    if (scratch_init(&s, w, err) < 0) {
-        scratch_fini(&s);
-        return -1;
+    int status = scratch_init(&s, w, err);
+    uint32_t *size = status == 0 ? malloc((w->n + 1) * sizeof *size) : NULL;
+    if (status == 0 && size == NULL)
+        status = nt_err_set(err, NT_ERR_SYSTEM, "no memory to fit %zu hosts", w->n);
+    if (status == 0) {
+        find_kept(w, &s, size);
+        status = resize(w, &s, err);
     }
-    for (int pass = 0; pass < passes; pass++) {
-        fit_profiles(w, pass > 0, s.values);
-        mean_offsets(w, s.mean);
-        for (size_t g = 0; g < w->groups; g++)
-            fit_offsets(w, g, pass == 0, &s);
-        mean_offsets(w, s.mean + w->groups);
-        for (size_t i = 0; i < w->n; i++) /* where the next pass will find them */
-            for (size_t g = 0; g < w->groups; g++)
-                w->profile[i * w->groups + g] -= s.mean[w->groups + g] - s.mean[g];
-    }
-    fit_profiles(w, passes > 0, s.values);
-    for (size_t a = 0; a < w->groups; a++) {
-        w->t[a * w->groups + a] = 0;
-        for (size_t b = 0; b < a; b++) {
-            float t = fit_pair(w, a, b, s.values);
-            w->t[a * w->groups + b] = w->t[b * w->groups + a] = t;
-        }
-    }
+    if (status == 0)
+        fit(w, passes, &s);
+    free(size);
     scratch_fini(&s);
-    fit_noise(w);
-    return 0;
+    return status;
 }
 
 /* Residuals of the pairs inside groups, or of those between: their sd, and their mean level. */
@@ -298,27 +365,44 @@ struct spread {
     double sd, level, count;
 };
 
+/* Adds a pair; values that are not known compare false. */
+static void spread_add(struct spread *s, const struct nt_work *w, size_t i, size_t j, float *values)
+{
+    float p = nt_work_predict(w, i, j), r = fabsf(w->d[i * w->n + j] - p);
+    if (r != r)
+        return;
+    values[(size_t)s->count] = r;
+    s->level += (double)p;
+    s->count++;
+}
+
 static struct spread spread_of(const struct nt_work *w, bool inside, float *values, size_t room)
 {
     struct spread s = {0, 0, 0};
-    size_t count = 0, groups = 0;
-    for (size_t g = 0; g < w->groups; g++)
+    size_t groups = 0, pairs = 0;
+    for (size_t g = 0; g < w->groups; g++) {
         groups += nt_work_size(w, g) > 2;
-    for (size_t i = 1; i < w->n && count < room; i++)
-        for (size_t j = 0; j < i && count < room; j++) {
-            bool same = w->group[i] == w->group[j];
-            float p = nt_work_predict(w, i, j), r = fabsf(w->d[i * w->n + j] - p);
-            if (same != inside || r != r || (same && nt_work_size(w, w->group[i]) < 3))
-                continue;
-            values[count++] = r;
-            s.level += (double)p;
-        }
-    s.count = (double)count;
+        pairs += nt_work_size(w, g) * (nt_work_size(w, g) - 1) / 2;
+    }
+    if (!inside)
+        pairs = w->n * (w->n - 1) / 2 - pairs;
+    for (size_t i = 1; i < w->n && s.count < (double)room; i += pairs / room + 1) {
+        size_t own = w->group[i];
+        if (inside && nt_work_size(w, own) < 3)
+            continue;
+        if (inside)
+            for (size_t k = w->start[own]; w->member[k] < i && s.count < (double)room; k++)
+                spread_add(&s, w, i, w->member[k], values);
+        else
+            for (size_t j = 0; j < i && s.count < (double)room; j++)
+                if (w->group[j] != own)
+                    spread_add(&s, w, i, j, values);
+    }
     s.level /= s.count;
     /* inside a group one level is fitted, and its hosts' offsets in part */
     double fitted = inside ? (double)groups + 0.3 * (double)w->n : 0;
     double left = fmax(s.count - fitted, 0.25 * s.count);
-    s.sd = 1.4826 * (double)nt_stats_median(values, count) * sqrt(s.count / left);
+    s.sd = 1.4826 * (double)nt_stats_median(values, (size_t)s.count) * sqrt(s.count / left);
     return s;
 }
 
@@ -326,7 +410,7 @@ static struct spread spread_of(const struct nt_work *w, bool inside, float *valu
  * pairs; residuals inside groups and between them do. */
 static int fit_power(struct nt_work *w, struct nt_err *err)
 {
-    enum { VALUES = 40000 };
+    enum { VALUES = 15000 };
     float *values = malloc((VALUES + 1) * sizeof *values);
     if (values == NULL)
         return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %d residuals", (int)VALUES);
@@ -349,7 +433,7 @@ static int fit_power(struct nt_work *w, struct nt_err *err)
 
 int nt_groups_noise(struct nt_work *w, bool sharpen, struct nt_err *err)
 {
-    enum { RESIDUALS = 60000 };
+    enum { RESIDUALS = 20000 };
     size_t pairs = w->n * (w->n - 1) / 2, skip = pairs / RESIDUALS + 1, taken = 0, count = 0;
     float *r = malloc((RESIDUALS + 2) * sizeof *r);
     if (r == NULL)

@@ -1,11 +1,13 @@
 /* The method: one path from a matrix to a model, without options. */
 #include "infer.h"
 
+#include <float.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "confidence.h"
 #include "direct.h"
+#include "lanes.h"
 #include "links.h"
 #include "simplex.h"
 #include "work.h"
@@ -35,6 +37,7 @@ static void work_fini(struct nt_work *w)
     free(w->profile);
     free(w->sd);
     free(w->weak);
+    free(w->fitted);
 }
 
 static int work_init(struct nt_work *w, size_t n, struct nt_err *err)
@@ -45,36 +48,84 @@ static int work_init(struct nt_work *w, size_t n, struct nt_err *err)
     w->start = calloc(n + 2, sizeof *w->start);
     w->member = malloc((2 * n + 1) * sizeof *w->member); /* twice: see nt_groups_index */
     w->offset = calloc(n + 1, sizeof *w->offset);
-    if (w->host && w->d && w->group && w->start && w->member && w->offset)
+    w->fitted = malloc((n + 1) * sizeof *w->fitted);
+    if (w->host && w->d && w->group && w->start && w->member && w->offset && w->fitted)
         return 0;
     return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu hosts", n);
+}
+
+enum { TILE = 32 };
+
+/* How many values from the first are usable and the same. */
+static size_t same_values(const float *a, const float *b, size_t count)
+{
+    const nt_floats none = {0}, most = none + FLT_MAX;
+    size_t k = 0;
+    for (; k + NT_FLOATS <= count; k += NT_FLOATS) {
+        nt_floats x = nt_floats_load(a + k), y = nt_floats_load(b + k);
+        nt_floats_are good = (x == y) & (x > none) & (x <= most);
+        if ((good[0] & good[1] & good[2] & good[3]) == 0)
+            break;
+    }
+    return k;
+}
+
+/* Both directions of the pairs in one tile; there: readings of its rows, back: of its columns. */
+static bool fill_tile(struct nt_work *w, const float *there, const float *back, size_t n,
+                      size_t first_row, size_t first_column)
+{
+    float turned[TILE][TILE + 1]; /* one more: rows of a power of two share their cache lines */
+    size_t rows = n - first_row < TILE ? n - first_row : TILE;
+    size_t columns = n - first_column < TILE ? n - first_column : TILE;
+    bool differ = false;
+    for (size_t c = 0; c < columns; c++)
+        for (size_t r = 0; r < rows; r++)
+            turned[r][c] = back[c * n + r];
+    for (size_t r = 0; r < rows; r++)
+        for (size_t c = same_values(there + r * n, turned[r], columns); c < columns; c++) {
+            float a = there[r * n + c], b = turned[r][c];
+            turned[r][c] = smaller(a, b);
+            differ |= a < b || a > b;
+        }
+    for (size_t r = 0; r < rows; r++)
+        memcpy(w->d + (first_row + r) * n + first_column, turned[r], columns * sizeof(float));
+    for (size_t c = 0; c < columns && first_row != first_column; c++)
+        for (size_t r = 0; r < rows; r++)
+            w->d[(first_column + c) * n + first_row + r] = turned[r][c];
+    return differ;
 }
 
 /* Symmetric values of the hosts that answered. A tile at a time: a column of a large matrix is
  * one cache line a value. */
 static void fill(struct nt_work *w, const struct nt_matrix *m)
 {
-    enum { TILE = 32 };
     size_t n = m->n;
-    for (size_t ti = 0; ti < n; ti += TILE)
-        for (size_t tj = 0; tj <= ti; tj += TILE)
-            for (size_t i = ti; i < n && i < ti + TILE; i++)
-                for (size_t j = tj; j < i && j < tj + TILE; j++) {
-                    float there = nt_matrix_get(m, i, j), back = nt_matrix_get(m, j, i);
-                    w->d[i * n + j] = w->d[j * n + i] = smaller(there, back);
-                    w->directions |= there == there && back == back && there != back;
-                }
+    for (size_t i = 0; i < n; i += TILE)
+        for (size_t j = 0; j <= i; j += TILE)
+            w->directions |= fill_tile(w, m->at + i * n + j, m->at + j * n + i, n, i, j);
     for (size_t i = 0; i < n; i++)
         w->d[i * n + i] = NAN;
+}
+
+static size_t known_of(const float *row, size_t n)
+{
+    unsigned known[8] = {0};
+    size_t sum = 0, k = 0;
+    for (; k + 8 <= n; k += 8)
+        for (size_t l = 0; l < 8; l++)
+            known[l] += row[k + l] == row[k + l];
+    for (; k < n; k++)
+        sum += row[k] == row[k];
+    for (size_t l = 0; l < 8; l++)
+        sum += known[l];
+    return sum;
 }
 
 static void drop_missing(struct nt_work *w, size_t n, bool *missing)
 {
     size_t kept = 0;
     for (size_t i = 0; i < n; i++) {
-        size_t known = 0;
-        for (size_t j = 0; j < n; j++)
-            known += w->d[i * n + j] == w->d[i * n + j];
+        size_t known = known_of(w->d + i * n, n);
         missing[i] = known == 0;
         w->pairs += known;
         if (known > 0)
@@ -135,26 +186,38 @@ static int refit(struct nt_work *w, struct nt_err *err)
     return nt_repair(w, err);
 }
 
+/* One round of second thoughts; *settled: they changed nothing. before: room for n. */
+static int reconsider(struct nt_work *w, uint32_t *before, bool *settled, struct nt_err *err)
+{
+    bool gathered, changed;
+    memcpy(before, w->group, w->n * sizeof *before);
+    if (nt_split_weak(w, &gathered, err) < 0 || (gathered && refit(w, err) < 0))
+        return -1;
+    if (nt_groups_noise(w, true, err) < 0 || nt_split_groups(w, &changed, err) < 0 ||
+        (changed && refit(w, err) < 0))
+        return -1;
+    *settled = memcmp(before, w->group, w->n * sizeof *before) == 0;
+    return 0;
+}
+
 static int find_groups(struct nt_work *w, struct nt_err *err)
 {
+    enum { ROUNDS = 4 };
     if (w->n < 4)
         return one_switch(w, err);
     if (nt_split_all(w, err) < 0 || nt_repair(w, err) < 0)
         return -1;
-    for (int round = 0; round < 4; round++) {
-        bool gathered, changed;
-        if (nt_split_weak(w, &gathered, err) < 0 || (gathered && refit(w, err) < 0))
-            return -1;
-        if (nt_groups_noise(w, true, err) < 0 || nt_split_groups(w, &changed, err) < 0)
-            return -1;
-        if (!changed && !gathered)
-            break;
-        if (refit(w, err) < 0)
-            return -1;
-    }
-    if (w->n <= 300 && nt_groups_fit(w, nt_work_passes(w), err) < 0)
-        return -1;
-    return nt_groups_noise(w, true, err);
+    uint32_t *before = malloc((w->n + 1) * sizeof *before);
+    if (before == NULL)
+        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu hosts", w->n);
+    bool settled = false;
+    int status = 0;
+    for (int round = 0; round < ROUNDS && !settled && status == 0; round++)
+        status = reconsider(w, before, &settled, err);
+    free(before);
+    if (status == 0 && w->n <= NT_WORK_FEW)
+        status = nt_groups_fit(w, nt_work_passes(w), err);
+    return status == 0 ? nt_groups_noise(w, true, err) : -1;
 }
 
 static int model_of(struct nt_work *w, const struct nt_tree *tree, size_t hosts,

@@ -7,7 +7,7 @@
 #include "stats.h"
 
 struct chain {
-    size_t n, active_count;
+    size_t n, stride, active_count;
     float *d;
     uint16_t *counts;
     uint32_t *active, *place; /* clusters left, and where each stands in active */
@@ -15,9 +15,9 @@ struct chain {
     float *size;
 };
 
-static bool chain_init(struct chain *c, size_t n, float *d, uint16_t *counts)
+static bool chain_init(struct chain *c, size_t n, float *d, size_t stride, uint16_t *counts)
 {
-    *c = (struct chain){.n = n, .active_count = n, .d = d, .counts = counts};
+    *c = (struct chain){.n = n, .stride = stride, .active_count = n, .d = d, .counts = counts};
     c->active = malloc((n + 1) * sizeof *c->active);
     c->place = malloc((n + 1) * sizeof *c->place);
     c->node = malloc((n + 1) * sizeof *c->node);
@@ -44,7 +44,7 @@ static void chain_fini(struct chain *c)
 /* Nearest active cluster to x; prefer wins a tie, so that a chain always ends. */
 static uint32_t nearest(const struct chain *c, uint32_t x, uint32_t prefer)
 {
-    const float *row = c->d + (size_t)x * c->n;
+    const float *row = c->d + (size_t)x * c->stride;
     uint32_t best = prefer;
     float distance = prefer != UINT32_MAX ? row[prefer] : INFINITY;
     for (size_t k = 0; k < c->active_count; k++) {
@@ -69,7 +69,7 @@ static void remove_active(struct chain *c, uint32_t y)
 /* x absorbs y */
 static void join_full(struct chain *c, uint32_t x, uint32_t y)
 {
-    size_t n = c->n;
+    size_t n = c->stride;
     float *rx = c->d + (size_t)x * n;
     const float *ry = c->d + (size_t)y * n;
     float wx = c->size[x] / (c->size[x] + c->size[y]), wy = 1 - wx;
@@ -85,7 +85,7 @@ static void join_full(struct chain *c, uint32_t x, uint32_t y)
 
 static void join_counted(struct chain *c, uint32_t x, uint32_t y)
 {
-    size_t n = c->n;
+    size_t n = c->stride;
     float *rx = c->d + (size_t)x * n;
     const float *ry = c->d + (size_t)y * n;
     uint16_t *cx = c->counts + (size_t)x * n;
@@ -130,11 +130,11 @@ static void run(struct chain *c, struct nt_linkage_step *merges)
     }
 }
 
-int nt_linkage(size_t n, float *distance, uint16_t *counts, struct nt_linkage_step *merges,
-               struct nt_err *err)
+int nt_linkage(size_t n, float *distance, size_t stride, uint16_t *counts,
+               struct nt_linkage_step *merges, struct nt_err *err)
 {
     struct chain c;
-    if (!chain_init(&c, n, distance, counts)) {
+    if (!chain_init(&c, n, distance, stride, counts)) {
         chain_fini(&c);
         return nt_err_set(err, NT_ERR_SYSTEM, "no memory to link %zu hosts", n);
     }
@@ -160,7 +160,7 @@ void nt_dendrogram(size_t n, const struct nt_linkage_step *merges, struct nt_nod
         order[nodes[i].first] = (uint32_t)i;
 }
 
-enum { MIDDLE_SAMPLE = 4096 };
+enum { MIDDLE_SAMPLE = 1024 };
 
 /* Middle of the block rows x columns, from a regular sample when it is large. */
 static float block_middle(const float *d, size_t stride, size_t rows, size_t columns, float *buffer)

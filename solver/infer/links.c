@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "cholesky.h"
+#include "lanes.h"
 #include "stats.h"
 #include "work.h"
 
@@ -25,19 +26,22 @@ struct sites {
     uint32_t *at;             /* w->n: site of each host */
     uint32_t *link;           /* w->n: link of each host */
     uint32_t *trunk;          /* trunks: link */
-    uint32_t *start, *member; /* hosts by site */
-    double *x;                /* w->n host links */
+    uint32_t *start, *member; /* hosts by site: the host at each place */
+    double *x;                /* w->n places: host links */
+    double *by_host;          /* w->n: x by host, at last */
+    float *row;               /* w->n: room for readings of one host */
     double *between;          /* count*count: modelled distance */
     double *sum, *weight;     /* count*count, a >= b: residuals kept, how many */
-    double *pull, *kept;      /* w->n: weighted residuals and weights of each host */
+    double *pull, *kept;      /* w->n places: weighted residuals and weights of each host */
     double *matrix, *right;
     double rss, used, reach; /* of unit variance; pairs; readings farther off are left out */
 };
 
 static void sites_fini(struct sites *s)
 {
-    void *all[] = {s->site_of, s->at,     s->link, s->trunk, s->start, s->member, s->x,
-                   s->between, s->weight, s->sum,  s->pull,  s->kept,  s->matrix, s->right};
+    void *all[] = {s->site_of, s->at,   s->link,    s->trunk,   s->start,  s->member,
+                   s->x,       s->row,  s->by_host, s->between, s->weight, s->sum,
+                   s->pull,    s->kept, s->matrix,  s->right};
     for (size_t k = 0; k < sizeof all / sizeof *all; k++)
         free(all[k]);
 }
@@ -60,7 +64,6 @@ static void index_links(struct sites *s)
             s->site_of[at] = (uint32_t)s->count++;
         s->at[place[host]] = s->site_of[at];
         s->link[place[host]] = (uint32_t)k;
-        s->x[place[host]] = m->link[k].latency_us;
     }
     memset(s->start, 0, (m->hosts + 2) * sizeof *s->start);
     for (size_t i = 0; i < s->w->n; i++)
@@ -69,6 +72,8 @@ static void index_links(struct sites *s)
         s->start[a + 1] += s->start[a];
     for (size_t i = 0; i < s->w->n; i++)
         s->member[s->start[s->at[i] + 1]++] = (uint32_t)i;
+    for (size_t p = 0; p < s->w->n; p++)
+        s->x[p] = m->link[s->link[s->member[p]]].latency_us;
 }
 
 static int sites_init(struct sites *s, const struct nt_work *w, struct nt_model *m,
@@ -82,10 +87,12 @@ static int sites_init(struct sites *s, const struct nt_work *w, struct nt_model 
     s->start = malloc((m->hosts + 3) * sizeof *s->start);
     s->member = malloc((w->n + 1) * sizeof *s->member);
     s->x = malloc((w->n + 1) * sizeof *s->x);
+    s->row = malloc((w->n + 1) * sizeof *s->row);
+    s->by_host = malloc((w->n + 1) * sizeof *s->by_host);
     s->pull = malloc((w->n + 1) * sizeof *s->pull);
     s->kept = malloc((w->n + 1) * sizeof *s->kept);
     if (!s->site_of || !s->at || !s->link || !s->trunk || !s->start || !s->member || !s->x ||
-        !s->pull || !s->kept)
+        !s->row || !s->by_host || !s->pull || !s->kept)
         return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu links", m->links);
     index_links(s);
     size_t unknowns = s->count + s->trunks;
@@ -218,37 +225,74 @@ static void add_block(struct sites *s, size_t a, size_t b, const uint32_t *path,
 
 /* ---- one pass over the readings ---- */
 
+/* Readings of one host to those at places first..last: as they stand, or copied to be in a row. */
+static const float *readings(const struct sites *s, const float *row, size_t first, size_t last)
+{
+    const uint32_t *member = s->member;
+    if (member[last - 1] - member[first] == last - 1 - first)
+        return row + member[first];
+    for (size_t q = first; q < last; q++)
+        s->row[q - first] = row[member[q]];
+    return s->row;
+}
+
+/* What one host's readings leave over against a block of hosts, those within reach. */
+struct left {
+    double sum, square, used;
+};
+
+/* d: count readings; x, pull and kept of the hosts that they are of. */
+static struct left add_row(const float *d, const double *x, size_t count, double base, double far,
+                           double weight, double *pull, double *kept)
+{
+    nt_doubles sum = {0}, square = {0}, used = {0};
+    const nt_doubles one = {1, 1};
+    size_t q = 0;
+    for (; q + NT_DOUBLES <= count; q += NT_DOUBLES) {
+        nt_doubles r = (nt_doubles){(double)d[q], (double)d[q + 1]} - base - nt_doubles_load(x + q);
+        nt_doubles_are near = r * r < far * far;
+        nt_doubles in = nt_doubles_where(near, one);
+        r = nt_doubles_where(near, r);
+        sum += r;
+        square += r * r;
+        used += in;
+        nt_doubles_store(pull + q, nt_doubles_load(pull + q) + r * weight);
+        nt_doubles_store(kept + q, nt_doubles_load(kept + q) + in * weight);
+    }
+    struct left all = {sum[0] + sum[1], square[0] + square[1], used[0] + used[1]};
+    for (; q < count; q++) {
+        double r = (double)d[q] - base - x[q];
+        if (!(fabs(r) < far))
+            continue;
+        all.sum += r;
+        all.square += r * r;
+        all.used++;
+        pull[q] += r * weight;
+        kept[q] += weight;
+    }
+    return all;
+}
+
 static void add_pairs(struct sites *s, size_t a, size_t b, double sd)
 {
-    const struct nt_work *w = s->w;
-    double distance = s->between[a * s->count + b], weight = 1 / (sd * sd), total = 0, square = 0;
-    double far = s->reach * sd;
-    size_t used = 0;
+    double distance = s->between[a * s->count + b], weight = 1 / (sd * sd), total = 0, used = 0;
+    size_t first = s->start[b];
     for (size_t p = s->start[a]; p < s->start[a + 1]; p++) {
-        uint32_t i = s->member[p];
-        const float *row = w->d + (size_t)i * w->n;
-        size_t last = a == b ? p : s->start[b + 1], own = 0;
-        double base = s->x[i] + distance, sum = 0;
-        for (size_t q = s->start[b]; q < last; q++) {
-            uint32_t j = s->member[q];
-            double r = (double)row[j] - base - s->x[j];
-            if (!(fabs(r) < far))
-                continue;
-            sum += r;
-            square += r * r;
-            own++;
-            s->pull[j] += r * weight;
-            s->kept[j] += weight;
-        }
-        s->pull[i] += sum * weight;
-        s->kept[i] += (double)own * weight;
-        total += sum;
-        used += own;
+        size_t last = a == b ? p : s->start[b + 1];
+        if (last == first)
+            continue;
+        const float *d = readings(s, s->w->d + s->member[p] * s->w->n, first, last);
+        struct left left = add_row(d, s->x + first, last - first, s->x[p] + distance, s->reach * sd,
+                                   weight, s->pull + first, s->kept + first);
+        s->pull[p] += left.sum * weight;
+        s->kept[p] += left.used * weight;
+        s->rss += left.square * weight;
+        total += left.sum;
+        used += left.used;
     }
     s->sum[a * s->count + b] = total * weight;
-    s->weight[a * s->count + b] = (double)used * weight;
-    s->rss += square * weight;
-    s->used += (double)used;
+    s->weight[a * s->count + b] = used * weight;
+    s->used += used;
 }
 
 static void pass(struct sites *s)
@@ -258,19 +302,17 @@ static void pass(struct sites *s)
     s->rss = s->used = 0;
     for (size_t a = 0; a < s->count; a++)
         for (size_t b = 0; b <= a; b++) {
-            double level = s->between[a * s->count + b] + s->x[s->member[s->start[a]]] +
-                           s->x[s->member[s->start[b]]];
+            double level = s->between[a * s->count + b] + s->x[s->start[a]] + s->x[s->start[b]];
             add_pairs(s, a, b, nt_noise_sd(&s->w->noise, level));
         }
 }
 
 /* Weight by which a host is known against the mean of its switch. */
-static double host_weight(const struct sites *s, size_t i)
+static double host_weight(const struct sites *s, size_t a, size_t p)
 {
-    size_t a = s->at[i];
     double m = (double)(s->start[a + 1] - s->start[a]);
     double inside = m > 1 ? s->weight[a * s->count + a] / (m * (m - 1) / 2) : 0;
-    return s->kept[i] - inside;
+    return s->kept[p] - inside;
 }
 
 static int step(struct sites *s, struct walk *k, struct nt_err *err)
@@ -286,18 +328,16 @@ static int step(struct sites *s, struct walk *k, struct nt_err *err)
     for (size_t a = 0; a < s->count; a++) {
         double mean = 0, count = 0;
         for (size_t p = s->start[a]; p < s->start[a + 1]; p++) {
-            uint32_t i = s->member[p];
-            double weight = host_weight(s, i);
-            mean += weight > 0 ? s->pull[i] / s->kept[i] : 0;
+            double weight = host_weight(s, a, p);
+            mean += weight > 0 ? s->pull[p] / s->kept[p] : 0;
             count++;
         }
         mean /= count;
         for (size_t p = s->start[a]; p < s->start[a + 1]; p++) {
-            uint32_t i = s->member[p];
-            double weight = host_weight(s, i);
-            if (weight > 1e-9 * s->kept[i] && count > 1)
-                s->x[i] += (s->pull[i] - mean * s->kept[i]) / weight;
-            s->x[i] += s->right[a];
+            double weight = host_weight(s, a, p);
+            if (weight > 1e-9 * s->kept[p] && count > 1)
+                s->x[p] += (s->pull[p] - mean * s->kept[p]) / weight;
+            s->x[p] += s->right[a];
         }
     }
     for (size_t t = 0; t < s->trunks; t++)
@@ -318,14 +358,14 @@ static int set_errors(struct sites *s, struct nt_err *err)
         unit = NAN;
     else if (nt_cholesky_invert(s->matrix, n, err) < 0)
         return -1;
-    for (size_t i = 0; i < s->w->n; i++) {
-        size_t a = s->at[i];
-        double m = (double)(s->start[a + 1] - s->start[a]), weight = host_weight(s, i);
+    for (size_t p = 0; p < s->w->n; p++) {
+        size_t i = s->member[p], a = s->at[i];
+        double m = (double)(s->start[a + 1] - s->start[a]), weight = host_weight(s, a, p);
         double variance = s->matrix[a * n + a];
         if (m > 1)
-            variance += weight > 1e-9 * s->kept[i] ? (1 - 1 / m) / weight : NAN;
+            variance += weight > 1e-9 * s->kept[p] ? (1 - 1 / m) / weight : NAN;
         struct nt_link *l = &s->model->link[s->link[i]];
-        l->latency_us = s->x[i];
+        l->latency_us = s->x[p];
         l->latency_se_us = unit * sqrt(variance);
     }
     for (size_t t = 0; t < s->trunks; t++) {
@@ -354,32 +394,108 @@ static int add_off(struct nt_model *m, size_t i, size_t j, size_t *room, struct 
     return 0;
 }
 
+/* Sums over readings, and whether the fit leaves more of one than may be. */
+struct quality {
+    nt_doubles sum, square, rest;
+    bool off;
+};
+
+/* What the switch of a host makes expect of its readings, by the host at the other end. */
+struct view {
+    double *far_end; /* n: latency without the host's own link */
+    double *most;    /* n: square of what may be left over, or less */
+    double *least;   /* sites: shortest host link */
+    double *x;       /* n: host links */
+};
+
+/* d: the readings of a host to the count before it, NaN not measured. */
+static void add_quality(struct quality *q, const float *d, const struct view *view, size_t count,
+                        double own)
+{
+    nt_doubles_are off = {0};
+    size_t j = 0;
+    for (; j + NT_DOUBLES <= count; j += NT_DOUBLES) {
+        nt_doubles v = {(double)d[j], (double)d[j + 1]};
+        nt_doubles r = v - nt_doubles_load(view->far_end + j) - own, square = r * r;
+        q->sum += nt_doubles_where(v == v, v);
+        q->square += nt_doubles_where(v == v, v * v);
+        q->rest += nt_doubles_where(v == v, square);
+        off |= square > nt_doubles_load(view->most + j);
+    }
+    q->off = (off[0] | off[1]) != 0;
+    for (; j < count; j++) {
+        double v = (double)d[j], r = v - view->far_end[j] - own;
+        if (v != v)
+            continue;
+        q->sum[0] += v;
+        q->square[0] += v * v;
+        q->rest[0] += r * r;
+        q->off |= r * r > view->most[j];
+    }
+}
+
+/* Names the pairs of host i, of those before it, that are off by more than limit sd. */
+static int add_off_row(struct sites *s, size_t i, const struct view *view, double limit,
+                       size_t *room, struct nt_err *err)
+{
+    const float *d = s->w->d + i * s->w->n;
+    for (size_t j = 0; j < i; j++) {
+        double p = view->x[i] + view->far_end[j], r = (double)d[j] - p;
+        if (r * r > view->most[j] && fabs(r) > limit * nt_noise_sd(&s->w->noise, p) &&
+            add_off(s->model, s->w->host[i], s->w->host[j], room, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static void view_from(const struct sites *s, size_t site, double limit, struct view *view)
+{
+    const double *between = s->between + site * s->count;
+    for (size_t b = 0; b < s->count; b++) {
+        double level = view->least[site] + between[b] + view->least[b];
+        double most = limit * nt_noise_sd(&s->w->noise, level);
+        for (size_t p = s->start[b]; p < s->start[b + 1]; p++) {
+            view->far_end[s->member[p]] = s->x[p] + between[b];
+            view->most[s->member[p]] = 0.999 * most * most; /* rounding hides none */
+        }
+    }
+}
+
+/* In the arrays of the passes, for none follows. */
+static void view_init(const struct sites *s, struct view *view)
+{
+    *view = (struct view){s->pull, s->kept, s->right, s->by_host};
+    for (size_t a = 0; a < s->count; a++) {
+        view->least[a] = INFINITY;
+        for (size_t p = s->start[a]; p < s->start[a + 1]; p++) {
+            view->x[s->member[p]] = s->x[p];
+            view->least[a] = fmin(view->least[a], s->x[p]);
+        }
+    }
+}
+
 /* R2 and rms over all measured pairs; a pair is off when not one in a hundred networks of good
  * pairs would hold such a one. */
 static int set_quality(struct sites *s, struct nt_err *err)
 {
     const struct nt_work *w = s->w;
-    double sum = 0, square = 0, rest = 0, count = (double)w->pairs;
-    double off = -nt_normal_quantile(0.005 / (count > 1 ? count : 1));
+    double count = (double)w->pairs;
     double df = s->used - (double)w->n - (double)s->trunks;
     double unit = df >= 1 ? sqrt(s->rss / df) : 1;
+    double limit = -nt_normal_quantile(0.005 / (count > 1 ? count : 1)) * unit;
+    struct quality q = {{0}, {0}, {0}, false};
+    struct view view;
     size_t room = 0;
-    for (size_t i = 1; i < w->n; i++)
-        for (size_t j = 0; j < i; j++) {
-            double v = (double)w->d[i * w->n + j];
-            if (v != v)
-                continue;
-            double p = s->x[i] + s->x[j] + s->between[s->at[i] * s->count + s->at[j]];
-            double r = v - p;
-            sum += v;
-            square += v * v;
-            rest += r * r;
-            if (fabs(r) > 4 * unit * w->noise.scale && df >= 1 &&
-                fabs(r) > off * unit * nt_noise_sd(&w->noise, p) &&
-                add_off(s->model, w->host[i], w->host[j], &room, err) < 0)
-                return -1;
-        }
-    double spread = square - sum * sum / count;
+    view_init(s, &view);
+    for (size_t i = 0; i < w->n; i++) {
+        if (i == 0 || s->at[i] != s->at[i - 1])
+            view_from(s, s->at[i], limit, &view);
+        add_quality(&q, w->d + i * w->n, &view, i, view.x[i]);
+        if (q.off && df >= 1 && add_off_row(s, i, &view, limit, &room, err) < 0)
+            return -1;
+    }
+    double sum = q.sum[0] + q.sum[1], rest = q.rest[0] + q.rest[1];
+    double square = q.square[0] + q.square[1], spread = square - sum * sum / count;
     s->model->rms_us = sqrt(rest / count);
     s->model->r2 = spread > 1e-9 * square ? 1 - rest / spread : NAN;
     s->model->resolution_us =

@@ -6,13 +6,15 @@
 
 #include "stats.h"
 
-/* counts: NULL when every pair is known */
-static uint16_t *count_known(const float *d, size_t n)
+/* How many readings are behind each value: one or none; those of none become INFINITY. */
+static uint16_t *count_known(float *d, size_t n, size_t stride)
 {
-    uint16_t *counts = malloc((n * n + 1) * sizeof *counts);
-    if (counts != NULL)
-        for (size_t k = 0; k < n * n; k++)
+    uint16_t *counts = malloc((n * stride + 1) * sizeof *counts);
+    for (size_t i = 0; i < n && counts != NULL; i++)
+        for (size_t k = i * stride; k < i * stride + n; k++) {
             counts[k] = d[k] == d[k];
+            d[k] = d[k] == d[k] ? d[k] : INFINITY;
+        }
     return counts;
 }
 
@@ -53,18 +55,16 @@ static int split_init(struct split *s, size_t n, struct nt_err *err)
 }
 
 /* Links d (destroyed) and leaves the dendrogram in s. */
-static int link_hosts(struct split *s, float *d, size_t n, bool holes, struct nt_err *err)
+static int link_hosts(struct split *s, float *d, size_t n, size_t stride, bool holes,
+                      struct nt_err *err)
 {
     uint16_t *counts = NULL;
     if (holes) {
-        counts = count_known(d, n);
+        counts = count_known(d, n, stride);
         if (counts == NULL)
             return nt_err_set(err, NT_ERR_SYSTEM, "no memory to count %zu hosts", n);
-        for (size_t k = 0; k < n * n; k++)
-            if (d[k] != d[k])
-                d[k] = INFINITY;
     }
-    int status = nt_linkage(n, d, counts, s->merges, err);
+    int status = nt_linkage(n, d, stride, counts, s->merges, err);
     free(counts);
     if (status == 0)
         nt_dendrogram(n, s->merges, s->nodes, s->order);
@@ -190,17 +190,21 @@ static int cut_all(struct nt_work *w, struct split *s, uint32_t *before, struct 
 
 int nt_split_all(struct nt_work *w, struct nt_err *err)
 {
-    size_t n = w->n;
+    size_t n = w->n, stride = nt_linkage_stride(n);
     struct split s;
-    float *copy = malloc((n * n + 1) * sizeof *copy);
+    float *copy = malloc((n * stride + 1) * sizeof *copy);
     uint32_t *hosts = malloc((n + 1) * sizeof *hosts);
     int status = split_init(&s, n, err);
     if (status == 0 && (copy == NULL || hosts == NULL))
         status = nt_err_set(err, NT_ERR_SYSTEM, "no memory for a copy of %zu hosts", n);
     if (status == 0) {
-        memcpy(copy, w->d, n * n * sizeof *copy);
-        status = link_hosts(&s, copy, n, w->holes, err);
+        for (size_t i = 0; i < n; i++)
+            memcpy(copy + i * stride, w->d + i * n, n * sizeof *copy);
+        nt_noise_estimate(w->d, n, &w->rng, &w->noise);
+        status = nt_mend(w, copy, stride, err);
     }
+    if (status == 0)
+        status = link_hosts(&s, copy, n, stride, w->holes, err);
     if (status == 0) {
         gather(w->d, n, s.order, n, copy);
         float *t = w->d;
@@ -248,7 +252,7 @@ static int split_hosts(const struct nt_work *w, const uint32_t *hosts, size_t m,
         ordered = block + m * m;
         take_block(w, hosts, m, least, block);
         memcpy(ordered, block, m * m * sizeof *block);
-        status = link_hosts(&s, ordered, m, w->holes, err);
+        status = link_hosts(&s, ordered, m, m, w->holes, err);
     }
     if (status == 0) {
         gather(block, m, s.order, m, ordered);

@@ -13,7 +13,7 @@ enum { SMALLEST = 3, OUTSIDE_LEAST = 2 };
 
 struct room {
     float *value;               /* n */
-    float *surplus;             /* n: of the group's members */
+    float *surplus, *sd;        /* n: of the group's members */
     struct nt_weighted *weight; /* groups */
 };
 
@@ -49,12 +49,15 @@ static float surplus_of(const struct nt_work *w, size_t i, struct room *room, do
 static size_t stranger_of(const struct nt_work *w, size_t g, double limit, struct room *room)
 {
     size_t size = nt_work_size(w, g), worst = SIZE_MAX;
-    double most = limit, sd;
-    for (size_t k = 0; k < size; k++)
+    double most = limit;
+    for (size_t k = 0; k < size; k++) {
+        double sd = 0;
         room->surplus[k] = surplus_of(w, w->member[w->start[g] + k], room, &sd);
+        room->sd[k] = (float)sd;
+    }
     for (size_t k = 0; k < size; k++) {
         size_t others = 0, i = w->member[w->start[g] + k];
-        if (surplus_of(w, i, room, &sd) != room->surplus[k])
+        if (room->surplus[k] != room->surplus[k])
             continue; /* not known */
         for (size_t j = 0; j < size; j++)
             if (j != k && room->surplus[j] == room->surplus[j])
@@ -62,7 +65,7 @@ static size_t stranger_of(const struct nt_work *w, size_t g, double limit, struc
         if (others + 1 < SMALLEST)
             continue;
         double over = (double)(room->surplus[k] - nt_stats_median(room->value, others));
-        double z = over / (sd * sqrt(1 + 1 / (double)others));
+        double z = over / ((double)room->sd[k] * sqrt(1 + 1 / (double)others));
         if (z > most) {
             most = z;
             worst = i;
@@ -73,12 +76,12 @@ static size_t stranger_of(const struct nt_work *w, size_t g, double limit, struc
 
 int nt_strangers(struct nt_work *w, size_t *parted, struct nt_err *err)
 {
-    struct room room = {malloc((w->n + 1) * sizeof *room.value),
-                        malloc((w->n + 1) * sizeof *room.surplus),
-                        malloc((w->groups + 1) * sizeof *room.weight)};
+    struct room room = {
+        malloc((w->n + 1) * sizeof *room.value), malloc((w->n + 1) * sizeof *room.surplus),
+        malloc((w->n + 1) * sizeof *room.sd), malloc((w->groups + 1) * sizeof *room.weight)};
     int status = 0;
     *parted = 0;
-    if (room.value == NULL || room.surplus == NULL || room.weight == NULL) {
+    if (room.value == NULL || room.surplus == NULL || room.sd == NULL || room.weight == NULL) {
         status = nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu hosts", w->n);
     } else if (w->groups > 1) {
         double limit = WIDER * nt_normal_quantile(1 - FALSE_ALARM / (double)w->n);
@@ -93,6 +96,7 @@ int nt_strangers(struct nt_work *w, size_t *parted, struct nt_err *err)
     }
     free(room.value);
     free(room.surplus);
+    free(room.sd);
     free(room.weight);
     return status;
 }

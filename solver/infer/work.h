@@ -48,8 +48,10 @@ struct nt_work {
     bool *weak;       /* groups: outliers could make it, or it is one host */
     double low_share, usual_size, noise_share; /* what weak was judged by, see chance.c */
     float *t;                                  /* groups*groups, us; NaN: no pair measured */
-    float *sd;      /* groups*groups, us: noise of one pair between two groups */
-    float *profile; /* n*groups: middle of d(i,k)-offset(k) over members k; NaN: none */
+    float *sd;            /* groups*groups, us: noise of one pair between two groups */
+    float *profile;       /* n*groups: middle of d(i,k)-offset(k) over members k; NaN: none */
+    uint32_t *fitted;     /* n: group of each host when t and profile were fitted last */
+    size_t fitted_groups; /* 0: never */
 };
 
 static inline size_t nt_work_size(const struct nt_work *w, size_t g)
@@ -71,10 +73,16 @@ struct nt_linkage_step {
 };
 
 /* Average linkage by nearest-neighbour chains (Murtagh 1983; Benzecri 1982), O(n^2). distance:
- * n*n symmetric, destroyed, INFINITY where nothing is known. counts: n*n measurements behind each
- * distance, destroyed, or NULL: all one. merges: n-1. */
-int nt_linkage(size_t n, float *distance, uint16_t *counts, struct nt_linkage_step *merges,
-               struct nt_err *err);
+ * n rows of stride values, symmetric, destroyed, INFINITY where nothing is known; it is also read
+ * by columns, which wants a stride that is no power of two (see nt_linkage_stride). counts: of the
+ * same shape, measurements behind each distance, destroyed, or NULL: all one. merges: n-1. */
+int nt_linkage(size_t n, float *distance, size_t stride, uint16_t *counts,
+               struct nt_linkage_step *merges, struct nt_err *err);
+/* Values of a column would share a few cache lines where rows are a power of two apart. */
+static inline size_t nt_linkage_stride(size_t n)
+{
+    return n < 256 ? n : (n | 63) + 17;
+}
 
 /* Node v of a dendrogram covers order[first .. first+size). */
 struct nt_node {
@@ -116,16 +124,24 @@ double nt_ways_two(size_t n, size_t k);
  * largest are equal in any tree with any host offsets. Hosts near in the order are near. */
 void nt_noise_estimate(const float *d, size_t n, const struct nt_rng *rng, struct nt_noise *noise);
 
+/* ---- mend.c ---- */
+
+/* Raises in d, a copy of the readings in rows of stride values, those that are far too low for what
+ * the neighbours of both hosts say. Wants a noise. */
+int nt_mend(const struct nt_work *w, float *d, size_t stride, struct nt_err *err);
+
 /* ---- groups.c ---- */
 
 /* Renumbers group[] to 0..groups-1 by first member, fills start and member. */
 void nt_groups_index(struct nt_work *w);
-/* Offsets and T by alternating medians. Allocates t and profile for the present groups. */
+/* Offsets and T by alternating medians. Allocates t and profile for the present groups. Of many
+ * hosts only the groups are fitted that have other members than at the last fit. */
 int nt_groups_fit(struct nt_work *w, int passes, struct nt_err *err);
-/* Passes of the fit: with few hosts the medians settle slowly, and time is nothing. */
+/* With few hosts the medians settle slowly, and time is nothing. */
+enum { NT_WORK_FEW = 300 };
 static inline int nt_work_passes(const struct nt_work *w)
 {
-    return w->n <= 300 ? 4 : 2;
+    return w->n <= NT_WORK_FEW ? 4 : 2;
 }
 /* Raises (or, sharpen, also lowers) the noise to the spread of the residuals. */
 int nt_groups_noise(struct nt_work *w, bool sharpen, struct nt_err *err);

@@ -1,0 +1,65 @@
+/* Several values at a time, for the loops over all pairs: 16 bytes are in a register of every
+ * machine that has such registers, and the compiler makes plain code of it elsewhere. A comparison
+ * gives all ones or zero a lane, and is false for NaN. */
+#ifndef NT_INFER_LANES_H
+#define NT_INFER_LANES_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+enum { NT_FLOATS = 4, NT_DOUBLES = 2 };
+
+typedef float nt_floats __attribute__((vector_size(NT_FLOATS * sizeof(float))));
+typedef int32_t nt_floats_are __attribute__((vector_size(NT_FLOATS * sizeof(float))));
+typedef double nt_doubles __attribute__((vector_size(NT_DOUBLES * sizeof(double))));
+typedef int64_t nt_doubles_are __attribute__((vector_size(NT_DOUBLES * sizeof(double))));
+
+static inline nt_floats nt_floats_load(const float *at)
+{
+    nt_floats v;
+    memcpy(&v, at, sizeof v);
+    return v;
+}
+
+static inline void nt_floats_store(float *at, nt_floats v)
+{
+    memcpy(at, &v, sizeof v);
+}
+
+/* v where it is so, 0 elsewhere. */
+static inline nt_floats nt_floats_where(nt_floats_are is, nt_floats v)
+{
+    return (nt_floats)((nt_floats_are)v & is);
+}
+
+static inline nt_floats nt_floats_clip(nt_floats v, nt_floats low, nt_floats high)
+{
+    nt_floats_are under = v<low, over = v> high, in = ~(under | over);
+    return (nt_floats)(((nt_floats_are)low & under) | ((nt_floats_are)high & over) |
+                       ((nt_floats_are)v & in));
+}
+
+static inline float nt_floats_sum(nt_floats v)
+{
+    return v[0] + v[1] + (v[2] + v[3]);
+}
+
+static inline nt_doubles nt_doubles_load(const double *at)
+{
+    nt_doubles v;
+    memcpy(&v, at, sizeof v);
+    return v;
+}
+
+static inline void nt_doubles_store(double *at, nt_doubles v)
+{
+    memcpy(at, &v, sizeof v);
+}
+
+static inline nt_doubles nt_doubles_where(nt_doubles_are is, nt_doubles v)
+{
+    return (nt_doubles)((nt_doubles_are)v & is);
+}
+
+#endif
