@@ -230,11 +230,12 @@ static int judge(struct nt_work *w, struct nt_model **model, struct nt_err *err)
     struct nt_direct d = {.score = INFINITY};
     struct nt_model *direct = NULL;
     double score = 0, misfit = 0;
-    (*model)->confidence = nt_confidence(w, *model);
+    (*model)->confidence = nt_confidence(w, *model, 0);
     if (w->n < 4 || w->n > NT_DIRECT_HOSTS_MAX)
         return 0;
     if (tree_quality(w, *model, &score, &misfit, err) < 0)
         return -1;
+    (*model)->confidence = nt_confidence(w, *model, misfit);
     if (worth_a_look(w, *model, misfit) && nt_direct_find(w, score, &d, err) < 0)
         return -1;
     int status = 0;
