@@ -191,6 +191,32 @@ static inline struct nt_model *known_lattice(size_t dimensions, const size_t *si
     return m;
 }
 
+/* Groups of routers that are all linked, each with `size` hosts; one link between any two groups.
+ * No tree describes it: how far two groups are depends on whose router has the link. */
+static inline struct nt_model *known_dragonfly(size_t groups, size_t routers, size_t size)
+{
+    struct nt_model *m;
+    struct nt_err err;
+    size_t switches = groups * routers, hosts = switches * size, k = 0;
+    size_t links = hosts + groups * routers * (routers - 1) / 2 + groups * (groups - 1) / 2;
+    known_must(nt_model_create(hosts, switches, links, &m, &err), &err);
+    for (size_t h = 0; h < hosts; h++)
+        m->link[k++] = (struct nt_link){
+            .a = (uint32_t)h, .b = (uint32_t)(hosts + h / size), .latency_us = 0.5};
+    for (size_t a = 0; a < switches; a++)
+        for (size_t b = 0; b < a; b++) {
+            size_t f = a / routers, g = b / routers; /* f >= g */
+            bool gates = f != g && a % routers == g % routers && b % routers == (f - 1) % routers;
+            if (f == g || gates)
+                m->link[k++] = (struct nt_link){.a = (uint32_t)(hosts + a),
+                                                .b = (uint32_t)(hosts + b),
+                                                .latency_us = f == g ? 0.25 : 0.5};
+        }
+    m->links = k;
+    m->family = NT_FAMILY_IRREGULAR;
+    return m;
+}
+
 /* Shuffles the names of the hosts, so that no method can lean on their order. */
 static inline void known_shuffle(struct nt_model *m, struct nt_rng *rng)
 {

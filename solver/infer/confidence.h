@@ -5,8 +5,12 @@
 #include "work.h"
 
 /* Chance, 0..1, that the model has exactly the switches and members that the network has. Wants
- * w as it was when the model was made, and the probabilities of the model's links. */
-double nt_confidence(const struct nt_work *w, const struct nt_model *model);
+ * w as it was when the model was made, the probabilities of the model's links, and how much of a
+ * pattern it leaves: nt_misfit, or 0. */
+double nt_confidence(const struct nt_work *w, const struct nt_model *model, double misfit);
+
+/* More than this is a pattern: of a thousand trees fitted in full hardly one leaves as much. */
+#define NT_MISFIT_MAX 1.4
 
 /* Whether what a fit leaves over has a pattern that noise has not: the largest eigenvalue of the
  * residuals (each clipped at 3 sd) against that of noise, which is near 2 sd sqrt(n) (Wigner 1955).

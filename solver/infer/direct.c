@@ -339,23 +339,28 @@ static int try_clean(const struct nt_work *w, struct room *r, struct nt_err *err
     return try_degrees(w, &clean, r, err);
 }
 
-/* Whether nothing else needs to be tried. A graph of twice the links at twice the hop may be
- * regular too, and nearest to a ring in all its neighbourhood; but what it leaves over is no noise.
- */
-static int is_sure(const struct nt_work *w, const struct nt_direct *d, bool *sure,
-                   struct nt_err *err)
+/* What a graph leaves over: one of twice the links at twice the hop may be regular too, and the
+ * nearest to a ring in all its neighbourhood; but what it leaves over is no noise. */
+static int find_misfit(const struct nt_work *w, struct nt_direct *d, struct nt_err *err)
 {
     struct nt_matrix *p;
-    double misfit;
+    if (nt_direct_latencies(w, d, &p, err) < 0)
+        return -1;
+    int status = nt_misfit(w, p, &d->misfit, err);
+    nt_matrix_destroy(p);
+    return status;
+}
+
+/* Whether nothing else needs to be tried. */
+static int is_sure(const struct nt_work *w, struct nt_direct *d, bool *sure, struct nt_err *err)
+{
     *sure = false;
     if (!d->regular || !(d->doubt < SURE) || w->n < ALWAYS)
         return 0;
-    if (nt_direct_latencies(w, d, &p, err) < 0)
+    if (find_misfit(w, d, err) < 0)
         return -1;
-    int status = nt_misfit(w, p, &misfit, err);
-    *sure = misfit < 1.3;
-    nt_matrix_destroy(p);
-    return status;
+    *sure = d->misfit < 1.3;
+    return 0;
 }
 
 /* Toggles the starts until one is regular and leaves no doubt: chance makes no torus. One that is
@@ -404,6 +409,8 @@ int nt_direct_find(const struct nt_work *w, double to_beat, struct nt_direct *ou
         status = try_clean(w, &r, err);
     if (status == 0 && !sure)
         status = toggle_all(w, to_beat, &r, &best, &sure, err);
+    if (status == 0 && isfinite(r.start[best].score))
+        status = find_misfit(w, &r.start[best], err);
     if (status == 0) {
         *out = r.start[best];
         r.start[best] = (struct nt_direct){0};

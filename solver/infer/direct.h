@@ -18,9 +18,10 @@ struct nt_direct {
     double score;     /* as nt_score; INFINITY: none was found */
     double residual;  /* mean relative size of what the fit leaves over */
     /* set by nt_direct_toggle: */
-    bool regular; /* a name fits: nt_family_recognise */
-    double doubt; /* odds, summed, of the networks that differ in one link */
-    double cost;  /* minus ln of the likelihood of readings and graph; less is better */
+    bool regular;  /* a name fits: nt_family_recognise */
+    double doubt;  /* odds, summed, of the networks that differ in one link */
+    double misfit; /* as nt_misfit, set by nt_direct_find */
+    double cost;   /* minus ln of the likelihood of readings and graph; less is better */
 };
 
 /* A pair's reading without both hosts' own overheads. */

@@ -294,22 +294,25 @@ static int judge(struct nt_work *w, struct nt_model **model, struct nt_err *err)
     struct nt_direct d = {.score = INFINITY};
     struct nt_model *direct = NULL;
     double score = 0, misfit = 0;
-    (*model)->confidence = nt_confidence(w, *model);
+    (*model)->confidence = nt_confidence(w, *model, 0);
     if (w->n < 4 || w->n > NT_DIRECT_HOSTS_MAX)
         return 0;
     if (tree_quality(w, *model, &score, &misfit, err) < 0)
         return -1;
+    (*model)->confidence = nt_confidence(w, *model, misfit);
     if (worth_a_look(w, *model, misfit) && nt_direct_find(w, score, &d, err) < 0)
         return -1;
     int status = 0;
     /* a switch for each host on a line is the same network written with more unknowns */
     bool line = (*model)->switches + 2 >= w->n && d.links + 1 == w->n;
-    if (d.score < score - (line ? 0 : DIRECT_MARGIN))
+    /* with enough links of its own any network is near to some graph */
+    bool fits = d.regular || d.misfit < NT_MISFIT_MAX;
+    if (fits && d.score < score - (line ? 0 : DIRECT_MARGIN))
         status = nt_direct_model(w, &d, (*model)->hosts, &direct, err);
     if (status == 0 && direct != NULL) {
         nt_model_destroy(*model);
         *model = direct;
-    } else if (misfit > 2.5) {
+    } else if (misfit > NT_MISFIT_MAX) {
         (*model)->family = NT_FAMILY_UNDETERMINED;
         (*model)->confidence *= 0.05;
     }
