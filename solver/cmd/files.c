@@ -78,6 +78,7 @@ static int keep(void *context, const char *text, size_t bytes, struct nt_err *er
                           nt_file_name(w->path), w->most);
     if (w->used + bytes >= w->room) {
         size_t room = (w->used + bytes) * 2 + 1;
+        room = room > w->most + 1 ? w->most + 1 : room;
         char *grown = realloc(w->text, room);
         if (grown == NULL)
             return nt_err_set(err, NT_ERR_SYSTEM, "no memory to read %s", nt_file_name(w->path));

@@ -10,8 +10,9 @@
 #include "terminal.h"
 
 enum {
-    HEAD_BYTES = 16384,           /* in which the format shows: after a launcher's own lines */
-    WHOLE_MAX = 512 * 1024 * 1024 /* of a text that is no CSV */
+    HEAD_BYTES = 16384,            /* in which the format shows: after a launcher's own lines */
+    WHOLE_MAX = 256 * 1024 * 1024, /* of a text that is no CSV */
+    LINE_MAX_BYTES = 1 << 22       /* of such a text: a row of as many hosts as there may be */
 };
 
 static const struct {
@@ -52,6 +53,7 @@ struct incoming {
     struct nt_csv_reader *csv; /* once it is known to be one */
     char *kept;                /* terminated */
     size_t bytes, room;
+    size_t line, line_bytes; /* lines that ended; of the one that has not */
 };
 
 static enum nt_matrix_text recognise(const char *head)
@@ -66,13 +68,35 @@ static enum nt_matrix_text recognise(const char *head)
     return NT_TEXT_CSV;
 }
 
+/* A text without lines is none of these programs', and shows early. */
+static int count_lines(struct incoming *in, const char *text, size_t bytes, struct nt_err *err)
+{
+    for (const char *at = text, *end = text + bytes; at < end;) {
+        const char *stop = memchr(at, '\n', (size_t)(end - at));
+        in->line_bytes += (size_t)((stop == NULL ? end : stop) - at);
+        if (in->line_bytes > LINE_MAX_BYTES)
+            return nt_err_set(err, NT_ERR_INPUT,
+                              "%s:%zu: expected lines of at most %d bytes, found a longer one",
+                              in->file, in->line + 1, (int)LINE_MAX_BYTES);
+        if (stop == NULL)
+            break;
+        in->line++;
+        in->line_bytes = 0;
+        at = stop + 1;
+    }
+    return 0;
+}
+
 static int keep(struct incoming *in, const char *text, size_t bytes, struct nt_err *err)
 {
     if (bytes > WHOLE_MAX - in->bytes)
         return nt_err_set(err, NT_ERR_INPUT, "%s: expected at most %d bytes, found more", in->file,
                           (int)WHOLE_MAX);
+    if (count_lines(in, text, bytes, err) != 0)
+        return -1;
     if (in->bytes + bytes >= in->room) {
         size_t room = (in->bytes + bytes) * 2 + 1;
+        room = room > (size_t)WHOLE_MAX + 1 ? (size_t)WHOLE_MAX + 1 : room;
         char *grown = realloc(in->kept, room);
         if (grown == NULL)
             return nt_err_set(err, NT_ERR_SYSTEM, "no memory to read %s", in->file);

@@ -9,7 +9,7 @@
 #include "import_lines.h"
 #include "number.h"
 
-enum { NAME_MAX_BYTES = 255, CHAIN_MAX = 4096, DEPTH_MAX = 64 };
+enum { NAME_MAX_BYTES = 255, CHAIN_MAX = 4096, DEPTH_MAX = 64, EDGES_MAX = 16 * NT_HOSTS_MAX };
 
 enum token { END, WORD, EDGE, PUNCTUATION };
 
@@ -247,10 +247,11 @@ static int add_vertex(struct reading *r, uint32_t *index)
 
 static int add_edge(struct reading *r, uint32_t a, uint32_t b, const struct attributes *at)
 {
+    if (r->edges == EDGES_MAX)
+        return nt_err_set(r->err, NT_ERR_INPUT, "more than %d links", (int)EDGES_MAX);
     if (r->edges == r->room) {
         size_t room = 2 * r->room + 256;
-        struct edge *grown =
-            room > (size_t)NT_HOSTS_MAX * 16 ? NULL : realloc(r->edge, room * sizeof *grown);
+        struct edge *grown = realloc(r->edge, room * sizeof *grown);
         if (grown == NULL)
             return nt_err_set(r->err, NT_ERR_SYSTEM, "no memory for %zu links", room);
         r->edge = grown;

@@ -9,7 +9,8 @@
 #include "import_dot.h"
 #include "import_network.h"
 
-enum { YAML_TEXT_MAX = 64 * 1024 * 1024 };
+/* Nesting costs libyaml time that grows with its square, a node some 150 bytes. */
+enum { YAML_TEXT_MAX = 64 * 1024 * 1024, DEPTH_MAX = 16, NODES_MAX = 1 << 21 };
 
 struct reading {
     const char *file;
@@ -143,21 +144,70 @@ static int read_document(struct reading *r)
     return wrong(r, topology, "a tree or a block");
 }
 
+static int broken(const struct reading *r, const yaml_parser_t *parser)
+{
+    return nt_err_set(r->err, NT_ERR_INPUT, "%s:%zu: no YAML: %s", r->file,
+                      parser->problem_mark.line + 1,
+                      parser->problem == NULL ? "cannot be read" : parser->problem);
+}
+
+static int parser_init(yaml_parser_t *parser, const struct reading *r, const char *text,
+                       size_t bytes)
+{
+    if (yaml_parser_initialize(parser) == 0)
+        return nt_err_set(r->err, NT_ERR_SYSTEM, "no memory to read %s", r->file);
+    yaml_parser_set_input_string(parser, (const unsigned char *)text, bytes);
+    return 0;
+}
+
+/* One event: 1 while there are more. */
+static int count_event(const struct reading *r, yaml_parser_t *parser, size_t *depth, size_t *nodes)
+{
+    yaml_event_t event;
+    if (yaml_parser_parse(parser, &event) == 0)
+        return broken(r, parser);
+    yaml_event_type_t type = event.type;
+    size_t line = event.start_mark.line + 1;
+    yaml_event_delete(&event);
+    bool opens = type == YAML_MAPPING_START_EVENT || type == YAML_SEQUENCE_START_EVENT;
+    bool closes = type == YAML_MAPPING_END_EVENT || type == YAML_SEQUENCE_END_EVENT;
+    *depth += opens;
+    *depth -= closes;
+    *nodes += opens || type == YAML_SCALAR_EVENT;
+    if (*depth > DEPTH_MAX || *nodes > NODES_MAX)
+        return nt_err_set(r->err, NT_ERR_INPUT,
+                          "%s:%zu: expected at most %d nodes, %d deep, found more", r->file, line,
+                          (int)NODES_MAX, (int)DEPTH_MAX);
+    return type != YAML_STREAM_END_EVENT;
+}
+
+/* Refuses what would take far more memory or time than its text, before it is taken. */
+static int check_size(const struct reading *r, const char *text, size_t bytes)
+{
+    yaml_parser_t parser;
+    size_t depth = 0, nodes = 0;
+    if (parser_init(&parser, r, text, bytes) != 0)
+        return -1;
+    int rc;
+    do
+        rc = count_event(r, &parser, &depth, &nodes);
+    while (rc > 0);
+    yaml_parser_delete(&parser);
+    return rc;
+}
+
 int nt_import_topology_yaml(const char *file, const char *text, size_t bytes, struct nt_map **out,
                             struct nt_err *err)
 {
     struct reading r = {.file = file, .err = err};
     yaml_parser_t parser;
+    int rc;
     if (bytes > YAML_TEXT_MAX)
         return nt_err_set(err, NT_ERR_INPUT, "%s: more than %d bytes", file, (int)YAML_TEXT_MAX);
-    if (yaml_parser_initialize(&parser) == 0)
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory to read %s", file);
-    yaml_parser_set_input_string(&parser, (const unsigned char *)text, bytes);
-    int rc;
+    if (check_size(&r, text, bytes) != 0 || parser_init(&parser, &r, text, bytes) != 0)
+        return -1;
     if (yaml_parser_load(&parser, &r.document) == 0) {
-        rc =
-            nt_err_set(err, NT_ERR_INPUT, "%s:%zu: no YAML: %s", file, parser.problem_mark.line + 1,
-                       parser.problem == NULL ? "cannot be read" : parser.problem);
+        rc = broken(&r, &parser);
     } else {
         rc = read_document(&r);
         if (rc == 0 && import_network_map(&r.net, out, err) != 0)

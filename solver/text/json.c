@@ -1,6 +1,7 @@
 #include "json.h"
 
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,6 +9,10 @@
 #include <json-c/json.h>
 
 enum { DEPTH_MAX = 16 };
+
+/* An object takes json-c some 800 bytes, any value some 60, whatever it takes in the text: far
+ * above what the largest map has, and 1.5 GB at worst. */
+enum { OBJECTS_MAX = 1 << 20, VALUES_MAX = 1 << 23 };
 
 static const double figure_max = 1e15;
 
@@ -21,12 +26,37 @@ static size_t line_at(const char *text, size_t end)
     return line;
 }
 
+/* Refuses what would take far more memory than its text, before any of it is taken. */
+static int check_size(const char *file, const char *text, size_t bytes, struct nt_err *err)
+{
+    size_t objects = 0, values = 0;
+    bool quoted = false;
+    for (size_t k = 0; k < bytes; k++) {
+        char c = text[k];
+        if (quoted) {
+            k += c == '\\';
+            quoted = c != '"';
+            continue;
+        }
+        quoted = c == '"';
+        objects += c == '{' || c == '[';
+        values += c == ',' || c == ':';
+        if (objects > OBJECTS_MAX || values > VALUES_MAX)
+            return nt_err_set(err, NT_ERR_INPUT,
+                              "%s:%zu: expected at most %d objects and %d values, found more", file,
+                              line_at(text, k), (int)OBJECTS_MAX, (int)VALUES_MAX);
+    }
+    return 0;
+}
+
 int nt_json_parse(const char *file, const char *text, size_t bytes, struct json_object **root,
                   struct nt_err *err)
 {
     if (bytes > NT_JSON_TEXT_MAX)
         return nt_err_set(err, NT_ERR_INPUT, "%s: expected at most %d bytes, found %zu", file,
                           (int)NT_JSON_TEXT_MAX, bytes);
+    if (check_size(file, text, bytes, err) != 0)
+        return -1;
     json_tokener *tokener = json_tokener_new_ex(DEPTH_MAX);
     if (tokener == NULL)
         return nt_err_set(err, NT_ERR_SYSTEM, "no memory to read %s", file);
