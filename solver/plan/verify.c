@@ -6,7 +6,7 @@
 
 #include "offsets.h"
 
-enum { TESTS_LOWEST = 3, TESTS_ABOVE = 2, AGREEING = 3, READINGS_MAX = 9, LOOK = 256 };
+enum { TESTS_LOWEST = 3, TESTS_ABOVE = 2, AGREEING = 3, READINGS_MAX = 9, LOOK = 256, OUTSIDE = 3 };
 
 static const double OFF_SDS = 4.5;
 static const double BETTER = 6;      /* ln of the likelihood of another class over the pair's own */
@@ -91,12 +91,31 @@ static void add_drift(struct drift *d, const struct nt_claim *c, const struct nt
     }
 }
 
+/* The same of one pair. */
+static void add_own(struct drift *d, const struct nt_offsets *o, const struct nt_pair_reading *r,
+                    const struct expected *e)
+{
+    double common = (o->variance[r->a] + o->variance[r->b]) / (e->us * e->us * e->sd * e->sd);
+    double z = ((double)r->ln - log(e->us)) / e->sd;
+    d->sum += fmin(fmax(z, -OFF_SDS), OFF_SDS); /* one that is off is no more than one */
+    d->variance += 1 + common * (2 * d->count);
+    d->count++;
+}
+
+/* Off by more than chance makes one of all hosts at all tiers. */
+static bool drifts(const struct nt_claim *c, const struct drift *d, size_t least)
+{
+    double limit = DRIFT_SDS * DRIFT_SDS + 2 * log((double)(c->classes->count * c->seats) + 1);
+    return d->count >= least && d->sum * d->sum > limit * d->variance;
+}
+
 /* The readings of one pair; the latest are enough. */
 static enum verdict judge_pair(const struct nt_claim *c, const struct nt_offsets *offsets,
                                const struct nt_readings *all, size_t from, size_t till,
                                struct drift *drift)
 {
     double off[READINGS_MAX], widest = 0;
+    struct drift own = {0};
     size_t n = 0, fits = 0, class = nt_clusters_meet(c->clusters, all->at[from].a, all->at[from].b);
     size_t needed = c->classes->outliers > MANY_OUTLIERS ? AGREEING + 1 : AGREEING;
     if (till - from > READINGS_MAX)
@@ -105,6 +124,7 @@ static enum verdict judge_pair(const struct nt_claim *c, const struct nt_offsets
         const struct nt_pair_reading *r = &all->at[k];
         struct expected e = expect(c, offsets, r, class, r->turn < all->calibration);
         widest = fmax(widest, e.sd);
+        add_own(&own, offsets, r, &e);
         if (is_off(c, &e, class, (double)r->ln)) {
             off[n++] = (double)r->ln;
             continue;
@@ -113,6 +133,8 @@ static enum verdict judge_pair(const struct nt_claim *c, const struct nt_offsets
         add_drift(drift, c, offsets, r, class, &e);
     }
     size_t agree = most_agreeing(off, n, AGREE_SDS * widest);
+    if (drifts(c, &own, AGREEING))
+        return CONTRADICTS;
     if (fits >= n || (fits > 1 && fits > agree))
         return FITS;
     if (agree >= needed)
@@ -128,10 +150,8 @@ static void blame(struct nt_finding *f, uint32_t a, uint32_t b)
 
 static void judge_drift(const struct nt_claim *c, const struct drift *d, struct nt_finding *f)
 {
-    size_t tests = c->classes->count * c->seats;
-    double limit = DRIFT_SDS * DRIFT_SDS + 2 * log((double)tests + 1);
-    for (size_t k = 0; k < tests; k++)
-        if (d[k].count > 1 && d[k].sum * d[k].sum > limit * d[k].variance)
+    for (size_t k = 0; k < c->classes->count * c->seats; k++)
+        if (drifts(c, &d[k], 2))
             blame(f, (uint32_t)(k % c->seats), d[k].partner);
 }
 
@@ -191,6 +211,73 @@ static void note_meeting(const struct nt_claim *c, const struct nt_pair_reading 
     }
 }
 
+/* ---- who hangs where --------------------------------------------------------------------------
+ */
+
+enum { NOBODY = UINT32_MAX };
+
+/* Of a host at a tier: the cluster that most of its readings are with (Boyer and Moore's vote), and
+ * how many are not. */
+struct company {
+    uint32_t cluster, votes, outside;
+};
+
+static void vote(const struct nt_claim *c, const struct nt_pair_reading *r, struct company *company)
+{
+    const uint32_t end[2] = {r->a, r->b};
+    for (size_t l = 0; l + 1 < c->classes->count; l++)
+        for (int k = 0; k < 2; k++) {
+            struct company *mine = &company[l * c->seats + end[k]];
+            uint32_t root = nt_clusters_find(c->clusters, l, end[1 - k]);
+            if (mine->votes == 0)
+                mine->cluster = root;
+            mine->votes = mine->cluster == root ? mine->votes + 1 : mine->votes - 1;
+        }
+}
+
+static void count_outside(const struct nt_claim *c, const struct nt_pair_reading *r,
+                          struct company *company)
+{
+    const uint32_t end[2] = {r->a, r->b};
+    for (size_t l = 0; l + 1 < c->classes->count; l++)
+        for (int k = 0; k < 2; k++) {
+            struct company *mine = &company[l * c->seats + end[k]];
+            mine->outside += nt_clusters_find(c->clusters, l, end[1 - k]) != mine->cluster;
+        }
+}
+
+/* Somebody else who is not in that cluster, from the next seat on; NOBODY: all are. */
+static uint32_t outsider(const struct nt_claim *c, size_t level, uint32_t cluster, uint32_t seat)
+{
+    for (size_t k = 1; k < c->seats; k++) {
+        uint32_t other = (uint32_t)((seat + k) % c->seats);
+        if (!c->lost[other] && nt_clusters_find(c->clusters, level, other) != cluster)
+            return other;
+    }
+    return NOBODY;
+}
+
+/* A host that was hardly read but with those of one cluster may hang at that cluster's switch by a
+ * long link as well as above it: the four-point condition needs a pair without the cluster. */
+static void want_outsiders(const struct nt_claim *c, const struct nt_readings *all,
+                           struct company *company, struct nt_finding *f)
+{
+    for (size_t k = 0; k < all->count; k++)
+        vote(c, &all->at[k], company);
+    for (size_t k = 0; k < all->count; k++)
+        count_outside(c, &all->at[k], company);
+    for (size_t l = 0; l + 1 < c->classes->count; l++)
+        for (uint32_t i = 0; i < c->seats; i++) {
+            const struct company *mine = &company[l * c->seats + i];
+            if (c->lost[i] || mine->outside >= OUTSIDE || mine->votes == 0 ||
+                nt_clusters_find(c->clusters, l, i) == mine->cluster)
+                continue;
+            uint32_t other = outsider(c, l, mine->cluster, i);
+            if (other != NOBODY)
+                f->suspect[f->suspects++] = (struct nt_suspect){i, other};
+        }
+}
+
 static void judge_all(const struct nt_claim *c, const struct nt_offsets *offsets,
                       const struct nt_readings *all, uint32_t *others, struct drift *drift,
                       struct nt_finding *f)
@@ -217,13 +304,14 @@ int nt_verify_judge(const struct nt_claim *c, const struct nt_readings *all, str
                     struct nt_err *err)
 {
     size_t cells = c->classes->count * c->seats;
-    struct nt_finding f = {.suspect = calloc(all->count + 1, sizeof *f.suspect),
+    struct nt_finding f = {.suspect = calloc(all->count + cells + 1, sizeof *f.suspect),
                            .want = calloc(cells + 1, 1)};
     uint32_t *others = calloc(cells + 1, sizeof *others);
+    struct company *company = calloc(cells + 1, sizeof *company);
     struct drift *drift = calloc(cells + 1, sizeof *drift);
     struct nt_offsets offsets = {0};
     int rc = -1;
-    if (f.suspect == NULL || f.want == NULL || others == NULL || drift == NULL)
+    if (f.suspect == NULL || f.want == NULL || others == NULL || company == NULL || drift == NULL)
         nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu readings", all->count);
     else
         rc = count_others(c, others, f.want, err);
@@ -232,6 +320,7 @@ int nt_verify_judge(const struct nt_claim *c, const struct nt_readings *all, str
     if (rc == 0) {
         judge_all(c, &offsets, all, others, drift, &f);
         judge_drift(c, drift, &f);
+        want_outsiders(c, all, company, &f);
         limit_tests(c, others, &f);
         *out = f;
     } else {
@@ -239,6 +328,7 @@ int nt_verify_judge(const struct nt_claim *c, const struct nt_readings *all, str
     }
     nt_offsets_fini(&offsets);
     free(others);
+    free(company);
     free(drift);
     return rc;
 }
