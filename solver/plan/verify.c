@@ -8,7 +8,7 @@
 
 enum { TESTS_LOWEST = 3, TESTS_ABOVE = 2, AGREEING = 3, READINGS_MAX = 9, LOOK = 256, OUTSIDE = 3 };
 
-static const double OFF_SDS = 4.5;
+static const double OFF_SDS = 4.5, FAR_SDS = 2.5;
 static const double BETTER = 6;      /* ln of the likelihood of another class over the pair's own */
 static const double DRIFT_SDS = 4.5; /* and more with more hosts */
 static const double AGREE_SDS = 4, MANY_OUTLIERS = 0.03;
@@ -91,55 +91,41 @@ static void add_drift(struct drift *d, const struct nt_claim *c, const struct nt
     }
 }
 
-/* The same of one pair. */
-static void add_own(struct drift *d, const struct nt_offsets *o, const struct nt_pair_reading *r,
-                    const struct expected *e)
-{
-    double common = (o->variance[r->a] + o->variance[r->b]) / (e->us * e->us * e->sd * e->sd);
-    double z = ((double)r->ln - log(e->us)) / e->sd;
-    d->sum += fmin(fmax(z, -OFF_SDS), OFF_SDS); /* one that is off is no more than one */
-    d->variance += 1 + common * (2 * d->count);
-    d->count++;
-}
-
 /* Off by more than chance makes one of all hosts at all tiers. */
-static bool drifts(const struct nt_claim *c, const struct drift *d, size_t least)
+static bool drifts(const struct nt_claim *c, const struct drift *d)
 {
     double limit = DRIFT_SDS * DRIFT_SDS + 2 * log((double)(c->classes->count * c->seats) + 1);
-    return d->count >= least && d->sum * d->sum > limit * d->variance;
+    return d->count > 1 && d->sum * d->sum > limit * d->variance;
 }
 
-/* The readings of one pair; the latest are enough. */
+/* The readings of one pair; the latest are enough. Several that are far and agree need not be off
+ * one by one. */
 static enum verdict judge_pair(const struct nt_claim *c, const struct nt_offsets *offsets,
                                const struct nt_readings *all, size_t from, size_t till,
                                struct drift *drift)
 {
-    double off[READINGS_MAX], widest = 0;
-    struct drift own = {0};
-    size_t n = 0, fits = 0, class = nt_clusters_meet(c->clusters, all->at[from].a, all->at[from].b);
+    double far[READINGS_MAX], widest = 0;
+    size_t n = 0, off = 0, class = nt_clusters_meet(c->clusters, all->at[from].a, all->at[from].b);
     size_t needed = c->classes->outliers > MANY_OUTLIERS ? AGREEING + 1 : AGREEING;
     if (till - from > READINGS_MAX)
         from = till - READINGS_MAX;
     for (size_t k = from; k < till; k++) {
         const struct nt_pair_reading *r = &all->at[k];
         struct expected e = expect(c, offsets, r, class, r->turn < all->calibration);
+        bool is = is_off(c, &e, class, (double)r->ln);
         widest = fmax(widest, e.sd);
-        add_own(&own, offsets, r, &e);
-        if (is_off(c, &e, class, (double)r->ln)) {
-            off[n++] = (double)r->ln;
-            continue;
-        }
-        fits++;
-        add_drift(drift, c, offsets, r, class, &e);
+        if (is || fabs((double)r->ln - log(e.us)) > FAR_SDS * e.sd)
+            far[n++] = (double)r->ln;
+        if (!is)
+            add_drift(drift, c, offsets, r, class, &e);
+        off += is;
     }
-    size_t agree = most_agreeing(off, n, AGREE_SDS * widest);
-    if (drifts(c, &own, AGREEING))
+    size_t agree = most_agreeing(far, n, AGREE_SDS * widest), count = till - from;
+    if (agree >= needed && 2 * agree > count)
         return CONTRADICTS;
-    if (fits >= n || (fits > 1 && fits > agree))
+    if (off <= count - off || (count > off + 1 && count - off > agree))
         return FITS;
-    if (agree >= needed)
-        return CONTRADICTS;
-    return fits + n < READINGS_MAX ? SUSPECT : CONTRADICTS;
+    return count < READINGS_MAX ? SUSPECT : CONTRADICTS;
 }
 
 static void blame(struct nt_finding *f, uint32_t a, uint32_t b)
@@ -151,7 +137,7 @@ static void blame(struct nt_finding *f, uint32_t a, uint32_t b)
 static void judge_drift(const struct nt_claim *c, const struct drift *d, struct nt_finding *f)
 {
     for (size_t k = 0; k < c->classes->count * c->seats; k++)
-        if (drifts(c, &d[k], 2))
+        if (drifts(c, &d[k]))
             blame(f, (uint32_t)(k % c->seats), d[k].partner);
 }
 
