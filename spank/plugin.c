@@ -73,7 +73,8 @@ static int check_option(int val, const char *value, int remote)
 static struct spank_option nettopo_option = {
     .name = "nettopo",
     .arginfo = "ITEM,...",
-    .usage = "find the job's network first: quick|standard|full, budget=S, pattern=P, apply, off",
+    .usage = "find the job's network first: quick|standard|full, budget=S, pattern=P, sweep=KIND, "
+             "apply, off",
     .has_arg = 2,
     .val = 0,
     .cb = check_option,

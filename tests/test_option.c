@@ -45,6 +45,9 @@ static void every_item_is_read(void **state)
     assert_true(parsed("budget=0.1").budget_s == 0.1);
     assert_true(parsed("budget=3600").budget_s == 3600);
     assert_true(parsed("apply").apply);
+    assert_int_equal(parsed("quick").sweep, NT_SWEEP_AUTO);
+    assert_int_equal(parsed("sweep=all,quick").sweep, NT_SWEEP_ALL);
+    assert_int_equal(parsed("sweep=adaptive").sweep, NT_SWEEP_ADAPTIVE);
     assert_true(parsed("off").off);
     static const char *const patterns[] = {"neighbour",          "ring",
                                            "alltoall",           "tree",
@@ -108,6 +111,8 @@ static void a_wrong_item_is_named(void **state)
         {"pattern=matrix:", "pattern \"matrix:\""},
         {"quick\nLD_PRELOAD=/x", "control character"},
         {"pattern=matrix:/a\x7f", "control character"},
+        {"sweep=some", "expected auto, all or adaptive"},
+        {"sweep=all,sweep=all", "the sweep was given twice"},
         {"apply=yes", "unknown item \"apply=yes\""},
     };
     for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
@@ -202,6 +207,8 @@ static void format_then_parse_is_identity(void **state)
         "off",
         "off,quick,budget=3",
         "full,budget=12.345,pattern=stencil:3x5x7,apply",
+        "quick,sweep=adaptive,apply",
+        "standard,pattern=ring,sweep=all",
         "quick,budget=0.1",
         "pattern=matrix:a=b",
         "standard,budget=3599.999",
@@ -216,6 +223,7 @@ static void format_then_parse_is_identity(void **state)
         assert_true(out.budget_s == in.budget_s);
         assert_string_equal(out.pattern, in.pattern);
         assert_int_equal(out.apply, in.apply);
+        assert_int_equal(out.sweep, in.sweep);
     }
 }
 

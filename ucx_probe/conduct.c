@@ -270,7 +270,8 @@ static int prepare(struct sweep *s, struct nt_err *err)
                                           .latency_only = s->meet->latency_only,
                                           .budget_s = s->meet->deadline_s - s->pace.began_s,
                                           .max_load = s->meet->max_load > 0 ? s->meet->max_load : 1,
-                                          .seed = 1};
+                                          .seed = 1,
+                                          .mode = s->meet->option.sweep};
     if (s->turn->pair != NULL) {
         options.rails = nt_pair_rails(s->turn->pair, s->rail);
         options.rail = s->rail;

@@ -19,6 +19,7 @@ enum { BUDGET_MS = 5000, BUDGET_MAX_MS = 3600000 };
 struct settings {
     int agent_fd; /* -1: by hand */
     enum nt_level level;
+    enum nt_sweep_mode sweep;
     double budget_s, max_load;
     const char *map_path, *samples_path;
     int output_fd; /* the standard output of our user; UCX's log goes elsewhere */
@@ -31,6 +32,7 @@ static const char USAGE[] =
     "  -l, --level LEVEL     quick, standard (default) or full\n"
     "  -b, --budget SECONDS  time for all of it (default 5)\n"
     "  -m, --max-load SHARE  of a link that may be used on average (default 1)\n"
+    "  -w, --sweep KIND      of latencies: auto (default), all pairs or adaptive\n"
     "  -o, --output MAP      where the map goes (default -, the standard output)\n"
     "  -s, --samples FILE    also write what was measured\n"
     "      --help, --version\n";
@@ -104,18 +106,15 @@ static int read_fd(const char *text, int *fd)
 /* 1: go on; 0: all is said; -1: usage error */
 static int read_arguments(int argc, char **argv, struct settings *set)
 {
-    static const struct option options[] = {{"level", required_argument, NULL, 'l'},
-                                            {"budget", required_argument, NULL, 'b'},
-                                            {"output", required_argument, NULL, 'o'},
-                                            {"samples", required_argument, NULL, 's'},
-                                            {"max-load", required_argument, NULL, 'm'},
-                                            {"agent-fd", required_argument, NULL, 'A'},
-                                            {"help", no_argument, NULL, 'h'},
-                                            {"version", no_argument, NULL, 'V'},
-                                            {NULL, 0, NULL, 0}};
+    static const struct option options[] = {
+        {"level", required_argument, NULL, 'l'},    {"budget", required_argument, NULL, 'b'},
+        {"max-load", required_argument, NULL, 'm'}, {"sweep", required_argument, NULL, 'w'},
+        {"output", required_argument, NULL, 'o'},   {"samples", required_argument, NULL, 's'},
+        {"agent-fd", required_argument, NULL, 'A'}, {"help", no_argument, NULL, 'h'},
+        {"version", no_argument, NULL, 'V'},        {NULL, 0, NULL, 0}};
     int c, rc = 1;
     opterr = 0;
-    while (rc == 1 && (c = getopt_long(argc, argv, "l:b:m:o:s:h", options, NULL)) != -1) {
+    while (rc == 1 && (c = getopt_long(argc, argv, "l:b:m:w:o:s:h", options, NULL)) != -1) {
         switch (c) {
         case 'l':
             if (nt_level_parse(optarg, &set->level) != 0)
@@ -126,6 +125,10 @@ static int read_arguments(int argc, char **argv, struct settings *set)
             break;
         case 'm':
             rc = read_max_load(optarg, &set->max_load) == 0 ? 1 : -1;
+            break;
+        case 'w':
+            if (nt_sweep_mode_parse(optarg, &set->sweep) != 0)
+                rc = usage("sweep %s: expected auto, all or adaptive", optarg);
             break;
         case 'o':
             set->map_path = optarg;
@@ -210,6 +213,7 @@ static void begin_by_hand(struct nt_meet *meet, const struct settings *set)
     meet->option.level = set->level;
     meet->option.budget_s = set->budget_s;
     meet->max_load = set->max_load;
+    meet->option.sweep = set->sweep;
     meet->deadline_s = nt_clock_s() + set->budget_s;
 }
 

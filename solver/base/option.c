@@ -90,6 +90,27 @@ int nt_level_parse(const char *name, enum nt_level *level)
     return span_level((struct span){name, strlen(name)}, level);
 }
 
+static const char *const sweep_names[] = {
+    [NT_SWEEP_AUTO] = "auto",
+    [NT_SWEEP_ALL] = "all",
+    [NT_SWEEP_ADAPTIVE] = "adaptive",
+};
+
+static int span_sweep(struct span s, enum nt_sweep_mode *mode)
+{
+    for (int k = NT_SWEEP_AUTO; k <= NT_SWEEP_ADAPTIVE; k++)
+        if (span_is(s, sweep_names[k])) {
+            *mode = (enum nt_sweep_mode)k;
+            return 0;
+        }
+    return -1;
+}
+
+int nt_sweep_mode_parse(const char *name, enum nt_sweep_mode *mode)
+{
+    return span_sweep((struct span){name, strlen(name)}, mode);
+}
+
 static int check_stencil(struct span dims, struct span whole, struct nt_err *err)
 {
     struct span shape = span_next(&dims, ':');
@@ -174,7 +195,7 @@ int nt_option_root(struct nt_option *option, const char *dir, struct nt_err *err
 
 /* What was said already: an item that contradicts or repeats another is a mistake to point out. */
 struct seen {
-    bool level, budget, pattern;
+    bool level, budget, pattern, sweep;
 };
 
 static int twice(const char *what, struct span item, struct nt_err *err)
@@ -206,6 +227,14 @@ static int parse_pattern(struct span item, struct nt_option *option, struct nt_e
     return 0;
 }
 
+static int parse_sweep(struct span item, struct nt_option *option, struct nt_err *err)
+{
+    if (span_sweep(span_after(item, "sweep="), &option->sweep) == 0)
+        return 0;
+    return nt_err_set(err, NT_ERR_USAGE, "item \"%.*s\": expected auto, all or adaptive",
+                      shown(item), item.at);
+}
+
 static int parse_item(struct span item, struct seen *seen, struct nt_option *option,
                       struct nt_err *err)
 {
@@ -231,6 +260,12 @@ static int parse_item(struct span item, struct seen *seen, struct nt_option *opt
         seen->pattern = true;
         return parse_pattern(item, option, err);
     }
+    if (span_starts(item, "sweep=")) {
+        if (seen->sweep)
+            return twice("the sweep", item, err);
+        seen->sweep = true;
+        return parse_sweep(item, option, err);
+    }
     if (span_is(item, "apply"))
         option->apply = true;
     else if (span_is(item, "off"))
@@ -238,7 +273,7 @@ static int parse_item(struct span item, struct seen *seen, struct nt_option *opt
     else
         return nt_err_set(err, NT_ERR_USAGE,
                           "unknown item \"%.*s\": expected quick, standard, full, budget=SECONDS, "
-                          "pattern=P, apply or off",
+                          "pattern=P, sweep=KIND, apply or off",
                           shown(item), item.at);
     return 0;
 }
@@ -294,8 +329,12 @@ int nt_option_format(const struct nt_option *option, char *text, size_t text_byt
     if (nt_pattern_check(option->pattern, err) != 0)
         return -1;
     bool plain = strcmp(option->pattern, DEFAULT_PATTERN) == 0;
-    int used = snprintf(whole, sizeof whole, "%s%s%s%s%s%s", option->off ? "off," : "", level,
+    if (option->sweep < NT_SWEEP_AUTO || option->sweep > NT_SWEEP_ADAPTIVE)
+        return nt_err_set(err, NT_ERR_USAGE, "sweep %d is none", (int)option->sweep);
+    bool automatic = option->sweep == NT_SWEEP_AUTO;
+    int used = snprintf(whole, sizeof whole, "%s%s%s%s%s%s%s%s", option->off ? "off," : "", level,
                         budget, plain ? "" : ",pattern=", plain ? "" : option->pattern,
+                        automatic ? "" : ",sweep=", automatic ? "" : sweep_names[option->sweep],
                         option->apply ? ",apply" : "");
     if (used < 0 || (size_t)used >= sizeof whole || (size_t)used >= text_bytes)
         return nt_err_set(err, NT_ERR_USAGE, "option of %d characters does not fit", used);

@@ -12,6 +12,9 @@
 
 enum nt_level { NT_LEVEL_QUICK = 1, NT_LEVEL_STANDARD, NT_LEVEL_FULL };
 
+/* How latencies are measured: auto adapts where hosts are many. */
+enum nt_sweep_mode { NT_SWEEP_AUTO, NT_SWEEP_ALL, NT_SWEEP_ADAPTIVE };
+
 enum { NT_OPTION_TEXT_BYTES = 1536, NT_PATTERN_TEXT_BYTES = 1100 };
 
 struct nt_option {
@@ -20,6 +23,7 @@ struct nt_option {
     double budget_s;                     /* 0: the configured default */
     char pattern[NT_PATTERN_TEXT_BYTES]; /* "neighbour", "ring", "stencil:4x4", ... */
     bool apply;                          /* a plain srun follows the hint */
+    enum nt_sweep_mode sweep;
 };
 
 /* text NULL or "" means the bare option: standard, default budget, neighbour.
@@ -35,6 +39,9 @@ const char *nt_level_name(enum nt_level level);
 
 /* -1 when the name is none. */
 int nt_level_parse(const char *name, enum nt_level *level);
+
+/* "auto", "all", "adaptive"; -1 when the name is none. */
+int nt_sweep_mode_parse(const char *name, enum nt_sweep_mode *mode);
 
 /* Checks the grammar of a pattern (neighbour, ring, alltoall, tree, stencil:AxB[xC][:periodic],
  * matrix:PATH with an absolute or relative PATH without ',' or control characters). */

@@ -9,6 +9,7 @@
 #include "campaign_phases.h"
 #include "infer.h"
 #include "sweep_adaptive.h"
+#include "sweep_latency.h"
 
 enum { WARNINGS_MAX = 16, WARNING_BYTES = 256, MATRIX_HOSTS_MAX = 16384 };
 enum { KINDS = NT_ORDER_KERNEL + 1 };

@@ -16,7 +16,6 @@
 #include "model.h"
 #include "option.h"
 #include "sweep.h"
-#include "sweep_latency.h"
 
 struct nt_campaign_options {
     enum nt_level level;

@@ -10,6 +10,7 @@
 enum { NOWHERE = UINT32_MAX };
 
 struct fit {
+    const char *const *phase; /* names of those to read, NULL behind the last */
     const struct nt_model *model;
     size_t vertices;
     uint32_t *up;    /* vertices: the link towards the root; NOWHERE: the root, or not reached */
@@ -116,10 +117,17 @@ static size_t find_path(const struct fit *f, uint32_t a, uint32_t b)
 
 /* ---- readings ------------------------------------------------------------------------------- */
 
-static bool is_reading(const struct nt_samples *s, const struct nt_sample *x)
+static bool is_phase(const struct fit *f, const char *name)
 {
-    return x->kind == NT_SAMPLE_LATENCY && x->value_us > 0 &&
-           strcmp(s->phase[x->phase].name, NT_SAMPLES_LINK_LATENCY) == 0;
+    for (size_t k = 0; f->phase[k] != NULL; k++)
+        if (strcmp(name, f->phase[k]) == 0)
+            return true;
+    return false;
+}
+
+static bool is_reading(const struct fit *f, const struct nt_samples *s, const struct nt_sample *x)
+{
+    return x->kind == NT_SAMPLE_LATENCY && x->value_us > 0 && is_phase(f, s->phase[x->phase].name);
 }
 
 static int add_route(struct fit *f, const struct nt_samples *s, const uint32_t *vertex,
@@ -147,7 +155,7 @@ static int collect_routes(struct fit *f, const struct nt_samples *s, const uint3
     if (nt_routes_builder_create(&f->builder, err) != 0)
         return -1;
     for (size_t k = 0; k < s->samples; k++)
-        if (is_reading(s, &s->sample[k]) && add_route(f, s, vertex, &s->sample[k], err) != 0)
+        if (is_reading(f, s, &s->sample[k]) && add_route(f, s, vertex, &s->sample[k], err) != 0)
             return -1;
     if (f->measured.count == 0)
         return 0;
@@ -168,7 +176,7 @@ static int collect_values(struct fit *f, const struct nt_samples *s, const uint3
         return no_memory(err);
     for (size_t k = 0; k < s->samples; k++) {
         const struct nt_sample *x = &s->sample[k];
-        if (!is_reading(s, x))
+        if (!is_reading(f, s, x))
             continue;
         uint32_t a = vertex[x->a], b = vertex[x->b];
         uint32_t pair = nt_pair_index_find(f->index, a < b ? a : b, a < b ? b : a);
@@ -202,20 +210,20 @@ static int set_links(struct nt_model *model, const struct nt_estimate *e, struct
     return nt_links_suspect(model, err) == 0 ? 1 : -1;
 }
 
-static bool has_phase(const struct nt_samples *s)
+static bool has_phase(const struct fit *f, const struct nt_samples *s)
 {
     for (size_t k = 0; k < s->phases; k++)
-        if (strcmp(s->phase[k].name, NT_SAMPLES_LINK_LATENCY) == 0)
+        if (is_phase(f, s->phase[k].name))
             return true;
     return false;
 }
 
 int nt_link_latency(const struct nt_samples *samples, const uint32_t *vertex,
-                    struct nt_model *model, struct nt_err *err)
+                    const char *const *phase, struct nt_model *model, struct nt_err *err)
 {
-    struct fit f = {.model = model, .vertices = model->hosts + model->switches};
+    struct fit f = {.phase = phase, .model = model, .vertices = model->hosts + model->switches};
     struct nt_estimate *estimate = NULL;
-    if (!has_phase(samples) || model->switches == 0)
+    if (!has_phase(&f, samples) || model->switches == 0)
         return 0;
     f.up = malloc((f.vertices + 1) * sizeof *f.up);
     f.depth = calloc(f.vertices + 1, sizeof *f.depth);

@@ -1,5 +1,5 @@
-/* Latencies of the links of a tree that is known, from the rounds that were planned for them
- * (plan/precise.h): robust least squares over the paths (infer/estimate_routes.h). */
+/* Latencies of the links of a tree that is known: robust least squares over the paths of measured
+ * pairs (infer/estimate_routes.h), as from the rounds that are planned for it (plan/precise.h). */
 #ifndef NT_LINK_LATENCY_H
 #define NT_LINK_LATENCY_H
 
@@ -7,10 +7,11 @@
 #include "model.h"
 #include "samples.h"
 
-/* Takes the readings of that phase and sets latency_us and latency_se_us of every link, and who is
- * suspect. vertex[h]: the model's host of the samples' host h. 1: done; 0: nothing was changed: no
- * such phase, no tree, or cut off before every link could be told apart. */
+/* Takes the readings of those phases (names, NULL behind the last) and sets latency_us and
+ * latency_se_us of every link, and who is suspect. vertex[h]: the model's host of the samples' host
+ * h. 1: done; 0: nothing was changed: no such phase, no tree, or cut off before every link could be
+ * told apart. */
 int nt_link_latency(const struct nt_samples *samples, const uint32_t *vertex,
-                    struct nt_model *model, struct nt_err *err);
+                    const char *const *phase, struct nt_model *model, struct nt_err *err);
 
 #endif

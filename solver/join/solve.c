@@ -321,15 +321,22 @@ static int infer_adaptive(const struct sorted *s, const struct nt_samples *sampl
     return rc;
 }
 
+/* adaptive: the map is from such a sweep, which tells all pairs of a tier to be alike; its readings
+ * tell more. */
 static int refine(struct nt_map *map, const struct sorted *s, const struct nt_samples *samples,
-                  struct nt_err *err)
+                  bool adaptive, struct nt_err *err)
 {
+    static const char *const planned[] = {NT_SAMPLES_LINK_LATENCY, NULL};
+    static const char *const adapted[] = {NT_SWEEP_ADAPTIVE_CALIBRATION, NT_SWEEP_ADAPTIVE_PHASE,
+                                          NT_SWEEP_ADAPTIVE_VERIFICATION, NULL};
     uint32_t *vertex = malloc((s->n + 1) * sizeof *vertex);
     if (vertex == NULL)
         return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu hosts", s->n);
     for (size_t k = 0; k < s->n; k++)
         vertex[s->order[k]] = (uint32_t)k;
-    int rc = nt_link_latency(samples, vertex, map->model, err);
+    int rc = nt_link_latency(samples, vertex, planned, map->model, err);
+    if (rc == 0 && adaptive)
+        rc = nt_link_latency(samples, vertex, adapted, map->model, err);
     free(vertex);
     return rc < 0 ? -1 : 0;
 }
@@ -339,11 +346,11 @@ static int refine(struct nt_map *map, const struct sorted *s, const struct nt_sa
 
 /* The record behind the measurements has more than latencies: links measured again, flows. */
 static int refine_from(struct nt_map *map, const struct sorted *s,
-                       const struct nt_solve_input *from, struct nt_err *err)
+                       const struct nt_solve_input *from, bool adaptive, struct nt_err *err)
 {
     if (from->samples == NULL)
         return 0;
-    if (refine(map, s, from->samples, err) != 0)
+    if (refine(map, s, from->samples, adaptive, err) != 0)
         return -1;
     return nt_link_flows(map, from->samples, s->order, err);
 }
@@ -374,8 +381,8 @@ static int solve_sorted(const struct sorted *s, const struct nt_solve_input *fro
                               (unsigned long long)map->sweep.pairs_measured,
                               (unsigned long long)map->sweep.pairs_total) != 0) ||
         name_missing(map, s, err) != 0 || set_bandwidths(map, bandwidth, err) != 0 ||
-        (told &&
-         (refine_from(map, s, from, err) != 0 || place_tasks(map, s->room, from, err) != 0))) {
+        (told && (refine_from(map, s, from, adaptive > 0, err) != 0 ||
+                  place_tasks(map, s->room, from, err) != 0))) {
         nt_map_destroy(map);
         return -1;
     }

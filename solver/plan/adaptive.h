@@ -24,15 +24,15 @@ struct nt_adaptive {
     struct nt_planner base;
     enum nt_adaptive_phase phase;
     size_t hosts, seats;
-    uint32_t *host;      /* of a seat */
-    uint32_t *seat;      /* of a host; UINT32_MAX: absent */
-    bool *lost;          /* seats */
-    uint32_t *slot;      /* seats: place in the round last ordered */
-    uint32_t (*pair)[2]; /* hosts, of that round */
-    float *ln, *se;      /* its results; NaN: none */
-    uint32_t *pings;     /* and how many each is from */
-    struct nt_draw draw; /* the same pairs as seats */
-    uint32_t count, batches;
+    uint32_t *host;                /* of a seat */
+    uint32_t *seat;                /* of a host; UINT32_MAX: absent */
+    bool *lost;                    /* seats */
+    uint32_t *slot;                /* seats: place in the round last ordered */
+    uint32_t (*pair)[2];           /* hosts, of that round */
+    float *ln, *se;                /* its results; NaN: none */
+    uint32_t *pings;               /* and how many each is from */
+    struct nt_draw draw;           /* the same pairs as seats */
+    uint32_t count, batches, most; /* pings; batches of a reading, and as many as may be */
     struct nt_rng rng;
     struct nt_calibration calibration;
     struct nt_ledger ledger;

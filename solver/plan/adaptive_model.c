@@ -105,6 +105,27 @@ static void settle_fit(const struct nt_adaptive *s, struct nt_model *m)
     m->resolution_us = nt_classes_resolution_us(&s->classes);
 }
 
+/* A switch at the top with two links is none: only their sum can be known. */
+static void join_top(struct draft *d)
+{
+    uint32_t top = (uint32_t)(d->s->hosts + d->switches - 1);
+    struct nt_link *up[2];
+    size_t n = 0;
+    for (size_t k = 0; d->switches > 1 && k < d->links; k++)
+        if (d->link[k].b == top) {
+            if (n < 2)
+                up[n] = &d->link[k];
+            n++;
+        }
+    if (n != 2)
+        return;
+    up[0]->b = up[1]->a;
+    up[0]->latency_us += up[1]->latency_us;
+    up[0]->probability = fmin(up[0]->probability, up[1]->probability);
+    *up[1] = d->link[--d->links];
+    d->switches--;
+}
+
 static int finish(const struct draft *d, struct nt_model **out, struct nt_err *err)
 {
     struct nt_model *m;
@@ -166,6 +187,7 @@ int nt_sweep_adaptive_model(const struct nt_planner *planner, struct nt_model **
         d.bottom = nt_merge_certain_level(&s->merge);
     for (size_t l = d.bottom; s->merging && l < s->classes.count; l++)
         build_level(&d, l);
+    join_top(&d);
     int rc = finish(&d, out, err);
     draft_fini(&d);
     return rc;

@@ -8,6 +8,7 @@
 enum { BATCHES_FIRST = 3, BATCHES_MAX = 16 };
 
 static const double WANTED_SD = 0.012;
+static const double READING_US = 20e3;           /* what a reading may take */
 static const double LEAST_SD = 0.003;            /* real latencies of one class differ by that */
 static const double CHI_SQUARE_2_MEDIAN = 0.693; /* over 2: of a variance from three batches */
 static const double LEAST_AGREEING = 0.005;      /* share of agreeing pairs that are wrong twice */
@@ -20,9 +21,10 @@ static unsigned random_legs(size_t seats)
     return seats - 1 < legs ? (unsigned)seats - 1 : legs;
 }
 
-int nt_calibration_init(struct nt_calibration *c, size_t seats, struct nt_err *err)
+int nt_calibration_init(struct nt_calibration *c, size_t seats, uint32_t pings, struct nt_err *err)
 {
-    *c = (struct nt_calibration){.seats = seats, .batches = BATCHES_FIRST};
+    *c = (struct nt_calibration){
+        .seats = seats, .pings = pings, .batches = BATCHES_FIRST, .most = BATCHES_MAX};
     if (seats < 2)
         return 0;
     c->legs = 2 + random_legs(seats);
@@ -85,9 +87,25 @@ static uint32_t batches_for(const float *se, size_t n, uint32_t had, float *scra
     return want < 2 ? 2 : want > BATCHES_MAX ? BATCHES_MAX : (uint32_t)want;
 }
 
-static bool settle(struct nt_calibration *c, const float *se)
+/* Where pings are slow a round is not to take much longer for them than it does anyway. */
+static uint32_t affordable(const struct nt_calibration *c, const float *ln)
 {
+    size_t n = 0;
+    for (size_t k = 0; k < c->count - c->from; k++)
+        if (!isnan(ln[k]))
+            c->scratch[n++] = ln[k];
+    if (n == 0 || c->pings == 0)
+        return BATCHES_MAX;
+    double batch_us = 2 * exp((double)nt_stats_median(c->scratch, n)) * c->pings;
+    double most = fmin(fmax(floor(READING_US / batch_us), BATCHES_FIRST), BATCHES_MAX);
+    return (uint32_t)most;
+}
+
+static bool settle(struct nt_calibration *c, const float *ln, const float *se)
+{
+    c->most = affordable(c, ln);
     uint32_t want = batches_for(se, c->count - c->from, c->batches, c->scratch);
+    want = want < c->most ? want : c->most;
     bool again = 2 * want > 3 * c->batches;
     c->settled = true;
     c->batches = want; /* two or more: they show a standard error */
@@ -96,7 +114,7 @@ static bool settle(struct nt_calibration *c, const float *se)
 
 void nt_calibration_tell(struct nt_calibration *c, const float *ln, const float *se)
 {
-    if (!c->settled && !settle(c, se))
+    if (!c->settled && !settle(c, ln, se))
         return;
     for (size_t k = c->from; k < c->count; k++)
         *(c->second ? &c->at[k].second : &c->at[k].first) = ln[k - c->from];

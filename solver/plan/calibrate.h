@@ -3,8 +3,8 @@
  * Neighbours in the order of the hosts (who are often neighbours in the network too), then random
  * matchings; each pair twice, in different rounds. Two readings that disagree by more than 4.5 sd
  * tell of an outlier and are not used for the classes. The first round also tells how many batches
- * a reading needs for a relative sd of about 1.2 %; it is measured again when that is many more
- * than it had. */
+ * a reading needs for a relative sd of about 1.2 %, or as many as take 20 ms; it is measured again
+ * when that is many more than it had. */
 #ifndef NT_CALIBRATE_H
 #define NT_CALIBRATE_H
 
@@ -27,7 +27,9 @@ struct nt_calibration {
     unsigned legs, leg;  /* a leg is a matching that is measured twice */
     bool second;         /* the leg's second round is next */
     bool settled;        /* the number of batches is */
+    uint32_t pings;      /* of a batch */
     uint32_t batches;    /* of a reading */
+    uint32_t most;       /* batches that a reading may have */
     size_t from;         /* first reading of this leg */
     size_t count, room;  /* readings */
     struct nt_twice *at; /* owned */
@@ -38,7 +40,8 @@ struct nt_calibration {
     size_t random_pairs; /* that were read, in random legs */
 };
 
-int nt_calibration_init(struct nt_calibration *calibration, size_t seats, struct nt_err *err);
+int nt_calibration_init(struct nt_calibration *calibration, size_t seats, uint32_t pings,
+                        struct nt_err *err);
 void nt_calibration_fini(struct nt_calibration *calibration);
 
 /* 1: the next round is at[from..count-1] of the calibration; 0: there is none. */

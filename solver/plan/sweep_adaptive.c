@@ -6,7 +6,7 @@
 
 #include "adaptive.h"
 
-enum { NONE = UINT32_MAX, BATCHES_MAX = 32, MERGES_FEW = 24, REOPENED_MAX = 4 };
+enum { NONE = UINT32_MAX, MERGES_FEW = 24, REOPENED_MAX = 4 };
 
 static const double GAP_SDS = 6; /* classes nearer than this want more batches */
 
@@ -72,7 +72,7 @@ static void quieten(struct nt_adaptive *s)
     double gap = nt_classes_gap_sds(&s->classes), times = GAP_SDS / gap;
     if (gap >= GAP_SDS)
         return;
-    double want = fmin(ceil(s->batches * times * times), BATCHES_MAX);
+    double want = fmin(ceil(s->batches * times * times), 2 * s->most);
     s->classes.noise *= sqrt(s->batches / want);
     s->batches = (uint32_t)want;
 }
@@ -82,6 +82,7 @@ static int begin_merge(struct nt_adaptive *s, struct nt_err *err)
     if (nt_calibration_finish(&s->calibration, &s->ledger, &s->classes, err) < 0)
         return -1;
     s->batches = s->calibration.batches;
+    s->most = s->calibration.most;
     s->random_pairs = s->calibration.random_pairs;
     s->noise = s->classes.noise;
     s->readings.calibration = s->readings.count;
@@ -252,7 +253,7 @@ static int sit_down(struct nt_adaptive *s, const uint32_t *order, const bool *ab
         s->seat[host] = (uint32_t)s->seats;
         s->host[s->seats++] = host;
     }
-    return nt_calibration_init(&s->calibration, s->seats, err);
+    return nt_calibration_init(&s->calibration, s->seats, s->count, err);
 }
 
 int nt_sweep_adaptive_create(size_t hosts, const uint32_t *order, const bool *absent,

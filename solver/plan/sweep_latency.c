@@ -26,7 +26,7 @@ static const struct latency *of(const struct nt_planner *planner)
 
 static size_t rounds_a_pass(const struct latency *s)
 {
-    return s->present - (s->present % 2 == 0);
+    return s->present < 2 ? 0 : s->present - (s->present % 2 == 0);
 }
 
 static int begin_all(struct latency *s, unsigned passes, struct nt_err *err)

@@ -12,9 +12,8 @@
 #include <stdint.h>
 
 #include "err.h"
+#include "option.h"
 #include "sweep.h"
-
-enum nt_sweep_mode { NT_SWEEP_AUTO, NT_SWEEP_ALL, NT_SWEEP_ADAPTIVE };
 
 /* mode auto: adaptive from NT_SWEEP_ADAPTIVE_FROM present hosts on. absent[i] (may be NULL): host i
  * takes no part. batches (of all pairs; the adaptive sweep finds its own) and count as in an order.

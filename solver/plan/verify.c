@@ -6,9 +6,9 @@
 
 #include "offsets.h"
 
-enum { TESTS_LOWEST = 3, TESTS_ABOVE = 2, AGREEING = 3, READINGS_MAX = 9, LOOK = 256 };
+enum { TESTS_LOWEST = 3, TESTS_ABOVE = 2, AGREEING = 3, READINGS_MAX = 9, LOOK = 256, OUTSIDE = 3 };
 
-static const double OFF_SDS = 4.5;
+static const double OFF_SDS = 4.5, FAR_SDS = 2.5;
 static const double BETTER = 6;      /* ln of the likelihood of another class over the pair's own */
 static const double DRIFT_SDS = 4.5; /* and more with more hosts */
 static const double AGREE_SDS = 4, MANY_OUTLIERS = 0.03;
@@ -91,33 +91,41 @@ static void add_drift(struct drift *d, const struct nt_claim *c, const struct nt
     }
 }
 
-/* The readings of one pair; the latest are enough. */
+/* Off by more than chance makes one of all hosts at all tiers. */
+static bool drifts(const struct nt_claim *c, const struct drift *d)
+{
+    double limit = DRIFT_SDS * DRIFT_SDS + 2 * log((double)(c->classes->count * c->seats) + 1);
+    return d->count > 1 && d->sum * d->sum > limit * d->variance;
+}
+
+/* The readings of one pair; the latest are enough. Several that are far and agree need not be off
+ * one by one. */
 static enum verdict judge_pair(const struct nt_claim *c, const struct nt_offsets *offsets,
                                const struct nt_readings *all, size_t from, size_t till,
                                struct drift *drift)
 {
-    double off[READINGS_MAX], widest = 0;
-    size_t n = 0, fits = 0, class = nt_clusters_meet(c->clusters, all->at[from].a, all->at[from].b);
+    double far[READINGS_MAX], widest = 0;
+    size_t n = 0, off = 0, class = nt_clusters_meet(c->clusters, all->at[from].a, all->at[from].b);
     size_t needed = c->classes->outliers > MANY_OUTLIERS ? AGREEING + 1 : AGREEING;
     if (till - from > READINGS_MAX)
         from = till - READINGS_MAX;
     for (size_t k = from; k < till; k++) {
         const struct nt_pair_reading *r = &all->at[k];
         struct expected e = expect(c, offsets, r, class, r->turn < all->calibration);
+        bool is = is_off(c, &e, class, (double)r->ln);
         widest = fmax(widest, e.sd);
-        if (is_off(c, &e, class, (double)r->ln)) {
-            off[n++] = (double)r->ln;
-            continue;
-        }
-        fits++;
-        add_drift(drift, c, offsets, r, class, &e);
+        if (is || fabs((double)r->ln - log(e.us)) > FAR_SDS * e.sd)
+            far[n++] = (double)r->ln;
+        if (!is)
+            add_drift(drift, c, offsets, r, class, &e);
+        off += is;
     }
-    size_t agree = most_agreeing(off, n, AGREE_SDS * widest);
-    if (fits >= n || (fits > 1 && fits > agree))
-        return FITS;
-    if (agree >= needed)
+    size_t agree = most_agreeing(far, n, AGREE_SDS * widest), count = till - from;
+    if (agree >= needed && 2 * agree > count)
         return CONTRADICTS;
-    return fits + n < READINGS_MAX ? SUSPECT : CONTRADICTS;
+    if (off <= count - off || (count > off + 1 && count - off > agree))
+        return FITS;
+    return count < READINGS_MAX ? SUSPECT : CONTRADICTS;
 }
 
 static void blame(struct nt_finding *f, uint32_t a, uint32_t b)
@@ -128,10 +136,8 @@ static void blame(struct nt_finding *f, uint32_t a, uint32_t b)
 
 static void judge_drift(const struct nt_claim *c, const struct drift *d, struct nt_finding *f)
 {
-    size_t tests = c->classes->count * c->seats;
-    double limit = DRIFT_SDS * DRIFT_SDS + 2 * log((double)tests + 1);
-    for (size_t k = 0; k < tests; k++)
-        if (d[k].count > 1 && d[k].sum * d[k].sum > limit * d[k].variance)
+    for (size_t k = 0; k < c->classes->count * c->seats; k++)
+        if (drifts(c, &d[k]))
             blame(f, (uint32_t)(k % c->seats), d[k].partner);
 }
 
@@ -191,6 +197,73 @@ static void note_meeting(const struct nt_claim *c, const struct nt_pair_reading 
     }
 }
 
+/* ---- who hangs where --------------------------------------------------------------------------
+ */
+
+enum { NOBODY = UINT32_MAX };
+
+/* Of a host at a tier: the cluster that most of its readings are with (Boyer and Moore's vote), and
+ * how many are not. */
+struct company {
+    uint32_t cluster, votes, outside;
+};
+
+static void vote(const struct nt_claim *c, const struct nt_pair_reading *r, struct company *company)
+{
+    const uint32_t end[2] = {r->a, r->b};
+    for (size_t l = 0; l + 1 < c->classes->count; l++)
+        for (int k = 0; k < 2; k++) {
+            struct company *mine = &company[l * c->seats + end[k]];
+            uint32_t root = nt_clusters_find(c->clusters, l, end[1 - k]);
+            if (mine->votes == 0)
+                mine->cluster = root;
+            mine->votes = mine->cluster == root ? mine->votes + 1 : mine->votes - 1;
+        }
+}
+
+static void count_outside(const struct nt_claim *c, const struct nt_pair_reading *r,
+                          struct company *company)
+{
+    const uint32_t end[2] = {r->a, r->b};
+    for (size_t l = 0; l + 1 < c->classes->count; l++)
+        for (int k = 0; k < 2; k++) {
+            struct company *mine = &company[l * c->seats + end[k]];
+            mine->outside += nt_clusters_find(c->clusters, l, end[1 - k]) != mine->cluster;
+        }
+}
+
+/* Somebody else who is not in that cluster, from the next seat on; NOBODY: all are. */
+static uint32_t outsider(const struct nt_claim *c, size_t level, uint32_t cluster, uint32_t seat)
+{
+    for (size_t k = 1; k < c->seats; k++) {
+        uint32_t other = (uint32_t)((seat + k) % c->seats);
+        if (!c->lost[other] && nt_clusters_find(c->clusters, level, other) != cluster)
+            return other;
+    }
+    return NOBODY;
+}
+
+/* A host that was hardly read but with those of one cluster may hang at that cluster's switch by a
+ * long link as well as above it: the four-point condition needs a pair without the cluster. */
+static void want_outsiders(const struct nt_claim *c, const struct nt_readings *all,
+                           struct company *company, struct nt_finding *f)
+{
+    for (size_t k = 0; k < all->count; k++)
+        vote(c, &all->at[k], company);
+    for (size_t k = 0; k < all->count; k++)
+        count_outside(c, &all->at[k], company);
+    for (size_t l = 0; l + 1 < c->classes->count; l++)
+        for (uint32_t i = 0; i < c->seats; i++) {
+            const struct company *mine = &company[l * c->seats + i];
+            if (c->lost[i] || mine->outside >= OUTSIDE || mine->votes == 0 ||
+                nt_clusters_find(c->clusters, l, i) == mine->cluster)
+                continue;
+            uint32_t other = outsider(c, l, mine->cluster, i);
+            if (other != NOBODY)
+                f->suspect[f->suspects++] = (struct nt_suspect){i, other};
+        }
+}
+
 static void judge_all(const struct nt_claim *c, const struct nt_offsets *offsets,
                       const struct nt_readings *all, uint32_t *others, struct drift *drift,
                       struct nt_finding *f)
@@ -217,13 +290,14 @@ int nt_verify_judge(const struct nt_claim *c, const struct nt_readings *all, str
                     struct nt_err *err)
 {
     size_t cells = c->classes->count * c->seats;
-    struct nt_finding f = {.suspect = calloc(all->count + 1, sizeof *f.suspect),
+    struct nt_finding f = {.suspect = calloc(all->count + cells + 1, sizeof *f.suspect),
                            .want = calloc(cells + 1, 1)};
     uint32_t *others = calloc(cells + 1, sizeof *others);
+    struct company *company = calloc(cells + 1, sizeof *company);
     struct drift *drift = calloc(cells + 1, sizeof *drift);
     struct nt_offsets offsets = {0};
     int rc = -1;
-    if (f.suspect == NULL || f.want == NULL || others == NULL || drift == NULL)
+    if (f.suspect == NULL || f.want == NULL || others == NULL || company == NULL || drift == NULL)
         nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu readings", all->count);
     else
         rc = count_others(c, others, f.want, err);
@@ -232,6 +306,7 @@ int nt_verify_judge(const struct nt_claim *c, const struct nt_readings *all, str
     if (rc == 0) {
         judge_all(c, &offsets, all, others, drift, &f);
         judge_drift(c, drift, &f);
+        want_outsiders(c, all, company, &f);
         limit_tests(c, others, &f);
         *out = f;
     } else {
@@ -239,6 +314,7 @@ int nt_verify_judge(const struct nt_claim *c, const struct nt_readings *all, str
     }
     nt_offsets_fini(&offsets);
     free(others);
+    free(company);
     free(drift);
     return rc;
 }

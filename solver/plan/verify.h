@@ -5,7 +5,9 @@
  * of latencies it is of, so pairs that it was not found from are measured: of every host with some
  * others at each tier, chosen at random. A pair contradicts when at least three readings agree
  * with each other and not with its class, and outnumber those that do; a pair with one reading off
- * is read again until that is decided. One such pair refutes the network.
+ * is read again until that is decided. One such pair refutes the network, and so do all readings of
+ * a host at a tier when together they are off. A host that was read with those of one cluster alone
+ * is read with one outside it, or it could as well hang at that cluster's switch by a long link.
  *
  * A right network is refuted by three accidents of one pair that agree within 6 sd: with outliers
  * of 1 % in less than one sweep in 10,000, with 10 % in about one in 100. A wrong one, of whose
