@@ -206,13 +206,31 @@ static void the_pace_keeps_time_for_the_end(void **state)
         assert_true(deadline - pace.stop_s >= 0.15 * budgets[k] - 1e-9);
         for (double now = 100; now < pace.stop_s; now += 0.01) {
             struct nt_go go = {0};
-            assert_true(now + nt_pace_warm_s(&pace, now) <= pace.stop_s + 0.011);
+            assert_true(now + nt_pace_warm_s(&pace, &order, now) <= pace.stop_s + 0.011);
             nt_pace_limit(&pace, &order, 1, now, &go);
             assert_true(now + go.give_up_s <= pace.stop_s + 0.011);
             assert_true(go.measure_s <= go.give_up_s);
             nt_pace_learn(&pace, 0.001, 0.002);
         }
     }
+}
+
+/* Pairs connect in a millisecond; a crowd waits for the slowest host. */
+static void a_kernel_gets_time_for_its_slowest_host(void **state)
+{
+    (void)state;
+    struct nt_pace pace;
+    struct nt_go go = {0};
+    struct nt_order kernel = {.kind = NT_ORDER_KERNEL, .pairs = 4, .window_s = 0.2},
+                    latency = {.kind = NT_ORDER_LATENCY, .batches = 3, .count = 5};
+    nt_pace_init(&pace, 0, 100);
+    for (int k = 0; k < 50; k++)
+        nt_pace_learn(&pace, 0.001, 0.002);
+    assert_true(nt_pace_warm_s(&pace, &latency, 1) < 0.2);
+    assert_true(nt_pace_warm_s(&pace, &kernel, 1) >= 0.5);
+    nt_pace_limit(&pace, &kernel, 0.001, 1, &go);
+    assert_true(go.give_up_s >= 0.2 + 0.75);
+    assert_true(nt_pace_warm_s(&pace, &kernel, pace.stop_s - 0.1) <= 0.1 + 1e-9);
 }
 
 static void a_failed_round_teaches_nothing(void **state)
@@ -237,6 +255,7 @@ int main(void)
         cmocka_unit_test(the_one_at_fault_goes_and_no_other),
         cmocka_unit_test(one_bad_pair_loses_nobody),
         cmocka_unit_test(the_pace_keeps_time_for_the_end),
+        cmocka_unit_test(a_kernel_gets_time_for_its_slowest_host),
         cmocka_unit_test(a_failed_round_teaches_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -7,9 +7,6 @@
 #include "clock.h"
 #include "pair_crowd.h"
 
-/* Each connects with many, not one. */
-static const double KERNEL_WARM = 6;
-
 int nt_match_init(struct nt_match *match, struct nt_meet *meet, struct nt_turn *turn,
                   const struct nt_crew *crew, struct nt_err *err)
 {
@@ -247,10 +244,7 @@ int nt_match_run(struct nt_match *m, const struct nt_order *order, uint32_t numb
         m->pair[k][1] = m->crew->rank_of[order->pair[k][1]];
         m->outcome[k] = (struct nt_match_outcome){.standing = NT_GOOD};
     }
-    double now = nt_clock_s(), left = pace->stop_s - now;
-    round.warm_s = nt_pace_warm_s(pace, now);
-    if (order->kind == NT_ORDER_KERNEL && left > round.warm_s)
-        round.warm_s = fmin(KERNEL_WARM * round.warm_s, left);
+    round.warm_s = nt_pace_warm_s(pace, order, nt_clock_s());
     int rc = order_and_warm(m, &round, err);
     if (rc == 0) {
         note_silent(m, silent);

@@ -6,6 +6,10 @@
 
 static const double LIMIT_MIN_S = 0.15, LIMIT_MAX_S = 2, SLACK_S = 0.25;
 
+/* A kernel is as slow as its slowest host, whose core may be taken for a while: what pairs needed
+ * says little of it. */
+static const double CROWD_S = 0.9, CROWD_HOST_S = 0.02;
+
 static double clamp(double v, double low, double high)
 {
     return v < low ? low : v > high ? high : v;
@@ -27,13 +31,19 @@ static double left_s(const struct nt_pace *pace, double now_s)
     return fmax(pace->stop_s - now_s, 0.01);
 }
 
-double nt_pace_warm_s(const struct nt_pace *pace, double now_s)
+static double least_s(const struct nt_order *order)
+{
+    return order->kind == NT_ORDER_KERNEL ? CROWD_S + CROWD_HOST_S * (double)order->pairs
+                                          : LIMIT_MIN_S;
+}
+
+double nt_pace_warm_s(const struct nt_pace *pace, const struct nt_order *order, double now_s)
 {
     double left = left_s(pace, now_s);
     /* nothing is known of this network yet: generous, but never most of the time */
     double warm =
         pace->rounds == 0 ? clamp(left / 3, 0.01, 1) : clamp(8 * pace->warm_s, LIMIT_MIN_S, 1);
-    return fmin(warm, left);
+    return fmin(fmax(warm, least_s(order)), left);
 }
 
 /* What an order takes when each message takes the round trip that was seen. */
@@ -56,7 +66,8 @@ void nt_pace_limit(const struct nt_pace *pace, const struct nt_order *order, dou
                    double now_s, struct nt_go *go)
 {
     double expected = fmax(2 * guess(order, round_trip_s), pace->measure_s - order->window_s);
-    double left = left_s(pace, now_s), limit = clamp(4 * expected, LIMIT_MIN_S, LIMIT_MAX_S);
+    double left = left_s(pace, now_s);
+    double limit = fmax(clamp(4 * expected, LIMIT_MIN_S, LIMIT_MAX_S), least_s(order));
     go->measure_s = fmin(order->window_s + limit, left);
     go->give_up_s = fmin(order->window_s + 1.5 * limit, left);
 }

@@ -20,8 +20,8 @@ void nt_pace_init(struct nt_pace *pace, double now_s, double deadline_s);
 /* How long to wait for the first piece of everybody. */
 double nt_pace_meet_s(const struct nt_pace *pace);
 
-/* To connect in the next round. */
-double nt_pace_warm_s(const struct nt_pace *pace, double now_s);
+/* To connect in the next round. Those of a kernel connect with many, and wait for all. */
+double nt_pace_warm_s(const struct nt_pace *pace, const struct nt_order *order, double now_s);
 
 /* The limits of the measuring; round_trip_s: the longest of the pairs of the round. */
 void nt_pace_limit(const struct nt_pace *pace, const struct nt_order *order, double round_trip_s,

@@ -15,7 +15,7 @@ enum { TIMES_MAX = 64, EXCHANGES = 3 };
 struct crowd {
     struct nt_crowd who;
     ucp_ep_h ep[NT_CROWD_MAX];
-    ucs_status_t died;
+    ucs_status_t died[NT_CROWD_MAX]; /* why the connection with each is over; UCS_OK */
     struct nt_program program;
     ucs_status_ptr_t *sent, *received; /* program.messages of them; NULL: done, or not mine */
     double time_s[NT_CROWD_MAX];       /* that each took, on participant 0 */
@@ -44,16 +44,17 @@ static ucs_status_ptr_t receive_from(struct nt_pair *pair, size_t from, unsigned
                             UINT64_MAX, &param);
 }
 
-/* Finishes the request and forgets it. */
-static int finish(struct nt_pair *pair, ucs_status_ptr_t *slot, double deadline_s,
+/* Finishes the request with a participant and forgets it. Another who is gone has what he came for:
+ * at the end each leaves as soon as he has heard so, and the others hear it after him. */
+static int finish(struct nt_pair *pair, ucs_status_ptr_t *slot, size_t with, double deadline_s,
                   struct nt_err *err)
 {
+    const ucs_status_t *died = &pair->crowd->died[with];
     ucs_status_ptr_t request = *slot;
     struct pair_idle idle = {0};
     while (!nt_pair_request_done(request)) {
-        if (pair->crowd->died != UCS_OK)
-            return nt_err_set(err, NT_ERR_SYSTEM, "kernel: %s",
-                              ucs_status_string(pair->crowd->died));
+        if (*died != UCS_OK)
+            return nt_err_set(err, NT_ERR_SYSTEM, "kernel: %s", ucs_status_string(*died));
         if (!nt_pair_step(pair, &idle, deadline_s))
             return nt_err_set(err, NT_ERR_SYSTEM, "kernel: no message in time");
     }
@@ -67,9 +68,9 @@ static int talk(struct nt_pair *pair, size_t to, size_t from, unsigned tag, doub
     unsigned char out = 1, in = 0;
     ucs_status_ptr_t receive = receive_from(pair, from, tag, &in, 1);
     ucs_status_ptr_t send = send_to(pair, to, tag, &out, 1);
-    int rc = finish(pair, &send, deadline_s, err);
+    int rc = finish(pair, &send, to, deadline_s, err);
     if (rc == 0)
-        rc = finish(pair, &receive, deadline_s, err);
+        rc = finish(pair, &receive, from, deadline_s, err);
     nt_pair_cancel(pair, send);
     nt_pair_cancel(pair, receive);
     return rc;
@@ -91,9 +92,9 @@ static int barrier(struct nt_pair *pair, double deadline_s, struct nt_err *err)
 static void peer_died(void *arg, ucp_ep_h ep, ucs_status_t status)
 {
     struct nt_pair *pair = arg;
-    (void)ep;
-    if (pair->crowd != NULL)
-        pair->crowd->died = status;
+    for (size_t k = 0; pair->crowd != NULL && k < pair->crowd->who.n; k++)
+        if (pair->crowd->ep[k] == ep)
+            pair->crowd->died[k] = status;
 }
 
 static int reach(struct nt_pair *pair, size_t to, struct nt_err *err)
@@ -150,8 +151,8 @@ static int exchange(struct nt_pair *pair, double deadline_s, struct nt_err *err)
             sent[k] = send_to(pair, k, CROWD_HELLO, &out, 1);
         }
     for (size_t k = 0; k < c->who.n && rc == 0; k++)
-        if (finish(pair, &sent[k], deadline_s, err) != 0 ||
-            finish(pair, &received[k], deadline_s, err) != 0)
+        if (finish(pair, &sent[k], k, deadline_s, err) != 0 ||
+            finish(pair, &received[k], k, deadline_s, err) != 0)
             rc = -1;
     for (size_t k = 0; k < c->who.n; k++) {
         nt_pair_cancel(pair, sent[k]);
@@ -231,14 +232,14 @@ static int play(struct nt_pair *pair, size_t bytes, double deadline_s, struct nt
         bool wait = p->op[k] % 2 != 0;
         if (!is_mine(&p->message[m], c->who.self, wait))
             continue;
-        if (wait && finish(pair, &c->received[m], deadline_s, err) != 0)
+        if (wait && finish(pair, &c->received[m], p->message[m].from, deadline_s, err) != 0)
             return -1;
         if (!wait)
             c->sent[m] =
                 send_to(pair, p->message[m].to, CROWD_MESSAGE, nt_pair_slot(pair, 0), bytes);
     }
     for (size_t m = 0; m < p->messages; m++)
-        if (finish(pair, &c->sent[m], deadline_s, err) != 0)
+        if (finish(pair, &c->sent[m], p->message[m].to, deadline_s, err) != 0)
             return -1;
     return 0;
 }
@@ -266,7 +267,7 @@ static int collect_times(struct nt_pair *pair, double deadline_s, double *longes
     for (size_t k = 1; k < c->who.n; k++)
         request[k] = receive_from(pair, k, CROWD_TIME, &c->time_s[k], sizeof c->time_s[k]);
     for (size_t k = 1; k < c->who.n && rc == 0; k++) {
-        rc = finish(pair, &request[k], deadline_s, err);
+        rc = finish(pair, &request[k], k, deadline_s, err);
         *longest_s = rc == 0 && c->time_s[k] > *longest_s ? c->time_s[k] : *longest_s;
     }
     for (size_t k = 1; k < c->who.n; k++)
@@ -279,7 +280,7 @@ static int tell_verdict(struct nt_pair *pair, unsigned char more, double deadlin
 {
     for (size_t k = 1; k < pair->crowd->who.n; k++) {
         ucs_status_ptr_t request = send_to(pair, k, CROWD_VERDICT, &more, 1);
-        int rc = finish(pair, &request, deadline_s, err);
+        int rc = finish(pair, &request, k, deadline_s, err);
         nt_pair_cancel(pair, request);
         if (rc != 0)
             return -1;
@@ -292,9 +293,9 @@ static int hear_verdict(struct nt_pair *pair, double mine_s, double deadline_s, 
 {
     ucs_status_ptr_t verdict = receive_from(pair, 0, CROWD_VERDICT, more, 1);
     ucs_status_ptr_t time = send_to(pair, 0, CROWD_TIME, &mine_s, sizeof mine_s);
-    int rc = finish(pair, &time, deadline_s, err);
+    int rc = finish(pair, &time, 0, deadline_s, err);
     if (rc == 0)
-        rc = finish(pair, &verdict, deadline_s, err);
+        rc = finish(pair, &verdict, 0, deadline_s, err);
     nt_pair_cancel(pair, time);
     nt_pair_cancel(pair, verdict);
     return rc;

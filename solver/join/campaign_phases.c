@@ -128,6 +128,9 @@ static int create_loggp(const struct nt_phase_site *site, struct nt_planner **ou
 
 /* ---- message sizes -------------------------------------------------------------------------- */
 
+/* Of the time that is left, so that the kernels have some. */
+#define SIZES_PART 0.6
+
 static int create_sizes(const struct nt_phase_site *site, struct nt_planner **out,
                         struct nt_phase_need *need, struct nt_err *err)
 {
@@ -139,6 +142,9 @@ static int create_sizes(const struct nt_phase_site *site, struct nt_planner **ou
 
 /* ---- stress kernels ------------------------------------------------------------------------- */
 
+/* Of the time that is left; what connecting takes is known only of pairs. */
+static const double KERNELS_PART = 0.6;
+
 static int create_kernels(const struct nt_phase_site *site, struct nt_planner **out,
                           struct nt_phase_need *need, struct nt_err *err)
 {
@@ -147,7 +153,8 @@ static int create_kernels(const struct nt_phase_site *site, struct nt_planner **
         return nt_err_set(err, NT_ERR_INPUT,
                           "not measured, they are to fill links and max_load is %g",
                           site->options->max_load);
-    return nt_stress_create(site->hosts, site->absent, site->rate_MBps, out, &need->rounds,
+    return nt_stress_create(site->hosts, site->absent, site->rate_MBps,
+                            KERNELS_PART * site->left_s - 6 * site->lap_s, out, &need->rounds,
                             &need->window_s, err);
 }
 
@@ -162,7 +169,7 @@ const struct nt_phase_kind nt_phase_kinds[] = {
     {"link-latency", NT_LEVEL_FULL, false, true, 1, create_link_latency, NULL},
     {"bandwidth shared by few", NT_LEVEL_FULL, true, true, 1, create_ladder, bandwidth_left},
     {"loggp", NT_LEVEL_FULL, true, true, LOGGP_PART, create_loggp, NULL},
-    {"sizes", NT_LEVEL_FULL, true, false, 1, create_sizes, NULL},
+    {"sizes", NT_LEVEL_FULL, true, false, SIZES_PART, create_sizes, NULL},
     {"kernels", NT_LEVEL_FULL, true, false, 1, create_kernels, NULL},
 };
 const size_t nt_phase_kinds_count = sizeof nt_phase_kinds / sizeof *nt_phase_kinds;

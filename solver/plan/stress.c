@@ -42,6 +42,14 @@ static double window_s(const struct stress *s, size_t kernel, size_t n)
     return REPETITIONS * CONGESTED * messages * s->message_s;
 }
 
+static double mean_window_s(const struct stress *s, size_t n)
+{
+    double sum = 0;
+    for (size_t k = 0; k < KERNELS; k++)
+        sum += window_s(s, k, n);
+    return sum / KERNELS;
+}
+
 static int next(struct nt_planner *planner, struct nt_order *order, struct nt_err *err)
 {
     struct stress *s = (struct stress *)planner;
@@ -79,19 +87,21 @@ static void destroy(struct nt_planner *planner)
 
 static const struct nt_planner_ops OPS = {next, nt_planner_tell_nothing, lose, destroy};
 
-/* The power of two that takes about MESSAGE_S. */
-static double choose_bytes(double rate_MBps)
+/* The power of two that takes about MESSAGE_S, or less where all would take too long. */
+static void choose_bytes(struct stress *s, double rate_MBps, size_t n, double seconds)
 {
-    double bytes = BYTES_MIN;
-    if (!(rate_MBps > 0))
-        return BYTES_USUAL;
-    while (bytes < BYTES_MAX && 2 * bytes <= rate_MBps * 1e6 * MESSAGE_S)
-        bytes *= 2;
-    return bytes;
+    s->bytes = rate_MBps > 0 ? BYTES_MIN : BYTES_USUAL;
+    while (rate_MBps > 0 && s->bytes < BYTES_MAX && 2 * s->bytes <= rate_MBps * 1e6 * MESSAGE_S)
+        s->bytes *= 2;
+    s->message_s = rate_MBps > 0 ? s->bytes / (rate_MBps * 1e6) : MESSAGE_S;
+    while (s->bytes > BYTES_MIN && KERNELS * mean_window_s(s, n) > seconds) {
+        s->bytes /= 2;
+        s->message_s /= 2;
+    }
 }
 
-int nt_stress_create(size_t hosts, const bool *absent, double rate_MBps, struct nt_planner **out,
-                     size_t *rounds, double *window, struct nt_err *err)
+int nt_stress_create(size_t hosts, const bool *absent, double rate_MBps, double seconds,
+                     struct nt_planner **out, size_t *rounds, double *window, struct nt_err *err)
 {
     struct stress *s = calloc(1, sizeof *s);
     bool *away = calloc(hosts + 1, sizeof *away);
@@ -104,14 +114,10 @@ int nt_stress_create(size_t hosts, const bool *absent, double rate_MBps, struct 
     *s = (struct stress){.base.ops = &OPS, .hosts = hosts, .away = away};
     if (absent != NULL)
         memcpy(away, absent, hosts * sizeof *away);
-    s->bytes = choose_bytes(rate_MBps);
-    s->message_s = rate_MBps > 0 ? s->bytes / (rate_MBps * 1e6) : MESSAGE_S;
     size_t n = nt_stress_hosts(hosts, away, host);
-    double sum = 0;
-    for (size_t k = 0; k < KERNELS; k++)
-        sum += window_s(s, k, n);
+    choose_bytes(s, rate_MBps, n, seconds);
     *rounds = n < 2 ? 0 : KERNELS;
-    *window = sum / KERNELS;
+    *window = mean_window_s(s, n);
     *out = &s->base;
     return 0;
 }

@@ -22,9 +22,10 @@ size_t nt_stress_hosts(size_t hosts, const bool *absent, uint32_t *host);
 
 /* Orders of NT_ORDER_KERNEL in phase "kernels": a2a, o2a, a2o, sr:4, sr:32, gups; pair k of an
  * order is {h, h}: host h is participant k. batches: repetitions at most. rate_MBps: what a host's
- * link carries, for the size of messages; NaN: unknown. *rounds and *window_s: how many there will
- * be, and about how long each takes. */
-int nt_stress_create(size_t hosts, const bool *absent, double rate_MBps, struct nt_planner **out,
-                     size_t *rounds, double *window_s, struct nt_err *err);
+ * link carries, for the size of messages; NaN: unknown. seconds: that all of them may take;
+ * messages are smaller where it is short. *rounds and *window_s: how many there will be, and about
+ * how long each takes, on a network that is congested. */
+int nt_stress_create(size_t hosts, const bool *absent, double rate_MBps, double seconds,
+                     struct nt_planner **out, size_t *rounds, double *window_s, struct nt_err *err);
 
 #endif

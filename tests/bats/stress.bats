@@ -115,3 +115,24 @@ busiest_second() { # FILE
     assert_between "bandwidth of n1" "$(jq '.links[] | select(.a == "n1" or .b == "n1") | .bandwidth_MBps' "$MAP")" 17 20
     assert_between "bandwidth between the leaves" "$(jq '.links[] | select(.a != "n1" and (.a | startswith("s")) and (.b | startswith("s"))) | .bandwidth_MBps' "$MAP")" 4.2 5
 }
+
+@test "full: latencies at several sizes, and each direction of a link has its own bandwidth" {
+    ground_up - <<'END'
+host n1 s1 100 160 64
+host n2 s1 100 160
+host n3 s2 100 160
+host n4 s2 100 160
+link s1 s2 100 160
+END
+    local size
+    measure full,budget=20 4 20
+    for size in 512 4096 32768; do
+        assert_equal "pairs with latencies of $size bytes" \
+            "$(awk -v s=$size '/^phase /{p = $2} p == "sizes" && $1 == "latency" && $4 == s {n[$2 < $3 ? $2" "$3 : $3" "$2]} END {print length(n)}' "$GROUND_HOME/stress.samples")" 6
+    done
+    assert_equal "links with a probability" "$(jq '[.links[].probability | . > 0 and . <= 1] | all' "$MAP")" true
+    assert_between "n1 sends" "$(jq '.links[] | select(.a == "n1") | .bandwidth_MBps' "$MAP")" 17 20
+    assert_between "n1 receives" "$(jq '.links[] | select(.a == "n1") | .bandwidth_back_MBps' "$MAP")" 6.8 8
+    # what three hosts send to n1 waits at its slow direction
+    assert_equal "a2o congests" "$(of_kernel a2o '.congested | [.tier, .from, .to] | join(" ")')" "0 s1 n1"
+}

@@ -1,0 +1,110 @@
+/* Which kernels are ordered, among whom, with messages of which size. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "stress.h"
+
+struct asked {
+    struct nt_planner *planner;
+    size_t rounds;
+    double window_s;
+};
+
+static struct asked ask(size_t hosts, const bool *absent, double rate_MBps, double seconds)
+{
+    struct asked a;
+    struct nt_err err = {0};
+    assert_int_equal(nt_stress_create(hosts, absent, rate_MBps, seconds, &a.planner, &a.rounds,
+                                      &a.window_s, &err),
+                     0);
+    return a;
+}
+
+static double bytes_of(size_t hosts, double rate_MBps, double seconds)
+{
+    struct nt_order order = {0};
+    struct asked a = ask(hosts, NULL, rate_MBps, seconds);
+    assert_int_equal(a.planner->ops->next(a.planner, &order, NULL), 1);
+    nt_planner_destroy(a.planner);
+    return order.message_bytes;
+}
+
+static void six_kernels_among_all_who_are_there(void **state)
+{
+    static const char *const kernels[] = {"a2a", "o2a", "a2o", "sr:4", "sr:32", "gups"};
+    const bool absent[5] = {false, false, true, false, false};
+    struct asked a = ask(5, absent, 100, 100);
+    struct nt_order order;
+    double windows = 0;
+    (void)state;
+    assert_int_equal(a.rounds, 6);
+    for (size_t k = 0; k < 6; k++) {
+        assert_int_equal(a.planner->ops->next(a.planner, &order, NULL), 1);
+        assert_int_equal(order.kind, NT_ORDER_KERNEL);
+        assert_string_equal(order.kernel, kernels[k]);
+        assert_int_equal(order.pairs, k < 3 ? 4 : 3);
+        for (size_t p = 0; p < order.pairs; p++)
+            assert_true(order.pair[p][0] == order.pair[p][1] && order.pair[p][0] != 2);
+        windows += k < 3 ? order.window_s : 0;
+        if (k == 2)
+            a.planner->ops->lose(a.planner, 4);
+    }
+    assert_int_equal(a.planner->ops->next(a.planner, &order, NULL), 0);
+    assert_true(windows > 0);
+    nt_planner_destroy(a.planner);
+}
+
+static void many_hosts_are_spread(void **state)
+{
+    uint32_t host[NT_STRESS_HOSTS_MAX];
+    (void)state;
+    assert_int_equal(nt_stress_hosts(1000, NULL, host), 64);
+    for (size_t k = 1; k < 64; k++)
+        assert_true(host[k] > host[k - 1] + 14 && host[k] < host[k - 1] + 17);
+    assert_int_equal(nt_stress_hosts(1, NULL, host), 1);
+    struct asked a = ask(1, NULL, 100, 100);
+    assert_int_equal(a.rounds, 0);
+    nt_planner_destroy(a.planner);
+}
+
+static void messages_take_a_moment_of_a_link(void **state)
+{
+    (void)state;
+    assert_true(bytes_of(4, 25, 100) == 65536);
+    assert_true(bytes_of(4, 12500, 100) == 1 << 20); /* never larger */
+    assert_true(bytes_of(4, 0.01, 100) == 1024);
+    assert_true(bytes_of(4, NAN, 100) == 16384);
+}
+
+/* All together, on a network where they congest, within the time. */
+static void short_times_get_small_messages(void **state)
+{
+    (void)state;
+    for (size_t hosts = 2; hosts <= 64; hosts *= 2)
+        for (double seconds = 0.05; seconds < 50; seconds *= 2) {
+            struct asked a = ask(hosts, NULL, 25, seconds);
+            double bytes = bytes_of(hosts, 25, seconds);
+            assert_true((double)a.rounds * a.window_s <= seconds || bytes == 1024);
+            assert_true(bytes == 65536 || 2.2 * (double)a.rounds * a.window_s > seconds);
+            nt_planner_destroy(a.planner);
+        }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(six_kernels_among_all_who_are_there),
+        cmocka_unit_test(many_hosts_are_spread),
+        cmocka_unit_test(messages_take_a_moment_of_a_link),
+        cmocka_unit_test(short_times_get_small_messages),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
