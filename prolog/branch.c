@@ -208,3 +208,14 @@ int nt_branch_next_lost(struct nt_branch *b, size_t *host)
     }
     return 0;
 }
+
+bool nt_branch_farewell(struct nt_branch *b)
+{
+    struct nt_frame frame;
+    const unsigned char *payload;
+    nt_branch_step(b);
+    nt_star_close_out(&b->star);
+    while (nt_branch_next(b, &frame, &payload) == 1)
+        ; /* too late */
+    return b->star.here == 0;
+}

@@ -75,4 +75,8 @@ int nt_branch_next(struct nt_branch *branch, struct nt_frame *frame, const unsig
 /* 1: this host is not reached any more, told once. 0: no more such. */
 int nt_branch_next_lost(struct nt_branch *branch, size_t *host);
 
+/* At the end, again and again until true: everyone has what was sent, and has gone. Who closes
+ * while the others still speak takes what he sent from them, so they go first. */
+bool nt_branch_farewell(struct nt_branch *branch);
+
 #endif

@@ -9,8 +9,10 @@
 #include "knock.h"
 #include "now.h"
 
-static const double PATIENCE_S = 0.5; /* with a block's leader who is not to be met */
-static const double FLUSH_S = 0.25;   /* for the last frames to leave */
+/* With a block's leader who is not to be met: it may only be late. Rank 0 waits for the first piece
+ * of everybody for a second. */
+static const double PATIENCE_S = 0.7;
+static const double FLUSH_S = 0.25; /* for the last frames to leave */
 
 struct follow {
     struct nt_seat *seat;
@@ -22,7 +24,8 @@ struct follow {
     struct nt_knock knock;
     struct nt_conn leader; /* open once proven */
     bool leader_lost;
-    bool leads; /* a block of our own, below us: */
+    bool leader_deaf; /* takes nothing more; what it said before is still to be heard */
+    bool leads;       /* a block of our own, below us: */
     struct nt_branch branch;
     struct pollfd *polls;
 };
@@ -48,7 +51,7 @@ static void turn_to(struct follow *f, size_t host)
     nt_knock_fini(&f->knock);
     f->knock = (struct nt_knock){.conn = {.fd = -1}};
     f->addresses.count = 0;
-    f->leader_lost = f->told_loss = false;
+    f->leader_lost = f->leader_deaf = f->told_loss = false;
     f->target = host;
     if (nt_ask_start(&f->where, sizeof f->addresses, ask_where, seat->job->host[host], &err) != 0)
         nt_seat_fail(seat, "%s", err.text);
@@ -158,16 +161,21 @@ static void hear_leader(struct follow *f)
 
 static void send_leader(struct follow *f, const struct nt_frame *frame, const void *payload)
 {
-    if (nt_conn_queue(&f->leader, frame, payload, NULL) != 0) {
-        nt_conn_fini(&f->leader);
-        f->leader_lost = true;
-    }
+    if (!f->leader_deaf && nt_conn_queue(&f->leader, frame, payload, NULL) != 0)
+        f->leader_deaf = true;
+}
+
+static void flush_leader(struct follow *f)
+{
+    if (nt_conn_is_open(&f->leader) && !f->leader_deaf && nt_conn_flush(&f->leader, NULL) != 0)
+        f->leader_deaf = true;
 }
 
 /* Before the leader is there the probe's pieces wait in its socket. */
 static bool reads_probe(const struct follow *f)
 {
-    return nt_conn_is_open(&f->leader) && nt_conn_queued(&f->leader) < NT_QUEUE_HIGH;
+    return nt_conn_is_open(&f->leader) &&
+           (f->leader_deaf || nt_conn_queued(&f->leader) < NT_QUEUE_HIGH);
 }
 
 static void hear_probe(struct follow *f)
@@ -246,7 +254,7 @@ static void wait_for_events(struct follow *f)
         n = nt_branch_polls(&f->branch, reads_probe(f), polls);
     n += nt_seat_polls(f->seat, reads_probe(f), polls + n);
     if (nt_conn_is_open(&f->leader)) {
-        bool write = nt_conn_queued(&f->leader) > 0;
+        bool write = !f->leader_deaf && nt_conn_queued(&f->leader) > 0;
         polls[n++] = (struct pollfd){
             .fd = f->leader.fd,
             .events = (short)((reads_leader(f) ? POLLIN : 0) | (write ? POLLOUT : 0))};
@@ -269,11 +277,14 @@ static void see_off_block(struct follow *f)
 {
     struct nt_frame frame = {.type = NT_FRAME_DONE,
                              .payload_bytes = (uint32_t)strlen(f->seat->outcome.text)};
+    double until = nt_now() + FLUSH_S;
+    nt_conn_fini(&f->leader);
+    nt_door_fini(&f->branch.door);
     nt_branch_send(&f->branch, &frame, f->seat->outcome.text);
-    for (double until = nt_now() + FLUSH_S;
-         nt_now() < until && !nt_star_is_flushed(&f->branch.star); nt_branch_step(&f->branch)) {
-        size_t n = nt_branch_polls(&f->branch, false, f->polls);
-        poll(f->polls, n, nt_ms_until(until));
+    while (!nt_branch_farewell(&f->branch) && nt_now() < until) {
+        size_t n = nt_branch_polls(&f->branch, true, f->polls);
+        if (poll(f->polls, n, nt_ms_until(until)) > 0)
+            nt_branch_heed(&f->branch, f->polls);
     }
 }
 
@@ -308,10 +319,7 @@ static void run(struct follow *f)
         if (f->leads)
             hear_block(f);
         nt_seat_flush(f->seat);
-        if (nt_conn_is_open(&f->leader) && nt_conn_flush(&f->leader, NULL) != 0) {
-            nt_conn_fini(&f->leader);
-            f->leader_lost = true;
-        }
+        flush_leader(f);
         look_for_the_end(f);
         if (!f->seat->outcome.settled)
             wait_for_events(f);

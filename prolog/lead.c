@@ -250,11 +250,11 @@ static void see_off(struct lead *lead)
             !lead->failed || lead->branch.star.joined >= nt_branch_expects(&lead->branch);
         if (all_came)
             nt_door_fini(&lead->branch.door);
-        if (all_came && nt_star_is_flushed(&lead->branch.star))
+        if (nt_branch_farewell(&lead->branch) && all_came)
             return;
-        size_t n = nt_branch_polls(&lead->branch, false, lead->polls);
-        poll(lead->polls, n, nt_ms_until(until));
-        nt_branch_step(&lead->branch);
+        size_t n = nt_branch_polls(&lead->branch, true, lead->polls);
+        if (poll(lead->polls, n, nt_ms_until(until)) > 0)
+            nt_branch_heed(&lead->branch, lead->polls);
     }
 }
 

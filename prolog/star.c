@@ -1,6 +1,7 @@
 #include "star.h"
 
 #include <stdlib.h>
+#include <sys/socket.h>
 
 #include "now.h"
 
@@ -129,10 +130,9 @@ void nt_star_flush(struct nt_star *star, double stall_s)
     }
 }
 
-bool nt_star_is_flushed(const struct nt_star *star)
+void nt_star_close_out(struct nt_star *star)
 {
     for (size_t k = 0; k < star->here; k++)
-        if (nt_conn_queued(&star->conn[star->order[k]]) > 0)
-            return false;
-    return true;
+        if (nt_conn_queued(&star->conn[star->order[k]]) == 0)
+            shutdown(star->conn[star->order[k]].fd, SHUT_WR);
 }

@@ -56,7 +56,7 @@ void nt_star_send(struct nt_star *star, size_t host, const struct nt_frame *fram
 /* Sends what waits. Drops who is gone or has taken nothing for stall_s. */
 void nt_star_flush(struct nt_star *star, double stall_s);
 
-/* Nothing waits to go out. */
-bool nt_star_is_flushed(const struct nt_star *star);
+/* Says to everyone for whom nothing waits any more that nothing will follow. */
+void nt_star_close_out(struct nt_star *star);
 
 #endif

@@ -2,7 +2,7 @@
  * came. For tests of the agent. The pattern of its option says what goes wrong:
  *   matrix:exit-R, matrix:hang-R, matrix:garbage-R, matrix:huge-R, matrix:leave-R  (rank R only)
  *   matrix:big     a map of 3 MiB
- *   matrix:slow    rank 0 waits between its two gathers
+ *   matrix:slow    rank 0 waits between its two gathers, and makes a file PROBE.met before
  *   matrix:evil    a hint.env that sets what it may not */
 #ifndef NT_TOY_PROBE_H
 #define NT_TOY_PROBE_H
@@ -187,8 +187,11 @@ static int toy_probe(int argc, char **argv)
     go_wrong();
     if (rank == 0) {
         gather(1, present);
-        if (strcmp(pattern, "slow") == 0)
-            poll(NULL, 0, 900);
+        if (strcmp(pattern, "slow") == 0) {
+            snprintf(text, sizeof text, "%s.met", argv[0]);
+            close(open(text, O_CREAT | O_WRONLY, 0644));
+            poll(NULL, 0, 1000);
+        }
         for (unsigned k = 1; k < size; k += 2) /* to every other host a text of its own */
             give(
                 (struct nt_frame){

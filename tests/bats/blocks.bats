@@ -1,0 +1,124 @@
+#!/usr/bin/env bats
+# shellcheck disable=SC2154,SC2086,SC2030,SC2031,SC2016
+# 64 hosts in blocks of eight: n1 leads the job, n9, n17, ... n57 their blocks. What such a job finds
+# is what was declared, nobody has more to look after than its part, and a block outlives its first
+# host.
+
+load ground
+load jobs
+
+BLOCK=8
+
+setup_file() {
+    need_ground slurmctld
+    cluster down >/dev/null
+    ground_up blocks64 --cpus 2 --conf "block_hosts = $BLOCK" --conf "budget_max = 40"
+}
+
+teardown_file() { ground_down; }
+
+setup() {
+    need_ground slurmctld
+    hidden=''
+}
+
+teardown() {
+    [ "$(id -u)" = 0 ] || return 0
+    if [ -n "$hidden" ]; then on n9 umount -l "$hidden" || true; fi
+    user scancel --user nettest
+    wait_until 30 all_are_idle 64
+}
+
+# How many hosts have come to this one's agent.
+came_to() { on "$1" ss -Htn state established 'sport >= 24500 and sport <= 24627' | wc -l; }
+
+# Everyone has come to somebody, and no more than a few to n1 because their block was late.
+blocks_stand() {
+    local host below=0 at_first
+    for host in n9 n17 n25 n33 n41 n49 n57; do below=$((below + $(came_to $host))); done
+    at_first=$(came_to n1)
+    [ $((below + at_first)) = 63 ] && [ "$at_first" -le $((2 * (BLOCK + 64 / BLOCK))) ] || {
+        echo "$at_first have come to n1, $below to the others"
+        return 1
+    }
+}
+
+# The most files that a probe of these hosts has open now.
+most_files() {
+    local host pid most=0 files
+    for host; do
+        for pid in $(probes_of "$host"); do
+            files=$(find "/proc/$pid/fd" -mindepth 1 2>/dev/null | wc -l)
+            [ "$files" -le "$most" ] || most=$files
+        done
+    done
+    echo "$most"
+}
+
+reason() { variable NETTOPO_REASON; }
+told() { on "$1" cat "/run/nettopo/$JOB/hint.env"; }
+
+# A job that stays until it is told to go, so that its files can be looked at.
+start_job() { # OPTION
+    submit --nettopo="$1" -N64 --exclusive <<'END'
+#!/bin/bash
+env | grep '^NETTOPO_' | sort >"$HOME/$SLURM_JOB_ID.env"
+cp "$NETTOPO_MAP" "$HOME/$SLURM_JOB_ID.map"
+mv "$HOME/$SLURM_JOB_ID.env" "$HOME/$SLURM_JOB_ID.env.done"
+while [ ! -e "$HOME/$SLURM_JOB_ID.go" ]; do sleep 0.1; done
+END
+}
+
+has_begun() { [ -e "$GROUND_HOME/$JOB.env.done" ] && mv "$GROUND_HOME/$JOB.env.done" "$GROUND_HOME/$JOB.env"; }
+
+# Everyone but n9 has been told of the same map.
+all_but_n9_know() {
+    local host
+    for host in n1 n2 n10 n13 n16 n17 n64; do
+        assert_contains "$host: $(told $host)" NETTOPO_STATUS=partial
+        on $host cmp "/run/nettopo/$JOB/map.json" "$GROUND_HOME/$JOB.map"
+    done
+}
+
+@test "64 hosts in blocks find the declared network" {
+    local files most=0
+    # 64 probes share the cores of one machine: a round takes longer than on hosts of their own
+    submit_recording --nettopo=quick,budget=40 -N64 --exclusive
+    wait_until 20 blocks_stand
+    while [ -n "$(probes_of n1)" ]; do
+        files=$(most_files n1 n9 n10 n64)
+        [ "$files" -le "$most" ] || most=$files
+        sleep 0.5
+    done
+    # its agent, UCX's own, and a partner or two
+    assert_between "files of a probe" "$most" 5 32
+    completed
+    found_network --above 800
+    printf '# %s, %s s, %s rounds, at most %s files a probe\n' "$(variable NETTOPO_STATUS)" \
+        "$(jq .sweep.seconds "$GROUND_HOME/$JOB.map")" "$(jq .sweep.rounds "$GROUND_HOME/$JOB.map")" "$most" >&3
+    hosts_are_well
+}
+
+@test "a block whose first host does not start comes to the job's" {
+    hidden=$GROUND_STATE/stage/libexec/nettopo/nettopo-prolog
+    on n9 mount --bind /bin/true "$hidden"
+    start_job quick,budget=6
+    wait_until 30 has_begun
+    assert_contains "$(reason)" "1 of 64 hosts did not answer to the end: n9"
+    assert_equal "missing" "$(jq -c '[.nodes[] | select(.status == "missing").name]' "$GROUND_HOME/$JOB.map")" '["n9"]'
+    all_but_n9_know
+    touch "$GROUND_HOME/$JOB.go"
+    completed
+}
+
+@test "a block outlives the death of its first host" {
+    start_job quick,budget=8
+    wait_until 20 blocks_stand
+    kill -s KILL $(agents_of n9)
+    wait_until 30 has_begun
+    [[ $(reason) =~ ^[1-8]\ of\ 64\ hosts\ did\ not\ answer\ to\ the\ end:\ n9 ]] || fail "$(reason)"
+    all_but_n9_know
+    touch "$GROUND_HOME/$JOB.go"
+    completed
+    hosts_are_well
+}
