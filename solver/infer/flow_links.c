@@ -8,7 +8,7 @@
 
 /* A link claims a flow when it is this full; one that is nearly so, or a host's link nearly
  * reached, excuses the flow from any claim: noise must not turn a follower into a bottleneck. */
-static const double edge = 0.99, plateau = 0.95, claims = 0.96, excuses = 0.90;
+static const double edge = 0.99, plateau = 0.95, claims = 0.96, excuses = 0.90, excuses_few = 0.75;
 /* The gap between the two best of a few normal values, in sd (1.1 for two, 0.5 for ten). */
 static const double top_gap = 0.7, gap_most = 0.05;
 /* Flows that share a bottleneck are alike, as far as TCP is fair. */
@@ -136,12 +136,16 @@ static bool limited_by_host(const struct pass *p, size_t n, double rate, double 
            rate >= share * channel[p->path[n - 1]].value;
 }
 
-/* Whether the only candidate of a flow of n hops is path[at]. */
+/* Whether the only candidate of a flow of n hops is path[at]. Another that more flows share is one
+ * before it is quite full: its best round was a little better, and this one's best may be all that
+ * the few had left. */
 static bool is_alone(const struct pass *p, size_t n, size_t at, double rate)
 {
+    size_t share = p->tally[p->path[at]].flows;
     for (size_t i = 0; i < n; i++) {
         uint32_t c = p->path[i];
-        if (i != at && is_inner(p->work->hang, c) && fullness(p, c) >= excuses &&
+        double enough = p->tally[c].flows > share ? excuses_few : excuses;
+        if (i != at && is_inner(p->work->hang, c) && fullness(p, c) >= enough &&
             rate >= much_less * p->tally[c].largest)
             return false;
     }

@@ -37,12 +37,17 @@ static const double WINDOW_MIN_S = 0.06, WINDOW_MAX_S = 0.3, WINDOW_FAST_S = 0.0
 /* A window and the quiet that max_load wants after it, at most: the average is over so long. */
 static const double PERIOD_S = 1;
 
+/* Flows that share a link take longer to end than those before, which had one of their own. */
+static const double LAP_SHARED = 2;
+
 /* The longest window with which the rounds stay within a share of what is left. */
-static double widest_window(const struct nt_phase_site *site, size_t rounds, double share)
+static double widest_window(const struct nt_phase_site *site, size_t rounds, unsigned phases,
+                            double share)
 {
     double load = site->options->max_load;
-    double window = load * site->left_s * share / (double)(rounds > 0 ? rounds : 1) - site->lap_s;
-    double most = load < 1 ? fmin(WINDOW_MAX_S, load * PERIOD_S - site->lap_s) : WINDOW_MAX_S;
+    double lap = site->lap_s * (phases == NT_BANDWIDTH_HOST_LINKS ? 1 : LAP_SHARED);
+    double window = load * site->left_s * share / (double)(rounds > 0 ? rounds : 1) - lap;
+    double most = load < 1 ? fmin(WINDOW_MAX_S, load * PERIOD_S - lap) : WINDOW_MAX_S;
     return fmax(fmin(window, most), WINDOW_MIN_S);
 }
 
@@ -61,7 +66,7 @@ static int create_bandwidth(const struct nt_phase_site *site, unsigned phases, d
         need->rounds = 0;
         return 0;
     }
-    options.window_s = widest_window(site, need->rounds - need->repeats / 2, share);
+    options.window_s = widest_window(site, need->rounds - need->repeats / 2, phases, share);
     need->window_s = WINDOW_FAST_S;
     need->kind = NT_ORDER_BANDWIDTH;
     return nt_bandwidth_create(site->model, site->absent, &options, out, err);

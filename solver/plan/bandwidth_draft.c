@@ -227,6 +227,10 @@ static void take(struct nt_draft *d, uint32_t v)
     }
 }
 
+/* A switch's own hosts come first: on the way to them there is no link between switches that
+ * could hold a flow back too. */
+static const double own_host = 0.1;
+
 /* The free host below v by the least loaded way: at each switch the branch that has the fewest
  * flows for its size and quality. */
 static uint32_t pick_below(const struct nt_draft *d, uint32_t v, uint32_t except)
@@ -240,6 +244,7 @@ static uint32_t pick_below(const struct nt_draft *d, uint32_t v, uint32_t except
             if (d->closed[c] || d->room[c] == 0 || c == except)
                 continue;
             double share = (d->load[c] + 1) / (nt_hang_count(h, c) * d->quality[c]);
+            share *= c < h->hosts ? own_host : 1;
             if (share < least) {
                 least = share;
                 best = c;

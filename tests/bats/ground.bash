@@ -9,6 +9,7 @@
 #   on HOST CMD...                       as root on a host
 #   wait_until SECONDS CMD...            until CMD succeeds; fails with what it last said
 #   assert_equal WHAT GOT EXPECTED; assert_contains TEXT PART; refute_contains TEXT PART
+#   machine_is_busy                      with other things, while the cluster idles; prints how much
 #   map_shape MAP; declared_shape FABRIC one line each, equal when the trees have the same shape
 #   ground_snapshot FILE                 what of a cluster is on this machine
 #
@@ -85,6 +86,17 @@ assert_between() {
     awk -v got="$2" -v min="$3" -v max="$4" \
         'BEGIN {exit !(got != "" && got + 0 >= min && got + 0 <= max)}' ||
         fail "$1: expected $3 to $4, found \"$2\""
+}
+
+# The fabric emulates in real time: what shares its machine shows in what is measured.
+machine_is_busy() {
+    local before after
+    before=$(head -n 1 /proc/stat)
+    sleep 1
+    after=$(head -n 1 /proc/stat)
+    awk '{for (k = 2; k <= 9; k++) sum[NR] += $k; idle[NR] = $5 + $6}
+        END {busy = 100 - 100 * (idle[2] - idle[1]) / (sum[2] - sum[1]); printf "%.0f %%\n", busy
+            exit !(busy > 20)}' <<<"$before"$'\n'"$after"
 }
 
 declared_shape() { "$FABRIC" --shape "$(fabric_path "$1")"; }

@@ -1,0 +1,56 @@
+#!/usr/bin/env bats
+# shellcheck disable=SC2154,SC2086,SC2030,SC2031
+# What jobs find with --nettopo=standard and full is what was declared, three times in a row: the
+# shape, latencies, bandwidths, oversubscription, and every degraded link, nothing else.
+
+load ground
+load jobs
+
+setup() {
+    need_ground slurmctld
+    cluster down >/dev/null
+}
+
+teardown() { ground_down; }
+
+# Right in all things that are asked; on a machine that does other things too a wrong one says
+# nothing, and the test is skipped.
+found_all() { # FABRIC ABOVE_US DEGRADED
+    local map=$GROUND_HOME/$JOB.map busy
+    assert_equal "status" "$(variable NETTOPO_STATUS)$(variable NETTOPO_REASON)" ok &&
+        found_network --above "$2" --bandwidth 5 --ratios 10 --alike 10 --degraded "$3" &&
+        assert_equal "shape" "$(map_shape "$map")" "$(declared_shape "$1")" && return
+    ! busy=$(machine_is_busy) || skip "other processes keep this machine busy ($busy)"
+    return 1
+}
+
+found_three_times() { # FABRIC ITEMS ABOVE_US DEGRADED
+    local hosts run
+    ground_up "$1"
+    hosts=$("$FABRIC" --hosts "$GROUND_FABRIC" | wc -l)
+    for run in 1 2 3; do
+        submit_recording --nettopo="$2" -N"$hosts" --exclusive && completed || return
+        printf '# %s, %s, run %s: %.1f s\n' "$1" "$2" $run "$(jq .sweep.seconds "$GROUND_HOME/$JOB.map")" >&3
+        found_all "$1" "$3" "$4" || return
+    done
+}
+
+@test "standard: 6 hosts on a switch, one of them slow" {
+    found_three_times slow6 standard 60 n4
+}
+
+@test "standard: 12 hosts on four uneven leaves, one uplink at half its rate" {
+    found_three_times half12 standard,budget=15 75 l3-root
+}
+
+@test "standard: 16 hosts in three levels, directions of different rates, one narrower" {
+    found_three_times ways16 standard,budget=20 75 l3-a2
+}
+
+@test "standard: 24 hosts in three levels, all sound" {
+    found_three_times uneven24 standard,budget=20 90 ""
+}
+
+@test "full: 8 hosts on two leaves and at the root, one host at a third of its rate" {
+    found_three_times third8 full,budget=20 60 n5
+}
