@@ -122,7 +122,7 @@ static uint32_t best_group(const struct nt_work *w, size_t i, struct moving *m, 
     size_t terms, count = candidates(w, i, candidate);
     float own;
     bool alone = w->weak[w->group[i]];
-    double best = alone ? INFINITY : misfit(w, i, w->group[i], m->buffer, &terms, &own) - 3;
+    double best = alone ? INFINITY : misfit(w, i, w->group[i], m->buffer, &terms, &own) - 0;
     for (size_t k = 0; k < count; k++) {
         double now = misfit(w, i, candidate[k], m->buffer, &terms, &own);
         if (now < best && own > 0 && (!alone || now < usual * (double)terms)) {
@@ -154,7 +154,20 @@ static int move_hosts(struct nt_work *w, size_t *moved, struct nt_err *err)
     return 0;
 }
 
-/* Joins each group with its nearest when the distance between them is within 3 sd. */
+/* The distance of two groups in units of what noise would show were they one: parted in the best of
+ * all ways, or by a handful of hosts that have little in common. Below 1 it could make them. */
+static double apart(const struct nt_work *w, size_t a, size_t b)
+{
+    double na = (double)nt_work_size(w, a), nb = (double)nt_work_size(w, b);
+    double known = 2 * (double)w->pairs / ((double)w->n * ((double)w->n - 1));
+    double t = (double)w->t[a * w->groups + b], sd = (double)w->sd[a * w->groups + b];
+    /* the pairs between less half of those inside each; medians of few are less precise */
+    double variance = (1 / (na * nb) + 0.5 / (na * (na - 1)) + 0.5 / (nb * (nb - 1))) / known;
+    double limit = nt_null_limit(nt_ways_two((size_t)(na + nb), (size_t)na), w->noise.df);
+    return t / sd / fmin(1.2 * limit * sqrt(variance), 3 * sqrt(1 / na + 1 / nb));
+}
+
+/* Joins each group with its nearest when noise could part them. */
 static int join_groups(struct nt_work *w, size_t *joined, struct nt_err *err)
 {
     uint32_t *to = malloc((w->groups + 1) * sizeof *to);
@@ -164,20 +177,14 @@ static int join_groups(struct nt_work *w, size_t *joined, struct nt_err *err)
     for (size_t g = 0; g < w->groups; g++)
         to[g] = (uint32_t)g;
     for (size_t a = 1; a < w->groups; a++) {
-        size_t best = a, size = nt_work_size(w, a);
-        double best_z = 1;
-        if (size < 2 || to[a] != a)
+        size_t best = a;
+        double least = 1;
+        if (nt_work_size(w, a) < 2 || to[a] != a)
             continue;
         for (size_t b = 0; b < a; b++) {
-            size_t other = nt_work_size(w, b);
-            if (other < 2 || to[b] != b)
-                continue;
-            double t = (double)w->t[a * w->groups + b];
-            double level =
-                t + (double)(w->offset[w->member[w->start[a]]] + w->offset[w->member[w->start[b]]]);
-            double sd = nt_noise_sd(&w->noise, level) * sqrt(1 / (double)size + 1 / (double)other);
-            if (t / sd / 3 < best_z) {
-                best_z = t / sd / 3;
+            double now = nt_work_size(w, b) < 2 || to[b] != b ? INFINITY : apart(w, a, b);
+            if (now < least) {
+                least = now;
                 best = b;
             }
         }

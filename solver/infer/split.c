@@ -262,8 +262,10 @@ static int split_hosts(const struct nt_work *w, const uint32_t *hosts, size_t m,
         mark_cuts(&s, w, m);
         memset(by_order, 0xff, m * sizeof *by_order);
         *parts = label_clusters(&s, m, by_order);
+        if (*parts == 1 && m <= NT_REFINE_HOSTS_MAX)
+            status = nt_refine(&w->noise, ordered, m, s.nodes, by_order, parts, err);
         for (size_t k = 0; k < m; k++)
-            label[s.order[k]] = by_order[k];
+            label[s.order[k]] = *parts > 1 ? by_order[k] : 0;
     }
     split_fini(&s);
     free(by_order);

@@ -178,6 +178,16 @@ int nt_split_groups(struct nt_work *w, bool *changed, struct nt_err *err);
  * one switch raised to it; *changed: there are fewer groups now. */
 int nt_split_weak(struct nt_work *w, bool *changed, struct nt_err *err);
 
+/* ---- refine.c ---- */
+
+enum { NT_REFINE_HOSTS_MAX = 256 };
+
+/* Parts m hosts anew from the dendrogram and by moving single hosts. d: readings without offsets
+ * in dendrogram order, m*m; nodes: with their sums. *parts: 1 when noise could make them; else
+ * label: of each place in the order. */
+int nt_refine(const struct nt_noise *noise, const float *d, size_t m, const struct nt_node *nodes,
+              uint32_t *label, size_t *parts, struct nt_err *err);
+
 /* ---- repair.c ---- */
 
 /* Moves hosts to groups where they fit better, joins groups that chance could make, until

@@ -1,0 +1,157 @@
+/* Parts among few hosts by moving single hosts, where noise has led linkage astray.
+ *
+ * Two levels are supposed: pairs inside parts, and pairs between them. With a threshold half-way,
+ * pairs inside should lie under it, so the sum of (threshold - reading) over the pairs inside is
+ * what a parting is worth: the log-likelihood ratio of independent normal errors but for a
+ * factor. The best cut of the dendrogram starts, then each host goes where it is worth most, and
+ * the threshold follows. What comes out is the best of many ways, and is tested as that. */
+#include "work.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { SWEEPS = 12, ROUNDS = 8 };
+
+struct refine {
+    const float *d; /* m*m in dendrogram order; NaN not known */
+    size_t m;
+    float low, high;  /* readings are pulled in to these */
+    double threshold; /* us */
+    uint32_t *label;  /* m: below m */
+    uint32_t *size;   /* m: of each part */
+    double *worth;    /* m: of one host in each part; 2m: of the nodes */
+};
+
+/* The parting of the dendrogram that is worth most. */
+static void best_cut(struct refine *r, const struct nt_node *nodes)
+{
+    size_t m = r->m;
+    uint32_t next = 0;
+    for (size_t v = 0; v < 2 * m - 1; v++) {
+        const struct nt_node *x = &nodes[v];
+        double whole = r->threshold * x->within_count - x->within;
+        double parted = v >= m ? r->worth[x->a] + r->worth[x->b] : -INFINITY;
+        r->worth[v] = whole > parted ? whole : parted;
+    }
+    memset(r->label, 0xff, m * sizeof *r->label);
+    for (size_t v = 2 * m - 1; v-- > 0;) {
+        const struct nt_node *x = &nodes[v];
+        double whole = r->threshold * x->within_count - x->within;
+        if (r->label[x->first] != UINT32_MAX || whole < r->worth[v])
+            continue;
+        for (size_t k = 0; k < x->size; k++)
+            r->label[x->first + k] = next;
+        next++;
+    }
+    memset(r->size, 0, m * sizeof *r->size);
+    for (size_t i = 0; i < m; i++)
+        r->size[r->label[i]]++;
+}
+
+static float reading(const struct refine *r, size_t i, size_t j)
+{
+    float v = r->d[i * r->m + j];
+    return v < r->low ? r->low : v > r->high ? r->high : v;
+}
+
+/* Moves each host to the part where it is worth most, or to one of its own. Returns how many. */
+static size_t sweep(struct refine *r)
+{
+    size_t moved = 0;
+    for (size_t i = 0; i < r->m; i++) {
+        memset(r->worth, 0, r->m * sizeof *r->worth);
+        for (size_t j = 0; j < r->m; j++) {
+            float v = reading(r, i, j);
+            if (j != i && v == v)
+                r->worth[r->label[j]] += r->threshold - (double)v;
+        }
+        uint32_t best = r->label[i];
+        r->size[best]--;
+        for (uint32_t p = 0; p < r->m; p++)
+            if (r->worth[p] > r->worth[best]) /* a part that is empty is worth 0 */
+                best = p;
+        moved += best != r->label[i];
+        r->label[i] = best;
+        r->size[best]++;
+    }
+    return moved;
+}
+
+/* Mean readings inside the parts and between them. */
+static void levels(const struct refine *r, struct nt_inside *in, struct nt_inside *out)
+{
+    *in = *out = (struct nt_inside){0, 0};
+    for (size_t i = 1; i < r->m; i++)
+        for (size_t j = 0; j < i; j++) {
+            float v = reading(r, i, j);
+            struct nt_inside *x = r->label[i] == r->label[j] ? in : out;
+            x->sum += v == v ? (double)v : 0;
+            x->count += v == v;
+        }
+}
+
+/* That noise alone would not show such parts, were they the best of all ways. */
+static bool stands_out(const struct refine *r, const struct nt_noise *noise, struct nt_inside in,
+                       struct nt_inside out)
+{
+    double ln_ways = lgamma((double)r->m + 1) + 2 * log((double)r->m);
+    for (size_t p = 0; p < r->m; p++)
+        ln_ways -= lgamma((double)r->size[p] + 1);
+    if (in.count < 1 || out.count < 1)
+        return false;
+    double level = out.sum / out.count;
+    double z = (level - in.sum / in.count) /
+               (nt_noise_sd(noise, level) * sqrt(1 / out.count + 1 / in.count));
+    return z > nt_null_limit(ln_ways, noise->df);
+}
+
+/* Numbers the parts by their first host. */
+static size_t number_parts(struct refine *r)
+{
+    size_t parts = 0;
+    memset(r->size, 0xff, r->m * sizeof *r->size);
+    for (size_t i = 0; i < r->m; i++) {
+        uint32_t *number = &r->size[r->label[i]];
+        if (*number == UINT32_MAX)
+            *number = (uint32_t)parts++;
+        r->label[i] = *number;
+    }
+    return parts;
+}
+
+static size_t search(struct refine *r, const struct nt_node *nodes, const struct nt_noise *noise)
+{
+    const struct nt_node *root = &nodes[2 * r->m - 2];
+    struct nt_inside in = {0, 0}, out = {0, 0};
+    double reach = 3 * nt_noise_sd(noise, (double)root->middle);
+    r->threshold = root->within / root->within_count;
+    best_cut(r, nodes);
+    for (int round = 0; round < ROUNDS; round++) {
+        size_t moved = 0, now = 1;
+        r->low = (float)(r->threshold - reach);
+        r->high = (float)(r->threshold + reach);
+        for (int k = 0; k < SWEEPS && now > 0; k++)
+            moved += now = sweep(r);
+        levels(r, &in, &out);
+        if (in.count < 1 || out.count < 1 || (moved == 0 && round > 0))
+            break;
+        r->threshold = 0.5 * (in.sum / in.count + out.sum / out.count);
+    }
+    return stands_out(r, noise, in, out) ? number_parts(r) : 1;
+}
+
+int nt_refine(const struct nt_noise *noise, const float *d, size_t m, const struct nt_node *nodes,
+              uint32_t *label, size_t *parts, struct nt_err *err)
+{
+    struct refine r = {.d = d, .m = m, .label = label};
+    r.size = malloc((m + 1) * sizeof *r.size);
+    r.worth = malloc((2 * m + 1) * sizeof *r.worth);
+    int status = 0;
+    if (r.size == NULL || r.worth == NULL)
+        status = nt_err_set(err, NT_ERR_SYSTEM, "no memory to part %zu hosts", m);
+    else
+        *parts = nodes[2 * m - 2].within_count < 1 ? 1 : search(&r, nodes, noise);
+    free(r.size);
+    free(r.worth);
+    return status;
+}
