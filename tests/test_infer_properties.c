@@ -172,6 +172,44 @@ static void test_noise_never_splits(void **state)
     }
 }
 
+/* A timer so coarse that nearly all readings are the same: lone ones a step lower are no leaves. */
+static void test_coarse_timer(void **state)
+{
+    (void)state;
+    const size_t hosts = 8;
+    for (size_t seed = 0; seed < 60; seed++) {
+        struct nt_rng rng;
+        nt_rng_init(&rng, seed);
+        struct nt_model *truth = known_balanced(1, &hosts, US(0.6));
+        struct nt_matrix *x =
+            known_measure(truth, &(struct known_noise){.sd = 0.02, .quantum = 0.1}, &rng);
+        struct nt_model *m = infer(x);
+        assert_int_equal(m->switches, 1);
+        nt_matrix_destroy(x);
+        nt_model_destroy(truth);
+        nt_model_destroy(m);
+    }
+}
+
+/* Noise that leaves a few readings in a hundred on the wrong side: all of them together decide. */
+static void test_much_noise(void **state)
+{
+    (void)state;
+    size_t exact = 0;
+    for (size_t seed = 0; seed < 10; seed++) {
+        struct nt_rng rng;
+        nt_rng_init(&rng, seed);
+        struct nt_model *truth = known_balanced(3, FAN(4, 4, 8), US(0.6, 0.25, 0.4));
+        struct nt_matrix *x = known_measure(truth, &(struct known_noise){.sd = 0.14}, &rng);
+        struct nt_model *m = infer(x);
+        exact += known_same_shape(truth, m);
+        nt_matrix_destroy(x);
+        nt_model_destroy(truth);
+        nt_model_destroy(m);
+    }
+    assert_true(exact >= 8);
+}
+
 static void test_same_bytes(void **state)
 {
     (void)state;
@@ -215,7 +253,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_relabelling),        cmocka_unit_test(test_scaling),
         cmocka_unit_test(test_longer_host_link),   cmocka_unit_test(test_noise_lowers_confidence),
-        cmocka_unit_test(test_noise_never_splits), cmocka_unit_test(test_same_bytes),
+        cmocka_unit_test(test_noise_never_splits), cmocka_unit_test(test_coarse_timer),
+        cmocka_unit_test(test_much_noise),         cmocka_unit_test(test_same_bytes),
         cmocka_unit_test(test_bad_values),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

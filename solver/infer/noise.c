@@ -98,6 +98,34 @@ static double grid_floor(struct gaps *g, double level)
     return fmin(0.8 * step, 0.1 * level);
 }
 
+/* Readings of a few values that are near each other stand on a grid too coarse for any gap to
+ * show: lone readings one step lower fit a tree as well as a switch of two hosts does. The step,
+ * or 0; values that are an eighth apart are exact readings of few levels. */
+static double coarse_step(const float *d, size_t n)
+{
+    enum { DISTINCT = 8, TIMES = 4, READINGS = 100000 };
+    float seen[DISTINCT];
+    size_t distinct = 0, readings = 0;
+    double step = INFINITY, level = 0;
+    for (size_t i = 1; i < n && readings < READINGS; i++)
+        for (size_t j = 0; j < i; j++) {
+            float v = d[i * n + j];
+            size_t k = 0;
+            while (k < distinct && fabsf(v - seen[k]) > 1e-5f * v)
+                k++;
+            readings += v == v;
+            if (v != v || k < distinct)
+                continue;
+            if (distinct == DISTINCT)
+                return 0;
+            for (size_t l = 0; l < distinct; l++)
+                step = fmin(step, (double)fabsf(v - seen[l]));
+            level = fmax(level, (double)v);
+            seen[distinct++] = v;
+        }
+    return distinct * TIMES <= readings && step < level / 8 ? step : 0;
+}
+
 void nt_noise_estimate(const float *d, size_t n, const struct nt_rng *rng, struct nt_noise *noise)
 {
     struct gaps g = {.count = 0};
@@ -119,6 +147,7 @@ void nt_noise_estimate(const float *d, size_t n, const struct nt_rng *rng, struc
     memcpy(g.scratch, g.level, g.count * sizeof *g.scratch);
     double level = (double)nt_stats_median(g.scratch, g.count);
     double floor_us = fmax(1e-4 * level, grid_floor(&g, level));
+    floor_us = fmax(floor_us, 0.3 * coarse_step(d, n)); /* rounding alone: 1/sqrt(12) */
     for (size_t k = 0; k < g.count; k++)
         g.scratch[k] = (float)((double)g.gap[k] / pow((double)g.level[k], p));
     /* middle of the gap in units of the sd of a pair: 0.98 behind one switch, where the three sums
