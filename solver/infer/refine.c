@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "stats.h"
+
 enum { SWEEPS = 12, ROUNDS = 8 };
 
 struct refine {
@@ -90,19 +92,32 @@ static void levels(const struct refine *r, struct nt_inside *in, struct nt_insid
         }
 }
 
-/* That noise alone would not show such parts, were they the best of all ways. */
-static bool stands_out(const struct refine *r, const struct nt_noise *noise, struct nt_inside in,
-                       struct nt_inside out)
+/* ln of the number of ways to make parts of these sizes, and to choose the sizes. */
+static double ln_ways(const struct refine *r)
 {
-    double ln_ways = lgamma((double)r->m + 1) + 2 * log((double)r->m);
-    for (size_t p = 0; p < r->m; p++)
-        ln_ways -= lgamma((double)r->size[p] + 1);
+    double ways = lgamma((double)r->m + 1) + 2 * log((double)r->m);
+    double *times = r->worth; /* parts of each size: none is before the other */
+    memset(times, 0, (r->m + 1) * sizeof *times);
+    for (size_t p = 0; p < r->m; p++) {
+        ways -= lgamma((double)r->size[p] + 1);
+        times[r->size[p]]++;
+    }
+    for (size_t k = 1; k <= r->m; k++)
+        ways -= lgamma(times[k] + 1);
+    return ways;
+}
+
+/* How far the parts stand out of what noise alone would show, were they the best of all ways: more
+ * than 1 when they do. */
+static double stands_out(const struct refine *r, const struct nt_noise *noise, struct nt_inside in,
+                         struct nt_inside out)
+{
     if (in.count < 1 || out.count < 1)
-        return false;
+        return 0;
     double level = out.sum / out.count;
     double z = (level - in.sum / in.count) /
                (nt_noise_sd(noise, level) * sqrt(1 / out.count + 1 / in.count));
-    return z > nt_null_limit(ln_ways, noise->df);
+    return z / nt_null_limit(ln_ways(r), noise->df);
 }
 
 /* Numbers the parts by their first host. */
@@ -119,12 +134,13 @@ static size_t number_parts(struct refine *r)
     return parts;
 }
 
-static size_t search(struct refine *r, const struct nt_node *nodes, const struct nt_noise *noise)
+/* From one threshold on; returns how far the parts stand out. */
+static double search(struct refine *r, double threshold, const struct nt_node *nodes,
+                     const struct nt_noise *noise)
 {
-    const struct nt_node *root = &nodes[2 * r->m - 2];
     struct nt_inside in = {0, 0}, out = {0, 0};
-    double reach = 3 * nt_noise_sd(noise, (double)root->middle);
-    r->threshold = root->within / root->within_count;
+    double reach = 3 * nt_noise_sd(noise, (double)nodes[2 * r->m - 2].middle);
+    r->threshold = threshold;
     best_cut(r, nodes);
     for (int round = 0; round < ROUNDS; round++) {
         size_t moved = 0, now = 1;
@@ -137,7 +153,32 @@ static size_t search(struct refine *r, const struct nt_node *nodes, const struct
             break;
         r->threshold = 0.5 * (in.sum / in.count + out.sum / out.count);
     }
-    return stands_out(r, noise, in, out) ? number_parts(r) : 1;
+    return stands_out(r, noise, in, out);
+}
+
+/* Thresholds that leave each host one, three, seven, ... others in its part; and the mean. */
+static double search_all(struct refine *r, const struct nt_node *nodes,
+                         const struct nt_noise *noise, uint32_t *best, float *values)
+{
+    const struct nt_node *root = &nodes[2 * r->m - 2];
+    size_t count = 0;
+    double most = 0;
+    for (size_t i = 1; i < r->m; i++)
+        for (size_t j = 0; j < i; j++)
+            if (r->d[i * r->m + j] == r->d[i * r->m + j])
+                values[count++] = r->d[i * r->m + j];
+    for (size_t others = 0; 2 * others < r->m; others = 2 * others + 1) {
+        double share = (double)others / (double)(r->m - 1);
+        double threshold = others == 0 ? root->within / root->within_count
+                                       : (double)nt_stats_quantile(values, count, share);
+        double now = search(r, threshold, nodes, noise);
+        if (now <= most)
+            continue;
+        most = now;
+        memcpy(best, r->label, r->m * sizeof *best);
+    }
+    memcpy(r->label, best, r->m * sizeof *best);
+    return most;
 }
 
 int nt_refine(const struct nt_noise *noise, const float *d, size_t m, const struct nt_node *nodes,
@@ -146,12 +187,17 @@ int nt_refine(const struct nt_noise *noise, const float *d, size_t m, const stru
     struct refine r = {.d = d, .m = m, .label = label};
     r.size = malloc((m + 1) * sizeof *r.size);
     r.worth = malloc((2 * m + 1) * sizeof *r.worth);
+    uint32_t *best = calloc(m + 1, sizeof *best);
+    float *values = malloc((m * m / 2 + 1) * sizeof *values);
     int status = 0;
-    if (r.size == NULL || r.worth == NULL)
+    *parts = 1;
+    if (r.size == NULL || r.worth == NULL || best == NULL || values == NULL)
         status = nt_err_set(err, NT_ERR_SYSTEM, "no memory to part %zu hosts", m);
-    else
-        *parts = nodes[2 * m - 2].within_count < 1 ? 1 : search(&r, nodes, noise);
+    else if (nodes[2 * m - 2].within_count >= 1 && search_all(&r, nodes, noise, best, values) > 1)
+        *parts = number_parts(&r);
     free(r.size);
     free(r.worth);
+    free(best);
+    free(values);
     return status;
 }
