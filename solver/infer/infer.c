@@ -56,18 +56,26 @@ static int work_init(struct nt_work *w, size_t n, struct nt_err *err)
 
 enum { TILE = 32 };
 
-/* How many values from the first are usable and the same. */
-static size_t same_values(const float *a, const float *b, size_t count)
+/* Puts the smaller of both into back, as smaller() does; true when some differ. */
+static bool take_smaller(const float *there, float *back, size_t count)
 {
-    const nt_floats none = {0}, most = none + FLT_MAX;
+    const nt_floats none = {0}, most = none + FLT_MAX, far = none + INFINITY;
+    nt_floats_are differ = {0};
     size_t k = 0;
     for (; k + NT_FLOATS <= count; k += NT_FLOATS) {
-        nt_floats x = nt_floats_load(a + k), y = nt_floats_load(b + k);
-        nt_floats_are good = (x == y) & (x > none) & (x <= most);
-        if ((good[0] & good[1] & good[2] & good[3]) == 0)
-            break;
+        nt_floats a = nt_floats_load(there + k), b = nt_floats_load(back + k);
+        differ |= (a < b) | (a > b);
+        a = nt_floats_choose((a > none) & (a <= most), a, far);
+        b = nt_floats_choose((b > none) & (b <= most), b, far);
+        a = nt_floats_choose(a < b, a, b);
+        nt_floats_store(back + k, nt_floats_choose(a == far, none + NAN, a));
     }
-    return k;
+    bool some = (differ[0] | differ[1] | differ[2] | differ[3]) != 0;
+    for (; k < count; k++) {
+        some |= there[k] < back[k] || there[k] > back[k];
+        back[k] = smaller(there[k], back[k]);
+    }
+    return some;
 }
 
 /* Both directions of the pairs in one tile; there: readings of its rows, back: of its columns. */
@@ -82,11 +90,7 @@ static bool fill_tile(struct nt_work *w, const float *there, const float *back, 
         for (size_t r = 0; r < rows; r++)
             turned[r][c] = back[c * n + r];
     for (size_t r = 0; r < rows; r++)
-        for (size_t c = same_values(there + r * n, turned[r], columns); c < columns; c++) {
-            float a = there[r * n + c], b = turned[r][c];
-            turned[r][c] = smaller(a, b);
-            differ |= a < b || a > b;
-        }
+        differ |= take_smaller(there + r * n, turned[r], columns);
     for (size_t r = 0; r < rows; r++)
         memcpy(w->d + (first_row + r) * n + first_column, turned[r], columns * sizeof(float));
     for (size_t c = 0; c < columns && first_row != first_column; c++)

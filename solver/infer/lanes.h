@@ -33,6 +33,12 @@ static inline nt_floats nt_floats_where(nt_floats_are is, nt_floats v)
     return (nt_floats)((nt_floats_are)v & is);
 }
 
+/* a where it is so, b elsewhere. */
+static inline nt_floats nt_floats_choose(nt_floats_are is, nt_floats a, nt_floats b)
+{
+    return (nt_floats)(((nt_floats_are)a & is) | ((nt_floats_are)b & ~is));
+}
+
 static inline nt_floats nt_floats_clip(nt_floats v, nt_floats low, nt_floats high)
 {
     nt_floats_are under = v<low, over = v> high, in = ~(under | over);
