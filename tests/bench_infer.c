@@ -248,7 +248,8 @@ static void bench_dragonflies(size_t seeds)
             for (size_t s = 0; s < seeds; s++) {
                 struct nt_rng rng;
                 nt_rng_init(&rng, 50 * s + k);
-                struct nt_model *truth = known_dragonfly(shapes[k][0], shapes[k][1], shapes[k][2]);
+                struct nt_model *truth = known_dragonfly(shapes[k][0], shapes[k][1], shapes[k][2],
+                                                         s % 2 == 0 ? 0.5 : 0.25);
                 struct nt_matrix *x =
                     known_measure(truth, &(struct known_noise){.sd = sds[c]}, &rng);
                 struct nt_model *m = infer(x);
