@@ -191,9 +191,11 @@ static inline struct nt_model *known_lattice(size_t dimensions, const size_t *si
     return m;
 }
 
-/* Groups of routers that are all linked, each with `size` hosts; one link between any two groups.
- * No tree describes it: how far two groups are depends on whose router has the link. */
-static inline struct nt_model *known_dragonfly(size_t groups, size_t routers, size_t size)
+/* Groups of routers that are all linked by 0.25 us, each with `size` hosts; one link of global_us
+ * between any two groups. No tree describes it: how far two groups are depends on whose router has
+ * the link. */
+static inline struct nt_model *known_dragonfly(size_t groups, size_t routers, size_t size,
+                                               double global_us)
 {
     struct nt_model *m;
     struct nt_err err;
@@ -210,7 +212,7 @@ static inline struct nt_model *known_dragonfly(size_t groups, size_t routers, si
             if (f == g || gates)
                 m->link[k++] = (struct nt_link){.a = (uint32_t)(hosts + a),
                                                 .b = (uint32_t)(hosts + b),
-                                                .latency_us = f == g ? 0.25 : 0.5};
+                                                .latency_us = f == g ? 0.25 : global_us};
         }
     m->links = k;
     m->family = NT_FAMILY_IRREGULAR;

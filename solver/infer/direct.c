@@ -351,6 +351,25 @@ static int find_misfit(const struct nt_work *w, struct nt_direct *d, struct nt_e
     return status;
 }
 
+/* Linked hosts that are linked with the same others stand for one switch, as the hosts of a
+ * dragonfly's router do; regular networks have none. */
+static bool is_crowded(const struct nt_direct *d)
+{
+    size_t n = d->n, twins = 0;
+    for (size_t i = 0; i < n; i++) {
+        bool twin = false;
+        for (size_t j = 0; j < n && !twin; j++) {
+            if (!d->linked[i * n + j])
+                continue;
+            twin = true;
+            for (size_t k = 0; k < n && twin; k++)
+                twin = k == i || k == j || d->linked[i * n + k] == d->linked[j * n + k];
+        }
+        twins += twin;
+    }
+    return 4 * twins > n;
+}
+
 /* Whether nothing else needs to be tried. */
 static int is_sure(const struct nt_work *w, struct nt_direct *d, bool *sure, struct nt_err *err)
 {
@@ -412,6 +431,7 @@ int nt_direct_find(const struct nt_work *w, double to_beat, struct nt_direct *ou
     if (status == 0 && isfinite(r.start[best].score))
         status = find_misfit(w, &r.start[best], err);
     if (status == 0) {
+        r.start[best].crowded = !r.start[best].regular && is_crowded(&r.start[best]);
         *out = r.start[best];
         r.start[best] = (struct nt_direct){0};
     }

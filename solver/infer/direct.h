@@ -21,6 +21,7 @@ struct nt_direct {
     bool regular;  /* a name fits: nt_family_recognise */
     double doubt;  /* odds, summed, of the networks that differ in one link */
     double misfit; /* as nt_misfit, set by nt_direct_find */
+    bool crowded;  /* hosts have the same links as others: they hang on switches; nt_direct_find */
     double cost;   /* minus ln of the likelihood of readings and graph; less is better */
 };
 

@@ -5,6 +5,9 @@
 
 #include "stats.h"
 
+/* Less confidence than this says nothing. */
+static const double NOTHING = 0.05;
+
 /* Errors of the two figures from the spread of the residuals. */
 static double hop_error(const struct nt_work *w, const struct nt_direct *d, double *rms)
 {
@@ -92,6 +95,8 @@ int nt_direct_model(const struct nt_work *w, const struct nt_direct *d, size_t h
         return -1;
     }
     m->confidence = confidence(d, m);
+    if (m->confidence < NOTHING) /* one of many that are as near, and perhaps none of them */
+        m->family = NT_FAMILY_UNDETERMINED;
     *out = m;
     return 0;
 }

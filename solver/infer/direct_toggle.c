@@ -297,7 +297,11 @@ static void propose(struct search *s, size_t a, size_t b)
     size_t n = s->n;
     bool linked = s->d->linked[a * n + b];
     unsigned hops = s->d->hops[a * n + b];
-    /* far pairs are only worth a look when something speaks for them */
+    /* a far pair whose own reading says how far is no link */
+    if (!linked && hops > NEAR && loss(s, a * n + b, hops) < s->most &&
+        loss(s, a * n + b, 1) >= s->most)
+        return;
+    /* others are only worth a look when something speaks for them */
     if (!linked && glance(s, a, b) < (hops <= NEAR ? HOPELESS : 0))
         return;
     double gain = worth(s, a, b);

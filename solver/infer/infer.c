@@ -310,15 +310,18 @@ static int judge(struct nt_work *w, struct nt_model **model, struct nt_err *err)
     /* a switch for each host on a line is the same network written with more unknowns */
     bool line = (*model)->switches + 2 >= w->n && d.links + 1 == w->n;
     /* with enough links of its own any network is near to some graph */
-    bool fits = d.regular || d.misfit < NT_MISFIT_MAX;
-    if (fits && d.score < score - (line ? 0 : DIRECT_MARGIN))
+    bool fits = d.regular || (d.misfit < NT_MISFIT_MAX && !d.crowded);
+    bool better = d.score < score - (line ? 0 : DIRECT_MARGIN);
+    if (fits && better)
         status = nt_direct_model(w, &d, (*model)->hosts, &direct, err);
     if (status == 0 && direct != NULL) {
         nt_model_destroy(*model);
         *model = direct;
-    } else if (misfit > NT_MISFIT_MAX) {
+    } else if (misfit > NT_MISFIT_MAX || (better && d.crowded)) {
         (*model)->family = NT_FAMILY_UNDETERMINED;
         (*model)->confidence *= 0.05;
+    } else if (d.score < score - DIRECT_MARGIN / 2.0) {
+        (*model)->confidence *= 0.5; /* it was a near thing */
     }
     nt_direct_fini(&d);
     return status;

@@ -26,13 +26,17 @@ static int residuals(const struct nt_work *w, const struct nt_matrix *modelled, 
             if (x != 0)
                 size[count++] = fabsf(x);
         }
-    float sd = count > 0 ? 1.4826f * nt_stats_median(size, count) : 1;
+    float sd = count > 0 ? 1.4826f * nt_stats_median(size, count) : 0;
+    /* what a grid of readings or their digits leave has patterns that mean nothing */
+    float least = fmaxf((float)nt_noise_least(w), 1e-4f);
+    bool none = sd < least;
+    sd = none ? least : sd;
     for (size_t k = 0; k < n * n; k++) {
-        float x = r[k] / (sd > 0 ? sd : 1);
+        float x = r[k] / sd;
         r[k] = x > 3 ? 3 : x < -3 ? -3 : x;
         square += (double)(r[k] * r[k]);
     }
-    *noise = 2 * sqrt(square / (double)n);
+    *noise = 2 * sqrt(none ? fmax(square / (double)n, (double)n) : square / (double)n);
     free(size);
     return 0;
 }

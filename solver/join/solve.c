@@ -226,6 +226,21 @@ static int set_bandwidths(struct nt_map *map, const struct nt_matrix *bandwidth,
     return rc < 0 ? -1 : 0;
 }
 
+/* A line of switches with one host each and hosts linked in a line measure the same. */
+static int warn_of_lines(struct nt_map *map, struct nt_err *err)
+{
+    const struct nt_model *m = map->model;
+    bool hosts = m->family == NT_FAMILY_MESH && m->dimensions == 1;
+    bool switches = m->family == NT_FAMILY_TREE && m->hosts > 3 && m->switches + 2 >= m->hosts;
+    if (!hosts && !switches)
+        return 0;
+    return nt_map_warn(map, err,
+                       hosts ? "hosts in a line: a line of switches with one host each would "
+                               "measure the same"
+                             : "switches with one host each: hosts linked to each other would "
+                               "measure the same");
+}
+
 /* ---- what a sweep's record has beside matrices -------------------------------------------------
  */
 
@@ -381,8 +396,9 @@ static int solve_sorted(const struct sorted *s, const struct nt_solve_input *fro
                               (unsigned long long)map->sweep.pairs_measured,
                               (unsigned long long)map->sweep.pairs_total) != 0) ||
         name_missing(map, s, err) != 0 || set_bandwidths(map, bandwidth, err) != 0 ||
-        (told && (refine_from(map, s, from, adaptive > 0, err) != 0 ||
-                  place_tasks(map, s->room, from, err) != 0))) {
+        (told &&
+         (warn_of_lines(map, err) != 0 || refine_from(map, s, from, adaptive > 0, err) != 0 ||
+          place_tasks(map, s->room, from, err) != 0))) {
         nt_map_destroy(map);
         return -1;
     }

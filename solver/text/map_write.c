@@ -318,6 +318,35 @@ static void put_links(struct pen *p, const struct nt_map *map)
     end(p, ']');
 }
 
+static void dimension_list(struct pen *p, const uint32_t *dimension, size_t count)
+{
+    begin(p, "dimensions", '[', false);
+    for (size_t k = 0; k < count; k++) {
+        separate(p);
+        nt_draft_print(&p->draft, "%u", dimension[k]);
+    }
+    end(p, ']');
+}
+
+/* The other name of the same graph: a ring of four is a square, and two dimensions of a cube are
+ * one of four in a torus. */
+static void put_also(struct pen *p, const struct nt_model *m)
+{
+    const uint32_t square[] = {2, 2};
+    bool ring = m->family == NT_FAMILY_RING && m->dimensions == 1 && m->dimension[0] == 4;
+    bool cube = m->family == NT_FAMILY_HYPERCUBE && m->dimensions > 2;
+    uint32_t torus[NT_DIMENSIONS_MAX];
+    size_t sizes = 0;
+    if (!ring && !cube)
+        return;
+    for (size_t left = m->dimensions; left > 0; left -= left > 1 ? 2 : 1)
+        torus[sizes++] = left > 1 ? 4 : 2;
+    begin(p, "also", '{', false);
+    string(p, "family", nt_family_name(ring ? NT_FAMILY_HYPERCUBE : NT_FAMILY_TORUS));
+    dimension_list(p, ring ? square : torus, ring ? 2 : sizes);
+    end(p, '}');
+}
+
 static void put_structure(struct pen *p, const struct nt_model *m)
 {
     begin(p, "structure", '{', false);
@@ -325,16 +354,12 @@ static void put_structure(struct pen *p, const struct nt_model *m)
     whole(p, "tiers", m->tiers);
     number(p, "confidence", m->confidence);
     begin(p, "parameters", '{', false);
-    if (m->dimensions > 0) {
-        begin(p, "dimensions", '[', false);
-        for (size_t k = 0; k < m->dimensions && k < NT_DIMENSIONS_MAX; k++) {
-            separate(p);
-            nt_draft_print(&p->draft, "%u", m->dimension[k]);
-        }
-        end(p, ']');
-    }
+    if (m->dimensions > 0)
+        dimension_list(p, m->dimension,
+                       m->dimensions < NT_DIMENSIONS_MAX ? m->dimensions : NT_DIMENSIONS_MAX);
     if (m->twist > 0)
         whole(p, "twist", m->twist);
+    put_also(p, m);
     end(p, '}');
     end(p, '}');
 }
