@@ -384,7 +384,7 @@ static void bench_time(void)
 
 int main(int argc, char **argv)
 {
-    size_t seeds = argc > 1 ? (size_t)atoi(argv[1]) : 10;
+    size_t seeds = argc > 1 ? (size_t)atoi(argv[1]) : 5; /* minutes, not hours */
     const char *tables = argc > 2 ? argv[2] : "sudfcet";
     if (strchr(tables, 's'))
         bench_shapes(seeds);
@@ -393,7 +393,7 @@ int main(int argc, char **argv)
     if (strchr(tables, 'd'))
         bench_direct(seeds);
     if (strchr(tables, 'f'))
-        bench_false_splits(100 * seeds);
+        bench_false_splits(seeds < 10 ? 1000 : 100 * seeds);
     if (strchr(tables, 'c'))
         bench_confidence(2 * seeds);
     if (strchr(tables, 'e'))
