@@ -317,6 +317,39 @@ static void test_bad_values(void **state)
     }
 }
 
+/* A nominal 95 % is one, with and without wrong readings; links named suspect are few, since none
+ * is worse than the others' spread. */
+static void test_errors_cover(void **state)
+{
+    (void)state;
+    const struct known_noise noise[] = {{.sd = 0.03}, {.sd = 0.03, .outliers = 0.02}};
+    for (size_t k = 0; k < 2; k++) {
+        size_t inside = 0, links = 0, alarms = 0, runs = 40;
+        for (size_t seed = 0; seed < runs; seed++) {
+            struct nt_rng rng;
+            nt_rng_init(&rng, 31 * seed + 5);
+            struct nt_model *truth = known_balanced(3, FAN(3, 3, 4), US(0.6, 0.3, 0.4));
+            struct nt_matrix *x = known_measure(truth, &noise[k], &rng);
+            struct nt_model *m = infer(x);
+            bool alarm = false;
+            for (size_t l = 0; l < m->links && known_same_shape(truth, m); l++) {
+                double off = fabs(m->link[l].latency_us - truth->link[l].latency_us);
+                links++;
+                inside += off <= 1.95996 * m->link[l].latency_se_us;
+                alarm |= m->link[l].suspect;
+            }
+            alarms += alarm;
+            nt_matrix_destroy(x);
+            nt_model_destroy(truth);
+            nt_model_destroy(m);
+        }
+        double share = (double)inside / (double)links;
+        if (links < 1500 || share < 0.93 || share > 0.97 || alarms > 2)
+            fail_msg("%zu of %zu links inside, %zu of %zu networks with a suspect", inside, links,
+                     alarms, runs);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -330,6 +363,7 @@ int main(void)
         cmocka_unit_test(test_much_noise),
         cmocka_unit_test(test_same_bytes),
         cmocka_unit_test(test_bad_values),
+        cmocka_unit_test(test_errors_cover),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -64,6 +64,8 @@ static const char help[] =
     "  --messages N         random messages; default 10000\n"
     "  --packet N           bytes of a packet; default: a message is one\n"
     "  --buffers N          packets that fit at a link's end; default no bound\n"
+    "  --consume-all        a host takes in from all its links at once, not through one port\n"
+    "  --adaptive           tori and meshes: the minimal way that fewest packets wait for\n"
     "  --repeat N           repetitions of a workload with other seeds; default 10\n"
     "  -o, --output FILE    written whole or not at all; default -\n";
 
@@ -71,7 +73,7 @@ struct asked {
     const char *topology, *noise, *spread, *outliers, *missing, *asymmetry, *seed;
     const char *host_latency, *link_latency, *overhead, *host_rate, *link_rate;
     const char *format, *sweep, *workload, *bytes, *messages, *packet, *buffers, *repeat, *output;
-    bool bandwidth, shuffle;
+    bool bandwidth, shuffle, consume_all, adaptive;
 };
 
 /* What is simulated. */
@@ -357,6 +359,8 @@ static int read_workload(const struct asked *a, struct nt_workload *w, uint64_t 
         return -1;
     w->messages = (uint32_t)messages;
     w->buffer_packets = (uint32_t)buffers;
+    w->consume_all = a->consume_all;
+    w->adaptive = a->adaptive;
     return *repeat > 0 ? 0 : nt_err_set(err, NT_ERR_USAGE, "--repeat 0: expected 1 or more");
 }
 
@@ -446,10 +450,12 @@ static int check(const struct asked *a, struct nt_err *err)
                           "expected one of measurements, --sweep and --workload");
     if (a->sweep == NULL && a->shuffle)
         return nt_err_set(err, NT_ERR_USAGE, "--shuffle is for --sweep");
-    if (a->workload == NULL && (a->bytes || a->messages || a->packet || a->buffers || a->repeat))
+    if (a->workload == NULL && (a->bytes || a->messages || a->packet || a->buffers || a->repeat ||
+                                a->consume_all || a->adaptive))
         return nt_err_set(
             err, NT_ERR_USAGE,
-            "--bytes, --messages, --packet, --buffers and --repeat are for --workload");
+            "--bytes, --messages, --packet, --buffers, --consume-all, --adaptive and --repeat are "
+            "for --workload");
     return 0;
 }
 
@@ -492,6 +498,8 @@ static int run(int argc, char **argv, struct nt_err *err)
         {"bandwidth", 0, NULL, &a.bandwidth},
         {"sweep", 0, &a.sweep, NULL},
         {"shuffle", 0, NULL, &a.shuffle},
+        {"consume-all", 0, NULL, &a.consume_all},
+        {"adaptive", 0, NULL, &a.adaptive},
         {"workload", 0, &a.workload, NULL},
         {"bytes", 0, &a.bytes, NULL},
         {"messages", 0, &a.messages, NULL},

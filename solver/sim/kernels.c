@@ -56,7 +56,7 @@ struct engine {
     uint32_t packets_each;
     double packet_bytes, last_bytes;
     uint32_t room; /* of a queue; QUEUE_MAX: unbounded */
-    bool bubble;
+    bool bubble, adaptive, consume_all;
     struct nt_rng rng;
     double now_us;
     size_t events, event_cap, finished;
@@ -180,7 +180,7 @@ static int grant(struct engine *e, uint32_t output, uint32_t p)
     struct packet *k = &e->packet[p];
     double done = fmax(e->now_us + serial_us(e, output, k->bytes), k->tail_us);
     uint32_t queue = k->queue;
-    e->busy[output] = true;
+    e->busy[output] = !(e->consume_all && is_port(e, output));
     if (is_port(e, queue)) { /* its own rate; the queue is free when it has sent */
         uint32_t host = queue - (uint32_t)e->net->arcs;
         double sent = e->now_us + serial_us(e, queue, k->bytes);
@@ -219,8 +219,37 @@ static int serve(struct engine *e, uint32_t output)
     return 0;
 }
 
+/* Packets at the output: the one it serves, and those that wait. */
+static size_t asked_for(const struct engine *e, uint32_t output)
+{
+    size_t n = e->busy[output];
+    for (uint32_t p = e->waiter[output].head; p != NONE; p = e->packet[p].next)
+        n++;
+    return n;
+}
+
+/* The dimension to move in whose output is asked for least; lots among equals. */
+static void choose_dimension(struct engine *e, struct nt_walk *walk)
+{
+    size_t least = SIZE_MAX, equals = 0;
+    for (uint32_t k = 0; k < NT_DIMENSIONS_MAX; k++) {
+        struct nt_walk on = *walk;
+        uint32_t arc;
+        on.prefer = k;
+        if (walk->rest[k] == 0 || !nt_walk_next(&on, &arc))
+            continue;
+        size_t n = asked_for(e, arc);
+        equals = n < least ? 1 : equals + (n == least);
+        if (n < least || (n == least && nt_rng_below(&e->rng, equals) == 0))
+            walk->prefer = k;
+        least = n < least ? n : least;
+    }
+}
+
 static uint8_t moving_in(const struct nt_walk *walk)
 {
+    if (walk->rest[walk->prefer] != 0)
+        return (uint8_t)walk->prefer;
     for (uint8_t k = 0; k < NT_DIMENSIONS_MAX; k++)
         if (walk->rest[k] != 0)
             return k;
@@ -231,6 +260,8 @@ static uint8_t moving_in(const struct nt_walk *walk)
 static int ask(struct engine *e, uint32_t p)
 {
     struct packet *k = &e->packet[p];
+    if (e->adaptive)
+        choose_dimension(e, &k->walk);
     uint8_t dimension = moving_in(&k->walk);
     uint32_t arc;
     if (nt_walk_next(&k->walk, &arc)) {
@@ -440,7 +471,7 @@ static void prepare(struct engine *e, double port_MBps)
 static void choose_queues(struct engine *e, uint32_t buffer_packets)
 {
     enum nt_routing routing = e->net->routing;
-    bool may_lock = routing == NT_ROUTING_TABLE || routing == NT_ROUTING_DRAGONFLY;
+    bool may_lock = routing == NT_ROUTING_TABLE || routing == NT_ROUTING_DRAGONFLY || e->adaptive;
     e->bubble = routing == NT_ROUTING_GRID && e->net->spec.topology != NT_TOPOLOGY_MESH;
     e->room = buffer_packets == 0 || may_lock ? QUEUE_MAX : buffer_packets;
     if (e->bubble && e->room < 2)
@@ -483,6 +514,8 @@ int nt_kernel_run(const struct nt_network *network, const struct nt_workload *wo
     struct engine e = {.net = network, .free_packet = NONE, .err = err};
     int rc = -1;
     e.packet_bytes = workload->packet_bytes > 0 ? workload->packet_bytes : workload->bytes;
+    e.consume_all = workload->consume_all;
+    e.adaptive = workload->adaptive && network->routing == NT_ROUTING_GRID;
     nt_rng_init(&e.rng, ~workload->seed);
     choose_queues(&e, workload->buffer_packets);
     if (nt_program_create(network->hosts, workload, &e.program, err) < 0)

@@ -14,6 +14,7 @@
 #ifndef NT_KERNELS_H
 #define NT_KERNELS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -36,6 +37,9 @@ struct nt_workload {
     double packet_bytes; /* 0: a message is one packet */
     double port_MBps;    /* of injection and of consumption; 0: the fastest arc at the host */
     uint32_t buffer_packets;
+    bool consume_all; /* a host takes in from all its links at once, not through one port */
+    bool adaptive; /* grids: of the minimal ways on, the one that fewest packets wait for, instead
+                      of the static route; queues are unbounded then */
     uint64_t seed;
 };
 

@@ -83,6 +83,8 @@ struct nt_walk {
     const struct nt_network *network;
     uint32_t at, to;
     int32_t rest[NT_DIMENSIONS_MAX]; /* grids: signed hops still to go */
+    uint32_t prefer;                 /* grids: moves in this dimension while it has hops to go, else
+                                        in the lowest that has: 0, at first, is dimension order */
 };
 void nt_walk_begin(const struct nt_network *network, uint32_t from, uint32_t to,
                    struct nt_walk *walk);

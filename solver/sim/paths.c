@@ -131,11 +131,12 @@ static void twisted_record(const struct nt_spec *spec, uint32_t from, uint32_t t
     memcpy(rest, way[turn % ways], sizeof way[0]);
 }
 
-/* One hop of the record in the lowest dimension that has any left. */
-static uint32_t grid_next(const struct nt_spec *spec, uint32_t at, int32_t *rest)
+/* One hop of the record in the preferred dimension, or the lowest that has any left. */
+static uint32_t grid_next(const struct nt_spec *spec, uint32_t at, int32_t *rest, uint32_t prefer)
 {
     uint32_t stride = 1, k = 0;
-    while (rest[k] == 0)
+    bool here = rest[prefer] != 0;
+    while (here ? k < prefer : rest[k] == 0)
         stride *= spec->dimension[k++];
     uint32_t d = spec->dimension[k], x = at / stride % d;
     bool forth = rest[k] > 0, wraps = forth ? x == d - 1 : x == 0;
@@ -268,7 +269,7 @@ static uint32_t next_arc(struct nt_walk *walk)
     case NT_ROUTING_TABLE:
         return n->table[at * n->hosts + to];
     case NT_ROUTING_GRID:
-        next = grid_next(spec, at, walk->rest);
+        next = grid_next(spec, at, walk->rest, walk->prefer);
         break;
     case NT_ROUTING_CUBE:
         next = at ^ ((at ^ to) & (~(at ^ to) + 1));
