@@ -21,11 +21,11 @@ swept() { # ITEMS
     submit_recording "--nettopo=quick,budget=30,$1" -N24 --exclusive
     completed "$JOB" 90
     assert_equal "status" "$(variable NETTOPO_STATUS)$(variable NETTOPO_REASON)" ok
-    found_network --above 90
     printf '# %s: %s rounds, %s of %s pairs, %s s, confidence %s (%s)\n' "$1" \
         "$(sweep .sweep.rounds)" "$(sweep .sweep.pairs_measured)" "$(sweep .sweep.pairs_total)" \
         "$(sweep .sweep.seconds)" "$(sweep .structure.confidence)" \
         "$(sweep '[.sweep.phases[] | "\(.name) \(.rounds)"] | join(", ")')" >&3
+    found_network --above 90
 }
 
 @test "24 hosts: some pairs, verified" {
