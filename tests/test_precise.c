@@ -158,7 +158,7 @@ static double error_of(const char *topology, double outliers, double *claimed)
     for (size_t l = 0; l < model->links; l++)
         model->link[l].latency_us = 99;
     static const char *const phase[] = {NT_SAMPLES_LINK_LATENCY, NULL};
-    assert_int_equal(nt_link_latency(s, vertex, phase, model, NULL), 1);
+    assert_int_equal(nt_link_latency(s, vertex, phase, false, model, NULL), 1);
     for (size_t l = 0; l < model->links; l++) {
         double off = model->link[l].latency_us - truth->link[l].latency_us;
         square += off * off;

@@ -1,4 +1,4 @@
-/* The adaptive sweep: its schedule, its sequential test, its classes, and that it is right. */
+/* The adaptive sweep: its schedule, and that it is right. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,9 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cells.h"
-#include "class_fit.h"
-#include "clusters.h"
 #include "measure.h"
 #include "network.h"
 #include "rng.h"
@@ -458,179 +455,14 @@ static void test_deterministic(void **state)
     nt_network_destroy(n);
 }
 
-/* ---- the sequential test ------------------------------------------------------------------------
- */
-
-static const struct nt_classes TWO = {.count = 2,
-                                      .mean = {0.113, 0.293},
-                                      .weight = {0.2, 0.8},
-                                      .noise = 0.06, /* classes 3 sd apart: errors can be seen */
-                                      .outliers = 0.02,
-                                      .low_share = 0.25};
-
-/* Readings of one pair until the sum leaves the limits; whether it says "same". */
-static bool tested(struct nt_rng *rng, size_t class, double same, double differ, unsigned *readings)
-{
-    double sum = 0;
-    while (sum <= same && sum >= differ) {
-        double x = TWO.mean[class] + TWO.noise * nt_rng_normal(rng);
-        if (nt_rng_uniform(rng) < TWO.outliers)
-            x = TWO.mean[class] +
-                (nt_rng_uniform(rng) < TWO.low_share ? -1.25 : 1.25) * nt_rng_uniform(rng);
-        sum += nt_classes_llr(&TWO, x, 0);
-        (*readings)++;
-    }
-    return sum > same;
-}
-
-/* Wald's bound: wrong with a chance of at most exp(-limit). */
-static void test_error_rates(void **state)
-{
-    static const struct {
-        double same, differ;
-        unsigned cells;
-    } table[] = {{2.5, -2.5, 20000}, {4, -4, 40000}, {16, -14, 40000}};
-    struct nt_rng rng;
-    (void)state;
-    nt_rng_init(&rng, 1);
-    for (size_t k = 0; k < COUNT(table); k++) {
-        unsigned merged = 0, split = 0, readings = 0, n = table[k].cells;
-        for (unsigned i = 0; i < n; i++) {
-            merged += tested(&rng, 1, table[k].same, table[k].differ, &readings);
-            split += !tested(&rng, 0, table[k].same, table[k].differ, &readings);
-        }
-        double may_merge = exp(-table[k].same) * n, may_split = exp(table[k].differ) * n;
-        assert_true(merged <= may_merge + 4 * sqrt(may_merge) + 0.5);
-        assert_true(split <= may_split + 4 * sqrt(may_split) + 0.5);
-        assert_true(readings < 2 * n * (1 + table[k].same));
-        if (table[k].same < 3) /* and the test could see them */
-            assert_true(merged > 0 && split > 0);
-    }
-}
-
-static void test_evidence(void **state)
-{
-    (void)state;
-    assert_true(nt_classes_llr(&TWO, 0.113, 0) > 3);
-    assert_true(nt_classes_llr(&TWO, 0.293, 0) < -3);
-    assert_true(fabs(nt_classes_llr(&TWO, 0.203, 0)) < 0.1); /* just between */
-    assert_true(nt_classes_llr(&TWO, 0.113, 0) <= 12);
-    assert_true(nt_classes_llr(&TWO, 0.293, 0) >= -7);
-    assert_true(fabs(nt_classes_llr(&TWO, 1.1, 0)) < 0.1); /* far off: an accident, no evidence */
-    assert_true(nt_classes_llr(&TWO, 0.113, 1) == 0);      /* no class above */
-}
-
-/* ---- classes ------------------------------------------------------------------------------------
- */
-
-static void test_class_fit(void **state)
-{
-    static const struct {
-        size_t classes;
-        double us[6];
-        unsigned values[6];
-        double noise, spread_us, outliers;
-    } table[] = {
-        {1, {1.12}, {60}, 0.0085, 0, 0},
-        {2, {1.12, 1.34}, {40, 200}, 0.0085, 0, 0.01},
-        {3, {1.12, 1.34, 1.56}, {10, 40, 200}, 0.0085, 0, 0},
-        {4, {1.12, 1.34, 1.56, 1.78}, {7, 20, 60, 190}, 0.0085, 0, 0.01},
-        {3, {1.12, 1.34, 1.56}, {200, 800, 3000}, 0.02, 0, 0.01},
-        {2, {1.0, 1.5}, {200, 600}, 0.0085, 0.03, 0}, /* hosts differ by more than noise */
-        {2, {2.0, 14.0}, {9, 20}, 0.01, 0, 0},        /* few values */
-        {5, {1, 1.2, 1.5, 2, 4}, {50, 50, 50, 50, 50}, 0.01, 0, 0.02},
-    };
-    static double value[8192];
-    struct nt_rng rng;
-    (void)state;
-    nt_rng_init(&rng, 4);
-    for (size_t k = 0; k < COUNT(table); k++) {
-        unsigned extra = 0;
-        for (int repeat = 0; repeat < 20; repeat++) {
-            struct nt_classes c;
-            size_t n = 0;
-            for (size_t i = 0; i < table[k].classes; i++)
-                for (unsigned v = 0; v < table[k].values[i]; v++) {
-                    double us = table[k].us[i] + table[k].spread_us * nt_rng_normal(&rng);
-                    value[n] = log(us) + table[k].noise * nt_rng_normal(&rng);
-                    if (nt_rng_uniform(&rng) < table[k].outliers)
-                        value[n] += nt_rng_uniform(&rng);
-                    n++;
-                }
-            assert_int_equal(
-                nt_classes_fit(value, n, table[k].noise, fmax(table[k].outliers, 0.005), &c, NULL),
-                0);
-            /* accidents that agree look like a class; none may be lost */
-            assert_true(c.count >= table[k].classes);
-            extra += c.count > table[k].classes;
-            if (c.count > table[k].classes)
-                continue;
-            for (size_t i = 0; i < c.count; i++)
-                assert_true(fabs(exp(c.mean[i]) / table[k].us[i] - 1) < 0.02);
-            if (table[k].spread_us > 0)
-                assert_true(fabs(c.spread_us / table[k].spread_us - 1) < 0.25);
-        }
-        if (extra > (table[k].outliers > 0 ? 4 : 0))
-            fail_msg("mixture %zu: %u times a class too many", k, extra);
-    }
-}
-
-/* ---- cells and clusters -------------------------------------------------------------------------
- */
-
-static void test_clusters(void **state)
-{
-    (void)state;
-    struct nt_clusters c;
-    assert_int_equal(nt_clusters_init(&c, 6, 3, NULL), 0);
-    nt_clusters_unite(&c, 0, 4, 2);
-    nt_clusters_unite(&c, 1, 4, 5);
-    assert_int_equal(nt_clusters_find(&c, 0, 4), 2);
-    assert_int_equal(nt_clusters_find(&c, 0, 5), 5);
-    assert_int_equal(nt_clusters_find(&c, 1, 5), 2);
-    assert_int_equal(nt_clusters_find(&c, 2, 3), 0);
-    assert_int_equal(nt_clusters_meet(&c, 2, 4), 0);
-    assert_int_equal(nt_clusters_meet(&c, 2, 5), 1);
-    assert_int_equal(nt_clusters_meet(&c, 0, 5), 2);
-    nt_clusters_fini(&c);
-}
-
-static void test_cells(void **state)
-{
-    (void)state;
-    struct nt_cells *c;
-    struct nt_err err;
-    assert_int_equal(nt_cells_create(NT_CELLS_CLUSTERS_MAX + 1, &c, &err), -1);
-    assert_int_equal(nt_cells_create(3, &c, &err), 0);
-    for (uint32_t k = 0; k < 3; k++) {
-        c->cluster[k].seat = malloc(sizeof(uint32_t));
-        c->cluster[k].seat[0] = c->cluster[k].low = c->cluster[k].high = 10 + k;
-        c->cluster[k].size = 1;
-    }
-    nt_cells_add(c, 0, 1, 3, true);
-    nt_cells_add(c, 2, 0, 4, true);
-    nt_cells_add(c, 1, 2, -5, true);
-    assert_int_equal(nt_cells_merge(c, 0, 1, &err), 0);
-    assert_true(c->cluster[1].gone && c->cluster[0].size == 2);
-    assert_true(fabs((double)c->sum[nt_cell_at(0, 2)] - -1) < 1e-6); /* evidence adds up */
-    assert_int_equal(c->count[nt_cell_at(0, 2)], 2);
-    assert_int_equal(nt_cells_append(c, 2, &err), 0);
-    assert_true(c->sum[nt_cell_at(4, 0)] == 0 && c->clusters == 5);
-    assert_true(fabs((double)c->sum[nt_cell_at(0, 2)] - -1) < 1e-6);
-    nt_cells_destroy(c);
-    nt_cells_destroy(NULL);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_class_fit),     cmocka_unit_test(test_evidence),
-        cmocka_unit_test(test_error_rates),   cmocka_unit_test(test_clusters),
-        cmocka_unit_test(test_cells),         cmocka_unit_test(test_small),
-        cmocka_unit_test(test_refused),       cmocka_unit_test(test_deterministic),
-        cmocka_unit_test(test_latencies),     cmocka_unit_test(test_lost),
-        cmocka_unit_test(test_missing_pairs), cmocka_unit_test(test_early),
-        cmocka_unit_test(test_cut_record),    cmocka_unit_test(test_exact),
+        cmocka_unit_test(test_small),         cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_deterministic), cmocka_unit_test(test_latencies),
+        cmocka_unit_test(test_lost),          cmocka_unit_test(test_missing_pairs),
+        cmocka_unit_test(test_early),         cmocka_unit_test(test_cut_record),
+        cmocka_unit_test(test_exact),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

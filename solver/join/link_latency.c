@@ -189,6 +189,30 @@ static int collect_values(struct fit *f, const struct nt_samples *s, const uint3
     return 0;
 }
 
+/* Of each pair the lowest: what disturbs a reading makes it longer, and pairs that were read often,
+ * for being in doubt, count no more than others. */
+static int keep_lowest(struct fit *f, struct nt_err *err)
+{
+    struct nt_measured *m = &f->measured;
+    size_t n = 0;
+    double *lowest = malloc((f->routes->pairs + 1) * sizeof *lowest);
+    if (lowest == NULL)
+        return no_memory(err);
+    for (size_t k = 0; k < f->routes->pairs; k++)
+        lowest[k] = INFINITY;
+    for (size_t k = 0; k < m->count; k++)
+        lowest[m->pair[k]] = fmin(lowest[m->pair[k]], m->latency_us[k]);
+    for (size_t k = 0; k < m->count; k++)
+        if (m->latency_us[k] == lowest[m->pair[k]]) {
+            lowest[m->pair[k]] = -INFINITY; /* once */
+            m->pair[n] = m->pair[k];
+            m->latency_us[n++] = m->latency_us[k];
+        }
+    m->count = n;
+    free(lowest);
+    return 0;
+}
+
 /* ---- the links ------------------------------------------------------------------------------ */
 
 /* All or none: figures of two kinds side by side would not add up to the pairs' latencies. */
@@ -219,7 +243,8 @@ static bool has_phase(const struct fit *f, const struct nt_samples *s)
 }
 
 int nt_link_latency(const struct nt_samples *samples, const uint32_t *vertex,
-                    const char *const *phase, struct nt_model *model, struct nt_err *err)
+                    const char *const *phase, bool lowest, struct nt_model *model,
+                    struct nt_err *err)
 {
     struct fit f = {.phase = phase, .model = model, .vertices = model->hosts + model->switches};
     struct nt_estimate *estimate = NULL;
@@ -232,6 +257,8 @@ int nt_link_latency(const struct nt_samples *samples, const uint32_t *vertex,
     if (rc == 1)
         rc = collect_routes(&f, samples, vertex, err);
     if (rc == 1 && collect_values(&f, samples, vertex, err) != 0)
+        rc = -1;
+    if (rc == 1 && lowest && keep_lowest(&f, err) != 0)
         rc = -1;
     if (rc == 1 && nt_estimate_routes(f.routes, &f.measured, &estimate, err) != 0)
         rc = -1;

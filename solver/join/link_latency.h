@@ -3,15 +3,20 @@
 #ifndef NT_LINK_LATENCY_H
 #define NT_LINK_LATENCY_H
 
+#include <stdbool.h>
+#include <stdint.h>
+
 #include "err.h"
 #include "model.h"
 #include "samples.h"
 
 /* Takes the readings of those phases (names, NULL behind the last) and sets latency_us and
- * latency_se_us of every link, and who is suspect. vertex[h]: the model's host of the samples' host
+ * latency_se_us of every link, and who is suspect. lowest: of several readings of a pair only the
+ * lowest counts, else all do. vertex[h]: the model's host of the samples' host
  * h. 1: done; 0: nothing was changed: no such phase, no tree, or cut off before every link could be
  * told apart. */
 int nt_link_latency(const struct nt_samples *samples, const uint32_t *vertex,
-                    const char *const *phase, struct nt_model *model, struct nt_err *err);
+                    const char *const *phase, bool lowest, struct nt_model *model,
+                    struct nt_err *err);
 
 #endif

@@ -336,6 +336,9 @@ static int infer_adaptive(const struct sorted *s, const struct nt_samples *sampl
     return rc;
 }
 
+/* Least squares over more links take longer than a budget leaves for solving. */
+enum { REFINED_LINKS_MAX = 1200 };
+
 /* adaptive: the map is from such a sweep, which tells all pairs of a tier to be alike; its readings
  * tell more. */
 static int refine(struct nt_map *map, const struct sorted *s, const struct nt_samples *samples,
@@ -349,9 +352,9 @@ static int refine(struct nt_map *map, const struct sorted *s, const struct nt_sa
         return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu hosts", s->n);
     for (size_t k = 0; k < s->n; k++)
         vertex[s->order[k]] = (uint32_t)k;
-    int rc = nt_link_latency(samples, vertex, planned, map->model, err);
-    if (rc == 0 && adaptive)
-        rc = nt_link_latency(samples, vertex, adapted, map->model, err);
+    int rc = nt_link_latency(samples, vertex, planned, false, map->model, err);
+    if (rc == 0 && adaptive && map->model->links <= REFINED_LINKS_MAX)
+        rc = nt_link_latency(samples, vertex, adapted, true, map->model, err);
     free(vertex);
     return rc < 0 ? -1 : 0;
 }

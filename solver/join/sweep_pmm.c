@@ -10,7 +10,8 @@
 #include "plan_model.h"
 #include "routes.h"
 
-enum { NONE = UINT32_MAX };
+/* The estimate inverts as many equations as there are links: 3 GB at this many. */
+enum { LINKS_MAX = 20000 };
 
 struct pmm {
     struct nt_planner base;
@@ -101,6 +102,16 @@ static int known_network(const struct nt_network *network, struct nt_network **o
     return rc;
 }
 
+static int check_links(const struct nt_model *m, struct nt_err *err)
+{
+    if (m->links <= LINKS_MAX)
+        return 0;
+    return nt_err_set(err, NT_ERR_INPUT,
+                      "sweep pmm: %zu links to estimate, at most %d; sweep adaptive has no such "
+                      "limit",
+                      m->links, (int)LINKS_MAX);
+}
+
 int nt_sweep_pmm_create(const struct nt_network *network, uint32_t batches, uint32_t count,
                         uint64_t seed, struct nt_planner **out, struct nt_err *err)
 {
@@ -110,7 +121,7 @@ int nt_sweep_pmm_create(const struct nt_network *network, uint32_t batches, uint
     s->base.ops = &OPS;
     s->batches = batches;
     s->count = count;
-    if (known_network(network, &s->truth, err) < 0 ||
+    if (known_network(network, &s->truth, err) < 0 || check_links(s->truth->model, err) < 0 ||
         nt_plan_model(s->truth->model, 1, seed, &s->plan, err) < 0) {
         destroy(&s->base);
         return -1;

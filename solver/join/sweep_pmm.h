@@ -8,7 +8,8 @@
 #include "network.h"
 #include "sweep.h"
 
-/* network must outlive the planner. NT_ERR_INPUT where plan_model.h refuses it. */
+/* network must outlive the planner. NT_ERR_INPUT where plan_model.h refuses it,
+ * and for more links than an estimate has memory for. */
 int nt_sweep_pmm_create(const struct nt_network *network, uint32_t batches, uint32_t count,
                         uint64_t seed, struct nt_planner **out, struct nt_err *err);
 

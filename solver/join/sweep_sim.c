@@ -238,6 +238,7 @@ static int sweep(struct nt_planner *planner, struct field *f, struct stopwatch *
         if (answer(f, &order, (uint32_t)run->rounds, &results, err) < 0)
             return -1;
         run->rounds++;
+        run->tests += strcmp(order.phase, NT_SWEEP_ADAPTIVE_VERIFICATION) == 0;
         run->pairs += order.pairs;
         start(watch);
         int told = planner->ops->tell(planner, f->result, results, err);

@@ -35,6 +35,7 @@ const struct nt_sweep_kind *nt_sweep_kind_find(const char *name, struct nt_err *
 
 struct nt_sweep_run {
     uint64_t rounds, pairs; /* pairs: measurements ordered, over all rounds */
+    uint64_t tests;         /* rounds of them that verify what was found */
     uint64_t bound_rounds;
     bool exact;             /* the network found has the shape of the truth */
     double slowest_s;       /* the longest that a round was planned for */

@@ -17,7 +17,7 @@ enum nt_adaptive_phase {
     NT_ADAPTIVE_OVER
 };
 
-/* With more seats only readings that say "same" are kept until verifying begins. */
+/* With more seats only those readings of merging are kept that say "same". */
 enum { NT_ADAPTIVE_KEEP_ALL_SEATS = 4096 };
 
 struct nt_adaptive {
@@ -42,7 +42,7 @@ struct nt_adaptive {
     size_t random_pairs; /* of the calibration */
     double noise;        /* of a reading in the calibration */
 
-    struct nt_readings readings; /* all, or those that verify */
+    struct nt_readings readings; /* all, or all but those of merging */
     struct nt_finding finding;
     size_t merges, tests; /* rounds of merging, of verifying */
     unsigned reopened;    /* how often the record left something open */

@@ -17,7 +17,7 @@ static const double DISAGREE_SDS = 4.5;
 /* Few hosts: there must be pairs under one switch of four among the random ones. */
 static unsigned random_legs(size_t seats)
 {
-    unsigned legs = seats < 200 ? 5 : seats < 2000 ? 3 : 2;
+    unsigned legs = seats < 200 ? 5 : 2;
     return seats - 1 < legs ? (unsigned)seats - 1 : legs;
 }
 

@@ -169,7 +169,7 @@ static void take_result(struct nt_adaptive *s, const struct nt_result *r)
 
 static int keep_readings(struct nt_adaptive *s, struct nt_err *err)
 {
-    if (s->seats > NT_ADAPTIVE_KEEP_ALL_SEATS && s->phase != NT_ADAPTIVE_VERIFY)
+    if (s->seats > NT_ADAPTIVE_KEEP_ALL_SEATS && s->phase == NT_ADAPTIVE_MERGE)
         return 0;
     for (size_t k = 0; k < s->draw.count; k++)
         if (!isnan(s->ln[k]) && nt_readings_add(&s->readings, s->draw.seat[k][0],

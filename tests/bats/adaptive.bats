@@ -1,0 +1,51 @@
+#!/usr/bin/env bats
+# shellcheck disable=SC2154,SC2030,SC2031
+# The sweep of many hosts, on the wire: some pairs tell the network, verified, in fewer rounds than
+# all pairs take; and where there are no nested tiers, all pairs are measured after it.
+
+load ground
+load jobs
+
+ALL_ROUNDS=69 # of 24 hosts: three passes
+
+setup() {
+    need_ground slurmctld
+    cluster down >/dev/null
+}
+
+teardown() { ground_down; }
+
+sweep() { jq -r "$1" "$GROUND_HOME/$JOB.map"; }
+
+swept() { # ITEMS
+    submit_recording "--nettopo=quick,budget=30,$1" -N24 --exclusive
+    completed "$JOB" 90
+    assert_equal "status" "$(variable NETTOPO_STATUS)$(variable NETTOPO_REASON)" ok
+    printf '# %s: %s rounds, %s of %s pairs, %s s, confidence %s (%s)\n' "$1" \
+        "$(sweep .sweep.rounds)" "$(sweep .sweep.pairs_measured)" "$(sweep .sweep.pairs_total)" \
+        "$(sweep .sweep.seconds)" "$(sweep .structure.confidence)" \
+        "$(sweep '[.sweep.phases[] | "\(.name) \(.rounds)"] | join(", ")')" >&3
+    found_network --above 90
+}
+
+@test "24 hosts: some pairs, verified" {
+    ground_up tree24
+    swept sweep=auto
+    assert_equal phases "$(sweep '[.sweep.phases[].name] | join(" ")')" \
+        "calibration adaptive verification"
+    assert_between rounds "$(sweep .sweep.rounds)" 10 $((ALL_ROUNDS / 2))
+    assert_between "pairs measured" "$(sweep .sweep.pairs_measured)" 24 275
+    assert_between confidence "$(sweep .structure.confidence)" 0.9 1
+    assert_equal "every link has a standard error" \
+        "$(sweep '[.links[] | .latency_se_us > 0] | all')" true
+    swept sweep=all
+    assert_equal "rounds of all pairs" "$(sweep .sweep.rounds)" $ALL_ROUNDS
+    assert_equal phases "$(sweep '[.sweep.phases[].name] | join(" ")')" latency
+}
+
+@test "24 hosts on a chain of switches: all pairs, after the tiers were refuted" {
+    ground_up chain24
+    swept sweep=auto
+    assert_equal "last phase" "$(sweep '.sweep.phases[-1].name')" latency
+    assert_contains "$(sweep '.warnings | join(" ")')" "all pairs were to be measured"
+}

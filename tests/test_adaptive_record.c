@@ -1,0 +1,210 @@
+/* The record of an adaptive sweep: the map that is made from it, and from its text again. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "campaign.h"
+#include "map_json.h"
+#include "network.h"
+#include "samples.h"
+#include "shape.h"
+#include "solve.h"
+#include "sweep_sim.h"
+
+static struct nt_network *built(const char *topology)
+{
+    struct nt_spec spec;
+    struct nt_network *n;
+    struct nt_err err;
+    if (nt_spec_parse(topology, &spec, &err) < 0 || nt_network_build(&spec, NULL, &n, &err) < 0)
+        fail_msg("%s: %s", topology, err.text);
+    return n;
+}
+
+static void add_result(struct nt_samples *s, const struct nt_result *r)
+{
+    struct nt_sample x = {.kind = NT_SAMPLE_LATENCY,
+                          .a = r->a,
+                          .b = r->b,
+                          .count = r->count,
+                          .bytes = r->bytes,
+                          .value_us = r->value_us,
+                          .se_us = r->se_us,
+                          .median_us = r->median_us};
+    assert_int_equal(nt_samples_add(s, x, NULL, NULL), 0);
+}
+
+struct recorded {
+    struct nt_samples *samples;
+    size_t rounds;
+    bool verified;
+};
+
+/* As rank 0 of a probe drives and records it. Hosts have names in another order than their
+ * numbers. most_rounds: the sweep is cut there. */
+static struct recorded record(const struct nt_network *n, uint64_t seed, size_t most_rounds)
+{
+    struct nt_campaign_options options = {
+        .level = NT_LEVEL_QUICK, .budget_s = 1000, .max_load = 1, .seed = 1};
+    struct nt_noise noise = {.sd = 0.02, .outliers = 0.005, .seed = seed};
+    struct nt_result *results = calloc(n->hosts, sizeof *results);
+    struct recorded r = {0};
+    struct nt_campaign *c;
+    struct nt_order order;
+    char phase[32] = "", name[32];
+    assert_int_equal(nt_samples_create(&r.samples, NULL), 0);
+    for (size_t h = 0; h < n->hosts; h++) {
+        snprintf(name, sizeof name, "n%zu", n->hosts - h);
+        assert_int_equal(nt_samples_add_host(r.samples, name, NULL), 0);
+    }
+    assert_int_equal(nt_campaign_create(n->hosts, NULL, &options, &c, NULL), 0);
+    while (r.rounds < most_rounds &&
+           nt_campaign_next(c, 0.001 * (double)r.rounds, &order, NULL) == 1) {
+        size_t got = 0;
+        if (strcmp(phase, order.phase) != 0) {
+            if (phase[0] != '\0')
+                assert_int_equal(nt_samples_end_phase(r.samples, 1, NULL), 0);
+            snprintf(phase, sizeof phase, "%s", order.phase);
+            assert_int_equal(nt_samples_begin_phase(r.samples, phase, NULL), 0);
+        }
+        assert_int_equal(nt_samples_begin_round(r.samples, NULL), 0);
+        assert_int_equal(
+            nt_order_answer(n, &noise, &order, (uint32_t)r.rounds, results, &got, NULL), 0);
+        for (size_t k = 0; k < got; k++)
+            add_result(r.samples, &results[k]);
+        assert_int_equal(nt_campaign_tell(c, results, got, 0.001, NULL), 0);
+        r.rounds++;
+    }
+    assert_int_equal(nt_samples_end_phase(r.samples, 1, NULL), 0);
+    nt_samples_finish(r.samples, NT_STATUS_OK, 1);
+    r.verified = nt_campaign_is_verified(c);
+    nt_campaign_destroy(c);
+    free(results);
+    return r;
+}
+
+static struct nt_map *solved(const struct nt_samples *s)
+{
+    struct nt_map *map;
+    struct nt_err err;
+    if (nt_solve_samples(s, &map, &err) != 0)
+        fail_msg("%s", err.text);
+    return map;
+}
+
+/* The record's text, read and solved again, gives the same map byte for byte. */
+static void assert_same_again(const struct nt_samples *s, const struct nt_map *map)
+{
+    struct nt_samples_reader *reader;
+    struct nt_samples *again;
+    char *text, *first, *second;
+    size_t bytes, first_bytes, second_bytes;
+    assert_int_equal(nt_samples_write(s, &text, &bytes, NULL), 0);
+    assert_int_equal(nt_samples_reader_create("record", &reader, NULL), 0);
+    assert_int_equal(nt_samples_reader_feed(reader, text, bytes, NULL), 0);
+    assert_int_equal(nt_samples_reader_finish(reader, &again, NULL), 0);
+    nt_samples_reader_destroy(reader);
+    struct nt_map *other = solved(again);
+    assert_int_equal(nt_map_write(map, false, &first, &first_bytes, NULL), 0);
+    assert_int_equal(nt_map_write(other, false, &second, &second_bytes, NULL), 0);
+    assert_int_equal(first_bytes, second_bytes);
+    assert_memory_equal(first, second, first_bytes);
+    nt_map_destroy(other);
+    nt_samples_destroy(again);
+    free(text);
+    free(first);
+    free(second);
+}
+
+static bool is_exact(const struct nt_map *map, const struct nt_network *n)
+{
+    struct nt_model *truth;
+    assert_int_equal(nt_network_truth(n, &truth, NULL), 0);
+    bool equal = nt_shape_equal(map->model, truth);
+    nt_model_destroy(truth);
+    return equal;
+}
+
+static void a_tree_is_told_by_some_pairs(void **state)
+{
+    (void)state;
+    struct nt_network *n = built("tree:4x8");
+    for (uint64_t seed = 1; seed <= 10; seed++) {
+        struct recorded r = record(n, seed, 1000);
+        struct nt_map *map = solved(r.samples);
+        assert_true(r.verified && is_exact(map, n));
+        assert_true(map->model->confidence > 0.9 && map->status == NT_STATUS_OK);
+        assert_true(map->sweep.pairs_measured < map->sweep.pairs_total && map->sweep.rounds < 31);
+        for (size_t k = 0; k < map->model->links; k++) { /* 0.5 us to a host, 0.25 us above */
+            const struct nt_link *l = &map->model->link[k];
+            assert_true(l->latency_se_us > 0 && l->latency_se_us < 0.02);
+            assert_true(fabs(l->latency_us - (l->a < 32 ? 0.5 : 0.25)) < 0.05);
+        }
+        assert_same_again(r.samples, map);
+        nt_map_destroy(map);
+        nt_samples_destroy(r.samples);
+    }
+    nt_network_destroy(n);
+}
+
+static void a_chain_is_told_by_all(void **state)
+{
+    (void)state;
+    struct nt_network *n = built("chain:4x8");
+    unsigned exact = 0;
+    for (uint64_t seed = 1; seed <= 5; seed++) {
+        struct recorded r = record(n, seed, 1000);
+        struct nt_map *map = solved(r.samples);
+        assert_false(r.verified);
+        assert_true(map->sweep.pairs_measured == map->sweep.pairs_total);
+        exact += is_exact(map, n);
+        assert_same_again(r.samples, map);
+        nt_map_destroy(map);
+        nt_samples_destroy(r.samples);
+    }
+    assert_true(exact >= 4);
+    nt_network_destroy(n);
+}
+
+/* Cut in any round, a record tells the network or nothing, never half of it. */
+static void a_cut_record_tells_nothing_false(void **state)
+{
+    (void)state;
+    static const char *const topologies[] = {"tree:4x8", "chain:4x8"};
+    for (size_t t = 0; t < 2; t++) {
+        struct nt_network *n = built(topologies[t]);
+        size_t told = 0;
+        for (size_t rounds = 1; rounds < 40; rounds++) {
+            struct recorded r = record(n, 3, rounds);
+            struct nt_map *map = solved(r.samples);
+            if (map->model->links > 0) {
+                assert_true(t == 0 && is_exact(map, n));
+                told++;
+            } else {
+                assert_true(map->warnings > 0);
+            }
+            assert_same_again(r.samples, map);
+            nt_map_destroy(map);
+            nt_samples_destroy(r.samples);
+        }
+        assert_true(t == 0 ? told > 10 : told == 0);
+        nt_network_destroy(n);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_tree_is_told_by_some_pairs),
+        cmocka_unit_test(a_chain_is_told_by_all),
+        cmocka_unit_test(a_cut_record_tells_nothing_false),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
