@@ -38,13 +38,26 @@ END
     user nettopo validate stress.map
 }
 
+# The fabric emulates in real time: where the machine was busy meanwhile, hosts are taken for gone.
+# Such a sweep says nothing of the kernels and is done again.
+measure_all() { # OPTION HOSTS SECONDS
+    local try lost
+    for try in 1 2 3; do
+        measure "$@"
+        lost=$(jq -r '.warnings[] | select(test("not reached|not answer|stopped answering"))' "$MAP")
+        [ -n "$lost" ] || return 0
+        echo "# try $try: $lost" >&3
+    done
+    fail "hosts were lost in three sweeps: $lost"
+}
+
 of_kernel() { jq -r --arg k "$1" ".stress[] | select(.kernel == \$k) | $2" "$MAP"; }
 
 @test "a full sweep's map has six kernels, what they should take, and the link that congests" {
     ground_up - < <(narrow)
-    measure full,budget=20 4 20
+    measure_all full,budget=20 4 20
     local kernel
-    jq -c '.stress[]' "$MAP" | sed 's/^/# /' >&3
+    jq -c ".warnings, .stress[]" "$MAP" | sed "s/^/# /" >&3
     assert_equal "kernels" "$(jq -r '[.stress[].kernel] | join(" ")' "$MAP")" "a2a o2a a2o sr:4 sr:32 gups"
     for kernel in a2a o2a a2o sr:4 sr:32 gups; do
         assert_equal "$kernel: hosts" "$(of_kernel $kernel .hosts)" 4
@@ -125,7 +138,7 @@ host n4 s2 100 160
 link s1 s2 100 160
 END
     local size
-    measure full,budget=20 4 20
+    measure_all full,budget=20 4 20
     for size in 512 4096 32768; do
         assert_equal "pairs with latencies of $size bytes" \
             "$(awk -v s=$size '/^phase /{p = $2} p == "sizes" && $1 == "latency" && $4 == s {n[$2 < $3 ? $2" "$3 : $3" "$2]} END {print length(n)}' "$GROUND_HOME/stress.samples")" 6
