@@ -66,6 +66,8 @@ one_budget() { # LEVEL BUDGET
 @test "full: a short budget says what was left out" {
     one_budget full 4
     assert_equal "status" "$(variable NETTOPO_STATUS)" partial
-    assert_contains "$(variable NETTOPO_REASON)" "the budget of 4.0 s was too short"
+    # what starting took is not the sweep's any more
+    [[ $(variable NETTOPO_REASON) =~ the\ budget\ of\ (4\.0|3\.[5-9])\ s\ was\ too\ short ]] ||
+        fail "reason: $(variable NETTOPO_REASON)"
     assert_contains "$(jq -r '.warnings[]' "$GROUND_HOME/$JOB.map")" "kernels: not measured"
 }
