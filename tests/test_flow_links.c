@@ -168,6 +168,11 @@ static void test_by_hand(void **state)
     assert_true(isnan(out->link[4].bandwidth_MBps) && isnan(out->bisection_MBps));
     assert_true(isnan(out->oversubscription[0]) && !out->link[4].at_least);
     nt_model_destroy(out);
+    /* flows that shared the middle say nothing of the hosts' own links but a bound */
+    assert_int_equal(nt_infer_flows(m, rounds + 2, 2, &out, NULL), 0);
+    for (size_t k = 0; k < 4; k++)
+        assert_true(out->link[k].at_least);
+    nt_model_destroy(out);
     assert_int_equal(nt_infer_flows(m, NULL, 0, &out, NULL), 0);
     assert_true(isnan(out->link[0].bandwidth_MBps));
     nt_model_destroy(out);

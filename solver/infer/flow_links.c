@@ -195,9 +195,10 @@ static void judge_round(struct pass *p, const struct nt_flow_round *round)
     }
 }
 
-/* A host's link: reached while nothing between the switches held the flow back. It is the only
- * explanation where the link at the other end could have carried more. Two hosts of one speed can
- * never be told from one that waits for the other: both count. */
+/* A host's link: reached while nothing between the switches held the flow back, or could have: a
+ * link that several flows shared, as full as it ever was. It is the only explanation where the
+ * link at the other end could have carried more. Two hosts of one speed can never be told from one
+ * that waits for the other: both count. */
 static void judge_hosts(struct pass *p, const struct nt_flow_round *round)
 {
     const struct nt_hang *h = p->work->hang;
@@ -206,9 +207,11 @@ static void judge_hosts(struct pass *p, const struct nt_flow_round *round)
         double rate = rate_of(&round->flow[k]);
         size_t n = rate > 0 ? nt_hang_path(h, round->flow[k].from, round->flow[k].to, p->path) : 0;
         bool held = n == 0;
-        for (size_t i = 0; i < n; i++)
-            held = held || (is_inner(h, p->path[i]) && channel[p->path[i]].certified &&
-                            fullness(p, p->path[i]) >= excuses);
+        for (size_t i = 0; i < n; i++) {
+            uint32_t c = p->path[i];
+            bool could = channel[c].certified || p->tally[c].flows > 1;
+            held = held || (is_inner(h, c) && could && fullness(p, c) >= excuses);
+        }
         for (size_t e = 0; !held && e < 2; e++) {
             struct flow_channel *own = &channel[p->path[e * (n - 1)]];
             const struct flow_channel *other = &channel[p->path[(1 - e) * (n - 1)]];

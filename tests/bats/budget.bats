@@ -7,7 +7,7 @@ load jobs
 
 setup_file() {
     need_ground slurmctld
-    ground_up demo8
+    ground_up third8
 }
 
 teardown_file() { ground_down; }
@@ -33,12 +33,16 @@ not_less() { # BEFORE NOW
         fail "known before: $1, now: $2"
 }
 
-# What a map says of the network is right; one that says nothing of it may.
+# What a map says of the network is right, bandwidths too; one that says nothing of it may.
 says_nothing_false() {
     local map=$GROUND_HOME/$JOB.map
     [ -s "$map" ] || return 0
     "$ROOT/build/nettopo" validate "$map" || return
-    [ "$(jq '.links | length' "$map")" = 0 ] || found_network
+    [ "$(jq '.links | length' "$map")" != 0 ] || return 0
+    found_network --partial --bandwidth 10 --ratios 10 --degraded n5 && return
+    local busy
+    ! busy=$(machine_is_busy) || skip "other processes keep this machine busy ($busy)"
+    return 1
 }
 
 one_budget() { # LEVEL BUDGET
@@ -62,6 +66,8 @@ one_budget() { # LEVEL BUDGET
 @test "full: a short budget says what was left out" {
     one_budget full 4
     assert_equal "status" "$(variable NETTOPO_STATUS)" partial
-    assert_contains "$(variable NETTOPO_REASON)" "the budget of 4.0 s was too short"
+    # what starting took is not the sweep's any more
+    [[ $(variable NETTOPO_REASON) =~ the\ budget\ of\ (4\.0|3\.[5-9])\ s\ was\ too\ short ]] ||
+        fail "reason: $(variable NETTOPO_REASON)"
     assert_contains "$(jq -r '.warnings[]' "$GROUND_HOME/$JOB.map")" "kernels: not measured"
 }

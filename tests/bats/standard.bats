@@ -13,11 +13,18 @@ setup() {
 
 teardown() { ground_down; }
 
+# On links this slow 20 s are too short for the last phases of level full, of which this is not.
+was_complete() {
+    [ "$(variable NETTOPO_STATUS)" = ok ] ||
+        [[ $(variable NETTOPO_REASON) =~ ^(loggp|sizes|kernels):\ .*,\ the\ budget ]] ||
+        fail "$(variable NETTOPO_STATUS): $(variable NETTOPO_REASON)"
+}
+
 # Right in all things that are asked; on a machine that does other things too a wrong one says
 # nothing, and the test is skipped.
 found_all() { # FABRIC ABOVE_US DEGRADED
     local map=$GROUND_HOME/$JOB.map busy
-    assert_equal "status" "$(variable NETTOPO_STATUS)$(variable NETTOPO_REASON)" ok &&
+    was_complete &&
         found_network --above "$2" --bandwidth 5 --ratios 10 --alike 10 --degraded "$3" &&
         assert_equal "shape" "$(map_shape "$map")" "$(declared_shape "$1")" && return
     ! busy=$(machine_is_busy) || skip "other processes keep this machine busy ($busy)"

@@ -116,6 +116,34 @@ END
     cmp "$GROUND_HOME/again" "$GROUND_HOME/$JOB.map"
 }
 
+same_network() { # MAP REFERENCE
+    local what='[[.nodes[] | [.name, .switch]], [.switches[] | [.name, .tier, .hosts]], [.links[] | [.a, .b]]]'
+    assert_equal "names in $1" "$(jq -cS "$what" "$1")" "$(jq -cS "$what" "$2")" || return
+    # each link's latency, by four standard errors of the difference and what waking up varies by
+    jq -en --slurpfile a "$1" --slurpfile b "$2" '[$a[0].links, $b[0].links] | transpose | map(
+        (.[0].latency_us - .[1].latency_us | fabs)
+        <= 8 + 4 * (.[0].latency_se_us * .[0].latency_se_us + .[1].latency_se_us * .[1].latency_se_us | sqrt))
+        | all' >/dev/null || fail "latencies of $1 and $2:"$'\n'"$(jq -c '.links[] | [.a, .b, .latency_us]' "$1" "$2")"
+}
+
+@test "the prolog, srun and mpirun find the same network on the same hosts" {
+    command -v mpirun >/dev/null || skip "mpirun is not installed"
+    submit -N8 --exclusive --nettopo=quick <<'END'
+#!/bin/bash
+cd "$HOME" || exit 1
+cp "$NETTOPO_MAP" by-prolog.map
+export UCX_NET_DEVICES=fab0
+mpirun nettopo-probe --level quick -o by-mpirun.map || exit 1
+by_srun() { SLURM_PMIX_TIMEOUT=10 timeout 30 srun --quiet --mpi=pmix nettopo-probe --level quick -o by-srun.map; }
+by_srun || by_srun
+END
+    completed "$JOB" 90
+    local way
+    for way in srun mpirun; do
+        same_network "$GROUND_HOME/by-$way.map" "$GROUND_HOME/by-prolog.map" || return
+    done
+}
+
 @test "two jobs at once on shared hosts: both find it, neither measures bandwidth" {
     submit_recording --nettopo=standard -N8 --oversubscribe
     first=$JOB
