@@ -1,5 +1,6 @@
 /* nettopo-probe: one process a host measures the network between the hosts of a job. */
 #include <errno.h>
+#include <fcntl.h>
 #include <getopt.h>
 #include <signal.h>
 #include <stdio.h>
@@ -21,7 +22,7 @@ struct settings {
     enum nt_level level;
     enum nt_sweep_mode sweep;
     double budget_s, max_load;
-    const char *map_path, *samples_path;
+    const char *map_path, *samples_path, *trace_path;
     int output_fd; /* the standard output of our user; UCX's log goes elsewhere */
 };
 
@@ -35,6 +36,7 @@ static const char USAGE[] =
     "  -w, --sweep KIND      of latencies: auto (default), all pairs or adaptive\n"
     "  -o, --output MAP      where the map goes (default -, the standard output)\n"
     "  -s, --samples FILE    also write what was measured\n"
+    "  -t, --trace FILE      append a line when a round begins: seconds, phase, round\n"
     "      --help, --version\n";
 
 /* ---- the environment before the libraries load ---- */
@@ -106,15 +108,20 @@ static int read_fd(const char *text, int *fd)
 /* 1: go on; 0: all is said; -1: usage error */
 static int read_arguments(int argc, char **argv, struct settings *set)
 {
-    static const struct option options[] = {
-        {"level", required_argument, NULL, 'l'},    {"budget", required_argument, NULL, 'b'},
-        {"max-load", required_argument, NULL, 'm'}, {"sweep", required_argument, NULL, 'w'},
-        {"output", required_argument, NULL, 'o'},   {"samples", required_argument, NULL, 's'},
-        {"agent-fd", required_argument, NULL, 'A'}, {"help", no_argument, NULL, 'h'},
-        {"version", no_argument, NULL, 'V'},        {NULL, 0, NULL, 0}};
+    static const struct option options[] = {{"level", required_argument, NULL, 'l'},
+                                            {"budget", required_argument, NULL, 'b'},
+                                            {"max-load", required_argument, NULL, 'm'},
+                                            {"sweep", required_argument, NULL, 'w'},
+                                            {"output", required_argument, NULL, 'o'},
+                                            {"samples", required_argument, NULL, 's'},
+                                            {"trace", required_argument, NULL, 't'},
+                                            {"agent-fd", required_argument, NULL, 'A'},
+                                            {"help", no_argument, NULL, 'h'},
+                                            {"version", no_argument, NULL, 'V'},
+                                            {NULL, 0, NULL, 0}};
     int c, rc = 1;
     opterr = 0;
-    while (rc == 1 && (c = getopt_long(argc, argv, "l:b:m:w:o:s:h", options, NULL)) != -1) {
+    while (rc == 1 && (c = getopt_long(argc, argv, "l:b:m:w:o:s:t:h", options, NULL)) != -1) {
         switch (c) {
         case 'l':
             if (nt_level_parse(optarg, &set->level) != 0)
@@ -135,6 +142,9 @@ static int read_arguments(int argc, char **argv, struct settings *set)
             break;
         case 's':
             set->samples_path = optarg;
+            break;
+        case 't':
+            set->trace_path = optarg;
             break;
         case 'A':
             rc = read_fd(optarg, &set->agent_fd) == 0 ? 1 : -1;
@@ -157,15 +167,39 @@ static int read_arguments(int argc, char **argv, struct settings *set)
 }
 
 /* ---- the sweep ---- */
+/* Who watches. */
+struct watching {
+    bool terminal;
+    int trace; /* descriptor; -1: none */
+    double began_s;
+};
+
 /* One line that is rewritten. */
-static void show_progress(void *context, const struct nt_campaign_progress *p)
+static void show_on_terminal(const struct nt_campaign_progress *p)
 {
     char of[32] = "";
-    (void)context;
     if (p->rounds > 0)
         snprintf(of, sizeof of, " of %zu", p->rounds > p->round ? p->rounds : p->round);
     fprintf(stderr, "\rnettopo-probe: %s, round %zu%s, %.1f s left\033[K", p->phase, p->round, of,
             p->left_s);
+}
+
+/* Best effort: a trace that cannot be written is no reason to stop. */
+static void trace(const struct watching *w, const char *phase, size_t round)
+{
+    char line[96];
+    int n =
+        snprintf(line, sizeof line, "%.4f %.48s %zu\n", nt_clock_s() - w->began_s, phase, round);
+    if (w->trace >= 0 && write(w->trace, line, (size_t)n) < 0)
+        return;
+}
+
+static void show_progress(void *context, const struct nt_campaign_progress *p)
+{
+    const struct watching *w = context;
+    if (w->terminal)
+        show_on_terminal(p);
+    trace(w, p->phase, p->round);
 }
 
 static void tell_time(char text[32])
@@ -187,11 +221,19 @@ static int lead(struct nt_meet *meet, struct nt_turn *turn, const struct setting
 {
     struct nt_conducted done = {0};
     char created[32];
-    bool by_hand = set->agent_fd < 0, terminal = by_hand && isatty(STDERR_FILENO);
-    struct nt_conductor how = {.progress = terminal ? show_progress : NULL, .created = created};
+    bool by_hand = set->agent_fd < 0;
+    struct watching watching = {by_hand && isatty(STDERR_FILENO), -1, nt_clock_s()};
+    struct nt_conductor how = {
+        .progress = show_progress, .progress_context = &watching, .created = created};
+    if (set->trace_path != NULL)
+        watching.trace = open(set->trace_path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
     tell_time(created);
+    trace(&watching, "meet", 0);
     int rc = nt_conduct(meet, turn, &how, &done, err);
-    if (terminal)
+    trace(&watching, "solve", 0);
+    if (watching.trace >= 0)
+        close(watching.trace);
+    if (watching.terminal)
         fputs("\r\033[K", stderr);
     if (rc != 0) {
         if (!by_hand)
