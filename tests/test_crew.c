@@ -193,6 +193,33 @@ static void one_bad_pair_loses_nobody(void **state)
     nt_crew_destroy(crew);
 }
 
+/* The same two fail with each other and nobody else meets them: both are in doubt, neither goes. */
+static void one_bad_pair_alone_is_in_doubt(void **state)
+{
+    (void)state;
+    struct nt_crew *crew = crew_of(4);
+    uint32_t lost;
+    assert_false(nt_crew_in_doubt(crew, 1, 3, 1));
+    for (unsigned pass = 1; pass < 300; pass++) {
+        nt_crew_judge(crew, 1, 3, false, &lost);
+        assert_int_equal(lost, NT_NOBODY);
+        assert_true(nt_crew_in_doubt(crew, 1, 3, pass < 100 ? pass : 100));
+        assert_false(nt_crew_in_doubt(crew, 1, 2, 1));
+        assert_false(nt_crew_in_doubt(crew, 1, 3, pass + 1));
+        assert_int_equal(nt_crew_witness(crew), 0);
+    }
+    nt_crew_judge(crew, 1, 0, true, &lost); /* tried with the witness: one is well, */
+    assert_int_equal(lost, NT_NOBODY);
+    nt_crew_judge(crew, 3, 0, false, &lost); /* so it is the other */
+    assert_int_equal(lost, 3);
+    nt_crew_judge(crew, 0, 2, false, &lost);
+    assert_int_equal(nt_crew_witness(crew), 1);
+    assert_int_equal(nt_crew_lose(crew, 1, "gone", NULL), 0);
+    assert_int_equal(nt_crew_witness(crew), NT_NOBODY);
+    assert_false(nt_crew_in_doubt(crew, 1, 3, 1));
+    nt_crew_destroy(crew);
+}
+
 static void the_pace_keeps_time_for_the_end(void **state)
 {
     (void)state;
@@ -254,6 +281,7 @@ int main(void)
         cmocka_unit_test(what_hosts_are_inside_is_recorded_once),
         cmocka_unit_test(the_one_at_fault_goes_and_no_other),
         cmocka_unit_test(one_bad_pair_loses_nobody),
+        cmocka_unit_test(one_bad_pair_alone_is_in_doubt),
         cmocka_unit_test(the_pace_keeps_time_for_the_end),
         cmocka_unit_test(a_kernel_gets_time_for_its_slowest_host),
         cmocka_unit_test(a_failed_round_teaches_nothing),

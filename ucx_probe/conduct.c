@@ -12,6 +12,8 @@
 #include "met.h"
 #include "pattern_file.h"
 
+enum { LAST_DOUBT = 3 }; /* failures of the same two in a row */
+
 struct sweep {
     struct nt_meet *meet;
     struct nt_turn *turn;
@@ -211,6 +213,56 @@ static void show(const struct sweep *s)
     s->how->progress(s->how->progress_context, &progress);
 }
 
+/* ---- who of two ---- */
+/* A few pings with a host that nothing speaks against, for the judgement alone. */
+static int try_host(struct sweep *s, uint32_t host, struct nt_err *err)
+{
+    uint32_t pair[1][2] = {{host, nt_crew_witness(s->crew)}};
+    const struct nt_order order = {.kind = NT_ORDER_LATENCY,
+                                   .pairs = 1,
+                                   .pair = pair,
+                                   .message_bytes = 8,
+                                   .batches = 1,
+                                   .count = 4};
+    if (pair[0][1] == NT_NOBODY || s->crew->gone[host] != NULL)
+        return 0;
+    if (nt_match_run(&s->match, &order, s->rounds, &s->pace, s->silent, err) != 0)
+        return -1;
+    s->rounds++;
+    if (nt_clock_s() >= s->pace.stop_s)
+        return 0;
+    return lose_the_silent(s, err) != 0 ? -1 : judge_pair(s, &order, 0, err);
+}
+
+/* Nobody else is left to ask: from here it is the other one that cannot be reached. */
+static int lose_the_farther(struct sweep *s, uint32_t a, uint32_t b, struct nt_err *err)
+{
+    char reason[64];
+    snprintf(reason, sizeof reason, "not reached, last in round %u", s->rounds);
+    return lose(s, a > b ? a : b, reason, err);
+}
+
+static int settle_doubt(struct sweep *s, uint32_t a, uint32_t b, struct nt_err *err)
+{
+    if (nt_crew_witness(s->crew) == NT_NOBODY)
+        return nt_crew_in_doubt(s->crew, a, b, LAST_DOUBT) ? lose_the_farther(s, a, b, err) : 0;
+    return try_host(s, a, err) != 0 ? -1 : try_host(s, b, err);
+}
+
+/* Latencies change partners, which tells who of two has gone; flows may ask the same pair again
+ * and again. */
+static int settle_doubts(struct sweep *s, const struct nt_order *order, struct nt_err *err)
+{
+    unsigned strikes = order->kind == NT_ORDER_LATENCY ? 2 : 1;
+    for (size_t k = 0; k < order->pairs && order->kind != NT_ORDER_KERNEL; k++) {
+        uint32_t a = order->pair[k][0], b = order->pair[k][1];
+        if (nt_clock_s() < s->pace.stop_s && nt_crew_in_doubt(s->crew, a, b, strikes) &&
+            settle_doubt(s, a, b, err) != 0)
+            return -1;
+    }
+    return 0;
+}
+
 /* 1: go on; 0: that was all, or the time is up; -1: broken */
 static int run_round(struct sweep *s, struct nt_err *err)
 {
@@ -227,8 +279,10 @@ static int run_round(struct sweep *s, struct nt_err *err)
         return -1;
     s->rounds++;
     nt_pace_learn(&s->pace, s->match.warm_s, s->match.measure_s);
-    rc = nt_campaign_tell(s->campaign, s->results, results,
-                          s->match.clean ? nt_clock_s() - began : 0, err);
+    double took = s->match.clean ? nt_clock_s() - began : 0;
+    rc = settle_doubts(s, &order, err);
+    if (rc == 0)
+        rc = nt_campaign_tell(s->campaign, s->results, results, took, err);
     return rc != 0 ? -1 : 1;
 }
 

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { STRIKES_OUT = 3 };
+enum { STRIKES_OUT = 3, STRIKES_MAX = 100 };
 
 static int no_memory(struct nt_err *err)
 {
@@ -269,8 +269,24 @@ void nt_crew_judge(struct nt_crew *crew, uint32_t a, uint32_t b, bool ok, uint32
         *lost = *x > 0 ? a : b;
         return; /* explained: nothing against the other */
     }
-    ++*x;
-    ++*y;
-    if (*x >= STRIKES_OUT)
-        *lost = *x >= *y ? a : b;
+    if (*x < STRIKES_MAX)
+        ++*x;
+    if (*y < STRIKES_MAX)
+        ++*y;
+    if (*x != *y && (*x >= STRIKES_OUT || *y >= STRIKES_OUT))
+        *lost = *x > *y ? a : b;
+}
+
+bool nt_crew_in_doubt(const struct nt_crew *crew, uint32_t a, uint32_t b, unsigned strikes)
+{
+    return crew->gone[a] == NULL && crew->gone[b] == NULL && crew->strikes[a] >= strikes &&
+           crew->strikes[b] >= strikes;
+}
+
+uint32_t nt_crew_witness(const struct nt_crew *crew)
+{
+    for (uint32_t h = 0; h < crew->hosts; h++)
+        if (crew->gone[h] == NULL && crew->strikes[h] == 0)
+            return h;
+    return NT_NOBODY;
 }

@@ -46,7 +46,14 @@ int nt_crew_lose(struct nt_crew *crew, uint32_t host, const char *reason, struct
 
 /* How a pair fared, all pairs of a round before the next. A host that fails with two different
  * partners in a row, of which the second was not in doubt itself, is the one at fault: *lost is
- * it, else NT_NOBODY. The first failure alone says only that one of the two may be gone. */
+ * it, else NT_NOBODY. The first failure alone says only that one of the two may be gone, and no
+ * number of failures with each other says more. */
 void nt_crew_judge(struct nt_crew *crew, uint32_t a, uint32_t b, bool ok, uint32_t *lost);
+
+/* Whether a and b have failed so often in a row, and nothing says which of them is at fault. */
+bool nt_crew_in_doubt(const struct nt_crew *crew, uint32_t a, uint32_t b, unsigned strikes);
+
+/* A host that nothing speaks against, to try others with; NT_NOBODY. */
+uint32_t nt_crew_witness(const struct nt_crew *crew);
 
 #endif
