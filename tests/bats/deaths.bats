@@ -1,0 +1,142 @@
+#!/usr/bin/env bats
+# shellcheck disable=SC2154,SC2086,SC2030,SC2031,SC2016
+# Who is there when a sweep begins may be gone in any of its phases: a probe killed, a host frozen,
+# a link down, the leader gone. The job runs, nothing is drained, and what the map says of the
+# others is true.
+
+load ground
+load jobs
+
+TREE_BUDGET=4.5 STAR_BUDGET=6.5 LONG_BUDGET=12
+
+setup_file() {
+    need_ground slurmctld
+    cluster down >/dev/null
+}
+
+teardown_file() { ground_down; }
+
+setup() { need_ground slurmctld; }
+
+# Slow enough that this machine is never the bottleneck. A cluster is kept for the next test.
+stand() { # tree|star
+    GROUND_FABRIC=$BATS_FILE_TMPDIR/$1.fabric
+    [ ! -e "$BATS_FILE_TMPDIR/$1.stands" ] || return 0
+    if [ "$1" = tree ]; then
+        printf 'host n%d l1 100 60\n' 1 2 3
+        printf 'host n%d l2 100 60\n' 4 5 6
+        printf 'link l1 l2 150 90\n'
+    else
+        printf 'host n%d s1 100 60\n' 1 2 3 4
+    fi >"$GROUND_FABRIC"
+    ground_down
+    rm -f "$BATS_FILE_TMPDIR"/*.stands
+    ground_up "$GROUND_FABRIC" || return
+    touch "$BATS_FILE_TMPDIR/$1.stands"
+    # the probe as it is, and a line when a round begins
+    printf '#!/bin/sh\nexec %s --trace %s "$@"\n' "$GROUND_STATE/stage/bin/nettopo-probe" \
+        "$GROUND_HOME/trace" >"$GROUND_STATE/stage/bin/traced"
+    chmod 755 "$GROUND_STATE/stage/bin/traced"
+    conf_set probe "$GROUND_STATE/stage/bin/traced"
+}
+
+# ---- deaths ------------------------------------------------------------------------------------
+
+killed() { kill -s KILL $PROBE3; }
+frozen() { kill -s STOP $PROBE3 $AGENT3; }
+down() { on n3 ip link set fab0 down; }
+leaderless() { kill -s KILL $AGENT1 $PROBE1; }
+
+recover() {
+    on n3 ip link set fab0 up
+    kill -s CONT $PROBE3 $AGENT3 2>/dev/null || true
+}
+
+# ---- phases ------------------------------------------------------------------------------------
+
+mates_are_there() {
+    PROBE3=$(probes_of n3) AGENT3=$(agents_of n3) PROBE1=$(probes_of n1) AGENT1=$(agents_of n1)
+    [ -s "$GROUND_HOME/trace" ] && [ -n "$PROBE3" ] && [ -n "$AGENT3" ] && [ -n "$PROBE1" ] && [ -n "$AGENT1" ]
+}
+
+# The event that a phase has begun, once the hosts that deaths come to are in the sweep. Fails when
+# the phase never comes: then there is nothing to die in.
+entered() { # PHASE
+    local until=$(($(date +%s) + 15))
+    until mates_are_there; do
+        [ "$(date +%s)" -lt $until ] || return 1
+        sleep 0.002
+    done
+    until grep -q " $1 " "$GROUND_HOME/trace"; do
+        # the last phase may be over before anybody looks
+        [ "$(date +%s)" -lt $until ] && kill -0 $AGENT1 2>/dev/null || { [ "$1" = solve ]; return; }
+        sleep 0.002
+    done
+}
+
+# All that must hold, whoever died: prints what does not.
+judged() { # DEATH PHASE BUDGET
+    local map=$GROUND_HOME/$JOB.map status missing=() reason
+    completed || return
+    status=$(variable NETTOPO_STATUS) reason=$(variable NETTOPO_REASON)
+    printf '# %s in %s: %s in %s s: %s\n' "$1" "$2" "$status" "$(waited_s)" "$reason" >&3
+    assert_between "seconds until the script ran" "$(waited_s)" 0 "$(echo "$3 + 1.3" | bc)" || return
+    hosts_are_well || return
+    case $status in
+    ok) [ "$2" = solve ] || fail "ok in spite of it" || return ;; # by then all was measured
+    partial | failed) [ -n "$reason" ] || fail "no reason" || return ;;
+    *) fail "status $status" || return ;;
+    esac
+    if [ "$1" = leaderless ]; then
+        [ "$2" = solve ] || assert_equal "status without a leader" "$status" failed || return
+        return 0
+    fi
+    [ "$status" != failed ] || fail "failed: $reason" || return
+    "$ROOT/build/nettopo" validate "$map" || return
+    # a map may leave the network untold; what it tells is true
+    [ "$(jq '.links | length' "$map")" != 0 ] || return 0
+    # nobody else is blamed
+    ! grep -oE '\bn[0-9]+\b' <<<"$reason" | grep -vx n3 || fail "blamed: $reason" || return
+    ! jq -e '.nodes[] | select(.name == "n3" and .status == "missing")' "$map" >/dev/null ||
+        missing=(--missing n3)
+    found_network --above 120 --bandwidth 15 "${missing[@]}" || return
+}
+
+# each DEATH LEVEL BUDGET PHASES...: a job for each phase
+each() {
+    local death=$1 level=$2 budget=$3 phase wrong=()
+    shift 3
+    for phase; do
+        rm -f "$GROUND_HOME/trace"
+        submit_recording --nettopo=$level,budget=$budget -N"$("$FABRIC" --hosts "$GROUND_FABRIC" | wc -l)" \
+            --exclusive
+        if entered "$phase"; then
+            # the last phase may be over before anybody can die in it
+            $death 2>/dev/null || [ "$phase" = solve ] || wrong+=("$phase: too late")
+            judged $death "$phase" $budget || wrong+=("$phase")
+        else
+            wrong+=("$phase: did not come")
+        fi
+        recover
+        wait_until 20 all_are_idle "$("$FABRIC" --hosts "$GROUND_FABRIC" | wc -l)"
+        wait_until 5 nothing_of_ours || wrong+=("$phase: something stays")
+    done
+    [ ${#wrong[@]} = 0 ] || fail "$death in: ${wrong[*]}"
+}
+
+TREE_PHASES="meet latency warm-up host-links tiers"
+STAR_PHASES="link-latency loggp sizes"
+
+@test "a probe is killed: latencies and bandwidths" { stand tree && each killed standard $TREE_BUDGET $TREE_PHASES; }
+@test "a host is frozen: latencies and bandwidths" { stand tree && each frozen standard $TREE_BUDGET $TREE_PHASES solve; }
+@test "a link goes down: latencies and bandwidths" { stand tree && each down standard $TREE_BUDGET $TREE_PHASES; }
+@test "the leader is gone: latencies and bandwidths" { stand tree && each leaderless standard $TREE_BUDGET $TREE_PHASES solve; }
+@test "a probe is killed: what full adds" { stand star && each killed full $STAR_BUDGET $STAR_PHASES; }
+@test "a host is frozen: what full adds" { stand star && each frozen full $STAR_BUDGET $STAR_PHASES; }
+@test "a link goes down: what full adds" { stand star && each down full $STAR_BUDGET $STAR_PHASES; }
+@test "the leader is gone: what full adds" { stand star && each leaderless full $STAR_BUDGET $STAR_PHASES; }
+
+@test "each of them in the last phase, the stress kernels" {
+    stand star
+    for death in killed frozen down leaderless; do each $death full $LONG_BUDGET kernels; done
+}
