@@ -7,7 +7,7 @@
 load ground
 load jobs
 
-TREE_BUDGET=4.5 STAR_BUDGET=6.5 LONG_BUDGET=12
+TREE_BUDGET=4.5 STAR_BUDGET=6.5 LONG_BUDGET=14
 
 setup_file() {
     need_ground slurmctld
