@@ -50,10 +50,12 @@ bool nt_pair_request_done(ucs_status_ptr_t request)
 }
 
 /* Progresses for a moment so that a cancelled or broken request can end. Freeing it then is right
- * in any case: UCX keeps what is still in flight, and the buffers outlive the worker. */
+ * in any case: UCX keeps what is still in flight, and the buffers outlive the worker. Where one of
+ * a window did not end the others will not either, and waiting for each would make this end late
+ * for its report. */
 void nt_pair_let_go(struct nt_pair *pair, ucs_status_ptr_t request)
 {
-    double until = nt_clock_s() + 0.02;
+    double until = nt_clock_s() + (pair->unfinished ? 0 : 0.02);
     while (!nt_pair_request_done(request) && nt_clock_s() < until)
         ucp_worker_progress(pair->net->worker);
     pair->unfinished = pair->unfinished || !nt_pair_request_done(request);
