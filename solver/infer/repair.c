@@ -164,7 +164,7 @@ static double apart(const struct nt_work *w, size_t a, size_t b)
     /* the pairs between less half of those inside each; medians of few are less precise */
     double variance = (1 / (na * nb) + 0.5 / (na * (na - 1)) + 0.5 / (nb * (nb - 1))) / known;
     double limit = nt_null_limit(nt_ways_two((size_t)(na + nb), (size_t)na), w->noise.df);
-    return t / sd / fmin(1.2 * limit * sqrt(variance), 2.5 * sqrt(1 / na + 1 / nb));
+    return t / sd / fmin(1.2 * limit * sqrt(variance), 3 * sqrt(1 / na + 1 / nb));
 }
 
 /* Joins each group with its nearest when noise could part them. */
