@@ -16,13 +16,15 @@ enum { HOSTS = 12, PER_LEAF = 4, SIZES = 4 };
 static struct nt_matrix *tree(double near, double far, double skew)
 {
     struct nt_matrix *m;
+    struct nt_rng rng;
     struct nt_err err = {0};
+    nt_rng_init(&rng, 9);
     assert_int_equal(nt_matrix_create(HOSTS, NT_MATRIX_LATENCY_US, &m, &err), 0);
     for (size_t i = 0; i < HOSTS; i++)
         for (size_t j = 0; j < HOSTS; j++)
             if (i != j) {
                 double us = (i / PER_LEAF == j / PER_LEAF ? near : far) * (i < j ? 1 : skew);
-                us *= 1 + 0.001 * (double)((i * 7 + j * 7 + i * j) % 5);
+                us *= 1 + 0.002 * nt_rng_normal(&rng);
                 nt_matrix_set(m, i, j, (float)us);
             }
     return m;
