@@ -21,7 +21,7 @@
 static struct nt_network *built(const char *topology)
 {
     struct nt_spec spec;
-    struct nt_network *n;
+    struct nt_network *n = NULL;
     struct nt_err err;
     if (nt_spec_parse(topology, &spec, &err) < 0 || nt_network_build(&spec, NULL, &n, &err) < 0)
         fail_msg("%s: %s", topology, err.text);

@@ -155,9 +155,10 @@ static bool is_fair(const struct nt_readings *all, const struct nt_pair_reading 
 static int count_others(const struct nt_claim *c, uint32_t *others, uint8_t *want,
                         struct nt_err *err)
 {
-    uint32_t *size = calloc(2 * c->seats + 1, sizeof *size), *below = size + c->seats;
+    uint32_t *size = calloc(2 * c->seats + 1, sizeof *size), *below;
     if (size == NULL)
         return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu hosts", c->seats);
+    below = size + c->seats;
     for (size_t l = 0; l < c->classes->count; l++) {
         memset(size, 0, 2 * c->seats * sizeof *size);
         for (uint32_t i = 0; i < c->seats; i++) {
