@@ -238,18 +238,14 @@ static double find_sd(struct search *s)
 {
     const struct nt_direct *d = s->d;
     size_t n = s->n, count = 0, off = 0;
-    double level = 0;
     for (size_t i = 1; i < n; i++)
         for (size_t j = 0; j < i; j++) {
             float v = s->w->d[i * n + j];
             double r =
                 (double)nt_direct_reading(s->w, d, i, j) - d->base - d->hop * d->hops[i * n + j];
-            if (v != v)
-                continue;
-            s->scratch[count++] = (float)fabs(r) / v;
-            level += (double)v;
+            if (v == v)
+                s->scratch[count++] = (float)fabs(r) / v;
         }
-    level /= (double)count;
     double sd = 1.4826 * (double)nt_stats_median(s->scratch, count);
     sd = fmax(sd, nt_noise_least(s->w)) + 1e-6;
     for (size_t k = 0; k < count; k++)
