@@ -8,8 +8,8 @@
 
 enum { NT_CHOLESKY_MAX = 8192 };
 
-/* matrix: n*n row-major, lower half used, replaced by what nt_cholesky_invert takes; right: n, replaced by
- * the solution. Unknowns that nothing measures come out as 0. */
+/* matrix: n*n row-major, lower half used, replaced by what nt_cholesky_invert takes; right: n,
+ * replaced by the solution. Unknowns that nothing measures come out as 0. */
 int nt_cholesky_solve(double *matrix, double *right, size_t n, struct nt_err *err);
 
 /* What nt_cholesky_solve left becomes the inverse, both halves. */

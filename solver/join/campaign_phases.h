@@ -19,7 +19,7 @@ struct nt_phase_site {
 /* What a phase takes. rounds 0: nothing to measure here. */
 struct nt_phase_need {
     size_t rounds;
-    size_t repeats; /* of them: those that may turn out needless, and that nobody misses */
+    size_t repeats;  /* of them: those that may turn out needless, and that nobody misses */
     double window_s; /* mean over the rounds: how long each loads the network */
     enum nt_order_kind kind;
 };
