@@ -9,7 +9,7 @@ enum { BATCHES_FIRST = 3, BATCHES_MAX = 16 };
 
 static const double WANTED_SD = 0.012;
 static const double READING_US = 20e3;           /* what a reading may take */
-static const double LEAST_SD = 0.003;            /* real latencies of one class differ by that */
+static const double LEAST_SD = 0.01;             /* real paths of one class differ by that */
 static const double CHI_SQUARE_2_MEDIAN = 0.693; /* over 2: of a variance from three batches */
 static const double LEAST_AGREEING = 0.005;      /* share of agreeing pairs that are wrong twice */
 static const double DISAGREE_SDS = 4.5;
