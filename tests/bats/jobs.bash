@@ -99,14 +99,16 @@ processes_of() { # HOST NAME
 probes_of() { processes_of "$1" nettopo-probe; }
 agents_of() { processes_of "$1" nettopo-prolog; }
 
-# Everything of ours that is on the hosts now: processes, files, sockets, ports.
+# Everything of ours that is on the hosts now: processes, files, sockets, ports. Checkouts are not.
 of_ours() {
     local host
     for host in $("$FABRIC" --hosts "$GROUND_FABRIC"); do
         probes_of "$host" | sed "s/^/$host probe /"
         agents_of "$host" | sed "s/^/$host agent /"
-        on "$host" sh -c 'find /run/nettopo -mindepth 1; find /tmp /dev/shm -mindepth 1 -name "*ucx*";
-            find /tmp /dev/shm -mindepth 1 -name "*nettopo*" ! -path "*/build/*"; ss -Hltnp "sport >= 24500 and sport <= 24627" | grep -v python3' |
+        on "$host" sh -c 'find /run/nettopo -mindepth 1
+            find /tmp /dev/shm -mindepth 1 -type d -exec test -e {}/.git \; -prune -o \
+                \( -name "*ucx*" -o -name "*nettopo*" \) ! -name "*.lock" -print
+            ss -Hltnp "sport >= 24500 and sport <= 24627" | grep -v python3' |
             sed "s/^/$host /"
     done
 }
