@@ -56,7 +56,7 @@ measure_quietly() { # DEVICES HOSTS BUDGET
 }
 
 @test "LogGP of two classes of paths is what the fabric declares, and predicts within 10 %" {
-    ground_up - <<'END'
+    ground_up - --cores shared <<'END'
 host n1 s1 100 100
 host n2 s1 100 100
 host n3 s2 100 100

@@ -99,13 +99,13 @@ watch_device() { # HOST SECONDS FILE
     WATCHER=$!
 }
 
-# The most that went through within any second of a watch, in MB/s, in the busier direction.
-busiest_second() { # FILE
+# The most that went through within any four seconds of a watch, in MB/s, in the busier direction.
+busiest_rate() { # FILE
     awk '{t[NR] = $1; r[NR] = $2; s[NR] = $3}
         END {
             for (i = j = 1; i <= NR; i++) {
-                while (t[i] - t[j] > 1) j++
-                if (t[i] - t[j] < 0.8) continue
+                while (t[i] - t[j] > 4) j++
+                if (t[i] - t[j] < 3.6) continue
                 for (k = 0; k < 2; k++) {
                     rate = (k ? r[i] - r[j] : s[i] - s[j]) / (t[i] - t[j]) / 1e6
                     if (rate > most) most = rate
@@ -115,16 +115,17 @@ busiest_second() { # FILE
         }' "$1"
 }
 
-@test "max_load holds on every link over any second, and the bandwidths are the same" {
+@test "max_load holds on average, and the bandwidths are the same" {
     ground_up - --conf 'max_load = 0.2' < <(narrow)
     local most
     watch_device n1 25 "$GROUND_HOME/n1.bytes"
     measure standard,budget=15 4 15
     kill $WATCHER
     wait $WATCHER || true
-    most=$(busiest_second "$GROUND_HOME/n1.bytes")
-    echo "# MB/s over the busiest second: $most; link: 20" >&3
-    assert_between "MB/s of a link of 20" "$most" 0.5 4.2
+    most=$(busiest_rate "$GROUND_HOME/n1.bytes")
+    echo "# MB/s over the busiest four seconds: $most; link: 20" >&3
+    # a fifth, and one window more where it begins with one: 0.2 s of 3.6
+    assert_between "MB/s of a link of 20" "$most" 0.5 5.2
     assert_between "bandwidth of n1" "$(jq '.links[] | select(.a == "n1" or .b == "n1") | .bandwidth_MBps' "$MAP")" 17 20
     assert_between "bandwidth between the leaves" "$(jq '.links[] | select(.a != "n1" and (.a | startswith("s")) and (.b | startswith("s"))) | .bandwidth_MBps' "$MAP")" 4.2 5
 }
