@@ -171,14 +171,17 @@ static void delay(struct nt_pair *pair, double seconds)
 }
 
 /* Looks at nothing: what arrives meanwhile waits. On a shared core a spinning process keeps the
- * very answer away that it waits for, so most of the time it sleeps. */
-static void hold_still(const struct nt_pair *pair, double seconds)
+ * very answer away that it waits for, so most of the time it sleeps. Returns by how many seconds it
+ * woke too late, which is no part of what was asked for. */
+static double hold_still(const struct nt_pair *pair, double seconds)
 {
-    double until = nt_clock_s() + seconds;
+    double now, until = nt_clock_s() + seconds;
     if (pair->spin_s <= 0 && seconds > AWAKE_S)
         nt_clock_sleep(seconds - AWAKE_S);
-    while (nt_clock_s() < until)
-        ;
+    do
+        now = nt_clock_s();
+    while (now < until);
+    return now - until;
 }
 
 /* The train of n messages. request: PAIR_WINDOW_MAX slots, all empty before and after. */
@@ -221,10 +224,10 @@ static int ask_prtt(struct nt_pair *pair, const struct nt_order *order, double s
             nt_pair_cancel(pair, answer);
             return -1;
         }
-        hold_still(pair, order->hold_us * 1e-6);
+        double late = order->hold_us > 0 ? hold_still(pair, order->hold_us * 1e-6) : 0;
         if (nt_pair_wait(pair, answer, deadline_s, "prtt", err) != 0)
             return -1;
-        pair->times[n++] = nt_clock_s() - t;
+        pair->times[n++] = nt_clock_s() - t - late;
     }
     for (size_t begin = 0, part = (n + 3) / 4; begin < n; begin += part)
         end_batch(&batches, pair->times + begin, n - begin < part ? n - begin : part);
