@@ -144,7 +144,12 @@ END
     done
 }
 
+job_runs() { [ "$(job_states)" = RUNNING ]; }
+
 @test "two jobs at once on shared hosts: both find it, neither measures bandwidth" {
+    # with a neighbour on every host, so that it does not depend on which of the two starts first
+    submit -N8 --oversubscribe <<<$'#!/bin/bash\nexec sleep 300'
+    wait_until 30 job_runs
     submit_recording --nettopo=standard -N8 --oversubscribe
     first=$JOB
     submit_recording --nettopo=standard -N8 --oversubscribe
