@@ -221,8 +221,8 @@ static void check_congested(struct check *c, const struct nt_stress *s)
               nt_map_vertex_name(c->map, s->from), nt_map_vertex_name(c->map, s->to));
         return;
     }
-    uint32_t from = s->from < m->hosts ? 0 : m->tier[s->from - m->hosts];
-    uint32_t to = s->to < m->hosts ? 0 : m->tier[s->to - m->hosts];
+    uint32_t from = nt_model_tier(m, s->from);
+    uint32_t to = nt_model_tier(m, s->to);
     if (s->tier != (from < to ? from : to))
         FOUND(c, "stress %s: expected the tier of the lower end, %u, found %u", s->kernel,
               from < to ? from : to, s->tier);
