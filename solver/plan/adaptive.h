@@ -4,7 +4,6 @@
 
 #include "calibrate.h"
 #include "class_fit.h"
-#include "ledger.h"
 #include "merge.h"
 #include "readings.h"
 #include "sweep_adaptive.h"
@@ -35,7 +34,7 @@ struct nt_adaptive {
     uint32_t count, batches, most; /* pings; batches of a reading, and as many as may be */
     struct nt_rng rng;
     struct nt_calibration calibration;
-    struct nt_ledger ledger;
+    struct nt_readings ledger; /* what merging goes by */
     struct nt_classes classes;
     struct nt_merge merge;
     bool merging;        /* merge is made */

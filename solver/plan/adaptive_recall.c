@@ -21,7 +21,7 @@ static int refill(struct nt_adaptive *s, struct nt_err *err)
     struct nt_calibration *c = &s->calibration;
     const struct nt_readings *r = &s->readings;
     nt_calibration_fini(c);
-    nt_ledger_fini(&s->ledger);
+    nt_readings_fini(&s->ledger);
     *c = (struct nt_calibration){.seats = s->seats, .batches = 1, .room = r->count};
     c->at = calloc(r->count + 1, sizeof *c->at);
     c->scratch = calloc(r->count + 1, sizeof *c->scratch);
@@ -34,7 +34,7 @@ static int refill(struct nt_adaptive *s, struct nt_err *err)
             calibration++;
         refill_pair(c, r->at + k, calibration - k);
         for (size_t i = calibration; i < end && r->at[i].turn < r->planning; i++)
-            if (nt_ledger_add(&s->ledger, r->at[i].a, r->at[i].b, (double)r->at[i].ln, err) < 0)
+            if (nt_readings_add(&s->ledger, r->at[i].a, r->at[i].b, 0, r->at[i].ln, err) < 0)
                 return -1;
     }
     return 0;

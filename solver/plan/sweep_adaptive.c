@@ -213,7 +213,7 @@ static void destroy(struct nt_planner *planner)
     if (s->merging)
         nt_merge_fini(&s->merge);
     nt_calibration_fini(&s->calibration);
-    nt_ledger_fini(&s->ledger);
+    nt_readings_fini(&s->ledger);
     nt_readings_fini(&s->readings);
     nt_finding_fini(&s->finding);
     free(s->host);
