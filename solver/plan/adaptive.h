@@ -48,6 +48,9 @@ struct nt_adaptive {
     enum nt_adaptive_verdict verdict;
 };
 
+/* Whether a result tells of two seats. */
+bool nt_adaptive_is_reading(const struct nt_adaptive *s, const struct nt_result *r);
+
 /* The network anew from the readings of calibrating and merging alone, as a record tells it.
  * NT_ERR_INPUT: it has hardly a pair twice. */
 int nt_adaptive_recall(struct nt_adaptive *s, struct nt_err *err);
