@@ -250,14 +250,6 @@ static void put_core_latencies(struct pen *p, const struct nt_machine *m)
         end(p, ']');
 }
 
-static uint32_t hosts_of_machine(const struct nt_map *map, size_t machine)
-{
-    uint32_t hosts = 0;
-    for (size_t k = 0; map->machine_of != NULL && k < map->model->hosts; k++)
-        hosts += map->machine_of[k] == machine;
-    return hosts;
-}
-
 static void put_machines(struct pen *p, const struct nt_map *map)
 {
     if (map->machines == 0)
@@ -268,7 +260,7 @@ static void put_machines(struct pen *p, const struct nt_map *map)
         begin(p, NULL, '{', false);
         key(p, "name");
         nt_draft_print(&p->draft, "\"m%zu\"", k + 1);
-        whole(p, "hosts", hosts_of_machine(map, k));
+        whole(p, "hosts", nt_map_machine_hosts(map, k));
         string_if(p, "cpu", m->cpu);
         whole(p, "packages", m->packages);
         whole(p, "numa_nodes", m->numas);
