@@ -22,7 +22,7 @@ static const char help[] =
     "by the hosts under them; a reference may have more hosts than the map. Exit 1 when they "
     "differ.\n"
     "\n"
-    "  --tolerance T        relative difference of a link's figure that counts; default 0.25\n"
+    "  -t, --tolerance T    relative difference of a link's figure that counts; default 0.25\n"
     "  --json               for machines\n"
     "  --coloured DOT       also writes the reference, coloured by how the measured times of the\n"
     "                       paths over each link are to the ideal ones: red not over, blue over\n"

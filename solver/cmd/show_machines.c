@@ -48,11 +48,8 @@ void nt_show_machines(struct nt_draft *d, const struct nt_map *map)
 {
     for (size_t k = 0; k < map->machines; k++) {
         const struct nt_machine *m = &map->machine[k];
-        uint32_t hosts = 0;
-        for (size_t h = 0; map->machine_of != NULL && h < map->model->hosts; h++)
-            hosts += map->machine_of[h] == k;
         nt_draft_puts(d, k == 0 ? "\nhosts  " : "       ");
-        put_count(d, "", hosts, "host");
+        put_count(d, "", nt_map_machine_hosts(map, k), "host");
         nt_draft_print(d, " (m%zu): ", k + 1);
         if (m->cpu[0] != '\0') {
             nt_draft_put_line(d, m->cpu);

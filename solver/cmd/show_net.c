@@ -26,12 +26,6 @@ struct net {
     bool *reached, *drawn;  /* vertices, links */
 };
 
-static const char *name_of(const struct net *n, uint32_t v)
-{
-    size_t hosts = n->model->hosts;
-    return v < hosts ? n->map->host_name[v] : n->map->switch_name[v - hosts];
-}
-
 static int no_memory(struct net *n)
 {
     return nt_err_set(n->err, NT_ERR_SYSTEM, "no memory to show a map");
@@ -172,7 +166,7 @@ static int add_folded(struct net *n, const char *art, const uint32_t *hosts, siz
     bool at_least = true;
     for (size_t k = 0; k < count; k++) {
         const struct nt_link *l = &n->model->link[n->up[hosts[k]]];
-        names[k] = name_of(n, hosts[k]);
+        names[k] = nt_map_vertex_name(n->map, hosts[k]);
         low = fmin(low, l->latency_us);
         high = fmax(high, l->latency_us);
         at_least &= l->at_least;
@@ -199,7 +193,7 @@ static int add_folded(struct net *n, const char *art, const uint32_t *hosts, siz
 
 static int add_host(struct net *n, const char *art, uint32_t host)
 {
-    struct nt_row *row = add_row(n, NT_STYLE_PLAIN, art, name_of(n, host));
+    struct nt_row *row = add_row(n, NT_STYLE_PLAIN, art, nt_map_vertex_name(n->map, host));
     if (row == NULL)
         return -1;
     put_figures(n, row, &n->model->link[n->up[host]], host);
@@ -274,7 +268,7 @@ static int draw_hosts(struct net *n, const struct branch *b, const uint32_t *hos
 static int draw_switch(struct net *n, uint32_t v, const char *own_art)
 {
     uint32_t s = v - (uint32_t)n->model->hosts;
-    struct nt_row *row = add_row(n, NT_STYLE_SWITCH, own_art, name_of(n, v));
+    struct nt_row *row = add_row(n, NT_STYLE_SWITCH, own_art, nt_map_vertex_name(n->map, v));
     if (row == NULL)
         return -1;
     if (n->up[v] != NO_LINK)
@@ -369,8 +363,8 @@ static int draw_trees(struct net *n)
 static int draw_link(struct net *n, const struct nt_link *l)
 {
     char label[600];
-    snprintf(label, sizeof label, "%s %s %s", name_of(n, l->a), n->terminal->unicode ? "─" : "-",
-             name_of(n, l->b));
+    snprintf(label, sizeof label, "%s %s %s", nt_map_vertex_name(n->map, l->a),
+             n->terminal->unicode ? "─" : "-", nt_map_vertex_name(n->map, l->b));
     struct nt_row *row = add_row(n, NT_STYLE_PLAIN, "", label);
     if (row == NULL)
         return -1;
@@ -417,7 +411,7 @@ static int draw_missing(struct net *n)
     for (uint32_t k = 0; k < n->model->hosts; k++) {
         if (!n->model->missing[k])
             continue;
-        struct nt_row *row = add_row(n, NT_STYLE_BAD, "", name_of(n, k));
+        struct nt_row *row = add_row(n, NT_STYLE_BAD, "", nt_map_vertex_name(n->map, k));
         if (row == NULL)
             return -1;
         note(row, "MISSING");

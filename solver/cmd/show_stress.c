@@ -14,21 +14,15 @@ static void put_time(struct nt_draft *d, int width, double us)
     nt_draft_print(d, " %*s", width, cell);
 }
 
-static const char *vertex(const struct nt_map *map, uint32_t v)
-{
-    size_t hosts = map->model->hosts;
-    return v < hosts ? map->host_name[v] : map->switch_name[v - hosts];
-}
-
 static void put_congested(struct nt_draft *d, const struct nt_map *map, const struct nt_stress *s)
 {
     if (s->tier == 0)
         nt_draft_puts(d, "  hosts' links: ");
     else
         nt_draft_print(d, "  links over tier %u: ", s->tier);
-    nt_draft_puts(d, vertex(map, s->from));
+    nt_draft_puts(d, nt_map_vertex_name(map, s->from));
     nt_draft_puts(d, " to ");
-    nt_draft_puts(d, vertex(map, s->to));
+    nt_draft_puts(d, nt_map_vertex_name(map, s->to));
     if (s->links > 1)
         nt_draft_print(d, " and %u more", s->links - 1);
 }

@@ -1,5 +1,5 @@
-/* What a host is inside: processors, memory nodes, caches, network devices (J. Kunert's thesis,
- * section 2.7, joins such models with that of the network). */
+/* What a host is inside: processors, memory nodes, caches, network devices (A. Bufe's thesis,
+ * Hamburg 2014, section 2.7, joins such models with that of the network). */
 #ifndef NT_MACHINE_H
 #define NT_MACHINE_H
 

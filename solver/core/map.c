@@ -160,6 +160,20 @@ int nt_map_create(struct nt_model *model, const char *const *host_names, struct 
     return 0;
 }
 
+uint32_t nt_map_machine_hosts(const struct nt_map *map, size_t machine)
+{
+    uint32_t hosts = 0;
+    for (size_t k = 0; map->machine_of != NULL && k < map->model->hosts; k++)
+        hosts += map->machine_of[k] == machine;
+    return hosts;
+}
+
+const char *nt_map_vertex_name(const struct nt_map *map, uint32_t vertex)
+{
+    size_t hosts = map->model->hosts;
+    return vertex < hosts ? map->host_name[vertex] : map->switch_name[vertex - hosts];
+}
+
 int nt_map_warn(struct nt_map *map, struct nt_err *err, const char *format, ...)
 {
     char text[WARNING_BYTES];

@@ -94,6 +94,12 @@ int nt_map_create(struct nt_model *model, const char *const *host_names, struct 
                   struct nt_err *err);
 void nt_map_destroy(struct nt_map *map);
 
+/* How many hosts are of that kind inside. */
+uint32_t nt_map_machine_hosts(const struct nt_map *map, size_t machine);
+
+/* Of a host or a switch of the model. */
+const char *nt_map_vertex_name(const struct nt_map *map, uint32_t vertex);
+
 int nt_map_warn(struct nt_map *map, struct nt_err *err, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 

@@ -66,6 +66,12 @@ struct nt_model {
     double *oversubscription; /* switches of them: demand below over capacity above; NaN */
 };
 
+/* Of a switch its tier, of a host 0. */
+static inline uint32_t nt_model_tier(const struct nt_model *model, uint32_t vertex)
+{
+    return vertex < model->hosts ? 0 : model->tier[vertex - model->hosts];
+}
+
 /* All links zeroed with NaN figures, probability 1, overheads 0, tier 1; fields may be refined. */
 int nt_model_create(size_t hosts, size_t switches, size_t links, struct nt_model **out,
                     struct nt_err *err);

@@ -394,16 +394,11 @@ static uint32_t renamed(const struct nt_model *m, const uint32_t *new_index, uin
     return v < m->hosts ? v : (uint32_t)(m->hosts + new_index[v - m->hosts]);
 }
 
-static uint32_t rank_of(const struct nt_model *m, uint32_t v)
-{
-    return v < m->hosts ? 0 : m->tier[v - m->hosts];
-}
-
 static void links_turn(struct nt_model *m)
 {
     for (size_t k = 0; k < m->links; k++) {
         struct nt_link *l = &m->link[k];
-        uint32_t ra = rank_of(m, l->a), rb = rank_of(m, l->b);
+        uint32_t ra = nt_model_tier(m, l->a), rb = nt_model_tier(m, l->b);
         if (l->simplex || ra < rb || (ra == rb && l->a < l->b))
             continue;
         uint32_t v = l->a;

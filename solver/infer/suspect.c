@@ -10,8 +10,8 @@ enum { CLASS_MIN = 5 };
 
 static uint32_t class_of(const struct nt_model *m, const struct nt_link *l)
 {
-    uint32_t tier_a = l->a < m->hosts ? 0 : m->tier[l->a - m->hosts];
-    uint32_t tier_b = l->b < m->hosts ? 0 : m->tier[l->b - m->hosts];
+    uint32_t tier_a = nt_model_tier(m, l->a);
+    uint32_t tier_b = nt_model_tier(m, l->b);
     /* where a host hangs says nothing about its own link */
     return tier_a == 0 || tier_b == 0 ? 0 : tier_a * (m->tiers + 1) + tier_b;
 }

@@ -54,20 +54,14 @@ static int record_init(struct record *r, const struct nt_samples *s, const uint3
     return 0;
 }
 
-static const char *name_of(const struct nt_map *map, uint32_t vertex)
-{
-    return vertex < map->model->hosts ? map->host_name[vertex]
-                                      : map->switch_name[vertex - map->model->hosts];
-}
-
 static int name_narrow(struct nt_map *map, struct nt_err *err)
 {
     for (size_t k = 0; k < map->model->links; k++) {
         const struct nt_link *l = &map->model->link[k];
         if (l->suspect &&
             nt_map_warn(map, err, "link %s to %s is narrower than its like: %.4g and %.4g MB/s",
-                        name_of(map, l->a), name_of(map, l->b), l->bandwidth_MBps,
-                        l->bandwidth_back_MBps) != 0)
+                        nt_map_vertex_name(map, l->a), nt_map_vertex_name(map, l->b),
+                        l->bandwidth_MBps, l->bandwidth_back_MBps) != 0)
             return -1;
     }
     return 0;

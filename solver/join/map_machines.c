@@ -1,17 +1,19 @@
 #include "map_machines.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "machine_text.h"
 #include "names.h"
+#include "stats.h"
 
 struct work {
     const struct nt_samples *samples;
     struct nt_map *map;
     uint32_t *host;    /* of the map's: the record's */
     uint32_t *machine; /* of the record's models: the map's */
-    double *us;        /* room for the hosts of a model */
+    float *us;         /* room for the hosts of a model */
 };
 
 static int no_memory(struct nt_err *err)
@@ -50,28 +52,24 @@ static int number_machines(struct work *w, struct nt_err *err)
     return 0;
 }
 
-static int rising(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return x < y ? -1 : x > y;
-}
-
 static void sum_up(const struct work *w, uint32_t machine, int between)
 {
-    struct nt_core_latency *l = &w->map->machine[machine].between[between];
+    float low = INFINITY, high = 0;
     uint32_t n = 0;
     for (size_t k = 0; k < w->map->model->hosts; k++) {
         float us = w->samples->inside[w->host[k]].latency_us[between];
-        if (w->map->machine_of[k] == machine && us > 0)
-            w->us[n++] = (double)us;
+        if (w->map->machine_of[k] != machine || !(us > 0))
+            continue;
+        low = fminf(low, us);
+        high = fmaxf(high, us);
+        w->us[n++] = us;
     }
-    if (n == 0)
-        return;
-    qsort(w->us, n, sizeof *w->us, rising);
-    *l = (struct nt_core_latency){.hosts = n,
-                                  .latency_us = (w->us[(n - 1) / 2] + w->us[n / 2]) / 2,
-                                  .low_us = w->us[0],
-                                  .high_us = w->us[n - 1]};
+    if (n > 0)
+        w->map->machine[machine].between[between] =
+            (struct nt_core_latency){.hosts = n,
+                                     .latency_us = (double)nt_stats_median(w->us, n),
+                                     .low_us = (double)low,
+                                     .high_us = (double)high};
 }
 
 int nt_map_machines(const struct nt_samples *samples, struct nt_map *map, struct nt_err *err)

@@ -252,15 +252,10 @@ static double busy_us(const struct ground *g, const struct load *load, size_t ar
     return load[arc].shared && rate > 0 ? load[arc].bytes / rate : 0;
 }
 
-static uint32_t tier_of(const struct nt_model *m, uint32_t v)
-{
-    return v < m->hosts ? 0 : m->tier[v - m->hosts];
-}
-
 static uint32_t tier_of_arc(const struct ground *g, size_t arc)
 {
-    uint32_t from = tier_of(g->map->model, g->back[g->net->arc[arc].from]);
-    uint32_t to = tier_of(g->map->model, g->back[g->net->arc[arc].to]);
+    uint32_t from = nt_model_tier(g->map->model, g->back[g->net->arc[arc].from]);
+    uint32_t to = nt_model_tier(g->map->model, g->back[g->net->arc[arc].to]);
     return from < to ? from : to;
 }
 

@@ -22,11 +22,9 @@ static int create_all(const struct nt_sweep_ask *ask, struct nt_planner **out, s
     return nt_sweep_all_create(ask->network->hosts, NULL, PASSES, BATCHES, PINGS, out, err);
 }
 
-/* One partner a host and round: as many rounds as partners, one more when somebody must rest. */
 static uint64_t bound_all(const struct nt_model *truth)
 {
-    uint64_t n = truth->hosts;
-    return n < 2 ? 0 : PASSES * (n % 2 == 0 ? n - 1 : n);
+    return PASSES * nt_sweep_all_rounds(truth->hosts);
 }
 
 static int create_adaptive(const struct nt_sweep_ask *ask, struct nt_planner **out,

@@ -4,7 +4,6 @@
 
 #include "calibrate.h"
 #include "class_fit.h"
-#include "ledger.h"
 #include "merge.h"
 #include "readings.h"
 #include "sweep_adaptive.h"
@@ -35,7 +34,7 @@ struct nt_adaptive {
     uint32_t count, batches, most; /* pings; batches of a reading, and as many as may be */
     struct nt_rng rng;
     struct nt_calibration calibration;
-    struct nt_ledger ledger;
+    struct nt_readings ledger; /* what merging goes by */
     struct nt_classes classes;
     struct nt_merge merge;
     bool merging;        /* merge is made */
@@ -48,6 +47,9 @@ struct nt_adaptive {
     unsigned reopened;    /* how often the record left something open */
     enum nt_adaptive_verdict verdict;
 };
+
+/* Whether a result tells of two seats. */
+bool nt_adaptive_is_reading(const struct nt_adaptive *s, const struct nt_result *r);
 
 /* The network anew from the readings of calibrating and merging alone, as a record tells it.
  * NT_ERR_INPUT: it has hardly a pair twice. */

@@ -90,7 +90,7 @@ static void settle_fit(const struct nt_adaptive *s, struct nt_model *m)
 {
     double rest = 0, mean = 0, square = 0, n = 0;
     for (size_t k = 0; k < s->ledger.count; k++) {
-        const struct nt_evidence *e = &s->ledger.at[k];
+        const struct nt_pair_reading *e = &s->ledger.at[k];
         size_t c = nt_clusters_meet(&s->merge.clusters, e->a, e->b);
         double off = (double)e->ln - s->classes.mean[c], us = exp((double)e->ln);
         if (fabs(off) > 6 * nt_classes_sd(&s->classes, c))

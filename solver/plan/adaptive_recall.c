@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "adaptive.h"
+#include "stats.h"
 
 /* The calibration's readings two by two, as it took them: the last ones, for a first round that
  * was too noisy is taken again. */
@@ -21,7 +22,7 @@ static int refill(struct nt_adaptive *s, struct nt_err *err)
     struct nt_calibration *c = &s->calibration;
     const struct nt_readings *r = &s->readings;
     nt_calibration_fini(c);
-    nt_ledger_fini(&s->ledger);
+    nt_readings_fini(&s->ledger);
     *c = (struct nt_calibration){.seats = s->seats, .batches = 1, .room = r->count};
     c->at = calloc(r->count + 1, sizeof *c->at);
     c->scratch = calloc(r->count + 1, sizeof *c->scratch);
@@ -34,34 +35,27 @@ static int refill(struct nt_adaptive *s, struct nt_err *err)
             calibration++;
         refill_pair(c, r->at + k, calibration - k);
         for (size_t i = calibration; i < end && r->at[i].turn < r->planning; i++)
-            if (nt_ledger_add(&s->ledger, r->at[i].a, r->at[i].b, (double)r->at[i].ln, err) < 0)
+            if (nt_readings_add(&s->ledger, r->at[i].a, r->at[i].b, 0, r->at[i].ln, err) < 0)
                 return -1;
     }
     return 0;
 }
 
-static int rising(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return x < y ? -1 : x > y;
-}
-
 /* The usual pings of a reading with from <= turn < till; 0: unknown. */
-static double usual_pings(const struct nt_readings *r, size_t from, size_t till, double *scratch)
+static double usual_pings(const struct nt_readings *r, size_t from, size_t till, float *scratch)
 {
     size_t n = 0;
     for (size_t k = 0; k < r->count; k++)
         if (r->at[k].turn >= from && r->at[k].turn < till && r->at[k].pings > 0)
-            scratch[n++] = (double)r->at[k].pings;
-    qsort(scratch, n, sizeof *scratch, rising);
-    return n > 0 ? scratch[n / 2] : 0;
+            scratch[n++] = (float)r->at[k].pings;
+    return n > 0 ? (double)nt_stats_select(scratch, n, n / 2) : 0;
 }
 
 /* More pings a reading than in calibration are quieter readings. */
 static int quieten(struct nt_adaptive *s, struct nt_err *err)
 {
     const struct nt_readings *r = &s->readings;
-    double *scratch = malloc((r->count + 1) * sizeof *scratch);
+    float *scratch = malloc((r->count + 1) * sizeof *scratch);
     if (scratch == NULL)
         return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu readings", r->count);
     double before = usual_pings(r, 0, r->calibration, scratch);
@@ -94,31 +88,29 @@ int nt_adaptive_recall(struct nt_adaptive *s, struct nt_err *err)
 /* ---- the record -------------------------------------------------------------------------------
  */
 
-static bool is_reading(const struct nt_adaptive *s, const struct nt_result *r)
+static int take_phase(struct nt_adaptive *s, const struct nt_adaptive_record *record, size_t from,
+                      size_t n, struct nt_err *err)
 {
-    return r->ok && r->value_us > 0 && isfinite(r->value_us) && r->a < s->hosts &&
-           r->b < s->hosts && r->a != r->b && s->seat[r->a] != UINT32_MAX &&
-           s->seat[r->b] != UINT32_MAX;
+    for (size_t k = from; k < from + n; k++) {
+        const struct nt_result *r = &record->result[k];
+        if (nt_adaptive_is_reading(s, r) &&
+            nt_readings_add(&s->readings, s->seat[r->a], s->seat[r->b], r->count,
+                            (float)log(r->value_us), err) < 0)
+            return -1;
+    }
+    return 0;
 }
 
 static int take(struct nt_adaptive *s, const struct nt_adaptive_record *record, struct nt_err *err)
 {
-    size_t first = record->calibration, second = first + record->planning;
-    for (size_t k = 0; k < second + record->verification; k++) {
-        const struct nt_result *r = &record->result[k];
-        if (k == first)
-            s->readings.calibration = s->readings.count;
-        if (k == second)
-            s->readings.planning = s->readings.count;
-        if (is_reading(s, r) && nt_readings_add(&s->readings, s->seat[r->a], s->seat[r->b],
-                                                r->count, (float)log(r->value_us), err) < 0)
-            return -1;
-    }
-    if (first == second + record->verification)
-        s->readings.calibration = s->readings.count;
-    if (record->verification == 0)
-        s->readings.planning = s->readings.count;
-    return 0;
+    size_t calibrated = record->calibration, planned = calibrated + record->planning;
+    if (take_phase(s, record, 0, calibrated, err) < 0)
+        return -1;
+    s->readings.calibration = s->readings.count;
+    if (take_phase(s, record, calibrated, record->planning, err) < 0)
+        return -1;
+    s->readings.planning = s->readings.count;
+    return take_phase(s, record, planned, record->verification, err);
 }
 
 int nt_sweep_adaptive_recall(size_t hosts, const bool *absent,

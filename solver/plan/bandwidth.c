@@ -31,7 +31,7 @@ static bool was_disturbed(const struct nt_bw *b, const struct nt_bw_step *round)
 {
     double best = 0;
     for (size_t k = 0; k < b->steps; k++)
-        best = fmax(best, b->plan[k].middle_MBps);
+        best = fmax(best, b->plan[k].kind == SHIFT ? b->plan[k].middle_MBps : 0);
     return round->middle_MBps < undisturbed * best;
 }
 
@@ -138,31 +138,18 @@ static double rate_of(const struct nt_result *r)
     return r->ok && r->value_us > 0 && r->bytes > 0 ? r->bytes / r->value_us : 0;
 }
 
-/* The middle rate of the flows; NaN for none. */
-static double middle_rate(struct nt_bw *b, const struct nt_result *results, size_t n)
+/* The middle rate of the flows; of the parts of a step the slowest counts. */
+static void learn_rate(struct nt_bw *b, const struct nt_result *results, size_t n)
 {
     size_t flows = 0;
+    double *step_MBps = &b->plan[b->step - 1].middle_MBps;
     for (size_t k = 0; k < n && flows < b->hang->hosts; k++)
         if (rate_of(&results[k]) > 0)
             b->value[flows++] = (float)rate_of(&results[k]);
-    return nt_bw_upper_median(b->value, flows);
-}
-
-/* Of several parts the slowest counts. */
-static void learn_middle(struct nt_bw *b, const struct nt_result *results, size_t n)
-{
-    struct nt_bw_step *step = &b->plan[b->step - 1];
-    double middle = middle_rate(b, results, n);
-    if (isnan(middle))
+    if (flows == 0)
         return;
-    step->middle_MBps = step->middle_MBps > 0 ? fmin(step->middle_MBps, middle) : middle;
-}
-
-static void learn_rate(struct nt_bw *b, const struct nt_result *results, size_t n)
-{
-    double middle = middle_rate(b, results, n);
-    if (!isnan(middle))
-        b->rate_MBps = middle;
+    b->rate_MBps = nt_bw_upper_median(b->value, flows);
+    *step_MBps = *step_MBps > 0 ? fmin(*step_MBps, b->rate_MBps) : b->rate_MBps;
 }
 
 /* All at once; then the middle one of them alone. */
@@ -204,8 +191,6 @@ static int tell(struct nt_planner *planner, const struct nt_result *results, siz
         return learn_alone(b, results, n), 0;
     if (kind == SHIFT || kind == LINKS)
         learn_rate(b, results, n);
-    if (kind == SHIFT)
-        learn_middle(b, results, n);
     for (size_t c = 0; c < 2 * b->hang->links; c++)
         b->load[c] = NAN;
     for (size_t k = 0; k < n; k++) {

@@ -1,17 +1,18 @@
 /* Bandwidth of the links of a known network: who sends to whom, round by round.
  *
- * The order of things is that of J. Kunert's thesis, sections 2.3.1 to 2.3.4 (links between hosts,
- * between host and switch, between switches, then the most that a switch carries), but all leaves
- * and all parents at once: links that do not meet are loaded in the same round. Phases:
+ * The order of things is that of A. Bufe's thesis (Hamburg 2014), sections 2.3.1 to 2.3.4 (links
+ * between hosts, between host and switch, between switches, then the most that a switch carries),
+ * but all leaves and all parents at once: links that do not meet are loaded in the same round.
+ * Phases:
  *
  *   warm-up     two short rounds, not for solving: all leaves at once, then one of the pairs alone.
- *               They tell how long a window has to be, and whether all can run at once
- *               (Kunert, 2.3.2): if not, every later round is split into parts of what they had
- *               together, each with whole groups
+ *               They tell how long a window has to be, and whether all can run at once (2.3.2): if
+ *               not, every later round is split into parts of what they had together, each with
+ *               whole groups
  *   host-links  neighbours on a switch, in both pairings and both directions; rounds in which
- *               everybody was slower than in another one again; hosts below their leaf's median
- *               by 4 sd again with the best partner. Links between hosts: in
- *               rounds of disjoint links, both directions
+ *               everybody was slower than in another one again; hosts below their leaf's median by
+ *               4 sd again with the best partner. Links between hosts: in rounds of disjoint links,
+ *               both directions
  *   tiers       fan: about a third of the groups below a parent send with all their hosts to the
  *               others, each group once, both directions, so that a sender's uplink carries twice
  *               what a receiver's does and is the only bottleneck. Where a group has more than

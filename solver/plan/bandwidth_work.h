@@ -24,7 +24,7 @@ struct nt_bw_step {
     enum nt_bw_kind kind;
     uint32_t height, index, parity;
     bool back;          /* the other direction */
-    double middle_MBps; /* SHIFT: the middle rate of its flows, 0 before */
+    double middle_MBps; /* the middle rate of its flows, 0: not known */
 };
 
 struct nt_bw {

@@ -163,7 +163,7 @@ static void find_sides(const struct nt_calibration *c, struct nt_classes *classe
     classes->low_share = low / (low + high);
 }
 
-int nt_calibration_finish(struct nt_calibration *c, struct nt_ledger *ledger,
+int nt_calibration_finish(struct nt_calibration *c, struct nt_readings *ledger,
                           struct nt_classes *classes, struct nt_err *err)
 {
     if (find_noise(c, err) < 0)
@@ -180,9 +180,9 @@ int nt_calibration_finish(struct nt_calibration *c, struct nt_ledger *ledger,
             c->random_pairs += t->a + 1 != t->b && t->b + 1 != t->a; /* no neighbours */
         }
         if (!isnan(t->first))
-            rc = nt_ledger_add(ledger, t->a, t->b, (double)t->first, err);
+            rc = nt_readings_add(ledger, t->a, t->b, 0, t->first, err);
         if (!isnan(t->second) && rc == 0)
-            rc = nt_ledger_add(ledger, t->a, t->b, (double)t->second, err);
+            rc = nt_readings_add(ledger, t->a, t->b, 0, t->second, err);
     }
     if (rc == 0 && n == 0)
         rc = nt_err_set(err, NT_ERR_INPUT, "no pair of hosts gave the same latency twice");

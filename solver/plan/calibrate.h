@@ -14,7 +14,7 @@
 
 #include "class_fit.h"
 #include "err.h"
-#include "ledger.h"
+#include "readings.h"
 #include "rng.h"
 
 struct nt_twice {
@@ -52,7 +52,7 @@ void nt_calibration_tell(struct nt_calibration *calibration, const float *ln, co
 
 /* After the last round: all readings into the ledger, and the classes. NT_ERR_INPUT when hardly
  * any pair could be measured. */
-int nt_calibration_finish(struct nt_calibration *calibration, struct nt_ledger *ledger,
+int nt_calibration_finish(struct nt_calibration *calibration, struct nt_readings *ledger,
                           struct nt_classes *classes, struct nt_err *err);
 
 #endif

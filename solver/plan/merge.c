@@ -82,45 +82,29 @@ static int settle_block(struct nt_merge *m, uint32_t slot, struct nt_err *err)
     return 0;
 }
 
-static int compare_pairs(const void *a, const void *b)
-{
-    const struct nt_evidence *x = a, *y = b;
-    if (x->a != y->a)
-        return x->a < y->a ? -1 : 1;
-    return x->b < y->b ? -1 : x->b > y->b;
-}
-
 /* Pairs whose own readings are proof enough (neighbours, mostly) are one from the start. */
-static int unite_proven(struct nt_merge *m, struct nt_err *err)
+static void unite_proven(struct nt_merge *m)
 {
-    size_t n = m->ledger->count;
-    struct nt_evidence *e = malloc((n + 1) * sizeof *e);
-    if (e == NULL)
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu readings", n);
-    for (size_t k = 0; k < n; k++) {
-        const struct nt_evidence *r = &m->ledger->at[k];
-        e[k] = r->a < r->b ? *r : (struct nt_evidence){r->b, r->a, r->ln};
-    }
-    qsort(e, n, sizeof *e, compare_pairs);
-    for (size_t k = 0, end; k < n; k = end) {
+    const struct nt_pair_reading *e = m->ledger->at;
+    nt_readings_sort(m->ledger);
+    for (size_t k = 0, end; k < m->ledger->count; k = end) {
         double sum[NT_CLASSES_MAX] = {0};
         size_t level = 0;
-        for (end = k; end < n && compare_pairs(&e[end], &e[k]) == 0; end++)
+        end = nt_readings_next_pair(m->ledger, k);
+        for (size_t i = k; i < end; i++)
             for (size_t l = 0; l + 1 < m->clusters.levels; l++)
-                sum[l] += nt_classes_llr(m->classes, (double)e[end].ln, l);
+                sum[l] += nt_classes_llr(m->classes, (double)e[i].ln, l);
         while (level + 1 < m->clusters.levels && sum[level] <= m->limits.same)
             level++;
         if (level + 1 < m->clusters.levels)
             nt_clusters_unite(&m->clusters, level, e[k].a, e[k].b);
     }
-    free(e);
-    return 0;
 }
 
 /* ---- readings of before -----------------------------------------------------------------------
  */
 
-static void count_evidence(struct nt_merge *m, const struct nt_evidence *e, size_t level)
+static void count_evidence(struct nt_merge *m, const struct nt_pair_reading *e, size_t level)
 {
     uint32_t a = nt_clusters_find(&m->clusters, level, e->a);
     uint32_t b = nt_clusters_find(&m->clusters, level, e->b);
@@ -350,15 +334,14 @@ static int begin(struct nt_merge *m, struct nt_err *err)
         return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu hosts", m->seats);
     for (uint32_t i = 0; i < m->seats; i++)
         seat[i] = i;
-    int rc = unite_proven(m, err);
-    if (rc == 0)
-        rc = nt_blocks_open(m, m->clusters.levels - 1, seat, m->seats, err);
+    unite_proven(m);
+    int rc = nt_blocks_open(m, m->clusters.levels - 1, seat, m->seats, err);
     free(seat);
     return rc;
 }
 
 int nt_merge_init(struct nt_merge *m, size_t seats, const struct nt_classes *classes,
-                  struct nt_ledger *ledger, const bool *lost, struct nt_err *err)
+                  struct nt_readings *ledger, const bool *lost, struct nt_err *err)
 {
     double same = fmax(16, log(TESTS_A_HOST * (double)(seats > 0 ? seats : 1) / RISK));
     bool room = true;
@@ -486,7 +469,7 @@ int nt_merge_tell(struct nt_merge *m, const struct nt_draw *draw, const float *l
         }
         double llr = nt_classes_llr(m->classes, (double)ln[k], c->level);
         if ((m->keep_all || (llr > 0 && c->level > 0)) &&
-            nt_ledger_add(m->ledger, draw->seat[k][0], draw->seat[k][1], (double)ln[k], err) < 0)
+            nt_readings_add(m->ledger, draw->seat[k][0], draw->seat[k][1], 0, ln[k], err) < 0)
             return -1;
         nt_cells_add(c, draw->cell[k].a, draw->cell[k].b, llr, false);
     }

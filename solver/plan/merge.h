@@ -16,13 +16,13 @@
 #include "class_fit.h"
 #include "clusters.h"
 #include "err.h"
-#include "ledger.h"
+#include "readings.h"
 #include "rng.h"
 
 struct nt_merge {
     size_t seats;
     const struct nt_classes *classes; /* borrowed, as are the next two */
-    struct nt_ledger *ledger;
+    struct nt_readings *ledger;
     const bool *lost;
     struct nt_clusters clusters;
     struct nt_cell_limits limits;
@@ -42,9 +42,9 @@ struct nt_merge {
                                      the likeliest other; owned */
 };
 
-/* classes must not change from here on, but for the noise. */
+/* classes must not change from here on, but for the noise. The ledger is sorted. */
 int nt_merge_init(struct nt_merge *merge, size_t seats, const struct nt_classes *classes,
-                  struct nt_ledger *ledger, const bool *lost, struct nt_err *err);
+                  struct nt_readings *ledger, const bool *lost, struct nt_err *err);
 void nt_merge_fini(struct nt_merge *merge);
 
 /* 1: the draw has the next round; 0: all tiers are certified. */

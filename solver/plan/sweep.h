@@ -60,8 +60,14 @@ struct nt_planner {
     const struct nt_planner_ops *ops;
 };
 
-/* All pairs once a pass, in rounds of disjoint pairs (a 1-factorisation by the circle method:
- * hosts-1 rounds a pass, hosts when odd), in another order each pass.
+/* One partner a host and round: somebody must rest in each when hosts are odd. */
+static inline size_t nt_sweep_all_rounds(size_t hosts)
+{
+    return hosts < 2 ? 0 : hosts % 2 == 0 ? hosts - 1 : hosts;
+}
+
+/* All pairs once a pass, in rounds of disjoint pairs (a 1-factorisation by the circle method), in
+ * another order each pass.
  * absent[i] (may be NULL) leaves hosts out from the start. */
 int nt_sweep_all_create(size_t hosts, const bool *absent, unsigned passes, uint32_t batches,
                         uint32_t count, struct nt_planner **out, struct nt_err *err);

@@ -154,10 +154,15 @@ static int next(struct nt_planner *planner, struct nt_order *order, struct nt_er
 /* ---- results ----------------------------------------------------------------------------------
  */
 
+bool nt_adaptive_is_reading(const struct nt_adaptive *s, const struct nt_result *r)
+{
+    return r->ok && r->value_us > 0 && isfinite(r->value_us) && r->a < s->hosts &&
+           r->b < s->hosts && r->a != r->b && s->seat[r->a] != NONE && s->seat[r->b] != NONE;
+}
+
 static void take_result(struct nt_adaptive *s, const struct nt_result *r)
 {
-    if (!r->ok || !(r->value_us > 0) || !isfinite(r->value_us) || r->a >= s->hosts ||
-        r->b >= s->hosts || s->seat[r->a] == NONE || s->seat[r->b] == NONE)
+    if (!nt_adaptive_is_reading(s, r))
         return;
     size_t k = s->slot[s->seat[r->a]];
     if (k >= s->draw.count || s->slot[s->seat[r->b]] != k)
@@ -213,7 +218,7 @@ static void destroy(struct nt_planner *planner)
     if (s->merging)
         nt_merge_fini(&s->merge);
     nt_calibration_fini(&s->calibration);
-    nt_ledger_fini(&s->ledger);
+    nt_readings_fini(&s->ledger);
     nt_readings_fini(&s->readings);
     nt_finding_fini(&s->finding);
     free(s->host);

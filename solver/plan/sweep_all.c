@@ -104,8 +104,7 @@ static void sit_down(struct sweep_all *s, const bool *absent)
         if (!s->lost[i])
             s->seat[s->hosts++] = (uint32_t)i;
     }
-    if (s->hosts >= 2)
-        s->rounds = s->hosts % 2 == 0 ? s->hosts - 1 : s->hosts;
+    s->rounds = nt_sweep_all_rounds(s->hosts);
     for (size_t r = 0; r < s->rounds; r++)
         s->turn[r] = (uint32_t)r;
     if (s->rounds == 0)

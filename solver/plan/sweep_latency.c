@@ -24,11 +24,6 @@ static const struct latency *of(const struct nt_planner *planner)
     return (const struct latency *)planner;
 }
 
-static size_t rounds_a_pass(const struct latency *s)
-{
-    return s->present < 2 ? 0 : s->present - (s->present % 2 == 0);
-}
-
 static int begin_all(struct latency *s, unsigned passes, struct nt_err *err)
 {
     return nt_sweep_all_create(s->hosts, s->absent, passes, s->batches, s->count, &s->all, err);
@@ -129,7 +124,7 @@ int nt_sweep_latency_create(size_t hosts, const bool *absent, enum nt_sweep_mode
         destroy(&s->base);
         return -1;
     }
-    *rounds = adaptive ? 0 : PASSES * rounds_a_pass(s);
+    *rounds = adaptive ? 0 : PASSES * nt_sweep_all_rounds(s->present);
     *out = &s->base;
     return 0;
 }
@@ -142,7 +137,7 @@ const struct nt_planner *nt_sweep_latency_sound(const struct nt_planner *planner
 bool nt_sweep_latency_is_told(const struct nt_planner *planner)
 {
     const struct latency *s = of(planner);
-    return s->sound || s->rounds >= PASSES_TOLD * rounds_a_pass(s);
+    return s->sound || s->rounds >= PASSES_TOLD * nt_sweep_all_rounds(s->present);
 }
 
 const char *nt_sweep_latency_why_all(const struct nt_planner *planner)

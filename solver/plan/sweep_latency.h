@@ -2,8 +2,8 @@
  * sweep, and all pairs after it when what it found is not the network that was measured.
  *
  * A planner as sweep.h says. All pairs are measured in three passes, two after an adaptive sweep,
- * which counts as one: the lowest of two or three readings finds the exact shape where one alone
- * fails in one network of five. */
+ * which counts as one: the lowest of several readings is near the truth where a single one was
+ * disturbed. */
 #ifndef NT_SWEEP_LATENCY_H
 #define NT_SWEEP_LATENCY_H
 

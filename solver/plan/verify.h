@@ -3,16 +3,17 @@
  * The sweep looks for nested tiers, and finds some in any latencies: in a ring, in a chain of
  * switches, among hosts on links of different length. What it found says of every pair which class
  * of latencies it is of, so pairs that it was not found from are measured: of every host with some
- * others at each tier, chosen at random. A pair contradicts when at least three readings agree
- * with each other and not with its class, and outnumber those that do; a pair with one reading off
- * is read again until that is decided. One such pair refutes the network, and so do all readings of
- * a host at a tier when together they are off. A host that was read with those of one cluster alone
- * is read with one outside it, or it could as well hang at that cluster's switch by a long link.
+ * others at each tier, chosen at random. A pair contradicts when at least three readings (four
+ * where outliers are many) agree with each other and not with its class, and outnumber those that
+ * do; a pair with one reading off is read again until that is decided. One such pair refutes the
+ * network, and so do all readings of a host at a tier when together they are off. A host that was
+ * read with those of one cluster alone is read with one outside it, or it could as well hang at
+ * that cluster's switch by a long link.
  *
- * A right network is refuted by three accidents of one pair that agree within 6 sd: with outliers
- * of 1 % in less than one sweep in 10,000, with 10 % in about one in 100. A wrong one, of whose
- * pairs at a tier the share f is off, passes with a chance of (1-f)^m where m pairs of that tier
- * are read (about 3/2 a host at the lowest, 1 a host above). */
+ * A right network is refuted by three accidents of one pair that agree within 4 sd (tests/bench
+ * sweep counts such sweeps as unsure). A wrong one, of whose pairs at a tier the share f is off,
+ * passes with a chance of (1-f)^m where m pairs of that tier are read (about 3/2 a host at the
+ * lowest, 1 a host above). */
 #ifndef NT_VERIFY_H
 #define NT_VERIFY_H
 

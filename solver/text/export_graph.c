@@ -5,11 +5,6 @@
 #include "draft.h"
 #include "export.h"
 
-static const char *name_of(const struct nt_map *map, uint32_t v)
-{
-    return v < map->model->hosts ? map->host_name[v] : map->switch_name[v - map->model->hosts];
-}
-
 static size_t vertices_of(const struct nt_map *map)
 {
     return map->model->hosts + map->model->switches;
@@ -19,7 +14,7 @@ static size_t vertices_of(const struct nt_map *map)
 static void put_dot_vertex(struct nt_draft *d, const struct nt_map *map, uint32_t v)
 {
     const struct nt_model *m = map->model;
-    nt_draft_print(d, "  \"%s\" [", name_of(map, v));
+    nt_draft_print(d, "  \"%s\" [", nt_map_vertex_name(map, v));
     if (v >= m->hosts)
         nt_draft_print(d, "shape=box, style=filled, fillcolor=\"#f3d9c9\", tier=%u",
                        m->tier[v - m->hosts]);
@@ -39,7 +34,8 @@ static void put_attribute(struct nt_draft *d, const char *name, double value)
 static void put_dot_link(struct nt_draft *d, const struct nt_map *map, const struct nt_link *l,
                          const char *colour)
 {
-    nt_draft_print(d, "  \"%s\" -- \"%s\" [label=\"", name_of(map, l->a), name_of(map, l->b));
+    nt_draft_print(d, "  \"%s\" -- \"%s\" [label=\"", nt_map_vertex_name(map, l->a),
+                   nt_map_vertex_name(map, l->b));
     if (isfinite(l->latency_us))
         nt_draft_print(d, "%.3g us", l->latency_us);
     if (isfinite(l->bandwidth_MBps))
@@ -108,7 +104,7 @@ int nt_export_tgf(const struct nt_map *map, char **text, size_t *bytes, struct n
 {
     struct nt_draft d = {0};
     for (uint32_t v = 0; v < vertices_of(map); v++)
-        nt_draft_print(&d, "%u %s\n", v + 1, name_of(map, v));
+        nt_draft_print(&d, "%u %s\n", v + 1, nt_map_vertex_name(map, v));
     nt_draft_puts(&d, "#\n");
     for (size_t k = 0; k < map->model->links; k++) {
         const struct nt_link *l = &map->model->link[k];
@@ -148,7 +144,8 @@ int nt_export_graphml(const struct nt_map *map, char **text, size_t *bytes, stru
     nt_draft_puts(&d, "  <graph id=\"nettopo\" edgedefault=\"undirected\">\n");
     for (uint32_t v = 0; v < vertices_of(map); v++) {
         bool host = v < m->hosts;
-        nt_draft_print(&d, "    <node id=\"%s\"><data key=\"kind\">%s</data>", name_of(map, v),
+        nt_draft_print(&d, "    <node id=\"%s\"><data key=\"kind\">%s</data>",
+                       nt_map_vertex_name(map, v),
                        !host           ? "switch"
                        : m->missing[v] ? "missing"
                                        : "host");
@@ -160,8 +157,8 @@ int nt_export_graphml(const struct nt_map *map, char **text, size_t *bytes, stru
     }
     for (size_t k = 0; k < m->links; k++) {
         const struct nt_link *l = &m->link[k];
-        nt_draft_print(&d, "    <edge source=\"%s\" target=\"%s\">", name_of(map, l->a),
-                       name_of(map, l->b));
+        nt_draft_print(&d, "    <edge source=\"%s\" target=\"%s\">", nt_map_vertex_name(map, l->a),
+                       nt_map_vertex_name(map, l->b));
         put_data(&d, "latency_us", l->latency_us);
         put_data(&d, "latency_se_us", l->latency_se_us);
         put_data(&d, "bandwidth_MBps", l->bandwidth_MBps);

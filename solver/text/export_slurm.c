@@ -13,11 +13,6 @@ struct branch {
 
 #define NONE UINT32_MAX
 
-static const char *name_of(const struct nt_map *map, uint32_t v)
-{
-    return v < map->model->hosts ? map->host_name[v] : map->switch_name[v - map->model->hosts];
-}
-
 static int refuse(const struct nt_map *map, struct nt_err *err)
 {
     return nt_err_set(err, NT_ERR_INPUT,
@@ -78,7 +73,7 @@ static void put_below(struct nt_draft *d, const struct nt_map *map, const struct
     for (uint32_t v = first; v < last; v++) {
         if (at[v].above != above)
             continue;
-        nt_draft_print(d, "%s%s", comma ? "," : "", name_of(map, v));
+        nt_draft_print(d, "%s%s", comma ? "," : "", nt_map_vertex_name(map, v));
         comma = true;
     }
 }
@@ -103,15 +98,15 @@ static int put_tree(const struct nt_map *map, const struct words *w, char **text
     for (uint32_t s = (uint32_t)m->hosts; s < m->hosts + m->switches; s++) {
         bool both = at[s].hosts > 0 && at[s].switches > 0;
         if (at[s].hosts > 0) { /* a leaf, or the leaf that holds a higher switch's own hosts */
-            nt_draft_print(&d, "%s%s%s%s", w->name, name_of(map, s), both ? "-hosts" : "",
-                           w->hosts);
+            nt_draft_print(&d, "%s%s%s%s", w->name, nt_map_vertex_name(map, s),
+                           both ? "-hosts" : "", w->hosts);
             put_below(&d, map, at, s, true);
             nt_draft_puts(&d, w->end);
         }
         if (at[s].switches > 0) {
-            nt_draft_print(&d, "%s%s%s", w->name, name_of(map, s), w->switches);
+            nt_draft_print(&d, "%s%s%s", w->name, nt_map_vertex_name(map, s), w->switches);
             put_below(&d, map, at, s, false);
-            nt_draft_print(&d, "%s%s%s", both ? "," : "", both ? name_of(map, s) : "",
+            nt_draft_print(&d, "%s%s%s", both ? "," : "", both ? nt_map_vertex_name(map, s) : "",
                            both ? "-hosts" : "");
             nt_draft_puts(&d, w->end);
         }

@@ -95,6 +95,12 @@ void nt_json_wrong(struct nt_json_reader *r, const char *key, const char *format
         r->no_memory = true;
 }
 
+void nt_json_lack_memory(struct nt_json_reader *r)
+{
+    nt_err_set(r->err, NT_ERR_SYSTEM, "no memory for what a JSON text holds");
+    r->no_memory = true;
+}
+
 /* ---- fields ---------------------------------------------------------------------------------- */
 
 static const char *kind(json_type type)
@@ -214,8 +220,7 @@ void nt_json_string_copy(struct nt_json_reader *r, json_object *from, const char
         return;
     char *copy = strdup(text);
     if (copy == NULL) {
-        nt_err_set(r->err, NT_ERR_SYSTEM, "no memory for a text");
-        r->no_memory = true;
+        nt_json_lack_memory(r);
         return;
     }
     free(*out);

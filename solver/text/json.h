@@ -36,6 +36,9 @@ void nt_json_free(struct json_object *root);
 void nt_json_wrong(struct nt_json_reader *r, const char *key, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* Notes that memory ran out. */
+void nt_json_lack_memory(struct nt_json_reader *r);
+
 /* from may be NULL everywhere: then nothing is there, and nothing is noted. Strings are borrowed
  * from the tree. Numbers are finite: from 0 to 1e15, or as said. */
 void nt_json_number(struct nt_json_reader *r, struct json_object *from, const char *key,

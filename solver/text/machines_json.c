@@ -8,12 +8,6 @@
 static const uint32_t count_max = 1 << 27;
 static const uint64_t bytes_max = (uint64_t)1 << 40;
 
-static void lack_memory(struct nt_json_reader *r)
-{
-    nt_err_set(r->err, NT_ERR_SYSTEM, "no memory for a map");
-    r->no_memory = true;
-}
-
 static void read_nics(struct nt_json_reader *r, struct json_object *entry, struct nt_machine *m)
 {
     struct json_object *list = nt_json_array(r, entry, "nics", NT_JSON_MAY);
@@ -102,7 +96,7 @@ static void compare_hosts(struct nt_json_reader *r, struct json_object *list,
 {
     uint32_t *hosts = calloc(map->machines + 1, sizeof *hosts);
     if (hosts == NULL) {
-        lack_memory(r);
+        nt_json_lack_memory(r);
         return;
     }
     for (size_t k = 0; k < map->model->hosts; k++)
@@ -132,7 +126,7 @@ void nt_machines_read(struct nt_json_reader *r, struct json_object *root, struct
     map->machine = calloc(nt_json_length(list) + 1, sizeof *map->machine);
     map->machine_of = malloc((hosts + 1) * sizeof *map->machine_of);
     if (map->machine == NULL || map->machine_of == NULL) {
-        lack_memory(r);
+        nt_json_lack_memory(r);
         return;
     }
     map->machines = nt_json_length(list);

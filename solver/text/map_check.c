@@ -21,12 +21,6 @@ struct check {
             (c)->no_memory = true;                                                                 \
     } while (0)
 
-static const char *name_of(const struct check *c, uint32_t v)
-{
-    size_t hosts = c->model->hosts;
-    return v < hosts ? c->map->host_name[v] : c->map->switch_name[v - hosts];
-}
-
 static bool is_tree(const struct nt_model *m)
 {
     return m->family == NT_FAMILY_STAR || m->family == NT_FAMILY_TREE;
@@ -139,16 +133,16 @@ static void check_links(struct check *c)
         if ((isnan(l->bandwidth_MBps) && !isnan(l->bandwidth_se_MBps)) ||
             (isnan(l->bandwidth_back_MBps) && !isnan(l->bandwidth_back_se_MBps)))
             FOUND(c, "link %s %s: expected a bandwidth with its standard error, found none",
-                  name_of(c, l->a), name_of(c, l->b));
+                  nt_map_vertex_name(c->map, l->a), nt_map_vertex_name(c->map, l->b));
         if (isnan(l->latency_us))
-            FOUND(c, "link %s %s: expected a latency_us, found nothing", name_of(c, l->a),
-                  name_of(c, l->b));
+            FOUND(c, "link %s %s: expected a latency_us, found nothing",
+                  nt_map_vertex_name(c->map, l->a), nt_map_vertex_name(c->map, l->b));
     }
     qsort(ends, m->links, sizeof *ends, by_ends);
     for (size_t k = 1; k < m->links; k++)
         if (by_ends(ends[k - 1], ends[k]) == 0)
-            FOUND(c, "link %s %s: expected once, found again", name_of(c, ends[k][0]),
-                  name_of(c, ends[k][1]));
+            FOUND(c, "link %s %s: expected once, found again",
+                  nt_map_vertex_name(c->map, ends[k][0]), nt_map_vertex_name(c->map, ends[k][1]));
     free(ends);
 }
 
@@ -224,11 +218,11 @@ static void check_congested(struct check *c, const struct nt_stress *s)
                  (m->link[k].b == s->from && m->link[k].a == s->to);
     if (!linked) {
         FOUND(c, "stress %s: expected a link from %s to %s, found none", s->kernel,
-              name_of(c, s->from), name_of(c, s->to));
+              nt_map_vertex_name(c->map, s->from), nt_map_vertex_name(c->map, s->to));
         return;
     }
-    uint32_t from = s->from < m->hosts ? 0 : m->tier[s->from - m->hosts];
-    uint32_t to = s->to < m->hosts ? 0 : m->tier[s->to - m->hosts];
+    uint32_t from = nt_model_tier(m, s->from);
+    uint32_t to = nt_model_tier(m, s->to);
     if (s->tier != (from < to ? from : to))
         FOUND(c, "stress %s: expected the tier of the lower end, %u, found %u", s->kernel,
               from < to ? from : to, s->tier);

@@ -18,12 +18,6 @@ struct reading {
     struct nt_names names; /* of vertices: hosts, then switches; borrowed from the tree */
 };
 
-static void lack_memory(struct reading *r)
-{
-    nt_err_set(r->json.err, NT_ERR_SYSTEM, "no memory for a map");
-    r->json.no_memory = true;
-}
-
 /* ---- names ----------------------------------------------------------------------------------- */
 
 enum what { NODE, SWITCH, VERTEX };
@@ -186,7 +180,7 @@ static void read_pairs_off(struct reading *r, struct json_object *pairs)
     struct nt_model *m = r->map->model;
     uint32_t(*pair_off)[2] = calloc(nt_json_length(pairs) + 1, sizeof *pair_off);
     if (pair_off == NULL) {
-        lack_memory(r);
+        nt_json_lack_memory(&r->json);
         return;
     }
     free(m->pair_off);
@@ -245,7 +239,7 @@ static void read_sweep(struct reading *r, struct json_object *root)
     struct json_object *phases = nt_json_array(&r->json, sweep, "phases", NT_JSON_MAY);
     s->phase = calloc(nt_json_length(phases) + 1, sizeof *s->phase);
     if (s->phase == NULL) {
-        lack_memory(r);
+        nt_json_lack_memory(&r->json);
         return;
     }
     s->phases = nt_json_length(phases);
@@ -297,7 +291,7 @@ static void read_loggp(struct reading *r, struct json_object *root)
     struct json_object *list = nt_json_array(&r->json, root, "loggp", NT_JSON_MAY);
     struct nt_loggp *loggp = calloc(nt_json_length(list) + 1, sizeof *loggp);
     if (loggp == NULL) {
-        lack_memory(r);
+        nt_json_lack_memory(&r->json);
         return;
     }
     r->map->loggp = loggp;
@@ -348,7 +342,7 @@ static void read_stress(struct reading *r, struct json_object *root)
     struct json_object *list = nt_json_array(&r->json, root, "stress", NT_JSON_MAY);
     r->map->stress = calloc(nt_json_length(list) + 1, sizeof *r->map->stress);
     if (r->map->stress == NULL) {
-        lack_memory(r);
+        nt_json_lack_memory(&r->json);
         return;
     }
     r->map->stresses = nt_json_length(list);
@@ -369,7 +363,7 @@ static void read_placement(struct reading *r, struct json_object *root)
     if (p != NULL)
         p->order = calloc(nt_json_length(list) + 1, sizeof *p->order);
     if (p == NULL || p->order == NULL) {
-        lack_memory(r);
+        nt_json_lack_memory(&r->json);
         return;
     }
     p->hosts = nt_json_length(list);

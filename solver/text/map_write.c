@@ -138,12 +138,6 @@ static void flag_if(struct pen *p, const char *name, bool value)
 
 /* ---- parts of the map ------------------------------------------------------------------------ */
 
-static const char *vertex(const struct nt_map *map, uint32_t v)
-{
-    size_t hosts = map->model->hosts;
-    return v < hosts ? map->host_name[v] : map->switch_name[v - hosts];
-}
-
 static void put_job(struct pen *p, const struct nt_map *map)
 {
     if (map->job_id == 0 && !*map->cluster && !*map->level && !*map->created)
@@ -256,14 +250,6 @@ static void put_core_latencies(struct pen *p, const struct nt_machine *m)
         end(p, ']');
 }
 
-static uint32_t hosts_of_machine(const struct nt_map *map, size_t machine)
-{
-    uint32_t hosts = 0;
-    for (size_t k = 0; map->machine_of != NULL && k < map->model->hosts; k++)
-        hosts += map->machine_of[k] == machine;
-    return hosts;
-}
-
 static void put_machines(struct pen *p, const struct nt_map *map)
 {
     if (map->machines == 0)
@@ -274,7 +260,7 @@ static void put_machines(struct pen *p, const struct nt_map *map)
         begin(p, NULL, '{', false);
         key(p, "name");
         nt_draft_print(&p->draft, "\"m%zu\"", k + 1);
-        whole(p, "hosts", hosts_of_machine(map, k));
+        whole(p, "hosts", nt_map_machine_hosts(map, k));
         string_if(p, "cpu", m->cpu);
         whole(p, "packages", m->packages);
         whole(p, "numa_nodes", m->numas);
@@ -298,8 +284,8 @@ static void put_links(struct pen *p, const struct nt_map *map)
     for (size_t k = 0; k < map->model->links; k++) {
         const struct nt_link *l = &map->model->link[k];
         begin(p, NULL, '{', false);
-        string(p, "a", vertex(map, l->a));
-        string(p, "b", vertex(map, l->b));
+        string(p, "a", nt_map_vertex_name(map, l->a));
+        string(p, "b", nt_map_vertex_name(map, l->b));
         number(p, "latency_us", l->latency_us);
         number(p, "latency_se_us", l->latency_se_us);
         number(p, "bandwidth_MBps", l->bandwidth_MBps);
@@ -442,8 +428,8 @@ static void put_congested(struct pen *p, const struct nt_map *map, const struct 
 {
     begin(p, "congested", '{', false);
     whole(p, "tier", s->tier);
-    string(p, "from", vertex(map, s->from));
-    string(p, "to", vertex(map, s->to));
+    string(p, "from", nt_map_vertex_name(map, s->from));
+    string(p, "to", nt_map_vertex_name(map, s->to));
     whole(p, "links", s->links);
     number(p, "bandwidth_MBps", s->capacity_MBps);
     number(p, "busy_us", s->busy_us);
