@@ -100,19 +100,21 @@ static void see_leader(struct follow *f)
     f->leader = conn;
 }
 
-static void start(struct follow *f, const struct nt_frame *frame, const unsigned char *payload)
+/* -1: no START that an agent sends */
+static int start(struct follow *f, const struct nt_frame *frame, const unsigned char *payload)
 {
     static const char full[] = "policy full\n";
     struct nt_err err;
     bool is_full =
         frame->payload_bytes == sizeof full - 1 && memcmp(payload, full, sizeof full - 1) == 0;
     if (f->started)
-        return;
+        return 0;
+    if (f->leads && nt_branch_greet(&f->branch, frame, payload) != 0)
+        return -1;
     f->started = true;
-    if (f->leads)
-        nt_branch_greet(&f->branch, frame, payload);
     if (nt_seat_start(f->seat, is_full ? NT_POLICY_FULL : NT_POLICY_LATENCY, NULL, &err) != 0)
         nt_seat_lose(f->seat, err.text);
+    return 0;
 }
 
 static void pass_down(struct follow *f, const struct nt_frame *frame, const unsigned char *payload)
@@ -147,11 +149,9 @@ static void hear_leader(struct follow *f)
         int got = nt_conn_next(&f->leader, &frame, &payload, NULL);
         if (got == 0)
             return;
-        if (got < 0) {
+        if (got < 0 || (frame.type == NT_FRAME_START && start(f, &frame, payload) != 0)) {
             nt_conn_fini(&f->leader);
             f->leader_lost = true;
-        } else if (frame.type == NT_FRAME_START) {
-            start(f, &frame, payload);
         } else if (frame.type == NT_FRAME_CAST || frame.type == NT_FRAME_PAPER ||
                    frame.type == NT_FRAME_DONE) {
             pass_down(f, &frame, payload);
@@ -213,9 +213,10 @@ static void tell_loss(struct follow *f)
     char text[NT_DONE_BYTES];
     if (!f->seat->probe_lost || f->told_loss || !nt_conn_is_open(&f->leader))
         return;
-    int n = snprintf(text, sizeof text, "failed %.400s", f->seat->probe_end.text);
-    struct nt_frame frame = {
-        .type = NT_FRAME_DONE, .host = (uint32_t)f->seat->job->me, .payload_bytes = (uint32_t)n};
+    snprintf(text, sizeof text, "failed %s", f->seat->probe_end.text);
+    struct nt_frame frame = {.type = NT_FRAME_DONE,
+                             .host = (uint32_t)f->seat->job->me,
+                             .payload_bytes = (uint32_t)strlen(text)};
     f->told_loss = true;
     send_leader(f, &frame, text);
 }
