@@ -256,9 +256,8 @@ static void wait_for_events(struct follow *f)
     n += nt_seat_polls(f->seat, reads_probe(f), polls + n);
     if (nt_conn_is_open(&f->leader)) {
         bool write = !f->leader_deaf && nt_conn_queued(&f->leader) > 0;
-        polls[n++] = (struct pollfd){
-            .fd = f->leader.fd,
-            .events = (short)((reads_leader(f) ? POLLIN : 0) | (write ? POLLOUT : 0))};
+        short events = (short)((reads_leader(f) ? POLLIN : 0) | (write ? POLLOUT : 0));
+        polls[n++] = (struct pollfd){.fd = events != 0 ? f->leader.fd : -1, .events = events};
     } else if (f->addresses.count > 0) {
         double wake = nt_knock_poll(&f->knock, &polls[n++]);
         until = wake < until ? wake : until;
