@@ -310,7 +310,6 @@ static void run(struct follow *f)
 {
     turn_to(f, f->target);
     while (!f->seat->outcome.settled) {
-        see_whether_to_turn(f);
         see_addresses(f);
         see_leader(f);
         hear_leader(f);
@@ -320,6 +319,7 @@ static void run(struct follow *f)
             hear_block(f);
         nt_seat_flush(f->seat);
         flush_leader(f);
+        see_whether_to_turn(f);
         look_for_the_end(f);
         if (!f->seat->outcome.settled)
             wait_for_events(f);
