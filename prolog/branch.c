@@ -49,7 +49,7 @@ int nt_branch_init(struct nt_branch *branch, size_t hosts, size_t me, size_t blo
     branch->hosts = branch->lost_at = hosts;
     branch->me = me;
     branch->block = block;
-    if (nt_star_init(&branch->star, hosts, me, NT_QUEUE_HIGH, err) != 0)
+    if (nt_star_init(&branch->star, hosts, me, err) != 0)
         return -1;
     branch->told = calloc(hosts, sizeof *branch->told);
     if (branch->told == NULL) {

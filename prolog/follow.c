@@ -19,7 +19,7 @@ struct follow {
     size_t target;  /* the host that we look for, or speak with: our block's leader, or the first */
     double turn_at; /* when we turn to the first instead */
     struct nt_ask where;
-    bool asked, started, told_loss, has_papers;
+    bool started, told_loss, has_papers;
     struct nt_addresses addresses;
     struct nt_knock knock;
     struct nt_conn leader; /* open once proven */
@@ -330,13 +330,12 @@ static void run(struct follow *f)
 
 void nt_follow(struct nt_seat *seat)
 {
-    static struct follow f; /* large, and there is one */
     struct nt_err err;
-    f = (struct follow){.seat = seat,
-                        .where = {.fd = -1},
-                        .leader = {.fd = -1},
-                        .knock = {.conn = {.fd = -1}},
-                        .branch = {.door = {.fd = -1}}};
+    struct follow f = {.seat = seat,
+                       .where = {.fd = -1},
+                       .leader = {.fd = -1},
+                       .knock = {.conn = {.fd = -1}},
+                       .branch = {.door = {.fd = -1}}};
     if (prepare(&f, &err) == 0)
         run(&f);
     else
