@@ -49,7 +49,7 @@ int nt_branch_init(struct nt_branch *branch, size_t hosts, size_t me, size_t blo
     branch->hosts = branch->lost_at = hosts;
     branch->me = me;
     branch->block = block;
-    if (nt_star_init(&branch->star, hosts, me, NT_QUEUE_HIGH, err) != 0)
+    if (nt_star_init(&branch->star, hosts, me, err) != 0)
         return -1;
     branch->told = calloc(hosts, sizeof *branch->told);
     if (branch->told == NULL) {
@@ -111,18 +111,21 @@ void nt_branch_step(struct nt_branch *b)
 
 /* ---- down ---- */
 
-static void set_greeting(struct nt_branch *b, const struct nt_frame *frame, const void *payload)
+static int set_greeting(struct nt_branch *b, const struct nt_frame *frame, const void *payload)
 {
     if (frame->payload_bytes > sizeof b->greeting_text)
-        return;
+        return -1;
     b->greeting = *frame;
     memcpy(b->greeting_text, payload, frame->payload_bytes);
+    return 0;
 }
 
-void nt_branch_greet(struct nt_branch *b, const struct nt_frame *frame, const void *payload)
+int nt_branch_greet(struct nt_branch *b, const struct nt_frame *frame, const void *payload)
 {
-    set_greeting(b, frame, payload);
+    if (set_greeting(b, frame, payload) != 0)
+        return -1;
     nt_star_cast(&b->star, frame, payload);
+    return 0;
 }
 
 void nt_branch_shut(struct nt_branch *b)

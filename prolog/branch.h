@@ -58,9 +58,9 @@ void nt_branch_heed(struct nt_branch *branch, const struct pollfd *polls);
 /* Lets in who is at the door and sends what waits. */
 void nt_branch_step(struct nt_branch *branch);
 
-/* To all who are here, and to who comes later until there is another greeting. The payload is at
- * most NT_GREETING_BYTES, none of it is cut off. */
-void nt_branch_greet(struct nt_branch *branch, const struct nt_frame *frame, const void *payload);
+/* To all who are here, and to who comes later until there is another greeting. -1, and nobody
+ * hears anything, when the payload is over NT_GREETING_BYTES. */
+int nt_branch_greet(struct nt_branch *branch, const struct nt_frame *frame, const void *payload);
 
 /* From now on who comes is told that it is too late. */
 void nt_branch_shut(struct nt_branch *branch);

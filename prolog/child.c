@@ -20,7 +20,7 @@
 
 #include "now.h"
 
-enum { PROBE_FD = 3, OPEN_FILES = 65536, ENVIRONMENT_MAX = 24 };
+enum { PROBE_FD = 3, OPEN_FILES = 65536, ENVIRONMENT_MAX = 24, STOP_MS = 50 };
 
 /* What the child's exit says when it did not get as far as the probe. */
 enum { EXIT_SETUP = 125, EXIT_PRIVILEGE = 126, EXIT_EXEC = 127 };
@@ -217,10 +217,11 @@ int nt_child_ended(struct nt_child *child, char *text, size_t bytes)
 void nt_child_stop(struct nt_child *child)
 {
     if (child->pid > 0) {
+        struct pollfd ending = {.fd = child->pidfd, .events = POLLIN};
         kill(-child->pid, SIGKILL); /* nothing there before its setsid */
         kill(child->pid, SIGKILL);
-        while (waitpid(child->pid, &child->status, 0) < 0 && errno == EINTR)
-            ;
+        if (poll(&ending, 1, STOP_MS) > 0)
+            waitpid(child->pid, &child->status, WNOHANG);
     }
     reaped(child);
 }

@@ -25,7 +25,8 @@ int nt_child_start(struct nt_child *child, const struct nt_conf *conf, uid_t uid
 /* Whether it has ended; text (at most bytes long) then says how, such as "exit 3". */
 int nt_child_ended(struct nt_child *child, char *text, size_t bytes);
 
-/* Kills it and its group, and reaps it. Fine when it has ended or never began. */
+/* Kills it and its group, and reaps it; does not wait for what cannot be killed, as a read from a
+ * file system that hangs: that is left to the subreaper. Fine when it has ended or never began. */
 void nt_child_stop(struct nt_child *child);
 
 /* For a process that set PR_SET_CHILD_SUBREAPER: kills and reaps whatever children it has,

@@ -19,7 +19,7 @@ struct follow {
     size_t target;  /* the host that we look for, or speak with: our block's leader, or the first */
     double turn_at; /* when we turn to the first instead */
     struct nt_ask where;
-    bool asked, started, told_loss, has_papers;
+    bool started, told_loss, has_papers;
     struct nt_addresses addresses;
     struct nt_knock knock;
     struct nt_conn leader; /* open once proven */
@@ -100,19 +100,21 @@ static void see_leader(struct follow *f)
     f->leader = conn;
 }
 
-static void start(struct follow *f, const struct nt_frame *frame, const unsigned char *payload)
+/* -1: no START that an agent sends */
+static int start(struct follow *f, const struct nt_frame *frame, const unsigned char *payload)
 {
     static const char full[] = "policy full\n";
     struct nt_err err;
     bool is_full =
         frame->payload_bytes == sizeof full - 1 && memcmp(payload, full, sizeof full - 1) == 0;
     if (f->started)
-        return;
+        return 0;
+    if (f->leads && nt_branch_greet(&f->branch, frame, payload) != 0)
+        return -1;
     f->started = true;
-    if (f->leads)
-        nt_branch_greet(&f->branch, frame, payload);
     if (nt_seat_start(f->seat, is_full ? NT_POLICY_FULL : NT_POLICY_LATENCY, NULL, &err) != 0)
         nt_seat_lose(f->seat, err.text);
+    return 0;
 }
 
 static void pass_down(struct follow *f, const struct nt_frame *frame, const unsigned char *payload)
@@ -147,11 +149,9 @@ static void hear_leader(struct follow *f)
         int got = nt_conn_next(&f->leader, &frame, &payload, NULL);
         if (got == 0)
             return;
-        if (got < 0) {
+        if (got < 0 || (frame.type == NT_FRAME_START && start(f, &frame, payload) != 0)) {
             nt_conn_fini(&f->leader);
             f->leader_lost = true;
-        } else if (frame.type == NT_FRAME_START) {
-            start(f, &frame, payload);
         } else if (frame.type == NT_FRAME_CAST || frame.type == NT_FRAME_PAPER ||
                    frame.type == NT_FRAME_DONE) {
             pass_down(f, &frame, payload);
@@ -213,9 +213,10 @@ static void tell_loss(struct follow *f)
     char text[NT_DONE_BYTES];
     if (!f->seat->probe_lost || f->told_loss || !nt_conn_is_open(&f->leader))
         return;
-    int n = snprintf(text, sizeof text, "failed %.400s", f->seat->probe_end.text);
-    struct nt_frame frame = {
-        .type = NT_FRAME_DONE, .host = (uint32_t)f->seat->job->me, .payload_bytes = (uint32_t)n};
+    snprintf(text, sizeof text, "failed %s", f->seat->probe_end.text);
+    struct nt_frame frame = {.type = NT_FRAME_DONE,
+                             .host = (uint32_t)f->seat->job->me,
+                             .payload_bytes = (uint32_t)strlen(text)};
     f->told_loss = true;
     send_leader(f, &frame, text);
 }
@@ -255,9 +256,8 @@ static void wait_for_events(struct follow *f)
     n += nt_seat_polls(f->seat, reads_probe(f), polls + n);
     if (nt_conn_is_open(&f->leader)) {
         bool write = !f->leader_deaf && nt_conn_queued(&f->leader) > 0;
-        polls[n++] = (struct pollfd){
-            .fd = f->leader.fd,
-            .events = (short)((reads_leader(f) ? POLLIN : 0) | (write ? POLLOUT : 0))};
+        short events = (short)((reads_leader(f) ? POLLIN : 0) | (write ? POLLOUT : 0));
+        polls[n++] = (struct pollfd){.fd = events != 0 ? f->leader.fd : -1, .events = events};
     } else if (f->addresses.count > 0) {
         double wake = nt_knock_poll(&f->knock, &polls[n++]);
         until = wake < until ? wake : until;
@@ -310,7 +310,6 @@ static void run(struct follow *f)
 {
     turn_to(f, f->target);
     while (!f->seat->outcome.settled) {
-        see_whether_to_turn(f);
         see_addresses(f);
         see_leader(f);
         hear_leader(f);
@@ -320,6 +319,7 @@ static void run(struct follow *f)
             hear_block(f);
         nt_seat_flush(f->seat);
         flush_leader(f);
+        see_whether_to_turn(f);
         look_for_the_end(f);
         if (!f->seat->outcome.settled)
             wait_for_events(f);
@@ -330,13 +330,12 @@ static void run(struct follow *f)
 
 void nt_follow(struct nt_seat *seat)
 {
-    static struct follow f; /* large, and there is one */
     struct nt_err err;
-    f = (struct follow){.seat = seat,
-                        .where = {.fd = -1},
-                        .leader = {.fd = -1},
-                        .knock = {.conn = {.fd = -1}},
-                        .branch = {.door = {.fd = -1}}};
+    struct follow f = {.seat = seat,
+                       .where = {.fd = -1},
+                       .leader = {.fd = -1},
+                       .knock = {.conn = {.fd = -1}},
+                       .branch = {.door = {.fd = -1}}};
     if (prepare(&f, &err) == 0)
         run(&f);
     else

@@ -120,8 +120,9 @@ static void settle(struct lead *lead, const struct nt_frame *frame, const unsign
 static void fail(struct lead *lead, const char *reason)
 {
     char word[NT_DONE_BYTES];
-    int n = snprintf(word, sizeof word, "failed %s", reason);
-    struct nt_frame frame = {.type = NT_FRAME_DONE, .payload_bytes = (uint32_t)n};
+    _Static_assert((int)NT_DONE_BYTES <= (int)NT_GREETING_BYTES, "a last word is a greeting");
+    snprintf(word, sizeof word, "failed %s", reason);
+    struct nt_frame frame = {.type = NT_FRAME_DONE, .payload_bytes = (uint32_t)strlen(word)};
     lead->failed = true;
     nt_branch_greet(&lead->branch, &frame, word);
     nt_seat_fail(lead->seat, "%s", reason);

@@ -103,7 +103,10 @@ int nt_seat_start(struct nt_seat *seat, enum nt_policy policy, const struct nt_j
         return 0;
     if (start_text(seat, policy, use, &text, err) != 0)
         return -1;
-    int rc = 0;
+    /* all at once, whether the probe reads already or is still being loaded */
+    size_t heads = (text.bytes / NT_FRAME_PAYLOAD_MAX + 1) * NT_FRAME_HEAD_BYTES;
+    int rc =
+        nt_conn_widen(&seat->probe, NT_FRAME_PAYLOAD_MAX, NT_QUEUE_MAX + text.bytes + heads, err);
     for (size_t at = 0; at < text.bytes && rc == 0;) {
         size_t left = text.bytes - at;
         bool more = left > NT_FRAME_PAYLOAD_MAX;

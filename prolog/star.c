@@ -5,10 +5,9 @@
 
 #include "now.h"
 
-int nt_star_init(struct nt_star *star, size_t hosts, size_t me, size_t full_bytes,
-                 struct nt_err *err)
+int nt_star_init(struct nt_star *star, size_t hosts, size_t me, struct nt_err *err)
 {
-    struct nt_star s = {.hosts = hosts, .me = me, .full_bytes = full_bytes};
+    struct nt_star s = {.hosts = hosts, .me = me};
     s.conn = calloc(hosts, sizeof *s.conn);
     s.was_here = calloc(hosts, sizeof *s.was_here);
     s.ready = calloc(hosts, sizeof *s.ready);
@@ -97,7 +96,7 @@ void nt_star_cast(struct nt_star *star, const struct nt_frame *frame, const void
             nt_star_drop(star, host); /* another stands at k now */
             continue;
         }
-        star->is_full = star->is_full || nt_conn_queued(conn) >= star->full_bytes;
+        star->is_full = star->is_full || nt_conn_queued(conn) >= NT_QUEUE_HIGH;
         k++;
     }
 }
@@ -109,7 +108,7 @@ void nt_star_send(struct nt_star *star, size_t host, const struct nt_frame *fram
     if (nt_conn_queue(conn, frame, payload, NULL) != 0)
         nt_star_drop(star, host);
     else
-        star->is_full = star->is_full || nt_conn_queued(conn) >= star->full_bytes;
+        star->is_full = star->is_full || nt_conn_queued(conn) >= NT_QUEUE_HIGH;
 }
 
 void nt_star_flush(struct nt_star *star, double stall_s)
@@ -125,7 +124,7 @@ void nt_star_flush(struct nt_star *star, double stall_s)
             nt_star_drop(star, host);
             continue;
         }
-        star->is_full = star->is_full || nt_conn_queued(conn) >= star->full_bytes;
+        star->is_full = star->is_full || nt_conn_queued(conn) >= NT_QUEUE_HIGH;
         k++;
     }
 }

@@ -20,12 +20,10 @@ struct nt_star {
     size_t *order;        /* the hosts that are here, in the order of nt_star_polls; owned */
     size_t here;
     size_t joined, dropped; /* how many ever */
-    size_t full_bytes;      /* a queue of so many is full */
-    bool is_full;           /* one queue is */
+    bool is_full;           /* NT_QUEUE_HIGH waits for one of them */
 };
 
-int nt_star_init(struct nt_star *star, size_t hosts, size_t me, size_t full_bytes,
-                 struct nt_err *err);
+int nt_star_init(struct nt_star *star, size_t hosts, size_t me, struct nt_err *err);
 void nt_star_fini(struct nt_star *star);
 
 /* Takes over a proven connection; false (and it is closed) when that host was here already. */

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { REASON_MAX = 500, PATH_ROOM = 320 };
+enum { REASON_MAX = NT_ERR_TEXT_BYTES - 1, PATH_ROOM = 320 };
 
 enum kind { STATUS, REASON, JSON, ORDER, GAIN, PAPER, APPLY_PAPER, APPLY_WORD };
 

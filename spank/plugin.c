@@ -23,7 +23,8 @@ SPANK_PLUGIN(nettopo, 1)
 #include "option.h"
 #include "spawn.h"
 
-/* The agent's own last moment lies before this. */
+/* By then the agent has published, whatever held it up; all that it may still do is to end what
+ * cannot be killed. */
 static const double AGENT_SLACK_S = 0.9, REMOVE_S = 2.0;
 
 /* ---- the option ---- */
@@ -49,7 +50,8 @@ static int root_option(struct nt_option *option, struct nt_err *err)
 }
 
 /* What sbatch, salloc or srun was given, with paths as they are meant. Of several, as in a script
- * and on the command line, Slurm comes with the one that counts last. */
+ * and on the command line, Slurm comes with the one that counts last. Kept from the one callback
+ * to the other because Slurm does not answer spank_option_getopt in init_post_opt. */
 static struct nt_option submitted;
 static bool is_submitted;
 

@@ -244,18 +244,20 @@ static void who_comes_is_greeted(void **state)
 {
     (void)state;
     struct scene s;
-    static char long_text[NT_GREETING_BYTES];
+    static char long_text[NT_GREETING_BYTES + 1];
     struct nt_frame frame = {.type = NT_FRAME_START, .payload_bytes = 2};
     set(&s, 0);
     come(&s, 1);
-    nt_branch_greet(&s.branch, &frame, "hi");
+    assert_int_equal(nt_branch_greet(&s.branch, &frame, "hi"), 0);
     assert_string_equal(reached(&s), "1 ");
+    frame.payload_bytes = sizeof long_text;
+    assert_int_equal(nt_branch_greet(&s.branch, &frame, long_text), -1);
+    assert_string_equal(reached(&s), "");
     assert_int_equal(s.branch.greeting.type, NT_FRAME_START);
     assert_memory_equal(s.branch.greeting_text, "hi", 2);
-    nt_branch_greet(&s.branch,
-                    &(struct nt_frame){.type = NT_FRAME_DONE, .payload_bytes = sizeof long_text},
-                    long_text);
-    assert_int_equal(s.branch.greeting.payload_bytes, sizeof long_text);
+    frame = (struct nt_frame){.type = NT_FRAME_DONE, .payload_bytes = NT_GREETING_BYTES};
+    assert_int_equal(nt_branch_greet(&s.branch, &frame, long_text), 0);
+    assert_int_equal(s.branch.greeting.payload_bytes, NT_GREETING_BYTES);
     nt_branch_shut(&s.branch);
     assert_int_equal(s.branch.greeting.type, NT_FRAME_DONE);
     assert_memory_equal(s.branch.greeting_text, "failed ", 7);

@@ -161,7 +161,7 @@ static void a_star_casts_to_all_and_drops_who_is_gone(void **state)
     struct nt_star star;
     struct ends e[4];
     struct nt_frame frame = {.type = NT_FRAME_CAST, .payload_bytes = 2};
-    assert_int_equal(nt_star_init(&star, 5, 0, NT_QUEUE_HIGH, NULL), 0);
+    assert_int_equal(nt_star_init(&star, 5, 0, NULL), 0);
     for (size_t k = 0; k < 4; k++) {
         e[k] = pair(100, 1000);
         assert_true(nt_star_join(&star, k + 1, &e[k].conn, 100, 1000));

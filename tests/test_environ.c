@@ -140,12 +140,32 @@ static void sizes_are_bounded(void **state)
     assert_int_equal(nt_environ_read(zero, sizeof zero - 1, &place, &environ, &err), -1);
 }
 
+/* Whatever fits into an error may be told. */
+static void a_reason_is_as_long_as_an_error(void **state)
+{
+    (void)state;
+    static const char head[] = "NETTOPO_STATUS=failed\nNETTOPO_REASON=";
+    char text[sizeof head + NT_ERR_TEXT_BYTES], longest[NT_ERR_TEXT_BYTES];
+    struct nt_environ_place place = {.dir = "/run/nettopo/42"};
+    struct nt_environ environ;
+    struct nt_err err = {0};
+    memset(longest, 'a', sizeof longest);
+    longest[sizeof longest - 1] = '\0';
+    int n = snprintf(text, sizeof text, "%s%s\n", head, longest);
+    assert_int_equal(nt_environ_read(text, (size_t)n, &place, &environ, &err), 0);
+    assert_string_equal(value_of(&environ, "NETTOPO_REASON"), longest);
+    nt_environ_fini(&environ);
+    memcpy(text + n - 1, "a\n", 2);
+    assert_int_equal(nt_environ_read(text, (size_t)n + 1, &place, &environ, &err), -1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(known_lines_become_variables),
         cmocka_unit_test(one_wrong_line_refuses_all),
         cmocka_unit_test(sizes_are_bounded),
+        cmocka_unit_test(a_reason_is_as_long_as_an_error),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,24 +10,6 @@ static int no_memory(struct nt_err *err)
     return nt_err_set(err, NT_ERR_SYSTEM, "list of hosts: out of memory");
 }
 
-/* A set of names by open addressing: many ranks a host must not cost the square. Borrows. */
-struct names {
-    const char **slot;
-    size_t mask;
-};
-
-/* The slot of the name, or the empty one where it belongs. */
-static const char **find_name(struct names *names, const char *name)
-{
-    uint64_t h = 1469598103934665603u; /* FNV-1a */
-    for (const char *c = name; *c != '\0'; c++)
-        h = (h ^ (unsigned char)*c) * 1099511628211u;
-    size_t i = (size_t)h & names->mask;
-    while (names->slot[i] != NULL && strcmp(names->slot[i], name) != 0)
-        i = (i + 1) & names->mask;
-    return &names->slot[i];
-}
-
 /* ---- who shares the cores of a machine ---- */
 struct tenant {
     unsigned char machine[NT_WIRE_MACHINE_BYTES];
@@ -54,15 +36,15 @@ static void share_cores(struct tenant *tenant, size_t n, struct nt_table *table)
 /* ---- what hosts are inside ---- */
 static int add_model(struct nt_crew *crew, const char *text, uint32_t *index, struct nt_err *err)
 {
-    *index = nt_names_find(crew->names, text, strlen(text));
+    *index = nt_names_find(&crew->models, text, strlen(text));
     if (*index != NT_NAMES_NONE)
         return 0;
     char *copy = strdup(text);
-    if (copy == NULL || nt_names_add(crew->names, copy, index, err) != 0) {
+    if (copy == NULL || nt_names_add(&crew->models, copy, index, err) != 0) {
         free(copy);
         return no_memory(err);
     }
-    crew->model[crew->models++] = copy; /* there is room for one a host */
+    crew->model[*index] = copy; /* there is room for one a host */
     return 0;
 }
 
@@ -85,7 +67,7 @@ int nt_crew_record_inside(const struct nt_crew *crew, struct nt_samples *samples
                           struct nt_err *err)
 {
     uint32_t index;
-    for (size_t k = 0; k < crew->models; k++)
+    for (size_t k = 0; k < crew->models.count; k++)
         if (nt_samples_add_model(samples, crew->model[k], &index, err) != 0)
             return -1;
     for (size_t h = 0; h < crew->hosts; h++) {
@@ -137,25 +119,25 @@ static bool hear(const struct nt_piece *piece, struct nt_greeting *greeting, str
 }
 
 static int muster(struct nt_crew *crew, const struct nt_piece *pieces, const char *const *known,
-                  struct names *names, struct tenant *tenant, struct nt_table *table,
+                  struct nt_names *names, struct tenant *tenant, struct nt_table *table,
                   struct nt_err *err)
 {
     size_t tenants = 0;
+    uint32_t host;
     for (size_t rank = 0; rank < crew->ranks; rank++) {
         struct nt_greeting greeting = {0};
         struct nt_err why = {0};
         bool well = hear(&pieces[rank], &greeting, &why);
         crew->host_of[rank] = NT_NOBODY;
         const char *name = known != NULL ? known[rank] : greeting.host;
-        const char **slot = find_name(names, name);
-        if (name[0] == '\0' || *slot != NULL)
+        if (name[0] == '\0' || nt_names_find(names, name, strlen(name)) != NT_NAMES_NONE)
             continue;
-        if (add_host(crew, rank, pieces[rank].present, name, well ? NULL : why.text, err) != 0)
+        if (add_host(crew, rank, pieces[rank].present, name, well ? NULL : why.text, err) != 0 ||
+            nt_names_add(names, crew->name[crew->hosts - 1], &host, err) != 0)
             return -1;
-        *slot = crew->name[crew->hosts - 1];
         if (!well)
             continue;
-        if (keep_inside(crew, crew->hosts - 1, &greeting, err) != 0)
+        if (keep_inside(crew, host, &greeting, err) != 0)
             return -1;
         table->seat[rank] = (struct nt_seat){false, greeting.address, greeting.address_bytes};
         tenant[tenants].rank = (uint32_t)rank;
@@ -166,14 +148,9 @@ static int muster(struct nt_crew *crew, const struct nt_piece *pieces, const cha
     return 0;
 }
 
-static bool make_room(struct nt_crew *crew, struct names *names, struct nt_table *table,
-                      struct tenant **tenant)
+static bool make_room(struct nt_crew *crew, struct nt_table *table, struct tenant **tenant)
 {
-    size_t n = crew->ranks + 1, slots = 4;
-    while (slots < 2 * n)
-        slots *= 2;
-    names->mask = slots - 1;
-    names->slot = calloc(slots, sizeof *names->slot);
+    size_t n = crew->ranks + 1;
     crew->host_of = calloc(n, sizeof *crew->host_of);
     crew->rank_of = calloc(n, sizeof *crew->rank_of);
     crew->name = calloc(n, sizeof *crew->name);
@@ -181,13 +158,11 @@ static bool make_room(struct nt_crew *crew, struct names *names, struct nt_table
     crew->strikes = calloc(n, sizeof *crew->strikes);
     crew->inside = calloc(n, sizeof *crew->inside);
     crew->model = calloc(n, sizeof *crew->model);
-    crew->names = calloc(1, sizeof *crew->names);
     table->seat = calloc(n, sizeof *table->seat);
     *tenant = calloc(n, sizeof **tenant);
-    return names->slot != NULL && crew->host_of != NULL && crew->rank_of != NULL &&
-           crew->name != NULL && crew->gone != NULL && crew->strikes != NULL &&
-           crew->inside != NULL && crew->model != NULL && crew->names != NULL &&
-           table->seat != NULL && *tenant != NULL;
+    return crew->host_of != NULL && crew->rank_of != NULL && crew->name != NULL &&
+           crew->gone != NULL && crew->strikes != NULL && crew->inside != NULL &&
+           crew->model != NULL && table->seat != NULL && *tenant != NULL;
 }
 
 int nt_crew_create(const struct nt_piece *pieces, size_t ranks, const char *const *known,
@@ -197,16 +172,16 @@ int nt_crew_create(const struct nt_piece *pieces, size_t ranks, const char *cons
         return nt_err_set(err, NT_ERR_INPUT, "%zu ranks: at most %d", ranks,
                           (int)NT_WIRE_RANKS_MAX);
     struct nt_table made = {.ranks = ranks};
-    struct names names = {0};
+    struct nt_names names = {0};
     struct tenant *tenant = NULL;
     struct nt_crew *crew = calloc(1, sizeof *crew);
     if (crew == NULL)
         return no_memory(err);
     crew->ranks = ranks;
-    int rc = make_room(crew, &names, &made, &tenant)
+    int rc = make_room(crew, &made, &tenant)
                  ? muster(crew, pieces, known, &names, tenant, &made, err)
                  : no_memory(err);
-    free(names.slot);
+    nt_names_fini(&names);
     free(tenant);
     if (rc != 0) {
         nt_table_fini(&made);
@@ -231,12 +206,10 @@ void nt_crew_destroy(struct nt_crew *crew)
     free(crew->name);
     free(crew->gone);
     free(crew->strikes);
-    for (size_t k = 0; k < crew->models; k++)
+    for (size_t k = 0; k < crew->models.count; k++)
         free(crew->model[k]);
     free(crew->model);
-    if (crew->names != NULL)
-        nt_names_fini(crew->names);
-    free(crew->names);
+    nt_names_fini(&crew->models);
     free(crew->inside);
     free(crew);
 }

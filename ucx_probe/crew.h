@@ -23,10 +23,9 @@ struct nt_crew {
     char **name;                   /* hosts of them */
     char **gone;                   /* hosts of them: NULL while it takes part, or the reason */
     struct nt_crew_inside *inside; /* hosts of them */
-    size_t models;
-    char **model;           /* what hosts are inside, each text once */
-    struct nt_names *names; /* of those; the crew's own */
-    unsigned char *strikes; /* hosts of them: failures in a row that may be its own */
+    struct nt_names models;        /* what hosts are inside, each text once */
+    char **model;                  /* those texts; owned */
+    unsigned char *strikes;        /* hosts of them: failures in a row that may be its own */
 };
 
 /* From the greetings. Names of ranks that did not come are those of known (may be NULL: then

@@ -53,8 +53,7 @@ static int32_t read_numa(const char *device)
         return -1;
     ssize_t n = read(fd, text, sizeof text - 1);
     close(fd);
-    char *end;
-    long node = n > 0 ? strtol(text, &end, 10) : -1;
+    long node = n > 0 ? strtol(text, NULL, 10) : -1;
     return node >= 0 && node < 1 << 20 ? (int32_t)node : -1;
 }
 

@@ -1,0 +1,119 @@
+/* Ending a probe, also one that cannot be killed for the moment: this program is the probe, and a
+ * tracer that stops it on its way out stands for a file system that hangs. */
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "child.h"
+#include "now.h"
+
+static int be_probe(void)
+{
+    if (write(3, "", 1) != 1)
+        return 1;
+    for (;;)
+        pause();
+}
+
+/* It runs when this returns. */
+static struct nt_child begin(void)
+{
+    struct nt_child child;
+    struct nt_conf conf;
+    struct nt_err err = {0};
+    int socket;
+    char byte;
+    nt_conf_default(&conf);
+    ssize_t n = readlink("/proc/self/exe", conf.probe, sizeof conf.probe - 1);
+    assert_true(n > 0);
+    conf.probe[n] = '\0';
+    if (nt_child_start(&child, &conf, geteuid(), getegid(), 5, &socket, &err) != 0)
+        fail_msg("%s", err.text);
+    assert_int_equal(read(socket, &byte, 1), 1);
+    close(socket);
+    return child;
+}
+
+static bool has_ended(pid_t pid)
+{
+    siginfo_t info = {0};
+    return waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == pid;
+}
+
+/* Stops pid on its way out for as long as the tracer lives, at most three seconds. 0: refused. */
+static pid_t trace(pid_t pid)
+{
+    int told[2];
+    char byte;
+    assert_int_equal(pipe(told), 0);
+    pid_t tracer = fork();
+    if (tracer == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        alarm(3);
+        close(told[0]);
+        if (ptrace(PTRACE_SEIZE, pid, NULL, (void *)PTRACE_O_TRACEEXIT) != 0 ||
+            write(told[1], "", 1) != 1)
+            _exit(1);
+        for (;;)
+            pause();
+    }
+    close(told[1]);
+    bool good = read(told[0], &byte, 1) == 1;
+    close(told[0]);
+    if (!good)
+        waitpid(tracer, NULL, 0);
+    return good ? tracer : 0;
+}
+
+static void a_probe_is_ended_and_reaped(void **state)
+{
+    (void)state;
+    struct nt_child child = begin();
+    pid_t pid = child.pid;
+    assert_false(has_ended(pid));
+    nt_child_stop(&child);
+    assert_int_equal(waitpid(pid, NULL, WNOHANG), -1);
+    nt_child_stop(&child);
+}
+
+static void one_that_cannot_be_killed_is_not_waited_for(void **state)
+{
+    (void)state;
+    struct nt_child child = begin();
+    pid_t pid = child.pid, tracer = trace(pid);
+    if (tracer == 0) {
+        nt_child_stop(&child);
+        skip();
+    }
+    double began = nt_now();
+    nt_child_stop(&child);
+    double took = nt_now() - began;
+    bool ended = has_ended(pid);
+    kill(tracer, SIGKILL);
+    waitpid(tracer, NULL, 0);
+    assert_false(ended);
+    assert_true(took < 1);
+    nt_children_end(nt_now() + 5); /* as the outer process does */
+    assert_int_equal(waitpid(pid, NULL, WNOHANG), -1);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc == 3 && strcmp(argv[1], "--agent-fd") == 0)
+        return be_probe();
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_probe_is_ended_and_reaped),
+        cmocka_unit_test(one_that_cannot_be_killed_is_not_waited_for),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

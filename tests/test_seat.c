@@ -1,0 +1,87 @@
+/* What a seat tells its probe. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include <cmocka.h>
+
+#include "now.h"
+#include "seat.h"
+#include "start.h"
+
+static char **name_hosts(size_t hosts)
+{
+    char **name = calloc(hosts, sizeof *name);
+    assert_non_null(name);
+    for (size_t k = 0; k < hosts; k++) {
+        name[k] = malloc(32);
+        assert_non_null(name[k]);
+        snprintf(name[k], 32, "node%06zu.example.org", k);
+    }
+    return name;
+}
+
+/* All that the seat has for the probe, which begins to read only now. */
+static size_t read_start(struct nt_seat *seat, struct nt_conn *probe, char *text, size_t room)
+{
+    struct nt_frame frame = {.flags = NT_FRAME_MORE};
+    const unsigned char *payload;
+    size_t bytes = 0;
+    while ((frame.flags & NT_FRAME_MORE) != 0) {
+        nt_seat_flush(seat);
+        if (nt_conn_next(probe, &frame, &payload, NULL) != 1)
+            fail_msg("START breaks off after %zu bytes", bytes);
+        assert_int_equal(frame.type, NT_FRAME_START);
+        assert_true(frame.payload_bytes <= room - bytes);
+        memcpy(text + bytes, payload, frame.payload_bytes);
+        bytes += frame.payload_bytes;
+    }
+    return bytes;
+}
+
+static void the_largest_job_is_told_whole(void **state)
+{
+    (void)state;
+    enum { HOSTS = NT_JOB_HOSTS_MAX, ROOM = 4 << 20 };
+    struct nt_conf conf;
+    struct nt_option option;
+    struct nt_start start;
+    struct nt_conn probe;
+    struct nt_err err = {0};
+    int fd[2];
+    struct nt_job job = {.id = 1, .hosts = HOSTS, .host = name_hosts(HOSTS), .me = HOSTS - 1};
+    struct nt_seat seat = {
+        .conf = &conf, .job = &job, .option = &option, .due = nt_now() + 5, .child = {.pidfd = -1}};
+    char *text = malloc(ROOM);
+    assert_non_null(text);
+    nt_conf_default(&conf);
+    assert_int_equal(nt_option_parse("quick", &option, &err), 0);
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, fd), 0);
+    assert_int_equal(nt_conn_init(&seat.probe, fd[0], NT_FRAME_PAYLOAD_MAX, NT_QUEUE_MAX, &err), 0);
+    assert_int_equal(nt_conn_init(&probe, fd[1], NT_FRAME_PAYLOAD_MAX, NT_QUEUE_MAX, &err), 0);
+    if (nt_seat_start(&seat, NT_POLICY_FULL, NULL, &err) != 0)
+        fail_msg("%s", err.text);
+    size_t bytes = read_start(&seat, &probe, text, ROOM);
+    assert_int_equal(nt_start_parse(text, bytes, &start, &err), 0);
+    assert_int_equal(start.size, HOSTS);
+    assert_int_equal(start.rank, HOSTS - 1);
+    assert_string_equal(start.host[HOSTS - 1], job.host[HOSTS - 1]);
+    nt_start_fini(&start);
+    nt_conn_fini(&probe);
+    nt_conn_fini(&seat.probe);
+    nt_job_fini(&job);
+    free(text);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_largest_job_is_told_whole),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
