@@ -10,6 +10,7 @@
 #   wait_until SECONDS CMD...            until CMD succeeds; fails with what it last said
 #   assert_equal WHAT GOT EXPECTED; assert_contains TEXT PART; refute_contains TEXT PART
 #   machine_is_busy                      with other things, while the cluster idles; prints how much
+#   unless_busy CMD...                   CMD holds, or the test is skipped on a machine that is busy
 #   map_shape MAP; declared_shape FABRIC one line each, equal when the trees have the same shape
 #   ground_snapshot FILE                 what of a cluster is on this machine
 #
@@ -97,6 +98,15 @@ machine_is_busy() {
     awk '{for (k = 2; k <= 9; k++) sum[NR] += $k; idle[NR] = $5 + $6}
         END {busy = 100 - 100 * (idle[2] - idle[1]) / (sum[2] - sum[1]); printf "%.0f %%\n", busy
             exit !(busy > 20)}' <<<"$before"$'\n'"$after"
+}
+
+# One assertion about what was measured, or several joined by && (nothing else ends a function that
+# is called like this).
+unless_busy() {
+    local busy
+    "$@" && return
+    ! busy=$(machine_is_busy) || skip "other processes keep this machine busy ($busy)"
+    return 1
 }
 
 declared_shape() { "$FABRIC" --shape "$(fabric_path "$1")"; }
