@@ -18,7 +18,7 @@
 
 #include "frame.h"
 
-enum { AGENT = 3, WAIT_MS = 1500 };
+enum { AGENT = 3, WAIT_MS = 3000 };
 
 static unsigned rank, size;
 static char pattern[256] = "", policy[16] = "", level[16] = "", host[4096][64];
