@@ -120,9 +120,11 @@ map_shape() {
 }
 
 # Everything that a cluster could leave: processes out of this namespace or of its users, names of
-# namespaces, mounts, listening sockets, devices, files, users.
+# namespaces, mounts, listening sockets (but those of ports that anybody is given by chance), devices,
+# files, users.
 ground_snapshot() {
-    local here pid
+    local here pid by_chance
+    by_chance=$(awk '{print $1}' /proc/sys/net/ipv4/ip_local_port_range)
     here=$(readlink /proc/self/ns/net)
     {
         for pid in /proc/[0-9]*; do
@@ -136,7 +138,8 @@ ground_snapshot() {
         ip netns list | sed 's/^/namespace /'
         ip -o link | sed 's/^[0-9]*: \([^:@]*\).*/device \1/'
         awk '{print "mount", $2, $3}' /proc/self/mounts
-        ss -Hltn | awk '{print "listens", $4}'
+        ss -Hltn | awk -v by_chance="$by_chance" '{n = split($4, part, ":")}
+            part[n] < by_chance + 0 {print "listens", $4}'
         ss -Hlx | awk '$5 ~ /nettopo|munge|slurm/ {print "listens", $5}'
         find /run /var/lib /dev/shm -maxdepth 1 -printf 'file %p\n'
         find /tmp /var/tmp /var/spool -maxdepth 1 \( -user slurm -o -user munge -o -nouser \) \
