@@ -190,7 +190,7 @@ static int toy_probe(int argc, char **argv)
         if (strcmp(pattern, "slow") == 0) {
             snprintf(text, sizeof text, "%s.met", argv[0]);
             close(open(text, O_CREAT | O_WRONLY, 0644));
-            poll(NULL, 0, 1000);
+            poll(NULL, 0, 2500); /* for those whom a death makes look for another way */
         }
         for (unsigned k = 1; k < size; k += 2) /* to every other host a text of its own */
             give(
