@@ -79,7 +79,7 @@ ends() { # STATUS REASON
     if [ "$(variable NETTOPO_STATUS)" != ok ]; then
         [[ $(variable NETTOPO_REASON) =~ $2 ]] || fail "reason: expected $2, found $(variable NETTOPO_REASON)"
         # who is told failed or partial is told why
-        ! grep -E '^n[0-9]+ (partial|failed) *$' "$GROUND_HOME/$JOB.tasks"
+        assert_equal "told no reason" "$(grep -cE '^n[0-9]+ (partial|failed) *$' "$GROUND_HOME/$JOB.tasks")" 0
     fi
     assert_equal "tasks that were told" "$(grep -cE '^n[0-9]+ (ok|partial|failed)' "$GROUND_HOME/$JOB.tasks")" 8
     waited_at_most $((BUDGET + 1))
