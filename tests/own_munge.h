@@ -77,7 +77,7 @@ static inline bool own_munge_start(struct own_munge *m)
               argument[0], argument[1], argument[2], argument[3], argument[4], (char *)NULL);
         _exit(127);
     }
-    for (int k = 0; k < 400; k++) {
+    for (int k = 0; k < 2000; k++) {
         if (access(m->socket, F_OK) == 0)
             return true;
         if (waitpid(m->pid, NULL, WNOHANG) == m->pid)

@@ -222,9 +222,11 @@ static void relay_spawn(struct relay *r)
 
 static void relay_reap(struct relay *r)
 {
-    double until = relay_now() + 1;
+    double until = relay_now() + 10; /* a sanitizer looks at what is left */
     for (unsigned h = 0; h < r->plan->hosts; h++)
         relay_drop(r, h);
+    if (r->plan->signal != 0 && r->pid[r->plan->victim] > 0)
+        kill(r->pid[r->plan->victim], SIGKILL);
     for (unsigned h = 0; h < r->plan->hosts; h++) {
         if (r->pid[h] <= 0)
             continue;

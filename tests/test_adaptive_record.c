@@ -11,22 +11,12 @@
 #include <string.h>
 
 #include "campaign.h"
+#include "made_network.h"
 #include "map_json.h"
-#include "network.h"
 #include "samples.h"
 #include "shape.h"
 #include "solve.h"
 #include "sweep_sim.h"
-
-static struct nt_network *built(const char *topology)
-{
-    struct nt_spec spec;
-    struct nt_network *n = NULL;
-    struct nt_err err;
-    if (nt_spec_parse(topology, &spec, &err) < 0 || nt_network_build(&spec, NULL, &n, &err) < 0)
-        fail_msg("%s: %s", topology, err.text);
-    return n;
-}
 
 static void add_result(struct nt_samples *s, const struct nt_result *r)
 {
@@ -135,7 +125,7 @@ static bool is_exact(const struct nt_map *map, const struct nt_network *n)
 static void a_tree_is_told_by_some_pairs(void **state)
 {
     (void)state;
-    struct nt_network *n = built("tree:4x8");
+    struct nt_network *n = made_network("tree:4x8");
     for (uint64_t seed = 1; seed <= 10; seed++) {
         struct recorded r = record(n, seed, 1000);
         struct nt_map *map = solved(r.samples);
@@ -157,7 +147,7 @@ static void a_tree_is_told_by_some_pairs(void **state)
 static void a_chain_is_told_by_all(void **state)
 {
     (void)state;
-    struct nt_network *n = built("chain:4x8");
+    struct nt_network *n = made_network("chain:4x8");
     unsigned exact = 0;
     for (uint64_t seed = 1; seed <= 5; seed++) {
         struct recorded r = record(n, seed, 1000);
@@ -179,7 +169,7 @@ static void a_cut_record_tells_nothing_false(void **state)
     (void)state;
     static const char *const topologies[] = {"tree:4x8", "chain:4x8"};
     for (size_t t = 0; t < 2; t++) {
-        struct nt_network *n = built(topologies[t]);
+        struct nt_network *n = made_network(topologies[t]);
         size_t told = 0;
         for (size_t rounds = 1; rounds < 40; rounds++) {
             struct recorded r = record(n, 3, rounds);

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "campaign.h"
+#include "made_network.h"
 #include "shape.h"
 #include "sweep_sim.h"
 
@@ -34,16 +35,6 @@ struct seen {
     size_t warnings;
     char cut[256], warned[2048];
 };
-
-static struct nt_network *made(const char *text)
-{
-    struct nt_spec spec;
-    struct nt_network *n;
-    struct nt_err err = {0};
-    if (nt_spec_parse(text, &spec, &err) < 0 || nt_network_build(&spec, NULL, &n, &err) < 0)
-        fail_msg("%s: %s", text, err.text);
-    return n;
-}
 
 static void check_order(const struct nt_order *order, size_t hosts, const bool *lost)
 {
@@ -106,7 +97,7 @@ static void note_load(struct seen *s, const struct nt_order *order, double lap_s
 static struct seen run(struct trial t)
 {
     struct seen seen = {0};
-    struct nt_network *n = made(t.topology);
+    struct nt_network *n = made_network(t.topology);
     struct nt_noise noise = {.sd = 0.01, .seed = 5};
     struct nt_campaign_options options = {.level = t.level,
                                           .latency_only = t.latency_only,

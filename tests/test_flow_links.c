@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "known_rates.h"
+#include "made_network.h"
 #include "solve.h"
 
 #define COUNT(a) (sizeof(a) / sizeof *(a))
@@ -227,21 +228,11 @@ static void test_one_bad_round(void **state)
 
 /* ---- other networks ---- */
 
-static struct nt_network *built(const char *text)
-{
-    struct nt_spec spec;
-    struct nt_network *n;
-    struct nt_err err = {0};
-    if (nt_spec_parse(text, &spec, &err) < 0 || nt_network_build(&spec, NULL, &n, &err) < 0)
-        fail_msg("%s: %s", text, err.text);
-    return n;
-}
-
 /* Where routes collide, what was reached is marked as effective, never as a link's own. */
 static void test_routed_fat_tree(void **state)
 {
     (void)state;
-    struct nt_network *net = built("fattree:8,2");
+    struct nt_network *net = made_network("fattree:8,2");
     struct rates_run run = rates_sweep(net, NULL, 0.01, 1);
     for (size_t k = 0; k < run.found->links; k++) {
         const struct nt_link *is = &run.found->link[k], *was = &run.truth->link[k];
@@ -257,7 +248,7 @@ static void test_routed_fat_tree(void **state)
 static void test_torus(void **state)
 {
     (void)state;
-    struct nt_network *net = built("torus:4x4");
+    struct nt_network *net = made_network("torus:4x4");
     net->arc[6].rate_MBps /= 3;
     uint32_t from = net->arc[6].from, to = net->arc[6].to;
     struct rates_run run = rates_sweep(net, NULL, 0.01, 1);

@@ -9,20 +9,11 @@
 #include <stdlib.h>
 
 #include "flows.h"
+#include "made_network.h"
 #include "rng.h"
 
 #define COUNT(a) (sizeof(a) / sizeof *(a))
 #define assert_near(x, y, apart) assert_true(fabs((x) - (y)) <= (apart))
-
-static struct nt_network *made(const char *text)
-{
-    struct nt_spec spec;
-    struct nt_network *n;
-    struct nt_err err = {0};
-    if (nt_spec_parse(text, &spec, &err) < 0 || nt_network_build(&spec, NULL, &n, &err) < 0)
-        fail_msg("%s", err.text);
-    return n;
-}
 
 static void rate_all(struct nt_network *n, double rate)
 {
@@ -35,7 +26,7 @@ static void rate_all(struct nt_network *n, double rate)
 static void test_line(void **state)
 {
     (void)state;
-    struct nt_network *n = made("mesh:4");
+    struct nt_network *n = made_network("mesh:4");
     struct nt_flow f[] = {{0, 3, 0}, {0, 1, 0}, {1, 2, 0}, {2, 3, 0},
                           {2, 3, 0}, {3, 0, 0}, {1, 1, 0}};
     const double expected[] = {10.0 / 3, 20.0 / 3, 20.0 / 3, 10.0 / 3, 10.0 / 3, 10, INFINITY};
@@ -50,7 +41,7 @@ static void test_line(void **state)
 static void test_uplink(void **state)
 {
     (void)state;
-    struct nt_network *n = made("tree:2x4");
+    struct nt_network *n = made_network("tree:2x4");
     struct nt_flow f[] = {{0, 4, 0}, {1, 5, 0}, {2, 6, 0}, {3, 7, 0}};
     for (size_t flows = 1; flows <= 4; flows++) {
         assert_int_equal(nt_flows_share(n, f, flows, NULL), 0);
@@ -96,7 +87,7 @@ static void test_fair(void **state)
     nt_rng_init(&rng, 11);
     for (size_t s = 0; s < COUNT(specs); s++)
         for (int trial = 0; trial < 40; trial++) {
-            struct nt_network *n = made(specs[s]);
+            struct nt_network *n = made_network(specs[s]);
             struct nt_flow flow[60];
             size_t flows = 1 + nt_rng_below(&rng, COUNT(flow));
             for (size_t k = 0; k < n->arcs; k++)
@@ -114,7 +105,7 @@ static void test_fair(void **state)
 static void test_alone(void **state)
 {
     (void)state;
-    struct nt_network *n = made("tree:2x3x2");
+    struct nt_network *n = made_network("tree:2x3x2");
     struct nt_rng rng;
     struct nt_matrix *m;
     nt_rng_init(&rng, 2);

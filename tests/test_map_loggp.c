@@ -14,11 +14,11 @@
 #include "loggp_time.h"
 #include "map.h"
 #include "map_loggp.h"
-#include "samples.h"
+#include "reversed_record.h"
 
 enum { HOSTS = 4 };
 
-/* Two leaves of two hosts; the record numbers the hosts the other way round. */
+/* Two leaves of two hosts. */
 static struct nt_map *two_leaves(void)
 {
     static const uint32_t ends[5][2] = {{0, 4}, {1, 4}, {2, 5}, {3, 5}, {4, 5}};
@@ -33,19 +33,6 @@ static struct nt_map *two_leaves(void)
     }
     assert_int_equal(nt_map_create(m, names, &map, &err), 0);
     return map;
-}
-
-static struct nt_samples *record(void)
-{
-    struct nt_samples *s;
-    struct nt_err err = {0};
-    assert_int_equal(nt_samples_create(&s, &err), 0);
-    for (int h = HOSTS; h > 0; h--) {
-        char name[8];
-        snprintf(name, sizeof name, "n%d", h);
-        assert_int_equal(nt_samples_add_host(s, name, &err), 0);
-    }
-    return s;
 }
 
 static void add(struct nt_samples *s, uint32_t a, uint32_t b, const char *rail, struct nt_prtt m)
@@ -85,7 +72,7 @@ static void classes_and_rails_become_entries(void **state)
 {
     (void)state;
     struct nt_map *map = two_leaves();
-    struct nt_samples *s = record();
+    struct nt_samples *s = reversed_record(HOSTS);
     struct nt_err err = {0};
     /* record numbers: 0 is n4, 1 is n3, 2 is n2, 3 is n1 */
     measure(s, 0, 3, "fab1", 2, false);
@@ -123,7 +110,7 @@ static void a_record_without_any_changes_nothing(void **state)
 {
     (void)state;
     struct nt_map *map = two_leaves();
-    struct nt_samples *s = record();
+    struct nt_samples *s = reversed_record(HOSTS);
     struct nt_err err = {0};
     assert_int_equal(nt_map_loggp(s, map, &err), 0);
     assert_int_equal(map->loggps, 0);

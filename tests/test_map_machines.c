@@ -3,32 +3,19 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
 
 #include "map_machines.h"
+#include "reversed_record.h"
 
 #define SMALL "packages=1 numa=1 cores=2 threads=2 allowed=2"
 #define LARGE "packages=2 numa=2 cores=8 threads=16 allowed=16 cpu=B"
 
 enum { HOSTS = 5 };
 
-/* The record has the hosts the other way round; n5 is missing. */
-static struct nt_samples *record(void)
-{
-    struct nt_samples *s;
-    struct nt_err err = {0};
-    assert_int_equal(nt_samples_create(&s, &err), 0);
-    for (int h = HOSTS; h > 0; h--) {
-        char name[8];
-        snprintf(name, sizeof name, "n%d", h);
-        assert_int_equal(nt_samples_add_host(s, name, &err), 0);
-    }
-    return s;
-}
-
+/* Of a record that has the hosts the other way round. */
 static void set(struct nt_samples *s, int host, const char *text, double cache_us)
 {
     uint32_t model;
@@ -40,6 +27,7 @@ static void set(struct nt_samples *s, int host, const char *text, double cache_u
         assert_int_equal(nt_samples_set_cores(s, at, NT_BETWEEN_CACHE, cache_us, &err), 0);
 }
 
+/* n5 is missing. */
 static struct nt_map *hosts_only(void)
 {
     static const char *const names[HOSTS] = {"n1", "n2", "n3", "n4", "n5"};
@@ -54,7 +42,7 @@ static struct nt_map *hosts_only(void)
 
 static void equal_hosts_share_a_model(void **state)
 {
-    struct nt_samples *s = record();
+    struct nt_samples *s = reversed_record(HOSTS);
     struct nt_map *map = hosts_only();
     struct nt_err err = {0};
     (void)state;
@@ -80,7 +68,7 @@ static void equal_hosts_share_a_model(void **state)
 
 static void hosts_that_said_nothing_have_none(void **state)
 {
-    struct nt_samples *s = record();
+    struct nt_samples *s = reversed_record(HOSTS);
     struct nt_map *map = hosts_only();
     struct nt_err err = {0};
     (void)state;

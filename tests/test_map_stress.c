@@ -3,7 +3,6 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,7 +10,7 @@
 
 #include "map.h"
 #include "map_stress.h"
-#include "samples.h"
+#include "reversed_record.h"
 
 enum { HOSTS = 4 };
 
@@ -43,7 +42,7 @@ static struct nt_map *two_leaves(double up_MBps)
 static struct nt_samples *record(const char *kernel, double time_us, double spread, size_t n,
                                  const uint32_t *host)
 {
-    struct nt_samples *s;
+    struct nt_samples *s = reversed_record(HOSTS);
     struct nt_err err = {0};
     struct nt_sample x = {.a = (uint32_t)n,
                           .b = 16,
@@ -52,12 +51,6 @@ static struct nt_samples *record(const char *kernel, double time_us, double spre
                           .value_us = time_us,
                           .median_us = time_us * (1 - spread),
                           .se_us = time_us * (1 + spread)};
-    assert_int_equal(nt_samples_create(&s, &err), 0);
-    for (int h = HOSTS; h > 0; h--) {
-        char name[8];
-        snprintf(name, sizeof name, "n%d", h);
-        assert_int_equal(nt_samples_add_host(s, name, &err), 0);
-    }
     assert_int_equal(nt_samples_begin_phase(s, "kernels", &err), 0);
     assert_int_equal(nt_samples_begin_round(s, &err), 0);
     assert_int_equal(nt_samples_add_kernel(s, x, kernel, host, &err), 0);

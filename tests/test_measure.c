@@ -8,25 +8,16 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "made_network.h"
 #include "measure.h"
 
 #define COUNT(a) (sizeof(a) / sizeof *(a))
 #define assert_near(x, y, apart) assert_true(fabs((x) - (y)) <= (apart))
 
-static struct nt_network *made(const char *text)
-{
-    struct nt_spec spec;
-    struct nt_network *n;
-    struct nt_err err = {0};
-    if (nt_spec_parse(text, &spec, &err) < 0 || nt_network_build(&spec, NULL, &n, &err) < 0)
-        fail_msg("%s", err.text);
-    return n;
-}
-
 static void test_none(void **state)
 {
     (void)state;
-    struct nt_network *n = made("tree:3x4");
+    struct nt_network *n = made_network("tree:3x4");
     struct nt_matrix *truth, *m;
     struct nt_noise noise = {.seed = 7};
     assert_int_equal(nt_noise_settle(&noise, n, NULL), 0);
@@ -45,7 +36,7 @@ static void test_none(void **state)
 static void test_noise(void **state)
 {
     (void)state;
-    struct nt_network *n = made("star:300");
+    struct nt_network *n = made_network("star:300");
     struct nt_noise noise = {.sd = 0.05, .seed = 1};
     double sum = 0, square = 0, both = 0, again = 0, count = 0;
     for (uint32_t a = 0; a < n->hosts; a++)
@@ -69,7 +60,7 @@ static void test_noise(void **state)
 static void test_shares(void **state)
 {
     (void)state;
-    struct nt_network *n = made("star:300");
+    struct nt_network *n = made_network("star:300");
     struct nt_noise noise = {.outliers = 0.1, .missing = 0.2, .seed = 2};
     double pairs = 0, wrong = 0, high = 0, missing = 0, changed = 0;
     for (uint32_t a = 0; a < n->hosts; a++)
@@ -100,7 +91,7 @@ static void test_shares(void **state)
 static void test_settled(void **state)
 {
     (void)state;
-    struct nt_network *n = made("star:2000");
+    struct nt_network *n = made_network("star:2000");
     struct nt_noise noise = {.host_spread = 0.1, .seed = 3};
     double sum = 0, square = 0;
     assert_int_equal(nt_noise_settle(&noise, n, NULL), 0);
@@ -118,7 +109,7 @@ static void test_settled(void **state)
     assert_near(sqrt(square / 1999), 0.1, 0.008);
     nt_network_destroy(n);
 
-    n = made("torus:4x4");
+    n = made_network("torus:4x4");
     struct nt_noise skew = {.asymmetry = 0.1, .seed = 3};
     assert_int_equal(nt_noise_settle(&skew, n, NULL), 0);
     assert_true(nt_network_latency(n, 0, 1) != nt_network_latency(n, 1, 0));
@@ -129,7 +120,7 @@ static void test_settled(void **state)
 static void test_seeds(void **state)
 {
     (void)state;
-    struct nt_network *n = made("tree:3x4");
+    struct nt_network *n = made_network("tree:3x4");
     struct nt_noise noise = {.sd = 0.1, .outliers = 0.1, .missing = 0.1, .seed = 1}, other = noise;
     size_t same = 0;
     other.seed = 2;
@@ -149,7 +140,7 @@ static void test_refusals(void **state)
                                           {.outliers = 1.5}, {.missing = -1},    {.missing = NAN},
                                           {.asymmetry = -1}, {.host_spread = -1}};
     (void)state;
-    struct nt_network *n = made("star:3");
+    struct nt_network *n = made_network("star:3");
     struct nt_err err;
     for (size_t k = 0; k < COUNT(bad); k++) {
         assert_int_equal(nt_noise_settle(&bad[k], n, &err), -1);

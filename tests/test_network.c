@@ -9,22 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "network.h"
+#include "made_network.h"
 #include "rng.h"
 #include "shape.h"
 
 #define COUNT(a) (sizeof(a) / sizeof *(a))
 #define assert_near(x, y, apart) assert_true(fabs((x) - (y)) <= (apart))
-
-static struct nt_network *made(const char *text)
-{
-    struct nt_spec spec;
-    struct nt_network *n;
-    struct nt_err err = {0};
-    if (nt_spec_parse(text, &spec, &err) < 0 || nt_network_build(&spec, NULL, &n, &err) < 0)
-        fail_msg("%s: %s", text, err.text);
-    return n;
-}
 
 /* longest: the longest route between hosts, in links. */
 static const struct family {
@@ -73,7 +63,7 @@ static void test_counts(void **state)
 {
     (void)state;
     for (size_t k = 0; k < COUNT(families); k++) {
-        struct nt_network *n = made(families[k].spec);
+        struct nt_network *n = made_network(families[k].spec);
         if (n->hosts != families[k].hosts || n->switches != families[k].switches ||
             n->arcs != 2 * families[k].links)
             fail_msg("%s: %zu hosts, %zu switches, %zu arcs", families[k].spec, n->hosts,
@@ -121,7 +111,7 @@ static void test_routes(void **state)
     (void)state;
     for (size_t k = 0; k < COUNT(families); k++) {
         const char *name = families[k].spec;
-        struct nt_network *n = made(name);
+        struct nt_network *n = made_network(name);
         uint32_t *hops = calloc(n->hosts + n->switches, sizeof *hops), longest = 0;
         bool shortest = strncmp(name, "dragonfly", 9) != 0;
         for (uint32_t a = 0; a < n->hosts; a++) {
@@ -146,7 +136,7 @@ static void test_from_model(void **state)
 {
     (void)state;
     for (size_t k = 0; k < COUNT(families); k++) {
-        struct nt_network *n = made(families[k].spec), *m;
+        struct nt_network *n = made_network(families[k].spec), *m;
         struct nt_err err;
         assert_int_equal(nt_network_from_model(n->model, &m, &err), 0);
         bool shortest = strncmp(families[k].spec, "dragonfly", 9) != 0;
@@ -163,7 +153,7 @@ static void test_from_model(void **state)
 static void test_fattree_spread(void **state)
 {
     (void)state;
-    struct nt_network *n = made("fattree:8,3");
+    struct nt_network *n = made_network("fattree:8,3");
     uint32_t *load = calloc(n->arcs, sizeof *load), *down = calloc(n->hosts + n->switches, 4);
     for (uint32_t b = 0; b < n->hosts; b++) {
         memset(down, 0xff, (n->hosts + n->switches) * 4);
@@ -188,7 +178,7 @@ static void test_fattree_spread(void **state)
 /* 8x4: the twist evens out what a plain torus puts on its longer rings. */
 static uint32_t worst_load(const char *spec)
 {
-    struct nt_network *n = made(spec);
+    struct nt_network *n = made_network(spec);
     uint32_t *load = calloc(n->arcs, sizeof *load), worst = 0;
     for (uint32_t a = 0; a < n->hosts; a++)
         for (uint32_t b = 0; b < n->hosts; b++) {
@@ -213,7 +203,7 @@ static void test_twist_balances(void **state)
 
 static struct nt_model *truth_of(const char *spec)
 {
-    struct nt_network *n = made(spec);
+    struct nt_network *n = made_network(spec);
     struct nt_model *t;
     struct nt_err err;
     assert_int_equal(nt_network_truth(n, &t, &err), 0);
@@ -238,7 +228,7 @@ static void test_truth_latencies(void **state)
 {
     (void)state;
     for (size_t k = 0; k < COUNT(families); k++) {
-        struct nt_network *n = made(families[k].spec), *m;
+        struct nt_network *n = made_network(families[k].spec), *m;
         struct nt_model *t;
         struct nt_err err;
         assert_int_equal(nt_network_truth(n, &t, &err), 0);
@@ -388,7 +378,7 @@ static void test_shape_renamed(void **state)
     (void)state;
     const char *specs[] = {"tree:2x3x4", "dragonfly:5x4x2", "torus:4x4", "fattree:4,3"};
     for (size_t s = 0; s < COUNT(specs); s++) {
-        struct nt_network *n = made(specs[s]);
+        struct nt_network *n = made_network(specs[s]);
         struct nt_model *a = n->model, *b;
         struct nt_rng rng;
         nt_rng_init(&rng, 5);
@@ -421,7 +411,7 @@ static void test_shape_renamed(void **state)
 static void test_large_tree(void **state)
 {
     (void)state;
-    struct nt_network *n = made("tree:16x16x16x16");
+    struct nt_network *n = made_network("tree:16x16x16x16");
     struct nt_rng rng;
     nt_rng_init(&rng, 1);
     assert_int_equal(n->hosts, 65536);
@@ -506,7 +496,7 @@ static void test_bad_specs(void **state)
 static void test_table_bound(void **state)
 {
     (void)state;
-    struct nt_network *n = made("torus:128x128"), *m;
+    struct nt_network *n = made_network("torus:128x128"), *m;
     struct nt_err err;
     assert_int_equal(nt_network_from_model(n->model, &m, &err), -1);
     assert_int_equal(err.kind, NT_ERR_INPUT);

@@ -11,19 +11,9 @@
 #include <string.h>
 
 #include "link_latency.h"
-#include "network.h"
+#include "made_network.h"
 #include "precise.h"
 #include "sweep_sim.h"
-
-static struct nt_network *made(const char *text)
-{
-    struct nt_spec spec;
-    struct nt_network *n;
-    struct nt_err err = {0};
-    if (nt_spec_parse(text, &spec, &err) < 0 || nt_network_build(&spec, NULL, &n, &err) < 0)
-        fail_msg("%s: %s", text, err.text);
-    return n;
-}
 
 struct count {
     size_t rounds, pairs;
@@ -64,7 +54,7 @@ static void schedules_are_sound(void **state)
     } table[] = {{"star:3", 3},      {"star:16", 10},     {"tree:2x2", 20},    {"tree:2x4x4", 25},
                  {"tree:4x8x8", 25}, {"tree:16x8x8", 25}, {"fattree:8,3", 25}, {"chain:5x4", 40}};
     for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
-        struct nt_network *n = made(table[k].topology);
+        struct nt_network *n = made_network(table[k].topology);
         struct nt_model *truth;
         struct nt_planner *planner;
         struct nt_err err = {0};
@@ -87,7 +77,7 @@ static void schedules_are_sound(void **state)
 static void the_absent_and_the_lost_have_no_partner(void **state)
 {
     (void)state;
-    struct nt_network *n = made("tree:2x4x4");
+    struct nt_network *n = made_network("tree:2x4x4");
     struct nt_model *truth;
     struct nt_planner *planner;
     bool absent[32] = {false};
@@ -106,14 +96,14 @@ static void the_absent_and_the_lost_have_no_partner(void **state)
 static void what_is_no_tree_is_refused(void **state)
 {
     (void)state;
-    struct nt_network *n = made("torus:4x4");
+    struct nt_network *n = made_network("torus:4x4");
     struct nt_planner *planner;
     struct nt_err err = {0};
     size_t rounds;
     assert_int_equal(nt_precise_create(n->model, NULL, 7, 3, 5, &planner, &rounds, &err), -1);
     assert_int_equal(err.kind, NT_ERR_INPUT);
     nt_network_destroy(n);
-    n = made("fattree:4,2"); /* two ways up */
+    n = made_network("fattree:4,2"); /* two ways up */
     assert_int_equal(nt_precise_create(n->model, NULL, 7, 3, 5, &planner, &rounds, &err), -1);
     nt_network_destroy(n);
 }
@@ -122,7 +112,7 @@ static void what_is_no_tree_is_refused(void **state)
  * over the sd of one pair's. */
 static double error_of(const char *topology, double outliers, double *claimed)
 {
-    struct nt_network *n = made(topology);
+    struct nt_network *n = made_network(topology);
     struct nt_model *truth, *model;
     struct nt_planner *planner;
     struct nt_samples *s;

@@ -54,7 +54,7 @@ static void nothing_outlives_the_deadline(void **state)
     snprintf(script, sizeof script, "sleep 30 & echo $! > %s; trap '' TERM; wait", path);
     double began = now();
     assert_int_equal(sh(script, 0.3, &err), -1);
-    assert_true(now() - began < 1);
+    assert_true(now() - began < 1.3); /* a second over it at most */
     assert_string_equal(err.text, "/bin/sh: killed after 0.3 s");
     assert_true(read(fd, text, sizeof text - 1) > 0);
     int gone = -1;

@@ -9,30 +9,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "made_network.h"
 #include "measure.h"
-#include "network.h"
 #include "rng.h"
 #include "shape.h"
 #include "sweep_adaptive.h"
 
 #define COUNT(a) (sizeof(a) / sizeof *(a))
-
-static struct nt_network *built(const char *topology)
-{
-    struct nt_spec spec;
-    struct nt_figures figures;
-    struct nt_network *n;
-    struct nt_err err;
-    if (nt_spec_parse(topology, &spec, &err) < 0)
-        fail_msg("%s", err.text);
-    nt_figures_default(&spec, &figures);
-    figures.host_latency_us = 0.56;
-    for (int t = 0; t < NT_DIMENSIONS_MAX; t++)
-        figures.link_latency_us[t] = 0.11;
-    if (nt_network_build(&spec, &figures, &n, &err) < 0)
-        fail_msg("%s", err.text);
-    return n;
-}
 
 static uint32_t *shuffled(size_t hosts, uint64_t seed)
 {
@@ -197,7 +180,7 @@ static void test_exact(void **state)
     };
     (void)state;
     for (size_t k = 0; k < COUNT(table); k++) {
-        struct nt_network *n = built(table[k].topology);
+        struct nt_network *n = made_machine(table[k].topology);
         struct nt_model *truth;
         unsigned open = 0;
         assert_int_equal(nt_network_truth(n, &truth, NULL), 0);
@@ -244,7 +227,7 @@ static void test_exact(void **state)
 static void test_latencies(void **state)
 {
     (void)state;
-    struct nt_network *n = built("tree:4x8");
+    struct nt_network *n = made_machine("tree:4x8");
     struct drive d = {.network = n, .noise = {.sd = 0.02, .seed = 3}};
     begin(&d, NULL, 3);
     driven(&d);
@@ -264,7 +247,7 @@ static void test_latencies(void **state)
 static void test_lost(void **state)
 {
     (void)state;
-    struct nt_network *n = built("tree:4x8");
+    struct nt_network *n = made_machine("tree:4x8");
     uint32_t *order = shuffled(n->hosts, 7); /* much is left to do after the calibration */
     for (size_t after = 0; after <= 15; after++) {
         bool absent[32] = {[5] = true, [31] = true};
@@ -302,7 +285,7 @@ static void test_lost(void **state)
 static void test_missing_pairs(void **state)
 {
     (void)state;
-    struct nt_network *n = built("tree:4x8");
+    struct nt_network *n = made_machine("tree:4x8");
     struct nt_model *truth;
     unsigned exact = 0;
     assert_int_equal(nt_network_truth(n, &truth, NULL), 0);
@@ -325,7 +308,7 @@ static void test_missing_pairs(void **state)
 static void test_cut_record(void **state)
 {
     (void)state;
-    struct nt_network *n = built("tree:4x4x8");
+    struct nt_network *n = made_machine("tree:4x4x8");
     struct nt_model *truth, *m;
     assert_int_equal(nt_network_truth(n, &truth, NULL), 0);
     for (uint64_t seed = 1; seed <= 5; seed++) {
@@ -366,7 +349,7 @@ static void test_cut_record(void **state)
 static void test_early(void **state)
 {
     (void)state;
-    struct nt_network *n = built("tree:4x4x8");
+    struct nt_network *n = made_machine("tree:4x4x8");
     struct nt_noise noise = {.sd = 0.02, .seed = 5};
     struct nt_planner *p;
     struct nt_order o;
@@ -412,7 +395,7 @@ static void test_small(void **state)
     static const char *const one[] = {"star:1", "star:2", "star:3", "star:5"};
     (void)state;
     for (size_t k = 0; k < COUNT(one); k++) {
-        struct nt_network *n = built(one[k]);
+        struct nt_network *n = made_machine(one[k]);
         struct drive d = {.network = n, .noise = {.sd = 0.02, .seed = 2}};
         begin(&d, NULL, 2);
         driven(&d);
@@ -441,7 +424,7 @@ static void test_refused(void **state)
 static void test_deterministic(void **state)
 {
     (void)state;
-    struct nt_network *n = built("tree:4x4x8");
+    struct nt_network *n = made_machine("tree:4x4x8");
     uint64_t trace[3];
     for (int k = 0; k < 3; k++) {
         struct drive d = {.network = n, .noise = {.sd = 0.02, .outliers = 0.01, .seed = 9}};

@@ -12,8 +12,8 @@
 #include <string.h>
 
 #include "infer.h"
+#include "made_network.h"
 #include "measure.h"
-#include "network.h"
 #include "rng.h"
 #include "shape.h"
 #include "sweep_adaptive.h"
@@ -63,23 +63,6 @@ static void change(struct nt_network *n, enum oddity oddity, struct nt_rng *rng)
         n->arc[k].latency_us += us;
         n->arc[k + 1].latency_us += us;
     }
-}
-
-static struct nt_network *built(const char *topology)
-{
-    struct nt_spec spec;
-    struct nt_figures figures;
-    struct nt_network *n;
-    struct nt_err err;
-    if (nt_spec_parse(topology, &spec, &err) < 0)
-        fail_msg("%s", err.text);
-    nt_figures_default(&spec, &figures);
-    figures.host_latency_us = 0.56;
-    for (int t = 0; t < NT_DIMENSIONS_MAX && figures.overhead_us == 0; t++)
-        figures.link_latency_us[t] = 0.11;
-    if (nt_network_build(&spec, &figures, &n, &err) < 0)
-        fail_msg("%s", err.text);
-    return n;
 }
 
 struct sweep {
@@ -216,7 +199,8 @@ static bool is_sure_and_wrong(const struct nt_model *found, const struct nt_mode
 
 static struct sweep prepared(const struct trial *t, uint64_t seed)
 {
-    struct sweep s = {.network = built(t->topology), .noise = {t->sd, 0, 0, t->outliers, 0, seed}};
+    struct sweep s = {.network = made_machine(t->topology),
+                      .noise = {t->sd, 0, 0, t->outliers, 0, seed}};
     struct nt_rng rng;
     nt_rng_init(&rng, seed);
     for (size_t h = 0; h < s.network->hosts; h++)
@@ -314,7 +298,7 @@ static void few_meet_all_and_many_some(void **state)
     for (size_t hosts = 0; hosts < 40; hosts += hosts < 26 ? 1 : 7) {
         char topology[16];
         snprintf(topology, sizeof topology, "star:%zu", hosts > 0 ? hosts : 1);
-        struct sweep s = {.network = built(topology), .noise = {0.02, 0, 0, 0, 0, 1}};
+        struct sweep s = {.network = made_machine(topology), .noise = {0.02, 0, 0, 0, 0, 1}};
         s.absent[0] = hosts == 0;
         begin(&s, NT_SWEEP_AUTO, 1);
         drive(&s);
@@ -333,7 +317,8 @@ static void the_lost_are_left_alone(void **state)
     static const char *const topologies[] = {"tree:4x8", "chain:5x6"};
     for (size_t t = 0; t < COUNT(topologies); t++)
         for (size_t after = 0; after < 80; after += 3) {
-            struct sweep s = {.network = built(topologies[t]), .noise = {0.02, 0, 0, 0, 0, after}};
+            struct sweep s = {.network = made_machine(topologies[t]),
+                              .noise = {0.02, 0, 0, 0, 0, after}};
             struct nt_order o;
             begin(&s, NT_SWEEP_AUTO, after);
             for (size_t k = 0; k < after && s.planner->ops->next(s.planner, &o, NULL) > 0; k++)
@@ -356,7 +341,7 @@ static void the_lost_are_left_alone(void **state)
 static void told_when_enough_is_known(void **state)
 {
     (void)state;
-    struct sweep s = {.network = built("star:7"), .noise = {0.02, 0, 0, 0, 0, 1}};
+    struct sweep s = {.network = made_machine("star:7"), .noise = {0.02, 0, 0, 0, 0, 1}};
     struct nt_order o;
     begin(&s, NT_SWEEP_AUTO, 1);
     while (s.planner->ops->next(s.planner, &o, NULL) > 0) {

@@ -11,21 +11,12 @@
 #include <string.h>
 
 #include "infer.h"
+#include "made_network.h"
 #include "shape.h"
 #include "solve.h"
 #include "sweep_sim.h"
 
 #define COUNT(a) (sizeof(a) / sizeof *(a))
-
-static struct nt_network *made(const char *text)
-{
-    struct nt_spec spec;
-    struct nt_network *n;
-    struct nt_err err = {0};
-    if (nt_spec_parse(text, &spec, &err) < 0 || nt_network_build(&spec, NULL, &n, &err) < 0)
-        fail_msg("%s: %s", text, err.text);
-    return n;
-}
 
 static struct nt_samples *sampled(const struct nt_network *n, struct nt_noise noise,
                                   double window_s)
@@ -49,7 +40,7 @@ static struct nt_samples *sampled(const struct nt_network *n, struct nt_noise no
 static void test_samples(void **state)
 {
     (void)state;
-    struct nt_network *n = made("tree:2x4");
+    struct nt_network *n = made_network("tree:2x4");
     struct nt_noise noise = {.sd = 0.05, .missing = 0.2, .outliers = 0.1, .seed = 4};
     struct nt_samples *s = sampled(n, noise, 0);
     struct nt_matrix *m, *seen;
@@ -82,7 +73,7 @@ static void test_round_trip(void **state)
     (void)state;
     for (size_t k = 0; k < COUNT(specs); k++)
         for (uint64_t seed = 1; seed <= 3; seed++) {
-            struct nt_network *n = made(specs[k]);
+            struct nt_network *n = made_network(specs[k]);
             struct nt_samples *s = sampled(n, (struct nt_noise){.sd = 0.02, .seed = seed}, 0);
             struct nt_model *truth;
             struct nt_map *map;
@@ -103,7 +94,7 @@ static void test_round_trip(void **state)
 static void test_map_again(void **state)
 {
     (void)state;
-    struct nt_network *n = made("tree:3x2x3"), *again;
+    struct nt_network *n = made_network("tree:3x2x3"), *again;
     struct nt_noise noise = {.sd = 0.02, .host_spread = 0.05, .seed = 9};
     struct nt_samples *s;
     struct nt_map *map;
@@ -131,7 +122,7 @@ static void test_map_again(void **state)
 static void test_flows_in_samples(void **state)
 {
     (void)state;
-    struct nt_network *n = made("tree:3x4");
+    struct nt_network *n = made_network("tree:3x4");
     struct nt_samples *s = sampled(n, (struct nt_noise){.seed = 1}, 0.01);
     double up = 0;
     size_t flows = 0;
@@ -165,7 +156,7 @@ static void test_sweep_all(void **state)
 {
     (void)state;
     const struct nt_sweep_kind *all = nt_sweep_kind_find("all", NULL);
-    struct nt_network *n = made("tree:2x2x4");
+    struct nt_network *n = made_network("tree:2x2x4");
     struct nt_noise noise = {.sd = 0.02, .outliers = 0.02, .seed = 3};
     struct nt_sweep_run run;
     assert_int_equal(nt_sweep_simulate(all, n, &noise, NULL, tick, &run, NULL), 0);
@@ -242,7 +233,7 @@ static void test_orders(void **state)
 {
     (void)state;
     const struct nt_sweep_kind kind = {"asker", create_asker, solve_asker, no_bound};
-    struct nt_network *n = made("tree:2x4");
+    struct nt_network *n = made_network("tree:2x4");
     struct nt_noise noise = {0};
     struct nt_sweep_run run;
     struct nt_err err;
@@ -273,7 +264,7 @@ static void test_orders(void **state)
 static void test_bounds(void **state)
 {
     (void)state;
-    struct nt_network *n = made("tree:16x16x16x16");
+    struct nt_network *n = made_network("tree:16x16x16x16");
     const struct nt_sweep_kind *all = nt_sweep_kind_find("all", NULL);
     struct nt_noise noise = {0};
     struct nt_sweep_run run;

@@ -18,7 +18,7 @@
 
 #include "frame.h"
 
-enum { AGENT = 3, WAIT_MS = 1500 };
+enum { AGENT = 3, WAIT_MS = 3000 };
 
 static unsigned rank, size;
 static char pattern[256] = "", policy[16] = "", level[16] = "", host[4096][64];
@@ -190,7 +190,7 @@ static int toy_probe(int argc, char **argv)
         if (strcmp(pattern, "slow") == 0) {
             snprintf(text, sizeof text, "%s.met", argv[0]);
             close(open(text, O_CREAT | O_WRONLY, 0644));
-            poll(NULL, 0, 2000);
+            poll(NULL, 0, 2500); /* for those whom a death makes look for another way */
         }
         for (unsigned k = 1; k < size; k += 2) /* to every other host a text of its own */
             give(

@@ -32,28 +32,19 @@ teardown() {
 # How many hosts have come to this one's agent.
 came_to() { on "$1" ss -Htn state established 'sport >= 24500 and sport <= 24627' | wc -l; }
 
-# Everyone has come to somebody, and no more than a few to n1 because their block was late.
-blocks_stand() {
-    local host below=0 at_first
-    for host in n9 n17 n25 n33 n41 n49 n57; do below=$((below + $(came_to $host))); done
-    at_first=$(came_to n1)
-    [ $((below + at_first)) = 63 ] && [ "$at_first" -le $((2 * (BLOCK + 64 / BLOCK))) ] || {
-        echo "$at_first have come to n1, $below to the others"
-        return 1
-    }
-}
+# Most of its block has come to n9.
+n9_leads() { [ "$(came_to n9)" -gt $((BLOCK / 2)) ]; }
 
 # The most files that a probe of these hosts has open now.
 most_files() {
-    local host pid most=0 files
+    local host pid
     for host; do
-        for pid in $(probes_of "$host"); do
-            files=$(find "/proc/$pid/fd" -mindepth 1 2>/dev/null | wc -l)
-            [ "$files" -le "$most" ] || most=$files
-        done
-    done
-    echo "$most"
+        for pid in $(probes_of "$host"); do find "/proc/$pid/fd" -mindepth 1 2>/dev/null | wc -l; done
+    done | sort -n | tail -n 1
 }
+
+most() { printf '%s\n' "$@" | sort -n | tail -n 1; }
+n1_measures() { [ -n "$(probes_of n1)" ]; }
 
 reason() { variable NETTOPO_REASON; }
 told() { on "$1" cat "/run/nettopo/$JOB/hint.env"; }
@@ -81,30 +72,35 @@ all_but_n9_know() {
 }
 
 @test "64 hosts in blocks find the declared network" {
-    local files most=0
+    local files=0 first=0 below=0 host now
     # 64 probes share the cores of one machine: a round takes longer than on hosts of their own
     submit_recording --nettopo=quick,budget=40 -N64 --exclusive
-    wait_until 20 blocks_stand
-    while [ -n "$(probes_of n1)" ]; do
-        files=$(most_files n1 n9 n10 n64)
-        [ "$files" -le "$most" ] || most=$files
-        sleep 0.5
+    wait_until 40 n1_measures
+    while n1_measures; do
+        files=$(most $files $(most_files n1 n9 n10 n64))
+        first=$(most $first $(came_to n1))
+        now=0
+        for host in n9 n17 n25 n33 n41 n49 n57; do now=$((now + $(came_to $host))); done
+        below=$(most $below $now)
     done
     # its agent, UCX's own, and a partner or two
-    assert_between "files of a probe" "$most" 5 32
+    assert_between "files of a probe" "$files" 5 32
+    # its own block and the other blocks' first, and a few whose block was late
+    unless_busy assert_between "hosts that have come to n1" "$first" 14 $((2 * (BLOCK + 64 / BLOCK)))
+    unless_busy assert_between "hosts that have come to the others" "$below" $((63 - first)) 49
     completed
     found_network --above 800
     printf '# %s, %s s, %s rounds, at most %s files a probe\n' "$(variable NETTOPO_STATUS)" \
-        "$(jq .sweep.seconds "$GROUND_HOME/$JOB.map")" "$(jq .sweep.rounds "$GROUND_HOME/$JOB.map")" "$most" >&3
+        "$(jq .sweep.seconds "$GROUND_HOME/$JOB.map")" "$(jq .sweep.rounds "$GROUND_HOME/$JOB.map")" "$files" >&3
     hosts_are_well
 }
 
 @test "a block whose first host does not start comes to the job's" {
     hidden=$GROUND_STATE/stage/libexec/nettopo/nettopo-prolog
     on n9 mount --bind /bin/true "$hidden"
-    start_job quick,budget=6
-    wait_until 30 has_begun
-    assert_contains "$(reason)" "1 of 64 hosts did not answer to the end: n9"
+    start_job quick,budget=12
+    wait_until 60 has_begun
+    unless_busy assert_contains "$(reason)" "1 of 64 hosts did not answer to the end: n9"
     assert_equal "missing" "$(jq -c '[.nodes[] | select(.status == "missing").name]' "$GROUND_HOME/$JOB.map")" '["n9"]'
     all_but_n9_know
     touch "$GROUND_HOME/$JOB.go"
@@ -112,11 +108,11 @@ all_but_n9_know() {
 }
 
 @test "a block outlives the death of its first host" {
-    start_job quick,budget=8
-    wait_until 20 blocks_stand
+    start_job quick,budget=16
+    wait_until 40 n9_leads
     kill -s KILL $(agents_of n9)
-    wait_until 30 has_begun
-    [[ $(reason) =~ ^[1-8]\ of\ 64\ hosts\ did\ not\ answer\ to\ the\ end:\ n9 ]] || fail "$(reason)"
+    wait_until 60 has_begun
+    [[ $(reason) =~ ^[1-8]\ of\ 64\ hosts\ did\ not\ answer\ to\ the\ end:\ n9 ]] || unless_busy fail "$(reason)"
     all_but_n9_know
     touch "$GROUND_HOME/$JOB.go"
     completed

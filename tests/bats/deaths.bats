@@ -18,10 +18,14 @@ teardown_file() { ground_down; }
 
 setup() { need_ground slurmctld; }
 
+teardown() { [ -z "${PROBE3-}" ] || recover; }
+
+hosts() { "$FABRIC" --hosts "$GROUND_FABRIC" | wc -l; }
+
 # Slow enough that this machine is never the bottleneck. A cluster is kept for the next test.
 stand() { # tree|star
     GROUND_FABRIC=$BATS_FILE_TMPDIR/$1.fabric
-    [ ! -e "$BATS_FILE_TMPDIR/$1.stands" ] || return 0
+    SLURM_S=$(cat "$BATS_FILE_TMPDIR/$1.stands" 2>/dev/null) && return
     if [ "$1" = tree ]; then
         printf 'host n%d l1 100 60\n' 1 2 3
         printf 'host n%d l2 100 60\n' 4 5 6
@@ -32,7 +36,8 @@ stand() { # tree|star
     ground_down
     rm -f "$BATS_FILE_TMPDIR"/*.stands
     ground_up "$GROUND_FABRIC" || return
-    touch "$BATS_FILE_TMPDIR/$1.stands"
+    slurm_alone "$(hosts)" || return
+    echo "$SLURM_S" >"$BATS_FILE_TMPDIR/$1.stands"
     # the probe as it is, and a line when a round begins
     printf '#!/bin/sh\nexec %s --trace %s "$@"\n' "$GROUND_STATE/stage/bin/nettopo-probe" \
         "$GROUND_HOME/trace" >"$GROUND_STATE/stage/bin/traced"
@@ -62,7 +67,7 @@ mates_are_there() {
 # The event that a phase has begun, once the hosts that deaths come to are in the sweep. Fails when
 # the phase never comes: then there is nothing to die in.
 entered() { # PHASE
-    local until=$(($(date +%s) + 15))
+    local until=$(($(date +%s) + 30))
     until mates_are_there; do
         [ "$(date +%s)" -lt $until ] || return 1
         sleep 0.002
@@ -80,7 +85,7 @@ judged() { # DEATH PHASE BUDGET
     completed || return
     status=$(variable NETTOPO_STATUS) reason=$(variable NETTOPO_REASON)
     printf '# %s in %s: %s in %s s: %s\n' "$1" "$2" "$status" "$(waited_s)" "$reason" >&3
-    assert_between "seconds until the script ran" "$(waited_s)" 0 "$(echo "$3 + 1.3" | bc)" || return
+    waited_at_most "$(echo "$3 + 1" | bc)" || return
     hosts_are_well || return
     case $status in
     ok) [ "$2" = solve ] || fail "ok in spite of it" || return ;; # by then all was measured
@@ -104,22 +109,31 @@ judged() { # DEATH PHASE BUDGET
 
 # each DEATH LEVEL BUDGET PHASES...: a job for each phase
 each() {
-    local death=$1 level=$2 budget=$3 phase wrong=()
+    local death=$1 level=$2 least=$3 phase budget try missed wrong=()
     shift 3
     for phase; do
-        rm -f "$GROUND_HOME/trace"
-        submit_recording --nettopo=$level,budget=$budget -N"$("$FABRIC" --hosts "$GROUND_FABRIC" | wc -l)" \
-            --exclusive
-        if entered "$phase"; then
+        budget=$least
+        # what a phase takes is the machine's: one that did not fit gets more time
+        for try in 1 2 3; do
+            missed=''
+            rm -f "$GROUND_HOME/trace"
+            submit_recording --nettopo=$level,budget=$budget -N"$(hosts)" --exclusive
+            if ! entered "$phase"; then
+                missed="did not come within $budget s"
             # the last phase may be over before anybody can die in it
-            $death 2>/dev/null || [ "$phase" = solve ] || wrong+=("$phase: too late")
-            judged $death "$phase" $budget || wrong+=("$phase")
-        else
-            wrong+=("$phase: did not come")
-        fi
-        recover
-        wait_until 20 all_are_idle "$("$FABRIC" --hosts "$GROUND_FABRIC" | wc -l)"
-        wait_until 5 nothing_of_ours || wrong+=("$phase: something stays")
+            elif ! $death 2>/dev/null && [ "$phase" != solve ]; then
+                missed="was over"
+            else
+                judged $death "$phase" $budget || wrong+=("$phase")
+            fi
+            recover
+            wait_until 40 all_are_idle "$(hosts)"
+            wait_until 5 nothing_of_ours || wrong+=("$phase: something stays")
+            [ -n "$missed" ] || break
+            echo "# try $try: $phase $missed" >&3
+            budget=$(echo "$budget * 1.5" | bc)
+        done
+        [ -z "$missed" ] || wrong+=("$phase: $missed")
     done
     [ ${#wrong[@]} = 0 ] || fail "$death in: ${wrong[*]}"
 }

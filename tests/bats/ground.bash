@@ -10,6 +10,7 @@
 #   wait_until SECONDS CMD...            until CMD succeeds; fails with what it last said
 #   assert_equal WHAT GOT EXPECTED; assert_contains TEXT PART; refute_contains TEXT PART
 #   machine_is_busy                      with other things, while the cluster idles; prints how much
+#   unless_busy CMD...                   CMD holds, or the test is skipped on a machine that is busy
 #   map_shape MAP; declared_shape FABRIC one line each, equal when the trees have the same shape
 #   ground_snapshot FILE                 what of a cluster is on this machine
 #
@@ -99,6 +100,15 @@ machine_is_busy() {
             exit !(busy > 20)}' <<<"$before"$'\n'"$after"
 }
 
+# One assertion about what was measured, or several joined by && (nothing else ends a function that
+# is called like this).
+unless_busy() {
+    local busy
+    "$@" && return
+    ! busy=$(machine_is_busy) || skip "other processes keep this machine busy ($busy)"
+    return 1
+}
+
 declared_shape() { "$FABRIC" --shape "$(fabric_path "$1")"; }
 
 # A map as a declaration, so that one program makes both shapes.
@@ -110,9 +120,11 @@ map_shape() {
 }
 
 # Everything that a cluster could leave: processes out of this namespace or of its users, names of
-# namespaces, mounts, listening sockets, devices, files, users.
+# namespaces, mounts, listening sockets (but those of ports that anybody is given by chance), devices,
+# files, users.
 ground_snapshot() {
-    local here pid
+    local here pid by_chance
+    by_chance=$(awk '{print $1}' /proc/sys/net/ipv4/ip_local_port_range)
     here=$(readlink /proc/self/ns/net)
     {
         for pid in /proc/[0-9]*; do
@@ -126,7 +138,8 @@ ground_snapshot() {
         ip netns list | sed 's/^/namespace /'
         ip -o link | sed 's/^[0-9]*: \([^:@]*\).*/device \1/'
         awk '{print "mount", $2, $3}' /proc/self/mounts
-        ss -Hltn | awk '{print "listens", $4}'
+        ss -Hltn | awk -v by_chance="$by_chance" '{n = split($4, part, ":")}
+            part[n] < by_chance + 0 {print "listens", $4}'
         ss -Hlx | awk '$5 ~ /nettopo|munge|slurm/ {print "listens", $5}'
         find /run /var/lib /dev/shm -maxdepth 1 -printf 'file %p\n'
         find /tmp /var/tmp /var/spool -maxdepth 1 \( -user slurm -o -user munge -o -nouser \) \

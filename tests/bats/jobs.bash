@@ -3,9 +3,13 @@
 #   submit [SBATCH OPTIONS] <SCRIPT      sets JOB
 #   submit_recording [SBATCH OPTIONS]    with a script that records what the job finds
 #   completed [JOB] [SECONDS]            waits for the job's end; it must be COMPLETED
+#   while_measuring HOST CMD SUBMIT...   a job by SUBMIT, and CMD (a line of shell) as HOST measures in it
 #   variable NAME [JOB]                  the value that a recording job found, empty for none
-#   found_network [--missing H,H]        the job's map is the declared network, by tests/judge
+#   found_network [--missing H,H]        the job's map is the declared network, by tests/judge; on a
+#                                        machine that is busy with other things a wrong one skips the test
 #   waited_s [JOB]                       seconds from the job's resources to its script
+#   slurm_alone HOSTS                    sets SLURM_S: what Slurm itself takes of that, the most of three
+#   waited_at_most SECONDS               by us: what Slurm itself takes is beside it
 #   hosts_are_well                       no host is drained or down
 #   conf_set KEY VALUE                   in nettopo.conf, until conf_reset
 #   probes_of HOST, agents_of HOST       their pids
@@ -49,10 +53,25 @@ completed() {
     assert_equal "state of job ${1-$JOB}" "$(job_states "${1-$JOB}" | sort -u)" COMPLETED
 }
 
+measuring() { [ -n "$(on "$1" ss -Htn state established src 10.77.0.0/16)" ]; } # HOST
+
+# A sweep that is over before anybody looks was no sweep to do CMD in: another job.
+while_measuring() {
+    local host=$1 cmd=$2 try
+    shift 2
+    for try in 1 2 3; do
+        "$@" || return
+        if wait_until 10 measuring "$host" && eval "$cmd"; then return; fi
+        echo "# try $try: the sweep was over before this: $cmd" >&3
+        wait_until 30 job_is_over "$JOB" || return
+    done
+    fail "no sweep could be met: $cmd"
+}
+
 variable() { sed -n "s/^$1=//p" "$GROUND_HOME/${2-$JOB}.env"; }
 
 found_network() {
-    "$ROOT/tests/judge" "$GROUND_HOME/$JOB.map" "$GROUND_FABRIC" "$@" ||
+    unless_busy "$ROOT/tests/judge" "$GROUND_HOME/$JOB.map" "$GROUND_FABRIC" "$@" ||
         fail "job $JOB: not the declared network"
 }
 
@@ -61,8 +80,23 @@ waited_s() {
     at=$(sed -nE "s/^\[([^]]*)\].* (Allocate|Started) JobId=$job (NodeList|in ).*/\1/p" \
         "$GROUND_STATE/log/slurmctld.log" | tail -n 1)
     [ -n "$at" ] || { fail "slurmctld does not say when job $job got its hosts"; return; }
-    awk -v a="$(date -d "$at" +%s.%N)" -v b="$(cat "$GROUND_HOME/$job.began")" \
+    # in the machine's time, which is that of Slurm's log, whatever TZ the tests have
+    awk -v a="$(env -u TZ date -d "$at" +%s.%N)" -v b="$(cat "$GROUND_HOME/$job.began")" \
         'BEGIN {printf "%.3f\n", b - a}'
+}
+
+slurm_alone() { # HOSTS
+    SLURM_S=0
+    for _ in 1 2 3; do
+        submit_recording -N"$1" && completed || return
+        SLURM_S=$(printf '%s\n' "$SLURM_S" "$(waited_s)" | sort -g | tail -n 1)
+    done
+    export SLURM_S
+}
+
+waited_at_most() {
+    assert_between "seconds until the script ran, $SLURM_S of them Slurm's own" "$(waited_s)" 0 \
+        "$(echo "$1 + $SLURM_S" | bc)"
 }
 
 hosts_are_well() {

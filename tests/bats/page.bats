@@ -41,7 +41,8 @@ PY
     assert_contains "${lines[1]}" "18 hosts"
     read -r width height colours < <(pixels page.png)
     assert_equal "width" "$width" 1200
-    [ "$height" -gt 300 ] && [ "$colours" -gt 16 ]
+    [ "$height" -gt 300 ]
+    [ "$colours" -gt 16 ]
     # and nothing in the text could
     ! grep -qE 'https?://|src=|href=|@import|url\(' map.html
 }

@@ -54,6 +54,19 @@ example() {
         "${options[@]}" "$examples/$name" "$@")
 }
 
+# An example on a sound network. Chance finds a fault in one of many sweeps; in three of three it is
+# no chance.
+finds_no_fault() {
+    local try
+    for try in 1 2 3; do
+        example "$@"
+        wait_until 60 job_is_over "$JOB"
+        [ "$(job_states)" != COMPLETED ] || return 0
+        sed "s/^/# try $try: /" "$GROUND_HOME/$JOB.out" >&3
+    done
+    unless_busy fail "$1: not COMPLETED in three jobs"
+}
+
 @test "mpi.sh: ranks where the hint has them" {
     command -v mpirun >/dev/null || skip "mpirun is not installed"
     example mpi.sh -- sh -c 'echo "rank $OMPI_COMM_WORLD_RANK $(hostname)"; cat "$NETTOPO_RANKFILE"'
@@ -80,8 +93,7 @@ example() {
 }
 
 @test "abort-if-suspect.sh: runs on a healthy network, not on a sick one" {
-    example abort-if-suspect.sh -- srun --quiet sh -c 'echo ran; cat "$NETTOPO_MAP" >"$HOME/healthy.$SLURM_PROCID"'
-    completed
+    finds_no_fault abort-if-suspect.sh -- srun --quiet sh -c 'echo ran; cat "$NETTOPO_MAP" >"$HOME/healthy.$SLURM_PROCID"'
     assert_equal "tasks" "$(grep -c '^ran$' "$GROUND_HOME/$JOB.out")" 4
     jq '.links[1].suspect = true' "$GROUND_HOME/healthy.0" >"$BATS_TEST_TMPDIR/sick.json"
     run env NETTOPO_MAP="$BATS_TEST_TMPDIR/sick.json" "$examples/abort-if-suspect.sh" echo ran
@@ -96,10 +108,7 @@ example() {
     assert_contains "$(job_states)" FAILED # no such file
     # what the network is, from the map that was kept
     user nettopo export --format topology.conf "$GROUND_HOME/nettopo-last.json" >"$GROUND_HOME/right.conf"
-    example nightly-compare.sh --nodes=8 -- "$GROUND_HOME/right.conf"
-    job_is_over_soon
-    cat "$GROUND_HOME/$JOB.out"
-    assert_equal "state" "$(job_states)" COMPLETED
+    finds_no_fault nightly-compare.sh --nodes=8 -- "$GROUND_HOME/right.conf"
     sed 's/n1,/nx,/; s/n4/n1/; s/nx/n4/' "$GROUND_HOME/right.conf" >"$GROUND_HOME/wrong.conf"
     example nightly-compare.sh --nodes=8 -- "$GROUND_HOME/wrong.conf"
     job_is_over_soon

@@ -43,17 +43,11 @@ no_reports() {
     no_reports
 }
 
-measuring() { [ -n "$(on "$1" ss -Htn state established src 10.77.0.0/16)" ]; }
-
 @test "a job that loses a probe, and one that is cancelled" {
-    submit_recording --nettopo=quick,budget=8 -N8
-    wait_until 10 measuring n3
-    kill -s KILL $(probes_of n3)
+    while_measuring n3 'kill -s KILL $(probes_of n3)' submit_recording --nettopo=quick,budget=8 -N8
     completed
     assert_equal "status" "$(variable NETTOPO_STATUS)" partial
-    submit_recording --nettopo=quick,budget=8 -N8
-    wait_until 10 measuring n3
-    user scancel "$JOB"
+    while_measuring n3 'user scancel "$JOB"' submit_recording --nettopo=quick,budget=8 -N8
     wait_until 20 job_is_over "$JOB"
     wait_until 20 all_are_idle 8
     no_reports

@@ -38,24 +38,26 @@ END
     user nettopo validate stress.map
 }
 
-# The fabric emulates in real time: where the machine was busy meanwhile, hosts are taken for gone.
-# Such a sweep says nothing of the kernels and is done again.
-measure_all() { # OPTION HOSTS SECONDS
+# The fabric emulates in real time: where the machine was busy meanwhile, hosts are taken for gone, or
+# KERNEL's times lie so far apart that no link explains them. Such a sweep says nothing of the
+# kernels and is done again.
+measure_all() { # OPTION HOSTS SECONDS KERNEL
     local try lost
     for try in 1 2 3; do
-        measure "$@"
-        lost=$(jq -r '.warnings[] | select(test("not reached|not answer|stopped answering"))' "$MAP")
+        measure "$1" "$2" "$3"
+        lost=$(jq -r --arg k "$4" '(.warnings[] | select(test("not reached|not answer|stopped answering"))),
+            (if any(.stress[]?; .kernel == $k and .congested) then empty else "\($k): congests nothing" end)' "$MAP")
         [ -n "$lost" ] || return 0
         echo "# try $try: $lost" >&3
     done
-    fail "hosts were lost in three sweeps: $lost"
+    unless_busy fail "in three sweeps: $lost"
 }
 
 of_kernel() { jq -r --arg k "$1" ".stress[] | select(.kernel == \$k) | $2" "$MAP"; }
 
 @test "a full sweep's map has six kernels, what they should take, and the link that congests" {
     ground_up - < <(narrow)
-    measure_all full,budget=20 4 20
+    measure_all full,budget=20 4 20 a2a
     local kernel
     jq -c ".warnings, .stress[]" "$MAP" | sed "s/^/# /" >&3
     assert_equal "kernels" "$(jq -r '[.stress[].kernel] | join(" ")' "$MAP")" "a2a o2a a2o sr:4 sr:32 gups"
@@ -68,14 +70,14 @@ of_kernel() { jq -r --arg k "$1" ".stress[] | select(.kernel == \$k) | $2" "$MAP
     assert_equal "waves of sr:4" "$(of_kernel sr:4 .waves)" 4
     # four of the twelve messages go each way between the leaves
     assert_equal "a2a congests" "$(of_kernel a2a '.congested | [.tier, ([.from, .to] | sort | join(" "))] | join(" ")')" "1 s1 s2"
-    assert_between "a2a: the link is busy" "$(of_kernel a2a '.congested.busy_us / .time_us')" 0.5 1.1
+    unless_busy assert_between "a2a: the link is busy" "$(of_kernel a2a '.congested.busy_us / .time_us')" 0.5 1.1
     # one host's own link is no congestion, many that send to one host's are
     assert_equal "o2a: a sender's own link" "$(of_kernel o2a '.congested.tier // 1')" 1
     run user nettopo show stress.map
     assert_contains "$output" "links over tier 1: s"
     assert_contains "$output" "4 hosts (m1): "
     # all hosts are this machine
-    assert_equal "models" "$(jq -c '[.models[] | [.name, .hosts, .cores >= 1, .threads]]' "$MAP")" "[[\"m1\",4,true,$(nproc --all)]]"
+    assert_equal "models" "$(jq -c '[.models[] | [.name, .hosts, .cores >= 1, .threads]]' "$MAP")" "[[\"m1\",4,true,$(getconf _NPROCESSORS_ONLN)]]"
     assert_equal "nodes' models" "$(jq -r '[.nodes[].model] | unique | join(" ")' "$MAP")" m1
     assert_equal "device" "$(jq -r '.models[0].nics[0].name' "$MAP")" fab0
     jq -c ".models[]" "$MAP" | sed "s/^/# /" >&3
@@ -126,8 +128,8 @@ busiest_rate() { # FILE
     echo "# MB/s over the busiest four seconds: $most; link: 20" >&3
     # a fifth, and one window more where it begins with one: 0.2 s of 3.6
     assert_between "MB/s of a link of 20" "$most" 0.5 5.2
-    assert_between "bandwidth of n1" "$(jq '.links[] | select(.a == "n1" or .b == "n1") | .bandwidth_MBps' "$MAP")" 17 20
-    assert_between "bandwidth between the leaves" "$(jq '.links[] | select(.a != "n1" and (.a | startswith("s")) and (.b | startswith("s"))) | .bandwidth_MBps' "$MAP")" 4.2 5
+    unless_busy assert_between "bandwidth of n1" "$(jq '.links[] | select(.a == "n1" or .b == "n1") | .bandwidth_MBps' "$MAP")" 17 20
+    unless_busy assert_between "bandwidth between the leaves" "$(jq '.links[] | select(.a != "n1" and (.a | startswith("s")) and (.b | startswith("s"))) | .bandwidth_MBps' "$MAP")" 4.2 5
 }
 
 @test "full: latencies at several sizes, and each direction of a link has its own bandwidth" {
@@ -139,14 +141,14 @@ host n4 s2 100 160
 link s1 s2 100 160
 END
     local size
-    measure_all full,budget=20 4 20
+    measure_all full,budget=20 4 20 a2o
     for size in 512 4096 32768; do
         assert_equal "pairs with latencies of $size bytes" \
             "$(awk -v s=$size '/^phase /{p = $2} p == "sizes" && $1 == "latency" && $4 == s {n[$2 < $3 ? $2" "$3 : $3" "$2]} END {print length(n)}' "$GROUND_HOME/stress.samples")" 6
     done
     assert_equal "links with a probability" "$(jq '[.links[].probability | . > 0 and . <= 1] | all' "$MAP")" true
-    assert_between "n1 sends" "$(jq '.links[] | select(.a == "n1") | .bandwidth_MBps' "$MAP")" 17 20
-    assert_between "n1 receives" "$(jq '.links[] | select(.a == "n1") | .bandwidth_back_MBps' "$MAP")" 6.8 8
+    unless_busy assert_between "n1 sends" "$(jq '.links[] | select(.a == "n1") | .bandwidth_MBps' "$MAP")" 17 20
+    unless_busy assert_between "n1 receives" "$(jq '.links[] | select(.a == "n1") | .bandwidth_back_MBps' "$MAP")" 6.8 8
     # what three hosts send to n1 waits at its slow direction
     assert_equal "a2o congests" "$(of_kernel a2o '.congested | [.tier, .from, .to] | join(" ")')" "0 s1 n1"
 }
