@@ -1,10 +1,12 @@
 #include "branch.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 
 static const double STALL_S = 1.0; /* a member that takes nothing for so long is lost */
+static const double TURN_S = 0.7;  /* for those whose leader is lost to come to the first host */
 
 enum { STAR_HOSTS_MAX = 256, BLOCK_HOSTS_MIN = 32, OTHER_FILES = 256 };
 
@@ -51,9 +53,11 @@ int nt_branch_init(struct nt_branch *branch, size_t hosts, size_t me, size_t blo
     branch->block = block;
     if (nt_star_init(&branch->star, hosts, me, err) != 0)
         return -1;
+    branch->look_at = INFINITY;
     branch->told = calloc(hosts, sizeof *branch->told);
-    if (branch->told == NULL) {
-        nt_star_fini(&branch->star);
+    branch->awaited_until = calloc(hosts / block + 1, sizeof *branch->awaited_until);
+    if (branch->told == NULL || branch->awaited_until == NULL) {
+        nt_branch_fini(branch);
         return nt_err_set(err, NT_ERR_SYSTEM, "out of memory");
     }
     allow_files(nt_branch_expects(branch));
@@ -65,7 +69,9 @@ void nt_branch_fini(struct nt_branch *branch)
     nt_door_fini(&branch->door);
     nt_star_fini(&branch->star);
     free(branch->told);
+    free(branch->awaited_until);
     branch->told = NULL;
+    branch->awaited_until = NULL;
 }
 
 size_t nt_branch_expects(const struct nt_branch *b)
@@ -184,26 +190,35 @@ int nt_branch_next(struct nt_branch *b, struct nt_frame *frame, const unsigned c
     return 0;
 }
 
-/* Neither it nor who should speak for it is here, and one of them was. */
-static bool is_lost(const struct nt_branch *b, size_t host)
+/* Neither it nor who should speak for it is here, and one of them was; who has lost his leader has
+ * had the time to come himself. */
+static bool is_lost(struct nt_branch *b, size_t host, double now)
 {
     size_t leader = host - host % b->block;
+    double *until = &b->awaited_until[host / b->block];
     if (host == b->me || nt_star_has(&b->star, host))
         return false;
     if (nt_star_has_lost(&b->star, host))
         return true;
-    return leader != b->me && nt_star_has_lost(&b->star, leader);
+    if (leader == b->me || !nt_star_has_lost(&b->star, leader))
+        return false;
+    if (*until == 0)
+        *until = now + TURN_S;
+    if (now < *until && *until < b->look_at)
+        b->look_at = *until;
+    return now >= *until;
 }
 
-int nt_branch_next_lost(struct nt_branch *b, size_t *host)
+int nt_branch_next_lost(struct nt_branch *b, double now, size_t *host)
 {
-    if (b->lost_seen != b->star.dropped) {
+    if (b->lost_seen != b->star.dropped || now >= b->look_at) {
         b->lost_seen = b->star.dropped;
         b->lost_at = 0;
+        b->look_at = INFINITY;
     }
     while (b->lost_at < b->hosts) {
         size_t k = b->lost_at++;
-        if (b->told[k] || !is_lost(b, k))
+        if (b->told[k] || !is_lost(b, k, now))
             continue;
         b->told[k] = true;
         *host = k;

@@ -31,6 +31,9 @@ struct nt_branch {
     size_t lost_seen;         /* of star.dropped */
     size_t lost_at;           /* the host to look at next; hosts: all are looked at */
     bool *told;               /* per host: its loss was told; owned */
+    double *awaited_until;    /* per block: once its leader is lost, how long its hosts may take to
+                               * come themselves; 0 before; owned */
+    double look_at;           /* when the next of those times is over */
     struct nt_frame greeting; /* for who comes now; payload_bytes 0: nothing */
     char greeting_text[NT_GREETING_BYTES];
 };
@@ -72,8 +75,9 @@ void nt_branch_send(struct nt_branch *branch, const struct nt_frame *frame, cons
  * until the next call. 0: none is there. */
 int nt_branch_next(struct nt_branch *branch, struct nt_frame *frame, const unsigned char **payload);
 
-/* 1: this host is not reached any more, told once. 0: no more such. */
-int nt_branch_next_lost(struct nt_branch *branch, size_t *host);
+/* 1: this host is not reached any more, told once. 0: no more such for now. Who has lost only his
+ * leader has some time to come himself. */
+int nt_branch_next_lost(struct nt_branch *branch, double now, size_t *host);
 
 /* At the end, again and again until true: everyone has what was sent, and has gone. Who closes
  * while the others still speak takes what he sent from them, so they go first. */

@@ -200,7 +200,7 @@ static void hear_block(struct follow *f)
     size_t host;
     while (reads_probe(f) && nt_branch_next(&f->branch, &frame, &payload) == 1)
         send_leader(f, &frame, payload);
-    while (reads_probe(f) && nt_branch_next_lost(&f->branch, &host) == 1) {
+    while (reads_probe(f) && nt_branch_next_lost(&f->branch, nt_now(), &host) == 1) {
         struct nt_frame gone = {.type = NT_FRAME_DONE, .host = (uint32_t)host};
         send_leader(f, &gone, NULL);
     }

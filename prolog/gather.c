@@ -36,6 +36,8 @@ bool nt_gather_piece(struct nt_gather *gather, size_t host, uint32_t seq, bool m
         if (owes(gather, host) && seq >= gather->open_seq)
             gather->awaited--;
         gather->whole_seq[host] = seq;
+        if (!gather->is_open || seq >= gather->open_seq)
+            gather->away[host] = false; /* it is back, and in time */
     }
     return true;
 }

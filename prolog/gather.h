@@ -1,7 +1,8 @@
 /* Who is in: the bookkeeping of gathers at the leader, apart from any connection.
  *
  * Every host owes one piece per gather. Pieces may come before rank 0 asks for them; once a
- * gather is closed, its late pieces are dropped and hosts that owe it are no longer waited for. */
+ * gather is closed, its late pieces are dropped and hosts that owe it are no longer waited for,
+ * until one has a whole piece in time again. */
 #ifndef NT_GATHER_H
 #define NT_GATHER_H
 
@@ -30,7 +31,7 @@ bool nt_gather_piece(struct nt_gather *gather, size_t host, uint32_t seq, bool m
 /* Rank 0 asks. -1 (NT_ERR_INPUT) when one is open or seq does not rise. */
 int nt_gather_open(struct nt_gather *gather, uint32_t seq, double until, struct nt_err *err);
 
-/* Nobody need wait for this host any more. */
+/* Nobody need wait for this host, until it is heard again. */
 void nt_gather_leave(struct nt_gather *gather, size_t host);
 
 /* One is open, and all are in or its time is over. */

@@ -177,7 +177,7 @@ static void hear_members(struct lead *lead)
 static void see_losses(struct lead *lead)
 {
     size_t host;
-    while (nt_branch_next_lost(&lead->branch, &host) == 1)
+    while (nt_branch_next_lost(&lead->branch, nt_now(), &host) == 1)
         nt_gather_leave(&lead->gather, host);
 }
 

@@ -66,6 +66,26 @@ static void who_misses_one_is_not_waited_for_again(void **state)
     nt_gather_fini(&g);
 }
 
+static void who_is_back_in_time_is_waited_for_again(void **state)
+{
+    (void)state;
+    struct nt_gather g = of(2);
+    nt_gather_leave(&g, 1);
+    nt_gather_piece(&g, 0, 1, false);
+    nt_gather_open(&g, 1, 10, NULL);
+    assert_true(nt_gather_is_over(&g, 0));
+    assert_true(nt_gather_piece(&g, 1, 1, true));
+    assert_true(nt_gather_is_over(&g, 0)); /* not yet: nobody knows whether the rest comes */
+    assert_true(nt_gather_piece(&g, 1, 1, false));
+    assert_int_equal(nt_gather_close(&g), 0);
+    nt_gather_piece(&g, 0, 2, false);
+    nt_gather_open(&g, 2, 20, NULL);
+    assert_false(nt_gather_is_over(&g, 0));
+    nt_gather_piece(&g, 1, 2, false);
+    assert_true(nt_gather_is_over(&g, 0));
+    nt_gather_fini(&g);
+}
+
 static void who_leaves_is_not_waited_for(void **state)
 {
     (void)state;
@@ -102,6 +122,7 @@ int main(void)
         cmocka_unit_test(it_is_over_when_all_are_in),
         cmocka_unit_test(a_piece_comes_once),
         cmocka_unit_test(who_misses_one_is_not_waited_for_again),
+        cmocka_unit_test(who_is_back_in_time_is_waited_for_again),
         cmocka_unit_test(who_leaves_is_not_waited_for),
         cmocka_unit_test(seq_must_rise),
     };
