@@ -24,6 +24,7 @@ static const struct {
     {"twisted torus 8x4", 2, {8, 4}, true, 4, NT_FAMILY_TORUS},
     {"mesh 6x5", 2, {6, 5}, false, 0, NT_FAMILY_MESH},
     {"cube", 3, {2, 2, 2}, false, 0, NT_FAMILY_HYPERCUBE},
+    {"hypercube of 4", 4, {2, 2, 2, 2}, false, 0, NT_FAMILY_HYPERCUBE},
     {"hypercube of 5", 5, {2, 2, 2, 2, 2}, false, 0, NT_FAMILY_HYPERCUBE},
 };
 
@@ -67,7 +68,7 @@ static struct nt_model *lattice(size_t c, double overhead_us, double hop_us)
                          overhead_us, hop_us);
 }
 
-enum { RING6, RING, LINE, TORUS, TORUS5, TORUS3, TWISTED, MESH, CUBE, CUBE5 };
+enum { RING6, RING, LINE, TORUS, TORUS5, TORUS3, TWISTED, MESH, CUBE, CUBE4, CUBE5 };
 
 /* Wrong and missing readings, and noise under which no single reading tells one hop from two. */
 static void test_hard(void **state)
@@ -82,7 +83,7 @@ static void test_hard(void **state)
         {TORUS3, 0.02, 0.05, 0, 0.5, 0.5},    {TWISTED, 0.02, 0, 0.3, 0.5, 0.5},
         {TWISTED, 0.05, 0.03, 0.2, 0.5, 0.5}, {MESH, 0.05, 0.02, 0.1, 0.5, 0.5},
         {CUBE5, 0.1, 0, 0, 0.5, 0.5},         {CUBE5, 0.02, 0.03, 0.2, 0.5, 0.5},
-        {TORUS, 0.008, 0.01, 0, 2.175, 0.1},
+        {TORUS, 0.008, 0.01, 0, 2.175, 0.1},  {CUBE4, 0.09, 0, 0, 0.5, 0.5},
     };
     for (size_t c = 0; c < sizeof hard / sizeof *hard; c++) {
         size_t exact = 0;

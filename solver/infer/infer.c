@@ -255,26 +255,60 @@ static int infer_one(struct nt_model **out, struct nt_err *err)
     return nt_model_canonicalise(*out, err);
 }
 
-/* How well a tree explains the readings: score as nt_score, misfit as nt_misfit. */
-static int tree_quality(const struct nt_work *w, const struct nt_model *model, double *score,
-                        double *misfit, struct nt_err *err)
+/* Latencies of the hosts' links less their mean, by host of the input; the caller frees them. */
+static float *host_links(const struct nt_model *model)
 {
-    struct nt_matrix *p;
-    double sum = 0;
-    if (nt_model_latencies(model, &p, err) < 0)
-        return -1;
+    double sum = 0, count = 0;
+    float *own = calloc(model->hosts + 1, sizeof *own);
+    for (size_t k = 0; k < model->links && own != NULL; k++)
+        if (model->link[k].a < model->hosts) {
+            own[model->link[k].a] = (float)model->link[k].latency_us;
+            sum += model->link[k].latency_us;
+            count++;
+        }
+    for (size_t h = 0; h < model->hosts && own != NULL; h++)
+        own[h] -= (float)(sum / fmax(count, 1));
+    return own;
+}
+
+/* How well a tree explains the readings, as nt_score: with host links that differ, and with links
+ * that are alike, for a direct network has that choice too (nt_direct_fit). */
+struct tree_score {
+    double differ, alike;
+};
+
+/* p: the modelled latencies. */
+static int tree_score(const struct nt_work *w, const struct nt_model *model,
+                      const struct nt_matrix *p, struct tree_score *score, struct nt_err *err)
+{
+    double sum = 0, sum_alike = 0;
+    float *own = host_links(model);
+    if (own == NULL)
+        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for links of %zu hosts", model->hosts);
     for (size_t i = 1; i < w->n; i++)
         for (size_t j = 0; j < i; j++) {
-            double v = (double)w->d[i * w->n + j];
-            double r = v - (double)nt_matrix_get(p, w->host[i], w->host[j]);
+            uint32_t a = w->host[i], b = w->host[j];
+            double v = (double)w->d[i * w->n + j], r = v - (double)nt_matrix_get(p, a, b);
+            double alike = r + (double)(own[a] + own[b]);
             sum += r == r ? fabs(r) / v : 0;
+            sum_alike += r == r ? fabs(alike) / v : 0;
         }
-    double pairs = (double)w->pairs;
-    *score = nt_score(sum / pairs + 0.3 * nt_noise_least(w), pairs,
-                      fmin((double)model->links, pairs - 2));
-    int status = nt_misfit(w, p, misfit, err);
-    nt_matrix_destroy(p);
-    return status;
+    free(own);
+    double pairs = (double)w->pairs, links = (double)model->links;
+    double least = 0.3 * nt_noise_least(w);
+    score->differ = nt_score(sum / pairs + least, pairs, fmin(links, pairs - 2));
+    score->alike = nt_score(sum_alike / pairs + least, pairs, links - (double)w->n + 1);
+    return 0;
+}
+
+/* What a direct network costs to be believed: each link may be any of the pairs, but of a regular
+ * one it is enough to say which host is where. */
+static double direct_score(const struct nt_work *w, const struct nt_direct *d)
+{
+    double n = (double)w->n, figures = d->offsets ? 2 + n : 2;
+    if (!d->regular || !isfinite(d->score))
+        return d->score;
+    return fmin(d->score, nt_score(d->residual, (double)w->pairs, figures) + 2 * lgamma(n + 1));
 }
 
 /* Whether a direct network is worth the time that it takes to look for one. Under TRIED hosts it is
@@ -297,30 +331,39 @@ static int judge(struct nt_work *w, struct nt_model **model, struct nt_err *err)
     enum { DIRECT_MARGIN = 25 };
     struct nt_direct d = {.score = INFINITY};
     struct nt_model *direct = NULL;
-    double score = 0, misfit = 0;
+    struct nt_matrix *p;
+    struct tree_score tree = {0, 0};
+    double misfit = 0;
     (*model)->confidence = nt_confidence(w, *model, 0);
     if (w->n < 4 || w->n > NT_DIRECT_HOSTS_MAX)
         return 0;
-    if (tree_quality(w, *model, &score, &misfit, err) < 0)
+    if (nt_model_latencies(*model, &p, err) < 0)
+        return -1;
+    int status = nt_misfit(w, p, &misfit, err);
+    if (status == 0 && worth_a_look(w, *model, misfit)) {
+        status = tree_score(w, *model, p, &tree, err);
+        if (status == 0)
+            status = nt_direct_find(w, tree.differ, &d, err);
+    }
+    nt_matrix_destroy(p);
+    if (status < 0)
         return -1;
     (*model)->confidence = nt_confidence(w, *model, misfit);
-    if (worth_a_look(w, *model, misfit) && nt_direct_find(w, score, &d, err) < 0)
-        return -1;
-    int status = 0;
     /* a switch for each host on a line is the same network written with more unknowns */
     bool line = (*model)->switches + 2 >= w->n && d.links + 1 == w->n;
     /* with enough links of its own any network is near to some graph */
     bool fits = d.regular || (d.misfit < NT_MISFIT_MAX && !d.crowded);
-    bool better = d.score < score - (line ? 0 : DIRECT_MARGIN);
-    if (fits && better)
+    double margin = line ? 0 : DIRECT_MARGIN;
+    bool near = (fits || d.crowded) && d.score < tree.differ - margin;
+    if (fits && direct_score(w, &d) < fmin(tree.differ, tree.alike) - margin)
         status = nt_direct_model(w, &d, (*model)->hosts, &direct, err);
     if (status == 0 && direct != NULL) {
         nt_model_destroy(*model);
         *model = direct;
-    } else if (misfit > NT_MISFIT_MAX || (better && d.crowded)) {
+    } else if (misfit > NT_MISFIT_MAX || near) {
         (*model)->family = NT_FAMILY_UNDETERMINED;
         (*model)->confidence *= 0.05;
-    } else if (d.score < score - DIRECT_MARGIN / 2.0) {
+    } else if (d.score < tree.differ - DIRECT_MARGIN / 2.0) {
         (*model)->confidence *= 0.5; /* it was a near thing */
     }
     nt_direct_fini(&d);

@@ -100,6 +100,15 @@ static size_t path_of(const struct joined *j, uint32_t a, uint32_t b, uint32_t *
     return count;
 }
 
+/* The weight of a reading must not come from the reading: one that is low by chance would count for
+ * more than its neighbours, and a few of them would pass for a leaf. */
+static double weight_of(const struct joined *j, uint32_t a, uint32_t b)
+{
+    float p = nt_work_predict(j->w, a, b);
+    double sd = nt_noise_sd(&j->w->noise, (double)(p > 0 ? p : j->d[a * j->n + b]));
+    return 1 / (sd * sd);
+}
+
 /* Weighted least squares of all edges. */
 static int fit(struct joined *j, struct nt_err *err)
 {
@@ -109,12 +118,12 @@ static int fit(struct joined *j, struct nt_err *err)
         for (uint32_t b = 0; b < a; b++) {
             if (j->w->d[a * j->n + b] != j->w->d[a * j->n + b])
                 continue;
-            double v = (double)j->d[a * j->n + b], sd = nt_noise_sd(&j->w->noise, v);
+            double v = (double)j->d[a * j->n + b], weight = weight_of(j, a, b);
             size_t count = path_of(j, a, b, j->path);
             for (size_t k = 0; k < count; k++) {
-                j->x[j->path[k]] += v / sd / sd;
+                j->x[j->path[k]] += v * weight;
                 for (size_t l = 0; l < count; l++)
-                    j->inverse[j->path[k] * m + j->path[l]] += 1 / sd / sd;
+                    j->inverse[j->path[k] * m + j->path[l]] += weight;
             }
             j->rows++;
         }
@@ -128,11 +137,11 @@ static int fit(struct joined *j, struct nt_err *err)
         for (uint32_t b = 0; b < a; b++) {
             if (j->w->d[a * j->n + b] != j->w->d[a * j->n + b])
                 continue;
-            double v = (double)j->d[a * j->n + b], sd = nt_noise_sd(&j->w->noise, v), r = v;
+            double r = (double)j->d[a * j->n + b];
             size_t count = path_of(j, a, b, j->path);
             for (size_t k = 0; k < count; k++)
                 r -= j->x[j->path[k]];
-            sum += r * r / sd / sd;
+            sum += r * r * weight_of(j, a, b);
         }
     j->rss = sum;
     memcpy(j->first, j->x, m * sizeof *j->x);
