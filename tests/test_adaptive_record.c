@@ -10,74 +10,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "campaign.h"
 #include "made_network.h"
 #include "map_json.h"
-#include "samples.h"
+#include "recorded_sweep.h"
 #include "shape.h"
 #include "solve.h"
-#include "sweep_sim.h"
 
-static void add_result(struct nt_samples *s, const struct nt_result *r)
-{
-    struct nt_sample x = {.kind = NT_SAMPLE_LATENCY,
-                          .a = r->a,
-                          .b = r->b,
-                          .count = r->count,
-                          .bytes = r->bytes,
-                          .value_us = r->value_us,
-                          .se_us = r->se_us,
-                          .median_us = r->median_us};
-    assert_int_equal(nt_samples_add(s, x, NULL, NULL), 0);
-}
-
-struct recorded {
-    struct nt_samples *samples;
-    size_t rounds;
-    bool verified;
-};
-
-/* As rank 0 of a probe drives and records it. Hosts have names in another order than their
- * numbers. most_rounds: the sweep is cut there. */
+/* As the job's first host drives and records it; most_rounds: the sweep is cut there. */
 static struct recorded record(const struct nt_network *n, uint64_t seed, size_t most_rounds)
 {
-    struct nt_campaign_options options = {
-        .level = NT_LEVEL_QUICK, .budget_s = 1000, .max_load = 1, .seed = 1};
-    struct nt_noise noise = {.sd = 0.02, .outliers = 0.005, .seed = seed};
-    struct nt_result *results = calloc(n->hosts, sizeof *results);
-    struct recorded r = {0};
-    struct nt_campaign *c;
-    struct nt_order order;
-    char phase[32] = "", name[32];
-    assert_int_equal(nt_samples_create(&r.samples, NULL), 0);
-    for (size_t h = 0; h < n->hosts; h++) {
-        snprintf(name, sizeof name, "n%zu", n->hosts - h);
-        assert_int_equal(nt_samples_add_host(r.samples, name, NULL), 0);
-    }
-    assert_int_equal(nt_campaign_create(n->hosts, NULL, &options, &c, NULL), 0);
-    while (r.rounds < most_rounds &&
-           nt_campaign_next(c, 0.001 * (double)r.rounds, &order, NULL) == 1) {
-        size_t got = 0;
-        if (strcmp(phase, order.phase) != 0) {
-            if (phase[0] != '\0')
-                assert_int_equal(nt_samples_end_phase(r.samples, 1, NULL), 0);
-            snprintf(phase, sizeof phase, "%s", order.phase);
-            assert_int_equal(nt_samples_begin_phase(r.samples, phase, NULL), 0);
-        }
-        assert_int_equal(nt_samples_begin_round(r.samples, NULL), 0);
-        assert_int_equal(
-            nt_order_answer(n, &noise, &order, (uint32_t)r.rounds, results, &got, NULL), 0);
-        for (size_t k = 0; k < got; k++)
-            add_result(r.samples, &results[k]);
-        assert_int_equal(nt_campaign_tell(c, results, got, 0.001, NULL), 0);
-        r.rounds++;
-    }
-    assert_int_equal(nt_samples_end_phase(r.samples, 1, NULL), 0);
-    nt_samples_finish(r.samples, NT_STATUS_OK, 1);
-    r.verified = nt_campaign_is_verified(c);
-    nt_campaign_destroy(c);
-    free(results);
-    return r;
+    return record_sweep(n,
+                        &(struct recording){.level = NT_LEVEL_QUICK,
+                                            .noise = {.sd = 0.02, .outliers = 0.005, .seed = seed},
+                                            .most_rounds = most_rounds});
 }
 
 static struct nt_map *solved(const struct nt_samples *s)

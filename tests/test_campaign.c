@@ -285,6 +285,49 @@ static void nobody_is_left(void **state)
     nt_campaign_destroy(NULL);
 }
 
+/* Very many hosts, of whom few are here, in a network that some pairs do not tell: nothing that
+ * takes all pairs is begun, and no budget is blamed. */
+static void too_many_hosts_stay_untold(void **state)
+{
+    (void)state;
+    enum { MANY = 4097, HERE = 40 };
+    struct nt_campaign_options options = {
+        .level = NT_LEVEL_FULL, .budget_s = 1000, .max_load = 1, .seed = 1};
+    struct nt_network *n = made_network("chain:5x8");
+    struct nt_noise noise = {.sd = 0.01, .seed = 5};
+    struct nt_result results[HERE];
+    struct nt_campaign *c;
+    struct nt_order order;
+    char warned[2048] = "";
+    uint32_t rounds = 0;
+    bool *absent = calloc(MANY, sizeof *absent);
+    for (size_t h = HERE; h < MANY; h++)
+        absent[h] = true;
+    assert_int_equal(nt_campaign_create(MANY, absent, &options, &c, NULL), 0);
+    while (nt_campaign_next(c, 0.01 * rounds, &order, NULL) == 1) {
+        size_t got = 0;
+        assert_true(order.kind == NT_ORDER_KERNEL || strcmp(order.phase, "calibration") == 0 ||
+                    strcmp(order.phase, "adaptive") == 0 ||
+                    strcmp(order.phase, "verification") == 0);
+        assert_int_equal(nt_order_answer(n, &noise, &order, rounds++, results, &got, NULL), 0);
+        assert_int_equal(nt_campaign_tell(c, results, got, 0.01, NULL), 0);
+    }
+    for (size_t k = 0; k < nt_campaign_warnings(c); k++)
+        snprintf(warned + strlen(warned), sizeof warned - strlen(warned), "%s\n",
+                 nt_campaign_warning(c, k));
+    print_message("%s", warned);
+    assert_false(nt_campaign_is_verified(c));
+    assert_null(nt_campaign_model(c));
+    assert_null(nt_campaign_cut(c));
+    assert_non_null(nt_campaign_untold(c));
+    assert_non_null(strstr(nt_campaign_untold(c), "all pairs are measured of at most 4096 hosts"));
+    assert_non_null(strstr(warned, "bandwidth of host links: not measured, it takes a network"));
+    assert_non_null(strstr(warned, "sizes: not measured, it takes all pairs"));
+    nt_campaign_destroy(c);
+    nt_network_destroy(n);
+    free(absent);
+}
+
 static void bad_options_are_refused(void **state)
 {
     (void)state;
@@ -299,6 +342,11 @@ static void bad_options_are_refused(void **state)
         assert_int_equal(nt_campaign_create(4, NULL, &bad[k], &c, &err), -1);
         assert_int_equal(err.kind, NT_ERR_USAGE);
     }
+    struct nt_campaign_options good = {.level = NT_LEVEL_QUICK, .budget_s = 5, .max_load = 1};
+    struct nt_campaign *c = NULL;
+    struct nt_err err = {0};
+    assert_int_equal(nt_campaign_create(NT_CAMPAIGN_HOSTS_MAX + 1, NULL, &good, &c, &err), -1);
+    assert_int_equal(err.kind, NT_ERR_INPUT);
 }
 
 static void a_thousand_hosts(void **state)
@@ -321,6 +369,7 @@ int main(void)
         cmocka_unit_test(max_load_holds_at_every_level_and_within_the_budget),
         cmocka_unit_test(a_lost_host_is_left_alone_in_every_phase),
         cmocka_unit_test(nobody_is_left),
+        cmocka_unit_test(too_many_hosts_stay_untold),
         cmocka_unit_test(bad_options_are_refused),
         cmocka_unit_test(a_thousand_hosts),
     };

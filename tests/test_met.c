@@ -50,9 +50,29 @@ static void many_hosts_cost_what_they_measure(void **state)
             if ((a & 1u << round) == 0)
                 assert_int_equal(nt_met_note(&met, a, a | 1u << round, NULL), 0);
     assert_int_equal(met.pairs, ROUNDS * HOSTS / 2);
-    assert_true(met.room <= 4 * met.pairs);
+    assert_true(met.bit == NULL && met.room <= 4 * met.pairs);
     for (size_t h = 0; h < HOSTS; h++)
         assert_int_equal(met.partners[h], ROUNDS);
+    nt_met_fini(&met);
+}
+
+/* All pairs, twice: a bit each, from where slots would be more. */
+static void all_pairs_take_a_bit_each(void **state)
+{
+    (void)state;
+    enum { HOSTS = 700 };
+    struct nt_met met;
+    assert_int_equal(nt_met_init(&met, HOSTS, NULL), 0);
+    for (int twice = 0; twice < 2; twice++)
+        for (uint32_t a = 0; a < HOSTS; a++)
+            for (uint32_t b = 0; b < HOSTS; b++) {
+                assert_int_equal(nt_met_note(&met, a, b, NULL), 0);
+                assert_true(64 * met.room <= HOSTS * HOSTS / 2);
+            }
+    assert_int_equal(met.pairs, HOSTS * (HOSTS - 1) / 2);
+    assert_true(met.bit != NULL && met.room == 0);
+    for (size_t h = 0; h < HOSTS; h++)
+        assert_int_equal(met.partners[h], HOSTS - 1);
     nt_met_fini(&met);
 }
 
@@ -61,6 +81,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_pair_counts_once),
         cmocka_unit_test(many_hosts_cost_what_they_measure),
+        cmocka_unit_test(all_pairs_take_a_bit_each),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

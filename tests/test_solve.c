@@ -149,6 +149,45 @@ static void a_missing_host_makes_it_partial(void **state)
     nt_samples_destroy(s);
 }
 
+/* Of a job that hardly anybody answered in: no matrix of them, and no list without an end. */
+static void most_hosts_may_be_missing(void **state)
+{
+    (void)state;
+    enum { MANY = 40000, HERE = 3 };
+    struct nt_samples *s;
+    struct nt_map *map;
+    struct nt_err err = {0};
+    char name[16];
+    assert_int_equal(nt_samples_create(&s, &err), 0);
+    for (size_t k = 0; k < MANY; k++) {
+        snprintf(name, sizeof name, "n%05zu", k);
+        assert_int_equal(nt_samples_add_host(s, name, &err), 0);
+        if (k >= HERE)
+            assert_int_equal(nt_samples_set_missing(s, k, "no answer", &err), 0);
+    }
+    assert_int_equal(nt_samples_begin_phase(s, "latency", &err), 0);
+    assert_int_equal(nt_samples_begin_round(s, &err), 0);
+    for (uint32_t k = 0; k < HERE; k++) {
+        struct nt_sample x = {
+            .a = k, .b = (k + 1) % HERE, .bytes = 8, .count = 3, .value_us = 1, .median_us = 1};
+        assert_int_equal(nt_samples_add(s, x, NULL, &err), 0);
+    }
+    assert_int_equal(nt_samples_end_phase(s, 1, &err), 0);
+    nt_samples_finish(s, NT_STATUS_PARTIAL, 1);
+    if (nt_solve_samples(s, &map, &err) != 0)
+        fail_msg("%s", err.text);
+    assert_int_equal(map->status, NT_STATUS_PARTIAL);
+    assert_int_equal(map->sweep.pairs_measured, HERE);
+    assert_int_equal(map->model->links, 0);
+    assert_true(!map->model->missing[HERE - 1] && map->model->missing[HERE]);
+    assert_int_equal(map->warnings, 1002);
+    assert_string_equal(map->warning[0], "3 of 799980000 pairs measured: too few to tell the "
+                                         "network");
+    assert_string_equal(map->warning[1001], "38997 hosts more are missing");
+    nt_map_destroy(map);
+    nt_samples_destroy(s);
+}
+
 static void a_pattern_that_does_not_fit_costs_a_warning(void **state)
 {
     (void)state;
@@ -277,6 +316,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_same_samples_give_the_same_bytes),
         cmocka_unit_test(a_missing_host_makes_it_partial),
+        cmocka_unit_test(most_hosts_may_be_missing),
         cmocka_unit_test(a_pattern_that_does_not_fit_costs_a_warning),
         cmocka_unit_test(a_matrix_comes_from_the_record),
         cmocka_unit_test(few_hosts_are_no_special_case),

@@ -352,12 +352,59 @@ static void told_when_enough_is_known(void **state)
     end(&s);
 }
 
+/* Of very many hosts, of whom few are here: what some pairs do not tell stays untold. */
+static void too_many_hosts_never_meet_all(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *topology;
+        enum nt_sweep_mode mode;
+        bool sound;
+        const char *why;
+    } table[] = {
+        {"chain:5x8", NT_SWEEP_AUTO, false, "all pairs are measured of at most 4096 hosts"},
+        {"chain:5x8", NT_SWEEP_ALL, false, "all pairs are measured of at most 4096 hosts"},
+        {"tree:5x8", NT_SWEEP_AUTO, true, NULL},
+        {"tree:5x8", NT_SWEEP_ALL, true, "sweep=all was asked for"},
+    };
+    enum { MANY = NT_SWEEP_ALL_HOSTS_MAX + 1, HERE = 40 };
+    bool *absent = calloc(MANY, sizeof *absent);
+    for (size_t h = HERE; h < MANY; h++)
+        absent[h] = true;
+    for (size_t k = 0; k < COUNT(table); k++) {
+        struct sweep s = {.network = made_machine(table[k].topology),
+                          .noise = {0.02, 0, 0, 0, 0, 1}};
+        size_t rounds = 99;
+        assert_int_equal(nt_matrix_create(HERE, NT_MATRIX_LATENCY_US, &s.lowest, NULL), 0);
+        s.met = calloc(HERE * HERE, 1);
+        assert_int_equal(nt_sweep_latency_create(MANY, absent, table[k].mode, BATCHES, PINGS, 1,
+                                                 &s.planner, &rounds, NULL),
+                         0);
+        assert_int_equal(rounds, 0);
+        struct nt_order o;
+        while (s.planner->ops->next(s.planner, &o, NULL) > 0) {
+            assert_true(nt_sweep_latency_adapts(s.planner));
+            answer_round(&s, &o);
+        }
+        const char *why = nt_sweep_latency_why_all(s.planner);
+        assert_int_equal(s.all_rounds, 0);
+        assert_int_equal(nt_sweep_latency_sound(s.planner) != NULL, table[k].sound);
+        assert_int_equal(nt_sweep_latency_is_told(s.planner), table[k].sound);
+        assert_true((why != NULL) == (table[k].why != NULL));
+        assert_true(why == NULL || strstr(why, table[k].why) != NULL);
+        assert_int_equal(s.planner->ops->next(s.planner, &o, NULL), 0);
+        end(&s);
+    }
+    free(absent);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(few_meet_all_and_many_some),
         cmocka_unit_test(told_when_enough_is_known),
         cmocka_unit_test(the_lost_are_left_alone),
+        cmocka_unit_test(too_many_hosts_never_meet_all),
         cmocka_unit_test(never_sure_of_a_wrong_network),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

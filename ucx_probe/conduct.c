@@ -400,6 +400,12 @@ static const char *why_nothing(const struct sweep *s, const char *broken)
     return "no reason known";
 }
 
+static const char *why_too_few(const struct sweep *s)
+{
+    const char *untold = nt_campaign_untold(s->campaign);
+    return untold != NULL ? untold : s->trouble[0] != '\0' ? s->trouble : "the time was up";
+}
+
 static enum nt_status judge_sweep(const struct sweep *s, size_t gone, const char *name,
                                   const char *broken, char reason[NT_REASON_BYTES])
 {
@@ -419,7 +425,7 @@ static enum nt_status judge_sweep(const struct sweep *s, size_t gone, const char
     else if (!nt_campaign_is_verified(s->campaign) && present > 1 &&
              s->met.pairs < present * (present - 1) / 2)
         snprintf(reason, NT_REASON_BYTES, "%zu of %zu pairs measured: %s", s->met.pairs,
-                 s->pairs_total, s->trouble[0] != '\0' ? s->trouble : "the time was up");
+                 s->pairs_total, why_too_few(s));
     else if (nt_campaign_cut(s->campaign) != NULL)
         snprintf(reason, NT_REASON_BYTES, "%s", nt_campaign_cut(s->campaign));
     return reason[0] == '\0' ? NT_STATUS_OK : NT_STATUS_PARTIAL;

@@ -8,16 +8,18 @@
 
 #include "campaign_phases.h"
 #include "infer.h"
+#include "lowest.h"
 #include "sweep_adaptive.h"
 #include "sweep_latency.h"
 
-enum { WARNINGS_MAX = 16, WARNING_BYTES = 256, MATRIX_HOSTS_MAX = 16384 };
+enum { WARNINGS_MAX = 16, WARNING_BYTES = 256 };
 enum { KINDS = NT_ORDER_KERNEL + 1 };
 
 static const double RESERVE_SHARE = 0.15, RESERVE_MIN_S = 0.1;
 
-/* Solving n hosts takes about this times n squared; replaced by what it took. */
-static const double SOLVE_S = 2e-6;
+/* Solving n hosts takes about this times n squared; replaced by what it took. Of an adaptive sweep
+ * that is verified at most so much a host (bench_coordinate), most of it after the campaign. */
+static const double SOLVE_S = 2e-6, SOLVE_HOST_S = 1e-4;
 
 /* A round without its window: connecting, barriers, and what a flow still has in flight. */
 struct lap {
@@ -43,16 +45,18 @@ struct nt_campaign {
     double last_s;         /* the last round, as told; 0: unknown */
     double quiet_until_s;  /* of the budget: max_load allows nothing before */
 
-    bool verified;            /* the network, by an adaptive sweep */
-    double rate_MBps;         /* the fastest flow so far; NaN: none */
-    struct nt_matrix *lowest; /* of what was told; NULL: nobody needs it */
+    bool verified;           /* the network, by an adaptive sweep */
+    double rate_MBps;        /* the fastest flow so far; NaN: none */
+    bool plans;              /* later phases, from the network */
+    struct nt_lowest lowest; /* of what was told, where the network may be inferred from it */
     struct nt_model *model;
-    double solve_s;   /* what solving takes */
+    double solved_s;  /* what solving took; NaN: unknown */
     bool solved_just; /* the next call tells how long it took */
+    bool adapts;      /* some pairs are measured, or were enough */
 
     size_t warnings;
     char warning[WARNINGS_MAX][WARNING_BYTES];
-    const char *cut;
+    const char *cut, *untold;
 };
 
 /* ---- words ---------------------------------------------------------------------------------- */
@@ -86,10 +90,18 @@ double nt_campaign_measuring_s(double budget_s)
     return fmax(budget_s - fmax(budget_s * RESERVE_SHARE, RESERVE_MIN_S), 0);
 }
 
+static double solve_s(const struct nt_campaign *c)
+{
+    double n = (double)c->hosts, all = SOLVE_S * n * n;
+    if (c->adapts)
+        return fmax(fmin(all, SOLVE_HOST_S * n), c->solved_s); /* of a NaN: the other */
+    return isnan(c->solved_s) ? all : c->solved_s;
+}
+
 /* When measuring must end so that solving still fits. */
 static double stop_s(const struct nt_campaign *c)
 {
-    return fmin(c->stop_s, c->options.budget_s - 1.3 * c->solve_s - RESERVE_MIN_S / 2);
+    return fmin(c->stop_s, c->options.budget_s - 1.3 * solve_s(c) - RESERVE_MIN_S / 2);
 }
 
 /* Of rounds of this kind; of latencies when there was none yet. */
@@ -163,18 +175,18 @@ static void learn_lap(struct nt_campaign *c, double round_seconds)
 static void learn_solving(struct nt_campaign *c, double elapsed_s)
 {
     if (c->solved_just && c->last_s > 0)
-        c->solve_s = fmax(elapsed_s - c->elapsed_s - c->last_s, 0);
+        c->solved_s = fmax(elapsed_s - c->elapsed_s - c->last_s, 0);
     c->solved_just = false;
 }
 
 /* ---- latencies ------------------------------------------------------------------------------ */
 
-static void keep_lowest(struct nt_campaign *c, const struct nt_result *r)
+static int keep_lowest(struct nt_campaign *c, const struct nt_result *r, struct nt_err *err)
 {
-    if (c->lowest == NULL || !r->ok || !(r->value_us > 0) || r->a >= c->hosts || r->b >= c->hosts)
-        return;
-    if (!(nt_matrix_get(c->lowest, r->a, r->b) <= r->value_us))
-        nt_matrix_set(c->lowest, r->a, r->b, (float)r->value_us);
+    bool needed = c->phase == 0 && c->plans && c->hosts <= NT_SWEEP_ALL_HOSTS_MAX;
+    if (!needed || !r->ok || !(r->value_us > 0) || r->a >= c->hosts || r->b >= c->hosts)
+        return 0;
+    return nt_lowest_note(&c->lowest, r->a, r->b, r->value_us, err);
 }
 
 static void keep_fastest(struct nt_campaign *c, const struct nt_result *r)
@@ -183,15 +195,21 @@ static void keep_fastest(struct nt_campaign *c, const struct nt_result *r)
         c->rate_MBps = fmax(r->bytes / r->value_us, c->rate_MBps); /* of a NaN: the other */
 }
 
+static int infer_all(struct nt_campaign *c, struct nt_model **model, struct nt_err *err)
+{
+    const struct nt_matrix *lowest;
+    return nt_lowest_matrix(&c->lowest, &lowest, err) == 0
+               ? nt_infer_latency(lowest, NULL, c->options.seed, model, err)
+               : -1;
+}
+
 /* Of the latency planner, which has ended. */
 static int infer(struct nt_campaign *c, const struct nt_planner *planner, struct nt_err *err)
 {
     const struct nt_planner *sound = nt_sweep_latency_sound(planner);
     struct nt_model *model;
-    if (c->lowest == NULL || c->present < 2)
-        return 0;
-    if ((sound != NULL ? nt_sweep_adaptive_model(sound, &model, err)
-                       : nt_infer_latency(c->lowest, NULL, c->options.seed, &model, err)) != 0)
+    if ((sound != NULL ? nt_sweep_adaptive_model(sound, &model, err) : infer_all(c, &model, err)) !=
+        0)
         return -1;
     nt_model_destroy(c->model);
     c->model = model;
@@ -226,6 +244,24 @@ static int give_up(struct nt_campaign *c, const struct nt_err *why, struct nt_er
     return 0;
 }
 
+/* Whether the time is enough for what the phase's planner wants. */
+static bool enters(struct nt_campaign *c)
+{
+    if (c->phase > 0)
+        return phase_fits(c, &c->need);
+    c->adapts = nt_sweep_latency_adapts(c->planner); /* then solving leaves more time */
+    c->phase_stop_s = stop_s(c);
+    return true;
+}
+
+static void miss_model(struct nt_campaign *c)
+{
+    if (c->untold != NULL)
+        warn(c, "%s: not measured, it takes a network that is known", kind(c)->name);
+    else
+        blame_budget(c, kind(c)->name, "not measured");
+}
+
 /* 1: it runs; 0: it does not, and the next is due */
 static int open_phase(struct nt_campaign *c, struct nt_err *err)
 {
@@ -253,34 +289,36 @@ static int open_phase(struct nt_campaign *c, struct nt_err *err)
         return end_phase(c), 0;
     }
     if (k->wants_model && c->model == NULL) {
-        blame_budget(c, k->name, "not measured");
+        miss_model(c);
         return end_phase(c), 0;
     }
     if (k->create(&site, &c->planner, &c->need, &why) != 0)
         return c->planner = NULL, give_up(c, &why, err);
     if (c->planner == NULL)
         return end_phase(c), 0;
-    if (!phase_fits(c, &c->need) && c->phase > 0) {
+    if (!enters(c)) {
         blame_budget(c, k->name, "not measured");
         return end_phase(c), 0;
     }
     return 1;
 }
 
-static void say_why_all(struct nt_campaign *c)
+static const char *say_why_all(struct nt_campaign *c)
 {
     const char *why = c->phase == 0 ? nt_sweep_latency_why_all(c->planner) : NULL;
-    if (why != NULL)
-        warn(c, "%s: %s", kind(c)->name, why);
+    return why != NULL ? warn(c, "%s: %s", kind(c)->name, why) : NULL;
 }
 
 /* What the other phases are planned from, where there are any. */
 static int finish_latency(struct nt_campaign *c, struct nt_err *err)
 {
-    bool needed = c->options.level > (c->options.latency_only ? NT_LEVEL_STANDARD : NT_LEVEL_QUICK);
-    say_why_all(c);
+    const char *why = say_why_all(c);
+    bool told = c->present < 2 || nt_sweep_latency_is_told(c->planner);
     c->verified = nt_sweep_latency_sound(c->planner) != NULL;
-    return needed ? infer(c, c->planner, err) : 0;
+    c->untold = told ? NULL : why;
+    int rc = c->plans && told && c->present > 1 ? infer(c, c->planner, err) : 0;
+    nt_lowest_fini(&c->lowest);
+    return rc;
 }
 
 /* The planner has no more rounds. */
@@ -333,6 +371,8 @@ static int next_round(struct nt_campaign *c, struct nt_order *order, struct nt_e
         return cut_phase(c);
     bool complete = is_complete(c);
     int rc = c->planner->ops->next(c->planner, order, &why);
+    if (c->phase == 0)
+        c->adapts = nt_sweep_latency_adapts(c->planner);
     if (rc < 0)
         return give_up(c, &why, err);
     if (rc == 0)
@@ -369,8 +409,9 @@ int nt_campaign_tell(struct nt_campaign *c, const struct nt_result *results, siz
         return 0;
     for (size_t k = 0; k < n; k++)
         keep_fastest(c, &results[k]);
-    for (size_t k = 0; k < n && c->phase == 0; k++)
-        keep_lowest(c, &results[k]);
+    for (size_t k = 0; k < n; k++)
+        if (keep_lowest(c, &results[k], err) != 0)
+            return -1;
     return c->planner->ops->tell(c->planner, results, n, &why) == 0 ? 0 : give_up(c, &why, err);
 }
 
@@ -411,6 +452,11 @@ bool nt_campaign_is_verified(const struct nt_campaign *c)
     return c->verified;
 }
 
+const char *nt_campaign_untold(const struct nt_campaign *c)
+{
+    return c->untold;
+}
+
 const struct nt_model *nt_campaign_model(const struct nt_campaign *c)
 {
     return c->model;
@@ -448,9 +494,9 @@ int nt_campaign_create(size_t hosts, const bool *absent, const struct nt_campaig
 {
     if (refuse_options(options, err) != 0)
         return -1;
-    if (hosts > MATRIX_HOSTS_MAX)
+    if (hosts > NT_CAMPAIGN_HOSTS_MAX)
         return nt_err_set(err, NT_ERR_INPUT, "a sweep of %zu hosts: at most %d", hosts,
-                          MATRIX_HOSTS_MAX);
+                          (int)NT_CAMPAIGN_HOSTS_MAX);
     struct nt_campaign *c = calloc(1, sizeof *c);
     bool *away = calloc(hosts + 1, sizeof *away);
     if (c == NULL || away == NULL) {
@@ -458,17 +504,14 @@ int nt_campaign_create(size_t hosts, const bool *absent, const struct nt_campaig
         free(away);
         return nt_err_set(err, NT_ERR_SYSTEM, "a sweep of %zu hosts: out of memory", hosts);
     }
-    *c =
-        (struct nt_campaign){.options = *options, .hosts = hosts, .absent = away, .rate_MBps = NAN};
+    *c = (struct nt_campaign){
+        .options = *options, .hosts = hosts, .absent = away, .rate_MBps = NAN, .solved_s = NAN};
     c->stop_s = nt_campaign_measuring_s(options->budget_s);
-    c->solve_s = SOLVE_S * (double)hosts * (double)hosts;
+    c->plans = options->level > (options->latency_only ? NT_LEVEL_STANDARD : NT_LEVEL_QUICK);
+    nt_lowest_init(&c->lowest, hosts);
     for (size_t h = 0; h < hosts; h++) {
         away[h] = absent != NULL && absent[h];
         c->present += !away[h];
-    }
-    if (nt_matrix_create(hosts, NT_MATRIX_LATENCY_US, &c->lowest, err) != 0) {
-        nt_campaign_destroy(c);
-        return -1;
     }
     *out = c;
     return 0;
@@ -479,7 +522,7 @@ void nt_campaign_destroy(struct nt_campaign *c)
     if (c == NULL)
         return;
     nt_planner_destroy(c->planner);
-    nt_matrix_destroy(c->lowest);
+    nt_lowest_fini(&c->lowest);
     nt_model_destroy(c->model);
     free(c->absent);
     free(c);

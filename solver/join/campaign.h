@@ -30,7 +30,12 @@ struct nt_campaign_options {
 
 struct nt_campaign;
 
-/* absent (hosts of them, may be NULL) leaves hosts out from the start. Copies what it needs. */
+enum { NT_CAMPAIGN_HOSTS_MAX = 65536 };
+
+/* absent (hosts of them, may be NULL) leaves hosts out from the start. Copies what it needs: as
+ * long as the sweep of latencies adapts, memory for the pairs that are measured; for all pairs a
+ * matrix, of at most NT_SWEEP_ALL_HOSTS_MAX hosts (plan/sweep_latency.h). NT_ERR_INPUT over
+ * NT_CAMPAIGN_HOSTS_MAX hosts. */
 int nt_campaign_create(size_t hosts, const bool *absent, const struct nt_campaign_options *options,
                        struct nt_campaign **out, struct nt_err *err);
 void nt_campaign_destroy(struct nt_campaign *campaign);
@@ -65,6 +70,10 @@ const char *nt_campaign_cut(const struct nt_campaign *campaign);
 
 /* The network was found and verified from some pairs: the others are not missing. */
 bool nt_campaign_is_verified(const struct nt_campaign *campaign);
+
+/* Why nothing tells the network, however long the budget: the warning that says so, borrowed. NULL:
+ * it is told, or would be with more time. */
+const char *nt_campaign_untold(const struct nt_campaign *campaign);
 
 /* The network as the last consistent latencies showed it, over all hosts; NULL: not known yet. */
 const struct nt_model *nt_campaign_model(const struct nt_campaign *campaign);

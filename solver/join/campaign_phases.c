@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "bandwidth.h"
+#include "link_latency.h"
 #include "loggp.h"
 #include "precise.h"
 #include "sizes.h"
@@ -25,6 +26,12 @@ static int create_link_latency(const struct nt_phase_site *site, struct nt_plann
 {
     if (site->model->switches == 0)
         return 0; /* what lies between hosts is measured already */
+    if (site->model->links > NT_LINK_LATENCY_LINKS_SOON)
+        return nt_err_set(
+            err, NT_ERR_INPUT,
+            "not measured, solving %zu links takes longer than there is time, at most "
+            "%d are",
+            site->model->links, (int)NT_LINK_LATENCY_LINKS_SOON);
     return nt_precise_create(site->model, site->absent, site->options->seed, BATCHES, PINGS, out,
                              &need->rounds, err);
 }
@@ -141,6 +148,10 @@ static int create_sizes(const struct nt_phase_site *site, struct nt_planner **ou
 {
     static const double sizes[] = {512, 4096, 32768};
     const size_t count = sizeof sizes / sizeof *sizes;
+    if (site->hosts > NT_SWEEP_ALL_HOSTS_MAX)
+        return nt_err_set(err, NT_ERR_INPUT,
+                          "not measured, it takes all pairs, of at most %d hosts",
+                          (int)NT_SWEEP_ALL_HOSTS_MAX);
     need->rounds = count * (site->present - (site->present % 2 == 0));
     return nt_sizes_create(site->hosts, site->absent, sizes, count, 1, BATCHES, PINGS, out, err);
 }

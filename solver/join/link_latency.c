@@ -248,7 +248,7 @@ int nt_link_latency(const struct nt_samples *samples, const uint32_t *vertex,
 {
     struct fit f = {.phase = phase, .model = model, .vertices = model->hosts + model->switches};
     struct nt_estimate *estimate = NULL;
-    if (!has_phase(&f, samples) || model->switches == 0)
+    if (!has_phase(&f, samples) || model->switches == 0 || model->links > NT_LINK_LATENCY_LINKS_MAX)
         return 0;
     f.up = malloc((f.vertices + 1) * sizeof *f.up);
     f.depth = calloc(f.vertices + 1, sizeof *f.depth);

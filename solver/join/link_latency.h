@@ -10,11 +10,15 @@
 #include "model.h"
 #include "samples.h"
 
+/* The equations' inverse is a matrix of the links: of more links than the first they are left
+ * alone. Over more than the second they take longer than a budget leaves for solving. */
+enum { NT_LINK_LATENCY_LINKS_MAX = 4096, NT_LINK_LATENCY_LINKS_SOON = 1200 };
+
 /* Takes the readings of those phases (names, NULL behind the last) and sets latency_us and
  * latency_se_us of every link, and who is suspect. lowest: of several readings of a pair only the
  * lowest counts, else all do. vertex[h]: the model's host of the samples' host
- * h. 1: done; 0: nothing was changed: no such phase, no tree, or cut off before every link could be
- * told apart. */
+ * h. 1: done; 0: nothing was changed: no such phase, no tree, too many links, or cut off before
+ * every link could be told apart. */
 int nt_link_latency(const struct nt_samples *samples, const uint32_t *vertex,
                     const char *const *phase, bool lowest, struct nt_model *model,
                     struct nt_err *err);

@@ -13,7 +13,9 @@
 #include "map_machines.h"
 #include "map_stress.h"
 #include "option.h"
+#include "recall.h"
 #include "sweep_adaptive.h"
+#include "sweep_latency.h"
 
 /* Any fixed number: the same measurements must give the same map. */
 static const uint64_t seed = 1;
@@ -29,7 +31,7 @@ struct sorted {
     const char **name;
     const char **missing;       /* NULL, or why */
     uint32_t *room;             /* tasks */
-    struct nt_matrix **latency; /* sizes of them */
+    struct nt_matrix **latency; /* sizes of them; none where the network is told without */
     size_t sizes;
     struct nt_matrix *bandwidth;
 };
@@ -40,7 +42,7 @@ static void sorted_fini(struct sorted *s)
     free(s->name);
     free(s->missing);
     free(s->room);
-    for (size_t k = 0; s->latency != NULL && k < s->sizes; k++)
+    for (size_t k = 0; k < s->sizes; k++)
         nt_matrix_destroy(s->latency[k]);
     free(s->latency);
     nt_matrix_destroy(s->bandwidth);
@@ -70,25 +72,27 @@ static int sort_matrix(const struct sorted *s, const struct nt_matrix *m, struct
     return 0;
 }
 
-static int sort_latencies(struct sorted *s, const struct nt_solve_input *from, struct nt_err *err)
+static int sort_latencies(struct sorted *s, const struct nt_matrix *const *latency, size_t sizes,
+                          struct nt_err *err)
 {
-    for (size_t k = 0; k < s->sizes; k++)
-        if (sort_matrix(s, k == 0 ? from->latency : from->larger[k - 1], &s->latency[k], err) != 0)
+    s->latency = calloc(sizes + 1, sizeof(struct nt_matrix *));
+    if (s->latency == NULL)
+        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu sizes of messages", sizes);
+    for (; s->sizes < sizes; s->sizes++)
+        if (sort_matrix(s, latency[s->sizes], &s->latency[s->sizes], err) != 0)
             return -1;
     return 0;
 }
 
 static int sorted_init(struct sorted *s, const struct nt_solve_input *from, struct nt_err *err)
 {
-    size_t n = from->latency->n;
+    size_t n = from->latency != NULL ? from->latency->n : from->samples->hosts;
     *s = (struct sorted){.n = n,
-                         .sizes = 1 + from->larger_sizes,
-                         .latency = calloc(1 + from->larger_sizes, sizeof *s->latency),
                          .order = malloc((n + 1) * sizeof *s->order),
                          .name = malloc((n + 1) * sizeof *s->name),
                          .missing = malloc((n + 1) * sizeof *s->missing),
                          .room = malloc((n + 1) * sizeof *s->room)};
-    if (!s->order || !s->name || !s->missing || !s->room || !s->latency) {
+    if (!s->order || !s->name || !s->missing || !s->room) {
         nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu hosts", n);
         goto fini;
     }
@@ -100,8 +104,6 @@ static int sorted_init(struct sorted *s, const struct nt_solve_input *from, stru
         s->missing[k] = from->missing == NULL ? NULL : from->missing[s->order[k]];
         s->room[k] = from->room == NULL ? 1 : from->room[s->order[k]];
     }
-    if (sort_latencies(s, from, err) != 0)
-        goto fini;
     if (from->bandwidth != NULL && sort_matrix(s, from->bandwidth, &s->bandwidth, err) != 0)
         goto fini;
     return 0;
@@ -113,17 +115,21 @@ fini:
 /* ---- the map's other parts --------------------------------------------------------------------
  */
 
-static void count_pairs(const struct nt_matrix *m, struct nt_sweep *sweep)
+static uint64_t count_pairs(const struct nt_matrix *m)
 {
-    sweep->pairs_total = m->n == 0 ? 0 : (uint64_t)m->n * (m->n - 1) / 2;
+    uint64_t pairs = 0;
     for (size_t i = 0; i < m->n; i++)
         for (size_t j = i + 1; j < m->n; j++)
-            if (!isnan(nt_matrix_get(m, i, j)) || !isnan(nt_matrix_get(m, j, i)))
-                sweep->pairs_measured++;
+            pairs += !isnan(nt_matrix_get(m, i, j)) || !isnan(nt_matrix_get(m, j, i));
+    return pairs;
 }
+
+/* A warning each, of so many: a list that nobody reads to its end would break the map's bound. */
+enum { MISSING_NAMED_MAX = 1000 };
 
 static int name_missing(struct nt_map *map, const struct sorted *s, struct nt_err *err)
 {
+    size_t missing = 0;
     for (size_t k = 0; k < s->n; k++) {
         if (s->missing[k] != NULL)
             map->model->missing[k] = true;
@@ -132,10 +138,13 @@ static int name_missing(struct nt_map *map, const struct sorted *s, struct nt_er
         if (map->status == NT_STATUS_OK)
             map->status = NT_STATUS_PARTIAL;
         const char *why = s->missing[k] != NULL ? s->missing[k] : "nothing was measured";
-        if (nt_map_warn(map, err, "host %s is missing: %s", s->name[k], why) != 0)
+        if (missing++ < MISSING_NAMED_MAX &&
+            nt_map_warn(map, err, "host %s is missing: %s", s->name[k], why) != 0)
             return -1;
     }
-    return 0;
+    if (missing <= MISSING_NAMED_MAX)
+        return 0;
+    return nt_map_warn(map, err, "%zu hosts more are missing", missing - MISSING_NAMED_MAX);
 }
 
 static int keep_hint(struct nt_map *map, const struct nt_hint *hint, struct nt_err *err)
@@ -241,25 +250,29 @@ static int warn_of_lines(struct nt_map *map, struct nt_err *err)
                                "measure the same");
 }
 
-/* ---- what a sweep's record has beside matrices -------------------------------------------------
+/* ---- the network ------------------------------------------------------------------------------
  */
 
 /* Half of the hosts must have met this share of the others: below it, what was not measured is
  * taken for structure now and then, and a map says nothing false. */
 static const double COVERED = 0.9;
 
-static bool is_covered(const struct nt_matrix *m, const char *const *missing)
+/* A matrix of so many hosts is small, or no more than a few times what the record itself takes. */
+static bool is_worth_matrix(const struct nt_met *met)
+{
+    return met->hosts <= NT_SWEEP_ALL_HOSTS_MAX || met->pairs >= met->hosts * met->hosts / 16;
+}
+
+/* Whether all pairs, or nearly, tell the network. */
+static bool is_covered(const struct nt_met *met, char *const *missing)
 {
     size_t covered = 0, present = 0;
-    for (size_t i = 0; i < m->n; i++)
+    for (size_t i = 0; i < met->hosts; i++)
         present += missing[i] == NULL;
-    for (size_t i = 0; i < m->n; i++) {
-        size_t met = 0;
-        for (size_t j = 0; j < m->n; j++)
-            met += !isnan(nt_matrix_get(m, i, j)) || !isnan(nt_matrix_get(m, j, i));
-        covered += missing[i] == NULL && (double)met >= COVERED * (double)(present - 1);
-    }
-    return present < 3 || 2 * covered >= present;
+    for (size_t i = 0; i < met->hosts; i++)
+        covered +=
+            missing[i] == NULL && (double)met->partners[i] >= COVERED * (double)(present - 1);
+    return (present < 3 || 2 * covered >= present) && is_worth_matrix(met);
 }
 
 /* The network is not told yet: hosts, and nothing between them. */
@@ -272,72 +285,138 @@ static int infer_nothing(const struct sorted *s, struct nt_model **out, struct n
     return 0;
 }
 
-/* The readings of one of its phases, hosts by name; how many. */
-static size_t list_adaptive(const struct sorted *s, const struct nt_samples *samples,
-                            const uint32_t *place, const char *phase, struct nt_result *result)
+/* ---- message sizes ----------------------------------------------------------------------------
+ */
+
+enum { SIZES_MAX = 8 };
+
+static int rising(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return x < y ? -1 : x > y;
+}
+
+/* The sizes of phase "sizes", rising. */
+static size_t list_sizes(const struct nt_samples *s, double sizes[SIZES_MAX])
 {
     size_t n = 0;
-    for (size_t k = 0; k < samples->samples; k++) {
-        const struct nt_sample *x = &samples->sample[k];
-        if (x->kind != NT_SAMPLE_LATENCY || s->missing[place[x->a]] || s->missing[place[x->b]] ||
-            strcmp(samples->phase[x->phase].name, phase) != 0)
+    for (size_t k = 0; k < s->samples && n < SIZES_MAX; k++) {
+        const struct nt_sample *x = &s->sample[k];
+        size_t at = 0;
+        if (x->kind != NT_SAMPLE_LATENCY || strcmp(s->phase[x->phase].name, "sizes") != 0)
             continue;
-        result[n++] = (struct nt_result){.a = place[x->a],
-                                         .b = place[x->b],
-                                         .ok = true,
-                                         .value_us = x->value_us,
-                                         .se_us = x->se_us,
-                                         .count = x->count};
+        while (at < n && sizes[at] != x->bytes)
+            at++;
+        if (at == n)
+            sizes[n++] = x->bytes;
     }
+    qsort(sizes, n, sizeof *sizes, rising);
     return n;
 }
 
-/* 1: the network as an adaptive sweep found and verified it; 0: the record has none. */
-static int recall_adaptive(const struct sorted *s, const struct nt_samples *samples,
-                           const uint32_t *place, const bool *absent, struct nt_result *result,
-                           struct nt_model **out, struct nt_err *err)
+/* 1: a map can be made of the matrix of those messages; 0: too few of its pairs were measured. */
+static int is_measured(const struct nt_samples *s, double bytes, struct nt_err *err)
 {
-    struct nt_adaptive_record r = {.result = result};
-    struct nt_adaptive_check check;
-    struct nt_err why = {0};
-    r.calibration = list_adaptive(s, samples, place, NT_SWEEP_ADAPTIVE_CALIBRATION, result);
-    r.planning = list_adaptive(s, samples, place, NT_SWEEP_ADAPTIVE_PHASE, result + r.calibration);
-    r.verification = list_adaptive(s, samples, place, NT_SWEEP_ADAPTIVE_VERIFICATION,
-                                   result + r.calibration + r.planning);
-    if (r.verification == 0)
-        return 0; /* cut short: whatever it would tell may be wrong */
-    if (nt_sweep_adaptive_recall(s->n, absent, &r, out, &check, &why) < 0)
-        return why.kind == NT_ERR_SYSTEM ? nt_err_set(err, why.kind, "%s", why.text) : 0;
-    if (check.verdict == NT_ADAPTIVE_SOUND)
-        return 1;
-    nt_model_destroy(*out);
+    struct nt_met met;
+    if (nt_samples_met(s, bytes, &met, err) != 0)
+        return -1;
+    bool covered = is_covered(&met, s->missing);
+    nt_met_fini(&met);
+    return covered;
+}
+
+/* matrix[0]: of the smallest message; then those of the other sizes in which enough was measured
+ * to find structure in them. *n of them are made, on failure too. */
+static int list_matrices(const struct nt_samples *s, struct nt_matrix *matrix[SIZES_MAX + 1],
+                         size_t *n, struct nt_err *err)
+{
+    double sizes[SIZES_MAX] = {0};
+    size_t count = list_sizes(s, sizes);
+    *n = 0;
+    if (nt_samples_latency(s, 0, &matrix[0], err) != 0)
+        return -1;
+    *n = 1;
+    for (size_t k = 0; k < count; k++) {
+        int measured = is_measured(s, sizes[k], err);
+        if (measured < 0 ||
+            (measured > 0 && nt_samples_latency(s, sizes[k], &matrix[*n], err) != 0))
+            return -1;
+        *n += measured > 0;
+    }
     return 0;
 }
 
-static int infer_adaptive(const struct sorted *s, const struct nt_samples *samples,
+static int infer_matrices(struct sorted *s, const struct nt_method *method,
+                          const struct nt_matrix *const *latency, size_t sizes,
                           struct nt_model **out, struct nt_err *err)
 {
-    struct nt_result *result = calloc(samples->samples + 1, sizeof *result);
-    uint32_t *place = calloc(s->n + 1, sizeof *place);
-    bool *absent = calloc(s->n + 1, sizeof *absent);
-    int rc = -1;
-    if (result == NULL || place == NULL || absent == NULL) {
-        nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu samples", samples->samples);
-    } else {
-        for (uint32_t k = 0; k < s->n; k++) {
-            place[s->order[k]] = k;
-            absent[k] = s->missing[k] != NULL;
-        }
-        rc = recall_adaptive(s, samples, place, absent, result, out, err);
-    }
-    free(result);
-    free(place);
-    free(absent);
+    if (sort_latencies(s, latency, sizes, err) != 0)
+        return -1;
+    return nt_method_infer(method, (const struct nt_matrix *const *)s->latency, s->sizes,
+                           s->bandwidth, out, err);
+}
+
+static int infer_pairs(struct sorted *s, const struct nt_solve_input *from, struct nt_model **out,
+                       struct nt_err *err)
+{
+    struct nt_matrix *matrix[SIZES_MAX + 1];
+    size_t n;
+    int rc = list_matrices(from->samples, matrix, &n, err);
+    /* bufe takes one size only */
+    bool one = from->method != NULL && nt_method_check(from->method, n, NULL) != 0;
+    if (rc == 0)
+        rc = infer_matrices(s, from->method, (const struct nt_matrix *const *)matrix, one ? 1 : n,
+                            out, err);
+    for (size_t k = 0; k < n; k++)
+        nt_matrix_destroy(matrix[k]);
     return rc;
 }
 
-/* Least squares over more links take longer than a budget leaves for solving. */
-enum { REFINED_LINKS_MAX = 1200 };
+struct found {
+    struct nt_model *model;
+    bool told;      /* else there are hosts and nothing between them */
+    bool adaptive;  /* some pairs told it */
+    uint64_t pairs; /* with a latency */
+};
+
+static int find_in_record(struct sorted *s, const struct nt_solve_input *from, struct found *f,
+                          struct nt_err *err)
+{
+    struct nt_met met;
+    bool ours = from->method == NULL || from->method->name == NULL ||
+                strcmp(from->method->name, "auto") == 0;
+    if (nt_samples_met(from->samples, 0, &met, err) != 0)
+        return -1;
+    f->pairs = met.pairs;
+    f->told = is_covered(&met, from->samples->missing);
+    nt_met_fini(&met);
+    int rc = ours ? nt_recall_adaptive(from->samples, s->order, &f->model, err) : 0;
+    f->adaptive = rc > 0;
+    if (rc == 0)
+        return f->told ? infer_pairs(s, from, &f->model, err) : infer_nothing(s, &f->model, err);
+    f->told = true;
+    return rc < 0 ? -1 : 0;
+}
+
+static int find_in_matrices(struct sorted *s, const struct nt_solve_input *from, struct found *f,
+                            struct nt_err *err)
+{
+    const struct nt_matrix **latency = calloc(from->larger_sizes + 2, sizeof(struct nt_matrix *));
+    if (latency == NULL)
+        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu sizes of messages",
+                          from->larger_sizes);
+    latency[0] = from->latency;
+    for (size_t k = 0; k < from->larger_sizes; k++)
+        latency[k + 1] = from->larger[k];
+    int rc = infer_matrices(s, from->method, latency, 1 + from->larger_sizes, &f->model, err);
+    free(latency);
+    f->told = true;
+    f->pairs = rc == 0 ? count_pairs(s->latency[0]) : 0;
+    return rc;
+}
+
+/* ---- what a sweep's record has beside latencies of pairs ---------------------------------------
+ */
 
 /* adaptive: the map is from such a sweep, which tells all pairs of a tier to be alike; its readings
  * tell more. */
@@ -353,7 +432,7 @@ static int refine(struct nt_map *map, const struct sorted *s, const struct nt_sa
     for (size_t k = 0; k < s->n; k++)
         vertex[s->order[k]] = (uint32_t)k;
     int rc = nt_link_latency(samples, vertex, planned, false, map->model, err);
-    if (rc == 0 && adaptive && map->model->links <= REFINED_LINKS_MAX)
+    if (rc == 0 && adaptive && map->model->links <= NT_LINK_LATENCY_LINKS_SOON)
         rc = nt_link_latency(samples, vertex, adapted, true, map->model, err);
     free(vertex);
     return rc < 0 ? -1 : 0;
@@ -373,34 +452,29 @@ static int refine_from(struct nt_map *map, const struct sorted *s,
     return nt_link_flows(map, from->samples, s->order, err);
 }
 
-static int solve_sorted(const struct sorted *s, const struct nt_solve_input *from,
-                        struct nt_map **out, struct nt_err *err)
+static int solve_sorted(struct sorted *s, const struct nt_solve_input *from, struct nt_map **out,
+                        struct nt_err *err)
 {
-    struct nt_model *model;
+    struct found f = {0};
     struct nt_map *map;
-    const struct nt_matrix *const *latency = (const struct nt_matrix *const *)s->latency;
-    bool ours = from->method == NULL || from->method->name == NULL ||
-                strcmp(from->method->name, "auto") == 0;
-    int adaptive =
-        ours && from->samples != NULL ? infer_adaptive(s, from->samples, &model, err) : 0;
-    bool told = adaptive > 0 || from->samples == NULL || is_covered(latency[0], s->missing);
-    if (adaptive < 0 || (adaptive == 0 && (told ? nt_method_infer(from->method, latency, s->sizes,
-                                                                  s->bandwidth, &model, err)
-                                                : infer_nothing(s, &model, err)) != 0))
+    if ((from->samples != NULL ? find_in_record(s, from, &f, err)
+                               : find_in_matrices(s, from, &f, err)) != 0)
         return -1;
-    if (nt_map_create(model, s->name, &map, err) != 0) {
-        nt_model_destroy(model);
+    if (nt_map_create(f.model, s->name, &map, err) != 0) {
+        nt_model_destroy(f.model);
         return -1;
     }
-    count_pairs(latency[0], &map->sweep);
+    map->sweep.pairs_measured = f.pairs;
+    map->sweep.pairs_total = s->n == 0 ? 0 : (uint64_t)s->n * (s->n - 1) / 2;
     const struct nt_matrix *bandwidth =
         nt_method_has_bandwidths(from->method) ? NULL : s->bandwidth;
-    if ((!told && nt_map_warn(map, err, "%llu of %llu pairs measured: too few to tell the network",
-                              (unsigned long long)map->sweep.pairs_measured,
-                              (unsigned long long)map->sweep.pairs_total) != 0) ||
+    if ((!f.told &&
+         nt_map_warn(map, err, "%llu of %llu pairs measured: too few to tell the network",
+                     (unsigned long long)map->sweep.pairs_measured,
+                     (unsigned long long)map->sweep.pairs_total) != 0) ||
         name_missing(map, s, err) != 0 || set_bandwidths(map, bandwidth, err) != 0 ||
-        (told &&
-         (warn_of_lines(map, err) != 0 || refine_from(map, s, from, adaptive > 0, err) != 0 ||
+        (f.told &&
+         (warn_of_lines(map, err) != 0 || refine_from(map, s, from, f.adaptive, err) != 0 ||
           place_tasks(map, s->room, from, err) != 0))) {
         nt_map_destroy(map);
         return -1;
@@ -454,68 +528,11 @@ static int carry(const struct nt_samples *samples, struct nt_map *map, struct nt
     return 0;
 }
 
-/* ---- message sizes ----------------------------------------------------------------------------
- */
-
-enum { SIZES_MAX = 8 };
-
-static int rising(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return x < y ? -1 : x > y;
-}
-
-/* The sizes of phase "sizes", rising. */
-static size_t list_sizes(const struct nt_samples *s, double sizes[SIZES_MAX])
-{
-    size_t n = 0;
-    for (size_t k = 0; k < s->samples && n < SIZES_MAX; k++) {
-        const struct nt_sample *x = &s->sample[k];
-        size_t at = 0;
-        if (x->kind != NT_SAMPLE_LATENCY || strcmp(s->phase[x->phase].name, "sizes") != 0)
-            continue;
-        while (at < n && sizes[at] != x->bytes)
-            at++;
-        if (at == n)
-            sizes[n++] = x->bytes;
-    }
-    qsort(sizes, n, sizeof *sizes, rising);
-    return n;
-}
-
-/* matrix[0]: of the smallest message; then those of the other sizes in which enough was measured
- * to find structure in them. */
-static int list_matrices(const struct nt_samples *s, struct nt_matrix *matrix[SIZES_MAX + 1],
-                         size_t *n, struct nt_err *err)
-{
-    double sizes[SIZES_MAX] = {0};
-    size_t count = list_sizes(s, sizes);
-    *n = 0;
-    if (nt_samples_latency(s, 0, &matrix[0], err) != 0)
-        return -1;
-    *n = 1;
-    for (size_t k = 0; k < count; k++) {
-        if (nt_samples_latency(s, sizes[k], &matrix[*n], err) != 0)
-            return -1;
-        if (is_covered(matrix[*n], (const char *const *)s->missing))
-            ++*n;
-        else
-            nt_matrix_destroy(matrix[*n]);
-    }
-    return 0;
-}
-
-static int solve_matrices(const struct nt_samples *samples, const struct nt_method *method,
-                          struct nt_matrix *const *matrix, size_t n, struct nt_map **out,
-                          struct nt_err *err)
+int nt_solve_samples_by(const struct nt_samples *samples, const struct nt_method *method,
+                        struct nt_map **out, struct nt_err *err)
 {
     struct nt_map *map;
-    /* bufe takes one size only */
-    bool one = method != NULL && nt_method_check(method, n, NULL) != 0;
-    struct nt_solve_input measured = {.latency = matrix[0],
-                                      .larger = (const struct nt_matrix *const *)matrix + 1,
-                                      .larger_sizes = one ? 0 : n - 1,
-                                      .host_name = (const char *const *)samples->host_name,
+    struct nt_solve_input measured = {.host_name = (const char *const *)samples->host_name,
                                       .missing = samples->missing,
                                       .room = samples->room,
                                       .pattern = samples->pattern,
@@ -530,19 +547,6 @@ static int solve_matrices(const struct nt_samples *samples, const struct nt_meth
     }
     *out = map;
     return 0;
-}
-
-int nt_solve_samples_by(const struct nt_samples *samples, const struct nt_method *method,
-                        struct nt_map **out, struct nt_err *err)
-{
-    struct nt_matrix *matrix[SIZES_MAX + 1];
-    size_t n;
-    int rc = list_matrices(samples, matrix, &n, err);
-    if (rc == 0)
-        rc = solve_matrices(samples, method, matrix, n, out, err);
-    for (size_t k = 0; k < n; k++)
-        nt_matrix_destroy(matrix[k]);
-    return rc;
 }
 
 int nt_solve_samples(const struct nt_samples *samples, struct nt_map **out, struct nt_err *err)

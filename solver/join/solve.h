@@ -13,22 +13,26 @@
 
 /* Deterministic: the same samples give the same map, byte for byte once written. The map names
  * hosts that did not answer as missing, carries the samples' warnings and status, and a placement
- * for the samples' pattern. */
+ * for the samples' pattern.
+ *
+ * Memory follows the readings, not the pairs that there could be: the record of an adaptive sweep
+ * that was verified is solved without a matrix, and so is one of too few pairs to tell a network;
+ * matrices are made of a record that holds most pairs. */
 int nt_solve_samples(const struct nt_samples *samples, struct nt_map **out, struct nt_err *err);
 
 /* What was measured, from wherever it came. Everything is borrowed. */
 struct nt_solve_input {
-    const struct nt_matrix *latency;       /* of the smallest message */
+    const struct nt_matrix *latency;       /* of the smallest message; NULL: samples tell it */
     const struct nt_matrix *const *larger; /* of larger messages, ascending, the same hosts; or */
     size_t larger_sizes;                   /* none: they say how sure each link is */
     const struct nt_matrix *bandwidth; /* pairs alone; NULL: not measured; hosts as in latency */
-    const char *const *host_name;      /* latency->n of them, any order */
+    const char *const *host_name;      /* of latency, or of samples; any order */
     char *const *missing;              /* of each host NULL or why it did not answer; or NULL */
     const uint32_t *room;              /* tasks that each host is for; NULL: one each */
     const char *pattern;               /* "": neighbour; matrix:PATH: what samples hold of it */
     const struct nt_method *method;    /* NULL: auto */
-    const struct nt_samples *samples;  /* the record that latency is from, for what else it has;
-                                          hosts as in latency; NULL: none */
+    const struct nt_samples *samples;  /* instead of matrices, the record that holds them and
+                                          more; NULL: none */
 };
 
 /* The same from matrices: status ok, or partial when hosts are missing. Hosts come out sorted by

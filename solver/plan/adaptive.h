@@ -16,9 +16,6 @@ enum nt_adaptive_phase {
     NT_ADAPTIVE_OVER
 };
 
-/* With more seats only those readings of merging are kept that say "same". */
-enum { NT_ADAPTIVE_KEEP_ALL_SEATS = 4096 };
-
 struct nt_adaptive {
     struct nt_planner base;
     enum nt_adaptive_phase phase;
@@ -41,7 +38,7 @@ struct nt_adaptive {
     size_t random_pairs; /* of the calibration */
     double noise;        /* of a reading in the calibration */
 
-    struct nt_readings readings; /* all, or all but those of merging */
+    struct nt_readings readings; /* all: what the record will hold */
     struct nt_finding finding;
     size_t merges, tests; /* rounds of merging, of verifying */
     unsigned reopened;    /* how often the record left something open */

@@ -191,7 +191,7 @@ int nt_blocks_introduce(struct nt_merge *m, size_t level, uint32_t old, const ui
 /* ---- joining ----------------------------------------------------------------------------------
  */
 
-static size_t clusters_here(const struct nt_cells *c)
+size_t nt_blocks_clusters(const struct nt_cells *c)
 {
     size_t n = 0;
     for (size_t k = 0; k < c->clusters; k++)
@@ -223,7 +223,7 @@ int nt_blocks_join(struct nt_merge *m, const uint32_t *slot, size_t n, struct nt
     size_t clusters = 0, most = 0;
     struct nt_cells *joined, *first = m->block[slot[0]];
     for (size_t k = 0; k < n; k++) {
-        clusters += clusters_here(m->block[slot[k]]);
+        clusters += nt_blocks_clusters(m->block[slot[k]]);
         most = most > m->block[slot[k]]->clusters ? most : m->block[slot[k]]->clusters;
     }
     uint32_t *place = calloc(most + 1, sizeof *place), at = 0;

@@ -19,6 +19,9 @@ int nt_blocks_introduce(struct nt_merge *merge, size_t level, uint32_t old, cons
 /* One block of several of a group, in the slot of the first. */
 int nt_blocks_join(struct nt_merge *merge, const uint32_t *slot, size_t n, struct nt_err *err);
 
+/* Of a block, those that are not merged into another. */
+size_t nt_blocks_clusters(const struct nt_cells *cells);
+
 /* Notes where the clusters of a block are. */
 void nt_blocks_note(struct nt_merge *merge, uint32_t slot);
 

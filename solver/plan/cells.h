@@ -65,7 +65,9 @@ struct nt_cells_scratch {
 };
 void nt_cells_scratch_fini(struct nt_cells_scratch *scratch);
 
-enum { NT_CELLS_CLUSTERS_MAX = 16384 };
+/* Cells are quadratic in clusters: those of so many and planning them take 235 MB, 3.6 KB a host of
+ * 65,536. So many are 4,096 switches below one and hosts that are still apart from theirs. */
+enum { NT_CELLS_CLUSTERS_MAX = 4608 };
 
 /* The clusters are empty; NT_ERR_INPUT over the maximum. */
 int nt_cells_create(size_t clusters, struct nt_cells **out, struct nt_err *err);

@@ -202,10 +202,32 @@ static int open_certain(struct nt_merge *m, uint32_t slot, struct nt_err *err)
     return any;
 }
 
+/* The most clusters that one of so many joined blocks has. */
+static size_t widest_join(const struct nt_merge *m, const uint32_t *slot, size_t n, size_t groups)
+{
+    size_t widest = 0;
+    for (size_t g = 0; g < groups; g++) {
+        size_t clusters = 0;
+        for (size_t k = n * g / groups; k < n * (g + 1) / groups; k++)
+            clusters += nt_blocks_clusters(m->block[slot[k]]);
+        widest = clusters > widest ? clusters : widest;
+    }
+    return widest;
+}
+
+/* How many blocks they become: fewer by JOIN, or as much as the cells allow. */
+static size_t count_joined(const struct nt_merge *m, const uint32_t *slot, size_t n)
+{
+    size_t groups = (n + JOIN - 1) / JOIN;
+    while (groups + 1 < n && widest_join(m, slot, n, groups) > NT_CELLS_CLUSTERS_MAX)
+        groups++;
+    return groups;
+}
+
 /* Joins the blocks of a group when they have little to do. 1 when it did. */
 static int join_group(struct nt_merge *m, const uint32_t *slot, size_t n, struct nt_err *err)
 {
-    size_t groups = (n + JOIN - 1) / JOIN, planned = 0, seats = 0;
+    size_t planned = 0, seats = 0;
     bool all = true, known = true;
     for (size_t k = 0; k < n; k++) {
         const struct nt_cells *c = m->block[slot[k]];
@@ -216,6 +238,7 @@ static int join_group(struct nt_merge *m, const uint32_t *slot, size_t n, struct
     }
     if (!all && (!known || 4 * planned >= seats))
         return 0;
+    size_t groups = count_joined(m, slot, n);
     for (size_t g = 0; g < groups; g++) {
         size_t from = n * g / groups, count = n * (g + 1) / groups - from;
         if (count > 1 && nt_blocks_join(m, slot + from, count, err) < 0)

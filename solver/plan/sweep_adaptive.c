@@ -6,7 +6,7 @@
 
 #include "adaptive.h"
 
-enum { NONE = UINT32_MAX, MERGES_FEW = 24, REOPENED_MAX = 4 };
+enum { NONE = UINT32_MAX, MERGES_FEW = 24, MERGES_MOST = 2048, REOPENED_MAX = 4 };
 
 static const double GAP_SDS = 6; /* classes nearer than this want more batches */
 
@@ -98,17 +98,17 @@ static int begin_merge(struct nt_adaptive *s, struct nt_err *err)
 /* Nested tiers take far fewer rounds, so there are none; what was read so far will refute them. */
 static bool is_hopeless(const struct nt_adaptive *s)
 {
-    return s->seats <= NT_ADAPTIVE_KEEP_ALL_SEATS && s->merges >= MERGES_FEW + s->seats / 2;
+    size_t most = s->seats / 2 < MERGES_MOST ? s->seats / 2 : MERGES_MOST;
+    return s->merges >= MERGES_FEW + most;
 }
 
 /* What is verified is what the record will tell; where that leaves a tier open, more rounds do. */
 static int begin_verifying(struct nt_adaptive *s, struct nt_err *err)
 {
     s->readings.planning = s->readings.count;
-    if (s->seats <= NT_ADAPTIVE_KEEP_ALL_SEATS && nt_adaptive_recall(s, err) < 0)
+    if (nt_adaptive_recall(s, err) < 0)
         return -1;
-    if (s->merge.unsettled > 0 && s->seats <= NT_ADAPTIVE_KEEP_ALL_SEATS && !is_hopeless(s) &&
-        s->reopened++ < REOPENED_MAX)
+    if (s->merge.unsettled > 0 && !is_hopeless(s) && s->reopened++ < REOPENED_MAX)
         nt_merge_reopen(&s->merge);
     else
         s->phase = NT_ADAPTIVE_VERIFY;
@@ -174,8 +174,6 @@ static void take_result(struct nt_adaptive *s, const struct nt_result *r)
 
 static int keep_readings(struct nt_adaptive *s, struct nt_err *err)
 {
-    if (s->seats > NT_ADAPTIVE_KEEP_ALL_SEATS && s->phase == NT_ADAPTIVE_MERGE)
-        return 0;
     for (size_t k = 0; k < s->draw.count; k++)
         if (!isnan(s->ln[k]) && nt_readings_add(&s->readings, s->draw.seat[k][0],
                                                 s->draw.seat[k][1], s->pings[k], s->ln[k], err) < 0)

@@ -4,7 +4,8 @@
  * tier (merge.h), verify what was found with pairs that it was not found from (verify.h). The order
  * of the hosts is a hint at who is near whom and never a proof: in any other order the sweep takes
  * more rounds and gives the same network. A planner as sweep.h says; memory is about linear in the
- * hosts. */
+ * readings, which are all kept: what is verified is what their record tells. At most
+ * 4,096 switches below one are told apart (cells.h). */
 #ifndef NT_SWEEP_ADAPTIVE_H
 #define NT_SWEEP_ADAPTIVE_H
 

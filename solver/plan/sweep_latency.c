@@ -1,5 +1,6 @@
 #include "sweep_latency.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "sweep_adaptive.h"
@@ -13,10 +14,11 @@ struct latency {
     struct nt_planner *adaptive; /* NULL: not wanted */
     struct nt_planner *all;      /* NULL: not needed yet */
     bool over;                   /* the adaptive sweep is */
+    bool failed;                 /* or will be: it cannot take what it was told */
     bool sound;
     size_t rounds; /* of all pairs, so far */
     uint32_t batches, count;
-    const char *why;
+    char why[160]; /* "": nothing to say */
 };
 
 static const struct latency *of(const struct nt_planner *planner)
@@ -29,12 +31,27 @@ static int begin_all(struct latency *s, unsigned passes, struct nt_err *err)
     return nt_sweep_all_create(s->hosts, s->absent, passes, s->batches, s->count, &s->all, err);
 }
 
-/* 1: *order; 0: it has ended with a verified network; -1: see err; 2: all pairs are needed */
+static bool has_too_many(const struct latency *s)
+{
+    return s->hosts > NT_SWEEP_ALL_HOSTS_MAX;
+}
+
+static void say_why(struct latency *s, const char *what, const char *then)
+{
+    if (has_too_many(s))
+        snprintf(s->why, sizeof s->why, "%s, and all pairs are measured of at most %d hosts", what,
+                 (int)NT_SWEEP_ALL_HOSTS_MAX);
+    else
+        snprintf(s->why, sizeof s->why, "%s, %s", what, then);
+}
+
+/* 1: *order; 0: it has ended, with a verified network or with too many hosts for all pairs; -1: see
+ * err; 2: all pairs are needed */
 static int next_adaptive(struct latency *s, struct nt_order *order, struct nt_err *err)
 {
     struct nt_adaptive_check check;
-    struct nt_err why = {0};
-    int more = s->adaptive->ops->next(s->adaptive, order, &why);
+    struct nt_err why = {.kind = NT_ERR_INPUT};
+    int more = s->failed ? -1 : s->adaptive->ops->next(s->adaptive, order, &why);
     if (more > 0)
         return 1;
     s->over = true;
@@ -47,16 +64,19 @@ static int next_adaptive(struct latency *s, struct nt_order *order, struct nt_er
             *err = why;
         return -1;
     }
-    s->why = check.verdict == NT_ADAPTIVE_REFUTED
-                 ? "the network is not one of nested tiers, so all pairs were to be measured"
-                 : "the tiers could not be told from some pairs, so all were to be measured";
+    if (check.verdict == NT_ADAPTIVE_REFUTED)
+        say_why(s, "the network is not one of nested tiers", "so all pairs were to be measured");
+    else
+        say_why(s, "the tiers could not be told from some pairs", "so all were to be measured");
+    if (has_too_many(s))
+        return 0;
     return begin_all(s, PASSES_AFTER, err) < 0 ? -1 : 2;
 }
 
 static int next(struct nt_planner *planner, struct nt_order *order, struct nt_err *err)
 {
     struct latency *s = (struct latency *)planner;
-    if (s->sound)
+    if (s->over && s->all == NULL)
         return 0;
     int rc = s->over ? 2 : next_adaptive(s, order, err);
     if (rc != 2)
@@ -70,7 +90,15 @@ static int tell(struct nt_planner *planner, const struct nt_result *results, siz
                 struct nt_err *err)
 {
     struct latency *s = (struct latency *)planner;
-    return s->over ? 0 : s->adaptive->ops->tell(s->adaptive, results, n, err);
+    struct nt_err why = {0};
+    if (s->over || s->adaptive->ops->tell(s->adaptive, results, n, &why) == 0)
+        return 0;
+    s->failed = why.kind == NT_ERR_INPUT;
+    if (s->failed)
+        return 0;
+    if (err != NULL)
+        *err = why;
+    return -1;
 }
 
 static void lose(struct nt_planner *planner, uint32_t host)
@@ -114,8 +142,10 @@ int nt_sweep_latency_create(size_t hosts, const bool *absent, enum nt_sweep_mode
         away[h] = absent != NULL && absent[h];
         s->present += !away[h];
     }
-    bool adaptive = mode == NT_SWEEP_ADAPTIVE ||
+    bool adaptive = mode == NT_SWEEP_ADAPTIVE || has_too_many(s) ||
                     (mode == NT_SWEEP_AUTO && s->present >= NT_SWEEP_ADAPTIVE_FROM);
+    if (mode == NT_SWEEP_ALL && adaptive)
+        say_why(s, "sweep=all was asked for", "");
     s->over = !adaptive;
     int rc = adaptive
                  ? nt_sweep_adaptive_create(hosts, NULL, absent, count, seed, &s->adaptive, err)
@@ -142,5 +172,10 @@ bool nt_sweep_latency_is_told(const struct nt_planner *planner)
 
 const char *nt_sweep_latency_why_all(const struct nt_planner *planner)
 {
-    return of(planner)->why;
+    return of(planner)->why[0] != '\0' ? of(planner)->why : NULL;
+}
+
+bool nt_sweep_latency_adapts(const struct nt_planner *planner)
+{
+    return of(planner)->all == NULL;
 }

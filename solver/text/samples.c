@@ -538,34 +538,3 @@ void nt_samples_finish(struct nt_samples *s, enum nt_status status, double secon
     s->seconds = in_range(seconds, 1e9) ? nt_number_round(seconds, DIGITS) : 0;
     s->ended = true;
 }
-
-/* ---- to a matrix ----------------------------------------------------------------------------- */
-
-static double smallest_size(const struct nt_samples *s)
-{
-    double smallest = INFINITY;
-    for (size_t k = 0; k < s->samples; k++)
-        if (s->sample[k].kind == NT_SAMPLE_LATENCY)
-            smallest = fmin(smallest, s->sample[k].bytes);
-    return smallest;
-}
-
-int nt_samples_latency(const struct nt_samples *s, double message_bytes, struct nt_matrix **out,
-                       struct nt_err *err)
-{
-    struct nt_matrix *m;
-    double size = message_bytes > 0 ? message_bytes : smallest_size(s);
-    if (nt_matrix_create(s->hosts, NT_MATRIX_LATENCY_US, &m, err) != 0)
-        return -1;
-    for (size_t k = 0; k < s->samples; k++) {
-        const struct nt_sample *x = &s->sample[k];
-        if (x->kind != NT_SAMPLE_LATENCY || x->bytes != size ||
-            strcmp(s->phase[x->phase].name, NT_SAMPLES_LINK_LATENCY) == 0)
-            continue;
-        float was = nt_matrix_get(m, x->a, x->b);
-        if (!(was <= (float)x->value_us))
-            nt_matrix_set(m, x->a, x->b, (float)x->value_us);
-    }
-    *out = m;
-    return 0;
-}

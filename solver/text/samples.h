@@ -46,6 +46,7 @@
 #include "machine.h"
 #include "map.h"
 #include "matrix.h"
+#include "met.h"
 #include "names.h"
 #include "traffic_text.h"
 
@@ -174,5 +175,10 @@ size_t nt_samples_crowd(const struct nt_samples *s, const struct nt_sample *kern
  * measurements of some pairs would be lower than that of the others. */
 int nt_samples_latency(const struct nt_samples *s, double message_bytes, struct nt_matrix **out,
                        struct nt_err *err);
+
+/* Which pairs that matrix has a figure of, in any direction, without those of missing hosts. Takes
+ * memory for the pairs that were measured, not for all. out: nt_met_fini by the caller. */
+int nt_samples_met(const struct nt_samples *s, double message_bytes, struct nt_met *out,
+                   struct nt_err *err);
 
 #endif

@@ -1,0 +1,133 @@
+/* Plays the job's first host against a simulated network: its campaign, and the record of it. A
+ * header so that any test and bench can include it. */
+#ifndef NT_TEST_RECORDED_SWEEP_H
+#define NT_TEST_RECORDED_SWEEP_H
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "campaign.h"
+#include "samples.h"
+#include "sweep_sim.h"
+
+struct recording {
+    enum nt_level level;
+    enum nt_sweep_mode mode;
+    struct nt_noise noise;
+    size_t most_rounds;    /* cut there; 0: never */
+    double (*now_s)(void); /* what the processor has done; NULL: nobody asks */
+};
+
+struct recorded {
+    struct nt_samples *samples;
+    size_t rounds;
+    bool verified;
+    double cpu_s, most_s; /* of planning and recording: in all, and of the longest round */
+    char phase[32];       /* the last */
+    char warned[512];     /* the campaign's warnings, one line each */
+};
+
+static void record_must(int rc, const struct nt_err *err)
+{
+    if (rc >= 0)
+        return;
+    fprintf(stderr, "the recorded sweep: %s\n", err->text);
+    exit(4);
+}
+
+/* Names that are in another order than the hosts' numbers. */
+static void record_hosts(struct nt_samples *s, size_t hosts)
+{
+    char name[32];
+    struct nt_err err;
+    for (size_t h = 0; h < hosts; h++) {
+        snprintf(name, sizeof name, "n%zu", hosts - h);
+        record_must(nt_samples_add_host(s, name, &err), &err);
+    }
+}
+
+static void record_round(struct nt_samples *s, const struct nt_order *order,
+                         const struct nt_result *results, size_t n, char phase[32])
+{
+    struct nt_err err;
+    if (strcmp(phase, order->phase) != 0) {
+        if (phase[0] != '\0')
+            record_must(nt_samples_end_phase(s, 1, &err), &err);
+        snprintf(phase, 32, "%s", order->phase);
+        record_must(nt_samples_begin_phase(s, phase, &err), &err);
+    }
+    record_must(nt_samples_begin_round(s, &err), &err);
+    for (size_t k = 0; k < n; k++) {
+        const struct nt_result *r = &results[k];
+        struct nt_sample x = {.kind = order->kind == NT_ORDER_LATENCY ? NT_SAMPLE_LATENCY
+                                                                      : NT_SAMPLE_BANDWIDTH,
+                              .a = r->a,
+                              .b = r->b,
+                              .count = r->count,
+                              .bytes = r->bytes,
+                              .value_us = r->value_us,
+                              .se_us = r->se_us,
+                              .median_us = r->median_us};
+        record_must(nt_samples_add(s, x, NULL, &err), &err);
+    }
+}
+
+static double record_clock(const struct recording *how)
+{
+    return how->now_s != NULL ? how->now_s() : 0;
+}
+
+/* One round, answered by the network; false: there was none. */
+static bool record_next(const struct nt_network *n, const struct recording *how,
+                        struct nt_campaign *c, struct nt_result *results, struct recorded *r)
+{
+    struct nt_order order;
+    struct nt_err err = {0};
+    size_t got = 0;
+    double began = record_clock(how);
+    int more = nt_campaign_next(c, 0.001 * (double)r->rounds, &order, &err);
+    double planned = record_clock(how);
+    record_must(more, &err);
+    if (more == 0)
+        return false;
+    record_must(nt_order_answer(n, &how->noise, &order, (uint32_t)r->rounds, results, &got, &err),
+                &err);
+    double answered = record_clock(how);
+    record_round(r->samples, &order, results, got, r->phase);
+    record_must(nt_campaign_tell(c, results, got, 0.001, &err), &err);
+    double took = planned - began + record_clock(how) - answered;
+    r->cpu_s += took;
+    r->most_s = took > r->most_s ? took : r->most_s;
+    r->rounds++;
+    return true;
+}
+
+static struct recorded record_sweep(const struct nt_network *n, const struct recording *how)
+{
+    struct nt_campaign_options options = {
+        .level = how->level, .budget_s = 1e5, .max_load = 1, .seed = 1, .mode = how->mode};
+    struct nt_result *results = calloc(n->hosts + 1, sizeof *results);
+    struct recorded r = {0};
+    struct nt_campaign *c;
+    struct nt_err err = {0};
+    if (results == NULL)
+        exit(4);
+    record_must(nt_samples_create(&r.samples, &err), &err);
+    record_hosts(r.samples, n->hosts);
+    record_must(nt_campaign_create(n->hosts, NULL, &options, &c, &err), &err);
+    while ((how->most_rounds == 0 || r.rounds < how->most_rounds) &&
+           record_next(n, how, c, results, &r))
+        ;
+    for (size_t k = 0; k < nt_campaign_warnings(c); k++)
+        snprintf(r.warned + strlen(r.warned), sizeof r.warned - strlen(r.warned), "%s\n",
+                 nt_campaign_warning(c, k));
+    record_must(nt_samples_end_phase(r.samples, 1, &err), &err);
+    nt_samples_finish(r.samples, NT_STATUS_OK, 1);
+    r.verified = nt_campaign_is_verified(c);
+    nt_campaign_destroy(c);
+    free(results);
+    return r;
+}
+
+#endif

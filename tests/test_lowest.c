@@ -1,0 +1,74 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <math.h>
+
+#include "lowest.h"
+#include "rng.h"
+
+enum { HOSTS = 40 };
+
+static void assert_same(const struct nt_matrix *x, const struct nt_matrix *y)
+{
+    assert_int_equal(x->n, y->n);
+    for (size_t k = 0; k < x->n * x->n; k++)
+        assert_true(x->at[k] == y->at[k] || (isnan(x->at[k]) && isnan(y->at[k])));
+}
+
+/* However much is told, and when the matrix is asked for: as if there had always been one. */
+static void the_lowest_of_each_direction_stays(void **state)
+{
+    (void)state;
+    for (size_t notes = 0; notes < 4000; notes += notes < 200 ? 1 : 379) {
+        struct nt_lowest l;
+        struct nt_matrix *expected;
+        const struct nt_matrix *found;
+        struct nt_rng rng;
+        nt_rng_init(&rng, notes);
+        nt_lowest_init(&l, HOSTS);
+        assert_int_equal(nt_matrix_create(HOSTS, NT_MATRIX_LATENCY_US, &expected, NULL), 0);
+        for (size_t k = 0; k < notes; k++) {
+            uint32_t a = (uint32_t)nt_rng_below(&rng, HOSTS), b = (uint32_t)nt_rng_below(&rng, 5);
+            double us = 1 + nt_rng_uniform(&rng);
+            if (!(nt_matrix_get(expected, a, b) <= (float)us))
+                nt_matrix_set(expected, a, b, (float)us);
+            assert_int_equal(nt_lowest_note(&l, a, b, us, NULL), 0);
+            if (k == notes / 2 && notes % 2 == 1)
+                assert_int_equal(nt_lowest_matrix(&l, &found, NULL), 0);
+        }
+        assert_int_equal(nt_lowest_matrix(&l, &found, NULL), 0);
+        assert_same(found, expected);
+        nt_lowest_fini(&l);
+        nt_lowest_fini(&l);
+        nt_matrix_destroy(expected);
+    }
+}
+
+/* A list while that is shorter, of as many hosts as a matrix may not have too. */
+static void few_notes_take_little(void **state)
+{
+    (void)state;
+    static const size_t hosts[] = {100, 10000, 1000000};
+    for (size_t t = 0; t < 3; t++) {
+        struct nt_lowest l;
+        nt_lowest_init(&l, hosts[t]);
+        for (size_t k = 0; k < 10000; k++) {
+            assert_int_equal(nt_lowest_note(&l, (uint32_t)(k % hosts[t]), 0, 1, NULL), 0);
+            assert_true(l.room * sizeof *l.told <= 4 * hosts[t] * hosts[t]);
+        }
+        assert_int_equal(l.matrix != NULL, t == 0);
+        nt_lowest_fini(&l);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_lowest_of_each_direction_stays),
+        cmocka_unit_test(few_notes_take_little),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
