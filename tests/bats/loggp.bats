@@ -42,16 +42,19 @@ time_us='.o_send_us + .L_us + .o_recv_us'
 net_us_per_byte() { awk -v mbit="$1" 'BEGIN {print 8 / mbit * 1538 / 1448}'; }
 
 # The fabric emulates in real time: where this machine was busy meanwhile, sizes that were held out
-# are not where the others foretell them. Such a sweep says nothing and is done again.
+# are not where the others foretell them, or an overhead, a difference of two times, is further from
+# 0.5 to 60 us than three of its standard errors. Such a sweep says nothing and is done again.
 measure_quietly() { # DEVICES HOSTS BUDGET
-    local try worst
+    local try worst odd
     for try in 1 2 3; do
         measure "$@"
         worst=$(jq '[.loggp[].check_percent | select(. != null)] | max' "$MAP")
-        echo "# largest error of a held out size, try $try: $worst %" >&3
-        awk -v w="$worst" 'BEGIN {exit !(w <= 10)}' && return
+        odd=$(jq -c '[.loggp[] | select(.min_bytes <= 1) | . as $g | .o_send_us, .o_recv_us
+            | select(. + 3 * $g.o_se_us < 0.5 or . - 3 * $g.o_se_us > 60)]' "$MAP")
+        echo "# try $try: largest error of a held out size $worst %, overheads that cannot be: $odd" >&3
+        awk -v w="$worst" 'BEGIN {exit !(w <= 10)}' && [ "$odd" = "[]" ] && return
     done
-    unless_busy fail "predictions: expected within 10 %, found $worst %"
+    unless_busy fail "predictions: expected within 10 %, found $worst %; overheads: expected 0.5 to 60 us, found $odd"
 }
 
 @test "LogGP of two classes of paths is what the fabric declares, and predicts within 10 %" {
@@ -71,8 +74,6 @@ END
         unless_busy assert_between "$class: time of one byte" "$(entry "$class" "" 1 "$time_us")" "$us" $((us + 80))
         bytes=$(entry "$class" "" 4194304 .G_us_per_byte)
         unless_busy assert_between "$class: G" "$bytes" "$(echo "$slope * 0.95" | bc -l)" "$(echo "$slope * 1.1" | bc -l)"
-        unless_busy assert_between "$class: o of the sender" "$(entry "$class" "" 1 .o_send_us)" 0.5 60
-        unless_busy assert_between "$class: o of the receiver" "$(entry "$class" "" 1 .o_recv_us)" 0.5 60
         # all sizes from 8 bytes on were predicted
         assert_equal "$class: regimes without a gap" "$(jq --arg class "$class" \
             '[.loggp[] | select(.class == $class)] | . as $r
