@@ -11,6 +11,7 @@
 
 static const double GUEST_S = 1.0;  /* to prove oneself */
 static const double IDLER_S = 0.25; /* and when others wait for the place */
+static const double REST_S = 0.05;  /* until the system may have an open file left again */
 
 enum { BACKLOG = 1024, GUEST_QUEUE = 2 * (NT_FRAME_HEAD_BYTES + NT_PROOF_MAX) };
 
@@ -93,8 +94,8 @@ size_t nt_door_polls(const struct nt_door *door, struct pollfd *polls)
     size_t n = 0;
     if (door->fd < 0)
         return 0;
-    bool full = door->guests == NT_DOOR_PLACES;
-    polls[n++] = (struct pollfd){.fd = full ? -1 : door->fd, .events = POLLIN};
+    bool rests = door->guests == NT_DOOR_PLACES || nt_now() < door->rest_until;
+    polls[n++] = (struct pollfd){.fd = rests ? -1 : door->fd, .events = POLLIN};
     for (size_t k = 0; k < door->guests; k++)
         polls[n++] = (struct pollfd){.fd = door->guest[k].conn.fd, .events = POLLIN};
     return n;
@@ -144,10 +145,18 @@ static bool makes_room(struct nt_door *door)
     return true;
 }
 
+/* Who is not taken stays before the door, and a poll for him would return at once. */
+static bool lacks_means(int why)
+{
+    return why == EMFILE || why == ENFILE || why == ENOBUFS || why == ENOMEM;
+}
+
 static void let_in(struct nt_door *door)
 {
     for (int k = 0; k < NT_DOOR_PLACES && makes_room(door); k++) {
         int fd = accept4(door->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+        if (fd < 0 && lacks_means(errno))
+            door->rest_until = nt_now() + REST_S;
         if (fd < 0)
             return;
         greet(door, fd);

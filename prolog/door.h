@@ -17,7 +17,14 @@
 #include "err.h"
 #include "job.h"
 
-enum { NT_DOOR_PLACES = 64, NT_DOOR_POLLS = NT_DOOR_PLACES + 1, NT_PORT_TRIES = 8 };
+/* LOOK_MS: whoever polls looks at least so often: idlers, members that stall and a door that
+ * rests wake nobody. */
+enum {
+    NT_DOOR_LOOK_MS = 100,
+    NT_DOOR_PLACES = 64,
+    NT_DOOR_POLLS = NT_DOOR_PLACES + 1,
+    NT_PORT_TRIES = 8
+};
 
 struct nt_guest {
     struct nt_conn conn;
@@ -32,6 +39,7 @@ struct nt_door {
     const struct nt_conf *conf; /* borrowed */
     size_t guests;
     struct nt_guest guest[NT_DOOR_PLACES];
+    double rest_until;  /* nobody is let in: there was no file for one more */
     unsigned refused;   /* how many did not prove themselves */
     struct nt_err last; /* why the last of them */
 };

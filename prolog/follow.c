@@ -267,8 +267,7 @@ static void wait_for_events(struct follow *f)
     if (f->target != 0 && !nt_conn_is_open(&f->leader) && f->turn_at < until)
         until = f->turn_at;
     int ms = nt_ms_until(until);
-    /* idlers at the door and stalled members are looked at now and then */
-    if (poll(polls, n, f->leads && ms > 100 ? 100 : ms) > 0 && f->leads)
+    if (poll(polls, n, f->leads && ms > NT_DOOR_LOOK_MS ? NT_DOOR_LOOK_MS : ms) > 0 && f->leads)
         nt_branch_heed(&f->branch, polls);
 }
 

@@ -198,8 +198,7 @@ static void wait_for_events(struct lead *lead)
     if (lead->gather.is_open && lead->gather.until < until)
         until = lead->gather.until;
     int ms = nt_ms_until(until);
-    /* idlers at the door and stalled members are looked at now and then */
-    if (poll(lead->polls, n, ms < 100 ? ms : 100) > 0)
+    if (poll(lead->polls, n, ms < NT_DOOR_LOOK_MS ? ms : NT_DOOR_LOOK_MS) > 0)
         nt_branch_heed(&lead->branch, lead->polls);
 }
 
@@ -254,7 +253,8 @@ static void see_off(struct lead *lead)
         if (nt_branch_farewell(&lead->branch) && all_came)
             return;
         size_t n = nt_branch_polls(&lead->branch, true, lead->polls);
-        if (poll(lead->polls, n, nt_ms_until(until)) > 0)
+        int ms = nt_ms_until(until);
+        if (poll(lead->polls, n, ms < NT_DOOR_LOOK_MS ? ms : NT_DOOR_LOOK_MS) > 0)
             nt_branch_heed(&lead->branch, lead->polls);
     }
 }

@@ -131,11 +131,28 @@ static void lose_or_end(struct nt_seat *seat, const char *why)
     nt_seat_lose(seat, nt_child_ended(&seat->child, end, sizeof end) ? end : why);
 }
 
+/* One that has hung up takes nothing more, but what it said before is still to be read: at the end
+ * of its time a probe may be done and gone while we have something for it. */
+static void stop_talking(struct nt_seat *seat, const char *why)
+{
+    struct pollfd line = {.fd = seat->probe.fd};
+    if (poll(&line, 1, 0) == 1 && (line.revents & POLLHUP) != 0)
+        seat->probe_deaf = true;
+    else
+        lose_or_end(seat, why);
+}
+
+static bool listens(const struct nt_seat *seat)
+{
+    return !seat->probe_lost && !seat->probe_deaf;
+}
+
 size_t nt_seat_polls(const struct nt_seat *seat, bool read, struct pollfd *polls)
 {
     if (seat->probe_lost)
         return 0;
-    short events = (short)((read ? POLLIN : 0) | (nt_conn_queued(&seat->probe) > 0 ? POLLOUT : 0));
+    bool write = listens(seat) && nt_conn_queued(&seat->probe) > 0;
+    short events = (short)((read ? POLLIN : 0) | (write ? POLLOUT : 0));
     /* who has hung up or ended says so without end: leave them out when we do not look */
     polls[0] = (struct pollfd){.fd = events != 0 ? seat->probe.fd : -1, .events = events};
     polls[1] = (struct pollfd){.fd = read ? seat->child.pidfd : -1, .events = POLLIN};
@@ -158,8 +175,8 @@ int nt_seat_next(struct nt_seat *seat, struct nt_frame *frame, const unsigned ch
         if (got == 0 && nt_conn_next(&seat->probe, frame, payload, &err) > 0)
             return 1;
         nt_seat_lose(seat, end);
-    } else if (nt_conn_flush(&seat->probe, &err) != 0) {
-        lose_or_end(seat, err.text);
+    } else {
+        nt_seat_flush(seat);
     }
     return 0;
 }
@@ -167,22 +184,22 @@ int nt_seat_next(struct nt_seat *seat, struct nt_frame *frame, const unsigned ch
 void nt_seat_send(struct nt_seat *seat, const struct nt_frame *frame, const void *payload)
 {
     struct nt_err err;
-    if (!seat->probe_lost && nt_conn_send(&seat->probe, frame, payload, &err) != 0)
-        lose_or_end(seat, err.text);
+    if (listens(seat) && nt_conn_send(&seat->probe, frame, payload, &err) != 0)
+        stop_talking(seat, err.text);
 }
 
 void nt_seat_queue(struct nt_seat *seat, const struct nt_frame *frame, const void *payload)
 {
     struct nt_err err;
-    if (!seat->probe_lost && nt_conn_queue(&seat->probe, frame, payload, &err) != 0)
-        lose_or_end(seat, err.text);
+    if (listens(seat) && nt_conn_queue(&seat->probe, frame, payload, &err) != 0)
+        stop_talking(seat, err.text);
 }
 
 void nt_seat_flush(struct nt_seat *seat)
 {
     struct nt_err err;
-    if (!seat->probe_lost && nt_conn_flush(&seat->probe, &err) != 0)
-        lose_or_end(seat, err.text);
+    if (listens(seat) && nt_conn_flush(&seat->probe, &err) != 0)
+        stop_talking(seat, err.text);
 }
 
 /* ---- the publication ---- */

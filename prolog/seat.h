@@ -35,6 +35,7 @@ struct nt_seat {
     struct nt_child child;
     struct nt_conn probe;
     bool probe_lost;
+    bool probe_deaf;         /* it has hung up; what it said before may still be unread */
     struct nt_err probe_end; /* how it ended, once it is lost */
     struct nt_publish publish;
     struct nt_err publish_err; /* kind other than none: this host cannot publish, and why */
@@ -58,7 +59,7 @@ size_t nt_seat_polls(const struct nt_seat *seat, bool read, struct pollfd *polls
  * it is lost: stopped, with the reason in probe_end. */
 int nt_seat_next(struct nt_seat *seat, struct nt_frame *frame, const unsigned char **payload);
 
-/* Passes a frame to the probe; a probe that does not take it is lost. */
+/* Passes a frame to the probe; one that does not take it is lost, once what it said is read. */
 void nt_seat_send(struct nt_seat *seat, const struct nt_frame *frame, const void *payload);
 
 /* The same, but many small ones leave together: with nt_seat_flush at the latest. */

@@ -82,7 +82,16 @@ static void relay_drop(struct relay *r, unsigned host)
     r->fd[host] = -1;
 }
 
-/* Never blocks on a probe that stopped reading: it is dropped when its socket is full. */
+/* Never blocks on a probe that stopped reading: it is dropped when its socket is full. Of one that
+ * has gone, what it said last is still to be heard. */
+static bool relay_put(struct relay *r, unsigned host, const void *data, size_t bytes)
+{
+    ssize_t n = send(r->fd[host], data, bytes, MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (n != (ssize_t)bytes && !(n < 0 && errno == EPIPE))
+        relay_drop(r, host);
+    return n == (ssize_t)bytes;
+}
+
 static void relay_send(struct relay *r, unsigned host, const struct nt_frame *frame,
                        const void *payload)
 {
@@ -90,12 +99,8 @@ static void relay_send(struct relay *r, unsigned host, const struct nt_frame *fr
     if (r->fd[host] < 0)
         return;
     nt_frame_encode(frame, head);
-    if (send(r->fd[host], head, sizeof head, MSG_NOSIGNAL | MSG_DONTWAIT) != (ssize_t)sizeof head)
-        relay_drop(r, host);
-    else if (frame->payload_bytes > 0 &&
-             send(r->fd[host], payload, frame->payload_bytes, MSG_NOSIGNAL | MSG_DONTWAIT) !=
-                 (ssize_t)frame->payload_bytes)
-        relay_drop(r, host);
+    if (relay_put(r, host, head, sizeof head) && frame->payload_bytes > 0)
+        relay_put(r, host, payload, frame->payload_bytes);
 }
 
 static void relay_start(struct relay *r)

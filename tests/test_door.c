@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 
 #include <cmocka.h>
@@ -259,6 +260,34 @@ static void garbage_and_idlers_keep_nobody_out(void **state)
     nt_door_fini(&s.door);
 }
 
+/* Without a file for one more the door rests, and lets in later who has waited. */
+static void without_files_the_door_rests(void **state)
+{
+    (void)state;
+    struct scene s;
+    struct rlimit usual, none;
+    struct pollfd polls[NT_DOOR_POLLS];
+    struct nt_conn conn;
+    size_t host;
+    set(&s);
+    int fd = knock_raw(&s);
+    assert_int_equal(poll(polls, (nfds_t)nt_door_polls(&s.door, polls), 2000), 1);
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &usual), 0);
+    none = usual;
+    none.rlim_cur = 3;
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+    int got = nt_door_step(&s.door, &host, &conn);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &usual), 0);
+    assert_int_equal(got, 0);
+    assert_int_equal(s.door.guests, 0);
+    assert_int_equal(poll(polls, (nfds_t)nt_door_polls(&s.door, polls), 0), 0);
+    for (double until = nt_now() + 5; poll(polls, (nfds_t)nt_door_polls(&s.door, polls), 10) == 0;)
+        assert_true(nt_now() < until);
+    nobody_comes_in(&s, 0, 1);
+    close(fd);
+    nt_door_fini(&s.door);
+}
+
 /* One who listens on an earlier port of the leader's host passes every byte between the two. */
 static void a_relay_on_another_port_is_found_out(void **state)
 {
@@ -339,6 +368,7 @@ int main(void)
         cmocka_unit_test(another_run_or_host_is_not_let_in),
         cmocka_unit_test(without_munge_nobody_is_let_in),
         cmocka_unit_test(garbage_and_idlers_keep_nobody_out),
+        cmocka_unit_test(without_files_the_door_rests),
         cmocka_unit_test(a_relay_on_another_port_is_found_out),
         cmocka_unit_test(ports_stay_in_their_range),
     };

@@ -78,10 +78,41 @@ static void the_largest_job_is_told_whole(void **state)
     free(text);
 }
 
+/* A probe whose time is up says that it is done and ends, whatever is still on its way to it. */
+static void the_last_words_of_a_probe_are_heard(void **state)
+{
+    (void)state;
+    const char words[] = "partial 1 of 3 pairs measured: the time was up";
+    struct nt_seat seat = {.child = {.pidfd = -1}};
+    struct nt_conn probe;
+    struct nt_frame frame = {.type = NT_FRAME_GATHERED, .seq = 1};
+    const unsigned char *payload;
+    int fd[2];
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, fd), 0);
+    assert_int_equal(nt_conn_init(&seat.probe, fd[0], NT_FRAME_PAYLOAD_MAX, NT_QUEUE_MAX, NULL), 0);
+    assert_int_equal(nt_conn_init(&probe, fd[1], NT_FRAME_PAYLOAD_MAX, NT_QUEUE_MAX, NULL), 0);
+    nt_seat_send(&seat, &frame, NULL); /* unread when it ends */
+    frame = (struct nt_frame){.type = NT_FRAME_DONE, .payload_bytes = sizeof words};
+    assert_int_equal(nt_conn_send(&probe, &frame, words, NULL), 0);
+    nt_conn_fini(&probe);
+    frame = (struct nt_frame){.type = NT_FRAME_GATHERED, .seq = 2};
+    nt_seat_send(&seat, &frame, NULL);
+    nt_seat_queue(&seat, &frame, NULL);
+    nt_seat_flush(&seat);
+    assert_false(seat.probe_lost);
+    assert_int_equal(nt_seat_next(&seat, &frame, &payload), 1);
+    assert_int_equal(frame.type, NT_FRAME_DONE);
+    assert_string_equal((const char *)payload, words);
+    assert_int_equal(nt_seat_next(&seat, &frame, &payload), 0);
+    assert_true(seat.probe_lost);
+    nt_conn_fini(&seat.probe);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_largest_job_is_told_whole),
+        cmocka_unit_test(the_last_words_of_a_probe_are_heard),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
