@@ -37,7 +37,8 @@ static inline double known_time(const struct known_loggp *k, double bytes)
     return r->o_send + r->L + r->o_recv + (bytes - 1) * r->G;
 }
 
-/* The sender's processor, its network, the flight and the receiver's processor, each in turn. */
+/* The sender's processor, its network, the flight and the receiver's processor, each in turn. With
+ * a hold from the end of the last send on. */
 static inline double known_prtt(const struct known_loggp *k, double bytes, unsigned n, double delay,
                                 double hold)
 {
@@ -49,7 +50,8 @@ static inline double known_prtt(const struct known_loggp *k, double bytes, unsig
         network = begins + r->g + (bytes - 1) * r->gap;
         receiver = fmax(receiver, begins + r->o_send + flight) + r->o_recv;
     }
-    return fmax(receiver + r->o_send + flight, begins + r->o_send + hold) + r->o_recv;
+    double sent = begins + r->o_send, answer = receiver + r->o_send + flight;
+    return (hold > 0 ? fmax(answer - sent, hold) : answer) + r->o_recv;
 }
 
 static inline struct nt_prtt known_message(struct known_loggp *k, double bytes, unsigned n,

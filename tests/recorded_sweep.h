@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "campaign.h"
+#include "record.h"
 #include "samples.h"
 #include "sweep_sim.h"
 
@@ -58,19 +59,8 @@ static void record_round(struct nt_samples *s, const struct nt_order *order,
         record_must(nt_samples_begin_phase(s, phase, &err), &err);
     }
     record_must(nt_samples_begin_round(s, &err), &err);
-    for (size_t k = 0; k < n; k++) {
-        const struct nt_result *r = &results[k];
-        struct nt_sample x = {.kind = order->kind == NT_ORDER_LATENCY ? NT_SAMPLE_LATENCY
-                                                                      : NT_SAMPLE_BANDWIDTH,
-                              .a = r->a,
-                              .b = r->b,
-                              .count = r->count,
-                              .bytes = r->bytes,
-                              .value_us = r->value_us,
-                              .se_us = r->se_us,
-                              .median_us = r->median_us};
-        record_must(nt_samples_add(s, x, NULL, &err), &err);
-    }
+    for (size_t k = 0; k < n; k++)
+        record_must(nt_samples_add(s, nt_record_of(order, &results[k]), NULL, &err), &err);
 }
 
 static double record_clock(const struct recording *how)

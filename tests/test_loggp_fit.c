@@ -4,6 +4,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include <cmocka.h>
 
@@ -152,6 +153,27 @@ static void a_single_size_is_a_level(void **state)
     assert_near("time", nt_loggp_time_us(fit.regime, 1, 8), 200, 1e-9);
 }
 
+/* As many as there may be are checked in less than every one against every other takes. */
+static void many_measurements_take_little_time(void **state)
+{
+    struct nt_prtt *m = calloc(NT_PRTT_MAX, sizeof *m);
+    struct nt_loggp_fit fit;
+    struct nt_err err = {0};
+    (void)state;
+    assert_non_null(m);
+    for (size_t i = 0; i < NT_PRTT_MAX; i++) {
+        double bytes = (double)(1 + i % 400 * 100);
+        m[i] = (struct nt_prtt){.bytes = bytes, .count = 1, .time_us = 10 + 0.01 * bytes};
+        m[i].check = i % 2 == 1;
+        m[i].time_us += i % 2 == 1 && i > 400; /* the lowest of a size's checks counts */
+    }
+    clock_t began = clock();
+    assert_int_equal(nt_loggp_fit(m, NT_PRTT_MAX, &fit, &err), 0);
+    assert_true((clock() - began) / CLOCKS_PER_SEC < 5);
+    assert_near("check", fit.check_percent, 0, 1);
+    free(m);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -160,6 +182,7 @@ int main(void)
         cmocka_unit_test(what_was_not_measured_is_not_invented),
         cmocka_unit_test(no_round_trips_is_an_error),
         cmocka_unit_test(a_single_size_is_a_level),
+        cmocka_unit_test(many_measurements_take_little_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

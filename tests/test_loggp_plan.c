@@ -185,6 +185,46 @@ static void noise_and_outliers_cost_little(void **state)
     }
 }
 
+/* How often a size was asked for, how far its two lowest times are apart, as a share. */
+static size_t times_of(const struct seen *seen, size_t class, double bytes, double *apart)
+{
+    double lowest = INFINITY, second = INFINITY;
+    size_t times = 0;
+    for (size_t i = 0; i < seen->n[class]; i++) {
+        const struct nt_prtt *m = &seen->m[class][i];
+        if (m->bytes != bytes || m->count != 1 || m->hold_us > 0 || m->check)
+            continue;
+        second = fmin(second, fmax(lowest, m->time_us));
+        lowest = fmin(lowest, m->time_us);
+        times++;
+    }
+    *apart = second / lowest - 1;
+    return times;
+}
+
+/* Every tenth round is half as long again as it should be, and each says of itself that it is
+ * good. */
+static void short_messages_are_asked_until_two_rounds_agree(void **state)
+{
+    (void)state;
+    static struct seen seen;
+    for (uint64_t seed = 1; seed <= 40; seed++) {
+        struct known_loggp truth[CLASSES];
+        struct nt_model *model = leaves(3);
+        truths(truth, 0.002, 0.1, seed);
+        drive(model, NULL, truth, &seen);
+        nt_model_destroy(model);
+        for (size_t c = 0; c < CLASSES; c += 2)
+            for (double bytes = 1; bytes <= 256; bytes *= 4) {
+                double apart;
+                /* four times for a class, and with the other one when that wants it */
+                size_t times = times_of(&seen, c, bytes, &apart);
+                assert_in_range(times, 2, 8);
+                assert_true(apart <= 0.04 || times >= 4);
+            }
+    }
+}
+
 static void classes_that_share_links_take_turns(void **state)
 {
     (void)state;
@@ -374,6 +414,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(exact_measurements_predict_every_size),
         cmocka_unit_test(noise_and_outliers_cost_little),
+        cmocka_unit_test(short_messages_are_asked_until_two_rounds_agree),
         cmocka_unit_test(classes_that_share_links_take_turns),
         cmocka_unit_test(each_rail_and_all_of_them),
         cmocka_unit_test(a_lost_host_is_replaced_and_a_class_without_hosts_ends),

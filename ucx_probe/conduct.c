@@ -11,6 +11,7 @@
 #include "match.h"
 #include "met.h"
 #include "pattern_file.h"
+#include "record.h"
 
 enum { LAST_DOUBT = 3 }; /* failures of the same two in a row */
 
@@ -77,26 +78,10 @@ static int enter_phase(struct sweep *s, const char *name, struct nt_err *err)
 static int record_good(struct sweep *s, const struct nt_order *order, const struct nt_result *r,
                        struct nt_err *err)
 {
-    static const enum nt_sample_kind kinds[] = {
-        [NT_ORDER_LATENCY] = NT_SAMPLE_LATENCY,
-        [NT_ORDER_BANDWIDTH] = NT_SAMPLE_BANDWIDTH,
-        [NT_ORDER_PRTT] = NT_SAMPLE_PRTT,
-    };
-    struct nt_sample sample = {.kind = kinds[order->kind],
-                               .a = r->a,
-                               .b = r->b,
-                               .count = r->count,
-                               .bytes = r->bytes,
-                               .value_us = r->value_us,
-                               .se_us = r->se_us,
-                               .median_us = r->median_us};
-    if (order->kind == NT_ORDER_PRTT) {
-        sample.median_us = order->delay_us;
-        sample.hold_us = order->hold_us;
-    }
     if (order->kind == NT_ORDER_LATENCY && nt_met_note(&s->met, r->a, r->b, err) != 0)
         return -1;
-    return nt_samples_add(s->samples, sample, order->rail[0] == '\0' ? NULL : order->rail, err);
+    return nt_samples_add(s->samples, nt_record_of(order, r),
+                          order->rail[0] == '\0' ? NULL : order->rail, err);
 }
 
 static int record_failed(struct sweep *s, const struct nt_order *order, size_t k,
@@ -153,20 +138,13 @@ static int record_kernel(struct sweep *s, const struct nt_order *order, size_t *
     if (!s->match.clean || o->result.count == 0)
         return nt_samples_warn(s->samples, err, "kernel %s: not measured, %s", order->kernel, why);
     s->results[(*results)++] = o->result;
-    struct nt_sample sample = {.kind = NT_SAMPLE_KERNEL,
-                               .a = (uint32_t)order->pairs,
-                               .b = order->count,
-                               .count = o->result.count,
-                               .bytes = o->result.bytes,
-                               .value_us = o->result.value_us,
-                               .se_us = o->result.se_us,
-                               .median_us = o->result.median_us};
     uint32_t *host = malloc((order->pairs + 1) * sizeof *host);
     if (host == NULL)
         return no_memory(err);
     for (size_t k = 0; k < order->pairs; k++)
         host[k] = order->pair[k][0];
-    int rc = nt_samples_add_kernel(s->samples, sample, order->kernel, host, err);
+    int rc = nt_samples_add_kernel(s->samples, nt_record_of(order, &o->result), order->kernel, host,
+                                   err);
     free(host);
     return rc;
 }
@@ -304,13 +282,11 @@ static int greet_all(struct sweep *s, struct nt_err *err)
         rc = nt_crew_create(pieces, meet->size, meet->host_names, &s->crew, &table, err);
     if (rc == 0)
         rc = nt_table_encode(&table, &bytes, err);
-    if (rc == 0) {
+    if (rc == 0)
         rc = nt_turn_sit_down(s->turn, bytes.data, bytes.bytes, err);
-        /* else each round says where to find the partner */
-        if (rc == 0 && meet->ops->scatter == NULL)
-            rc = meet->ops->cast(meet, bytes.data, bytes.bytes, NULL, NULL, 1, err);
-        free(bytes.data);
-    }
+    /* else each round says where to find the partner */
+    if (rc == 0 && meet->ops->scatter == NULL)
+        rc = meet->ops->cast(meet, bytes.data, bytes.bytes, NULL, NULL, 1, err);
     nt_table_fini(&table);
     nt_pieces_free(pieces, meet->size);
     free(pieces);

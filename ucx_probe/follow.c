@@ -61,14 +61,16 @@ static int play(struct nt_meet *meet, struct nt_turn *turn, const struct nt_roun
 }
 
 /* 1: go on; 0: END; -1: error */
-static int obey(struct nt_meet *meet, struct nt_turn *turn, const struct nt_bytes *cast,
+static int obey(struct nt_meet *meet, struct nt_turn *turn, struct nt_bytes *cast,
                 struct nt_err *err)
 {
     struct nt_round round;
     int rc;
     switch (nt_wire_kind(cast->data, cast->bytes)) {
     case NT_WIRE_TABLE:
-        return nt_turn_sit_down(turn, cast->data, cast->bytes, err) == 0 ? 1 : -1;
+        rc = nt_turn_sit_down(turn, cast->data, cast->bytes, err);
+        cast->data = NULL;
+        return rc == 0 ? 1 : -1;
     case NT_WIRE_ROUND:
         if (nt_round_decode(cast->data, cast->bytes, meet->size, &round, err) != 0)
             return -1;

@@ -53,8 +53,9 @@ int nt_pair_connect(struct nt_pair *pair, const struct nt_meeting *meeting,
  *   prtt       value_us: lowest tenth of order->batches repetitions of PRTT(n, d, s) of seed 003,
  *              section 3.2.1: n messages of s bytes, d between the end of one send and the next,
  *              one message of s bytes back; se_us: between the lowest two of four parts
- *              of the repetitions; median_us of it; count: n; bytes: s. For
- *              hold_us after the last send the first end looks at nothing.
+ *              of the repetitions; median_us of it; count: n; bytes: s. For hold_us after the
+ *              last send the first end looks at nothing; then its end is where the times begin,
+ *              and repetitions whose answer came after the hold are dropped (none left: an error)
  * In every batch of a latency order there are at least order->count pings and, with a core of
  * its own, at least MIN_BATCH_S of them: on a fast network more pings cost nothing. */
 int nt_pair_measure(struct nt_pair *pair, const struct nt_order *order, double soft_s,

@@ -10,6 +10,9 @@ enum { BATCHES_KEPT = 64 };
 /* With a core of its own a batch lasts at least this long. */
 static const double MIN_BATCH_S = 100e-6;
 
+/* So often nothing new means that nothing has come. */
+enum { EMPTY_LOOKS = 3 };
+
 /* Awake again so long before a hold ends. */
 static const double AWAKE_S = 200e-6;
 
@@ -210,25 +213,57 @@ static int send_train(struct nt_pair *pair, const struct nt_order *order, bool m
     return rc;
 }
 
+/* Whether it is here by now, so that only taking it in is left. */
+static bool has_arrived(struct nt_pair *pair, ucs_status_ptr_t answer)
+{
+    for (int empty = 0; empty < EMPTY_LOOKS && !nt_pair_request_done(answer);)
+        if (ucp_worker_progress(pair->net->worker) == 0)
+            empty++;
+    return nt_pair_request_done(answer);
+}
+
+/* A train and its answer; time_s: what it took. With a hold it counts from the end of the last
+ * send, which the network may have taken the core for; NaN: the answer came after the hold, so that
+ * the wait for it would pass for taking it in. */
+static int ask_prtt_once(struct nt_pair *pair, const struct nt_order *order, bool more,
+                         double deadline_s, double *time_s, struct nt_err *err)
+{
+    double began = nt_clock_s();
+    ucs_status_ptr_t answer =
+        nt_pair_receive(pair, TAG_PONG, nt_pair_slot(pair, PAIR_WINDOW_MAX), message_bytes(order));
+    if (send_train(pair, order, more, deadline_s, err) != 0) {
+        nt_pair_cancel(pair, answer);
+        return -1;
+    }
+    bool arrived = true;
+    if (order->hold_us > 0) {
+        began = nt_clock_s();
+        began += hold_still(pair, order->hold_us * 1e-6);
+        arrived = has_arrived(pair, answer);
+    }
+    if (nt_pair_wait(pair, answer, deadline_s, "prtt", err) != 0)
+        return -1;
+    *time_s = arrived ? nt_clock_s() - began : NAN;
+    return 0;
+}
+
 static int ask_prtt(struct nt_pair *pair, const struct nt_order *order, double soft_s,
                     double deadline_s, struct nt_result *result, struct nt_err *err)
 {
     struct batches batches = {0};
-    size_t n = 0, turns = order->batches < 1 ? 1 : order->batches;
+    size_t n = 0, tried = 0, turns = order->batches < 1 ? 1 : order->batches;
     for (bool more = true; more;) {
-        double t = nt_clock_s();
-        more = t < soft_s && n + 1 < turns && n + 1 < PAIR_TIMES_MAX;
-        ucs_status_ptr_t answer = nt_pair_receive(
-            pair, TAG_PONG, nt_pair_slot(pair, PAIR_WINDOW_MAX), message_bytes(order));
-        if (send_train(pair, order, more, deadline_s, err) != 0) {
-            nt_pair_cancel(pair, answer);
+        double time;
+        tried++;
+        more =
+            nt_clock_s() < soft_s && n + 1 < turns && tried < 2 * turns && n + 1 < PAIR_TIMES_MAX;
+        if (ask_prtt_once(pair, order, more, deadline_s, &time, err) != 0)
             return -1;
-        }
-        double late = order->hold_us > 0 ? hold_still(pair, order->hold_us * 1e-6) : 0;
-        if (nt_pair_wait(pair, answer, deadline_s, "prtt", err) != 0)
-            return -1;
-        pair->times[n++] = nt_clock_s() - t - late;
+        if (!isnan(time))
+            pair->times[n++] = time;
     }
+    if (n == 0)
+        return nt_err_set(err, NT_ERR_SYSTEM, "prtt: no answer within %g us", order->hold_us);
     for (size_t begin = 0, part = (n + 3) / 4; begin < n; begin += part)
         end_batch(&batches, pair->times + begin, n - begin < part ? n - begin : part);
     result->count = order->count;

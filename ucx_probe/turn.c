@@ -100,22 +100,14 @@ static void learn_core(struct nt_turn *turn, const struct nt_seat *own)
     turn->knows_core = true;
 }
 
-int nt_turn_sit_down(struct nt_turn *turn, const void *cast, size_t bytes, struct nt_err *err)
+int nt_turn_sit_down(struct nt_turn *turn, unsigned char *cast, size_t bytes, struct nt_err *err)
 {
-    struct nt_table table;
-    unsigned char *copy = malloc(bytes + 1);
-    if (copy == NULL)
-        return nt_err_set(err, NT_ERR_SYSTEM, "table of addresses: out of memory");
-    memcpy(copy, cast, bytes);
-    if (nt_table_decode(copy, bytes, &table, err) != 0) {
-        free(copy);
-        return -1;
-    }
     nt_turn_fini(turn);
-    turn->cast = copy;
-    turn->table = table;
-    if (turn->rank < table.ranks)
-        learn_core(turn, &table.seat[turn->rank]);
+    turn->cast = cast;
+    if (nt_table_decode(cast, bytes, &turn->table, err) != 0)
+        return -1;
+    if (turn->rank < turn->table.ranks)
+        learn_core(turn, &turn->table.seat[turn->rank]);
     return 0;
 }
 

@@ -31,8 +31,8 @@ void nt_turn_look_inside(struct nt_turn *turn, double cores_s);
 int nt_turn_greet(const struct nt_turn *turn, const struct nt_meet *meet, struct nt_bytes *out,
                   struct nt_err *err);
 
-/* Takes the TABLE cast; copies it. */
-int nt_turn_sit_down(struct nt_turn *turn, const void *cast, size_t bytes, struct nt_err *err);
+/* Takes the TABLE cast over, also when it fails. */
+int nt_turn_sit_down(struct nt_turn *turn, unsigned char *cast, size_t bytes, struct nt_err *err);
 
 void nt_turn_warm(struct nt_turn *turn, const struct nt_round *round, struct nt_report *report);
 void nt_turn_measure(struct nt_turn *turn, const struct nt_round *round, const struct nt_go *go,

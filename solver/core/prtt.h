@@ -14,12 +14,12 @@
 enum { NT_PRTT_MAX = 100000 };
 
 struct nt_prtt {
-    double bytes;    /* s, at least 1 */
-    uint32_t count;  /* n, at least 1 */
-    double delay_us; /* d */
-    double hold_us;  /* after its last send the first end looks at nothing for so long */
-    double time_us, se_us;
-    bool check; /* held out: for checking a prediction, never for the fit */
+    double bytes;          /* s, at least 1 */
+    uint32_t count;        /* n, at least 1 */
+    double delay_us;       /* d */
+    double hold_us;        /* after its last send the first end looks at nothing for so long */
+    double time_us, se_us; /* with a hold: from that send's end */
+    bool check;            /* held out: for checking a prediction, never for the fit */
 };
 
 /* The one-way curve: half of PRTT(1, 0, s) by size, sizes rising, each once with its lowest value

@@ -121,17 +121,16 @@ static struct nt_point fit_send(const struct fit *f, const struct nt_loggp *g,
     return n == 0 ? (struct nt_point){0, NAN, NAN} : mean_of(room, n);
 }
 
-/* o_recv: what is left of a held round trip. */
+/* o_recv: what a hold was exceeded by. */
 static struct nt_point fit_receive(const struct fit *f, const struct nt_loggp *g,
-                                   struct nt_point send, struct nt_point *room)
+                                   struct nt_point *room)
 {
     size_t n = 0;
-    for (size_t i = 0; i < f->n && !isnan(send.y); i++) {
+    for (size_t i = 0; i < f->n; i++) {
         const struct nt_prtt *m = &f->m[i];
         if (m->hold_us <= 0 || m->count != 1 || m->check || !in_regime(g, m->bytes))
             continue;
-        double y = m->time_us - m->hold_us - send.y;
-        room[n++] = (struct nt_point){m->bytes, y, fmax(hypot(fmax(m->se_us, 0), send.sd), 1e-6)};
+        room[n++] = (struct nt_point){m->bytes, m->time_us - m->hold_us, fmax(m->se_us, 1e-6)};
     }
     return n == 0 ? (struct nt_point){0, NAN, NAN} : mean_of(room, n);
 }
@@ -181,17 +180,19 @@ static bool is_check(const struct nt_prtt *m)
 }
 
 /* As in the fit, the lowest of a size's values counts. */
-static void check(const struct fit *f)
+static void check(const struct fit *f, struct nt_point *room)
 {
     struct nt_loggp_fit *out = f->out;
+    size_t n = 0;
     out->check_percent = NAN;
-    for (size_t i = 0; i < f->n; i++) {
-        double lowest = f->m[i].time_us, bytes = f->m[i].bytes;
-        for (size_t j = 0; j < f->n; j++)
-            if (is_check(&f->m[j]) && f->m[j].bytes == bytes)
-                lowest = fmin(lowest, f->m[j].time_us);
-        if (!is_check(&f->m[i]) || f->m[i].time_us > lowest)
-            continue;
+    for (size_t i = 0; i < f->n; i++)
+        if (is_check(&f->m[i]))
+            room[n++] = (struct nt_point){.x = f->m[i].bytes, .y = f->m[i].time_us};
+    qsort(room, n, sizeof *room, by_size);
+    for (size_t i = 0, end; i < n; i = end) {
+        double lowest = room[i].y, bytes = room[i].x;
+        for (end = i; end < n && room[end].x == bytes; end++)
+            lowest = fmin(lowest, room[end].y);
         struct nt_loggp *g = &out->regime[nt_loggp_regime(out->regime, out->regimes, bytes)];
         double time = nt_loggp_time_us(out->regime, out->regimes, bytes);
         double off = fabs(2 * time / lowest - 1) * 100;
@@ -230,14 +231,16 @@ static int fit_all(struct fit *f, struct nt_err *err)
     for (size_t k = 0; rc == 0 && k < f->out->regimes; k++) {
         struct nt_loggp *g = &f->out->regime[k];
         fit_gap(f, g, room);
-        struct nt_point send = {0, NAN, NAN};
+        struct nt_point send = {0, NAN, NAN}, receive = send;
         waits = waits || (k > 0 && shakes_hands(f, k));
-        if (!waits)
+        if (!waits) {
             send = fit_send(f, g, room);
-        set_overheads(f, k, send, fit_receive(f, g, send, room));
+            receive = fit_receive(f, g, room);
+        }
+        set_overheads(f, k, send, receive);
     }
     if (rc == 0)
-        check(f);
+        check(f, room);
 free:
     free(room);
     free(f->curve);

@@ -9,10 +9,10 @@
  * - Two G. Behind store-and-forward switches a single short message pays every link's rate, a
  *   train only the slowest: G_us_per_byte is the slope of t(s), gap_us_per_byte that of the train.
  * - The receiver's overhead, which the source leaves open: after its send the first end looks at
- *   nothing for a hold h, by whose end the answer has arrived, and then takes it in:
- *   PRTT_h(1, 0, s) = o_send + h + o_recv, all on one clock and without any waiting (the idea of
- *   T. Kielmann et al., Fast measurement of LogP parameters, 2000, section 3, for an answer). It is
- *   what taking in a message costs that is there already. Limits: the answer to a rendezvous does
+ *   nothing for a hold h, by whose end the answer has arrived, and then takes it in: from the end
+ *   of the send h + o_recv, all on one clock and without any waiting (the idea of T. Kielmann et
+ *   al., Fast measurement of LogP parameters, 2000, section 3, for an answer). It is what taking in
+ *   a message costs that is there already. Limits: the answer to a rendezvous does
  *   not arrive before it is asked for, so it is measured for short messages only; what interrupts
  *   do while the process holds still is not in it but in L; a process that sleeps until a message
  *   comes pays for waking up besides, which is in L too.

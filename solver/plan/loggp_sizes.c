@@ -3,10 +3,12 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { TRAIN = 16, TRAIN_MIN = 2, SEND_TRAIN = 16, CHECKS = 6 };
+enum { TRAIN = 16, TRAIN_MIN = 2, SEND_TRAIN = 16, CHECKS = 6, TIMES_MAX = 4 };
 
 /* A size in between is off when it is off by this share, and by three times its error. */
 static const double OFF_SHARE = 0.04;
+/* Up to so many times that of the shortest message a time is that of a short one. */
+static const double SHORT_TIMES = 2;
 /* Sizes closer than this share, or this many bytes, are not divided any further. */
 static const double CLOSE_SHARE = 0.02, CLOSE_BYTES = 16;
 /* Long trains of long messages tell nothing that short ones do not. */
@@ -141,7 +143,44 @@ static void look_closer(const struct known *known, size_t n, const struct nt_wan
     want_between(next, want->bytes, want->high);
 }
 
-static void want_more_sizes(const struct known *known, size_t n, struct nt_wants *w)
+static size_t times_measured(const struct nt_run *run, double bytes)
+{
+    size_t times = 0;
+    for (size_t i = 0; i < run->n; i++)
+        times += run->m[i].bytes == bytes && run->m[i].count == 1;
+    return times;
+}
+
+/* Whether two rounds agree on what is lowest of this size. What disturbs a whole round, as the core
+ * that a process woke up on, shows in no error within it. */
+static bool agrees(const struct nt_run *run, double bytes)
+{
+    double lowest = INFINITY, second = INFINITY;
+    for (size_t i = 0; i < run->n; i++) {
+        if (run->m[i].bytes != bytes || run->m[i].count != 1)
+            continue;
+        second = fmin(second, fmax(lowest, run->m[i].time_us));
+        lowest = fmin(lowest, run->m[i].time_us);
+    }
+    return second <= (1 + OFF_SHARE) * lowest;
+}
+
+/* Sizes that were measured once and do not count for what they said: once more. And short ones, in
+ * which a disturbance is a large share, until two rounds agree. */
+static void want_again(const struct nt_run *run, const struct known *k, struct nt_wants *w)
+{
+    for (size_t i = 0; i < run->n; i++) {
+        double bytes = run->m[i].bytes;
+        size_t times = times_measured(run, bytes);
+        const struct nt_point *point = point_at(k, bytes);
+        bool is_short = point != NULL && point->y < SHORT_TIMES * k->curve[0].y;
+        if (point == NULL ? times == 1 : is_short && times < TIMES_MAX && !agrees(run, bytes))
+            add(w, (struct nt_want){.bytes = bytes, .count = 1, .low = -1});
+    }
+}
+
+static void want_more_sizes(const struct nt_run *runs, const struct known *known, size_t n,
+                            struct nt_wants *w)
 {
     struct nt_wants next = {0};
     size_t sizes = 0;
@@ -153,15 +192,9 @@ static void want_more_sizes(const struct known *known, size_t n, struct nt_wants
         else if (w->want[i].low == 0 && i + 1 < w->n) /* the coarse sizes, in order */
             want_between(&next, w->want[i].bytes, w->want[i + 1].bytes);
     }
+    for (size_t k = 0; k < n; k++)
+        want_again(&runs[k], &known[k], &next);
     *w = next;
-}
-
-static size_t times_measured(const struct nt_run *run, double bytes)
-{
-    size_t times = 0;
-    for (size_t i = 0; i < run->n; i++)
-        times += run->m[i].bytes == bytes && run->m[i].count == 1;
-    return times;
 }
 
 /* Where one regime ends and the next begins matters as far as their lines differ there. */
@@ -177,14 +210,6 @@ static void want_ends(const struct nt_run *run, const struct known *k, struct nt
             fabs(one - other) > OFF_SHARE * fmin(one, other) && times_measured(run, mid) < 2)
             add(w, (struct nt_want){.bytes = mid, .count = 1, .low = -1});
     }
-}
-
-/* Sizes that were measured once and do not count for what they said: once more. */
-static void want_again(const struct nt_run *run, const struct known *k, struct nt_wants *w)
-{
-    for (size_t i = 0; i < run->n; i++)
-        if (times_measured(run, run->m[i].bytes) == 1 && point_at(k, run->m[i].bytes) == NULL)
-            add(w, (struct nt_want){.bytes = run->m[i].bytes, .count = 1, .low = -1});
 }
 
 /* ---- 3: trains ---- */
@@ -298,7 +323,7 @@ int nt_loggp_wants(enum nt_loggp_step step, const struct nt_run *runs, size_t n,
     for (size_t k = 0; k < n && rc == 0; k++)
         rc = know(&runs[k], &known[k], err);
     if (rc == 0 && step == NT_STEP_BETWEEN) {
-        want_more_sizes(known, n, wants);
+        want_more_sizes(runs, known, n, wants);
     } else if (rc == 0) {
         *wants = (struct nt_wants){0};
         if (step == NT_STEP_COARSE)

@@ -66,15 +66,20 @@ ground_down() {
 user() { (cd "$GROUND_HOME" && exec "$ROOT/tests/cluster/cluster" exec "$@"); }
 on() { cluster host "$@"; }
 
+# What CMD takes is taken from those who measure meanwhile: the longer it lasts the more rarely it is
+# asked, from every 0.05 s to every 0.5.
 wait_until() {
-    local deadline=$(($(date +%s%N) + $1 * 1000000000)) said
+    local began=$(date +%s%N) now pause said most=$1
     shift
     until said=$("$@" 2>&1); do
-        [ "$(date +%s%N)" -lt $deadline ] || {
+        now=$(($(date +%s%N) - began))
+        [ $now -lt $((most * 1000000000)) ] || {
             fail "waited in vain for: $*"$'\n'"$said"
             return
         }
-        sleep 0.05
+        pause=$((now / 10000000))
+        pause=$((pause < 50 ? 50 : pause > 500 ? 500 : pause))
+        sleep "$(printf '0.%03d' $pause)"
     done
 }
 

@@ -46,7 +46,7 @@ net_us_per_byte() { awk -v mbit="$1" 'BEGIN {print 8 / mbit * 1538 / 1448}'; }
 # 0.5 to 60 us than three of its standard errors. Such a sweep says nothing and is done again.
 measure_quietly() { # DEVICES HOSTS BUDGET
     local try worst odd
-    for try in 1 2 3 4 5; do
+    for try in 1 2 3; do
         measure "$@"
         worst=$(jq '[.loggp[].check_percent | select(. != null)] | max' "$MAP")
         odd=$(jq -c '[.loggp[] | select(.min_bytes <= 1) | . as $g | .o_send_us, .o_recv_us
