@@ -100,6 +100,23 @@ static void a_network_shorter_than_the_inside_stops_at_zero(void **state)
     nt_model_destroy(in);
 }
 
+/* As in a network that was imported without figures: a latency of 0 would be a wrong one. */
+static void an_unknown_latency_stays_unknown(void **state)
+{
+    (void)state;
+    struct nt_model *network = model(2, 1, 2), *in = inside(), *joined;
+    struct nt_err err = {0};
+    set(network, 0, 0, 2, NAN);
+    set(network, 1, 1, 2, 27);
+    struct nt_bufe_inside insides[] = {{in, 2, 0}, {in, 2, 0}};
+    assert_int_equal(nt_bufe_join(network, insides, &joined, &err), 0);
+    assert_true(isnan(joined->link[0].latency_us));
+    assert_true(fabs(joined->link[1].latency_us - 26.8) < 1e-9);
+    nt_model_destroy(joined);
+    nt_model_destroy(network);
+    nt_model_destroy(in);
+}
+
 static void bad_insides_are_refused(void **state)
 {
     (void)state;
@@ -126,6 +143,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(cores_stand_below_their_host),
         cmocka_unit_test(a_network_shorter_than_the_inside_stops_at_zero),
+        cmocka_unit_test(an_unknown_latency_stays_unknown),
         cmocka_unit_test(bad_insides_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

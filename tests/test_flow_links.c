@@ -6,7 +6,10 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <math.h>
+#include <time.h>
 
+#include "flow_links.h"
 #include "known_rates.h"
 #include "made_network.h"
 #include "solve.h"
@@ -333,6 +336,34 @@ static void test_record(void **state)
     }
 }
 
+/* Both directions of the class of each link, without looking at all links for each: that would take
+ * many times as long as there is. */
+static void test_many_hosts(void **state)
+{
+    enum { LEAVES = 32768, HOSTS = 2 * LEAVES };
+    struct nt_err err = {0};
+    struct nt_model *m, *found;
+    (void)state;
+    assert_int_equal(nt_model_create(HOSTS, LEAVES + 1, HOSTS + LEAVES, &m, &err), 0);
+    for (uint32_t h = 0; h < HOSTS; h++) {
+        m->link[h].a = h;
+        m->link[h].b = HOSTS + h / 2;
+    }
+    for (uint32_t l = 0; l < LEAVES; l++) {
+        m->link[HOSTS + l].a = HOSTS + l;
+        m->link[HOSTS + l].b = HOSTS + LEAVES;
+    }
+    m->tier[LEAVES] = 2;
+    const struct nt_flow_seen flow = {0, HOSTS - 1, 100};
+    const struct nt_flow_round round = {1, &flow};
+    clock_t began = clock();
+    assert_int_equal(nt_infer_flows(m, &round, 1, &found, &err), 0);
+    assert_true((clock() - began) / CLOCKS_PER_SEC < 5);
+    assert_true(found->link[0].bandwidth_MBps == 100 && isnan(found->link[1].bandwidth_MBps));
+    nt_model_destroy(found);
+    nt_model_destroy(m);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -341,6 +372,7 @@ int main(void)
         cmocka_unit_test(test_by_hand),       cmocka_unit_test(test_odd_flows),
         cmocka_unit_test(test_one_bad_round), cmocka_unit_test(test_routed_fat_tree),
         cmocka_unit_test(test_torus),         cmocka_unit_test(test_record),
+        cmocka_unit_test(test_many_hosts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,6 +6,7 @@
 
 #include <cmocka.h>
 
+#include "direct.h"
 #include "known_network.h"
 
 static const struct {
@@ -174,12 +175,119 @@ static void test_confidence(void **state)
     assert_true(before < 0.5);
 }
 
+/* ---- the search itself ------------------------------------------------------------------------
+ */
+
+/* Readings as the search takes them. */
+static struct nt_work work_of(const struct nt_matrix *x)
+{
+    struct nt_work w = {.n = x->n, .d = x->at};
+    nt_rng_init(&w.rng, 1);
+    w.host = calloc(x->n + 1, sizeof *w.host);
+    w.offset = calloc(x->n + 1, sizeof *w.offset);
+    assert_true(w.host != NULL && w.offset != NULL);
+    for (uint32_t i = 0; i < x->n; i++) {
+        w.host[i] = i;
+        for (size_t j = 0; j < i; j++)
+            w.pairs += x->at[i * x->n + j] > 0;
+    }
+    nt_noise_estimate(w.d, w.n, &w.rng, &w.noise);
+    return w;
+}
+
+static struct nt_direct found_in(struct nt_model *truth, const struct known_noise *noise,
+                                 uint64_t seed, struct nt_direct_effort *effort)
+{
+    struct nt_rng rng;
+    struct nt_direct d;
+    struct nt_err err;
+    nt_rng_init(&rng, seed);
+    struct nt_matrix *x = known_measure(truth, noise, &rng);
+    struct nt_work w = work_of(x);
+    known_must(nt_direct_find(&w, INFINITY, effort, &d, &err), &err);
+    free(w.host);
+    free(w.offset);
+    nt_matrix_destroy(x);
+    return d;
+}
+
+/* The likeliest start may come to nothing when its links are judged one by one; then the others
+ * have their turn. */
+static void test_all_starts(void **state)
+{
+    (void)state;
+    struct nt_model *truth = known_lattice(1, (const size_t[]){8}, true, 0, 0.5, 0.5);
+    size_t found = 0;
+    for (size_t seed = 0; seed < 200; seed++) {
+        struct nt_direct_effort effort = {.most = NT_DIRECT_STEPS_MAX};
+        struct nt_direct d =
+            found_in(truth, &(struct known_noise){.sd = 0.2, .missing = 0.3}, seed, &effort);
+        found += d.score < INFINITY;
+        nt_direct_fini(&d);
+    }
+    assert_true(found >= 155); /* 151 when the first that comes to nothing ends it */
+    nt_model_destroy(truth);
+}
+
+/* A search costs what there is to look at, not what there could be, and ends where it may cost no
+ * more: then nothing is found. */
+static void test_effort(void **state)
+{
+    (void)state;
+    enum { HOSTS = 512, READINGS = 16, MOST = 4000000 }; /* of 67 million triples of hosts */
+    struct nt_model *truth =
+        known_balanced(2, (const size_t[]){16, 32}, (const double[]){0.6, 0.3});
+    const struct known_noise few = {.sd = 0.02, .missing = 1 - (double)READINGS / HOSTS};
+    struct nt_direct_effort whole = {.most = NT_DIRECT_STEPS_MAX}, none = {.most = 1000};
+    struct nt_direct d = found_in(truth, &few, 1, &whole);
+    assert_true(whole.steps < MOST);
+    nt_direct_fini(&d);
+    nt_model_destroy(truth);
+    truth = lattice(TORUS, 0.5, 0.5);
+    d = found_in(truth, &(struct known_noise){.sd = 0.02}, 1, &whole);
+    assert_true(isfinite(d.score));
+    nt_direct_fini(&d);
+    d = found_in(truth, &(struct known_noise){.sd = 0.02}, 1, &none);
+    assert_true(!isfinite(d.score) && nt_direct_is_spent(&none));
+    assert_true(none.steps < 100000);
+    nt_direct_fini(&d);
+    nt_model_destroy(truth);
+}
+
+/* Trees of which each host has met few others: one switch for all fits those and is no answer, and
+ * whether hosts are linked to each other takes more than it is worth to look for. */
+static void test_few_readings(void **state)
+{
+    (void)state;
+    const struct {
+        size_t leaves;
+        double met, wrong;
+    } few[] = {{4, 32, 0}, {32, 64, 0}, {32, 64, 0.005}};
+    for (size_t k = 0; k < sizeof few / sizeof *few; k++) {
+        struct nt_rng rng;
+        struct nt_model *truth = known_balanced(3, (const size_t[]){4, few[k].leaves, 16},
+                                                (const double[]){0.6, 0.25, 0.4});
+        nt_rng_init(&rng, 1);
+        struct known_noise noise = {.sd = 0.02,
+                                    .outliers = few[k].wrong,
+                                    .missing = 1 - few[k].met / (double)(truth->hosts - 1)};
+        struct nt_matrix *x = known_measure(truth, &noise, &rng);
+        struct nt_model *m = infer(x);
+        if (!known_same_shape(truth, m) && m->family != NT_FAMILY_UNDETERMINED)
+            fail_msg("case %zu: %s, confidence %.3f", k, nt_family_name(m->family), m->confidence);
+        nt_matrix_destroy(x);
+        nt_model_destroy(truth);
+        nt_model_destroy(m);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_families),    cmocka_unit_test(test_hard),
         cmocka_unit_test(test_broken_link), cmocka_unit_test(test_dragonflies),
-        cmocka_unit_test(test_confidence),
+        cmocka_unit_test(test_confidence),  cmocka_unit_test(test_all_starts),
+        cmocka_unit_test(test_effort),      cmocka_unit_test(test_few_readings),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

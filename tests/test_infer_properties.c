@@ -5,8 +5,11 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <float.h>
+#include <time.h>
 
 #include "known_network.h"
+#include "links.h"
 
 #define FAN(...) ((const size_t[]){__VA_ARGS__})
 #define US(...) ((const double[]){__VA_ARGS__})
@@ -351,6 +354,62 @@ static void test_errors_cover(void **state)
     }
 }
 
+/* Whatever a matrix holds, there is a model. */
+static void test_values_beyond_measure(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 40; seed++) {
+        struct nt_matrix *x;
+        struct nt_rng rng;
+        struct nt_err err;
+        nt_rng_init(&rng, seed);
+        known_must(nt_matrix_create(4 + seed % 20, NT_MATRIX_LATENCY_US, &x, &err), &err);
+        for (size_t k = 0; k < x->n * x->n; k++)
+            x->at[k] = FLT_MAX * (float)nt_rng_uniform(&rng) / (k % 3 == 0 ? 1e30f : 1);
+        struct nt_model *m = infer(x);
+        for (size_t k = 0; k < m->links; k++)
+            assert_true(isfinite(m->link[k].latency_us));
+        nt_model_destroy(m);
+        nt_matrix_destroy(x);
+    }
+}
+
+/* A host of which too little is known to state an error: its class is judged as without it. */
+static void test_an_error_that_is_not_known(void **state)
+{
+    enum { HOSTS = 12 };
+    struct nt_model *m;
+    struct nt_err err;
+    (void)state;
+    known_must(nt_model_create(HOSTS, 1, HOSTS, &m, &err), &err);
+    for (uint32_t h = 0; h < HOSTS; h++)
+        m->link[h] = (struct nt_link){
+            .a = h, .b = HOSTS, .latency_us = 1 + 0.05 * h, .latency_se_us = h == 3 ? NAN : 0.001};
+    known_must(nt_links_suspect(m, &err), &err);
+    for (size_t h = 0; h < HOSTS; h++)
+        assert_false(m->link[h].suspect || m->host_suspect[h]);
+    nt_model_destroy(m);
+}
+
+/* As many tiers as there may be cost no more than as many switches. */
+static void test_long_chain(void **state)
+{
+    enum { SWITCHES = NT_HOSTS_MAX };
+    struct nt_model *m;
+    struct nt_err err;
+    (void)state;
+    known_must(nt_model_create(2, SWITCHES, SWITCHES + 1, &m, &err), &err);
+    for (uint32_t k = 0; k <= SWITCHES; k++) {
+        m->link[k].a = k == 0 ? 0 : 1 + k;
+        m->link[k].b = k == SWITCHES ? 1 : 2 + k;
+    }
+    clock_t began = clock();
+    known_must(nt_model_canonicalise(m, &err), &err);
+    assert_true((clock() - began) / CLOCKS_PER_SEC < 4);
+    assert_int_equal(m->tiers, SWITCHES / 2);
+    nt_model_destroy(m);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -365,6 +424,9 @@ int main(void)
         cmocka_unit_test(test_same_bytes),
         cmocka_unit_test(test_bad_values),
         cmocka_unit_test(test_errors_cover),
+        cmocka_unit_test(test_values_beyond_measure),
+        cmocka_unit_test(test_an_error_that_is_not_known),
+        cmocka_unit_test(test_long_chain),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -358,21 +358,22 @@ static void nearest_tiers(const struct nt_model *m, const struct adjacency *g, u
             m->tier[s] = 1;
 }
 
-/* Smallest and largest host below each switch, tier by tier upwards. */
+/* Smallest and largest host below each switch, tier by tier upwards. place: room for where each
+ * tier stands in the queue; no tier is above the number of switches. */
 static void keys_fill(const struct nt_model *m, const struct adjacency *g, uint32_t *queue,
-                      struct switch_key *key)
+                      uint32_t *place, struct switch_key *key)
 {
-    size_t h = m->hosts, k = 0;
-    uint32_t top = 0;
+    size_t h = m->hosts;
+    memset(place, 0, (m->switches + 2) * sizeof *place);
     for (size_t s = 0; s < m->switches; s++) {
         key[s] = (struct switch_key){(uint32_t)s, UINT32_MAX, 0, m->tier[s]};
-        top = m->tier[s] > top ? m->tier[s] : top;
+        place[m->tier[s] + 1]++;
     }
-    for (uint32_t tier = 1; tier <= top && k < m->switches; tier++)
-        for (size_t s = 0; s < m->switches; s++)
-            if (m->tier[s] == tier)
-                queue[k++] = (uint32_t)s;
-    for (size_t q = 0; q < k; q++) {
+    for (size_t tier = 1; tier <= m->switches; tier++)
+        place[tier + 1] += place[tier];
+    for (size_t s = 0; s < m->switches; s++)
+        queue[place[m->tier[s]]++] = (uint32_t)s;
+    for (size_t q = 0; q < m->switches; q++) {
         struct switch_key *me = &key[queue[q]];
         size_t v = h + queue[q];
         for (size_t p = g->start[v]; p < g->start[v + 1]; p++) {
@@ -469,7 +470,7 @@ int nt_model_canonicalise(struct nt_model *model, struct nt_err *err)
         return -1;
     size_t s = model->switches;
     uint32_t *queue = malloc((s + 1) * sizeof *queue);
-    uint32_t *work = malloc((g.vertices + 1) * sizeof *work);
+    uint32_t *work = malloc((g.vertices + 2) * sizeof *work);
     struct switch_key *key = malloc((s + 1) * sizeof *key);
     double *figures = malloc((s + 1) * sizeof *figures);
     int status = 0;
@@ -480,7 +481,7 @@ int nt_model_canonicalise(struct nt_model *model, struct nt_err *err)
             peel_tiers(model, &g, work, queue);
         else
             nearest_tiers(model, &g, queue);
-        keys_fill(model, &g, queue, key);
+        keys_fill(model, &g, queue, work, key);
         qsort(key, s, sizeof *key, key_compare);
         apply(model, key, work, figures);
     }

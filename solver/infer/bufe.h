@@ -80,7 +80,7 @@ struct nt_bufe_inside {
 /* The network with each host replaced by its inside (2.7): inside[h] for each host h of network.
  * The smallest latency at the external vertex is taken off its links; the vertex itself becomes
  * a switch that stands for the host. Where the measuring core is farther than zero from it, that
- * distance is taken off the host's links in the network (not below zero).
+ * distance is taken off the host's links in the network (not below zero; NaN stays NaN).
  * Hosts of the result: the cores of host 0, then those of host 1, ..., in their order, without
  * the external ones. Switches: network's, then one a host, then the insides'. Not canonical, so
  * that the caller can still name the vertices; a missing host keeps its cores, as missing. */

@@ -131,14 +131,14 @@ static uint32_t inner_vertex(const struct join *j, size_t h, uint32_t v)
 }
 
 /* The network was measured from cores: what lies between a core and its host's vertex is in the
- * links at the hosts, and comes off them. */
+ * links at the hosts, and comes off them. A latency that is not known stays so. */
 static void add_network(struct join *j)
 {
     for (size_t k = 0; k < j->network->links; k++) {
         struct nt_link link = j->network->link[k];
         double off = (link.a < j->network->hosts ? j->away[link.a] : 0) +
                      (link.b < j->network->hosts ? j->away[link.b] : 0);
-        link.latency_us = link.latency_us > off ? link.latency_us - off : 0;
+        link.latency_us = link.latency_us < off ? 0 : link.latency_us - off;
         link.a = network_vertex(j, link.a);
         link.b = network_vertex(j, link.b);
         j->out->link[j->links++] = link;

@@ -39,23 +39,62 @@ static int direct_init(struct nt_direct *d, size_t n, struct nt_err *err)
 struct sight {
     const float *seen; /* n*n */
     bool whole; /* no holes, nothing wrong: a graph in parts is joined at its nearest hosts */
+    uint16_t *partner; /* with whom host i has a reading: from first[i] to first[i+1] */
+    uint32_t *first;   /* n+1 */
 };
+
+static void sight_fini(struct sight *s)
+{
+    free(s->partner);
+    free(s->first);
+}
+
+/* seen is borrowed, and has so many readings, both directions counted. */
+static int sight_init(struct sight *s, const float *seen, bool whole, size_t n, size_t readings,
+                      struct nt_err *err)
+{
+    uint32_t count = 0;
+    *s = (struct sight){.seen = seen,
+                        .whole = whole,
+                        .partner = malloc((readings + 1) * sizeof *s->partner),
+                        .first = malloc((n + 1) * sizeof *s->first)};
+    if (s->partner == NULL || s->first == NULL) {
+        sight_fini(s);
+        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for readings of %zu hosts", n);
+    }
+    for (size_t i = 0; i < n; i++) {
+        s->first[i] = count;
+        for (size_t j = 0; j < n; j++)
+            if (seen[i * n + j] == seen[i * n + j])
+                s->partner[count++] = (uint16_t)j;
+    }
+    s->first[n] = count;
+    return 0;
+}
 
 /* ---- the graph of a cut ---- */
 
-/* Share of third hosts from which a and b differ by more than reach. */
-static double disagreement(const float *seen, const struct nt_direct *d, size_t a, size_t b,
-                           float reach)
+/* Whether a and b differ by more than reach from less than that share of the third hosts, of which
+ * there are three at least. Costs what the host with fewer readings has, and ends once too many
+ * differ for that: of a few readings each, all third hosts would be n*n*n steps for nothing. */
+static bool agree(const struct sight *sight, const struct nt_direct *d, size_t a, size_t b,
+                  float reach, double share, struct nt_direct_effort *effort)
 {
-    const float *x = seen + a * d->n, *y = seen + b * d->n;
+    const uint32_t *first = sight->first;
+    size_t fewer = first[a + 1] - first[a] <= first[b + 1] - first[b] ? a : b;
+    const uint16_t *begin = sight->partner + first[fewer], *k = begin;
+    const uint16_t *end = sight->partner + first[fewer + 1];
+    const float *x = sight->seen + a * d->n, *y = sight->seen + b * d->n;
     float shift = d->offset[a] - d->offset[b];
+    double most = share * (double)(end - k);
     size_t known = 0, apart = 0;
-    for (size_t k = 0; k < d->n; k++) {
-        float difference = x[k] - y[k] - shift;
+    for (; k < end && (double)apart <= most; k++) {
+        float difference = x[*k] - y[*k] - shift;
         known += difference == difference;
         apart += fabsf(difference) > reach;
     }
-    return known < 3 ? 1 : (double)apart / (double)known;
+    effort->steps += (uint64_t)(k - begin);
+    return known >= 3 && (double)apart / (double)known < share;
 }
 
 static float at(const struct sight *sight, const struct nt_direct *d, size_t i, size_t j)
@@ -150,7 +189,7 @@ static void join_parts(const struct sight *sight, struct nt_direct *d, uint32_t 
 /* Links by reading, then each judged by all third hosts; pairs without a reading, or with one
  * that cannot be, become links when third hosts say so. false: not a sparse network. */
 static bool take_links(const struct sight *sight, struct nt_direct *d, double cut, double hop,
-                       uint32_t *up)
+                       uint32_t *up, struct nt_direct_effort *effort)
 {
     size_t n = d->n, most = n * (n - 1) / 2, parts;
     float reach = (float)(1.5 * hop);
@@ -160,14 +199,14 @@ static bool take_links(const struct sight *sight, struct nt_direct *d, double cu
     /* groups of hosts behind switches: near each other, and far from all others */
     if (parts > 1 + n / (sight->whole ? 4 : 20))
         return false;
-    for (size_t i = 1; i < n; i++)
+    for (size_t i = 1; i < n && !nt_direct_is_spent(effort); i++)
         for (size_t j = 0; j < i; j++) {
             float v = at(sight, d, i, j);
             bool near = d->linked[i * n + j], is = near;
             if (near)
-                is = n < 6 || disagreement(sight->seen, d, i, j, reach) < 0.2;
+                is = n < 6 || agree(sight, d, i, j, reach, 0.2, effort);
             else if (v != v || (double)v > cut + 40 * hop)
-                is = n >= 6 && disagreement(sight->seen, d, i, j, reach) < 0.04;
+                is = n >= 6 && agree(sight, d, i, j, reach, 0.04, effort);
             if (is != near)
                 set_link(d, i, j, is);
         }
@@ -214,6 +253,7 @@ struct room {
     uint32_t *queue, *neighbour;
     size_t *first;
     float *values, *offset, *clean;
+    struct nt_direct_effort *effort;
 };
 
 static size_t starts_for(size_t n)
@@ -221,9 +261,9 @@ static size_t starts_for(size_t n)
     return n <= 64 ? STARTS : n <= 256 ? 3 : 2;
 }
 
-static int room_init(struct room *r, size_t n, struct nt_err *err)
+static int room_init(struct room *r, size_t n, struct nt_direct_effort *effort, struct nt_err *err)
 {
-    *r = (struct room){0};
+    *r = (struct room){.effort = effort};
     if (direct_init(&r->try, n, err) < 0)
         return -1;
     for (; r->starts < starts_for(n); r->starts++)
@@ -279,10 +319,11 @@ static void try_cut(const struct nt_work *w, const struct sight *sight, double c
     struct nt_direct *d = &r->try;
     memcpy(d->offset, r->offset, w->n * sizeof *d->offset);
     double hop = hop_guess(sight, d, cut, r->values);
-    if (!(hop > 0) || !take_links(sight, d, cut, hop, r->queue) ||
-        !count_hops(d, r->queue, r->neighbour, r->first))
+    if (!(hop > 0) || !take_links(sight, d, cut, hop, r->queue, r->effort) ||
+        nt_direct_is_spent(r->effort) || !count_hops(d, r->queue, r->neighbour, r->first))
         return;
     nt_direct_fit(w, d, r->values);
+    r->effort->steps += NT_DIRECT_FIT_STEPS * w->pairs;
     d->cost = INFINITY;
     keep(r, d);
 }
@@ -331,12 +372,17 @@ static int try_degrees(const struct nt_work *w, const struct sight *sight, struc
 /* The same without noise. */
 static int try_clean(const struct nt_work *w, struct room *r, struct nt_err *err)
 {
-    const struct sight clean = {r->clean, true};
+    struct sight clean;
     if (w->n > NT_DENOISE_HOSTS_MAX || w->n < SMALL)
         return 0;
-    if (nt_denoise(w, r->clean, err) < 0 || try_cuts(w, &clean, r, err) < 0)
+    if (nt_denoise(w, r->clean, err) < 0 ||
+        sight_init(&clean, r->clean, true, w->n, w->n * w->n, err) < 0)
         return -1;
-    return try_degrees(w, &clean, r, err);
+    int status = try_cuts(w, &clean, r, err);
+    if (status == 0)
+        status = try_degrees(w, &clean, r, err);
+    sight_fini(&clean);
+    return status;
 }
 
 /* What a graph leaves over: one of twice the links at twice the hop may be regular too, and the
@@ -382,52 +428,61 @@ static int is_sure(const struct nt_work *w, struct nt_direct *d, bool *sure, str
     return 0;
 }
 
+/* One that toggling leaves without hops that cost something is none. */
+static int toggle_start(const struct nt_work *w, struct nt_direct *d, struct room *r, bool *sure,
+                        struct nt_err *err)
+{
+    if (nt_direct_toggle(w, d, r->effort, err) < 0)
+        return -1;
+    if (!isfinite(d->score))
+        d->cost = INFINITY;
+    return is_sure(w, d, sure, err);
+}
+
 /* Toggles the starts until one is regular and leaves no doubt: chance makes no torus. One that is
  * far from what is to be beaten then shows that no other will do it. */
 static int toggle_all(const struct nt_work *w, double to_beat, struct room *r, size_t *best,
                       bool *sure, struct nt_err *err)
 {
     double hopeless = to_beat + 0.1 * (double)w->pairs + 50;
-    for (size_t k = 0; k < r->starts && isfinite(r->start[k].score) && !*sure; k++) {
+    for (size_t k = 0; k < r->starts && !*sure && !nt_direct_is_spent(r->effort); k++) {
         struct nt_direct *d = &r->start[k];
-        if (isfinite(d->cost)) /* was toggled before */
+        bool toggled = isfinite(d->cost);
+        if (!isfinite(d->score)) /* no start, or toggling made it none */
             continue;
-        if (r->start[*best].score > hopeless && isfinite(r->start[*best].cost))
+        if (!toggled && r->start[*best].score > hopeless && isfinite(r->start[*best].cost))
             return 0;
-        if (nt_direct_toggle(w, d, err) < 0)
+        if (!toggled && toggle_start(w, d, r, sure, err) < 0)
             return -1;
-        if (!isfinite(d->score))
-            d->cost = INFINITY;
         if (d->cost < r->start[*best].cost)
             *best = k;
-        if (is_sure(w, d, sure, err) < 0)
-            return -1;
     }
     return 0;
 }
 
-int nt_direct_find(const struct nt_work *w, double to_beat, struct nt_direct *out,
-                   struct nt_err *err)
+int nt_direct_find(const struct nt_work *w, double to_beat, struct nt_direct_effort *effort,
+                   struct nt_direct *out, struct nt_err *err)
 {
-    const struct sight raw = {w->d, false};
+    struct sight raw;
     struct room r;
     size_t best = 0;
     bool sure = false;
     *out = (struct nt_direct){.score = INFINITY};
     if (w->n < 4 || w->n > NT_DIRECT_HOSTS_MAX)
         return 0;
-    int status = room_init(&r, w->n, err);
+    if (sight_init(&raw, w->d, false, w->n, 2 * w->pairs, err) < 0)
+        return -1;
+    int status = room_init(&r, w->n, effort, err);
     if (status == 0)
         status = try_cuts(w, &raw, &r, err);
-    if (status == 0 && isfinite(r.start[0].score)) {
-        status = nt_direct_toggle(w, &r.start[0], err);
-        if (status == 0)
-            status = is_sure(w, &r.start[0], &sure, err);
-    }
+    if (status == 0 && isfinite(r.start[0].score))
+        status = toggle_start(w, &r.start[0], &r, &sure, err);
     if (status == 0 && !sure)
         status = try_clean(w, &r, err);
     if (status == 0 && !sure)
         status = toggle_all(w, to_beat, &r, &best, &sure, err);
+    if (status == 0 && nt_direct_is_spent(effort))
+        r.start[best].score = INFINITY;
     if (status == 0 && isfinite(r.start[best].score))
         status = find_misfit(w, &r.start[best], err);
     if (status == 0) {
@@ -436,5 +491,6 @@ int nt_direct_find(const struct nt_work *w, double to_beat, struct nt_direct *ou
         r.start[best] = (struct nt_direct){0};
     }
     room_fini(&r);
+    sight_fini(&raw);
     return status;
 }

@@ -8,6 +8,21 @@
 /* More hosts, or more links a host, are not looked for. */
 enum { NT_DIRECT_HOSTS_MAX = 2048, NT_DIRECT_DEGREE_MAX = 24, NT_DIRECT_CUTS = 8 };
 
+/* What a search costs, in readings looked at, and when it is given up: a count, so that the same
+ * readings always end the same. */
+struct nt_direct_effort {
+    uint64_t steps, most;
+};
+
+/* Of all pairs of 2,048 hosts each is looked at more than a hundred times before that. A fit looks
+ * at the readings in order, which is as quick as NT_DIRECT_FIT_STEPS looks at each anywhere. */
+enum { NT_DIRECT_STEPS_MAX = 250000000, NT_DIRECT_FIT_STEPS = 8 };
+
+static inline bool nt_direct_is_spent(const struct nt_direct_effort *effort)
+{
+    return effort->steps > effort->most;
+}
+
 struct nt_direct {
     size_t n, links;
     uint8_t *linked;  /* n*n */
@@ -36,10 +51,10 @@ static inline float nt_direct_reading(const struct nt_work *w, const struct nt_d
  * fitted values; less is better (Laplace errors, Schwarz 1978, degrees of freedom corrected). */
 double nt_score(double mean, double pairs, double unknowns);
 
-/* The best direct network for w, out->score INFINITY when there is none. to_beat: a score; the
- * search ends early where it is out of reach. */
-int nt_direct_find(const struct nt_work *w, double to_beat, struct nt_direct *out,
-                   struct nt_err *err);
+/* The best direct network for w, out->score INFINITY when there is none, or the effort is spent:
+ * then there may be one. to_beat: a score; the search ends early where it is out of reach. */
+int nt_direct_find(const struct nt_work *w, double to_beat, struct nt_direct_effort *effort,
+                   struct nt_direct *out, struct nt_err *err);
 void nt_direct_fini(struct nt_direct *d);
 
 /* ---- direct_cut.c ---- */
@@ -77,8 +92,9 @@ int nt_direct_latencies(const struct nt_work *w, const struct nt_direct *d, stru
 
 /* Adds and takes away single links while that makes the readings likelier by more than the link
  * costs, all pairs counted; then those least sure where that makes a regular network. Sets regular,
- * doubt and cost. */
-int nt_direct_toggle(const struct nt_work *w, struct nt_direct *d, struct nt_err *err);
+ * doubt and cost, which mean nothing once the effort is spent. */
+int nt_direct_toggle(const struct nt_work *w, struct nt_direct *d, struct nt_direct_effort *effort,
+                     struct nt_err *err);
 
 /* ---- direct_model.c ---- */
 
@@ -90,7 +106,7 @@ int nt_direct_model(const struct nt_work *w, const struct nt_direct *d, size_t h
 /* ---- family.c ---- */
 
 /* Ring, mesh, torus (twisted too), hypercube or full mesh by the shape of the graph alone, else
- * irregular. degree, neighbour (n * NT_DIRECT_DEGREE_MAX): as in the graph of d. */
+ * irregular. */
 int nt_family_recognise(const struct nt_direct *d, struct nt_model *model, struct nt_err *err);
 
 #endif

@@ -6,7 +6,7 @@
 #include "direct.h"
 #include "stats.h"
 
-enum { PASSES = 14, NEAR = 3, EXCEPTIONS = 64 };
+enum { PASSES = 14, NEAR = 3, EXCEPTIONS = 64, AGAINST = 32, SCAN_STEPS = 8 };
 
 /* Readings this many sd off are counted as wrong. */
 static const double WRONG = 4;
@@ -22,6 +22,7 @@ struct search {
     uint32_t *left, *right; /* n: hosts on either side of a link */
     uint32_t *queue;        /* n */
     uint16_t *row;          /* n */
+    bool *farther;          /* n: all false between calls */
     float *scratch;         /* n*n/2 */
     double price;           /* of a link */
     uint32_t usual;         /* degree of most hosts */
@@ -31,6 +32,7 @@ struct search {
     struct toggle *toggle;
     size_t toggles, room;
     bool changed; /* a regular network was completed */
+    struct nt_direct_effort *effort;
 };
 
 struct toggle {
@@ -62,6 +64,7 @@ static double worth_adding(struct search *s, size_t a, size_t b)
     const uint16_t *to_a = s->d->hops + a * s->n, *to_b = s->d->hops + b * s->n;
     size_t lefts = side(s, a, b, s->left), rights = side(s, b, a, s->right);
     float sum = 0;
+    s->effort->steps += s->n + lefts * rights;
     for (size_t p = 0; p < lefts; p++) {
         size_t x = s->left[p];
         const uint16_t *hops = s->d->hops + x * s->n;
@@ -75,40 +78,42 @@ static double worth_adding(struct search *s, size_t a, size_t b)
     return (double)sum;
 }
 
-/* The same by the pairs of the two hosts alone: cheap, and nearly always of the same sign. */
+/* The same by the pairs of the two hosts alone: cheap, and nearly always of the same sign. It ends
+ * where as many readings speak against the link as no others make up for. */
 static double glance(const struct search *s, size_t a, size_t b)
 {
+    const float hopeless = -AGAINST * s->most;
     const uint16_t *to_a = s->d->hops + a * s->n, *to_b = s->d->hops + b * s->n;
     float sum = 0;
-    for (size_t x = 0; x < s->n; x++) {
+    size_t x = 0;
+    for (; x < s->n && sum > hopeless; x++) {
         if (to_a[x] + 1 < to_b[x])
             sum += loss(s, b * s->n + x, to_b[x]) - loss(s, b * s->n + x, to_a[x] + 1u);
         else if (to_b[x] + 1 < to_a[x])
             sum += loss(s, a * s->n + x, to_a[x]) - loss(s, a * s->n + x, to_b[x] + 1u);
     }
+    s->effort->steps += x;
     return (double)sum;
 }
 
-/* Hops from x; without the link a-b. false: some host cannot be reached. */
-static bool walk(struct search *s, size_t x, size_t a, size_t b)
+/* Hops from x, anew. */
+static void walk(struct search *s, size_t x)
 {
+    uint16_t *hops = s->d->hops + x * s->n;
     size_t head = 0, tail = 0;
     for (size_t y = 0; y < s->n; y++)
-        s->row[y] = UINT16_MAX;
-    s->row[x] = 0;
+        hops[y] = UINT16_MAX;
+    hops[x] = 0;
     s->queue[tail++] = (uint32_t)x;
     while (head < tail) {
         uint32_t v = s->queue[head++];
         const uint32_t *next = s->neighbour + v * NT_DIRECT_DEGREE_MAX;
-        for (size_t k = 0; k < s->degree[v]; k++) {
-            uint32_t u = next[k];
-            if (s->row[u] != UINT16_MAX || (v == a && u == b) || (v == b && u == a))
-                continue;
-            s->row[u] = (uint16_t)(s->row[v] + 1);
-            s->queue[tail++] = u;
-        }
+        for (size_t k = 0; k < s->degree[v]; k++)
+            if (hops[next[k]] == UINT16_MAX) {
+                hops[next[k]] = (uint16_t)(hops[v] + 1);
+                s->queue[tail++] = next[k];
+            }
     }
-    return tail == s->n;
 }
 
 /* Whether some host is farther from x without the link a-b: the far end has no other way. */
@@ -125,18 +130,93 @@ static bool needs(const struct search *s, size_t x, size_t a, size_t b)
     return true;
 }
 
+/* Whether y is as near to x as ever by a host that is, when the link above far is gone. */
+static bool has_other_way(const struct search *s, const uint16_t *hops, uint32_t y)
+{
+    const uint32_t *next = s->neighbour + y * NT_DIRECT_DEGREE_MAX;
+    for (size_t k = 0; k < s->degree[y]; k++)
+        if (hops[next[k]] + 1 == hops[y] && !s->farther[next[k]])
+            return true;
+    return false;
+}
+
+/* Hosts that are farther from the host of these hops once far has lost its only way to it: s->left,
+ * the nearest first, so that of those before a host all are found. Few, where links cross. */
+static size_t find_farther(struct search *s, const uint16_t *hops, size_t far)
+{
+    size_t count = 0;
+    s->farther[far] = true;
+    s->left[count++] = (uint32_t)far;
+    for (size_t head = 0; head < count; head++) {
+        uint32_t v = s->left[head];
+        const uint32_t *next = s->neighbour + v * NT_DIRECT_DEGREE_MAX;
+        for (size_t k = 0; k < s->degree[v]; k++) {
+            uint32_t y = next[k];
+            if (hops[y] != hops[v] + 1 || s->farther[y] || has_other_way(s, hops, y))
+                continue;
+            s->farther[y] = true;
+            s->left[count++] = y;
+        }
+    }
+    return count;
+}
+
+/* The least hops of y by its neighbours but the one that is cut off. */
+static uint16_t detour(const struct search *s, const uint16_t *hops, uint32_t y, uint32_t cut)
+{
+    const uint32_t *next = s->neighbour + y * NT_DIRECT_DEGREE_MAX;
+    unsigned least = UINT16_MAX;
+    for (size_t k = 0; k < s->degree[y]; k++) {
+        unsigned by = s->farther[next[k]] ? s->row[next[k]] : hops[next[k]];
+        if (next[k] != cut && by + 1 < least)
+            least = by + 1;
+    }
+    return (uint16_t)least;
+}
+
+/* Their hops without the link near-far, into row: ways back come from the farthest. */
+static void find_detours(struct search *s, const uint16_t *hops, size_t count, uint32_t near)
+{
+    for (size_t k = 0; k < count; k++)
+        s->row[s->left[k]] = UINT16_MAX;
+    for (bool changed = true; changed;) {
+        changed = false;
+        for (size_t k = count; k-- > 0;) {
+            uint32_t y = s->left[k];
+            uint16_t now = detour(s, hops, y, k == 0 ? near : UINT32_MAX);
+            changed |= now != s->row[y];
+            s->row[y] = now;
+        }
+    }
+}
+
+/* What the hosts that are farther from x without a link speak for it; -INFINITY: not reached. */
+static double worth_to(struct search *s, size_t x, size_t near, size_t far)
+{
+    const uint16_t *hops = s->d->hops + x * s->n;
+    size_t count = find_farther(s, hops, far);
+    double sum = 0;
+    s->effort->steps += count;
+    find_detours(s, hops, count, (uint32_t)near);
+    for (size_t k = 0; k < count; k++) {
+        uint32_t y = s->left[k];
+        s->farther[y] = false;
+        sum += s->row[y] == UINT16_MAX
+                   ? -INFINITY
+                   : (double)(loss(s, x * s->n + y, hops[y]) - loss(s, x * s->n + y, s->row[y]));
+    }
+    return sum;
+}
+
 static double worth_removing(struct search *s, size_t a, size_t b)
 {
     double sum = 0;
-    for (size_t x = 0; x < s->n; x++) {
-        if (!needs(s, x, a, b))
-            continue;
-        if (!walk(s, x, a, b))
-            return -INFINITY;
+    s->effort->steps += 2 * s->n;
+    for (size_t x = 0; x < s->n && sum > -INFINITY; x++) {
         const uint16_t *hops = s->d->hops + x * s->n;
-        for (size_t y = 0; y < s->n; y++)
-            if (s->row[y] != hops[y])
-                sum += (double)(loss(s, x * s->n + y, hops[y]) - loss(s, x * s->n + y, s->row[y]));
+        bool behind = hops[a] > hops[b];
+        if (needs(s, x, a, b))
+            sum += worth_to(s, x, behind ? b : a, behind ? a : b);
     }
     return sum / 2; /* each pair was met from both ends */
 }
@@ -173,29 +253,24 @@ static void drop(struct search *s, size_t a, size_t b)
     next[k] = next[--s->degree[a]];
 }
 
-static void set_row(struct search *s, size_t x)
-{
-    memcpy(s->d->hops + x * s->n, s->row, s->n * sizeof *s->row);
-}
-
 static void take_away(struct search *s, size_t a, size_t b)
 {
     size_t count = 0;
     for (uint32_t x = 0; x < s->n; x++)
         if (needs(s, x, a, b))
             s->left[count++] = x;
+    s->effort->steps += s->n + 2 * count * s->n;
     drop(s, a, b);
     drop(s, b, a);
-    for (size_t k = 0; k < count; k++) {
-        walk(s, s->left[k], SIZE_MAX, SIZE_MAX);
-        set_row(s, s->left[k]);
-    }
+    for (size_t k = 0; k < count; k++)
+        walk(s, s->left[k]);
 }
 
 static void put_in(struct search *s, size_t a, size_t b)
 {
     size_t n = s->n, lefts = side(s, a, b, s->left), rights = side(s, b, a, s->right);
     uint16_t *hops = s->d->hops;
+    s->effort->steps += n + lefts * rights;
     s->neighbour[a * NT_DIRECT_DEGREE_MAX + s->degree[a]++] = (uint32_t)b;
     s->neighbour[b * NT_DIRECT_DEGREE_MAX + s->degree[b]++] = (uint32_t)a;
     /* the way to the own end is not changed by the link, so that order does not matter */
@@ -309,7 +384,7 @@ static void propose(struct search *s, size_t a, size_t b)
 static void look(struct search *s)
 {
     s->toggles = 0;
-    for (size_t i = 1; i < s->n; i++)
+    for (size_t i = 1; i < s->n && !nt_direct_is_spent(s->effort); i++)
         for (size_t j = 0; j < i; j++)
             propose(s, i, j);
     if (s->toggles > 0)
@@ -321,7 +396,9 @@ static size_t pass(struct search *s, struct toggle *flipped, size_t room)
 {
     size_t made = 0;
     look(s);
-    for (size_t k = 0; k < s->toggles && s->toggle[k].gain > 0 && made < room; k++) {
+    for (size_t k = 0;
+         k < s->toggles && s->toggle[k].gain > 0 && made < room && !nt_direct_is_spent(s->effort);
+         k++) {
         struct toggle t = s->toggle[k];
         if (made > 0 && !(worth(s, t.a, t.b) > 0))
             continue;
@@ -473,9 +550,12 @@ static int run(struct search *s, struct nt_err *err)
             nt_direct_fit(s->w, s->d, s->scratch);
         if (!isfinite(s->d->score))
             return 0;
+        s->effort->steps += (NT_DIRECT_FIT_STEPS + SCAN_STEPS) * s->w->pairs;
     }
     if (complete(s, err) < 0)
         return -1;
+    if (nt_direct_is_spent(s->effort))
+        return 0;
     if (s->changed) {
         nt_direct_fit(s->w, s->d, s->scratch);
         weigh(s);
@@ -485,39 +565,36 @@ static int run(struct search *s, struct nt_err *err)
     return 0;
 }
 
-int nt_direct_toggle(const struct nt_work *w, struct nt_direct *d, struct nt_err *err)
+int nt_direct_toggle(const struct nt_work *w, struct nt_direct *d, struct nt_direct_effort *effort,
+                     struct nt_err *err)
 {
     size_t n = w->n, pairs = n * n + 1;
-    struct search s = {.w = w, .d = d, .n = n, .room = n * (n - 1) / 2};
+    struct search s = {.w = w, .d = d, .n = n, .room = n * (n - 1) / 2, .effort = effort};
     s.price = log((double)n);
     s.most = (float)(0.5 * WRONG * WRONG);
-    s.weight = malloc(pairs * sizeof *s.weight);
-    s.value = malloc(pairs * sizeof *s.value);
-    s.scratch = malloc(pairs * sizeof *s.scratch);
-    s.degree = malloc((n + 1) * sizeof *s.degree);
+    s.weight = malloc(3 * pairs * sizeof *s.weight);
     s.neighbour = malloc((n * NT_DIRECT_DEGREE_MAX + 1) * sizeof *s.neighbour);
-    s.left = malloc((n + 1) * sizeof *s.left);
-    s.right = malloc((n + 1) * sizeof *s.right);
-    s.queue = malloc((n + 1) * sizeof *s.queue);
+    s.left = malloc((4 * n + 1) * sizeof *s.left);
     s.row = malloc((n + 1) * sizeof *s.row);
+    s.farther = calloc(n + 1, sizeof *s.farther);
     s.toggle = malloc((s.room + 1) * sizeof *s.toggle);
     int status = 0;
-    if (s.weight && s.value && s.scratch && s.degree && s.neighbour && s.left && s.right &&
-        s.queue && s.row && s.toggle) {
+    if (s.weight && s.neighbour && s.left && s.row && s.farther && s.toggle) {
+        s.value = s.weight + pairs;
+        s.scratch = s.value + pairs;
+        s.right = s.left + n;
+        s.queue = s.right + n;
+        s.degree = s.queue + n;
         if (prepare(&s))
             status = run(&s, err);
     } else {
         status = nt_err_set(err, NT_ERR_SYSTEM, "no memory for links among %zu hosts", n);
     }
     free(s.weight);
-    free(s.value);
-    free(s.scratch);
-    free(s.degree);
     free(s.neighbour);
     free(s.left);
-    free(s.right);
-    free(s.queue);
     free(s.row);
+    free(s.farther);
     free(s.toggle);
     return status;
 }

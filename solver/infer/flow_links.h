@@ -34,14 +34,16 @@ struct nt_flow_round {
  *              was not
  *   effective  flows got less than any link on their way explains: the plateau is one of routing
  *   suspect    (set, never cleared) narrower than its class by more than 8 % and 4 sd of the
- *              class, in a direction that is a value
- *              and in which the two best rounds agree within 10 %. The class of a host's link is
- * those at the same switch, of a link between switches those below the same parent; with fewer than
- * three there, all of the tier oversubscription  of a switch below another: the sum of what its
- * links below could bring up, over the link above, the larger of both directions; 1 when the link
- * above was never the bottleneck though all below was sent bisection  the least capacity from one
- * half of the hosts to the other over all halvings; trees of at most 8192 hosts whose links are all
- * known Flows of hosts whose way is not known (no tree, no common link or switch) are left out. */
+ *              class, in a direction that is a value and in which the two best rounds agree within
+ *              10 %. The class of a host's link is those at the same switch, of a link between
+ *              switches those below the same parent; with fewer than three there, all of the tier
+ *   oversubscription  of a switch below another: the sum of what its links below could bring up,
+ *              over the link above, the larger of both directions; 1 when the link above was never
+ *              the bottleneck though all below was sent
+ *   bisection  the least capacity from one half of the hosts to the other over all halvings; of
+ *              trees of at most 8192 hosts whose links are all known
+ *
+ * Flows of hosts whose way is not known (no tree, no common link or switch) are left out. */
 int nt_infer_flows(const struct nt_model *model, const struct nt_flow_round *round, size_t rounds,
                    struct nt_model **out, struct nt_err *err);
 

@@ -12,13 +12,21 @@ static const double narrow_margin = 0.08, narrow_sd = 4, sent_all = 0.93;
 /* A link is named only when two rounds agree on it: one alone may have been disturbed. */
 static const double agreement = 0.9;
 
+/* Links to hosts, or to switches of one height. */
+struct tier {
+    bool seen;
+    double least[2]; /* up, down: what one of them must have, at least; NaN: not known */
+    double slope;    /* what is usual of the way down over that up; NaN: not known */
+};
+
 struct view {
     struct flow_work *w;
-    uint32_t *height; /* vertices: 0 for hosts, 1 for a switch with hosts only */
-    double *below[2]; /* vertices: what could come up from below it, what could go down */
-    uint32_t peer;    /* the child of the top that is its like, so that the link between them is
-                         above both; NT_NO_VERTEX */
-    float *value;     /* scratch */
+    uint32_t *height;  /* vertices: 0 for hosts, 1 for a switch with hosts only */
+    double *below[2];  /* vertices: what could come up from below it, what could go down */
+    uint32_t peer;     /* the child of the top that is its like, so that the link between them is
+                          above both; NT_NO_VERTEX */
+    struct tier *tier; /* by height */
+    float *value;      /* scratch */
 };
 
 static const struct flow_channel *above(const struct view *v, uint32_t vertex, int down)
@@ -124,17 +132,14 @@ static void set_bounds(struct view *v, unsigned odd_rounds)
 
 /* ---- links narrower than their class ---- */
 
-/* Links to hosts, or to switches of the same height, below one parent (or anywhere). */
-static size_t collect(struct view *v, uint32_t like, uint32_t parent, int down)
+/* Links to hosts, or to switches of this height, among those above count vertices. */
+static size_t collect(struct view *v, const uint32_t *vertex, size_t count, uint32_t height,
+                      int down)
 {
-    const struct nt_hang *h = v->w->hang;
     size_t n = 0;
-    for (size_t k = 1; k < h->reached; k++) {
-        uint32_t c = h->order[k];
-        if (v->height[c] != v->height[like] || (parent != NT_NO_VERTEX && h->parent[c] != parent))
-            continue;
-        double value = above(v, c, down)->value;
-        if (!isnan(value))
+    for (size_t k = 0; k < count; k++) {
+        double value = above(v, vertex[k], down)->value;
+        if (v->height[vertex[k]] == height && !isnan(value))
             v->value[n++] = (float)value;
     }
     return n;
@@ -149,26 +154,47 @@ static double least_of_class(struct view *v, size_t n)
     return middle * (1 - margin);
 }
 
-/* A direction that is narrower than the other one tells, where others of the class are alike. */
-static void set_lopsided(struct view *v, uint32_t c)
+/* What is usual of the way down over that up, of links of this height; NaN: they are too few. */
+static double usual_slope(struct view *v, uint32_t height)
 {
     const struct nt_hang *h = v->w->hang;
     size_t n = 0;
     for (size_t k = 1; k < h->reached; k++) {
         uint32_t s = h->order[k];
         double up = above(v, s, 0)->value, down = above(v, s, 1)->value;
-        if (v->height[s] == v->height[c] && up > 0 && down > 0)
+        if (v->height[s] == height && up > 0 && down > 0)
             v->value[n++] = (float)(down / up);
     }
-    if (n < CLASS_MIN)
-        return;
-    double usual = (double)nt_stats_median(v->value, n);
+    return n < CLASS_MIN ? (double)NAN : (double)nt_stats_median(v->value, n);
+}
+
+/* A direction that is narrower than the other one tells, where others of the class are alike. */
+static void set_lopsided(struct view *v, uint32_t c, double usual)
+{
+    const struct nt_hang *h = v->w->hang;
     for (int down = 0; down < 2; down++) {
         const struct flow_channel *link = above(v, c, down), *other = above(v, c, !down);
         double expected = down ? other->value * usual : other->value / usual;
         if (link->alone && link->second >= agreement * link->most &&
             link->value < expected * (1 - fmax(narrow_margin, narrow_sd * v->w->noise)))
             v->w->model->link[h->up[c] / 2].suspect = true;
+    }
+}
+
+/* Heights that links were seen of, each once: all of the tier, and what is usual of them. */
+static void see_tiers(struct view *v)
+{
+    const struct nt_hang *h = v->w->hang;
+    for (size_t k = 1; k < h->reached; k++) {
+        uint32_t height = v->height[h->order[k]];
+        struct tier *t = &v->tier[height];
+        if (t->seen)
+            continue;
+        t->seen = true;
+        t->slope = usual_slope(v, height);
+        for (int down = 0; down < 2; down++)
+            t->least[down] =
+                least_of_class(v, collect(v, h->order + 1, h->reached - 1, height, down));
     }
 }
 
@@ -181,13 +207,12 @@ static void set_suspects(struct view *v)
         for (size_t k = 1; k < h->reached; k++) {
             uint32_t c = h->order[k];
             const struct flow_channel *link = above(v, c, down);
-            if (h->parent[c] != parent || v->height[c] != height || isnan(least)) {
+            if (h->parent[c] != parent || v->height[c] != height) {
                 parent = h->parent[c];
                 height = v->height[c];
-                size_t n = collect(v, c, parent, down);
-                if (n < CLASS_MIN)
-                    n = collect(v, c, NT_NO_VERTEX, down);
-                least = least_of_class(v, n);
+                size_t n = collect(v, h->child + h->first[parent],
+                                   h->first[parent + 1] - h->first[parent], height, down);
+                least = n < CLASS_MIN ? v->tier[height].least[down] : least_of_class(v, n);
             }
             if (link->alone && link->value < least && link->second >= agreement * link->most)
                 v->w->model->link[h->up[c] / 2].suspect = true;
@@ -320,24 +345,29 @@ int nt_flow_finish(struct flow_work *w, unsigned odd_rounds, struct nt_err *err)
     struct view v = {.w = w,
                      .height = calloc(n, sizeof *v.height),
                      .below = {calloc(n, sizeof **v.below), calloc(n, sizeof **v.below)},
+                     .tier = calloc(n, sizeof *v.tier),
                      .value = malloc(n * sizeof *v.value)};
     int rc = -1;
-    if (!v.height || !v.below[0] || !v.below[1] || !v.value) {
+    if (!v.height || !v.below[0] || !v.below[1] || !v.tier || !v.value) {
         nt_err_set(err, NT_ERR_SYSTEM, "no memory for the bandwidths of %zu hosts", w->hang->hosts);
     } else {
         see_heights(&v);
         see_demand(&v);
         set_bounds(&v, odd_rounds);
         set_oversubscription(&v);
+        see_tiers(&v);
         set_suspects(&v);
-        for (size_t k = 1; k < w->hang->reached; k++)
-            if (w->hang->order[k] >= w->hang->hosts)
-                set_lopsided(&v, w->hang->order[k]);
+        for (size_t k = 1; k < w->hang->reached; k++) {
+            uint32_t c = w->hang->order[k];
+            if (c >= w->hang->hosts)
+                set_lopsided(&v, c, v.tier[v.height[c]].slope);
+        }
         rc = set_bisection(&v, err);
     }
     free(v.height);
     free(v.below[0]);
     free(v.below[1]);
+    free(v.tier);
     free(v.value);
     return rc;
 }

@@ -53,10 +53,11 @@ static double probability(const struct nt_work *w, const struct nt_tree_edge *ed
     return 1 - (chance < 0.5 ? chance : 0.5);
 }
 
-static void draw(struct draft *d, const struct nt_work *w, const struct nt_tree *tree,
-                 uint32_t *vertex)
+static int draw(struct draft *d, const struct nt_work *w, const struct nt_tree *tree,
+                uint32_t *vertex)
 {
     size_t hosts = d->hosts;
+    int status = -1;
     uint32_t *groups_at = calloc(tree->nodes + 1, sizeof *groups_at);
     uint32_t *edges_at = calloc(tree->nodes + 1, sizeof *edges_at);
     if (groups_at == NULL || edges_at == NULL)
@@ -84,9 +85,11 @@ static void draw(struct draft *d, const struct nt_work *w, const struct nt_tree 
     for (uint32_t v = (uint32_t)hosts; v < d->vertices; v++)
         if (d->degree[v] == 2 && w->n > 2)
             splice(d, v);
+    status = 0;
 out:
     free(groups_at);
     free(edges_at);
+    return status;
 }
 
 static int build(const struct draft *d, struct nt_model **out, struct nt_err *err)
@@ -120,12 +123,10 @@ int nt_graph(const struct nt_work *w, const struct nt_tree *tree, size_t hosts,
     d.degree = calloc(d.vertices + 1, sizeof *d.degree);
     d.gone = calloc(d.vertices + 1, sizeof *d.gone);
     int status;
-    if (vertex && d.link && d.degree && d.gone) {
-        draw(&d, w, tree, vertex);
+    if (vertex && d.link && d.degree && d.gone && draw(&d, w, tree, vertex) == 0)
         status = build(&d, out, err);
-    } else {
+    else
         status = nt_err_set(err, NT_ERR_SYSTEM, "no memory for the links of %zu hosts", w->n);
-    }
     free(vertex);
     free(d.link);
     free(d.degree);

@@ -1,7 +1,6 @@
 /* The method: one path from a matrix to a model, without options. */
 #include "infer.h"
 
-#include <float.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,9 +11,13 @@
 #include "simplex.h"
 #include "work.h"
 
+/* As the texts that bring readings have it; sums of squares of larger ones pass what a float holds.
+ */
+static const float MOST_US = 1e15f;
+
 static bool usable(float v)
 {
-    return v > 0 && v < INFINITY;
+    return v > 0 && v <= MOST_US;
 }
 
 /* Both directions of a pair: for structure the smaller, for noise mostly adds. */
@@ -59,7 +62,7 @@ enum { TILE = 32 };
 /* Puts the smaller of both into back, as smaller() does; true when some differ. */
 static bool take_smaller(const float *there, float *back, size_t count)
 {
-    const nt_floats none = {0}, most = none + FLT_MAX, far = none + INFINITY;
+    const nt_floats none = {0}, most = none + MOST_US, far = none + INFINITY;
     nt_floats_are differ = {0};
     size_t k = 0;
     for (; k + NT_FLOATS <= count; k += NT_FLOATS) {
@@ -329,6 +332,7 @@ static int judge(struct nt_work *w, struct nt_model **model, struct nt_err *err)
 {
     /* a graph is chosen among very many, which the score counts only in part */
     enum { DIRECT_MARGIN = 25 };
+    struct nt_direct_effort effort = {.most = NT_DIRECT_STEPS_MAX};
     struct nt_direct d = {.score = INFINITY};
     struct nt_model *direct = NULL;
     struct nt_matrix *p;
@@ -343,7 +347,7 @@ static int judge(struct nt_work *w, struct nt_model **model, struct nt_err *err)
     if (status == 0 && worth_a_look(w, *model, misfit)) {
         status = tree_score(w, *model, p, &tree, err);
         if (status == 0)
-            status = nt_direct_find(w, tree.differ, &d, err);
+            status = nt_direct_find(w, tree.differ, &effort, &d, err);
     }
     nt_matrix_destroy(p);
     if (status < 0)
@@ -360,7 +364,7 @@ static int judge(struct nt_work *w, struct nt_model **model, struct nt_err *err)
     if (status == 0 && direct != NULL) {
         nt_model_destroy(*model);
         *model = direct;
-    } else if (misfit > NT_MISFIT_MAX || near) {
+    } else if (misfit > NT_MISFIT_MAX || near || nt_direct_is_spent(&effort)) {
         (*model)->family = NT_FAMILY_UNDETERMINED;
         (*model)->confidence *= 0.05;
     } else if (d.score < tree.differ - DIRECT_MARGIN / 2.0) {
@@ -424,6 +428,16 @@ static int second_opinion(struct nt_work *w, struct nt_model **model, struct nt_
     return status;
 }
 
+/* Few readings of many hosts all fit one switch, for nothing else that they fit could be told: a
+ * shape that is so unsure is none. */
+static void doubt_few(const struct nt_work *w, struct nt_model *model)
+{
+    const double FEW = 0.25, NOTHING = 0.05;
+    double n = (double)w->n;
+    if (2 * (double)w->pairs < FEW * n * (n - 1) && model->confidence < NOTHING)
+        model->family = NT_FAMILY_UNDETERMINED;
+}
+
 static int infer(struct nt_work *w, const struct nt_matrix *latency, struct nt_model **out,
                  struct nt_err *err)
 {
@@ -433,7 +447,10 @@ static int infer(struct nt_work *w, const struct nt_matrix *latency, struct nt_m
         mean_of_directions(w, latency);
     if (nt_links_fit(w, *out, err) < 0 || second_opinion(w, out, err) < 0)
         return -1;
-    return judge(w, out, err);
+    if (judge(w, out, err) < 0)
+        return -1;
+    doubt_few(w, *out);
+    return 0;
 }
 
 int nt_infer_latency(const struct nt_matrix *latency, const struct nt_matrix *se, uint64_t seed,

@@ -14,7 +14,7 @@
  * standard errors (same shape) may be NULL: everything follows from the data's own noise.
  * The same input and seed give the same model. The model is canonical (see model.h). A host
  * without any measurement is marked missing. Never fails for what the numbers say: when nothing
- * fits, the family is undetermined. */
+ * fits, or too few readings tell, the family is undetermined. */
 int nt_infer_latency(const struct nt_matrix *latency, const struct nt_matrix *se, uint64_t seed,
                      struct nt_model **out, struct nt_err *err);
 

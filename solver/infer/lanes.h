@@ -15,23 +15,21 @@ typedef int32_t nt_floats_are __attribute__((vector_size(NT_FLOATS * sizeof(floa
 typedef double nt_doubles __attribute__((vector_size(NT_DOUBLES * sizeof(double))));
 typedef int64_t nt_doubles_are __attribute__((vector_size(NT_DOUBLES * sizeof(double))));
 
-static inline nt_floats nt_floats_load(const float *at)
-{
-    nt_floats v;
-    memcpy(&v, at, sizeof v);
-    return v;
-}
+#define NT_LANES(lanes, number)                                                                    \
+    static inline lanes lanes##_load(const number *at)                                             \
+    {                                                                                              \
+        lanes v;                                                                                   \
+        memcpy(&v, at, sizeof v);                                                                  \
+        return v;                                                                                  \
+    }                                                                                              \
+                                                                                                   \
+    static inline void lanes##_store(number *at, lanes v)                                          \
+    {                                                                                              \
+        memcpy(at, &v, sizeof v);                                                                  \
+    }
 
-static inline void nt_floats_store(float *at, nt_floats v)
-{
-    memcpy(at, &v, sizeof v);
-}
-
-/* v where it is so, 0 elsewhere. */
-static inline nt_floats nt_floats_where(nt_floats_are is, nt_floats v)
-{
-    return (nt_floats)((nt_floats_are)v & is);
-}
+NT_LANES(nt_floats, float)
+NT_LANES(nt_doubles, double)
 
 /* a where it is so, b elsewhere. */
 static inline nt_floats nt_floats_choose(nt_floats_are is, nt_floats a, nt_floats b)
@@ -51,18 +49,7 @@ static inline float nt_floats_sum(nt_floats v)
     return v[0] + v[1] + (v[2] + v[3]);
 }
 
-static inline nt_doubles nt_doubles_load(const double *at)
-{
-    nt_doubles v;
-    memcpy(&v, at, sizeof v);
-    return v;
-}
-
-static inline void nt_doubles_store(double *at, nt_doubles v)
-{
-    memcpy(at, &v, sizeof v);
-}
-
+/* v where it is so, 0 elsewhere. */
 static inline nt_doubles nt_doubles_where(nt_doubles_are is, nt_doubles v)
 {
     return (nt_doubles)((nt_doubles_are)v & is);

@@ -122,7 +122,7 @@ static uint32_t best_group(const struct nt_work *w, size_t i, struct moving *m, 
     size_t terms, count = candidates(w, i, candidate);
     float own;
     bool alone = w->weak[w->group[i]];
-    double best = alone ? INFINITY : misfit(w, i, w->group[i], m->buffer, &terms, &own) - 0;
+    double best = alone ? INFINITY : misfit(w, i, w->group[i], m->buffer, &terms, &own);
     for (size_t k = 0; k < count; k++) {
         double now = misfit(w, i, candidate[k], m->buffer, &terms, &own);
         if (now < best && own > 0 && (!alone || now < usual * (double)terms)) {

@@ -1,6 +1,7 @@
 /* Links that are worse than others of their kind. */
 #include "links.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #include "stats.h"
@@ -31,12 +32,16 @@ static int member_compare(const void *x, const void *y)
 static void judge(struct nt_model *m, const struct member *member, size_t count, double limit,
                   float *values)
 {
-    double errors = 0;
+    double errors = 0, known = 0; /* a link of which too little is known has no error */
     for (size_t k = 0; k < count; k++) {
         const struct nt_link *l = &m->link[member[k].link];
         values[k] = (float)l->latency_us;
-        errors += l->latency_se_us * l->latency_se_us / (double)count;
+        if (isnan(l->latency_se_us))
+            continue;
+        errors += l->latency_se_us * l->latency_se_us;
+        known++;
     }
+    errors /= fmax(known, 1);
     double middle = (double)nt_stats_median(values, count);
     double spread = (double)nt_stats_mad(values, count);
     double own = spread * spread > errors ? spread * spread - errors : 0;
