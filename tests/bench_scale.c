@@ -86,7 +86,6 @@ static struct nt_meet *meet_all(int fd, struct nt_turn *turn, struct nt_crew **c
     nt_pieces_free(pieces, meet->size);
     free(pieces);
     free(mine.data);
-    free(bytes.data);
     return meet;
 }
 

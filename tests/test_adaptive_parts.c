@@ -12,6 +12,7 @@
 #include "class_fit.h"
 #include "clusters.h"
 #include "rng.h"
+#include "verify.h"
 
 #define COUNT(a) (sizeof(a) / sizeof *(a))
 
@@ -164,9 +165,9 @@ static void test_cells(void **state)
         c->cluster[k].seat[0] = c->cluster[k].low = c->cluster[k].high = 10 + k;
         c->cluster[k].size = 1;
     }
-    nt_cells_add(c, 0, 1, 3, true);
-    nt_cells_add(c, 2, 0, 4, true);
-    nt_cells_add(c, 1, 2, -5, true);
+    nt_cells_add(c, 0, 1, 3);
+    nt_cells_add(c, 2, 0, 4);
+    nt_cells_add(c, 1, 2, -5);
     assert_int_equal(nt_cells_merge(c, 0, 1, &err), 0);
     assert_true(c->cluster[1].gone && c->cluster[0].size == 2);
     assert_true(fabs((double)c->sum[nt_cell_at(0, 2)] - -1) < 1e-6); /* evidence adds up */
@@ -178,12 +179,51 @@ static void test_cells(void **state)
     nt_cells_destroy(NULL);
 }
 
+/* ---- judging ------------------------------------------------------------------------------------
+ */
+
+/* Merging reads again what it is least certain of, so that of very many pairs one is off by a
+ * little three times; a network is refuted by what chance does not make of one of them. */
+static void test_judge(void **state)
+{
+    static const struct {
+        unsigned readings;
+        double off_sds;
+        size_t against, suspects;
+    } table[] = {{3, 0.5, 0, 0}, {3, -2.6, 0, 1}, {3, -4.0, 1, 0},
+                 {3, 12, 1, 0},  {6, -2.6, 1, 0}, {9, 2.6, 1, 0}};
+    (void)state;
+    for (size_t k = 0; k < COUNT(table); k++) {
+        struct nt_classes classes = {.count = 1, .mean = {0.113}, .weight = {1}, .noise = 0.012};
+        struct nt_readings r = {0};
+        struct nt_clusters clusters;
+        struct nt_finding f;
+        const bool lost[4] = {0};
+        assert_int_equal(nt_clusters_init(&clusters, 4, 1, NULL), 0);
+        const struct nt_slow slow = {0};
+        struct nt_found_tree claim = {4, lost, &classes, &clusters, &slow, classes.noise};
+        for (unsigned i = 0; i < table[k].readings; i++)
+            assert_int_equal(
+                nt_readings_add(&r, 0, 1, 30, (float)(0.113 + 0.012 * table[k].off_sds), NULL), 0);
+        assert_int_equal(nt_readings_add(&r, 2, 3, 30, 0.113F, NULL), 0);
+        r.calibration = 0;
+        r.planning = r.count;
+        assert_int_equal(nt_verify_judge(&claim, &r, &f, NULL), 0);
+        if ((f.against > 0) != (table[k].against > 0) || f.suspects != table[k].suspects)
+            fail_msg("%u readings off by %g: %zu against, %zu suspects", table[k].readings,
+                     table[k].off_sds, f.against, f.suspects);
+        nt_finding_fini(&f);
+        nt_readings_fini(&r);
+        nt_clusters_fini(&clusters);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_class_fit),   cmocka_unit_test(test_evidence),
         cmocka_unit_test(test_error_rates), cmocka_unit_test(test_clusters),
-        cmocka_unit_test(test_cells),
+        cmocka_unit_test(test_cells),       cmocka_unit_test(test_judge),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -38,11 +38,9 @@ static struct nt_map *two_leaves(double up_MBps)
     return map;
 }
 
-/* One kernel among hosts of a record that has them the other way round: n1 is its last. */
-static struct nt_samples *record(const char *kernel, double time_us, double spread, size_t n,
-                                 const uint32_t *host)
+static void add_kernel(struct nt_samples *s, const char *kernel, double time_us, double spread,
+                       size_t n, const uint32_t *host)
 {
-    struct nt_samples *s = reversed_record(HOSTS);
     struct nt_err err = {0};
     struct nt_sample x = {.a = (uint32_t)n,
                           .b = 16,
@@ -51,9 +49,18 @@ static struct nt_samples *record(const char *kernel, double time_us, double spre
                           .value_us = time_us,
                           .median_us = time_us * (1 - spread),
                           .se_us = time_us * (1 + spread)};
-    assert_int_equal(nt_samples_begin_phase(s, "kernels", &err), 0);
     assert_int_equal(nt_samples_begin_round(s, &err), 0);
     assert_int_equal(nt_samples_add_kernel(s, x, kernel, host, &err), 0);
+}
+
+/* One kernel among hosts of a record that has them the other way round: n1 is its last. */
+static struct nt_samples *record(const char *kernel, double time_us, double spread, size_t n,
+                                 const uint32_t *host)
+{
+    struct nt_samples *s = reversed_record(HOSTS);
+    struct nt_err err = {0};
+    assert_int_equal(nt_samples_begin_phase(s, "kernels", &err), 0);
+    add_kernel(s, kernel, time_us, spread, n, host);
     return s;
 }
 
@@ -167,6 +174,31 @@ static void those_who_took_part_are_those_of_the_record(void **state)
     nt_map_destroy(map);
 }
 
+static void kernels_among_others_do_not_disturb_each_other(void **state)
+{
+    static const uint32_t across[] = {3, 1}, turned[] = {1, 3};
+    struct nt_err err = {0};
+    struct nt_map *map = two_leaves(50);
+    struct nt_samples *s = record("a2a", 82000, 0.05, HOSTS, IN_ORDER);
+    (void)state;
+    add_kernel(s, "o2a", 82000, 0.05, 2, across);
+    add_kernel(s, "o2a", 82000, 0.05, 2, turned);
+    add_kernel(s, "a2a", 82000, 0.05, HOSTS, IN_ORDER);
+    map->model->link[4].bandwidth_back_MBps = 40;
+    assert_int_equal(nt_map_stress(s, map, &err), 0);
+    assert_int_equal(map->stresses, 4);
+    assert_near(map->stress[1].alone_us, 20030, 1e-6);
+    assert_near(map->stress[2].alone_us, 25030, 1e-6);
+    for (size_t k = 0; k < 4; k += 3) {
+        assert_true(map->stress[k].congested);
+        assert_true(map->stress[k].from == 5 && map->stress[k].to == 4);
+    }
+    assert_near(map->stress[3].alone_us, map->stress[0].alone_us, 1e-12);
+    assert_near(map->stress[3].shared_us, map->stress[0].shared_us, 1e-12);
+    nt_samples_destroy(s);
+    nt_map_destroy(map);
+}
+
 /* Random messages: every wave waits for the one before. */
 static void waves_add_up(void **state)
 {
@@ -191,6 +223,7 @@ int main(void)
         cmocka_unit_test(a_link_that_was_never_the_bottleneck_congests_nothing),
         cmocka_unit_test(figures_that_are_not_known_give_no_prediction),
         cmocka_unit_test(those_who_took_part_are_those_of_the_record),
+        cmocka_unit_test(kernels_among_others_do_not_disturb_each_other),
         cmocka_unit_test(waves_add_up),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -32,6 +32,7 @@ enum oddity {
     MIXED,     /* every other host has a longer link */
     LONG_LINK, /* one leaf is further from the others */
     UNEVEN,    /* a third of the hosts is not there */
+    FAR_FEW,   /* on the leaf that is further there are but two to four */
 };
 
 struct trial {
@@ -57,7 +58,7 @@ static void change(struct nt_network *n, enum oddity oddity, struct nt_rng *rng)
             us = 0.2;
         if (oddity == MIXED && host && low % 2 == 0)
             us = 0.15;
-        if (oddity == LONG_LINK && !host && first)
+        if ((oddity == LONG_LINK || oddity == FAR_FEW) && !host && first)
             us = 0.3;
         first = first && host;
         n->arc[k].latency_us += us;
@@ -197,6 +198,21 @@ static bool is_sure_and_wrong(const struct nt_model *found, const struct nt_mode
            !nt_shape_equal(found, truth);
 }
 
+/* On the leaf that a longer link is of. */
+static void leave_few(struct sweep *s, size_t few)
+{
+    const struct nt_network *n = s->network;
+    size_t up = 0, here = 0;
+    while (n->arc[up].from < n->hosts || n->arc[up].to < n->hosts)
+        up += 2;
+    for (size_t k = 0; k < n->arcs; k += 2) {
+        uint32_t a = n->arc[k].from, b = n->arc[k].to, host = a < b ? a : b, leaf = a < b ? b : a;
+        if (host < n->hosts && (leaf == n->arc[up].from || leaf == n->arc[up].to))
+            s->absent[host] = here++ >= few;
+    }
+    assert_true(here > few);
+}
+
 static struct sweep prepared(const struct trial *t, uint64_t seed)
 {
     struct sweep s = {.network = made_machine(t->topology),
@@ -205,6 +221,8 @@ static struct sweep prepared(const struct trial *t, uint64_t seed)
     nt_rng_init(&rng, seed);
     for (size_t h = 0; h < s.network->hosts; h++)
         s.absent[h] = t->oddity == UNEVEN && nt_rng_below(&rng, 3) == 0;
+    if (t->oddity == FAR_FEW)
+        leave_few(&s, 2 + seed % 3);
     change(s.network, t->oddity, &rng);
     return s;
 }
@@ -255,19 +273,36 @@ static void run_seed(const struct trial *t, uint64_t seed, struct tally *sum)
 static void never_sure_of_a_wrong_network(void **state)
 {
     static const struct trial table[] = {
-        {"tree:3x8", NONE, 0.02, 0.01, 20, 0.95},      {"tree:4x8", NONE, 0.05, 0.01, 20, 0.95},
-        {"tree:8x32", NONE, 0.02, 0.01, 6, 0.95},      {"tree:4x4x8", NONE, 0.05, 0.01, 10, 0.95},
-        {"tree:6x8", UNEVEN, 0.02, 0.01, 20, 0.9},     {"tree:4x4x8", UNEVEN, 0.02, 0.01, 10, 0.9},
-        {"tree:4x8", SPREAD, 0.02, 0.01, 20, 0.9},     {"tree:4x8", LONG_LINK, 0.02, 0.01, 20, 0.9},
-        {"star:30", NONE, 0.02, 0.01, 20, 0.95},       {"star:30", SLOW_HOST, 0.02, 0.01, 20, 0},
-        {"star:30", SLOW_PAIR, 0.02, 0.01, 20, 0},     {"star:30", MIXED, 0.02, 0.01, 10, 0},
-        {"tree:4x8", SLOW_HOST, 0.02, 0.01, 20, 0},    {"tree:4x8", SLOW_PAIR, 0.02, 0.01, 20, 0},
-        {"tree:4x8", MIXED, 0.02, 0.01, 10, -1},       {"tree:4x4x8", SLOW_HOST, 0.05, 0.01, 6, 0},
-        {"fattree:4,3", NONE, 0.02, 0.01, 10, 0.9},    {"chain:6x6", NONE, 0.02, 0.01, 20, -1},
-        {"chain:4x8", NONE, 0.05, 0.01, 20, -1},       {"chain:24x1", NONE, 0.02, 0.01, 20, -1},
-        {"torus:6x6", NONE, 0.02, 0.01, 10, -1},       {"torus:5x5", NONE, 0.05, 0.01, 20, -1},
-        {"torus:30x1", NONE, 0.02, 0.01, 20, -1},      {"hypercube:5", NONE, 0.02, 0.01, 20, -1},
-        {"dragonfly:5x4x2", NONE, 0.02, 0.01, 10, -1}, {"ttorus:6x6:2", NONE, 0.02, 0.01, 10, -1},
+        {"tree:3x8", NONE, 0.02, 0.01, 20, 0.95},
+        {"tree:4x8", NONE, 0.05, 0.01, 20, 0.95},
+        {"tree:8x32", NONE, 0.02, 0.01, 6, 0.95},
+        {"tree:4x4x8", NONE, 0.05, 0.01, 10, 0.95},
+        {"tree:6x8", UNEVEN, 0.02, 0.01, 20, 0.9},
+        {"tree:4x4x8", UNEVEN, 0.02, 0.01, 10, 0.9},
+        {"tree:4x8", SPREAD, 0.02, 0.01, 20, 0.9},
+        {"tree:4x8", LONG_LINK, 0.02, 0.01, 20, 0.9},
+        {"star:30", NONE, 0.02, 0.01, 20, 0.95},
+        {"star:30", SLOW_HOST, 0.02, 0.01, 20, 0.95},
+        {"star:30", SLOW_PAIR, 0.02, 0.01, 20, 0.9},
+        {"star:30", MIXED, 0.02, 0.01, 10, 0},
+        {"tree:4x8", SLOW_HOST, 0.02, 0.01, 20, 0.95},
+        {"tree:4x8", SLOW_PAIR, 0.02, 0.01, 20, 0.9},
+        {"tree:4x8", MIXED, 0.02, 0.01, 10, -1},
+        {"tree:4x4x8", SLOW_HOST, 0.05, 0.01, 6, 0.8},
+        {"tree:2x32", FAR_FEW, 0.02, 0.01, 30, 0.8},
+        {"tree:4x8", FAR_FEW, 0.02, 0.01, 30, 0.8},
+        {"tree:2x32", FAR_FEW, 0.05, 0.05, 15, 0.8},
+        {"tree:6x16", FAR_FEW, 0.02, 0.01, 10, 0.8},
+        {"fattree:4,3", NONE, 0.02, 0.01, 10, 0.9},
+        {"chain:6x6", NONE, 0.02, 0.01, 20, -1},
+        {"chain:4x8", NONE, 0.05, 0.01, 20, -1},
+        {"chain:24x1", NONE, 0.02, 0.01, 20, -1},
+        {"torus:6x6", NONE, 0.02, 0.01, 10, -1},
+        {"torus:5x5", NONE, 0.05, 0.01, 20, -1},
+        {"torus:30x1", NONE, 0.02, 0.01, 20, -1},
+        {"hypercube:5", NONE, 0.02, 0.01, 20, -1},
+        {"dragonfly:5x4x2", NONE, 0.02, 0.01, 10, -1},
+        {"ttorus:6x6:2", NONE, 0.02, 0.01, 10, -1},
     };
     (void)state;
     unsigned wrong = 0, wrong_all = 0;

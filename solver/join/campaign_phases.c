@@ -152,7 +152,7 @@ static int create_sizes(const struct nt_phase_site *site, struct nt_planner **ou
         return nt_err_set(err, NT_ERR_INPUT,
                           "not measured, it takes all pairs, of at most %d hosts",
                           (int)NT_SWEEP_ALL_HOSTS_MAX);
-    need->rounds = count * (site->present - (site->present % 2 == 0));
+    need->rounds = count * nt_sweep_all_rounds(site->present);
     return nt_sizes_create(site->hosts, site->absent, sizes, count, 1, BATCHES, PINGS, out, err);
 }
 

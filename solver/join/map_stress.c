@@ -21,13 +21,14 @@ static const double AS_BUSY = 0.9;
  * that 64 hosts take milliseconds. */
 enum { PACKETS_EACH = 16, PACKETS_ALL = 16384, CROWD = NT_SAMPLES_CROWD_MAX };
 
-/* The hosts of a kernel as hosts 0, 1, ... of a network in which all other vertices pass on. */
+/* The hosts of a kernel as hosts 0, 1, ... of a network in which all other vertices pass on. The
+ * network stays as long as kernels are among the same hosts. */
 struct ground {
     struct nt_map *map;
     size_t n;
     uint32_t host[CROWD];   /* the map's */
     uint32_t *back;         /* vertices: of the ground to those of the map */
-    struct nt_network *net; /* a link that was never the bottleneck limits nothing */
+    struct nt_network *net; /* a link that was never the bottleneck limits nothing; NULL: none */
     double bytes;
     double time_us[CROWD][CROWD]; /* of a message alone; NaN: not known */
     double port_us[CROWD][CROWD]; /* for which it keeps its sender's link */
@@ -51,6 +52,14 @@ static void copy_link(const struct nt_link *from, size_t hosts, struct nt_link *
         to->bandwidth_MBps = NAN;
     if (inner && (from->at_least || from->back_at_least))
         to->bandwidth_back_MBps = NAN;
+}
+
+static void leave_ground(struct ground *g)
+{
+    free(g->back);
+    g->back = NULL;
+    nt_network_destroy(g->net);
+    g->net = NULL;
 }
 
 static int make_network(struct ground *g, struct nt_err *err)
@@ -86,12 +95,6 @@ static int make_network(struct ground *g, struct nt_err *err)
     nt_model_destroy(model);
     free(place);
     return rc;
-}
-
-static void ground_fini(struct ground *g)
-{
-    free(g->back);
-    nt_network_destroy(g->net);
 }
 
 /* ---- a message alone ------------------------------------------------------------------------- */
@@ -329,7 +332,7 @@ static int predict(struct ground *g, const struct nt_workload *load, struct nt_s
             *err = why;
         return why.kind == NT_ERR_SYSTEM ? -1 : 0;
     }
-    int rc = make_network(g, err);
+    int rc = g->net == NULL ? make_network(g, err) : 0;
     if (rc == 0)
         rc = predict_on(g, load, &program, s, err);
     nt_program_fini(&program);
@@ -338,28 +341,30 @@ static int predict(struct ground *g, const struct nt_workload *load, struct nt_s
 
 /* The map's hosts of those who took part; false: not all are in it, or it is not known. */
 static bool find_crowd(const struct nt_samples *samples, const struct nt_sample *x,
-                       const struct nt_map *map, struct ground *g)
+                       struct ground *g)
 {
-    uint32_t host[CROWD];
-    g->n = nt_samples_crowd(samples, x, host);
-    for (size_t k = 0; k < g->n; k++) {
-        g->host[k] = UINT32_MAX;
-        for (uint32_t v = 0; v < map->model->hosts && g->host[k] == UINT32_MAX; v++)
+    const struct nt_map *map = g->map;
+    uint32_t host[CROWD], found[CROWD] = {0};
+    size_t n = nt_samples_crowd(samples, x, host);
+    for (size_t k = 0; k < n; k++) {
+        found[k] = UINT32_MAX;
+        for (uint32_t v = 0; v < map->model->hosts && found[k] == UINT32_MAX; v++)
             if (strcmp(samples->host_name[host[k]], map->host_name[v]) == 0)
-                g->host[k] = v;
-        if (g->host[k] == UINT32_MAX || map->model->missing[g->host[k]])
+                found[k] = v;
+        if (found[k] == UINT32_MAX || map->model->missing[found[k]])
             return false;
     }
-    return g->n >= 2;
+    if (n != g->n || memcmp(found, g->host, sizeof found) != 0)
+        leave_ground(g);
+    g->n = n;
+    memcpy(g->host, found, sizeof found);
+    return n >= 2;
 }
 
-static int add_kernel(const struct nt_samples *samples, const struct nt_sample *x,
-                      struct nt_map *map, struct nt_stress *s, struct nt_err *err)
+static int add_kernel(const struct nt_samples *samples, const struct nt_sample *x, struct ground *g,
+                      struct nt_stress *s, struct nt_err *err)
 {
     struct nt_workload load = {.messages = x->b, .bytes = x->bytes, .seed = NT_STRESS_SEED};
-    struct ground *g = calloc(1, sizeof *g);
-    if (g == NULL)
-        return no_memory(err);
     *s = (struct nt_stress){.hosts = x->a,
                             .repetitions = x->count,
                             .bytes = x->bytes,
@@ -371,15 +376,11 @@ static int add_kernel(const struct nt_samples *samples, const struct nt_sample *
                             .busy_us = NAN,
                             .capacity_MBps = NAN};
     snprintf(s->kernel, sizeof s->kernel, "%.15s", samples->text[x->text]);
-    g->map = map;
     g->bytes = x->bytes;
-    int rc = 0;
     if (nt_workload_parse(samples->text[x->text], &load, NULL) == 0 && x->bytes >= 1 &&
-        find_crowd(samples, x, map, g))
-        rc = predict(g, &load, s, err);
-    ground_fini(g);
-    free(g);
-    return rc;
+        find_crowd(samples, x, g))
+        return predict(g, &load, s, err);
+    return 0;
 }
 
 int nt_map_stress(const struct nt_samples *samples, struct nt_map *map, struct nt_err *err)
@@ -390,20 +391,27 @@ int nt_map_stress(const struct nt_samples *samples, struct nt_map *map, struct n
     if (kernels == 0)
         return 0;
     struct nt_stress *stress = calloc(kernels, sizeof *stress);
-    if (stress == NULL)
+    struct ground *g = calloc(1, sizeof *g);
+    if (stress == NULL || g == NULL) {
+        free(stress);
+        free(g);
         return no_memory(err);
+    }
     free(map->stress);
     map->stress = stress;
     map->stresses = 0;
-    for (size_t k = 0; k < samples->samples; k++) {
+    g->map = map;
+    int rc = 0;
+    for (size_t k = 0; k < samples->samples && rc == 0; k++) {
         const struct nt_sample *x = &samples->sample[k];
         /* a kernel that took no time, or whose interval does not hold its median, says nothing */
         if (x->kind != NT_SAMPLE_KERNEL || !(x->value_us > 0) || x->median_us > x->value_us ||
             x->se_us < x->value_us)
             continue;
-        if (add_kernel(samples, x, map, &stress[map->stresses], err) != 0)
-            return -1;
-        map->stresses++;
+        rc = add_kernel(samples, x, g, &stress[map->stresses], err);
+        map->stresses += rc == 0;
     }
-    return 0;
+    leave_ground(g);
+    free(g);
+    return rc;
 }

@@ -28,7 +28,15 @@ static double height_of(const struct draft *d, uint32_t vertex, uint8_t level)
 static void add_link(struct draft *d, uint32_t child, uint8_t child_level, uint32_t parent,
                      size_t level, double probability)
 {
+    const struct nt_adaptive *s = d->s;
     double up = height_of(d, parent, (uint8_t)level) - height_of(d, child, child_level);
+    for (size_t k = 0; child < s->hosts && k < s->slow.count; k++) {
+        const struct nt_slow_host *h = &s->slow.host[k];
+        if (s->host[h->seat] != child)
+            continue;
+        up += h->placed ? h->us : 0;
+        probability = h->placed ? 1 - fmin(h->doubt, 1) : 0.5;
+    }
     d->link[d->links++] = (struct nt_link){.a = child,
                                            .b = parent,
                                            .latency_us = up > 0 ? up : 0,
@@ -82,6 +90,8 @@ static void settle_confidence(const struct nt_adaptive *s, struct nt_model *m)
     double seen = (double)s->random_pairs * (size - 1) / ((double)s->seats - 1);
     double hidden = HIDDEN_TIER * exp(-seen) * (1 + seen + seen * seen / 2); /* under three pairs */
     double sure = 1 - s->merge.risk - hidden;
+    for (size_t k = 0; k < s->slow.count; k++)
+        sure -= s->slow.host[k].doubt;
     m->confidence = s->verdict != NT_ADAPTIVE_SOUND || sure < 0 ? 0 : sure;
 }
 

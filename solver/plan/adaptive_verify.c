@@ -1,17 +1,26 @@
 /* The last part of the adaptive sweep: is the network that it found the right one? */
+#include <string.h>
+
 #include "adaptive.h"
 
 enum { ROUNDS_A_TIER = 8, ROUNDS_MORE = 16, MOST = 20 };
 
+static struct nt_found_tree claim_of(const struct nt_adaptive *s)
+{
+    return (struct nt_found_tree){s->seats,           s->lost,  &s->classes,
+                                  &s->merge.clusters, &s->slow, s->noise};
+}
+
 int nt_adaptive_judge(struct nt_adaptive *s, struct nt_err *err)
 {
-    const struct nt_claim claim = {s->seats, s->lost, &s->classes, &s->merge.clusters, s->noise};
+    const struct nt_found_tree claim = claim_of(s);
     struct nt_finding finding;
     nt_readings_sort(&s->readings);
     if (nt_verify_judge(&claim, &s->readings, &finding, err) < 0)
         return -1;
     nt_finding_fini(&s->finding);
     s->finding = finding;
+    s->judged = s->readings.count;
     return 0;
 }
 
@@ -22,22 +31,50 @@ void nt_adaptive_decide(struct nt_adaptive *s)
     if (f->against > 0)
         s->verdict = NT_ADAPTIVE_REFUTED;
     else if (f->suspects == 0 && MOST * f->wanted <= s->seats && s->merge.over &&
-             s->merge.unsettled == 0)
+             s->merge.unsettled == 0 && nt_slow_all_placed(&s->slow))
         s->verdict = NT_ADAPTIVE_SOUND;
     else
         s->verdict = NT_ADAPTIVE_OPEN;
 }
 
+/* Where slow hosts hang, and who is one, is up to all readings. */
+static int judge_anew(struct nt_adaptive *s, struct nt_err *err)
+{
+    if (s->judged == s->readings.count)
+        return 0;
+    if (s->slow.count == 0 && nt_adaptive_judge(s, err) < 0)
+        return -1;
+    return s->slow.count > 0 || s->finding.against > 0 ? nt_adaptive_recall(s, err) : 0;
+}
+
+bool nt_adaptive_is_placing(const struct nt_adaptive *s)
+{
+    return (s->phase == NT_ADAPTIVE_VERIFY || s->placing) && !nt_slow_all_placed(&s->slow);
+}
+
+static int plan(struct nt_adaptive *s, struct nt_err *err)
+{
+    const struct nt_found_tree claim = claim_of(s);
+    struct nt_places places = nt_adaptive_places(s);
+    if (nt_slow_all_placed(&s->slow))
+        return nt_verify_plan(&claim, &s->readings, &s->finding, &s->rng, &s->draw, err);
+    if (s->late >= NT_ADAPTIVE_LATE_MAX)
+        return 0;
+    memset(s->draw.busy, 0, s->seats * sizeof *s->draw.busy);
+    int late = nt_slow_plan(&places, &s->slow, &s->draw, err);
+    s->late += late > 0;
+    return late;
+}
+
 /* A network with tiers that stayed open has no answer to verify. */
 int nt_adaptive_verify(struct nt_adaptive *s, struct nt_err *err)
 {
-    const struct nt_claim claim = {s->seats, s->lost, &s->classes, &s->merge.clusters, s->noise};
     s->draw.count = 0;
-    if (nt_adaptive_judge(s, err) < 0)
+    if (judge_anew(s, err) < 0)
         return -1;
     bool more = s->finding.against == 0 && s->merge.unsettled == 0 &&
                 s->tests < ROUNDS_A_TIER * s->classes.count + ROUNDS_MORE;
-    if (more && nt_verify_plan(&claim, &s->readings, &s->finding, &s->rng, &s->draw, err) < 0)
+    if (more && plan(s, err) < 0)
         return -1;
     if (s->draw.count > 0) {
         s->tests++;

@@ -5,7 +5,7 @@
 
 #include "stats.h"
 
-enum { BATCHES_FIRST = 3, BATCHES_MAX = 16 };
+enum { BATCHES_FIRST = 3, BATCHES_MAX = 16, FEW_PAIRS = 8 };
 
 static const double WANTED_SD = 0.012;
 static const double READING_US = 20e3;           /* what a reading may take */
@@ -73,7 +73,8 @@ int nt_calibration_next(struct nt_calibration *c, struct nt_rng *rng)
     return 0;
 }
 
-/* From the standard errors within readings (median: accidents), or no idea. */
+/* From the standard errors within readings (median: accidents), or no idea. Of a few pairs they may
+ * all be small by chance, and classes would run into one: those get all that may be. */
 static uint32_t batches_for(const float *se, size_t n, uint32_t had, float *scratch)
 {
     size_t seen = 0;
@@ -82,6 +83,8 @@ static uint32_t batches_for(const float *se, size_t n, uint32_t had, float *scra
             scratch[seen++] = se[k] * se[k];
     if (seen == 0)
         return had;
+    if (n < FEW_PAIRS)
+        return BATCHES_MAX;
     double variance = (double)nt_stats_median(scratch, seen) / CHI_SQUARE_2_MEDIAN * had;
     double want = ceil(variance / (WANTED_SD * WANTED_SD) - 0.2);
     return want < 2 ? 2 : want > BATCHES_MAX ? BATCHES_MAX : (uint32_t)want;
@@ -136,6 +139,11 @@ static bool disagree(const struct nt_calibration *c, const struct nt_twice *t)
     return difference(t) > DISAGREE_SDS * sqrt(2) * c->noise;
 }
 
+bool nt_calibration_agrees(const struct nt_calibration *c, const struct nt_twice *t)
+{
+    return !isnan(difference(t)) && !disagree(c, t);
+}
+
 static int find_noise(struct nt_calibration *c, struct nt_err *err)
 {
     size_t n = 0, apart = 0;
@@ -175,7 +183,7 @@ int nt_calibration_finish(struct nt_calibration *c, struct nt_readings *ledger,
         return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu readings", c->count);
     for (size_t k = 0; k < c->count && rc == 0; k++) {
         const struct nt_twice *t = &c->at[k];
-        if (!isnan(difference(t)) && !disagree(c, t)) {
+        if (nt_calibration_agrees(c, t)) {
             value[n++] = ((double)t->first + (double)t->second) / 2;
             c->random_pairs += t->a + 1 != t->b && t->b + 1 != t->a; /* no neighbours */
         }

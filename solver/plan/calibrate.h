@@ -55,4 +55,7 @@ void nt_calibration_tell(struct nt_calibration *calibration, const float *ln, co
 int nt_calibration_finish(struct nt_calibration *calibration, struct nt_readings *ledger,
                           struct nt_classes *classes, struct nt_err *err);
 
+/* After that: whether the pair was read twice and both readings tell the same. */
+bool nt_calibration_agrees(const struct nt_calibration *calibration, const struct nt_twice *twice);
+
 #endif

@@ -79,19 +79,17 @@ static void count_up(uint8_t *count, unsigned by)
     *count = (uint8_t)(*count + by > UINT8_MAX ? UINT8_MAX : *count + by);
 }
 
-void nt_cells_add(struct nt_cells *c, uint32_t a, uint32_t b, double llr, bool counted)
+void nt_cells_add(struct nt_cells *c, uint32_t a, uint32_t b, double llr)
 {
     size_t at = nt_cell_at(a, b);
     c->sum[at] += (float)llr;
-    if (counted)
-        count_up(&c->count[at], 1);
+    count_up(&c->count[at], 1);
 }
 
 void nt_cells_miss(struct nt_cells *c, uint32_t a, uint32_t b)
 {
-    uint8_t *count = &c->count[nt_cell_at(a, b)];
-    if (c->missed && *count > 0)
-        (*count)--;
+    if (!c->missed)
+        count_up(&c->count[nt_cell_at(a, b)], 1);
     c->missed = !c->missed;
 }
 
@@ -162,7 +160,6 @@ static bool measure(struct planning *p, uint32_t a, uint32_t b)
     d->cell[d->count].block = p->block;
     d->cell[d->count].a = a > b ? a : b;
     d->cell[d->count++].b = a > b ? b : a;
-    count_up(&p->c->count[nt_cell_at(a, b)], 1);
     return true;
 }
 
@@ -215,22 +212,23 @@ static bool is_near(const struct nt_cluster *x, const struct nt_cluster *y)
            x->low <= y->high + 1 && y->low <= x->high + 1;
 }
 
-/* 0 is first: what looks the same, for that is close to an answer; then large clusters, whose
- * answer settles most hosts; when strict, the least certain. */
+/* 0 is first: what looks the same, for that is close to an answer; then what no reading has told
+ * different, with the largest cluster first, whose answer settles most hosts; then the least
+ * certain. */
 static uint8_t rank_of(const struct planning *p, uint32_t a, uint32_t b)
 {
+    const struct nt_cluster *x = &p->c->cluster[a], *y = &p->c->cluster[b];
     size_t at = nt_cell_at(a, b);
-    unsigned high =
-        log2_of(p->c->cluster[a].size) + log2_of(p->c->cluster[b].size) + (p->c->count[at] == 0);
-    if ((double)p->c->sum[at] > HOT)
+    double sum = (double)p->c->sum[at];
+    if (sum > HOT)
         return 0;
-    if (p->c->strict && is_near(&p->c->cluster[a], &p->c->cluster[b]))
+    if (p->c->strict && is_near(x, y))
         return 1;
-    if (p->c->strict) {
-        double least = 30 + (double)p->c->sum[at];
-        high = least < 0 ? 0 : (unsigned)least;
-    }
-    return (uint8_t)(RANKS - 1 - (high < RANKS - 3 ? high : RANKS - 3));
+    unsigned large = log2_of(x->size > y->size ? x->size : y->size); /* 16 at most */
+    if (sum > p->limits->differ)
+        return (uint8_t)(RANKS / 2 - 1 - large - (p->c->count[at] == 0));
+    double less = p->limits->differ - sum;
+    return (uint8_t)(RANKS / 2 + (less < RANKS / 2 - 1 ? (unsigned)less : RANKS / 2 - 1));
 }
 
 static int make_room(struct nt_cells_scratch *s, size_t cells, struct nt_err *err)

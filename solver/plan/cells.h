@@ -31,7 +31,7 @@ struct nt_cells {
     size_t clusters;
     struct nt_cluster *cluster;
     float *sum;     /* of a cell: see nt_cell_at */
-    uint8_t *count; /* measurements ordered or read, saturating */
+    uint8_t *count; /* measurements, saturating */
     bool missed;    /* a measurement that is counted half */
     bool last;      /* no other block of the same parent */
     bool strict;    /* "different" has to be certain by now */
@@ -81,8 +81,8 @@ static inline size_t nt_cell_at(size_t a, size_t b)
     return a > b ? a * (a - 1) / 2 + b : b * (b - 1) / 2 + a;
 }
 
-/* Adds a reading's evidence; counted: the measurement was not counted when it was ordered. */
-void nt_cells_add(struct nt_cells *cells, uint32_t a, uint32_t b, double llr, bool counted);
+/* Adds a reading's evidence. */
+void nt_cells_add(struct nt_cells *cells, uint32_t a, uint32_t b, double llr);
 
 /* A measurement that was ordered gave nothing: every other one counts. A cell of pairs that cannot
  * be measured comes to its end, one with a few such pairs does not. */
@@ -92,7 +92,8 @@ void nt_cells_miss(struct nt_cells *cells, uint32_t a, uint32_t b);
 int64_t nt_cells_merge(struct nt_cells *cells, uint32_t a, uint32_t b, struct nt_err *err);
 
 /* Adds measurements for open cells to the draw, of hosts that are not in it yet. Sets planned, and
- * done when no cell is open. lost[seat]: does not answer. */
+ * done when no cell is open. Nothing is counted before it is read, so a plan may be dropped.
+ * lost[seat]: does not answer. */
 int nt_cells_plan(struct nt_cells *cells, uint32_t block, const struct nt_cell_limits *limits,
                   const bool *lost, struct nt_rng *rng, struct nt_cells_scratch *scratch,
                   struct nt_draw *draw, struct nt_err *err);

@@ -6,7 +6,7 @@
 
 #include "blocks.h"
 
-enum { JOIN = 8, MOSTLY = 50, KEEP_ALL_SEATS = 4096, STRAGGLER = 2, SOLID = 8 };
+enum { JOIN = 8, MOSTLY = 50, STRAGGLER = 2, SOLID = 8 };
 
 static const double RISK = 1e-4; /* of any wrong merge in a sweep */
 static const double TESTS_A_HOST = 60;
@@ -117,7 +117,7 @@ static void count_evidence(struct nt_merge *m, const struct nt_pair_reading *e, 
     if (x->origin == y->origin && x->origin != NT_BLOCK_NONE)
         return; /* in their cell already */
     nt_cells_add(c, m->place_of[level][a], m->place_of[level][b],
-                 nt_classes_llr(m->classes, (double)e->ln, level), true);
+                 nt_classes_llr(m->classes, (double)e->ln, level));
 }
 
 /* Counts in fresh blocks what was read before they were made; 1 when there were any. */
@@ -224,7 +224,7 @@ static size_t count_joined(const struct nt_merge *m, const uint32_t *slot, size_
     return groups;
 }
 
-/* Joins the blocks of a group when they have little to do. 1 when it did. */
+/* Joins the blocks of a group when they have little to do and there is room. 1 when it did. */
 static int join_group(struct nt_merge *m, const uint32_t *slot, size_t n, struct nt_err *err)
 {
     size_t planned = 0, seats = 0;
@@ -239,6 +239,8 @@ static int join_group(struct nt_merge *m, const uint32_t *slot, size_t n, struct
     if (!all && (!known || 4 * planned >= seats))
         return 0;
     size_t groups = count_joined(m, slot, n);
+    if (!all && widest_join(m, slot, n, groups) > NT_CELLS_CLUSTERS_MAX)
+        return 0; /* more of them will be one */
     for (size_t g = 0; g < groups; g++) {
         size_t from = n * g / groups, count = n * (g + 1) / groups - from;
         if (count > 1 && nt_blocks_join(m, slot + from, count, err) < 0)
@@ -372,7 +374,6 @@ int nt_merge_init(struct nt_merge *m, size_t seats, const struct nt_classes *cla
                            .classes = classes,
                            .ledger = ledger,
                            .lost = lost,
-                           .keep_all = seats <= KEEP_ALL_SEATS,
                            .limits = {same, -4, -(same - 2), 6 + (int)(60 * classes->outliers)}};
     if (nt_clusters_init(&m->clusters, seats, classes->count, err) < 0)
         return -1;
@@ -433,12 +434,12 @@ int nt_merge_next(struct nt_merge *m, struct nt_rng *rng, struct nt_draw *draw, 
         } while (fresh || advanced);
         if (plan(m, rng, draw, err) < 0)
             return -1;
-        if (draw->count > 0)
-            return 1;
-        /* every block is done by now: the last step of each group, or the end */
+        /* who has little left takes the next step now, not after a round for so little */
         advanced = advance(m, err);
         if (advanced < 0)
             return -1;
+        if (!advanced && draw->count > 0)
+            return 1;
         if (!advanced)
             finish(m);
     }
@@ -491,10 +492,9 @@ int nt_merge_tell(struct nt_merge *m, const struct nt_draw *draw, const float *l
             continue;
         }
         double llr = nt_classes_llr(m->classes, (double)ln[k], c->level);
-        if ((m->keep_all || (llr > 0 && c->level > 0)) &&
-            nt_readings_add(m->ledger, draw->seat[k][0], draw->seat[k][1], 0, ln[k], err) < 0)
+        if (nt_readings_add(m->ledger, draw->seat[k][0], draw->seat[k][1], 0, ln[k], err) < 0)
             return -1;
-        nt_cells_add(c, draw->cell[k].a, draw->cell[k].b, llr, false);
+        nt_cells_add(c, draw->cell[k].a, draw->cell[k].b, llr);
     }
     for (size_t k = 0; k < draw->count; k++) {
         uint32_t slot = draw->cell[k].block, a = draw->cell[k].a, b = draw->cell[k].b;

@@ -33,7 +33,6 @@ struct nt_merge {
     uint32_t *place_of[NT_CLASSES_MAX]; /* and its place in that */
     uint32_t groups;
     struct nt_cells_scratch scratch;
-    bool keep_all; /* readings; else only those that say "same" */
     bool over;
     double risk;                  /* when over: the sum of all cells' chances of being wrong */
     size_t open_cells;            /* when over: neither same nor certainly different */

@@ -81,8 +81,8 @@ static void adapt(const struct fit *f, uint32_t seat, double host, double noise,
 }
 
 int nt_offsets_fit(size_t seats, const struct nt_classes *classes,
-                   const struct nt_clusters *clusters, const struct nt_readings *readings,
-                   struct nt_offsets *out, struct nt_err *err)
+                   const struct nt_clusters *clusters, const struct nt_slow *slow,
+                   const struct nt_readings *readings, struct nt_offsets *out, struct nt_err *err)
 {
     struct nt_offsets o = {calloc(seats + 1, sizeof *o.us), calloc(seats + 1, sizeof *o.variance)};
     double host = classes->spread_us * classes->spread_us / 2;
@@ -92,6 +92,10 @@ int nt_offsets_fit(size_t seats, const struct nt_classes *classes,
         nt_offsets_fini(&o);
         return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu hosts", seats);
     }
+    for (size_t k = 0; k < slow->count; k++) {
+        o.us[slow->host[k].seat] = slow->host[k].us;
+        o.variance[slow->host[k].seat] = slow->host[k].variance;
+    }
     if (host > 0) {
         if (fit_init(&f, seats, classes, clusters, readings, err) < 0) {
             nt_offsets_fini(&o);
@@ -99,7 +103,8 @@ int nt_offsets_fit(size_t seats, const struct nt_classes *classes,
         }
         for (int k = 0; k < ITERATIONS; k++)
             for (uint32_t i = 0; i < seats; i++)
-                adapt(&f, i, host, noise * noise, &o);
+                if (!nt_slow_has(slow, i))
+                    adapt(&f, i, host, noise * noise, &o);
         fit_fini(&f);
     }
     *out = o;

@@ -12,6 +12,7 @@
 #include "clusters.h"
 #include "err.h"
 #include "readings.h"
+#include "slow.h"
 
 struct nt_offsets {
     double *us;       /* seats of them; owned */
@@ -19,10 +20,10 @@ struct nt_offsets {
 };
 
 /* clusters say which class a pair is of; readings sorted. All 0 when the classes are no wider than
- * noise. */
+ * noise, but for slow hosts: theirs are as placed. */
 int nt_offsets_fit(size_t seats, const struct nt_classes *classes,
-                   const struct nt_clusters *clusters, const struct nt_readings *readings,
-                   struct nt_offsets *out, struct nt_err *err);
+                   const struct nt_clusters *clusters, const struct nt_slow *slow,
+                   const struct nt_readings *readings, struct nt_offsets *out, struct nt_err *err);
 void nt_offsets_fini(struct nt_offsets *offsets);
 
 #endif

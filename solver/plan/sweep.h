@@ -29,7 +29,8 @@ struct nt_order {
     uint32_t count;
     double window_s; /* bandwidth: how long; prtt: what all its repetitions may take */
     double delay_us; /* prtt */
-    double hold_us;  /* prtt: for so long after its last send the first end looks at nothing */
+    double hold_us;  /* prtt: for so long after its last send the first end looks at nothing; its
+                        time counts from that send's end */
     char rail[32];   /* the one network device to use; "": what the transport chooses */
     char kernel[16]; /* "a2a", "o2a", "a2o", "sr:W", "gups" */
 };

@@ -13,6 +13,12 @@ static const double GAP_SDS = 6; /* classes nearer than this want more batches *
 /* ---- ordering ---------------------------------------------------------------------------------
  */
 
+/* A host on a long link is told a place from the next by little. */
+static uint32_t batches_of(const struct nt_adaptive *s)
+{
+    return nt_adaptive_is_placing(s) && 2 * s->most > s->batches ? 2 * s->most : s->batches;
+}
+
 static int write_order(struct nt_adaptive *s, struct nt_order *order)
 {
     for (size_t k = 0; k < s->draw.count; k++) {
@@ -28,7 +34,7 @@ static int write_order(struct nt_adaptive *s, struct nt_order *order)
                                .pairs = s->draw.count,
                                .pair = s->pair,
                                .message_bytes = 8,
-                               .batches = s->batches,
+                               .batches = batches_of(s),
                                .count = s->count};
     strncpy(order->phase, phases[s->phase], sizeof order->phase - 1);
     return 1;
@@ -77,17 +83,28 @@ static void quieten(struct nt_adaptive *s)
     s->batches = (uint32_t)want;
 }
 
+/* Hosts that look slow are set aside at once: merging would take many rounds for them. */
+static int set_aside(struct nt_adaptive *s, struct nt_err *err)
+{
+    s->readings.calibration = s->readings.planning = s->readings.count;
+    nt_readings_sort(&s->readings);
+    if (nt_adaptive_reread(s, err) < 0)
+        return -1;
+    for (size_t k = 0; k < s->slow.count; k++)
+        s->aside[s->slow.host[k].seat] = true;
+    return 0;
+}
+
 static int begin_merge(struct nt_adaptive *s, struct nt_err *err)
 {
-    if (nt_calibration_finish(&s->calibration, &s->ledger, &s->classes, err) < 0)
-        return -1;
     s->batches = s->calibration.batches;
     s->most = s->calibration.most;
+    if (set_aside(s, err) < 0)
+        return -1;
     s->random_pairs = s->calibration.random_pairs;
     s->noise = s->classes.noise;
-    s->readings.calibration = s->readings.count;
     nt_calibration_fini(&s->calibration);
-    if (nt_merge_init(&s->merge, s->seats, &s->classes, &s->ledger, s->lost, err) < 0)
+    if (nt_merge_init(&s->merge, s->seats, &s->classes, &s->ledger, s->aside, err) < 0)
         return -1;
     quieten(s);
     s->merging = true;
@@ -102,17 +119,52 @@ static bool is_hopeless(const struct nt_adaptive *s)
     return s->merges >= MERGES_FEW + most;
 }
 
-/* What is verified is what the record will tell; where that leaves a tier open, more rounds do. */
+/* What is verified is what the record will tell; what that leaves open is asked for, until nothing
+ * more can be. */
 static int begin_verifying(struct nt_adaptive *s, struct nt_err *err)
 {
+    bool told = s->reopened == 0 || s->readings.count > s->readings.planning;
     s->readings.planning = s->readings.count;
     if (nt_adaptive_recall(s, err) < 0)
         return -1;
-    if (s->merge.unsettled > 0 && !is_hopeless(s) && s->reopened++ < REOPENED_MAX)
+    bool open = s->merge.unsettled > 0 || s->merge.open_cells > 0;
+    if (open && told && !is_hopeless(s) && s->reopened++ < REOPENED_MAX)
         nt_merge_reopen(&s->merge);
+    else if (s->merge.unsettled == 0 && !nt_slow_all_placed(&s->slow) && !s->placing)
+        s->placing = true;
     else
         s->phase = NT_ADAPTIVE_VERIFY;
     return 0;
+}
+
+/* A round that places slow hosts; 0: they are, or it cannot be told. */
+static int next_place(struct nt_adaptive *s, struct nt_err *err)
+{
+    struct nt_places places = nt_adaptive_places(s);
+    s->draw.count = s->merged = 0;
+    memset(s->draw.busy, 0, s->seats * sizeof *s->draw.busy);
+    if (nt_slow_place(&places, &s->slow, err) < 0)
+        return -1;
+    if (nt_slow_all_placed(&s->slow) || is_hopeless(s) || s->late >= NT_ADAPTIVE_LATE_MAX)
+        return 0;
+    int late = nt_slow_plan(&places, &s->slow, &s->draw, err);
+    if (late < 0)
+        return -1;
+    s->late += late > 0;
+    return s->draw.count > 0;
+}
+
+/* A round that merges, in which slow hosts meet who is idle. */
+static int next_merge(struct nt_adaptive *s, struct nt_err *err)
+{
+    if (s->placing)
+        return next_place(s, err);
+    int more = is_hopeless(s) ? 0 : nt_merge_next(&s->merge, &s->rng, &s->draw, err);
+    s->merged = s->draw.count;
+    if (more <= 0 || s->slow.count == 0)
+        return more;
+    struct nt_places places = nt_adaptive_places(s);
+    return nt_slow_fill(&places, &s->slow, &s->rng, &s->draw, err) < 0 ? -1 : 1;
 }
 
 static int next(struct nt_planner *planner, struct nt_order *order, struct nt_err *err)
@@ -130,7 +182,7 @@ static int next(struct nt_planner *planner, struct nt_order *order, struct nt_er
         }
     }
     while (s->phase == NT_ADAPTIVE_MERGE) {
-        int more = is_hopeless(s) ? 0 : nt_merge_next(&s->merge, &s->rng, &s->draw, err);
+        int more = next_merge(s, err);
         if (more < 0)
             return -1;
         s->merges += more > 0;
@@ -181,6 +233,13 @@ static int keep_readings(struct nt_adaptive *s, struct nt_err *err)
     return 0;
 }
 
+static int tell_merge(struct nt_adaptive *s, struct nt_err *err)
+{
+    struct nt_draw merged = s->draw;
+    merged.count = s->merged;
+    return nt_merge_tell(&s->merge, &merged, s->ln, err);
+}
+
 static int tell(struct nt_planner *planner, const struct nt_result *results, size_t n,
                 struct nt_err *err)
 {
@@ -193,7 +252,7 @@ static int tell(struct nt_planner *planner, const struct nt_result *results, siz
     if (s->phase == NT_ADAPTIVE_CALIBRATE)
         tell_calibration(s);
     else if (s->phase == NT_ADAPTIVE_MERGE)
-        rc = nt_merge_tell(&s->merge, &s->draw, s->ln, err);
+        rc = tell_merge(s, err);
     for (size_t k = 0; k < s->draw.count; k++)
         s->slot[s->draw.seat[k][0]] = s->slot[s->draw.seat[k][1]] = NONE;
     s->draw.count = 0;
@@ -204,7 +263,7 @@ static void lose(struct nt_planner *planner, uint32_t host)
 {
     struct nt_adaptive *s = (struct nt_adaptive *)planner;
     if (host < s->hosts && s->seat[host] != NONE)
-        s->lost[s->seat[host]] = true;
+        s->lost[s->seat[host]] = s->aside[s->seat[host]] = true;
 }
 
 /* ---- making and unmaking ----------------------------------------------------------------------
@@ -222,6 +281,7 @@ static void destroy(struct nt_planner *planner)
     free(s->host);
     free(s->seat);
     free(s->lost);
+    free(s->aside);
     free(s->slot);
     free(s->pair);
     free(s->ln);
@@ -276,6 +336,7 @@ int nt_sweep_adaptive_create(size_t hosts, const uint32_t *order, const bool *ab
     s->host = calloc(hosts + 1, sizeof *s->host);
     s->seat = calloc(hosts + 1, sizeof *s->seat);
     s->lost = calloc(hosts + 1, sizeof *s->lost);
+    s->aside = calloc(hosts + 1, sizeof *s->aside);
     s->slot = calloc(hosts + 1, sizeof *s->slot);
     s->pair = calloc(pairs, sizeof *s->pair);
     s->ln = calloc(pairs, sizeof *s->ln);
@@ -286,8 +347,8 @@ int nt_sweep_adaptive_create(size_t hosts, const uint32_t *order, const bool *ab
     s->draw.busy = calloc(hosts + 1, sizeof *s->draw.busy);
     nt_rng_init(&s->rng, seed);
     int rc = -1;
-    if (!s->host || !s->seat || !s->lost || !s->slot || !s->pair || !s->ln || !s->se || !s->pings ||
-        !s->draw.seat || !s->draw.cell || !s->draw.busy)
+    if (!s->host || !s->seat || !s->lost || !s->aside || !s->slot || !s->pair || !s->ln || !s->se ||
+        !s->pings || !s->draw.seat || !s->draw.cell || !s->draw.busy)
         nt_err_set(err, NT_ERR_SYSTEM, "no memory for a sweep of %zu hosts", hosts);
     else
         rc = sit_down(s, order, absent, err);

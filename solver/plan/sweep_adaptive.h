@@ -1,11 +1,12 @@
 /* The adaptive latency sweep: the tiers of a network in a few dozen rounds instead of one a host.
  *
  * Calibrate (calibrate.h), fit the classes of latencies (class_fit.h), merge and certify tier by
- * tier (merge.h), verify what was found with pairs that it was not found from (verify.h). The order
- * of the hosts is a hint at who is near whom and never a proof: in any other order the sweep takes
- * more rounds and gives the same network. A planner as sweep.h says; memory is about linear in the
- * readings, which are all kept: what is verified is what their record tells. At most
- * 4,096 switches below one are told apart (cells.h). */
+ * tier (merge.h), place hosts whose links are longer than others' (slow.h), verify what was found
+ * with pairs that it was not found from (verify.h). The order of the hosts is a hint at who is near
+ * whom and never a proof: in any other order the sweep takes more rounds and gives the same
+ * network. A planner as sweep.h says; memory is about linear in the readings, which are all kept:
+ * what is verified is what their record tells. At most 4,096 switches below one are told apart
+ * (cells.h). */
 #ifndef NT_SWEEP_ADAPTIVE_H
 #define NT_SWEEP_ADAPTIVE_H
 
@@ -34,7 +35,8 @@ int nt_sweep_adaptive_create(size_t hosts, const uint32_t *order, const bool *ab
                              uint32_t count, uint64_t seed, struct nt_planner **out,
                              struct nt_err *err);
 
-/* The network as known by now, canonical; lost and absent hosts are missing in it. At the end its
+/* The network as known by now, canonical; lost and absent hosts are missing in it, links of slow
+ * hosts are as long as they were found. At the end its
  * confidence is 1 less the chance of any wrong cell and of a class of latencies that was not seen;
  * 0 when it was not verified, and then it may be wrong.
  * Before the end hosts hang at the lowest switch that is certain, with probability 1/2.

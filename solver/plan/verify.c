@@ -9,14 +9,15 @@
 enum { TESTS_LOWEST = 3, TESTS_ABOVE = 2, AGREEING = 3, READINGS_MAX = 9, LOOK = 256, OUTSIDE = 3 };
 
 static const double OFF_SDS = 4.5, FAR_SDS = 2.5;
-static const double BETTER = 6;      /* ln of the likelihood of another class over the pair's own */
-static const double DRIFT_SDS = 4.5; /* and more with more hosts */
+static const double BETTER = 6; /* ln of the likelihood of another class over the pair's own */
+static const double CHANCE_SDS = 4.5; /* and more where there are more to be off */
 static const double AGREE_SDS = 4, MANY_OUTLIERS = 0.03;
 
 void nt_finding_fini(struct nt_finding *f)
 {
     free(f->suspect);
     free(f->want);
+    free(f->blame);
     *f = (struct nt_finding){0};
 }
 
@@ -28,7 +29,7 @@ struct expected {
     double us, sd;
 };
 
-static struct expected expect(const struct nt_claim *c, const struct nt_offsets *o,
+static struct expected expect(const struct nt_found_tree *c, const struct nt_offsets *o,
                               const struct nt_pair_reading *r, size_t class, bool calibrating)
 {
     double mean = exp(c->classes->mean[class]), us = mean + o->us[r->a] + o->us[r->b];
@@ -38,31 +39,48 @@ static struct expected expect(const struct nt_claim *c, const struct nt_offsets 
         us, sqrt(noise * noise + (o->variance[r->a] + o->variance[r->b]) / (us * us))};
 }
 
-static bool is_off(const struct nt_claim *c, const struct expected *e, size_t class, double ln)
+static bool is_off(const struct nt_found_tree *c, const struct expected *e, size_t class, double ln)
 {
-    double shift = log(e->us) - c->classes->mean[class];
+    double shift = e->us - exp(c->classes->mean[class]);
     double z = fabs(ln - log(e->us)) / e->sd;
     if (z > OFF_SDS)
         return true;
     for (size_t k = 0; k < c->classes->count; k++) {
-        double other = fabs(ln - shift - c->classes->mean[k]) / e->sd;
+        double us = fmax(exp(c->classes->mean[k]) + shift, e->us / 2);
+        double other = fabs(ln - log(us)) / e->sd;
         if (k != class && (z * z - other * other) / 2 > BETTER)
             return true;
     }
     return false;
 }
 
-/* How many of these are near each other, at most. */
-static size_t most_agreeing(const double *value, size_t n, double width)
+/* How many of these are near each other, at most, and their mean. */
+static size_t most_agreeing(const double *value, size_t n, double width, double *mean)
 {
     size_t most = 0;
+    *mean = 0;
     for (size_t i = 0; i < n; i++) {
         size_t near = 0;
-        for (size_t j = 0; j < n; j++)
-            near += value[j] >= value[i] && value[j] <= value[i] + width;
-        most = near > most ? near : most;
+        double sum = 0;
+        for (size_t j = 0; j < n; j++) {
+            bool is = value[j] >= value[i] && value[j] <= value[i] + width;
+            near += is;
+            sum += is ? value[j] : 0;
+        }
+        if (near > most) {
+            most = near;
+            *mean = sum / (double)near;
+        }
     }
     return most;
+}
+
+/* So many readings with this mean, in sd of one, are more than chance makes of one pair of all:
+ * merging reads again those pairs of which it is least certain, and there are many. */
+static bool is_beyond_chance(const struct nt_readings *all, size_t n, double mean)
+{
+    double limit = CHANCE_SDS * CHANCE_SDS + 2 * log((double)all->count + 1);
+    return (double)n * mean * mean > limit;
 }
 
 enum verdict { FITS, SUSPECT, CONTRADICTS };
@@ -76,7 +94,7 @@ struct drift {
     uint32_t partner; /* the last */
 };
 
-static void add_drift(struct drift *d, const struct nt_claim *c, const struct nt_offsets *o,
+static void add_drift(struct drift *d, const struct nt_found_tree *c, const struct nt_offsets *o,
                       const struct nt_pair_reading *r, size_t class, const struct expected *e)
 {
     double z = ((double)r->ln - log(e->us)) / e->sd;
@@ -92,19 +110,19 @@ static void add_drift(struct drift *d, const struct nt_claim *c, const struct nt
 }
 
 /* Off by more than chance makes one of all hosts at all tiers. */
-static bool drifts(const struct nt_claim *c, const struct drift *d)
+static bool drifts(const struct nt_found_tree *c, const struct drift *d)
 {
-    double limit = DRIFT_SDS * DRIFT_SDS + 2 * log((double)(c->classes->count * c->seats) + 1);
+    double limit = CHANCE_SDS * CHANCE_SDS + 2 * log((double)(c->classes->count * c->seats) + 1);
     return d->count > 1 && d->sum * d->sum > limit * d->variance;
 }
 
 /* The readings of one pair; the latest are enough. Several that are far and agree need not be off
  * one by one. */
-static enum verdict judge_pair(const struct nt_claim *c, const struct nt_offsets *offsets,
+static enum verdict judge_pair(const struct nt_found_tree *c, const struct nt_offsets *offsets,
                                const struct nt_readings *all, size_t from, size_t till,
                                struct drift *drift)
 {
-    double far[READINGS_MAX], widest = 0;
+    double far[READINGS_MAX], widest = 0, mean; /* of ln, less what is expected */
     size_t n = 0, off = 0, class = nt_clusters_meet(c->clusters, all->at[from].a, all->at[from].b);
     size_t needed = c->classes->outliers > MANY_OUTLIERS ? AGREEING + 1 : AGREEING;
     if (till - from > READINGS_MAX)
@@ -114,15 +132,16 @@ static enum verdict judge_pair(const struct nt_claim *c, const struct nt_offsets
         struct expected e = expect(c, offsets, r, class, r->turn < all->calibration);
         bool is = is_off(c, &e, class, (double)r->ln);
         widest = fmax(widest, e.sd);
-        if (is || fabs((double)r->ln - log(e.us)) > FAR_SDS * e.sd)
-            far[n++] = (double)r->ln;
+        far[n] = (double)r->ln - log(e.us);
+        n += is || fabs(far[n]) > FAR_SDS * e.sd;
         if (!is)
             add_drift(drift, c, offsets, r, class, &e);
         off += is;
     }
-    size_t agree = most_agreeing(far, n, AGREE_SDS * widest), count = till - from;
+    size_t agree = most_agreeing(far, n, AGREE_SDS * widest, &mean), count = till - from;
     if (agree >= needed && 2 * agree > count)
-        return CONTRADICTS;
+        return is_beyond_chance(all, agree, mean / widest) || count == READINGS_MAX ? CONTRADICTS
+                                                                                    : SUSPECT;
     if (off <= count - off || (count > off + 1 && count - off > agree))
         return FITS;
     return count < READINGS_MAX ? SUSPECT : CONTRADICTS;
@@ -132,9 +151,10 @@ static void blame(struct nt_finding *f, uint32_t a, uint32_t b)
 {
     if (f->against++ == 0)
         f->first = (struct nt_suspect){a, b};
+    f->blame[a]++;
 }
 
-static void judge_drift(const struct nt_claim *c, const struct drift *d, struct nt_finding *f)
+static void judge_drift(const struct nt_found_tree *c, const struct drift *d, struct nt_finding *f)
 {
     for (size_t k = 0; k < c->classes->count * c->seats; k++)
         if (drifts(c, &d[k]))
@@ -152,7 +172,7 @@ static bool is_fair(const struct nt_readings *all, const struct nt_pair_reading 
 
 /* Of every host at every tier: whom it could be tested with. The larger part of a cluster wants
  * nothing of the smaller ones, or a single host would have to meet everybody. */
-static int count_others(const struct nt_claim *c, uint32_t *others, uint8_t *want,
+static int count_others(const struct nt_found_tree *c, uint32_t *others, uint8_t *want,
                         struct nt_err *err)
 {
     uint32_t *size = calloc(2 * c->seats + 1, sizeof *size), *below;
@@ -177,7 +197,7 @@ static int count_others(const struct nt_claim *c, uint32_t *others, uint8_t *wan
 }
 
 /* Only of pairs that were not read yet. */
-static void limit_tests(const struct nt_claim *c, const uint32_t *others, struct nt_finding *f)
+static void limit_tests(const struct nt_found_tree *c, const uint32_t *others, struct nt_finding *f)
 {
     for (size_t k = 0; k < c->classes->count * c->seats; k++) {
         f->want[k] = (uint8_t)(f->want[k] < others[k] ? f->want[k] : others[k]);
@@ -186,7 +206,7 @@ static void limit_tests(const struct nt_claim *c, const uint32_t *others, struct
 }
 
 /* Both hosts have met each other at their tier. */
-static void note_meeting(const struct nt_claim *c, const struct nt_pair_reading *r, bool fair,
+static void note_meeting(const struct nt_found_tree *c, const struct nt_pair_reading *r, bool fair,
                          uint32_t *others, struct nt_finding *f)
 {
     size_t level = nt_clusters_meet(c->clusters, r->a, r->b);
@@ -209,7 +229,8 @@ struct company {
     uint32_t cluster, votes, outside;
 };
 
-static void vote(const struct nt_claim *c, const struct nt_pair_reading *r, struct company *company)
+static void vote(const struct nt_found_tree *c, const struct nt_pair_reading *r,
+                 struct company *company)
 {
     const uint32_t end[2] = {r->a, r->b};
     for (size_t l = 0; l + 1 < c->classes->count; l++)
@@ -222,7 +243,7 @@ static void vote(const struct nt_claim *c, const struct nt_pair_reading *r, stru
         }
 }
 
-static void count_outside(const struct nt_claim *c, const struct nt_pair_reading *r,
+static void count_outside(const struct nt_found_tree *c, const struct nt_pair_reading *r,
                           struct company *company)
 {
     const uint32_t end[2] = {r->a, r->b};
@@ -234,7 +255,8 @@ static void count_outside(const struct nt_claim *c, const struct nt_pair_reading
 }
 
 /* Somebody else who is not in that cluster, from the next seat on; NOBODY: all are. */
-static uint32_t outsider(const struct nt_claim *c, size_t level, uint32_t cluster, uint32_t seat)
+static uint32_t outsider(const struct nt_found_tree *c, size_t level, uint32_t cluster,
+                         uint32_t seat)
 {
     for (size_t k = 1; k < c->seats; k++) {
         uint32_t other = (uint32_t)((seat + k) % c->seats);
@@ -246,7 +268,7 @@ static uint32_t outsider(const struct nt_claim *c, size_t level, uint32_t cluste
 
 /* A host that was hardly read but with those of one cluster may hang at that cluster's switch by a
  * long link as well as above it: the four-point condition needs a pair without the cluster. */
-static void want_outsiders(const struct nt_claim *c, const struct nt_readings *all,
+static void want_outsiders(const struct nt_found_tree *c, const struct nt_readings *all,
                            struct company *company, struct nt_finding *f)
 {
     for (size_t k = 0; k < all->count; k++)
@@ -265,7 +287,7 @@ static void want_outsiders(const struct nt_claim *c, const struct nt_readings *a
         }
 }
 
-static void judge_all(const struct nt_claim *c, const struct nt_offsets *offsets,
+static void judge_all(const struct nt_found_tree *c, const struct nt_offsets *offsets,
                       const struct nt_readings *all, uint32_t *others, struct drift *drift,
                       struct nt_finding *f)
 {
@@ -280,30 +302,34 @@ static void judge_all(const struct nt_claim *c, const struct nt_offsets *offsets
         note_meeting(c, r, fair, others, f);
         f->tested += r->turn >= all->planning;
         enum verdict verdict = judge_pair(c, offsets, all, k, end, drift);
-        if (verdict == CONTRADICTS)
+        if (verdict == CONTRADICTS) {
             blame(f, r->a, r->b);
+            f->blame[r->b]++;
+        }
         if (verdict == SUSPECT)
             f->suspect[f->suspects++] = (struct nt_suspect){r->a, r->b};
     }
 }
 
-int nt_verify_judge(const struct nt_claim *c, const struct nt_readings *all, struct nt_finding *out,
-                    struct nt_err *err)
+int nt_verify_judge(const struct nt_found_tree *c, const struct nt_readings *all,
+                    struct nt_finding *out, struct nt_err *err)
 {
     size_t cells = c->classes->count * c->seats;
     struct nt_finding f = {.suspect = calloc(all->count + cells + 1, sizeof *f.suspect),
-                           .want = calloc(cells + 1, 1)};
+                           .want = calloc(cells + 1, 1),
+                           .blame = calloc(c->seats + 1, sizeof *f.blame)};
     uint32_t *others = calloc(cells + 1, sizeof *others);
     struct company *company = calloc(cells + 1, sizeof *company);
     struct drift *drift = calloc(cells + 1, sizeof *drift);
     struct nt_offsets offsets = {0};
     int rc = -1;
-    if (f.suspect == NULL || f.want == NULL || others == NULL || company == NULL || drift == NULL)
+    if (f.suspect == NULL || f.want == NULL || f.blame == NULL || others == NULL ||
+        company == NULL || drift == NULL)
         nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu readings", all->count);
     else
         rc = count_others(c, others, f.want, err);
     if (rc == 0)
-        rc = nt_offsets_fit(c->seats, c->classes, c->clusters, all, &offsets, err);
+        rc = nt_offsets_fit(c->seats, c->classes, c->clusters, c->slow, all, &offsets, err);
     if (rc == 0) {
         judge_all(c, &offsets, all, others, drift, &f);
         judge_drift(c, drift, &f);
@@ -329,7 +355,7 @@ struct member {
 };
 
 struct round {
-    const struct nt_claim *claim;
+    const struct nt_found_tree *claim;
     const struct nt_readings *readings;
     const struct nt_finding *finding;
     struct nt_draw *draw;
@@ -349,7 +375,7 @@ static int compare_members(const void *a, const void *b)
 
 static void gather(struct round *r, size_t level, struct nt_rng *rng)
 {
-    const struct nt_claim *c = r->claim;
+    const struct nt_found_tree *c = r->claim;
     r->members = 0;
     for (uint32_t i = 0; i < c->seats; i++)
         if (!c->lost[i])
@@ -401,7 +427,7 @@ static void test_level(struct round *r, size_t level)
 }
 
 /* The level at which most tests are wanted, but for those done. */
-static size_t neediest(const struct nt_claim *c, const struct nt_finding *f, const bool *done)
+static size_t neediest(const struct nt_found_tree *c, const struct nt_finding *f, const bool *done)
 {
     size_t best = c->classes->count, most = 0;
     for (size_t l = 0; l < c->classes->count; l++) {
@@ -416,7 +442,7 @@ static size_t neediest(const struct nt_claim *c, const struct nt_finding *f, con
     return best;
 }
 
-int nt_verify_plan(const struct nt_claim *c, const struct nt_readings *readings,
+int nt_verify_plan(const struct nt_found_tree *c, const struct nt_readings *readings,
                    const struct nt_finding *f, struct nt_rng *rng, struct nt_draw *draw,
                    struct nt_err *err)
 {

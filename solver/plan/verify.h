@@ -4,8 +4,9 @@
  * switches, among hosts on links of different length. What it found says of every pair which class
  * of latencies it is of, so pairs that it was not found from are measured: of every host with some
  * others at each tier, chosen at random. A pair contradicts when at least three readings (four
- * where outliers are many) agree with each other and not with its class, and outnumber those that
- * do; a pair with one reading off is read again until that is decided. One such pair refutes the
+ * where outliers are many) agree with each other and not with its class, outnumber those that do,
+ * and are together off by more than chance makes one of all pairs; a pair with one reading off, or
+ * with some that could be chance, is read again until that is decided. One such pair refutes the
  * network, and so do all readings of a host at a tier when together they are off. A host that was
  * read with those of one cluster alone is read with one outside it, or it could as well hang at
  * that cluster's switch by a long link.
@@ -22,13 +23,15 @@
 #include "clusters.h"
 #include "readings.h"
 #include "rng.h"
+#include "slow.h"
 
 /* What is verified; all borrowed. */
-struct nt_claim {
+struct nt_found_tree {
     size_t seats;
     const bool *lost; /* seats of them */
     const struct nt_classes *classes;
     const struct nt_clusters *clusters;
+    const struct nt_slow *slow; /* in their places */
     double noise; /* relative sd of a reading in calibration; later ones: as the classes say */
 };
 
@@ -42,18 +45,19 @@ struct nt_finding {
     size_t suspects;            /* pairs to be read again */
     struct nt_suspect *suspect; /* owned */
     struct nt_suspect first;    /* that contradicts */
+    uint32_t *blame;            /* seats: how much each has to do with; owned */
     size_t wanted;              /* tests of hosts at a tier that are still to be made */
     uint8_t *want;              /* [level * seats + seat]; owned */
 };
 
 /* What sorted readings say of the claim. */
-int nt_verify_judge(const struct nt_claim *claim, const struct nt_readings *readings,
+int nt_verify_judge(const struct nt_found_tree *claim, const struct nt_readings *readings,
                     struct nt_finding *out, struct nt_err *err);
 void nt_finding_fini(struct nt_finding *finding);
 
 /* A round that tests more: the suspects first. The draw's cells are not set; its count is 0 when
  * there is nothing to do. */
-int nt_verify_plan(const struct nt_claim *claim, const struct nt_readings *readings,
+int nt_verify_plan(const struct nt_found_tree *claim, const struct nt_readings *readings,
                    const struct nt_finding *finding, struct nt_rng *rng, struct nt_draw *draw,
                    struct nt_err *err);
 

@@ -33,7 +33,7 @@
  * MESSAGES is what was asked for (sr and gups send so many).
  * The text of a kernel is its name, of a failure its reason, of a PRTT the network device that it
  * kept to (none: what the transport chose); HOLD_US is for how long the asking end held still
- * after its last send. Hosts come before the first phase.
+ * after its last send, from whose end US then counts. Hosts come before the first phase.
  * A fixed bound on hosts (NT_HOSTS_MAX), lines (NT_SAMPLES_LINE_MAX bytes) and names. */
 #ifndef NT_SAMPLES_H
 #define NT_SAMPLES_H

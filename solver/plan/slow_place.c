@@ -1,0 +1,417 @@
+/* Where hosts on longer links hang. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "slow.h"
+
+enum { NOBODY = UINT32_MAX, MEETINGS = 2, MEETINGS_DISAGREEING = 4, REFINED = 4 };
+
+static const double SURE = 14; /* ln of the likelihood of a place over that of any other */
+static const double LEAST_OUTLIERS = 0.02;
+static const double OUTLIER_DENSITY = 0.4; /* as in class_fit.c, on one side */
+static const double LEAST_FITTING = 3;     /* readings */
+static const double DISAGREE_SDS = 6.4;    /* of two readings */
+
+/* A reading of the host: of whom, less his own offset. */
+struct sight {
+    uint32_t other;
+    double us, sd;
+};
+
+struct place {
+    size_t level;
+    uint32_t root;
+    double us, variance; /* the offset that fits best */
+    double likelihood;   /* ln */
+    double fitting;      /* readings that are no outliers */
+};
+
+struct search {
+    const struct nt_places *p;
+    const struct nt_slow *slow;
+    uint32_t seat;
+    size_t sights, places;
+    struct sight *sight;
+    struct place *place;
+    uint32_t *reads; /* seats: readings with the host */
+    bool *seen;      /* seats: scratch */
+};
+
+static void search_fini(struct search *s)
+{
+    free(s->sight);
+    free(s->place);
+    free(s->reads);
+    free(s->seen);
+}
+
+static const struct nt_slow_host *slow_of(const struct nt_slow *slow, uint32_t seat)
+{
+    for (size_t k = 0; k < slow->count; k++)
+        if (slow->host[k].seat == seat)
+            return &slow->host[k];
+    return NULL;
+}
+
+/* Somebody whose place is known. */
+static bool is_known(const struct search *s, uint32_t seat)
+{
+    const struct nt_slow_host *h = slow_of(s->slow, seat);
+    return !s->p->lost[seat] && seat != s->seat && (h == NULL || h->placed);
+}
+
+/* Rounds that place hosts have more pings a reading than others. */
+static double noise_of(const struct nt_places *p, const struct nt_pair_reading *r)
+{
+    bool known = p->pings > 0 && r->pings > 0;
+    return known ? p->noise * sqrt(p->pings / (double)r->pings) : p->classes->noise;
+}
+
+static void list_sights(struct search *s)
+{
+    const struct nt_classes *classes = s->p->classes;
+    for (size_t k = 0; k < s->p->readings->count; k++) {
+        const struct nt_pair_reading *r = &s->p->readings->at[k];
+        if (r->a != s->seat && r->b != s->seat)
+            continue;
+        uint32_t other = r->a == s->seat ? r->b : r->a;
+        s->reads[other]++;
+        if (!is_known(s, other))
+            continue;
+        const struct nt_slow_host *h = slow_of(s->slow, other);
+        double us = exp((double)r->ln), noise = us * noise_of(s->p, r);
+        double variance = noise * noise + classes->spread_us * classes->spread_us;
+        s->sight[s->sights++] = (struct sight){other, us - (h != NULL ? h->us : 0),
+                                               sqrt(variance + (h != NULL ? h->variance : 0))};
+    }
+}
+
+static size_t sights_of(const struct nt_readings *r, uint32_t seat)
+{
+    size_t n = 0;
+    for (size_t k = 0; k < r->count; k++)
+        n += r->at[k].a == seat || r->at[k].b == seat;
+    return n;
+}
+
+static int search_init(struct search *s, const struct nt_places *p, const struct nt_slow *slow,
+                       uint32_t seat, struct nt_err *err)
+{
+    size_t n = sights_of(p->readings, seat);
+    *s = (struct search){.p = p,
+                         .slow = slow,
+                         .seat = seat,
+                         .sight = calloc(n + 1, sizeof *s->sight),
+                         .place = calloc(n * p->clusters->levels + 1, sizeof *s->place),
+                         .reads = calloc(p->seats + 1, sizeof *s->reads),
+                         .seen = calloc(p->seats + 1, sizeof *s->seen)};
+    if (!s->sight || !s->place || !s->reads || !s->seen) {
+        search_fini(s);
+        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu readings of a host", n);
+    }
+    list_sights(s);
+    return 0;
+}
+
+/* ---- how likely a place is --------------------------------------------------------------------
+ */
+
+/* What a pair would be with a host at that place, without its offset. */
+static double expected_us(const struct search *s, const struct place *at, uint32_t other)
+{
+    size_t l = at->level;
+    while (l + 1 < s->p->clusters->levels && nt_clusters_find(s->p->clusters, l, other) !=
+                                                 nt_clusters_find(s->p->clusters, l, at->root))
+        l++;
+    return exp(s->p->classes->mean[l]);
+}
+
+/* ln of a sight's likelihood with an offset, up to a constant; *share: that it is no outlier. */
+static double likelihood_of(const struct search *s, const struct sight *x, double rest,
+                            double *share)
+{
+    double outliers = fmax(s->p->classes->outliers, LEAST_OUTLIERS);
+    double wrong = outliers * OUTLIER_DENSITY * 2.5066282746310002 * x->sd / x->us;
+    double right = (1 - outliers) * exp(-0.5 * rest * rest / (x->sd * x->sd));
+    *share = right / (right + wrong);
+    return log(right + wrong);
+}
+
+static double try_offset(const struct search *s, const struct place *at, const double *rest,
+                         struct place *out)
+{
+    double weight = 0, sum = 0, share;
+    *out = (struct place){at->level, at->root, at->us, 0, 0, 0};
+    for (size_t k = 0; k < s->sights; k++) {
+        const struct sight *x = &s->sight[k];
+        out->likelihood += likelihood_of(s, x, rest[k] - at->us, &share);
+        out->fitting += share;
+        weight += share / (x->sd * x->sd);
+        sum += share * rest[k] / (x->sd * x->sd);
+    }
+    out->variance = 1 / weight;
+    return sum / weight;
+}
+
+/* The offset that fits best, from that of each sight on. */
+static void fit_offset(const struct search *s, struct place *at, double *rest)
+{
+    struct place best = {.likelihood = -INFINITY}, tried;
+    for (size_t k = 0; k < s->sights; k++)
+        rest[k] = s->sight[k].us - expected_us(s, at, s->sight[k].other);
+    for (size_t k = 0; k < s->sights; k++) {
+        at->us = rest[k];
+        try_offset(s, at, rest, &tried);
+        if (tried.likelihood > best.likelihood)
+            best = tried;
+    }
+    for (int k = 0; k < REFINED; k++) {
+        double next = try_offset(s, &best, rest, &tried);
+        if (tried.likelihood >= best.likelihood)
+            best = tried;
+        best.us = next;
+    }
+    try_offset(s, &best, rest, at);
+}
+
+static bool is_listed(const struct search *s, size_t level, uint32_t root)
+{
+    for (size_t k = 0; k < s->places; k++)
+        if (s->place[k].level == level && s->place[k].root == root)
+            return true;
+    return false;
+}
+
+/* All that readings can tell apart: the clusters with somebody who was met. Best first, and the
+ * next best second. */
+static int find_places(struct search *s, struct nt_err *err)
+{
+    double *rest = calloc(s->sights + 1, sizeof *rest);
+    if (rest == NULL)
+        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu readings of a host", s->sights);
+    for (size_t k = 0; k < s->sights; k++)
+        for (size_t l = 0; l < s->p->clusters->levels; l++) {
+            uint32_t root = nt_clusters_find(s->p->clusters, l, s->sight[k].other);
+            if (is_listed(s, l, root))
+                continue;
+            struct place *at = &s->place[s->places++];
+            *at = (struct place){.level = l, .root = root};
+            fit_offset(s, at, rest);
+        }
+    free(rest);
+    for (size_t n = 0; n < 2; n++)
+        for (size_t k = n + 1; k < s->places; k++)
+            if (s->place[k].likelihood > s->place[n].likelihood) {
+                struct place t = s->place[n];
+                s->place[n] = s->place[k];
+                s->place[k] = t;
+            }
+    return 0;
+}
+
+/* ---- whether that is certain ------------------------------------------------------------------
+ */
+
+/* Whether readings of the host with another say one thing; of two that do not, either might be an
+ * accident. */
+static bool has_met(const struct search *s, uint32_t other)
+{
+    const struct nt_readings *r = s->p->readings;
+    float low = INFINITY, high = -INFINITY;
+    if (s->reads[other] < MEETINGS || s->reads[other] >= MEETINGS_DISAGREEING)
+        return s->reads[other] >= MEETINGS;
+    for (size_t k = 0; k < r->count; k++)
+        if ((r->at[k].a == s->seat && r->at[k].b == other) ||
+            (r->at[k].b == s->seat && r->at[k].a == other)) {
+            low = fminf(low, r->at[k].ln);
+            high = fmaxf(high, r->at[k].ln);
+        }
+    return (double)(high - low) < DISAGREE_SDS * s->p->noise;
+}
+
+/* Another slow one that the host has hardly met: both might be near each other, far from all. */
+static uint32_t unmet_mate(const struct search *s, const bool *busy)
+{
+    for (size_t k = 0; k < s->slow->count; k++) {
+        uint32_t other = s->slow->host[k].seat;
+        if (other != s->seat && !s->p->lost[other] && (busy == NULL || !busy[other]) &&
+            !has_met(s, other))
+            return other;
+    }
+    return NOBODY;
+}
+
+static size_t distance(uint32_t a, uint32_t b)
+{
+    return a < b ? b - a : a - b;
+}
+
+/* The nearest in a part of the best place that nobody was met of: the host might hang there. */
+static uint32_t unmet_part(struct search *s, const bool *busy)
+{
+    const struct nt_clusters *c = s->p->clusters;
+    const struct place *at = &s->place[0];
+    uint32_t best = NOBODY;
+    if (s->places == 0 || at->level == 0)
+        return NOBODY;
+    memset(s->seen, 0, s->p->seats * sizeof *s->seen);
+    for (size_t k = 0; k < s->sights; k++)
+        s->seen[nt_clusters_find(c, at->level - 1, s->sight[k].other)] = true;
+    for (uint32_t i = 0; i < s->p->seats; i++)
+        if (is_known(s, i) && (busy == NULL || !busy[i]) &&
+            nt_clusters_find(c, at->level, i) == nt_clusters_find(c, at->level, at->root) &&
+            !s->seen[nt_clusters_find(c, at->level - 1, i)] &&
+            (best == NOBODY || distance(i, s->seat) < distance(best, s->seat)))
+            best = i;
+    return best;
+}
+
+static bool is_certain(struct search *s)
+{
+    const struct place *at = &s->place[0];
+    if (s->places == 0 || at->fitting < LEAST_FITTING || 2 * at->fitting < (double)s->sights)
+        return false;
+    return (s->places == 1 || at->likelihood - s->place[1].likelihood > SURE) &&
+           unmet_mate(s, NULL) == NOBODY && unmet_part(s, NULL) == NOBODY;
+}
+
+static void put(const struct search *s, struct nt_slow_host *h)
+{
+    const struct place *at = &s->place[0];
+    h->placed = true;
+    h->level = at->level;
+    h->beside = at->root;
+    h->us = at->us;
+    h->variance = at->variance;
+    h->doubt = 0;
+    for (size_t k = 1; k < s->places; k++)
+        h->doubt += exp(s->place[k].likelihood - at->likelihood);
+    nt_clusters_unite(s->p->clusters, at->level, s->seat, at->root);
+}
+
+int nt_slow_place(const struct nt_places *p, struct nt_slow *slow, struct nt_err *err)
+{
+    for (bool more = true; more;) {
+        more = false;
+        for (size_t k = 0; k < slow->count; k++) {
+            struct nt_slow_host *h = &slow->host[k];
+            struct search s;
+            if (h->placed)
+                continue;
+            if (search_init(&s, p, slow, h->seat, err) < 0)
+                return -1;
+            int rc = find_places(&s, err);
+            bool certain = rc == 0 && is_certain(&s);
+            if (certain)
+                put(&s, h);
+            more |= certain;
+            search_fini(&s);
+            if (rc < 0)
+                return -1;
+        }
+    }
+    return 0;
+}
+
+/* ---- whom to meet next ------------------------------------------------------------------------
+ */
+
+/* Who is most different from the two best places. */
+static uint32_t telling(const struct search *s, const bool *busy)
+{
+    double most = 0;
+    uint32_t best = NOBODY;
+    for (uint32_t i = 0; s->places > 0 && i < s->p->seats; i++) {
+        if (busy[i] || !is_known(s, i))
+            continue;
+        const struct place *x = &s->place[0], *y = &s->place[s->places > 1];
+        double one = expected_us(s, x, i) + x->us, two = expected_us(s, y, i) + y->us;
+        double score = fabs(one - two) / (fmax(fabs(one), 1e-9) * (1 + s->reads[i]));
+        if (best == NOBODY || score > most * (1 + 1e-9) ||
+            (score > most * (1 - 1e-9) && distance(i, s->seat) < distance(best, s->seat))) {
+            best = i;
+            most = score;
+        }
+    }
+    return best;
+}
+
+/* Anybody not met yet, from a seat on; NOBODY: all were, or are busy. */
+static uint32_t stranger(const struct search *s, const bool *busy, uint32_t from)
+{
+    for (size_t k = 0; k < s->p->seats; k++) {
+        uint32_t other = (uint32_t)((from + k) % s->p->seats);
+        if (!busy[other] && is_known(s, other) && s->reads[other] == 0)
+            return other;
+    }
+    return NOBODY;
+}
+
+static void pair_up(struct nt_draw *d, uint32_t a, uint32_t b)
+{
+    d->busy[a] = d->busy[b] = true;
+    d->seat[d->count][0] = a;
+    d->seat[d->count++][1] = b;
+}
+
+/* 1: it only tells between places that were read. */
+static int plan_host(struct search *s, struct nt_draw *d, struct nt_err *err)
+{
+    int late = 0;
+    if (find_places(s, err) < 0)
+        return -1;
+    uint32_t other = unmet_mate(s, d->busy);
+    if (other == NOBODY)
+        other = unmet_part(s, d->busy);
+    if (other == NOBODY) {
+        late = 1;
+        other = telling(s, d->busy);
+    }
+    if (other == NOBODY)
+        other = stranger(s, d->busy, s->seat);
+    if (other != NOBODY)
+        pair_up(d, s->seat, other);
+    return late;
+}
+
+int nt_slow_plan(const struct nt_places *p, const struct nt_slow *slow, struct nt_draw *draw,
+                 struct nt_err *err)
+{
+    int late = 0;
+    for (size_t k = 0; k < slow->count; k++) {
+        const struct nt_slow_host *h = &slow->host[k];
+        struct search s;
+        if (h->placed || p->lost[h->seat] || draw->busy[h->seat])
+            continue;
+        if (search_init(&s, p, slow, h->seat, err) < 0)
+            return -1;
+        int rc = plan_host(&s, draw, err);
+        search_fini(&s);
+        if (rc < 0)
+            return -1;
+        late += rc;
+    }
+    return late;
+}
+
+int nt_slow_fill(const struct nt_places *p, const struct nt_slow *slow, struct nt_rng *rng,
+                 struct nt_draw *draw, struct nt_err *err)
+{
+    for (size_t k = 0; k < slow->count; k++) {
+        const struct nt_slow_host *h = &slow->host[k];
+        struct search s;
+        uint32_t from = (uint32_t)nt_rng_below(rng, 2 * p->seats);
+        if (h->placed || p->lost[h->seat] || draw->busy[h->seat])
+            continue;
+        if (search_init(&s, p, slow, h->seat, err) < 0)
+            return -1;
+        uint32_t other = unmet_mate(&s, draw->busy);
+        if (other == NOBODY)
+            other = stranger(&s, draw->busy, from < p->seats ? from : h->seat);
+        if (other != NOBODY)
+            pair_up(draw, h->seat, other);
+        search_fini(&s);
+    }
+    return 0;
+}
