@@ -31,14 +31,21 @@ found_all() { # FABRIC ABOVE_US DEGRADED
         assert_equal "shape" "$(map_shape "$GROUND_HOME/$JOB.map")" "$(declared_shape "$1")"
 }
 
+swept_and_found() { # FABRIC ITEMS ABOVE_US DEGRADED RUN
+    submit_recording --nettopo="$2" -N"$HOSTS" --exclusive && completed || return
+    printf '# %s, %s, run %s: %.1f s\n' "$1" "$2" "$5" "$(jq .sweep.seconds "$GROUND_HOME/$JOB.map")" >&3
+    found_all "$1" "$3" "$4"
+}
+
+# The fabric emulates in real time, and what disturbs for a moment is gone when one asks whether the
+# machine is busy: a single run that is wrong is made once more. Of three in a row each counts.
 finds_all() { # FABRIC ITEMS ABOVE_US DEGRADED
-    local hosts run
+    local run
     ground_up "$1" --conf 'budget_max = 60'
-    hosts=$("$FABRIC" --hosts "$GROUND_FABRIC" | wc -l)
+    HOSTS=$("$FABRIC" --hosts "$GROUND_FABRIC" | wc -l)
     for run in $RUNS; do
-        submit_recording --nettopo="$2" -N"$hosts" --exclusive && completed || return
-        printf '# %s, %s, run %s: %.1f s\n' "$1" "$2" $run "$(jq .sweep.seconds "$GROUND_HOME/$JOB.map")" >&3
-        found_all "$1" "$3" "$4" || return
+        swept_and_found "$@" $run && continue
+        [ "$RUNS" = 1 ] && swept_and_found "$@" "$run again" || return
     done
 }
 
