@@ -327,6 +327,42 @@ static void a_pair_that_always_fails_is_given_up(void **state)
     nt_model_destroy(model);
 }
 
+/* Answers that take long on their way come after the holds that the times of messages suggest. */
+static void a_hold_without_an_answer_is_made_longer_and_costs_nothing_else(void **state)
+{
+    (void)state;
+    static struct seen seen;
+    struct known_loggp truth[CLASSES];
+    struct nt_model *model = leaves(1);
+    struct nt_planner *planner = NULL;
+    struct nt_err err = {0};
+    struct nt_order order;
+    struct nt_result results[NT_LOGGP_CLASSES_MAX];
+    size_t silent = 0, heard = 0;
+    double shortest_us = 0;
+    bool checked = false;
+    memset(&seen, 0, sizeof seen);
+    truths(truth, 0, 0, 1);
+    assert_int_equal(nt_loggp_create(model, NULL, &planner, &err), 0);
+    while (planner->ops->next(planner, &order, &err) == 1) {
+        play(model, truth, &order, &seen, results);
+        if (order.hold_us > 0 && shortest_us == 0)
+            shortest_us = order.hold_us;
+        bool late = order.hold_us > 0 && order.hold_us < 3 * shortest_us;
+        for (size_t k = 0; late && k < order.pairs; k++)
+            results[k] = (struct nt_result){.a = results[k].a, .b = results[k].b, .ok = true};
+        silent += late;
+        heard += order.hold_us > 0 && !late;
+        checked = checked || strcmp(order.phase, NT_LOGGP_CHECK_PHASE) == 0;
+        assert_int_equal(planner->ops->tell(planner, results, order.pairs, &err), 0);
+    }
+    assert_true(silent > 0);
+    assert_int_equal(heard, silent);
+    assert_true(checked);
+    nt_planner_destroy(planner);
+    nt_model_destroy(model);
+}
+
 static void long_rounds_are_not_ordered(void **state)
 {
     (void)state;
@@ -419,6 +455,7 @@ int main(void)
         cmocka_unit_test(each_rail_and_all_of_them),
         cmocka_unit_test(a_lost_host_is_replaced_and_a_class_without_hosts_ends),
         cmocka_unit_test(a_pair_that_always_fails_is_given_up),
+        cmocka_unit_test(a_hold_without_an_answer_is_made_longer_and_costs_nothing_else),
         cmocka_unit_test(long_rounds_are_not_ordered),
         cmocka_unit_test(a_short_time_still_has_its_check),
         cmocka_unit_test(nothing_to_measure_is_no_error),

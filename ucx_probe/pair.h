@@ -55,7 +55,7 @@ int nt_pair_connect(struct nt_pair *pair, const struct nt_meeting *meeting,
  *              one message of s bytes back; se_us: between the lowest two of four parts
  *              of the repetitions; median_us of it; count: n; bytes: s. For hold_us after the
  *              last send the first end looks at nothing; then its end is where the times begin,
- *              and repetitions whose answer came after the hold are dropped (none left: an error)
+ *              and repetitions whose answer came after the hold are dropped (none left: count 0)
  * In every batch of a latency order there are at least order->count pings and, with a core of
  * its own, at least MIN_BATCH_S of them: on a fast network more pings cost nothing. */
 int nt_pair_measure(struct nt_pair *pair, const struct nt_order *order, double soft_s,

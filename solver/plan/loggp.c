@@ -197,9 +197,13 @@ static int tell(struct nt_planner *planner, const struct nt_result *results, siz
         t->run[k].failures++;
     for (size_t i = 0; i < n; i++) {
         struct nt_run *run = run_of(p, t, &results[i]);
-        if (run == NULL || !results[i].ok || !(results[i].value_us > 0))
+        if (run == NULL || !results[i].ok)
             continue;
         run->failures = 0;
+        if (!(results[i].value_us > 0)) {
+            nt_loggp_want_longer(&t->wants, &p->ordered);
+            continue;
+        }
         struct nt_prtt m = {.bytes = p->ordered.bytes,
                             .count = p->ordered.count,
                             .delay_us = p->ordered.delay_us,

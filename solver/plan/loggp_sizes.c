@@ -15,6 +15,8 @@ static const double CLOSE_SHARE = 0.02, CLOSE_BYTES = 16;
 static const double TRAIN_US = 100e3;
 /* A sender's overhead beyond this size and a receiver's beyond that are not asked for. */
 static const double SEND_BYTES_MAX = 65536, RECEIVE_BYTES_MAX = 4096;
+/* A hold that no answer came within is made so much longer, up to this. */
+static const double HOLD_TIMES = 4, HOLD_MAX_US = 100e3;
 
 int nt_run_add(struct nt_run *run, struct nt_prtt m, struct nt_err *err)
 {
@@ -288,6 +290,17 @@ static void want_receives(const struct known *known, size_t n, struct nt_wants *
                                         .count = 1,
                                         .hold_us = ceil(4 * slowest_us(known, n, bytes)) + 50});
         }
+}
+
+void nt_loggp_want_longer(struct nt_wants *wants, const struct nt_want *want)
+{
+    struct nt_want longer = *want;
+    longer.hold_us = HOLD_TIMES * want->hold_us;
+    for (size_t k = wants->at; k < wants->n; k++)
+        if (wants->want[k].bytes == longer.bytes && wants->want[k].hold_us == longer.hold_us)
+            return;
+    if (want->hold_us > 0 && longer.hold_us <= HOLD_MAX_US && wants->n < NT_WANTS_MAX)
+        wants->want[wants->n++] = longer;
 }
 
 /* ---- 6: the check ---- */

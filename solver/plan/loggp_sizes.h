@@ -56,4 +56,8 @@ double nt_curve_time_us(const struct nt_point *curve, size_t n, double bytes);
 int nt_loggp_wants(enum nt_loggp_step step, const struct nt_run *runs, size_t n, double max_bytes,
                    struct nt_wants *wants, struct nt_err *err);
 
+/* No answer had come by the end of the hold: it is asked for once more, with a longer one. Once
+ * for all classes that it came too late for; never beyond a limit. */
+void nt_loggp_want_longer(struct nt_wants *wants, const struct nt_want *want);
+
 #endif

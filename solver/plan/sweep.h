@@ -40,7 +40,7 @@ struct nt_result {
     bool ok;         /* false: the pair failed; nothing else counts */
     double value_us; /* as in nt_sample */
     double se_us, median_us;
-    uint32_t count;
+    uint32_t count; /* 0: the pair is well, but there is no figure: value_us is 0 */
     double bytes;
 };
 
