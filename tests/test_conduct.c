@@ -5,10 +5,30 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <dlfcn.h>
+#include <ucp/api/ucp.h>
 
 #include "conduct.h"
 #include "follow.h"
 #include "relay.h"
+
+enum { TAG_SHIFT = 24, TAG_FLOW_DONE = 0x06 };
+
+/* In a probe: its flows are never acknowledged, as when too many share a link. */
+static bool stuck;
+
+/* Stands before the library's own. */
+ucs_status_ptr_t ucp_tag_send_nbx(ucp_ep_h ep, const void *buffer, size_t count, ucp_tag_t tag,
+                                  const ucp_request_param_t *param)
+{
+    static ucs_status_ptr_t (*real)(ucp_ep_h, const void *, size_t, ucp_tag_t,
+                                    const ucp_request_param_t *);
+    if (real == NULL)
+        *(void **)&real = dlsym(RTLD_NEXT, "ucp_tag_send_nbx");
+    if (stuck && (tag >> TAG_SHIFT & 0xff) == TAG_FLOW_DONE)
+        return NULL;
+    return real(ep, buffer, count, tag, param);
+}
 
 static int lead(struct nt_meet *meet, struct nt_turn *turn)
 {
@@ -212,6 +232,37 @@ static void the_level_says_what_was_not_measured(void **state)
     relay_fini(&out);
 }
 
+static int stuck_probe(int fd, unsigned rank, const void *context)
+{
+    stuck = true;
+    return probe(fd, rank, context);
+}
+
+static void flows_in_each_others_way_lose_nobody(void **state)
+{
+    (void)state;
+    for (unsigned n = 2; n <= 4; n += 2) {
+        struct relay_outcome out;
+        struct relay_plan plan = plan_of(n, 6000);
+        plan.option = "standard,budget=6";
+        plan.probe = stuck_probe;
+        relay_run(&plan, &out);
+        show("stuck flows", &out);
+        assert_int_equal(out.fallen, 0);
+        struct nt_samples *s = read_samples(&out);
+        size_t failed = 0;
+        for (size_t k = 0; k < s->samples; k++)
+            failed += s->sample[k].kind == NT_SAMPLE_FAILED;
+        assert_true(failed > 0);
+        for (size_t h = 0; h < n; h++)
+            assert_null(s->missing[h]);
+        for (size_t k = 0; k < s->warnings; k++)
+            assert_null(strstr(s->warning[k], "reached"));
+        nt_samples_destroy(s);
+        relay_fini(&out);
+    }
+}
+
 static size_t count_kind(const struct nt_samples *s, enum nt_sample_kind kind)
 {
     size_t n = 0;
@@ -301,6 +352,7 @@ int main(void)
         cmocka_unit_test(garbage_from_a_probe_costs_only_itself),
         cmocka_unit_test(a_short_time_ends_in_time),
         cmocka_unit_test(the_level_says_what_was_not_measured),
+        cmocka_unit_test(flows_in_each_others_way_lose_nobody),
         cmocka_unit_test(a_full_sweep_has_flows_trains_and_kernels),
         cmocka_unit_test(a_death_in_any_phase_costs_only_itself),
     };

@@ -260,6 +260,22 @@ static void a_kernel_gets_time_for_its_slowest_host(void **state)
     assert_true(nt_pace_warm_s(&pace, &kernel, pace.stop_s - 0.1) <= 0.1 + 1e-9);
 }
 
+/* Two messages of a flow get lost in a row, and what is left drains at a tenth of the rate. */
+static void a_flow_gets_time_for_lost_messages(void **state)
+{
+    (void)state;
+    struct nt_pace pace;
+    struct nt_go go = {0};
+    const struct nt_order flow = {
+        .kind = NT_ORDER_BANDWIDTH, .pairs = 2, .batches = 1, .count = 8, .window_s = 0.4};
+    nt_pace_init(&pace, 0, 100);
+    nt_pace_learn(&pace, 0.001, 0.4);
+    nt_pace_limit(&pace, &flow, 0.001, 1, &go);
+    assert_true(go.give_up_s >= 0.4 + 0.2 + 0.4 + 0.4);
+    nt_pace_limit(&pace, &flow, 0.001, pace.stop_s - 0.3, &go);
+    assert_true(go.give_up_s <= 0.3 + 1e-9);
+}
+
 static void a_failed_round_teaches_nothing(void **state)
 {
     (void)state;
@@ -284,6 +300,7 @@ int main(void)
         cmocka_unit_test(one_bad_pair_alone_is_in_doubt),
         cmocka_unit_test(the_pace_keeps_time_for_the_end),
         cmocka_unit_test(a_kernel_gets_time_for_its_slowest_host),
+        cmocka_unit_test(a_flow_gets_time_for_lost_messages),
         cmocka_unit_test(a_failed_round_teaches_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

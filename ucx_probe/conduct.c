@@ -166,7 +166,7 @@ static int record_round(struct sweep *s, const struct nt_order *order, size_t *r
         int rc = 0;
         if (o->standing == NT_GOOD) {
             s->results[n++] = o->result;
-            rc = record_good(s, order, &o->result, err);
+            rc = o->result.count == 0 ? 0 : record_good(s, order, &o->result, err);
         } else if (!s->time_up) {
             rc = record_failed(s, order, k,
                                o->standing == NT_FAILED ? o->reason : "one end stopped answering",
@@ -192,17 +192,17 @@ static void show(const struct sweep *s)
 }
 
 /* ---- who of two ---- */
-/* A few pings with a host that nothing speaks against, for the judgement alone. */
-static int try_host(struct sweep *s, uint32_t host, struct nt_err *err)
+/* A few pings while all others rest, for the judgement alone. */
+static int try_two(struct sweep *s, uint32_t a, uint32_t b, struct nt_err *err)
 {
-    uint32_t pair[1][2] = {{host, nt_crew_witness(s->crew)}};
+    uint32_t pair[1][2] = {{a, b}};
     const struct nt_order order = {.kind = NT_ORDER_LATENCY,
                                    .pairs = 1,
                                    .pair = pair,
                                    .message_bytes = 8,
                                    .batches = 1,
                                    .count = 4};
-    if (pair[0][1] == NT_NOBODY || s->crew->gone[host] != NULL)
+    if (b == NT_NOBODY || s->crew->gone[a] != NULL)
         return 0;
     if (nt_match_run(&s->match, &order, s->rounds, &s->pace, s->silent, err) != 0)
         return -1;
@@ -220,11 +220,17 @@ static int lose_the_farther(struct sweep *s, uint32_t a, uint32_t b, struct nt_e
     return lose(s, a > b ? a : b, reason, err);
 }
 
+/* A host that nothing speaks against tells which of the two it is. Without one they try each other:
+ * flows that got into each other's way say nothing of a host. */
 static int settle_doubt(struct sweep *s, uint32_t a, uint32_t b, struct nt_err *err)
 {
-    if (nt_crew_witness(s->crew) == NT_NOBODY)
-        return nt_crew_in_doubt(s->crew, a, b, LAST_DOUBT) ? lose_the_farther(s, a, b, err) : 0;
-    return try_host(s, a, err) != 0 ? -1 : try_host(s, b, err);
+    if (nt_crew_witness(s->crew) != NT_NOBODY)
+        return try_two(s, a, nt_crew_witness(s->crew), err) != 0
+                   ? -1
+                   : try_two(s, b, nt_crew_witness(s->crew), err);
+    if (try_two(s, a, b, err) != 0)
+        return -1;
+    return nt_crew_in_doubt(s->crew, a, b, LAST_DOUBT) ? lose_the_farther(s, a, b, err) : 0;
 }
 
 /* Latencies change partners, which tells who of two has gone; flows may ask the same pair again

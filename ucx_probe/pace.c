@@ -6,6 +6,11 @@
 
 static const double LIMIT_MIN_S = 0.15, LIMIT_MAX_S = 2, SLACK_S = 0.25;
 
+/* Where flows share a link messages get lost, and TCP waits for 0.2 s at first, and twice as long
+ * each further time (RFC 6298, 5.5, and Linux's least wait); what is under way drains at a share of
+ * the rate that the messages were sized for. */
+static const double FLOW_S = 0.6, FLOW_WINDOWS = 1;
+
 /* A kernel is as slow as its slowest host, whose core may be taken for a while: what pairs needed
  * says little of it. */
 static const double CROWD_S = 0.9, CROWD_HOST_S = 0.02;
@@ -31,10 +36,23 @@ static double left_s(const struct nt_pace *pace, double now_s)
     return fmax(pace->stop_s - now_s, 0.01);
 }
 
+static double crowd_s(const struct nt_order *order)
+{
+    return CROWD_S + CROWD_HOST_S * (double)order->pairs;
+}
+
 static double least_s(const struct nt_order *order)
 {
-    return order->kind == NT_ORDER_KERNEL ? CROWD_S + CROWD_HOST_S * (double)order->pairs
-                                          : LIMIT_MIN_S;
+    switch (order->kind) {
+    case NT_ORDER_KERNEL:
+        return crowd_s(order);
+    case NT_ORDER_BANDWIDTH:
+        return FLOW_S + FLOW_WINDOWS * order->window_s;
+    case NT_ORDER_LATENCY:
+    case NT_ORDER_PRTT:
+        break;
+    }
+    return LIMIT_MIN_S;
 }
 
 double nt_pace_warm_s(const struct nt_pace *pace, const struct nt_order *order, double now_s)
@@ -43,7 +61,7 @@ double nt_pace_warm_s(const struct nt_pace *pace, const struct nt_order *order, 
     /* nothing is known of this network yet: generous, but never most of the time */
     double warm =
         pace->rounds == 0 ? clamp(left / 3, 0.01, 1) : clamp(8 * pace->warm_s, LIMIT_MIN_S, 1);
-    return fmin(fmax(warm, least_s(order)), left);
+    return fmin(order->kind == NT_ORDER_KERNEL ? fmax(warm, crowd_s(order)) : warm, left);
 }
 
 /* What an order takes when each message takes the round trip that was seen. */
