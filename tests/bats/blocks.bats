@@ -71,8 +71,10 @@ all_but_n9_know() {
     done
 }
 
-@test "64 hosts in blocks find the declared network" {
-    local files=0 first=0 below=0 host now
+# A sweep of all, and what its hosts have open meanwhile: files, first, below.
+sweep_64() {
+    local host now
+    files=0 first=0 below=0
     # 64 probes share the cores of one machine: a round takes longer than on hosts of their own
     submit_recording --nettopo=quick,budget=40 -N64 --exclusive
     wait_until 40 n1_measures
@@ -83,12 +85,27 @@ all_but_n9_know() {
         for host in n9 n17 n25 n33 n41 n49 n57; do now=$((now + $(came_to $host))); done
         below=$(most $below $now)
     done
+    completed
+}
+
+# The map says itself what it lacks: it could not tell, or some did not come in time.
+is_whole() {
+    jq -e '.structure.family != "undetermined" and all(.nodes[]; .status != "missing")' \
+        "$GROUND_HOME/$JOB.map" >/dev/null
+}
+
+@test "64 hosts in blocks find the declared network" {
+    local files first below try
+    for try in 1 2 3; do
+        sweep_64
+        is_whole && break
+        echo "# try $try: $(jq -c '[.status, .reason, .structure.family, .warnings]' "$GROUND_HOME/$JOB.map")" >&3
+    done
     # its agent, UCX's own, and a partner or two
     assert_between "files of a probe" "$files" 5 32
     # its own block and the other blocks' first, and a few whose block was late
     unless_busy assert_between "hosts that have come to n1" "$first" 14 $((2 * (BLOCK + 64 / BLOCK)))
     unless_busy assert_between "hosts that have come to the others" "$below" $((63 - first)) 49
-    completed
     found_network --above 800
     printf '# %s, %s s, %s rounds, at most %s files a probe\n' "$(variable NETTOPO_STATUS)" \
         "$(jq .sweep.seconds "$GROUND_HOME/$JOB.map")" "$(jq .sweep.rounds "$GROUND_HOME/$JOB.map")" "$files" >&3

@@ -5,8 +5,8 @@
 #   completed [JOB] [SECONDS]            waits for the job's end; it must be COMPLETED
 #   while_measuring HOST CMD SUBMIT...   a job by SUBMIT, and CMD (a line of shell) as HOST measures in it
 #   variable NAME [JOB]                  the value that a recording job found, empty for none
-#   found_network [--missing H,H]        the job's map is the declared network, by tests/judge; on a
-#                                        machine that is busy with other things a wrong one skips the test
+#   is_network [--missing H,H]           the job's map is the declared network, by tests/judge
+#   found_network [--missing H,H]        so; on a machine that is busy a wrong one skips the test
 #   waited_s [JOB]                       seconds from the job's resources to its script
 #   slurm_alone HOSTS                    sets SLURM_S: what Slurm itself takes of that, the most of three
 #   waited_at_most SECONDS               by us: what Slurm itself takes is beside it
@@ -70,10 +70,11 @@ while_measuring() {
 
 variable() { sed -n "s/^$1=//p" "$GROUND_HOME/${2-$JOB}.env"; }
 
-found_network() {
-    unless_busy "$ROOT/tests/judge" "$GROUND_HOME/$JOB.map" "$GROUND_FABRIC" "$@" ||
+is_network() {
+    "$ROOT/tests/judge" "$GROUND_HOME/$JOB.map" "$GROUND_FABRIC" "$@" ||
         fail "job $JOB: not the declared network"
 }
+found_network() { unless_busy is_network "$@"; }
 
 waited_s() {
     local job=${1-$JOB} at
