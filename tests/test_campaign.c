@@ -23,10 +23,11 @@ struct trial {
     bool latency_only;
     const char *lose_in; /* phase in whose second round a host is lost; NULL: none */
     uint32_t lose;
+    double disturbed; /* share of readings */
 };
 
 struct seen {
-    size_t phases, rounds;
+    size_t phases, rounds, latencies; /* rounds of the first phase */
     char phase[PHASES_MAX][32];
     double ended_s, load_s, rested_s;
     double loaded_s, loaded_from_s; /* the last round of flows, and when it began */
@@ -98,7 +99,7 @@ static struct seen run(struct trial t)
 {
     struct seen seen = {0};
     struct nt_network *n = made_network(t.topology);
-    struct nt_noise noise = {.sd = 0.01, .seed = 5};
+    struct nt_noise noise = {.sd = 0.01, .outliers = t.disturbed, .seed = 5};
     struct nt_campaign_options options = {.level = t.level,
                                           .latency_only = t.latency_only,
                                           .budget_s = t.budget_s,
@@ -126,6 +127,7 @@ static struct seen run(struct trial t)
         note_load(&seen, &order, t.lap_s);
         seen.ended_s += t.lap_s + order.window_s;
         seen.rounds++;
+        seen.latencies += seen.phases == 1;
         if (t.lose_in != NULL && in_phase == 1 && strcmp(order.phase, t.lose_in) == 0) {
             lost[t.lose] = true;
             nt_campaign_lose(c, t.lose);
@@ -163,7 +165,7 @@ static void a_level_has_its_phases(void **state)
         {NT_LEVEL_FULL, {"latency", "host-links", "tiers", "link-latency", "ladder", "sizes"}},
     };
     for (size_t k = 0; k < 3; k++) {
-        struct trial t = {"tree:2x2x4", table[k].level, 1000, 0.02, 1, false, NULL, 0};
+        struct trial t = {"tree:2x2x4", table[k].level, 1000, 0.02, 1, false, NULL, 0, 0};
         struct seen s = run(t);
         show(&t, &s);
         for (size_t p = 0; p < 8 && table[k].phase[p] != NULL; p++)
@@ -185,8 +187,15 @@ static void a_budget_holds_and_more_of_it_never_knows_less(void **state)
         for (int slow = 0; slow < 2; slow++) {
             size_t before = 0;
             for (size_t k = 0; k < sizeof budgets / sizeof *budgets; k++) {
-                struct trial t = {topologies[n], NT_LEVEL_FULL, budgets[k], slow ? 0.05 : 0.01, 1,
-                                  false,         NULL,          0};
+                struct trial t = {topologies[n],
+                                  NT_LEVEL_FULL,
+                                  budgets[k],
+                                  slow ? 0.05 : 0.01,
+                                  1,
+                                  false,
+                                  NULL,
+                                  0,
+                                  0};
                 struct seen s = run(t);
                 double stop = nt_campaign_measuring_s(t.budget_s);
                 /* the very first round is begun without knowing what it costs */
@@ -201,7 +210,7 @@ static void a_budget_holds_and_more_of_it_never_knows_less(void **state)
 static void shared_hosts_get_no_load(void **state)
 {
     (void)state;
-    struct trial t = {"tree:2x4", NT_LEVEL_FULL, 100, 0.02, 1, true, NULL, 0};
+    struct trial t = {"tree:2x4", NT_LEVEL_FULL, 100, 0.02, 1, true, NULL, 0, 0};
     struct seen s = run(t);
     show(&t, &s);
     assert_true(s.load_s == 0);
@@ -213,7 +222,7 @@ static void shared_hosts_get_no_load(void **state)
 static void max_load_rests(void **state)
 {
     (void)state;
-    struct trial t = {"tree:2x4", NT_LEVEL_STANDARD, 1000, 0.001, 0.2, false, NULL, 0};
+    struct trial t = {"tree:2x4", NT_LEVEL_STANDARD, 1000, 0.001, 0.2, false, NULL, 0, 0};
     struct seen s = run(t);
     double phases_s = s.load_s + s.rested_s;
     print_message("load %.2f s, rest %.2f s\n", s.load_s, s.rested_s);
@@ -233,7 +242,7 @@ static void max_load_holds_at_every_level_and_within_the_budget(void **state)
         for (int level = NT_LEVEL_STANDARD; level <= NT_LEVEL_FULL; level++)
             for (int budget = 2; budget <= 200; budget *= 10) {
                 struct trial t = {
-                    "tree:2x2x4", (enum nt_level)level, budget, 0.02, shares[k], false, NULL, 0};
+                    "tree:2x2x4", (enum nt_level)level, budget, 0.02, shares[k], false, NULL, 0, 0};
                 struct seen s = run(t);
                 assert_true(s.worst_share <= shares[k] + 1e-9);
                 assert_true(s.ended_s <= nt_campaign_measuring_s(budget));
@@ -242,6 +251,30 @@ static void max_load_holds_at_every_level_and_within_the_budget(void **state)
                                  strstr(s.warned, "kernels: not measured") != NULL);
                 assert_true(budget < 200 || has(&s, "tiers"));
             }
+}
+
+/* 45 rounds are planned, 135 the most. */
+static void disturbed_latencies_are_repeated_for_a_part_of_the_time(void **state)
+{
+    (void)state;
+    static const struct {
+        double budget_s, disturbed;
+        size_t least, most; /* rounds */
+    } table[] = {{1000, 0, 45, 45}, {1000, 0.6, 90, 135}, {6, 0.6, 70, 78}, {2, 0.6, 45, 45}};
+    for (size_t k = 0; k < 4; k++) {
+        struct trial t = {.topology = "tree:2x2x4",
+                          .level = NT_LEVEL_STANDARD,
+                          .budget_s = table[k].budget_s,
+                          .lap_s = 0.02,
+                          .disturbed = table[k].disturbed};
+        struct seen s = run(t);
+        show(&t, &s);
+        assert_in_range(s.latencies, table[k].least, table[k].most);
+        assert_true(s.phases > 1);
+        assert_null(strstr(s.warned, "latency: measured less often"));
+        if (table[k].disturbed > 0 && s.latencies < 135)
+            assert_non_null(strstr(s.warned, "of the readings were disturbed"));
+    }
 }
 
 static void a_lost_host_is_left_alone_in_every_phase(void **state)
@@ -254,7 +287,7 @@ static void a_lost_host_is_left_alone_in_every_phase(void **state)
         for (size_t k = 0; k < sizeof phases / sizeof *phases; k++)
             for (uint32_t host = 0; host < 5; host++) {
                 struct trial t = {topologies[n], NT_LEVEL_FULL, 1000, 0.02, 1,
-                                  false,         phases[k],     host};
+                                  false,         phases[k],     host, 0};
                 struct seen s = run(t);
                 assert_true(s.phases >= 5);
                 assert_string_equal(s.cut, "");
@@ -352,7 +385,7 @@ static void bad_options_are_refused(void **state)
 static void a_thousand_hosts(void **state)
 {
     (void)state;
-    struct trial t = {"tree:8x8x16", NT_LEVEL_FULL, 10000, 0.05, 1, false, NULL, 0};
+    struct trial t = {"tree:8x8x16", NT_LEVEL_FULL, 10000, 0.05, 1, false, NULL, 0, 0};
     struct seen s = run(t);
     show(&t, &s);
     assert_true(s.exact);
@@ -367,6 +400,7 @@ int main(void)
         cmocka_unit_test(shared_hosts_get_no_load),
         cmocka_unit_test(max_load_rests),
         cmocka_unit_test(max_load_holds_at_every_level_and_within_the_budget),
+        cmocka_unit_test(disturbed_latencies_are_repeated_for_a_part_of_the_time),
         cmocka_unit_test(a_lost_host_is_left_alone_in_every_phase),
         cmocka_unit_test(nobody_is_left),
         cmocka_unit_test(too_many_hosts_stay_untold),

@@ -21,6 +21,9 @@ static const double RESERVE_SHARE = 0.15, RESERVE_MIN_S = 0.1;
  * that is verified at most so much a host (bench_coordinate), most of it after the campaign. */
 static const double SOLVE_S = 2e-6, SOLVE_HOST_S = 1e-4;
 
+/* Of the time, up to which latencies that were disturbed are measured again. */
+static const double REPEATS_SHARE = 0.3;
+
 /* A round without its window: connecting, barriers, and what a flow still has in flight. */
 struct lap {
     size_t learned; /* rounds that taught something */
@@ -315,6 +318,12 @@ static int finish_latency(struct nt_campaign *c, struct nt_err *err)
     const char *why = say_why_all(c);
     bool told = c->present < 2 || nt_sweep_latency_is_told(c->planner);
     c->verified = nt_sweep_latency_sound(c->planner) != NULL;
+    double disturbed = nt_sweep_latency_disturbed(c->planner);
+    if (disturbed > 0)
+        warn(c,
+             "%s: at least %.0f %% of the readings were disturbed, and some pairs may have no "
+             "other ones",
+             kind(c)->name, 100 * disturbed);
     c->untold = told ? NULL : why;
     int rc = c->plans && told && c->present > 1 ? infer(c, c->planner, err) : 0;
     nt_lowest_fini(&c->lowest);
@@ -363,13 +372,22 @@ static bool is_too_long(const struct nt_campaign *c)
     return !phase_fits(c, &need);
 }
 
+/* Latencies are all measured, and what repeats them has had its time. */
+static bool is_repeated(const struct nt_campaign *c)
+{
+    return c->phase == 0 && nt_sweep_latency_repeats(c->planner) &&
+           c->elapsed_s > REPEATS_SHARE * stop_s(c);
+}
+
 /* 1: *order; 0: the next phase is due */
 static int next_round(struct nt_campaign *c, struct nt_order *order, struct nt_err *err)
 {
     struct nt_err why = {0};
     if (is_too_long(c))
         return cut_phase(c);
-    bool complete = is_complete(c);
+    if (is_repeated(c))
+        return finish_phase(c, err);
+    bool complete = is_complete(c) || (c->phase == 0 && nt_sweep_latency_repeats(c->planner));
     int rc = c->planner->ops->next(c->planner, order, &why);
     if (c->phase == 0)
         c->adapts = nt_sweep_latency_adapts(c->planner);
@@ -470,10 +488,11 @@ void nt_campaign_progress(const struct nt_campaign *c, struct nt_campaign_progre
         kind(c)->left(c->planner, &need);
         need.rounds += c->round;
     }
-    *progress = (struct nt_campaign_progress){.phase = runs ? c->order.phase : "",
-                                              .round = runs ? c->round : 0,
-                                              .rounds = runs ? need.rounds : 0,
-                                              .left_s = fmax(stop_s(c) - c->elapsed_s, 0)};
+    *progress =
+        (struct nt_campaign_progress){.phase = runs ? c->order.phase : "",
+                                      .round = runs ? c->round : 0,
+                                      .rounds = runs && c->round <= need.rounds ? need.rounds : 0,
+                                      .left_s = fmax(stop_s(c) - c->elapsed_s, 0)};
 }
 
 /* ---- life ----------------------------------------------------------------------------------- */

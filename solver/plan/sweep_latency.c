@@ -3,9 +3,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "disturbed.h"
 #include "sweep_adaptive.h"
 
-enum { PASSES = 3, PASSES_AFTER = 2, PASSES_TOLD = 2 };
+enum { PASSES = 3, PASSES_AFTER = 2, PASSES_TOLD = 2, PASSES_MOST = 9 };
+
+/* Passes go on until less than this many pairs are to be expected without a good reading. */
+static const double PAIRS_DISTURBED = 0.02;
 
 struct latency {
     struct nt_planner base;
@@ -16,7 +20,10 @@ struct latency {
     bool over;                   /* the adaptive sweep is */
     bool failed;                 /* or will be: it cannot take what it was told */
     bool sound;
-    size_t rounds; /* of all pairs, so far */
+    size_t rounds;  /* of all pairs, so far */
+    size_t planned; /* of them; what comes after repeats what was disturbed */
+    size_t pass;    /* rounds */
+    struct nt_disturbed disturbed;
     uint32_t batches, count;
     char why[160]; /* "": nothing to say */
 };
@@ -28,7 +35,10 @@ static const struct latency *of(const struct nt_planner *planner)
 
 static int begin_all(struct latency *s, unsigned passes, struct nt_err *err)
 {
-    return nt_sweep_all_create(s->hosts, s->absent, passes, s->batches, s->count, &s->all, err);
+    s->pass = nt_sweep_all_rounds(s->present);
+    s->planned = passes * s->pass;
+    return nt_sweep_all_create(s->hosts, s->absent, PASSES_MOST, s->batches, s->count, &s->all,
+                               err);
 }
 
 static bool has_too_many(const struct latency *s)
@@ -73,6 +83,13 @@ static int next_adaptive(struct latency *s, struct nt_order *order, struct nt_er
     return begin_all(s, PASSES_AFTER, err) < 0 ? -1 : 2;
 }
 
+/* All that was planned has been measured, and what was disturbed does not ask for another pass. */
+static bool is_enough(const struct latency *s)
+{
+    return s->rounds >= s->planned && (s->pass == 0 || s->rounds % s->pass == 0) &&
+           nt_disturbed_pairs(&s->disturbed) < PAIRS_DISTURBED;
+}
+
 static int next(struct nt_planner *planner, struct nt_order *order, struct nt_err *err)
 {
     struct latency *s = (struct latency *)planner;
@@ -81,6 +98,8 @@ static int next(struct nt_planner *planner, struct nt_order *order, struct nt_er
     int rc = s->over ? 2 : next_adaptive(s, order, err);
     if (rc != 2)
         return rc;
+    if (is_enough(s))
+        return 0;
     int more = s->all->ops->next(s->all, order, err);
     s->rounds += more > 0;
     return more;
@@ -91,6 +110,9 @@ static int tell(struct nt_planner *planner, const struct nt_result *results, siz
 {
     struct latency *s = (struct latency *)planner;
     struct nt_err why = {0};
+    for (size_t k = 0; k < n; k++)
+        if (results[k].ok)
+            nt_disturbed_note(&s->disturbed, results[k].a, results[k].b, results[k].value_us);
     if (s->over || s->adaptive->ops->tell(s->adaptive, results, n, &why) == 0)
         return 0;
     s->failed = why.kind == NT_ERR_INPUT;
@@ -119,6 +141,7 @@ static void destroy(struct nt_planner *planner)
     struct latency *s = (struct latency *)planner;
     nt_planner_destroy(s->adaptive);
     nt_planner_destroy(s->all);
+    nt_disturbed_fini(&s->disturbed);
     free(s->absent);
     free(s);
 }
@@ -147,7 +170,9 @@ int nt_sweep_latency_create(size_t hosts, const bool *absent, enum nt_sweep_mode
     if (mode == NT_SWEEP_ALL && adaptive)
         say_why(s, "sweep=all was asked for", "");
     s->over = !adaptive;
-    int rc = adaptive
+    int rc = nt_disturbed_init(&s->disturbed, hosts, err);
+    if (rc == 0)
+        rc = adaptive
                  ? nt_sweep_adaptive_create(hosts, NULL, absent, count, seed, &s->adaptive, err)
                  : begin_all(s, PASSES, err);
     if (rc < 0) {
@@ -168,6 +193,20 @@ bool nt_sweep_latency_is_told(const struct nt_planner *planner)
 {
     const struct latency *s = of(planner);
     return s->sound || s->rounds >= PASSES_TOLD * nt_sweep_all_rounds(s->present);
+}
+
+bool nt_sweep_latency_repeats(const struct nt_planner *planner)
+{
+    const struct latency *s = of(planner);
+    return s->all != NULL && s->rounds >= s->planned;
+}
+
+double nt_sweep_latency_disturbed(const struct nt_planner *planner)
+{
+    const struct latency *s = of(planner);
+    return s->sound || nt_disturbed_pairs(&s->disturbed) < PAIRS_DISTURBED
+               ? 0
+               : nt_disturbed_share(&s->disturbed);
 }
 
 const char *nt_sweep_latency_why_all(const struct nt_planner *planner)

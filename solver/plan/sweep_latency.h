@@ -6,7 +6,8 @@
  *
  * A planner as sweep.h says. All pairs are measured in three passes, two after an adaptive sweep,
  * which counts as one: the lowest of several readings is near the truth where a single one was
- * disturbed. */
+ * disturbed. Of few hosts (disturbed.h) passes go on, up to nine, until hardly a pair is to be
+ * expected of which every reading was. */
 #ifndef NT_SWEEP_LATENCY_H
 #define NT_SWEEP_LATENCY_H
 
@@ -36,6 +37,14 @@ const struct nt_planner *nt_sweep_latency_sound(const struct nt_planner *planner
 
 /* Enough is known to tell a network, also when it ends now. */
 bool nt_sweep_latency_is_told(const struct nt_planner *planner);
+
+/* What was planned is measured; the rounds from here on repeat it for what was disturbed, and it
+ * may end at any of them. */
+bool nt_sweep_latency_repeats(const struct nt_planner *planner);
+
+/* The share of readings that were disturbed, when it ended with pairs to be expected that have no
+ * other ones; else 0. */
+double nt_sweep_latency_disturbed(const struct nt_planner *planner);
 
 /* Why all pairs are measured after an adaptive sweep, or would be if hosts were fewer; or why they
  * are not, though asked for. NULL: nothing of this. */

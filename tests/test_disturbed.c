@@ -1,0 +1,165 @@
+/* How often readings are disturbed, and that passes over all pairs go on until that does not
+ * matter. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "disturbed.h"
+#include "rng.h"
+#include "sweep_latency.h"
+
+enum { HOSTS = 8, PAIRS = HOSTS * (HOSTS - 1) / 2, PASS = HOSTS - 1, SEEDS = 300 };
+
+/* Two leaves of four. */
+static double truth_us(uint32_t a, uint32_t b)
+{
+    return a / 4 == b / 4 ? 10 : 14;
+}
+
+/* Noise of 1 %; a disturbed one takes up to three times as long. */
+static double reading_us(struct nt_rng *rng, uint32_t a, uint32_t b, double disturbed)
+{
+    double us = truth_us(a, b) * (1 + 0.01 * nt_rng_normal(rng));
+    return nt_rng_uniform(rng) < disturbed ? us * (1.2 + 1.8 * nt_rng_uniform(rng)) : us;
+}
+
+static void the_share_is_found(void **state)
+{
+    static const double shares[] = {0, 0.1, 0.3, 0.5};
+    (void)state;
+    for (size_t k = 0; k < 4; k++)
+        for (unsigned readings = 3; readings <= 9; readings += 3) {
+            double share = 0, pairs = 0;
+            for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+                struct nt_disturbed d;
+                struct nt_rng rng;
+                nt_rng_init(&rng, seed);
+                assert_int_equal(nt_disturbed_init(&d, HOSTS, NULL), 0);
+                for (unsigned r = 0; r < readings; r++)
+                    for (uint32_t a = 0; a < HOSTS; a++)
+                        for (uint32_t b = 0; b < a; b++)
+                            nt_disturbed_note(&d, a, b, reading_us(&rng, a, b, shares[k]));
+                share += nt_disturbed_share(&d) / SEEDS;
+                pairs += nt_disturbed_pairs(&d) / SEEDS;
+                nt_disturbed_fini(&d);
+            }
+            print_message("%g of %u readings: %.3f, %.4f pairs, expected %.4f\n", shares[k],
+                          readings, share, pairs, PAIRS * pow(shares[k], readings));
+            assert_true(fabs(share - shares[k]) < 0.02 + (readings < 6 ? 0.2 : 0.1) * shares[k]);
+        }
+}
+
+static void one_that_is_too_low_disturbs_no_others(void **state)
+{
+    static const double us[] = {10, 10.1, 6, 10.2, 15};
+    struct nt_disturbed d;
+    (void)state;
+    assert_int_equal(nt_disturbed_init(&d, HOSTS, NULL), 0);
+    for (size_t k = 0; k < 5; k++)
+        nt_disturbed_note(&d, 1, 3, us[k]);
+    assert_true(fabs(nt_disturbed_share(&d) - 0.2) < 1e-3);
+    nt_disturbed_fini(&d);
+}
+
+static void what_is_no_reading_does_not_count(void **state)
+{
+    struct nt_disturbed d;
+    (void)state;
+    assert_int_equal(nt_disturbed_init(&d, HOSTS, NULL), 0);
+    nt_disturbed_note(&d, 1, 1, 5);
+    nt_disturbed_note(&d, 1, HOSTS, 5);
+    nt_disturbed_note(&d, 0, 1, NAN);
+    nt_disturbed_note(&d, 0, 1, 0);
+    assert_true(nt_disturbed_pairs(&d) == 0);
+    for (unsigned k = 0; k < 2 * NT_DISTURBED_READINGS_MAX; k++)
+        nt_disturbed_note(&d, HOSTS - 1, HOSTS - 2, 5);
+    assert_true(nt_disturbed_share(&d) == 0);
+    nt_disturbed_fini(&d);
+    assert_int_equal(nt_disturbed_init(&d, NT_DISTURBED_HOSTS_MAX + 1, NULL), 0);
+    nt_disturbed_note(&d, 0, 1, 5);
+    nt_disturbed_note(&d, 0, 1, 10);
+    assert_true(nt_disturbed_share(&d) == 0);
+    nt_disturbed_fini(&d);
+}
+
+/* Rounds until the sweep ends; *wrong: pairs whose lowest reading is not the truth. */
+static size_t sweep(uint64_t seed, double disturbed, size_t *wrong, double *said)
+{
+    struct nt_planner *planner;
+    struct nt_order order;
+    struct nt_result results[HOSTS];
+    struct nt_rng rng;
+    double lowest[HOSTS][HOSTS];
+    size_t rounds = 0, planned;
+    nt_rng_init(&rng, seed);
+    for (size_t k = 0; k < HOSTS * HOSTS; k++)
+        lowest[k / HOSTS][k % HOSTS] = INFINITY;
+    assert_int_equal(
+        nt_sweep_latency_create(HOSTS, NULL, NT_SWEEP_AUTO, 1, 1, seed, &planner, &planned, NULL),
+        0);
+    assert_int_equal(planned, 3 * PASS);
+    while (planner->ops->next(planner, &order, NULL) == 1) {
+        for (size_t k = 0; k < order.pairs; k++) {
+            uint32_t a = order.pair[k][0], b = order.pair[k][1];
+            results[k] = (struct nt_result){
+                .a = a, .b = b, .ok = true, .value_us = reading_us(&rng, a, b, disturbed)};
+            lowest[a][b] = fmin(lowest[a][b], results[k].value_us);
+        }
+        assert_int_equal(planner->ops->tell(planner, results, order.pairs, NULL), 0);
+        rounds++;
+        assert_int_equal(nt_sweep_latency_repeats(planner), rounds >= 3 * PASS);
+    }
+    *wrong = 0;
+    for (uint32_t a = 0; a < HOSTS; a++)
+        for (uint32_t b = a + 1; b < HOSTS; b++)
+            *wrong += fabs(lowest[a][b] / truth_us(a, b) - 1) > 0.1;
+    *said = nt_sweep_latency_disturbed(planner);
+    nt_planner_destroy(planner);
+    return rounds;
+}
+
+static void passes_go_on_while_readings_are_disturbed(void **state)
+{
+    static const struct {
+        double disturbed;
+        double passes_least, passes_most, wrong_most, said_least, said_most; /* means; of all */
+    } table[] = {
+        {0, 2.99, 3.01, 0, 0, 0},
+        {0.02, 2.99, 3.05, 0.01, 0, 0},
+        {0.3, 5, 6.5, 0.04, 0, 0.02},
+        {0.9, 8.5, 9, 1, 0.9, 1},
+    };
+    (void)state;
+    for (size_t k = 0; k < 4; k++) {
+        double passes = 0, sweeps_wrong = 0, sweeps_said = 0;
+        for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+            size_t wrong;
+            double said;
+            passes += (double)sweep(seed, table[k].disturbed, &wrong, &said) / PASS / SEEDS;
+            sweeps_wrong += (wrong > 0) / (double)SEEDS;
+            sweeps_said += (said > 0) / (double)SEEDS;
+            assert_true(said < table[k].disturbed + 0.1);
+        }
+        print_message("%g disturbed: %.2f passes, %.3f sweeps with a wrong pair, %.3f say so\n",
+                      table[k].disturbed, passes, sweeps_wrong, sweeps_said);
+        assert_true(passes >= table[k].passes_least && passes <= table[k].passes_most);
+        assert_true(sweeps_wrong <= table[k].wrong_most);
+        assert_true(sweeps_said <= table[k].said_most);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_share_is_found),
+        cmocka_unit_test(one_that_is_too_low_disturbs_no_others),
+        cmocka_unit_test(what_is_no_reading_does_not_count),
+        cmocka_unit_test(passes_go_on_while_readings_are_disturbed),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
