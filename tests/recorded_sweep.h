@@ -9,6 +9,7 @@
 
 #include "campaign.h"
 #include "record.h"
+#include "rng.h"
 #include "samples.h"
 #include "sweep_sim.h"
 
@@ -16,6 +17,7 @@ struct recording {
     enum nt_level level;
     enum nt_sweep_mode mode;
     struct nt_noise noise;
+    double disturbed;      /* so likely is a reading to take up to three times as long */
     size_t most_rounds;    /* cut there; 0: never */
     double (*now_s)(void); /* what the processor has done; NULL: nobody asks */
 };
@@ -24,6 +26,7 @@ struct recorded {
     struct nt_samples *samples;
     size_t rounds;
     bool verified;
+    struct nt_rng rng;
     double cpu_s, most_s; /* of planning and recording: in all, and of the longest round */
     char phase[32];       /* the last */
     char warned[512];     /* the campaign's warnings, one line each */
@@ -83,6 +86,9 @@ static bool record_next(const struct nt_network *n, const struct recording *how,
         return false;
     record_must(nt_order_answer(n, &how->noise, &order, (uint32_t)r->rounds, results, &got, &err),
                 &err);
+    for (size_t k = 0; k < got; k++)
+        if (how->disturbed > 0 && nt_rng_uniform(&r->rng) < how->disturbed)
+            results[k].value_us *= 1.2 + 1.8 * nt_rng_uniform(&r->rng);
     double answered = record_clock(how);
     record_round(r->samples, &order, results, got, r->phase);
     record_must(nt_campaign_tell(c, results, got, 0.001, &err), &err);
@@ -103,6 +109,7 @@ static struct recorded record_sweep(const struct nt_network *n, const struct rec
     struct nt_err err = {0};
     if (results == NULL)
         exit(4);
+    nt_rng_init(&r.rng, how->noise.seed);
     record_must(nt_samples_create(&r.samples, &err), &err);
     record_hosts(r.samples, n->hosts);
     record_must(nt_campaign_create(n->hosts, NULL, &options, &c, &err), &err);

@@ -88,7 +88,7 @@ static void what_is_no_reading_does_not_count(void **state)
 }
 
 /* Rounds until the sweep ends; *wrong: pairs whose lowest reading is not the truth. */
-static size_t sweep(uint64_t seed, double disturbed, size_t *wrong, double *said)
+static size_t sweep(uint64_t seed, double disturbed, size_t *wrong)
 {
     struct nt_planner *planner;
     struct nt_order order;
@@ -118,7 +118,6 @@ static size_t sweep(uint64_t seed, double disturbed, size_t *wrong, double *said
     for (uint32_t a = 0; a < HOSTS; a++)
         for (uint32_t b = a + 1; b < HOSTS; b++)
             *wrong += fabs(lowest[a][b] / truth_us(a, b) - 1) > 0.1;
-    *said = nt_sweep_latency_disturbed(planner);
     nt_planner_destroy(planner);
     return rounds;
 }
@@ -127,29 +126,25 @@ static void passes_go_on_while_readings_are_disturbed(void **state)
 {
     static const struct {
         double disturbed;
-        double passes_least, passes_most, wrong_most, said_least, said_most; /* means; of all */
+        double passes_least, passes_most, wrong_most; /* means; sweeps of all */
     } table[] = {
-        {0, 2.99, 3.01, 0, 0, 0},
-        {0.02, 2.99, 3.05, 0.01, 0, 0},
-        {0.3, 5, 6.5, 0.04, 0, 0.02},
-        {0.9, 8.5, 9, 1, 0.9, 1},
+        {0, 2.99, 3.01, 0},
+        {0.02, 2.99, 3.05, 0.01},
+        {0.3, 5, 6.5, 0.04},
+        {0.9, 8.5, 9, 1},
     };
     (void)state;
     for (size_t k = 0; k < 4; k++) {
-        double passes = 0, sweeps_wrong = 0, sweeps_said = 0;
+        double passes = 0, sweeps_wrong = 0;
         for (uint64_t seed = 1; seed <= SEEDS; seed++) {
             size_t wrong;
-            double said;
-            passes += (double)sweep(seed, table[k].disturbed, &wrong, &said) / PASS / SEEDS;
+            passes += (double)sweep(seed, table[k].disturbed, &wrong) / PASS / SEEDS;
             sweeps_wrong += (wrong > 0) / (double)SEEDS;
-            sweeps_said += (said > 0) / (double)SEEDS;
-            assert_true(said < table[k].disturbed + 0.1);
         }
-        print_message("%g disturbed: %.2f passes, %.3f sweeps with a wrong pair, %.3f say so\n",
-                      table[k].disturbed, passes, sweeps_wrong, sweeps_said);
+        print_message("%g disturbed: %.2f passes, %.3f of the sweeps with a wrong pair\n",
+                      table[k].disturbed, passes, sweeps_wrong);
         assert_true(passes >= table[k].passes_least && passes <= table[k].passes_most);
         assert_true(sweeps_wrong <= table[k].wrong_most);
-        assert_true(sweeps_said <= table[k].said_most);
     }
 }
 

@@ -263,6 +263,53 @@ static void few_hosts_are_no_special_case(void **state)
     }
 }
 
+/* Each pair is read three times more each way; a disturbed reading takes up to three times as long.
+ */
+static struct nt_map *solved_with(double disturbed)
+{
+    struct nt_samples *s = sweep(NULL, -1);
+    struct nt_map *map;
+    struct nt_rng rng;
+    struct nt_err err = {0};
+    size_t once = s->samples;
+    nt_rng_init(&rng, 3);
+    assert_int_equal(nt_samples_begin_phase(s, "latency", &err), 0);
+    assert_int_equal(nt_samples_begin_round(s, &err), 0);
+    for (size_t k = 0; k < 3 * once; k++) {
+        struct nt_sample x = s->sample[k % once];
+        x.value_us *= nt_rng_uniform(&rng) < disturbed ? 1.2 + 1.8 * nt_rng_uniform(&rng) : 1;
+        assert_int_equal(nt_samples_add(s, x, NULL, &err), 0);
+    }
+    assert_int_equal(nt_samples_end_phase(s, 0.5, &err), 0);
+    assert_int_equal(nt_solve_samples(s, &map, &err), 0);
+    nt_samples_destroy(s);
+    return map;
+}
+
+static bool warns(const struct nt_map *map, const char *part)
+{
+    for (size_t k = 0; k < map->warnings; k++)
+        if (strstr(map->warning[k], part) != NULL)
+            return true;
+    return false;
+}
+
+static void disturbed_readings_cost_confidence(void **state)
+{
+    (void)state;
+    static const double shares[] = {0, 0.1, 0.9};
+    double confidence[3];
+    for (size_t k = 0; k < 3; k++) {
+        struct nt_map *map = solved_with(shares[k]);
+        confidence[k] = map->model->confidence;
+        print_message("%g disturbed: %g\n", shares[k], confidence[k]);
+        assert_int_equal(warns(map, "of the readings were disturbed"), shares[k] > 0.5);
+        nt_map_destroy(map);
+    }
+    assert_true(confidence[1] > 0.99 * confidence[0]);
+    assert_true(confidence[2] < 0.8 * confidence[0]);
+}
+
 static void an_unknown_method_is_usage(void **state)
 {
     (void)state;
@@ -320,6 +367,7 @@ int main(void)
         cmocka_unit_test(a_pattern_that_does_not_fit_costs_a_warning),
         cmocka_unit_test(a_matrix_comes_from_the_record),
         cmocka_unit_test(few_hosts_are_no_special_case),
+        cmocka_unit_test(disturbed_readings_cost_confidence),
         cmocka_unit_test(an_unknown_method_is_usage),
         cmocka_unit_test(links_get_the_bandwidth_that_pairs_show),
     };

@@ -21,8 +21,9 @@ static const double RESERVE_SHARE = 0.15, RESERVE_MIN_S = 0.1;
  * that is verified at most so much a host (bench_coordinate), most of it after the campaign. */
 static const double SOLVE_S = 2e-6, SOLVE_HOST_S = 1e-4;
 
-/* Of the time, up to which latencies that were disturbed are measured again. */
-static const double REPEATS_SHARE = 0.3;
+/* Of the time, up to which latencies that were disturbed are measured again; where nothing follows.
+ */
+static const double REPEATS_SHARE = 0.3, REPEATS_LAST_SHARE = 0.7;
 
 /* A round without its window: connecting, barriers, and what a flow still has in flight. */
 struct lap {
@@ -318,12 +319,6 @@ static int finish_latency(struct nt_campaign *c, struct nt_err *err)
     const char *why = say_why_all(c);
     bool told = c->present < 2 || nt_sweep_latency_is_told(c->planner);
     c->verified = nt_sweep_latency_sound(c->planner) != NULL;
-    double disturbed = nt_sweep_latency_disturbed(c->planner);
-    if (disturbed > 0)
-        warn(c,
-             "%s: at least %.0f %% of the readings were disturbed, and some pairs may have no "
-             "other ones",
-             kind(c)->name, 100 * disturbed);
     c->untold = told ? NULL : why;
     int rc = c->plans && told && c->present > 1 ? infer(c, c->planner, err) : 0;
     nt_lowest_fini(&c->lowest);
@@ -376,7 +371,7 @@ static bool is_too_long(const struct nt_campaign *c)
 static bool is_repeated(const struct nt_campaign *c)
 {
     return c->phase == 0 && nt_sweep_latency_repeats(c->planner) &&
-           c->elapsed_s > REPEATS_SHARE * stop_s(c);
+           c->elapsed_s > (c->plans ? REPEATS_SHARE : REPEATS_LAST_SHARE) * stop_s(c);
 }
 
 /* 1: *order; 0: the next phase is due */

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "doubt.h"
 #include "hint.h"
 #include "link_bandwidth.h"
 #include "link_flows.h"
@@ -473,6 +474,8 @@ static int solve_sorted(struct sorted *s, const struct nt_solve_input *from, str
                      (unsigned long long)map->sweep.pairs_measured,
                      (unsigned long long)map->sweep.pairs_total) != 0) ||
         name_missing(map, s, err) != 0 || set_bandwidths(map, bandwidth, err) != 0 ||
+        (f.told && !f.adaptive && from->samples != NULL &&
+         nt_doubt_disturbed(from->samples, map, err) != 0) ||
         (f.told &&
          (warn_of_lines(map, err) != 0 || refine_from(map, s, from, f.adaptive, err) != 0 ||
           place_tasks(map, s->room, from, err) != 0))) {

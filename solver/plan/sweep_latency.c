@@ -201,14 +201,6 @@ bool nt_sweep_latency_repeats(const struct nt_planner *planner)
     return s->all != NULL && s->rounds >= s->planned;
 }
 
-double nt_sweep_latency_disturbed(const struct nt_planner *planner)
-{
-    const struct latency *s = of(planner);
-    return s->sound || nt_disturbed_pairs(&s->disturbed) < PAIRS_DISTURBED
-               ? 0
-               : nt_disturbed_share(&s->disturbed);
-}
-
 const char *nt_sweep_latency_why_all(const struct nt_planner *planner)
 {
     return of(planner)->why[0] != '\0' ? of(planner)->why : NULL;

@@ -42,10 +42,6 @@ bool nt_sweep_latency_is_told(const struct nt_planner *planner);
  * may end at any of them. */
 bool nt_sweep_latency_repeats(const struct nt_planner *planner);
 
-/* The share of readings that were disturbed, when it ended with pairs to be expected that have no
- * other ones; else 0. */
-double nt_sweep_latency_disturbed(const struct nt_planner *planner);
-
 /* Why all pairs are measured after an adaptive sweep, or would be if hosts were fewer; or why they
  * are not, though asked for. NULL: nothing of this. */
 const char *nt_sweep_latency_why_all(const struct nt_planner *planner);

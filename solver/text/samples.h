@@ -170,6 +170,9 @@ int nt_samples_write(const struct nt_samples *s, char **text, size_t *bytes, str
 size_t nt_samples_crowd(const struct nt_samples *s, const struct nt_sample *kernel,
                         uint32_t host[NT_SAMPLES_CROWD_MAX]);
 
+/* The smallest messages that latencies were measured with; INFINITY: there are none. */
+double nt_samples_latency_bytes(const struct nt_samples *s);
+
 /* Direction matters here: [a][b] is the lowest latency of BYTES-byte messages measured from a.
  * message_bytes 0: the smallest size that occurs. Without phase link-latency: the lowest of more
  * measurements of some pairs would be lower than that of the others. */

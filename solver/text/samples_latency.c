@@ -4,7 +4,7 @@
 
 #include "samples.h"
 
-static double smallest_size(const struct nt_samples *s)
+double nt_samples_latency_bytes(const struct nt_samples *s)
 {
     double smallest = INFINITY;
     for (size_t k = 0; k < s->samples; k++)
@@ -24,7 +24,7 @@ int nt_samples_latency(const struct nt_samples *s, double message_bytes, struct 
                        struct nt_err *err)
 {
     struct nt_matrix *m;
-    double size = message_bytes > 0 ? message_bytes : smallest_size(s);
+    double size = message_bytes > 0 ? message_bytes : nt_samples_latency_bytes(s);
     if (nt_matrix_create(s->hosts, NT_MATRIX_LATENCY_US, &m, err) != 0)
         return -1;
     for (size_t k = 0; k < s->samples; k++) {
@@ -43,7 +43,7 @@ int nt_samples_met(const struct nt_samples *s, double message_bytes, struct nt_m
                    struct nt_err *err)
 {
     struct nt_met met;
-    double size = message_bytes > 0 ? message_bytes : smallest_size(s);
+    double size = message_bytes > 0 ? message_bytes : nt_samples_latency_bytes(s);
     if (nt_met_init(&met, s->hosts, err) != 0)
         return -1;
     for (size_t k = 0; k < s->samples; k++) {
