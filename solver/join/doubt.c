@@ -4,7 +4,7 @@
 
 #include "disturbed.h"
 
-/* Fitted to build/tests/bench_disturbed: what a map states is about how many are exact. */
+/* Fitted to tests/bench disturbed: what a map states is about how many are exact. */
 static const double DOUBT = 0.07, SAID = 0.3;
 
 int nt_doubt_disturbed(const struct nt_samples *samples, struct nt_map *map, struct nt_err *err)
