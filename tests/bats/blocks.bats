@@ -100,6 +100,7 @@ is_whole() {
         sweep_64
         is_whole && break
         echo "# try $try: $(jq -c '[.status, .reason, .structure.family, .warnings]' "$GROUND_HOME/$JOB.map")" >&3
+        is_worth_again || break
     done
     # its agent, UCX's own, and a partner or two
     assert_between "files of a probe" "$files" 5 32

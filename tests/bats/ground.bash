@@ -11,6 +11,7 @@
 #   assert_equal WHAT GOT EXPECTED; assert_contains TEXT PART; refute_contains TEXT PART
 #   machine_is_busy                      with other things, while the cluster idles; says with what
 #   unless_busy CMD...                   CMD holds, or the test is skipped on a machine that is busy
+#   is_worth_again                       what was disturbed may be measured again
 #   map_shape MAP; declared_shape FABRIC one line each, equal when the trees have the same shape
 #   ground_snapshot FILE                 what of a cluster is on this machine
 #
@@ -114,6 +115,9 @@ machine_is_busy() {
             printf "other processes keep this machine busy (%.0f %%)\n", busy
             exit !(busy > 20)}' <<<"$before"$'\n'"$after"
 }
+
+# What was disturbed is worth another try, unless the machine's host robs it all the time.
+is_worth_again() { [ "$("$ROOT/tests/stolen" "$WHEN_BEGUN")" -lt 10 ]; }
 
 # One assertion about what was measured, or several joined by && (nothing else ends a function that
 # is called like this).

@@ -53,6 +53,7 @@ measure_quietly() { # DEVICES HOSTS BUDGET
             | select(. + 3 * $g.o_se_us < 0.5 or . - 3 * $g.o_se_us > 60)]' "$MAP")
         echo "# try $try: largest error of a held out size $worst %, overheads that cannot be: $odd" >&3
         awk -v w="$worst" 'BEGIN {exit !(w <= 10)}' && [ "$odd" = "[]" ] && return
+        is_worth_again || break
     done
     unless_busy fail "predictions: expected within 10 %, found $worst %; overheads: expected 0.5 to 60 us, found $odd"
 }

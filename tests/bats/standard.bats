@@ -42,7 +42,7 @@ swept_and_found() { # FABRIC ITEMS ABOVE_US DEGRADED RUN
 # counts.
 sweeps_and_finds() { # FABRIC ITEMS ABOVE_US DEGRADED RUN
     swept_and_found "$@" && return
-    [ "$RUNS" = 1 ] || return
+    [ "$RUNS" = 1 ] && is_worth_again || return
     swept_and_found "$1" "$2" "$3" "$4" "$5 again" || swept_and_found "$1" "$2" "$3" "$4" "$5, a third time"
 }
 

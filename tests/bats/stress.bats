@@ -49,8 +49,9 @@ measure_all() { # OPTION HOSTS SECONDS KERNEL
             (if any(.stress[]?; .kernel == $k and .congested) then empty else "\($k): congests nothing" end)' "$MAP")
         [ -n "$lost" ] || return 0
         echo "# try $try: $lost" >&3
+        is_worth_again || break
     done
-    unless_busy fail "in three sweeps: $lost"
+    unless_busy fail "in $try sweeps: $lost"
 }
 
 of_kernel() { jq -r --arg k "$1" ".stress[] | select(.kernel == \$k) | $2" "$MAP"; }
