@@ -53,7 +53,8 @@ swept_some() {
     assert_equal "every link has a standard error" \
         "$(sweep '[.links[] | .latency_se_us > 0] | all')" true
     swept sweep=all
-    assert_equal "rounds of all pairs" "$(sweep .sweep.rounds)" $ALL_ROUNDS
+    # three passes, and up to nine where readings are disturbed
+    assert_between "rounds of all pairs" "$(sweep .sweep.rounds)" $ALL_ROUNDS $((3 * ALL_ROUNDS))
     assert_equal phases "$(sweep '[.sweep.phases[].name] | join(" ")')" latency
 }
 
