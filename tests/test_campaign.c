@@ -263,7 +263,7 @@ static void disturbed_latencies_are_repeated_for_a_part_of_the_time(void **state
         size_t least, most; /* rounds */
     } table[] = {
         {NT_LEVEL_STANDARD, 1000, 0, 45, 45}, {NT_LEVEL_STANDARD, 1000, 0.6, 90, 135},
-        {NT_LEVEL_STANDARD, 6, 0.6, 70, 78},  {NT_LEVEL_STANDARD, 2, 0.6, 45, 45},
+        {NT_LEVEL_STANDARD, 12, 0.6, 70, 78}, {NT_LEVEL_STANDARD, 2, 0.6, 45, 45},
         {NT_LEVEL_QUICK, 2, 0.6, 56, 61},
     };
     for (size_t k = 0; k < 5; k++) {

@@ -23,7 +23,7 @@ static const double SOLVE_S = 2e-6, SOLVE_HOST_S = 1e-4;
 
 /* Of the time, up to which latencies that were disturbed are measured again; where nothing follows.
  */
-static const double REPEATS_SHARE = 0.3, REPEATS_LAST_SHARE = 0.7;
+static const double REPEATS_SHARE = 0.15, REPEATS_LAST_SHARE = 0.7;
 
 /* A round without its window: connecting, barriers, and what a flow still has in flight. */
 struct lap {
