@@ -25,7 +25,7 @@ int nt_doubt_disturbed(const struct nt_samples *samples, struct nt_map *map, str
         return 0;
     return nt_map_warn(
         map, err,
-        "latency: %.0f %% of the readings were disturbed or more, and some pairs may "
+        "latency: at least %.0f %% of the readings were disturbed, and some pairs may "
         "have no others",
         100 * share);
 }
