@@ -107,10 +107,10 @@ machine_is_busy() {
         echo "this machine's host took $stolen % of its processors meanwhile"
         return
     fi
-    before=$(head -n 1 /proc/stat)
+    before=$(head -n 1 /proc/stat) # what keeps the processors awake is nice
     sleep 1
     after=$(head -n 1 /proc/stat)
-    awk '{for (k = 2; k <= 9; k++) sum[NR] += $k; idle[NR] = $5 + $6}
+    awk '{for (k = 2; k <= 9; k++) sum[NR] += $k; idle[NR] = $3 + $5 + $6}
         END {busy = 100 - 100 * (idle[2] - idle[1]) / (sum[2] - sum[1])
             printf "other processes keep this machine busy (%.0f %%)\n", busy
             exit !(busy > 20)}' <<<"$before"$'\n'"$after"

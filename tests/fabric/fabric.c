@@ -13,6 +13,7 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include "awake.h"
 #include "declare.h"
 #include "err.h"
 #include "loop.h"
@@ -204,6 +205,7 @@ static int run(const struct nt_fab *fab, const struct nt_fab_routes *routes,
     int status = open_taps(fab, options->netns, taps, err);
     if (status == 0) {
         be_punctual();
+        nt_fab_awake_start();
         if (options->ready != NULL)
             status = write_ready(options->ready, err);
     }
