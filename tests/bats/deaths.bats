@@ -66,8 +66,8 @@ mates_are_there() {
 
 # The event that a phase has begun, once the hosts that deaths come to are in the sweep. Fails when
 # the phase never comes: then there is nothing to die in.
-entered() { # PHASE
-    local until=$(($(date +%s) + 30))
+entered() { # PHASE BUDGET
+    local until=$(($(date +%s) + ${2%.*} + 15))
     until mates_are_there; do
         [ "$(date +%s)" -lt $until ] || return 1
         sleep 0.002
@@ -82,7 +82,7 @@ entered() { # PHASE
 # All that must hold, whoever died: prints what does not.
 judged() { # DEATH PHASE BUDGET
     local map=$GROUND_HOME/$JOB.map status missing=() reason
-    completed || return
+    completed "$JOB" 90 || return
     status=$(variable NETTOPO_STATUS) reason=$(variable NETTOPO_REASON)
     printf '# %s in %s: %s in %s s: %s\n' "$1" "$2" "$status" "$(waited_s)" "$reason" >&3
     waited_at_most "$(echo "$3 + 1" | bc)" || return
@@ -118,7 +118,7 @@ each() {
             missed=''
             rm -f "$GROUND_HOME/trace"
             submit_recording --nettopo=$level,budget=$budget -N"$(hosts)" --exclusive
-            if ! entered "$phase"; then
+            if ! entered "$phase" $budget; then
                 missed="did not come within $budget s"
             # the last phase may be over before anybody can die in it
             elif ! $death 2>/dev/null && [ "$phase" != solve ]; then
@@ -127,11 +127,11 @@ each() {
                 judged $death "$phase" $budget || wrong+=("$phase")
             fi
             recover
-            wait_until 40 all_are_idle "$(hosts)"
+            wait_until $((${budget%.*} + 40)) all_are_idle "$(hosts)"
             wait_until 5 nothing_of_ours || wrong+=("$phase: something stays")
             [ -n "$missed" ] || break
             echo "# try $try: $phase $missed" >&3
-            budget=$(echo "$budget * 1.5" | bc)
+            budget=$(echo "$budget * 2" | bc)
         done
         [ -z "$missed" ] || wrong+=("$phase: $missed")
     done
