@@ -6,6 +6,7 @@
 
 #include <cmocka.h>
 #include <dlfcn.h>
+#include <sys/mman.h>
 #include <ucp/api/ucp.h>
 
 #include "conduct.h"
@@ -17,6 +18,10 @@ enum { TAG_SHIFT = 24, TAG_FLOW_DONE = 0x06 };
 /* In a probe: its flows are never acknowledged, as when too many share a link. */
 static bool stuck;
 
+/* In a probe: nothing of it leaves, as when its link is down, once flows have begun. */
+static bool fades;
+static bool *flows_begun; /* in all of them */
+
 /* Stands before the library's own. */
 ucs_status_ptr_t ucp_tag_send_nbx(ucp_ep_h ep, const void *buffer, size_t count, ucp_tag_t tag,
                                   const ucp_request_param_t *param)
@@ -25,7 +30,11 @@ ucs_status_ptr_t ucp_tag_send_nbx(ucp_ep_h ep, const void *buffer, size_t count,
                                     const ucp_request_param_t *);
     if (real == NULL)
         *(void **)&real = dlsym(RTLD_NEXT, "ucp_tag_send_nbx");
-    if (stuck && (tag >> TAG_SHIFT & 0xff) == TAG_FLOW_DONE)
+    if (stuck && (tag >> TAG_SHIFT & 0xff) == TAG_FLOW_DONE) {
+        *flows_begun = true;
+        return NULL;
+    }
+    if (fades && *flows_begun)
         return NULL;
     return real(ep, buffer, count, tag, param);
 }
@@ -271,6 +280,35 @@ static size_t count_kind(const struct nt_samples *s, enum nt_sample_kind kind)
     return n;
 }
 
+enum { FADING = 4 };
+
+static int fading_probe(int fd, unsigned rank, const void *context)
+{
+    fades = rank == FADING;
+    return stuck_probe(fd, rank, context);
+}
+
+/* The host without a flow of its own is asked about the others, whom it does not reach. */
+static void a_host_that_is_away_speaks_against_nobody(void **state)
+{
+    (void)state;
+    struct relay_outcome out;
+    struct relay_plan plan = plan_of(FADING + 1, 8000);
+    plan.option = "standard,budget=8";
+    plan.probe = fading_probe;
+    *flows_begun = false;
+    relay_run(&plan, &out);
+    show("a host away", &out);
+    struct nt_samples *s = read_samples(&out);
+    for (size_t k = 0; k < s->warnings; k++)
+        for (size_t h = 0; h < FADING; h++)
+            assert_null(strstr(s->warning[k], s->host_name[h]));
+    for (size_t h = 0; h < FADING; h++)
+        assert_null(s->missing[h]);
+    nt_samples_destroy(s);
+    relay_fini(&out);
+}
+
 static void a_full_sweep_has_flows_trains_and_kernels(void **state)
 {
     (void)state;
@@ -353,8 +391,11 @@ int main(void)
         cmocka_unit_test(a_short_time_ends_in_time),
         cmocka_unit_test(the_level_says_what_was_not_measured),
         cmocka_unit_test(flows_in_each_others_way_lose_nobody),
+        cmocka_unit_test(a_host_that_is_away_speaks_against_nobody),
         cmocka_unit_test(a_full_sweep_has_flows_trains_and_kernels),
         cmocka_unit_test(a_death_in_any_phase_costs_only_itself),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    flows_begun =
+        mmap(NULL, sizeof *flows_begun, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    return flows_begun == MAP_FAILED ? 1 : cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -220,6 +220,22 @@ static void one_bad_pair_alone_is_in_doubt(void **state)
     nt_crew_destroy(crew);
 }
 
+/* Whom nobody reached is no witness, and the next failure with somebody else is its own. */
+static void a_suspect_is_no_witness(void **state)
+{
+    (void)state;
+    struct nt_crew *crew = crew_of(4);
+    uint32_t lost;
+    nt_crew_suspect(crew, 0);
+    assert_int_equal(nt_crew_witness(crew), 1);
+    nt_crew_judge(crew, 0, 2, false, &lost);
+    assert_int_equal(lost, 0);
+    nt_crew_judge(crew, 0, 3, true, &lost);
+    assert_int_equal(lost, NT_NOBODY);
+    assert_int_equal(nt_crew_witness(crew), 0);
+    nt_crew_destroy(crew);
+}
+
 static void the_pace_keeps_time_for_the_end(void **state)
 {
     (void)state;
@@ -276,6 +292,24 @@ static void a_flow_gets_time_for_lost_messages(void **state)
     assert_true(go.give_up_s <= 0.3 + 1e-9);
 }
 
+/* A host that is well and late is not lost for it, as long as there is time. */
+static void who_is_judged_gets_time(void **state)
+{
+    (void)state;
+    struct nt_pace pace, patient;
+    struct nt_order order = {.kind = NT_ORDER_LATENCY, .batches = 1, .count = 4};
+    struct nt_go go = {0};
+    nt_pace_init(&pace, 100, 105);
+    nt_pace_learn(&pace, 0.001, 0.002);
+    patient = nt_pace_patient(&pace);
+    assert_true(nt_pace_warm_s(&pace, &order, 101) < 0.2);
+    assert_true(nt_pace_warm_s(&patient, &order, 101) >= 0.5);
+    nt_pace_limit(&patient, &order, 1e-3, 101, &go);
+    assert_true(go.measure_s >= 0.5);
+    nt_pace_limit(&patient, &order, 1e-3, patient.stop_s - 0.1, &go);
+    assert_true(go.give_up_s <= 0.11);
+}
+
 static void a_failed_round_teaches_nothing(void **state)
 {
     (void)state;
@@ -298,9 +332,11 @@ int main(void)
         cmocka_unit_test(the_one_at_fault_goes_and_no_other),
         cmocka_unit_test(one_bad_pair_loses_nobody),
         cmocka_unit_test(one_bad_pair_alone_is_in_doubt),
+        cmocka_unit_test(a_suspect_is_no_witness),
         cmocka_unit_test(the_pace_keeps_time_for_the_end),
         cmocka_unit_test(a_kernel_gets_time_for_its_slowest_host),
         cmocka_unit_test(a_flow_gets_time_for_lost_messages),
+        cmocka_unit_test(who_is_judged_gets_time),
         cmocka_unit_test(a_failed_round_teaches_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

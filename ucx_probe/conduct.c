@@ -14,6 +14,7 @@
 #include "record.h"
 
 enum { LAST_DOUBT = 3 }; /* failures of the same two in a row */
+enum { WITNESSES = 2 };  /* that are asked of two in doubt: each may wait for both in vain */
 
 struct sweep {
     struct nt_meet *meet;
@@ -113,13 +114,12 @@ static int lose_the_silent(struct sweep *s, struct nt_err *err)
     return 0;
 }
 
-static int judge_pair(struct sweep *s, const struct nt_order *order, size_t k, struct nt_err *err)
+static int judge_pair(struct sweep *s, uint32_t a, uint32_t b, bool good, struct nt_err *err)
 {
     char reason[64];
     uint32_t lost;
     snprintf(reason, sizeof reason, "not reached by two hosts, last in round %u", s->rounds);
-    nt_crew_judge(s->crew, order->pair[k][0], order->pair[k][1],
-                  s->match.outcome[k].standing == NT_GOOD, &lost);
+    nt_crew_judge(s->crew, a, b, good, &lost);
     return lose(s, lost, reason, err);
 }
 
@@ -174,7 +174,7 @@ static int record_round(struct sweep *s, const struct nt_order *order, size_t *r
         }
         /* one rail of several that does not work says nothing of the host */
         if (rc == 0 && !s->time_up && o->standing != NT_EXCUSED && order->rail[0] == '\0')
-            rc = judge_pair(s, order, k, err);
+            rc = judge_pair(s, order->pair[k][0], order->pair[k][1], o->standing == NT_GOOD, err);
         if (rc != 0)
             return -1;
     }
@@ -192,8 +192,13 @@ static void show(const struct sweep *s)
 }
 
 /* ---- who of two ---- */
+static bool may_ask(const struct sweep *s, uint32_t a, uint32_t b)
+{
+    return s->crew->gone[a] == NULL && s->crew->gone[b] == NULL && nt_clock_s() < s->pace.stop_s;
+}
+
 /* A few pings while all others rest, for the judgement alone. */
-static int try_two(struct sweep *s, uint32_t a, uint32_t b, struct nt_err *err)
+static int try_two(struct sweep *s, uint32_t a, uint32_t b, bool *good, struct nt_err *err)
 {
     uint32_t pair[1][2] = {{a, b}};
     const struct nt_order order = {.kind = NT_ORDER_LATENCY,
@@ -202,14 +207,36 @@ static int try_two(struct sweep *s, uint32_t a, uint32_t b, struct nt_err *err)
                                    .message_bytes = 8,
                                    .batches = 1,
                                    .count = 4};
-    if (b == NT_NOBODY || s->crew->gone[a] != NULL)
+    const struct nt_pace pace = nt_pace_patient(&s->pace);
+    *good = false;
+    if (!may_ask(s, a, b))
         return 0;
-    if (nt_match_run(&s->match, &order, s->rounds, &s->pace, s->silent, err) != 0)
+    if (nt_match_run(&s->match, &order, s->rounds, &pace, s->silent, err) != 0)
         return -1;
     s->rounds++;
-    if (nt_clock_s() >= s->pace.stop_s)
+    *good = s->match.outcome[0].standing == NT_GOOD;
+    return nt_clock_s() < s->pace.stop_s ? lose_the_silent(s, err) : 0;
+}
+
+/* Whom a witness reaches is well, and the other of the two is not. A witness that reaches neither
+ * may be away itself: *told is false, and it is no witness any more. */
+static int ask_witness(struct sweep *s, uint32_t a, uint32_t b, uint32_t witness, bool *told,
+                       struct nt_err *err)
+{
+    bool a_good, b_good;
+    *told = true;
+    if (try_two(s, a, witness, &a_good, err) != 0 || try_two(s, b, witness, &b_good, err) != 0)
+        return -1;
+    if (!may_ask(s, a, b))
         return 0;
-    return lose_the_silent(s, err) != 0 ? -1 : judge_pair(s, &order, 0, err);
+    *told = a_good || b_good;
+    if (!*told)
+        return nt_crew_suspect(s->crew, witness), 0;
+    /* the good one first: it speaks for the witness */
+    uint32_t first = a_good ? a : b, second = a_good ? b : a;
+    return judge_pair(s, first, witness, true, err) != 0
+               ? -1
+               : judge_pair(s, second, witness, a_good && b_good, err);
 }
 
 /* Nobody else is left to ask: from here it is the other one that cannot be reached. */
@@ -220,15 +247,25 @@ static int lose_the_farther(struct sweep *s, uint32_t a, uint32_t b, struct nt_e
     return lose(s, a > b ? a : b, reason, err);
 }
 
-/* A host that nothing speaks against tells which of the two it is. Without one they try each other:
+/* Hosts that nothing speaks against tell which of the two it is. Without one they try each other:
  * flows that got into each other's way say nothing of a host. */
 static int settle_doubt(struct sweep *s, uint32_t a, uint32_t b, struct nt_err *err)
 {
-    if (nt_crew_witness(s->crew) != NT_NOBODY)
-        return try_two(s, a, nt_crew_witness(s->crew), err) != 0
-                   ? -1
-                   : try_two(s, b, nt_crew_witness(s->crew), err);
-    if (try_two(s, a, b, err) != 0)
+    bool told = false, good;
+    for (int k = 0; k < WITNESSES && !told; k++) {
+        uint32_t witness = nt_crew_witness(s->crew);
+        if (witness == NT_NOBODY)
+            break;
+        if (ask_witness(s, a, b, witness, &told, err) != 0)
+            return -1;
+    }
+    if (told)
+        return 0;
+    if (try_two(s, a, b, &good, err) != 0)
+        return -1;
+    if (!may_ask(s, a, b))
+        return 0;
+    if (judge_pair(s, a, b, good, err) != 0)
         return -1;
     return nt_crew_in_doubt(s->crew, a, b, LAST_DOUBT) ? lose_the_farther(s, a, b, err) : 0;
 }

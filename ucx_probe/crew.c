@@ -256,6 +256,12 @@ bool nt_crew_in_doubt(const struct nt_crew *crew, uint32_t a, uint32_t b, unsign
            crew->strikes[b] >= strikes;
 }
 
+void nt_crew_suspect(struct nt_crew *crew, uint32_t host)
+{
+    if (crew->strikes[host] < STRIKES_MAX)
+        crew->strikes[host]++;
+}
+
 uint32_t nt_crew_witness(const struct nt_crew *crew)
 {
     for (uint32_t h = 0; h < crew->hosts; h++)

@@ -52,6 +52,9 @@ void nt_crew_judge(struct nt_crew *crew, uint32_t a, uint32_t b, bool ok, uint32
 /* Whether a and b have failed so often in a row, and nothing says which of them is at fault. */
 bool nt_crew_in_doubt(const struct nt_crew *crew, uint32_t a, uint32_t b, unsigned strikes);
 
+/* Something speaks against this host alone: nobody of several reached it. */
+void nt_crew_suspect(struct nt_crew *crew, uint32_t host);
+
 /* A host that nothing speaks against, to try others with; NT_NOBODY. */
 uint32_t nt_crew_witness(const struct nt_crew *crew);
 

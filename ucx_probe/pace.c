@@ -6,6 +6,9 @@
 
 static const double LIMIT_MIN_S = 0.15, LIMIT_MAX_S = 2, SLACK_S = 0.25;
 
+/* Limits over what rounds took so far. */
+static const double WARM_FACTOR = 8, LIMIT_FACTOR = 4;
+
 /* Where flows share a link messages get lost, and TCP waits for 0.2 s at first, and twice as long
  * each further time (RFC 6298, 5.5, and Linux's least wait); what is under way drains at a share of
  * the rate that the messages were sized for. */
@@ -14,6 +17,10 @@ static const double FLOW_S = 0.6, FLOW_WINDOWS = 1;
 /* A kernel is as slow as its slowest host, whose core may be taken for a while: what pairs needed
  * says little of it. */
 static const double CROWD_S = 0.9, CROWD_HOST_S = 0.02;
+
+/* What decides whether a host is lost may take as long as another process keeps a core, or a
+ * message that got lost comes again, on a host that is well. */
+static const double PATIENT_S = 0.5;
 
 static double clamp(double v, double low, double high)
 {
@@ -59,8 +66,8 @@ double nt_pace_warm_s(const struct nt_pace *pace, const struct nt_order *order, 
 {
     double left = left_s(pace, now_s);
     /* nothing is known of this network yet: generous, but never most of the time */
-    double warm =
-        pace->rounds == 0 ? clamp(left / 3, 0.01, 1) : clamp(8 * pace->warm_s, LIMIT_MIN_S, 1);
+    double warm = pace->rounds == 0 ? clamp(left / 3, 0.01, 1)
+                                    : clamp(WARM_FACTOR * pace->warm_s, LIMIT_MIN_S, 1);
     return fmin(order->kind == NT_ORDER_KERNEL ? fmax(warm, crowd_s(order)) : warm, left);
 }
 
@@ -85,9 +92,17 @@ void nt_pace_limit(const struct nt_pace *pace, const struct nt_order *order, dou
 {
     double expected = fmax(2 * guess(order, round_trip_s), pace->measure_s - order->window_s);
     double left = left_s(pace, now_s);
-    double limit = fmax(clamp(4 * expected, LIMIT_MIN_S, LIMIT_MAX_S), least_s(order));
+    double limit = fmax(clamp(LIMIT_FACTOR * expected, LIMIT_MIN_S, LIMIT_MAX_S), least_s(order));
     go->measure_s = fmin(order->window_s + limit, left);
     go->give_up_s = fmin(order->window_s + 1.5 * limit, left);
+}
+
+struct nt_pace nt_pace_patient(const struct nt_pace *pace)
+{
+    struct nt_pace patient = *pace;
+    patient.warm_s = fmax(pace->warm_s, PATIENT_S / WARM_FACTOR);
+    patient.measure_s = fmax(pace->measure_s, PATIENT_S / LIMIT_FACTOR);
+    return patient;
 }
 
 double nt_pace_slack_s(void)
