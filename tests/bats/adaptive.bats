@@ -42,6 +42,7 @@ swept_some() {
 
 @test "24 hosts: some pairs, verified" {
     ground_up tree24
+    need_calm
     swept_some
     # where calibration told every pair of leaves apart, nothing was left to ask between
     assert_equal phases "$(sweep '[.sweep.phases[].name] - ["adaptive"] | join(" ")')" \
@@ -60,6 +61,7 @@ swept_some() {
 
 @test "24 hosts, one of them behind a longer link: some pairs, verified, and the link is found" {
     ground_up slow24
+    need_calm
     swept_some
     assert_between rounds "$(sweep .sweep.rounds)" 1 $((ALL_ROUNDS / 2))
     assert_between "latency of n12's link over the median of the others" \
@@ -69,6 +71,7 @@ swept_some() {
 
 @test "24 hosts on a chain of switches: all pairs, after some told no tiers" {
     ground_up chain24
+    need_calm
     swept sweep=auto
     assert_equal "last phase" "$(sweep '.sweep.phases[-1].name')" latency
     assert_contains "$(sweep '.warnings | join(" ")')" "were to be measured"

@@ -10,6 +10,7 @@
 #   wait_until SECONDS CMD...            until CMD succeeds; fails with what it last said
 #   assert_equal WHAT GOT EXPECTED; assert_contains TEXT PART; refute_contains TEXT PART
 #   machine_is_busy                      with other things, while the cluster idles; says with what
+#   need_calm                            skips where this machine's host has hardly a processor for it
 #   unless_busy CMD...                   CMD holds, or the test is skipped on a machine that is busy
 #   is_worth_again                       what was disturbed may be measured again
 #   map_shape MAP; declared_shape FABRIC one line each, equal when the trees have the same shape
@@ -118,6 +119,16 @@ machine_is_busy() {
 
 # What was disturbed is worth another try, unless the machine's host robs it all the time.
 is_worth_again() { [ "$("$ROOT/tests/stolen" "$WHEN_BEGUN")" -lt 10 ]; }
+
+# What is measured while this machine's host takes a third of its processors is not the fabric: such
+# a test is not begun, for the time that it takes. Asked once the cluster is up.
+need_calm() {
+    local since stolen
+    since=$("$ROOT/tests/stolen")
+    sleep 1
+    stolen=$("$ROOT/tests/stolen" "$since")
+    [ "$stolen" -lt 33 ] || skip "this machine's host takes $stolen % of its processors"
+}
 
 # One assertion about what was measured, or several joined by && (nothing else ends a function that
 # is called like this).

@@ -66,6 +66,7 @@ host n3 s2 100 100
 host n4 s2 100 100
 link s1 s2 100 100
 END
+    need_calm
     measure_quietly fab0 4 45
     local class us bytes slope
     slope=$(net_us_per_byte 100)
@@ -85,6 +86,7 @@ END
 @test "two rails, one five times slower: LogGP each, and the advice gains what round robin loses" {
     command -v ucx_perftest >/dev/null || skip "ucx_perftest is not installed"
     ground_up uneven-rails-2
+    need_calm
     local advised robin fast slow
     measure fab0,fab1 2 40
     fast=$(entry 'same switch' fab0 1048576 .G_us_per_byte)

@@ -15,6 +15,7 @@ teardown() { ground_down; }
 found_three_times() { # FABRIC ABOVE_US
     local hosts run seconds
     ground_up "$1"
+    need_calm
     hosts=$("$FABRIC" --hosts "$GROUND_FABRIC" | wc -l)
     for run in 1 2 3; do
         submit_recording --nettopo=quick -N"$hosts" --exclusive

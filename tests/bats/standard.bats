@@ -49,6 +49,7 @@ sweeps_and_finds() { # FABRIC ITEMS ABOVE_US DEGRADED RUN
 finds_all() { # FABRIC ITEMS ABOVE_US DEGRADED
     local run
     ground_up "$1" --conf 'budget_max = 60'
+    need_calm
     HOSTS=$("$FABRIC" --hosts "$GROUND_FABRIC" | wc -l)
     for run in $RUNS; do unless_busy sweeps_and_finds "$@" $run || return; done
 }

@@ -58,6 +58,7 @@ of_kernel() { jq -r --arg k "$1" ".stress[] | select(.kernel == \$k) | $2" "$MAP
 
 @test "a full sweep's map has six kernels, what they should take, and the link that congests" {
     ground_up - < <(narrow)
+    need_calm
     measure_all full,budget=20 4 20 a2a
     local kernel
     jq -c ".warnings, .stress[]" "$MAP" | sed "s/^/# /" >&3
@@ -120,6 +121,7 @@ busiest_rate() { # FILE
 
 @test "max_load holds on average, and the bandwidths are the same" {
     ground_up - --conf 'max_load = 0.2' < <(narrow)
+    need_calm
     local most
     watch_device n1 25 "$GROUND_HOME/n1.bytes"
     measure standard,budget=15 4 15
@@ -141,6 +143,7 @@ host n3 s2 100 160
 host n4 s2 100 160
 link s1 s2 100 160
 END
+    need_calm
     local size
     measure_all full,budget=20 4 20 a2o
     for size in 512 4096 32768; do
