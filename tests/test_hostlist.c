@@ -79,6 +79,7 @@ static void wrong_lists_are_refused(void **state)
         {"n[a-b]", "numbers and ranges"},
         {"n[1-1000000000]", "more than 131072 hosts"},
         {"n[1-100000],m[1-100000]", "more than 131072 hosts"},
+        {"n[1-131072],m", "more than 131072 hosts"},
         {"n[1-1000]x[1-1000]", "more than 131072 hosts"},
         {"n[1-1000000000000]x[1-1000000000000]", "more than 131072 hosts"},
         {"n[9999999999999999999]", "numbers and ranges"},

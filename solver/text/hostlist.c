@@ -81,6 +81,13 @@ static int split(struct entry *e, struct nt_err *err)
     return 0;
 }
 
+static int fail_many(const struct entry *e, struct nt_err *err)
+{
+    size_t bytes = (size_t)(e->end - e->at);
+    return nt_err_set(err, NT_ERR_INPUT, "host list \"%.*s\": more than %d hosts",
+                      (int)(bytes < 64 ? bytes : 64), e->at, (int)NT_HOSTS_MAX);
+}
+
 /* How many names the entry stands for; more than room is an error. */
 static int count_names(const struct entry *e, size_t room, size_t *names, struct nt_err *err)
 {
@@ -101,12 +108,10 @@ static int count_names(const struct entry *e, size_t room, size_t *names, struct
                 break;
         }
         if (numbers > room / *names)
-            return nt_err_set(err, NT_ERR_INPUT, "host list \"%.*s\": more than %d hosts",
-                              (int)(e->end - e->at < 64 ? e->end - e->at : 64), e->at,
-                              (int)NT_HOSTS_MAX);
+            return fail_many(e, err);
         *names *= (size_t)numbers;
     }
-    return 0;
+    return *names > room ? fail_many(e, err) : 0;
 }
 
 /* All names from piece k on; used bytes of the name are made. Depth: at most PIECES_MAX. */
