@@ -308,6 +308,8 @@ static void who_is_judged_gets_time(void **state)
     assert_true(go.measure_s >= 0.5);
     nt_pace_limit(&patient, &order, 1e-3, patient.stop_s - 0.1, &go);
     assert_true(go.give_up_s <= 0.11);
+    assert_true(nt_pace_slack_s(&pace, 100) >= 0.5);
+    assert_true(nt_pace_slack_s(&pace, pace.stop_s) <= 0.25);
 }
 
 static void a_failed_round_teaches_nothing(void **state)

@@ -170,12 +170,13 @@ static int cast_order(struct nt_match *m, const struct nt_round *round, struct n
     return rc == 0 ? cast(m, &bytes, err) : -1;
 }
 
-static int order_and_warm(struct nt_match *m, const struct nt_round *round, struct nt_err *err)
+static int order_and_warm(struct nt_match *m, const struct nt_round *round,
+                          const struct nt_pace *pace, struct nt_err *err)
 {
     struct nt_report mine;
     if (cast_order(m, round, err) != 0)
         return -1;
-    double until = nt_clock_s() + round->warm_s + nt_pace_slack_s();
+    double now = nt_clock_s(), until = now + round->warm_s + nt_pace_slack_s(pace, now);
     nt_turn_warm(m->turn, round, &mine);
     return gather(m, NT_WIRE_READY, &mine, until, err);
 }
@@ -226,7 +227,7 @@ static int go_and_measure(struct nt_match *m, const struct nt_round *round,
     nt_pace_limit(pace, &round->order, m->round_trip_s, nt_clock_s(), &go);
     if (cast_go(m, &go, err) != 0)
         return -1;
-    double until = nt_clock_s() + go.give_up_s + nt_pace_slack_s();
+    double now = nt_clock_s(), until = now + go.give_up_s + nt_pace_slack_s(pace, now);
     nt_turn_measure(m->turn, round, &go, &mine);
     return gather(m, NT_WIRE_RESULT, &mine, until, err);
 }
@@ -245,7 +246,7 @@ int nt_match_run(struct nt_match *m, const struct nt_order *order, uint32_t numb
         m->outcome[k] = (struct nt_match_outcome){.standing = NT_GOOD};
     }
     round.warm_s = nt_pace_warm_s(pace, order, nt_clock_s());
-    int rc = order_and_warm(m, &round, err);
+    int rc = order_and_warm(m, &round, pace, err);
     if (rc == 0) {
         note_silent(m, silent);
         judge(m, order, false, &m->warm_s);

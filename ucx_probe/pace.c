@@ -4,7 +4,11 @@
 
 #include "campaign.h"
 
-static const double LIMIT_MIN_S = 0.15, LIMIT_MAX_S = 2, SLACK_S = 0.25;
+static const double LIMIT_MIN_S = 0.15, LIMIT_MAX_S = 2;
+
+/* For relaying, and for hosts that are busy: who is later is lost, so it is more where there is
+ * time. */
+static const double SLACK_SHARE = 0.15, SLACK_MIN_S = 0.25, SLACK_MAX_S = 0.75;
 
 /* Limits over what rounds took so far. */
 static const double WARM_FACTOR = 8, LIMIT_FACTOR = 4;
@@ -105,9 +109,9 @@ struct nt_pace nt_pace_patient(const struct nt_pace *pace)
     return patient;
 }
 
-double nt_pace_slack_s(void)
+double nt_pace_slack_s(const struct nt_pace *pace, double now_s)
 {
-    return SLACK_S;
+    return clamp(SLACK_SHARE * left_s(pace, now_s), SLACK_MIN_S, SLACK_MAX_S);
 }
 
 /* The slowest round fades, so that one bad moment does not set the pace for ever. */

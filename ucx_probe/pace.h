@@ -31,7 +31,7 @@ void nt_pace_limit(const struct nt_pace *pace, const struct nt_order *order, dou
 struct nt_pace nt_pace_patient(const struct nt_pace *pace);
 
 /* How much longer than its limit a gather waits: relaying, and hosts that are busy. */
-double nt_pace_slack_s(void);
+double nt_pace_slack_s(const struct nt_pace *pace, double now_s);
 
 /* The longest of the hosts that succeeded; 0 when none did. */
 void nt_pace_learn(struct nt_pace *pace, double warm_s, double measure_s);
