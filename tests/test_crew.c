@@ -301,11 +301,11 @@ static void who_is_judged_gets_time(void **state)
     struct nt_go go = {0};
     nt_pace_init(&pace, 100, 105);
     nt_pace_learn(&pace, 0.001, 0.002);
-    patient = nt_pace_patient(&pace);
+    patient = nt_pace_patient(&pace, 0.3);
     assert_true(nt_pace_warm_s(&pace, &order, 101) < 0.2);
-    assert_true(nt_pace_warm_s(&patient, &order, 101) >= 0.5);
+    assert_true(nt_pace_warm_s(&patient, &order, 101) >= 0.8);
     nt_pace_limit(&patient, &order, 1e-3, 101, &go);
-    assert_true(go.measure_s >= 0.5);
+    assert_true(go.measure_s >= 0.8);
     nt_pace_limit(&patient, &order, 1e-3, patient.stop_s - 0.1, &go);
     assert_true(go.give_up_s <= 0.11);
     assert_true(nt_pace_slack_s(&pace, 100) >= 0.5);

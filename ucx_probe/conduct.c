@@ -31,6 +31,7 @@ struct sweep {
     struct nt_met met;                   /* which pairs have a latency */
     size_t pairs_total;
     uint32_t rounds;
+    double window_s; /* of the last order */
     double phase_began_s;
     char phase[32];
     bool time_up;
@@ -207,7 +208,7 @@ static int try_two(struct sweep *s, uint32_t a, uint32_t b, bool *good, struct n
                                    .message_bytes = 8,
                                    .batches = 1,
                                    .count = 4};
-    const struct nt_pace pace = nt_pace_patient(&s->pace);
+    const struct nt_pace pace = nt_pace_patient(&s->pace, s->window_s);
     *good = false;
     if (!may_ask(s, a, b))
         return 0;
@@ -299,6 +300,7 @@ static int run_round(struct sweep *s, struct nt_err *err)
         record_round(s, &order, &results, err) != 0)
         return -1;
     s->rounds++;
+    s->window_s = order.window_s;
     nt_pace_learn(&s->pace, s->match.warm_s, s->match.measure_s);
     double took = s->match.clean ? nt_clock_s() - began : 0;
     rc = settle_doubts(s, &order, err);

@@ -101,11 +101,12 @@ void nt_pace_limit(const struct nt_pace *pace, const struct nt_order *order, dou
     go->give_up_s = fmin(order->window_s + 1.5 * limit, left);
 }
 
-struct nt_pace nt_pace_patient(const struct nt_pace *pace)
+struct nt_pace nt_pace_patient(const struct nt_pace *pace, double window_s)
 {
     struct nt_pace patient = *pace;
-    patient.warm_s = fmax(pace->warm_s, PATIENT_S / WARM_FACTOR);
-    patient.measure_s = fmax(pace->measure_s, PATIENT_S / LIMIT_FACTOR);
+    double limit = PATIENT_S + window_s;
+    patient.warm_s = fmax(pace->warm_s, limit / WARM_FACTOR);
+    patient.measure_s = fmax(pace->measure_s, limit / LIMIT_FACTOR);
     return patient;
 }
 

@@ -27,8 +27,9 @@ double nt_pace_warm_s(const struct nt_pace *pace, const struct nt_order *order, 
 void nt_pace_limit(const struct nt_pace *pace, const struct nt_order *order, double round_trip_s,
                    double now_s, struct nt_go *go);
 
-/* The same with patience, for a round that decides whether a host is lost. */
-struct nt_pace nt_pace_patient(const struct nt_pace *pace);
+/* The same with patience, for a round that decides whether a host is lost; window_s: of the order
+ * that failed before. */
+struct nt_pace nt_pace_patient(const struct nt_pace *pace, double window_s);
 
 /* How much longer than its limit a gather waits: relaying, and hosts that are busy. */
 double nt_pace_slack_s(const struct nt_pace *pace, double now_s);
