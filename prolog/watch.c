@@ -16,7 +16,7 @@
 #include "role.h"
 
 static const double GRACE_S = 0.25; /* after the budget the inner process gives up */
-static const double HARD_S = 0.6;   /* and after this it is ended */
+static const double HARD_S = 0.5;   /* and after this it is ended */
 static const double REAP_S = 0.1;   /* for the inner process to be gone once killed */
 static const double CLEAN_S = 0.2;  /* for ending what is left */
 

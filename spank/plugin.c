@@ -25,7 +25,7 @@ SPANK_PLUGIN(nettopo, 1)
 
 /* By then the agent has published, whatever held it up; all that it may still do is to end what
  * cannot be killed. */
-static const double AGENT_SLACK_S = 0.9, REMOVE_S = 2.0;
+static const double AGENT_SLACK_S = 0.8, REMOVE_S = 2.0;
 
 /* ---- the option ---- */
 
