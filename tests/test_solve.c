@@ -310,6 +310,48 @@ static void disturbed_readings_cost_confidence(void **state)
     assert_true(confidence[2] < 0.8 * confidence[0]);
 }
 
+/* In a round of their own: a flow, and beside it one that failed or went as fast. */
+static void add_flows(struct nt_samples *s, double MBps, bool failed)
+{
+    struct nt_err err = {0};
+    struct nt_sample x = {
+        .kind = NT_SAMPLE_BANDWIDTH, .b = 1, .bytes = 1e6 * MBps, .value_us = 1e6};
+    struct nt_sample beside = x;
+    beside.kind = failed ? NT_SAMPLE_FAILED : x.kind;
+    beside.a = 2;
+    beside.b = 3;
+    assert_int_equal(nt_samples_begin_round(s, &err), 0);
+    assert_int_equal(nt_samples_add(s, x, NULL, &err), 0);
+    assert_int_equal(nt_samples_add(s, beside, failed ? "no answer" : NULL, &err), 0);
+}
+
+static void flows_beside_one_that_failed_do_not_count(void **state)
+{
+    (void)state;
+    for (int failed = 0; failed < 2; failed++) {
+        struct nt_samples *s = sweep(NULL, -1);
+        struct nt_map *map;
+        struct nt_err err = {0};
+        bool seen = false;
+        assert_int_equal(nt_samples_begin_phase(s, "host-links", &err), 0);
+        add_flows(s, 100, false);
+        add_flows(s, 150, failed);
+        assert_int_equal(nt_samples_end_phase(s, 0.1, &err), 0);
+        assert_int_equal(nt_solve_samples(s, &map, &err), 0);
+        for (size_t k = 0; k < map->model->links; k++) {
+            const struct nt_link *l = &map->model->link[k];
+            if (l->a != 0 && l->b != 0)
+                continue;
+            double rate = isnan(l->bandwidth_MBps) ? l->bandwidth_back_MBps : l->bandwidth_MBps;
+            seen = true;
+            assert_true(fabs(rate - (failed ? 100 : 150)) < 1);
+        }
+        assert_true(seen);
+        nt_map_destroy(map);
+        nt_samples_destroy(s);
+    }
+}
+
 static void an_unknown_method_is_usage(void **state)
 {
     (void)state;
@@ -368,6 +410,7 @@ int main(void)
         cmocka_unit_test(a_matrix_comes_from_the_record),
         cmocka_unit_test(few_hosts_are_no_special_case),
         cmocka_unit_test(disturbed_readings_cost_confidence),
+        cmocka_unit_test(flows_beside_one_that_failed_do_not_count),
         cmocka_unit_test(an_unknown_method_is_usage),
         cmocka_unit_test(links_get_the_bandwidth_that_pairs_show),
     };

@@ -1,6 +1,7 @@
 #include "link_flows.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,10 +20,18 @@ static void record_fini(struct record *r)
     free(r->flow);
 }
 
-static bool counts(const struct nt_samples *s, const struct nt_sample *x)
+static bool counts(const struct nt_samples *s, const struct nt_sample *x, const bool *spoiled)
 {
     return x->kind == NT_SAMPLE_BANDWIDTH && x->value_us > 0 && x->phase < s->phases &&
-           strcmp(s->phase[x->phase].name, "warm-up") != 0;
+           strcmp(s->phase[x->phase].name, "warm-up") != 0 && !spoiled[x->round];
+}
+
+/* A flow that failed took a part of its links from the others, nobody knows how much. */
+static void find_spoiled(const struct nt_samples *s, bool *spoiled)
+{
+    for (size_t k = 0; k < s->samples; k++)
+        if (s->sample[k].kind == NT_SAMPLE_FAILED)
+            spoiled[s->sample[k].round] = true;
 }
 
 static int record_init(struct record *r, const struct nt_samples *s, const uint32_t *order,
@@ -31,18 +40,21 @@ static int record_init(struct record *r, const struct nt_samples *s, const uint3
     size_t flows = 0;
     uint32_t last = UINT32_MAX;
     uint32_t *at = malloc((s->hosts + 1) * sizeof *at);
+    bool *spoiled = calloc(s->rounds + 1, sizeof *spoiled);
     *r = (struct record){.round = calloc(s->rounds + 1, sizeof *r->round),
                          .flow = malloc((s->samples + 1) * sizeof *r->flow)};
-    if (at == NULL || r->round == NULL || r->flow == NULL) {
+    if (at == NULL || spoiled == NULL || r->round == NULL || r->flow == NULL) {
         free(at);
+        free(spoiled);
         record_fini(r);
         return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu flows", s->samples);
     }
+    find_spoiled(s, spoiled);
     for (uint32_t k = 0; k < s->hosts; k++)
         at[order[k]] = k;
     for (size_t k = 0; k < s->samples; k++) {
         const struct nt_sample *x = &s->sample[k];
-        if (!counts(s, x))
+        if (!counts(s, x, spoiled))
             continue;
         if (x->round != last)
             r->round[r->rounds++].flow = &r->flow[flows];
@@ -51,6 +63,7 @@ static int record_init(struct record *r, const struct nt_samples *s, const uint3
         r->flow[flows++] = (struct nt_flow_seen){at[x->a], at[x->b], x->bytes / x->value_us};
     }
     free(at);
+    free(spoiled);
     return 0;
 }
 
