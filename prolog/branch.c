@@ -6,7 +6,7 @@
 #include <sys/resource.h>
 
 static const double STALL_S = 1.0; /* a member that takes nothing for so long is lost */
-static const double TURN_S = 0.7;  /* for those whose leader is lost to come to the first host */
+static const double TURN_S = 1.0;  /* for those whose leader is lost to come to the first host */
 
 enum { STAR_HOSTS_MAX = 256, BLOCK_HOSTS_MIN = 32, OTHER_FILES = 256 };
 

@@ -8,7 +8,7 @@ static const double LIMIT_MIN_S = 0.15, LIMIT_MAX_S = 2;
 
 /* For relaying, and for hosts that are busy: who is later is lost, so it is more where there is
  * time. */
-static const double SLACK_SHARE = 0.15, SLACK_MIN_S = 0.25, SLACK_MAX_S = 0.75;
+static const double SLACK_SHARE = 0.15, SLACK_MIN_S = 0.25, SLACK_MAX_S = 1.25;
 
 /* Limits over what rounds took so far. */
 static const double WARM_FACTOR = 8, LIMIT_FACTOR = 4;
@@ -23,7 +23,8 @@ static const double FLOW_S = 0.6, FLOW_WINDOWS = 1;
 static const double CROWD_S = 0.9, CROWD_HOST_S = 0.02;
 
 /* What decides whether a host is lost may take as long as another process keeps a core, or a
- * message that got lost comes again, on a host that is well. */
+ * message that got lost comes again, on a host that is well; and what the order before left
+ * unfinished is still in its links. */
 static const double PATIENT_S = 0.5;
 
 static double clamp(double v, double low, double high)
