@@ -300,6 +300,7 @@ static void a_host_that_is_away_speaks_against_nobody(void **state)
     relay_run(&plan, &out);
     show("a host away", &out);
     struct nt_samples *s = read_samples(&out);
+    assert_true(count_kind(s, NT_SAMPLE_FAILED) > 0);
     for (size_t k = 0; k < s->warnings; k++)
         for (size_t h = 0; h < FADING; h++)
             assert_null(strstr(s->warning[k], s->host_name[h]));

@@ -220,7 +220,8 @@ static int try_two(struct sweep *s, uint32_t a, uint32_t b, bool *good, struct n
 }
 
 /* Whom a witness reaches is well, and the other of the two is not. A witness that reaches neither
- * may be away itself: *told is false, and it is no witness any more. */
+ * may be away itself, and one that was lost meanwhile is: *told is false, and it is no witness any
+ * more. */
 static int ask_witness(struct sweep *s, uint32_t a, uint32_t b, uint32_t witness, bool *told,
                        struct nt_err *err)
 {
@@ -230,7 +231,7 @@ static int ask_witness(struct sweep *s, uint32_t a, uint32_t b, uint32_t witness
         return -1;
     if (!may_ask(s, a, b))
         return 0;
-    *told = a_good || b_good;
+    *told = s->crew->gone[witness] == NULL && (a_good || b_good);
     if (!*told)
         return nt_crew_suspect(s->crew, witness), 0;
     /* the good one first: it speaks for the witness */

@@ -230,6 +230,12 @@ int nt_crew_lose(struct nt_crew *crew, uint32_t host, const char *reason, struct
     return crew->gone[host] == NULL ? no_memory(err) : 0;
 }
 
+void nt_crew_suspect(struct nt_crew *crew, uint32_t host)
+{
+    if (crew->strikes[host] < STRIKES_MAX)
+        crew->strikes[host]++;
+}
+
 void nt_crew_judge(struct nt_crew *crew, uint32_t a, uint32_t b, bool ok, uint32_t *lost)
 {
     unsigned char *x = &crew->strikes[a], *y = &crew->strikes[b];
@@ -242,10 +248,8 @@ void nt_crew_judge(struct nt_crew *crew, uint32_t a, uint32_t b, bool ok, uint32
         *lost = *x > 0 ? a : b;
         return; /* explained: nothing against the other */
     }
-    if (*x < STRIKES_MAX)
-        ++*x;
-    if (*y < STRIKES_MAX)
-        ++*y;
+    nt_crew_suspect(crew, a);
+    nt_crew_suspect(crew, b);
     if (*x != *y && (*x >= STRIKES_OUT || *y >= STRIKES_OUT))
         *lost = *x > *y ? a : b;
 }
@@ -254,12 +258,6 @@ bool nt_crew_in_doubt(const struct nt_crew *crew, uint32_t a, uint32_t b, unsign
 {
     return crew->gone[a] == NULL && crew->gone[b] == NULL && crew->strikes[a] >= strikes &&
            crew->strikes[b] >= strikes;
-}
-
-void nt_crew_suspect(struct nt_crew *crew, uint32_t host)
-{
-    if (crew->strikes[host] < STRIKES_MAX)
-        crew->strikes[host]++;
 }
 
 uint32_t nt_crew_witness(const struct nt_crew *crew)

@@ -31,7 +31,8 @@ void nt_pace_limit(const struct nt_pace *pace, const struct nt_order *order, dou
  * that failed before. */
 struct nt_pace nt_pace_patient(const struct nt_pace *pace, double window_s);
 
-/* How much longer than its limit a gather waits: relaying, and hosts that are busy. */
+/* How much longer than its limit a gather waits: relaying, and hosts that are busy. More where more
+ * time is left. */
 double nt_pace_slack_s(const struct nt_pace *pace, double now_s);
 
 /* The longest of the hosts that succeeded; 0 when none did. */
