@@ -8,9 +8,9 @@
 #include "map.h"
 #include "samples.h"
 
-/* Flows of one round ran at the same time; those of the phase "warm-up" do not count,
- * nor those of a round in which one failed. order[k] is
- * the record's host that is host k of the map. Sets the figures of the map's links and switches
+/* Flows of one round ran at the same time; those of the phase "warm-up" do not count, nor those of
+ * a round in which one failed: a link that only they went through has no bandwidth then. order[k]
+ * is the record's host that is host k of the map. Sets the figures of the map's links and switches
  * (infer/flow_links.h) and warns of each link that is narrower than its class. Without flows the
  * map stays as it is. */
 int nt_link_flows(struct nt_map *map, const struct nt_samples *samples, const uint32_t *order,
