@@ -6,6 +6,7 @@
 
 #include "confidence.h"
 #include "direct.h"
+#include "few.h"
 #include "lanes.h"
 #include "links.h"
 #include "simplex.h"
@@ -328,7 +329,7 @@ static bool worth_a_look(const struct nt_work *w, const struct nt_model *model, 
 
 /* Replaces the tree by a direct network that fits better for what it costs; when neither fits,
  * the tree stays as the nearest description, and the family says so. */
-static int judge(struct nt_work *w, struct nt_model **model, struct nt_err *err)
+static int judge(struct nt_work *w, bool few, struct nt_model **model, struct nt_err *err)
 {
     /* a graph is chosen among very many, which the score counts only in part */
     enum { DIRECT_MARGIN = 25 };
@@ -338,7 +339,8 @@ static int judge(struct nt_work *w, struct nt_model **model, struct nt_err *err)
     struct nt_matrix *p;
     struct tree_score tree = {0, 0};
     double misfit = 0;
-    (*model)->confidence = nt_confidence(w, *model, 0);
+    if (!few)
+        (*model)->confidence = nt_confidence(w, *model, 0);
     if (w->n < 4 || w->n > NT_DIRECT_HOSTS_MAX)
         return 0;
     if (nt_model_latencies(*model, &p, err) < 0)
@@ -352,7 +354,8 @@ static int judge(struct nt_work *w, struct nt_model **model, struct nt_err *err)
     nt_matrix_destroy(p);
     if (status < 0)
         return -1;
-    (*model)->confidence = nt_confidence(w, *model, misfit);
+    if (!few)
+        (*model)->confidence = nt_confidence(w, *model, misfit);
     /* a switch for each host on a line is the same network written with more unknowns */
     bool line = (*model)->switches + 2 >= w->n && d.links + 1 == w->n;
     /* with enough links of its own any network is near to some graph */
@@ -438,16 +441,54 @@ static void doubt_few(const struct nt_work *w, struct nt_model *model)
         model->family = NT_FAMILY_UNDETERMINED;
 }
 
+/* The groups are those of the model: hosts of one switch. */
+static int take_groups(struct nt_work *w, const struct nt_model *m, struct nt_err *err)
+{
+    uint32_t *place = malloc((m->hosts + 1) * sizeof *place);
+    if (place == NULL)
+        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu hosts", m->hosts);
+    memset(place, 0xff, (m->hosts + 1) * sizeof *place);
+    for (uint32_t i = 0; i < w->n; i++)
+        place[w->host[i]] = i;
+    for (size_t k = 0; k < m->links; k++) {
+        uint32_t a = m->link[k].a, b = m->link[k].b, host = a < b ? a : b, at = a < b ? b : a;
+        if (host < m->hosts && at >= m->hosts && place[host] != UINT32_MAX)
+            w->group[place[host]] = at - (uint32_t)m->hosts;
+    }
+    free(place);
+    nt_groups_index(w);
+    if (nt_groups_fit(w, nt_work_passes(w), err) < 0)
+        return -1;
+    return nt_groups_noise(w, true, err);
+}
+
+/* The likeliest tree: of few hosts of all there are, else from groups, and of hosts joined. *few:
+ * the first. */
+static int find_tree(struct nt_work *w, const struct nt_matrix *latency, bool *few,
+                     struct nt_model **out, struct nt_err *err)
+{
+    if (nt_few(w, latency->n, out, err) < 0)
+        return -1;
+    *few = *out != NULL;
+    if (*few) {
+        nt_noise_estimate(w->d, w->n, &w->rng, &w->noise);
+        if (take_groups(w, *out, err) < 0)
+            return -1;
+    } else if (find_groups(w, err) < 0 || infer_tree(w, latency->n, out, err) < 0) {
+        return -1;
+    }
+    if (w->directions)
+        mean_of_directions(w, latency);
+    if (nt_links_fit(w, *out, err) < 0)
+        return -1;
+    return *few ? 0 : second_opinion(w, out, err);
+}
+
 static int infer(struct nt_work *w, const struct nt_matrix *latency, struct nt_model **out,
                  struct nt_err *err)
 {
-    if (find_groups(w, err) < 0 || infer_tree(w, latency->n, out, err) < 0)
-        return -1;
-    if (w->directions)
-        mean_of_directions(w, latency);
-    if (nt_links_fit(w, *out, err) < 0 || second_opinion(w, out, err) < 0)
-        return -1;
-    if (judge(w, out, err) < 0)
+    bool few;
+    if (find_tree(w, latency, &few, out, err) < 0 || judge(w, few, out, err) < 0)
         return -1;
     doubt_few(w, *out);
     return 0;
@@ -492,27 +533,6 @@ int nt_infer_latency(const struct nt_matrix *latency, const struct nt_matrix *se
     free(missing);
     work_fini(&w);
     return status;
-}
-
-/* The groups are those of the model: hosts of one switch. */
-static int take_groups(struct nt_work *w, const struct nt_model *m, struct nt_err *err)
-{
-    uint32_t *place = malloc((m->hosts + 1) * sizeof *place);
-    if (place == NULL)
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu hosts", m->hosts);
-    memset(place, 0xff, (m->hosts + 1) * sizeof *place);
-    for (uint32_t i = 0; i < w->n; i++)
-        place[w->host[i]] = i;
-    for (size_t k = 0; k < m->links; k++) {
-        uint32_t a = m->link[k].a, b = m->link[k].b, host = a < b ? a : b, at = a < b ? b : a;
-        if (host < m->hosts && at >= m->hosts && place[host] != UINT32_MAX)
-            w->group[place[host]] = at - (uint32_t)m->hosts;
-    }
-    free(place);
-    nt_groups_index(w);
-    if (nt_groups_fit(w, nt_work_passes(w), err) < 0)
-        return -1;
-    return nt_groups_noise(w, true, err);
 }
 
 int nt_infer_figures(const struct nt_matrix *latency, uint64_t seed, struct nt_model *model,
