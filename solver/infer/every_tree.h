@@ -28,19 +28,18 @@ struct nt_every_input {
     /* What is known of the relative noise before: scaled inverse chi-squared, df 0: only what is
      * usual. */
     double noise, noise_df;
+    double least; /* relative: what a grid of readings hides; the noise is not below */
     double level; /* us: the middle latency, the unit of everything; 0: that of the readings */
 };
 
 /* A split parts the branches in two; mask: the side without branch 0. The splits of one tree do
  * not cross. */
 struct nt_every_result {
-    size_t splits;
+    size_t splits; /* those that more than half of the probability has */
     uint8_t split[NT_EVERY_SPLITS];
     double branch_us[NT_EVERY_MOST], split_us[NT_EVERY_SPLITS]; /* by least squares */
     double support[NT_EVERY_SPLITS]; /* posterior probability of each, over all trees */
     double posterior;                /* of the whole tree */
-    size_t wrong;                    /* readings that the best explanation takes for wrong */
-    uint8_t wrong_pair[NT_EVERY_WRONG][2];
 };
 
 /* *solved: false when too few readings tell all branches; then out is not set. */

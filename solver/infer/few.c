@@ -6,15 +6,21 @@
 
 #include "every_tree.h"
 
+static double mean_reading(const struct nt_work *w)
+{
+    double sum = 0;
+    for (size_t k = 0; k < w->n * w->n; k++)
+        sum += w->d[k] == w->d[k] ? (double)w->d[k] : 0;
+    return sum / fmax(2 * (double)w->pairs, 1);
+}
+
 /* The noise of a pair grows with its latency, but part of it is the same for all: between the two.
  */
 static void take_readings(const struct nt_work *w, struct nt_every_input *in)
 {
-    double sum = 0;
     *in = (struct nt_every_input){.branches = w->n};
-    for (size_t k = 0; k < w->n * w->n; k++)
-        sum += w->d[k] == w->d[k] ? (double)w->d[k] : 0;
-    double mean = sum / fmax(2 * (double)w->pairs, 1);
+    double mean = mean_reading(w);
+    in->least = w->noise.least * pow(mean, w->noise.power - 1);
     for (size_t k = 0; k < w->n * w->n; k++) {
         in->d[k] = (double)w->d[k];
         in->variance[k] = (double)w->d[k] / mean;
@@ -58,7 +64,7 @@ static int build(const struct nt_work *w, const struct nt_every_result *r, size_
     return 0;
 }
 
-int nt_few(const struct nt_work *w, size_t hosts, struct nt_model **out, struct nt_err *err)
+int nt_few(struct nt_work *w, size_t hosts, struct nt_model **out, struct nt_err *err)
 {
     struct nt_every_input in;
     struct nt_every_result r;
@@ -66,6 +72,7 @@ int nt_few(const struct nt_work *w, size_t hosts, struct nt_model **out, struct 
     *out = NULL;
     if (w->n < NT_EVERY_LEAST + 1 || w->n > NT_EVERY_MOST)
         return 0;
+    nt_noise_estimate(w->d, w->n, &w->rng, &w->noise);
     take_readings(w, &in);
     if (nt_every_tree(&in, &solved, &r, err) < 0)
         return -1;

@@ -6,7 +6,8 @@
 
 /* The likeliest of all trees of 4 to 8 hosts, by index of the input (hosts of them), with the
  * probability of each link between switches and the confidence as posterior probabilities; its
- * latencies are not fitted yet. *out: NULL where there are more hosts, or too few readings. */
-int nt_few(const struct nt_work *w, size_t hosts, struct nt_model **out, struct nt_err *err);
+ * latencies are not fitted yet. *out: NULL where there are more hosts, or too few readings.
+ * Estimates the noise of w. */
+int nt_few(struct nt_work *w, size_t hosts, struct nt_model **out, struct nt_err *err);
 
 #endif

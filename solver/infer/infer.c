@@ -471,7 +471,6 @@ static int find_tree(struct nt_work *w, const struct nt_matrix *latency, bool *f
         return -1;
     *few = *out != NULL;
     if (*few) {
-        nt_noise_estimate(w->d, w->n, &w->rng, &w->noise);
         if (take_groups(w, *out, err) < 0)
             return -1;
     } else if (find_groups(w, err) < 0 || infer_tree(w, latency->n, out, err) < 0) {

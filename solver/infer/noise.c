@@ -103,7 +103,7 @@ static double grid_floor(struct gaps *g, double level)
  * or 0; values that are an eighth apart are exact readings of few levels. */
 static double coarse_step(const float *d, size_t n)
 {
-    enum { DISTINCT = 8, TIMES = 4, READINGS = 100000 };
+    enum { DISTINCT = 8, TIMES = 3, READINGS = 100000 };
     float seen[DISTINCT];
     size_t distinct = 0, readings = 0;
     double step = INFINITY, level = 0;
