@@ -1,9 +1,11 @@
 /* How far a map can be believed on the jobs that people run: few hosts, small groups, and whether
  * confidence and support mean what they say.
  *
- *     build/tests/bench_believe [SEEDS, default 1 [TABLES, default fg]]
+ *     build/tests/bench_believe [SEEDS, default 1 [TABLES, default fgc]]
  *
- * TABLES: f few hosts, every tree; g small groups. SEEDS multiplies the samples. FULL=1 in the
+ * TABLES: f few hosts, every tree; g small groups; c whether confidence and support are what is
+ * observed; e what c counts, a line for each map (kind, hosts, confidence, exact) and for each
+ * group of it (kind, hosts, size, support, real). SEEDS multiplies the samples. FULL=1 in the
  * environment takes ten times as many.
  *
  * A map is exact here when every group that the readings can show (job_chance 0.98) is found, with
@@ -12,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "job_draw.h"
 #include "job_groups.h"
 #include "job_network.h"
 
@@ -28,6 +31,7 @@ static struct nt_model *infer(const struct nt_matrix *x)
 /* ---- one map against its truth ---- */
 
 struct judged {
+    struct nt_model *m;
     struct job_groups truth, map;
     double *chance; /* of each group of the truth */
     double confidence;
@@ -51,10 +55,10 @@ static bool real(const struct judged *j, size_t k)
 static void judge(struct judged *j, const struct job_groups *truth, const struct nt_matrix *x,
                   double sd_us, bool hosts_known)
 {
-    struct nt_model *m = infer(x);
+    const struct nt_model *m = j->m = infer(x);
     j->truth = *truth;
     job_groups_of(m, &j->map);
-    j->chance = job_chances(&j->truth, sd_us, hosts_known);
+    j->chance = job_chances(&j->truth, x, sd_us, hosts_known);
     j->confidence = m->confidence;
     j->same = job_groups_same(&j->truth, &j->map);
     j->exact = j->map.tree || m->switches > 0 || m->hosts < 3;
@@ -62,7 +66,6 @@ static void judge(struct judged *j, const struct job_groups *truth, const struct
         j->exact = j->exact && (j->chance[k] < JOB_SHOWN || found(j, k));
     for (size_t k = 0; k < j->map.count; k++)
         j->exact = j->exact && real(j, k);
-    nt_model_destroy(m);
 }
 
 static void judged_fini(struct judged *j)
@@ -70,6 +73,7 @@ static void judged_fini(struct judged *j)
     job_groups_fini(&j->truth);
     job_groups_fini(&j->map);
     free(j->chance);
+    nt_model_destroy(j->m);
 }
 
 struct tally {
@@ -307,9 +311,195 @@ static void bench_given(size_t seeds)
     }
 }
 
+/* ---- confidence and support against what is observed ---- */
+
+enum { BINS = 5, SIZES = 6, GROUP_SIZES = 4, CONDITIONS = 10 };
+
+static const double edge[BINS - 1] = {0.5, 0.8, 0.9, 0.95};
+
+struct bins {
+    size_t count[BINS], good[BINS];
+    double stated[BINS];
+};
+
+struct supports {
+    size_t count, room;
+    struct {
+        double support;
+        bool real;
+    } * at;
+};
+
+struct reliability {
+    struct bins all, by_hosts[SIZES], by_kind[DRAW_KINDS], by_condition[CONDITIONS];
+    struct bins groups, groups_by_size[GROUP_SIZES], groups_by_kind[DRAW_KINDS];
+    struct supports supports, supports_by_kind[DRAW_KINDS];
+    bool lines;
+};
+
+static void bin(struct bins *b, double stated, bool good)
+{
+    size_t k = 0;
+    while (k + 1 < BINS && stated >= edge[k])
+        k++;
+    b->count[k]++;
+    b->good[k] += good;
+    b->stated[k] += stated;
+}
+
+static void keep(struct supports *s, double support, bool is_real)
+{
+    if (s->count == s->room) {
+        s->room = 2 * s->room + 256;
+        s->at = realloc(s->at, s->room * sizeof *s->at);
+    }
+    s->at[s->count].support = support;
+    s->at[s->count++].real = is_real;
+}
+
+/* Chance that a real group has more support than an invented one; NaN: all are one or the other. */
+static double area(const struct supports *s)
+{
+    double above = 0, pairs = 0;
+    for (size_t i = 0; i < s->count; i++)
+        for (size_t j = 0; j < s->count && !s->at[i].real; j++)
+            if (s->at[j].real) {
+                double more = s->at[j].support - s->at[i].support;
+                pairs++;
+                above += more > 0 ? 1 : more < 0 ? 0 : 0.5;
+            }
+    return pairs > 0 ? above / pairs : NAN;
+}
+
+static size_t size_of_job(size_t hosts)
+{
+    return hosts <= 4     ? 0
+           : hosts <= 8   ? 1
+           : hosts <= 16  ? 2
+           : hosts <= 64  ? 3
+           : hosts <= 256 ? 4
+                          : 5;
+}
+
+static void rely_groups(struct reliability *r, const struct judged *j, enum job_draw_kind kind)
+{
+    for (size_t k = 0; k < j->map.count; k++) {
+        const struct job_group *g = &j->map.group[k];
+        bool is = real(j, k);
+        bin(&r->groups, g->support, is);
+        bin(&r->groups_by_size[g->size < 4 ? g->size - 2 : g->size < 9 ? 2 : 3], g->support, is);
+        bin(&r->groups_by_kind[kind], g->support, is);
+        keep(&r->supports, g->support, is);
+        keep(&r->supports_by_kind[kind], g->support, is);
+        if (r->lines)
+            printf("group,%s,%zu,%zu,%.4f,%d\n", job_draw_names[kind], j->map.hosts, g->size,
+                   g->support, is);
+    }
+}
+
+static const char *const conditions[CONDITIONS] = {
+    "nothing to show", "something", "no outliers", "high outliers", "low ones too",
+    "hosts' errors",   "missing",   "one-sided",   "skewed",        "directions"};
+
+/* Which of the conditions hold, for a map may be wrong under one and right on average. */
+static void rely_conditions(struct reliability *r, const struct job_drawn *d,
+                            const struct judged *j, bool exact)
+{
+    bool shown = d->kind == DRAW_DIRECT;
+    for (size_t k = 0; k < j->truth.count; k++)
+        shown = shown || j->chance[k] >= JOB_SHOWN;
+    const struct job_noise *n = &d->noise;
+    const bool holds[CONDITIONS] = {!shown,
+                                    shown,
+                                    !(n->outliers > 0),
+                                    n->outliers > 0 && !(n->low > 0),
+                                    n->outliers > 0 && n->low > 0,
+                                    n->host > 0,
+                                    n->missing > 0,
+                                    n->one_sided,
+                                    n->skewed,
+                                    n->directions};
+    for (size_t k = 0; k < CONDITIONS; k++)
+        if (holds[k])
+            bin(&r->by_condition[k], j->confidence, exact);
+}
+
+static void rely(struct reliability *r, size_t seed)
+{
+    struct nt_rng rng;
+    struct job_drawn d;
+    struct judged j;
+    nt_rng_init(&rng, seed * 7919 + 12);
+    job_draw(&d, &rng);
+    judge(&j, &d.groups, d.x, d.sd_us, false);
+    bool exact = d.kind == DRAW_DIRECT ? known_same_shape(d.truth, j.m) : j.exact;
+    bin(&r->all, j.confidence, exact);
+    bin(&r->by_hosts[size_of_job(d.truth->hosts)], j.confidence, exact);
+    bin(&r->by_kind[d.kind], j.confidence, exact);
+    rely_conditions(r, &d, &j, exact);
+    if (r->lines)
+        printf("map,%s,%zu,%.4f,%d\n", job_draw_names[d.kind], d.truth->hosts, j.confidence, exact);
+    rely_groups(r, &j, d.kind);
+    judged_fini(&j);
+    job_drawn_fini(&d);
+}
+
+static void print_bins(const char *what, const struct bins *b)
+{
+    printf("| %-17s", what);
+    for (size_t k = 0; k < BINS; k++)
+        if (b->count[k] == 0)
+            printf(" | -");
+        else
+            printf(" | %.2f: %.2f of %zu", b->stated[k] / (double)b->count[k],
+                   (double)b->good[k] / (double)b->count[k], b->count[k]);
+}
+
+static void print_reliability(const struct reliability *r)
+{
+    static const char *const hosts[SIZES] = {"2-4 hosts",   "5-8 hosts",    "9-16 hosts",
+                                             "17-64 hosts", "65-256 hosts", "257-1024 hosts"};
+    static const char *const groups[GROUP_SIZES] = {"groups of 2", "groups of 3", "groups of 4-8",
+                                                    "groups of 9+"};
+    printf("\nConfidence stated: share of the maps that are exact\n\n"
+           "| | 0-0.5 | 0.5-0.8 | 0.8-0.9 | 0.9-0.95 | 0.95-1 |\n");
+    print_bins("all", &r->all);
+    for (size_t k = 0; k < SIZES; k++)
+        printf(" |\n"), print_bins(hosts[k], &r->by_hosts[k]);
+    for (size_t k = 0; k < DRAW_KINDS; k++)
+        printf(" |\n"), print_bins(job_draw_names[k], &r->by_kind[k]);
+    for (size_t k = 0; k < CONDITIONS; k++)
+        printf(" |\n"), print_bins(conditions[k], &r->by_condition[k]);
+    printf(
+        " |\n\nSupport stated: share of the groups that are real; area under the curve of support "
+        "for real against invented ones\n\n"
+        "| | 0-0.5 | 0.5-0.8 | 0.8-0.9 | 0.9-0.95 | 0.95-1 | area |\n");
+    print_bins("all", &r->groups);
+    printf(" | %.2f |\n", area(&r->supports));
+    for (size_t k = 0; k < GROUP_SIZES; k++)
+        print_bins(groups[k], &r->groups_by_size[k]), printf(" | |\n");
+    for (size_t k = 0; k < DRAW_KINDS; k++)
+        print_bins(job_draw_names[k], &r->groups_by_kind[k]),
+            printf(" | %.2f |\n", area(&r->supports_by_kind[k]));
+}
+
+static void bench_reliability(size_t networks, bool lines)
+{
+    struct reliability *r = calloc(1, sizeof *r);
+    r->lines = lines;
+    for (size_t s = 0; s < networks; s++)
+        rely(r, s);
+    if (!lines)
+        print_reliability(r);
+    free(r->supports.at);
+    for (size_t k = 0; k < DRAW_KINDS; k++)
+        free(r->supports_by_kind[k].at);
+    free(r);
+}
+
 int main(int argc, char **argv)
 {
-    const char *full = getenv("FULL"), *tables = argc > 2 ? argv[2] : "fg";
+    const char *full = getenv("FULL"), *tables = argc > 2 ? argv[2] : "fgc";
     size_t seeds = argc > 1 ? (size_t)atoi(argv[1]) : 1;
     if (full != NULL && atoi(full) > 0)
         seeds *= 10;
@@ -320,6 +510,8 @@ int main(int argc, char **argv)
             bench_small(seeds);
             bench_given(seeds);
         }
+        if (*t == 'c' || *t == 'e')
+            bench_reliability(1000 * seeds, *t == 'e');
     }
     return 0;
 }

@@ -174,10 +174,28 @@ static inline double job_chance(size_t n, size_t m, size_t planted, double z, do
 
 #define JOB_SHOWN 0.98 /* a group with at least this chance can be shown */
 
-/* The share of a reading's information that is lost on the rest of the tree: the variance of each
- * group's link in sd^2 of a reading, every other link to be found from the same readings. NULL
- * when that is too much to compute (or n < 4): see job_pairs. Owned by the caller. */
-static inline double *job_variances(const struct job_groups *g)
+static inline bool job_read(const struct nt_matrix *x, size_t i, size_t j)
+{
+    return !isnan(nt_matrix_get(x, i, j)) || !isnan(nt_matrix_get(x, j, i));
+}
+
+/* Cholesky of a, c*c by rows, lower triangle. A column that no reading tells of gets a pivot so
+ * small that its variance is beyond all. */
+static inline void job_factor(double *a, size_t c)
+{
+    for (size_t k = 0; k < c; k++)
+        for (size_t l = 0; l <= k; l++) {
+            double sum = a[k * c + l];
+            for (size_t p = 0; p < l; p++)
+                sum -= a[k * c + p] * a[l * c + p];
+            a[k * c + l] = k == l ? sqrt(fmax(sum, 1e-9)) : sum / a[l * c + l];
+        }
+}
+
+/* The variance of each group's link in sd^2 of a reading, where every other link is to be found
+ * from the same readings. NULL when that is too much to compute, and for what is no tree: see
+ * job_pairs. Owned by the caller. */
+static inline double *job_variances(const struct job_groups *g, const struct nt_matrix *x)
 {
     size_t n = g->hosts, c = n + g->count;
     if (n < 4 || n > 64 || !g->tree)
@@ -188,19 +206,13 @@ static inline double *job_variances(const struct job_groups *g)
             for (size_t k = 0; k < c; k++)
                 row[k] = k < n ? k == i || k == j
                                : job_holds(&g->group[k - n], i) != job_holds(&g->group[k - n], j);
-            for (size_t k = 0; k < c; k++)
+            for (size_t k = 0; k < c && job_read(x, i, j); k++)
                 for (size_t l = 0; l <= k && row[k] > 0; l++)
                     a[k * c + l] += row[k] * row[l];
         }
-    for (size_t k = 0; k < c; k++) /* Cholesky, then the inverse of the factor */
-        for (size_t l = 0; l <= k; l++) {
-            double sum = a[k * c + l];
-            for (size_t p = 0; p < l; p++)
-                sum -= a[k * c + p] * a[l * c + p];
-            a[k * c + l] = k == l ? sqrt(sum) : sum / a[l * c + l];
-        }
+    job_factor(a, c);
     double *variance = calloc(g->count + 1, sizeof *variance);
-    for (size_t e = n; e < c; e++) { /* e_e' inverse(A) e_e = |inverse(L) e_e|^2 */
+    for (size_t e = n; e < c; e++) { /* e' inverse(A) e = |inverse(L) e|^2 */
         memset(row, 0, c * sizeof *row);
         for (size_t k = e; k < c; k++) {
             double sum = k == e;
@@ -215,22 +227,40 @@ static inline double *job_variances(const struct job_groups *g)
     return variance;
 }
 
+/* Share of the pairs inside the smaller side that were read. */
+static inline double job_share(const struct job_group *g, const struct nt_matrix *x)
+{
+    uint32_t *in = malloc((x->n + 1) * sizeof *in);
+    size_t m = 0, holds = 0, read = 0;
+    for (size_t h = 0; h < x->n; h++)
+        holds += job_holds(g, h);
+    for (size_t h = 0; h < x->n; h++)
+        if (job_holds(g, h) == (holds == g->size))
+            in[m++] = (uint32_t)h;
+    for (size_t i = 0; i < m; i++)
+        for (size_t j = 0; j < i; j++)
+            read += job_read(x, in[i], in[j]);
+    free(in);
+    return 2 * (double)read / (double)(m * (m - 1));
+}
+
 /* The chance of each of the truth's groups where readings have this sd (one a pair); hosts_known:
  * the hosts' own links need not be found. Owned by the caller. */
-static inline double *job_chances(const struct job_groups *truth, double sd_us, bool hosts_known)
+static inline double *job_chances(const struct job_groups *truth, const struct nt_matrix *x,
+                                  double sd_us, bool hosts_known)
 {
     size_t n = truth->hosts;
     double *chance = calloc(truth->count + 1, sizeof *chance);
-    double *variance = hosts_known ? NULL : job_variances(truth);
+    double *variance = hosts_known ? NULL : job_variances(truth, x);
     for (size_t k = 0; k < truth->count; k++) {
         const struct job_group *g = &truth->group[k];
         size_t planted = 0;
-        double gap = 2 * g->latency_us / sd_us;
+        double gap = 2 * g->latency_us / sd_us * sqrt(job_share(g, x));
         for (size_t l = 0; l < truth->count; l++)
             planted += truth->group[l].size == g->size;
         double z = gap * sqrt(job_pairs(n, g->size, hosts_known));
         if (variance != NULL)
-            z = fmin(z, gap / 2 / sqrt(variance[k]));
+            z = fmin(z, g->latency_us / sd_us / sqrt(variance[k]));
         chance[k] = job_chance(n, g->size, planted, z, gap);
     }
     free(variance);
