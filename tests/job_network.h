@@ -28,18 +28,20 @@ static inline void job_name_below(const struct job_shape *t, uint32_t s, uint32_
                                   char name[JOB_NAME])
 {
     char part[JOB_FEW][JOB_NAME];
-    size_t parts = 0;
+    size_t parts = 0, length = 0;
     for (size_t h = 0; h < t->hosts; h++)
         if (t->at[h] == s)
-            strcpy(part[parts++], "o");
+            memcpy(part[parts++], "o", 2);
     for (uint32_t u = 0; u < t->switches; u++)
         if (u != from && u != s && (t->parent[u] == s || t->parent[s] == u))
             job_name_below(t, u, s, part[parts++]);
     qsort(part, parts, JOB_NAME, job_names_order);
-    strcpy(name, "(");
+    name[length++] = '(';
     for (size_t k = 0; k < parts; k++)
-        strcat(name, part[k]);
-    strcat(name, ")");
+        for (const char *p = part[k]; *p != '\0'; p++)
+            name[length++] = *p;
+    name[length++] = ')';
+    name[length] = '\0';
 }
 
 /* The same for two trees that differ by names only. */
@@ -50,7 +52,7 @@ static inline void job_name(const struct job_shape *t, char name[JOB_NAME])
     for (uint32_t s = 1; s < t->switches; s++) {
         job_name_below(t, s, s, other);
         if (strcmp(other, name) < 0)
-            strcpy(name, other);
+            memcpy(name, other, JOB_NAME);
     }
 }
 
