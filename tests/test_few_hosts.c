@@ -1,0 +1,127 @@
+/* Every tree of few hosts is found from exact readings. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "job_groups.h"
+#include "job_network.h"
+
+static struct nt_model *infer(const struct nt_matrix *x)
+{
+    struct nt_model *m;
+    struct nt_err err;
+    known_must(nt_infer_latency(x, NULL, 1, &m, &err), &err);
+    return m;
+}
+
+/* Trees without an inner vertex of two links, by their leaves: 1, 2, 3, 7, 13, 32 (series-reduced
+ * trees, Cayley's count). */
+static void test_all_shapes(void **state)
+{
+    (void)state;
+    const size_t counts[] = {1, 2, 3, 7, 13, 32};
+    struct job_shape shape[JOB_SHAPES_MAX];
+    for (size_t hosts = 3; hosts <= JOB_FEW; hosts++)
+        assert_int_equal(job_shapes(hosts, shape), counts[hosts - 3]);
+}
+
+/* Draws of the shape whose map is another tree. */
+static size_t wrong_of(const struct job_shape *shape, size_t draws)
+{
+    size_t wrong = 0;
+    for (size_t s = 0; s < draws; s++) {
+        struct nt_rng rng;
+        struct job_groups truth, map;
+        nt_rng_init(&rng, 100 * s + shape->hosts);
+        struct nt_model *network = job_few(shape, s % 4 == 3, &rng);
+        struct nt_matrix *x = job_measure(network, &(struct job_noise){0}, &rng);
+        struct nt_model *m = infer(x);
+        job_groups_of(network, &truth);
+        job_groups_of(m, &map);
+        wrong += !job_groups_same(&truth, &map);
+        job_groups_fini(&truth);
+        job_groups_fini(&map);
+        nt_matrix_destroy(x);
+        nt_model_destroy(network);
+        nt_model_destroy(m);
+    }
+    return wrong;
+}
+
+static void test_exact_readings(void **state)
+{
+    (void)state;
+    enum { DRAWS = 12 };
+    struct job_shape shape[JOB_SHAPES_MAX];
+    size_t failed = 0;
+    for (size_t hosts = 3; hosts <= JOB_FEW; hosts++) {
+        size_t shapes = job_shapes(hosts, shape);
+        for (size_t k = 0; k < shapes; k++) {
+            char name[JOB_NAME];
+            size_t wrong = wrong_of(&shape[k], DRAWS);
+            job_name(&shape[k], name);
+            if (wrong > 0)
+                print_message("%zu hosts, %s: %zu of %d are wrong\n", hosts, name, wrong, DRAWS);
+            failed += wrong;
+        }
+    }
+    assert_int_equal(failed, 0);
+}
+
+/* A star fits these with an error of 58 us, {1,4} beside {2,3} with none. */
+static void test_four_hosts(void **state)
+{
+    (void)state;
+    const uint32_t side[] = {1, 2};
+    struct job_groups truth, map;
+    struct nt_matrix *x = job_four();
+    struct nt_model *m = infer(x);
+    job_groups_init(&truth, 4);
+    truth.tree = true;
+    job_groups_add(&truth, side, 2, 100, 1);
+    job_groups_of(m, &map);
+    assert_true(job_groups_same(&truth, &map));
+    assert_true(m->rms_us < 1);
+    job_groups_fini(&truth);
+    job_groups_fini(&map);
+    nt_matrix_destroy(x);
+    nt_model_destroy(m);
+}
+
+/* What the fit leaves over is more than what could be told apart: then the shape is not sure. */
+static void test_misfit_is_not_sure(void **state)
+{
+    (void)state;
+    struct job_shape shape[JOB_SHAPES_MAX];
+    for (size_t hosts = 4; hosts <= JOB_FEW; hosts++) {
+        size_t shapes = job_shapes(hosts, shape);
+        for (size_t s = 0; s < 20 * shapes; s++) {
+            struct nt_rng rng;
+            nt_rng_init(&rng, s);
+            struct nt_model *network = job_few(&shape[s % shapes], false, &rng);
+            struct job_noise noise = {.sd = 0.01 * (double)(s % 6)};
+            struct nt_matrix *x = job_measure(network, &noise, &rng);
+            struct nt_model *m = infer(x);
+            if (m->rms_us > m->resolution_us && m->confidence >= 0.9)
+                fail_msg("%zu hosts, seed %zu: rms %.3f us over a resolution of %.3f, confidence "
+                         "%.2f",
+                         hosts, s, m->rms_us, m->resolution_us, m->confidence);
+            nt_matrix_destroy(x);
+            nt_model_destroy(network);
+            nt_model_destroy(m);
+        }
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_all_shapes),
+        cmocka_unit_test(test_exact_readings),
+        cmocka_unit_test(test_four_hosts),
+        cmocka_unit_test(test_misfit_is_not_sure),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
