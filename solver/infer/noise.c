@@ -100,10 +100,11 @@ static double grid_floor(struct gaps *g, double level)
 
 /* Readings of a few values that are near each other stand on a grid too coarse for any gap to
  * show: lone readings one step lower fit a tree as well as a switch of two hosts does. The step,
- * or 0; values that are an eighth apart are exact readings of few levels. */
+ * or 0; values that are an eighth apart are exact readings of few levels, and so are those of four
+ * or five hosts a thirtieth apart: they are too few to call it a grid. */
 static double coarse_step(const float *d, size_t n)
 {
-    enum { DISTINCT = 8, TIMES = 3, READINGS = 100000 };
+    enum { DISTINCT = 8, TIMES = 4, FEW = 15, READINGS = 100000 };
     float seen[DISTINCT];
     size_t distinct = 0, readings = 0;
     double step = INFINITY, level = 0;
@@ -123,7 +124,8 @@ static double coarse_step(const float *d, size_t n)
             level = fmax(level, (double)v);
             seen[distinct++] = v;
         }
-    return distinct * TIMES <= readings && step < level / 8 ? step : 0;
+    double apart = readings < FEW ? 30 : 8;
+    return distinct * TIMES <= (readings < FEW ? FEW : readings) && step < level / apart ? step : 0;
 }
 
 void nt_noise_estimate(const float *d, size_t n, const struct nt_rng *rng, struct nt_noise *noise)
