@@ -133,3 +133,23 @@ int nt_graph(const struct nt_work *w, const struct nt_tree *tree, size_t hosts,
     free(d.gone);
     return status;
 }
+
+int nt_model_groups(const struct nt_model *m, struct nt_work *w, struct nt_err *err)
+{
+    uint32_t *place = malloc((m->hosts + 1) * sizeof *place);
+    if (place == NULL)
+        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu hosts", m->hosts);
+    memset(place, 0xff, (m->hosts + 1) * sizeof *place);
+    for (uint32_t i = 0; i < w->n; i++)
+        place[w->host[i]] = i;
+    for (size_t k = 0; k < m->links; k++) {
+        uint32_t a = m->link[k].a, b = m->link[k].b, host = a < b ? a : b, at = a < b ? b : a;
+        if (host < m->hosts && at >= m->hosts && place[host] != UINT32_MAX)
+            w->group[place[host]] = at - (uint32_t)m->hosts;
+    }
+    free(place);
+    nt_groups_index(w);
+    if (nt_groups_fit(w, nt_work_passes(w), err) < 0)
+        return -1;
+    return nt_groups_noise(w, true, err);
+}

@@ -7,6 +7,7 @@
 #include "confidence.h"
 #include "direct.h"
 #include "few.h"
+#include "gather.h"
 #include "lanes.h"
 #include "links.h"
 #include "simplex.h"
@@ -441,27 +442,6 @@ static void doubt_few(const struct nt_work *w, struct nt_model *model)
         model->family = NT_FAMILY_UNDETERMINED;
 }
 
-/* The groups are those of the model: hosts of one switch. */
-static int take_groups(struct nt_work *w, const struct nt_model *m, struct nt_err *err)
-{
-    uint32_t *place = malloc((m->hosts + 1) * sizeof *place);
-    if (place == NULL)
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu hosts", m->hosts);
-    memset(place, 0xff, (m->hosts + 1) * sizeof *place);
-    for (uint32_t i = 0; i < w->n; i++)
-        place[w->host[i]] = i;
-    for (size_t k = 0; k < m->links; k++) {
-        uint32_t a = m->link[k].a, b = m->link[k].b, host = a < b ? a : b, at = a < b ? b : a;
-        if (host < m->hosts && at >= m->hosts && place[host] != UINT32_MAX)
-            w->group[place[host]] = at - (uint32_t)m->hosts;
-    }
-    free(place);
-    nt_groups_index(w);
-    if (nt_groups_fit(w, nt_work_passes(w), err) < 0)
-        return -1;
-    return nt_groups_noise(w, true, err);
-}
-
 /* The likeliest tree: of few hosts of all there are, else from groups, and of hosts joined. *few:
  * the first. */
 static int find_tree(struct nt_work *w, const struct nt_matrix *latency, bool *few,
@@ -471,7 +451,7 @@ static int find_tree(struct nt_work *w, const struct nt_matrix *latency, bool *f
         return -1;
     *few = *out != NULL;
     if (*few) {
-        if (take_groups(w, *out, err) < 0)
+        if (nt_model_groups(*out, w, err) < 0)
             return -1;
     } else if (find_groups(w, err) < 0 || infer_tree(w, latency->n, out, err) < 0) {
         return -1;
@@ -480,7 +460,9 @@ static int find_tree(struct nt_work *w, const struct nt_matrix *latency, bool *f
         mean_of_directions(w, latency);
     if (nt_links_fit(w, *out, err) < 0)
         return -1;
-    return *few ? 0 : second_opinion(w, out, err);
+    if (!*few && (second_opinion(w, out, err) < 0 || nt_gather(w, out, err) < 0))
+        return -1;
+    return 0;
 }
 
 static int infer(struct nt_work *w, const struct nt_matrix *latency, struct nt_model **out,
@@ -547,7 +529,7 @@ int nt_infer_figures(const struct nt_matrix *latency, uint64_t seed, struct nt_m
         fill(&w, latency);
         drop_missing(&w, latency->n, missing);
         nt_noise_estimate(w.d, w.n, &w.rng, &w.noise);
-        status = take_groups(&w, model, err);
+        status = nt_model_groups(model, &w, err);
     }
     if (status == 0) {
         if (w.directions)

@@ -239,4 +239,7 @@ int nt_opinion_better(const struct nt_work *w, const struct nt_model *first,
 int nt_graph(const struct nt_work *w, const struct nt_tree *tree, size_t hosts,
              struct nt_model **out, struct nt_err *err);
 
+/* And back: the groups of w are the hosts of one switch of the model. Fits offsets and noise. */
+int nt_model_groups(const struct nt_model *model, struct nt_work *w, struct nt_err *err);
+
 #endif

@@ -1,0 +1,111 @@
+/* The class of near pairs by maximum likelihood, over where it may lie. */
+#include "classes.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+#include "stats.h"
+
+enum { STEPS = 12, CANDIDATES = 48, LISTED = 400 };
+
+/* Share of the class that is nearer than the class: pairs with a switch of their own. */
+static const double DEEPER = 0.02;
+/* Least shares of wrong readings: a matrix without any says little about the next one. */
+static const double LATE_LEAST = 0.005, EARLY_LEAST = 1e-5;
+/* A clock that goes backwards, a reading of another pair: one network in thirty has readings that
+ * are far too low, and many of them seldom. */
+static const double EARLY_EVER = 1.0 / 30;
+/* One switch in three has hosts that are nearer to each other. */
+static const double CLASS_EVER = 1.0 / 3;
+
+static double normal(double x)
+{
+    return 0.3989422804014327 * exp(-0.5 * x * x);
+}
+
+/* Densities at `near` of pairs inside the class and of pairs outside, wrong ones apart. */
+static double inside(const struct nt_near_class *c, double near)
+{
+    return (1 - DEEPER) * normal(near - c->gap) + (near > c->gap ? DEEPER / c->range : 0);
+}
+
+double nt_near_evidence(const struct nt_near_class *c, double near)
+{
+    double wrong = (near > 0 ? c->early : c->late) / c->range;
+    /* a pair of the class that is late may look like any other */
+    double late = c->late / c->range;
+    return log((inside(c, near) + (near < c->gap ? late : c->early / c->range)) /
+               (normal(near) + wrong));
+}
+
+/* What the listed readings, all beyond `least`, and the number of the others say of a class at gap;
+ * finds its share and that of early ones by expectation and maximisation. */
+static double fit(const float *near, size_t listed, double total, struct nt_near_class *c,
+                  bool of_class)
+{
+    double ln = -INFINITY;
+    c->share = of_class ? 1 / total : 0;
+    c->early = 0.5 / total;
+    for (int step = 0; step < STEPS; step++) {
+        double in = 0, early = 0, sum = 0;
+        for (size_t k = 0; k < listed; k++) {
+            double x = (double)near[k], of_class = c->share * inside(c, x);
+            double wrong = c->early / c->range, all = of_class + wrong + normal(x);
+            in += of_class / all;
+            early += wrong / all;
+            sum += log(all);
+        }
+        ln = sum + (total - (double)listed) * log1p(-c->share - c->early);
+        c->share = of_class ? fmax(in, 1e-3) / total : 0;
+        c->early = fmax(early / total, EARLY_LEAST);
+    }
+    double expected = c->early * total;
+    if (expected > 0.05) /* some are wrong */
+        ln += log(EARLY_EVER) - 2 * log1p(expected);
+    return ln;
+}
+
+int nt_near_class(float *near, size_t count, double range, struct nt_near_class *out,
+                  struct nt_err *err)
+{
+    struct nt_near_class none = {.range = range}, best = none;
+    size_t listed = 0, late = 0;
+    float *list = malloc((count + 1) * sizeof *list);
+    if (list == NULL)
+        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu pairs", count);
+    /* as many of noise as a few hundred are listed beside those of a class */
+    double least = fmax(1.5, nt_normal_quantile(1 - fmin(0.4, 200 / fmax((double)count, 1))));
+    for (size_t k = 0; k < count; k++) {
+        late += near[k] < -4;
+        if ((double)near[k] > least)
+            list[listed++] = near[k];
+    }
+    double most = -INFINITY, without = fit(list, listed, (double)count, &none, false);
+    for (size_t t = 0; t < CANDIDATES && listed > 0; t++) {
+        struct nt_near_class c = none;
+        c.gap = (double)nt_stats_quantile(list, listed, ((double)t + 0.5) / CANDIDATES);
+        if (c.gap < 2)
+            continue;
+        for (int again = 0; again < 2; again++) { /* the middle of what it holds */
+            double sum = 0, weight = 0;
+            for (size_t k = 0; k < listed; k++) {
+                double v = normal((double)list[k] - c.gap);
+                sum += v * (double)list[k];
+                weight += v;
+            }
+            c.gap = weight > 0 ? sum / weight : c.gap;
+        }
+        double ln = fit(list, listed, (double)count, &c, true);
+        if (ln > most) {
+            most = ln;
+            best = c;
+        }
+    }
+    free(list);
+    *out = best;
+    out->late = fmax((double)late / fmax((double)count, 1), LATE_LEAST);
+    /* the gap could lie anywhere in the range */
+    out->ln_odds = most - without + log(CLASS_EVER) - log(range / 2.5);
+    return 0;
+}

@@ -1,0 +1,453 @@
+/* Branches that belong together, at every switch of a fitted tree.
+ *
+ * What the fit leaves over between two branches of a switch is nothing but noise, unless some of
+ * them stand behind a switch of their own: then these are nearer, and all by the same. Few branches
+ * are solved exactly (every_tree.h). Among many a class of near pairs is looked for (classes.h),
+ * and branches are merged while what their pairs say together is for it (correlation clustering,
+ * Bansal et al. 2004, by greedy merging). */
+#include "gather.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "classes.h"
+#include "every_tree.h"
+#include "hang.h"
+#include "links.h"
+#include "regroup.h"
+#include "stats.h"
+
+enum {
+    ROUNDS = 6,
+    EXACT = 6,            /* branches of which all trees are tried */
+    BRANCHES_MOST = 2048, /* more are left as they are */
+    BLOCKS_HOSTS = 512,   /* beyond so many hosts only hosts are branches */
+    ROBUST = 3            /* readings of which a median is taken */
+};
+
+struct gather {
+    struct nt_work *w;
+    struct nt_model *m;
+    struct nt_hang *h;
+    uint32_t *place; /* model->hosts: index in w, or UINT32_MAX */
+    double *us;      /* vertices: latency from the switch that is looked at */
+    uint32_t *stack; /* vertices */
+    /* branches of that switch */
+    size_t k;
+    uint32_t *link;          /* k */
+    uint32_t *start, *hosts; /* k + 1; w->n: indices in w by branch */
+    float *rest, *sd;        /* k*k, us: what the fit leaves over between two, NaN none */
+    float *values;           /* room for n*n */
+    /* what is to be gathered */
+    struct nt_gathered *gathered;
+    double *support; /* of each */
+    size_t count;
+    uint32_t *to; /* links */
+};
+
+static void gather_fini(struct gather *g)
+{
+    void *all[] = {g->place, g->us,     g->stack,    g->link,    g->start, g->hosts,
+                   g->rest,  g->values, g->gathered, g->support, g->to,    g->sd};
+    for (size_t k = 0; k < sizeof all / sizeof *all; k++)
+        free(all[k]);
+    nt_hang_destroy(g->h);
+}
+
+static int gather_init(struct gather *g, struct nt_work *w, struct nt_model *m, struct nt_err *err)
+{
+    size_t v = m->hosts + m->switches + 1, most = 0;
+    *g = (struct gather){.w = w, .m = m};
+    if (nt_hang_create(m, &g->h, err) < 0)
+        return -1;
+    for (size_t s = m->hosts; s < m->hosts + m->switches; s++)
+        if (g->h->near[s + 1] - g->h->near[s] <= BRANCHES_MOST)
+            most =
+                most > g->h->near[s + 1] - g->h->near[s] ? most : g->h->near[s + 1] - g->h->near[s];
+    g->place = malloc((m->hosts + 1) * sizeof *g->place);
+    g->us = malloc(v * sizeof *g->us);
+    g->stack = malloc(v * sizeof *g->stack);
+    g->link = malloc((most + 1) * sizeof *g->link);
+    g->start = malloc((most + 2) * sizeof *g->start);
+    g->hosts = malloc((w->n + 1) * sizeof *g->hosts);
+    g->rest = malloc((most * most + 1) * sizeof *g->rest);
+    g->sd = malloc((most * most + 1) * sizeof *g->sd);
+    size_t room = w->n <= BLOCKS_HOSTS ? w->n * w->n : most * most;
+    g->values = malloc((room + most * most + 1) * sizeof *g->values);
+    g->gathered = malloc((w->n + 1) * sizeof *g->gathered);
+    g->support = malloc((w->n + 1) * sizeof *g->support);
+    g->to = malloc((m->links + 1) * sizeof *g->to);
+    if (!g->place || !g->us || !g->stack || !g->link || !g->start || !g->hosts || !g->rest ||
+        !g->sd || !g->values || !g->gathered || !g->support || !g->to)
+        return nt_err_set(err, NT_ERR_SYSTEM, "no memory to gather %zu hosts", w->n);
+    memset(g->place, 0xff, (m->hosts + 1) * sizeof *g->place);
+    for (size_t i = 0; i < w->n; i++)
+        g->place[w->host[i]] = (uint32_t)i;
+    memset(g->to, 0xff, (m->links + 1) * sizeof *g->to);
+    return 0;
+}
+
+/* ---- the branches of one switch ---- */
+
+static uint32_t far_end(const struct gather *g, uint32_t link, uint32_t near)
+{
+    const uint32_t *ends = g->h->ends[link];
+    return ends[ends[0] == near];
+}
+
+/* The hosts behind one link of a switch, with their latencies from the switch. */
+static void walk_branch(struct gather *g, uint32_t v, uint32_t link, uint32_t *count)
+{
+    const struct nt_hang *h = g->h;
+    size_t top = 0;
+    uint32_t first = far_end(g, link, v);
+    g->us[first] = g->m->link[link].latency_us;
+    g->stack[top++] = first;
+    while (top > 0) {
+        uint32_t x = g->stack[--top];
+        if (x < g->m->hosts) {
+            if (g->place[x] != UINT32_MAX)
+                g->hosts[(*count)++] = g->place[x];
+            continue;
+        }
+        for (uint32_t i = h->near[x]; i < h->near[x + 1]; i++) {
+            uint32_t y = far_end(g, h->at[i], x);
+            if (g->us[y] >= 0) /* where we came from */
+                continue;
+            g->us[y] = g->us[x] + g->m->link[h->at[i]].latency_us;
+            g->stack[top++] = y;
+        }
+    }
+}
+
+/* false: nothing is looked for at this switch. */
+static bool list_branches(struct gather *g, uint32_t v)
+{
+    const struct nt_hang *h = g->h;
+    size_t vertices = g->m->hosts + g->m->switches;
+    uint32_t count = 0;
+    bool large = g->w->n > BLOCKS_HOSTS;
+    g->k = 0;
+    if (h->near[v + 1] - h->near[v] < NT_EVERY_LEAST + 1 ||
+        h->near[v + 1] - h->near[v] > BRANCHES_MOST)
+        return false;
+    for (size_t x = 0; x < vertices && !large; x++)
+        g->us[x] = -1;
+    g->us[v] = 0;
+    for (uint32_t i = h->near[v]; i < h->near[v + 1]; i++) {
+        uint32_t link = h->at[i], far = far_end(g, link, v);
+        if (large && far >= g->m->hosts)
+            continue;
+        g->start[g->k] = count;
+        if (far < g->m->hosts) {
+            g->us[far] = g->m->link[link].latency_us;
+            if (g->place[far] != UINT32_MAX)
+                g->hosts[count++] = g->place[far];
+        } else {
+            walk_branch(g, v, link, &count);
+        }
+        if (count > g->start[g->k])
+            g->link[g->k++] = link;
+    }
+    g->start[g->k] = count;
+    return g->k > NT_EVERY_LEAST;
+}
+
+/* What the fit leaves over between two branches: of several readings their middle. */
+static void measure_block(struct gather *g, size_t a, size_t b)
+{
+    const struct nt_work *w = g->w;
+    size_t count = 0;
+    double level = 0;
+    for (uint32_t p = g->start[a]; p < g->start[a + 1]; p++)
+        for (uint32_t q = g->start[b]; q < g->start[b + 1]; q++) {
+            uint32_t i = g->hosts[p], j = g->hosts[q];
+            float v = w->d[i * w->n + j];
+            double fitted = g->us[w->host[i]] + g->us[w->host[j]];
+            if (v != v)
+                continue;
+            g->values[count++] = v - (float)fitted;
+            level += fitted;
+        }
+    double sd = nt_noise_sd(&w->noise, level / fmax((double)count, 1));
+    double n = count < ROBUST ? (double)count : 2.0 / 3.14159265358979 * (double)count;
+    float rest = count < ROBUST && count == 2 ? 0.5f * (g->values[0] + g->values[1])
+                                              : nt_stats_median(g->values, count);
+    g->rest[a * g->k + b] = g->rest[b * g->k + a] = rest;
+    g->sd[a * g->k + b] = g->sd[b * g->k + a] = (float)(sd / sqrt(fmax(n, 1)));
+}
+
+/* Where hosts are few the near ones have drawn their branches' lengths in: without that. */
+static void centre(struct gather *g)
+{
+    enum { FEW = 64 };
+    float shift[FEW], values[FEW];
+    size_t k = g->k;
+    if (k > FEW)
+        return;
+    for (size_t a = 0; a < k; a++) {
+        size_t count = 0;
+        for (size_t b = 0; b < k; b++)
+            if (b != a && g->rest[a * k + b] == g->rest[a * k + b])
+                values[count++] = g->rest[a * k + b];
+        shift[a] = count > 2 ? nt_stats_median(values, count) : 0;
+    }
+    for (size_t a = 0; a < k; a++)
+        values[a] = shift[a];
+    float middle = 0.5f * nt_stats_median(values, k);
+    for (size_t a = 0; a < k; a++)
+        for (size_t b = 0; b < k; b++)
+            g->rest[a * k + b] -= shift[a] - middle + (shift[b] - middle);
+}
+
+static void measure(struct gather *g)
+{
+    for (size_t a = 0; a < g->k; a++) {
+        g->rest[a * g->k + a] = NAN;
+        for (size_t b = 0; b < a; b++)
+            measure_block(g, a, b);
+    }
+}
+
+/* ---- what belongs together ---- */
+
+/* Notes that these branches of v are to move behind a new switch. */
+static void note(struct gather *g, uint32_t v, const uint32_t *branch, size_t count, double us,
+                 double support)
+{
+    g->gathered[g->count] = (struct nt_gathered){v, us};
+    g->support[g->count] = support;
+    for (size_t i = 0; i < count; i++)
+        g->to[g->link[branch[i]]] = (uint32_t)g->count;
+    g->count++;
+}
+
+/* Few branches: the splits of the likeliest tree, the outermost ones now. */
+static int gather_few(struct gather *g, uint32_t v, struct nt_err *err)
+{
+    struct nt_every_input in = {.branches = g->k};
+    struct nt_every_result r;
+    bool solved;
+    size_t k = g->k;
+    double level = 0, count = 0;
+    for (size_t i = 0; i < g->w->n; i++) {
+        level += 2 * (double)g->w->offset[i];
+        count++;
+    }
+    level /= count;
+    double unit = nt_noise_sd(&g->w->noise, level);
+    for (size_t x = 0; x < k * k; x++) {
+        in.d[x] = (double)g->rest[x];
+        in.variance[x] = (double)(g->sd[x] * g->sd[x]) / (unit * unit);
+    }
+    in.level = level;
+    in.noise = unit / level;
+    in.noise_df = g->w->noise.df;
+    if (nt_every_tree(&in, &solved, &r, err) < 0)
+        return -1;
+    for (size_t s = 0; solved && s < r.splits; s++) {
+        uint32_t branch[NT_EVERY_MOST];
+        size_t inside = 0;
+        bool outer = true;
+        for (size_t t = 0; t < r.splits; t++)
+            outer = outer && (t == s || (r.split[s] & r.split[t]) != r.split[s]);
+        for (uint32_t b = 0; b < k && outer; b++)
+            if (r.split[s] >> b & 1)
+                branch[inside++] = b;
+        if (inside > 0)
+            note(g, v, branch, inside, r.split_us[s], r.support[s]);
+    }
+    return 0;
+}
+
+struct seed {
+    float evidence;
+    uint32_t a, b;
+};
+
+static int by_evidence(const void *x, const void *y)
+{
+    const struct seed *a = x, *b = y;
+    if (a->evidence != b->evidence)
+        return a->evidence > b->evidence ? -1 : 1;
+    return a->a != b->a ? (a->a > b->a) - (a->a < b->a) : (a->b > b->b) - (a->b < b->b);
+}
+
+/* Clusters of branches: rings of their members. */
+struct clusters {
+    uint32_t *of, *next, *size; /* k; size: by the cluster's name */
+    double *evidence;           /* by the cluster's name: of all its pairs */
+    struct seed *seed;
+};
+
+static double near_of(const struct gather *g, size_t a, size_t b)
+{
+    return -(double)(g->rest[a * g->k + b] / g->sd[a * g->k + b]);
+}
+
+/* What all pairs between two clusters say for one. */
+static double between(const struct gather *g, const struct nt_near_class *c,
+                      const struct clusters *x, uint32_t a, uint32_t b)
+{
+    double sum = 0;
+    uint32_t i = a;
+    do {
+        uint32_t j = b;
+        do {
+            double near = near_of(g, i, j);
+            sum += near == near ? nt_near_evidence(c, near) : 0;
+            j = x->next[j];
+        } while (j != b);
+        i = x->next[i];
+    } while (i != a);
+    return sum;
+}
+
+static void merge(struct clusters *x, uint32_t a, uint32_t b, double evidence)
+{
+    uint32_t from = x->of[b], to = x->of[a], i = b;
+    do {
+        x->of[i] = to;
+        i = x->next[i];
+    } while (i != b);
+    uint32_t swap = x->next[a];
+    x->next[a] = x->next[b];
+    x->next[b] = swap;
+    x->size[to] += x->size[from];
+    x->evidence[to] += x->evidence[from] + evidence;
+}
+
+/* Merges greedily; prior: ln of the odds that two branches belong together. */
+static void cluster(const struct gather *g, const struct nt_near_class *c, double prior,
+                    struct clusters *x)
+{
+    size_t seeds = 0, k = g->k;
+    for (uint32_t a = 0; a < k; a++) {
+        x->of[a] = x->next[a] = a;
+        x->size[a] = 1;
+        x->evidence[a] = 0;
+        for (uint32_t b = 0; b < a; b++) {
+            double near = near_of(g, a, b);
+            double evidence = near > 1 ? nt_near_evidence(c, near) : 0;
+            if (evidence > 0)
+                x->seed[seeds++] = (struct seed){(float)evidence, b, a};
+        }
+    }
+    qsort(x->seed, seeds, sizeof *x->seed, by_evidence);
+    for (int pass = 0; pass < 2; pass++)
+        for (size_t s = 0; s < seeds; s++) {
+            uint32_t a = x->seed[s].a, b = x->seed[s].b;
+            if (x->of[a] == x->of[b])
+                continue;
+            double evidence = between(g, c, x, a, b) + prior;
+            if (evidence > 0)
+                merge(x, a, b, evidence);
+        }
+}
+
+/* The clusters that are likelier than not, and leave the switch two branches at least. */
+static void note_clusters(struct gather *g, uint32_t v, const struct nt_near_class *c,
+                          const struct clusters *x, uint32_t *branch)
+{
+    size_t left = g->h->near[v + 1] - g->h->near[v];
+    for (uint32_t a = 0; a < g->k; a++) {
+        size_t count = 0;
+        double sum = 0, weight = 0;
+        if (x->of[a] != a || x->size[a] < 2 || x->size[a] + 2 > left)
+            continue;
+        uint32_t i = a;
+        do {
+            branch[count++] = i;
+            for (uint32_t j = x->next[i]; j != a; j = x->next[j]) {
+                float rest = g->rest[i * g->k + j], sd = g->sd[i * g->k + j];
+                if (rest == rest && fabs(near_of(g, i, j) - c->gap) < 4) {
+                    sum -= (double)(rest / (sd * sd));
+                    weight += (double)(1 / (sd * sd));
+                }
+            }
+            i = x->next[i];
+        } while (i != a);
+        double odds = exp(fmin(x->evidence[a], 30)) * exp(fmin(c->ln_odds, 30));
+        if (!(weight > 0) || !(sum > 0) || odds < 1)
+            continue;
+        note(g, v, branch, count, 0.5 * sum / weight, odds / (1 + odds));
+        left -= count - 1;
+    }
+}
+
+static int gather_many(struct gather *g, uint32_t v, struct nt_err *err)
+{
+    size_t k = g->k, count = 0;
+    struct nt_near_class c;
+    for (size_t a = 0; a < k; a++)
+        for (size_t b = 0; b < a; b++) {
+            double near = near_of(g, a, b);
+            if (near == near)
+                g->values[count++] = (float)near;
+        }
+    double range = 1 / (nt_noise_sd(&g->w->noise, 2 * (double)g->w->offset[0]) /
+                        (2 * (double)g->w->offset[0] + 1e-9));
+    if (nt_near_class(g->values, count, fmax(range, 10), &c, err) < 0)
+        return -1;
+    if (!(c.ln_odds > 0))
+        return 0;
+    struct clusters x = {malloc(k * sizeof *x.of), malloc(k * sizeof *x.next),
+                         malloc(k * sizeof *x.size), malloc(k * sizeof *x.evidence),
+                         malloc((k * k / 2 + 1) * sizeof *x.seed)};
+    uint32_t *branch = malloc(k * sizeof *branch);
+    int status = 0;
+    if (x.of && x.next && x.size && x.evidence && x.seed && branch) {
+        cluster(g, &c, log(c.share / (1 - fmin(c.share, 0.9))), &x);
+        note_clusters(g, v, &c, &x, branch);
+    } else {
+        status = nt_err_set(err, NT_ERR_SYSTEM, "no memory to gather %zu branches", k);
+    }
+    free(x.of);
+    free(x.next);
+    free(x.size);
+    free(x.evidence);
+    free(x.seed);
+    free(branch);
+    return status;
+}
+
+/* ---- the whole tree ---- */
+
+static int gather_round(struct nt_work *w, struct nt_model **model, size_t *gathered,
+                        struct nt_err *err)
+{
+    struct gather g;
+    int status = gather_init(&g, w, *model, err);
+    for (uint32_t v = (uint32_t)(*model)->hosts;
+         v < (*model)->hosts + (*model)->switches && status == 0 && g.h->tree; v++) {
+        if (!list_branches(&g, v))
+            continue;
+        measure(&g);
+        if (g.k <= EXACT) {
+            status = gather_few(&g, v, err);
+        } else {
+            centre(&g);
+            status = gather_many(&g, v, err);
+        }
+    }
+    if (status == 0 && g.count > 0)
+        status = nt_regroup_gather(model, g.gathered, g.count, g.to, err);
+    for (size_t k = 0; k < g.count && status == 0; k++)
+        (*model)->link[(*model)->links - g.count + k].probability = g.support[k];
+    *gathered = g.count;
+    gather_fini(&g);
+    return status;
+}
+
+int nt_gather(struct nt_work *w, struct nt_model **model, struct nt_err *err)
+{
+    size_t gathered = 1;
+    for (int round = 0; round < ROUNDS && gathered > 0; round++) {
+        if (gather_round(w, model, &gathered, err) < 0)
+            return -1;
+        if (gathered > 0 &&
+            (nt_model_groups(*model, w, err) < 0 || nt_links_fit(w, *model, err) < 0))
+            return -1;
+    }
+    return 0;
+}

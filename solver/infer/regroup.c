@@ -1,0 +1,95 @@
+#include "regroup.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* What does not change with the links. */
+static void take_over(const struct nt_model *from, struct nt_model *m)
+{
+    memcpy(m->missing, from->missing, from->hosts * sizeof *m->missing);
+    memcpy(m->overhead_us, from->overhead_us, from->hosts * sizeof *m->overhead_us);
+    m->family = m->switches <= 1 ? NT_FAMILY_STAR : NT_FAMILY_TREE;
+    m->confidence = from->confidence;
+}
+
+int nt_regroup_gather(struct nt_model **model, const struct nt_gathered *gathered, size_t count,
+                      const uint32_t *to, struct nt_err *err)
+{
+    const struct nt_model *from = *model;
+    struct nt_model *m;
+    uint32_t first = (uint32_t)(from->hosts + from->switches);
+    if (nt_model_create(from->hosts, from->switches + count, from->links + count, &m, err) < 0)
+        return -1;
+    memcpy(m->link, from->link, from->links * sizeof *m->link);
+    for (size_t k = 0; k < from->links; k++) {
+        struct nt_link *l = &m->link[k];
+        if (to[k] == UINT32_MAX)
+            continue;
+        *(l->a == gathered[to[k]].at ? &l->a : &l->b) = first + to[k];
+        l->latency_us -= gathered[to[k]].us;
+    }
+    for (size_t g = 0; g < count; g++) {
+        struct nt_link *l = &m->link[from->links + g];
+        l->a = first + (uint32_t)g;
+        l->b = gathered[g].at;
+        l->latency_us = gathered[g].us;
+    }
+    take_over(from, m);
+    nt_model_destroy(*model);
+    *model = m;
+    return 0;
+}
+
+/* The vertex that stands for all that become one with v. */
+static uint32_t find(uint32_t *one, uint32_t v)
+{
+    while (one[v] != v)
+        v = one[v] = one[one[v]];
+    return v;
+}
+
+/* What hangs on the lower end gets longer by what is taken out above it. */
+static void lengthen(struct nt_model *m, const bool *gone, size_t k)
+{
+    uint32_t a = m->link[k].a, b = m->link[k].b;
+    uint32_t lower = nt_model_tier(m, a) <= nt_model_tier(m, b) ? a : b;
+    for (size_t l = 0; l < m->links; l++)
+        if (l != k && !gone[l] && (m->link[l].a == lower || m->link[l].b == lower))
+            m->link[l].latency_us += m->link[k].latency_us;
+}
+
+int nt_regroup_contract(struct nt_model **model, const bool *gone, struct nt_err *err)
+{
+    struct nt_model *from = *model, *m = NULL;
+    size_t vertices = from->hosts + from->switches, switches = 0, links = 0;
+    uint32_t *one = malloc((2 * vertices + 1) * sizeof *one), *number = one + vertices;
+    if (one == NULL)
+        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu vertices", vertices);
+    for (uint32_t v = 0; v < vertices; v++)
+        one[v] = v;
+    for (size_t k = 0; k < from->links; k++) {
+        links += !gone[k];
+        if (!gone[k])
+            continue;
+        lengthen(from, gone, k);
+        one[find(one, from->link[k].a)] = find(one, from->link[k].b);
+    }
+    for (uint32_t v = 0; v < vertices; v++)
+        number[v] = v < from->hosts || one[v] != v ? v : (uint32_t)(from->hosts + switches++);
+    int status = nt_model_create(from->hosts, switches, links, &m, err);
+    for (size_t k = 0, next = 0; k < from->links && status == 0; k++) {
+        if (gone[k])
+            continue;
+        struct nt_link *l = &m->link[next++];
+        *l = from->link[k];
+        l->a = number[find(one, l->a)];
+        l->b = number[find(one, l->b)];
+    }
+    free(one);
+    if (status < 0)
+        return -1;
+    take_over(from, m);
+    nt_model_destroy(*model);
+    *model = m;
+    return 0;
+}
