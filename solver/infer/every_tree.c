@@ -188,12 +188,13 @@ static bool take_out_branches(struct search *s)
     return true;
 }
 
-/* Of one tree of `count` splits: half of the small jobs stand behind one switch, and of the others
- * any number of splits is as likely. */
+/* Of one tree of `count` splits: how often there are none is given, and of the others any number is
+ * as likely. */
 static double share_of(const struct search *s, size_t count)
 {
     double others = fmax((double)s->deepest, 1);
-    return (count == 0 ? 0.5 : 0.5 / others) / s->trees[count];
+    double none = s->in->none;
+    return (count == 0 ? none : (1 - none) / others) / s->trees[count];
 }
 
 /* What the likelihood of a tree of `count` splits has beside its residuals, by kind of noise. */

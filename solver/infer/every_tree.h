@@ -29,6 +29,7 @@ struct nt_every_input {
      * usual. */
     double noise, noise_df;
     double least; /* relative: what a grid of readings hides; the noise is not below */
+    double none;  /* share of such branches that hang on one switch, all of them */
     double level; /* us: the middle latency, the unit of everything; 0: that of the readings */
 };
 

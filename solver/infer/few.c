@@ -6,6 +6,9 @@
 
 #include "every_tree.h"
 
+/* Half of the small jobs stand behind one switch. */
+static const double ONE_SWITCH = 0.5;
+
 static double mean_reading(const struct nt_work *w)
 {
     double sum = 0;
@@ -18,7 +21,7 @@ static double mean_reading(const struct nt_work *w)
  */
 static void take_readings(const struct nt_work *w, struct nt_every_input *in)
 {
-    *in = (struct nt_every_input){.branches = w->n};
+    *in = (struct nt_every_input){.branches = w->n, .none = ONE_SWITCH};
     double mean = mean_reading(w);
     in->least = w->noise.least * pow(mean, w->noise.power - 1);
     for (size_t k = 0; k < w->n * w->n; k++) {

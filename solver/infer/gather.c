@@ -25,6 +25,9 @@ enum {
     ROBUST = 3            /* readings of which a median is taken */
 };
 
+/* Few switches hide another one once the tree is found: of a network with dozens of them none. */
+static const double NO_MORE = 0.98;
+
 struct gather {
     struct nt_work *w;
     struct nt_model *m;
@@ -225,7 +228,7 @@ static void note(struct gather *g, uint32_t v, const uint32_t *branch, size_t co
 /* Few branches: the splits of the likeliest tree, the outermost ones now. */
 static int gather_few(struct gather *g, uint32_t v, struct nt_err *err)
 {
-    struct nt_every_input in = {.branches = g->k};
+    struct nt_every_input in = {.branches = g->k, .none = NO_MORE};
     struct nt_every_result r;
     bool solved;
     size_t k = g->k;

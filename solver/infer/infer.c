@@ -11,6 +11,7 @@
 #include "lanes.h"
 #include "links.h"
 #include "simplex.h"
+#include "support.h"
 #include "work.h"
 
 /* As the texts that bring readings have it; sums of squares of larger ones pass what a float holds.
@@ -460,7 +461,8 @@ static int find_tree(struct nt_work *w, const struct nt_matrix *latency, bool *f
         mean_of_directions(w, latency);
     if (nt_links_fit(w, *out, err) < 0)
         return -1;
-    if (!*few && (second_opinion(w, out, err) < 0 || nt_gather(w, out, err) < 0))
+    if (!*few && (second_opinion(w, out, err) < 0 || nt_gather(w, out, err) < 0 ||
+                  nt_support(w, out, err) < 0))
         return -1;
     return 0;
 }
