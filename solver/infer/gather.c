@@ -25,9 +25,6 @@ enum {
     ROBUST = 3            /* readings of which a median is taken */
 };
 
-/* Few switches hide another one once the tree is found: of a network with dozens of them none. */
-static const double NO_MORE = 0.98;
-
 struct gather {
     struct nt_work *w;
     struct nt_model *m;
@@ -173,9 +170,16 @@ static void measure_block(struct gather *g, size_t a, size_t b)
             level += fitted;
         }
     double sd = nt_noise_sd(&w->noise, level / fmax((double)count, 1));
-    double n = count < ROBUST ? (double)count : 2.0 / 3.14159265358979 * (double)count;
-    float rest = count < ROBUST && count == 2 ? 0.5f * (g->values[0] + g->values[1])
-                                              : nt_stats_median(g->values, count);
+    double n = 2.0 / 3.14159265358979 * (double)count;
+    float rest = nt_stats_median(g->values, count);
+    if (count < ROBUST) {
+        float apart = count == 2 ? fabsf(g->values[0] - g->values[1]) : 0;
+        n = (double)count;
+        if ((double)apart > 5 * sd) { /* the later one was late */
+            rest -= 0.5f * apart;
+            n = 1;
+        }
+    }
     g->rest[a * g->k + b] = g->rest[b * g->k + a] = rest;
     g->sd[a * g->k + b] = g->sd[b * g->k + a] = (float)(sd / sqrt(fmax(n, 1)));
 }
@@ -226,9 +230,20 @@ static void note(struct gather *g, uint32_t v, const uint32_t *branch, size_t co
 }
 
 /* Few branches: the splits of the likeliest tree, the outermost ones now. */
+/* How often a switch of few branches hides no other one: nearly always in a network without small
+ * groups, half of the time where they are all over. */
+static double share_of_none(const struct gather *g)
+{
+    const struct nt_hang *h = g->h;
+    double small = 0;
+    for (size_t v = g->m->hosts; v < g->m->hosts + g->m->switches; v++)
+        small += h->parent[v] != NT_NO_VERTEX && nt_hang_count(h, (uint32_t)v) <= 4;
+    return 1 - fmin(0.5, fmax(0.02, small / (0.5 * (double)g->w->n)));
+}
+
 static int gather_few(struct gather *g, uint32_t v, struct nt_err *err)
 {
-    struct nt_every_input in = {.branches = g->k, .none = NO_MORE};
+    struct nt_every_input in = {.branches = g->k, .none = share_of_none(g)};
     struct nt_every_result r;
     bool solved;
     size_t k = g->k;
@@ -445,12 +460,14 @@ static int gather_round(struct nt_work *w, struct nt_model **model, size_t *gath
 int nt_gather(struct nt_work *w, struct nt_model **model, struct nt_err *err)
 {
     size_t gathered = 1;
+    double noise = w->noise.scale; /* what is not gathered yet adds to what a fit leaves over */
     for (int round = 0; round < ROUNDS && gathered > 0; round++) {
         if (gather_round(w, model, &gathered, err) < 0)
             return -1;
         if (gathered > 0 &&
             (nt_model_groups(*model, w, err) < 0 || nt_links_fit(w, *model, err) < 0))
             return -1;
+        w->noise.scale = fmin(w->noise.scale, noise);
     }
     return 0;
 }

@@ -443,6 +443,49 @@ static void doubt_few(const struct nt_work *w, struct nt_model *model)
         model->family = NT_FAMILY_UNDETERMINED;
 }
 
+/* What hangs together by small groups, and how sure each of them is. */
+static int refine(struct nt_work *w, struct nt_model **model, struct nt_err *err)
+{
+    return nt_gather(w, model, err) < 0 || nt_support(w, model, err) < 0 ? -1 : 0;
+}
+
+/* The tree that grows from one switch by gathering alone. */
+static int grow(struct nt_work *w, size_t hosts, struct nt_model **out, struct nt_err *err)
+{
+    nt_noise_estimate(w->d, w->n, &w->rng, &w->noise);
+    if (one_switch(w, err) < 0)
+        return -1;
+    struct nt_tree tree;
+    if (nt_tiers(w, &tree, err) < 0)
+        return -1;
+    int status = model_of(w, &tree, hosts, out, err);
+    nt_tree_fini(&tree);
+    if (status == 0)
+        status = nt_links_fit(w, *out, err);
+    return status == 0 ? refine(w, out, err) : -1;
+}
+
+/* Beyond so many hosts groups are large enough to be cut rightly, and time counts. */
+enum { ANOTHER_WAY_HOSTS = 512 };
+
+/* Groups that were cut wrongly at first are not put right by what follows: another way to the tree,
+ * and the better of both. */
+static int another_way(struct nt_work *w, struct nt_model **model, struct nt_err *err)
+{
+    struct nt_model *other = NULL;
+    bool better = false;
+    int status = grow(w, (*model)->hosts, &other, err);
+    if (status == 0)
+        status = nt_opinion_better(w, *model, other, &better, err);
+    if (status == 0 && better) {
+        struct nt_model *swap = *model;
+        *model = other;
+        other = swap;
+    }
+    nt_model_destroy(other);
+    return status == 0 ? nt_model_groups(*model, w, err) : -1;
+}
+
 /* The likeliest tree: of few hosts of all there are, else from groups, and of hosts joined. *few:
  * the first. */
 static int find_tree(struct nt_work *w, const struct nt_matrix *latency, bool *few,
@@ -461,10 +504,11 @@ static int find_tree(struct nt_work *w, const struct nt_matrix *latency, bool *f
         mean_of_directions(w, latency);
     if (nt_links_fit(w, *out, err) < 0)
         return -1;
-    if (!*few && (second_opinion(w, out, err) < 0 || nt_gather(w, out, err) < 0 ||
-                  nt_support(w, out, err) < 0))
+    if (*few)
+        return 0;
+    if (second_opinion(w, out, err) < 0 || refine(w, out, err) < 0)
         return -1;
-    return 0;
+    return w->n <= ANOTHER_WAY_HOSTS ? another_way(w, out, err) : 0;
 }
 
 static int infer(struct nt_work *w, const struct nt_matrix *latency, struct nt_model **out,
