@@ -60,6 +60,22 @@ static double find_low_share(const struct nt_work *w)
     return (low + 0.02) / (all + 1);
 }
 
+double nt_chance_early(const struct nt_work *w, double *pairs)
+{
+    struct low c = {0, 0};
+    for (size_t a = 0; a < w->groups; a++)
+        for (size_t k = w->start[a]; k < w->start[a + 1]; k++)
+            for (size_t b = 0; b < a; b++) {
+                size_t i = w->member[k], nb = nt_work_size(w, b);
+                float sd = w->sd[a * w->groups + b];
+                float limit = w->offset[i] + w->t[a * w->groups + b] - 4 * sd;
+                if (nt_work_size(w, a) >= 2 && nb >= 2 && nt_work_size(w, a) * nb >= 8)
+                    count_low(&c, w->d + i * w->n, w->offset, w->member + w->start[b], nb, limit);
+            }
+    *pairs = (double)c.all;
+    return c.all > 0 ? (double)c.low / (double)c.all : 0;
+}
+
 /* Chance of at least k events where e are expected. */
 static double poisson_tail(double e, size_t k)
 {

@@ -41,47 +41,56 @@ double nt_near_evidence(const struct nt_near_class *c, double near)
 
 /* What the listed readings, all beyond `least`, and the number of the others say of a class at gap;
  * finds its share and that of early ones by expectation and maximisation. */
-static double fit(const float *near, size_t listed, double total, struct nt_near_class *c,
-                  bool of_class)
+static double fit(const float *near, size_t listed, double total, double early,
+                  struct nt_near_class *c, bool of_class)
 {
     double ln = -INFINITY;
     c->share = of_class ? 1 / total : 0;
-    c->early = 0.5 / total;
+    c->early = early >= 0 ? fmax(early, EARLY_LEAST) : 0.5 / total;
     for (int step = 0; step < STEPS; step++) {
-        double in = 0, early = 0, sum = 0;
+        double in = 0, wrongs = 0, sum = 0;
         for (size_t k = 0; k < listed; k++) {
             double x = (double)near[k], of_class = c->share * inside(c, x);
             double wrong = c->early / c->range, all = of_class + wrong + normal(x);
             in += of_class / all;
-            early += wrong / all;
+            wrongs += wrong / all;
             sum += log(all);
         }
         ln = sum + (total - (double)listed) * log1p(-c->share - c->early);
         c->share = of_class ? fmax(in, 1e-3) / total : 0;
-        c->early = fmax(early / total, EARLY_LEAST);
+        if (early < 0)
+            c->early = fmax(wrongs / total, EARLY_LEAST);
     }
     double expected = c->early * total;
-    if (expected > 0.05) /* some are wrong */
+    if (early < 0 && expected > 0.05) /* some are wrong */
         ln += log(EARLY_EVER) - 2 * log1p(expected);
     return ln;
 }
 
-int nt_near_class(float *near, size_t count, double range, struct nt_near_class *out,
-                  struct nt_err *err)
+int nt_near_class(const float *near, size_t count, double range, double early,
+                  struct nt_near_class *out, struct nt_err *err)
 {
     struct nt_near_class none = {.range = range}, best = none;
     size_t listed = 0, late = 0;
+    double nearest = 0;
     float *list = malloc((count + 1) * sizeof *list);
     if (list == NULL)
         return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu pairs", count);
     /* as many of noise as a few hundred are listed beside those of a class */
     double least = fmax(1.5, nt_normal_quantile(1 - fmin(0.4, 200 / fmax((double)count, 1))));
     for (size_t k = 0; k < count; k++) {
+        nearest = fmax(nearest, (double)near[k]);
         late += near[k] < -4;
         if ((double)near[k] > least)
             list[listed++] = near[k];
     }
-    double most = -INFINITY, without = fit(list, listed, (double)count, &none, false);
+    *out = none;
+    out->ln_odds = -INFINITY;
+    if (nearest < nt_normal_quantile(1 - fmin(0.4, 0.3 / fmax((double)count, 1)))) {
+        free(list);
+        return 0; /* the nearest is no nearer than that of as many without a class */
+    }
+    double most = -INFINITY, without = fit(list, listed, (double)count, early, &none, false);
     for (size_t t = 0; t < CANDIDATES && listed > 0; t++) {
         struct nt_near_class c = none;
         c.gap = (double)nt_stats_quantile(list, listed, ((double)t + 0.5) / CANDIDATES);
@@ -96,7 +105,7 @@ int nt_near_class(float *near, size_t count, double range, struct nt_near_class 
             }
             c.gap = weight > 0 ? sum / weight : c.gap;
         }
-        double ln = fit(list, listed, (double)count, &c, true);
+        double ln = fit(list, listed, (double)count, early, &c, true);
         if (ln > most) {
             most = ln;
             best = c;

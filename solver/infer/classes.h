@@ -18,9 +18,10 @@ struct nt_near_class {
     double ln_odds;     /* that there is such a class at all */
 };
 
-/* near: how much nearer each of count pairs is, sd; reordered. hosts: on how many branches. */
-int nt_near_class(float *near, size_t count, double range, struct nt_near_class *out,
-                  struct nt_err *err);
+/* near: how much nearer each of count pairs is, sd. range: sd in which wrong readings lie. early:
+ * the share of readings that are far too low where that is known, or less than 0. */
+int nt_near_class(const float *near, size_t count, double range, double early,
+                  struct nt_near_class *out, struct nt_err *err);
 
 /* ln of how much likelier a reading is inside the class than outside. */
 double nt_near_evidence(const struct nt_near_class *c, double near);

@@ -22,7 +22,8 @@ enum {
     EXACT = 6,            /* branches of which all trees are tried */
     BRANCHES_MOST = 2048, /* more are left as they are */
     BLOCKS_HOSTS = 512,   /* beyond so many hosts only hosts are branches */
-    ROBUST = 3            /* readings of which a median is taken */
+    ROBUST = 3,           /* readings of which a median is taken */
+    KNOWN = 200           /* pairs that tell how many readings are wrong */
 };
 
 struct gather {
@@ -38,6 +39,7 @@ struct gather {
     uint32_t *start, *hosts; /* k + 1; w->n: indices in w by branch */
     float *rest, *sd;        /* k*k, us: what the fit leaves over between two, NaN none */
     float *values;           /* room for n*n */
+    double early;            /* share of readings that are far too low, or -1: not known */
     /* what is to be gathered */
     struct nt_gathered *gathered;
     double *support; /* of each */
@@ -184,13 +186,16 @@ static void measure_block(struct gather *g, size_t a, size_t b)
     g->sd[a * g->k + b] = g->sd[b * g->k + a] = (float)(sd / sqrt(fmax(n, 1)));
 }
 
-/* Where hosts are few the near ones have drawn their branches' lengths in: without that. */
+/* Where hosts are few the near ones have drawn their branches' lengths in: without that. Where most
+ * hosts are in one branch the others' lengths are known from their readings to it. */
 static void centre(struct gather *g)
 {
     enum { FEW = 64 };
     float shift[FEW], values[FEW];
-    size_t k = g->k;
-    if (k > FEW)
+    size_t k = g->k, largest = 0;
+    for (size_t a = 0; a < k; a++)
+        largest = largest > g->start[a + 1] - g->start[a] ? largest : g->start[a + 1] - g->start[a];
+    if (k > FEW || 2 * largest > g->w->n)
         return;
     for (size_t a = 0; a < k; a++) {
         size_t count = 0;
@@ -202,9 +207,13 @@ static void centre(struct gather *g)
     for (size_t a = 0; a < k; a++)
         values[a] = shift[a];
     float middle = 0.5f * nt_stats_median(values, k);
+    /* both shifts have an error of their own: medians of k - 1 values */
+    float wider = (float)sqrt(1 + 3.14159265358979 / ((double)k - 1));
     for (size_t a = 0; a < k; a++)
-        for (size_t b = 0; b < k; b++)
+        for (size_t b = 0; b < k; b++) {
             g->rest[a * k + b] -= shift[a] - middle + (shift[b] - middle);
+            g->sd[a * k + b] *= wider;
+        }
 }
 
 static void measure(struct gather *g)
@@ -238,7 +247,7 @@ static double share_of_none(const struct gather *g)
     double small = 0;
     for (size_t v = g->m->hosts; v < g->m->hosts + g->m->switches; v++)
         small += h->parent[v] != NT_NO_VERTEX && nt_hang_count(h, (uint32_t)v) <= 4;
-    return 1 - fmin(0.5, fmax(0.02, small / (0.5 * (double)g->w->n)));
+    return 1 - fmin(0.25, fmax(0.02, small / (0.5 * (double)g->w->n)));
 }
 
 static int gather_few(struct gather *g, uint32_t v, struct nt_err *err)
@@ -405,7 +414,7 @@ static int gather_many(struct gather *g, uint32_t v, struct nt_err *err)
         }
     double range = 1 / (nt_noise_sd(&g->w->noise, 2 * (double)g->w->offset[0]) /
                         (2 * (double)g->w->offset[0] + 1e-9));
-    if (nt_near_class(g->values, count, fmax(range, 10), &c, err) < 0)
+    if (nt_near_class(g->values, count, fmax(range, 10), g->early, &c, err) < 0)
         return -1;
     if (!(c.ln_odds > 0))
         return 0;
@@ -436,6 +445,8 @@ static int gather_round(struct nt_work *w, struct nt_model **model, size_t *gath
 {
     struct gather g;
     int status = gather_init(&g, w, *model, err);
+    double pairs = 0, early = nt_chance_early(w, &pairs);
+    g.early = pairs >= KNOWN ? early : -1;
     for (uint32_t v = (uint32_t)(*model)->hosts;
          v < (*model)->hosts + (*model)->switches && status == 0 && g.h->tree; v++) {
         if (!list_branches(&g, v))

@@ -467,14 +467,24 @@ static int grow(struct nt_work *w, size_t hosts, struct nt_model **out, struct n
 
 /* Beyond so many hosts groups are large enough to be cut rightly, and time counts. */
 enum { ANOTHER_WAY_HOSTS = 512 };
+/* A tree that leaves no more of a pattern than this (nt_misfit) needs none. */
+static const double CLEAN = 1.12;
 
 /* Groups that were cut wrongly at first are not put right by what follows: another way to the tree,
  * and the better of both. */
 static int another_way(struct nt_work *w, struct nt_model **model, struct nt_err *err)
 {
     struct nt_model *other = NULL;
+    struct nt_matrix *p = NULL;
+    double misfit = 0;
     bool better = false;
-    int status = grow(w, (*model)->hosts, &other, err);
+    int status = nt_model_latencies(*model, &p, err);
+    if (status == 0)
+        status = nt_misfit(w, p, &misfit, err);
+    nt_matrix_destroy(p);
+    if (status < 0 || misfit < CLEAN)
+        return status;
+    status = grow(w, (*model)->hosts, &other, err);
     if (status == 0)
         status = nt_opinion_better(w, *model, other, &better, err);
     if (status == 0 && better) {

@@ -15,32 +15,50 @@
 #include "regroup.h"
 #include "stats.h"
 
-enum { ROUNDS = 200 };
-
-/* A switch that is not the top, and the one above it. */
-struct group {
-    uint32_t v, above, link;
-    double inside,
-        outside; /* branches of v but the way up; of the one above but v and its own way up */
-    double hosts, others; /* below v, and all others */
-    double alike;         /* groups with as many branches below the same switch */
-    double sd;            /* us, of a reading across the link */
+enum {
+    ROUNDS = 200,
+    MOVING = 64 /* hosts of another branch that may belong to a group: those at its near end */
 };
+
+/* A switch that hides another one is one in a few: ln. */
+static const double RARE = 1;
+
+/* The hosts on the smaller side of a link between switches. */
+struct group {
+    uint32_t at, above, link; /* the switch on that side, the other one, the link of both */
+    double inside, outside;   /* other branches of both */
+    double hosts, others;     /* on both sides */
+    double alike;             /* branches of `above` with as many hosts, this one too */
+    double sd;                /* us, of a reading across the link */
+};
+
+/* What hangs on a link of switch v on the other side: how many hosts, and how far away. */
+static double branch_of(const struct nt_work *w, const struct nt_model *m, const struct nt_hang *h,
+                        uint32_t v, uint32_t link, double *us)
+{
+    uint32_t x = h->ends[link][h->ends[link][0] == v];
+    *us = x < m->hosts ? 0 : m->link[link].latency_us;
+    return h->parent[v] == x ? (double)w->n - nt_hang_count(h, v) : nt_hang_count(h, x);
+}
 
 static void look_at(const struct nt_work *w, const struct nt_model *m, const struct nt_hang *h,
                     uint32_t v, struct group *g)
 {
-    uint32_t above = h->parent[v];
-    *g = (struct group){.v = v, .above = above, .link = h->up[v] / 2};
-    g->inside = (double)(h->near[v + 1] - h->near[v]) - 1;
-    g->outside = (double)(h->near[above + 1] - h->near[above]) - 1;
+    *g = (struct group){.at = v, .above = h->parent[v], .link = h->up[v] / 2};
     g->hosts = nt_hang_count(h, v);
-    g->others = (double)w->n - g->hosts;
-    for (uint32_t i = h->first[above]; i < h->first[above + 1]; i++) {
-        uint32_t x = h->child[i];
-        g->alike += x >= m->hosts && (double)(h->near[x + 1] - h->near[x]) - 1 == g->inside;
+    if (2 * g->hosts > (double)w->n) {
+        g->hosts = (double)w->n - g->hosts;
+        g->at = g->above;
+        g->above = v;
     }
-    double level = 0, count = 0;
+    g->others = (double)w->n - g->hosts;
+    g->inside = (double)(h->near[g->at + 1] - h->near[g->at]) - 1;
+    g->outside = (double)(h->near[g->above + 1] - h->near[g->above]) - 1;
+    for (uint32_t i = h->near[g->above]; i < h->near[g->above + 1]; i++) {
+        double us;
+        g->alike += branch_of(w, m, h, g->above, h->at[i], &us) == g->hosts;
+    }
+    double level = 0, count = 0; /* usual of a host's link */
     for (uint32_t i = h->head[v]; i < h->tail[v]; i++, count++)
         level += 2 * m->link[h->up[h->host[i]] / 2].latency_us;
     g->sd = nt_noise_sd(&w->noise, level / count + 2 * m->link[g->link].latency_us);
@@ -54,19 +72,39 @@ static double ln_exists(const struct nt_model *m, const struct group *g)
     double all = g->inside + g->outside;
     if (!(z > 0))
         return -10;
-    return 0.5 * z * z - log1p(z) - nt_ways_two((size_t)all, (size_t)g->inside) + log(g->alike);
+    return 0.5 * z * z - log1p(z) - RARE - nt_ways_two((size_t)all, (size_t)g->inside) +
+           log(g->alike);
 }
 
-/* Chance that one of the hosts is on the wrong side: a host that changes sides changes its readings
- * to all of the group by twice the link. */
-static double misplaced(const struct nt_model *m, const struct group *g)
+/* Chance that a host of one of two groups belongs to the other: all its readings to both would
+ * change by their distance. to: hosts of the other; 1: a lone host. */
+static double strays(double hosts, double to, double gap, double all)
 {
-    double gap = 2 * m->link[g->link].latency_us / g->sd;
-    double in = gap * sqrt((g->hosts - 1) * g->others / (g->hosts - 1 + g->others));
-    double out = gap * sqrt(g->hosts * (g->others - 1) / (g->hosts + g->others - 1));
-    /* of two hosts the one's place is the other's: whether there is a group at all */
-    double risk = g->hosts > 2 ? g->hosts * nt_normal_cdf(-0.5 * in) : 0;
-    return fmin(1, risk + (g->others > 2 ? g->others * nt_normal_cdf(-0.5 * out) : 0));
+    double own = hosts - 1;
+    if (own < 1) /* a lone host changes its readings to the group against all others */
+        return nt_normal_cdf(-0.5 * gap * sqrt(to * (all - to) / all));
+    double pairs = own + to;
+    return hosts * nt_normal_cdf(-0.5 * gap * sqrt(4 * own * to / pairs));
+}
+
+/* Chance that a host stands on the wrong side of the link above v: one of v's that belongs to
+ * another branch of the switch above, or the other way round. */
+static double misplaced(const struct nt_work *w, const struct nt_model *m, const struct nt_hang *h,
+                        const struct group *g)
+{
+    double us = m->link[g->link].latency_us, risk = 0, all = (double)w->n;
+    for (uint32_t i = h->near[g->above]; i < h->near[g->above + 1]; i++) {
+        double more, hosts = branch_of(w, m, h, g->above, h->at[i], &more);
+        if (h->at[i] == g->link)
+            continue;
+        double gap = (us + more) / g->sd;
+        risk += strays(fmin(hosts, MOVING), g->hosts, gap, all);
+        if (g->hosts > 2 && hosts > 1) /* of two hosts the one's place is the other's */
+            risk += strays(g->hosts, hosts, gap, all);
+    }
+    if (g->hosts > 2) /* to the switch above itself */
+        risk += g->hosts * nt_normal_cdf(-us / g->sd * sqrt((g->hosts - 1) * g->others / all));
+    return fmin(1, risk);
 }
 
 static double support_of(const struct nt_work *w, const struct nt_model *m, const struct nt_hang *h,
@@ -75,7 +113,7 @@ static double support_of(const struct nt_work *w, const struct nt_model *m, cons
     struct group g;
     look_at(w, m, h, v, &g);
     double exists = 1 / (1 + exp(-ln_exists(m, &g)));
-    return exists * (1 - misplaced(m, &g));
+    return exists * (1 - misplaced(w, m, h, &g));
 }
 
 /* One round; *weak: a switch was taken out. */

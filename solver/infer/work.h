@@ -154,6 +154,9 @@ static inline float nt_work_predict(const struct nt_work *w, size_t i, size_t j)
 
 /* Fills weak from the outliers of the present fit. */
 int nt_chance_groups(struct nt_work *w, struct nt_err *err);
+/* Share of readings between groups that are far too low for their groups' other pairs: those are
+ * wrong, for hosts of different switches have no way that short. *pairs: looked at. */
+double nt_chance_early(const struct nt_work *w, double *pairs);
 /* Pairs among m < NT_WEAK_SIZES hosts that agree with each other, offsets removed. */
 size_t nt_chance_agreeing(const struct nt_work *w, const uint32_t *hosts, size_t m);
 /* How many groups of m hosts with as many agreeing pairs chance would make. */
