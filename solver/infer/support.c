@@ -3,8 +3,10 @@
  * Without a switch its branches hang on the switch above: the loss of likelihood is half of the
  * square of the link's latency over its standard error (Wald). Against that stands in how many ways
  * as many branches could have been chosen there, less where several such groups were found: then
- * one more is nothing strange. With one host in, or one host out, the group is another one: that a
- * host is on the wrong side costs, too. */
+ * one more is nothing strange. A group of two hosts rests on one reading, which may be wrong: then
+ * it counts whether other groups of two say the same, and how often readings are wrong between
+ * groups, where that can be told. With one host in, or one host out, the group is another one: that
+ * a host is on the wrong side costs, too. */
 #include "support.h"
 
 #include <stdlib.h>
@@ -17,8 +19,16 @@
 
 enum {
     ROUNDS = 200,
-    MOVING = 64 /* hosts of another branch that may belong to a group: those at its near end */
+    KNOWN = 200, /* pairs that tell how many readings are wrong */
+    MOVING = 64  /* hosts of another branch that may belong to a group: those at its near end */
 };
+
+/* Readings that are far too low, where nothing is known of them: one in a network of thirty. */
+static const double EARLY_EVER = 1.0 / 30, EARLY_LEAST = 1e-5;
+/* Groups of two that a switch has, before anything is seen. */
+static const double ONE_PAIR = 0.2;
+/* Latencies of uplinks that count as the same, relative. */
+static const double ALIKE = 0.1;
 
 /* A switch that hides another one is one in a few: ln. */
 static const double RARE = 1;
@@ -107,17 +117,73 @@ static double misplaced(const struct nt_work *w, const struct nt_model *m, const
     return fmin(1, risk);
 }
 
+/* What is known of groups of two hosts, each of which is one low reading. */
+struct pairs {
+    size_t count;
+    struct nt_link **link; /* of them */
+    double early;          /* share of readings that are far too low */
+    double range;          /* us in which those lie */
+};
+
+/* Groups that have the same latency as far as their errors tell. */
+static double mates(const struct pairs *p, const struct nt_link *l)
+{
+    double same = 0;
+    for (size_t k = 0; k < p->count; k++) {
+        const struct nt_link *x = p->link[k];
+        double se = hypot(l->latency_se_us, x->latency_se_us);
+        double off = fabs(l->latency_us - x->latency_us);
+        same += x != l && (off < 2.5 * se || off < ALIKE * l->latency_us);
+    }
+    return same;
+}
+
+static double ln_not_wrong(const struct pairs *p, const struct nt_work *w, const struct nt_link *l,
+                           const struct group *g)
+{
+    double readings = (double)w->pairs, window = 5 * l->latency_se_us / p->range;
+    double by_chance = p->early * readings * fmin(window, 1);
+    double same = fmax(0, mates(p, l) - 2 * by_chance);
+    double groups = ONE_PAIR + same / fmax(window, 1e-3);
+    double ways = g->inside + g->outside;
+    return log(groups / (ways * (ways - 1) / 2)) - log(p->early);
+}
+
+/* A matrix says of itself how often readings are wrong: between groups of several hosts, or by
+ * pairs of hosts that have nothing in common with each other. */
+static void judge_pairs(const struct nt_work *w, double early, struct pairs *p)
+{
+    double lonely = 0, level = 0;
+    p->early = early >= 0 ? fmax(early, EARLY_LEAST) : EARLY_EVER / (double)w->pairs;
+    for (size_t i = 0; i < w->n; i++)
+        level += 2 * (double)w->offset[i] / (double)w->n;
+    p->range = fmax(0.5 * level, 1e-9);
+    for (size_t k = 0; k < p->count; k++)
+        lonely += mates(p, p->link[k]) < 1;
+    if (early < 0 && lonely > 1)
+        p->early = fmax(p->early, 0.5 * (lonely - 1) / (double)w->pairs);
+}
+
 static double support_of(const struct nt_work *w, const struct nt_model *m, const struct nt_hang *h,
-                         uint32_t v)
+                         uint32_t v, const struct pairs *p)
 {
     struct group g;
     look_at(w, m, h, v, &g);
     double exists = 1 / (1 + exp(-ln_exists(m, &g)));
+    if (g.hosts == 2)
+        exists *= 1 / (1 + exp(-ln_not_wrong(p, w, &m->link[g.link], &g)));
     return exists * (1 - misplaced(w, m, h, &g));
 }
 
+static bool is_pair(const struct nt_work *w, const struct nt_model *m, const struct nt_hang *h,
+                    uint32_t v)
+{
+    size_t hosts = nt_hang_count(h, v);
+    return v >= m->hosts && (hosts == 2 || hosts + 2 == w->n);
+}
+
 /* One round; *weak: a switch was taken out. */
-static int support_round(const struct nt_work *w, struct nt_model **model, bool *weak,
+static int support_round(const struct nt_work *w, double early, struct nt_model **model, bool *weak,
                          struct nt_err *err)
 {
     struct nt_model *m = *model;
@@ -127,14 +193,21 @@ static int support_round(const struct nt_work *w, struct nt_model **model, bool 
     if (nt_hang_create(m, &h, err) < 0)
         return -1;
     bool *gone = calloc(m->links + 1, sizeof *gone);
-    int status =
-        gone == NULL ? nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu links", m->links) : 0;
+    struct pairs p = {.link = malloc((m->links + 1) * sizeof(struct nt_link *))};
+    int status = 0;
+    if (gone == NULL || p.link == NULL)
+        status = nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu links", m->links);
+    for (size_t k = 1; k < h->reached && status == 0 && h->tree; k++)
+        if (is_pair(w, m, h, h->order[k]))
+            p.link[p.count++] = &m->link[h->up[h->order[k]] / 2];
+    if (status == 0)
+        judge_pairs(w, early, &p);
     for (size_t k = 1; k < h->reached && status == 0 && h->tree; k++) {
         uint32_t v = h->order[k];
         if (v < m->hosts)
             continue;
         struct nt_link *l = &m->link[h->up[v] / 2];
-        l->probability = support_of(w, m, h, v);
+        l->probability = support_of(w, m, h, v, &p);
         least = fmin(least, l->probability);
     }
     /* the least sure first: others may gain from it */
@@ -147,14 +220,18 @@ static int support_round(const struct nt_work *w, struct nt_model **model, bool 
     if (status == 0 && *weak)
         status = nt_regroup_contract(model, gone, err);
     free(gone);
+    free(p.link);
     return status;
 }
 
 int nt_support(struct nt_work *w, struct nt_model **model, struct nt_err *err)
 {
     bool weak = true;
+    double pairs, early = nt_chance_early(w, &pairs);
+    if (pairs < KNOWN)
+        early = -1;
     for (int round = 0; round < ROUNDS && weak; round++) {
-        if (support_round(w, model, &weak, err) < 0)
+        if (support_round(w, early, model, &weak, err) < 0)
             return -1;
         if (weak && (nt_model_groups(*model, w, err) < 0 || nt_links_fit(w, *model, err) < 0))
             return -1;
