@@ -365,48 +365,6 @@ static void a_suspect_link_is_held_against_its_own_class(void **state)
     nt_map_destroy(map);
 }
 
-/* Each difference is as sure as the switch that it rests on, whatever the map is as a whole. */
-static void a_difference_is_as_sure_as_its_switch(void **state)
-{
-    (void)state;
-    static const char found[] = "graph { n1--a; n2--a; n3--a; n4--a; n5--b; n6--b; n7--b; n8--b; "
-                                "a--b }";
-    static const char wide[] = "graph { n1--a; n2--a; n3--a; n4--a; n5--a; n6--a; n7--a; n8--b; "
-                               "n9--b; n10--b; n11--b; n12--b; n13--b; n14--b; a--b }";
-    static const char hidden[] = "graph { n1--c; n2--c; n3--a; n4--a; n5--a; n6--a; n7--a; n8--b; "
-                                 "n9--b; n10--b; n11--b; n12--b; n13--b; n14--b; c--a; a--b }";
-    static const struct {
-        const char *found, *reference;
-        enum nt_difference_kind kind;
-        double probability, confidence, expected;
-    } table[] = {
-        {found, "graph { n1--t; n2--t; n3--t; n4--t; n5--t; n6--t; n7--t; n8--t }",
-         NT_DIFFERENCE_SWITCH_MISSING, 0.7, 0.3, 0.7}, /* found, and not expected */
-        {found, "graph { n1--a; n2--a; n3--a; n5--a; n4--b; n6--b; n7--b; n8--b; a--b }",
-         NT_DIFFERENCE_HOST_MOVED, 0.7, 0.3, 0.7},
-        {found, "graph { n1--a; n5--a; n2--t; n3--t; n4--t; n6--t; n7--t; n8--t; a--t }",
-         NT_DIFFERENCE_SWITCH_MISSING, 0.8, 0.3, 0.8}, /* what was found contradicts it */
-        {wide, hidden, NT_DIFFERENCE_SWITCH_MISSING, 0.8, 0.3,
-         0.3}, /* nothing does: it may be hidden */
-        {wide, hidden, NT_DIFFERENCE_SWITCH_MISSING, 0.8, NAN, 1},
-    };
-    for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
-        struct nt_map *map = read_dot(table[k].found), *r = read_dot(table[k].reference);
-        map->model->confidence = table[k].confidence;
-        for (size_t e = 0; e < map->model->links; e++)
-            if (map->model->link[e].a >= map->model->hosts)
-                map->model->link[e].probability = table[k].probability;
-        struct nt_against *a = held(map, r);
-        const struct nt_comparison *c = a->comparison;
-        assert_in_range(c->differences, 1, 2);
-        assert_int_equal(c->difference[0].kind, table[k].kind);
-        assert_near(c->difference[0].confidence, table[k].expected);
-        nt_against_destroy(a);
-        nt_map_destroy(map);
-        nt_map_destroy(r);
-    }
-}
-
 /* Where one of the two has cycles between its switches, hosts still have neighbours. */
 static void cycles_of_switches_are_compared_by_neighbours(void **state)
 {
@@ -596,7 +554,6 @@ int main(void)
         cmocka_unit_test(a_part_of_a_bigger_machine_is_the_same),
         cmocka_unit_test(a_leaf_that_slurm_wants_is_none),
         cmocka_unit_test(a_suspect_link_is_held_against_its_own_class),
-        cmocka_unit_test(a_difference_is_as_sure_as_its_switch),
         cmocka_unit_test(cycles_of_switches_are_compared_by_neighbours),
         cmocka_unit_test(similarity_of_a_regular_network),
         cmocka_unit_test(similarity_of_a_hierarchical_network),
