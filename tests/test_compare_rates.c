@@ -85,7 +85,8 @@ static void a_link_at_half_its_rate_is_found_and_nothing_else(void **state)
     assert_int_equal(found, tried);
 }
 
-/* Two links, by hand: the margin is what both figures' errors leave, and the confidence says it. */
+/* Two links, by hand: the margin is what both figures' errors leave, and the confidence says it,
+ * times the link's own probability. */
 static void the_margin_is_tested(void **state)
 {
     static const struct {
@@ -93,10 +94,10 @@ static void the_margin_is_tested(void **state)
         bool narrow;
         double confidence;
     } table[] = {
-        {60, 1, 100, 1, true, 1},
+        {60, 1, 100, 1, true, 0.75},     /* as sure as the link itself */
         {60, 15, 100, 1, false, 0},      /* 2.7 sd: noise does that somewhere */
         {60, 1, 100, 15, false, 0},      /* yesterday's figure was no better */
-        {60, 7, 100, 7, true, 0.999973}, /* 4.04 sd */
+        {60, 7, 100, 7, true, 0.749980}, /* 4.04 sd */
         {80, 0.1, 100, 0.1, false, 0},   /* certain, and within the tolerance */
         {60, NAN, 100, NAN, true, 0.75}, /* no error known: the link's own probability */
     };

@@ -67,6 +67,49 @@ static void slurm_gets_hosts_or_switches_but_not_both(void **state)
     nt_map_destroy(map);
 }
 
+static size_t times(const char *text, const char *what)
+{
+    size_t n = 0;
+    for (text = strstr(text, what); text != NULL; text = strstr(text + 1, what))
+        n++;
+    return n;
+}
+
+/* Both ends of the only link between switches divide the hosts alike. */
+static void what_is_not_sure_is_pale(void **state)
+{
+    (void)state;
+    static const struct {
+        double sure;
+        const char *title, *colour;
+    } table[] = {{1, NULL, NULL},
+                 {0.99, NULL, NULL},
+                 {0.9, "\"90 % sure\"", "#454545"},
+                 {0.6, "\"60 % sure\"", "#8c8c8c"},
+                 {0.5, "\"50 % sure\"", "#8c8c8c"}};
+    for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
+        struct nt_map *map = small_map();
+        struct nt_err err = {0};
+        char *text;
+        for (size_t l = 0; l < map->model->links; l++)
+            if (map->model->link[l].a >= map->model->hosts)
+                map->model->link[l].probability = table[k].sure;
+        bool pale = table[k].title != NULL;
+        assert_int_equal(nt_export_dot(map, NULL, &text, NULL, &err), 0);
+        assert_int_equal(times(text, " support=\""), 2);
+        assert_int_equal(times(text, "tooltip="), pale ? 3 : 0);
+        assert_int_equal(times(text, " color="), pale ? 3 : 0);
+        assert_int_equal(times(text, "pale:"), pale);
+        assert_true(!pale ||
+                    (times(text, table[k].title) == 3 && times(text, table[k].colour) == 6));
+        free(text);
+        assert_int_equal(nt_export_graphml(map, &text, NULL, &err), 0);
+        assert_int_equal(times(text, "<data key=\"support\">"), 2);
+        free(text);
+        nt_map_destroy(map);
+    }
+}
+
 static void what_is_no_tree_is_refused(void **state)
 {
     (void)state;
@@ -107,6 +150,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tgf_is_as_published),
         cmocka_unit_test(slurm_gets_hosts_or_switches_but_not_both),
+        cmocka_unit_test(what_is_not_sure_is_pale),
         cmocka_unit_test(what_is_no_tree_is_refused),
         cmocka_unit_test(absent_is_not_zero),
     };

@@ -15,6 +15,18 @@
 #define PLUG(h, s) "{\"a\": \"" h "\", \"b\": \"" s "\", \"latency_us\": 1}"
 #define TREE(tiers) ", \"structure\": {\"family\": \"tree\", \"tiers\": " tiers "}}"
 
+/* Hosts a and b behind s, c and d behind t. */
+#define PAIRS(sure, host_us)                                                                       \
+    "{" TOP                                                                                        \
+    ", \"sweep\": {\"pairs_measured\": 6, \"pairs_total\": 6}, \"nodes\": [{\"name\": \"a\"}, "    \
+    "{\"name\": \"b\"}, {\"name\": \"c\"}, {\"name\": \"d\"}], \"switches\": [{\"name\": \"s\", "  \
+    "\"tier\": 1}, {\"name\": \"t\", \"tier\": 2}], \"links\": [{\"a\": \"a\", \"b\": \"s\", "     \
+    "\"latency_us\": " host_us "}, " PLUG("b", "s") ", " PLUG("c", "t") ", " PLUG(                 \
+        "d", "t") ", "                                                                             \
+                  "{\"a\": \"s\", \"b\": \"t\", \"latency_us\": 0.5, \"probability\": " sure       \
+                  "}], "                                                                           \
+                  "\"structure\": {\"family\": \"tree\", \"tiers\": 2, \"confidence\": 0.9"
+
 static void broken_invariants_are_listed(void **state)
 {
     (void)state;
@@ -128,6 +140,14 @@ static void broken_invariants_are_listed(void **state)
              "a", "b") "], \"placement\": {\"pattern\": \"ring\", \"node_order\": "
                        "[\"a\", \"b\"], \"gain\": 0.9}}",
          "placement.gain: expected at least 1, found 0.9"},
+        {PAIRS("0.49", "1") "}}",
+         "switch s: expected a support from 0.5 of a switch that is stated, found 0.49"},
+        {PAIRS("0.49", "1") "}}",
+         "switch t: expected a support from 0.5 of a switch that is stated, found 0.49"},
+        {PAIRS("0.5", "1") "}}", NULL},
+        {PAIRS("1", "0") "}, \"fit\": {\"resolution_us\": 1}}",
+         "link a s: expected a latency_us above 0 of a host behind a switch, found 0"},
+        {PAIRS("1", "0") "}}", NULL}, /* declared, not measured */
     };
     for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
         struct nt_findings findings = {0};
@@ -147,10 +167,40 @@ static void broken_invariants_are_listed(void **state)
     }
 }
 
+static void a_link_below_the_resolution_is_doubtful(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        size_t lines;
+    } table[] = {
+        {PAIRS("1", "1") "}, \"fit\": {\"resolution_us\": 0.6}}", 1},
+        {PAIRS("1", "1") "}, \"fit\": {\"resolution_us\": 0.5}}", 0},
+        {PAIRS("1", "1") "}}", 0},
+    };
+    for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
+        struct nt_findings findings = {0};
+        struct nt_map *map;
+        struct nt_err err = {0};
+        assert_int_equal(nt_map_read("f", table[k].text, strlen(table[k].text), &map, &err), 0);
+        assert_int_equal(nt_map_check(map, &findings, &err), 0);
+        assert_int_equal(findings.count, 0);
+        assert_int_equal(nt_map_doubt(map, &findings, &err), 0);
+        assert_int_equal(findings.count, table[k].lines);
+        if (table[k].lines > 0)
+            assert_string_equal(
+                findings.line[0],
+                "1 link between switches below fit.resolution_us 0.6, the first s t with 0.5");
+        nt_findings_fini(&findings);
+        nt_map_destroy(map);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(broken_invariants_are_listed),
+        cmocka_unit_test(a_link_below_the_resolution_is_doubtful),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

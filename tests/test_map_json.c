@@ -392,6 +392,11 @@ static void sorting_keeps_the_network(void **state)
     ", \"nodes\": [{\"name\": \"a\"}, {\"name\": \"b\"}], \"switches\": [{\"name\": \"s\"}],"      \
     " \"links\": [{\"a\": \"a\", \"b\": \"s\"}, {\"a\": \"b\", \"b\": \"s\"}]"
 
+#define STAR(support)                                                                              \
+    ", \"nodes\": [{\"name\": \"a\"}, {\"name\": \"b\"}], \"switches\": [{\"name\": \"s\", "       \
+    "\"support\": " support "}], \"links\": [{\"a\": \"a\", \"b\": \"s\"}, {\"a\": \"b\", \"b\": " \
+    "\"s\"}]"
+
 static void a_wrong_text_is_refused_with_its_place(void **state)
 {
     (void)state;
@@ -449,6 +454,13 @@ static void a_wrong_text_is_refused_with_its_place(void **state)
         {"{" TOP NET ", \"structure\": {\"family\": \"torus\", \"parameters\": "
          "{\"dimensions\": [1,1,1,1,1,1,1,1,1]}}}",
          "f: structure.parameters.dimensions: expected at most 8, found 9"},
+        {"{" TOP STAR("1.5") ", \"structure\": {\"family\": \"star\", \"confidence\": 1}}",
+         "f: switches[0].support: expected 0 to 1, found 1.5"},
+        {"{" TOP STAR("0.9") ", \"structure\": {\"family\": \"star\", \"confidence\": 1}}",
+         "f: switches[0].support: expected the probability of its link upwards, 1, found 0.9"},
+        {"{" TOP STAR("1") ", \"structure\": {\"family\": \"star\"}}",
+         "f: switches[0].support: expected none without structure.confidence or off a tree, found "
+         "1"},
         {"{" TOP NET ", \"fit\": {\"pairs_off\": [[\"a\"]]}}",
          "f: fit.pairs_off[0]: expected 2 items, found 1"},
         {"{" TOP NET ", \"fit\": {\"pairs_off\": [[\"a\", \"s\"]]}}",

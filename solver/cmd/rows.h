@@ -9,7 +9,7 @@
 #include "err.h"
 #include "terminal.h"
 
-enum { NT_ROW_CELLS = 3, NT_ROW_CELL_BYTES = 32, NT_ROW_NOTE_BYTES = 96 };
+enum { NT_ROW_CELLS = 4, NT_ROW_CELL_BYTES = 32, NT_ROW_NOTE_BYTES = 96 };
 
 enum nt_style { NT_STYLE_PLAIN, NT_STYLE_HEAD, NT_STYLE_SWITCH, NT_STYLE_BAD, NT_STYLE_FAINT };
 

@@ -12,6 +12,7 @@
 #include "show_net.h"
 #include "show_rails.h"
 #include "show_stress.h"
+#include "support.h"
 #include "terminal.h"
 #include "verbs.h"
 
@@ -21,8 +22,9 @@ static const char help[] =
     "usage: nettopo show [--all] [--wide] [--plain] [MAP]\n"
     "\n"
     "Shows a map to people: what was found, the tree of switches with the latency and bandwidth\n"
-    "of each link towards the top, what is suspect or missing, and the hint. In a large map hosts\n"
-    "of one switch that are alike share a line. MAP defaults to $NETTOPO_MAP.\n"
+    "of each link towards the top, how sure each switch is where that is under 99 %, what is\n"
+    "suspect or missing, and the hint. In a large map hosts of one switch that are alike share a\n"
+    "line. MAP defaults to $NETTOPO_MAP.\n"
     "\n"
     "  -a, --all         every host and link on its own line\n"
     "  -w, --wide        as wide as it takes, whatever the terminal is\n"
@@ -98,6 +100,30 @@ static void put_sweep(struct nt_draft *d, const struct nt_map *map)
     nt_draft_puts(d, "\n");
     if (isfinite(map->model->bisection_MBps))
         put_number(d, "bisection ", map->model->bisection_MBps, " MB/s\n");
+}
+
+/* What of the map not to rely on, in a line. */
+static int put_doubt(struct nt_draft *d, const struct nt_model *m, const struct nt_terminal *t,
+                     struct nt_err *err)
+{
+    double *support;
+    size_t unsure = 0;
+    if (nt_support_create(m, &support, err) != 0)
+        return -1;
+    for (size_t s = 0; s < m->switches; s++)
+        unsure += support[s] < NT_SUPPORT_ACTED;
+    free(support);
+    if (unsure == 0 && !(m->confidence < NT_SUPPORT_ACTED))
+        return 0;
+    nt_draft_puts(d, nt_style_begin(NT_STYLE_BAD, t));
+    if (unsure > 0)
+        nt_draft_print(d, "not sure: %zu of %zu switches under 90 %%, which the hint does without",
+                       unsure, m->switches);
+    else
+        nt_draft_print(d, "not sure: %s may have been missed",
+                       m->switches > 0 ? "a group" : "links");
+    nt_draft_print(d, "%s\n", nt_style_end(t));
+    return 0;
 }
 
 static void put_warnings(struct nt_draft *d, const struct nt_map *map, const struct nt_terminal *t)
@@ -208,9 +234,14 @@ static int put_head(struct nt_draft *d, const struct nt_map *map, const struct n
     put_status(&head, map, t);
     put_shape(&head, map->model);
     put_sweep(&head, map);
+    int rc = put_doubt(&head, map->model, t, err);
     put_warnings(&head, map, t);
-    if (nt_draft_finish(&head, &text, NULL, err) != 0)
+    if (nt_draft_finish(&head, &text, NULL, rc == 0 ? err : NULL) != 0)
         return -1;
+    if (rc != 0) {
+        free(text);
+        return -1;
+    }
     put_wrapped(d, text, t->width);
     free(text);
     nt_draft_puts(d, "\n");

@@ -7,11 +7,15 @@
 
 #include "fold.h"
 #include "rows.h"
+#include "support.h"
 
 enum { SCREEN_ROWS = 40, FOLD_LEAST = 2, DEPTH_MAX = 256, NO_LINK = UINT32_MAX };
 
 /* Hosts on one line differ by no more than this from their median. */
 static const double alike = 0.1;
+
+/* Where the figures of a row stand. */
+enum { LATENCY, UP, DOWN, SURE };
 
 struct net {
     const struct nt_map *map;
@@ -22,6 +26,7 @@ struct net {
     bool fold;
     int places;             /* decimals of a latency */
     uint32_t *begin, *list; /* links at each vertex: list[begin[v]] to list[begin[v + 1]] */
+    double *support;        /* of each switch */
     uint32_t *up;           /* the link by which a vertex was reached first */
     bool *reached, *drawn;  /* vertices, links */
 };
@@ -53,6 +58,13 @@ static void put_bandwidth(const struct net *n, char *cell, double value, const s
     snprintf(cell, NT_ROW_CELL_BYTES, "%s%.*f", sign, value < 100 ? 1 : 0, value);
 }
 
+/* Never more than it is: 0.899 is not nine in ten. */
+static void put_sure(struct nt_row *row, double sure)
+{
+    if (sure < NT_SUPPORT_SHOWN)
+        snprintf(row->cell[SURE], sizeof row->cell[SURE], "%.0f %%", floor(100 * sure));
+}
+
 static void note(struct nt_row *row, const char *text)
 {
     size_t used = strlen(row->note);
@@ -64,18 +76,14 @@ static void put_figures(const struct net *n, struct nt_row *row, const struct nt
                         uint32_t below)
 {
     bool turned = l->b == below;
-    put_latency(n, row->cell[0], l->latency_us, l->latency_se_us);
-    put_bandwidth(n, row->cell[1], turned ? l->bandwidth_back_MBps : l->bandwidth_MBps, l);
-    put_bandwidth(n, row->cell[2], turned ? l->bandwidth_MBps : l->bandwidth_back_MBps, l);
+    put_latency(n, row->cell[LATENCY], l->latency_us, l->latency_se_us);
+    put_bandwidth(n, row->cell[UP], turned ? l->bandwidth_back_MBps : l->bandwidth_MBps, l);
+    put_bandwidth(n, row->cell[DOWN], turned ? l->bandwidth_MBps : l->bandwidth_back_MBps, l);
     if (l->suspect || (below < n->model->hosts && n->model->host_suspect[below])) {
         note(row, "SUSPECT");
         row->style = NT_STYLE_BAD;
     }
-    if (l->probability < 0.995) {
-        char text[32];
-        snprintf(text, sizeof text, "%.0f %% sure", 100 * l->probability);
-        note(row, text);
-    }
+    put_sure(row, l->probability);
     if (l->simplex)
         note(row, "one direction");
 }
@@ -150,7 +158,7 @@ static bool is_usual(const struct net *n, uint32_t host, const struct usual *usu
 {
     const struct nt_link *l = &n->model->link[n->up[host]];
     return !l->suspect && !n->model->host_suspect[host] && !l->simplex && !l->effective &&
-           l->probability >= 0.995 && near_to(l->latency_us, usual->latency) &&
+           l->probability >= NT_SUPPORT_ACTED && near_to(l->latency_us, usual->latency) &&
            near_to(out_of(l, host), usual->out) && near_to(back_to(l, host), usual->back);
 }
 
@@ -160,7 +168,7 @@ static int add_folded(struct net *n, const char *art, const uint32_t *hosts, siz
 {
     struct nt_draft d = {0};
     const char **names = malloc((count + 1) * sizeof *names);
-    double low = INFINITY, high = 0;
+    double low = INFINITY, high = 0, sure = 1;
     if (names == NULL)
         return no_memory(n);
     bool at_least = true;
@@ -169,6 +177,7 @@ static int add_folded(struct net *n, const char *art, const uint32_t *hosts, siz
         names[k] = nt_map_vertex_name(n->map, hosts[k]);
         low = fmin(low, l->latency_us);
         high = fmax(high, l->latency_us);
+        sure = fmin(sure, l->probability);
         at_least &= l->at_least;
     }
     nt_fold_names(&d, names, count);
@@ -180,9 +189,10 @@ static int add_folded(struct net *n, const char *art, const uint32_t *hosts, siz
     if (row == NULL)
         return -1;
     struct nt_link typical = {.at_least = at_least};
-    put_latency(n, row->cell[0], usual->latency, NAN);
-    put_bandwidth(n, row->cell[1], usual->out, &typical);
-    put_bandwidth(n, row->cell[2], usual->back, &typical);
+    put_latency(n, row->cell[LATENCY], usual->latency, NAN);
+    put_bandwidth(n, row->cell[UP], usual->out, &typical);
+    put_bandwidth(n, row->cell[DOWN], usual->back, &typical);
+    put_sure(row, sure);
     if (isfinite(low))
         snprintf(row->note, sizeof row->note, "%zu hosts, %.*f to %.*f us", count, n->places, low,
                  n->places, high);
@@ -273,6 +283,7 @@ static int draw_switch(struct net *n, uint32_t v, const char *own_art)
         return -1;
     if (n->up[v] != NO_LINK)
         put_figures(n, row, &n->model->link[n->up[v]], v);
+    put_sure(row, n->support[s]);
     if (n->model->oversubscription[s] > 1 + alike) {
         char text[48];
         snprintf(text, sizeof text, "%.3g:1 oversubscribed", n->model->oversubscription[s]);
@@ -401,7 +412,7 @@ static int draw_other_links(struct net *n)
         struct nt_row *row = add_row(n, NT_STYLE_PLAIN, "", label);
         if (row == NULL)
             return -1;
-        put_latency(n, row->cell[0], middle, NAN);
+        put_latency(n, row->cell[LATENCY], middle, NAN);
     }
     return rc;
 }
@@ -469,16 +480,20 @@ int nt_show_net(const struct nt_map *map, bool all, const struct nt_terminal *te
     struct nt_row *head = add_row(&n, NT_STYLE_HEAD, "", "");
     int rc = head == NULL ? -1 : 0;
     if (rc == 0) {
-        snprintf(head->cell[0], sizeof head->cell[0], "latency us");
-        snprintf(head->cell[1], sizeof head->cell[1], "MB/s up");
-        snprintf(head->cell[2], sizeof head->cell[2], "down");
+        snprintf(head->cell[LATENCY], sizeof head->cell[LATENCY], "latency us");
+        snprintf(head->cell[UP], sizeof head->cell[UP], "MB/s up");
+        snprintf(head->cell[DOWN], sizeof head->cell[DOWN], "down");
+        snprintf(head->cell[SURE], sizeof head->cell[SURE], "sure");
         rc = list_links(&n);
     }
+    if (rc == 0)
+        rc = nt_support_create(map->model, &n.support, err);
     if (rc == 0 && draw_trees(&n) == 0 && draw_other_links(&n) == 0 && draw_missing(&n) == 0)
         nt_rows_put(&n.rows, terminal, draft);
     else
         rc = -1;
     nt_rows_fini(&n.rows);
+    free(n.support);
     free(n.begin);
     free(n.list);
     free(n.up);

@@ -33,9 +33,10 @@ struct nt_link {
     double bandwidth_MBps;                            /* a to b */
     double bandwidth_back_MBps;                       /* b to a */
     double bandwidth_se_MBps, bandwidth_back_se_MBps; /* standard errors */
-    double probability;                               /* that the link is there, 0..1 */
-    bool suspect;                                     /* worse than its class by a tested margin */
-    bool simplex;                                     /* seen from a to b only */
+    double probability;  /* 0..1: between switches that exactly the hosts below it stand behind one
+                            switch; of a host that it stands there */
+    bool suspect;        /* worse than its class by a tested margin */
+    bool simplex;        /* seen from a to b only */
     bool at_least;       /* bandwidth is a lower bound: never the bottleneck */
     bool forth_at_least; /* only the one from a to b is */
     bool back_at_least;  /* only the one from b to a is */
@@ -52,7 +53,8 @@ struct nt_model {
 
     enum nt_family family;
     uint32_t tiers;
-    double confidence;   /* that the shape is exact, 0..1, calibrated */
+    double confidence;   /* 0..1, calibrated: that every group that the readings can show is there
+                            and none besides; NaN: not stated */
     uint32_t dimensions; /* torus, mesh, hypercube: how many */
     uint32_t dimension[NT_DIMENSIONS_MAX];
     uint32_t twist; /* twisted torus: columns shifted at the wrap; else 0 */

@@ -148,11 +148,36 @@ static int say_moved(struct work *w, size_t k, bool *want, bool *have, const boo
                                           .found = (int64_t)best,
                                           .was = (double)NAN,
                                           .is = (double)NAN,
-                                          .confidence =
-                                              f->confidence * f->link[best].probability}) != 0)
+                                          .confidence = f->link[best].probability}) != 0)
             return -1;
     }
     return 0;
+}
+
+/* A map that states no confidence is taken as it stands. */
+static double sure_of_all(const struct nt_model *f)
+{
+    return isfinite(f->confidence) ? f->confidence : 1;
+}
+
+/* That the hosts marked in want stand behind no switch: at least as sure as a found division that
+ * crosses it, and where none does as sure as the map is that no group was missed. */
+static double sure_of_none(const struct work *w, const bool *want, bool *have)
+{
+    const struct nt_model *f = w->found.m;
+    double sure = sure_of_all(f);
+    for (size_t e = 0; e < f->links; e++) {
+        size_t corner[4] = {0};
+        if (w->found.size[e] < 2 || f->link[e].probability <= sure)
+            continue;
+        nt_division_mark(&w->found, (uint32_t)e, w->away, have);
+        for (size_t h = 0; h < f->hosts; h++)
+            if (!w->away[h])
+                corner[2 * want[h] + have[h]]++;
+        if (corner[0] > 0 && corner[1] > 0 && corner[2] > 0 && corner[3] > 0)
+            sure = f->link[e].probability;
+    }
+    return sure;
 }
 
 /* A division that was expected is gone when neither the same nor nearly the same is there, and the
@@ -170,7 +195,7 @@ static int say_gone(struct work *w, size_t k, bool *want, bool *have, const bool
                                          .found = -1,
                                          .was = (double)NAN,
                                          .is = (double)NAN,
-                                         .confidence = w->found.m->confidence});
+                                         .confidence = sure_of_none(w, want, have)});
 }
 
 static int by_size(const void *x, const void *y, void *sizes)
@@ -199,8 +224,7 @@ static int say_invented(struct work *w, const bool *taken, bool *have)
                                           .found = (int64_t)e,
                                           .was = (double)NAN,
                                           .is = (double)NAN,
-                                          .confidence = w->found.m->confidence *
-                                                        w->found.m->link[e].probability}) != 0)
+                                          .confidence = w->found.m->link[e].probability}) != 0)
             return -1;
     }
     return 0;
@@ -250,7 +274,7 @@ static int compare_neighbours(struct work *w)
                               .found = -1,
                               .was = (double)NAN,
                               .is = (double)NAN,
-                              .confidence = f->confidence};
+                              .confidence = sure_of_all(f)};
     if (was == NULL || kept == NULL)
         nt_err_set(w->err, NT_ERR_SYSTEM, "no memory to compare %zu hosts", f->hosts);
     else if ((f->switches == 0) != (r->switches == 0))
@@ -272,6 +296,12 @@ static int compare_neighbours(struct work *w)
 static double square(double x)
 {
     return isfinite(x) ? x * x : 0;
+}
+
+/* That a figure is worse by more than noise, and that what the link divides is there at all. */
+static double sure_of_figure(const struct nt_link *is, double worse, double se)
+{
+    return is->probability * (se > 0 ? nt_normal_cdf(worse / se) : 1);
 }
 
 /* Where hosts have moved away, a switch may have been left with one way through: then its link and
@@ -308,8 +338,7 @@ static int compare_latency(struct work *w, size_t k, double z_limit, bool *mark[
                                          .found = w->c->matched[k],
                                          .was = was->latency_us,
                                          .is = is->latency_us,
-                                         .confidence =
-                                             se > 0 ? nt_normal_cdf(more / se) : is->probability});
+                                         .confidence = sure_of_figure(is, more, se)});
 }
 
 /* The direction of a reference link may be written the other way round. */
@@ -340,8 +369,7 @@ static int compare_bandwidth(struct work *w, size_t k, double z_limit)
                                           .back = back == 1,
                                           .was = had,
                                           .is = has,
-                                          .confidence = se > 0 ? nt_normal_cdf((had - has) / se)
-                                                               : is->probability}) != 0)
+                                          .confidence = sure_of_figure(is, had - has, se)}) != 0)
             return -1;
     }
     return 0;

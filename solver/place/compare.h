@@ -44,8 +44,9 @@ struct nt_comparison {
 
 /* Both models have the same hosts in the same order. tolerance: relative difference of a figure
  * that counts at all; it must also differ by more than its standard errors explain, at a false
- * alarm rate of 0.1 % over all links. Where no error is known the tolerance decides alone, and the
- * confidence is the link's own. */
+ * alarm rate of 0.1 % over all links; where no error is known the tolerance decides alone. What
+ * rests on a found switch is as sure as that switch is: a difference's confidence is the
+ * probability of the link, times that of the figure's being worse where its error is known. */
 int nt_compare(const struct nt_model *found, const struct nt_model *reference, double tolerance,
                struct nt_comparison **out, struct nt_err *err);
 void nt_comparison_destroy(struct nt_comparison *comparison);

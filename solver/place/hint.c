@@ -9,20 +9,29 @@
 #include "distance.h"
 #include "hierarchy.h"
 #include "polish.h"
+#include "sure.h"
 
 /* Partners looked at while polishing: under a tenth of a second. */
 static const uint64_t POLISH_WORK = 5000000;
+
+/* A network that may be the one, with what the scheduler's order and the best one cost on it. */
+struct view {
+    const struct nt_model *model;
+    struct nt_distance *distance;
+    struct nt_metrics start, found;
+};
 
 struct search {
     const struct nt_map *map;
     const struct nt_traffic *traffic;
     uint32_t *capacity; /* missing hosts have none */
     uint64_t seed;
-    struct nt_distance *distance;
+    struct nt_model *sure; /* NULL: the map's own */
+    struct view view[2];   /* the sure one, in which is searched, and the map's own if it differs */
+    size_t views;
     struct nt_hierarchy *hierarchy;
     uint32_t *best, *trial;
     uint32_t *rank; /* hosts, near ones together */
-    struct nt_metrics start, found;
 };
 
 static int put_scheduler_order(const struct search *s, uint32_t *rank_host, struct nt_err *err)
@@ -43,19 +52,34 @@ static bool no_worse(double is, double was)
     return is <= was * (1 + 1e-9) + 1e-9;
 }
 
-/* Takes trial when it costs less than what was found and no metric is worse than the scheduler's.
- */
+static bool harms_nothing(const struct nt_metrics *is, const struct nt_metrics *was)
+{
+    return no_worse(is->latency_us, was->latency_us) && no_worse(is->hop_bytes, was->hop_bytes) &&
+           no_worse(is->max_link_load, was->max_link_load);
+}
+
+static int cost_in(const struct search *s, const struct view *v, const uint32_t *rank_host,
+                   struct nt_metrics *m, struct nt_err *err)
+{
+    return nt_cost(v->model, v->distance, s->traffic, rank_host, m, err);
+}
+
+/* Takes trial when it costs less than what was found and no metric is worse than the scheduler's,
+ * whether the groups that are not sure are there or not. */
 static int consider(struct search *s, struct nt_err *err)
 {
-    struct nt_metrics m;
-    if (nt_cost(s->map->model, s->distance, s->traffic, s->trial, &m, err) != 0)
-        return -1;
-    if (no_worse(m.latency_us, s->start.latency_us) && no_worse(m.hop_bytes, s->start.hop_bytes) &&
-        no_worse(m.max_link_load, s->start.max_link_load) &&
-        nt_cost_total_us(&m) < nt_cost_total_us(&s->found) * (1 - 1e-9)) {
-        s->found = m;
-        memcpy(s->best, s->trial, s->traffic->tasks * sizeof *s->best);
+    struct nt_metrics m[2];
+    bool better = true;
+    for (size_t k = 0; k < s->views; k++) {
+        if (cost_in(s, &s->view[k], s->trial, &m[k], err) != 0)
+            return -1;
+        better = better && harms_nothing(&m[k], &s->view[k].start);
     }
+    if (!better || nt_cost_total_us(&m[0]) >= nt_cost_total_us(&s->view[0].found) * (1 - 1e-9))
+        return 0;
+    for (size_t k = 0; k < s->views; k++)
+        s->view[k].found = m[k];
+    memcpy(s->best, s->trial, s->traffic->tasks * sizeof *s->best);
     return 0;
 }
 
@@ -69,17 +93,20 @@ static int try_rule(struct search *s, enum nt_split_rule rule, struct nt_err *er
 static int try_polish(struct search *s, struct nt_err *err)
 {
     memcpy(s->trial, s->best, s->traffic->tasks * sizeof *s->best);
-    if (nt_polish(s->distance, s->rank, s->map->model->hosts, s->traffic, POLISH_WORK, s->trial,
-                  err) != 0)
+    if (nt_polish(s->view[0].distance, s->rank, s->map->model->hosts, s->traffic, POLISH_WORK,
+                  s->trial, err) != 0)
         return -1;
     return consider(s, err);
 }
 
 static int find_best(struct search *s, struct nt_err *err)
 {
-    if (nt_cost(s->map->model, s->distance, s->traffic, s->best, &s->start, err) != 0)
-        return -1;
-    s->found = s->start;
+    for (size_t k = 0; k < s->views; k++) {
+        struct view *v = &s->view[k];
+        if (cost_in(s, v, s->best, &v->start, err) != 0)
+            return -1;
+        v->found = v->start;
+    }
     if (try_rule(s, NT_SPLIT_BY_RANK, err) != 0)
         return -1;
     if (s->traffic->kind == NT_TRAFFIC_ALL)
@@ -87,7 +114,8 @@ static int find_best(struct search *s, struct nt_err *err)
     if (s->traffic->kind == NT_TRAFFIC_STENCIL && try_rule(s, NT_SPLIT_BY_GRID, err) != 0)
         return -1;
     bool line = s->traffic->kind == NT_TRAFFIC_CHAIN || s->traffic->kind == NT_TRAFFIC_RING;
-    if ((!line || !nt_distance_is_tree(s->distance)) && try_rule(s, NT_SPLIT_BY_GRAPH, err) != 0)
+    if ((!line || !nt_distance_is_tree(s->view[0].distance)) &&
+        try_rule(s, NT_SPLIT_BY_GRAPH, err) != 0)
         return -1;
     return try_polish(s, err);
 }
@@ -102,12 +130,12 @@ static double noise_of(const struct nt_map *map, const struct nt_metrics *m)
 
 /* Known where every way of seating must cross the same links: a ring must enter and leave every
  * part of a tree that holds some of its ranks, a chain must at least enter or leave it. */
-static double lower_bound_us(const struct search *s)
+static double lower_bound_us(const struct search *s, const struct view *view)
 {
-    const struct nt_model *m = s->map->model;
+    const struct nt_model *m = view->model;
     enum nt_traffic_kind kind = s->traffic->kind;
     size_t used = 0;
-    if (!nt_distance_is_tree(s->distance) || s->traffic->tasks < 3 ||
+    if (!nt_distance_is_tree(view->distance) || s->traffic->tasks < 3 ||
         (kind != NT_TRAFFIC_RING && kind != NT_TRAFFIC_CHAIN))
         return (double)NAN;
     for (size_t h = 0; h < m->hosts; h++)
@@ -119,12 +147,12 @@ static double lower_bound_us(const struct search *s)
         return (double)NAN;
     for (uint32_t h = 0; h < m->hosts; h++)
         for (uint32_t v = h; s->capacity[h] > 0 && v != UINT32_MAX;
-             v = nt_distance_parent(s->distance, v))
+             v = nt_distance_parent(view->distance, v))
             below[v] += s->capacity[h];
     double sum = 0;
     for (size_t k = 0; k < m->links; k++) {
         uint32_t a = m->link[k].a, b = m->link[k].b;
-        uint64_t low = below[nt_distance_parent(s->distance, a) == b ? a : b];
+        uint64_t low = below[nt_distance_parent(view->distance, a) == b ? a : b];
         if (low > 0 && low < used && isfinite(m->link[k].latency_us))
             sum += m->link[k].latency_us * (kind == NT_TRAFFIC_RING ? 2 : 1);
     }
@@ -149,6 +177,19 @@ static void order_hosts(struct nt_hint *hint, const struct nt_map *map, bool *pl
     hint->hosts = n;
 }
 
+static double gain_of(const struct view *v)
+{
+    double is = nt_cost_total_us(&v->found);
+    return is > 0 ? nt_cost_total_us(&v->start) / is : 1;
+}
+
+/* What is promised holds with the groups that are not sure and without them. */
+static const struct view *least_gain(const struct search *s)
+{
+    bool own = s->views > 1 && gain_of(&s->view[1]) < gain_of(&s->view[0]);
+    return &s->view[own ? 1 : 0];
+}
+
 static int make_hint(const struct search *s, const char *pattern, struct nt_hint **out,
                      struct nt_err *err)
 {
@@ -167,12 +208,13 @@ static int make_hint(const struct search *s, const char *pattern, struct nt_hint
     }
     h->ntasks = n;
     memcpy(h->rank_host, s->best, n * sizeof *h->rank_host);
-    h->metrics_default = s->start;
-    h->metrics = s->found;
-    h->cost_default = nt_cost_total_us(&s->start);
-    h->cost = nt_cost_total_us(&s->found);
-    h->gain = h->cost > 0 ? h->cost_default / h->cost : 1;
-    h->lower_bound = lower_bound_us(s);
+    const struct view *v = least_gain(s);
+    h->metrics_default = v->start;
+    h->metrics = v->found;
+    h->cost_default = nt_cost_total_us(&v->start);
+    h->cost = nt_cost_total_us(&v->found);
+    h->gain = gain_of(v);
+    h->lower_bound = lower_bound_us(s, v);
     order_hosts(h, s->map, placed);
     free(placed);
     *out = h;
@@ -181,12 +223,28 @@ static int make_hint(const struct search *s, const char *pattern, struct nt_hint
 
 static void settle(struct search *s)
 {
-    double was = nt_cost_total_us(&s->start), is = nt_cost_total_us(&s->found);
-    if (is > 0 && was / is >= 1 + noise_of(s->map, &s->start))
+    const struct view *v = least_gain(s);
+    if (gain_of(v) >= 1 + noise_of(s->map, &v->start))
         return;
-    s->found = s->start;
+    for (size_t k = 0; k < s->views; k++)
+        s->view[k].found = s->view[k].start;
     struct nt_err none;
     put_scheduler_order(s, s->best, &none);
+}
+
+static int look(struct search *s, struct nt_err *err)
+{
+    const struct nt_model *own = s->map->model;
+    if (nt_sure_create(own, &s->sure, err) != 0)
+        return -1;
+    s->view[0].model = s->sure != NULL ? s->sure : own;
+    s->view[1].model = own;
+    s->views = s->sure != NULL ? 2 : 1;
+    for (size_t k = 0; k < s->views; k++)
+        if (nt_distance_create(s->view[k].model, &s->view[k].distance, err) != 0)
+            return -1;
+    const struct view *v = &s->view[0];
+    return nt_hierarchy_create(v->model, v->distance, s->capacity, &s->hierarchy, err);
 }
 
 int nt_hint_from_traffic(const struct nt_map *map, const struct nt_traffic *traffic,
@@ -206,9 +264,7 @@ int nt_hint_from_traffic(const struct nt_map *map, const struct nt_traffic *traf
     }
     for (size_t h = 0; h < hosts; h++)
         s.capacity[h] = map->model->missing[h] ? 0 : capacity[h];
-    if (put_scheduler_order(&s, s.best, err) != 0 ||
-        nt_distance_create(map->model, &s.distance, err) != 0 ||
-        nt_hierarchy_create(map->model, s.distance, s.capacity, &s.hierarchy, err) != 0)
+    if (put_scheduler_order(&s, s.best, err) != 0 || look(&s, err) != 0)
         goto out;
     nt_hierarchy_rank(s.hierarchy, s.rank, hosts);
     if (find_best(&s, err) != 0)
@@ -217,7 +273,9 @@ int nt_hint_from_traffic(const struct nt_map *map, const struct nt_traffic *traf
     rc = make_hint(&s, pattern, out, err);
 out:
     nt_hierarchy_destroy(s.hierarchy);
-    nt_distance_destroy(s.distance);
+    for (size_t k = 0; k < s.views; k++)
+        nt_distance_destroy(s.view[k].distance);
+    nt_model_destroy(s.sure);
     free(s.capacity);
     free(s.best);
     free(s.trial);

@@ -31,7 +31,9 @@ struct nt_hint {
 
 /* capacity[i]: tasks on host i (map order). The scheduler's order, against which the hint is held,
  * fills the hosts in map order, block wise. The hint is never worse than it in any of the metrics;
- * where the gain is within the map's own noise the scheduler's order itself is returned.
+ * where the gain is within the map's own noise the scheduler's order itself is returned. It is
+ * searched for without the switches of a support below NT_SUPPORT_ACTED (sure.h), must be no worse
+ * with them either, and of both gains the smaller is stated, with its costs and metrics.
  * NT_ERR_INPUT when the pattern does not fit ntasks or the hosts do not hold them. */
 int nt_hint_create(const struct nt_map *map, const char *pattern, const uint32_t *capacity,
                    size_t ntasks, uint64_t seed, struct nt_hint **out, struct nt_err *err);

@@ -1,34 +1,77 @@
 #include <math.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "draft.h"
 #include "export.h"
+#include "support.h"
+
+/* However little is known of a line, it can be seen, and its label read, on white. */
+static const double PALEST = 0.45;
+
+static const uint32_t BLACK = 0x000000, SWITCH = 0xf3d9c9;
 
 static size_t vertices_of(const struct nt_map *map)
 {
     return map->model->hosts + map->model->switches;
 }
 
+static void put_attribute(struct nt_draft *d, const char *name, double value)
+{
+    if (isfinite(value))
+        nt_draft_print(d, ", %s=\"%.6g\"", name, value);
+}
+
+static bool is_faded(double sure)
+{
+    return sure < NT_SUPPORT_SHOWN;
+}
+
+/* Mixed with white the more, the less sure it is: as the cube, since between the 1/2 that is
+ * stated and 1 a share itself differs too little to be seen. */
+static void put_faded(struct nt_draft *d, const char *name, uint32_t colour, double sure)
+{
+    double keep = fmax(PALEST, sure * sure * sure);
+    nt_draft_print(d, ", %s=\"#", name);
+    for (int shift = 16; shift >= 0; shift -= 8)
+        nt_draft_print(d, "%02x",
+                       (unsigned)lround(255 - keep * (255 - (double)(colour >> shift & 0xff))));
+    nt_draft_puts(d, "\"");
+}
+
+static void put_sure(struct nt_draft *d, double sure)
+{
+    nt_draft_print(d, ", tooltip=\"%.0f %% sure\"", floor(100 * sure));
+}
+
 /* Names are letters, digits, '.', '-' and '_' (nt_host_name_check): nothing to escape. */
-static void put_dot_vertex(struct nt_draft *d, const struct nt_map *map, uint32_t v)
+static void put_dot_switch(struct nt_draft *d, uint32_t tier, double support)
+{
+    bool faded = is_faded(support);
+    nt_draft_puts(d, "shape=box, style=filled");
+    put_faded(d, "fillcolor", SWITCH, faded ? support : 1);
+    if (faded) {
+        put_faded(d, "color", BLACK, support);
+        put_faded(d, "fontcolor", BLACK, support);
+        put_sure(d, support);
+    }
+    nt_draft_print(d, ", tier=%u", tier);
+    put_attribute(d, "support", support);
+}
+
+static void put_dot_vertex(struct nt_draft *d, const struct nt_map *map, const double *support,
+                           uint32_t v)
 {
     const struct nt_model *m = map->model;
     nt_draft_print(d, "  \"%s\" [", nt_map_vertex_name(map, v));
     if (v >= m->hosts)
-        nt_draft_print(d, "shape=box, style=filled, fillcolor=\"#f3d9c9\", tier=%u",
-                       m->tier[v - m->hosts]);
+        put_dot_switch(d, m->tier[v - m->hosts], support[v - m->hosts]);
     else if (m->missing[v])
         nt_draft_puts(d, "shape=ellipse, style=dashed, status=missing");
     else
         nt_draft_puts(d, "shape=ellipse");
     nt_draft_puts(d, "];\n");
-}
-
-static void put_attribute(struct nt_draft *d, const char *name, double value)
-{
-    if (isfinite(value))
-        nt_draft_print(d, ", %s=\"%.6g\"", name, value);
 }
 
 static void put_dot_link(struct nt_draft *d, const struct nt_map *map, const struct nt_link *l,
@@ -47,8 +90,13 @@ static void put_dot_link(struct nt_draft *d, const struct nt_map *map, const str
     put_attribute(d, "probability", l->probability);
     if (l->suspect)
         nt_draft_puts(d, ", suspect=true, style=dashed, penwidth=3");
-    if (colour != NULL && *colour != '\0')
+    if (colour != NULL && *colour != '\0') {
         nt_draft_print(d, ", color=\"%s\", penwidth=3", colour);
+    } else if (is_faded(l->probability)) {
+        put_faded(d, "color", BLACK, l->probability);
+        put_faded(d, "fontcolor", BLACK, l->probability);
+        put_sure(d, l->probability);
+    }
     nt_draft_puts(d, "];\n");
 }
 
@@ -56,11 +104,12 @@ static void put_dot_link(struct nt_draft *d, const struct nt_map *map, const str
 static void put_dot_legend(struct nt_draft *d, const struct nt_map *map, bool coloured)
 {
     const struct nt_model *m = map->model;
-    bool rates = false, suspects = false, latencies = false;
+    bool rates = false, suspects = false, latencies = false, faded = false;
     for (size_t k = 0; k < m->links; k++) {
         latencies = latencies || isfinite(m->link[k].latency_us);
         rates = rates || isfinite(m->link[k].bandwidth_MBps);
         suspects = suspects || m->link[k].suspect;
+        faded = faded || (!coloured && is_faded(m->link[k].probability));
     }
     nt_draft_print(d, "  label=\"%s: %zu hosts (round), %zu switches (square)",
                    nt_family_name(m->family), m->hosts, m->switches);
@@ -69,6 +118,8 @@ static void put_dot_legend(struct nt_draft *d, const struct nt_map *map, bool co
                        latencies && rates ? " and " : "", rates ? "rate" : "");
     if (suspects)
         nt_draft_puts(d, "\\ndashed: suspect, worse than its class");
+    if (faded)
+        nt_draft_puts(d, "\\npale: not sure to be there");
     if (coloured)
         nt_draft_puts(d, "\\nred: times over it are not over the ideal, blue: over it");
     nt_draft_puts(d, "\"; labelloc=b; fontname=\"sans-serif\"; fontsize=11;\n");
@@ -78,15 +129,19 @@ int nt_export_dot(const struct nt_map *map, const char *const *colour, char **te
                   struct nt_err *err)
 {
     struct nt_draft d = {0};
+    double *support;
+    if (nt_support_create(map->model, &support, err) != 0)
+        return -1;
     nt_draft_puts(&d, "graph nettopo {\n  layout=neato; overlap=false; splines=true;\n"
                       "  node [fontname=\"sans-serif\", fontsize=10];\n"
                       "  edge [fontname=\"sans-serif\", fontsize=8];\n");
     put_dot_legend(&d, map, colour != NULL);
     for (uint32_t v = 0; v < vertices_of(map); v++)
-        put_dot_vertex(&d, map, v);
+        put_dot_vertex(&d, map, support, v);
     for (size_t k = 0; k < map->model->links; k++)
         put_dot_link(&d, map, &map->model->link[k], colour == NULL ? NULL : colour[k]);
     nt_draft_puts(&d, "}\n");
+    free(support);
     return nt_draft_finish(&d, text, bytes, err);
 }
 
@@ -126,14 +181,34 @@ static void put_data(struct nt_draft *d, const char *key, double value)
         nt_draft_print(d, "<data key=\"%s\">%.6g</data>", key, value);
 }
 
+static void put_graphml_node(struct nt_draft *d, const struct nt_map *map, const double *support,
+                             uint32_t v)
+{
+    const struct nt_model *m = map->model;
+    const char *kind = v >= m->hosts ? "switch" : m->missing[v] ? "missing" : "host";
+    nt_draft_print(d, "    <node id=\"%s\"><data key=\"kind\">%s</data>",
+                   nt_map_vertex_name(map, v), kind);
+    if (v >= m->hosts) {
+        nt_draft_print(d, "<data key=\"tier\">%u</data>", m->tier[v - m->hosts]);
+        put_data(d, "support", support[v - m->hosts]);
+    } else if (m->overhead_us[v] > 0) {
+        put_data(d, "overhead_us", m->overhead_us[v]);
+    }
+    nt_draft_puts(d, "</node>\n");
+}
+
 int nt_export_graphml(const struct nt_map *map, char **text, size_t *bytes, struct nt_err *err)
 {
     const struct nt_model *m = map->model;
     struct nt_draft d = {0};
+    double *support;
+    if (nt_support_create(m, &support, err) != 0)
+        return -1;
     nt_draft_puts(&d, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
                       "<graphml xmlns=\"http://graphml.graphdrawing.org/xmlns\">\n");
     put_key(&d, "kind", "node", "string");
     put_key(&d, "tier", "node", "int");
+    put_key(&d, "support", "node", "double");
     put_key(&d, "overhead_us", "node", "double");
     put_key(&d, "latency_us", "edge", "double");
     put_key(&d, "latency_se_us", "edge", "double");
@@ -142,19 +217,9 @@ int nt_export_graphml(const struct nt_map *map, char **text, size_t *bytes, stru
     put_key(&d, "probability", "edge", "double");
     put_key(&d, "suspect", "edge", "boolean");
     nt_draft_puts(&d, "  <graph id=\"nettopo\" edgedefault=\"undirected\">\n");
-    for (uint32_t v = 0; v < vertices_of(map); v++) {
-        bool host = v < m->hosts;
-        nt_draft_print(&d, "    <node id=\"%s\"><data key=\"kind\">%s</data>",
-                       nt_map_vertex_name(map, v),
-                       !host           ? "switch"
-                       : m->missing[v] ? "missing"
-                                       : "host");
-        if (!host)
-            nt_draft_print(&d, "<data key=\"tier\">%u</data>", m->tier[v - m->hosts]);
-        else if (m->overhead_us[v] > 0)
-            put_data(&d, "overhead_us", m->overhead_us[v]);
-        nt_draft_puts(&d, "</node>\n");
-    }
+    for (uint32_t v = 0; v < vertices_of(map); v++)
+        put_graphml_node(&d, map, support, v);
+    free(support);
     for (size_t k = 0; k < m->links; k++) {
         const struct nt_link *l = &m->link[k];
         nt_draft_print(&d, "    <edge source=\"%s\" target=\"%s\">", nt_map_vertex_name(map, l->a),

@@ -7,6 +7,7 @@
 
 #include "draft.h"
 #include "layout.h"
+#include "support.h"
 
 /* The page itself, from page.html, with a mark where the data goes. */
 __asm__(".section .rodata\n"
@@ -53,7 +54,7 @@ static void put_place(struct nt_draft *d, const char *key, const struct nt_layou
     nt_draft_puts(d, "]");
 }
 
-static void put_node(struct nt_draft *d, const struct nt_map *map, size_t v,
+static void put_node(struct nt_draft *d, const struct nt_map *map, size_t v, const double *support,
                      const struct nt_layout *flat, const struct nt_layout *solid)
 {
     const struct nt_model *m = map->model;
@@ -68,6 +69,7 @@ static void put_node(struct nt_draft *d, const struct nt_map *map, size_t v,
     } else {
         put_string(d, map->switch_name[v - m->hosts]);
         nt_draft_print(d, ",\"switch\":true,\"tier\":%u", m->tier[v - m->hosts]);
+        put_figure(d, "p", support[v - m->hosts]);
     }
     put_place(d, "flat", flat, v);
     put_place(d, "solid", solid, v);
@@ -90,17 +92,23 @@ static int put_map(struct nt_draft *d, const struct nt_map *map, const char *tit
 {
     const struct nt_model *m = map->model;
     struct nt_layout *flat = NULL, *solid = NULL;
-    int rc = nt_layout_create(m, 2, LAYOUT_SEED, &flat, err);
+    double *support = NULL;
+    int rc = nt_support_create(m, &support, err);
+    if (rc == 0)
+        rc = nt_layout_create(m, 2, LAYOUT_SEED, &flat, err);
     if (rc == 0)
         rc = nt_layout_create(m, 3, LAYOUT_SEED, &solid, err);
     if (rc == 0) {
         nt_draft_puts(d, "{\"title\":");
         put_string(d, title);
         nt_draft_print(d, ",\"family\":\"%s\",\"what\":\"", nt_family_name(m->family));
-        nt_draft_print(d, "%s, %zu hosts, %zu switches, confidence %.2f\",\n\"nodes\":[",
-                       nt_family_name(m->family), m->hosts, m->switches, m->confidence);
+        nt_draft_print(d, "%s, %zu hosts, %zu switches", nt_family_name(m->family), m->hosts,
+                       m->switches);
+        if (isfinite(m->confidence))
+            nt_draft_print(d, ", confidence %.2f", m->confidence);
+        nt_draft_puts(d, "\",\n\"nodes\":[");
         for (size_t v = 0; v < m->hosts + m->switches; v++)
-            put_node(d, map, v, flat, solid);
+            put_node(d, map, v, support, flat, solid);
         nt_draft_puts(d, "],\n\"links\":[");
         for (size_t k = 0; k < m->links; k++)
             put_link(d, &m->link[k], k == 0);
@@ -108,6 +116,7 @@ static int put_map(struct nt_draft *d, const struct nt_map *map, const char *tit
     }
     nt_layout_destroy(flat);
     nt_layout_destroy(solid);
+    free(support);
     return rc;
 }
 

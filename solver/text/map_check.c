@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "places.h"
+#include "support.h"
 
 struct check {
     const struct nt_map *map;
@@ -144,6 +145,37 @@ static void check_links(struct check *c)
             FOUND(c, "link %s %s: expected once, found again",
                   nt_map_vertex_name(c->map, ends[k][0]), nt_map_vertex_name(c->map, ends[k][1]));
     free(ends);
+}
+
+static bool is_host_link(const struct nt_model *m, const struct nt_link *l)
+{
+    return (l->a < m->hosts) != (l->b < m->hosts);
+}
+
+/* Between two hosts lies some time: where latencies were measured, none of it is 0. */
+static void check_host_links(struct check *c)
+{
+    const struct nt_model *m = c->model;
+    for (size_t k = 0; k < m->links && isfinite(m->resolution_us); k++)
+        if (is_host_link(m, &m->link[k]) && m->link[k].latency_us <= 0)
+            FOUND(c, "link %s %s: expected a latency_us above 0 of a host behind a switch, found 0",
+                  nt_map_vertex_name(c->map, m->link[k].a),
+                  nt_map_vertex_name(c->map, m->link[k].b));
+}
+
+static void check_support(struct check *c)
+{
+    const struct nt_model *m = c->model;
+    double *support;
+    if (nt_support_create(m, &support, c->err) != 0) {
+        c->no_memory = true;
+        return;
+    }
+    for (size_t k = 0; k < m->switches; k++)
+        if (support[k] < NT_SUPPORT_STATED)
+            FOUND(c, "switch %s: expected a support from %g of a switch that is stated, found %g",
+                  c->map->switch_name[k], NT_SUPPORT_STATED, support[k]);
+    free(support);
 }
 
 static uint32_t root_of(uint32_t *parent, uint32_t v)
@@ -301,6 +333,8 @@ int nt_map_check(const struct nt_map *map, struct nt_findings *findings, struct 
     check_switches(&c);
     check_tiers(&c);
     check_links(&c);
+    check_host_links(&c);
+    check_support(&c);
     check_connected(&c);
     check_dimensions(&c);
     check_sweep(&c);
@@ -311,4 +345,27 @@ int nt_map_check(const struct nt_map *map, struct nt_findings *findings, struct 
     if (c.no_memory)
         return nt_err_set(err, NT_ERR_SYSTEM, "no memory to check a map");
     return 0;
+}
+
+/* Not wrong by itself: the resolution is that of a single pair, and a link behind which several
+ * hosts stand, or which level full measured again, is known better. */
+int nt_map_doubt(const struct nt_map *map, struct nt_findings *findings, struct nt_err *err)
+{
+    const struct nt_model *m = map->model;
+    const struct nt_link *first = NULL;
+    size_t below = 0;
+    for (size_t k = 0; k < m->links; k++) {
+        const struct nt_link *l = &m->link[k];
+        if (l->a < m->hosts || l->b < m->hosts || !(l->latency_us < m->resolution_us))
+            continue;
+        first = below++ == 0 ? l : first;
+    }
+    if (below == 0)
+        return 0;
+    return nt_findings_add(findings, err,
+                           "%zu link%s between switches below fit.resolution_us %g, the first %s "
+                           "%s with %g",
+                           below, below == 1 ? "" : "s", m->resolution_us,
+                           nt_map_vertex_name(map, first->a), nt_map_vertex_name(map, first->b),
+                           first->latency_us);
 }

@@ -9,8 +9,11 @@
 #include "machines_json.h"
 #include "names.h"
 #include "places.h"
+#include "support.h"
 
 enum { COUNT_MAX = 1 << 27, KEY_BYTES = 48 };
+
+static const double SUPPORT_ROUNDED = 1e-5;
 
 struct reading {
     struct nt_json_reader json;
@@ -140,6 +143,34 @@ static void compare_places(struct reading *r, struct json_object *nodes,
     }
     nt_json_leave(&r->json);
     nt_places_fini(&places);
+}
+
+/* A switch's support is its link's probability again: the figures of both have been rounded. */
+static void compare_support(struct reading *r, struct json_object *switches)
+{
+    const struct nt_model *m = r->map->model;
+    double *support;
+    if (r->json.findings->count > 0)
+        return; /* the links may name nothing */
+    if (nt_support_create(m, &support, r->json.err) != 0) {
+        r->json.no_memory = true;
+        return;
+    }
+    for (size_t k = 0; k < m->switches; k++) {
+        struct json_object *entry = nt_json_enter(&r->json, "switches", switches, k);
+        double stated = (double)NAN;
+        nt_json_number_between(&r->json, entry, "support", 0, 1, &stated);
+        if (isfinite(stated) && isnan(support[k]))
+            nt_json_wrong(&r->json, "support",
+                          "expected none without structure.confidence or off a tree, found %g",
+                          stated);
+        else if (fabs(stated - support[k]) > SUPPORT_ROUNDED)
+            nt_json_wrong(&r->json, "support",
+                          "expected the probability of its link upwards, %g, found %g", support[k],
+                          stated);
+        nt_json_leave(&r->json);
+    }
+    free(support);
 }
 
 /* ---- structure, fit, capacity ---------------------------------------------------------------- */
@@ -462,6 +493,7 @@ static int read_map(struct reading *r, struct json_object *root)
     read_links(r, links);
     compare_places(r, nodes, switches);
     read_structure(r, root);
+    compare_support(r, switches);
     read_fit(r, root);
     read_capacity(r, root);
     read_loggp(r, root);

@@ -1,11 +1,13 @@
 #include "map_json.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "draft.h"
 #include "number.h"
 #include "places.h"
+#include "support.h"
 
 enum { DIGITS = 6, DEPTH_MAX = 8 };
 
@@ -184,7 +186,8 @@ static void put_model_of(struct pen *p, const struct nt_map *map, size_t host)
     nt_draft_print(&p->draft, "\"m%u\"", map->machine_of[host] + 1);
 }
 
-static void put_vertices(struct pen *p, const struct nt_map *map, const struct nt_places *at)
+static void put_vertices(struct pen *p, const struct nt_map *map, const struct nt_places *at,
+                         const double *support)
 {
     const struct nt_model *m = map->model;
     begin(p, "nodes", '[', true);
@@ -207,6 +210,7 @@ static void put_vertices(struct pen *p, const struct nt_map *map, const struct n
         string(p, "name", map->switch_name[k]);
         whole(p, "tier", m->tier[k]);
         whole(p, "hosts", at->hosts_on[k]);
+        number(p, "support", support[k]);
         end(p, '}');
     }
     end(p, ']');
@@ -488,7 +492,8 @@ static void put_placement(struct pen *p, const struct nt_map *map)
     end(p, '}');
 }
 
-static void put_map(struct pen *p, const struct nt_map *map, const struct nt_places *at)
+static void put_map(struct pen *p, const struct nt_map *map, const struct nt_places *at,
+                    const double *support)
 {
     begin(p, NULL, '{', true);
     string(p, "schema", "nettopo-map/1");
@@ -500,7 +505,7 @@ static void put_map(struct pen *p, const struct nt_map *map, const struct nt_pla
     end(p, ']');
     put_job(p, map);
     put_sweep(p, map);
-    put_vertices(p, map, at);
+    put_vertices(p, map, at, support);
     put_machines(p, map);
     put_links(p, map);
     put_structure(p, map->model);
@@ -517,10 +522,16 @@ int nt_map_write(const struct nt_map *map, bool compact, char **text, size_t *by
 {
     struct nt_places at;
     struct pen pen = {.compact = compact};
+    double *support;
     if (nt_places_init(&at, map->model, err) != 0)
         return -1;
-    put_map(&pen, map, &at);
+    if (nt_support_create(map->model, &support, err) != 0) {
+        nt_places_fini(&at);
+        return -1;
+    }
+    put_map(&pen, map, &at, support);
     nt_places_fini(&at);
+    free(support);
     if (!compact)
         nt_draft_puts(&pen.draft, "\n");
     return nt_draft_finish(&pen.draft, text, bytes, err);

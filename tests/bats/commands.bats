@@ -252,6 +252,51 @@ assert [n["name"] for n in m["nodes"]] == ["n1", "n2", "n9", "n10"]
     [ "$status" = 0 ]
 }
 
+@test "show says how sure a switch is, aligned, and that the map is not" {
+    run env COLUMNS=80 LC_ALL=C "$nettopo" show "$maps/unsure.json"
+    [ "$status" = 0 ]
+    [[ $output == *"not sure: 2 of 4 switches under 90 %"* ]]
+    [ "$(grep -oE 's[134] .* [0-9]+ %$' <<<"$output" | tr -s ' ' | cut -d' ' -f1,4)" = \
+        "$(printf 's1 87\ns3 96\ns4 62')" ]
+    [ "$(grep -E '(sure| %)$' <<<"$output" | grep -v '^not' | awk '{print length}' | sort -u | wc -l)" = 1 ]
+    [ "$(grep -c ' %$' <<<"$output")" = 4 ] # and the host n5
+    run env COLUMNS=80 LC_ALL=C "$nettopo" show "$maps/star.json"
+    [[ $output != *sure* ]]
+}
+
+@test "a support is that of the links, and a switch of less than half is not stated" {
+    sed 's/"support": 0.87/"support": 0.86/' "$maps/unsure.json" >bad.json
+    run "$nettopo" validate bad.json
+    [ "$status" = 1 ]
+    [[ $output == *"switches[0].support: expected the probability of its link upwards, 0.87, found 0.86"* ]]
+    refuses 3 "found 0.86" "$nettopo" show bad.json
+    sed 's/0\.62/0.49/' "$maps/unsure.json" >bad.json
+    run "$nettopo" validate bad.json
+    [ "$status" = 1 ]
+    [[ $output == *"switch s4: expected a support from 0.5"* ]]
+    sed 's/"resolution_us": 0.08/"resolution_us": 0.16/' "$maps/unsure.json" >low.json
+    run "$nettopo" validate low.json
+    [ "$status" = 0 ]
+    [[ $output == *"warning: 3 links between switches below fit.resolution_us 0.16"* ]]
+    sed 's/"latency_us": 0.56/"latency_us": 0/' "$maps/unsure.json" >bad.json
+    run "$nettopo" validate bad.json
+    [ "$status" = 1 ]
+    [[ $output == *"link n1 s1: expected a latency_us above 0"* ]]
+}
+
+@test "the hint leaves groups alone that the map is not sure of" {
+    gain() { "$nettopo" hint --pattern ring --format json "$1" | jq -r '[.gain, .ranks[]] | join(" ")'; }
+    sed -E 's/0\.(87|62)/0.97/' "$maps/unsure.json" >sure.json
+    sed 's/0\.96/0.89/' "$maps/unsure.json" >none.json
+    read -r all order <<<"$(gain sure.json)"
+    [ "$order" = "n1 n4 n2 n5 n3 n6" ]
+    read -r some order <<<"$(gain "$maps/unsure.json")"
+    [[ " $order " == *" n2 n5 "* ]]
+    [[ " $order " != *" n1 n4 "* && " $order " != *" n3 n6 "* ]]
+    [ "$(gain none.json)" = "1 n1 n2 n3 n4 n5 n6" ]
+    [ "$(jq -n "1 < $some and $some < $all")" = true ]
+}
+
 @test "show --plain is ASCII, --wide cuts nothing" {
     map=$(find "$maps" -name star.json)
     LC_ALL=C.UTF-8 "$nettopo" show --plain "$map" >plain

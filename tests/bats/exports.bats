@@ -54,6 +54,27 @@ PY
     "$nettopo" compare map.json canon.dot
 }
 
+@test "what the map is not sure of is pale and says so" {
+    need dot
+    "$nettopo" export --format svg "$ROOT/tests/data/maps/unsure.json" >unsure.svg
+    python3 - unsure.svg <<'PY'
+import sys, xml.etree.ElementTree as xml
+svg = "{http://www.w3.org/2000/svg}"
+sure = {"s1": "87 % sure", "s2": None, "s3": "96 % sure", "s4": "62 % sure"}
+ink = {}
+for group in xml.parse(sys.argv[1]).getroot().iter(svg + "g"):
+    if group.get("class") != "node":
+        continue
+    name = group.find(svg + "title").text
+    link = group.find(".//" + svg + "a")
+    said = None if link is None else link.get("{http://www.w3.org/1999/xlink}title")
+    assert said == sure.get(name), (name, said)
+    text = group.find(".//" + svg + "text").get("fill") or "#000000"
+    ink[name] = int(text[1:3], 16)
+assert 0 == ink["s2"] == ink["n1"] < ink["s3"] < ink["s1"] < ink["s4"] < 160, ink
+PY
+}
+
 @test "networkx reads the GraphML, with typed figures" {
     need_python networkx
     "$nettopo" export --format graphml map.json >map.graphml

@@ -1,0 +1,43 @@
+#include "support.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "hang.h"
+
+static double of_top(const struct nt_hang *h, const struct nt_model *m)
+{
+    size_t switches = 0;
+    double below = 1;
+    for (uint32_t i = h->first[h->top]; i < h->first[h->top + 1]; i++) {
+        if (h->child[i] < h->hosts)
+            continue;
+        switches++;
+        below = m->link[h->up[h->child[i]] / 2].probability;
+    }
+    return switches == 1 ? below : 1;
+}
+
+int nt_support_create(const struct nt_model *m, double **out, struct nt_err *err)
+{
+    struct nt_hang *h = NULL;
+    double *support = malloc((m->switches + 1) * sizeof *support);
+    if (support == NULL)
+        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for the support of %zu switches",
+                          m->switches);
+    for (size_t s = 0; s < m->switches; s++)
+        support[s] = (double)NAN;
+    if (isfinite(m->confidence) && nt_hang_create(m, &h, err) != 0) {
+        free(support);
+        return -1;
+    }
+    if (h != NULL && h->tree) {
+        for (size_t k = 1; k < h->reached; k++)
+            if (h->order[k] >= m->hosts)
+                support[h->order[k] - m->hosts] = m->link[h->up[h->order[k]] / 2].probability;
+        support[h->top - m->hosts] = of_top(h, m);
+    }
+    nt_hang_destroy(h);
+    *out = support;
+    return 0;
+}

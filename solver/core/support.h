@@ -1,0 +1,19 @@
+/* How sure each switch of a tree is: the chance that exactly the hosts below it stand behind one
+ * switch. Not stored twice: it is the probability of the switch's link upwards. */
+#ifndef NT_SUPPORT_H
+#define NT_SUPPORT_H
+
+#include "err.h"
+#include "model.h"
+
+#define NT_SUPPORT_STATED 0.5 /* a group of less is not in a map */
+#define NT_SUPPORT_ACTED 0.9  /* a hint leaves groups of less alone */
+#define NT_SUPPORT_SHOWN 0.99 /* people are told of less */
+
+/* *out: model->switches of them, the caller's (free). The top has 1; with a single switch below it
+ * what that one has, since both say the same of the hosts. NaN: none is stated, as in a network
+ * that is no tree, of a switch that does not hang below the top, and where the method states no
+ * confidence, since there a link's probability is the share of message sizes that show it. */
+int nt_support_create(const struct nt_model *model, double **out, struct nt_err *err);
+
+#endif

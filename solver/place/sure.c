@@ -1,0 +1,72 @@
+#include "sure.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+#include "hang.h"
+#include "support.h"
+
+static bool is_sure(const struct nt_model *m, const double *support, uint32_t v)
+{
+    return v < m->hosts || !(support[v - m->hosts] < NT_SUPPORT_ACTED);
+}
+
+/* The link of a vertex to what is above it goes on over that one's own link upwards. */
+static void lengthen(struct nt_link *low, const struct nt_link *high, uint32_t middle)
+{
+    bool low_up = low->b == middle, high_up = high->a == middle;
+    double up = high_up ? high->bandwidth_MBps : high->bandwidth_back_MBps;
+    double down = high_up ? high->bandwidth_back_MBps : high->bandwidth_MBps;
+    *(low_up ? &low->b : &low->a) = high_up ? high->b : high->a;
+    low->latency_us += high->latency_us;
+    low->bandwidth_MBps = fmin(low->bandwidth_MBps, low_up ? up : down);
+    low->bandwidth_back_MBps = fmin(low->bandwidth_back_MBps, low_up ? down : up);
+}
+
+/* Parents come first: the link of one that goes has been lengthened already. */
+static int dissolve(const struct nt_hang *h, const double *support, struct nt_model *m,
+                    struct nt_err *err)
+{
+    bool *gone = calloc(m->links + 1, sizeof *gone);
+    size_t kept = 0;
+    if (gone == NULL)
+        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for a tree of %zu links", m->links);
+    for (size_t k = 1; k < h->reached; k++) {
+        uint32_t v = h->order[k], above = h->parent[v];
+        if (above != h->top && !is_sure(m, support, above))
+            lengthen(&m->link[h->up[v] / 2], &m->link[h->up[above] / 2], above);
+        gone[h->up[v] / 2] = !is_sure(m, support, v);
+    }
+    for (size_t k = 0; k < m->links; k++)
+        if (!gone[k])
+            m->link[kept++] = m->link[k];
+    m->links = kept;
+    free(gone);
+    return 0;
+}
+
+int nt_sure_create(const struct nt_model *model, struct nt_model **out, struct nt_err *err)
+{
+    struct nt_hang *hang = NULL;
+    struct nt_model *sure = NULL;
+    double *support;
+    bool all = true;
+    if (nt_support_create(model, &support, err) != 0)
+        return -1;
+    for (size_t s = 0; s < model->switches; s++)
+        all = all && is_sure(model, support, (uint32_t)(model->hosts + s));
+    int rc = all ? 0 : nt_hang_create(model, &hang, err);
+    if (rc == 0 && !all)
+        rc = nt_model_copy(model, &sure, err);
+    if (rc == 0 && !all)
+        rc = dissolve(hang, support, sure, err);
+    nt_hang_destroy(hang);
+    free(support);
+    if (rc != 0) {
+        nt_model_destroy(sure);
+        return -1;
+    }
+    *out = sure;
+    return 0;
+}
