@@ -195,6 +195,12 @@ bool nt_sweep_latency_is_told(const struct nt_planner *planner)
     return s->sound || s->rounds >= PASSES_TOLD * nt_sweep_all_rounds(s->present);
 }
 
+unsigned nt_sweep_latency_passes(const struct nt_planner *planner)
+{
+    const struct latency *s = of(planner);
+    return s->pass == 0 ? 0 : (unsigned)((s->rounds + s->pass / 2) / s->pass);
+}
+
 bool nt_sweep_latency_repeats(const struct nt_planner *planner)
 {
     const struct latency *s = of(planner);

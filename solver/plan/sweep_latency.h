@@ -38,6 +38,9 @@ const struct nt_planner *nt_sweep_latency_sound(const struct nt_planner *planner
 /* Enough is known to tell a network, also when it ends now. */
 bool nt_sweep_latency_is_told(const struct nt_planner *planner);
 
+/* How often each pair was read in sweeps of all pairs. */
+unsigned nt_sweep_latency_passes(const struct nt_planner *planner);
+
 /* What was planned is measured; the rounds from here on repeat it for what was disturbed, and it
  * may end at any of them. */
 bool nt_sweep_latency_repeats(const struct nt_planner *planner);
