@@ -46,10 +46,9 @@ static void sweep(const struct row *row, uint64_t seed, bool repeats, struct sum
                             .unrepeated = !repeats};
     struct recorded r = record_sweep(n, &how);
     struct nt_shape_difference d;
-    struct nt_model *truth;
+    struct nt_model *truth = scattered_truth(n);
     struct nt_map *map;
     struct nt_err err;
-    record_must(nt_network_truth(n, &truth, &err), &err);
     record_must(nt_solve_samples(r.samples, &map, &err), &err);
     record_must(nt_shape_compare(map->model, truth, &d, &err), &err);
     s->maps++;
