@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "low.h"
 #include "stats.h"
 
 enum { ROOM_MIN = 64, LOWS_MAX = 32 };
@@ -41,16 +42,20 @@ static int compare(const void *x, const void *y)
     return p->us < q->us ? -1 : p->us > q->us;
 }
 
-/* The readings of one pair, sorted by phase, the lowest of each first. */
+/* The readings of one pair, sorted by phase. */
 static void fold_pair(const struct nt_repeat *at, size_t n, struct nt_matrix *lowest)
 {
     float low[LOWS_MAX], first = nt_matrix_get(lowest, at->a, at->b);
     size_t lows = 0;
     if (!isnan(first))
         low[lows++] = first;
-    for (size_t k = 0; k < n && lows < LOWS_MAX; k++)
-        if (k == 0 || at[k].phase != at[k - 1].phase)
-            low[lows++] = at[k].us;
+    for (size_t k = 0; k < n && lows < LOWS_MAX;) {
+        struct nt_low of = {0};
+        uint32_t phase = at[k].phase;
+        for (; k < n && at[k].phase == phase; k++)
+            nt_low_note(&of, at[k].us);
+        low[lows++] = nt_low_of(&of);
+    }
     nt_matrix_set(lowest, at->a, at->b, nt_stats_median(low, lows));
 }
 

@@ -1,11 +1,11 @@
 /* Pairs that were measured again, and what counts of them.
  *
- * Of readings the lowest counts, for what disturbs only adds; but the lowest of many is lower than
- * the lowest of few, so that pairs measured more often than others would look nearer, as a group
- * that is not there. So readings come in phases, in each of which a pair is read as often as all
- * pairs were at first. Each phase gives one lowest reading, and the middle of those counts, the
- * first among them: it is expected where that of a pair that was measured once is, and lies nearer
- * to it. Pure. */
+ * Of readings the low counts (low.h), for what disturbs mostly adds; but the lowest of many is
+ * lower than the lowest of few, so that pairs measured more often than others would look nearer, as
+ * a group that is not there. So readings come in phases, in each of which a pair is read as often
+ * as all pairs were at first. Each phase gives one lowest reading, and the middle of those counts,
+ * the first among them: it is expected where that of a pair that was measured once is, and lies
+ * nearer to it. Pure. */
 #ifndef NT_REPEATS_H
 #define NT_REPEATS_H
 
