@@ -34,7 +34,7 @@ struct sums {
     double maps, passes, exact, missed, invented, stated, sure_wrong;
 };
 
-/* The record of a sweep with its repeats left out: level standard has hardly time for them. */
+/* Without repeats: cut where they would begin. */
 static void sweep(const struct row *row, uint64_t seed, bool repeats, struct sums *s)
 {
     struct nt_network *n = scattered_network(&row->job, seed);
