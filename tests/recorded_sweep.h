@@ -9,6 +9,7 @@
 
 #include "campaign.h"
 #include "record.h"
+#include "repeats.h"
 #include "rng.h"
 #include "samples.h"
 #include "sweep_sim.h"
@@ -19,6 +20,9 @@ struct recording {
     struct nt_noise noise;
     double disturbed;      /* so likely is a reading to take up to three times as long */
     size_t most_rounds;    /* cut there; 0: never */
+    bool unrepeated;       /* cut where repeats begin */
+    double budget_s;       /* 0: more than enough */
+    double lap_s;          /* what a round takes beside its window; 0: hardly anything */
     double (*now_s)(void); /* what the processor has done; NULL: nobody asks */
 };
 
@@ -27,6 +31,8 @@ struct recorded {
     size_t rounds;
     bool verified;
     struct nt_rng rng;
+    double ended_s;
+    double repeats_s;     /* when the last round of repeats had ended; 0: there was none */
     double cpu_s, most_s; /* of planning and recording: in all, and of the longest round */
     char phase[32];       /* the last */
     char warned[512];     /* the campaign's warnings, one line each */
@@ -78,11 +84,11 @@ static bool record_next(const struct nt_network *n, const struct recording *how,
     struct nt_order order;
     struct nt_err err = {0};
     size_t got = 0;
-    double began = record_clock(how);
-    int more = nt_campaign_next(c, 0.001 * (double)r->rounds, &order, &err);
+    double began = record_clock(how), lap_s = how->lap_s > 0 ? how->lap_s : 0.001;
+    int more = nt_campaign_next(c, r->ended_s, &order, &err);
     double planned = record_clock(how);
     record_must(more, &err);
-    if (more == 0)
+    if (more == 0 || (how->unrepeated && nt_repeats_is_phase(order.phase)))
         return false;
     record_must(nt_order_answer(n, &how->noise, &order, (uint32_t)r->rounds, results, &got, &err),
                 &err);
@@ -91,7 +97,11 @@ static bool record_next(const struct nt_network *n, const struct recording *how,
             results[k].value_us *= 1.2 + 1.8 * nt_rng_uniform(&r->rng);
     double answered = record_clock(how);
     record_round(r->samples, &order, results, got, r->phase);
-    record_must(nt_campaign_tell(c, results, got, 0.001, &err), &err);
+    lap_s += how->lap_s > 0 ? order.window_s : 0;
+    record_must(nt_campaign_tell(c, results, got, lap_s, &err), &err);
+    r->ended_s += lap_s;
+    if (nt_repeats_is_phase(order.phase))
+        r->repeats_s = r->ended_s;
     double took = planned - began + record_clock(how) - answered;
     r->cpu_s += took;
     r->most_s = took > r->most_s ? took : r->most_s;
@@ -101,8 +111,11 @@ static bool record_next(const struct nt_network *n, const struct recording *how,
 
 static struct recorded record_sweep(const struct nt_network *n, const struct recording *how)
 {
-    struct nt_campaign_options options = {
-        .level = how->level, .budget_s = 1e5, .max_load = 1, .seed = 1, .mode = how->mode};
+    struct nt_campaign_options options = {.level = how->level,
+                                          .budget_s = how->budget_s > 0 ? how->budget_s : 1e5,
+                                          .max_load = 1,
+                                          .seed = 1,
+                                          .mode = how->mode};
     struct nt_result *results = calloc(n->hosts + 1, sizeof *results);
     struct recorded r = {0};
     struct nt_campaign *c;

@@ -9,6 +9,7 @@
 #include "campaign_phases.h"
 #include "infer.h"
 #include "lowest.h"
+#include "repeat.h"
 #include "sweep_adaptive.h"
 #include "sweep_latency.h"
 
@@ -21,8 +22,8 @@ static const double RESERVE_SHARE = 0.15, RESERVE_MIN_S = 0.1;
  * that is verified at most so much a host (bench_coordinate), most of it after the campaign. */
 static const double SOLVE_S = 2e-6, SOLVE_HOST_S = 1e-4;
 
-/* Of the time, up to which latencies that were disturbed are measured again; where nothing follows.
- */
+/* Of the time, up to which latencies that were disturbed, or that decide, are measured again; where
+ * nothing follows. */
 static const double REPEATS_SHARE = 0.15, REPEATS_LAST_SHARE = 0.7;
 
 /* A round without its window: connecting, barriers, and what a flow still has in flight. */
@@ -53,6 +54,7 @@ struct nt_campaign {
     double rate_MBps;        /* the fastest flow so far; NaN: none */
     bool plans;              /* later phases, from the network */
     struct nt_lowest lowest; /* of what was told, where the network may be inferred from it */
+    unsigned passes;         /* as often was each of it read; 0: they are not all pairs */
     struct nt_model *model;
     double solved_s;  /* what solving took; NaN: unknown */
     bool solved_just; /* the next call tells how long it took */
@@ -106,6 +108,12 @@ static double solve_s(const struct nt_campaign *c)
 static double stop_s(const struct nt_campaign *c)
 {
     return fmin(c->stop_s, c->options.budget_s - 1.3 * solve_s(c) - RESERVE_MIN_S / 2);
+}
+
+/* For measuring latencies again, with inferring the network after it. */
+static double repeats_s(const struct nt_campaign *c)
+{
+    return (c->plans ? REPEATS_SHARE : REPEATS_LAST_SHARE) * stop_s(c) - solve_s(c) - c->elapsed_s;
 }
 
 /* Of rounds of this kind; of latencies when there was none yet. */
@@ -187,7 +195,7 @@ static void learn_solving(struct nt_campaign *c, double elapsed_s)
 
 static int keep_lowest(struct nt_campaign *c, const struct nt_result *r, struct nt_err *err)
 {
-    bool needed = c->phase == 0 && c->plans && c->hosts <= NT_SWEEP_ALL_HOSTS_MAX;
+    bool needed = c->phase == NT_PHASE_LATENCY && c->hosts <= NT_SWEEP_ALL_HOSTS_MAX;
     if (!needed || !r->ok || !(r->value_us > 0) || r->a >= c->hosts || r->b >= c->hosts)
         return 0;
     return nt_lowest_note(&c->lowest, r->a, r->b, r->value_us, err);
@@ -230,6 +238,8 @@ static const struct nt_phase_kind *kind(const struct nt_campaign *c)
 
 static void end_phase(struct nt_campaign *c)
 {
+    if (c->phase == NT_PHASE_REPEATS)
+        nt_lowest_fini(&c->lowest);
     nt_planner_destroy(c->planner);
     c->planner = NULL;
     c->phase++;
@@ -238,7 +248,7 @@ static void end_phase(struct nt_campaign *c)
 /* A phase that cannot be planned costs itself; without latencies there is nothing at all. */
 static int give_up(struct nt_campaign *c, const struct nt_err *why, struct nt_err *err)
 {
-    if (c->phase == 0) {
+    if (c->phase == NT_PHASE_LATENCY) {
         if (err != NULL)
             *err = *why;
         return -1;
@@ -251,8 +261,10 @@ static int give_up(struct nt_campaign *c, const struct nt_err *why, struct nt_er
 /* Whether the time is enough for what the phase's planner wants. */
 static bool enters(struct nt_campaign *c)
 {
-    if (c->phase > 0)
-        return phase_fits(c, &c->need);
+    if (c->phase == NT_PHASE_REPEATS) /* as much of it as fits */
+        c->phase_stop_s = c->elapsed_s + repeats_s(c);
+    if (c->phase > NT_PHASE_LATENCY)
+        return c->phase == NT_PHASE_REPEATS || phase_fits(c, &c->need);
     c->adapts = nt_sweep_latency_adapts(c->planner); /* then solving leaves more time */
     c->phase_stop_s = stop_s(c);
     return true;
@@ -277,8 +289,14 @@ static int open_phase(struct nt_campaign *c, struct nt_err *err)
                                  .model = c->model,
                                  .rate_MBps = c->rate_MBps,
                                  .left_s = stop_s(c) - c->elapsed_s,
-                                 .lap_s = lap_of(c, NT_ORDER_BANDWIDTH)->mean_s};
+                                 .lap_s = lap_of(c, NT_ORDER_BANDWIDTH)->mean_s,
+                                 .passes = c->passes,
+                                 .repeats_s = repeats_s(c),
+                                 .ping_s = lap_of(c, NT_ORDER_LATENCY)->mean_s};
     struct nt_err why = {0};
+    if (c->phase == NT_PHASE_REPEATS && c->passes > 0 &&
+        nt_lowest_matrix(&c->lowest, &site.lowest, err) != 0)
+        return -1;
     c->need = (struct nt_phase_need){0};
     c->round = 0;
     c->phase_stop_s = c->elapsed_s + k->share * (stop_s(c) - c->elapsed_s);
@@ -309,7 +327,7 @@ static int open_phase(struct nt_campaign *c, struct nt_err *err)
 
 static const char *say_why_all(struct nt_campaign *c)
 {
-    const char *why = c->phase == 0 ? nt_sweep_latency_why_all(c->planner) : NULL;
+    const char *why = c->phase == NT_PHASE_LATENCY ? nt_sweep_latency_why_all(c->planner) : NULL;
     return why != NULL ? warn(c, "%s: %s", kind(c)->name, why) : NULL;
 }
 
@@ -320,15 +338,34 @@ static int finish_latency(struct nt_campaign *c, struct nt_err *err)
     bool told = c->present < 2 || nt_sweep_latency_is_told(c->planner);
     c->verified = nt_sweep_latency_sound(c->planner) != NULL;
     c->untold = told ? NULL : why;
-    int rc = c->plans && told && c->present > 1 ? infer(c, c->planner, err) : 0;
-    nt_lowest_fini(&c->lowest);
-    return rc;
+    bool all = told && !c->verified && c->present > 1;
+    if (all)
+        c->passes = nt_sweep_latency_passes(c->planner);
+    /* repeats are planned from it, too, and it is inferred again after them */
+    bool wanted = c->plans || (all && repeats_s(c) > solve_s(c));
+    return wanted && told && c->present > 1 ? infer(c, c->planner, err) : 0;
+}
+
+/* What was measured again, to its end or not, is in the record that the map is from. */
+static int finish_repeats(struct nt_campaign *c, struct nt_err *err)
+{
+    struct nt_model *model;
+    if (nt_repeat_model(c->planner, &model, err) != 0)
+        return -1;
+    nt_model_destroy(c->model);
+    c->model = model;
+    c->solved_just = true;
+    return 0;
 }
 
 /* The planner has no more rounds. */
 static int finish_phase(struct nt_campaign *c, struct nt_err *err)
 {
-    int rc = c->phase == 0 ? finish_latency(c, err) : 0;
+    int rc = 0;
+    if (c->phase == NT_PHASE_LATENCY)
+        rc = finish_latency(c, err);
+    else if (c->phase == NT_PHASE_REPEATS)
+        rc = finish_repeats(c, err);
     end_phase(c);
     return rc;
 }
@@ -345,7 +382,7 @@ static bool is_complete(const struct nt_campaign *c)
 
 static int cut_phase(struct nt_campaign *c)
 {
-    if (c->phase == 0 && nt_sweep_latency_is_told(c->planner)) {
+    if (c->phase == NT_PHASE_LATENCY && nt_sweep_latency_is_told(c->planner)) {
         warn(c, "%s: measured less often than planned, the time was short", kind(c)->name);
         return finish_phase(c, NULL);
     }
@@ -367,11 +404,30 @@ static bool is_too_long(const struct nt_campaign *c)
     return !phase_fits(c, &need);
 }
 
-/* Latencies are all measured, and what repeats them has had its time. */
+/* Latencies are all measured: what follows repeats them. */
+static bool repeats(const struct nt_campaign *c)
+{
+    return c->phase == NT_PHASE_REPEATS ||
+           (c->phase == NT_PHASE_LATENCY && nt_sweep_latency_repeats(c->planner));
+}
+
+/* And it has had its time. */
 static bool is_repeated(const struct nt_campaign *c)
 {
-    return c->phase == 0 && nt_sweep_latency_repeats(c->planner) &&
-           c->elapsed_s > (c->plans ? REPEATS_SHARE : REPEATS_LAST_SHARE) * stop_s(c);
+    double share = c->plans ? REPEATS_SHARE : REPEATS_LAST_SHARE;
+    return repeats(c) && c->elapsed_s > share * stop_s(c);
+}
+
+/* The planner may have inferred the network, between two calls of this. */
+static int ask_planner(struct nt_campaign *c, struct nt_order *order, struct nt_err *err)
+{
+    size_t before = c->phase == NT_PHASE_REPEATS ? nt_repeat_inferred(c->planner) : 0;
+    int rc = c->planner->ops->next(c->planner, order, err);
+    if (c->phase == NT_PHASE_LATENCY)
+        c->adapts = nt_sweep_latency_adapts(c->planner);
+    if (c->phase == NT_PHASE_REPEATS && nt_repeat_inferred(c->planner) > before)
+        c->solved_just = true;
+    return rc;
 }
 
 /* 1: *order; 0: the next phase is due */
@@ -382,10 +438,8 @@ static int next_round(struct nt_campaign *c, struct nt_order *order, struct nt_e
         return cut_phase(c);
     if (is_repeated(c))
         return finish_phase(c, err);
-    bool complete = is_complete(c) || (c->phase == 0 && nt_sweep_latency_repeats(c->planner));
-    int rc = c->planner->ops->next(c->planner, order, &why);
-    if (c->phase == 0)
-        c->adapts = nt_sweep_latency_adapts(c->planner);
+    bool complete = is_complete(c) || repeats(c);
+    int rc = ask_planner(c, order, &why);
     if (rc < 0)
         return give_up(c, &why, err);
     if (rc == 0)

@@ -6,6 +6,7 @@
 #include "link_latency.h"
 #include "loggp.h"
 #include "precise.h"
+#include "repeat.h"
 #include "sizes.h"
 #include "stress.h"
 #include "sweep_latency.h"
@@ -19,6 +20,28 @@ static int create_latency(const struct nt_phase_site *site, struct nt_planner **
         return 0;
     return nt_sweep_latency_create(site->hosts, site->absent, site->options->mode, BATCHES, PINGS,
                                    site->options->seed, out, &need->rounds, err);
+}
+
+/* Rounds of different pairs; more tell hardly more. */
+enum { REPEATS_ROUNDS = 24 };
+
+static int create_repeats(const struct nt_phase_site *site, struct nt_planner **out,
+                          struct nt_phase_need *need, struct nt_err *err)
+{
+    double laps = site->ping_s > 0 ? site->repeats_s / site->ping_s : REPEATS_ROUNDS;
+    unsigned often = site->passes * NT_REPEAT_PHASES;
+    *out = NULL;
+    if (site->model == NULL || site->lowest == NULL || often == 0 || !(laps > often))
+        return 0;
+    struct nt_repeat_ask ask = {.model = site->model,
+                                .lowest = site->lowest,
+                                .absent = site->absent,
+                                .passes = site->passes,
+                                .most_rounds = (size_t)fmin(laps / often, REPEATS_ROUNDS),
+                                .batches = BATCHES,
+                                .count = PINGS,
+                                .seed = site->options->seed};
+    return nt_repeat_create(&ask, out, &need->rounds, err);
 }
 
 static int create_link_latency(const struct nt_phase_site *site, struct nt_planner **out,
@@ -179,6 +202,7 @@ static int create_kernels(const struct nt_phase_site *site, struct nt_planner **
 /* What most jobs use comes first. LogGP takes all the time there is, so it leaves some. */
 const struct nt_phase_kind nt_phase_kinds[] = {
     {"latency", NT_LEVEL_QUICK, false, false, 1, create_latency, NULL},
+    {"repeats", NT_LEVEL_QUICK, false, false, 1, create_repeats, NULL},
     {"bandwidth of host links", NT_LEVEL_STANDARD, true, true, 1, create_host_links,
      bandwidth_left},
     {"bandwidth between switches", NT_LEVEL_STANDARD, true, true, 1, create_tiers, bandwidth_left},

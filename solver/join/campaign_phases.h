@@ -10,10 +10,13 @@ struct nt_phase_site {
     size_t hosts;
     const bool *absent; /* hosts of them */
     size_t present;
-    const struct nt_model *model; /* NULL before the latency phase has ended */
-    double rate_MBps;             /* the fastest flow so far; NaN: none */
-    double left_s;                /* of the measuring time */
-    double lap_s;                 /* what a round of bandwidth takes beside its window */
+    const struct nt_model *model;   /* NULL before the latency phase has ended */
+    double rate_MBps;               /* the fastest flow so far; NaN: none */
+    double left_s;                  /* of the measuring time */
+    double lap_s;                   /* what a round of bandwidth takes beside its window */
+    const struct nt_matrix *lowest; /* of latencies; NULL: they are not of all pairs */
+    unsigned passes;                /* as often was each of them read */
+    double repeats_s, ping_s;       /* the time for repeats, and what a round of latencies takes */
 };
 
 /* What a phase takes. rounds 0: nothing to measure here. */
@@ -37,6 +40,9 @@ struct nt_phase_kind {
      * Until then need is the least that it could be. */
     void (*left)(const struct nt_planner *planner, struct nt_phase_need *need);
 };
+
+/* The first of them. */
+enum { NT_PHASE_LATENCY, NT_PHASE_REPEATS };
 
 extern const struct nt_phase_kind nt_phase_kinds[];
 extern const size_t nt_phase_kinds_count;

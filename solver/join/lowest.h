@@ -1,9 +1,9 @@
-/* The lowest latency that was told of each pair of hosts, a direction at a time: what a network is
- * inferred from where all pairs were measured.
+/* The low (core/low.h) of the latencies that were told of each pair of hosts, a direction at a
+ * time: what a network is inferred from where all pairs were measured.
  *
- * A list of what was told until a matrix takes less memory, then that. A sweep that measures few
- * of the pairs costs memory for those, one that measures all of them never more than about two
- * matrices. */
+ * A list of what was told until a table of all pairs takes less memory, then that. A sweep that
+ * measures few of the pairs costs memory for those, one that measures all of them never more than
+ * two tables and a matrix, less than its record takes. */
 #ifndef NT_LOWEST_H
 #define NT_LOWEST_H
 
@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "err.h"
+#include "low.h"
 #include "matrix.h"
 
 struct nt_told {
@@ -21,7 +22,8 @@ struct nt_told {
 struct nt_lowest {
     size_t hosts, count, room;
     struct nt_told *told;     /* count of them in the order of telling; owned */
-    struct nt_matrix *matrix; /* instead of the list, once there is one; owned */
+    struct nt_low *low;       /* hosts * hosts of them instead of the list, then; owned */
+    struct nt_matrix *matrix; /* once it was asked for; owned */
 };
 
 void nt_lowest_init(struct nt_lowest *lowest, size_t hosts);
@@ -30,7 +32,7 @@ void nt_lowest_fini(struct nt_lowest *lowest);
 /* From a to b it took us; a and b below hosts. */
 int nt_lowest_note(struct nt_lowest *lowest, uint32_t a, uint32_t b, double us, struct nt_err *err);
 
-/* *out is borrowed, valid until something more is noted. */
+/* *out is borrowed; it is as of the last call of this. */
 int nt_lowest_matrix(struct nt_lowest *lowest, const struct nt_matrix **out, struct nt_err *err);
 
 #endif

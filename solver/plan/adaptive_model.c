@@ -7,8 +7,9 @@
 
 enum { NONE = UINT32_MAX };
 
-/* One in ten networks has a tier that the latencies seen do not show. */
-static const double HIDDEN_TIER = 0.1;
+/* One in ten networks has a tier that the latencies seen do not show; of those in which all
+ * latencies seen are alike one in two, as jobs are that were scattered. */
+static const double HIDDEN_TIER = 0.1, HIDDEN_LEAVES = 0.5;
 
 struct draft {
     const struct nt_adaptive *s;
@@ -83,16 +84,50 @@ static void build_level(struct draft *d, size_t level)
     }
 }
 
-/* Of the whole shape. */
-static void settle_confidence(const struct nt_adaptive *s, struct nt_model *m)
+/* The share of pairs within the lowest clusters that were read; 1: there is none. */
+static double share_read(const struct nt_adaptive *s, uint32_t *size)
 {
+    const struct nt_readings *r = &s->readings;
+    double pairs = 0, read = 0;
+    for (uint32_t i = 0; i < s->seats; i++)
+        pairs += s->lost[i] ? 0 : size[nt_clusters_find(&s->merge.clusters, 0, i)]++;
+    for (size_t k = 0; k < r->count; k = nt_readings_next_pair(r, k))
+        read += !s->lost[r->at[k].a] && !s->lost[r->at[k].b] &&
+                nt_clusters_meet(&s->merge.clusters, r->at[k].a, r->at[k].b) == 0;
+    return pairs > 0 ? fmin(read / pairs, 1) : 1;
+}
+
+/* The chance that hosts share switches two by two below the lowest tier and no such pair was read,
+ * which would have refuted the network: from one pair to a quarter of the hosts are as likely on a
+ * scale of powers of two. */
+static int chance_of_pairs(const struct nt_adaptive *s, double *chance, struct nt_err *err)
+{
+    uint32_t *size = calloc(s->seats + 1, sizeof *size);
+    double sum = 0, n = 0;
+    if (size == NULL)
+        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu hosts", s->seats);
+    double share = share_read(s, size);
+    free(size);
+    for (double pairs = 1; pairs == 1 || 4 * pairs <= (double)s->seats; pairs *= 2, n++)
+        sum += pow(1 - share, pairs);
+    *chance = (s->classes.count == 1 ? HIDDEN_LEAVES : HIDDEN_TIER) * sum / n;
+    return 0;
+}
+
+/* Of the whole shape. */
+static int settle_confidence(const struct nt_adaptive *s, struct nt_model *m, struct nt_err *err)
+{
+    double pairs = 0;
+    if (chance_of_pairs(s, &pairs, err) < 0)
+        return -1;
     double size = s->seats < 200 ? 4 : s->seats < 2000 ? 8 : 16; /* of a leaf that must be seen */
     double seen = (double)s->random_pairs * (size - 1) / ((double)s->seats - 1);
     double hidden = HIDDEN_TIER * exp(-seen) * (1 + seen + seen * seen / 2); /* under three pairs */
-    double sure = 1 - s->merge.risk - hidden;
+    double sure = 1 - s->merge.risk - hidden - pairs;
     for (size_t k = 0; k < s->slow.count; k++)
         sure -= s->slow.host[k].doubt;
     m->confidence = s->verdict != NT_ADAPTIVE_SOUND || sure < 0 ? 0 : sure;
+    return 0;
 }
 
 /* How well the classes explain what was read; outliers apart, which are counted. */
@@ -145,11 +180,10 @@ static int finish(const struct draft *d, struct nt_model **out, struct nt_err *e
     for (uint32_t h = 0; h < d->s->hosts; h++)
         m->missing[h] = d->s->seat[h] == NONE || d->s->lost[d->s->seat[h]];
     m->family = d->switches > 1 ? NT_FAMILY_TREE : NT_FAMILY_STAR;
-    if (d->s->merging) {
+    if (d->s->merging)
         settle_fit(d->s, m);
-        settle_confidence(d->s, m);
-    }
-    if (nt_model_canonicalise(m, err) < 0) {
+    if ((d->s->merging && settle_confidence(d->s, m, err) < 0) ||
+        nt_model_canonicalise(m, err) < 0) {
         nt_model_destroy(m);
         return -1;
     }

@@ -66,16 +66,42 @@ static int plan(struct nt_adaptive *s, struct nt_err *err)
     return late;
 }
 
+/* A record without rounds that verify is taken for one that was cut short: where all that could be
+ * tested was read before, one of them reads some of it again. */
+static void draw_any(struct nt_adaptive *s)
+{
+    uint32_t waiting = UINT32_MAX;
+    for (uint32_t i = 0; i < s->seats; i++) {
+        if (s->lost[i])
+            continue;
+        if (waiting == UINT32_MAX) {
+            waiting = i;
+            continue;
+        }
+        s->draw.seat[s->draw.count][0] = waiting;
+        s->draw.seat[s->draw.count++][1] = i;
+        waiting = UINT32_MAX;
+    }
+}
+
+static size_t most_rounds(const struct nt_adaptive *s)
+{
+    const struct nt_found_tree claim = claim_of(s);
+    return ROUNDS_A_TIER * s->classes.count + ROUNDS_MORE +
+           (nt_verify_asks_all(&claim) ? 2 * s->seats : 0);
+}
+
 /* A network with tiers that stayed open has no answer to verify. */
 int nt_adaptive_verify(struct nt_adaptive *s, struct nt_err *err)
 {
     s->draw.count = 0;
     if (judge_anew(s, err) < 0)
         return -1;
-    bool more = s->finding.against == 0 && s->merge.unsettled == 0 &&
-                s->tests < ROUNDS_A_TIER * s->classes.count + ROUNDS_MORE;
+    bool more = s->finding.against == 0 && s->merge.unsettled == 0 && s->tests < most_rounds(s);
     if (more && plan(s, err) < 0)
         return -1;
+    if (more && s->tests == 0 && s->draw.count == 0)
+        draw_any(s);
     if (s->draw.count > 0) {
         s->tests++;
         return 1;

@@ -291,9 +291,13 @@ static int advance(struct nt_merge *m, struct nt_err *err)
 /* ---- the end ----------------------------------------------------------------------------------
  */
 
-static void doubt_cell(struct nt_merge *m, const struct nt_cells *c, uint32_t a, uint32_t b)
+/* Before anything is read a cluster may well be one with another, but hardly with this one of all
+ * that there are: odds of one to those others. */
+static void doubt_cell(struct nt_merge *m, const struct nt_cells *c, uint32_t a, uint32_t b,
+                       double others)
 {
-    double sum = (double)c->sum[nt_cell_at(a, b)], doubt = 1 / (1 + exp(fabs(sum)));
+    double sum = (double)c->sum[nt_cell_at(a, b)];
+    double doubt = 1 / (1 + exp(fabs(sum)) * (sum < 0 ? fmax(others, 1) : 1));
     const uint32_t end[2] = {a, b};
     m->risk += doubt;
     m->open_cells += sum > m->limits.certain;
@@ -312,17 +316,24 @@ static bool is_unfinished(const struct nt_merge *m, const struct nt_cells *c, ui
     return (double)c->sum[at] > m->limits.differ && c->count[at] < m->limits.tries_small;
 }
 
+static bool counts(const struct nt_merge *m, const struct nt_cluster *c)
+{
+    return !c->gone && answers(m, c);
+}
+
 static void finish(struct nt_merge *m)
 {
     size_t open[NT_CLASSES_MAX] = {0}, cells[NT_CLASSES_MAX] = {0};
     m->over = true;
     for (size_t s = 0; s < m->slots; s++) {
         const struct nt_cells *c = m->block[s];
+        double clusters = 0;
+        for (uint32_t a = 0; c != NULL && a < c->clusters; a++)
+            clusters += counts(m, &c->cluster[a]);
         for (uint32_t a = 1; c != NULL && a < c->clusters; a++)
             for (uint32_t b = 0; b < a; b++)
-                if (!c->cluster[a].gone && !c->cluster[b].gone && answers(m, &c->cluster[a]) &&
-                    answers(m, &c->cluster[b])) {
-                    doubt_cell(m, c, a, b);
+                if (counts(m, &c->cluster[a]) && counts(m, &c->cluster[b])) {
+                    doubt_cell(m, c, a, b, clusters - 1);
                     open[c->level] += is_unfinished(m, c, a, b);
                     cells[c->level]++;
                 }

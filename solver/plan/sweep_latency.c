@@ -6,7 +6,7 @@
 #include "disturbed.h"
 #include "sweep_adaptive.h"
 
-enum { PASSES = 3, PASSES_AFTER = 2, PASSES_TOLD = 2, PASSES_MOST = 9 };
+enum { PASSES = 3, PASSES_TOLD = 2, PASSES_MOST = 9 };
 
 /* Passes go on until less than this many pairs are to be expected without a good reading. */
 static const double PAIRS_DISTURBED = 0.02;
@@ -33,10 +33,10 @@ static const struct latency *of(const struct nt_planner *planner)
     return (const struct latency *)planner;
 }
 
-static int begin_all(struct latency *s, unsigned passes, struct nt_err *err)
+static int begin_all(struct latency *s, struct nt_err *err)
 {
     s->pass = nt_sweep_all_rounds(s->present);
-    s->planned = passes * s->pass;
+    s->planned = PASSES * s->pass;
     return nt_sweep_all_create(s->hosts, s->absent, PASSES_MOST, s->batches, s->count, &s->all,
                                err);
 }
@@ -80,7 +80,7 @@ static int next_adaptive(struct latency *s, struct nt_order *order, struct nt_er
         say_why(s, "the tiers could not be told from some pairs", "so all were to be measured");
     if (has_too_many(s))
         return 0;
-    return begin_all(s, PASSES_AFTER, err) < 0 ? -1 : 2;
+    return begin_all(s, err) < 0 ? -1 : 2;
 }
 
 /* All that was planned has been measured, and what was disturbed does not ask for another pass. */
@@ -174,7 +174,7 @@ int nt_sweep_latency_create(size_t hosts, const bool *absent, enum nt_sweep_mode
     if (rc == 0)
         rc = adaptive
                  ? nt_sweep_adaptive_create(hosts, NULL, absent, count, seed, &s->adaptive, err)
-                 : begin_all(s, PASSES, err);
+                 : begin_all(s, err);
     if (rc < 0) {
         destroy(&s->base);
         return -1;
@@ -193,6 +193,12 @@ bool nt_sweep_latency_is_told(const struct nt_planner *planner)
 {
     const struct latency *s = of(planner);
     return s->sound || s->rounds >= PASSES_TOLD * nt_sweep_all_rounds(s->present);
+}
+
+unsigned nt_sweep_latency_passes(const struct nt_planner *planner)
+{
+    const struct latency *s = of(planner);
+    return s->pass == 0 ? 0 : (unsigned)((s->rounds + s->pass / 2) / s->pass);
 }
 
 bool nt_sweep_latency_repeats(const struct nt_planner *planner)

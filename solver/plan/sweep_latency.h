@@ -4,10 +4,10 @@
  * Over NT_SWEEP_ALL_HOSTS_MAX hosts never all pairs: then a network that the adaptive sweep cannot
  * tell stays untold.
  *
- * A planner as sweep.h says. All pairs are measured in three passes, two after an adaptive sweep,
- * which counts as one: the lowest of several readings is near the truth where a single one was
- * disturbed. Of few hosts (disturbed.h) passes go on, up to nine, until hardly a pair is to be
- * expected of which every reading was. */
+ * A planner as sweep.h says. All pairs are measured in three passes, after an adaptive sweep, too:
+ * the lowest of several readings is near the truth where a single one was disturbed, and of three
+ * one that is too low shows (core/low.h). Of few hosts (disturbed.h) passes go on, up to nine,
+ * until hardly a pair is to be expected of which every reading was. */
 #ifndef NT_SWEEP_LATENCY_H
 #define NT_SWEEP_LATENCY_H
 
@@ -37,6 +37,9 @@ const struct nt_planner *nt_sweep_latency_sound(const struct nt_planner *planner
 
 /* Enough is known to tell a network, also when it ends now. */
 bool nt_sweep_latency_is_told(const struct nt_planner *planner);
+
+/* How often each pair was read in sweeps of all pairs. */
+unsigned nt_sweep_latency_passes(const struct nt_planner *planner);
 
 /* What was planned is measured; the rounds from here on repeat it for what was disturbed, and it
  * may end at any of them. */

@@ -170,12 +170,18 @@ static bool is_fair(const struct nt_readings *all, const struct nt_pair_reading 
     return r->turn >= all->planning || (r->turn < all->calibration && r->b != r->a + 1);
 }
 
+bool nt_verify_asks_all(const struct nt_found_tree *c)
+{
+    return c->classes->count == 1 && c->seats <= NT_VERIFY_ALL_SEATS;
+}
+
 /* Of every host at every tier: whom it could be tested with. The larger part of a cluster wants
  * nothing of the smaller ones, or a single host would have to meet everybody. */
 static int count_others(const struct nt_found_tree *c, uint32_t *others, uint8_t *want,
                         struct nt_err *err)
 {
     uint32_t *size = calloc(2 * c->seats + 1, sizeof *size), *below;
+    uint8_t lowest = nt_verify_asks_all(c) ? UINT8_MAX : TESTS_LOWEST;
     if (size == NULL)
         return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu hosts", c->seats);
     below = size + c->seats;
@@ -189,7 +195,7 @@ static int count_others(const struct nt_found_tree *c, uint32_t *others, uint8_t
             uint32_t own = below[l > 0 ? nt_clusters_find(c->clusters, l - 1, i) : i];
             uint32_t rest = size[nt_clusters_find(c->clusters, l, i)] - own;
             others[l * c->seats + i] = c->lost[i] ? 0 : rest;
-            want[l * c->seats + i] = own > rest ? 0 : l == 0 ? TESTS_LOWEST : TESTS_ABOVE;
+            want[l * c->seats + i] = own > rest ? 0 : l == 0 ? lowest : TESTS_ABOVE;
         }
     }
     free(size);

@@ -11,6 +11,9 @@
  * read with those of one cluster alone is read with one outside it, or it could as well hang at
  * that cluster's switch by a long link.
  *
+ * Where there is but one class of latencies, every pair is tested, of few hosts: then two hosts on
+ * a switch of their own cannot hide among the others.
+ *
  * A right network is refuted by three accidents of one pair that agree within 4 sd (tests/bench
  * sweep counts such sweeps as unsure). A wrong one, of whose pairs at a tier the share f is off,
  * passes with a chance of (1-f)^m where m pairs of that tier are read (about 3/2 a host at the
@@ -24,6 +27,10 @@
 #include "readings.h"
 #include "rng.h"
 #include "slow.h"
+
+/* Where all latencies are alike so many hosts are asked for every pair of them: few hosts of a job
+ * that share a switch show in few of its pairs, and in none of those that were chosen at random. */
+enum { NT_VERIFY_ALL_SEATS = 256 };
 
 /* What is verified; all borrowed. */
 struct nt_found_tree {
@@ -49,6 +56,8 @@ struct nt_finding {
     size_t wanted;              /* tests of hosts at a tier that are still to be made */
     uint8_t *want;              /* [level * seats + seat]; owned */
 };
+
+bool nt_verify_asks_all(const struct nt_found_tree *claim);
 
 /* What sorted readings say of the claim. */
 int nt_verify_judge(const struct nt_found_tree *claim, const struct nt_readings *readings,

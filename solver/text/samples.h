@@ -173,9 +173,11 @@ size_t nt_samples_crowd(const struct nt_samples *s, const struct nt_sample *kern
 /* The smallest messages that latencies were measured with; INFINITY: there are none. */
 double nt_samples_latency_bytes(const struct nt_samples *s);
 
-/* Direction matters here: [a][b] is the lowest latency of BYTES-byte messages measured from a.
- * message_bytes 0: the smallest size that occurs. Without phase link-latency: the lowest of more
- * measurements of some pairs would be lower than that of the others. */
+/* Direction matters here: [a][b] is the low (core/low.h) of the latencies of BYTES-byte messages
+ * measured from a.
+ * message_bytes 0: the smallest size that occurs. The lowest of more measurements of some pairs
+ * would be lower than that of the others: so without phase link-latency, and phases of repeats
+ * count as core/repeats.h says. */
 int nt_samples_latency(const struct nt_samples *s, double message_bytes, struct nt_matrix **out,
                        struct nt_err *err);
 

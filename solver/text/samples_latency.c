@@ -1,7 +1,10 @@
 /* The latencies of a record: as a matrix, and of which pairs there are any. */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "low.h"
+#include "repeats.h"
 #include "samples.h"
 
 double nt_samples_latency_bytes(const struct nt_samples *s)
@@ -20,23 +23,47 @@ static bool counts(const struct nt_samples *s, const struct nt_sample *x, double
            strcmp(s->phase[x->phase].name, NT_SAMPLES_LINK_LATENCY) != 0;
 }
 
-int nt_samples_latency(const struct nt_samples *s, double message_bytes, struct nt_matrix **out,
-                       struct nt_err *err)
+static int take(const struct nt_samples *s, double size, struct nt_low *low,
+                struct nt_repeats *repeats, struct nt_err *err)
 {
-    struct nt_matrix *m;
-    double size = message_bytes > 0 ? message_bytes : nt_samples_latency_bytes(s);
-    if (nt_matrix_create(s->hosts, NT_MATRIX_LATENCY_US, &m, err) != 0)
-        return -1;
     for (size_t k = 0; k < s->samples; k++) {
         const struct nt_sample *x = &s->sample[k];
         if (!counts(s, x, size))
             continue;
-        float was = nt_matrix_get(m, x->a, x->b);
-        if (!(was <= (float)x->value_us))
-            nt_matrix_set(m, x->a, x->b, (float)x->value_us);
+        if (nt_repeats_is_phase(s->phase[x->phase].name)) {
+            if (nt_repeats_note(repeats, x->a, x->b, x->phase, x->value_us, err) != 0)
+                return -1;
+        } else {
+            nt_low_note(&low[x->a * s->hosts + x->b], (float)x->value_us);
+        }
     }
-    *out = m;
     return 0;
+}
+
+int nt_samples_latency(const struct nt_samples *s, double message_bytes, struct nt_matrix **out,
+                       struct nt_err *err)
+{
+    struct nt_matrix *m;
+    struct nt_repeats repeats = {0};
+    double size = message_bytes > 0 ? message_bytes : nt_samples_latency_bytes(s);
+    if (nt_matrix_create(s->hosts, NT_MATRIX_LATENCY_US, &m, err) != 0)
+        return -1;
+    struct nt_low *low = calloc(s->hosts * s->hosts + 1, sizeof *low);
+    int rc = low != NULL ? take(s, size, low, &repeats, err)
+                         : nt_err_set(err, NT_ERR_SYSTEM,
+                                      "no memory for the latencies of %zu hosts", s->hosts);
+    if (rc == 0) {
+        for (size_t k = 0; k < s->hosts * s->hosts; k++)
+            if (low[k].count > 0)
+                m->at[k] = nt_low_of(&low[k]);
+        nt_repeats_fold(&repeats, m);
+        *out = m;
+    } else {
+        nt_matrix_destroy(m);
+    }
+    nt_repeats_fini(&repeats);
+    free(low);
+    return rc;
 }
 
 int nt_samples_met(const struct nt_samples *s, double message_bytes, struct nt_met *out,

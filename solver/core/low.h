@@ -1,0 +1,43 @@
+/* The low of several readings of one thing, of which what disturbs mostly adds.
+ *
+ * The lowest, but for one that is too low by itself: a clock that jumped makes it so, and all
+ * others agree against it. Where they do not agree they were disturbed, and the lowest may be
+ * right. */
+#ifndef NT_LOW_H
+#define NT_LOW_H
+
+#include <stdint.h>
+
+/* All zero: there is no reading. */
+struct nt_low {
+    float lowest, next, highest; /* next: the lowest but one */
+    uint32_t count;
+};
+
+/* One that is alone is a tenth below the others: noise is less. These agree within half of that, or
+ * more would do that were disturbed alike. */
+#define NT_LOW_ALONE 1.1F
+#define NT_LOW_AGREE 1.05F
+
+static inline void nt_low_note(struct nt_low *low, float value)
+{
+    if (low->count == 0 || value < low->lowest) {
+        low->next = low->lowest;
+        low->lowest = value;
+    } else if (low->count == 1 || value < low->next) {
+        low->next = value;
+    }
+    low->highest = low->count == 0 || value > low->highest ? value : low->highest;
+    low->count++;
+}
+
+/* Of at least one reading; of two that differ the lower. */
+static inline float nt_low_of(const struct nt_low *low)
+{
+    return low->count > 2 && low->next > NT_LOW_ALONE * low->lowest &&
+                   low->highest <= NT_LOW_AGREE * low->next
+               ? low->next
+               : low->lowest;
+}
+
+#endif

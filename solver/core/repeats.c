@@ -1,0 +1,79 @@
+#include "repeats.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "low.h"
+#include "stats.h"
+
+enum { ROOM_MIN = 64, LOWS_MAX = 32 };
+
+bool nt_repeats_is_phase(const char *name)
+{
+    return strncmp(name, NT_REPEATS_PHASE, sizeof NT_REPEATS_PHASE - 1) == 0;
+}
+
+int nt_repeats_note(struct nt_repeats *r, uint32_t a, uint32_t b, uint32_t phase, double us,
+                    struct nt_err *err)
+{
+    if (r->count == r->room) {
+        size_t room = r->room == 0 ? ROOM_MIN : 2 * r->room;
+        struct nt_repeat *at =
+            room > SIZE_MAX / sizeof *at ? NULL : realloc(r->at, room * sizeof *at);
+        if (at == NULL)
+            return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu latencies", room);
+        r->at = at;
+        r->room = room;
+    }
+    r->at[r->count++] = (struct nt_repeat){a, b, phase, (float)us};
+    return 0;
+}
+
+static int compare(const void *x, const void *y)
+{
+    const struct nt_repeat *p = x, *q = y;
+    if (p->a != q->a)
+        return p->a < q->a ? -1 : 1;
+    if (p->b != q->b)
+        return p->b < q->b ? -1 : 1;
+    if (p->phase != q->phase)
+        return p->phase < q->phase ? -1 : 1;
+    return p->us < q->us ? -1 : p->us > q->us;
+}
+
+/* The readings of one pair, sorted by phase. */
+static void fold_pair(const struct nt_repeat *at, size_t n, struct nt_matrix *lowest)
+{
+    float low[LOWS_MAX], first = nt_matrix_get(lowest, at->a, at->b);
+    size_t lows = 0;
+    if (!isnan(first))
+        low[lows++] = first;
+    for (size_t k = 0; k < n && lows < LOWS_MAX;) {
+        struct nt_low of = {0};
+        uint32_t phase = at[k].phase;
+        for (; k < n && at[k].phase == phase; k++)
+            nt_low_note(&of, at[k].us);
+        low[lows++] = nt_low_of(&of);
+    }
+    nt_matrix_set(lowest, at->a, at->b, nt_stats_median(low, lows));
+}
+
+void nt_repeats_fold(struct nt_repeats *r, struct nt_matrix *lowest)
+{
+    if (r->count > 0)
+        qsort(r->at, r->count, sizeof *r->at, compare);
+    for (size_t k = 0, end; k < r->count; k = end) {
+        for (end = k + 1;
+             end < r->count && r->at[end].a == r->at[k].a && r->at[end].b == r->at[k].b;)
+            end++;
+        if (r->at[k].a < lowest->n && r->at[k].b < lowest->n)
+            fold_pair(r->at + k, end - k, lowest);
+    }
+}
+
+void nt_repeats_fini(struct nt_repeats *r)
+{
+    free(r->at);
+    *r = (struct nt_repeats){0};
+}

@@ -1,0 +1,127 @@
+/* Sweeps of jobs whose hosts are scattered over leaves: what some pairs told is right, or the map
+ * says that it is not sure. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdlib.h>
+
+#include "recorded_sweep.h"
+#include "scattered_network.h"
+#include "shape.h"
+#include "solve.h"
+
+enum { SEEDS = 12 };
+
+static const double SURE = 0.9;
+
+struct tally {
+    unsigned verified, exact, sure, wrong; /* of those verified; wrong: and sure */
+    size_t rounds;
+};
+
+static struct tally swept(const struct scattered *job, enum nt_sweep_mode mode)
+{
+    struct tally t = {0};
+    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+        struct nt_network *n = scattered_network(job, seed);
+        struct nt_model *truth = scattered_truth(n);
+        struct recording how = {.level = NT_LEVEL_QUICK,
+                                .mode = mode,
+                                .noise = {.sd = 0.02, .outliers = 0.01, .seed = seed}};
+        struct recorded r = record_sweep(n, &how);
+        struct nt_map *map;
+        assert_int_equal(nt_solve_samples(r.samples, &map, NULL), 0);
+        bool exact = nt_shape_equal(map->model, truth), sure = map->model->confidence >= SURE;
+        t.verified += r.verified;
+        t.exact += r.verified && exact;
+        t.sure += r.verified && sure;
+        t.wrong += r.verified && sure && !exact;
+        t.rounds += r.rounds;
+        nt_map_destroy(map);
+        nt_samples_destroy(r.samples);
+        nt_model_destroy(truth);
+        nt_network_destroy(n);
+    }
+    print_message("%3zu hosts, %2zu pairs, %2zu triples, %zu pods: %2u verified, %2u exact, %2u "
+                  "sure, %u of them wrong; %zu rounds\n",
+                  scattered_hosts(job), job->pairs, job->triples, job->pods, t.verified, t.exact,
+                  t.sure, t.wrong, t.rounds / SEEDS);
+    return t;
+}
+
+static void pairs_do_not_hide(void **state)
+{
+    (void)state;
+    static const struct scattered job[] = {
+        {.pairs = 1, .singles = 22, .host_us = 0.56, .up_us = 0.15},
+        {.pairs = 3, .singles = 18, .host_us = 0.56, .up_us = 0.15},
+        {.pairs = 8, .singles = 16, .host_us = 0.56, .up_us = 0.08},
+        {.pairs = 4, .singles = 56, .host_us = 0.56, .up_us = 0.15},
+        {.pairs = 16, .singles = 32, .host_us = 0.56, .up_us = 0.15},
+        {.pairs = 4, .singles = 120, .host_us = 0.56, .up_us = 0.15},
+        {.triples = 2, .singles = 122, .host_us = 0.56, .up_us = 0.15},
+        {.pairs = 16, .singles = 32, .host_us = 0.56, .up_us = 0.15, .pods = 4, .pod_us = 0.15},
+    };
+    for (size_t k = 0; k < sizeof job / sizeof *job; k++)
+        assert_int_equal(swept(&job[k], NT_SWEEP_AUTO).wrong, 0);
+}
+
+/* All of one switch are told by hardly more rounds than one and a half passes, and their record
+ * tells them, too, when nothing was left to verify. */
+static void a_switch_of_single_hosts_is_sure(void **state)
+{
+    (void)state;
+    for (size_t hosts = 4; hosts <= 200; hosts += hosts < 8 ? 1 : 64) {
+        struct scattered job = {.singles = hosts, .host_us = 0.56, .up_us = 0.15};
+        struct tally t = swept(&job, NT_SWEEP_ADAPTIVE);
+        assert_true(t.verified >= SEEDS - 1);
+        assert_int_equal(t.exact, t.verified);
+        assert_int_equal(t.sure, t.verified);
+        assert_true(2 * t.rounds <= (3 * hosts + 30) * SEEDS);
+    }
+}
+
+/* Of more hosts not every pair is asked for, and the map says what that means. */
+static void of_many_alike_nobody_is_sure(void **state)
+{
+    (void)state;
+    static const struct scattered job[] = {
+        {.singles = 300, .host_us = 0.56, .up_us = 0.15},
+        {.pairs = 3, .singles = 294, .host_us = 0.56, .up_us = 0.15},
+    };
+    for (size_t k = 0; k < 2; k++) {
+        struct tally t = swept(&job[k], NT_SWEEP_AUTO);
+        assert_true(t.verified >= SEEDS / 2);
+        assert_int_equal(t.sure, 0);
+    }
+}
+
+static void leaves_of_a_few_are_found(void **state)
+{
+    (void)state;
+    static const struct scattered job[] = {
+        {.pairs = 6, .triples = 6, .singles = 2, .host_us = 0.56, .up_us = 0.15},
+        {.pairs = 6, .triples = 6, .quads = 6, .singles = 10, .host_us = 0.56, .up_us = 0.08},
+        {.pairs = 12, .triples = 12, .quads = 12, .singles = 20, .host_us = 0.56, .up_us = 0.15},
+    };
+    for (size_t k = 0; k < 3; k++) {
+        struct tally t = swept(&job[k], NT_SWEEP_AUTO);
+        assert_true(t.exact >= SEEDS - 2);
+        assert_true(t.sure >= SEEDS - 2);
+        assert_int_equal(t.wrong, 0);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(pairs_do_not_hide),
+        cmocka_unit_test(a_switch_of_single_hosts_is_sure),
+        cmocka_unit_test(of_many_alike_nobody_is_sure),
+        cmocka_unit_test(leaves_of_a_few_are_found),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
