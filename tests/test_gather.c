@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "gather.h"
+#include "../prolog/gather.h"
 
 static struct nt_gather of(size_t hosts)
 {

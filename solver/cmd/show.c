@@ -12,7 +12,7 @@
 #include "show_net.h"
 #include "show_rails.h"
 #include "show_stress.h"
-#include "support.h"
+#include "switch_support.h"
 #include "terminal.h"
 #include "verbs.h"
 

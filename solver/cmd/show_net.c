@@ -7,7 +7,7 @@
 
 #include "fold.h"
 #include "rows.h"
-#include "support.h"
+#include "switch_support.h"
 
 enum { SCREEN_ROWS = 40, FOLD_LEAST = 2, DEPTH_MAX = 256, NO_LINK = UINT32_MAX };
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "hang.h"
-#include "support.h"
+#include "switch_support.h"
 
 static bool is_sure(const struct nt_model *m, const double *support, uint32_t v)
 {

@@ -5,7 +5,7 @@
 
 #include "draft.h"
 #include "export.h"
-#include "support.h"
+#include "switch_support.h"
 
 /* However little is known of a line, it can be seen, and its label read, on white. */
 static const double PALEST = 0.45;

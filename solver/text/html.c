@@ -7,7 +7,7 @@
 
 #include "draft.h"
 #include "layout.h"
-#include "support.h"
+#include "switch_support.h"
 
 /* The page itself, from page.html, with a mark where the data goes. */
 __asm__(".section .rodata\n"

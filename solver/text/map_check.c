@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "places.h"
-#include "support.h"
+#include "switch_support.h"
 
 struct check {
     const struct nt_map *map;

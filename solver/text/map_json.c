@@ -9,7 +9,7 @@
 #include "machines_json.h"
 #include "names.h"
 #include "places.h"
-#include "support.h"
+#include "switch_support.h"
 
 enum { COUNT_MAX = 1 << 27, KEY_BYTES = 48 };
 

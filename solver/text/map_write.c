@@ -7,7 +7,7 @@
 #include "draft.h"
 #include "number.h"
 #include "places.h"
-#include "support.h"
+#include "switch_support.h"
 
 enum { DIGITS = 6, DEPTH_MAX = 8 };
 

@@ -1,4 +1,4 @@
-#include "support.h"
+#include "switch_support.h"
 
 #include <math.h>
 #include <stdlib.h>

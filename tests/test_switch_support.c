@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "known_tree.h"
-#include "support.h"
+#include "switch_support.h"
 
 static double *support_of(const struct nt_model *m)
 {

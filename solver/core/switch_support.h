@@ -1,7 +1,7 @@
 /* How sure each switch of a tree is: the chance that exactly the hosts below it stand behind one
  * switch. Not stored twice: it is the probability of the switch's link upwards. */
-#ifndef NT_SUPPORT_H
-#define NT_SUPPORT_H
+#ifndef NT_SWITCH_SUPPORT_H
+#define NT_SWITCH_SUPPORT_H
 
 #include "err.h"
 #include "model.h"
