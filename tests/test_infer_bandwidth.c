@@ -104,7 +104,7 @@ static void test_merge(void **state)
     const struct nt_model *others[] = {same, star};
     known_must(nt_infer_merge(&m, others, 2, NULL, 1, &err), &err);
     for (size_t k = 0; k < m->links; k++) {
-        double expected = m->link[k].a < m->hosts ? 1 : 2.0 / 3;
+        double expected = m->link[k].a < m->hosts ? 1 : (1 + 1 + 0.25) / 3;
         assert_true(fabs(m->link[k].probability - expected) < 1e-9);
     }
     nt_model_destroy(m);

@@ -69,61 +69,146 @@ static void settings_belong_to_their_method(void **state)
     assert_int_equal(nt_method_check(NULL, 3, &err), 0);
 }
 
-/* The leaves show in three sizes of four; the hosts' links in all. */
-static void a_link_is_as_probable_as_it_is_frequent(void **state)
+static struct nt_model *merged(struct nt_matrix *const *m, size_t sizes)
 {
-    (void)state;
-    struct nt_matrix *m[SIZES] = {tree(2, 4, 1), tree(3, 6, 1), tree(9, 9, 1), tree(20, 40, 1)};
     struct nt_model *model;
     struct nt_err err = {0};
     assert_int_equal(
-        nt_method_infer(NULL, (const struct nt_matrix *const *)m, SIZES, NULL, &model, &err), 0);
-    assert_int_equal(model->switches, HOSTS / PER_LEAF + 1);
-    for (size_t k = 0; k < model->links; k++) {
-        double p = model->link[k].probability;
-        if (model->link[k].a < HOSTS)
-            assert_true(p > 0.999);
-        else
-            assert_true(p > 0.6 && p < 0.9);
-    }
-    nt_model_destroy(model);
-    assert_int_equal(
-        nt_method_infer(NULL, (const struct nt_matrix *const *)m, 1, NULL, &model, &err), 0);
-    for (size_t k = 0; k < model->links; k++)
-        assert_true(model->link[k].probability > 0.999);
-    nt_model_destroy(model);
-    for (size_t k = 0; k < SIZES; k++)
+        nt_method_infer(NULL, (const struct nt_matrix *const *)m, sizes, NULL, &model, &err), 0);
+    return model;
+}
+
+static bool is_inner(const struct nt_model *model, size_t k)
+{
+    return model->link[k].a >= HOSTS && model->link[k].b >= HOSTS;
+}
+
+static void destroy(struct nt_matrix **m, size_t sizes)
+{
+    for (size_t k = 0; k < sizes; k++)
         nt_matrix_destroy(m[k]);
 }
 
-/* The smallest message does not show the leaves, and the larger ones do: the map has them, with the
- * figures of the smallest. */
+/* The leaves show in three sizes of four; the hosts' links in all. */
+static void a_link_is_as_sure_as_the_sizes_are_of_it(void **state)
+{
+    (void)state;
+    struct nt_matrix *m[SIZES] = {tree(2, 4, 1), tree(3, 6, 1), tree(9, 9, 1), tree(20, 40, 1)};
+    struct nt_model *model = merged(m, SIZES);
+    assert_int_equal(model->switches, HOSTS / PER_LEAF + 1);
+    for (size_t k = 0; k < model->links; k++) {
+        double p = model->link[k].probability;
+        assert_true(is_inner(model, k) ? p > 0.75 && p < 0.85 : p > 0.999);
+        assert_true(!is_inner(model, k) || model->confidence <= p);
+    }
+    nt_model_destroy(model);
+    model = merged(m, 1);
+    for (size_t k = 0; k < model->links; k++)
+        assert_true(model->link[k].probability > 0.999);
+    nt_model_destroy(model);
+    destroy(m, SIZES);
+}
+
+/* Readings of 20 us that scatter by a fifth could not show leaves that are 1 us apart. */
+static void a_size_that_could_not_show_a_link_says_nothing(void **state)
+{
+    (void)state;
+    struct nt_matrix *m[2] = {tree(2, 4, 1), tree(20, 20, 1)};
+    struct nt_rng rng;
+    nt_rng_init(&rng, 3);
+    for (size_t c = 0; c < HOSTS * HOSTS; c++)
+        m[1]->at[c] *= (float)exp(0.2 * nt_rng_normal(&rng));
+    struct nt_model *model = merged(m, 2);
+    assert_int_equal(model->switches, HOSTS / PER_LEAF + 1);
+    for (size_t k = 0; k < model->links; k++)
+        assert_true(model->link[k].probability > 0.999);
+    nt_model_destroy(model);
+    destroy(m, 2);
+}
+
+/* One size of four has the leaves, and the others could have shown them. */
+static void a_link_that_most_sizes_lack_is_taken_out(void **state)
+{
+    (void)state;
+    struct nt_matrix *m[SIZES] = {tree(2, 4, 1), tree(3, 3, 1), tree(9, 9, 1), tree(20, 20, 1)};
+    struct nt_model *model = merged(m, SIZES);
+    assert_int_equal(model->family, NT_FAMILY_STAR);
+    assert_int_equal(model->switches, 1);
+    assert_true(model->confidence < 0.6);
+    for (size_t k = 0; k < model->links; k++)
+        assert_true(model->link[k].latency_us > 0.9 && model->link[k].latency_us < 2.1);
+    nt_model_destroy(model);
+    destroy(m, SIZES);
+}
+
+/* The smallest message does not show the leaves, and the larger ones do: what has no latency in the
+ * map is not in it. */
+static void a_link_that_the_first_size_cannot_tell_is_not_added(void **state)
+{
+    (void)state;
+    struct nt_matrix *m[SIZES] = {tree(2, 2, 1), tree(9, 12, 1), tree(9, 12, 1), tree(20, 40, 1)};
+    struct nt_model *model = merged(m, SIZES);
+    assert_int_equal(model->family, NT_FAMILY_STAR);
+    assert_int_equal(model->switches, 1);
+    for (size_t k = 0; k < model->links; k++)
+        assert_true(fabs(model->link[k].latency_us - 1) < 0.02);
+    nt_model_destroy(model);
+    destroy(m, SIZES);
+}
+
+/* A matrix of the smallest message with so few pairs that leaves can be overlooked. */
+static struct nt_matrix *sparse(uint64_t seed)
+{
+    struct nt_matrix *m = tree(2, 2.4, 1);
+    struct nt_rng rng;
+    nt_rng_init(&rng, seed);
+    for (size_t i = 0; i < HOSTS; i++)
+        for (size_t j = 0; j < i; j++) {
+            bool read = nt_rng_uniform(&rng) < 0.45;
+            float us = read ? nt_matrix_get(m, i, j) : NAN;
+            us *= (float)exp(0.02 * nt_rng_normal(&rng));
+            nt_matrix_set(m, i, j, us);
+            nt_matrix_set(m, j, i, us);
+        }
+    return m;
+}
+
+/* Whether all hosts of a leaf are at one switch, and those of another elsewhere. */
+static bool has_leaves(const struct nt_model *model)
+{
+    bool has = true;
+    for (size_t k = 0; k < model->links; k++)
+        for (size_t i = 0; i < k; i++)
+            if (model->link[k].a < HOSTS && model->link[i].a < HOSTS)
+                has = has && (model->link[i].b == model->link[k].b) ==
+                                 (model->link[i].a / PER_LEAF == model->link[k].a / PER_LEAF);
+    return has;
+}
+
+/* Few readings of the smallest message overlook leaves that are there, and a larger one names them:
+ * they are added, with figures of the smallest. */
 static void a_link_of_larger_sizes_is_added(void **state)
 {
     (void)state;
-    struct nt_matrix *m[SIZES] = {tree(2, 2, 1), tree(3, 3, 1), tree(9, 12, 1), tree(20, 40, 1)};
-    struct nt_model *model;
-    struct nt_err err = {0};
-    assert_int_equal(
-        nt_method_infer(NULL, (const struct nt_matrix *const *)m, SIZES, NULL, &model, &err), 0);
-    assert_int_equal(model->family, NT_FAMILY_TREE);
-    assert_int_equal(model->switches, HOSTS / PER_LEAF + 1);
-    assert_true(model->confidence > 0.5 && model->confidence < 1);
-    assert_true(model->r2 == model->r2 || model->rms_us < 0.01);
-    for (size_t k = 0; k < model->links; k++) {
-        const struct nt_link *l = &model->link[k];
-        bool host = l->a < HOSTS;
-        assert_true(host ? l->probability > 0.999 : l->probability > 0.4 && l->probability < 0.6);
-        assert_true(fabs(l->latency_us - (host ? 1 : 0)) < 0.02 && l->latency_se_us < 0.01);
-        if (host)
-            for (size_t i = 0; i < k; i++) /* hosts of a leaf are at one switch */
-                if (model->link[i].a < HOSTS)
-                    assert_int_equal(model->link[i].b == l->b,
-                                     model->link[i].a / PER_LEAF == l->a / PER_LEAF);
+    size_t added = 0, whole = 0;
+    for (uint64_t seed = 1; seed <= 60; seed++) {
+        struct nt_matrix *m[2] = {sparse(seed), tree(20, 40, 1)};
+        struct nt_model *alone = merged(m, 1), *both = merged(m, 2);
+        if (alone->family == NT_FAMILY_STAR || alone->family == NT_FAMILY_TREE) {
+            added += both->switches > alone->switches;
+            whole += both->switches > alone->switches && has_leaves(both);
+        }
+        for (size_t k = 0; k < both->links && both->switches > alone->switches; k++) {
+            const struct nt_link *l = &both->link[k];
+            assert_true(l->probability >= 0.5 && l->latency_us > 0);
+            assert_true(!is_inner(both, k) || both->confidence <= l->probability);
+        }
+        nt_model_destroy(alone);
+        nt_model_destroy(both);
+        destroy(m, 2);
     }
-    nt_model_destroy(model);
-    for (size_t k = 0; k < SIZES; k++)
-        nt_matrix_destroy(m[k]);
+    print_message("added to %zu of 60, %zu of them whole then\n", added, whole);
+    assert_true(added >= 3 && whole >= 1);
 }
 
 /* Leaves of another size's own: they cut across those that are there, which stay. */
@@ -176,6 +261,72 @@ static void noise_adds_no_links(void **state)
             nt_matrix_destroy(m[k]);
     }
     assert_true(false_switches <= 1);
+}
+
+/* Whether exactly the hosts of one leaf are at the switch, which one link leads to. */
+static bool is_leaf(const struct nt_model *model, uint32_t vertex)
+{
+    size_t hosts = 0, links = 0, leaf = HOSTS;
+    bool one = true;
+    for (size_t k = 0; k < model->links; k++) {
+        const struct nt_link *l = &model->link[k];
+        if (l->a >= HOSTS)
+            links += l->a == vertex || l->b == vertex;
+        if (l->a >= HOSTS || l->b != vertex)
+            continue;
+        one = one && (hosts == 0 || l->a / PER_LEAF == leaf);
+        leaf = l->a / PER_LEAF;
+        hosts++;
+    }
+    return one && hosts == PER_LEAF && links == 1;
+}
+
+/* Leaves from hardly to well seen, in sizes of more and more noise, with wrong readings. */
+static struct nt_matrix *drawn(double gap, size_t size, struct nt_rng *rng)
+{
+    double near = 1 + (double)size;
+    struct nt_matrix *m = tree(near, near * (1 + gap), 1);
+    for (size_t i = 0; i < HOSTS; i++)
+        for (size_t j = 0; j < i; j++) {
+            double us = (double)nt_matrix_get(m, i, j);
+            us *= exp((0.02 + 0.01 * (double)size) * nt_rng_normal(rng));
+            us *= nt_rng_uniform(rng) < 0.01 ? 0.8 + nt_rng_uniform(rng) : 1; /* mostly high */
+            nt_matrix_set(m, i, j, (float)us);
+            nt_matrix_set(m, j, i, (float)us);
+        }
+    return m;
+}
+
+/* The probability of several sizes is what that of one is: nine in ten of those at 0.9 are there.
+ */
+static void sizes_are_as_right_as_they_are_sure(void **state)
+{
+    (void)state;
+    enum { RUNS = 200, DRAWN = 3 };
+    size_t stated = 0, real = 0;
+    struct nt_rng rng;
+    nt_rng_init(&rng, 11);
+    for (size_t run = 0; run < RUNS; run++) {
+        struct nt_matrix *m[DRAWN];
+        double gap = 0.12 * nt_rng_uniform(&rng);
+        for (size_t k = 0; k < DRAWN; k++)
+            m[k] = drawn(gap, k, &rng);
+        struct nt_model *model = merged(m, DRAWN);
+        for (size_t k = 0; k < model->links; k++) {
+            if (!is_inner(model, k))
+                continue;
+            assert_true(model->link[k].probability >= 0.5);
+            if (model->link[k].probability < 0.9)
+                continue;
+            stated++;
+            real += is_leaf(model, model->link[k].a) || is_leaf(model, model->link[k].b);
+        }
+        nt_model_destroy(model);
+        destroy(m, DRAWN);
+    }
+    print_message("at 0.9 and more: %zu groups, %zu of them real\n", stated, real);
+    assert_true(stated >= RUNS / 2);
+    assert_true(10 * real >= 9 * stated);
 }
 
 /* A host that one size lacks leaves the others' links as probable as they are. */
@@ -273,10 +424,14 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(settings_belong_to_their_method),
-        cmocka_unit_test(a_link_is_as_probable_as_it_is_frequent),
+        cmocka_unit_test(a_link_is_as_sure_as_the_sizes_are_of_it),
+        cmocka_unit_test(a_size_that_could_not_show_a_link_says_nothing),
+        cmocka_unit_test(a_link_that_most_sizes_lack_is_taken_out),
+        cmocka_unit_test(a_link_that_the_first_size_cannot_tell_is_not_added),
         cmocka_unit_test(a_link_of_larger_sizes_is_added),
         cmocka_unit_test(a_link_that_contradicts_is_not_added),
         cmocka_unit_test(noise_adds_no_links),
+        cmocka_unit_test(sizes_are_as_right_as_they_are_sure),
         cmocka_unit_test(a_size_without_a_host_has_its_say),
         cmocka_unit_test(settings_reach_the_methods),
         cmocka_unit_test(a_tolerance_of_directions_reaches_parus),

@@ -27,14 +27,19 @@ int nt_infer_bandwidth(const struct nt_model *model, const struct nt_matrix *ban
                        struct nt_model **out, struct nt_err *err);
 
 /* United with the models of the same hosts that other message sizes gave (PARUS: the sizes' graphs
- * are united). Each link gets as its probability the confidence-weighted share of the sizes in
- * which it appears, the model's own included; links are the same when they part the hosts in the
- * same way, and a size in which hosts are missing has a say where it can show the link.
+ * are united). A link's probability stays what it is without them, the chance that it is there: the
+ * mean of what the sizes say, weighted by the confidence of each, the model's own included. A size
+ * says of a link that it shows what its own probability is, and 0.25 of one that it does not, the
+ * middle of what is not stated; nothing where it lacks hosts that show the link, or where the link
+ * is shorter than that size's resolution. Links are the same when they part the hosts in the same
+ * way.
  *
  * A link between switches that only others show is added to a tree when it contradicts none that
- * is there, and the sizes that show it are sure enough: one in ten maps may gain one that is not
- * there. Then the figures are fitted again to latency, which the model was made from, and the
- * confidence is at most that of what was added. *model is replaced on success. */
+ * is there. Then the figures are fitted again to latency, which the model was made from. No link
+ * between switches stays whose probability is under 0.5, and none of those that were added whose
+ * latency is not above the resolution. The confidence is at most the probability of each link
+ * between switches, and that of one which was taken out not to be there. *model is replaced on
+ * success; a failure leaves one of the same hosts. */
 int nt_infer_merge(struct nt_model **model, const struct nt_model *const *others, size_t count,
                    const struct nt_matrix *latency, uint64_t seed, struct nt_err *err);
 

@@ -1,16 +1,24 @@
 /* Links from the models of several message sizes (after PARUS, Salnikov et al.: the sizes' graphs
- * are united, and a link's probability is the share of sizes in which it appears; here weighted
- * by confidence). */
+ * are united).
+ *
+ * How sure a link is, is the mean of what the sizes say of it, weighted by their confidence: a
+ * linear pool, which of calibrated chances is itself too careful rather than too sure (R. Ranjan,
+ * T. Gneiting, 2010). Sizes are of the same hosts and wires and err together, so that agreeing
+ * makes them no surer. */
 #include "infer.h"
+
+#include <math.h>
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "adopt.h"
 #include "hang.h"
+#include "regroup.h"
 
-/* Expected number of links that are taken over from larger sizes although they are not there. */
-static const double ADOPTED_FALSE = 0.1;
+/* A group of less is not stated; of one that a size does not state it says what lies in the middle
+ * between that and nothing. */
+static const double STATED = 0.5, UNSTATED = 0.25;
 
 /* ---- what a link is known by ------------------------------------------------------------------
  */
@@ -87,85 +95,192 @@ static void seen_mark(struct seen *s, const bool *common)
         mark_ends(s->model, common, s->mark);
 }
 
-static int mark_compare(const void *x, const void *y)
-{
-    uint64_t a = *(const uint64_t *)x, b = *(const uint64_t *)y;
-    return (a > b) - (a < b);
-}
-
-/* ---- probabilities ----------------------------------------------------------------------------
+/* ---- what the sizes say of a link -------------------------------------------------------------
  */
 
-/* Each link of the own model: the confidence of the sizes that show it, and of those that could
- * have. */
-struct shares {
-    double *weight, *total;
+/* A link as another model shows it. */
+struct shown {
+    uint64_t mark;
+    double probability;
+};
+
+static int shown_compare(const void *x, const void *y)
+{
+    const struct shown *a = x, *b = y;
+    return (a->mark > b->mark) - (a->mark < b->mark);
+}
+
+/* By mark, to look them up; the caller frees it. */
+static struct shown *list_shown(const struct seen *s)
+{
+    struct shown *list = malloc((s->model->links + 1) * sizeof *list);
+    for (size_t k = 0; list != NULL && k < s->model->links; k++)
+        list[k] = (struct shown){s->mark[k], s->model->link[k].probability};
+    if (list != NULL)
+        qsort(list, s->model->links, sizeof *list, shown_compare);
+    return list;
+}
+
+static const struct shown *find_shown(const struct shown *list, size_t count, uint64_t mark)
+{
+    const struct shown key = {.mark = mark};
+    return bsearch(&key, list, count, sizeof *list, shown_compare);
+}
+
+/* Each link of a model: what the sizes that could show it say, by their confidence. */
+struct pool {
+    double *sum, *weight;
+    bool *first;  /* the first size shows it */
     bool *common; /* hosts */
 };
 
-static void shares_fini(struct shares *s)
+static void pool_fini(struct pool *p)
 {
-    free(s->weight);
-    free(s->total);
-    free(s->common);
+    free(p->sum);
+    free(p->weight);
+    free(p->first);
+    free(p->common);
 }
 
-static int shares_init(struct shares *s, const struct nt_model *m, double confidence,
-                       struct nt_err *err)
+/* Also a failure leaves what pool_fini takes. */
+static int pool_init(struct pool *p, const struct nt_model *m, struct nt_err *err)
 {
-    s->weight = malloc((m->links + 1) * sizeof *s->weight);
-    s->total = malloc((m->links + 1) * sizeof *s->total);
-    s->common = malloc((m->hosts + 1) * sizeof *s->common);
-    if (!s->weight || !s->total || !s->common)
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory to merge %zu links", m->links);
-    for (size_t k = 0; k < m->links; k++) {
-        s->weight[k] = confidence * m->link[k].probability;
-        s->total[k] = confidence;
-    }
-    return 0;
+    p->sum = calloc(m->links + 1, sizeof *p->sum);
+    p->weight = calloc(m->links + 1, sizeof *p->weight);
+    p->first = calloc(m->links + 1, sizeof *p->first);
+    p->common = malloc((m->hosts + 1) * sizeof *p->common);
+    if (p->sum && p->weight && p->first && p->common)
+        return 0;
+    return nt_err_set(err, NT_ERR_SYSTEM, "no memory to merge %zu links", m->links);
 }
 
-static int add_size(struct shares *s, struct seen *own, const struct nt_model *m,
+/* Links take longer with larger messages, hardly less: what is shorter than a size could tell apart
+ * may be hidden from it. */
+static bool could_show(const struct nt_model *size, const struct nt_model *m,
+                       const struct nt_link *l)
+{
+    bool inner = l->a >= m->hosts && l->b >= m->hosts;
+    return !inner || !(l->latency_us < size->resolution_us);
+}
+
+static int add_size(struct pool *p, struct seen *own, const struct nt_model *size, bool first,
                     struct nt_err *err)
 {
     struct seen other;
-    if (seen_init(&other, m, err) < 0) {
-        seen_fini(&other);
-        return -1;
+    struct shown *list = NULL;
+    int status = seen_init(&other, size, err);
+    for (size_t h = 0; h < size->hosts; h++)
+        p->common[h] = !size->missing[h] && !own->model->missing[h];
+    if (status == 0) {
+        seen_mark(own, p->common);
+        seen_mark(&other, p->common);
+        list = list_shown(&other);
+        if (list == NULL)
+            status = nt_err_set(err, NT_ERR_SYSTEM, "no memory to merge %zu links", size->links);
     }
-    for (size_t h = 0; h < m->hosts; h++)
-        s->common[h] = !m->missing[h] && !own->model->missing[h];
-    seen_mark(own, s->common);
-    seen_mark(&other, s->common);
-    qsort(other.mark, m->links, sizeof *other.mark, mark_compare);
-    for (size_t k = 0; k < own->model->links; k++) {
-        if (own->mark[k] == 0)
+    for (size_t k = 0; k < own->model->links && status == 0; k++) {
+        const struct nt_link *l = &own->model->link[k];
+        const struct shown *s = find_shown(list, size->links, own->mark[k]);
+        if (own->mark[k] == 0 || (s == NULL && !could_show(size, own->model, l)))
             continue;
-        s->total[k] += m->confidence;
-        if (bsearch(&own->mark[k], other.mark, m->links, sizeof *other.mark, mark_compare) != NULL)
-            s->weight[k] += m->confidence;
+        p->sum[k] += size->confidence * (s != NULL ? s->probability : UNSTATED);
+        p->weight[k] += size->confidence;
+        p->first[k] = p->first[k] || (first && s != NULL);
     }
+    free(list);
     seen_fini(&other);
-    return 0;
+    return status;
 }
 
-/* confidence: of the size that the model was made from; what it was given since has probability 0.
+/* ---- what is taken out ------------------------------------------------------------------------
  */
-static int set_probabilities(struct nt_model *model, double confidence,
-                             const struct nt_model *const *others, size_t count, struct nt_err *err)
+
+/* All sizes, the first one as it was before others were asked. */
+struct sizes {
+    const struct nt_model *first;
+    const struct nt_model *const *others;
+    size_t count; /* of the others */
+    const struct nt_matrix *latency;
+    uint64_t seed;
+    double most; /* confidence that the whole may have */
+};
+
+/* gone: links, those that go. The whole is no surer than any of its groups is there, or one that
+ * the first size stated is not. */
+static bool choose(const struct nt_model *m, const struct pool *p, bool *gone, double *most)
 {
-    struct shares s = {0};
+    bool some = false;
+    for (size_t k = 0; k < m->links; k++) {
+        const struct nt_link *l = &m->link[k];
+        if (l->a < m->hosts || l->b < m->hosts)
+            continue;
+        bool hidden = !p->first[k] && !(l->latency_us > fmax(m->resolution_us, 0));
+        gone[k] = hidden || l->probability < STATED;
+        some = some || gone[k];
+        if (!gone[k] || p->first[k])
+            *most = fmin(*most, gone[k] ? 1 - l->probability : l->probability);
+    }
+    return some;
+}
+
+/* Figures of a tree that has changed. */
+static int refit(const struct sizes *s, struct nt_model *model, struct nt_err *err)
+{
+    for (size_t k = 0; k < model->links; k++)
+        model->link[k].suspect = false;
+    memset(model->host_suspect, 0, model->hosts * sizeof *model->host_suspect);
+    return nt_infer_figures(s->latency, s->seed, model, err);
+}
+
+static int take_out(struct sizes *s, struct nt_model **model, const struct pool *p, bool *taken,
+                    struct nt_err *err)
+{
+    bool *gone = calloc((*model)->links + 1, sizeof *gone);
+    int status = 0;
+    if (gone == NULL)
+        return nt_err_set(err, NT_ERR_SYSTEM, "no memory to merge %zu links", (*model)->links);
+    *taken = choose(*model, p, gone, &s->most);
+    if (*taken)
+        status = nt_regroup_contract(model, gone, err);
+    free(gone);
+    if (status < 0 || !*taken)
+        return status;
+    if (s->first->family == NT_FAMILY_UNDETERMINED)
+        (*model)->family = NT_FAMILY_UNDETERMINED;
+    if (nt_model_canonicalise(*model, err) < 0)
+        return -1;
+    return refit(s, *model, err);
+}
+
+static int set_probabilities(const struct sizes *s, struct nt_model *model, struct pool *p,
+                             struct nt_err *err)
+{
     struct seen own;
     int status = seen_init(&own, model, err);
     if (status == 0)
-        status = shares_init(&s, model, confidence, err);
-    for (size_t o = 0; o < count && status == 0; o++)
-        status = add_size(&s, &own, others[o], err);
+        status = add_size(p, &own, s->first, true, err);
+    for (size_t o = 0; o < s->count && status == 0; o++)
+        status = add_size(p, &own, s->others[o], false, err);
     for (size_t k = 0; k < model->links && status == 0; k++)
-        if (s.total[k] > 0)
-            model->link[k].probability = s.weight[k] / s.total[k];
-    shares_fini(&s);
+        if (p->weight[k] > 0)
+            model->link[k].probability = p->sum[k] / p->weight[k];
     seen_fini(&own);
+    return status;
+}
+
+/* Until all that is there may be stated. */
+static int settle(struct sizes *s, struct nt_model **model, struct nt_err *err)
+{
+    int status = 0;
+    for (bool taken = true; taken && status == 0;) {
+        struct pool p = {0};
+        status = pool_init(&p, *model, err);
+        if (status == 0)
+            status = set_probabilities(s, *model, &p, err);
+        if (status == 0)
+            status = take_out(s, model, &p, &taken, err);
+        pool_fini(&p);
+    }
     return status;
 }
 
@@ -178,6 +293,12 @@ static bool is_alike(const struct nt_model *own, const struct nt_model *other)
     bool trees = (own->family == NT_FAMILY_STAR || own->family == NT_FAMILY_TREE) &&
                  (other->family == NT_FAMILY_STAR || other->family == NT_FAMILY_TREE);
     return trees && memcmp(own->missing, other->missing, own->hosts * sizeof *own->missing) == 0;
+}
+
+static int mark_compare(const void *x, const void *y)
+{
+    uint64_t a = *(const uint64_t *)x, b = *(const uint64_t *)y;
+    return (a > b) - (a < b);
 }
 
 /* A link between switches that the own model lacks. */
@@ -235,10 +356,10 @@ static size_t unite(struct candidate *list, size_t n)
 }
 
 /* Takes over, the surest first, what does not contradict a link that is already in. */
-static int adopt(struct nt_model **model, struct candidate *list, size_t n, size_t sizes,
-                 bool *inside, struct nt_err *err)
+static int adopt(struct nt_model **model, const struct candidate *list, size_t n, bool *inside,
+                 struct nt_err *err)
 {
-    for (size_t k = 0; k < n && list[k].doubt * (double)sizes <= ADOPTED_FALSE; k++) {
+    for (size_t k = 0; k < n; k++) {
         const struct nt_hang *h = list[k].from->hang;
         bool added;
         memset(inside, 0, h->hosts * sizeof *inside);
@@ -246,8 +367,6 @@ static int adopt(struct nt_model **model, struct candidate *list, size_t n, size
             inside[h->host[i]] = true;
         if (nt_adopt_link(model, inside, &added, err) < 0)
             return -1;
-        if (added && (*model)->confidence > 1 - list[k].doubt)
-            (*model)->confidence = 1 - list[k].doubt;
     }
     return 0;
 }
@@ -267,7 +386,7 @@ static int adopt_all(struct nt_model **model, const struct seen *own, const stru
     for (size_t o = 0; o < count && status == 0; o++)
         n += seen[o].model != NULL ? list_candidates(own, &seen[o], list + n) : 0;
     if (status == 0)
-        status = adopt(model, list, unite(list, n), count + 1, inside, err);
+        status = adopt(model, list, unite(list, n), inside, err);
     free(list);
     free(inside);
     return status;
@@ -287,10 +406,10 @@ static int see(struct seen *s, const struct nt_model *own, const struct nt_model
     return 0;
 }
 
-static int unite_trees(struct nt_model **model, const struct nt_model *const *others, size_t count,
-                       struct nt_err *err)
+static int unite_trees(const struct sizes *s, struct nt_model **model, struct nt_err *err)
 {
     const struct nt_model *m = *model;
+    size_t count = s->count;
     struct seen own = {0}, *seen = calloc(count + 1, sizeof *seen);
     bool *present = malloc(m->hosts + 1);
     int status = 0;
@@ -301,7 +420,7 @@ static int unite_trees(struct nt_model **model, const struct nt_model *const *ot
     if (status == 0)
         status = see(&own, m, m, present, err);
     for (size_t o = 0; o < count && status == 0; o++)
-        status = see(&seen[o], m, others[o], present, err);
+        status = see(&seen[o], m, s->others[o], present, err);
     if (status == 0 && own.model != NULL) {
         qsort(own.mark, m->links, sizeof *own.mark, mark_compare);
         status = adopt_all(model, &own, seen, count, err);
@@ -317,14 +436,24 @@ static int unite_trees(struct nt_model **model, const struct nt_model *const *ot
 int nt_infer_merge(struct nt_model **model, const struct nt_model *const *others, size_t count,
                    const struct nt_matrix *latency, uint64_t seed, struct nt_err *err)
 {
-    size_t links = (*model)->links;
-    double confidence = (*model)->confidence;
+    struct nt_model *first;
     for (size_t o = 0; o < count; o++)
         if (others[o]->hosts != (*model)->hosts)
             return nt_err_set(err, NT_ERR_INPUT, "a model of %zu hosts among those of %zu",
                               others[o]->hosts, (*model)->hosts);
-    if (unite_trees(model, others, count, err) < 0 ||
-        set_probabilities(*model, confidence, others, count, err) < 0)
+    if (nt_model_copy(*model, &first, err) < 0)
         return -1;
-    return (*model)->links > links ? nt_infer_figures(latency, seed, *model, err) : 0;
+    struct sizes s = {first, others, count, latency, seed, first->confidence};
+    int status = settle(&s, model, err);
+    size_t links = (*model)->links;
+    if (status == 0)
+        status = unite_trees(&s, model, err);
+    if (status == 0 && (*model)->links > links) {
+        status = refit(&s, *model, err);
+        if (status == 0)
+            status = settle(&s, model, err);
+    }
+    (*model)->confidence = s.most;
+    nt_model_destroy(first);
+    return status;
 }
