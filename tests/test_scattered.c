@@ -8,6 +8,7 @@
 #include <cmocka.h>
 #include <stdlib.h>
 
+#include "map_json.h"
 #include "recorded_sweep.h"
 #include "scattered_network.h"
 #include "shape.h"
@@ -22,6 +23,16 @@ struct tally {
     size_t rounds;
 };
 
+/* As nettopo validate: among others no switch is stated that is less sure than not. */
+static void assert_valid(const struct nt_map *map)
+{
+    struct nt_findings findings = {0};
+    assert_int_equal(nt_map_check(map, &findings, NULL), 0);
+    if (findings.count > 0)
+        fail_msg("%zu findings, the first %s", findings.count, findings.line[0]);
+    nt_findings_fini(&findings);
+}
+
 static struct tally swept(const struct scattered *job, enum nt_sweep_mode mode)
 {
     struct tally t = {0};
@@ -34,6 +45,7 @@ static struct tally swept(const struct scattered *job, enum nt_sweep_mode mode)
         struct recorded r = record_sweep(n, &how);
         struct nt_map *map;
         assert_int_equal(nt_solve_samples(r.samples, &map, NULL), 0);
+        assert_valid(map);
         bool exact = nt_shape_equal(map->model, truth), sure = map->model->confidence >= SURE;
         t.verified += r.verified;
         t.exact += r.verified && exact;

@@ -6,11 +6,15 @@
 
 #include <cmocka.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "adaptive.h"
 #include "driven_sweep.h"
 #include "made_network.h"
+#include "map.h"
+#include "map_json.h"
 #include "shape.h"
 #include "sweep_adaptive.h"
 
@@ -76,6 +80,86 @@ static void test_exact(void **state)
             print_message("%s: %u open\n", table[k].topology, open);
         assert_true(open <= (table[k].outliers < 0.05 ? 0 : table[k].seeds / 5));
         nt_model_destroy(truth);
+        nt_network_destroy(n);
+    }
+}
+
+/* ---- what is stated ----------------------------------------------------------------------------
+ */
+
+static void assert_valid(const struct nt_model *m)
+{
+    struct nt_model *own;
+    struct nt_map *map;
+    struct nt_findings findings = {0};
+    char(*name)[24] = calloc(m->hosts + 1, sizeof *name);
+    const char **names = calloc(m->hosts + 1, sizeof *names);
+    for (size_t h = 0; h < m->hosts; h++) {
+        snprintf(name[h], sizeof name[h], "n%zu", h);
+        names[h] = name[h];
+    }
+    assert_int_equal(nt_model_copy(m, &own, NULL), 0);
+    assert_int_equal(nt_map_create(own, names, &map, NULL), 0);
+    map->sweep.pairs_total = m->hosts * (m->hosts - 1) / 2;
+    assert_int_equal(nt_map_check(map, &findings, NULL), 0);
+    if (findings.count > 0)
+        fail_msg("%zu findings, the first %s", findings.count, findings.line[0]);
+    nt_findings_fini(&findings);
+    nt_map_destroy(map);
+    free(names);
+    free(name);
+}
+
+/* Pairs whose modelled latency is another one. */
+static size_t apart(const struct nt_model *x, const struct nt_model *y)
+{
+    struct nt_matrix *a, *b;
+    size_t count = 0;
+    assert_int_equal(nt_model_latencies(x, &a, NULL), 0);
+    assert_int_equal(nt_model_latencies(y, &b, NULL), 0);
+    for (size_t i = 0; i < x->hosts; i++)
+        for (size_t j = 0; j < i; j++)
+            count += fabsf(nt_matrix_get(a, i, j) - nt_matrix_get(b, i, j)) > 1e-5f;
+    nt_matrix_destroy(a);
+    nt_matrix_destroy(b);
+    return count;
+}
+
+/* A leaf or a pod that is more likely one with another than not: its hosts, or its leaves, hang on
+ * the switch above, as far from all others as before. */
+static void test_unsure_is_not_stated(void **state)
+{
+    static const struct {
+        const char *topology;
+        size_t level;   /* the doubt is about host 0's cluster there */
+        double doubt;   /* chance that it is one with another */
+        size_t gone;    /* switches */
+        size_t changed; /* pairs */
+    } table[] = {
+        {"tree:4x4x8", 0, 0.45, 0, 0},   {"tree:4x4x8", 0, 0.55, 1, 28},
+        {"tree:4x4x8", 1, 0.55, 1, 384}, {"tree:4x8", 0, 1, 1, 28},
+        {"tree:2x8", 0, 0.45, 0, 0},
+    };
+    (void)state;
+    for (size_t k = 0; k < COUNT(table); k++) {
+        struct nt_network *n = made_machine(table[k].topology);
+        struct drive d = {.network = n, .noise = {0.02, 0, 0, 0.01, 0, 1}};
+        begin(&d, NULL, 1);
+        driven(&d);
+        struct nt_model *before = found_by(&d);
+        const struct nt_merge *m = &nt_adaptive_of(d.planner)->merge;
+        assert_true(before->confidence > 0.9);
+        assert_valid(before);
+        uint32_t root = nt_clusters_find(&m->clusters, table[k].level, 0);
+        m->doubt[table[k].level][root] = (float)table[k].doubt;
+        struct nt_model *after = found_by(&d);
+        assert_valid(after);
+        assert_int_equal(before->switches - after->switches, table[k].gone);
+        assert_int_equal(apart(before, after), table[k].changed);
+        nt_model_destroy(before);
+        nt_model_destroy(after);
+        free(d.result);
+        nt_planner_destroy(d.planner);
         nt_network_destroy(n);
     }
 }
@@ -362,8 +446,9 @@ int main(void)
         cmocka_unit_test(test_deterministic), cmocka_unit_test(test_latencies),
         cmocka_unit_test(test_lost),          cmocka_unit_test(test_missing_pairs),
         cmocka_unit_test(test_early),         cmocka_unit_test(test_cut_record),
-        cmocka_unit_test(test_exact),         cmocka_unit_test(test_many_hosts),
-        cmocka_unit_test(test_reopened),      cmocka_unit_test(test_few_rounds),
+        cmocka_unit_test(test_exact),         cmocka_unit_test(test_unsure_is_not_stated),
+        cmocka_unit_test(test_many_hosts),    cmocka_unit_test(test_reopened),
+        cmocka_unit_test(test_few_rounds),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

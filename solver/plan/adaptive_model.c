@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "adaptive.h"
+#include "switch_support.h"
 
 enum { NONE = UINT32_MAX };
 
@@ -150,6 +151,33 @@ static void settle_fit(const struct nt_adaptive *s, struct nt_model *m)
     m->resolution_us = nt_classes_resolution_us(&s->classes);
 }
 
+/* A link from a switch upwards that is less sure than not, or NULL. */
+static struct nt_link *weak_link(const struct draft *d)
+{
+    for (size_t k = 0; k < d->links; k++)
+        if (d->link[k].a >= d->s->hosts && d->link[k].probability < NT_SUPPORT_STATED)
+            return &d->link[k];
+    return NULL;
+}
+
+/* What hangs on a switch that may not be stated hangs on the one above. The last switch is the top,
+ * and stays the last. */
+static void dissolve(struct draft *d)
+{
+    for (struct nt_link *weak = weak_link(d); weak != NULL; weak = weak_link(d)) {
+        const struct nt_link up = *weak;
+        *weak = d->link[--d->links];
+        d->switches--;
+        for (size_t k = 0; k < d->links; k++) {
+            struct nt_link *l = &d->link[k];
+            l->latency_us += l->b == up.a ? up.latency_us : 0;
+            l->b = l->b == up.a ? up.b : l->b;
+            l->a -= l->a > up.a;
+            l->b -= l->b > up.a;
+        }
+    }
+}
+
 /* A switch at the top with two links is none: only their sum can be known. */
 static void join_top(struct draft *d)
 {
@@ -231,6 +259,7 @@ int nt_sweep_adaptive_model(const struct nt_planner *planner, struct nt_model **
         d.bottom = nt_merge_certain_level(&s->merge);
     for (size_t l = d.bottom; s->merging && l < s->classes.count; l++)
         build_level(&d, l);
+    dissolve(&d);
     join_top(&d);
     int rc = finish(&d, out, err);
     draft_fini(&d);

@@ -291,20 +291,21 @@ static int advance(struct nt_merge *m, struct nt_err *err)
 /* ---- the end ----------------------------------------------------------------------------------
  */
 
-/* Before anything is read a cluster may well be one with another, but hardly with this one of all
- * that there are: odds of one to those others. */
+/* Both stayed apart, so that what speaks for one cluster speaks against the two. Before anything is
+ * read a cluster may well be one with another, but hardly with this one of all that there are: odds
+ * of one to those others. */
 static void doubt_cell(struct nt_merge *m, const struct nt_cells *c, uint32_t a, uint32_t b,
                        double others)
 {
     double sum = (double)c->sum[nt_cell_at(a, b)];
-    double doubt = 1 / (1 + exp(fabs(sum)) * (sum < 0 ? fmax(others, 1) : 1));
+    double doubt = 1 / (1 + exp(-sum) * fmax(others, 1));
     const uint32_t end[2] = {a, b};
     m->risk += doubt;
     m->open_cells += sum > m->limits.certain;
     for (int k = 0; k < 2; k++) {
         uint32_t root = nt_clusters_find(&m->clusters, c->level, c->cluster[end[k]].seat[0]);
-        float *most = &m->doubt[c->level][root];
-        *most = fmaxf(*most, (float)doubt);
+        float *all = &m->doubt[c->level][root];
+        *all = fminf(*all + (float)doubt, 1);
     }
 }
 

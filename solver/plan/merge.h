@@ -38,7 +38,7 @@ struct nt_merge {
     size_t open_cells;            /* when over: neither same nor certainly different */
     size_t unsettled;             /* when over: levels below this were not measured enough */
     float *doubt[NT_CLASSES_MAX]; /* when over, of a cluster's root: the chance that it is one with
-                                     the likeliest other; owned */
+                                     another; owned */
 };
 
 /* classes must not change from here on, but for the noise. The ledger is sorted. */

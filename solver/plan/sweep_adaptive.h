@@ -36,7 +36,8 @@ int nt_sweep_adaptive_create(size_t hosts, const uint32_t *order, const bool *ab
                              struct nt_err *err);
 
 /* The network as known by now, canonical; lost and absent hosts are missing in it, links of slow
- * hosts are as long as they were found. At the end its
+ * hosts are as long as they were found. A switch of which it is less sure than not is left out, and
+ * what hangs on it hangs on the one above. At the end its
  * confidence is 1 less the chance of any wrong cell and of a class of latencies that was not seen;
  * 0 when it was not verified, and then it may be wrong.
  * Before the end hosts hang at the lowest switch that is certain, with probability 1/2.
