@@ -329,6 +329,10 @@ static bool worth_a_look(const struct nt_work *w, const struct nt_model *model, 
     return misfit > (w->n <= FEW ? 0.97 : 1.1); /* few hosts have a spread spectrum */
 }
 
+/* A tree that leaves no more of a pattern than this (nt_misfit) is not looked for in another way.
+ */
+static const double CLEAN = 1.12;
+
 /* Replaces the tree by a direct network that fits better for what it costs; when neither fits,
  * the tree stays as the nearest description, and the family says so. */
 static int judge(struct nt_work *w, bool few, struct nt_model **model, struct nt_err *err)
@@ -369,7 +373,8 @@ static int judge(struct nt_work *w, bool few, struct nt_model **model, struct nt
     if (status == 0 && direct != NULL) {
         nt_model_destroy(*model);
         *model = direct;
-    } else if (misfit > NT_MISFIT_MAX || near || nt_direct_is_spent(&effort)) {
+    } else if (misfit > NT_MISFIT_MAX || near ||
+               (nt_direct_is_spent(&effort) && (misfit > CLEAN || d.score < tree.differ))) {
         (*model)->family = NT_FAMILY_UNDETERMINED;
         (*model)->confidence *= 0.05;
     } else if (d.score < tree.differ - DIRECT_MARGIN / 2.0) {
@@ -467,8 +472,6 @@ static int grow(struct nt_work *w, size_t hosts, struct nt_model **out, struct n
 
 /* Beyond so many hosts groups are large enough to be cut rightly, and time counts. */
 enum { ANOTHER_WAY_HOSTS = 512 };
-/* A tree that leaves no more of a pattern than this (nt_misfit) needs none. */
-static const double CLEAN = 1.12;
 
 /* Groups that were cut wrongly at first are not put right by what follows: another way to the tree,
  * and the better of both. */
@@ -521,6 +524,9 @@ static int find_tree(struct nt_work *w, const struct nt_matrix *latency, bool *f
     return w->n <= ANOTHER_WAY_HOSTS ? another_way(w, out, err) : 0;
 }
 
+/* What a map with such a misfit may state at the most. */
+static const double MISFIT_SURE = 0.45;
+
 static int infer(struct nt_work *w, const struct nt_matrix *latency, struct nt_model **out,
                  struct nt_err *err)
 {
@@ -528,6 +534,9 @@ static int infer(struct nt_work *w, const struct nt_matrix *latency, struct nt_m
     if (find_tree(w, latency, &few, out, err) < 0 || judge(w, few, out, err) < 0)
         return -1;
     doubt_few(w, *out);
+    /* what is left over is more than what could be told apart: something is not in the model */
+    if ((*out)->rms_us > (*out)->resolution_us && (*out)->rms_us > 1e-4 * (double)w->offset[0])
+        (*out)->confidence = fmin((*out)->confidence, MISFIT_SURE);
     return 0;
 }
 

@@ -474,8 +474,28 @@ static void view_init(const struct sites *s, struct view *view)
     }
 }
 
-/* R2 and rms over all measured pairs; a pair is off when not one in a hundred networks of good
- * pairs would hold such a one. */
+/* What the pairs that are off have left over, together. */
+static double off_square(const struct sites *s, const struct view *view)
+{
+    const struct nt_work *w = s->w;
+    double sum = 0;
+    for (size_t i = 0, next = 0; i < w->n && next < s->model->pairs_off; i++) {
+        if (s->model->pair_off[next][0] != w->host[i])
+            continue;
+        view_from(s, s->at[i], 1, (struct view *)view);
+        for (size_t j = 0; j < i && next < s->model->pairs_off; j++) {
+            bool is = s->model->pair_off[next][0] == w->host[i] &&
+                      s->model->pair_off[next][1] == w->host[j];
+            double r = (double)w->d[i * w->n + j] - view->x[i] - view->far_end[j];
+            sum += is ? r * r : 0;
+            next += is;
+        }
+    }
+    return sum;
+}
+
+/* R2 over all measured pairs, rms over those that fit; a pair is off when not one in a hundred
+ * networks of good pairs would hold such a one. */
 static int set_quality(struct sites *s, struct nt_err *err)
 {
     const struct nt_work *w = s->w;
@@ -494,13 +514,28 @@ static int set_quality(struct sites *s, struct nt_err *err)
         if (q.off && df >= 1 && add_off_row(s, i, &view, limit, &room, err) < 0)
             return -1;
     }
-    double sum = q.sum[0] + q.sum[1], rest = q.rest[0] + q.rest[1];
+    double sum = q.sum[0] + q.sum[1], rest = q.rest[0] + q.rest[1], off = off_square(s, &view);
     double square = q.square[0] + q.square[1], spread = square - sum * sum / count;
-    s->model->rms_us = sqrt(rest / count);
+    double fits = count - (double)s->model->pairs_off;
+    s->model->rms_us = sqrt(fmax(0, rest - off) / fmax(fits, 1));
     s->model->r2 = spread > 1e-9 * square ? 1 - rest / spread : NAN;
+    /* a link lengthens a reading across it by twice its latency against one that is not */
     s->model->resolution_us =
-        1.95996 * sqrt(2) * unit * nt_noise_sd(&w->noise, count > 0 ? sum / count : 0);
+        1.95996 * sqrt(2) / 2 * unit * nt_noise_sd(&w->noise, count > 0 ? sum / count : 0);
     return 0;
+}
+
+/* Hosts that differ more than their links are long leave some with none: every host has one. */
+static void lift_host_links(struct sites *s)
+{
+    const double LEAST = 0.01;
+    double sum = 0;
+    for (size_t i = 0; i < s->w->n; i++)
+        sum += s->model->link[s->link[i]].latency_us;
+    for (size_t i = 0; i < s->w->n; i++) {
+        double *us = &s->model->link[s->link[i]].latency_us;
+        *us = fmax(*us, LEAST * sum / (double)s->w->n);
+    }
 }
 
 int nt_links_fit(const struct nt_work *w, struct nt_model *model, struct nt_err *err)
@@ -521,6 +556,8 @@ int nt_links_fit(const struct nt_work *w, struct nt_model *model, struct nt_err 
     for (size_t l = 0; l < model->links && status == 0; l++)
         if (!(model->link[l].latency_us > 0)) /* a path cannot get shorter by a link */
             model->link[l].latency_us = 0;
+    if (status == 0)
+        lift_host_links(&s);
     walk_fini(&k);
     sites_fini(&s);
     return status;
