@@ -14,7 +14,7 @@
 #include "shape.h"
 #include "sweep_sim.h"
 
-enum { PHASES_MAX = 16 };
+enum { PHASES_MAX = 24 };
 
 struct trial {
     const char *topology;

@@ -104,7 +104,7 @@ static void a_link_is_as_sure_as_the_sizes_are_of_it(void **state)
     nt_model_destroy(model);
     model = merged(m, 1);
     for (size_t k = 0; k < model->links; k++)
-        assert_true(model->link[k].probability > 0.999);
+        assert_true(model->link[k].probability > (is_inner(model, k) ? 0.9 : 0.999));
     nt_model_destroy(model);
     destroy(m, SIZES);
 }
@@ -118,10 +118,11 @@ static void a_size_that_could_not_show_a_link_says_nothing(void **state)
     nt_rng_init(&rng, 3);
     for (size_t c = 0; c < HOSTS * HOSTS; c++)
         m[1]->at[c] *= (float)exp(0.2 * nt_rng_normal(&rng));
-    struct nt_model *model = merged(m, 2);
+    struct nt_model *alone = merged(m, 1), *model = merged(m, 2);
     assert_int_equal(model->switches, HOSTS / PER_LEAF + 1);
     for (size_t k = 0; k < model->links; k++)
-        assert_true(model->link[k].probability > 0.999);
+        assert_true(model->link[k].probability > alone->link[k].probability - 1e-9);
+    nt_model_destroy(alone);
     nt_model_destroy(model);
     destroy(m, 2);
 }
@@ -343,7 +344,7 @@ static void a_size_without_a_host_has_its_say(void **state)
     assert_int_equal(
         nt_method_infer(NULL, (const struct nt_matrix *const *)m, 2, NULL, &model, &err), 0);
     for (size_t k = 0; k < model->links; k++)
-        assert_true(model->link[k].probability > 0.999);
+        assert_true(model->link[k].probability > (is_inner(model, k) ? 0.9 : 0.999));
     nt_model_destroy(model);
     nt_matrix_destroy(m[0]);
     nt_matrix_destroy(m[1]);
