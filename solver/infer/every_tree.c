@@ -229,7 +229,7 @@ static double ln_likelihood(const struct search *s, double rss, double ln_det, s
     }
     for (size_t p = 0; p < s->priors; p++)
         sum += ln[p] > most - 40 ? exp(ln[p] - most) : 0;
-    return most + log(sum) - 0.5 * ln_det;
+    return most + log(fmax(sum, 1)) - 0.5 * ln_det; /* the largest is one of them */
 }
 
 static const struct sums no_sums = {.top = -INFINITY, .best = -INFINITY};

@@ -62,9 +62,10 @@ int nt_regroup_contract(struct nt_model **model, const bool *gone, struct nt_err
 {
     struct nt_model *from = *model, *m = NULL;
     size_t vertices = from->hosts + from->switches, switches = 0, links = 0;
-    uint32_t *one = malloc((2 * vertices + 1) * sizeof *one), *number = one + vertices;
+    uint32_t *one = malloc((2 * vertices + 1) * sizeof *one);
     if (one == NULL)
         return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu vertices", vertices);
+    uint32_t *number = one + vertices;
     for (uint32_t v = 0; v < vertices; v++)
         one[v] = v;
     for (size_t k = 0; k < from->links; k++) {
