@@ -31,7 +31,7 @@ static const double ONE_PAIR = 0.05;
 static const double ALIKE = 0.1;
 
 /* A switch that hides another one is one in a few: ln. */
-static const double RARE = 1;
+static const double RARE = 2.5;
 
 /* The hosts on the smaller side of a link between switches. */
 struct group {
@@ -186,7 +186,7 @@ static double calibrated(const struct nt_work *w, double support, double hosts)
                                : 11.5; /* low readings make small groups */
     double odds = 3.77 + 0.45 * fmin(ln, 8) - 0.35 * log(hosts) - 0.56 * log(n);
     odds -= few * sqrt(w->low_share) + 4.1 * unknown;
-    return 1 / (1 + exp(-odds));
+    return fmin(support, 1 / (1 + exp(-odds)));
 }
 
 static double support_of(const struct nt_work *w, const struct nt_model *m, const struct nt_hang *h,
