@@ -76,8 +76,8 @@ double nt_confidence(const struct nt_work *w, const struct nt_model *model, doub
     if (w->n < 4) /* fewer than four hosts are always a star */
         return 1;
     struct evidence e = find_evidence(w, model, misfit);
-    double odds = 2.99 - 0.55 * log10(1 + e.invented / 1e-3) - 1.71 * e.missed + 0.12 * e.hosts;
-    odds -= 2.83 * sqrt(e.off) + 2.78 * sqrt(e.low) + 1.96 * e.unknown + 0.5 * e.pattern +
-            0.86 * e.line;
+    double odds = 3.35 - 0.49 * log10(1 + e.invented / 1e-3) - 1.42 * e.missed + 0.05 * e.hosts;
+    odds -= 3.09 * sqrt(e.off) + 3.42 * sqrt(e.low) + 2.18 * e.unknown + 0.77 * e.pattern +
+            0.9 * e.line;
     return 1 / (1 + exp(-odds));
 }

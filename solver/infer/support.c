@@ -19,6 +19,7 @@
 
 enum {
     ROUNDS = 200,
+    LONELY = 3,  /* pairs of hosts whose links are all of other lengths, in a network of few */
     KNOWN = 200, /* pairs that tell how many readings are wrong */
     MOVING = 64  /* hosts of another branch that may belong to a group: those at its near end */
 };
@@ -170,8 +171,8 @@ static void judge_pairs(const struct nt_work *w, double early, struct pairs *p)
     p->range = fmax(0.5 * level, 1e-9);
     for (size_t k = 0; k < p->count; k++)
         lonely += mates(p, p->link[k]) < 1;
-    if (early < 0 && lonely > 1)
-        p->early = fmax(p->early, 0.5 * (lonely - 1) / (double)w->pairs);
+    if (early < 0 && lonely > LONELY)
+        p->early = fmax(p->early, 0.5 * (lonely - LONELY) / (double)w->pairs);
 }
 
 /* What such a support has turned out to be worth: the likelihood knows nothing of errors that the
