@@ -31,7 +31,8 @@ static const double ONE_PAIR = 0.05;
 /* Latencies of uplinks that count as the same, relative. */
 static const double ALIKE = 0.1;
 
-/* A switch that hides another one is one in a few: ln. */
+/* A switch that hides another one is one in a few, ln; and rarer in a network of many groups none
+ * of which has as many hosts. */
 static const double RARE = 2.5;
 
 /* The hosts on the smaller side of a link between switches. */
@@ -75,15 +76,27 @@ static void look_at(const struct nt_work *w, const struct nt_model *m, const str
     g->sd = nt_noise_sd(&w->noise, level / count + 2 * m->link[g->link].latency_us);
 }
 
+/* What is known of all groups together, and of those of two hosts, each of which is one low
+ * reading. */
+struct pairs {
+    double groups;   /* of any size */
+    uint32_t *sized; /* w->n + 1: groups of so many hosts */
+    size_t count;
+    struct nt_link **link; /* of them */
+    double early;          /* share of readings that are far too low */
+    double range;          /* us in which those lie */
+};
+
 /* ln of the odds that there is such a switch at all. */
-static double ln_exists(const struct nt_model *m, const struct group *g)
+static double ln_exists(const struct nt_model *m, const struct group *g, const struct pairs *p)
 {
     const struct nt_link *l = &m->link[g->link];
     double z = l->latency_us / l->latency_se_us;
     double all = g->inside + g->outside;
     if (!(z > 0))
         return -10;
-    return 0.5 * z * z - log1p(z) - RARE - nt_ways_two((size_t)all, (size_t)g->inside) +
+    double others = log((p->groups + 1) / fmax(p->sized[(size_t)g->hosts], 1));
+    return 0.5 * z * z - log1p(z) - RARE - others - nt_ways_two((size_t)all, (size_t)g->inside) +
            log(g->alike);
 }
 
@@ -127,14 +140,6 @@ static double misplaced(const struct nt_work *w, const struct nt_model *m, const
         risk += strays(g->hosts, (struct change[3]){{g->hosts - 1, own}, {g->others, 0}, {0, 0}});
     return fmin(1, risk);
 }
-
-/* What is known of groups of two hosts, each of which is one low reading. */
-struct pairs {
-    size_t count;
-    struct nt_link **link; /* of them */
-    double early;          /* share of readings that are far too low */
-    double range;          /* us in which those lie */
-};
 
 /* Groups that have the same latency as far as their errors tell. */
 static double mates(const struct pairs *p, const struct nt_link *l)
@@ -195,7 +200,7 @@ static double support_of(const struct nt_work *w, const struct nt_model *m, cons
 {
     struct group g;
     look_at(w, m, h, v, &g);
-    double exists = 1 / (1 + exp(-ln_exists(m, &g)));
+    double exists = 1 / (1 + exp(-ln_exists(m, &g, p)));
     if (g.hosts == 2)
         exists *= 1 / (1 + exp(-ln_not_wrong(p, w, &m->link[g.link], &g)));
     return calibrated(w, exists * (1 - misplaced(w, m, h, &g)), g.hosts);
@@ -219,13 +224,20 @@ static int support_round(const struct nt_work *w, double early, struct nt_model 
     if (nt_hang_create(m, &h, err) < 0)
         return -1;
     bool *gone = calloc(m->links + 1, sizeof *gone);
-    struct pairs p = {.link = malloc((m->links + 1) * sizeof(struct nt_link *))};
+    struct pairs p = {.link = malloc((m->links + 1) * sizeof(struct nt_link *)),
+                      .sized = calloc(w->n + 1, sizeof *p.sized)};
     int status = 0;
-    if (gone == NULL || p.link == NULL)
+    if (gone == NULL || p.link == NULL || p.sized == NULL)
         status = nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu links", m->links);
-    for (size_t k = 1; k < h->reached && status == 0 && h->tree; k++)
-        if (is_pair(w, m, h, h->order[k]))
-            p.link[p.count++] = &m->link[h->up[h->order[k]] / 2];
+    for (size_t k = 1; k < h->reached && status == 0 && h->tree; k++) {
+        uint32_t v = h->order[k], below = nt_hang_count(h, v);
+        if (v < m->hosts)
+            continue;
+        p.groups++;
+        p.sized[2 * below > w->n ? w->n - below : below]++;
+        if (is_pair(w, m, h, v))
+            p.link[p.count++] = &m->link[h->up[v] / 2];
+    }
     if (status == 0)
         judge_pairs(w, early, &p);
     for (size_t k = 1; k < h->reached && status == 0 && h->tree; k++) {
@@ -247,6 +259,7 @@ static int support_round(const struct nt_work *w, double early, struct nt_model 
         status = nt_regroup_contract(model, gone, err);
     free(gone);
     free(p.link);
+    free(p.sized);
     return status;
 }
 
