@@ -12,9 +12,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "../prolog/gather.h"
 #include "branch.h"
 #include "clock.h"
+#include "gather.h"
 #include "many_hosts.h"
 #include "match.h"
 #include "rng.h"

@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "../prolog/gather.h"
+#include "gather.h"
 
 static struct nt_gather of(size_t hosts)
 {

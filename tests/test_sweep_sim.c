@@ -157,7 +157,7 @@ static void test_sweep_all(void **state)
     (void)state;
     const struct nt_sweep_kind *all = nt_sweep_kind_find("all", NULL);
     struct nt_network *n = made_network("tree:2x2x4");
-    struct nt_noise noise = {.sd = 0.02, .outliers = 0.02, .seed = 3};
+    struct nt_noise noise = {.sd = 0.02, .seed = 3};
     struct nt_sweep_run run;
     assert_int_equal(nt_sweep_simulate(all, n, &noise, NULL, tick, &run, NULL), 0);
     assert_true(run.exact);

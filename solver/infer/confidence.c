@@ -76,7 +76,7 @@ double nt_confidence(const struct nt_work *w, const struct nt_model *model, doub
     if (w->n < 4) /* fewer than four hosts are always a star */
         return 1;
     struct evidence e = find_evidence(w, model, misfit);
-    double odds = 3.35 - 0.49 * log10(1 + e.invented / 1e-3) - 1.42 * e.missed + 0.05 * e.hosts;
+    double odds = 3.7 - 0.49 * log10(1 + e.invented / 1e-3) - 1.42 * e.missed + 0.05 * e.hosts;
     odds -= 3.09 * sqrt(e.off) + 3.42 * sqrt(e.low) + 2.18 * e.unknown + 0.77 * e.pattern +
             0.9 * e.line;
     return 1 / (1 + exp(-odds));

@@ -66,6 +66,18 @@ static inline double nt_noise_least(const struct nt_work *w)
     return level > 0 ? w->noise.least * pow(level, w->noise.power - 1) : w->noise.least;
 }
 
+/* ---- work_readings.c ---- */
+
+/* Above 0, and no more than texts may bring. */
+bool nt_work_usable(float v);
+/* Symmetric values of m->n hosts: of both directions the smaller, for noise mostly adds. */
+void nt_work_fill(struct nt_work *w, const struct nt_matrix *m);
+/* Leaves those of n hosts of which anything was measured. */
+void nt_work_drop_missing(struct nt_work *w, size_t n, bool *missing);
+/* For figures both directions count: half a round trip is their mean. Where they differ by more
+ * than noise explains, one of them is a bad reading, and the smaller stays. */
+void nt_work_mean_of_directions(struct nt_work *w, const struct nt_matrix *m);
+
 /* ---- linkage.c: average linkage ---- */
 
 struct nt_linkage_step {

@@ -6,8 +6,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "../../prolog/gather.h"
 #include "conn.h"
+#include "gather.h"
 
 enum { HOSTS = 4, PAYLOAD_MAX = 4096 };
 

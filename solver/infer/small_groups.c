@@ -5,7 +5,7 @@
  * are solved exactly (every_tree.h). Among many a class of near pairs is looked for (classes.h),
  * and branches are merged while what their pairs say together is for it (correlation clustering,
  * Bansal et al. 2004, by greedy merging). */
-#include "gather.h"
+#include "small_groups.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -468,7 +468,7 @@ static int gather_round(struct nt_work *w, struct nt_model **model, size_t *gath
     return status;
 }
 
-int nt_gather(struct nt_work *w, struct nt_model **model, struct nt_err *err)
+int nt_small_groups(struct nt_work *w, struct nt_model **model, struct nt_err *err)
 {
     size_t gathered = 1;
     double noise = w->noise.scale; /* what is not gathered yet adds to what a fit leaves over */

@@ -1,12 +1,12 @@
 /* Small groups: branches of one switch that are nearer to each other than to the rest stand behind
  * a switch of their own. Private to infer/. */
-#ifndef NT_INFER_GATHER_H
-#define NT_INFER_GATHER_H
+#ifndef NT_INFER_SMALL_GROUPS_H
+#define NT_INFER_SMALL_GROUPS_H
 
 #include "work.h"
 
 /* Gathers in a fitted tree, wherever it is likelier than not, and fits it again, until nothing
  * changes. Wants w->noise; leaves the groups of w as the model has them. */
-int nt_gather(struct nt_work *w, struct nt_model **model, struct nt_err *err);
+int nt_small_groups(struct nt_work *w, struct nt_model **model, struct nt_err *err);
 
 #endif
