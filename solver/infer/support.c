@@ -91,10 +91,12 @@ struct pairs {
 static double ln_exists(const struct nt_model *m, const struct group *g, const struct pairs *p)
 {
     const struct nt_link *l = &m->link[g->link];
-    double z = l->latency_us / l->latency_se_us;
-    double all = g->inside + g->outside;
-    if (!(z > 0))
+    double all = g->inside + g->outside, se = l->latency_se_us;
+    if (isnan(se)) /* of too many links to invert: from the readings among the group's hosts */
+        se = g->sd * sqrt(0.5 / (g->hosts * (g->hosts - 1)));
+    if (!(l->latency_us > 0))
         return -10;
+    double z = fmin(l->latency_us / fmax(se, 1e-9 * l->latency_us), 1e3);
     double others = log((p->groups + 1) / fmax(p->sized[(size_t)g->hosts], 1));
     return 0.5 * z * z - log1p(z) - RARE - others - nt_ways_two((size_t)all, (size_t)g->inside) +
            log(g->alike);
@@ -154,10 +156,12 @@ static double mates(const struct pairs *p, const struct nt_link *l)
     return same;
 }
 
+/* ln of the odds that a group of two is one, and not a reading that is wrong. */
 static double ln_not_wrong(const struct pairs *p, const struct nt_work *w, const struct nt_link *l,
                            const struct group *g)
 {
-    double readings = (double)w->pairs, window = 5 * l->latency_se_us / p->range;
+    double readings = (double)w->pairs;
+    double window = isnan(l->latency_se_us) ? 0.1 : 5 * l->latency_se_us / p->range;
     double by_chance = p->early * readings * fmin(window, 1);
     double same = fmax(0, mates(p, l) - 2 * by_chance);
     double groups = ONE_PAIR + same / fmax(window, 1e-3);
@@ -187,9 +191,8 @@ static double calibrated(const struct nt_work *w, double support, double hosts)
 {
     double n = (double)w->n, unknown = 1 - 2 * (double)w->pairs / (n * (n - 1));
     double ln = log(support / (1 - support + 3e-4) + 1e-9);
-    double few = hosts < 2.5   ? 22.3
-                 : hosts < 3.5 ? 17.8
-                               : 11.5; /* low readings make small groups */
+    /* low readings make small groups */
+    double few = hosts < 2.5 ? 22.3 : hosts < 3.5 ? 17.8 : 11.5;
     double odds = 3.77 + 0.45 * fmin(ln, 8) - 0.35 * log(hosts) - 0.56 * log(n);
     odds -= few * sqrt(w->low_share) + 4.1 * unknown;
     return fmin(support, 1 / (1 + exp(-odds)));
