@@ -1,0 +1,148 @@
+/* Two and three hosts behind a leaf, in jobs of which few hosts share one: found where the readings
+ * show them, and not invented. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "job_groups.h"
+#include "job_network.h"
+
+/* The leaves of one kind of job, its readings, and what they are taken for. */
+struct job {
+    struct nt_model *truth, *found;
+    struct job_groups is, stated;
+};
+
+static void solve(struct job *j, const struct job_leaves *leaves, size_t pod, double up_us,
+                  const struct job_noise *noise, uint64_t seed)
+{
+    struct nt_rng rng;
+    struct nt_err err;
+    nt_rng_init(&rng, seed);
+    j->truth = job_tree(leaves, pod, 0.56, up_us);
+    struct nt_matrix *x = job_measure(j->truth, noise, &rng);
+    known_must(nt_infer_latency(x, NULL, 1, &j->found, &err), &err);
+    job_groups_of(j->truth, &j->is);
+    job_groups_of(j->found, &j->stated);
+    nt_matrix_destroy(x);
+}
+
+static void job_fini(struct job *j)
+{
+    nt_model_destroy(j->truth);
+    nt_model_destroy(j->found);
+    job_groups_fini(&j->is);
+    job_groups_fini(&j->stated);
+}
+
+static size_t found(const struct job *j)
+{
+    size_t count = 0;
+    for (size_t k = 0; k < j->is.count; k++)
+        count += job_groups_find(&j->stated, &j->is.group[k]) != NULL;
+    return count;
+}
+
+static size_t invented(const struct job *j, double support)
+{
+    size_t count = 0;
+    for (size_t k = 0; k < j->stated.count; k++)
+        count += job_groups_find(&j->is, &j->stated.group[k]) == NULL &&
+                 j->stated.group[k].support >= support;
+    return count;
+}
+
+static void exact_readings(void **state)
+{
+    (void)state;
+    const size_t hosts[] = {9, 12, 20, 33, 64, 128};
+    for (size_t h = 0; h < sizeof hosts / sizeof *hosts; h++)
+        for (uint64_t kind = 0; kind < JOB_KINDS; kind++) {
+            struct nt_rng rng;
+            struct job_leaves leaves;
+            struct job j;
+            nt_rng_init(&rng, 5 + kind);
+            job_leaves_draw(&leaves, (enum job_kind)kind, hosts[h], &rng);
+            solve(&j, &leaves, kind % 2 == 0 ? 0 : 4, 0.1, &(struct job_noise){.sd_us = 0}, kind);
+            if (!job_groups_same(&j.is, &j.stated))
+                fail_msg("%zu hosts, kind %d: %zu groups, stated %zu", hosts[h], (int)kind,
+                         j.is.count, j.stated.count);
+            job_fini(&j);
+        }
+}
+
+/* Host links 0.56 us, leaf uplinks 0.15, noise 0.03: the gap of a leaf's hosts is ten sd. */
+static void pairs_and_triples_among_singles(void **state)
+{
+    (void)state;
+    const struct {
+        size_t hosts, groups, size;
+    } jobs[] = {{32, 4, 2}, {64, 16, 2}, {128, 32, 2}, {32, 4, 3}, {64, 16, 3}};
+    size_t all = 0, wrong = 0;
+    for (int late = 0; late < 2; late++)
+        for (size_t k = 0; k < sizeof jobs / sizeof *jobs; k++) {
+            size_t planted = 0, seen = 0, sure = 0;
+            for (uint64_t seed = 0; seed < 5; seed++) {
+                struct job_leaves leaves = {.count = 0};
+                struct job j;
+                job_leaves_some(&leaves, jobs[k].hosts, jobs[k].groups, jobs[k].size);
+                struct job_noise noise = {.sd_us = 0.03, .outliers = late * 0.01};
+                solve(&j, &leaves, 0, 0.15, &noise, seed);
+                planted += j.is.count;
+                seen += found(&j);
+                sure += invented(&j, 0.9);
+                job_fini(&j);
+            }
+            print_message("%zu hosts, groups of %zu, %d %% late: %zu of %zu, %zu invented\n",
+                          jobs[k].hosts, jobs[k].size, late, seen, planted, sure);
+            assert_true(50 * seen >= 49 * planted); /* a late reading among two hosts hides them */
+            all += planted;
+            wrong += sure;
+        }
+    assert_true(200 * wrong <= all);
+}
+
+/* Late readings make no groups, however many there are. */
+static void late_readings_make_none(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 0; seed < 40; seed++) {
+        struct job_leaves leaves = {.count = 0};
+        struct job j;
+        job_leaves_some(&leaves, 24 + seed, 0, 2);
+        struct job_noise noise = {.sd_us = 0.03, .outliers = 0.05};
+        solve(&j, &leaves, 0, 0.15, &noise, 100 + seed);
+        assert_int_equal(invented(&j, 0.9), 0);
+        job_fini(&j);
+    }
+}
+
+/* Hosts of two leaves have no way that short: what lies between groups tells that readings may be
+ * too low, and then a low one inside a leaf makes no group of two. */
+static void low_readings_between_groups_are_wrong(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 0; seed < 10; seed++) {
+        struct job_leaves leaves = {.count = 0};
+        struct job j;
+        job_leaves_add(&leaves, 8, 8);
+        struct job_noise noise = {.sd_us = 0.03, .outliers = 0.04, .low = 0.5};
+        solve(&j, &leaves, 0, 0.15, &noise, 200 + seed);
+        assert_int_equal(found(&j), j.is.count);
+        assert_int_equal(invented(&j, 0.9), 0);
+        job_fini(&j);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(exact_readings),
+        cmocka_unit_test(pairs_and_triples_among_singles),
+        cmocka_unit_test(late_readings_make_none),
+        cmocka_unit_test(low_readings_between_groups_are_wrong),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
