@@ -188,6 +188,7 @@ static void pairs_that_do_not_fit_decide(void **state)
     struct nt_model *m = leaves(40, NULL, NULL, 0);
     struct nt_matrix *us = readings(40, 3);
     struct nt_decision d;
+    free(m->pair_off);
     m->pair_off = calloc(1, sizeof *m->pair_off);
     m->pairs_off = 1;
     m->pair_off[0][0] = 20;
