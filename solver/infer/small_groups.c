@@ -19,6 +19,7 @@
 
 enum {
     ROUNDS = 6,
+    ROUNDS_LARGE = 2,
     EXACT = 6,            /* branches of which all trees are tried */
     BRANCHES_MOST = 2048, /* more are left as they are */
     BLOCKS_HOSTS = 512,   /* beyond so many hosts only hosts are branches */
@@ -472,7 +473,8 @@ int nt_small_groups(struct nt_work *w, struct nt_model **model, struct nt_err *e
 {
     size_t gathered = 1;
     double noise = w->noise.scale; /* what is not gathered yet adds to what a fit leaves over */
-    for (int round = 0; round < ROUNDS && gathered > 0; round++) {
+    int rounds = w->n <= BLOCKS_HOSTS ? ROUNDS : ROUNDS_LARGE;
+    for (int round = 0; round < rounds && gathered > 0; round++) {
         if (gather_round(w, model, &gathered, err) < 0)
             return -1;
         if (gathered > 0 &&

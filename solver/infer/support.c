@@ -20,6 +20,8 @@
 enum {
     ROUNDS = 200,
     LONELY = 3,  /* pairs of hosts whose links are all of other lengths, in a network of few */
+    SEEN = 512,  /* hosts of the jobs that the calibration is from, hardly more */
+    MANY = 1024, /* hosts of which the unsure groups are taken out many at a time */
     KNOWN = 200, /* pairs that tell how many readings are wrong */
     MOVING = 64  /* hosts of another branch that may belong to a group: those at its near end */
 };
@@ -192,8 +194,8 @@ static double calibrated(const struct nt_work *w, double support, double hosts)
     double n = (double)w->n, unknown = 1 - 2 * (double)w->pairs / (n * (n - 1));
     double ln = log(support / (1 - support + 3e-4) + 1e-9);
     /* low readings make small groups */
-    double few = hosts < 2.5 ? 22.3 : hosts < 3.5 ? 17.8 : 11.5;
-    double odds = 3.77 + 0.45 * fmin(ln, 8) - 0.35 * log(hosts) - 0.56 * log(n);
+    double few = hosts < 2.5 ? 22.3 : hosts < 3.5 ? 17.8 : hosts < 8.5 ? 11.5 : 4;
+    double odds = 3.77 + 0.45 * fmin(ln, 8) - 0.35 * log(hosts) - 0.56 * log(fmin(n, SEEN));
     odds -= few * sqrt(w->low_share) + 4.1 * unknown;
     return fmin(support, 1 / (1 + exp(-odds)));
 }
@@ -222,7 +224,7 @@ static int support_round(const struct nt_work *w, double early, struct nt_model 
 {
     struct nt_model *m = *model;
     struct nt_hang *h;
-    double least = 0.5;
+    double least = 0.5, at_once = w->n > MANY ? 0.4 : 0.01;
     *weak = false;
     if (nt_hang_create(m, &h, err) < 0)
         return -1;
@@ -254,7 +256,7 @@ static int support_round(const struct nt_work *w, double early, struct nt_model 
     /* the least sure first: others may gain from it */
     for (size_t k = 0; k < m->links && status == 0 && least < 0.5; k++) {
         gone[k] = m->link[k].a >= m->hosts && m->link[k].b >= m->hosts &&
-                  m->link[k].probability <= fmax(least, 0.01);
+                  m->link[k].probability <= fmax(least, at_once);
         *weak = *weak || gone[k];
     }
     nt_hang_destroy(h);
