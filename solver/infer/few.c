@@ -73,7 +73,7 @@ int nt_few(struct nt_work *w, size_t hosts, struct nt_model **out, struct nt_err
     struct nt_every_result r;
     bool solved;
     *out = NULL;
-    if (w->n < NT_EVERY_LEAST + 1 || w->n > NT_EVERY_MOST)
+    if (w->n < NT_EVERY_LEAST || w->n > NT_EVERY_MOST)
         return 0;
     nt_noise_estimate(w->d, w->n, &w->rng, &w->noise);
     take_readings(w, &in);

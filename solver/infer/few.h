@@ -4,7 +4,7 @@
 
 #include "work.h"
 
-/* The likeliest of all trees of 4 to 8 hosts, by index of the input (hosts of them), with the
+/* The likeliest of all trees of 3 to 8 hosts, by index of the input (hosts of them), with the
  * probability of each link between switches and the confidence as posterior probabilities; its
  * latencies are not fitted yet. *out: NULL where there are more hosts, or too few readings.
  * Estimates the noise of w. */
