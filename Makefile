@@ -2,6 +2,7 @@
 #
 #   make            everything, under build/
 #   make check      installs what is missing, builds, runs every test; ends with a count
+#   make test T=X   one unit test, bats file or fuzzer; without T the list of them
 #   make demo       a real Slurm cluster on an emulated network, and a job that finds its network
 #   make bench      the tables behind every figure that we state
 #   make fuzz       each fuzzer for FUZZ_SECONDS (default 600)
@@ -28,7 +29,7 @@ BINDIR := $(PREFIX)/bin
 LIBEXECDIR := $(PREFIX)/libexec
 MANDIR := $(PREFIX)/share/man
 
-.PHONY: all check demo bench fuzz coverage install clean deps
+.PHONY: all check test demo bench fuzz coverage install clean deps
 all: nettopo probe agent plugin
 
 # ---- rooms ------------------------------------------------------------------------------------
@@ -181,6 +182,8 @@ endif
 
 check:
 	@tests/check
+test:
+	@tests/one '$(T)'
 demo:
 	@tests/demo
 bench:
