@@ -32,7 +32,8 @@ MANDIR := $(PREFIX)/share/man
 all: nettopo probe agent plugin
 
 # ---- rooms ------------------------------------------------------------------------------------
-PURE := solver/base solver/core solver/text solver/plan solver/infer solver/place solver/sim solver/join
+PURE := solver/base solver/core solver/text solver/plan solver/infer solver/place solver/sim \
+  solver/published solver/routes solver/join
 ROOMS := $(PURE) solver/cmd ucx_probe prolog spank
 SEES_solver/base  :=
 SEES_solver/core  := solver/base
@@ -41,7 +42,9 @@ SEES_solver/plan  := solver/base solver/core
 SEES_solver/infer := solver/base solver/core
 SEES_solver/place := solver/base solver/core
 SEES_solver/sim   := solver/base solver/core
-SEES_solver/join  := solver/base solver/core solver/text solver/plan solver/infer solver/place solver/sim
+SEES_solver/published := solver/base solver/core
+SEES_solver/routes := solver/base solver/core
+SEES_solver/join  := $(filter-out solver/join,$(PURE))
 SEES_solver/cmd   := $(PURE)
 SEES_ucx_probe    := $(PURE)
 SEES_prolog       := solver/base
