@@ -32,9 +32,9 @@ MANDIR := $(PREFIX)/share/man
 all: nettopo probe agent plugin
 
 # ---- rooms ------------------------------------------------------------------------------------
-PURE := solver/base solver/core solver/text solver/plan solver/infer solver/place solver/sim \
-  solver/published solver/routes solver/join
-ROOMS := $(PURE) solver/cmd ucx_probe prolog spank
+PURE := solver/base solver/core solver/text solver/plan solver/infer solver/place solver/sim solver/join
+PUBLISHED := solver/published solver/routes
+ROOMS := $(PURE) $(PUBLISHED) solver/cmd ucx_probe prolog spank
 SEES_solver/base  :=
 SEES_solver/core  := solver/base
 SEES_solver/text  := solver/base solver/core
@@ -42,10 +42,10 @@ SEES_solver/plan  := solver/base solver/core
 SEES_solver/infer := solver/base solver/core
 SEES_solver/place := solver/base solver/core
 SEES_solver/sim   := solver/base solver/core
-SEES_solver/published := solver/base solver/core
+SEES_solver/published := solver/base solver/core solver/infer
 SEES_solver/routes := solver/base solver/core
-SEES_solver/join  := $(filter-out solver/join,$(PURE))
-SEES_solver/cmd   := $(PURE)
+SEES_solver/join  := solver/base solver/core solver/text solver/plan solver/infer solver/place solver/sim
+SEES_solver/cmd   := $(PURE) $(PUBLISHED)
 SEES_ucx_probe    := $(PURE)
 SEES_prolog       := solver/base
 SEES_spank        := solver/base
@@ -98,6 +98,7 @@ $(BUILD)/lib$(1).a: $(foreach r,$(2),$(call objects,$(r)))
 endef
 $(eval $(call archive_rule,base,solver/base))
 $(eval $(call archive_rule,solver,$(PURE)))
+$(eval $(call archive_rule,published,$(PUBLISHED)))
 $(eval $(call archive_rule,cmd,solver/cmd))
 $(eval $(call archive_rule,probe,ucx_probe))
 $(eval $(call archive_rule,prolog,prolog))
@@ -109,7 +110,7 @@ probe: $(BUILD)/nettopo-probe
 agent: $(BUILD)/nettopo-prolog
 plugin: $(BUILD)/spank_nettopo.so
 
-$(BUILD)/nettopo: $(BUILD)/solver/nettopo.o $(BUILD)/libcmd.a $(BUILD)/libsolver.a
+$(BUILD)/nettopo: $(BUILD)/solver/nettopo.o $(BUILD)/libcmd.a $(BUILD)/libpublished.a $(BUILD)/libsolver.a
 	$(call say,LINK,$@)
 	$(Q)$(LINK) -o $@ $^ $(SOLVER_LIBS)
 
@@ -129,7 +130,8 @@ $(BUILD)/spank_nettopo.so: $(call objects,spank) $(BUILD)/libbase.a
 # ---- tests -------------------------------------------------------------------------------------
 UNITS := $(patsubst tests/%.c,$(BUILD)/tests/%,$(wildcard tests/test_*.c))
 FUZZERS := $(patsubst tests/fuzz/%.c,$(BUILD)/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
-TEST_LIBS := $(BUILD)/libfabric.a $(BUILD)/libcmd.a $(BUILD)/libprobe.a $(BUILD)/libprolog.a $(BUILD)/libsolver.a
+TEST_LIBS := $(BUILD)/libfabric.a $(BUILD)/libcmd.a $(BUILD)/libprobe.a $(BUILD)/libprolog.a \
+  $(BUILD)/libpublished.a $(BUILD)/libsolver.a
 TEST_SEES := -Itests $(addprefix -I,$(ROOMS))
 
 BENCHES := $(patsubst tests/%.c,$(BUILD)/tests/%,$(wildcard tests/bench_*.c))
