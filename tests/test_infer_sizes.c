@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "infer.h"
+#include "known_network.h"
 #include "rng.h"
 
 enum { HOSTS = 12, PER_LEAF = 4, SIZES = 4, SEED = 1 };
@@ -308,6 +309,34 @@ static void a_size_without_a_host_has_its_say(void **state)
     nt_matrix_destroy(m[1]);
 }
 
+/* Two leaves of three hosts. */
+static struct nt_model *two_leaves(void)
+{
+    struct nt_err err;
+    struct nt_model *m = known_leaves(2, (const size_t[]){3, 3}, 1, 1);
+    known_must(nt_model_canonicalise(m, &err), &err);
+    return m;
+}
+
+static void sizes_are_weighed_by_their_confidence(void **state)
+{
+    (void)state;
+    struct nt_err err;
+    struct nt_model *m = two_leaves(), *same = two_leaves();
+    struct nt_model *star = known_balanced(1, (const size_t[]){6}, (const double[]){1});
+    known_must(nt_model_canonicalise(star, &err), &err);
+    m->confidence = same->confidence = star->confidence = 0.9;
+    const struct nt_model *others[] = {same, star};
+    known_must(nt_infer_merge(&m, others, 2, NULL, 1, &err), &err);
+    for (size_t k = 0; k < m->links; k++) {
+        double expected = m->link[k].a < m->hosts ? 1 : (1 + 1 + 0.25) / 3;
+        assert_true(fabs(m->link[k].probability - expected) < 1e-9);
+    }
+    nt_model_destroy(m);
+    nt_model_destroy(same);
+    nt_model_destroy(star);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -320,6 +349,7 @@ int main(void)
         cmocka_unit_test(noise_adds_no_links),
         cmocka_unit_test(sizes_are_as_right_as_they_are_sure),
         cmocka_unit_test(a_size_without_a_host_has_its_say),
+        cmocka_unit_test(sizes_are_weighed_by_their_confidence),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

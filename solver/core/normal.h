@@ -34,12 +34,6 @@ struct nt_normal;
 int nt_normal_create(const struct nt_rows *rows, struct nt_normal **out, struct nt_err *err);
 void nt_normal_destroy(struct nt_normal *normal);
 
-/* How large the dense block is: what the time depends on (its cube). */
-size_t nt_normal_dense(const struct nt_normal *normal);
-
-/* x := inverse(A) x */
-int nt_normal_solve(const struct nt_normal *normal, double *x, struct nt_err *err);
-
 /* The diagonal of the inverse of A into variance[columns]; costs little more than factoring.
  * Uses up the factor: the normal can only be destroyed afterwards. */
 int nt_normal_variances(struct nt_normal *normal, double *variance, struct nt_err *err);

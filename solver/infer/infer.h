@@ -18,14 +18,6 @@
 int nt_infer_latency(const struct nt_matrix *latency, const struct nt_matrix *se, uint64_t seed,
                      struct nt_model **out, struct nt_err *err);
 
-/* Adds the bandwidths of links to a copy of model: a pair's bandwidth (row to column) is the
- * smallest on its path. A link that was never the only explanation for a pair carries at least
- * what is stated, and says so (at_least); oversubscription is filled where the link above a
- * switch is known. Readings that are not above 0 are not measured. bandwidth->n must be
- * model->hosts. */
-int nt_infer_bandwidth(const struct nt_model *model, const struct nt_matrix *bandwidth,
-                       struct nt_model **out, struct nt_err *err);
-
 /* United with the models of the same hosts that other message sizes gave (PARUS: the sizes' graphs
  * are united). A link's probability stays what it is without them, the chance that it is there: the
  * mean of what the sizes say, weighted by the confidence of each, the model's own included. A size

@@ -65,10 +65,6 @@ int nt_bufe_infer(const struct nt_matrix *latency, const struct nt_matrix *bandw
                   struct nt_err *err);
 void nt_bufe_destroy(struct nt_bufe_result *result);
 
-/* Equation 3.5 and table 3.10: the chance that all pairs of n hosts are measured right, when one
- * is with probability p; the method needs all of them. */
-double nt_bufe_success(size_t n, double p);
-
 /* The inside of one host for nt_bufe_join (2.7): a model whose hosts are the cores and one vertex
  * that stands for everything outside, measured from a neighbour. */
 struct nt_bufe_inside {
