@@ -65,22 +65,4 @@ int nt_bufe_infer(const struct nt_matrix *latency, const struct nt_matrix *bandw
                   struct nt_err *err);
 void nt_bufe_destroy(struct nt_bufe_result *result);
 
-/* The inside of one host for nt_bufe_join (2.7): a model whose hosts are the cores and one vertex
- * that stands for everything outside, measured from a neighbour. */
-struct nt_bufe_inside {
-    const struct nt_model *model; /* borrowed */
-    uint32_t external;            /* that vertex, one of the model's hosts */
-    uint32_t measured; /* the core from which the network model was measured, a host too */
-};
-
-/* The network with each host replaced by its inside (2.7): inside[h] for each host h of network.
- * The smallest latency at the external vertex is taken off its links; the vertex itself becomes
- * a switch that stands for the host. Where the measuring core is farther than zero from it, that
- * distance is taken off the host's links in the network (not below zero; NaN stays NaN).
- * Hosts of the result: the cores of host 0, then those of host 1, ..., in their order, without
- * the external ones. Switches: network's, then one a host, then the insides'. Not canonical, so
- * that the caller can still name the vertices; a missing host keeps its cores, as missing. */
-int nt_bufe_join(const struct nt_model *network, const struct nt_bufe_inside *inside,
-                 struct nt_model **out, struct nt_err *err);
-
 #endif
