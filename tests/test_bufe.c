@@ -1,4 +1,4 @@
-/* Seed 000: the thesis's own examples and measurements, and properties of the method. */
+/* Bufe (2014): the thesis's own examples and measurements, and properties of the method. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

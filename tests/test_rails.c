@@ -12,7 +12,7 @@
 #include "loggp_time.h"
 #include "rails.h"
 
-/* Seed 003, table 3.5.3.1: g, G, o, L in us. */
+/* Lichei (2006), table 3.5.3.1: g, G, o, L in us. */
 static struct nt_loggp loggp(double g, double G, double o, double L)
 {
     return (struct nt_loggp){.class_name = "same switch",

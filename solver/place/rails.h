@@ -1,5 +1,5 @@
 /* Several network devices a host: which one for which message, and how to divide a large one.
- * After seed 003, chapter 4, over the LogGP of each rail between two hosts. */
+ * After Lichei (2006), chapter 4, over the LogGP of each rail between two hosts. */
 #ifndef NT_RAILS_H
 #define NT_RAILS_H
 

@@ -1,4 +1,4 @@
-/* The published method of seed 000: A. Bufe, "Automatic Analysis of a Supercomputer's Topology and
+/* The published method of A. Bufe, "Automatic Analysis of a Supercomputer's Topology and
  * Performance Characteristics", Hamburg 2014. Kept apart from infer.h, for comparison.
  *
  * Latency is taken as symmetric (2.1): where both directions were measured, their mean counts.
