@@ -170,7 +170,7 @@ static int factorise(struct nt_normal *m, struct nt_err *err)
         for (size_t j = 0; j < m->head; j++)
             l.first[j] = (uint32_t)m->head;
         if (!factor_head(m, &l))
-            rc = nt_err_set(err, NT_ERR_SYSTEM, "the equations are not independent");
+            rc = nt_err_set(err, NT_ERR_INPUT, "the equations are not independent");
     }
     free(l.next);
     free(l.first);
