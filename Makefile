@@ -32,6 +32,7 @@ MANDIR := $(PREFIX)/share/man
 all: nettopo probe agent plugin
 
 # ---- rooms ------------------------------------------------------------------------------------
+# PUBLISHED: the papers' own methods, which only nettopo has; whoever sweeps cannot select them.
 PURE := solver/base solver/core solver/text solver/plan solver/infer solver/place solver/sim solver/join
 PUBLISHED := solver/published solver/routes
 ROOMS := $(PURE) $(PUBLISHED) solver/cmd ucx_probe prolog spank
@@ -42,9 +43,9 @@ SEES_solver/plan  := solver/base solver/core
 SEES_solver/infer := solver/base solver/core
 SEES_solver/place := solver/base solver/core
 SEES_solver/sim   := solver/base solver/core
+SEES_solver/join  := solver/base solver/core solver/text solver/plan solver/infer solver/place solver/sim
 SEES_solver/published := solver/base solver/core solver/infer
 SEES_solver/routes := solver/base solver/core
-SEES_solver/join  := solver/base solver/core solver/text solver/plan solver/infer solver/place solver/sim
 SEES_solver/cmd   := $(PURE) $(PUBLISHED)
 SEES_ucx_probe    := $(PURE)
 SEES_prolog       := solver/base
@@ -59,11 +60,11 @@ pkg = $(shell pkg-config $(1) $(2) 2>/dev/null)
 
 REQUIRED := -std=c11 -D_GNU_SOURCE -Wall -Wextra -Wconversion -Wstrict-prototypes \
   -Wmissing-prototypes -Wvla -Werror -fPIC -fvisibility=hidden -fstack-protector-strong \
-  -MMD -MP $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-omit-frame-pointer -fno-sanitize-recover=all \
+  -ffunction-sections -MMD -MP $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-omit-frame-pointer -fno-sanitize-recover=all \
   $(if $(filter gcc%,$(CC)),-Wno-format-truncation -Wno-maybe-uninitialized))
 DEFINES := -DNT_VERSION='"$(VERSION)"' -DNT_BINDIR='"$(BINDIR)"' \
   -DNT_LIBEXECDIR='"$(LIBEXECDIR)"' -DNT_SYSCONFDIR='"$(SYSCONFDIR)"'
-LINK = $(CC) $(CFLAGS) $(if $(SANITIZE),-fsanitize=$(SANITIZE)) -Wl,--as-needed -Wl,-z,relro,-z,now $(LDFLAGS)
+LINK = $(CC) $(CFLAGS) $(if $(SANITIZE),-fsanitize=$(SANITIZE)) -Wl,--as-needed -Wl,-z,relro,-z,now -Wl,--gc-sections $(LDFLAGS)
 
 SOLVER_LIBS = $(call pkg,--libs,json-c yaml-0.1) -llapacke -llapack -lblas -lscotch -lscotcherr -lz -lm
 PROBE_LIBS = $(call pkg,--libs,ucx pmix hwloc)
