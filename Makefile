@@ -33,8 +33,10 @@ MANDIR := $(PREFIX)/share/man
 all: nettopo probe agent plugin
 
 # ---- rooms ------------------------------------------------------------------------------------
+# PUBLISHED: the papers' own methods, which only nettopo has; whoever sweeps cannot select them.
 PURE := solver/base solver/core solver/text solver/plan solver/infer solver/place solver/sim solver/join
-ROOMS := $(PURE) solver/cmd ucx_probe prolog spank
+PUBLISHED := solver/published solver/routes
+ROOMS := $(PURE) $(PUBLISHED) solver/cmd ucx_probe prolog spank
 SEES_solver/base  :=
 SEES_solver/core  := solver/base
 SEES_solver/text  := solver/base solver/core
@@ -43,7 +45,9 @@ SEES_solver/infer := solver/base solver/core
 SEES_solver/place := solver/base solver/core
 SEES_solver/sim   := solver/base solver/core
 SEES_solver/join  := solver/base solver/core solver/text solver/plan solver/infer solver/place solver/sim
-SEES_solver/cmd   := $(PURE)
+SEES_solver/published := solver/base solver/core solver/infer
+SEES_solver/routes := solver/base solver/core
+SEES_solver/cmd   := $(PURE) $(PUBLISHED)
 SEES_ucx_probe    := $(PURE)
 SEES_prolog       := solver/base
 SEES_spank        := solver/base
@@ -57,11 +61,12 @@ pkg = $(shell pkg-config $(1) $(2) 2>/dev/null)
 
 REQUIRED := -std=c11 -D_GNU_SOURCE -Wall -Wextra -Wconversion -Wstrict-prototypes \
   -Wmissing-prototypes -Wvla -Werror -fPIC -fvisibility=hidden -fstack-protector-strong \
-  -MMD -MP $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-omit-frame-pointer -fno-sanitize-recover=all \
+  -ffunction-sections -MMD -MP \
+  $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-omit-frame-pointer -fno-sanitize-recover=all \
   $(if $(filter gcc%,$(CC)),-Wno-format-truncation -Wno-maybe-uninitialized))
 DEFINES := -DNT_VERSION='"$(VERSION)"' -DNT_BINDIR='"$(BINDIR)"' \
   -DNT_LIBEXECDIR='"$(LIBEXECDIR)"' -DNT_SYSCONFDIR='"$(SYSCONFDIR)"'
-LINK = $(CC) $(CFLAGS) $(if $(SANITIZE),-fsanitize=$(SANITIZE)) -Wl,--as-needed -Wl,-z,relro,-z,now $(LDFLAGS)
+LINK = $(CC) $(CFLAGS) $(if $(SANITIZE),-fsanitize=$(SANITIZE)) -Wl,--as-needed,--gc-sections -Wl,-z,relro,-z,now $(LDFLAGS)
 
 SOLVER_LIBS = $(call pkg,--libs,json-c yaml-0.1) -llapacke -llapack -lblas -lscotch -lscotcherr -lz -lm
 PROBE_LIBS = $(call pkg,--libs,ucx pmix hwloc)
@@ -96,6 +101,7 @@ $(BUILD)/lib$(1).a: $(foreach r,$(2),$(call objects,$(r)))
 endef
 $(eval $(call archive_rule,base,solver/base))
 $(eval $(call archive_rule,solver,$(PURE)))
+$(eval $(call archive_rule,published,$(PUBLISHED)))
 $(eval $(call archive_rule,cmd,solver/cmd))
 $(eval $(call archive_rule,probe,ucx_probe))
 $(eval $(call archive_rule,prolog,prolog))
@@ -107,7 +113,7 @@ probe: $(BUILD)/nettopo-probe
 agent: $(BUILD)/nettopo-prolog
 plugin: $(BUILD)/spank_nettopo.so
 
-$(BUILD)/nettopo: $(BUILD)/solver/nettopo.o $(BUILD)/libcmd.a $(BUILD)/libsolver.a
+$(BUILD)/nettopo: $(BUILD)/solver/nettopo.o $(BUILD)/libcmd.a $(BUILD)/libpublished.a $(BUILD)/libsolver.a
 	$(call say,LINK,$@)
 	$(Q)$(LINK) -o $@ $^ $(SOLVER_LIBS)
 
@@ -127,7 +133,8 @@ $(BUILD)/spank_nettopo.so: $(call objects,spank) $(BUILD)/libbase.a
 # ---- tests -------------------------------------------------------------------------------------
 UNITS := $(patsubst tests/%.c,$(BUILD)/tests/%,$(wildcard tests/test_*.c))
 FUZZERS := $(patsubst tests/fuzz/%.c,$(BUILD)/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
-TEST_LIBS := $(BUILD)/libfabric.a $(BUILD)/libcmd.a $(BUILD)/libprobe.a $(BUILD)/libprolog.a $(BUILD)/libsolver.a
+TEST_LIBS := $(BUILD)/libfabric.a $(BUILD)/libcmd.a $(BUILD)/libprobe.a $(BUILD)/libprolog.a \
+  $(BUILD)/libpublished.a $(BUILD)/libsolver.a
 TEST_SEES := -Itests $(addprefix -I,$(ROOMS))
 
 BENCHES := $(patsubst tests/%.c,$(BUILD)/tests/%,$(wildcard tests/bench_*.c))

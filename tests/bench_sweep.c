@@ -125,7 +125,7 @@ static void run_seed(const struct nt_sweep_kind *kind, const struct nt_network *
 static void run_seeds(const struct row *row, bool any, unsigned seeds, struct sums *s)
 {
     struct nt_network *n = build(row->topology, row->slow);
-    const struct nt_sweep_kind *kind = nt_sweep_kind_find("adaptive", NULL);
+    const struct nt_sweep_kind *kind = &nt_sweep_kind_adaptive;
     struct rusage before, after;
     *s = (struct sums){.hosts = n->hosts};
     getrusage(RUSAGE_SELF, &before);

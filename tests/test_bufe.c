@@ -1,4 +1,4 @@
-/* Seed 000: the thesis's own examples and measurements, and properties of the method. */
+/* Bufe (2014): the thesis's own examples and measurements, and properties of the method. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -449,20 +449,6 @@ static void gaps_make_groups(void **state)
     nt_matrix_destroy(m);
 }
 
-/* Table 3.10. Two cells are printed there as 60.1 and 3.4, which equation 3.5 does not give. */
-static void table_3_10_chance_of_success(void **state)
-{
-    (void)state;
-    static const size_t n[] = {12, 32, 128, 256};
-    static const double p[] = {0.99, 0.999, 0.9999};
-    static const double percent[3][4] = {
-        {51.5, 0.7, 0, 0}, {93.6, 60.9, 0.03, 0}, {99.3, 95.2, 44.4, 3.8}};
-    for (size_t i = 0; i < 3; i++)
-        for (size_t j = 0; j < 4; j++)
-            assert_true(fabs(100 * nt_bufe_success(n[j], p[i]) - percent[i][j]) < 0.051);
-    assert_true(nt_bufe_success(1, 0) == 1 && nt_bufe_success(2, 0.5) == 0.5);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -483,7 +469,6 @@ int main(void)
         cmocka_unit_test(work_is_bounded),
         cmocka_unit_test(little_is_enough),
         cmocka_unit_test(gaps_make_groups),
-        cmocka_unit_test(table_3_10_chance_of_success),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

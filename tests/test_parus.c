@@ -1,5 +1,5 @@
-/* Seed 002: a regular network, a hierarchical one, simplex channels, merged matrices and the
- * complexity class that the paper states. */
+/* Bannikov and Salnikov (2013): a regular network, a hierarchical one, simplex channels, merged
+ * matrices and the complexity class that the paper states. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -352,20 +352,6 @@ static void flows_beside_one_that_failed_do_not_count(void **state)
     }
 }
 
-static void an_unknown_method_is_usage(void **state)
-{
-    (void)state;
-    struct nt_samples *s;
-    struct nt_map *map;
-    struct nt_err err = {0};
-    struct nt_method guess = nt_method_named("guess");
-    assert_int_equal(nt_samples_create(&s, &err), 0);
-    assert_int_equal(nt_solve_samples_by(s, &guess, &map, &err), -1);
-    assert_int_equal(err.kind, NT_ERR_USAGE);
-    assert_string_equal(err.text, "method guess: expected auto, bufe or parus");
-    nt_samples_destroy(s);
-}
-
 /* Two leaves of four hosts; the uplink carries 500 one way and 400 the other, host 5 sends 100. */
 static void links_get_the_bandwidth_that_pairs_show(void **state)
 {
@@ -411,7 +397,6 @@ int main(void)
         cmocka_unit_test(few_hosts_are_no_special_case),
         cmocka_unit_test(disturbed_readings_cost_confidence),
         cmocka_unit_test(flows_beside_one_that_failed_do_not_count),
-        cmocka_unit_test(an_unknown_method_is_usage),
         cmocka_unit_test(links_get_the_bandwidth_that_pairs_show),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

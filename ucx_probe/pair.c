@@ -53,7 +53,7 @@ bool nt_pair_request_done(ucs_status_ptr_t request)
  * in any case: UCX keeps what is still in flight, and the buffers outlive the worker. Where one of
  * a window did not end the others will not either, and waiting for each would make this end late
  * for its report. */
-void nt_pair_let_go(struct nt_pair *pair, ucs_status_ptr_t request)
+static void let_go(struct nt_pair *pair, ucs_status_ptr_t request)
 {
     double until = nt_clock_s() + (pair->unfinished ? 0 : 0.02);
     while (!nt_pair_request_done(request) && nt_clock_s() < until)
@@ -68,7 +68,7 @@ void nt_pair_cancel(struct nt_pair *pair, ucs_status_ptr_t request)
         return;
     if (!nt_pair_request_done(request))
         ucp_request_cancel(pair->net->worker, request);
-    nt_pair_let_go(pair, request);
+    let_go(pair, request);
 }
 
 int nt_pair_wait(struct nt_pair *pair, ucs_status_ptr_t request, double deadline_s,
@@ -230,7 +230,7 @@ void nt_pair_close_endpoint(struct nt_pair *pair, ucp_ep_h *peer)
     ucs_status_ptr_t request = ucp_ep_close_nbx(*peer, &param);
     *peer = NULL;
     if (UCS_PTR_IS_PTR(request))
-        nt_pair_let_go(pair, request);
+        let_go(pair, request);
 }
 
 void nt_pair_close(struct nt_pair *pair)

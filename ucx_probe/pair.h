@@ -50,8 +50,8 @@ int nt_pair_connect(struct nt_pair *pair, const struct nt_meeting *meeting,
  *   latency    value_us: lowest tenth of the half round trips; se_us: from the spread of the
  *              batches' own lowest tenths; median_us; count: pings; bytes: of a message
  *   bandwidth  value_us: from the first send to the final acknowledgement; bytes: all carried
- *   prtt       value_us: lowest tenth of order->batches repetitions of PRTT(n, d, s) of seed 003,
- *              section 3.2.1: n messages of s bytes, d between the end of one send and the next,
+ *   prtt       value_us: lowest tenth of order->batches repetitions of PRTT(n, d, s) (Lichei 2006,
+ *              section 3.2.1): n messages of s bytes, d between the end of one send and the next,
  *              one message of s bytes back; se_us: between the lowest two of four parts
  *              of the repetitions; median_us of it; count: n; bytes: s. For hold_us after the
  *              last send the first end looks at nothing; then its end is where the times begin,

@@ -1,4 +1,4 @@
-/* Ping-pong, and PRTT of seed 003. */
+/* Ping-pong, and PRTT (core/prtt.h). */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -86,9 +86,6 @@ int nt_pair_wait(struct nt_pair *pair, ucs_status_ptr_t request, double deadline
 /* Enough room for a window of the order's messages, touched so that no page fault is timed. */
 int nt_pair_make_room(struct nt_pair *pair, const struct nt_order *order, struct nt_err *err);
 
-/* Progresses for a moment so that a cancelled or closing request can end, and frees it. */
-void nt_pair_let_go(struct nt_pair *pair, ucs_status_ptr_t request);
-
 /* Closes at once; *peer is NULL afterwards. */
 void nt_pair_close_endpoint(struct nt_pair *pair, ucp_ep_h *peer);
 

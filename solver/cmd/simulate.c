@@ -19,6 +19,7 @@
 #include "rng.h"
 #include "simulate_routes.h"
 #include "stats.h"
+#include "sweep_pmm.h"
 #include "sweep_sim.h"
 #include "terminal.h"
 #include "verbs.h"
@@ -314,11 +315,22 @@ static int shuffle_hosts(const struct scene *s, bool shuffle, uint32_t **order, 
     return 0;
 }
 
+static const struct nt_sweep_kind *find_sweep(const char *name, struct nt_err *err)
+{
+    static const struct nt_sweep_kind *const kinds[] = {&nt_sweep_kind_all, &nt_sweep_kind_adaptive,
+                                                        &nt_sweep_kind_pmm};
+    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++)
+        if (strcmp(name, kinds[k]->name) == 0)
+            return kinds[k];
+    nt_err_set(err, NT_ERR_USAGE, "sweep %s: expected one of all, adaptive, pmm", name);
+    return NULL;
+}
+
 /* memory_bytes is the most that the process had, the simulated network included. */
 static int write_sweep(const struct scene *s, const struct asked *a, char **text, size_t *bytes,
                        struct nt_err *err)
 {
-    const struct nt_sweep_kind *kind = nt_sweep_kind_find(a->sweep, err);
+    const struct nt_sweep_kind *kind = find_sweep(a->sweep, err);
     struct nt_sweep_run run;
     struct rusage usage = {0};
     struct nt_draft d = {0};

@@ -9,6 +9,7 @@
 #include "matrices.h"
 #include "matrix_csv.h"
 #include "number.h"
+#include "published.h"
 #include "samples.h"
 #include "terminal.h"
 #include "verbs.h"
@@ -42,7 +43,7 @@ struct asked {
     const char *latency[LATENCY_FILES_MAX]; /* NULL after the last */
     const char *bandwidth, *from, *output, *samples;
     enum nt_matrix_text text;
-    struct nt_method method;
+    struct nt_published published;
 };
 
 static int feed_samples(void *reader, const char *text, size_t bytes, struct nt_err *err)
@@ -65,11 +66,13 @@ static int read_samples(const char *path, struct nt_samples **out, struct nt_err
 
 static int solve_samples(const struct asked *a, struct nt_map **map, struct nt_err *err)
 {
+    struct nt_method method, *by = nt_published_method(&a->published, &method) ? &method : NULL;
     struct nt_samples *samples;
-    if (nt_method_check(&a->method, 1, err) != 0 || read_samples(a->samples, &samples, err) != 0)
+    if (nt_published_check(&a->published, 1, err) != 0 ||
+        read_samples(a->samples, &samples, err) != 0)
         return -1;
     nt_terminal_progress("solving %zu hosts", samples->hosts);
-    int rc = nt_solve_samples_by(samples, &a->method, map, err);
+    int rc = nt_solve_samples_by(samples, by, map, err);
     nt_samples_destroy(samples);
     return rc;
 }
@@ -158,10 +161,11 @@ static int read_bandwidths(const struct asked *a, struct matrices *m, struct nt_
 static int solve_matrices(const struct asked *a, struct nt_map **map, struct nt_err *err)
 {
     struct matrices m = {0};
+    struct nt_method method;
     size_t files = 1;
     while (files < LATENCY_FILES_MAX && a->latency[files] != NULL)
         files++;
-    int rc = nt_method_check(&a->method, files, err); /* before long files are read */
+    int rc = nt_published_check(&a->published, files, err); /* before long files are read */
     if (rc == 0)
         rc = read_latencies(a, &m, err);
     if (rc == 0 && a->bandwidth != NULL)
@@ -174,7 +178,7 @@ static int solve_matrices(const struct asked *a, struct nt_map **map, struct nt_
             .bandwidth = m.bandwidth,
             .host_name = (const char *const *)m.latency->host_name,
             .pattern = "",
-            .method = &a->method,
+            .method = nt_published_method(&a->published, &method) ? &method : NULL,
         };
         nt_terminal_progress("solving %zu hosts", m.latency->hosts);
         rc = nt_solve_measured(&measured, map, err);
@@ -211,10 +215,10 @@ static int read_options(int argc, char **argv, struct asked *a, struct nt_err *e
         flags[OTHERS + k] = (struct nt_flag){"latency", 0, &a->latency[k], NULL};
     if (nt_front_options(argc, argv, flags, sizeof flags / sizeof *flags, &a->samples, 1, err) != 0)
         return -1;
-    a->method = nt_method_named(method);
-    if (read_setting("epsilon", epsilon, &a->method.epsilon, err) != 0 ||
-        read_setting("eps-shared", shared, &a->method.eps_shared, err) != 0 ||
-        read_setting("eps-duplex", duplex, &a->method.eps_duplex, err) != 0)
+    a->published = nt_published_named(method);
+    if (read_setting("epsilon", epsilon, &a->published.epsilon, err) != 0 ||
+        read_setting("eps-shared", shared, &a->published.eps_shared, err) != 0 ||
+        read_setting("eps-duplex", duplex, &a->published.eps_duplex, err) != 0)
         return -1;
     return nt_matrix_text_named(a->from, &a->text, err);
 }

@@ -51,7 +51,7 @@ static int invert_corner(struct room *room, const double *l, size_t wide, struct
     for (size_t j = 0; j < wide; j++)
         memcpy(room->corner + j * WIDTH + j, l + j * room->n + j, (wide - j) * sizeof *l);
     if (LAPACKE_dtrtri_work(LAPACK_COL_MAJOR, 'L', 'N', (lapack_int)wide, room->corner, WIDTH) != 0)
-        return nt_err_set(err, NT_ERR_SYSTEM, "a factor of %zu is singular", room->n);
+        return nt_err_set(err, NT_ERR_INPUT, "a factor of %zu is singular", room->n);
     return 0;
 }
 
@@ -93,7 +93,7 @@ int nt_dense_factor(double *a, size_t n, struct nt_err *err)
         double *corner = a + k * n + k;
         if (LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'L', (lapack_int)wide, corner, (lapack_int)n) !=
             0)
-            rc = nt_err_set(err, NT_ERR_SYSTEM, "a matrix of %zu is not positive definite", n);
+            rc = nt_err_set(err, NT_ERR_INPUT, "a matrix of %zu is not positive definite", n);
         else if (k + wide < n)
             rc = factor_below(room, corner, wide, n - k - wide, err);
     }

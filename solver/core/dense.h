@@ -8,14 +8,14 @@
 
 #include "err.h"
 
-/* Replaces the lower triangle by its Cholesky factor L. NT_ERR_SYSTEM when the matrix is not
+/* Replaces the lower triangle by its Cholesky factor L. NT_ERR_INPUT when the matrix is not
  * positive definite. */
 int nt_dense_factor(double *a, size_t n, struct nt_err *err);
 
 /* x := inverse(L L') x for one right-hand side. */
 void nt_dense_solve(const double *l, size_t n, double *x);
 
-/* Replaces L by inverse(L L'), both triangles. */
+/* Replaces L by inverse(L L'), both triangles. NT_ERR_INPUT when L is singular. */
 int nt_dense_invert(double *l, size_t n, struct nt_err *err);
 
 /* y += a x, the same for four x at once, and the sum of x y: in blocks that a compiler turns into

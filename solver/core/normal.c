@@ -62,11 +62,6 @@ void nt_normal_destroy(struct nt_normal *normal)
     free(normal);
 }
 
-size_t nt_normal_dense(const struct nt_normal *normal)
-{
-    return normal->n - normal->head;
-}
-
 /* Where the value of A or L at positions i > j belongs; for a sparse j, i must be in its list. */
 static double *element(struct nt_normal *m, size_t i, size_t j)
 {
@@ -175,7 +170,7 @@ static int factorise(struct nt_normal *m, struct nt_err *err)
         for (size_t j = 0; j < m->head; j++)
             l.first[j] = (uint32_t)m->head;
         if (!factor_head(m, &l))
-            rc = nt_err_set(err, NT_ERR_SYSTEM, "the equations are not independent");
+            rc = nt_err_set(err, NT_ERR_INPUT, "the equations are not independent");
     }
     free(l.next);
     free(l.first);
@@ -227,36 +222,6 @@ int nt_normal_create(const struct nt_rows *rows, struct nt_normal **out, struct 
 fail:
     nt_normal_destroy(m);
     return -1;
-}
-
-/* In positions: y := inverse(A) y. */
-static void solve_ordered(const struct nt_normal *m, double *y)
-{
-    for (size_t j = 0; j < m->head; j++) {
-        y[j] /= m->diagonal[j];
-        for (size_t e = m->start[j]; e < m->start[j + 1]; e++)
-            y[m->below[e]] -= m->factor[e] * y[j];
-    }
-    nt_dense_solve(m->dense, m->n - m->head, y + m->head);
-    for (size_t j = m->head; j-- > 0;) {
-        for (size_t e = m->start[j]; e < m->start[j + 1]; e++)
-            y[j] -= m->factor[e] * y[m->below[e]];
-        y[j] /= m->diagonal[j];
-    }
-}
-
-int nt_normal_solve(const struct nt_normal *m, double *x, struct nt_err *err)
-{
-    double *y = malloc((m->n + 1) * sizeof *y);
-    if (y == NULL)
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu equations", m->n);
-    for (size_t k = 0; k < m->n; k++)
-        y[k] = x[m->order[k]];
-    solve_ordered(m, y);
-    for (size_t k = 0; k < m->n; k++)
-        x[m->order[k]] = y[k];
-    free(y);
-    return 0;
 }
 
 /* Erisman and Tinney, 1975 (Takahashi's equations): the inverse on the pattern of the factor

@@ -29,16 +29,10 @@ void nt_rows_destroy(struct nt_rows *rows);
 
 struct nt_normal;
 
-/* Factors A. NT_ERR_INPUT when the dense block would pass NT_NORMAL_DENSE_MAX, NT_ERR_SYSTEM when
- * A is not positive definite (a column without rows, or dependent ones) or without memory. */
+/* Factors A. NT_ERR_INPUT when the dense block would pass NT_NORMAL_DENSE_MAX, or A is not positive
+ * definite (a column without rows, or dependent ones). */
 int nt_normal_create(const struct nt_rows *rows, struct nt_normal **out, struct nt_err *err);
 void nt_normal_destroy(struct nt_normal *normal);
-
-/* How large the dense block is: what the time depends on (its cube). */
-size_t nt_normal_dense(const struct nt_normal *normal);
-
-/* x := inverse(A) x */
-int nt_normal_solve(const struct nt_normal *normal, double *x, struct nt_err *err);
 
 /* The diagonal of the inverse of A into variance[columns]; costs little more than factoring.
  * Uses up the factor: the normal can only be destroyed afterwards. */

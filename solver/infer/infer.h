@@ -1,5 +1,5 @@
 /* From measurements to a model. The one method without options that everything uses.
- * The published methods for comparison are in bufe.h and parus.h. */
+ * Published methods, for comparison, are handed in by those who know them: see method.h. */
 #ifndef NT_INFER_H
 #define NT_INFER_H
 
@@ -18,14 +18,6 @@
 int nt_infer_latency(const struct nt_matrix *latency, const struct nt_matrix *se, uint64_t seed,
                      struct nt_model **out, struct nt_err *err);
 
-/* Adds the bandwidths of links to a copy of model: a pair's bandwidth (row to column) is the
- * smallest on its path. A link that was never the only explanation for a pair carries at least
- * what is stated, and says so (at_least); oversubscription is filled where the link above a
- * switch is known. Readings that are not above 0 are not measured. bandwidth->n must be
- * model->hosts. */
-int nt_infer_bandwidth(const struct nt_model *model, const struct nt_matrix *bandwidth,
-                       struct nt_model **out, struct nt_err *err);
-
 /* United with the models of the same hosts that other message sizes gave (PARUS: the sizes' graphs
  * are united). A link's probability stays what it is without them, the chance that it is there: the
  * mean of what the sizes say, weighted by the confidence of each, the model's own included. A size
@@ -42,6 +34,13 @@ int nt_infer_bandwidth(const struct nt_model *model, const struct nt_matrix *ban
  * success; a failure leaves one of the same hosts. */
 int nt_infer_merge(struct nt_model **model, const struct nt_model *const *others, size_t count,
                    const struct nt_matrix *latency, uint64_t seed, struct nt_err *err);
+
+/* A model of several message sizes: latency has one matrix each of the same hosts, ascending, sizes
+ * (1 to NT_INFER_SIZES_MAX) of them. Figures are of the first; the others say by nt_infer_merge how
+ * sure each link is, and add what only they show. NT_ERR_USAGE: too many sizes. */
+enum { NT_INFER_SIZES_MAX = 4096 };
+int nt_infer_sizes(const struct nt_matrix *const *latency, size_t sizes, uint64_t seed,
+                   struct nt_model **out, struct nt_err *err);
 
 /* The figures of a tree that is known, fitted to latencies of its hosts: links with standard
  * errors, R2, pairs that do not fit, suspects. model must have no pairs that are off yet. */

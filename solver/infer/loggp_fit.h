@@ -1,4 +1,4 @@
-/* LogGP of one class of paths over one rail from PRTT measurements (seed 003, section 3.2.3).
+/* LogGP of one class of paths over one rail from PRTT measurements (Lichei 2006, section 3.2.3).
  *
  * With t(s) = o_send + L + o_recv + (s - 1) G for the time of a message of s bytes
  *   PRTT(1, 0, s) = 2 t(s)                                                          (3.2.2.1)

@@ -457,3 +457,27 @@ int nt_infer_merge(struct nt_model **model, const struct nt_model *const *others
     nt_model_destroy(first);
     return status;
 }
+
+int nt_infer_sizes(const struct nt_matrix *const *latency, size_t sizes, uint64_t seed,
+                   struct nt_model **out, struct nt_err *err)
+{
+    if (sizes > NT_INFER_SIZES_MAX)
+        return nt_err_set(err, NT_ERR_USAGE,
+                          "%zu matrices of latencies: expected at most %d with method auto", sizes,
+                          (int)NT_INFER_SIZES_MAX);
+    struct nt_model **model = calloc(sizes, sizeof *model);
+    int rc = 0;
+    if (model == NULL)
+        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu message sizes", sizes);
+    for (size_t k = 0; k < sizes && rc == 0; k++)
+        rc = nt_infer_latency(latency[k], NULL, seed, &model[k], err);
+    if (rc == 0 && sizes > 1)
+        rc = nt_infer_merge(&model[0], (const struct nt_model *const *)model + 1, sizes - 1,
+                            latency[0], seed, err);
+    for (size_t k = rc == 0; k < sizes; k++)
+        nt_model_destroy(model[k]);
+    if (rc == 0)
+        *out = model[0];
+    free(model);
+    return rc;
+}

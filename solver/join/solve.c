@@ -7,6 +7,7 @@
 
 #include "doubt.h"
 #include "hint.h"
+#include "infer.h"
 #include "link_bandwidth.h"
 #include "link_flows.h"
 #include "link_latency.h"
@@ -353,8 +354,10 @@ static int infer_matrices(struct sorted *s, const struct nt_method *method,
 {
     if (sort_latencies(s, latency, sizes, err) != 0)
         return -1;
-    return nt_method_infer(method, (const struct nt_matrix *const *)s->latency, s->sizes,
-                           s->bandwidth, out, err);
+    const struct nt_matrix *const *sorted = (const struct nt_matrix *const *)s->latency;
+    if (method == NULL)
+        return nt_infer_sizes(sorted, s->sizes, seed, out, err);
+    return method->infer(method->settings, sorted, s->sizes, s->bandwidth, out, err);
 }
 
 static int infer_pairs(struct sorted *s, const struct nt_solve_input *from, struct nt_model **out,
@@ -363,8 +366,7 @@ static int infer_pairs(struct sorted *s, const struct nt_solve_input *from, stru
     struct nt_matrix *matrix[SIZES_MAX + 1];
     size_t n;
     int rc = list_matrices(from->samples, matrix, &n, err);
-    /* bufe takes one size only */
-    bool one = from->method != NULL && nt_method_check(from->method, n, NULL) != 0;
+    bool one = from->method != NULL && n > from->method->sizes_max;
     if (rc == 0)
         rc = infer_matrices(s, from->method, (const struct nt_matrix *const *)matrix, one ? 1 : n,
                             out, err);
@@ -384,14 +386,12 @@ static int find_in_record(struct sorted *s, const struct nt_solve_input *from, s
                           struct nt_err *err)
 {
     struct nt_met met;
-    bool ours = from->method == NULL || from->method->name == NULL ||
-                strcmp(from->method->name, "auto") == 0;
     if (nt_samples_met(from->samples, 0, &met, err) != 0)
         return -1;
     f->pairs = met.pairs;
     f->told = is_covered(&met, from->samples->missing);
     nt_met_fini(&met);
-    int rc = ours ? nt_recall_adaptive(from->samples, s->order, &f->model, err) : 0;
+    int rc = from->method == NULL ? nt_recall_adaptive(from->samples, s->order, &f->model, err) : 0;
     f->adaptive = rc > 0;
     if (rc == 0)
         return f->told ? infer_pairs(s, from, &f->model, err) : infer_nothing(s, &f->model, err);
@@ -468,7 +468,7 @@ static int solve_sorted(struct sorted *s, const struct nt_solve_input *from, str
     map->sweep.pairs_measured = f.pairs;
     map->sweep.pairs_total = s->n == 0 ? 0 : (uint64_t)s->n * (s->n - 1) / 2;
     const struct nt_matrix *bandwidth =
-        nt_method_has_bandwidths(from->method) ? NULL : s->bandwidth;
+        from->method != NULL && from->method->has_bandwidths ? NULL : s->bandwidth;
     if ((!f.told &&
          nt_map_warn(map, err, "%llu of %llu pairs measured: too few to tell the network",
                      (unsigned long long)map->sweep.pairs_measured,

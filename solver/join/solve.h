@@ -30,17 +30,17 @@ struct nt_solve_input {
     char *const *missing;              /* of each host NULL or why it did not answer; or NULL */
     const uint32_t *room;              /* tasks that each host is for; NULL: one each */
     const char *pattern;               /* "": neighbour; matrix:PATH: what samples hold of it */
-    const struct nt_method *method;    /* NULL: auto */
+    const struct nt_method *method;    /* instead of ours; NULL: ours */
     const struct nt_samples *samples;  /* instead of matrices, the record that holds them and
                                           more; NULL: none */
 };
 
 /* The same from matrices: status ok, or partial when hosts are missing. Hosts come out sorted by
- * name. NT_ERR_USAGE as of nt_method_check. */
+ * name. NT_ERR_USAGE: more sizes than the method can unite. */
 int nt_solve_measured(const struct nt_solve_input *measured, struct nt_map **out,
                       struct nt_err *err);
 
-/* samples with another method than auto; method may be NULL. */
+/* samples with another method than ours; method may be NULL: ours. */
 int nt_solve_samples_by(const struct nt_samples *samples, const struct nt_method *method,
                         struct nt_map **out, struct nt_err *err);
 

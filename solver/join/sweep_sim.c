@@ -1,7 +1,6 @@
 #include "sweep_sim.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,9 +9,14 @@
 #include "repeat.h"
 #include "shape.h"
 #include "sweep_adaptive.h"
-#include "sweep_pmm.h"
 
-enum { MATRIX_HOSTS_MAX = 16384, PASSES = 3, BATCHES = 3, PINGS = 10, REPEATS_ROUNDS = 24 };
+enum {
+    MATRIX_HOSTS_MAX = 16384,
+    PASSES = 3,
+    BATCHES = NT_SWEEP_SIM_BATCHES,
+    PINGS = NT_SWEEP_SIM_PINGS,
+    REPEATS_ROUNDS = 24
+};
 
 static const uint64_t SOLVE_SEED = 1;
 
@@ -63,35 +67,9 @@ static uint64_t bound_adaptive(const struct nt_model *truth)
     return sum;
 }
 
-static int create_pmm(const struct nt_sweep_ask *ask, struct nt_planner **out, struct nt_err *err)
-{
-    return nt_sweep_pmm_create(ask->network, BATCHES, PINGS, ask->seed, out, err);
-}
-
-/* As many pairs as links can be told apart, two hosts a pair. */
-static uint64_t bound_pmm(const struct nt_model *truth)
-{
-    return truth->hosts < 2 ? 0 : (2 * truth->links + truth->hosts - 1) / truth->hosts;
-}
-
-static const struct nt_sweep_kind kinds[] = {
-    {"all", create_all, NULL, bound_all},
-    {"adaptive", create_adaptive, solve_adaptive, bound_adaptive},
-    {"pmm", create_pmm, nt_sweep_pmm_model, bound_pmm},
-};
-
-const struct nt_sweep_kind *nt_sweep_kind_find(const char *name, struct nt_err *err)
-{
-    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++)
-        if (strcmp(name, kinds[k].name) == 0)
-            return &kinds[k];
-    char names[64] = "";
-    for (size_t k = 0, at = 0; k < sizeof kinds / sizeof *kinds && at < sizeof names; k++)
-        at += (size_t)snprintf(names + at, sizeof names - at, "%s%s", k > 0 ? ", " : "",
-                               kinds[k].name);
-    nt_err_set(err, NT_ERR_USAGE, "sweep %s: expected one of %s", name, names);
-    return NULL;
-}
+const struct nt_sweep_kind nt_sweep_kind_all = {"all", create_all, NULL, bound_all};
+const struct nt_sweep_kind nt_sweep_kind_adaptive = {"adaptive", create_adaptive, solve_adaptive,
+                                                     bound_adaptive};
 
 /* ---- answering ------------------------------------------------------------------------------ */
 

@@ -13,16 +13,18 @@
 #include "samples.h"
 #include "sweep.h"
 
-/* What a planner may know from the start. The network is for a sweep that knows it (pmm). */
+/* What a latency is measured with: batches of pings. */
+enum { NT_SWEEP_SIM_BATCHES = 3, NT_SWEEP_SIM_PINGS = 10 };
+
+/* What a planner may know from the start. The network is for a sweep that knows it. */
 struct nt_sweep_ask {
     const struct nt_network *network;
     const uint32_t *order; /* the network's hosts as their names would order them; NULL: as is */
     uint64_t seed;
 };
 
-/* The names that users give planners. */
 struct nt_sweep_kind {
-    const char *name;
+    const char *name; /* that users give it */
     int (*create)(const struct nt_sweep_ask *ask, struct nt_planner **out, struct nt_err *err);
     /* The planner's own network when it has ended; NULL: inferred from all measured pairs. */
     int (*solve)(struct nt_planner *planner, struct nt_model **out, struct nt_err *err);
@@ -30,8 +32,8 @@ struct nt_sweep_kind {
     uint64_t (*bound_rounds)(const struct nt_model *truth);
 };
 
-/* NULL and NT_ERR_USAGE for an unknown name. */
-const struct nt_sweep_kind *nt_sweep_kind_find(const char *name, struct nt_err *err);
+/* The sweeps that a probe can follow. */
+extern const struct nt_sweep_kind nt_sweep_kind_all, nt_sweep_kind_adaptive;
 
 struct nt_sweep_run {
     uint64_t rounds, pairs; /* pairs: measurements ordered, over all rounds */

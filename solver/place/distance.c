@@ -276,7 +276,8 @@ double nt_distance_latency(const struct nt_distance *d, uint32_t a, uint32_t b)
                        : d->above_us[a] + d->above_us[b] - 2 * d->above_us[top] + ends;
 }
 
-uint32_t nt_distance_hops(const struct nt_distance *d, uint32_t a, uint32_t b)
+/* Links between a and b; NONE when they are not joined. */
+static uint32_t count_hops(const struct nt_distance *d, uint32_t a, uint32_t b)
 {
     if (a == b)
         return 0;
@@ -302,7 +303,7 @@ static uint32_t leaving(const struct nt_distance *d, uint32_t link, uint32_t v)
 uint32_t nt_distance_path(const struct nt_distance *d, uint32_t a, uint32_t b, uint32_t *directed)
 {
     uint32_t n = 0;
-    if (a == b || nt_distance_hops(d, a, b) == NONE)
+    if (a == b || count_hops(d, a, b) == NONE)
         return 0;
     if (!d->tree) { /* from b back towards the source a */
         const uint32_t *via = d->via + a * d->vertices;

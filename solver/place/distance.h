@@ -26,9 +26,6 @@ bool nt_distance_is_tree(const struct nt_distance *distance);
 /* One-way latency with both overheads, 0 from a host to itself, NaN when they are not joined. */
 double nt_distance_latency(const struct nt_distance *distance, uint32_t a, uint32_t b);
 
-/* Links between a and b; UINT32_MAX when they are not joined. */
-uint32_t nt_distance_hops(const struct nt_distance *distance, uint32_t a, uint32_t b);
-
 /* The directed links of the path, 2*link for a-to-b of the link and 2*link+1 for the way back, at
  * most nt_distance_path_max of them; returns how many. */
 uint32_t nt_distance_path(const struct nt_distance *distance, uint32_t a, uint32_t b,

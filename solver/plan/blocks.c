@@ -20,7 +20,8 @@ static int add_slot(struct nt_merge *m, struct nt_cells *cells, uint32_t *slot, 
     return 0;
 }
 
-void nt_blocks_note(struct nt_merge *m, uint32_t slot)
+/* Where the clusters of a block are. */
+static void note_clusters(struct nt_merge *m, uint32_t slot)
 {
     const struct nt_cells *c = m->block[slot];
     for (uint32_t k = 0; k < c->clusters; k++) {
@@ -104,7 +105,7 @@ static int cut(struct nt_merge *m, size_t level, const uint32_t *seat, size_t n,
             return -1;
     }
     for (size_t b = 0; b < blocks; b++)
-        nt_blocks_note(m, first + (uint32_t)b);
+        note_clusters(m, first + (uint32_t)b);
     return 0;
 }
 
@@ -167,7 +168,7 @@ static int make_pair(struct nt_merge *m, size_t level, uint32_t old, const uint3
         if (nt_clusters_find(&m->clusters, level, i) == root && add_seat(k, i, err) < 0)
             return -1;
     k->open = true;
-    nt_blocks_note(m, slot);
+    note_clusters(m, slot);
     return append(m, slot, seat, n, err);
 }
 
@@ -242,6 +243,6 @@ int nt_blocks_join(struct nt_merge *m, const uint32_t *slot, size_t n, struct nt
     }
     free(place);
     m->block[slot[0]] = joined;
-    nt_blocks_note(m, slot[0]);
+    note_clusters(m, slot[0]);
     return 0;
 }

@@ -22,7 +22,4 @@ int nt_blocks_join(struct nt_merge *merge, const uint32_t *slot, size_t n, struc
 /* Of a block, those that are not merged into another. */
 size_t nt_blocks_clusters(const struct nt_cells *cells);
 
-/* Notes where the clusters of a block are. */
-void nt_blocks_note(struct nt_merge *merge, uint32_t slot);
-
 #endif

@@ -1,4 +1,4 @@
-/* LogGP on the wire: which PRTT(n, d, s) (seed 003, chapter 3) to measure, between which hosts.
+/* LogGP on the wire: which PRTT(n, d, s) (Lichei 2006, chapter 3) to measure, between which hosts.
  *
  * A class of paths is how many switches (links, where hosts are switches) lie between two hosts;
  * one pair stands for it. Classes whose pairs share no link are measured in the same rounds. For

@@ -15,8 +15,8 @@
 enum nt_order_kind {
     NT_ORDER_LATENCY,   /* ping-pong of message_bytes between the pairs */
     NT_ORDER_BANDWIDTH, /* from first to second of each pair, for window_s seconds */
-    NT_ORDER_PRTT,      /* PRTT(count, delay_us, message_bytes), seed 003 */
-    NT_ORDER_KERNEL,    /* a stress kernel of seed 004 over all hosts */
+    NT_ORDER_PRTT,      /* PRTT(count, delay_us, message_bytes), Lichei 2006 */
+    NT_ORDER_KERNEL,    /* a stress kernel (Navaridas, Miguel-Alonso) over all hosts */
 };
 
 struct nt_order {

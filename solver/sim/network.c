@@ -244,17 +244,3 @@ double nt_network_latency(const struct nt_network *network, uint32_t a, uint32_t
     }
     return sum + network->overhead_us[a] + network->overhead_us[b];
 }
-
-int nt_network_latencies(const struct nt_network *network, struct nt_matrix **out,
-                         struct nt_err *err)
-{
-    struct nt_matrix *m;
-    if (nt_matrix_create(network->hosts, NT_MATRIX_LATENCY_US, &m, err) < 0)
-        return -1;
-    for (uint32_t a = 0; a < network->hosts; a++)
-        for (uint32_t b = 0; b < network->hosts; b++)
-            if (a != b)
-                nt_matrix_set(m, a, b, (float)nt_network_latency(network, a, b));
-    *out = m;
-    return 0;
-}

@@ -97,10 +97,6 @@ static inline bool nt_walk_arrived(const struct nt_walk *walk)
 /* One way from a to b in us: the route's latencies and both overheads. NaN without a path. */
 double nt_network_latency(const struct nt_network *network, uint32_t a, uint32_t b);
 
-/* All pairs, noiseless. */
-int nt_network_latencies(const struct nt_network *network, struct nt_matrix **out,
-                         struct nt_err *err);
-
 /* What measurements could at best find out, canonical (nt_model_canonicalise): switches with the
  * same switches below them (parallel spines) as one with their links' rates added; no switch with
  * fewer than three links (its links are one, so a switch with one host is a longer host link);

@@ -1,4 +1,4 @@
-/* Routes and measurements as texts (seed method: Liu et al., NPC 2018, needs both).
+/* Routes and measurements as texts (the method of Liu et al., NPC 2018, needs both).
  *
  * Routes: a line a direction, HOST HOST LINK [LINK...]. Both directions of a pair may be given.
  * Measured: a line a measurement, HOST HOST LATENCY_US, one way.

@@ -20,8 +20,8 @@
  *   round                     a new round begins: what follows ran at the same time
  *   latency A B BYTES COUNT LOW_US SE_US MEDIAN_US          one way, half a round trip
  *   bandwidth A B BYTES SECONDS                             a flow from A to B in this round
- *   prtt A B BYTES COUNT DELAY_US US [SE_US HOLD_US [RAIL]] PRTT(n, d, s), seed 003
- *   kernel NAME BYTES COUNT MEDIAN_US LOW_US HIGH_US [HOSTS [MESSAGES INDEX...]]  stress, seed 004
+ *   prtt A B BYTES COUNT DELAY_US US [SE_US HOLD_US [RAIL]] PRTT(n, d, s), Lichei 2006
+ *   kernel NAME BYTES COUNT MEDIAN_US LOW_US HIGH_US [HOSTS [MESSAGES INDEX...]]  a stress kernel
  *   failed A B REASON...      a pair whose measurement failed in this round
  *   phase-end SECONDS         time the phase took
  *   warning TEXT...

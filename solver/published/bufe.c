@@ -10,11 +10,6 @@ void nt_bufe_default(struct nt_bufe_options *options)
         .epsilon = 0.15, .pairs = true, .regress = true, .work_max = 20000000};
 }
 
-double nt_bufe_success(size_t n, double p)
-{
-    return n < 2 ? 1 : pow(p, (double)n * (double)(n - 1) / 2);
-}
-
 static int check_matrix(const struct nt_matrix *m, enum nt_matrix_kind kind, const char *what,
                         struct nt_err *err)
 {

@@ -21,7 +21,6 @@ struct pmm {
     uint32_t (*pair)[2]; /* of that round */
     double *latency_us;  /* plan->pairs of them, NaN: no reading */
     bool *lost;          /* hosts */
-    uint32_t batches, count;
 };
 
 static int next(struct nt_planner *planner, struct nt_order *order, struct nt_err *err)
@@ -44,8 +43,8 @@ static int next(struct nt_planner *planner, struct nt_order *order, struct nt_er
                                .pairs = n,
                                .pair = s->pair,
                                .message_bytes = 8,
-                               .batches = s->batches,
-                               .count = s->count};
+                               .batches = NT_SWEEP_SIM_BATCHES,
+                               .count = NT_SWEEP_SIM_PINGS};
     return n > 0;
 }
 
@@ -112,17 +111,15 @@ static int check_links(const struct nt_model *m, struct nt_err *err)
                       m->links, (int)LINKS_MAX);
 }
 
-int nt_sweep_pmm_create(const struct nt_network *network, uint32_t batches, uint32_t count,
-                        uint64_t seed, struct nt_planner **out, struct nt_err *err)
+static int create(const struct nt_sweep_ask *ask, struct nt_planner **out, struct nt_err *err)
 {
+    const struct nt_network *network = ask->network;
     struct pmm *s = calloc(1, sizeof *s);
     if (s == NULL)
         return nt_err_set(err, NT_ERR_SYSTEM, "no memory for a sweep of %zu hosts", network->hosts);
     s->base.ops = &OPS;
-    s->batches = batches;
-    s->count = count;
     if (known_network(network, &s->truth, err) < 0 || check_links(s->truth->model, err) < 0 ||
-        nt_plan_model(s->truth->model, 1, seed, &s->plan, err) < 0) {
+        nt_plan_model(s->truth->model, 1, ask->seed, &s->plan, err) < 0) {
         destroy(&s->base);
         return -1;
     }
@@ -200,7 +197,7 @@ static int estimate(const struct pmm *s, struct nt_model *m, struct nt_err *err)
     return rc;
 }
 
-int nt_sweep_pmm_model(struct nt_planner *planner, struct nt_model **out, struct nt_err *err)
+static int solve(struct nt_planner *planner, struct nt_model **out, struct nt_err *err)
 {
     struct pmm *s = (struct pmm *)planner;
     struct nt_model *m;
@@ -213,3 +210,11 @@ int nt_sweep_pmm_model(struct nt_planner *planner, struct nt_model **out, struct
     *out = m;
     return 0;
 }
+
+/* As many pairs as links can be told apart, two hosts a pair. */
+static uint64_t bound_rounds(const struct nt_model *truth)
+{
+    return truth->hosts < 2 ? 0 : (2 * truth->links + truth->hosts - 1) / truth->hosts;
+}
+
+const struct nt_sweep_kind nt_sweep_kind_pmm = {"pmm", create, solve, bound_rounds};

@@ -1,4 +1,4 @@
-/* The published method of seed 000: A. Bufe, "Automatic Analysis of a Supercomputer's Topology and
+/* The published method of A. Bufe, "Automatic Analysis of a Supercomputer's Topology and
  * Performance Characteristics", Hamburg 2014. Kept apart from infer.h, for comparison.
  *
  * Latency is taken as symmetric (2.1): where both directions were measured, their mean counts.
@@ -64,27 +64,5 @@ int nt_bufe_infer(const struct nt_matrix *latency, const struct nt_matrix *bandw
                   const struct nt_bufe_options *options, struct nt_bufe_result **out,
                   struct nt_err *err);
 void nt_bufe_destroy(struct nt_bufe_result *result);
-
-/* Equation 3.5 and table 3.10: the chance that all pairs of n hosts are measured right, when one
- * is with probability p; the method needs all of them. */
-double nt_bufe_success(size_t n, double p);
-
-/* The inside of one host for nt_bufe_join (2.7): a model whose hosts are the cores and one vertex
- * that stands for everything outside, measured from a neighbour. */
-struct nt_bufe_inside {
-    const struct nt_model *model; /* borrowed */
-    uint32_t external;            /* that vertex, one of the model's hosts */
-    uint32_t measured; /* the core from which the network model was measured, a host too */
-};
-
-/* The network with each host replaced by its inside (2.7): inside[h] for each host h of network.
- * The smallest latency at the external vertex is taken off its links; the vertex itself becomes
- * a switch that stands for the host. Where the measuring core is farther than zero from it, that
- * distance is taken off the host's links in the network (not below zero; NaN stays NaN).
- * Hosts of the result: the cores of host 0, then those of host 1, ..., in their order, without
- * the external ones. Switches: network's, then one a host, then the insides'. Not canonical, so
- * that the caller can still name the vertices; a missing host keeps its cores, as missing. */
-int nt_bufe_join(const struct nt_model *network, const struct nt_bufe_inside *inside,
-                 struct nt_model **out, struct nt_err *err);
 
 #endif

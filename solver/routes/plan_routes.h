@@ -1,4 +1,4 @@
-/* From routes to a plan of measurements (seed method: Liu et al., NPC 2018): a minimal set or,
+/* From routes to a plan of measurements (Liu et al., NPC 2018): a minimal set or,
  * with redundancy, a well-conditioned larger one, in link-disjoint rounds. */
 #ifndef NT_PLAN_ROUTES_H
 #define NT_PLAN_ROUTES_H

@@ -7,10 +7,11 @@
 
 #include <cmocka.h>
 
-#include "method.h"
+#include "infer.h"
+#include "known_network.h"
 #include "rng.h"
 
-enum { HOSTS = 12, PER_LEAF = 4, SIZES = 4 };
+enum { HOSTS = 12, PER_LEAF = 4, SIZES = 4, SEED = 1 };
 
 /* Leaves of PER_LEAF hosts; all on one switch when far is near. Directions differ by skew. */
 static struct nt_matrix *tree(double near, double far, double skew)
@@ -30,51 +31,12 @@ static struct nt_matrix *tree(double near, double far, double skew)
     return m;
 }
 
-static void settings_belong_to_their_method(void **state)
-{
-    (void)state;
-    const struct {
-        struct nt_method method;
-        size_t sizes;
-        const char *says; /* NULL: fine */
-    } table[] = {
-        {{NULL, NAN, NAN, NAN}, 5, NULL},
-        {{"auto", NAN, NAN, NAN}, 1, NULL},
-        {{"bufe", 0.2, NAN, NAN}, 1, NULL},
-        {{"parus", NAN, 0, 100}, 5, NULL},
-        {{"guess", NAN, NAN, NAN}, 1, "method guess: expected auto, bufe or parus"},
-        {{"", NAN, NAN, NAN}, 1, "method : expected auto, bufe or parus"},
-        {{"auto", 0.2, NAN, NAN}, 1, "epsilon: expected with method bufe only, found auto"},
-        {{NULL, 0.2, NAN, NAN}, 1, "epsilon: expected with method bufe only, found auto"},
-        {{"parus", 0.2, NAN, NAN}, 1, "epsilon: expected with method bufe only, found parus"},
-        {{"bufe", NAN, 0.1, NAN}, 1, "eps-shared: expected with method parus only, found bufe"},
-        {{"auto", NAN, NAN, 0.1}, 1, "eps-duplex: expected with method parus only, found auto"},
-        {{"bufe", 0, NAN, NAN}, 1, "epsilon 0: expected above 0 and below 2"},
-        {{"bufe", 2, NAN, NAN}, 1, "epsilon 2: expected above 0 and below 2"},
-        {{"bufe", INFINITY, NAN, NAN}, 1, "epsilon inf: expected above 0 and below 2"},
-        {{"parus", NAN, -1, NAN}, 1, "eps-shared -1: expected 0 to 100"},
-        {{"parus", NAN, NAN, 101}, 1, "eps-duplex 101: expected 0 to 100"},
-        {{"bufe", NAN, NAN, NAN},
-         2,
-         "2 matrices of latencies: expected at most 1 with method bufe"},
-    };
-    for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
-        struct nt_err err = {0};
-        int rc = nt_method_check(&table[k].method, table[k].sizes, &err);
-        assert_int_equal(rc, table[k].says == NULL ? 0 : -1);
-        assert_string_equal(err.text, table[k].says == NULL ? "" : table[k].says);
-        assert_int_equal(err.kind, table[k].says == NULL ? NT_ERR_NONE : NT_ERR_USAGE);
-    }
-    struct nt_err err = {0};
-    assert_int_equal(nt_method_check(NULL, 3, &err), 0);
-}
-
 static struct nt_model *merged(struct nt_matrix *const *m, size_t sizes)
 {
     struct nt_model *model;
     struct nt_err err = {0};
-    assert_int_equal(
-        nt_method_infer(NULL, (const struct nt_matrix *const *)m, sizes, NULL, &model, &err), 0);
+    assert_int_equal(nt_infer_sizes((const struct nt_matrix *const *)m, sizes, SEED, &model, &err),
+                     0);
     return model;
 }
 
@@ -223,8 +185,7 @@ static void a_link_that_contradicts_is_not_added(void **state)
                 nt_matrix_set(m[1], i, j, nt_matrix_get(m[1], i, j) / 2);
     struct nt_model *model;
     struct nt_err err = {0};
-    assert_int_equal(
-        nt_method_infer(NULL, (const struct nt_matrix *const *)m, 2, NULL, &model, &err), 0);
+    assert_int_equal(nt_infer_sizes((const struct nt_matrix *const *)m, 2, SEED, &model, &err), 0);
     assert_int_equal(model->switches, HOSTS / PER_LEAF + 1);
     for (size_t k = 0; k < model->links; k++)
         if (model->link[k].a < HOSTS)
@@ -254,8 +215,7 @@ static void noise_adds_no_links(void **state)
                 m[k]->at[c] *= (float)exp(0.05 * nt_rng_normal(&rng));
         }
         assert_int_equal(
-            nt_method_infer(NULL, (const struct nt_matrix *const *)m, SIZES, NULL, &model, &err),
-            0);
+            nt_infer_sizes((const struct nt_matrix *const *)m, SIZES, SEED, &model, &err), 0);
         false_switches += model->switches != 1;
         nt_model_destroy(model);
         for (size_t k = 0; k < SIZES; k++)
@@ -341,8 +301,7 @@ static void a_size_without_a_host_has_its_say(void **state)
     }
     struct nt_model *model;
     struct nt_err err = {0};
-    assert_int_equal(
-        nt_method_infer(NULL, (const struct nt_matrix *const *)m, 2, NULL, &model, &err), 0);
+    assert_int_equal(nt_infer_sizes((const struct nt_matrix *const *)m, 2, SEED, &model, &err), 0);
     for (size_t k = 0; k < model->links; k++)
         assert_true(model->link[k].probability > (is_inner(model, k) ? 0.9 : 0.999));
     nt_model_destroy(model);
@@ -350,81 +309,37 @@ static void a_size_without_a_host_has_its_say(void **state)
     nt_matrix_destroy(m[1]);
 }
 
-/* Each setting changes what its method finds. */
-static void settings_reach_the_methods(void **state)
+/* Two leaves of three hosts. */
+static struct nt_model *two_leaves(void)
 {
-    (void)state;
-    struct nt_matrix *m = tree(2, 2.3, 1);
-    const struct nt_matrix *latency[] = {m};
-    struct nt_method coarse = nt_method_named("bufe"), fine = coarse;
-    struct nt_model *a, *b;
-    struct nt_err err = {0};
-    coarse.epsilon = 0.3;
-    fine.epsilon = 0.02;
-    assert_int_equal(nt_method_infer(&coarse, latency, 1, NULL, &a, &err), 0);
-    assert_int_equal(nt_method_infer(&fine, latency, 1, NULL, &b, &err), 0);
-    assert_true(a->switches == 1 && b->switches > 1);
-    nt_model_destroy(a);
-    nt_model_destroy(b);
-    nt_matrix_destroy(m);
+    struct nt_err err;
+    struct nt_model *m = known_leaves(2, (const size_t[]){3, 3}, 1, 1);
+    known_must(nt_model_canonicalise(m, &err), &err);
+    return m;
 }
 
-static size_t one_way_links(double eps_duplex)
-{
-    struct nt_matrix *m = tree(1, 10, 1);
-    struct nt_method parus = nt_method_named("parus");
-    struct nt_model *model;
-    struct nt_err err = {0};
-    size_t count = 0;
-    for (size_t i = 0; i < HOSTS; i++) /* between leaves 10 there, 18 back */
-        for (size_t j = 0; j < i; j++)
-            if (i / PER_LEAF != j / PER_LEAF)
-                nt_matrix_set(m, i, j, 18);
-    parus.eps_duplex = eps_duplex;
-    parus.eps_shared = 0.2;
-    const struct nt_matrix *latency[] = {m};
-    assert_int_equal(nt_method_infer(&parus, latency, 1, NULL, &model, &err), 0);
-    for (size_t k = 0; k < model->links; k++)
-        count += model->link[k].simplex;
-    nt_model_destroy(model);
-    nt_matrix_destroy(m);
-    return count;
-}
-
-static void a_tolerance_of_directions_reaches_parus(void **state)
+static void sizes_are_weighed_by_their_confidence(void **state)
 {
     (void)state;
-    assert_int_equal(one_way_links(2), 0);
-    assert_true(one_way_links(0.1) > 0);
-}
-
-/* What parus merges: the share of sizes whose local topology has the arc. */
-static void parus_takes_all_sizes(void **state)
-{
-    (void)state;
-    struct nt_matrix *m[2] = {tree(2, 4, 1), tree(2, 4, 1)};
-    for (size_t j = 1; j < HOSTS; j++) { /* host 0 is far away from all in the second */
-        nt_matrix_set(m[1], 0, j, j == 1 ? 50.f : 90.f);
-        nt_matrix_set(m[1], j, 0, j == 1 ? 50.f : 90.f);
+    struct nt_err err;
+    struct nt_model *m = two_leaves(), *same = two_leaves();
+    struct nt_model *star = known_balanced(1, (const size_t[]){6}, (const double[]){1});
+    known_must(nt_model_canonicalise(star, &err), &err);
+    m->confidence = same->confidence = star->confidence = 0.9;
+    const struct nt_model *others[] = {same, star};
+    known_must(nt_infer_merge(&m, others, 2, NULL, 1, &err), &err);
+    for (size_t k = 0; k < m->links; k++) {
+        double expected = m->link[k].a < m->hosts ? 1 : (1 + 1 + 0.25) / 3;
+        assert_true(fabs(m->link[k].probability - expected) < 1e-9);
     }
-    struct nt_method parus = nt_method_named("parus");
-    struct nt_model *model;
-    struct nt_err err = {0};
-    size_t halves = 0;
-    assert_int_equal(
-        nt_method_infer(&parus, (const struct nt_matrix *const *)m, 2, NULL, &model, &err), 0);
-    for (size_t k = 0; k < model->links; k++)
-        halves += fabs(model->link[k].probability - 0.5) < 1e-9;
-    assert_true(halves > 0);
-    nt_model_destroy(model);
-    nt_matrix_destroy(m[0]);
-    nt_matrix_destroy(m[1]);
+    nt_model_destroy(m);
+    nt_model_destroy(same);
+    nt_model_destroy(star);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(settings_belong_to_their_method),
         cmocka_unit_test(a_link_is_as_sure_as_the_sizes_are_of_it),
         cmocka_unit_test(a_size_that_could_not_show_a_link_says_nothing),
         cmocka_unit_test(a_link_that_most_sizes_lack_is_taken_out),
@@ -434,9 +349,7 @@ int main(void)
         cmocka_unit_test(noise_adds_no_links),
         cmocka_unit_test(sizes_are_as_right_as_they_are_sure),
         cmocka_unit_test(a_size_without_a_host_has_its_say),
-        cmocka_unit_test(settings_reach_the_methods),
-        cmocka_unit_test(a_tolerance_of_directions_reaches_parus),
-        cmocka_unit_test(parus_takes_all_sizes),
+        cmocka_unit_test(sizes_are_weighed_by_their_confidence),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

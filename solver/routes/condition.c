@@ -127,6 +127,8 @@ static int by_normal(const struct nt_routes *routes, const uint32_t *pair, size_
             rc = nt_normal_variances(normal, variance, err);
             if (rc == 0)
                 sum_up(u, variance, t);
+        } else if (why.kind == NT_ERR_SYSTEM) {
+            rc = nt_err_set(err, why.kind, "%s", why.text);
         }
     }
     nt_normal_destroy(normal);

@@ -1,4 +1,4 @@
-/* The published method of seed 002: P. S. Bannikov, A. N. Salnikov, on finding the topology of a
+/* The published method of P. S. Bannikov and A. N. Salnikov, on finding the topology of a
  * cluster's network from load tests (PARUS, Network Viewer 2), Moscow 2013. Kept apart from
  * infer.h, for comparison.
  *

@@ -1,0 +1,182 @@
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "published.h"
+#include "rng.h"
+
+enum { HOSTS = 12, PER_LEAF = 4 };
+
+/* Leaves of PER_LEAF hosts; all on one switch when far is near. Directions differ by skew. */
+static struct nt_matrix *tree(double near, double far, double skew)
+{
+    struct nt_matrix *m;
+    struct nt_rng rng;
+    struct nt_err err = {0};
+    nt_rng_init(&rng, 9);
+    assert_int_equal(nt_matrix_create(HOSTS, NT_MATRIX_LATENCY_US, &m, &err), 0);
+    for (size_t i = 0; i < HOSTS; i++)
+        for (size_t j = 0; j < HOSTS; j++)
+            if (i != j) {
+                double us = (i / PER_LEAF == j / PER_LEAF ? near : far) * (i < j ? 1 : skew);
+                us *= 1 + 0.002 * nt_rng_normal(&rng);
+                nt_matrix_set(m, i, j, (float)us);
+            }
+    return m;
+}
+
+static void settings_belong_to_their_method(void **state)
+{
+    (void)state;
+    const struct {
+        struct nt_published published;
+        size_t sizes;
+        const char *says; /* NULL: fine */
+    } table[] = {
+        {{NULL, NAN, NAN, NAN}, 5, NULL},
+        {{"auto", NAN, NAN, NAN}, 1, NULL},
+        {{"bufe", 0.2, NAN, NAN}, 1, NULL},
+        {{"parus", NAN, 0, 100}, 5, NULL},
+        {{"guess", NAN, NAN, NAN}, 1, "method guess: expected auto, bufe or parus"},
+        {{"", NAN, NAN, NAN}, 1, "method : expected auto, bufe or parus"},
+        {{"auto", 0.2, NAN, NAN}, 1, "epsilon: expected with method bufe only, found auto"},
+        {{NULL, 0.2, NAN, NAN}, 1, "epsilon: expected with method bufe only, found auto"},
+        {{"parus", 0.2, NAN, NAN}, 1, "epsilon: expected with method bufe only, found parus"},
+        {{"bufe", NAN, 0.1, NAN}, 1, "eps-shared: expected with method parus only, found bufe"},
+        {{"auto", NAN, NAN, 0.1}, 1, "eps-duplex: expected with method parus only, found auto"},
+        {{"bufe", 0, NAN, NAN}, 1, "epsilon 0: expected above 0 and below 2"},
+        {{"bufe", 2, NAN, NAN}, 1, "epsilon 2: expected above 0 and below 2"},
+        {{"bufe", INFINITY, NAN, NAN}, 1, "epsilon inf: expected above 0 and below 2"},
+        {{"parus", NAN, -1, NAN}, 1, "eps-shared -1: expected 0 to 100"},
+        {{"parus", NAN, NAN, 101}, 1, "eps-duplex 101: expected 0 to 100"},
+        {{"bufe", NAN, NAN, NAN},
+         2,
+         "2 matrices of latencies: expected at most 1 with method bufe"},
+    };
+    for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
+        struct nt_err err = {0};
+        int rc = nt_published_check(&table[k].published, table[k].sizes, &err);
+        assert_int_equal(rc, table[k].says == NULL ? 0 : -1);
+        assert_string_equal(err.text, table[k].says == NULL ? "" : table[k].says);
+        assert_int_equal(err.kind, table[k].says == NULL ? NT_ERR_NONE : NT_ERR_USAGE);
+    }
+}
+
+static int infer_by(const struct nt_published *published, const struct nt_matrix *const *latency,
+                    size_t sizes, struct nt_model **out, struct nt_err *err)
+{
+    struct nt_method method;
+    assert_true(nt_published_method(published, &method));
+    return method.infer(method.settings, latency, sizes, NULL, out, err);
+}
+
+static void our_own_is_none_of_them(void **state)
+{
+    (void)state;
+    struct nt_published ours = nt_published_named("auto"), none = nt_published_named(NULL);
+    struct nt_method method;
+    assert_false(nt_published_method(&ours, &method));
+    assert_false(nt_published_method(&none, &method));
+}
+
+/* What a file holds shows only when it is read. */
+static void sizes_beyond_the_method_are_usage(void **state)
+{
+    (void)state;
+    struct nt_matrix *m = tree(2, 4, 1);
+    const struct nt_matrix *latency[] = {m, m};
+    struct nt_published bufe = nt_published_named("bufe");
+    struct nt_model *model;
+    struct nt_err err = {0};
+    assert_int_equal(infer_by(&bufe, latency, 2, &model, &err), -1);
+    assert_int_equal(err.kind, NT_ERR_USAGE);
+    nt_matrix_destroy(m);
+}
+
+/* Each setting changes what its method finds. */
+static void settings_reach_the_methods(void **state)
+{
+    (void)state;
+    struct nt_matrix *m = tree(2, 2.3, 1);
+    const struct nt_matrix *latency[] = {m};
+    struct nt_published coarse = nt_published_named("bufe"), fine = coarse;
+    struct nt_model *a, *b;
+    struct nt_err err = {0};
+    coarse.epsilon = 0.3;
+    fine.epsilon = 0.02;
+    assert_int_equal(infer_by(&coarse, latency, 1, &a, &err), 0);
+    assert_int_equal(infer_by(&fine, latency, 1, &b, &err), 0);
+    assert_true(a->switches == 1 && b->switches > 1);
+    nt_model_destroy(a);
+    nt_model_destroy(b);
+    nt_matrix_destroy(m);
+}
+
+static size_t one_way_links(double eps_duplex)
+{
+    struct nt_matrix *m = tree(1, 10, 1);
+    struct nt_published parus = nt_published_named("parus");
+    struct nt_model *model;
+    struct nt_err err = {0};
+    size_t count = 0;
+    for (size_t i = 0; i < HOSTS; i++) /* between leaves 10 there, 18 back */
+        for (size_t j = 0; j < i; j++)
+            if (i / PER_LEAF != j / PER_LEAF)
+                nt_matrix_set(m, i, j, 18);
+    parus.eps_duplex = eps_duplex;
+    parus.eps_shared = 0.2;
+    const struct nt_matrix *latency[] = {m};
+    assert_int_equal(infer_by(&parus, latency, 1, &model, &err), 0);
+    for (size_t k = 0; k < model->links; k++)
+        count += model->link[k].simplex;
+    nt_model_destroy(model);
+    nt_matrix_destroy(m);
+    return count;
+}
+
+static void a_tolerance_of_directions_reaches_parus(void **state)
+{
+    (void)state;
+    assert_int_equal(one_way_links(2), 0);
+    assert_true(one_way_links(0.1) > 0);
+}
+
+/* What parus merges: the share of sizes whose local topology has the arc. */
+static void parus_takes_all_sizes(void **state)
+{
+    (void)state;
+    struct nt_matrix *m[2] = {tree(2, 4, 1), tree(2, 4, 1)};
+    for (size_t j = 1; j < HOSTS; j++) { /* host 0 is far away from all in the second */
+        nt_matrix_set(m[1], 0, j, j == 1 ? 50.f : 90.f);
+        nt_matrix_set(m[1], j, 0, j == 1 ? 50.f : 90.f);
+    }
+    struct nt_published parus = nt_published_named("parus");
+    struct nt_model *model;
+    struct nt_err err = {0};
+    size_t halves = 0;
+    assert_int_equal(infer_by(&parus, (const struct nt_matrix *const *)m, 2, &model, &err), 0);
+    for (size_t k = 0; k < model->links; k++)
+        halves += fabs(model->link[k].probability - 0.5) < 1e-9;
+    assert_true(halves > 0);
+    nt_model_destroy(model);
+    nt_matrix_destroy(m[0]);
+    nt_matrix_destroy(m[1]);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(settings_belong_to_their_method),
+        cmocka_unit_test(our_own_is_none_of_them),
+        cmocka_unit_test(sizes_beyond_the_method_are_usage),
+        cmocka_unit_test(settings_reach_the_methods),
+        cmocka_unit_test(a_tolerance_of_directions_reaches_parus),
+        cmocka_unit_test(parus_takes_all_sizes),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
