@@ -26,13 +26,87 @@ static struct nt_loggp loggp(double g, double G, double o, double L)
                              .gap_us_per_byte = G};
 }
 
+#define INFINIBAND loggp(1.4, 0.00103, 1.4, 2.82)
 #define GIGABIT loggp(0.897, 0.00849, 6.1, 65.4)
 #define FAST_ETHERNET loggp(0.897, 0.0849, 6.1, 65.4) /* a tenth of its rate, section 5.8.6 */
+
+enum { MESSAGES = 1000 };
+
+struct figures {
+    double round_robin, vft, earliest, alone;
+};
+
+static struct figures run(struct nt_loggp a, struct nt_loggp b, double bytes)
+{
+    struct nt_rail rail[] = {{"a", &a, 1}, {"b", &b, 1}};
+    double sizes[MESSAGES];
+    for (size_t k = 0; k < MESSAGES; k++)
+        sizes[k] = bytes;
+    return (struct figures){
+        .round_robin = nt_rails_simulate(rail, 2, sizes, MESSAGES, NT_RAILS_ROUND_ROBIN),
+        .vft = nt_rails_simulate(rail, 2, sizes, MESSAGES, NT_RAILS_VFT),
+        .earliest = nt_rails_simulate(rail, 2, sizes, MESSAGES, NT_RAILS_EARLIEST),
+        .alone = nt_rails_simulate(rail, 1, sizes, MESSAGES, NT_RAILS_VFT)};
+}
 
 static void assert_between(const char *what, double found, double low, double high)
 {
     if (!(found >= low && found <= high))
         fail_msg("%s: expected %g to %g, found %g", what, low, high, found);
+}
+
+/* Section 5.8.4: over two equal interconnects round robin is optimal and the scheduler as good;
+ * section 5.8.6: two gigabit networks nearly double the bandwidth. */
+static void equal_rails_are_shared_as_by_round_robin(void **state)
+{
+    (void)state;
+    struct figures f = run(GIGABIT, GIGABIT, 32768);
+    assert_between("against round robin", f.vft / f.round_robin, 0.98, 1.02);
+    assert_between("against one rail", f.alone / f.vft, 1.8, 2.0);
+}
+
+/* Section 5.8.5: with different interconnects round robin is significantly worse. */
+static void round_robin_loses_on_different_rails(void **state)
+{
+    (void)state;
+    struct figures ib = run(INFINIBAND, GIGABIT, 4096), fe = run(GIGABIT, FAST_ETHERNET, 16384);
+    assert_between("InfiniBand and gigabit", ib.round_robin / ib.vft, 2, 100);
+    assert_between("gigabit and fast Ethernet", fe.round_robin / fe.vft, 4, 100);
+    /* and is worse than leaving the slow rail alone */
+    assert_true(ib.round_robin > 2 * ib.alone && fe.round_robin > 4 * fe.alone);
+}
+
+/* Section 5.8.6: a rail of a tenth of the bandwidth gives at best ten percent, and a small but
+ * visible increase in practice. */
+static void a_slow_second_rail_gains_a_little(void **state)
+{
+    (void)state;
+    struct figures f = run(GIGABIT, FAST_ETHERNET, 16384);
+    assert_between("gain", f.alone / f.vft, 1.04, 1.101);
+    assert_between("gain with the message's own bytes", f.alone / f.earliest, 1.04, 1.101);
+}
+
+/* Section 5.8.6: InfiniBand with gigabit Ethernet gains nothing for small messages: TCP's overhead
+ * is more than the time InfiniBand needs for a message. */
+static void an_overhead_above_the_gap_leaves_no_gain(void **state)
+{
+    (void)state;
+    struct figures f = run(INFINIBAND, GIGABIT, 64);
+    assert_between("gain", f.alone / f.earliest, 0.9, 1.02);
+}
+
+static void messages_of_different_sizes_are_weighed_by_their_bytes(void **state)
+{
+    (void)state;
+    struct nt_loggp a = GIGABIT, b = GIGABIT;
+    struct nt_rail rail[] = {{"a", &a, 1}, {"b", &b, 1}};
+    double sizes[MESSAGES];
+    for (size_t k = 0; k < MESSAGES; k++) /* every second one large: round robin sends these all
+                                             over one rail */
+        sizes[k] = k % 2 == 0 ? 65536 : 64;
+    double robin = nt_rails_simulate(rail, 2, sizes, MESSAGES, NT_RAILS_ROUND_ROBIN);
+    double vft = nt_rails_simulate(rail, 2, sizes, MESSAGES, NT_RAILS_VFT);
+    assert_between("gain", robin / vft, 1.8, 2.1);
 }
 
 /* Section 4.3.1.1: all parts end together. */
@@ -104,6 +178,11 @@ static void rails_of_a_map(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(equal_rails_are_shared_as_by_round_robin),
+        cmocka_unit_test(round_robin_loses_on_different_rails),
+        cmocka_unit_test(a_slow_second_rail_gains_a_little),
+        cmocka_unit_test(an_overhead_above_the_gap_leaves_no_gain),
+        cmocka_unit_test(messages_of_different_sizes_are_weighed_by_their_bytes),
         cmocka_unit_test(parts_arrive_together),
         cmocka_unit_test(advice),
         cmocka_unit_test(rails_of_a_map),

@@ -14,6 +14,58 @@ static double time_us(const struct nt_rail *rail, double bytes)
     return nt_loggp_time_us(rail->regime, rail->regimes, bytes);
 }
 
+static double gap_us(const struct nt_rail *rail, double bytes)
+{
+    return nt_loggp_gap_us(rail->regime, rail->regimes, bytes);
+}
+
+static const struct nt_loggp *regime(const struct nt_rail *rail, double bytes)
+{
+    return &rail->regime[nt_loggp_regime(rail->regime, rail->regimes, bytes)];
+}
+
+static double known(double value)
+{
+    return isnan(value) ? 0 : value;
+}
+
+/* ---- the scheduler ---- */
+/* o + L + o: what of a message's time does not depend on its bytes. */
+static double level_us(const struct nt_rail *rail, double bytes)
+{
+    return time_us(rail, bytes) - (bytes - 1) * regime(rail, bytes)->G_us_per_byte;
+}
+
+static size_t choose(const struct nt_rail *rail, size_t rails, const double *finish, double now,
+                     double bytes, enum nt_rail_policy policy, size_t turn)
+{
+    size_t best = turn % rails;
+    double least = INFINITY;
+    for (size_t i = 0; policy != NT_RAILS_ROUND_ROBIN && i < rails; i++) {
+        double own = policy == NT_RAILS_VFT ? level_us(&rail[i], bytes) : time_us(&rail[i], bytes);
+        double arrives = fmax(finish[i], now) + own;
+        if (arrives < least) {
+            least = arrives;
+            best = i;
+        }
+    }
+    return best;
+}
+
+double nt_rails_simulate(const struct nt_rail *rail, size_t rails, const double *bytes, size_t n,
+                         enum nt_rail_policy policy)
+{
+    double finish[NT_RAILS_MAX] = {0}, now = 0, last = 0;
+    for (size_t k = 0; k < n; k++) {
+        size_t i = choose(rail, rails, finish, now, bytes[k], policy, k);
+        double begins = fmax(finish[i], now);
+        last = fmax(last, begins + time_us(&rail[i], bytes[k]));
+        finish[i] = begins + gap_us(&rail[i], bytes[k]);
+        now += known(regime(&rail[i], bytes[k])->o_send_us);
+    }
+    return last;
+}
+
 /* ---- dividing one message ---- */
 /* The most bytes that arrive within the time; times rise with sizes but for the jumps of
  * regimes, where the smaller answer is the safe one. */

@@ -18,6 +18,18 @@ struct nt_rail {
     size_t regimes;
 };
 
+enum nt_rail_policy {
+    NT_RAILS_ROUND_ROBIN, /* 4.3.4.1: one after the other */
+    NT_RAILS_VFT,         /* 4.4.8: smallest max(virtual finishing time, now) + o + L + o */
+    NT_RAILS_EARLIEST, /* the same with the message's own bytes: 4.4.4 before its simplification */
+};
+
+/* When the last of n messages has arrived, in us, if a sender that does nothing else sends them in
+ * order. Each costs the sender's processor its o, keeps its rail for g + (s - 1) gap, and arrives
+ * a time t(s) after it began. 0 < rails <= NT_RAILS_MAX. */
+double nt_rails_simulate(const struct nt_rail *rail, size_t rails, const double *bytes, size_t n,
+                         enum nt_rail_policy policy);
+
 /* The bytes of a message of so many on each rail, so that all parts arrive together (4.3.1.1), and
  * when that is. Rails that do not help get 0. */
 double nt_rails_split(const struct nt_rail *rail, size_t rails, double bytes, double *part);
