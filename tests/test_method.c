@@ -74,7 +74,8 @@ static struct nt_model *merged(struct nt_matrix *const *m, size_t sizes)
     struct nt_model *model;
     struct nt_err err = {0};
     assert_int_equal(
-        nt_method_infer(NULL, (const struct nt_matrix *const *)m, sizes, NULL, &model, &err), 0);
+        nt_method_infer(NULL, (const struct nt_matrix *const *)m, NULL, sizes, NULL, &model, &err),
+        0);
     return model;
 }
 
@@ -224,7 +225,7 @@ static void a_link_that_contradicts_is_not_added(void **state)
     struct nt_model *model;
     struct nt_err err = {0};
     assert_int_equal(
-        nt_method_infer(NULL, (const struct nt_matrix *const *)m, 2, NULL, &model, &err), 0);
+        nt_method_infer(NULL, (const struct nt_matrix *const *)m, NULL, 2, NULL, &model, &err), 0);
     assert_int_equal(model->switches, HOSTS / PER_LEAF + 1);
     for (size_t k = 0; k < model->links; k++)
         if (model->link[k].a < HOSTS)
@@ -253,9 +254,9 @@ static void noise_adds_no_links(void **state)
             for (size_t c = 0; c < HOSTS * HOSTS; c++)
                 m[k]->at[c] *= (float)exp(0.05 * nt_rng_normal(&rng));
         }
-        assert_int_equal(
-            nt_method_infer(NULL, (const struct nt_matrix *const *)m, SIZES, NULL, &model, &err),
-            0);
+        assert_int_equal(nt_method_infer(NULL, (const struct nt_matrix *const *)m, NULL, SIZES,
+                                         NULL, &model, &err),
+                         0);
         false_switches += model->switches != 1;
         nt_model_destroy(model);
         for (size_t k = 0; k < SIZES; k++)
@@ -342,7 +343,7 @@ static void a_size_without_a_host_has_its_say(void **state)
     struct nt_model *model;
     struct nt_err err = {0};
     assert_int_equal(
-        nt_method_infer(NULL, (const struct nt_matrix *const *)m, 2, NULL, &model, &err), 0);
+        nt_method_infer(NULL, (const struct nt_matrix *const *)m, NULL, 2, NULL, &model, &err), 0);
     for (size_t k = 0; k < model->links; k++)
         assert_true(model->link[k].probability > (is_inner(model, k) ? 0.9 : 0.999));
     nt_model_destroy(model);
@@ -361,8 +362,8 @@ static void settings_reach_the_methods(void **state)
     struct nt_err err = {0};
     coarse.epsilon = 0.3;
     fine.epsilon = 0.02;
-    assert_int_equal(nt_method_infer(&coarse, latency, 1, NULL, &a, &err), 0);
-    assert_int_equal(nt_method_infer(&fine, latency, 1, NULL, &b, &err), 0);
+    assert_int_equal(nt_method_infer(&coarse, latency, NULL, 1, NULL, &a, &err), 0);
+    assert_int_equal(nt_method_infer(&fine, latency, NULL, 1, NULL, &b, &err), 0);
     assert_true(a->switches == 1 && b->switches > 1);
     nt_model_destroy(a);
     nt_model_destroy(b);
@@ -383,7 +384,7 @@ static size_t one_way_links(double eps_duplex)
     parus.eps_duplex = eps_duplex;
     parus.eps_shared = 0.2;
     const struct nt_matrix *latency[] = {m};
-    assert_int_equal(nt_method_infer(&parus, latency, 1, NULL, &model, &err), 0);
+    assert_int_equal(nt_method_infer(&parus, latency, NULL, 1, NULL, &model, &err), 0);
     for (size_t k = 0; k < model->links; k++)
         count += model->link[k].simplex;
     nt_model_destroy(model);
@@ -412,7 +413,8 @@ static void parus_takes_all_sizes(void **state)
     struct nt_err err = {0};
     size_t halves = 0;
     assert_int_equal(
-        nt_method_infer(&parus, (const struct nt_matrix *const *)m, 2, NULL, &model, &err), 0);
+        nt_method_infer(&parus, (const struct nt_matrix *const *)m, NULL, 2, NULL, &model, &err),
+        0);
     for (size_t k = 0; k < model->links; k++)
         halves += fabs(model->link[k].probability - 0.5) < 1e-9;
     assert_true(halves > 0);

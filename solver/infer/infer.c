@@ -49,7 +49,7 @@ static void take_errors(const struct nt_matrix *m, const struct nt_matrix *se,
 {
     double sum = 0;
     size_t count = 0;
-    if (se == NULL || se->n != m->n || m->n > 64)
+    if (se == NULL || se->n != m->n || m->n > NT_INFER_ERRORS_HOSTS)
         return;
     for (size_t k = 0; k < m->n * m->n; k++)
         if (nt_work_usable(m->at[k]) && se->at[k] >= 0) {

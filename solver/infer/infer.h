@@ -10,8 +10,12 @@
 #include "matrix.h"
 #include "model.h"
 
+/* Over so many hosts the readings alone tell their noise. */
+enum { NT_INFER_ERRORS_HOSTS = 64 };
+
 /* latency: full or partial, one or both directions, NaN where not measured; n may be 0, 1, 2...
- * standard errors (same shape) may be NULL: everything follows from the data's own noise.
+ * se: standard errors (same shape, NaN: not known), which bound the noise where hosts are few; may
+ * be NULL: everything follows from the data's own noise.
  * The same input and seed give the same model. The model is canonical (see model.h). A host
  * without any measurement is marked missing. Never fails for what the numbers say: when nothing
  * fits, or too few readings tell, the family is undetermined. */

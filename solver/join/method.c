@@ -15,7 +15,7 @@ static const uint64_t seed = 1;
 /* What an inference is given. */
 struct input {
     const struct nt_method *method;
-    const struct nt_matrix *const *latency;
+    const struct nt_matrix *const *latency, *const *errors;
     size_t sizes;
     const struct nt_matrix *bandwidth;
 };
@@ -34,7 +34,8 @@ static int infer_auto(const struct input *in, struct nt_model **out, struct nt_e
     if (model == NULL)
         return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu message sizes", in->sizes);
     for (size_t k = 0; k < in->sizes && rc == 0; k++)
-        rc = nt_infer_latency(in->latency[k], NULL, seed, &model[k], err);
+        rc = nt_infer_latency(in->latency[k], in->errors == NULL ? NULL : in->errors[k], seed,
+                              &model[k], err);
     if (rc == 0 && in->sizes > 1)
         rc = nt_infer_merge(&model[0], (const struct nt_model *const *)model + 1, in->sizes - 1,
                             in->latency[0], seed, err);
@@ -146,11 +147,11 @@ int nt_method_check(const struct nt_method *method, size_t sizes, struct nt_err 
 }
 
 int nt_method_infer(const struct nt_method *method, const struct nt_matrix *const *latency,
-                    size_t sizes, const struct nt_matrix *bandwidth, struct nt_model **out,
-                    struct nt_err *err)
+                    const struct nt_matrix *const *errors, size_t sizes,
+                    const struct nt_matrix *bandwidth, struct nt_model **out, struct nt_err *err)
 {
     struct nt_method own = nt_method_named(NULL);
-    struct input in = {method == NULL ? &own : method, latency, sizes, bandwidth};
+    struct input in = {method == NULL ? &own : method, latency, errors, sizes, bandwidth};
     if (nt_method_check(method, sizes, err) != 0)
         return -1;
     return find(method)->infer(&in, out, err);
