@@ -324,7 +324,7 @@ static int second_opinion(struct nt_work *w, struct nt_model **model, struct nt_
  * shape that is so unsure is none. */
 static void doubt_few(const struct nt_work *w, struct nt_model *model)
 {
-    const double FEW = 0.25, NOTHING = 0.05;
+    const double FEW = 0.25, NOTHING = 0.3;
     double n = (double)w->n;
     if (2 * (double)w->pairs < FEW * n * (n - 1) && model->confidence < NOTHING)
         model->family = NT_FAMILY_UNDETERMINED;

@@ -21,8 +21,8 @@ struct nt_told {
 
 struct nt_lowest {
     size_t hosts, count, room;
-    struct nt_told *told;     /* count of them in the order of telling; owned */
-    struct nt_low *low;       /* hosts * hosts of them instead of the list, then; owned */
+    struct nt_told *told;             /* count of them in the order of telling; owned */
+    struct nt_low *low;               /* hosts * hosts of them instead of the list, then; owned */
     struct nt_matrix *matrix, *error; /* once they were asked for; owned */
 };
 

@@ -25,9 +25,10 @@ struct nt_method nt_method_named(const char *name);
 int nt_method_check(const struct nt_method *method, size_t sizes, struct nt_err *err);
 
 /* latency: sizes (at least 1) matrices of the same hosts, one a message size, ascending; figures
- * are of the first. errors: their standard errors, or NULL; each may be NULL. With several, a link's probability is with parus the share of sizes in which it
- * appears (seed 002), with auto what nt_infer_merge says. bandwidth may be NULL. Errors as of
- * nt_method_check and of the methods. */
+ * are of the first. errors: their standard errors, or NULL; each may be NULL. With several, a
+ * link's probability is with parus the share of sizes in which it appears (seed 002), with auto
+ * what nt_infer_merge says. bandwidth may be NULL. Errors as of nt_method_check and of the methods.
+ */
 int nt_method_infer(const struct nt_method *method, const struct nt_matrix *const *latency,
                     const struct nt_matrix *const *errors, size_t sizes,
                     const struct nt_matrix *bandwidth, struct nt_model **out, struct nt_err *err);
