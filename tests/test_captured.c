@@ -27,7 +27,7 @@ static struct nt_matrix *latency_of(const char *path)
     fclose(f);
     known_must(nt_samples_reader_finish(r, &s, &err), &err);
     nt_samples_reader_destroy(r);
-    known_must(nt_samples_latency(s, 0, &m, &err), &err);
+    known_must(nt_samples_latency(s, 0, &m, NULL, &err), &err);
     nt_samples_destroy(s);
     return m;
 }

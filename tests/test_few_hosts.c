@@ -115,13 +115,68 @@ static void test_misfit_is_not_sure(void **state)
     }
 }
 
+/* Repeats that are as far apart as noise is, up to half as much more or less. */
+static struct nt_matrix *errors_of(const struct nt_matrix *x, double sd, struct nt_rng *rng)
+{
+    struct nt_matrix *errors;
+    struct nt_err err;
+    known_must(nt_matrix_create(x->n, NT_MATRIX_LATENCY_US, &errors, &err), &err);
+    for (size_t k = 0; k < x->n * x->n; k++)
+        errors->at[k] = (float)(sd * (0.5 + nt_rng_uniform(rng))) * x->at[k];
+    return errors;
+}
+
+/* Four hosts, a gap of so many sd of a reading between two pairs, 0: none. Returns the support of
+ * the link between switches, 0 without. */
+static double support_of_gap(double gap, double sd, size_t seed)
+{
+    const size_t two[] = {2, 2};
+    const double us[] = {0.6, gap * sd * 0.6};
+    struct nt_rng rng;
+    struct nt_err err;
+    nt_rng_init(&rng, seed);
+    struct nt_model *network =
+        gap > 0 ? known_balanced(2, two, us) : known_balanced(1, (const size_t[]){4}, us);
+    struct nt_matrix *x = job_measure(network, &(struct job_noise){.sd = sd}, &rng), *errors;
+    struct nt_model *m;
+    errors = errors_of(x, sd, &rng);
+    known_must(nt_infer_latency(x, errors, 1, &m, &err), &err);
+    double support = 0;
+    for (size_t k = 0; k < m->links; k++)
+        if (m->link[k].a >= m->hosts)
+            support = m->link[k].probability;
+    nt_matrix_destroy(x);
+    nt_matrix_destroy(errors);
+    nt_model_destroy(network);
+    nt_model_destroy(m);
+    return support;
+}
+
+/* Two degrees of freedom do not tell noise from a split, but repeats do. */
+static void test_repeats_tell_noise(void **state)
+{
+    (void)state;
+    enum { RUNS = 300 };
+    size_t split = 0, sure = 0, found = 0;
+    for (size_t s = 0; s < RUNS; s++) {
+        double sd = 0.01 * (double)(1 + s % 10), none = support_of_gap(0, sd, s);
+        split += none > 0;
+        sure += none >= 0.9;
+        found += support_of_gap(6, sd, s) > 0;
+    }
+    print_message("of %d: %zu split, %zu of them surely; %zu gaps found\n", RUNS, split, sure,
+                  found);
+    assert_true(split * 33 <= RUNS);
+    assert_true(sure * 100 <= RUNS);
+    assert_true(found * 10 >= RUNS * 9);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_all_shapes),
-        cmocka_unit_test(test_exact_readings),
-        cmocka_unit_test(test_four_hosts),
-        cmocka_unit_test(test_misfit_is_not_sure),
+        cmocka_unit_test(test_all_shapes),         cmocka_unit_test(test_exact_readings),
+        cmocka_unit_test(test_four_hosts),         cmocka_unit_test(test_misfit_is_not_sure),
+        cmocka_unit_test(test_repeats_tell_noise),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

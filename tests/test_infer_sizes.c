@@ -35,8 +35,8 @@ static struct nt_model *merged(struct nt_matrix *const *m, size_t sizes)
 {
     struct nt_model *model;
     struct nt_err err = {0};
-    assert_int_equal(nt_infer_sizes((const struct nt_matrix *const *)m, sizes, SEED, &model, &err),
-                     0);
+    assert_int_equal(
+        nt_infer_sizes((const struct nt_matrix *const *)m, NULL, sizes, SEED, &model, &err), 0);
     return model;
 }
 
@@ -185,7 +185,8 @@ static void a_link_that_contradicts_is_not_added(void **state)
                 nt_matrix_set(m[1], i, j, nt_matrix_get(m[1], i, j) / 2);
     struct nt_model *model;
     struct nt_err err = {0};
-    assert_int_equal(nt_infer_sizes((const struct nt_matrix *const *)m, 2, SEED, &model, &err), 0);
+    assert_int_equal(
+        nt_infer_sizes((const struct nt_matrix *const *)m, NULL, 2, SEED, &model, &err), 0);
     assert_int_equal(model->switches, HOSTS / PER_LEAF + 1);
     for (size_t k = 0; k < model->links; k++)
         if (model->link[k].a < HOSTS)
@@ -215,7 +216,7 @@ static void noise_adds_no_links(void **state)
                 m[k]->at[c] *= (float)exp(0.05 * nt_rng_normal(&rng));
         }
         assert_int_equal(
-            nt_infer_sizes((const struct nt_matrix *const *)m, SIZES, SEED, &model, &err), 0);
+            nt_infer_sizes((const struct nt_matrix *const *)m, NULL, SIZES, SEED, &model, &err), 0);
         false_switches += model->switches != 1;
         nt_model_destroy(model);
         for (size_t k = 0; k < SIZES; k++)
@@ -301,7 +302,8 @@ static void a_size_without_a_host_has_its_say(void **state)
     }
     struct nt_model *model;
     struct nt_err err = {0};
-    assert_int_equal(nt_infer_sizes((const struct nt_matrix *const *)m, 2, SEED, &model, &err), 0);
+    assert_int_equal(
+        nt_infer_sizes((const struct nt_matrix *const *)m, NULL, 2, SEED, &model, &err), 0);
     for (size_t k = 0; k < model->links; k++)
         assert_true(model->link[k].probability > (is_inner(model, k) ? 0.9 : 0.999));
     nt_model_destroy(model);

@@ -52,7 +52,7 @@ static void the_middle_of_the_lows_counts(void **state)
                 const struct nt_repeat *t = &told[(k + turn) % TOLD];
                 assert_int_equal(nt_repeats_note(&r, t->a, t->b, t->phase, (double)t->us, NULL), 0);
             }
-            nt_repeats_fold(&r, m);
+            nt_repeats_fold(&r, m, NULL);
             assert_true(nt_matrix_get(m, 0, 1) == 7 && nt_matrix_get(m, 0, 2) == 8);
             assert_true(nt_matrix_get(m, 0, 3) == 1 && nt_matrix_get(m, 2, 1) == 3);
             assert_true(isnan(nt_matrix_get(m, 1, 0)));
@@ -107,7 +107,7 @@ static void repeats_invent_no_group(void **state)
                 }
                 nt_matrix_set(lowest, a, b, (float)low);
             }
-        nt_repeats_fold(&r, first);
+        nt_repeats_fold(&r, first, NULL);
         invented += groups_claimed(first);
         by_lowest += groups_claimed(lowest);
         nt_repeats_fini(&r);

@@ -45,7 +45,7 @@ static void test_samples(void **state)
     struct nt_samples *s = sampled(n, noise, 0);
     struct nt_matrix *m, *seen;
     assert_int_equal(nt_measure_latencies(n, &noise, &m, NULL), 0);
-    assert_int_equal(nt_samples_latency(s, 0, &seen, NULL), 0);
+    assert_int_equal(nt_samples_latency(s, 0, &seen, NULL, NULL), 0);
     assert_int_equal(s->rounds, 7);
     size_t missing = 0;
     for (size_t i = 0; i < n->hosts; i++)

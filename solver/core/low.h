@@ -6,6 +6,7 @@
 #ifndef NT_LOW_H
 #define NT_LOW_H
 
+#include <math.h>
 #include <stdint.h>
 
 /* All zero: there is no reading. */
@@ -38,6 +39,16 @@ static inline float nt_low_of(const struct nt_low *low)
                    low->highest <= NT_LOW_AGREE * low->next
                ? low->next
                : low->lowest;
+}
+
+/* Standard error of that: how far the next one is above it. Of readings that are only late
+ * (exponential) this is just what is expected, of three to nine normal ones within an eighth, and
+ * hardly any reading that was disturbed comes into it. NaN: there are too few. */
+static inline float nt_low_error(const struct nt_low *low)
+{
+    if (low->count < 2)
+        return NAN;
+    return nt_low_of(low) > low->lowest ? low->highest - low->next : low->next - low->lowest;
 }
 
 #endif

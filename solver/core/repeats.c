@@ -43,7 +43,8 @@ static int compare(const void *x, const void *y)
 }
 
 /* The readings of one pair, sorted by phase. */
-static void fold_pair(const struct nt_repeat *at, size_t n, struct nt_matrix *lowest)
+static void fold_pair(const struct nt_repeat *at, size_t n, struct nt_matrix *lowest,
+                      struct nt_matrix *error)
 {
     float low[LOWS_MAX], first = nt_matrix_get(lowest, at->a, at->b);
     size_t lows = 0;
@@ -57,9 +58,12 @@ static void fold_pair(const struct nt_repeat *at, size_t n, struct nt_matrix *lo
         low[lows++] = nt_low_of(&of);
     }
     nt_matrix_set(lowest, at->a, at->b, nt_stats_median(low, lows));
+    if (error != NULL && lows > 2) /* of a median; the middle of two is their mean */
+        nt_matrix_set(error, at->a, at->b,
+                      nt_matrix_get(error, at->a, at->b) * 1.2533F / sqrtf((float)lows));
 }
 
-void nt_repeats_fold(struct nt_repeats *r, struct nt_matrix *lowest)
+void nt_repeats_fold(struct nt_repeats *r, struct nt_matrix *lowest, struct nt_matrix *error)
 {
     if (r->count > 0)
         qsort(r->at, r->count, sizeof *r->at, compare);
@@ -68,7 +72,7 @@ void nt_repeats_fold(struct nt_repeats *r, struct nt_matrix *lowest)
              end < r->count && r->at[end].a == r->at[k].a && r->at[end].b == r->at[k].b;)
             end++;
         if (r->at[k].a < lowest->n && r->at[k].b < lowest->n)
-            fold_pair(r->at + k, end - k, lowest);
+            fold_pair(r->at + k, end - k, lowest, error);
     }
 }
 

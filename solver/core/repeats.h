@@ -36,8 +36,9 @@ int nt_repeats_note(struct nt_repeats *repeats, uint32_t a, uint32_t b, uint32_t
                     struct nt_err *err);
 
 /* lowest holds the lowest of the first readings; of pairs that were repeated the middle comes
- * there. Hosts over its size are left out. The order of telling does not count; sorts. */
-void nt_repeats_fold(struct nt_repeats *repeats, struct nt_matrix *lowest);
+ * there. error: their standard errors, to which the same happens; may be NULL. Hosts over its size
+ * are left out. The order of telling does not count; sorts. */
+void nt_repeats_fold(struct nt_repeats *repeats, struct nt_matrix *lowest, struct nt_matrix *error);
 
 void nt_repeats_fini(struct nt_repeats *repeats);
 

@@ -28,9 +28,10 @@ struct nt_every_input {
     /* What is known of the relative noise before: scaled inverse chi-squared, df 0: only what is
      * usual. */
     double noise, noise_df;
-    double least; /* relative: what a grid of readings hides; the noise is not below */
-    double none;  /* share of such branches that hang on one switch, all of them */
-    double level; /* us: the middle latency, the unit of everything; 0: that of the readings */
+    double repeats; /* relative: noise that readings of a pair have among themselves, 0: unknown */
+    double least;   /* relative: what a grid of readings hides; the noise is not below */
+    double none;    /* share of such branches that hang on one switch, all of them */
+    double level;   /* us: the middle latency, the unit of everything; 0: that of the readings */
 };
 
 /* A split parts the branches in two; mask: the side without branch 0. The splits of one tree do

@@ -21,7 +21,8 @@ static double mean_reading(const struct nt_work *w)
  */
 static void take_readings(const struct nt_work *w, struct nt_every_input *in)
 {
-    *in = (struct nt_every_input){.branches = w->n, .none = ONE_SWITCH};
+    *in =
+        (struct nt_every_input){.branches = w->n, .none = ONE_SWITCH, .repeats = w->noise.repeats};
     double mean = mean_reading(w);
     in->least = w->noise.least * pow(mean, w->noise.power - 1);
     for (size_t k = 0; k < w->n * w->n; k++) {

@@ -44,19 +44,23 @@ static int work_init(struct nt_work *w, size_t n, struct nt_err *err)
 }
 
 /* Standard errors of the readings are a second source for the noise where hosts are few. */
-static double prior_noise(const struct nt_matrix *m, const struct nt_matrix *se)
+static void take_errors(const struct nt_matrix *m, const struct nt_matrix *se,
+                        struct nt_noise *noise)
 {
     double sum = 0;
     size_t count = 0;
-    if (se == NULL || se->n != m->n || m->n > 64)
-        return 0;
+    if (se == NULL || se->n != m->n || m->n > NT_INFER_ERRORS_HOSTS)
+        return;
     for (size_t k = 0; k < m->n * m->n; k++)
         if (nt_work_usable(m->at[k]) && se->at[k] >= 0) {
             sum += (double)(se->at[k] / m->at[k]);
             count++;
         }
+    if (count == 0)
+        return;
+    noise->repeats = sum / (double)count;
     /* repeats do not see what differs between paths: at least one percent */
-    return count > 0 ? sqrt(sum / (double)count * (sum / (double)count) + 1e-4) : 0;
+    noise->prior = hypot(noise->repeats, 0.01);
 }
 
 static int one_switch(struct nt_work *w, struct nt_err *err)
@@ -434,7 +438,7 @@ int nt_infer_latency(const struct nt_matrix *latency, const struct nt_matrix *se
         status = nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu hosts", n);
     if (status == 0) {
         nt_rng_init(&w.rng, seed);
-        w.noise.prior = prior_noise(latency, se);
+        take_errors(latency, se, &w.noise);
         nt_work_fill(&w, latency);
         nt_work_drop_missing(&w, n, missing);
         if (w.n == 0)

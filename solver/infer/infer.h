@@ -10,8 +10,12 @@
 #include "matrix.h"
 #include "model.h"
 
+/* Over so many hosts the readings alone tell their noise. */
+enum { NT_INFER_ERRORS_HOSTS = 64 };
+
 /* latency: full or partial, one or both directions, NaN where not measured; n may be 0, 1, 2...
- * standard errors (same shape) may be NULL: everything follows from the data's own noise.
+ * se: standard errors (same shape, NaN: not known), which bound the noise where hosts are few; may
+ * be NULL: everything follows from the data's own noise.
  * The same input and seed give the same model. The model is canonical (see model.h). A host
  * without any measurement is marked missing. Never fails for what the numbers say: when nothing
  * fits, or too few readings tell, the family is undetermined. */
@@ -36,11 +40,12 @@ int nt_infer_merge(struct nt_model **model, const struct nt_model *const *others
                    const struct nt_matrix *latency, uint64_t seed, struct nt_err *err);
 
 /* A model of several message sizes: latency has one matrix each of the same hosts, ascending, sizes
- * (1 to NT_INFER_SIZES_MAX) of them. Figures are of the first; the others say by nt_infer_merge how
- * sure each link is, and add what only they show. NT_ERR_USAGE: too many sizes. */
+ * (1 to NT_INFER_SIZES_MAX) of them; errors: their standard errors, or NULL; each may be NULL.
+ * Figures are of the first; the others say by nt_infer_merge how sure each link is, and add what
+ * only they show. NT_ERR_USAGE: too many sizes. */
 enum { NT_INFER_SIZES_MAX = 4096 };
-int nt_infer_sizes(const struct nt_matrix *const *latency, size_t sizes, uint64_t seed,
-                   struct nt_model **out, struct nt_err *err);
+int nt_infer_sizes(const struct nt_matrix *const *latency, const struct nt_matrix *const *errors,
+                   size_t sizes, uint64_t seed, struct nt_model **out, struct nt_err *err);
 
 /* The figures of a tree that is known, fitted to latencies of its hosts: links with standard
  * errors, R2, pairs that do not fit, suspects. model must have no pairs that are off yet. */

@@ -458,8 +458,8 @@ int nt_infer_merge(struct nt_model **model, const struct nt_model *const *others
     return status;
 }
 
-int nt_infer_sizes(const struct nt_matrix *const *latency, size_t sizes, uint64_t seed,
-                   struct nt_model **out, struct nt_err *err)
+int nt_infer_sizes(const struct nt_matrix *const *latency, const struct nt_matrix *const *errors,
+                   size_t sizes, uint64_t seed, struct nt_model **out, struct nt_err *err)
 {
     if (sizes > NT_INFER_SIZES_MAX)
         return nt_err_set(err, NT_ERR_USAGE,
@@ -470,7 +470,7 @@ int nt_infer_sizes(const struct nt_matrix *const *latency, size_t sizes, uint64_
     if (model == NULL)
         return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu message sizes", sizes);
     for (size_t k = 0; k < sizes && rc == 0; k++)
-        rc = nt_infer_latency(latency[k], NULL, seed, &model[k], err);
+        rc = nt_infer_latency(latency[k], errors == NULL ? NULL : errors[k], seed, &model[k], err);
     if (rc == 0 && sizes > 1)
         rc = nt_infer_merge(&model[0], (const struct nt_model *const *)model + 1, sizes - 1,
                             latency[0], seed, err);

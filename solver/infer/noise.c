@@ -98,13 +98,24 @@ static double grid_floor(struct gaps *g, double level)
     return fmin(0.8 * step, 0.1 * level);
 }
 
+/* All values are multiples of the step. */
+static bool is_grid(const float *value, size_t count, double step)
+{
+    for (size_t k = 0; k < count; k++) {
+        double steps = (double)value[k] / step;
+        if (fabs(steps - round(steps)) > 1e-3 + 1e-5 * steps)
+            return false;
+    }
+    return true;
+}
+
 /* Readings of a few values that are near each other stand on a grid too coarse for any gap to
  * show: lone readings one step lower fit a tree as well as a switch of two hosts does. The step,
- * or 0; values that are an eighth apart are exact readings of few levels, and so are those of four
- * or five hosts a thirtieth apart: they are too few to call it a grid. */
+ * or 0; values that are an eighth apart, or no multiples of a step, are exact readings of few
+ * levels. */
 static double coarse_step(const float *d, size_t n)
 {
-    enum { DISTINCT = 8, TIMES = 4, FEW = 15, READINGS = 100000 };
+    enum { DISTINCT = 8, READINGS = 100000 };
     float seen[DISTINCT];
     size_t distinct = 0, readings = 0;
     double step = INFINITY, level = 0;
@@ -124,8 +135,7 @@ static double coarse_step(const float *d, size_t n)
             level = fmax(level, (double)v);
             seen[distinct++] = v;
         }
-    double apart = readings < FEW ? 30 : 8;
-    return distinct * TIMES <= (readings < FEW ? FEW : readings) && step < level / apart ? step : 0;
+    return step < level / 8 && is_grid(seen, distinct, step) ? step : 0;
 }
 
 void nt_noise_estimate(const float *d, size_t n, const struct nt_rng *rng, struct nt_noise *noise)

@@ -19,6 +19,7 @@
 struct nt_noise {
     double scale, power; /* sd(level) = scale * level^power, power 0..1 */
     double prior;        /* relative sd that is assumed where the data cannot tell */
+    double repeats;      /* relative sd of a pair's reading as repeats show it, 0: unknown */
     double df;           /* degrees of freedom behind scale */
     double least;        /* scale never goes below: what a grid of readings hides */
 };

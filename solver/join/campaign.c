@@ -209,10 +209,11 @@ static void keep_fastest(struct nt_campaign *c, const struct nt_result *r)
 
 static int infer_all(struct nt_campaign *c, struct nt_model **model, struct nt_err *err)
 {
-    const struct nt_matrix *lowest;
-    return nt_lowest_matrix(&c->lowest, &lowest, err) == 0
-               ? nt_infer_latency(lowest, NULL, c->options.seed, model, err)
-               : -1;
+    const struct nt_matrix *lowest, *errors;
+    if (nt_lowest_matrix(&c->lowest, &lowest, err) != 0 ||
+        nt_lowest_errors(&c->lowest, &errors, err) != 0)
+        return -1;
+    return nt_infer_latency(lowest, errors, c->options.seed, model, err);
 }
 
 /* Of the latency planner, which has ended. */
@@ -295,7 +296,8 @@ static int open_phase(struct nt_campaign *c, struct nt_err *err)
                                  .ping_s = lap_of(c, NT_ORDER_LATENCY)->mean_s};
     struct nt_err why = {0};
     if (c->phase == NT_PHASE_REPEATS && c->passes > 0 &&
-        nt_lowest_matrix(&c->lowest, &site.lowest, err) != 0)
+        (nt_lowest_matrix(&c->lowest, &site.lowest, err) != 0 ||
+         nt_lowest_errors(&c->lowest, &site.errors, err) != 0))
         return -1;
     c->need = (struct nt_phase_need){0};
     c->round = 0;

@@ -35,6 +35,7 @@ static int create_repeats(const struct nt_phase_site *site, struct nt_planner **
         return 0;
     struct nt_repeat_ask ask = {.model = site->model,
                                 .lowest = site->lowest,
+                                .errors = site->errors,
                                 .absent = site->absent,
                                 .passes = site->passes,
                                 .most_rounds = (size_t)fmin(laps / often, REPEATS_ROUNDS),

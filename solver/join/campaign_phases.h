@@ -15,6 +15,7 @@ struct nt_phase_site {
     double left_s;                  /* of the measuring time */
     double lap_s;                   /* what a round of bandwidth takes beside its window */
     const struct nt_matrix *lowest; /* of latencies; NULL: they are not of all pairs */
+    const struct nt_matrix *errors; /* of those; NULL: not known */
     unsigned passes;                /* as often was each of them read */
     double repeats_s, ping_s;       /* the time for repeats, and what a round of latencies takes */
 };

@@ -2,6 +2,8 @@
 
 #include <stdlib.h>
 
+#include "infer.h"
+
 enum { ROOM_MIN = 64 };
 
 void nt_lowest_init(struct nt_lowest *l, size_t hosts)
@@ -14,6 +16,7 @@ void nt_lowest_fini(struct nt_lowest *l)
     free(l->told);
     free(l->low);
     nt_matrix_destroy(l->matrix);
+    nt_matrix_destroy(l->error);
     *l = (struct nt_lowest){.hosts = l->hosts};
 }
 
@@ -61,15 +64,31 @@ int nt_lowest_note(struct nt_lowest *l, uint32_t a, uint32_t b, double us, struc
     return 0;
 }
 
-int nt_lowest_matrix(struct nt_lowest *l, const struct nt_matrix **out, struct nt_err *err)
+/* *matrix is made, if it is not yet, and filled. */
+static int fill(struct nt_lowest *l, float (*of)(const struct nt_low *), struct nt_matrix **matrix,
+                struct nt_err *err)
 {
     if ((l->low == NULL && become_table(l, err) != 0) ||
-        (l->matrix == NULL &&
-         nt_matrix_create(l->hosts, NT_MATRIX_LATENCY_US, &l->matrix, err) != 0))
+        (*matrix == NULL && nt_matrix_create(l->hosts, NT_MATRIX_LATENCY_US, matrix, err) != 0))
         return -1;
     for (size_t k = 0; k < l->hosts * l->hosts; k++)
         if (l->low[k].count > 0)
-            l->matrix->at[k] = nt_low_of(&l->low[k]);
+            (*matrix)->at[k] = of(&l->low[k]);
+    return 0;
+}
+
+int nt_lowest_matrix(struct nt_lowest *l, const struct nt_matrix **out, struct nt_err *err)
+{
+    if (fill(l, nt_low_of, &l->matrix, err) != 0)
+        return -1;
     *out = l->matrix;
+    return 0;
+}
+
+int nt_lowest_errors(struct nt_lowest *l, const struct nt_matrix **out, struct nt_err *err)
+{
+    if (l->hosts <= NT_INFER_ERRORS_HOSTS && fill(l, nt_low_error, &l->error, err) != 0)
+        return -1;
+    *out = l->error;
     return 0;
 }

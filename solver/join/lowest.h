@@ -21,9 +21,9 @@ struct nt_told {
 
 struct nt_lowest {
     size_t hosts, count, room;
-    struct nt_told *told;     /* count of them in the order of telling; owned */
-    struct nt_low *low;       /* hosts * hosts of them instead of the list, then; owned */
-    struct nt_matrix *matrix; /* once it was asked for; owned */
+    struct nt_told *told;             /* count of them in the order of telling; owned */
+    struct nt_low *low;               /* hosts * hosts of them instead of the list, then; owned */
+    struct nt_matrix *matrix, *error; /* once they were asked for; owned */
 };
 
 void nt_lowest_init(struct nt_lowest *lowest, size_t hosts);
@@ -34,5 +34,8 @@ int nt_lowest_note(struct nt_lowest *lowest, uint32_t a, uint32_t b, double us, 
 
 /* *out is borrowed; it is as of the last call of this. */
 int nt_lowest_matrix(struct nt_lowest *lowest, const struct nt_matrix **out, struct nt_err *err);
+
+/* Their standard errors, as that; NaN: told once. NULL: more hosts than inference wants them of. */
+int nt_lowest_errors(struct nt_lowest *lowest, const struct nt_matrix **out, struct nt_err *err);
 
 #endif

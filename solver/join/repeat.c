@@ -42,22 +42,29 @@ static int copy_matrix(const struct nt_matrix *m, struct nt_matrix **out, struct
     return 0;
 }
 
-/* The matrix that counts, by all that was told. */
-static int fold(struct repeat *s, struct nt_matrix **out, struct nt_err *err)
+/* The matrix that counts, by all that was told. *errors: NULL when they are not known. */
+static int fold(struct repeat *s, struct nt_matrix **out, struct nt_matrix **errors,
+                struct nt_err *err)
 {
+    *errors = NULL;
     if (copy_matrix(s->ask.lowest, out, err) != 0)
         return -1;
-    nt_repeats_fold(&s->told, *out);
+    if (s->ask.errors != NULL && copy_matrix(s->ask.errors, errors, err) != 0) {
+        nt_matrix_destroy(*out);
+        return -1;
+    }
+    nt_repeats_fold(&s->told, *out, *errors);
     return 0;
 }
 
 static int infer(struct repeat *s, struct nt_model **out, struct nt_err *err)
 {
-    struct nt_matrix *m;
-    if (fold(s, &m, err) != 0)
+    struct nt_matrix *m, *errors;
+    if (fold(s, &m, &errors, err) != 0)
         return -1;
-    int rc = nt_infer_latency(m, NULL, s->ask.seed, out, err);
+    int rc = nt_infer_latency(m, errors, s->ask.seed, out, err);
     nt_matrix_destroy(m);
+    nt_matrix_destroy(errors);
     s->inferred += rc == 0;
     s->folded = s->told.count;
     return rc;
@@ -78,9 +85,10 @@ static size_t passes_of(const struct repeat *s)
 
 static int decide(struct repeat *s, struct nt_err *err)
 {
-    struct nt_matrix *m;
-    if (fold(s, &m, err) != 0)
+    struct nt_matrix *m, *errors;
+    if (fold(s, &m, &errors, err) != 0)
         return -1;
+    nt_matrix_destroy(errors);
     nt_decision_fini(&s->decided);
     int rc = nt_decide(s->model, m, s->absent, s->ask.most_rounds, s->ask.seed + s->turn,
                        &s->decided, err);

@@ -24,6 +24,7 @@ enum { NT_REPEAT_PHASES = 2 }; /* a turn */
 struct nt_repeat_ask {
     const struct nt_model *model;   /* as told from lowest; copied */
     const struct nt_matrix *lowest; /* of the readings of all pairs; borrowed */
+    const struct nt_matrix *errors; /* standard errors of those, or NULL; borrowed */
     const bool *absent;             /* hosts of them; may be NULL */
     unsigned passes;                /* as often was each pair read */
     size_t most_rounds;             /* of different pairs in a turn */

@@ -34,6 +34,7 @@ struct sorted {
     const char **missing;       /* NULL, or why */
     uint32_t *room;             /* tasks */
     struct nt_matrix **latency; /* sizes of them; none where the network is told without */
+    struct nt_matrix **errors;  /* sizes of them, of those; each may be NULL */
     size_t sizes;
     struct nt_matrix *bandwidth;
 };
@@ -44,9 +45,12 @@ static void sorted_fini(struct sorted *s)
     free(s->name);
     free(s->missing);
     free(s->room);
-    for (size_t k = 0; k < s->sizes; k++)
+    for (size_t k = 0; k < s->sizes; k++) {
         nt_matrix_destroy(s->latency[k]);
+        nt_matrix_destroy(s->errors[k]);
+    }
     free(s->latency);
+    free(s->errors);
     nt_matrix_destroy(s->bandwidth);
 }
 
@@ -74,15 +78,22 @@ static int sort_matrix(const struct sorted *s, const struct nt_matrix *m, struct
     return 0;
 }
 
-static int sort_latencies(struct sorted *s, const struct nt_matrix *const *latency, size_t sizes,
-                          struct nt_err *err)
+/* errors: of each, or NULL. */
+static int sort_latencies(struct sorted *s, const struct nt_matrix *const *latency,
+                          const struct nt_matrix *const *errors, size_t sizes, struct nt_err *err)
 {
     s->latency = calloc(sizes + 1, sizeof(struct nt_matrix *));
-    if (s->latency == NULL)
+    s->errors = calloc(sizes + 1, sizeof(struct nt_matrix *));
+    if (s->latency == NULL || s->errors == NULL)
         return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu sizes of messages", sizes);
-    for (; s->sizes < sizes; s->sizes++)
-        if (sort_matrix(s, latency[s->sizes], &s->latency[s->sizes], err) != 0)
+    for (size_t k = 0; k < sizes; k++) {
+        s->sizes = k + 1;
+        if (sort_matrix(s, latency[k], &s->latency[k], err) != 0)
             return -1;
+        if (errors != NULL && errors[k] != NULL &&
+            sort_matrix(s, errors[k], &s->errors[k], err) != 0)
+            return -1;
+    }
     return 0;
 }
 
@@ -327,51 +338,65 @@ static int is_measured(const struct nt_samples *s, double bytes, struct nt_err *
     return covered;
 }
 
-/* matrix[0]: of the smallest message; then those of the other sizes in which enough was measured
- * to find structure in them. *n of them are made, on failure too. */
-static int list_matrices(const struct nt_samples *s, struct nt_matrix *matrix[SIZES_MAX + 1],
-                         size_t *n, struct nt_err *err)
+/* Latencies, and their standard errors where inference wants them: else NULL. */
+struct matrices {
+    size_t n;
+    struct nt_matrix *latency[SIZES_MAX + 1], *errors[SIZES_MAX + 1];
+};
+
+static int add_matrix(const struct nt_samples *s, double bytes, struct matrices *m,
+                      struct nt_err *err)
+{
+    bool few = s->hosts <= NT_INFER_ERRORS_HOSTS;
+    if (nt_samples_latency(s, bytes, &m->latency[m->n], few ? &m->errors[m->n] : NULL, err) != 0)
+        return -1;
+    m->n++;
+    return 0;
+}
+
+/* First those of the smallest message; then those of the other sizes in which enough was measured
+ * to find structure in them. What is made stays, on failure too. */
+static int list_matrices(const struct nt_samples *s, struct matrices *m, struct nt_err *err)
 {
     double sizes[SIZES_MAX] = {0};
     size_t count = list_sizes(s, sizes);
-    *n = 0;
-    if (nt_samples_latency(s, 0, &matrix[0], err) != 0)
+    if (add_matrix(s, 0, m, err) != 0)
         return -1;
-    *n = 1;
     for (size_t k = 0; k < count; k++) {
         int measured = is_measured(s, sizes[k], err);
-        if (measured < 0 ||
-            (measured > 0 && nt_samples_latency(s, sizes[k], &matrix[*n], err) != 0))
+        if (measured < 0 || (measured > 0 && add_matrix(s, sizes[k], m, err) != 0))
             return -1;
-        *n += measured > 0;
     }
     return 0;
 }
 
 static int infer_matrices(struct sorted *s, const struct nt_method *method,
-                          const struct nt_matrix *const *latency, size_t sizes,
+                          const struct nt_matrix *const *latency,
+                          const struct nt_matrix *const *errors, size_t sizes,
                           struct nt_model **out, struct nt_err *err)
 {
-    if (sort_latencies(s, latency, sizes, err) != 0)
+    if (sort_latencies(s, latency, errors, sizes, err) != 0)
         return -1;
     const struct nt_matrix *const *sorted = (const struct nt_matrix *const *)s->latency;
     if (method == NULL)
-        return nt_infer_sizes(sorted, s->sizes, seed, out, err);
+        return nt_infer_sizes(sorted, (const struct nt_matrix *const *)s->errors, s->sizes, seed,
+                              out, err);
     return method->infer(method->settings, sorted, s->sizes, s->bandwidth, out, err);
 }
 
 static int infer_pairs(struct sorted *s, const struct nt_solve_input *from, struct nt_model **out,
                        struct nt_err *err)
 {
-    struct nt_matrix *matrix[SIZES_MAX + 1];
-    size_t n;
-    int rc = list_matrices(from->samples, matrix, &n, err);
-    bool one = from->method != NULL && n > from->method->sizes_max;
+    struct matrices m = {0};
+    int rc = list_matrices(from->samples, &m, err);
+    bool one = from->method != NULL && m.n > from->method->sizes_max;
     if (rc == 0)
-        rc = infer_matrices(s, from->method, (const struct nt_matrix *const *)matrix, one ? 1 : n,
-                            out, err);
-    for (size_t k = 0; k < n; k++)
-        nt_matrix_destroy(matrix[k]);
+        rc = infer_matrices(s, from->method, (const struct nt_matrix *const *)m.latency,
+                            (const struct nt_matrix *const *)m.errors, one ? 1 : m.n, out, err);
+    for (size_t k = 0; k < m.n; k++) {
+        nt_matrix_destroy(m.latency[k]);
+        nt_matrix_destroy(m.errors[k]);
+    }
     return rc;
 }
 
@@ -409,7 +434,7 @@ static int find_in_matrices(struct sorted *s, const struct nt_solve_input *from,
     latency[0] = from->latency;
     for (size_t k = 0; k < from->larger_sizes; k++)
         latency[k + 1] = from->larger[k];
-    int rc = infer_matrices(s, from->method, latency, 1 + from->larger_sizes, &f->model, err);
+    int rc = infer_matrices(s, from->method, latency, NULL, 1 + from->larger_sizes, &f->model, err);
     free(latency);
     f->told = true;
     f->pairs = rc == 0 ? count_pairs(s->latency[0]) : 0;

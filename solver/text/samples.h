@@ -177,9 +177,10 @@ double nt_samples_latency_bytes(const struct nt_samples *s);
  * measured from a.
  * message_bytes 0: the smallest size that occurs. The lowest of more measurements of some pairs
  * would be lower than that of the others: so without phase link-latency, and phases of repeats
- * count as core/repeats.h says. */
+ * count as core/repeats.h says. *error: standard errors of those, NaN: a single reading; may be
+ * NULL. */
 int nt_samples_latency(const struct nt_samples *s, double message_bytes, struct nt_matrix **out,
-                       struct nt_err *err);
+                       struct nt_matrix **error, struct nt_err *err);
 
 /* Which pairs that matrix has a figure of, in any direction, without those of missing hosts. Takes
  * memory for the pairs that were measured, not for all. out: nt_met_fini by the caller. */

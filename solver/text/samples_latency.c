@@ -41,25 +41,35 @@ static int take(const struct nt_samples *s, double size, struct nt_low *low,
 }
 
 int nt_samples_latency(const struct nt_samples *s, double message_bytes, struct nt_matrix **out,
-                       struct nt_err *err)
+                       struct nt_matrix **error, struct nt_err *err)
 {
-    struct nt_matrix *m;
+    struct nt_matrix *m, *e = NULL;
     struct nt_repeats repeats = {0};
     double size = message_bytes > 0 ? message_bytes : nt_samples_latency_bytes(s);
     if (nt_matrix_create(s->hosts, NT_MATRIX_LATENCY_US, &m, err) != 0)
         return -1;
+    if (error != NULL && nt_matrix_create(s->hosts, NT_MATRIX_LATENCY_US, &e, err) != 0) {
+        nt_matrix_destroy(m);
+        return -1;
+    }
     struct nt_low *low = calloc(s->hosts * s->hosts + 1, sizeof *low);
     int rc = low != NULL ? take(s, size, low, &repeats, err)
                          : nt_err_set(err, NT_ERR_SYSTEM,
                                       "no memory for the latencies of %zu hosts", s->hosts);
     if (rc == 0) {
         for (size_t k = 0; k < s->hosts * s->hosts; k++)
-            if (low[k].count > 0)
+            if (low[k].count > 0) {
                 m->at[k] = nt_low_of(&low[k]);
-        nt_repeats_fold(&repeats, m);
+                if (e != NULL)
+                    e->at[k] = nt_low_error(&low[k]);
+            }
+        nt_repeats_fold(&repeats, m, e);
         *out = m;
+        if (error != NULL)
+            *error = e;
     } else {
         nt_matrix_destroy(m);
+        nt_matrix_destroy(e);
     }
     nt_repeats_fini(&repeats);
     free(low);

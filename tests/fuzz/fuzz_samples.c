@@ -30,7 +30,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     size_t bytes, bytes_again;
     if (s == NULL)
         return 0;
-    if (s->hosts < 1000 && nt_samples_latency(s, 0, &latency, &err) != 0)
+    if (s->hosts < 1000 && nt_samples_latency(s, 0, &latency, NULL, &err) != 0)
         abort();
     nt_matrix_destroy(latency);
     if (nt_samples_write(s, &text, &bytes, &err) != 0)
