@@ -38,6 +38,7 @@ static int publish(struct nt_meet *meet, const struct nt_conducted *done, const 
     struct nt_papers_plan plan = {.status = done->samples->status,
                                   .reason = done->reason,
                                   .apply = meet->option.apply,
+                                  .debug = meet->option.debug,
                                   .inline_limit_bytes = meet->inline_limit_bytes};
     if (nt_papers_create(plan.status == NT_STATUS_FAILED ? NULL : map, &plan, &papers, err) != 0)
         return -1;
