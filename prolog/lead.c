@@ -186,16 +186,18 @@ static void hear_probe(struct lead *lead)
     }
 }
 
-/* A member's agent says how its probe ended; an agent above a block that it lost the member. */
+/* A member's agent says how its probe ended, "ok" or "failed" and a text. One above a block says
+ * nothing of a host that it has lost. */
 static void lose_probe(struct lead *lead, const struct nt_frame *frame,
                        const unsigned char *payload)
 {
+    static const char failed[] = "failed ";
     const struct nt_job *job = lead->seat->job;
-    int bytes = frame->payload_bytes < NT_DONE_BYTES ? (int)frame->payload_bytes : NT_DONE_BYTES;
-    bool well = bytes >= 2 && memcmp(payload, "ok", 2) == 0;
-    if (frame->host < job->hosts)
-        nt_log(lead->seat->log, well ? NT_LOG_DEBUG : NT_LOG_ERROR, "the probe of %s is gone: %.*s",
-               job->host[frame->host], bytes, bytes > 0 ? (const char *)payload : "");
+    size_t skip = sizeof failed - 1, bytes = frame->payload_bytes;
+    if (frame->host < job->hosts && bytes > skip && bytes < NT_DONE_BYTES &&
+        memcmp(payload, failed, skip) == 0)
+        nt_log(lead->seat->log, NT_LOG_ERROR, "the probe of %s failed: %.*s",
+               job->host[frame->host], (int)(bytes - skip), (const char *)payload + skip);
     nt_gather_leave(&lead->gather, frame->host);
 }
 

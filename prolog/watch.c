@@ -126,21 +126,22 @@ static void publish_failed(struct watch *w, enum nt_advice advice, const char *r
 }
 
 /* One line a job from its first host, and from any other only what went wrong there. With what is
- * not ok comes what is known of it, and with level debug always. */
+ * not ok comes what is known of it, from other hosts where it is theirs; with level debug always.
+ */
 static void log_outcome(const struct watch *w)
 {
     const struct report *r = &w->report;
+    const struct nt_outcome *outcome = &r->outcome;
     enum nt_log_level level = w->conf->debug;
-    bool failed = strncmp(r->outcome.text, "failed", 6) == 0,
-         ok = strncmp(r->outcome.text, "ok", 2) == 0;
-    bool ours = r->me == 0 || failed || r->probe_failed;
-    if (ours && (failed || level >= NT_LOG_INFO))
-        syslog(failed ? LOG_WARNING : LOG_INFO, "%s: %llu hosts, %.2f s: %s", w->log.head,
-               (unsigned long long)r->hosts, nt_now() - w->began, r->outcome.text);
-    if (ours && !ok && (failed || level >= NT_LOG_INFO))
-        syslog(failed ? LOG_WARNING : LOG_INFO, "%s: to do: %s", w->log.head,
-               nt_advice_text(r->outcome.advice));
-    nt_log_syslog(&w->log, level, (ours && !ok) || level == NT_LOG_DEBUG);
+    const char *to_do = nt_advice_text(outcome->advice);
+    bool failed = strncmp(outcome->text, "failed", 6) == 0;
+    bool ours = r->probe_failed || (failed && outcome->advice != NT_ADVICE_LEADER) ||
+                (r->me == 0 && outcome->advice != NT_ADVICE_NONE);
+    if (failed || (level >= NT_LOG_INFO && (r->me == 0 || ours)))
+        syslog(failed ? LOG_WARNING : LOG_INFO, "%s: %llu hosts, %.2f s: %s%s%s", w->log.head,
+               (unsigned long long)r->hosts, nt_now() - w->began, outcome->text,
+               to_do[0] != '\0' ? "; to do: " : "", to_do);
+    nt_log_syslog(&w->log, level, ours || level == NT_LOG_DEBUG);
 }
 
 static void begin_log(struct watch *w)

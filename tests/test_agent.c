@@ -429,7 +429,7 @@ static void a_log_tells_of_a_lost_probe(void **state)
     }
     char text[4096];
     published(s, 0, "sweep.log", text); /* of the second job: the first host tells of the other's */
-    assert_non_null(strstr(text, "the probe of 127.0.0.2 is gone: failed exit 9"));
+    assert_non_null(strstr(text, "the probe of 127.0.0.2 failed: exit 9"));
 }
 
 /* Its block comes to the first host; only itself is missing. */

@@ -276,7 +276,8 @@ static void look_inside(struct nt_turn *turn, const struct nt_meet *meet)
                             option->level == NT_LEVEL_FULL && !meet->latency_only ? cores_s : 0);
 }
 
-static int take_part(struct nt_meet *meet, const struct settings *set, struct nt_err *err)
+static int take_part(struct nt_meet *meet, const struct settings *set, bool *has_network,
+                     struct nt_err *err)
 {
     struct nt_pair *pair = NULL;
     struct nt_turn turn;
@@ -286,21 +287,27 @@ static int take_part(struct nt_meet *meet, const struct settings *set, struct nt
         nt_probe_log(NT_LOG_ERROR, "%s has no network: %s; to do: %s", meet->host, no_pair.text,
                      nt_verdict_no_network);
     }
+    *has_network = pair != NULL;
     nt_turn_init(&turn, meet, pair, no_pair.text);
     look_inside(&turn, meet);
-    int rc = meet->rank == 0 ? lead(meet, &turn, set, err) : nt_probe_follow(meet, &turn, err);
+    /* who has no network has nothing to do but to say so; by hand all stay to the end */
+    bool only_greets = pair == NULL && set->agent_fd >= 0;
+    int rc = meet->rank == 0 ? lead(meet, &turn, set, err)
+             : only_greets   ? nt_probe_greet(meet, &turn, err)
+                             : nt_probe_follow(meet, &turn, err);
     nt_turn_fini(&turn);
     nt_pair_destroy(pair);
     return rc;
 }
 
 /* Under a launcher a rank that ends badly takes the job with it: after the meeting has begun
- * the result says what went wrong, and the exit is 0. */
+ * the result says what went wrong, and the exit is 0. The agent learns from the exit that there is
+ * something to tell of this host. */
 static int run(const struct settings *set)
 {
     struct nt_meet *meet = NULL;
     struct nt_err err = {0};
-    bool by_hand = set->agent_fd < 0;
+    bool by_hand = set->agent_fd < 0, has_network;
     int rc =
         by_hand ? nt_meet_pmix_create(&meet, &err) : nt_meet_tcp_create(set->agent_fd, &meet, &err);
     if (rc != 0)
@@ -310,11 +317,13 @@ static int run(const struct settings *set)
     nt_probe_log_set(meet->log, nt_clock_s());
     nt_probe_log(NT_LOG_INFO, "%s, rank %u of %u, level %s, %.3f s", meet->host, meet->rank,
                  meet->size, nt_level_name(meet->option.level), meet->deadline_s - nt_clock_s());
-    rc = take_part(meet, set, &err);
+    rc = take_part(meet, set, &has_network, &err);
     if (rc != 0 && (meet->rank == 0 || !by_hand))
         complain(&err);
     meet->ops->destroy(meet);
-    return rc == 0 || by_hand ? 0 : (int)err.kind;
+    if (by_hand)
+        return 0;
+    return rc != 0 ? (int)err.kind : has_network ? 0 : NT_ERR_SYSTEM;
 }
 
 int main(int argc, char **argv)
