@@ -14,11 +14,18 @@
 
 enum { SYSLOG_LINES = 32, SYSLOG_LINE_CHARS = 400 };
 
+#ifndef MFD_NOEXEC_SEAL
+#define MFD_NOEXEC_SEAL 0x0008U /* Linux 6.3 */
+#endif
+
 /* Its size is sealed: whoever writes gets no further than that, and whoever reads finds that much.
- * Closed to all but those who hold it, so that nobody runs a program from it. */
+ * Nobody can open it anew or run it as a program. */
 static int create(const char *name)
 {
-    int fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    const unsigned flags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
+    int fd = memfd_create(name, flags | MFD_NOEXEC_SEAL);
+    if (fd < 0 && errno == EINVAL)
+        fd = memfd_create(name, flags);
     if (fd < 0)
         return -1;
     if (fchmod(fd, 0600) == 0 && ftruncate(fd, NT_LOG_KEPT_BYTES) == 0 &&

@@ -265,9 +265,11 @@ int nt_publish_paper(struct nt_publish *publish, uint32_t paper, bool more, cons
 void nt_publish_log(struct nt_publish *publish, const char *text, size_t bytes)
 {
     uint64_t left = publish->limit_bytes - publish->used_bytes;
-    if (publish->dir_fd < 0 || publish->has_log)
+    if (publish->dir_fd < 0)
         return;
+    unlinkat(publish->dir_fd, NT_LOG_FILE, 0);
     int fd = create_file(publish, NT_LOG_FILE, NULL);
+    publish->has_log = false;
     if (fd < 0)
         return;
     publish->has_log = write_all(fd, text, bytes < left ? bytes : (size_t)left) == 0;

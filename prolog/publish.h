@@ -39,8 +39,8 @@ int nt_publish_paper(struct nt_publish *publish, uint32_t paper, bool more, cons
  * caller may still call nt_publish_failed. */
 int nt_publish_finish(struct nt_publish *publish, struct nt_err *err);
 
-/* The log, beside the papers: once, and what has no room within the limit is cut. Without it the
- * rest is published all the same. */
+/* The log, beside the papers: the last one counts, and what has no room within the limit is cut.
+ * Without it the rest is published all the same. */
 void nt_publish_log(struct nt_publish *publish, const char *text, size_t bytes);
 
 /* Drops every paper and puts in place a directory with nothing but a hint.env that says failed

@@ -164,8 +164,8 @@ static void the_log_stands_beside_the_papers_and_beside_a_failure(void **state)
     for (int failed = 0; failed <= 1; failed++) {
         struct nt_publish p = begun(g);
         assert_int_equal(paper(&p, NT_PAPER_ENV, false, "NETTOPO_STATUS=ok\n", NULL), 0);
+        nt_publish_log(&p, "before\n", 7);
         nt_publish_log(&p, "said\n", 5);
-        nt_publish_log(&p, "once\n", 5);
         int rc = failed ? nt_publish_failed(&p, "why", NULL) : nt_publish_finish(&p, NULL);
         assert_int_equal(rc, 0);
         nt_publish_fini(&p);

@@ -10,6 +10,7 @@
 
 #include "map_json.h"
 #include "papers.h"
+#include "probe_log.h"
 #include "solve.h"
 
 /* ---- to the agent ---- */
@@ -51,6 +52,7 @@ int nt_report_to_agent(struct nt_meet *meet, const struct nt_conducted *done, st
 {
     struct nt_map *map = NULL;
     int rc = nt_solve_samples(done->samples, &map, err);
+    nt_probe_log(NT_LOG_DEBUG, "the map is %s", rc == 0 ? "made" : "not made");
     if (rc == 0)
         rc = publish(meet, done, map, err);
     nt_map_destroy(map);

@@ -6,7 +6,7 @@
 load ground
 load jobs
 
-SYSLOG=$GROUND_STATE/syslog BUDGET=3
+SYSLOG=$GROUND_STATE/syslog LEVEL=quick BUDGET=3
 
 # Who listens where syslog(3) speaks, for all hosts, which share /dev.
 syslogd='
@@ -50,8 +50,8 @@ teardown() {
     wait_until 30 all_are_idle 4
 }
 
-start_job() { # [SBATCH OPTIONS]: four hosts; the first one's log is kept
-    submit --nettopo=quick,debug,budget=$BUDGET -N4 "$@" < <(
+start_job() { # four hosts; the first one's log is kept
+    submit --nettopo=$LEVEL,debug,budget=$BUDGET -N4 --exclusive < <(
         recording_script | sed '$d'
         echo 'cat "$NETTOPO_LOG" >"$HOME/$SLURM_JOB_ID.log"'
         echo 'srun --quiet sh -c '\''sed "s/^/$SLURMD_NODENAME: /" "$NETTOPO_LOG"'\'' >"$HOME/$SLURM_JOB_ID.logs"'
@@ -108,7 +108,8 @@ syslog_tells() { # STATUS HAPPENED TO_DO
 }
 
 syslog_tells_once() {
-    [ "$(in_syslog 'n[1-4]' | wc -l)" = 1 ] && [[ $(in_syslog n1) =~ "s: ok"$ ]] || fail "$(cat "$SYSLOG")"
+    assert_equal "lines of all hosts" "$(in_syslog 'n[1-4]' | wc -l)" 1 || return
+    [[ $(in_syslog n1) =~ "s: ok"$ ]] || fail "$(cat "$SYSLOG")"
 }
 
 @test "the log is root's, and no other user's to read" {
@@ -148,7 +149,7 @@ END
 @test "no common network" {
     for host in n1 n2 n3 n4; do
         on $host ip route add unreachable 10.77.0.0/17
-        walls+=($host)
+        walls+=("$host")
     done
     start_job
     tells failed 'no pair of hosts could be measured' 'network in common'
@@ -180,11 +181,13 @@ END
 n3_lacks_it() { [[ $(in_syslog n3) =~ "transport 'rc_mlx5' is not available" ]] || fail "$(in_syslog n3)"; }
 
 @test "the probe of the first host is killed" {
+    LEVEL=full BUDGET=6 # long enough to be met
     while_measuring n1 'kill -s KILL $(probes_of n1)' start_job
     tells failed 'killed by signal 9' 'out-of-memory killer'
 }
 
 @test "the probe of another host is killed" {
+    LEVEL=full BUDGET=6
     while_measuring n3 'kill -s KILL $(probes_of n3)' start_job
     tells partial 'the probe of n3 failed: killed by signal 9' 'log of the hosts that are named'
     wait_until 5 n3_tells
