@@ -130,10 +130,11 @@ static void tell_who_never_came(const struct lead *lead)
             used +=
                 (size_t)snprintf(names + used, sizeof names - used, " %.255s", seat->job->host[k]);
     }
-    if (absent > 0)
-        nt_log(seat->log, NT_LOG_ERROR, "%zu hosts never came:%.300s%s; to do: %s", absent, names,
-               absent > NAMED ? " ..." : "", nt_advice_text(NT_ADVICE_MEET));
-    if (b->door.refused > 0)
+    if (absent == 0)
+        return;
+    nt_log(seat->log, NT_LOG_ERROR, "%zu hosts never came:%.300s%s; to do: %s", absent, names,
+           absent > NAMED ? " ..." : "", nt_advice_text(NT_ADVICE_MEET));
+    if (b->door.refused > 0) /* by whomever: the port is open to all */
         nt_log(seat->log, NT_LOG_ERROR, "refused at port %u: %u, the last: %.300s", b->door.port,
                b->door.refused, b->door.last.text);
 }
