@@ -26,12 +26,13 @@ enum { PROBE_FD = 3, OPEN_FILES = 65536, ENVIRONMENT_MAX = 24, STOP_MS = 50 };
 enum { EXIT_SETUP = 125, EXIT_PRIVILEGE = 126, EXIT_EXEC = 127 };
 
 struct environment {
-    char devices[NT_CONF_WORD_BYTES + 20], tls[NT_CONF_WORD_BYTES + 20];
+    char devices[NT_CONF_WORD_BYTES + 20], tls[NT_CONF_WORD_BYTES + 20], level[48];
     char *text[ENVIRONMENT_MAX];
 };
 
 /* UCX's constructors read the environment before main, so it is made here. */
-static void make_environment(const struct nt_conf *conf, struct environment *env)
+static void make_environment(const struct nt_conf *conf, const struct nt_log *log,
+                             struct environment *env)
 {
     static char *const fixed[] = {
         "PATH=/usr/bin:/bin",
@@ -42,12 +43,18 @@ static void make_environment(const struct nt_conf *conf, struct environment *env
         "UCX_TCP_CONN_NB=y",
         "UCX_WARN_UNUSED_ENV_VARS=n",
         "UCX_VFS_ENABLE=n",
-        "UCX_LOG_LEVEL=error",
+        "UCX_LOG_FILE=stderr", /* its standard output is buffered, and lost with a kill */
         "PMIX_MCA_gds=hash",
         "HWLOC_COMPONENTS=-gl,-opencl,-pci,-linuxio",
     };
     size_t n = sizeof fixed / sizeof *fixed;
     memcpy(env->text, fixed, sizeof fixed);
+    snprintf(
+        env->level, sizeof env->level, "UCX_LOG_LEVEL=%s",
+        nt_ucx_log_name(log != NULL && log->level == NT_LOG_DEBUG && conf->ucx_log < NT_UCX_LOG_INFO
+                            ? NT_UCX_LOG_INFO
+                            : conf->ucx_log));
+    env->text[n++] = env->level;
     if (conf->net_devices[0] != '\0') {
         snprintf(env->devices, sizeof env->devices, "UCX_NET_DEVICES=%s", conf->net_devices);
         env->text[n++] = env->devices;
@@ -78,10 +85,10 @@ static bool set_limits(double seconds)
            set_limit(RLIMIT_CPU, cpu, cpu + 1);
 }
 
-static bool set_descriptors(int socket)
+static bool set_descriptors(int socket, int log_fd)
 {
-    int null = open("/dev/null", O_RDWR);
-    if (null < 0 || dup2(null, 0) < 0 || dup2(null, 1) < 0 || dup2(null, 2) < 0)
+    int null = open("/dev/null", O_RDWR), out = log_fd >= 0 ? log_fd : null;
+    if (null < 0 || dup2(null, 0) < 0 || dup2(out, 1) < 0 || dup2(out, 2) < 0)
         return false;
     if (socket == PROBE_FD) {
         if (fcntl(socket, F_SETFD, 0) != 0)
@@ -125,40 +132,56 @@ static bool become(uid_t uid, gid_t gid)
     return is_dropped(uid, gid) && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0;
 }
 
-static void run_probe(const struct nt_conf *conf, uid_t uid, gid_t gid, double seconds, int socket,
-                      pid_t parent, struct environment *env)
+struct launch {
+    const struct nt_conf *conf;
+    uid_t uid;
+    gid_t gid;
+    double seconds;
+    int socket, log_fd; /* log_fd: -1 for none */
+    pid_t parent;
+    struct environment env;
+};
+
+static void run_probe(const struct launch *l)
 {
+    const struct nt_conf *conf = l->conf;
     char *const argv[] = {(char *)conf->probe, "--agent-fd", "3", NULL};
-    if (setsid() < 0 || !set_limits(seconds) || chdir("/") != 0)
+    if (setsid() < 0 || !set_limits(l->seconds) || chdir("/") != 0)
         _exit(EXIT_SETUP);
     umask(077);
     reset_signals();
-    if (!become(uid, gid))
+    if (!become(l->uid, l->gid))
         _exit(EXIT_PRIVILEGE);
     /* after the change of user, which clears it; and the parent may be gone by now */
-    if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) != 0 || getppid() != parent)
+    if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) != 0 || getppid() != l->parent)
         _exit(EXIT_SETUP);
     /* last: looking the user up opens descriptors of its own */
-    if (!set_descriptors(socket))
+    if (!set_descriptors(l->socket, l->log_fd))
         _exit(EXIT_SETUP);
-    execve(conf->probe, argv, env->text);
+    execve(conf->probe, argv, l->env.text);
     _exit(EXIT_EXEC);
 }
 
-int nt_child_start(struct nt_child *child, const struct nt_conf *conf, uid_t uid, gid_t gid,
-                   double seconds, int *socket, struct nt_err *err)
+int nt_child_start(struct nt_child *child, const struct nt_conf *conf, const struct nt_log *log,
+                   uid_t uid, gid_t gid, double seconds, int *socket, struct nt_err *err)
 {
     int pair[2];
-    struct environment env;
+    struct launch launch = {.conf = conf,
+                            .uid = uid,
+                            .gid = gid,
+                            .seconds = seconds,
+                            .log_fd = log != NULL ? log->probe_fd : -1,
+                            .parent = getpid()};
     *child = (struct nt_child){.pidfd = -1};
     if (access(conf->probe, X_OK) != 0)
         return nt_err_set(err, NT_ERR_SYSTEM, "%s: %s", conf->probe, strerror(errno));
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0)
         return nt_err_set(err, NT_ERR_SYSTEM, "socketpair: %s", strerror(errno));
-    make_environment(conf, &env);
-    pid_t parent = getpid(), pid = fork();
+    make_environment(conf, log, &launch.env);
+    launch.socket = pair[1];
+    pid_t pid = fork();
     if (pid == 0)
-        run_probe(conf, uid, gid, seconds, pair[1], parent, &env);
+        run_probe(&launch);
     close(pair[1]);
     if (pid < 0) {
         close(pair[0]);
@@ -188,6 +211,30 @@ static void describe(int status, char *text, size_t bytes)
         snprintf(text, bytes, "could not be set up");
     else
         snprintf(text, bytes, "exit %d", WEXITSTATUS(status));
+}
+
+enum nt_advice nt_child_advice(const struct nt_child *child)
+{
+    if (WIFSIGNALED(child->status))
+        switch (WTERMSIG(child->status)) {
+        case SIGKILL:
+            return NT_ADVICE_KILLED;
+        case SIGXCPU:
+            return NT_ADVICE_CPU_TIME;
+        default:
+            return NT_ADVICE_CRASH;
+        }
+    switch (WEXITSTATUS(child->status)) {
+    case 0:
+        return NT_ADVICE_NONE;
+    case EXIT_EXEC:
+        return NT_ADVICE_PROGRAM;
+    case EXIT_PRIVILEGE:
+    case EXIT_SETUP:
+        return NT_ADVICE_PRIVILEGE;
+    default:
+        return NT_ADVICE_PROBE;
+    }
 }
 
 static void reaped(struct nt_child *child)

@@ -53,8 +53,9 @@ static void turn_to(struct follow *f, size_t host)
     f->addresses.count = 0;
     f->leader_lost = f->leader_deaf = f->told_loss = false;
     f->target = host;
+    nt_log(seat->log, NT_LOG_DEBUG, "looks for %s", seat->job->host[host]);
     if (nt_ask_start(&f->where, sizeof f->addresses, ask_where, seat->job->host[host], &err) != 0)
-        nt_seat_fail(seat, "%s", err.text);
+        nt_seat_fail(seat, NT_ADVICE_SYSTEM, "%s", err.text);
 }
 
 /* A block's leader who does not come, or is lost before the result is on its way, is done
@@ -80,7 +81,7 @@ static void see_addresses(struct follow *f)
     if (got < 0 || f->addresses.count == 0) {
         f->leader_lost = f->target != 0;
         if (f->target == 0)
-            nt_seat_fail(f->seat, "no address of %s found", seat->job->host[0]);
+            nt_seat_fail(f->seat, NT_ADVICE_NAMES, "no address of %s found", seat->job->host[0]);
         return;
     }
     nt_knock_init(&f->knock, seat->conf, seat->job, f->target, &f->addresses);
@@ -98,6 +99,7 @@ static void see_leader(struct follow *f)
         return;
     }
     f->leader = conn;
+    nt_log(f->seat->log, NT_LOG_DEBUG, "has met %s", f->seat->job->host[f->target]);
 }
 
 /* -1: no START that an agent sends */
@@ -113,7 +115,7 @@ static int start(struct follow *f, const struct nt_frame *frame, const unsigned 
         return -1;
     f->started = true;
     if (nt_seat_start(f->seat, is_full ? NT_POLICY_FULL : NT_POLICY_LATENCY, NULL, &err) != 0)
-        nt_seat_lose(f->seat, err.text);
+        nt_seat_lose(f->seat, NT_ADVICE_SYSTEM, err.text);
     return 0;
 }
 
@@ -152,6 +154,7 @@ static void hear_leader(struct follow *f)
         if (got < 0 || (frame.type == NT_FRAME_START && start(f, &frame, payload) != 0)) {
             nt_conn_fini(&f->leader);
             f->leader_lost = true;
+            nt_log(f->seat->log, NT_LOG_DEBUG, "has lost %s", f->seat->job->host[f->target]);
         } else if (frame.type == NT_FRAME_CAST || frame.type == NT_FRAME_PAPER ||
                    frame.type == NT_FRAME_DONE) {
             pass_down(f, &frame, payload);
@@ -185,7 +188,7 @@ static void hear_probe(struct follow *f)
     const unsigned char *payload;
     while (reads_probe(f) && nt_seat_next(seat, &frame, &payload) == 1) {
         if (frame.type != NT_FRAME_GATHER) {
-            nt_seat_lose(seat, "sent what a probe may not send");
+            nt_seat_lose(seat, NT_ADVICE_PROBE, "sent what a probe may not send");
             break;
         }
         frame.host = (uint32_t)seat->job->me;
@@ -213,7 +216,8 @@ static void tell_loss(struct follow *f)
     char text[NT_DONE_BYTES];
     if (!f->seat->probe_lost || f->told_loss || !nt_conn_is_open(&f->leader))
         return;
-    snprintf(text, sizeof text, "failed %s", f->seat->probe_end.text);
+    bool well = f->seat->probe_advice == NT_ADVICE_NONE;
+    snprintf(text, sizeof text, "%s %s", well ? "ok" : "failed", f->seat->probe_end.text);
     struct nt_frame frame = {.type = NT_FRAME_DONE,
                              .host = (uint32_t)f->seat->job->me,
                              .payload_bytes = (uint32_t)strlen(text)};
@@ -236,13 +240,13 @@ static void look_for_the_end(struct follow *f)
         return;
     name_leader(f, leader);
     if (f->leader_lost && (f->target == 0 || f->has_papers))
-        nt_seat_fail(seat, "lost %s before there was a result", leader);
+        nt_seat_fail(seat, NT_ADVICE_LEADER, "lost %s before there was a result", leader);
     else if (nt_now() < seat->give_up)
         return;
     else if (nt_conn_is_open(&f->leader))
-        nt_seat_fail(seat, "no result from %s within the budget", leader);
+        nt_seat_fail(seat, NT_ADVICE_LEADER, "no result from %s within the budget", leader);
     else
-        nt_seat_fail(seat, "%s was not met within the budget%s%s", leader,
+        nt_seat_fail(seat, NT_ADVICE_MEET, "%s was not met within the budget%s%s", leader,
                      f->knock.last.kind != NT_ERR_NONE ? ": " : "", f->knock.last.text);
 }
 
@@ -338,7 +342,7 @@ void nt_follow(struct nt_seat *seat)
     if (prepare(&f, &err) == 0)
         run(&f);
     else
-        nt_seat_fail(seat, "%s", err.text);
+        nt_seat_fail(seat, NT_ADVICE_SYSTEM, "%s", err.text);
     nt_ask_fini(&f.where);
     nt_knock_fini(&f.knock);
     nt_conn_fini(&f.leader);

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <slurm/slurm.h>
 #include <slurm/slurm_errno.h>
@@ -28,6 +29,16 @@ static bool is_host_name(const char *name)
             return false;
     }
     return true;
+}
+
+void nt_job_here(char name[NT_HOST_BYTES])
+{
+    const char *said = getenv("SLURMD_NODENAME");
+    if (said != NULL && is_host_name(said))
+        snprintf(name, NT_HOST_BYTES, "%s", said);
+    else if (gethostname(name, NT_HOST_BYTES) != 0)
+        name[0] = '\0';
+    name[NT_HOST_BYTES - 1] = '\0';
 }
 
 static int expand(struct nt_job *job, const char *list, struct nt_err *err)

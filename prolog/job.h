@@ -32,6 +32,9 @@ struct nt_job {
 int nt_job_read(struct nt_job *job, uint32_t id, uid_t uid, gid_t gid, struct nt_err *err);
 void nt_job_fini(struct nt_job *job);
 
+/* What Slurm calls the host that we are on; its own name where that is not said. */
+void nt_job_here(char name[NT_HOST_BYTES]);
+
 enum { NT_ADDRESSES_MAX = 4 };
 struct nt_addresses {
     size_t count;

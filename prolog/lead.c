@@ -62,6 +62,7 @@ static void tell_policy(struct lead *lead)
                      lead->policy == NT_POLICY_FULL ? "full" : "latency");
     struct nt_frame frame = {.type = NT_FRAME_START, .payload_bytes = (uint32_t)n};
     nt_branch_greet(&lead->branch, &frame, text);
+    nt_log(lead->seat->log, NT_LOG_DEBUG, "%.*s: the probes begin", n - 1, text);
 }
 
 static void see_policy(struct lead *lead)
@@ -83,7 +84,7 @@ static void see_policy(struct lead *lead)
         return;
     tell_policy(lead);
     if (nt_seat_start(lead->seat, lead->policy, &use, &err) != 0)
-        nt_seat_lose(lead->seat, err.text);
+        nt_seat_lose(lead->seat, NT_ADVICE_SYSTEM, err.text);
 }
 
 /* ---- frames ---- */
@@ -91,7 +92,10 @@ static void see_policy(struct lead *lead)
 static void close_gather(struct lead *lead)
 {
     struct nt_frame frame = {.type = NT_FRAME_GATHERED, .seq = lead->gather.open_seq};
-    nt_gather_close(&lead->gather);
+    size_t away = nt_gather_close(&lead->gather);
+    if (away > 0)
+        nt_log(lead->seat->log, NT_LOG_DEBUG, "gather %u: %zu hosts did not answer in time",
+               frame.seq, away);
     nt_seat_send(lead->seat, &frame, NULL);
 }
 
@@ -107,17 +111,42 @@ static int own_gather(struct lead *lead, const struct nt_frame *frame)
     if (nt_gather_open(&lead->gather, frame->seq,
                        until < lead->seat->give_up ? until : lead->seat->give_up, &err) == 0)
         return 0;
-    nt_seat_lose(lead->seat, err.text);
+    nt_seat_lose(lead->seat, NT_ADVICE_PROBE, err.text);
     return -1;
+}
+
+/* Whom the leader has waited for in vain, of those who come to it without a block's leader. */
+static void tell_who_never_came(const struct lead *lead)
+{
+    enum { NAMED = 4 };
+    const struct nt_seat *seat = lead->seat;
+    const struct nt_branch *b = &lead->branch;
+    char names[NAMED * (NT_HOST_BYTES + 1) + 1] = "";
+    size_t absent = 0, used = 0;
+    for (size_t k = 0; k < b->hosts; k++) {
+        if (k == b->me || b->star.was_here[k] || nt_block_leader(b->block, k) != b->me)
+            continue;
+        if (absent++ < NAMED)
+            used +=
+                (size_t)snprintf(names + used, sizeof names - used, " %.255s", seat->job->host[k]);
+    }
+    if (absent == 0)
+        return;
+    nt_log(seat->log, NT_LOG_ERROR, "%zu hosts never came:%.300s%s; to do: %s", absent, names,
+           absent > NAMED ? " ..." : "", nt_advice_text(NT_ADVICE_MEET));
+    if (b->door.refused > 0) /* by whomever: the port is open to all */
+        nt_log(seat->log, NT_LOG_ERROR, "refused at port %u: %u, the last: %.300s", b->door.port,
+               b->door.refused, b->door.last.text);
 }
 
 static void settle(struct lead *lead, const struct nt_frame *frame, const unsigned char *payload)
 {
+    tell_who_never_came(lead);
     nt_branch_send(&lead->branch, frame, payload);
     nt_seat_settle(lead->seat, (const char *)payload, frame->payload_bytes);
 }
 
-static void fail(struct lead *lead, const char *reason)
+static void fail(struct lead *lead, enum nt_advice advice, const char *reason)
 {
     char word[NT_DONE_BYTES];
     _Static_assert((int)NT_DONE_BYTES <= (int)NT_GREETING_BYTES, "a last word is a greeting");
@@ -125,7 +154,7 @@ static void fail(struct lead *lead, const char *reason)
     struct nt_frame frame = {.type = NT_FRAME_DONE, .payload_bytes = (uint32_t)strlen(word)};
     lead->failed = true;
     nt_branch_greet(&lead->branch, &frame, word);
-    nt_seat_fail(lead->seat, "%s", reason);
+    nt_seat_fail(lead->seat, advice, "%s", reason);
 }
 
 static void hear_probe(struct lead *lead)
@@ -152,10 +181,25 @@ static void hear_probe(struct lead *lead)
             settle(lead, &frame, payload);
             break;
         default:
-            nt_seat_lose(seat, "sent what a probe may not send");
+            nt_seat_lose(seat, NT_ADVICE_PROBE, "sent what a probe may not send");
             return;
         }
     }
+}
+
+/* A member's agent says how its probe ended, "ok" or "failed" and a text. One above a block says
+ * nothing of a host that it has lost. */
+static void lose_probe(struct lead *lead, const struct nt_frame *frame,
+                       const unsigned char *payload)
+{
+    static const char failed[] = "failed ";
+    const struct nt_job *job = lead->seat->job;
+    size_t skip = sizeof failed - 1, bytes = frame->payload_bytes;
+    if (frame->host < job->hosts && bytes > skip && bytes < NT_DONE_BYTES &&
+        memcmp(payload, failed, skip) == 0)
+        nt_log(lead->seat->log, NT_LOG_ERROR, "the probe of %s failed: %.*s",
+               job->host[frame->host], (int)(bytes - skip), (const char *)payload + skip);
+    nt_gather_leave(&lead->gather, frame->host);
 }
 
 static void hear_members(struct lead *lead)
@@ -165,7 +209,7 @@ static void hear_members(struct lead *lead)
     while (nt_conn_queued(&lead->seat->probe) < NT_QUEUE_HIGH &&
            nt_branch_next(&lead->branch, &frame, &payload) == 1) {
         if (frame.type == NT_FRAME_DONE) /* its probe is gone, the host still wants the result */
-            nt_gather_leave(&lead->gather, frame.host);
+            lose_probe(lead, &frame, payload);
         else if (nt_gather_piece(&lead->gather, frame.host, frame.seq,
                                  (frame.flags & NT_FRAME_MORE) != 0))
             nt_seat_queue(lead->seat, &frame, payload);
@@ -177,8 +221,11 @@ static void hear_members(struct lead *lead)
 static void see_losses(struct lead *lead)
 {
     size_t host;
-    while (nt_branch_next_lost(&lead->branch, nt_now(), &host) == 1)
+    while (nt_branch_next_lost(&lead->branch, nt_now(), &host) == 1) {
+        nt_log(lead->seat->log, NT_LOG_ERROR, "%s is not reached any more",
+               lead->seat->job->host[host]);
         nt_gather_leave(&lead->gather, host);
+    }
 }
 
 /* ---- the loop ---- */
@@ -210,13 +257,15 @@ static void look_for_the_end(struct lead *lead)
     if (seat->outcome.settled)
         return;
     if (lead->policy == NT_POLICY_OFF) {
-        fail(lead, "the job shares hosts, and shared_hosts is off");
+        fail(lead, NT_ADVICE_SHARED, "the job shares hosts, and shared_hosts is off");
     } else if (seat->probe_lost) {
         nt_err_set(&reason, NT_ERR_SYSTEM, "probe of %s: %s", seat->job->host[0],
                    seat->probe_end.text);
-        fail(lead, reason.text);
+        fail(lead, seat->probe_advice != NT_ADVICE_NONE ? seat->probe_advice : NT_ADVICE_PROBE,
+             reason.text);
     } else if (nt_now() >= seat->give_up) {
-        fail(lead, "the budget was over before there was a result");
+        tell_who_never_came(lead);
+        fail(lead, NT_ADVICE_BUDGET, "the budget was over before there was a result");
     }
 }
 
@@ -228,7 +277,11 @@ static void run(struct lead *lead)
         see_policy(lead);
         hear_members(lead);
         hear_probe(lead);
+        size_t joined = lead->branch.star.joined;
         nt_branch_step(&lead->branch);
+        if (lead->branch.star.joined > joined)
+            nt_log(seat->log, NT_LOG_DEBUG, "%zu of %zu hosts have come", lead->branch.star.joined,
+                   nt_branch_expects(&lead->branch));
         see_losses(lead);
         if (nt_gather_is_over(&lead->gather, nt_now()))
             close_gather(lead);
@@ -273,14 +326,16 @@ void nt_lead(struct nt_seat *seat)
         goto free_all;
     }
     /* without a door the others are simply missing */
-    if (hosts > 1 && nt_door_open(&lead.branch.door, seat->conf, seat->job, &err) != 0)
+    if (hosts > 1 && nt_door_open(&lead.branch.door, seat->conf, seat->job, &err) != 0) {
+        nt_log(seat->log, NT_LOG_ERROR, "%s; to do: widen \"ports\" in nettopo.conf", err.text);
         for (size_t k = 1; k < hosts; k++)
             nt_gather_leave(&lead.gather, k);
+    }
     run(&lead);
     see_off(&lead);
 free_all:
     if (!seat->outcome.settled)
-        nt_seat_fail(seat, "%s", err.text);
+        nt_seat_fail(seat, NT_ADVICE_SYSTEM, "%s", err.text);
     nt_ask_fini(&lead.use);
     nt_gather_fini(&lead.gather);
     nt_branch_fini(&lead.branch);

@@ -11,6 +11,8 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include "log_line.h"
+
 static int system_error(struct nt_err *err, const char *where, const char *what)
 {
     return nt_err_set(err, NT_ERR_SYSTEM, "%s: %s: %s", where, what, strerror(errno));
@@ -200,9 +202,9 @@ fail:
     return -1;
 }
 
-static int open_paper(struct nt_publish *publish, uint32_t paper, struct nt_err *err)
+/* -1 with an error */
+static int create_file(const struct nt_publish *publish, const char *name, struct nt_err *err)
 {
-    const char *name = nt_paper_name(paper);
     int fd =
         openat(publish->dir_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
     if (fd < 0)
@@ -212,12 +214,12 @@ static int open_paper(struct nt_publish *publish, uint32_t paper, struct nt_err 
         close(fd);
         return -1;
     }
-    publish->fd[paper] = fd;
-    return 0;
+    return fd;
 }
 
-static int write_all(int fd, const unsigned char *data, size_t bytes)
+static int write_all(int fd, const void *from, size_t bytes)
 {
+    const unsigned char *data = from;
     while (bytes > 0) {
         ssize_t n = write(fd, data, bytes);
         if (n < 0 && errno == EINTR)
@@ -243,7 +245,9 @@ int nt_publish_paper(struct nt_publish *publish, uint32_t paper, bool more, cons
     if (bytes > publish->limit_bytes - publish->used_bytes)
         return nt_err_set(err, NT_ERR_INPUT, "%s: over the limit of %llu bytes for all files", name,
                           (unsigned long long)publish->limit_bytes);
-    if (publish->fd[paper] < 0 && open_paper(publish, paper, err) != 0)
+    if (publish->fd[paper] < 0)
+        publish->fd[paper] = create_file(publish, name, err);
+    if (publish->fd[paper] < 0)
         return -1;
     if (write_all(publish->fd[paper], data, bytes) != 0)
         return system_error(err, publish->aside, name);
@@ -256,6 +260,21 @@ int nt_publish_paper(struct nt_publish *publish, uint32_t paper, bool more, cons
         publish->complete[paper] = true;
     }
     return 0;
+}
+
+void nt_publish_log(struct nt_publish *publish, const char *text, size_t bytes)
+{
+    uint64_t left = publish->limit_bytes - publish->used_bytes;
+    if (publish->dir_fd < 0)
+        return;
+    unlinkat(publish->dir_fd, NT_LOG_FILE, 0);
+    int fd = create_file(publish, NT_LOG_FILE, NULL);
+    publish->has_log = false;
+    if (fd < 0)
+        return;
+    publish->has_log = write_all(fd, text, bytes < left ? bytes : (size_t)left) == 0;
+    if (close(fd) != 0 || !publish->has_log)
+        unlinkat(publish->dir_fd, NT_LOG_FILE, 0);
 }
 
 int nt_publish_finish(struct nt_publish *publish, struct nt_err *err)
@@ -296,7 +315,8 @@ int nt_publish_failed(struct nt_publish *publish, const char *reason, struct nt_
     if (publish->dir_fd < 0)
         return nt_err_set(err, NT_ERR_SYSTEM, "nowhere to publish");
     nt_err_set(&line, NT_ERR_NONE, "%s", reason);
-    int n = snprintf(text, sizeof text, "NETTOPO_STATUS=failed\nNETTOPO_REASON=%s\n", line.text);
+    int n = snprintf(text, sizeof text, "NETTOPO_STATUS=failed\nNETTOPO_REASON=%s\n%s", line.text,
+                     publish->has_log ? "NETTOPO_LOG=" NT_LOG_FILE "\n" : "");
     drop_papers(publish);
     if (nt_publish_paper(publish, NT_PAPER_ENV, false, text, (size_t)n, err) != 0)
         return -1;

@@ -23,6 +23,7 @@ struct nt_publish {
     gid_t gid;
     int fd[NT_PAPER_END];        /* papers that are being written; -1 */
     bool complete[NT_PAPER_END]; /* their last part came */
+    bool has_log;
 };
 
 /* Makes run_dir if need be, removes what an earlier run of the job left, and begins aside.
@@ -38,8 +39,12 @@ int nt_publish_paper(struct nt_publish *publish, uint32_t paper, bool more, cons
  * caller may still call nt_publish_failed. */
 int nt_publish_finish(struct nt_publish *publish, struct nt_err *err);
 
+/* The log, beside the papers: the last one counts, and what has no room within the limit is cut.
+ * Without it the rest is published all the same. */
+void nt_publish_log(struct nt_publish *publish, const char *text, size_t bytes);
+
 /* Drops every paper and puts in place a directory with nothing but a hint.env that says failed
- * and why. */
+ * and why, and the log when there is one. */
 int nt_publish_failed(struct nt_publish *publish, const char *reason, struct nt_err *err);
 
 /* Removes what stands aside, if anything, and closes. After begin failed: fine. */

@@ -8,23 +8,31 @@
 #include "now.h"
 
 void nt_seat_init(struct nt_seat *seat, const struct nt_conf *conf, const struct nt_job *job,
-                  const struct nt_option *option, double due, double give_up)
+                  const struct nt_option *option, const struct nt_log *log, double due,
+                  double give_up)
 {
     struct nt_err err;
     int socket;
     *seat = (struct nt_seat){.conf = conf,
                              .job = job,
                              .option = option,
+                             .log = log,
                              .due = due,
                              .give_up = give_up,
                              .child = {.pidfd = -1},
                              .probe = {.fd = -1}};
     nt_publish_begin(&seat->publish, conf->run_dir, job->id, job->uid, job->gid,
                      conf->publish_limit_bytes, &seat->publish_err);
-    if (nt_child_start(&seat->child, conf, job->uid, job->gid, give_up - nt_now(), &socket, &err) !=
-            0 ||
+    if (seat->publish_err.kind != NT_ERR_NONE)
+        nt_log(log, NT_LOG_ERROR, "%s; to do: %s", seat->publish_err.text,
+               nt_advice_text(NT_ADVICE_PUBLISH));
+    if (nt_child_start(&seat->child, conf, log, job->uid, job->gid, give_up - nt_now(), &socket,
+                       &err) != 0 ||
         nt_conn_init(&seat->probe, socket, NT_FRAME_PAYLOAD_MAX, NT_QUEUE_MAX, &err) != 0)
-        nt_seat_lose(seat, err.text);
+        nt_seat_lose(seat, NT_ADVICE_PROGRAM, err.text);
+    else
+        nt_log(log, NT_LOG_DEBUG, "%s runs as uid %u, pid %d, on host %zu of %zu", conf->probe,
+               (unsigned)job->uid, (int)seat->child.pid, job->me + 1, job->hosts);
 }
 
 void nt_seat_fini(struct nt_seat *seat)
@@ -34,12 +42,18 @@ void nt_seat_fini(struct nt_seat *seat)
     nt_publish_fini(&seat->publish);
 }
 
-void nt_seat_lose(struct nt_seat *seat, const char *why)
+void nt_seat_lose(struct nt_seat *seat, enum nt_advice advice, const char *why)
 {
     if (seat->probe_lost)
         return;
     seat->probe_lost = true;
+    seat->probe_advice = advice;
     nt_err_set(&seat->probe_end, NT_ERR_SYSTEM, "%s", why);
+    if (advice == NT_ADVICE_NONE)
+        nt_log(seat->log, NT_LOG_DEBUG, "the probe has ended: %s", why);
+    else
+        nt_log(seat->log, NT_LOG_ERROR, "the probe is lost: %s; to do: %s", why,
+               nt_advice_text(advice));
     nt_child_stop(&seat->child);
     nt_conn_fini(&seat->probe);
 }
@@ -78,6 +92,8 @@ static int start_text(const struct nt_seat *seat, enum nt_policy policy,
         return nt_err_set(err, NT_ERR_SYSTEM, "out of memory");
     add(text, "rank %zu\nsize %zu\ndeadline_ms %d\n", job->me, job->hosts, nt_ms_until(seat->due));
     add(text, "job %u\nrestart %u\n", job->id, job->restart);
+    if (seat->log != NULL)
+        add(text, "log %s\n", nt_log_level_name(seat->log->level));
     if (job->cluster[0] != '\0')
         add(text, "cluster %s\n", job->cluster);
     add(text, "policy %s\noption %s\n", policy == NT_POLICY_FULL ? "full" : "latency", option);
@@ -128,7 +144,10 @@ static void lose_or_end(struct nt_seat *seat, const char *why)
     char end[48];
     struct pollfd ending = {.fd = seat->child.pidfd, .events = POLLIN};
     poll(&ending, 1, 20);
-    nt_seat_lose(seat, nt_child_ended(&seat->child, end, sizeof end) ? end : why);
+    if (nt_child_ended(&seat->child, end, sizeof end))
+        nt_seat_lose(seat, nt_child_advice(&seat->child), end);
+    else
+        nt_seat_lose(seat, NT_ADVICE_PROBE, why);
 }
 
 /* One that has hung up takes nothing more, but what it said before is still to be read: at the end
@@ -174,7 +193,7 @@ int nt_seat_next(struct nt_seat *seat, struct nt_frame *frame, const unsigned ch
         /* what it said before it ended may have come in between */
         if (got == 0 && nt_conn_next(&seat->probe, frame, payload, &err) > 0)
             return 1;
-        nt_seat_lose(seat, end);
+        nt_seat_lose(seat, nt_child_advice(&seat->child), end);
     } else {
         nt_seat_flush(seat);
     }
@@ -212,25 +231,42 @@ void nt_seat_paper(struct nt_seat *seat, const struct nt_frame *frame, const voi
                      frame->payload_bytes, &seat->publish_err);
 }
 
-static void note(struct nt_seat *seat, const char *status, const char *reason)
+void nt_seat_publish_log(struct nt_publish *publish, const struct nt_option *option,
+                         const struct nt_log *log, const struct nt_outcome *outcome)
 {
-    seat->outcome.settled = true;
-    snprintf(seat->outcome.text, sizeof seat->outcome.text, "%s %s", status, reason);
+    static char text[NT_LOG_TEXT_BYTES]; /* large, and one at a time */
+    if (!option->debug || log == NULL)
+        return;
+    size_t bytes =
+        nt_log_text(log, outcome->text, nt_advice_text(outcome->advice), text, sizeof text);
+    nt_publish_log(publish, text, bytes);
 }
 
-void nt_seat_fail(struct nt_seat *seat, const char *format, ...)
+/* What is to be told, before it is published: the log beside the map holds it too. */
+static void note(struct nt_seat *seat, enum nt_advice advice, const char *text)
+{
+    seat->outcome.advice = advice;
+    snprintf(seat->outcome.text, sizeof seat->outcome.text, "%s", text);
+    nt_log(seat->log, NT_LOG_DEBUG, "%s", text);
+    nt_seat_publish_log(&seat->publish, seat->option, seat->log, &seat->outcome);
+}
+
+void nt_seat_fail(struct nt_seat *seat, enum nt_advice advice, const char *format, ...)
 {
     struct nt_err reason, err;
-    char text[NT_ERR_TEXT_BYTES];
+    char text[NT_ERR_TEXT_BYTES], told[NT_DONE_BYTES];
     va_list args;
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
     nt_err_set(&reason, NT_ERR_NONE, "%s", text); /* one printable line */
+    snprintf(told, sizeof told, "failed %s", reason.text);
+    note(seat, advice, told);
     if (nt_publish_failed(&seat->publish, reason.text, &err) != 0)
-        nt_err_set(&reason, NT_ERR_NONE, "%.300s; not published: %.190s", text,
-                   seat->publish_err.kind != NT_ERR_NONE ? seat->publish_err.text : err.text);
-    note(seat, "failed", reason.text);
+        snprintf(seat->outcome.text, sizeof seat->outcome.text,
+                 "failed %.300s; not published: %.190s", reason.text,
+                 seat->publish_err.kind != NT_ERR_NONE ? seat->publish_err.text : err.text);
+    seat->outcome.settled = true;
 }
 
 static bool starts(const char *text, size_t bytes, const char *word)
@@ -238,25 +274,34 @@ static bool starts(const char *text, size_t bytes, const char *word)
     return bytes >= strlen(word) && memcmp(text, word, strlen(word)) == 0;
 }
 
+/* Who said the word of the end: our own probe, or that of the job's first host. */
+static enum nt_advice advice_of(const struct nt_seat *seat, bool ok)
+{
+    if (ok)
+        return NT_ADVICE_NONE;
+    return seat->job->me == 0 ? NT_ADVICE_PROBE : NT_ADVICE_LEADER;
+}
+
 void nt_seat_settle(struct nt_seat *seat, const char *text, size_t bytes)
 {
     struct nt_err err, line;
-    bool good = starts(text, bytes, "ok") || starts(text, bytes, "partial ");
+    bool ok = starts(text, bytes, "ok"), good = ok || starts(text, bytes, "partial ");
     if (bytes > NT_ERR_TEXT_BYTES - 1)
         bytes = NT_ERR_TEXT_BYTES - 1;
     nt_err_set(&line, NT_ERR_NONE, "%.*s", (int)bytes, text);
     if (seat->publish_err.kind != NT_ERR_NONE) {
-        nt_seat_fail(seat, "%s", seat->publish_err.text);
+        nt_seat_fail(seat, NT_ADVICE_PUBLISH, "%s", seat->publish_err.text);
         return;
     }
     if (!good && !seat->publish.complete[NT_PAPER_ENV]) {
-        nt_seat_fail(seat, "%s", starts(text, bytes, "failed ") ? line.text + 7 : line.text);
+        nt_seat_fail(seat, advice_of(seat, false), "%s",
+                     starts(text, bytes, "failed ") ? line.text + 7 : line.text);
         return;
     }
+    note(seat, advice_of(seat, ok), line.text);
     if (nt_publish_finish(&seat->publish, &err) != 0) {
-        nt_seat_fail(seat, "%s", err.text);
+        nt_seat_fail(seat, NT_ADVICE_PUBLISH, "%s", err.text);
         return;
     }
     seat->outcome.settled = true;
-    snprintf(seat->outcome.text, sizeof seat->outcome.text, "%s", line.text);
 }

@@ -8,11 +8,13 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "advice.h"
 #include "child.h"
 #include "conf.h"
 #include "conn.h"
 #include "err.h"
 #include "job.h"
+#include "log.h"
 #include "option.h"
 #include "publish.h"
 
@@ -20,23 +22,27 @@ enum { NT_DONE_BYTES = NT_ERR_TEXT_BYTES + 16 }; /* "partial REASON" */
 
 enum nt_policy { NT_POLICY_UNKNOWN, NT_POLICY_FULL, NT_POLICY_LATENCY, NT_POLICY_OFF };
 
-/* What is to be told of a job: first word ok, partial or failed, then the reason. */
+/* What is to be told of a job: first word ok, partial or failed, then the reason; and what to do
+ * about it. */
 struct nt_outcome {
     bool settled;
     char text[NT_DONE_BYTES];
+    enum nt_advice advice;
 };
 
 struct nt_seat {
     const struct nt_conf *conf;     /* borrowed */
     const struct nt_job *job;       /* borrowed */
     const struct nt_option *option; /* borrowed; within the configured limits */
+    const struct nt_log *log;       /* borrowed; NULL: none */
     double due;                     /* when the probe must be done (monotonic) */
     double give_up;                 /* when we publish failed */
     struct nt_child child;
     struct nt_conn probe;
     bool probe_lost;
-    bool probe_deaf;         /* it has hung up; what it said before may still be unread */
-    struct nt_err probe_end; /* how it ended, once it is lost */
+    bool probe_deaf;             /* it has hung up; what it said before may still be unread */
+    struct nt_err probe_end;     /* how it ended, once it is lost */
+    enum nt_advice probe_advice; /* none: it ended well */
     struct nt_publish publish;
     struct nt_err publish_err; /* kind other than none: this host cannot publish, and why */
     struct nt_outcome outcome;
@@ -45,7 +51,8 @@ struct nt_seat {
 /* Begins the publication and starts the probe. Never fails: what does not work is noted, the
  * host still takes part for the others. */
 void nt_seat_init(struct nt_seat *seat, const struct nt_conf *conf, const struct nt_job *job,
-                  const struct nt_option *option, double due, double give_up);
+                  const struct nt_option *option, const struct nt_log *log, double due,
+                  double give_up);
 void nt_seat_fini(struct nt_seat *seat);
 
 /* Tells the probe its place. */
@@ -66,7 +73,7 @@ void nt_seat_send(struct nt_seat *seat, const struct nt_frame *frame, const void
 void nt_seat_queue(struct nt_seat *seat, const struct nt_frame *frame, const void *payload);
 void nt_seat_flush(struct nt_seat *seat);
 
-void nt_seat_lose(struct nt_seat *seat, const char *why);
+void nt_seat_lose(struct nt_seat *seat, enum nt_advice advice, const char *why);
 
 /* A part of a paper. What cannot be written is noted for the end. */
 void nt_seat_paper(struct nt_seat *seat, const struct nt_frame *frame, const void *payload);
@@ -75,7 +82,11 @@ void nt_seat_paper(struct nt_seat *seat, const struct nt_frame *frame, const voi
 void nt_seat_settle(struct nt_seat *seat, const char *text, size_t bytes);
 
 /* The end for a reason of our own. */
-void nt_seat_fail(struct nt_seat *seat, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
+void nt_seat_fail(struct nt_seat *seat, enum nt_advice advice, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* Puts the log beside what is published, when the job's option asked for it. */
+void nt_seat_publish_log(struct nt_publish *publish, const struct nt_option *option,
+                         const struct nt_log *log, const struct nt_outcome *outcome);
 
 #endif

@@ -22,6 +22,7 @@ static const double CLEAN_S = 0.2;  /* for ending what is left */
 
 struct report {
     uint64_t hosts, me;
+    bool probe_failed;
     struct nt_outcome outcome;
 };
 
@@ -31,6 +32,7 @@ struct watch {
     const struct nt_order *order;
     const struct nt_conf *conf;
     double began, budget_s;
+    struct nt_log log; /* both processes' */
     struct report report;
 };
 
@@ -44,18 +46,20 @@ static int work(struct watch *w)
     const struct nt_order *order = w->order;
     if (nt_job_read(&job, order->job, order->uid, order->gid, &err) != 0) {
         w->report.outcome.settled = false;
+        w->report.outcome.advice = NT_ADVICE_JOB;
         snprintf(w->report.outcome.text, sizeof w->report.outcome.text, "failed %s", err.text);
         return -1;
     }
     double due = w->began + w->budget_s;
     w->report.hosts = job.hosts;
     w->report.me = job.me;
-    nt_seat_init(&seat, w->conf, &job, &order->option, due, due + GRACE_S);
+    nt_seat_init(&seat, w->conf, &job, &order->option, &w->log, due, due + GRACE_S);
     if (job.me == 0)
         nt_lead(&seat);
     else
         nt_follow(&seat);
     w->report.outcome = seat.outcome;
+    w->report.probe_failed = seat.probe_lost && seat.probe_advice != NT_ADVICE_NONE;
     nt_seat_fini(&seat);
     nt_job_fini(&job);
     return 0;
@@ -101,29 +105,51 @@ static void reap(pid_t pid, double until)
     }
 }
 
-static void publish_failed(struct watch *w, const char *reason)
+static void publish_failed(struct watch *w, enum nt_advice advice, const char *reason)
 {
     struct nt_publish publish;
     struct nt_err err;
     const struct nt_order *order = w->order;
-    snprintf(w->report.outcome.text, sizeof w->report.outcome.text, "failed %s", reason);
-    if (nt_publish_begin(&publish, w->conf->run_dir, order->job, order->uid, order->gid,
-                         w->conf->publish_limit_bytes, &err) != 0 ||
-        nt_publish_failed(&publish, reason, &err) != 0)
-        snprintf(w->report.outcome.text, sizeof w->report.outcome.text,
-                 "failed %.200s; not published: %.200s", reason, err.text);
+    struct nt_outcome *outcome = &w->report.outcome;
+    outcome->advice = advice;
+    snprintf(outcome->text, sizeof outcome->text, "failed %s", reason);
+    int rc = nt_publish_begin(&publish, w->conf->run_dir, order->job, order->uid, order->gid,
+                              w->conf->publish_limit_bytes, &err);
+    if (rc == 0) {
+        nt_seat_publish_log(&publish, &order->option, &w->log, outcome);
+        rc = nt_publish_failed(&publish, reason, &err);
+    }
+    if (rc != 0)
+        snprintf(outcome->text, sizeof outcome->text, "failed %.200s; not published: %.200s",
+                 reason, err.text);
     nt_publish_fini(&publish);
 }
 
-/* One line a job: from its first host, and from any other only what went wrong there. */
-static void log_line(const struct watch *w)
+/* One line a job from its first host, and from any other only what went wrong there. With what is
+ * not ok comes what is known of it, from other hosts where it is theirs; with level debug always.
+ */
+static void log_outcome(const struct watch *w)
 {
-    const char *text = w->report.outcome.text;
-    bool failed = strncmp(text, "failed", 6) == 0;
-    if (w->report.me != 0 && !failed)
-        return;
-    syslog(failed ? LOG_WARNING : LOG_INFO, "job %u: %llu hosts, %.2f s: %s", w->order->job,
-           (unsigned long long)w->report.hosts, nt_now() - w->began, text);
+    const struct report *r = &w->report;
+    const struct nt_outcome *outcome = &r->outcome;
+    enum nt_log_level level = w->conf->debug;
+    const char *to_do = nt_advice_text(outcome->advice);
+    bool failed = strncmp(outcome->text, "failed", 6) == 0;
+    bool ours = r->probe_failed || (failed && outcome->advice != NT_ADVICE_LEADER) ||
+                (r->me == 0 && outcome->advice != NT_ADVICE_NONE);
+    if (failed || (level >= NT_LOG_INFO && (r->me == 0 || ours)))
+        syslog(failed ? LOG_WARNING : LOG_INFO, "%s: %llu hosts, %.2f s: %s%s%s", w->log.head,
+               (unsigned long long)r->hosts, nt_now() - w->began, outcome->text,
+               to_do[0] != '\0' ? "; to do: " : "", to_do);
+    nt_log_syslog(&w->log, level, ours || level == NT_LOG_DEBUG);
+}
+
+static void begin_log(struct watch *w)
+{
+    char host[NT_HOST_BYTES], head[NT_HOST_BYTES + 32];
+    nt_job_here(host);
+    snprintf(head, sizeof head, "job %u on %s", w->order->job, host);
+    nt_log_init(&w->log, head, w->order->option.debug ? NT_LOG_DEBUG : w->conf->debug, w->began);
 }
 
 /* Whether the job's directory is there. */
@@ -167,18 +193,20 @@ int nt_watch(const struct nt_order *order, const struct nt_conf *conf, double bu
     /* whatever a probe leaves behind becomes ours to end */
     prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
     nt_publish_remove(conf->run_dir, order->job, NULL);
+    begin_log(&w);
     bool heard = run_inner(&w, &why);
     if (heard)
         nt_children_end(nt_now() + CLEAN_S);
     if (!heard) {
-        publish_failed(&w, why);
+        publish_failed(&w, NT_ADVICE_AGENT, why);
     } else if (!w.report.outcome.settled) {
         struct nt_err reason;
         nt_err_set(&reason, NT_ERR_NONE, "%s", w.report.outcome.text + strlen("failed "));
-        publish_failed(&w, reason.text);
+        publish_failed(&w, w.report.outcome.advice, reason.text);
     }
     if (!heard) /* the job's files first: time is short */
         nt_children_end(nt_now() + CLEAN_S);
-    log_line(&w);
+    log_outcome(&w);
+    nt_log_fini(&w.log);
     return is_published(&w, err);
 }

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "log_line.h"
+
 enum { REASON_MAX = NT_ERR_TEXT_BYTES - 1, PATH_ROOM = 320 };
 
 enum kind { STATUS, REASON, JSON, ORDER, GAIN, PAPER, APPLY_PAPER, APPLY_WORD };
@@ -24,6 +26,7 @@ static const struct rule rules[] = {
     {"NETTOPO_RANKFILE", PAPER, "rankfile"},
     {"NETTOPO_RANK_ORDER", PAPER, "rankorder"},
     {"NETTOPO_GAIN", GAIN, NULL},
+    {"NETTOPO_LOG", PAPER, NT_LOG_FILE},
     {"SLURM_HOSTFILE", APPLY_PAPER, "hostfile"},
     {"SLURM_DISTRIBUTION", APPLY_WORD, "arbitrary"},
 };

@@ -76,7 +76,7 @@ static struct spank_option nettopo_option = {
     .name = "nettopo",
     .arginfo = "ITEM,...",
     .usage = "find the job's network first: quick|standard|full, budget=S, pattern=P, sweep=KIND, "
-             "apply, off",
+             "apply, debug, off",
     .has_arg = 2,
     .val = 0,
     .cb = check_option,

@@ -398,6 +398,40 @@ static void a_block_comes_to_its_own_first_host(void **state)
         expect(s, k, "NETTOPO_STATUS=ok\n");
 }
 
+/* In the job's own log what happened and what to do stand first, and the probe's words at the end,
+ * whatever they are. */
+static void a_log_tells_of_a_lost_probe(void **state)
+{
+    static const char *const hosts[] = {"shout-0", "shout-1"};
+    struct scene *s = *state;
+    if (munge.pid == 0)
+        skip();
+    for (int k = 0; k < 2; k++) {
+        char option[64], text[4096], path[160], dir[96];
+        struct stat st;
+        snprintf(option, sizeof option, "quick,debug,pattern=matrix:%s", hosts[k]);
+        begin_all(s, option, 4);
+        assert_true(end_all(s) < 4);
+        expect(s, k,
+               k == 0 ? "REASON=probe of localhost: exit 9\nNETTOPO_LOG=sweep.log\n"
+                      : "STATUS=partial");
+        published(s, k, "sweep.log", text);
+        if (strstr(text, "on ") == NULL || strstr(text, "\nto do: ") == NULL ||
+            strstr(text, " error the probe is lost: exit 9; to do: ") == NULL ||
+            strstr(text, "\n?[31m%s%n?? lies\n") == NULL)
+            fail_msg("host %d: \"%s\"", k, text);
+        run_dir_of(s, k, dir);
+        snprintf(path, sizeof path, "%s/%d/sweep.log", dir, JOB);
+        assert_int_equal(stat(path, &st), 0);
+        assert_true(st.st_size < 2 * 65536 + 4096);
+        published(s, 2, "sweep.log", text);
+        assert_null(strstr(text, "lies"));
+    }
+    char text[4096];
+    published(s, 0, "sweep.log", text); /* of the second job: the first host tells of the other's */
+    assert_non_null(strstr(text, "the probe of 127.0.0.2 failed: exit 9"));
+}
+
 /* Its block comes to the first host; only itself is missing. */
 static void a_block_without_its_first_host_is_not_lost(void **state)
 {
@@ -483,6 +517,7 @@ int main(int argc, char **argv)
         EACH(a_munged_that_hangs_costs_no_more_than_the_budget),
         EACH(a_probe_that_is_not_there_fails_early),
         EACH(a_host_that_cannot_publish_harms_no_other),
+        EACH(a_log_tells_of_a_lost_probe),
         EACH(all_come_through_their_blocks),
         EACH(a_block_comes_to_its_own_first_host),
         EACH(a_block_without_its_first_host_is_not_lost),

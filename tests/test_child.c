@@ -37,7 +37,7 @@ static struct nt_child begin(void)
     ssize_t n = readlink("/proc/self/exe", conf.probe, sizeof conf.probe - 1);
     assert_true(n > 0);
     conf.probe[n] = '\0';
-    if (nt_child_start(&child, &conf, geteuid(), getegid(), 5, &socket, &err) != 0)
+    if (nt_child_start(&child, &conf, NULL, geteuid(), getegid(), 5, &socket, &err) != 0)
         fail_msg("%s", err.text);
     assert_int_equal(read(socket, &byte, 1), 1);
     close(socket);

@@ -247,6 +247,20 @@ static int stuck_probe(int fd, unsigned rank, const void *context)
     return probe(fd, rank, context);
 }
 
+/* One follows the other, from the first round of each to its last: no time is nobody's. */
+static void check_phases(const struct nt_samples *s)
+{
+    double end = 0;
+    assert_true(s->phases > 0);
+    for (size_t k = 0; k < s->phases; k++) {
+        assert_true(s->phase_begin_s[k] >= (k == 0 ? 0 : end - 1e-6));
+        assert_true(k == 0 || s->phase_begin_s[k] < end + 1e-3);
+        assert_true(s->phase[k].rounds > 0);
+        end = s->phase_begin_s[k] + s->phase[k].seconds;
+    }
+    assert_true(end <= s->seconds + 1e-6);
+}
+
 static void flows_in_each_others_way_lose_nobody(void **state)
 {
     (void)state;
@@ -259,6 +273,7 @@ static void flows_in_each_others_way_lose_nobody(void **state)
         show("stuck flows", &out);
         assert_int_equal(out.fallen, 0);
         struct nt_samples *s = read_samples(&out);
+        check_phases(s);
         size_t failed = 0;
         for (size_t k = 0; k < s->samples; k++)
             failed += s->sample[k].kind == NT_SAMPLE_FAILED;

@@ -43,7 +43,7 @@ static void the_installed_file_states_the_defaults(void **state)
         }
         at += line + 1;
     }
-    assert_int_equal(keys, 17);
+    assert_int_equal(keys, 19);
     struct nt_conf conf, defaults;
     struct nt_err err = {0};
     nt_conf_default(&defaults);
@@ -66,6 +66,8 @@ static void the_installed_file_states_the_defaults(void **state)
     assert_string_equal(conf.munge_socket, defaults.munge_socket);
     assert_string_equal(conf.net_devices, defaults.net_devices);
     assert_string_equal(conf.tls, defaults.tls);
+    assert_int_equal(conf.debug, defaults.debug);
+    assert_int_equal(conf.ucx_log, defaults.ucx_log);
 }
 
 static void every_key_is_read(void **state)
@@ -88,6 +90,8 @@ static void every_key_is_read(void **state)
                                  "probe = /opt/probe\n"
                                  "munge_socket = /m.socket\n"
                                  "net_devices = mlx5_0:1,eth0\n"
+                                 "debug = error\n"
+                                 "ucx_log = diag\n"
                                  "tls = tcp");
     assert_false(conf.enabled);
     assert_true(conf.default_on);
@@ -107,6 +111,8 @@ static void every_key_is_read(void **state)
     assert_string_equal(conf.munge_socket, "/m.socket");
     assert_string_equal(conf.net_devices, "mlx5_0:1,eth0");
     assert_string_equal(conf.tls, "tcp");
+    assert_int_equal(conf.debug, NT_LOG_ERROR);
+    assert_string_equal(nt_ucx_log_name(conf.ucx_log), "diag");
 }
 
 static void a_wrong_line_is_named_with_its_file(void **state)
@@ -150,6 +156,8 @@ static void a_wrong_line_is_named_with_its_file(void **state)
         {"prolog = prolog", "f:1: prolog: expected"},
         {"munge_socket = m", "f:1: munge_socket: expected"},
         {"net_devices = a b", "f:1: net_devices: expected one word"},
+        {"debug = yes", "f:1: debug: expected error, info or debug, found \"yes\""},
+        {"ucx_log = trace", "f:1: ucx_log: expected fatal, error, warn, diag, info or debug"},
         {"tls = a\x01", "f:1: a control character"},
         {"enabled = yes\n\nenabled = yes", "f:3: enabled was set on line 1 already"},
     };

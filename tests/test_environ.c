@@ -36,6 +36,7 @@ static void known_lines_become_variables(void **state)
                                "NETTOPO_RANKFILE=rankfile\n"
                                "NETTOPO_RANK_ORDER=rankorder\n"
                                "NETTOPO_GAIN=1.25\n"
+                               "NETTOPO_LOG=sweep.log\n"
                                "SLURM_HOSTFILE=hostfile\n"
                                "SLURM_DISTRIBUTION=arbitrary\n";
     for (int apply = 0; apply <= 1; apply++) {
@@ -45,7 +46,7 @@ static void known_lines_become_variables(void **state)
         struct nt_err err = {0};
         if (nt_environ_read(text, sizeof text - 1, &place, &environ, &err) != 0)
             fail_msg("%s", err.text);
-        assert_int_equal(environ.count, apply ? 10 : 8);
+        assert_int_equal(environ.count, apply ? 11 : 9);
         assert_string_equal(value_of(&environ, "NETTOPO_STATUS"), "partial");
         assert_string_equal(value_of(&environ, "NETTOPO_REASON"),
                             "host n3 did not answer: 5 % of = signs");
@@ -56,6 +57,7 @@ static void known_lines_become_variables(void **state)
         assert_null(value_of(&environ, "NETTOPO_RANKFILE")); /* it is not there */
         assert_string_equal(value_of(&environ, "NETTOPO_RANK_ORDER"), "/run/nettopo/42/rankorder");
         assert_string_equal(value_of(&environ, "NETTOPO_GAIN"), "1.25");
+        assert_string_equal(value_of(&environ, "NETTOPO_LOG"), "/run/nettopo/42/sweep.log");
         if (apply) {
             assert_string_equal(value_of(&environ, "SLURM_HOSTFILE"), "/run/nettopo/42/hostfile");
             assert_string_equal(value_of(&environ, "SLURM_DISTRIBUTION"), "arbitrary");

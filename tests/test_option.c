@@ -31,6 +31,7 @@ static void the_bare_option_is_standard_with_the_default_budget(void **state)
         assert_string_equal(option.pattern, "neighbour");
         assert_false(option.apply);
         assert_false(option.off);
+        assert_false(option.debug);
     }
 }
 
@@ -49,6 +50,7 @@ static void every_item_is_read(void **state)
     assert_int_equal(parsed("sweep=all,quick").sweep, NT_SWEEP_ALL);
     assert_int_equal(parsed("sweep=adaptive").sweep, NT_SWEEP_ADAPTIVE);
     assert_true(parsed("off").off);
+    assert_true(parsed("debug,quick").debug);
     static const char *const patterns[] = {"neighbour",          "ring",
                                            "alltoall",           "tree",
                                            "stencil:4x4",        "stencil:4x4x2",
@@ -212,6 +214,8 @@ static void format_then_parse_is_identity(void **state)
         "quick,budget=0.1",
         "pattern=matrix:a=b",
         "standard,budget=3599.999",
+        "quick,debug",
+        "off,full,pattern=tree,apply,debug",
     };
     for (size_t k = 0; k < sizeof texts / sizeof *texts; k++) {
         struct nt_option in = parsed(texts[k]);
@@ -224,6 +228,7 @@ static void format_then_parse_is_identity(void **state)
         assert_string_equal(out.pattern, in.pattern);
         assert_int_equal(out.apply, in.apply);
         assert_int_equal(out.sweep, in.sweep);
+        assert_int_equal(out.debug, in.debug);
     }
 }
 

@@ -157,6 +157,27 @@ static void half_a_paper_is_never_published(void **state)
     assert_int_equal(access(map, F_OK), -1);
 }
 
+static void the_log_stands_beside_the_papers_and_beside_a_failure(void **state)
+{
+    struct ground *g = *state;
+    char text[128];
+    for (int failed = 0; failed <= 1; failed++) {
+        struct nt_publish p = begun(g);
+        assert_int_equal(paper(&p, NT_PAPER_ENV, false, "NETTOPO_STATUS=ok\n", NULL), 0);
+        nt_publish_log(&p, "before\n", 7);
+        nt_publish_log(&p, "said\n", 5);
+        int rc = failed ? nt_publish_failed(&p, "why", NULL) : nt_publish_finish(&p, NULL);
+        assert_int_equal(rc, 0);
+        nt_publish_fini(&p);
+        read_back(g, "sweep.log", text, sizeof text);
+        assert_string_equal(text, "said\n");
+        read_back(g, "hint.env", text, sizeof text);
+        assert_string_equal(text, failed ? "NETTOPO_STATUS=failed\nNETTOPO_REASON=why\n"
+                                           "NETTOPO_LOG=sweep.log\n"
+                                         : "NETTOPO_STATUS=ok\n");
+    }
+}
+
 static void what_is_not_published_leaves_nothing(void **state)
 {
     struct ground *g = *state;
@@ -297,6 +318,7 @@ int main(void)
         EACH(papers_appear_together),
         EACH(a_later_run_replaces_an_earlier),
         EACH(half_a_paper_is_never_published),
+        EACH(the_log_stands_beside_the_papers_and_beside_a_failure),
         EACH(what_is_not_published_leaves_nothing),
         EACH(numbers_and_sizes_are_bounded),
         EACH(links_are_not_followed),

@@ -34,7 +34,7 @@ static const char good[] =
     "cores 0 numa 0.123457\n"
     "cores 0 machine 0.3\n"
     "inside 1 0\n"
-    "phase latency\n"
+    "phase latency 0.125\n"
     "round\n"
     "latency 0 1 8 30 0.61 0.01 0.7\n"
     "round\n"
@@ -86,6 +86,7 @@ static void a_good_text_is_read_in_pieces_of_any_size(void **state)
         assert_int_equal(s->rounds, 3);
         assert_int_equal(s->phase[0].rounds, 2);
         assert_true(s->phase[0].seconds == 0.25);
+        assert_true(s->phase_begin_s[0] == 0.125 && isnan(s->phase_begin_s[1]));
         assert_true(isnan(s->phase[1].seconds));
         assert_int_equal(s->samples, 10);
         assert_true(s->sample[0].value_us == 0.61);
@@ -119,6 +120,30 @@ static void a_good_text_is_read_in_pieces_of_any_size(void **state)
         free(text);
         nt_samples_destroy(s);
     }
+}
+
+static void phases_are_accounted_for(void **state)
+{
+    (void)state;
+    static const char text[] = "nettopo-samples/1\nhost a\nhost b\nhost c\n"
+                               "phase one\nround\nlatency 0 1 8 1 1 0 1\nlatency 1 0 8 1 1 0 1\n"
+                               "failed 0 2 x\nphase-end 1\nphase none\nphase-end 0\n"
+                               "phase two 1.5\nround\nlatency 0 2 8 1 1 0 1\nfailed 1 2 x\n"
+                               "kernel a2a 8 1 1 1 1 2 1 0 1\nend ok 2\n";
+    static const struct nt_phase_account expected[] = {{1, 1, 1, 2}, {0}, {1, 1, 1, 1}};
+    struct nt_samples *s;
+    struct nt_err err = {0};
+    if (read_in_pieces(text, sizeof text - 1, 1000, &s, &err) != 0)
+        fail_msg("%s", err.text);
+    for (size_t k = 0; k < 3; k++) {
+        struct nt_phase_account account;
+        assert_int_equal(nt_samples_account(s, k, &account, &err), 0);
+        assert_int_equal(account.pairs, expected[k].pairs);
+        assert_int_equal(account.failed, expected[k].failed);
+        assert_int_equal(account.hosts, expected[k].hosts);
+        assert_int_equal(account.host, expected[k].host);
+    }
+    nt_samples_destroy(s);
 }
 
 #define HEAD "nettopo-samples/1\nhost a\nhost b\n"
@@ -168,7 +193,11 @@ static void a_bad_text_is_refused_with_its_line_and_reason(void **state)
         {HEAD "level quick \n", "f:4: expected no blank at the end of the line"},
         {HEAD "round\n", "f:4: a round: expected a phase before it"},
         {HEAD "phase-end 1\n", "f:4: the end of a phase: expected a phase before it"},
-        {HEAD "phase a b\n", "f:4: phase \"a b\": expected one word"},
+        {HEAD "phase a b\n", "f:4: expected seconds, found \"b\""},
+        {HEAD "phase a -1\n", "f:4: phase from -1 s on: expected 0 to 1e9"},
+        {HEAD "phase a 1 2\n", "f:4: expected the end of the line, found \"2\""},
+        {HEAD "phase a1234567890123456789012345678901\n",
+         "f:4: expected the name of a phase, found \"a1234567890123456789012345678901\""},
         {HEAD "phase p\nlatency 0 1 8 1 1 1 1\n",
          "f:5: a sample: expected a phase and a round before it"},
         {BODY "host c\n", "f:6: host c: expected before the first phase"},
@@ -295,6 +324,8 @@ static struct nt_samples *random_samples(struct nt_rng *rng)
     }
     for (size_t p = nt_rng_below(rng, 4); p > 0; p--) {
         assert_int_equal(nt_samples_begin_phase(s, "some", &err), 0);
+        if (nt_rng_below(rng, 2) == 0)
+            assert_int_equal(nt_samples_date_phase(s, nt_rng_uniform(rng), &err), 0);
         for (size_t n = nt_rng_below(rng, 5); n > 0; n--) {
             assert_int_equal(nt_samples_begin_round(s, &err), 0);
             for (size_t k = nt_rng_below(rng, 9); k > 0; k--)
@@ -321,6 +352,9 @@ static void assert_same_samples(const struct nt_samples *a, const struct nt_samp
         assert_true(a->traffic.bytes[k] == b->traffic.bytes[k]);
     }
     assert_int_equal(a->phases, b->phases);
+    for (size_t k = 0; k < a->phases; k++)
+        assert_true(a->phase_begin_s[k] == b->phase_begin_s[k] ||
+                    (isnan(a->phase_begin_s[k]) && isnan(b->phase_begin_s[k])));
     assert_int_equal(a->rounds, b->rounds);
     assert_int_equal(a->samples, b->samples);
     assert_int_equal(a->models, b->models);
@@ -387,6 +421,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_good_text_is_read_in_pieces_of_any_size),
+        cmocka_unit_test(phases_are_accounted_for),
         cmocka_unit_test(a_bad_text_is_refused_with_its_line_and_reason),
         cmocka_unit_test(an_endless_line_fails_early),
         cmocka_unit_test(a_nul_byte_is_refused),

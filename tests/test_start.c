@@ -9,10 +9,11 @@
 
 #include "start.h"
 
-static const char GOOD[] = "rank 1\nsize 3\ndeadline_ms 4500\njob 4294967296\n"
-                           "restart 2\ncluster c1\npolicy latency\n"
-                           "option quick,pattern=ring,apply\ninline_limit 1000\nmax_load 0.125\n"
-                           "host n1\nhost n2\nhost n10\nend\n";
+static const char GOOD[] =
+    "rank 1\nsize 3\ndeadline_ms 4500\njob 4294967296\n"
+    "restart 2\ncluster c1\npolicy latency\n"
+    "option quick,pattern=ring,apply,debug\nlog debug\ninline_limit 1000\nmax_load 0.125\n"
+    "host n1\nhost n2\nhost n10\nend\n";
 
 static void a_start_text_tells_the_place(void **state)
 {
@@ -30,7 +31,8 @@ static void a_start_text_tells_the_place(void **state)
     assert_true(s.latency_only);
     assert_int_equal(s.option.level, NT_LEVEL_QUICK);
     assert_string_equal(s.option.pattern, "ring");
-    assert_true(s.option.apply);
+    assert_true(s.option.apply && s.option.debug);
+    assert_int_equal(s.log, NT_LOG_DEBUG);
     assert_int_equal(s.inline_limit_bytes, 1000);
     assert_true(s.max_load == 0.125);
     assert_string_equal(s.host[0], "n1");
@@ -49,6 +51,7 @@ static void what_is_left_out_has_its_default(void **state)
     assert_false(s.latency_only);
     assert_int_equal(s.inline_limit_bytes, 32768);
     assert_true(s.max_load == 1);
+    assert_int_equal(s.log, NT_LOG_INFO);
     assert_true(s.job_id == 0);
     nt_start_fini(&s);
 }
@@ -72,6 +75,7 @@ static void a_bad_start_text_is_refused_with_its_reason(void **state)
         {"size 1\nrank 0\ndeadline_ms 1\nhost a;b\nend\n", "host name"},
         {"size 1\nrank 0\ndeadline_ms 1\npolicy none\nhost a\nend\n", "full or latency"},
         {"size 1\nrank 0\ndeadline_ms 1\noption frob\nhost a\nend\n", "frob"},
+        {"size 1\nrank 0\ndeadline_ms 1\nlog all\nhost a\nend\n", "error, info or debug"},
         {"size 1\nrank 0\ndeadline_ms 1\nmax_load 0\nhost a\nend\n", "a share above 0"},
         {"size 1\nrank 0\ndeadline_ms 1\nmax_load 1.5\nhost a\nend\n", "a share above 0"},
         {"size 1\nrank 0\ndeadline_ms 1\nmax_load nan\nhost a\nend\n", "a share above 0"},

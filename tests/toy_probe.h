@@ -111,6 +111,15 @@ static void go_wrong(void)
     static const char garbage[100] = "GET / HTTP/1.0";
     if (mine("exit"))
         exit(9);
+    if (mine("shout")) { /* all that a user may have to say, and more of it than there is room */
+        static const char line[] = "\x1b[31m%s%n\xff\r lies\n";
+        for (int k = 0; k < 8000; k++)
+            if (write(2, line, sizeof line) < 0)
+                break;
+        if (ftruncate(2, 1 << 30) == 0 || pwrite(2, line, 1, 1 << 30) >= 0)
+            exit(8);
+        exit(9);
+    }
     if (mine("hang"))
         for (;;)
             pause();

@@ -11,7 +11,9 @@
 #include "match.h"
 #include "met.h"
 #include "pattern_file.h"
+#include "probe_log.h"
 #include "record.h"
+#include "verdict.h"
 
 enum { LAST_DOUBT = 3 }; /* failures of the same two in a row */
 enum { WITNESSES = 2 };  /* that are asked of two in doubt: each may wait for both in vain */
@@ -70,11 +72,19 @@ static int enter_phase(struct sweep *s, const char *name, struct nt_err *err)
     double now = nt_clock_s();
     if (strcmp(s->phase, name) == 0)
         return 0;
-    if (s->phase[0] != '\0' && nt_samples_end_phase(s->samples, now - s->phase_began_s, err) != 0)
-        return -1;
+    if (s->phase[0] != '\0') {
+        if (nt_samples_end_phase(s->samples, now - s->phase_began_s, err) != 0)
+            return -1;
+        nt_probe_log(NT_LOG_INFO, "%s ends after %.4f s, round %u", s->phase,
+                     now - s->phase_began_s, s->rounds);
+    }
     s->phase_began_s = now;
     snprintf(s->phase, sizeof s->phase, "%s", name);
-    return name[0] == '\0' ? 0 : nt_samples_begin_phase(s->samples, name, err);
+    if (name[0] == '\0')
+        return 0;
+    return nt_samples_begin_phase(s->samples, name, err) != 0
+               ? -1
+               : nt_samples_date_phase(s->samples, now - s->pace.began_s, err);
 }
 
 static int record_good(struct sweep *s, const struct nt_order *order, const struct nt_result *r,
@@ -93,6 +103,8 @@ static int record_failed(struct sweep *s, const struct nt_order *order, size_t k
         .kind = NT_SAMPLE_FAILED, .a = order->pair[k][0], .b = order->pair[k][1]};
     if (s->trouble[0] == '\0')
         snprintf(s->trouble, sizeof s->trouble, "%s", reason);
+    nt_probe_log(NT_LOG_DEBUG, "round %u: %s and %s: %s", s->rounds, s->crew->name[sample.a],
+                 s->crew->name[sample.b], reason);
     return nt_samples_add(s->samples, sample, reason, err);
 }
 
@@ -101,6 +113,7 @@ static int lose(struct sweep *s, uint32_t host, const char *reason, struct nt_er
 {
     if (host == NT_NOBODY || s->crew->gone[host] != NULL)
         return 0;
+    nt_probe_log(NT_LOG_INFO, "%s is lost: %s", s->crew->name[host], reason);
     nt_campaign_lose(s->campaign, host);
     return nt_crew_lose(s->crew, host, reason, err);
 }
@@ -154,7 +167,7 @@ static int record_round(struct sweep *s, const struct nt_order *order, size_t *r
                         struct nt_err *err)
 {
     size_t n = 0;
-    if (enter_phase(s, order->phase, err) != 0 || nt_samples_begin_round(s->samples, err) != 0)
+    if (nt_samples_begin_round(s->samples, err) != 0)
         return -1;
     /* what the end of the time has cut says nothing of a host */
     s->time_up = nt_clock_s() >= s->pace.stop_s;
@@ -295,11 +308,16 @@ static int run_round(struct sweep *s, struct nt_err *err)
     if (rc != 1)
         return rc;
     show(s);
+    /* before it, so that the phase has the time of its first round */
+    if (enter_phase(s, order.phase, err) != 0)
+        return -1;
     nt_clock_sleep(nt_campaign_rest_s(s->campaign));
     double began = nt_clock_s();
     if (nt_match_run(&s->match, &order, s->rounds, &s->pace, s->silent, err) != 0 ||
         record_round(s, &order, &results, err) != 0)
         return -1;
+    nt_probe_log(NT_LOG_DEBUG, "round %u, %s: %zu of %zu measured in %.4f s", s->rounds, s->phase,
+                 results, order.pairs, nt_clock_s() - began);
     s->rounds++;
     s->window_s = order.window_s;
     nt_pace_learn(&s->pace, s->match.warm_s, s->match.measure_s);
@@ -333,6 +351,9 @@ static int greet_all(struct sweep *s, struct nt_err *err)
     /* else each round says where to find the partner */
     if (rc == 0 && meet->ops->scatter == NULL)
         rc = meet->ops->cast(meet, bytes.data, bytes.bytes, NULL, NULL, 1, err);
+    for (size_t h = 0; rc == 0 && h < s->crew->hosts; h++)
+        if (s->crew->gone[h] != NULL)
+            nt_probe_log(NT_LOG_INFO, "%s is missing: %s", s->crew->name[h], s->crew->gone[h]);
     nt_table_fini(&table);
     nt_pieces_free(pieces, meet->size);
     free(pieces);
@@ -389,15 +410,12 @@ static int warn_of_campaign(struct sweep *s, struct nt_err *err)
 
 /* A host that has met fewer than half of the others is missing in the map; another keeps its
  * place, and the reason names it. */
-static int record_gone(struct sweep *s, size_t *gone, const char **name, struct nt_err *err)
+static int record_gone(struct sweep *s, struct nt_err *err)
 {
-    *gone = 0;
     for (size_t h = 0; h < s->crew->hosts; h++) {
         const char *why = s->crew->gone[h];
         if (why == NULL)
             continue;
-        if ((*gone)++ == 0)
-            *name = s->crew->name[h];
         bool placed = 2 * s->met.partners[h] >= s->crew->hosts - 1 && s->met.partners[h] > 0;
         int rc = placed ? nt_samples_warn(s->samples, err, "%s: %s", s->crew->name[h], why)
                         : nt_samples_set_missing(s->samples, h, why, err);
@@ -407,66 +425,35 @@ static int record_gone(struct sweep *s, size_t *gone, const char **name, struct 
     return 0;
 }
 
-/* Why not a single pair has a figure. */
-static const char *why_nothing(const struct sweep *s, const char *broken)
+static void say_verdict(const struct nt_verdict *v)
 {
-    if (broken != NULL)
-        return broken;
-    if (s->trouble[0] != '\0')
-        return s->trouble;
-    if (nt_campaign_cut(s->campaign) != NULL)
-        return "the time was too short";
-    for (size_t h = 0; h < s->crew->hosts; h++)
-        if (s->crew->gone[h] != NULL)
-            return s->crew->gone[h];
-    return "no reason known";
-}
-
-static const char *why_too_few(const struct sweep *s)
-{
-    const char *untold = nt_campaign_untold(s->campaign);
-    return untold != NULL ? untold : s->trouble[0] != '\0' ? s->trouble : "the time was up";
-}
-
-static enum nt_status judge_sweep(const struct sweep *s, size_t gone, const char *name,
-                                  const char *broken, char reason[NT_REASON_BYTES])
-{
-    size_t present = nt_crew_present(s->crew);
-    reason[0] = '\0';
-    if (s->crew->hosts > 1 && s->met.pairs == 0) {
-        snprintf(reason, NT_REASON_BYTES, "no pair of hosts could be measured: %.160s",
-                 why_nothing(s, broken));
-        return NT_STATUS_FAILED;
-    }
-    if (gone > 0)
-        snprintf(reason, NT_REASON_BYTES, "%zu of %zu hosts did not answer to the end: %.64s%s",
-                 gone, s->crew->hosts, name, gone > 1 ? " and others" : "");
-    else if (broken != NULL)
-        snprintf(reason, NT_REASON_BYTES, "the sweep broke off after %zu of %zu pairs: %.128s",
-                 s->met.pairs, s->pairs_total, broken);
-    else if (!nt_campaign_is_verified(s->campaign) && present > 1 &&
-             s->met.pairs < present * (present - 1) / 2)
-        snprintf(reason, NT_REASON_BYTES, "%zu of %zu pairs measured: %s", s->met.pairs,
-                 s->pairs_total, why_too_few(s));
-    else if (nt_campaign_cut(s->campaign) != NULL)
-        snprintf(reason, NT_REASON_BYTES, "%s", nt_campaign_cut(s->campaign));
-    return reason[0] == '\0' ? NT_STATUS_OK : NT_STATUS_PARTIAL;
+    enum nt_log_level level = v->status == NT_STATUS_FAILED ? NT_LOG_ERROR : NT_LOG_INFO;
+    nt_probe_log(level, "%s%s%s", nt_status_name(v->status), v->reason[0] == '\0' ? "" : ": ",
+                 v->reason);
+    if (v->to_do[0] != '\0')
+        nt_probe_log(level, "to do: %s", v->to_do);
 }
 
 static int finish(struct sweep *s, const char *broken, char reason[NT_REASON_BYTES],
                   struct nt_err *err)
 {
-    size_t gone = 0;
-    const char *name = "";
-    if (enter_phase(s, "", err) != 0 || warn_of_campaign(s, err) != 0 ||
-        record_gone(s, &gone, &name, err) != 0)
+    struct nt_verdict verdict;
+    if (enter_phase(s, "", err) != 0 || warn_of_campaign(s, err) != 0 || record_gone(s, err) != 0)
         return -1;
-    enum nt_status status = judge_sweep(s, gone, name, broken, reason);
+    const struct nt_findings findings = {.campaign = s->campaign,
+                                         .crew = s->crew,
+                                         .met = &s->met,
+                                         .pairs_total = s->pairs_total,
+                                         .trouble = s->trouble,
+                                         .broken = broken};
+    nt_verdict_find(&findings, &verdict);
+    say_verdict(&verdict);
+    memcpy(reason, verdict.reason, NT_REASON_BYTES);
     const char *cut = nt_campaign_cut(s->campaign);
     bool said = cut != NULL && strcmp(cut, reason) == 0;
     if (reason[0] != '\0' && !said && nt_samples_warn(s->samples, err, "%s", reason) != 0)
         return -1;
-    nt_samples_finish(s->samples, status, nt_clock_s() - s->pace.began_s);
+    nt_samples_finish(s->samples, verdict.status, nt_clock_s() - s->pace.began_s);
     return 0;
 }
 

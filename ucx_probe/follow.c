@@ -31,7 +31,7 @@ static int report(struct nt_meet *meet, enum nt_wire_kind kind, const struct nt_
     return rc;
 }
 
-static int greet(struct nt_meet *meet, struct nt_turn *turn, struct nt_err *err)
+int nt_probe_greet(struct nt_meet *meet, struct nt_turn *turn, struct nt_err *err)
 {
     struct nt_bytes piece;
     if (nt_turn_greet(turn, meet, &piece, err) != 0)
@@ -87,7 +87,7 @@ static int obey(struct nt_meet *meet, struct nt_turn *turn, struct nt_bytes *cas
 
 int nt_probe_follow(struct nt_meet *meet, struct nt_turn *turn, struct nt_err *err)
 {
-    int rc = greet(meet, turn, err) == 0 ? 1 : -1;
+    int rc = nt_probe_greet(meet, turn, err) == 0 ? 1 : -1;
     while (rc == 1) {
         struct nt_bytes cast;
         if (hear(meet, &cast, err) != 0)

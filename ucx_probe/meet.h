@@ -13,6 +13,7 @@
 
 #include "err.h"
 #include "frame.h"
+#include "log_line.h"
 #include "map.h"
 #include "option.h"
 
@@ -42,6 +43,7 @@ struct nt_meet {
     bool latency_only;         /* policy: shared hosts */
     double max_load;           /* share of a link that the sweep may use on average; 0: all */
     struct nt_option option;
+    enum nt_log_level log;     /* how much is said */
     size_t inline_limit_bytes; /* of NETTOPO_JSON */
     const char *const
         *host_names; /* size of them when the starter told them, else NULL; borrowed */

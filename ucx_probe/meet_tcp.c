@@ -364,6 +364,7 @@ static void take_place(struct meet_tcp *m)
     base->latency_only = s->latency_only;
     base->max_load = s->max_load;
     base->option = s->option;
+    base->log = s->log;
     base->tasks = s->tasks;
     base->task_cpus = s->task_cpus;
     base->cpus = s->cpus;

@@ -6,6 +6,7 @@
 
 #include "draft.h"
 #include "launch.h"
+#include "log_line.h"
 #include "map_json.h"
 
 enum { VALUE_MAX = 122880 /* the environment takes no value of 128 KiB */ };
@@ -101,6 +102,8 @@ static int write_env(const struct nt_map *map, const struct nt_papers_plan *plan
     put_line_value(&page, "NETTOPO_STATUS", nt_status_name(plan->status));
     if (plan->status != NT_STATUS_OK)
         put_line_value(&page, "NETTOPO_REASON", plan->reason);
+    if (plan->debug)
+        put_line_value(&page, "NETTOPO_LOG", NT_LOG_FILE);
     if (map != NULL) {
         for (size_t k = 0; k < sizeof files / sizeof *files; k++)
             put_line_value(&page, files[k].name, nt_paper_name((uint32_t)files[k].paper));

@@ -23,6 +23,7 @@ struct nt_papers_plan {
     enum nt_status status;
     const char *reason; /* one line when the status is not ok */
     bool apply;         /* srun follows the hint unasked */
+    bool debug;         /* there is a log beside the map: the agent's to write */
     size_t inline_limit_bytes;
 };
 

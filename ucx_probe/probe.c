@@ -13,7 +13,9 @@
 #include "clock.h"
 #include "decimal.h"
 #include "follow.h"
+#include "probe_log.h"
 #include "report.h"
+#include "verdict.h"
 
 enum { BUDGET_MS = 5000, BUDGET_MAX_MS = 3600000 };
 
@@ -23,7 +25,8 @@ struct settings {
     enum nt_sweep_mode sweep;
     double budget_s, max_load;
     const char *map_path, *samples_path, *trace_path;
-    int output_fd; /* the standard output of our user; UCX's log goes elsewhere */
+    enum nt_log_level log; /* by hand; 0: nothing but what ends it */
+    int output_fd;         /* the standard output of our user; UCX's log goes elsewhere */
 };
 
 static const char USAGE[] =
@@ -37,6 +40,7 @@ static const char USAGE[] =
     "  -o, --output MAP      where the map goes (default -, the standard output)\n"
     "  -s, --samples FILE    also write what was measured\n"
     "  -t, --trace FILE      append a line when a round begins: seconds, phase, round\n"
+    "  -L, --log LEVEL       on the standard error: error, info or debug (default: only the end)\n"
     "      --help, --version\n";
 
 /* ---- the environment before the libraries load ---- */
@@ -108,20 +112,16 @@ static int read_fd(const char *text, int *fd)
 /* 1: go on; 0: all is said; -1: usage error */
 static int read_arguments(int argc, char **argv, struct settings *set)
 {
-    static const struct option options[] = {{"level", required_argument, NULL, 'l'},
-                                            {"budget", required_argument, NULL, 'b'},
-                                            {"max-load", required_argument, NULL, 'm'},
-                                            {"sweep", required_argument, NULL, 'w'},
-                                            {"output", required_argument, NULL, 'o'},
-                                            {"samples", required_argument, NULL, 's'},
-                                            {"trace", required_argument, NULL, 't'},
-                                            {"agent-fd", required_argument, NULL, 'A'},
-                                            {"help", no_argument, NULL, 'h'},
-                                            {"version", no_argument, NULL, 'V'},
-                                            {NULL, 0, NULL, 0}};
+    static const struct option options[] = {
+        {"level", required_argument, NULL, 'l'},    {"budget", required_argument, NULL, 'b'},
+        {"max-load", required_argument, NULL, 'm'}, {"sweep", required_argument, NULL, 'w'},
+        {"output", required_argument, NULL, 'o'},   {"samples", required_argument, NULL, 's'},
+        {"trace", required_argument, NULL, 't'},    {"log", required_argument, NULL, 'L'},
+        {"agent-fd", required_argument, NULL, 'A'}, {"help", no_argument, NULL, 'h'},
+        {"version", no_argument, NULL, 'V'},        {NULL, 0, NULL, 0}};
     int c, rc = 1;
     opterr = 0;
-    while (rc == 1 && (c = getopt_long(argc, argv, "l:b:m:w:o:s:t:h", options, NULL)) != -1) {
+    while (rc == 1 && (c = getopt_long(argc, argv, "l:b:m:w:o:s:t:L:h", options, NULL)) != -1) {
         switch (c) {
         case 'l':
             if (nt_level_parse(optarg, &set->level) != 0)
@@ -145,6 +145,10 @@ static int read_arguments(int argc, char **argv, struct settings *set)
             break;
         case 't':
             set->trace_path = optarg;
+            break;
+        case 'L':
+            if (nt_log_level_parse(optarg, &set->log) != 0)
+                rc = usage("log %s: expected error, info or debug", optarg);
             break;
         case 'A':
             rc = read_fd(optarg, &set->agent_fd) == 0 ? 1 : -1;
@@ -256,6 +260,7 @@ static void begin_by_hand(struct nt_meet *meet, const struct settings *set)
     meet->option.budget_s = set->budget_s;
     meet->max_load = set->max_load;
     meet->option.sweep = set->sweep;
+    meet->log = set->log;
     meet->deadline_s = nt_clock_s() + set->budget_s;
 }
 
@@ -271,39 +276,54 @@ static void look_inside(struct nt_turn *turn, const struct nt_meet *meet)
                             option->level == NT_LEVEL_FULL && !meet->latency_only ? cores_s : 0);
 }
 
-static int take_part(struct nt_meet *meet, const struct settings *set, struct nt_err *err)
+static int take_part(struct nt_meet *meet, const struct settings *set, bool *has_network,
+                     struct nt_err *err)
 {
     struct nt_pair *pair = NULL;
     struct nt_turn turn;
     struct nt_err no_pair = {0};
-    if (nt_pair_create(&pair, &no_pair) != 0)
+    if (nt_pair_create(&pair, &no_pair) != 0) {
         pair = NULL;
+        nt_probe_log(NT_LOG_ERROR, "%s has no network: %s; to do: %s", meet->host, no_pair.text,
+                     nt_verdict_no_network);
+    }
+    *has_network = pair != NULL;
     nt_turn_init(&turn, meet, pair, no_pair.text);
     look_inside(&turn, meet);
-    int rc = meet->rank == 0 ? lead(meet, &turn, set, err) : nt_probe_follow(meet, &turn, err);
+    /* who has no network has nothing to do but to say so; by hand all stay to the end */
+    bool only_greets = pair == NULL && set->agent_fd >= 0;
+    int rc = meet->rank == 0 ? lead(meet, &turn, set, err)
+             : only_greets   ? nt_probe_greet(meet, &turn, err)
+                             : nt_probe_follow(meet, &turn, err);
     nt_turn_fini(&turn);
     nt_pair_destroy(pair);
     return rc;
 }
 
 /* Under a launcher a rank that ends badly takes the job with it: after the meeting has begun
- * the result says what went wrong, and the exit is 0. */
+ * the result says what went wrong, and the exit is 0. The agent learns from the exit that there is
+ * something to tell of this host. */
 static int run(const struct settings *set)
 {
     struct nt_meet *meet = NULL;
     struct nt_err err = {0};
-    bool by_hand = set->agent_fd < 0;
+    bool by_hand = set->agent_fd < 0, has_network;
     int rc =
         by_hand ? nt_meet_pmix_create(&meet, &err) : nt_meet_tcp_create(set->agent_fd, &meet, &err);
     if (rc != 0)
         return complain(&err);
     if (by_hand)
         begin_by_hand(meet, set);
-    rc = take_part(meet, set, &err);
+    nt_probe_log_set(meet->log, nt_clock_s());
+    nt_probe_log(NT_LOG_INFO, "%s, rank %u of %u, level %s, %.3f s", meet->host, meet->rank,
+                 meet->size, nt_level_name(meet->option.level), meet->deadline_s - nt_clock_s());
+    rc = take_part(meet, set, &has_network, &err);
     if (rc != 0 && (meet->rank == 0 || !by_hand))
         complain(&err);
     meet->ops->destroy(meet);
-    return rc == 0 || by_hand ? 0 : (int)err.kind;
+    if (by_hand)
+        return 0;
+    return rc != 0 ? (int)err.kind : has_network ? 0 : NT_ERR_SYSTEM;
 }
 
 int main(int argc, char **argv)

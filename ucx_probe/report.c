@@ -10,6 +10,7 @@
 
 #include "map_json.h"
 #include "papers.h"
+#include "probe_log.h"
 #include "solve.h"
 
 /* ---- to the agent ---- */
@@ -38,6 +39,7 @@ static int publish(struct nt_meet *meet, const struct nt_conducted *done, const 
     struct nt_papers_plan plan = {.status = done->samples->status,
                                   .reason = done->reason,
                                   .apply = meet->option.apply,
+                                  .debug = meet->option.debug,
                                   .inline_limit_bytes = meet->inline_limit_bytes};
     if (nt_papers_create(plan.status == NT_STATUS_FAILED ? NULL : map, &plan, &papers, err) != 0)
         return -1;
@@ -50,6 +52,7 @@ int nt_report_to_agent(struct nt_meet *meet, const struct nt_conducted *done, st
 {
     struct nt_map *map = NULL;
     int rc = nt_solve_samples(done->samples, &map, err);
+    nt_probe_log(NT_LOG_DEBUG, "the map is %s", rc == 0 ? "made" : "not made");
     if (rc == 0)
         rc = publish(meet, done, map, err);
     nt_map_destroy(map);

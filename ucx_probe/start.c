@@ -96,6 +96,14 @@ static int read_max_load(struct nt_start *s, const struct line *line, struct nt_
     return 0;
 }
 
+static int read_log(struct nt_start *s, const struct line *line, struct nt_err *err)
+{
+    char text[16];
+    if (name(line, text, sizeof text, err) != 0)
+        return -1;
+    return nt_log_level_parse(text, &s->log) == 0 ? 0 : bad(err, line, "error, info or debug");
+}
+
 static int read_cluster(struct nt_start *s, const struct line *line, struct nt_err *err)
 {
     return name(line, s->cluster, sizeof s->cluster, err);
@@ -146,6 +154,8 @@ static int read_line(struct nt_start *s, size_t *hosts, const struct line *line,
         return read_policy(s, line, err);
     if (is_word(line, "max_load"))
         return read_max_load(s, line, err);
+    if (is_word(line, "log"))
+        return read_log(s, line, err);
     if (is_word(line, "option"))
         return read_option(s, line, err);
     return bad(err, line, "a word of the start text");
@@ -164,7 +174,7 @@ static int check(const struct nt_start *s, size_t hosts, struct nt_err *err)
 
 int nt_start_parse(const char *text, size_t bytes, struct nt_start *out, struct nt_err *err)
 {
-    struct nt_start s = {.inline_limit_bytes = INLINE_LIMIT, .max_load = 1};
+    struct nt_start s = {.inline_limit_bytes = INLINE_LIMIT, .max_load = 1, .log = NT_LOG_INFO};
     struct line line;
     size_t hosts = 0;
     bool ended = false;

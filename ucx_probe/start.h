@@ -11,6 +11,7 @@
  *   option TEXT             optional: the --nettopo option, as nt_option_parse reads it
  *   inline_limit BYTES      optional, 32768
  *   max_load SHARE          optional, 1: of a link that the sweep may use on average
+ *   log LEVEL               optional, info: how much the probe says (base/log_line.h)
  *   tasks N                 optional: how many the job asked for
  *   task_cpus K             optional: CPUs a task
  *   cpus LIST               optional: the job's CPUs by host, as Slurm writes it: 4(x2),3
@@ -26,6 +27,7 @@
 #include <stdint.h>
 
 #include "err.h"
+#include "log_line.h"
 #include "option.h"
 
 enum { NT_START_TASKS_MAX = 1048576 };
@@ -37,6 +39,7 @@ struct nt_start {
     double max_load; /* over 0, at most 1 */
     char cluster[256];
     struct nt_option option;
+    enum nt_log_level log;
     uint32_t tasks, task_cpus; /* 0: not known */
     char cpus[256];            /* "": not known */
     char **host;               /* size of them; owned */

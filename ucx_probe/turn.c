@@ -10,6 +10,7 @@
 #include "clock.h"
 #include "inside.h"
 #include "pair_crowd.h"
+#include "probe_log.h"
 
 enum { CPUS_MAX = 16384 };
 
@@ -134,10 +135,14 @@ static double earlier(double a, double b)
     return a < b ? a : b;
 }
 
-static void conclude(struct nt_report *report, int rc, const struct nt_err *err, double began)
+static void conclude(struct nt_report *report, const struct nt_meeting *meeting, int rc,
+                     const struct nt_err *err, double began)
 {
     report->ok = rc == 0;
     report->seconds = nt_clock_s() - began;
+    if (rc != 0)
+        nt_probe_log(NT_LOG_DEBUG, "with rank %u in round %u: %s", meeting->peer, meeting->round,
+                     err->text);
     if (rc != 0)
         snprintf(report->reason, sizeof report->reason, "%.*s", NT_WIRE_REASON_BYTES - 1,
                  err->text);
@@ -196,7 +201,7 @@ void nt_turn_warm(struct nt_turn *turn, const struct nt_round *round, struct nt_
                              earlier(began + round->warm_s, turn->deadline_s), &round_trip_s, &err);
     }
     report->result.value_us = round_trip_s * 1e6;
-    conclude(report, rc, &err, began);
+    conclude(report, &meeting, rc, &err, began);
 }
 
 static bool sits_out(const struct nt_turn *turn, const struct nt_go *go)
@@ -222,7 +227,7 @@ void nt_turn_measure(struct nt_turn *turn, const struct nt_round *round, const s
     int rc = round->order.kind == NT_ORDER_KERNEL
                  ? nt_crowd_run(turn->pair, &round->order, soft, hard, &report->result, &err)
                  : nt_pair_measure(turn->pair, &round->order, soft, hard, &report->result, &err);
-    conclude(report, rc, &err, now);
+    conclude(report, &meeting, rc, &err, now);
 }
 
 void nt_turn_end(struct nt_turn *turn)

@@ -27,6 +27,8 @@ void nt_conf_default(struct nt_conf *conf)
         .publish_limit_bytes = 33554432,
         .run_dir = "/run/nettopo",
         .tls = "^shm,self",
+        .debug = NT_LOG_INFO,
+        .ucx_log = NT_UCX_LOG_WARN,
     };
     memcpy(conf->prolog, DEFAULT_PROLOG, sizeof DEFAULT_PROLOG);
     memcpy(conf->probe, DEFAULT_PROBE, sizeof DEFAULT_PROBE);
@@ -203,6 +205,28 @@ static const char *set_tls(const struct entry *e, struct nt_conf *conf)
     return read_word(e, conf->tls);
 }
 
+static const char *set_debug(const struct entry *e, struct nt_conf *conf)
+{
+    return nt_log_level_parse(e->value, &conf->debug) == 0 ? NULL : "error, info or debug";
+}
+
+static const char *const ucx_log_names[] = {"fatal", "error", "warn", "diag", "info", "debug"};
+
+const char *nt_ucx_log_name(enum nt_ucx_log level)
+{
+    return ucx_log_names[level];
+}
+
+static const char *set_ucx_log(const struct entry *e, struct nt_conf *conf)
+{
+    for (size_t k = 0; k < sizeof ucx_log_names / sizeof *ucx_log_names; k++)
+        if (strcmp(e->value, ucx_log_names[k]) == 0) {
+            conf->ucx_log = (enum nt_ucx_log)k;
+            return NULL;
+        }
+    return "fatal, error, warn, diag, info or debug";
+}
+
 enum { BUDGET_DEFAULT = 3, BUDGET_MAX = 4 };
 
 static const struct {
@@ -226,6 +250,8 @@ static const struct {
     {"munge_socket", set_munge_socket},
     {"net_devices", set_net_devices},
     {"tls", set_tls},
+    {"debug", set_debug},
+    {"ucx_log", set_ucx_log},
 };
 enum { KEYS = sizeof keys / sizeof *keys };
 

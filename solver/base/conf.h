@@ -10,12 +10,23 @@
 #include <stdint.h>
 
 #include "err.h"
+#include "log_line.h"
 #include "option.h"
 
 enum { NT_CONF_PATH_BYTES = 256, NT_CONF_WORD_BYTES = 256, NT_CONF_TEXT_MAX = 65536 };
 
 /* What a job may do on a host that it does not have to itself. */
 enum nt_shared_policy { NT_SHARED_LATENCY = 1, NT_SHARED_FULL, NT_SHARED_OFF };
+
+/* How much UCX says in the probe's log, in UCX's own words. */
+enum nt_ucx_log {
+    NT_UCX_LOG_FATAL,
+    NT_UCX_LOG_ERROR,
+    NT_UCX_LOG_WARN,
+    NT_UCX_LOG_DIAG,
+    NT_UCX_LOG_INFO,
+    NT_UCX_LOG_DEBUG
+};
 
 struct nt_conf {
     bool enabled;                          /* enabled = yes; no: --nettopo does nothing, says so */
@@ -35,6 +46,8 @@ struct nt_conf {
     char munge_socket[NT_CONF_PATH_BYTES]; /* munge_socket = (empty: munge's default) */
     char net_devices[NT_CONF_WORD_BYTES];  /* net_devices = (empty: UCX chooses) */
     char tls[NT_CONF_WORD_BYTES];          /* tls = ^shm,self */
+    enum nt_log_level debug;               /* debug = info: what the agent logs */
+    enum nt_ucx_log ucx_log;               /* ucx_log = warn */
 };
 
 /* The built-in defaults. */
@@ -44,5 +57,8 @@ void nt_conf_default(struct nt_conf *conf);
  * On error conf is untouched. */
 int nt_conf_parse(const char *file, const char *text, size_t bytes, struct nt_conf *conf,
                   struct nt_err *err);
+
+/* UCX's name of a level. */
+const char *nt_ucx_log_name(enum nt_ucx_log level);
 
 #endif

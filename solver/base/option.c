@@ -270,10 +270,12 @@ static int parse_item(struct span item, struct seen *seen, struct nt_option *opt
         option->apply = true;
     else if (span_is(item, "off"))
         option->off = true;
+    else if (span_is(item, "debug"))
+        option->debug = true;
     else
         return nt_err_set(err, NT_ERR_USAGE,
                           "unknown item \"%.*s\": expected quick, standard, full, budget=SECONDS, "
-                          "pattern=P, sweep=KIND, apply or off",
+                          "pattern=P, sweep=KIND, apply, debug or off",
                           shown(item), item.at);
     return 0;
 }
@@ -332,10 +334,10 @@ int nt_option_format(const struct nt_option *option, char *text, size_t text_byt
     if (option->sweep < NT_SWEEP_AUTO || option->sweep > NT_SWEEP_ADAPTIVE)
         return nt_err_set(err, NT_ERR_USAGE, "sweep %d is none", (int)option->sweep);
     bool automatic = option->sweep == NT_SWEEP_AUTO;
-    int used = snprintf(whole, sizeof whole, "%s%s%s%s%s%s%s%s", option->off ? "off," : "", level,
+    int used = snprintf(whole, sizeof whole, "%s%s%s%s%s%s%s%s%s", option->off ? "off," : "", level,
                         budget, plain ? "" : ",pattern=", plain ? "" : option->pattern,
                         automatic ? "" : ",sweep=", automatic ? "" : sweep_names[option->sweep],
-                        option->apply ? ",apply" : "");
+                        option->apply ? ",apply" : "", option->debug ? ",debug" : "");
     if (used < 0 || (size_t)used >= sizeof whole || (size_t)used >= text_bytes)
         return nt_err_set(err, NT_ERR_USAGE, "option of %d characters does not fit", used);
     memcpy(text, whole, (size_t)used + 1);

@@ -24,6 +24,7 @@ struct nt_option {
     char pattern[NT_PATTERN_TEXT_BYTES]; /* "neighbour", "ring", "stencil:4x4", ... */
     bool apply;                          /* a plain srun follows the hint */
     enum nt_sweep_mode sweep;
+    bool debug; /* a log of the sweep beside the map */
 };
 
 /* text NULL or "" means the bare option: standard, default budget, neighbour.

@@ -13,6 +13,7 @@
 
 #include "json.h"
 #include "map_json.h"
+#include "terminal.h"
 
 enum { PIECE_BYTES = 1 << 18 };
 
@@ -122,6 +123,27 @@ int nt_file_read_map(const char *path, struct nt_map **out, struct nt_err *err)
         return -1;
     int rc = nt_map_read(nt_file_name(path), text, bytes, out, err);
     free(text);
+    return rc;
+}
+
+/* ---- the record of a sweep --------------------------------------------------------------------
+ */
+
+static int feed_samples(void *reader, const char *text, size_t bytes, struct nt_err *err)
+{
+    return nt_samples_reader_feed(reader, text, bytes, err);
+}
+
+int nt_file_read_samples(const char *path, struct nt_samples **out, struct nt_err *err)
+{
+    struct nt_samples_reader *reader;
+    if (nt_samples_reader_create(nt_file_name(path), &reader, err) != 0)
+        return -1;
+    nt_terminal_progress("reading %s", nt_file_name(path));
+    int rc = nt_file_stream(path, feed_samples, reader, err);
+    if (rc == 0)
+        rc = nt_samples_reader_finish(reader, out, err);
+    nt_samples_reader_destroy(reader);
     return rc;
 }
 

@@ -6,6 +6,7 @@
 
 #include "err.h"
 #include "map.h"
+#include "samples.h"
 
 /* How a file is called in a sentence. */
 const char *nt_file_name(const char *path);
@@ -25,6 +26,9 @@ int nt_file_write(const char *path, const char *text, size_t bytes, struct nt_er
 
 /* The map in a file; path NULL: $NETTOPO_MAP, and NT_ERR_USAGE when that is not set either. */
 int nt_file_read_map(const char *path, struct nt_map **out, struct nt_err *err);
+
+/* The record of a sweep in a file. */
+int nt_file_read_samples(const char *path, struct nt_samples **out, struct nt_err *err);
 
 /* path, or what $NETTOPO_MAP says; NULL with NT_ERR_USAGE when neither. */
 const char *nt_file_map_path(const char *path, struct nt_err *err);

@@ -12,6 +12,7 @@
 #include "show_net.h"
 #include "show_rails.h"
 #include "show_stress.h"
+#include "show_trace.h"
 #include "switch_support.h"
 #include "terminal.h"
 #include "verbs.h"
@@ -20,18 +21,22 @@ enum { WIDE = 1000 }; /* columns that nothing here fills */
 
 static const char help[] =
     "usage: nettopo show [--all] [--wide] [--plain] [MAP]\n"
+    "       nettopo show --trace [--wide] [--plain] [SAMPLES]\n"
     "\n"
     "Shows a map to people: what was found, the tree of switches with the latency and bandwidth\n"
     "of each link towards the top, how sure each switch is where that is under 99 %, what is\n"
     "suspect or missing, and the hint. In a large map hosts of one switch that are alike share a\n"
     "line. MAP defaults to $NETTOPO_MAP.\n"
     "\n"
+    "  -t, --trace       the phases of the sweep with their times, rounds, pairs and failures, "
+    "from\n"
+    "                    its record; SAMPLES defaults to \"samples\" beside $NETTOPO_MAP\n"
     "  -a, --all         every host and link on its own line\n"
     "  -w, --wide        as wide as it takes, whatever the terminal is\n"
     "  -p, --plain       ASCII and no colours, whatever the terminal can\n";
 
 struct asked {
-    bool all, wide, plain;
+    bool all, wide, plain, trace;
 };
 
 /* ---- the head ---------------------------------------------------------------------------------
@@ -248,7 +253,28 @@ static int put_head(struct nt_draft *d, const struct nt_map *map, const struct n
     return 0;
 }
 
-static int show(const struct nt_map *map, const struct asked *asked, char **text, size_t *bytes,
+static int show_map(const char *path, bool all, const struct nt_terminal *t, struct nt_draft *d,
+                    struct nt_err *err)
+{
+    struct nt_map *map;
+    if (nt_file_read_map(path, &map, err) != 0)
+        return -1;
+    int rc = put_head(d, map, t, err);
+    if (rc == 0)
+        rc = nt_show_net(map, all, t, d, err);
+    if (rc == 0) {
+        put_loggp(d, map);
+        rc = nt_show_rails(d, map, err);
+        nt_show_stress(d, map);
+        nt_show_machines(d, map);
+        if (rc == 0)
+            rc = put_hint(d, map, t, err);
+    }
+    nt_map_destroy(map);
+    return rc;
+}
+
+static int show(const char *path, const struct asked *asked, char **text, size_t *bytes,
                 struct nt_err *err)
 {
     struct nt_terminal terminal;
@@ -258,17 +284,8 @@ static int show(const struct nt_map *map, const struct asked *asked, char **text
         terminal.width = WIDE;
     if (asked->plain)
         terminal.colour = terminal.unicode = false;
-    int rc = put_head(&d, map, &terminal, err);
-    if (rc == 0)
-        rc = nt_show_net(map, asked->all, &terminal, &d, err);
-    if (rc == 0) {
-        put_loggp(&d, map);
-        rc = nt_show_rails(&d, map, err);
-        nt_show_stress(&d, map);
-        nt_show_machines(&d, map);
-        if (rc == 0)
-            rc = put_hint(&d, map, &terminal, err);
-    }
+    int rc = asked->trace ? nt_show_trace(path, &terminal, &d, err)
+                          : show_map(path, asked->all, &terminal, &d, err);
     if (rc == 0)
         return nt_draft_finish(&d, text, bytes, err);
     free(d.text);
@@ -279,20 +296,16 @@ static int run(int argc, char **argv, struct nt_err *err)
 {
     const char *path = NULL;
     struct asked asked = {0};
-    struct nt_map *map;
     char *text;
     size_t bytes;
     const struct nt_flag flags[] = {{"all", 'a', NULL, &asked.all},
                                     {"wide", 'w', NULL, &asked.wide},
-                                    {"plain", 'p', NULL, &asked.plain}};
+                                    {"plain", 'p', NULL, &asked.plain},
+                                    {"trace", 't', NULL, &asked.trace}};
     if (nt_front_options(argc, argv, flags, sizeof flags / sizeof *flags, &path, 1, err) != 0 ||
-        nt_file_read_map(path, &map, err) != 0)
+        show(path, &asked, &text, &bytes, err) != 0)
         return -1;
-    int rc = show(map, &asked, &text, &bytes, err);
-    nt_map_destroy(map);
-    if (rc != 0)
-        return -1;
-    rc = nt_file_write("-", text, bytes, err);
+    int rc = nt_file_write("-", text, bytes, err);
     free(text);
     return rc;
 }

@@ -46,30 +46,12 @@ struct asked {
     struct nt_published published;
 };
 
-static int feed_samples(void *reader, const char *text, size_t bytes, struct nt_err *err)
-{
-    return nt_samples_reader_feed(reader, text, bytes, err);
-}
-
-static int read_samples(const char *path, struct nt_samples **out, struct nt_err *err)
-{
-    struct nt_samples_reader *reader;
-    if (nt_samples_reader_create(nt_file_name(path), &reader, err) != 0)
-        return -1;
-    nt_terminal_progress("reading %s", nt_file_name(path));
-    int rc = nt_file_stream(path, feed_samples, reader, err);
-    if (rc == 0)
-        rc = nt_samples_reader_finish(reader, out, err);
-    nt_samples_reader_destroy(reader);
-    return rc;
-}
-
 static int solve_samples(const struct asked *a, struct nt_map **map, struct nt_err *err)
 {
     struct nt_method method, *by = nt_published_method(&a->published, &method) ? &method : NULL;
     struct nt_samples *samples;
     if (nt_published_check(&a->published, 1, err) != 0 ||
-        read_samples(a->samples, &samples, err) != 0)
+        nt_file_read_samples(a->samples, &samples, err) != 0)
         return -1;
     nt_terminal_progress("solving %zu hosts", samples->hosts);
     int rc = nt_solve_samples_by(samples, by, map, err);

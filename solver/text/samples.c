@@ -51,6 +51,7 @@ void nt_samples_destroy(struct nt_samples *s)
     free(s->room);
     nt_triples_fini(&s->traffic);
     free(s->phase);
+    free(s->phase_begin_s);
     free(s->sample);
     free_all(s->text, s->texts);
     free_all(s->warning, s->warnings);
@@ -276,6 +277,11 @@ int nt_samples_begin_phase(struct nt_samples *s, const char *name, struct nt_err
     if (grown == NULL)
         return nt_err_set(err, NT_ERR_SYSTEM, "no memory for phase %s", name);
     s->phase = grown;
+    double *begins = realloc(s->phase_begin_s, (s->phases + 1) * sizeof *begins);
+    if (begins == NULL)
+        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for phase %s", name);
+    s->phase_begin_s = begins;
+    begins[s->phases] = NAN;
     struct nt_phase *phase = &grown[s->phases++];
     *phase = (struct nt_phase){.seconds = NAN};
     memcpy(phase->name, name, bytes);
@@ -292,6 +298,16 @@ static struct nt_phase *open_phase(struct nt_samples *s)
 static bool in_range(double value, double most)
 {
     return value >= 0 && value <= most; /* false for NaN */
+}
+
+int nt_samples_date_phase(struct nt_samples *s, double begin_s, struct nt_err *err)
+{
+    if (open_phase(s) == NULL)
+        return nt_err_set(err, NT_ERR_INPUT, "the begin of a phase: expected a phase before it");
+    if (!in_range(begin_s, 1e9))
+        return nt_err_set(err, NT_ERR_INPUT, "phase from %g s on: expected 0 to 1e9", begin_s);
+    s->phase_begin_s[s->phases - 1] = nt_number_round(begin_s, DIGITS);
+    return 0;
 }
 
 int nt_samples_end_phase(struct nt_samples *s, double seconds, struct nt_err *err)

@@ -16,7 +16,8 @@
  *   model TEXT...             what some hosts are inside (machine_text.h), numbered from 0
  *   inside INDEX MODEL        a host is one of those
  *   cores INDEX BETWEEN US    latency between two of its cores, one way (core/machine.h)
- *   phase NAME                what follows belongs to this phase, until the next
+ *   phase NAME [BEGIN]        what follows belongs to this phase, until the next; BEGIN: seconds
+ *                             since the sweep began (older records do not say)
  *   round                     a new round begins: what follows ran at the same time
  *   latency A B BYTES COUNT LOW_US SE_US MEDIAN_US          one way, half a round trip
  *   bandwidth A B BYTES SECONDS                             a flow from A to B in this round
@@ -106,6 +107,7 @@ struct nt_samples {
     char **model; /* texts of machine_text.h, each once */
     size_t phases;
     struct nt_phase *phase; /* seconds: NaN until the phase ended */
+    double *phase_begin_s;  /* phases of them: since the sweep began; NaN: not said */
     size_t rounds;
     size_t samples, samples_cap;
     struct nt_sample *sample;
@@ -140,6 +142,8 @@ int nt_samples_set_model(struct nt_samples *s, size_t host, uint32_t model, stru
 int nt_samples_set_cores(struct nt_samples *s, size_t host, enum nt_between between,
                          double latency_us, struct nt_err *err);
 int nt_samples_begin_phase(struct nt_samples *s, const char *name, struct nt_err *err);
+/* When the phase that is open began. */
+int nt_samples_date_phase(struct nt_samples *s, double begin_s, struct nt_err *err);
 int nt_samples_end_phase(struct nt_samples *s, double seconds, struct nt_err *err);
 int nt_samples_begin_round(struct nt_samples *s, struct nt_err *err);
 int nt_samples_add(struct nt_samples *s, struct nt_sample sample, const char *text,
@@ -165,6 +169,16 @@ void nt_samples_reader_destroy(struct nt_samples_reader *r);
 
 /* The text, owned by the caller (free). Reading it gives an equal value. */
 int nt_samples_write(const struct nt_samples *s, char **text, size_t *bytes, struct nt_err *err);
+
+/* What happened in a phase, for people. */
+struct nt_phase_account {
+    size_t pairs;  /* of hosts with a figure, in either direction */
+    size_t failed; /* measurements that failed */
+    size_t hosts;  /* with failures and no figure */
+    uint32_t host; /* the first of those */
+};
+int nt_samples_account(const struct nt_samples *s, size_t phase, struct nt_phase_account *out,
+                       struct nt_err *err);
 
 /* Who took part in a kernel, in the order of its algorithm; 0: the record does not say. */
 size_t nt_samples_crowd(const struct nt_samples *s, const struct nt_sample *kernel,

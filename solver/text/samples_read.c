@@ -247,10 +247,20 @@ static int read_cores(struct nt_samples_reader *r, struct words *w, struct nt_er
 
 static int read_phase(struct nt_samples_reader *r, struct words *w, struct nt_err *err)
 {
-    const char *name = take_text(w, "the name of a phase", err);
-    if (name == NULL)
+    char name[sizeof r->samples->phase->name] = "";
+    size_t bytes = strcspn(w->at, " ");
+    double begin_s;
+    if (bytes == 0 || bytes >= sizeof name)
+        return fail("the name of a phase", w, err);
+    memcpy(name, w->at, bytes);
+    step(w, w->at + bytes);
+    if (nt_samples_begin_phase(r->samples, name, err) != 0)
         return -1;
-    return nt_samples_begin_phase(r->samples, name, err);
+    if (w->at == w->end) /* older records */
+        return 0;
+    if (take_number(w, "seconds", &begin_s, err) != 0 || take_end(w, err) != 0)
+        return -1;
+    return nt_samples_date_phase(r->samples, begin_s, err);
 }
 
 static int read_round(struct nt_samples_reader *r, struct words *w, struct nt_err *err)

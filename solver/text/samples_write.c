@@ -138,7 +138,10 @@ static void put_phases(struct nt_draft *d, const struct nt_samples *s)
     size_t next = 0; /* samples are in the order of their rounds */
     uint64_t round = 0;
     for (size_t p = 0; p < s->phases; p++) {
-        put_word(d, "phase", s->phase[p].name);
+        nt_draft_print(d, "phase %s", s->phase[p].name);
+        if (!isnan(s->phase_begin_s[p]))
+            put_number(d, s->phase_begin_s[p]);
+        nt_draft_puts(d, "\n");
         for (uint64_t r = 0; r < s->phase[p].rounds; r++, round++) {
             nt_draft_puts(d, "round\n");
             for (; next < s->samples && s->sample[next].round == round; next++)

@@ -22,6 +22,7 @@ setup() {
 # Each reader: what it is called, and the command that reads the file $in. The good text of it is
 # in good_text.
 readers='samples|solve $in -o out
+samples|show --trace $in
 latency|solve --latency $in -o out
 bandwidth|solve --latency good.csv --bandwidth $in -o out
 mpigraph|solve --latency good.csv --from mpigraph --bandwidth $in -o out

@@ -298,6 +298,29 @@ assert [n["name"] for n in m["nodes"]] == ["n1", "n2", "n9", "n10"]
     [ "$(jq -n "1 < $some and $some < $all")" = true ]
 }
 
+@test "show --trace: the phases of a record, of now and of before" {
+    run env COLUMNS=80 "$nettopo" show --trace good.samples
+    [ "$status" = 0 ]
+    [ "${lines[0]}" = "phase    seconds  rounds  pairs  failed" ]
+    [ "${lines[1]}" = "latency    0.500       1      6" ]
+    [ "${lines[2]}" = "ok after 0.750 s, 4 hosts" ]
+    # a dated one, with what failed in it
+    sed -e 's/^host n9$/&\nhost n5\nmissing 4 did not answer/' -e 's/^phase latency$/& 0.25/' \
+        -e 's/^phase-end.*/failed 0 4 no answer in time\n&\nphase host-links 0.8\nround/' good.samples >samples
+    NETTOPO_MAP=$PWD/map.json run env COLUMNS=80 "$nettopo" show --trace
+    [ "$status" = 0 ]
+    [ "${lines[0]}" = "phase       begin s  seconds  rounds  pairs  failed" ]
+    [ "${lines[1]}" = "meet          0.000    0.250" ]
+    [ "${lines[2]}" = "latency       0.250    0.500       1      6  1: all of n5" ]
+    [ "${lines[3]}" = "host-links    0.800                1" ]
+    [ "${lines[5]}" = "missing  n5: did not answer" ]
+    # and the map does not depend on it
+    "$nettopo" solve samples | sha256sum >dated
+    sed 's/^\(phase [a-z-]*\) .*/\1/' samples | "$nettopo" solve - | sha256sum | diff dated -
+    refuses 3 ':11: expected seconds, found "soon"' "$nettopo" show --trace <(sed 's/0\.25$/soon/' samples)
+    refuses 2 "NETTOPO_MAP is not set" "$nettopo" show --trace
+}
+
 @test "show --plain is ASCII, --wide cuts nothing" {
     map=$(find "$maps" -name star.json)
     LC_ALL=C.UTF-8 "$nettopo" show --plain "$map" >plain

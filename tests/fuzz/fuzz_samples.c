@@ -33,6 +33,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (s->hosts < 1000 && nt_samples_latency(s, 0, &latency, NULL, &err) != 0)
         abort();
     nt_matrix_destroy(latency);
+    for (size_t k = 0; k < s->phases && s->hosts < 1000; k++) {
+        struct nt_phase_account account;
+        if (nt_samples_account(s, k, &account, &err) != 0 || account.hosts > s->hosts)
+            abort();
+    }
     if (nt_samples_write(s, &text, &bytes, &err) != 0)
         abort();
     again = read_text(text, bytes, bytes / 3);

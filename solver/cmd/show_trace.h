@@ -1,0 +1,13 @@
+/* The phases of a sweep with their times: what its record says, for people. */
+#ifndef NT_SHOW_TRACE_H
+#define NT_SHOW_TRACE_H
+
+#include "draft.h"
+#include "err.h"
+#include "terminal.h"
+
+/* path: the record; NULL: "samples" beside $NETTOPO_MAP. */
+int nt_show_trace(const char *path, const struct nt_terminal *terminal, struct nt_draft *draft,
+                  struct nt_err *err);
+
+#endif

@@ -1,0 +1,23 @@
+/* Any bytes as what a probe left in its log: printable lines that end, and no byte is read twice.
+ */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "log_line.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    char line[NT_LOG_LINE_BYTES];
+    size_t bytes, before = 0;
+    for (size_t at = 0; (bytes = nt_log_line_next((const char *)data, size, &at, line)) > 0;) {
+        if (at > size || at < before + bytes || bytes != strlen(line) || bytes >= sizeof line)
+            abort();
+        for (size_t k = 0; k < bytes; k++)
+            if (line[k] < ' ' || line[k] > '~')
+                abort();
+        before = at;
+    }
+    return 0;
+}

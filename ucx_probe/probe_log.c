@@ -1,0 +1,27 @@
+#include "probe_log.h"
+
+#include <unistd.h>
+
+#include "clock.h"
+
+static int most; /* 0: nothing yet */
+static double began;
+
+void nt_probe_log_set(enum nt_log_level level, double began_s)
+{
+    most = (int)level;
+    began = began_s;
+}
+
+void nt_probe_log(enum nt_log_level level, const char *format, ...)
+{
+    char line[NT_LOG_LINE_BYTES];
+    if ((int)level > most)
+        return;
+    va_list args;
+    va_start(args, format);
+    size_t bytes = nt_log_line_write(line, level, nt_clock_s() - began, format, args);
+    va_end(args);
+    if (write(STDERR_FILENO, line, bytes) < 0)
+        return; /* full or closed: no reason to stop */
+}
