@@ -28,7 +28,7 @@ struct report {
 _Static_assert(sizeof(struct report) <= 4096, "a report is one write into a pipe");
 
 struct watch {
-    const struct nt_order *order;
+    const struct nt_request *request;
     const struct nt_conf *conf;
     double began, budget_s;
     struct report report;
@@ -41,8 +41,8 @@ static int work(struct watch *w)
     static struct nt_seat seat; /* large, and there is one */
     struct nt_job job;
     struct nt_err err;
-    const struct nt_order *order = w->order;
-    if (nt_job_read(&job, order->job, order->uid, order->gid, &err) != 0) {
+    const struct nt_request *request = w->request;
+    if (nt_job_read(&job, request->job, request->uid, request->gid, &err) != 0) {
         w->report.outcome.settled = false;
         snprintf(w->report.outcome.text, sizeof w->report.outcome.text, "failed %s", err.text);
         return -1;
@@ -50,7 +50,7 @@ static int work(struct watch *w)
     double due = w->began + w->budget_s;
     w->report.hosts = job.hosts;
     w->report.me = job.me;
-    nt_seat_init(&seat, w->conf, &job, &order->option, due, due + GRACE_S);
+    nt_seat_init(&seat, w->conf, &job, &request->option, due, due + GRACE_S);
     if (job.me == 0)
         nt_lead(&seat);
     else
@@ -105,9 +105,9 @@ static void publish_failed(struct watch *w, const char *reason)
 {
     struct nt_publish publish;
     struct nt_err err;
-    const struct nt_order *order = w->order;
+    const struct nt_request *request = w->request;
     snprintf(w->report.outcome.text, sizeof w->report.outcome.text, "failed %s", reason);
-    if (nt_publish_begin(&publish, w->conf->run_dir, order->job, order->uid, order->gid,
+    if (nt_publish_begin(&publish, w->conf->run_dir, request->job, request->uid, request->gid,
                          w->conf->publish_limit_bytes, &err) != 0 ||
         nt_publish_failed(&publish, reason, &err) != 0)
         snprintf(w->report.outcome.text, sizeof w->report.outcome.text,
@@ -122,7 +122,7 @@ static void log_line(const struct watch *w)
     bool failed = strncmp(text, "failed", 6) == 0;
     if (w->report.me != 0 && !failed)
         return;
-    syslog(failed ? LOG_WARNING : LOG_INFO, "job %u: %llu hosts, %.2f s: %s", w->order->job,
+    syslog(failed ? LOG_WARNING : LOG_INFO, "job %u: %llu hosts, %.2f s: %s", w->request->job,
            (unsigned long long)w->report.hosts, nt_now() - w->began, text);
 }
 
@@ -131,7 +131,7 @@ static int is_published(const struct watch *w, struct nt_err *err)
 {
     char path[NT_CONF_PATH_BYTES + 16];
     struct stat st;
-    snprintf(path, sizeof path, "%s/%u", w->conf->run_dir, w->order->job);
+    snprintf(path, sizeof path, "%s/%u", w->conf->run_dir, w->request->job);
     if (lstat(path, &st) == 0)
         return 0;
     return nt_err_set(err, NT_ERR_SYSTEM, "%s", w->report.outcome.text);
@@ -159,14 +159,14 @@ static bool run_inner(struct watch *w, const char **why)
     return heard;
 }
 
-int nt_watch(const struct nt_order *order, const struct nt_conf *conf, double budget_s,
+int nt_watch(const struct nt_request *request, const struct nt_conf *conf, double budget_s,
              double began, struct nt_err *err)
 {
-    struct watch w = {.order = order, .conf = conf, .began = began, .budget_s = budget_s};
+    struct watch w = {.request = request, .conf = conf, .began = began, .budget_s = budget_s};
     const char *why;
     /* whatever a probe leaves behind becomes ours to end */
     prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
-    nt_publish_remove(conf->run_dir, order->job, NULL);
+    nt_publish_remove(conf->run_dir, request->job, NULL);
     bool heard = run_inner(&w, &why);
     if (heard)
         nt_children_end(nt_now() + CLEAN_S);

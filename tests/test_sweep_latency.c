@@ -68,7 +68,7 @@ static void change(struct nt_network *n, enum oddity oddity, struct nt_rng *rng)
 
 struct sweep {
     struct nt_network *network;
-    struct nt_noise noise;
+    struct nt_measure_noise noise;
     bool absent[HOSTS_MAX];
     struct nt_planner *planner;
     struct nt_matrix *lowest;

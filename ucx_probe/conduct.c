@@ -315,7 +315,7 @@ static int greet_all(struct sweep *s, struct nt_err *err)
 {
     struct nt_meet *meet = s->meet;
     struct nt_bytes mine, bytes;
-    struct nt_table table = {0};
+    struct nt_peer_table table = {0};
     struct nt_piece *pieces = calloc((size_t)meet->size + 1, sizeof *pieces);
     if (pieces == NULL)
         return no_memory(err);
@@ -327,13 +327,13 @@ static int greet_all(struct sweep *s, struct nt_err *err)
     if (rc == 0)
         rc = nt_crew_create(pieces, meet->size, meet->host_names, &s->crew, &table, err);
     if (rc == 0)
-        rc = nt_table_encode(&table, &bytes, err);
+        rc = nt_peer_table_encode(&table, &bytes, err);
     if (rc == 0)
         rc = nt_turn_sit_down(s->turn, bytes.data, bytes.bytes, err);
     /* else each round says where to find the partner */
     if (rc == 0 && meet->ops->scatter == NULL)
         rc = meet->ops->cast(meet, bytes.data, bytes.bytes, NULL, NULL, 1, err);
-    nt_table_fini(&table);
+    nt_peer_table_fini(&table);
     nt_pieces_free(pieces, meet->size);
     free(pieces);
     return rc;

@@ -4,11 +4,11 @@
 #include <string.h>
 
 #include "decimal.h"
-#include "draft.h"
 #include "files.h"
 #include "hint_json.h"
 #include "launch.h"
 #include "option.h"
+#include "strbuf.h"
 #include "terminal.h"
 #include "traffic_text.h"
 #include "verbs.h"
@@ -166,14 +166,14 @@ static void copy_metrics(double to[3], const struct nt_metrics *m)
 static int write_env(const struct nt_hint *h, const struct nt_map *map, char **text, size_t *bytes,
                      struct nt_err *err)
 {
-    struct nt_draft d = {0};
-    nt_draft_puts(&d, "NETTOPO_NODE_ORDER=");
+    struct nt_strbuf d = {0};
+    nt_strbuf_puts(&d, "NETTOPO_NODE_ORDER=");
     for (size_t k = 0; k < h->hosts; k++) {
-        nt_draft_puts(&d, k == 0 ? "" : ",");
-        nt_draft_puts(&d, map->host_name[h->host_order[k]]);
+        nt_strbuf_puts(&d, k == 0 ? "" : ",");
+        nt_strbuf_puts(&d, map->host_name[h->host_order[k]]);
     }
-    nt_draft_print(&d, "\nNETTOPO_GAIN=%.6g\n", h->gain);
-    return nt_draft_finish(&d, text, bytes, err);
+    nt_strbuf_print(&d, "\nNETTOPO_GAIN=%.6g\n", h->gain);
+    return nt_strbuf_finish(&d, text, bytes, err);
 }
 
 static int write_hint(const char *format, const struct nt_hint *h, const struct nt_map *map,

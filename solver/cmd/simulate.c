@@ -6,7 +6,6 @@
 #include <time.h>
 
 #include "decimal.h"
-#include "draft.h"
 #include "files.h"
 #include "flows.h"
 #include "kernels.h"
@@ -19,6 +18,7 @@
 #include "rng.h"
 #include "simulate_routes.h"
 #include "stats.h"
+#include "strbuf.h"
 #include "sweep_sim.h"
 #include "terminal.h"
 #include "verbs.h"
@@ -79,7 +79,7 @@ struct asked {
 /* What is simulated. */
 struct scene {
     struct nt_network *network;
-    struct nt_noise noise;
+    struct nt_measure_noise noise;
     struct nt_map *map; /* when the topology came from one: names are its */
     char (*made_name)[HOST_NAME_BYTES];
     const char **name; /* of the hosts */
@@ -136,9 +136,9 @@ static int read_figures(const struct asked *a, struct nt_figures *f, struct nt_e
     return 0;
 }
 
-static int read_noise(const struct asked *a, struct nt_noise *n, struct nt_err *err)
+static int read_noise(const struct asked *a, struct nt_measure_noise *n, struct nt_err *err)
 {
-    *n = (struct nt_noise){.seed = 1};
+    *n = (struct nt_measure_noise){.seed = 1};
     if (read_number("noise", a->noise, &n->sd, err) < 0 ||
         read_number("host-spread", a->spread, &n->host_spread, err) < 0 ||
         read_number("asymmetry", a->asymmetry, &n->asymmetry, err) < 0 ||
@@ -215,7 +215,7 @@ static int scene_init(const struct asked *a, struct scene *s, struct nt_err *err
 {
     *s = (struct scene){0};
     if (read_noise(a, &s->noise, err) < 0 || build(a, s, err) < 0 ||
-        nt_noise_settle(&s->noise, s->network, err) < 0 || name_hosts(s, err) < 0) {
+        nt_measure_settle(&s->noise, s->network, err) < 0 || name_hosts(s, err) < 0) {
         scene_fini(s);
         return -1;
     }
@@ -244,7 +244,7 @@ static int measure_bandwidths(const struct scene *s, struct nt_matrix **out, str
         return -1;
     for (uint32_t a = 0; a < m->n; a++)
         for (uint32_t b = 0; b < m->n; b++) {
-            double value = nt_matrix_get(m, a, b) * nt_noise_factor(&s->noise, a, b, 0);
+            double value = nt_matrix_get(m, a, b) * nt_measure_factor(&s->noise, a, b, 0);
             bool missing = a != b && isnan(nt_measure_latency(s->network, &s->noise, a, b, 0));
             nt_matrix_set(m, a, b, missing ? NAN : (float)value);
         }
@@ -321,7 +321,7 @@ static int write_sweep(const struct scene *s, const struct asked *a, char **text
     const struct nt_sweep_kind *kind = nt_sweep_kind_find(a->sweep, err);
     struct nt_sweep_run run;
     struct rusage usage = {0};
-    struct nt_draft d = {0};
+    struct nt_strbuf d = {0};
     uint32_t *order;
     if (kind == NULL || shuffle_hosts(s, a->shuffle, &order, err) < 0)
         return -1;
@@ -330,14 +330,14 @@ static int write_sweep(const struct scene *s, const struct asked *a, char **text
     if (rc < 0)
         return -1;
     getrusage(RUSAGE_SELF, &usage);
-    nt_draft_print(&d, "{\"hosts\": %zu, \"rounds\": %llu, \"pairs\": %llu, \"exact\": %s, ",
-                   s->network->hosts, (unsigned long long)run.rounds, (unsigned long long)run.pairs,
-                   run.exact ? "true" : "false");
-    nt_draft_print(&d, "\"bound_rounds\": %llu, \"cpu_seconds\": %.6f, \"memory_bytes\": %llu}\n",
-                   (unsigned long long)run.bound_rounds, run.planning_s,
-                   (unsigned long long)usage.ru_maxrss * 1024);
+    nt_strbuf_print(&d, "{\"hosts\": %zu, \"rounds\": %llu, \"pairs\": %llu, \"exact\": %s, ",
+                    s->network->hosts, (unsigned long long)run.rounds,
+                    (unsigned long long)run.pairs, run.exact ? "true" : "false");
+    nt_strbuf_print(&d, "\"bound_rounds\": %llu, \"cpu_seconds\": %.6f, \"memory_bytes\": %llu}\n",
+                    (unsigned long long)run.bound_rounds, run.planning_s,
+                    (unsigned long long)usage.ru_maxrss * 1024);
     nt_model_destroy(run.model);
-    return nt_draft_finish(&d, text, bytes, err);
+    return nt_strbuf_finish(&d, text, bytes, err);
 }
 
 /* ---- a workload -------------------------------------------------------------------------------
@@ -374,26 +374,26 @@ static double half_width(const double *x, size_t n, double mean)
     return nt_student_quantile(0.995, count - 1) * sqrt(square / (count - 1) / count);
 }
 
-static void print_times(struct nt_draft *d, const double *time, size_t n)
+static void print_times(struct nt_strbuf *d, const double *time, size_t n)
 {
     double sum = 0;
     for (size_t k = 0; k < n; k++)
         sum += time[k];
     double mean = sum / (double)n;
-    nt_draft_print(d, " \"time_us\": %.6g,", mean);
+    nt_strbuf_print(d, " \"time_us\": %.6g,", mean);
     if (n > 1)
-        nt_draft_print(d, " \"time_half_width_us\": %.6g,", half_width(time, n, mean));
-    nt_draft_puts(d, "\n \"times_us\": [");
+        nt_strbuf_print(d, " \"time_half_width_us\": %.6g,", half_width(time, n, mean));
+    nt_strbuf_puts(d, "\n \"times_us\": [");
     for (size_t k = 0; k < n; k++)
-        nt_draft_print(d, "%s%.6g", k > 0 ? ", " : "", time[k]);
-    nt_draft_puts(d, "]}\n");
+        nt_strbuf_print(d, "%s%.6g", k > 0 ? ", " : "", time[k]);
+    nt_strbuf_puts(d, "]}\n");
 }
 
 static int write_workload(const struct scene *s, const struct asked *a, char **text, size_t *bytes,
                           struct nt_err *err)
 {
     struct nt_workload w = {0};
-    struct nt_draft d = {0};
+    struct nt_strbuf d = {0};
     uint64_t repeat;
     if (read_workload(a, &w, &repeat, err) < 0)
         return -1;
@@ -416,14 +416,14 @@ static int write_workload(const struct scene *s, const struct asked *a, char **t
         busiest += r.busiest / (double)repeat;
         nt_kernel_result_fini(&r);
     }
-    nt_draft_print(&d,
-                   "{\"workload\": \"%s\", \"hosts\": %zu, \"messages\": %zu, \"bytes\": %.15g,",
-                   a->workload, s->network->hosts, messages, w.bytes);
-    nt_draft_print(&d, " \"repetitions\": %llu, \"busiest_link\": %.3f,",
-                   (unsigned long long)repeat, busiest);
+    nt_strbuf_print(&d,
+                    "{\"workload\": \"%s\", \"hosts\": %zu, \"messages\": %zu, \"bytes\": %.15g,",
+                    a->workload, s->network->hosts, messages, w.bytes);
+    nt_strbuf_print(&d, " \"repetitions\": %llu, \"busiest_link\": %.3f,",
+                    (unsigned long long)repeat, busiest);
     print_times(&d, time, repeat);
     free(time);
-    return nt_draft_finish(&d, text, bytes, err);
+    return nt_strbuf_finish(&d, text, bytes, err);
 }
 
 /* ---- the verb ----------------------------------------------------------------------------------

@@ -22,7 +22,7 @@ static void draw_links(struct nt_bw *b, uint32_t colour)
 {
     for (size_t k = 0; k < b->hang->links; k++)
         if (b->colour[k] == colour)
-            nt_draft_join(&b->draft, b->hang->ends[k][0], b->hang->ends[k][1]);
+            nt_flow_schedule_join(&b->draft, b->hang->ends[k][0], b->hang->ends[k][1]);
 }
 
 /* Every round of neighbours has one flow a host's link, so what all had in one and not in another
@@ -37,25 +37,25 @@ static bool was_disturbed(const struct nt_bw *b, const struct nt_bw_step *round)
 
 static void draw(struct nt_bw *b, const struct nt_bw_step *s)
 {
-    struct nt_draft *d = &b->draft;
-    nt_draft_clear(d);
+    struct nt_flow_schedule *d = &b->draft;
+    nt_flow_schedule_clear(d);
     switch (s->kind) {
     case WARM_UP:
-        nt_draft_shift(d, 0, SIZE_MAX);
+        nt_flow_schedule_shift(d, 0, SIZE_MAX);
         if (d->pairs == 0)
             draw_links(b, 0);
         break;
     case ALONE:
         if (b->first[0] != b->first[1])
-            nt_draft_join(d, b->first[0], b->first[1]);
+            nt_flow_schedule_join(d, b->first[0], b->first[1]);
         break;
     case SHIFT:
-        nt_draft_shift(d, (int)s->parity, SIZE_MAX);
+        nt_flow_schedule_shift(d, (int)s->parity, SIZE_MAX);
         break;
     case SHIFT_REPEAT:
         s = &b->plan[s->index];
         if (was_disturbed(b, s))
-            nt_draft_shift(d, (int)s->parity, SIZE_MAX);
+            nt_flow_schedule_shift(d, (int)s->parity, SIZE_MAX);
         break;
     case SHIFT_AGAIN:
         nt_bw_draw_again(b, s->index, s->back);
@@ -64,27 +64,27 @@ static void draw(struct nt_bw *b, const struct nt_bw_step *s)
         draw_links(b, s->index);
         break;
     case FAN:
-        nt_draft_fan(d, &b->fan, s->height, s->index);
+        nt_flow_schedule_fan(d, &b->fan, s->height, s->index);
         break;
     case SPILL:
-        nt_draft_spill(d, &b->fan, s->height, s->index, s->parity);
+        nt_flow_schedule_spill(d, &b->fan, s->height, s->index, s->parity);
         break;
     case FAN_AGAIN:
         nt_bw_look_at_groups(b, s->height, s->back);
-        nt_draft_again(d, &b->fan, s->height, b->marked);
+        nt_flow_schedule_again(d, &b->fan, s->height, b->marked);
         break;
     case PAIRS:
-        nt_draft_pairs(d, &b->fan, s->height, (int)s->parity, SIZE_MAX);
+        nt_flow_schedule_pairs(d, &b->fan, s->height, (int)s->parity, SIZE_MAX);
         break;
     case SHIFT_LADDER:
-        nt_draft_shift(d, 0, s->index);
+        nt_flow_schedule_shift(d, 0, s->index);
         break;
     case LADDER:
-        nt_draft_pairs(d, &b->fan, s->height, 0, s->index);
+        nt_flow_schedule_pairs(d, &b->fan, s->height, 0, s->index);
         break;
     }
     if (s->back)
-        nt_draft_turn(d);
+        nt_flow_schedule_turn(d);
 }
 
 static double window_s(const struct nt_bw *b)
@@ -218,7 +218,7 @@ static void destroy(struct nt_planner *planner)
 {
     struct nt_bw *b = (struct nt_bw *)planner;
     nt_hang_destroy(b->hang);
-    nt_draft_fini(&b->draft);
+    nt_flow_schedule_fini(&b->draft);
     nt_fan_fini(&b->fan);
     free(b->colour);
     free(b->plan);
@@ -288,7 +288,7 @@ int nt_bandwidth_create(const struct nt_model *model, const bool *absent,
     if (options != NULL)
         b->options = *options;
     if (check_options(&b->options, err) != 0 || nt_hang_create(model, &b->hang, err) != 0 ||
-        nt_draft_init(&b->draft, b->hang, b->options.max_load, err) != 0 ||
+        nt_flow_schedule_init(&b->draft, b->hang, b->options.max_load, err) != 0 ||
         nt_fan_init(&b->fan, b->hang, err) != 0 || allocate(b, err) != 0)
         goto fail;
     for (size_t h = 0; h < model->hosts; h++)

@@ -154,8 +154,8 @@ static int plan_ladder(struct nt_bw *b, struct nt_err *err)
         if (add(b, (struct nt_bw_step){.kind = SHIFT_LADDER, .index = (uint32_t)k}, err) != 0)
             return -1;
     for (uint32_t height = 2; height <= highest(b); height++) {
-        nt_draft_clear(&b->draft);
-        size_t flows = nt_draft_pairs(&b->draft, &b->fan, height, 0, SIZE_MAX);
+        nt_flow_schedule_clear(&b->draft);
+        size_t flows = nt_flow_schedule_pairs(&b->draft, &b->fan, height, 0, SIZE_MAX);
         for (size_t k = 1; k < flows; k *= 2)
             if (add(b, (struct nt_bw_step){.kind = LADDER, .height = height, .index = (uint32_t)k},
                     err) != 0)

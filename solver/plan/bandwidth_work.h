@@ -3,7 +3,7 @@
 #define NT_BANDWIDTH_WORK_H
 
 #include "bandwidth.h"
-#include "bandwidth_draft.h"
+#include "flow_schedule.h"
 
 enum nt_bw_kind {
     WARM_UP, /* all that the first round has */
@@ -31,7 +31,7 @@ struct nt_bw {
     struct nt_planner base;
     struct nt_bandwidth_options options;
     struct nt_hang *hang;
-    struct nt_draft draft;
+    struct nt_flow_schedule draft;
     struct nt_fan fan;
     uint32_t *colour; /* links between hosts: in which round of disjoint links; else UINT32_MAX */
     size_t steps, steps_cap, step;

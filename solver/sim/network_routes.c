@@ -87,7 +87,7 @@ int nt_network_routes(const struct nt_network *net, struct nt_routes **out, stru
     return rc;
 }
 
-int nt_network_measured(const struct nt_network *network, const struct nt_noise *noise,
+int nt_network_measured(const struct nt_network *network, const struct nt_measure_noise *noise,
                         const struct nt_routes *routes, struct nt_measured **out,
                         struct nt_err *err)
 {

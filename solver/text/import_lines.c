@@ -202,13 +202,13 @@ int import_names_unique(char *const *label, size_t labels, const struct import_l
 }
 
 int import_table_create(const struct nt_names *names, enum nt_matrix_kind kind,
-                        struct nt_table **out, struct nt_err *err)
+                        struct nt_named_matrix **out, struct nt_err *err)
 {
-    struct nt_table *t = calloc(1, sizeof *t);
+    struct nt_named_matrix *t = calloc(1, sizeof *t);
     if (t == NULL)
         return nt_err_set(err, NT_ERR_SYSTEM, "no memory for a matrix");
     if (nt_matrix_create(names->count, kind, &t->matrix, err) != 0) {
-        nt_table_destroy(t);
+        nt_named_matrix_destroy(t);
         return -1;
     }
     t->host_name = calloc(names->count + 1, sizeof *t->host_name);
@@ -218,7 +218,7 @@ int import_table_create(const struct nt_names *names, enum nt_matrix_kind kind,
         ok = t->host_name[k] != NULL;
     }
     if (!ok) {
-        nt_table_destroy(t);
+        nt_named_matrix_destroy(t);
         return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu names", names->count);
     }
     *out = t;

@@ -71,6 +71,6 @@ int import_names_unique(char *const *label, size_t labels, const struct import_l
 
 /* A table of these hosts (copies of the names) in which nothing is measured yet. */
 int import_table_create(const struct nt_names *names, enum nt_matrix_kind kind,
-                        struct nt_table **out, struct nt_err *err);
+                        struct nt_named_matrix **out, struct nt_err *err);
 
 #endif

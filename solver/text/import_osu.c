@@ -193,11 +193,11 @@ static void keep_better(struct nt_matrix *m, const struct pair *p)
 }
 
 int nt_import_osu(const char *file, const char *text, size_t bytes, enum nt_matrix_kind kind,
-                  struct nt_table **out, struct nt_err *err)
+                  struct nt_named_matrix **out, struct nt_err *err)
 {
     struct reading r = {
         .text = {.file = file, .at = text, .end = text + bytes}, .kind = kind, .common_size = NAN};
-    struct nt_table *m = NULL;
+    struct nt_named_matrix *m = NULL;
     int rc = import_text_begin(&r.text, file, text, bytes, err);
     if (rc == 0)
         rc = read_all(&r, err);

@@ -3,7 +3,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-#include "draft.h"
+#include "strbuf.h"
 
 static const char *host_of(const struct nt_seating *s, size_t rank)
 {
@@ -17,10 +17,10 @@ static int no_memory(const struct nt_seating *s, struct nt_err *err)
 
 int nt_launch_hostfile(const struct nt_seating *s, char **text, size_t *bytes, struct nt_err *err)
 {
-    struct nt_draft d = {0};
+    struct nt_strbuf d = {0};
     for (size_t r = 0; r < s->ntasks; r++)
-        nt_draft_print(&d, "%s\n", host_of(s, r));
-    return nt_draft_finish(&d, text, bytes, err);
+        nt_strbuf_print(&d, "%s\n", host_of(s, r));
+    return nt_strbuf_finish(&d, text, bytes, err);
 }
 
 int nt_launch_rankfile(const struct nt_seating *s, char **text, size_t *bytes, struct nt_err *err)
@@ -28,11 +28,11 @@ int nt_launch_rankfile(const struct nt_seating *s, char **text, size_t *bytes, s
     uint32_t *used = calloc(s->hosts + 1, sizeof *used);
     if (used == NULL)
         return no_memory(s, err);
-    struct nt_draft d = {0};
+    struct nt_strbuf d = {0};
     for (size_t r = 0; r < s->ntasks; r++)
-        nt_draft_print(&d, "rank %zu=%s slot=%u\n", r, host_of(s, r), used[s->rank_host[r]]++);
+        nt_strbuf_print(&d, "rank %zu=%s slot=%u\n", r, host_of(s, r), used[s->rank_host[r]]++);
     free(used);
-    return nt_draft_finish(&d, text, bytes, err);
+    return nt_strbuf_finish(&d, text, bytes, err);
 }
 
 int nt_launch_mpich(const struct nt_seating *s, char **text, size_t *bytes, struct nt_err *err)
@@ -50,24 +50,24 @@ int nt_launch_mpich(const struct nt_seating *s, char **text, size_t *bytes, stru
         begin[h + 1] += begin[h];
     for (size_t r = 0; r < s->ntasks; r++)
         at_place[begin[s->rank_host[r]]++] = r;
-    struct nt_draft d = {0};
+    struct nt_strbuf d = {0};
     for (size_t p = 0; p < s->ntasks; p++)
-        nt_draft_print(&d, "%zu%s", at_place[p], p + 1 < s->ntasks ? "," : "\n");
+        nt_strbuf_print(&d, "%zu%s", at_place[p], p + 1 < s->ntasks ? "," : "\n");
     free(begin);
     free(at_place);
-    return nt_draft_finish(&d, text, bytes, err);
+    return nt_strbuf_finish(&d, text, bytes, err);
 }
 
 int nt_launch_machinefile(const struct nt_seating *s, char **text, size_t *bytes,
                           struct nt_err *err)
 {
-    struct nt_draft d = {0};
+    struct nt_strbuf d = {0};
     for (size_t r = 0, n; r < s->ntasks; r += n) {
         for (n = 1; r + n < s->ntasks && s->rank_host[r + n] == s->rank_host[r]; n++)
             ;
-        nt_draft_print(&d, "%s:%zu\n", host_of(s, r), n);
+        nt_strbuf_print(&d, "%s:%zu\n", host_of(s, r), n);
     }
-    return nt_draft_finish(&d, text, bytes, err);
+    return nt_strbuf_finish(&d, text, bytes, err);
 }
 
 int nt_launch_torchrun(const struct nt_seating *s, char **text, size_t *bytes, struct nt_err *err)
@@ -75,14 +75,14 @@ int nt_launch_torchrun(const struct nt_seating *s, char **text, size_t *bytes, s
     bool *seen = calloc(s->hosts + 1, sizeof *seen);
     if (seen == NULL)
         return no_memory(s, err);
-    struct nt_draft d = {0};
+    struct nt_strbuf d = {0};
     size_t node_rank = 0;
     for (size_t r = 0; r < s->ntasks; r++) {
         if (seen[s->rank_host[r]])
             continue;
         seen[s->rank_host[r]] = true;
-        nt_draft_print(&d, "%s %zu\n", host_of(s, r), node_rank++);
+        nt_strbuf_print(&d, "%s %zu\n", host_of(s, r), node_rank++);
     }
     free(seen);
-    return nt_draft_finish(&d, text, bytes, err);
+    return nt_strbuf_finish(&d, text, bytes, err);
 }

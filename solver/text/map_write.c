@@ -4,16 +4,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "draft.h"
+#include "attachment.h"
 #include "number.h"
-#include "places.h"
+#include "strbuf.h"
 #include "switch_support.h"
 
 enum { DIGITS = 6, DEPTH_MAX = 8 };
 
 /* Where the writing stands. A container is tall (an item a line) or flat. */
 struct pen {
-    struct nt_draft draft;
+    struct nt_strbuf buf;
     bool compact;
     unsigned depth;
     bool tall[DEPTH_MAX], filled[DEPTH_MAX];
@@ -23,9 +23,9 @@ struct pen {
 
 static void newline(struct pen *p)
 {
-    nt_draft_puts(&p->draft, "\n");
+    nt_strbuf_puts(&p->buf, "\n");
     for (unsigned k = 0; k < p->depth; k++)
-        nt_draft_puts(&p->draft, "  ");
+        nt_strbuf_puts(&p->buf, "  ");
 }
 
 /* Before each item of the container that is open. */
@@ -35,7 +35,7 @@ static void separate(struct pen *p)
         return;
     bool tall = p->tall[p->depth - 1] && !p->compact;
     if (p->filled[p->depth - 1])
-        nt_draft_puts(&p->draft, tall || p->compact ? "," : ", ");
+        nt_strbuf_puts(&p->buf, tall || p->compact ? "," : ", ");
     if (tall)
         newline(p);
     p->filled[p->depth - 1] = true;
@@ -43,26 +43,26 @@ static void separate(struct pen *p)
 
 static void put_string(struct pen *p, const char *text)
 {
-    nt_draft_puts(&p->draft, "\"");
+    nt_strbuf_puts(&p->buf, "\"");
     for (;;) {
         size_t plain = strcspn(text, "\"\\");
-        size_t from = p->draft.used;
-        nt_draft_put(&p->draft, text, plain);
-        nt_draft_clean(&p->draft, from);
+        size_t from = p->buf.used;
+        nt_strbuf_put(&p->buf, text, plain);
+        nt_strbuf_clean(&p->buf, from);
         text += plain;
         if (*text == '\0')
             break;
-        nt_draft_puts(&p->draft, "\\");
-        nt_draft_put(&p->draft, text++, 1);
+        nt_strbuf_puts(&p->buf, "\\");
+        nt_strbuf_put(&p->buf, text++, 1);
     }
-    nt_draft_puts(&p->draft, "\"");
+    nt_strbuf_puts(&p->buf, "\"");
 }
 
 static void key(struct pen *p, const char *name)
 {
     separate(p);
     put_string(p, name);
-    nt_draft_puts(&p->draft, p->compact ? ":" : ": ");
+    nt_strbuf_puts(&p->buf, p->compact ? ":" : ": ");
 }
 
 /* name NULL: an item of an array */
@@ -72,7 +72,7 @@ static void begin(struct pen *p, const char *name, char bracket, bool tall)
         key(p, name);
     else
         separate(p);
-    nt_draft_put(&p->draft, &bracket, 1);
+    nt_strbuf_put(&p->buf, &bracket, 1);
     p->tall[p->depth] = tall;
     p->filled[p->depth] = false;
     p->depth++;
@@ -83,7 +83,7 @@ static void end(struct pen *p, char bracket)
     p->depth--;
     if (p->tall[p->depth] && p->filled[p->depth] && !p->compact)
         newline(p);
-    nt_draft_put(&p->draft, &bracket, 1);
+    nt_strbuf_put(&p->buf, &bracket, 1);
 }
 
 static void string(struct pen *p, const char *name, const char *value)
@@ -111,7 +111,7 @@ static void number(struct pen *p, const char *name, double value)
         return;
     nt_number_plain(value, DIGITS, text);
     key(p, name);
-    nt_draft_puts(&p->draft, text);
+    nt_strbuf_puts(&p->buf, text);
 }
 
 static void positive(struct pen *p, const char *name, double value)
@@ -123,13 +123,13 @@ static void positive(struct pen *p, const char *name, double value)
 static void whole(struct pen *p, const char *name, uint64_t value)
 {
     key(p, name);
-    nt_draft_print(&p->draft, "%llu", (unsigned long long)value);
+    nt_strbuf_print(&p->buf, "%llu", (unsigned long long)value);
 }
 
 static void flag(struct pen *p, const char *name, bool value)
 {
     key(p, name);
-    nt_draft_puts(&p->draft, value ? "true" : "false");
+    nt_strbuf_puts(&p->buf, value ? "true" : "false");
 }
 
 static void flag_if(struct pen *p, const char *name, bool value)
@@ -183,10 +183,10 @@ static void put_model_of(struct pen *p, const struct nt_map *map, size_t host)
     if (map->machine_of == NULL || map->machine_of[host] >= map->machines)
         return;
     key(p, "model");
-    nt_draft_print(&p->draft, "\"m%u\"", map->machine_of[host] + 1);
+    nt_strbuf_print(&p->buf, "\"m%u\"", map->machine_of[host] + 1);
 }
 
-static void put_vertices(struct pen *p, const struct nt_map *map, const struct nt_places *at,
+static void put_vertices(struct pen *p, const struct nt_map *map, const struct nt_attachment *at,
                          const double *support)
 {
     const struct nt_model *m = map->model;
@@ -194,7 +194,7 @@ static void put_vertices(struct pen *p, const struct nt_map *map, const struct n
     for (size_t k = 0; k < m->hosts; k++) {
         begin(p, NULL, '{', false);
         string(p, "name", map->host_name[k]);
-        if (at->switch_of[k] != NT_PLACES_NOWHERE)
+        if (at->switch_of[k] != NT_ATTACHMENT_NOWHERE)
             string(p, "switch", map->switch_name[at->switch_of[k]]);
         positive(p, "overhead_us", m->overhead_us[k]);
         put_model_of(p, map, k);
@@ -263,7 +263,7 @@ static void put_machines(struct pen *p, const struct nt_map *map)
         const struct nt_machine *m = &map->machine[k];
         begin(p, NULL, '{', false);
         key(p, "name");
-        nt_draft_print(&p->draft, "\"m%zu\"", k + 1);
+        nt_strbuf_print(&p->buf, "\"m%zu\"", k + 1);
         whole(p, "hosts", nt_map_machine_hosts(map, k));
         string_if(p, "cpu", m->cpu);
         whole(p, "packages", m->packages);
@@ -313,7 +313,7 @@ static void dimension_list(struct pen *p, const uint32_t *dimension, size_t coun
     begin(p, "dimensions", '[', false);
     for (size_t k = 0; k < count; k++) {
         separate(p);
-        nt_draft_print(&p->draft, "%u", dimension[k]);
+        nt_strbuf_print(&p->buf, "%u", dimension[k]);
     }
     end(p, ']');
 }
@@ -492,7 +492,7 @@ static void put_placement(struct pen *p, const struct nt_map *map)
     end(p, '}');
 }
 
-static void put_map(struct pen *p, const struct nt_map *map, const struct nt_places *at,
+static void put_map(struct pen *p, const struct nt_map *map, const struct nt_attachment *at,
                     const double *support)
 {
     begin(p, NULL, '{', true);
@@ -520,19 +520,19 @@ static void put_map(struct pen *p, const struct nt_map *map, const struct nt_pla
 int nt_map_write(const struct nt_map *map, bool compact, char **text, size_t *bytes,
                  struct nt_err *err)
 {
-    struct nt_places at;
+    struct nt_attachment at;
     struct pen pen = {.compact = compact};
     double *support;
-    if (nt_places_init(&at, map->model, err) != 0)
+    if (nt_attachment_init(&at, map->model, err) != 0)
         return -1;
     if (nt_support_create(map->model, &support, err) != 0) {
-        nt_places_fini(&at);
+        nt_attachment_fini(&at);
         return -1;
     }
     put_map(&pen, map, &at, support);
-    nt_places_fini(&at);
+    nt_attachment_fini(&at);
     free(support);
     if (!compact)
-        nt_draft_puts(&pen.draft, "\n");
-    return nt_draft_finish(&pen.draft, text, bytes, err);
+        nt_strbuf_puts(&pen.buf, "\n");
+    return nt_strbuf_finish(&pen.buf, text, bytes, err);
 }

@@ -1,6 +1,6 @@
 /* A round of flows while it is drawn up: who is free, who has been chosen. Used by bandwidth.c. */
-#ifndef NT_BANDWIDTH_DRAFT_H
-#define NT_BANDWIDTH_DRAFT_H
+#ifndef NT_FLOW_SCHEDULE_H
+#define NT_FLOW_SCHEDULE_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -9,7 +9,7 @@
 #include "err.h"
 #include "hang.h"
 
-struct nt_draft {
+struct nt_flow_schedule {
     const struct nt_hang *hang; /* borrowed */
     double max_load;            /* in (0, 1] */
     bool *away;                 /* hosts: take no part at all; the owner sets it */
@@ -24,21 +24,21 @@ struct nt_draft {
     uint32_t *list2; /* as well */
 };
 
-int nt_draft_init(struct nt_draft *d, const struct nt_hang *hang, double max_load,
-                  struct nt_err *err);
-void nt_draft_fini(struct nt_draft *d);
+int nt_flow_schedule_init(struct nt_flow_schedule *d, const struct nt_hang *hang, double max_load,
+                          struct nt_err *err);
+void nt_flow_schedule_fini(struct nt_flow_schedule *d);
 
 /* A new round. turn: swaps all pairs, so that who was to send receives. */
-void nt_draft_clear(struct nt_draft *d);
-void nt_draft_turn(struct nt_draft *d);
+void nt_flow_schedule_clear(struct nt_flow_schedule *d);
+void nt_flow_schedule_turn(struct nt_flow_schedule *d);
 
 /* False when one of the two is away or has a partner. */
-bool nt_draft_join(struct nt_draft *d, uint32_t from, uint32_t to);
+bool nt_flow_schedule_join(struct nt_flow_schedule *d, uint32_t from, uint32_t to);
 
 /* Neighbours among the hosts of each switch: places 0-1, 2-3, ... (parity 0) or 1-2, 3-4, ... and
  * the last with the first (parity 1); of three hosts also the last with the first (parity 2), else
  * one slow host in the middle would be all that they meet. At most `most` pairs a switch. */
-void nt_draft_shift(struct nt_draft *d, int parity, size_t most);
+void nt_flow_schedule_shift(struct nt_flow_schedule *d, int parity, size_t most);
 
 /* A tree only: parents are the switches that have switches below them. Which groups send when. */
 struct nt_fan {
@@ -54,21 +54,22 @@ int nt_fan_init(struct nt_fan *f, const struct nt_hang *hang, struct nt_err *err
 void nt_fan_fini(struct nt_fan *f);
 
 /* At every parent of the height that is not tight the groups of the turn send to the others. */
-void nt_draft_fan(struct nt_draft *d, const struct nt_fan *f, uint32_t height, uint32_t turn);
+void nt_flow_schedule_fan(struct nt_flow_schedule *d, const struct nt_fan *f, uint32_t height,
+                          uint32_t turn);
 
 /* At the tight parents of the height with a seat of this parity; the others' hosts receive. */
-void nt_draft_spill(struct nt_draft *d, const struct nt_fan *f, uint32_t height, uint32_t turn,
-                    uint32_t parity);
+void nt_flow_schedule_spill(struct nt_flow_schedule *d, const struct nt_fan *f, uint32_t height,
+                            uint32_t turn, uint32_t parity);
 
 /* The groups marked send to the rest of what is below their parent of the height; at most 0.45 of
  * the hosts there. */
-void nt_draft_again(struct nt_draft *d, const struct nt_fan *f, uint32_t height,
-                    const bool *marked);
+void nt_flow_schedule_again(struct nt_flow_schedule *d, const struct nt_fan *f, uint32_t height,
+                            const bool *marked);
 
-/* Groups below each parent of the height in pairs as in nt_draft_shift, at most `most` flows a
- * pair of groups; a parent's own hosts are a group. Returns the largest number of flows that a
- * pair of groups could have had. */
-size_t nt_draft_pairs(struct nt_draft *d, const struct nt_fan *f, uint32_t height, int parity,
-                      size_t most);
+/* Groups below each parent of the height in pairs as in nt_flow_schedule_shift, at most `most`
+ * flows a pair of groups; a parent's own hosts are a group. Returns the largest number of flows
+ * that a pair of groups could have had. */
+size_t nt_flow_schedule_pairs(struct nt_flow_schedule *d, const struct nt_fan *f, uint32_t height,
+                              int parity, size_t most);
 
 #endif

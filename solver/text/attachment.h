@@ -1,22 +1,23 @@
 /* Who is plugged in where: what the map's nodes and switches say beside the links. */
-#ifndef NT_PLACES_H
-#define NT_PLACES_H
+#ifndef NT_ATTACHMENT_H
+#define NT_ATTACHMENT_H
 
 #include <stdint.h>
 
 #include "err.h"
 #include "model.h"
 
-enum { NT_PLACES_NOWHERE = UINT32_MAX };
+enum { NT_ATTACHMENT_NOWHERE = UINT32_MAX };
 
-struct nt_places {
+struct nt_attachment {
     uint32_t *links_at;  /* of each vertex: how many */
     uint32_t *switch_of; /* of each host: the switch (an index from 0) of its only link, or
-                            NT_PLACES_NOWHERE */
+                            NT_ATTACHMENT_NOWHERE */
     uint32_t *hosts_on;  /* of each switch: hosts linked with it */
 };
 
-int nt_places_init(struct nt_places *places, const struct nt_model *model, struct nt_err *err);
-void nt_places_fini(struct nt_places *places);
+int nt_attachment_init(struct nt_attachment *attachment, const struct nt_model *model,
+                       struct nt_err *err);
+void nt_attachment_fini(struct nt_attachment *attachment);
 
 #endif

@@ -1,0 +1,44 @@
+#include "attachment.h"
+
+#include <stdlib.h>
+
+void nt_attachment_fini(struct nt_attachment *attachment)
+{
+    free(attachment->links_at);
+    free(attachment->switch_of);
+    free(attachment->hosts_on);
+    *attachment = (struct nt_attachment){0};
+}
+
+static void plug(struct nt_attachment *p, const struct nt_model *m, uint32_t host, uint32_t other)
+{
+    if (host >= m->hosts || other < m->hosts)
+        return;
+    p->hosts_on[other - m->hosts]++;
+    if (p->links_at[host] == 1)
+        p->switch_of[host] = other - (uint32_t)m->hosts;
+}
+
+int nt_attachment_init(struct nt_attachment *attachment, const struct nt_model *m,
+                       struct nt_err *err)
+{
+    struct nt_attachment p = {.links_at = calloc(m->hosts + m->switches + 1, sizeof *p.links_at),
+                              .switch_of = malloc((m->hosts + 1) * sizeof *p.switch_of),
+                              .hosts_on = calloc(m->switches + 1, sizeof *p.hosts_on)};
+    if (!p.links_at || !p.switch_of || !p.hosts_on) {
+        nt_attachment_fini(&p);
+        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu hosts", m->hosts);
+    }
+    for (size_t k = 0; k < m->hosts; k++)
+        p.switch_of[k] = NT_ATTACHMENT_NOWHERE;
+    for (size_t k = 0; k < m->links; k++) {
+        p.links_at[m->link[k].a]++;
+        p.links_at[m->link[k].b]++;
+    }
+    for (size_t k = 0; k < m->links; k++) {
+        plug(&p, m, m->link[k].a, m->link[k].b);
+        plug(&p, m, m->link[k].b, m->link[k].a);
+    }
+    *attachment = p;
+    return 0;
+}
