@@ -138,12 +138,33 @@ static void test_scoped(void **state)
     assert_int_equal(err.kind, NT_ERR_SYSTEM);
 }
 
+struct object {
+    struct nt_arena memory;
+    double *value;
+};
+
+static void test_object(void **state)
+{
+    (void)state;
+    struct nt_err err = {0};
+    struct object *o = nt_object_create(sizeof *o, &err);
+    assert_non_null(o);
+    o->value = nt_arena_array(&o->memory, 10, sizeof *o->value);
+    assert_int_equal(nt_arena_check(&o->memory, &err), 0);
+    nt_object_destroy(o);
+    nt_object_destroy(NULL);
+    volatile size_t most = PTRDIFF_MAX; /* more than any calloc gives */
+    assert_null(nt_object_create(most, &err));
+    assert_int_equal(err.kind, NT_ERR_SYSTEM);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_arrays),          cmocka_unit_test(test_products),
         cmocka_unit_test(test_failing_is_kept), cmocka_unit_test(test_grow),
         cmocka_unit_test(test_release),         cmocka_unit_test(test_scoped),
+        cmocka_unit_test(test_object),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -117,3 +117,18 @@ void nt_arena_fini(struct nt_arena *a)
     nt_arena_release(a, NULL);
     *a = (struct nt_arena){.limit = a->limit};
 }
+
+void *nt_object_create(size_t bytes, struct nt_err *err)
+{
+    void *object = calloc(1, bytes);
+    if (object == NULL)
+        nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu bytes", bytes);
+    return object;
+}
+
+void nt_object_destroy(void *object)
+{
+    if (object != NULL)
+        nt_arena_fini(object);
+    free(object);
+}

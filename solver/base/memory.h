@@ -21,6 +21,7 @@
 #include <stddef.h>
 
 #include "err.h"
+#include "memory.h"
 
 struct nt_arena_block;
 
@@ -55,5 +56,10 @@ void nt_arena_release(struct nt_arena *arena, const struct nt_arena_block *mark)
 
 /* Frees everything; the arena is as new. */
 void nt_arena_fini(struct nt_arena *arena);
+
+/* Zeros for a struct that begins with its arena, which all its arrays come from: they go with it.
+ * NULL with an error when there is no memory. Destroying NULL is fine. */
+void *nt_object_create(size_t bytes, struct nt_err *err);
+void nt_object_destroy(void *object);
 
 #endif

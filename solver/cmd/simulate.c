@@ -12,6 +12,7 @@
 #include "map_json.h"
 #include "matrix_csv.h"
 #include "measure.h"
+#include "memory.h"
 #include "network.h"
 #include "number.h"
 #include "reference.h"
@@ -82,7 +83,8 @@ struct scene {
     struct nt_measure_noise noise;
     struct nt_map *map; /* when the topology came from one: names are its */
     char (*made_name)[HOST_NAME_BYTES];
-    const char **name; /* of the hosts */
+    const char **name;      /* of the hosts */
+    struct nt_arena memory; /* of all arrays */
 };
 
 /* ---- numbers -------------------------------------------------------------------------------- */
@@ -154,17 +156,16 @@ static void scene_fini(struct scene *s)
 {
     nt_network_destroy(s->network);
     nt_map_destroy(s->map);
-    free(s->made_name);
-    free(s->name);
+    nt_arena_fini(&s->memory);
 }
 
 static int name_hosts(struct scene *s, struct nt_err *err)
 {
     size_t n = s->network->hosts;
-    s->name = calloc(n + 1, sizeof *s->name);
-    s->made_name = calloc(n + 1, sizeof *s->made_name);
-    if (s->name == NULL || s->made_name == NULL)
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for the names of %zu hosts", n);
+    s->name = nt_arena_array(&s->memory, n + 1, sizeof *s->name);
+    s->made_name = nt_arena_array(&s->memory, n + 1, sizeof *s->made_name);
+    if (nt_arena_check(&s->memory, err) != 0)
+        return -1;
     for (size_t h = 0; h < n; h++) {
         snprintf(s->made_name[h], sizeof s->made_name[h], "n%zu", h + 1);
         s->name[h] = s->map != NULL ? s->map->host_name[h] : s->made_name[h];
@@ -397,20 +398,18 @@ static int write_workload(const struct scene *s, const struct asked *a, char **t
     uint64_t repeat;
     if (read_workload(a, &w, &repeat, err) < 0)
         return -1;
-    double *time = calloc(repeat, sizeof *time), busiest = 0;
+    NT_SCOPED struct nt_arena memory = {0};
+    double *time = nt_arena_array(&memory, repeat, sizeof *time), busiest = 0;
     size_t messages = 0;
-    if (time == NULL)
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %llu repetitions",
-                          (unsigned long long)repeat);
+    if (nt_arena_check(&memory, err) != 0)
+        return -1;
     for (uint64_t k = 0; k < repeat; k++) {
         struct nt_kernel_result r;
         nt_terminal_progress("%s, repetition %llu of %llu", a->workload, (unsigned long long)k + 1,
                              (unsigned long long)repeat);
         w.seed = s->noise.seed + k;
-        if (nt_kernel_run(s->network, &w, &r, err) < 0) {
-            free(time);
+        if (nt_kernel_run(s->network, &w, &r, err) < 0)
             return -1;
-        }
         time[k] = r.time_us;
         messages = r.messages;
         busiest += r.busiest / (double)repeat;
@@ -422,7 +421,6 @@ static int write_workload(const struct scene *s, const struct asked *a, char **t
     nt_strbuf_print(&d, " \"repetitions\": %llu, \"busiest_link\": %.3f,",
                     (unsigned long long)repeat, busiest);
     print_times(&d, time, repeat);
-    free(time);
     return nt_strbuf_finish(&d, text, bytes, err);
 }
 

@@ -7,8 +7,9 @@
 #include "infer.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
+
+#include "memory.h"
 
 enum { TOP = 3, DEPTH_MAX = 512 };
 
@@ -29,14 +30,6 @@ struct tree {
     uint32_t *depth;   /* vertices */
     struct lane *lane; /* 2*links: a to b, b to a */
 };
-
-static void tree_fini(struct tree *t)
-{
-    free(t->up);
-    free(t->link);
-    free(t->depth);
-    free(t->lane);
-}
 
 /* Hangs every vertex below the switch of the highest tier; repeated passes over the links, as
  * many as the tree is deep. */
@@ -73,17 +66,16 @@ static void hang(struct tree *t)
     }
 }
 
-static int tree_init(struct tree *t, const struct nt_model *model, struct nt_err *err)
+static int tree_init(struct tree *t, const struct nt_model *model, struct nt_arena *memory,
+                     struct nt_err *err)
 {
     size_t vertices = model->hosts + model->switches;
     *t = (struct tree){.model = model};
-    t->up = malloc((vertices + 1) * sizeof *t->up);
-    t->link = calloc(vertices + 1, sizeof *t->link);
-    t->depth = calloc(vertices + 1, sizeof *t->depth);
-    t->lane = calloc(2 * model->links + 1, sizeof *t->lane);
-    if (t->up && t->link && t->depth && t->lane)
-        return 0;
-    return nt_err_set(err, NT_ERR_SYSTEM, "no memory for paths over %zu links", model->links);
+    t->up = nt_arena_array(memory, vertices + 1, sizeof *t->up);
+    t->link = nt_arena_array(memory, vertices + 1, sizeof *t->link);
+    t->depth = nt_arena_array(memory, vertices + 1, sizeof *t->depth);
+    t->lane = nt_arena_array(memory, 2 * model->links + 1, sizeof *t->lane);
+    return nt_arena_check(memory, err);
 }
 
 static size_t lane_of(const struct tree *t, uint32_t from, uint32_t link)
@@ -249,6 +241,7 @@ static void oversubscription(const struct tree *t, struct nt_model *m, double *b
 int nt_infer_bandwidth(const struct nt_model *model, const struct nt_matrix *bandwidth,
                        struct nt_model **out, struct nt_err *err)
 {
+    NT_SCOPED struct nt_arena memory = {0};
     if (bandwidth->n != model->hosts)
         return nt_err_set(err, NT_ERR_INPUT, "bandwidths of %zu hosts for a model of %zu",
                           bandwidth->n, model->hosts);
@@ -261,10 +254,8 @@ int nt_infer_bandwidth(const struct nt_model *model, const struct nt_matrix *ban
         *out = m;
         return 0;
     }
-    double *below = malloc((m->switches + 1) * sizeof *below);
-    int status = tree_init(&t, model, err);
-    if (status == 0 && below == NULL)
-        status = nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu switches", m->switches);
+    double *below = nt_arena_array(&memory, m->switches + 1, sizeof *below);
+    int status = tree_init(&t, model, &memory, err);
     if (status == 0) {
         hang(&t);
         each_pair(&t, bandwidth, each_top);
@@ -276,7 +267,5 @@ int nt_infer_bandwidth(const struct nt_model *model, const struct nt_matrix *ban
     } else {
         nt_model_destroy(m);
     }
-    free(below);
-    tree_fini(&t);
     return status;
 }

@@ -2,11 +2,11 @@
 
 #include <math.h>
 #include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "bufe.h"
 #include "infer.h"
+#include "memory.h"
 #include "parus.h"
 
 /* Any fixed number: the same measurements must give the same map. */
@@ -29,10 +29,11 @@ static double or_default(double setting, double own)
  * show. */
 static int infer_auto(const struct input *in, struct nt_model **out, struct nt_err *err)
 {
-    struct nt_model **model = calloc(in->sizes, sizeof *model);
+    NT_SCOPED struct nt_arena memory = {0};
+    struct nt_model **model = nt_arena_array(&memory, in->sizes, sizeof *model);
     int rc = 0;
-    if (model == NULL)
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu message sizes", in->sizes);
+    if (nt_arena_check(&memory, err) != 0)
+        return -1;
     for (size_t k = 0; k < in->sizes && rc == 0; k++)
         rc = nt_infer_latency(in->latency[k], NULL, seed, &model[k], err);
     if (rc == 0 && in->sizes > 1)
@@ -42,7 +43,6 @@ static int infer_auto(const struct input *in, struct nt_model **out, struct nt_e
         nt_model_destroy(model[k]);
     if (rc == 0)
         *out = model[0];
-    free(model);
     return rc;
 }
 

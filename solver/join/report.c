@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "export.h"
+#include "memory.h"
 #include "strbuf.h"
 
 enum { NAMES_SHOWN = 6 };
@@ -29,12 +30,11 @@ static const char *kind_name(enum nt_difference_kind kind)
 static void put_side(struct nt_strbuf *d, const struct nt_against *a, const struct nt_model *m,
                      uint32_t link, uint32_t without)
 {
-    bool *side = calloc(m->hosts + 1, sizeof *side);
+    NT_SCOPED struct nt_arena memory = {0};
+    bool *side = nt_arena_array(&memory, m->hosts, sizeof *side);
     size_t n = 0, shown = 0;
-    if (side == NULL || !nt_compare_side(m, link, side)) {
-        free(side);
+    if (side == NULL || !nt_compare_side(m, link, side))
         return;
-    }
     for (size_t h = 0; h < m->hosts; h++)
         n += side[h] && h != without;
     for (size_t h = 0; h < m->hosts && shown < NAMES_SHOWN; h++) {
@@ -45,7 +45,6 @@ static void put_side(struct nt_strbuf *d, const struct nt_against *a, const stru
     }
     if (n > shown)
         nt_strbuf_print(d, " and %zu more", n - shown);
-    free(side);
 }
 
 /* A link by what hangs on it. */
@@ -254,14 +253,12 @@ int nt_report_coloured(const struct nt_against *a, const double *laid_us, const 
                        char **text, size_t *bytes, struct nt_err *err)
 {
     size_t links = a->whole->model->links;
-    char(*colour)[8] = calloc(links + 1, sizeof *colour);
-    const char **each = calloc(links + 1, sizeof *each);
+    NT_SCOPED struct nt_arena memory = {0};
+    char(*colour)[8] = nt_arena_array(&memory, links, sizeof *colour);
+    const char **each = nt_arena_array(&memory, links, sizeof *each);
     double most = 0;
-    int rc = -1;
-    if (colour == NULL || each == NULL) {
-        nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu links", links);
-        goto out;
-    }
+    if (nt_arena_check(&memory, err) != 0)
+        return -1;
     for (size_t k = 0; k < links; k++)
         if (isfinite(laid_us[k]) && isfinite(ideal_us[k]))
             most = fmax(most, fabs(laid_us[k] - ideal_us[k]));
@@ -270,9 +267,5 @@ int nt_report_coloured(const struct nt_against *a, const double *laid_us, const 
         if (isfinite(laid_us[k]) && isfinite(ideal_us[k]))
             colour_of(laid_us[k], ideal_us[k], most, colour[k]);
     }
-    rc = nt_export_dot(a->whole, each, text, bytes, err);
-out:
-    free(colour);
-    free(each);
-    return rc;
+    return nt_export_dot(a->whole, each, text, bytes, err);
 }

@@ -2,8 +2,9 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
+
+#include "memory.h"
 
 enum { MESSAGES = 128, WINDOW = 16, MESSAGE_MIN = 8 * 1024, MESSAGE_MAX = 1024 * 1024 };
 enum { WARM_UP_BYTES = 16 * 1024 };
@@ -220,18 +221,7 @@ static void destroy(struct nt_planner *planner)
     nt_hang_destroy(b->hang);
     nt_flow_schedule_fini(&b->draft);
     nt_fan_fini(&b->fan);
-    free(b->colour);
-    free(b->plan);
-    free(b->most);
-    free(b->load);
-    free(b->channel);
-    free(b->marked);
-    free(b->value);
-    free(b->pair);
-    free(b->part);
-    free(b->sum);
-    free(b->cut);
-    free(b);
+    nt_object_destroy(b);
 }
 
 static const struct nt_planner_ops OPS = {next, tell, lose, destroy};
@@ -254,22 +244,20 @@ static int check_options(struct nt_bandwidth_options *o, struct nt_err *err)
 static int allocate(struct nt_bw *b, struct nt_err *err)
 {
     size_t v = b->hang->vertices + 1, links = b->hang->links + 1;
-    b->colour = malloc(links * sizeof *b->colour);
-    b->most = malloc(2 * links * sizeof *b->most);
-    b->load = malloc(2 * links * sizeof *b->load);
-    b->channel = malloc(nt_hang_room(b->hang) * sizeof *b->channel);
-    b->marked = calloc(v, sizeof *b->marked);
-    b->value = malloc(v * sizeof *b->value);
-    b->pair = malloc((b->hang->hosts + 1) * sizeof *b->pair);
-    b->part = calloc(v, sizeof *b->part);
-    b->sum = malloc((b->hang->hosts + 1) * sizeof *b->sum);
-    b->cut = calloc(b->hang->hosts + 2, sizeof *b->cut);
+    b->colour = nt_arena_array(&b->base.memory, links, sizeof *b->colour);
+    b->most = nt_arena_array(&b->base.memory, 2 * links, sizeof *b->most);
+    b->load = nt_arena_array(&b->base.memory, 2 * links, sizeof *b->load);
+    b->channel = nt_arena_array(&b->base.memory, nt_hang_room(b->hang), sizeof *b->channel);
+    b->marked = nt_arena_array(&b->base.memory, v, sizeof *b->marked);
+    b->value = nt_arena_array(&b->base.memory, v, sizeof *b->value);
+    b->pair = nt_arena_array(&b->base.memory, b->hang->hosts + 1, sizeof *b->pair);
+    b->part = nt_arena_array(&b->base.memory, v, sizeof *b->part);
+    b->sum = nt_arena_array(&b->base.memory, b->hang->hosts + 1, sizeof *b->sum);
+    b->cut = nt_arena_array(&b->base.memory, b->hang->hosts + 2, sizeof *b->cut);
     b->limit_MBps = INFINITY;
     b->most_parts = 1;
-    if (!b->pair || !b->part || !b->sum || !b->cut || !b->colour || !b->most || !b->load ||
-        !b->channel || !b->marked || !b->value)
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for the bandwidths of %zu hosts",
-                          b->hang->hosts);
+    if (nt_arena_check(&b->base.memory, err) != 0)
+        return -1;
     for (size_t c = 0; c < 2 * b->hang->links; c++)
         b->most[c] = NAN;
     return 0;
@@ -279,10 +267,9 @@ int nt_bandwidth_create(const struct nt_model *model, const bool *absent,
                         const struct nt_bandwidth_options *options, struct nt_planner **out,
                         struct nt_err *err)
 {
-    struct nt_bw *b = calloc(1, sizeof *b);
+    struct nt_bw *b = nt_object_create(sizeof *b, err);
     if (b == NULL)
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for the bandwidths of %zu hosts",
-                          model->hosts);
+        return -1;
     b->base.ops = &OPS;
     b->rate_MBps = NAN;
     if (options != NULL)

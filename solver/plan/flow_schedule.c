@@ -4,19 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "memory.h"
+
 /* ---- the sheet ---- */
 
 void nt_flow_schedule_fini(struct nt_flow_schedule *d)
 {
-    free(d->away);
-    free(d->quality);
-    free(d->pair);
-    free(d->busy);
-    free(d->closed);
-    free(d->room);
-    free(d->load);
-    free(d->list);
-    free(d->list2);
+    nt_arena_fini(&d->memory);
     *d = (struct nt_flow_schedule){0};
 }
 
@@ -24,21 +18,19 @@ int nt_flow_schedule_init(struct nt_flow_schedule *d, const struct nt_hang *hang
                           struct nt_err *err)
 {
     size_t n = hang->hosts + 1, v = hang->vertices + 1;
-    *d = (struct nt_flow_schedule){.hang = hang,
-                                   .max_load = max_load,
-                                   .away = calloc(n, sizeof *d->away),
-                                   .quality = malloc(v * sizeof *d->quality),
-                                   .pair = malloc(n * sizeof *d->pair),
-                                   .busy = calloc(n, sizeof *d->busy),
-                                   .closed = calloc(v, sizeof *d->closed),
-                                   .room = calloc(v, sizeof *d->room),
-                                   .load = calloc(v, sizeof *d->load),
-                                   .list = malloc(v * sizeof *d->list),
-                                   .list2 = malloc(v * sizeof *d->list2)};
-    if (!d->away || !d->quality || !d->pair || !d->busy || !d->closed || !d->room || !d->load ||
-        !d->list || !d->list2) {
+    *d = (struct nt_flow_schedule){.hang = hang, .max_load = max_load};
+    d->away = nt_arena_array(&d->memory, n, sizeof *d->away);
+    d->quality = nt_arena_array(&d->memory, v, sizeof *d->quality);
+    d->pair = nt_arena_array(&d->memory, n, sizeof *d->pair);
+    d->busy = nt_arena_array(&d->memory, n, sizeof *d->busy);
+    d->closed = nt_arena_array(&d->memory, v, sizeof *d->closed);
+    d->room = nt_arena_array(&d->memory, v, sizeof *d->room);
+    d->load = nt_arena_array(&d->memory, v, sizeof *d->load);
+    d->list = nt_arena_array(&d->memory, v, sizeof *d->list);
+    d->list2 = nt_arena_array(&d->memory, v, sizeof *d->list2);
+    if (nt_arena_check(&d->memory, err) != 0) {
         nt_flow_schedule_fini(d);
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for rounds of %zu hosts", hang->hosts);
+        return -1;
     }
     for (size_t k = 0; k < v; k++)
         d->quality[k] = 1;
@@ -114,11 +106,7 @@ void nt_flow_schedule_shift(struct nt_flow_schedule *d, int parity, size_t most)
 
 void nt_fan_fini(struct nt_fan *f)
 {
-    free(f->bin);
-    free(f->bins);
-    free(f->tight);
-    free(f->height);
-    free(f->seat);
+    nt_arena_fini(&f->memory);
     *f = (struct nt_fan){0};
 }
 
@@ -174,42 +162,38 @@ static void measure_heights(struct nt_fan *f, const struct nt_hang *h)
 /* Seats alternate along the tree, so that neighbours can receive from each other. */
 static int seat_the_tight(struct nt_fan *f, const struct nt_hang *h, struct nt_err *err)
 {
-    uint32_t *next = calloc(f->highest + 1, sizeof *next);
-    if (next == NULL)
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu groups", h->vertices);
+    NT_SCOPED struct nt_arena memory = {0};
+    uint32_t *next = nt_arena_array(&memory, f->highest + 1, sizeof *next);
+    if (nt_arena_check(&memory, err) != 0)
+        return -1;
     for (size_t k = 0; k < h->reached; k++) {
         uint32_t v = h->order[k];
         if (f->tight[v])
             f->seat[v] = next[f->height[v]]++;
     }
-    free(next);
     return 0;
 }
 
 int nt_fan_init(struct nt_fan *f, const struct nt_hang *h, struct nt_err *err)
 {
     size_t v = h->vertices + 1;
-    struct group *g = malloc(v * sizeof *g);
-    uint32_t *used = malloc(v * sizeof *used);
-    *f = (struct nt_fan){.bin = calloc(v, sizeof *f->bin),
-                         .bins = calloc(v, sizeof *f->bins),
-                         .tight = calloc(v, sizeof *f->tight),
-                         .height = calloc(v, sizeof *f->height),
-                         .seat = calloc(v, sizeof *f->seat)};
-    int rc = -1;
-    if (!g || !used || !f->bin || !f->bins || !f->tight || !f->height || !f->seat) {
-        nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu groups", h->vertices);
-    } else if (h->tree) {
+    NT_SCOPED struct nt_arena memory = {0};
+    struct group *g = nt_arena_array(&memory, v, sizeof *g);
+    uint32_t *used = nt_arena_array(&memory, v, sizeof *used);
+    *f = (struct nt_fan){0};
+    f->bin = nt_arena_array(&f->memory, v, sizeof *f->bin);
+    f->bins = nt_arena_array(&f->memory, v, sizeof *f->bins);
+    f->tight = nt_arena_array(&f->memory, v, sizeof *f->tight);
+    f->height = nt_arena_array(&f->memory, v, sizeof *f->height);
+    f->seat = nt_arena_array(&f->memory, v, sizeof *f->seat);
+    int rc = nt_arena_check(&memory, err) != 0 ? -1 : nt_arena_check(&f->memory, err);
+    if (rc == 0 && h->tree) {
         measure_heights(f, h);
         for (size_t k = 0; k < h->reached; k++)
             if (f->height[h->order[k]] >= 2)
                 deal(f, h, h->order[k], g, used);
         rc = seat_the_tight(f, h, err);
-    } else {
-        rc = 0;
     }
-    free(g);
-    free(used);
     if (rc != 0)
         nt_fan_fini(f);
     return rc;

@@ -8,6 +8,7 @@
 
 #include "err.h"
 #include "hang.h"
+#include "memory.h"
 
 struct nt_flow_schedule {
     const struct nt_hang *hang; /* borrowed */
@@ -16,12 +17,13 @@ struct nt_flow_schedule {
     double *quality; /* vertices: what it takes in, against its like: 1 as far as is known */
     size_t pairs;
     uint32_t (*pair)[2];
-    bool *busy;      /* hosts: have a partner in this round */
-    bool *closed;    /* vertices: nobody below receives in this round */
-    uint32_t *room;  /* vertices: hosts below that could still receive */
-    uint32_t *load;  /* vertices: flows into it */
-    uint32_t *list;  /* room for vertices: scratch */
-    uint32_t *list2; /* as well */
+    bool *busy;             /* hosts: have a partner in this round */
+    bool *closed;           /* vertices: nobody below receives in this round */
+    uint32_t *room;         /* vertices: hosts below that could still receive */
+    uint32_t *load;         /* vertices: flows into it */
+    uint32_t *list;         /* room for vertices: scratch */
+    uint32_t *list2;        /* as well */
+    struct nt_arena memory; /* of all arrays */
 };
 
 int nt_flow_schedule_init(struct nt_flow_schedule *d, const struct nt_hang *hang, double max_load,
@@ -42,13 +44,14 @@ void nt_flow_schedule_shift(struct nt_flow_schedule *d, int parity, size_t most)
 
 /* A tree only: parents are the switches that have switches below them. Which groups send when. */
 struct nt_fan {
-    uint32_t *bin;    /* vertices: in which turn the group below it sends */
-    uint32_t *bins;   /* vertices: turns at this parent; 0: no parent */
-    bool *tight;      /* vertices: one group has more than 0.45 of the hosts, so that half of
-                         its flows go outside; never the top, which has no outside */
-    uint32_t *height; /* vertices: 1 where there are only hosts below, 0 for a host */
-    uint32_t *seat;   /* vertices: number among the tight parents of its height */
-    uint32_t highest; /* height of the top */
+    uint32_t *bin;          /* vertices: in which turn the group below it sends */
+    uint32_t *bins;         /* vertices: turns at this parent; 0: no parent */
+    bool *tight;            /* vertices: one group has more than 0.45 of the hosts, so that half of
+                               its flows go outside; never the top, which has no outside */
+    uint32_t *height;       /* vertices: 1 where there are only hosts below, 0 for a host */
+    uint32_t *seat;         /* vertices: number among the tight parents of its height */
+    uint32_t highest;       /* height of the top */
+    struct nt_arena memory; /* of all arrays */
 };
 int nt_fan_init(struct nt_fan *f, const struct nt_hang *hang, struct nt_err *err);
 void nt_fan_fini(struct nt_fan *f);

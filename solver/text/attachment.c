@@ -1,12 +1,10 @@
 #include "attachment.h"
 
-#include <stdlib.h>
+#include "memory.h"
 
 void nt_attachment_fini(struct nt_attachment *attachment)
 {
-    free(attachment->links_at);
-    free(attachment->switch_of);
-    free(attachment->hosts_on);
+    nt_arena_fini(&attachment->memory);
     *attachment = (struct nt_attachment){0};
 }
 
@@ -22,9 +20,10 @@ static void plug(struct nt_attachment *p, const struct nt_model *m, uint32_t hos
 int nt_attachment_init(struct nt_attachment *attachment, const struct nt_model *m,
                        struct nt_err *err)
 {
-    struct nt_attachment p = {.links_at = calloc(m->hosts + m->switches + 1, sizeof *p.links_at),
-                              .switch_of = malloc((m->hosts + 1) * sizeof *p.switch_of),
-                              .hosts_on = calloc(m->switches + 1, sizeof *p.hosts_on)};
+    struct nt_attachment p = {0};
+    p.links_at = nt_arena_array(&p.memory, m->hosts + m->switches + 1, sizeof *p.links_at);
+    p.switch_of = nt_arena_array(&p.memory, m->hosts + 1, sizeof *p.switch_of);
+    p.hosts_on = nt_arena_array(&p.memory, m->switches + 1, sizeof *p.hosts_on);
     if (!p.links_at || !p.switch_of || !p.hosts_on) {
         nt_attachment_fini(&p);
         return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu hosts", m->hosts);

@@ -1,8 +1,8 @@
 #include <stdbool.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "export.h"
+#include "memory.h"
 #include "strbuf.h"
 
 /* What Slurm's topology/tree knows of a switch: its hosts or the switches below it. */
@@ -86,13 +86,12 @@ static int put_tree(const struct nt_map *map, const struct words *w, char **text
                     struct nt_err *err)
 {
     const struct nt_model *m = map->model;
-    struct branch *at = calloc(m->hosts + m->switches + 1, sizeof *at);
-    if (at == NULL)
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for a tree of %zu hosts", m->hosts);
-    if (find_above(map, at, err) != 0) {
-        free(at);
+    NT_SCOPED struct nt_arena memory = {0};
+    struct branch *at = nt_arena_array(&memory, m->hosts + m->switches + 1, sizeof *at);
+    if (nt_arena_check(&memory, err) != 0)
         return -1;
-    }
+    if (find_above(map, at, err) != 0)
+        return -1;
     struct nt_strbuf d = {0};
     nt_strbuf_puts(&d, w->head);
     for (uint32_t s = (uint32_t)m->hosts; s < m->hosts + m->switches; s++) {
@@ -111,7 +110,6 @@ static int put_tree(const struct nt_map *map, const struct words *w, char **text
             nt_strbuf_puts(&d, w->end);
         }
     }
-    free(at);
     return nt_strbuf_finish(&d, text, bytes, err);
 }
 

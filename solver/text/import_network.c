@@ -6,6 +6,7 @@
 
 #include "import.h"
 #include "matrix.h"
+#include "memory.h"
 
 void import_network_fini(struct import_network *n)
 {
@@ -64,13 +65,14 @@ static uint32_t vertex(const struct import_network *n, uint32_t end)
 struct neighbours {
     size_t *first;
     uint32_t *link;
+    struct nt_arena memory; /* of all arrays */
 };
 
 static bool list_neighbours(const struct nt_model *m, struct neighbours *n)
 {
     size_t vertices = m->hosts + m->switches;
-    n->first = calloc(vertices + 2, sizeof *n->first);
-    n->link = malloc((2 * m->links + 1) * sizeof *n->link);
+    n->first = nt_arena_array(&n->memory, vertices + 2, sizeof *n->first);
+    n->link = nt_arena_array(&n->memory, 2 * m->links + 1, sizeof *n->link);
     if (n->first == NULL || n->link == NULL)
         return false;
     for (size_t k = 0; k < m->links; k++) {
@@ -139,8 +141,7 @@ static int find_tiers(struct nt_model *m, struct nt_err *err)
         measure_depth(m, &n, depth, queue);
         set_tiers(m, depth);
     }
-    free(n.first);
-    free(n.link);
+    nt_arena_fini(&n.memory);
     free(depth);
     free(queue);
     return ok ? 0 : nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu switches", m->switches);
