@@ -8,6 +8,7 @@
 #include "decimal.h"
 #include "files.h"
 #include "flows.h"
+#include "json_write.h"
 #include "kernels.h"
 #include "map_json.h"
 #include "matrix_csv.h"
@@ -322,7 +323,7 @@ static int write_sweep(const struct scene *s, const struct asked *a, char **text
     const struct nt_sweep_kind *kind = nt_sweep_kind_find(a->sweep, err);
     struct nt_sweep_run run;
     struct rusage usage = {0};
-    struct nt_strbuf d = {0};
+    struct nt_json_writer w = {0};
     uint32_t *order;
     if (kind == NULL || shuffle_hosts(s, a->shuffle, &order, err) < 0)
         return -1;
@@ -331,14 +332,18 @@ static int write_sweep(const struct scene *s, const struct asked *a, char **text
     if (rc < 0)
         return -1;
     getrusage(RUSAGE_SELF, &usage);
-    nt_strbuf_print(&d, "{\"hosts\": %zu, \"rounds\": %llu, \"pairs\": %llu, \"exact\": %s, ",
-                    s->network->hosts, (unsigned long long)run.rounds,
-                    (unsigned long long)run.pairs, run.exact ? "true" : "false");
-    nt_strbuf_print(&d, "\"bound_rounds\": %llu, \"cpu_seconds\": %.6f, \"memory_bytes\": %llu}\n",
-                    (unsigned long long)run.bound_rounds, run.planning_s,
-                    (unsigned long long)usage.ru_maxrss * 1024);
+    nt_json_begin(&w, NULL, '{', false);
+    nt_json_put_whole(&w, "hosts", s->network->hosts);
+    nt_json_put_whole(&w, "rounds", run.rounds);
+    nt_json_put_whole(&w, "pairs", run.pairs);
+    nt_json_put_flag(&w, "exact", run.exact);
+    nt_json_put_whole(&w, "bound_rounds", run.bound_rounds);
+    nt_json_put_number(&w, "cpu_seconds", run.planning_s);
+    nt_json_put_whole(&w, "memory_bytes", (uint64_t)usage.ru_maxrss * 1024);
+    nt_json_end(&w, '}');
+    nt_strbuf_puts(&w.buf, "\n");
     nt_model_destroy(run.model);
-    return nt_strbuf_finish(&d, text, bytes, err);
+    return nt_strbuf_finish(&w.buf, text, bytes, err);
 }
 
 /* ---- a workload -------------------------------------------------------------------------------

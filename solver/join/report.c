@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "export.h"
+#include "json_write.h"
 #include "memory.h"
 #include "strbuf.h"
 
@@ -148,55 +149,49 @@ static int word(const struct nt_against *a, const struct nt_difference *x, struc
     return rc;
 }
 
-/* Host names need no escapes; nothing else comes into these texts. */
-static void put_json(struct nt_strbuf *d, const char *kind, const struct words *w,
-                     double confidence, bool first)
+static void put_json(struct nt_json_writer *w, const char *kind, const struct words *words,
+                     double confidence)
 {
-    nt_strbuf_print(d, "%s\n    {\"kind\": \"%s\", \"what\": \"", first ? "" : ",", kind);
-    nt_strbuf_puts(d, w->what);
-    nt_strbuf_puts(d, "\", \"expected\": \"");
-    nt_strbuf_puts(d, w->expected);
-    nt_strbuf_puts(d, "\", \"found\": \"");
-    nt_strbuf_puts(d, w->found);
-    nt_strbuf_print(d, "\", \"confidence\": %.4g}", confidence);
+    nt_json_begin(w, NULL, '{', false);
+    nt_json_put_text(w, "kind", kind);
+    nt_json_put_text(w, "what", words->what);
+    nt_json_put_text(w, "expected", words->expected);
+    nt_json_put_text(w, "found", words->found);
+    nt_json_put_figure(w, "confidence", confidence, 4);
+    nt_json_end(w, '}');
 }
 
 int nt_report_json(const struct nt_against *a, char **text, size_t *bytes, struct nt_err *err)
 {
     const struct nt_comparison *c = a->comparison;
-    struct nt_strbuf d = {0};
-    int rc = 0;
-    nt_strbuf_print(&d,
-                    "{\n  \"similarity_percent\": %.6g,\n  \"common_percent\": %.6g,\n"
-                    "  \"hosts\": %zu,\n  \"differences\": [",
-                    c->similarity_percent, c->common_percent, a->found->hosts);
-    for (size_t k = 0; k < c->differences && rc == 0; k++) {
-        struct words w;
-        rc = word(a, &c->difference[k], &w, err);
-        if (rc == 0)
-            put_json(&d, kind_name(c->difference[k].kind), &w, c->difference[k].confidence, k == 0);
-        if (rc == 0)
-            words_fini(&w);
+    struct nt_json_writer w = {0};
+    nt_json_begin(&w, NULL, '{', true);
+    nt_json_put_figure(&w, "similarity_percent", c->similarity_percent, 6);
+    nt_json_put_figure(&w, "common_percent", c->common_percent, 6);
+    nt_json_put_whole(&w, "hosts", a->found->hosts);
+    nt_json_begin(&w, "differences", '[', true);
+    for (size_t k = 0; k < c->differences; k++) {
+        struct words words;
+        if (word(a, &c->difference[k], &words, err) != 0) {
+            free(w.buf.text);
+            return -1;
+        }
+        put_json(&w, kind_name(c->difference[k].kind), &words, c->difference[k].confidence);
+        words_fini(&words);
     }
-    size_t before = c->differences;
-    for (size_t k = 0; k < a->silent && rc == 0; k++, before++) {
-        const struct words w = {(char *)a->silent_name[k], (char *)"present", (char *)"no answer"};
-        put_json(&d, "host-missing", &w, 1, before == 0);
-    }
-    for (size_t k = 0; k < a->unknown && rc == 0; k++, before++) {
-        const struct words w = {(char *)a->unknown_name[k], (char *)"in the reference",
-                                (char *)"only in the map"};
-        put_json(&d, "host-missing", &w, 1, before == 0);
-    }
-    nt_strbuf_puts(&d, nt_report_differs(a) ? "\n  ]\n}\n" : "]\n}\n");
-    char *made;
-    if (nt_strbuf_finish(&d, &made, bytes, rc == 0 ? err : NULL) != 0)
-        return -1;
-    if (rc == 0)
-        *text = made;
-    else
-        free(made);
-    return rc;
+    for (size_t k = 0; k < a->silent; k++)
+        put_json(&w, "host-missing",
+                 &(struct words){(char *)a->silent_name[k], (char *)"present", (char *)"no answer"},
+                 1);
+    for (size_t k = 0; k < a->unknown; k++)
+        put_json(&w, "host-missing",
+                 &(struct words){(char *)a->unknown_name[k], (char *)"in the reference",
+                                 (char *)"only in the map"},
+                 1);
+    nt_json_end(&w, ']');
+    nt_json_end(&w, '}');
+    nt_strbuf_puts(&w.buf, "\n");
+    return nt_strbuf_finish(&w.buf, text, bytes, err);
 }
 
 int nt_report_people(const struct nt_against *a, size_t width, char **text, size_t *bytes,
