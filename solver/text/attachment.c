@@ -24,9 +24,9 @@ int nt_attachment_init(struct nt_attachment *attachment, const struct nt_model *
     p.links_at = nt_arena_array(&p.memory, m->hosts + m->switches + 1, sizeof *p.links_at);
     p.switch_of = nt_arena_array(&p.memory, m->hosts + 1, sizeof *p.switch_of);
     p.hosts_on = nt_arena_array(&p.memory, m->switches + 1, sizeof *p.hosts_on);
-    if (!p.links_at || !p.switch_of || !p.hosts_on) {
+    if (nt_arena_check(&p.memory, err) != 0) {
         nt_attachment_fini(&p);
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu hosts", m->hosts);
+        return -1;
     }
     for (size_t k = 0; k < m->hosts; k++)
         p.switch_of[k] = NT_ATTACHMENT_NOWHERE;

@@ -71,14 +71,14 @@ static int read_columns(struct reading *r, struct import_line line, struct nt_er
 static int create(struct reading *r, const struct import_line *line, struct nt_named_matrix **out,
                   struct nt_err *err)
 {
-    struct import_names names = {0};
+    struct nt_names names = {0};
     if ((size_t)(r->text.end - r->text.at) / 2 / r->hosts < r->hosts)
         return import_fail(line, err, "%zu hosts, but the text ends before their table does",
                            r->hosts);
     int rc = import_names_unique(r->label, r->hosts, line, &names, err);
     if (rc == 0)
-        rc = import_table_create(&names.index, NT_MATRIX_BANDWIDTH_MBPS, out, err);
-    import_names_fini(&names);
+        rc = import_table_create(&names, NT_MATRIX_BANDWIDTH_MBPS, out, err);
+    nt_names_fini(&names);
     return rc;
 }
 
