@@ -9,8 +9,8 @@
 
 #include "conffile.h"
 #include "now.h"
-#include "order.h"
 #include "publish.h"
+#include "request.h"
 #include "watch.h"
 
 static const char DEFAULT_CONF[] = NT_SYSCONFDIR "/nettopo/nettopo.conf";
@@ -35,42 +35,43 @@ static void open_standard_descriptors(void)
         close(fd);
 }
 
-static int complain(const struct nt_order *order, const struct nt_err *err)
+static int complain(const struct nt_request *request, const struct nt_err *err)
 {
     syslog(LOG_WARNING, "%s", err->text);
     fprintf(stderr, "nettopo-prolog: %s\n", err->text);
-    return order->from_script ? 0 : (int)err->kind;
+    return request->from_script ? 0 : (int)err->kind;
 }
 
-static int run(struct nt_order *order, const struct nt_conf *conf, double began, struct nt_err *err)
+static int run(struct nt_request *request, const struct nt_conf *conf, double began,
+               struct nt_err *err)
 {
     double budget_s;
-    if (order->option.off || (!order->wanted && !conf->default_on) || !conf->enabled)
+    if (request->option.off || (!request->wanted && !conf->default_on) || !conf->enabled)
         return 0;
-    nt_order_limit(&order->option, conf, &budget_s);
-    return nt_watch(order, conf, budget_s, began, err);
+    nt_request_limit(&request->option, conf, &budget_s);
+    return nt_watch(request, conf, budget_s, began, err);
 }
 
 int main(int argc, char **argv)
 {
     double began = nt_now();
-    struct nt_order order;
+    struct nt_request request;
     struct nt_conf conf;
     struct nt_err err;
     open_standard_descriptors();
     umask(022);
     signal(SIGPIPE, SIG_IGN);
     openlog("nettopo", LOG_PID, LOG_DAEMON);
-    if (nt_order_read(&order, argc, argv, &err) != 0)
-        return complain(&order, &err);
-    if (order.verb == NT_VERB_HELP || order.verb == NT_VERB_VERSION) {
-        fputs(order.verb == NT_VERB_HELP ? HELP : "nettopo-prolog " NT_VERSION "\n", stdout);
+    if (nt_request_read(&request, argc, argv, &err) != 0)
+        return complain(&request, &err);
+    if (request.verb == NT_VERB_HELP || request.verb == NT_VERB_VERSION) {
+        fputs(request.verb == NT_VERB_HELP ? HELP : "nettopo-prolog " NT_VERSION "\n", stdout);
         return fflush(stdout) == 0 ? 0 : NT_ERR_SYSTEM;
     }
-    bool may_miss = order.conf == NULL;
-    if (nt_conffile_read(may_miss ? DEFAULT_CONF : order.conf, may_miss, &conf, &err) != 0)
-        return complain(&order, &err);
-    int rc = order.verb == NT_VERB_RUN ? run(&order, &conf, began, &err)
-                                       : nt_publish_remove(conf.run_dir, order.job, &err);
-    return rc == 0 ? 0 : complain(&order, &err);
+    bool may_miss = request.conf == NULL;
+    if (nt_conffile_read(may_miss ? DEFAULT_CONF : request.conf, may_miss, &conf, &err) != 0)
+        return complain(&request, &err);
+    int rc = request.verb == NT_VERB_RUN ? run(&request, &conf, began, &err)
+                                         : nt_publish_remove(conf.run_dir, request.job, &err);
+    return rc == 0 ? 0 : complain(&request, &err);
 }

@@ -29,7 +29,7 @@ struct report {
 _Static_assert(sizeof(struct report) <= 4096, "a report is one write into a pipe");
 
 struct watch {
-    const struct nt_order *order;
+    const struct nt_request *request;
     const struct nt_conf *conf;
     double began, budget_s;
     struct nt_log log; /* both processes' */
@@ -43,8 +43,8 @@ static int work(struct watch *w)
     static struct nt_seat seat; /* large, and there is one */
     struct nt_job job;
     struct nt_err err;
-    const struct nt_order *order = w->order;
-    if (nt_job_read(&job, order->job, order->uid, order->gid, &err) != 0) {
+    const struct nt_request *request = w->request;
+    if (nt_job_read(&job, request->job, request->uid, request->gid, &err) != 0) {
         w->report.outcome.settled = false;
         w->report.outcome.advice = NT_ADVICE_JOB;
         snprintf(w->report.outcome.text, sizeof w->report.outcome.text, "failed %s", err.text);
@@ -53,7 +53,7 @@ static int work(struct watch *w)
     double due = w->began + w->budget_s;
     w->report.hosts = job.hosts;
     w->report.me = job.me;
-    nt_seat_init(&seat, w->conf, &job, &order->option, &w->log, due, due + GRACE_S);
+    nt_seat_init(&seat, w->conf, &job, &request->option, &w->log, due, due + GRACE_S);
     if (job.me == 0)
         nt_lead(&seat);
     else
@@ -109,14 +109,14 @@ static void publish_failed(struct watch *w, enum nt_advice advice, const char *r
 {
     struct nt_publish publish;
     struct nt_err err;
-    const struct nt_order *order = w->order;
+    const struct nt_request *request = w->request;
     struct nt_outcome *outcome = &w->report.outcome;
     outcome->advice = advice;
     snprintf(outcome->text, sizeof outcome->text, "failed %s", reason);
-    int rc = nt_publish_begin(&publish, w->conf->run_dir, order->job, order->uid, order->gid,
+    int rc = nt_publish_begin(&publish, w->conf->run_dir, request->job, request->uid, request->gid,
                               w->conf->publish_limit_bytes, &err);
     if (rc == 0) {
-        nt_seat_publish_log(&publish, &order->option, &w->log, outcome);
+        nt_seat_publish_log(&publish, &request->option, &w->log, outcome);
         rc = nt_publish_failed(&publish, reason, &err);
     }
     if (rc != 0)
@@ -148,8 +148,8 @@ static void begin_log(struct watch *w)
 {
     char host[NT_HOST_BYTES], head[NT_HOST_BYTES + 32];
     nt_job_here(host);
-    snprintf(head, sizeof head, "job %u on %s", w->order->job, host);
-    nt_log_init(&w->log, head, w->order->option.debug ? NT_LOG_DEBUG : w->conf->debug, w->began);
+    snprintf(head, sizeof head, "job %u on %s", w->request->job, host);
+    nt_log_init(&w->log, head, w->request->option.debug ? NT_LOG_DEBUG : w->conf->debug, w->began);
 }
 
 /* Whether the job's directory is there. */
@@ -157,7 +157,7 @@ static int is_published(const struct watch *w, struct nt_err *err)
 {
     char path[NT_CONF_PATH_BYTES + 16];
     struct stat st;
-    snprintf(path, sizeof path, "%s/%u", w->conf->run_dir, w->order->job);
+    snprintf(path, sizeof path, "%s/%u", w->conf->run_dir, w->request->job);
     if (lstat(path, &st) == 0)
         return 0;
     return nt_err_set(err, NT_ERR_SYSTEM, "%s", w->report.outcome.text);
@@ -185,14 +185,14 @@ static bool run_inner(struct watch *w, const char **why)
     return heard;
 }
 
-int nt_watch(const struct nt_order *order, const struct nt_conf *conf, double budget_s,
+int nt_watch(const struct nt_request *request, const struct nt_conf *conf, double budget_s,
              double began, struct nt_err *err)
 {
-    struct watch w = {.order = order, .conf = conf, .began = began, .budget_s = budget_s};
+    struct watch w = {.request = request, .conf = conf, .began = began, .budget_s = budget_s};
     const char *why;
     /* whatever a probe leaves behind becomes ours to end */
     prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
-    nt_publish_remove(conf->run_dir, order->job, NULL);
+    nt_publish_remove(conf->run_dir, request->job, NULL);
     begin_log(&w);
     bool heard = run_inner(&w, &why);
     if (heard)

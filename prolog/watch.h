@@ -6,12 +6,12 @@
 #define NT_WATCH_H
 
 #include "conf.h"
-#include "order.h"
+#include "request.h"
 #include "seat.h"
 
 /* Does the whole job; returns when it is over: budget_s and less than a second more.
  * began: when the agent was started (monotonic). -1 when nothing could be published here. */
-int nt_watch(const struct nt_order *order, const struct nt_conf *conf, double budget_s,
+int nt_watch(const struct nt_request *request, const struct nt_conf *conf, double budget_s,
              double began, struct nt_err *err);
 
 #endif

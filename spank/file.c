@@ -39,7 +39,7 @@ static int read_all(int fd, const char *path, size_t max_bytes, char *text, size
     return 0;
 }
 
-int nt_file_read(const char *path, size_t max_bytes, char **text, size_t *bytes, bool *missing,
+int nt_file_load(const char *path, size_t max_bytes, char **text, size_t *bytes, bool *missing,
                  struct nt_err *err)
 {
     int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
@@ -70,7 +70,7 @@ int nt_file_conf(const char *path, struct nt_conf *conf, struct nt_err *err)
     nt_conf_default(conf);
     if (usual)
         path = DEFAULT_CONF;
-    if (nt_file_read(path, NT_CONF_TEXT_MAX, &text, &bytes, &missing, err) != 0)
+    if (nt_file_load(path, NT_CONF_TEXT_MAX, &text, &bytes, &missing, err) != 0)
         return usual && missing ? 0 : -1;
     int rc = nt_conf_parse(path, text, bytes, conf, err);
     free(text);

@@ -10,7 +10,7 @@
 
 /* *text is new memory (free it). *missing, when not NULL, tells a file that is not there
  * (NT_ERR_SYSTEM as for any other failure). */
-int nt_file_read(const char *path, size_t max_bytes, char **text, size_t *bytes, bool *missing,
+int nt_file_load(const char *path, size_t max_bytes, char **text, size_t *bytes, bool *missing,
                  struct nt_err *err);
 
 /* The configuration. path NULL: the default file, which need not be there. */

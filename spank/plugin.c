@@ -264,7 +264,7 @@ static int set_variables(spank_t spank, const char *dir, bool apply, bool *missi
     struct nt_environ environ;
     struct nt_environ_place place = {.dir = dir, .apply = apply, .has = has_file, .context = dir};
     snprintf(path, sizeof path, "%s/hint.env", dir);
-    if (nt_file_read(path, NT_ENVIRON_TEXT_MAX, &text, &bytes, missing, err) != 0)
+    if (nt_file_load(path, NT_ENVIRON_TEXT_MAX, &text, &bytes, missing, err) != 0)
         return -1;
     int rc = nt_environ_read(text, bytes, &place, &environ, err);
     free(text);

@@ -37,7 +37,7 @@ int main(void)
     size_t bytes;
     char *text = make_text(&bytes);
     struct nt_csv_reader *reader;
-    struct nt_table *table;
+    struct nt_named_matrix *table;
     struct nt_err err = {0};
     struct timespec from, to;
     if (text == NULL || nt_csv_reader_create("bench", NT_MATRIX_LATENCY_US, &reader, &err) != 0)
@@ -55,7 +55,7 @@ int main(void)
     double seconds = (double)(to.tv_sec - from.tv_sec) + (double)(to.tv_nsec - from.tv_nsec) / 1e9;
     printf("matrix CSV of %d hosts: %.0f MB in %.2f s, %.0f MB/s\n", HOSTS, (double)bytes / 1e6,
            seconds, (double)bytes / 1e6 / seconds);
-    nt_table_destroy(table);
+    nt_named_matrix_destroy(table);
     nt_csv_reader_destroy(reader);
     free(text);
     return 0;

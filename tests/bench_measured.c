@@ -237,18 +237,18 @@ static void add(struct tally *to, const struct tally *t)
 
 struct measured {
     char name[64];
-    struct nt_table *table; /* NULL: it is not here */
+    struct nt_named_matrix *table; /* NULL: it is not here */
     struct truth truth;
 };
 
 static struct measured matrix[MATRICES_MAX];
 static size_t matrices;
 
-static struct nt_table *load(const char *folder, const char *name)
+static struct nt_named_matrix *load(const char *folder, const char *name)
 {
     char path[512], piece[1 << 14];
     struct nt_csv_reader *reader;
-    struct nt_table *table;
+    struct nt_named_matrix *table;
     snprintf(path, sizeof path, "%s/%s.csv", folder, name);
     FILE *file = fopen(path, "r");
     if (file == NULL)
@@ -449,6 +449,6 @@ int main(int argc, char **argv)
     putchar('\n');
     say_reliability();
     for (size_t k = 0; k < matrices; k++)
-        nt_table_destroy(matrix[k].table);
+        nt_named_matrix_destroy(matrix[k].table);
     return 0;
 }

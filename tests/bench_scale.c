@@ -71,7 +71,7 @@ static struct nt_meet *meet_all(int fd, struct nt_turn *turn, struct nt_crew **c
     struct nt_meet *meet;
     struct nt_err err = {0};
     struct nt_bytes mine, bytes;
-    struct nt_table table;
+    struct nt_peer_table table;
     if (nt_meet_tcp_create(fd, &meet, &err) != 0)
         give_up(err.text);
     struct nt_piece *pieces = take(meet->size, sizeof *pieces);
@@ -79,10 +79,10 @@ static struct nt_meet *meet_all(int fd, struct nt_turn *turn, struct nt_crew **c
     if (nt_turn_greet(turn, meet, &mine, &err) != 0 ||
         meet->ops->gather(meet, mine.data, mine.bytes, 60, pieces, &err) != 0 ||
         nt_crew_create(pieces, meet->size, meet->host_names, crew, &table, &err) != 0 ||
-        nt_table_encode(&table, &bytes, &err) != 0 ||
+        nt_peer_table_encode(&table, &bytes, &err) != 0 ||
         nt_turn_sit_down(turn, bytes.data, bytes.bytes, &err) != 0)
         give_up(err.text);
-    nt_table_fini(&table);
+    nt_peer_table_fini(&table);
     nt_pieces_free(pieces, meet->size);
     free(pieces);
     free(mine.data);

@@ -103,7 +103,7 @@ static uint32_t *shuffled(size_t hosts, uint64_t seed)
 static void run_seed(const struct nt_sweep_kind *kind, const struct nt_network *n, uint64_t seed,
                      bool any, struct sums *s)
 {
-    struct nt_noise noise = {.sd = NOISE, .outliers = OUTLIERS, .seed = seed};
+    struct nt_measure_noise noise = {.sd = NOISE, .outliers = OUTLIERS, .seed = seed};
     uint32_t *order = any ? shuffled(n->hosts, seed) : NULL;
     struct nt_sweep_run run;
     struct nt_err err;

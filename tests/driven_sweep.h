@@ -30,7 +30,7 @@ struct trip {
 
 struct drive {
     const struct nt_network *network;
-    struct nt_noise noise;
+    struct nt_measure_noise noise;
     struct nt_planner *planner;
     const bool *absent;
     size_t lose_after; /* rounds; 0: never */

@@ -148,7 +148,7 @@ static inline struct rates_run rates_sweep(const struct nt_network *net,
     struct nt_err err = {0};
     struct nt_planner *planner;
     struct nt_order order;
-    struct nt_noise noise = {.sd = sd, .seed = seed};
+    struct nt_measure_noise noise = {.sd = sd, .seed = seed};
     static struct nt_flow_round round[RATES_ROUNDS_MAX];
     struct nt_flow *flow = malloc((net->hosts + 1) * sizeof *flow);
     struct nt_result *result = malloc((net->hosts + 1) * sizeof *result);
@@ -170,7 +170,7 @@ static inline struct rates_run rates_sweep(const struct nt_network *net,
         rates_must(nt_flows_share(net, flow, order.pairs, &err), &err);
         for (size_t k = 0; k < order.pairs; k++) {
             double rate = flow[k].rate_MBps *
-                          nt_noise_factor(&noise, flow[k].from, flow[k].to, (uint32_t)number);
+                          nt_measure_factor(&noise, flow[k].from, flow[k].to, (uint32_t)number);
             seen[k] = (struct nt_flow_seen){flow[k].from, flow[k].to, rate};
             result[k] = (struct nt_result){.a = flow[k].from,
                                            .b = flow[k].to,

@@ -17,7 +17,7 @@
 struct recording {
     enum nt_level level;
     enum nt_sweep_mode mode;
-    struct nt_noise noise;
+    struct nt_measure_noise noise;
     double disturbed;      /* so likely is a reading to take up to three times as long */
     size_t most_rounds;    /* cut there; 0: never */
     bool unrepeated;       /* cut where repeats begin */

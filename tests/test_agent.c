@@ -113,14 +113,14 @@ static struct nt_conf conf_of(const struct scene *s, int host)
 static void begin(struct scene *s, int host, struct nt_conf conf, const char *option, double budget)
 {
     char list[256] = "";
-    struct nt_order order = {
+    struct nt_request request = {
         .verb = NT_VERB_RUN, .wanted = true, .job = JOB, .uid = 65534, .gid = 65534};
     struct nt_err err;
     if (geteuid() != 0) {
-        order.uid = geteuid();
-        order.gid = getegid();
+        request.uid = geteuid();
+        request.gid = getegid();
     }
-    assert_int_equal(nt_option_parse(option, &order.option, NULL), 0);
+    assert_int_equal(nt_option_parse(option, &request.option, NULL), 0);
     s->pid[host] = fork();
     if (s->pid[host] != 0)
         return;
@@ -130,7 +130,7 @@ static void begin(struct scene *s, int host, struct nt_conf conf, const char *op
                  names[k]);
     setenv("SLURM_JOB_NODELIST", list, 1);
     setenv("SLURMD_NODENAME", names[host], 1);
-    _exit(nt_watch(&order, &conf, budget, nt_now(), &err) == 0 ? 0 : 1);
+    _exit(nt_watch(&request, &conf, budget, nt_now(), &err) == 0 ? 0 : 1);
 }
 
 static void begin_all(struct scene *s, const char *option, double budget)

@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "bandwidth_draft.h"
+#include "flow_schedule.h"
 #include "known_rates.h"
 
 #define COUNT(a) (sizeof(a) / sizeof *(a))
@@ -239,14 +239,14 @@ static void test_fan_has_one_bottleneck(void **state)
         struct nt_model *m = truth_of(specs[k]);
         struct nt_hang *h;
         struct nt_fan f;
-        struct nt_draft d;
+        struct nt_flow_schedule d;
         assert_int_equal(nt_hang_create(m, &h, NULL), 0);
         assert_int_equal(nt_fan_init(&f, h, NULL), 0);
-        assert_int_equal(nt_draft_init(&d, h, 1, NULL), 0);
+        assert_int_equal(nt_flow_schedule_init(&d, h, 1, NULL), 0);
         for (uint32_t height = 2; height <= f.highest; height++)
             for (uint32_t turn = 0; turn < f.bins[h->top]; turn++) {
-                nt_draft_clear(&d);
-                nt_draft_fan(&d, &f, height, turn);
+                nt_flow_schedule_clear(&d);
+                nt_flow_schedule_fan(&d, &f, height, turn);
                 assert_true(d.pairs > 0);
                 unsigned sent[4096] = {0}, got[4096] = {0};
                 for (size_t p = 0; p < d.pairs; p++)
@@ -264,7 +264,7 @@ static void test_fan_has_one_bottleneck(void **state)
                         assert_true(4 * got[v] <= 3 * nt_hang_count(h, v));
                 }
             }
-        nt_draft_fini(&d);
+        nt_flow_schedule_fini(&d);
         nt_fan_fini(&f);
         nt_hang_destroy(h);
         nt_model_destroy(m);

@@ -99,7 +99,7 @@ static struct seen run(struct trial t)
 {
     struct seen seen = {0};
     struct nt_network *n = made_network(t.topology);
-    struct nt_noise noise = {.sd = 0.01, .outliers = t.disturbed, .seed = 5};
+    struct nt_measure_noise noise = {.sd = 0.01, .outliers = t.disturbed, .seed = 5};
     struct nt_campaign_options options = {.level = t.level,
                                           .latency_only = t.latency_only,
                                           .budget_s = t.budget_s,
@@ -330,7 +330,7 @@ static void too_many_hosts_stay_untold(void **state)
     struct nt_campaign_options options = {
         .level = NT_LEVEL_FULL, .budget_s = 1000, .max_load = 1, .seed = 1};
     struct nt_network *n = made_network("chain:5x8");
-    struct nt_noise noise = {.sd = 0.01, .seed = 5};
+    struct nt_measure_noise noise = {.sd = 0.01, .seed = 5};
     struct nt_result results[HERE];
     struct nt_campaign *c;
     struct nt_order order;

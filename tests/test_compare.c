@@ -64,7 +64,7 @@ static struct nt_model *network_of(const char *spec_text)
 static struct nt_map *sweep(const struct nt_model *m, double sd, uint64_t seed, uint32_t without)
 {
     struct nt_err err = {0};
-    struct nt_noise noise = {.sd = sd, .seed = seed};
+    struct nt_measure_noise noise = {.sd = sd, .seed = seed};
     struct nt_network *network;
     struct nt_matrix *latency;
     struct nt_model *found;

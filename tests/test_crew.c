@@ -31,7 +31,7 @@ static void ranks_of_one_host_count_once(void **state)
     struct nt_piece pieces[5] = {piece("a", 1, 4), piece("b", 2, 4), piece("a", 1, 4),
                                  piece("c", 3, 4), piece("b", 2, 4)};
     struct nt_crew *crew = NULL;
-    struct nt_table table;
+    struct nt_peer_table table;
     assert_int_equal(nt_crew_create(pieces, 5, NULL, &crew, &table, NULL), 0);
     assert_int_equal(crew->hosts, 3);
     assert_string_equal(crew->name[2], "c");
@@ -44,7 +44,7 @@ static void ranks_of_one_host_count_once(void **state)
     assert_null(table.seat[4].address);
     assert_int_equal(nt_crew_present(crew), 3);
     nt_crew_destroy(crew);
-    nt_table_fini(&table);
+    nt_peer_table_fini(&table);
     nt_pieces_free(pieces, 5);
 }
 
@@ -55,12 +55,12 @@ static void cores_are_counted_by_machine(void **state)
                                  piece("d", 1, 4), piece("e", 3, 1)};
     static const bool own[5] = {false, false, true, true, true};
     struct nt_crew *crew = NULL;
-    struct nt_table table;
+    struct nt_peer_table table;
     assert_int_equal(nt_crew_create(pieces, 5, NULL, &crew, &table, NULL), 0);
     for (size_t r = 0; r < 5; r++)
         assert_int_equal(table.seat[r].own_core, own[r]);
     nt_crew_destroy(crew);
-    nt_table_fini(&table);
+    nt_peer_table_fini(&table);
     nt_pieces_free(pieces, 5);
 }
 
@@ -70,7 +70,7 @@ static void who_does_not_come_is_gone_by_its_known_name(void **state)
     static const char *const known[4] = {"n1", "n2", "n3", "n4"};
     struct nt_piece pieces[4] = {piece("x", 1, 1), {0}, piece("y", 2, 1), piece("z", 3, 1)};
     struct nt_crew *crew = NULL;
-    struct nt_table table;
+    struct nt_peer_table table;
     pieces[3].data[0] = 'X'; /* not a greeting */
     assert_int_equal(nt_crew_create(pieces, 4, known, &crew, &table, NULL), 0);
     assert_int_equal(crew->hosts, 4);
@@ -80,7 +80,7 @@ static void who_does_not_come_is_gone_by_its_known_name(void **state)
     assert_non_null(strstr(crew->gone[3], "malformed"));
     assert_int_equal(nt_crew_present(crew), 2);
     nt_crew_destroy(crew);
-    nt_table_fini(&table);
+    nt_peer_table_fini(&table);
     nt_pieces_free(pieces, 4);
 }
 
@@ -106,7 +106,7 @@ static void what_hosts_are_inside_is_recorded_once(void **state)
         piece_inside("c", "packages=many", 1), piece("d", 1, 2),
         piece_inside("e", "packages=2 numa=2 cores=4 threads=8 allowed=8", 0.25)};
     struct nt_crew *crew = NULL;
-    struct nt_table table;
+    struct nt_peer_table table;
     struct nt_samples *s;
     struct nt_err err = {0};
     assert_int_equal(nt_crew_create(pieces, 5, NULL, &crew, &table, &err), 0);
@@ -127,7 +127,7 @@ static void what_hosts_are_inside_is_recorded_once(void **state)
     assert_true(s->inside[2].latency_us[NT_BETWEEN_CACHE] == 0);
     nt_samples_destroy(s);
     nt_crew_destroy(crew);
-    nt_table_fini(&table);
+    nt_peer_table_fini(&table);
     nt_pieces_free(pieces, 5);
 }
 
@@ -135,14 +135,14 @@ static struct nt_crew *crew_of(size_t n)
 {
     struct nt_piece pieces[MAX];
     struct nt_crew *crew = NULL;
-    struct nt_table table;
+    struct nt_peer_table table;
     for (size_t i = 0; i < n; i++) {
         char name[8];
         snprintf(name, sizeof name, "n%zu", i);
         pieces[i] = piece(name, (unsigned char)i, 1);
     }
     assert_int_equal(nt_crew_create(pieces, n, NULL, &crew, &table, NULL), 0);
-    nt_table_fini(&table);
+    nt_peer_table_fini(&table);
     nt_pieces_free(pieces, n);
     return crew;
 }

@@ -30,14 +30,14 @@ static void names_fold_as_slurm_writes_them(void **state)
         {{"r1n1", "r1n2", "r2n1"}, "r1n[1-2],r2n1"},
     };
     for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
-        struct nt_draft d = {0};
+        struct nt_strbuf d = {0};
         struct nt_err err = {0};
         char *text;
         size_t n = 0;
         while (n < 8 && table[k].name[n] != NULL)
             n++;
         nt_fold_names(&d, table[k].name, n);
-        assert_int_equal(nt_draft_finish(&d, &text, NULL, &err), 0);
+        assert_int_equal(nt_strbuf_finish(&d, &text, NULL, &err), 0);
         assert_string_equal(text, table[k].folded);
         free(text);
     }

@@ -39,26 +39,26 @@ static bool near(double a, double b)
     return fabs(a - b) <= 1e-5 * fabs(b);
 }
 
-typedef int import_matrix(const char *file, const char *text, size_t bytes, struct nt_table **out,
-                          struct nt_err *err);
+typedef int import_matrix(const char *file, const char *text, size_t bytes,
+                          struct nt_named_matrix **out, struct nt_err *err);
 
-static int osu_latency(const char *file, const char *text, size_t bytes, struct nt_table **out,
-                       struct nt_err *err)
+static int osu_latency(const char *file, const char *text, size_t bytes,
+                       struct nt_named_matrix **out, struct nt_err *err)
 {
     return nt_import_osu(file, text, bytes, NT_MATRIX_LATENCY_US, out, err);
 }
 
-static int osu_bandwidth(const char *file, const char *text, size_t bytes, struct nt_table **out,
-                         struct nt_err *err)
+static int osu_bandwidth(const char *file, const char *text, size_t bytes,
+                         struct nt_named_matrix **out, struct nt_err *err)
 {
     return nt_import_osu(file, text, bytes, NT_MATRIX_BANDWIDTH_MBPS, out, err);
 }
 
-static struct nt_table *import(import_matrix *reader, const char *name)
+static struct nt_named_matrix *import(import_matrix *reader, const char *name)
 {
     size_t bytes;
     char *text = load(name, &bytes);
-    struct nt_table *m = NULL;
+    struct nt_named_matrix *m = NULL;
     struct nt_err err = {0};
     if (reader(name, text, bytes, &m, &err) != 0)
         fail_msg("%s", err.text);
@@ -69,7 +69,7 @@ static struct nt_table *import(import_matrix *reader, const char *name)
 static void mpigraph_gives_what_arrived(void **state)
 {
     (void)state;
-    struct nt_table *m = import(nt_import_mpigraph, "mpigraph.txt");
+    struct nt_named_matrix *m = import(nt_import_mpigraph, "mpigraph.txt");
     assert_int_equal(m->matrix->n, 4);
     assert_string_equal(m->host_name[3], "n4");
     assert_int_equal(m->matrix->kind, NT_MATRIX_BANDWIDTH_MBPS);
@@ -78,7 +78,7 @@ static void mpigraph_gives_what_arrived(void **state)
     assert_true(near(nt_matrix_get(m->matrix, 3, 0), 5403.0 * 1.048576));
     for (size_t k = 0; k < 4; k++)
         assert_true(isnan(nt_matrix_get(m->matrix, k, k)));
-    nt_table_destroy(m);
+    nt_named_matrix_destroy(m);
 }
 
 static void mpigraph_without_recv_gives_what_was_sent(void **state)
@@ -86,29 +86,29 @@ static void mpigraph_without_recv_gives_what_was_sent(void **state)
     (void)state;
     size_t bytes;
     char *text = load("mpigraph.txt", &bytes);
-    struct nt_table *m = NULL;
+    struct nt_named_matrix *m = NULL;
     struct nt_err err = {0};
     char *recv = strstr(text, "Recv max");
     assert_int_equal(nt_import_mpigraph("m", text, (size_t)(recv - text), &m, &err), 0);
     assert_true(near(nt_matrix_get(m->matrix, 0, 1), 11000.1 * 1.048576));
-    nt_table_destroy(m);
+    nt_named_matrix_destroy(m);
     free(text);
 }
 
 static void osu_gives_the_smallest_message_and_the_largest_rate(void **state)
 {
     (void)state;
-    struct nt_table *m = import(osu_latency, "osu.txt");
+    struct nt_named_matrix *m = import(osu_latency, "osu.txt");
     assert_int_equal(m->matrix->n, 3);
     assert_string_equal(m->host_name[2], "n3");
     assert_true(near(nt_matrix_get(m->matrix, 0, 1), 1.21));
     assert_true(near(nt_matrix_get(m->matrix, 0, 2), 1.83));
     assert_true(near(nt_matrix_get(m->matrix, 2, 0), 1.79));
     assert_true(isnan(nt_matrix_get(m->matrix, 1, 0)));
-    nt_table_destroy(m);
+    nt_named_matrix_destroy(m);
     m = import(osu_bandwidth, "osu.txt");
     assert_true(near(nt_matrix_get(m->matrix, 0, 1), 11650.12 - 121));
-    nt_table_destroy(m);
+    nt_named_matrix_destroy(m);
 }
 
 static void osu_keeps_the_better_of_two(void **state)
@@ -118,11 +118,11 @@ static void osu_keeps_the_better_of_two(void **state)
                                "# hosts a b\n# OSU MPI-CUDA Multi Latency Test v7.1\n"
                                "mpirun: a word of the launcher\n8 2.5 4.5 7\n16 1\n"
                                "# hosts a b\n# OSU MPI Latency Test v7.1\n8 4.5\n";
-    struct nt_table *m = NULL;
+    struct nt_named_matrix *m = NULL;
     struct nt_err err = {0};
     assert_int_equal(osu_latency("osu", text, sizeof text - 1, &m, &err), 0);
     assert_true(near(nt_matrix_get(m->matrix, 0, 1), 2.5));
-    nt_table_destroy(m);
+    nt_named_matrix_destroy(m);
 }
 
 static void parus_gives_a_matrix_a_size(void **state)
@@ -204,7 +204,7 @@ static void wrong_texts_name_their_line(void **state)
         {osu_bandwidth, "# hosts a b\n" OSU "8 1\n", "no test of bandwidth"},
     };
     for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
-        struct nt_table *m = NULL;
+        struct nt_named_matrix *m = NULL;
         struct nt_err err = {0};
         char *text = exact(table[k].text, strlen(table[k].text));
         assert_int_equal(table[k].reader("f", text, strlen(table[k].text), &m, &err), -1);
@@ -259,7 +259,7 @@ static void binary_is_no_text(void **state)
     static const char text[] = "Send\tn1:0\tn2:1\t\nn1\0:0 to\t0\t1\t\n";
     import_matrix *readers[] = {nt_import_mpigraph, osu_latency, osu_bandwidth};
     for (size_t k = 0; k < 3; k++) {
-        struct nt_table *m = NULL;
+        struct nt_named_matrix *m = NULL;
         struct nt_err err = {0};
         assert_int_equal(readers[k]("f", text, sizeof text - 1, &m, &err), -1);
         assert_non_null(strstr(err.text, "f:2: a zero byte"));
@@ -279,7 +279,7 @@ static void cut_texts_do_no_harm(void **state)
         size_t bytes;
         char *text = load(names[k], &bytes);
         for (size_t cut = 0; cut < bytes; cut++) {
-            struct nt_table *m = NULL;
+            struct nt_named_matrix *m = NULL;
             struct nt_matrix_series *s = NULL;
             struct nt_err err = {0};
             char *piece = exact(text, cut);
@@ -287,7 +287,7 @@ static void cut_texts_do_no_harm(void **state)
                          ? nt_import_parus("f", piece, cut, &s, &err)
                          : (k == 0 ? nt_import_mpigraph : osu_latency)("f", piece, cut, &m, &err);
             assert_int_equal(rc, m != NULL || s != NULL ? 0 : -1);
-            nt_table_destroy(m);
+            nt_named_matrix_destroy(m);
             nt_matrix_series_destroy(s);
             free(piece);
         }

@@ -14,7 +14,7 @@
 #include "rng.h"
 
 static int read_in_pieces(const char *text, size_t bytes, size_t piece, enum nt_matrix_kind kind,
-                          struct nt_table **out, struct nt_err *err)
+                          struct nt_named_matrix **out, struct nt_err *err)
 {
     struct nt_csv_reader *r;
     assert_int_equal(nt_csv_reader_create("f", kind, &r, err), 0);
@@ -39,7 +39,7 @@ static void good_texts_give_their_matrix(void **state)
     };
     for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
         for (size_t piece = 1; piece < 60; piece += 3) {
-            struct nt_table *t;
+            struct nt_named_matrix *t;
             struct nt_err err = {0};
             if (read_in_pieces(table[k], strlen(table[k]), piece, NT_MATRIX_LATENCY_US, &t, &err))
                 fail_msg("%zu: %s", k, err.text);
@@ -52,7 +52,7 @@ static void good_texts_give_their_matrix(void **state)
             assert_true(isnan(nt_matrix_get(t->matrix, 2, 1)));
             for (size_t i = 0; i < 3; i++)
                 assert_true(isnan(nt_matrix_get(t->matrix, i, i)));
-            nt_table_destroy(t);
+            nt_named_matrix_destroy(t);
         }
     }
 }
@@ -94,7 +94,7 @@ static void a_bad_text_is_refused_with_its_line_and_reason(void **state)
     };
     for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
         for (size_t piece = 1; piece < 30; piece += 7) {
-            struct nt_table *t = NULL;
+            struct nt_named_matrix *t = NULL;
             struct nt_err err = {0};
             assert_int_equal(read_in_pieces(table[k].text, strlen(table[k].text), piece,
                                             NT_MATRIX_LATENCY_US, &t, &err),
@@ -110,7 +110,7 @@ static void a_bandwidth_is_more_than_nothing(void **state)
 {
     (void)state;
     static const char text[] = ",a,b\na,,0\nb,1,\n";
-    struct nt_table *t = NULL;
+    struct nt_named_matrix *t = NULL;
     struct nt_err err = {0};
     assert_int_equal(read_in_pieces(text, sizeof text - 1, 99, NT_MATRIX_BANDWIDTH_MBPS, &t, &err),
                      -1);
@@ -168,7 +168,7 @@ static void what_is_written_reads_back_equal(void **state)
             names[k] = name[k];
         }
         struct nt_matrix *m = random_matrix(&rng, n);
-        struct nt_table *t;
+        struct nt_named_matrix *t;
         struct nt_err err = {0};
         char *text, *again;
         size_t bytes;
@@ -182,7 +182,7 @@ static void what_is_written_reads_back_equal(void **state)
         assert_string_equal(text, again);
         free(text);
         free(again);
-        nt_table_destroy(t);
+        nt_named_matrix_destroy(t);
         nt_matrix_destroy(m);
     }
 }
@@ -208,13 +208,13 @@ static void rows_may_come_in_any_order(void **state)
                 used +=
                     (size_t)snprintf(text + used, sizeof text - used, ",%u", order[r] * 100 + j);
         }
-        struct nt_table *t;
+        struct nt_named_matrix *t;
         struct nt_err err = {0};
         assert_int_equal(read_in_pieces(text, used, 999, NT_MATRIX_LATENCY_US, &t, &err), 0);
         for (size_t i = 0; i < N; i++)
             for (size_t j = 0; j < N; j++)
                 assert_true(i == j || nt_matrix_get(t->matrix, i, j) == (float)(i * 100 + j));
-        nt_table_destroy(t);
+        nt_named_matrix_destroy(t);
     }
 }
 
@@ -223,17 +223,17 @@ static void arranging_follows_names(void **state)
     (void)state;
     static const char text[] = ",a,b\na,,1\nb,2,\n";
     static const char *const order[] = {"b", "x", "a"};
-    struct nt_table *t;
+    struct nt_named_matrix *t;
     struct nt_matrix *m;
     struct nt_err err = {0};
     assert_int_equal(read_in_pieces(text, sizeof text - 1, 99, NT_MATRIX_LATENCY_US, &t, &err), 0);
-    assert_int_equal(nt_table_arrange(t, order, 3, &m, &err), 0);
+    assert_int_equal(nt_named_matrix_arrange(t, order, 3, &m, &err), 0);
     assert_true(nt_matrix_get(m, 0, 2) == 2 && nt_matrix_get(m, 2, 0) == 1);
     assert_true(isnan(nt_matrix_get(m, 0, 1)));
     nt_matrix_destroy(m);
-    assert_int_equal(nt_table_arrange(t, order, 2, &m, &err), -1);
+    assert_int_equal(nt_named_matrix_arrange(t, order, 2, &m, &err), -1);
     assert_string_equal(err.text, "host a: expected in both matrices");
-    nt_table_destroy(t);
+    nt_named_matrix_destroy(t);
 }
 
 /* Against strtod: every decimal is read to the nearest double. */

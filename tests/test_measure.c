@@ -19,8 +19,8 @@ static void test_none(void **state)
     (void)state;
     struct nt_network *n = made_network("tree:3x4");
     struct nt_matrix *m;
-    struct nt_noise noise = {.seed = 7};
-    assert_int_equal(nt_noise_settle(&noise, n, NULL), 0);
+    struct nt_measure_noise noise = {.seed = 7};
+    assert_int_equal(nt_measure_settle(&noise, n, NULL), 0);
     assert_int_equal(nt_measure_latencies(n, &noise, &m, NULL), 0);
     for (uint32_t i = 0; i < n->hosts; i++)
         for (uint32_t j = 0; j < n->hosts; j++)
@@ -35,7 +35,7 @@ static void test_noise(void **state)
 {
     (void)state;
     struct nt_network *n = made_network("star:300");
-    struct nt_noise noise = {.sd = 0.05, .seed = 1};
+    struct nt_measure_noise noise = {.sd = 0.05, .seed = 1};
     double sum = 0, square = 0, both = 0, again = 0, count = 0;
     for (uint32_t a = 0; a < n->hosts; a++)
         for (uint32_t b = 0; b < n->hosts; b++) {
@@ -59,7 +59,7 @@ static void test_shares(void **state)
 {
     (void)state;
     struct nt_network *n = made_network("star:300");
-    struct nt_noise noise = {.outliers = 0.1, .missing = 0.2, .seed = 2};
+    struct nt_measure_noise noise = {.outliers = 0.1, .missing = 0.2, .seed = 2};
     double pairs = 0, wrong = 0, high = 0, missing = 0, changed = 0;
     for (uint32_t a = 0; a < n->hosts; a++)
         for (uint32_t b = a + 1; b < n->hosts; b++) {
@@ -90,9 +90,9 @@ static void test_settled(void **state)
 {
     (void)state;
     struct nt_network *n = made_network("star:2000");
-    struct nt_noise noise = {.host_spread = 0.1, .seed = 3};
+    struct nt_measure_noise noise = {.host_spread = 0.1, .seed = 3};
     double sum = 0, square = 0;
-    assert_int_equal(nt_noise_settle(&noise, n, NULL), 0);
+    assert_int_equal(nt_measure_settle(&noise, n, NULL), 0);
     for (uint32_t h = 1; h < n->hosts; h++) {
         double own = nt_network_latency(n, 0, h) - n->arc[0].latency_us;
         double x = own / 0.5 - 1;
@@ -108,8 +108,8 @@ static void test_settled(void **state)
     nt_network_destroy(n);
 
     n = made_network("torus:4x4");
-    struct nt_noise skew = {.asymmetry = 0.1, .seed = 3};
-    assert_int_equal(nt_noise_settle(&skew, n, NULL), 0);
+    struct nt_measure_noise skew = {.asymmetry = 0.1, .seed = 3};
+    assert_int_equal(nt_measure_settle(&skew, n, NULL), 0);
     assert_true(nt_network_latency(n, 0, 1) != nt_network_latency(n, 1, 0));
     assert_near(nt_network_latency(n, 0, 1) + nt_network_latency(n, 1, 0), 2 * 1.3, 1e-9);
     nt_network_destroy(n);
@@ -119,7 +119,8 @@ static void test_seeds(void **state)
 {
     (void)state;
     struct nt_network *n = made_network("tree:3x4");
-    struct nt_noise noise = {.sd = 0.1, .outliers = 0.1, .missing = 0.1, .seed = 1}, other = noise;
+    struct nt_measure_noise noise = {.sd = 0.1, .outliers = 0.1, .missing = 0.1, .seed = 1},
+                            other = noise;
     size_t same = 0;
     other.seed = 2;
     for (uint32_t b = 1; b < n->hosts; b++) {
@@ -134,14 +135,14 @@ static void test_seeds(void **state)
 
 static void test_refusals(void **state)
 {
-    static const struct nt_noise bad[] = {{.sd = -0.1},      {.sd = NAN},        {.sd = 11},
-                                          {.outliers = 1.5}, {.missing = -1},    {.missing = NAN},
-                                          {.asymmetry = -1}, {.host_spread = -1}};
+    static const struct nt_measure_noise bad[] = {
+        {.sd = -0.1},    {.sd = NAN},      {.sd = 11},        {.outliers = 1.5},
+        {.missing = -1}, {.missing = NAN}, {.asymmetry = -1}, {.host_spread = -1}};
     (void)state;
     struct nt_network *n = made_network("star:3");
     struct nt_err err;
     for (size_t k = 0; k < COUNT(bad); k++) {
-        assert_int_equal(nt_noise_settle(&bad[k], n, &err), -1);
+        assert_int_equal(nt_measure_settle(&bad[k], n, &err), -1);
         assert_int_equal(err.kind, NT_ERR_USAGE);
     }
     nt_network_destroy(n);

@@ -23,9 +23,9 @@ static struct nt_network *build(const char *topology, double host_spread)
     struct nt_spec spec;
     struct nt_network *net = NULL;
     struct nt_err err = {0};
-    struct nt_noise noise = {.host_spread = host_spread, .seed = 4};
+    struct nt_measure_noise noise = {.host_spread = host_spread, .seed = 4};
     if (nt_spec_parse(topology, &spec, &err) != 0 ||
-        nt_network_build(&spec, NULL, &net, &err) != 0 || nt_noise_settle(&noise, net, &err) != 0)
+        nt_network_build(&spec, NULL, &net, &err) != 0 || nt_measure_settle(&noise, net, &err) != 0)
         fail_msg("%s: %s", topology, err.text);
     return net;
 }
@@ -45,7 +45,7 @@ static void a_route_has_what_its_pair_takes(void **state)
         struct nt_routes *r;
         struct nt_measured *m;
         struct nt_err err = {0};
-        const struct nt_noise none = {.seed = 1};
+        const struct nt_measure_noise none = {.seed = 1};
         assert_int_equal(nt_network_routes(net, &r, &err), 0);
         assert_int_equal(r->pairs, net->hosts * (net->hosts - 1) / 2);
         assert_int_equal(nt_network_measured(net, &none, r, &m, &err), 0);
@@ -72,7 +72,7 @@ static void missing_pairs_are_left_out(void **state)
 {
     (void)state;
     struct nt_network *net = build("star:40", 0);
-    const struct nt_noise noise = {.missing = 0.3, .seed = 1};
+    const struct nt_measure_noise noise = {.missing = 0.3, .seed = 1};
     struct nt_routes *r;
     struct nt_measured *m;
     assert_int_equal(nt_network_routes(net, &r, NULL), 0);

@@ -117,7 +117,7 @@ static double error_of(const char *topology, double outliers, double *claimed)
     struct nt_planner *planner;
     struct nt_samples *s;
     struct nt_order order;
-    struct nt_noise noise = {.sd = 0.01, .outliers = outliers, .seed = 3};
+    struct nt_measure_noise noise = {.sd = 0.01, .outliers = outliers, .seed = 3};
     struct nt_result *results = calloc(n->hosts, sizeof *results);
     uint32_t *vertex = calloc(n->hosts, sizeof *vertex), round = 0;
     size_t rounds, got;

@@ -124,7 +124,7 @@ static void repeats_invent_no_group(void **state)
 static struct nt_model *repeated(const struct nt_network *n, const struct nt_matrix *first,
                                  size_t most_rounds, bool disturbed, size_t *rounds)
 {
-    struct nt_noise noise = {.sd = 0.01, .seed = 7};
+    struct nt_measure_noise noise = {.sd = 0.01, .seed = 7};
     struct nt_result *results = calloc(n->hosts, sizeof *results);
     struct nt_model *model, *found;
     struct nt_planner *planner;
@@ -169,7 +169,7 @@ static struct nt_model *repeated(const struct nt_network *n, const struct nt_mat
 /* The lowest of three passes, as a sweep measures: one way. */
 static struct nt_matrix *first_of(const struct nt_network *n)
 {
-    struct nt_noise noise = {.sd = 0.01, .seed = 3};
+    struct nt_measure_noise noise = {.sd = 0.01, .seed = 3};
     struct nt_matrix *m = empty(n->hosts);
     for (uint32_t b = 1; b < n->hosts; b++)
         for (uint32_t a = 0; a < b; a++)

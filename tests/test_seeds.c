@@ -31,12 +31,12 @@ static char *load(const char *path, size_t *bytes)
     return text;
 }
 
-static struct nt_table *load_table(const char *name)
+static struct nt_named_matrix *load_table(const char *name)
 {
     char path[256];
     size_t bytes;
     struct nt_csv_reader *reader;
-    struct nt_table *table;
+    struct nt_named_matrix *table;
     struct nt_err err = {0};
     snprintf(path, sizeof path, "tests/data/seeds/%s.csv", name);
     char *text = load(path, &bytes);
@@ -73,7 +73,7 @@ static struct nt_model *by_parus(const struct nt_matrix *latency, struct nt_err 
     return m;
 }
 
-static char *map_text(const struct nt_table *table,
+static char *map_text(const struct nt_named_matrix *table,
                       struct nt_model *(*method)(const struct nt_matrix *, struct nt_err *),
                       size_t *bytes)
 {
@@ -155,7 +155,7 @@ static void published_tables_give_the_expected_maps(void **state)
         struct nt_model *(*method)(const struct nt_matrix *, struct nt_err *);
     } methods[] = {{"bufe", by_bufe}, {"parus", by_parus}};
     for (size_t k = 0; k < sizeof tables / sizeof *tables; k++) {
-        struct nt_table *table = load_table(tables[k]);
+        struct nt_named_matrix *table = load_table(tables[k]);
         for (size_t i = 0; i < sizeof methods / sizeof *methods; i++) {
             char path[256];
             size_t bytes;
@@ -164,7 +164,7 @@ static void published_tables_give_the_expected_maps(void **state)
             compare(path, text, bytes);
             free(text);
         }
-        nt_table_destroy(table);
+        nt_named_matrix_destroy(table);
     }
 }
 
@@ -176,14 +176,14 @@ static void our_method_gives_the_expected_maps(void **state)
     static const char *const tables[] = {"bufe-2.1", "bufe-2.2", "bufe-2.3", "bufe-3.5",
                                          "bufe-3.6", "bufe-3.7", "bufe-3.8"};
     for (size_t k = 0; k < sizeof tables / sizeof *tables; k++) {
-        struct nt_table *table = load_table(tables[k]);
+        struct nt_named_matrix *table = load_table(tables[k]);
         char path[256];
         size_t bytes;
         char *text = map_text(table, by_auto, &bytes);
         snprintf(path, sizeof path, "tests/data/seeds/%s.auto.json", tables[k]);
         compare_shape(path, text, bytes);
         free(text);
-        nt_table_destroy(table);
+        nt_named_matrix_destroy(table);
     }
 }
 
@@ -198,7 +198,7 @@ static void our_method_agrees_with_section_3_3(void **state)
         const char *groups;
     } table[] = {{"bufe-3.5", 1, "aaaaaaaaaa"}, {"bufe-3.6", 2, "aaaaaabbbbbb"}};
     for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
-        struct nt_table *t = load_table(table[k].name);
+        struct nt_named_matrix *t = load_table(table[k].name);
         struct nt_model *m;
         struct nt_err err = {0};
         uint32_t on[16] = {0};
@@ -211,7 +211,7 @@ static void our_method_agrees_with_section_3_3(void **state)
             for (size_t b = 0; b < m->hosts; b++)
                 assert_int_equal(on[a] == on[b], table[k].groups[a] == table[k].groups[b]);
         nt_model_destroy(m);
-        nt_table_destroy(t);
+        nt_named_matrix_destroy(t);
     }
 }
 

@@ -72,7 +72,7 @@ static void test_slow_hosts(void **state)
         assert_int_equal(nt_network_truth(n, &truth, NULL), 0);
         for (uint64_t seed = 1; seed <= runs; seed++) {
             uint32_t *order = seed % 2 == 0 ? shuffled(n->hosts, seed) : NULL;
-            struct nt_noise noise = {table[k].sd, 0, 0, table[k].outliers, 0, seed};
+            struct nt_measure_noise noise = {table[k].sd, 0, 0, table[k].outliers, 0, seed};
             struct drive d = {.network = n, .noise = noise};
             struct drive without = {.network = regular, .noise = noise};
             struct nt_adaptive_check check;

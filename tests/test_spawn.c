@@ -109,7 +109,7 @@ static void files_of_others_are_not_read(void **state)
     fchmod(fd, 0644);
     assert_int_equal(nt_file_conf(path, &conf, &err), 0);
     assert_false(conf.enabled);
-    assert_int_equal(nt_file_read(path, 12, &text, &bytes, &missing, &err), -1);
+    assert_int_equal(nt_file_load(path, 12, &text, &bytes, &missing, &err), -1);
     assert_false(missing);
     fchmod(fd, 0666);
     assert_int_equal(nt_file_conf(path, &conf, &err), -1);
@@ -120,8 +120,8 @@ static void files_of_others_are_not_read(void **state)
     assert_int_equal(fchown(fd, 0, 0), 0);
     snprintf(link, sizeof link, "%s.link", path);
     assert_int_equal(symlink(path, link), 0);
-    assert_int_equal(nt_file_read(link, 100, &text, &bytes, &missing, &err), -1);
-    assert_int_equal(nt_file_read("/nonexistent", 100, &text, &bytes, &missing, &err), -1);
+    assert_int_equal(nt_file_load(link, 100, &text, &bytes, &missing, &err), -1);
+    assert_int_equal(nt_file_load("/nonexistent", 100, &text, &bytes, &missing, &err), -1);
     assert_true(missing);
     assert_int_equal(nt_file_conf("/nonexistent", &conf, &err), -1);
     unlink(link);

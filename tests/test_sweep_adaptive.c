@@ -351,7 +351,7 @@ static void test_early(void **state)
 {
     (void)state;
     struct nt_network *n = made_machine("tree:4x4x8");
-    struct nt_noise noise = {.sd = 0.02, .seed = 5};
+    struct nt_measure_noise noise = {.sd = 0.02, .seed = 5};
     struct nt_planner *p;
     struct nt_order o;
     struct nt_model *m;

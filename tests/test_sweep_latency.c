@@ -68,7 +68,7 @@ static void change(struct nt_network *n, enum oddity oddity, struct nt_rng *rng)
 
 struct sweep {
     struct nt_network *network;
-    struct nt_noise noise;
+    struct nt_measure_noise noise;
     bool absent[HOSTS_MAX];
     struct nt_planner *planner;
     struct nt_matrix *lowest;
@@ -177,7 +177,7 @@ static struct nt_model *truth_of(const struct sweep *s)
 {
     struct nt_model *truth;
     struct nt_matrix *exact;
-    const struct nt_noise none = {0};
+    const struct nt_measure_noise none = {0};
     size_t n = s->network->hosts;
     bool all = true;
     for (size_t h = 0; h < n; h++)

@@ -18,7 +18,7 @@
 
 #define COUNT(a) (sizeof(a) / sizeof *(a))
 
-static struct nt_samples *sampled(const struct nt_network *n, struct nt_noise noise,
+static struct nt_samples *sampled(const struct nt_network *n, struct nt_measure_noise noise,
                                   double window_s)
 {
     struct nt_samples *s;
@@ -41,7 +41,7 @@ static void test_samples(void **state)
 {
     (void)state;
     struct nt_network *n = made_network("tree:2x4");
-    struct nt_noise noise = {.sd = 0.05, .missing = 0.2, .outliers = 0.1, .seed = 4};
+    struct nt_measure_noise noise = {.sd = 0.05, .missing = 0.2, .outliers = 0.1, .seed = 4};
     struct nt_samples *s = sampled(n, noise, 0);
     struct nt_matrix *m, *seen;
     assert_int_equal(nt_measure_latencies(n, &noise, &m, NULL), 0);
@@ -74,7 +74,8 @@ static void test_round_trip(void **state)
     for (size_t k = 0; k < COUNT(specs); k++)
         for (uint64_t seed = 1; seed <= 3; seed++) {
             struct nt_network *n = made_network(specs[k]);
-            struct nt_samples *s = sampled(n, (struct nt_noise){.sd = 0.02, .seed = seed}, 0);
+            struct nt_samples *s =
+                sampled(n, (struct nt_measure_noise){.sd = 0.02, .seed = seed}, 0);
             struct nt_model *truth;
             struct nt_map *map;
             struct nt_err err = {0};
@@ -95,11 +96,11 @@ static void test_map_again(void **state)
 {
     (void)state;
     struct nt_network *n = made_network("tree:3x2x3"), *again;
-    struct nt_noise noise = {.sd = 0.02, .host_spread = 0.05, .seed = 9};
+    struct nt_measure_noise noise = {.sd = 0.02, .host_spread = 0.05, .seed = 9};
     struct nt_samples *s;
     struct nt_map *map;
     struct nt_model *truth;
-    assert_int_equal(nt_noise_settle(&noise, n, NULL), 0);
+    assert_int_equal(nt_measure_settle(&noise, n, NULL), 0);
     s = sampled(n, noise, 0);
     assert_int_equal(nt_solve_samples(s, &map, NULL), 0);
     nt_samples_destroy(s);
@@ -107,7 +108,7 @@ static void test_map_again(void **state)
     assert_int_equal(nt_network_truth(again, &truth, NULL), 0);
     assert_true(nt_shape_equal(truth, map->model));
     nt_map_destroy(map);
-    s = sampled(again, (struct nt_noise){.sd = 0.01, .seed = 10}, 0);
+    s = sampled(again, (struct nt_measure_noise){.sd = 0.01, .seed = 10}, 0);
     assert_int_equal(nt_solve_samples(s, &map, NULL), 0);
     assert_true(nt_shape_equal(truth, map->model));
     nt_map_destroy(map);
@@ -123,7 +124,7 @@ static void test_flows_in_samples(void **state)
 {
     (void)state;
     struct nt_network *n = made_network("tree:3x4");
-    struct nt_samples *s = sampled(n, (struct nt_noise){.seed = 1}, 0.01);
+    struct nt_samples *s = sampled(n, (struct nt_measure_noise){.seed = 1}, 0.01);
     double up = 0;
     size_t flows = 0;
     uint32_t round = UINT32_MAX;
@@ -157,7 +158,7 @@ static void test_sweep_all(void **state)
     (void)state;
     const struct nt_sweep_kind *all = &nt_sweep_kind_all;
     struct nt_network *n = made_network("tree:2x2x4");
-    struct nt_noise noise = {.sd = 0.02, .seed = 3};
+    struct nt_measure_noise noise = {.sd = 0.02, .seed = 3};
     struct nt_sweep_run run;
     assert_int_equal(nt_sweep_simulate(all, n, &noise, NULL, tick, &run, NULL), 0);
     assert_true(run.exact);
@@ -234,7 +235,7 @@ static void test_orders(void **state)
     (void)state;
     const struct nt_sweep_kind kind = {"asker", create_asker, solve_asker, no_bound};
     struct nt_network *n = made_network("tree:2x4");
-    struct nt_noise noise = {0};
+    struct nt_measure_noise noise = {0};
     struct nt_sweep_run run;
     struct nt_err err;
     uint32_t pairs[][2] = {{0, 4}, {1, 5}, {2, 6}};
@@ -266,7 +267,7 @@ static void test_bounds(void **state)
     (void)state;
     struct nt_network *n = made_network("tree:16x16x16x16");
     const struct nt_sweep_kind *all = &nt_sweep_kind_all;
-    struct nt_noise noise = {0};
+    struct nt_measure_noise noise = {0};
     struct nt_sweep_run run;
     struct nt_samples *s;
     struct nt_err err;

@@ -82,14 +82,14 @@ static void a_table_comes_back_as_it_went(void **state)
 {
     (void)state;
     unsigned char address[3][300];
-    struct nt_seat seat[4] = {
+    struct nt_peer seat[4] = {
         {true, address[0], 300}, {false, NULL, 0}, {true, address[1], 1}, {false, address[2], 17}};
-    struct nt_table in = {4, seat}, out;
+    struct nt_peer_table in = {4, seat}, out;
     struct nt_bytes bytes;
     struct nt_err err = {0};
     memset(address, 0x5a, sizeof address);
-    assert_int_equal(nt_table_encode(&in, &bytes, &err), 0);
-    assert_int_equal(nt_table_decode(bytes.data, bytes.bytes, &out, &err), 0);
+    assert_int_equal(nt_peer_table_encode(&in, &bytes, &err), 0);
+    assert_int_equal(nt_peer_table_decode(bytes.data, bytes.bytes, &out, &err), 0);
     assert_int_equal(out.ranks, 4);
     for (size_t k = 0; k < 4; k++) {
         assert_int_equal(out.seat[k].own_core, seat[k].own_core);
@@ -98,7 +98,7 @@ static void a_table_comes_back_as_it_went(void **state)
         if (seat[k].address != NULL)
             assert_memory_equal(out.seat[k].address, seat[k].address, seat[k].bytes);
     }
-    nt_table_fini(&out);
+    nt_peer_table_fini(&out);
     free(bytes.data);
 }
 
@@ -155,7 +155,7 @@ static void an_order_brings_its_addresses(void **state)
     (void)state;
     uint32_t pair[2][2], rank[3] = {3, 0, 4};
     unsigned char address[2][40];
-    struct nt_seat seat[3] = {{true, address[0], 40}, {false, NULL, 0}, {false, address[1], 7}};
+    struct nt_peer seat[3] = {{true, address[0], 40}, {false, NULL, 0}, {false, address[1], 7}};
     struct nt_round in = example_round(pair), out;
     struct nt_bytes bytes;
     struct nt_err err = {0};
@@ -167,7 +167,7 @@ static void an_order_brings_its_addresses(void **state)
     assert_int_equal(nt_round_decode(bytes.data, bytes.bytes, 5, &out, &err), 0);
     assert_int_equal(out.seats, 3);
     for (size_t k = 0; k < 3; k++) {
-        const struct nt_seat *found = nt_seat_find(&out, &(struct nt_table){0}, rank[k]);
+        const struct nt_peer *found = nt_peer_find(&out, &(struct nt_peer_table){0}, rank[k]);
         assert_non_null(found);
         assert_int_equal(found->own_core, seat[k].own_core);
         assert_int_equal(found->bytes, seat[k].bytes);
@@ -175,9 +175,9 @@ static void an_order_brings_its_addresses(void **state)
         if (found->address != NULL)
             assert_memory_equal(found->address, seat[k].address, seat[k].bytes);
     }
-    assert_null(nt_seat_find(&out, &(struct nt_table){0}, 1));
-    struct nt_table table = {3, seat};
-    assert_ptr_equal(nt_seat_find(&out, &table, 1), &seat[1]);
+    assert_null(nt_peer_find(&out, &(struct nt_peer_table){0}, 1));
+    struct nt_peer_table table = {3, seat};
+    assert_ptr_equal(nt_peer_find(&out, &table, 1), &seat[1]);
     nt_round_fini(&out);
     for (size_t cut = 0; cut < bytes.bytes; cut++) /* cut off anywhere it is refused */
         assert_int_equal(nt_round_decode(bytes.data, cut, 5, &out, &err), -1);
@@ -278,13 +278,13 @@ static void a_start_and_a_report_come_back(void **state)
 static void decode_any(const unsigned char *data, size_t bytes)
 {
     struct nt_greeting greeting;
-    struct nt_table table;
+    struct nt_peer_table table;
     struct nt_round round;
     struct nt_go go;
     struct nt_report report;
     nt_greeting_decode(data, bytes, &greeting, NULL);
-    if (nt_table_decode(data, bytes, &table, NULL) == 0)
-        nt_table_fini(&table);
+    if (nt_peer_table_decode(data, bytes, &table, NULL) == 0)
+        nt_peer_table_fini(&table);
     if (nt_round_decode(data, bytes, 5, &round, NULL) == 0)
         nt_round_fini(&round);
     if (nt_go_decode(data, bytes, &go, NULL) == 0)

@@ -333,7 +333,7 @@ static int greet_all(struct sweep *s, struct nt_err *err)
 {
     struct nt_meet *meet = s->meet;
     struct nt_bytes mine, bytes;
-    struct nt_table table = {0};
+    struct nt_peer_table table = {0};
     struct nt_piece *pieces = calloc((size_t)meet->size + 1, sizeof *pieces);
     if (pieces == NULL)
         return no_memory(err);
@@ -345,7 +345,7 @@ static int greet_all(struct sweep *s, struct nt_err *err)
     if (rc == 0)
         rc = nt_crew_create(pieces, meet->size, meet->host_names, &s->crew, &table, err);
     if (rc == 0)
-        rc = nt_table_encode(&table, &bytes, err);
+        rc = nt_peer_table_encode(&table, &bytes, err);
     if (rc == 0)
         rc = nt_turn_sit_down(s->turn, bytes.data, bytes.bytes, err);
     /* else each round says where to find the partner */
@@ -354,7 +354,7 @@ static int greet_all(struct sweep *s, struct nt_err *err)
     for (size_t h = 0; rc == 0 && h < s->crew->hosts; h++)
         if (s->crew->gone[h] != NULL)
             nt_probe_log(NT_LOG_INFO, "%s is missing: %s", s->crew->name[h], s->crew->gone[h]);
-    nt_table_fini(&table);
+    nt_peer_table_fini(&table);
     nt_pieces_free(pieces, meet->size);
     free(pieces);
     return rc;
@@ -440,12 +440,12 @@ static int finish(struct sweep *s, const char *broken, char reason[NT_REASON_BYT
     struct nt_verdict verdict;
     if (enter_phase(s, "", err) != 0 || warn_of_campaign(s, err) != 0 || record_gone(s, err) != 0)
         return -1;
-    const struct nt_findings findings = {.campaign = s->campaign,
-                                         .crew = s->crew,
-                                         .met = &s->met,
-                                         .pairs_total = s->pairs_total,
-                                         .trouble = s->trouble,
-                                         .broken = broken};
+    const struct nt_sweep_facts findings = {.campaign = s->campaign,
+                                            .crew = s->crew,
+                                            .met = &s->met,
+                                            .pairs_total = s->pairs_total,
+                                            .trouble = s->trouble,
+                                            .broken = broken};
     nt_verdict_find(&findings, &verdict);
     say_verdict(&verdict);
     memcpy(reason, verdict.reason, NT_REASON_BYTES);

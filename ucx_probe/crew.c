@@ -22,7 +22,7 @@ static int by_machine(const void *a, const void *b)
     return memcmp(x->machine, y->machine, sizeof x->machine);
 }
 
-static void share_cores(struct tenant *tenant, size_t n, struct nt_table *table)
+static void share_cores(struct tenant *tenant, size_t n, struct nt_peer_table *table)
 {
     qsort(tenant, n, sizeof *tenant, by_machine);
     for (size_t i = 0, end; i < n; i = end) {
@@ -119,7 +119,7 @@ static bool hear(const struct nt_piece *piece, struct nt_greeting *greeting, str
 }
 
 static int muster(struct nt_crew *crew, const struct nt_piece *pieces, const char *const *known,
-                  struct nt_names *names, struct tenant *tenant, struct nt_table *table,
+                  struct nt_names *names, struct tenant *tenant, struct nt_peer_table *table,
                   struct nt_err *err)
 {
     size_t tenants = 0;
@@ -139,7 +139,7 @@ static int muster(struct nt_crew *crew, const struct nt_piece *pieces, const cha
             continue;
         if (keep_inside(crew, host, &greeting, err) != 0)
             return -1;
-        table->seat[rank] = (struct nt_seat){false, greeting.address, greeting.address_bytes};
+        table->seat[rank] = (struct nt_peer){false, greeting.address, greeting.address_bytes};
         tenant[tenants].rank = (uint32_t)rank;
         tenant[tenants].cores = greeting.cores;
         memcpy(tenant[tenants++].machine, greeting.machine, sizeof greeting.machine);
@@ -148,7 +148,7 @@ static int muster(struct nt_crew *crew, const struct nt_piece *pieces, const cha
     return 0;
 }
 
-static bool make_room(struct nt_crew *crew, struct nt_table *table, struct tenant **tenant)
+static bool make_room(struct nt_crew *crew, struct nt_peer_table *table, struct tenant **tenant)
 {
     size_t n = crew->ranks + 1;
     crew->host_of = calloc(n, sizeof *crew->host_of);
@@ -166,12 +166,12 @@ static bool make_room(struct nt_crew *crew, struct nt_table *table, struct tenan
 }
 
 int nt_crew_create(const struct nt_piece *pieces, size_t ranks, const char *const *known,
-                   struct nt_crew **out, struct nt_table *table, struct nt_err *err)
+                   struct nt_crew **out, struct nt_peer_table *table, struct nt_err *err)
 {
     if (ranks > NT_WIRE_RANKS_MAX)
         return nt_err_set(err, NT_ERR_INPUT, "%zu ranks: at most %d", ranks,
                           (int)NT_WIRE_RANKS_MAX);
-    struct nt_table made = {.ranks = ranks};
+    struct nt_peer_table made = {.ranks = ranks};
     struct nt_names names = {0};
     struct tenant *tenant = NULL;
     struct nt_crew *crew = calloc(1, sizeof *crew);
@@ -184,7 +184,7 @@ int nt_crew_create(const struct nt_piece *pieces, size_t ranks, const char *cons
     nt_names_fini(&names);
     free(tenant);
     if (rc != 0) {
-        nt_table_fini(&made);
+        nt_peer_table_fini(&made);
         nt_crew_destroy(crew);
         return -1;
     }

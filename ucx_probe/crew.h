@@ -32,7 +32,7 @@ struct nt_crew {
  * they are left out). table: whom everybody may talk to; its addresses point into the pieces.
  * A malformed piece is the fault of its sender alone. */
 int nt_crew_create(const struct nt_piece *pieces, size_t ranks, const char *const *known,
-                   struct nt_crew **out, struct nt_table *table, struct nt_err *err);
+                   struct nt_crew **out, struct nt_peer_table *table, struct nt_err *err);
 void nt_crew_destroy(struct nt_crew *crew);
 
 /* What the hosts said of themselves, into the record, which has their names. */

@@ -114,7 +114,7 @@ static int encode_part(const struct nt_match *m, const struct nt_round *round, s
                        size_t pairs, struct nt_bytes *out, struct nt_err *err)
 {
     uint32_t rank[2 * NT_CROWD_MAX];
-    struct nt_seat seat[2 * NT_CROWD_MAX];
+    struct nt_peer seat[2 * NT_CROWD_MAX];
     struct nt_round part = *round;
     size_t n = 0;
     part.order.pair = round->order.pair + first;

@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "draft.h"
 #include "launch.h"
 #include "log_line.h"
 #include "map_json.h"
+#include "strbuf.h"
 
 enum { VALUE_MAX = 122880 /* the environment takes no value of 128 KiB */ };
 
@@ -51,22 +51,22 @@ static int write_placement(const struct nt_map *map, struct nt_papers *papers, s
 
 /* ---- hint.env ---- */
 /* One line whatever the text holds. */
-static void put_line_value(struct nt_draft *page, const char *name, const char *value)
+static void put_line_value(struct nt_strbuf *page, const char *name, const char *value)
 {
-    nt_draft_puts(page, name);
-    nt_draft_puts(page, "=");
+    nt_strbuf_puts(page, name);
+    nt_strbuf_puts(page, "=");
     for (const char *c = value; *c != '\0'; c++) {
         bool control = (unsigned char)*c < ' ' || *c == 127;
-        nt_draft_put(page, control ? "?" : c, 1);
+        nt_strbuf_put(page, control ? "?" : c, 1);
     }
-    nt_draft_puts(page, "\n");
+    nt_strbuf_puts(page, "\n");
 }
 
-static void put_node_order(struct nt_draft *page, const struct nt_map *map)
+static void put_node_order(struct nt_strbuf *page, const struct nt_map *map)
 {
-    struct nt_draft value = {0};
+    struct nt_strbuf value = {0};
     for (size_t k = 0; k < hosts_of(map); k++)
-        nt_draft_print(&value, "%s%s", k > 0 ? "," : "", map->host_name[host_at(map, k)]);
+        nt_strbuf_print(&value, "%s%s", k > 0 ? "," : "", map->host_name[host_at(map, k)]);
     if (value.failed)
         page->failed = true;
     else if (value.used > 0 && value.used <= VALUE_MAX)
@@ -74,7 +74,7 @@ static void put_node_order(struct nt_draft *page, const struct nt_map *map)
     free(value.text);
 }
 
-static int put_inline_map(struct nt_draft *page, const struct nt_map *map, size_t limit,
+static int put_inline_map(struct nt_strbuf *page, const struct nt_map *map, size_t limit,
                           struct nt_err *err)
 {
     char *text = NULL;
@@ -97,7 +97,7 @@ static int write_env(const struct nt_map *map, const struct nt_papers_plan *plan
                  {"NETTOPO_HOSTFILE", NT_PAPER_HOSTFILE},
                  {"NETTOPO_RANKFILE", NT_PAPER_RANKFILE},
                  {"NETTOPO_RANK_ORDER", NT_PAPER_RANK_ORDER}};
-    struct nt_draft page = {0};
+    struct nt_strbuf page = {0};
     int rc = 0;
     put_line_value(&page, "NETTOPO_STATUS", nt_status_name(plan->status));
     if (plan->status != NT_STATUS_OK)
@@ -109,17 +109,17 @@ static int write_env(const struct nt_map *map, const struct nt_papers_plan *plan
             put_line_value(&page, files[k].name, nt_paper_name((uint32_t)files[k].paper));
         put_node_order(&page, map);
         if (map->placement != NULL)
-            nt_draft_print(&page, "NETTOPO_GAIN=%.3g\n", map->placement->gain);
+            nt_strbuf_print(&page, "NETTOPO_GAIN=%.3g\n", map->placement->gain);
         if (plan->apply)
-            nt_draft_print(&page, "SLURM_HOSTFILE=%s\nSLURM_DISTRIBUTION=arbitrary\n",
-                           nt_paper_name(NT_PAPER_HOSTFILE));
+            nt_strbuf_print(&page, "SLURM_HOSTFILE=%s\nSLURM_DISTRIBUTION=arbitrary\n",
+                            nt_paper_name(NT_PAPER_HOSTFILE));
         rc = put_inline_map(&page, map, plan->inline_limit_bytes, err);
     }
     if (rc != 0) {
         free(page.text);
         return -1;
     }
-    return nt_draft_finish(&page, &papers->text[NT_PAPER_ENV], &papers->bytes[NT_PAPER_ENV], err);
+    return nt_strbuf_finish(&page, &papers->text[NT_PAPER_ENV], &papers->bytes[NT_PAPER_ENV], err);
 }
 
 int nt_papers_create(const struct nt_map *map, const struct nt_papers_plan *plan,

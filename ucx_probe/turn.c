@@ -23,7 +23,7 @@ void nt_turn_init(struct nt_turn *turn, const struct nt_meet *meet, struct nt_pa
 
 void nt_turn_fini(struct nt_turn *turn)
 {
-    nt_table_fini(&turn->table);
+    nt_peer_table_fini(&turn->table);
     free(turn->cast);
     turn->cast = NULL;
 }
@@ -94,7 +94,7 @@ int nt_turn_greet(const struct nt_turn *turn, const struct nt_meet *meet, struct
 }
 
 /* Once: the pair may find out that the core is not its own after all, and is not to forget it. */
-static void learn_core(struct nt_turn *turn, const struct nt_seat *own)
+static void learn_core(struct nt_turn *turn, const struct nt_peer *own)
 {
     if (!turn->knows_core && turn->pair != NULL)
         nt_pair_set_own_core(turn->pair, own->own_core);
@@ -105,7 +105,7 @@ int nt_turn_sit_down(struct nt_turn *turn, unsigned char *cast, size_t bytes, st
 {
     nt_turn_fini(turn);
     turn->cast = cast;
-    if (nt_table_decode(cast, bytes, &turn->table, err) != 0)
+    if (nt_peer_table_decode(cast, bytes, &turn->table, err) != 0)
         return -1;
     if (turn->rank < turn->table.ranks)
         learn_core(turn, &turn->table.seat[turn->rank]);
@@ -156,7 +156,7 @@ static int find_crowd(const struct nt_turn *turn, const struct nt_round *round,
     crowd->n = round->order.pairs;
     for (size_t k = 0; k < crowd->n; k++) {
         uint32_t rank = round->order.pair[k][0];
-        const struct nt_seat *seat = nt_seat_find(round, &turn->table, rank);
+        const struct nt_peer *seat = nt_peer_find(round, &turn->table, rank);
         if (seat == NULL || seat->address == NULL)
             return -1;
         crowd->address[k] = seat->address;
@@ -186,8 +186,8 @@ void nt_turn_warm(struct nt_turn *turn, const struct nt_round *round, struct nt_
     if (!find_pair(turn, round, &meeting))
         return;
     report->idle = false;
-    const struct nt_seat *own = nt_seat_find(round, &turn->table, turn->rank);
-    const struct nt_seat *peer = nt_seat_find(round, &turn->table, meeting.peer);
+    const struct nt_peer *own = nt_peer_find(round, &turn->table, turn->rank);
+    const struct nt_peer *peer = nt_peer_find(round, &turn->table, meeting.peer);
     if (own != NULL)
         learn_core(turn, own);
     if (turn->pair == NULL || peer == NULL || peer->address == NULL) {

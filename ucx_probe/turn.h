@@ -15,8 +15,8 @@ struct nt_turn {
     bool knows_core; /* whether it has a core of its own; said once, later it is seen */
     char inside[NT_MACHINE_TEXT_BYTES]; /* what the greeting says of this host; "" */
     double core_us[NT_BETWEEN_END];
-    unsigned char *cast;   /* the table's bytes; owned */
-    struct nt_table table; /* empty where a round brings its addresses itself */
+    unsigned char *cast;        /* the table's bytes; owned */
+    struct nt_peer_table table; /* empty where a round brings its addresses itself */
 };
 
 void nt_turn_init(struct nt_turn *turn, const struct nt_meet *meet, struct nt_pair *pair,

@@ -18,7 +18,7 @@ struct cause {
 };
 
 /* Why not a single pair has a figure. */
-static struct cause why_nothing(const struct nt_findings *f)
+static struct cause why_nothing(const struct nt_sweep_facts *f)
 {
     if (f->broken != NULL)
         return (struct cause){f->broken, broke};
@@ -33,7 +33,7 @@ static struct cause why_nothing(const struct nt_findings *f)
     return (struct cause){"no reason known", ""};
 }
 
-static struct cause why_too_few(const struct nt_findings *f)
+static struct cause why_too_few(const struct nt_sweep_facts *f)
 {
     const char *untold = nt_campaign_untold(f->campaign);
     if (untold != NULL)
@@ -53,7 +53,7 @@ static const char *first_gone(const struct nt_crew *crew, size_t *gone)
     return first;
 }
 
-void nt_verdict_find(const struct nt_findings *f, struct nt_verdict *out)
+void nt_verdict_find(const struct nt_sweep_facts *f, struct nt_verdict *out)
 {
     size_t present = nt_crew_present(f->crew), gone, measured = f->met->pairs;
     const char *name = first_gone(f->crew, &gone);

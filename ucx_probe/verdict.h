@@ -18,7 +18,7 @@ struct nt_verdict {
 };
 
 /* All borrowed. */
-struct nt_findings {
+struct nt_sweep_facts {
     const struct nt_campaign *campaign;
     const struct nt_crew *crew;
     const struct nt_met *met;
@@ -27,6 +27,6 @@ struct nt_findings {
     const char *broken;  /* what ended the sweep early; NULL: nothing */
 };
 
-void nt_verdict_find(const struct nt_findings *findings, struct nt_verdict *out);
+void nt_verdict_find(const struct nt_sweep_facts *findings, struct nt_verdict *out);
 
 #endif

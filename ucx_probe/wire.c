@@ -211,7 +211,7 @@ int nt_greeting_decode(const void *data, size_t bytes, struct nt_greeting *out, 
 }
 
 /* ---- TABLE ---- */
-static void put_seat(struct writer *w, const struct nt_seat *seat)
+static void put_seat(struct writer *w, const struct nt_peer *seat)
 {
     size_t bytes = seat->address == NULL ? 0 : seat->bytes;
     put_number(w, seat->own_core, 1);
@@ -219,15 +219,16 @@ static void put_seat(struct writer *w, const struct nt_seat *seat)
     put(w, seat->address, bytes);
 }
 
-static struct nt_seat get_seat(struct reader *r)
+static struct nt_peer get_seat(struct reader *r)
 {
     bool own_core = get_number(r, 1) != 0;
     size_t bytes = (size_t)get_number(r, 2);
     const unsigned char *address = take(r, bytes);
-    return (struct nt_seat){own_core, bytes > 0 ? address : NULL, bytes};
+    return (struct nt_peer){own_core, bytes > 0 ? address : NULL, bytes};
 }
 
-int nt_table_encode(const struct nt_table *table, struct nt_bytes *out, struct nt_err *err)
+int nt_peer_table_encode(const struct nt_peer_table *table, struct nt_bytes *out,
+                         struct nt_err *err)
 {
     struct writer w = {0};
     put_number(&w, NT_WIRE_TABLE, 1);
@@ -237,14 +238,15 @@ int nt_table_encode(const struct nt_table *table, struct nt_bytes *out, struct n
     return put_end(&w, out, err);
 }
 
-int nt_table_decode(const void *data, size_t bytes, struct nt_table *out, struct nt_err *err)
+int nt_peer_table_decode(const void *data, size_t bytes, struct nt_peer_table *out,
+                         struct nt_err *err)
 {
     struct reader r = begin(data, bytes, NT_WIRE_TABLE);
     size_t ranks = get32(&r);
     /* a seat takes at least three bytes: no memory is taken for what cannot be there */
     if (r.short_ || ranks > NT_WIRE_RANKS_MAX || ranks > r.left / 3)
         return malformed(err, "table of addresses");
-    struct nt_seat *seat = calloc(ranks + 1, sizeof *seat);
+    struct nt_peer *seat = calloc(ranks + 1, sizeof *seat);
     if (seat == NULL)
         return no_memory(err, "table of addresses");
     for (size_t i = 0; i < ranks; i++)
@@ -253,17 +255,17 @@ int nt_table_decode(const void *data, size_t bytes, struct nt_table *out, struct
         free(seat);
         return malformed(err, "table of addresses");
     }
-    *out = (struct nt_table){ranks, seat};
+    *out = (struct nt_peer_table){ranks, seat};
     return 0;
 }
 
-void nt_table_fini(struct nt_table *table)
+void nt_peer_table_fini(struct nt_peer_table *table)
 {
     free(table->seat);
-    *table = (struct nt_table){0};
+    *table = (struct nt_peer_table){0};
 }
 
-const struct nt_seat *nt_seat_find(const struct nt_round *round, const struct nt_table *table,
+const struct nt_peer *nt_peer_find(const struct nt_round *round, const struct nt_peer_table *table,
                                    uint32_t rank)
 {
     for (size_t k = 0; k < round->seats; k++)

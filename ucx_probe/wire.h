@@ -62,15 +62,15 @@ struct nt_greeting {
     size_t address_bytes;                         /* 0: cannot take part */
 };
 
-struct nt_seat {
+struct nt_peer {
     bool own_core;
     const unsigned char *address; /* NULL: does not take part */
     size_t bytes;
 };
 
-struct nt_table {
+struct nt_peer_table {
     size_t ranks;
-    struct nt_seat *seat; /* ranks of them; decoded: addresses point into the cast */
+    struct nt_peer *seat; /* ranks of them; decoded: addresses point into the cast */
 };
 
 /* An order with ranks for hosts. */
@@ -80,7 +80,7 @@ struct nt_round {
     struct nt_order order;
     size_t seats; /* of ranks in it, for who has no table */
     uint32_t *seat_rank;
-    struct nt_seat *seat; /* decoded: both are owned, addresses point into the cast */
+    struct nt_peer *seat; /* decoded: both are owned, addresses point into the cast */
 };
 
 /* In a text for one rank alone: the rank that reads it. */
@@ -110,12 +110,14 @@ int nt_greeting_encode(const struct nt_greeting *greeting, struct nt_bytes *out,
                        struct nt_err *err);
 int nt_greeting_decode(const void *data, size_t bytes, struct nt_greeting *out, struct nt_err *err);
 
-int nt_table_encode(const struct nt_table *table, struct nt_bytes *out, struct nt_err *err);
-int nt_table_decode(const void *data, size_t bytes, struct nt_table *out, struct nt_err *err);
-void nt_table_fini(struct nt_table *table);
+int nt_peer_table_encode(const struct nt_peer_table *table, struct nt_bytes *out,
+                         struct nt_err *err);
+int nt_peer_table_decode(const void *data, size_t bytes, struct nt_peer_table *out,
+                         struct nt_err *err);
+void nt_peer_table_fini(struct nt_peer_table *table);
 
 /* Where the rank sits, by the round itself or else by the table; NULL: nowhere. */
-const struct nt_seat *nt_seat_find(const struct nt_round *round, const struct nt_table *table,
+const struct nt_peer *nt_peer_find(const struct nt_round *round, const struct nt_peer_table *table,
                                    uint32_t rank);
 
 int nt_round_encode(const struct nt_round *round, struct nt_bytes *out, struct nt_err *err);

@@ -3,11 +3,11 @@
 
 #include "against.h"
 #include "coloured.h"
-#include "draft.h"
 #include "files.h"
 #include "number.h"
 #include "reference.h"
 #include "report.h"
+#include "strbuf.h"
 #include "terminal.h"
 #include "verbs.h"
 

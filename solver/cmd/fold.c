@@ -41,38 +41,38 @@ static bool follows(const char *a, const char *b)
 }
 
 /* The ranges of a run of names with one prefix. */
-static void put_ranges(struct nt_draft *d, const char *const *names, size_t n)
+static void put_ranges(struct nt_strbuf *d, const char *const *names, size_t n)
 {
     for (size_t k = 0; k < n;) {
         size_t last = k;
         while (last + 1 < n && follows(names[last], names[last + 1]))
             last++;
         if (k > 0)
-            nt_draft_puts(d, ",");
-        nt_draft_puts(d, names[k] + split(names[k]).prefix);
+            nt_strbuf_puts(d, ",");
+        nt_strbuf_puts(d, names[k] + split(names[k]).prefix);
         if (last > k) {
-            nt_draft_puts(d, "-");
-            nt_draft_puts(d, names[last] + split(names[last]).prefix);
+            nt_strbuf_puts(d, "-");
+            nt_strbuf_puts(d, names[last] + split(names[last]).prefix);
         }
         k = last + 1;
     }
 }
 
-void nt_fold_names(struct nt_draft *d, const char *const *names, size_t n)
+void nt_fold_names(struct nt_strbuf *d, const char *const *names, size_t n)
 {
     for (size_t k = 0; k < n;) {
         size_t run = 1;
         while (k + run < n && same_prefix(names[k], names[k + run]))
             run++;
         if (k > 0)
-            nt_draft_puts(d, ",");
+            nt_strbuf_puts(d, ",");
         if (run == 1) {
-            nt_draft_puts(d, names[k]);
+            nt_strbuf_puts(d, names[k]);
         } else {
-            nt_draft_put(d, names[k], split(names[k]).prefix);
-            nt_draft_puts(d, "[");
+            nt_strbuf_put(d, names[k], split(names[k]).prefix);
+            nt_strbuf_puts(d, "[");
             put_ranges(d, names + k, run);
-            nt_draft_puts(d, "]");
+            nt_strbuf_puts(d, "]");
         }
         k += run;
     }

@@ -4,10 +4,10 @@
 
 #include <stddef.h>
 
-#include "draft.h"
+#include "strbuf.h"
 
 /* Appends the names in the given order; only neighbours whose numbers rise by one share a range,
  * so the order can be read back. */
-void nt_fold_names(struct nt_draft *draft, const char *const *names, size_t n);
+void nt_fold_names(struct nt_strbuf *buf, const char *const *names, size_t n);
 
 #endif

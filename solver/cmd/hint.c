@@ -4,11 +4,12 @@
 #include <string.h>
 
 #include "decimal.h"
-#include "draft.h"
 #include "files.h"
 #include "hint_json.h"
 #include "launch.h"
+#include "memory.h"
 #include "option.h"
+#include "strbuf.h"
 #include "terminal.h"
 #include "traffic_text.h"
 #include "verbs.h"
@@ -135,12 +136,13 @@ static int read_traffic(const char *path, size_t *ntasks, bool given, struct nt_
 static int find(const struct asked *a, const struct nt_map *map, struct nt_hint **out,
                 struct nt_err *err)
 {
-    uint32_t *capacity = calloc(map->model->hosts + 1, sizeof *capacity);
+    NT_SCOPED struct nt_arena memory = {0};
+    uint32_t *capacity = nt_arena_array(&memory, map->model->hosts + 1, sizeof *capacity);
     struct nt_traffic *traffic = NULL;
     size_t ntasks;
     int rc = -1;
-    if (capacity == NULL)
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for a hint");
+    if (nt_arena_check(&memory, err) != 0)
+        return -1;
     if (read_capacities(a, map, capacity, &ntasks, err) != 0)
         goto out;
     if (strncmp(a->pattern, "matrix:", 7) == 0)
@@ -151,7 +153,6 @@ static int find(const struct asked *a, const struct nt_map *map, struct nt_hint 
         rc = nt_hint_from_traffic(map, traffic, a->pattern, capacity, SEED, out, err);
 out:
     nt_traffic_destroy(traffic);
-    free(capacity);
     return rc;
 }
 
@@ -166,14 +167,14 @@ static void copy_metrics(double to[3], const struct nt_metrics *m)
 static int write_env(const struct nt_hint *h, const struct nt_map *map, char **text, size_t *bytes,
                      struct nt_err *err)
 {
-    struct nt_draft d = {0};
-    nt_draft_puts(&d, "NETTOPO_NODE_ORDER=");
+    struct nt_strbuf d = {0};
+    nt_strbuf_puts(&d, "NETTOPO_NODE_ORDER=");
     for (size_t k = 0; k < h->hosts; k++) {
-        nt_draft_puts(&d, k == 0 ? "" : ",");
-        nt_draft_puts(&d, map->host_name[h->host_order[k]]);
+        nt_strbuf_puts(&d, k == 0 ? "" : ",");
+        nt_strbuf_puts(&d, map->host_name[h->host_order[k]]);
     }
-    nt_draft_print(&d, "\nNETTOPO_GAIN=%.6g\n", h->gain);
-    return nt_draft_finish(&d, text, bytes, err);
+    nt_strbuf_print(&d, "\nNETTOPO_GAIN=%.6g\n", h->gain);
+    return nt_strbuf_finish(&d, text, bytes, err);
 }
 
 static int write_hint(const char *format, const struct nt_hint *h, const struct nt_map *map,

@@ -134,7 +134,7 @@ static int feed(void *context, const char *text, size_t bytes, struct nt_err *er
 }
 
 /* A series of one; takes the table over. */
-static int wrap(struct nt_table *table, struct nt_matrix_series **out, struct nt_err *err)
+static int wrap(struct nt_named_matrix *table, struct nt_matrix_series **out, struct nt_err *err)
 {
     struct nt_matrix_series *s = calloc(1, sizeof *s);
     double *bytes = malloc(sizeof *bytes);
@@ -143,7 +143,7 @@ static int wrap(struct nt_table *table, struct nt_matrix_series **out, struct nt
         free(s);
         free(bytes);
         free(matrix);
-        nt_table_destroy(table);
+        nt_named_matrix_destroy(table);
         return nt_err_set(err, NT_ERR_SYSTEM, "no memory for a matrix");
     }
     *bytes = NAN; /* these texts do not say it */
@@ -160,7 +160,7 @@ static int wrap(struct nt_table *table, struct nt_matrix_series **out, struct nt
 
 static int finish(struct incoming *in, struct nt_matrix_series **out, struct nt_err *err)
 {
-    struct nt_table *table;
+    struct nt_named_matrix *table;
     int rc;
     if (in->csv == NULL && settle(in, err) != 0)
         return -1;

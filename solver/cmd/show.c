@@ -3,18 +3,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "draft.h"
 #include "files.h"
 #include "fold.h"
 #include "number.h"
-#include "rows.h"
 #include "show_machines.h"
 #include "show_net.h"
 #include "show_rails.h"
 #include "show_stress.h"
 #include "show_trace.h"
+#include "strbuf.h"
 #include "switch_support.h"
 #include "terminal.h"
+#include "text_table.h"
 #include "verbs.h"
 
 enum { WIDE = 1000 }; /* columns that nothing here fills */
@@ -42,73 +42,73 @@ struct asked {
 /* ---- the head ---------------------------------------------------------------------------------
  */
 
-static void put_number(struct nt_draft *d, const char *before, double value, const char *after)
+static void put_number(struct nt_strbuf *d, const char *before, double value, const char *after)
 {
     char text[NT_NUMBER_BYTES];
     if (!isfinite(value))
         return;
     nt_number_plain(value, 4, text);
-    nt_draft_print(d, "%s%s%s", before, text, after);
+    nt_strbuf_print(d, "%s%s%s", before, text, after);
 }
 
-static void put_status(struct nt_draft *d, const struct nt_map *map, const struct nt_terminal *t)
+static void put_status(struct nt_strbuf *d, const struct nt_map *map, const struct nt_terminal *t)
 {
     enum nt_style style = map->status == NT_STATUS_OK ? NT_STYLE_SWITCH : NT_STYLE_BAD;
-    nt_draft_print(d, "%s%s%s", nt_style_begin(style, t), nt_status_name(map->status),
-                   nt_style_end(t));
+    nt_strbuf_print(d, "%s%s%s", nt_style_begin(style, t), nt_status_name(map->status),
+                    nt_style_end(t));
     if (map->job_id != 0)
-        nt_draft_print(d, ", job %llu", (unsigned long long)map->job_id);
+        nt_strbuf_print(d, ", job %llu", (unsigned long long)map->job_id);
     if (map->cluster[0] != '\0') {
-        nt_draft_puts(d, " on ");
-        nt_draft_put_line(d, map->cluster);
+        nt_strbuf_puts(d, " on ");
+        nt_strbuf_put_line(d, map->cluster);
     }
     const char *const words[] = {map->level, map->created};
     for (size_t k = 0; k < 2; k++) {
         if (words[k][0] == '\0')
             continue;
-        nt_draft_puts(d, ", ");
-        nt_draft_put_line(d, words[k]);
+        nt_strbuf_puts(d, ", ");
+        nt_strbuf_put_line(d, words[k]);
     }
-    nt_draft_puts(d, "\n");
+    nt_strbuf_puts(d, "\n");
 }
 
-static void put_shape(struct nt_draft *d, const struct nt_model *m)
+static void put_shape(struct nt_strbuf *d, const struct nt_model *m)
 {
-    nt_draft_print(d, "%zu host%s, %zu switch%s, %zu link%s: ", m->hosts, m->hosts == 1 ? "" : "s",
-                   m->switches, m->switches == 1 ? "" : "es", m->links, m->links == 1 ? "" : "s");
-    nt_draft_puts(d, nt_family_name(m->family));
+    nt_strbuf_print(d, "%zu host%s, %zu switch%s, %zu link%s: ", m->hosts, m->hosts == 1 ? "" : "s",
+                    m->switches, m->switches == 1 ? "" : "es", m->links, m->links == 1 ? "" : "s");
+    nt_strbuf_puts(d, nt_family_name(m->family));
     for (size_t k = 0; k < m->dimensions && k < NT_DIMENSIONS_MAX; k++)
-        nt_draft_print(d, "%s%u", k == 0 ? " " : "x", m->dimension[k]);
+        nt_strbuf_print(d, "%s%u", k == 0 ? " " : "x", m->dimension[k]);
     if (m->twist > 0)
-        nt_draft_print(d, " twisted by %u", m->twist);
+        nt_strbuf_print(d, " twisted by %u", m->twist);
     if (m->switches > 0)
-        nt_draft_print(d, ", %u tier%s", m->tiers, m->tiers == 1 ? "" : "s");
+        nt_strbuf_print(d, ", %u tier%s", m->tiers, m->tiers == 1 ? "" : "s");
     put_number(d, ", confidence ", m->confidence, "");
-    nt_draft_puts(d, "\n");
+    nt_strbuf_puts(d, "\n");
 }
 
-static void put_sweep(struct nt_draft *d, const struct nt_map *map)
+static void put_sweep(struct nt_strbuf *d, const struct nt_map *map)
 {
     const struct nt_sweep *s = &map->sweep;
-    nt_draft_print(d, "%llu of %llu pairs", (unsigned long long)s->pairs_measured,
-                   (unsigned long long)s->pairs_total);
+    nt_strbuf_print(d, "%llu of %llu pairs", (unsigned long long)s->pairs_measured,
+                    (unsigned long long)s->pairs_total);
     if (s->rounds > 0)
-        nt_draft_print(d, " in %llu rounds", (unsigned long long)s->rounds);
+        nt_strbuf_print(d, " in %llu rounds", (unsigned long long)s->rounds);
     if (s->seconds > 0)
         put_number(d, ", ", s->seconds, " s");
     put_number(d, "; fit r2 ", map->model->r2, "");
     put_number(d, ", rms ", map->model->rms_us, " us");
     put_number(d, ", resolution ", map->model->resolution_us, " us");
     if (map->model->pairs_off > 0)
-        nt_draft_print(d, ", %zu pair%s off", map->model->pairs_off,
-                       map->model->pairs_off == 1 ? "" : "s");
-    nt_draft_puts(d, "\n");
+        nt_strbuf_print(d, ", %zu pair%s off", map->model->pairs_off,
+                        map->model->pairs_off == 1 ? "" : "s");
+    nt_strbuf_puts(d, "\n");
     if (isfinite(map->model->bisection_MBps))
         put_number(d, "bisection ", map->model->bisection_MBps, " MB/s\n");
 }
 
 /* What of the map not to rely on, in a line. */
-static int put_doubt(struct nt_draft *d, const struct nt_model *m, const struct nt_terminal *t,
+static int put_doubt(struct nt_strbuf *d, const struct nt_model *m, const struct nt_terminal *t,
                      struct nt_err *err)
 {
     double *support;
@@ -120,23 +120,23 @@ static int put_doubt(struct nt_draft *d, const struct nt_model *m, const struct 
     free(support);
     if (unsure == 0 && !(m->confidence < NT_SUPPORT_ACTED))
         return 0;
-    nt_draft_puts(d, nt_style_begin(NT_STYLE_BAD, t));
+    nt_strbuf_puts(d, nt_style_begin(NT_STYLE_BAD, t));
     if (unsure > 0)
-        nt_draft_print(d, "not sure: %zu of %zu switches under 90 %%, which the hint does without",
-                       unsure, m->switches);
+        nt_strbuf_print(d, "not sure: %zu of %zu switches under 90 %%, which the hint does without",
+                        unsure, m->switches);
     else
-        nt_draft_print(d, "not sure: %s may have been missed",
-                       m->switches > 0 ? "a group" : "links");
-    nt_draft_print(d, "%s\n", nt_style_end(t));
+        nt_strbuf_print(d, "not sure: %s may have been missed",
+                        m->switches > 0 ? "a group" : "links");
+    nt_strbuf_print(d, "%s\n", nt_style_end(t));
     return 0;
 }
 
-static void put_warnings(struct nt_draft *d, const struct nt_map *map, const struct nt_terminal *t)
+static void put_warnings(struct nt_strbuf *d, const struct nt_map *map, const struct nt_terminal *t)
 {
     for (size_t k = 0; k < map->warnings; k++) {
-        nt_draft_print(d, "%swarning: ", nt_style_begin(NT_STYLE_BAD, t));
-        nt_draft_put_line(d, map->warning[k]);
-        nt_draft_print(d, "%s\n", nt_style_end(t));
+        nt_strbuf_print(d, "%swarning: ", nt_style_begin(NT_STYLE_BAD, t));
+        nt_strbuf_put_line(d, map->warning[k]);
+        nt_strbuf_print(d, "%s\n", nt_style_end(t));
     }
 }
 
@@ -148,15 +148,15 @@ static bool same_path(const struct nt_loggp *a, const struct nt_loggp *b)
     return strcmp(a->class_name, b->class_name) == 0 && strcmp(a->rail, b->rail) == 0;
 }
 
-static void put_loggp(struct nt_draft *d, const struct nt_map *map)
+static void put_loggp(struct nt_strbuf *d, const struct nt_map *map)
 {
     for (size_t k = 0; k < map->loggps; k++) {
         const struct nt_loggp *g = &map->loggp[k];
-        nt_draft_puts(d, k == 0 ? "\nLogGP  " : "       ");
-        nt_draft_put_line(d, g->class_name);
+        nt_strbuf_puts(d, k == 0 ? "\nLogGP  " : "       ");
+        nt_strbuf_put_line(d, g->class_name);
         if (g->rail[0] != '\0') {
-            nt_draft_puts(d, " by ");
-            nt_draft_put_line(d, g->rail);
+            nt_strbuf_puts(d, " by ");
+            nt_strbuf_put_line(d, g->rail);
         }
         if ((k > 0 && same_path(g - 1, g)) || (k + 1 < map->loggps && same_path(g, g + 1)))
             put_number(d, " to ", g->max_bytes, " bytes");
@@ -164,25 +164,25 @@ static void put_loggp(struct nt_draft *d, const struct nt_map *map)
         put_number(d, ", o ", (g->o_send_us + g->o_recv_us) / 2, " us");
         put_number(d, ", g ", g->g_us, " us");
         put_number(d, ", G ", g->G_us_per_byte, " us/byte");
-        nt_draft_puts(d, "\n");
+        nt_strbuf_puts(d, "\n");
     }
 }
 
 /* The hint on one line of the terminal; the map has all of it. */
-static int put_hint(struct nt_draft *d, const struct nt_map *map, const struct nt_terminal *t,
+static int put_hint(struct nt_strbuf *d, const struct nt_map *map, const struct nt_terminal *t,
                     struct nt_err *err)
 {
     const struct nt_placement *p = map->placement;
     if (p == NULL)
         return 0;
-    nt_draft_puts(d, "\nhint   ");
-    nt_draft_put_line(d, p->pattern);
+    nt_strbuf_puts(d, "\nhint   ");
+    nt_strbuf_put_line(d, p->pattern);
     if (p->gain > 1)
         put_number(d, ": gain ", p->gain, "\n");
     else
-        nt_draft_puts(d, ": the scheduler's order is as good, no change\n");
+        nt_strbuf_puts(d, ": the scheduler's order is as good, no change\n");
     const char **names = malloc((p->hosts + 1) * sizeof *names);
-    struct nt_draft folded = {0};
+    struct nt_strbuf folded = {0};
     char *text;
     size_t bytes;
     if (names == NULL)
@@ -191,19 +191,19 @@ static int put_hint(struct nt_draft *d, const struct nt_map *map, const struct n
         names[k] = map->host_name[p->order[k]];
     nt_fold_names(&folded, names, p->hosts);
     free(names);
-    if (nt_draft_finish(&folded, &text, &bytes, err) != 0)
+    if (nt_strbuf_finish(&folded, &text, &bytes, err) != 0)
         return -1;
     bool cut = bytes + 7 > t->width;
-    nt_draft_puts(d, "order  ");
-    nt_draft_put(d, text, cut ? t->width - 9 : bytes);
-    nt_draft_puts(d, cut ? "..\n" : "\n");
+    nt_strbuf_puts(d, "order  ");
+    nt_strbuf_put(d, text, cut ? t->width - 9 : bytes);
+    nt_strbuf_puts(d, cut ? "..\n" : "\n");
     free(text);
     return 0;
 }
 
-/* Moves text to draft in lines of the terminal's width, broken at blanks, the rest set in. Colours
+/* Moves text to buf in lines of the terminal's width, broken at blanks, the rest set in. Colours
  * take no columns. A word that is wider than the terminal stays whole. */
-static void put_wrapped(struct nt_draft *d, const char *text, size_t width)
+static void put_wrapped(struct nt_strbuf *d, const char *text, size_t width)
 {
     size_t column = 0;
     while (*text != '\0') {
@@ -214,34 +214,34 @@ static void put_wrapped(struct nt_draft *d, const char *text, size_t width)
             else
                 wide++;
         if (column > 0 && column + 1 + wide > width) {
-            nt_draft_puts(d, "\n  ");
+            nt_strbuf_puts(d, "\n  ");
             column = 2;
         } else if (column > 0) {
-            nt_draft_puts(d, " ");
+            nt_strbuf_puts(d, " ");
             column++;
         }
-        nt_draft_put(d, text, bytes);
+        nt_strbuf_put(d, text, bytes);
         column += wide;
         text += bytes;
         if (*text == '\n') {
-            nt_draft_puts(d, "\n");
+            nt_strbuf_puts(d, "\n");
             column = 0;
         }
         text += *text != '\0';
     }
 }
 
-static int put_head(struct nt_draft *d, const struct nt_map *map, const struct nt_terminal *t,
+static int put_head(struct nt_strbuf *d, const struct nt_map *map, const struct nt_terminal *t,
                     struct nt_err *err)
 {
-    struct nt_draft head = {0};
+    struct nt_strbuf head = {0};
     char *text;
     put_status(&head, map, t);
     put_shape(&head, map->model);
     put_sweep(&head, map);
     int rc = put_doubt(&head, map->model, t, err);
     put_warnings(&head, map, t);
-    if (nt_draft_finish(&head, &text, NULL, rc == 0 ? err : NULL) != 0)
+    if (nt_strbuf_finish(&head, &text, NULL, rc == 0 ? err : NULL) != 0)
         return -1;
     if (rc != 0) {
         free(text);
@@ -249,11 +249,11 @@ static int put_head(struct nt_draft *d, const struct nt_map *map, const struct n
     }
     put_wrapped(d, text, t->width);
     free(text);
-    nt_draft_puts(d, "\n");
+    nt_strbuf_puts(d, "\n");
     return 0;
 }
 
-static int show_map(const char *path, bool all, const struct nt_terminal *t, struct nt_draft *d,
+static int show_map(const char *path, bool all, const struct nt_terminal *t, struct nt_strbuf *d,
                     struct nt_err *err)
 {
     struct nt_map *map;
@@ -278,7 +278,7 @@ static int show(const char *path, const struct asked *asked, char **text, size_t
                 struct nt_err *err)
 {
     struct nt_terminal terminal;
-    struct nt_draft d = {0};
+    struct nt_strbuf d = {0};
     nt_terminal_look(&terminal);
     if (asked->wide)
         terminal.width = WIDE;
@@ -287,7 +287,7 @@ static int show(const char *path, const struct asked *asked, char **text, size_t
     int rc = asked->trace ? nt_show_trace(path, &terminal, &d, err)
                           : show_map(path, asked->all, &terminal, &d, err);
     if (rc == 0)
-        return nt_draft_finish(&d, text, bytes, err);
+        return nt_strbuf_finish(&d, text, bytes, err);
     free(d.text);
     return -1;
 }

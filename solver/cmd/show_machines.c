@@ -5,27 +5,27 @@
 
 #include "number.h"
 
-static void put_count(struct nt_draft *d, const char *before, uint32_t count, const char *what)
+static void put_count(struct nt_strbuf *d, const char *before, uint32_t count, const char *what)
 {
-    nt_draft_print(d, "%s%u %s%s", before, count, what, count == 1 ? "" : "s");
+    nt_strbuf_print(d, "%s%u %s%s", before, count, what, count == 1 ? "" : "s");
 }
 
-static void put_nics(struct nt_draft *d, const struct nt_machine *m)
+static void put_nics(struct nt_strbuf *d, const struct nt_machine *m)
 {
     for (size_t k = 0; k < m->nics; k++) {
-        nt_draft_puts(d, k == 0 ? "\n       network: " : ", ");
-        nt_draft_put_line(d, m->nic[k].name);
+        nt_strbuf_puts(d, k == 0 ? "\n       network: " : ", ");
+        nt_strbuf_put_line(d, m->nic[k].name);
         if (m->nic[k].numa >= 0)
-            nt_draft_print(d, " at NUMA node %d", m->nic[k].numa);
+            nt_strbuf_print(d, " at NUMA node %d", m->nic[k].numa);
         if (m->nic[k].pci[0] != '\0') {
-            nt_draft_puts(d, " (");
-            nt_draft_put_line(d, m->nic[k].pci);
-            nt_draft_puts(d, ")");
+            nt_strbuf_puts(d, " (");
+            nt_strbuf_put_line(d, m->nic[k].pci);
+            nt_strbuf_puts(d, ")");
         }
     }
 }
 
-static void put_core_latencies(struct nt_draft *d, const struct nt_machine *m)
+static void put_core_latencies(struct nt_strbuf *d, const struct nt_machine *m)
 {
     static const char *const words[NT_BETWEEN_END] = {[NT_BETWEEN_CORE] = "threads of a core",
                                                       [NT_BETWEEN_CACHE] = "sharing a cache",
@@ -39,30 +39,30 @@ static void put_core_latencies(struct nt_draft *d, const struct nt_machine *m)
         if (l->hosts == 0 || !isfinite(l->latency_us))
             continue;
         nt_number_plain(l->latency_us, 3, text);
-        nt_draft_print(d, "%s%s %s us", any ? ", " : "\n       core to core: ", words[b], text);
+        nt_strbuf_print(d, "%s%s %s us", any ? ", " : "\n       core to core: ", words[b], text);
         any = true;
     }
 }
 
-void nt_show_machines(struct nt_draft *d, const struct nt_map *map)
+void nt_show_machines(struct nt_strbuf *d, const struct nt_map *map)
 {
     for (size_t k = 0; k < map->machines; k++) {
         const struct nt_machine *m = &map->machine[k];
-        nt_draft_puts(d, k == 0 ? "\nhosts  " : "       ");
+        nt_strbuf_puts(d, k == 0 ? "\nhosts  " : "       ");
         put_count(d, "", nt_map_machine_hosts(map, k), "host");
-        nt_draft_print(d, " (m%zu): ", k + 1);
+        nt_strbuf_print(d, " (m%zu): ", k + 1);
         if (m->cpu[0] != '\0') {
-            nt_draft_put_line(d, m->cpu);
-            nt_draft_puts(d, ", ");
+            nt_strbuf_put_line(d, m->cpu);
+            nt_strbuf_puts(d, ", ");
         }
         put_count(d, "", m->packages, "package");
         put_count(d, ", ", m->numas, "NUMA node");
         put_count(d, ", ", m->cores, "core");
         put_count(d, ", ", m->threads, "thread");
         if (m->allowed < m->threads)
-            nt_draft_print(d, " (%u for the sweep)", m->allowed);
+            nt_strbuf_print(d, " (%u for the sweep)", m->allowed);
         put_nics(d, m);
         put_core_latencies(d, m);
-        nt_draft_puts(d, "\n");
+        nt_strbuf_puts(d, "\n");
     }
 }

@@ -2,10 +2,10 @@
 #ifndef NT_SHOW_MACHINES_H
 #define NT_SHOW_MACHINES_H
 
-#include "draft.h"
 #include "map.h"
+#include "strbuf.h"
 
 /* Nothing when it is not known. */
-void nt_show_machines(struct nt_draft *draft, const struct nt_map *map);
+void nt_show_machines(struct nt_strbuf *buf, const struct nt_map *map);
 
 #endif

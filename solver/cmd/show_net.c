@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "fold.h"
-#include "rows.h"
 #include "switch_support.h"
+#include "text_table.h"
 
 enum { SCREEN_ROWS = 40, FOLD_LEAST = 2, DEPTH_MAX = 256, NO_LINK = UINT32_MAX };
 
@@ -21,7 +21,7 @@ struct net {
     const struct nt_map *map;
     const struct nt_model *model;
     const struct nt_terminal *terminal;
-    struct nt_rows rows;
+    struct nt_text_table rows;
     struct nt_err *err;
     bool fold;
     int places;             /* decimals of a latency */
@@ -91,7 +91,7 @@ static void put_figures(const struct net *n, struct nt_row *row, const struct nt
 static struct nt_row *add_row(struct net *n, enum nt_style style, const char *art,
                               const char *label)
 {
-    struct nt_row *row = nt_rows_add(&n->rows, style, strdup(art), strdup(label), n->err);
+    struct nt_row *row = nt_text_table_add(&n->rows, style, strdup(art), strdup(label), n->err);
     return row;
 }
 
@@ -166,7 +166,7 @@ static bool is_usual(const struct net *n, uint32_t host, const struct usual *usu
 static int add_folded(struct net *n, const char *art, const uint32_t *hosts, size_t count,
                       const struct usual *usual)
 {
-    struct nt_draft d = {0};
+    struct nt_strbuf d = {0};
     const char **names = malloc((count + 1) * sizeof *names);
     double low = INFINITY, high = 0, sure = 1;
     if (names == NULL)
@@ -183,9 +183,9 @@ static int add_folded(struct net *n, const char *art, const uint32_t *hosts, siz
     nt_fold_names(&d, names, count);
     free(names);
     char *label;
-    if (nt_draft_finish(&d, &label, NULL, n->err) != 0)
+    if (nt_strbuf_finish(&d, &label, NULL, n->err) != 0)
         return -1;
-    struct nt_row *row = nt_rows_add(&n->rows, NT_STYLE_PLAIN, strdup(art), label, n->err);
+    struct nt_row *row = nt_text_table_add(&n->rows, NT_STYLE_PLAIN, strdup(art), label, n->err);
     if (row == NULL)
         return -1;
     struct nt_link typical = {.at_least = at_least};
@@ -469,7 +469,7 @@ static int decimals(const struct nt_model *m)
 }
 
 int nt_show_net(const struct nt_map *map, bool all, const struct nt_terminal *terminal,
-                struct nt_draft *draft, struct nt_err *err)
+                struct nt_strbuf *buf, struct nt_err *err)
 {
     struct net n = {.map = map,
                     .model = map->model,
@@ -489,10 +489,10 @@ int nt_show_net(const struct nt_map *map, bool all, const struct nt_terminal *te
     if (rc == 0)
         rc = nt_support_create(map->model, &n.support, err);
     if (rc == 0 && draw_trees(&n) == 0 && draw_other_links(&n) == 0 && draw_missing(&n) == 0)
-        nt_rows_put(&n.rows, terminal, draft);
+        nt_text_table_put(&n.rows, terminal, buf);
     else
         rc = -1;
-    nt_rows_fini(&n.rows);
+    nt_text_table_fini(&n.rows);
     free(n.support);
     free(n.begin);
     free(n.list);

@@ -4,14 +4,14 @@
 
 #include <stdbool.h>
 
-#include "draft.h"
 #include "err.h"
 #include "map.h"
+#include "strbuf.h"
 #include "terminal.h"
 
 /* all: every host and link on a line of its own; otherwise those alike share one when the map is
  * too large for a screen. */
 int nt_show_net(const struct nt_map *map, bool all, const struct nt_terminal *terminal,
-                struct nt_draft *draft, struct nt_err *err);
+                struct nt_strbuf *buf, struct nt_err *err);
 
 #endif

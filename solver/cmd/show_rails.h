@@ -2,12 +2,12 @@
 #ifndef NT_SHOW_RAILS_H
 #define NT_SHOW_RAILS_H
 
-#include "draft.h"
 #include "err.h"
 #include "map.h"
+#include "strbuf.h"
 
 /* For each class of paths which rail for which sizes, and the settings of UCX for it. Nothing when
  * the map has no two rails of any class. */
-int nt_show_rails(struct nt_draft *d, const struct nt_map *map, struct nt_err *err);
+int nt_show_rails(struct nt_strbuf *d, const struct nt_map *map, struct nt_err *err);
 
 #endif

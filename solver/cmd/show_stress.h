@@ -2,10 +2,10 @@
 #ifndef NT_SHOW_STRESS_H
 #define NT_SHOW_STRESS_H
 
-#include "draft.h"
 #include "map.h"
+#include "strbuf.h"
 
 /* Nothing when there are none. */
-void nt_show_stress(struct nt_draft *draft, const struct nt_map *map);
+void nt_show_stress(struct nt_strbuf *buf, const struct nt_map *map);
 
 #endif

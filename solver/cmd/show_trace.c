@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "files.h"
-#include "rows.h"
 #include "samples.h"
+#include "text_table.h"
 
 enum { BEGIN, SECONDS, ROUNDS, PAIRS };
 
@@ -30,13 +30,13 @@ static void put_seconds(char cell[NT_ROW_CELL_BYTES], double seconds)
         snprintf(cell, NT_ROW_CELL_BYTES, "%.3f", seconds);
 }
 
-static struct nt_row *add(struct nt_rows *rows, enum nt_style style, const char *name,
+static struct nt_row *add(struct nt_text_table *rows, enum nt_style style, const char *name,
                           struct nt_err *err)
 {
-    return nt_rows_add(rows, style, strdup(""), strdup(name), err);
+    return nt_text_table_add(rows, style, strdup(""), strdup(name), err);
 }
 
-static int add_head(struct nt_rows *rows, struct nt_err *err)
+static int add_head(struct nt_text_table *rows, struct nt_err *err)
 {
     static const char *const titles[NT_ROW_CELLS] = {"begin s", "seconds", "rounds", "pairs"};
     struct nt_row *row = add(rows, NT_STYLE_HEAD, "phase", err);
@@ -62,7 +62,8 @@ static void note_failures(const struct nt_samples *s, const struct nt_phase_acco
         snprintf(row->note + n, sizeof row->note - (size_t)n, " and %zu more", a->hosts - 1);
 }
 
-static int add_phase(const struct nt_samples *s, size_t k, struct nt_rows *rows, struct nt_err *err)
+static int add_phase(const struct nt_samples *s, size_t k, struct nt_text_table *rows,
+                     struct nt_err *err)
 {
     const struct nt_phase *phase = &s->phase[k];
     struct nt_phase_account account;
@@ -80,7 +81,7 @@ static int add_phase(const struct nt_samples *s, size_t k, struct nt_rows *rows,
 }
 
 /* Before the first phase hosts meet; newer records say for how long. */
-static int add_meeting(const struct nt_samples *s, struct nt_rows *rows, struct nt_err *err)
+static int add_meeting(const struct nt_samples *s, struct nt_text_table *rows, struct nt_err *err)
 {
     if (s->phases == 0 || isnan(s->phase_begin_s[0]))
         return 0;
@@ -92,32 +93,32 @@ static int add_meeting(const struct nt_samples *s, struct nt_rows *rows, struct 
     return 0;
 }
 
-static void put_end(struct nt_draft *d, const struct nt_samples *s)
+static void put_end(struct nt_strbuf *d, const struct nt_samples *s)
 {
-    nt_draft_print(d, "\n%s after %.3f s", nt_status_name(s->status), s->seconds);
+    nt_strbuf_print(d, "\n%s after %.3f s", nt_status_name(s->status), s->seconds);
     if (s->budget_s > 0)
-        nt_draft_print(d, " of %.3f", s->budget_s);
-    nt_draft_print(d, ", %zu hosts\n", s->hosts);
+        nt_strbuf_print(d, " of %.3f", s->budget_s);
+    nt_strbuf_print(d, ", %zu hosts\n", s->hosts);
     for (size_t k = 0; k < s->hosts; k++) {
         if (s->missing[k] == NULL)
             continue;
-        nt_draft_print(d, "missing  %s: ", s->host_name[k]);
-        nt_draft_put_line(d, s->missing[k]);
-        nt_draft_puts(d, "\n");
+        nt_strbuf_print(d, "missing  %s: ", s->host_name[k]);
+        nt_strbuf_put_line(d, s->missing[k]);
+        nt_strbuf_puts(d, "\n");
     }
     for (size_t k = 0; k < s->warnings; k++) {
-        nt_draft_puts(d, "warning  ");
-        nt_draft_put_line(d, s->warning[k]);
-        nt_draft_puts(d, "\n");
+        nt_strbuf_puts(d, "warning  ");
+        nt_strbuf_put_line(d, s->warning[k]);
+        nt_strbuf_puts(d, "\n");
     }
 }
 
-int nt_show_trace(const char *path, const struct nt_terminal *terminal, struct nt_draft *draft,
+int nt_show_trace(const char *path, const struct nt_terminal *terminal, struct nt_strbuf *draft,
                   struct nt_err *err)
 {
     char beside[4096];
     struct nt_samples *s;
-    struct nt_rows rows = {0};
+    struct nt_text_table rows = {0};
     if (path == NULL && beside_map(beside, sizeof beside, err) != 0)
         return -1;
     if (nt_file_read_samples(path != NULL ? path : beside, &s, err) != 0)
@@ -128,10 +129,10 @@ int nt_show_trace(const char *path, const struct nt_terminal *terminal, struct n
     for (size_t k = 0; k < s->phases && rc == 0; k++)
         rc = add_phase(s, k, &rows, err);
     if (rc == 0) {
-        nt_rows_put(&rows, terminal, draft);
+        nt_text_table_put(&rows, terminal, draft);
         put_end(draft, s);
     }
-    nt_rows_fini(&rows);
+    nt_text_table_fini(&rows);
     nt_samples_destroy(s);
     return rc;
 }

@@ -2,12 +2,12 @@
 #ifndef NT_SHOW_TRACE_H
 #define NT_SHOW_TRACE_H
 
-#include "draft.h"
 #include "err.h"
+#include "strbuf.h"
 #include "terminal.h"
 
 /* path: the record; NULL: "samples" beside $NETTOPO_MAP. */
-int nt_show_trace(const char *path, const struct nt_terminal *terminal, struct nt_draft *draft,
+int nt_show_trace(const char *path, const struct nt_terminal *terminal, struct nt_strbuf *draft,
                   struct nt_err *err);
 
 #endif

@@ -6,19 +6,21 @@
 #include <time.h>
 
 #include "decimal.h"
-#include "draft.h"
 #include "files.h"
 #include "flows.h"
+#include "json_write.h"
 #include "kernels.h"
 #include "map_json.h"
 #include "matrix_csv.h"
 #include "measure.h"
+#include "memory.h"
 #include "network.h"
 #include "number.h"
 #include "reference.h"
 #include "rng.h"
 #include "simulate_routes.h"
 #include "stats.h"
+#include "strbuf.h"
 #include "sweep_pmm.h"
 #include "sweep_sim.h"
 #include "terminal.h"
@@ -80,10 +82,11 @@ struct asked {
 /* What is simulated. */
 struct scene {
     struct nt_network *network;
-    struct nt_noise noise;
+    struct nt_measure_noise noise;
     struct nt_map *map; /* when the topology came from one: names are its */
     char (*made_name)[HOST_NAME_BYTES];
-    const char **name; /* of the hosts */
+    const char **name;      /* of the hosts */
+    struct nt_arena memory; /* of all arrays */
 };
 
 /* ---- numbers -------------------------------------------------------------------------------- */
@@ -137,9 +140,9 @@ static int read_figures(const struct asked *a, struct nt_figures *f, struct nt_e
     return 0;
 }
 
-static int read_noise(const struct asked *a, struct nt_noise *n, struct nt_err *err)
+static int read_noise(const struct asked *a, struct nt_measure_noise *n, struct nt_err *err)
 {
-    *n = (struct nt_noise){.seed = 1};
+    *n = (struct nt_measure_noise){.seed = 1};
     if (read_number("noise", a->noise, &n->sd, err) < 0 ||
         read_number("host-spread", a->spread, &n->host_spread, err) < 0 ||
         read_number("asymmetry", a->asymmetry, &n->asymmetry, err) < 0 ||
@@ -155,17 +158,16 @@ static void scene_fini(struct scene *s)
 {
     nt_network_destroy(s->network);
     nt_map_destroy(s->map);
-    free(s->made_name);
-    free(s->name);
+    nt_arena_fini(&s->memory);
 }
 
 static int name_hosts(struct scene *s, struct nt_err *err)
 {
     size_t n = s->network->hosts;
-    s->name = calloc(n + 1, sizeof *s->name);
-    s->made_name = calloc(n + 1, sizeof *s->made_name);
-    if (s->name == NULL || s->made_name == NULL)
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for the names of %zu hosts", n);
+    s->name = nt_arena_array(&s->memory, n + 1, sizeof *s->name);
+    s->made_name = nt_arena_array(&s->memory, n + 1, sizeof *s->made_name);
+    if (nt_arena_check(&s->memory, err) != 0)
+        return -1;
     for (size_t h = 0; h < n; h++) {
         snprintf(s->made_name[h], sizeof s->made_name[h], "n%zu", h + 1);
         s->name[h] = s->map != NULL ? s->map->host_name[h] : s->made_name[h];
@@ -216,7 +218,7 @@ static int scene_init(const struct asked *a, struct scene *s, struct nt_err *err
 {
     *s = (struct scene){0};
     if (read_noise(a, &s->noise, err) < 0 || build(a, s, err) < 0 ||
-        nt_noise_settle(&s->noise, s->network, err) < 0 || name_hosts(s, err) < 0) {
+        nt_measure_settle(&s->noise, s->network, err) < 0 || name_hosts(s, err) < 0) {
         scene_fini(s);
         return -1;
     }
@@ -245,7 +247,7 @@ static int measure_bandwidths(const struct scene *s, struct nt_matrix **out, str
         return -1;
     for (uint32_t a = 0; a < m->n; a++)
         for (uint32_t b = 0; b < m->n; b++) {
-            double value = nt_matrix_get(m, a, b) * nt_noise_factor(&s->noise, a, b, 0);
+            double value = nt_matrix_get(m, a, b) * nt_measure_factor(&s->noise, a, b, 0);
             bool missing = a != b && isnan(nt_measure_latency(s->network, &s->noise, a, b, 0));
             nt_matrix_set(m, a, b, missing ? NAN : (float)value);
         }
@@ -333,7 +335,7 @@ static int write_sweep(const struct scene *s, const struct asked *a, char **text
     const struct nt_sweep_kind *kind = find_sweep(a->sweep, err);
     struct nt_sweep_run run;
     struct rusage usage = {0};
-    struct nt_draft d = {0};
+    struct nt_json_writer w = {0};
     uint32_t *order;
     if (kind == NULL || shuffle_hosts(s, a->shuffle, &order, err) < 0)
         return -1;
@@ -342,14 +344,18 @@ static int write_sweep(const struct scene *s, const struct asked *a, char **text
     if (rc < 0)
         return -1;
     getrusage(RUSAGE_SELF, &usage);
-    nt_draft_print(&d, "{\"hosts\": %zu, \"rounds\": %llu, \"pairs\": %llu, \"exact\": %s, ",
-                   s->network->hosts, (unsigned long long)run.rounds, (unsigned long long)run.pairs,
-                   run.exact ? "true" : "false");
-    nt_draft_print(&d, "\"bound_rounds\": %llu, \"cpu_seconds\": %.6f, \"memory_bytes\": %llu}\n",
-                   (unsigned long long)run.bound_rounds, run.planning_s,
-                   (unsigned long long)usage.ru_maxrss * 1024);
+    nt_json_begin(&w, NULL, '{', false);
+    nt_json_put_whole(&w, "hosts", s->network->hosts);
+    nt_json_put_whole(&w, "rounds", run.rounds);
+    nt_json_put_whole(&w, "pairs", run.pairs);
+    nt_json_put_flag(&w, "exact", run.exact);
+    nt_json_put_whole(&w, "bound_rounds", run.bound_rounds);
+    nt_json_put_number(&w, "cpu_seconds", run.planning_s);
+    nt_json_put_whole(&w, "memory_bytes", (uint64_t)usage.ru_maxrss * 1024);
+    nt_json_end(&w, '}');
+    nt_strbuf_puts(&w.buf, "\n");
     nt_model_destroy(run.model);
-    return nt_draft_finish(&d, text, bytes, err);
+    return nt_strbuf_finish(&w.buf, text, bytes, err);
 }
 
 /* ---- a workload -------------------------------------------------------------------------------
@@ -386,56 +392,53 @@ static double half_width(const double *x, size_t n, double mean)
     return nt_student_quantile(0.995, count - 1) * sqrt(square / (count - 1) / count);
 }
 
-static void print_times(struct nt_draft *d, const double *time, size_t n)
+static void print_times(struct nt_strbuf *d, const double *time, size_t n)
 {
     double sum = 0;
     for (size_t k = 0; k < n; k++)
         sum += time[k];
     double mean = sum / (double)n;
-    nt_draft_print(d, " \"time_us\": %.6g,", mean);
+    nt_strbuf_print(d, " \"time_us\": %.6g,", mean);
     if (n > 1)
-        nt_draft_print(d, " \"time_half_width_us\": %.6g,", half_width(time, n, mean));
-    nt_draft_puts(d, "\n \"times_us\": [");
+        nt_strbuf_print(d, " \"time_half_width_us\": %.6g,", half_width(time, n, mean));
+    nt_strbuf_puts(d, "\n \"times_us\": [");
     for (size_t k = 0; k < n; k++)
-        nt_draft_print(d, "%s%.6g", k > 0 ? ", " : "", time[k]);
-    nt_draft_puts(d, "]}\n");
+        nt_strbuf_print(d, "%s%.6g", k > 0 ? ", " : "", time[k]);
+    nt_strbuf_puts(d, "]}\n");
 }
 
 static int write_workload(const struct scene *s, const struct asked *a, char **text, size_t *bytes,
                           struct nt_err *err)
 {
     struct nt_workload w = {0};
-    struct nt_draft d = {0};
+    struct nt_strbuf d = {0};
     uint64_t repeat;
     if (read_workload(a, &w, &repeat, err) < 0)
         return -1;
-    double *time = calloc(repeat, sizeof *time), busiest = 0;
+    NT_SCOPED struct nt_arena memory = {0};
+    double *time = nt_arena_array(&memory, repeat, sizeof *time), busiest = 0;
     size_t messages = 0;
-    if (time == NULL)
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %llu repetitions",
-                          (unsigned long long)repeat);
+    if (nt_arena_check(&memory, err) != 0)
+        return -1;
     for (uint64_t k = 0; k < repeat; k++) {
         struct nt_kernel_result r;
         nt_terminal_progress("%s, repetition %llu of %llu", a->workload, (unsigned long long)k + 1,
                              (unsigned long long)repeat);
         w.seed = s->noise.seed + k;
-        if (nt_kernel_run(s->network, &w, &r, err) < 0) {
-            free(time);
+        if (nt_kernel_run(s->network, &w, &r, err) < 0)
             return -1;
-        }
         time[k] = r.time_us;
         messages = r.messages;
         busiest += r.busiest / (double)repeat;
         nt_kernel_result_fini(&r);
     }
-    nt_draft_print(&d,
-                   "{\"workload\": \"%s\", \"hosts\": %zu, \"messages\": %zu, \"bytes\": %.15g,",
-                   a->workload, s->network->hosts, messages, w.bytes);
-    nt_draft_print(&d, " \"repetitions\": %llu, \"busiest_link\": %.3f,",
-                   (unsigned long long)repeat, busiest);
+    nt_strbuf_print(&d,
+                    "{\"workload\": \"%s\", \"hosts\": %zu, \"messages\": %zu, \"bytes\": %.15g,",
+                    a->workload, s->network->hosts, messages, w.bytes);
+    nt_strbuf_print(&d, " \"repetitions\": %llu, \"busiest_link\": %.3f,",
+                    (unsigned long long)repeat, busiest);
     print_times(&d, time, repeat);
-    free(time);
-    return nt_draft_finish(&d, text, bytes, err);
+    return nt_strbuf_finish(&d, text, bytes, err);
 }
 
 /* ---- the verb ----------------------------------------------------------------------------------

@@ -95,7 +95,7 @@ int nt_simulate_routes(const struct nt_network *network, const char *const *host
     return rc;
 }
 
-int nt_simulate_measured(const struct nt_network *network, const struct nt_noise *noise,
+int nt_simulate_measured(const struct nt_network *network, const struct nt_measure_noise *noise,
                          const char *const *host_name, char **text, size_t *bytes,
                          struct nt_err *err)
 {

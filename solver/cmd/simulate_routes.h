@@ -13,7 +13,7 @@ int nt_simulate_routes(const struct nt_network *network, const char *const *host
                        struct nt_err *err);
 
 /* A measurement of each pair that has a route and is not missing. */
-int nt_simulate_measured(const struct nt_network *network, const struct nt_noise *noise,
+int nt_simulate_measured(const struct nt_network *network, const struct nt_measure_noise *noise,
                          const char *const *host_name, char **text, size_t *bytes,
                          struct nt_err *err);
 

@@ -82,9 +82,9 @@ static void matrices_fini(struct matrices *m)
 static int arrange(const struct matrices *m, const char *path, struct nt_matrix_series *from,
                    size_t which, struct nt_matrix **out, struct nt_err *err)
 {
-    const struct nt_table table = {from->matrix[which], from->host_name};
-    if (nt_table_arrange(&table, (const char *const *)m->latency->host_name, m->latency->hosts, out,
-                         err) != 0)
+    const struct nt_named_matrix table = {from->matrix[which], from->host_name};
+    if (nt_named_matrix_arrange(&table, (const char *const *)m->latency->host_name,
+                                m->latency->hosts, out, err) != 0)
         return nt_err_prefix(err, "%s", nt_file_name(path));
     return 0;
 }

@@ -7,6 +7,7 @@
 #include "estimate.h"
 #include "estimate_routes.h"
 #include "measured.h"
+#include "memory.h"
 #include "plan_model.h"
 #include "routes.h"
 
@@ -82,10 +83,7 @@ static void destroy(struct nt_planner *planner)
     struct pmm *s = (struct pmm *)planner;
     nt_network_destroy(s->truth);
     nt_plan_destroy(s->plan);
-    free(s->pair);
-    free(s->latency_us);
-    free(s->lost);
-    free(s);
+    nt_object_destroy(s);
 }
 
 static const struct nt_planner_ops OPS = {next, tell, lose, destroy};
@@ -114,21 +112,21 @@ static int check_links(const struct nt_model *m, struct nt_err *err)
 static int create(const struct nt_sweep_ask *ask, struct nt_planner **out, struct nt_err *err)
 {
     const struct nt_network *network = ask->network;
-    struct pmm *s = calloc(1, sizeof *s);
+    struct pmm *s = nt_object_create(sizeof *s, err);
     if (s == NULL)
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for a sweep of %zu hosts", network->hosts);
+        return -1;
     s->base.ops = &OPS;
     if (known_network(network, &s->truth, err) < 0 || check_links(s->truth->model, err) < 0 ||
         nt_plan_model(s->truth->model, 1, ask->seed, &s->plan, err) < 0) {
         destroy(&s->base);
         return -1;
     }
-    s->pair = calloc(network->hosts + 1, sizeof *s->pair);
-    s->latency_us = calloc(s->plan->pairs + 1, sizeof *s->latency_us);
-    s->lost = calloc(network->hosts + 1, sizeof *s->lost);
-    if (s->pair == NULL || s->latency_us == NULL || s->lost == NULL) {
+    s->pair = nt_arena_array(&s->base.memory, network->hosts + 1, sizeof *s->pair);
+    s->latency_us = nt_arena_array(&s->base.memory, s->plan->pairs + 1, sizeof *s->latency_us);
+    s->lost = nt_arena_array(&s->base.memory, network->hosts + 1, sizeof *s->lost);
+    if (nt_arena_check(&s->base.memory, err) != 0) {
         destroy(&s->base);
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for a sweep of %zu hosts", network->hosts);
+        return -1;
     }
     for (size_t k = 0; k < s->plan->pairs; k++)
         s->latency_us[k] = NAN;

@@ -1,18 +1,20 @@
 #include "reach.h"
 
 #include <stdio.h>
-#include <stdlib.h>
+
+#include "memory.h"
 
 /* The links by vertex: those of v are list[start[v]]..list[start[v + 1] - 1]. */
 struct around {
     uint32_t *start, *list;
 };
 
-static int around_init(struct around *a, const struct nt_model *m, size_t vertices)
+static int around_init(struct around *a, const struct nt_model *m, size_t vertices,
+                       struct nt_arena *memory, struct nt_err *err)
 {
-    a->start = calloc(vertices + 2, sizeof *a->start);
-    a->list = calloc(2 * m->links + 1, sizeof *a->list);
-    if (a->start == NULL || a->list == NULL)
+    a->start = nt_arena_array(memory, vertices + 2, sizeof *a->start);
+    a->list = nt_arena_array(memory, 2 * m->links + 1, sizeof *a->list);
+    if (nt_arena_check(memory, err) != 0)
         return -1;
     for (size_t k = 0; k < m->links; k++) {
         a->start[m->link[k].a + 2]++;
@@ -52,45 +54,34 @@ int nt_reach_create(const struct nt_model *model, uint32_t source, struct nt_rea
                     struct nt_err *err)
 {
     size_t n = model->hosts + model->switches;
-    struct around around = {0};
-    struct nt_reach *r = calloc(1, sizeof *r);
-    uint32_t *queue = calloc(n + 1, sizeof *queue);
-    if (r != NULL)
-        *r = (struct nt_reach){.source = source,
-                               .vertices = n,
-                               .hops = calloc(n + 1, sizeof *r->hops),
-                               .switches = calloc(n + 1, sizeof *r->switches),
-                               .link = calloc(n + 1, sizeof *r->link),
-                               .from = calloc(n + 1, sizeof *r->from)};
-    int rc = -1;
     if (source >= n)
-        nt_err_set(err, NT_ERR_INPUT, "vertex %u: expected one below %zu", source, n);
-    else if (r == NULL || queue == NULL || r->hops == NULL || r->switches == NULL ||
-             r->link == NULL || r->from == NULL || around_init(&around, model, n) != 0)
-        nt_err_set(err, NT_ERR_SYSTEM, "paths among %zu vertices: out of memory", n);
-    else
-        rc = 0;
-    if (rc == 0) {
-        walk(model, &around, r, queue);
-        *out = r;
-    } else {
+        return nt_err_set(err, NT_ERR_INPUT, "vertex %u: expected one below %zu", source, n);
+    NT_SCOPED struct nt_arena memory = {0};
+    struct around around;
+    uint32_t *queue = nt_arena_array(&memory, n, sizeof *queue);
+    if (around_init(&around, model, n, &memory, err) != 0)
+        return -1;
+    struct nt_reach *r = nt_object_create(sizeof *r, err);
+    if (r == NULL)
+        return -1;
+    r->source = source;
+    r->vertices = n;
+    r->hops = nt_arena_array(&r->memory, n, sizeof *r->hops);
+    r->switches = nt_arena_array(&r->memory, n, sizeof *r->switches);
+    r->link = nt_arena_array(&r->memory, n, sizeof *r->link);
+    r->from = nt_arena_array(&r->memory, n, sizeof *r->from);
+    if (nt_arena_check(&r->memory, err) != 0) {
         nt_reach_destroy(r);
+        return -1;
     }
-    free(around.start);
-    free(around.list);
-    free(queue);
-    return rc;
+    walk(model, &around, r, queue);
+    *out = r;
+    return 0;
 }
 
 void nt_reach_destroy(struct nt_reach *reach)
 {
-    if (reach == NULL)
-        return;
-    free(reach->hops);
-    free(reach->switches);
-    free(reach->link);
-    free(reach->from);
-    free(reach);
+    nt_object_destroy(reach);
 }
 
 void nt_path_class_name(uint32_t hops, uint32_t switches, char name[NT_PATH_CLASS_BYTES])

@@ -7,11 +7,13 @@
 #include <stdint.h>
 
 #include "err.h"
+#include "memory.h"
 #include "model.h"
 
 enum { NT_REACH_NOT = 0 }; /* hops of what is not reached, and of the source itself */
 
 struct nt_reach {
+    struct nt_arena memory; /* of all arrays */
     uint32_t source;
     size_t vertices;
     uint32_t *hops;     /* vertices of them: links on a shortest way by number; NT_REACH_NOT */

@@ -2,7 +2,8 @@
 
 #include <math.h>
 #include <stdbool.h>
-#include <stdlib.h>
+
+#include "memory.h"
 
 /* ---- one line ---- */
 struct sums {
@@ -127,24 +128,18 @@ int nt_segments_fit(const struct nt_point *point, size_t n, double at, size_t le
     if (n == 0 || n > NT_SEGMENTS_POINTS_MAX)
         return nt_err_set(err, NT_ERR_INPUT, "a curve of %zu points: expected 1 to %d", n,
                           (int)NT_SEGMENTS_POINTS_MAX);
+    NT_SCOPED struct nt_arena memory = {0};
     struct search s = {.point = point, .n = n, .at = at};
     s.least = least < 1 ? 1 : least < n ? least : n;
     s.most = most < 1 ? 1 : most < NT_SEGMENTS_MAX ? most : NT_SEGMENTS_MAX;
-    s.cost = calloc(n * n, sizeof *s.cost);
-    s.best = calloc((s.most + 1) * (n + 1), sizeof *s.best);
-    s.begin = calloc((s.most + 1) * (n + 1), sizeof *s.begin);
-    int rc = -1;
-    if (s.cost == NULL || s.best == NULL || s.begin == NULL) {
-        nt_err_set(err, NT_ERR_SYSTEM, "a curve of %zu points: out of memory", n);
-    } else {
-        price_all_lines(&s);
-        divide(&s);
-        *lines = choose_count(&s);
-        take(&s, *lines, out);
-        rc = 0;
-    }
-    free(s.cost);
-    free(s.best);
-    free(s.begin);
-    return rc;
+    s.cost = nt_arena_array(&memory, n * n, sizeof *s.cost);
+    s.best = nt_arena_array(&memory, (s.most + 1) * (n + 1), sizeof *s.best);
+    s.begin = nt_arena_array(&memory, (s.most + 1) * (n + 1), sizeof *s.begin);
+    if (nt_arena_check(&memory, err) != 0)
+        return -1;
+    price_all_lines(&s);
+    divide(&s);
+    *lines = choose_count(&s);
+    take(&s, *lines, out);
+    return 0;
 }

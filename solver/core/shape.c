@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "memory.h"
 #include "rng.h"
 
 /* A set of hosts as the XOR of a random word each: equal sets, equal words; two different sets are
@@ -30,15 +31,6 @@ struct view {
     size_t splits;
 };
 
-static void view_fini(struct view *v)
-{
-    free(v->first);
-    free(v->edge);
-    free(v->part);
-    free(v->below);
-    free(v->split);
-}
-
 static struct set host_set(uint32_t host)
 {
     struct nt_rng rng;
@@ -64,18 +56,17 @@ static int set_compare(const void *a, const void *b)
     return memcmp(s->word, t->word, sizeof s->word);
 }
 
-static int view_init(struct view *v, const struct nt_model *m, struct nt_err *err)
+static int view_init(struct view *v, const struct nt_model *m, struct nt_arena *memory,
+                     struct nt_err *err)
 {
     *v = (struct view){.m = m, .vertices = m->hosts + m->switches};
-    v->first = calloc(v->vertices + 1, sizeof *v->first);
-    v->edge = calloc(2 * m->links + 1, sizeof *v->edge);
-    v->part = calloc(v->vertices + 1, sizeof *v->part);
-    v->below = calloc(v->vertices + 1, sizeof *v->below);
-    v->split = calloc(v->vertices + 1, sizeof *v->split);
-    if (!v->first || !v->edge || !v->part || !v->below || !v->split) {
-        view_fini(v);
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory to compare %zu links", m->links);
-    }
+    v->first = nt_arena_array(memory, v->vertices + 1, sizeof *v->first);
+    v->edge = nt_arena_array(memory, 2 * m->links + 1, sizeof *v->edge);
+    v->part = nt_arena_array(memory, v->vertices + 1, sizeof *v->part);
+    v->below = nt_arena_array(memory, v->vertices + 1, sizeof *v->below);
+    v->split = nt_arena_array(memory, v->vertices + 1, sizeof *v->split);
+    if (nt_arena_check(memory, err) != 0)
+        return -1;
     for (size_t k = 0; k < m->links; k++) {
         uint32_t end[2] = {m->link[k].a, m->link[k].b};
         for (int side = 0; side < 2; side++) {
@@ -166,15 +157,12 @@ static void sort_splits(struct view *v)
 
 static int look(struct view *v, struct nt_err *err)
 {
-    uint32_t *order = calloc(v->vertices + 1, sizeof *order);
-    uint32_t *up = calloc(v->vertices + 1, sizeof *up),
-             *came = calloc(v->vertices + 1, sizeof *came);
-    if (order == NULL || up == NULL || came == NULL) {
-        free(order);
-        free(up);
-        free(came);
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory to compare %zu links", v->m->links);
-    }
+    NT_SCOPED struct nt_arena memory = {0};
+    uint32_t *order = nt_arena_array(&memory, v->vertices + 1, sizeof *order);
+    uint32_t *up = nt_arena_array(&memory, v->vertices + 1, sizeof *up),
+             *came = nt_arena_array(&memory, v->vertices + 1, sizeof *came);
+    if (nt_arena_check(&memory, err) != 0)
+        return -1;
     for (uint32_t k = 0; k < v->vertices; k++)
         if (v->part[k] == 0) {
             size_t n = component(v, k, order, up, came);
@@ -184,9 +172,6 @@ static int look(struct view *v, struct nt_err *err)
     if (v->complete) /* as a star */
         v->splits = 0;
     sort_splits(v);
-    free(order);
-    free(up);
-    free(came);
     return 0;
 }
 
@@ -227,9 +212,10 @@ static uint64_t mix(uint64_t x)
 /* Colours: a host its own, a switch that of its neighbours' colours, over and over. */
 static int colour(const struct view *v, uint64_t *colour, struct nt_err *err)
 {
-    uint64_t *next = calloc(v->vertices + 1, sizeof *next);
-    if (next == NULL)
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory to compare %zu links", v->m->links);
+    NT_SCOPED struct nt_arena memory = {0};
+    uint64_t *next = nt_arena_array(&memory, v->vertices + 1, sizeof *next);
+    if (nt_arena_check(&memory, err) != 0)
+        return -1;
     for (size_t k = 0; k < v->vertices; k++)
         colour[k] = k < v->m->hosts ? mix(k + 1) : 0;
     for (int pass = 0; pass < 64; pass++) {
@@ -240,7 +226,6 @@ static int colour(const struct view *v, uint64_t *colour, struct nt_err *err)
         }
         memcpy(colour, next, v->vertices * sizeof *colour);
     }
-    free(next);
     return 0;
 }
 
@@ -254,22 +239,20 @@ static int compare_words(const void *a, const void *b)
 static int compare_colours(const struct view *a, const struct view *b, bool *equal,
                            struct nt_err *err)
 {
-    int rc = -1;
-    uint64_t *x = calloc(a->vertices + 1, sizeof *x), *y = calloc(b->vertices + 1, sizeof *y);
+    NT_SCOPED struct nt_arena memory = {0};
+    uint64_t *x = nt_arena_array(&memory, a->vertices, sizeof *x);
+    uint64_t *y = nt_arena_array(&memory, b->vertices, sizeof *y);
     *equal = false;
-    if (x == NULL || y == NULL) {
-        nt_err_set(err, NT_ERR_SYSTEM, "no memory to compare %zu links", a->m->links);
-    } else if (a->vertices != b->vertices || a->edges != b->edges) {
-        rc = 0;
-    } else if (colour(a, x, err) == 0 && colour(b, y, err) == 0) {
-        qsort(x + a->m->hosts, a->m->switches, sizeof *x, compare_words);
-        qsort(y + b->m->hosts, b->m->switches, sizeof *y, compare_words);
-        *equal = memcmp(x, y, a->vertices * sizeof *x) == 0;
-        rc = 0;
-    }
-    free(x);
-    free(y);
-    return rc;
+    if (nt_arena_check(&memory, err) != 0)
+        return -1;
+    if (a->vertices != b->vertices || a->edges != b->edges)
+        return 0;
+    if (colour(a, x, err) != 0 || colour(b, y, err) != 0)
+        return -1;
+    qsort(x + a->m->hosts, a->m->switches, sizeof *x, compare_words);
+    qsort(y + b->m->hosts, b->m->switches, sizeof *y, compare_words);
+    *equal = memcmp(x, y, a->vertices * sizeof *x) == 0;
+    return 0;
 }
 
 static int compare_views(const struct view *found, const struct view *truth,
@@ -289,20 +272,17 @@ static int compare_views(const struct view *found, const struct view *truth,
 int nt_shape_compare(const struct nt_model *found, const struct nt_model *truth,
                      struct nt_shape_difference *out, struct nt_err *err)
 {
+    NT_SCOPED struct nt_arena memory = {0};
     struct view f, t;
     struct nt_shape_difference d = {0};
     if (found->hosts != truth->hosts)
         return nt_err_set(err, NT_ERR_INPUT, "a network of %zu hosts against one of %zu",
                           found->hosts, truth->hosts);
-    if (view_init(&f, found, err) < 0)
+    if (view_init(&f, found, &memory, err) < 0)
         return -1;
-    if (view_init(&t, truth, err) < 0) {
-        view_fini(&f);
+    if (view_init(&t, truth, &memory, err) < 0)
         return -1;
-    }
     int rc = look(&f, err) < 0 || look(&t, err) < 0 || compare_views(&f, &t, &d, err) < 0 ? -1 : 0;
-    view_fini(&f);
-    view_fini(&t);
     if (rc == 0)
         *out = d;
     return rc;

@@ -2,6 +2,8 @@
 
 #include <stdlib.h>
 
+#include "memory.h"
+
 enum { SEED = 0x5eed };
 
 void nt_unknowns_destroy(struct nt_unknowns *unknowns)
@@ -32,9 +34,10 @@ static int shorter(const void *a, const void *b)
 static int eliminate(struct nt_unknowns *u, const struct nt_routes *routes, const uint32_t *pair,
                      size_t n, struct nt_err *err)
 {
-    struct by_length *order = malloc((n + 1) * sizeof *order);
-    if (order == NULL)
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu pairs", n);
+    NT_SCOPED struct nt_arena memory = {0};
+    struct by_length *order = nt_arena_array(&memory, n + 1, sizeof *order);
+    if (nt_arena_check(&memory, err) != 0)
+        return -1;
     for (size_t i = 0; i < n; i++)
         order[i] = (struct by_length){.length = nt_route_length(routes, pair[i]), .pair = pair[i]};
     qsort(order, n, sizeof *order, shorter);
@@ -44,7 +47,6 @@ static int eliminate(struct nt_unknowns *u, const struct nt_routes *routes, cons
         if (!nt_echelon_follows(u->echelon, link, order[i].length))
             rc = nt_echelon_add(u->echelon, link, order[i].length, err);
     }
-    free(order);
     return rc < 0 ? -1 : 0;
 }
 
@@ -87,13 +89,13 @@ static int write_rows(struct nt_unknowns *u, const struct nt_routes *routes, con
     size_t entries = 0;
     for (size_t i = 0; i < n; i++)
         entries += nt_route_length(routes, pair[i]);
-    size_t *seen = calloc(u->count + 1, sizeof *seen);
-    if (seen == NULL)
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu pairs", n);
+    NT_SCOPED struct nt_arena memory = {0};
+    size_t *seen = nt_arena_array(&memory, u->count + 1, sizeof *seen);
+    if (nt_arena_check(&memory, err) != 0)
+        return -1;
     int rc = nt_rows_create(n, u->count, entries, &u->rows, err);
     for (size_t i = 0; i < n && rc == 0; i++)
         write_row(u, routes, pair[i], i, seen);
-    free(seen);
     return rc;
 }
 

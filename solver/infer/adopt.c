@@ -1,9 +1,9 @@
 #include "adopt.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "hang.h"
+#include "memory.h"
 
 /* Hosts below each vertex that are inside. */
 static void count_inside(const struct nt_hang *h, const bool *inside, bool wanted, uint32_t *count)
@@ -83,11 +83,10 @@ int nt_adopt_link(struct nt_model **model, const bool *inside, bool *added, stru
     struct nt_hang *h;
     if (nt_hang_create(*model, &h, err) < 0)
         return -1;
-    uint32_t *count = malloc((h->vertices + 1) * sizeof *count);
-    int status = 0;
+    NT_SCOPED struct nt_arena memory = {0};
+    uint32_t *count = nt_arena_array(&memory, h->vertices, sizeof *count);
+    int status = nt_arena_check(&memory, err);
     *added = false;
-    if (count == NULL)
-        status = nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu vertices", h->vertices);
     for (int wanted = 0; wanted < 2 && status == 0 && h->tree && !*added; wanted++) {
         count_inside(h, inside, wanted == 1, count);
         uint32_t v = lowest(h, count);
@@ -97,6 +96,5 @@ int nt_adopt_link(struct nt_model **model, const bool *inside, bool *added, stru
         }
     }
     nt_hang_destroy(h);
-    free(count);
     return status;
 }

@@ -3,9 +3,8 @@
  * believed when there are more groups like it than the low outliers seen elsewhere would make. */
 #include "work.h"
 
-#include <stdlib.h>
-
 #include "lanes.h"
+#include "memory.h"
 #include "stats.h"
 
 static double ln_choose(double n, double k)
@@ -134,9 +133,10 @@ bool nt_chance_made(double expected, size_t seen)
 int nt_chance_groups(struct nt_work *w, struct nt_err *err)
 {
     double squares = 0, level = 0;
-    uint16_t *agreeing = malloc((w->groups + 1) * sizeof *agreeing);
-    if (agreeing == NULL)
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu groups", w->groups);
+    NT_SCOPED struct nt_arena memory = {0};
+    uint16_t *agreeing = nt_arena_array(&memory, w->groups + 1, sizeof *agreeing);
+    if (nt_arena_check(&memory, err) != 0)
+        return -1;
     for (size_t g = 0; g < w->groups; g++) {
         size_t m = nt_work_size(w, g);
         squares += (double)m * (double)m;
@@ -160,6 +160,5 @@ int nt_chance_groups(struct nt_work *w, struct nt_err *err)
         double pairs = (double)seen * agreeing[g], near = 0.5 * (double)w->n * around(w, m);
         w->weak[g] |= m <= 3 && seen >= 20 && w->low_share > 0.25 * pairs / near;
     }
-    free(agreeing);
     return 0;
 }

@@ -6,9 +6,9 @@
  * sums over a block of pairs come from one table of running sums. */
 #include "work.h"
 
-#include <stdlib.h>
 #include <string.h>
 
+#include "memory.h"
 #include "stats.h"
 
 struct branch {
@@ -33,45 +33,31 @@ struct table {
     uint32_t *stack;
 };
 
-static void table_fini(struct table *t)
-{
-    void *all[] = {t->parent,  t->gone,       t->length,   t->z,      t->child_start,
-                   t->child,   t->held,       t->order,    t->place,  t->first,
-                   t->last,    t->held_start, t->sum,      t->weight, t->hosts,
-                   t->offsets, t->at_parent,  t->at_child, t->stack};
-    for (size_t k = 0; k < sizeof all / sizeof *all; k++)
-        free(all[k]);
-}
-
 static int table_init(struct table *t, const struct nt_work *w, struct nt_tree *tree,
-                      struct nt_err *err)
+                      struct nt_arena *memory, struct nt_err *err)
 {
     size_t g = w->groups, v = tree->nodes;
     *t = (struct table){.w = w, .tree = tree, .groups = g, .nodes = v};
-    t->parent = malloc((v + 1) * sizeof *t->parent);
-    t->gone = calloc(v + 1, sizeof *t->gone);
-    t->length = calloc(v + 1, sizeof *t->length);
-    t->z = calloc(v + 1, sizeof *t->z);
-    t->child_start = malloc((v + 3) * sizeof *t->child_start);
-    t->child = malloc((v + 1) * sizeof *t->child);
-    t->held_start = malloc((v + 3) * sizeof *t->held_start);
-    t->held = malloc((g + 1) * sizeof *t->held);
-    t->order = malloc((g + 1) * sizeof *t->order);
-    t->place = malloc((g + 1) * sizeof *t->place);
-    t->first = malloc((v + 1) * sizeof *t->first);
-    t->last = malloc((v + 1) * sizeof *t->last);
-    t->sum = calloc((g + 1) * (g + 1), sizeof *t->sum);
-    t->weight = calloc((g + 1) * (g + 1), sizeof *t->weight);
-    t->hosts = calloc(g + 2, sizeof *t->hosts);
-    t->offsets = calloc(g + 2, sizeof *t->offsets);
-    t->at_parent = malloc((g + v + 2) * sizeof *t->at_parent);
-    t->at_child = malloc((g + v + 2) * sizeof *t->at_child);
-    t->stack = malloc((2 * v + 2) * sizeof *t->stack);
-    if (t->parent && t->gone && t->length && t->z && t->child_start && t->child && t->held_start &&
-        t->held && t->order && t->place && t->first && t->last && t->sum && t->weight && t->hosts &&
-        t->offsets && t->at_parent && t->at_child && t->stack)
-        return 0;
-    return nt_err_set(err, NT_ERR_SYSTEM, "no memory for the tiers of %zu groups", g);
+    t->parent = nt_arena_array(memory, v + 1, sizeof *t->parent);
+    t->gone = nt_arena_array(memory, v + 1, sizeof *t->gone);
+    t->length = nt_arena_array(memory, v + 1, sizeof *t->length);
+    t->z = nt_arena_array(memory, v + 1, sizeof *t->z);
+    t->child_start = nt_arena_array(memory, v + 3, sizeof *t->child_start);
+    t->child = nt_arena_array(memory, v + 1, sizeof *t->child);
+    t->held_start = nt_arena_array(memory, v + 3, sizeof *t->held_start);
+    t->held = nt_arena_array(memory, g + 1, sizeof *t->held);
+    t->order = nt_arena_array(memory, g + 1, sizeof *t->order);
+    t->place = nt_arena_array(memory, g + 1, sizeof *t->place);
+    t->first = nt_arena_array(memory, v + 1, sizeof *t->first);
+    t->last = nt_arena_array(memory, v + 1, sizeof *t->last);
+    t->sum = nt_arena_array(memory, (g + 1) * (g + 1), sizeof *t->sum);
+    t->weight = nt_arena_array(memory, (g + 1) * (g + 1), sizeof *t->weight);
+    t->hosts = nt_arena_array(memory, g + 2, sizeof *t->hosts);
+    t->offsets = nt_arena_array(memory, g + 2, sizeof *t->offsets);
+    t->at_parent = nt_arena_array(memory, g + v + 2, sizeof *t->at_parent);
+    t->at_child = nt_arena_array(memory, g + v + 2, sizeof *t->at_child);
+    t->stack = nt_arena_array(memory, 2 * v + 2, sizeof *t->stack);
+    return nt_arena_check(memory, err);
 }
 
 /* Parents by a walk from the last node, which is an inner one when there is any. */
@@ -338,11 +324,10 @@ static bool stage(struct table *t)
 
 int nt_tiers_contract(const struct nt_work *w, struct nt_tree *tree, struct nt_err *err)
 {
+    NT_SCOPED struct nt_arena memory = {0};
     struct table t;
-    if (table_init(&t, w, tree, err) < 0) {
-        table_fini(&t);
+    if (table_init(&t, w, tree, &memory, err) < 0)
         return -1;
-    }
     hang(&t);
     while (stage(&t))
         ;
@@ -350,6 +335,5 @@ int nt_tiers_contract(const struct nt_work *w, struct nt_tree *tree, struct nt_e
     for (uint32_t v = 0; v < t.nodes; v++)
         if (!t.gone[v] && t.parent[v] != v)
             tree->edge[tree->edges++] = (struct nt_tree_edge){v, t.parent[v], t.length[v], t.z[v]};
-    table_fini(&t);
     return 0;
 }

@@ -1,9 +1,9 @@
 /* What noise cannot make of a matrix of readings. */
 #include <lapacke.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "direct.h"
+#include "memory.h"
 #include "stats.h"
 
 enum { ROUNDS = 8, ROUNDS_LARGE = 4, LARGE = 128 };
@@ -83,13 +83,13 @@ int nt_denoise(const struct nt_work *w, float *out, struct nt_err *err)
 {
     size_t n = w->n;
     int rounds = n > LARGE ? ROUNDS_LARGE : ROUNDS, status = 0;
-    struct room r = {.full = malloc((n * n + 1) * sizeof *r.full),
-                     .value = malloc((n + 1) * sizeof *r.value),
-                     .size = malloc((n * n + 1) * sizeof *r.size)};
-    if (r.full == NULL || r.value == NULL || r.size == NULL)
-        status = nt_err_set(err, NT_ERR_SYSTEM, "no memory for eigenvectors of %zu hosts", n);
-    else
-        first_guess(w, &r, out);
+    NT_SCOPED struct nt_arena memory = {0};
+    struct room r = {.full = nt_arena_array(&memory, n * n, sizeof *r.full),
+                     .value = nt_arena_array(&memory, n, sizeof *r.value),
+                     .size = nt_arena_array(&memory, n * n, sizeof *r.size)};
+    if (nt_arena_check(&memory, err) != 0)
+        return -1;
+    first_guess(w, &r, out);
     for (int round = 0; round < rounds && status == 0; round++) {
         /* at first all that was measured counts: the guess knows no structure */
         fill(w, out, round < 2 ? INFINITY : find_reach(w, out, &r), &r);
@@ -97,8 +97,5 @@ int nt_denoise(const struct nt_work *w, float *out, struct nt_err *err)
     }
     for (size_t i = 0; i < n && status == 0; i++)
         out[i * n + i] = NAN;
-    free(r.full);
-    free(r.value);
-    free(r.size);
     return status;
 }

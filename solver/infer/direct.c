@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "confidence.h"
+#include "memory.h"
 #include "stats.h"
 
 /* SMALL: fewer hosts have no spectrum to speak of. ALWAYS: fewer are tried from all starts. */
@@ -43,25 +44,16 @@ struct sight {
     uint32_t *first;   /* n+1 */
 };
 
-static void sight_fini(struct sight *s)
-{
-    free(s->partner);
-    free(s->first);
-}
-
 /* seen is borrowed, and has so many readings, both directions counted. */
 static int sight_init(struct sight *s, const float *seen, bool whole, size_t n, size_t readings,
-                      struct nt_err *err)
+                      struct nt_arena *memory, struct nt_err *err)
 {
     uint32_t count = 0;
-    *s = (struct sight){.seen = seen,
-                        .whole = whole,
-                        .partner = malloc((readings + 1) * sizeof *s->partner),
-                        .first = malloc((n + 1) * sizeof *s->first)};
-    if (s->partner == NULL || s->first == NULL) {
-        sight_fini(s);
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for readings of %zu hosts", n);
-    }
+    *s = (struct sight){.seen = seen, .whole = whole};
+    s->partner = nt_arena_array(memory, readings + 1, sizeof *s->partner);
+    s->first = nt_arena_array(memory, n + 1, sizeof *s->first);
+    if (nt_arena_check(memory, err) != 0)
+        return -1;
     for (size_t i = 0; i < n; i++) {
         s->first[i] = count;
         for (size_t j = 0; j < n; j++)
@@ -261,7 +253,8 @@ static size_t starts_for(size_t n)
     return n <= 64 ? STARTS : n <= 256 ? 3 : 2;
 }
 
-static int room_init(struct room *r, size_t n, struct nt_direct_effort *effort, struct nt_err *err)
+static int room_init(struct room *r, size_t n, struct nt_direct_effort *effort,
+                     struct nt_arena *memory, struct nt_err *err)
 {
     *r = (struct room){.effort = effort};
     if (direct_init(&r->try, n, err) < 0)
@@ -269,15 +262,13 @@ static int room_init(struct room *r, size_t n, struct nt_direct_effort *effort, 
     for (; r->starts < starts_for(n); r->starts++)
         if (direct_init(&r->start[r->starts], n, err) < 0)
             return -1;
-    r->queue = malloc((n + 1) * sizeof *r->queue);
-    r->neighbour = malloc((n * NT_DIRECT_DEGREE_MAX * 2 + 1) * sizeof *r->neighbour);
-    r->first = malloc((n + 1) * sizeof *r->first);
-    r->values = malloc((9 * n + 1) * sizeof *r->values);
-    r->offset = calloc(n + 1, sizeof *r->offset);
-    r->clean = malloc((n * n + 1) * sizeof *r->clean);
-    if (r->queue && r->neighbour && r->first && r->values && r->offset && r->clean)
-        return 0;
-    return nt_err_set(err, NT_ERR_SYSTEM, "no memory for paths among %zu hosts", n);
+    r->queue = nt_arena_array(memory, n + 1, sizeof *r->queue);
+    r->neighbour = nt_arena_array(memory, n * NT_DIRECT_DEGREE_MAX * 2 + 1, sizeof *r->neighbour);
+    r->first = nt_arena_array(memory, n + 1, sizeof *r->first);
+    r->values = nt_arena_array(memory, 9 * n + 1, sizeof *r->values);
+    r->offset = nt_arena_array(memory, n + 1, sizeof *r->offset);
+    r->clean = nt_arena_array(memory, n * n + 1, sizeof *r->clean);
+    return nt_arena_check(memory, err);
 }
 
 static void room_fini(struct room *r)
@@ -285,12 +276,6 @@ static void room_fini(struct room *r)
     nt_direct_fini(&r->try);
     for (size_t k = 0; k < r->starts; k++)
         nt_direct_fini(&r->start[k]);
-    free(r->queue);
-    free(r->neighbour);
-    free(r->first);
-    free(r->values);
-    free(r->offset);
-    free(r->clean);
 }
 
 /* Keeps the graph if it is new and among the best. */
@@ -355,9 +340,10 @@ static int try_degrees(const struct nt_work *w, const struct sight *sight, struc
 {
     const double degrees[] = {2, 3, 4, 5, 6, 8};
     size_t n = w->n, count = 0;
-    float *v = malloc((n * n / 2 + 1) * sizeof *v);
-    if (v == NULL)
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for readings of %zu hosts", n);
+    NT_SCOPED struct nt_arena memory = {0};
+    float *v = nt_arena_array(&memory, n * n / 2 + 1, sizeof *v);
+    if (nt_arena_check(&memory, err) != 0)
+        return -1;
     memset(r->offset, 0, n * sizeof *r->offset);
     for (size_t i = 1; i < n; i++)
         for (size_t j = 0; j < i; j++)
@@ -365,23 +351,22 @@ static int try_degrees(const struct nt_work *w, const struct sight *sight, struc
     for (size_t k = 0; k < sizeof degrees / sizeof *degrees; k++)
         if (degrees[k] < (double)n - 1)
             try_cut(w, sight, (double)nt_stats_quantile(v, count, degrees[k] / ((double)n - 1)), r);
-    free(v);
     return 0;
 }
 
 /* The same without noise. */
 static int try_clean(const struct nt_work *w, struct room *r, struct nt_err *err)
 {
+    NT_SCOPED struct nt_arena memory = {0};
     struct sight clean;
     if (w->n > NT_DENOISE_HOSTS_MAX || w->n < SMALL)
         return 0;
     if (nt_denoise(w, r->clean, err) < 0 ||
-        sight_init(&clean, r->clean, true, w->n, w->n * w->n, err) < 0)
+        sight_init(&clean, r->clean, true, w->n, w->n * w->n, &memory, err) < 0)
         return -1;
     int status = try_cuts(w, &clean, r, err);
     if (status == 0)
         status = try_degrees(w, &clean, r, err);
-    sight_fini(&clean);
     return status;
 }
 
@@ -463,6 +448,7 @@ static int toggle_all(const struct nt_work *w, double to_beat, struct room *r, s
 int nt_direct_find(const struct nt_work *w, double to_beat, struct nt_direct_effort *effort,
                    struct nt_direct *out, struct nt_err *err)
 {
+    NT_SCOPED struct nt_arena memory = {0};
     struct sight raw;
     struct room r;
     size_t best = 0;
@@ -470,9 +456,9 @@ int nt_direct_find(const struct nt_work *w, double to_beat, struct nt_direct_eff
     *out = (struct nt_direct){.score = INFINITY};
     if (w->n < 4 || w->n > NT_DIRECT_HOSTS_MAX)
         return 0;
-    if (sight_init(&raw, w->d, false, w->n, 2 * w->pairs, err) < 0)
+    if (sight_init(&raw, w->d, false, w->n, 2 * w->pairs, &memory, err) < 0)
         return -1;
-    int status = room_init(&r, w->n, effort, err);
+    int status = room_init(&r, w->n, effort, &memory, err);
     if (status == 0)
         status = try_cuts(w, &raw, &r, err);
     if (status == 0 && isfinite(r.start[0].score))
@@ -491,6 +477,5 @@ int nt_direct_find(const struct nt_work *w, double to_beat, struct nt_direct_eff
         r.start[best] = (struct nt_direct){0};
     }
     room_fini(&r);
-    sight_fini(&raw);
     return status;
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "memory.h"
 #include "stats.h"
 
 enum { BINS = 400 };
@@ -104,9 +105,10 @@ int nt_direct_cuts(const float *seen, const float *offset, size_t n, struct nt_d
                    size_t *cuts, struct nt_err *err)
 {
     size_t skip = n > 256 ? n / 256 : 1, taken = 0;
-    float *v = malloc((n * n / 2 / skip + 2 * n + 1) * sizeof *v);
-    if (v == NULL)
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for readings of %zu hosts", n);
+    NT_SCOPED struct nt_arena memory = {0};
+    float *v = nt_arena_array(&memory, n * n / 2 / skip + 2 * n + 1, sizeof *v);
+    if (nt_arena_check(&memory, err) != 0)
+        return -1;
     for (size_t i = 1; i < n; i += skip)
         for (size_t j = 0; j < i; j++) {
             float x = seen[i * n + j] - offset[i] - offset[j];
@@ -121,6 +123,5 @@ int nt_direct_cuts(const float *seen, const float *offset, size_t n, struct nt_d
         fill_histogram(&h, v, taken);
         *cuts = find_valleys(&h, n, cut, 0);
     }
-    free(v);
     return 0;
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "direct.h"
+#include "memory.h"
 #include "stats.h"
 
 enum { PASSES = 14, NEAR = 3, EXCEPTIONS = 64, AGAINST = 32, SCAN_STEPS = 8 };
@@ -569,32 +570,22 @@ int nt_direct_toggle(const struct nt_work *w, struct nt_direct *d, struct nt_dir
                      struct nt_err *err)
 {
     size_t n = w->n, pairs = n * n + 1;
+    NT_SCOPED struct nt_arena memory = {0};
     struct search s = {.w = w, .d = d, .n = n, .room = n * (n - 1) / 2, .effort = effort};
     s.price = log((double)n);
     s.most = (float)(0.5 * WRONG * WRONG);
-    s.weight = malloc(3 * pairs * sizeof *s.weight);
-    s.neighbour = malloc((n * NT_DIRECT_DEGREE_MAX + 1) * sizeof *s.neighbour);
-    s.left = malloc((4 * n + 1) * sizeof *s.left);
-    s.row = malloc((n + 1) * sizeof *s.row);
-    s.farther = calloc(n + 1, sizeof *s.farther);
-    s.toggle = malloc((s.room + 1) * sizeof *s.toggle);
-    int status = 0;
-    if (s.weight && s.neighbour && s.left && s.row && s.farther && s.toggle) {
-        s.value = s.weight + pairs;
-        s.scratch = s.value + pairs;
-        s.right = s.left + n;
-        s.queue = s.right + n;
-        s.degree = s.queue + n;
-        if (prepare(&s))
-            status = run(&s, err);
-    } else {
-        status = nt_err_set(err, NT_ERR_SYSTEM, "no memory for links among %zu hosts", n);
-    }
-    free(s.weight);
-    free(s.neighbour);
-    free(s.left);
-    free(s.row);
-    free(s.farther);
-    free(s.toggle);
-    return status;
+    s.weight = nt_arena_array(&memory, 3 * pairs, sizeof *s.weight);
+    s.neighbour = nt_arena_array(&memory, n * NT_DIRECT_DEGREE_MAX + 1, sizeof *s.neighbour);
+    s.left = nt_arena_array(&memory, 4 * n + 1, sizeof *s.left);
+    s.row = nt_arena_array(&memory, n + 1, sizeof *s.row);
+    s.farther = nt_arena_array(&memory, n + 1, sizeof *s.farther);
+    s.toggle = nt_arena_array(&memory, s.room + 1, sizeof *s.toggle);
+    if (nt_arena_check(&memory, err) != 0)
+        return -1;
+    s.value = s.weight + pairs;
+    s.scratch = s.value + pairs;
+    s.right = s.left + n;
+    s.queue = s.right + n;
+    s.degree = s.queue + n;
+    return prepare(&s) ? run(&s, err) : 0;
 }

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "memory.h"
+
 struct lattice {
     size_t dimensions, size[NT_DIMENSIONS_MAX];
     bool wraps;
@@ -211,27 +213,18 @@ static void recognise(const struct nt_direct *d, struct nt_model *m, struct coun
 int nt_family_recognise(const struct nt_direct *d, struct nt_model *model, struct nt_err *err)
 {
     size_t n = d->n;
+    NT_SCOPED struct nt_arena memory = {0};
     struct counts c = {.n = n, .links = d->links};
-    c.of = malloc((n + 1) * sizeof *c.of);
-    c.level = malloc((n + 1) * sizeof *c.level);
-    c.start = malloc((n + 1) * sizeof *c.start);
-    c.neighbour = malloc((2 * d->links + 1) * sizeof *c.neighbour);
-    c.queue = malloc((n + 1) * sizeof *c.queue);
-    c.hops = malloc((n + 1) * sizeof *c.hops);
-    c.mark = malloc((n + 1) * sizeof *c.mark);
-    c.other = malloc((n + 1) * sizeof *c.other);
-    int status = 0;
-    if (c.of && c.level && c.start && c.neighbour && c.queue && c.hops && c.mark && c.other)
-        recognise(d, model, &c);
-    else
-        status = nt_err_set(err, NT_ERR_SYSTEM, "no memory to name a network of %zu hosts", n);
-    free(c.of);
-    free(c.level);
-    free(c.start);
-    free(c.neighbour);
-    free(c.queue);
-    free(c.hops);
-    free(c.mark);
-    free(c.other);
-    return status;
+    c.of = nt_arena_array(&memory, n + 1, sizeof *c.of);
+    c.level = nt_arena_array(&memory, n + 1, sizeof *c.level);
+    c.start = nt_arena_array(&memory, n + 1, sizeof *c.start);
+    c.neighbour = nt_arena_array(&memory, 2 * d->links + 1, sizeof *c.neighbour);
+    c.queue = nt_arena_array(&memory, n + 1, sizeof *c.queue);
+    c.hops = nt_arena_array(&memory, n + 1, sizeof *c.hops);
+    c.mark = nt_arena_array(&memory, n + 1, sizeof *c.mark);
+    c.other = nt_arena_array(&memory, n + 1, sizeof *c.other);
+    if (nt_arena_check(&memory, err) != 0)
+        return -1;
+    recognise(d, model, &c);
+    return 0;
 }

@@ -1,9 +1,9 @@
 #include "flow_links.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 #include "flow_work.h"
+#include "memory.h"
 #include "stats.h"
 
 /* A link claims a flow when it is this full; one that is nearly so, or a host's link nearly
@@ -78,17 +78,17 @@ static void keep_most(struct pass *p)
 static int see_noise(struct pass *p, struct nt_err *err)
 {
     const struct nt_hang *h = p->work->hang;
-    float *gap = malloc((2 * h->links + 1) * sizeof *gap);
+    NT_SCOPED struct nt_arena memory = {0};
+    float *gap = nt_arena_array(&memory, 2 * h->links + 1, sizeof *gap);
     size_t n = 0;
-    if (gap == NULL)
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu links", h->links);
+    if (nt_arena_check(&memory, err) != 0)
+        return -1;
     for (uint32_t c = 0; c < 2 * h->links; c++) {
         const struct flow_channel *channel = &p->work->channel[c];
         if (!is_inner(h, c) && channel->second > 0)
             gap[n++] = (float)(1 - channel->second / channel->most);
     }
     p->work->noise = n == 0 ? 0 : fmin((double)nt_stats_median(gap, n) / top_gap, gap_most);
-    free(gap);
     return 0;
 }
 
@@ -272,21 +272,17 @@ int nt_infer_flows(const struct nt_model *model, const struct nt_flow_round *rou
         nt_model_destroy(w.model);
         return -1;
     }
-    w.channel = malloc((channels + 1) * sizeof *w.channel);
-    struct pass p = {.work = &w,
-                     .tally = calloc(channels + 1, sizeof *p.tally),
-                     .path = malloc(nt_hang_room(w.hang) * sizeof *p.path)};
-    if (w.channel == NULL || p.tally == NULL || p.path == NULL) {
-        nt_err_set(err, NT_ERR_SYSTEM, "no memory for the bandwidths of %zu links", model->links);
-    } else {
+    NT_SCOPED struct nt_arena memory = {0};
+    struct pass p = {.work = &w};
+    w.channel = nt_arena_array(&memory, channels, sizeof *w.channel);
+    p.tally = nt_arena_array(&memory, channels, sizeof *p.tally);
+    p.path = nt_arena_array(&memory, nt_hang_room(w.hang), sizeof *p.path);
+    if (nt_arena_check(&memory, err) == 0) {
         for (size_t c = 0; c < channels; c++)
             w.channel[c] =
                 (struct flow_channel){.most = NAN, .second = NAN, .value = NAN, .se = NAN};
         rc = solve(&p, round, rounds, err);
     }
-    free(p.tally);
-    free(p.path);
-    free(w.channel);
     nt_hang_destroy(w.hang);
     if (rc == 0)
         *out = w.model;

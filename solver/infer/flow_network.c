@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "flow_work.h"
+#include "memory.h"
 #include "stats.h"
 
 enum { BISECTION_HOSTS_MAX = 8192, CLASS_MIN = 3, SPREAD_MIN = 8 };
@@ -342,32 +343,25 @@ int nt_flow_finish(struct flow_work *w, unsigned odd_rounds, struct nt_err *err)
         return 0;
     }
     size_t n = w->hang->vertices + 1;
-    struct view v = {.w = w,
-                     .height = calloc(n, sizeof *v.height),
-                     .below = {calloc(n, sizeof **v.below), calloc(n, sizeof **v.below)},
-                     .tier = calloc(n, sizeof *v.tier),
-                     .value = malloc(n * sizeof *v.value)};
-    int rc = -1;
-    if (!v.height || !v.below[0] || !v.below[1] || !v.tier || !v.value) {
-        nt_err_set(err, NT_ERR_SYSTEM, "no memory for the bandwidths of %zu hosts", w->hang->hosts);
-    } else {
-        see_heights(&v);
-        see_demand(&v);
-        set_bounds(&v, odd_rounds);
-        set_oversubscription(&v);
-        see_tiers(&v);
-        set_suspects(&v);
-        for (size_t k = 1; k < w->hang->reached; k++) {
-            uint32_t c = w->hang->order[k];
-            if (c >= w->hang->hosts)
-                set_lopsided(&v, c, v.tier[v.height[c]].slope);
-        }
-        rc = set_bisection(&v, err);
+    NT_SCOPED struct nt_arena memory = {0};
+    struct view v = {.w = w};
+    v.height = nt_arena_array(&memory, n, sizeof *v.height);
+    v.below[0] = nt_arena_array(&memory, n, sizeof **v.below);
+    v.below[1] = nt_arena_array(&memory, n, sizeof **v.below);
+    v.tier = nt_arena_array(&memory, n, sizeof *v.tier);
+    v.value = nt_arena_array(&memory, n, sizeof *v.value);
+    if (nt_arena_check(&memory, err) != 0)
+        return -1;
+    see_heights(&v);
+    see_demand(&v);
+    set_bounds(&v, odd_rounds);
+    set_oversubscription(&v);
+    see_tiers(&v);
+    set_suspects(&v);
+    for (size_t k = 1; k < w->hang->reached; k++) {
+        uint32_t c = w->hang->order[k];
+        if (c >= w->hang->hosts)
+            set_lopsided(&v, c, v.tier[v.height[c]].slope);
     }
-    free(v.height);
-    free(v.below[0]);
-    free(v.below[1]);
-    free(v.tier);
-    free(v.value);
-    return rc;
+    return set_bisection(&v, err);
 }

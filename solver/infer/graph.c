@@ -1,8 +1,9 @@
 /* From groups and their tree to a model. */
 #include "work.h"
 
-#include <stdlib.h>
 #include <string.h>
+
+#include "memory.h"
 
 struct draft {
     size_t hosts, vertices, links;
@@ -54,14 +55,14 @@ static double probability(const struct nt_work *w, const struct nt_tree_edge *ed
 }
 
 static int draw(struct draft *d, const struct nt_work *w, const struct nt_tree *tree,
-                uint32_t *vertex)
+                struct nt_arena *memory, struct nt_err *err)
 {
     size_t hosts = d->hosts;
-    int status = -1;
-    uint32_t *groups_at = calloc(tree->nodes + 1, sizeof *groups_at);
-    uint32_t *edges_at = calloc(tree->nodes + 1, sizeof *edges_at);
-    if (groups_at == NULL || edges_at == NULL)
-        goto out;
+    uint32_t *groups_at = nt_arena_array(memory, tree->nodes, sizeof *groups_at);
+    uint32_t *edges_at = nt_arena_array(memory, tree->nodes, sizeof *edges_at);
+    uint32_t *vertex = nt_arena_array(memory, tree->nodes, sizeof *vertex);
+    if (nt_arena_check(memory, err) != 0)
+        return -1;
     for (size_t g = 0; g < w->groups; g++)
         groups_at[tree->node_of[g]]++;
     for (size_t e = 0; e < tree->edges; e++) {
@@ -85,19 +86,16 @@ static int draw(struct draft *d, const struct nt_work *w, const struct nt_tree *
     for (uint32_t v = (uint32_t)hosts; v < d->vertices; v++)
         if (d->degree[v] == 2 && w->n > 2)
             splice(d, v);
-    status = 0;
-out:
-    free(groups_at);
-    free(edges_at);
-    return status;
+    return 0;
 }
 
 static int build(const struct draft *d, struct nt_model **out, struct nt_err *err)
 {
-    uint32_t *number = malloc((d->vertices + 1) * sizeof *number);
+    NT_SCOPED struct nt_arena memory = {0};
+    uint32_t *number = nt_arena_array(&memory, d->vertices + 1, sizeof *number);
     size_t switches = 0;
-    if (number == NULL)
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu vertices", d->vertices);
+    if (nt_arena_check(&memory, err) != 0)
+        return -1;
     for (size_t v = 0; v < d->vertices; v++) {
         number[v] = (uint32_t)v;
         if (v >= d->hosts && d->degree[v] > 0 && !d->gone[v])
@@ -110,35 +108,28 @@ static int build(const struct draft *d, struct nt_model **out, struct nt_err *er
         l->a = number[l->a];
         l->b = number[l->b];
     }
-    free(number);
     return status;
 }
 
 int nt_graph(const struct nt_work *w, const struct nt_tree *tree, size_t hosts,
              struct nt_model **out, struct nt_err *err)
 {
+    NT_SCOPED struct nt_arena memory = {0};
     struct draft d = {.hosts = hosts, .vertices = hosts + tree->nodes};
-    uint32_t *vertex = malloc((tree->nodes + 1) * sizeof *vertex);
-    d.link = malloc((w->n + tree->edges + 1) * sizeof *d.link);
-    d.degree = calloc(d.vertices + 1, sizeof *d.degree);
-    d.gone = calloc(d.vertices + 1, sizeof *d.gone);
-    int status;
-    if (vertex && d.link && d.degree && d.gone && draw(&d, w, tree, vertex) == 0)
-        status = build(&d, out, err);
-    else
-        status = nt_err_set(err, NT_ERR_SYSTEM, "no memory for the links of %zu hosts", w->n);
-    free(vertex);
-    free(d.link);
-    free(d.degree);
-    free(d.gone);
-    return status;
+    d.link = nt_arena_array(&memory, w->n + tree->edges + 1, sizeof *d.link);
+    d.degree = nt_arena_array(&memory, d.vertices + 1, sizeof *d.degree);
+    d.gone = nt_arena_array(&memory, d.vertices + 1, sizeof *d.gone);
+    if (draw(&d, w, tree, &memory, err) != 0)
+        return -1;
+    return build(&d, out, err);
 }
 
 int nt_model_groups(const struct nt_model *m, struct nt_work *w, struct nt_err *err)
 {
-    uint32_t *place = malloc((m->hosts + 1) * sizeof *place);
-    if (place == NULL)
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu hosts", m->hosts);
+    NT_SCOPED struct nt_arena memory = {0};
+    uint32_t *place = nt_arena_array(&memory, m->hosts + 1, sizeof *place);
+    if (nt_arena_check(&memory, err) != 0)
+        return -1;
     memset(place, 0xff, (m->hosts + 1) * sizeof *place);
     for (uint32_t i = 0; i < w->n; i++)
         place[w->host[i]] = i;
@@ -147,7 +138,6 @@ int nt_model_groups(const struct nt_model *m, struct nt_work *w, struct nt_err *
         if (host < m->hosts && at >= m->hosts && place[host] != UINT32_MAX)
             w->group[place[host]] = at - (uint32_t)m->hosts;
     }
-    free(place);
     nt_groups_index(w);
     if (nt_groups_fit(w, nt_work_passes(w), err) < 0)
         return -1;

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "lanes.h"
+#include "memory.h"
 #include "stats.h"
 
 void nt_groups_index(struct nt_work *w)
@@ -49,29 +50,17 @@ struct scratch {
 
 enum { BLOCK_VALUES = 8192 };
 
-static int scratch_init(struct scratch *s, const struct nt_work *w, struct nt_err *err)
+static int scratch_init(struct scratch *s, const struct nt_work *w, struct nt_arena *memory,
+                        struct nt_err *err)
 {
-    s->values = malloc((2 * BLOCK_VALUES + 4 * w->n) * sizeof *s->values);
-    s->cell = malloc((w->n + 1) * sizeof *s->cell);
-    s->reference = malloc((w->groups + 1) * sizeof *s->reference);
-    s->relative = malloc((w->n + 1) * sizeof *s->relative);
-    s->mean = malloc((2 * w->groups + 1) * sizeof *s->mean);
-    s->weighted = malloc((w->groups + 1) * sizeof *s->weighted);
-    s->was = malloc((w->groups + 1) * sizeof *s->was);
-    if (s->values && s->cell && s->reference && s->relative && s->mean && s->weighted && s->was)
-        return 0;
-    return nt_err_set(err, NT_ERR_SYSTEM, "no memory to fit %zu groups", w->groups);
-}
-
-static void scratch_fini(struct scratch *s)
-{
-    free(s->values);
-    free(s->cell);
-    free(s->reference);
-    free(s->relative);
-    free(s->mean);
-    free(s->weighted);
-    free(s->was);
+    s->values = nt_arena_array(memory, 2 * BLOCK_VALUES + 4 * w->n, sizeof *s->values);
+    s->cell = nt_arena_array(memory, w->n + 1, sizeof *s->cell);
+    s->reference = nt_arena_array(memory, w->groups + 1, sizeof *s->reference);
+    s->relative = nt_arena_array(memory, w->n + 1, sizeof *s->relative);
+    s->mean = nt_arena_array(memory, 2 * w->groups + 1, sizeof *s->mean);
+    s->weighted = nt_arena_array(memory, w->groups + 1, sizeof *s->weighted);
+    s->was = nt_arena_array(memory, w->groups + 1, sizeof *s->was);
+    return nt_arena_check(memory, err);
 }
 
 /* The known ones of d(i,k)-offset(k) of a row over the members of a group. Returns how many. */
@@ -344,20 +333,16 @@ static void fit(struct nt_work *w, int passes, struct scratch *s)
 
 int nt_groups_fit(struct nt_work *w, int passes, struct nt_err *err)
 {
+    NT_SCOPED struct nt_arena memory = {0};
     struct scratch s;
-    int status = scratch_init(&s, w, err);
-    uint32_t *size = status == 0 ? malloc((w->n + 1) * sizeof *size) : NULL;
-    if (status == 0 && size == NULL)
-        status = nt_err_set(err, NT_ERR_SYSTEM, "no memory to fit %zu hosts", w->n);
-    if (status == 0) {
-        find_kept(w, &s, size);
-        status = resize(w, &s, err);
-    }
-    if (status == 0)
-        fit(w, passes, &s);
-    free(size);
-    scratch_fini(&s);
-    return status;
+    uint32_t *size = nt_arena_array(&memory, w->n + 1, sizeof *size);
+    if (scratch_init(&s, w, &memory, err) < 0)
+        return -1;
+    find_kept(w, &s, size);
+    if (resize(w, &s, err) < 0)
+        return -1;
+    fit(w, passes, &s);
+    return 0;
 }
 
 /* Residuals of the pairs inside groups, or of those between: their sd, and their mean level. */
@@ -411,12 +396,12 @@ static struct spread spread_of(const struct nt_work *w, bool inside, float *valu
 static int fit_power(struct nt_work *w, struct nt_err *err)
 {
     enum { VALUES = 15000 };
-    float *values = malloc((VALUES + 1) * sizeof *values);
-    if (values == NULL)
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %d residuals", (int)VALUES);
+    NT_SCOPED struct nt_arena memory = {0};
+    float *values = nt_arena_array(&memory, VALUES + 1, sizeof *values);
+    if (nt_arena_check(&memory, err) != 0)
+        return -1;
     struct spread in = spread_of(w, true, values, VALUES);
     struct spread out = spread_of(w, false, values, VALUES);
-    free(values);
     if (in.count < 10 || out.count < 10 || !(in.sd > 0) || !(out.sd > 0) ||
         !(out.level > 1.15 * in.level))
         return 0;
@@ -435,13 +420,12 @@ int nt_groups_noise(struct nt_work *w, bool sharpen, struct nt_err *err)
 {
     enum { RESIDUALS = 20000 };
     size_t pairs = w->n * (w->n - 1) / 2, skip = pairs / RESIDUALS + 1, taken = 0, count = 0;
-    float *r = malloc((RESIDUALS + 2) * sizeof *r);
-    if (r == NULL)
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for the residuals of %zu pairs", pairs);
-    if (fit_power(w, err) < 0) {
-        free(r);
+    NT_SCOPED struct nt_arena memory = {0};
+    float *r = nt_arena_array(&memory, RESIDUALS + 2, sizeof *r);
+    if (nt_arena_check(&memory, err) != 0)
         return -1;
-    }
+    if (fit_power(w, err) < 0)
+        return -1;
     for (size_t i = 1; i < w->n; i++) {
         size_t j = (skip - taken % skip) % skip;
         for (; j < i && count < RESIDUALS; j += skip) {
@@ -465,6 +449,5 @@ int nt_groups_noise(struct nt_work *w, bool sharpen, struct nt_err *err)
             w->noise.scale = fmax(w->noise.scale * fmax(scale, 0.05), w->noise.least);
         fit_noise(w);
     }
-    free(r);
     return 0;
 }

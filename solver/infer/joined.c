@@ -8,10 +8,10 @@
  * whose every edge pays for the ways in which it could have been chosen. */
 #include "work.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "cholesky.h"
+#include "memory.h"
 
 struct joined {
     struct nt_work *w;
@@ -28,34 +28,24 @@ struct joined {
     double rss;
 };
 
-static void joined_fini(struct joined *j)
-{
-    void *all[] = {j->parent, j->ports, j->below,   j->gone,  j->removed, j->path,
-                   j->d,      j->x,     j->inverse, j->first, j->full,    j->worth};
-    for (size_t k = 0; k < sizeof all / sizeof *all; k++)
-        free(all[k]);
-}
-
-static int joined_init(struct joined *j, struct nt_work *w, struct nt_err *err)
+static int joined_init(struct joined *j, struct nt_work *w, struct nt_arena *memory,
+                       struct nt_err *err)
 {
     size_t n = w->n, v = 2 * n;
     *j = (struct joined){.w = w, .n = n, .nodes = v - 2, .unknowns = v - 3};
-    j->parent = malloc(v * sizeof *j->parent);
-    j->ports = calloc(v, sizeof *j->ports);
-    j->below = calloc(v, sizeof *j->below);
-    j->gone = calloc(v, sizeof *j->gone);
-    j->removed = malloc(v * sizeof *j->removed);
-    j->path = malloc(2 * v * sizeof *j->path);
-    j->d = malloc(n * n * sizeof *j->d);
-    j->x = calloc(v, sizeof *j->x);
-    j->first = calloc(v, sizeof *j->first);
-    j->full = calloc(v * v, sizeof *j->full);
-    j->worth = calloc(v, sizeof *j->worth);
-    j->inverse = calloc(v * v, sizeof *j->inverse);
-    if (j->parent && j->ports && j->below && j->gone && j->removed && j->path && j->d && j->x &&
-        j->first && j->full && j->worth && j->inverse)
-        return 0;
-    return nt_err_set(err, NT_ERR_SYSTEM, "no memory to join %zu hosts", n);
+    j->parent = nt_arena_array(memory, v, sizeof *j->parent);
+    j->ports = nt_arena_array(memory, v, sizeof *j->ports);
+    j->below = nt_arena_array(memory, v, sizeof *j->below);
+    j->gone = nt_arena_array(memory, v, sizeof *j->gone);
+    j->removed = nt_arena_array(memory, v, sizeof *j->removed);
+    j->path = nt_arena_array(memory, 2 * v, sizeof *j->path);
+    j->d = nt_arena_array(memory, n * n, sizeof *j->d);
+    j->x = nt_arena_array(memory, v, sizeof *j->x);
+    j->first = nt_arena_array(memory, v, sizeof *j->first);
+    j->full = nt_arena_array(memory, v * v, sizeof *j->full);
+    j->worth = nt_arena_array(memory, v, sizeof *j->worth);
+    j->inverse = nt_arena_array(memory, v * v, sizeof *j->inverse);
+    return nt_arena_check(memory, err);
 }
 
 /* Readings that are far from the present fit are pulled in, missing ones are taken from it. */
@@ -284,14 +274,13 @@ static int to_groups(struct joined *j, struct nt_tree *tree, struct nt_err *err)
 
 int nt_joined(struct nt_work *w, bool clipped, struct nt_tree *out, bool *found, struct nt_err *err)
 {
+    NT_SCOPED struct nt_arena memory = {0};
     struct joined j;
     *found = false;
     if (w->n < NT_JOINED_HOSTS_MIN || w->n > NT_JOINED_HOSTS_MAX || w->pairs < 2 * w->n)
         return 0;
-    if (joined_init(&j, w, err) < 0) {
-        joined_fini(&j);
+    if (joined_init(&j, w, &memory, err) < 0)
         return -1;
-    }
     pull_in(&j, clipped ? 5 : INFINITY);
     int status = nt_tiers_join(w->n, j.d, out, err);
     if (status == 0) {
@@ -306,6 +295,5 @@ int nt_joined(struct nt_work *w, bool clipped, struct nt_tree *out, bool *found,
         if (!*found)
             nt_tree_fini(out);
     }
-    joined_fini(&j);
     return status;
 }

@@ -1,9 +1,9 @@
 /* Average linkage and the sums over its dendrogram. */
 #include "work.h"
 
-#include <stdlib.h>
 #include <string.h>
 
+#include "memory.h"
 #include "stats.h"
 
 struct chain {
@@ -15,30 +15,22 @@ struct chain {
     float *size;
 };
 
-static bool chain_init(struct chain *c, size_t n, float *d, size_t stride, uint16_t *counts)
+static int chain_init(struct chain *c, size_t n, float *d, size_t stride, uint16_t *counts,
+                      struct nt_arena *memory, struct nt_err *err)
 {
     *c = (struct chain){.n = n, .stride = stride, .active_count = n, .d = d, .counts = counts};
-    c->active = malloc((n + 1) * sizeof *c->active);
-    c->place = malloc((n + 1) * sizeof *c->place);
-    c->node = malloc((n + 1) * sizeof *c->node);
-    c->chain = malloc((n + 2) * sizeof *c->chain);
-    c->size = malloc((n + 1) * sizeof *c->size);
-    if (!c->active || !c->place || !c->node || !c->chain || !c->size)
-        return false;
+    c->active = nt_arena_array(memory, n + 1, sizeof *c->active);
+    c->place = nt_arena_array(memory, n + 1, sizeof *c->place);
+    c->node = nt_arena_array(memory, n + 1, sizeof *c->node);
+    c->chain = nt_arena_array(memory, n + 2, sizeof *c->chain);
+    c->size = nt_arena_array(memory, n + 1, sizeof *c->size);
+    if (nt_arena_check(memory, err) != 0)
+        return -1;
     for (size_t i = 0; i < n; i++) {
         c->active[i] = c->place[i] = c->node[i] = (uint32_t)i;
         c->size[i] = 1;
     }
-    return true;
-}
-
-static void chain_fini(struct chain *c)
-{
-    free(c->active);
-    free(c->place);
-    free(c->node);
-    free(c->chain);
-    free(c->size);
+    return 0;
 }
 
 /* Nearest active cluster to x; prefer wins a tie, so that a chain always ends. */
@@ -133,13 +125,11 @@ static void run(struct chain *c, struct nt_linkage_step *merges)
 int nt_linkage(size_t n, float *distance, size_t stride, uint16_t *counts,
                struct nt_linkage_step *merges, struct nt_err *err)
 {
+    NT_SCOPED struct nt_arena memory = {0};
     struct chain c;
-    if (!chain_init(&c, n, distance, stride, counts)) {
-        chain_fini(&c);
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory to link %zu hosts", n);
-    }
+    if (chain_init(&c, n, distance, stride, counts, &memory, err) != 0)
+        return -1;
     run(&c, merges);
-    chain_fini(&c);
     return 0;
 }
 
@@ -222,12 +212,12 @@ static void find_middles(size_t n, const float *d, size_t stride, const struct n
 int nt_dendrogram_sums(size_t n, const float *d, size_t stride, const struct nt_noise *noise,
                        struct nt_node *nodes, struct nt_err *err)
 {
-    float *buffer = malloc((2 * MIDDLE_SAMPLE + n) * sizeof *buffer);
-    if (buffer == NULL)
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu values", (size_t)MIDDLE_SAMPLE);
+    NT_SCOPED struct nt_arena memory = {0};
+    float *buffer = nt_arena_array(&memory, 2 * MIDDLE_SAMPLE + n, sizeof *buffer);
+    if (nt_arena_check(&memory, err) != 0)
+        return -1;
     nodes[2 * n - 2].middle = NAN;
     find_middles(n, d, stride, noise, nodes, buffer);
-    free(buffer);
     for (size_t v = n; v < 2 * n - 1; v++) {
         struct nt_node *x = &nodes[v];
         const struct nt_node *a = &nodes[x->a], *b = &nodes[x->b];

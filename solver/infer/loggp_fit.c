@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "loggp_time.h"
+#include "memory.h"
 
 struct fit {
     const struct nt_prtt *m;
@@ -212,20 +213,17 @@ static bool shakes_hands(const struct fit *f, size_t k)
 
 static int fit_all(struct fit *f, struct nt_err *err)
 {
-    struct nt_point *room = calloc(f->n + 1, sizeof *room);
-    f->curve = calloc(f->n + 1, sizeof *f->curve);
+    NT_SCOPED struct nt_arena memory = {0};
+    struct nt_point *room = nt_arena_array(&memory, f->n, sizeof *room);
     bool waits = false;
-    int rc = -1;
-    if (room == NULL || f->curve == NULL) {
-        nt_err_set(err, NT_ERR_SYSTEM, "LogGP of %zu measurements: out of memory", f->n);
-        goto free;
-    }
+    f->curve = nt_arena_array(&memory, f->n, sizeof *f->curve);
+    if (nt_arena_check(&memory, err) != 0)
+        return -1;
     f->points = nt_prtt_curve(f->m, f->n, f->curve);
-    if (f->points == 0) {
-        nt_err_set(err, NT_ERR_INPUT, "LogGP: expected round trips of single messages, found none");
-        goto free;
-    }
-    rc = nt_prtt_regimes(f->curve, f->points, f->line, &f->out->regimes, err);
+    if (f->points == 0)
+        return nt_err_set(err, NT_ERR_INPUT,
+                          "LogGP: expected round trips of single messages, found none");
+    int rc = nt_prtt_regimes(f->curve, f->points, f->line, &f->out->regimes, err);
     for (size_t k = 0; rc == 0 && k < f->out->regimes; k++)
         set_times(f, k);
     for (size_t k = 0; rc == 0 && k < f->out->regimes; k++) {
@@ -241,9 +239,6 @@ static int fit_all(struct fit *f, struct nt_err *err)
     }
     if (rc == 0)
         check(f, room);
-free:
-    free(room);
-    free(f->curve);
     return rc;
 }
 

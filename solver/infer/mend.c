@@ -3,9 +3,8 @@
  * from the other's neighbours than those neighbours are from each other. */
 #include "work.h"
 
-#include <stdlib.h>
-
 #include "lanes.h"
+#include "memory.h"
 #include "stats.h"
 
 enum { NEAR = 8, NEAR_LEAST = 3 };
@@ -80,9 +79,10 @@ static float expected(const struct nt_work *w, const struct near *near, uint32_t
 
 int nt_mend(const struct nt_work *w, float *d, size_t stride, struct nt_err *err)
 {
-    struct near *near = malloc((w->n + 1) * sizeof *near);
-    if (near == NULL)
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for the neighbours of %zu hosts", w->n);
+    NT_SCOPED struct nt_arena memory = {0};
+    struct near *near = nt_arena_array(&memory, w->n + 1, sizeof *near);
+    if (nt_arena_check(&memory, err) != 0)
+        return -1;
     for (size_t i = 0; i < w->n; i++)
         find_near(w->d + i * w->n, w->n, &near[i]);
     for (uint32_t i = 0; i < w->n; i++)
@@ -92,6 +92,5 @@ int nt_mend(const struct nt_work *w, float *d, size_t stride, struct nt_err *err
             if (v == v)
                 d[i * stride + j] = d[j * stride + i] = v;
         }
-    free(near);
     return 0;
 }

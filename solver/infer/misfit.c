@@ -1,7 +1,7 @@
 /* A fit that left a pattern behind. */
-#include <stdlib.h>
 
 #include "confidence.h"
+#include "memory.h"
 #include "stats.h"
 
 enum { STEPS = 12, ROWS = 256 };
@@ -11,11 +11,12 @@ enum { STEPS = 12, ROWS = 256 };
 static int residuals(const struct nt_work *w, const struct nt_matrix *modelled, size_t n,
                      size_t skip, float *r, double *noise, struct nt_err *err)
 {
-    float *size = malloc((n * n / 2 + 1) * sizeof *size);
+    NT_SCOPED struct nt_arena memory = {0};
+    float *size = nt_arena_array(&memory, n * n / 2 + 1, sizeof *size);
     size_t count = 0;
     double square = 0;
-    if (size == NULL)
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for the residuals of %zu hosts", n);
+    if (nt_arena_check(&memory, err) != 0)
+        return -1;
     for (size_t i = 0; i < n; i++)
         for (size_t j = 0; j <= i; j++) {
             size_t a = i * skip, b = j * skip;
@@ -37,7 +38,6 @@ static int residuals(const struct nt_work *w, const struct nt_matrix *modelled, 
         square += (double)(r[k] * r[k]);
     }
     *noise = 2 * sqrt(none ? fmax(square / (double)n, (double)n) : square / (double)n);
-    free(size);
     return 0;
 }
 
@@ -71,16 +71,11 @@ int nt_misfit(const struct nt_work *w, const struct nt_matrix *modelled, double 
     *misfit = 0;
     if (n < 8)
         return 0;
-    float *r = malloc((n * n + 1) * sizeof *r);
-    double *x = malloc((2 * n + 1) * sizeof *x);
-    int status = 0;
-    if (r == NULL || x == NULL)
-        status = nt_err_set(err, NT_ERR_SYSTEM, "no memory for the residuals of %zu hosts", n);
-    else
-        status = residuals(w, modelled, n, skip, r, &noise, err);
-    if (status == 0)
-        *misfit = largest(r, n, x, x + n) / (noise + 1e-9);
-    free(r);
-    free(x);
-    return status;
+    NT_SCOPED struct nt_arena memory = {0};
+    float *r = nt_arena_array(&memory, n * n, sizeof *r);
+    double *x = nt_arena_array(&memory, 2 * n, sizeof *x);
+    if (nt_arena_check(&memory, err) != 0 || residuals(w, modelled, n, skip, r, &noise, err) != 0)
+        return -1;
+    *misfit = largest(r, n, x, x + n) / (noise + 1e-9);
+    return 0;
 }

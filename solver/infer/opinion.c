@@ -1,7 +1,7 @@
 /* Which of two trees of the same readings to believe. */
-#include <stdlib.h>
 
 #include "direct.h"
+#include "memory.h"
 #include "stats.h"
 #include "work.h"
 
@@ -51,11 +51,10 @@ int nt_opinion_better(const struct nt_work *w, const struct nt_model *first,
                       const struct nt_model *second, bool *better, struct nt_err *err)
 {
     size_t pairs = w->n * w->n / 2 + 1;
-    float *r = malloc(3 * pairs * sizeof *r);
+    NT_SCOPED struct nt_arena memory = {0};
+    float *r = nt_arena_array(&memory, 3 * pairs, sizeof *r);
     struct nt_matrix *a = NULL, *b = NULL;
-    int status = 0;
-    if (r == NULL)
-        status = nt_err_set(err, NT_ERR_SYSTEM, "no memory to compare %zu pairs", pairs);
+    int status = nt_arena_check(&memory, err);
     if (status == 0)
         status = nt_model_latencies(first, &a, err);
     if (status == 0)
@@ -68,6 +67,5 @@ int nt_opinion_better(const struct nt_work *w, const struct nt_model *first,
     }
     nt_matrix_destroy(a);
     nt_matrix_destroy(b);
-    free(r);
     return status;
 }

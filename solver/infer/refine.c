@@ -7,9 +7,9 @@
  * the threshold follows. What comes out is the best of many ways, and is tested as that. */
 #include "work.h"
 
-#include <stdlib.h>
 #include <string.h>
 
+#include "memory.h"
 #include "stats.h"
 
 enum { SWEEPS = 12, ROUNDS = 8 };
@@ -184,20 +184,16 @@ static double search_all(struct refine *r, const struct nt_node *nodes,
 int nt_refine(const struct nt_noise *noise, const float *d, size_t m, const struct nt_node *nodes,
               uint32_t *label, size_t *parts, struct nt_err *err)
 {
+    NT_SCOPED struct nt_arena memory = {0};
     struct refine r = {.d = d, .m = m, .label = label};
-    r.size = malloc((m + 1) * sizeof *r.size);
-    r.worth = malloc((2 * m + 1) * sizeof *r.worth);
-    uint32_t *best = calloc(m + 1, sizeof *best);
-    float *values = malloc((m * m / 2 + 1) * sizeof *values);
-    int status = 0;
+    r.size = nt_arena_array(&memory, m, sizeof *r.size);
+    r.worth = nt_arena_array(&memory, 2 * m, sizeof *r.worth);
+    uint32_t *best = nt_arena_array(&memory, m, sizeof *best);
+    float *values = nt_arena_array(&memory, m * m / 2, sizeof *values);
     *parts = 1;
-    if (r.size == NULL || r.worth == NULL || best == NULL || values == NULL)
-        status = nt_err_set(err, NT_ERR_SYSTEM, "no memory to part %zu hosts", m);
-    else if (nodes[2 * m - 2].within_count >= 1 && search_all(&r, nodes, noise, best, values) > 1)
+    if (nt_arena_check(&memory, err) != 0)
+        return -1;
+    if (nodes[2 * m - 2].within_count >= 1 && search_all(&r, nodes, noise, best, values) > 1)
         *parts = number_parts(&r);
-    free(r.size);
-    free(r.worth);
-    free(best);
-    free(values);
-    return status;
+    return 0;
 }

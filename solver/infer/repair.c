@@ -1,9 +1,9 @@
 /* Moves single hosts and joins groups until nothing changes. */
 #include "work.h"
 
-#include <stdlib.h>
 #include <string.h>
 
+#include "memory.h"
 #include "stats.h"
 
 enum { CANDIDATES = 6, ROUNDS = 12 };
@@ -65,23 +65,14 @@ struct moving {
     uint32_t *to;               /* n */
 };
 
-static void moving_fini(struct moving *m)
+static int moving_init(struct moving *m, const struct nt_work *w, struct nt_arena *memory,
+                       struct nt_err *err)
 {
-    free(m->buffer);
-    free(m->values);
-    free(m->own);
-    free(m->to);
-}
-
-static int moving_init(struct moving *m, const struct nt_work *w, struct nt_err *err)
-{
-    m->buffer = malloc((w->groups + 1) * sizeof *m->buffer);
-    m->values = malloc((w->n + 1) * sizeof *m->values);
-    m->own = malloc((w->n + 1) * sizeof *m->own);
-    m->to = malloc((w->n + 1) * sizeof *m->to);
-    if (m->buffer && m->values && m->own && m->to)
-        return 0;
-    return nt_err_set(err, NT_ERR_SYSTEM, "no memory to move hosts of %zu groups", w->groups);
+    m->buffer = nt_arena_array(memory, w->groups + 1, sizeof *m->buffer);
+    m->values = nt_arena_array(memory, w->n + 1, sizeof *m->values);
+    m->own = nt_arena_array(memory, w->n + 1, sizeof *m->own);
+    m->to = nt_arena_array(memory, w->n + 1, sizeof *m->to);
+    return nt_arena_check(memory, err);
 }
 
 /* Misfit a term that a settled host shows in these data: the middle plus 4 sd. */
@@ -135,12 +126,11 @@ static uint32_t best_group(const struct nt_work *w, size_t i, struct moving *m, 
 
 static int move_hosts(struct nt_work *w, size_t *moved, struct nt_err *err)
 {
+    NT_SCOPED struct nt_arena memory = {0};
     struct moving m;
     *moved = 0;
-    if (moving_init(&m, w, err) < 0) {
-        moving_fini(&m);
+    if (moving_init(&m, w, &memory, err) < 0)
         return -1;
-    }
     double usual = usual_misfit(w, &m);
     for (size_t i = 0; i < w->n; i++)
         m.to[i] = settled(w, i, &m, usual) ? w->group[i] : best_group(w, i, &m, usual);
@@ -148,7 +138,6 @@ static int move_hosts(struct nt_work *w, size_t *moved, struct nt_err *err)
         *moved += m.to[i] != w->group[i];
         w->group[i] = m.to[i];
     }
-    moving_fini(&m);
     if (*moved > 0)
         nt_groups_index(w);
     return 0;
@@ -170,10 +159,11 @@ static double apart(const struct nt_work *w, size_t a, size_t b)
 /* Joins each group with its nearest when noise could part them. */
 static int join_groups(struct nt_work *w, size_t *joined, struct nt_err *err)
 {
-    uint32_t *to = malloc((w->groups + 1) * sizeof *to);
+    NT_SCOPED struct nt_arena memory = {0};
+    uint32_t *to = nt_arena_array(&memory, w->groups + 1, sizeof *to);
     *joined = 0;
-    if (to == NULL)
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory to join %zu groups", w->groups);
+    if (nt_arena_check(&memory, err) != 0)
+        return -1;
     for (size_t g = 0; g < w->groups; g++)
         to[g] = (uint32_t)g;
     for (size_t a = 1; a < w->groups; a++) {
@@ -195,7 +185,6 @@ static int join_groups(struct nt_work *w, size_t *joined, struct nt_err *err)
     }
     for (size_t i = 0; i < w->n; i++)
         w->group[i] = to[w->group[i]];
-    free(to);
     if (*joined > 0)
         nt_groups_index(w);
     return 0;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "dense.h"
+#include "memory.h"
 #include "stats.h"
 
 #define HUBER 1.345
@@ -20,10 +21,11 @@ struct fit {
     const struct nt_rows *rows;
     const double *measured;
     struct nt_robust *r;
-    double *work; /* rows + unknowns */
-    float *sizes; /* rows */
-    double scale; /* of a measurement, so far */
-    double least; /* below this it is rounding */
+    double *work;        /* rows + unknowns */
+    struct change *list; /* rows */
+    float *sizes;        /* rows */
+    double scale;        /* of a measurement, so far */
+    double least;        /* below this it is rounding */
 };
 
 void nt_robust_destroy(struct nt_robust *robust)
@@ -280,15 +282,12 @@ static void find_sigma(struct fit *f)
 
 static int reject(struct fit *f, struct nt_err *err)
 {
-    struct change *list = malloc((f->rows->rows + 1) * sizeof *list);
     int rc = 0;
-    if (list == NULL)
-        rc = nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu measurements", f->rows->rows);
     for (int round = 0; round < ROUNDS && rc == 0; round++) {
-        size_t n = judge(f, list);
+        size_t n = judge(f, f->list);
         if (n == 0 && round > 0)
             break;
-        rc = change_weights(f, list, n, err);
+        rc = change_weights(f, f->list, n, err);
         solve(f);
         find_leverages(f);
         find_sigma(f);
@@ -297,11 +296,10 @@ static int reject(struct fit *f, struct nt_err *err)
         /* one that is still in must not hide itself and others in the sum of squares */
         f->scale = f->r->freedom < FREEDOM_LEAST ? fmax(f->r->sigma, f->least) : find_scale(f);
     }
-    free(list);
     return rc;
 }
 
-static int allocate(struct fit *f, struct nt_err *err)
+static int allocate(struct fit *f, struct nt_arena *memory, struct nt_err *err)
 {
     size_t m = f->rows->rows, n = f->rows->columns;
     struct nt_robust *r = f->r;
@@ -311,18 +309,18 @@ static int allocate(struct fit *f, struct nt_err *err)
     r->residual = calloc(m + 1, sizeof *r->residual);
     r->leverage = calloc(m + 1, sizeof *r->leverage);
     r->rejected = calloc(m + 1, sizeof *r->rejected);
-    f->work = malloc((m + n + 1) * sizeof *f->work);
-    f->sizes = malloc((m + 1) * sizeof *f->sizes);
-    if (r->x == NULL || r->residual == NULL || r->leverage == NULL || r->rejected == NULL ||
-        f->work == NULL || f->sizes == NULL)
+    f->work = nt_arena_array(memory, m + n + 1, sizeof *f->work);
+    f->list = nt_arena_array(memory, m + 1, sizeof *f->list);
+    f->sizes = nt_arena_array(memory, m + 1, sizeof *f->sizes);
+    if (r->x == NULL || r->residual == NULL || r->leverage == NULL || r->rejected == NULL)
         return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu measurements", m);
-    return 0;
+    return nt_arena_check(memory, err);
 }
 
-static int run(struct fit *f, struct nt_err *err)
+static int run(struct fit *f, struct nt_arena *memory, struct nt_err *err)
 {
     struct nt_normal *normal;
-    if (allocate(f, err) != 0 || nt_normal_create(f->rows, &normal, err) != 0)
+    if (allocate(f, memory, err) != 0 || nt_normal_create(f->rows, &normal, err) != 0)
         return -1;
     int rc = nt_normal_inverse(normal, &f->r->inverse, err);
     nt_normal_destroy(normal);
@@ -344,12 +342,11 @@ static int run(struct fit *f, struct nt_err *err)
 int nt_robust_fit(const struct nt_rows *rows, const double *measured, struct nt_robust **out,
                   struct nt_err *err)
 {
+    NT_SCOPED struct nt_arena memory = {0};
     struct fit f = {.rows = rows, .measured = measured, .r = calloc(1, sizeof *f.r)};
     if (f.r == NULL)
         return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu measurements", rows->rows);
-    int rc = run(&f, err);
-    free(f.work);
-    free(f.sizes);
+    int rc = run(&f, &memory, err);
     if (rc != 0) {
         nt_robust_destroy(f.r);
         return -1;

@@ -2,10 +2,10 @@
 
 #include <math.h>
 #include <stdbool.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "hang.h"
+#include "memory.h"
 
 /* The slower of two directions by more than this is no direction (PARUS: 1 + eps_d). */
 static const double SLOWER = 1.5;
@@ -35,9 +35,6 @@ struct hunt {
 static void hunt_fini(struct hunt *h)
 {
     nt_hang_destroy(h->hang);
-    free(h->channel);
-    free(h->across);
-    free(h->turned);
 }
 
 static bool usable(float v)
@@ -137,25 +134,24 @@ static void turn(struct nt_link *l)
 }
 
 static int hunt_init(struct hunt *h, const struct nt_matrix *latency, struct nt_model *m,
-                     struct nt_err *err)
+                     struct nt_arena *memory, struct nt_err *err)
 {
     *h = (struct hunt){.latency = latency, .model = m};
     if (nt_hang_create(m, &h->hang, err) < 0)
         return -1;
-    h->channel = malloc(nt_hang_room(h->hang) * sizeof *h->channel);
-    h->across = malloc((m->links + 1) * sizeof *h->across);
-    h->turned = calloc(m->links + 1, sizeof *h->turned);
-    if (h->channel && h->across && h->turned)
-        return 0;
-    return nt_err_set(err, NT_ERR_SYSTEM, "no memory for directions of %zu links", m->links);
+    h->channel = nt_arena_array(memory, nt_hang_room(h->hang), sizeof *h->channel);
+    h->across = nt_arena_array(memory, m->links + 1, sizeof *h->across);
+    h->turned = nt_arena_array(memory, m->links + 1, sizeof *h->turned);
+    return nt_arena_check(memory, err);
 }
 
 int nt_links_simplex(const struct nt_matrix *latency, struct nt_model *model, struct nt_err *err)
 {
+    NT_SCOPED struct nt_arena memory = {0};
     struct hunt h;
     if (model->switches == 0 || !has_ways(latency))
         return 0;
-    int status = hunt_init(&h, latency, model, err);
+    int status = hunt_init(&h, latency, model, &memory, err);
     for (int k = 0; k < SIMPLEX_MAX && status == 0 && h.hang->tree; k++) {
         count_across(&h);
         uint32_t c = worst(&h);

@@ -4,18 +4,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "memory.h"
 #include "stats.h"
 
 /* How many readings are behind each value: one or none; those of none become INFINITY. */
-static uint16_t *count_known(float *d, size_t n, size_t stride)
+static void count_known(float *d, size_t n, size_t stride, uint16_t *counts)
 {
-    uint16_t *counts = malloc((n * stride + 1) * sizeof *counts);
-    for (size_t i = 0; i < n && counts != NULL; i++)
+    for (size_t i = 0; i < n; i++)
         for (size_t k = i * stride; k < i * stride + n; k++) {
             counts[k] = d[k] == d[k];
             d[k] = d[k] == d[k] ? d[k] : INFINITY;
         }
-    return counts;
 }
 
 /* The finest parts below a node that tests of their own size would make. */
@@ -33,42 +32,30 @@ struct split {
     struct parts *parts;
 };
 
-static void split_fini(struct split *s)
+static int split_init(struct split *s, size_t n, struct nt_arena *memory, struct nt_err *err)
 {
-    free(s->merges);
-    free(s->nodes);
-    free(s->order);
-    free(s->cut);
-    free(s->parts);
-}
-
-static int split_init(struct split *s, size_t n, struct nt_err *err)
-{
-    s->merges = malloc((n + 1) * sizeof *s->merges);
-    s->nodes = malloc((2 * n + 1) * sizeof *s->nodes);
-    s->order = malloc((n + 1) * sizeof *s->order);
-    s->cut = malloc(2 * n + 1);
-    s->parts = malloc((2 * n + 1) * sizeof *s->parts);
-    if (s->merges && s->nodes && s->order && s->cut && s->parts)
-        return 0;
-    return nt_err_set(err, NT_ERR_SYSTEM, "no memory to split %zu hosts", n);
+    s->merges = nt_arena_array(memory, n + 1, sizeof *s->merges);
+    s->nodes = nt_arena_array(memory, 2 * n + 1, sizeof *s->nodes);
+    s->order = nt_arena_array(memory, n + 1, sizeof *s->order);
+    s->cut = nt_arena_array(memory, 2 * n + 1, 1);
+    s->parts = nt_arena_array(memory, 2 * n + 1, sizeof *s->parts);
+    return nt_arena_check(memory, err);
 }
 
 /* Links d (destroyed) and leaves the dendrogram in s. */
 static int link_hosts(struct split *s, float *d, size_t n, size_t stride, bool holes,
                       struct nt_err *err)
 {
-    uint16_t *counts = NULL;
-    if (holes) {
-        counts = count_known(d, n, stride);
-        if (counts == NULL)
-            return nt_err_set(err, NT_ERR_SYSTEM, "no memory to count %zu hosts", n);
-    }
-    int status = nt_linkage(n, d, stride, counts, s->merges, err);
-    free(counts);
-    if (status == 0)
-        nt_dendrogram(n, s->merges, s->nodes, s->order);
-    return status;
+    NT_SCOPED struct nt_arena memory = {0};
+    uint16_t *counts = holes ? nt_arena_array(&memory, n * stride, sizeof *counts) : NULL;
+    if (nt_arena_check(&memory, err) != 0)
+        return -1;
+    if (holes)
+        count_known(d, n, stride, counts);
+    if (nt_linkage(n, d, stride, counts, s->merges, err) < 0)
+        return -1;
+    nt_dendrogram(n, s->merges, s->nodes, s->order);
+    return 0;
 }
 
 static struct nt_inside within(const struct nt_node *x)
@@ -190,12 +177,13 @@ static int cut_all(struct nt_work *w, struct split *s, uint32_t *before, struct 
 
 int nt_split_all(struct nt_work *w, struct nt_err *err)
 {
+    NT_SCOPED struct nt_arena memory = {0};
     size_t n = w->n, stride = nt_linkage_stride(n);
     struct split s;
     float *copy = malloc((n * stride + 1) * sizeof *copy);
-    uint32_t *hosts = malloc((n + 1) * sizeof *hosts);
-    int status = split_init(&s, n, err);
-    if (status == 0 && (copy == NULL || hosts == NULL))
+    uint32_t *hosts = nt_arena_array(&memory, n + 1, sizeof *hosts);
+    int status = split_init(&s, n, &memory, err);
+    if (status == 0 && copy == NULL)
         status = nt_err_set(err, NT_ERR_SYSTEM, "no memory for a copy of %zu hosts", n);
     if (status == 0) {
         for (size_t i = 0; i < n; i++)
@@ -216,9 +204,7 @@ int nt_split_all(struct nt_work *w, struct nt_err *err)
         nt_noise_estimate(w->d, n, &w->rng, &w->noise);
         status = cut_all(w, &s, hosts, err);
     }
-    split_fini(&s);
     free(copy);
-    free(hosts);
     return status;
 }
 
@@ -241,13 +227,12 @@ static void take_block(const struct nt_work *w, const uint32_t *hosts, size_t m,
 static int split_hosts(const struct nt_work *w, const uint32_t *hosts, size_t m, float least,
                        uint32_t *label, size_t *parts, struct nt_err *err)
 {
-    float *block = malloc((2 * m * m + 1) * sizeof *block);
+    NT_SCOPED struct nt_arena memory = {0};
+    float *block = nt_arena_array(&memory, 2 * m * m + 1, sizeof *block);
     float *ordered = NULL;
-    uint32_t *by_order = malloc((m + 1) * sizeof *by_order);
+    uint32_t *by_order = nt_arena_array(&memory, m + 1, sizeof *by_order);
     struct split s;
-    int status = split_init(&s, m, err);
-    if (status == 0 && (block == NULL || by_order == NULL))
-        status = nt_err_set(err, NT_ERR_SYSTEM, "no memory to split %zu hosts", m);
+    int status = split_init(&s, m, &memory, err);
     if (status == 0) {
         ordered = block + m * m;
         take_block(w, hosts, m, least, block);
@@ -267,9 +252,6 @@ static int split_hosts(const struct nt_work *w, const uint32_t *hosts, size_t m,
         for (size_t k = 0; k < m; k++)
             label[s.order[k]] = *parts > 1 ? by_order[k] : 0;
     }
-    split_fini(&s);
-    free(by_order);
-    free(block);
     return status;
 }
 
@@ -297,11 +279,10 @@ int nt_split_groups(struct nt_work *w, bool *changed, struct nt_err *err)
 {
     size_t before = w->groups;
     uint32_t next = 0;
-    uint32_t *label = malloc((w->n + 1) * sizeof *label);
-    uint32_t *count = malloc((w->n + 1) * sizeof *count);
-    int status = 0;
-    if (label == NULL || count == NULL)
-        status = nt_err_set(err, NT_ERR_SYSTEM, "no memory to split %zu hosts", w->n);
+    NT_SCOPED struct nt_arena memory = {0};
+    uint32_t *label = nt_arena_array(&memory, w->n + 1, sizeof *label);
+    uint32_t *count = nt_arena_array(&memory, w->n + 1, sizeof *count);
+    int status = nt_arena_check(&memory, err);
     if (status == 0)
         status = nt_chance_groups(w, err);
     for (size_t g = 0; g < before && status == 0; g++) {
@@ -318,8 +299,6 @@ int nt_split_groups(struct nt_work *w, bool *changed, struct nt_err *err)
     if (status == 0)
         nt_groups_index(w);
     *changed = w->groups != before;
-    free(label);
-    free(count);
     return status;
 }
 
@@ -336,18 +315,13 @@ static float one_switch_distance(const struct nt_work *w, float *values)
 int nt_split_weak(struct nt_work *w, bool *changed, struct nt_err *err)
 {
     size_t n = w->n, m = 0, weak = 0, parts = 0;
-    uint32_t *hosts = malloc((n + 1) * sizeof *hosts), *label = malloc((n + 1) * sizeof *label);
-    float *values = malloc((n + 1) * sizeof *values);
-    int status = 0;
+    NT_SCOPED struct nt_arena memory = {0};
+    uint32_t *hosts = nt_arena_array(&memory, n + 1, sizeof *hosts);
+    uint32_t *label = nt_arena_array(&memory, n + 1, sizeof *label);
+    float *values = nt_arena_array(&memory, n + 1, sizeof *values);
     *changed = false;
-    if (hosts == NULL || label == NULL || values == NULL) {
-        status = nt_err_set(err, NT_ERR_SYSTEM, "no memory to split %zu hosts", n);
-        goto out;
-    }
-    if (nt_chance_groups(w, err) < 0) {
-        status = -1;
-        goto out;
-    }
+    if (nt_arena_check(&memory, err) != 0 || nt_chance_groups(w, err) < 0)
+        return -1;
     for (size_t g = 0; g < w->groups; g++) {
         if (!w->weak[g])
             continue;
@@ -357,17 +331,14 @@ int nt_split_weak(struct nt_work *w, bool *changed, struct nt_err *err)
     }
     float least = one_switch_distance(w, values);
     if (m < 4 || least != least)
-        goto out;
-    status = split_hosts(w, hosts, m, least, label, &parts, err);
-    if (status == 0 && parts < weak) {
+        return 0;
+    if (split_hosts(w, hosts, m, least, label, &parts, err) < 0)
+        return -1;
+    if (parts < weak) {
         for (size_t k = 0; k < m; k++)
             w->group[hosts[k]] = (uint32_t)(w->groups + label[k]);
         nt_groups_index(w);
         *changed = true;
     }
-out:
-    free(hosts);
-    free(label);
-    free(values);
-    return status;
+    return 0;
 }

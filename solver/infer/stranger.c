@@ -2,8 +2,7 @@
  * switch above a leaf has the leaf's distance to all others, and differs only inside. */
 #include "work.h"
 
-#include <stdlib.h>
-
+#include "memory.h"
 #include "stats.h"
 
 /* One network in ten thousand of pure noise may lose a host to this; medians are 1.25 times as wide
@@ -76,14 +75,15 @@ static size_t stranger_of(const struct nt_work *w, size_t g, double limit, struc
 
 int nt_strangers(struct nt_work *w, size_t *parted, struct nt_err *err)
 {
-    struct room room = {
-        malloc((w->n + 1) * sizeof *room.value), malloc((w->n + 1) * sizeof *room.surplus),
-        malloc((w->n + 1) * sizeof *room.sd), malloc((w->groups + 1) * sizeof *room.weight)};
-    int status = 0;
+    NT_SCOPED struct nt_arena memory = {0};
+    struct room room = {nt_arena_array(&memory, w->n, sizeof *room.value),
+                        nt_arena_array(&memory, w->n, sizeof *room.surplus),
+                        nt_arena_array(&memory, w->n, sizeof *room.sd),
+                        nt_arena_array(&memory, w->groups, sizeof *room.weight)};
     *parted = 0;
-    if (room.value == NULL || room.surplus == NULL || room.sd == NULL || room.weight == NULL) {
-        status = nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu hosts", w->n);
-    } else if (w->groups > 1) {
+    if (nt_arena_check(&memory, err) != 0)
+        return -1;
+    if (w->groups > 1) {
         double limit = WIDER * nt_normal_quantile(1 - FALSE_ALARM / (double)w->n);
         size_t before = w->groups;
         for (size_t g = 0; g < before; g++) {
@@ -94,9 +94,5 @@ int nt_strangers(struct nt_work *w, size_t *parted, struct nt_err *err)
         if (*parted > 0)
             nt_groups_index(w);
     }
-    free(room.value);
-    free(room.surplus);
-    free(room.sd);
-    free(room.weight);
-    return status;
+    return 0;
 }

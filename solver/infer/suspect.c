@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "memory.h"
 #include "stats.h"
 
 /* A class of fewer links has no usual value. */
@@ -58,13 +59,11 @@ static void judge(struct nt_model *m, const struct member *member, size_t count,
 int nt_links_suspect(struct nt_model *model, struct nt_err *err)
 {
     size_t links = model->links;
-    struct member *member = malloc((links + 1) * sizeof *member);
-    float *values = malloc((links + 1) * sizeof *values);
-    if (member == NULL || values == NULL) {
-        free(member);
-        free(values);
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for classes of %zu links", links);
-    }
+    NT_SCOPED struct nt_arena memory = {0};
+    struct member *member = nt_arena_array(&memory, links + 1, sizeof *member);
+    float *values = nt_arena_array(&memory, links + 1, sizeof *values);
+    if (nt_arena_check(&memory, err) != 0)
+        return -1;
     for (size_t k = 0; k < links; k++)
         member[k] = (struct member){class_of(model, &model->link[k]), (uint32_t)k};
     qsort(member, links, sizeof *member, member_compare);
@@ -79,7 +78,5 @@ int nt_links_suspect(struct nt_model *model, struct nt_err *err)
         if (count >= CLASS_MIN)
             judge(model, member + first, count, limit, values);
     }
-    free(member);
-    free(values);
     return 0;
 }

@@ -1,9 +1,9 @@
 #include "suspects.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "memory.h"
 #include "stats.h"
 
 #define ALPHA 0.01 /* chance that a sound network has any suspect */
@@ -122,23 +122,19 @@ int nt_suspects_mark(const struct nt_routes *routes, const struct nt_unknowns *u
                      const struct nt_robust *robust, struct nt_estimate *estimate,
                      struct nt_err *err)
 {
-    struct judge j = {.routes = routes,
-                      .unknowns = unknowns,
-                      .robust = robust,
-                      .estimate = estimate,
-                      .tier_of = malloc(routes->links + 1),
-                      .values = malloc((estimate->links + 1) * sizeof *j.values)};
-    int rc = 0;
+    NT_SCOPED struct nt_arena memory = {0};
+    struct judge j = {
+        .routes = routes, .unknowns = unknowns, .robust = robust, .estimate = estimate};
+    j.tier_of = nt_arena_array(&memory, routes->links, sizeof *j.tier_of);
+    j.values = nt_arena_array(&memory, estimate->links, sizeof *j.values);
     estimate->fit.false_alarm_rate = ALPHA;
-    if (j.tier_of == NULL || j.values == NULL) {
-        rc = nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu links", routes->links);
-    } else if (robust->freedom > 0) {
+    if (nt_arena_check(&memory, err) != 0)
+        return -1;
+    if (robust->freedom > 0) {
         estimate->fit.tested = estimate->links;
         find_tiers(&j);
         for (unsigned tier = 0; tier < TIERS_MAX; tier++)
             judge_tier(&j, tier);
     }
-    free(j.tier_of);
-    free(j.values);
-    return rc;
+    return 0;
 }

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "memory.h"
+
 void nt_tree_fini(struct nt_tree *tree)
 {
     free(tree->edge);
@@ -112,34 +114,29 @@ int nt_tiers_join(size_t n, const float *distance, struct nt_tree *tree, struct 
 {
     if (tree_init(tree, n, err) < 0)
         return -1;
+    NT_SCOPED struct nt_arena memory = {0};
     struct joining j = {n,
                         n,
-                        malloc((n * n + 1) * sizeof(double)),
-                        calloc(n + 1, sizeof(double)),
-                        malloc((n + 1) * sizeof(uint32_t)),
-                        malloc((n + 1) * sizeof(uint32_t))};
-    int status = 0;
-    if (!j.x || !j.sum || !j.node || !j.active) {
-        status = nt_err_set(err, NT_ERR_SYSTEM, "no memory to join %zu groups", n);
+                        nt_arena_array(&memory, n * n, sizeof *j.x),
+                        nt_arena_array(&memory, n, sizeof *j.sum),
+                        nt_arena_array(&memory, n, sizeof *j.node),
+                        nt_arena_array(&memory, n, sizeof *j.active)};
+    if (nt_arena_check(&memory, err) != 0) {
         nt_tree_fini(tree);
-    } else {
-        for (size_t k = 0; k < n * n; k++)
-            j.x[k] = (double)distance[k];
-        fill_holes(j.x, n);
-        for (size_t a = 0; a < n; a++) {
-            j.node[a] = j.active[a] = (uint32_t)a;
-            for (size_t b = 0; b < n; b++)
-                j.sum[a] += j.x[a * n + b];
-        }
-        while (j.count > 3)
-            join_two(&j, tree);
-        join_last(&j, tree);
+        return -1;
     }
-    free(j.x);
-    free(j.sum);
-    free(j.node);
-    free(j.active);
-    return status;
+    for (size_t k = 0; k < n * n; k++)
+        j.x[k] = (double)distance[k];
+    fill_holes(j.x, n);
+    for (size_t a = 0; a < n; a++) {
+        j.node[a] = j.active[a] = (uint32_t)a;
+        for (size_t b = 0; b < n; b++)
+            j.sum[a] += j.x[a * n + b];
+    }
+    while (j.count > 3)
+        join_two(&j, tree);
+    join_last(&j, tree);
+    return 0;
 }
 
 int nt_tiers(struct nt_work *w, struct nt_tree *out, struct nt_err *err)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "distance.h"
+#include "memory.h"
 #include "names.h"
 #include "network.h"
 
@@ -62,9 +63,10 @@ static int keep_hosts(const struct nt_map *map, const uint32_t *keep, size_t n,
                       struct nt_model **out, struct nt_err *err)
 {
     const struct nt_model *m = map->model;
-    uint32_t *at = malloc((m->hosts + m->switches + 1) * sizeof *at);
-    if (at == NULL)
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu hosts", m->hosts);
+    NT_SCOPED struct nt_arena memory = {0};
+    uint32_t *at = nt_arena_array(&memory, m->hosts + m->switches + 1, sizeof *at);
+    if (nt_arena_check(&memory, err) != 0)
+        return -1;
     for (size_t v = 0; v < m->hosts; v++)
         at[v] = NONE;
     for (size_t s = 0; s < m->switches; s++)
@@ -97,7 +99,6 @@ static int keep_hosts(const struct nt_map *map, const uint32_t *keep, size_t n,
         kept->tiers = m->tiers;
         *out = kept;
     }
-    free(at);
     return rc;
 }
 
@@ -284,22 +285,19 @@ static void laying_fini(struct laying *y)
 {
     nt_distance_destroy(y->found);
     nt_distance_destroy(y->whole);
-    free(y->path);
-    free(y->paths);
 }
 
-static int laying_init(struct laying *y, const struct nt_against *a, struct nt_err *err)
+static int laying_init(struct laying *y, const struct nt_against *a, struct nt_arena *memory,
+                       struct nt_err *err)
 {
     size_t links = a->whole->model->links;
     if (nt_distance_create(a->found, &y->found, err) != 0 ||
         nt_distance_create(a->whole->model, &y->whole, err) != 0)
         return -1;
     size_t longest = (size_t)nt_distance_path_max(y->found) + nt_distance_path_max(y->whole);
-    y->path = calloc(longest + 1, sizeof *y->path);
-    y->paths = calloc(links + 1, sizeof *y->paths);
-    if (y->path == NULL || y->paths == NULL)
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu links", links);
-    return 0;
+    y->path = nt_arena_array(memory, longest + 1, sizeof *y->path);
+    y->paths = nt_arena_array(memory, links + 1, sizeof *y->paths);
+    return nt_arena_check(memory, err);
 }
 
 bool nt_against_has_rates(const struct nt_against *a)
@@ -313,9 +311,10 @@ bool nt_against_has_rates(const struct nt_against *a)
 int nt_against_redistribute(const struct nt_against *a, double message_bytes, double *laid_us,
                             double *ideal_us, struct nt_err *err)
 {
+    NT_SCOPED struct nt_arena memory = {0};
     const struct nt_model *r = a->whole->model;
     struct laying y = {0};
-    int rc = laying_init(&y, a, err);
+    int rc = laying_init(&y, a, &memory, err);
     for (size_t e = 0; rc == 0 && e < r->links; e++)
         laid_us[e] = 0;
     for (uint32_t i = 0; rc == 0 && i < a->found->hosts; i++) {

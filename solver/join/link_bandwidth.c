@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "memory.h"
+
 /* Two bandwidths of one path are told apart only beyond this: repeated runs of one flow differ
  * by a few percent, and a link is not the narrower one for that. */
 static const double clearly_narrower = 0.95;
@@ -20,30 +22,18 @@ struct tree {
     float *value;
 };
 
-static void tree_fini(struct tree *t)
-{
-    free(t->parent);
-    free(t->up);
-    free(t->depth);
-    free(t->most);
-    free(t->from);
-    free(t->value);
-}
-
-static int tree_init(struct tree *t, const struct nt_model *m, struct nt_err *err)
+static int tree_init(struct tree *t, const struct nt_model *m, struct nt_arena *memory,
+                     struct nt_err *err)
 {
     size_t v = m->hosts + m->switches, channels = 2 * m->links;
-    *t = (struct tree){.vertices = v,
-                       .parent = malloc((v + 1) * sizeof *t->parent),
-                       .up = malloc((v + 1) * sizeof *t->up),
-                       .depth = malloc((v + 1) * sizeof *t->depth),
-                       .most = malloc((channels + 1) * sizeof *t->most),
-                       .from = calloc(channels + 2, sizeof *t->from)};
-    if (!t->parent || !t->up || !t->depth || !t->most || !t->from) {
-        tree_fini(t);
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for the bandwidths of %zu links",
-                          m->links);
-    }
+    *t = (struct tree){.vertices = v};
+    t->parent = nt_arena_array(memory, v + 1, sizeof *t->parent);
+    t->up = nt_arena_array(memory, v + 1, sizeof *t->up);
+    t->depth = nt_arena_array(memory, v + 1, sizeof *t->depth);
+    t->most = nt_arena_array(memory, channels + 1, sizeof *t->most);
+    t->from = nt_arena_array(memory, channels + 2, sizeof *t->from);
+    if (nt_arena_check(memory, err) != 0)
+        return -1;
     for (size_t k = 0; k < channels; k++)
         t->most[k] = NAN;
     return 0;
@@ -51,15 +41,12 @@ static int tree_init(struct tree *t, const struct nt_model *m, struct nt_err *er
 
 /* Adjacency: the links at each vertex, begin[v] to begin[v + 1]. */
 static int list_links(const struct nt_model *m, size_t vertices, uint32_t **begin, uint32_t **list,
-                      struct nt_err *err)
+                      struct nt_arena *memory, struct nt_err *err)
 {
-    *begin = calloc(vertices + 2, sizeof **begin);
-    *list = malloc((2 * m->links + 1) * sizeof **list);
-    if (*begin == NULL || *list == NULL) {
-        free(*begin);
-        free(*list);
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu links", m->links);
-    }
+    *begin = nt_arena_array(memory, vertices + 2, sizeof **begin);
+    *list = nt_arena_array(memory, 2 * m->links, sizeof **list);
+    if (nt_arena_check(memory, err) != 0)
+        return -1;
     for (size_t k = 0; k < m->links; k++) {
         (*begin)[m->link[k].a + 2]++;
         (*begin)[m->link[k].b + 2]++;
@@ -76,14 +63,11 @@ static int list_links(const struct nt_model *m, size_t vertices, uint32_t **begi
 /* Breadth first from each vertex not yet reached. 1 when no link closes a loop, else 0. */
 static int hang(struct tree *t, const struct nt_model *m, struct nt_err *err)
 {
-    uint32_t *begin, *list, *queue = malloc((t->vertices + 1) * sizeof *queue);
+    NT_SCOPED struct nt_arena memory = {0};
+    uint32_t *begin, *list, *queue = nt_arena_array(&memory, t->vertices, sizeof *queue);
     size_t parts = 0, tail = 0;
-    if (queue == NULL)
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu vertices", t->vertices);
-    if (list_links(m, t->vertices, &begin, &list, err) != 0) {
-        free(queue);
+    if (list_links(m, t->vertices, &begin, &list, &memory, err) != 0)
         return -1;
-    }
     memset(t->depth, 0xff, t->vertices * sizeof *t->depth);
     for (uint32_t start = 0; start < t->vertices; start++) {
         if (t->depth[start] != UINT32_MAX)
@@ -106,9 +90,6 @@ static int hang(struct tree *t, const struct nt_model *m, struct nt_err *err)
             }
         }
     }
-    free(queue);
-    free(begin);
-    free(list);
     return m->links + parts == t->vertices;
 }
 
@@ -175,9 +156,10 @@ static void keep_narrowest(struct tree *t, double value, const uint32_t *channel
 
 static int visit_pairs(struct tree *t, const struct nt_matrix *m, visit each, struct nt_err *err)
 {
-    uint32_t *channel = malloc((2 * t->vertices + 1) * sizeof *channel);
-    if (channel == NULL)
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for a path");
+    NT_SCOPED struct nt_arena memory = {0};
+    uint32_t *channel = nt_arena_array(&memory, 2 * t->vertices + 1, sizeof *channel);
+    if (nt_arena_check(&memory, err) != 0)
+        return -1;
     for (uint32_t i = 0; i < m->n; i++) {
         for (uint32_t j = 0; j < m->n; j++) {
             double value = i == j ? (double)NAN : measured(m, i, j);
@@ -186,7 +168,6 @@ static int visit_pairs(struct tree *t, const struct nt_matrix *m, visit each, st
                 each(t, value, channel, count);
         }
     }
-    free(channel);
     return 0;
 }
 
@@ -223,29 +204,22 @@ static void set_links(struct tree *t, struct nt_model *m)
 
 int nt_link_bandwidth(struct nt_model *model, const struct nt_matrix *bandwidth, struct nt_err *err)
 {
+    NT_SCOPED struct nt_arena memory = {0};
     struct tree t;
-    if (tree_init(&t, model, err) != 0)
+    if (tree_init(&t, model, &memory, err) != 0)
         return -1;
     int rc = hang(&t, model, err);
     if (rc <= 0)
-        goto fini;
-    rc = -1;
+        return rc;
     if (visit_pairs(&t, bandwidth, note_most, err) != 0 ||
         visit_pairs(&t, bandwidth, count_narrowest, err) != 0)
-        goto fini;
+        return -1;
     size_t channels = 2 * model->links;
     for (size_t k = 2; k < channels + 2; k++)
         t.from[k] += t.from[k - 1];
-    t.value = malloc((t.from[channels + 1] + 1) * sizeof *t.value);
-    if (t.value == NULL) {
-        nt_err_set(err, NT_ERR_SYSTEM, "no memory for the bandwidths of %zu links", model->links);
-        goto fini;
-    }
-    if (visit_pairs(&t, bandwidth, keep_narrowest, err) != 0)
-        goto fini;
+    t.value = nt_arena_array(&memory, t.from[channels + 1] + 1, sizeof *t.value);
+    if (nt_arena_check(&memory, err) != 0 || visit_pairs(&t, bandwidth, keep_narrowest, err) != 0)
+        return -1;
     set_links(&t, model);
-    rc = 1;
-fini:
-    tree_fini(&t);
-    return rc;
+    return 1;
 }

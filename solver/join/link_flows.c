@@ -2,10 +2,10 @@
 
 #include <math.h>
 #include <stdbool.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "flow_links.h"
+#include "memory.h"
 
 /* The flows, round by round. */
 struct record {
@@ -13,12 +13,6 @@ struct record {
     struct nt_flow_round *round;
     struct nt_flow_seen *flow;
 };
-
-static void record_fini(struct record *r)
-{
-    free(r->round);
-    free(r->flow);
-}
 
 static bool counts(const struct nt_samples *s, const struct nt_sample *x, const bool *spoiled)
 {
@@ -35,20 +29,17 @@ static void find_spoiled(const struct nt_samples *s, bool *spoiled)
 }
 
 static int record_init(struct record *r, const struct nt_samples *s, const uint32_t *order,
-                       struct nt_err *err)
+                       struct nt_arena *memory, struct nt_err *err)
 {
     size_t flows = 0;
     uint32_t last = UINT32_MAX;
-    uint32_t *at = malloc((s->hosts + 1) * sizeof *at);
-    bool *spoiled = calloc(s->rounds + 1, sizeof *spoiled);
-    *r = (struct record){.round = calloc(s->rounds + 1, sizeof *r->round),
-                         .flow = malloc((s->samples + 1) * sizeof *r->flow)};
-    if (at == NULL || spoiled == NULL || r->round == NULL || r->flow == NULL) {
-        free(at);
-        free(spoiled);
-        record_fini(r);
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu flows", s->samples);
-    }
+    uint32_t *at = nt_arena_array(memory, s->hosts + 1, sizeof *at);
+    bool *spoiled = nt_arena_array(memory, s->rounds + 1, sizeof *spoiled);
+    *r = (struct record){0};
+    r->round = nt_arena_array(memory, s->rounds + 1, sizeof *r->round);
+    r->flow = nt_arena_array(memory, s->samples + 1, sizeof *r->flow);
+    if (nt_arena_check(memory, err) != 0)
+        return -1;
     find_spoiled(s, spoiled);
     for (uint32_t k = 0; k < s->hosts; k++)
         at[order[k]] = k;
@@ -62,8 +53,6 @@ static int record_init(struct record *r, const struct nt_samples *s, const uint3
         r->round[r->rounds - 1].flows++;
         r->flow[flows++] = (struct nt_flow_seen){at[x->a], at[x->b], x->bytes / x->value_us};
     }
-    free(at);
-    free(spoiled);
     return 0;
 }
 
@@ -103,13 +92,12 @@ static int solve_flows(struct nt_map *map, const struct record *r, struct nt_err
 int nt_link_flows(struct nt_map *map, const struct nt_samples *samples, const uint32_t *order,
                   struct nt_err *err)
 {
+    NT_SCOPED struct nt_arena memory = {0};
     struct record r;
     if (samples->hosts != map->model->hosts)
         return nt_err_set(err, NT_ERR_INPUT, "a record of %zu hosts for a map of %zu",
                           samples->hosts, map->model->hosts);
-    if (record_init(&r, samples, order, err) != 0)
+    if (record_init(&r, samples, order, &memory, err) != 0)
         return -1;
-    int rc = r.rounds == 0 ? 0 : solve_flows(map, &r, err);
-    record_fini(&r);
-    return rc;
+    return r.rounds == 0 ? 0 : solve_flows(map, &r, err);
 }

@@ -1,11 +1,11 @@
 #include "link_latency.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "estimate_routes.h"
 #include "links.h"
+#include "memory.h"
 
 enum { NOWHERE = UINT32_MAX };
 
@@ -22,21 +22,11 @@ struct fit {
     struct nt_measured measured;
 };
 
-static int no_memory(struct nt_err *err)
-{
-    return nt_err_set(err, NT_ERR_SYSTEM, "no memory for the latencies of links");
-}
-
 static void fini(struct fit *f)
 {
-    free(f->up);
-    free(f->depth);
-    free(f->path);
     nt_routes_builder_destroy(f->builder);
     nt_pair_index_destroy(f->index);
     nt_routes_destroy(f->routes);
-    free(f->measured.pair);
-    free(f->measured.latency_us);
 }
 
 /* ---- paths ---------------------------------------------------------------------------------- */
@@ -47,15 +37,13 @@ static uint32_t other_end(const struct nt_link *l, uint32_t v)
 }
 
 /* Links by both their vertices. */
-static uint32_t *list_links(const struct nt_model *m, size_t vertices, uint32_t **out_first)
+static int list_links(const struct nt_model *m, size_t vertices, uint32_t **out_first,
+                      uint32_t **out_list, struct nt_arena *memory, struct nt_err *err)
 {
-    uint32_t *first = calloc(vertices + 2, sizeof *first);
-    uint32_t *list = malloc((2 * m->links + 1) * sizeof *list);
-    if (first == NULL || list == NULL) {
-        free(first);
-        free(list);
-        return NULL;
-    }
+    uint32_t *first = nt_arena_array(memory, vertices + 2, sizeof *first);
+    uint32_t *list = nt_arena_array(memory, 2 * m->links, sizeof *list);
+    if (nt_arena_check(memory, err) != 0)
+        return -1;
     for (size_t l = 0; l < m->links; l++) {
         first[m->link[l].a + 2]++;
         first[m->link[l].b + 2]++;
@@ -67,23 +55,19 @@ static uint32_t *list_links(const struct nt_model *m, size_t vertices, uint32_t 
         list[first[m->link[l].b + 1]++] = (uint32_t)l;
     }
     *out_first = first;
-    return list;
+    *out_list = list;
+    return 0;
 }
 
 /* Hangs the tree up at its last switch. 0: it is none. */
 static int hang_up(struct fit *f, struct nt_err *err)
 {
     const struct nt_model *m = f->model;
-    uint32_t *first, *list = list_links(m, f->vertices, &first);
-    uint32_t *queue = malloc((f->vertices + 1) * sizeof *queue);
+    NT_SCOPED struct nt_arena memory = {0};
+    uint32_t *first, *list, *queue = nt_arena_array(&memory, f->vertices, sizeof *queue);
     size_t reached = 0;
-    if (list == NULL || queue == NULL) {
-        if (list != NULL)
-            free(first);
-        free(list);
-        free(queue);
-        return no_memory(err);
-    }
+    if (list_links(m, f->vertices, &first, &list, &memory, err) != 0)
+        return -1;
     memset(f->up, 0xff, f->vertices * sizeof *f->up);
     queue[reached++] = (uint32_t)f->vertices - 1;
     for (size_t k = 0; k < reached; k++)
@@ -95,9 +79,6 @@ static int hang_up(struct fit *f, struct nt_err *err)
             f->depth[v] = f->depth[queue[k]] + 1;
             queue[reached++] = v;
         }
-    free(first);
-    free(list);
-    free(queue);
     return m->links + 1 == reached;
 }
 
@@ -167,13 +148,14 @@ static int collect_routes(struct fit *f, const struct nt_samples *s, const uint3
 }
 
 static int collect_values(struct fit *f, const struct nt_samples *s, const uint32_t *vertex,
-                          struct nt_err *err)
+                          struct nt_arena *memory, struct nt_err *err)
 {
     size_t n = 0;
-    f->measured.pair = calloc(f->measured.count + 1, sizeof *f->measured.pair);
-    f->measured.latency_us = calloc(f->measured.count + 1, sizeof *f->measured.latency_us);
-    if (f->measured.pair == NULL || f->measured.latency_us == NULL)
-        return no_memory(err);
+    f->measured.pair = nt_arena_array(memory, f->measured.count, sizeof *f->measured.pair);
+    f->measured.latency_us =
+        nt_arena_array(memory, f->measured.count, sizeof *f->measured.latency_us);
+    if (nt_arena_check(memory, err) != 0)
+        return -1;
     for (size_t k = 0; k < s->samples; k++) {
         const struct nt_sample *x = &s->sample[k];
         if (!is_reading(f, s, x))
@@ -195,9 +177,10 @@ static int keep_lowest(struct fit *f, struct nt_err *err)
 {
     struct nt_measured *m = &f->measured;
     size_t n = 0;
-    double *lowest = malloc((f->routes->pairs + 1) * sizeof *lowest);
-    if (lowest == NULL)
-        return no_memory(err);
+    NT_SCOPED struct nt_arena memory = {0};
+    double *lowest = nt_arena_array(&memory, f->routes->pairs, sizeof *lowest);
+    if (nt_arena_check(&memory, err) != 0)
+        return -1;
     for (size_t k = 0; k < f->routes->pairs; k++)
         lowest[k] = INFINITY;
     for (size_t k = 0; k < m->count; k++)
@@ -209,7 +192,6 @@ static int keep_lowest(struct fit *f, struct nt_err *err)
             m->latency_us[n++] = m->latency_us[k];
         }
     m->count = n;
-    free(lowest);
     return 0;
 }
 
@@ -250,13 +232,16 @@ int nt_link_latency(const struct nt_samples *samples, const uint32_t *vertex,
     struct nt_estimate *estimate = NULL;
     if (!has_phase(&f, samples) || model->switches == 0 || model->links > NT_LINK_LATENCY_LINKS_MAX)
         return 0;
-    f.up = malloc((f.vertices + 1) * sizeof *f.up);
-    f.depth = calloc(f.vertices + 1, sizeof *f.depth);
-    f.path = malloc((f.vertices + 1) * sizeof *f.path);
-    int rc = f.up && f.depth && f.path ? hang_up(&f, err) : no_memory(err);
+    NT_SCOPED struct nt_arena memory = {0};
+    f.up = nt_arena_array(&memory, f.vertices, sizeof *f.up);
+    f.depth = nt_arena_array(&memory, f.vertices, sizeof *f.depth);
+    f.path = nt_arena_array(&memory, f.vertices, sizeof *f.path);
+    if (nt_arena_check(&memory, err) != 0)
+        return -1;
+    int rc = hang_up(&f, err);
     if (rc == 1)
         rc = collect_routes(&f, samples, vertex, err);
-    if (rc == 1 && collect_values(&f, samples, vertex, err) != 0)
+    if (rc == 1 && collect_values(&f, samples, vertex, &memory, err) != 0)
         rc = -1;
     if (rc == 1 && lowest && keep_lowest(&f, err) != 0)
         rc = -1;

@@ -6,6 +6,7 @@
 #include "loggp.h"
 #include "loggp_fit.h"
 #include "loggp_time.h"
+#include "memory.h"
 #include "names.h"
 #include "prtt.h"
 #include "reach.h"
@@ -158,18 +159,16 @@ int nt_map_loggp(const struct nt_samples *samples, struct nt_map *map, struct nt
     size_t n = count_prtt(samples);
     if (n == 0)
         return 0;
-    struct records r = {.samples = samples,
-                        .map = map,
-                        .asks = calloc(samples->hosts + 1, sizeof *r.asks),
-                        .meets = calloc(samples->hosts + 1, sizeof *r.meets),
-                        .vertex = calloc(samples->hosts + 1, sizeof *r.vertex),
-                        .record = calloc(n, sizeof *r.record),
-                        .room = calloc(n, sizeof *r.room)};
-    int rc = -1;
-    if (r.asks == NULL || r.meets == NULL || r.vertex == NULL || r.record == NULL || r.room == NULL)
-        nt_err_set(err, NT_ERR_SYSTEM, "LogGP: out of memory");
-    else
-        rc = find_hosts(&r, err);
+    NT_SCOPED struct nt_arena memory = {0};
+    struct records r = {.samples = samples, .map = map};
+    r.asks = nt_arena_array(&memory, samples->hosts, sizeof *r.asks);
+    r.meets = nt_arena_array(&memory, samples->hosts, sizeof *r.meets);
+    r.vertex = nt_arena_array(&memory, samples->hosts, sizeof *r.vertex);
+    r.record = nt_arena_array(&memory, n, sizeof *r.record);
+    r.room = nt_arena_array(&memory, n, sizeof *r.room);
+    if (nt_arena_check(&memory, err) != 0)
+        return -1;
+    int rc = find_hosts(&r, err);
     for (uint32_t h = 0; rc == 0 && h < samples->hosts; h++)
         if (r.asks[h])
             rc = add_records_from(&r, h, err);
@@ -177,10 +176,5 @@ int nt_map_loggp(const struct nt_samples *samples, struct nt_map *map, struct nt
         qsort(r.record, r.n, sizeof *r.record, rising);
         rc = fit_classes(&r, err);
     }
-    free(r.asks);
-    free(r.meets);
-    free(r.vertex);
-    free(r.record);
-    free(r.room);
     return rc;
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "machine_text.h"
+#include "memory.h"
 #include "names.h"
 #include "stats.h"
 
@@ -77,26 +78,23 @@ int nt_map_machines(const struct nt_samples *samples, struct nt_map *map, struct
     size_t hosts = map->model->hosts;
     if (samples->models == 0 || hosts == 0)
         return 0;
-    struct work w = {.samples = samples,
-                     .map = map,
-                     .host = malloc(hosts * sizeof *w.host),
-                     .machine = malloc(samples->models * sizeof *w.machine),
-                     .us = malloc(hosts * sizeof *w.us)};
+    NT_SCOPED struct nt_arena memory = {0};
+    struct work w = {.samples = samples, .map = map};
+    w.host = nt_arena_array(&memory, hosts, sizeof *w.host);
+    w.machine = nt_arena_array(&memory, samples->models, sizeof *w.machine);
+    w.us = nt_arena_array(&memory, hosts, sizeof *w.us);
     free(map->machine);
     free(map->machine_of);
     map->machines = 0;
     map->machine = calloc(samples->models, sizeof *map->machine);
     map->machine_of = malloc(hosts * sizeof *map->machine_of);
     int rc = -1;
-    if (!w.host || !w.machine || !w.us || !map->machine || !map->machine_of)
+    if (!map->machine || !map->machine_of)
         no_memory(err);
-    else if (find_hosts(&w, err) == 0)
+    else if (nt_arena_check(&memory, err) == 0 && find_hosts(&w, err) == 0)
         rc = number_machines(&w, err);
     for (uint32_t k = 0; rc == 0 && k < map->machines; k++)
         for (int between = 0; between < NT_BETWEEN_END; between++)
             sum_up(&w, k, between);
-    free(w.host);
-    free(w.machine);
-    free(w.us);
     return rc;
 }

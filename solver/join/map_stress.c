@@ -7,6 +7,7 @@
 
 #include "kernels.h"
 #include "loggp_time.h"
+#include "memory.h"
 #include "program.h"
 #include "reach.h"
 #include "stress.h"
@@ -266,10 +267,11 @@ static int find_congested(const struct ground *g, const struct nt_program *p, st
                           struct nt_err *err)
 {
     const struct nt_network *net = g->net;
-    struct load *load = calloc(net->arcs + 1, sizeof *load);
+    NT_SCOPED struct nt_arena memory = {0};
+    struct load *load = nt_arena_array(&memory, net->arcs, sizeof *load);
     size_t worst = 0;
-    if (load == NULL)
-        return no_memory(err);
+    if (nt_arena_check(&memory, err) != 0)
+        return -1;
     lay(g, p, load);
     for (size_t arc = 1; arc < net->arcs; arc++)
         if (busy_us(g, load, arc) > busy_us(g, load, worst))
@@ -285,7 +287,6 @@ static int find_congested(const struct ground *g, const struct nt_program *p, st
             s->links +=
                 tier_of_arc(g, arc) == s->tier && busy_us(g, load, arc) >= AS_BUSY * s->busy_us;
     }
-    free(load);
     return 0;
 }
 

@@ -1,9 +1,9 @@
 #include "recall.h"
 
 #include <stdbool.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "memory.h"
 #include "sweep_adaptive.h"
 
 struct recall {
@@ -59,22 +59,16 @@ int nt_recall_adaptive(const struct nt_samples *samples, const uint32_t *order,
                        struct nt_model **out, struct nt_err *err)
 {
     size_t n = samples->hosts;
-    struct recall r = {.samples = samples,
-                       .place = calloc(n + 1, sizeof *r.place),
-                       .absent = calloc(n + 1, sizeof *r.absent),
-                       .result = calloc(samples->samples + 1, sizeof *r.result)};
-    int rc = -1;
-    if (r.place == NULL || r.absent == NULL || r.result == NULL) {
-        nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu samples", samples->samples);
-    } else {
-        for (uint32_t k = 0; k < n; k++) {
-            r.place[order[k]] = k;
-            r.absent[k] = samples->missing[order[k]] != NULL;
-        }
-        rc = ask_record(&r, out, err);
+    NT_SCOPED struct nt_arena memory = {0};
+    struct recall r = {.samples = samples};
+    r.place = nt_arena_array(&memory, n + 1, sizeof *r.place);
+    r.absent = nt_arena_array(&memory, n + 1, sizeof *r.absent);
+    r.result = nt_arena_array(&memory, samples->samples + 1, sizeof *r.result);
+    if (nt_arena_check(&memory, err) != 0)
+        return -1;
+    for (uint32_t k = 0; k < n; k++) {
+        r.place[order[k]] = k;
+        r.absent[k] = samples->missing[order[k]] != NULL;
     }
-    free(r.place);
-    free(r.absent);
-    free(r.result);
-    return rc;
+    return ask_record(&r, out, err);
 }

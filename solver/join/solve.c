@@ -14,6 +14,7 @@
 #include "map_loggp.h"
 #include "map_machines.h"
 #include "map_stress.h"
+#include "memory.h"
 #include "option.h"
 #include "recall.h"
 #include "sweep_adaptive.h"
@@ -37,21 +38,17 @@ struct sorted {
     struct nt_matrix **errors;  /* sizes of them, of those; each may be NULL */
     size_t sizes;
     struct nt_matrix *bandwidth;
+    struct nt_arena memory; /* of all arrays */
 };
 
 static void sorted_fini(struct sorted *s)
 {
-    free(s->order);
-    free(s->name);
-    free(s->missing);
-    free(s->room);
     for (size_t k = 0; k < s->sizes; k++) {
         nt_matrix_destroy(s->latency[k]);
         nt_matrix_destroy(s->errors[k]);
     }
-    free(s->latency);
-    free(s->errors);
     nt_matrix_destroy(s->bandwidth);
+    nt_arena_fini(&s->memory);
 }
 
 static int by_name(const void *a, const void *b, void *names)
@@ -82,10 +79,10 @@ static int sort_matrix(const struct sorted *s, const struct nt_matrix *m, struct
 static int sort_latencies(struct sorted *s, const struct nt_matrix *const *latency,
                           const struct nt_matrix *const *errors, size_t sizes, struct nt_err *err)
 {
-    s->latency = calloc(sizes + 1, sizeof(struct nt_matrix *));
-    s->errors = calloc(sizes + 1, sizeof(struct nt_matrix *));
-    if (s->latency == NULL || s->errors == NULL)
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu sizes of messages", sizes);
+    s->latency = nt_arena_array(&s->memory, sizes + 1, sizeof(struct nt_matrix *));
+    s->errors = nt_arena_array(&s->memory, sizes + 1, sizeof(struct nt_matrix *));
+    if (nt_arena_check(&s->memory, err) != 0)
+        return -1;
     for (size_t k = 0; k < sizes; k++) {
         s->sizes = k + 1;
         if (sort_matrix(s, latency[k], &s->latency[k], err) != 0)
@@ -100,15 +97,13 @@ static int sort_latencies(struct sorted *s, const struct nt_matrix *const *laten
 static int sorted_init(struct sorted *s, const struct nt_solve_input *from, struct nt_err *err)
 {
     size_t n = from->latency != NULL ? from->latency->n : from->samples->hosts;
-    *s = (struct sorted){.n = n,
-                         .order = malloc((n + 1) * sizeof *s->order),
-                         .name = malloc((n + 1) * sizeof *s->name),
-                         .missing = malloc((n + 1) * sizeof *s->missing),
-                         .room = malloc((n + 1) * sizeof *s->room)};
-    if (!s->order || !s->name || !s->missing || !s->room) {
-        nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu hosts", n);
+    *s = (struct sorted){.n = n};
+    s->order = nt_arena_array(&s->memory, n + 1, sizeof *s->order);
+    s->name = nt_arena_array(&s->memory, n + 1, sizeof *s->name);
+    s->missing = nt_arena_array(&s->memory, n + 1, sizeof *s->missing);
+    s->room = nt_arena_array(&s->memory, n + 1, sizeof *s->room);
+    if (nt_arena_check(&s->memory, err) != 0)
         goto fini;
-    }
     for (size_t k = 0; k < n; k++)
         s->order[k] = (uint32_t)k;
     qsort_r(s->order, n, sizeof *s->order, by_name, (void *)from->host_name);
@@ -427,15 +422,15 @@ static int find_in_record(struct sorted *s, const struct nt_solve_input *from, s
 static int find_in_matrices(struct sorted *s, const struct nt_solve_input *from, struct found *f,
                             struct nt_err *err)
 {
-    const struct nt_matrix **latency = calloc(from->larger_sizes + 2, sizeof(struct nt_matrix *));
-    if (latency == NULL)
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu sizes of messages",
-                          from->larger_sizes);
+    NT_SCOPED struct nt_arena memory = {0};
+    const struct nt_matrix **latency =
+        nt_arena_array(&memory, from->larger_sizes + 2, sizeof(struct nt_matrix *));
+    if (nt_arena_check(&memory, err) != 0)
+        return -1;
     latency[0] = from->latency;
     for (size_t k = 0; k < from->larger_sizes; k++)
         latency[k + 1] = from->larger[k];
     int rc = infer_matrices(s, from->method, latency, NULL, 1 + from->larger_sizes, &f->model, err);
-    free(latency);
     f->told = true;
     f->pairs = rc == 0 ? count_pairs(s->latency[0]) : 0;
     return rc;
@@ -452,15 +447,15 @@ static int refine(struct nt_map *map, const struct sorted *s, const struct nt_sa
     static const char *const planned[] = {NT_SAMPLES_LINK_LATENCY, NULL};
     static const char *const adapted[] = {NT_SWEEP_ADAPTIVE_CALIBRATION, NT_SWEEP_ADAPTIVE_PHASE,
                                           NT_SWEEP_ADAPTIVE_VERIFICATION, NULL};
-    uint32_t *vertex = malloc((s->n + 1) * sizeof *vertex);
-    if (vertex == NULL)
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu hosts", s->n);
+    NT_SCOPED struct nt_arena memory = {0};
+    uint32_t *vertex = nt_arena_array(&memory, s->n + 1, sizeof *vertex);
+    if (nt_arena_check(&memory, err) != 0)
+        return -1;
     for (size_t k = 0; k < s->n; k++)
         vertex[s->order[k]] = (uint32_t)k;
     int rc = nt_link_latency(samples, vertex, planned, false, map->model, err);
     if (rc == 0 && adaptive && map->model->links <= NT_LINK_LATENCY_LINKS_SOON)
         rc = nt_link_latency(samples, vertex, adapted, true, map->model, err);
-    free(vertex);
     return rc < 0 ? -1 : 0;
 }
 

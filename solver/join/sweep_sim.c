@@ -75,7 +75,7 @@ const struct nt_sweep_kind nt_sweep_kind_adaptive = {"adaptive", create_adaptive
 
 struct field {
     const struct nt_network *network;
-    const struct nt_noise *noise;
+    const struct nt_measure_noise *noise;
     struct nt_matrix *lowest; /* by pair and direction; NULL: the planner keeps its own books */
     struct nt_result *result;
     struct nt_flow *flow;
@@ -141,7 +141,7 @@ static int answer_bandwidth(struct field *f, const struct nt_order *order, uint3
             .ok = ok,
             .value_us = us,
             .count = 1,
-            .bytes = ok ? rate * us * nt_noise_factor(f->noise, a, b, round) : 0};
+            .bytes = ok ? rate * us * nt_measure_factor(f->noise, a, b, round) : 0};
     }
     return 0;
 }
@@ -169,7 +169,7 @@ static int answer(struct field *f, const struct nt_order *order, uint32_t round,
     return 0;
 }
 
-int nt_order_answer(const struct nt_network *network, const struct nt_noise *noise,
+int nt_order_answer(const struct nt_network *network, const struct nt_measure_noise *noise,
                     const struct nt_order *order, uint32_t round, struct nt_result *results,
                     size_t *n, struct nt_err *err)
 {
@@ -272,8 +272,8 @@ static int judge(const struct nt_sweep_kind *kind, const struct nt_network *netw
 }
 
 int nt_sweep_simulate(const struct nt_sweep_kind *kind, const struct nt_network *network,
-                      const struct nt_noise *noise, const uint32_t *order, double (*now_s)(void),
-                      struct nt_sweep_run *run, struct nt_err *err)
+                      const struct nt_measure_noise *noise, const uint32_t *order,
+                      double (*now_s)(void), struct nt_sweep_run *run, struct nt_err *err)
 {
     struct nt_sweep_ask ask = {network, order, noise->seed};
     struct field f = {.network = network, .noise = noise};
@@ -401,7 +401,7 @@ static int record(struct nt_samples *s, struct field *f, const char *const *host
     return 0;
 }
 
-int nt_samples_simulate(const struct nt_network *network, const struct nt_noise *noise,
+int nt_samples_simulate(const struct nt_network *network, const struct nt_measure_noise *noise,
                         const char *const *host_name, const char *generator, double window_s,
                         struct nt_samples **out, struct nt_err *err)
 {

@@ -50,12 +50,12 @@ struct nt_sweep_run {
  * PRTT and of kernels stay without results. now_s may be NULL: planning_s is then 0.
  * NT_ERR_INPUT when a planner without solve is to do more hosts than a matrix should hold. */
 int nt_sweep_simulate(const struct nt_sweep_kind *kind, const struct nt_network *network,
-                      const struct nt_noise *noise, const uint32_t *order, double (*now_s)(void),
-                      struct nt_sweep_run *run, struct nt_err *err);
+                      const struct nt_measure_noise *noise, const uint32_t *order,
+                      double (*now_s)(void), struct nt_sweep_run *run, struct nt_err *err);
 
 /* What measurements of the order would say, as nt_sweep_simulate answers it: results has room for
  * order->pairs; *n of them are set. */
-int nt_order_answer(const struct nt_network *network, const struct nt_noise *noise,
+int nt_order_answer(const struct nt_network *network, const struct nt_measure_noise *noise,
                     const struct nt_order *order, uint32_t round, struct nt_result *results,
                     size_t *n, struct nt_err *err);
 
@@ -64,7 +64,7 @@ int nt_order_answer(const struct nt_network *network, const struct nt_noise *noi
  * the same time, first one way, then the other, each for window_s seconds. At most
  * NT_SAMPLES_SIM_HOSTS hosts. */
 enum { NT_SAMPLES_SIM_HOSTS = 4096 };
-int nt_samples_simulate(const struct nt_network *network, const struct nt_noise *noise,
+int nt_samples_simulate(const struct nt_network *network, const struct nt_measure_noise *noise,
                         const char *const *host_name, const char *generator, double window_s,
                         struct nt_samples **out, struct nt_err *err);
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "division.h"
+#include "memory.h"
 #include "stats.h"
 
 /* Chance that one sweep of a healthy network names any slow or narrow link at all. */
@@ -15,7 +16,7 @@ struct work {
     const bool *away; /* hosts that did not answer: on no side */
     double tolerance;
     struct nt_comparison *c;
-    size_t cap;
+    size_t room; /* in c->difference */
     bool *named; /* hosts: already said to be moved */
     bool *near;  /* found links: nearly what was expected */
     struct nt_err *err;
@@ -40,12 +41,11 @@ static int by_key(const void *x, const void *y)
 static int match(struct work *w)
 {
     size_t n = w->found.m->links;
-    struct keyed *sorted = malloc((n + 1) * sizeof *sorted);
-    w->c->matched = malloc((w->reference.m->links + 1) * sizeof *w->c->matched);
-    if (sorted == NULL || w->c->matched == NULL) {
-        free(sorted);
-        return nt_err_set(w->err, NT_ERR_SYSTEM, "no memory to compare %zu links", n);
-    }
+    NT_SCOPED struct nt_arena memory = {0};
+    struct keyed *sorted = nt_arena_array(&memory, n, sizeof *sorted);
+    w->c->matched = nt_arena_array(&w->c->memory, w->reference.m->links, sizeof *w->c->matched);
+    if (nt_arena_check(&memory, w->err) != 0 || nt_arena_check(&w->c->memory, w->err) != 0)
+        return -1;
     for (size_t k = 0; k < n; k++)
         sorted[k] = (struct keyed){w->found.key[k], k};
     qsort(sorted, n, sizeof *sorted, by_key);
@@ -61,21 +61,16 @@ static int match(struct work *w)
         bool same = low < n && w->reference.key[k] != 0 && sorted[low].key == w->reference.key[k];
         w->c->matched[k] = same ? (int64_t)sorted[low].link : -1;
     }
-    free(sorted);
     return 0;
 }
 
 static int say(struct work *w, struct nt_difference d)
 {
     struct nt_comparison *c = w->c;
-    if (c->differences == w->cap) {
-        size_t cap = 2 * w->cap + 32;
-        struct nt_difference *grown = realloc(c->difference, cap * sizeof *grown);
-        if (grown == NULL)
-            return nt_err_set(w->err, NT_ERR_SYSTEM, "no memory for %zu differences", cap);
-        c->difference = grown;
-        w->cap = cap;
-    }
+    c->difference = nt_arena_grow(&c->memory, c->difference, &w->room, c->differences + 1,
+                                  sizeof *c->difference);
+    if (nt_arena_check(&c->memory, w->err) != 0)
+        return -1;
     c->difference[c->differences++] = d;
     return 0;
 }
@@ -234,14 +229,14 @@ static int say_invented(struct work *w, const bool *taken, bool *have)
 static int compare_divisions(struct work *w)
 {
     const struct nt_model *f = w->found.m, *r = w->reference.m;
-    size_t *order = malloc((r->links + 1) * sizeof *order);
-    bool *taken = calloc(f->links + 1, sizeof *taken);
-    bool *want = calloc(f->hosts + 1, sizeof *want), *have = calloc(f->hosts + 1, sizeof *have);
+    NT_SCOPED struct nt_arena memory = {0};
+    size_t *order = nt_arena_array(&memory, r->links + 1, sizeof *order);
+    bool *taken = nt_arena_array(&memory, f->links + 1, sizeof *taken);
+    bool *want = nt_arena_array(&memory, f->hosts + 1, sizeof *want),
+         *have = nt_arena_array(&memory, f->hosts + 1, sizeof *have);
     int rc = -1;
-    if (order == NULL || taken == NULL || want == NULL || have == NULL) {
-        nt_err_set(w->err, NT_ERR_SYSTEM, "no memory to compare %zu hosts", f->hosts);
-        goto out;
-    }
+    if (nt_arena_check(&memory, w->err) != 0)
+        return rc;
     for (size_t k = 0; k < r->links; k++) {
         order[k] = k;
         if (w->c->matched[k] >= 0)
@@ -255,11 +250,6 @@ static int compare_divisions(struct work *w)
                 rc = (pass == 0 ? say_moved : say_gone)(w, order[k], want, have, taken);
     if (rc == 0)
         rc = say_invented(w, taken, have);
-out:
-    free(order);
-    free(taken);
-    free(want);
-    free(have);
     return rc;
 }
 
@@ -267,17 +257,19 @@ out:
 static int compare_neighbours(struct work *w)
 {
     const struct nt_model *f = w->found.m, *r = w->reference.m;
-    size_t *was = calloc(f->hosts + 1, sizeof *was), *kept = calloc(f->hosts + 1, sizeof *kept);
-    int rc = -1;
+    NT_SCOPED struct nt_arena memory = {0};
+    size_t *was = nt_arena_array(&memory, f->hosts, sizeof *was);
+    size_t *kept = nt_arena_array(&memory, f->hosts, sizeof *kept);
+    int rc = nt_arena_check(&memory, w->err);
     struct nt_difference d = {.kind = NT_DIFFERENCE_SWITCH_MISSING,
                               .expected = -1,
                               .found = -1,
                               .was = (double)NAN,
                               .is = (double)NAN,
                               .confidence = sure_of_all(f)};
-    if (was == NULL || kept == NULL)
-        nt_err_set(w->err, NT_ERR_SYSTEM, "no memory to compare %zu hosts", f->hosts);
-    else if ((f->switches == 0) != (r->switches == 0))
+    if (rc != 0)
+        return rc;
+    if ((f->switches == 0) != (r->switches == 0))
         rc = say(w, d); /* another kind of network: whoever is next to whom says nothing */
     else
         rc = nt_division_neighbours(&w->reference, &w->found, w->away, was, kept, w->err);
@@ -285,8 +277,6 @@ static int compare_neighbours(struct work *w)
     for (d.host = 0; rc == 0 && d.host < f->hosts; d.host++)
         if (!w->away[d.host] && 2 * kept[d.host] < was[d.host])
             rc = say(w, d);
-    free(was);
-    free(kept);
     return rc;
 }
 
@@ -379,13 +369,11 @@ static int compare_figures(struct work *w)
 {
     size_t links = w->reference.m->links;
     double z = nt_normal_quantile(1 - FALSE_ALARM / (double)(3 * links + 1)); /* of both ways */
-    bool *judged = calloc(w->found.m->links + 1, sizeof *judged);
-    bool *mark[2] = {calloc(w->found.m->hosts + 1, 1), calloc(w->found.m->hosts + 1, 1)};
-    int rc = 0;
-    if (judged == NULL || mark[0] == NULL || mark[1] == NULL) {
-        rc = nt_err_set(w->err, NT_ERR_SYSTEM, "no memory to compare %zu links", links);
-        goto out;
-    }
+    NT_SCOPED struct nt_arena memory = {0};
+    bool *judged = nt_arena_array(&memory, w->found.m->links, sizeof *judged);
+    bool *mark[2] = {nt_arena_array(&memory, w->found.m->hosts, sizeof **mark),
+                     nt_arena_array(&memory, w->found.m->hosts, sizeof **mark)};
+    int rc = nt_arena_check(&memory, w->err);
     for (size_t k = 0; k < links && rc == 0; k++) {
         if (w->c->matched[k] < 0)
             continue;
@@ -403,10 +391,6 @@ static int compare_figures(struct work *w)
                                                .was = (double)NAN,
                                                .is = w->found.m->link[e].latency_us,
                                                .confidence = w->found.m->link[e].probability});
-out:
-    free(judged);
-    free(mark[0]);
-    free(mark[1]);
     return rc;
 }
 
@@ -464,25 +448,22 @@ int nt_compare(const struct nt_model *found, const struct nt_model *reference, d
                           reference->hosts);
     struct work w = {
         .found.m = found, .reference.m = reference, .tolerance = tolerance, .err = err};
-    bool *away = calloc(found->hosts + 1, sizeof *away);
-    w.c = calloc(1, sizeof *w.c);
-    w.named = calloc(found->hosts + 1, sizeof *w.named);
-    w.near = calloc(found->links + 1, sizeof *w.near);
-    int rc = -1;
-    if (away == NULL || w.c == NULL || w.named == NULL || w.near == NULL) {
-        nt_err_set(err, NT_ERR_SYSTEM, "no memory to compare %zu hosts", found->hosts);
-    } else {
-        for (size_t h = 0; h < found->hosts; h++)
-            away[h] = found->missing[h] || reference->missing[h];
-        w.away = away;
-        w.c->reference_links = reference->links;
-        rc = compare_all(&w);
-    }
+    NT_SCOPED struct nt_arena memory = {0};
+    bool *away = nt_arena_array(&memory, found->hosts, sizeof *away);
+    w.named = nt_arena_array(&memory, found->hosts, sizeof *w.named);
+    w.near = nt_arena_array(&memory, found->links, sizeof *w.near);
+    if (nt_arena_check(&memory, err) != 0)
+        return -1;
+    w.c = nt_object_create(sizeof *w.c, err);
+    if (w.c == NULL)
+        return -1;
+    for (size_t h = 0; h < found->hosts; h++)
+        away[h] = found->missing[h] || reference->missing[h];
+    w.away = away;
+    w.c->reference_links = reference->links;
+    int rc = compare_all(&w);
     nt_division_fini(&w.found);
     nt_division_fini(&w.reference);
-    free(away);
-    free(w.named);
-    free(w.near);
     if (rc == 0)
         *out = w.c;
     else
@@ -492,17 +473,14 @@ int nt_compare(const struct nt_model *found, const struct nt_model *reference, d
 
 void nt_comparison_destroy(struct nt_comparison *c)
 {
-    if (c == NULL)
-        return;
-    free(c->difference);
-    free(c->matched);
-    free(c);
+    nt_object_destroy(c);
 }
 
 bool nt_compare_side(const struct nt_model *model, uint32_t link, bool *side)
 {
     struct nt_division v;
-    bool *away = calloc(model->hosts + 1, sizeof *away);
+    NT_SCOPED struct nt_arena memory = {0};
+    bool *away = nt_arena_array(&memory, model->hosts, sizeof *away);
     if (away == NULL)
         return false;
     bool done = nt_division_init(&v, model, NULL) == 0 && v.tree &&
@@ -510,6 +488,5 @@ bool nt_compare_side(const struct nt_model *model, uint32_t link, bool *side)
     if (done)
         nt_division_mark(&v, link, model->missing, side);
     nt_division_fini(&v);
-    free(away);
     return done;
 }

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "err.h"
+#include "memory.h"
 #include "model.h"
 
 enum nt_difference_kind {
@@ -33,6 +34,7 @@ struct nt_difference {
 };
 
 struct nt_comparison {
+    struct nt_arena memory;    /* of all arrays */
     double similarity_percent; /* P. Bannikov, A. Salnikov, section d: mean probability, over the
                                   reference's links, that the found network has the link */
     double common_percent;     /* divisions in common among all of both; 100: the same shape */

@@ -1,7 +1,8 @@
 #include "cost.h"
 
 #include <math.h>
-#include <stdlib.h>
+
+#include "memory.h"
 
 /* bytes over each directed link */
 struct load {
@@ -72,9 +73,10 @@ static int add_everyone(const struct nt_model *m, const struct nt_distance *d,
                         struct load *load, struct nt_err *err)
 {
     size_t vertices = m->hosts + m->switches;
-    double *below = calloc(vertices + 1, sizeof *below);
-    if (below == NULL)
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for the cost of %zu tasks", t->tasks);
+    NT_SCOPED struct nt_arena memory = {0};
+    double *below = nt_arena_array(&memory, vertices + 1, sizeof *below);
+    if (nt_arena_check(&memory, err) != 0)
+        return -1;
     int rc = 0;
     for (size_t r = 0; r < t->tasks; r++)
         below[rank_host[r]]++;
@@ -82,7 +84,6 @@ static int add_everyone(const struct nt_model *m, const struct nt_distance *d,
         for (uint32_t a = 0; a < m->hosts && rc == 0; a++)
             for (uint32_t b = 0; b < a && rc == 0; b++)
                 rc = add_pair(d, a, b, below[a] * below[b] * t->edge_bytes, path, load, err);
-        free(below);
         return rc;
     }
     double total = (double)t->tasks;
@@ -90,11 +91,9 @@ static int add_everyone(const struct nt_model *m, const struct nt_distance *d,
         double own = below[h];
         load->latency_bytes += own * (total - own) * t->edge_bytes * m->overhead_us[h];
     }
-    double *tasks = calloc(vertices + 1, sizeof *tasks);
-    if (tasks == NULL) {
-        free(below);
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for the cost of %zu tasks", t->tasks);
-    }
+    double *tasks = nt_arena_array(&memory, vertices + 1, sizeof *tasks);
+    if (nt_arena_check(&memory, err) != 0)
+        return -1;
     for (uint32_t h = 0; h < m->hosts; h++)
         for (uint32_t v = h; below[h] > 0 && v != UINT32_MAX; v = nt_distance_parent(d, v))
             tasks[v] += below[h];
@@ -108,8 +107,6 @@ static int add_everyone(const struct nt_model *m, const struct nt_distance *d,
         load->latency_bytes +=
             bytes * (isfinite(m->link[k].latency_us) ? m->link[k].latency_us : 1);
     }
-    free(tasks);
-    free(below);
     return rc;
 }
 
@@ -117,26 +114,22 @@ int nt_cost(const struct nt_model *model, const struct nt_distance *distance,
             const struct nt_traffic *traffic, const uint32_t *rank_host, struct nt_metrics *metrics,
             struct nt_err *err)
 {
-    struct load load = {.bytes = calloc(2 * model->links + 2, sizeof *load.bytes)};
-    uint32_t *path = calloc(nt_distance_path_max(distance) + 2u, sizeof *path);
-    int rc = -1;
-    if (load.bytes == NULL || path == NULL)
-        nt_err_set(err, NT_ERR_SYSTEM, "no memory for the cost of %zu tasks", traffic->tasks);
-    else if (traffic->kind == NT_TRAFFIC_ALL)
-        rc = add_everyone(model, distance, traffic, rank_host, path, &load, err);
-    else
-        rc = add_edges(distance, traffic, rank_host, path, &load, err);
-    if (rc == 0) {
-        bool known = bandwidths_known(model);
-        metrics->latency_us =
-            traffic->total_bytes > 0 ? load.latency_bytes / traffic->total_bytes : 0;
-        metrics->hop_bytes = load.hop_bytes;
-        metrics->max_link_load = busiest(model, &load, known);
-        metrics->load_is_time = known;
-    }
-    free(load.bytes);
-    free(path);
-    return rc;
+    NT_SCOPED struct nt_arena memory = {0};
+    struct load load = {.bytes = nt_arena_array(&memory, 2 * model->links, sizeof *load.bytes)};
+    uint32_t *path = nt_arena_array(&memory, nt_distance_path_max(distance) + 2u, sizeof *path);
+    if (nt_arena_check(&memory, err) != 0)
+        return -1;
+    int rc = traffic->kind == NT_TRAFFIC_ALL
+                 ? add_everyone(model, distance, traffic, rank_host, path, &load, err)
+                 : add_edges(distance, traffic, rank_host, path, &load, err);
+    if (rc != 0)
+        return -1;
+    bool known = bandwidths_known(model);
+    metrics->latency_us = traffic->total_bytes > 0 ? load.latency_bytes / traffic->total_bytes : 0;
+    metrics->hop_bytes = load.hop_bytes;
+    metrics->max_link_load = busiest(model, &load, known);
+    metrics->load_is_time = known;
+    return 0;
 }
 
 double nt_cost_total_us(const struct nt_metrics *metrics)

@@ -1,7 +1,6 @@
 #include "division.h"
 
-#include <stdlib.h>
-
+#include "memory.h"
 #include "rng.h"
 
 #define NONE UINT32_MAX
@@ -27,22 +26,19 @@ static uint64_t mixed(uint64_t set)
 void nt_division_fini(struct nt_division *v)
 {
     nt_distance_destroy(v->distance);
-    free(v->low);
-    free(v->key);
-    free(v->side);
-    free(v->size);
+    nt_arena_fini(&v->memory);
 }
 
 int nt_division_init(struct nt_division *v, const struct nt_model *m, struct nt_err *err)
 {
     size_t n = m->links + 1;
     *v = (struct nt_division){.m = m};
-    v->low = calloc(n, sizeof *v->low);
-    v->key = calloc(n, sizeof *v->key);
-    v->side = calloc(n, sizeof *v->side);
-    v->size = calloc(n, sizeof *v->size);
-    if (v->low == NULL || v->key == NULL || v->side == NULL || v->size == NULL)
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory to compare %zu links", m->links);
+    v->low = nt_arena_array(&v->memory, n, sizeof *v->low);
+    v->key = nt_arena_array(&v->memory, n, sizeof *v->key);
+    v->side = nt_arena_array(&v->memory, n, sizeof *v->side);
+    v->size = nt_arena_array(&v->memory, n, sizeof *v->size);
+    if (nt_arena_check(&v->memory, err) != 0)
+        return -1;
     if (nt_distance_create(m, &v->distance, err) != 0)
         return -1;
     v->tree = nt_distance_is_tree(v->distance);
@@ -105,19 +101,17 @@ static void key_ends(struct nt_division *v, const bool *away, uint64_t *on)
 int nt_division_key(struct nt_division *v, bool tree, const bool *away, struct nt_err *err)
 {
     size_t n = v->m->hosts + v->m->switches + 1;
-    uint64_t *words = calloc(n, sizeof *words);
-    size_t *count = calloc(n, sizeof *count);
-    int rc = 0;
+    NT_SCOPED struct nt_arena memory = {0};
+    uint64_t *words = nt_arena_array(&memory, n, sizeof *words);
+    size_t *count = nt_arena_array(&memory, n, sizeof *count);
     v->tree = tree;
-    if (words == NULL || count == NULL)
-        rc = nt_err_set(err, NT_ERR_SYSTEM, "no memory to compare %zu hosts", v->m->hosts);
-    else if (tree)
+    if (nt_arena_check(&memory, err) != 0)
+        return -1;
+    if (tree)
         key_sets(v, away, words, count);
     else
         key_ends(v, away, words);
-    free(words);
-    free(count);
-    return rc;
+    return 0;
 }
 
 void nt_division_mark(const struct nt_division *v, uint32_t link, const bool *away, bool *side)
@@ -143,19 +137,14 @@ struct beside {
     uint32_t *other; /* at the other ends of a vertex's links */
 };
 
-static void beside_fini(struct beside *b)
-{
-    free(b->start);
-    free(b->other);
-}
-
-static int beside_init(struct beside *b, const struct nt_model *m, struct nt_err *err)
+static int beside_init(struct beside *b, const struct nt_model *m, struct nt_arena *memory,
+                       struct nt_err *err)
 {
     size_t n = m->hosts + m->switches;
-    b->start = calloc(n + 2, sizeof *b->start);
-    b->other = calloc(2 * m->links + 1, sizeof *b->other);
-    if (b->start == NULL || b->other == NULL)
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory to compare %zu links", m->links);
+    b->start = nt_arena_array(memory, n + 2, sizeof *b->start);
+    b->other = nt_arena_array(memory, 2 * m->links + 1, sizeof *b->other);
+    if (nt_arena_check(memory, err) != 0)
+        return -1;
     for (size_t k = 0; k < m->links; k++) {
         b->start[m->link[k].a + 2]++;
         b->start[m->link[k].b + 2]++;
@@ -193,21 +182,18 @@ static size_t stamp_around(const struct beside *b, size_t hosts, uint32_t h, con
 int nt_division_neighbours(const struct nt_division *v, const struct nt_division *other,
                            const bool *away, size_t *was, size_t *kept, struct nt_err *err)
 {
+    NT_SCOPED struct nt_arena memory = {0};
     size_t hosts = v->m->hosts, none = 0;
-    struct beside here = {0}, there = {0};
-    uint64_t *seen = calloc(hosts + 1, sizeof *seen);
-    int rc = seen == NULL ? nt_err_set(err, NT_ERR_SYSTEM, "no memory to compare %zu hosts", hosts)
-                          : beside_init(&here, v->m, err);
-    if (rc == 0)
-        rc = beside_init(&there, other->m, err);
-    for (uint32_t h = 0; rc == 0 && h < hosts; h++) {
+    struct beside here, there;
+    uint64_t *seen = nt_arena_array(&memory, hosts, sizeof *seen);
+    if (beside_init(&here, v->m, &memory, err) != 0 ||
+        beside_init(&there, other->m, &memory, err) != 0)
+        return -1;
+    for (uint32_t h = 0; h < hosts; h++) {
         uint64_t stamp = 3 * (uint64_t)h + 2;
         kept[h] = 0;
         stamp_around(&there, hosts, h, away, seen, stamp, &none);
         was[h] = stamp_around(&here, hosts, h, away, seen, stamp + 1, &kept[h]);
     }
-    beside_fini(&here);
-    beside_fini(&there);
-    free(seen);
-    return rc;
+    return 0;
 }

@@ -11,16 +11,18 @@
 
 #include "distance.h"
 #include "err.h"
+#include "memory.h"
 #include "model.h"
 
 struct nt_division {
     const struct nt_model *m; /* borrowed */
     struct nt_distance *distance;
-    bool tree;      /* keys are sets of hosts */
-    uint32_t *low;  /* links, tree: the end away from the root */
-    uint64_t *key;  /* links: the same for both ways round; 0: cannot be told from others */
-    uint64_t *side; /* links: the same for the same way round */
-    size_t *size;   /* links, tree: hosts on the smaller side */
+    bool tree;              /* keys are sets of hosts */
+    uint32_t *low;          /* links, tree: the end away from the root */
+    uint64_t *key;          /* links: the same for both ways round; 0: cannot be told from others */
+    uint64_t *side;         /* links: the same for the same way round */
+    size_t *size;           /* links, tree: hosts on the smaller side */
+    struct nt_arena memory; /* of all arrays */
 };
 
 /* Hosts with away[h] are on no side. nt_division_fini is needed after an error too. */

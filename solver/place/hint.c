@@ -1,13 +1,13 @@
 #include "hint.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "construct.h"
 #include "cost.h"
 #include "distance.h"
 #include "hierarchy.h"
+#include "memory.h"
 #include "polish.h"
 #include "sure.h"
 
@@ -142,7 +142,8 @@ static double lower_bound_us(const struct search *s, const struct view *view)
         used += s->capacity[h];
     if (used != s->traffic->tasks)
         return (double)NAN; /* which hosts are used is open */
-    uint64_t *below = calloc(m->hosts + m->switches + 1, sizeof *below);
+    NT_SCOPED struct nt_arena memory = {0};
+    uint64_t *below = nt_arena_array(&memory, m->hosts + m->switches, sizeof *below);
     if (below == NULL)
         return (double)NAN;
     for (uint32_t h = 0; h < m->hosts; h++)
@@ -156,7 +157,6 @@ static double lower_bound_us(const struct search *s, const struct view *view)
         if (low > 0 && low < used && isfinite(m->link[k].latency_us))
             sum += m->link[k].latency_us * (kind == NT_TRAFFIC_RING ? 2 : 1);
     }
-    free(below);
     return sum * s->traffic->edge_bytes / s->traffic->total_bytes;
 }
 
@@ -193,18 +193,18 @@ static const struct view *least_gain(const struct search *s)
 static int make_hint(const struct search *s, const char *pattern, struct nt_hint **out,
                      struct nt_err *err)
 {
-    struct nt_hint *h = calloc(1, sizeof *h);
+    NT_SCOPED struct nt_arena memory = {0};
+    struct nt_hint *h = nt_object_create(sizeof *h, err);
     size_t n = s->traffic->tasks, hosts = s->map->model->hosts;
-    bool *placed = calloc(hosts + 1, sizeof *placed);
-    if (h != NULL) {
-        h->pattern = strdup(pattern);
-        h->rank_host = malloc((n + 1) * sizeof *h->rank_host);
-        h->host_order = malloc((hosts + 1) * sizeof *h->host_order);
-    }
-    if (h == NULL || placed == NULL || !h->pattern || !h->rank_host || !h->host_order) {
-        free(placed);
+    if (h == NULL)
+        return -1;
+    bool *placed = nt_arena_array(&memory, hosts, sizeof *placed);
+    h->pattern = nt_arena_text(&h->memory, pattern, strlen(pattern));
+    h->rank_host = nt_arena_array(&h->memory, n, sizeof *h->rank_host);
+    h->host_order = nt_arena_array(&h->memory, hosts, sizeof *h->host_order);
+    if (nt_arena_check(&memory, err) != 0 || nt_arena_check(&h->memory, err) != 0) {
         nt_hint_destroy(h);
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for a hint of %zu tasks", n);
+        return -1;
     }
     h->ntasks = n;
     memcpy(h->rank_host, s->best, n * sizeof *h->rank_host);
@@ -216,7 +216,6 @@ static int make_hint(const struct search *s, const char *pattern, struct nt_hint
     h->gain = gain_of(v);
     h->lower_bound = lower_bound_us(s, v);
     order_hosts(h, s->map, placed);
-    free(placed);
     *out = h;
     return 0;
 }
@@ -251,17 +250,16 @@ int nt_hint_from_traffic(const struct nt_map *map, const struct nt_traffic *traf
                          const char *pattern, const uint32_t *capacity, uint64_t seed,
                          struct nt_hint **out, struct nt_err *err)
 {
+    NT_SCOPED struct nt_arena memory = {0};
     struct search s = {.map = map, .traffic = traffic, .seed = seed};
     size_t hosts = map->model->hosts, n = traffic->tasks;
     int rc = -1;
-    s.capacity = calloc(hosts + 1, sizeof *s.capacity);
-    s.best = calloc(n + 1, sizeof *s.best);
-    s.trial = calloc(n + 1, sizeof *s.trial);
-    s.rank = calloc(hosts + 1, sizeof *s.rank);
-    if (s.capacity == NULL || s.best == NULL || s.trial == NULL || s.rank == NULL) {
-        nt_err_set(err, NT_ERR_SYSTEM, "no memory for a hint of %zu tasks", n);
-        goto out;
-    }
+    s.capacity = nt_arena_array(&memory, hosts + 1, sizeof *s.capacity);
+    s.best = nt_arena_array(&memory, n + 1, sizeof *s.best);
+    s.trial = nt_arena_array(&memory, n + 1, sizeof *s.trial);
+    s.rank = nt_arena_array(&memory, hosts + 1, sizeof *s.rank);
+    if (nt_arena_check(&memory, err) != 0)
+        return -1;
     for (size_t h = 0; h < hosts; h++)
         s.capacity[h] = map->model->missing[h] ? 0 : capacity[h];
     if (put_scheduler_order(&s, s.best, err) != 0 || look(&s, err) != 0)
@@ -276,10 +274,6 @@ out:
     for (size_t k = 0; k < s.views; k++)
         nt_distance_destroy(s.view[k].distance);
     nt_model_destroy(s.sure);
-    free(s.capacity);
-    free(s.best);
-    free(s.trial);
-    free(s.rank);
     return rc;
 }
 
@@ -296,10 +290,5 @@ int nt_hint_create(const struct nt_map *map, const char *pattern, const uint32_t
 
 void nt_hint_destroy(struct nt_hint *hint)
 {
-    if (hint == NULL)
-        return;
-    free(hint->pattern);
-    free(hint->rank_host);
-    free(hint->host_order);
-    free(hint);
+    nt_object_destroy(hint);
 }

@@ -8,6 +8,7 @@
 
 #include "err.h"
 #include "map.h"
+#include "memory.h"
 #include "traffic.h"
 
 struct nt_metrics {
@@ -18,6 +19,7 @@ struct nt_metrics {
 };
 
 struct nt_hint {
+    struct nt_arena memory; /* of all arrays */
     char *pattern;
     size_t ntasks;
     uint32_t *rank_host; /* ntasks of them: the host (map index) of each rank */

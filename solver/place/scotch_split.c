@@ -1,13 +1,15 @@
 #include "scotch_split.h"
 
 #include <stdio.h> /* scotch.h needs FILE */
-#include <stdlib.h>
 
 #include <scotch.h>
+
+#include "memory.h"
 
 #define NONE UINT32_MAX
 
 struct nt_scotch_split {
+    struct nt_arena memory; /* of all arrays */
     const struct nt_traffic *traffic;
     uint64_t seed;
     double per_unit; /* bytes to Scotch's whole-numbered loads */
@@ -33,25 +35,25 @@ int nt_scotch_split_create(const struct nt_traffic *traffic, uint64_t seed,
     if (ends > INT32_MAX / 4)
         return nt_err_set(err, NT_ERR_INPUT, "traffic of %zu pairs is too much for the mapper",
                           ends / 2);
-    struct nt_scotch_split *s = calloc(1, sizeof *s);
+    struct nt_scotch_split *s = nt_object_create(sizeof *s, err);
     if (s == NULL)
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for the mapper");
+        return -1;
     double most = heaviest(traffic);
     /* the sum of all loads must stay in 31 bits */
     double scale = ends > 0 ? 1e9 / (double)ends : 1;
     s->per_unit = most > 0 ? (scale < 1000 ? scale : 1000) / most : 1;
     s->traffic = traffic;
     s->seed = seed;
-    s->place = malloc((n + 1) * sizeof *s->place);
-    s->start = malloc((n + 2) * sizeof *s->start);
-    s->part = malloc((n + 1) * sizeof *s->part);
-    s->edge = malloc((ends + 1) * sizeof *s->edge);
-    s->load = malloc((ends + 1) * sizeof *s->load);
-    s->moved = malloc((n + 1) * sizeof *s->moved);
-    s->gain = malloc((n + 1) * sizeof *s->gain);
-    if (!s->place || !s->start || !s->part || !s->edge || !s->load || !s->moved || !s->gain) {
+    s->place = nt_arena_array(&s->memory, n, sizeof *s->place);
+    s->start = nt_arena_array(&s->memory, n + 1, sizeof *s->start);
+    s->part = nt_arena_array(&s->memory, n, sizeof *s->part);
+    s->edge = nt_arena_array(&s->memory, ends, sizeof *s->edge);
+    s->load = nt_arena_array(&s->memory, ends, sizeof *s->load);
+    s->moved = nt_arena_array(&s->memory, n, sizeof *s->moved);
+    s->gain = nt_arena_array(&s->memory, n, sizeof *s->gain);
+    if (nt_arena_check(&s->memory, err) != 0) {
         nt_scotch_split_destroy(s);
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for the mapper");
+        return -1;
     }
     for (size_t k = 0; k < n; k++)
         s->place[k] = NONE;
@@ -61,16 +63,7 @@ int nt_scotch_split_create(const struct nt_traffic *traffic, uint64_t seed,
 
 void nt_scotch_split_destroy(struct nt_scotch_split *s)
 {
-    if (s == NULL)
-        return;
-    free(s->place);
-    free(s->start);
-    free(s->part);
-    free(s->edge);
-    free(s->load);
-    free(s->moved);
-    free(s->gain);
-    free(s);
+    nt_object_destroy(s);
 }
 
 /* The tasks' own graph; vertex k is tasks[k]. Returns its number of edge ends. */

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "hang.h"
+#include "memory.h"
 #include "switch_support.h"
 
 static bool is_sure(const struct nt_model *m, const double *support, uint32_t v)
@@ -28,10 +29,11 @@ static void lengthen(struct nt_link *low, const struct nt_link *high, uint32_t m
 static int dissolve(const struct nt_hang *h, const double *support, struct nt_model *m,
                     struct nt_err *err)
 {
-    bool *gone = calloc(m->links + 1, sizeof *gone);
+    NT_SCOPED struct nt_arena memory = {0};
+    bool *gone = nt_arena_array(&memory, m->links + 1, sizeof *gone);
     size_t kept = 0;
-    if (gone == NULL)
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for a tree of %zu links", m->links);
+    if (nt_arena_check(&memory, err) != 0)
+        return -1;
     for (size_t k = 1; k < h->reached; k++) {
         uint32_t v = h->order[k], above = h->parent[v];
         if (above != h->top && !is_sure(m, support, above))
@@ -42,7 +44,6 @@ static int dissolve(const struct nt_hang *h, const double *support, struct nt_mo
         if (!gone[k])
             m->link[kept++] = m->link[k];
     m->links = kept;
-    free(gone);
     return 0;
 }
 

@@ -3,23 +3,21 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "memory.h"
+
 struct builder {
+    struct nt_arena *memory;
     uint32_t (*pair)[2];
-    size_t n, cap;
+    size_t n, room;
 };
 
 static bool add(struct builder *b, size_t x, size_t y)
 {
     if (x == y)
         return true;
-    if (b->n == b->cap) {
-        size_t cap = b->cap == 0 ? 1024 : 2 * b->cap;
-        void *grown = cap > NT_TRAFFIC_EDGES_MAX ? NULL : realloc(b->pair, cap * sizeof *b->pair);
-        if (grown == NULL)
-            return false;
-        b->pair = grown;
-        b->cap = cap;
-    }
+    b->pair = nt_arena_grow(b->memory, b->pair, &b->room, b->n + 1, sizeof *b->pair);
+    if (b->n == b->room)
+        return false;
     b->pair[b->n][0] = (uint32_t)x;
     b->pair[b->n][1] = (uint32_t)y;
     b->n++;
@@ -28,12 +26,7 @@ static bool add(struct builder *b, size_t x, size_t y)
 
 void nt_traffic_destroy(struct nt_traffic *t)
 {
-    if (t == NULL)
-        return;
-    free(t->start);
-    free(t->partner);
-    free(t->bytes);
-    free(t);
+    nt_object_destroy(t);
 }
 
 /* Puts both ends of every edge behind their ranks; counting first, so that nothing is sorted.
@@ -74,11 +67,12 @@ static int by_partner(const void *x, const void *y)
 }
 
 /* Sorts each rank's partners and adds up what stands twice. */
-static bool merge(struct nt_traffic *t)
+static int merge(struct nt_traffic *t, struct nt_err *err)
 {
-    struct half *row = malloc((t->start[t->tasks] + 1) * sizeof *row);
-    if (row == NULL)
-        return false;
+    NT_SCOPED struct nt_arena memory = {0};
+    struct half *row = nt_arena_array(&memory, t->start[t->tasks], sizeof *row);
+    if (nt_arena_check(&memory, err) != 0)
+        return -1;
     size_t out = 0, begin = 0;
     for (size_t r = 0; r < t->tasks; r++) {
         size_t end = t->start[r + 1], n = end - begin;
@@ -97,25 +91,22 @@ static bool merge(struct nt_traffic *t)
         begin = end;
     }
     t->start[t->tasks] = out;
-    free(row);
     for (size_t k = 0; k < out; k++)
         t->total_bytes += (double)t->bytes[k] / 2;
-    return true;
+    return 0;
 }
 
 static int build(struct nt_traffic *t, const uint32_t (*pair)[2], const float *bytes, size_t n,
                  struct nt_err *err)
 {
     size_t halves = 2 * n;
-    t->start = calloc(t->tasks + 2, sizeof *t->start);
-    t->partner = malloc((halves + 1) * sizeof *t->partner);
-    t->bytes = malloc((halves + 1) * sizeof *t->bytes);
-    if (t->start == NULL || t->partner == NULL || t->bytes == NULL)
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for the traffic of %zu tasks", t->tasks);
+    t->start = nt_arena_array(&t->memory, t->tasks + 2, sizeof *t->start);
+    t->partner = nt_arena_array(&t->memory, halves, sizeof *t->partner);
+    t->bytes = nt_arena_array(&t->memory, halves, sizeof *t->bytes);
+    if (nt_arena_check(&t->memory, err) != 0)
+        return -1;
     scatter(t, pair, bytes, n);
-    if (!merge(t))
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for the traffic of %zu tasks", t->tasks);
-    return 0;
+    return merge(t, err);
 }
 
 static int start_with(size_t ntasks, struct nt_traffic **t, struct nt_err *err)
@@ -123,9 +114,9 @@ static int start_with(size_t ntasks, struct nt_traffic **t, struct nt_err *err)
     if (ntasks == 0 || ntasks > NT_TASKS_MAX)
         return nt_err_set(err, NT_ERR_INPUT, "%zu tasks: expected 1 to %d", ntasks,
                           (int)NT_TASKS_MAX);
-    *t = calloc(1, sizeof **t);
+    *t = nt_object_create(sizeof **t, err);
     if (*t == NULL)
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for the traffic of %zu tasks", ntasks);
+        return -1;
     (*t)->tasks = ntasks;
     (*t)->edge_bytes = NT_TRAFFIC_MESSAGE_BYTES;
     (*t)->dimension[0] = (*t)->dimension[1] = (*t)->dimension[2] = 1;
@@ -244,24 +235,23 @@ int nt_traffic_create(const char *pattern, size_t ntasks, struct nt_traffic **ou
                       struct nt_err *err)
 {
     struct nt_traffic *t;
-    struct builder b = {0};
+    NT_SCOPED struct nt_arena memory = {0};
+    struct builder b = {.memory = &memory};
     if (start_with(ntasks, &t, err) != 0)
         return -1;
     if (recognise(pattern, t, err) != 0)
         goto fail;
     if (t->kind != NT_TRAFFIC_ALL && !add_edges(t, &b)) {
-        nt_err_set(err, NT_ERR_SYSTEM, "no memory for the traffic of %zu tasks", ntasks);
+        nt_arena_check(&memory, err);
         goto fail;
     }
     if (build(t, (const uint32_t(*)[2])b.pair, NULL, b.n, err) != 0)
         goto fail;
     if (t->kind == NT_TRAFFIC_ALL)
         t->total_bytes = (double)ntasks * (double)(ntasks - 1) / 2 * t->edge_bytes;
-    free(b.pair);
     *out = t;
     return 0;
 fail:
-    free(b.pair);
     nt_traffic_destroy(t);
     return -1;
 }

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "err.h"
+#include "memory.h"
 
 enum {
     NT_TASKS_MAX = 1048576,
@@ -24,6 +25,7 @@ enum nt_traffic_kind {
 };
 
 struct nt_traffic {
+    struct nt_arena memory; /* of all arrays */
     enum nt_traffic_kind kind;
     size_t tasks;
     uint32_t dimension[3]; /* stencil; 1 where unused */

@@ -2,8 +2,9 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
+
+#include "memory.h"
 
 enum { MESSAGES = 128, WINDOW = 16, MESSAGE_MIN = 8 * 1024, MESSAGE_MAX = 1024 * 1024 };
 enum { WARM_UP_BYTES = 16 * 1024 };
@@ -22,7 +23,7 @@ static void draw_links(struct nt_bw *b, uint32_t colour)
 {
     for (size_t k = 0; k < b->hang->links; k++)
         if (b->colour[k] == colour)
-            nt_draft_join(&b->draft, b->hang->ends[k][0], b->hang->ends[k][1]);
+            nt_flow_schedule_join(&b->draft, b->hang->ends[k][0], b->hang->ends[k][1]);
 }
 
 /* Every round of neighbours has one flow a host's link, so what all had in one and not in another
@@ -37,25 +38,25 @@ static bool was_disturbed(const struct nt_bw *b, const struct nt_bw_step *round)
 
 static void draw(struct nt_bw *b, const struct nt_bw_step *s)
 {
-    struct nt_draft *d = &b->draft;
-    nt_draft_clear(d);
+    struct nt_flow_schedule *d = &b->draft;
+    nt_flow_schedule_clear(d);
     switch (s->kind) {
     case WARM_UP:
-        nt_draft_shift(d, 0, SIZE_MAX);
+        nt_flow_schedule_shift(d, 0, SIZE_MAX);
         if (d->pairs == 0)
             draw_links(b, 0);
         break;
     case ALONE:
         if (b->first[0] != b->first[1])
-            nt_draft_join(d, b->first[0], b->first[1]);
+            nt_flow_schedule_join(d, b->first[0], b->first[1]);
         break;
     case SHIFT:
-        nt_draft_shift(d, (int)s->parity, SIZE_MAX);
+        nt_flow_schedule_shift(d, (int)s->parity, SIZE_MAX);
         break;
     case SHIFT_REPEAT:
         s = &b->plan[s->index];
         if (was_disturbed(b, s))
-            nt_draft_shift(d, (int)s->parity, SIZE_MAX);
+            nt_flow_schedule_shift(d, (int)s->parity, SIZE_MAX);
         break;
     case SHIFT_AGAIN:
         nt_bw_draw_again(b, s->index, s->back);
@@ -64,27 +65,27 @@ static void draw(struct nt_bw *b, const struct nt_bw_step *s)
         draw_links(b, s->index);
         break;
     case FAN:
-        nt_draft_fan(d, &b->fan, s->height, s->index);
+        nt_flow_schedule_fan(d, &b->fan, s->height, s->index);
         break;
     case SPILL:
-        nt_draft_spill(d, &b->fan, s->height, s->index, s->parity);
+        nt_flow_schedule_spill(d, &b->fan, s->height, s->index, s->parity);
         break;
     case FAN_AGAIN:
         nt_bw_look_at_groups(b, s->height, s->back);
-        nt_draft_again(d, &b->fan, s->height, b->marked);
+        nt_flow_schedule_again(d, &b->fan, s->height, b->marked);
         break;
     case PAIRS:
-        nt_draft_pairs(d, &b->fan, s->height, (int)s->parity, SIZE_MAX);
+        nt_flow_schedule_pairs(d, &b->fan, s->height, (int)s->parity, SIZE_MAX);
         break;
     case SHIFT_LADDER:
-        nt_draft_shift(d, 0, s->index);
+        nt_flow_schedule_shift(d, 0, s->index);
         break;
     case LADDER:
-        nt_draft_pairs(d, &b->fan, s->height, 0, s->index);
+        nt_flow_schedule_pairs(d, &b->fan, s->height, 0, s->index);
         break;
     }
     if (s->back)
-        nt_draft_turn(d);
+        nt_flow_schedule_turn(d);
 }
 
 static double window_s(const struct nt_bw *b)
@@ -218,20 +219,9 @@ static void destroy(struct nt_planner *planner)
 {
     struct nt_bw *b = (struct nt_bw *)planner;
     nt_hang_destroy(b->hang);
-    nt_draft_fini(&b->draft);
+    nt_flow_schedule_fini(&b->draft);
     nt_fan_fini(&b->fan);
-    free(b->colour);
-    free(b->plan);
-    free(b->most);
-    free(b->load);
-    free(b->channel);
-    free(b->marked);
-    free(b->value);
-    free(b->pair);
-    free(b->part);
-    free(b->sum);
-    free(b->cut);
-    free(b);
+    nt_object_destroy(b);
 }
 
 static const struct nt_planner_ops OPS = {next, tell, lose, destroy};
@@ -254,22 +244,20 @@ static int check_options(struct nt_bandwidth_options *o, struct nt_err *err)
 static int allocate(struct nt_bw *b, struct nt_err *err)
 {
     size_t v = b->hang->vertices + 1, links = b->hang->links + 1;
-    b->colour = malloc(links * sizeof *b->colour);
-    b->most = malloc(2 * links * sizeof *b->most);
-    b->load = malloc(2 * links * sizeof *b->load);
-    b->channel = malloc(nt_hang_room(b->hang) * sizeof *b->channel);
-    b->marked = calloc(v, sizeof *b->marked);
-    b->value = malloc(v * sizeof *b->value);
-    b->pair = malloc((b->hang->hosts + 1) * sizeof *b->pair);
-    b->part = calloc(v, sizeof *b->part);
-    b->sum = malloc((b->hang->hosts + 1) * sizeof *b->sum);
-    b->cut = calloc(b->hang->hosts + 2, sizeof *b->cut);
+    b->colour = nt_arena_array(&b->base.memory, links, sizeof *b->colour);
+    b->most = nt_arena_array(&b->base.memory, 2 * links, sizeof *b->most);
+    b->load = nt_arena_array(&b->base.memory, 2 * links, sizeof *b->load);
+    b->channel = nt_arena_array(&b->base.memory, nt_hang_room(b->hang), sizeof *b->channel);
+    b->marked = nt_arena_array(&b->base.memory, v, sizeof *b->marked);
+    b->value = nt_arena_array(&b->base.memory, v, sizeof *b->value);
+    b->pair = nt_arena_array(&b->base.memory, b->hang->hosts + 1, sizeof *b->pair);
+    b->part = nt_arena_array(&b->base.memory, v, sizeof *b->part);
+    b->sum = nt_arena_array(&b->base.memory, b->hang->hosts + 1, sizeof *b->sum);
+    b->cut = nt_arena_array(&b->base.memory, b->hang->hosts + 2, sizeof *b->cut);
     b->limit_MBps = INFINITY;
     b->most_parts = 1;
-    if (!b->pair || !b->part || !b->sum || !b->cut || !b->colour || !b->most || !b->load ||
-        !b->channel || !b->marked || !b->value)
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for the bandwidths of %zu hosts",
-                          b->hang->hosts);
+    if (nt_arena_check(&b->base.memory, err) != 0)
+        return -1;
     for (size_t c = 0; c < 2 * b->hang->links; c++)
         b->most[c] = NAN;
     return 0;
@@ -279,16 +267,15 @@ int nt_bandwidth_create(const struct nt_model *model, const bool *absent,
                         const struct nt_bandwidth_options *options, struct nt_planner **out,
                         struct nt_err *err)
 {
-    struct nt_bw *b = calloc(1, sizeof *b);
+    struct nt_bw *b = nt_object_create(sizeof *b, err);
     if (b == NULL)
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for the bandwidths of %zu hosts",
-                          model->hosts);
+        return -1;
     b->base.ops = &OPS;
     b->rate_MBps = NAN;
     if (options != NULL)
         b->options = *options;
     if (check_options(&b->options, err) != 0 || nt_hang_create(model, &b->hang, err) != 0 ||
-        nt_draft_init(&b->draft, b->hang, b->options.max_load, err) != 0 ||
+        nt_flow_schedule_init(&b->draft, b->hang, b->options.max_load, err) != 0 ||
         nt_fan_init(&b->fan, b->hang, err) != 0 || allocate(b, err) != 0)
         goto fail;
     for (size_t h = 0; h < model->hosts; h++)

@@ -119,7 +119,7 @@ void nt_bw_draw_again(struct nt_bw *b, size_t turn, bool into)
                 continue;
             uint32_t partner = best_partner(b, w, leaf, into, turn);
             if (partner != NT_NO_VERTEX)
-                nt_draft_join(&b->draft, into ? partner : w, into ? w : partner);
+                nt_flow_schedule_join(&b->draft, into ? partner : w, into ? w : partner);
         }
 }
 

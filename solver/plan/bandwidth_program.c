@@ -2,6 +2,8 @@
 
 #include <stdlib.h>
 
+#include "memory.h"
+
 /* Times that hosts below their leaf's limit are paired again. */
 enum { AGAIN = 2 };
 
@@ -30,14 +32,10 @@ const char *nt_bw_phase(const struct nt_bw_step *s)
 
 static int add(struct nt_bw *b, struct nt_bw_step s, struct nt_err *err)
 {
-    if (b->steps == b->steps_cap) {
-        size_t cap = b->steps_cap * 2 + 64;
-        struct nt_bw_step *plan = realloc(b->plan, cap * sizeof *plan);
-        if (plan == NULL)
-            return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu rounds", cap);
-        b->plan = plan;
-        b->steps_cap = cap;
-    }
+    b->plan =
+        nt_arena_grow(&b->base.memory, b->plan, &b->steps_room, b->steps + 1, sizeof *b->plan);
+    if (nt_arena_check(&b->base.memory, err) != 0)
+        return -1;
     b->plan[b->steps++] = s;
     return 0;
 }
@@ -154,8 +152,8 @@ static int plan_ladder(struct nt_bw *b, struct nt_err *err)
         if (add(b, (struct nt_bw_step){.kind = SHIFT_LADDER, .index = (uint32_t)k}, err) != 0)
             return -1;
     for (uint32_t height = 2; height <= highest(b); height++) {
-        nt_draft_clear(&b->draft);
-        size_t flows = nt_draft_pairs(&b->draft, &b->fan, height, 0, SIZE_MAX);
+        nt_flow_schedule_clear(&b->draft);
+        size_t flows = nt_flow_schedule_pairs(&b->draft, &b->fan, height, 0, SIZE_MAX);
         for (size_t k = 1; k < flows; k *= 2)
             if (add(b, (struct nt_bw_step){.kind = LADDER, .height = height, .index = (uint32_t)k},
                     err) != 0)

@@ -43,7 +43,7 @@ static uint32_t own_end(const struct nt_bw_step *s, const uint32_t *pair, bool o
 /* First fit in the order of the draft. */
 static void deal_parts(struct nt_bw *b, const struct nt_bw_step *s)
 {
-    const struct nt_draft *d = &b->draft;
+    const struct nt_flow_schedule *d = &b->draft;
     uint32_t *flows = d->list, *seen = d->list2;
     size_t groups = 0;
     memset(flows, 0, b->hang->vertices * sizeof *flows);
@@ -67,7 +67,7 @@ static void deal_parts(struct nt_bw *b, const struct nt_bw_step *s)
 
 void nt_bw_split(struct nt_bw *b, const struct nt_bw_step *s)
 {
-    const struct nt_draft *d = &b->draft;
+    const struct nt_flow_schedule *d = &b->draft;
     size_t n = 0;
     b->next_part = 0;
     b->parts = d->pairs > 0;

@@ -3,7 +3,8 @@
 #define NT_BANDWIDTH_WORK_H
 
 #include "bandwidth.h"
-#include "bandwidth_draft.h"
+#include "flow_schedule.h"
+#include "memory.h"
 
 enum nt_bw_kind {
     WARM_UP, /* all that the first round has */
@@ -31,10 +32,10 @@ struct nt_bw {
     struct nt_planner base;
     struct nt_bandwidth_options options;
     struct nt_hang *hang;
-    struct nt_draft draft;
+    struct nt_flow_schedule draft;
     struct nt_fan fan;
     uint32_t *colour; /* links between hosts: in which round of disjoint links; else UINT32_MAX */
-    size_t steps, steps_cap, step;
+    size_t steps, steps_room, step;
     struct nt_bw_step *plan;
     double *most;      /* channels: the most that a round carried; NaN */
     double *load;      /* channels: of a round */

@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "memory.h"
+
 enum { BLOCK = 256 };
 
 static int add_slot(struct nt_merge *m, struct nt_cells *cells, uint32_t *slot, struct nt_err *err)
@@ -112,10 +114,11 @@ static int cut(struct nt_merge *m, size_t level, const uint32_t *seat, size_t n,
 int nt_blocks_open(struct nt_merge *m, size_t level, const uint32_t *seat, size_t n,
                    struct nt_err *err)
 {
-    uint32_t *sorted = malloc((n + 1) * sizeof *sorted);
+    NT_SCOPED struct nt_arena memory = {0};
+    uint32_t *sorted = nt_arena_array(&memory, n + 1, sizeof *sorted);
     int rc = 0;
-    if (sorted == NULL)
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for a cluster of %zu hosts", n);
+    if (nt_arena_check(&memory, err) != 0)
+        return -1;
     memcpy(sorted, seat, n * sizeof *sorted);
     qsort(sorted, n, sizeof *sorted, compare_seats);
     while (level-- > 0) {
@@ -128,7 +131,6 @@ int nt_blocks_open(struct nt_merge *m, size_t level, const uint32_t *seat, size_
         rc = cut(m, level, sorted, n, err);
         break;
     }
-    free(sorted);
     return rc;
 }
 
@@ -227,13 +229,12 @@ int nt_blocks_join(struct nt_merge *m, const uint32_t *slot, size_t n, struct nt
         clusters += nt_blocks_clusters(m->block[slot[k]]);
         most = most > m->block[slot[k]]->clusters ? most : m->block[slot[k]]->clusters;
     }
-    uint32_t *place = calloc(most + 1, sizeof *place), at = 0;
-    if (place == NULL)
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu clusters", most);
-    if (nt_cells_create(clusters, &joined, err) < 0) {
-        free(place);
+    NT_SCOPED struct nt_arena memory = {0};
+    uint32_t *place = nt_arena_array(&memory, most + 1, sizeof *place), at = 0;
+    if (nt_arena_check(&memory, err) != 0)
         return -1;
-    }
+    if (nt_cells_create(clusters, &joined, err) < 0)
+        return -1;
     joined->level = first->level;
     joined->group = first->group;
     for (size_t k = 0; k < n; k++) {
@@ -241,7 +242,6 @@ int nt_blocks_join(struct nt_merge *m, const uint32_t *slot, size_t n, struct nt
         nt_cells_destroy(m->block[slot[k]]);
         m->block[slot[k]] = NULL;
     }
-    free(place);
     m->block[slot[0]] = joined;
     note_clusters(m, slot[0]);
     return 0;

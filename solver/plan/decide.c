@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "hang.h"
+#include "memory.h"
 #include "rng.h"
 #include "stats.h"
 
@@ -38,20 +39,16 @@ struct work {
     size_t wishes, room;
     struct wish *wish;
     struct nt_rng rng;
+    struct nt_arena memory; /* of all arrays */
 };
 
 /* ---- wishes --------------------------------------------------------------------------------- */
 
 static int add_wish(struct work *w, uint32_t a, uint32_t b, float rank, struct nt_err *err)
 {
-    if (w->wishes == w->room) {
-        size_t room = w->room == 0 ? 256 : 2 * w->room;
-        struct wish *wish = realloc(w->wish, room * sizeof *wish);
-        if (wish == NULL)
-            return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu pairs", room);
-        w->wish = wish;
-        w->room = room;
-    }
+    w->wish = nt_arena_grow(&w->memory, w->wish, &w->room, w->wishes + 1, sizeof *w->wish);
+    if (nt_arena_check(&w->memory, err) != 0)
+        return -1;
     w->wish[w->wishes++] = (struct wish){a < b ? a : b, a < b ? b : a, rank};
     return 0;
 }
@@ -190,11 +187,9 @@ static int wish_hidden(struct work *w, struct nt_err *err)
                 w->mate[n++] = w->here[k];
         if (n < MATES_MIN)
             continue;
-        free(w->value);
-        w->value = malloc((n * (n - 1) / 2 + n) * sizeof *w->value);
-        if (w->value == NULL)
-            return nt_err_set(err, NT_ERR_SYSTEM, "no memory for the pairs of %zu hosts", n);
-        if (wish_low(w, n, err) < 0)
+        NT_SCOPED struct nt_arena memory = {0};
+        w->value = nt_arena_array(&memory, n * (n - 1) / 2 + n, sizeof *w->value);
+        if (nt_arena_check(&memory, err) != 0 || wish_low(w, n, err) < 0)
             return -1;
     }
     return 0;
@@ -300,48 +295,35 @@ static void list_rounds(const struct work *w, const size_t *round, struct nt_dec
 static int plan_rounds(const struct work *w, size_t most, struct nt_decision *out,
                        struct nt_err *err)
 {
-    bool *busy = calloc(most * w->hosts + 1, sizeof *busy);
-    size_t *round = calloc(w->wishes + 1, sizeof *round);
-    struct nt_decision d = {.start = calloc(most + 1, sizeof *d.start),
-                            .pair = calloc(w->wishes + 1, sizeof *d.pair)};
-    int rc = 0;
-    if (busy == NULL || round == NULL || d.start == NULL || d.pair == NULL) {
+    NT_SCOPED struct nt_arena memory = {0};
+    bool *busy = nt_arena_array(&memory, most * w->hosts, sizeof *busy);
+    size_t *round = nt_arena_array(&memory, w->wishes, sizeof *round);
+    struct nt_decision d = {0};
+    d.start = nt_arena_array(&d.memory, most + 1, sizeof *d.start);
+    d.pair = nt_arena_array(&d.memory, w->wishes, sizeof *d.pair);
+    if (nt_arena_check(&memory, err) != 0 || nt_arena_check(&d.memory, err) != 0) {
         nt_decision_fini(&d);
-        rc = nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu pairs", w->wishes);
-    } else {
-        assign(w, busy, most, round, &d);
-        list_rounds(w, round, &d);
-        *out = d;
+        return -1;
     }
-    free(busy);
-    free(round);
-    return rc;
+    assign(w, busy, most, round, &d);
+    list_rounds(w, round, &d);
+    *out = d;
+    return 0;
 }
 
 /* ---- all of it ------------------------------------------------------------------------------ */
-
-static void work_fini(struct work *w)
-{
-    free(w->here);
-    free(w->at);
-    free(w->mate);
-    free(w->branch);
-    free(w->middle);
-    free(w->value);
-    free(w->wish);
-}
 
 static int work_init(struct work *w, const bool *absent, struct nt_err *err)
 {
     const struct nt_model *m = w->model;
     size_t n = w->hosts + 1;
-    w->here = calloc(n, sizeof *w->here);
-    w->at = malloc(n * sizeof *w->at);
-    w->mate = calloc(n, sizeof *w->mate);
-    w->branch = calloc(n, sizeof *w->branch);
-    w->middle = calloc(n, sizeof *w->middle);
-    if (!w->here || !w->at || !w->mate || !w->branch || !w->middle)
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu hosts", w->hosts);
+    w->here = nt_arena_array(&w->memory, n, sizeof *w->here);
+    w->at = nt_arena_array(&w->memory, n, sizeof *w->at);
+    w->mate = nt_arena_array(&w->memory, n, sizeof *w->mate);
+    w->branch = nt_arena_array(&w->memory, n, sizeof *w->branch);
+    w->middle = nt_arena_array(&w->memory, n, sizeof *w->middle);
+    if (nt_arena_check(&w->memory, err) != 0)
+        return -1;
     memset(w->at, 0xff, n * sizeof *w->at);
     for (size_t k = 0; k < m->links; k++) {
         uint32_t a = m->link[k].a, b = m->link[k].b;
@@ -371,13 +353,12 @@ int nt_decide(const struct nt_model *model, const struct nt_matrix *latency, con
         sort_wishes(&w);
         rc = plan_rounds(&w, most_rounds, out, err);
     }
-    work_fini(&w);
+    nt_arena_fini(&w.memory);
     return rc;
 }
 
 void nt_decision_fini(struct nt_decision *d)
 {
-    free(d->start);
-    free(d->pair);
+    nt_arena_fini(&d->memory);
     *d = (struct nt_decision){0};
 }

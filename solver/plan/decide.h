@@ -14,6 +14,7 @@
 
 #include "err.h"
 #include "matrix.h"
+#include "memory.h"
 #include "model.h"
 
 enum { NT_DECIDE_FEW = 16 }; /* hosts */
@@ -22,9 +23,10 @@ enum { NT_DECIDE_FEW = 16 }; /* hosts */
 #define NT_DECIDE_SUPPORT 0.99
 
 struct nt_decision {
+    struct nt_arena memory; /* of all arrays */
     size_t rounds;
-    size_t *start;       /* rounds + 1: round r has pair[start[r]..start[r + 1]); owned */
-    uint32_t (*pair)[2]; /* first < second, each pair once; owned */
+    size_t *start;       /* rounds + 1: round r has pair[start[r]..start[r + 1]) */
+    uint32_t (*pair)[2]; /* first < second, each pair once */
     size_t deciding;     /* pairs; the others are controls */
 };
 

@@ -6,6 +6,7 @@
 
 #include "loggp_paths.h"
 #include "loggp_sizes.h"
+#include "memory.h"
 
 enum { REPEATS_MIN = 2, REPEATS_GOOD = 12, REPEATS_MAX = 200, FAILURES_MAX = 3 };
 
@@ -159,13 +160,13 @@ static int next(struct nt_planner *planner, struct nt_order *order, struct nt_er
                 return -1;
             continue;
         }
-        struct nt_point *room = calloc(longest_run(t) + 1, sizeof *room);
-        if (room == NULL)
-            return nt_err_set(err, NT_ERR_SYSTEM, "LogGP: out of memory");
+        NT_SCOPED struct nt_arena memory = {0};
+        struct nt_point *room = nt_arena_array(&memory, longest_run(t), sizeof *room);
+        if (nt_arena_check(&memory, err) != 0)
+            return -1;
         p->ordered = t->wants.want[t->wants.at++];
         p->now = t;
         double turn = turn_s(t, &p->ordered, room);
-        free(room);
         if (turn * REPEATS_MIN > p->longest_s)
             continue;
         write_order(p, t, turn, order);
@@ -276,10 +277,7 @@ static void destroy(struct nt_planner *planner)
         for (size_t r = 0; r < p->track[k].runs; r++)
             free(p->track[k].run[r].m);
     nt_path_classes_fini(&p->classes);
-    free(p->track);
-    free(p->lost);
-    free(p->pair);
-    free(p);
+    nt_object_destroy(p);
 }
 
 static const struct nt_planner_ops OPS = {next, tell, lose, destroy};
@@ -307,9 +305,9 @@ static double or_usual(double value, double usual)
 
 static int make_tracks(struct planner *p, struct nt_err *err)
 {
-    p->track = calloc(p->rails * p->classes.groups + 1, sizeof *p->track);
-    if (p->track == NULL)
-        return nt_err_set(err, NT_ERR_SYSTEM, "LogGP: out of memory");
+    p->track = nt_arena_array(&p->base.memory, p->rails * p->classes.groups, sizeof *p->track);
+    if (nt_arena_check(&p->base.memory, err) != 0)
+        return -1;
     for (size_t r = 0; r < p->rails; r++)
         for (size_t g = 0; g < p->classes.groups; g++) {
             struct track *t = &p->track[p->tracks++];
@@ -329,9 +327,9 @@ int nt_loggp_create(const struct nt_model *model, const struct nt_loggp_settings
 {
     static const struct nt_loggp_settings usual = {0};
     const struct nt_loggp_settings *s = settings != NULL ? settings : &usual;
-    struct planner *p = calloc(1, sizeof *p);
+    struct planner *p = nt_object_create(sizeof *p, err);
     if (p == NULL)
-        return nt_err_set(err, NT_ERR_SYSTEM, "LogGP: out of memory");
+        return -1;
     p->base.ops = &OPS;
     p->hosts = model->hosts;
     p->max_bytes = floor(or_usual(s->max_bytes, MAX_BYTES));
@@ -339,12 +337,10 @@ int nt_loggp_create(const struct nt_model *model, const struct nt_loggp_settings
     p->longest_s = or_usual(s->longest_s, LONGEST_S);
     p->seconds = or_usual(s->seconds, INFINITY);
     p->lap_s = fmax(s->lap_s, 0);
-    p->lost = calloc(model->hosts + 1, sizeof *p->lost);
-    p->pair = calloc(NT_LOGGP_CLASSES_MAX, sizeof *p->pair);
-    int rc = -1;
-    if (p->lost == NULL || p->pair == NULL)
-        nt_err_set(err, NT_ERR_SYSTEM, "LogGP: out of memory");
-    else
+    p->lost = nt_arena_array(&p->base.memory, model->hosts, sizeof *p->lost);
+    p->pair = nt_arena_array(&p->base.memory, NT_LOGGP_CLASSES_MAX, sizeof *p->pair);
+    int rc = nt_arena_check(&p->base.memory, err);
+    if (rc == 0)
         rc = set_rails(p, s, err);
     if (rc == 0)
         rc = nt_path_classes_init(&p->classes, model, err);

@@ -3,6 +3,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "memory.h"
+
 enum { TRAIN = 16, TRAIN_MIN = 2, SEND_TRAIN = 16, CHECKS = 6, TIMES_MAX = 4 };
 
 /* A size in between is off when it is off by this share, and by three times its error. */
@@ -75,17 +77,16 @@ struct known {
     size_t lines;
 };
 
-static int know(const struct nt_run *run, struct known *out, struct nt_err *err)
+static int know(const struct nt_run *run, struct known *out, struct nt_arena *memory,
+                struct nt_err *err)
 {
-    *out = (struct known){.curve = calloc(run->n + 1, sizeof *out->curve)};
-    if (out->curve == NULL)
-        return nt_err_set(err, NT_ERR_SYSTEM, "LogGP: out of memory");
+    *out = (struct known){.curve = nt_arena_array(memory, run->n, sizeof *out->curve)};
+    if (nt_arena_check(memory, err) != 0)
+        return -1;
     out->points = nt_prtt_curve(run->m, run->n, out->curve);
-    if (out->points == 0 ||
-        nt_prtt_regimes(out->curve, out->points, out->line, &out->lines, err) == 0)
+    if (out->points == 0)
         return 0;
-    free(out->curve);
-    return -1;
+    return nt_prtt_regimes(out->curve, out->points, out->line, &out->lines, err);
 }
 
 /* ---- 1, 2: sizes ---- */
@@ -331,10 +332,11 @@ static void want_checks(const struct nt_run *runs, size_t n, double max_bytes, s
 int nt_loggp_wants(enum nt_loggp_step step, const struct nt_run *runs, size_t n, double max_bytes,
                    struct nt_wants *wants, struct nt_err *err)
 {
-    struct known *known = calloc(n + 1, sizeof *known);
-    int rc = known == NULL ? nt_err_set(err, NT_ERR_SYSTEM, "LogGP: out of memory") : 0;
+    NT_SCOPED struct nt_arena memory = {0};
+    struct known *known = nt_arena_array(&memory, n, sizeof *known);
+    int rc = nt_arena_check(&memory, err);
     for (size_t k = 0; k < n && rc == 0; k++)
-        rc = know(&runs[k], &known[k], err);
+        rc = know(&runs[k], &known[k], &memory, err);
     if (rc == 0 && step == NT_STEP_BETWEEN) {
         want_more_sizes(runs, known, n, wants);
     } else if (rc == 0) {
@@ -356,8 +358,5 @@ int nt_loggp_wants(enum nt_loggp_step step, const struct nt_run *runs, size_t n,
     }
     if (rc == 0 && step != NT_STEP_COARSE && step != NT_STEP_CHECK)
         qsort(wants->want, wants->n, sizeof *wants->want, by_bytes);
-    for (size_t k = 0; known != NULL && k < n; k++)
-        free(known[k].curve);
-    free(known);
     return rc;
 }

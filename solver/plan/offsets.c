@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "memory.h"
 #include "stats.h"
 
 enum { ITERATIONS = 6 };
@@ -17,14 +18,6 @@ struct fit {
     uint32_t *list;
     float *scratch;
 };
-
-static void fit_fini(struct fit *f)
-{
-    free(f->rest);
-    free(f->first);
-    free(f->list);
-    free(f->scratch);
-}
 
 static void list_by_seat(struct fit *f)
 {
@@ -43,18 +36,15 @@ static void list_by_seat(struct fit *f)
 
 static int fit_init(struct fit *f, size_t seats, const struct nt_classes *classes,
                     const struct nt_clusters *clusters, const struct nt_readings *r,
-                    struct nt_err *err)
+                    struct nt_arena *memory, struct nt_err *err)
 {
-    *f = (struct fit){.seats = seats,
-                      .readings = r,
-                      .rest = calloc(r->count + 1, sizeof *f->rest),
-                      .first = calloc(seats + 2, sizeof *f->first),
-                      .list = calloc(2 * r->count + 1, sizeof *f->list),
-                      .scratch = calloc(2 * r->count + 1, sizeof *f->scratch)};
-    if (!f->rest || !f->first || !f->list || !f->scratch) {
-        fit_fini(f);
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu readings", r->count);
-    }
+    *f = (struct fit){.seats = seats, .readings = r};
+    f->rest = nt_arena_array(memory, r->count + 1, sizeof *f->rest);
+    f->first = nt_arena_array(memory, seats + 2, sizeof *f->first);
+    f->list = nt_arena_array(memory, 2 * r->count + 1, sizeof *f->list);
+    f->scratch = nt_arena_array(memory, 2 * r->count + 1, sizeof *f->scratch);
+    if (nt_arena_check(memory, err) != 0)
+        return -1;
     for (size_t k = 0; k < r->count; k++) {
         size_t class = nt_clusters_meet(clusters, r->at[k].a, r->at[k].b);
         f->rest[k] = (float)(exp((double)r->at[k].ln) - exp(classes->mean[class]));
@@ -87,6 +77,7 @@ int nt_offsets_fit(size_t seats, const struct nt_classes *classes,
     struct nt_offsets o = {calloc(seats + 1, sizeof *o.us), calloc(seats + 1, sizeof *o.variance)};
     double host = classes->spread_us * classes->spread_us / 2;
     double noise = classes->noise * exp(classes->mean[0]);
+    NT_SCOPED struct nt_arena memory = {0};
     struct fit f;
     if (o.us == NULL || o.variance == NULL) {
         nt_offsets_fini(&o);
@@ -97,7 +88,7 @@ int nt_offsets_fit(size_t seats, const struct nt_classes *classes,
         o.variance[slow->host[k].seat] = slow->host[k].variance;
     }
     if (host > 0) {
-        if (fit_init(&f, seats, classes, clusters, readings, err) < 0) {
+        if (fit_init(&f, seats, classes, clusters, readings, &memory, err) < 0) {
             nt_offsets_fini(&o);
             return -1;
         }
@@ -105,7 +96,6 @@ int nt_offsets_fit(size_t seats, const struct nt_classes *classes,
             for (uint32_t i = 0; i < seats; i++)
                 if (!nt_slow_has(slow, i))
                     adapt(&f, i, host, noise * noise, &o);
-        fit_fini(&f);
     }
     *out = o;
     return 0;

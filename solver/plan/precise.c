@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "memory.h"
 #include "rng.h"
 
 /* SHIFTS: partners of a branch among its siblings; PICKS: pairs of hosts between two siblings. */
@@ -28,21 +29,7 @@ struct precise {
     uint32_t batches, count;
 };
 
-static int no_memory(struct nt_err *err)
-{
-    return nt_err_set(err, NT_ERR_SYSTEM, "no memory for a plan of link latencies");
-}
-
 /* ---- the tree ------------------------------------------------------------------------------- */
-
-static void tree_fini(struct tree *t)
-{
-    free(t->first);
-    free(t->child);
-    free(t->turn);
-    free(t->order);
-    free(t->inhabited);
-}
 
 /* The switch of the highest tier; without any there is no tree of switches. */
 static uint32_t find_root(const struct nt_model *m)
@@ -112,26 +99,21 @@ static void keep_inhabited(struct tree *t, const bool *absent, size_t reached)
 }
 
 static int tree_init(const struct nt_model *m, const bool *absent, struct tree *t,
-                     struct nt_err *err)
+                     struct nt_arena *memory, struct nt_err *err)
 {
     size_t n = m->hosts + m->switches;
-    *t = (struct tree){.vertices = n,
-                       .hosts = m->hosts,
-                       .first = calloc(n + 2, sizeof *t->first),
-                       .child = calloc(2 * m->links + 1, sizeof *t->child),
-                       .turn = calloc(n + 1, sizeof *t->turn),
-                       .order = calloc(n + 1, sizeof *t->order),
-                       .inhabited = calloc(n + 1, sizeof *t->inhabited)};
-    if (!t->first || !t->child || !t->turn || !t->order || !t->inhabited) {
-        tree_fini(t);
-        return no_memory(err);
-    }
+    *t = (struct tree){.vertices = n, .hosts = m->hosts};
+    t->first = nt_arena_array(memory, n + 2, sizeof *t->first);
+    t->child = nt_arena_array(memory, 2 * m->links + 1, sizeof *t->child);
+    t->turn = nt_arena_array(memory, n + 1, sizeof *t->turn);
+    t->order = nt_arena_array(memory, n + 1, sizeof *t->order);
+    t->inhabited = nt_arena_array(memory, n + 1, sizeof *t->inhabited);
+    if (nt_arena_check(memory, err) != 0)
+        return -1;
     join_neighbours(m, t);
     size_t reached = m->switches == 0 ? 0 : hang_up(t, find_root(m));
-    if (reached == 0 || reached > n || m->links + 1 != reached) {
-        tree_fini(t);
+    if (reached == 0 || reached > n || m->links + 1 != reached)
         return nt_err_set(err, NT_ERR_INPUT, "the network found is no tree");
-    }
     keep_inhabited(t, absent, reached);
     return 0;
 }
@@ -140,14 +122,9 @@ static int tree_init(const struct nt_model *m, const bool *absent, struct tree *
 
 static int add_pair(struct precise *p, uint32_t a, uint32_t b, struct nt_err *err)
 {
-    if (p->pairs == p->room) {
-        size_t room = 2 * p->room + 64;
-        void *grown = realloc(p->pair, room * sizeof *p->pair);
-        if (grown == NULL)
-            return no_memory(err);
-        p->pair = grown;
-        p->room = room;
-    }
+    p->pair = nt_arena_grow(&p->base.memory, p->pair, &p->room, p->pairs + 1, sizeof *p->pair);
+    if (nt_arena_check(&p->base.memory, err) != 0)
+        return -1;
     /* a host asks in half of its pairs and answers in the others */
     size_t turned = p->pairs % 2;
     p->pair[p->pairs][turned] = a;
@@ -182,8 +159,9 @@ static int add_siblings(struct precise *p, struct tree *t, uint32_t *next, uint3
 static int choose_pairs(struct precise *p, struct tree *t, uint64_t seed, struct nt_err *err)
 {
     struct nt_rng rng;
-    uint32_t *next = malloc((t->vertices + 1) * sizeof *next);
-    int rc = next == NULL ? no_memory(err) : 0;
+    NT_SCOPED struct nt_arena memory = {0};
+    uint32_t *next = nt_arena_array(&memory, t->vertices, sizeof *next);
+    int rc = nt_arena_check(&memory, err);
     nt_rng_init(&rng, seed);
     for (size_t v = t->hosts; v < t->vertices && rc == 0; v++)
         nt_rng_shuffle(&rng, t->child + t->first[v], t->turn[v]);
@@ -191,7 +169,6 @@ static int choose_pairs(struct precise *p, struct tree *t, uint64_t seed, struct
         next[v] = t->turn[v] == 0 ? 0 : (uint32_t)nt_rng_below(&rng, t->turn[v]);
     for (size_t v = t->hosts; v < t->vertices && rc == 0; v++)
         rc = add_siblings(p, t, next, (uint32_t)v, err);
-    free(next);
     return rc;
 }
 
@@ -224,17 +201,18 @@ static size_t fill_round(struct precise *p, size_t begin, const uint32_t *left, 
 
 static int make_rounds(struct precise *p, struct nt_err *err)
 {
-    uint32_t *left = calloc(p->hosts + 1, sizeof *left);
-    bool *busy = calloc(p->hosts + 1, sizeof *busy);
-    p->start = calloc(p->pairs + 1, sizeof *p->start);
-    p->now = calloc(p->hosts / 2 + 1, sizeof *p->now);
-    int rc =
-        left == NULL || busy == NULL || p->start == NULL || p->now == NULL ? no_memory(err) : 0;
-    for (size_t k = 0; k < p->pairs && rc == 0; k++) {
+    NT_SCOPED struct nt_arena memory = {0};
+    uint32_t *left = nt_arena_array(&memory, p->hosts, sizeof *left);
+    bool *busy = nt_arena_array(&memory, p->hosts, sizeof *busy);
+    p->start = nt_arena_array(&p->base.memory, p->pairs + 1, sizeof *p->start);
+    p->now = nt_arena_array(&p->base.memory, p->hosts / 2, sizeof *p->now);
+    if (nt_arena_check(&memory, err) != 0 || nt_arena_check(&p->base.memory, err) != 0)
+        return -1;
+    for (size_t k = 0; k < p->pairs; k++) {
         left[p->pair[k][0]]++;
         left[p->pair[k][1]]++;
     }
-    for (size_t begin = 0, end; rc == 0 && begin < p->pairs; begin = end) {
+    for (size_t begin = 0, end; begin < p->pairs; begin = end) {
         uint32_t most = 0;
         for (size_t h = 0; h < p->hosts; h++)
             most = left[h] > most ? left[h] : most;
@@ -245,9 +223,7 @@ static int make_rounds(struct precise *p, struct nt_err *err)
         }
         p->start[++p->rounds] = end;
     }
-    free(left);
-    free(busy);
-    return rc;
+    return 0;
 }
 
 /* ---- the planner ---------------------------------------------------------------------------- */
@@ -282,39 +258,26 @@ static void lose(struct nt_planner *planner, uint32_t host)
         p->lost[host] = true;
 }
 
-static void destroy(struct nt_planner *planner)
-{
-    struct precise *p = (struct precise *)planner;
-    free(p->pair);
-    free(p->start);
-    free(p->now);
-    free(p->lost);
-    free(p);
-}
-
-static const struct nt_planner_ops OPS = {next, nt_planner_tell_nothing, lose, destroy};
+static const struct nt_planner_ops OPS = {next, nt_planner_tell_nothing, lose, NULL};
 
 int nt_precise_create(const struct nt_model *model, const bool *absent, uint64_t seed,
                       uint32_t batches, uint32_t count, struct nt_planner **out, size_t *rounds,
                       struct nt_err *err)
 {
+    NT_SCOPED struct nt_arena memory = {0};
     struct tree tree;
-    if (tree_init(model, absent, &tree, err) != 0)
+    if (tree_init(model, absent, &tree, &memory, err) != 0)
         return -1;
-    struct precise *p = calloc(1, sizeof *p);
-    int rc = p == NULL ? no_memory(err) : 0;
-    if (rc == 0) {
-        *p = (struct precise){
-            .base.ops = &OPS, .hosts = model->hosts, .batches = batches, .count = count};
-        p->lost = calloc(p->hosts + 1, sizeof *p->lost);
-        rc = p->lost == NULL ? no_memory(err) : choose_pairs(p, &tree, seed, err);
-    }
-    if (rc == 0)
-        rc = make_rounds(p, err);
-    tree_fini(&tree);
-    if (rc != 0) {
-        if (p != NULL)
-            destroy(&p->base);
+    struct precise *p = nt_object_create(sizeof *p, err);
+    if (p == NULL)
+        return -1;
+    p->base.ops = &OPS;
+    p->hosts = model->hosts;
+    p->batches = batches;
+    p->count = count;
+    p->lost = nt_arena_array(&p->base.memory, p->hosts, sizeof *p->lost);
+    if (choose_pairs(p, &tree, seed, err) != 0 || make_rounds(p, err) != 0) {
+        nt_planner_destroy(&p->base);
         return -1;
     }
     *out = &p->base;

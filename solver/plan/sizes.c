@@ -1,8 +1,9 @@
 #include "sizes.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
+
+#include "memory.h"
 
 struct sizes {
     struct nt_planner base;
@@ -62,8 +63,7 @@ static void destroy(struct nt_planner *planner)
 {
     struct sizes *s = (struct sizes *)planner;
     nt_planner_destroy(s->sweep);
-    free(s->away);
-    free(s);
+    nt_object_destroy(s);
 }
 
 static const struct nt_planner_ops OPS = {next, tell, lose, destroy};
@@ -75,23 +75,23 @@ int nt_sizes_create(size_t hosts, const bool *absent, const double *sizes, size_
     if (count > NT_SIZES_MAX)
         return nt_err_set(err, NT_ERR_USAGE, "%zu message sizes: at most %d", count,
                           (int)NT_SIZES_MAX);
-    struct sizes *s = calloc(1, sizeof *s);
-    bool *away = calloc(hosts + 1, sizeof *away);
-    if (s == NULL || away == NULL) {
-        free(s);
-        free(away);
-        return nt_err_set(err, NT_ERR_SYSTEM, "message sizes of %zu hosts: out of memory", hosts);
+    struct sizes *s = nt_object_create(sizeof *s, err);
+    if (s == NULL)
+        return -1;
+    s->base.ops = &OPS;
+    s->count = count;
+    s->hosts = hosts;
+    s->away = nt_arena_array(&s->base.memory, hosts, sizeof *s->away);
+    s->passes = passes;
+    s->batches = batches;
+    s->pings = pings;
+    if (nt_arena_check(&s->base.memory, err) != 0) {
+        nt_planner_destroy(&s->base);
+        return -1;
     }
-    *s = (struct sizes){.base.ops = &OPS,
-                        .count = count,
-                        .hosts = hosts,
-                        .away = away,
-                        .passes = passes,
-                        .batches = batches,
-                        .pings = pings};
     memcpy(s->size, sizes, count * sizeof *sizes);
     if (absent != NULL)
-        memcpy(away, absent, hosts * sizeof *away);
+        memcpy(s->away, absent, hosts * sizeof *s->away);
     *out = &s->base;
     return 0;
 }

@@ -2,8 +2,9 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
+
+#include "memory.h"
 
 /* MESSAGE_S: what a message should take on a host's link: long enough that bandwidth counts, short
  * enough that all to all among 64 hosts ends. */
@@ -79,13 +80,7 @@ static void lose(struct nt_planner *planner, uint32_t host)
         s->away[host] = true;
 }
 
-static void destroy(struct nt_planner *planner)
-{
-    free(((struct stress *)planner)->away);
-    free(planner);
-}
-
-static const struct nt_planner_ops OPS = {next, nt_planner_tell_nothing, lose, destroy};
+static const struct nt_planner_ops OPS = {next, nt_planner_tell_nothing, lose, NULL};
 
 /* The power of two that takes about MESSAGE_S, or less where all would take too long. */
 static void choose_bytes(struct stress *s, double rate_MBps, size_t n, double seconds)
@@ -103,18 +98,20 @@ static void choose_bytes(struct stress *s, double rate_MBps, size_t n, double se
 int nt_stress_create(size_t hosts, const bool *absent, double rate_MBps, double seconds,
                      struct nt_planner **out, size_t *rounds, double *window, struct nt_err *err)
 {
-    struct stress *s = calloc(1, sizeof *s);
-    bool *away = calloc(hosts + 1, sizeof *away);
+    struct stress *s = nt_object_create(sizeof *s, err);
     uint32_t host[NT_STRESS_HOSTS_MAX];
-    if (s == NULL || away == NULL) {
-        free(s);
-        free(away);
-        return nt_err_set(err, NT_ERR_SYSTEM, "stress kernels of %zu hosts: out of memory", hosts);
+    if (s == NULL)
+        return -1;
+    s->base.ops = &OPS;
+    s->hosts = hosts;
+    s->away = nt_arena_array(&s->base.memory, hosts, sizeof *s->away);
+    if (nt_arena_check(&s->base.memory, err) != 0) {
+        nt_planner_destroy(&s->base);
+        return -1;
     }
-    *s = (struct stress){.base.ops = &OPS, .hosts = hosts, .away = away};
     if (absent != NULL)
-        memcpy(away, absent, hosts * sizeof *away);
-    size_t n = nt_stress_hosts(hosts, away, host);
+        memcpy(s->away, absent, hosts * sizeof *s->away);
+    size_t n = nt_stress_hosts(hosts, s->away, host);
     choose_bytes(s, rate_MBps, n, seconds);
     *rounds = n < 2 ? 0 : KERNELS;
     *window = mean_window_s(s, n);

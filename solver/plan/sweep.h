@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "err.h"
+#include "memory.h"
 
 enum nt_order_kind {
     NT_ORDER_LATENCY,   /* ping-pong of message_bytes between the pairs */
@@ -58,6 +59,7 @@ struct nt_planner_ops {
 };
 
 struct nt_planner {
+    struct nt_arena memory; /* of the arrays of those that are made by nt_object_create */
     const struct nt_planner_ops *ops;
 };
 
@@ -87,8 +89,10 @@ static inline int nt_planner_tell_nothing(struct nt_planner *planner,
 
 static inline void nt_planner_destroy(struct nt_planner *planner)
 {
-    if (planner != NULL)
+    if (planner != NULL && planner->ops != NULL && planner->ops->destroy != NULL)
         planner->ops->destroy(planner);
+    else
+        nt_object_destroy(planner);
 }
 
 #endif

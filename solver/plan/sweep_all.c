@@ -2,9 +2,9 @@
  * graph (Kirkman 1847; E. Lucas, Recreations mathematiques II, 1883, "les promenades"). One host
  * stays in the middle, the others stand on a circle; round r pairs those that mirror each other
  * across the diameter through r. An odd number gets an empty place, and who meets it rests. */
-#include <stdlib.h>
 
 #include "matrix.h"
+#include "memory.h"
 #include "rng.h"
 #include "sweep.h"
 
@@ -85,17 +85,7 @@ static void lose(struct nt_planner *planner, uint32_t host)
         s->lost[host] = true;
 }
 
-static void destroy(struct nt_planner *planner)
-{
-    struct sweep_all *s = (struct sweep_all *)planner;
-    free(s->seat);
-    free(s->turn);
-    free(s->pair);
-    free(s->lost);
-    free(s);
-}
-
-static const struct nt_planner_ops OPS = {next, nt_planner_tell_nothing, lose, destroy};
+static const struct nt_planner_ops OPS = {next, nt_planner_tell_nothing, lose, NULL};
 
 static void sit_down(struct sweep_all *s, const bool *absent)
 {
@@ -117,21 +107,21 @@ int nt_sweep_all_create(size_t hosts, const bool *absent, unsigned passes, uint3
     if (hosts > NT_HOSTS_MAX)
         return nt_err_set(err, NT_ERR_INPUT, "a sweep of %zu hosts: at most %d", hosts,
                           (int)NT_HOSTS_MAX);
-    struct sweep_all *s = calloc(1, sizeof *s);
+    struct sweep_all *s = nt_object_create(sizeof *s, err);
     if (s == NULL)
-        return nt_err_set(err, NT_ERR_SYSTEM, "a sweep of %zu hosts: out of memory", hosts);
-    *s = (struct sweep_all){.base.ops = &OPS,
-                            .all = hosts,
-                            .seat = calloc(hosts + 1, sizeof *s->seat),
-                            .turn = calloc(hosts + 1, sizeof *s->turn),
-                            .pair = calloc(hosts / 2 + 1, sizeof *s->pair),
-                            .lost = calloc(hosts + 1, sizeof *s->lost),
-                            .passes = passes,
-                            .batches = batches,
-                            .count = count};
-    if (s->seat == NULL || s->turn == NULL || s->pair == NULL || s->lost == NULL) {
-        destroy(&s->base);
-        return nt_err_set(err, NT_ERR_SYSTEM, "a sweep of %zu hosts: out of memory", hosts);
+        return -1;
+    s->base.ops = &OPS;
+    s->all = hosts;
+    s->seat = nt_arena_array(&s->base.memory, hosts, sizeof *s->seat);
+    s->turn = nt_arena_array(&s->base.memory, hosts, sizeof *s->turn);
+    s->pair = nt_arena_array(&s->base.memory, hosts / 2, sizeof *s->pair);
+    s->lost = nt_arena_array(&s->base.memory, hosts, sizeof *s->lost);
+    s->passes = passes;
+    s->batches = batches;
+    s->count = count;
+    if (nt_arena_check(&s->base.memory, err) != 0) {
+        nt_planner_destroy(&s->base);
+        return -1;
     }
     sit_down(s, absent);
     *out = &s->base;

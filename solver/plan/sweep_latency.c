@@ -1,9 +1,9 @@
 #include "sweep_latency.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "disturbed.h"
+#include "memory.h"
 #include "sweep_adaptive.h"
 
 enum { PASSES = 3, PASSES_TOLD = 2, PASSES_MOST = 9 };
@@ -142,8 +142,7 @@ static void destroy(struct nt_planner *planner)
     nt_planner_destroy(s->adaptive);
     nt_planner_destroy(s->all);
     nt_disturbed_fini(&s->disturbed);
-    free(s->absent);
-    free(s);
+    nt_object_destroy(s);
 }
 
 static const struct nt_planner_ops OPS = {next, tell, lose, destroy};
@@ -152,18 +151,21 @@ int nt_sweep_latency_create(size_t hosts, const bool *absent, enum nt_sweep_mode
                             uint32_t batches, uint32_t count, uint64_t seed,
                             struct nt_planner **out, size_t *rounds, struct nt_err *err)
 {
-    struct latency *s = calloc(1, sizeof *s);
-    bool *away = hosts < SIZE_MAX ? calloc(hosts + 1, sizeof *away) : NULL;
-    if (s == NULL || away == NULL) {
-        free(s);
-        free(away);
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for a sweep of %zu hosts", hosts);
+    struct latency *s = nt_object_create(sizeof *s, err);
+    if (s == NULL)
+        return -1;
+    s->base.ops = &OPS;
+    s->hosts = hosts;
+    s->absent = nt_arena_array(&s->base.memory, hosts, sizeof *s->absent);
+    s->batches = batches;
+    s->count = count;
+    if (nt_arena_check(&s->base.memory, err) != 0) {
+        destroy(&s->base);
+        return -1;
     }
-    *s = (struct latency){
-        .base.ops = &OPS, .hosts = hosts, .absent = away, .batches = batches, .count = count};
     for (size_t h = 0; h < hosts; h++) {
-        away[h] = absent != NULL && absent[h];
-        s->present += !away[h];
+        s->absent[h] = absent != NULL && absent[h];
+        s->present += !s->absent[h];
     }
     bool adaptive = mode == NT_SWEEP_ADAPTIVE || has_too_many(s) ||
                     (mode == NT_SWEEP_AUTO && s->present >= NT_SWEEP_ADAPTIVE_FROM);

@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "memory.h"
+
 int nt_choice_create(const struct nt_routes *routes, struct nt_choice **out, struct nt_err *err)
 {
     struct nt_choice *c = calloc(1, sizeof *c);
@@ -128,9 +130,10 @@ static int earlier(const void *a, const void *b)
 
 int nt_choice_write(const struct nt_choice *c, struct nt_plan *plan, struct nt_err *err)
 {
-    struct placed *placed = malloc((c->used + 1) * sizeof *placed);
-    if (placed == NULL)
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu pairs", c->used);
+    NT_SCOPED struct nt_arena memory = {0};
+    struct placed *placed = nt_arena_array(&memory, c->used + 1, sizeof *placed);
+    if (nt_arena_check(&memory, err) != 0)
+        return -1;
     for (size_t i = 0; i < c->used; i++)
         placed[i] = (struct placed){.round = c->round[i], .pair = c->pair[i]};
     qsort(placed, c->used, sizeof *placed, earlier);
@@ -141,6 +144,5 @@ int nt_choice_write(const struct nt_choice *c, struct nt_plan *plan, struct nt_e
         plan->pair[i][0] = c->routes->host[placed[i].pair][0];
         plan->pair[i][1] = c->routes->host[placed[i].pair][1];
     }
-    free(placed);
     return 0;
 }

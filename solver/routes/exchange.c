@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "memory.h"
 #include "unknowns.h"
 
 /* A swap pays when the volume grows by this at least; the passes over all pairs are bounded. */
@@ -145,47 +146,40 @@ static int check(struct basis *b, struct nt_err *err)
     return rc;
 }
 
-static bool prepare(struct basis *b)
+static int prepare(struct basis *b, struct nt_arena *memory, struct nt_err *err)
 {
     size_t n = b->n;
     const struct nt_choice *c = b->choice;
-    b->inverse = malloc((n * n + 1) * sizeof *b->inverse);
-    b->part = malloc((n + 1) * sizeof *b->part);
-    b->in = calloc(c->routes->pairs + 1, sizeof *b->in);
-    b->was_pair = malloc((n + 1) * sizeof *b->was_pair);
-    b->was_round = malloc((n + 1) * sizeof *b->was_round);
-    if (b->inverse == NULL || b->part == NULL || b->in == NULL || b->was_pair == NULL ||
-        b->was_round == NULL)
-        return false;
+    b->inverse = nt_arena_array(memory, n * n + 1, sizeof *b->inverse);
+    b->part = nt_arena_array(memory, n + 1, sizeof *b->part);
+    b->in = nt_arena_array(memory, c->routes->pairs + 1, sizeof *b->in);
+    b->was_pair = nt_arena_array(memory, n + 1, sizeof *b->was_pair);
+    b->was_round = nt_arena_array(memory, n + 1, sizeof *b->was_round);
+    if (nt_arena_check(memory, err) != 0)
+        return -1;
     for (size_t i = 0; i < n; i++) {
         b->in[c->pair[i]] = true;
         b->was_pair[i] = c->pair[i];
         b->was_round[i] = c->round[i];
     }
     b->rounds = nt_choice_rounds(c);
-    return true;
+    return 0;
 }
 
 int nt_exchange(struct nt_choice *choice, struct nt_err *err)
 {
     struct basis b = {.choice = choice, .n = choice->used};
     struct nt_err why = {0};
-    int rc = -1;
+    NT_SCOPED struct nt_arena memory = {0};
     if (b.n > NT_EXCHANGE_RANK_MAX || b.n == choice->routes->pairs)
         return 0;
-    if (!prepare(&b))
-        (void)nt_err_set(err, NT_ERR_SYSTEM, "no memory for a basis of %zu pairs", b.n);
-    else if (nt_unknowns_create(choice->routes, choice->pair, choice->used, &b.unknowns, err) == 0)
-        rc = 0;
+    int rc = prepare(&b, &memory, err);
+    if (rc == 0)
+        rc = nt_unknowns_create(choice->routes, choice->pair, choice->used, &b.unknowns, err);
     if (rc == 0 && invert(&b, &why) == 0) { /* too ill conditioned to invert: stays as it is */
         run(&b);
         rc = check(&b, err);
     }
     nt_unknowns_destroy(b.unknowns);
-    free(b.inverse);
-    free(b.part);
-    free(b.in);
-    free(b.was_pair);
-    free(b.was_round);
     return rc;
 }

@@ -1,7 +1,6 @@
 #include "plan_model.h"
 
-#include <stdlib.h>
-
+#include "memory.h"
 #include "plan_routes.h"
 
 enum { NONE = UINT32_MAX };
@@ -22,17 +21,18 @@ static uint32_t other_end(const struct nt_model *m, uint32_t link, uint32_t vert
     return m->link[link].a == vertex ? m->link[link].b : m->link[link].a;
 }
 
-static bool init(struct paths *p, const struct nt_model *m)
+static int init(struct paths *p, const struct nt_model *m, struct nt_arena *memory,
+                struct nt_err *err)
 {
     size_t n = m->hosts + m->switches;
     p->model = m;
     p->vertices = n;
-    p->near_start = calloc(n + 2, sizeof *p->near_start);
-    p->near = malloc((2 * m->links + 1) * sizeof *p->near);
-    p->by = malloc((n + 1) * sizeof *p->by);
-    p->queue = malloc((n + 1) * sizeof *p->queue);
-    if (p->near_start == NULL || p->near == NULL || p->by == NULL || p->queue == NULL)
-        return false;
+    p->near_start = nt_arena_array(memory, n + 2, sizeof *p->near_start);
+    p->near = nt_arena_array(memory, 2 * m->links + 1, sizeof *p->near);
+    p->by = nt_arena_array(memory, n + 1, sizeof *p->by);
+    p->queue = nt_arena_array(memory, n + 1, sizeof *p->queue);
+    if (nt_arena_check(memory, err) != 0)
+        return -1;
     for (size_t l = 0; l < m->links; l++) {
         p->near_start[m->link[l].a + 2]++;
         p->near_start[m->link[l].b + 2]++;
@@ -43,7 +43,7 @@ static bool init(struct paths *p, const struct nt_model *m)
         p->near[p->near_start[m->link[l].a + 1]++] = l;
         p->near[p->near_start[m->link[l].b + 1]++] = l;
     }
-    return true;
+    return 0;
 }
 
 static void search(struct paths *p, uint32_t from)
@@ -95,26 +95,17 @@ int nt_plan_model_routes(const struct nt_model *model, struct nt_routes **out, s
                           "fewer hosts",
                           n, (int)NT_PLAN_PAIRS_MAX);
     struct nt_routes_builder *b;
-    struct paths *p = calloc(1, sizeof *p);
-    if (p == NULL)
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu hosts", n);
-    int rc = nt_routes_builder_create(&b, err);
-    if (rc != 0) {
-        free(p);
+    NT_SCOPED struct nt_arena memory = {0};
+    struct paths *p = nt_arena_array(&memory, 1, sizeof *p);
+    if (nt_arena_check(&memory, err) != 0 || init(p, model, &memory, err) != 0 ||
+        nt_routes_builder_create(&b, err) != 0)
         return -1;
-    }
-    if (!init(p, model))
-        rc = nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu hosts", n);
+    int rc = 0;
     for (uint32_t from = 0; from < n && rc == 0; from++)
         rc = add_from(p, from, b, err);
     if (rc == 0)
         rc = nt_routes_builder_finish(b, n, model->links, out, err);
     nt_routes_builder_destroy(b);
-    free(p->near_start);
-    free(p->near);
-    free(p->by);
-    free(p->queue);
-    free(p);
     return rc;
 }
 

@@ -1,8 +1,8 @@
-#include <stdlib.h>
 #include <string.h>
 
 #include "choice.h"
 #include "condition.h"
+#include "memory.h"
 #include "plan_model.h"
 
 enum { NONE = UINT32_MAX };
@@ -29,19 +29,7 @@ struct tree {
 
 static void fini(struct tree *t)
 {
-    free(t->near_start);
-    free(t->near_link);
-    free(t->up);
-    free(t->order);
-    free(t->depth);
-    free(t->hosts);
-    free(t->height);
-    free(t->gauge);
-    free(t->child_start);
-    free(t->child);
-    free(t->next);
     nt_routes_builder_destroy(t->builder);
-    free(t->pair);
 }
 
 static uint32_t other_end(const struct tree *t, uint32_t link, uint32_t vertex)
@@ -55,26 +43,25 @@ static bool is_host(const struct tree *t, uint32_t vertex)
     return vertex < t->model->hosts;
 }
 
-static bool init(struct tree *t, const struct nt_model *model)
+static int init(struct tree *t, const struct nt_model *model, struct nt_arena *memory,
+                struct nt_err *err)
 {
     size_t n = model->hosts + model->switches, m = model->links;
     *t = (struct tree){.model = model, .vertices = n, .root = NONE};
-    t->near_start = calloc(n + 2, sizeof *t->near_start);
-    t->near_link = malloc((2 * m + 1) * sizeof *t->near_link);
-    t->up = malloc((n + 1) * sizeof *t->up);
-    t->order = malloc((n + 1) * sizeof *t->order);
-    t->depth = calloc(n + 1, sizeof *t->depth);
-    t->hosts = calloc(n + 1, sizeof *t->hosts);
-    t->height = calloc(n + 1, sizeof *t->height);
-    t->gauge = calloc(n + 1, sizeof *t->gauge);
-    t->child_start = calloc(n + 2, sizeof *t->child_start);
-    t->child = malloc((n + 1) * sizeof *t->child);
-    t->next = calloc(n + 1, sizeof *t->next);
-    t->pair = malloc((m + 1) * sizeof *t->pair);
-    if (t->near_start == NULL || t->near_link == NULL || t->up == NULL || t->order == NULL ||
-        t->depth == NULL || t->hosts == NULL || t->height == NULL || t->gauge == NULL ||
-        t->child_start == NULL || t->child == NULL || t->next == NULL || t->pair == NULL)
-        return false;
+    t->near_start = nt_arena_array(memory, n + 2, sizeof *t->near_start);
+    t->near_link = nt_arena_array(memory, 2 * m + 1, sizeof *t->near_link);
+    t->up = nt_arena_array(memory, n + 1, sizeof *t->up);
+    t->order = nt_arena_array(memory, n + 1, sizeof *t->order);
+    t->depth = nt_arena_array(memory, n + 1, sizeof *t->depth);
+    t->hosts = nt_arena_array(memory, n + 1, sizeof *t->hosts);
+    t->height = nt_arena_array(memory, n + 1, sizeof *t->height);
+    t->gauge = nt_arena_array(memory, n + 1, sizeof *t->gauge);
+    t->child_start = nt_arena_array(memory, n + 2, sizeof *t->child_start);
+    t->child = nt_arena_array(memory, n + 1, sizeof *t->child);
+    t->next = nt_arena_array(memory, n + 1, sizeof *t->next);
+    t->pair = nt_arena_array(memory, m + 1, sizeof *t->pair);
+    if (nt_arena_check(memory, err) != 0)
+        return -1;
     for (size_t l = 0; l < m; l++) {
         t->near_start[model->link[l].a + 2]++;
         t->near_start[model->link[l].b + 2]++;
@@ -85,7 +72,7 @@ static bool init(struct tree *t, const struct nt_model *model)
         t->near_link[t->near_start[model->link[l].a + 1]++] = l;
         t->near_link[t->near_start[model->link[l].b + 1]++] = l;
     }
-    return true;
+    return 0;
 }
 
 /* Breadth first from the root; false when a link closes a circle. */
@@ -314,13 +301,12 @@ static int make_plan(struct tree *t, struct nt_plan **out, struct nt_err *err)
     struct nt_routes *routes;
     struct nt_plan *plan = NULL;
     size_t n = t->pairs, at_once = t->hosts[t->root] / 2;
-    uint32_t *all = malloc((n + 1) * sizeof *all);
-    if (all == NULL)
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu pairs", n);
-    if (nt_routes_builder_finish(t->builder, t->model->hosts, t->model->links, &routes, err) != 0) {
-        free(all);
+    NT_SCOPED struct nt_arena memory = {0};
+    uint32_t *all = nt_arena_array(&memory, n + 1, sizeof *all);
+    if (nt_arena_check(&memory, err) != 0)
         return -1;
-    }
+    if (nt_routes_builder_finish(t->builder, t->model->hosts, t->model->links, &routes, err) != 0)
+        return -1;
     for (uint32_t p = 0; p < n; p++)
         all[p] = p;
     int rc = nt_plan_create(n, &plan, err);
@@ -332,7 +318,6 @@ static int make_plan(struct tree *t, struct nt_plan **out, struct nt_err *err)
     if (rc == 0)
         rc = nt_condition_measure(routes, all, n, plan, err);
     nt_routes_destroy(routes);
-    free(all);
     if (rc == 0)
         *out = plan;
     else
@@ -342,22 +327,20 @@ static int make_plan(struct tree *t, struct nt_plan **out, struct nt_err *err)
 
 bool nt_plan_is_tree(const struct nt_model *model)
 {
+    NT_SCOPED struct nt_arena memory = {0};
     struct tree t;
-    bool is = init(&t, model) && find_root(&t) && t.hosts[t.root] >= 2;
-    fini(&t);
-    return is;
+    return init(&t, model, &memory, NULL) == 0 && find_root(&t) && t.hosts[t.root] >= 2;
 }
 
 int nt_plan_tree(const struct nt_model *model, struct nt_plan **out, struct nt_err *err)
 {
+    NT_SCOPED struct nt_arena memory = {0};
     struct tree t;
-    int rc = -1;
-    if (!init(&t, model))
-        (void)nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu hosts", model->hosts);
-    else if (!find_root(&t) || t.hosts[t.root] < 2)
-        (void)nt_err_set(err, NT_ERR_INPUT, "no tree with two hosts or more at its ends");
-    else
-        rc = nt_routes_builder_create(&t.builder, err);
+    if (init(&t, model, &memory, err) != 0)
+        return -1;
+    if (!find_root(&t) || t.hosts[t.root] < 2)
+        return nt_err_set(err, NT_ERR_INPUT, "no tree with two hosts or more at its ends");
+    int rc = nt_routes_builder_create(&t.builder, err);
     if (rc == 0) {
         find_children(&t);
         find_gauges(&t);

@@ -1,7 +1,8 @@
 #include "flows.h"
 
 #include <math.h>
-#include <stdlib.h>
+
+#include "memory.h"
 
 /* Who goes over which arc: the flows of arc a are member[first[a]..first[a+1]), the arcs of flow f
  * via[start[f]..start[f+1]). */
@@ -14,18 +15,6 @@ struct crossing {
     size_t heaped;
 };
 
-static void crossing_fini(struct crossing *c)
-{
-    free(c->start);
-    free(c->via);
-    free(c->first);
-    free(c->member);
-    free(c->active);
-    free(c->left);
-    free(c->heap);
-    free(c->place);
-}
-
 static size_t count_steps(const struct nt_network *n, const struct nt_flow *flow)
 {
     struct nt_walk walk;
@@ -36,18 +25,17 @@ static size_t count_steps(const struct nt_network *n, const struct nt_flow *flow
     return steps;
 }
 
-static bool allocate(struct crossing *c)
+static int allocate(struct crossing *c, struct nt_arena *memory, struct nt_err *err)
 {
-    c->start = calloc(c->flows + 1, sizeof *c->start);
-    c->via = calloc(c->steps + 1, sizeof *c->via);
-    c->first = calloc(c->arcs + 2, sizeof *c->first);
-    c->member = calloc(c->steps + 1, sizeof *c->member);
-    c->active = calloc(c->arcs + 1, sizeof *c->active);
-    c->left = calloc(c->arcs + 1, sizeof *c->left);
-    c->heap = calloc(c->arcs + 1, sizeof *c->heap);
-    c->place = calloc(c->arcs + 1, sizeof *c->place);
-    return c->start && c->via && c->first && c->member && c->active && c->left && c->heap &&
-           c->place;
+    c->start = nt_arena_array(memory, c->flows + 1, sizeof *c->start);
+    c->via = nt_arena_array(memory, c->steps + 1, sizeof *c->via);
+    c->first = nt_arena_array(memory, c->arcs + 2, sizeof *c->first);
+    c->member = nt_arena_array(memory, c->steps + 1, sizeof *c->member);
+    c->active = nt_arena_array(memory, c->arcs + 1, sizeof *c->active);
+    c->left = nt_arena_array(memory, c->arcs + 1, sizeof *c->left);
+    c->heap = nt_arena_array(memory, c->arcs + 1, sizeof *c->heap);
+    c->place = nt_arena_array(memory, c->arcs + 1, sizeof *c->place);
+    return nt_arena_check(memory, err);
 }
 
 /* A flow without a path gets 0 and no arcs; the others INFINITY until an arc stops them. */
@@ -169,18 +157,18 @@ static int check(const struct nt_network *network, const struct nt_flow *flow, s
 int nt_flows_share(const struct nt_network *network, struct nt_flow *flow, size_t n,
                    struct nt_err *err)
 {
+    NT_SCOPED struct nt_arena memory = {0};
     struct crossing c = {.arcs = network->arcs, .flows = n};
     if (check(network, flow, n, err) < 0)
         return -1;
     for (size_t f = 0; f < n; f++)
         c.steps += count_steps(network, &flow[f]);
-    if (c.steps >= UINT32_MAX || n >= UINT32_MAX || !allocate(&c)) {
-        crossing_fini(&c);
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu flows", n);
-    }
+    if (c.steps >= UINT32_MAX || n >= UINT32_MAX)
+        return nt_err_set(err, NT_ERR_SYSTEM, "%zu flows over %zu links are too many", n, c.steps);
+    if (allocate(&c, &memory, err) != 0)
+        return -1;
     lay(&c, network, flow);
     fill(&c, flow);
-    crossing_fini(&c);
     return 0;
 }
 

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "memory.h"
 #include "program.h"
 #include "rng.h"
 
@@ -59,9 +60,9 @@ struct engine {
     bool bubble, adaptive, consume_all;
     struct nt_rng rng;
     double now_us;
-    size_t events, event_cap, finished;
+    size_t events, event_room, finished;
     struct event *event; /* a heap */
-    size_t packet_cap;
+    size_t packet_room;
     struct packet *packet;
     uint32_t free_packet;
     struct list *queue;  /* arcs: those behind the first */
@@ -75,6 +76,7 @@ struct engine {
     uint32_t *to_come; /* messages: packets not yet consumed */
     uint64_t packets, hops;
     struct nt_err *err;
+    struct nt_arena memory; /* of all arrays */
 };
 
 /* ---- events ------------------------------------------------------------------------------- */
@@ -88,14 +90,9 @@ static bool before(const struct event *a, const struct event *b)
 
 static int push(struct engine *e, double time_us, enum happening what, uint32_t x, uint32_t y)
 {
-    if (e->events == e->event_cap) {
-        size_t cap = e->event_cap > 0 ? 2 * e->event_cap : 1024;
-        struct event *grown = realloc(e->event, cap * sizeof *grown);
-        if (grown == NULL)
-            return nt_err_set(e->err, NT_ERR_SYSTEM, "no memory for %zu packets under way", cap);
-        e->event = grown;
-        e->event_cap = cap;
-    }
+    e->event = nt_arena_grow(&e->memory, e->event, &e->event_room, e->events + 1, sizeof *e->event);
+    if (nt_arena_check(&e->memory, e->err) != 0)
+        return -1;
     struct event new = {time_us, (uint32_t)nt_rng_next(&e->rng), what, x, y};
     size_t k = e->events++;
     for (; k > 0 && before(&new, &e->event[(k - 1) / 2]); k = (k - 1) / 2)
@@ -134,15 +131,16 @@ static void append(struct engine *e, struct list *l, uint32_t p)
 static int take_packet(struct engine *e, uint32_t *out)
 {
     if (e->free_packet == NONE) {
-        size_t cap = e->packet_cap > 0 ? 2 * e->packet_cap : 256;
-        struct packet *grown = cap > PACKETS_MAX ? NULL : realloc(e->packet, cap * sizeof *grown);
-        if (grown == NULL)
-            return nt_err_set(e->err, NT_ERR_SYSTEM, "no memory for %zu packets under way", cap);
-        e->packet = grown;
-        for (size_t k = e->packet_cap; k < cap; k++)
-            e->packet[k].next = k + 1 < cap ? (uint32_t)k + 1 : NONE;
-        e->free_packet = (uint32_t)e->packet_cap;
-        e->packet_cap = cap;
+        size_t room = e->packet_room;
+        if (room >= PACKETS_MAX)
+            return nt_err_set(e->err, NT_ERR_SYSTEM, "%zu packets under way are too many", room);
+        e->packet =
+            nt_arena_grow(&e->memory, e->packet, &e->packet_room, room + 1, sizeof *e->packet);
+        if (nt_arena_check(&e->memory, e->err) != 0)
+            return -1;
+        for (size_t k = room; k < e->packet_room; k++)
+            e->packet[k].next = k + 1 < e->packet_room ? (uint32_t)k + 1 : NONE;
+        e->free_packet = (uint32_t)room;
     }
     *out = e->free_packet;
     e->free_packet = e->packet[*out].next;
@@ -411,36 +409,25 @@ static int happen(struct engine *e, const struct event *event)
 
 /* ---- setting up ------------------------------------------------------------------------------ */
 
-static bool allocate(struct engine *e)
+static int allocate(struct engine *e)
 {
     size_t arcs = e->net->arcs, hosts = e->net->hosts;
-    e->queue = malloc((arcs + 1) * sizeof *e->queue);
-    e->blocked = calloc(arcs + 1, sizeof *e->blocked);
-    e->held = calloc(arcs + 1, sizeof *e->held);
-    e->waiter = malloc((arcs + hosts + 1) * sizeof *e->waiter);
-    e->busy = calloc(arcs + hosts + 1, sizeof *e->busy);
-    e->rate = calloc(arcs + hosts + 1, sizeof *e->rate);
-    e->used_us = calloc(arcs + 1, sizeof *e->used_us);
-    e->port = calloc(hosts + 1, sizeof *e->port);
-    e->to_come = calloc(e->program.messages + 1, sizeof *e->to_come);
-    return e->queue && e->blocked && e->held && e->waiter && e->busy && e->rate && e->used_us &&
-           e->port && e->to_come;
+    e->queue = nt_arena_array(&e->memory, arcs + 1, sizeof *e->queue);
+    e->blocked = nt_arena_array(&e->memory, arcs + 1, sizeof *e->blocked);
+    e->held = nt_arena_array(&e->memory, arcs + 1, sizeof *e->held);
+    e->waiter = nt_arena_array(&e->memory, arcs + hosts + 1, sizeof *e->waiter);
+    e->busy = nt_arena_array(&e->memory, arcs + hosts + 1, sizeof *e->busy);
+    e->rate = nt_arena_array(&e->memory, arcs + hosts + 1, sizeof *e->rate);
+    e->used_us = nt_arena_array(&e->memory, arcs + 1, sizeof *e->used_us);
+    e->port = nt_arena_array(&e->memory, hosts + 1, sizeof *e->port);
+    e->to_come = nt_arena_array(&e->memory, e->program.messages + 1, sizeof *e->to_come);
+    return nt_arena_check(&e->memory, e->err);
 }
 
 static void engine_fini(struct engine *e)
 {
     nt_program_fini(&e->program);
-    free(e->event);
-    free(e->packet);
-    free(e->queue);
-    free(e->blocked);
-    free(e->held);
-    free(e->waiter);
-    free(e->busy);
-    free(e->rate);
-    free(e->used_us);
-    free(e->port);
-    free(e->to_come);
+    nt_arena_fini(&e->memory);
 }
 
 static void prepare(struct engine *e, double port_MBps)
@@ -524,10 +511,8 @@ int nt_kernel_run(const struct nt_network *network, const struct nt_workload *wo
         goto fini;
     e.packets_each = (uint32_t)ceil(workload->bytes / e.packet_bytes);
     e.last_bytes = workload->bytes - (e.packets_each - 1) * e.packet_bytes;
-    if (!allocate(&e)) {
-        nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu messages", e.program.messages);
+    if (allocate(&e) != 0)
         goto fini;
-    }
     prepare(&e, workload->port_MBps);
     if (simulate(&e) < 0)
         goto fini;

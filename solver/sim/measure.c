@@ -25,7 +25,7 @@ static double factor(struct nt_rng *rng, double sd)
     return f < 0.05 ? 0.05 : f;
 }
 
-static int check(const struct nt_noise *n, struct nt_err *err)
+static int check(const struct nt_measure_noise *n, struct nt_err *err)
 {
     const struct {
         const char *name;
@@ -43,7 +43,7 @@ static int check(const struct nt_noise *n, struct nt_err *err)
 }
 
 /* The spread belongs to what makes a host different: its link, or what its ends cost. */
-static void spread_hosts(const struct nt_noise *noise, struct nt_network *n)
+static void spread_hosts(const struct nt_measure_noise *noise, struct nt_network *n)
 {
     for (uint32_t h = 0; h < n->hosts; h++) {
         struct nt_rng rng = stream(noise->seed, PURPOSE_HOST, h, 0, 0);
@@ -59,7 +59,8 @@ static void spread_hosts(const struct nt_noise *noise, struct nt_network *n)
     }
 }
 
-int nt_noise_settle(const struct nt_noise *noise, struct nt_network *network, struct nt_err *err)
+int nt_measure_settle(const struct nt_measure_noise *noise, struct nt_network *network,
+                      struct nt_err *err)
 {
     if (check(noise, err) < 0)
         return -1;
@@ -76,7 +77,8 @@ int nt_noise_settle(const struct nt_noise *noise, struct nt_network *network, st
 }
 
 /* Of the unordered pair in one repeat: 1, or the factor by which it is wrong. */
-static double wrong_by(const struct nt_noise *noise, uint32_t a, uint32_t b, uint32_t repeat)
+static double wrong_by(const struct nt_measure_noise *noise, uint32_t a, uint32_t b,
+                       uint32_t repeat)
 {
     struct nt_rng rng = stream(noise->seed, PURPOSE_OUTLIER, a < b ? a : b, a < b ? b : a, repeat);
     if (noise->outliers <= 0 || nt_rng_uniform(&rng) >= noise->outliers)
@@ -85,7 +87,7 @@ static double wrong_by(const struct nt_noise *noise, uint32_t a, uint32_t b, uin
     return nt_rng_uniform(&rng) < 0.75 ? by : 1 / by;
 }
 
-static bool is_missing(const struct nt_noise *noise, uint32_t a, uint32_t b)
+static bool is_missing(const struct nt_measure_noise *noise, uint32_t a, uint32_t b)
 {
     if (noise->missing <= 0)
         return false;
@@ -93,8 +95,9 @@ static bool is_missing(const struct nt_noise *noise, uint32_t a, uint32_t b)
     return nt_rng_uniform(&rng) < noise->missing;
 }
 
-struct nt_reading nt_measure_batches(const struct nt_network *network, const struct nt_noise *noise,
-                                     uint32_t a, uint32_t b, uint32_t repeat, uint32_t batches)
+struct nt_reading nt_measure_batches(const struct nt_network *network,
+                                     const struct nt_measure_noise *noise, uint32_t a, uint32_t b,
+                                     uint32_t repeat, uint32_t batches)
 {
     double value = NAN, mean = 0, square = 0;
     struct nt_rng rng = stream(noise->seed, PURPOSE_NOISE, a, b, repeat);
@@ -110,19 +113,20 @@ struct nt_reading nt_measure_batches(const struct nt_network *network, const str
                                batches > 1 ? value * sqrt(square / (n - 1) / n) : NAN};
 }
 
-double nt_noise_factor(const struct nt_noise *noise, uint32_t a, uint32_t b, uint32_t repeat)
+double nt_measure_factor(const struct nt_measure_noise *noise, uint32_t a, uint32_t b,
+                         uint32_t repeat)
 {
     struct nt_rng rng = stream(noise->seed, PURPOSE_NOISE, a, b, repeat);
     return noise->sd > 0 ? factor(&rng, noise->sd) : 1;
 }
 
-double nt_measure_latency(const struct nt_network *network, const struct nt_noise *noise,
+double nt_measure_latency(const struct nt_network *network, const struct nt_measure_noise *noise,
                           uint32_t a, uint32_t b, uint32_t repeat)
 {
     return nt_measure_batches(network, noise, a, b, repeat, 1).value_us;
 }
 
-int nt_measure_latencies(const struct nt_network *network, const struct nt_noise *noise,
+int nt_measure_latencies(const struct nt_network *network, const struct nt_measure_noise *noise,
                          struct nt_matrix **out, struct nt_err *err)
 {
     struct nt_matrix *m;

@@ -11,7 +11,7 @@
 #include "matrix.h"
 #include "network.h"
 
-struct nt_noise {
+struct nt_measure_noise {
     double sd;          /* of each measurement, relative, Gaussian */
     double host_spread; /* sd of a host's own link (direct: its overhead), relative */
     double asymmetry;   /* sd by which a link's two directions differ from its latency, relative */
@@ -23,10 +23,11 @@ struct nt_noise {
 
 /* Puts host spread and asymmetry into the network's figures: they are its own, not noise.
  * NT_ERR_USAGE for a negative sd or a share outside 0..1. */
-int nt_noise_settle(const struct nt_noise *noise, struct nt_network *network, struct nt_err *err);
+int nt_measure_settle(const struct nt_measure_noise *noise, struct nt_network *network,
+                      struct nt_err *err);
 
 /* Measurement number repeat of a to b; NaN: missing. Outliers are drawn anew each repeat. */
-double nt_measure_latency(const struct nt_network *network, const struct nt_noise *noise,
+double nt_measure_latency(const struct nt_network *network, const struct nt_measure_noise *noise,
                           uint32_t a, uint32_t b, uint32_t repeat);
 
 /* As a probe reports it: the mean of batches measurements made in one go, each with its own noise,
@@ -34,14 +35,16 @@ double nt_measure_latency(const struct nt_network *network, const struct nt_nois
 struct nt_reading {
     double value_us, se_us;
 };
-struct nt_reading nt_measure_batches(const struct nt_network *network, const struct nt_noise *noise,
-                                     uint32_t a, uint32_t b, uint32_t repeat, uint32_t batches);
+struct nt_reading nt_measure_batches(const struct nt_network *network,
+                                     const struct nt_measure_noise *noise, uint32_t a, uint32_t b,
+                                     uint32_t repeat, uint32_t batches);
 
 /* 1 + sd z for the pair in this repeat: noise for other figures than latencies. */
-double nt_noise_factor(const struct nt_noise *noise, uint32_t a, uint32_t b, uint32_t repeat);
+double nt_measure_factor(const struct nt_measure_noise *noise, uint32_t a, uint32_t b,
+                         uint32_t repeat);
 
 /* Repeat 0 of all ordered pairs. */
-int nt_measure_latencies(const struct nt_network *network, const struct nt_noise *noise,
+int nt_measure_latencies(const struct nt_network *network, const struct nt_measure_noise *noise,
                          struct nt_matrix **out, struct nt_err *err);
 
 #endif

@@ -1,9 +1,9 @@
 #include "network.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "memory.h"
 #include "paths.h"
 
 static size_t vertices(const struct nt_network *n)
@@ -11,14 +11,14 @@ static size_t vertices(const struct nt_network *n)
     return n->hosts + n->switches;
 }
 
-static bool allocate(struct nt_network *n)
+static int allocate(struct nt_network *n, struct nt_err *err)
 {
     size_t v = vertices(n);
-    n->arc = calloc(n->arcs + 1, sizeof *n->arc);
-    n->overhead_us = calloc(n->hosts + 1, sizeof *n->overhead_us);
-    n->first = calloc(v + 2, sizeof *n->first);
-    n->out = calloc(n->arcs + 1, sizeof *n->out);
-    return n->arc && n->overhead_us && n->first && n->out;
+    n->arc = nt_arena_array(&n->memory, n->arcs, sizeof *n->arc);
+    n->overhead_us = nt_arena_array(&n->memory, n->hosts, sizeof *n->overhead_us);
+    n->first = nt_arena_array(&n->memory, v + 1, sizeof *n->first);
+    n->out = nt_arena_array(&n->memory, n->arcs, sizeof *n->out);
+    return nt_arena_check(&n->memory, err);
 }
 
 static double or_zero(double x)
@@ -41,12 +41,11 @@ static void fill_arcs(struct nt_network *n)
 static int order_arcs(struct nt_network *n, struct nt_err *err)
 {
     size_t v = vertices(n);
-    uint32_t *place = calloc(v + 1, sizeof *place), *by_to = calloc(n->arcs + 1, sizeof *by_to);
-    if (place == NULL || by_to == NULL) {
-        free(place);
-        free(by_to);
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for a network of %zu links", n->arcs / 2);
-    }
+    NT_SCOPED struct nt_arena memory = {0};
+    uint32_t *place = nt_arena_array(&memory, v + 1, sizeof *place),
+             *by_to = nt_arena_array(&memory, n->arcs + 1, sizeof *by_to);
+    if (nt_arena_check(&memory, err) != 0)
+        return -1;
     for (size_t k = 0; k < n->arcs; k++)
         place[n->arc[k].to + 1]++;
     for (size_t k = 0; k < v; k++)
@@ -60,8 +59,6 @@ static int order_arcs(struct nt_network *n, struct nt_err *err)
     memcpy(place, n->first, v * sizeof *place);
     for (size_t k = 0; k < n->arcs; k++)
         n->out[place[n->arc[by_to[k]].from]++] = by_to[k];
-    free(place);
-    free(by_to);
     return 0;
 }
 
@@ -93,15 +90,6 @@ static bool climb(struct nt_network *n, uint32_t root, uint32_t *next, uint32_t 
     }
 }
 
-static void drop_tree(struct nt_network *n)
-{
-    free(n->up);
-    free(n->depth);
-    free(n->enter);
-    free(n->leave);
-    n->up = n->depth = n->enter = n->leave = NULL;
-}
-
 /* So that the children of a vertex stand together, in the order in which they were visited. */
 static void up_last(struct nt_network *n)
 {
@@ -122,25 +110,26 @@ static int index_tree(struct nt_network *n, struct nt_err *err)
     size_t v = vertices(n);
     uint32_t clock = 0;
     bool tree = true;
-    uint32_t *next = calloc(v + 1, sizeof *next);
-    n->up = calloc(v + 1, sizeof *n->up);
-    n->depth = calloc(v + 1, sizeof *n->depth);
-    n->enter = calloc(v + 1, sizeof *n->enter);
-    n->leave = calloc(v + 1, sizeof *n->leave);
-    if (!next || !n->up || !n->depth || !n->enter || !n->leave) {
-        free(next);
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for the routes of %zu hosts", n->hosts);
-    }
+    NT_SCOPED struct nt_arena memory = {0};
+    struct nt_arena_block *before = nt_arena_mark(&n->memory);
+    uint32_t *next = nt_arena_array(&memory, v, sizeof *next);
+    n->up = nt_arena_array(&n->memory, v, sizeof *n->up);
+    n->depth = nt_arena_array(&n->memory, v, sizeof *n->depth);
+    n->enter = nt_arena_array(&n->memory, v, sizeof *n->enter);
+    n->leave = nt_arena_array(&n->memory, v, sizeof *n->leave);
+    if (nt_arena_check(&memory, err) != 0 || nt_arena_check(&n->memory, err) != 0)
+        return -1;
     memcpy(next, n->first, v * sizeof *next);
     memset(n->enter, 0xff, v * sizeof *n->enter);
     for (size_t k = v; tree && k-- > 0;) /* a switch as the root: shorter ways up */
         if (n->enter[k] == UINT32_MAX)
             tree = climb(n, (uint32_t)k, next, &clock);
-    free(next);
-    if (tree)
+    if (tree) {
         up_last(n);
-    else
-        drop_tree(n);
+    } else {
+        nt_arena_release(&n->memory, before);
+        n->up = n->depth = n->enter = n->leave = NULL;
+    }
     return tree;
 }
 
@@ -170,19 +159,17 @@ int nt_network_with_routes(const struct nt_model *model, enum nt_routing routing
 {
     if (check_links(model, err) < 0)
         return -1;
-    struct nt_network *n = calloc(1, sizeof *n);
+    struct nt_network *n = nt_object_create(sizeof *n, err);
     if (n == NULL)
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for a network");
+        return -1;
     n->hosts = model->hosts;
     n->switches = model->switches;
     n->arcs = 2 * model->links;
     n->routing = routing;
     if (spec != NULL)
         n->spec = *spec;
-    if (!allocate(n)) {
-        nt_err_set(err, NT_ERR_SYSTEM, "no memory for a network of %zu hosts", n->hosts);
+    if (allocate(n, err) != 0)
         goto destroy;
-    }
     if (nt_model_copy(model, &n->model, err) < 0)
         goto destroy;
     fill_arcs(n);
@@ -205,13 +192,7 @@ void nt_network_destroy(struct nt_network *network)
     if (network == NULL)
         return;
     nt_model_destroy(network->model);
-    free(network->arc);
-    free(network->overhead_us);
-    free(network->first);
-    free(network->out);
-    drop_tree(network);
-    free(network->table);
-    free(network);
+    nt_object_destroy(network);
 }
 
 /* Both ends climb to where they meet; no look at the children. */

@@ -12,6 +12,7 @@
 
 #include "err.h"
 #include "matrix.h"
+#include "memory.h"
 #include "model.h"
 #include "spec.h"
 
@@ -34,6 +35,7 @@ enum nt_routing {
 };
 
 struct nt_network {
+    struct nt_arena memory; /* of all arrays */
     struct nt_model *model; /* owned: the links as built */
     size_t hosts, switches, arcs;
     struct nt_arc *arc;

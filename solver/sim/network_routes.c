@@ -4,6 +4,8 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
+#include "memory.h"
+
 /* One direction of a pair. */
 struct way {
     size_t n;
@@ -63,13 +65,10 @@ int nt_network_routes(const struct nt_network *net, struct nt_routes **out, stru
     if (net->hosts > NT_NETWORK_ROUTES_HOSTS_MAX)
         return nt_err_set(err, NT_ERR_INPUT, "routes of %zu hosts: at most %d", net->hosts,
                           (int)NT_NETWORK_ROUTES_HOSTS_MAX);
-    struct way *way = malloc(2 * sizeof *way);
-    if (way == NULL)
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for routes");
-    if (nt_routes_builder_create(&b, err) != 0) {
-        free(way);
+    NT_SCOPED struct nt_arena memory = {0};
+    struct way *way = nt_arena_array(&memory, 2, sizeof *way);
+    if (nt_arena_check(&memory, err) != 0 || nt_routes_builder_create(&b, err) != 0)
         return -1;
-    }
     int rc = 0;
     for (uint32_t from = 0; from < net->hosts && rc == 0; from++)
         for (uint32_t to = from + 1; to < net->hosts && rc == 0; to++)
@@ -77,7 +76,6 @@ int nt_network_routes(const struct nt_network *net, struct nt_routes **out, stru
     if (rc == 0)
         rc = nt_routes_builder_finish(b, net->hosts, net->model->links + net->hosts, &routes, err);
     nt_routes_builder_destroy(b);
-    free(way);
     if (rc == 0 && routes->pairs == 0) {
         nt_routes_destroy(routes);
         return nt_err_set(err, NT_ERR_INPUT, "no two hosts are joined, so there are no routes");
@@ -87,7 +85,7 @@ int nt_network_routes(const struct nt_network *net, struct nt_routes **out, stru
     return rc;
 }
 
-int nt_network_measured(const struct nt_network *network, const struct nt_noise *noise,
+int nt_network_measured(const struct nt_network *network, const struct nt_measure_noise *noise,
                         const struct nt_routes *routes, struct nt_measured **out,
                         struct nt_err *err)
 {

@@ -18,7 +18,7 @@ int nt_network_routes(const struct nt_network *network, struct nt_routes **out, 
 
 /* A measurement of every pair of these routes: half a round trip, with the noise of both ways.
  * Missing pairs are left out. Freed by nt_measured_destroy. */
-int nt_network_measured(const struct nt_network *network, const struct nt_noise *noise,
+int nt_network_measured(const struct nt_network *network, const struct nt_measure_noise *noise,
                         const struct nt_routes *routes, struct nt_measured **out,
                         struct nt_err *err);
 

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "memory.h"
+
 enum { TABLE_MAX_BYTES = 512 << 20 };
 
 static size_t power(size_t base, size_t exponent)
@@ -195,20 +197,17 @@ int nt_routes_tabulate(struct nt_network *n, struct nt_err *err)
                           "%zu hosts and %zu switches with cycles: a table of their routes would "
                           "be over %d MB",
                           n->hosts, n->switches, TABLE_MAX_BYTES >> 20);
-    uint32_t *hops = calloc(v + 1, sizeof *hops), *queue = calloc(v + 1, sizeof *queue);
-    n->table = calloc(v * n->hosts + 1, sizeof *n->table);
-    if (hops == NULL || queue == NULL || n->table == NULL) {
-        free(hops);
-        free(queue);
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for the routes of %zu hosts", n->hosts);
-    }
+    NT_SCOPED struct nt_arena memory = {0};
+    uint32_t *hops = nt_arena_array(&memory, v, sizeof *hops);
+    uint32_t *queue = nt_arena_array(&memory, v, sizeof *queue);
+    n->table = nt_arena_array(&n->memory, v * n->hosts, sizeof *n->table);
+    if (nt_arena_check(&memory, err) != 0 || nt_arena_check(&n->memory, err) != 0)
+        return -1;
     for (uint32_t host = 0; host < n->hosts; host++) {
         spread(n, host, hops, queue);
         for (uint32_t at = 0; at < v; at++)
             n->table[at * n->hosts + host] = nearer(n, at, host, hops);
     }
-    free(hops);
-    free(queue);
     return 0;
 }
 

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "memory.h"
 #include "network.h"
 #include "rng.h"
 
@@ -18,29 +19,18 @@ struct draft {
     uint32_t *scratch;
 };
 
-static void draft_fini(struct draft *d)
-{
-    free(d->link);
-    free(d->same);
-    free(d->first);
-    free(d->at);
-    free(d->degree);
-    free(d->scratch);
-}
-
-static int draft_init(struct draft *d, const struct nt_model *m, struct nt_err *err)
+static int draft_init(struct draft *d, const struct nt_model *m, struct nt_arena *memory,
+                      struct nt_err *err)
 {
     *d = (struct draft){.m = m, .vertices = m->hosts + m->switches, .links = m->links};
-    d->link = calloc(m->links + 1, sizeof *d->link);
-    d->same = calloc(d->vertices + 1, sizeof *d->same);
-    d->first = calloc(d->vertices + 2, sizeof *d->first);
-    d->at = calloc(2 * m->links + 1, sizeof *d->at);
-    d->degree = calloc(d->vertices + 1, sizeof *d->degree);
-    d->scratch = calloc(2 * m->links + d->vertices + 1, sizeof *d->scratch);
-    if (!d->link || !d->same || !d->first || !d->at || !d->degree || !d->scratch) {
-        draft_fini(d);
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for a network of %zu links", m->links);
-    }
+    d->link = nt_arena_array(memory, m->links + 1, sizeof *d->link);
+    d->same = nt_arena_array(memory, d->vertices + 1, sizeof *d->same);
+    d->first = nt_arena_array(memory, d->vertices + 2, sizeof *d->first);
+    d->at = nt_arena_array(memory, 2 * m->links + 1, sizeof *d->at);
+    d->degree = nt_arena_array(memory, d->vertices + 1, sizeof *d->degree);
+    d->scratch = nt_arena_array(memory, 2 * m->links + d->vertices + 1, sizeof *d->scratch);
+    if (nt_arena_check(memory, err) != 0)
+        return -1;
     memcpy(d->link, m->link, m->links * sizeof *d->link);
     for (uint32_t v = 0; v < d->vertices; v++)
         d->same[v] = v;
@@ -163,13 +153,11 @@ static uint64_t sign(const struct draft *d, const struct kin *kin, const uint32_
 /* Upwards, a level at a time: switches that stand above the same switches are one. */
 static int merge_spines(struct draft *d, struct nt_err *err)
 {
-    struct kin *kin = calloc(d->m->switches + 1, sizeof *kin);
-    uint32_t *level = calloc(d->vertices + 1, sizeof *level);
-    if (kin == NULL || level == NULL) {
-        free(kin);
-        free(level);
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu switches", d->m->switches);
-    }
+    NT_SCOPED struct nt_arena memory = {0};
+    struct kin *kin = nt_arena_array(&memory, d->m->switches + 1, sizeof *kin);
+    uint32_t *level = nt_arena_array(&memory, d->vertices + 1, sizeof *level);
+    if (nt_arena_check(&memory, err) != 0)
+        return -1;
     index_links(d);
     find_levels(d, kin);
     memcpy(level, d->scratch, d->vertices * sizeof *level);
@@ -181,8 +169,6 @@ static int merge_spines(struct draft *d, struct nt_err *err)
             if (kin[k].signature == kin[k - 1].signature)
                 d->same[kin[k].vertex] = d->same[kin[k - 1].vertex];
     }
-    free(kin);
-    free(level);
     return 0;
 }
 
@@ -405,26 +391,20 @@ static int copy_figures(const struct nt_network *network, struct nt_model **out,
 /* 1 and *out: a tree; 0: it has cycles that no spines explain. */
 static int reduce(const struct nt_model *m, struct nt_model **out, struct nt_err *err)
 {
+    NT_SCOPED struct nt_arena memory = {0};
     struct draft d;
-    int rc = -1;
-    if (draft_init(&d, m, err) < 0)
+    if (draft_init(&d, m, &memory, err) < 0 || (has_cycle(&d) && merge_spines(&d, err) < 0))
         return -1;
-    if (has_cycle(&d) && merge_spines(&d, err) < 0)
-        goto fini;
     merge_links(&d);
-    rc = 0;
     if (has_cycle(&d))
-        goto fini;
+        return 0;
     contract(&d);
-    rc = to_model(&d, out, err) < 0 ? -1 : 1;
-    if (rc == 1) {
-        absorb_overheads(*out, d.degree);
-        (*out)->family = (*out)->switches > 1 ? NT_FAMILY_TREE : NT_FAMILY_STAR;
-        (*out)->confidence = 1;
-    }
-fini:
-    draft_fini(&d);
-    return rc;
+    if (to_model(&d, out, err) < 0)
+        return -1;
+    absorb_overheads(*out, d.degree);
+    (*out)->family = (*out)->switches > 1 ? NT_FAMILY_TREE : NT_FAMILY_STAR;
+    (*out)->confidence = 1;
+    return 1;
 }
 
 int nt_network_truth(const struct nt_network *network, struct nt_model **out, struct nt_err *err)

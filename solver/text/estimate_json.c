@@ -1,101 +1,83 @@
 #include "estimate_json.h"
 
-#include <math.h>
-#include <stdio.h>
-
-#include "draft.h"
-
-enum { FIGURE_BYTES = 32 };
-
-static void put_number(struct nt_draft *d, const char *key, double value, int digits)
-{
-    char text[FIGURE_BYTES] = "null";
-    if (isfinite(value))
-        (void)snprintf(text, sizeof text, "%.*g", digits, value);
-    nt_draft_puts(d, key);
-    nt_draft_puts(d, text);
-}
+#include "json_write.h"
 
 /* A latency to nine digits, its error to six. */
-static void put_latency(struct nt_draft *d, const struct nt_figure *figure)
+static void put_latency(struct nt_json_writer *w, const struct nt_figure *figure)
 {
-    put_number(d, ", \"latency_us\": ", figure->us, 9);
-    put_number(d, ", \"latency_se_us\": ", figure->se_us, 6);
+    nt_json_put_figure(w, "latency_us", figure->us, 9);
+    nt_json_put_figure(w, "latency_se_us", figure->se_us, 6);
 }
 
-/* Link names are printable ASCII: only the quote and the backslash need an escape. */
-static void put_name(struct nt_draft *d, const char *name)
+static void put_links(struct nt_json_writer *w, const struct nt_estimate *e,
+                      const char *const *link_name)
 {
-    nt_draft_puts(d, "\"");
-    for (; *name != '\0'; name++) {
-        if (*name == '"' || *name == '\\')
-            nt_draft_put(d, "\\", 1);
-        nt_draft_put(d, name, 1);
-    }
-    nt_draft_puts(d, "\"");
-}
-
-static void put_links(struct nt_draft *d, const struct nt_estimate *e, const char *const *link_name)
-{
+    nt_json_begin(w, "links", '[', true);
     for (size_t k = 0; k < e->links; k++) {
-        nt_draft_puts(d, k == 0 ? "\n    {\"link\": " : ",\n    {\"link\": ");
-        put_name(d, link_name[e->link[k].link]);
-        put_latency(d, &e->link[k].latency);
-        nt_draft_puts(d, e->link[k].suspect ? ", \"suspect\": true}" : ", \"suspect\": false}");
+        nt_json_begin(w, NULL, '{', false);
+        nt_json_put_text(w, "link", link_name[e->link[k].link]);
+        put_latency(w, &e->link[k].latency);
+        nt_json_put_flag(w, "suspect", e->link[k].suspect);
+        nt_json_end(w, '}');
     }
+    nt_json_end(w, ']');
 }
 
-static void put_aggregates(struct nt_draft *d, const struct nt_estimate *e,
+static void put_aggregates(struct nt_json_writer *w, const struct nt_estimate *e,
                            const char *const *link_name)
 {
+    nt_json_begin(w, "aggregates", '[', true);
     for (size_t k = 0; k < e->aggregates; k++) {
-        nt_draft_puts(d, k == 0 ? "\n    {\"links\": [" : ",\n    {\"links\": [");
-        for (size_t i = e->run_start[k]; i < e->run_start[k + 1]; i++) {
-            nt_draft_puts(d, i == e->run_start[k] ? "" : ", ");
-            put_name(d, link_name[e->run_link[i]]);
-        }
-        nt_draft_puts(d, "]");
-        put_latency(d, &e->run_latency[k]);
-        nt_draft_puts(d, "}");
+        nt_json_begin(w, NULL, '{', false);
+        nt_json_begin(w, "links", '[', false);
+        for (size_t i = e->run_start[k]; i < e->run_start[k + 1]; i++)
+            nt_json_put_text(w, NULL, link_name[e->run_link[i]]);
+        nt_json_end(w, ']');
+        put_latency(w, &e->run_latency[k]);
+        nt_json_end(w, '}');
     }
+    nt_json_end(w, ']');
 }
 
-static void put_pairs(struct nt_draft *d, const struct nt_estimate *e, const char *const *host_name)
+static void put_pairs(struct nt_json_writer *w, const struct nt_estimate *e,
+                      const char *const *host_name)
 {
+    nt_json_begin(w, "pairs", '[', true);
     for (size_t k = 0; k < e->pairs; k++) {
-        nt_draft_puts(d, k == 0 ? "\n    {\"a\": \"" : ",\n    {\"a\": \"");
-        nt_draft_puts(d, host_name[e->pair[k][0]]);
-        nt_draft_puts(d, "\", \"b\": \"");
-        nt_draft_puts(d, host_name[e->pair[k][1]]);
-        nt_draft_puts(d, "\"");
-        put_latency(d, &e->pair_latency[k]);
-        nt_draft_puts(d, "}");
+        nt_json_begin(w, NULL, '{', false);
+        nt_json_put_text(w, "a", host_name[e->pair[k][0]]);
+        nt_json_put_text(w, "b", host_name[e->pair[k][1]]);
+        put_latency(w, &e->pair_latency[k]);
+        nt_json_end(w, '}');
     }
+    nt_json_end(w, ']');
 }
 
-static void put_fit(struct nt_draft *d, const struct nt_fit *fit)
+static void put_fit(struct nt_json_writer *w, const struct nt_fit *fit)
 {
-    nt_draft_print(d, "\n  \"fit\": {\"measured\": %zu, \"rank\": %zu, \"degrees_of_freedom\": %zu",
-                   fit->measured, fit->rank, fit->freedom);
-    nt_draft_print(d, ", \"rejected\": %zu", fit->rejected);
-    put_number(d, ", \"sigma_us\": ", fit->sigma_us, 6);
-    put_number(d, ", \"rms_us\": ", fit->rms_us, 6);
-    put_number(d, ", \"r2\": ", fit->r2, 9);
-    put_number(d, ", \"false_alarm_rate\": ", fit->false_alarm_rate, 6);
-    nt_draft_print(d, ", \"tested\": %zu}\n}\n", fit->tested);
+    nt_json_begin(w, "fit", '{', false);
+    nt_json_put_whole(w, "measured", fit->measured);
+    nt_json_put_whole(w, "rank", fit->rank);
+    nt_json_put_whole(w, "degrees_of_freedom", fit->freedom);
+    nt_json_put_whole(w, "rejected", fit->rejected);
+    nt_json_put_figure(w, "sigma_us", fit->sigma_us, 6);
+    nt_json_put_figure(w, "rms_us", fit->rms_us, 6);
+    nt_json_put_figure(w, "r2", fit->r2, 9);
+    nt_json_put_figure(w, "false_alarm_rate", fit->false_alarm_rate, 6);
+    nt_json_put_whole(w, "tested", fit->tested);
+    nt_json_end(w, '}');
 }
 
 int nt_estimate_write(const struct nt_estimate *e, const char *const *host_name,
                       const char *const *link_name, char **text, size_t *bytes, struct nt_err *err)
 {
-    struct nt_draft d = {0};
-    nt_draft_puts(&d, "{\n  \"links\": [");
-    put_links(&d, e, link_name);
-    nt_draft_puts(&d, "],\n  \"aggregates\": [");
-    put_aggregates(&d, e, link_name);
-    nt_draft_puts(&d, "],\n  \"pairs\": [");
-    put_pairs(&d, e, host_name);
-    nt_draft_puts(&d, "],");
-    put_fit(&d, &e->fit);
-    return nt_draft_finish(&d, text, bytes, err);
+    struct nt_json_writer w = {0};
+    nt_json_begin(&w, NULL, '{', true);
+    put_links(&w, e, link_name);
+    put_aggregates(&w, e, link_name);
+    put_pairs(&w, e, host_name);
+    put_fit(&w, &e->fit);
+    nt_json_end(&w, '}');
+    nt_strbuf_puts(&w.buf, "\n");
+    return nt_strbuf_finish(&w.buf, text, bytes, err);
 }

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "draft.h"
 #include "export.h"
+#include "strbuf.h"
 #include "switch_support.h"
 
 /* However little is known of a line, it can be seen, and its label read, on white. */
@@ -17,10 +17,10 @@ static size_t vertices_of(const struct nt_map *map)
     return map->model->hosts + map->model->switches;
 }
 
-static void put_attribute(struct nt_draft *d, const char *name, double value)
+static void put_attribute(struct nt_strbuf *d, const char *name, double value)
 {
     if (isfinite(value))
-        nt_draft_print(d, ", %s=\"%.6g\"", name, value);
+        nt_strbuf_print(d, ", %s=\"%.6g\"", name, value);
 }
 
 static bool is_faded(double sure)
@@ -30,78 +30,78 @@ static bool is_faded(double sure)
 
 /* Mixed with white the more, the less sure it is: as the cube, since between the 1/2 that is
  * stated and 1 a share itself differs too little to be seen. */
-static void put_faded(struct nt_draft *d, const char *name, uint32_t colour, double sure)
+static void put_faded(struct nt_strbuf *d, const char *name, uint32_t colour, double sure)
 {
     double keep = fmax(PALEST, sure * sure * sure);
-    nt_draft_print(d, ", %s=\"#", name);
+    nt_strbuf_print(d, ", %s=\"#", name);
     for (int shift = 16; shift >= 0; shift -= 8)
-        nt_draft_print(d, "%02x",
-                       (unsigned)lround(255 - keep * (255 - (double)(colour >> shift & 0xff))));
-    nt_draft_puts(d, "\"");
+        nt_strbuf_print(d, "%02x",
+                        (unsigned)lround(255 - keep * (255 - (double)(colour >> shift & 0xff))));
+    nt_strbuf_puts(d, "\"");
 }
 
-static void put_sure(struct nt_draft *d, double sure)
+static void put_sure(struct nt_strbuf *d, double sure)
 {
-    nt_draft_print(d, ", tooltip=\"%.0f %% sure\"", floor(100 * sure));
+    nt_strbuf_print(d, ", tooltip=\"%.0f %% sure\"", floor(100 * sure));
 }
 
 /* Names are letters, digits, '.', '-' and '_' (nt_host_name_check): nothing to escape. */
-static void put_dot_switch(struct nt_draft *d, uint32_t tier, double support)
+static void put_dot_switch(struct nt_strbuf *d, uint32_t tier, double support)
 {
     bool faded = is_faded(support);
-    nt_draft_puts(d, "shape=box, style=filled");
+    nt_strbuf_puts(d, "shape=box, style=filled");
     put_faded(d, "fillcolor", SWITCH, faded ? support : 1);
     if (faded) {
         put_faded(d, "color", BLACK, support);
         put_faded(d, "fontcolor", BLACK, support);
         put_sure(d, support);
     }
-    nt_draft_print(d, ", tier=%u", tier);
+    nt_strbuf_print(d, ", tier=%u", tier);
     put_attribute(d, "support", support);
 }
 
-static void put_dot_vertex(struct nt_draft *d, const struct nt_map *map, const double *support,
+static void put_dot_vertex(struct nt_strbuf *d, const struct nt_map *map, const double *support,
                            uint32_t v)
 {
     const struct nt_model *m = map->model;
-    nt_draft_print(d, "  \"%s\" [", nt_map_vertex_name(map, v));
+    nt_strbuf_print(d, "  \"%s\" [", nt_map_vertex_name(map, v));
     if (v >= m->hosts)
         put_dot_switch(d, m->tier[v - m->hosts], support[v - m->hosts]);
     else if (m->missing[v])
-        nt_draft_puts(d, "shape=ellipse, style=dashed, status=missing");
+        nt_strbuf_puts(d, "shape=ellipse, style=dashed, status=missing");
     else
-        nt_draft_puts(d, "shape=ellipse");
-    nt_draft_puts(d, "];\n");
+        nt_strbuf_puts(d, "shape=ellipse");
+    nt_strbuf_puts(d, "];\n");
 }
 
-static void put_dot_link(struct nt_draft *d, const struct nt_map *map, const struct nt_link *l,
+static void put_dot_link(struct nt_strbuf *d, const struct nt_map *map, const struct nt_link *l,
                          const char *colour)
 {
-    nt_draft_print(d, "  \"%s\" -- \"%s\" [label=\"", nt_map_vertex_name(map, l->a),
-                   nt_map_vertex_name(map, l->b));
+    nt_strbuf_print(d, "  \"%s\" -- \"%s\" [label=\"", nt_map_vertex_name(map, l->a),
+                    nt_map_vertex_name(map, l->b));
     if (isfinite(l->latency_us))
-        nt_draft_print(d, "%.3g us", l->latency_us);
+        nt_strbuf_print(d, "%.3g us", l->latency_us);
     if (isfinite(l->bandwidth_MBps))
-        nt_draft_print(d, "\\n%.3g Gbit/s", l->bandwidth_MBps * 8 / 1000);
-    nt_draft_puts(d, "\"");
+        nt_strbuf_print(d, "\\n%.3g Gbit/s", l->bandwidth_MBps * 8 / 1000);
+    nt_strbuf_puts(d, "\"");
     put_attribute(d, "latency_us", l->latency_us);
     put_attribute(d, "bandwidth_Gbps", l->bandwidth_MBps * 8 / 1000);
     put_attribute(d, "bandwidth_back_Gbps", l->bandwidth_back_MBps * 8 / 1000);
     put_attribute(d, "probability", l->probability);
     if (l->suspect)
-        nt_draft_puts(d, ", suspect=true, style=dashed, penwidth=3");
+        nt_strbuf_puts(d, ", suspect=true, style=dashed, penwidth=3");
     if (colour != NULL && *colour != '\0') {
-        nt_draft_print(d, ", color=\"%s\", penwidth=3", colour);
+        nt_strbuf_print(d, ", color=\"%s\", penwidth=3", colour);
     } else if (is_faded(l->probability)) {
         put_faded(d, "color", BLACK, l->probability);
         put_faded(d, "fontcolor", BLACK, l->probability);
         put_sure(d, l->probability);
     }
-    nt_draft_puts(d, "];\n");
+    nt_strbuf_puts(d, "];\n");
 }
 
 /* One word of at most 255 bytes, which is what our own reader takes. */
-static void put_dot_legend(struct nt_draft *d, const struct nt_map *map, bool coloured)
+static void put_dot_legend(struct nt_strbuf *d, const struct nt_map *map, bool coloured)
 {
     const struct nt_model *m = map->model;
     bool rates = false, suspects = false, latencies = false, faded = false;
@@ -111,101 +111,101 @@ static void put_dot_legend(struct nt_draft *d, const struct nt_map *map, bool co
         suspects = suspects || m->link[k].suspect;
         faded = faded || (!coloured && is_faded(m->link[k].probability));
     }
-    nt_draft_print(d, "  label=\"%s: %zu hosts (round), %zu switches (square)",
-                   nt_family_name(m->family), m->hosts, m->switches);
+    nt_strbuf_print(d, "  label=\"%s: %zu hosts (round), %zu switches (square)",
+                    nt_family_name(m->family), m->hosts, m->switches);
     if (latencies || rates)
-        nt_draft_print(d, "\\nlinks: %s%s%s", latencies ? "one-way latency" : "",
-                       latencies && rates ? " and " : "", rates ? "rate" : "");
+        nt_strbuf_print(d, "\\nlinks: %s%s%s", latencies ? "one-way latency" : "",
+                        latencies && rates ? " and " : "", rates ? "rate" : "");
     if (suspects)
-        nt_draft_puts(d, "\\ndashed: suspect, worse than its class");
+        nt_strbuf_puts(d, "\\ndashed: suspect, worse than its class");
     if (faded)
-        nt_draft_puts(d, "\\npale: not sure to be there");
+        nt_strbuf_puts(d, "\\npale: not sure to be there");
     if (coloured)
-        nt_draft_puts(d, "\\nred: times over it are not over the ideal, blue: over it");
-    nt_draft_puts(d, "\"; labelloc=b; fontname=\"sans-serif\"; fontsize=11;\n");
+        nt_strbuf_puts(d, "\\nred: times over it are not over the ideal, blue: over it");
+    nt_strbuf_puts(d, "\"; labelloc=b; fontname=\"sans-serif\"; fontsize=11;\n");
 }
 
 int nt_export_dot(const struct nt_map *map, const char *const *colour, char **text, size_t *bytes,
                   struct nt_err *err)
 {
-    struct nt_draft d = {0};
+    struct nt_strbuf d = {0};
     double *support;
     if (nt_support_create(map->model, &support, err) != 0)
         return -1;
-    nt_draft_puts(&d, "graph nettopo {\n  layout=neato; overlap=false; splines=true;\n"
-                      "  node [fontname=\"sans-serif\", fontsize=10];\n"
-                      "  edge [fontname=\"sans-serif\", fontsize=8];\n");
+    nt_strbuf_puts(&d, "graph nettopo {\n  layout=neato; overlap=false; splines=true;\n"
+                       "  node [fontname=\"sans-serif\", fontsize=10];\n"
+                       "  edge [fontname=\"sans-serif\", fontsize=8];\n");
     put_dot_legend(&d, map, colour != NULL);
     for (uint32_t v = 0; v < vertices_of(map); v++)
         put_dot_vertex(&d, map, support, v);
     for (size_t k = 0; k < map->model->links; k++)
         put_dot_link(&d, map, &map->model->link[k], colour == NULL ? NULL : colour[k]);
-    nt_draft_puts(&d, "}\n");
+    nt_strbuf_puts(&d, "}\n");
     free(support);
-    return nt_draft_finish(&d, text, bytes, err);
+    return nt_strbuf_finish(&d, text, bytes, err);
 }
 
-static void put_tgf_edge(struct nt_draft *d, uint32_t a, uint32_t b, double us, double MBps)
+static void put_tgf_edge(struct nt_strbuf *d, uint32_t a, uint32_t b, double us, double MBps)
 {
-    nt_draft_print(d, "%u %u", a + 1, b + 1);
+    nt_strbuf_print(d, "%u %u", a + 1, b + 1);
     if (isfinite(us))
-        nt_draft_print(d, " l: %.6g", us);
+        nt_strbuf_print(d, " l: %.6g", us);
     if (isfinite(MBps))
-        nt_draft_print(d, " t: %.6g", MBps);
-    nt_draft_puts(d, "\n");
+        nt_strbuf_print(d, " t: %.6g", MBps);
+    nt_strbuf_puts(d, "\n");
 }
 
 int nt_export_tgf(const struct nt_map *map, char **text, size_t *bytes, struct nt_err *err)
 {
-    struct nt_draft d = {0};
+    struct nt_strbuf d = {0};
     for (uint32_t v = 0; v < vertices_of(map); v++)
-        nt_draft_print(&d, "%u %s\n", v + 1, nt_map_vertex_name(map, v));
-    nt_draft_puts(&d, "#\n");
+        nt_strbuf_print(&d, "%u %s\n", v + 1, nt_map_vertex_name(map, v));
+    nt_strbuf_puts(&d, "#\n");
     for (size_t k = 0; k < map->model->links; k++) {
         const struct nt_link *l = &map->model->link[k];
         put_tgf_edge(&d, l->a, l->b, l->latency_us, l->bandwidth_MBps);
         put_tgf_edge(&d, l->b, l->a, l->latency_us, l->bandwidth_back_MBps);
     }
-    return nt_draft_finish(&d, text, bytes, err);
+    return nt_strbuf_finish(&d, text, bytes, err);
 }
 
-static void put_key(struct nt_draft *d, const char *name, const char *on, const char *type)
+static void put_key(struct nt_strbuf *d, const char *name, const char *on, const char *type)
 {
-    nt_draft_print(d, "  <key id=\"%s\" for=\"%s\" attr.name=\"%s\" attr.type=\"%s\"/>\n", name, on,
-                   name, type);
+    nt_strbuf_print(d, "  <key id=\"%s\" for=\"%s\" attr.name=\"%s\" attr.type=\"%s\"/>\n", name,
+                    on, name, type);
 }
 
-static void put_data(struct nt_draft *d, const char *key, double value)
+static void put_data(struct nt_strbuf *d, const char *key, double value)
 {
     if (isfinite(value))
-        nt_draft_print(d, "<data key=\"%s\">%.6g</data>", key, value);
+        nt_strbuf_print(d, "<data key=\"%s\">%.6g</data>", key, value);
 }
 
-static void put_graphml_node(struct nt_draft *d, const struct nt_map *map, const double *support,
+static void put_graphml_node(struct nt_strbuf *d, const struct nt_map *map, const double *support,
                              uint32_t v)
 {
     const struct nt_model *m = map->model;
     const char *kind = v >= m->hosts ? "switch" : m->missing[v] ? "missing" : "host";
-    nt_draft_print(d, "    <node id=\"%s\"><data key=\"kind\">%s</data>",
-                   nt_map_vertex_name(map, v), kind);
+    nt_strbuf_print(d, "    <node id=\"%s\"><data key=\"kind\">%s</data>",
+                    nt_map_vertex_name(map, v), kind);
     if (v >= m->hosts) {
-        nt_draft_print(d, "<data key=\"tier\">%u</data>", m->tier[v - m->hosts]);
+        nt_strbuf_print(d, "<data key=\"tier\">%u</data>", m->tier[v - m->hosts]);
         put_data(d, "support", support[v - m->hosts]);
     } else if (m->overhead_us[v] > 0) {
         put_data(d, "overhead_us", m->overhead_us[v]);
     }
-    nt_draft_puts(d, "</node>\n");
+    nt_strbuf_puts(d, "</node>\n");
 }
 
 int nt_export_graphml(const struct nt_map *map, char **text, size_t *bytes, struct nt_err *err)
 {
     const struct nt_model *m = map->model;
-    struct nt_draft d = {0};
+    struct nt_strbuf d = {0};
     double *support;
     if (nt_support_create(m, &support, err) != 0)
         return -1;
-    nt_draft_puts(&d, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
-                      "<graphml xmlns=\"http://graphml.graphdrawing.org/xmlns\">\n");
+    nt_strbuf_puts(&d, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+                       "<graphml xmlns=\"http://graphml.graphdrawing.org/xmlns\">\n");
     put_key(&d, "kind", "node", "string");
     put_key(&d, "tier", "node", "int");
     put_key(&d, "support", "node", "double");
@@ -216,22 +216,22 @@ int nt_export_graphml(const struct nt_map *map, char **text, size_t *bytes, stru
     put_key(&d, "bandwidth_back_MBps", "edge", "double");
     put_key(&d, "probability", "edge", "double");
     put_key(&d, "suspect", "edge", "boolean");
-    nt_draft_puts(&d, "  <graph id=\"nettopo\" edgedefault=\"undirected\">\n");
+    nt_strbuf_puts(&d, "  <graph id=\"nettopo\" edgedefault=\"undirected\">\n");
     for (uint32_t v = 0; v < vertices_of(map); v++)
         put_graphml_node(&d, map, support, v);
     free(support);
     for (size_t k = 0; k < m->links; k++) {
         const struct nt_link *l = &m->link[k];
-        nt_draft_print(&d, "    <edge source=\"%s\" target=\"%s\">", nt_map_vertex_name(map, l->a),
-                       nt_map_vertex_name(map, l->b));
+        nt_strbuf_print(&d, "    <edge source=\"%s\" target=\"%s\">", nt_map_vertex_name(map, l->a),
+                        nt_map_vertex_name(map, l->b));
         put_data(&d, "latency_us", l->latency_us);
         put_data(&d, "latency_se_us", l->latency_se_us);
         put_data(&d, "bandwidth_MBps", l->bandwidth_MBps);
         put_data(&d, "bandwidth_back_MBps", l->bandwidth_back_MBps);
         put_data(&d, "probability", l->probability);
-        nt_draft_print(&d, "<data key=\"suspect\">%s</data></edge>\n",
-                       l->suspect ? "true" : "false");
+        nt_strbuf_print(&d, "<data key=\"suspect\">%s</data></edge>\n",
+                        l->suspect ? "true" : "false");
     }
-    nt_draft_puts(&d, "  </graph>\n</graphml>\n");
-    return nt_draft_finish(&d, text, bytes, err);
+    nt_strbuf_puts(&d, "  </graph>\n</graphml>\n");
+    return nt_strbuf_finish(&d, text, bytes, err);
 }

@@ -1,9 +1,9 @@
 #include <stdbool.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "draft.h"
 #include "export.h"
+#include "memory.h"
+#include "strbuf.h"
 
 /* What Slurm's topology/tree knows of a switch: its hosts or the switches below it. */
 struct branch {
@@ -63,7 +63,7 @@ static int find_above(const struct nt_map *map, struct branch *at, struct nt_err
 }
 
 /* Hosts, or switches, right below a switch, with commas. */
-static void put_below(struct nt_draft *d, const struct nt_map *map, const struct branch *at,
+static void put_below(struct nt_strbuf *d, const struct nt_map *map, const struct branch *at,
                       uint32_t above, bool hosts)
 {
     const struct nt_model *m = map->model;
@@ -73,7 +73,7 @@ static void put_below(struct nt_draft *d, const struct nt_map *map, const struct
     for (uint32_t v = first; v < last; v++) {
         if (at[v].above != above)
             continue;
-        nt_draft_print(d, "%s%s", comma ? "," : "", nt_map_vertex_name(map, v));
+        nt_strbuf_print(d, "%s%s", comma ? "," : "", nt_map_vertex_name(map, v));
         comma = true;
     }
 }
@@ -86,33 +86,31 @@ static int put_tree(const struct nt_map *map, const struct words *w, char **text
                     struct nt_err *err)
 {
     const struct nt_model *m = map->model;
-    struct branch *at = calloc(m->hosts + m->switches + 1, sizeof *at);
-    if (at == NULL)
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for a tree of %zu hosts", m->hosts);
-    if (find_above(map, at, err) != 0) {
-        free(at);
+    NT_SCOPED struct nt_arena memory = {0};
+    struct branch *at = nt_arena_array(&memory, m->hosts + m->switches + 1, sizeof *at);
+    if (nt_arena_check(&memory, err) != 0)
         return -1;
-    }
-    struct nt_draft d = {0};
-    nt_draft_puts(&d, w->head);
+    if (find_above(map, at, err) != 0)
+        return -1;
+    struct nt_strbuf d = {0};
+    nt_strbuf_puts(&d, w->head);
     for (uint32_t s = (uint32_t)m->hosts; s < m->hosts + m->switches; s++) {
         bool both = at[s].hosts > 0 && at[s].switches > 0;
         if (at[s].hosts > 0) { /* a leaf, or the leaf that holds a higher switch's own hosts */
-            nt_draft_print(&d, "%s%s%s%s", w->name, nt_map_vertex_name(map, s),
-                           both ? "-hosts" : "", w->hosts);
+            nt_strbuf_print(&d, "%s%s%s%s", w->name, nt_map_vertex_name(map, s),
+                            both ? "-hosts" : "", w->hosts);
             put_below(&d, map, at, s, true);
-            nt_draft_puts(&d, w->end);
+            nt_strbuf_puts(&d, w->end);
         }
         if (at[s].switches > 0) {
-            nt_draft_print(&d, "%s%s%s", w->name, nt_map_vertex_name(map, s), w->switches);
+            nt_strbuf_print(&d, "%s%s%s", w->name, nt_map_vertex_name(map, s), w->switches);
             put_below(&d, map, at, s, false);
-            nt_draft_print(&d, "%s%s%s", both ? "," : "", both ? nt_map_vertex_name(map, s) : "",
-                           both ? "-hosts" : "");
-            nt_draft_puts(&d, w->end);
+            nt_strbuf_print(&d, "%s%s%s", both ? "," : "", both ? nt_map_vertex_name(map, s) : "",
+                            both ? "-hosts" : "");
+            nt_strbuf_puts(&d, w->end);
         }
     }
-    free(at);
-    return nt_draft_finish(&d, text, bytes, err);
+    return nt_strbuf_finish(&d, text, bytes, err);
 }
 
 int nt_export_topology_conf(const struct nt_map *map, char **text, size_t *bytes,

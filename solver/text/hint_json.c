@@ -2,43 +2,36 @@
 
 #include <math.h>
 
-#include "draft.h"
+#include "json_write.h"
 
-static void put_metrics(struct nt_draft *d, const char *name, const double metrics[3])
+static void put_metrics(struct nt_json_writer *w, const char *name, const double metrics[3])
 {
-    nt_draft_print(d, "  \"%s\": {\"latency\": %.6g, \"hop_bytes\": %.6g, \"max_link_load\": %.6g}",
-                   name, metrics[0], metrics[1], metrics[2]);
+    nt_json_begin(w, name, '{', false);
+    nt_json_put_figure(w, "latency", metrics[0], 6);
+    nt_json_put_figure(w, "hop_bytes", metrics[1], 6);
+    nt_json_put_figure(w, "max_link_load", metrics[2], 6);
+    nt_json_end(w, '}');
 }
 
-/* A pattern is checked for control characters and quotes before it comes here; a path in it may
- * still hold a backslash. */
-static void put_pattern(struct nt_draft *d, const char *pattern)
-{
-    nt_draft_puts(d, "  \"pattern\": \"");
-    for (; *pattern != '\0'; pattern++) {
-        if (*pattern == '"' || *pattern == '\\')
-            nt_draft_puts(d, "\\");
-        nt_draft_put(d, pattern, 1);
-    }
-    nt_draft_puts(d, "\",\n");
-}
-
-int nt_hint_write_json(const struct nt_hint_words *w, char **text, size_t *bytes,
+int nt_hint_write_json(const struct nt_hint_words *hint, char **text, size_t *bytes,
                        struct nt_err *err)
 {
-    struct nt_draft d = {0};
-    nt_draft_puts(&d, "{\n");
-    put_pattern(&d, w->pattern);
-    nt_draft_print(&d, "  \"ntasks\": %zu,\n  \"ranks\": [", w->ntasks);
-    for (size_t r = 0; r < w->ntasks; r++)
-        nt_draft_print(&d, "%s\"%s\"", r == 0 ? "" : ", ", w->host_name[w->rank_host[r]]);
-    nt_draft_print(&d, "],\n  \"cost\": %.6g,\n  \"cost_default\": %.6g,\n  \"gain\": %.6g,\n",
-                   w->cost, w->cost_default, w->gain);
-    if (isfinite(w->lower_bound))
-        nt_draft_print(&d, "  \"lower_bound\": %.6g,\n", w->lower_bound);
-    put_metrics(&d, "metrics", w->metrics);
-    nt_draft_puts(&d, ",\n");
-    put_metrics(&d, "metrics_default", w->metrics_default);
-    nt_draft_puts(&d, "\n}\n");
-    return nt_draft_finish(&d, text, bytes, err);
+    struct nt_json_writer w = {0};
+    nt_json_begin(&w, NULL, '{', true);
+    nt_json_put_text(&w, "pattern", hint->pattern);
+    nt_json_put_whole(&w, "ntasks", hint->ntasks);
+    nt_json_begin(&w, "ranks", '[', false);
+    for (size_t r = 0; r < hint->ntasks; r++)
+        nt_json_put_text(&w, NULL, hint->host_name[hint->rank_host[r]]);
+    nt_json_end(&w, ']');
+    nt_json_put_figure(&w, "cost", hint->cost, 6);
+    nt_json_put_figure(&w, "cost_default", hint->cost_default, 6);
+    nt_json_put_figure(&w, "gain", hint->gain, 6);
+    if (isfinite(hint->lower_bound))
+        nt_json_put_figure(&w, "lower_bound", hint->lower_bound, 6);
+    put_metrics(&w, "metrics", hint->metrics);
+    put_metrics(&w, "metrics_default", hint->metrics_default);
+    nt_json_end(&w, '}');
+    nt_strbuf_puts(&w.buf, "\n");
+    return nt_strbuf_finish(&w.buf, text, bytes, err);
 }

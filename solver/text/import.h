@@ -20,8 +20,8 @@ enum { NT_IMPORT_PAIR_HOSTS_MAX = 8192 };
 
 /* mpiGraph (LLNL): the table "Recv" where there is one (what has arrived), else "Send"; from the
  * sender to the receiver, in 10^6 bytes/s (the program prints 2^20). Zero: not measured. */
-int nt_import_mpigraph(const char *file, const char *text, size_t bytes, struct nt_table **out,
-                       struct nt_err *err);
+int nt_import_mpigraph(const char *file, const char *text, size_t bytes,
+                       struct nt_named_matrix **out, struct nt_err *err);
 
 /* OSU Micro-Benchmarks, one block a pair of hosts, each after a line of its own,
  *     # hosts NAME NAME
@@ -30,7 +30,7 @@ int nt_import_mpigraph(const char *file, const char *text, size_t bytes, struct 
  * first to the second. Blocks of the other kind are passed over. A pair that comes again: the
  * better figure. */
 int nt_import_osu(const char *file, const char *text, size_t bytes, enum nt_matrix_kind kind,
-                  struct nt_table **out, struct nt_err *err);
+                  struct nt_named_matrix **out, struct nt_err *err);
 
 /* One matrix a message size over the same hosts. */
 struct nt_matrix_series {

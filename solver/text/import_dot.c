@@ -25,7 +25,7 @@ struct reading {
     char word[NAME_MAX_BYTES + 1];
     char sign; /* of PUNCTUATION */
     bool directed;
-    struct import_names names;
+    struct nt_names names;
     bool *box;
     size_t boxes;
     struct edge *edge;
@@ -228,7 +228,7 @@ static int add_vertex(struct reading *r, uint32_t *index)
     struct nt_err why = {0};
     if (nt_host_name_check(r->word, &why) != 0)
         return nt_err_set(r->err, NT_ERR_INPUT, "%s:%zu: %s", r->file, r->line, why.text);
-    if (import_names_add(&r->names, r->word, strlen(r->word), index, r->err) < 0)
+    if (nt_names_add_copy(&r->names, r->word, strlen(r->word), index, r->err) < 0)
         return -1;
     if (*index >= NT_HOSTS_MAX)
         return nt_err_set(r->err, NT_ERR_INPUT, "%s:%zu: more than %d vertices", r->file, r->line,
@@ -442,7 +442,7 @@ static void merge_edges(struct reading *r)
 /* Numbers hosts 0.., then switches; returns the hosts, SIZE_MAX without memory. */
 static size_t number(const struct reading *r, uint32_t *vertex)
 {
-    size_t n = r->names.index.count, hosts = 0, single = 0;
+    size_t n = r->names.count, hosts = 0, single = 0;
     uint32_t *links = calloc(n + 1, sizeof *links), next = 0;
     if (links == NULL)
         return SIZE_MAX;
@@ -468,10 +468,10 @@ static size_t number(const struct reading *r, uint32_t *vertex)
 static int name_switches(const struct reading *r, const uint32_t *vertex, struct nt_map *map)
 {
     size_t hosts = map->model->hosts;
-    for (size_t v = 0; v < r->names.index.count; v++) {
+    for (size_t v = 0; v < r->names.count; v++) {
         if (vertex[v] < hosts)
             continue;
-        char *name = strdup(r->names.index.name[v]);
+        char *name = strdup(r->names.name[v]);
         if (name == NULL)
             return nt_err_set(r->err, NT_ERR_SYSTEM, "no memory for names");
         free(map->switch_name[vertex[v] - hosts]);
@@ -482,7 +482,7 @@ static int name_switches(const struct reading *r, const uint32_t *vertex, struct
 
 static int make_map(struct reading *r, struct nt_map **out)
 {
-    size_t n = r->names.index.count;
+    size_t n = r->names.count;
     struct nt_model *m = NULL;
     uint32_t *vertex = calloc(n + 1, sizeof *vertex);
     const char **host = calloc(n + 1, sizeof *host);
@@ -509,7 +509,7 @@ static int make_map(struct reading *r, struct nt_map **out)
     m->family = NT_FAMILY_UNDETERMINED;
     for (size_t v = 0; v < n; v++)
         if (vertex[v] < hosts)
-            host[vertex[v]] = r->names.index.name[v];
+            host[vertex[v]] = r->names.name[v];
     struct nt_map *map;
     if (nt_map_create(m, host, &map, r->err) != 0) {
         nt_model_destroy(m);
@@ -535,7 +535,7 @@ int nt_import_dot(const char *file, const char *text, size_t bytes, struct nt_ma
         merge_edges(&r);
         rc = make_map(&r, out);
     }
-    import_names_fini(&r.names);
+    nt_names_fini(&r.names);
     free(r.box);
     free(r.edge);
     free(r.from.vertex);

@@ -34,7 +34,7 @@ struct port {
 
 struct reading {
     struct import_text text;
-    struct import_names id; /* "S-0008f10400410015" */
+    struct nt_names id; /* "S-0008f10400410015" */
     struct node *node;
     size_t node_room;
     struct port *port;
@@ -49,7 +49,7 @@ static int find_node(struct reading *r, const struct import_line *line, const ch
 {
     if (bytes == 0 || bytes > 64)
         return import_fail(line, err, "expected a node like \"S-0008f10400410015\"");
-    int rc = import_names_add(&r->id, id, bytes, index, err);
+    int rc = nt_names_add_copy(&r->id, id, bytes, index, err);
     if (rc != 0)
         return rc < 0 ? -1 : 0;
     if (*index >= NODES_MAX)
@@ -231,19 +231,19 @@ static bool switch_name(const char *description, char name[NAME_BYTES])
 }
 
 /* Which names of switches are used more than once? Those go by their numbers instead. */
-static int name_switch(struct reading *r, uint32_t index, const struct import_names *twice,
+static int name_switch(struct reading *r, uint32_t index, const struct nt_names *twice,
                        struct nt_err *err)
 {
     char name[NAME_BYTES];
     struct node *node = &r->node[index];
-    const char *id = r->id.index.name[index];
+    const char *id = r->id.name[index];
     struct nt_err why = {0};
     if (!switch_name(node->description, name) ||
-        nt_names_find(&twice->index, name, strlen(name)) != NT_NAMES_NONE)
+        nt_names_find(twice, name, strlen(name)) != NT_NAMES_NONE)
         snprintf(name, sizeof name, "%s", id);
     if (nt_host_name_check(name, &why) != 0)
         return nt_err_set(err, NT_ERR_INPUT, "%s:%zu: %s", r->text.file, node->line, why.text);
-    int rc = import_names_add(&r->net.switches, name, strlen(name), &node->vertex, err);
+    int rc = nt_names_add_copy(&r->net.switches, name, strlen(name), &node->vertex, err);
     if (rc == 1)
         return nt_err_set(err, NT_ERR_INPUT, "%s:%zu: two switches are called %s", r->text.file,
                           node->line, name);
@@ -257,44 +257,44 @@ static int name_host(struct reading *r, uint32_t index, struct nt_err *err)
     struct node *node = &r->node[index];
     struct nt_err why = {0};
     if (!host_name(node->description, name))
-        snprintf(name, sizeof name, "%s", r->id.index.name[index]);
+        snprintf(name, sizeof name, "%s", r->id.name[index]);
     if (nt_host_name_check(name, &why) != 0)
         return nt_err_set(err, NT_ERR_INPUT, "%s:%zu: %s", r->text.file, node->line, why.text);
-    return import_names_add(&r->net.host, name, strlen(name), &node->vertex, err) < 0 ? -1 : 0;
+    return nt_names_add_copy(&r->net.host, name, strlen(name), &node->vertex, err) < 0 ? -1 : 0;
 }
 
-static int find_repeated(const struct reading *r, struct import_names *twice, struct nt_err *err)
+static int find_repeated(const struct reading *r, struct nt_names *twice, struct nt_err *err)
 {
-    struct import_names seen = {0};
+    struct nt_names seen = {0};
     int rc = 0;
-    for (size_t k = 0; rc >= 0 && k < r->id.index.count; k++) {
+    for (size_t k = 0; rc >= 0 && k < r->id.count; k++) {
         char name[NAME_BYTES];
         uint32_t index;
         if (r->node[k].kind != KIND_SWITCH || !switch_name(r->node[k].description, name))
             continue;
-        rc = import_names_add(&seen, name, strlen(name), &index, err);
+        rc = nt_names_add_copy(&seen, name, strlen(name), &index, err);
         if (rc == 1)
-            rc = import_names_add(twice, name, strlen(name), &index, err);
+            rc = nt_names_add_copy(twice, name, strlen(name), &index, err);
     }
-    import_names_fini(&seen);
+    nt_names_fini(&seen);
     return rc < 0 ? -1 : 0;
 }
 
 static int name_nodes(struct reading *r, struct nt_err *err)
 {
-    struct import_names twice = {0};
+    struct nt_names twice = {0};
     int rc = find_repeated(r, &twice, err);
-    for (uint32_t k = 0; rc == 0 && k < r->id.index.count; k++) {
+    for (uint32_t k = 0; rc == 0 && k < r->id.count; k++) {
         if (r->node[k].kind == KIND_UNKNOWN)
             rc = nt_err_set(err, NT_ERR_INPUT, "%s:%zu: no line describes node %s", r->text.file,
-                            r->node[k].line, r->id.index.name[k]);
+                            r->node[k].line, r->id.name[k]);
         else if (r->node[k].kind == KIND_SWITCH)
             rc = name_switch(r, k, &twice, err);
         else if (r->node[k].kind == KIND_ADAPTER)
             rc = name_host(r, k, err);
     }
-    import_names_fini(&twice);
-    if (rc == 0 && r->net.switches.index.count > NT_HOSTS_MAX)
+    nt_names_fini(&twice);
+    if (rc == 0 && r->net.switches.count > NT_HOSTS_MAX)
         rc = nt_err_set(err, NT_ERR_INPUT, "%s: more than %d switches", r->text.file,
                         (int)NT_HOSTS_MAX);
     return rc;
@@ -351,9 +351,9 @@ int nt_import_ibnetdiscover(const char *file, const char *text, size_t bytes, st
     if (rc == 0)
         rc = import_network_map(&r.net, out, err);
     import_network_fini(&r.net);
-    for (size_t k = 0; r.node != NULL && k < r.id.index.count && k < r.node_room; k++)
+    for (size_t k = 0; r.node != NULL && k < r.id.count && k < r.node_room; k++)
         free(r.node[k].description);
-    import_names_fini(&r.id);
+    nt_names_fini(&r.id);
     free(r.node);
     free(r.port);
     return rc;

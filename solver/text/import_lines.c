@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "map.h"
+#include "memory.h"
 #include "number.h"
 
 /* Far above any figure, and still a float when its unit has been changed. */
@@ -127,35 +128,11 @@ int import_take_whole(struct import_line *line, const char *what, uint64_t most,
     return 0;
 }
 
-int import_names_add(struct import_names *names, const char *name, size_t bytes, uint32_t *index,
-                     struct nt_err *err)
-{
-    uint32_t found = nt_names_find(&names->index, name, bytes);
-    if (found != NT_NAMES_NONE) {
-        *index = found;
-        return 1;
-    }
-    char *copy = strndup(name, bytes);
-    if (copy == NULL)
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for a name");
-    int rc = nt_names_add(&names->index, copy, index, err);
-    if (rc != 0)
-        free(copy);
-    return rc;
-}
-
-void import_names_fini(struct import_names *names)
-{
-    for (size_t k = 0; k < names->index.count; k++)
-        free((char *)(uintptr_t)names->index.name[k]); /* the copies are ours */
-    nt_names_fini(&names->index);
-}
-
-static int count_labels(char *const *label, size_t labels, struct import_names *distinct,
+static int count_labels(char *const *label, size_t labels, struct nt_names *distinct,
                         uint32_t *times, uint32_t *which, struct nt_err *err)
 {
     for (size_t k = 0; k < labels; k++) {
-        if (import_names_add(distinct, label[k], strlen(label[k]), &which[k], err) < 0)
+        if (nt_names_add_copy(distinct, label[k], strlen(label[k]), &which[k], err) < 0)
             return -1;
         times[which[k]]++;
     }
@@ -164,7 +141,7 @@ static int count_labels(char *const *label, size_t labels, struct import_names *
 
 static int name_each(char *const *label, size_t labels, const uint32_t *times,
                      const uint32_t *which, uint32_t *next, const struct import_line *line,
-                     struct import_names *names, struct nt_err *err)
+                     struct nt_names *names, struct nt_err *err)
 {
     for (size_t k = 0; k < labels; k++) {
         char name[320];
@@ -175,7 +152,7 @@ static int name_each(char *const *label, size_t labels, const uint32_t *times,
         struct nt_err why = {0};
         if (used < 0 || nt_host_name_check(name, &why) != 0)
             return import_fail(line, err, "%s", why.text);
-        int rc = import_names_add(names, name, strlen(name), &index, err);
+        int rc = nt_names_add_copy(names, name, strlen(name), &index, err);
         if (rc != 0)
             return rc < 0 ? rc : import_fail(line, err, "host %s is named twice", name);
     }
@@ -183,32 +160,29 @@ static int name_each(char *const *label, size_t labels, const uint32_t *times,
 }
 
 int import_names_unique(char *const *label, size_t labels, const struct import_line *line,
-                        struct import_names *names, struct nt_err *err)
+                        struct nt_names *names, struct nt_err *err)
 {
-    struct import_names distinct = {0};
-    uint32_t *times = calloc(labels + 1, sizeof *times);
-    uint32_t *which = calloc(labels + 1, sizeof *which);
-    uint32_t *next = calloc(labels + 1, sizeof *next);
+    struct nt_names distinct = {0};
+    NT_SCOPED struct nt_arena memory = {0};
+    uint32_t *times = nt_arena_array(&memory, labels, sizeof *times);
+    uint32_t *which = nt_arena_array(&memory, labels, sizeof *which);
+    uint32_t *next = nt_arena_array(&memory, labels, sizeof *next);
     int rc = -1;
-    if (times == NULL || which == NULL || next == NULL)
-        nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu names", labels);
-    else if (count_labels(label, labels, &distinct, times, which, err) == 0)
+    if (nt_arena_check(&memory, err) == 0 &&
+        count_labels(label, labels, &distinct, times, which, err) == 0)
         rc = name_each(label, labels, times, which, next, line, names, err);
-    import_names_fini(&distinct);
-    free(times);
-    free(which);
-    free(next);
+    nt_names_fini(&distinct);
     return rc;
 }
 
 int import_table_create(const struct nt_names *names, enum nt_matrix_kind kind,
-                        struct nt_table **out, struct nt_err *err)
+                        struct nt_named_matrix **out, struct nt_err *err)
 {
-    struct nt_table *t = calloc(1, sizeof *t);
+    struct nt_named_matrix *t = calloc(1, sizeof *t);
     if (t == NULL)
         return nt_err_set(err, NT_ERR_SYSTEM, "no memory for a matrix");
     if (nt_matrix_create(names->count, kind, &t->matrix, err) != 0) {
-        nt_table_destroy(t);
+        nt_named_matrix_destroy(t);
         return -1;
     }
     t->host_name = calloc(names->count + 1, sizeof *t->host_name);
@@ -218,7 +192,7 @@ int import_table_create(const struct nt_names *names, enum nt_matrix_kind kind,
         ok = t->host_name[k] != NULL;
     }
     if (!ok) {
-        nt_table_destroy(t);
+        nt_named_matrix_destroy(t);
         return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu names", names->count);
     }
     *out = t;

@@ -56,21 +56,13 @@ static inline int import_shown(size_t bytes)
     return (int)(bytes < 64 ? bytes : 64);
 }
 
-/* Names with copies of their own; {0} is empty. Return values as of nt_names_add. */
-struct import_names {
-    struct nt_names index;
-};
-int import_names_add(struct import_names *names, const char *name, size_t bytes, uint32_t *index,
-                     struct nt_err *err);
-void import_names_fini(struct import_names *names);
-
 /* Labels that occur once stay; those that occur more often (processes of one host) get "-0",
  * "-1", ... in order. Each becomes a host name or an error; line is for the message. */
 int import_names_unique(char *const *label, size_t labels, const struct import_line *line,
-                        struct import_names *names, struct nt_err *err);
+                        struct nt_names *names, struct nt_err *err);
 
 /* A table of these hosts (copies of the names) in which nothing is measured yet. */
 int import_table_create(const struct nt_names *names, enum nt_matrix_kind kind,
-                        struct nt_table **out, struct nt_err *err);
+                        struct nt_named_matrix **out, struct nt_err *err);
 
 #endif

@@ -15,7 +15,7 @@ struct reading {
     struct import_text text;
     size_t hosts;
     char **label; /* of the first table's columns: HOST */
-    struct nt_table *sent, *received;
+    struct nt_named_matrix *sent, *received;
 };
 
 /* "HOST:RANK", where RANK is the column. */
@@ -68,17 +68,17 @@ static int read_columns(struct reading *r, struct import_line line, struct nt_er
 }
 
 /* The table of r->hosts: n*n figures take at least two bytes each. */
-static int create(struct reading *r, const struct import_line *line, struct nt_table **out,
+static int create(struct reading *r, const struct import_line *line, struct nt_named_matrix **out,
                   struct nt_err *err)
 {
-    struct import_names names = {0};
+    struct nt_names names = {0};
     if ((size_t)(r->text.end - r->text.at) / 2 / r->hosts < r->hosts)
         return import_fail(line, err, "%zu hosts, but the text ends before their table does",
                            r->hosts);
     int rc = import_names_unique(r->label, r->hosts, line, &names, err);
     if (rc == 0)
-        rc = import_table_create(&names.index, NT_MATRIX_BANDWIDTH_MBPS, out, err);
-    import_names_fini(&names);
+        rc = import_table_create(&names, NT_MATRIX_BANDWIDTH_MBPS, out, err);
+    nt_names_fini(&names);
     return rc;
 }
 
@@ -112,7 +112,7 @@ static int read_row(struct reading *r, size_t row, bool received, struct nt_matr
 /* line: the head of a table. A second table must name the same hosts. */
 static int read_table(struct reading *r, struct import_line line, bool received, struct nt_err *err)
 {
-    struct nt_table **m = received ? &r->received : &r->sent;
+    struct nt_named_matrix **m = received ? &r->received : &r->sent;
     const char *word;
     size_t bytes;
     if (*m != NULL)
@@ -154,8 +154,8 @@ static int read_all(struct reading *r, struct nt_err *err)
     return 0;
 }
 
-int nt_import_mpigraph(const char *file, const char *text, size_t bytes, struct nt_table **out,
-                       struct nt_err *err)
+int nt_import_mpigraph(const char *file, const char *text, size_t bytes,
+                       struct nt_named_matrix **out, struct nt_err *err)
 {
     struct reading r = {0};
     int rc = import_text_begin(&r.text, file, text, bytes, err);
@@ -165,14 +165,14 @@ int nt_import_mpigraph(const char *file, const char *text, size_t bytes, struct 
         free(r.label[k]);
     free(r.label);
     if (rc != 0 || r.received == NULL) {
-        nt_table_destroy(r.received);
+        nt_named_matrix_destroy(r.received);
         r.received = r.sent;
     } else {
-        nt_table_destroy(r.sent);
+        nt_named_matrix_destroy(r.sent);
     }
     if (rc == 0)
         *out = r.received;
     else
-        nt_table_destroy(r.received);
+        nt_named_matrix_destroy(r.received);
     return rc;
 }

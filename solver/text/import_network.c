@@ -6,12 +6,13 @@
 
 #include "import.h"
 #include "matrix.h"
+#include "memory.h"
 
 void import_network_fini(struct import_network *n)
 {
-    import_names_fini(&n->host);
-    import_names_fini(&n->switches);
-    free(n->cable);
+    nt_names_fini(&n->host);
+    nt_names_fini(&n->switches);
+    nt_arena_fini(&n->memory);
     *n = (struct import_network){0};
 }
 
@@ -20,14 +21,9 @@ int import_network_add_cable(struct import_network *n, uint32_t a, uint32_t b, d
 {
     if (n->cables == IMPORT_CABLES_MAX)
         return nt_err_set(err, NT_ERR_INPUT, "more than %d links", (int)IMPORT_CABLES_MAX);
-    if (n->cables == n->room) {
-        size_t room = n->room == 0 ? 64 : 2 * n->room;
-        struct import_cable *more = realloc(n->cable, room * sizeof *more);
-        if (more == NULL)
-            return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu links", room);
-        n->cable = more;
-        n->room = room;
-    }
+    n->cable = nt_arena_grow(&n->memory, n->cable, &n->room, n->cables + 1, sizeof *n->cable);
+    if (nt_arena_check(&n->memory, err) != 0)
+        return -1;
     n->cable[n->cables++] =
         a < b ? (struct import_cable){a, b, rate_MBps} : (struct import_cable){b, a, rate_MBps};
     return 0;
@@ -55,9 +51,28 @@ static size_t merge_parallel(struct import_cable *cable, size_t cables)
     return links;
 }
 
+int import_network_hang_host(struct import_network *n, uint32_t parent, const char *name,
+                             struct nt_err *err)
+{
+    uint32_t host;
+    if (nt_names_add_copy(&n->host, name, strlen(name), &host, err) < 0)
+        return -1;
+    if (host >= NT_HOSTS_MAX)
+        return nt_err_set(err, NT_ERR_INPUT, "more than %d hosts", (int)NT_HOSTS_MAX);
+    return import_network_add_cable(n, host, parent | IMPORT_SWITCH, NAN, err);
+}
+
+int import_network_hang_switch(struct import_network *n, uint32_t parent, const char *name,
+                               uint32_t index, struct nt_err *err)
+{
+    if (index == parent)
+        return nt_err_set(err, NT_ERR_INPUT, "%s is its own child", name);
+    return import_network_add_cable(n, index | IMPORT_SWITCH, parent | IMPORT_SWITCH, NAN, err);
+}
+
 static uint32_t vertex(const struct import_network *n, uint32_t end)
 {
-    return end & IMPORT_SWITCH ? (uint32_t)(n->host.index.count + (end & ~IMPORT_SWITCH)) : end;
+    return end & IMPORT_SWITCH ? (uint32_t)(n->host.count + (end & ~IMPORT_SWITCH)) : end;
 }
 
 /* Links by vertex: first[v] to first[v + 1] in link. */
@@ -66,13 +81,14 @@ struct neighbours {
     uint32_t *link;
 };
 
-static bool list_neighbours(const struct nt_model *m, struct neighbours *n)
+static int list_neighbours(const struct nt_model *m, struct neighbours *n, struct nt_arena *memory,
+                           struct nt_err *err)
 {
     size_t vertices = m->hosts + m->switches;
-    n->first = calloc(vertices + 2, sizeof *n->first);
-    n->link = malloc((2 * m->links + 1) * sizeof *n->link);
-    if (n->first == NULL || n->link == NULL)
-        return false;
+    n->first = nt_arena_array(memory, vertices + 2, sizeof *n->first);
+    n->link = nt_arena_array(memory, 2 * m->links, sizeof *n->link);
+    if (nt_arena_check(memory, err) != 0)
+        return -1;
     for (size_t k = 0; k < m->links; k++) {
         n->first[m->link[k].a + 2]++;
         n->first[m->link[k].b + 2]++;
@@ -83,7 +99,7 @@ static bool list_neighbours(const struct nt_model *m, struct neighbours *n)
         n->link[n->first[m->link[k].a + 1]++] = (uint32_t)k;
         n->link[n->first[m->link[k].b + 1]++] = (uint32_t)k;
     }
-    return true;
+    return 0;
 }
 
 /* Steps to the nearest host, breadth first; UINT32_MAX: no way. */
@@ -131,25 +147,21 @@ static void set_tiers(struct nt_model *m, const uint32_t *depth)
 static int find_tiers(struct nt_model *m, struct nt_err *err)
 {
     size_t vertices = m->hosts + m->switches;
-    struct neighbours n = {0};
-    uint32_t *depth = malloc((vertices + 1) * sizeof *depth);
-    uint32_t *queue = malloc((vertices + 1) * sizeof *queue);
-    bool ok = depth != NULL && queue != NULL && list_neighbours(m, &n);
-    if (ok) {
-        measure_depth(m, &n, depth, queue);
-        set_tiers(m, depth);
-    }
-    free(n.first);
-    free(n.link);
-    free(depth);
-    free(queue);
-    return ok ? 0 : nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu switches", m->switches);
+    NT_SCOPED struct nt_arena memory = {0};
+    struct neighbours n;
+    uint32_t *depth = nt_arena_array(&memory, vertices, sizeof *depth);
+    uint32_t *queue = nt_arena_array(&memory, vertices, sizeof *queue);
+    if (list_neighbours(m, &n, &memory, err) != 0)
+        return -1;
+    measure_depth(m, &n, depth, queue);
+    set_tiers(m, depth);
+    return 0;
 }
 
 static int make_model(const struct import_network *n, size_t links, struct nt_model **out,
                       struct nt_err *err)
 {
-    size_t hosts = n->host.index.count, switches = n->switches.index.count;
+    size_t hosts = n->host.count, switches = n->switches.count;
     struct nt_model *m;
     if (nt_model_create(hosts, switches, links, &m, err) != 0)
         return -1;
@@ -192,11 +204,11 @@ int import_network_map(struct import_network *n, struct nt_map **out, struct nt_
     struct nt_map *map = NULL;
     if (make_model(n, merge_parallel(n->cable, n->cables), &model, err) != 0)
         return -1;
-    if (nt_map_create(model, n->host.index.name, &map, err) != 0) {
+    if (nt_map_create(model, n->host.name, &map, err) != 0) {
         nt_model_destroy(model);
         return -1;
     }
-    if (name_switches(map, &n->switches.index, err) != 0 || nt_map_sort(map, err) != 0) {
+    if (name_switches(map, &n->switches, err) != 0 || nt_map_sort(map, err) != 0) {
         nt_map_destroy(map);
         return -1;
     }

@@ -18,9 +18,10 @@ enum { IMPORT_CABLES_MAX = 16 * NT_HOSTS_MAX };
 #define IMPORT_SWITCH UINT32_C(0x80000000)
 
 struct import_network {
-    struct import_names host, switches;
+    struct nt_names host, switches;
     struct import_cable *cable;
     size_t cables, room;
+    struct nt_arena memory; /* of the cables */
 };
 
 void import_network_fini(struct import_network *n);
@@ -28,6 +29,12 @@ void import_network_fini(struct import_network *n);
 /* NT_ERR_INPUT over the bound, without a place: the caller knows the line. */
 int import_network_add_cable(struct import_network *n, uint32_t a, uint32_t b, double rate_MBps,
                              struct nt_err *err);
+
+/* The next vertex below the switch parent, by its name: a host, or a switch that has its index. */
+int import_network_hang_host(struct import_network *n, uint32_t parent, const char *name,
+                             struct nt_err *err);
+int import_network_hang_switch(struct import_network *n, uint32_t parent, const char *name,
+                               uint32_t index, struct nt_err *err);
 
 /* Parallel cables become one link with the sum of their rates. Hosts without a cable are missing.
  * A switch's tier is its distance to the nearest host. Names are sorted. */

@@ -21,7 +21,7 @@ struct pair {
 struct reading {
     struct import_text text;
     enum nt_matrix_kind kind;
-    struct import_names names;
+    struct nt_names names;
     bool hosts_known; /* for the block to come */
     bool in_block;    /* of our kind */
     bool skip_block;  /* of the other kind */
@@ -58,9 +58,9 @@ static int take_host(struct reading *r, struct import_line *line, uint32_t *host
     name[bytes] = '\0';
     if (nt_host_name_check(name, &why) != 0)
         return import_fail(line, err, "%s", why.text);
-    if (import_names_add(&r->names, name, bytes, host, err) < 0)
+    if (nt_names_add_copy(&r->names, name, bytes, host, err) < 0)
         return -1;
-    if (r->names.index.count > NT_IMPORT_PAIR_HOSTS_MAX)
+    if (r->names.count > NT_IMPORT_PAIR_HOSTS_MAX)
         return import_fail(line, err, "more than %d hosts", (int)NT_IMPORT_PAIR_HOSTS_MAX);
     return 0;
 }
@@ -193,21 +193,21 @@ static void keep_better(struct nt_matrix *m, const struct pair *p)
 }
 
 int nt_import_osu(const char *file, const char *text, size_t bytes, enum nt_matrix_kind kind,
-                  struct nt_table **out, struct nt_err *err)
+                  struct nt_named_matrix **out, struct nt_err *err)
 {
     struct reading r = {
         .text = {.file = file, .at = text, .end = text + bytes}, .kind = kind, .common_size = NAN};
-    struct nt_table *m = NULL;
+    struct nt_named_matrix *m = NULL;
     int rc = import_text_begin(&r.text, file, text, bytes, err);
     if (rc == 0)
         rc = read_all(&r, err);
     if (rc == 0)
-        rc = import_table_create(&r.names.index, kind, &m, err);
+        rc = import_table_create(&r.names, kind, &m, err);
     for (size_t k = 0; rc == 0 && k < r.pairs; k++)
         keep_better(m->matrix, &r.pair[k]);
     if (rc == 0)
         *out = m;
-    import_names_fini(&r.names);
+    nt_names_fini(&r.names);
     free(r.pair);
     return rc;
 }

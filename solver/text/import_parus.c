@@ -83,13 +83,13 @@ static int read_labels(struct reading *r, struct nt_err *err)
         if (r->label[k] == NULL)
             return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu names", r->hosts);
     }
-    struct import_names names = {0};
+    struct nt_names names = {0};
     int rc = import_names_unique(r->label, r->hosts, &r->line, &names, err);
     r->series->host_name = calloc(r->hosts, sizeof *r->series->host_name);
     if (rc == 0 && r->series->host_name == NULL)
         rc = nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu names", r->hosts);
     for (; rc == 0 && r->series->hosts < r->hosts; r->series->hosts++) {
-        char *copy = strdup(names.index.name[r->series->hosts]);
+        char *copy = strdup(names.name[r->series->hosts]);
         if (copy == NULL)
             rc = nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu names", r->hosts);
         else
@@ -97,7 +97,7 @@ static int read_labels(struct reading *r, struct nt_err *err)
         if (rc != 0)
             break;
     }
-    import_names_fini(&names);
+    nt_names_fini(&names);
     step(r);
     return rc;
 }

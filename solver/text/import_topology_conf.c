@@ -112,7 +112,7 @@ static int add_switch(struct reading *r, const char *name, size_t bytes, bool de
                       uint32_t *index, struct nt_err *err)
 {
     struct defined *d = &r->defined;
-    int rc = import_names_add(&r->net.switches, name, bytes, index, err);
+    int rc = nt_names_add_copy(&r->net.switches, name, bytes, index, err);
     if (rc < 0)
         return -1;
     if (*index >= NT_HOSTS_MAX)
@@ -137,12 +137,7 @@ static int add_switch(struct reading *r, const char *name, size_t bytes, bool de
 static int hang_host(void *context, const char *name, struct nt_err *err)
 {
     struct reading *r = context;
-    uint32_t host;
-    if (import_names_add(&r->net.host, name, strlen(name), &host, err) < 0)
-        return -1;
-    if (host >= NT_HOSTS_MAX)
-        return nt_err_set(err, NT_ERR_INPUT, "more than %d hosts", (int)NT_HOSTS_MAX);
-    return import_network_add_cable(&r->net, host, r->parent | IMPORT_SWITCH, NAN, err);
+    return import_network_hang_host(&r->net, r->parent, name, err);
 }
 
 static int hang_switch(void *context, const char *name, struct nt_err *err)
@@ -151,11 +146,8 @@ static int hang_switch(void *context, const char *name, struct nt_err *err)
     uint32_t child;
     if (add_switch(r, name, strlen(name), false, &child, err) != 0)
         return -1;
-    if (child == r->parent)
-        return nt_err_set(err, NT_ERR_INPUT, "%s is its own child", name);
     r->child_line = r->line.number;
-    return import_network_add_cable(&r->net, child | IMPORT_SWITCH, r->parent | IMPORT_SWITCH, NAN,
-                                    err);
+    return import_network_hang_switch(&r->net, r->parent, name, child, err);
 }
 
 static int visit(struct reading *r, const struct pair *p, nt_hostlist_each *each,
@@ -233,7 +225,7 @@ static int read_line(struct reading *r, struct import_line line, struct nt_err *
 
 static int join_blocks(struct reading *r, struct nt_err *err)
 {
-    size_t blocks = r->net.switches.index.count;
+    size_t blocks = r->net.switches.count;
     uint32_t top;
     if (!r->blocks || blocks < 2)
         return 0;
@@ -255,11 +247,11 @@ static int read_all(struct reading *r, struct nt_err *err)
             return -1;
     if (rc < 0)
         return -1;
-    for (size_t k = 0; k < r->net.switches.index.count; k++)
+    for (size_t k = 0; k < r->net.switches.count; k++)
         if (!r->defined.yes[k])
             return nt_err_set(err, NT_ERR_INPUT, "%s:%zu: no line describes switch %s",
-                              r->text.file, r->child_line, r->net.switches.index.name[k]);
-    if (r->net.host.index.count == 0)
+                              r->text.file, r->child_line, r->net.switches.name[k]);
+    if (r->net.host.count == 0)
         return nt_err_set(err, NT_ERR_INPUT, "%s:%zu: no nodes in it", r->text.file,
                           r->text.line + 1);
     return join_blocks(r, err);

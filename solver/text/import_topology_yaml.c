@@ -47,7 +47,7 @@ static yaml_node_t *field(struct reading *r, yaml_node_t *map, const char *name)
 
 static int name_switch(struct reading *r, const yaml_node_t *at, const char *name, uint32_t *index)
 {
-    if (import_names_add(&r->net.switches, name, strlen(name), index, r->err) < 0)
+    if (nt_names_add_copy(&r->net.switches, name, strlen(name), index, r->err) < 0)
         return -1;
     return *index < NT_HOSTS_MAX ? 0 : wrong(r, at, "fewer switches");
 }
@@ -55,12 +55,7 @@ static int name_switch(struct reading *r, const yaml_node_t *at, const char *nam
 static int hang_host(void *context, const char *name, struct nt_err *err)
 {
     struct reading *r = context;
-    uint32_t host;
-    if (import_names_add(&r->net.host, name, strlen(name), &host, err) < 0)
-        return -1;
-    if (host >= NT_HOSTS_MAX)
-        return nt_err_set(err, NT_ERR_INPUT, "more than %d hosts", (int)NT_HOSTS_MAX);
-    return import_network_add_cable(&r->net, host, r->parent | IMPORT_SWITCH, NAN, err);
+    return import_network_hang_host(&r->net, r->parent, name, err);
 }
 
 static int hang_switch(void *context, const char *name, struct nt_err *err)
@@ -69,10 +64,7 @@ static int hang_switch(void *context, const char *name, struct nt_err *err)
     uint32_t child;
     if (name_switch(r, NULL, name, &child) != 0)
         return -1;
-    if (child == r->parent)
-        return nt_err_set(err, NT_ERR_INPUT, "%s is its own child", name);
-    return import_network_add_cable(&r->net, r->parent | IMPORT_SWITCH, child | IMPORT_SWITCH, NAN,
-                                    err);
+    return import_network_hang_switch(&r->net, r->parent, name, child, err);
 }
 
 static int hang_list(struct reading *r, yaml_node_t *list, nt_hostlist_each *hang)

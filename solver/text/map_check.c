@@ -4,13 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "places.h"
+#include "attachment.h"
 #include "switch_support.h"
 
 struct check {
     const struct nt_map *map;
     const struct nt_model *model;
-    struct nt_places places;
+    struct nt_attachment attachment;
     struct nt_findings *findings;
     struct nt_err *err;
     bool no_memory;
@@ -50,7 +50,7 @@ static void check_hosts(struct check *c)
     const struct nt_model *m = c->model;
     bool any_missing = false;
     for (size_t k = 0; k < m->hosts; k++) {
-        uint32_t links = c->places.links_at[k];
+        uint32_t links = c->attachment.links_at[k];
         any_missing |= m->missing[k];
         if (m->missing[k] && links > 0)
             FOUND(c, "node %s: expected a missing host on no link, found it on %u",
@@ -68,7 +68,7 @@ static void check_switches(struct check *c)
     const struct nt_model *m = c->model;
     uint32_t top = 0;
     for (size_t k = 0; k < m->switches; k++) {
-        uint32_t links = c->places.links_at[m->hosts + k];
+        uint32_t links = c->attachment.links_at[m->hosts + k];
         if (links < 2)
             FOUND(c, "switch %s: expected at least two links, found %u", c->map->switch_name[k],
                   links);
@@ -327,7 +327,7 @@ static void check_placement(struct check *c)
 int nt_map_check(const struct nt_map *map, struct nt_findings *findings, struct nt_err *err)
 {
     struct check c = {.map = map, .model = map->model, .findings = findings, .err = err};
-    if (nt_places_init(&c.places, map->model, err) != 0)
+    if (nt_attachment_init(&c.attachment, map->model, err) != 0)
         return -1;
     check_hosts(&c);
     check_switches(&c);
@@ -341,7 +341,7 @@ int nt_map_check(const struct nt_map *map, struct nt_findings *findings, struct 
     check_stress(&c);
     check_machines(&c);
     check_placement(&c);
-    nt_places_fini(&c.places);
+    nt_attachment_fini(&c.attachment);
     if (c.no_memory)
         return nt_err_set(err, NT_ERR_SYSTEM, "no memory to check a map");
     return 0;

@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "attachment.h"
 #include "json.h"
 #include "machines_json.h"
 #include "names.h"
-#include "places.h"
 #include "switch_support.h"
 
 enum { COUNT_MAX = 1 << 27, KEY_BYTES = 48 };
@@ -117,10 +117,10 @@ static void compare_places(struct reading *r, struct json_object *nodes,
                            struct json_object *switches)
 {
     const struct nt_model *m = r->map->model;
-    struct nt_places places;
+    struct nt_attachment attachment;
     if (r->json.findings->count > 0)
         return; /* the links may name nothing */
-    if (nt_places_init(&places, m, r->json.err) != 0) {
+    if (nt_attachment_init(&attachment, m, r->json.err) != 0) {
         r->json.no_memory = true;
         return;
     }
@@ -128,21 +128,21 @@ static void compare_places(struct reading *r, struct json_object *nodes,
         struct json_object *node = nt_json_enter(&r->json, "nodes", nodes, k);
         const char *text = nt_json_string(&r->json, node, "switch", NT_JSON_MAY);
         uint32_t on = named(r, "switch", text, SWITCH);
-        if (on != NT_NAMES_NONE && places.switch_of[k] != on - m->hosts)
+        if (on != NT_NAMES_NONE && attachment.switch_of[k] != on - m->hosts)
             nt_json_wrong(&r->json, "switch",
                           "expected the switch that %s is linked with, found %s",
                           r->map->host_name[k], text);
     }
     for (size_t k = 0; k < m->switches; k++) {
         struct json_object *entry = nt_json_enter(&r->json, "switches", switches, k);
-        uint32_t hosts = places.hosts_on[k];
+        uint32_t hosts = attachment.hosts_on[k];
         nt_json_whole32(&r->json, entry, "hosts", COUNT_MAX, &hosts);
-        if (hosts != places.hosts_on[k])
+        if (hosts != attachment.hosts_on[k])
             nt_json_wrong(&r->json, "hosts", "expected the hosts linked with it, %u, found %u",
-                          places.hosts_on[k], hosts);
+                          attachment.hosts_on[k], hosts);
     }
     nt_json_leave(&r->json);
-    nt_places_fini(&places);
+    nt_attachment_fini(&attachment);
 }
 
 /* A switch's support is its link's probability again: the figures of both have been rounded. */

@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "draft.h"
 #include "map.h"
 #include "names.h"
 #include "number.h"
+#include "strbuf.h"
 
 enum { FILE_NAME_BYTES = 256 };
 
@@ -68,7 +68,7 @@ void nt_csv_reader_destroy(struct nt_csv_reader *r)
     free(r);
 }
 
-void nt_table_destroy(struct nt_table *table)
+void nt_named_matrix_destroy(struct nt_named_matrix *table)
 {
     if (table == NULL)
         return;
@@ -342,11 +342,11 @@ static int check_end(struct nt_csv_reader *r, struct nt_err *err)
     return place(r, err);
 }
 
-int nt_csv_reader_finish(struct nt_csv_reader *r, struct nt_table **out, struct nt_err *err)
+int nt_csv_reader_finish(struct nt_csv_reader *r, struct nt_named_matrix **out, struct nt_err *err)
 {
     if (check_end(r, err) != 0 || order_rows(r, err) != 0)
         return -1;
-    struct nt_table *table = calloc(1, sizeof *table);
+    struct nt_named_matrix *table = calloc(1, sizeof *table);
     struct nt_matrix *matrix = calloc(1, sizeof *matrix);
     if (table == NULL || matrix == NULL) {
         free(table);
@@ -354,7 +354,7 @@ int nt_csv_reader_finish(struct nt_csv_reader *r, struct nt_table **out, struct 
         return no_memory(r, err);
     }
     *matrix = (struct nt_matrix){.kind = r->kind, .n = r->n, .at = r->at};
-    *table = (struct nt_table){.matrix = matrix, .host_name = r->host_name};
+    *table = (struct nt_named_matrix){.matrix = matrix, .host_name = r->host_name};
     r->at = NULL;
     r->host_name = NULL;
     r->broken = true;
@@ -365,8 +365,8 @@ int nt_csv_reader_finish(struct nt_csv_reader *r, struct nt_table **out, struct 
 /* ---- arranging, writing -----------------------------------------------------------------------
  */
 
-int nt_table_arrange(const struct nt_table *table, const char *const *host_name, size_t n,
-                     struct nt_matrix **out, struct nt_err *err)
+int nt_named_matrix_arrange(const struct nt_named_matrix *table, const char *const *host_name,
+                            size_t n, struct nt_matrix **out, struct nt_err *err)
 {
     struct nt_names names = {0};
     struct nt_matrix *m = NULL;
@@ -395,7 +395,7 @@ int nt_table_arrange(const struct nt_table *table, const char *const *host_name,
     return rc;
 }
 
-static void put_float(struct nt_draft *d, float value)
+static void put_float(struct nt_strbuf *d, float value)
 {
     char text[NT_NUMBER_BYTES];
     for (int digits = 6; digits <= 9; digits++) {
@@ -403,26 +403,26 @@ static void put_float(struct nt_draft *d, float value)
         if (strtof(text, NULL) == value)
             break;
     }
-    nt_draft_puts(d, text);
+    nt_strbuf_puts(d, text);
 }
 
 int nt_matrix_csv_write(const struct nt_matrix *matrix, const char *const *host_name, char **text,
                         size_t *bytes, struct nt_err *err)
 {
-    struct nt_draft d = {0};
+    struct nt_strbuf d = {0};
     for (size_t j = 0; j < matrix->n; j++) {
-        nt_draft_puts(&d, ",");
-        nt_draft_puts(&d, host_name[j]);
+        nt_strbuf_puts(&d, ",");
+        nt_strbuf_puts(&d, host_name[j]);
     }
-    nt_draft_puts(&d, "\n");
+    nt_strbuf_puts(&d, "\n");
     for (size_t i = 0; i < matrix->n && !d.failed; i++) {
-        nt_draft_puts(&d, host_name[i]);
+        nt_strbuf_puts(&d, host_name[i]);
         for (size_t j = 0; j < matrix->n; j++) {
-            nt_draft_puts(&d, ",");
+            nt_strbuf_puts(&d, ",");
             if (i != j && isfinite(nt_matrix_get(matrix, i, j)))
                 put_float(&d, nt_matrix_get(matrix, i, j));
         }
-        nt_draft_puts(&d, "\n");
+        nt_strbuf_puts(&d, "\n");
     }
-    return nt_draft_finish(&d, text, bytes, err);
+    return nt_strbuf_finish(&d, text, bytes, err);
 }

@@ -15,25 +15,25 @@
 
 enum { NT_CSV_CELL_MAX = 255 };
 
-struct nt_table {
+struct nt_named_matrix {
     struct nt_matrix *matrix;
     char **host_name; /* matrix->n of them */
 };
 
-void nt_table_destroy(struct nt_table *table);
+void nt_named_matrix_destroy(struct nt_named_matrix *table);
 
 /* Reading in pieces of any size; file names it in errors (FILE:LINE: ...). */
 struct nt_csv_reader;
 int nt_csv_reader_create(const char *file, enum nt_matrix_kind kind, struct nt_csv_reader **out,
                          struct nt_err *err);
 int nt_csv_reader_feed(struct nt_csv_reader *r, const char *text, size_t bytes, struct nt_err *err);
-int nt_csv_reader_finish(struct nt_csv_reader *r, struct nt_table **out, struct nt_err *err);
+int nt_csv_reader_finish(struct nt_csv_reader *r, struct nt_named_matrix **out, struct nt_err *err);
 void nt_csv_reader_destroy(struct nt_csv_reader *r);
 
 /* A new matrix with the hosts in the order of host_name (n of them); hosts that the table does
  * not have are not measured, one that is not in host_name is NT_ERR_INPUT. */
-int nt_table_arrange(const struct nt_table *table, const char *const *host_name, size_t n,
-                     struct nt_matrix **out, struct nt_err *err);
+int nt_named_matrix_arrange(const struct nt_named_matrix *table, const char *const *host_name,
+                            size_t n, struct nt_matrix **out, struct nt_err *err);
 
 /* The text, the caller's (free). Figures so that the same float is read back. */
 int nt_matrix_csv_write(const struct nt_matrix *matrix, const char *const *host_name, char **text,

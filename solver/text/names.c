@@ -4,10 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "memory.h"
+
 void nt_names_fini(struct nt_names *names)
 {
     free(names->name);
     free(names->slot);
+    nt_arena_fini(&names->memory);
     *names = (struct nt_names){0};
 }
 
@@ -66,6 +69,18 @@ int nt_names_add(struct nt_names *names, const char *name, uint32_t *index, stru
     *index = (uint32_t)names->count++;
     names->slot[s] = (uint32_t)names->count;
     return 0;
+}
+
+int nt_names_add_copy(struct nt_names *names, const char *name, size_t bytes, uint32_t *index,
+                      struct nt_err *err)
+{
+    *index = nt_names_find(names, name, bytes);
+    if (*index != NT_NAMES_NONE)
+        return 1;
+    const char *copy = nt_arena_text(&names->memory, name, bytes);
+    if (nt_arena_check(&names->memory, err) != 0)
+        return -1;
+    return nt_names_add(names, copy, index, err);
 }
 
 uint32_t nt_names_find(const struct nt_names *names, const char *name, size_t bytes)

@@ -1,55 +1,45 @@
 #include "plan_json.h"
 
-#include <math.h>
+#include "json_write.h"
 
-#include "draft.h"
-
-/* Host names need no escapes: letters, digits, '.', '-' and '_'. */
-static void put_pair(struct nt_draft *d, const struct nt_plan *plan, size_t i,
+static void put_pair(struct nt_json_writer *w, const struct nt_plan *plan, size_t i,
                      const char *const *host_name)
 {
-    nt_draft_puts(d, "[\"");
-    nt_draft_puts(d, host_name[plan->pair[i][0]]);
-    nt_draft_puts(d, "\",\"");
-    nt_draft_puts(d, host_name[plan->pair[i][1]]);
-    nt_draft_puts(d, "\"]");
+    nt_json_begin(w, NULL, '[', false);
+    nt_json_put_text(w, NULL, host_name[plan->pair[i][0]]);
+    nt_json_put_text(w, NULL, host_name[plan->pair[i][1]]);
+    nt_json_end(w, ']');
 }
 
-static void put_rounds(struct nt_draft *d, const struct nt_plan *plan, const char *const *host_name)
+static void put_rounds(struct nt_json_writer *w, const struct nt_plan *plan,
+                       const char *const *host_name)
 {
+    nt_json_begin(w, "rounds", '[', true);
     for (size_t i = 0; i < plan->pairs; i++) {
-        if (i == 0)
-            nt_draft_puts(d, "\n    [");
-        else
-            nt_draft_puts(d, plan->round[i] == plan->round[i - 1] ? ", " : "],\n    [");
-        put_pair(d, plan, i, host_name);
+        if (i == 0 || plan->round[i] != plan->round[i - 1])
+            nt_json_begin(w, NULL, '[', false);
+        put_pair(w, plan, i, host_name);
+        if (i + 1 == plan->pairs || plan->round[i] != plan->round[i + 1])
+            nt_json_end(w, ']');
     }
-    nt_draft_puts(d, plan->pairs > 0 ? "]\n  " : "");
-}
-
-static void put_figure(struct nt_draft *d, double value)
-{
-    if (isfinite(value))
-        nt_draft_print(d, "%.9g", value);
-    else
-        nt_draft_puts(d, "null");
+    nt_json_end(w, ']');
 }
 
 int nt_plan_write(const struct nt_plan *plan, const char *const *host_name, char **text,
                   size_t *bytes, struct nt_err *err)
 {
-    struct nt_draft d = {0};
-    nt_draft_print(&d, "{\n  \"rank\": %zu,\n  \"pairs\": [", plan->rank);
-    for (size_t i = 0; i < plan->pairs; i++) {
-        nt_draft_puts(&d, i == 0 ? "\n    " : ",\n    ");
-        put_pair(&d, plan, i, host_name);
-    }
-    nt_draft_print(&d, "\n  ],\n  \"rounds\": [");
-    put_rounds(&d, plan, host_name);
-    nt_draft_print(&d, "],\n  \"lower_bound\": %zu,\n  \"amplification_rms\": ", plan->lower_bound);
-    put_figure(&d, plan->amplification_rms);
-    nt_draft_puts(&d, ",\n  \"amplification_max\": ");
-    put_figure(&d, plan->amplification_max);
-    nt_draft_puts(&d, "\n}\n");
-    return nt_draft_finish(&d, text, bytes, err);
+    struct nt_json_writer w = {0};
+    nt_json_begin(&w, NULL, '{', true);
+    nt_json_put_whole(&w, "rank", plan->rank);
+    nt_json_begin(&w, "pairs", '[', true);
+    for (size_t i = 0; i < plan->pairs; i++)
+        put_pair(&w, plan, i, host_name);
+    nt_json_end(&w, ']');
+    put_rounds(&w, plan, host_name);
+    nt_json_put_whole(&w, "lower_bound", plan->lower_bound);
+    nt_json_put_figure(&w, "amplification_rms", plan->amplification_rms, 9);
+    nt_json_put_figure(&w, "amplification_max", plan->amplification_max, 9);
+    nt_json_end(&w, '}');
+    nt_strbuf_puts(&w.buf, "\n");
+    return nt_strbuf_finish(&w.buf, text, bytes, err);
 }

@@ -4,6 +4,7 @@
 
 #include "lines.h"
 #include "map.h"
+#include "memory.h"
 #include "routes_text.h"
 
 struct nt_routes_reader {
@@ -14,20 +15,13 @@ struct nt_routes_reader {
     uint32_t link[NT_ROUTE_LINKS_MAX]; /* of the line in the making */
 };
 
-static void free_names(struct nt_names *names)
-{
-    for (size_t k = 0; k < names->count; k++)
-        free((char *)(uintptr_t)names->name[k]);
-    nt_names_fini(names);
-}
-
 void nt_routes_text_destroy(struct nt_routes_text *text)
 {
     if (text == NULL)
         return;
     nt_routes_destroy(text->routes);
-    free_names(&text->hosts);
-    free_names(&text->links);
+    nt_names_fini(&text->hosts);
+    nt_names_fini(&text->links);
     free(text);
 }
 
@@ -80,15 +74,10 @@ static int add_name(struct nt_names *names, const char *word, size_t bytes, bool
                           is_host ? "hosts" : "links");
     if (!is_host && check_link_name(word, bytes, err) != 0)
         return -1;
-    char *name = strndup(word, bytes);
-    if (name == NULL)
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu names", names->count);
-    if ((is_host && nt_host_name_check(name, err) != 0) ||
-        nt_names_add(names, name, index, err) != 0) {
-        free(name);
+    const char *name = nt_arena_text(&names->memory, word, bytes);
+    if (nt_arena_check(&names->memory, err) != 0 || (is_host && nt_host_name_check(name, err) != 0))
         return -1;
-    }
-    return 0;
+    return nt_names_add(names, name, index, err);
 }
 
 static int find_name(struct nt_names *names, const char *word, size_t bytes, bool is_host,

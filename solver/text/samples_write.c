@@ -4,81 +4,81 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "draft.h"
 #include "number.h"
+#include "strbuf.h"
 
-static void put_word(struct nt_draft *d, const char *key, const char *word)
+static void put_word(struct nt_strbuf *d, const char *key, const char *word)
 {
     if (word[0] == '\0')
         return;
-    nt_draft_puts(d, key);
-    nt_draft_puts(d, " ");
-    nt_draft_put_line(d, word);
-    nt_draft_puts(d, "\n");
+    nt_strbuf_puts(d, key);
+    nt_strbuf_puts(d, " ");
+    nt_strbuf_put_line(d, word);
+    nt_strbuf_puts(d, "\n");
 }
 
-static void put_number(struct nt_draft *d, double value)
+static void put_number(struct nt_strbuf *d, double value)
 {
     char text[NT_NUMBER_BYTES];
     nt_number_write(value, text);
-    nt_draft_puts(d, " ");
-    nt_draft_puts(d, text);
+    nt_strbuf_puts(d, " ");
+    nt_strbuf_puts(d, text);
 }
 
-static void put_insides(struct nt_draft *d, const struct nt_samples *s)
+static void put_insides(struct nt_strbuf *d, const struct nt_samples *s)
 {
     for (size_t k = 0; k < s->models; k++)
         put_word(d, "model", s->model[k]);
     for (size_t k = 0; k < s->hosts; k++) {
         const struct nt_host_inside *inside = &s->inside[k];
         if (inside->model != NT_SAMPLES_NO_MODEL)
-            nt_draft_print(d, "inside %zu %u\n", k, inside->model);
+            nt_strbuf_print(d, "inside %zu %u\n", k, inside->model);
         for (int b = 0; b < NT_BETWEEN_END; b++) {
             if (!(inside->latency_us[b] > 0))
                 continue;
-            nt_draft_print(d, "cores %zu %s", k, nt_between_name((enum nt_between)b));
+            nt_strbuf_print(d, "cores %zu %s", k, nt_between_name((enum nt_between)b));
             put_number(d, nt_number_round((double)inside->latency_us[b], 6));
-            nt_draft_puts(d, "\n");
+            nt_strbuf_puts(d, "\n");
         }
     }
 }
 
-static void put_head(struct nt_draft *d, const struct nt_samples *s)
+static void put_head(struct nt_strbuf *d, const struct nt_samples *s)
 {
-    nt_draft_puts(d, "nettopo-samples/1\n");
+    nt_strbuf_puts(d, "nettopo-samples/1\n");
     put_word(d, "generator", s->generator);
     if (s->job_id != 0)
-        nt_draft_print(d, "job %llu %u\n", (unsigned long long)s->job_id, s->restart);
+        nt_strbuf_print(d, "job %llu %u\n", (unsigned long long)s->job_id, s->restart);
     put_word(d, "cluster", s->cluster);
     put_word(d, "level", s->level);
     put_word(d, "created", s->created);
     if (s->budget_s > 0) {
-        nt_draft_puts(d, "budget");
+        nt_strbuf_puts(d, "budget");
         put_number(d, s->budget_s);
-        nt_draft_puts(d, "\n");
+        nt_strbuf_puts(d, "\n");
     }
     put_word(d, "pattern", s->pattern);
     for (size_t k = 0; k < s->hosts; k++)
         put_word(d, "host", s->host_name[k]);
     for (size_t k = 0; k < s->hosts; k++)
         if (s->room[k] != 1)
-            nt_draft_print(d, "room %zu %u\n", k, s->room[k]);
+            nt_strbuf_print(d, "room %zu %u\n", k, s->room[k]);
     for (size_t k = 0; k < s->traffic.n; k++) {
-        nt_draft_print(d, "traffic %u %u", s->traffic.pair[k][0], s->traffic.pair[k][1]);
+        nt_strbuf_print(d, "traffic %u %u", s->traffic.pair[k][0], s->traffic.pair[k][1]);
         put_number(d, nt_number_round((double)s->traffic.bytes[k], 9)); /* a float's */
-        nt_draft_puts(d, "\n");
+        nt_strbuf_puts(d, "\n");
     }
     for (size_t k = 0; k < s->hosts; k++) {
         if (s->missing[k] == NULL)
             continue;
-        nt_draft_print(d, "missing %zu ", k);
-        nt_draft_put_line(d, s->missing[k]);
-        nt_draft_puts(d, "\n");
+        nt_strbuf_print(d, "missing %zu ", k);
+        nt_strbuf_put_line(d, s->missing[k]);
+        nt_strbuf_puts(d, "\n");
     }
     put_insides(d, s);
 }
 
-static void put_prtt_extras(struct nt_draft *d, const struct nt_samples *s,
+static void put_prtt_extras(struct nt_strbuf *d, const struct nt_samples *s,
                             const struct nt_sample *x)
 {
     if (x->se_us == 0 && x->hold_us == 0 && x->text == 0)
@@ -86,24 +86,24 @@ static void put_prtt_extras(struct nt_draft *d, const struct nt_samples *s,
     put_number(d, x->se_us);
     put_number(d, x->hold_us);
     if (x->text > 0)
-        nt_draft_print(d, " %s", s->text[x->text - 1]);
+        nt_strbuf_print(d, " %s", s->text[x->text - 1]);
 }
 
-static void put_sample(struct nt_draft *d, const struct nt_samples *s, const struct nt_sample *x)
+static void put_sample(struct nt_strbuf *d, const struct nt_samples *s, const struct nt_sample *x)
 {
     static const char *const words[] = {"latency", "bandwidth", "prtt", "kernel", "failed"};
-    nt_draft_puts(d, words[x->kind]);
+    nt_strbuf_puts(d, words[x->kind]);
     if (x->kind == NT_SAMPLE_KERNEL)
-        nt_draft_print(d, " %s", s->text[x->text]);
+        nt_strbuf_print(d, " %s", s->text[x->text]);
     else
-        nt_draft_print(d, " %u %u", x->a, x->b);
+        nt_strbuf_print(d, " %u %u", x->a, x->b);
     if (x->kind == NT_SAMPLE_FAILED)
-        nt_draft_print(d, " %s", s->text[x->text]);
+        nt_strbuf_print(d, " %s", s->text[x->text]);
     else
         put_number(d, x->bytes);
     switch (x->kind) {
     case NT_SAMPLE_LATENCY:
-        nt_draft_print(d, " %u", x->count);
+        nt_strbuf_print(d, " %u", x->count);
         put_number(d, x->value_us);
         put_number(d, x->se_us);
         put_number(d, x->median_us);
@@ -112,60 +112,60 @@ static void put_sample(struct nt_draft *d, const struct nt_samples *s, const str
         put_number(d, nt_number_round(x->value_us / 1e6, 9));
         break;
     case NT_SAMPLE_PRTT:
-        nt_draft_print(d, " %u", x->count);
+        nt_strbuf_print(d, " %u", x->count);
         put_number(d, x->median_us);
         put_number(d, x->value_us);
         put_prtt_extras(d, s, x);
         break;
     case NT_SAMPLE_KERNEL:
-        nt_draft_print(d, " %u", x->count);
+        nt_strbuf_print(d, " %u", x->count);
         put_number(d, x->value_us);
         put_number(d, x->median_us);
         put_number(d, x->se_us);
         if (x->a > 0)
-            nt_draft_print(d, " %u", x->a);
+            nt_strbuf_print(d, " %u", x->a);
         if (x->b > 0)
-            nt_draft_print(d, " %u %s", x->b, s->text[x->text + 1]);
+            nt_strbuf_print(d, " %u %s", x->b, s->text[x->text + 1]);
         break;
     case NT_SAMPLE_FAILED:
         break;
     }
-    nt_draft_puts(d, "\n");
+    nt_strbuf_puts(d, "\n");
 }
 
-static void put_phases(struct nt_draft *d, const struct nt_samples *s)
+static void put_phases(struct nt_strbuf *d, const struct nt_samples *s)
 {
     size_t next = 0; /* samples are in the order of their rounds */
     uint64_t round = 0;
     for (size_t p = 0; p < s->phases; p++) {
-        nt_draft_print(d, "phase %s", s->phase[p].name);
+        nt_strbuf_print(d, "phase %s", s->phase[p].name);
         if (!isnan(s->phase_begin_s[p]))
             put_number(d, s->phase_begin_s[p]);
-        nt_draft_puts(d, "\n");
+        nt_strbuf_puts(d, "\n");
         for (uint64_t r = 0; r < s->phase[p].rounds; r++, round++) {
-            nt_draft_puts(d, "round\n");
+            nt_strbuf_puts(d, "round\n");
             for (; next < s->samples && s->sample[next].round == round; next++)
                 put_sample(d, s, &s->sample[next]);
         }
         if (!isnan(s->phase[p].seconds)) {
-            nt_draft_puts(d, "phase-end");
+            nt_strbuf_puts(d, "phase-end");
             put_number(d, s->phase[p].seconds);
-            nt_draft_puts(d, "\n");
+            nt_strbuf_puts(d, "\n");
         }
     }
 }
 
 int nt_samples_write(const struct nt_samples *s, char **text, size_t *bytes, struct nt_err *err)
 {
-    struct nt_draft d = {0};
+    struct nt_strbuf d = {0};
     put_head(&d, s);
     put_phases(&d, s);
     for (size_t k = 0; k < s->warnings; k++)
         put_word(&d, "warning", s->warning[k]);
     if (s->ended) {
-        nt_draft_print(&d, "end %s", nt_status_name(s->status));
+        nt_strbuf_print(&d, "end %s", nt_status_name(s->status));
         put_number(&d, s->seconds);
-        nt_draft_puts(&d, "\n");
+        nt_strbuf_puts(&d, "\n");
     }
-    return nt_draft_finish(&d, text, bytes, err);
+    return nt_strbuf_finish(&d, text, bytes, err);
 }

@@ -8,8 +8,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct nt_err err = {0};
-    struct nt_table *m = NULL;
+    struct nt_named_matrix *m = NULL;
     if (nt_import_mpigraph("f", (const char *)data, size, &m, &err) == 0)
-        nt_table_destroy(m);
+        nt_named_matrix_destroy(m);
     return 0;
 }

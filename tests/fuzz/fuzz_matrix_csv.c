@@ -5,10 +5,10 @@
 
 #include "matrix_csv.h"
 
-static struct nt_table *read_text(const char *text, size_t bytes, size_t cut)
+static struct nt_named_matrix *read_text(const char *text, size_t bytes, size_t cut)
 {
     struct nt_csv_reader *r;
-    struct nt_table *t = NULL;
+    struct nt_named_matrix *t = NULL;
     struct nt_err err;
     if (nt_csv_reader_create("fuzz", NT_MATRIX_LATENCY_US, &r, &err) != 0)
         return NULL;
@@ -20,7 +20,7 @@ static struct nt_table *read_text(const char *text, size_t bytes, size_t cut)
     return t;
 }
 
-static char *write_text(const struct nt_table *t, size_t *bytes)
+static char *write_text(const struct nt_named_matrix *t, size_t *bytes)
 {
     struct nt_err err;
     char *text;
@@ -33,7 +33,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     size_t bytes, bytes_again;
-    struct nt_table *t = read_text((const char *)data, size, size / 2), *again;
+    struct nt_named_matrix *t = read_text((const char *)data, size, size / 2), *again;
     if (t == NULL)
         return 0;
     char *text = write_text(t, &bytes);
@@ -45,7 +45,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         abort();
     free(text);
     free(text_again);
-    nt_table_destroy(t);
-    nt_table_destroy(again);
+    nt_named_matrix_destroy(t);
+    nt_named_matrix_destroy(again);
     return 0;
 }

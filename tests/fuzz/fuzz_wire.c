@@ -27,13 +27,13 @@ static void try_round(const uint8_t *data, size_t size)
 
 static void try_table_and_go(const uint8_t *data, size_t size)
 {
-    struct nt_table table;
+    struct nt_peer_table table;
     struct nt_go go;
     struct nt_bytes again;
-    if (nt_table_decode(data, size, &table, NULL) == 0) {
-        if (nt_table_encode(&table, &again, NULL) == 0)
+    if (nt_peer_table_decode(data, size, &table, NULL) == 0) {
+        if (nt_peer_table_encode(&table, &again, NULL) == 0)
             free(again.data);
-        nt_table_fini(&table);
+        nt_peer_table_fini(&table);
     }
     if (nt_go_decode(data, size, &go, NULL) == 0) {
         if (nt_go_encode(&go, &again, NULL) == 0)

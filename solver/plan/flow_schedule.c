@@ -1,51 +1,43 @@
-#include "bandwidth_draft.h"
+#include "flow_schedule.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "memory.h"
+
 /* ---- the sheet ---- */
 
-void nt_draft_fini(struct nt_draft *d)
+void nt_flow_schedule_fini(struct nt_flow_schedule *d)
 {
-    free(d->away);
-    free(d->quality);
-    free(d->pair);
-    free(d->busy);
-    free(d->closed);
-    free(d->room);
-    free(d->load);
-    free(d->list);
-    free(d->list2);
-    *d = (struct nt_draft){0};
+    nt_arena_fini(&d->memory);
+    *d = (struct nt_flow_schedule){0};
 }
 
-int nt_draft_init(struct nt_draft *d, const struct nt_hang *hang, double max_load,
-                  struct nt_err *err)
+int nt_flow_schedule_init(struct nt_flow_schedule *d, const struct nt_hang *hang, double max_load,
+                          struct nt_err *err)
 {
     size_t n = hang->hosts + 1, v = hang->vertices + 1;
-    *d = (struct nt_draft){.hang = hang,
-                           .max_load = max_load,
-                           .away = calloc(n, sizeof *d->away),
-                           .quality = malloc(v * sizeof *d->quality),
-                           .pair = malloc(n * sizeof *d->pair),
-                           .busy = calloc(n, sizeof *d->busy),
-                           .closed = calloc(v, sizeof *d->closed),
-                           .room = calloc(v, sizeof *d->room),
-                           .load = calloc(v, sizeof *d->load),
-                           .list = malloc(v * sizeof *d->list),
-                           .list2 = malloc(v * sizeof *d->list2)};
-    if (!d->away || !d->quality || !d->pair || !d->busy || !d->closed || !d->room || !d->load ||
-        !d->list || !d->list2) {
-        nt_draft_fini(d);
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for rounds of %zu hosts", hang->hosts);
+    *d = (struct nt_flow_schedule){.hang = hang, .max_load = max_load};
+    d->away = nt_arena_array(&d->memory, n, sizeof *d->away);
+    d->quality = nt_arena_array(&d->memory, v, sizeof *d->quality);
+    d->pair = nt_arena_array(&d->memory, n, sizeof *d->pair);
+    d->busy = nt_arena_array(&d->memory, n, sizeof *d->busy);
+    d->closed = nt_arena_array(&d->memory, v, sizeof *d->closed);
+    d->room = nt_arena_array(&d->memory, v, sizeof *d->room);
+    d->load = nt_arena_array(&d->memory, v, sizeof *d->load);
+    d->list = nt_arena_array(&d->memory, v, sizeof *d->list);
+    d->list2 = nt_arena_array(&d->memory, v, sizeof *d->list2);
+    if (nt_arena_check(&d->memory, err) != 0) {
+        nt_flow_schedule_fini(d);
+        return -1;
     }
     for (size_t k = 0; k < v; k++)
         d->quality[k] = 1;
     return 0;
 }
 
-void nt_draft_clear(struct nt_draft *d)
+void nt_flow_schedule_clear(struct nt_flow_schedule *d)
 {
     const struct nt_hang *h = d->hang;
     d->pairs = 0;
@@ -62,7 +54,7 @@ void nt_draft_clear(struct nt_draft *d)
     }
 }
 
-void nt_draft_turn(struct nt_draft *d)
+void nt_flow_schedule_turn(struct nt_flow_schedule *d)
 {
     for (size_t k = 0; k < d->pairs; k++) {
         uint32_t from = d->pair[k][0];
@@ -71,7 +63,7 @@ void nt_draft_turn(struct nt_draft *d)
     }
 }
 
-bool nt_draft_join(struct nt_draft *d, uint32_t from, uint32_t to)
+bool nt_flow_schedule_join(struct nt_flow_schedule *d, uint32_t from, uint32_t to)
 {
     if (from == to || d->away[from] || d->away[to] || d->busy[from] || d->busy[to])
         return false;
@@ -84,7 +76,7 @@ bool nt_draft_join(struct nt_draft *d, uint32_t from, uint32_t to)
 /* ---- neighbours ---- */
 
 /* The hosts at a switch that take part; in list. */
-static size_t own_hosts(struct nt_draft *d, uint32_t v)
+static size_t own_hosts(struct nt_flow_schedule *d, uint32_t v)
 {
     const struct nt_hang *h = d->hang;
     size_t n = 0;
@@ -97,7 +89,7 @@ static size_t own_hosts(struct nt_draft *d, uint32_t v)
     return n;
 }
 
-void nt_draft_shift(struct nt_draft *d, int parity, size_t most)
+void nt_flow_schedule_shift(struct nt_flow_schedule *d, int parity, size_t most)
 {
     const struct nt_hang *h = d->hang;
     for (uint32_t v = (uint32_t)h->hosts; v < h->vertices; v++) {
@@ -106,7 +98,7 @@ void nt_draft_shift(struct nt_draft *d, int parity, size_t most)
             continue;
         for (size_t k = (size_t)parity; k < n && joined < most; k += 2)
             if (k + 1 < n || parity == 2 || (parity == 1 && n % 2 == 0))
-                joined += nt_draft_join(d, d->list[k], d->list[(k + 1) % n]);
+                joined += nt_flow_schedule_join(d, d->list[k], d->list[(k + 1) % n]);
     }
 }
 
@@ -114,11 +106,7 @@ void nt_draft_shift(struct nt_draft *d, int parity, size_t most)
 
 void nt_fan_fini(struct nt_fan *f)
 {
-    free(f->bin);
-    free(f->bins);
-    free(f->tight);
-    free(f->height);
-    free(f->seat);
+    nt_arena_fini(&f->memory);
     *f = (struct nt_fan){0};
 }
 
@@ -174,42 +162,38 @@ static void measure_heights(struct nt_fan *f, const struct nt_hang *h)
 /* Seats alternate along the tree, so that neighbours can receive from each other. */
 static int seat_the_tight(struct nt_fan *f, const struct nt_hang *h, struct nt_err *err)
 {
-    uint32_t *next = calloc(f->highest + 1, sizeof *next);
-    if (next == NULL)
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu groups", h->vertices);
+    NT_SCOPED struct nt_arena memory = {0};
+    uint32_t *next = nt_arena_array(&memory, f->highest + 1, sizeof *next);
+    if (nt_arena_check(&memory, err) != 0)
+        return -1;
     for (size_t k = 0; k < h->reached; k++) {
         uint32_t v = h->order[k];
         if (f->tight[v])
             f->seat[v] = next[f->height[v]]++;
     }
-    free(next);
     return 0;
 }
 
 int nt_fan_init(struct nt_fan *f, const struct nt_hang *h, struct nt_err *err)
 {
     size_t v = h->vertices + 1;
-    struct group *g = malloc(v * sizeof *g);
-    uint32_t *used = malloc(v * sizeof *used);
-    *f = (struct nt_fan){.bin = calloc(v, sizeof *f->bin),
-                         .bins = calloc(v, sizeof *f->bins),
-                         .tight = calloc(v, sizeof *f->tight),
-                         .height = calloc(v, sizeof *f->height),
-                         .seat = calloc(v, sizeof *f->seat)};
-    int rc = -1;
-    if (!g || !used || !f->bin || !f->bins || !f->tight || !f->height || !f->seat) {
-        nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu groups", h->vertices);
-    } else if (h->tree) {
+    NT_SCOPED struct nt_arena memory = {0};
+    struct group *g = nt_arena_array(&memory, v, sizeof *g);
+    uint32_t *used = nt_arena_array(&memory, v, sizeof *used);
+    *f = (struct nt_fan){0};
+    f->bin = nt_arena_array(&f->memory, v, sizeof *f->bin);
+    f->bins = nt_arena_array(&f->memory, v, sizeof *f->bins);
+    f->tight = nt_arena_array(&f->memory, v, sizeof *f->tight);
+    f->height = nt_arena_array(&f->memory, v, sizeof *f->height);
+    f->seat = nt_arena_array(&f->memory, v, sizeof *f->seat);
+    int rc = nt_arena_check(&memory, err) != 0 ? -1 : nt_arena_check(&f->memory, err);
+    if (rc == 0 && h->tree) {
         measure_heights(f, h);
         for (size_t k = 0; k < h->reached; k++)
             if (f->height[h->order[k]] >= 2)
                 deal(f, h, h->order[k], g, used);
         rc = seat_the_tight(f, h, err);
-    } else {
-        rc = 0;
     }
-    free(g);
-    free(used);
     if (rc != 0)
         nt_fan_fini(f);
     return rc;
@@ -218,7 +202,7 @@ int nt_fan_init(struct nt_fan *f, const struct nt_hang *h, struct nt_err *err)
 /* ---- flows between groups ---- */
 
 /* One receiver less below v and all above it; what is closed is not counted above. */
-static void take(struct nt_draft *d, uint32_t v)
+static void take(struct nt_flow_schedule *d, uint32_t v)
 {
     for (bool counted = true; v != NT_NO_VERTEX; v = d->hang->parent[v]) {
         d->room[v] -= counted;
@@ -233,7 +217,7 @@ static const double own_host = 0.1;
 
 /* The free host below v by the least loaded way: at each switch the branch that has the fewest
  * flows for its size and quality. */
-static uint32_t pick_below(const struct nt_draft *d, uint32_t v, uint32_t except)
+static uint32_t pick_below(const struct nt_flow_schedule *d, uint32_t v, uint32_t except)
 {
     const struct nt_hang *h = d->hang;
     while (v >= h->hosts) {
@@ -258,7 +242,7 @@ static uint32_t pick_below(const struct nt_draft *d, uint32_t v, uint32_t except
 }
 
 /* The nearest free host outside v. */
-static uint32_t pick_outside(const struct nt_draft *d, uint32_t v)
+static uint32_t pick_outside(const struct nt_flow_schedule *d, uint32_t v)
 {
     for (; d->hang->parent[v] != NT_NO_VERTEX; v = d->hang->parent[v]) {
         uint32_t found = pick_below(d, d->hang->parent[v], v);
@@ -288,33 +272,33 @@ static uint32_t spread(const struct nt_hang *h, uint32_t v, size_t k)
     return h->host[h->head[v] + k * step % n];
 }
 
-static size_t allowed(const struct nt_draft *d, size_t hosts)
+static size_t allowed(const struct nt_flow_schedule *d, size_t hosts)
 {
     return (size_t)fmax(1, floor(d->max_load * (double)hosts + 1e-9));
 }
 
 /* Nobody below receives from outside. */
-static void close_group(struct nt_draft *d, uint32_t c)
+static void close_group(struct nt_flow_schedule *d, uint32_t c)
 {
     d->closed[c] = true;
     for (uint32_t v = d->hang->parent[c]; v != NT_NO_VERTEX; v = d->hang->parent[v])
         d->room[v] -= d->room[c];
 }
 
-static void send_one(struct nt_draft *d, uint32_t parent, uint32_t from, bool outside)
+static void send_one(struct nt_flow_schedule *d, uint32_t parent, uint32_t from, bool outside)
 {
     uint32_t to = outside ? pick_outside(d, parent) : pick_below(d, parent, NT_NO_VERTEX);
     if (to == NT_NO_VERTEX && outside)
         to = pick_below(d, parent, NT_NO_VERTEX);
     if (to == NT_NO_VERTEX || d->away[from] || d->busy[from])
         return;
-    nt_draft_join(d, from, to);
+    nt_flow_schedule_join(d, from, to);
     take(d, to);
 }
 
 /* The closed groups below a parent send, one host each in turn; every other flow outside when
  * asked. */
-static void send_all(struct nt_draft *d, uint32_t parent, bool outside)
+static void send_all(struct nt_flow_schedule *d, uint32_t parent, bool outside)
 {
     const struct nt_hang *h = d->hang;
     bool more = true;
@@ -330,7 +314,8 @@ static void send_all(struct nt_draft *d, uint32_t parent, bool outside)
     }
 }
 
-static void close_turn(struct nt_draft *d, const struct nt_fan *f, uint32_t parent, uint32_t turn)
+static void close_turn(struct nt_flow_schedule *d, const struct nt_fan *f, uint32_t parent,
+                       uint32_t turn)
 {
     const struct nt_hang *h = d->hang;
     for (uint32_t i = h->first[parent]; i < h->first[parent + 1]; i++) {
@@ -340,7 +325,8 @@ static void close_turn(struct nt_draft *d, const struct nt_fan *f, uint32_t pare
     }
 }
 
-void nt_draft_fan(struct nt_draft *d, const struct nt_fan *f, uint32_t height, uint32_t turn)
+void nt_flow_schedule_fan(struct nt_flow_schedule *d, const struct nt_fan *f, uint32_t height,
+                          uint32_t turn)
 {
     const struct nt_hang *h = d->hang;
     for (size_t k = 0; k < h->reached; k++) {
@@ -352,8 +338,8 @@ void nt_draft_fan(struct nt_draft *d, const struct nt_fan *f, uint32_t height, u
     }
 }
 
-void nt_draft_spill(struct nt_draft *d, const struct nt_fan *f, uint32_t height, uint32_t turn,
-                    uint32_t parity)
+void nt_flow_schedule_spill(struct nt_flow_schedule *d, const struct nt_fan *f, uint32_t height,
+                            uint32_t turn, uint32_t parity)
 {
     const struct nt_hang *h = d->hang;
     size_t n = 0;
@@ -373,7 +359,7 @@ void nt_draft_spill(struct nt_draft *d, const struct nt_fan *f, uint32_t height,
 }
 
 /* Closes marked groups below the parent; how many hosts they have. */
-static uint32_t close_marked(struct nt_draft *d, uint32_t parent, const bool *marked)
+static uint32_t close_marked(struct nt_flow_schedule *d, uint32_t parent, const bool *marked)
 {
     const struct nt_hang *h = d->hang;
     uint32_t senders = 0;
@@ -389,7 +375,8 @@ static uint32_t close_marked(struct nt_draft *d, uint32_t parent, const bool *ma
     return senders;
 }
 
-void nt_draft_again(struct nt_draft *d, const struct nt_fan *f, uint32_t height, const bool *marked)
+void nt_flow_schedule_again(struct nt_flow_schedule *d, const struct nt_fan *f, uint32_t height,
+                            const bool *marked)
 {
     const struct nt_hang *h = d->hang;
     size_t n = 0;
@@ -407,7 +394,7 @@ void nt_draft_again(struct nt_draft *d, const struct nt_fan *f, uint32_t height,
 /* ---- pairs of groups ---- */
 
 /* Groups of a parent in list: its switches; the parent itself stands for its own hosts. */
-static size_t list_groups(struct nt_draft *d, uint32_t v)
+static size_t list_groups(struct nt_flow_schedule *d, uint32_t v)
 {
     const struct nt_hang *h = d->hang;
     size_t n = 0;
@@ -440,7 +427,7 @@ static uint32_t group_host(const struct nt_hang *h, uint32_t parent, uint32_t gr
     return group == parent ? h->child[h->first[parent] + k] : spread(h, group, k);
 }
 
-static size_t join_groups(struct nt_draft *d, uint32_t parent, uint32_t from, uint32_t to,
+static size_t join_groups(struct nt_flow_schedule *d, uint32_t parent, uint32_t from, uint32_t to,
                           size_t most)
 {
     const struct nt_hang *h = d->hang;
@@ -454,7 +441,7 @@ static size_t join_groups(struct nt_draft *d, uint32_t parent, uint32_t from, ui
         else if (d->away[b])
             j++;
         else {
-            joined += nt_draft_join(d, a, b);
+            joined += nt_flow_schedule_join(d, a, b);
             i++;
             j++;
         }
@@ -462,8 +449,8 @@ static size_t join_groups(struct nt_draft *d, uint32_t parent, uint32_t from, ui
     return full;
 }
 
-size_t nt_draft_pairs(struct nt_draft *d, const struct nt_fan *f, uint32_t height, int parity,
-                      size_t most)
+size_t nt_flow_schedule_pairs(struct nt_flow_schedule *d, const struct nt_fan *f, uint32_t height,
+                              int parity, size_t most)
 {
     const struct nt_hang *h = d->hang;
     size_t largest = 0;

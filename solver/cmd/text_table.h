@@ -1,12 +1,12 @@
 /* A table for people: a label that may be cut, figures that are aligned, a note. */
-#ifndef NT_ROWS_H
-#define NT_ROWS_H
+#ifndef NT_TEXT_TABLE_H
+#define NT_TEXT_TABLE_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "draft.h"
 #include "err.h"
+#include "strbuf.h"
 #include "terminal.h"
 
 enum { NT_ROW_CELLS = 4, NT_ROW_CELL_BYTES = 32, NT_ROW_NOTE_BYTES = 96 };
@@ -21,20 +21,20 @@ struct nt_row {
     char note[NT_ROW_NOTE_BYTES];
 };
 
-struct nt_rows {
+struct nt_text_table {
     size_t count, room;
     struct nt_row *row;
 };
 
 /* A new row at the end; takes art and label (from malloc, NULL: memory ran out before). NULL with
  * an error for want of memory. Valid until the next one. */
-struct nt_row *nt_rows_add(struct nt_rows *rows, enum nt_style style, char *art, char *label,
-                           struct nt_err *err);
-void nt_rows_fini(struct nt_rows *rows);
+struct nt_row *nt_text_table_add(struct nt_text_table *rows, enum nt_style style, char *art,
+                                 char *label, struct nt_err *err);
+void nt_text_table_fini(struct nt_text_table *rows);
 
 /* Within the terminal's width: labels are cut to fit. */
-void nt_rows_put(const struct nt_rows *rows, const struct nt_terminal *terminal,
-                 struct nt_draft *draft);
+void nt_text_table_put(const struct nt_text_table *rows, const struct nt_terminal *terminal,
+                       struct nt_strbuf *buf);
 
 /* The escape that begins a style, and the one that ends any; "" without colour. */
 const char *nt_style_begin(enum nt_style style, const struct nt_terminal *terminal);

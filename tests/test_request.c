@@ -7,43 +7,44 @@
 
 #include <cmocka.h>
 
-#include "order.h"
+#include "request.h"
 
 enum { WORDS = 12 };
 
-static int read_order(struct nt_order *order, const char *const words[WORDS], struct nt_err *err)
+static int read_request(struct nt_request *request, const char *const words[WORDS],
+                        struct nt_err *err)
 {
     char *argv[WORDS + 2] = {(char *)"nettopo-prolog"};
     int argc = 1;
     for (int k = 0; k < WORDS && words[k] != NULL; k++)
         argv[argc++] = (char *)words[k];
-    return nt_order_read(order, argc, argv, err);
+    return nt_request_read(request, argc, argv, err);
 }
 
 static void a_command_line_is_read(void **state)
 {
     (void)state;
-    struct nt_order order;
+    struct nt_request request;
     struct nt_err err = {0};
     static const char *const run[WORDS] = {"run",         "--job",  "42",     "--uid",
                                            "1001",        "--gid",  "100",    "--option",
                                            "quick,apply", "--conf", "/etc/nt"};
-    if (read_order(&order, run, &err) != 0)
+    if (read_request(&request, run, &err) != 0)
         fail_msg("%s", err.text);
-    assert_int_equal(order.verb, NT_VERB_RUN);
-    assert_true(order.wanted);
-    assert_false(order.from_script);
-    assert_int_equal(order.job, 42);
-    assert_int_equal(order.uid, 1001);
-    assert_int_equal(order.gid, 100);
-    assert_int_equal(order.option.level, NT_LEVEL_QUICK);
-    assert_true(order.option.apply);
-    assert_string_equal(order.conf, "/etc/nt");
+    assert_int_equal(request.verb, NT_VERB_RUN);
+    assert_true(request.wanted);
+    assert_false(request.from_script);
+    assert_int_equal(request.job, 42);
+    assert_int_equal(request.uid, 1001);
+    assert_int_equal(request.gid, 100);
+    assert_int_equal(request.option.level, NT_LEVEL_QUICK);
+    assert_true(request.option.apply);
+    assert_string_equal(request.conf, "/etc/nt");
     static const char *const gone[WORDS] = {"remove", "--job", "7"};
-    assert_int_equal(read_order(&order, gone, &err), 0);
-    assert_int_equal(order.verb, NT_VERB_REMOVE);
+    assert_int_equal(read_request(&request, gone, &err), 0);
+    assert_int_equal(request.verb, NT_VERB_REMOVE);
     static const char *const help[WORDS] = {"--help"};
-    assert_int_equal(read_order(&order, help, &err), 0);
+    assert_int_equal(read_request(&request, help, &err), 0);
 }
 
 static void a_wrong_command_line_is_named(void **state)
@@ -68,9 +69,9 @@ static void a_wrong_command_line_is_named(void **state)
         {{"run", "--job", "1", "--uid", "1", "--gid", "1", "--option", "x\ny"}, "--option: "},
     };
     for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
-        struct nt_order order;
+        struct nt_request request;
         struct nt_err err = {0};
-        assert_int_equal(read_order(&order, table[k].words, &err), -1);
+        assert_int_equal(read_request(&request, table[k].words, &err), -1);
         assert_int_equal(err.kind, NT_ERR_USAGE);
         if (strstr(err.text, table[k].says) == NULL)
             fail_msg("%zu: %s", k, err.text);
@@ -81,27 +82,27 @@ static void a_prolog_script_speaks_by_its_environment(void **state)
 {
     (void)state;
     static const char *const script[WORDS] = {"--from-prolog-script"};
-    struct nt_order order;
+    struct nt_request request;
     struct nt_err err = {0};
     setenv("SLURM_JOB_ID", "42", 1);
     setenv("SLURM_JOB_UID", "1001", 1);
     setenv("SLURM_JOB_GID", "100", 1);
-    assert_int_equal(read_order(&order, script, &err), 0);
-    assert_false(order.wanted);
-    assert_true(order.from_script);
+    assert_int_equal(read_request(&request, script, &err), 0);
+    assert_false(request.wanted);
+    assert_true(request.from_script);
     setenv("SPANK__SLURM_SPANK_OPTION_nettopo_nettopo", "(null)", 1);
-    assert_int_equal(read_order(&order, script, &err), 0);
-    assert_true(order.wanted);
-    assert_int_equal(order.option.level, NT_LEVEL_STANDARD);
+    assert_int_equal(read_request(&request, script, &err), 0);
+    assert_true(request.wanted);
+    assert_int_equal(request.option.level, NT_LEVEL_STANDARD);
     setenv("SPANK_NETTOPO", "quick", 1);
-    assert_int_equal(read_order(&order, script, &err), 0);
-    assert_int_equal(order.option.level, NT_LEVEL_QUICK);
+    assert_int_equal(read_request(&request, script, &err), 0);
+    assert_int_equal(request.option.level, NT_LEVEL_QUICK);
     setenv("SPANK_NETTOPO", "quick,evil", 1);
-    assert_int_equal(read_order(&order, script, &err), -1);
-    assert_true(order.from_script); /* so that the status is 0 all the same */
+    assert_int_equal(read_request(&request, script, &err), -1);
+    assert_true(request.from_script); /* so that the status is 0 all the same */
     unsetenv("SPANK_NETTOPO");
     unsetenv("SLURM_JOB_ID");
-    assert_int_equal(read_order(&order, script, &err), -1);
+    assert_int_equal(read_request(&request, script, &err), -1);
 }
 
 static void the_configuration_limits_the_option(void **state)
@@ -112,12 +113,12 @@ static void the_configuration_limits_the_option(void **state)
     double budget;
     nt_conf_default(&conf);
     nt_option_parse("full,budget=100", &option, NULL);
-    nt_order_limit(&option, &conf, &budget);
+    nt_request_limit(&option, &conf, &budget);
     assert_true(budget == 20 && option.budget_s == 20);
     assert_int_equal(option.level, NT_LEVEL_FULL);
     conf.level_max = NT_LEVEL_QUICK;
     nt_option_parse("standard", &option, NULL);
-    nt_order_limit(&option, &conf, &budget);
+    nt_request_limit(&option, &conf, &budget);
     assert_true(budget == 5);
     assert_int_equal(option.level, NT_LEVEL_QUICK);
 }

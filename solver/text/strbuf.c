@@ -1,4 +1,4 @@
-#include "draft.h"
+#include "strbuf.h"
 
 #include <stdarg.h>
 #include <stdint.h>
@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool make_room(struct nt_draft *d, size_t bytes)
+static bool make_room(struct nt_strbuf *d, size_t bytes)
 {
     if (d->failed || bytes > SIZE_MAX / 4 - d->used)
         return false;
@@ -22,7 +22,7 @@ static bool make_room(struct nt_draft *d, size_t bytes)
     return true;
 }
 
-void nt_draft_put(struct nt_draft *d, const char *text, size_t bytes)
+void nt_strbuf_put(struct nt_strbuf *d, const char *text, size_t bytes)
 {
     if (!make_room(d, bytes)) {
         d->failed = true;
@@ -33,12 +33,12 @@ void nt_draft_put(struct nt_draft *d, const char *text, size_t bytes)
     d->text[d->used] = '\0';
 }
 
-void nt_draft_puts(struct nt_draft *d, const char *text)
+void nt_strbuf_puts(struct nt_strbuf *d, const char *text)
 {
-    nt_draft_put(d, text, strlen(text));
+    nt_strbuf_put(d, text, strlen(text));
 }
 
-void nt_draft_print(struct nt_draft *d, const char *format, ...)
+void nt_strbuf_print(struct nt_strbuf *d, const char *format, ...)
 {
     char item[1024];
     va_list args;
@@ -46,10 +46,10 @@ void nt_draft_print(struct nt_draft *d, const char *format, ...)
     int used = vsnprintf(item, sizeof item, format, args);
     va_end(args);
     if (used > 0)
-        nt_draft_put(d, item, strlen(item));
+        nt_strbuf_put(d, item, strlen(item));
 }
 
-void nt_draft_clean(struct nt_draft *d, size_t from)
+void nt_strbuf_clean(struct nt_strbuf *d, size_t from)
 {
     for (size_t k = from; !d->failed && k < d->used; k++) {
         unsigned char c = (unsigned char)d->text[k];
@@ -58,18 +58,18 @@ void nt_draft_clean(struct nt_draft *d, size_t from)
     }
 }
 
-void nt_draft_put_line(struct nt_draft *d, const char *text)
+void nt_strbuf_put_line(struct nt_strbuf *d, const char *text)
 {
     size_t from = d->used;
-    nt_draft_puts(d, text);
-    nt_draft_clean(d, from);
+    nt_strbuf_puts(d, text);
+    nt_strbuf_clean(d, from);
 }
 
-int nt_draft_finish(struct nt_draft *d, char **text, size_t *bytes, struct nt_err *err)
+int nt_strbuf_finish(struct nt_strbuf *d, char **text, size_t *bytes, struct nt_err *err)
 {
-    nt_draft_put(d, "", 0); /* an empty text is a text */
-    struct nt_draft was = *d;
-    *d = (struct nt_draft){0};
+    nt_strbuf_put(d, "", 0); /* an empty text is a text */
+    struct nt_strbuf was = *d;
+    *d = (struct nt_strbuf){0};
     if (was.failed) {
         free(was.text);
         return nt_err_set(err, NT_ERR_SYSTEM, "no memory for a text of %zu bytes", was.used);

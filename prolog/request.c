@@ -1,4 +1,4 @@
-#include "order.h"
+#include "request.h"
 
 #include <pwd.h>
 #include <stdlib.h>
@@ -16,7 +16,7 @@ static int read_number(const char *what, const char *text, uint64_t max, uint64_
 }
 
 /* The largest ids stand for "none". */
-static int read_ids(struct nt_order *order, const char *job, const char *uid, const char *gid,
+static int read_ids(struct nt_request *request, const char *job, const char *uid, const char *gid,
                     struct nt_err *err)
 {
     uint64_t j, u, g;
@@ -35,9 +35,9 @@ static int read_ids(struct nt_order *order, const char *job, const char *uid, co
                               uid);
         g = user->pw_gid;
     }
-    order->job = (uint32_t)j;
-    order->uid = (uid_t)u;
-    order->gid = (gid_t)g;
+    request->job = (uint32_t)j;
+    request->uid = (uid_t)u;
+    request->gid = (gid_t)g;
     return 0;
 }
 
@@ -47,17 +47,17 @@ static const char *without_null(const char *text)
     return text != NULL && strcmp(text, "(null)") == 0 ? "" : text;
 }
 
-static int read_script_environment(struct nt_order *order, struct nt_err *err)
+static int read_script_environment(struct nt_request *request, struct nt_err *err)
 {
     const char *option = getenv("SPANK_NETTOPO");
     if (option == NULL)
         option = getenv("SPANK__SLURM_SPANK_OPTION_nettopo_nettopo");
-    order->from_script = true;
-    order->wanted = option != NULL;
-    if (nt_option_parse(without_null(option), &order->option, err) != 0)
+    request->from_script = true;
+    request->wanted = option != NULL;
+    if (nt_option_parse(without_null(option), &request->option, err) != 0)
         return nt_err_prefix(err, "option");
-    return read_ids(order, getenv("SLURM_JOB_ID"), getenv("SLURM_JOB_UID"), getenv("SLURM_JOB_GID"),
-                    err);
+    return read_ids(request, getenv("SLURM_JOB_ID"), getenv("SLURM_JOB_UID"),
+                    getenv("SLURM_JOB_GID"), err);
 }
 
 struct words {
@@ -87,11 +87,11 @@ static int read_words(struct words *words, int argc, char **argv, struct nt_err 
     return 0;
 }
 
-int nt_order_read(struct nt_order *order, int argc, char **argv, struct nt_err *err)
+int nt_request_read(struct nt_request *request, int argc, char **argv, struct nt_err *err)
 {
     static const struct {
         const char *name;
-        enum nt_verb verb;
+        enum nt_request_verb verb;
         bool script;
     } verbs[] = {{"run", NT_VERB_RUN, false},
                  {"remove", NT_VERB_REMOVE, false},
@@ -101,7 +101,7 @@ int nt_order_read(struct nt_order *order, int argc, char **argv, struct nt_err *
                  {"--version", NT_VERB_VERSION, false}};
     enum { N = sizeof verbs / sizeof *verbs };
     struct words words = {0};
-    *order = (struct nt_order){0};
+    *request = (struct nt_request){0};
     size_t v = 0;
     while (argc >= 2 && v < N && strcmp(argv[1], verbs[v].name) != 0)
         v++;
@@ -109,24 +109,24 @@ int nt_order_read(struct nt_order *order, int argc, char **argv, struct nt_err *
         return nt_err_set(err, NT_ERR_USAGE,
                           "expected run, remove, --from-prolog-script, "
                           "--from-epilog-script, --help or --version");
-    order->verb = verbs[v].verb;
-    order->from_script = verbs[v].script;
-    if (order->verb == NT_VERB_HELP || order->verb == NT_VERB_VERSION)
+    request->verb = verbs[v].verb;
+    request->from_script = verbs[v].script;
+    if (request->verb == NT_VERB_HELP || request->verb == NT_VERB_VERSION)
         return 0;
     if (read_words(&words, argc - 2, argv + 2, err) != 0)
         return -1;
-    order->conf = words.conf;
+    request->conf = words.conf;
     if (verbs[v].script)
-        return read_script_environment(order, err);
-    order->wanted = true;
-    if (nt_option_parse(without_null(words.option), &order->option, err) != 0)
+        return read_script_environment(request, err);
+    request->wanted = true;
+    if (nt_option_parse(without_null(words.option), &request->option, err) != 0)
         return nt_err_prefix(err, "--option");
-    if (order->verb == NT_VERB_REMOVE && words.uid == NULL)
+    if (request->verb == NT_VERB_REMOVE && words.uid == NULL)
         words.uid = words.gid = "0"; /* not used */
-    return read_ids(order, words.job, words.uid, words.gid, err);
+    return read_ids(request, words.job, words.uid, words.gid, err);
 }
 
-void nt_order_limit(struct nt_option *option, const struct nt_conf *conf, double *budget_s)
+void nt_request_limit(struct nt_option *option, const struct nt_conf *conf, double *budget_s)
 {
     if (option->level > conf->level_max)
         option->level = conf->level_max;

@@ -1,22 +1,22 @@
-#include "rows.h"
+#include "text_table.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 enum { LABEL_LEAST = 16, GAP = 2 };
 
-void nt_rows_fini(struct nt_rows *rows)
+void nt_text_table_fini(struct nt_text_table *rows)
 {
     for (size_t k = 0; k < rows->count; k++) {
         free(rows->row[k].art);
         free(rows->row[k].label);
     }
     free(rows->row);
-    *rows = (struct nt_rows){0};
+    *rows = (struct nt_text_table){0};
 }
 
-struct nt_row *nt_rows_add(struct nt_rows *rows, enum nt_style style, char *art, char *label,
-                           struct nt_err *err)
+struct nt_row *nt_text_table_add(struct nt_text_table *rows, enum nt_style style, char *art,
+                                 char *label, struct nt_err *err)
 {
     struct nt_row *grown = rows->row;
     if (rows->count == rows->room) {
@@ -47,10 +47,10 @@ static size_t columns(const char *text)
     return wide;
 }
 
-static void spaces(struct nt_draft *d, size_t n)
+static void spaces(struct nt_strbuf *d, size_t n)
 {
     while (n-- > 0)
-        nt_draft_puts(d, " ");
+        nt_strbuf_puts(d, " ");
 }
 
 const char *nt_style_begin(enum nt_style style, const struct nt_terminal *terminal)
@@ -68,7 +68,7 @@ struct widths {
     size_t label, cell[NT_ROW_CELLS];
 };
 
-static struct widths measure(const struct nt_rows *rows, const struct nt_terminal *terminal)
+static struct widths measure(const struct nt_text_table *rows, const struct nt_terminal *terminal)
 {
     struct widths w = {0};
     size_t notes = 0;
@@ -99,47 +99,47 @@ static struct widths measure(const struct nt_rows *rows, const struct nt_termina
 }
 
 /* The label, cut so that art and label fit. Labels are names: a byte is a column. */
-static void put_label(struct nt_draft *d, const struct nt_row *row, size_t room)
+static void put_label(struct nt_strbuf *d, const struct nt_row *row, size_t room)
 {
     size_t art = columns(row->art), label = columns(row->label);
-    nt_draft_puts(d, row->art);
+    nt_strbuf_puts(d, row->art);
     if (art + label <= room) {
-        nt_draft_puts(d, row->label);
+        nt_strbuf_puts(d, row->label);
         spaces(d, room - art - label);
         return;
     }
     size_t keep = room > art + 2 ? room - art - 2 : 1;
-    nt_draft_put(d, row->label, keep);
-    nt_draft_puts(d, "..");
+    nt_strbuf_put(d, row->label, keep);
+    nt_strbuf_puts(d, "..");
 }
 
-static void put_row(struct nt_draft *d, const struct nt_row *row, const struct widths *w,
+static void put_row(struct nt_strbuf *d, const struct nt_row *row, const struct widths *w,
                     const struct nt_terminal *terminal)
 {
     size_t from = d->used;
-    nt_draft_puts(d, nt_style_begin(row->style, terminal));
+    nt_strbuf_puts(d, nt_style_begin(row->style, terminal));
     put_label(d, row, w->label);
     for (size_t c = 0; c < NT_ROW_CELLS; c++) {
         if (w->cell[c] == 0)
             continue;
         size_t wide = columns(row->cell[c]);
         spaces(d, GAP + (w->cell[c] > wide ? w->cell[c] - wide : 0));
-        nt_draft_puts(d, row->cell[c]);
+        nt_strbuf_puts(d, row->cell[c]);
     }
     if (row->note[0] != '\0') {
         spaces(d, GAP);
-        nt_draft_puts(d, row->note);
+        nt_strbuf_puts(d, row->note);
     }
     while (!d->failed && d->used > from && d->text[d->used - 1] == ' ')
         d->used--;
-    nt_draft_puts(d, nt_style_end(terminal));
-    nt_draft_puts(d, "\n");
+    nt_strbuf_puts(d, nt_style_end(terminal));
+    nt_strbuf_puts(d, "\n");
 }
 
-void nt_rows_put(const struct nt_rows *rows, const struct nt_terminal *terminal,
-                 struct nt_draft *draft)
+void nt_text_table_put(const struct nt_text_table *rows, const struct nt_terminal *terminal,
+                       struct nt_strbuf *buf)
 {
     struct widths w = measure(rows, terminal);
     for (size_t k = 0; k < rows->count; k++)
-        put_row(draft, &rows->row[k], &w, terminal);
+        put_row(buf, &rows->row[k], &w, terminal);
 }
