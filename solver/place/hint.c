@@ -9,6 +9,7 @@
 #include "distance.h"
 #include "hierarchy.h"
 #include "polish.h"
+#include "scotch_split.h"
 #include "sure.h"
 
 /* Partners looked at while polishing: under a tenth of a second. */
@@ -90,6 +91,23 @@ static int try_rule(struct search *s, enum nt_split_rule rule, struct nt_err *er
     return consider(s, err);
 }
 
+/* A torus, a mesh, a hypercube: hosts are linked to hosts, in circles. Our halving of such a
+ * network loses to Scotch's mapping onto it (tests/bench libraries). */
+static bool is_direct(const struct search *s)
+{
+    const struct view *v = &s->view[0];
+    return v->model->switches == 0 && !nt_distance_is_tree(v->distance);
+}
+
+static int try_map(struct search *s, struct nt_err *err)
+{
+    const struct view *v = &s->view[0];
+    if (nt_scotch_map(v->model, v->distance, s->rank, s->capacity, s->traffic, s->seed, s->trial,
+                      err) != 0)
+        return -1;
+    return consider(s, err);
+}
+
 static int try_polish(struct search *s, struct nt_err *err)
 {
     memcpy(s->trial, s->best, s->traffic->tasks * sizeof *s->best);
@@ -116,6 +134,8 @@ static int find_best(struct search *s, struct nt_err *err)
     bool line = s->traffic->kind == NT_TRAFFIC_CHAIN || s->traffic->kind == NT_TRAFFIC_RING;
     if ((!line || !nt_distance_is_tree(s->view[0].distance)) &&
         try_rule(s, NT_SPLIT_BY_GRAPH, err) != 0)
+        return -1;
+    if (is_direct(s) && try_map(s, err) != 0)
         return -1;
     return try_polish(s, err);
 }
