@@ -15,6 +15,9 @@
 /* Partners looked at while polishing: under a tenth of a second. */
 static const uint64_t POLISH_WORK = 5000000;
 
+/* Seeds of Scotch's mapping: it starts from a random order and ends in another local minimum. */
+enum { MAPS = 4 };
+
 /* A network that may be the one, with what the scheduler's order and the best one cost on it. */
 struct view {
     const struct nt_model *model;
@@ -99,22 +102,30 @@ static bool is_direct(const struct search *s)
     return v->model->switches == 0 && !nt_distance_is_tree(v->distance);
 }
 
+static int polish_trial(struct search *s, struct nt_err *err)
+{
+    if (nt_polish(s->view[0].distance, s->rank, s->map->model->hosts, s->traffic, POLISH_WORK,
+                  s->trial, err) != 0)
+        return -1;
+    return consider(s, err);
+}
+
+/* The cheapest as it comes is not the cheapest when polished. */
 static int try_map(struct search *s, struct nt_err *err)
 {
     const struct view *v = &s->view[0];
-    if (nt_scotch_map(v->model, v->distance, s->rank, s->capacity, s->traffic, s->seed, s->trial,
-                      err) != 0)
-        return -1;
-    return consider(s, err);
+    for (uint64_t k = 0; k < MAPS; k++)
+        if (nt_scotch_map(v->model, v->distance, s->rank, s->capacity, s->traffic, s->seed + k,
+                          s->trial, err) != 0 ||
+            consider(s, err) != 0 || polish_trial(s, err) != 0)
+            return -1;
+    return 0;
 }
 
 static int try_polish(struct search *s, struct nt_err *err)
 {
     memcpy(s->trial, s->best, s->traffic->tasks * sizeof *s->best);
-    if (nt_polish(s->view[0].distance, s->rank, s->map->model->hosts, s->traffic, POLISH_WORK,
-                  s->trial, err) != 0)
-        return -1;
-    return consider(s, err);
+    return polish_trial(s, err);
 }
 
 static int find_best(struct search *s, struct nt_err *err)
