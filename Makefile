@@ -154,6 +154,9 @@ $(BUILD)/tests/%: tests/%.c $(TEST_LIBS) $(SPANK_TESTED)
 	$(Q)$(CC) $(REQUIRED) $(CFLAGS) $(DEFINES) $(TEST_SEES) -Wl,--as-needed -o $@ $< \
 	  $(SPANK_TESTED) $(TEST_LIBS) $(PROBE_LIBS) $(PROLOG_LIBS) $(SOLVER_LIBS) -lcmocka
 
+# a library that only this bench compares with, where it is installed
+$(BUILD)/tests/bench_libraries: private SOLVER_LIBS += $(if $(wildcard /usr/include/suitesparse/cholmod.h),-lcholmod)
+
 # the emulated fabric: a room of its own, whose program stands where its folder would
 FABRIC_MAINS := tests/fabric/fabric.c tests/fabric/talk.c
 FABRIC_OBJECTS := $(patsubst tests/%.c,$(BUILD)/obj/%.o,$(filter-out $(FABRIC_MAINS),$(wildcard tests/fabric/*.c)))

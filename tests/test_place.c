@@ -315,6 +315,43 @@ static void a_stencil_on_a_torus_gets_nearer(void **state)
     nt_model_destroy(m);
 }
 
+/* Neighbours of a ring of 64 hosts, dealt at random: a chain of ranks can follow the links. Some
+ * hosts may be left out, some take more tasks than others. */
+static void tasks_follow_the_links_of_a_direct_network(void **state)
+{
+    (void)state;
+    enum { HOSTS = 64 };
+    struct nt_err err = {0};
+    struct nt_model *m;
+    uint32_t deal[HOSTS];
+    struct nt_rng rng;
+    nt_rng_init(&rng, 11);
+    for (uint32_t k = 0; k < HOSTS; k++)
+        deal[k] = k;
+    nt_rng_shuffle(&rng, deal, HOSTS);
+    assert_int_equal(nt_model_create(HOSTS, 0, HOSTS, &m, &err), 0);
+    for (uint32_t k = 0; k < HOSTS; k++)
+        m->link[k] = (struct nt_link){.a = deal[k],
+                                      .b = deal[(k + 1) % HOSTS],
+                                      .latency_us = 1,
+                                      .bandwidth_MBps = NAN,
+                                      .bandwidth_back_MBps = NAN,
+                                      .probability = 1};
+    for (size_t way = 0; way < 3; way++) {
+        uint32_t *room = capacities(HOSTS, 1);
+        size_t tasks = way == 0 ? HOSTS : 48;
+        for (size_t h = 0; way == 2 && h < HOSTS; h++)
+            room[deal[h]] = h < 16 ? 0 : h < 40 ? 1 : 2;
+        struct nt_hint *h = hint_of(m, "ring", room, tasks);
+        respects_capacities(h, room, HOSTS);
+        never_worse(h);
+        assert_true(h->gain > (way == 0 ? 5 : 2));
+        nt_hint_destroy(h);
+        free(room);
+    }
+    nt_model_destroy(m);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -328,6 +365,7 @@ int main(void)
         cmocka_unit_test(a_matrix_of_hidden_clusters_is_found),
         cmocka_unit_test(what_does_not_fit_is_said),
         cmocka_unit_test(a_stencil_on_a_torus_gets_nearer),
+        cmocka_unit_test(tasks_follow_the_links_of_a_direct_network),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

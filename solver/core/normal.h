@@ -3,7 +3,12 @@
  *
  * The columns that few others meet (host links) are eliminated sparsely in order of least degree;
  * what remains when that stops to pay is one dense block (dense.h). Paths through a network
- * leave a block of about half the links or less, which saves nine tenths of the dense work. */
+ * leave a block of about half the links or less, which saves nine tenths of the dense work.
+ *
+ * CHOLMOD 3.0.14 was measured beside it (tests/bench libraries, up to 1296 unknowns): to factor
+ * took us 0.3 to 1.8 times its time, to give the variances 0.3 to 0.95 (it has no selected inverse;
+ * this is the same method over its factor, which keeps no dense block), the whole inverse 0.07 to
+ * 0.4 times, and 0.2 to 1 with OpenBLAS below both. Its supernodal part is under the GPL. */
 #ifndef NT_NORMAL_H
 #define NT_NORMAL_H
 

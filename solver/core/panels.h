@@ -1,5 +1,12 @@
 /* Products of dense matrices, in tiles that stay in registers: what reference LAPACK leaves slow.
  *
+ * Measured against LAPACK (tests/bench libraries; factor and inverse, CPU time of ours over its):
+ * over the reference BLAS 1.2 at 64 unknowns, 0.4 at 300, 0.2 at 2000; over OpenBLAS on one thread
+ * 2.2 at 300, 2.8 at 2000. A map's time does not change with any of them. OpenBLAS is 42 MB, its
+ * kernels are chosen by the processor, and its packages with threads start them when the library
+ * is loaded, in a job's prolog on every host: so it is no dependency, and the reference BLAS alone
+ * would be slower.
+ *
  * After K. Goto and R. van de Geijn, "Anatomy of high-performance matrix multiplication" (2008):
  * both factors are copied into panels of four rows, so that the innermost loop reads them in a
  * row. */

@@ -1,5 +1,6 @@
 #include "scotch_split.h"
 
+#include <math.h>
 #include <stdio.h> /* scotch.h needs FILE */
 
 #include <scotch.h>
@@ -28,20 +29,38 @@ static double heaviest(const struct nt_traffic *t)
     return most;
 }
 
+/* What bytes are multiplied with to be loads: their sum must stay in 31 bits. */
+static double units_of(const struct nt_traffic *t)
+{
+    size_t ends = t->start[t->tasks];
+    double most = heaviest(t), scale = ends > 0 ? 1e9 / (double)ends : 1;
+    return most > 0 ? (scale < 1000 ? scale : 1000) / most : 1;
+}
+
+static SCOTCH_Num load_of(double units)
+{
+    return units > 1 ? (SCOTCH_Num)units : 1;
+}
+
+static int check_traffic(const struct nt_traffic *t, struct nt_err *err)
+{
+    size_t ends = t->start[t->tasks];
+    if (ends > INT32_MAX / 4)
+        return nt_err_set(err, NT_ERR_INPUT, "traffic of %zu pairs is too much for the mapper",
+                          ends / 2);
+    return 0;
+}
+
 int nt_scotch_split_create(const struct nt_traffic *traffic, uint64_t seed,
                            struct nt_scotch_split **out, struct nt_err *err)
 {
     size_t n = traffic->tasks, ends = traffic->start[n];
-    if (ends > INT32_MAX / 4)
-        return nt_err_set(err, NT_ERR_INPUT, "traffic of %zu pairs is too much for the mapper",
-                          ends / 2);
+    if (check_traffic(traffic, err) != 0)
+        return -1;
     struct nt_scotch_split *s = nt_object_create(sizeof *s, err);
     if (s == NULL)
         return -1;
-    double most = heaviest(traffic);
-    /* the sum of all loads must stay in 31 bits */
-    double scale = ends > 0 ? 1e9 / (double)ends : 1;
-    s->per_unit = most > 0 ? (scale < 1000 ? scale : 1000) / most : 1;
+    s->per_unit = units_of(traffic);
     s->traffic = traffic;
     s->seed = seed;
     s->place = nt_arena_array(&s->memory, n, sizeof *s->place);
@@ -79,9 +98,8 @@ static SCOTCH_Num restrict_to(struct nt_scotch_split *s, const uint32_t *tasks, 
             uint32_t other = s->place[t->partner[e]];
             if (other == NONE)
                 continue;
-            double load = (double)t->bytes[e] * s->per_unit;
             s->edge[ends] = (SCOTCH_Num)other;
-            s->load[ends++] = load > 1 ? (SCOTCH_Num)load : 1;
+            s->load[ends++] = load_of((double)t->bytes[e] * s->per_unit);
         }
     }
     s->start[n] = ends;
@@ -89,6 +107,17 @@ static SCOTCH_Num restrict_to(struct nt_scotch_split *s, const uint32_t *tasks, 
 }
 
 /* One thread, its own seed: the same input gives the same division. */
+static bool settle(SCOTCH_Context *context, uint64_t seed)
+{
+    const int core = 0;
+    if (SCOTCH_contextOptionSetNum(context, SCOTCH_OPTIONNUMDETERMINISTIC, 1) != 0 ||
+        SCOTCH_contextThreadSpawn(context, 1, &core) != 0)
+        return false;
+    SCOTCH_contextRandomSeed(context, (SCOTCH_Num)(seed & 0x7fffffff));
+    SCOTCH_contextRandomReset(context);
+    return true;
+}
+
 static bool map_in_two(struct nt_scotch_split *s, size_t n, SCOTCH_Num ends, size_t c)
 {
     SCOTCH_Context context;
@@ -96,7 +125,6 @@ static bool map_in_two(struct nt_scotch_split *s, size_t n, SCOTCH_Num ends, siz
     SCOTCH_Arch arch;
     SCOTCH_Strat strat;
     SCOTCH_Num sides[2] = {(SCOTCH_Num)c, (SCOTCH_Num)(n - c)};
-    const int core = 0;
     bool done = false;
     if (SCOTCH_contextInit(&context) != 0)
         return false;
@@ -104,10 +132,7 @@ static bool map_in_two(struct nt_scotch_split *s, size_t n, SCOTCH_Num ends, siz
     SCOTCH_graphInit(&bound);
     SCOTCH_archInit(&arch);
     SCOTCH_stratInit(&strat);
-    if (SCOTCH_contextOptionSetNum(&context, SCOTCH_OPTIONNUMDETERMINISTIC, 1) == 0 &&
-        SCOTCH_contextThreadSpawn(&context, 1, &core) == 0) {
-        SCOTCH_contextRandomSeed(&context, (SCOTCH_Num)(s->seed & 0x7fffffff));
-        SCOTCH_contextRandomReset(&context);
+    if (settle(&context, s->seed)) {
         done = SCOTCH_graphBuild(&graph, 0, (SCOTCH_Num)n, s->start, s->start + 1, NULL, NULL, ends,
                                  s->edge, s->load) == 0 &&
                SCOTCH_archCmpltw(&arch, 2, sides) == 0 &&
@@ -179,4 +204,199 @@ int nt_scotch_split(struct nt_scotch_split *s, uint32_t *tasks, size_t n, size_t
     for (size_t k = 0; k < n; k++)
         tasks[k] = s->moved[k];
     return 0;
+}
+
+/* ---- all tasks at once ------------------------------------------------------------------------
+ */
+
+/* A graph as Scotch takes it, each edge at both its ends. */
+struct graph {
+    SCOTCH_Num n, ends;
+    SCOTCH_Num *start, *edge, *load, *weight; /* weight: of the vertices */
+};
+
+struct mapper {
+    struct nt_arena memory; /* of all arrays */
+    size_t hosts;
+    uint32_t *host;     /* by place in the order of the ranks */
+    uint32_t *room;     /* by host: tasks that it is to take */
+    SCOTCH_Num *used;   /* hosts that take some */
+    SCOTCH_Num targets; /* of them */
+    SCOTCH_Num *part;   /* by task */
+    struct graph job, network;
+};
+
+/* All vertices weigh 1. False when the arena failed. */
+static bool graph_init(struct graph *g, struct nt_arena *memory, size_t n, size_t ends)
+{
+    g->n = (SCOTCH_Num)n;
+    g->ends = (SCOTCH_Num)ends;
+    g->start = nt_arena_array(memory, n + 2, sizeof *g->start);
+    g->edge = nt_arena_array(memory, ends, sizeof *g->edge);
+    g->load = nt_arena_array(memory, ends, sizeof *g->load);
+    g->weight = nt_arena_array(memory, n, sizeof *g->weight);
+    for (size_t v = 0; g->weight != NULL && v < n; v++)
+        g->weight[v] = 1;
+    return g->weight != NULL;
+}
+
+static bool put_traffic(struct graph *g, struct nt_arena *memory, const struct nt_traffic *t)
+{
+    size_t n = t->tasks, ends = t->start[n];
+    double per_unit = units_of(t);
+    if (!graph_init(g, memory, n, ends))
+        return false;
+    for (size_t r = 0; r <= n; r++)
+        g->start[r] = (SCOTCH_Num)t->start[r];
+    for (size_t e = 0; e < ends; e++) {
+        g->edge[e] = (SCOTCH_Num)t->partner[e];
+        g->load[e] = load_of((double)t->bytes[e] * per_unit);
+    }
+    return true;
+}
+
+static double latency_of(const struct nt_link *link)
+{
+    return isfinite(link->latency_us) && link->latency_us > 0 ? link->latency_us : 1;
+}
+
+/* The model's hosts and links. Scotch's distances are whole numbers: the shortest link is 16,
+ * none over a hundred times that, so that a table of them stays in 31 bits. */
+static bool put_network(struct graph *g, struct nt_arena *memory, const struct nt_model *model,
+                        const uint32_t *room)
+{
+    size_t n = model->hosts;
+    double least = INFINITY;
+    if (!graph_init(g, memory, n, 2 * model->links))
+        return false;
+    for (size_t v = 0; v < n; v++)
+        g->weight[v] = (SCOTCH_Num)room[v];
+    for (size_t k = 0; k < model->links; k++) {
+        g->start[model->link[k].a + 1]++;
+        g->start[model->link[k].b + 1]++;
+        least = fmin(least, latency_of(&model->link[k]));
+    }
+    for (size_t v = 0; v < n; v++)
+        g->start[v + 1] += g->start[v];
+    for (size_t k = model->links; k-- > 0;) {
+        const struct nt_link *l = &model->link[k];
+        SCOTCH_Num load = load_of(round(16 * fmin(latency_of(l) / least, 100)));
+        uint32_t end[2] = {l->a, l->b};
+        for (size_t e = 0; e < 2; e++) {
+            SCOTCH_Num at = --g->start[end[e] + 1];
+            g->edge[at] = (SCOTCH_Num)end[1 - e];
+            g->load[at] = load;
+        }
+    }
+    for (size_t v = 0; v < n; v++) /* each start has run down to that of its vertex */
+        g->start[v] = g->start[v + 1];
+    g->start[n] = g->ends;
+    return true;
+}
+
+static bool build(SCOTCH_Context *context, const struct graph *g, SCOTCH_Graph *graph,
+                  SCOTCH_Graph *bound)
+{
+    return SCOTCH_graphBuild(graph, 0, g->n, g->start, g->start + 1, g->weight, NULL, g->ends,
+                             g->edge, g->load) == 0 &&
+           SCOTCH_contextBindGraph(context, graph, bound) == 0;
+}
+
+static bool map_all(struct mapper *m, uint64_t seed)
+{
+    SCOTCH_Context context;
+    SCOTCH_Graph graph[2], bound[2];
+    SCOTCH_Arch arch;
+    SCOTCH_Strat strat, halving;
+    if (SCOTCH_contextInit(&context) != 0)
+        return false;
+    for (size_t k = 0; k < 2; k++) {
+        SCOTCH_graphInit(&graph[k]);
+        SCOTCH_graphInit(&bound[k]);
+    }
+    SCOTCH_archInit(&arch);
+    SCOTCH_stratInit(&strat);
+    SCOTCH_stratInit(&halving);
+    bool done = settle(&context, seed) && build(&context, &m->job, &graph[0], &bound[0]) &&
+                build(&context, &m->network, &graph[1], &bound[1]) &&
+                SCOTCH_archBuild0(&arch, &bound[1], m->targets, m->used, &halving) == 0 &&
+                SCOTCH_stratGraphMapBuild(&strat, SCOTCH_STRATQUALITY | SCOTCH_STRATBALANCE,
+                                          m->targets, 0) == 0 &&
+                SCOTCH_graphMap(&bound[0], &arch, &strat, m->part) == 0;
+    SCOTCH_stratExit(&halving);
+    SCOTCH_stratExit(&strat);
+    SCOTCH_archExit(&arch);
+    for (size_t k = 0; k < 2; k++) {
+        SCOTCH_graphExit(&bound[k]);
+        SCOTCH_graphExit(&graph[k]);
+    }
+    SCOTCH_contextExit(&context);
+    return done;
+}
+
+/* Takes hosts in the order of rank until the tasks have room; all must be joined. */
+static int take_hosts(struct mapper *m, const struct nt_distance *distance, const uint32_t *rank,
+                      const uint32_t *capacity, size_t tasks, struct nt_err *err)
+{
+    for (uint32_t h = 0; h < m->hosts; h++)
+        m->host[rank[h]] = h;
+    for (size_t k = 0; k < m->hosts && tasks > 0; k++) {
+        uint32_t h = m->host[k];
+        m->room[h] = capacity[h] < tasks ? capacity[h] : (uint32_t)tasks;
+        tasks -= m->room[h];
+        if (m->room[h] == 0)
+            continue;
+        m->used[m->targets++] = (SCOTCH_Num)h;
+        if (!isfinite(nt_distance_latency(distance, (uint32_t)m->used[0], h)))
+            return nt_err_set(err, NT_ERR_INPUT, "hosts to place tasks on are not joined");
+    }
+    return 0;
+}
+
+/* Scotch keeps capacities within a tolerance: who finds no room goes to the next host in the order
+ * of rank that has some. */
+static void seat_all(const struct mapper *m, const uint32_t *rank, size_t tasks,
+                     uint32_t *rank_host)
+{
+    for (size_t r = 0; r < tasks; r++) {
+        uint32_t h = (uint32_t)m->part[r];
+        rank_host[r] = m->room[h] > 0 ? h : NONE;
+        m->room[h] -= m->room[h] > 0;
+    }
+    for (size_t r = 0; r < tasks; r++) {
+        if (rank_host[r] != NONE)
+            continue;
+        size_t k = rank[m->part[r]];
+        while (m->room[m->host[k]] == 0)
+            k = (k + 1) % m->hosts;
+        rank_host[r] = m->host[k];
+        m->room[m->host[k]]--;
+    }
+}
+
+int nt_scotch_map(const struct nt_model *model, const struct nt_distance *distance,
+                  const uint32_t *rank, const uint32_t *capacity, const struct nt_traffic *traffic,
+                  uint64_t seed, uint32_t *rank_host, struct nt_err *err)
+{
+    size_t hosts = model->hosts, tasks = traffic->tasks;
+    struct mapper m = {.hosts = hosts};
+    int rc = check_traffic(traffic, err);
+    if (rc != 0)
+        return rc;
+    m.host = nt_arena_array(&m.memory, hosts, sizeof *m.host);
+    m.room = nt_arena_array(&m.memory, hosts, sizeof *m.room);
+    m.used = nt_arena_array(&m.memory, hosts, sizeof *m.used);
+    m.part = nt_arena_array(&m.memory, tasks, sizeof *m.part);
+    rc = nt_arena_check(&m.memory, err);
+    if (rc == 0)
+        rc = take_hosts(&m, distance, rank, capacity, tasks, err);
+    if (rc == 0 && (!put_traffic(&m.job, &m.memory, traffic) ||
+                    !put_network(&m.network, &m.memory, model, m.room)))
+        rc = nt_arena_check(&m.memory, err);
+    if (rc == 0 && !map_all(&m, seed))
+        rc = nt_err_set(err, NT_ERR_SYSTEM, "the mapper failed on %zu tasks", tasks);
+    if (rc == 0)
+        seat_all(&m, rank, tasks, rank_host);
+    nt_arena_fini(&m.memory);
+    return rc;
 }
