@@ -218,10 +218,9 @@ static int infer_all(struct nt_campaign *c, struct nt_model **model, struct nt_e
 /* Of the latency planner, which has ended. */
 static int infer(struct nt_campaign *c, const struct nt_planner *planner, struct nt_err *err)
 {
-    const struct nt_planner *sound = nt_sweep_latency_sound(planner);
+    const struct nt_sparse *sound = nt_sweep_latency_sound(planner);
     struct nt_model *model;
-    if ((sound != NULL ? nt_sweep_adaptive_model(sound, &model, err) : infer_all(c, &model, err)) !=
-        0)
+    if ((sound != NULL ? nt_sparse_model(sound, &model, err) : infer_all(c, &model, err)) != 0)
         return -1;
     nt_model_destroy(c->model);
     c->model = model;

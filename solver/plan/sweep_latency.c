@@ -59,14 +59,14 @@ static void say_why(struct latency *s, const char *what, const char *then)
  * err; 2: all pairs are needed */
 static int next_adaptive(struct latency *s, struct nt_order *order, struct nt_err *err)
 {
-    struct nt_adaptive_check check;
+    struct nt_sparse_check check;
     struct nt_err why = {.kind = NT_ERR_INPUT};
     int more = s->failed ? -1 : s->adaptive->ops->next(s->adaptive, order, &why);
     if (more > 0)
         return 1;
     s->over = true;
-    nt_sweep_adaptive_check(s->adaptive, &check);
-    s->sound = more == 0 && check.verdict == NT_ADAPTIVE_SOUND;
+    nt_sparse_check(nt_sweep_adaptive_known(s->adaptive), &check);
+    s->sound = more == 0 && check.verdict == NT_SPARSE_SOUND;
     if (s->sound)
         return 0;
     if (more < 0 && why.kind != NT_ERR_INPUT) {
@@ -74,7 +74,7 @@ static int next_adaptive(struct latency *s, struct nt_order *order, struct nt_er
             *err = why;
         return -1;
     }
-    if (check.verdict == NT_ADAPTIVE_REFUTED)
+    if (check.verdict == NT_SPARSE_REFUTED)
         say_why(s, "the network is not one of nested tiers", "so all pairs were to be measured");
     else
         say_why(s, "the tiers could not be told from some pairs", "so all were to be measured");
@@ -184,9 +184,9 @@ int nt_sweep_latency_create(size_t hosts, const bool *absent, enum nt_sweep_mode
     return 0;
 }
 
-const struct nt_planner *nt_sweep_latency_sound(const struct nt_planner *planner)
+const struct nt_sparse *nt_sweep_latency_sound(const struct nt_planner *planner)
 {
-    return of(planner)->sound ? of(planner)->adaptive : NULL;
+    return of(planner)->sound ? nt_sweep_adaptive_known(of(planner)->adaptive) : NULL;
 }
 
 bool nt_sweep_latency_is_told(const struct nt_planner *planner)
