@@ -16,6 +16,7 @@
 #include <stdint.h>
 
 #include "err.h"
+#include "matrix.h"
 #include "option.h"
 #include "sparse.h"
 #include "sweep.h"
@@ -52,5 +53,10 @@ const char *nt_sweep_latency_why_all(const struct nt_planner *planner);
 
 /* So far some pairs are measured and not all. */
 bool nt_sweep_latency_adapts(const struct nt_planner *planner);
+
+/* The low of all latencies so far, of each pair and direction, of at most NT_SWEEP_ALL_HOSTS_MAX
+ * hosts; a matrix of the caller's. */
+int nt_sweep_latency_matrix(const struct nt_planner *planner, struct nt_matrix **out,
+                            struct nt_err *err);
 
 #endif
