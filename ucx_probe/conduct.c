@@ -28,7 +28,6 @@ struct sweep {
     const char *rail[NT_PAIR_RAILS_MAX]; /* names, the pair's */
     struct nt_result *results;           /* what the planner is told; hosts of them */
     bool *silent;                        /* hosts of them */
-    struct nt_met met;                   /* which pairs have a latency */
     size_t pairs_total;
     uint32_t rounds;
     double window_s; /* of the last order */
@@ -80,8 +79,6 @@ static int enter_phase(struct sweep *s, const char *name, struct nt_err *err)
 static int record_good(struct sweep *s, const struct nt_order *order, const struct nt_result *r,
                        struct nt_err *err)
 {
-    if (order->kind == NT_ORDER_LATENCY && nt_met_note(&s->met, r->a, r->b, err) != 0)
-        return -1;
     return nt_samples_add(s->samples, nt_record_of(order, r),
                           order->rail[0] == '\0' ? NULL : order->rail, err);
 }
@@ -364,8 +361,6 @@ static int prepare(struct sweep *s, struct nt_err *err)
     free(absent);
     s->pairs_total = n < 2 ? 0 : n * (n - 1) / 2;
     if (rc == 0)
-        rc = nt_met_init(&s->met, n, err);
-    if (rc == 0)
         rc = nt_match_init(&s->match, s->meet, s->turn, s->crew, err);
     if (rc == 0)
         rc = nt_samples_create(&s->samples, err);
@@ -389,7 +384,8 @@ static int warn_of_campaign(struct sweep *s, struct nt_err *err)
 
 /* A host that has met fewer than half of the others is missing in the map; another keeps its
  * place, and the reason names it. */
-static int record_gone(struct sweep *s, size_t *gone, const char **name, struct nt_err *err)
+static int record_gone(struct sweep *s, const struct nt_met *met, size_t *gone, const char **name,
+                       struct nt_err *err)
 {
     *gone = 0;
     for (size_t h = 0; h < s->crew->hosts; h++) {
@@ -398,7 +394,7 @@ static int record_gone(struct sweep *s, size_t *gone, const char **name, struct 
             continue;
         if ((*gone)++ == 0)
             *name = s->crew->name[h];
-        bool placed = 2 * s->met.partners[h] >= s->crew->hosts - 1 && s->met.partners[h] > 0;
+        bool placed = 2 * met->partners[h] >= s->crew->hosts - 1 && met->partners[h] > 0;
         int rc = placed ? nt_samples_warn(s->samples, err, "%s: %s", s->crew->name[h], why)
                         : nt_samples_set_missing(s->samples, h, why, err);
         if (rc != 0)
@@ -428,12 +424,13 @@ static const char *why_too_few(const struct sweep *s)
     return untold != NULL ? untold : s->trouble[0] != '\0' ? s->trouble : "the time was up";
 }
 
-static enum nt_status judge_sweep(const struct sweep *s, size_t gone, const char *name,
-                                  const char *broken, char reason[NT_REASON_BYTES])
+static enum nt_status judge_sweep(const struct sweep *s, size_t pairs, size_t gone,
+                                  const char *name, const char *broken,
+                                  char reason[NT_REASON_BYTES])
 {
     size_t present = nt_crew_present(s->crew);
     reason[0] = '\0';
-    if (s->crew->hosts > 1 && s->met.pairs == 0) {
+    if (s->crew->hosts > 1 && pairs == 0) {
         snprintf(reason, NT_REASON_BYTES, "no pair of hosts could be measured: %.160s",
                  why_nothing(s, broken));
         return NT_STATUS_FAILED;
@@ -443,11 +440,11 @@ static enum nt_status judge_sweep(const struct sweep *s, size_t gone, const char
                  gone, s->crew->hosts, name, gone > 1 ? " and others" : "");
     else if (broken != NULL)
         snprintf(reason, NT_REASON_BYTES, "the sweep broke off after %zu of %zu pairs: %.128s",
-                 s->met.pairs, s->pairs_total, broken);
+                 pairs, s->pairs_total, broken);
     else if (!nt_campaign_is_verified(s->campaign) && present > 1 &&
-             s->met.pairs < present * (present - 1) / 2)
-        snprintf(reason, NT_REASON_BYTES, "%zu of %zu pairs measured: %s", s->met.pairs,
-                 s->pairs_total, why_too_few(s));
+             pairs < present * (present - 1) / 2)
+        snprintf(reason, NT_REASON_BYTES, "%zu of %zu pairs measured: %s", pairs, s->pairs_total,
+                 why_too_few(s));
     else if (nt_campaign_cut(s->campaign) != NULL)
         snprintf(reason, NT_REASON_BYTES, "%s", nt_campaign_cut(s->campaign));
     return reason[0] == '\0' ? NT_STATUS_OK : NT_STATUS_PARTIAL;
@@ -458,10 +455,16 @@ static int finish(struct sweep *s, const char *broken, char reason[NT_REASON_BYT
 {
     size_t gone = 0;
     const char *name = "";
+    struct nt_met met;
     if (enter_phase(s, "", err) != 0 || warn_of_campaign(s, err) != 0 ||
-        record_gone(s, &gone, &name, err) != 0)
+        nt_samples_met_any(s->samples, &met, err) != 0)
         return -1;
-    enum nt_status status = judge_sweep(s, gone, name, broken, reason);
+    size_t pairs = met.pairs;
+    int rc = record_gone(s, &met, &gone, &name, err);
+    nt_met_fini(&met);
+    if (rc != 0)
+        return -1;
+    enum nt_status status = judge_sweep(s, pairs, gone, name, broken, reason);
     const char *cut = nt_campaign_cut(s->campaign);
     bool said = cut != NULL && strcmp(cut, reason) == 0;
     if (reason[0] != '\0' && !said && nt_samples_warn(s->samples, err, "%s", reason) != 0)
@@ -478,7 +481,6 @@ static void clear(struct sweep *s)
     nt_crew_destroy(s->crew);
     free(s->results);
     free(s->silent);
-    nt_met_fini(&s->met);
 }
 
 int nt_conduct(struct nt_meet *meet, struct nt_turn *turn, const struct nt_conductor *how,

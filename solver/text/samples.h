@@ -186,4 +186,7 @@ int nt_samples_latency(const struct nt_samples *s, double message_bytes, struct 
 int nt_samples_met(const struct nt_samples *s, double message_bytes, struct nt_met *out,
                    struct nt_err *err);
 
+/* Which pairs have a latency of any kind, those of missing hosts too. */
+int nt_samples_met_any(const struct nt_samples *s, struct nt_met *out, struct nt_err *err);
+
 #endif
