@@ -348,7 +348,7 @@ static int record_latency(struct nt_samples *s, const struct field *f, uint32_t 
                           .count = PINGS,
                           .bytes = 8,
                           .value_us = value,
-                          .median_us = value};
+                          .latency.median_us = value};
     return isnan(value) ? 0 : nt_samples_add(s, x, NULL, err);
 }
 
