@@ -39,8 +39,9 @@ struct nt_sparse_check {
 };
 
 /* Hosts in the order of their names, which is a hint at who is near whom and never a proof.
- * absent[i] (hosts of them, may be NULL): host i takes no part, and its readings do not count.
- * *out is as nt_sparse_model says. NT_ERR_INPUT: hardly a pair was read twice to calibrate. */
+ * readings: of such hosts, in the order of taking. absent[i] (hosts of them, may be NULL): host i
+ * takes no part, and its readings do not count. *out is as nt_sparse_model says. NT_ERR_INPUT:
+ * hardly a pair was read twice to calibrate. */
 int nt_infer_sparse(size_t hosts, const bool *absent, const struct nt_readings *readings,
                     struct nt_model **out, struct nt_sparse_check *check, struct nt_err *err);
 
