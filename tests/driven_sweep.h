@@ -28,6 +28,12 @@ struct trip {
     uint64_t trace; /* a hash of all orders */
 };
 
+/* All results of a sweep in the order of their rounds, phase by phase. */
+struct sweep_record {
+    const struct nt_result *result; /* the sum of these: */
+    size_t calibration, planning, verification;
+};
+
 struct drive {
     const struct nt_network *network;
     struct nt_measure_noise noise;
@@ -38,8 +44,8 @@ struct drive {
     bool *dead;
     struct nt_result *result; /* all so far */
     size_t results, room;
-    struct nt_adaptive_record record; /* of them */
-    bool counted;                     /* merging goes by all that it was told, as the record will */
+    struct sweep_record record; /* of them */
+    bool counted;               /* merging goes by all that it was told, as the record will */
 };
 
 static inline void record(struct drive *d, const char *phase, const struct nt_result *result,
@@ -135,9 +141,28 @@ static inline struct nt_model *found_by(const struct drive *d)
 {
     struct nt_model *m;
     struct nt_err err;
-    if (nt_sweep_adaptive_model(d->planner, &m, &err) < 0)
+    if (nt_sparse_model(nt_sweep_adaptive_known(d->planner), &m, &err) < 0)
         fail_msg("%s", err.text);
     return m;
+}
+
+/* The same from what was recorded, without a planner. */
+static inline int recalled_by(size_t hosts, const struct sweep_record *record,
+                              struct nt_model **model, struct nt_sparse_check *check)
+{
+    struct nt_readings r = {0};
+    size_t planned = record->calibration + record->planning;
+    for (size_t k = 0; k < planned + record->verification; k++) {
+        const struct nt_result *x = &record->result[k];
+        if (k < planned)
+            r.planning++;
+        if (k < record->calibration)
+            r.calibration++;
+        assert_int_equal(nt_readings_note(&r, x->a, x->b, x->count, x->value_us, NULL), 0);
+    }
+    int rc = nt_infer_sparse(hosts, NULL, &r, model, check, NULL);
+    nt_readings_fini(&r);
+    return rc;
 }
 
 /* To the last bit. */

@@ -201,14 +201,15 @@ static void test_judge(void **state)
         const bool lost[4] = {0};
         assert_int_equal(nt_clusters_init(&clusters, 4, 1, NULL), 0);
         const struct nt_slow slow = {0};
-        struct nt_found_tree claim = {4, lost, &classes, &clusters, &slow, classes.noise};
+        const struct nt_found_tree claim = {4,     lost, &classes,      &clusters,
+                                            &slow, &r,   classes.noise, 0};
         for (unsigned i = 0; i < table[k].readings; i++)
             assert_int_equal(
                 nt_readings_add(&r, 0, 1, 30, (float)(0.113 + 0.012 * table[k].off_sds), NULL), 0);
         assert_int_equal(nt_readings_add(&r, 2, 3, 30, 0.113F, NULL), 0);
         r.calibration = 0;
         r.planning = r.count;
-        assert_int_equal(nt_verify_judge(&claim, &r, &f, NULL), 0);
+        assert_int_equal(nt_verify_judge(&claim, &f, NULL), 0);
         if ((f.against > 0) != (table[k].against > 0) || f.suspects != table[k].suspects)
             fail_msg("%u readings off by %g: %zu against, %zu suspects", table[k].readings,
                      table[k].off_sds, f.against, f.suspects);

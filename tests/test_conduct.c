@@ -103,7 +103,7 @@ static size_t pairs_without(const struct nt_samples *s, size_t out)
             met[p->b][p->a])
             continue;
         assert_true(p->value_us > 0 && p->value_us < 1e5);
-        assert_true(p->median_us >= p->value_us);
+        assert_true(p->latency.median_us >= p->value_us);
         assert_true(p->count > 0 && p->count < 100000);
         met[p->a][p->b] = true;
         n++;
@@ -344,14 +344,15 @@ static void a_full_sweep_has_flows_trains_and_kernels(void **state)
         if (x->kind != NT_SAMPLE_KERNEL)
             continue;
         print_message("  %s: %u times, %.0f us (%.0f to %.0f)\n", s->text[x->text], x->count,
-                      x->value_us, x->median_us, x->se_us);
+                      x->value_us, x->kernel.low_us, x->kernel.high_us);
         assert_int_equal(x->a, 5);
         assert_true(x->count >= 1 && x->bytes >= 1024);
         uint32_t crowd[NT_SAMPLES_CROWD_MAX];
         assert_int_equal(nt_samples_crowd(s, x, crowd), 5);
         for (uint32_t h = 0; h < 5; h++)
             assert_int_equal(crowd[h], h);
-        assert_true(0 < x->median_us && x->median_us <= x->value_us && x->value_us <= x->se_us);
+        assert_true(0 < x->kernel.low_us && x->kernel.low_us <= x->value_us &&
+                    x->value_us <= x->kernel.high_us);
     }
     assert_int_equal(count_kind(s, NT_SAMPLE_KERNEL), 6);
     assert_true(count_kind(s, NT_SAMPLE_PRTT) > 0);

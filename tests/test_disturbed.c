@@ -28,6 +28,20 @@ static double reading_us(struct nt_rng *rng, uint32_t a, uint32_t b, double dist
     return nt_rng_uniform(rng) < disturbed ? us * (1.2 + 1.8 * nt_rng_uniform(rng)) : us;
 }
 
+static void note(struct nt_latencies *l, uint32_t a, uint32_t b, double us)
+{
+    assert_int_equal(nt_latencies_note(l, a, b, us, NULL), 0);
+}
+
+/* Of all that was noted, which is given back. */
+static struct nt_disturbed disturbed_of(struct nt_latencies *l)
+{
+    struct nt_disturbed d;
+    assert_int_equal(nt_disturbed_find(l, &d, NULL), 0);
+    nt_latencies_fini(l);
+    return d;
+}
+
 static void the_share_is_found(void **state)
 {
     static const double shares[] = {0, 0.1, 0.3, 0.5};
@@ -36,17 +50,17 @@ static void the_share_is_found(void **state)
         for (unsigned readings = 3; readings <= 9; readings += 3) {
             double share = 0, pairs = 0;
             for (uint64_t seed = 1; seed <= SEEDS; seed++) {
-                struct nt_disturbed d;
+                struct nt_latencies l;
                 struct nt_rng rng;
                 nt_rng_init(&rng, seed);
-                assert_int_equal(nt_disturbed_init(&d, HOSTS, NULL), 0);
+                nt_latencies_init(&l, HOSTS);
                 for (unsigned r = 0; r < readings; r++)
                     for (uint32_t a = 0; a < HOSTS; a++)
                         for (uint32_t b = 0; b < a; b++)
-                            nt_disturbed_note(&d, a, b, reading_us(&rng, a, b, shares[k]));
-                share += nt_disturbed_share(&d) / SEEDS;
-                pairs += nt_disturbed_pairs(&d) / SEEDS;
-                nt_disturbed_fini(&d);
+                            note(&l, a, b, reading_us(&rng, a, b, shares[k]));
+                struct nt_disturbed d = disturbed_of(&l);
+                share += d.share / SEEDS;
+                pairs += d.pairs / SEEDS;
             }
             print_message("%g of %u readings: %.3f, %.4f pairs, expected %.4f\n", shares[k],
                           readings, share, pairs, PAIRS * pow(shares[k], readings));
@@ -57,34 +71,32 @@ static void the_share_is_found(void **state)
 static void one_that_is_too_low_disturbs_no_others(void **state)
 {
     static const double us[] = {10, 10.1, 6, 10.2, 15};
-    struct nt_disturbed d;
+    struct nt_latencies l;
     (void)state;
-    assert_int_equal(nt_disturbed_init(&d, HOSTS, NULL), 0);
+    nt_latencies_init(&l, HOSTS);
     for (size_t k = 0; k < 5; k++)
-        nt_disturbed_note(&d, 1, 3, us[k]);
-    assert_true(fabs(nt_disturbed_share(&d) - 0.2) < 1e-3);
-    nt_disturbed_fini(&d);
+        note(&l, 1, 3, us[k]);
+    assert_true(fabs(disturbed_of(&l).share - 0.2) < 1e-3);
 }
 
 static void what_is_no_reading_does_not_count(void **state)
 {
-    struct nt_disturbed d;
+    struct nt_latencies l;
     (void)state;
-    assert_int_equal(nt_disturbed_init(&d, HOSTS, NULL), 0);
-    nt_disturbed_note(&d, 1, 1, 5);
-    nt_disturbed_note(&d, 1, HOSTS, 5);
-    nt_disturbed_note(&d, 0, 1, NAN);
-    nt_disturbed_note(&d, 0, 1, 0);
-    assert_true(nt_disturbed_pairs(&d) == 0);
+    nt_latencies_init(&l, HOSTS);
+    note(&l, 1, 1, 5);
+    note(&l, 1, HOSTS, 5);
+    note(&l, 0, 1, NAN);
+    note(&l, 0, 1, 0);
+    assert_true(disturbed_of(&l).pairs == 0);
+    nt_latencies_init(&l, HOSTS);
     for (unsigned k = 0; k < 2 * NT_DISTURBED_READINGS_MAX; k++)
-        nt_disturbed_note(&d, HOSTS - 1, HOSTS - 2, 5);
-    assert_true(nt_disturbed_share(&d) == 0);
-    nt_disturbed_fini(&d);
-    assert_int_equal(nt_disturbed_init(&d, NT_DISTURBED_HOSTS_MAX + 1, NULL), 0);
-    nt_disturbed_note(&d, 0, 1, 5);
-    nt_disturbed_note(&d, 0, 1, 10);
-    assert_true(nt_disturbed_share(&d) == 0);
-    nt_disturbed_fini(&d);
+        note(&l, HOSTS - 1, HOSTS - 2, k < NT_DISTURBED_READINGS_MAX ? 5 : 10);
+    assert_true(disturbed_of(&l).share == 0);
+    nt_latencies_init(&l, NT_LATENCIES_LISTED_HOSTS + 1);
+    note(&l, 0, 1, 5);
+    note(&l, 0, 1, 10);
+    assert_true(disturbed_of(&l).share == 0);
 }
 
 /* Rounds until the sweep ends; *wrong: pairs whose lowest reading is not the truth. */

@@ -286,7 +286,7 @@ static struct nt_samples *record(bool warm)
             nt_samples_begin_round(s, NULL);
             struct nt_sample x = {
                 .kind = NT_SAMPLE_LATENCY, .a = a, .b = b, .count = 9, .bytes = 8};
-            x.value_us = x.median_us = a / 2 == b / 2 ? 1 : 3;
+            x.value_us = x.latency.median_us = a / 2 == b / 2 ? 1 : 3;
             if (a != b)
                 assert_int_equal(nt_samples_add(s, x, NULL, NULL), 0);
         }

@@ -44,9 +44,7 @@ static void add(struct nt_samples *s, uint32_t a, uint32_t b, const char *rail, 
                           .count = m.count,
                           .bytes = m.bytes,
                           .value_us = m.time_us,
-                          .se_us = m.se_us,
-                          .median_us = m.delay_us,
-                          .hold_us = m.hold_us};
+                          .prtt = {m.se_us, m.delay_us, m.hold_us}};
     assert_int_equal(nt_samples_begin_round(s, &err), 0);
     assert_int_equal(nt_samples_add(s, x, rail, &err), 0);
 }

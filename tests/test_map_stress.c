@@ -47,8 +47,7 @@ static void add_kernel(struct nt_samples *s, const char *kernel, double time_us,
                           .count = 7,
                           .bytes = MB,
                           .value_us = time_us,
-                          .median_us = time_us * (1 - spread),
-                          .se_us = time_us * (1 + spread)};
+                          .kernel = {time_us * (1 - spread), time_us * (1 + spread)}};
     assert_int_equal(nt_samples_begin_round(s, &err), 0);
     assert_int_equal(nt_samples_add_kernel(s, x, kernel, host, &err), 0);
 }

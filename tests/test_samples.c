@@ -104,12 +104,12 @@ static void a_good_text_is_read_in_pieces_of_any_size(void **state)
         assert_int_equal(s->sample[9].b, 12);
         assert_string_equal(s->text[s->sample[1].text], "no answer");
         assert_true(fabs(s->sample[2].value_us - 123.456789) < 1e-9);
-        assert_true(s->sample[3].median_us == 12.5 && s->sample[3].value_us == 3.25);
-        assert_true(s->sample[4].se_us == 0.125 && s->sample[4].text == 0);
-        assert_true(s->sample[5].se_us == 0.125 && s->sample[5].hold_us == 800);
+        assert_true(s->sample[3].prtt.delay_us == 12.5 && s->sample[3].value_us == 3.25);
+        assert_true(s->sample[4].prtt.se_us == 0.125 && s->sample[4].text == 0);
+        assert_true(s->sample[5].prtt.se_us == 0.125 && s->sample[5].prtt.hold_us == 800);
         assert_string_equal(s->text[s->sample[5].text - 1], "fab1");
         assert_int_equal(s->sample[6].text, s->sample[5].text);
-        assert_true(s->sample[7].median_us == 12.25 && s->sample[7].se_us == 12.875);
+        assert_true(s->sample[7].kernel.low_us == 12.25 && s->sample[7].kernel.high_us == 12.875);
         assert_int_equal(s->warnings, 1);
         assert_int_equal(s->status, NT_STATUS_PARTIAL);
         char *text;
@@ -287,8 +287,9 @@ static void add_random(struct nt_samples *s, struct nt_rng *rng)
     x.bytes = (double)nt_rng_below(rng, 1u << 30) / 3;
     x.count = (uint32_t)nt_rng_next(rng);
     x.value_us = exp(20 * nt_rng_uniform(rng) - 10);
-    x.se_us = nt_rng_uniform(rng);
-    x.median_us = nt_rng_below(rng, 2) ? x.value_us / 3 : 0;
+    /* by whatever name its kind has for these */
+    x.prtt.se_us = nt_rng_uniform(rng);
+    x.prtt.delay_us = nt_rng_below(rng, 2) ? x.value_us / 3 : 0;
     assert_int_equal(nt_samples_add(s, x, "word", &err), 0);
 }
 
@@ -371,7 +372,8 @@ static void assert_same_samples(const struct nt_samples *a, const struct nt_samp
         assert_int_equal(x->b, y->b);
         assert_int_equal(x->count, y->count);
         assert_true(x->bytes == y->bytes && x->value_us == y->value_us);
-        assert_true(x->se_us == y->se_us && x->median_us == y->median_us);
+        assert_true(x->prtt.se_us == y->prtt.se_us && x->prtt.delay_us == y->prtt.delay_us &&
+                    x->prtt.hold_us == y->prtt.hold_us);
     }
 }
 

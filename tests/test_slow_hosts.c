@@ -75,14 +75,14 @@ static void test_slow_hosts(void **state)
             struct nt_measure_noise noise = {table[k].sd, 0, 0, table[k].outliers, 0, seed};
             struct drive d = {.network = n, .noise = noise};
             struct drive without = {.network = regular, .noise = noise};
-            struct nt_adaptive_check check;
+            struct nt_sparse_check check;
             begin(&d, order, seed);
             rounds += driven(&d).rounds;
             begin(&without, order, seed);
             before += driven(&without).rounds;
             struct nt_model *m = found_by(&d);
-            nt_sweep_adaptive_check(d.planner, &check);
-            bool sound = check.verdict == NT_ADAPTIVE_SOUND;
+            nt_sparse_check(nt_sweep_adaptive_known(d.planner), &check);
+            bool sound = check.verdict == NT_SPARSE_SOUND;
             if (sound && !nt_shape_equal(m, truth))
                 fail_msg("%s seed %u: another shape", table[k].topology, (unsigned)seed);
             exact += sound && m->confidence > 0.9;
@@ -93,10 +93,8 @@ static void test_slow_hosts(void **state)
                 }
             if (order == NULL) {
                 struct nt_model *again;
-                struct nt_adaptive_check recalled;
-                assert_int_equal(
-                    nt_sweep_adaptive_recall(n->hosts, NULL, &d.record, &again, &recalled, NULL),
-                    0);
+                struct nt_sparse_check recalled;
+                assert_int_equal(recalled_by(n->hosts, &d.record, &again, &recalled), 0);
                 assert_int_equal(recalled.verdict, check.verdict);
                 assert_same(m, again);
                 nt_model_destroy(again);

@@ -55,7 +55,7 @@ static struct nt_samples *sweep(const uint32_t *order, int lost)
                                   .bytes = 8,
                                   .count = 30,
                                   .value_us = us,
-                                  .median_us = us};
+                                  .latency.median_us = us};
             assert_int_equal(nt_samples_add(s, x, NULL, &err), 0);
         }
     assert_int_equal(nt_samples_end_phase(s, 0.5, &err), 0);
@@ -168,8 +168,12 @@ static void most_hosts_may_be_missing(void **state)
     assert_int_equal(nt_samples_begin_phase(s, "latency", &err), 0);
     assert_int_equal(nt_samples_begin_round(s, &err), 0);
     for (uint32_t k = 0; k < HERE; k++) {
-        struct nt_sample x = {
-            .a = k, .b = (k + 1) % HERE, .bytes = 8, .count = 3, .value_us = 1, .median_us = 1};
+        struct nt_sample x = {.a = k,
+                              .b = (k + 1) % HERE,
+                              .bytes = 8,
+                              .count = 3,
+                              .value_us = 1,
+                              .latency.median_us = 1};
         assert_int_equal(nt_samples_add(s, x, NULL, &err), 0);
     }
     assert_int_equal(nt_samples_end_phase(s, 1, &err), 0);

@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "adaptive.h"
 #include "driven_sweep.h"
 #include "made_network.h"
 #include "map.h"
@@ -64,10 +63,9 @@ static void test_exact(void **state)
             assert_true(m->confidence == 0 || (m->confidence > 0.9 && m->confidence <= 1));
             assert_true(m->resolution_us > 0 && m->resolution_us < 0.3);
             if (order == NULL) { /* its record tells the same */
-                struct nt_adaptive_check check;
+                struct nt_sparse_check check;
                 struct nt_model *again;
-                assert_int_equal(
-                    nt_sweep_adaptive_recall(n->hosts, NULL, &d.record, &again, &check, NULL), 0);
+                assert_int_equal(recalled_by(n->hosts, &d.record, &again, &check), 0);
                 assert_same(m, again);
                 nt_model_destroy(again);
             }
@@ -147,7 +145,7 @@ static void test_unsure_is_not_stated(void **state)
         begin(&d, NULL, 1);
         driven(&d);
         struct nt_model *before = found_by(&d);
-        const struct nt_merge *m = &nt_adaptive_of(d.planner)->merge;
+        const struct nt_clustering *m = &nt_sweep_adaptive_known(d.planner)->clustering;
         assert_true(before->confidence > 0.9);
         assert_valid(before);
         uint32_t root = nt_clusters_find(&m->clusters, table[k].level, 0);
@@ -320,18 +318,18 @@ static void test_cut_record(void **state)
         driven(&d);
         for (size_t cut = 64; cut < d.results; cut += 64) {
             struct nt_shape_difference off;
-            struct nt_adaptive_check check;
-            struct nt_adaptive_record r = d.record;
+            struct nt_sparse_check check;
+            struct sweep_record r = d.record;
             r.calibration = cut < r.calibration ? cut : r.calibration;
             r.planning = cut - r.calibration < r.planning ? cut - r.calibration : r.planning;
             r.verification = cut - r.calibration - r.planning;
-            if (nt_sweep_adaptive_recall(n->hosts, NULL, &r, &m, &check, NULL) < 0)
+            if (recalled_by(n->hosts, &r, &m, &check) < 0)
                 continue;
             assert_int_equal(nt_shape_compare(m, truth, &off, NULL), 0);
             assert_int_equal(off.invented, 0);
             if (!off.equal)
-                assert_true(m->confidence == 0 && check.verdict == NT_ADAPTIVE_OPEN);
-            known += check.verdict == NT_ADAPTIVE_SOUND;
+                assert_true(m->confidence == 0 && check.verdict == NT_SPARSE_OPEN);
+            known += check.verdict == NT_SPARSE_SOUND;
             nt_model_destroy(m);
         }
         assert_true(known <= 8);
@@ -339,9 +337,9 @@ static void test_cut_record(void **state)
         free(d.result);
         free(order);
     }
-    struct nt_adaptive_record nothing = {0};
-    struct nt_adaptive_check check;
-    assert_int_equal(nt_sweep_adaptive_recall(4, NULL, &nothing, &m, &check, NULL), -1);
+    struct sweep_record nothing = {0};
+    struct nt_sparse_check check;
+    assert_int_equal(recalled_by(4, &nothing, &m, &check), -1);
     nt_model_destroy(truth);
     nt_network_destroy(n);
 }
@@ -360,9 +358,9 @@ static void test_early(void **state)
     uint32_t round = 0;
     size_t early = 0;
     assert_int_equal(nt_sweep_adaptive_create(n->hosts, order, NULL, 10, 5, &p, NULL), 0);
-    assert_int_equal(nt_sweep_adaptive_model(p, &m, NULL), -1);
+    assert_int_equal(nt_sparse_model(nt_sweep_adaptive_known(p), &m, NULL), -1);
     while (p->ops->next(p, &o, NULL) > 0) {
-        if (nt_sweep_adaptive_model(p, &m, NULL) == 0) {
+        if (nt_sparse_model(nt_sweep_adaptive_known(p), &m, NULL) == 0) {
             assert_true(m->confidence == 0);
             struct nt_model *truth;
             struct nt_shape_difference d;

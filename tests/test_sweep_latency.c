@@ -160,10 +160,10 @@ static void assert_covered(const struct sweep *s, unsigned times)
 
 static struct nt_model *found_by(const struct sweep *s)
 {
-    const struct nt_planner *sound = nt_sweep_latency_sound(s->planner);
+    const struct nt_sparse *sound = nt_sweep_latency_sound(s->planner);
     struct nt_model *m;
     if (sound != NULL)
-        assert_int_equal(nt_sweep_adaptive_model(sound, &m, NULL), 0);
+        assert_int_equal(nt_sparse_model(sound, &m, NULL), 0);
     else
         assert_int_equal(nt_infer_latency(s->lowest, NULL, 1, &m, NULL), 0);
     return m;

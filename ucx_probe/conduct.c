@@ -30,7 +30,6 @@ struct sweep {
     const char *rail[NT_PAIR_RAILS_MAX]; /* names, the pair's */
     struct nt_result *results;           /* what the planner is told; hosts of them */
     bool *silent;                        /* hosts of them */
-    struct nt_met met;                   /* which pairs have a latency */
     size_t pairs_total;
     uint32_t rounds;
     double window_s; /* of the last order */
@@ -90,8 +89,6 @@ static int enter_phase(struct sweep *s, const char *name, struct nt_err *err)
 static int record_good(struct sweep *s, const struct nt_order *order, const struct nt_result *r,
                        struct nt_err *err)
 {
-    if (order->kind == NT_ORDER_LATENCY && nt_met_note(&s->met, r->a, r->b, err) != 0)
-        return -1;
     return nt_samples_add(s->samples, nt_record_of(order, r),
                           order->rail[0] == '\0' ? NULL : order->rail, err);
 }
@@ -385,8 +382,6 @@ static int prepare(struct sweep *s, struct nt_err *err)
     free(absent);
     s->pairs_total = n < 2 ? 0 : n * (n - 1) / 2;
     if (rc == 0)
-        rc = nt_met_init(&s->met, n, err);
-    if (rc == 0)
         rc = nt_match_init(&s->match, s->meet, s->turn, s->crew, err);
     if (rc == 0)
         rc = nt_samples_create(&s->samples, err);
@@ -410,13 +405,13 @@ static int warn_of_campaign(struct sweep *s, struct nt_err *err)
 
 /* A host that has met fewer than half of the others is missing in the map; another keeps its
  * place, and the reason names it. */
-static int record_gone(struct sweep *s, struct nt_err *err)
+static int record_gone(struct sweep *s, const struct nt_met *met, struct nt_err *err)
 {
     for (size_t h = 0; h < s->crew->hosts; h++) {
         const char *why = s->crew->gone[h];
         if (why == NULL)
             continue;
-        bool placed = 2 * s->met.partners[h] >= s->crew->hosts - 1 && s->met.partners[h] > 0;
+        bool placed = 2 * met->partners[h] >= s->crew->hosts - 1 && met->partners[h] > 0;
         int rc = placed ? nt_samples_warn(s->samples, err, "%s: %s", s->crew->name[h], why)
                         : nt_samples_set_missing(s->samples, h, why, err);
         if (rc != 0)
@@ -438,15 +433,21 @@ static int finish(struct sweep *s, const char *broken, char reason[NT_REASON_BYT
                   struct nt_err *err)
 {
     struct nt_verdict verdict;
-    if (enter_phase(s, "", err) != 0 || warn_of_campaign(s, err) != 0 || record_gone(s, err) != 0)
+    struct nt_met met;
+    if (enter_phase(s, "", err) != 0 || warn_of_campaign(s, err) != 0 ||
+        nt_samples_met_any(s->samples, &met, err) != 0)
         return -1;
     const struct nt_sweep_facts findings = {.campaign = s->campaign,
                                             .crew = s->crew,
-                                            .met = &s->met,
+                                            .met = &met,
                                             .pairs_total = s->pairs_total,
                                             .trouble = s->trouble,
                                             .broken = broken};
+    int rc = record_gone(s, &met, err);
     nt_verdict_find(&findings, &verdict);
+    nt_met_fini(&met);
+    if (rc != 0)
+        return -1;
     say_verdict(&verdict);
     memcpy(reason, verdict.reason, NT_REASON_BYTES);
     const char *cut = nt_campaign_cut(s->campaign);
@@ -465,7 +466,6 @@ static void clear(struct sweep *s)
     nt_crew_destroy(s->crew);
     free(s->results);
     free(s->silent);
-    nt_met_fini(&s->met);
 }
 
 int nt_conduct(struct nt_meet *meet, struct nt_turn *turn, const struct nt_conductor *how,

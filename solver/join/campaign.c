@@ -8,7 +8,6 @@
 
 #include "campaign_phases.h"
 #include "infer.h"
-#include "lowest.h"
 #include "repeat.h"
 #include "sweep_adaptive.h"
 #include "sweep_latency.h"
@@ -50,11 +49,12 @@ struct nt_campaign {
     double last_s;         /* the last round, as told; 0: unknown */
     double quiet_until_s;  /* of the budget: max_load allows nothing before */
 
-    bool verified;           /* the network, by an adaptive sweep */
-    double rate_MBps;        /* the fastest flow so far; NaN: none */
-    bool plans;              /* later phases, from the network */
-    struct nt_lowest lowest; /* of what was told, where the network may be inferred from it */
-    unsigned passes;         /* as often was each of it read; 0: they are not all pairs */
+    bool verified;    /* the network, by an adaptive sweep */
+    double rate_MBps; /* the fastest flow so far; NaN: none */
+    bool plans;       /* later phases, from the network */
+    /* that the network was inferred from, with standard errors of few hosts; NULL: it was not */
+    struct nt_matrix *lowest, *errors;
+    unsigned passes; /* as often was each of it read; 0: they are not all pairs */
     struct nt_model *model;
     double solved_s;  /* what solving took; NaN: unknown */
     bool solved_just; /* the next call tells how long it took */
@@ -193,36 +193,28 @@ static void learn_solving(struct nt_campaign *c, double elapsed_s)
 
 /* ---- latencies ------------------------------------------------------------------------------ */
 
-static int keep_lowest(struct nt_campaign *c, const struct nt_result *r, struct nt_err *err)
-{
-    bool needed = c->phase == NT_PHASE_LATENCY && c->hosts <= NT_SWEEP_ALL_HOSTS_MAX;
-    if (!needed || !r->ok || !(r->value_us > 0) || r->a >= c->hosts || r->b >= c->hosts)
-        return 0;
-    return nt_lowest_note(&c->lowest, r->a, r->b, r->value_us, err);
-}
-
 static void keep_fastest(struct nt_campaign *c, const struct nt_result *r)
 {
     if (c->order.kind == NT_ORDER_BANDWIDTH && r->ok && r->value_us > 0)
         c->rate_MBps = fmax(r->bytes / r->value_us, c->rate_MBps); /* of a NaN: the other */
 }
 
-static int infer_all(struct nt_campaign *c, struct nt_model **model, struct nt_err *err)
+static int infer_all(struct nt_campaign *c, const struct nt_planner *planner,
+                     struct nt_model **model, struct nt_err *err)
 {
-    const struct nt_matrix *lowest, *errors;
-    if (nt_lowest_matrix(&c->lowest, &lowest, err) != 0 ||
-        nt_lowest_errors(&c->lowest, &errors, err) != 0)
-        return -1;
-    return nt_infer_latency(lowest, errors, c->options.seed, model, err);
+    bool few = c->hosts <= NT_INFER_ERRORS_HOSTS;
+    return nt_sweep_latency_matrix(planner, &c->lowest, few ? &c->errors : NULL, err) == 0
+               ? nt_infer_latency(c->lowest, c->errors, c->options.seed, model, err)
+               : -1;
 }
 
 /* Of the latency planner, which has ended. */
 static int infer(struct nt_campaign *c, const struct nt_planner *planner, struct nt_err *err)
 {
-    const struct nt_planner *sound = nt_sweep_latency_sound(planner);
+    const struct nt_sparse *sound = nt_sweep_latency_sound(planner);
     struct nt_model *model;
-    if ((sound != NULL ? nt_sweep_adaptive_model(sound, &model, err) : infer_all(c, &model, err)) !=
-        0)
+    if ((sound != NULL ? nt_sparse_model(sound, &model, err)
+                       : infer_all(c, planner, &model, err)) != 0)
         return -1;
     nt_model_destroy(c->model);
     c->model = model;
@@ -239,8 +231,11 @@ static const struct nt_phase_kind *kind(const struct nt_campaign *c)
 
 static void end_phase(struct nt_campaign *c)
 {
-    if (c->phase == NT_PHASE_REPEATS)
-        nt_lowest_fini(&c->lowest);
+    if (c->phase == NT_PHASE_REPEATS) {
+        nt_matrix_destroy(c->lowest);
+        nt_matrix_destroy(c->errors);
+        c->lowest = c->errors = NULL;
+    }
     nt_planner_destroy(c->planner);
     c->planner = NULL;
     c->phase++;
@@ -288,6 +283,8 @@ static int open_phase(struct nt_campaign *c, struct nt_err *err)
                                  .absent = c->absent,
                                  .present = c->present,
                                  .model = c->model,
+                                 .lowest = c->lowest,
+                                 .errors = c->errors,
                                  .rate_MBps = c->rate_MBps,
                                  .left_s = stop_s(c) - c->elapsed_s,
                                  .lap_s = lap_of(c, NT_ORDER_BANDWIDTH)->mean_s,
@@ -295,10 +292,6 @@ static int open_phase(struct nt_campaign *c, struct nt_err *err)
                                  .repeats_s = repeats_s(c),
                                  .ping_s = lap_of(c, NT_ORDER_LATENCY)->mean_s};
     struct nt_err why = {0};
-    if (c->phase == NT_PHASE_REPEATS && c->passes > 0 &&
-        (nt_lowest_matrix(&c->lowest, &site.lowest, err) != 0 ||
-         nt_lowest_errors(&c->lowest, &site.errors, err) != 0))
-        return -1;
     c->need = (struct nt_phase_need){0};
     c->round = 0;
     c->phase_stop_s = c->elapsed_s + k->share * (stop_s(c) - c->elapsed_s);
@@ -478,9 +471,6 @@ int nt_campaign_tell(struct nt_campaign *c, const struct nt_result *results, siz
         return 0;
     for (size_t k = 0; k < n; k++)
         keep_fastest(c, &results[k]);
-    for (size_t k = 0; k < n; k++)
-        if (keep_lowest(c, &results[k], err) != 0)
-            return -1;
     return c->planner->ops->tell(c->planner, results, n, &why) == 0 ? 0 : give_up(c, &why, err);
 }
 
@@ -578,7 +568,6 @@ int nt_campaign_create(size_t hosts, const bool *absent, const struct nt_campaig
         .options = *options, .hosts = hosts, .absent = away, .rate_MBps = NAN, .solved_s = NAN};
     c->stop_s = nt_campaign_measuring_s(options->budget_s);
     c->plans = options->level > (options->latency_only ? NT_LEVEL_STANDARD : NT_LEVEL_QUICK);
-    nt_lowest_init(&c->lowest, hosts);
     for (size_t h = 0; h < hosts; h++) {
         away[h] = absent != NULL && absent[h];
         c->present += !away[h];
@@ -592,7 +581,8 @@ void nt_campaign_destroy(struct nt_campaign *c)
     if (c == NULL)
         return;
     nt_planner_destroy(c->planner);
-    nt_lowest_fini(&c->lowest);
+    nt_matrix_destroy(c->lowest);
+    nt_matrix_destroy(c->errors);
     nt_model_destroy(c->model);
     free(c->absent);
     free(c);

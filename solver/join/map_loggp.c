@@ -72,10 +72,10 @@ static void add_record(struct records *r, size_t number, const struct nt_reach *
                         .number = number,
                         .m = {.bytes = x->bytes,
                               .count = x->count,
-                              .delay_us = x->median_us,
-                              .hold_us = x->hold_us,
+                              .delay_us = x->prtt.delay_us,
+                              .hold_us = x->prtt.hold_us,
                               .time_us = x->value_us,
-                              .se_us = x->se_us,
+                              .se_us = x->prtt.se_us,
                               .check = strcmp(s->phase[x->phase].name, NT_LOGGP_CHECK_PHASE) == 0}};
     r->rails = r->rails || x->text > 0;
 }

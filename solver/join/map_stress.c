@@ -370,8 +370,8 @@ static int add_kernel(const struct nt_samples *samples, const struct nt_sample *
                             .repetitions = x->count,
                             .bytes = x->bytes,
                             .time_us = x->value_us,
-                            .low_us = x->median_us,
-                            .high_us = x->se_us,
+                            .low_us = x->kernel.low_us,
+                            .high_us = x->kernel.high_us,
                             .alone_us = NAN,
                             .shared_us = NAN,
                             .busy_us = NAN,
@@ -406,8 +406,8 @@ int nt_map_stress(const struct nt_samples *samples, struct nt_map *map, struct n
     for (size_t k = 0; k < samples->samples && rc == 0; k++) {
         const struct nt_sample *x = &samples->sample[k];
         /* a kernel that took no time, or whose interval does not hold its median, says nothing */
-        if (x->kind != NT_SAMPLE_KERNEL || !(x->value_us > 0) || x->median_us > x->value_us ||
-            x->se_us < x->value_us)
+        if (x->kind != NT_SAMPLE_KERNEL || !(x->value_us > 0) || x->kernel.low_us > x->value_us ||
+            x->kernel.high_us < x->value_us)
             continue;
         rc = add_kernel(samples, x, g, &stress[map->stresses], err);
         map->stresses += rc == 0;

@@ -4,50 +4,47 @@
 #include <string.h>
 
 #include "memory.h"
+#include "readings.h"
+#include "sparse.h"
 #include "sweep_adaptive.h"
 
-struct recall {
-    const struct nt_samples *samples;
-    uint32_t *place; /* of the record's hosts in the model */
-    bool *absent;    /* the model's hosts */
-    struct nt_result *result;
-};
-
-/* The readings of one of its phases; how many. */
-static size_t list_phase(const struct recall *r, const char *phase, struct nt_result *result)
+/* The readings of one of its phases. place: of the record's hosts in the model. */
+static int take_phase(const struct nt_samples *s, const uint32_t *place, const char *phase,
+                      struct nt_readings *out, struct nt_err *err)
 {
-    const struct nt_samples *s = r->samples;
-    size_t n = 0;
     for (size_t k = 0; k < s->samples; k++) {
         const struct nt_sample *x = &s->sample[k];
-        if (x->kind != NT_SAMPLE_LATENCY || s->missing[x->a] != NULL || s->missing[x->b] != NULL ||
-            strcmp(s->phase[x->phase].name, phase) != 0)
-            continue;
-        result[n++] = (struct nt_result){.a = r->place[x->a],
-                                         .b = r->place[x->b],
-                                         .ok = true,
-                                         .value_us = x->value_us,
-                                         .se_us = x->se_us,
-                                         .count = x->count};
+        if (x->kind == NT_SAMPLE_LATENCY && s->missing[x->a] == NULL && s->missing[x->b] == NULL &&
+            strcmp(s->phase[x->phase].name, phase) == 0 &&
+            nt_readings_note(out, place[x->a], place[x->b], x->count, x->value_us, err) < 0)
+            return -1;
     }
-    return n;
+    return 0;
 }
 
-static int ask_record(const struct recall *r, struct nt_model **out, struct nt_err *err)
+static int take(const struct nt_samples *s, const uint32_t *place, struct nt_readings *out,
+                struct nt_err *err)
 {
-    struct nt_adaptive_record record = {.result = r->result};
-    struct nt_adaptive_check check;
+    if (take_phase(s, place, NT_SWEEP_ADAPTIVE_CALIBRATION, out, err) < 0)
+        return -1;
+    out->calibration = out->count;
+    if (take_phase(s, place, NT_SWEEP_ADAPTIVE_PHASE, out, err) < 0)
+        return -1;
+    out->planning = out->count;
+    return take_phase(s, place, NT_SWEEP_ADAPTIVE_VERIFICATION, out, err);
+}
+
+static int infer(const struct nt_readings *readings, size_t hosts, const bool *absent,
+                 struct nt_model **out, struct nt_err *err)
+{
+    struct nt_sparse_check check;
     struct nt_model *model;
     struct nt_err why = {0};
-    record.calibration = list_phase(r, NT_SWEEP_ADAPTIVE_CALIBRATION, r->result);
-    record.planning = list_phase(r, NT_SWEEP_ADAPTIVE_PHASE, r->result + record.calibration);
-    record.verification = list_phase(r, NT_SWEEP_ADAPTIVE_VERIFICATION,
-                                     r->result + record.calibration + record.planning);
-    if (record.verification == 0)
+    if (readings->count == readings->planning)
         return 0; /* cut short: whatever it would tell may be wrong */
-    if (nt_sweep_adaptive_recall(r->samples->hosts, r->absent, &record, &model, &check, &why) < 0)
+    if (nt_infer_sparse(hosts, absent, readings, &model, &check, &why) < 0)
         return why.kind == NT_ERR_SYSTEM ? nt_err_set(err, why.kind, "%s", why.text) : 0;
-    if (check.verdict != NT_ADAPTIVE_SOUND) {
+    if (check.verdict != NT_SPARSE_SOUND) {
         nt_model_destroy(model);
         return 0;
     }
@@ -60,15 +57,18 @@ int nt_recall_adaptive(const struct nt_samples *samples, const uint32_t *order,
 {
     size_t n = samples->hosts;
     NT_SCOPED struct nt_arena memory = {0};
-    struct recall r = {.samples = samples};
-    r.place = nt_arena_array(&memory, n + 1, sizeof *r.place);
-    r.absent = nt_arena_array(&memory, n + 1, sizeof *r.absent);
-    r.result = nt_arena_array(&memory, samples->samples + 1, sizeof *r.result);
+    uint32_t *place = nt_arena_array(&memory, n, sizeof *place);
+    bool *absent = nt_arena_array(&memory, n, sizeof *absent);
+    struct nt_readings readings = {0};
     if (nt_arena_check(&memory, err) != 0)
         return -1;
     for (uint32_t k = 0; k < n; k++) {
-        r.place[order[k]] = k;
-        r.absent[k] = samples->missing[order[k]] != NULL;
+        place[order[k]] = k;
+        absent[k] = samples->missing[order[k]] != NULL;
     }
-    return ask_record(&r, out, err);
+    int rc = take(samples, place, &readings, err);
+    if (rc == 0)
+        rc = infer(&readings, n, absent, out, err);
+    nt_readings_fini(&readings);
+    return rc;
 }

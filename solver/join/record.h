@@ -14,16 +14,32 @@ static inline struct nt_sample nt_record_of(const struct nt_order *order, const 
         [NT_ORDER_PRTT] = NT_SAMPLE_PRTT,
         [NT_ORDER_KERNEL] = NT_SAMPLE_KERNEL,
     };
-    bool prtt = order->kind == NT_ORDER_PRTT, kernel = order->kind == NT_ORDER_KERNEL;
-    return (struct nt_sample){.kind = kinds[order->kind],
-                              .a = kernel ? (uint32_t)order->pairs : r->a,
-                              .b = kernel ? order->count : r->b,
-                              .count = r->count,
-                              .bytes = r->bytes,
-                              .value_us = r->value_us,
-                              .se_us = r->se_us,
-                              .median_us = prtt ? order->delay_us : r->median_us,
-                              .hold_us = prtt ? order->hold_us : 0};
+    bool kernel = order->kind == NT_ORDER_KERNEL;
+    struct nt_sample x = {.kind = kinds[order->kind],
+                          .a = kernel ? (uint32_t)order->pairs : r->a,
+                          .b = kernel ? order->count : r->b,
+                          .count = r->count,
+                          .bytes = r->bytes,
+                          .value_us = r->value_us};
+    switch (x.kind) {
+    case NT_SAMPLE_LATENCY:
+        x.latency.se_us = r->se_us;
+        x.latency.median_us = r->median_us;
+        break;
+    case NT_SAMPLE_PRTT:
+        x.prtt.se_us = r->se_us;
+        x.prtt.delay_us = order->delay_us;
+        x.prtt.hold_us = order->hold_us;
+        break;
+    case NT_SAMPLE_KERNEL:
+        x.kernel.low_us = r->median_us;
+        x.kernel.high_us = r->se_us;
+        break;
+    case NT_SAMPLE_BANDWIDTH:
+    case NT_SAMPLE_FAILED:
+        break;
+    }
+    return x;
 }
 
 #endif

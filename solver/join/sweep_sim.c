@@ -41,7 +41,7 @@ static int create_adaptive(const struct nt_sweep_ask *ask, struct nt_planner **o
 
 static int solve_adaptive(struct nt_planner *planner, struct nt_model **out, struct nt_err *err)
 {
-    return nt_sweep_adaptive_model(planner, out, err);
+    return nt_sparse_model(nt_sweep_adaptive_known(planner), out, err);
 }
 
 /* Without any hint a host meets each branch of each tier: the sum over the tiers of the most
@@ -326,7 +326,7 @@ static int record_latency(struct nt_samples *s, const struct field *f, uint32_t 
                           .count = PINGS,
                           .bytes = 8,
                           .value_us = value,
-                          .median_us = value};
+                          .latency.median_us = value};
     return isnan(value) ? 0 : nt_samples_add(s, x, NULL, err);
 }
 

@@ -37,11 +37,11 @@ struct nt_order {
 };
 
 struct nt_result {
-    uint32_t a, b;   /* the pair as ordered */
-    bool ok;         /* false: the pair failed; nothing else counts */
-    double value_us; /* as in nt_sample */
-    double se_us, median_us;
-    uint32_t count; /* 0: the pair is well, but there is no figure: value_us is 0 */
+    uint32_t a, b;           /* the pair as ordered */
+    bool ok;                 /* false: the pair failed; nothing else counts */
+    double value_us;         /* as in nt_sample */
+    double se_us, median_us; /* of a kernel: the high and the low end of its interval */
+    uint32_t count;          /* 0: the pair is well, but there is no figure: value_us is 0 */
     double bytes;
 };
 

@@ -4,26 +4,60 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "adaptive.h"
+#include "calibrate.h"
+#include "draw.h"
+#include "draw_clusters.h"
+#include "draw_slow.h"
+#include "draw_tests.h"
 
 enum { NONE = UINT32_MAX, MERGES_FEW = 24, MERGES_MOST = 2048, REOPENED_MAX = 4 };
+enum { LATE_MAX = 24 }; /* rounds: see late */
+enum { TESTS_A_TIER = 8, TESTS_MORE = 16 };
 
 static const double GAP_SDS = 6; /* classes nearer than this want more batches */
+
+enum phase { CALIBRATE, MERGE, VERIFY, OVER };
+
+struct adaptive {
+    struct nt_planner base;
+    struct nt_sparse known;
+    enum phase phase;
+    uint32_t *slot;                /* seats: place in the round last ordered */
+    uint32_t (*pair)[2];           /* hosts, of that round */
+    float *ln, *se;                /* its results; NaN: none */
+    uint32_t *pings;               /* and how many each is from */
+    struct nt_draw draw;           /* the same pairs as seats */
+    uint32_t count, batches, most; /* pings; batches of a reading, and as many as may be */
+    struct nt_rng rng;
+    struct nt_calibrate calibrate;
+    struct nt_open_cells scratch;
+    bool placing;         /* all others are merged: rounds are to place slow hosts */
+    size_t merged;        /* pairs of the round last ordered that are to merge */
+    size_t merges, tests; /* rounds of merging and placing, of verifying */
+    size_t late;          /* rounds that placed hosts among places that all were read */
+    unsigned reopened;    /* how often what is known left something open */
+};
 
 /* ---- ordering ---------------------------------------------------------------------------------
  */
 
-/* A host on a long link is told a place from the next by little. */
-static uint32_t batches_of(const struct nt_adaptive *s)
+/* Rounds are to place slow hosts. */
+static bool is_placing(const struct adaptive *s)
 {
-    return nt_adaptive_is_placing(s) && 2 * s->most > s->batches ? 2 * s->most : s->batches;
+    return (s->phase == VERIFY || s->placing) && !nt_slow_all_placed(&s->known.slow);
 }
 
-static int write_order(struct nt_adaptive *s, struct nt_order *order)
+/* A host on a long link is told a place from the next by little. */
+static uint32_t batches_of(const struct adaptive *s)
+{
+    return is_placing(s) && 2 * s->most > s->batches ? 2 * s->most : s->batches;
+}
+
+static int write_order(struct adaptive *s, struct nt_order *order)
 {
     for (size_t k = 0; k < s->draw.count; k++) {
         for (int end = 0; end < 2; end++) {
-            s->pair[k][end] = s->host[s->draw.seat[k][end]];
+            s->pair[k][end] = s->known.host[s->draw.seat[k][end]];
             s->slot[s->draw.seat[k][end]] = (uint32_t)k;
         }
         s->ln[k] = s->se[k] = NAN;
@@ -41,139 +75,160 @@ static int write_order(struct nt_adaptive *s, struct nt_order *order)
 }
 
 /* The calibration's round without the lost; its readings keep their places. */
-static size_t draw_calibration(struct nt_adaptive *s)
+static size_t draw_calibration(struct adaptive *s)
 {
-    const struct nt_calibration *c = &s->calibration;
+    const struct nt_calibrate *c = &s->calibrate;
     s->batches = c->batches;
+    memset(s->draw.busy, 0, s->known.seats * sizeof *s->draw.busy);
     s->draw.count = 0;
-    for (size_t k = c->from; k < c->count; k++) {
-        const struct nt_twice *t = &c->at[k];
-        if (s->lost[t->a] || s->lost[t->b])
-            continue;
-        s->draw.seat[s->draw.count][0] = t->a;
-        s->draw.seat[s->draw.count++][1] = t->b;
-    }
+    for (size_t k = c->from; k < c->count; k++)
+        if (!s->known.lost[c->pair[k][0]] && !s->known.lost[c->pair[k][1]])
+            nt_draw_pair(&s->draw, c->pair[k][0], c->pair[k][1]);
     return s->draw.count;
 }
 
 /* Readings of the round last ordered, back in the calibration's places. */
-static void tell_calibration(struct nt_adaptive *s)
+static void tell_calibration(struct adaptive *s)
 {
-    const struct nt_calibration *c = &s->calibration;
+    const struct nt_calibrate *c = &s->calibrate;
     size_t n = c->count - c->from, from = s->draw.count;
     for (size_t k = n; k-- > 0;) {
-        const struct nt_twice *t = &c->at[c->from + k];
-        bool has =
-            from > 0 && s->draw.seat[from - 1][0] == t->a && s->draw.seat[from - 1][1] == t->b;
+        const uint32_t *pair = c->pair[c->from + k];
+        bool has = from > 0 && s->draw.seat[from - 1][0] == pair[0] &&
+                   s->draw.seat[from - 1][1] == pair[1];
         s->ln[k] = has ? s->ln[from - 1] : NAN;
         s->se[k] = has ? s->se[from - 1] : NAN;
         from -= has;
     }
-    nt_calibration_tell(&s->calibration, s->ln, s->se);
+    nt_calibrate_tell(&s->calibrate, s->ln, s->se);
 }
 
 /* Classes near each other ask for quieter readings from here on. */
-static void quieten(struct nt_adaptive *s)
+static void quieten(struct adaptive *s)
 {
-    double gap = nt_classes_gap_sds(&s->classes), times = GAP_SDS / gap;
+    double gap = nt_classes_gap_sds(&s->known.classes), times = GAP_SDS / gap;
     if (gap >= GAP_SDS)
         return;
     double want = fmin(ceil(s->batches * times * times), 2 * s->most);
-    s->classes.noise *= sqrt(s->batches / want);
+    s->known.classes.noise *= sqrt(s->batches / want);
     s->batches = (uint32_t)want;
 }
 
-/* Hosts that look slow are set aside at once: merging would take many rounds for them. */
-static int set_aside(struct nt_adaptive *s, struct nt_err *err)
+/* Hosts that look slow are not merged: it would take many rounds for them. */
+static int begin_merge(struct adaptive *s, struct nt_err *err)
 {
-    s->readings.calibration = s->readings.planning = s->readings.count;
-    nt_readings_sort(&s->readings);
-    if (nt_adaptive_reread(s, err) < 0)
-        return -1;
-    for (size_t k = 0; k < s->slow.count; k++)
-        s->aside[s->slow.host[k].seat] = true;
-    return 0;
-}
-
-static int begin_merge(struct nt_adaptive *s, struct nt_err *err)
-{
-    s->batches = s->calibration.batches;
-    s->most = s->calibration.most;
-    if (set_aside(s, err) < 0)
-        return -1;
-    s->random_pairs = s->calibration.random_pairs;
-    s->noise = s->classes.noise;
-    nt_calibration_fini(&s->calibration);
-    if (nt_merge_init(&s->merge, s->seats, &s->classes, &s->ledger, s->aside, err) < 0)
+    s->batches = s->calibrate.batches;
+    s->most = s->calibrate.most;
+    nt_calibrate_fini(&s->calibrate);
+    if (nt_sparse_begin(&s->known, err) < 0)
         return -1;
     quieten(s);
-    s->merging = true;
-    s->phase = NT_ADAPTIVE_MERGE;
+    s->phase = MERGE;
     return 0;
 }
 
 /* Nested tiers take far fewer rounds, so there are none; what was read so far will refute them. */
-static bool is_hopeless(const struct nt_adaptive *s)
+static bool is_hopeless(const struct adaptive *s)
 {
-    size_t most = s->seats / 2 < MERGES_MOST ? s->seats / 2 : MERGES_MOST;
+    size_t most = s->known.seats / 2 < MERGES_MOST ? s->known.seats / 2 : MERGES_MOST;
     return s->merges >= MERGES_FEW + most;
 }
 
 /* What is verified is what the record will tell; what that leaves open is asked for, until nothing
  * more can be. */
-static int begin_verifying(struct nt_adaptive *s, struct nt_err *err)
+static int begin_verifying(struct adaptive *s, struct nt_err *err)
 {
-    bool told = s->reopened == 0 || s->readings.count > s->readings.planning;
-    s->readings.planning = s->readings.count;
-    if (nt_adaptive_recall(s, err) < 0)
+    struct nt_sparse *known = &s->known;
+    bool told = s->reopened == 0 || known->readings.count > known->readings.planning;
+    known->readings.planning = known->readings.count;
+    nt_open_cells_fini(&s->scratch); /* which is of many cells, and solving makes others */
+    if (nt_sparse_solve(known, err) < 0)
         return -1;
-    bool open = s->merge.unsettled > 0 || s->merge.open_cells > 0;
+    bool open = known->clustering.unsettled > 0 || known->clustering.open_cells > 0;
     if (open && told && !is_hopeless(s) && s->reopened++ < REOPENED_MAX)
-        nt_merge_reopen(&s->merge);
-    else if (s->merge.unsettled == 0 && !nt_slow_all_placed(&s->slow) && !s->placing)
+        nt_clustering_reopen(&known->clustering);
+    else if (known->clustering.unsettled == 0 && !nt_slow_all_placed(&known->slow) && !s->placing)
         s->placing = true;
     else
-        s->phase = NT_ADAPTIVE_VERIFY;
+        s->phase = VERIFY;
     return 0;
 }
 
-/* A round that places slow hosts; 0: they are, or it cannot be told. */
-static int next_place(struct nt_adaptive *s, struct nt_err *err)
+/* Adds the pairs that tell most of where slow hosts hang, while there are rounds left for it. */
+static int draw_slow(struct adaptive *s, const struct nt_found_tree *tree, struct nt_err *err)
 {
-    struct nt_places places = nt_adaptive_places(s);
-    s->draw.count = s->merged = 0;
-    memset(s->draw.busy, 0, s->seats * sizeof *s->draw.busy);
-    if (nt_slow_place(&places, &s->slow, err) < 0)
-        return -1;
-    if (nt_slow_all_placed(&s->slow) || is_hopeless(s) || s->late >= NT_ADAPTIVE_LATE_MAX)
+    if (s->late >= LATE_MAX)
         return 0;
-    int late = nt_slow_plan(&places, &s->slow, &s->draw, err);
-    if (late < 0)
-        return -1;
+    memset(s->draw.busy, 0, tree->seats * sizeof *s->draw.busy);
+    int late = nt_draw_slow(tree, &s->draw, err);
     s->late += late > 0;
-    return s->draw.count > 0;
+    return late;
+}
+
+/* A round that places slow hosts; 0: they are, or it cannot be told. */
+static int next_place(struct adaptive *s, struct nt_err *err)
+{
+    const struct nt_found_tree tree = nt_sparse_tree(&s->known);
+    s->draw.count = s->merged = 0;
+    if (nt_slow_place(&tree, &s->known.slow, err) < 0)
+        return -1;
+    if (nt_slow_all_placed(&s->known.slow) || is_hopeless(s))
+        return 0;
+    return draw_slow(s, &tree, err) < 0 ? -1 : s->draw.count > 0;
 }
 
 /* A round that merges, in which slow hosts meet who is idle. */
-static int next_merge(struct nt_adaptive *s, struct nt_err *err)
+static int next_merge(struct adaptive *s, struct nt_err *err)
 {
     if (s->placing)
         return next_place(s, err);
-    int more = is_hopeless(s) ? 0 : nt_merge_next(&s->merge, &s->rng, &s->draw, err);
+    int more = is_hopeless(s)
+                   ? 0
+                   : nt_draw_clusters(&s->known.clustering, &s->rng, &s->scratch, &s->draw, err);
     s->merged = s->draw.count;
-    if (more <= 0 || s->slow.count == 0)
+    if (more <= 0 || s->known.slow.count == 0)
         return more;
-    struct nt_places places = nt_adaptive_places(s);
-    return nt_slow_fill(&places, &s->slow, &s->rng, &s->draw, err) < 0 ? -1 : 1;
+    const struct nt_found_tree tree = nt_sparse_tree(&s->known);
+    return nt_draw_slow_early(&tree, &s->rng, &s->draw, err) < 0 ? -1 : 1;
+}
+
+static size_t most_tests(const struct nt_found_tree *tree)
+{
+    return TESTS_A_TIER * tree->classes->count + TESTS_MORE +
+           (nt_verify_asks_all(tree) ? 2 * tree->seats : 0);
+}
+
+/* 1: the draw is a round that verifies; 0: it is over. A network with tiers that stayed open has no
+ * answer to verify. A record without such rounds is taken for one that was cut short: where all
+ * that could be tested was read before, one of them reads some of it again. */
+static int next_test(struct adaptive *s, struct nt_err *err)
+{
+    struct nt_sparse *known = &s->known;
+    s->draw.count = 0;
+    if (nt_sparse_judge(known, err) < 0)
+        return -1;
+    const struct nt_found_tree tree = nt_sparse_tree(known);
+    if (known->finding.against == 0 && known->clustering.unsettled == 0 &&
+        s->tests < most_tests(&tree)) {
+        int rc = nt_slow_all_placed(&known->slow)
+                     ? nt_draw_tests(&tree, &known->finding, &s->rng, &s->draw, err)
+                     : draw_slow(s, &tree, err);
+        if (rc < 0)
+            return -1;
+        if (s->tests == 0 && s->draw.count == 0)
+            nt_draw_any(known->seats, known->lost, &s->draw);
+    }
+    s->tests += s->draw.count > 0;
+    return s->draw.count > 0;
 }
 
 static int next(struct nt_planner *planner, struct nt_order *order, struct nt_err *err)
 {
-    struct nt_adaptive *s = (struct nt_adaptive *)planner;
-    while (s->phase == NT_ADAPTIVE_CALIBRATE) {
-        if (s->seats < 2)
-            s->phase = NT_ADAPTIVE_OVER;
-        else if (nt_calibration_next(&s->calibration, &s->rng) > 0) {
+    struct adaptive *s = (struct adaptive *)planner;
+    while (s->phase == CALIBRATE) {
+        if (s->known.seats < 2)
+            s->phase = OVER;
+        else if (nt_calibrate_next(&s->calibrate, &s->rng) > 0) {
             if (draw_calibration(s) > 0)
                 return write_order(s, order);
             tell_calibration(s); /* nobody is left of it */
@@ -181,7 +236,7 @@ static int next(struct nt_planner *planner, struct nt_order *order, struct nt_er
             return -1;
         }
     }
-    while (s->phase == NT_ADAPTIVE_MERGE) {
+    while (s->phase == MERGE) {
         int more = next_merge(s, err);
         if (more < 0)
             return -1;
@@ -191,13 +246,14 @@ static int next(struct nt_planner *planner, struct nt_order *order, struct nt_er
         if (begin_verifying(s, err) < 0)
             return -1;
     }
-    if (s->phase == NT_ADAPTIVE_VERIFY) {
-        int more = nt_adaptive_verify(s, err);
+    if (s->phase == VERIFY) {
+        int more = next_test(s, err);
         if (more < 0)
             return -1;
         if (more > 0)
             return write_order(s, order);
-        s->phase = NT_ADAPTIVE_OVER;
+        nt_sparse_decide(&s->known);
+        s->phase = OVER;
     }
     s->draw.count = 0;
     return 0;
@@ -206,53 +262,47 @@ static int next(struct nt_planner *planner, struct nt_order *order, struct nt_er
 /* ---- results ----------------------------------------------------------------------------------
  */
 
-bool nt_adaptive_is_reading(const struct nt_adaptive *s, const struct nt_result *r)
+static bool is_reading(const struct adaptive *s, const struct nt_result *r)
 {
-    return r->ok && r->value_us > 0 && isfinite(r->value_us) && r->a < s->hosts &&
-           r->b < s->hosts && r->a != r->b && s->seat[r->a] != NONE && s->seat[r->b] != NONE;
+    return r->ok && r->value_us > 0 && isfinite(r->value_us) && r->a < s->known.hosts &&
+           r->b < s->known.hosts && r->a != r->b && s->known.seat[r->a] != NT_SPARSE_ABSENT &&
+           s->known.seat[r->b] != NT_SPARSE_ABSENT;
 }
 
-static void take_result(struct nt_adaptive *s, const struct nt_result *r)
+static void take_result(struct adaptive *s, const struct nt_result *r)
 {
-    if (!nt_adaptive_is_reading(s, r))
+    if (!is_reading(s, r))
         return;
-    size_t k = s->slot[s->seat[r->a]];
-    if (k >= s->draw.count || s->slot[s->seat[r->b]] != k)
+    size_t k = s->slot[s->known.seat[r->a]];
+    if (k >= s->draw.count || s->slot[s->known.seat[r->b]] != k)
         return; /* not of this round */
     s->ln[k] = (float)log(r->value_us);
     s->se[k] = (float)(r->se_us / r->value_us);
     s->pings[k] = r->count;
 }
 
-static int keep_readings(struct nt_adaptive *s, struct nt_err *err)
+static int keep_readings(struct adaptive *s, struct nt_err *err)
 {
     for (size_t k = 0; k < s->draw.count; k++)
-        if (!isnan(s->ln[k]) && nt_readings_add(&s->readings, s->draw.seat[k][0],
+        if (!isnan(s->ln[k]) && nt_readings_add(&s->known.readings, s->draw.seat[k][0],
                                                 s->draw.seat[k][1], s->pings[k], s->ln[k], err) < 0)
             return -1;
     return 0;
 }
 
-static int tell_merge(struct nt_adaptive *s, struct nt_err *err)
-{
-    struct nt_draw merged = s->draw;
-    merged.count = s->merged;
-    return nt_merge_tell(&s->merge, &merged, s->ln, err);
-}
-
 static int tell(struct nt_planner *planner, const struct nt_result *results, size_t n,
                 struct nt_err *err)
 {
-    struct nt_adaptive *s = (struct nt_adaptive *)planner;
+    struct adaptive *s = (struct adaptive *)planner;
     int rc = 0;
     for (size_t k = 0; k < n; k++)
         take_result(s, &results[k]);
     if (keep_readings(s, err) < 0)
         return -1;
-    if (s->phase == NT_ADAPTIVE_CALIBRATE)
+    if (s->phase == CALIBRATE)
         tell_calibration(s);
-    else if (s->phase == NT_ADAPTIVE_MERGE)
-        rc = tell_merge(s, err);
+    else if (s->phase == MERGE)
+        rc = nt_draw_clusters_tell(&s->known.clustering, &s->draw, s->merged, s->ln, err);
     for (size_t k = 0; k < s->draw.count; k++)
         s->slot[s->draw.seat[k][0]] = s->slot[s->draw.seat[k][1]] = NONE;
     s->draw.count = 0;
@@ -261,9 +311,9 @@ static int tell(struct nt_planner *planner, const struct nt_result *results, siz
 
 static void lose(struct nt_planner *planner, uint32_t host)
 {
-    struct nt_adaptive *s = (struct nt_adaptive *)planner;
-    if (host < s->hosts && s->seat[host] != NONE)
-        s->lost[s->seat[host]] = s->aside[s->seat[host]] = true;
+    struct adaptive *s = (struct adaptive *)planner;
+    if (host < s->known.hosts && s->known.seat[host] != NT_SPARSE_ABSENT)
+        nt_sparse_lose(&s->known, s->known.seat[host]);
 }
 
 /* ---- making and unmaking ----------------------------------------------------------------------
@@ -271,17 +321,10 @@ static void lose(struct nt_planner *planner, uint32_t host)
 
 static void destroy(struct nt_planner *planner)
 {
-    struct nt_adaptive *s = (struct nt_adaptive *)planner;
-    if (s->merging)
-        nt_merge_fini(&s->merge);
-    nt_calibration_fini(&s->calibration);
-    nt_readings_fini(&s->ledger);
-    nt_readings_fini(&s->readings);
-    nt_finding_fini(&s->finding);
-    free(s->host);
-    free(s->seat);
-    free(s->lost);
-    free(s->aside);
+    struct adaptive *s = (struct adaptive *)planner;
+    nt_calibrate_fini(&s->calibrate);
+    nt_open_cells_fini(&s->scratch);
+    nt_sparse_fini(&s->known);
     free(s->slot);
     free(s->pair);
     free(s->ln);
@@ -295,30 +338,6 @@ static void destroy(struct nt_planner *planner)
 
 static const struct nt_planner_ops OPS = {next, tell, lose, destroy};
 
-const struct nt_adaptive *nt_adaptive_of(const struct nt_planner *planner)
-{
-    return planner != NULL && planner->ops == &OPS ? (const struct nt_adaptive *)planner : NULL;
-}
-
-static int sit_down(struct nt_adaptive *s, const uint32_t *order, const bool *absent,
-                    struct nt_err *err)
-{
-    memset(s->seat, 0xff, s->hosts * sizeof *s->seat);
-    memset(s->slot, 0xff, s->hosts * sizeof *s->slot);
-    for (size_t i = 0; i < s->hosts; i++) {
-        uint32_t host = order != NULL ? order[i] : (uint32_t)i;
-        if (host >= s->hosts || s->seat[host] != NONE)
-            return nt_err_set(err, NT_ERR_INPUT,
-                              "a sweep of %zu hosts in an order with host %u twice", s->hosts,
-                              host);
-        if (absent != NULL && absent[host])
-            continue;
-        s->seat[host] = (uint32_t)s->seats;
-        s->host[s->seats++] = host;
-    }
-    return nt_calibration_init(&s->calibration, s->seats, s->count, err);
-}
-
 int nt_sweep_adaptive_create(size_t hosts, const uint32_t *order, const bool *absent,
                              uint32_t count, uint64_t seed, struct nt_planner **out,
                              struct nt_err *err)
@@ -326,17 +345,12 @@ int nt_sweep_adaptive_create(size_t hosts, const uint32_t *order, const bool *ab
     if (hosts > NT_HOSTS_MAX)
         return nt_err_set(err, NT_ERR_INPUT, "a sweep of %zu hosts: at most %d", hosts,
                           (int)NT_HOSTS_MAX);
-    struct nt_adaptive *s = calloc(1, sizeof *s);
+    struct adaptive *s = calloc(1, sizeof *s);
     if (s == NULL)
         return nt_err_set(err, NT_ERR_SYSTEM, "no memory for a sweep of %zu hosts", hosts);
     size_t pairs = hosts / 2 + 1;
     s->base.ops = &OPS;
-    s->hosts = hosts;
     s->count = count;
-    s->host = calloc(hosts + 1, sizeof *s->host);
-    s->seat = calloc(hosts + 1, sizeof *s->seat);
-    s->lost = calloc(hosts + 1, sizeof *s->lost);
-    s->aside = calloc(hosts + 1, sizeof *s->aside);
     s->slot = calloc(hosts + 1, sizeof *s->slot);
     s->pair = calloc(pairs, sizeof *s->pair);
     s->ln = calloc(pairs, sizeof *s->ln);
@@ -347,11 +361,15 @@ int nt_sweep_adaptive_create(size_t hosts, const uint32_t *order, const bool *ab
     s->draw.busy = calloc(hosts + 1, sizeof *s->draw.busy);
     nt_rng_init(&s->rng, seed);
     int rc = -1;
-    if (!s->host || !s->seat || !s->lost || !s->aside || !s->slot || !s->pair || !s->ln || !s->se ||
-        !s->pings || !s->draw.seat || !s->draw.cell || !s->draw.busy)
+    if (!s->slot || !s->pair || !s->ln || !s->se || !s->pings || !s->draw.seat || !s->draw.cell ||
+        !s->draw.busy)
         nt_err_set(err, NT_ERR_SYSTEM, "no memory for a sweep of %zu hosts", hosts);
     else
-        rc = sit_down(s, order, absent, err);
+        rc = nt_sparse_init(&s->known, hosts, order, absent, err);
+    if (rc == 0) {
+        memset(s->slot, 0xff, hosts * sizeof *s->slot);
+        rc = nt_calibrate_init(&s->calibrate, s->known.seats, count, err);
+    }
     if (rc < 0)
         destroy(&s->base);
     else
@@ -359,38 +377,25 @@ int nt_sweep_adaptive_create(size_t hosts, const uint32_t *order, const bool *ab
     return rc;
 }
 
+const struct nt_sparse *nt_sweep_adaptive_known(const struct nt_planner *planner)
+{
+    return &((const struct adaptive *)planner)->known;
+}
+
 void nt_sweep_adaptive_facts(const struct nt_planner *planner,
                              struct nt_sweep_adaptive_facts *facts)
 {
-    const struct nt_adaptive *s = nt_adaptive_of(planner);
-    *facts = (struct nt_sweep_adaptive_facts){0};
-    if (s == NULL)
+    const struct adaptive *s = (const struct adaptive *)planner;
+    const struct nt_sparse *known = &s->known;
+    *facts = (struct nt_sweep_adaptive_facts){
+        .batches = s->batches, .readings = known->ledger.count, .tests = s->tests};
+    if (!known->clustered)
         return;
-    facts->batches = s->batches;
-    facts->readings = s->ledger.count;
-    facts->tests = s->tests;
-    if (!s->merging)
-        return;
-    facts->classes = s->classes.count;
-    for (size_t c = 0; c < s->classes.count; c++)
-        facts->class_us[c] = exp(s->classes.mean[c]);
-    facts->noise = s->classes.noise;
-    facts->outliers = s->classes.outliers;
-    facts->resolution_us = nt_classes_resolution_us(&s->classes);
-    facts->open_cells = s->merge.open_cells;
-}
-
-void nt_sweep_adaptive_check(const struct nt_planner *planner, struct nt_adaptive_check *check)
-{
-    const struct nt_adaptive *s = nt_adaptive_of(planner);
-    *check = (struct nt_adaptive_check){.verdict = NT_ADAPTIVE_OPEN};
-    if (s == NULL)
-        return;
-    check->verdict = s->seats > 1 ? s->verdict : NT_ADAPTIVE_SOUND;
-    check->tested = s->finding.tested;
-    check->against = s->finding.against;
-    if (check->against > 0) {
-        check->a = s->host[s->finding.first.a];
-        check->b = s->host[s->finding.first.b];
-    }
+    facts->classes = known->classes.count;
+    for (size_t c = 0; c < known->classes.count; c++)
+        facts->class_us[c] = exp(known->classes.mean[c]);
+    facts->noise = known->classes.noise;
+    facts->outliers = known->classes.outliers;
+    facts->resolution_us = nt_classes_resolution_us(&known->classes);
+    facts->open_cells = known->clustering.open_cells;
 }

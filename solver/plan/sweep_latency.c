@@ -20,10 +20,10 @@ struct latency {
     bool over;                   /* the adaptive sweep is */
     bool failed;                 /* or will be: it cannot take what it was told */
     bool sound;
-    size_t rounds;  /* of all pairs, so far */
-    size_t planned; /* of them; what comes after repeats what was disturbed */
-    size_t pass;    /* rounds */
-    struct nt_disturbed disturbed;
+    size_t rounds;                 /* of all pairs, so far */
+    size_t planned;                /* of them; what comes after repeats what was disturbed */
+    size_t pass;                   /* rounds */
+    struct nt_latencies latencies; /* as told, where all pairs may be measured */
     uint32_t batches, count;
     char why[160]; /* "": nothing to say */
 };
@@ -59,14 +59,14 @@ static void say_why(struct latency *s, const char *what, const char *then)
  * err; 2: all pairs are needed */
 static int next_adaptive(struct latency *s, struct nt_order *order, struct nt_err *err)
 {
-    struct nt_adaptive_check check;
+    struct nt_sparse_check check;
     struct nt_err why = {.kind = NT_ERR_INPUT};
     int more = s->failed ? -1 : s->adaptive->ops->next(s->adaptive, order, &why);
     if (more > 0)
         return 1;
     s->over = true;
-    nt_sweep_adaptive_check(s->adaptive, &check);
-    s->sound = more == 0 && check.verdict == NT_ADAPTIVE_SOUND;
+    nt_sparse_check(nt_sweep_adaptive_known(s->adaptive), &check);
+    s->sound = more == 0 && check.verdict == NT_SPARSE_SOUND;
     if (s->sound)
         return 0;
     if (more < 0 && why.kind != NT_ERR_INPUT) {
@@ -74,7 +74,7 @@ static int next_adaptive(struct latency *s, struct nt_order *order, struct nt_er
             *err = why;
         return -1;
     }
-    if (check.verdict == NT_ADAPTIVE_REFUTED)
+    if (check.verdict == NT_SPARSE_REFUTED)
         say_why(s, "the network is not one of nested tiers", "so all pairs were to be measured");
     else
         say_why(s, "the tiers could not be told from some pairs", "so all were to be measured");
@@ -83,11 +83,14 @@ static int next_adaptive(struct latency *s, struct nt_order *order, struct nt_er
     return begin_all(s, err) < 0 ? -1 : 2;
 }
 
-/* All that was planned has been measured, and what was disturbed does not ask for another pass. */
-static bool is_enough(const struct latency *s)
+/* 1: all that was planned has been measured, and what was disturbed does not ask for another pass.
+ */
+static int is_enough(const struct latency *s, struct nt_err *err)
 {
-    return s->rounds >= s->planned && (s->pass == 0 || s->rounds % s->pass == 0) &&
-           nt_disturbed_pairs(&s->disturbed) < PAIRS_DISTURBED;
+    struct nt_disturbed d;
+    if (s->rounds < s->planned || (s->pass > 0 && s->rounds % s->pass != 0))
+        return 0;
+    return nt_disturbed_find(&s->latencies, &d, err) < 0 ? -1 : d.pairs < PAIRS_DISTURBED;
 }
 
 static int next(struct nt_planner *planner, struct nt_order *order, struct nt_err *err)
@@ -98,8 +101,9 @@ static int next(struct nt_planner *planner, struct nt_order *order, struct nt_er
     int rc = s->over ? 2 : next_adaptive(s, order, err);
     if (rc != 2)
         return rc;
-    if (is_enough(s))
-        return 0;
+    int enough = is_enough(s, err);
+    if (enough != 0)
+        return enough < 0 ? -1 : 0;
     int more = s->all->ops->next(s->all, order, err);
     s->rounds += more > 0;
     return more;
@@ -111,8 +115,10 @@ static int tell(struct nt_planner *planner, const struct nt_result *results, siz
     struct latency *s = (struct latency *)planner;
     struct nt_err why = {0};
     for (size_t k = 0; k < n; k++)
-        if (results[k].ok)
-            nt_disturbed_note(&s->disturbed, results[k].a, results[k].b, results[k].value_us);
+        if (results[k].ok && !has_too_many(s) &&
+            nt_latencies_note(&s->latencies, results[k].a, results[k].b, results[k].value_us, err) <
+                0)
+            return -1;
     if (s->over || s->adaptive->ops->tell(s->adaptive, results, n, &why) == 0)
         return 0;
     s->failed = why.kind == NT_ERR_INPUT;
@@ -141,7 +147,7 @@ static void destroy(struct nt_planner *planner)
     struct latency *s = (struct latency *)planner;
     nt_planner_destroy(s->adaptive);
     nt_planner_destroy(s->all);
-    nt_disturbed_fini(&s->disturbed);
+    nt_latencies_fini(&s->latencies);
     nt_object_destroy(s);
 }
 
@@ -172,9 +178,8 @@ int nt_sweep_latency_create(size_t hosts, const bool *absent, enum nt_sweep_mode
     if (mode == NT_SWEEP_ALL && adaptive)
         say_why(s, "sweep=all was asked for", "");
     s->over = !adaptive;
-    int rc = nt_disturbed_init(&s->disturbed, hosts, err);
-    if (rc == 0)
-        rc = adaptive
+    nt_latencies_init(&s->latencies, hosts);
+    int rc = adaptive
                  ? nt_sweep_adaptive_create(hosts, NULL, absent, count, seed, &s->adaptive, err)
                  : begin_all(s, err);
     if (rc < 0) {
@@ -186,9 +191,9 @@ int nt_sweep_latency_create(size_t hosts, const bool *absent, enum nt_sweep_mode
     return 0;
 }
 
-const struct nt_planner *nt_sweep_latency_sound(const struct nt_planner *planner)
+const struct nt_sparse *nt_sweep_latency_sound(const struct nt_planner *planner)
 {
-    return of(planner)->sound ? of(planner)->adaptive : NULL;
+    return of(planner)->sound ? nt_sweep_adaptive_known(of(planner)->adaptive) : NULL;
 }
 
 bool nt_sweep_latency_is_told(const struct nt_planner *planner)
@@ -217,4 +222,10 @@ const char *nt_sweep_latency_why_all(const struct nt_planner *planner)
 bool nt_sweep_latency_adapts(const struct nt_planner *planner)
 {
     return of(planner)->all == NULL;
+}
+
+int nt_sweep_latency_matrix(const struct nt_planner *planner, struct nt_matrix **out,
+                            struct nt_matrix **error, struct nt_err *err)
+{
+    return nt_latencies_matrix(&of(planner)->latencies, out, error, err);
 }

@@ -16,7 +16,9 @@
 #include <stdint.h>
 
 #include "err.h"
+#include "matrix.h"
 #include "option.h"
+#include "sparse.h"
 #include "sweep.h"
 
 /* Three passes over the pairs of so many hosts are 3 x 4,095 rounds and, each a line of the record,
@@ -31,9 +33,9 @@ int nt_sweep_latency_create(size_t hosts, const bool *absent, enum nt_sweep_mode
                             uint32_t batches, uint32_t count, uint64_t seed,
                             struct nt_planner **out, size_t *rounds, struct nt_err *err);
 
-/* The adaptive planner when it has ended and its network was verified: nothing else is needed.
- * NULL otherwise. Borrowed. Only for planners made above, as are the next. */
-const struct nt_planner *nt_sweep_latency_sound(const struct nt_planner *planner);
+/* What the adaptive sweep knows, when it has ended and its network was verified: nothing else is
+ * needed. NULL otherwise. Borrowed. Only for planners made above, as are the next. */
+const struct nt_sparse *nt_sweep_latency_sound(const struct nt_planner *planner);
 
 /* Enough is known to tell a network, also when it ends now. */
 bool nt_sweep_latency_is_told(const struct nt_planner *planner);
@@ -51,5 +53,10 @@ const char *nt_sweep_latency_why_all(const struct nt_planner *planner);
 
 /* So far some pairs are measured and not all. */
 bool nt_sweep_latency_adapts(const struct nt_planner *planner);
+
+/* The low of all latencies so far, of each pair and direction, of at most NT_SWEEP_ALL_HOSTS_MAX
+ * hosts, and its standard error (error may be NULL); matrices of the caller's. */
+int nt_sweep_latency_matrix(const struct nt_planner *planner, struct nt_matrix **out,
+                            struct nt_matrix **error, struct nt_err *err);
 
 #endif

@@ -349,24 +349,24 @@ static int check_figures(const struct nt_sample *x, struct nt_err *err)
     switch (x->kind) {
     case NT_SAMPLE_LATENCY:
         if (check_time("latency", x->value_us, err) != 0 ||
-            check_time("standard error", x->se_us, err) != 0)
+            check_time("standard error", x->latency.se_us, err) != 0)
             return -1;
-        return check_time("median", x->median_us, err);
+        return check_time("median", x->latency.median_us, err);
     case NT_SAMPLE_BANDWIDTH:
         if (x->value_us > 0)
             return check_time("flow of", x->value_us, err);
         return nt_err_set(err, NT_ERR_INPUT, "flow of %g us: expected more than 0", x->value_us);
     case NT_SAMPLE_PRTT:
         if (check_time("round trip", x->value_us, err) != 0 ||
-            check_time("standard error", x->se_us, err) != 0 ||
-            check_time("hold", x->hold_us, err) != 0)
+            check_time("standard error", x->prtt.se_us, err) != 0 ||
+            check_time("hold", x->prtt.hold_us, err) != 0)
             return -1;
-        return check_time("delay", x->median_us, err);
+        return check_time("delay", x->prtt.delay_us, err);
     case NT_SAMPLE_KERNEL:
         if (check_time("kernel", x->value_us, err) != 0 ||
-            check_time("low end", x->median_us, err) != 0)
+            check_time("low end", x->kernel.low_us, err) != 0)
             return -1;
-        return check_time("high end", x->se_us, err);
+        return check_time("high end", x->kernel.high_us, err);
     case NT_SAMPLE_FAILED:
         return 0;
     }
@@ -436,12 +436,17 @@ static struct nt_sample keep_what_counts(const struct nt_sample *x)
         kept.value_us = nt_number_round(x->value_us / 1e6, DIGITS) * 1e6;
     else
         kept.count = x->count;
-    if (x->kind == NT_SAMPLE_PRTT)
-        kept.hold_us = nt_number_round(x->hold_us, DIGITS);
-    if (x->kind != NT_SAMPLE_BANDWIDTH)
-        kept.se_us = nt_number_round(x->se_us, DIGITS);
-    if (x->kind != NT_SAMPLE_BANDWIDTH)
-        kept.median_us = nt_number_round(x->median_us, DIGITS);
+    if (x->kind == NT_SAMPLE_LATENCY) {
+        kept.latency.se_us = nt_number_round(x->latency.se_us, DIGITS);
+        kept.latency.median_us = nt_number_round(x->latency.median_us, DIGITS);
+    } else if (x->kind == NT_SAMPLE_PRTT) {
+        kept.prtt.se_us = nt_number_round(x->prtt.se_us, DIGITS);
+        kept.prtt.delay_us = nt_number_round(x->prtt.delay_us, DIGITS);
+        kept.prtt.hold_us = nt_number_round(x->prtt.hold_us, DIGITS);
+    } else if (x->kind == NT_SAMPLE_KERNEL) {
+        kept.kernel.low_us = nt_number_round(x->kernel.low_us, DIGITS);
+        kept.kernel.high_us = nt_number_round(x->kernel.high_us, DIGITS);
+    }
     return kept;
 }
 

@@ -83,12 +83,20 @@ struct nt_sample {
     uint32_t count;        /* measurements behind the figure */
     double bytes;          /* message size; for a flow the bytes carried */
     double value_us;       /* latency: robust low; prtt: time; kernel: median; flow: duration */
-    double se_us;          /* latency, prtt: its standard error; kernel: high end of the interval */
-    double median_us;      /* latency: median; prtt: the delay d; kernel: low end */
-    double hold_us;        /* prtt: else 0 */
-    uint32_t text;         /* kernel: name (the next text holds who took part, when b is not 0),
-                              failed: reason; index in texts; prtt: that of the rail plus 1, 0
-                              without one */
+    union { /* by kind; a flow and a failure have none. The widest first: it sets all to zero */
+        struct {
+            double se_us, delay_us, hold_us; /* standard error of value_us; as ordered */
+        } prtt;
+        struct {
+            double se_us, median_us; /* standard error of value_us; of all pings */
+        } latency;
+        struct {
+            double low_us, high_us; /* the interval of value_us */
+        } kernel;
+    };
+    uint32_t text; /* kernel: name (the next text holds who took part, when b is not 0),
+                      failed: reason; index in texts; prtt: that of the rail plus 1, 0
+                      without one */
 };
 
 struct nt_samples {
@@ -200,5 +208,8 @@ int nt_samples_latency(const struct nt_samples *s, double message_bytes, struct 
  * memory for the pairs that were measured, not for all. out: nt_met_fini by the caller. */
 int nt_samples_met(const struct nt_samples *s, double message_bytes, struct nt_met *out,
                    struct nt_err *err);
+
+/* Which pairs have a latency of any kind, those of missing hosts too. */
+int nt_samples_met_any(const struct nt_samples *s, struct nt_met *out, struct nt_err *err);
 
 #endif

@@ -76,21 +76,33 @@ int nt_samples_latency(const struct nt_samples *s, double message_bytes, struct 
     return rc;
 }
 
-int nt_samples_met(const struct nt_samples *s, double message_bytes, struct nt_met *out,
-                   struct nt_err *err)
+/* size 0: of any kind. */
+static int find_met(const struct nt_samples *s, double size, struct nt_met *out, struct nt_err *err)
 {
     struct nt_met met;
-    double size = message_bytes > 0 ? message_bytes : nt_samples_latency_bytes(s);
     if (nt_met_init(&met, s->hosts, err) != 0)
         return -1;
     for (size_t k = 0; k < s->samples; k++) {
         const struct nt_sample *x = &s->sample[k];
-        if (counts(s, x, size) && s->missing[x->a] == NULL && s->missing[x->b] == NULL &&
-            nt_met_note(&met, x->a, x->b, err) != 0) {
+        bool wanted =
+            size > 0 ? counts(s, x, size) && s->missing[x->a] == NULL && s->missing[x->b] == NULL
+                     : x->kind == NT_SAMPLE_LATENCY;
+        if (wanted && nt_met_note(&met, x->a, x->b, err) != 0) {
             nt_met_fini(&met);
             return -1;
         }
     }
     *out = met;
     return 0;
+}
+
+int nt_samples_met(const struct nt_samples *s, double message_bytes, struct nt_met *out,
+                   struct nt_err *err)
+{
+    return find_met(s, message_bytes > 0 ? message_bytes : nt_samples_latency_bytes(s), out, err);
+}
+
+int nt_samples_met_any(const struct nt_samples *s, struct nt_met *out, struct nt_err *err)
+{
+    return find_met(s, 0, out, err);
 }

@@ -291,8 +291,8 @@ static int read_latency(struct nt_samples_reader *r, struct words *w, struct nt_
     if (take_pair(w, &x, err) != 0 || take_number(w, "bytes", &x.bytes, err) != 0 ||
         take_u32(w, "a count", &x.count, err) != 0 ||
         take_number(w, "the low latency in us", &x.value_us, err) != 0 ||
-        take_number(w, "its standard error in us", &x.se_us, err) != 0 ||
-        take_number(w, "the median in us", &x.median_us, err) != 0 || take_end(w, err) != 0)
+        take_number(w, "its standard error in us", &x.latency.se_us, err) != 0 ||
+        take_number(w, "the median in us", &x.latency.median_us, err) != 0 || take_end(w, err) != 0)
         return -1;
     return nt_samples_add(r->samples, x, NULL, err);
 }
@@ -315,8 +315,8 @@ static int take_prtt_extras(struct words *w, struct nt_sample *x, const char **r
     *rail = NULL;
     if (w->at == w->end)
         return 0;
-    if (take_number(w, "the standard error in us", &x->se_us, err) != 0 ||
-        take_number(w, "how long the asking end held still in us", &x->hold_us, err) != 0)
+    if (take_number(w, "the standard error in us", &x->prtt.se_us, err) != 0 ||
+        take_number(w, "how long the asking end held still in us", &x->prtt.hold_us, err) != 0)
         return -1;
     if (w->at == w->end)
         return 0;
@@ -330,7 +330,7 @@ static int read_prtt(struct nt_samples_reader *r, struct words *w, struct nt_err
     const char *rail;
     if (take_pair(w, &x, err) != 0 || take_number(w, "bytes", &x.bytes, err) != 0 ||
         take_u32(w, "a count", &x.count, err) != 0 ||
-        take_number(w, "the delay in us", &x.median_us, err) != 0 ||
+        take_number(w, "the delay in us", &x.prtt.delay_us, err) != 0 ||
         take_number(w, "the round trip in us", &x.value_us, err) != 0 ||
         take_prtt_extras(w, &x, &rail, err) != 0)
         return -1;
@@ -362,8 +362,8 @@ static int read_kernel(struct nt_samples_reader *r, struct words *w, struct nt_e
     step(w, w->at + bytes);
     if (take_number(w, "bytes", &x.bytes, err) != 0 || take_u32(w, "a count", &x.count, err) != 0 ||
         take_number(w, "the median in us", &x.value_us, err) != 0 ||
-        take_number(w, "the low end in us", &x.median_us, err) != 0 ||
-        take_number(w, "the high end in us", &x.se_us, err) != 0)
+        take_number(w, "the low end in us", &x.kernel.low_us, err) != 0 ||
+        take_number(w, "the high end in us", &x.kernel.high_us, err) != 0)
         return -1;
     if (w->at != w->end && take_u32(w, "how many hosts", &x.a, err) != 0)
         return -1;

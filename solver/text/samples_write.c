@@ -81,10 +81,10 @@ static void put_head(struct nt_strbuf *d, const struct nt_samples *s)
 static void put_prtt_extras(struct nt_strbuf *d, const struct nt_samples *s,
                             const struct nt_sample *x)
 {
-    if (x->se_us == 0 && x->hold_us == 0 && x->text == 0)
+    if (x->prtt.se_us == 0 && x->prtt.hold_us == 0 && x->text == 0)
         return;
-    put_number(d, x->se_us);
-    put_number(d, x->hold_us);
+    put_number(d, x->prtt.se_us);
+    put_number(d, x->prtt.hold_us);
     if (x->text > 0)
         nt_strbuf_print(d, " %s", s->text[x->text - 1]);
 }
@@ -105,23 +105,23 @@ static void put_sample(struct nt_strbuf *d, const struct nt_samples *s, const st
     case NT_SAMPLE_LATENCY:
         nt_strbuf_print(d, " %u", x->count);
         put_number(d, x->value_us);
-        put_number(d, x->se_us);
-        put_number(d, x->median_us);
+        put_number(d, x->latency.se_us);
+        put_number(d, x->latency.median_us);
         break;
     case NT_SAMPLE_BANDWIDTH:
         put_number(d, nt_number_round(x->value_us / 1e6, 9));
         break;
     case NT_SAMPLE_PRTT:
         nt_strbuf_print(d, " %u", x->count);
-        put_number(d, x->median_us);
+        put_number(d, x->prtt.delay_us);
         put_number(d, x->value_us);
         put_prtt_extras(d, s, x);
         break;
     case NT_SAMPLE_KERNEL:
         nt_strbuf_print(d, " %u", x->count);
         put_number(d, x->value_us);
-        put_number(d, x->median_us);
-        put_number(d, x->se_us);
+        put_number(d, x->kernel.low_us);
+        put_number(d, x->kernel.high_us);
         if (x->a > 0)
             nt_strbuf_print(d, " %u", x->a);
         if (x->b > 0)

@@ -13,13 +13,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "calibrate.h"
-#include "cells.h"
+#include "calibration.h"
 #include "class_fit.h"
 #include "clusters.h"
 #include "err.h"
 #include "readings.h"
-#include "rng.h"
 
 enum { NT_SLOW_MAX = 8 };
 
@@ -53,28 +51,32 @@ void nt_slow_add(struct nt_slow *slow, uint32_t seat);
 int nt_slow_suspect(const struct nt_calibration *calibration, const struct nt_classes *classes,
                     const bool *lost, struct nt_slow *slow, struct nt_err *err);
 
-/* What hosts are placed by; all borrowed. */
-struct nt_places {
+/* What is known by now of a network of nested tiers; all borrowed. */
+struct nt_found_tree {
     size_t seats;
     const bool *lost; /* seats of them */
     const struct nt_classes *classes;
-    struct nt_clusters *clusters; /* of the others */
-    const struct nt_readings *readings;
-    double noise; /* relative sd of a reading in calibration, */
+    struct nt_clusters *clusters; /* of all but slow hosts that are not placed */
+    const struct nt_slow *slow;
+    const struct nt_readings *readings; /* all; sorted for verify.h */
+    double noise;                       /* relative sd of a reading in calibration, */
     double pings; /* of so many; 0: unknown, later ones are as the classes say */
 };
 
-/* Places hosts one by one, where that is certain, and puts them into the clusters. */
-int nt_slow_place(const struct nt_places *places, struct nt_slow *slow, struct nt_err *err);
+/* Places hosts one by one, where that is certain, and puts them into the tree's clusters. slow is
+ * the tree's. */
+int nt_slow_place(const struct nt_found_tree *tree, struct nt_slow *slow, struct nt_err *err);
 
-/* Adds the pair to the draw, of hosts that are not in it yet, that would tell most of where each
- * unplaced host hangs; returns how many of them only tell between places that were read. The
- * draw's cells are not set. -1: see err. */
-int nt_slow_plan(const struct nt_places *places, const struct nt_slow *slow, struct nt_draw *draw,
-                 struct nt_err *err);
+enum { NT_SLOW_NOBODY = UINT32_MAX };
 
-/* The same before anything is known: whoever is idle, near ones and others in turn. */
-int nt_slow_fill(const struct nt_places *places, const struct nt_slow *slow, struct nt_rng *rng,
-                 struct nt_draw *draw, struct nt_err *err);
+/* Who, of those not busy, is to be read with an unplaced host so that it tells most of where that
+ * hangs; NT_SLOW_NOBODY: nobody is left. *late: it only tells between places that were read. */
+int nt_slow_partner(const struct nt_found_tree *tree, uint32_t seat, const bool *busy,
+                    uint32_t *partner, bool *late, struct nt_err *err);
+
+/* The same before anything is known: another unplaced host, or the first from a seat on that it was
+ * not read with. */
+int nt_slow_stranger(const struct nt_found_tree *tree, uint32_t seat, uint32_t from,
+                     const bool *busy, uint32_t *partner, struct nt_err *err);
 
 #endif

@@ -5,7 +5,7 @@
 
 #include "slow.h"
 
-enum { NOBODY = UINT32_MAX, MEETINGS = 2, MEETINGS_DISAGREEING = 4, REFINED = 4 };
+enum { MEETINGS = 2, MEETINGS_DISAGREEING = 4, REFINED = 4 };
 
 static const double SURE = 14; /* ln of the likelihood of a place over that of any other */
 static const double LEAST_OUTLIERS = 0.02;
@@ -28,7 +28,7 @@ struct place {
 };
 
 struct search {
-    const struct nt_places *p;
+    const struct nt_found_tree *p;
     const struct nt_slow *slow;
     uint32_t seat;
     size_t sights, places;
@@ -62,7 +62,7 @@ static bool is_known(const struct search *s, uint32_t seat)
 }
 
 /* Rounds that place hosts have more pings a reading than others. */
-static double noise_of(const struct nt_places *p, const struct nt_pair_reading *r)
+static double noise_of(const struct nt_found_tree *p, const struct nt_pair_reading *r)
 {
     bool known = p->pings > 0 && r->pings > 0;
     return known ? p->noise * sqrt(p->pings / (double)r->pings) : p->classes->noise;
@@ -95,7 +95,7 @@ static size_t sights_of(const struct nt_readings *r, uint32_t seat)
     return n;
 }
 
-static int search_init(struct search *s, const struct nt_places *p, const struct nt_slow *slow,
+static int search_init(struct search *s, const struct nt_found_tree *p, const struct nt_slow *slow,
                        uint32_t seat, struct nt_err *err)
 {
     size_t n = sights_of(p->readings, seat);
@@ -239,7 +239,7 @@ static uint32_t unmet_mate(const struct search *s, const bool *busy)
             !has_met(s, other))
             return other;
     }
-    return NOBODY;
+    return NT_SLOW_NOBODY;
 }
 
 static size_t distance(uint32_t a, uint32_t b)
@@ -252,9 +252,9 @@ static uint32_t unmet_part(struct search *s, const bool *busy)
 {
     const struct nt_clusters *c = s->p->clusters;
     const struct place *at = &s->place[0];
-    uint32_t best = NOBODY;
+    uint32_t best = NT_SLOW_NOBODY;
     if (s->places == 0 || at->level == 0)
-        return NOBODY;
+        return NT_SLOW_NOBODY;
     memset(s->seen, 0, s->p->seats * sizeof *s->seen);
     for (size_t k = 0; k < s->sights; k++)
         s->seen[nt_clusters_find(c, at->level - 1, s->sight[k].other)] = true;
@@ -262,7 +262,7 @@ static uint32_t unmet_part(struct search *s, const bool *busy)
         if (is_known(s, i) && (busy == NULL || !busy[i]) &&
             nt_clusters_find(c, at->level, i) == nt_clusters_find(c, at->level, at->root) &&
             !s->seen[nt_clusters_find(c, at->level - 1, i)] &&
-            (best == NOBODY || distance(i, s->seat) < distance(best, s->seat)))
+            (best == NT_SLOW_NOBODY || distance(i, s->seat) < distance(best, s->seat)))
             best = i;
     return best;
 }
@@ -273,7 +273,7 @@ static bool is_certain(struct search *s)
     if (s->places == 0 || at->fitting < LEAST_FITTING || 2 * at->fitting < (double)s->sights)
         return false;
     return (s->places == 1 || at->likelihood - s->place[1].likelihood > SURE) &&
-           unmet_mate(s, NULL) == NOBODY && unmet_part(s, NULL) == NOBODY;
+           unmet_mate(s, NULL) == NT_SLOW_NOBODY && unmet_part(s, NULL) == NT_SLOW_NOBODY;
 }
 
 static void put(const struct search *s, struct nt_slow_host *h)
@@ -290,7 +290,7 @@ static void put(const struct search *s, struct nt_slow_host *h)
     nt_clusters_unite(s->p->clusters, at->level, s->seat, at->root);
 }
 
-int nt_slow_place(const struct nt_places *p, struct nt_slow *slow, struct nt_err *err)
+int nt_slow_place(const struct nt_found_tree *p, struct nt_slow *slow, struct nt_err *err)
 {
     for (bool more = true; more;) {
         more = false;
@@ -321,14 +321,14 @@ int nt_slow_place(const struct nt_places *p, struct nt_slow *slow, struct nt_err
 static uint32_t telling(const struct search *s, const bool *busy)
 {
     double most = 0;
-    uint32_t best = NOBODY;
+    uint32_t best = NT_SLOW_NOBODY;
     for (uint32_t i = 0; s->places > 0 && i < s->p->seats; i++) {
         if (busy[i] || !is_known(s, i))
             continue;
         const struct place *x = &s->place[0], *y = &s->place[s->places > 1];
         double one = expected_us(s, x, i) + x->us, two = expected_us(s, y, i) + y->us;
         double score = fabs(one - two) / (fmax(fabs(one), 1e-9) * (1 + s->reads[i]));
-        if (best == NOBODY || score > most * (1 + 1e-9) ||
+        if (best == NT_SLOW_NOBODY || score > most * (1 + 1e-9) ||
             (score > most * (1 - 1e-9) && distance(i, s->seat) < distance(best, s->seat))) {
             best = i;
             most = score;
@@ -337,7 +337,7 @@ static uint32_t telling(const struct search *s, const bool *busy)
     return best;
 }
 
-/* Anybody not met yet, from a seat on; NOBODY: all were, or are busy. */
+/* Anybody not met yet, from a seat on; NT_SLOW_NOBODY: all were, or are busy. */
 static uint32_t stranger(const struct search *s, const bool *busy, uint32_t from)
 {
     for (size_t k = 0; k < s->p->seats; k++) {
@@ -345,73 +345,39 @@ static uint32_t stranger(const struct search *s, const bool *busy, uint32_t from
         if (!busy[other] && is_known(s, other) && s->reads[other] == 0)
             return other;
     }
-    return NOBODY;
+    return NT_SLOW_NOBODY;
 }
 
-static void pair_up(struct nt_draw *d, uint32_t a, uint32_t b)
+int nt_slow_partner(const struct nt_found_tree *tree, uint32_t seat, const bool *busy,
+                    uint32_t *partner, bool *late, struct nt_err *err)
 {
-    d->busy[a] = d->busy[b] = true;
-    d->seat[d->count][0] = a;
-    d->seat[d->count++][1] = b;
-}
-
-/* 1: it only tells between places that were read. */
-static int plan_host(struct search *s, struct nt_draw *d, struct nt_err *err)
-{
-    int late = 0;
-    if (find_places(s, err) < 0)
+    struct search s;
+    if (search_init(&s, tree, tree->slow, seat, err) < 0)
         return -1;
-    uint32_t other = unmet_mate(s, d->busy);
-    if (other == NOBODY)
-        other = unmet_part(s, d->busy);
-    if (other == NOBODY) {
-        late = 1;
-        other = telling(s, d->busy);
+    int rc = find_places(&s, err);
+    if (rc == 0) {
+        *partner = unmet_mate(&s, busy);
+        if (*partner == NT_SLOW_NOBODY)
+            *partner = unmet_part(&s, busy);
+        *late = *partner == NT_SLOW_NOBODY;
+        if (*partner == NT_SLOW_NOBODY)
+            *partner = telling(&s, busy);
+        if (*partner == NT_SLOW_NOBODY)
+            *partner = stranger(&s, busy, seat);
     }
-    if (other == NOBODY)
-        other = stranger(s, d->busy, s->seat);
-    if (other != NOBODY)
-        pair_up(d, s->seat, other);
-    return late;
+    search_fini(&s);
+    return rc;
 }
 
-int nt_slow_plan(const struct nt_places *p, const struct nt_slow *slow, struct nt_draw *draw,
-                 struct nt_err *err)
+int nt_slow_stranger(const struct nt_found_tree *tree, uint32_t seat, uint32_t from,
+                     const bool *busy, uint32_t *partner, struct nt_err *err)
 {
-    int late = 0;
-    for (size_t k = 0; k < slow->count; k++) {
-        const struct nt_slow_host *h = &slow->host[k];
-        struct search s;
-        if (h->placed || p->lost[h->seat] || draw->busy[h->seat])
-            continue;
-        if (search_init(&s, p, slow, h->seat, err) < 0)
-            return -1;
-        int rc = plan_host(&s, draw, err);
-        search_fini(&s);
-        if (rc < 0)
-            return -1;
-        late += rc;
-    }
-    return late;
-}
-
-int nt_slow_fill(const struct nt_places *p, const struct nt_slow *slow, struct nt_rng *rng,
-                 struct nt_draw *draw, struct nt_err *err)
-{
-    for (size_t k = 0; k < slow->count; k++) {
-        const struct nt_slow_host *h = &slow->host[k];
-        struct search s;
-        uint32_t from = (uint32_t)nt_rng_below(rng, 2 * p->seats);
-        if (h->placed || p->lost[h->seat] || draw->busy[h->seat])
-            continue;
-        if (search_init(&s, p, slow, h->seat, err) < 0)
-            return -1;
-        uint32_t other = unmet_mate(&s, draw->busy);
-        if (other == NOBODY)
-            other = stranger(&s, draw->busy, from < p->seats ? from : h->seat);
-        if (other != NOBODY)
-            pair_up(draw, h->seat, other);
-        search_fini(&s);
-    }
+    struct search s;
+    if (search_init(&s, tree, tree->slow, seat, err) < 0)
+        return -1;
+    *partner = unmet_mate(&s, busy);
+    if (*partner == NT_SLOW_NOBODY)
+        *partner = stranger(&s, busy, from);
+    search_fini(&s);
     return 0;
 }

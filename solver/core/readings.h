@@ -1,5 +1,5 @@
-/* The readings of an adaptive sweep, by pairs: what its network is recalled from and verified
- * against. */
+/* Latencies that were read between two hosts, one entry a reading: what a network is inferred from.
+ */
 #ifndef NT_READINGS_H
 #define NT_READINGS_H
 
@@ -25,6 +25,10 @@ struct nt_readings {
 
 int nt_readings_add(struct nt_readings *readings, uint32_t a, uint32_t b, uint32_t pings, float ln,
                     struct nt_err *err);
+
+/* The same of a latency in us; what is none, or is of one host alone, does not count. */
+int nt_readings_note(struct nt_readings *readings, uint32_t a, uint32_t b, uint32_t pings,
+                     double us, struct nt_err *err);
 
 /* By pairs, each pair's in the order of taking. */
 void nt_readings_sort(struct nt_readings *readings);

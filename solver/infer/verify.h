@@ -21,26 +21,16 @@
 #ifndef NT_VERIFY_H
 #define NT_VERIFY_H
 
-#include "cells.h"
-#include "class_fit.h"
-#include "clusters.h"
-#include "readings.h"
-#include "rng.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "err.h"
 #include "slow.h"
 
 /* Where all latencies are alike so many hosts are asked for every pair of them: few hosts of a job
  * that share a switch show in few of its pairs, and in none of those that were chosen at random. */
 enum { NT_VERIFY_ALL_SEATS = 256 };
-
-/* What is verified; all borrowed. */
-struct nt_found_tree {
-    size_t seats;
-    const bool *lost; /* seats of them */
-    const struct nt_classes *classes;
-    const struct nt_clusters *clusters;
-    const struct nt_slow *slow; /* in their places */
-    double noise; /* relative sd of a reading in calibration; later ones: as the classes say */
-};
 
 struct nt_suspect {
     uint32_t a, b; /* seats */
@@ -59,15 +49,8 @@ struct nt_finding {
 
 bool nt_verify_asks_all(const struct nt_found_tree *claim);
 
-/* What sorted readings say of the claim. */
-int nt_verify_judge(const struct nt_found_tree *claim, const struct nt_readings *readings,
-                    struct nt_finding *out, struct nt_err *err);
+/* What its readings say of the claim. */
+int nt_verify_judge(const struct nt_found_tree *claim, struct nt_finding *out, struct nt_err *err);
 void nt_finding_fini(struct nt_finding *finding);
-
-/* A round that tests more: the suspects first. The draw's cells are not set; its count is 0 when
- * there is nothing to do. */
-int nt_verify_plan(const struct nt_found_tree *claim, const struct nt_readings *readings,
-                   const struct nt_finding *finding, struct nt_rng *rng, struct nt_draw *draw,
-                   struct nt_err *err);
 
 #endif

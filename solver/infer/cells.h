@@ -1,5 +1,4 @@
-/* Which clusters of hosts are one: evidence per pair of clusters (a cell), and who to measure
- * next to decide the open ones.
+/* Which clusters of hosts are one: evidence per pair of clusters (a cell).
  *
  * A sequential test per cell (Wald 1945): the summed log-likelihood ratio of all readings between
  * two clusters. Over `same` they are one, under `differ` they are not; wrong with a chance of
@@ -12,13 +11,12 @@
 #include <stdint.h>
 
 #include "err.h"
-#include "rng.h"
 
 struct nt_cluster {
-    uint32_t *seat; /* size of them, shuffled in each plan; owned */
+    uint32_t *seat; /* size of them, in any order; owned */
     uint32_t size;
     uint32_t low, high; /* the smallest and the largest */
-    uint32_t idle;      /* of them not yet in the round: seat[0..idle-1] */
+    uint32_t idle;      /* for who plans a round: seat[0..idle-1] are not in it yet */
     uint32_t origin;    /* the block in which the readings between it and others of the same origin
                            were counted; UINT32_MAX: none were */
     bool gone;          /* merged into another */
@@ -45,26 +43,6 @@ struct nt_cell_limits {
     int tries_small; /* a cell of one or two hosts that says neither after so many is given up */
 };
 
-/* The measurements of a round so far. */
-struct nt_draw {
-    size_t count;
-    uint32_t (*seat)[2]; /* room for half of the seats */
-    bool *busy;          /* seats: in the draw */
-    struct {
-        uint32_t block, a, b; /* a > b: clusters of that block */
-    } * cell;
-};
-
-/* Scratch that plans share; all zero at first. */
-struct nt_cells_scratch {
-    size_t room;
-    struct {
-        uint32_t a, b;
-    } * open, *sorted;
-    uint8_t *rank;
-};
-void nt_cells_scratch_fini(struct nt_cells_scratch *scratch);
-
 /* Cells are quadratic in clusters: those of so many and planning them take 235 MB, 3.6 KB a host of
  * 65,536. So many are 4,096 switches below one and hosts that are still apart from theirs. */
 enum { NT_CELLS_CLUSTERS_MAX = 4608 };
@@ -90,12 +68,5 @@ void nt_cells_miss(struct nt_cells *cells, uint32_t a, uint32_t b);
 
 /* Puts the smaller cluster into the larger one; returns the one that stays, or -1 (memory). */
 int64_t nt_cells_merge(struct nt_cells *cells, uint32_t a, uint32_t b, struct nt_err *err);
-
-/* Adds measurements for open cells to the draw, of hosts that are not in it yet. Sets planned, and
- * done when no cell is open. Nothing is counted before it is read, so a plan may be dropped.
- * lost[seat]: does not answer. */
-int nt_cells_plan(struct nt_cells *cells, uint32_t block, const struct nt_cell_limits *limits,
-                  const bool *lost, struct nt_rng *rng, struct nt_cells_scratch *scratch,
-                  struct nt_draw *draw, struct nt_err *err);
 
 #endif

@@ -1,5 +1,6 @@
 #include "readings.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 int nt_readings_add(struct nt_readings *r, uint32_t a, uint32_t b, uint32_t pings, float ln,
@@ -18,6 +19,14 @@ int nt_readings_add(struct nt_readings *r, uint32_t a, uint32_t b, uint32_t ping
         (struct nt_pair_reading){a < b ? a : b, a < b ? b : a, (uint32_t)r->count, pings, ln};
     r->count++;
     return 0;
+}
+
+int nt_readings_note(struct nt_readings *r, uint32_t a, uint32_t b, uint32_t pings, double us,
+                     struct nt_err *err)
+{
+    if (a == b || !(us > 0) || !isfinite(us))
+        return 0;
+    return nt_readings_add(r, a, b, pings, (float)log(us), err);
 }
 
 static int compare(const void *x, const void *y)

@@ -1,4 +1,4 @@
-#include "merge.h"
+#include "clustering.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -16,8 +16,8 @@ static const double RECALL_SAME = 0.8, RECALL_CERTAIN = 0.6; /* of the limits */
  */
 
 /* Two clusters of a block become one; the inside of one that was opened takes the other in. */
-static int unite_cells(struct nt_merge *m, uint32_t slot, uint32_t a, uint32_t b, uint32_t *stays,
-                       struct nt_err *err)
+static int unite_cells(struct nt_clustering *m, uint32_t slot, uint32_t a, uint32_t b,
+                       uint32_t *stays, struct nt_err *err)
 {
     struct nt_cells *c = m->block[slot];
     const struct nt_cluster *old = &c->cluster[c->cluster[b].open ? b : a];
@@ -46,7 +46,7 @@ static int unite_cells(struct nt_merge *m, uint32_t slot, uint32_t a, uint32_t b
     return rc;
 }
 
-static bool is_one(const struct nt_merge *m, const struct nt_cells *c, uint32_t a, uint32_t b)
+static bool is_one(const struct nt_clustering *m, const struct nt_cells *c, uint32_t a, uint32_t b)
 {
     return a != b && !c->cluster[a].gone && !c->cluster[b].gone &&
            (double)c->sum[nt_cell_at(a, b)] > m->limits.same &&
@@ -54,7 +54,7 @@ static bool is_one(const struct nt_merge *m, const struct nt_cells *c, uint32_t 
 }
 
 /* Merges two clusters, and then all whose evidence is enough together. */
-static int merge_cells(struct nt_merge *m, uint32_t slot, uint32_t a, uint32_t b,
+static int merge_cells(struct nt_clustering *m, uint32_t slot, uint32_t a, uint32_t b,
                        struct nt_err *err)
 {
     struct nt_cells *c = m->block[slot];
@@ -69,7 +69,7 @@ static int merge_cells(struct nt_merge *m, uint32_t slot, uint32_t a, uint32_t b
     return 0;
 }
 
-static int settle_block(struct nt_merge *m, uint32_t slot, struct nt_err *err)
+static int settle_block(struct nt_clustering *m, uint32_t slot, struct nt_err *err)
 {
     struct nt_cells *c = m->block[slot];
     for (uint32_t a = 1; a < c->clusters; a++)
@@ -83,7 +83,7 @@ static int settle_block(struct nt_merge *m, uint32_t slot, struct nt_err *err)
 }
 
 /* Pairs whose own readings are proof enough (neighbours, mostly) are one from the start. */
-static void unite_proven(struct nt_merge *m)
+static void unite_proven(struct nt_clustering *m)
 {
     const struct nt_pair_reading *e = m->ledger->at;
     nt_readings_sort(m->ledger);
@@ -104,7 +104,7 @@ static void unite_proven(struct nt_merge *m)
 /* ---- readings of before -----------------------------------------------------------------------
  */
 
-static void count_evidence(struct nt_merge *m, const struct nt_pair_reading *e, size_t level)
+static void count_evidence(struct nt_clustering *m, const struct nt_pair_reading *e, size_t level)
 {
     uint32_t a = nt_clusters_find(&m->clusters, level, e->a);
     uint32_t b = nt_clusters_find(&m->clusters, level, e->b);
@@ -121,7 +121,7 @@ static void count_evidence(struct nt_merge *m, const struct nt_pair_reading *e, 
 }
 
 /* Counts in fresh blocks what was read before they were made; 1 when there were any. */
-static int count_before(struct nt_merge *m, struct nt_err *err)
+static int count_before(struct nt_clustering *m, struct nt_err *err)
 {
     bool levels[NT_CLASSES_MAX] = {0}, any = false;
     size_t slots = m->slots;
@@ -162,7 +162,7 @@ static bool is_idle(const struct nt_cells *c)
     return c->done || (c->planned != SIZE_MAX && 8 * c->planned < seats_of(c));
 }
 
-static bool answers(const struct nt_merge *m, const struct nt_cluster *k)
+static bool answers(const struct nt_clustering *m, const struct nt_cluster *k)
 {
     for (uint32_t i = 0; i < k->size; i++)
         if (!m->lost[k->seat[i]])
@@ -171,7 +171,7 @@ static bool answers(const struct nt_merge *m, const struct nt_cluster *k)
 }
 
 /* Certainly different from all others; a few stragglers may still turn out to belong to it. */
-static bool is_certain(const struct nt_merge *m, const struct nt_cells *c, uint32_t a)
+static bool is_certain(const struct nt_clustering *m, const struct nt_cells *c, uint32_t a)
 {
     for (uint32_t b = 0; b < c->clusters && !c->done; b++) {
         const struct nt_cluster *y = &c->cluster[b];
@@ -184,7 +184,7 @@ static bool is_certain(const struct nt_merge *m, const struct nt_cells *c, uint3
 }
 
 /* 1 when any cluster was opened. */
-static int open_certain(struct nt_merge *m, uint32_t slot, struct nt_err *err)
+static int open_certain(struct nt_clustering *m, uint32_t slot, struct nt_err *err)
 {
     int any = 0;
     if (m->block[slot]->level == 0)
@@ -203,7 +203,8 @@ static int open_certain(struct nt_merge *m, uint32_t slot, struct nt_err *err)
 }
 
 /* The most clusters that one of so many joined blocks has. */
-static size_t widest_join(const struct nt_merge *m, const uint32_t *slot, size_t n, size_t groups)
+static size_t widest_join(const struct nt_clustering *m, const uint32_t *slot, size_t n,
+                          size_t groups)
 {
     size_t widest = 0;
     for (size_t g = 0; g < groups; g++) {
@@ -216,7 +217,7 @@ static size_t widest_join(const struct nt_merge *m, const uint32_t *slot, size_t
 }
 
 /* How many blocks they become: fewer by JOIN, or as much as the cells allow. */
-static size_t count_joined(const struct nt_merge *m, const uint32_t *slot, size_t n)
+static size_t count_joined(const struct nt_clustering *m, const uint32_t *slot, size_t n)
 {
     size_t groups = (n + JOIN - 1) / JOIN;
     while (groups + 1 < n && widest_join(m, slot, n, groups) > NT_CELLS_CLUSTERS_MAX)
@@ -225,7 +226,7 @@ static size_t count_joined(const struct nt_merge *m, const uint32_t *slot, size_
 }
 
 /* Joins the blocks of a group when they have little to do and there is room. 1 when it did. */
-static int join_group(struct nt_merge *m, const uint32_t *slot, size_t n, struct nt_err *err)
+static int join_group(struct nt_clustering *m, const uint32_t *slot, size_t n, struct nt_err *err)
 {
     size_t planned = 0, seats = 0;
     bool all = true, known = true;
@@ -250,7 +251,8 @@ static int join_group(struct nt_merge *m, const uint32_t *slot, size_t n, struct
     return 1;
 }
 
-static int advance_group(struct nt_merge *m, const uint32_t *slot, size_t n, struct nt_err *err)
+static int advance_group(struct nt_clustering *m, const uint32_t *slot, size_t n,
+                         struct nt_err *err)
 {
     struct nt_cells *c = m->block[slot[0]];
     if (n > 1)
@@ -266,8 +268,7 @@ static int advance_group(struct nt_merge *m, const uint32_t *slot, size_t n, str
     return opened < 0 ? -1 : any | opened;
 }
 
-/* Lets every group take its next step, if it has one; 1 when any did. */
-static int advance(struct nt_merge *m, struct nt_err *err)
+int nt_clustering_advance(struct nt_clustering *m, struct nt_err *err)
 {
     size_t slots = m->slots, n = 0;
     int any = 0, rc = 0;
@@ -294,7 +295,7 @@ static int advance(struct nt_merge *m, struct nt_err *err)
 /* Both stayed apart, so that what speaks for one cluster speaks against the two. Before anything is
  * read a cluster may well be one with another, but hardly with this one of all that there are: odds
  * of one to those others. */
-static void doubt_cell(struct nt_merge *m, const struct nt_cells *c, uint32_t a, uint32_t b,
+static void doubt_cell(struct nt_clustering *m, const struct nt_cells *c, uint32_t a, uint32_t b,
                        double others)
 {
     double sum = (double)c->sum[nt_cell_at(a, b)];
@@ -310,19 +311,19 @@ static void doubt_cell(struct nt_merge *m, const struct nt_cells *c, uint32_t a,
 }
 
 /* Not given up as neither, but without even one clear reading. */
-static bool is_unfinished(const struct nt_merge *m, const struct nt_cells *c, uint32_t a,
+static bool is_unfinished(const struct nt_clustering *m, const struct nt_cells *c, uint32_t a,
                           uint32_t b)
 {
     size_t at = nt_cell_at(a, b);
     return (double)c->sum[at] > m->limits.differ && c->count[at] < m->limits.tries_small;
 }
 
-static bool counts(const struct nt_merge *m, const struct nt_cluster *c)
+static bool counts(const struct nt_clustering *m, const struct nt_cluster *c)
 {
     return !c->gone && answers(m, c);
 }
 
-static void finish(struct nt_merge *m)
+void nt_clustering_finish(struct nt_clustering *m)
 {
     size_t open[NT_CLASSES_MAX] = {0}, cells[NT_CLASSES_MAX] = {0};
     m->over = true;
@@ -344,7 +345,7 @@ static void finish(struct nt_merge *m)
             m->unsettled = l + 1;
 }
 
-size_t nt_merge_certain_level(const struct nt_merge *m)
+size_t nt_clustering_certain_level(const struct nt_clustering *m)
 {
     size_t level = m->over ? m->unsettled : 0;
     for (size_t s = 0; s < m->slots && !m->over; s++) {
@@ -361,10 +362,11 @@ size_t nt_merge_certain_level(const struct nt_merge *m)
     return level;
 }
 
-/* ---- rounds -----------------------------------------------------------------------------------
+/* ---- making, recalling
+ * -----------------------------------------------------------------------------------
  */
 
-static int begin(struct nt_merge *m, struct nt_err *err)
+static int begin(struct nt_clustering *m, struct nt_err *err)
 {
     uint32_t *seat = malloc((m->seats + 1) * sizeof *seat);
     if (seat == NULL)
@@ -377,16 +379,17 @@ static int begin(struct nt_merge *m, struct nt_err *err)
     return rc;
 }
 
-int nt_merge_init(struct nt_merge *m, size_t seats, const struct nt_classes *classes,
-                  struct nt_readings *ledger, const bool *lost, struct nt_err *err)
+int nt_clustering_init(struct nt_clustering *m, size_t seats, const struct nt_classes *classes,
+                       struct nt_readings *ledger, const bool *lost, struct nt_err *err)
 {
     double same = fmax(16, log(TESTS_A_HOST * (double)(seats > 0 ? seats : 1) / RISK));
     bool room = true;
-    *m = (struct nt_merge){.seats = seats,
-                           .classes = classes,
-                           .ledger = ledger,
-                           .lost = lost,
-                           .limits = {same, -4, -(same - 2), 6 + (int)(60 * classes->outliers)}};
+    *m = (struct nt_clustering){
+        .seats = seats,
+        .classes = classes,
+        .ledger = ledger,
+        .lost = lost,
+        .limits = {same, -4, -(same - 2), 6 + (int)(60 * classes->outliers)}};
     if (nt_clusters_init(&m->clusters, seats, classes->count, err) < 0)
         return -1;
     for (size_t l = 0; l < classes->count; l++) {
@@ -400,13 +403,13 @@ int nt_merge_init(struct nt_merge *m, size_t seats, const struct nt_classes *cla
     if (!room)
         nt_err_set(err, NT_ERR_SYSTEM, "no memory for the tiers of %zu hosts", seats);
     if (!room || begin(m, err) < 0) {
-        nt_merge_fini(m);
+        nt_clustering_fini(m);
         return -1;
     }
     return 0;
 }
 
-void nt_merge_fini(struct nt_merge *m)
+void nt_clustering_fini(struct nt_clustering *m)
 {
     for (size_t s = 0; s < m->slots; s++)
         nt_cells_destroy(m->block[s]);
@@ -417,55 +420,26 @@ void nt_merge_fini(struct nt_merge *m)
         free(m->doubt[l]);
     }
     nt_clusters_fini(&m->clusters);
-    nt_cells_scratch_fini(&m->scratch);
-    *m = (struct nt_merge){0};
+    *m = (struct nt_clustering){0};
 }
 
-/* What is higher comes first: it decides where the others belong. */
-static int plan(struct nt_merge *m, struct nt_rng *rng, struct nt_draw *draw, struct nt_err *err)
+int nt_clustering_settle(struct nt_clustering *m, struct nt_err *err)
 {
-    memset(draw->busy, 0, m->seats * sizeof *draw->busy);
-    draw->count = 0;
-    for (size_t l = m->clusters.levels; l-- > 0;)
-        for (uint32_t s = 0; s < m->slots; s++)
-            if (m->block[s] != NULL && m->block[s]->level == l &&
-                nt_cells_plan(m->block[s], s, &m->limits, m->lost, rng, &m->scratch, draw, err) < 0)
-                return -1;
-    return 0;
-}
-
-int nt_merge_next(struct nt_merge *m, struct nt_rng *rng, struct nt_draw *draw, struct nt_err *err)
-{
-    while (!m->over) {
-        int fresh, advanced;
-        do {
-            fresh = count_before(m, err);
-            advanced = fresh < 0 ? -1 : advance(m, err);
-            if (fresh < 0 || advanced < 0)
-                return -1;
-        } while (fresh || advanced);
-        if (plan(m, rng, draw, err) < 0)
-            return -1;
-        /* who has little left takes the next step now, not after a round for so little */
-        advanced = advance(m, err);
-        if (advanced < 0)
-            return -1;
-        if (!advanced && draw->count > 0)
-            return 1;
-        if (!advanced)
-            finish(m);
-    }
-    draw->count = 0;
-    return 0;
+    int fresh, advanced;
+    do {
+        fresh = count_before(m, err);
+        advanced = fresh < 0 ? -1 : nt_clustering_advance(m, err);
+    } while (fresh > 0 || advanced > 0);
+    return advanced < 0 ? -1 : 0;
 }
 
 /* The classes are fitted anew, to all readings: what was just enough may be a little less now. */
-int nt_merge_recall(struct nt_merge *m, struct nt_err *err)
+int nt_clustering_recall(struct nt_clustering *m, struct nt_err *err)
 {
     m->limits.same *= RECALL_SAME;
     m->limits.certain *= RECALL_CERTAIN;
     while (!m->over) {
-        int fresh = count_before(m, err), advanced = fresh < 0 ? -1 : advance(m, err);
+        int fresh = count_before(m, err), advanced = fresh < 0 ? -1 : nt_clustering_advance(m, err);
         bool any = false;
         if (advanced < 0)
             return -1;
@@ -473,12 +447,12 @@ int nt_merge_recall(struct nt_merge *m, struct nt_err *err)
             if (m->block[s] != NULL && !m->block[s]->done)
                 any = m->block[s]->done = true;
         if (!fresh && !advanced && !any)
-            finish(m);
+            nt_clustering_finish(m);
     }
     return 0;
 }
 
-void nt_merge_reopen(struct nt_merge *m)
+void nt_clustering_reopen(struct nt_clustering *m)
 {
     m->limits.same /= RECALL_SAME;
     m->limits.certain /= RECALL_CERTAIN;
@@ -494,24 +468,18 @@ void nt_merge_reopen(struct nt_merge *m)
         }
 }
 
-int nt_merge_tell(struct nt_merge *m, const struct nt_draw *draw, const float *ln,
-                  struct nt_err *err)
+int nt_clustering_note(struct nt_clustering *m, uint32_t block, uint32_t a, uint32_t b,
+                       const uint32_t seat[2], float ln, struct nt_err *err)
 {
-    for (size_t k = 0; k < draw->count; k++) {
-        struct nt_cells *c = m->block[draw->cell[k].block];
-        if (isnan(ln[k])) {
-            nt_cells_miss(c, draw->cell[k].a, draw->cell[k].b);
-            continue;
-        }
-        double llr = nt_classes_llr(m->classes, (double)ln[k], c->level);
-        if (nt_readings_add(m->ledger, draw->seat[k][0], draw->seat[k][1], 0, ln[k], err) < 0)
-            return -1;
-        nt_cells_add(c, draw->cell[k].a, draw->cell[k].b, llr);
-    }
-    for (size_t k = 0; k < draw->count; k++) {
-        uint32_t slot = draw->cell[k].block, a = draw->cell[k].a, b = draw->cell[k].b;
-        if (is_one(m, m->block[slot], a, b) && merge_cells(m, slot, a, b, err) < 0)
-            return -1;
-    }
+    struct nt_cells *c = m->block[block];
+    if (nt_readings_add(m->ledger, seat[0], seat[1], 0, ln, err) < 0)
+        return -1;
+    nt_cells_add(c, a, b, nt_classes_llr(m->classes, (double)ln, c->level));
     return 0;
+}
+
+int nt_clustering_decide(struct nt_clustering *m, uint32_t block, uint32_t a, uint32_t b,
+                         struct nt_err *err)
+{
+    return is_one(m, m->block[block], a, b) ? merge_cells(m, block, a, b, err) : 0;
 }

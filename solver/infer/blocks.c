@@ -7,7 +7,8 @@
 
 enum { BLOCK = 256 };
 
-static int add_slot(struct nt_merge *m, struct nt_cells *cells, uint32_t *slot, struct nt_err *err)
+static int add_slot(struct nt_clustering *m, struct nt_cells *cells, uint32_t *slot,
+                    struct nt_err *err)
 {
     if (m->slots == m->room) {
         size_t room = m->room > 0 ? 2 * m->room : 64;
@@ -23,7 +24,7 @@ static int add_slot(struct nt_merge *m, struct nt_cells *cells, uint32_t *slot, 
 }
 
 /* Where the clusters of a block are. */
-static void note_clusters(struct nt_merge *m, uint32_t slot)
+static void note_clusters(struct nt_clustering *m, uint32_t slot)
 {
     const struct nt_cells *c = m->block[slot];
     for (uint32_t k = 0; k < c->clusters; k++) {
@@ -57,7 +58,7 @@ static int compare_seats(const void *a, const void *b)
 }
 
 /* Numbers the clusters among sorted seats in place_of, by their first seat; returns how many. */
-static size_t number_clusters(struct nt_merge *m, size_t level, const uint32_t *seat, size_t n)
+static size_t number_clusters(struct nt_clustering *m, size_t level, const uint32_t *seat, size_t n)
 {
     size_t roots = 0;
     for (size_t i = 0; i < n; i++) {
@@ -68,7 +69,7 @@ static size_t number_clusters(struct nt_merge *m, size_t level, const uint32_t *
     return roots;
 }
 
-static int make_blocks(struct nt_merge *m, size_t level, size_t clusters, size_t blocks,
+static int make_blocks(struct nt_clustering *m, size_t level, size_t clusters, size_t blocks,
                        uint32_t *first, struct nt_err *err)
 {
     for (size_t b = 0; b < blocks; b++) {
@@ -91,7 +92,8 @@ static int make_blocks(struct nt_merge *m, size_t level, size_t clusters, size_t
 }
 
 /* seat is sorted. */
-static int cut(struct nt_merge *m, size_t level, const uint32_t *seat, size_t n, struct nt_err *err)
+static int cut(struct nt_clustering *m, size_t level, const uint32_t *seat, size_t n,
+               struct nt_err *err)
 {
     size_t clusters = number_clusters(m, level, seat, n), blocks = (clusters + BLOCK - 1) / BLOCK;
     uint32_t first = 0;
@@ -111,7 +113,7 @@ static int cut(struct nt_merge *m, size_t level, const uint32_t *seat, size_t n,
     return 0;
 }
 
-int nt_blocks_open(struct nt_merge *m, size_t level, const uint32_t *seat, size_t n,
+int nt_blocks_open(struct nt_clustering *m, size_t level, const uint32_t *seat, size_t n,
                    struct nt_err *err)
 {
     NT_SCOPED struct nt_arena memory = {0};
@@ -138,7 +140,7 @@ int nt_blocks_open(struct nt_merge *m, size_t level, const uint32_t *seat, size_
  */
 
 /* Adds the seats' clusters behind those of the block. */
-static int append(struct nt_merge *m, uint32_t slot, const uint32_t *seat, size_t n,
+static int append(struct nt_clustering *m, uint32_t slot, const uint32_t *seat, size_t n,
                   struct nt_err *err)
 {
     struct nt_cells *c = m->block[slot];
@@ -159,8 +161,8 @@ static int append(struct nt_merge *m, uint32_t slot, const uint32_t *seat, size_
 }
 
 /* The cluster was one down to this level: a block of it and the seats' clusters. */
-static int make_pair(struct nt_merge *m, size_t level, uint32_t old, const uint32_t *seat, size_t n,
-                     struct nt_err *err)
+static int make_pair(struct nt_clustering *m, size_t level, uint32_t old, const uint32_t *seat,
+                     size_t n, struct nt_err *err)
 {
     uint32_t slot = 0, root = nt_clusters_find(&m->clusters, level, old);
     if (make_blocks(m, level, 1, 1, &slot, err) < 0)
@@ -174,7 +176,7 @@ static int make_pair(struct nt_merge *m, size_t level, uint32_t old, const uint3
     return append(m, slot, seat, n, err);
 }
 
-int nt_blocks_introduce(struct nt_merge *m, size_t level, uint32_t old, const uint32_t *seat,
+int nt_blocks_introduce(struct nt_clustering *m, size_t level, uint32_t old, const uint32_t *seat,
                         size_t n, struct nt_err *err)
 {
     while (level-- > 0) {
@@ -221,7 +223,7 @@ static void move_in(struct nt_cells *to, uint32_t *at, struct nt_cells *from, ui
             }
 }
 
-int nt_blocks_join(struct nt_merge *m, const uint32_t *slot, size_t n, struct nt_err *err)
+int nt_blocks_join(struct nt_clustering *m, const uint32_t *slot, size_t n, struct nt_err *err)
 {
     size_t clusters = 0, most = 0;
     struct nt_cells *joined, *first = m->block[slot[0]];

@@ -1,9 +1,9 @@
-/* From the clusters of an adaptive sweep to a network of switches. */
+/* From clusters to a network of switches. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "adaptive.h"
+#include "sparse.h"
 #include "switch_support.h"
 
 enum { NONE = UINT32_MAX };
@@ -13,7 +13,7 @@ enum { NONE = UINT32_MAX };
 static const double HIDDEN_TIER = 0.1, HIDDEN_LEAVES = 0.5;
 
 struct draft {
-    const struct nt_adaptive *s;
+    const struct nt_sparse *s;
     size_t bottom;      /* lowest level that is certified */
     uint32_t *top;      /* seats: the vertex that stands for what is below it; NONE: another seat */
     uint8_t *level_of;  /* that vertex's level, where it is a switch */
@@ -30,7 +30,7 @@ static double height_of(const struct draft *d, uint32_t vertex, uint8_t level)
 static void add_link(struct draft *d, uint32_t child, uint8_t child_level, uint32_t parent,
                      size_t level, double probability)
 {
-    const struct nt_adaptive *s = d->s;
+    const struct nt_sparse *s = d->s;
     double up = height_of(d, parent, (uint8_t)level) - height_of(d, child, child_level);
     for (size_t k = 0; child < s->hosts && k < s->slow.count; k++) {
         const struct nt_slow_host *h = &s->slow.host[k];
@@ -53,7 +53,7 @@ static void add_link(struct draft *d, uint32_t child, uint8_t child_level, uint3
 /* How sure it is that what is below root is not one with another at its level. */
 static double probability_of(const struct draft *d, uint32_t root, size_t level)
 {
-    const struct nt_merge *m = &d->s->merge;
+    const struct nt_clustering *m = &d->s->clustering;
     if (level == d->bottom)
         return level > 0 ? 0.5 : 1;
     return 1 - (double)m->doubt[level - 1][nt_clusters_find(&m->clusters, level - 1, root)];
@@ -62,16 +62,16 @@ static double probability_of(const struct draft *d, uint32_t root, size_t level)
 /* Makes a switch of every cluster of this level that has more than one part. */
 static void build_level(struct draft *d, size_t level)
 {
-    const struct nt_adaptive *s = d->s;
+    const struct nt_sparse *s = d->s;
     memset(d->children, 0, s->seats * sizeof *d->children);
     for (uint32_t i = 0; i < s->seats; i++)
         if (d->top[i] != NONE)
-            d->children[nt_clusters_find(&s->merge.clusters, level, i)]++;
+            d->children[nt_clusters_find(&s->clustering.clusters, level, i)]++;
     uint32_t *parent = d->children; /* from here on: the switch, for those with several parts */
     for (uint32_t r = 0; r < s->seats; r++)
         parent[r] = parent[r] > 1 ? (uint32_t)(s->hosts + d->switches++) : NONE;
     for (uint32_t i = 0; i < s->seats; i++) {
-        uint32_t root = nt_clusters_find(&s->merge.clusters, level, i);
+        uint32_t root = nt_clusters_find(&s->clustering.clusters, level, i);
         if (d->top[i] == NONE || parent[root] == NONE)
             continue;
         add_link(d, d->top[i], d->level_of[i], parent[root], level, probability_of(d, i, level));
@@ -86,22 +86,22 @@ static void build_level(struct draft *d, size_t level)
 }
 
 /* The share of pairs within the lowest clusters that were read; 1: there is none. */
-static double share_read(const struct nt_adaptive *s, uint32_t *size)
+static double share_read(const struct nt_sparse *s, uint32_t *size)
 {
     const struct nt_readings *r = &s->readings;
     double pairs = 0, read = 0;
     for (uint32_t i = 0; i < s->seats; i++)
-        pairs += s->lost[i] ? 0 : size[nt_clusters_find(&s->merge.clusters, 0, i)]++;
+        pairs += s->lost[i] ? 0 : size[nt_clusters_find(&s->clustering.clusters, 0, i)]++;
     for (size_t k = 0; k < r->count; k = nt_readings_next_pair(r, k))
         read += !s->lost[r->at[k].a] && !s->lost[r->at[k].b] &&
-                nt_clusters_meet(&s->merge.clusters, r->at[k].a, r->at[k].b) == 0;
+                nt_clusters_meet(&s->clustering.clusters, r->at[k].a, r->at[k].b) == 0;
     return pairs > 0 ? fmin(read / pairs, 1) : 1;
 }
 
 /* The chance that hosts share switches two by two below the lowest tier and no such pair was read,
  * which would have refuted the network: from one pair to a quarter of the hosts are as likely on a
  * scale of powers of two. */
-static int chance_of_pairs(const struct nt_adaptive *s, double *chance, struct nt_err *err)
+static int chance_of_pairs(const struct nt_sparse *s, double *chance, struct nt_err *err)
 {
     uint32_t *size = calloc(s->seats + 1, sizeof *size);
     double sum = 0, n = 0;
@@ -116,7 +116,7 @@ static int chance_of_pairs(const struct nt_adaptive *s, double *chance, struct n
 }
 
 /* Of the whole shape. */
-static int settle_confidence(const struct nt_adaptive *s, struct nt_model *m, struct nt_err *err)
+static int settle_confidence(const struct nt_sparse *s, struct nt_model *m, struct nt_err *err)
 {
     double pairs = 0;
     if (chance_of_pairs(s, &pairs, err) < 0)
@@ -124,20 +124,20 @@ static int settle_confidence(const struct nt_adaptive *s, struct nt_model *m, st
     double size = s->seats < 200 ? 4 : s->seats < 2000 ? 8 : 16; /* of a leaf that must be seen */
     double seen = (double)s->random_pairs * (size - 1) / ((double)s->seats - 1);
     double hidden = HIDDEN_TIER * exp(-seen) * (1 + seen + seen * seen / 2); /* under three pairs */
-    double sure = 1 - s->merge.risk - hidden - pairs;
+    double sure = 1 - s->clustering.risk - hidden - pairs;
     for (size_t k = 0; k < s->slow.count; k++)
         sure -= s->slow.host[k].doubt;
-    m->confidence = s->verdict != NT_ADAPTIVE_SOUND || sure < 0 ? 0 : sure;
+    m->confidence = s->verdict != NT_SPARSE_SOUND || sure < 0 ? 0 : sure;
     return 0;
 }
 
 /* How well the classes explain what was read; outliers apart, which are counted. */
-static void settle_fit(const struct nt_adaptive *s, struct nt_model *m)
+static void settle_fit(const struct nt_sparse *s, struct nt_model *m)
 {
     double rest = 0, mean = 0, square = 0, n = 0;
     for (size_t k = 0; k < s->ledger.count; k++) {
         const struct nt_pair_reading *e = &s->ledger.at[k];
-        size_t c = nt_clusters_meet(&s->merge.clusters, e->a, e->b);
+        size_t c = nt_clusters_meet(&s->clustering.clusters, e->a, e->b);
         double off = (double)e->ln - s->classes.mean[c], us = exp((double)e->ln);
         if (fabs(off) > 6 * nt_classes_sd(&s->classes, c))
             continue;
@@ -206,11 +206,11 @@ static int finish(const struct draft *d, struct nt_model **out, struct nt_err *e
         return -1;
     memcpy(m->link, d->link, d->links * sizeof *m->link);
     for (uint32_t h = 0; h < d->s->hosts; h++)
-        m->missing[h] = d->s->seat[h] == NONE || d->s->lost[d->s->seat[h]];
+        m->missing[h] = d->s->seat[h] == NT_SPARSE_ABSENT || d->s->lost[d->s->seat[h]];
     m->family = d->switches > 1 ? NT_FAMILY_TREE : NT_FAMILY_STAR;
-    if (d->s->merging)
+    if (d->s->clustered)
         settle_fit(d->s, m);
-    if ((d->s->merging && settle_confidence(d->s, m, err) < 0) ||
+    if ((d->s->clustered && settle_confidence(d->s, m, err) < 0) ||
         nt_model_canonicalise(m, err) < 0) {
         nt_model_destroy(m);
         return -1;
@@ -230,7 +230,7 @@ static void draft_fini(struct draft *d)
     free(d->link);
 }
 
-static int draft_init(struct draft *d, const struct nt_adaptive *s, struct nt_err *err)
+static int draft_init(struct draft *d, const struct nt_sparse *s, struct nt_err *err)
 {
     *d = (struct draft){.s = s,
                         .top = calloc(s->seats + 1, sizeof *d->top),
@@ -246,18 +246,16 @@ static int draft_init(struct draft *d, const struct nt_adaptive *s, struct nt_er
     return 0;
 }
 
-int nt_sweep_adaptive_model(const struct nt_planner *planner, struct nt_model **out,
-                            struct nt_err *err)
+int nt_sparse_model(const struct nt_sparse *s, struct nt_model **out, struct nt_err *err)
 {
-    const struct nt_adaptive *s = nt_adaptive_of(planner);
     struct draft d;
-    if (s == NULL || (!s->merging && s->seats > 1))
+    if (!s->clustered && s->seats > 1)
         return nt_err_set(err, NT_ERR_INPUT, "the latencies of this network are not known yet");
     if (draft_init(&d, s, err) < 0)
         return -1;
-    if (s->merging)
-        d.bottom = nt_merge_certain_level(&s->merge);
-    for (size_t l = d.bottom; s->merging && l < s->classes.count; l++)
+    if (s->clustered)
+        d.bottom = nt_clustering_certain_level(&s->clustering);
+    for (size_t l = d.bottom; s->clustered && l < s->classes.count; l++)
         build_level(&d, l);
     dissolve(&d);
     join_top(&d);

@@ -1,4 +1,4 @@
-#include "cells.h"
+#include "draw_clusters.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -8,129 +8,20 @@ enum { TRIES = 60, SMALL = 2, HOT_AT_ONCE = 4, RANKS = 64, DEPTH = 2 };
 
 static const double HOT = 2; /* likely the same: worth more than one measurement a round */
 
-void nt_cells_scratch_fini(struct nt_cells_scratch *s)
+void nt_open_cells_fini(struct nt_open_cells *s)
 {
     free(s->open);
     free(s->sorted);
     free(s->rank);
-    *s = (struct nt_cells_scratch){0};
+    *s = (struct nt_open_cells){0};
 }
-
-static size_t cells_of(size_t clusters)
-{
-    return clusters > 0 ? clusters * (clusters - 1) / 2 : 0;
-}
-
-int nt_cells_append(struct nt_cells *c, size_t clusters, struct nt_err *err)
-{
-    size_t had = c->clusters, all = had + clusters;
-    if (all > NT_CELLS_CLUSTERS_MAX)
-        return nt_err_set(err, NT_ERR_INPUT, "%zu clusters of hosts in one tier: at most %d", all,
-                          (int)NT_CELLS_CLUSTERS_MAX);
-    struct nt_cluster *cluster = realloc(c->cluster, (all + 1) * sizeof *cluster);
-    if (cluster != NULL)
-        c->cluster = cluster;
-    float *sum = realloc(c->sum, (cells_of(all) + 1) * sizeof *sum);
-    if (sum != NULL)
-        c->sum = sum;
-    uint8_t *count = realloc(c->count, cells_of(all) + 1);
-    if (count != NULL)
-        c->count = count;
-    if (cluster == NULL || sum == NULL || count == NULL)
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for the pairs of %zu clusters", all);
-    memset(cluster + had, 0, clusters * sizeof *cluster);
-    memset(sum + cells_of(had), 0, (cells_of(all) - cells_of(had)) * sizeof *sum);
-    memset(count + cells_of(had), 0, cells_of(all) - cells_of(had));
-    for (size_t k = had; k < all; k++)
-        cluster[k].origin = UINT32_MAX;
-    c->clusters = all;
-    return 0;
-}
-
-int nt_cells_create(size_t clusters, struct nt_cells **out, struct nt_err *err)
-{
-    struct nt_cells *c = calloc(1, sizeof *c);
-    if (c == NULL)
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu clusters", clusters);
-    c->planned = SIZE_MAX;
-    c->fresh = true;
-    if (nt_cells_append(c, clusters, err) < 0) {
-        nt_cells_destroy(c);
-        return -1;
-    }
-    *out = c;
-    return 0;
-}
-
-void nt_cells_destroy(struct nt_cells *c)
-{
-    if (c == NULL)
-        return;
-    for (size_t k = 0; k < c->clusters; k++)
-        free(c->cluster[k].seat);
-    free(c->cluster);
-    free(c->sum);
-    free(c->count);
-    free(c);
-}
-
-static void count_up(uint8_t *count, unsigned by)
-{
-    *count = (uint8_t)(*count + by > UINT8_MAX ? UINT8_MAX : *count + by);
-}
-
-void nt_cells_add(struct nt_cells *c, uint32_t a, uint32_t b, double llr)
-{
-    size_t at = nt_cell_at(a, b);
-    c->sum[at] += (float)llr;
-    count_up(&c->count[at], 1);
-}
-
-void nt_cells_miss(struct nt_cells *c, uint32_t a, uint32_t b)
-{
-    if (!c->missed)
-        count_up(&c->count[nt_cell_at(a, b)], 1);
-    c->missed = !c->missed;
-}
-
-int64_t nt_cells_merge(struct nt_cells *c, uint32_t a, uint32_t b, struct nt_err *err)
-{
-    if (c->cluster[a].size < c->cluster[b].size) {
-        uint32_t t = a;
-        a = b;
-        b = t;
-    }
-    struct nt_cluster *to = &c->cluster[a], *from = &c->cluster[b];
-    uint32_t *seat = realloc(to->seat, (to->size + from->size) * sizeof *seat);
-    if (seat == NULL)
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for a cluster of %u hosts",
-                          to->size + from->size);
-    memcpy(seat + to->size, from->seat, from->size * sizeof *seat);
-    to->seat = seat;
-    to->size += from->size;
-    free(from->seat);
-    to->open |= from->open;
-    to->low = from->low < to->low ? from->low : to->low;
-    to->high = from->high > to->high ? from->high : to->high;
-    *from = (struct nt_cluster){.gone = true};
-    for (uint32_t k = 0; k < c->clusters; k++) {
-        if (c->cluster[k].gone || k == a)
-            continue;
-        c->sum[nt_cell_at(a, k)] += c->sum[nt_cell_at(b, k)];
-        count_up(&c->count[nt_cell_at(a, k)], c->count[nt_cell_at(b, k)]);
-    }
-    return a;
-}
-
-/* ---- planning ---------------------------------------------------------------------------------
- */
 
 struct planning {
     struct nt_cells *c;
     uint32_t block;
     const struct nt_cell_limits *limits;
     struct nt_draw *draw;
-    struct nt_cells_scratch *scratch;
+    struct nt_open_cells *scratch;
     uint32_t *here; /* clusters that are there */
     size_t clusters;
     size_t open;
@@ -154,12 +45,12 @@ static bool measure(struct planning *p, uint32_t a, uint32_t b)
     struct nt_draw *d = p->draw;
     if (x->idle == 0 || y->idle == 0)
         return false;
-    d->seat[d->count][0] = x->seat[--x->idle];
-    d->seat[d->count][1] = y->seat[--y->idle];
-    d->busy[d->seat[d->count][0]] = d->busy[d->seat[d->count][1]] = true;
     d->cell[d->count].block = p->block;
     d->cell[d->count].a = a > b ? a : b;
-    d->cell[d->count++].b = a > b ? b : a;
+    d->cell[d->count].b = a > b ? b : a;
+    x->idle--;
+    y->idle--;
+    nt_draw_pair(d, x->seat[x->idle], y->seat[y->idle]);
     return true;
 }
 
@@ -212,9 +103,7 @@ static bool is_near(const struct nt_cluster *x, const struct nt_cluster *y)
            x->low <= y->high + 1 && y->low <= x->high + 1;
 }
 
-/* 0 is first: what looks the same, for that is close to an answer; then what no reading has told
- * different, with the largest cluster first, whose answer settles most hosts; then the least
- * certain. */
+/* 0 is first; see the header. */
 static uint8_t rank_of(const struct planning *p, uint32_t a, uint32_t b)
 {
     const struct nt_cluster *x = &p->c->cluster[a], *y = &p->c->cluster[b];
@@ -231,19 +120,19 @@ static uint8_t rank_of(const struct planning *p, uint32_t a, uint32_t b)
     return (uint8_t)(RANKS / 2 + (less < RANKS / 2 - 1 ? (unsigned)less : RANKS / 2 - 1));
 }
 
-static int make_room(struct nt_cells_scratch *s, size_t cells, struct nt_err *err)
+static int make_room(struct nt_open_cells *s, size_t cells, struct nt_err *err)
 {
     if (cells <= s->room)
         return 0;
-    struct nt_cells_scratch n = {.room = cells,
-                                 .open = malloc(cells * sizeof *n.open),
-                                 .sorted = malloc(cells * sizeof *n.sorted),
-                                 .rank = malloc(cells)};
+    struct nt_open_cells n = {.room = cells,
+                              .open = malloc(cells * sizeof *n.open),
+                              .sorted = malloc(cells * sizeof *n.sorted),
+                              .rank = malloc(cells)};
     if (n.open == NULL || n.sorted == NULL || n.rank == NULL) {
-        nt_cells_scratch_fini(&n);
+        nt_open_cells_fini(&n);
         return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu pairs of clusters", cells);
     }
-    nt_cells_scratch_fini(s);
+    nt_open_cells_fini(s);
     *s = n;
     return 0;
 }
@@ -251,7 +140,7 @@ static int make_room(struct nt_cells_scratch *s, size_t cells, struct nt_err *er
 /* Open cells by rank. Most cells are not open, and found so by their sums alone, in order. */
 static size_t sort_open(struct planning *p)
 {
-    struct nt_cells_scratch *s = p->scratch;
+    struct nt_open_cells *s = p->scratch;
     size_t n = 0, start[RANKS + 1] = {0};
     float differ = (float)(p->c->strict ? p->limits->certain : p->limits->differ);
     for (size_t x = 1; x < p->clusters; x++) {
@@ -291,18 +180,20 @@ static int measure_open(struct planning *p, struct nt_err *err)
     return 0;
 }
 
-int nt_cells_plan(struct nt_cells *c, uint32_t block, const struct nt_cell_limits *limits,
-                  const bool *lost, struct nt_rng *rng, struct nt_cells_scratch *scratch,
-                  struct nt_draw *draw, struct nt_err *err)
+/* Adds measurements for open cells of a block to the draw, of hosts that are not in it yet. Sets
+ * planned, and done when no cell is open. */
+static int draw_block(struct nt_clustering *m, uint32_t block, struct nt_rng *rng,
+                      struct nt_open_cells *scratch, struct nt_draw *draw, struct nt_err *err)
 {
+    struct nt_cells *c = m->block[block];
     struct planning p = {
-        .c = c, .block = block, .limits = limits, .draw = draw, .scratch = scratch};
+        .c = c, .block = block, .limits = &m->limits, .draw = draw, .scratch = scratch};
     size_t before = draw->count;
     int rc = 0;
     c->planned = 0;
     if (c->done)
         return 0;
-    if (find_here(&p, lost, rng, err) < 0)
+    if (find_here(&p, m->lost, rng, err) < 0)
         return -1;
     if (p.clusters > 1)
         rc = measure_open(&p, err);
@@ -310,4 +201,53 @@ int nt_cells_plan(struct nt_cells *c, uint32_t block, const struct nt_cell_limit
     c->planned = draw->count - before;
     free(p.here);
     return rc;
+}
+
+/* What is higher comes first: it decides where the others belong. */
+static int draw_blocks(struct nt_clustering *m, struct nt_rng *rng, struct nt_open_cells *scratch,
+                       struct nt_draw *draw, struct nt_err *err)
+{
+    memset(draw->busy, 0, m->seats * sizeof *draw->busy);
+    draw->count = 0;
+    for (size_t l = m->clusters.levels; l-- > 0;)
+        for (uint32_t s = 0; s < m->slots; s++)
+            if (m->block[s] != NULL && m->block[s]->level == l &&
+                draw_block(m, s, rng, scratch, draw, err) < 0)
+                return -1;
+    return 0;
+}
+
+int nt_draw_clusters(struct nt_clustering *m, struct nt_rng *rng, struct nt_open_cells *scratch,
+                     struct nt_draw *draw, struct nt_err *err)
+{
+    while (!m->over) {
+        if (nt_clustering_settle(m, err) < 0 || draw_blocks(m, rng, scratch, draw, err) < 0)
+            return -1;
+        /* who has little left takes the next step now, not after a round for so little */
+        int advanced = nt_clustering_advance(m, err);
+        if (advanced < 0)
+            return -1;
+        if (!advanced && draw->count > 0)
+            return 1;
+        if (!advanced)
+            nt_clustering_finish(m);
+    }
+    draw->count = 0;
+    return 0;
+}
+
+int nt_draw_clusters_tell(struct nt_clustering *m, const struct nt_draw *draw, size_t n,
+                          const float *ln, struct nt_err *err)
+{
+    for (size_t k = 0; k < n; k++) {
+        uint32_t block = draw->cell[k].block, a = draw->cell[k].a, b = draw->cell[k].b;
+        if (isnan(ln[k]))
+            nt_cells_miss(m->block[block], a, b);
+        else if (nt_clustering_note(m, block, a, b, draw->seat[k], ln[k], err) < 0)
+            return -1;
+    }
+    for (size_t k = 0; k < n; k++)
+        if (nt_clustering_decide(m, draw->cell[k].block, draw->cell[k].a, draw->cell[k].b, err) < 0)
+            return -1;
+    return 0;
 }
