@@ -129,8 +129,11 @@ field() { sed -n "s/^$1:[[:space:]]*//p" "/proc/$2/status" | tr '\t' ' '; }
             */nettopo-probe) assert_equal "uid" "$(field Uid $pid)" "$uid $uid $uid $uid" ;;
             esac
         done
-        # standard descriptors are /dev/null, 3 is the agent; the rest it opened itself
-        for fd in 0 1 2; do assert_equal "fd $fd" "$(readlink /proc/$probe/fd/$fd)" /dev/null; done
+        # it reads nothing, writes only its own bounded log, 3 is the agent; the rest it opened itself
+        assert_equal "fd 0" "$(readlink /proc/$probe/fd/0)" /dev/null
+        for fd in 1 2; do
+            assert_equal "fd $fd" "$(readlink /proc/$probe/fd/$fd)" "/memfd:nettopo-probe-log (deleted)"
+        done
         assert_contains "$(readlink /proc/$probe/fd/3)" socket:
         foreign=$(ls -l /proc/$probe/fd | grep -E "slurm|munge|nettopo-test|/run/nettopo|/var|/etc|/home" || true)
         assert_equal "descriptors of others" "$foreign" ""
