@@ -57,7 +57,7 @@ static void hex(const unsigned char nonce[NT_NONCE_BYTES], char text[2 * NT_NONC
         text[2 * k] = digits[nonce[k] >> 4];
         text[2 * k + 1] = digits[nonce[k] & 15];
     }
-    text[2 * NT_NONCE_BYTES] = '\0';
+    text[2UL * NT_NONCE_BYTES] = '\0';
 }
 
 /* The text that both sides build for themselves; its length, or -1. */

@@ -49,7 +49,7 @@ static int begin_record(struct sweep *s, struct nt_err *err)
 {
     struct nt_samples *r = s->samples;
     const struct nt_option *option = &s->meet->option;
-    const char *texts[] = {"nettopo " NT_VERSION, s->meet->cluster, nt_level_name(option->level),
+    const char *texts[] = {("nettopo " NT_VERSION), s->meet->cluster, nt_level_name(option->level),
                            s->how->created, option->pattern};
     char **fields[] = {&r->generator, &r->cluster, &r->level, &r->created, &r->pattern};
     for (size_t k = 0; k < sizeof texts / sizeof *texts; k++)
@@ -411,7 +411,7 @@ static int record_gone(struct sweep *s, const struct nt_met *met, struct nt_err 
         const char *why = s->crew->gone[h];
         if (why == NULL)
             continue;
-        bool placed = 2 * met->partners[h] >= s->crew->hosts - 1 && met->partners[h] > 0;
+        bool placed = (size_t)2 * met->partners[h] >= s->crew->hosts - 1 && met->partners[h] > 0;
         int rc = placed ? nt_samples_warn(s->samples, err, "%s: %s", s->crew->name[h], why)
                         : nt_samples_set_missing(s->samples, h, why, err);
         if (rc != 0)

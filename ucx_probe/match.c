@@ -120,7 +120,7 @@ static int encode_part(const struct nt_match *m, const struct nt_round *round, s
     part.order.pair = round->order.pair + first;
     part.order.pairs = pairs;
     size_t ends = round->order.kind == NT_ORDER_KERNEL ? 1 : 2;
-    for (size_t k = 0; k < ends * pairs && n < 2 * NT_CROWD_MAX; k++) {
+    for (size_t k = 0; k < ends * pairs && n < 2UL * NT_CROWD_MAX; k++) {
         uint32_t r = part.order.pair[k / ends][k % ends];
         if (r >= m->turn->table.ranks)
             continue;

@@ -51,7 +51,7 @@ static void identify_machine(unsigned char machine[NT_WIRE_MACHINE_BYTES])
         return;
     ssize_t n = read(fd, text, sizeof text - 1);
     close(fd);
-    for (ssize_t i = 0, digit = 0; i < n && digit < 2 * NT_WIRE_MACHINE_BYTES; i++) {
+    for (ssize_t i = 0, digit = 0; i < n && digit < 2L * NT_WIRE_MACHINE_BYTES; i++) {
         static const char hex[] = "0123456789abcdef";
         const char *at = text[i] == '\0' ? NULL : strchr(hex, text[i]);
         if (at == NULL)

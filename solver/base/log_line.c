@@ -29,7 +29,7 @@ static char printable(char c)
 {
     if (c == '\t')
         return ' ';
-    return c >= ' ' && c <= '~' ? c : '?';
+    return (char)(c >= ' ' && c <= '~' ? c : '?');
 }
 
 size_t nt_log_line_write(char line[NT_LOG_LINE_BYTES], enum nt_log_level level, double seconds,

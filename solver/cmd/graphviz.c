@@ -12,8 +12,6 @@
 
 enum { SVG_MAX = 256 * 1024 * 1024, PIECE = 65536 };
 
-extern char **environ;
-
 struct child {
     pid_t pid;
     int to, from;
@@ -59,7 +57,7 @@ struct gathered {
 static int take(int fd, struct gathered *g, struct nt_err *err)
 {
     if (g->room - g->bytes < PIECE + 1) {
-        size_t room = 2 * g->room + 2 * PIECE;
+        size_t room = 2 * (g->room + PIECE);
         char *grown = room > SVG_MAX ? NULL : realloc(g->text, room);
         if (grown == NULL)
             return nt_err_set(err, NT_ERR_SYSTEM, "no memory for the picture");

@@ -108,7 +108,7 @@ static void walk(struct search *s, size_t x)
     s->queue[tail++] = (uint32_t)x;
     while (head < tail) {
         uint32_t v = s->queue[head++];
-        const uint32_t *next = s->neighbour + v * NT_DIRECT_DEGREE_MAX;
+        const uint32_t *next = s->neighbour + (size_t)v * NT_DIRECT_DEGREE_MAX;
         for (size_t k = 0; k < s->degree[v]; k++)
             if (hops[next[k]] == UINT16_MAX) {
                 hops[next[k]] = (uint16_t)(hops[v] + 1);
@@ -124,7 +124,7 @@ static bool needs(const struct search *s, size_t x, size_t a, size_t b)
     if (hops[a] == hops[b])
         return false;
     size_t far = hops[a] > hops[b] ? a : b, near = far == a ? b : a;
-    const uint32_t *next = s->neighbour + far * NT_DIRECT_DEGREE_MAX;
+    const uint32_t *next = s->neighbour + (size_t)far * NT_DIRECT_DEGREE_MAX;
     for (size_t k = 0; k < s->degree[far]; k++)
         if (next[k] != near && hops[next[k]] + 1 == hops[far])
             return false;
@@ -134,7 +134,7 @@ static bool needs(const struct search *s, size_t x, size_t a, size_t b)
 /* Whether y is as near to x as ever by a host that is, when the link above far is gone. */
 static bool has_other_way(const struct search *s, const uint16_t *hops, uint32_t y)
 {
-    const uint32_t *next = s->neighbour + y * NT_DIRECT_DEGREE_MAX;
+    const uint32_t *next = s->neighbour + (size_t)y * NT_DIRECT_DEGREE_MAX;
     for (size_t k = 0; k < s->degree[y]; k++)
         if (hops[next[k]] + 1 == hops[y] && !s->farther[next[k]])
             return true;
@@ -150,7 +150,7 @@ static size_t find_farther(struct search *s, const uint16_t *hops, size_t far)
     s->left[count++] = (uint32_t)far;
     for (size_t head = 0; head < count; head++) {
         uint32_t v = s->left[head];
-        const uint32_t *next = s->neighbour + v * NT_DIRECT_DEGREE_MAX;
+        const uint32_t *next = s->neighbour + (size_t)v * NT_DIRECT_DEGREE_MAX;
         for (size_t k = 0; k < s->degree[v]; k++) {
             uint32_t y = next[k];
             if (hops[y] != hops[v] + 1 || s->farther[y] || has_other_way(s, hops, y))
@@ -165,7 +165,7 @@ static size_t find_farther(struct search *s, const uint16_t *hops, size_t far)
 /* The least hops of y by its neighbours but the one that is cut off. */
 static uint16_t detour(const struct search *s, const uint16_t *hops, uint32_t y, uint32_t cut)
 {
-    const uint32_t *next = s->neighbour + y * NT_DIRECT_DEGREE_MAX;
+    const uint32_t *next = s->neighbour + (size_t)y * NT_DIRECT_DEGREE_MAX;
     unsigned least = UINT16_MAX;
     for (size_t k = 0; k < s->degree[y]; k++) {
         unsigned by = s->farther[next[k]] ? s->row[next[k]] : hops[next[k]];
@@ -247,7 +247,7 @@ static double worth(struct search *s, size_t a, size_t b)
 
 static void drop(struct search *s, size_t a, size_t b)
 {
-    uint32_t *next = s->neighbour + a * NT_DIRECT_DEGREE_MAX;
+    uint32_t *next = s->neighbour + (size_t)a * NT_DIRECT_DEGREE_MAX;
     size_t k = 0;
     while (next[k] != b)
         k++;

@@ -117,12 +117,12 @@ static int list_rows(struct search *s)
     const struct nt_every_input *in = s->in;
     float values[ROWS];
     size_t k = s->k;
-    for (uint8_t a = 1; a < k; a++)
-        for (uint8_t b = 0; b < a; b++)
+    for (size_t a = 1; a < k; a++)
+        for (size_t b = 0; b < a; b++)
             if (in->d[a * k + b] == in->d[a * k + b]) {
                 values[s->rows] = (float)in->d[a * k + b];
-                s->row[s->rows++] =
-                    (struct row){a, b, in->d[a * k + b], 1 / in->variance[a * k + b]};
+                s->row[s->rows++] = (struct row){(uint8_t)a, (uint8_t)b, in->d[a * k + b],
+                                                 1 / in->variance[a * k + b]};
             }
     double level = s->level = in->level > 0 ? in->level : (double)nt_stats_median(values, s->rows);
     for (size_t r = 0; r < s->rows; r++)

@@ -53,7 +53,7 @@ enum { BLOCK_VALUES = 8192 };
 static int scratch_init(struct scratch *s, const struct nt_work *w, struct nt_arena *memory,
                         struct nt_err *err)
 {
-    s->values = nt_arena_array(memory, 2 * BLOCK_VALUES + 4 * w->n, sizeof *s->values);
+    s->values = nt_arena_array(memory, (size_t)2 * BLOCK_VALUES + 4 * w->n, sizeof *s->values);
     s->cell = nt_arena_array(memory, w->n + 1, sizeof *s->cell);
     s->reference = nt_arena_array(memory, w->groups + 1, sizeof *s->reference);
     s->relative = nt_arena_array(memory, w->n + 1, sizeof *s->relative);

@@ -213,7 +213,7 @@ int nt_dendrogram_sums(size_t n, const float *d, size_t stride, const struct nt_
                        struct nt_node *nodes, struct nt_err *err)
 {
     NT_SCOPED struct nt_arena memory = {0};
-    float *buffer = nt_arena_array(&memory, 2 * MIDDLE_SAMPLE + n, sizeof *buffer);
+    float *buffer = nt_arena_array(&memory, (size_t)2 * MIDDLE_SAMPLE + n, sizeof *buffer);
     if (nt_arena_check(&memory, err) != 0)
         return -1;
     nodes[2 * n - 2].middle = NAN;

@@ -239,7 +239,7 @@ static int support_round(const struct nt_work *w, double early, struct nt_model 
         if (v < m->hosts)
             continue;
         p.groups++;
-        p.sized[2 * below > w->n ? w->n - below : below]++;
+        p.sized[(size_t)2 * below > w->n ? w->n - below : below]++;
         if (is_pair(w, m, h, v))
             p.link[p.count++] = &m->link[h->up[v] / 2];
     }

@@ -117,7 +117,8 @@ static uint8_t rank_of(const struct planning *p, uint32_t a, uint32_t b)
     if (sum > p->limits->differ)
         return (uint8_t)(RANKS / 2 - 1 - large - (p->c->count[at] == 0));
     double less = p->limits->differ - sum;
-    return (uint8_t)(RANKS / 2 + (less < RANKS / 2 - 1 ? (unsigned)less : RANKS / 2 - 1));
+    const unsigned half = RANKS / 2;
+    return (uint8_t)(half + (less < half - 1 ? (unsigned)less : half - 1));
 }
 
 static int make_room(struct nt_open_cells *s, size_t cells, struct nt_err *err)

@@ -89,7 +89,7 @@ static int offer(struct search *s, struct nt_echelon *e, struct offered *waiting
                  size_t round, struct nt_err *err)
 {
     const struct nt_routes *r = s->routes;
-    size_t kept = 0, looked = 0, far = *n > 2 * AHEAD ? *n - 2 * AHEAD : 0;
+    size_t kept = 0, looked = 0, far = *n > 2UL * AHEAD ? *n - 2UL * AHEAD : 0;
     for (size_t i = 0; i < *n; i++) {
         uint32_t p = waiting[i].pair;
         if (host_taken(s->choice, &waiting[i], round)) {
@@ -99,7 +99,7 @@ static int offer(struct search *s, struct nt_echelon *e, struct offered *waiting
         looked++;
         if (i < far && !host_taken(s->choice, &waiting[i + AHEAD], round)) {
             /* the order is random: the memory must be told */
-            __builtin_prefetch(&r->start[waiting[i + 2 * AHEAD].pair]);
+            __builtin_prefetch(&r->start[waiting[i + 2UL * AHEAD].pair]);
             __builtin_prefetch(&r->link[r->start[waiting[i + AHEAD].pair]]);
         }
         const uint32_t *link = nt_route_links(r, p);

@@ -248,9 +248,9 @@ static uint8_t moving_in(const struct nt_walk *walk)
 {
     if (walk->rest[walk->prefer] != 0)
         return (uint8_t)walk->prefer;
-    for (uint8_t k = 0; k < NT_DIMENSIONS_MAX; k++)
+    for (size_t k = 0; k < NT_DIMENSIONS_MAX; k++)
         if (walk->rest[k] != 0)
-            return k;
+            return (uint8_t)k;
     return UINT8_MAX;
 }
 

@@ -105,7 +105,7 @@ static int quoted(struct reading *r)
             r->line++;
         if (*r->at == '\\' && r->end - r->at > 1 && r->at[1] == '"')
             r->at++;
-        if (put(r, &n, *r->at == '\0' ? '?' : *r->at) != 0)
+        if (put(r, &n, (char)(*r->at == '\0' ? '?' : *r->at)) != 0)
             return -1;
     }
     if (r->at == r->end)

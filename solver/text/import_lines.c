@@ -102,7 +102,7 @@ int import_take_value(struct import_line *line, const char *what, double *value,
     if (!import_next_word(line, &word, &bytes) || bytes >= sizeof copy)
         return fail_word(line, what, word, bytes, err);
     for (size_t k = 0; k < bytes; k++)
-        copy[k] = word[k] == ',' ? '.' : word[k];
+        copy[k] = (char)(word[k] == ',' ? '.' : word[k]);
     double read;
     if (nt_number_read(copy, copy + bytes, &read) != copy + bytes || read < 0 || read > VALUE_MAX)
         return fail_word(line, what, word, bytes, err);
