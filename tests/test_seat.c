@@ -21,7 +21,7 @@ static char **name_hosts(size_t hosts)
     for (size_t k = 0; k < hosts; k++) {
         name[k] = malloc(32);
         assert_non_null(name[k]);
-        snprintf(name[k], 32, "node%06zu.example.org", k);
+        snprintf(name[k], 32, "node%06u.example.org", (unsigned)(k % 1000000));
     }
     return name;
 }
