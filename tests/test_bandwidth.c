@@ -286,8 +286,8 @@ static void test_direct_networks(void **state)
         size_t degree = 0, rounds = 0;
         watch(&w, m, NULL, 0, 1000);
         for (uint32_t h = 0; h < m->hosts; h++)
-            if (w.hang->near[h + 1] - w.hang->near[h] > degree)
-                degree = w.hang->near[h + 1] - w.hang->near[h];
+            if (w.hang->graph.start[h + 1] - w.hang->graph.start[h] > degree)
+                degree = w.hang->graph.start[h + 1] - w.hang->graph.start[h];
         assert_int_equal(nt_bandwidth_create(m, NULL, NULL, &planner, NULL), 0);
         for (; planner->ops->next(planner, &o, NULL) == 1; rounds++) {
             for (size_t p = 0; p < o.pairs && strcmp(o.phase, "host-links") == 0; p++) {

@@ -6,10 +6,11 @@
 #include <string.h>
 
 #include "fold.h"
+#include "graph.h"
 #include "switch_support.h"
 #include "text_table.h"
 
-enum { SCREEN_ROWS = 40, FOLD_LEAST = 2, DEPTH_MAX = 256, NO_LINK = UINT32_MAX };
+enum { SCREEN_ROWS = 40, FOLD_LEAST = 2, DEPTH_MAX = 256 };
 
 /* Hosts on one line differ by no more than this from their median. */
 static const double alike = 0.1;
@@ -24,11 +25,12 @@ struct net {
     struct nt_text_table rows;
     struct nt_err *err;
     bool fold;
-    int places;             /* decimals of a latency */
-    uint32_t *begin, *list; /* links at each vertex: list[begin[v]] to list[begin[v + 1]] */
-    double *support;        /* of each switch */
-    uint32_t *up;           /* the link by which a vertex was reached first */
-    bool *reached, *drawn;  /* vertices, links */
+    int places; /* decimals of a latency */
+    struct nt_arena memory;
+    struct nt_graph graph;
+    double *support;       /* of each switch */
+    uint32_t *up;          /* the link by which a vertex was reached first */
+    bool *reached, *drawn; /* vertices, links */
 };
 
 static int no_memory(struct net *n)
@@ -232,10 +234,9 @@ static const char *art(const struct net *n, const struct branch *b, bool last, c
 static size_t children(struct net *n, uint32_t v, uint32_t *child, size_t *hosts)
 {
     size_t count = 0;
-    for (uint32_t k = n->begin[v]; k < n->begin[v + 1]; k++) {
-        const struct nt_link *l = &n->model->link[n->list[k]];
-        uint32_t w = l->a == v ? l->b : l->a;
-        if (n->up[w] == n->list[k] && n->up[v] != n->list[k])
+    for (uint32_t k = n->graph.start[v]; k < n->graph.start[v + 1]; k++) {
+        uint32_t w = n->graph.to[k];
+        if (n->up[w] == n->graph.link[k] && n->up[v] != n->graph.link[k])
             child[count++] = w;
     }
     for (size_t k = 1; k < count; k++) /* links come sorted: nearly no work */
@@ -281,7 +282,7 @@ static int draw_switch(struct net *n, uint32_t v, const char *own_art)
     struct nt_row *row = add_row(n, NT_STYLE_SWITCH, own_art, nt_map_vertex_name(n->map, v));
     if (row == NULL)
         return -1;
-    if (n->up[v] != NO_LINK)
+    if (n->up[v] != NT_NO_LINK)
         put_figures(n, row, &n->model->link[n->up[v]], v);
     put_sure(row, n->support[s]);
     if (n->model->oversubscription[s] > 1 + alike) {
@@ -295,7 +296,7 @@ static int draw_switch(struct net *n, uint32_t v, const char *own_art)
 static int draw_below(struct net *n, uint32_t v, struct branch *b)
 {
     char room[sizeof b->prefix + 16];
-    size_t hosts, most = n->begin[v + 1] - n->begin[v];
+    size_t hosts, most = nt_graph_degree(&n->graph, v);
     if (b->depth >= DEPTH_MAX)
         return 0; /* a chain this long has shown its shape */
     uint32_t *child = malloc((most + 1) * sizeof *child);
@@ -329,14 +330,13 @@ static int reach(struct net *n, uint32_t top)
     queue[tail++] = top;
     for (size_t head = 0; head < tail; head++) {
         uint32_t v = queue[head];
-        for (uint32_t k = n->begin[v]; k < n->begin[v + 1]; k++) {
-            const struct nt_link *l = &n->model->link[n->list[k]];
-            uint32_t w = l->a == v ? l->b : l->a;
+        for (uint32_t k = n->graph.start[v]; k < n->graph.start[v + 1]; k++) {
+            uint32_t w = n->graph.to[k];
             if (n->reached[w] || v < n->model->hosts) /* a host passes nothing on */
                 continue;
             n->reached[w] = true;
-            n->up[w] = n->list[k];
-            n->drawn[n->list[k]] = true;
+            n->up[w] = n->graph.link[k];
+            n->drawn[n->graph.link[k]] = true;
             queue[tail++] = w;
         }
     }
@@ -348,19 +348,19 @@ static int reach(struct net *n, uint32_t top)
 static uint32_t next_top(const struct net *n)
 {
     const struct nt_model *m = n->model;
-    uint32_t best = NO_LINK;
+    uint32_t best = NT_NO_LINK;
     for (uint32_t k = 0; k < m->switches; k++) {
         if (n->reached[m->hosts + k])
             continue;
-        if (best == NO_LINK || m->tier[k] > m->tier[best])
+        if (best == NT_NO_LINK || m->tier[k] > m->tier[best])
             best = k;
     }
-    return best == NO_LINK ? NO_LINK : best + (uint32_t)m->hosts;
+    return best == NT_NO_LINK ? NT_NO_LINK : best + (uint32_t)m->hosts;
 }
 
 static int draw_trees(struct net *n)
 {
-    for (uint32_t top = next_top(n); top != NO_LINK; top = next_top(n)) {
+    for (uint32_t top = next_top(n); top != NT_NO_LINK; top = next_top(n)) {
         struct branch b = {.depth = 0};
         if (reach(n, top) != 0 || draw_switch(n, top, "") != 0 || draw_below(n, top, &b) != 0)
             return -1;
@@ -433,29 +433,16 @@ static int draw_missing(struct net *n)
 /* ---- all together -----------------------------------------------------------------------------
  */
 
-static int list_links(struct net *n)
+static int net_init(struct net *n)
 {
-    const struct nt_model *m = n->model;
-    size_t vertices = m->hosts + m->switches;
-    n->begin = calloc(vertices + 2, sizeof *n->begin);
-    n->list = malloc((2 * m->links + 1) * sizeof *n->list);
-    n->up = malloc((vertices + 1) * sizeof *n->up);
-    n->reached = calloc(vertices + 1, sizeof *n->reached);
-    n->drawn = calloc(m->links + 1, sizeof *n->drawn);
-    if (!n->begin || !n->list || !n->up || !n->reached || !n->drawn)
-        return no_memory(n);
+    size_t vertices = n->model->hosts + n->model->switches;
+    n->up = nt_arena_array(&n->memory, vertices, sizeof *n->up);
+    n->reached = nt_arena_array(&n->memory, vertices, sizeof *n->reached);
+    n->drawn = nt_arena_array(&n->memory, n->model->links, sizeof *n->drawn);
+    if (nt_graph_init(&n->graph, n->model, &n->memory, n->err) != 0)
+        return -1;
     for (size_t v = 0; v < vertices; v++)
-        n->up[v] = NO_LINK;
-    for (size_t k = 0; k < m->links; k++) {
-        n->begin[m->link[k].a + 2]++;
-        n->begin[m->link[k].b + 2]++;
-    }
-    for (size_t v = 2; v < vertices + 2; v++)
-        n->begin[v] += n->begin[v - 1];
-    for (size_t k = 0; k < m->links; k++) {
-        n->list[n->begin[m->link[k].a + 1]++] = (uint32_t)k;
-        n->list[n->begin[m->link[k].b + 1]++] = (uint32_t)k;
-    }
+        n->up[v] = NT_NO_LINK;
     return 0;
 }
 
@@ -484,7 +471,7 @@ int nt_show_net(const struct nt_map *map, bool all, const struct nt_terminal *te
         snprintf(head->cell[UP], sizeof head->cell[UP], "MB/s up");
         snprintf(head->cell[DOWN], sizeof head->cell[DOWN], "down");
         snprintf(head->cell[SURE], sizeof head->cell[SURE], "sure");
-        rc = list_links(&n);
+        rc = net_init(&n);
     }
     if (rc == 0)
         rc = nt_support_create(map->model, &n.support, err);
@@ -494,10 +481,6 @@ int nt_show_net(const struct nt_map *map, bool all, const struct nt_terminal *te
         rc = -1;
     nt_text_table_fini(&n.rows);
     free(n.support);
-    free(n.begin);
-    free(n.list);
-    free(n.up);
-    free(n.reached);
-    free(n.drawn);
+    nt_arena_fini(&n.memory);
     return rc;
 }

@@ -1,64 +1,35 @@
 #include "hang.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 void nt_hang_destroy(struct nt_hang *h)
 {
-    if (h == NULL)
-        return;
-    free(h->parent);
-    free(h->up);
-    free(h->depth);
-    free(h->order);
-    free(h->first);
-    free(h->child);
-    free(h->head);
-    free(h->tail);
-    free(h->host);
-    free(h->near);
-    free(h->at);
-    free(h->ends);
-    free(h);
+    nt_object_destroy(h);
 }
 
-static bool allocate(struct nt_hang *h)
+static int allocate(struct nt_hang *h, const struct nt_model *m, struct nt_err *err)
 {
     size_t v = h->vertices + 2;
-    h->parent = malloc(v * sizeof *h->parent);
-    h->up = malloc(v * sizeof *h->up);
-    h->depth = malloc(v * sizeof *h->depth);
-    h->order = malloc(v * sizeof *h->order);
-    h->first = calloc(v, sizeof *h->first);
-    h->child = malloc(v * sizeof *h->child);
-    h->head = calloc(v, sizeof *h->head);
-    h->tail = calloc(v, sizeof *h->tail);
-    h->host = malloc(v * sizeof *h->host);
-    h->near = calloc(v, sizeof *h->near);
-    h->at = malloc((2 * h->links + 1) * sizeof *h->at);
-    h->ends = malloc((h->links + 1) * sizeof *h->ends);
-    if (!h->parent || !h->up || !h->depth || !h->order || !h->first || !h->child || !h->head ||
-        !h->tail || !h->host || !h->near || !h->at || !h->ends)
-        return false;
+    h->parent = nt_arena_array(&h->memory, v, sizeof *h->parent);
+    h->up = nt_arena_array(&h->memory, v, sizeof *h->up);
+    h->depth = nt_arena_array(&h->memory, v, sizeof *h->depth);
+    h->order = nt_arena_array(&h->memory, v, sizeof *h->order);
+    h->first = nt_arena_array(&h->memory, v, sizeof *h->first);
+    h->child = nt_arena_array(&h->memory, v, sizeof *h->child);
+    h->head = nt_arena_array(&h->memory, v, sizeof *h->head);
+    h->tail = nt_arena_array(&h->memory, v, sizeof *h->tail);
+    h->host = nt_arena_array(&h->memory, v, sizeof *h->host);
+    h->ends = nt_arena_array(&h->memory, h->links + 1, sizeof *h->ends);
+    if (nt_graph_init(&h->graph, m, &h->memory, err) != 0)
+        return -1;
     memset(h->parent, 0xff, v * sizeof *h->parent);
     memset(h->up, 0xff, v * sizeof *h->up);
     memset(h->depth, 0xff, v * sizeof *h->depth);
-    return true;
-}
-
-static void list_links(struct nt_hang *h, const struct nt_model *m)
-{
     for (size_t k = 0; k < h->links; k++) {
         h->ends[k][0] = m->link[k].a;
         h->ends[k][1] = m->link[k].b;
-        for (int e = 0; e < 2; e++)
-            h->near[h->ends[k][e] + 2]++;
     }
-    for (size_t v = 2; v < h->vertices + 2; v++)
-        h->near[v] += h->near[v - 1];
-    for (size_t k = 0; k < h->links; k++)
-        for (int e = 0; e < 2; e++)
-            h->at[h->near[h->ends[k][e] + 1]++] = (uint32_t)k;
+    return 0;
 }
 
 static uint32_t find_top(const struct nt_hang *h, const struct nt_model *m)
@@ -66,7 +37,7 @@ static uint32_t find_top(const struct nt_hang *h, const struct nt_model *m)
     uint32_t top = NT_NO_VERTEX;
     for (size_t s = 0; s < m->switches; s++) {
         size_t v = m->hosts + s;
-        if (h->near[v + 1] > h->near[v] &&
+        if (nt_graph_degree(&h->graph, (uint32_t)v) > 0 &&
             (top == NT_NO_VERTEX || m->tier[s] > m->tier[top - m->hosts]))
             top = (uint32_t)v;
     }
@@ -81,12 +52,12 @@ static bool hang_up(struct nt_hang *h)
     h->order[h->reached++] = h->top;
     for (size_t k = 0; k < h->reached; k++) {
         uint32_t v = h->order[k];
-        links += h->near[v + 1] - h->near[v];
-        if (v < h->hosts && h->near[v + 1] - h->near[v] > 1)
+        links += nt_graph_degree(&h->graph, v);
+        if (v < h->hosts && nt_graph_degree(&h->graph, v) > 1)
             return false;
         for (int host = 1; host >= 0; host--)
-            for (uint32_t i = h->near[v]; i < h->near[v + 1]; i++) {
-                uint32_t l = h->at[i], end = h->ends[l][0] == v, w = h->ends[l][end];
+            for (uint32_t i = h->graph.start[v]; i < h->graph.start[v + 1]; i++) {
+                uint32_t l = h->graph.link[i], end = h->ends[l][0] == v, w = h->ends[l][end];
                 if ((w < h->hosts) != (host == 1) || h->depth[w] != UINT32_MAX)
                     continue;
                 h->depth[w] = h->depth[v] + 1;
@@ -133,17 +104,16 @@ static void list_hosts(struct nt_hang *h)
 
 int nt_hang_create(const struct nt_model *model, struct nt_hang **out, struct nt_err *err)
 {
-    struct nt_hang *h = calloc(1, sizeof *h);
+    struct nt_hang *h = nt_object_create(sizeof *h, err);
     if (h == NULL)
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for a tree");
+        return -1;
     h->hosts = model->hosts;
     h->vertices = model->hosts + model->switches;
     h->links = model->links;
-    if (!allocate(h)) {
+    if (allocate(h, model, err) != 0) {
         nt_hang_destroy(h);
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for a tree of %zu hosts", model->hosts);
+        return -1;
     }
-    list_links(h, model);
     h->top = find_top(h, model);
     if (h->top != NT_NO_VERTEX)
         h->tree = hang_up(h);
@@ -182,15 +152,15 @@ static size_t tree_path(const struct nt_hang *h, uint32_t a, uint32_t b, uint32_
 static size_t near_path(const struct nt_hang *h, uint32_t a, uint32_t b, uint32_t *channel)
 {
     size_t found = 0;
-    for (uint32_t i = h->near[a]; i < h->near[a + 1]; i++) {
-        uint32_t l = h->at[i], end = h->ends[l][0] == a, via = h->ends[l][end];
+    for (uint32_t i = h->graph.start[a]; i < h->graph.start[a + 1]; i++) {
+        uint32_t l = h->graph.link[i], end = h->ends[l][0] == a, via = h->ends[l][end];
         channel[0] = 2 * l + (end ? 0 : 1);
         if (via == b)
             return 1;
     }
-    for (uint32_t i = h->near[a]; i < h->near[a + 1]; i++)
-        for (uint32_t j = h->near[b]; j < h->near[b + 1]; j++) {
-            uint32_t l = h->at[i], k = h->at[j];
+    for (uint32_t i = h->graph.start[a]; i < h->graph.start[a + 1]; i++)
+        for (uint32_t j = h->graph.start[b]; j < h->graph.start[b + 1]; j++) {
+            uint32_t l = h->graph.link[i], k = h->graph.link[j];
             uint32_t from_a = h->ends[l][0] == a, from_b = h->ends[k][0] == b;
             if (h->ends[l][from_a] != h->ends[k][from_b] || h->ends[l][from_a] < h->hosts)
                 continue;

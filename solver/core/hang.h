@@ -9,12 +9,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "err.h"
-#include "model.h"
-
-enum { NT_NO_VERTEX = UINT32_MAX };
+#include "graph.h"
+#include "memory.h"
 
 struct nt_hang {
+    struct nt_arena memory;
+    struct nt_graph graph;
     size_t hosts, vertices, links;
     bool tree; /* no cycle, and no host in the middle: what is below holds only then */
     uint32_t top;
@@ -28,8 +28,6 @@ struct nt_hang {
     uint32_t *head;  /* vertices: the hosts below v (v itself, when it is one) */
     uint32_t *tail;  /*   are host[head[v]..tail[v]) */
     uint32_t *host;  /* depth first */
-    uint32_t *near;  /* vertices + 1: links at v are at[near[v]..near[v + 1]) */
-    uint32_t *at;    /* 2 * links of them */
     uint32_t (*ends)[2];
 };
 

@@ -6,83 +6,26 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Neighbours of each vertex in one array; a simplex link appears at its start only. */
-struct adjacency {
-    size_t vertices;
-    size_t *start;   /* vertices+1 */
-    uint32_t *to;    /* other end */
-    uint32_t *links; /* index of the link */
-};
+#include "graph.h"
+#include "memory.h"
 
-static void adjacency_fini(struct adjacency *g)
+/* The graph of a model whose links may come from a file. */
+static int graph_of(const struct nt_model *m, struct nt_graph *g, struct nt_arena *memory,
+                    struct nt_err *err)
 {
-    free(g->start);
-    free(g->to);
-    free(g->links);
-}
-
-static int adjacency_init(struct adjacency *g, const struct nt_model *m, bool directed,
-                          struct nt_err *err)
-{
-    g->vertices = m->hosts + m->switches;
-    g->start = calloc(g->vertices + 2, sizeof *g->start);
-    g->to = malloc((2 * m->links + 1) * sizeof *g->to);
-    g->links = malloc((2 * m->links + 1) * sizeof *g->links);
-    if (g->start == NULL || g->to == NULL || g->links == NULL) {
-        adjacency_fini(g);
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for the paths of %zu links", m->links);
-    }
+    size_t vertices = m->hosts + m->switches;
     for (size_t k = 0; k < m->links; k++) {
         const struct nt_link *l = &m->link[k];
-        if (l->a >= g->vertices || l->b >= g->vertices || l->a == l->b) {
-            adjacency_fini(g);
+        if (l->a >= vertices || l->b >= vertices || l->a == l->b)
             return nt_err_set(err, NT_ERR_INPUT, "link %zu joins %u and %u of %zu vertices", k,
-                              l->a, l->b, g->vertices);
-        }
-        g->start[l->a + 2]++;
-        if (!(directed && l->simplex))
-            g->start[l->b + 2]++;
+                              l->a, l->b, vertices);
     }
-    for (size_t v = 2; v <= g->vertices; v++)
-        g->start[v + 1] += g->start[v];
-    for (size_t k = 0; k < m->links; k++) {
-        const struct nt_link *l = &m->link[k];
-        size_t p = g->start[l->a + 1]++;
-        g->to[p] = l->b;
-        g->links[p] = (uint32_t)k;
-        if (directed && l->simplex)
-            continue;
-        p = g->start[l->b + 1]++;
-        g->to[p] = l->a;
-        g->links[p] = (uint32_t)k;
-    }
-    return 0;
-}
-
-static uint32_t root_of(uint32_t *up, uint32_t v)
-{
-    while (up[v] != v)
-        v = up[v] = up[up[v]];
-    return v;
-}
-
-/* Without a cycle there is one path a pair, and a plain walk finds it. */
-static bool is_forest(const struct nt_model *m, uint32_t *up)
-{
-    for (uint32_t v = 0; v < m->hosts + m->switches; v++)
-        up[v] = v;
-    for (size_t k = 0; k < m->links; k++) {
-        uint32_t a = root_of(up, m->link[k].a), b = root_of(up, m->link[k].b);
-        if (a == b)
-            return false;
-        up[a] = b;
-    }
-    return true;
+    return nt_graph_init(g, m, memory, err);
 }
 
 /* distance[] of the vertices from first on: NaN where not reached; no walk comes by those before.
  * queue: vertices of them. */
-static void walk_tree(const struct nt_model *m, const struct adjacency *g, uint32_t from,
+static void walk_tree(const struct nt_model *m, const struct nt_graph *g, uint32_t from,
                       size_t first, double *distance, uint32_t *queue, uint32_t *by)
 {
     for (size_t v = first; v < g->vertices; v++)
@@ -97,8 +40,8 @@ static void walk_tree(const struct nt_model *m, const struct adjacency *g, uint3
             uint32_t w = g->to[p];
             if (by[w] != UINT32_MAX)
                 continue;
-            by[w] = g->links[p];
-            distance[w] = distance[v] + m->link[g->links[p]].latency_us;
+            by[w] = g->link[p];
+            distance[w] = distance[v] + m->link[g->link[p]].latency_us;
             queue[tail++] = w;
         }
     }
@@ -107,79 +50,20 @@ static void walk_tree(const struct nt_model *m, const struct adjacency *g, uint3
             distance[v] = NAN;
 }
 
-/* A binary heap of vertices keyed by distance; at[] is a vertex's place, or UINT32_MAX. */
-struct heap {
-    uint32_t *vertex, *at;
-    const double *key;
-    size_t size;
-};
-
-static void heap_swap(struct heap *h, size_t i, size_t j)
+/* A one-way link leads nowhere from its end. */
+static void forget_backward(const struct nt_model *m, struct nt_graph *g)
 {
-    uint32_t t = h->vertex[i];
-    h->vertex[i] = h->vertex[j];
-    h->vertex[j] = t;
-    h->at[h->vertex[i]] = (uint32_t)i;
-    h->at[h->vertex[j]] = (uint32_t)j;
-}
-
-static void heap_up(struct heap *h, size_t i)
-{
-    while (i > 0 && h->key[h->vertex[i]] < h->key[h->vertex[(i - 1) / 2]]) {
-        heap_swap(h, i, (i - 1) / 2);
-        i = (i - 1) / 2;
-    }
-}
-
-static uint32_t heap_pop(struct heap *h)
-{
-    uint32_t top = h->vertex[0];
-    heap_swap(h, 0, --h->size);
-    h->at[top] = UINT32_MAX;
-    for (size_t i = 0;;) {
-        size_t c = 2 * i + 1;
-        if (c >= h->size)
-            break;
-        if (c + 1 < h->size && h->key[h->vertex[c + 1]] < h->key[h->vertex[c]])
-            c++;
-        if (!(h->key[h->vertex[c]] < h->key[h->vertex[i]]))
-            break;
-        heap_swap(h, i, c);
-        i = c;
-    }
-    return top;
-}
-
-static void dijkstra(const struct nt_model *m, const struct adjacency *g, uint32_t from,
-                     double *distance, uint32_t *queue, uint32_t *at)
-{
-    struct heap h = {queue, at, distance, 0};
+    uint32_t to = 0, from = 0;
     for (size_t v = 0; v < g->vertices; v++) {
-        distance[v] = INFINITY;
-        at[v] = UINT32_MAX;
-    }
-    distance[from] = 0;
-    h.vertex[0] = from;
-    at[from] = 0;
-    h.size = 1;
-    while (h.size > 0) {
-        uint32_t v = heap_pop(&h);
-        for (size_t p = g->start[v]; p < g->start[v + 1]; p++) {
-            double through = distance[v] + m->link[g->links[p]].latency_us;
-            uint32_t w = g->to[p];
-            if (!(through < distance[w]))
+        uint32_t end = g->start[v + 1];
+        for (g->start[v] = to; from < end; from++) {
+            if (m->link[g->link[from]].simplex && m->link[g->link[from]].a != v)
                 continue;
-            distance[w] = through;
-            if (at[w] == UINT32_MAX) {
-                at[w] = (uint32_t)h.size;
-                h.vertex[h.size++] = w;
-            }
-            heap_up(&h, at[w]);
+            g->to[to] = g->to[from];
+            g->link[to++] = g->link[from];
         }
     }
-    for (size_t v = 0; v < g->vertices; v++)
-        if (isinf(distance[v]))
-            distance[v] = NAN;
+    g->start[g->vertices] = to;
 }
 
 /* Where a host with one link, to a switch, hangs; UINT32_MAX: it has none or more. */
@@ -190,25 +74,26 @@ struct hung {
 
 /* Such hosts are on nobody's way: the switches forget them. Many hosts hang on few switches, so
  * walks get short. Returns how many hang. */
-static size_t hang_hosts(const struct nt_model *m, struct adjacency *g, struct hung *hung)
+static size_t hang_hosts(const struct nt_model *m, struct nt_graph *g, struct hung *hung)
 {
-    size_t to = 0, from = 0, hanging = 0;
+    uint32_t to = 0, from = 0;
+    size_t hanging = 0;
     for (size_t h = 0; h < m->hosts; h++) {
-        size_t p = g->start[h];
+        uint32_t p = g->start[h];
         bool one = g->start[h + 1] == p + 1 && g->to[p] >= m->hosts;
         hung[h].at = UINT32_MAX;
-        if (one && !m->link[g->links[p]].simplex) {
-            hung[h] = (struct hung){g->to[p], m->link[g->links[p]].latency_us};
+        if (one && !m->link[g->link[p]].simplex) {
+            hung[h] = (struct hung){g->to[p], m->link[g->link[p]].latency_us};
             hanging++;
         }
     }
     for (size_t v = 0; v < g->vertices; v++) {
-        size_t end = g->start[v + 1];
+        uint32_t end = g->start[v + 1];
         for (g->start[v] = to; from < end; from++) {
             if (v >= m->hosts && g->to[from] < m->hosts && hung[g->to[from]].at == v)
                 continue;
             g->to[to] = g->to[from];
-            g->links[to++] = g->links[from];
+            g->link[to++] = g->link[from];
         }
     }
     g->start[g->vertices] = to;
@@ -221,7 +106,7 @@ static void fill_row(const struct nt_model *m, const struct hung *hung, size_t i
     double own = m->overhead_us[i];
     for (size_t j = 0; j < m->hosts; j++) {
         double way = hung[j].at != UINT32_MAX ? distance[hung[j].at] + hung[j].us : distance[j];
-        row[j] = (float)(way + own + m->overhead_us[j]);
+        row[j] = isinf(way) ? NAN : (float)(way + own + m->overhead_us[j]);
     }
     for (size_t j = 0; j < m->hosts; j++)
         if (m->missing[j])
@@ -229,47 +114,62 @@ static void fill_row(const struct nt_model *m, const struct hung *hung, size_t i
     row[i] = NAN;
 }
 
-static void fill(const struct nt_model *m, struct adjacency *g, struct nt_matrix *out,
-                 double *distance, uint32_t *queue, uint32_t *by, struct hung *hung)
+/* What the latencies of one model need: a walk where there is no cycle, else shortest paths. */
+struct ways {
+    const struct nt_model *model;
+    struct nt_graph graph;
+    struct hung *hung;
+    double *latency_us; /* by link */
+    uint32_t *queue, *by;
+    struct nt_shortest shortest;
+};
+
+static int ways_init(struct ways *w, const struct nt_model *m, struct nt_arena *memory,
+                     struct nt_err *err)
 {
-    bool forest = is_forest(m, by);
-    size_t first = hang_hosts(m, g, hung) == m->hosts ? m->hosts : 0;
+    size_t vertices = m->hosts + m->switches;
+    w->model = m;
+    w->hung = nt_arena_array(memory, m->hosts, sizeof *w->hung);
+    w->latency_us = nt_arena_array(memory, m->links, sizeof *w->latency_us);
+    w->queue = nt_arena_array(memory, vertices, sizeof *w->queue);
+    w->by = nt_arena_array(memory, vertices, sizeof *w->by);
+    if (graph_of(m, &w->graph, memory, err) != 0 ||
+        nt_shortest_init(&w->shortest, vertices, memory, err) != 0)
+        return -1;
+    for (size_t k = 0; k < m->links; k++)
+        w->latency_us[k] = m->link[k].latency_us;
+    forget_backward(m, &w->graph);
+    return 0;
+}
+
+static void fill(struct ways *w, struct nt_matrix *out)
+{
+    const struct nt_model *m = w->model;
+    double *distance = w->shortest.distance;
+    bool forest = nt_links_are_forest(m->link, m->links, w->by, w->graph.vertices);
+    size_t first = hang_hosts(m, &w->graph, w->hung) == m->hosts ? m->hosts : 0;
     for (size_t i = 0; i < m->hosts; i++) {
         if (m->missing[i])
             continue;
         if (forest)
-            walk_tree(m, g, (uint32_t)i, first, distance, queue, by);
+            walk_tree(m, &w->graph, (uint32_t)i, first, distance, w->queue, w->by);
         else
-            dijkstra(m, g, (uint32_t)i, distance, queue, by);
-        fill_row(m, hung, i, distance, out->at + i * out->n);
+            nt_shortest_from(&w->shortest, &w->graph, w->latency_us, (uint32_t)i);
+        fill_row(m, w->hung, i, distance, out->at + i * out->n);
     }
 }
 
 int nt_model_latencies(const struct nt_model *model, struct nt_matrix **out, struct nt_err *err)
 {
-    struct adjacency g;
-    if (adjacency_init(&g, model, true, err) < 0)
+    NT_SCOPED struct nt_arena memory = {0};
+    struct ways ways;
+    struct nt_matrix *m;
+    if (ways_init(&ways, model, &memory, err) != 0 ||
+        nt_matrix_create(model->hosts, NT_MATRIX_LATENCY_US, &m, err) != 0)
         return -1;
-    struct nt_matrix *m = NULL;
-    int status = nt_matrix_create(model->hosts, NT_MATRIX_LATENCY_US, &m, err);
-    double *distance = malloc((g.vertices + 1) * sizeof *distance);
-    uint32_t *queue = malloc((g.vertices + 1) * sizeof *queue);
-    uint32_t *by = malloc((g.vertices + 1) * sizeof *by);
-    struct hung *hung = malloc((model->hosts + 1) * sizeof *hung);
-    if (status == 0 && (distance == NULL || queue == NULL || by == NULL || hung == NULL))
-        status = nt_err_set(err, NT_ERR_SYSTEM, "no memory for paths of %zu hosts", model->hosts);
-    if (status == 0) {
-        fill(model, &g, m, distance, queue, by, hung);
-        *out = m;
-    } else {
-        nt_matrix_destroy(m);
-    }
-    free(distance);
-    free(queue);
-    free(by);
-    free(hung);
-    adjacency_fini(&g);
-    return status;
+    fill(&ways, m);
+    *out = m;
+    return 0;
 }
 
 /* ---- canonical form ---------------------------------------------------------------------------
@@ -303,7 +203,7 @@ static int link_compare(const void *x, const void *y)
 
 /* Tiers of a forest of switches by taking off the outermost ones, round by round. What remains
  * last is the top; two equal ends of a last link are peers, and nothing is above them. */
-static void peel_tiers(const struct nt_model *m, const struct adjacency *g, uint32_t *degree,
+static void peel_tiers(const struct nt_model *m, const struct nt_graph *g, uint32_t *degree,
                        uint32_t *queue)
 {
     size_t h = m->hosts, head = 0, tail = 0;
@@ -333,7 +233,7 @@ static void peel_tiers(const struct nt_model *m, const struct adjacency *g, uint
 }
 
 /* With cycles a switch's tier is its distance to the nearest host. */
-static void nearest_tiers(const struct nt_model *m, const struct adjacency *g, uint32_t *queue)
+static void nearest_tiers(const struct nt_model *m, const struct nt_graph *g, uint32_t *queue)
 {
     size_t h = m->hosts, head = 0, tail = 0;
     for (size_t s = 0; s < m->switches; s++) {
@@ -360,7 +260,7 @@ static void nearest_tiers(const struct nt_model *m, const struct adjacency *g, u
 
 /* Smallest and largest host below each switch, tier by tier upwards. place: room for where each
  * tier stands in the queue; no tier is above the number of switches. */
-static void keys_fill(const struct nt_model *m, const struct adjacency *g, uint32_t *queue,
+static void keys_fill(const struct nt_model *m, const struct nt_graph *g, uint32_t *queue,
                       uint32_t *place, struct switch_key *key)
 {
     size_t h = m->hosts;
@@ -450,45 +350,31 @@ static void apply(struct nt_model *m, const struct switch_key *key, uint32_t *ne
 
 static bool switches_are_forest(const struct nt_model *m, uint32_t *up)
 {
-    for (uint32_t v = 0; v < m->hosts + m->switches; v++)
-        up[v] = v;
-    for (size_t k = 0; k < m->links; k++) {
-        if (m->link[k].a < m->hosts || m->link[k].b < m->hosts)
-            continue;
-        uint32_t a = root_of(up, m->link[k].a), b = root_of(up, m->link[k].b);
-        if (a == b)
+    nt_sets_init(up, m->hosts + m->switches);
+    for (size_t k = 0; k < m->links; k++)
+        if (m->link[k].a >= m->hosts && m->link[k].b >= m->hosts &&
+            !nt_sets_join(up, m->link[k].a, m->link[k].b))
             return false;
-        up[a] = b;
-    }
     return true;
 }
 
 int nt_model_canonicalise(struct nt_model *model, struct nt_err *err)
 {
-    struct adjacency g;
-    if (adjacency_init(&g, model, false, err) < 0)
-        return -1;
+    NT_SCOPED struct nt_arena memory = {0};
+    struct nt_graph g;
     size_t s = model->switches;
-    uint32_t *queue = malloc((s + 1) * sizeof *queue);
-    uint32_t *work = malloc((g.vertices + 2) * sizeof *work);
-    struct switch_key *key = malloc((s + 1) * sizeof *key);
-    double *figures = malloc((s + 1) * sizeof *figures);
-    int status = 0;
-    if (queue == NULL || work == NULL || key == NULL || figures == NULL) {
-        status = nt_err_set(err, NT_ERR_SYSTEM, "no memory for the order of %zu switches", s);
-    } else {
-        if (switches_are_forest(model, work))
-            peel_tiers(model, &g, work, queue);
-        else
-            nearest_tiers(model, &g, queue);
-        keys_fill(model, &g, queue, work, key);
-        qsort(key, s, sizeof *key, key_compare);
-        apply(model, key, work, figures);
-    }
-    free(queue);
-    free(work);
-    free(key);
-    free(figures);
-    adjacency_fini(&g);
-    return status;
+    uint32_t *queue = nt_arena_array(&memory, s, sizeof *queue);
+    uint32_t *work = nt_arena_array(&memory, model->hosts + s + 2, sizeof *work);
+    struct switch_key *key = nt_arena_array(&memory, s, sizeof *key);
+    double *figures = nt_arena_array(&memory, s, sizeof *figures);
+    if (graph_of(model, &g, &memory, err) != 0)
+        return -1;
+    if (switches_are_forest(model, work))
+        peel_tiers(model, &g, work, queue);
+    else
+        nearest_tiers(model, &g, queue);
+    keys_fill(model, &g, queue, work, key);
+    qsort(key, s, sizeof *key, key_compare);
+    apply(model, key, work, figures);
+    return 0;
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "confidence.h"
+#include "graph.h"
 #include "memory.h"
 #include "stats.h"
 
@@ -115,13 +116,6 @@ static double hop_guess(const struct sight *sight, const struct nt_direct *d, do
     return two == 0 ? 2 * (cut - first) : (double)nt_stats_median(values, two) - first;
 }
 
-static uint32_t root_of(uint32_t *up, uint32_t v)
-{
-    while (up[v] != v)
-        v = up[v] = up[up[v]];
-    return v;
-}
-
 static void set_link(struct nt_direct *d, size_t i, size_t j, bool is)
 {
     d->linked[i * d->n + j] = d->linked[j * d->n + i] = is;
@@ -136,15 +130,12 @@ static bool link_near(const struct sight *sight, struct nt_direct *d, double cut
     d->links = 0;
     *parts = n;
     memset(d->linked, 0, d->n * d->n);
-    for (uint32_t i = 0; i < n; i++)
-        up[i] = i;
+    nt_sets_init(up, n);
     for (uint32_t i = 1; i < n; i++)
         for (uint32_t j = 0; j < i; j++)
             if ((double)at(sight, d, i, j) < cut) {
                 set_link(d, i, j, true);
-                uint32_t a = root_of(up, i), b = root_of(up, j);
-                *parts -= a != b;
-                up[a] = b;
+                *parts -= nt_sets_join(up, i, j);
                 if (d->links > limit)
                     return false;
             }
@@ -155,18 +146,17 @@ static bool link_near(const struct sight *sight, struct nt_direct *d, double cut
 static void join_parts(const struct sight *sight, struct nt_direct *d, uint32_t *up)
 {
     uint32_t n = (uint32_t)d->n;
-    for (uint32_t i = 0; i < n; i++)
-        up[i] = i;
+    nt_sets_init(up, n);
     for (uint32_t i = 1; i < n; i++)
         for (uint32_t j = 0; j < i; j++)
             if (d->linked[(size_t)i * n + j])
-                up[root_of(up, i)] = root_of(up, j);
+                nt_sets_join(up, i, j);
     for (;;) {
         float least = INFINITY;
         uint32_t a = 0, b = 0;
         for (uint32_t i = 1; i < n; i++)
             for (uint32_t j = 0; j < i; j++)
-                if (at(sight, d, i, j) < least && root_of(up, i) != root_of(up, j)) {
+                if (at(sight, d, i, j) < least && nt_sets_find(up, i) != nt_sets_find(up, j)) {
                     least = at(sight, d, i, j);
                     a = i;
                     b = j;
@@ -174,7 +164,7 @@ static void join_parts(const struct sight *sight, struct nt_direct *d, uint32_t 
         if (a == b)
             return;
         set_link(d, a, b, true);
-        up[root_of(up, a)] = root_of(up, b);
+        nt_sets_join(up, a, b);
     }
 }
 

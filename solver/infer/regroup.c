@@ -1,4 +1,5 @@
 #include "regroup.h"
+#include "graph.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -40,14 +41,6 @@ int nt_regroup_gather(struct nt_model **model, const struct nt_gathered *gathere
     return 0;
 }
 
-/* The vertex that stands for all that become one with v. */
-static uint32_t find(uint32_t *one, uint32_t v)
-{
-    while (one[v] != v)
-        v = one[v] = one[one[v]];
-    return v;
-}
-
 /* What hangs on the lower end gets longer by what is taken out above it. */
 static void lengthen(struct nt_model *m, const bool *gone, size_t k)
 {
@@ -66,14 +59,13 @@ int nt_regroup_contract(struct nt_model **model, const bool *gone, struct nt_err
     if (one == NULL)
         return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu vertices", vertices);
     uint32_t *number = one + vertices;
-    for (uint32_t v = 0; v < vertices; v++)
-        one[v] = v;
+    nt_sets_init(one, vertices);
     for (size_t k = 0; k < from->links; k++) {
         links += !gone[k];
         if (!gone[k])
             continue;
         lengthen(from, gone, k);
-        one[find(one, from->link[k].a)] = find(one, from->link[k].b);
+        one[nt_sets_find(one, from->link[k].a)] = nt_sets_find(one, from->link[k].b);
     }
     for (uint32_t v = 0; v < vertices; v++)
         number[v] = v < from->hosts || one[v] != v ? v : (uint32_t)(from->hosts + switches++);
@@ -83,8 +75,8 @@ int nt_regroup_contract(struct nt_model **model, const bool *gone, struct nt_err
             continue;
         struct nt_link *l = &m->link[next++];
         *l = from->link[k];
-        l->a = number[find(one, l->a)];
-        l->b = number[find(one, l->b)];
+        l->a = number[nt_sets_find(one, l->a)];
+        l->b = number[nt_sets_find(one, l->b)];
     }
     free(one);
     if (status < 0)

@@ -64,9 +64,10 @@ static int gather_init(struct gather *g, struct nt_work *w, struct nt_model *m, 
     if (nt_hang_create(m, &g->h, err) < 0)
         return -1;
     for (size_t s = m->hosts; s < m->hosts + m->switches; s++)
-        if (g->h->near[s + 1] - g->h->near[s] <= BRANCHES_MOST)
-            most =
-                most > g->h->near[s + 1] - g->h->near[s] ? most : g->h->near[s + 1] - g->h->near[s];
+        if (g->h->graph.start[s + 1] - g->h->graph.start[s] <= BRANCHES_MOST)
+            most = most > g->h->graph.start[s + 1] - g->h->graph.start[s]
+                       ? most
+                       : g->h->graph.start[s + 1] - g->h->graph.start[s];
     g->place = malloc((m->hosts + 1) * sizeof *g->place);
     g->us = malloc(v * sizeof *g->us);
     g->stack = malloc(v * sizeof *g->stack);
@@ -113,11 +114,11 @@ static void walk_branch(struct gather *g, uint32_t v, uint32_t link, uint32_t *c
                 g->hosts[(*count)++] = g->place[x];
             continue;
         }
-        for (uint32_t i = h->near[x]; i < h->near[x + 1]; i++) {
-            uint32_t y = far_end(g, h->at[i], x);
+        for (uint32_t i = h->graph.start[x]; i < h->graph.start[x + 1]; i++) {
+            uint32_t y = far_end(g, h->graph.link[i], x);
             if (g->us[y] >= 0) /* where we came from */
                 continue;
-            g->us[y] = g->us[x] + g->m->link[h->at[i]].latency_us;
+            g->us[y] = g->us[x] + g->m->link[h->graph.link[i]].latency_us;
             g->stack[top++] = y;
         }
     }
@@ -131,14 +132,14 @@ static bool list_branches(struct gather *g, uint32_t v)
     uint32_t count = 0;
     bool large = g->w->n > BLOCKS_HOSTS;
     g->k = 0;
-    if (h->near[v + 1] - h->near[v] < NT_EVERY_LEAST + 1 ||
-        h->near[v + 1] - h->near[v] > BRANCHES_MOST)
+    if (h->graph.start[v + 1] - h->graph.start[v] < NT_EVERY_LEAST + 1 ||
+        h->graph.start[v + 1] - h->graph.start[v] > BRANCHES_MOST)
         return false;
     for (size_t x = 0; x < vertices && !large; x++)
         g->us[x] = -1;
     g->us[v] = 0;
-    for (uint32_t i = h->near[v]; i < h->near[v + 1]; i++) {
-        uint32_t link = h->at[i], far = far_end(g, link, v);
+    for (uint32_t i = h->graph.start[v]; i < h->graph.start[v + 1]; i++) {
+        uint32_t link = h->graph.link[i], far = far_end(g, link, v);
         if (large && far >= g->m->hosts)
             continue;
         g->start[g->k] = count;
@@ -377,7 +378,7 @@ static void cluster(const struct gather *g, const struct nt_near_class *c, doubl
 static void note_clusters(struct gather *g, uint32_t v, const struct nt_near_class *c,
                           const struct clusters *x, uint32_t *branch)
 {
-    size_t left = g->h->near[v + 1] - g->h->near[v];
+    size_t left = g->h->graph.start[v + 1] - g->h->graph.start[v];
     for (uint32_t a = 0; a < g->k; a++) {
         size_t count = 0;
         double sum = 0, weight = 0;

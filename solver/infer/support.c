@@ -66,11 +66,11 @@ static void look_at(const struct nt_work *w, const struct nt_model *m, const str
         g->above = v;
     }
     g->others = (double)w->n - g->hosts;
-    g->inside = (double)(h->near[g->at + 1] - h->near[g->at]) - 1;
-    g->outside = (double)(h->near[g->above + 1] - h->near[g->above]) - 1;
-    for (uint32_t i = h->near[g->above]; i < h->near[g->above + 1]; i++) {
+    g->inside = (double)(h->graph.start[g->at + 1] - h->graph.start[g->at]) - 1;
+    g->outside = (double)(h->graph.start[g->above + 1] - h->graph.start[g->above]) - 1;
+    for (uint32_t i = h->graph.start[g->above]; i < h->graph.start[g->above + 1]; i++) {
         double us;
-        g->alike += branch_of(w, m, h, g->above, h->at[i], &us) == g->hosts;
+        g->alike += branch_of(w, m, h, g->above, h->graph.link[i], &us) == g->hosts;
     }
     double level = 0, count = 0; /* usual of a host's link */
     for (uint32_t i = h->head[v]; i < h->tail[v]; i++, count++)
@@ -129,10 +129,10 @@ static double misplaced(const struct nt_work *w, const struct nt_model *m, const
                         const struct group *g)
 {
     double own = 2 * m->link[g->link].latency_us / g->sd, risk = 0, all = (double)w->n;
-    for (uint32_t i = h->near[g->above]; i < h->near[g->above + 1]; i++) {
-        double us, hosts = branch_of(w, m, h, g->above, h->at[i], &us);
+    for (uint32_t i = h->graph.start[g->above]; i < h->graph.start[g->above + 1]; i++) {
+        double us, hosts = branch_of(w, m, h, g->above, h->graph.link[i], &us);
         double far = 2 * us / g->sd, rest = all - g->hosts - hosts;
-        if (h->at[i] == g->link)
+        if (h->graph.link[i] == g->link)
             continue;
         risk += strays(fmin(hosts, MOVING),
                        (struct change[3]){{g->hosts, -own}, {hosts - 1, far}, {rest, 0}});

@@ -4,21 +4,20 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "graph.h"
 #include "memory.h"
 
 /* Two bandwidths of one path are told apart only beyond this: repeated runs of one flow differ
  * by a few percent, and a link is not the narrower one for that. */
 static const double clearly_narrower = 0.95;
 
-enum { NO_LINK = UINT32_MAX };
-
-/* The tree hung up at a vertex of each part; a channel is a link in one direction: 2 * link going
+/* The tree, rooted at a vertex of each part; a channel is a link in one direction: 2 * link going
  * up, 2 * link + 1 going down. */
 struct tree {
     size_t vertices;
-    uint32_t *parent, *up, *depth; /* of each vertex: vertex, link, steps from the top */
-    double *most;                  /* of each channel: the most that a pair reached */
-    size_t *from;                  /* of each channel: where its values begin; then its end */
+    struct nt_bfs bfs; /* from a vertex of each part */
+    double *most;      /* of each channel: the most that a pair reached */
+    size_t *from;      /* of each channel: where its values begin; then its end */
     float *value;
 };
 
@@ -27,9 +26,6 @@ static int tree_init(struct tree *t, const struct nt_model *m, struct nt_arena *
 {
     size_t v = m->hosts + m->switches, channels = 2 * m->links;
     *t = (struct tree){.vertices = v};
-    t->parent = nt_arena_array(memory, v + 1, sizeof *t->parent);
-    t->up = nt_arena_array(memory, v + 1, sizeof *t->up);
-    t->depth = nt_arena_array(memory, v + 1, sizeof *t->depth);
     t->most = nt_arena_array(memory, channels + 1, sizeof *t->most);
     t->from = nt_arena_array(memory, channels + 2, sizeof *t->from);
     if (nt_arena_check(memory, err) != 0)
@@ -39,58 +35,20 @@ static int tree_init(struct tree *t, const struct nt_model *m, struct nt_arena *
     return 0;
 }
 
-/* Adjacency: the links at each vertex, begin[v] to begin[v + 1]. */
-static int list_links(const struct nt_model *m, size_t vertices, uint32_t **begin, uint32_t **list,
-                      struct nt_arena *memory, struct nt_err *err)
+/* 1 when no link closes a cycle, else 0. */
+static int root_trees(struct tree *t, const struct nt_model *m, struct nt_arena *memory,
+                      struct nt_err *err)
 {
-    *begin = nt_arena_array(memory, vertices + 2, sizeof **begin);
-    *list = nt_arena_array(memory, 2 * m->links, sizeof **list);
-    if (nt_arena_check(memory, err) != 0)
+    NT_SCOPED struct nt_arena here = {0};
+    struct nt_graph graph;
+    bool forest = true;
+    if (nt_graph_init(&graph, m, &here, err) != 0 ||
+        nt_bfs_init(&t->bfs, t->vertices, memory, err) != 0)
         return -1;
-    for (size_t k = 0; k < m->links; k++) {
-        (*begin)[m->link[k].a + 2]++;
-        (*begin)[m->link[k].b + 2]++;
-    }
-    for (size_t v = 2; v < vertices + 2; v++)
-        (*begin)[v] += (*begin)[v - 1];
-    for (size_t k = 0; k < m->links; k++) {
-        (*list)[(*begin)[m->link[k].a + 1]++] = (uint32_t)k;
-        (*list)[(*begin)[m->link[k].b + 1]++] = (uint32_t)k;
-    }
-    return 0;
-}
-
-/* Breadth first from each vertex not yet reached. 1 when no link closes a loop, else 0. */
-static int hang(struct tree *t, const struct nt_model *m, struct nt_err *err)
-{
-    NT_SCOPED struct nt_arena memory = {0};
-    uint32_t *begin, *list, *queue = nt_arena_array(&memory, t->vertices, sizeof *queue);
-    size_t parts = 0, tail = 0;
-    if (list_links(m, t->vertices, &begin, &list, &memory, err) != 0)
-        return -1;
-    memset(t->depth, 0xff, t->vertices * sizeof *t->depth);
-    for (uint32_t start = 0; start < t->vertices; start++) {
-        if (t->depth[start] != UINT32_MAX)
-            continue;
-        parts++;
-        t->depth[start] = 0;
-        t->up[start] = NO_LINK;
-        size_t head = tail;
-        for (queue[tail++] = start; head < tail; head++) {
-            uint32_t v = queue[head];
-            for (uint32_t k = begin[v]; k < begin[v + 1]; k++) {
-                const struct nt_link *l = &m->link[list[k]];
-                uint32_t w = l->a == v ? l->b : l->a;
-                if (t->depth[w] != UINT32_MAX)
-                    continue;
-                t->depth[w] = t->depth[v] + 1;
-                t->parent[w] = v;
-                t->up[w] = list[k];
-                queue[tail++] = w;
-            }
-        }
-    }
-    return m->links + parts == t->vertices;
+    for (uint32_t v = 0; v < t->vertices; v++)
+        if (t->bfs.depth[v] == UINT32_MAX)
+            forest = nt_bfs_from(&t->bfs, &graph, v) && forest;
+    return forest;
 }
 
 /* The channels on the way from a to b, in any order; count 0 when there is none. */
@@ -98,14 +56,14 @@ static size_t path(const struct tree *t, uint32_t a, uint32_t b, uint32_t *chann
 {
     size_t count = 0;
     while (a != b) {
-        if (t->depth[a] >= t->depth[b]) {
-            if (t->up[a] == NO_LINK)
+        if (t->bfs.depth[a] >= t->bfs.depth[b]) {
+            if (t->bfs.up[a] == NT_NO_LINK)
                 return 0;
-            channel[count++] = 2 * t->up[a];
-            a = t->parent[a];
+            channel[count++] = 2 * t->bfs.up[a];
+            a = t->bfs.parent[a];
         } else {
-            channel[count++] = 2 * t->up[b] + 1;
-            b = t->parent[b];
+            channel[count++] = 2 * t->bfs.up[b] + 1;
+            b = t->bfs.parent[b];
         }
     }
     return count;
@@ -195,7 +153,7 @@ static void set_links(struct tree *t, struct nt_model *m)
         struct nt_link *l = &m->link[k];
         double up, down;
         bool up_known = settle(t, 2 * k, &up), down_known = settle(t, 2 * k + 1, &down);
-        bool a_below = t->up[l->a] == k; /* up goes from a to b */
+        bool a_below = t->bfs.up[l->a] == k; /* up goes from a to b */
         l->bandwidth_MBps = a_below ? up : down;
         l->bandwidth_back_MBps = a_below ? down : up;
         l->at_least = !isnan(up) && !up_known && !down_known;
@@ -208,7 +166,7 @@ int nt_link_bandwidth(struct nt_model *model, const struct nt_matrix *bandwidth,
     struct tree t;
     if (tree_init(&t, model, &memory, err) != 0)
         return -1;
-    int rc = hang(&t, model, err);
+    int rc = root_trees(&t, model, &memory, err);
     if (rc <= 0)
         return rc;
     if (visit_pairs(&t, bandwidth, note_most, err) != 0 ||

@@ -4,18 +4,16 @@
 #include <string.h>
 
 #include "estimate_routes.h"
+#include "graph.h"
 #include "links.h"
 #include "memory.h"
-
-enum { NOWHERE = UINT32_MAX };
 
 struct fit {
     const char *const *phase; /* names of those to read, NULL behind the last */
     const struct nt_model *model;
     size_t vertices;
-    uint32_t *up;    /* vertices: the link towards the root; NOWHERE: the root, or not reached */
-    uint32_t *depth; /* vertices */
-    uint32_t *path;  /* links of a path */
+    struct nt_bfs tree;
+    uint32_t *path; /* links of a path */
     struct nt_routes_builder *builder;
     struct nt_routes *routes;
     struct nt_pair_index *index;
@@ -31,69 +29,16 @@ static void fini(struct fit *f)
 
 /* ---- paths ---------------------------------------------------------------------------------- */
 
-static uint32_t other_end(const struct nt_link *l, uint32_t v)
+/* The tree is rooted at its last switch. 0: it is none. */
+static int root_tree(struct fit *f, struct nt_arena *memory, struct nt_err *err)
 {
-    return l->a == v ? l->b : l->a;
-}
-
-/* Links by both their vertices. */
-static int list_links(const struct nt_model *m, size_t vertices, uint32_t **out_first,
-                      uint32_t **out_list, struct nt_arena *memory, struct nt_err *err)
-{
-    uint32_t *first = nt_arena_array(memory, vertices + 2, sizeof *first);
-    uint32_t *list = nt_arena_array(memory, 2 * m->links, sizeof *list);
-    if (nt_arena_check(memory, err) != 0)
+    NT_SCOPED struct nt_arena here = {0};
+    struct nt_graph graph;
+    if (nt_graph_init(&graph, f->model, &here, err) != 0 ||
+        nt_bfs_init(&f->tree, f->vertices, memory, err) != 0)
         return -1;
-    for (size_t l = 0; l < m->links; l++) {
-        first[m->link[l].a + 2]++;
-        first[m->link[l].b + 2]++;
-    }
-    for (size_t v = 2; v < vertices + 2; v++)
-        first[v] += first[v - 1];
-    for (size_t l = 0; l < m->links; l++) {
-        list[first[m->link[l].a + 1]++] = (uint32_t)l;
-        list[first[m->link[l].b + 1]++] = (uint32_t)l;
-    }
-    *out_first = first;
-    *out_list = list;
-    return 0;
-}
-
-/* Hangs the tree up at its last switch. 0: it is none. */
-static int hang_up(struct fit *f, struct nt_err *err)
-{
-    const struct nt_model *m = f->model;
-    NT_SCOPED struct nt_arena memory = {0};
-    uint32_t *first, *list, *queue = nt_arena_array(&memory, f->vertices, sizeof *queue);
-    size_t reached = 0;
-    if (list_links(m, f->vertices, &first, &list, &memory, err) != 0)
-        return -1;
-    memset(f->up, 0xff, f->vertices * sizeof *f->up);
-    queue[reached++] = (uint32_t)f->vertices - 1;
-    for (size_t k = 0; k < reached; k++)
-        for (uint32_t i = first[queue[k]]; i < first[queue[k] + 1]; i++) {
-            uint32_t v = other_end(&m->link[list[i]], queue[k]);
-            if (list[i] == f->up[queue[k]] || v == queue[0] || f->up[v] != NOWHERE)
-                continue;
-            f->up[v] = list[i];
-            f->depth[v] = f->depth[queue[k]] + 1;
-            queue[reached++] = v;
-        }
-    return m->links + 1 == reached;
-}
-
-/* The links between two hosts; 0 when there is no path. */
-static size_t find_path(const struct fit *f, uint32_t a, uint32_t b)
-{
-    size_t n = 0;
-    while (a != b) {
-        uint32_t *lower = f->depth[a] >= f->depth[b] ? &a : &b;
-        if (f->up[*lower] == NOWHERE)
-            return 0;
-        f->path[n++] = f->up[*lower];
-        *lower = other_end(&f->model->link[f->up[*lower]], *lower);
-    }
-    return n;
+    return nt_bfs_from(&f->tree, &graph, (uint32_t)f->vertices - 1) &&
+           f->model->links + 1 == f->tree.reached;
 }
 
 /* ---- readings ------------------------------------------------------------------------------- */
@@ -115,7 +60,7 @@ static int add_route(struct fit *f, const struct nt_samples *s, const uint32_t *
                      const struct nt_sample *x, struct nt_err *err)
 {
     uint32_t a = vertex[x->a], b = vertex[x->b];
-    size_t n = find_path(f, a, b);
+    size_t n = nt_bfs_path(&f->tree, a, b, f->path);
     struct nt_err twice = {0};
     (void)s;
     if (n == 0)
@@ -233,12 +178,10 @@ int nt_link_latency(const struct nt_samples *samples, const uint32_t *vertex,
     if (!has_phase(&f, samples) || model->switches == 0 || model->links > NT_LINK_LATENCY_LINKS_MAX)
         return 0;
     NT_SCOPED struct nt_arena memory = {0};
-    f.up = nt_arena_array(&memory, f.vertices, sizeof *f.up);
-    f.depth = nt_arena_array(&memory, f.vertices, sizeof *f.depth);
     f.path = nt_arena_array(&memory, f.vertices, sizeof *f.path);
     if (nt_arena_check(&memory, err) != 0)
         return -1;
-    int rc = hang_up(&f, err);
+    int rc = root_tree(&f, &memory, err);
     if (rc == 1)
         rc = collect_routes(&f, samples, vertex, err);
     if (rc == 1 && collect_values(&f, samples, vertex, &memory, err) != 0)

@@ -1,28 +1,25 @@
 #include "distance.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
+
+#include "graph.h"
+#include "memory.h"
 
 #define NONE UINT32_MAX
 
 struct nt_distance {
+    struct nt_arena memory; /* of all arrays */
     const struct nt_model *model;
     size_t vertices;
     bool tree;
     uint32_t path_max;
-    uint32_t *start, *adjacent; /* links at each vertex: adjacent[start[v]..start[v+1]) */
-    uint32_t *parent, *parent_link, *depth; /* tree: by vertex */
-    double *above_us;                       /* tree: latency from the root */
-    float *latency;                         /* else: hosts x vertices */
+    struct nt_graph graph;
+    struct nt_bfs bfs; /* tree */
+    double *above_us;  /* tree: latency from the root */
+    float *latency;    /* else: hosts x vertices */
     uint16_t *hops;
     uint32_t *via; /* else: hosts x vertices: the link towards the source */
 };
-
-static uint32_t other_end(const struct nt_link *link, uint32_t v)
-{
-    return link->a == v ? link->b : link->a;
-}
 
 static double weight_us(const struct nt_link *link)
 {
@@ -31,87 +28,53 @@ static double weight_us(const struct nt_link *link)
                                                               : 1;
 }
 
-static void list_links(struct nt_distance *d)
+/* Forgets the walk before, walks from start; returns the vertex reached last, one of the farthest.
+ */
+static uint32_t walk_to_last(struct nt_bfs *bfs, const struct nt_graph *graph, uint32_t start)
 {
-    const struct nt_model *m = d->model;
-    uint32_t *end = d->start + 1; /* counts, then ends, then filled backwards to starts */
-    for (size_t k = 0; k < m->links; k++) {
-        end[m->link[k].a]++;
-        end[m->link[k].b]++;
-    }
-    for (size_t v = 1; v < d->vertices; v++)
-        end[v] += end[v - 1];
-    for (size_t k = m->links; k-- > 0;) {
-        d->adjacent[--end[m->link[k].a]] = (uint32_t)k;
-        d->adjacent[--end[m->link[k].b]] = (uint32_t)k;
-    }
-    memmove(d->start, end, d->vertices * sizeof *d->start);
-    d->start[d->vertices] = (uint32_t)(2 * m->links);
-}
-
-/* Breadth first from root over what is joined to it; fills parent, link and depth; returns the
- * vertex reached last. */
-static uint32_t walk_down(struct nt_distance *d, uint32_t root, uint32_t *queue, size_t *reached)
-{
-    size_t head = 0, tail = 0;
-    d->parent[root] = NONE;
-    d->parent_link[root] = NONE;
-    d->depth[root] = 0;
-    d->above_us[root] = 0;
-    queue[tail++] = root;
-    while (head < tail) {
-        uint32_t v = queue[head++];
-        for (uint32_t k = d->start[v]; k < d->start[v + 1]; k++) {
-            uint32_t e = d->adjacent[k], w = other_end(&d->model->link[e], v);
-            if (e == d->parent_link[v] || tail == d->vertices)
-                continue;
-            d->parent[w] = v;
-            d->parent_link[w] = e;
-            d->depth[w] = d->depth[v] + 1;
-            d->above_us[w] = d->above_us[v] + weight_us(&d->model->link[e]);
-            queue[tail++] = w;
-        }
-    }
-    *reached = tail;
-    return queue[tail - 1];
+    nt_bfs_clear(bfs);
+    nt_bfs_from(bfs, graph, start);
+    return bfs->order[bfs->reached - 1];
 }
 
 /* Each joined part of a forest is rooted at the middle of its longest path. */
 static int root_forest(struct nt_distance *d, struct nt_err *err)
 {
-    uint32_t *queue = calloc(d->vertices + 1, sizeof *queue);
-    bool *seen = calloc(d->vertices + 1, sizeof *seen);
-    if (queue == NULL || seen == NULL) {
-        free(queue);
-        free(seen);
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for distances");
-    }
+    NT_SCOPED struct nt_arena memory = {0};
+    struct nt_bfs look, *bfs = &d->bfs;
+    bool *seen = nt_arena_array(&memory, d->vertices, sizeof *seen);
     uint32_t deepest = 0;
+    if (nt_bfs_init(&look, d->vertices, &memory, err) != 0)
+        return -1;
     for (uint32_t v = 0; v < d->vertices; v++) {
         if (seen[v])
             continue;
-        size_t reached;
-        uint32_t end = walk_down(d, v, queue, &reached);
-        for (size_t k = 0; k < reached; k++)
-            seen[queue[k]] = true;
-        uint32_t far = walk_down(d, end, queue, &reached);
-        uint32_t up = d->depth[far] / 2, middle = far;
+        uint32_t end = walk_to_last(&look, &d->graph, v);
+        for (size_t k = 0; k < look.reached; k++)
+            seen[look.order[k]] = true;
+        uint32_t far = walk_to_last(&look, &d->graph, end);
+        uint32_t up = look.depth[far] / 2, middle = far;
         for (uint32_t k = 0; k < up; k++)
-            middle = d->parent[middle];
-        if (middle < d->model->hosts && d->parent[middle] != NONE &&
-            d->parent[middle] >= d->model->hosts)
-            middle = d->parent[middle];
-        far = walk_down(d, middle, queue, &reached);
-        if (d->depth[far] > deepest)
-            deepest = d->depth[far];
+            middle = look.parent[middle];
+        if (middle < d->model->hosts && look.parent[middle] != NONE &&
+            look.parent[middle] >= d->model->hosts)
+            middle = look.parent[middle];
+        size_t first = bfs->reached;
+        nt_bfs_from(bfs, &d->graph, middle);
+        for (size_t k = first + 1; k < bfs->reached; k++) {
+            uint32_t w = bfs->order[k];
+            d->above_us[w] = d->above_us[bfs->parent[w]] + weight_us(&d->model->link[bfs->up[w]]);
+        }
+        far = bfs->order[bfs->reached - 1];
+        if (bfs->depth[far] > deepest)
+            deepest = bfs->depth[far];
     }
     d->path_max = 2 * deepest + 1;
-    free(queue);
-    free(seen);
     return 0;
 }
 
-/* Dijkstra by a plain scan: these networks are small. */
+/* Dijkstra by a plain scan: these networks are small, and of equal latencies the path with fewer
+ * links is taken, which core/graph does not ask for. */
 static void shortest_from(struct nt_distance *d, uint32_t source, bool *done)
 {
     size_t n = d->vertices;
@@ -134,8 +97,8 @@ static void shortest_from(struct nt_distance *d, uint32_t source, bool *done)
         if (best == NONE)
             return;
         done[best] = true;
-        for (uint32_t k = d->start[best]; k < d->start[best + 1]; k++) {
-            uint32_t e = d->adjacent[k], w = other_end(&d->model->link[e], best);
+        for (uint32_t k = d->graph.start[best]; k < d->graph.start[best + 1]; k++) {
+            uint32_t e = d->graph.link[k], w = d->graph.to[k];
             float by = latency[best] + (float)weight_us(&d->model->link[e]);
             uint16_t far = (uint16_t)(hops[best] + 1);
             if (by < latency[w] || (by <= latency[w] && far < hops[w])) {
@@ -154,67 +117,45 @@ static int fill_general(struct nt_distance *d, struct nt_err *err)
         return nt_err_set(err, NT_ERR_INPUT,
                           "a network of %zu vertices that is no tree, at most %d", n,
                           (int)NT_DISTANCE_VERTICES_MAX);
-    bool *done = calloc(n + 1, sizeof *done);
-    d->latency = malloc((cells + 1) * sizeof *d->latency);
-    d->hops = malloc((cells + 1) * sizeof *d->hops);
-    d->via = malloc((cells + 1) * sizeof *d->via);
-    if (done == NULL || d->latency == NULL || d->hops == NULL || d->via == NULL) {
-        free(done);
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for the distances of %zu hosts",
-                          d->model->hosts);
-    }
+    NT_SCOPED struct nt_arena memory = {0};
+    bool *done = nt_arena_array(&memory, n, sizeof *done);
+    d->latency = nt_arena_array(&d->memory, cells, sizeof *d->latency);
+    d->hops = nt_arena_array(&d->memory, cells, sizeof *d->hops);
+    d->via = nt_arena_array(&d->memory, cells, sizeof *d->via);
+    if (nt_arena_check(&memory, err) != 0 || nt_arena_check(&d->memory, err) != 0)
+        return -1;
     for (uint32_t h = 0; h < d->model->hosts; h++)
         shortest_from(d, h, done);
     for (size_t k = 0; k < cells; k++)
         if (d->hops[k] != UINT16_MAX && d->hops[k] > d->path_max)
             d->path_max = d->hops[k];
     d->path_max++;
-    free(done);
     return 0;
 }
 
-/* A forest has exactly one link less than vertices in each joined part. */
-static bool is_forest(const struct nt_model *m, size_t vertices, uint32_t *root)
+static int distance_init(struct nt_distance *d, const struct nt_model *model, struct nt_err *err)
 {
-    for (uint32_t v = 0; v < vertices; v++)
-        root[v] = v;
-    for (size_t k = 0; k < m->links; k++) {
-        uint32_t a = m->link[k].a, b = m->link[k].b;
-        while (root[a] != a)
-            a = root[a] = root[root[a]];
-        while (root[b] != b)
-            b = root[b] = root[root[b]];
-        if (a == b)
-            return false;
-        root[a] = b;
-    }
-    return true;
+    size_t n = d->vertices = model->hosts + model->switches;
+    NT_SCOPED struct nt_arena memory = {0};
+    uint32_t *sets = nt_arena_array(&memory, n, sizeof *sets);
+    d->model = model;
+    d->above_us = nt_arena_array(&d->memory, n, sizeof *d->above_us);
+    if (nt_arena_check(&memory, err) != 0 ||
+        nt_graph_init(&d->graph, model, &d->memory, err) != 0 ||
+        nt_bfs_init(&d->bfs, n, &d->memory, err) != 0)
+        return -1;
+    d->tree = nt_links_are_forest(model->link, model->links, sets, n);
+    return d->tree ? root_forest(d, err) : fill_general(d, err);
 }
 
 int nt_distance_create(const struct nt_model *model, struct nt_distance **out, struct nt_err *err)
 {
-    struct nt_distance *d = calloc(1, sizeof *d);
+    struct nt_distance *d = nt_object_create(sizeof *d, err);
     if (d == NULL)
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for distances");
-    size_t n = d->vertices = model->hosts + model->switches;
-    d->model = model;
-    d->start = calloc(n + 2, sizeof *d->start);
-    d->adjacent = calloc(2 * model->links + 1, sizeof *d->adjacent);
-    d->parent = calloc(n + 1, sizeof *d->parent);
-    d->parent_link = calloc(n + 1, sizeof *d->parent_link);
-    d->depth = calloc(n + 1, sizeof *d->depth);
-    d->above_us = calloc(n + 1, sizeof *d->above_us);
-    if (!d->start || !d->adjacent || !d->parent || !d->parent_link || !d->depth || !d->above_us) {
+        return -1;
+    if (distance_init(d, model, err) != 0) {
         nt_distance_destroy(d);
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for the distances of %zu hosts",
-                          model->hosts);
-    }
-    d->tree = is_forest(model, n, d->parent);
-    list_links(d);
-    int rc = d->tree ? root_forest(d, err) : fill_general(d, err);
-    if (rc != 0) {
-        nt_distance_destroy(d);
-        return rc;
+        return -1;
     }
     *out = d;
     return 0;
@@ -222,18 +163,7 @@ int nt_distance_create(const struct nt_model *model, struct nt_distance **out, s
 
 void nt_distance_destroy(struct nt_distance *d)
 {
-    if (d == NULL)
-        return;
-    free(d->start);
-    free(d->adjacent);
-    free(d->parent);
-    free(d->parent_link);
-    free(d->depth);
-    free(d->above_us);
-    free(d->latency);
-    free(d->hops);
-    free(d->via);
-    free(d);
+    nt_object_destroy(d);
 }
 
 bool nt_distance_is_tree(const struct nt_distance *d)
@@ -243,19 +173,19 @@ bool nt_distance_is_tree(const struct nt_distance *d)
 
 uint32_t nt_distance_parent(const struct nt_distance *d, uint32_t v)
 {
-    return d->tree ? d->parent[v] : NONE;
+    return d->tree ? d->bfs.parent[v] : NONE;
 }
 
 /* The lowest vertex above both; NONE when they are not joined. */
 static uint32_t meeting_point(const struct nt_distance *d, uint32_t a, uint32_t b)
 {
     while (a != b) {
-        if (d->depth[a] < d->depth[b]) {
+        if (d->bfs.depth[a] < d->bfs.depth[b]) {
             uint32_t t = a;
             a = b;
             b = t;
         }
-        a = d->parent[a];
+        a = d->bfs.parent[a];
         if (a == NONE)
             return NONE;
     }
@@ -286,7 +216,7 @@ static uint32_t count_hops(const struct nt_distance *d, uint32_t a, uint32_t b)
         return far == UINT16_MAX ? NONE : far;
     }
     uint32_t top = meeting_point(d, a, b);
-    return top == NONE ? NONE : d->depth[a] + d->depth[b] - 2 * d->depth[top];
+    return top == NONE ? NONE : d->bfs.depth[a] + d->bfs.depth[b] - 2 * d->bfs.depth[top];
 }
 
 uint32_t nt_distance_path_max(const struct nt_distance *d)
@@ -308,16 +238,16 @@ uint32_t nt_distance_path(const struct nt_distance *d, uint32_t a, uint32_t b, u
     if (!d->tree) { /* from b back towards the source a */
         const uint32_t *via = d->via + a * d->vertices;
         for (uint32_t v = b; v != a;) {
-            uint32_t w = other_end(&d->model->link[via[v]], v);
+            uint32_t w = nt_link_other_end(&d->model->link[via[v]], v);
             directed[n++] = leaving(d, via[v], w);
             v = w;
         }
         return n;
     }
     uint32_t top = meeting_point(d, a, b);
-    for (uint32_t v = a; v != top; v = d->parent[v])
-        directed[n++] = leaving(d, d->parent_link[v], v);
-    for (uint32_t v = b; v != top; v = d->parent[v])
-        directed[n++] = leaving(d, d->parent_link[v], d->parent[v]);
+    for (uint32_t v = a; v != top; v = d->bfs.parent[v])
+        directed[n++] = leaving(d, d->bfs.up[v], v);
+    for (uint32_t v = b; v != top; v = d->bfs.parent[v])
+        directed[n++] = leaving(d, d->bfs.up[v], d->bfs.parent[v]);
     return n;
 }

@@ -1,5 +1,6 @@
 #include "division.h"
 
+#include "graph.h"
 #include "memory.h"
 #include "rng.h"
 
@@ -132,43 +133,17 @@ void nt_division_mark(const struct nt_division *v, uint32_t link, const bool *aw
 /* ---- who is next to whom ----------------------------------------------------------------------
  */
 
-struct beside {
-    size_t *start;   /* vertices + 1 */
-    uint32_t *other; /* at the other ends of a vertex's links */
-};
-
-static int beside_init(struct beside *b, const struct nt_model *m, struct nt_arena *memory,
-                       struct nt_err *err)
-{
-    size_t n = m->hosts + m->switches;
-    b->start = nt_arena_array(memory, n + 2, sizeof *b->start);
-    b->other = nt_arena_array(memory, 2 * m->links + 1, sizeof *b->other);
-    if (nt_arena_check(memory, err) != 0)
-        return -1;
-    for (size_t k = 0; k < m->links; k++) {
-        b->start[m->link[k].a + 2]++;
-        b->start[m->link[k].b + 2]++;
-    }
-    for (size_t v = 2; v < n + 2; v++)
-        b->start[v] += b->start[v - 1];
-    for (size_t k = 0; k < m->links; k++) {
-        b->other[b->start[m->link[k].a + 1]++] = m->link[k].b;
-        b->other[b->start[m->link[k].b + 1]++] = m->link[k].a;
-    }
-    return 0;
-}
-
 /* Stamps the hosts next to h; each that has not been stamped is counted, and also in *both when it
  * carries the stamp before. */
-static size_t stamp_around(const struct beside *b, size_t hosts, uint32_t h, const bool *away,
+static size_t stamp_around(const struct nt_graph *b, size_t hosts, uint32_t h, const bool *away,
                            uint64_t *seen, uint64_t stamp, size_t *both)
 {
     size_t n = 0;
     for (size_t k = b->start[h]; k < b->start[h + 1]; k++) {
-        uint32_t up = b->other[k];
+        uint32_t up = b->to[k];
         size_t from = up < hosts ? k : b->start[up], to = up < hosts ? k + 1 : b->start[up + 1];
         for (size_t e = from; e < to; e++) {
-            uint32_t x = b->other[e];
+            uint32_t x = b->to[e];
             if (x >= hosts || x == h || away[x] || seen[x] == stamp)
                 continue;
             *both += seen[x] == stamp - 1;
@@ -184,10 +159,10 @@ int nt_division_neighbours(const struct nt_division *v, const struct nt_division
 {
     NT_SCOPED struct nt_arena memory = {0};
     size_t hosts = v->m->hosts, none = 0;
-    struct beside here, there;
+    struct nt_graph here, there;
     uint64_t *seen = nt_arena_array(&memory, hosts, sizeof *seen);
-    if (beside_init(&here, v->m, &memory, err) != 0 ||
-        beside_init(&there, other->m, &memory, err) != 0)
+    if (nt_graph_init(&here, v->m, &memory, err) != 0 ||
+        nt_graph_init(&there, other->m, &memory, err) != 0)
         return -1;
     for (uint32_t h = 0; h < hosts; h++) {
         uint64_t stamp = 3 * (uint64_t)h + 2;

@@ -18,10 +18,10 @@ double nt_bw_upper_median(float *value, size_t n)
 /* The channel out of host h (or into it): its first link's. */
 static uint32_t host_channel(const struct nt_hang *g, uint32_t host, bool into)
 {
-    uint32_t i = g->near[host];
-    if (i == g->near[host + 1])
+    uint32_t i = g->graph.start[host];
+    if (i == g->graph.start[host + 1])
         return UINT32_MAX;
-    uint32_t out = 2 * g->at[i] + (g->ends[g->at[i]][0] == host ? 0 : 1);
+    uint32_t out = 2 * g->graph.link[i] + (g->ends[g->graph.link[i]][0] == host ? 0 : 1);
     return into ? nt_channel_back(out) : out;
 }
 
@@ -35,8 +35,8 @@ static size_t values_of_leaf(struct nt_bw *b, uint32_t leaf, bool into)
 {
     const struct nt_hang *h = b->hang;
     size_t n = 0;
-    for (uint32_t i = h->near[leaf]; i < h->near[leaf + 1]; i++) {
-        const uint32_t *ends = h->ends[h->at[i]];
+    for (uint32_t i = h->graph.start[leaf]; i < h->graph.start[leaf + 1]; i++) {
+        const uint32_t *ends = h->ends[h->graph.link[i]];
         uint32_t w = ends[0] == leaf ? ends[1] : ends[0];
         double v = w < h->hosts ? host_value(b, w, into) : (double)NAN;
         if (!isnan(v))
@@ -73,8 +73,8 @@ static void mark_hosts(struct nt_bw *b, bool into)
         size_t n = values_of_leaf(b, leaf, into);
         double limit = limit_of(b, n);
         limit = n < LEAF_MIN ? fmax(of_all, limit) : limit;
-        for (uint32_t i = h->near[leaf]; i < h->near[leaf + 1]; i++) {
-            const uint32_t *ends = h->ends[h->at[i]];
+        for (uint32_t i = h->graph.start[leaf]; i < h->graph.start[leaf + 1]; i++) {
+            const uint32_t *ends = h->ends[h->graph.link[i]];
             uint32_t w = ends[0] == leaf ? ends[1] : ends[0];
             if (w < h->hosts && !(host_value(b, w, into) >= limit))
                 b->marked[w] = true;
@@ -112,8 +112,8 @@ void nt_bw_draw_again(struct nt_bw *b, size_t turn, bool into)
     const struct nt_hang *h = b->hang;
     mark_hosts(b, into);
     for (uint32_t leaf = (uint32_t)h->hosts; leaf < h->vertices; leaf++)
-        for (uint32_t i = h->near[leaf]; i < h->near[leaf + 1]; i++) {
-            const uint32_t *ends = h->ends[h->at[i]];
+        for (uint32_t i = h->graph.start[leaf]; i < h->graph.start[leaf + 1]; i++) {
+            const uint32_t *ends = h->ends[h->graph.link[i]];
             uint32_t w = ends[0] == leaf ? ends[1] : ends[0];
             if (w >= h->hosts || !b->marked[w] || b->draft.away[w])
                 continue;

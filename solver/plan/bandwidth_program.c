@@ -63,8 +63,8 @@ static int colour_links(struct nt_bw *b, struct nt_err *err)
         for (uint32_t c = 0, used = 1; used; c++) {
             used = 0;
             for (int e = 0; e < 2; e++)
-                for (uint32_t i = h->near[ends[e]]; i < h->near[ends[e] + 1]; i++)
-                    used |= h->at[i] < k && b->colour[h->at[i]] == c;
+                for (uint32_t i = h->graph.start[ends[e]]; i < h->graph.start[ends[e] + 1]; i++)
+                    used |= h->graph.link[i] < k && b->colour[h->graph.link[i]] == c;
             if (!used)
                 b->colour[k] = c;
         }
@@ -82,8 +82,8 @@ static size_t most_at_a_switch(const struct nt_hang *h)
     size_t most = 0;
     for (size_t v = h->hosts; v < h->vertices; v++) {
         size_t n = 0;
-        for (uint32_t i = h->near[v]; i < h->near[v + 1]; i++)
-            n += h->ends[h->at[i]][0] < h->hosts || h->ends[h->at[i]][1] < h->hosts;
+        for (uint32_t i = h->graph.start[v]; i < h->graph.start[v + 1]; i++)
+            n += h->ends[h->graph.link[i]][0] < h->hosts || h->ends[h->graph.link[i]][1] < h->hosts;
         most = n > most ? n : most;
     }
     return most;

@@ -80,9 +80,8 @@ static size_t own_hosts(struct nt_flow_schedule *d, uint32_t v)
 {
     const struct nt_hang *h = d->hang;
     size_t n = 0;
-    for (uint32_t i = h->near[v]; i < h->near[v + 1]; i++) {
-        const uint32_t *ends = h->ends[h->at[i]];
-        uint32_t w = ends[0] == v ? ends[1] : ends[0];
+    for (uint32_t i = h->graph.start[v]; i < h->graph.start[v + 1]; i++) {
+        uint32_t w = h->graph.to[i];
         if (w < h->hosts && !d->away[w])
             d->list[n++] = w;
     }

@@ -2,6 +2,7 @@
 
 #include "choice.h"
 #include "condition.h"
+#include "graph.h"
 #include "memory.h"
 #include "plan_model.h"
 
@@ -11,17 +12,15 @@ enum { NONE = UINT32_MAX };
 struct tree {
     const struct nt_model *model;
     size_t vertices;
-    size_t *near_start;  /* vertices + 1: the links at each vertex */
-    uint32_t *near_link; /* 2 * links */
-    uint32_t root, *up;  /* by vertex: the link towards the root, NONE at it */
-    uint32_t *order;     /* reached vertices from the root down */
-    size_t reached;
-    uint32_t *depth, *hosts; /* by vertex: from the root; hosts below, itself included */
-    uint32_t *height;        /* by vertex: links to its nearest host that may stand for it */
-    uint32_t *gauge;         /* by vertex: how many hosts may stand for it */
-    size_t *child_start;     /* vertices + 1 */
-    uint32_t *child;         /* with hosts below; of two the one that stands for both is first */
-    uint32_t *next;          /* by vertex: which child stands for it next */
+    struct nt_graph graph;
+    struct nt_bfs bfs; /* from the root */
+    uint32_t root;
+    uint32_t *hosts;     /* by vertex: hosts below, itself included */
+    uint32_t *height;    /* by vertex: links to its nearest host that may stand for it */
+    uint32_t *gauge;     /* by vertex: how many hosts may stand for it */
+    size_t *child_start; /* vertices + 1 */
+    uint32_t *child;     /* with hosts below; of two the one that stands for both is first */
+    uint32_t *next;      /* by vertex: which child stands for it next */
     struct nt_routes_builder *builder;
     uint32_t (*pair)[2];
     size_t pairs;
@@ -30,12 +29,6 @@ struct tree {
 static void fini(struct tree *t)
 {
     nt_routes_builder_destroy(t->builder);
-}
-
-static uint32_t other_end(const struct tree *t, uint32_t link, uint32_t vertex)
-{
-    const struct nt_link *l = &t->model->link[link];
-    return l->a == vertex ? l->b : l->a;
 }
 
 static bool is_host(const struct tree *t, uint32_t vertex)
@@ -48,11 +41,6 @@ static int init(struct tree *t, const struct nt_model *model, struct nt_arena *m
 {
     size_t n = model->hosts + model->switches, m = model->links;
     *t = (struct tree){.model = model, .vertices = n, .root = NONE};
-    t->near_start = nt_arena_array(memory, n + 2, sizeof *t->near_start);
-    t->near_link = nt_arena_array(memory, 2 * m + 1, sizeof *t->near_link);
-    t->up = nt_arena_array(memory, n + 1, sizeof *t->up);
-    t->order = nt_arena_array(memory, n + 1, sizeof *t->order);
-    t->depth = nt_arena_array(memory, n + 1, sizeof *t->depth);
     t->hosts = nt_arena_array(memory, n + 1, sizeof *t->hosts);
     t->height = nt_arena_array(memory, n + 1, sizeof *t->height);
     t->gauge = nt_arena_array(memory, n + 1, sizeof *t->gauge);
@@ -60,48 +48,23 @@ static int init(struct tree *t, const struct nt_model *model, struct nt_arena *m
     t->child = nt_arena_array(memory, n + 1, sizeof *t->child);
     t->next = nt_arena_array(memory, n + 1, sizeof *t->next);
     t->pair = nt_arena_array(memory, m + 1, sizeof *t->pair);
-    if (nt_arena_check(memory, err) != 0)
+    if (nt_graph_init(&t->graph, model, memory, err) != 0)
         return -1;
-    for (size_t l = 0; l < m; l++) {
-        t->near_start[model->link[l].a + 2]++;
-        t->near_start[model->link[l].b + 2]++;
-    }
-    for (size_t v = 0; v < n; v++)
-        t->near_start[v + 2] += t->near_start[v + 1];
-    for (uint32_t l = 0; l < m; l++) {
-        t->near_link[t->near_start[model->link[l].a + 1]++] = l;
-        t->near_link[t->near_start[model->link[l].b + 1]++] = l;
-    }
-    return 0;
+    return nt_bfs_init(&t->bfs, n, memory, err);
 }
 
-/* Breadth first from the root; false when a link closes a circle. */
-static bool walk(struct tree *t, uint32_t root)
+/* Roots the tree and counts the hosts below; false when a link closes a cycle. */
+static bool root_at(struct tree *t, uint32_t root)
 {
-    size_t used = 0;
+    nt_bfs_clear(&t->bfs);
+    if (!nt_bfs_from(&t->bfs, &t->graph, root))
+        return false;
     memset(t->hosts, 0, t->vertices * sizeof *t->hosts);
-    t->reached = 0;
-    t->up[root] = NONE;
-    t->depth[root] = 0;
-    t->order[t->reached++] = root;
-    while (used < t->reached) {
-        uint32_t v = t->order[used++];
-        for (size_t k = t->near_start[v]; k < t->near_start[v + 1]; k++) {
-            uint32_t link = t->near_link[k], w = other_end(t, link, v);
-            if (link == t->up[v])
-                continue;
-            if (t->reached == t->vertices || w == v)
-                return false;
-            t->up[w] = link;
-            t->depth[w] = t->depth[v] + 1;
-            t->order[t->reached++] = w;
-        }
-    }
-    for (size_t k = t->reached; k-- > 0;) {
-        uint32_t v = t->order[k];
+    for (size_t k = t->bfs.reached; k-- > 0;) {
+        uint32_t v = t->bfs.order[k];
         t->hosts[v] += is_host(t, v);
-        if (t->up[v] != NONE)
-            t->hosts[other_end(t, t->up[v], v)] += t->hosts[v];
+        if (v != root)
+            t->hosts[t->bfs.parent[v]] += t->hosts[v];
     }
     return true;
 }
@@ -111,10 +74,10 @@ static bool has_hosts_at_the_ends(const struct tree *t, uint32_t *first)
 {
     *first = NONE;
     for (uint32_t h = 0; h < t->model->hosts; h++) {
-        size_t links = t->near_start[h + 1] - t->near_start[h];
+        size_t links = nt_graph_degree(&t->graph, h);
         if (links == 0)
             continue;
-        if (links > 1 || is_host(t, other_end(t, t->near_link[t->near_start[h]], h)))
+        if (links > 1 || is_host(t, t->graph.to[t->graph.start[h]]))
             return false;
         *first = *first == NONE ? h : *first;
     }
@@ -129,23 +92,23 @@ static bool find_root(struct tree *t)
     if (!has_hosts_at_the_ends(t, &first))
         return false;
     for (uint32_t h = 0; h < t->model->hosts; h++)
-        linked += t->near_start[h + 1] > t->near_start[h];
-    uint32_t start = other_end(t, t->near_link[t->near_start[first]], first);
-    if (!walk(t, start) || t->hosts[start] != linked)
+        linked += nt_graph_degree(&t->graph, h) > 0;
+    uint32_t start = t->graph.to[t->graph.start[first]];
+    if (!root_at(t, start) || t->hosts[start] != linked)
         return false;
     t->root = start;
     for (uint32_t v = (uint32_t)t->model->hosts; v < t->vertices; v++) {
         size_t branches = 0;
-        for (size_t k = t->near_start[v]; k < t->near_start[v + 1]; k++) {
-            uint32_t w = other_end(t, t->near_link[k], v);
-            branches += t->near_link[k] == t->up[v] ? t->hosts[v] < linked : t->hosts[w] > 0;
+        for (size_t k = t->graph.start[v]; k < t->graph.start[v + 1]; k++) {
+            uint32_t w = t->graph.to[k];
+            branches += t->graph.link[k] == t->bfs.up[v] ? t->hosts[v] < linked : t->hosts[w] > 0;
         }
         if (branches >= 3 && t->hosts[v] > 0) {
             t->root = v;
             break;
         }
     }
-    return walk(t, t->root);
+    return root_at(t, t->root);
 }
 
 static size_t children(const struct tree *t, uint32_t v)
@@ -157,8 +120,8 @@ static size_t children(const struct tree *t, uint32_t v)
  * any; where two meet, of one only, because they are told apart by rows from outside. */
 static void find_gauges(struct tree *t)
 {
-    for (size_t k = t->reached; k-- > 0;) {
-        uint32_t v = t->order[k], *child = t->child + t->child_start[v];
+    for (size_t k = t->bfs.reached; k-- > 0;) {
+        uint32_t v = t->bfs.order[k], *child = t->child + t->child_start[v];
         size_t n = children(t, v);
         if (n == 0) {
             t->gauge[v] = 1;
@@ -185,9 +148,9 @@ static void find_children(struct tree *t)
     size_t used = 0;
     for (uint32_t v = 0; v < t->vertices; v++) {
         t->child_start[v] = used;
-        for (size_t k = t->near_start[v]; t->hosts[v] > 0 && k < t->near_start[v + 1]; k++) {
-            uint32_t w = other_end(t, t->near_link[k], v);
-            if (t->near_link[k] != t->up[v] && t->hosts[w] > 0)
+        for (size_t k = t->graph.start[v]; t->hosts[v] > 0 && k < t->graph.start[v + 1]; k++) {
+            uint32_t w = t->graph.to[k];
+            if (t->graph.link[k] != t->bfs.up[v] && t->hosts[w] > 0)
                 t->child[used++] = w;
         }
     }
@@ -213,12 +176,12 @@ static int add_pair(struct tree *t, uint32_t a, uint32_t b, struct nt_err *err)
         if (n + back == NT_ROUTE_LINKS_MAX)
             return nt_err_set(err, NT_ERR_INPUT, "over %d links between two hosts",
                               (int)NT_ROUTE_LINKS_MAX);
-        if (t->depth[v] >= t->depth[w]) {
-            link[n++] = t->up[v];
-            v = other_end(t, t->up[v], v);
+        if (t->bfs.depth[v] >= t->bfs.depth[w]) {
+            link[n++] = t->bfs.up[v];
+            v = t->bfs.parent[v];
         } else {
-            down[back++] = t->up[w];
-            w = other_end(t, t->up[w], w);
+            down[back++] = t->bfs.up[w];
+            w = t->bfs.parent[w];
         }
     }
     while (back > 0)
@@ -237,10 +200,10 @@ static int add_between(struct tree *t, uint32_t v, uint32_t w, struct nt_err *er
 /* A host outside the subtree of v, as near as a branch leaves the way up. */
 static uint32_t outside(struct tree *t, uint32_t v)
 {
-    uint32_t above = other_end(t, t->up[v], v);
+    uint32_t above = t->bfs.parent[v];
     while (children(t, above) < 2) {
         v = above;
-        above = other_end(t, t->up[v], v);
+        above = t->bfs.parent[v];
     }
     size_t n = children(t, above), mine = 0;
     while (t->child[t->child_start[above] + mine] != v)
@@ -344,8 +307,8 @@ int nt_plan_tree(const struct nt_model *model, struct nt_plan **out, struct nt_e
     if (rc == 0) {
         find_children(&t);
         find_gauges(&t);
-        for (size_t k = 0; k < t.reached && rc == 0; k++)
-            rc = add_rows(&t, t.order[k], err);
+        for (size_t k = 0; k < t.bfs.reached && rc == 0; k++)
+            rc = add_rows(&t, t.bfs.order[k], err);
     }
     if (rc == 0)
         rc = make_plan(&t, out, err);

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "graph.h"
 #include "memory.h"
 #include "network.h"
 #include "rng.h"
@@ -12,9 +13,8 @@ struct draft {
     const struct nt_model *m;
     size_t vertices, links;
     struct nt_link *link;
-    uint32_t *same;   /* vertices: the vertex that stands for it */
-    uint32_t *first;  /* vertices + 1: links at v are at[first[v]..first[v+1]) */
-    uint32_t *at;     /* 2 * links */
+    uint32_t *same; /* vertices: the vertex that stands for it */
+    struct nt_graph graph;
     uint32_t *degree; /* vertices */
     uint32_t *scratch;
 };
@@ -25,11 +25,9 @@ static int draft_init(struct draft *d, const struct nt_model *m, struct nt_arena
     *d = (struct draft){.m = m, .vertices = m->hosts + m->switches, .links = m->links};
     d->link = nt_arena_array(memory, m->links + 1, sizeof *d->link);
     d->same = nt_arena_array(memory, d->vertices + 1, sizeof *d->same);
-    d->first = nt_arena_array(memory, d->vertices + 2, sizeof *d->first);
-    d->at = nt_arena_array(memory, 2 * m->links + 1, sizeof *d->at);
     d->degree = nt_arena_array(memory, d->vertices + 1, sizeof *d->degree);
     d->scratch = nt_arena_array(memory, 2 * m->links + d->vertices + 1, sizeof *d->scratch);
-    if (nt_arena_check(memory, err) != 0)
+    if (nt_graph_init(&d->graph, m, memory, err) != 0)
         return -1;
     memcpy(d->link, m->link, m->links * sizeof *d->link);
     for (uint32_t v = 0; v < d->vertices; v++)
@@ -40,45 +38,9 @@ static int draft_init(struct draft *d, const struct nt_model *m, struct nt_arena
 /* The links at each vertex, from d->link. */
 static void index_links(struct draft *d)
 {
-    memset(d->first, 0, (d->vertices + 2) * sizeof *d->first);
-    for (size_t k = 0; k < d->links; k++) {
-        d->first[d->link[k].a + 2]++;
-        d->first[d->link[k].b + 2]++;
-    }
+    nt_graph_index(&d->graph, d->link, d->links);
     for (size_t v = 0; v < d->vertices; v++)
-        d->first[v + 2] += d->first[v + 1];
-    for (uint32_t k = 0; k < d->links; k++) {
-        d->at[d->first[d->link[k].a + 1]++] = k;
-        d->at[d->first[d->link[k].b + 1]++] = k;
-    }
-    for (size_t v = 0; v < d->vertices; v++)
-        d->degree[v] = d->first[v + 1] - d->first[v];
-}
-
-static uint32_t other_end(const struct nt_link *l, uint32_t v)
-{
-    return l->a == v ? l->b : l->a;
-}
-
-static uint32_t find(uint32_t *up, uint32_t v)
-{
-    while (up[v] != v)
-        v = up[v] = up[up[v]];
-    return v;
-}
-
-static bool has_cycle(struct draft *d)
-{
-    uint32_t *up = d->scratch;
-    for (uint32_t v = 0; v < d->vertices; v++)
-        up[v] = v;
-    for (size_t k = 0; k < d->links; k++) {
-        uint32_t a = find(up, d->link[k].a), b = find(up, d->link[k].b);
-        if (a == b)
-            return true;
-        up[a] = b;
-    }
-    return false;
+        d->degree[v] = nt_graph_degree(&d->graph, (uint32_t)v);
 }
 
 /* ---- parallel spines ---------------------------------------------------------------------- */
@@ -116,8 +78,8 @@ static void find_levels(struct draft *d, struct kin *kin)
     }
     while (head < tail) {
         uint32_t v = queue[head++];
-        for (uint32_t k = d->first[v]; k < d->first[v + 1]; k++) {
-            uint32_t w = other_end(&d->link[d->at[k]], v);
+        for (uint32_t k = d->graph.start[v]; k < d->graph.start[v + 1]; k++) {
+            uint32_t w = nt_link_other_end(&d->link[d->graph.link[k]], v);
             if (level[w] == UINT32_MAX) {
                 level[w] = level[v] + 1;
                 queue[tail++] = w;
@@ -135,8 +97,8 @@ static uint64_t sign(const struct draft *d, const struct kin *kin, const uint32_
 {
     size_t n = 0;
     struct nt_rng rng;
-    for (uint32_t k = d->first[kin->vertex]; k < d->first[kin->vertex + 1]; k++) {
-        uint32_t w = other_end(&d->link[d->at[k]], kin->vertex);
+    for (uint32_t k = d->graph.start[kin->vertex]; k < d->graph.start[kin->vertex + 1]; k++) {
+        uint32_t w = nt_link_other_end(&d->link[d->graph.link[k]], kin->vertex);
         if (level[w] + 1 == kin->level)
             below[n++] = d->same[w];
     }
@@ -240,11 +202,11 @@ static void prune(struct draft *d)
             d->scratch[tail++] = v;
     while (tail > 0) {
         uint32_t v = d->scratch[--tail];
-        for (uint32_t k = d->first[v]; k < d->first[v + 1]; k++) {
-            struct nt_link *l = &d->link[d->at[k]];
+        for (uint32_t k = d->graph.start[v]; k < d->graph.start[v + 1]; k++) {
+            struct nt_link *l = &d->link[d->graph.link[k]];
             if (l->a == l->b)
                 continue;
-            uint32_t w = other_end(l, v);
+            uint32_t w = nt_link_other_end(l, v);
             l->a = l->b = v;
             d->degree[v] = 0;
             if (--d->degree[w] == 1 && is_switch(d, w))
@@ -287,15 +249,16 @@ static void stretch(struct draft *d, uint32_t v, uint32_t k)
         whole.a = v;
         turn_rates(&whole);
     }
-    uint32_t at = other_end(&d->link[k], v), by = k;
+    uint32_t at = nt_link_other_end(&d->link[k], v), by = k;
     while (passes_through(d, at)) {
         uint32_t next = UINT32_MAX;
-        for (uint32_t e = d->first[at]; e < d->first[at + 1]; e++)
-            if (d->at[e] != by && d->link[d->at[e]].a != d->link[d->at[e]].b)
-                next = d->at[e];
+        for (uint32_t e = d->graph.start[at]; e < d->graph.start[at + 1]; e++)
+            if (d->graph.link[e] != by &&
+                d->link[d->graph.link[e]].a != d->link[d->graph.link[e]].b)
+                next = d->graph.link[e];
         struct nt_link *l = &d->link[next];
         bool forth = l->a == at;
-        uint32_t to = other_end(l, at);
+        uint32_t to = nt_link_other_end(l, at);
         whole.latency_us += l->latency_us;
         join_certainty(&whole, l);
         struct nt_link next_way = *l;
@@ -325,9 +288,10 @@ static void contract(struct draft *d)
                 break;
             }
     for (uint32_t v = 0; v < d->vertices; v++)
-        for (uint32_t k = d->first[v]; !passes_through(d, v) && k < d->first[v + 1]; k++)
-            if (d->link[d->at[k]].a != d->link[d->at[k]].b)
-                stretch(d, v, d->at[k]);
+        for (uint32_t k = d->graph.start[v]; !passes_through(d, v) && k < d->graph.start[v + 1];
+             k++)
+            if (d->link[d->graph.link[k]].a != d->link[d->graph.link[k]].b)
+                stretch(d, v, d->graph.link[k]);
 }
 
 /* ---- the model ------------------------------------------------------------------------------ */
@@ -393,10 +357,11 @@ static int reduce(const struct nt_model *m, struct nt_model **out, struct nt_err
 {
     NT_SCOPED struct nt_arena memory = {0};
     struct draft d;
-    if (draft_init(&d, m, &memory, err) < 0 || (has_cycle(&d) && merge_spines(&d, err) < 0))
+    if (draft_init(&d, m, &memory, err) < 0 ||
+        (!nt_links_are_forest(d.link, d.links, d.scratch, d.vertices) && merge_spines(&d, err) < 0))
         return -1;
     merge_links(&d);
-    if (has_cycle(&d))
+    if (!nt_links_are_forest(d.link, d.links, d.scratch, d.vertices))
         return 0;
     contract(&d);
     if (to_model(&d, out, err) < 0)

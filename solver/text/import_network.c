@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "graph.h"
 #include "import.h"
 #include "matrix.h"
 #include "memory.h"
@@ -75,35 +76,8 @@ static uint32_t vertex(const struct import_network *n, uint32_t end)
     return end & IMPORT_SWITCH ? (uint32_t)(n->host.count + (end & ~IMPORT_SWITCH)) : end;
 }
 
-/* Links by vertex: first[v] to first[v + 1] in link. */
-struct neighbours {
-    size_t *first;
-    uint32_t *link;
-};
-
-static int list_neighbours(const struct nt_model *m, struct neighbours *n, struct nt_arena *memory,
-                           struct nt_err *err)
-{
-    size_t vertices = m->hosts + m->switches;
-    n->first = nt_arena_array(memory, vertices + 2, sizeof *n->first);
-    n->link = nt_arena_array(memory, 2 * m->links, sizeof *n->link);
-    if (nt_arena_check(memory, err) != 0)
-        return -1;
-    for (size_t k = 0; k < m->links; k++) {
-        n->first[m->link[k].a + 2]++;
-        n->first[m->link[k].b + 2]++;
-    }
-    for (size_t v = 2; v < vertices + 2; v++)
-        n->first[v] += n->first[v - 1];
-    for (size_t k = 0; k < m->links; k++) {
-        n->link[n->first[m->link[k].a + 1]++] = (uint32_t)k;
-        n->link[n->first[m->link[k].b + 1]++] = (uint32_t)k;
-    }
-    return 0;
-}
-
 /* Steps to the nearest host, breadth first; UINT32_MAX: no way. */
-static void measure_depth(const struct nt_model *m, const struct neighbours *n, uint32_t *depth,
+static void measure_depth(const struct nt_model *m, const struct nt_graph *g, uint32_t *depth,
                           uint32_t *queue)
 {
     size_t head = 0, tail = 0;
@@ -114,9 +88,8 @@ static void measure_depth(const struct nt_model *m, const struct neighbours *n, 
     }
     for (; head < tail; head++) {
         uint32_t v = queue[head];
-        for (size_t k = n->first[v]; k < n->first[v + 1]; k++) {
-            const struct nt_link *link = &m->link[n->link[k]];
-            uint32_t u = link->a == v ? link->b : link->a;
+        for (uint32_t k = g->start[v]; k < g->start[v + 1]; k++) {
+            uint32_t u = g->to[k];
             if (depth[u] == UINT32_MAX) {
                 depth[u] = depth[v] + 1;
                 queue[tail++] = u;
@@ -148,12 +121,12 @@ static int find_tiers(struct nt_model *m, struct nt_err *err)
 {
     size_t vertices = m->hosts + m->switches;
     NT_SCOPED struct nt_arena memory = {0};
-    struct neighbours n;
+    struct nt_graph graph;
     uint32_t *depth = nt_arena_array(&memory, vertices, sizeof *depth);
     uint32_t *queue = nt_arena_array(&memory, vertices, sizeof *queue);
-    if (list_neighbours(m, &n, &memory, err) != 0)
+    if (nt_graph_init(&graph, m, &memory, err) != 0)
         return -1;
-    measure_depth(m, &n, depth, queue);
+    measure_depth(m, &graph, depth, queue);
     set_tiers(m, depth);
     return 0;
 }

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "graph.h"
+#include "memory.h"
 #include "rng.h"
 
 enum { ITERATIONS_MAX = 300 };
@@ -18,8 +20,10 @@ struct spring {
 struct work {
     const struct nt_model *model;
     size_t n;
-    size_t *link_start; /* links at each vertex */
-    uint32_t *link_at;
+    struct nt_arena memory; /* of what follows up to the springs */
+    struct nt_graph graph;
+    double *link_us; /* links: how long each is drawn */
+    struct nt_shortest shortest;
     size_t *start; /* springs at each vertex: spring[start[v]..start[v+1]) */
     struct spring *spring;
     size_t springs, cap;
@@ -45,86 +49,6 @@ static double link_us(const struct nt_model *m, uint32_t k, double least)
     return isfinite(us) && us > least ? us : least;
 }
 
-static int list_links(struct work *w, struct nt_err *err)
-{
-    const struct nt_model *m = w->model;
-    w->link_start = calloc(w->n + 2, sizeof *w->link_start);
-    w->link_at = calloc(2 * m->links + 1, sizeof *w->link_at);
-    if (w->link_start == NULL || w->link_at == NULL)
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for a picture of %zu vertices", w->n);
-    size_t *end = w->link_start + 1;
-    for (size_t k = 0; k < m->links; k++) {
-        end[m->link[k].a]++;
-        end[m->link[k].b]++;
-    }
-    for (size_t v = 1; v < w->n; v++)
-        end[v] += end[v - 1];
-    for (size_t k = m->links; k-- > 0;) {
-        w->link_at[--end[m->link[k].a]] = (uint32_t)k;
-        w->link_at[--end[m->link[k].b]] = (uint32_t)k;
-    }
-    memmove(w->link_start, end, w->n * sizeof *end);
-    w->link_start[w->n] = 2 * m->links;
-    return 0;
-}
-
-struct heap_item {
-    double far;
-    uint32_t v;
-};
-
-static void heap_push(struct heap_item *heap, size_t *n, struct heap_item item)
-{
-    size_t k = (*n)++;
-    for (; k > 0 && heap[(k - 1) / 2].far > item.far; k = (k - 1) / 2)
-        heap[k] = heap[(k - 1) / 2];
-    heap[k] = item;
-}
-
-static struct heap_item heap_pop(struct heap_item *heap, size_t *n)
-{
-    struct heap_item top = heap[0], last = heap[--*n];
-    size_t k = 0;
-    for (;;) {
-        size_t c = 2 * k + 1;
-        if (c >= *n)
-            break;
-        if (c + 1 < *n && heap[c + 1].far < heap[c].far)
-            c++;
-        if (heap[c].far >= last.far)
-            break;
-        heap[k] = heap[c];
-        k = c;
-    }
-    heap[k] = last;
-    return top;
-}
-
-/* Dijkstra from source; far[] is INFINITY where nothing leads. heap holds 2*links+1 items. */
-static void distances_from(const struct work *w, uint32_t source, double least, double *far,
-                           struct heap_item *heap)
-{
-    size_t queued = 0;
-    for (size_t v = 0; v < w->n; v++)
-        far[v] = INFINITY;
-    far[source] = 0;
-    heap_push(heap, &queued, (struct heap_item){0, source});
-    while (queued > 0) {
-        struct heap_item item = heap_pop(heap, &queued);
-        if (item.far > far[item.v])
-            continue;
-        for (size_t k = w->link_start[item.v]; k < w->link_start[item.v + 1]; k++) {
-            uint32_t e = w->link_at[k];
-            uint32_t to = w->model->link[e].a == item.v ? w->model->link[e].b : w->model->link[e].a;
-            double by = item.far + link_us(w->model, e, least);
-            if (by < far[to]) {
-                far[to] = by;
-                heap_push(heap, &queued, (struct heap_item){by, to});
-            }
-        }
-    }
-}
-
 static bool add_spring(struct work *w, uint32_t to, double length, double weight)
 {
     if (w->springs == w->cap) {
@@ -140,11 +64,12 @@ static bool add_spring(struct work *w, uint32_t to, double length, double weight
 }
 
 /* Every vertex against every other. */
-static bool hold_against_all(struct work *w, double least, double *far, struct heap_item *heap)
+static bool hold_against_all(struct work *w)
 {
+    const double *far = w->shortest.distance;
     for (uint32_t v = 0; v < w->n; v++) {
         w->start[v] = w->springs;
-        distances_from(w, v, least, far, heap);
+        nt_shortest_from(&w->shortest, &w->graph, w->link_us, v);
         for (uint32_t u = 0; u < w->n; u++)
             if (u != v && isfinite(far[u]) && !add_spring(w, u, far[u], 1 / (far[u] * far[u])))
                 return false;
@@ -154,8 +79,9 @@ static bool hold_against_all(struct work *w, double least, double *far, struct h
 }
 
 /* Every vertex against its links and against pivots, each new pivot far from those before. */
-static bool hold_against_pivots(struct work *w, double least, double *far, struct heap_item *heap)
+static bool hold_against_pivots(struct work *w)
 {
+    const double *far = w->shortest.distance;
     size_t pivots = NT_LAYOUT_PIVOTS;
     float *to_pivot = malloc(pivots * w->n * sizeof *to_pivot);
     uint32_t *pivot = malloc(pivots * sizeof *pivot);
@@ -166,7 +92,7 @@ static bool hold_against_pivots(struct work *w, double least, double *far, struc
     uint32_t next = 0;
     for (size_t p = 0; done && p < pivots; p++) {
         pivot[p] = next;
-        distances_from(w, next, least, far, heap);
+        nt_shortest_from(&w->shortest, &w->graph, w->link_us, next);
         for (uint32_t v = 0; v < w->n; v++) {
             to_pivot[p * w->n + v] = (float)far[v];
             near[v] = fmin(near[v], far[v]);
@@ -176,12 +102,9 @@ static bool hold_against_pivots(struct work *w, double least, double *far, struc
     }
     for (uint32_t v = 0; done && v < w->n; v++) {
         w->start[v] = w->springs;
-        for (size_t k = w->link_start[v]; done && k < w->link_start[v + 1]; k++) {
-            uint32_t e = w->link_at[k];
-            double us = link_us(w->model, e, least);
-            done =
-                add_spring(w, w->model->link[e].a == v ? w->model->link[e].b : w->model->link[e].a,
-                           us, 1 / (us * us));
+        for (uint32_t k = w->graph.start[v]; done && k < w->graph.start[v + 1]; k++) {
+            double us = w->link_us[w->graph.link[k]];
+            done = add_spring(w, w->graph.to[k], us, 1 / (us * us));
         }
         for (size_t p = 0; done && p < pivots; p++) {
             double us = (double)to_pivot[p * w->n + v];
@@ -283,16 +206,17 @@ static void frame(const struct work *w, int dims, double *at)
 
 static int hold(struct work *w, double least, struct nt_err *err)
 {
-    double *far = malloc((w->n + 1) * sizeof *far);
-    struct heap_item *heap = malloc((2 * w->model->links + 2) * sizeof *heap);
-    w->start = calloc(w->n + 2, sizeof *w->start);
-    bool done = far != NULL && heap != NULL && w->start != NULL &&
-                (w->n <= NT_LAYOUT_EXACT ? hold_against_all(w, least, far, heap)
-                                         : hold_against_pivots(w, least, far, heap));
-    free(far);
-    free(heap);
-    return done ? 0
-                : nt_err_set(err, NT_ERR_SYSTEM, "no memory for a picture of %zu vertices", w->n);
+    const struct nt_model *m = w->model;
+    w->link_us = nt_arena_array(&w->memory, m->links, sizeof *w->link_us);
+    w->start = nt_arena_array(&w->memory, w->n + 1, sizeof *w->start);
+    if (nt_graph_init(&w->graph, m, &w->memory, err) != 0 ||
+        nt_shortest_init(&w->shortest, w->n, &w->memory, err) != 0)
+        return -1;
+    for (size_t k = 0; k < m->links; k++)
+        w->link_us[k] = link_us(m, (uint32_t)k, least);
+    if (w->n <= NT_LAYOUT_EXACT ? hold_against_all(w) : hold_against_pivots(w))
+        return 0;
+    return nt_err_set(err, NT_ERR_SYSTEM, "no memory for a picture of %zu vertices", w->n);
 }
 
 int nt_layout_create(const struct nt_model *model, int dimensions, uint64_t seed,
@@ -307,7 +231,7 @@ int nt_layout_create(const struct nt_model *model, int dimensions, uint64_t seed
         goto out;
     }
     double least = shortest_link_us(model);
-    if (list_links(&w, err) != 0 || hold(&w, least, err) != 0)
+    if (hold(&w, least, err) != 0)
         goto out;
     struct nt_rng rng;
     nt_rng_init(&rng, seed);
@@ -325,9 +249,7 @@ int nt_layout_create(const struct nt_model *model, int dimensions, uint64_t seed
     l = NULL;
     rc = 0;
 out:
-    free(w.link_start);
-    free(w.link_at);
-    free(w.start);
+    nt_arena_fini(&w.memory);
     free(w.spring);
     free(at);
     free(l);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "attachment.h"
+#include "graph.h"
 #include "switch_support.h"
 
 struct check {
@@ -178,32 +179,21 @@ static void check_support(struct check *c)
     free(support);
 }
 
-static uint32_t root_of(uint32_t *parent, uint32_t v)
-{
-    while (parent[v] != v)
-        v = parent[v] = parent[parent[v]];
-    return v;
-}
-
 /* All that answered must reach each other, and in a tree by one way only. */
 static void check_connected(struct check *c)
 {
     const struct nt_model *m = c->model;
-    size_t vertices = m->hosts + m->switches, joined = 0, loops = 0;
+    size_t vertices = m->hosts + m->switches, joined = 0;
     uint32_t *parent = malloc((vertices + 1) * sizeof *parent);
     if (parent == NULL) {
         c->no_memory = true;
         return;
     }
-    for (size_t v = 0; v < vertices; v++)
-        parent[v] = (uint32_t)v;
-    for (size_t k = 0; k < m->links; k++) {
-        uint32_t a = root_of(parent, m->link[k].a), b = root_of(parent, m->link[k].b);
-        parent[a] = b;
-        joined += a != b;
-        loops += a == b;
-    }
+    nt_sets_init(parent, vertices);
+    for (size_t k = 0; k < m->links; k++)
+        joined += nt_sets_join(parent, m->link[k].a, m->link[k].b);
     free(parent);
+    size_t loops = m->links - joined;
     size_t present = answering(m) + m->switches;
     if (present > 1 && joined < present - 1 && m->family != NT_FAMILY_UNDETERMINED)
         FOUND(c, "links: expected all hosts and switches connected, found %zu separate parts",
