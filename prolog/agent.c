@@ -7,11 +7,11 @@
 #include <syslog.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "conffile.h"
-#include "now.h"
+#include "monitor.h"
 #include "publish.h"
 #include "request.h"
-#include "watch.h"
 
 static const char DEFAULT_CONF[] = NT_SYSCONFDIR "/nettopo/nettopo.conf";
 
@@ -35,26 +35,26 @@ static void open_standard_descriptors(void)
         close(fd);
 }
 
-static int complain(const struct nt_request *request, const struct nt_err *err)
+static int report_error(const struct nt_request *request, const struct nt_err *err)
 {
     syslog(LOG_WARNING, "%s", err->text);
     fprintf(stderr, "nettopo-prolog: %s\n", err->text);
     return request->from_script ? 0 : (int)err->kind;
 }
 
-static int run(struct nt_request *request, const struct nt_conf *conf, double began,
-               struct nt_err *err)
+static int run_job(struct nt_request *request, const struct nt_conf *conf, double began,
+                   struct nt_err *err)
 {
     double budget_s;
     if (request->option.off || (!request->wanted && !conf->default_on) || !conf->enabled)
         return 0;
     nt_request_limit(&request->option, conf, &budget_s);
-    return nt_watch(request, conf, budget_s, began, err);
+    return nt_monitor_run(request, conf, budget_s, began, err);
 }
 
 int main(int argc, char **argv)
 {
-    double began = nt_now();
+    double began = nt_clock_s();
     struct nt_request request;
     struct nt_conf conf;
     struct nt_err err;
@@ -63,15 +63,15 @@ int main(int argc, char **argv)
     signal(SIGPIPE, SIG_IGN);
     openlog("nettopo", LOG_PID, LOG_DAEMON);
     if (nt_request_read(&request, argc, argv, &err) != 0)
-        return complain(&request, &err);
+        return report_error(&request, &err);
     if (request.verb == NT_VERB_HELP || request.verb == NT_VERB_VERSION) {
         fputs(request.verb == NT_VERB_HELP ? HELP : "nettopo-prolog " NT_VERSION "\n", stdout);
         return fflush(stdout) == 0 ? 0 : NT_ERR_SYSTEM;
     }
-    bool may_miss = request.conf == NULL;
-    if (nt_conffile_read(may_miss ? DEFAULT_CONF : request.conf, may_miss, &conf, &err) != 0)
-        return complain(&request, &err);
-    int rc = request.verb == NT_VERB_RUN ? run(&request, &conf, began, &err)
+    bool is_optional = request.conf == NULL;
+    if (nt_conffile_read(is_optional ? DEFAULT_CONF : request.conf, is_optional, &conf, &err) != 0)
+        return report_error(&request, &err);
+    int rc = request.verb == NT_VERB_RUN ? run_job(&request, &conf, began, &err)
                                          : nt_publish_remove(conf.run_dir, request.job, &err);
-    return rc == 0 ? 0 : complain(&request, &err);
+    return rc == 0 ? 0 : report_error(&request, &err);
 }

@@ -50,7 +50,8 @@ int nt_nonce_make(unsigned char nonce[NT_NONCE_BYTES], struct nt_err *err)
     return 0;
 }
 
-static void hex(const unsigned char nonce[NT_NONCE_BYTES], char text[2 * NT_NONCE_BYTES + 1])
+static void format_nonce(const unsigned char nonce[NT_NONCE_BYTES],
+                         char text[2 * NT_NONCE_BYTES + 1])
 {
     static const char digits[] = "0123456789abcdef";
     for (size_t k = 0; k < NT_NONCE_BYTES; k++) {
@@ -64,8 +65,8 @@ static void hex(const unsigned char nonce[NT_NONCE_BYTES], char text[2 * NT_NONC
 static int claim_text(const struct nt_claim *claim, char text[CLAIM_BYTES], struct nt_err *err)
 {
     char leader_nonce[2 * NT_NONCE_BYTES + 1], member_nonce[2 * NT_NONCE_BYTES + 1];
-    hex(claim->leader_nonce, leader_nonce);
-    hex(claim->member_nonce, member_nonce);
+    format_nonce(claim->leader_nonce, leader_nonce);
+    format_nonce(claim->member_nonce, member_nonce);
     int n =
         snprintf(text, CLAIM_BYTES,
                  "nettopo/%d\n%s\njob %u restart %u\nleader %s port %u\nmember %u %s\n%s\n%s\n",
@@ -78,7 +79,7 @@ static int claim_text(const struct nt_claim *claim, char text[CLAIM_BYTES], stru
 }
 
 /* Only the user that we are may decode it: nobody else can use it up. */
-static munge_ctx_t context(const char *socket, struct nt_err *err)
+static munge_ctx_t create_context(const char *socket, struct nt_err *err)
 {
     munge_ctx_t ctx = munge_ctx_create();
     if (ctx == NULL) {
@@ -101,7 +102,7 @@ int nt_auth_prove(const char *socket, const struct nt_claim *claim,
     int n = claim_text(claim, text, err), rc = -1;
     if (n < 0)
         return -1;
-    munge_ctx_t ctx = context(socket, err);
+    munge_ctx_t ctx = create_context(socket, err);
     if (ctx == NULL)
         return -1;
     munge_err_t code = munge_encode(&made, ctx, text, n);
@@ -129,7 +130,7 @@ int nt_auth_check(const char *socket, const struct nt_claim *claim, const char *
     gid_t gid = (gid_t)-1;
     if (n < 0)
         return -1;
-    munge_ctx_t ctx = context(socket, err);
+    munge_ctx_t ctx = create_context(socket, err);
     if (ctx == NULL)
         return -1;
     munge_err_t code = munge_decode(credential, ctx, &payload, &bytes, &uid, &gid);

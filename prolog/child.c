@@ -18,7 +18,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "now.h"
+#include "clock.h"
 
 enum { PROBE_FD = 3, OPEN_FILES = 65536, ENVIRONMENT_MAX = 24, STOP_MS = 50 };
 
@@ -108,7 +108,7 @@ static void reset_signals(void)
     sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-static bool is_dropped(uid_t uid, gid_t gid)
+static bool privileges_are_dropped(uid_t uid, gid_t gid)
 {
     uid_t r, e, s;
     gid_t rg, eg, sg;
@@ -120,7 +120,7 @@ static bool is_dropped(uid_t uid, gid_t gid)
 }
 
 /* A user whom this host does not know gets no groups but the job's. */
-static bool become(uid_t uid, gid_t gid)
+static bool drop_privileges(uid_t uid, gid_t gid)
 {
     const struct passwd *user = getpwuid(uid);
     if (geteuid() == 0) {
@@ -129,7 +129,7 @@ static bool become(uid_t uid, gid_t gid)
         if (setresgid(gid, gid, gid) != 0 || setresuid(uid, uid, uid) != 0)
             return false;
     }
-    return is_dropped(uid, gid) && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0;
+    return privileges_are_dropped(uid, gid) && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0;
 }
 
 struct launch {
@@ -150,7 +150,7 @@ static void run_probe(const struct launch *l)
         _exit(EXIT_SETUP);
     umask(077);
     reset_signals();
-    if (!become(l->uid, l->gid))
+    if (!drop_privileges(l->uid, l->gid))
         _exit(EXIT_PRIVILEGE);
     /* after the change of user, which clears it; and the parent may be gone by now */
     if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) != 0 || getppid() != l->parent)
@@ -199,7 +199,7 @@ int nt_child_start(struct nt_child *child, const struct nt_conf *conf, const str
     return 0;
 }
 
-static void describe(int status, char *text, size_t bytes)
+static void describe_exit(int status, char *text, size_t bytes)
 {
     if (WIFSIGNALED(status))
         snprintf(text, bytes, "killed by signal %d", WTERMSIG(status));
@@ -237,7 +237,7 @@ enum nt_advice nt_child_advice(const struct nt_child *child)
     }
 }
 
-static void reaped(struct nt_child *child)
+static void forget_child(struct nt_child *child)
 {
     child->pid = 0;
     if (child->pidfd >= 0)
@@ -255,9 +255,9 @@ int nt_child_ended(struct nt_child *child, char *text, size_t bytes)
             return 0;
         kill(-child->pid, SIGKILL);
         waitpid(child->pid, &child->status, 0);
-        reaped(child);
+        forget_child(child);
     }
-    describe(child->status, text, bytes);
+    describe_exit(child->status, text, bytes);
     return 1;
 }
 
@@ -270,11 +270,11 @@ void nt_child_stop(struct nt_child *child)
         if (poll(&ending, 1, STOP_MS) > 0)
             waitpid(child->pid, &child->status, WNOHANG);
     }
-    reaped(child);
+    forget_child(child);
 }
 
 /* The first of our children, 0 for none. */
-static pid_t a_child(void)
+static pid_t first_child(void)
 {
     char path[64], text[32] = {0};
     snprintf(path, sizeof path, "/proc/self/task/%d/children", (int)getpid());
@@ -286,11 +286,11 @@ static pid_t a_child(void)
     return n > 0 ? (pid_t)strtol(text, NULL, 10) : 0;
 }
 
-void nt_children_end(double give_up)
+void nt_child_kill_all(double give_up)
 {
-    for (pid_t pid; nt_now() < give_up && (pid = a_child()) > 0;) {
+    for (pid_t pid; nt_clock_s() < give_up && (pid = first_child()) > 0;) {
         kill(pid, SIGKILL); /* ours and not reaped: the number cannot be another's */
-        while (nt_now() < give_up && waitpid(pid, NULL, WNOHANG) == 0)
+        while (nt_clock_s() < give_up && waitpid(pid, NULL, WNOHANG) == 0)
             poll(NULL, 0, 1);
     }
 }

@@ -37,6 +37,6 @@ void nt_child_stop(struct nt_child *child);
 
 /* For a process that set PR_SET_CHILD_SUBREAPER: kills and reaps whatever children it has,
  * including those that a probe left behind, until there are none or give_up (monotonic). */
-void nt_children_end(double give_up);
+void nt_child_kill_all(double give_up);
 
 #endif

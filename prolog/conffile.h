@@ -7,7 +7,7 @@
 #include "conf.h"
 #include "err.h"
 
-/* may_miss: a file that is not there leaves the defaults. */
-int nt_conffile_read(const char *path, bool may_miss, struct nt_conf *conf, struct nt_err *err);
+/* is_optional: a file that is not there leaves the defaults. */
+int nt_conffile_read(const char *path, bool is_optional, struct nt_conf *conf, struct nt_err *err);
 
 #endif

@@ -24,8 +24,8 @@ struct nt_conn {
     unsigned char *in; /* NT_FRAME_HEAD_BYTES + payload_max */
     size_t in_at, in_end;
     unsigned char *out; /* grows to queue_max */
-    size_t out_at, out_end, out_room;
-    double moved_at; /* when bytes last went out, or the queue last began */
+    size_t out_at, out_end, out_capacity;
+    double progress_at; /* when bytes last went out, or the queue last began */
 };
 
 /* Takes over fd (also on error, when it is closed) and makes it non-blocking. */
@@ -36,7 +36,8 @@ int nt_conn_init(struct nt_conn *conn, int fd, size_t payload_max, size_t queue_
 void nt_conn_fini(struct nt_conn *conn);
 
 /* New bounds for a peer that has proved itself; only upwards. */
-int nt_conn_widen(struct nt_conn *conn, size_t payload_max, size_t queue_max, struct nt_err *err);
+int nt_conn_raise_limits(struct nt_conn *conn, size_t payload_max, size_t queue_max,
+                         struct nt_err *err);
 
 bool nt_conn_is_open(const struct nt_conn *conn);
 

@@ -13,9 +13,9 @@
 #include "err.h"
 
 struct nt_gather {
-    size_t hosts, awaited; /* awaited: hosts that still owe the open one */
-    uint32_t *whole_seq;   /* per host: the last seq whose piece is in whole; owned */
-    bool *away;            /* per host: not waited for; owned */
+    size_t hosts, awaited;  /* awaited: hosts that still owe the open one */
+    uint32_t *complete_seq; /* per host: the last seq whose piece is in whole; owned */
+    bool *lost;             /* per host: not waited for; owned */
     uint32_t open_seq, closed_seq;
     bool is_open;
     double until; /* when the open one is closed at the latest */
@@ -26,13 +26,13 @@ void nt_gather_fini(struct nt_gather *gather);
 
 /* A part of a host's piece came (more: not the last). true: pass it on to rank 0; false: it is
  * late, or that piece was whole already. */
-bool nt_gather_piece(struct nt_gather *gather, size_t host, uint32_t seq, bool more);
+bool nt_gather_contribution(struct nt_gather *gather, size_t host, uint32_t seq, bool more);
 
 /* Rank 0 asks. -1 (NT_ERR_INPUT) when one is open or seq does not rise. */
 int nt_gather_open(struct nt_gather *gather, uint32_t seq, double until, struct nt_err *err);
 
 /* Nobody need wait for this host, until it is heard again. */
-void nt_gather_leave(struct nt_gather *gather, size_t host);
+void nt_gather_set_lost(struct nt_gather *gather, size_t host);
 
 /* One is open, and all are in or its time is over. */
 bool nt_gather_is_over(const struct nt_gather *gather, double now);

@@ -31,7 +31,7 @@ static bool is_host_name(const char *name)
     return true;
 }
 
-void nt_job_here(char name[NT_HOST_BYTES])
+void nt_job_this_host(char name[NT_HOST_BYTES])
 {
     const char *said = getenv("SLURMD_NODENAME");
     if (said != NULL && is_host_name(said))
@@ -75,7 +75,7 @@ static int find_me(struct nt_job *job, const char *name, struct nt_err *err)
 {
     for (size_t k = 0; k < job->hosts; k++)
         if (strcmp(job->host[k], name) == 0) {
-            job->me = k;
+            job->self = k;
             return 0;
         }
     return nt_err_set(err, NT_ERR_INPUT, "SLURMD_NODENAME %s is not among the job's hosts", name);
@@ -248,7 +248,7 @@ static int load_job(const struct nt_job *job, job_info_msg_t **jobs)
 #endif
 }
 
-void nt_job_ask_use(const struct nt_job *job, struct nt_job_use *use)
+void nt_job_load_use(const struct nt_job *job, struct nt_job_use *use)
 {
     job_info_msg_t *jobs = NULL;
     *use = (struct nt_job_use){0};

@@ -1,7 +1,7 @@
 /* What Slurm knows of the job: the only file that knows Slurm, its variables and its library.
  *
  * nt_job_read reads the prolog's environment and expands the host list. The other functions may
- * block for long (a resolver, slurmctld): call them in a child with nt_ask (ask.h). */
+ * block for long (a resolver, slurmctld): call them in a child with nt_lookup (ask.h). */
 #ifndef NT_JOB_H
 #define NT_JOB_H
 
@@ -22,7 +22,7 @@ struct nt_job {
     char cluster[64];
     size_t hosts;   /* at least 1 */
     char **host;    /* names in the job's order; owned */
-    size_t me;      /* which of them we are on */
+    size_t self;    /* which of them we are on */
     char cpus[256]; /* the job's CPUs by host as Slurm writes it, "4(x2),3"; "" when too long */
 };
 
@@ -33,7 +33,7 @@ int nt_job_read(struct nt_job *job, uint32_t id, uid_t uid, gid_t gid, struct nt
 void nt_job_fini(struct nt_job *job);
 
 /* What Slurm calls the host that we are on; its own name where that is not said. */
-void nt_job_here(char name[NT_HOST_BYTES]);
+void nt_job_this_host(char name[NT_HOST_BYTES]);
 
 enum { NT_ADDRESSES_MAX = 4 };
 struct nt_addresses {
@@ -50,6 +50,6 @@ struct nt_job_use {
     uint32_t tasks;     /* how many it asked for */
     uint32_t task_cpus; /* CPUs a task */
 };
-void nt_job_ask_use(const struct nt_job *job, struct nt_job_use *use);
+void nt_job_load_use(const struct nt_job *job, struct nt_job_use *use);
 
 #endif

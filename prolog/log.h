@@ -15,14 +15,14 @@
 enum { NT_LOG_KEPT_BYTES = 65536, NT_LOG_TEXT_BYTES = 2 * NT_LOG_KEPT_BYTES + 4096 };
 
 struct nt_log {
-    char head[320];          /* before each line in syslog: "job 42 on n3" */
+    char prefix[320];        /* before each line in syslog: "job 42 on n3" */
     enum nt_log_level level; /* what the agent and the probe are to say */
     double began;            /* times are seconds since then (monotonic) */
     int agent_fd, probe_fd;  /* -1: the system has no memory files, and nothing is kept */
 };
 
 /* Never fails. Before the fork of whoever is to write. */
-void nt_log_init(struct nt_log *log, const char *head, enum nt_log_level level, double began);
+void nt_log_init(struct nt_log *log, const char *prefix, enum nt_log_level level, double began);
 void nt_log_fini(struct nt_log *log);
 
 /* One line, when the level asks for it; log may be NULL. */

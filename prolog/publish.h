@@ -17,12 +17,12 @@
 struct nt_publish {
     int run_fd, dir_fd; /* -1: none */
     char name[16];      /* "42" */
-    char aside[40];     /* "42.tmp-0123456789abcdef" */
+    char tmp_name[40];  /* "42.tmp-0123456789abcdef" */
     uint64_t used_bytes, limit_bytes;
     uid_t uid;
     gid_t gid;
-    int fd[NT_PAPER_END];        /* papers that are being written; -1 */
-    bool complete[NT_PAPER_END]; /* their last part came */
+    int fd[NT_ARTIFACT_END];        /* papers that are being written; -1 */
+    bool complete[NT_ARTIFACT_END]; /* their last part came */
     bool has_log;
 };
 
@@ -32,8 +32,8 @@ int nt_publish_begin(struct nt_publish *publish, const char *run_dir, uint32_t j
                      gid_t gid, uint64_t limit_bytes, struct nt_err *err);
 
 /* The next part of a paper; more: another follows. */
-int nt_publish_paper(struct nt_publish *publish, uint32_t paper, bool more, const void *data,
-                     size_t bytes, struct nt_err *err);
+int nt_publish_artifact(struct nt_publish *publish, uint32_t artifact, bool more, const void *data,
+                        size_t bytes, struct nt_err *err);
 
 /* Puts the directory in place. -1 when a paper is not complete or hint.env is missing; the
  * caller may still call nt_publish_failed. */

@@ -29,7 +29,7 @@ struct nt_environ {
     char *memory; /* the values; owned */
 };
 
-struct nt_environ_place {
+struct nt_environ_options {
     const char *dir; /* the job's directory, absolute */
     bool apply; /* the job asked for it: SLURM_HOSTFILE and SLURM_DISTRIBUTION are let through */
     /* whether dir holds this file; NULL: all are there */
@@ -38,7 +38,7 @@ struct nt_environ_place {
 };
 
 /* NT_ERR_INPUT names the line. NETTOPO_STATUS is always among the variables. */
-int nt_environ_read(const char *text, size_t bytes, const struct nt_environ_place *place,
+int nt_environ_read(const char *text, size_t bytes, const struct nt_environ_options *options,
                     struct nt_environ *environ, struct nt_err *err);
 void nt_environ_fini(struct nt_environ *environ);
 

@@ -30,13 +30,13 @@ static const double AGENT_SLACK_S = 0.8, REMOVE_S = 2.0;
 /* ---- the option ---- */
 
 /* Slurm gives a bare option's value as the text "(null)". */
-static const char *plain(const char *value)
+static const char *option_value(const char *value)
 {
     return value != NULL && strcmp(value, "(null)") == 0 ? NULL : value;
 }
 
 /* Files are meant from where the user stands; the job's hosts stand elsewhere. */
-static int root_option(struct nt_option *option, struct nt_err *err)
+static int resolve_option_path(struct nt_option *option, struct nt_err *err)
 {
     char dir[NT_PATTERN_TEXT_BYTES];
     const char *path = nt_pattern_matrix(option->pattern);
@@ -46,7 +46,7 @@ static int root_option(struct nt_option *option, struct nt_err *err)
         return nt_err_set(err, NT_ERR_USAGE, "pattern \"%.60s\": %s", option->pattern,
                           errno == ERANGE ? "the path of this directory is too long"
                                           : "this directory cannot be named");
-    return nt_option_root(option, dir, err);
+    return nt_option_resolve_path(option, dir, err);
 }
 
 /* What sbatch, salloc or srun was given, with paths as they are meant. Of several, as in a script
@@ -63,7 +63,8 @@ static int check_option(int val, const char *value, int remote)
     (void)val;
     if (remote)
         return 0;
-    if (nt_option_parse(plain(value), &option, &err) == 0 && root_option(&option, &err) == 0) {
+    if (nt_option_parse(option_value(value), &option, &err) == 0 &&
+        resolve_option_path(&option, &err) == 0) {
         submitted = option;
         is_submitted = true;
         return 0;
@@ -90,7 +91,7 @@ static int get_option(spank_t spank, struct nt_option *option, struct nt_err *er
         nt_option_parse(NULL, option, NULL);
         return 0;
     }
-    return nt_option_parse(plain(value), option, err) == 0 ? 1 : -1;
+    return nt_option_parse(option_value(value), option, err) == 0 ? 1 : -1;
 }
 
 int slurm_spank_init(spank_t spank, int ac, char **av)
@@ -133,30 +134,30 @@ static const char *conf_path(int ac, char **av)
 
 /* ---- prolog and epilog ---- */
 
-struct words {
+struct agent_arguments {
     char job[16], uid[16], gid[16], option[NT_OPTION_TEXT_BYTES];
 };
 
-static int run_agent(const struct nt_conf *conf, const char *path, const struct words *words,
-                     double seconds, struct nt_err *err)
+static int run_agent(const struct nt_conf *conf, const char *path,
+                     const struct agent_arguments *arguments, double seconds, struct nt_err *err)
 {
     char *const argv[] = {(char *)conf->prolog,
                           "run",
                           "--job",
-                          (char *)words->job,
+                          (char *)arguments->job,
                           "--uid",
-                          (char *)words->uid,
+                          (char *)arguments->uid,
                           "--gid",
-                          (char *)words->gid,
+                          (char *)arguments->gid,
                           "--option",
-                          (char *)words->option,
+                          (char *)arguments->option,
                           path != NULL ? "--conf" : NULL,
                           (char *)path,
                           NULL};
     return nt_spawn_wait(argv, seconds, err);
 }
 
-static int name_job(spank_t spank, struct words *words, struct nt_err *err)
+static int get_job_ids(spank_t spank, struct agent_arguments *arguments, struct nt_err *err)
 {
     uint32_t job = 0;
     uid_t uid = 0;
@@ -165,15 +166,15 @@ static int name_job(spank_t spank, struct words *words, struct nt_err *err)
         spank_get_item(spank, S_JOB_UID, &uid) != ESPANK_SUCCESS ||
         spank_get_item(spank, S_JOB_GID, &gid) != ESPANK_SUCCESS)
         return nt_err_set(err, NT_ERR_SYSTEM, "Slurm does not say which job this is");
-    snprintf(words->job, sizeof words->job, "%u", job);
-    snprintf(words->uid, sizeof words->uid, "%u", (unsigned)uid);
-    snprintf(words->gid, sizeof words->gid, "%u", (unsigned)gid);
+    snprintf(arguments->job, sizeof arguments->job, "%u", job);
+    snprintf(arguments->uid, sizeof arguments->uid, "%u", (unsigned)uid);
+    snprintf(arguments->gid, sizeof arguments->gid, "%u", (unsigned)gid);
     return 0;
 }
 
 /* The same pattern with the whole path, as it was left at submission. Whoever sets the variable
  * can only name another file that is read as the job's user. */
-static void restore_path(struct nt_option *option)
+static void restore_pattern_path(struct nt_option *option)
 {
     struct nt_option left;
     const char *path = nt_pattern_matrix(option->pattern), *text = getenv("SPANK_NETTOPO");
@@ -182,7 +183,7 @@ static void restore_path(struct nt_option *option)
         memcpy(option->pattern, left.pattern, sizeof option->pattern);
 }
 
-static double seconds_for(const struct nt_option *option, const struct nt_conf *conf)
+static double agent_timeout_s(const struct nt_option *option, const struct nt_conf *conf)
 {
     double budget = option->budget_s > 0 ? option->budget_s : conf->budget_default_s;
     return (budget < conf->budget_max_s ? budget : conf->budget_max_s) + AGENT_SLACK_S;
@@ -194,19 +195,19 @@ int slurm_spank_job_prolog(spank_t spank, int ac, char **av)
     struct nt_option option;
     struct nt_conf conf;
     struct nt_err err;
-    struct words words;
+    struct agent_arguments arguments;
     int given = get_option(spank, &option, &err);
     if (given < 0 || nt_file_conf(path, &conf, &err) != 0)
-        goto complain;
+        goto log_error;
     if ((given == 0 && !conf.default_on) || option.off || !conf.enabled)
         return 0;
-    restore_path(&option);
-    if (name_job(spank, &words, &err) != 0 ||
-        nt_option_format(&option, words.option, sizeof words.option, &err) != 0 ||
-        run_agent(&conf, path, &words, seconds_for(&option, &conf), &err) != 0)
-        goto complain;
+    restore_pattern_path(&option);
+    if (get_job_ids(spank, &arguments, &err) != 0 ||
+        nt_option_format(&option, arguments.option, sizeof arguments.option, &err) != 0 ||
+        run_agent(&conf, path, &arguments, agent_timeout_s(&option, &conf), &err) != 0)
+        goto log_error;
     return 0;
-complain:
+log_error:
     slurm_error("nettopo: %s", err.text);
     return 0;
 }
@@ -222,7 +223,7 @@ int slurm_spank_job_epilog(spank_t spank, int ac, char **av)
     if (spank_get_item(spank, S_JOB_ID, &job) != ESPANK_SUCCESS)
         return 0;
     if (nt_file_conf(path, &conf, &err) != 0)
-        goto complain;
+        goto log_error;
     struct nt_option option;
     snprintf(id, sizeof id, "%u", job);
     snprintf(dir, sizeof dir, "%s/%s", conf.run_dir, id);
@@ -232,9 +233,9 @@ int slurm_spank_job_epilog(spank_t spank, int ac, char **av)
     char *const argv[] = {conf.prolog,  "remove", "--job", id, path != NULL ? "--conf" : NULL,
                           (char *)path, NULL};
     if (nt_spawn_wait(argv, REMOVE_S, &err) != 0)
-        goto complain;
+        goto log_error;
     return 0;
-complain:
+log_error:
     slurm_error("nettopo: %s", err.text);
     return 0;
 }
@@ -262,11 +263,12 @@ static int set_variables(spank_t spank, const char *dir, bool apply, bool *missi
     char path[NT_CONF_PATH_BYTES + 64], *text;
     size_t bytes;
     struct nt_environ environ;
-    struct nt_environ_place place = {.dir = dir, .apply = apply, .has = has_file, .context = dir};
+    struct nt_environ_options options = {
+        .dir = dir, .apply = apply, .has = has_file, .context = dir};
     snprintf(path, sizeof path, "%s/hint.env", dir);
     if (nt_file_load(path, NT_ENVIRON_TEXT_MAX, &text, &bytes, missing, err) != 0)
         return -1;
-    int rc = nt_environ_read(text, bytes, &place, &environ, err);
+    int rc = nt_environ_read(text, bytes, &options, &environ, err);
     free(text);
     if (rc != 0)
         return -1;

@@ -10,11 +10,11 @@
 
 #include <cmocka.h>
 
-#include "door.h"
-#include "now.h"
+#include "clock.h"
+#include "listener.h"
+#include "monitor.h"
 #include "own_munge.h"
 #include "toy_probe.h"
-#include "watch.h"
 
 enum { HOSTS = 3, MANY = 10, BLOCK = 4, JOB = 4711 };
 static const char *const names[MANY] = {"localhost", "127.0.0.2", "127.0.0.3", "127.0.0.4",
@@ -130,12 +130,12 @@ static void begin(struct scene *s, int host, struct nt_conf conf, const char *op
                  names[k]);
     setenv("SLURM_JOB_NODELIST", list, 1);
     setenv("SLURMD_NODENAME", names[host], 1);
-    _exit(nt_watch(&request, &conf, budget, nt_now(), &err) == 0 ? 0 : 1);
+    _exit(nt_monitor_run(&request, &conf, budget, nt_clock_s(), &err) == 0 ? 0 : 1);
 }
 
 static void begin_all(struct scene *s, const char *option, double budget)
 {
-    s->began = nt_now();
+    s->began = nt_clock_s();
     for (int k = 0; k < s->hosts; k++)
         begin(s, k, conf_of(s, k), option, budget);
 }
@@ -146,7 +146,7 @@ static double end_all(struct scene *s)
     for (int k = 0; k < s->hosts; k++)
         if (s->pid[k] > 0)
             waitpid(s->pid[k], NULL, 0);
-    return nt_now() - s->began;
+    return nt_clock_s() - s->began;
 }
 
 static void published(const struct scene *s, int host, const char *name, char text[4096])
@@ -250,7 +250,7 @@ static void a_host_that_never_comes_is_missing(void **state)
     struct scene *s = *state;
     if (munge.pid == 0)
         skip();
-    s->began = nt_now();
+    s->began = nt_clock_s();
     begin(s, 0, conf_of(s, 0), "quick", 5);
     begin(s, 2, conf_of(s, 2), "quick", 5);
     assert_true(end_all(s) < 5);
@@ -263,7 +263,7 @@ static void without_a_leader_members_say_so(void **state)
     struct scene *s = *state;
     if (munge.pid == 0)
         skip();
-    s->began = nt_now();
+    s->began = nt_clock_s();
     begin(s, 1, conf_of(s, 1), "quick", 0.5);
     assert_true(end_all(s) < 1.5);
     expect(s, 1,
@@ -302,7 +302,7 @@ static void a_probe_that_is_not_there_fails_early(void **state)
     struct scene *s = *state;
     if (munge.pid == 0)
         skip();
-    s->began = nt_now();
+    s->began = nt_clock_s();
     for (int k = 0; k < HOSTS; k++) {
         struct nt_conf conf = conf_of(s, k);
         if (k == 0)
@@ -319,7 +319,7 @@ static void a_host_that_cannot_publish_harms_no_other(void **state)
     struct scene *s = *state;
     if (munge.pid == 0)
         skip();
-    s->began = nt_now();
+    s->began = nt_clock_s();
     for (int k = 0; k < HOSTS; k++) {
         struct nt_conf conf = conf_of(s, k);
         if (k == 0)
@@ -380,7 +380,7 @@ static void a_block_comes_to_its_own_first_host(void **state)
     struct scene *s = *state;
     if (!blocks(s))
         skip();
-    s->began = nt_now();
+    s->began = nt_clock_s();
     struct nt_conf first = conf_of(s, 0), fourth = conf_of(s, 4);
     begin(s, 0, first, "quick", 5);
     await_port(nt_port_candidate(&first, JOB, 0));
@@ -438,7 +438,7 @@ static void a_block_without_its_first_host_is_not_lost(void **state)
     struct scene *s = *state;
     if (!blocks(s))
         skip();
-    s->began = nt_now();
+    s->began = nt_clock_s();
     for (int k = 0; k < MANY; k++)
         if (k != 4)
             begin(s, k, conf_of(s, k), "quick", 5);

@@ -9,8 +9,8 @@
 
 #include <cmocka.h>
 
+#include "children.h"
 #include "conn.h"
-#include "star.h"
 
 /* Two ends of one connection: ours, and a plain descriptor. */
 struct ends {
@@ -49,8 +49,8 @@ static void frames_arrive_whole_however_they_are_cut(void **state)
     struct ends e = pair(100, 1000);
     unsigned char wire[2 * (NT_FRAME_HEAD_BYTES + 5)], *at = wire;
     for (uint32_t k = 0; k < 2; k++) {
-        nt_frame_encode(&(struct nt_frame){.type = NT_FRAME_CAST, .seq = k + 1, .payload_bytes = 5},
-                        at);
+        nt_frame_encode(
+            &(struct nt_frame){.type = NT_FRAME_BCAST, .seq = k + 1, .payload_bytes = 5}, at);
         memcpy(at + NT_FRAME_HEAD_BYTES, k == 0 ? "first" : "other", 5);
         at += NT_FRAME_HEAD_BYTES + 5;
     }
@@ -90,10 +90,10 @@ static void what_is_no_frame_is_refused(void **state)
     finish(&e);
 
     e = pair(100, 1000); /* a frame that others may send, but not here */
-    put(e.peer, NT_FRAME_CAST);
+    put(e.peer, NT_FRAME_BCAST);
     assert_int_equal(nt_conn_next(&e.conn, &frame, &payload, &err), 1);
     unsigned char head[NT_FRAME_HEAD_BYTES];
-    nt_frame_encode(&(struct nt_frame){.type = NT_FRAME_CAST, .payload_bytes = 101}, head);
+    nt_frame_encode(&(struct nt_frame){.type = NT_FRAME_BCAST, .payload_bytes = 101}, head);
     assert_int_equal(write(e.peer, head, sizeof head), sizeof head);
     assert_int_equal(nt_conn_next(&e.conn, &frame, &payload, &err), -1);
     assert_non_null(strstr(err.text, "101 bytes, at most 100 here"));
@@ -115,7 +115,7 @@ static void a_peer_that_does_not_read_meets_the_bound(void **state)
     enum { QUEUE = 1 << 20 };
     struct ends e = pair(100, QUEUE);
     static unsigned char payload[NT_FRAME_PAYLOAD_MAX];
-    struct nt_frame frame = {.type = NT_FRAME_PAPER, .payload_bytes = sizeof payload};
+    struct nt_frame frame = {.type = NT_FRAME_ARTIFACT, .payload_bytes = sizeof payload};
     struct nt_err err;
     int sent = 0;
     for (size_t k = 0; k < sizeof payload; k++)
@@ -158,24 +158,25 @@ static void a_dead_peer_is_an_error_and_no_signal(void **state)
 static void a_star_casts_to_all_and_drops_who_is_gone(void **state)
 {
     (void)state;
-    struct nt_star star;
+    struct nt_children children;
     struct ends e[4];
-    struct nt_frame frame = {.type = NT_FRAME_CAST, .payload_bytes = 2};
-    assert_int_equal(nt_star_init(&star, 5, 0, NULL), 0);
+    struct nt_frame frame = {.type = NT_FRAME_BCAST, .payload_bytes = 2};
+    assert_int_equal(nt_children_init(&children, 5, 0, NULL), 0);
     for (size_t k = 0; k < 4; k++) {
         e[k] = pair(100, 1000);
-        assert_true(nt_star_join(&star, k + 1, &e[k].conn, 100, 1000));
+        assert_true(nt_children_add(&children, k + 1, &e[k].conn, 100, 1000));
     }
     struct ends again = pair(100, 1000), leader = pair(100, 1000), beyond = pair(100, 1000);
-    assert_false(nt_star_join(&star, 2, &again.conn, 100, 1000)); /* host 2 is here already */
-    assert_false(nt_star_join(&star, 0, &leader.conn, 100, 1000));
-    assert_false(nt_star_join(&star, 5, &beyond.conn, 100, 1000));
+    assert_false(
+        nt_children_add(&children, 2, &again.conn, 100, 1000)); /* host 2 is here already */
+    assert_false(nt_children_add(&children, 0, &leader.conn, 100, 1000));
+    assert_false(nt_children_add(&children, 5, &beyond.conn, 100, 1000));
     close(e[1].peer);
     e[1].peer = -1;
-    nt_star_cast(&star, &frame, "hi");
-    assert_int_equal(star.here, 3);
-    assert_true(nt_star_has_lost(&star, 2));
-    assert_false(nt_star_has_lost(&star, 1));
+    nt_children_bcast(&children, &frame, "hi");
+    assert_int_equal(children.online_count, 3);
+    assert_true(nt_children_is_lost(&children, 2));
+    assert_false(nt_children_is_lost(&children, 1));
     for (size_t k = 0; k < 4; k++) {
         char got[100];
         if (k != 1)
@@ -184,23 +185,23 @@ static void a_star_casts_to_all_and_drops_who_is_gone(void **state)
     /* one that stalls goes, the others stay */
     char *much = calloc(1, 60000);
     frame.payload_bytes = 60000;
-    star.conn[3].queue_max = 10 << 20;
-    star.conn[3].payload_max = NT_FRAME_PAYLOAD_MAX;
-    while (nt_conn_queued(&star.conn[3]) == 0)
-        assert_int_equal(nt_conn_send(&star.conn[3], &frame, much, NULL), 0);
+    children.conn[3].queue_max = 10 << 20;
+    children.conn[3].payload_max = NT_FRAME_PAYLOAD_MAX;
+    while (nt_conn_queued(&children.conn[3]) == 0)
+        assert_int_equal(nt_conn_send(&children.conn[3], &frame, much, NULL), 0);
     free(much);
-    nt_star_flush(&star, 1000);
-    assert_int_equal(star.here, 3);
-    nt_star_flush(&star, -1);
-    assert_int_equal(star.here, 2);
-    assert_true(nt_star_has_lost(&star, 3));
+    nt_children_flush(&children, 1000);
+    assert_int_equal(children.online_count, 3);
+    nt_children_flush(&children, -1);
+    assert_int_equal(children.online_count, 2);
+    assert_true(nt_children_is_lost(&children, 3));
     for (size_t k = 0; k < 4; k++)
         if (e[k].peer >= 0)
             close(e[k].peer);
     close(again.peer);
     close(leader.peer);
     close(beyond.peer);
-    nt_star_fini(&star);
+    nt_children_fini(&children);
 }
 
 int main(void)

@@ -40,7 +40,7 @@ static void known_lines_become_variables(void **state)
                                "SLURM_HOSTFILE=hostfile\n"
                                "SLURM_DISTRIBUTION=arbitrary\n";
     for (int apply = 0; apply <= 1; apply++) {
-        struct nt_environ_place place = {
+        struct nt_environ_options place = {
             .dir = "/run/nettopo/42", .apply = apply == 1, .has = all_but_rankfile};
         struct nt_environ environ;
         struct nt_err err = {0};
@@ -104,7 +104,7 @@ static void one_wrong_line_refuses_all(void **state)
         {"NETTOPO_STATUS=ok\nNETTOPO_REASON=a\x1b[2J\n", "hint.env:2: not a NAME=VALUE"},
         {"NETTOPO_STATUS=ok\r\n", "hint.env:1: not a NAME=VALUE"},
     };
-    struct nt_environ_place place = {.dir = "/run/nettopo/42", .apply = true};
+    struct nt_environ_options place = {.dir = "/run/nettopo/42", .apply = true};
     for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
         struct nt_environ environ;
         struct nt_err err = {0};
@@ -121,7 +121,7 @@ static void sizes_are_bounded(void **state)
     (void)state;
     static char text[NT_ENVIRON_TEXT_MAX + 1];
     static const char head[] = "NETTOPO_STATUS=ok\nNETTOPO_JSON={";
-    struct nt_environ_place place = {.dir = "/run/nettopo/42"};
+    struct nt_environ_options place = {.dir = "/run/nettopo/42"};
     struct nt_environ environ;
     struct nt_err err = {0};
     memset(text, 'a', sizeof text);
@@ -148,7 +148,7 @@ static void a_reason_is_as_long_as_an_error(void **state)
     (void)state;
     static const char head[] = "NETTOPO_STATUS=failed\nNETTOPO_REASON=";
     char text[sizeof head + NT_ERR_TEXT_BYTES], longest[NT_ERR_TEXT_BYTES];
-    struct nt_environ_place place = {.dir = "/run/nettopo/42"};
+    struct nt_environ_options place = {.dir = "/run/nettopo/42"};
     struct nt_environ environ;
     struct nt_err err = {0};
     memset(longest, 'a', sizeof longest);

@@ -19,14 +19,14 @@ static void it_is_over_when_all_are_in(void **state)
 {
     (void)state;
     struct nt_gather g = of(3);
-    assert_true(nt_gather_piece(&g, 2, 1, false)); /* before rank 0 asks */
+    assert_true(nt_gather_contribution(&g, 2, 1, false)); /* before rank 0 asks */
     assert_false(nt_gather_is_over(&g, 0));
-    assert_true(nt_gather_piece(&g, 0, 1, false));
+    assert_true(nt_gather_contribution(&g, 0, 1, false));
     assert_int_equal(nt_gather_open(&g, 1, 10, NULL), 0);
     assert_false(nt_gather_is_over(&g, 9.9));
-    assert_true(nt_gather_piece(&g, 1, 1, true)); /* a first part is not yet a piece */
+    assert_true(nt_gather_contribution(&g, 1, 1, true)); /* a first part is not yet a piece */
     assert_false(nt_gather_is_over(&g, 9.9));
-    assert_true(nt_gather_piece(&g, 1, 1, false));
+    assert_true(nt_gather_contribution(&g, 1, 1, false));
     assert_true(nt_gather_is_over(&g, 0));
     assert_int_equal(nt_gather_close(&g), 0);
     assert_false(nt_gather_is_over(&g, 100));
@@ -37,11 +37,11 @@ static void a_piece_comes_once(void **state)
 {
     (void)state;
     struct nt_gather g = of(2);
-    assert_true(nt_gather_piece(&g, 1, 3, false));
-    assert_false(nt_gather_piece(&g, 1, 3, false));
-    assert_false(nt_gather_piece(&g, 1, 3, true));
-    assert_false(nt_gather_piece(&g, 1, 2, false));
-    assert_false(nt_gather_piece(&g, 2, 1, false)); /* no such host */
+    assert_true(nt_gather_contribution(&g, 1, 3, false));
+    assert_false(nt_gather_contribution(&g, 1, 3, false));
+    assert_false(nt_gather_contribution(&g, 1, 3, true));
+    assert_false(nt_gather_contribution(&g, 1, 2, false));
+    assert_false(nt_gather_contribution(&g, 2, 1, false)); /* no such host */
     nt_gather_fini(&g);
 }
 
@@ -49,18 +49,18 @@ static void who_misses_one_is_not_waited_for_again(void **state)
 {
     (void)state;
     struct nt_gather g = of(4);
-    nt_gather_piece(&g, 0, 1, false);
-    nt_gather_piece(&g, 1, 1, false);
-    nt_gather_piece(&g, 2, 1, true); /* breaks off */
+    nt_gather_contribution(&g, 0, 1, false);
+    nt_gather_contribution(&g, 1, 1, false);
+    nt_gather_contribution(&g, 2, 1, true); /* breaks off */
     nt_gather_open(&g, 1, 10, NULL);
     assert_false(nt_gather_is_over(&g, 9));
     assert_true(nt_gather_is_over(&g, 10));
     assert_int_equal(nt_gather_close(&g), 2);
-    assert_false(nt_gather_piece(&g, 2, 1, false)); /* late */
-    nt_gather_piece(&g, 0, 2, false);
+    assert_false(nt_gather_contribution(&g, 2, 1, false)); /* late */
+    nt_gather_contribution(&g, 0, 2, false);
     nt_gather_open(&g, 2, 20, NULL);
     assert_false(nt_gather_is_over(&g, 0));
-    nt_gather_piece(&g, 1, 2, false);
+    nt_gather_contribution(&g, 1, 2, false);
     assert_true(nt_gather_is_over(&g, 0));
     assert_int_equal(nt_gather_close(&g), 0);
     nt_gather_fini(&g);
@@ -70,18 +70,18 @@ static void who_is_back_in_time_is_waited_for_again(void **state)
 {
     (void)state;
     struct nt_gather g = of(2);
-    nt_gather_leave(&g, 1);
-    nt_gather_piece(&g, 0, 1, false);
+    nt_gather_set_lost(&g, 1);
+    nt_gather_contribution(&g, 0, 1, false);
     nt_gather_open(&g, 1, 10, NULL);
     assert_true(nt_gather_is_over(&g, 0));
-    assert_true(nt_gather_piece(&g, 1, 1, true));
+    assert_true(nt_gather_contribution(&g, 1, 1, true));
     assert_true(nt_gather_is_over(&g, 0)); /* not yet: nobody knows whether the rest comes */
-    assert_true(nt_gather_piece(&g, 1, 1, false));
+    assert_true(nt_gather_contribution(&g, 1, 1, false));
     assert_int_equal(nt_gather_close(&g), 0);
-    nt_gather_piece(&g, 0, 2, false);
+    nt_gather_contribution(&g, 0, 2, false);
     nt_gather_open(&g, 2, 20, NULL);
     assert_false(nt_gather_is_over(&g, 0));
-    nt_gather_piece(&g, 1, 2, false);
+    nt_gather_contribution(&g, 1, 2, false);
     assert_true(nt_gather_is_over(&g, 0));
     nt_gather_fini(&g);
 }
@@ -90,14 +90,14 @@ static void who_leaves_is_not_waited_for(void **state)
 {
     (void)state;
     struct nt_gather g = of(3);
-    nt_gather_piece(&g, 0, 1, false);
-    nt_gather_leave(&g, 1);
+    nt_gather_contribution(&g, 0, 1, false);
+    nt_gather_set_lost(&g, 1);
     nt_gather_open(&g, 1, 10, NULL);
     assert_false(nt_gather_is_over(&g, 0));
-    nt_gather_leave(&g, 2);
-    nt_gather_leave(&g, 2);
+    nt_gather_set_lost(&g, 2);
+    nt_gather_set_lost(&g, 2);
     assert_true(nt_gather_is_over(&g, 0));
-    nt_gather_leave(&g, 7);
+    nt_gather_set_lost(&g, 7);
     nt_gather_fini(&g);
 }
 

@@ -152,7 +152,7 @@ static void a_matrix_is_meant_from_where_the_user_stands(void **state)
         struct nt_option option = {.level = NT_LEVEL_QUICK};
         struct nt_err err = {0};
         snprintf(option.pattern, sizeof option.pattern, "%s", table[k].pattern);
-        int rc = nt_option_root(&option, table[k].dir, &err);
+        int rc = nt_option_resolve_path(&option, table[k].dir, &err);
         assert_int_equal(rc, table[k].whole == NULL ? -1 : 0);
         assert_int_equal(err.kind, rc == 0 ? NT_ERR_NONE : NT_ERR_USAGE);
         assert_string_equal(option.pattern, rc == 0 ? table[k].whole : table[k].pattern);
@@ -168,11 +168,11 @@ static void a_path_that_grows_too_long_is_refused(void **state)
     struct nt_option option = {.pattern = "matrix:t"};
     struct nt_err err = {0};
     dir[NT_PATTERN_TEXT_BYTES - 1 - strlen("matrix:/t")] = '\0'; /* one too few */
-    assert_int_equal(nt_option_root(&option, dir, &err), 0);
+    assert_int_equal(nt_option_resolve_path(&option, dir, &err), 0);
     assert_int_equal(strlen(option.pattern), NT_PATTERN_TEXT_BYTES - 1);
     assert_int_equal(nt_pattern_check(option.pattern, &err), 0);
     option = (struct nt_option){.pattern = "matrix:tt"};
-    assert_int_equal(nt_option_root(&option, dir, &err), -1);
+    assert_int_equal(nt_option_resolve_path(&option, dir, &err), -1);
     assert_non_null(strstr(err.text, "over 1092 bytes"));
 }
 

@@ -166,12 +166,12 @@ static void publish(unsigned came, const char present[4096])
     size_t n = (size_t)snprintf(
         map, sizeof map, "{\"came\": %u, \"policy\": \"%s\", \"level\": \"%s\", \"uid\": %u}\n",
         came, policy, level, (unsigned)getuid());
-    struct nt_frame paper = {.type = NT_FRAME_PAPER, .host = NT_PAPER_MAP};
+    struct nt_frame artifact = {.type = NT_FRAME_ARTIFACT, .host = NT_ARTIFACT_MAP};
     if (strcmp(pattern, "big") == 0) {
         memset(map, ' ', sizeof map);
         n = sizeof map;
     }
-    give(paper, map, n);
+    give(artifact, map, n);
     n = (size_t)snprintf(
         text, sizeof text, "NETTOPO_STATUS=%s\n%sNETTOPO_MAP=map.json\n%sNETTOPO_NODE_ORDER=",
         came == size ? "ok" : "partial", came == size ? "" : "NETTOPO_REASON=hosts are missing\n",
@@ -180,8 +180,8 @@ static void publish(unsigned came, const char present[4096])
         if (present[k])
             n += (size_t)snprintf(text + n, sizeof text - n, "%s%s", shown++ ? "," : "", host[k]);
     text[n++] = '\n';
-    paper.host = NT_PAPER_ENV;
-    give(paper, text, n);
+    artifact.host = NT_ARTIFACT_ENV;
+    give(artifact, text, n);
     const char *word = came == size ? "ok" : "partial hosts are missing";
     give((struct nt_frame){.type = NT_FRAME_DONE}, word, strlen(word));
 }
@@ -204,10 +204,10 @@ static int toy_probe(int argc, char **argv)
         for (unsigned k = 1; k < size; k += 2) /* to every other host a text of its own */
             give(
                 (struct nt_frame){
-                    .type = NT_FRAME_CAST, .flags = NT_FRAME_ONE, .seq = 2, .host = k},
+                    .type = NT_FRAME_BCAST, .flags = NT_FRAME_UNICAST, .seq = 2, .host = k},
                 host[k], strlen(host[k]));
         memset(text, 'x', sizeof text);
-        give((struct nt_frame){.type = NT_FRAME_CAST, .seq = 2}, text, 60000);
+        give((struct nt_frame){.type = NT_FRAME_BCAST, .seq = 2}, text, 60000);
         memset(present, 0, sizeof present);
         publish(gather(3, present), present);
     } else {

@@ -11,10 +11,10 @@
  *   agent->rank 0 GATHER  each piece with its host, as it comes; then GATHERED: everyone who is
  *                         not in by now is absent for this seq, and late pieces are dropped.
  *   rank 0->agent CAST    one text for everybody; each agent hands it to its probe (rank 0 does
- *                         not get its own back). With NT_FRAME_ONE a text for one host alone,
+ *                         not get its own back). With NT_FRAME_UNICAST a text for one host alone,
  *                         ahead of the text that all others get with this seq; who has got his
  *                         own drops that as late.
- *   rank 0->agent PAPER   a file to publish on every host; host holds enum nt_paper.
+ *   rank 0->agent PAPER   a file to publish on every host; host holds enum nt_artifact.
  *   rank 0->agent DONE    all papers are written: publish by rename, everywhere. Payload: one
  *                         line, "ok", "partial REASON" or "failed REASON".
  * A probe that is alone in its job (one host) speaks the same way.
@@ -33,8 +33,8 @@ enum nt_frame_type {
     NT_FRAME_START = 1,
     NT_FRAME_GATHER,
     NT_FRAME_GATHERED,
-    NT_FRAME_CAST,
-    NT_FRAME_PAPER,
+    NT_FRAME_BCAST,
+    NT_FRAME_ARTIFACT,
     NT_FRAME_DONE,
     /* between agents only, before anything else */
     NT_FRAME_HELLO,
@@ -43,31 +43,31 @@ enum nt_frame_type {
 
 enum nt_frame_flag {
     NT_FRAME_MORE = 1,
-    NT_FRAME_ONE = 2, /* CAST: for that host alone */
+    NT_FRAME_UNICAST = 2, /* CAST: for that host alone */
 };
 
 /* What rank 0 may publish; the agent knows the file names, the probe only these numbers. */
-enum nt_paper {
-    NT_PAPER_MAP = 1,    /* map.json */
-    NT_PAPER_ENV,        /* hint.env */
-    NT_PAPER_HOSTFILE,   /* hostfile */
-    NT_PAPER_RANKFILE,   /* rankfile */
-    NT_PAPER_RANK_ORDER, /* MPICH_RANK_ORDER */
-    NT_PAPER_SAMPLES,    /* samples */
-    NT_PAPER_END,
+enum nt_artifact {
+    NT_ARTIFACT_MAP = 1,    /* map.json */
+    NT_ARTIFACT_ENV,        /* hint.env */
+    NT_ARTIFACT_HOSTFILE,   /* hostfile */
+    NT_ARTIFACT_RANKFILE,   /* rankfile */
+    NT_ARTIFACT_RANK_ORDER, /* MPICH_RANK_ORDER */
+    NT_ARTIFACT_SAMPLES,    /* samples */
+    NT_ARTIFACT_END,
 };
 
 struct nt_frame {
     enum nt_frame_type type;
     uint16_t flags;
     uint32_t seq;
-    uint32_t host; /* index in the job's host list, or enum nt_paper (PAPER) */
+    uint32_t host; /* index in the job's host list, or enum nt_artifact (PAPER) */
     uint32_t wait_ms;
     uint32_t payload_bytes;
 };
 
 /* The file name of a paper in the job's directory; NULL for a number that is none. */
-const char *nt_paper_name(uint32_t paper);
+const char *nt_artifact_name(uint32_t paper);
 
 void nt_frame_encode(const struct nt_frame *frame, unsigned char head[NT_FRAME_HEAD_BYTES]);
 

@@ -172,7 +172,7 @@ const char *nt_pattern_matrix(const char *pattern)
     return strncmp(pattern, word, sizeof word - 1) == 0 ? pattern + sizeof word - 1 : NULL;
 }
 
-int nt_option_root(struct nt_option *option, const char *dir, struct nt_err *err)
+int nt_option_resolve_path(struct nt_option *option, const char *dir, struct nt_err *err)
 {
     char whole[NT_PATTERN_TEXT_BYTES];
     const char *path = nt_pattern_matrix(option->pattern);

@@ -54,6 +54,6 @@ const char *nt_pattern_matrix(const char *pattern);
 /* Puts the directory dir before the relative PATH of matrix:PATH, so that it means the same file
  * from anywhere; any other option stays as it is. NT_ERR_USAGE when the whole is too long or dir
  * is not absolute or holds what a pattern must not; then the option is untouched. */
-int nt_option_root(struct nt_option *option, const char *dir, struct nt_err *err);
+int nt_option_resolve_path(struct nt_option *option, const char *dir, struct nt_err *err);
 
 #endif

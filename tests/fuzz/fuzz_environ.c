@@ -12,7 +12,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct nt_err err;
     if (size == 0)
         return 0;
-    struct nt_environ_place place = {.dir = "/run/nettopo/1", .apply = (data[0] & 1) != 0};
+    struct nt_environ_options place = {.dir = "/run/nettopo/1", .apply = (data[0] & 1) != 0};
     if (nt_environ_read((const char *)data + 1, size - 1, &place, &environ, &err) != 0)
         return 0;
     for (size_t k = 0; k < environ.count; k++) {

@@ -16,10 +16,11 @@ static void take(struct nt_gather *gather, const struct nt_frame *frame)
     if (frame->payload_bytes > PAYLOAD_MAX)
         abort();
     if (frame->type == NT_FRAME_GATHER)
-        nt_gather_piece(gather, frame->host, frame->seq, (frame->flags & NT_FRAME_MORE) != 0);
+        nt_gather_contribution(gather, frame->host, frame->seq,
+                               (frame->flags & NT_FRAME_MORE) != 0);
     else if (frame->type == NT_FRAME_DONE)
-        nt_gather_leave(gather, frame->host);
-    else if (frame->type == NT_FRAME_CAST)
+        nt_gather_set_lost(gather, frame->host);
+    else if (frame->type == NT_FRAME_BCAST)
         nt_gather_open(gather, frame->seq, 1, NULL);
     else if (gather->is_open)
         nt_gather_close(gather);

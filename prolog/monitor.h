@@ -2,16 +2,16 @@
  * dies or does not end in time ends it and publishes failed in its place.
  *
  * libmunge, a file system or a bug may hold up the inner one; this one calls nothing that can. */
-#ifndef NT_WATCH_H
-#define NT_WATCH_H
+#ifndef NT_MONITOR_H
+#define NT_MONITOR_H
 
 #include "conf.h"
 #include "request.h"
-#include "seat.h"
+#include "session.h"
 
 /* Does the whole job; returns when it is over: budget_s and less than a second more.
  * began: when the agent was started (monotonic). -1 when nothing could be published here. */
-int nt_watch(const struct nt_request *request, const struct nt_conf *conf, double budget_s,
-             double began, struct nt_err *err);
+int nt_monitor_run(const struct nt_request *request, const struct nt_conf *conf, double budget_s,
+                   double began, struct nt_err *err);
 
 #endif

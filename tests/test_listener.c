@@ -10,9 +10,9 @@
 
 #include <cmocka.h>
 
-#include "door.h"
-#include "knock.h"
-#include "now.h"
+#include "clock.h"
+#include "connector.h"
+#include "listener.h"
 #include "own_munge.h"
 
 static struct own_munge munge;
@@ -33,11 +33,11 @@ static int stop(void **state)
     return 0;
 }
 
-/* A leader and what is needed to knock at its door. */
+/* A leader and what is needed to knock at its listener. */
 struct scene {
     struct nt_conf conf;
     struct nt_job leader, member;
-    struct nt_door door;
+    struct nt_listener listener;
     struct nt_addresses addresses;
 };
 
@@ -51,23 +51,23 @@ static void set(struct scene *s)
     snprintf(s->conf.munge_socket, sizeof s->conf.munge_socket, "%s", munge.socket);
     s->leader = (struct nt_job){.id = (uint32_t)getpid(), .restart = 1, .hosts = 3, .host = names};
     s->member = s->leader;
-    s->member.me = 1;
+    s->member.self = 1;
     struct sockaddr_in to = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     memcpy(&s->addresses.at[0], &to, sizeof to);
     s->addresses.count = 1;
-    if (nt_door_open(&s->door, &s->conf, &s->leader, &err) != 0)
+    if (nt_listener_open(&s->listener, &s->conf, &s->leader, &err) != 0)
         fail_msg("%s", err.text);
 }
 
 /* Steps both until they have met or seconds are over. */
-static bool meet(struct scene *s, struct nt_knock *knock, double seconds, size_t *host,
+static bool meet(struct scene *s, struct nt_connector *connector, double seconds, size_t *host,
                  struct nt_conn *to_member, struct nt_conn *to_leader)
 {
-    double until = nt_now() + seconds;
+    double until = nt_clock_s() + seconds;
     bool in = false, out = false;
-    while (!(in && out) && nt_now() < until) {
-        in = in || nt_door_step(&s->door, host, to_member) == 1;
-        out = out || nt_knock_step(knock, to_leader) == 1;
+    while (!(in && out) && nt_clock_s() < until) {
+        in = in || nt_listener_step(&s->listener, host, to_member) == 1;
+        out = out || nt_connector_step(connector, to_leader) == 1;
         poll(NULL, 0, 1);
     }
     if (in != out) {
@@ -77,10 +77,10 @@ static bool meet(struct scene *s, struct nt_knock *knock, double seconds, size_t
     return in;
 }
 
-static int knock_raw(const struct scene *s)
+static int connect_raw(const struct scene *s)
 {
     struct sockaddr_in to = {.sin_family = AF_INET,
-                             .sin_port = htons(s->door.port),
+                             .sin_port = htons(s->listener.port),
                              .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     int fd = socket(AF_INET, SOCK_STREAM, 0);
     assert_int_equal(connect(fd, (struct sockaddr *)&to, sizeof to), 0);
@@ -88,96 +88,97 @@ static int knock_raw(const struct scene *s)
 }
 
 /* Steps both until the knocker knows why not; nobody may come in. */
-static void refused(struct scene *s, struct nt_knock *knock)
+static void refused(struct scene *s, struct nt_connector *connector)
 {
     struct nt_conn conn;
     size_t host;
-    for (double until = nt_now() + 5; knock->last.kind == NT_ERR_NONE && nt_now() < until;
-         poll(NULL, 0, 1)) {
-        assert_int_equal(nt_door_step(&s->door, &host, &conn), 0);
-        assert_int_equal(nt_knock_step(knock, &conn), 0);
+    for (double until = nt_clock_s() + 5;
+         connector->last_error.kind == NT_ERR_NONE && nt_clock_s() < until; poll(NULL, 0, 1)) {
+        assert_int_equal(nt_listener_step(&s->listener, &host, &conn), 0);
+        assert_int_equal(nt_connector_step(connector, &conn), 0);
     }
-    assert_int_not_equal(knock->last.kind, NT_ERR_NONE);
+    assert_int_not_equal(connector->last_error.kind, NT_ERR_NONE);
 }
 
 /* Steps the door a while, and until there are so many guests; nobody may come in. */
-static void nobody_comes_in(struct scene *s, double seconds, size_t guests)
+static void nobody_comes_in(struct scene *s, double seconds, size_t pending)
 {
     struct nt_conn conn;
     size_t host;
-    double now = nt_now(), least = now + seconds, most = now + 5;
-    for (; now < least || (s->door.guests != guests && now < most); now = nt_now()) {
-        assert_int_equal(nt_door_step(&s->door, &host, &conn), 0);
+    double now = nt_clock_s(), least = now + seconds, most = now + 5;
+    for (; now < least || (s->listener.pending_count != pending && now < most);
+         now = nt_clock_s()) {
+        assert_int_equal(nt_listener_step(&s->listener, &host, &conn), 0);
         poll(NULL, 0, 1);
     }
-    assert_int_equal(s->door.guests, guests);
+    assert_int_equal(s->listener.pending_count, pending);
 }
 
 static void the_two_meet_and_can_speak(void **state)
 {
     (void)state;
     struct scene s;
-    struct nt_knock knock;
+    struct nt_connector connector;
     struct nt_conn a, b;
     size_t host = 99;
     if (munge.pid == 0)
         skip();
     set(&s);
-    nt_knock_init(&knock, &s.conf, &s.member, 0, &s.addresses);
-    if (!meet(&s, &knock, 5, &host, &a, &b))
-        fail_msg("%s / %s", knock.last.text, s.door.last.text);
+    nt_connector_init(&connector, &s.conf, &s.member, 0, &s.addresses);
+    if (!meet(&s, &connector, 5, &host, &a, &b))
+        fail_msg("%s / %s", connector.last_error.text, s.listener.last_error.text);
     assert_int_equal(host, 1);
-    struct nt_frame frame = {.type = NT_FRAME_CAST, .payload_bytes = 2};
+    struct nt_frame frame = {.type = NT_FRAME_BCAST, .payload_bytes = 2};
     const unsigned char *payload;
     assert_int_equal(nt_conn_send(&a, &frame, "hi", NULL), 0);
     int got = 0;
-    for (double until = nt_now() + 2; got == 0 && nt_now() < until;)
+    for (double until = nt_clock_s() + 2; got == 0 && nt_clock_s() < until;)
         got = nt_conn_next(&b, &frame, &payload, NULL);
     assert_int_equal(got, 1);
     assert_memory_equal(payload, "hi", 2);
     nt_conn_fini(&a);
     nt_conn_fini(&b);
-    nt_knock_fini(&knock);
-    nt_door_fini(&s.door);
-    nt_door_fini(&s.door);
+    nt_connector_fini(&connector);
+    nt_listener_fini(&s.listener);
+    nt_listener_fini(&s.listener);
 }
 
 static void a_taken_port_is_gone_round(void **state)
 {
     (void)state;
     struct scene first, s;
-    struct nt_knock knock;
+    struct nt_connector connector;
     struct nt_conn a, b;
     size_t host;
     if (munge.pid == 0)
         skip();
     set(&first); /* another job's leader has the port: it says its own HELLO */
     set(&s);
-    assert_int_not_equal(first.door.port, s.door.port);
+    assert_int_not_equal(first.listener.port, s.listener.port);
     first.leader.id++;
     struct nt_conn none;
     size_t nobody;
-    nt_knock_init(&knock, &s.conf, &s.member, 0, &s.addresses);
+    nt_connector_init(&connector, &s.conf, &s.member, 0, &s.addresses);
     bool met = false, in = false, out = false;
-    for (double until = nt_now() + 5; !met && nt_now() < until; poll(NULL, 0, 1)) {
-        assert_int_equal(nt_door_step(&first.door, &nobody, &none), 0);
-        in = in || nt_door_step(&s.door, &host, &a) == 1;
-        out = out || nt_knock_step(&knock, &b) == 1;
+    for (double until = nt_clock_s() + 5; !met && nt_clock_s() < until; poll(NULL, 0, 1)) {
+        assert_int_equal(nt_listener_step(&first.listener, &nobody, &none), 0);
+        in = in || nt_listener_step(&s.listener, &host, &a) == 1;
+        out = out || nt_connector_step(&connector, &b) == 1;
         met = in && out;
     }
     assert_true(met);
     nt_conn_fini(&a);
     nt_conn_fini(&b);
-    nt_knock_fini(&knock);
-    nt_door_fini(&first.door);
-    nt_door_fini(&s.door);
+    nt_connector_fini(&connector);
+    nt_listener_fini(&first.listener);
+    nt_listener_fini(&s.listener);
 }
 
 static void another_run_or_host_is_not_let_in(void **state)
 {
     (void)state;
     struct scene s;
-    struct nt_knock knock;
+    struct nt_connector connector;
     struct nt_conn a, b;
     size_t host;
     static char *other_names[] = {"n1", "nX", "n3"};
@@ -191,21 +192,21 @@ static void another_run_or_host_is_not_let_in(void **state)
         else if (k == 1)
             member.host = other_names; /* believes in another host list */
         else
-            member.me = 0; /* says it is the leader */
-        nt_knock_init(&knock, &s.conf, &member, 0, &s.addresses);
-        refused(&s, &knock);
-        assert_false(meet(&s, &knock, 0.3, &host, &a, &b)); /* nor when it tries again */
-        nt_knock_fini(&knock);
+            member.self = 0; /* says it is the leader */
+        nt_connector_init(&connector, &s.conf, &member, 0, &s.addresses);
+        refused(&s, &connector);
+        assert_false(meet(&s, &connector, 0.3, &host, &a, &b)); /* nor when it tries again */
+        nt_connector_fini(&connector);
     }
-    assert_true(s.door.refused > 0);
-    nt_door_fini(&s.door);
+    assert_true(s.listener.refused > 0);
+    nt_listener_fini(&s.listener);
 }
 
 static void without_munge_nobody_is_let_in(void **state)
 {
     (void)state;
     struct scene s;
-    struct nt_knock knock;
+    struct nt_connector connector;
     struct nt_conn a, b;
     size_t host;
     if (munge.pid == 0)
@@ -213,51 +214,51 @@ static void without_munge_nobody_is_let_in(void **state)
     set(&s);
     struct nt_conf deaf = s.conf;
     snprintf(deaf.munge_socket, sizeof deaf.munge_socket, "/nonexistent/socket");
-    nt_knock_init(&knock, &deaf, &s.member, 0, &s.addresses);
-    refused(&s, &knock);
-    assert_non_null(strstr(knock.last.text, "munge: "));
-    assert_false(meet(&s, &knock, 0.3, &host, &a, &b));
-    nt_knock_fini(&knock);
-    nt_door_fini(&s.door);
+    nt_connector_init(&connector, &deaf, &s.member, 0, &s.addresses);
+    refused(&s, &connector);
+    assert_non_null(strstr(connector.last_error.text, "munge: "));
+    assert_false(meet(&s, &connector, 0.3, &host, &a, &b));
+    nt_connector_fini(&connector);
+    nt_listener_fini(&s.listener);
 }
 
 static void garbage_and_idlers_keep_nobody_out(void **state)
 {
     (void)state;
     struct scene s;
-    struct nt_knock knock;
+    struct nt_connector connector;
     struct nt_conn a, b;
     size_t host;
-    int idle[NT_DOOR_PLACES + 20];
+    int idle[NT_LISTENER_PENDING_MAX + 20];
     unsigned char head[NT_FRAME_HEAD_BYTES];
     if (munge.pid == 0)
         skip();
     set(&s);
-    int fd = knock_raw(&s);
+    int fd = connect_raw(&s);
     assert_int_equal(write(fd, "GET / HTTP/1.0\r\n\r\n............", 30), 30);
     nobody_comes_in(&s, 0.05, 0);
     close(fd);
-    fd = knock_raw(&s); /* a frame that is far too large for the door */
+    fd = connect_raw(&s); /* a frame that is far too large for the door */
     nt_frame_encode(
         &(struct nt_frame){.type = NT_FRAME_PROOF, .payload_bytes = NT_FRAME_PAYLOAD_MAX}, head);
     assert_int_equal(write(fd, head, sizeof head), sizeof head);
     nobody_comes_in(&s, 0.05, 0);
     close(fd);
-    for (size_t k = 0; k < NT_DOOR_PLACES + 20; k++) {
-        idle[k] = knock_raw(&s);
-        if (k % 16 == 0 && k < NT_DOOR_PLACES)
+    for (size_t k = 0; k < NT_LISTENER_PENDING_MAX + 20; k++) {
+        idle[k] = connect_raw(&s);
+        if (k % 16 == 0 && k < NT_LISTENER_PENDING_MAX)
             nobody_comes_in(&s, 0, k + 1);
     }
-    nobody_comes_in(&s, 0.05, NT_DOOR_PLACES);
-    nt_knock_init(&knock, &s.conf, &s.member, 0, &s.addresses);
-    assert_true(meet(&s, &knock, 3, &host, &a, &b));
+    nobody_comes_in(&s, 0.05, NT_LISTENER_PENDING_MAX);
+    nt_connector_init(&connector, &s.conf, &s.member, 0, &s.addresses);
+    assert_true(meet(&s, &connector, 3, &host, &a, &b));
     nt_conn_fini(&a);
     nt_conn_fini(&b);
     nobody_comes_in(&s, 1.1, 0); /* their time is over */
-    for (size_t k = 0; k < NT_DOOR_PLACES + 20; k++)
+    for (size_t k = 0; k < NT_LISTENER_PENDING_MAX + 20; k++)
         close(idle[k]);
-    nt_knock_fini(&knock);
-    nt_door_fini(&s.door);
+    nt_connector_fini(&connector);
+    nt_listener_fini(&s.listener);
 }
 
 /* Without a file for one more the door rests, and lets in later who has waited. */
@@ -266,26 +267,27 @@ static void without_files_the_door_rests(void **state)
     (void)state;
     struct scene s;
     struct rlimit usual, none;
-    struct pollfd polls[NT_DOOR_POLLS];
+    struct pollfd polls[NT_LISTENER_POLLFDS];
     struct nt_conn conn;
     size_t host;
     set(&s);
-    int fd = knock_raw(&s);
-    assert_int_equal(poll(polls, (nfds_t)nt_door_polls(&s.door, polls), 2000), 1);
+    int fd = connect_raw(&s);
+    assert_int_equal(poll(polls, (nfds_t)nt_listener_pollfds(&s.listener, polls), 2000), 1);
     assert_int_equal(getrlimit(RLIMIT_NOFILE, &usual), 0);
     none = usual;
     none.rlim_cur = 3;
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
-    int got = nt_door_step(&s.door, &host, &conn);
+    int got = nt_listener_step(&s.listener, &host, &conn);
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &usual), 0);
     assert_int_equal(got, 0);
-    assert_int_equal(s.door.guests, 0);
-    assert_int_equal(poll(polls, (nfds_t)nt_door_polls(&s.door, polls), 0), 0);
-    for (double until = nt_now() + 5; poll(polls, (nfds_t)nt_door_polls(&s.door, polls), 10) == 0;)
-        assert_true(nt_now() < until);
+    assert_int_equal(s.listener.pending_count, 0);
+    assert_int_equal(poll(polls, (nfds_t)nt_listener_pollfds(&s.listener, polls), 0), 0);
+    for (double until = nt_clock_s() + 5;
+         poll(polls, (nfds_t)nt_listener_pollfds(&s.listener, polls), 10) == 0;)
+        assert_true(nt_clock_s() < until);
     nobody_comes_in(&s, 0, 1);
     close(fd);
-    nt_door_fini(&s.door);
+    nt_listener_fini(&s.listener);
 }
 
 /* One who listens on an earlier port of the leader's host passes every byte between the two. */
@@ -293,36 +295,36 @@ static void a_relay_on_another_port_is_found_out(void **state)
 {
     (void)state;
     struct scene s, trap;
-    struct nt_knock knock;
+    struct nt_connector connector;
     struct nt_conn a, b;
     size_t host;
     if (munge.pid == 0)
         skip();
     set(&trap); /* takes the first port */
     set(&s);
-    uint16_t port = trap.door.port;
-    nt_door_fini(&trap.door);
+    uint16_t port = trap.listener.port;
+    nt_listener_fini(&trap.listener);
     int one = 1, ear = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
     setsockopt(ear, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
     struct sockaddr_in at = {
         .sin_family = AF_INET, .sin_port = htons(port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     assert_int_equal(bind(ear, (struct sockaddr *)&at, sizeof at), 0);
     assert_int_equal(listen(ear, 5), 0);
-    nt_knock_init(&knock, &s.conf, &s.member, 0, &s.addresses);
+    nt_connector_init(&connector, &s.conf, &s.member, 0, &s.addresses);
     /* the member may only see the relay's port */
     struct nt_conf narrow = s.conf;
     narrow.port_first = narrow.port_last = port;
-    knock.conf = &narrow;
+    connector.conf = &narrow;
     int in = -1, out = -1;
     size_t passed = 0;
-    for (double until = nt_now() + 5; s.door.last.kind == NT_ERR_NONE && nt_now() < until;
-         poll(NULL, 0, 1)) {
+    for (double until = nt_clock_s() + 5;
+         s.listener.last_error.kind == NT_ERR_NONE && nt_clock_s() < until; poll(NULL, 0, 1)) {
         unsigned char bytes[8192];
         ssize_t n;
-        assert_int_equal(nt_door_step(&s.door, &host, &a), 0);
-        assert_int_equal(nt_knock_step(&knock, &b), 0);
+        assert_int_equal(nt_listener_step(&s.listener, &host, &a), 0);
+        assert_int_equal(nt_connector_step(&connector, &b), 0);
         if (in < 0 && (in = accept4(ear, NULL, NULL, SOCK_NONBLOCK)) >= 0)
-            out = knock_raw(&s);
+            out = connect_raw(&s);
         if (in < 0)
             continue;
         while ((n = recv(out, bytes, sizeof bytes, MSG_DONTWAIT)) > 0)
@@ -334,12 +336,12 @@ static void a_relay_on_another_port_is_found_out(void **state)
         }
     }
     assert_true(passed > NT_FRAME_HEAD_BYTES + NT_NONCE_BYTES); /* the proof did go through */
-    assert_string_equal(s.door.last.text, "munge: credential for something else");
+    assert_string_equal(s.listener.last_error.text, "munge: credential for something else");
     close(in);
     close(out);
     close(ear);
-    nt_knock_fini(&knock);
-    nt_door_fini(&s.door);
+    nt_connector_fini(&connector);
+    nt_listener_fini(&s.listener);
 }
 
 static void ports_stay_in_their_range(void **state)

@@ -11,13 +11,13 @@
 
 #include <cmocka.h>
 
-#include "branch.h"
+#include "subtree.h"
 
 /* 10 hosts in blocks of 4: 0 leads 1 to 3, 4 leads 5 to 7, 8 leads 9. */
 enum { HOSTS = 10, BLOCK = 4 };
 
 struct scene {
-    struct nt_branch branch;
+    struct nt_subtree subtree;
     struct nt_conn peer[HOSTS]; /* the far ends */
 };
 
@@ -29,35 +29,36 @@ static void come(struct scene *s, size_t host)
     assert_int_equal(nt_conn_init(&conn, fd[0], NT_PROOF_MAX, NT_QUEUE_MAX, NULL), 0);
     assert_int_equal(nt_conn_init(&s->peer[host], fd[1], NT_FRAME_PAYLOAD_MAX, NT_QUEUE_MAX, NULL),
                      0);
-    assert_true(nt_star_join(&s->branch.star, host, &conn, NT_FRAME_PAYLOAD_MAX, NT_QUEUE_MAX));
+    assert_true(
+        nt_children_add(&s->subtree.children, host, &conn, NT_FRAME_PAYLOAD_MAX, NT_QUEUE_MAX));
 }
 
-static void set(struct scene *s, size_t me)
+static void set(struct scene *s, size_t self)
 {
     memset(s, 0, sizeof *s);
     for (size_t h = 0; h < HOSTS; h++)
         s->peer[h].fd = -1;
-    assert_int_equal(nt_branch_init(&s->branch, HOSTS, me, BLOCK, NULL), 0);
+    assert_int_equal(nt_subtree_init(&s->subtree, HOSTS, self, BLOCK, NULL), 0);
 }
 
 static void end(struct scene *s)
 {
     for (size_t h = 0; h < HOSTS; h++)
         nt_conn_fini(&s->peer[h]);
-    nt_branch_fini(&s->branch);
+    nt_subtree_fini(&s->subtree);
 }
 
 static void go(struct scene *s, size_t host)
 {
     nt_conn_fini(&s->peer[host]);
-    s->branch.star.ready[host] = true; /* as poll would tell */
+    s->subtree.children.ready[host] = true; /* as poll would tell */
 }
 
 static void say(struct scene *s, size_t from, uint32_t as)
 {
     struct nt_frame frame = {.type = NT_FRAME_GATHER, .seq = 1, .host = as, .payload_bytes = 1};
     assert_int_equal(nt_conn_send(&s->peer[from], &frame, "x", NULL), 0);
-    s->branch.star.ready[from] = true;
+    s->subtree.children.ready[from] = true;
 }
 
 /* The hosts that the branch hears now, "4 5 " */
@@ -67,7 +68,7 @@ static const char *heard(struct scene *s)
     struct nt_frame frame;
     const unsigned char *payload;
     text[0] = '\0';
-    while (nt_branch_next(&s->branch, &frame, &payload) == 1)
+    while (nt_subtree_next(&s->subtree, &frame, &payload) == 1)
         snprintf(text + strlen(text), sizeof text - strlen(text), "%u ", frame.host);
     return text;
 }
@@ -79,7 +80,7 @@ static const char *reached(struct scene *s)
     struct nt_frame frame;
     const unsigned char *payload;
     text[0] = '\0';
-    nt_branch_step(&s->branch);
+    nt_subtree_step(&s->subtree);
     for (size_t h = 0; h < HOSTS; h++)
         while (nt_conn_is_open(&s->peer[h]) &&
                nt_conn_next(&s->peer[h], &frame, &payload, NULL) == 1)
@@ -92,7 +93,7 @@ static const char *lost(struct scene *s, double now)
     static char text[128];
     size_t host;
     text[0] = '\0';
-    while (nt_branch_next_lost(&s->branch, now, &host) == 1)
+    while (nt_subtree_next_lost(&s->subtree, now, &host) == 1)
         snprintf(text + strlen(text), sizeof text - strlen(text), "%zu ", host);
     return text;
 }
@@ -100,8 +101,8 @@ static const char *lost(struct scene *s, double now)
 static void send_one(struct scene *s, uint32_t host)
 {
     struct nt_frame frame = {
-        .type = NT_FRAME_CAST, .flags = NT_FRAME_ONE, .host = host, .payload_bytes = 2};
-    nt_branch_send(&s->branch, &frame, "hi");
+        .type = NT_FRAME_BCAST, .flags = NT_FRAME_UNICAST, .host = host, .payload_bytes = 2};
+    nt_subtree_send(&s->subtree, &frame, "hi");
 }
 
 static void blocks_are_about_the_root(void **state)
@@ -117,9 +118,10 @@ static void blocks_are_about_the_root(void **state)
     for (size_t k = 0; k < sizeof table / sizeof *table; k++)
         assert_int_equal(nt_block_hosts(table[k].hosts, table[k].configured), table[k].block);
     for (size_t hosts = 257; hosts <= 65536; hosts += 97) {
-        struct nt_branch b = {.hosts = hosts, .block = nt_block_hosts(hosts, 0)};
-        assert_true(nt_branch_expects(&b) <= 2 * 256);
-        assert_true(4 * nt_branch_expects(&b) * nt_branch_expects(&b) <= 25 * hosts);
+        struct nt_subtree subtree = {.hosts = hosts, .block = nt_block_hosts(hosts, 0)};
+        assert_true(nt_subtree_expected(&subtree) <= 2 * 256);
+        assert_true(4 * nt_subtree_expected(&subtree) * nt_subtree_expected(&subtree) <=
+                    25 * hosts);
     }
 }
 
@@ -132,8 +134,8 @@ static void everyone_comes_to_one_who_expects_him(void **state)
             for (size_t h = 1; h < hosts; h++)
                 comes[nt_block_leader(block, h)]++;
             for (size_t h = 0; h < hosts; h += block) {
-                struct nt_branch b = {.hosts = hosts, .me = h, .block = block};
-                assert_int_equal(nt_branch_expects(&b), comes[h]);
+                struct nt_subtree subtree = {.hosts = hosts, .self = h, .block = block};
+                assert_int_equal(nt_subtree_expected(&subtree), comes[h]);
                 all += comes[h];
             }
             assert_int_equal(all, hosts - 1);
@@ -175,11 +177,11 @@ static void what_no_member_may_say_ends_the_talk(void **state)
     set(&s, 0);
     come(&s, 4);
     come(&s, 8);
-    struct nt_frame frame = {.type = NT_FRAME_CAST, .host = 5};
+    struct nt_frame frame = {.type = NT_FRAME_BCAST, .host = 5};
     assert_int_equal(nt_conn_send(&s.peer[4], &frame, NULL, NULL), 0);
     say(&s, 8, 8);
     assert_string_equal(heard(&s), "8 ");
-    assert_false(nt_star_has(&s.branch.star, 4));
+    assert_false(nt_children_is_online(&s.subtree.children, 4));
     end(&s);
 }
 
@@ -187,7 +189,7 @@ static void a_text_for_one_goes_his_way_alone(void **state)
 {
     (void)state;
     struct scene s;
-    struct nt_frame all = {.type = NT_FRAME_CAST, .payload_bytes = 2};
+    struct nt_frame all = {.type = NT_FRAME_BCAST, .payload_bytes = 2};
     set(&s, 0);
     come(&s, 1);
     come(&s, 4);
@@ -205,7 +207,7 @@ static void a_text_for_one_goes_his_way_alone(void **state)
     come(&s, 6);
     send_one(&s, 6);
     assert_string_equal(reached(&s), "6 ");
-    nt_branch_send(&s.branch, &all, "hi");
+    nt_subtree_send(&s.subtree, &all, "hi");
     assert_string_equal(reached(&s), "1 4 6 8 ");
     end(&s);
     set(&s, 4); /* a block's own leader */
@@ -247,23 +249,23 @@ static void who_comes_is_greeted(void **state)
 {
     (void)state;
     struct scene s;
-    static char long_text[NT_GREETING_BYTES + 1];
+    static char long_text[NT_ANNOUNCEMENT_BYTES + 1];
     struct nt_frame frame = {.type = NT_FRAME_START, .payload_bytes = 2};
     set(&s, 0);
     come(&s, 1);
-    assert_int_equal(nt_branch_greet(&s.branch, &frame, "hi"), 0);
+    assert_int_equal(nt_subtree_announce(&s.subtree, &frame, "hi"), 0);
     assert_string_equal(reached(&s), "1 ");
     frame.payload_bytes = sizeof long_text;
-    assert_int_equal(nt_branch_greet(&s.branch, &frame, long_text), -1);
+    assert_int_equal(nt_subtree_announce(&s.subtree, &frame, long_text), -1);
     assert_string_equal(reached(&s), "");
-    assert_int_equal(s.branch.greeting.type, NT_FRAME_START);
-    assert_memory_equal(s.branch.greeting_text, "hi", 2);
-    frame = (struct nt_frame){.type = NT_FRAME_DONE, .payload_bytes = NT_GREETING_BYTES};
-    assert_int_equal(nt_branch_greet(&s.branch, &frame, long_text), 0);
-    assert_int_equal(s.branch.greeting.payload_bytes, NT_GREETING_BYTES);
-    nt_branch_shut(&s.branch);
-    assert_int_equal(s.branch.greeting.type, NT_FRAME_DONE);
-    assert_memory_equal(s.branch.greeting_text, "failed ", 7);
+    assert_int_equal(s.subtree.announcement.type, NT_FRAME_START);
+    assert_memory_equal(s.subtree.announcement_text, "hi", 2);
+    frame = (struct nt_frame){.type = NT_FRAME_DONE, .payload_bytes = NT_ANNOUNCEMENT_BYTES};
+    assert_int_equal(nt_subtree_announce(&s.subtree, &frame, long_text), 0);
+    assert_int_equal(s.subtree.announcement.payload_bytes, NT_ANNOUNCEMENT_BYTES);
+    nt_subtree_reject_late(&s.subtree);
+    assert_int_equal(s.subtree.announcement.type, NT_FRAME_DONE);
+    assert_memory_equal(s.subtree.announcement_text, "failed ", 7);
     end(&s);
 }
 

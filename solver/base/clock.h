@@ -12,7 +12,7 @@ static inline double nt_clock_s(void)
 }
 
 /* For poll: what is left until then, rounded up, never negative. */
-static inline int nt_left_ms(double deadline_s)
+static inline int nt_clock_left_ms(double deadline_s)
 {
     double left = deadline_s - nt_clock_s();
     if (!(left > 0))
