@@ -1,4 +1,31 @@
-/* nettopo-prolog: root's part of a sweep, in a job's prolog and epilog on each of its hosts. */
+/* nettopo-prolog, the agent: root's part of a sweep, in a job's prolog and epilog on each host.
+ *
+ * It authenticates the job's hosts to each other, starts the probe as the job's user, relays frames
+ * between the probes without reading them, keeps the deadline, and publishes what rank 0 wrote.
+ *
+ * The command       agent.c, request.c (arguments), conffile.c, job.c (Slurm)
+ * Two processes     monitor.c starts a worker that does the rest, and replaces its result by failed
+ *                   when it dies or is late
+ * One host's part   session.c: the probe (child.c) and the directory (publish.c), log.c, advice.c
+ * Roles             leader.c on the job's first host, member.c on all others (role.h)
+ * Between hosts     listener.c accepts and connector.c connects, both with auth.c (MUNGE);
+ *                   lookup.c resolves addresses in a child process; conn.c sends and receives
+ *                   frames (base/frame.h); children.c holds the connections of one agent,
+ *                   subtree.c the tree of agents below it; gather.c which hosts contributed
+ *
+ * States of a leader:
+ *   lookup       asks slurmctld which jobs share the hosts; members connect and wait
+ *   measuring    START is sent to all; gathers, broadcasts and unicasts between rank 0 and the
+ * others publishing   from the first artifact of rank 0 on; members that connect now are refused
+ *   decided      DONE of rank 0, or a failure of its own: published, members drained
+ * States of a member:
+ *   resolving    the address of its leader: that of its block, else the job's first host
+ *   connecting   connector.c; without its block leader within 0.7 s, or after losing it, the host
+ *                connects to the job's first host
+ *   measuring    frames pass in both directions; a block leader also serves its block
+ *   publishing   artifacts are written and passed on to the block
+ *   decided      DONE came, the leader was lost, or time is over: published, block drained
+ * In each state the time limit leads to "decided" with status failed. */
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -20,11 +47,11 @@ static const char HELP[] =
     "       nettopo-prolog remove --job ID [--conf FILE]\n"
     "       nettopo-prolog --from-prolog-script|--from-epilog-script [--conf FILE]\n"
     "\n"
-    "Finds the network of a job in its prolog and publishes it for the job. Started by the\n"
+    "Measures the network of a job in its prolog and publishes a map of it. Started by the\n"
     "plugin spank_nettopo.so, or by a Prolog script where Slurm does not call plugins\n"
     "(PrologFlags=RunInJob). See spank_nettopo(8).\n";
 
-/* 0, 1 and 2 are open before anything else could take their place. */
+/* Otherwise a socket could become descriptor 0, 1 or 2. */
 static void open_standard_descriptors(void)
 {
     int fd;

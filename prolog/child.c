@@ -22,7 +22,7 @@
 
 enum { PROBE_FD = 3, OPEN_FILES = 65536, ENVIRONMENT_MAX = 24, STOP_MS = 50 };
 
-/* What the child's exit says when it did not get as far as the probe. */
+/* Exit statuses of the child when it fails before it executes the probe. */
 enum { EXIT_SETUP = 125, EXIT_PRIVILEGE = 126, EXIT_EXEC = 127 };
 
 struct environment {
@@ -30,7 +30,7 @@ struct environment {
     char *text[ENVIRONMENT_MAX];
 };
 
-/* UCX's constructors read the environment before main, so it is made here. */
+/* UCX's constructors read the environment before main, so the agent sets it. */
 static void make_environment(const struct nt_conf *conf, const struct nt_log *log,
                              struct environment *env)
 {
@@ -43,7 +43,7 @@ static void make_environment(const struct nt_conf *conf, const struct nt_log *lo
         "UCX_TCP_CONN_NB=y",
         "UCX_WARN_UNUSED_ENV_VARS=n",
         "UCX_VFS_ENABLE=n",
-        "UCX_LOG_FILE=stderr", /* its standard output is buffered, and lost with a kill */
+        "UCX_LOG_FILE=stderr", /* standard output is buffered, and lost when the probe is killed */
         "PMIX_MCA_gds=hash",
         "HWLOC_COMPONENTS=-gl,-opencl,-pci,-linuxio",
     };
@@ -71,7 +71,7 @@ static bool set_limit(int what, rlim_t soft, rlim_t hard)
     struct rlimit now;
     if (getrlimit((__rlimit_resource_t)what, &now) != 0)
         return false;
-    /* never above what we have: an admin's own limit stays */
+    /* never above the current limits: those of the administrator stay */
     struct rlimit want = {.rlim_cur = soft < now.rlim_max ? soft : now.rlim_max,
                           .rlim_max = hard < now.rlim_max ? hard : now.rlim_max};
     return setrlimit((__rlimit_resource_t)what, &want) == 0;
@@ -103,7 +103,7 @@ static void reset_signals(void)
 {
     sigset_t none;
     for (int k = 1; k < NSIG; k++)
-        signal(k, SIG_DFL); /* refused for some: those cannot be changed */
+        signal(k, SIG_DFL); /* fails for SIGKILL and SIGSTOP */
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
 }
@@ -116,10 +116,10 @@ static bool privileges_are_dropped(uid_t uid, gid_t gid)
         return false;
     if (r != uid || e != uid || s != uid || rg != gid || eg != gid || sg != gid)
         return false;
-    return uid == 0 || setuid(0) != 0; /* and there is no way back */
+    return uid == 0 || setuid(0) != 0; /* and root cannot be regained */
 }
 
-/* A user whom this host does not know gets no groups but the job's. */
+/* A user without an entry on this host gets no group but the job's. */
 static bool drop_privileges(uid_t uid, gid_t gid)
 {
     const struct passwd *user = getpwuid(uid);
@@ -152,10 +152,10 @@ static void run_probe(const struct launch *l)
     reset_signals();
     if (!drop_privileges(l->uid, l->gid))
         _exit(EXIT_PRIVILEGE);
-    /* after the change of user, which clears it; and the parent may be gone by now */
+    /* after the change of user, which clears it; the parent may have died before */
     if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) != 0 || getppid() != l->parent)
         _exit(EXIT_SETUP);
-    /* last: looking the user up opens descriptors of its own */
+    /* last: the lookup of the user opens descriptors */
     if (!set_descriptors(l->socket, l->log_fd))
         _exit(EXIT_SETUP);
     execve(conf->probe, argv, l->env.text);
@@ -248,7 +248,7 @@ static void forget_child(struct nt_child *child)
 int nt_child_ended(struct nt_child *child, char *text, size_t bytes)
 {
     if (child->pid > 0) {
-        /* what it left in its group goes before its number is given up */
+        /* its group is killed before waitpid frees the process id for reuse */
         siginfo_t info = {0};
         if (waitid(P_PID, (id_t)child->pid, &info, WEXITED | WNOHANG | WNOWAIT) != 0 ||
             info.si_pid == 0)
@@ -265,7 +265,7 @@ void nt_child_stop(struct nt_child *child)
 {
     if (child->pid > 0) {
         struct pollfd ending = {.fd = child->pidfd, .events = POLLIN};
-        kill(-child->pid, SIGKILL); /* nothing there before its setsid */
+        kill(-child->pid, SIGKILL); /* fails before its setsid */
         kill(child->pid, SIGKILL);
         if (poll(&ending, 1, STOP_MS) > 0)
             waitpid(child->pid, &child->status, WNOHANG);
@@ -273,7 +273,7 @@ void nt_child_stop(struct nt_child *child)
     forget_child(child);
 }
 
-/* The first of our children, 0 for none. */
+/* The first child of this process, 0 for none. */
 static pid_t first_child(void)
 {
     char path[64], text[32] = {0};
@@ -289,7 +289,7 @@ static pid_t first_child(void)
 void nt_child_kill_all(double give_up)
 {
     for (pid_t pid; nt_clock_s() < give_up && (pid = first_child()) > 0;) {
-        kill(pid, SIGKILL); /* ours and not reaped: the number cannot be another's */
+        kill(pid, SIGKILL); /* not reaped yet, so the process id cannot have been reused */
         while (nt_clock_s() < give_up && waitpid(pid, NULL, WNOHANG) == 0)
             poll(NULL, 0, 1);
     }

@@ -40,7 +40,7 @@ bool nt_children_add(struct nt_children *children, size_t host, struct nt_conn *
         return false;
     }
     children->ever_joined[host] = true;
-    children->ready[host] = true; /* may have spoken while it was not ours */
+    children->ready[host] = true; /* data may have arrived before poll watched it */
     children->joined_count++;
     children->conn[host] = *conn;
     children->online[children->online_count++] = host;
@@ -95,7 +95,7 @@ void nt_children_bcast(struct nt_children *children, const struct nt_frame *fram
         size_t host = children->online[k];
         struct nt_conn *conn = &children->conn[host];
         if (nt_conn_send(conn, frame, payload, NULL) != 0) {
-            nt_children_remove(children, host); /* another stands at k now */
+            nt_children_remove(children, host); /* moves another host to k */
             continue;
         }
         children->is_congested = children->is_congested || nt_conn_queued(conn) >= NT_QUEUE_HIGH;

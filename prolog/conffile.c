@@ -13,13 +13,13 @@ static int check_owner(int fd, const char *path, struct nt_err *err)
     if (fstat(fd, &st) != 0)
         return nt_err_set(err, NT_ERR_SYSTEM, "%s: %s", path, strerror(errno));
     if (!S_ISREG(st.st_mode))
-        return nt_err_set(err, NT_ERR_INPUT, "%s: not a file", path);
+        return nt_err_set(err, NT_ERR_INPUT, "%s: not a regular file", path);
     if ((st.st_uid != 0 && st.st_uid != geteuid()) || (st.st_mode & 022) != 0)
-        return nt_err_set(err, NT_ERR_INPUT, "%s: others than root may write it", path);
+        return nt_err_set(err, NT_ERR_INPUT, "%s: writable by users other than root", path);
     return 0;
 }
 
-/* bytes, or -1 */
+/* The number of bytes, or -1. */
 static ssize_t read_text(int fd, char *text, size_t room)
 {
     size_t have = 0;

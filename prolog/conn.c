@@ -57,7 +57,7 @@ bool nt_conn_is_open(const struct nt_conn *conn)
     return conn->fd >= 0;
 }
 
-/* 1 when bytes came, 0 when none are there yet */
+/* 1 when bytes were read, 0 when none are available. */
 static int read_available(struct nt_conn *conn, struct nt_err *err)
 {
     size_t room = NT_FRAME_HEAD_BYTES + conn->payload_max;
@@ -74,15 +74,16 @@ static int read_available(struct nt_conn *conn, struct nt_err *err)
         }
         if (got == 0)
             return nt_err_set(err, NT_ERR_INPUT, "%s",
-                              conn->in_end > 0 ? "closed in the middle of a frame" : "closed");
+                              conn->in_end > 0 ? "connection closed within a frame"
+                                               : "connection closed");
         if (errno == EAGAIN || errno == EWOULDBLOCK)
             return 0;
         if (errno != EINTR)
-            return nt_err_set(err, NT_ERR_INPUT, "broken off: %s", strerror(errno));
+            return nt_err_set(err, NT_ERR_INPUT, "connection failed: %s", strerror(errno));
     }
 }
 
-/* 1 when a whole frame stands at in_at */
+/* 1 when a complete frame begins at in_at. */
 static int decode_next(const struct nt_conn *conn, struct nt_frame *frame, struct nt_err *err)
 {
     size_t have = conn->in_end - conn->in_at;
@@ -130,18 +131,18 @@ int nt_conn_flush(struct nt_conn *conn, struct nt_err *err)
             continue;
         if (sent < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
             return 0;
-        return nt_err_set(err, NT_ERR_INPUT, "broken off: %s", strerror(errno));
+        return nt_err_set(err, NT_ERR_INPUT, "connection failed: %s", strerror(errno));
     }
     conn->out_at = conn->out_end = 0;
     return 0;
 }
 
-/* Room for more bytes at out_end, within queue_max. */
+/* Makes room for more bytes at out_end, within queue_max. */
 static int reserve_output(struct nt_conn *conn, size_t more, struct nt_err *err)
 {
     size_t queued = conn->out_end - conn->out_at;
     if (more > conn->queue_max || queued > conn->queue_max - more)
-        return nt_err_set(err, NT_ERR_INPUT, "does not read: %zu bytes wait for it", queued);
+        return nt_err_set(err, NT_ERR_INPUT, "peer does not read: %zu bytes queued", queued);
     if (conn->out_capacity - conn->out_end >= more)
         return 0;
     if (queued > 0)
@@ -164,7 +165,7 @@ static int append_frame(struct nt_conn *conn, const struct nt_frame *frame, cons
                         struct nt_err *err)
 {
     if (conn->fd < 0)
-        return nt_err_set(err, NT_ERR_INPUT, "closed");
+        return nt_err_set(err, NT_ERR_INPUT, "connection closed");
     if (frame->payload_bytes > NT_FRAME_PAYLOAD_MAX)
         return nt_err_set(err, NT_ERR_INPUT, "frame: payload of %u bytes", frame->payload_bytes);
     if (reserve_output(conn, NT_FRAME_HEAD_BYTES + (size_t)frame->payload_bytes, err) != 0)

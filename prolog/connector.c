@@ -11,8 +11,8 @@
 #include "listener.h"
 
 static const double CONNECT_TIMEOUT_S = 0.5, PROOF_TIMEOUT_S = 2.0, ROUND_PAUSE_S = 0.01;
-/* A leader greets at once, unless it has much to do. Somebody else on its ports may say nothing:
- * the first rounds pass him quickly. */
+/* A leader sends HELLO at once, unless it is busy. Another service on its ports may send nothing:
+ * the first rounds skip it quickly. */
 static const double HELLO_TIMEOUT_S = 0.1, HELLO_TIMEOUT_MAX_S = 0.8;
 
 enum { QUEUE_BYTES_MAX = 2 * (NT_FRAME_HEAD_BYTES + NT_PROOF_MAX) };
@@ -41,7 +41,7 @@ double nt_connector_pollfd(const struct nt_connector *connector, struct pollfd *
     return connector->state_until;
 }
 
-/* Leaves this one; after the last of a round a little rest. */
+/* Drops this candidate; after the last one of a round there is a short pause. */
 static void next_candidate(struct nt_connector *connector)
 {
     size_t candidates = connector->addresses.count * nt_port_count(connector->conf);
@@ -125,7 +125,7 @@ static struct nt_claim make_claim(const struct nt_connector *connector, enum nt_
                              .member_nonce = connector->member_nonce};
 }
 
-/* 0: our job's leader, and our proof is on its way */
+/* 0: it is our job's leader, and our proof is sent. */
 static int answer_hello(struct nt_connector *connector, const struct nt_frame *frame,
                         const unsigned char *payload)
 {
@@ -136,11 +136,11 @@ static int answer_hello(struct nt_connector *connector, const struct nt_frame *f
     if (frame->type != NT_FRAME_HELLO || frame->host != connector->leader ||
         nt_hello_decode(payload, frame->payload_bytes, &hello, &other) != 0 ||
         hello.job != connector->job->id)
-        return -1; /* somebody else's: nothing to tell */
+        return -1; /* another job's leader: no error */
     connector->leader_found = true;
     if (hello.version != NT_WIRE_VERSION || hello.restart != connector->job->restart)
         return nt_err_set(&connector->last_error, NT_ERR_INPUT,
-                          "speaks version %u of run %u, expected version %d of run %u",
+                          "protocol version %u, restart %u; expected version %d, restart %u",
                           hello.version, hello.restart, (int)NT_WIRE_VERSION,
                           connector->job->restart);
     memcpy(connector->leader_nonce, hello.nonce, NT_NONCE_BYTES);
@@ -165,14 +165,14 @@ static int verify_leader(struct nt_connector *connector, const struct nt_frame *
     char credential[NT_CREDENTIAL_MAX];
     size_t bytes = frame->payload_bytes;
     if (frame->type != NT_FRAME_PROOF || bytes <= NT_NONCE_BYTES || bytes >= NT_PROOF_MAX)
-        return nt_err_set(&connector->last_error, NT_ERR_INPUT, "not a proof");
+        return nt_err_set(&connector->last_error, NT_ERR_INPUT, "expected a proof");
     memcpy(credential, payload + NT_NONCE_BYTES, bytes - NT_NONCE_BYTES);
     credential[bytes - NT_NONCE_BYTES] = '\0';
     struct nt_claim claim = make_claim(connector, NT_TO_MEMBER);
     return nt_auth_check(connector->conf->munge_socket, &claim, credential, &connector->last_error);
 }
 
-/* 1: proven */
+/* 1: the leader is authenticated. */
 static int receive_frame(struct nt_connector *connector)
 {
     struct nt_frame frame;
@@ -183,7 +183,8 @@ static int receive_frame(struct nt_connector *connector)
         return 0;
     if (got < 0) {
         if (connector->state == NT_CONNECTOR_AWAIT_PROOF)
-            nt_err_set(&connector->last_error, NT_ERR_INPUT, "did not take our proof");
+            nt_err_set(&connector->last_error, NT_ERR_INPUT,
+                       "closed the connection after our proof");
         next_candidate(connector);
         return 0;
     }
@@ -206,7 +207,7 @@ int nt_connector_step(struct nt_connector *connector, struct nt_conn *conn)
         return 0;
     if (connector->state != NT_CONNECTOR_PAUSED && nt_clock_s() >= connector->state_until) {
         if (connector->state == NT_CONNECTOR_AWAIT_PROOF)
-            nt_err_set(&connector->last_error, NT_ERR_INPUT, "does not answer our proof");
+            nt_err_set(&connector->last_error, NT_ERR_INPUT, "no answer to our proof");
         next_candidate(connector);
     }
     if (connector->state == NT_CONNECTOR_PAUSED && nt_clock_s() >= connector->state_until)

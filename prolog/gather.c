@@ -22,7 +22,7 @@ void nt_gather_fini(struct nt_gather *gather)
     *gather = (struct nt_gather){0};
 }
 
-/* Whether the open gather still waits for this host. */
+/* Whether the open gather waits for this host. */
 static bool is_awaited(const struct nt_gather *gather, size_t host)
 {
     return gather->is_open && !gather->lost[host] && gather->complete_seq[host] < gather->open_seq;
@@ -37,7 +37,7 @@ bool nt_gather_contribution(struct nt_gather *gather, size_t host, uint32_t seq,
             gather->awaited--;
         gather->complete_seq[host] = seq;
         if (!gather->is_open || seq >= gather->open_seq)
-            gather->lost[host] = false; /* it is back, and in time */
+            gather->lost[host] = false; /* a contribution in time: online again */
     }
     return true;
 }

@@ -57,10 +57,10 @@ static int expand(struct nt_job *job, const char *list, struct nt_err *err)
         goto free_list;
     }
     for (job->hosts = 0; job->hosts < (size_t)count; job->hosts++) {
-        char *name = slurm_hostlist_shift(hosts); /* malloc'ed by libslurm */
+        char *name = slurm_hostlist_shift(hosts); /* allocated with malloc by libslurm */
         job->host[job->hosts] = name;
         if (name == NULL || !is_host_name(name)) {
-            nt_err_set(err, NT_ERR_INPUT, "host %zu of the job has no usable name", job->hosts);
+            nt_err_set(err, NT_ERR_INPUT, "host %zu of the job has no valid name", job->hosts);
             free(name);
             goto free_list;
         }
@@ -88,11 +88,11 @@ static uint32_t restart_count(void)
     if (text == NULL)
         text = getenv("SLURM_RESTART_COUNT");
     if (text == NULL || nt_decimal_whole(text, strlen(text), UINT32_MAX, &value) != 0)
-        return 0; /* the first run says nothing */
+        return 0; /* not set in the first run */
     return (uint32_t)value;
 }
 
-/* Slurm's own form: digits, parentheses, x and commas; anything else is not passed on. */
+/* In Slurm's format only: digits, parentheses, x and commas. */
 static void read_cpus(struct nt_job *job)
 {
     const char *text = getenv("SLURM_JOB_CPUS_PER_NODE");
@@ -108,7 +108,7 @@ int nt_job_read(struct nt_job *job, uint32_t id, uid_t uid, gid_t gid, struct nt
     const char *list = getenv("SLURM_JOB_NODELIST"), *me = getenv("SLURMD_NODENAME"),
                *cluster = getenv("SLURM_CLUSTER_NAME");
     if (list == NULL)
-        list = getenv("SLURM_NODELIST"); /* all that 22.05 has in a prolog */
+        list = getenv("SLURM_NODELIST"); /* the only one of the two in a prolog of 22.05 */
     if (list == NULL || me == NULL)
         return nt_err_set(err, NT_ERR_INPUT, "%s is not set",
                           list == NULL ? "SLURM_JOB_NODELIST" : "SLURMD_NODENAME");
@@ -148,7 +148,7 @@ static int resolve(const char *name, struct nt_addresses *addresses)
     return 0;
 }
 
-/* libslurm crashes in some releases when it is used without this. */
+/* Some releases of libslurm crash without it. */
 static void begin_slurm(void)
 {
     slurm_init(NULL);
@@ -173,7 +173,7 @@ int nt_job_addresses(const char *host, struct nt_addresses *addresses, struct nt
     return 0;
 }
 
-/* CPUs of a node that any job has now. */
+/* The allocated CPUs of a node, of all jobs. */
 static bool node_allocated(const node_info_t *node, uint32_t *cpus)
 {
 #if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(25, 5, 0)
@@ -197,10 +197,10 @@ static const node_info_t *find_node(const node_info_msg_t *nodes, const char *na
     return NULL;
 }
 
-/* The job's own CPUs host by host, out of Slurm's "4(x2),3". */
+/* The job's CPUs host by host, from Slurm's "4(x2),3". */
 struct own_cpus {
     const char *at;
-    unsigned long cpus, left; /* left: hosts that have so many */
+    unsigned long cpus, left; /* left: further hosts with that many */
 };
 
 static bool next_own(struct own_cpus *own, uint32_t *cpus)
@@ -220,22 +220,22 @@ static bool next_own(struct own_cpus *own, uint32_t *cpus)
     return true;
 }
 
-/* All CPUs in use on each of the job's hosts are the job's. */
-static bool owns_what_is_used(const struct nt_job *job)
+/* Whether all allocated CPUs of the job's hosts are the job's. */
+static bool all_cpus_are_own(const struct nt_job *job)
 {
     node_info_msg_t *nodes = NULL;
     struct own_cpus own = {.at = job->cpus};
     if (slurm_load_node(0, &nodes, SHOW_ALL) != SLURM_SUCCESS || nodes == NULL)
         return false;
-    bool alone = true;
-    for (size_t k = 0; k < job->hosts && alone; k++) {
+    bool exclusive = true;
+    for (size_t k = 0; k < job->hosts && exclusive; k++) {
         const node_info_t *node = find_node(nodes, job->host[k]);
         uint32_t used, mine;
-        alone =
+        exclusive =
             next_own(&own, &mine) && node != NULL && node_allocated(node, &used) && used <= mine;
     }
     slurm_free_node_info_msg(nodes);
-    return alone;
+    return exclusive;
 }
 
 static int load_job(const struct nt_job *job, job_info_msg_t **jobs)
@@ -255,7 +255,7 @@ void nt_job_load_use(const struct nt_job *job, struct nt_job_use *use)
     begin_slurm();
     if (load_job(job, &jobs) == SLURM_SUCCESS && jobs != NULL && jobs->record_count > 0) {
         const slurm_job_info_t *info = &jobs->job_array[0];
-        use->alone = info->shared == JOB_SHARED_NONE || owns_what_is_used(job);
+        use->exclusive = info->shared == JOB_SHARED_NONE || all_cpus_are_own(job);
         if (info->num_tasks != NO_VAL && info->num_tasks != INFINITE)
             use->tasks = info->num_tasks;
         if (info->cpus_per_task != NO_VAL16 && info->cpus_per_task != INFINITE16)

@@ -9,24 +9,24 @@
 #include "lookup.h"
 #include "subtree.h"
 
-static const double FLUSH_S = 0.25;         /* for the last frames to leave */
-static const double LINGER_S = 1.0;         /* for hosts that come after an early failure */
-static const double POLICY_TIMEOUT_S = 1.0; /* slurmctld's time to say who else is on the hosts */
-static const double TASKS_TIMEOUT_S = 0.2;  /* and when only the number of tasks is asked */
+static const double FLUSH_S = 0.25;         /* for the last frames to be sent */
+static const double LINGER_S = 1.0;         /* for hosts that connect after an early failure */
+static const double POLICY_TIMEOUT_S = 1.0; /* for slurmctld to say which jobs share the hosts */
+static const double TASKS_TIMEOUT_S = 0.2;  /* when only the number of tasks is needed */
 
 struct leader {
     struct nt_session *session;
     struct nt_subtree subtree;
     struct nt_gather gather;
-    struct nt_lookup use_lookup; /* struct nt_job_use */
+    struct nt_lookup use_lookup; /* result: struct nt_job_use */
     enum nt_policy policy;
     double policy_until;
-    bool started; /* the policy is known and told */
+    bool started; /* the policy is known and announced */
     struct pollfd *polls;
-    bool failed; /* of itself: late members are still told why */
+    bool failed; /* without DONE of rank 0: late members still get the reason */
 };
 
-/* ---- what the hosts may do ---- */
+/* ---- the policy for shared hosts ---- */
 
 static int lookup_use(const void *query, void *bytes)
 {
@@ -41,7 +41,7 @@ static enum nt_policy shared_hosts_policy(const struct nt_conf *conf)
     return conf->shared_hosts == NT_SHARED_OFF ? NT_POLICY_OFF : NT_POLICY_LATENCY;
 }
 
-/* What the answer is good for: the policy, and how many tasks the placement is for. */
+/* The result decides the policy, and gives the number of tasks for the placement. */
 static void policy_lookup_start(struct leader *leader)
 {
     const struct nt_session *session = leader->session;
@@ -63,7 +63,7 @@ static void announce_policy(struct leader *leader)
                      leader->policy == NT_POLICY_FULL ? "full" : "latency");
     struct nt_frame frame = {.type = NT_FRAME_START, .payload_bytes = (uint32_t)n};
     nt_subtree_announce(&leader->subtree, &frame, text);
-    nt_log(leader->session->log, NT_LOG_DEBUG, "%.*s: the probes begin", n - 1, text);
+    nt_log(leader->session->log, NT_LOG_DEBUG, "%.*s: starting the probes", n - 1, text);
 }
 
 static void update_policy(struct leader *leader)
@@ -79,7 +79,8 @@ static void update_policy(struct leader *leader)
         memcpy(&use, leader->use_lookup.bytes, sizeof use);
     nt_lookup_fini(&leader->use_lookup);
     if (leader->policy == NT_POLICY_UNKNOWN)
-        leader->policy = use.alone ? NT_POLICY_FULL : shared_hosts_policy(leader->session->conf);
+        leader->policy =
+            use.exclusive ? NT_POLICY_FULL : shared_hosts_policy(leader->session->conf);
     leader->started = true;
     if (leader->policy == NT_POLICY_OFF)
         return;
@@ -100,7 +101,7 @@ static void close_gather(struct leader *leader)
     nt_session_probe_send(leader->session, &frame, NULL);
 }
 
-/* -1 when rank 0 broke the talk */
+/* -1 when rank 0 broke the protocol. */
 static int rank0_gather(struct leader *leader, const struct nt_frame *frame)
 {
     bool more = (frame->flags & NT_FRAME_MORE) != 0;
@@ -117,7 +118,7 @@ static int rank0_gather(struct leader *leader, const struct nt_frame *frame)
     return -1;
 }
 
-/* Whom the leader has waited for in vain, of those who come to it without a block's leader. */
+/* Of the hosts that connect to the job's first host. */
 static void log_hosts_never_joined(const struct leader *leader)
 {
     enum { NAMED = 4 };
@@ -135,10 +136,10 @@ static void log_hosts_never_joined(const struct leader *leader)
     }
     if (missing == 0)
         return;
-    nt_log(session->log, NT_LOG_ERROR, "%zu hosts never came:%.300s%s; to do: %s", missing, names,
-           missing > NAMED ? " ..." : "", nt_advice_text(NT_ADVICE_MEET));
-    if (subtree->listener.refused > 0) /* by whomever: the port is open to all */
-        nt_log(session->log, NT_LOG_ERROR, "refused at port %u: %u, the last: %.300s",
+    nt_log(session->log, NT_LOG_ERROR, "%zu hosts did not connect:%.300s%s; to do: %s", missing,
+           names, missing > NAMED ? " ..." : "", nt_advice_text(NT_ADVICE_CONNECT));
+    if (subtree->listener.refused > 0) /* of any origin: the port is open to all */
+        nt_log(session->log, NT_LOG_ERROR, "port %u: %u connections refused, the last one: %.300s",
                subtree->listener.port, subtree->listener.refused,
                subtree->listener.last_error.text);
 }
@@ -186,14 +187,15 @@ static void receive_from_probe(struct leader *leader)
             finish_job(leader, &frame, payload);
             break;
         default:
-            nt_session_lose_probe(session, NT_ADVICE_PROBE, "sent what a probe may not send");
+            nt_session_lose_probe(session, NT_ADVICE_PROBE,
+                                  "sent a frame that a probe must not send");
             return;
         }
     }
 }
 
-/* A member's agent says how its probe ended, "ok" or "failed" and a text. One above a block says
- * nothing of a host that it has lost. */
+/* DONE of a member says how its probe ended, "ok" or "failed" and a text. It is empty when a block
+ * leader reports a host that it has lost. */
 static void member_probe_ended(struct leader *leader, const struct nt_frame *frame,
                                const unsigned char *payload)
 {
@@ -213,7 +215,7 @@ static void receive_from_members(struct leader *leader)
     const unsigned char *payload;
     while (nt_conn_queued(&leader->session->probe) < NT_QUEUE_HIGH &&
            nt_subtree_next(&leader->subtree, &frame, &payload) == 1) {
-        if (frame.type == NT_FRAME_DONE) /* its probe is gone, the host still wants the result */
+        if (frame.type == NT_FRAME_DONE) /* its probe has ended; the host still gets the result */
             member_probe_ended(leader, &frame, payload);
         else if (nt_gather_contribution(&leader->gather, frame.host, frame.seq,
                                         (frame.flags & NT_FRAME_MORE) != 0))
@@ -222,12 +224,12 @@ static void receive_from_members(struct leader *leader)
     nt_session_probe_flush(leader->session);
 }
 
-/* Gathers need not wait for who has gone. */
+/* Gathers do not wait for lost hosts. */
 static void report_lost_hosts(struct leader *leader)
 {
     size_t host;
     while (nt_subtree_next_lost(&leader->subtree, nt_clock_s(), &host) == 1) {
-        nt_log(leader->session->log, NT_LOG_ERROR, "%s is not reached any more",
+        nt_log(leader->session->log, NT_LOG_ERROR, "lost host %s",
                leader->session->job->host[host]);
         nt_gather_set_lost(&leader->gather, host);
     }
@@ -254,7 +256,7 @@ static void wait_for_events(struct leader *leader)
         nt_subtree_poll_events(&leader->subtree, leader->polls);
 }
 
-/* What ends the sweep without rank 0's word. */
+/* What ends the sweep without DONE of rank 0. */
 static void check_for_end(struct leader *leader)
 {
     struct nt_session *session = leader->session;
@@ -286,7 +288,7 @@ static void leader_loop(struct leader *leader)
         size_t joined_before = leader->subtree.children.joined_count;
         nt_subtree_step(&leader->subtree);
         if (leader->subtree.children.joined_count > joined_before)
-            nt_log(session->log, NT_LOG_DEBUG, "%zu of %zu hosts have come",
+            nt_log(session->log, NT_LOG_DEBUG, "%zu of %zu hosts connected",
                    leader->subtree.children.joined_count, nt_subtree_expected(&leader->subtree));
         report_lost_hosts(leader);
         if (nt_gather_is_over(&leader->gather, nt_clock_s()))
@@ -297,8 +299,8 @@ static void leader_loop(struct leader *leader)
     }
 }
 
-/* The others need the last frames to finish_job in their turn. When we failed early, those who are
- * still on their way are told as well: they would look for us until their budget is over. */
+/* The members need the last frames to finish. After an early failure members that connect late get
+ * the reason as well: otherwise they would try to connect until their budget is over. */
 static void drain_members(struct leader *leader)
 {
     double now = nt_clock_s(), until = now + FLUSH_S;
@@ -332,7 +334,7 @@ void nt_leader_run(struct nt_session *session)
         nt_err_set(&err, NT_ERR_SYSTEM, "out of memory");
         goto free_all;
     }
-    /* without a door the others are simply missing */
+    /* without a listener the others are missing */
     if (hosts > 1 &&
         nt_listener_open(&leader.subtree.listener, session->conf, session->job, &err) != 0) {
         nt_log(session->log, NT_LOG_ERROR, "%s; to do: widen \"ports\" in nettopo.conf", err.text);

@@ -9,9 +9,9 @@
 
 #include "clock.h"
 
-static const double PROOF_TIMEOUT_S = 1.0; /* to prove oneself */
-static const double EVICT_AFTER_S = 0.25;  /* and when others wait for the place */
-static const double ACCEPT_PAUSE_S = 0.05; /* until the system may have an open file left again */
+static const double PROOF_TIMEOUT_S = 1.0; /* to authenticate */
+static const double EVICT_AFTER_S = 0.25;  /* when others wait for the slot */
+static const double ACCEPT_PAUSE_S = 0.05; /* after accept failed for lack of resources */
 
 enum { BACKLOG = 1024, PENDING_QUEUE_MAX = 2 * (NT_FRAME_HEAD_BYTES + NT_PROOF_MAX) };
 
@@ -29,7 +29,7 @@ uint16_t nt_port_candidate(const struct nt_conf *conf, uint32_t job, size_t k)
 
 static int listen_on(uint16_t port)
 {
-    static const int families[] = {AF_INET6, AF_INET}; /* the first takes IPv4 as well */
+    static const int families[] = {AF_INET6, AF_INET}; /* the first accepts IPv4 as well */
     for (size_t k = 0; k < 2; k++) {
         int one = 1, zero = 0;
         int fd = socket(families[k], SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -40,7 +40,7 @@ static int listen_on(uint16_t port)
         bool six = families[k] == AF_INET6;
         if (six)
             setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &zero, sizeof zero);
-        /* our own connections of an earlier job rest on the port; a listener still excludes */
+        /* connections of an earlier job may be in TIME_WAIT; another listener still excludes us */
         setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
         if (bind(fd, six ? (void *)&v6 : (void *)&v4, six ? sizeof v6 : sizeof v4) == 0 &&
             listen(fd, BACKLOG) == 0)
@@ -69,8 +69,9 @@ int nt_listener_open(struct nt_listener *listener, const struct nt_conf *conf,
             return 0;
         }
     }
-    return nt_err_set(err, NT_ERR_SYSTEM, "no port free of %zu from %u on: %s", nt_port_count(conf),
-                      (unsigned)nt_port_candidate(conf, job->id, 0), strerror(errno));
+    return nt_err_set(err, NT_ERR_SYSTEM, "none of %zu ports from %u on can be opened: %s",
+                      nt_port_count(conf), (unsigned)nt_port_candidate(conf, job->id, 0),
+                      strerror(errno));
 }
 
 static void pending_remove(struct nt_listener *listener, size_t k)
@@ -109,7 +110,7 @@ static void pending_reject(struct nt_listener *listener, size_t k)
     pending_remove(listener, k);
 }
 
-/* Guests stand in the order in which they came. */
+/* Pending connections are in the order in which they were accepted. */
 static void pending_add(struct nt_listener *listener, int fd)
 {
     int one = 1;
@@ -137,19 +138,19 @@ reject:
     pending_reject(listener, listener->pending_count - 1);
 }
 
-/* When many come at once those who are not let in yet wait outside, unless an idler is in. */
+/* When all slots are taken, further connections wait in the backlog, unless the oldest is idle. */
 static bool pending_has_room(struct nt_listener *listener)
 {
     if (listener->pending_count < NT_LISTENER_PENDING_MAX)
         return true;
     if (nt_clock_s() - listener->pending[0].connected_at < EVICT_AFTER_S)
         return false;
-    nt_err_set(&listener->last_error, NT_ERR_INPUT, "too many at the door");
+    nt_err_set(&listener->last_error, NT_ERR_INPUT, "too many pending connections");
     pending_reject(listener, 0);
     return true;
 }
 
-/* Who is not taken stays before the door, and a poll for him would return at once. */
+/* The connection then stays in the backlog, and poll would return at once. */
 static bool is_resource_limit(int why)
 {
     return why == EMFILE || why == ENFILE || why == ENOBUFS || why == ENOMEM;
@@ -177,7 +178,7 @@ static void expire_pending(struct nt_listener *listener)
     }
 }
 
-/* The guest's proof holds: prove ourselves in turn. */
+/* Checks the member's proof and answers with the leader's. */
 static int verify_member(struct nt_listener *listener, struct nt_pending *pending,
                          const struct nt_frame *frame, const unsigned char *payload)
 {
@@ -187,7 +188,7 @@ static int verify_member(struct nt_listener *listener, struct nt_pending *pendin
     size_t bytes = frame->payload_bytes;
     if (frame->type != NT_FRAME_PROOF || bytes <= NT_NONCE_BYTES || bytes >= NT_PROOF_MAX ||
         frame->host == job->self || frame->host >= job->hosts)
-        return nt_err_set(&listener->last_error, NT_ERR_INPUT, "not a proof");
+        return nt_err_set(&listener->last_error, NT_ERR_INPUT, "expected a proof");
     memcpy(credential, payload + NT_NONCE_BYTES, bytes - NT_NONCE_BYTES);
     credential[bytes - NT_NONCE_BYTES] = '\0';
     unsigned char member_nonce[NT_NONCE_BYTES];

@@ -1,9 +1,10 @@
-/* A leader's door (of a job, or of a block of its hosts): a listening port out of the configured
- * range, and those who stand before it until they have proved who they are.
+/* The listening socket of a leader (of a job, or of a block of its hosts), on a port of the
+ * configured range, and the pending connections that are not authenticated yet.
  *
- * Whoever connects gets a HELLO and little time. There are few places before the door; when all
- * are taken the one who waited longest goes as soon as he could have proved himself, so that
- * idlers cannot keep honest hosts out, and many honest ones at once do not push each other out. */
+ * A new connection gets a HELLO and has a second to authenticate (auth.h). At most
+ * NT_LISTENER_PENDING_MAX connections are pending. When all slots are taken the oldest one is
+ * closed once it has had time for an honest peer to authenticate: idle connections cannot keep
+ * members out, and many members that connect at once do not evict each other. */
 #ifndef NT_LISTENER_H
 #define NT_LISTENER_H
 
@@ -17,8 +18,8 @@
 #include "err.h"
 #include "job.h"
 
-/* LOOK_MS: whoever polls looks at least so often: idlers, members that stall and a door that
- * rests wake nobody. */
+/* POLL_MS: the longest sleep in poll while a listener is open. Timeouts of pending connections, of
+ * stalled members and of a paused listener are no events that poll reports. */
 enum {
     NT_LISTENER_POLL_MS = 100,
     NT_LISTENER_PENDING_MAX = 64,
@@ -39,25 +40,26 @@ struct nt_listener {
     const struct nt_conf *conf; /* borrowed */
     size_t pending_count;
     struct nt_pending pending[NT_LISTENER_PENDING_MAX];
-    double paused_until;      /* nobody is let in: there was no file for one more */
-    unsigned refused;         /* how many did not prove themselves */
-    struct nt_err last_error; /* why the last of them */
+    double paused_until;      /* accept failed for lack of descriptors or memory */
+    unsigned refused;         /* connections that did not authenticate */
+    struct nt_err last_error; /* of the last of them */
 };
 
-/* The k-th port (k < nt_port_count) that a job's leader tries and its members look at. */
+/* The k-th port (k < nt_port_count) that a job's leader tries to open and its members to connect
+ * to. */
 size_t nt_port_count(const struct nt_conf *conf);
 uint16_t nt_port_candidate(const struct nt_conf *conf, uint32_t job, size_t k);
 
-/* Listens on the first candidate that is free. */
+/* Listens on the first candidate port that is free. conf and job stay borrowed. */
 int nt_listener_open(struct nt_listener *listener, const struct nt_conf *conf,
                      const struct nt_job *job, struct nt_err *err);
 void nt_listener_fini(struct nt_listener *listener);
 
-/* Fills polls (at least NT_LISTENER_POLLFDS) and returns how many. */
+/* Fills polls (room for NT_LISTENER_POLLFDS) and returns how many. */
 size_t nt_listener_pollfds(const struct nt_listener *listener, struct pollfd *polls);
 
-/* Lets in who waits and listens to who is there. 1: host number *host has proved itself and
- * *conn is now the caller's; call again until 0. Never fails for what a guest does. */
+/* Accepts connections and reads from the pending ones. 1: the member with index *host has
+ * authenticated and *conn is the caller's; call again until 0. A misbehaving peer is no error. */
 int nt_listener_step(struct nt_listener *listener, size_t *host, struct nt_conn *conn);
 
 #endif

@@ -18,8 +18,8 @@ enum { SYSLOG_LINES = 32, SYSLOG_LINE_CHARS = 400 };
 #define MFD_NOEXEC_SEAL 0x0008U /* Linux 6.3 */
 #endif
 
-/* Its size is sealed: whoever writes gets no further than that, and whoever reads finds that much.
- * Nobody can open it anew or run it as a program. */
+/* The size is sealed: writers cannot extend it, and readers never find less. Mode 0600 and the exec
+ * seal keep the job's user from reopening or executing it. */
 static int create_memfd(const char *name)
 {
     const unsigned flags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
@@ -63,10 +63,10 @@ void nt_log(const struct nt_log *log, enum nt_log_level level, const char *forma
     size_t bytes = nt_log_line_write(line, level, nt_clock_s() - log->began, format, args);
     va_end(args);
     if (write(log->agent_fd, line, bytes) < 0)
-        return; /* it is full: the first lines are there */
+        return; /* full: the first lines are kept */
 }
 
-/* What a memory file holds: at most its fixed size, whatever the writer did with it. */
+/* Reads at most the fixed size, whatever the writer did to the file. */
 static size_t read_log(int fd, char text[NT_LOG_KEPT_BYTES])
 {
     size_t have = 0;
@@ -103,7 +103,7 @@ static void page_printf(struct page *page, const char *format, ...)
 
 static void page_add_log(struct page *page, const char *title, int fd)
 {
-    static char kept[NT_LOG_KEPT_BYTES]; /* large, and one at a time */
+    static char kept[NT_LOG_KEPT_BYTES]; /* too large for the stack */
     char line[NT_LOG_LINE_BYTES];
     size_t bytes = read_log(fd, kept);
     page_printf(page, "-- %s\n", title);
@@ -118,14 +118,14 @@ size_t nt_log_text(const struct nt_log *log, const char *outcome, const char *ad
     page_printf(&page, "%s: %s\n", log->prefix, outcome);
     if (advice[0] != '\0')
         page_printf(&page, "to do: %s\n", advice);
-    page_add_log(&page, "the agent of this host: seconds, level, what", log->agent_fd);
-    page_add_log(&page, "the probe of this host, and UCX in it", log->probe_fd);
+    page_add_log(&page, "agent on this host: seconds, level, message", log->agent_fd);
+    page_add_log(&page, "probe and UCX on this host", log->probe_fd);
     return page.used;
 }
 
 /* ---- to syslog ---- */
 
-/* Of one of our own lines, "SECONDS LEVEL TEXT". */
+/* The level of a line of the agent, "SECONDS LEVEL TEXT". */
 static enum nt_log_level line_level(const char *line)
 {
     const char *word = strchr(line, ' ');
@@ -139,11 +139,11 @@ static enum nt_log_level line_level(const char *line)
 
 static int syslog_priority(enum nt_log_level level)
 {
-    /* a sweep that failed harms nobody: a warning */
+    /* a failed sweep does not affect the job: a warning */
     return level == NT_LOG_ERROR ? LOG_WARNING : level == NT_LOG_INFO ? LOG_INFO : LOG_DEBUG;
 }
 
-/* The last lines of that level, for what went wrong stands at the end. */
+/* The last lines of that level: the failure is near the end. */
 static void syslog_lines(const char *prefix, int fd, const char *who, enum nt_log_level level)
 {
     static char kept[NT_LOG_KEPT_BYTES];
@@ -153,7 +153,7 @@ static void syslog_lines(const char *prefix, int fd, const char *who, enum nt_lo
     for (size_t at = 0; nt_log_line_next(kept, bytes, &at, line) > 0;)
         lines += !own || line_level(line) <= level;
     if (lines > SYSLOG_LINES)
-        syslog(LOG_INFO, "%s: %s%zu earlier lines left out", prefix, who, lines - SYSLOG_LINES);
+        syslog(LOG_INFO, "%s: %s%zu earlier lines omitted", prefix, who, lines - SYSLOG_LINES);
     for (size_t at = 0; nt_log_line_next(kept, bytes, &at, line) > 0;) {
         if ((!own || line_level(line) <= level) && ++line_number + SYSLOG_LINES > lines)
             syslog(own ? syslog_priority(line_level(line)) : LOG_INFO, "%s: %s%.*s", prefix, who,

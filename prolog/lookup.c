@@ -8,8 +8,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* The pipe holds the whole answer, so one write never blocks. */
-_Static_assert((int)NT_LOOKUP_BYTES_MAX <= 4096, "an answer must fit into a pipe's page");
+/* The pipe holds the whole result, so that its one write never blocks. */
+_Static_assert((int)NT_LOOKUP_BYTES_MAX <= 4096, "a result must fit into a page of a pipe");
 
 int nt_lookup_start(struct nt_lookup *lookup, size_t want,
                     int (*find)(const void *query, void *bytes), const void *query,
@@ -62,7 +62,7 @@ void nt_lookup_fini(struct nt_lookup *lookup)
         close(lookup->fd);
     lookup->fd = -1;
     if (lookup->pid > 0) {
-        kill(lookup->pid, SIGKILL); /* not reaped yet: the number is still ours */
+        kill(lookup->pid, SIGKILL); /* not reaped yet, so the process id cannot have been reused */
         while (waitpid(lookup->pid, NULL, 0) < 0 && errno == EINTR)
             ;
     }

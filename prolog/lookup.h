@@ -1,5 +1,5 @@
-/* A question whose answer may take long (a resolver, slurmctld), asked by a child so that the
- * asker can go on and give up. The answer is a fixed number of bytes over a pipe. */
+/* A lookup that may block for long (resolver, slurmctld), made in a child process, so that the
+ * caller goes on and can abandon it. The result is a fixed number of bytes over a pipe. */
 #ifndef NT_LOOKUP_H
 #define NT_LOOKUP_H
 
@@ -17,16 +17,16 @@ struct nt_lookup {
     unsigned char bytes[NT_LOOKUP_BYTES_MAX];
 };
 
-/* In a child: find(query, bytes) fills exactly want bytes (at most NT_LOOKUP_BYTES_MAX; they begin
- * as zeros) and returns 0, or -1 for no answer. */
+/* Forks a child that calls find(query, bytes), which fills exactly want bytes (zeroed before, at
+ * most NT_LOOKUP_BYTES_MAX) and returns 0, or -1 when there is no result. */
 int nt_lookup_start(struct nt_lookup *lookup, size_t want,
                     int (*find)(const void *query, void *bytes), const void *query,
                     struct nt_err *err);
 
-/* 1: the answer is in bytes; 0: not yet; -1: there will be none. Never blocks. */
+/* 1: the result is in bytes; 0: not yet; -1: the lookup failed. Never blocks. */
 int nt_lookup_poll(struct nt_lookup *lookup);
 
-/* Ends the child and forgets. Fine when nothing was asked or all is over. */
+/* Kills and reaps the child. Fine when none was started or it has ended. */
 void nt_lookup_fini(struct nt_lookup *lookup);
 
 #endif

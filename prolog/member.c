@@ -9,29 +9,30 @@
 #include "lookup.h"
 #include "subtree.h"
 
-/* With a block's leader who is not to be met: it may only be late. Rank 0 waits for the first piece
- * of everybody for a second. */
+/* How long a block leader may take to accept us: it may be late. Below the second that rank 0 waits
+ * for the first contributions. */
 static const double LEADER_TIMEOUT_S = 0.7;
-static const double FLUSH_S = 0.25; /* for the last frames to leave */
+static const double FLUSH_S = 0.25; /* for the last frames to be sent */
 
 struct member {
     struct nt_session *session;
     size_t target_host; /* the host that we look for, or speak with: our block's leader, or the
                            first */
-    double fallback_at; /* when we turn to the first instead */
+    double fallback_at; /* when to connect to the job's first host instead */
     struct nt_lookup address_lookup;
     bool started, loss_reported, has_artifacts;
     struct nt_addresses addresses;
     struct nt_connector connector;
-    struct nt_conn leader; /* open once proven */
+    struct nt_conn leader; /* open once authenticated */
     bool leader_lost;
-    bool leader_write_failed; /* takes nothing more; what it said before is still to be heard */
-    bool leads_block;         /* a block of our own, below us: */
+    bool leader_write_failed; /* frames that it sent before may be unread */
+    bool leads_block;         /* this host leads a block: */
     struct nt_subtree subtree;
     struct pollfd *polls;
 };
 
-_Static_assert(sizeof(struct nt_addresses) <= NT_LOOKUP_BYTES_MAX, "addresses fit into an answer");
+_Static_assert(sizeof(struct nt_addresses) <= NT_LOOKUP_BYTES_MAX,
+               "addresses must fit into a lookup's result");
 
 static int lookup_addresses(const void *query, void *bytes)
 {
@@ -43,7 +44,7 @@ static int lookup_addresses(const void *query, void *bytes)
     return 0;
 }
 
-/* Begins to look for that host. */
+/* Starts to connect to that host. */
 static void connect_to(struct member *m, size_t host)
 {
     struct nt_session *session = m->session;
@@ -54,14 +55,14 @@ static void connect_to(struct member *m, size_t host)
     m->addresses.count = 0;
     m->leader_lost = m->leader_write_failed = m->loss_reported = false;
     m->target_host = host;
-    nt_log(session->log, NT_LOG_DEBUG, "looks for %s", session->job->host[host]);
+    nt_log(session->log, NT_LOG_DEBUG, "connecting to %s", session->job->host[host]);
     if (nt_lookup_start(&m->address_lookup, sizeof m->addresses, lookup_addresses,
                         session->job->host[host], &err) != 0)
         nt_session_fail(session, NT_ADVICE_SYSTEM, "%s", err.text);
 }
 
-/* A block's leader who does not come, or is lost before the result is on its way, is done
- * without: the job's first host takes us in. */
+/* When the block leader does not accept us, or is lost before the result arrives, the job's first
+ * host takes over. */
 static void check_fallback(struct member *m)
 {
     bool met = nt_conn_is_open(&m->leader);
@@ -84,7 +85,7 @@ static void update_addresses(struct member *m)
     if (got < 0 || m->addresses.count == 0) {
         m->leader_lost = m->target_host != 0;
         if (m->target_host == 0)
-            nt_session_fail(m->session, NT_ADVICE_NAMES, "no address of %s found",
+            nt_session_fail(m->session, NT_ADVICE_NAMES, "no address found for %s",
                             session->job->host[0]);
         return;
     }
@@ -103,10 +104,10 @@ static void update_connection(struct member *m)
         return;
     }
     m->leader = conn;
-    nt_log(m->session->log, NT_LOG_DEBUG, "has met %s", m->session->job->host[m->target_host]);
+    nt_log(m->session->log, NT_LOG_DEBUG, "connected to %s", m->session->job->host[m->target_host]);
 }
 
-/* -1: no START that an agent sends */
+/* -1: not a valid START. */
 static int handle_start(struct member *m, const struct nt_frame *frame,
                         const unsigned char *payload)
 {
@@ -161,7 +162,7 @@ static void receive_from_leader(struct member *m)
         if (got < 0 || (frame.type == NT_FRAME_START && handle_start(m, &frame, payload) != 0)) {
             nt_conn_fini(&m->leader);
             m->leader_lost = true;
-            nt_log(m->session->log, NT_LOG_DEBUG, "has lost %s",
+            nt_log(m->session->log, NT_LOG_DEBUG, "lost the connection to %s",
                    m->session->job->host[m->target_host]);
         } else if (frame.type == NT_FRAME_BCAST || frame.type == NT_FRAME_ARTIFACT ||
                    frame.type == NT_FRAME_DONE) {
@@ -183,7 +184,7 @@ static void flush_leader(struct member *m)
         m->leader_write_failed = true;
 }
 
-/* Before the leader is there the probe's pieces wait in its socket. */
+/* Before the leader is connected, frames of the probe wait in its socket. */
 static bool can_read_probe(const struct member *m)
 {
     return nt_conn_is_open(&m->leader) &&
@@ -197,7 +198,8 @@ static void receive_from_probe(struct member *m)
     const unsigned char *payload;
     while (can_read_probe(m) && nt_session_probe_next(session, &frame, &payload) == 1) {
         if (frame.type != NT_FRAME_GATHER) {
-            nt_session_lose_probe(session, NT_ADVICE_PROBE, "sent what a probe may not send");
+            nt_session_lose_probe(session, NT_ADVICE_PROBE,
+                                  "sent a frame that a probe must not send");
             break;
         }
         frame.host = (uint32_t)session->job->self;
@@ -219,7 +221,7 @@ static void receive_from_block(struct member *m)
     nt_subtree_step(&m->subtree);
 }
 
-/* The leader need not wait for our pieces any more; we still want its papers. */
+/* The leader stops waiting for contributions of this host, and still sends its artifacts. */
 static void report_probe_loss(struct member *m)
 {
     char text[NT_DONE_BYTES];
@@ -234,7 +236,7 @@ static void report_probe_loss(struct member *m)
     send_leader(m, &frame, text);
 }
 
-/* Whom we have lost, or could not meet. */
+/* The leader, for messages. */
 static void describe_leader(const struct member *m, char text[NT_HOST_BYTES + 32])
 {
     snprintf(text, NT_HOST_BYTES + 32, "the %s first host %.255s",
@@ -249,14 +251,15 @@ static void check_for_end(struct member *m)
         return;
     describe_leader(m, leader);
     if (m->leader_lost && (m->target_host == 0 || m->has_artifacts))
-        nt_session_fail(session, NT_ADVICE_LEADER, "lost %s before there was a result", leader);
+        nt_session_fail(session, NT_ADVICE_LEADER,
+                        "lost the connection to %s before there was a result", leader);
     else if (nt_clock_s() < session->give_up)
         return;
     else if (nt_conn_is_open(&m->leader))
         nt_session_fail(session, NT_ADVICE_LEADER, "no result from %s within the budget", leader);
     else
-        nt_session_fail(session, NT_ADVICE_MEET, "%s was not met within the budget%s%s", leader,
-                        m->connector.last_error.kind != NT_ERR_NONE ? ": " : "",
+        nt_session_fail(session, NT_ADVICE_CONNECT, "no connection to %s within the budget%s%s",
+                        leader, m->connector.last_error.kind != NT_ERR_NONE ? ": " : "",
                         m->connector.last_error.text);
 }
 
@@ -286,7 +289,7 @@ static void wait_for_events(struct member *m)
         nt_subtree_poll_events(&m->subtree, polls);
 }
 
-/* The block needs the last frames to settle in its turn; of our own end it must be told. */
+/* The block needs the last frames to finish, and DONE when this host ends for its own reason. */
 static void drain_block(struct member *m)
 {
     struct nt_frame frame = {.type = NT_FRAME_DONE,
@@ -302,7 +305,7 @@ static void drain_block(struct member *m)
     }
 }
 
-/* Without a door the block comes to the job's first host, as it does without us. */
+/* Without a listener the block connects to the job's first host, as it does without this host. */
 static int member_init(struct member *m, struct nt_err *err)
 {
     const struct nt_job *job = m->session->job;

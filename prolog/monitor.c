@@ -15,10 +15,10 @@
 #include "clock.h"
 #include "role.h"
 
-static const double GRACE_S = 0.25; /* after the budget the inner process gives up */
-static const double KILL_S = 0.5;   /* and after this it is ended */
-static const double REAP_S = 0.1;   /* for the inner process to be gone once killed */
-static const double CLEAN_S = 0.2;  /* for ending what is left */
+static const double GRACE_S = 0.25; /* after the budget the worker gives up */
+static const double KILL_S = 0.5;   /* after the budget the worker is killed */
+static const double REAP_S = 0.1;   /* for the worker to end once killed */
+static const double CLEAN_S = 0.2;  /* for killing remaining processes */
 
 struct report {
     uint64_t hosts, self;
@@ -32,15 +32,15 @@ struct monitor {
     const struct nt_request *request;
     const struct nt_conf *conf;
     double began, budget_s;
-    struct nt_log log; /* both processes' */
+    struct nt_log log; /* of monitor and worker */
     struct report report;
 };
 
-/* ---- the inner process ---- */
+/* ---- the worker ---- */
 
 static int worker_run(struct monitor *m)
 {
-    static struct nt_session session; /* large, and there is one */
+    static struct nt_session session; /* too large for the stack */
     struct nt_job job;
     struct nt_err err;
     const struct nt_request *request = m->request;
@@ -74,9 +74,9 @@ static void worker_main(struct monitor *m, int report_fd)
     _exit(n == (ssize_t)sizeof m->report ? 0 : 1);
 }
 
-/* ---- the outer process ---- */
+/* ---- the monitor ---- */
 
-/* Waits until the inner one reports or its pipe closes; false when neither came in time. */
+/* Waits for the report; false when the pipe is closed without one, or time is over. */
 static bool read_report(struct monitor *m, int fd)
 {
     double hard = m->began + m->budget_s + KILL_S;
@@ -91,8 +91,8 @@ static bool read_report(struct monitor *m, int fd)
     return false;
 }
 
-/* Gives it until then to end, kills it, and does not wait much longer: a process that a file
- * system holds up cannot be killed. */
+/* Waits until then, then kills it and waits no longer than REAP_S: a process that is blocked in a
+ * file system cannot be killed. */
 static void reap_worker(pid_t pid, double until)
 {
     double last = (until > 0 ? until : nt_clock_s()) + REAP_S;
@@ -126,9 +126,8 @@ static void publish_failed(struct monitor *m, enum nt_advice advice, const char 
     nt_publish_fini(&publish);
 }
 
-/* One line a job from its first host, and from any other only what went wrong there. With what is
- * not ok comes what is known of it, from other hosts where it is theirs; with level debug always.
- */
+/* The first host logs one line a job, other hosts only their failures. The kept lines follow when
+ * the status is not ok and this host knows why, and always at level debug. */
 static void log_outcome(const struct monitor *m)
 {
     const struct report *r = &m->report;
@@ -165,11 +164,11 @@ static int check_published(const struct monitor *m, struct nt_err *err)
     return nt_err_set(err, NT_ERR_SYSTEM, "%s", m->report.outcome.text);
 }
 
-/* Runs the inner process to its end; false when it gave no report. */
+/* Runs the worker to its end; false when it gave no report. */
 static bool start_and_wait(struct monitor *m, const char **why)
 {
     int pipe_fd[2];
-    *why = "pipe or fork refused";
+    *why = "pipe or fork failed";
     if (pipe2(pipe_fd, O_CLOEXEC) != 0)
         return false;
     pid_t pid = fork();
@@ -181,7 +180,7 @@ static bool start_and_wait(struct monitor *m, const char **why)
     bool reported = pid > 0 && read_report(m, pipe_fd[0]);
     close(pipe_fd[0]);
     if (pid > 0) {
-        *why = "the agent was ended before it had a result";
+        *why = "the agent was terminated before it had a result";
         reap_worker(pid, reported ? nt_clock_s() + CLEAN_S : 0);
     }
     return reported;
@@ -192,7 +191,7 @@ int nt_monitor_run(const struct nt_request *request, const struct nt_conf *conf,
 {
     struct monitor m = {.request = request, .conf = conf, .began = began, .budget_s = budget_s};
     const char *why;
-    /* whatever a probe leaves behind becomes ours to end */
+    /* orphans of the probe become children of this process, to be killed */
     prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
     nt_publish_remove(conf->run_dir, request->job, NULL);
     open_log(&m);
@@ -206,7 +205,7 @@ int nt_monitor_run(const struct nt_request *request, const struct nt_conf *conf,
         nt_err_set(&reason, NT_ERR_NONE, "%s", m.report.outcome.text + strlen("failed "));
         publish_failed(&m, m.report.outcome.advice, reason.text);
     }
-    if (!reported) /* the job's files first: time is short */
+    if (!reported) /* only now: publishing comes first, time is short */
         nt_child_kill_all(nt_clock_s() + CLEAN_S);
     log_outcome(&m);
     nt_log_fini(&m.log);

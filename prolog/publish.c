@@ -33,7 +33,7 @@ static int open_run_dir(const char *run_dir, bool make, int *out, struct nt_err 
         goto close_dir;
     }
     if ((st.st_uid != 0 && st.st_uid != geteuid()) || (st.st_mode & 022) != 0) {
-        nt_err_set(err, NT_ERR_SYSTEM, "%s: others than root may write there", run_dir);
+        nt_err_set(err, NT_ERR_SYSTEM, "%s: writable by users other than root", run_dir);
         goto close_dir;
     }
     *out = fd;
@@ -70,7 +70,7 @@ static int remove_dir(int run_fd, const char *name, struct nt_err *err)
     if (fd < 0) {
         if (errno == ENOENT)
             return 0;
-        /* a file or a link of that name: it goes itself, not what it names */
+        /* a file or link of that name: removed itself, never followed */
         if (unlinkat(run_fd, name, 0) != 0 && errno != ENOENT)
             return system_error(err, name, "unlink");
         return 0;
@@ -88,7 +88,7 @@ static bool is_tmp_name(const char *entry, const char *name)
     return strncmp(entry, name, n) == 0 && strncmp(entry + n, ".tmp-", 5) == 0;
 }
 
-/* The job's directory and all that a killed agent left aside for it. */
+/* The job's directory and the temporary ones that killed agents left. */
 static int remove_job(int run_fd, const char *name, struct nt_err *err)
 {
     int rc = remove_dir(run_fd, name, err);
@@ -142,9 +142,8 @@ static void put_entry(unsigned char *p, unsigned tag, unsigned perm, uint32_t id
     put16(p + 6, id >> 16);
 }
 
-/* The job's user gets r-x and nobody else anything, by an ACL: the user's group may have other
- * members. Layout: linux/posix_acl_xattr.h. Where the file system has no ACLs, the group is the
- * next best. */
+/* An ACL gives the job's user r-x and nobody else anything: the user's group may have other
+ * members. Layout: linux/posix_acl_xattr.h. On a file system without ACLs the group may read. */
 static int grant_user_read(int dir_fd, uid_t uid, gid_t gid, const char *where, struct nt_err *err)
 {
     enum { USER_OBJ = 1, USER = 2, GROUP_OBJ = 4, MASK = 16, OTHER = 32, ENTRIES = 5 };
@@ -202,14 +201,14 @@ fail:
     return -1;
 }
 
-/* -1 with an error */
+/* A descriptor, or -1 with err set. */
 static int create_file(const struct nt_publish *publish, const char *name, struct nt_err *err)
 {
     int fd =
         openat(publish->dir_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
     if (fd < 0)
         return system_error(err, publish->tmp_name, name);
-    if (fchmod(fd, 0644) != 0) { /* whatever the umask; the directory decides who comes here */
+    if (fchmod(fd, 0644) != 0) { /* whatever the umask: the directory restricts access */
         system_error(err, publish->tmp_name, name);
         close(fd);
         return -1;
@@ -237,11 +236,11 @@ int nt_publish_artifact(struct nt_publish *publish, uint32_t artifact, bool more
 {
     const char *name = nt_artifact_name(artifact);
     if (publish->dir_fd < 0)
-        return nt_err_set(err, NT_ERR_SYSTEM, "nowhere to publish");
+        return nt_err_set(err, NT_ERR_SYSTEM, "no directory to publish in");
     if (name == NULL)
-        return nt_err_set(err, NT_ERR_INPUT, "paper %u is none", artifact);
+        return nt_err_set(err, NT_ERR_INPUT, "unknown artifact %u", artifact);
     if (publish->complete[artifact])
-        return nt_err_set(err, NT_ERR_INPUT, "%s: a part after the last", name);
+        return nt_err_set(err, NT_ERR_INPUT, "%s: data after its last part", name);
     if (bytes > publish->limit_bytes - publish->used_bytes)
         return nt_err_set(err, NT_ERR_INPUT, "%s: over the limit of %llu bytes for all files", name,
                           (unsigned long long)publish->limit_bytes);
@@ -280,7 +279,7 @@ void nt_publish_log(struct nt_publish *publish, const char *text, size_t bytes)
 int nt_publish_finish(struct nt_publish *publish, struct nt_err *err)
 {
     if (publish->dir_fd < 0)
-        return nt_err_set(err, NT_ERR_SYSTEM, "nowhere to publish");
+        return nt_err_set(err, NT_ERR_SYSTEM, "no directory to publish in");
     for (uint32_t k = 1; k < NT_ARTIFACT_END; k++)
         if (publish->fd[k] >= 0)
             return nt_err_set(err, NT_ERR_INPUT, "%s is not complete", nt_artifact_name(k));
@@ -311,9 +310,9 @@ static void remove_artifacts(struct nt_publish *publish)
 int nt_publish_failed(struct nt_publish *publish, const char *reason, struct nt_err *err)
 {
     char text[NT_ERR_TEXT_BYTES + 64];
-    struct nt_err line; /* makes the reason one printable line */
+    struct nt_err line; /* only to make the reason one printable line */
     if (publish->dir_fd < 0)
-        return nt_err_set(err, NT_ERR_SYSTEM, "nowhere to publish");
+        return nt_err_set(err, NT_ERR_SYSTEM, "no directory to publish in");
     nt_err_set(&line, NT_ERR_NONE, "%s", reason);
     int n = snprintf(text, sizeof text, "NETTOPO_STATUS=failed\nNETTOPO_REASON=%s\n%s", line.text,
                      publish->has_log ? "NETTOPO_LOG=" NT_LOG_FILE "\n" : "");

@@ -15,7 +15,7 @@ static int read_number(const char *what, const char *text, uint64_t max, uint64_
     return 0;
 }
 
-/* The largest ids stand for "none". */
+/* The two largest values mean "none" or "any" to Slurm and the kernel. */
 static int read_ids(struct nt_request *request, const char *job, const char *uid, const char *gid,
                     struct nt_err *err)
 {
@@ -24,15 +24,15 @@ static int read_ids(struct nt_request *request, const char *job, const char *uid
         read_number("uid", uid, UINT32_MAX - 2, &u, err) != 0)
         return -1;
     if (j == 0)
-        return nt_err_set(err, NT_ERR_USAGE, "job: 0 is none");
+        return nt_err_set(err, NT_ERR_USAGE, "job: 0 is not a job id");
     if (gid != NULL) {
         if (read_number("gid", gid, UINT32_MAX - 2, &g, err) != 0)
             return -1;
     } else {
         const struct passwd *user = getpwuid((uid_t)u);
         if (user == NULL)
-            return nt_err_set(err, NT_ERR_USAGE, "gid: not given, and uid %s is not known here",
-                              uid);
+            return nt_err_set(err, NT_ERR_USAGE,
+                              "gid: not given, and uid %s is unknown on this host", uid);
         g = user->pw_gid;
     }
     request->job = (uint32_t)j;
@@ -41,7 +41,7 @@ static int read_ids(struct nt_request *request, const char *job, const char *uid
     return 0;
 }
 
-/* Slurm gives a bare option's value as this. */
+/* Slurm passes an option without a value as this text. */
 static const char *option_value(const char *text)
 {
     return text != NULL && strcmp(text, "(null)") == 0 ? "" : text;

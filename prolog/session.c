@@ -50,7 +50,7 @@ void nt_session_lose_probe(struct nt_session *session, enum nt_advice advice, co
     session->probe_advice = advice;
     nt_err_set(&session->probe_end, NT_ERR_SYSTEM, "%s", why);
     if (advice == NT_ADVICE_NONE)
-        nt_log(session->log, NT_LOG_DEBUG, "the probe has ended: %s", why);
+        nt_log(session->log, NT_LOG_DEBUG, "the probe exited: %s", why);
     else
         nt_log(session->log, NT_LOG_ERROR, "the probe is lost: %s; to do: %s", why,
                nt_advice_text(advice));
@@ -122,7 +122,7 @@ int nt_session_start_probe(struct nt_session *session, enum nt_policy policy,
         return 0;
     if (format_start(session, policy, use, &text, err) != 0)
         return -1;
-    /* all at once, whether the probe reads already or is still being loaded */
+    /* queued completely: the probe may not read yet */
     size_t heads = (text.bytes / NT_FRAME_PAYLOAD_MAX + 1) * NT_FRAME_HEAD_BYTES;
     int rc = nt_conn_raise_limits(&session->probe, NT_FRAME_PAYLOAD_MAX,
                                   NT_QUEUE_MAX + text.bytes + heads, err);
@@ -141,7 +141,8 @@ int nt_session_start_probe(struct nt_session *session, enum nt_policy policy,
 
 /* ---- the probe ---- */
 
-/* It closes its end a moment before it ends: how it ended tells more than a broken pipe. */
+/* The socket closes shortly before the process ends, whose exit status says more than a broken
+ * pipe. */
 static void lose_probe_with_status(struct nt_session *session, const char *why)
 {
     char end[48];
@@ -153,8 +154,8 @@ static void lose_probe_with_status(struct nt_session *session, const char *why)
         nt_session_lose_probe(session, NT_ADVICE_PROBE, why);
 }
 
-/* One that has hung up takes nothing more, but what it said before is still to be read: at the end
- * of its time a probe may be done and gone while we have something for it. */
+/* After a hangup the frames that the probe sent before are still read: at its deadline a probe may
+ * send DONE and exit while the agent has frames for it. */
 static void probe_write_failed(struct nt_session *session, const char *why)
 {
     struct pollfd line = {.fd = session->probe.fd};
@@ -175,7 +176,7 @@ size_t nt_session_pollfds(const struct nt_session *session, bool read, struct po
         return 0;
     bool write = probe_accepts(session) && nt_conn_queued(&session->probe) > 0;
     short events = (short)((read ? POLLIN : 0) | (write ? POLLOUT : 0));
-    /* who has hung up or ended says so without end: leave them out when we do not look */
+    /* a hangup or an exit would wake poll again and again: left out when nothing is read */
     polls[0] = (struct pollfd){.fd = events != 0 ? session->probe.fd : -1, .events = events};
     polls[1] = (struct pollfd){.fd = read ? session->child.pidfd : -1, .events = POLLIN};
     return 2;
@@ -194,7 +195,7 @@ int nt_session_probe_next(struct nt_session *session, struct nt_frame *frame,
     if (got < 0) {
         lose_probe_with_status(session, err.text);
     } else if (nt_child_ended(&session->child, end, sizeof end)) {
-        /* what it said before it ended may have come in between */
+        /* frames may have arrived between the read and its exit */
         if (got == 0 && nt_conn_next(&session->probe, frame, payload, &err) > 0)
             return 1;
         nt_session_lose_probe(session, nt_child_advice(&session->child), end);
@@ -241,7 +242,7 @@ void nt_session_write_artifact(struct nt_session *session, const struct nt_frame
 void nt_session_publish_log(struct nt_publish *publish, const struct nt_option *option,
                             const struct nt_log *log, const struct nt_outcome *outcome)
 {
-    static char text[NT_LOG_TEXT_BYTES]; /* large, and one at a time */
+    static char text[NT_LOG_TEXT_BYTES]; /* too large for the stack */
     if (!option->debug || log == NULL)
         return;
     size_t bytes =
@@ -249,7 +250,7 @@ void nt_session_publish_log(struct nt_publish *publish, const struct nt_option *
     nt_publish_log(publish, text, bytes);
 }
 
-/* What is to be told, before it is published: the log beside the map holds it too. */
+/* Before publishing, because the log beside the map contains the outcome. */
 static void record_outcome(struct nt_session *session, enum nt_advice advice, const char *text)
 {
     session->outcome.advice = advice;
@@ -281,7 +282,7 @@ static bool has_prefix(const char *text, size_t bytes, const char *word)
     return bytes >= strlen(word) && memcmp(text, word, strlen(word)) == 0;
 }
 
-/* Who said the word of the end: our own probe, or that of the job's first host. */
+/* The outcome was reported by our own probe, or by that of the job's first host. */
 static enum nt_advice outcome_advice(const struct nt_session *session, bool ok)
 {
     if (ok)

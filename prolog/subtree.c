@@ -5,8 +5,9 @@
 #include <string.h>
 #include <sys/resource.h>
 
-static const double STALL_S = 1.0;  /* a member that takes nothing for so long is lost */
-static const double REJOIN_S = 1.0; /* for those whose leader is lost to come to the first host */
+static const double STALL_S = 1.0; /* a member that accepts no data for this long is lost */
+static const double REJOIN_S =
+    1.0; /* for hosts of a lost block leader to connect to the first host */
 
 enum { FLAT_HOSTS_MAX = 256, BLOCK_HOSTS_MIN = 32, OTHER_FILES = 256 };
 
@@ -32,7 +33,7 @@ size_t nt_block_leader(size_t block, size_t host)
 
 /* ---- life ---- */
 
-/* Every member is an open file. The hard limit is the administrator's. */
+/* Every child is an open file. The hard limit of the administrator stays. */
 static void raise_file_limit(size_t members)
 {
     struct rlimit limit;
@@ -140,7 +141,7 @@ int nt_subtree_announce(struct nt_subtree *subtree, const struct nt_frame *frame
 
 void nt_subtree_reject_late(struct nt_subtree *subtree)
 {
-    static const char late[] = "failed came when the result was already on its way";
+    static const char late[] = "failed connected after the result was sent";
     struct nt_frame frame = {.type = NT_FRAME_DONE, .payload_bytes = sizeof late - 1};
     set_announcement(subtree, &frame, late);
 }
@@ -162,8 +163,8 @@ void nt_subtree_send(struct nt_subtree *subtree, const struct nt_frame *frame, c
 
 /* ---- up ---- */
 
-/* For whom the host at the other end speaks: for itself, and as a leader for its block, except
- * for those who have come here themselves. */
+/* A host may send in its own name; a block leader also for the hosts of its block, except those
+ * that are connected here themselves. */
 static bool source_is_valid(const struct nt_subtree *subtree, size_t from, struct nt_frame *frame)
 {
     bool leads = subtree->block < subtree->hosts && from % subtree->block == 0;
@@ -187,7 +188,7 @@ int nt_subtree_next(struct nt_subtree *subtree, struct nt_frame *frame,
             children->ready[from] = false;
             subtree->next_child++;
         } else if (got < 0 || (frame->type != NT_FRAME_GATHER && frame->type != NT_FRAME_DONE)) {
-            nt_children_remove(children, from); /* another stands here now */
+            nt_children_remove(children, from); /* moves another host to this position */
         } else if (source_is_valid(subtree, from, frame)) {
             return 1;
         }
@@ -196,8 +197,8 @@ int nt_subtree_next(struct nt_subtree *subtree, struct nt_frame *frame,
     return 0;
 }
 
-/* Neither it nor who should speak for it is here, and one of them was; who has lost his leader has
- * had the time to come himself. */
+/* A host is lost when it was connected here and is not any more, or when its block leader is lost
+ * and it has not connected here itself in time. */
 static bool host_is_lost(struct nt_subtree *subtree, size_t host, double now)
 {
     size_t leader = host - host % subtree->block;
@@ -240,6 +241,6 @@ bool nt_subtree_drain(struct nt_subtree *subtree)
     nt_subtree_step(subtree);
     nt_children_shutdown(&subtree->children);
     while (nt_subtree_next(subtree, &frame, &payload) == 1)
-        ; /* too late */
+        ; /* too late: discarded */
     return subtree->children.online_count == 0;
 }

@@ -1,13 +1,14 @@
-/* The agents below this one, of which each may stand for a block of hosts.
+/* The agents below this one in the tree of a job's agents: its children, and the hosts of a block
+ * behind each child that leads one.
  *
- * A small job's agents form a star: every host comes to the first one. Beyond that they form
- * blocks of consecutive hosts: the first host of a block (its leader) comes to the job's first
- * host, the others come to him, so that nobody has more than about twice the root of the number
- * of hosts to look after. A host whose block's leader is not there or is lost comes to the job's
- * first host instead. What a leader says of the hosts of his own block is believed, and nothing
- * else: everyone has proved who he is to the one whom he speaks with.
+ * In a small job every host connects to the first one. In a larger one the hosts form blocks of
+ * consecutive hosts: the first host of a block, its leader, connects to the job's first host, the
+ * others to their leader, so that no agent has more than about 2 sqrt(hosts) connections. A host
+ * whose block leader is missing or lost connects to the job's first host instead. A block leader
+ * may send frames in the name of the hosts of its own block, and of no others; every connection is
+ * authenticated.
  *
- * Passes frames; what they mean is the business of leader.c and member.c. */
+ * Routes frames by their head; what they mean is known to leader.c and member.c. */
 #ifndef NT_SUBTREE_H
 #define NT_SUBTREE_H
 
@@ -26,63 +27,65 @@ enum { NT_ANNOUNCEMENT_BYTES = NT_ERR_TEXT_BYTES + 16 };
 struct nt_subtree {
     struct nt_listener listener;
     struct nt_children children;
-    size_t hosts, self, block; /* of the job; this one; hosts a block (hosts: a star) */
-    size_t next_child;         /* of children.order: who is heard next */
-    size_t lost_count_seen;    /* of children.lost_count */
-    size_t lost_next;          /* the host to look at next; hosts: all are looked at */
-    bool *loss_reported;       /* per host: its loss was told; owned */
-    double *rejoin_until;      /* per block: once its leader is lost, how long its hosts may take to
-                                * come themselves; 0 before; owned */
-    double recheck_at;         /* when the next of those times is over */
-    struct nt_frame announcement; /* for who comes now; payload_bytes 0: nothing */
+    size_t hosts, self, block;    /* of the job; own index; hosts a block (hosts: no blocks) */
+    size_t next_child;            /* position in children.online: the next to read from */
+    size_t lost_count_seen;       /* children.lost_count at the last search */
+    size_t lost_next;             /* the next host to examine; hosts: the search is over */
+    bool *loss_reported;          /* per host; owned */
+    double *rejoin_until;         /* per block: once its leader is lost, until when its hosts may
+                                   * connect here themselves; 0 before; owned */
+    double recheck_at;            /* the earliest of those times that is not over */
+    struct nt_frame announcement; /* to each new child; payload_bytes 0: none */
     char announcement_text[NT_ANNOUNCEMENT_BYTES];
 };
 
-/* Hosts a block: configured, or by the number of hosts when that is 0. hosts: a children. */
+/* Hosts a block: configured, or by the number of hosts when that is 0. hosts: no blocks. */
 size_t nt_block_hosts(size_t hosts, uint32_t configured);
 
-/* Whom a host comes to at first: its block's leader, for whom it is the job's first host. */
+/* The host that a host connects to at first: its block's leader; for a block leader the job's first
+ * host. */
 size_t nt_block_leader(size_t block, size_t host);
 
-/* Nobody is here and the door is closed; me leads a block. */
+/* No children, the listener closed; self leads a block. */
 int nt_subtree_init(struct nt_subtree *subtree, size_t hosts, size_t self, size_t block,
                     struct nt_err *err);
 void nt_subtree_fini(struct nt_subtree *subtree);
 
-/* How many will come when all do. */
+/* How many children there are when no host is missing. */
 size_t nt_subtree_expected(const struct nt_subtree *subtree);
 
-/* At most how many nt_subtree_pollfds fills. */
+/* The most that nt_subtree_pollfds fills. */
 size_t nt_subtree_pollfds_max(const struct nt_subtree *subtree);
 size_t nt_subtree_pollfds(const struct nt_subtree *subtree, bool read, struct pollfd *polls);
-/* What poll said of them, right after it. */
+/* Takes the results of poll, right after it. */
 void nt_subtree_poll_events(struct nt_subtree *subtree, const struct pollfd *polls);
 
-/* Lets in who is at the door and sends what waits. */
+/* Accepts members and sends what is queued. */
 void nt_subtree_step(struct nt_subtree *subtree);
 
-/* To all who are here, and to who comes later until there is another greeting. -1, and nobody
- * hears anything, when the payload is over NT_ANNOUNCEMENT_BYTES. */
+/* Sends the frame to all children, and to each that connects later until it is replaced by another
+ * announcement. -1, with nothing sent, when the payload is over NT_ANNOUNCEMENT_BYTES. */
 int nt_subtree_announce(struct nt_subtree *subtree, const struct nt_frame *frame,
                         const void *payload);
 
-/* From now on who comes is told that it is too late. */
+/* From now on a member that connects gets DONE: it is too late to take part. */
 void nt_subtree_reject_late(struct nt_subtree *subtree);
 
-/* To everyone below, or with NT_FRAME_UNICAST towards the host that it is for, if that is below. */
+/* To all hosts below; with NT_FRAME_UNICAST only towards frame->host, if that is below. */
 void nt_subtree_send(struct nt_subtree *subtree, const struct nt_frame *frame, const void *payload);
 
-/* 1: a frame from below, GATHER or DONE, whose host says for whom it speaks: *payload is valid
- * until the next call. 0: none is there. */
+/* 1: a GATHER or DONE from below, frame->host being its checked origin; *payload is valid until the
+ * next call. 0: none is available. */
 int nt_subtree_next(struct nt_subtree *subtree, struct nt_frame *frame,
                     const unsigned char **payload);
 
-/* 1: this host is not reached any more, told once. 0: no more such for now. Who has lost only his
- * leader has some time to come himself. */
+/* 1: *host is lost, reported once a host. 0: no more for now. The hosts of a lost block leader have
+ * a second to connect here themselves before they count as lost. */
 int nt_subtree_next_lost(struct nt_subtree *subtree, double now, size_t *host);
 
-/* At the end, again and again until true: everyone has what was sent, and has gone. Who closes
- * while the others still speak takes what he sent from them, so they go first. */
+/* At the end, to be repeated until true: all children have received everything and disconnected.
+ * They close first, because closing a socket with unread input resets the connection and discards
+ * what is still on its way to the peer. */
 bool nt_subtree_drain(struct nt_subtree *subtree);
 
 #endif

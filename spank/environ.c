@@ -136,7 +136,7 @@ static int read_line(struct reader *f, size_t number, char *line, size_t bytes, 
 {
     char *equals = memchr(line, '=', bytes);
     if (equals == NULL || !is_printable(line, bytes))
-        return nt_err_set(err, NT_ERR_INPUT, "hint.env:%zu: not a NAME=VALUE of printable text",
+        return nt_err_set(err, NT_ERR_INPUT, "hint.env:%zu: not NAME=VALUE in printable characters",
                           number);
     *equals = '\0';
     const char *value = equals + 1;
@@ -144,12 +144,12 @@ static int read_line(struct reader *f, size_t number, char *line, size_t bytes, 
     while (r < RULES && strcmp(rules[r].name, line) != 0)
         r++;
     if (r == RULES)
-        return nt_err_set(err, NT_ERR_INPUT, "hint.env:%zu: \"%.40s\" is not ours to set", number,
+        return nt_err_set(err, NT_ERR_INPUT, "hint.env:%zu: \"%.40s\" is not a variable of nettopo", number,
                           line);
     if (f->seen[r])
-        return nt_err_set(err, NT_ERR_INPUT, "hint.env:%zu: a second %s", number, rules[r].name);
+        return nt_err_set(err, NT_ERR_INPUT, "hint.env:%zu: %s is set twice", number, rules[r].name);
     if (value_bytes > NT_ENVIRON_VALUE_MAX || !value_is_valid(&rules[r], value, value_bytes))
-        return nt_err_set(err, NT_ERR_INPUT, "hint.env:%zu: %s has no such value", number,
+        return nt_err_set(err, NT_ERR_INPUT, "hint.env:%zu: invalid value of %s", number,
                           rules[r].name);
     f->seen[r] = true;
     add_variable(f, &rules[r], value, value_bytes);
@@ -162,11 +162,11 @@ static int read_lines(struct reader *f, char *text, size_t bytes, struct nt_err 
     for (size_t at = 0; at < bytes;) {
         char *end = memchr(text + at, '\n', bytes - at);
         if (end == NULL)
-            return nt_err_set(err, NT_ERR_INPUT, "hint.env:%zu: breaks off", number + 1);
+            return nt_err_set(err, NT_ERR_INPUT, "hint.env:%zu: no newline at its end", number + 1);
         *end = '\0';
         size_t line_bytes = (size_t)(end - (text + at));
         if (memchr(text + at, '\0', line_bytes) != NULL)
-            return nt_err_set(err, NT_ERR_INPUT, "hint.env:%zu: a zero byte", number + 1);
+            return nt_err_set(err, NT_ERR_INPUT, "hint.env:%zu: contains a NUL byte", number + 1);
         if (read_line(f, ++number, text + at, line_bytes, err) != 0)
             return -1;
         at += line_bytes + 1;

@@ -15,7 +15,7 @@ static int check_owner(int fd, const char *path, struct nt_err *err)
     if (fstat(fd, &st) != 0)
         return nt_err_set(err, NT_ERR_SYSTEM, "%s: %s", path, strerror(errno));
     if (!S_ISREG(st.st_mode) || st.st_uid != 0 || (st.st_mode & 022) != 0)
-        return nt_err_set(err, NT_ERR_INPUT, "%s: not a file that only root may write", path);
+        return nt_err_set(err, NT_ERR_INPUT, "%s: not a regular file writable by root alone", path);
     return 0;
 }
 

@@ -45,7 +45,7 @@ static int resolve_option_path(struct nt_option *option, struct nt_err *err)
     if (getcwd(dir, sizeof dir) == NULL)
         return nt_err_set(err, NT_ERR_USAGE, "pattern \"%.60s\": %s", option->pattern,
                           errno == ERANGE ? "the path of this directory is too long"
-                                          : "this directory cannot be named");
+                                          : "the current directory cannot be determined");
     return nt_option_resolve_path(option, dir, err);
 }
 
@@ -76,7 +76,7 @@ static int check_option(int val, const char *value, int remote)
 static struct spank_option nettopo_option = {
     .name = "nettopo",
     .arginfo = "ITEM,...",
-    .usage = "find the job's network first: quick|standard|full, budget=S, pattern=P, sweep=KIND, "
+    .usage = "measure the job's network first: quick|standard|full, budget=S, pattern=P, sweep=KIND, "
              "apply, debug, off",
     .has_arg = 2,
     .val = 0,
@@ -165,7 +165,7 @@ static int get_job_ids(spank_t spank, struct agent_arguments *arguments, struct 
     if (spank_get_item(spank, S_JOB_ID, &job) != ESPANK_SUCCESS ||
         spank_get_item(spank, S_JOB_UID, &uid) != ESPANK_SUCCESS ||
         spank_get_item(spank, S_JOB_GID, &gid) != ESPANK_SUCCESS)
-        return nt_err_set(err, NT_ERR_SYSTEM, "Slurm does not say which job this is");
+        return nt_err_set(err, NT_ERR_SYSTEM, "Slurm gives no job id, user or group");
     snprintf(arguments->job, sizeof arguments->job, "%u", job);
     snprintf(arguments->uid, sizeof arguments->uid, "%u", (unsigned)uid);
     snprintf(arguments->gid, sizeof arguments->gid, "%u", (unsigned)gid);

@@ -267,7 +267,7 @@ static void without_a_leader_members_say_so(void **state)
     begin(s, 1, conf_of(s, 1), "quick", 0.5);
     assert_true(end_all(s) < 1.5);
     expect(s, 1,
-           "the job's first host localhost was not met within the budget: Connection refused");
+           "no connection to the job's first host localhost within the budget: Connection refused");
 }
 
 static void a_killed_leader_is_noticed(void **state)
@@ -279,8 +279,8 @@ static void a_killed_leader_is_noticed(void **state)
     await_meeting();
     kill(s->pid[0], SIGKILL); /* its inner process and the probe die with it */
     assert_true(end_all(s) < 4);
-    expect(s, 1, "lost the job's first host localhost");
-    expect(s, 2, "lost the job's first host localhost");
+    expect(s, 1, "lost the connection to the job's first host localhost");
+    expect(s, 2, "lost the connection to the job's first host localhost");
 }
 
 static void a_munged_that_hangs_costs_no_more_than_the_budget(void **state)
@@ -294,7 +294,7 @@ static void a_munged_that_hangs_costs_no_more_than_the_budget(void **state)
     kill(munge.pid, SIGCONT);
     assert_true(took < 1.4);
     for (int k = 1; k < HOSTS; k++)
-        expect(s, k, "NETTOPO_REASON=the agent was ended before it had a result\n");
+        expect(s, k, "NETTOPO_REASON=the agent was terminated before it had a result\n");
 }
 
 static void a_probe_that_is_not_there_fails_early(void **state)
@@ -499,7 +499,7 @@ static void a_killed_first_host_is_noticed_in_every_block(void **state)
     kill(s->pid[0], SIGKILL);
     assert_true(end_all(s) < 6);
     for (int k = 1; k < MANY; k++)
-        expect(s, k, "lost the job's first host localhost");
+        expect(s, k, "lost the connection to the job's first host localhost");
 }
 
 int main(int argc, char **argv)

@@ -83,7 +83,7 @@ static void any_other_claim_is_refused(void **state)
         assert_int_equal(nt_auth_prove(munge.socket, &others[k], credential, &err), 0);
         if (nt_auth_check(munge.socket, &claim, credential, &err) != -1)
             fail_msg("claim %zu was taken", k);
-        assert_string_equal(err.text, "munge: credential for something else");
+        assert_string_equal(err.text, "munge: credential does not match the connection");
     }
 }
 
@@ -158,11 +158,11 @@ static void a_foreign_user_s_credential_is_refused(void **state)
     assert_int_equal(nt_auth_check(munge.socket, &claim, credential, &err), 0);
     make_as(12345, text, bytes, credential);
     assert_int_equal(nt_auth_check(munge.socket, &claim, credential, &err), -1);
-    assert_string_equal(err.text, "munge: credential of uid 12345");
+    assert_string_equal(err.text, "munge: credential made by uid 12345");
     /* and a right beginning is not enough */
     make_as(0, text, bytes - 1, credential);
     assert_int_equal(nt_auth_check(munge.socket, &claim, credential, &err), -1);
-    assert_string_equal(err.text, "munge: credential for something else");
+    assert_string_equal(err.text, "munge: credential does not match the connection");
 }
 
 static void what_is_no_credential_is_refused(void **state)

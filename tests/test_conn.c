@@ -105,7 +105,7 @@ static void what_is_no_frame_is_refused(void **state)
     close(e.peer);
     e.peer = -1;
     assert_int_equal(nt_conn_next(&e.conn, &frame, &payload, &err), -1);
-    assert_string_equal(err.text, "closed in the middle of a frame");
+    assert_string_equal(err.text, "connection closed within a frame");
     finish(&e);
 }
 

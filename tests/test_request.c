@@ -59,7 +59,7 @@ static void a_wrong_command_line_is_named(void **state)
         {{"run", "--job"}, "--job: a value is missing"},
         {{"run", "--uid", "1", "--gid", "1"}, "job: expected a number"},
         {{"run", "--job", "1", "--gid", "1"}, "uid: expected a number"},
-        {{"run", "--job", "0", "--uid", "1", "--gid", "1"}, "job: 0 is none"},
+        {{"run", "--job", "0", "--uid", "1", "--gid", "1"}, "job: 0 is not a job id"},
         {{"run", "--job", "-1", "--uid", "1", "--gid", "1"}, "job: expected a number"},
         {{"run", "--job", "1/../2", "--uid", "1", "--gid", "1"}, "job: expected a number"},
         {{"run", "--job", "4294967295", "--uid", "1", "--gid", "1"}, "job: expected a number"},

@@ -113,7 +113,7 @@ static void files_of_others_are_not_read(void **state)
     assert_false(missing);
     fchmod(fd, 0666);
     assert_int_equal(nt_file_conf(path, &conf, &err), -1);
-    assert_non_null(strstr(err.text, "not a file that only root may write"));
+    assert_non_null(strstr(err.text, "not a regular file writable by root alone"));
     fchmod(fd, 0644);
     assert_int_equal(fchown(fd, 12345, 0), 0);
     assert_int_equal(nt_file_conf(path, &conf, &err), -1);

@@ -135,7 +135,7 @@ told() { sed -n "s/^$1 //p" "$GROUND_HOME/$JOB.tasks"; } # HOST
     hide n1 "$GROUND_STATE/stage/libexec/nettopo/nettopo-prolog" /bin/true
     start_job
     ends failed .
-    assert_contains "$(told n2)" "n1 was not met"
+    assert_contains "$(told n2)" "n1 within the budget"
 }
 
 @test "an agent is killed" {
@@ -147,7 +147,7 @@ told() { sed -n "s/^$1 //p" "$GROUND_HOME/$JOB.tasks"; } # HOST
 @test "the leader's agent is killed" {
     while_measuring n1 'kill -s KILL $(agents_of n1)' start_job
     ends failed .
-    assert_contains "$(told n2)" "lost the job's first host n1"
+    assert_contains "$(told n2)" "lost the connection to the job's first host n1"
 }
 
 @test "an agent stops and never goes on" {
