@@ -33,9 +33,9 @@ static bool is_host_name(const char *name)
 
 void nt_job_this_host(char name[NT_HOST_BYTES])
 {
-    const char *said = getenv("SLURMD_NODENAME");
-    if (said != NULL && is_host_name(said))
-        snprintf(name, NT_HOST_BYTES, "%s", said);
+    const char *slurm_name = getenv("SLURMD_NODENAME");
+    if (slurm_name != NULL && is_host_name(slurm_name))
+        snprintf(name, NT_HOST_BYTES, "%s", slurm_name);
     else if (gethostname(name, NT_HOST_BYTES) != 0)
         name[0] = '\0';
     name[NT_HOST_BYTES - 1] = '\0';

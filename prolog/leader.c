@@ -154,12 +154,13 @@ static void finish_job(struct leader *leader, const struct nt_frame *frame,
 
 static void fail_job(struct leader *leader, enum nt_advice advice, const char *reason)
 {
-    char word[NT_DONE_BYTES];
-    _Static_assert((int)NT_DONE_BYTES <= (int)NT_ANNOUNCEMENT_BYTES, "a last word is a greeting");
-    snprintf(word, sizeof word, "failed %s", reason);
-    struct nt_frame frame = {.type = NT_FRAME_DONE, .payload_bytes = (uint32_t)strlen(word)};
+    char text[NT_DONE_BYTES];
+    _Static_assert((int)NT_DONE_BYTES <= (int)NT_ANNOUNCEMENT_BYTES,
+                   "DONE must fit into an announcement");
+    snprintf(text, sizeof text, "failed %s", reason);
+    struct nt_frame frame = {.type = NT_FRAME_DONE, .payload_bytes = (uint32_t)strlen(text)};
     leader->failed = true;
-    nt_subtree_announce(&leader->subtree, &frame, word);
+    nt_subtree_announce(&leader->subtree, &frame, text);
     nt_session_fail(leader->session, advice, "%s", reason);
 }
 

@@ -16,8 +16,7 @@ static const double FLUSH_S = 0.25; /* for the last frames to be sent */
 
 struct member {
     struct nt_session *session;
-    size_t target_host; /* the host that we look for, or speak with: our block's leader, or the
-                           first */
+    size_t target_host; /* index of its leader: that of its block, or the job's first host */
     double fallback_at; /* when to connect to the job's first host instead */
     struct nt_lookup address_lookup;
     bool started, loss_reported, has_artifacts;

@@ -127,7 +127,7 @@ static void publish_failed(struct monitor *m, enum nt_advice advice, const char 
 }
 
 /* The first host logs one line a job, other hosts only their failures. The kept lines follow when
- * the status is not ok and this host knows why, and always at level debug. */
+ * the status is not ok and the cause is on this host, and always at level debug. */
 static void log_outcome(const struct monitor *m)
 {
     const struct report *r = &m->report;
@@ -135,13 +135,13 @@ static void log_outcome(const struct monitor *m)
     enum nt_log_level level = m->conf->debug;
     const char *to_do = nt_advice_text(outcome->advice);
     bool failed = strncmp(outcome->text, "failed", 6) == 0;
-    bool ours = r->probe_failed || (failed && outcome->advice != NT_ADVICE_LEADER) ||
-                (r->self == 0 && outcome->advice != NT_ADVICE_NONE);
-    if (failed || (level >= NT_LOG_INFO && (r->self == 0 || ours)))
+    bool has_cause = r->probe_failed || (failed && outcome->advice != NT_ADVICE_LEADER) ||
+                     (r->self == 0 && outcome->advice != NT_ADVICE_NONE);
+    if (failed || (level >= NT_LOG_INFO && (r->self == 0 || has_cause)))
         syslog(failed ? LOG_WARNING : LOG_INFO, "%s: %llu hosts, %.2f s: %s%s%s", m->log.prefix,
                (unsigned long long)r->hosts, nt_clock_s() - m->began, outcome->text,
                to_do[0] != '\0' ? "; to do: " : "", to_do);
-    nt_log_syslog(&m->log, level, ours || level == NT_LOG_DEBUG);
+    nt_log_syslog(&m->log, level, has_cause || level == NT_LOG_DEBUG);
 }
 
 static void open_log(struct monitor *m)

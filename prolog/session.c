@@ -262,14 +262,14 @@ static void record_outcome(struct nt_session *session, enum nt_advice advice, co
 void nt_session_fail(struct nt_session *session, enum nt_advice advice, const char *format, ...)
 {
     struct nt_err reason, err;
-    char text[NT_ERR_TEXT_BYTES], told[NT_DONE_BYTES];
+    char text[NT_ERR_TEXT_BYTES], outcome[NT_DONE_BYTES];
     va_list args;
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
     nt_err_set(&reason, NT_ERR_NONE, "%s", text); /* one printable line */
-    snprintf(told, sizeof told, "failed %s", reason.text);
-    record_outcome(session, advice, told);
+    snprintf(outcome, sizeof outcome, "failed %s", reason.text);
+    record_outcome(session, advice, outcome);
     if (nt_publish_failed(&session->publish, reason.text, &err) != 0)
         snprintf(session->outcome.text, sizeof session->outcome.text,
                  "failed %.300s; not published: %.190s", reason.text,

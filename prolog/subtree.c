@@ -31,7 +31,7 @@ size_t nt_block_leader(size_t block, size_t host)
     return leader == host ? 0 : leader;
 }
 
-/* ---- life ---- */
+/* ---- create and destroy ---- */
 
 /* Every child is an open file. The hard limit of the administrator stays. */
 static void raise_file_limit(size_t members)
@@ -83,7 +83,7 @@ size_t nt_subtree_expected(const struct nt_subtree *subtree)
     return own - 1 + (subtree->self == 0 ? blocks - 1 : 0);
 }
 
-/* ---- who comes ---- */
+/* ---- connections ---- */
 
 size_t nt_subtree_pollfds_max(const struct nt_subtree *subtree)
 {

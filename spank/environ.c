@@ -13,7 +13,7 @@ enum kind { STATUS, REASON, JSON, ORDER, GAIN, FILE_NAME, APPLY_FILE, APPLY_VALU
 struct rule {
     const char *name;
     enum kind kind;
-    const char *word; /* the only value */
+    const char *word; /* the only valid value */
 };
 
 static const struct rule rules[] = {
@@ -31,7 +31,7 @@ static const struct rule rules[] = {
     {"SLURM_DISTRIBUTION", APPLY_VALUE, "arbitrary"},
 };
 enum { RULES = sizeof rules / sizeof *rules };
-_Static_assert((int)RULES <= (int)NT_ENVIRON_VARS_MAX, "every variable has its place");
+_Static_assert((int)RULES <= (int)NT_ENVIRON_VARS_MAX, "room for every variable");
 
 static bool is_one_of(char c, const char *set)
 {
@@ -102,7 +102,7 @@ struct reader {
     bool seen[RULES];
 };
 
-/* Memory was made large enough for all values and all paths. */
+/* The memory is large enough for all values and paths. */
 static const char *store_value(struct reader *f, const char *value, size_t bytes)
 {
     char *to = f->environ->memory + f->used;
@@ -144,10 +144,11 @@ static int read_line(struct reader *f, size_t number, char *line, size_t bytes, 
     while (r < RULES && strcmp(rules[r].name, line) != 0)
         r++;
     if (r == RULES)
-        return nt_err_set(err, NT_ERR_INPUT, "hint.env:%zu: \"%.40s\" is not a variable of nettopo", number,
-                          line);
+        return nt_err_set(err, NT_ERR_INPUT, "hint.env:%zu: \"%.40s\" is not a variable of nettopo",
+                          number, line);
     if (f->seen[r])
-        return nt_err_set(err, NT_ERR_INPUT, "hint.env:%zu: %s is set twice", number, rules[r].name);
+        return nt_err_set(err, NT_ERR_INPUT, "hint.env:%zu: %s is set twice", number,
+                          rules[r].name);
     if (value_bytes > NT_ENVIRON_VALUE_MAX || !value_is_valid(&rules[r], value, value_bytes))
         return nt_err_set(err, NT_ERR_INPUT, "hint.env:%zu: invalid value of %s", number,
                           rules[r].name);

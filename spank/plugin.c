@@ -1,9 +1,9 @@
-/* spank_nettopo.so: the option, the prolog's and epilog's hook, the job's variables.
+/* spank_nettopo.so: the option --nettopo, the prolog and epilog callbacks, the job's variables.
  *
  * Loaded into sbatch, salloc, srun and slurmstepd, so it is small, keeps no state but the option
- * that was given at submission, and calls nothing that can end the process. Slurm may take any
- * failure out on the node or the job: outside of the option's own parsing every callback logs and
- * returns success. */
+ * given at submission, and calls nothing that can exit or abort. Slurm may drain the node or fail
+ * the job when a callback fails: except for the parsing of the option every callback logs errors
+ * and returns success. */
 #pragma GCC visibility push(default)
 #include <slurm/spank.h>
 
@@ -23,19 +23,19 @@ SPANK_PLUGIN(nettopo, 1)
 #include "option.h"
 #include "spawn.h"
 
-/* By then the agent has published, whatever held it up; all that it may still do is to end what
+/* Time beyond the budget. By then the agent has published; it may still wait for processes that
  * cannot be killed. */
 static const double AGENT_SLACK_S = 0.8, REMOVE_S = 2.0;
 
 /* ---- the option ---- */
 
-/* Slurm gives a bare option's value as the text "(null)". */
+/* Slurm passes an option without a value as the text "(null)". */
 static const char *option_value(const char *value)
 {
     return value != NULL && strcmp(value, "(null)") == 0 ? NULL : value;
 }
 
-/* Files are meant from where the user stands; the job's hosts stand elsewhere. */
+/* Makes the path of a pattern file absolute: it is relative to the user's current directory. */
 static int resolve_option_path(struct nt_option *option, struct nt_err *err)
 {
     char dir[NT_PATTERN_TEXT_BYTES];
@@ -49,13 +49,13 @@ static int resolve_option_path(struct nt_option *option, struct nt_err *err)
     return nt_option_resolve_path(option, dir, err);
 }
 
-/* What sbatch, salloc or srun was given, with paths as they are meant. Of several, as in a script
- * and on the command line, Slurm comes with the one that counts last. Kept from the one callback
- * to the other because Slurm does not answer spank_option_getopt in init_post_opt. */
+/* The option at submission, with an absolute path. When it is given several times, as in a script
+ * and on the command line, Slurm calls back last for the one that takes effect. Kept between
+ * callbacks because spank_option_getopt does not work in init_post_opt. */
 static struct nt_option submitted;
 static bool is_submitted;
 
-/* At submission a wrong item is refused; a step that is being launched is never stopped. */
+/* Rejects a wrong item at submission, but never when a step is launched. */
 static int check_option(int val, const char *value, int remote)
 {
     struct nt_option option;
@@ -76,14 +76,15 @@ static int check_option(int val, const char *value, int remote)
 static struct spank_option nettopo_option = {
     .name = "nettopo",
     .arginfo = "ITEM,...",
-    .usage = "measure the job's network first: quick|standard|full, budget=S, pattern=P, sweep=KIND, "
-             "apply, debug, off",
+    .usage =
+        "measure the job's network first: quick|standard|full, budget=S, pattern=P, sweep=KIND, "
+        "apply, debug, off",
     .has_arg = 2,
     .val = 0,
     .cb = check_option,
 };
 
-/* 1: given, 0: not given, -1: given and wrong */
+/* 1: given, 0: not given, -1: given and invalid. */
 static int get_option(spank_t spank, struct nt_option *option, struct nt_err *err)
 {
     char *value = NULL;
@@ -103,8 +104,8 @@ int slurm_spank_init(spank_t spank, int ac, char **av)
     return 0;
 }
 
-/* Prolog scripts, and our own hook there, see it as SPANK_NETTOPO: with paths as they were meant,
- * which the text that Slurm itself passes on does not have. */
+/* Passes the option to prolog scripts and to the prolog callback as SPANK_NETTOPO, with an absolute
+ * path; the text that Slurm itself passes on has the path as the user wrote it. */
 int slurm_spank_init_post_opt(spank_t spank, int ac, char **av)
 {
     char text[NT_OPTION_TEXT_BYTES];
@@ -119,7 +120,7 @@ int slurm_spank_init_post_opt(spank_t spank, int ac, char **av)
 
 /* ---- the configuration ---- */
 
-/* The plugin's one argument; NULL: the usual file. */
+/* The plugin's only argument; NULL: the default file. */
 static const char *conf_path(int ac, char **av)
 {
     const char *path = NULL;
@@ -172,8 +173,8 @@ static int get_job_ids(spank_t spank, struct agent_arguments *arguments, struct 
     return 0;
 }
 
-/* The same pattern with the whole path, as it was left at submission. Whoever sets the variable
- * can only name another file that is read as the job's user. */
+/* Takes the absolute path that was set at submission. A user who sets the variable can only name
+ * another file, which is read as that user. */
 static void restore_pattern_path(struct nt_option *option)
 {
     struct nt_option left;
@@ -227,7 +228,7 @@ int slurm_spank_job_epilog(spank_t spank, int ac, char **av)
     struct nt_option option;
     snprintf(id, sizeof id, "%u", job);
     snprintf(dir, sizeof dir, "%s/%s", conf.run_dir, id);
-    /* no process for a job that has nothing here; one that was to have may have left parts */
+    /* no process for a job without files; a job with the option may have left temporary ones */
     if (lstat(dir, &st) != 0 && get_option(spank, &option, NULL) == 0)
         return 0;
     char *const argv[] = {conf.prolog,  "remove", "--job", id, path != NULL ? "--conf" : NULL,
@@ -256,7 +257,7 @@ static void set_failed(spank_t spank, const char *reason)
     spank_setenv(spank, "NETTOPO_REASON", reason, 1);
 }
 
-/* 0 when the job's variables are set */
+/* 0 when the job's variables are set. */
 static int set_variables(spank_t spank, const char *dir, bool apply, bool *missing,
                          struct nt_err *err)
 {
@@ -305,7 +306,7 @@ int slurm_spank_user_init(spank_t spank, int ac, char **av)
         given = 1;
     } else {
         slurm_error("nettopo: %s", err.text);
-        given = 1; /* there is something: the job was to have variables */
+        given = 1; /* the directory exists, so the job must get a status */
     }
 failed:
     if (given != 0)

@@ -336,7 +336,8 @@ static void a_relay_on_another_port_is_found_out(void **state)
         }
     }
     assert_true(passed > NT_FRAME_HEAD_BYTES + NT_NONCE_BYTES); /* the proof did go through */
-    assert_string_equal(s.listener.last_error.text, "munge: credential does not match the connection");
+    assert_string_equal(s.listener.last_error.text,
+                        "munge: credential does not match the connection");
     close(in);
     close(out);
     close(ear);

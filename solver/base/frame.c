@@ -24,14 +24,14 @@ static uint32_t get32(const unsigned char *p)
     return get16(p) | get16(p + 2) << 16;
 }
 
-const char *nt_artifact_name(uint32_t paper)
+const char *nt_artifact_name(uint32_t artifact)
 {
     static const char *const names[NT_ARTIFACT_END] = {
         [NT_ARTIFACT_MAP] = "map.json",         [NT_ARTIFACT_ENV] = "hint.env",
         [NT_ARTIFACT_HOSTFILE] = "hostfile",    [NT_ARTIFACT_RANKFILE] = "rankfile",
         [NT_ARTIFACT_RANK_ORDER] = "rankorder", [NT_ARTIFACT_SAMPLES] = "samples",
     };
-    return paper < NT_ARTIFACT_END ? names[paper] : NULL;
+    return artifact < NT_ARTIFACT_END ? names[artifact] : NULL;
 }
 
 void nt_frame_encode(const struct nt_frame *frame, unsigned char head[NT_FRAME_HEAD_BYTES])

@@ -12,7 +12,7 @@ struct nt_arena_block {
     alignas(max_align_t) unsigned char array[];
 };
 
-/* *bytes: of the array; false when it is too large for the arena, where free_bytes are given up. */
+/* *bytes: of the array. false when it exceeds the limit, with free_bytes of it freed. */
 static bool fits(struct nt_arena *a, size_t count, size_t size, size_t free_bytes, size_t *bytes)
 {
     size_t most = SIZE_MAX - sizeof(struct nt_arena_block);
@@ -27,7 +27,7 @@ static bool fits(struct nt_arena *a, size_t count, size_t size, size_t free_byte
     return false;
 }
 
-/* The block stands in the chain, where another one of its neighbours' may have stood. */
+/* Links the block, whose address may have changed, to its neighbours. */
 static void *join(struct nt_arena *a, struct nt_arena_block *block, size_t bytes)
 {
     a->used += bytes;

@@ -10,7 +10,7 @@ enum {
     BUDGET_MAX_MS = 3600000,
     DIMENSION_MAX = 1 << 20,
     STENCIL_TASKS_MAX = 1 << 24,
-    SHOWN_BYTES = 60, /* of a user's text in an error line */
+    SHOWN_BYTES = 60, /* characters of the user's text in a message */
 };
 
 static const char DEFAULT_PATTERN[] = "neighbour";
@@ -193,7 +193,7 @@ int nt_option_resolve_path(struct nt_option *option, const char *dir, struct nt_
     return 0;
 }
 
-/* What was said already: an item that contradicts or repeats another is a mistake to point out. */
+/* Items given so far: repeated and contradicting items are errors. */
 struct seen {
     bool level, budget, pattern, sweep;
 };
@@ -297,7 +297,7 @@ int nt_option_parse(const char *text, struct nt_option *option, struct nt_err *e
         while (more) {
             const char *before = rest.at;
             struct span item = span_next(&rest, ',');
-            more = before + item.bytes != rest.at; /* a comma stood behind it */
+            more = before + item.bytes != rest.at; /* a comma followed */
             if (parse_item(item, &seen, &parsed, err) != 0)
                 return -1;
         }

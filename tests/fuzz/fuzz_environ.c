@@ -17,7 +17,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     for (size_t k = 0; k < environ.count; k++) {
         const char *name = environ.var[k].name, *value = environ.var[k].value;
-        if (strncmp(name, "NETTOPO_", 8) != 0 && (!options.apply || strncmp(name, "SLURM_", 6) != 0))
+        if (strncmp(name, "NETTOPO_", 8) != 0 &&
+            (!options.apply || strncmp(name, "SLURM_", 6) != 0))
             abort();
         if (strlen(value) > NT_ENVIRON_VALUE_MAX)
             abort();
