@@ -1,6 +1,5 @@
-/* What a host costs at the door of the host that it comes to: connection, greeting and one MUNGE
- * credential each way, with munged on the same machine. The door and who knocks are the real ones.
- */
+/* What a member costs the listener of its leader: the connection, HELLO and one MUNGE credential
+ * each way, with munged on the same machine. Listener and connectors are those of the agent. */
 #include <netinet/in.h>
 #include <poll.h>
 #include <signal.h>
@@ -19,7 +18,7 @@
 
 enum { MEMBERS = 192 };
 
-struct bill {
+struct cost {
     double cpu_s, wall_s;
 };
 
@@ -55,11 +54,11 @@ static char **make_names(size_t n)
     return name;
 }
 
-static struct bill run_listener(const struct nt_conf *conf, const struct nt_job *job, int ready)
+static struct cost run_listener(const struct nt_conf *conf, const struct nt_job *job, int ready)
 {
     static struct nt_listener listener;
     struct nt_err err = {0};
-    struct bill bill = {0};
+    struct cost cost = {0};
     struct pollfd polls[NT_LISTENER_POLLFDS];
     if (nt_listener_open(&listener, conf, job, &err) != 0 || write(ready, "", 1) != 1)
         give_up(err.text);
@@ -73,11 +72,11 @@ static struct bill run_listener(const struct nt_conf *conf, const struct nt_job 
             cpu = cpu_s();
         }
         while (nt_listener_step(&listener, &host, &conn) == 1)
-            in++; /* stays open until we end */
+            in++; /* stays open until this process ends */
     }
-    bill.wall_s = nt_clock_s() - began;
-    bill.cpu_s = cpu_s() - cpu;
-    return bill;
+    cost.wall_s = nt_clock_s() - began;
+    cost.cpu_s = cpu_s() - cpu;
+    return cost;
 }
 
 static void connect_all(const struct nt_conf *conf, const struct nt_job *job)
@@ -99,7 +98,7 @@ static void connect_all(const struct nt_conf *conf, const struct nt_job *job)
         for (size_t k = 1; k < n; k++)
             in += !nt_conn_is_open(&conn[k]) && nt_connector_step(&connector[k], &conn[k]) == 1;
     if (in < n)
-        give_up("not everyone was let in");
+        give_up("not every member was accepted");
     for (size_t k = 1; k < n; k++)
         nt_conn_fini(&conn[k]);
     free(connector);
@@ -107,40 +106,40 @@ static void connect_all(const struct nt_conf *conf, const struct nt_job *job)
     free(conn);
 }
 
-/* The door in a process of its own, for its bill; everybody knocks from this one. */
-static struct bill listen_and_connect(const struct nt_conf *conf, const struct nt_job *job)
+/* The listener in its own process, for its cost; all members connect from this one. */
+static struct cost listen_and_connect(const struct nt_conf *conf, const struct nt_job *job)
 {
     int ready[2], told[2];
     char byte;
-    struct bill bill;
+    struct cost cost;
     if (pipe(ready) != 0 || pipe(told) != 0)
-        give_up("pipe refused");
+        give_up("pipe failed");
     fflush(NULL);
     pid_t pid = fork();
     if (pid == 0) {
-        bill = run_listener(conf, job, ready[1]);
-        _exit(write(told[1], &bill, sizeof bill) == (ssize_t)sizeof bill ? 0 : 4);
+        cost = run_listener(conf, job, ready[1]);
+        _exit(write(told[1], &cost, sizeof cost) == (ssize_t)sizeof cost ? 0 : 4);
     }
     close(ready[1]);
     close(told[1]);
     if (pid < 0 || read(ready[0], &byte, 1) != 1)
-        give_up("no door");
+        give_up("no listener");
     connect_all(conf, job);
-    if (read(told[0], &bill, sizeof bill) != (ssize_t)sizeof bill)
-        give_up("the door failed");
+    if (read(told[0], &cost, sizeof cost) != (ssize_t)sizeof cost)
+        give_up("the listener failed");
     waitpid(pid, NULL, 0);
     close(ready[0]);
     close(told[0]);
-    return bill;
+    return cost;
 }
 
-static void print_table(const struct bill *bill)
+static void print_table(const struct cost *cost)
 {
-    double each = bill->wall_s / MEMBERS;
+    double each = cost->wall_s / MEMBERS;
     printf("%d hosts at once: %.2f ms each, of which %.2f ms of the agent's own. At that pace\n"
-           "everybody has been let in after, in seconds\n\n"
-           " hosts    a star   in blocks\n",
-           MEMBERS, each * 1e3, bill->cpu_s / MEMBERS * 1e3);
+           "all have connected after, in seconds\n\n"
+           " hosts no blocks   in blocks\n",
+           MEMBERS, each * 1e3, cost->cpu_s / MEMBERS * 1e3);
     for (size_t hosts = 64; hosts <= 65536; hosts *= 4) {
         size_t block = nt_block_hosts(hosts, 0);
         size_t most = block - 1 + (hosts + block - 1) / block - 1;
@@ -164,9 +163,9 @@ int main(void)
     conf.port_last = 32227;
     struct nt_job job = {
         .id = (uint32_t)getpid(), .hosts = MEMBERS + 1, .host = make_names(MEMBERS + 1)};
-    struct bill bill = listen_and_connect(&conf, &job);
+    struct cost cost = listen_and_connect(&conf, &job);
     own_munge_stop(&munge);
-    print_table(&bill);
+    print_table(&cost);
     for (size_t k = 0; k <= MEMBERS; k++)
         free(job.host[k]);
     free(job.host);

@@ -12,7 +12,7 @@
 #include "children.h"
 #include "conn.h"
 
-/* Two ends of one connection: ours, and a plain descriptor. */
+/* The two ends of a connection: nt_conn and a descriptor. */
 struct ends {
     struct nt_conn conn;
     int peer;
@@ -43,7 +43,7 @@ static void put(int fd, enum nt_frame_type type)
     assert_int_equal(write(fd, head, sizeof head), sizeof head);
 }
 
-static void frames_arrive_whole_however_they_are_cut(void **state)
+static void frames_arrive_complete_from_any_fragments(void **state)
 {
     (void)state;
     struct ends e = pair(100, 1000);
@@ -76,7 +76,7 @@ static void frames_arrive_whole_however_they_are_cut(void **state)
     finish(&e);
 }
 
-static void what_is_no_frame_is_refused(void **state)
+static void invalid_frames_are_rejected(void **state)
 {
     (void)state;
     struct nt_frame frame;
@@ -89,7 +89,7 @@ static void what_is_no_frame_is_refused(void **state)
     assert_non_null(strstr(err.text, "not a nettopo frame"));
     finish(&e);
 
-    e = pair(100, 1000); /* a frame that others may send, but not here */
+    e = pair(100, 1000); /* a frame over the limit of this connection */
     put(e.peer, NT_FRAME_BCAST);
     assert_int_equal(nt_conn_next(&e.conn, &frame, &payload, &err), 1);
     unsigned char head[NT_FRAME_HEAD_BYTES];
@@ -99,7 +99,7 @@ static void what_is_no_frame_is_refused(void **state)
     assert_non_null(strstr(err.text, "101 bytes, at most 100 here"));
     finish(&e);
 
-    e = pair(100, 1000); /* it dies in the middle */
+    e = pair(100, 1000); /* it closes within a frame */
     assert_int_equal(write(e.peer, head, 7), 7);
     assert_int_equal(nt_conn_next(&e.conn, &frame, &payload, &err), 0);
     close(e.peer);
@@ -109,7 +109,7 @@ static void what_is_no_frame_is_refused(void **state)
     finish(&e);
 }
 
-static void a_peer_that_does_not_read_meets_the_bound(void **state)
+static void a_peer_that_does_not_read_reaches_the_limit(void **state)
 {
     (void)state;
     enum { QUEUE = 1 << 20 };
@@ -125,7 +125,7 @@ static void a_peer_that_does_not_read_meets_the_bound(void **state)
         assert_true(++sent < 1000);
     }
     assert_non_null(strstr(err.text, "does not read"));
-    /* what was taken comes whole and in order once it does read */
+    /* what was queued arrives complete and in order once the peer reads */
     struct ends back = {.peer = -1};
     assert_int_equal(nt_conn_init(&back.conn, dup(e.peer), NT_FRAME_PAYLOAD_MAX, 0, NULL), 0);
     for (int got = 0; got < sent;) {
@@ -155,7 +155,7 @@ static void a_dead_peer_is_an_error_and_no_signal(void **state)
     assert_int_equal(nt_conn_send(&e.conn, &frame, NULL, NULL), -1);
 }
 
-static void a_star_casts_to_all_and_drops_who_is_gone(void **state)
+static void a_broadcast_reaches_all_and_removes_lost_children(void **state)
 {
     (void)state;
     struct nt_children children;
@@ -168,7 +168,7 @@ static void a_star_casts_to_all_and_drops_who_is_gone(void **state)
     }
     struct ends again = pair(100, 1000), leader = pair(100, 1000), beyond = pair(100, 1000);
     assert_false(
-        nt_children_add(&children, 2, &again.conn, 100, 1000)); /* host 2 is here already */
+        nt_children_add(&children, 2, &again.conn, 100, 1000)); /* host 2 is connected already */
     assert_false(nt_children_add(&children, 0, &leader.conn, 100, 1000));
     assert_false(nt_children_add(&children, 5, &beyond.conn, 100, 1000));
     close(e[1].peer);
@@ -182,7 +182,7 @@ static void a_star_casts_to_all_and_drops_who_is_gone(void **state)
         if (k != 1)
             assert_int_equal(read(e[k].peer, got, sizeof got), NT_FRAME_HEAD_BYTES + 2);
     }
-    /* one that stalls goes, the others stay */
+    /* a stalled child is removed, the others stay */
     char *much = calloc(1, 60000);
     frame.payload_bytes = 60000;
     children.conn[3].queue_max = 10 << 20;
@@ -207,11 +207,11 @@ static void a_star_casts_to_all_and_drops_who_is_gone(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(frames_arrive_whole_however_they_are_cut),
-        cmocka_unit_test(what_is_no_frame_is_refused),
-        cmocka_unit_test(a_peer_that_does_not_read_meets_the_bound),
+        cmocka_unit_test(frames_arrive_complete_from_any_fragments),
+        cmocka_unit_test(invalid_frames_are_rejected),
+        cmocka_unit_test(a_peer_that_does_not_read_reaches_the_limit),
         cmocka_unit_test(a_dead_peer_is_an_error_and_no_signal),
-        cmocka_unit_test(a_star_casts_to_all_and_drops_who_is_gone),
+        cmocka_unit_test(a_broadcast_reaches_all_and_removes_lost_children),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -54,7 +54,7 @@ static void known_lines_become_variables(void **state)
         assert_string_equal(value_of(&environ, "NETTOPO_JSON"), "{\"a\": \"b=c\"}");
         assert_string_equal(value_of(&environ, "NETTOPO_NODE_ORDER"), "n1,n2.x,n-3_4");
         assert_string_equal(value_of(&environ, "NETTOPO_HOSTFILE"), "/run/nettopo/42/hostfile");
-        assert_null(value_of(&environ, "NETTOPO_RANKFILE")); /* it is not there */
+        assert_null(value_of(&environ, "NETTOPO_RANKFILE")); /* the file does not exist */
         assert_string_equal(value_of(&environ, "NETTOPO_RANK_ORDER"), "/run/nettopo/42/rankorder");
         assert_string_equal(value_of(&environ, "NETTOPO_GAIN"), "1.25");
         assert_string_equal(value_of(&environ, "NETTOPO_LOG"), "/run/nettopo/42/sweep.log");
@@ -67,7 +67,7 @@ static void known_lines_become_variables(void **state)
     }
 }
 
-static void one_wrong_line_refuses_all(void **state)
+static void one_wrong_line_rejects_the_text(void **state)
 {
     (void)state;
     static const struct {
@@ -145,7 +145,7 @@ static void sizes_are_bounded(void **state)
     assert_int_equal(nt_environ_read(zero, sizeof zero - 1, &options, &environ, &err), -1);
 }
 
-/* Whatever fits into an error may be told. */
+/* A reason of the length of an error text is valid. */
 static void a_reason_is_as_long_as_an_error(void **state)
 {
     (void)state;
@@ -168,7 +168,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(known_lines_become_variables),
-        cmocka_unit_test(one_wrong_line_refuses_all),
+        cmocka_unit_test(one_wrong_line_rejects_the_text),
         cmocka_unit_test(sizes_are_bounded),
         cmocka_unit_test(a_reason_is_as_long_as_an_error),
     };

@@ -30,7 +30,7 @@ static void encode_then_decode_is_identity(void **state)
     assert_int_equal(out.payload_bytes, in.payload_bytes);
 }
 
-static void a_bad_head_is_refused_with_its_reason(void **state)
+static void invalid_headers_are_rejected_with_a_reason(void **state)
 {
     (void)state;
     static const struct {
@@ -54,7 +54,7 @@ static void a_bad_head_is_refused_with_its_reason(void **state)
     }
 }
 
-static void only_a_cast_is_for_one(void **state)
+static void only_a_broadcast_has_the_unicast_flag(void **state)
 {
     (void)state;
     for (unsigned type = NT_FRAME_START; type <= NT_FRAME_PROOF; type++) {
@@ -70,8 +70,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(encode_then_decode_is_identity),
-        cmocka_unit_test(a_bad_head_is_refused_with_its_reason),
-        cmocka_unit_test(only_a_cast_is_for_one),
+        cmocka_unit_test(invalid_headers_are_rejected_with_a_reason),
+        cmocka_unit_test(only_a_broadcast_has_the_unicast_flag),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

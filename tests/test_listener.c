@@ -33,7 +33,7 @@ static int stop(void **state)
     return 0;
 }
 
-/* A leader and what is needed to knock at its listener. */
+/* A leader with its listener, and a member that connects to it. */
 struct scene {
     struct nt_conf conf;
     struct nt_job leader, member;
@@ -59,9 +59,9 @@ static void set(struct scene *s)
         fail_msg("%s", err.text);
 }
 
-/* Steps both until they have met or seconds are over. */
-static bool meet(struct scene *s, struct nt_connector *connector, double seconds, size_t *host,
-                 struct nt_conn *to_member, struct nt_conn *to_leader)
+/* Steps both until they are connected or the time is over. */
+static bool connect_both(struct scene *s, struct nt_connector *connector, double seconds,
+                         size_t *host, struct nt_conn *to_member, struct nt_conn *to_leader)
 {
     double until = nt_clock_s() + seconds;
     bool in = false, out = false;
@@ -87,8 +87,8 @@ static int connect_raw(const struct scene *s)
     return fd;
 }
 
-/* Steps both until the knocker knows why not; nobody may come in. */
-static void refused(struct scene *s, struct nt_connector *connector)
+/* Steps both until the connector has an error; no member may be accepted. */
+static void expect_rejected(struct scene *s, struct nt_connector *connector)
 {
     struct nt_conn conn;
     size_t host;
@@ -100,8 +100,9 @@ static void refused(struct scene *s, struct nt_connector *connector)
     assert_int_not_equal(connector->last_error.kind, NT_ERR_NONE);
 }
 
-/* Steps the door a while, and until there are so many guests; nobody may come in. */
-static void nobody_comes_in(struct scene *s, double seconds, size_t pending)
+/* Steps the listener for some time, and until that many connections are pending; no member may be
+ * accepted. */
+static void nobody_is_accepted(struct scene *s, double seconds, size_t pending)
 {
     struct nt_conn conn;
     size_t host;
@@ -114,7 +115,7 @@ static void nobody_comes_in(struct scene *s, double seconds, size_t pending)
     assert_int_equal(s->listener.pending_count, pending);
 }
 
-static void the_two_meet_and_can_speak(void **state)
+static void leader_and_member_connect_and_exchange_frames(void **state)
 {
     (void)state;
     struct scene s;
@@ -125,7 +126,7 @@ static void the_two_meet_and_can_speak(void **state)
         skip();
     set(&s);
     nt_connector_init(&connector, &s.conf, &s.member, 0, &s.addresses);
-    if (!meet(&s, &connector, 5, &host, &a, &b))
+    if (!connect_both(&s, &connector, 5, &host, &a, &b))
         fail_msg("%s / %s", connector.last_error.text, s.listener.last_error.text);
     assert_int_equal(host, 1);
     struct nt_frame frame = {.type = NT_FRAME_BCAST, .payload_bytes = 2};
@@ -143,7 +144,7 @@ static void the_two_meet_and_can_speak(void **state)
     nt_listener_fini(&s.listener);
 }
 
-static void a_taken_port_is_gone_round(void **state)
+static void a_port_in_use_is_skipped(void **state)
 {
     (void)state;
     struct scene first, s;
@@ -152,7 +153,7 @@ static void a_taken_port_is_gone_round(void **state)
     size_t host;
     if (munge.pid == 0)
         skip();
-    set(&first); /* another job's leader has the port: it says its own HELLO */
+    set(&first); /* another job's leader has the port and sends its own HELLO */
     set(&s);
     assert_int_not_equal(first.listener.port, s.listener.port);
     first.leader.id++;
@@ -174,7 +175,7 @@ static void a_taken_port_is_gone_round(void **state)
     nt_listener_fini(&s.listener);
 }
 
-static void another_run_or_host_is_not_let_in(void **state)
+static void another_restart_or_host_is_rejected(void **state)
 {
     (void)state;
     struct scene s;
@@ -188,21 +189,21 @@ static void another_run_or_host_is_not_let_in(void **state)
     for (int k = 0; k < 3; k++) {
         struct nt_job member = s.member;
         if (k == 0)
-            member.restart = 0; /* an agent of the run before */
+            member.restart = 0; /* an agent of the previous run */
         else if (k == 1)
-            member.host = other_names; /* believes in another host list */
+            member.host = other_names; /* has another host list */
         else
-            member.self = 0; /* says it is the leader */
+            member.self = 0; /* claims to be the leader */
         nt_connector_init(&connector, &s.conf, &member, 0, &s.addresses);
-        refused(&s, &connector);
-        assert_false(meet(&s, &connector, 0.3, &host, &a, &b)); /* nor when it tries again */
+        expect_rejected(&s, &connector);
+        assert_false(connect_both(&s, &connector, 0.3, &host, &a, &b)); /* nor on another attempt */
         nt_connector_fini(&connector);
     }
     assert_true(s.listener.refused > 0);
     nt_listener_fini(&s.listener);
 }
 
-static void without_munge_nobody_is_let_in(void **state)
+static void without_munge_no_member_is_accepted(void **state)
 {
     (void)state;
     struct scene s;
@@ -215,14 +216,14 @@ static void without_munge_nobody_is_let_in(void **state)
     struct nt_conf deaf = s.conf;
     snprintf(deaf.munge_socket, sizeof deaf.munge_socket, "/nonexistent/socket");
     nt_connector_init(&connector, &deaf, &s.member, 0, &s.addresses);
-    refused(&s, &connector);
+    expect_rejected(&s, &connector);
     assert_non_null(strstr(connector.last_error.text, "munge: "));
-    assert_false(meet(&s, &connector, 0.3, &host, &a, &b));
+    assert_false(connect_both(&s, &connector, 0.3, &host, &a, &b));
     nt_connector_fini(&connector);
     nt_listener_fini(&s.listener);
 }
 
-static void garbage_and_idlers_keep_nobody_out(void **state)
+static void garbage_and_idle_connections_do_not_block_members(void **state)
 {
     (void)state;
     struct scene s;
@@ -236,33 +237,33 @@ static void garbage_and_idlers_keep_nobody_out(void **state)
     set(&s);
     int fd = connect_raw(&s);
     assert_int_equal(write(fd, "GET / HTTP/1.0\r\n\r\n............", 30), 30);
-    nobody_comes_in(&s, 0.05, 0);
+    nobody_is_accepted(&s, 0.05, 0);
     close(fd);
-    fd = connect_raw(&s); /* a frame that is far too large for the door */
+    fd = connect_raw(&s); /* a frame over the limit for pending connections */
     nt_frame_encode(
         &(struct nt_frame){.type = NT_FRAME_PROOF, .payload_bytes = NT_FRAME_PAYLOAD_MAX}, head);
     assert_int_equal(write(fd, head, sizeof head), sizeof head);
-    nobody_comes_in(&s, 0.05, 0);
+    nobody_is_accepted(&s, 0.05, 0);
     close(fd);
     for (size_t k = 0; k < NT_LISTENER_PENDING_MAX + 20; k++) {
         idle[k] = connect_raw(&s);
         if (k % 16 == 0 && k < NT_LISTENER_PENDING_MAX)
-            nobody_comes_in(&s, 0, k + 1);
+            nobody_is_accepted(&s, 0, k + 1);
     }
-    nobody_comes_in(&s, 0.05, NT_LISTENER_PENDING_MAX);
+    nobody_is_accepted(&s, 0.05, NT_LISTENER_PENDING_MAX);
     nt_connector_init(&connector, &s.conf, &s.member, 0, &s.addresses);
-    assert_true(meet(&s, &connector, 3, &host, &a, &b));
+    assert_true(connect_both(&s, &connector, 3, &host, &a, &b));
     nt_conn_fini(&a);
     nt_conn_fini(&b);
-    nobody_comes_in(&s, 1.1, 0); /* their time is over */
+    nobody_is_accepted(&s, 1.1, 0); /* they time out */
     for (size_t k = 0; k < NT_LISTENER_PENDING_MAX + 20; k++)
         close(idle[k]);
     nt_connector_fini(&connector);
     nt_listener_fini(&s.listener);
 }
 
-/* Without a file for one more the door rests, and lets in later who has waited. */
-static void without_files_the_door_rests(void **state)
+/* Without a free descriptor the listener pauses, and accepts the waiting connection later. */
+static void without_descriptors_the_listener_pauses(void **state)
 {
     (void)state;
     struct scene s;
@@ -285,13 +286,13 @@ static void without_files_the_door_rests(void **state)
     for (double until = nt_clock_s() + 5;
          poll(polls, (nfds_t)nt_listener_pollfds(&s.listener, polls), 10) == 0;)
         assert_true(nt_clock_s() < until);
-    nobody_comes_in(&s, 0, 1);
+    nobody_is_accepted(&s, 0, 1);
     close(fd);
     nt_listener_fini(&s.listener);
 }
 
-/* One who listens on an earlier port of the leader's host passes every byte between the two. */
-static void a_relay_on_another_port_is_found_out(void **state)
+/* A process on an earlier port of the leader's host relays every byte between the two. */
+static void a_relay_on_another_port_is_detected(void **state)
 {
     (void)state;
     struct scene s, trap;
@@ -311,7 +312,7 @@ static void a_relay_on_another_port_is_found_out(void **state)
     assert_int_equal(bind(ear, (struct sockaddr *)&at, sizeof at), 0);
     assert_int_equal(listen(ear, 5), 0);
     nt_connector_init(&connector, &s.conf, &s.member, 0, &s.addresses);
-    /* the member may only see the relay's port */
+    /* the member may only use the relay's port */
     struct nt_conf narrow = s.conf;
     narrow.port_first = narrow.port_last = port;
     connector.conf = &narrow;
@@ -335,7 +336,7 @@ static void a_relay_on_another_port_is_found_out(void **state)
                 break;
         }
     }
-    assert_true(passed > NT_FRAME_HEAD_BYTES + NT_NONCE_BYTES); /* the proof did go through */
+    assert_true(passed > NT_FRAME_HEAD_BYTES + NT_NONCE_BYTES); /* the proof was relayed */
     assert_string_equal(s.listener.last_error.text,
                         "munge: credential does not match the connection");
     close(in);
@@ -366,13 +367,13 @@ static void ports_stay_in_their_range(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_two_meet_and_can_speak),
-        cmocka_unit_test(a_taken_port_is_gone_round),
-        cmocka_unit_test(another_run_or_host_is_not_let_in),
-        cmocka_unit_test(without_munge_nobody_is_let_in),
-        cmocka_unit_test(garbage_and_idlers_keep_nobody_out),
-        cmocka_unit_test(without_files_the_door_rests),
-        cmocka_unit_test(a_relay_on_another_port_is_found_out),
+        cmocka_unit_test(leader_and_member_connect_and_exchange_frames),
+        cmocka_unit_test(a_port_in_use_is_skipped),
+        cmocka_unit_test(another_restart_or_host_is_rejected),
+        cmocka_unit_test(without_munge_no_member_is_accepted),
+        cmocka_unit_test(garbage_and_idle_connections_do_not_block_members),
+        cmocka_unit_test(without_descriptors_the_listener_pauses),
+        cmocka_unit_test(a_relay_on_another_port_is_detected),
         cmocka_unit_test(ports_stay_in_their_range),
     };
     return cmocka_run_group_tests(tests, start, stop);

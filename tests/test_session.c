@@ -1,4 +1,4 @@
-/* What a seat tells its probe. */
+/* START and the last frames of a probe. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -26,7 +26,7 @@ static char **name_hosts(size_t hosts)
     return name;
 }
 
-/* All that the seat has for the probe, which begins to read only now. */
+/* Reads START as a probe that begins late. */
 static size_t read_start(struct nt_session *session, struct nt_conn *probe, char *text, size_t room)
 {
     struct nt_frame frame = {.flags = NT_FRAME_MORE};
@@ -44,7 +44,7 @@ static size_t read_start(struct nt_session *session, struct nt_conn *probe, char
     return bytes;
 }
 
-static void the_largest_job_is_told_whole(void **state)
+static void start_of_the_largest_job_is_complete(void **state)
 {
     (void)state;
     enum { HOSTS = NT_JOB_HOSTS_MAX, ROOM = 4 << 20 };
@@ -82,8 +82,8 @@ static void the_largest_job_is_told_whole(void **state)
     free(text);
 }
 
-/* A probe whose time is up says that it is done and ends, whatever is still on its way to it. */
-static void the_last_words_of_a_probe_are_heard(void **state)
+/* At its deadline a probe sends DONE and exits, with unread frames in its socket. */
+static void the_last_frame_of_a_probe_is_read(void **state)
 {
     (void)state;
     const char words[] = "partial 1 of 3 pairs measured: the time was up";
@@ -116,8 +116,8 @@ static void the_last_words_of_a_probe_are_heard(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_largest_job_is_told_whole),
-        cmocka_unit_test(the_last_words_of_a_probe_are_heard),
+        cmocka_unit_test(start_of_the_largest_job_is_complete),
+        cmocka_unit_test(the_last_frame_of_a_probe_is_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

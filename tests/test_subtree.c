@@ -1,4 +1,5 @@
-/* The agents below one: who comes to whom, who speaks for whom, and where a text for one goes. */
+/* The tree of agents: which host connects to which, for which hosts it may send, and the way of a
+ * unicast. */
 #include <poll.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -21,7 +22,7 @@ struct scene {
     struct nt_conn peer[HOSTS]; /* the far ends */
 };
 
-static void come(struct scene *s, size_t host)
+static void add_child(struct scene *s, size_t host)
 {
     int fd[2];
     struct nt_conn conn;
@@ -48,21 +49,21 @@ static void end(struct scene *s)
     nt_subtree_fini(&s->subtree);
 }
 
-static void go(struct scene *s, size_t host)
+static void close_peer(struct scene *s, size_t host)
 {
     nt_conn_fini(&s->peer[host]);
-    s->subtree.children.ready[host] = true; /* as poll would tell */
+    s->subtree.children.ready[host] = true; /* as poll would report */
 }
 
-static void say(struct scene *s, size_t from, uint32_t as)
+static void send_as(struct scene *s, size_t from, uint32_t as)
 {
     struct nt_frame frame = {.type = NT_FRAME_GATHER, .seq = 1, .host = as, .payload_bytes = 1};
     assert_int_equal(nt_conn_send(&s->peer[from], &frame, "x", NULL), 0);
     s->subtree.children.ready[from] = true;
 }
 
-/* The hosts that the branch hears now, "4 5 " */
-static const char *heard(struct scene *s)
+/* The origins of the frames that the subtree returns now, "4 5 ". */
+static const char *received(struct scene *s)
 {
     static char text[128];
     struct nt_frame frame;
@@ -73,7 +74,7 @@ static const char *heard(struct scene *s)
     return text;
 }
 
-/* The far ends at which frames have come, each as often as there are some. */
+/* The peers that received frames, each once a frame. */
 static const char *reached(struct scene *s)
 {
     static char text[128];
@@ -98,14 +99,14 @@ static const char *lost(struct scene *s, double now)
     return text;
 }
 
-static void send_one(struct scene *s, uint32_t host)
+static void send_unicast(struct scene *s, uint32_t host)
 {
     struct nt_frame frame = {
         .type = NT_FRAME_BCAST, .flags = NT_FRAME_UNICAST, .host = host, .payload_bytes = 2};
     nt_subtree_send(&s->subtree, &frame, "hi");
 }
 
-static void blocks_are_about_the_root(void **state)
+static void blocks_have_about_sqrt_hosts(void **state)
 {
     (void)state;
     static const struct {
@@ -125,7 +126,7 @@ static void blocks_are_about_the_root(void **state)
     }
 }
 
-static void everyone_comes_to_one_who_expects_him(void **state)
+static void every_host_is_expected_by_its_leader(void **state)
 {
     (void)state;
     for (size_t hosts = 1; hosts < 40; hosts++)
@@ -142,117 +143,117 @@ static void everyone_comes_to_one_who_expects_him(void **state)
         }
 }
 
-static void a_leader_speaks_for_his_block_and_nobody_else(void **state)
+static void a_block_leader_sends_only_for_its_block(void **state)
 {
     (void)state;
     struct scene s;
     set(&s, 0);
-    come(&s, 1);
-    come(&s, 4);
-    come(&s, 8);
-    say(&s, 1, 7); /* no leader: whatever he says, it is he */
-    say(&s, 1, 4);
-    assert_string_equal(heard(&s), "1 1 ");
-    say(&s, 4, 4);
-    say(&s, 4, 7);
-    say(&s, 4, 1); /* another block's */
-    say(&s, 4, 8);
-    say(&s, 4, HOSTS);
-    say(&s, 8, 9);
-    say(&s, 8, 10); /* of the block, were there so many hosts */
-    say(&s, 8, UINT32_MAX);
-    assert_string_equal(heard(&s), "4 7 9 ");
-    come(&s, 7); /* who has come himself speaks for himself */
-    say(&s, 4, 7);
-    say(&s, 4, 6);
-    say(&s, 7, 6);
-    assert_string_equal(heard(&s), "6 7 ");
+    add_child(&s, 1);
+    add_child(&s, 4);
+    add_child(&s, 8);
+    send_as(&s, 1, 7); /* leads no block: always its own origin */
+    send_as(&s, 1, 4);
+    assert_string_equal(received(&s), "1 1 ");
+    send_as(&s, 4, 4);
+    send_as(&s, 4, 7);
+    send_as(&s, 4, 1); /* of another block */
+    send_as(&s, 4, 8);
+    send_as(&s, 4, HOSTS);
+    send_as(&s, 8, 9);
+    send_as(&s, 8, 10); /* beyond the last host */
+    send_as(&s, 8, UINT32_MAX);
+    assert_string_equal(received(&s), "4 7 9 ");
+    add_child(&s, 7); /* is connected itself */
+    send_as(&s, 4, 7);
+    send_as(&s, 4, 6);
+    send_as(&s, 7, 6);
+    assert_string_equal(received(&s), "6 7 ");
     end(&s);
 }
 
-static void what_no_member_may_say_ends_the_talk(void **state)
+static void an_invalid_frame_type_closes_the_connection(void **state)
 {
     (void)state;
     struct scene s;
     set(&s, 0);
-    come(&s, 4);
-    come(&s, 8);
+    add_child(&s, 4);
+    add_child(&s, 8);
     struct nt_frame frame = {.type = NT_FRAME_BCAST, .host = 5};
     assert_int_equal(nt_conn_send(&s.peer[4], &frame, NULL, NULL), 0);
-    say(&s, 8, 8);
-    assert_string_equal(heard(&s), "8 ");
+    send_as(&s, 8, 8);
+    assert_string_equal(received(&s), "8 ");
     assert_false(nt_children_is_online(&s.subtree.children, 4));
     end(&s);
 }
 
-static void a_text_for_one_goes_his_way_alone(void **state)
+static void a_unicast_reaches_one_host_only(void **state)
 {
     (void)state;
     struct scene s;
     struct nt_frame all = {.type = NT_FRAME_BCAST, .payload_bytes = 2};
     set(&s, 0);
-    come(&s, 1);
-    come(&s, 4);
-    come(&s, 8);
-    send_one(&s, 1);
+    add_child(&s, 1);
+    add_child(&s, 4);
+    add_child(&s, 8);
+    send_unicast(&s, 1);
     assert_string_equal(reached(&s), "1 ");
-    send_one(&s, 6);
-    send_one(&s, 4);
+    send_unicast(&s, 6);
+    send_unicast(&s, 4);
     assert_string_equal(reached(&s), "4 4 ");
-    send_one(&s, 2); /* of our block, and not here */
-    send_one(&s, 0);
-    send_one(&s, HOSTS);
-    send_one(&s, UINT32_MAX);
+    send_unicast(&s, 2); /* of our block, and not connected */
+    send_unicast(&s, 0);
+    send_unicast(&s, HOSTS);
+    send_unicast(&s, UINT32_MAX);
     assert_string_equal(reached(&s), "");
-    come(&s, 6);
-    send_one(&s, 6);
+    add_child(&s, 6);
+    send_unicast(&s, 6);
     assert_string_equal(reached(&s), "6 ");
     nt_subtree_send(&s.subtree, &all, "hi");
     assert_string_equal(reached(&s), "1 4 6 8 ");
     end(&s);
-    set(&s, 4); /* a block's own leader */
-    come(&s, 5);
-    come(&s, 7);
-    send_one(&s, 5);
-    send_one(&s, 6);
-    send_one(&s, 4);
-    send_one(&s, 9);
+    set(&s, 4); /* a block leader */
+    add_child(&s, 5);
+    add_child(&s, 7);
+    send_unicast(&s, 5);
+    send_unicast(&s, 6);
+    send_unicast(&s, 4);
+    send_unicast(&s, 9);
     assert_string_equal(reached(&s), "5 ");
     end(&s);
 }
 
-static void a_lost_leader_is_the_loss_of_those_who_do_not_come(void **state)
+static void hosts_of_a_lost_leader_that_do_not_connect_are_lost(void **state)
 {
     (void)state;
     struct scene s;
     set(&s, 0);
-    come(&s, 2);
-    come(&s, 4);
-    come(&s, 8);
-    come(&s, 6); /* did not wait for 4 */
+    add_child(&s, 2);
+    add_child(&s, 4);
+    add_child(&s, 8);
+    add_child(&s, 6); /* did not wait for 4 */
     assert_string_equal(lost(&s, 10), "");
-    go(&s, 4);
-    assert_string_equal(heard(&s), "");
-    assert_string_equal(lost(&s, 10), "4 "); /* the others may be on their way */
+    close_peer(&s, 4);
+    assert_string_equal(received(&s), "");
+    assert_string_equal(lost(&s, 10), "4 "); /* the others may still connect */
     assert_string_equal(lost(&s, 10.5), "");
-    come(&s, 5);
+    add_child(&s, 5);
     assert_string_equal(lost(&s, 11), "7 ");
     assert_string_equal(lost(&s, 12), "");
-    go(&s, 2);
-    go(&s, 6);
-    heard(&s);
+    close_peer(&s, 2);
+    close_peer(&s, 6);
+    received(&s);
     assert_string_equal(lost(&s, 12), "2 6 ");
     end(&s);
 }
 
-static void who_comes_is_greeted(void **state)
+static void a_new_child_gets_the_announcement(void **state)
 {
     (void)state;
     struct scene s;
     static char long_text[NT_ANNOUNCEMENT_BYTES + 1];
     struct nt_frame frame = {.type = NT_FRAME_START, .payload_bytes = 2};
     set(&s, 0);
-    come(&s, 1);
+    add_child(&s, 1);
     assert_int_equal(nt_subtree_announce(&s.subtree, &frame, "hi"), 0);
     assert_string_equal(reached(&s), "1 ");
     frame.payload_bytes = sizeof long_text;
@@ -272,13 +273,13 @@ static void who_comes_is_greeted(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(blocks_are_about_the_root),
-        cmocka_unit_test(everyone_comes_to_one_who_expects_him),
-        cmocka_unit_test(a_leader_speaks_for_his_block_and_nobody_else),
-        cmocka_unit_test(what_no_member_may_say_ends_the_talk),
-        cmocka_unit_test(a_text_for_one_goes_his_way_alone),
-        cmocka_unit_test(a_lost_leader_is_the_loss_of_those_who_do_not_come),
-        cmocka_unit_test(who_comes_is_greeted),
+        cmocka_unit_test(blocks_have_about_sqrt_hosts),
+        cmocka_unit_test(every_host_is_expected_by_its_leader),
+        cmocka_unit_test(a_block_leader_sends_only_for_its_block),
+        cmocka_unit_test(an_invalid_frame_type_closes_the_connection),
+        cmocka_unit_test(a_unicast_reaches_one_host_only),
+        cmocka_unit_test(hosts_of_a_lost_leader_that_do_not_connect_are_lost),
+        cmocka_unit_test(a_new_child_gets_the_announcement),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

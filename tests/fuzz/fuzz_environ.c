@@ -1,4 +1,4 @@
-/* Any hint.env: what passes are known names with printable values, and paths of ours alone. */
+/* Any hint.env: only known names with printable values pass, and paths in the job's directory. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
-/* Any bytes from a peer, cut anywhere: through the connection that reads them and on into the
- * bookkeeping of the gathers, as at the leader. */
+/* Any bytes from a peer, in any fragments: through nt_conn into the gather state, as at the leader.
+ */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,7 +45,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         abort();
     int got = 0;
     for (size_t at = 0; at < size && got >= 0;) {
-        size_t part = (size_t)data[at] + 1; /* the bytes themselves say where they are cut */
+        size_t part = (size_t)data[at] + 1; /* the input determines the fragments */
         part = part < size - at ? part : size - at;
         if (write(fd[1], data + at, part) != (ssize_t)part)
             abort();
