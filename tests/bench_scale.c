@@ -1,7 +1,7 @@
-/* What a round costs the job's first host and the first host of a block, when all hosts come to the
- * first one (a star) and when they come in blocks: the processor and the memory of the agent and of
- * rank 0's probe, and bytes on the wire. The agent's branch, its gathers and the probe's meeting
- * and rounds are the real ones, over socket pairs; one process plays all other hosts. */
+/* What a round costs the job's first host and a block leader, when all hosts connect to the first
+ * one and when they form blocks: processor and memory of the agent and of rank 0's probe, and bytes
+ * on the wire. Subtree, gathers and the probe's exchange and rounds are those of the programs, over
+ * socket pairs; one process plays all other hosts. */
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -265,7 +265,7 @@ struct leader {
     bool begun;
 };
 
-/* False: the first host is gone. */
+/* False: the first host has closed the connection. */
 static bool pass_down(struct leader *l)
 {
     struct nt_frame frame;
@@ -468,7 +468,7 @@ static void forget(struct scene *s)
     free(s->far);
 }
 
-/* The bills of root, probe and leader; the last is empty for a children. */
+/* The bills of root, probe and leader; the last is empty without blocks. */
 static void run(size_t hosts, size_t block, struct bill bill[3])
 {
     static const enum part parts[3] = {ROOT, PROBE, LEADER};
@@ -545,7 +545,7 @@ int main(void)
     signal(SIGPIPE, SIG_IGN);
     printf(
         "A round of one pair a host, addresses of %d bytes, mean of %d. CPU in ms, memory at its\n"
-        "peak in MB, bytes of the agents in KB; alike: KB that the first host of a star would "
+        "peak in MB, bytes of the agents in KB; alike: KB that the first host without blocks would "
         "send\n"
         "a round if it told everyone everything, addresses apart\n\n"
         "                      |           the job's first host                          |"
