@@ -41,7 +41,7 @@ void nt_job_this_host(char name[NT_HOST_BYTES])
     name[NT_HOST_BYTES - 1] = '\0';
 }
 
-static int expand(struct nt_job *job, const char *list, struct nt_err *err)
+static int expand_host_list(struct nt_job *job, const char *list, struct nt_err *err)
 {
     hostlist_handle hosts = slurm_hostlist_create(list);
     if (hosts == NULL)
@@ -71,7 +71,7 @@ free_list:
     return rc;
 }
 
-static int find_me(struct nt_job *job, const char *name, struct nt_err *err)
+static int find_own_index(struct nt_job *job, const char *name, struct nt_err *err)
 {
     for (size_t k = 0; k < job->hosts; k++)
         if (strcmp(job->host[k], name) == 0) {
@@ -115,7 +115,7 @@ int nt_job_read(struct nt_job *job, uint32_t id, uid_t uid, gid_t gid, struct nt
     if (cluster != NULL && is_host_name(cluster) && strlen(cluster) < sizeof read.cluster)
         memcpy(read.cluster, cluster, strlen(cluster) + 1);
     read_cpus(&read);
-    if (expand(&read, list, err) != 0 || find_me(&read, me, err) != 0) {
+    if (expand_host_list(&read, list, err) != 0 || find_own_index(&read, me, err) != 0) {
         nt_job_fini(&read);
         return -1;
     }
@@ -132,7 +132,7 @@ void nt_job_fini(struct nt_job *job)
     job->hosts = 0;
 }
 
-static int resolve(const char *name, struct nt_addresses *addresses)
+static int resolve_name(const char *name, struct nt_addresses *addresses)
 {
     struct addrinfo hints = {.ai_socktype = SOCK_STREAM}, *list = NULL;
     if (getaddrinfo(name, NULL, &hints, &list) != 0)
@@ -149,23 +149,23 @@ static int resolve(const char *name, struct nt_addresses *addresses)
 }
 
 /* Some releases of libslurm crash without it. */
-static void begin_slurm(void)
+static void init_slurm(void)
 {
     slurm_init(NULL);
 }
 
 int nt_job_addresses(const char *host, struct nt_addresses *addresses, struct nt_err *err)
 {
-    if (resolve(host, addresses) == 0)
+    if (resolve_name(host, addresses) == 0)
         return 0;
     char name[NT_HOST_BYTES];
     node_info_msg_t *nodes = NULL;
     snprintf(name, sizeof name, "%s", host);
-    begin_slurm();
+    init_slurm();
     int rc = -1;
     if (slurm_load_node_single(&nodes, name, 0) == SLURM_SUCCESS && nodes != NULL &&
         nodes->record_count > 0 && nodes->node_array[0].node_addr != NULL)
-        rc = resolve(nodes->node_array[0].node_addr, addresses);
+        rc = resolve_name(nodes->node_array[0].node_addr, addresses);
     if (nodes != NULL)
         slurm_free_node_info_msg(nodes);
     if (rc != 0)
@@ -252,7 +252,7 @@ void nt_job_load_use(const struct nt_job *job, struct nt_job_use *use)
 {
     job_info_msg_t *jobs = NULL;
     *use = (struct nt_job_use){0};
-    begin_slurm();
+    init_slurm();
     if (load_job(job, &jobs) == SLURM_SUCCESS && jobs != NULL && jobs->record_count > 0) {
         const slurm_job_info_t *info = &jobs->job_array[0];
         use->exclusive = info->shared == JOB_SHARED_NONE || all_cpus_are_own(job);

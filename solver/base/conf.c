@@ -284,8 +284,8 @@ struct place {
     size_t line;
 };
 
-static int split(struct place place, const char *line, size_t bytes, struct entry *entry,
-                 struct nt_err *err)
+static int split_entry(struct place place, const char *line, size_t bytes, struct entry *entry,
+                       struct nt_err *err)
 {
     const char *equals = memchr(line, '=', bytes);
     if (equals == NULL)
@@ -366,7 +366,7 @@ int nt_conf_parse(const char *file, const char *text, size_t bytes, struct nt_co
         if (line_bytes == 0)
             continue;
         struct entry entry;
-        if (split(place, line, line_bytes, &entry, err) != 0 ||
+        if (split_entry(place, line, line_bytes, &entry, err) != 0 ||
             apply(place, &entry, seen, &parsed, err) != 0)
             return -1;
     }
