@@ -308,11 +308,11 @@ static void drain_members(struct leader *leader)
     if (leader->failed && now + LINGER_S < leader->session->give_up)
         until = now + LINGER_S;
     while (nt_clock_s() < until) {
-        bool all_came = !leader->failed || leader->subtree.children.joined_count >=
-                                               nt_subtree_expected(&leader->subtree);
-        if (all_came)
+        bool all_joined = !leader->failed || leader->subtree.children.joined_count >=
+                                                 nt_subtree_expected(&leader->subtree);
+        if (all_joined)
             nt_listener_fini(&leader->subtree.listener);
-        if (nt_subtree_drain(&leader->subtree) && all_came)
+        if (nt_subtree_drain(&leader->subtree) && all_joined)
             return;
         size_t n = nt_subtree_pollfds(&leader->subtree, true, leader->polls);
         int ms = nt_clock_left_ms(until);
