@@ -1,24 +1,24 @@
-/* What to do about a failure, in a sentence for an admin or a user: told beside what happened and
- * where, in the agent's log and the job's. */
+/* What an administrator or user can do about a failure: a sentence that is logged after what failed
+ * and where. */
 #ifndef NT_ADVICE_H
 #define NT_ADVICE_H
 
 enum nt_advice {
     NT_ADVICE_NONE,
-    NT_ADVICE_AGENT,     /* the agent itself did not get to its end */
-    NT_ADVICE_BUDGET,    /* the time was over */
-    NT_ADVICE_CRASH,     /* a signal of the probe's own doing */
+    NT_ADVICE_AGENT,     /* the agent itself failed */
+    NT_ADVICE_BUDGET,    /* out of time */
+    NT_ADVICE_CRASH,     /* the probe crashed */
     NT_ADVICE_CPU_TIME,  /* SIGXCPU */
-    NT_ADVICE_JOB,       /* Slurm's variables are not what is expected */
+    NT_ADVICE_JOB,       /* Slurm's variables are missing or wrong */
     NT_ADVICE_KILLED,    /* SIGKILL */
-    NT_ADVICE_LEADER,    /* the first host said so, or was lost */
-    NT_ADVICE_MEET,      /* agents did not meet */
-    NT_ADVICE_NAMES,     /* a host's name has no address */
-    NT_ADVICE_PRIVILEGE, /* the probe could not become the user, or not be set up */
-    NT_ADVICE_PROBE,     /* the probe says what it is */
-    NT_ADVICE_PROGRAM,   /* the probe could not be run */
+    NT_ADVICE_LEADER,    /* reported by the first host, or that host is lost */
+    NT_ADVICE_CONNECT,   /* agents could not connect or authenticate */
+    NT_ADVICE_NAMES,     /* a host name has no address */
+    NT_ADVICE_PRIVILEGE, /* the change to the user, or the setup, failed */
+    NT_ADVICE_PROBE,     /* reported by the probe */
+    NT_ADVICE_PROGRAM,   /* the probe could not be executed */
     NT_ADVICE_PUBLISH,   /* the job's files could not be written */
-    NT_ADVICE_SHARED,    /* the policy */
+    NT_ADVICE_SHARED,    /* shared hosts are excluded by nettopo.conf */
     NT_ADVICE_SYSTEM,    /* memory, descriptors, processes */
 };
 

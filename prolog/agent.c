@@ -1,4 +1,31 @@
-/* nettopo-prolog: root's part of a sweep, in a job's prolog and epilog on each of its hosts. */
+/* nettopo-prolog, the agent: root's part of a sweep, in a job's prolog and epilog on each host.
+ *
+ * It authenticates the job's hosts to each other, starts the probe as the job's user, relays frames
+ * between the probes without reading them, keeps the deadline, and publishes what rank 0 wrote.
+ *
+ * The command       agent.c, request.c (arguments), conffile.c, job.c (Slurm)
+ * Two processes     monitor.c starts a worker that does the rest, and replaces its result by failed
+ *                   when it dies or is late
+ * One host's part   session.c: the probe (child.c) and the directory (publish.c), log.c, advice.c
+ * Roles             leader.c on the job's first host, member.c on all others (role.h)
+ * Between hosts     listener.c accepts and connector.c connects, both with auth.c (MUNGE);
+ *                   lookup.c resolves addresses in a child process; conn.c sends and receives
+ *                   frames (base/frame.h); children.c holds the connections of one agent,
+ *                   subtree.c the tree of agents below it; gather.c which hosts contributed
+ *
+ * States of a leader:
+ *   lookup       asks slurmctld which jobs share the hosts; members connect and wait
+ *   measuring    START is sent to all; gathers, broadcasts and unicasts between rank 0 and the
+ * others publishing   from the first artifact of rank 0 on; members that connect now are refused
+ *   decided      DONE of rank 0, or a failure of its own: published, members drained
+ * States of a member:
+ *   resolving    the address of its leader: that of its block, else the job's first host
+ *   connecting   connector.c; without its block leader within 0.7 s, or after losing it, the host
+ *                connects to the job's first host
+ *   measuring    frames pass in both directions; a block leader also serves its block
+ *   publishing   artifacts are written and passed on to the block
+ *   decided      DONE came, the leader was lost, or time is over: published, block drained
+ * In each state the time limit leads to "decided" with status failed. */
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -7,11 +34,11 @@
 #include <syslog.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "conffile.h"
-#include "now.h"
+#include "monitor.h"
 #include "publish.h"
 #include "request.h"
-#include "watch.h"
 
 static const char DEFAULT_CONF[] = NT_SYSCONFDIR "/nettopo/nettopo.conf";
 
@@ -20,11 +47,11 @@ static const char HELP[] =
     "       nettopo-prolog remove --job ID [--conf FILE]\n"
     "       nettopo-prolog --from-prolog-script|--from-epilog-script [--conf FILE]\n"
     "\n"
-    "Finds the network of a job in its prolog and publishes it for the job. Started by the\n"
+    "Measures the network of a job in its prolog and publishes a map of it. Started by the\n"
     "plugin spank_nettopo.so, or by a Prolog script where Slurm does not call plugins\n"
     "(PrologFlags=RunInJob). See spank_nettopo(8).\n";
 
-/* 0, 1 and 2 are open before anything else could take their place. */
+/* Otherwise a socket could become descriptor 0, 1 or 2. */
 static void open_standard_descriptors(void)
 {
     int fd;
@@ -35,26 +62,26 @@ static void open_standard_descriptors(void)
         close(fd);
 }
 
-static int complain(const struct nt_request *request, const struct nt_err *err)
+static int report_error(const struct nt_request *request, const struct nt_err *err)
 {
     syslog(LOG_WARNING, "%s", err->text);
     fprintf(stderr, "nettopo-prolog: %s\n", err->text);
     return request->from_script ? 0 : (int)err->kind;
 }
 
-static int run(struct nt_request *request, const struct nt_conf *conf, double began,
-               struct nt_err *err)
+static int run_job(struct nt_request *request, const struct nt_conf *conf, double began,
+                   struct nt_err *err)
 {
     double budget_s;
     if (request->option.off || (!request->wanted && !conf->default_on) || !conf->enabled)
         return 0;
     nt_request_limit(&request->option, conf, &budget_s);
-    return nt_watch(request, conf, budget_s, began, err);
+    return nt_monitor_run(request, conf, budget_s, began, err);
 }
 
 int main(int argc, char **argv)
 {
-    double began = nt_now();
+    double began = nt_clock_s();
     struct nt_request request;
     struct nt_conf conf;
     struct nt_err err;
@@ -63,15 +90,15 @@ int main(int argc, char **argv)
     signal(SIGPIPE, SIG_IGN);
     openlog("nettopo", LOG_PID, LOG_DAEMON);
     if (nt_request_read(&request, argc, argv, &err) != 0)
-        return complain(&request, &err);
+        return report_error(&request, &err);
     if (request.verb == NT_VERB_HELP || request.verb == NT_VERB_VERSION) {
         fputs(request.verb == NT_VERB_HELP ? HELP : "nettopo-prolog " NT_VERSION "\n", stdout);
         return fflush(stdout) == 0 ? 0 : NT_ERR_SYSTEM;
     }
-    bool may_miss = request.conf == NULL;
-    if (nt_conffile_read(may_miss ? DEFAULT_CONF : request.conf, may_miss, &conf, &err) != 0)
-        return complain(&request, &err);
-    int rc = request.verb == NT_VERB_RUN ? run(&request, &conf, began, &err)
+    bool is_optional = request.conf == NULL;
+    if (nt_conffile_read(is_optional ? DEFAULT_CONF : request.conf, is_optional, &conf, &err) != 0)
+        return report_error(&request, &err);
+    int rc = request.verb == NT_VERB_RUN ? run_job(&request, &conf, began, &err)
                                          : nt_publish_remove(conf.run_dir, request.job, &err);
-    return rc == 0 ? 0 : complain(&request, &err);
+    return rc == 0 ? 0 : report_error(&request, &err);
 }

@@ -44,13 +44,14 @@ int nt_hello_decode(const unsigned char *bytes, size_t n, struct nt_hello *hello
 
 int nt_nonce_make(unsigned char nonce[NT_NONCE_BYTES], struct nt_err *err)
 {
-    /* up to 256 bytes come whole or not at all */
+    /* getrandom returns up to 256 bytes in full or fails */
     if (getrandom(nonce, NT_NONCE_BYTES, 0) != NT_NONCE_BYTES)
         return nt_err_set(err, NT_ERR_SYSTEM, "getrandom: %s", strerror(errno));
     return 0;
 }
 
-static void hex(const unsigned char nonce[NT_NONCE_BYTES], char text[2 * NT_NONCE_BYTES + 1])
+static void format_nonce(const unsigned char nonce[NT_NONCE_BYTES],
+                         char text[2 * NT_NONCE_BYTES + 1])
 {
     static const char digits[] = "0123456789abcdef";
     for (size_t k = 0; k < NT_NONCE_BYTES; k++) {
@@ -60,12 +61,12 @@ static void hex(const unsigned char nonce[NT_NONCE_BYTES], char text[2 * NT_NONC
     text[2UL * NT_NONCE_BYTES] = '\0';
 }
 
-/* The text that both sides build for themselves; its length, or -1. */
+/* The payload of the credential, built by both sides alike; its length, or -1. */
 static int claim_text(const struct nt_claim *claim, char text[CLAIM_BYTES], struct nt_err *err)
 {
     char leader_nonce[2 * NT_NONCE_BYTES + 1], member_nonce[2 * NT_NONCE_BYTES + 1];
-    hex(claim->leader_nonce, leader_nonce);
-    hex(claim->member_nonce, member_nonce);
+    format_nonce(claim->leader_nonce, leader_nonce);
+    format_nonce(claim->member_nonce, member_nonce);
     int n =
         snprintf(text, CLAIM_BYTES,
                  "nettopo/%d\n%s\njob %u restart %u\nleader %s port %u\nmember %u %s\n%s\n%s\n",
@@ -77,8 +78,8 @@ static int claim_text(const struct nt_claim *claim, char text[CLAIM_BYTES], stru
     return n;
 }
 
-/* Only the user that we are may decode it: nobody else can use it up. */
-static munge_ctx_t context(const char *socket, struct nt_err *err)
+/* Only our own user may decode the credential: decoding it elsewhere would count as a replay. */
+static munge_ctx_t create_context(const char *socket, struct nt_err *err)
 {
     munge_ctx_t ctx = munge_ctx_create();
     if (ctx == NULL) {
@@ -101,7 +102,7 @@ int nt_auth_prove(const char *socket, const struct nt_claim *claim,
     int n = claim_text(claim, text, err), rc = -1;
     if (n < 0)
         return -1;
-    munge_ctx_t ctx = context(socket, err);
+    munge_ctx_t ctx = create_context(socket, err);
     if (ctx == NULL)
         return -1;
     munge_err_t code = munge_encode(&made, ctx, text, n);
@@ -129,17 +130,17 @@ int nt_auth_check(const char *socket, const struct nt_claim *claim, const char *
     gid_t gid = (gid_t)-1;
     if (n < 0)
         return -1;
-    munge_ctx_t ctx = context(socket, err);
+    munge_ctx_t ctx = create_context(socket, err);
     if (ctx == NULL)
         return -1;
     munge_err_t code = munge_decode(credential, ctx, &payload, &bytes, &uid, &gid);
-    if (code != EMUNGE_SUCCESS) { /* replayed and expired ones come with a payload: unread */
+    if (code != EMUNGE_SUCCESS) { /* replayed and expired ones have a payload, too: ignored */
         const char *why = munge_ctx_strerror(ctx);
         nt_err_set(err, NT_ERR_INPUT, "munge: %s", why != NULL ? why : munge_strerror(code));
     } else if (uid != 0 && uid != geteuid()) {
-        nt_err_set(err, NT_ERR_INPUT, "munge: credential of uid %u", (unsigned)uid);
+        nt_err_set(err, NT_ERR_INPUT, "munge: credential made by uid %u", (unsigned)uid);
     } else if (payload == NULL || bytes != n || memcmp(payload, text, (size_t)n) != 0) {
-        nt_err_set(err, NT_ERR_INPUT, "munge: credential for something else");
+        nt_err_set(err, NT_ERR_INPUT, "munge: credential does not match the connection");
     } else {
         rc = 0;
     }

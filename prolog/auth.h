@@ -1,13 +1,13 @@
-/* Who is at the other end: each side proves itself to the other with one MUNGE credential.
+/* Mutual authentication of leader and member with one MUNGE credential each.
  *
- * The leader speaks first (HELLO with a nonce), the member answers (PROOF, to the leader), the
- * leader answers that (PROOF, to the member). A credential is taken only when MUNGE says that
- * root (or the user that we run as ourselves) made it, and when its text is byte for byte the
- * text that we build from what we know: job, restart, leader, member, port, both nonces and the
- * direction. Nothing inside a credential is parsed. The port stands in it because somebody who
- * merely listens on another port of the leader's host could pass the talk on between two honest
- * ends. MUNGE itself refuses replayed and expired credentials.
- * The only file that knows libmunge. Calls block for as long as munged takes. */
+ * The leader sends HELLO with a nonce, the member answers with a PROOF for the leader, the leader
+ * with a PROOF for the member. A credential is accepted only when MUNGE says that root (or the user
+ * that this agent runs as) made it, and when its payload is byte for byte the text that the
+ * receiver builds from its own knowledge: job, restart, leader, member, port, both nonces and the
+ * direction. Nothing inside a credential is parsed. It holds the port because otherwise a process
+ * that listens on another port of the leader's host could relay the exchange between two honest
+ * agents. MUNGE itself rejects replayed and expired credentials. The only file that uses libmunge.
+ * Calls block for as long as munged takes. */
 #ifndef NT_AUTH_H
 #define NT_AUTH_H
 
@@ -19,7 +19,7 @@
 enum {
     NT_NONCE_BYTES = 32,
     NT_HELLO_BYTES = 12 + NT_NONCE_BYTES,
-    NT_CREDENTIAL_MAX = 4096, /* with its end */
+    NT_CREDENTIAL_MAX = 4096, /* with its NUL */
     NT_PROOF_MAX = NT_NONCE_BYTES + NT_CREDENTIAL_MAX,
     NT_WIRE_VERSION = 1,
 };
@@ -36,7 +36,7 @@ int nt_hello_decode(const unsigned char *bytes, size_t n, struct nt_hello *hello
 
 enum nt_direction { NT_TO_LEADER = 1, NT_TO_MEMBER };
 
-/* What a credential vouches for. */
+/* What a credential states. */
 struct nt_claim {
     enum nt_direction direction;
     uint32_t job, restart;
@@ -49,11 +49,11 @@ struct nt_claim {
 
 int nt_nonce_make(unsigned char nonce[NT_NONCE_BYTES], struct nt_err *err);
 
-/* socket "" means MUNGE's own. credential becomes a terminated text. */
+/* Makes a credential, NUL-terminated. socket: "" for MUNGE's default. */
 int nt_auth_prove(const char *socket, const struct nt_claim *claim,
                   char credential[NT_CREDENTIAL_MAX], struct nt_err *err);
 
-/* 0 only when the credential proves exactly this claim. */
+/* 0 only when the credential states exactly this claim. */
 int nt_auth_check(const char *socket, const struct nt_claim *claim, const char *credential,
                   struct nt_err *err);
 

@@ -18,11 +18,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "now.h"
+#include "clock.h"
 
 enum { PROBE_FD = 3, OPEN_FILES = 65536, ENVIRONMENT_MAX = 24, STOP_MS = 50 };
 
-/* What the child's exit says when it did not get as far as the probe. */
+/* Exit statuses of the child when it fails before it executes the probe. */
 enum { EXIT_SETUP = 125, EXIT_PRIVILEGE = 126, EXIT_EXEC = 127 };
 
 struct environment {
@@ -30,7 +30,7 @@ struct environment {
     char *text[ENVIRONMENT_MAX];
 };
 
-/* UCX's constructors read the environment before main, so it is made here. */
+/* UCX's constructors read the environment before main, so the agent sets it. */
 static void make_environment(const struct nt_conf *conf, const struct nt_log *log,
                              struct environment *env)
 {
@@ -43,7 +43,7 @@ static void make_environment(const struct nt_conf *conf, const struct nt_log *lo
         "UCX_TCP_CONN_NB=y",
         "UCX_WARN_UNUSED_ENV_VARS=n",
         "UCX_VFS_ENABLE=n",
-        "UCX_LOG_FILE=stderr", /* its standard output is buffered, and lost with a kill */
+        "UCX_LOG_FILE=stderr", /* standard output is buffered, and lost when the probe is killed */
         "PMIX_MCA_gds=hash",
         "HWLOC_COMPONENTS=-gl,-opencl,-pci,-linuxio",
     };
@@ -71,7 +71,7 @@ static bool set_limit(int what, rlim_t soft, rlim_t hard)
     struct rlimit now;
     if (getrlimit((__rlimit_resource_t)what, &now) != 0)
         return false;
-    /* never above what we have: an admin's own limit stays */
+    /* never above the current limits: those of the administrator stay */
     struct rlimit want = {.rlim_cur = soft < now.rlim_max ? soft : now.rlim_max,
                           .rlim_max = hard < now.rlim_max ? hard : now.rlim_max};
     return setrlimit((__rlimit_resource_t)what, &want) == 0;
@@ -103,12 +103,12 @@ static void reset_signals(void)
 {
     sigset_t none;
     for (int k = 1; k < NSIG; k++)
-        signal(k, SIG_DFL); /* refused for some: those cannot be changed */
+        signal(k, SIG_DFL); /* fails for SIGKILL and SIGSTOP */
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-static bool is_dropped(uid_t uid, gid_t gid)
+static bool privileges_are_dropped(uid_t uid, gid_t gid)
 {
     uid_t r, e, s;
     gid_t rg, eg, sg;
@@ -116,11 +116,11 @@ static bool is_dropped(uid_t uid, gid_t gid)
         return false;
     if (r != uid || e != uid || s != uid || rg != gid || eg != gid || sg != gid)
         return false;
-    return uid == 0 || setuid(0) != 0; /* and there is no way back */
+    return uid == 0 || setuid(0) != 0; /* and root cannot be regained */
 }
 
-/* A user whom this host does not know gets no groups but the job's. */
-static bool become(uid_t uid, gid_t gid)
+/* A user without an entry on this host gets no group but the job's. */
+static bool drop_privileges(uid_t uid, gid_t gid)
 {
     const struct passwd *user = getpwuid(uid);
     if (geteuid() == 0) {
@@ -129,7 +129,7 @@ static bool become(uid_t uid, gid_t gid)
         if (setresgid(gid, gid, gid) != 0 || setresuid(uid, uid, uid) != 0)
             return false;
     }
-    return is_dropped(uid, gid) && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0;
+    return privileges_are_dropped(uid, gid) && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0;
 }
 
 struct launch {
@@ -150,12 +150,12 @@ static void run_probe(const struct launch *l)
         _exit(EXIT_SETUP);
     umask(077);
     reset_signals();
-    if (!become(l->uid, l->gid))
+    if (!drop_privileges(l->uid, l->gid))
         _exit(EXIT_PRIVILEGE);
-    /* after the change of user, which clears it; and the parent may be gone by now */
+    /* after the change of user, which clears it; the parent may have died before */
     if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) != 0 || getppid() != l->parent)
         _exit(EXIT_SETUP);
-    /* last: looking the user up opens descriptors of its own */
+    /* last: the lookup of the user opens descriptors */
     if (!set_descriptors(l->socket, l->log_fd))
         _exit(EXIT_SETUP);
     execve(conf->probe, argv, l->env.text);
@@ -199,7 +199,7 @@ int nt_child_start(struct nt_child *child, const struct nt_conf *conf, const str
     return 0;
 }
 
-static void describe(int status, char *text, size_t bytes)
+static void describe_exit(int status, char *text, size_t bytes)
 {
     if (WIFSIGNALED(status))
         snprintf(text, bytes, "killed by signal %d", WTERMSIG(status));
@@ -237,7 +237,7 @@ enum nt_advice nt_child_advice(const struct nt_child *child)
     }
 }
 
-static void reaped(struct nt_child *child)
+static void forget_child(struct nt_child *child)
 {
     child->pid = 0;
     if (child->pidfd >= 0)
@@ -248,16 +248,16 @@ static void reaped(struct nt_child *child)
 int nt_child_ended(struct nt_child *child, char *text, size_t bytes)
 {
     if (child->pid > 0) {
-        /* what it left in its group goes before its number is given up */
+        /* its group is killed before waitpid frees the process id for reuse */
         siginfo_t info = {0};
         if (waitid(P_PID, (id_t)child->pid, &info, WEXITED | WNOHANG | WNOWAIT) != 0 ||
             info.si_pid == 0)
             return 0;
         kill(-child->pid, SIGKILL);
         waitpid(child->pid, &child->status, 0);
-        reaped(child);
+        forget_child(child);
     }
-    describe(child->status, text, bytes);
+    describe_exit(child->status, text, bytes);
     return 1;
 }
 
@@ -265,16 +265,16 @@ void nt_child_stop(struct nt_child *child)
 {
     if (child->pid > 0) {
         struct pollfd ending = {.fd = child->pidfd, .events = POLLIN};
-        kill(-child->pid, SIGKILL); /* nothing there before its setsid */
+        kill(-child->pid, SIGKILL); /* fails before its setsid */
         kill(child->pid, SIGKILL);
         if (poll(&ending, 1, STOP_MS) > 0)
             waitpid(child->pid, &child->status, WNOHANG);
     }
-    reaped(child);
+    forget_child(child);
 }
 
-/* The first of our children, 0 for none. */
-static pid_t a_child(void)
+/* The first child of this process, 0 for none. */
+static pid_t first_child(void)
 {
     char path[64], text[32] = {0};
     snprintf(path, sizeof path, "/proc/self/task/%d/children", (int)getpid());
@@ -286,11 +286,11 @@ static pid_t a_child(void)
     return n > 0 ? (pid_t)strtol(text, NULL, 10) : 0;
 }
 
-void nt_children_end(double give_up)
+void nt_child_kill_all(double give_up)
 {
-    for (pid_t pid; nt_now() < give_up && (pid = a_child()) > 0;) {
-        kill(pid, SIGKILL); /* ours and not reaped: the number cannot be another's */
-        while (nt_now() < give_up && waitpid(pid, NULL, WNOHANG) == 0)
+    for (pid_t pid; nt_clock_s() < give_up && (pid = first_child()) > 0;) {
+        kill(pid, SIGKILL); /* not reaped yet, so the process id cannot have been reused */
+        while (nt_clock_s() < give_up && waitpid(pid, NULL, WNOHANG) == 0)
             poll(NULL, 0, 1);
     }
 }

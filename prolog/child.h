@@ -1,8 +1,8 @@
-/* The probe: a process of the job's user that inherits nothing of ours.
+/* The probe process, which runs as the job's user and inherits nothing from the agent.
  *
- * It starts in a session of its own with a socket on fd 3, /dev/null on 0, the log's memory file on
- * 1 and 2 (UCX logs there; /dev/null without one), a made environment, limits, no new privileges,
- * and every other descriptor closed. It dies with us. */
+ * It starts in its own session with a socket on fd 3, /dev/null on 0, the log's memfd on 1 and 2
+ * (UCX logs there; /dev/null without one), a fixed environment, resource limits, no new privileges,
+ * and every other descriptor closed. The kernel kills it when the agent dies. */
 #ifndef NT_CHILD_H
 #define NT_CHILD_H
 
@@ -16,27 +16,28 @@
 
 struct nt_child {
     pid_t pid; /* 0: none, or reaped */
-    int pidfd; /* readable when it has ended; -1 */
+    int pidfd; /* readable once it has ended; -1: none */
     int status;
 };
 
-/* *socket becomes our end of its fd 3 (the caller's). seconds bounds its CPU time. log: NULL for
- * none. */
+/* *socket becomes the agent's end of the probe's fd 3; the caller closes it. seconds bounds its CPU
+ * time. log: NULL for none. */
 int nt_child_start(struct nt_child *child, const struct nt_conf *conf, const struct nt_log *log,
                    uid_t uid, gid_t gid, double seconds, int *socket, struct nt_err *err);
 
-/* Whether it has ended; text (at most bytes long) then says how, such as "exit 3". */
+/* Whether it has ended; text (of that many bytes) then says how, such as "exit 3". */
 int nt_child_ended(struct nt_child *child, char *text, size_t bytes);
 
-/* What to do about that end. */
+/* The advice for that end. */
 enum nt_advice nt_child_advice(const struct nt_child *child);
 
-/* Kills it and its group, and reaps it; does not wait for what cannot be killed, as a read from a
- * file system that hangs: that is left to the subreaper. Fine when it has ended or never began. */
+/* Kills it and its process group, and reaps it. Does not wait for a process that cannot be killed,
+ * such as one that reads from a hanging file system: the subreaper reaps it later. Fine when it has
+ * ended or was never started. */
 void nt_child_stop(struct nt_child *child);
 
-/* For a process that set PR_SET_CHILD_SUBREAPER: kills and reaps whatever children it has,
- * including those that a probe left behind, until there are none or give_up (monotonic). */
-void nt_children_end(double give_up);
+/* For a process that set PR_SET_CHILD_SUBREAPER: kills and reaps all its children, including
+ * orphans of the probe, until there are none or until give_up (nt_clock_s). */
+void nt_child_kill_all(double give_up);
 
 #endif

@@ -13,14 +13,14 @@ static int check_owner(int fd, const char *path, struct nt_err *err)
     if (fstat(fd, &st) != 0)
         return nt_err_set(err, NT_ERR_SYSTEM, "%s: %s", path, strerror(errno));
     if (!S_ISREG(st.st_mode))
-        return nt_err_set(err, NT_ERR_INPUT, "%s: not a file", path);
+        return nt_err_set(err, NT_ERR_INPUT, "%s: not a regular file", path);
     if ((st.st_uid != 0 && st.st_uid != geteuid()) || (st.st_mode & 022) != 0)
-        return nt_err_set(err, NT_ERR_INPUT, "%s: others than root may write it", path);
+        return nt_err_set(err, NT_ERR_INPUT, "%s: writable by users other than root", path);
     return 0;
 }
 
-/* bytes, or -1 */
-static ssize_t read_whole(int fd, char *text, size_t room)
+/* The number of bytes, or -1. */
+static ssize_t read_text(int fd, char *text, size_t room)
 {
     size_t have = 0;
     while (have < room) {
@@ -36,17 +36,17 @@ static ssize_t read_whole(int fd, char *text, size_t room)
     return (ssize_t)have;
 }
 
-int nt_conffile_read(const char *path, bool may_miss, struct nt_conf *conf, struct nt_err *err)
+int nt_conffile_read(const char *path, bool is_optional, struct nt_conf *conf, struct nt_err *err)
 {
     nt_conf_default(conf);
     int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
-    if (fd < 0 && errno == ENOENT && may_miss)
+    if (fd < 0 && errno == ENOENT && is_optional)
         return 0;
     if (fd < 0)
         return nt_err_set(err, NT_ERR_SYSTEM, "%s: %s", path, strerror(errno));
     int rc = check_owner(fd, path, err);
     char *text = malloc(NT_CONF_TEXT_MAX + 1);
-    ssize_t bytes = rc == 0 && text != NULL ? read_whole(fd, text, NT_CONF_TEXT_MAX + 1) : -1;
+    ssize_t bytes = rc == 0 && text != NULL ? read_text(fd, text, NT_CONF_TEXT_MAX + 1) : -1;
     if (rc == 0 && bytes < 0)
         rc = nt_err_set(err, NT_ERR_SYSTEM, "%s: cannot be read", path);
     if (rc == 0)

@@ -1,4 +1,4 @@
-/* The configuration file, read by root: it must belong to root and to nobody else's pen. */
+/* Reads the configuration file as root: it must belong to root and be writable by root alone. */
 #ifndef NT_CONFFILE_H
 #define NT_CONFFILE_H
 
@@ -7,7 +7,7 @@
 #include "conf.h"
 #include "err.h"
 
-/* may_miss: a file that is not there leaves the defaults. */
-int nt_conffile_read(const char *path, bool may_miss, struct nt_conf *conf, struct nt_err *err);
+/* is_optional: without the file the defaults hold. */
+int nt_conffile_read(const char *path, bool is_optional, struct nt_conf *conf, struct nt_err *err);
 
 #endif

@@ -7,9 +7,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "now.h"
+#include "clock.h"
 
-enum { QUEUE_ENOUGH = 16384 };
+enum { FLUSH_BYTES = 16384 };
 
 int nt_conn_init(struct nt_conn *conn, int fd, size_t payload_max, size_t queue_max,
                  struct nt_err *err)
@@ -40,7 +40,8 @@ void nt_conn_fini(struct nt_conn *conn)
     *conn = (struct nt_conn){.fd = -1};
 }
 
-int nt_conn_widen(struct nt_conn *conn, size_t payload_max, size_t queue_max, struct nt_err *err)
+int nt_conn_raise_limits(struct nt_conn *conn, size_t payload_max, size_t queue_max,
+                         struct nt_err *err)
 {
     unsigned char *in = realloc(conn->in, NT_FRAME_HEAD_BYTES + payload_max);
     if (in == NULL)
@@ -56,8 +57,8 @@ bool nt_conn_is_open(const struct nt_conn *conn)
     return conn->fd >= 0;
 }
 
-/* 1 when bytes came, 0 when none are there yet */
-static int fill(struct nt_conn *conn, struct nt_err *err)
+/* 1 when bytes were read, 0 when none are available. */
+static int read_available(struct nt_conn *conn, struct nt_err *err)
 {
     size_t room = NT_FRAME_HEAD_BYTES + conn->payload_max;
     if (conn->in_at > 0) {
@@ -73,16 +74,17 @@ static int fill(struct nt_conn *conn, struct nt_err *err)
         }
         if (got == 0)
             return nt_err_set(err, NT_ERR_INPUT, "%s",
-                              conn->in_end > 0 ? "closed in the middle of a frame" : "closed");
+                              conn->in_end > 0 ? "connection closed within a frame"
+                                               : "connection closed");
         if (errno == EAGAIN || errno == EWOULDBLOCK)
             return 0;
         if (errno != EINTR)
-            return nt_err_set(err, NT_ERR_INPUT, "broken off: %s", strerror(errno));
+            return nt_err_set(err, NT_ERR_INPUT, "connection failed: %s", strerror(errno));
     }
 }
 
-/* 1 when a whole frame stands at in_at */
-static int whole_frame(const struct nt_conn *conn, struct nt_frame *frame, struct nt_err *err)
+/* 1 when a complete frame begins at in_at. */
+static int decode_next(const struct nt_conn *conn, struct nt_frame *frame, struct nt_err *err)
 {
     size_t have = conn->in_end - conn->in_at;
     if (have < NT_FRAME_HEAD_BYTES)
@@ -100,12 +102,12 @@ int nt_conn_next(struct nt_conn *conn, struct nt_frame *frame, const unsigned ch
 {
     struct nt_frame found;
     for (;;) {
-        int whole = whole_frame(conn, &found, err);
+        int whole = decode_next(conn, &found, err);
         if (whole < 0)
             return -1;
         if (whole > 0)
             break;
-        int got = fill(conn, err);
+        int got = read_available(conn, err);
         if (got <= 0)
             return got;
     }
@@ -122,32 +124,32 @@ int nt_conn_flush(struct nt_conn *conn, struct nt_err *err)
             send(conn->fd, conn->out + conn->out_at, conn->out_end - conn->out_at, MSG_NOSIGNAL);
         if (sent > 0) {
             conn->out_at += (size_t)sent;
-            conn->moved_at = nt_now();
+            conn->progress_at = nt_clock_s();
             continue;
         }
         if (sent < 0 && errno == EINTR)
             continue;
         if (sent < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
             return 0;
-        return nt_err_set(err, NT_ERR_INPUT, "broken off: %s", strerror(errno));
+        return nt_err_set(err, NT_ERR_INPUT, "connection failed: %s", strerror(errno));
     }
     conn->out_at = conn->out_end = 0;
     return 0;
 }
 
-/* Room for more bytes at out_end, within queue_max. */
-static int make_room(struct nt_conn *conn, size_t more, struct nt_err *err)
+/* Makes room for more bytes at out_end, within queue_max. */
+static int reserve_output(struct nt_conn *conn, size_t more, struct nt_err *err)
 {
     size_t queued = conn->out_end - conn->out_at;
     if (more > conn->queue_max || queued > conn->queue_max - more)
-        return nt_err_set(err, NT_ERR_INPUT, "does not read: %zu bytes wait for it", queued);
-    if (conn->out_room - conn->out_end >= more)
+        return nt_err_set(err, NT_ERR_INPUT, "peer does not read: %zu bytes queued", queued);
+    if (conn->out_capacity - conn->out_end >= more)
         return 0;
     if (queued > 0)
         memmove(conn->out, conn->out + conn->out_at, queued);
     conn->out_at = 0;
     conn->out_end = queued;
-    if (conn->out_room - queued >= more)
+    if (conn->out_capacity - queued >= more)
         return 0;
     size_t room = queued + more;
     room = room < conn->queue_max / 2 ? room * 2 : conn->queue_max;
@@ -155,21 +157,21 @@ static int make_room(struct nt_conn *conn, size_t more, struct nt_err *err)
     if (out == NULL)
         return nt_err_set(err, NT_ERR_SYSTEM, "connection: out of memory");
     conn->out = out;
-    conn->out_room = room;
+    conn->out_capacity = room;
     return 0;
 }
 
-static int append(struct nt_conn *conn, const struct nt_frame *frame, const void *payload,
-                  struct nt_err *err)
+static int append_frame(struct nt_conn *conn, const struct nt_frame *frame, const void *payload,
+                        struct nt_err *err)
 {
     if (conn->fd < 0)
-        return nt_err_set(err, NT_ERR_INPUT, "closed");
+        return nt_err_set(err, NT_ERR_INPUT, "connection closed");
     if (frame->payload_bytes > NT_FRAME_PAYLOAD_MAX)
         return nt_err_set(err, NT_ERR_INPUT, "frame: payload of %u bytes", frame->payload_bytes);
-    if (make_room(conn, NT_FRAME_HEAD_BYTES + (size_t)frame->payload_bytes, err) != 0)
+    if (reserve_output(conn, NT_FRAME_HEAD_BYTES + (size_t)frame->payload_bytes, err) != 0)
         return -1;
     if (conn->out_at == conn->out_end)
-        conn->moved_at = nt_now();
+        conn->progress_at = nt_clock_s();
     nt_frame_encode(frame, conn->out + conn->out_end);
     conn->out_end += NT_FRAME_HEAD_BYTES;
     if (frame->payload_bytes > 0)
@@ -181,15 +183,15 @@ static int append(struct nt_conn *conn, const struct nt_frame *frame, const void
 int nt_conn_send(struct nt_conn *conn, const struct nt_frame *frame, const void *payload,
                  struct nt_err *err)
 {
-    return append(conn, frame, payload, err) == 0 ? nt_conn_flush(conn, err) : -1;
+    return append_frame(conn, frame, payload, err) == 0 ? nt_conn_flush(conn, err) : -1;
 }
 
 int nt_conn_queue(struct nt_conn *conn, const struct nt_frame *frame, const void *payload,
                   struct nt_err *err)
 {
-    if (append(conn, frame, payload, err) != 0)
+    if (append_frame(conn, frame, payload, err) != 0)
         return -1;
-    return nt_conn_queued(conn) < QUEUE_ENOUGH ? 0 : nt_conn_flush(conn, err);
+    return nt_conn_queued(conn) < FLUSH_BYTES ? 0 : nt_conn_flush(conn, err);
 }
 
 size_t nt_conn_queued(const struct nt_conn *conn)

@@ -5,9 +5,9 @@
 int nt_gather_init(struct nt_gather *gather, size_t hosts, struct nt_err *err)
 {
     struct nt_gather g = {.hosts = hosts};
-    g.whole_seq = calloc(hosts, sizeof *g.whole_seq);
-    g.away = calloc(hosts, sizeof *g.away);
-    if (g.whole_seq == NULL || g.away == NULL) {
+    g.complete_seq = calloc(hosts, sizeof *g.complete_seq);
+    g.lost = calloc(hosts, sizeof *g.lost);
+    if (g.complete_seq == NULL || g.lost == NULL) {
         nt_gather_fini(&g);
         return nt_err_set(err, NT_ERR_SYSTEM, "out of memory");
     }
@@ -17,27 +17,27 @@ int nt_gather_init(struct nt_gather *gather, size_t hosts, struct nt_err *err)
 
 void nt_gather_fini(struct nt_gather *gather)
 {
-    free(gather->whole_seq);
-    free(gather->away);
+    free(gather->complete_seq);
+    free(gather->lost);
     *gather = (struct nt_gather){0};
 }
 
-/* Whether the open gather still waits for this host. */
-static bool owes(const struct nt_gather *gather, size_t host)
+/* Whether the open gather waits for this host. */
+static bool is_awaited(const struct nt_gather *gather, size_t host)
 {
-    return gather->is_open && !gather->away[host] && gather->whole_seq[host] < gather->open_seq;
+    return gather->is_open && !gather->lost[host] && gather->complete_seq[host] < gather->open_seq;
 }
 
-bool nt_gather_piece(struct nt_gather *gather, size_t host, uint32_t seq, bool more)
+bool nt_gather_contribution(struct nt_gather *gather, size_t host, uint32_t seq, bool more)
 {
-    if (host >= gather->hosts || seq <= gather->closed_seq || seq <= gather->whole_seq[host])
+    if (host >= gather->hosts || seq <= gather->closed_seq || seq <= gather->complete_seq[host])
         return false;
     if (!more) {
-        if (owes(gather, host) && seq >= gather->open_seq)
+        if (is_awaited(gather, host) && seq >= gather->open_seq)
             gather->awaited--;
-        gather->whole_seq[host] = seq;
+        gather->complete_seq[host] = seq;
         if (!gather->is_open || seq >= gather->open_seq)
-            gather->away[host] = false; /* it is back, and in time */
+            gather->lost[host] = false; /* a contribution in time: online again */
     }
     return true;
 }
@@ -53,18 +53,18 @@ int nt_gather_open(struct nt_gather *gather, uint32_t seq, double until, struct 
     gather->until = until;
     gather->awaited = 0;
     for (size_t k = 0; k < gather->hosts; k++)
-        if (owes(gather, k))
+        if (is_awaited(gather, k))
             gather->awaited++;
     return 0;
 }
 
-void nt_gather_leave(struct nt_gather *gather, size_t host)
+void nt_gather_set_lost(struct nt_gather *gather, size_t host)
 {
     if (host >= gather->hosts)
         return;
-    if (owes(gather, host))
+    if (is_awaited(gather, host))
         gather->awaited--;
-    gather->away[host] = true;
+    gather->lost[host] = true;
 }
 
 bool nt_gather_is_over(const struct nt_gather *gather, double now)
@@ -76,8 +76,8 @@ size_t nt_gather_close(struct nt_gather *gather)
 {
     size_t left = 0;
     for (size_t k = 0; k < gather->hosts; k++)
-        if (owes(gather, k)) {
-            gather->away[k] = true;
+        if (is_awaited(gather, k)) {
+            gather->lost[k] = true;
             left++;
         }
     gather->closed_seq = gather->open_seq;

@@ -31,17 +31,17 @@ static bool is_host_name(const char *name)
     return true;
 }
 
-void nt_job_here(char name[NT_HOST_BYTES])
+void nt_job_this_host(char name[NT_HOST_BYTES])
 {
-    const char *said = getenv("SLURMD_NODENAME");
-    if (said != NULL && is_host_name(said))
-        snprintf(name, NT_HOST_BYTES, "%s", said);
+    const char *slurm_name = getenv("SLURMD_NODENAME");
+    if (slurm_name != NULL && is_host_name(slurm_name))
+        snprintf(name, NT_HOST_BYTES, "%s", slurm_name);
     else if (gethostname(name, NT_HOST_BYTES) != 0)
         name[0] = '\0';
     name[NT_HOST_BYTES - 1] = '\0';
 }
 
-static int expand(struct nt_job *job, const char *list, struct nt_err *err)
+static int expand_host_list(struct nt_job *job, const char *list, struct nt_err *err)
 {
     hostlist_handle hosts = slurm_hostlist_create(list);
     if (hosts == NULL)
@@ -57,10 +57,10 @@ static int expand(struct nt_job *job, const char *list, struct nt_err *err)
         goto free_list;
     }
     for (job->hosts = 0; job->hosts < (size_t)count; job->hosts++) {
-        char *name = slurm_hostlist_shift(hosts); /* malloc'ed by libslurm */
+        char *name = slurm_hostlist_shift(hosts); /* allocated with malloc by libslurm */
         job->host[job->hosts] = name;
         if (name == NULL || !is_host_name(name)) {
-            nt_err_set(err, NT_ERR_INPUT, "host %zu of the job has no usable name", job->hosts);
+            nt_err_set(err, NT_ERR_INPUT, "host %zu of the job has no valid name", job->hosts);
             free(name);
             goto free_list;
         }
@@ -71,11 +71,11 @@ free_list:
     return rc;
 }
 
-static int find_me(struct nt_job *job, const char *name, struct nt_err *err)
+static int find_own_index(struct nt_job *job, const char *name, struct nt_err *err)
 {
     for (size_t k = 0; k < job->hosts; k++)
         if (strcmp(job->host[k], name) == 0) {
-            job->me = k;
+            job->self = k;
             return 0;
         }
     return nt_err_set(err, NT_ERR_INPUT, "SLURMD_NODENAME %s is not among the job's hosts", name);
@@ -88,11 +88,11 @@ static uint32_t restart_count(void)
     if (text == NULL)
         text = getenv("SLURM_RESTART_COUNT");
     if (text == NULL || nt_decimal_whole(text, strlen(text), UINT32_MAX, &value) != 0)
-        return 0; /* the first run says nothing */
+        return 0; /* not set in the first run */
     return (uint32_t)value;
 }
 
-/* Slurm's own form: digits, parentheses, x and commas; anything else is not passed on. */
+/* In Slurm's format only: digits, parentheses, x and commas. */
 static void read_cpus(struct nt_job *job)
 {
     const char *text = getenv("SLURM_JOB_CPUS_PER_NODE");
@@ -108,14 +108,14 @@ int nt_job_read(struct nt_job *job, uint32_t id, uid_t uid, gid_t gid, struct nt
     const char *list = getenv("SLURM_JOB_NODELIST"), *me = getenv("SLURMD_NODENAME"),
                *cluster = getenv("SLURM_CLUSTER_NAME");
     if (list == NULL)
-        list = getenv("SLURM_NODELIST"); /* all that 22.05 has in a prolog */
+        list = getenv("SLURM_NODELIST"); /* the only one of the two in a prolog of 22.05 */
     if (list == NULL || me == NULL)
         return nt_err_set(err, NT_ERR_INPUT, "%s is not set",
                           list == NULL ? "SLURM_JOB_NODELIST" : "SLURMD_NODENAME");
     if (cluster != NULL && is_host_name(cluster) && strlen(cluster) < sizeof read.cluster)
         memcpy(read.cluster, cluster, strlen(cluster) + 1);
     read_cpus(&read);
-    if (expand(&read, list, err) != 0 || find_me(&read, me, err) != 0) {
+    if (expand_host_list(&read, list, err) != 0 || find_own_index(&read, me, err) != 0) {
         nt_job_fini(&read);
         return -1;
     }
@@ -132,7 +132,7 @@ void nt_job_fini(struct nt_job *job)
     job->hosts = 0;
 }
 
-static int resolve(const char *name, struct nt_addresses *addresses)
+static int resolve_name(const char *name, struct nt_addresses *addresses)
 {
     struct addrinfo hints = {.ai_socktype = SOCK_STREAM}, *list = NULL;
     if (getaddrinfo(name, NULL, &hints, &list) != 0)
@@ -148,24 +148,24 @@ static int resolve(const char *name, struct nt_addresses *addresses)
     return 0;
 }
 
-/* libslurm crashes in some releases when it is used without this. */
-static void begin_slurm(void)
+/* Some releases of libslurm crash without it. */
+static void init_slurm(void)
 {
     slurm_init(NULL);
 }
 
 int nt_job_addresses(const char *host, struct nt_addresses *addresses, struct nt_err *err)
 {
-    if (resolve(host, addresses) == 0)
+    if (resolve_name(host, addresses) == 0)
         return 0;
     char name[NT_HOST_BYTES];
     node_info_msg_t *nodes = NULL;
     snprintf(name, sizeof name, "%s", host);
-    begin_slurm();
+    init_slurm();
     int rc = -1;
     if (slurm_load_node_single(&nodes, name, 0) == SLURM_SUCCESS && nodes != NULL &&
         nodes->record_count > 0 && nodes->node_array[0].node_addr != NULL)
-        rc = resolve(nodes->node_array[0].node_addr, addresses);
+        rc = resolve_name(nodes->node_array[0].node_addr, addresses);
     if (nodes != NULL)
         slurm_free_node_info_msg(nodes);
     if (rc != 0)
@@ -173,7 +173,7 @@ int nt_job_addresses(const char *host, struct nt_addresses *addresses, struct nt
     return 0;
 }
 
-/* CPUs of a node that any job has now. */
+/* The allocated CPUs of a node, of all jobs. */
 static bool node_allocated(const node_info_t *node, uint32_t *cpus)
 {
 #if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(25, 5, 0)
@@ -197,10 +197,10 @@ static const node_info_t *find_node(const node_info_msg_t *nodes, const char *na
     return NULL;
 }
 
-/* The job's own CPUs host by host, out of Slurm's "4(x2),3". */
+/* The job's CPUs host by host, from Slurm's "4(x2),3". */
 struct own_cpus {
     const char *at;
-    unsigned long cpus, left; /* left: hosts that have so many */
+    unsigned long cpus, left; /* left: further hosts with that many */
 };
 
 static bool next_own(struct own_cpus *own, uint32_t *cpus)
@@ -220,22 +220,22 @@ static bool next_own(struct own_cpus *own, uint32_t *cpus)
     return true;
 }
 
-/* All CPUs in use on each of the job's hosts are the job's. */
-static bool owns_what_is_used(const struct nt_job *job)
+/* Whether all allocated CPUs of the job's hosts are the job's. */
+static bool all_cpus_are_own(const struct nt_job *job)
 {
     node_info_msg_t *nodes = NULL;
     struct own_cpus own = {.at = job->cpus};
     if (slurm_load_node(0, &nodes, SHOW_ALL) != SLURM_SUCCESS || nodes == NULL)
         return false;
-    bool alone = true;
-    for (size_t k = 0; k < job->hosts && alone; k++) {
+    bool exclusive = true;
+    for (size_t k = 0; k < job->hosts && exclusive; k++) {
         const node_info_t *node = find_node(nodes, job->host[k]);
         uint32_t used, mine;
-        alone =
+        exclusive =
             next_own(&own, &mine) && node != NULL && node_allocated(node, &used) && used <= mine;
     }
     slurm_free_node_info_msg(nodes);
-    return alone;
+    return exclusive;
 }
 
 static int load_job(const struct nt_job *job, job_info_msg_t **jobs)
@@ -248,14 +248,14 @@ static int load_job(const struct nt_job *job, job_info_msg_t **jobs)
 #endif
 }
 
-void nt_job_ask_use(const struct nt_job *job, struct nt_job_use *use)
+void nt_job_load_use(const struct nt_job *job, struct nt_job_use *use)
 {
     job_info_msg_t *jobs = NULL;
     *use = (struct nt_job_use){0};
-    begin_slurm();
+    init_slurm();
     if (load_job(job, &jobs) == SLURM_SUCCESS && jobs != NULL && jobs->record_count > 0) {
         const slurm_job_info_t *info = &jobs->job_array[0];
-        use->alone = info->shared == JOB_SHARED_NONE || owns_what_is_used(job);
+        use->exclusive = info->shared == JOB_SHARED_NONE || all_cpus_are_own(job);
         if (info->num_tasks != NO_VAL && info->num_tasks != INFINITE)
             use->tasks = info->num_tasks;
         if (info->cpus_per_task != NO_VAL16 && info->cpus_per_task != INFINITE16)

@@ -1,7 +1,7 @@
-/* What Slurm knows of the job: the only file that knows Slurm, its variables and its library.
+/* What Slurm knows of the job: the only file that uses Slurm's variables and library.
  *
- * nt_job_read reads the prolog's environment and expands the host list. The other functions may
- * block for long (a resolver, slurmctld): call them in a child with nt_ask (ask.h). */
+ * nt_job_read reads the prolog's environment and expands the host list. nt_job_addresses and
+ * nt_job_load_use may block for long (resolver, slurmctld): call them in a child with lookup.h. */
 #ifndef NT_JOB_H
 #define NT_JOB_H
 
@@ -21,19 +21,19 @@ struct nt_job {
     gid_t gid;
     char cluster[64];
     size_t hosts;   /* at least 1 */
-    char **host;    /* names in the job's order; owned */
-    size_t me;      /* which of them we are on */
+    char **host;    /* names, in the job's order; owned */
+    size_t self;    /* the index of this host */
     char cpus[256]; /* the job's CPUs by host as Slurm writes it, "4(x2),3"; "" when too long */
 };
 
-/* id, uid and gid are the caller's to know; the rest comes from SLURM_JOB_NODELIST (or
+/* id, uid and gid are given; the rest comes from SLURM_JOB_NODELIST (or
  * SLURM_NODELIST), SLURMD_NODENAME, SLURM_JOB_RESTART_COUNT and SLURM_CLUSTER_NAME.
  * NT_ERR_INPUT names the variable that is missing or wrong. */
 int nt_job_read(struct nt_job *job, uint32_t id, uid_t uid, gid_t gid, struct nt_err *err);
 void nt_job_fini(struct nt_job *job);
 
-/* What Slurm calls the host that we are on; its own name where that is not said. */
-void nt_job_here(char name[NT_HOST_BYTES]);
+/* Slurm's name of this host; its host name where SLURMD_NODENAME is not set. */
+void nt_job_this_host(char name[NT_HOST_BYTES]);
 
 enum { NT_ADDRESSES_MAX = 4 };
 struct nt_addresses {
@@ -41,15 +41,15 @@ struct nt_addresses {
     struct sockaddr_storage at[NT_ADDRESSES_MAX];
 };
 
-/* Where a host can be reached: its name as the resolver knows it, else its NodeAddr. */
+/* The addresses of a host: of its name by the resolver, else of its NodeAddr. */
 int nt_job_addresses(const char *host, struct nt_addresses *addresses, struct nt_err *err);
 
-/* What slurmctld knows of the job; all zeros when it does not say. */
+/* What slurmctld knows of the job; all zeros when it does not answer. */
 struct nt_job_use {
-    bool alone;         /* no other job has a part of the job's hosts */
-    uint32_t tasks;     /* how many it asked for */
+    bool exclusive;     /* no other job has CPUs of the job's hosts */
+    uint32_t tasks;     /* requested */
     uint32_t task_cpus; /* CPUs a task */
 };
-void nt_job_ask_use(const struct nt_job *job, struct nt_job_use *use);
+void nt_job_load_use(const struct nt_job *job, struct nt_job_use *use);
 
 #endif

@@ -10,7 +10,7 @@
 #include <syslog.h>
 #include <unistd.h>
 
-#include "now.h"
+#include "clock.h"
 
 enum { SYSLOG_LINES = 32, SYSLOG_LINE_CHARS = 400 };
 
@@ -18,9 +18,9 @@ enum { SYSLOG_LINES = 32, SYSLOG_LINE_CHARS = 400 };
 #define MFD_NOEXEC_SEAL 0x0008U /* Linux 6.3 */
 #endif
 
-/* Its size is sealed: whoever writes gets no further than that, and whoever reads finds that much.
- * Nobody can open it anew or run it as a program. */
-static int create(const char *name)
+/* The size is sealed: writers cannot extend it, and readers never find less. Mode 0600 and the exec
+ * seal keep the job's user from reopening or executing it. */
+static int create_memfd(const char *name)
 {
     const unsigned flags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
     int fd = memfd_create(name, flags | MFD_NOEXEC_SEAL);
@@ -35,13 +35,13 @@ static int create(const char *name)
     return -1;
 }
 
-void nt_log_init(struct nt_log *log, const char *head, enum nt_log_level level, double began)
+void nt_log_init(struct nt_log *log, const char *prefix, enum nt_log_level level, double began)
 {
     *log = (struct nt_log){.level = level,
                            .began = began,
-                           .agent_fd = create("nettopo-agent-log"),
-                           .probe_fd = create("nettopo-probe-log")};
-    snprintf(log->head, sizeof log->head, "%s", head);
+                           .agent_fd = create_memfd("nettopo-agent-log"),
+                           .probe_fd = create_memfd("nettopo-probe-log")};
+    snprintf(log->prefix, sizeof log->prefix, "%s", prefix);
 }
 
 void nt_log_fini(struct nt_log *log)
@@ -60,14 +60,14 @@ void nt_log(const struct nt_log *log, enum nt_log_level level, const char *forma
         return;
     va_list args;
     va_start(args, format);
-    size_t bytes = nt_log_line_write(line, level, nt_now() - log->began, format, args);
+    size_t bytes = nt_log_line_write(line, level, nt_clock_s() - log->began, format, args);
     va_end(args);
     if (write(log->agent_fd, line, bytes) < 0)
-        return; /* it is full: the first lines are there */
+        return; /* full: the first lines are kept */
 }
 
-/* What a memory file holds: at most its fixed size, whatever the writer did with it. */
-static size_t read_kept(int fd, char text[NT_LOG_KEPT_BYTES])
+/* Reads at most the fixed size, whatever the writer did to the file. */
+static size_t read_log(int fd, char text[NT_LOG_KEPT_BYTES])
 {
     size_t have = 0;
     while (fd >= 0 && have < NT_LOG_KEPT_BYTES) {
@@ -88,8 +88,9 @@ struct page {
     size_t used, room;
 };
 
-static void put(struct page *page, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static void put(struct page *page, const char *format, ...)
+static void page_printf(struct page *page, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+static void page_printf(struct page *page, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
@@ -100,32 +101,32 @@ static void put(struct page *page, const char *format, ...)
     page->text[page->used] = '\0';
 }
 
-static void put_kept(struct page *page, const char *title, int fd)
+static void page_add_log(struct page *page, const char *title, int fd)
 {
-    static char kept[NT_LOG_KEPT_BYTES]; /* large, and one at a time */
+    static char kept[NT_LOG_KEPT_BYTES]; /* too large for the stack */
     char line[NT_LOG_LINE_BYTES];
-    size_t bytes = read_kept(fd, kept);
-    put(page, "-- %s\n", title);
+    size_t bytes = read_log(fd, kept);
+    page_printf(page, "-- %s\n", title);
     for (size_t at = 0; nt_log_line_next(kept, bytes, &at, line) > 0;)
-        put(page, "%s\n", line);
+        page_printf(page, "%s\n", line);
 }
 
 size_t nt_log_text(const struct nt_log *log, const char *outcome, const char *advice, char *text,
                    size_t room)
 {
     struct page page = {.text = text, .room = room};
-    put(&page, "%s: %s\n", log->head, outcome);
+    page_printf(&page, "%s: %s\n", log->prefix, outcome);
     if (advice[0] != '\0')
-        put(&page, "to do: %s\n", advice);
-    put_kept(&page, "the agent of this host: seconds, level, what", log->agent_fd);
-    put_kept(&page, "the probe of this host, and UCX in it", log->probe_fd);
+        page_printf(&page, "to do: %s\n", advice);
+    page_add_log(&page, "agent on this host: seconds, level, message", log->agent_fd);
+    page_add_log(&page, "probe and UCX on this host", log->probe_fd);
     return page.used;
 }
 
 /* ---- to syslog ---- */
 
-/* Of one of our own lines, "SECONDS LEVEL TEXT". */
-static enum nt_log_level level_of(const char *line)
+/* The level of a line of the agent, "SECONDS LEVEL TEXT". */
+static enum nt_log_level line_level(const char *line)
 {
     const char *word = strchr(line, ' ');
     for (int k = NT_LOG_ERROR; word != NULL && k < NT_LOG_DEBUG; k++) {
@@ -136,33 +137,33 @@ static enum nt_log_level level_of(const char *line)
     return NT_LOG_DEBUG;
 }
 
-static int priority_of(enum nt_log_level level)
+static int syslog_priority(enum nt_log_level level)
 {
-    /* a sweep that failed harms nobody: a warning */
+    /* a failed sweep does not affect the job: a warning */
     return level == NT_LOG_ERROR ? LOG_WARNING : level == NT_LOG_INFO ? LOG_INFO : LOG_DEBUG;
 }
 
-/* The last lines of that level, for what went wrong stands at the end. */
-static void hand_out(const char *head, int fd, const char *who, enum nt_log_level level)
+/* The last lines of that level: the failure is near the end. */
+static void syslog_lines(const char *prefix, int fd, const char *who, enum nt_log_level level)
 {
     static char kept[NT_LOG_KEPT_BYTES];
     char line[NT_LOG_LINE_BYTES];
     bool own = who[0] == '\0';
-    size_t bytes = read_kept(fd, kept), lines = 0, line_number = 0;
+    size_t bytes = read_log(fd, kept), lines = 0, line_number = 0;
     for (size_t at = 0; nt_log_line_next(kept, bytes, &at, line) > 0;)
-        lines += !own || level_of(line) <= level;
+        lines += !own || line_level(line) <= level;
     if (lines > SYSLOG_LINES)
-        syslog(LOG_INFO, "%s: %s%zu earlier lines left out", head, who, lines - SYSLOG_LINES);
+        syslog(LOG_INFO, "%s: %s%zu earlier lines omitted", prefix, who, lines - SYSLOG_LINES);
     for (size_t at = 0; nt_log_line_next(kept, bytes, &at, line) > 0;) {
-        if ((!own || level_of(line) <= level) && ++line_number + SYSLOG_LINES > lines)
-            syslog(own ? priority_of(level_of(line)) : LOG_INFO, "%s: %s%.*s", head, who,
+        if ((!own || line_level(line) <= level) && ++line_number + SYSLOG_LINES > lines)
+            syslog(own ? syslog_priority(line_level(line)) : LOG_INFO, "%s: %s%.*s", prefix, who,
                    (int)SYSLOG_LINE_CHARS, line);
     }
 }
 
 void nt_log_syslog(const struct nt_log *log, enum nt_log_level level, bool probe)
 {
-    hand_out(log->head, log->agent_fd, "", level);
+    syslog_lines(log->prefix, log->agent_fd, "", level);
     if (probe)
-        hand_out(log->head, log->probe_fd, "probe: ", NT_LOG_DEBUG);
+        syslog_lines(log->prefix, log->probe_fd, "probe: ", NT_LOG_DEBUG);
 }

@@ -33,7 +33,7 @@ static int open_run_dir(const char *run_dir, bool make, int *out, struct nt_err 
         goto close_dir;
     }
     if ((st.st_uid != 0 && st.st_uid != geteuid()) || (st.st_mode & 022) != 0) {
-        nt_err_set(err, NT_ERR_SYSTEM, "%s: others than root may write there", run_dir);
+        nt_err_set(err, NT_ERR_SYSTEM, "%s: writable by users other than root", run_dir);
         goto close_dir;
     }
     *out = fd;
@@ -70,7 +70,7 @@ static int remove_dir(int run_fd, const char *name, struct nt_err *err)
     if (fd < 0) {
         if (errno == ENOENT)
             return 0;
-        /* a file or a link of that name: it goes itself, not what it names */
+        /* a file or link of that name: removed itself, never followed */
         if (unlinkat(run_fd, name, 0) != 0 && errno != ENOENT)
             return system_error(err, name, "unlink");
         return 0;
@@ -82,13 +82,13 @@ static int remove_dir(int run_fd, const char *name, struct nt_err *err)
     return 0;
 }
 
-static bool is_aside(const char *entry, const char *name)
+static bool is_tmp_name(const char *entry, const char *name)
 {
     size_t n = strlen(name);
     return strncmp(entry, name, n) == 0 && strncmp(entry + n, ".tmp-", 5) == 0;
 }
 
-/* The job's directory and all that a killed agent left aside for it. */
+/* The job's directory and the temporary ones that killed agents left. */
 static int remove_job(int run_fd, const char *name, struct nt_err *err)
 {
     int rc = remove_dir(run_fd, name, err);
@@ -100,13 +100,13 @@ static int remove_job(int run_fd, const char *name, struct nt_err *err)
         return system_error(err, name, "open");
     }
     for (struct dirent *e; (e = readdir(dir)) != NULL;)
-        if (is_aside(e->d_name, name) && remove_dir(run_fd, e->d_name, err) != 0)
+        if (is_tmp_name(e->d_name, name) && remove_dir(run_fd, e->d_name, err) != 0)
             rc = -1;
     closedir(dir);
     return rc;
 }
 
-static void name_job(uint32_t job, char name[16])
+static void format_job_name(uint32_t job, char name[16])
 {
     snprintf(name, 16, "%u", job);
 }
@@ -120,7 +120,7 @@ int nt_publish_remove(const char *run_dir, uint32_t job, struct nt_err *err)
         return 0;
     if (open_run_dir(run_dir, false, &run_fd, err) != 0)
         return -1;
-    name_job(job, name);
+    format_job_name(job, name);
     int rc = remove_job(run_fd, name, err);
     close(run_fd);
     return rc;
@@ -142,10 +142,9 @@ static void put_entry(unsigned char *p, unsigned tag, unsigned perm, uint32_t id
     put16(p + 6, id >> 16);
 }
 
-/* The job's user gets r-x and nobody else anything, by an ACL: the user's group may have other
- * members. Layout: linux/posix_acl_xattr.h. Where the file system has no ACLs, the group is the
- * next best. */
-static int let_user_read(int dir_fd, uid_t uid, gid_t gid, const char *where, struct nt_err *err)
+/* An ACL gives the job's user r-x and nobody else anything: the user's group may have other
+ * members. Layout: linux/posix_acl_xattr.h. On a file system without ACLs the group may read. */
+static int grant_user_read(int dir_fd, uid_t uid, gid_t gid, const char *where, struct nt_err *err)
 {
     enum { USER_OBJ = 1, USER = 2, GROUP_OBJ = 4, MASK = 16, OTHER = 32, ENTRIES = 5 };
     static const uint32_t nobody = 0xffffffffu;
@@ -172,26 +171,26 @@ int nt_publish_begin(struct nt_publish *publish, const char *run_dir, uint32_t j
     unsigned char salt[8];
     struct nt_publish p = {
         .run_fd = -1, .dir_fd = -1, .limit_bytes = limit_bytes, .uid = uid, .gid = gid};
-    for (int k = 0; k < NT_PAPER_END; k++)
+    for (int k = 0; k < NT_ARTIFACT_END; k++)
         p.fd[k] = -1;
     *publish = p;
-    name_job(job, p.name);
+    format_job_name(job, p.name);
     if (getrandom(salt, sizeof salt, 0) != sizeof salt)
         return system_error(err, run_dir, "getrandom");
-    int n = snprintf(p.aside, sizeof p.aside, "%s.tmp-", p.name);
+    int n = snprintf(p.tmp_name, sizeof p.tmp_name, "%s.tmp-", p.name);
     for (size_t k = 0; k < sizeof salt; k++)
-        n += snprintf(p.aside + n, sizeof p.aside - (size_t)n, "%02x", salt[k]);
+        n += snprintf(p.tmp_name + n, sizeof p.tmp_name - (size_t)n, "%02x", salt[k]);
     if (open_run_dir(run_dir, true, &p.run_fd, err) != 0)
         return -1;
     if (remove_job(p.run_fd, p.name, err) != 0)
         goto fail;
-    if (mkdirat(p.run_fd, p.aside, 0700) != 0) {
-        system_error(err, run_dir, p.aside);
+    if (mkdirat(p.run_fd, p.tmp_name, 0700) != 0) {
+        system_error(err, run_dir, p.tmp_name);
         goto fail;
     }
-    p.dir_fd = openat(p.run_fd, p.aside, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    p.dir_fd = openat(p.run_fd, p.tmp_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (p.dir_fd < 0) {
-        system_error(err, run_dir, p.aside);
+        system_error(err, run_dir, p.tmp_name);
         goto fail;
     }
     *publish = p;
@@ -202,15 +201,15 @@ fail:
     return -1;
 }
 
-/* -1 with an error */
+/* A descriptor, or -1 with err set. */
 static int create_file(const struct nt_publish *publish, const char *name, struct nt_err *err)
 {
     int fd =
         openat(publish->dir_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
     if (fd < 0)
-        return system_error(err, publish->aside, name);
-    if (fchmod(fd, 0644) != 0) { /* whatever the umask; the directory decides who comes here */
-        system_error(err, publish->aside, name);
+        return system_error(err, publish->tmp_name, name);
+    if (fchmod(fd, 0644) != 0) { /* whatever the umask: the directory restricts access */
+        system_error(err, publish->tmp_name, name);
         close(fd);
         return -1;
     }
@@ -232,32 +231,32 @@ static int write_all(int fd, const void *from, size_t bytes)
     return 0;
 }
 
-int nt_publish_paper(struct nt_publish *publish, uint32_t paper, bool more, const void *data,
-                     size_t bytes, struct nt_err *err)
+int nt_publish_artifact(struct nt_publish *publish, uint32_t artifact, bool more, const void *data,
+                        size_t bytes, struct nt_err *err)
 {
-    const char *name = nt_paper_name(paper);
+    const char *name = nt_artifact_name(artifact);
     if (publish->dir_fd < 0)
-        return nt_err_set(err, NT_ERR_SYSTEM, "nowhere to publish");
+        return nt_err_set(err, NT_ERR_SYSTEM, "no directory to publish in");
     if (name == NULL)
-        return nt_err_set(err, NT_ERR_INPUT, "paper %u is none", paper);
-    if (publish->complete[paper])
-        return nt_err_set(err, NT_ERR_INPUT, "%s: a part after the last", name);
+        return nt_err_set(err, NT_ERR_INPUT, "unknown artifact %u", artifact);
+    if (publish->complete[artifact])
+        return nt_err_set(err, NT_ERR_INPUT, "%s: data after its last part", name);
     if (bytes > publish->limit_bytes - publish->used_bytes)
         return nt_err_set(err, NT_ERR_INPUT, "%s: over the limit of %llu bytes for all files", name,
                           (unsigned long long)publish->limit_bytes);
-    if (publish->fd[paper] < 0)
-        publish->fd[paper] = create_file(publish, name, err);
-    if (publish->fd[paper] < 0)
+    if (publish->fd[artifact] < 0)
+        publish->fd[artifact] = create_file(publish, name, err);
+    if (publish->fd[artifact] < 0)
         return -1;
-    if (write_all(publish->fd[paper], data, bytes) != 0)
-        return system_error(err, publish->aside, name);
+    if (write_all(publish->fd[artifact], data, bytes) != 0)
+        return system_error(err, publish->tmp_name, name);
     publish->used_bytes += bytes;
     if (!more) {
-        int rc = close(publish->fd[paper]);
-        publish->fd[paper] = -1;
+        int rc = close(publish->fd[artifact]);
+        publish->fd[artifact] = -1;
         if (rc != 0)
-            return system_error(err, publish->aside, name);
-        publish->complete[paper] = true;
+            return system_error(err, publish->tmp_name, name);
+        publish->complete[artifact] = true;
     }
     return 0;
 }
@@ -280,30 +279,30 @@ void nt_publish_log(struct nt_publish *publish, const char *text, size_t bytes)
 int nt_publish_finish(struct nt_publish *publish, struct nt_err *err)
 {
     if (publish->dir_fd < 0)
-        return nt_err_set(err, NT_ERR_SYSTEM, "nowhere to publish");
-    for (uint32_t k = 1; k < NT_PAPER_END; k++)
+        return nt_err_set(err, NT_ERR_SYSTEM, "no directory to publish in");
+    for (uint32_t k = 1; k < NT_ARTIFACT_END; k++)
         if (publish->fd[k] >= 0)
-            return nt_err_set(err, NT_ERR_INPUT, "%s is not complete", nt_paper_name(k));
-    if (!publish->complete[NT_PAPER_ENV])
+            return nt_err_set(err, NT_ERR_INPUT, "%s is not complete", nt_artifact_name(k));
+    if (!publish->complete[NT_ARTIFACT_ENV])
         return nt_err_set(err, NT_ERR_INPUT, "the probe published no %s",
-                          nt_paper_name(NT_PAPER_ENV));
-    if (let_user_read(publish->dir_fd, publish->uid, publish->gid, publish->aside, err) != 0)
+                          nt_artifact_name(NT_ARTIFACT_ENV));
+    if (grant_user_read(publish->dir_fd, publish->uid, publish->gid, publish->tmp_name, err) != 0)
         return -1;
-    if (renameat(publish->run_fd, publish->aside, publish->run_fd, publish->name) != 0)
-        return system_error(err, publish->aside, "rename");
+    if (renameat(publish->run_fd, publish->tmp_name, publish->run_fd, publish->name) != 0)
+        return system_error(err, publish->tmp_name, "rename");
     close(publish->dir_fd);
     publish->dir_fd = -1;
     return 0;
 }
 
-static void drop_papers(struct nt_publish *publish)
+static void remove_artifacts(struct nt_publish *publish)
 {
-    for (uint32_t k = 1; k < NT_PAPER_END; k++) {
+    for (uint32_t k = 1; k < NT_ARTIFACT_END; k++) {
         if (publish->fd[k] >= 0)
             close(publish->fd[k]);
         publish->fd[k] = -1;
         publish->complete[k] = false;
-        unlinkat(publish->dir_fd, nt_paper_name(k), 0);
+        unlinkat(publish->dir_fd, nt_artifact_name(k), 0);
     }
     publish->used_bytes = 0;
 }
@@ -311,32 +310,32 @@ static void drop_papers(struct nt_publish *publish)
 int nt_publish_failed(struct nt_publish *publish, const char *reason, struct nt_err *err)
 {
     char text[NT_ERR_TEXT_BYTES + 64];
-    struct nt_err line; /* makes the reason one printable line */
+    struct nt_err line; /* only to make the reason one printable line */
     if (publish->dir_fd < 0)
-        return nt_err_set(err, NT_ERR_SYSTEM, "nowhere to publish");
+        return nt_err_set(err, NT_ERR_SYSTEM, "no directory to publish in");
     nt_err_set(&line, NT_ERR_NONE, "%s", reason);
     int n = snprintf(text, sizeof text, "NETTOPO_STATUS=failed\nNETTOPO_REASON=%s\n%s", line.text,
                      publish->has_log ? "NETTOPO_LOG=" NT_LOG_FILE "\n" : "");
-    drop_papers(publish);
-    if (nt_publish_paper(publish, NT_PAPER_ENV, false, text, (size_t)n, err) != 0)
+    remove_artifacts(publish);
+    if (nt_publish_artifact(publish, NT_ARTIFACT_ENV, false, text, (size_t)n, err) != 0)
         return -1;
     return nt_publish_finish(publish, err);
 }
 
 void nt_publish_fini(struct nt_publish *publish)
 {
-    for (int k = 0; k < NT_PAPER_END; k++)
+    for (int k = 0; k < NT_ARTIFACT_END; k++)
         if (publish->fd[k] >= 0)
             close(publish->fd[k]);
-    bool aside = publish->dir_fd >= 0;
-    if (aside)
+    bool unpublished = publish->dir_fd >= 0;
+    if (unpublished)
         close(publish->dir_fd);
     if (publish->run_fd >= 0) {
-        if (aside)
-            remove_dir(publish->run_fd, publish->aside, NULL);
+        if (unpublished)
+            remove_dir(publish->run_fd, publish->tmp_name, NULL);
         close(publish->run_fd);
     }
     publish->run_fd = publish->dir_fd = -1;
-    for (int k = 0; k < NT_PAPER_END; k++)
+    for (int k = 0; k < NT_ARTIFACT_END; k++)
         publish->fd[k] = -1;
 }

@@ -1,8 +1,8 @@
-/* The job's directory: run_dir/JOBID, written aside and put in place by one rename.
+/* The job's directory run_dir/JOBID: written under a temporary name and published by one rename.
  *
- * run_dir and everything below belong to root; only the job's user may read, nobody may write.
- * Every name is opened relative to a directory that we hold open, without following links. The
- * total of all papers is bounded. Knows file names, not what stands in the files. */
+ * run_dir and everything below belong to root; only the job's user may read, nobody else may write.
+ * Every name is opened relative to an open directory, without following links. The total size of
+ * all artifacts is bounded. Their contents are not known here. */
 #ifndef NT_PUBLISH_H
 #define NT_PUBLISH_H
 
@@ -17,40 +17,40 @@
 struct nt_publish {
     int run_fd, dir_fd; /* -1: none */
     char name[16];      /* "42" */
-    char aside[40];     /* "42.tmp-0123456789abcdef" */
+    char tmp_name[40];  /* "42.tmp-0123456789abcdef" */
     uint64_t used_bytes, limit_bytes;
     uid_t uid;
     gid_t gid;
-    int fd[NT_PAPER_END];        /* papers that are being written; -1 */
-    bool complete[NT_PAPER_END]; /* their last part came */
+    int fd[NT_ARTIFACT_END];        /* artifacts that are being written; -1 */
+    bool complete[NT_ARTIFACT_END]; /* the last part is written */
     bool has_log;
 };
 
-/* Makes run_dir if need be, removes what an earlier run of the job left, and begins aside.
- * On error there is nothing to finish. */
+/* Creates run_dir if it is missing, removes what an earlier run of the job left, and creates the
+ * temporary directory. On error there is nothing to finish. */
 int nt_publish_begin(struct nt_publish *publish, const char *run_dir, uint32_t job, uid_t uid,
                      gid_t gid, uint64_t limit_bytes, struct nt_err *err);
 
-/* The next part of a paper; more: another follows. */
-int nt_publish_paper(struct nt_publish *publish, uint32_t paper, bool more, const void *data,
-                     size_t bytes, struct nt_err *err);
+/* Appends a part of an artifact (enum nt_artifact); more: another one follows. */
+int nt_publish_artifact(struct nt_publish *publish, uint32_t artifact, bool more, const void *data,
+                        size_t bytes, struct nt_err *err);
 
-/* Puts the directory in place. -1 when a paper is not complete or hint.env is missing; the
- * caller may still call nt_publish_failed. */
+/* Renames the directory to its final name. -1 when an artifact is not complete or hint.env is
+ * missing; nt_publish_failed may still be called. */
 int nt_publish_finish(struct nt_publish *publish, struct nt_err *err);
 
-/* The log, beside the papers: the last one counts, and what has no room within the limit is cut.
- * Without it the rest is published all the same. */
+/* Writes the log beside the artifacts, replacing an earlier one, cut at the size limit. An error is
+ * ignored: the rest is published without it. */
 void nt_publish_log(struct nt_publish *publish, const char *text, size_t bytes);
 
-/* Drops every paper and puts in place a directory with nothing but a hint.env that says failed
- * and why, and the log when there is one. */
+/* Removes all artifacts and publishes a directory with a hint.env that says failed and the reason,
+ * and the log when there is one. */
 int nt_publish_failed(struct nt_publish *publish, const char *reason, struct nt_err *err);
 
-/* Removes what stands aside, if anything, and closes. After begin failed: fine. */
+/* Removes the temporary directory if it is still there, and closes. Fine after begin failed. */
 void nt_publish_fini(struct nt_publish *publish);
 
-/* The epilog: removes run_dir/JOB and what stands aside for it. 0 also when there was nothing. */
+/* Removes run_dir/JOB and the job's temporary directories (epilog). 0 also when there are none. */
 int nt_publish_remove(const char *run_dir, uint32_t job, struct nt_err *err);
 
 #endif

@@ -15,7 +15,7 @@ static int read_number(const char *what, const char *text, uint64_t max, uint64_
     return 0;
 }
 
-/* The largest ids stand for "none". */
+/* The two largest values mean "none" or "any" to Slurm and the kernel. */
 static int read_ids(struct nt_request *request, const char *job, const char *uid, const char *gid,
                     struct nt_err *err)
 {
@@ -24,15 +24,15 @@ static int read_ids(struct nt_request *request, const char *job, const char *uid
         read_number("uid", uid, UINT32_MAX - 2, &u, err) != 0)
         return -1;
     if (j == 0)
-        return nt_err_set(err, NT_ERR_USAGE, "job: 0 is none");
+        return nt_err_set(err, NT_ERR_USAGE, "job: 0 is not a job id");
     if (gid != NULL) {
         if (read_number("gid", gid, UINT32_MAX - 2, &g, err) != 0)
             return -1;
     } else {
         const struct passwd *user = getpwuid((uid_t)u);
         if (user == NULL)
-            return nt_err_set(err, NT_ERR_USAGE, "gid: not given, and uid %s is not known here",
-                              uid);
+            return nt_err_set(err, NT_ERR_USAGE,
+                              "gid: not given, and uid %s is unknown on this host", uid);
         g = user->pw_gid;
     }
     request->job = (uint32_t)j;
@@ -41,8 +41,8 @@ static int read_ids(struct nt_request *request, const char *job, const char *uid
     return 0;
 }
 
-/* Slurm gives a bare option's value as this. */
-static const char *without_null(const char *text)
+/* Slurm passes an option without a value as this text. */
+static const char *option_value(const char *text)
 {
     return text != NULL && strcmp(text, "(null)") == 0 ? "" : text;
 }
@@ -54,25 +54,25 @@ static int read_script_environment(struct nt_request *request, struct nt_err *er
         option = getenv("SPANK__SLURM_SPANK_OPTION_nettopo_nettopo");
     request->from_script = true;
     request->wanted = option != NULL;
-    if (nt_option_parse(without_null(option), &request->option, err) != 0)
+    if (nt_option_parse(option_value(option), &request->option, err) != 0)
         return nt_err_prefix(err, "option");
     return read_ids(request, getenv("SLURM_JOB_ID"), getenv("SLURM_JOB_UID"),
                     getenv("SLURM_JOB_GID"), err);
 }
 
-struct words {
+struct arguments {
     const char *conf, *job, *uid, *gid, *option;
 };
 
-static int read_words(struct words *words, int argc, char **argv, struct nt_err *err)
+static int read_arguments(struct arguments *arguments, int argc, char **argv, struct nt_err *err)
 {
     struct {
         const char *name, **value;
-    } table[] = {{"--conf", &words->conf},
-                 {"--job", &words->job},
-                 {"--uid", &words->uid},
-                 {"--gid", &words->gid},
-                 {"--option", &words->option}};
+    } table[] = {{"--conf", &arguments->conf},
+                 {"--job", &arguments->job},
+                 {"--uid", &arguments->uid},
+                 {"--gid", &arguments->gid},
+                 {"--option", &arguments->option}};
     enum { N = sizeof table / sizeof *table };
     for (int k = 0; k < argc; k += 2) {
         size_t t = 0;
@@ -100,7 +100,7 @@ int nt_request_read(struct nt_request *request, int argc, char **argv, struct nt
                  {"--help", NT_VERB_HELP, false},
                  {"--version", NT_VERB_VERSION, false}};
     enum { N = sizeof verbs / sizeof *verbs };
-    struct words words = {0};
+    struct arguments arguments = {0};
     *request = (struct nt_request){0};
     size_t v = 0;
     while (argc >= 2 && v < N && strcmp(argv[1], verbs[v].name) != 0)
@@ -113,17 +113,17 @@ int nt_request_read(struct nt_request *request, int argc, char **argv, struct nt
     request->from_script = verbs[v].script;
     if (request->verb == NT_VERB_HELP || request->verb == NT_VERB_VERSION)
         return 0;
-    if (read_words(&words, argc - 2, argv + 2, err) != 0)
+    if (read_arguments(&arguments, argc - 2, argv + 2, err) != 0)
         return -1;
-    request->conf = words.conf;
+    request->conf = arguments.conf;
     if (verbs[v].script)
         return read_script_environment(request, err);
     request->wanted = true;
-    if (nt_option_parse(without_null(words.option), &request->option, err) != 0)
+    if (nt_option_parse(option_value(arguments.option), &request->option, err) != 0)
         return nt_err_prefix(err, "--option");
-    if (request->verb == NT_VERB_REMOVE && words.uid == NULL)
-        words.uid = words.gid = "0"; /* not used */
-    return read_ids(request, words.job, words.uid, words.gid, err);
+    if (request->verb == NT_VERB_REMOVE && arguments.uid == NULL)
+        arguments.uid = arguments.gid = "0"; /* not used */
+    return read_ids(request, arguments.job, arguments.uid, arguments.gid, err);
 }
 
 void nt_request_limit(struct nt_option *option, const struct nt_conf *conf, double *budget_s)

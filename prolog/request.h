@@ -1,5 +1,5 @@
-/* What the agent is told to do: its command line, or a Prolog script's environment. Checked here
- * again, whoever wrote it. */
+/* The agent's command line, or the environment of a Prolog or Epilog script. Everything is checked
+ * again here, whatever the plugin has checked. */
 #ifndef NT_REQUEST_H
 #define NT_REQUEST_H
 
@@ -15,8 +15,8 @@ enum nt_request_verb { NT_VERB_NONE, NT_VERB_RUN, NT_VERB_REMOVE, NT_VERB_HELP, 
 
 struct nt_request {
     enum nt_request_verb verb;
-    bool from_script; /* exit 0 whatever happens: a Prolog script's status drains nodes */
-    bool wanted;      /* the job said --nettopo */
+    bool from_script; /* always exit 0: a Prolog script that fails drains the node */
+    bool wanted;      /* the job has --nettopo */
     const char *conf; /* borrowed from argv; NULL: the default, which may be missing */
     uint32_t job;
     uid_t uid;
@@ -27,7 +27,7 @@ struct nt_request {
 /* NT_ERR_USAGE names the argument or the variable. */
 int nt_request_read(struct nt_request *request, int argc, char **argv, struct nt_err *err);
 
-/* Holds the option to what the configuration allows; *budget_s becomes what is to be had. */
+/* Limits the option to what the configuration allows; *budget_s becomes the budget in seconds. */
 void nt_request_limit(struct nt_option *option, const struct nt_conf *conf, double *budget_s);
 
 #endif

@@ -1,15 +1,16 @@
-/* The two parts that a host can play once its seat is taken. Each returns when the seat is
- * settled, at the latest soon after seat->give_up. */
+/* The two roles of an agent. Each function runs the event loop of its role and returns when the
+ * session's outcome is decided, at the latest shortly after session->give_up. */
 #ifndef NT_ROLE_H
 #define NT_ROLE_H
 
-#include "seat.h"
+#include "session.h"
 
-/* The first host of the job: meets the others at its door, keeps the gathers, passes rank 0's
- * texts on to all. */
-void nt_lead(struct nt_seat *seat);
+/* The leader, on the job's first host: accepts the others, collects gathers for rank 0, and sends
+ * its broadcasts and artifacts to all. */
+void nt_leader_run(struct nt_session *session);
 
-/* Every other host: finds the leader, passes frames between it and the probe. */
-void nt_follow(struct nt_seat *seat);
+/* A member, on every other host: connects to its leader and relays frames between it and the probe;
+ * the first host of a block also relays for its block. */
+void nt_member_run(struct nt_session *session);
 
 #endif

@@ -8,30 +8,30 @@
 
 enum { REASON_MAX = NT_ERR_TEXT_BYTES - 1, PATH_ROOM = 320 };
 
-enum kind { STATUS, REASON, JSON, ORDER, GAIN, PAPER, APPLY_PAPER, APPLY_WORD };
+enum kind { STATUS, REASON, JSON, ORDER, GAIN, FILE_NAME, APPLY_FILE, APPLY_VALUE };
 
 struct rule {
     const char *name;
     enum kind kind;
-    const char *word; /* the only value */
+    const char *word; /* the only valid value */
 };
 
 static const struct rule rules[] = {
     {"NETTOPO_STATUS", STATUS, NULL},
     {"NETTOPO_REASON", REASON, NULL},
-    {"NETTOPO_MAP", PAPER, "map.json"},
+    {"NETTOPO_MAP", FILE_NAME, "map.json"},
     {"NETTOPO_JSON", JSON, NULL},
     {"NETTOPO_NODE_ORDER", ORDER, NULL},
-    {"NETTOPO_HOSTFILE", PAPER, "hostfile"},
-    {"NETTOPO_RANKFILE", PAPER, "rankfile"},
-    {"NETTOPO_RANK_ORDER", PAPER, "rankorder"},
+    {"NETTOPO_HOSTFILE", FILE_NAME, "hostfile"},
+    {"NETTOPO_RANKFILE", FILE_NAME, "rankfile"},
+    {"NETTOPO_RANK_ORDER", FILE_NAME, "rankorder"},
     {"NETTOPO_GAIN", GAIN, NULL},
-    {"NETTOPO_LOG", PAPER, NT_LOG_FILE},
-    {"SLURM_HOSTFILE", APPLY_PAPER, "hostfile"},
-    {"SLURM_DISTRIBUTION", APPLY_WORD, "arbitrary"},
+    {"NETTOPO_LOG", FILE_NAME, NT_LOG_FILE},
+    {"SLURM_HOSTFILE", APPLY_FILE, "hostfile"},
+    {"SLURM_DISTRIBUTION", APPLY_VALUE, "arbitrary"},
 };
 enum { RULES = sizeof rules / sizeof *rules };
-_Static_assert((int)RULES <= (int)NT_ENVIRON_VARS_MAX, "every variable has its place");
+_Static_assert((int)RULES <= (int)NT_ENVIRON_VARS_MAX, "room for every variable");
 
 static bool is_one_of(char c, const char *set)
 {
@@ -71,7 +71,7 @@ static bool is_printable(const char *value, size_t bytes)
     return true;
 }
 
-static bool fits(const struct rule *rule, const char *value, size_t bytes)
+static bool value_is_valid(const struct rule *rule, const char *value, size_t bytes)
 {
     switch (rule->kind) {
     case STATUS:
@@ -85,9 +85,9 @@ static bool fits(const struct rule *rule, const char *value, size_t bytes)
         return bytes > 0 && is_host_list(value);
     case GAIN:
         return is_number(value);
-    case PAPER:
-    case APPLY_PAPER:
-    case APPLY_WORD:
+    case FILE_NAME:
+    case APPLY_FILE:
+    case APPLY_VALUE:
         return strcmp(value, rule->word) == 0;
     }
     return false;
@@ -95,15 +95,15 @@ static bool fits(const struct rule *rule, const char *value, size_t bytes)
 
 /* ---- filling ---- */
 
-struct filling {
-    const struct nt_environ_place *place;
+struct reader {
+    const struct nt_environ_options *options;
     struct nt_environ *environ;
     size_t used, room; /* of memory */
     bool seen[RULES];
 };
 
-/* Memory was made large enough for all values and all paths. */
-static const char *keep(struct filling *f, const char *value, size_t bytes)
+/* The memory is large enough for all values and paths. */
+static const char *store_value(struct reader *f, const char *value, size_t bytes)
 {
     char *to = f->environ->memory + f->used;
     memcpy(to, value, bytes);
@@ -112,30 +112,31 @@ static const char *keep(struct filling *f, const char *value, size_t bytes)
     return to;
 }
 
-static void add(struct filling *f, const struct rule *rule, const char *value, size_t bytes)
+static void add_variable(struct reader *f, const struct rule *rule, const char *value, size_t bytes)
 {
     char path[PATH_ROOM];
-    bool paper = rule->kind == PAPER || rule->kind == APPLY_PAPER;
-    bool apply = rule->kind == APPLY_PAPER || rule->kind == APPLY_WORD;
-    if (apply && !f->place->apply)
+    bool is_file = rule->kind == FILE_NAME || rule->kind == APPLY_FILE;
+    bool apply = rule->kind == APPLY_FILE || rule->kind == APPLY_VALUE;
+    if (apply && !f->options->apply)
         return;
-    if (paper) {
-        if (f->place->has != NULL && !f->place->has(f->place->context, value))
+    if (is_file) {
+        if (f->options->has != NULL && !f->options->has(f->options->context, value))
             return;
-        int n = snprintf(path, sizeof path, "%s/%s", f->place->dir, value);
+        int n = snprintf(path, sizeof path, "%s/%s", f->options->dir, value);
         if (n < 0 || n >= (int)sizeof path)
             return;
         value = path;
         bytes = (size_t)n;
     }
-    f->environ->var[f->environ->count++] = (struct nt_variable){rule->name, keep(f, value, bytes)};
+    f->environ->var[f->environ->count++] =
+        (struct nt_variable){rule->name, store_value(f, value, bytes)};
 }
 
-static int read_line(struct filling *f, size_t number, char *line, size_t bytes, struct nt_err *err)
+static int read_line(struct reader *f, size_t number, char *line, size_t bytes, struct nt_err *err)
 {
     char *equals = memchr(line, '=', bytes);
     if (equals == NULL || !is_printable(line, bytes))
-        return nt_err_set(err, NT_ERR_INPUT, "hint.env:%zu: not a NAME=VALUE of printable text",
+        return nt_err_set(err, NT_ERR_INPUT, "hint.env:%zu: not NAME=VALUE in printable characters",
                           number);
     *equals = '\0';
     const char *value = equals + 1;
@@ -143,29 +144,30 @@ static int read_line(struct filling *f, size_t number, char *line, size_t bytes,
     while (r < RULES && strcmp(rules[r].name, line) != 0)
         r++;
     if (r == RULES)
-        return nt_err_set(err, NT_ERR_INPUT, "hint.env:%zu: \"%.40s\" is not ours to set", number,
-                          line);
+        return nt_err_set(err, NT_ERR_INPUT, "hint.env:%zu: \"%.40s\" is not a variable of nettopo",
+                          number, line);
     if (f->seen[r])
-        return nt_err_set(err, NT_ERR_INPUT, "hint.env:%zu: a second %s", number, rules[r].name);
-    if (value_bytes > NT_ENVIRON_VALUE_MAX || !fits(&rules[r], value, value_bytes))
-        return nt_err_set(err, NT_ERR_INPUT, "hint.env:%zu: %s has no such value", number,
+        return nt_err_set(err, NT_ERR_INPUT, "hint.env:%zu: %s is set twice", number,
+                          rules[r].name);
+    if (value_bytes > NT_ENVIRON_VALUE_MAX || !value_is_valid(&rules[r], value, value_bytes))
+        return nt_err_set(err, NT_ERR_INPUT, "hint.env:%zu: invalid value of %s", number,
                           rules[r].name);
     f->seen[r] = true;
-    add(f, &rules[r], value, value_bytes);
+    add_variable(f, &rules[r], value, value_bytes);
     return 0;
 }
 
-static int read_lines(struct filling *f, char *text, size_t bytes, struct nt_err *err)
+static int read_lines(struct reader *f, char *text, size_t bytes, struct nt_err *err)
 {
     size_t number = 0;
     for (size_t at = 0; at < bytes;) {
         char *end = memchr(text + at, '\n', bytes - at);
         if (end == NULL)
-            return nt_err_set(err, NT_ERR_INPUT, "hint.env:%zu: breaks off", number + 1);
+            return nt_err_set(err, NT_ERR_INPUT, "hint.env:%zu: no newline at its end", number + 1);
         *end = '\0';
         size_t line_bytes = (size_t)(end - (text + at));
         if (memchr(text + at, '\0', line_bytes) != NULL)
-            return nt_err_set(err, NT_ERR_INPUT, "hint.env:%zu: a zero byte", number + 1);
+            return nt_err_set(err, NT_ERR_INPUT, "hint.env:%zu: contains a NUL byte", number + 1);
         if (read_line(f, ++number, text + at, line_bytes, err) != 0)
             return -1;
         at += line_bytes + 1;
@@ -175,14 +177,14 @@ static int read_lines(struct filling *f, char *text, size_t bytes, struct nt_err
     return 0;
 }
 
-int nt_environ_read(const char *text, size_t bytes, const struct nt_environ_place *place,
+int nt_environ_read(const char *text, size_t bytes, const struct nt_environ_options *options,
                     struct nt_environ *environ, struct nt_err *err)
 {
     if (bytes > NT_ENVIRON_TEXT_MAX)
         return nt_err_set(err, NT_ERR_INPUT, "hint.env: %zu bytes, at most %d", bytes,
                           (int)NT_ENVIRON_TEXT_MAX);
     struct nt_environ made = {0};
-    struct filling f = {.place = place, .environ = &made};
+    struct reader f = {.options = options, .environ = &made};
     f.room = bytes + 1 + (size_t)RULES * PATH_ROOM;
     char *copy = malloc(bytes + 1);
     made.memory = malloc(f.room);

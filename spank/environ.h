@@ -1,9 +1,9 @@
-/* From the lines of hint.env to the variables that a job gets.
+/* Turns the lines of hint.env into the variables of the job.
  *
- * The lines were written by a process of the job's user, so they are looked at as any user's
- * text: only names that we know, each once, values of the form that the name asks for. Files are
- * named by their bare known name; the path to them is ours. One wrong line and the whole text
- * is refused. Knows nothing of Slurm. */
+ * The lines were written by a process of the job's user, so they are checked like any user's input:
+ * only known names, each once, with a value of the form that the name has. Files are given by their
+ * known name without a path; the path is added here. One wrong line rejects the whole text. Does
+ * not depend on Slurm. */
 #ifndef NT_ENVIRON_H
 #define NT_ENVIRON_H
 
@@ -29,16 +29,16 @@ struct nt_environ {
     char *memory; /* the values; owned */
 };
 
-struct nt_environ_place {
+struct nt_environ_options {
     const char *dir; /* the job's directory, absolute */
-    bool apply; /* the job asked for it: SLURM_HOSTFILE and SLURM_DISTRIBUTION are let through */
-    /* whether dir holds this file; NULL: all are there */
+    bool apply;      /* the job has the item: SLURM_HOSTFILE and SLURM_DISTRIBUTION are set */
+    /* whether dir has this file; NULL: all exist */
     bool (*has)(const void *context, const char *file);
     const void *context;
 };
 
 /* NT_ERR_INPUT names the line. NETTOPO_STATUS is always among the variables. */
-int nt_environ_read(const char *text, size_t bytes, const struct nt_environ_place *place,
+int nt_environ_read(const char *text, size_t bytes, const struct nt_environ_options *options,
                     struct nt_environ *environ, struct nt_err *err);
 void nt_environ_fini(struct nt_environ *environ);
 

@@ -9,13 +9,13 @@
 
 static const char DEFAULT_CONF[] = NT_SYSCONFDIR "/nettopo/nettopo.conf";
 
-static int check(int fd, const char *path, struct nt_err *err)
+static int check_owner(int fd, const char *path, struct nt_err *err)
 {
     struct stat st;
     if (fstat(fd, &st) != 0)
         return nt_err_set(err, NT_ERR_SYSTEM, "%s: %s", path, strerror(errno));
     if (!S_ISREG(st.st_mode) || st.st_uid != 0 || (st.st_mode & 022) != 0)
-        return nt_err_set(err, NT_ERR_INPUT, "%s: not a file that only root may write", path);
+        return nt_err_set(err, NT_ERR_INPUT, "%s: not a regular file writable by root alone", path);
     return 0;
 }
 
@@ -51,7 +51,7 @@ int nt_file_load(const char *path, size_t max_bytes, char **text, size_t *bytes,
     char *buffer = malloc(max_bytes + 1);
     if (buffer == NULL)
         nt_err_set(err, NT_ERR_SYSTEM, "%s: out of memory", path);
-    else if (check(fd, path, err) == 0)
+    else if (check_owner(fd, path, err) == 0)
         rc = read_all(fd, path, max_bytes, buffer, bytes, err);
     close(fd);
     if (rc != 0) {

@@ -1,4 +1,4 @@
-/* Small files that root wrote, read whole and never through a link. */
+/* Reads small files that only root can write, completely and without following a link. */
 #ifndef NT_SPANK_FILE_H
 #define NT_SPANK_FILE_H
 
@@ -8,12 +8,12 @@
 #include "conf.h"
 #include "err.h"
 
-/* *text is new memory (free it). *missing, when not NULL, tells a file that is not there
- * (NT_ERR_SYSTEM as for any other failure). */
+/* *text is new memory, freed by the caller. *missing, when not NULL, becomes true for a file that
+ * does not exist (NT_ERR_SYSTEM as for any other failure). */
 int nt_file_load(const char *path, size_t max_bytes, char **text, size_t *bytes, bool *missing,
                  struct nt_err *err);
 
-/* The configuration. path NULL: the default file, which need not be there. */
+/* Reads the configuration. path NULL: the default file, which may be missing. */
 int nt_file_conf(const char *path, struct nt_conf *conf, struct nt_err *err);
 
 #endif

@@ -1,9 +1,9 @@
-/* spank_nettopo.so: the option, the prolog's and epilog's hook, the job's variables.
+/* spank_nettopo.so: the option --nettopo, the prolog and epilog callbacks, the job's variables.
  *
  * Loaded into sbatch, salloc, srun and slurmstepd, so it is small, keeps no state but the option
- * that was given at submission, and calls nothing that can end the process. Slurm may take any
- * failure out on the node or the job: outside of the option's own parsing every callback logs and
- * returns success. */
+ * given at submission, and calls nothing that can exit or abort. Slurm may drain the node or fail
+ * the job when a callback fails: except for the parsing of the option every callback logs errors
+ * and returns success. */
 #pragma GCC visibility push(default)
 #include <slurm/spank.h>
 
@@ -23,20 +23,20 @@ SPANK_PLUGIN(nettopo, 1)
 #include "option.h"
 #include "spawn.h"
 
-/* By then the agent has published, whatever held it up; all that it may still do is to end what
+/* Time beyond the budget. By then the agent has published; it may still wait for processes that
  * cannot be killed. */
 static const double AGENT_SLACK_S = 0.8, REMOVE_S = 2.0;
 
 /* ---- the option ---- */
 
-/* Slurm gives a bare option's value as the text "(null)". */
-static const char *plain(const char *value)
+/* Slurm passes an option without a value as the text "(null)". */
+static const char *option_value(const char *value)
 {
     return value != NULL && strcmp(value, "(null)") == 0 ? NULL : value;
 }
 
-/* Files are meant from where the user stands; the job's hosts stand elsewhere. */
-static int root_option(struct nt_option *option, struct nt_err *err)
+/* Makes the path of a pattern file absolute: it is relative to the user's current directory. */
+static int resolve_option_path(struct nt_option *option, struct nt_err *err)
 {
     char dir[NT_PATTERN_TEXT_BYTES];
     const char *path = nt_pattern_matrix(option->pattern);
@@ -45,17 +45,17 @@ static int root_option(struct nt_option *option, struct nt_err *err)
     if (getcwd(dir, sizeof dir) == NULL)
         return nt_err_set(err, NT_ERR_USAGE, "pattern \"%.60s\": %s", option->pattern,
                           errno == ERANGE ? "the path of this directory is too long"
-                                          : "this directory cannot be named");
-    return nt_option_root(option, dir, err);
+                                          : "the current directory cannot be determined");
+    return nt_option_resolve_path(option, dir, err);
 }
 
-/* What sbatch, salloc or srun was given, with paths as they are meant. Of several, as in a script
- * and on the command line, Slurm comes with the one that counts last. Kept from the one callback
- * to the other because Slurm does not answer spank_option_getopt in init_post_opt. */
+/* The option at submission, with an absolute path. When it is given several times, as in a script
+ * and on the command line, Slurm calls back last for the one that takes effect. Kept between
+ * callbacks because spank_option_getopt does not work in init_post_opt. */
 static struct nt_option submitted;
 static bool is_submitted;
 
-/* At submission a wrong item is refused; a step that is being launched is never stopped. */
+/* Rejects a wrong item at submission, but never when a step is launched. */
 static int check_option(int val, const char *value, int remote)
 {
     struct nt_option option;
@@ -63,7 +63,8 @@ static int check_option(int val, const char *value, int remote)
     (void)val;
     if (remote)
         return 0;
-    if (nt_option_parse(plain(value), &option, &err) == 0 && root_option(&option, &err) == 0) {
+    if (nt_option_parse(option_value(value), &option, &err) == 0 &&
+        resolve_option_path(&option, &err) == 0) {
         submitted = option;
         is_submitted = true;
         return 0;
@@ -75,14 +76,15 @@ static int check_option(int val, const char *value, int remote)
 static struct spank_option nettopo_option = {
     .name = "nettopo",
     .arginfo = "ITEM,...",
-    .usage = "find the job's network first: quick|standard|full, budget=S, pattern=P, sweep=KIND, "
-             "apply, debug, off",
+    .usage =
+        "measure the job's network first: quick|standard|full, budget=S, pattern=P, sweep=KIND, "
+        "apply, debug, off",
     .has_arg = 2,
     .val = 0,
     .cb = check_option,
 };
 
-/* 1: given, 0: not given, -1: given and wrong */
+/* 1: given, 0: not given, -1: given and invalid. */
 static int get_option(spank_t spank, struct nt_option *option, struct nt_err *err)
 {
     char *value = NULL;
@@ -90,7 +92,7 @@ static int get_option(spank_t spank, struct nt_option *option, struct nt_err *er
         nt_option_parse(NULL, option, NULL);
         return 0;
     }
-    return nt_option_parse(plain(value), option, err) == 0 ? 1 : -1;
+    return nt_option_parse(option_value(value), option, err) == 0 ? 1 : -1;
 }
 
 int slurm_spank_init(spank_t spank, int ac, char **av)
@@ -102,8 +104,8 @@ int slurm_spank_init(spank_t spank, int ac, char **av)
     return 0;
 }
 
-/* Prolog scripts, and our own hook there, see it as SPANK_NETTOPO: with paths as they were meant,
- * which the text that Slurm itself passes on does not have. */
+/* Passes the option to prolog scripts and to the prolog callback as SPANK_NETTOPO, with an absolute
+ * path; the text that Slurm itself passes on has the path as the user wrote it. */
 int slurm_spank_init_post_opt(spank_t spank, int ac, char **av)
 {
     char text[NT_OPTION_TEXT_BYTES];
@@ -118,7 +120,7 @@ int slurm_spank_init_post_opt(spank_t spank, int ac, char **av)
 
 /* ---- the configuration ---- */
 
-/* The plugin's one argument; NULL: the usual file. */
+/* The plugin's only argument; NULL: the default file. */
 static const char *conf_path(int ac, char **av)
 {
     const char *path = NULL;
@@ -133,30 +135,30 @@ static const char *conf_path(int ac, char **av)
 
 /* ---- prolog and epilog ---- */
 
-struct words {
+struct agent_arguments {
     char job[16], uid[16], gid[16], option[NT_OPTION_TEXT_BYTES];
 };
 
-static int run_agent(const struct nt_conf *conf, const char *path, const struct words *words,
-                     double seconds, struct nt_err *err)
+static int run_agent(const struct nt_conf *conf, const char *path,
+                     const struct agent_arguments *arguments, double seconds, struct nt_err *err)
 {
     char *const argv[] = {(char *)conf->prolog,
                           "run",
                           "--job",
-                          (char *)words->job,
+                          (char *)arguments->job,
                           "--uid",
-                          (char *)words->uid,
+                          (char *)arguments->uid,
                           "--gid",
-                          (char *)words->gid,
+                          (char *)arguments->gid,
                           "--option",
-                          (char *)words->option,
+                          (char *)arguments->option,
                           path != NULL ? "--conf" : NULL,
                           (char *)path,
                           NULL};
     return nt_spawn_wait(argv, seconds, err);
 }
 
-static int name_job(spank_t spank, struct words *words, struct nt_err *err)
+static int get_job_ids(spank_t spank, struct agent_arguments *arguments, struct nt_err *err)
 {
     uint32_t job = 0;
     uid_t uid = 0;
@@ -164,16 +166,16 @@ static int name_job(spank_t spank, struct words *words, struct nt_err *err)
     if (spank_get_item(spank, S_JOB_ID, &job) != ESPANK_SUCCESS ||
         spank_get_item(spank, S_JOB_UID, &uid) != ESPANK_SUCCESS ||
         spank_get_item(spank, S_JOB_GID, &gid) != ESPANK_SUCCESS)
-        return nt_err_set(err, NT_ERR_SYSTEM, "Slurm does not say which job this is");
-    snprintf(words->job, sizeof words->job, "%u", job);
-    snprintf(words->uid, sizeof words->uid, "%u", (unsigned)uid);
-    snprintf(words->gid, sizeof words->gid, "%u", (unsigned)gid);
+        return nt_err_set(err, NT_ERR_SYSTEM, "Slurm gives no job id, user or group");
+    snprintf(arguments->job, sizeof arguments->job, "%u", job);
+    snprintf(arguments->uid, sizeof arguments->uid, "%u", (unsigned)uid);
+    snprintf(arguments->gid, sizeof arguments->gid, "%u", (unsigned)gid);
     return 0;
 }
 
-/* The same pattern with the whole path, as it was left at submission. Whoever sets the variable
- * can only name another file that is read as the job's user. */
-static void restore_path(struct nt_option *option)
+/* Takes the absolute path that was set at submission. A user who sets the variable can only name
+ * another file, which is read as that user. */
+static void restore_pattern_path(struct nt_option *option)
 {
     struct nt_option left;
     const char *path = nt_pattern_matrix(option->pattern), *text = getenv("SPANK_NETTOPO");
@@ -182,7 +184,7 @@ static void restore_path(struct nt_option *option)
         memcpy(option->pattern, left.pattern, sizeof option->pattern);
 }
 
-static double seconds_for(const struct nt_option *option, const struct nt_conf *conf)
+static double agent_timeout_s(const struct nt_option *option, const struct nt_conf *conf)
 {
     double budget = option->budget_s > 0 ? option->budget_s : conf->budget_default_s;
     return (budget < conf->budget_max_s ? budget : conf->budget_max_s) + AGENT_SLACK_S;
@@ -194,19 +196,19 @@ int slurm_spank_job_prolog(spank_t spank, int ac, char **av)
     struct nt_option option;
     struct nt_conf conf;
     struct nt_err err;
-    struct words words;
+    struct agent_arguments arguments;
     int given = get_option(spank, &option, &err);
     if (given < 0 || nt_file_conf(path, &conf, &err) != 0)
-        goto complain;
+        goto log_error;
     if ((given == 0 && !conf.default_on) || option.off || !conf.enabled)
         return 0;
-    restore_path(&option);
-    if (name_job(spank, &words, &err) != 0 ||
-        nt_option_format(&option, words.option, sizeof words.option, &err) != 0 ||
-        run_agent(&conf, path, &words, seconds_for(&option, &conf), &err) != 0)
-        goto complain;
+    restore_pattern_path(&option);
+    if (get_job_ids(spank, &arguments, &err) != 0 ||
+        nt_option_format(&option, arguments.option, sizeof arguments.option, &err) != 0 ||
+        run_agent(&conf, path, &arguments, agent_timeout_s(&option, &conf), &err) != 0)
+        goto log_error;
     return 0;
-complain:
+log_error:
     slurm_error("nettopo: %s", err.text);
     return 0;
 }
@@ -222,19 +224,19 @@ int slurm_spank_job_epilog(spank_t spank, int ac, char **av)
     if (spank_get_item(spank, S_JOB_ID, &job) != ESPANK_SUCCESS)
         return 0;
     if (nt_file_conf(path, &conf, &err) != 0)
-        goto complain;
+        goto log_error;
     struct nt_option option;
     snprintf(id, sizeof id, "%u", job);
     snprintf(dir, sizeof dir, "%s/%s", conf.run_dir, id);
-    /* no process for a job that has nothing here; one that was to have may have left parts */
+    /* no process for a job without files; a job with the option may have left temporary ones */
     if (lstat(dir, &st) != 0 && get_option(spank, &option, NULL) == 0)
         return 0;
     char *const argv[] = {conf.prolog,  "remove", "--job", id, path != NULL ? "--conf" : NULL,
                           (char *)path, NULL};
     if (nt_spawn_wait(argv, REMOVE_S, &err) != 0)
-        goto complain;
+        goto log_error;
     return 0;
-complain:
+log_error:
     slurm_error("nettopo: %s", err.text);
     return 0;
 }
@@ -255,18 +257,19 @@ static void set_failed(spank_t spank, const char *reason)
     spank_setenv(spank, "NETTOPO_REASON", reason, 1);
 }
 
-/* 0 when the job's variables are set */
+/* 0 when the job's variables are set. */
 static int set_variables(spank_t spank, const char *dir, bool apply, bool *missing,
                          struct nt_err *err)
 {
     char path[NT_CONF_PATH_BYTES + 64], *text;
     size_t bytes;
     struct nt_environ environ;
-    struct nt_environ_place place = {.dir = dir, .apply = apply, .has = has_file, .context = dir};
+    struct nt_environ_options options = {
+        .dir = dir, .apply = apply, .has = has_file, .context = dir};
     snprintf(path, sizeof path, "%s/hint.env", dir);
     if (nt_file_load(path, NT_ENVIRON_TEXT_MAX, &text, &bytes, missing, err) != 0)
         return -1;
-    int rc = nt_environ_read(text, bytes, &place, &environ, err);
+    int rc = nt_environ_read(text, bytes, &options, &environ, err);
     free(text);
     if (rc != 0)
         return -1;
@@ -303,7 +306,7 @@ int slurm_spank_user_init(spank_t spank, int ac, char **av)
         given = 1;
     } else {
         slurm_error("nettopo: %s", err.text);
-        given = 1; /* there is something: the job was to have variables */
+        given = 1; /* the directory exists, so the job must get a status */
     }
 failed:
     if (given != 0)

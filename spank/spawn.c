@@ -11,18 +11,19 @@
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
-/* What the agent and libslurm in it need; the rest of slurmd's environment stays here. */
-static const char *const passed[] = {
+#include "clock.h"
+
+/* What the agent and libslurm need; the rest of slurmd's environment is not passed on. */
+static const char *const passed_variables[] = {
     "SLURM_JOB_NODELIST",  "SLURM_NODELIST",     "SLURMD_NODENAME", "SLURM_JOB_RESTART_COUNT",
     "SLURM_RESTART_COUNT", "SLURM_CLUSTER_NAME", "SLURM_CONF",      "SLURM_JOB_CPUS_PER_NODE",
 };
-enum { PASSED = sizeof passed / sizeof *passed };
+enum { PASSED = sizeof passed_variables / sizeof *passed_variables };
 
 struct environment {
-    char *text[PASSED + 3]; /* PATH, LANG, the end */
+    char *text[PASSED + 3]; /* PATH, LANG and NULL */
     char *owned[PASSED];
 };
 
@@ -33,14 +34,14 @@ static int make_environment(struct environment *env, struct nt_err *err)
     env->text[n++] = "PATH=/usr/sbin:/usr/bin:/sbin:/bin";
     env->text[n++] = "LANG=C";
     for (size_t k = 0; k < PASSED; k++) {
-        const char *value = getenv(passed[k]);
+        const char *value = getenv(passed_variables[k]);
         if (value == NULL)
             continue;
-        size_t room = strlen(passed[k]) + strlen(value) + 2;
+        size_t room = strlen(passed_variables[k]) + strlen(value) + 2;
         env->owned[k] = malloc(room);
         if (env->owned[k] == NULL)
             return nt_err_set(err, NT_ERR_SYSTEM, "out of memory");
-        snprintf(env->owned[k], room, "%s=%s", passed[k], value);
+        snprintf(env->owned[k], room, "%s=%s", passed_variables[k], value);
         env->text[n++] = env->owned[k];
     }
     return 0;
@@ -52,14 +53,14 @@ static void free_environment(struct environment *env)
         free(env->owned[k]);
 }
 
-/* Between fork and exec: only what may be called there. */
-static void become_agent(char *const argv[], char *const env[], int said_fd)
+/* Between fork and exec: async-signal-safe calls only. */
+static void exec_agent(char *const argv[], char *const env[], int stderr_fd)
 {
     sigset_t none;
     setpgid(0, 0);
-    /* above 2, so that none of these overwrites another's source */
-    int null = fcntl(open("/dev/null", O_RDWR), F_DUPFD, 3), said = fcntl(said_fd, F_DUPFD, 3);
-    if (null < 0 || said < 0 || dup2(null, 0) < 0 || dup2(null, 1) < 0 || dup2(said, 2) < 0 ||
+    /* above 2, so that no dup2 overwrites the source of another */
+    int null = fcntl(open("/dev/null", O_RDWR), F_DUPFD, 3), output = fcntl(stderr_fd, F_DUPFD, 3);
+    if (null < 0 || output < 0 || dup2(null, 0) < 0 || dup2(null, 1) < 0 || dup2(output, 2) < 0 ||
         chdir("/") != 0)
         _exit(126);
     if (syscall(SYS_close_range, 3U, ~0U, 0U) != 0)
@@ -73,14 +74,7 @@ static void become_agent(char *const argv[], char *const env[], int said_fd)
     _exit(127);
 }
 
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
-
-/* true: it has ended and *status is known */
+/* true: it has ended, and *status is set. */
 static bool wait_until(pid_t pid, double until, int *status)
 {
     for (;;) {
@@ -88,71 +82,74 @@ static bool wait_until(pid_t pid, double until, int *status)
         if (got == pid)
             return true;
         if (got < 0 && errno != EINTR) {
-            *status = 0; /* somebody else reaped it: it has ended */
+            *status = 0; /* reaped elsewhere in this process: it has ended */
             return true;
         }
-        if (now() >= until)
+        if (nt_clock_s() >= until)
             return false;
         poll(NULL, 0, 2);
     }
 }
 
-/* The first line of what it said; the pipe's other end may still be held by somebody. */
-static void hear(int fd, char *line, size_t room)
+/* The first line of its output. Does not wait for the end of the output: another process may hold
+ * the pipe open. */
+static void read_first_line(int fd, char *line, size_t room)
 {
     ssize_t n = read(fd, line, room - 1);
     line[n > 0 ? n : 0] = '\0';
     line[strcspn(line, "\n")] = '\0';
 }
 
-static int judge(const char *path, int status, const char *said, struct nt_err *err)
+static int check_status(const char *path, int status, const char *output, struct nt_err *err)
 {
-    const char *colon = said[0] != '\0' ? ": " : "";
+    const char *colon = output[0] != '\0' ? ": " : "";
     if (WIFSIGNALED(status))
         return nt_err_set(err, NT_ERR_SYSTEM, "%s: killed by signal %d%s%s", path, WTERMSIG(status),
-                          colon, said);
+                          colon, output);
     if (WEXITSTATUS(status) >= 126)
         return nt_err_set(err, NT_ERR_SYSTEM, "%s: could not be started", path);
     if (WEXITSTATUS(status) != 0)
         return nt_err_set(err, NT_ERR_SYSTEM, "%s: status %d%s%s", path, WEXITSTATUS(status), colon,
-                          said);
+                          output);
     return 0;
 }
 
 int nt_spawn_wait(char *const argv[], double seconds, struct nt_err *err)
 {
     struct environment env;
-    double until = now() + seconds;
-    int status = 0, said[2];
+    double until = nt_clock_s() + seconds;
+    int status = 0, output[2];
     char line[256];
-    if (pipe2(said, O_CLOEXEC | O_NONBLOCK) != 0)
+    if (pipe2(output, O_CLOEXEC | O_NONBLOCK) != 0)
         return nt_err_set(err, NT_ERR_SYSTEM, "pipe: %s", strerror(errno));
     if (make_environment(&env, err) != 0)
         goto close_pipe;
     pid_t pid = fork();
     if (pid == 0)
-        become_agent(argv, env.text, said[1]);
+        exec_agent(argv, env.text, output[1]);
     if (pid < 0) {
         nt_err_set(err, NT_ERR_SYSTEM, "fork: %s", strerror(errno));
         goto close_pipe;
     }
     free_environment(&env);
-    close(said[1]);
-    setpgid(pid, pid); /* whoever of us is first; so that the kill finds the group */
+    close(output[1]);
+    setpgid(
+        pid,
+        pid); /* in parent and child, whichever runs first: the group must exist before the kill */
     bool ended = wait_until(pid, until, &status);
     if (!ended) {
         kill(-pid, SIGKILL);
         kill(pid, SIGKILL);
-        wait_until(pid, now() + 1, &status);
+        wait_until(pid, nt_clock_s() + 1, &status);
     }
-    hear(said[0], line, sizeof line);
-    close(said[0]);
+    read_first_line(output[0], line, sizeof line);
+    close(output[0]);
     if (!ended)
         return nt_err_set(err, NT_ERR_SYSTEM, "%s: killed after %.1f s", argv[0], seconds);
-    return judge(argv[0], status, line, err);
+    return check_status(argv[0], status, line, err);
 close_pipe:
     free_environment(&env);
-    close(said[0]);
-    close(said[1]);
+    close(output[0]);
+    close(output[1]);
     return -1;
 }

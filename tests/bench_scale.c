@@ -1,7 +1,7 @@
-/* What a round costs the job's first host and the first host of a block, when all hosts come to the
- * first one (a star) and when they come in blocks: the processor and the memory of the agent and of
- * rank 0's probe, and bytes on the wire. The agent's branch, its gathers and the probe's meeting
- * and rounds are the real ones, over socket pairs; one process plays all other hosts. */
+/* What a round costs the job's first host and a block leader, when all hosts connect to the first
+ * one and when they form blocks: processor and memory of the agent and of rank 0's probe, and bytes
+ * on the wire. Subtree, gathers and the probe's exchange and rounds are those of the programs, over
+ * socket pairs; one process plays all other hosts. */
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -12,12 +12,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "branch.h"
 #include "clock.h"
 #include "gather.h"
 #include "many_hosts.h"
 #include "match.h"
 #include "rng.h"
+#include "subtree.h"
 #include "turn.h"
 
 enum { ROUNDS = 8 };
@@ -140,10 +140,10 @@ static struct bill be_probe(int fd)
     return bill;
 }
 
-/* ---- the agent of the first host: what lead.c does with frames ---- */
+/* ---- the agent of the first host: what leader.c does with frames ---- */
 
 struct root {
-    struct nt_branch branch;
+    struct nt_subtree subtree;
     struct nt_gather gather;
     struct nt_conn probe;
     struct bill bill;
@@ -177,15 +177,16 @@ static void hear_probe(struct root *r)
     struct nt_frame frame;
     const unsigned char *payload;
     int got = 0;
-    while (!r->over && !r->branch.star.is_full &&
+    while (!r->over && !r->subtree.children.is_congested &&
            (got = nt_conn_next(&r->probe, &frame, &payload, NULL)) == 1) {
         if (frame.type == NT_FRAME_GATHER) {
-            nt_gather_piece(&r->gather, 0, frame.seq, false);
+            nt_gather_contribution(&r->gather, 0, frame.seq, false);
             nt_gather_open(&r->gather, frame.seq, nt_clock_s() + frame.wait_ms * 1e-3, NULL);
-        } else if (frame.type == NT_FRAME_CAST) {
-            bool one = (frame.flags & NT_FRAME_ONE) != 0;
-            r->bill.sent += frame_bytes(&frame) * (one ? 1 : (double)r->branch.star.here);
-            nt_branch_send(&r->branch, &frame, payload);
+        } else if (frame.type == NT_FRAME_BCAST) {
+            bool one = (frame.flags & NT_FRAME_UNICAST) != 0;
+            r->bill.sent +=
+                frame_bytes(&frame) * (one ? 1 : (double)r->subtree.children.online_count);
+            nt_subtree_send(&r->subtree, &frame, payload);
         } else {
             r->over = frame.type == NT_FRAME_DONE;
         }
@@ -198,9 +199,9 @@ static void hear_members(struct root *r)
     struct nt_frame frame;
     const unsigned char *payload;
     while (nt_conn_queued(&r->probe) < NT_QUEUE_HIGH &&
-           nt_branch_next(&r->branch, &frame, &payload) == 1) {
+           nt_subtree_next(&r->subtree, &frame, &payload) == 1) {
         r->bill.heard += frame_bytes(&frame);
-        if (nt_gather_piece(&r->gather, frame.host, frame.seq, false))
+        if (nt_gather_contribution(&r->gather, frame.host, frame.seq, false))
             nt_conn_queue(&r->probe, &frame, payload, NULL);
     }
     nt_conn_flush(&r->probe, NULL);
@@ -223,55 +224,57 @@ static struct bill be_root(size_t hosts, size_t block, int probe, const int *mem
 {
     static struct root r;
     struct pollfd *polls;
-    if (nt_branch_init(&r.branch, hosts, 0, block, NULL) != 0 ||
+    if (nt_subtree_init(&r.subtree, hosts, 0, block, NULL) != 0 ||
         nt_gather_init(&r.gather, hosts, NULL) != 0)
         give_up("out of memory");
     r.probe = conn_of(probe);
-    polls = take(nt_branch_polls_max(&r.branch) + 1, sizeof *polls);
+    polls = take(nt_subtree_pollfds_max(&r.subtree) + 1, sizeof *polls);
     for (size_t h = 1; h < hosts; h++)
         if (member[h] >= 0) {
             struct nt_conn conn;
             if (nt_conn_init(&conn, member[h], NT_PROOF_MAX, NT_QUEUE_MAX, NULL) != 0 ||
-                !nt_star_join(&r.branch.star, h, &conn, NT_FRAME_PAYLOAD_MAX, NT_QUEUE_MAX))
+                !nt_children_add(&r.subtree.children, h, &conn, NT_FRAME_PAYLOAD_MAX, NT_QUEUE_MAX))
                 give_up("no member");
         }
     send_start(&r, hosts);
     while (!r.over) {
         hear_members(&r);
         hear_probe(&r);
-        nt_branch_step(&r.branch);
+        nt_subtree_step(&r.subtree);
         end_gather(&r);
         bool read = nt_conn_queued(&r.probe) < NT_QUEUE_HIGH;
-        size_t n = nt_branch_polls(&r.branch, read, polls);
-        short events = (short)((r.branch.star.is_full ? 0 : POLLIN) |
+        size_t n = nt_subtree_pollfds(&r.subtree, read, polls);
+        short events = (short)((r.subtree.children.is_congested ? 0 : POLLIN) |
                                (nt_conn_queued(&r.probe) > 0 ? POLLOUT : 0));
         polls[n] = (struct pollfd){.fd = events != 0 ? r.probe.fd : -1, .events = events};
         if (!r.over && poll(polls, n + 1, 100) > 0)
-            nt_branch_heed(&r.branch, polls);
+            nt_subtree_poll_events(&r.subtree, polls);
     }
     r.bill.cpu_s = cpu_s() - r.cpu;
     r.bill.peak_kb = peak_kb();
     return r.bill;
 }
 
-/* ---- the agent of the first host of a block: what follow.c does with frames ---- */
+/* ---- the agent of the first host of a block: what member.c does with frames ---- */
 
 struct leader {
-    struct nt_branch branch;
+    struct nt_subtree subtree;
     struct nt_conn up, probe;
     struct bill bill;
     double cpu;
     bool begun;
 };
 
-/* False: the first host is gone. */
+/* False: the first host has closed the connection. */
 static bool pass_down(struct leader *l)
 {
     struct nt_frame frame;
     const unsigned char *payload;
     int got = 0;
-    while (!l->branch.star.is_full && (got = nt_conn_next(&l->up, &frame, &payload, NULL)) == 1) {
-        bool one = (frame.flags & NT_FRAME_ONE) != 0, mine = !one || frame.host == l->branch.me;
+    while (!l->subtree.children.is_congested &&
+           (got = nt_conn_next(&l->up, &frame, &payload, NULL)) == 1) {
+        bool one = (frame.flags & NT_FRAME_UNICAST) != 0,
+             mine = !one || frame.host == l->subtree.self;
         if (!l->begun) {
             l->begun = true;
             l->cpu = cpu_s();
@@ -279,8 +282,9 @@ static bool pass_down(struct leader *l)
         }
         l->bill.heard += frame_bytes(&frame);
         if (!(one && mine)) {
-            l->bill.sent += frame_bytes(&frame) * (one ? 1 : (double)l->branch.star.here);
-            nt_branch_send(&l->branch, &frame, payload);
+            l->bill.sent +=
+                frame_bytes(&frame) * (one ? 1 : (double)l->subtree.children.online_count);
+            nt_subtree_send(&l->subtree, &frame, payload);
         }
         if (mine)
             nt_conn_send(&l->probe, &frame, payload, NULL);
@@ -293,14 +297,14 @@ static void pass_up(struct leader *l)
     struct nt_frame frame;
     const unsigned char *payload;
     while (nt_conn_queued(&l->up) < NT_QUEUE_HIGH &&
-           nt_branch_next(&l->branch, &frame, &payload) == 1) {
+           nt_subtree_next(&l->subtree, &frame, &payload) == 1) {
         l->bill.heard += frame_bytes(&frame);
         l->bill.sent += frame_bytes(&frame);
         nt_conn_queue(&l->up, &frame, payload, NULL);
     }
     while (nt_conn_queued(&l->up) < NT_QUEUE_HIGH &&
            nt_conn_next(&l->probe, &frame, &payload, NULL) == 1) {
-        frame.host = (uint32_t)l->branch.me;
+        frame.host = (uint32_t)l->subtree.self;
         l->bill.sent += frame_bytes(&frame);
         nt_conn_queue(&l->up, &frame, payload, NULL);
     }
@@ -311,27 +315,27 @@ static struct bill be_leader(size_t hosts, size_t block, int up, int probe, cons
 {
     static struct leader l;
     struct pollfd *polls;
-    size_t me = block;
-    if (nt_branch_init(&l.branch, hosts, me, block, NULL) != 0)
+    size_t self = block;
+    if (nt_subtree_init(&l.subtree, hosts, self, block, NULL) != 0)
         give_up("out of memory");
     l.up = conn_of(up);
     l.probe = conn_of(probe);
-    polls = take(nt_branch_polls_max(&l.branch) + 2, sizeof *polls);
-    for (size_t h = me + 1; h < me + block && h < hosts; h++) {
+    polls = take(nt_subtree_pollfds_max(&l.subtree) + 2, sizeof *polls);
+    for (size_t h = self + 1; h < self + block && h < hosts; h++) {
         struct nt_conn conn;
         if (nt_conn_init(&conn, member[h], NT_PROOF_MAX, NT_QUEUE_MAX, NULL) != 0 ||
-            !nt_star_join(&l.branch.star, h, &conn, NT_FRAME_PAYLOAD_MAX, NT_QUEUE_MAX))
+            !nt_children_add(&l.subtree.children, h, &conn, NT_FRAME_PAYLOAD_MAX, NT_QUEUE_MAX))
             give_up("no member");
     }
     while (pass_down(&l)) {
         pass_up(&l);
-        nt_branch_step(&l.branch);
-        size_t n = nt_branch_polls(&l.branch, true, polls);
+        nt_subtree_step(&l.subtree);
+        size_t n = nt_subtree_pollfds(&l.subtree, true, polls);
         short write = nt_conn_queued(&l.up) > 0 ? POLLOUT : 0;
         polls[n] = (struct pollfd){.fd = l.up.fd, .events = (short)(POLLIN | write)};
         polls[n + 1] = (struct pollfd){.fd = l.probe.fd, .events = POLLIN};
         if (poll(polls, n + 2, 100) > 0)
-            nt_branch_heed(&l.branch, polls);
+            nt_subtree_poll_events(&l.subtree, polls);
     }
     l.bill.cpu_s = cpu_s() - l.cpu;
     l.bill.peak_kb = peak_kb();
@@ -464,7 +468,7 @@ static void forget(struct scene *s)
     free(s->far);
 }
 
-/* The bills of root, probe and leader; the last is empty for a star. */
+/* The bills of root, probe and leader; the last is empty without blocks. */
 static void run(size_t hosts, size_t block, struct bill bill[3])
 {
     static const enum part parts[3] = {ROOT, PROBE, LEADER};
@@ -541,7 +545,7 @@ int main(void)
     signal(SIGPIPE, SIG_IGN);
     printf(
         "A round of one pair a host, addresses of %d bytes, mean of %d. CPU in ms, memory at its\n"
-        "peak in MB, bytes of the agents in KB; alike: KB that the first host of a star would "
+        "peak in MB, bytes of the agents in KB; alike: KB that the first host without blocks would "
         "send\n"
         "a round if it told everyone everything, addresses apart\n\n"
         "                      |           the job's first host                          |"

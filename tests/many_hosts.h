@@ -107,9 +107,9 @@ static bool hear_end(struct others *o, struct end *end)
     const unsigned char *payload;
     int got;
     while ((got = nt_conn_next(&end->conn, &frame, &payload, NULL)) == 1) {
-        if (frame.type != NT_FRAME_CAST)
+        if (frame.type != NT_FRAME_BCAST)
             continue;
-        if ((frame.flags & NT_FRAME_ONE) != 0)
+        if ((frame.flags & NT_FRAME_UNICAST) != 0)
             o->paired[frame.host] = true;
         else
             answer(o, end, nt_wire_kind(payload, frame.payload_bytes), frame.seq);

@@ -1,4 +1,4 @@
-/* A munged of the test's own, with its own key and socket, below a directory of its own. */
+/* A munged for one test, with its own key, socket and directory. */
 #ifndef NT_OWN_MUNGE_H
 #define NT_OWN_MUNGE_H
 
@@ -16,7 +16,7 @@
 
 struct own_munge {
     char dir[64], socket[96];
-    pid_t pid; /* 0: there is none */
+    pid_t pid; /* 0: none */
 };
 
 static inline void own_munge_stop(struct own_munge *m)
@@ -48,7 +48,7 @@ static inline bool own_munge_key(const struct own_munge *m)
     return good;
 }
 
-/* false, and why on standard output, when there can be none: the test is then to be skipped. */
+/* false, with the reason on standard output, when munged cannot run: the test is then skipped. */
 static inline bool own_munge_start(struct own_munge *m)
 {
     char argument[5][128];

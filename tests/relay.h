@@ -34,8 +34,8 @@ struct relay_plan {
 };
 
 struct relay_outcome {
-    char *paper[NT_PAPER_END]; /* with a terminating 0; NULL: not written */
-    size_t bytes[NT_PAPER_END];
+    char *artifact[NT_ARTIFACT_END]; /* with a terminating 0; NULL: not written */
+    size_t bytes[NT_ARTIFACT_END];
     char done[2048];  /* the line of DONE; "" when there was none */
     double seconds;   /* to DONE, or to the end without it */
     unsigned gathers; /* ended */
@@ -119,21 +119,21 @@ static void relay_start(struct relay *r)
     }
 }
 
-static void relay_add_paper(struct relay *r, const struct nt_frame *frame)
+static void relay_add_artifact(struct relay *r, const struct nt_frame *frame)
 {
     uint32_t p = frame->host;
-    if (nt_paper_name(p) == NULL)
+    if (nt_artifact_name(p) == NULL)
         return;
-    char *grown = realloc(r->out->paper[p], r->out->bytes[p] + frame->payload_bytes + 1);
+    char *grown = realloc(r->out->artifact[p], r->out->bytes[p] + frame->payload_bytes + 1);
     if (grown == NULL)
         abort();
     memcpy(grown + r->out->bytes[p], r->payload, frame->payload_bytes);
-    r->out->paper[p] = grown;
+    r->out->artifact[p] = grown;
     r->out->bytes[p] += frame->payload_bytes;
     grown[r->out->bytes[p]] = '\0';
 }
 
-static void relay_piece(struct relay *r, unsigned host, struct nt_frame frame)
+static void relay_contribution(struct relay *r, unsigned host, struct nt_frame frame)
 {
     bool more = (frame.flags & NT_FRAME_MORE) != 0;
     if (host == 0) {
@@ -165,15 +165,15 @@ static bool relay_hear(struct relay *r, unsigned host)
     }
     switch (frame.type) {
     case NT_FRAME_GATHER:
-        relay_piece(r, host, frame);
+        relay_contribution(r, host, frame);
         break;
-    case NT_FRAME_CAST:
+    case NT_FRAME_BCAST:
         for (unsigned k = 1; k < r->plan->hosts; k++)
-            if ((frame.flags & NT_FRAME_ONE) == 0 || frame.host == k)
+            if ((frame.flags & NT_FRAME_UNICAST) == 0 || frame.host == k)
                 relay_send(r, k, &frame, r->payload);
         break;
-    case NT_FRAME_PAPER:
-        relay_add_paper(r, &frame);
+    case NT_FRAME_ARTIFACT:
+        relay_add_artifact(r, &frame);
         break;
     case NT_FRAME_DONE:
         snprintf(r->out->done, sizeof r->out->done, "%.*s", (int)frame.payload_bytes,
@@ -273,8 +273,8 @@ static void relay_run(const struct relay_plan *plan, struct relay_outcome *out)
 
 static void relay_fini(struct relay_outcome *out)
 {
-    for (size_t p = 0; p < NT_PAPER_END; p++)
-        free(out->paper[p]);
+    for (size_t p = 0; p < NT_ARTIFACT_END; p++)
+        free(out->artifact[p]);
     memset(out, 0, sizeof *out);
 }
 

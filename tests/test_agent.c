@@ -1,5 +1,5 @@
-/* Whole agents against each other: the leader and its members as processes of this machine, with
- * a munged of the test's own, and this program itself as their probe. The hosts are names of the
+/* Complete agents: the leader and its members as processes on this machine, with a munged of the
+ * test, and this program itself as their probe. The hosts are names of the
  * loopback, so that a member finds its leader as it would on a network. */
 #include <netinet/in.h>
 #include <setjmp.h>
@@ -10,11 +10,11 @@
 
 #include <cmocka.h>
 
-#include "door.h"
-#include "now.h"
+#include "clock.h"
+#include "listener.h"
+#include "monitor.h"
 #include "own_munge.h"
 #include "toy_probe.h"
-#include "watch.h"
 
 enum { HOSTS = 3, MANY = 10, BLOCK = 4, JOB = 4711 };
 static const char *const names[MANY] = {"localhost", "127.0.0.2", "127.0.0.3", "127.0.0.4",
@@ -45,7 +45,7 @@ static int start(void **state)
     if (copy_self() != 0)
         return -1;
     own_munge_start(&munge);
-    /* else libslurm asks the DNS for one, which may take any time */
+    /* otherwise libslurm queries the DNS for its configuration, which may take long */
     return setenv("SLURM_CONF", "/dev/null", 1);
 }
 
@@ -130,12 +130,12 @@ static void begin(struct scene *s, int host, struct nt_conf conf, const char *op
                  names[k]);
     setenv("SLURM_JOB_NODELIST", list, 1);
     setenv("SLURMD_NODENAME", names[host], 1);
-    _exit(nt_watch(&request, &conf, budget, nt_now(), &err) == 0 ? 0 : 1);
+    _exit(nt_monitor_run(&request, &conf, budget, nt_clock_s(), &err) == 0 ? 0 : 1);
 }
 
 static void begin_all(struct scene *s, const char *option, double budget)
 {
-    s->began = nt_now();
+    s->began = nt_clock_s();
     for (int k = 0; k < s->hosts; k++)
         begin(s, k, conf_of(s, k), option, budget);
 }
@@ -146,7 +146,7 @@ static double end_all(struct scene *s)
     for (int k = 0; k < s->hosts; k++)
         if (s->pid[k] > 0)
             waitpid(s->pid[k], NULL, 0);
-    return nt_now() - s->began;
+    return nt_clock_s() - s->began;
 }
 
 static void published(const struct scene *s, int host, const char *name, char text[4096])
@@ -169,8 +169,8 @@ static void expect(const struct scene *s, int host, const char *part)
         fail_msg("host %d: expected %s, found \"%s\"", host, part, text);
 }
 
-/* Until rank 0 has heard everyone, with pattern slow. */
-static void await_meeting(void)
+/* Waits until rank 0 has received all contributions; for pattern slow. */
+static void await_first_gather(void)
 {
     char path[300];
     snprintf(path, sizeof path, "%s.met", self);
@@ -178,10 +178,10 @@ static void await_meeting(void)
         poll(NULL, 0, 10);
 }
 
-/* Times: what needs no budget ends before it does, and faults cost at most a second over it. How
- * long before is this machine's affair. */
+/* Times: without a fault an agent ends before its budget, with one at most a second after it. How
+ * long before depends on the machine. */
 
-static void all_come_and_all_get_the_papers(void **state)
+static void all_hosts_connect_and_get_the_artifacts(void **state)
 {
     struct scene *s = *state;
     char text[4096];
@@ -197,7 +197,7 @@ static void all_come_and_all_get_the_papers(void **state)
     }
 }
 
-static void a_large_paper_arrives_whole(void **state)
+static void a_large_artifact_arrives_complete(void **state)
 {
     struct scene *s = *state;
     char path[160], dir[96];
@@ -214,7 +214,7 @@ static void a_large_paper_arrives_whole(void **state)
     }
 }
 
-static void whatever_a_probe_does_every_host_is_told_in_time(void **state)
+static void a_faulty_probe_never_delays_the_result(void **state)
 {
     struct scene *s = *state;
     static const struct {
@@ -245,12 +245,12 @@ static void whatever_a_probe_does_every_host_is_told_in_time(void **state)
     }
 }
 
-static void a_host_that_never_comes_is_missing(void **state)
+static void a_host_that_does_not_connect_is_missing(void **state)
 {
     struct scene *s = *state;
     if (munge.pid == 0)
         skip();
-    s->began = nt_now();
+    s->began = nt_clock_s();
     begin(s, 0, conf_of(s, 0), "quick", 5);
     begin(s, 2, conf_of(s, 2), "quick", 5);
     assert_true(end_all(s) < 5);
@@ -258,32 +258,32 @@ static void a_host_that_never_comes_is_missing(void **state)
     expect(s, 2, "NODE_ORDER=localhost,127.0.0.3\n");
 }
 
-static void without_a_leader_members_say_so(void **state)
+static void members_report_a_missing_leader(void **state)
 {
     struct scene *s = *state;
     if (munge.pid == 0)
         skip();
-    s->began = nt_now();
+    s->began = nt_clock_s();
     begin(s, 1, conf_of(s, 1), "quick", 0.5);
     assert_true(end_all(s) < 1.5);
     expect(s, 1,
-           "the job's first host localhost was not met within the budget: Connection refused");
+           "no connection to the job's first host localhost within the budget: Connection refused");
 }
 
-static void a_killed_leader_is_noticed(void **state)
+static void a_killed_leader_is_detected(void **state)
 {
     struct scene *s = *state;
     if (munge.pid == 0)
         skip();
     begin_all(s, "quick,pattern=matrix:slow", 4);
-    await_meeting();
-    kill(s->pid[0], SIGKILL); /* its inner process and the probe die with it */
+    await_first_gather();
+    kill(s->pid[0], SIGKILL); /* the kernel kills its worker and the probe, too */
     assert_true(end_all(s) < 4);
-    expect(s, 1, "lost the job's first host localhost");
-    expect(s, 2, "lost the job's first host localhost");
+    expect(s, 1, "lost the connection to the job's first host localhost");
+    expect(s, 2, "lost the connection to the job's first host localhost");
 }
 
-static void a_munged_that_hangs_costs_no_more_than_the_budget(void **state)
+static void a_hanging_munged_takes_no_longer_than_the_budget(void **state)
 {
     struct scene *s = *state;
     if (munge.pid == 0)
@@ -294,15 +294,15 @@ static void a_munged_that_hangs_costs_no_more_than_the_budget(void **state)
     kill(munge.pid, SIGCONT);
     assert_true(took < 1.4);
     for (int k = 1; k < HOSTS; k++)
-        expect(s, k, "NETTOPO_REASON=the agent was ended before it had a result\n");
+        expect(s, k, "NETTOPO_REASON=the agent was terminated before it had a result\n");
 }
 
-static void a_probe_that_is_not_there_fails_early(void **state)
+static void a_missing_probe_program_fails_early(void **state)
 {
     struct scene *s = *state;
     if (munge.pid == 0)
         skip();
-    s->began = nt_now();
+    s->began = nt_clock_s();
     for (int k = 0; k < HOSTS; k++) {
         struct nt_conf conf = conf_of(s, k);
         if (k == 0)
@@ -314,12 +314,12 @@ static void a_probe_that_is_not_there_fails_early(void **state)
         expect(s, k, "probe of localhost: /nonexistent/probe: No such file or directory");
 }
 
-static void a_host_that_cannot_publish_harms_no_other(void **state)
+static void a_host_that_cannot_publish_does_not_affect_others(void **state)
 {
     struct scene *s = *state;
     if (munge.pid == 0)
         skip();
-    s->began = nt_now();
+    s->began = nt_clock_s();
     for (int k = 0; k < HOSTS; k++) {
         struct nt_conf conf = conf_of(s, k);
         if (k == 0)
@@ -332,7 +332,7 @@ static void a_host_that_cannot_publish_harms_no_other(void **state)
     expect(s, 2, "STATUS=ok");
 }
 
-/* ---- blocks of hosts: 0 to 3, 4 to 7, 8 and 9; 4 and 8 pass on for theirs ---- */
+/* ---- blocks of hosts: 0 to 3, 4 to 7, 8 and 9; 4 and 8 lead a block ---- */
 
 static bool blocks(struct scene *s)
 {
@@ -341,7 +341,7 @@ static bool blocks(struct scene *s)
     return munge.pid != 0;
 }
 
-static void all_come_through_their_blocks(void **state)
+static void all_hosts_connect_through_their_blocks(void **state)
 {
     struct scene *s = *state;
     if (!blocks(s))
@@ -360,7 +360,7 @@ static void all_come_through_their_blocks(void **state)
     }
 }
 
-/* Until somebody listens there. */
+/* Waits until a process listens on that port. */
 static void await_port(uint16_t port)
 {
     struct sockaddr_in at = {
@@ -374,13 +374,13 @@ static void await_port(uint16_t port)
     }
 }
 
-/* They are shown no port but that of their block's first host, and need no other. */
-static void a_block_comes_to_its_own_first_host(void **state)
+/* The members of the block can only use the port of their block leader. */
+static void a_block_connects_to_its_leader(void **state)
 {
     struct scene *s = *state;
     if (!blocks(s))
         skip();
-    s->began = nt_now();
+    s->began = nt_clock_s();
     struct nt_conf first = conf_of(s, 0), fourth = conf_of(s, 4);
     begin(s, 0, first, "quick", 5);
     await_port(nt_port_candidate(&first, JOB, 0));
@@ -398,9 +398,9 @@ static void a_block_comes_to_its_own_first_host(void **state)
         expect(s, k, "NETTOPO_STATUS=ok\n");
 }
 
-/* In the job's own log what happened and what to do stand first, and the probe's words at the end,
- * whatever they are. */
-static void a_log_tells_of_a_lost_probe(void **state)
+/* The job's log begins with the outcome and the advice, and ends with the output of the probe, made
+ * printable. */
+static void the_log_reports_a_lost_probe(void **state)
 {
     static const char *const hosts[] = {"shout-0", "shout-1"};
     struct scene *s = *state;
@@ -428,17 +428,18 @@ static void a_log_tells_of_a_lost_probe(void **state)
         assert_null(strstr(text, "lies"));
     }
     char text[4096];
-    published(s, 0, "sweep.log", text); /* of the second job: the first host tells of the other's */
+    published(s, 0, "sweep.log",
+              text); /* of the second job: the first host reports the probe of the other */
     assert_non_null(strstr(text, "the probe of 127.0.0.2 failed: exit 9"));
 }
 
-/* Its block comes to the first host; only itself is missing. */
-static void a_block_without_its_first_host_is_not_lost(void **state)
+/* Its block connects to the job's first host; only the leader itself is missing. */
+static void a_block_without_its_leader_is_not_lost(void **state)
 {
     struct scene *s = *state;
     if (!blocks(s))
         skip();
-    s->began = nt_now();
+    s->began = nt_clock_s();
     for (int k = 0; k < MANY; k++)
         if (k != 4)
             begin(s, k, conf_of(s, k), "quick", 5);
@@ -450,7 +451,7 @@ static void a_block_without_its_first_host_is_not_lost(void **state)
                    "127.0.0.8,127.0.0.9,127.0.0.10\n");
 }
 
-static void a_lost_probe_in_a_block_costs_only_itself(void **state)
+static void a_lost_probe_in_a_block_affects_only_itself(void **state)
 {
     struct scene *s = *state;
     static const char *const table[] = {"exit-4", "garbage-5", "exit-9"};
@@ -472,14 +473,14 @@ static void a_lost_probe_in_a_block_costs_only_itself(void **state)
     }
 }
 
-/* In the middle of it: its block turns to the first host and goes on there. */
-static void a_killed_first_of_a_block_costs_only_itself(void **state)
+/* During the sweep: its block connects to the job's first host and continues there. */
+static void a_killed_block_leader_affects_only_itself(void **state)
 {
     struct scene *s = *state;
     if (!blocks(s))
         skip();
     begin_all(s, "quick,pattern=matrix:slow", 6);
-    await_meeting();
+    await_first_gather();
     kill(s->pid[4], SIGKILL);
     assert_true(end_all(s) < 6);
     for (int k = 0; k < MANY; k++)
@@ -489,17 +490,17 @@ static void a_killed_first_of_a_block_costs_only_itself(void **state)
         }
 }
 
-static void a_killed_first_host_is_noticed_in_every_block(void **state)
+static void every_block_detects_a_killed_first_host(void **state)
 {
     struct scene *s = *state;
     if (!blocks(s))
         skip();
     begin_all(s, "quick,pattern=matrix:slow", 6);
-    await_meeting();
+    await_first_gather();
     kill(s->pid[0], SIGKILL);
     assert_true(end_all(s) < 6);
     for (int k = 1; k < MANY; k++)
-        expect(s, k, "lost the job's first host localhost");
+        expect(s, k, "lost the connection to the job's first host localhost");
 }
 
 int main(int argc, char **argv)
@@ -508,22 +509,22 @@ int main(int argc, char **argv)
         return toy_probe(argc, argv);
 #define EACH(test) cmocka_unit_test_setup_teardown(test, make_scene, remove_scene)
     const struct CMUnitTest tests[] = {
-        EACH(all_come_and_all_get_the_papers),
-        EACH(a_large_paper_arrives_whole),
-        EACH(whatever_a_probe_does_every_host_is_told_in_time),
-        EACH(a_host_that_never_comes_is_missing),
-        EACH(without_a_leader_members_say_so),
-        EACH(a_killed_leader_is_noticed),
-        EACH(a_munged_that_hangs_costs_no_more_than_the_budget),
-        EACH(a_probe_that_is_not_there_fails_early),
-        EACH(a_host_that_cannot_publish_harms_no_other),
-        EACH(a_log_tells_of_a_lost_probe),
-        EACH(all_come_through_their_blocks),
-        EACH(a_block_comes_to_its_own_first_host),
-        EACH(a_block_without_its_first_host_is_not_lost),
-        EACH(a_lost_probe_in_a_block_costs_only_itself),
-        EACH(a_killed_first_of_a_block_costs_only_itself),
-        EACH(a_killed_first_host_is_noticed_in_every_block),
+        EACH(all_hosts_connect_and_get_the_artifacts),
+        EACH(a_large_artifact_arrives_complete),
+        EACH(a_faulty_probe_never_delays_the_result),
+        EACH(a_host_that_does_not_connect_is_missing),
+        EACH(members_report_a_missing_leader),
+        EACH(a_killed_leader_is_detected),
+        EACH(a_hanging_munged_takes_no_longer_than_the_budget),
+        EACH(a_missing_probe_program_fails_early),
+        EACH(a_host_that_cannot_publish_does_not_affect_others),
+        EACH(the_log_reports_a_lost_probe),
+        EACH(all_hosts_connect_through_their_blocks),
+        EACH(a_block_connects_to_its_leader),
+        EACH(a_block_without_its_leader_is_not_lost),
+        EACH(a_lost_probe_in_a_block_affects_only_itself),
+        EACH(a_killed_block_leader_affects_only_itself),
+        EACH(every_block_detects_a_killed_first_host),
     };
     return cmocka_run_group_tests(tests, start, stop);
 }

@@ -44,7 +44,7 @@ static struct nt_claim good(void)
                              .member_nonce = nonce[1]};
 }
 
-static void a_true_claim_is_taken_once(void **state)
+static void a_valid_credential_is_accepted_once(void **state)
 {
     (void)state;
     struct nt_claim claim = good();
@@ -59,7 +59,7 @@ static void a_true_claim_is_taken_once(void **state)
     assert_non_null(strstr(err.text, "Replayed"));
 }
 
-static void any_other_claim_is_refused(void **state)
+static void any_other_claim_is_rejected(void **state)
 {
     (void)state;
     struct nt_claim others[9];
@@ -83,11 +83,11 @@ static void any_other_claim_is_refused(void **state)
         assert_int_equal(nt_auth_prove(munge.socket, &others[k], credential, &err), 0);
         if (nt_auth_check(munge.socket, &claim, credential, &err) != -1)
             fail_msg("claim %zu was taken", k);
-        assert_string_equal(err.text, "munge: credential for something else");
+        assert_string_equal(err.text, "munge: credential does not match the connection");
     }
 }
 
-static void host_names_cannot_run_into_each_other(void **state)
+static void host_names_cannot_be_confused(void **state)
 {
     (void)state;
     struct nt_claim one = good(), two = good();
@@ -95,7 +95,7 @@ static void host_names_cannot_run_into_each_other(void **state)
     char credential[NT_CREDENTIAL_MAX];
     if (munge.pid == 0)
         skip();
-    one.leader = "a port 1"; /* no host name can be this; even so */
+    one.leader = "a port 1"; /* not a valid host name; rejected nevertheless */
     one.port = 2;
     two.leader = "a";
     two.port = 1;
@@ -103,7 +103,7 @@ static void host_names_cannot_run_into_each_other(void **state)
     assert_int_equal(nt_auth_check(munge.socket, &two, credential, &err), -1);
 }
 
-/* The text that a claim stands for, taken out of a credential of our own. */
+/* The payload of a claim, taken from a credential of this process. */
 static size_t text_of(const struct nt_claim *claim, char text[2048])
 {
     char credential[NT_CREDENTIAL_MAX];
@@ -120,7 +120,7 @@ static size_t text_of(const struct nt_claim *claim, char text[2048])
     return (size_t)bytes;
 }
 
-/* A child that is another user makes a credential that everybody may decode. */
+/* A child with another uid makes a credential that anyone may decode. */
 static void make_as(uid_t uid, const char *text, size_t bytes, char credential[NT_CREDENTIAL_MAX])
 {
     int fd[2], status = 0;
@@ -144,8 +144,8 @@ static void make_as(uid_t uid, const char *text, size_t bytes, char credential[N
     close(fd[1]);
 }
 
-/* Even for the right claim. */
-static void a_foreign_user_s_credential_is_refused(void **state)
+/* Also with the right claim. */
+static void a_credential_of_another_user_is_rejected(void **state)
 {
     (void)state;
     struct nt_claim claim = good();
@@ -158,14 +158,14 @@ static void a_foreign_user_s_credential_is_refused(void **state)
     assert_int_equal(nt_auth_check(munge.socket, &claim, credential, &err), 0);
     make_as(12345, text, bytes, credential);
     assert_int_equal(nt_auth_check(munge.socket, &claim, credential, &err), -1);
-    assert_string_equal(err.text, "munge: credential of uid 12345");
-    /* and a right beginning is not enough */
+    assert_string_equal(err.text, "munge: credential made by uid 12345");
+    /* nor is a right prefix enough */
     make_as(0, text, bytes - 1, credential);
     assert_int_equal(nt_auth_check(munge.socket, &claim, credential, &err), -1);
-    assert_string_equal(err.text, "munge: credential for something else");
+    assert_string_equal(err.text, "munge: credential does not match the connection");
 }
 
-static void what_is_no_credential_is_refused(void **state)
+static void text_that_is_no_credential_is_rejected(void **state)
 {
     (void)state;
     static const char *const texts[] = {"", "MUNGE:", "MUNGE:AAAA:", "garbage", "\xff\xfe"};
@@ -180,7 +180,7 @@ static void what_is_no_credential_is_refused(void **state)
     assert_int_equal(nt_auth_check(munge.socket, &claim, credential, NULL), -1);
 }
 
-static void without_munged_there_is_one_line(void **state)
+static void without_munged_the_error_is_one_line(void **state)
 {
     (void)state;
     struct nt_claim claim = good();
@@ -208,12 +208,12 @@ static void hello_has_one_length(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_true_claim_is_taken_once),
-        cmocka_unit_test(any_other_claim_is_refused),
-        cmocka_unit_test(host_names_cannot_run_into_each_other),
-        cmocka_unit_test(a_foreign_user_s_credential_is_refused),
-        cmocka_unit_test(what_is_no_credential_is_refused),
-        cmocka_unit_test(without_munged_there_is_one_line),
+        cmocka_unit_test(a_valid_credential_is_accepted_once),
+        cmocka_unit_test(any_other_claim_is_rejected),
+        cmocka_unit_test(host_names_cannot_be_confused),
+        cmocka_unit_test(a_credential_of_another_user_is_rejected),
+        cmocka_unit_test(text_that_is_no_credential_is_rejected),
+        cmocka_unit_test(without_munged_the_error_is_one_line),
         cmocka_unit_test(hello_has_one_length),
     };
     return cmocka_run_group_tests(tests, start, stop);

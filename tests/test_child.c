@@ -1,5 +1,5 @@
-/* Ending a probe, also one that cannot be killed for the moment: this program is the probe, and a
- * tracer that stops it on its way out stands for a file system that hangs. */
+/* Killing a probe, also one that cannot be killed at the moment: this program is the probe, and a
+ * tracer that stops it on exit stands for a hanging file system. */
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -15,7 +15,7 @@
 #include <cmocka.h>
 
 #include "child.h"
-#include "now.h"
+#include "clock.h"
 
 static int be_probe(void)
 {
@@ -25,7 +25,7 @@ static int be_probe(void)
         pause();
 }
 
-/* It runs when this returns. */
+/* The probe runs when this returns. */
 static struct nt_child begin(void)
 {
     struct nt_child child;
@@ -50,7 +50,7 @@ static bool has_ended(pid_t pid)
     return waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == pid;
 }
 
-/* Stops pid on its way out for as long as the tracer lives, at most three seconds. 0: refused. */
+/* Stops pid on exit for as long as the tracer lives, at most three seconds. 0: not permitted. */
 static pid_t trace(pid_t pid)
 {
     int told[2];
@@ -75,7 +75,7 @@ static pid_t trace(pid_t pid)
     return good ? tracer : 0;
 }
 
-static void a_probe_is_ended_and_reaped(void **state)
+static void a_probe_is_killed_and_reaped(void **state)
 {
     (void)state;
     struct nt_child child = begin();
@@ -86,7 +86,7 @@ static void a_probe_is_ended_and_reaped(void **state)
     nt_child_stop(&child);
 }
 
-static void one_that_cannot_be_killed_is_not_waited_for(void **state)
+static void an_unkillable_probe_is_not_waited_for(void **state)
 {
     (void)state;
     struct nt_child child = begin();
@@ -95,15 +95,15 @@ static void one_that_cannot_be_killed_is_not_waited_for(void **state)
         nt_child_stop(&child);
         skip();
     }
-    double began = nt_now();
+    double began = nt_clock_s();
     nt_child_stop(&child);
-    double took = nt_now() - began;
+    double took = nt_clock_s() - began;
     bool ended = has_ended(pid);
     kill(tracer, SIGKILL);
     waitpid(tracer, NULL, 0);
     assert_false(ended);
     assert_true(took < 1);
-    nt_children_end(nt_now() + 5); /* as the outer process does */
+    nt_child_kill_all(nt_clock_s() + 5); /* as the monitor does */
     assert_int_equal(waitpid(pid, NULL, WNOHANG), -1);
 }
 
@@ -112,8 +112,8 @@ int main(int argc, char **argv)
     if (argc == 3 && strcmp(argv[1], "--agent-fd") == 0)
         return be_probe();
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_probe_is_ended_and_reaped),
-        cmocka_unit_test(one_that_cannot_be_killed_is_not_waited_for),
+        cmocka_unit_test(a_probe_is_killed_and_reaped),
+        cmocka_unit_test(an_unkillable_probe_is_not_waited_for),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -50,7 +50,7 @@ static int lead(struct nt_meet *meet, struct nt_turn *turn)
         return meet->ops->done(meet, NT_STATUS_FAILED, err.text, &err), 1;
     int rc = nt_samples_write(done.samples, &text, &bytes, &err);
     if (rc == 0)
-        rc = meet->ops->paper(meet, NT_PAPER_SAMPLES, text, bytes, &err);
+        rc = meet->ops->paper(meet, NT_ARTIFACT_SAMPLES, text, bytes, &err);
     if (rc == 0)
         rc = meet->ops->done(meet, done.samples->status, done.reason, &err);
     free(text);
@@ -82,10 +82,10 @@ static struct nt_samples *read_samples(const struct relay_outcome *out)
     struct nt_samples_reader *reader = NULL;
     struct nt_samples *samples = NULL;
     struct nt_err err = {0};
-    assert_non_null(out->paper[NT_PAPER_SAMPLES]);
+    assert_non_null(out->artifact[NT_ARTIFACT_SAMPLES]);
     assert_int_equal(nt_samples_reader_create("samples", &reader, &err), 0);
-    assert_int_equal(nt_samples_reader_feed(reader, out->paper[NT_PAPER_SAMPLES],
-                                            out->bytes[NT_PAPER_SAMPLES], &err),
+    assert_int_equal(nt_samples_reader_feed(reader, out->artifact[NT_ARTIFACT_SAMPLES],
+                                            out->bytes[NT_ARTIFACT_SAMPLES], &err),
                      0);
     assert_int_equal(nt_samples_reader_finish(reader, &samples, &err), 0);
     nt_samples_reader_destroy(reader);

@@ -9,10 +9,10 @@
 
 #include <cmocka.h>
 
+#include "children.h"
 #include "conn.h"
-#include "star.h"
 
-/* Two ends of one connection: ours, and a plain descriptor. */
+/* The two ends of a connection: nt_conn and a descriptor. */
 struct ends {
     struct nt_conn conn;
     int peer;
@@ -43,14 +43,14 @@ static void put(int fd, enum nt_frame_type type)
     assert_int_equal(write(fd, head, sizeof head), sizeof head);
 }
 
-static void frames_arrive_whole_however_they_are_cut(void **state)
+static void frames_arrive_complete_from_any_fragments(void **state)
 {
     (void)state;
     struct ends e = pair(100, 1000);
     unsigned char wire[2 * (NT_FRAME_HEAD_BYTES + 5)], *at = wire;
     for (uint32_t k = 0; k < 2; k++) {
-        nt_frame_encode(&(struct nt_frame){.type = NT_FRAME_CAST, .seq = k + 1, .payload_bytes = 5},
-                        at);
+        nt_frame_encode(
+            &(struct nt_frame){.type = NT_FRAME_BCAST, .seq = k + 1, .payload_bytes = 5}, at);
         memcpy(at + NT_FRAME_HEAD_BYTES, k == 0 ? "first" : "other", 5);
         at += NT_FRAME_HEAD_BYTES + 5;
     }
@@ -76,7 +76,7 @@ static void frames_arrive_whole_however_they_are_cut(void **state)
     finish(&e);
 }
 
-static void what_is_no_frame_is_refused(void **state)
+static void invalid_frames_are_rejected(void **state)
 {
     (void)state;
     struct nt_frame frame;
@@ -89,33 +89,33 @@ static void what_is_no_frame_is_refused(void **state)
     assert_non_null(strstr(err.text, "not a nettopo frame"));
     finish(&e);
 
-    e = pair(100, 1000); /* a frame that others may send, but not here */
-    put(e.peer, NT_FRAME_CAST);
+    e = pair(100, 1000); /* a frame over the limit of this connection */
+    put(e.peer, NT_FRAME_BCAST);
     assert_int_equal(nt_conn_next(&e.conn, &frame, &payload, &err), 1);
     unsigned char head[NT_FRAME_HEAD_BYTES];
-    nt_frame_encode(&(struct nt_frame){.type = NT_FRAME_CAST, .payload_bytes = 101}, head);
+    nt_frame_encode(&(struct nt_frame){.type = NT_FRAME_BCAST, .payload_bytes = 101}, head);
     assert_int_equal(write(e.peer, head, sizeof head), sizeof head);
     assert_int_equal(nt_conn_next(&e.conn, &frame, &payload, &err), -1);
     assert_non_null(strstr(err.text, "101 bytes, at most 100 here"));
     finish(&e);
 
-    e = pair(100, 1000); /* it dies in the middle */
+    e = pair(100, 1000); /* it closes within a frame */
     assert_int_equal(write(e.peer, head, 7), 7);
     assert_int_equal(nt_conn_next(&e.conn, &frame, &payload, &err), 0);
     close(e.peer);
     e.peer = -1;
     assert_int_equal(nt_conn_next(&e.conn, &frame, &payload, &err), -1);
-    assert_string_equal(err.text, "closed in the middle of a frame");
+    assert_string_equal(err.text, "connection closed within a frame");
     finish(&e);
 }
 
-static void a_peer_that_does_not_read_meets_the_bound(void **state)
+static void a_peer_that_does_not_read_reaches_the_limit(void **state)
 {
     (void)state;
     enum { QUEUE = 1 << 20 };
     struct ends e = pair(100, QUEUE);
     static unsigned char payload[NT_FRAME_PAYLOAD_MAX];
-    struct nt_frame frame = {.type = NT_FRAME_PAPER, .payload_bytes = sizeof payload};
+    struct nt_frame frame = {.type = NT_FRAME_ARTIFACT, .payload_bytes = sizeof payload};
     struct nt_err err;
     int sent = 0;
     for (size_t k = 0; k < sizeof payload; k++)
@@ -125,7 +125,7 @@ static void a_peer_that_does_not_read_meets_the_bound(void **state)
         assert_true(++sent < 1000);
     }
     assert_non_null(strstr(err.text, "does not read"));
-    /* what was taken comes whole and in order once it does read */
+    /* what was queued arrives complete and in order once the peer reads */
     struct ends back = {.peer = -1};
     assert_int_equal(nt_conn_init(&back.conn, dup(e.peer), NT_FRAME_PAYLOAD_MAX, 0, NULL), 0);
     for (int got = 0; got < sent;) {
@@ -155,62 +155,63 @@ static void a_dead_peer_is_an_error_and_no_signal(void **state)
     assert_int_equal(nt_conn_send(&e.conn, &frame, NULL, NULL), -1);
 }
 
-static void a_star_casts_to_all_and_drops_who_is_gone(void **state)
+static void a_broadcast_reaches_all_and_removes_lost_children(void **state)
 {
     (void)state;
-    struct nt_star star;
+    struct nt_children children;
     struct ends e[4];
-    struct nt_frame frame = {.type = NT_FRAME_CAST, .payload_bytes = 2};
-    assert_int_equal(nt_star_init(&star, 5, 0, NULL), 0);
+    struct nt_frame frame = {.type = NT_FRAME_BCAST, .payload_bytes = 2};
+    assert_int_equal(nt_children_init(&children, 5, 0, NULL), 0);
     for (size_t k = 0; k < 4; k++) {
         e[k] = pair(100, 1000);
-        assert_true(nt_star_join(&star, k + 1, &e[k].conn, 100, 1000));
+        assert_true(nt_children_add(&children, k + 1, &e[k].conn, 100, 1000));
     }
     struct ends again = pair(100, 1000), leader = pair(100, 1000), beyond = pair(100, 1000);
-    assert_false(nt_star_join(&star, 2, &again.conn, 100, 1000)); /* host 2 is here already */
-    assert_false(nt_star_join(&star, 0, &leader.conn, 100, 1000));
-    assert_false(nt_star_join(&star, 5, &beyond.conn, 100, 1000));
+    assert_false(
+        nt_children_add(&children, 2, &again.conn, 100, 1000)); /* host 2 is connected already */
+    assert_false(nt_children_add(&children, 0, &leader.conn, 100, 1000));
+    assert_false(nt_children_add(&children, 5, &beyond.conn, 100, 1000));
     close(e[1].peer);
     e[1].peer = -1;
-    nt_star_cast(&star, &frame, "hi");
-    assert_int_equal(star.here, 3);
-    assert_true(nt_star_has_lost(&star, 2));
-    assert_false(nt_star_has_lost(&star, 1));
+    nt_children_bcast(&children, &frame, "hi");
+    assert_int_equal(children.online_count, 3);
+    assert_true(nt_children_is_lost(&children, 2));
+    assert_false(nt_children_is_lost(&children, 1));
     for (size_t k = 0; k < 4; k++) {
         char got[100];
         if (k != 1)
             assert_int_equal(read(e[k].peer, got, sizeof got), NT_FRAME_HEAD_BYTES + 2);
     }
-    /* one that stalls goes, the others stay */
+    /* a stalled child is removed, the others stay */
     char *much = calloc(1, 60000);
     frame.payload_bytes = 60000;
-    star.conn[3].queue_max = 10 << 20;
-    star.conn[3].payload_max = NT_FRAME_PAYLOAD_MAX;
-    while (nt_conn_queued(&star.conn[3]) == 0)
-        assert_int_equal(nt_conn_send(&star.conn[3], &frame, much, NULL), 0);
+    children.conn[3].queue_max = 10 << 20;
+    children.conn[3].payload_max = NT_FRAME_PAYLOAD_MAX;
+    while (nt_conn_queued(&children.conn[3]) == 0)
+        assert_int_equal(nt_conn_send(&children.conn[3], &frame, much, NULL), 0);
     free(much);
-    nt_star_flush(&star, 1000);
-    assert_int_equal(star.here, 3);
-    nt_star_flush(&star, -1);
-    assert_int_equal(star.here, 2);
-    assert_true(nt_star_has_lost(&star, 3));
+    nt_children_flush(&children, 1000);
+    assert_int_equal(children.online_count, 3);
+    nt_children_flush(&children, -1);
+    assert_int_equal(children.online_count, 2);
+    assert_true(nt_children_is_lost(&children, 3));
     for (size_t k = 0; k < 4; k++)
         if (e[k].peer >= 0)
             close(e[k].peer);
     close(again.peer);
     close(leader.peer);
     close(beyond.peer);
-    nt_star_fini(&star);
+    nt_children_fini(&children);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(frames_arrive_whole_however_they_are_cut),
-        cmocka_unit_test(what_is_no_frame_is_refused),
-        cmocka_unit_test(a_peer_that_does_not_read_meets_the_bound),
+        cmocka_unit_test(frames_arrive_complete_from_any_fragments),
+        cmocka_unit_test(invalid_frames_are_rejected),
+        cmocka_unit_test(a_peer_that_does_not_read_reaches_the_limit),
         cmocka_unit_test(a_dead_peer_is_an_error_and_no_signal),
-        cmocka_unit_test(a_star_casts_to_all_and_drops_who_is_gone),
+        cmocka_unit_test(a_broadcast_reaches_all_and_removes_lost_children),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -40,11 +40,11 @@ static void known_lines_become_variables(void **state)
                                "SLURM_HOSTFILE=hostfile\n"
                                "SLURM_DISTRIBUTION=arbitrary\n";
     for (int apply = 0; apply <= 1; apply++) {
-        struct nt_environ_place place = {
+        struct nt_environ_options options = {
             .dir = "/run/nettopo/42", .apply = apply == 1, .has = all_but_rankfile};
         struct nt_environ environ;
         struct nt_err err = {0};
-        if (nt_environ_read(text, sizeof text - 1, &place, &environ, &err) != 0)
+        if (nt_environ_read(text, sizeof text - 1, &options, &environ, &err) != 0)
             fail_msg("%s", err.text);
         assert_int_equal(environ.count, apply ? 11 : 9);
         assert_string_equal(value_of(&environ, "NETTOPO_STATUS"), "partial");
@@ -54,7 +54,7 @@ static void known_lines_become_variables(void **state)
         assert_string_equal(value_of(&environ, "NETTOPO_JSON"), "{\"a\": \"b=c\"}");
         assert_string_equal(value_of(&environ, "NETTOPO_NODE_ORDER"), "n1,n2.x,n-3_4");
         assert_string_equal(value_of(&environ, "NETTOPO_HOSTFILE"), "/run/nettopo/42/hostfile");
-        assert_null(value_of(&environ, "NETTOPO_RANKFILE")); /* it is not there */
+        assert_null(value_of(&environ, "NETTOPO_RANKFILE")); /* the file does not exist */
         assert_string_equal(value_of(&environ, "NETTOPO_RANK_ORDER"), "/run/nettopo/42/rankorder");
         assert_string_equal(value_of(&environ, "NETTOPO_GAIN"), "1.25");
         assert_string_equal(value_of(&environ, "NETTOPO_LOG"), "/run/nettopo/42/sweep.log");
@@ -67,7 +67,7 @@ static void known_lines_become_variables(void **state)
     }
 }
 
-static void one_wrong_line_refuses_all(void **state)
+static void one_wrong_line_rejects_the_text(void **state)
 {
     (void)state;
     static const struct {
@@ -75,40 +75,43 @@ static void one_wrong_line_refuses_all(void **state)
     } table[] = {
         {"", "no NETTOPO_STATUS"},
         {"NETTOPO_GAIN=1\n", "no NETTOPO_STATUS"},
-        {"NETTOPO_STATUS=ok", "hint.env:1: breaks off"},
-        {"NETTOPO_STATUS=ok\nNETTOPO_GA", "hint.env:2: breaks off"},
-        {"NETTOPO_STATUS=fine\n", "hint.env:1: NETTOPO_STATUS has no such value"},
-        {"NETTOPO_STATUS=\n", "hint.env:1: NETTOPO_STATUS has no such value"},
-        {"NETTOPO_STATUS=ok\n\n", "hint.env:2: not a NAME=VALUE"},
-        {"NETTOPO_STATUS=ok\nNETTOPO_STATUS=ok\n", "hint.env:2: a second NETTOPO_STATUS"},
-        {"NETTOPO_STATUS=ok\nLD_PRELOAD=/x.so\n", "hint.env:2: \"LD_PRELOAD\" is not ours"},
-        {"NETTOPO_STATUS=ok\nPATH=/x\n", "\"PATH\" is not ours"},
-        {"NETTOPO_STATUS=ok\n=x\n", "\"\" is not ours"},
-        {"NETTOPO_STATUS=ok\nNETTOPO_MAPS=map.json\n", "\"NETTOPO_MAPS\" is not ours"},
-        {"NETTOPO_STATUS=ok\nnettopo_map=map.json\n", "\"nettopo_map\" is not ours"},
-        {"NETTOPO_STATUS=ok\nNETTOPO_MAP=/etc/shadow\n", "NETTOPO_MAP has no such value"},
-        {"NETTOPO_STATUS=ok\nNETTOPO_MAP=../1/map.json\n", "NETTOPO_MAP has no such value"},
-        {"NETTOPO_STATUS=ok\nNETTOPO_MAP=hostfile\n", "NETTOPO_MAP has no such value"},
-        {"NETTOPO_STATUS=ok\nNETTOPO_MAP=\n", "NETTOPO_MAP has no such value"},
-        {"NETTOPO_STATUS=ok\nNETTOPO_HOSTFILE=/tmp/h\n", "NETTOPO_HOSTFILE has no such value"},
-        {"NETTOPO_STATUS=ok\nSLURM_HOSTFILE=/tmp/h\n", "SLURM_HOSTFILE has no such value"},
-        {"NETTOPO_STATUS=ok\nSLURM_DISTRIBUTION=block\n", "SLURM_DISTRIBUTION has no such"},
-        {"NETTOPO_STATUS=ok\nNETTOPO_JSON=[]\n", "NETTOPO_JSON has no such value"},
-        {"NETTOPO_STATUS=ok\nNETTOPO_JSON={\n", "NETTOPO_JSON has no such value"},
-        {"NETTOPO_STATUS=ok\nNETTOPO_GAIN=\n", "NETTOPO_GAIN has no such value"},
-        {"NETTOPO_STATUS=ok\nNETTOPO_GAIN=nan\n", "NETTOPO_GAIN has no such value"},
-        {"NETTOPO_STATUS=ok\nNETTOPO_GAIN=1;id\n", "NETTOPO_GAIN has no such value"},
-        {"NETTOPO_STATUS=ok\nNETTOPO_NODE_ORDER=a b\n", "NETTOPO_NODE_ORDER has no such value"},
-        {"NETTOPO_STATUS=ok\nNETTOPO_NODE_ORDER=$(id)\n", "NETTOPO_NODE_ORDER has no such"},
-        {"NETTOPO_STATUS=ok\nNETTOPO_REASON=\n", "NETTOPO_REASON has no such value"},
-        {"NETTOPO_STATUS=ok\nNETTOPO_REASON=a\x1b[2J\n", "hint.env:2: not a NAME=VALUE"},
-        {"NETTOPO_STATUS=ok\r\n", "hint.env:1: not a NAME=VALUE"},
+        {"NETTOPO_STATUS=ok", "hint.env:1: no newline at its end"},
+        {"NETTOPO_STATUS=ok\nNETTOPO_GA", "hint.env:2: no newline at its end"},
+        {"NETTOPO_STATUS=fine\n", "hint.env:1: invalid value of NETTOPO_STATUS"},
+        {"NETTOPO_STATUS=\n", "hint.env:1: invalid value of NETTOPO_STATUS"},
+        {"NETTOPO_STATUS=ok\n\n", "hint.env:2: not NAME=VALUE"},
+        {"NETTOPO_STATUS=ok\nNETTOPO_STATUS=ok\n", "hint.env:2: NETTOPO_STATUS is set twice"},
+        {"NETTOPO_STATUS=ok\nLD_PRELOAD=/x.so\n",
+         "hint.env:2: \"LD_PRELOAD\" is not a variable of nettopo"},
+        {"NETTOPO_STATUS=ok\nPATH=/x\n", "\"PATH\" is not a variable of nettopo"},
+        {"NETTOPO_STATUS=ok\n=x\n", "\"\" is not a variable of nettopo"},
+        {"NETTOPO_STATUS=ok\nNETTOPO_MAPS=map.json\n",
+         "\"NETTOPO_MAPS\" is not a variable of nettopo"},
+        {"NETTOPO_STATUS=ok\nnettopo_map=map.json\n",
+         "\"nettopo_map\" is not a variable of nettopo"},
+        {"NETTOPO_STATUS=ok\nNETTOPO_MAP=/etc/shadow\n", "invalid value of NETTOPO_MAP"},
+        {"NETTOPO_STATUS=ok\nNETTOPO_MAP=../1/map.json\n", "invalid value of NETTOPO_MAP"},
+        {"NETTOPO_STATUS=ok\nNETTOPO_MAP=hostfile\n", "invalid value of NETTOPO_MAP"},
+        {"NETTOPO_STATUS=ok\nNETTOPO_MAP=\n", "invalid value of NETTOPO_MAP"},
+        {"NETTOPO_STATUS=ok\nNETTOPO_HOSTFILE=/tmp/h\n", "invalid value of NETTOPO_HOSTFILE"},
+        {"NETTOPO_STATUS=ok\nSLURM_HOSTFILE=/tmp/h\n", "invalid value of SLURM_HOSTFILE"},
+        {"NETTOPO_STATUS=ok\nSLURM_DISTRIBUTION=block\n", "invalid value of SLURM_DISTRIBUTION"},
+        {"NETTOPO_STATUS=ok\nNETTOPO_JSON=[]\n", "invalid value of NETTOPO_JSON"},
+        {"NETTOPO_STATUS=ok\nNETTOPO_JSON={\n", "invalid value of NETTOPO_JSON"},
+        {"NETTOPO_STATUS=ok\nNETTOPO_GAIN=\n", "invalid value of NETTOPO_GAIN"},
+        {"NETTOPO_STATUS=ok\nNETTOPO_GAIN=nan\n", "invalid value of NETTOPO_GAIN"},
+        {"NETTOPO_STATUS=ok\nNETTOPO_GAIN=1;id\n", "invalid value of NETTOPO_GAIN"},
+        {"NETTOPO_STATUS=ok\nNETTOPO_NODE_ORDER=a b\n", "invalid value of NETTOPO_NODE_ORDER"},
+        {"NETTOPO_STATUS=ok\nNETTOPO_NODE_ORDER=$(id)\n", "invalid value of NETTOPO_NODE_ORDER"},
+        {"NETTOPO_STATUS=ok\nNETTOPO_REASON=\n", "invalid value of NETTOPO_REASON"},
+        {"NETTOPO_STATUS=ok\nNETTOPO_REASON=a\x1b[2J\n", "hint.env:2: not NAME=VALUE"},
+        {"NETTOPO_STATUS=ok\r\n", "hint.env:1: not NAME=VALUE"},
     };
-    struct nt_environ_place place = {.dir = "/run/nettopo/42", .apply = true};
+    struct nt_environ_options options = {.dir = "/run/nettopo/42", .apply = true};
     for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
         struct nt_environ environ;
         struct nt_err err = {0};
-        if (nt_environ_read(table[k].text, strlen(table[k].text), &place, &environ, &err) != -1)
+        if (nt_environ_read(table[k].text, strlen(table[k].text), &options, &environ, &err) != -1)
             fail_msg("\"%s\" was taken", table[k].text);
         assert_int_equal(err.kind, NT_ERR_INPUT);
         if (strstr(err.text, table[k].says) == NULL)
@@ -121,51 +124,51 @@ static void sizes_are_bounded(void **state)
     (void)state;
     static char text[NT_ENVIRON_TEXT_MAX + 1];
     static const char head[] = "NETTOPO_STATUS=ok\nNETTOPO_JSON={";
-    struct nt_environ_place place = {.dir = "/run/nettopo/42"};
+    struct nt_environ_options options = {.dir = "/run/nettopo/42"};
     struct nt_environ environ;
     struct nt_err err = {0};
     memset(text, 'a', sizeof text);
-    assert_int_equal(nt_environ_read(text, sizeof text, &place, &environ, &err), -1);
+    assert_int_equal(nt_environ_read(text, sizeof text, &options, &environ, &err), -1);
     assert_non_null(strstr(err.text, "at most"));
     memcpy(text, head, sizeof head - 1);
     size_t value = (size_t)NT_ENVIRON_VALUE_MAX, start = sizeof head - 2;
     text[start + value - 1] = '}';
     text[start + value] = '\n';
-    assert_int_equal(nt_environ_read(text, start + value + 1, &place, &environ, &err), 0);
+    assert_int_equal(nt_environ_read(text, start + value + 1, &options, &environ, &err), 0);
     assert_int_equal(strlen(value_of(&environ, "NETTOPO_JSON")), value);
     nt_environ_fini(&environ);
     text[start + value - 1] = 'a';
     text[start + value] = '}';
     text[start + value + 1] = '\n';
-    assert_int_equal(nt_environ_read(text, start + value + 2, &place, &environ, &err), -1);
+    assert_int_equal(nt_environ_read(text, start + value + 2, &options, &environ, &err), -1);
     static const char zero[] = "NETTOPO_STATUS=ok\0LD_PRELOAD=/x\n";
-    assert_int_equal(nt_environ_read(zero, sizeof zero - 1, &place, &environ, &err), -1);
+    assert_int_equal(nt_environ_read(zero, sizeof zero - 1, &options, &environ, &err), -1);
 }
 
-/* Whatever fits into an error may be told. */
+/* A reason of the length of an error text is valid. */
 static void a_reason_is_as_long_as_an_error(void **state)
 {
     (void)state;
     static const char head[] = "NETTOPO_STATUS=failed\nNETTOPO_REASON=";
     char text[sizeof head + NT_ERR_TEXT_BYTES], longest[NT_ERR_TEXT_BYTES];
-    struct nt_environ_place place = {.dir = "/run/nettopo/42"};
+    struct nt_environ_options options = {.dir = "/run/nettopo/42"};
     struct nt_environ environ;
     struct nt_err err = {0};
     memset(longest, 'a', sizeof longest);
     longest[sizeof longest - 1] = '\0';
     int n = snprintf(text, sizeof text, "%s%s\n", head, longest);
-    assert_int_equal(nt_environ_read(text, (size_t)n, &place, &environ, &err), 0);
+    assert_int_equal(nt_environ_read(text, (size_t)n, &options, &environ, &err), 0);
     assert_string_equal(value_of(&environ, "NETTOPO_REASON"), longest);
     nt_environ_fini(&environ);
     memcpy(text + n - 1, "a\n", 2);
-    assert_int_equal(nt_environ_read(text, (size_t)n + 1, &place, &environ, &err), -1);
+    assert_int_equal(nt_environ_read(text, (size_t)n + 1, &options, &environ, &err), -1);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(known_lines_become_variables),
-        cmocka_unit_test(one_wrong_line_refuses_all),
+        cmocka_unit_test(one_wrong_line_rejects_the_text),
         cmocka_unit_test(sizes_are_bounded),
         cmocka_unit_test(a_reason_is_as_long_as_an_error),
     };

@@ -11,7 +11,7 @@
 static void encode_then_decode_is_identity(void **state)
 {
     (void)state;
-    struct nt_frame in = {.type = NT_FRAME_PAPER,
+    struct nt_frame in = {.type = NT_FRAME_ARTIFACT,
                           .flags = NT_FRAME_MORE,
                           .seq = 0x01020304,
                           .host = 77,
@@ -30,7 +30,7 @@ static void encode_then_decode_is_identity(void **state)
     assert_int_equal(out.payload_bytes, in.payload_bytes);
 }
 
-static void a_bad_head_is_refused_with_its_reason(void **state)
+static void invalid_headers_are_rejected_with_a_reason(void **state)
 {
     (void)state;
     static const struct {
@@ -43,7 +43,7 @@ static void a_bad_head_is_refused_with_its_reason(void **state)
                  {6, 4, "unknown flags"},
                  {23, 1, "payload of"}};
     for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
-        struct nt_frame frame = {.type = NT_FRAME_CAST}, out;
+        struct nt_frame frame = {.type = NT_FRAME_BCAST}, out;
         unsigned char head[NT_FRAME_HEAD_BYTES];
         struct nt_err err = {0};
         nt_frame_encode(&frame, head);
@@ -54,15 +54,15 @@ static void a_bad_head_is_refused_with_its_reason(void **state)
     }
 }
 
-static void only_a_cast_is_for_one(void **state)
+static void only_a_broadcast_has_the_unicast_flag(void **state)
 {
     (void)state;
     for (unsigned type = NT_FRAME_START; type <= NT_FRAME_PROOF; type++) {
-        struct nt_frame frame = {.type = (enum nt_frame_type)type, .flags = NT_FRAME_ONE}, out;
+        struct nt_frame frame = {.type = (enum nt_frame_type)type, .flags = NT_FRAME_UNICAST}, out;
         unsigned char head[NT_FRAME_HEAD_BYTES];
         struct nt_err err;
         nt_frame_encode(&frame, head);
-        assert_int_equal(nt_frame_decode(head, &out, &err), type == NT_FRAME_CAST ? 0 : -1);
+        assert_int_equal(nt_frame_decode(head, &out, &err), type == NT_FRAME_BCAST ? 0 : -1);
     }
 }
 
@@ -70,8 +70,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(encode_then_decode_is_identity),
-        cmocka_unit_test(a_bad_head_is_refused_with_its_reason),
-        cmocka_unit_test(only_a_cast_is_for_one),
+        cmocka_unit_test(invalid_headers_are_rejected_with_a_reason),
+        cmocka_unit_test(only_a_broadcast_has_the_unicast_flag),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

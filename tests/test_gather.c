@@ -15,93 +15,93 @@ static struct nt_gather of(size_t hosts)
     return g;
 }
 
-static void it_is_over_when_all_are_in(void **state)
+static void it_is_over_when_all_have_contributed(void **state)
 {
     (void)state;
     struct nt_gather g = of(3);
-    assert_true(nt_gather_piece(&g, 2, 1, false)); /* before rank 0 asks */
+    assert_true(nt_gather_contribution(&g, 2, 1, false)); /* before rank 0 opens it */
     assert_false(nt_gather_is_over(&g, 0));
-    assert_true(nt_gather_piece(&g, 0, 1, false));
+    assert_true(nt_gather_contribution(&g, 0, 1, false));
     assert_int_equal(nt_gather_open(&g, 1, 10, NULL), 0);
     assert_false(nt_gather_is_over(&g, 9.9));
-    assert_true(nt_gather_piece(&g, 1, 1, true)); /* a first part is not yet a piece */
+    assert_true(nt_gather_contribution(&g, 1, 1, true)); /* not complete yet */
     assert_false(nt_gather_is_over(&g, 9.9));
-    assert_true(nt_gather_piece(&g, 1, 1, false));
+    assert_true(nt_gather_contribution(&g, 1, 1, false));
     assert_true(nt_gather_is_over(&g, 0));
     assert_int_equal(nt_gather_close(&g), 0);
     assert_false(nt_gather_is_over(&g, 100));
     nt_gather_fini(&g);
 }
 
-static void a_piece_comes_once(void **state)
+static void a_contribution_is_counted_once(void **state)
 {
     (void)state;
     struct nt_gather g = of(2);
-    assert_true(nt_gather_piece(&g, 1, 3, false));
-    assert_false(nt_gather_piece(&g, 1, 3, false));
-    assert_false(nt_gather_piece(&g, 1, 3, true));
-    assert_false(nt_gather_piece(&g, 1, 2, false));
-    assert_false(nt_gather_piece(&g, 2, 1, false)); /* no such host */
+    assert_true(nt_gather_contribution(&g, 1, 3, false));
+    assert_false(nt_gather_contribution(&g, 1, 3, false));
+    assert_false(nt_gather_contribution(&g, 1, 3, true));
+    assert_false(nt_gather_contribution(&g, 1, 2, false));
+    assert_false(nt_gather_contribution(&g, 2, 1, false)); /* no such host */
     nt_gather_fini(&g);
 }
 
-static void who_misses_one_is_not_waited_for_again(void **state)
+static void a_host_that_misses_a_gather_is_not_awaited(void **state)
 {
     (void)state;
     struct nt_gather g = of(4);
-    nt_gather_piece(&g, 0, 1, false);
-    nt_gather_piece(&g, 1, 1, false);
-    nt_gather_piece(&g, 2, 1, true); /* breaks off */
+    nt_gather_contribution(&g, 0, 1, false);
+    nt_gather_contribution(&g, 1, 1, false);
+    nt_gather_contribution(&g, 2, 1, true); /* never completed */
     nt_gather_open(&g, 1, 10, NULL);
     assert_false(nt_gather_is_over(&g, 9));
     assert_true(nt_gather_is_over(&g, 10));
     assert_int_equal(nt_gather_close(&g), 2);
-    assert_false(nt_gather_piece(&g, 2, 1, false)); /* late */
-    nt_gather_piece(&g, 0, 2, false);
+    assert_false(nt_gather_contribution(&g, 2, 1, false)); /* late */
+    nt_gather_contribution(&g, 0, 2, false);
     nt_gather_open(&g, 2, 20, NULL);
     assert_false(nt_gather_is_over(&g, 0));
-    nt_gather_piece(&g, 1, 2, false);
+    nt_gather_contribution(&g, 1, 2, false);
     assert_true(nt_gather_is_over(&g, 0));
     assert_int_equal(nt_gather_close(&g), 0);
     nt_gather_fini(&g);
 }
 
-static void who_is_back_in_time_is_waited_for_again(void **state)
+static void a_host_that_contributes_in_time_is_awaited_again(void **state)
 {
     (void)state;
     struct nt_gather g = of(2);
-    nt_gather_leave(&g, 1);
-    nt_gather_piece(&g, 0, 1, false);
+    nt_gather_set_lost(&g, 1);
+    nt_gather_contribution(&g, 0, 1, false);
     nt_gather_open(&g, 1, 10, NULL);
     assert_true(nt_gather_is_over(&g, 0));
-    assert_true(nt_gather_piece(&g, 1, 1, true));
-    assert_true(nt_gather_is_over(&g, 0)); /* not yet: nobody knows whether the rest comes */
-    assert_true(nt_gather_piece(&g, 1, 1, false));
+    assert_true(nt_gather_contribution(&g, 1, 1, true));
+    assert_true(nt_gather_is_over(&g, 0)); /* not complete, so not awaited */
+    assert_true(nt_gather_contribution(&g, 1, 1, false));
     assert_int_equal(nt_gather_close(&g), 0);
-    nt_gather_piece(&g, 0, 2, false);
+    nt_gather_contribution(&g, 0, 2, false);
     nt_gather_open(&g, 2, 20, NULL);
     assert_false(nt_gather_is_over(&g, 0));
-    nt_gather_piece(&g, 1, 2, false);
+    nt_gather_contribution(&g, 1, 2, false);
     assert_true(nt_gather_is_over(&g, 0));
     nt_gather_fini(&g);
 }
 
-static void who_leaves_is_not_waited_for(void **state)
+static void a_lost_host_is_not_awaited(void **state)
 {
     (void)state;
     struct nt_gather g = of(3);
-    nt_gather_piece(&g, 0, 1, false);
-    nt_gather_leave(&g, 1);
+    nt_gather_contribution(&g, 0, 1, false);
+    nt_gather_set_lost(&g, 1);
     nt_gather_open(&g, 1, 10, NULL);
     assert_false(nt_gather_is_over(&g, 0));
-    nt_gather_leave(&g, 2);
-    nt_gather_leave(&g, 2);
+    nt_gather_set_lost(&g, 2);
+    nt_gather_set_lost(&g, 2);
     assert_true(nt_gather_is_over(&g, 0));
-    nt_gather_leave(&g, 7);
+    nt_gather_set_lost(&g, 7);
     nt_gather_fini(&g);
 }
 
-static void seq_must_rise(void **state)
+static void seq_must_increase(void **state)
 {
     (void)state;
     struct nt_gather g = of(1);
@@ -119,12 +119,12 @@ static void seq_must_rise(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(it_is_over_when_all_are_in),
-        cmocka_unit_test(a_piece_comes_once),
-        cmocka_unit_test(who_misses_one_is_not_waited_for_again),
-        cmocka_unit_test(who_is_back_in_time_is_waited_for_again),
-        cmocka_unit_test(who_leaves_is_not_waited_for),
-        cmocka_unit_test(seq_must_rise),
+        cmocka_unit_test(it_is_over_when_all_have_contributed),
+        cmocka_unit_test(a_contribution_is_counted_once),
+        cmocka_unit_test(a_host_that_misses_a_gather_is_not_awaited),
+        cmocka_unit_test(a_host_that_contributes_in_time_is_awaited_again),
+        cmocka_unit_test(a_lost_host_is_not_awaited),
+        cmocka_unit_test(seq_must_increase),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -48,8 +48,8 @@ static void test_products(void **state)
     nt_arena_fini(&a);
 }
 
-/* One refusal stays, whatever would fit afterwards; what was there before is still there. */
-static void test_failing_is_kept(void **state)
+/* A failure is sticky, whatever would fit afterwards; earlier arrays stay valid. */
+static void test_failure_is_sticky(void **state)
 {
     (void)state;
     struct nt_err err = {0};
@@ -67,7 +67,7 @@ static void test_failing_is_kept(void **state)
     assert_int_equal(err.kind, NT_ERR_SYSTEM);
     nt_arena_release(&a, NULL);
     assert_int_equal(nt_arena_check(&a, &err), -1);
-    nt_arena_fini(&a); /* the limit stays, failing does not */
+    nt_arena_fini(&a); /* the limit stays, the failure does not */
     assert_non_null(nt_arena_array(&a, 100, 1));
     assert_int_equal(nt_arena_check(&a, &err), 0);
     assert_null(nt_arena_array(&a, 1, 1));
@@ -158,9 +158,12 @@ static void test_object(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_arrays),          cmocka_unit_test(test_products),
-        cmocka_unit_test(test_failing_is_kept), cmocka_unit_test(test_grow),
-        cmocka_unit_test(test_release),         cmocka_unit_test(test_scoped),
+        cmocka_unit_test(test_arrays),
+        cmocka_unit_test(test_products),
+        cmocka_unit_test(test_failure_is_sticky),
+        cmocka_unit_test(test_grow),
+        cmocka_unit_test(test_release),
+        cmocka_unit_test(test_scoped),
         cmocka_unit_test(test_object),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

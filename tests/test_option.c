@@ -20,7 +20,7 @@ static struct nt_option parsed(const char *text)
     return option;
 }
 
-static void the_bare_option_is_standard_with_the_default_budget(void **state)
+static void the_option_without_value_is_standard_with_the_default_budget(void **state)
 {
     (void)state;
     static const char *const bare[] = {NULL, ""};
@@ -131,11 +131,11 @@ static void a_wrong_item_is_named(void **state)
     }
 }
 
-static void a_matrix_is_meant_from_where_the_user_stands(void **state)
+static void a_matrix_path_is_relative_to_the_submission_directory(void **state)
 {
     (void)state;
     static const struct {
-        const char *pattern, *dir, *whole; /* NULL: refused */
+        const char *pattern, *dir, *whole; /* NULL: rejected */
     } table[] = {
         {"matrix:t.csv", "/home/u", "matrix:/home/u/t.csv"},
         {"matrix:../t.csv", "/home/u", "matrix:/home/u/../t.csv"},
@@ -152,14 +152,14 @@ static void a_matrix_is_meant_from_where_the_user_stands(void **state)
         struct nt_option option = {.level = NT_LEVEL_QUICK};
         struct nt_err err = {0};
         snprintf(option.pattern, sizeof option.pattern, "%s", table[k].pattern);
-        int rc = nt_option_root(&option, table[k].dir, &err);
+        int rc = nt_option_resolve_path(&option, table[k].dir, &err);
         assert_int_equal(rc, table[k].whole == NULL ? -1 : 0);
         assert_int_equal(err.kind, rc == 0 ? NT_ERR_NONE : NT_ERR_USAGE);
         assert_string_equal(option.pattern, rc == 0 ? table[k].whole : table[k].pattern);
     }
 }
 
-static void a_path_that_grows_too_long_is_refused(void **state)
+static void a_path_that_becomes_too_long_is_rejected(void **state)
 {
     (void)state;
     char dir[NT_PATTERN_TEXT_BYTES];
@@ -168,15 +168,15 @@ static void a_path_that_grows_too_long_is_refused(void **state)
     struct nt_option option = {.pattern = "matrix:t"};
     struct nt_err err = {0};
     dir[NT_PATTERN_TEXT_BYTES - 1 - strlen("matrix:/t")] = '\0'; /* one too few */
-    assert_int_equal(nt_option_root(&option, dir, &err), 0);
+    assert_int_equal(nt_option_resolve_path(&option, dir, &err), 0);
     assert_int_equal(strlen(option.pattern), NT_PATTERN_TEXT_BYTES - 1);
     assert_int_equal(nt_pattern_check(option.pattern, &err), 0);
     option = (struct nt_option){.pattern = "matrix:tt"};
-    assert_int_equal(nt_option_root(&option, dir, &err), -1);
+    assert_int_equal(nt_option_resolve_path(&option, dir, &err), -1);
     assert_non_null(strstr(err.text, "over 1092 bytes"));
 }
 
-static void a_long_text_is_refused_without_being_repeated(void **state)
+static void a_long_text_is_rejected_without_quoting_it(void **state)
 {
     (void)state;
     enum { LONG = 100000 };
@@ -188,7 +188,7 @@ static void a_long_text_is_refused_without_being_repeated(void **state)
     struct nt_err err = {0};
     assert_int_equal(nt_option_parse(text, &option, &err), -1);
     assert_string_equal(err.text, "100000 characters, at most 1535");
-    text[NT_OPTION_TEXT_BYTES - 1] = '\0'; /* the longest that is looked at */
+    text[NT_OPTION_TEXT_BYTES - 1] = '\0'; /* the longest that is parsed */
     assert_int_equal(nt_option_parse(text, &option, &err), -1);
     assert_non_null(strstr(err.text, "unknown item"));
     assert_true(strlen(err.text) < 250);
@@ -232,7 +232,7 @@ static void format_then_parse_is_identity(void **state)
     }
 }
 
-static void format_refuses_what_parse_would(void **state)
+static void format_rejects_what_parse_rejects(void **state)
 {
     (void)state;
     char text[NT_OPTION_TEXT_BYTES];
@@ -268,14 +268,14 @@ static void levels_have_names(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_bare_option_is_standard_with_the_default_budget),
+        cmocka_unit_test(the_option_without_value_is_standard_with_the_default_budget),
         cmocka_unit_test(every_item_is_read),
-        cmocka_unit_test(a_matrix_is_meant_from_where_the_user_stands),
-        cmocka_unit_test(a_path_that_grows_too_long_is_refused),
+        cmocka_unit_test(a_matrix_path_is_relative_to_the_submission_directory),
+        cmocka_unit_test(a_path_that_becomes_too_long_is_rejected),
         cmocka_unit_test(a_wrong_item_is_named),
-        cmocka_unit_test(a_long_text_is_refused_without_being_repeated),
+        cmocka_unit_test(a_long_text_is_rejected_without_quoting_it),
         cmocka_unit_test(format_then_parse_is_identity),
-        cmocka_unit_test(format_refuses_what_parse_would),
+        cmocka_unit_test(format_rejects_what_parse_rejects),
         cmocka_unit_test(levels_have_names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -48,7 +48,7 @@ static void the_job_finds_its_placement(void **state)
     struct nt_papers papers;
     struct nt_papers_plan plan = {.reason = "", .inline_limit_bytes = 100000};
     assert_int_equal(nt_papers_create(map, &plan, &papers, NULL), 0);
-    const char *env = papers.text[NT_PAPER_ENV];
+    const char *env = papers.text[NT_ARTIFACT_ENV];
     assert_true(has_line(env, "NETTOPO_STATUS=ok"));
     assert_null(strstr(env, "NETTOPO_REASON"));
     assert_true(has_line(env, "NETTOPO_MAP=map.json"));
@@ -59,10 +59,10 @@ static void the_job_finds_its_placement(void **state)
     assert_true(has_line(env, "NETTOPO_GAIN=1.5"));
     assert_non_null(strstr(env, "\nNETTOPO_JSON={"));
     assert_null(strstr(env, "SLURM_"));
-    assert_string_equal(papers.text[NT_PAPER_HOSTFILE], "c\na\nb\n");
-    assert_non_null(strstr(papers.text[NT_PAPER_RANKFILE], "rank 0=c slot=0\n"));
-    assert_string_equal(papers.text[NT_PAPER_RANK_ORDER], "1,2,0\n");
-    for (size_t k = 1; k < NT_PAPER_END; k++)
+    assert_string_equal(papers.text[NT_ARTIFACT_HOSTFILE], "c\na\nb\n");
+    assert_non_null(strstr(papers.text[NT_ARTIFACT_RANKFILE], "rank 0=c slot=0\n"));
+    assert_string_equal(papers.text[NT_ARTIFACT_RANK_ORDER], "1,2,0\n");
+    for (size_t k = 1; k < NT_ARTIFACT_END; k++)
         if (papers.text[k] != NULL)
             assert_int_equal(papers.bytes[k], strlen(papers.text[k]));
     nt_papers_fini(&papers);
@@ -76,9 +76,9 @@ static void apply_and_the_inline_limit_are_heeded(void **state)
     struct nt_papers papers;
     struct nt_papers_plan plan = {.reason = "", .apply = true, .inline_limit_bytes = 100};
     assert_int_equal(nt_papers_create(map, &plan, &papers, NULL), 0);
-    assert_true(has_line(papers.text[NT_PAPER_ENV], "SLURM_HOSTFILE=hostfile"));
-    assert_true(has_line(papers.text[NT_PAPER_ENV], "SLURM_DISTRIBUTION=arbitrary"));
-    assert_null(strstr(papers.text[NT_PAPER_ENV], "NETTOPO_JSON"));
+    assert_true(has_line(papers.text[NT_ARTIFACT_ENV], "SLURM_HOSTFILE=hostfile"));
+    assert_true(has_line(papers.text[NT_ARTIFACT_ENV], "SLURM_DISTRIBUTION=arbitrary"));
+    assert_null(strstr(papers.text[NT_ARTIFACT_ENV], "NETTOPO_JSON"));
     nt_papers_fini(&papers);
     nt_map_destroy(map);
 }
@@ -89,9 +89,9 @@ static void a_failure_has_a_reason_of_one_line(void **state)
     struct nt_papers papers;
     struct nt_papers_plan plan = {.status = NT_STATUS_FAILED, .reason = "no\nPATH=/evil"};
     assert_int_equal(nt_papers_create(NULL, &plan, &papers, NULL), 0);
-    assert_string_equal(papers.text[NT_PAPER_ENV],
+    assert_string_equal(papers.text[NT_ARTIFACT_ENV],
                         "NETTOPO_STATUS=failed\nNETTOPO_REASON=no?PATH=/evil\n");
-    assert_null(papers.text[NT_PAPER_MAP]);
+    assert_null(papers.text[NT_ARTIFACT_MAP]);
     nt_papers_fini(&papers);
 }
 

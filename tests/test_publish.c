@@ -83,21 +83,21 @@ static int entries(const char *path)
     return n - 2;
 }
 
-static int paper(struct nt_publish *p, enum nt_paper number, bool more, const char *text,
-                 struct nt_err *err)
+static int write_artifact(struct nt_publish *p, enum nt_artifact number, bool more,
+                          const char *text, struct nt_err *err)
 {
-    return nt_publish_paper(p, (uint32_t)number, more, text, strlen(text), err);
+    return nt_publish_artifact(p, (uint32_t)number, more, text, strlen(text), err);
 }
 
-static void papers_appear_together(void **state)
+static void artifacts_appear_together(void **state)
 {
     struct ground *g = *state;
     struct nt_publish p = begun(g);
     char text[64], dir[96];
     snprintf(dir, sizeof dir, "%s/%d", g->run, JOB);
-    assert_int_equal(paper(&p, NT_PAPER_MAP, true, "one ", NULL), 0);
-    assert_int_equal(paper(&p, NT_PAPER_ENV, false, "NETTOPO_STATUS=ok\n", NULL), 0);
-    assert_int_equal(paper(&p, NT_PAPER_MAP, false, "two", NULL), 0);
+    assert_int_equal(write_artifact(&p, NT_ARTIFACT_MAP, true, "one ", NULL), 0);
+    assert_int_equal(write_artifact(&p, NT_ARTIFACT_ENV, false, "NETTOPO_STATUS=ok\n", NULL), 0);
+    assert_int_equal(write_artifact(&p, NT_ARTIFACT_MAP, false, "two", NULL), 0);
     assert_int_equal(access(dir, F_OK), -1);
     assert_int_equal(nt_publish_finish(&p, NULL), 0);
     nt_publish_fini(&p);
@@ -122,11 +122,11 @@ static void a_later_run_replaces_an_earlier(void **state)
         close(left.dir_fd);
         close(left.run_fd);
         struct nt_publish p = begun(g);
-        assert_int_equal(entries(g->run), 1); /* what it and the last run left is gone */
-        assert_int_equal(paper(&p, NT_PAPER_ENV, false, run == 0 ? "first\n" : "second\n", NULL),
-                         0);
+        assert_int_equal(entries(g->run), 1); /* what it and the last run left is removed */
+        assert_int_equal(
+            write_artifact(&p, NT_ARTIFACT_ENV, false, run == 0 ? "first\n" : "second\n", NULL), 0);
         if (run == 0)
-            assert_int_equal(paper(&p, NT_PAPER_MAP, false, "old", NULL), 0);
+            assert_int_equal(write_artifact(&p, NT_ARTIFACT_MAP, false, "old", NULL), 0);
         assert_int_equal(nt_publish_finish(&p, NULL), 0);
         nt_publish_fini(&p);
     }
@@ -137,7 +137,7 @@ static void a_later_run_replaces_an_earlier(void **state)
     assert_int_equal(access(map, F_OK), -1);
 }
 
-static void half_a_paper_is_never_published(void **state)
+static void an_incomplete_artifact_is_never_published(void **state)
 {
     struct ground *g = *state;
     struct nt_publish p = begun(g);
@@ -145,8 +145,8 @@ static void half_a_paper_is_never_published(void **state)
     char text[128], map[128];
     assert_int_equal(nt_publish_finish(&p, &err), -1);
     assert_non_null(strstr(err.text, "no hint.env"));
-    assert_int_equal(paper(&p, NT_PAPER_ENV, false, "NETTOPO_STATUS=ok\n", NULL), 0);
-    assert_int_equal(paper(&p, NT_PAPER_MAP, true, "half", NULL), 0);
+    assert_int_equal(write_artifact(&p, NT_ARTIFACT_ENV, false, "NETTOPO_STATUS=ok\n", NULL), 0);
+    assert_int_equal(write_artifact(&p, NT_ARTIFACT_MAP, true, "half", NULL), 0);
     assert_int_equal(nt_publish_finish(&p, &err), -1);
     assert_string_equal(err.text, "map.json is not complete");
     assert_int_equal(nt_publish_failed(&p, "it\nbroke", NULL), 0);
@@ -157,13 +157,14 @@ static void half_a_paper_is_never_published(void **state)
     assert_int_equal(access(map, F_OK), -1);
 }
 
-static void the_log_stands_beside_the_papers_and_beside_a_failure(void **state)
+static void the_log_is_published_with_artifacts_and_with_a_failure(void **state)
 {
     struct ground *g = *state;
     char text[128];
     for (int failed = 0; failed <= 1; failed++) {
         struct nt_publish p = begun(g);
-        assert_int_equal(paper(&p, NT_PAPER_ENV, false, "NETTOPO_STATUS=ok\n", NULL), 0);
+        assert_int_equal(write_artifact(&p, NT_ARTIFACT_ENV, false, "NETTOPO_STATUS=ok\n", NULL),
+                         0);
         nt_publish_log(&p, "before\n", 7);
         nt_publish_log(&p, "said\n", 5);
         int rc = failed ? nt_publish_failed(&p, "why", NULL) : nt_publish_finish(&p, NULL);
@@ -178,11 +179,11 @@ static void the_log_stands_beside_the_papers_and_beside_a_failure(void **state)
     }
 }
 
-static void what_is_not_published_leaves_nothing(void **state)
+static void unpublished_files_are_removed(void **state)
 {
     struct ground *g = *state;
     struct nt_publish p = begun(g);
-    assert_int_equal(paper(&p, NT_PAPER_MAP, true, "half", NULL), 0);
+    assert_int_equal(write_artifact(&p, NT_ARTIFACT_MAP, true, "half", NULL), 0);
     nt_publish_fini(&p);
     nt_publish_fini(&p);
     assert_int_equal(entries(g->run), 0);
@@ -194,16 +195,16 @@ static void numbers_and_sizes_are_bounded(void **state)
     struct nt_publish p = begun(g);
     struct nt_err err;
     static char much[LIMIT + 1];
-    assert_int_equal(nt_publish_paper(&p, 0, false, "x", 1, &err), -1);
-    assert_int_equal(nt_publish_paper(&p, NT_PAPER_END, false, "x", 1, &err), -1);
-    assert_int_equal(nt_publish_paper(&p, 0xffffffffu, false, "x", 1, &err), -1);
-    assert_string_equal(err.text, "paper 4294967295 is none");
-    assert_int_equal(nt_publish_paper(&p, NT_PAPER_MAP, false, much, LIMIT + 1, &err), -1);
-    assert_int_equal(nt_publish_paper(&p, NT_PAPER_MAP, true, much, LIMIT - 1, &err), 0);
-    assert_int_equal(nt_publish_paper(&p, NT_PAPER_MAP, false, much, 1, &err), 0);
-    assert_int_equal(nt_publish_paper(&p, NT_PAPER_MAP, false, "", 0, &err), -1);
-    assert_non_null(strstr(err.text, "after the last"));
-    assert_int_equal(paper(&p, NT_PAPER_ENV, false, "x", &err), -1);
+    assert_int_equal(nt_publish_artifact(&p, 0, false, "x", 1, &err), -1);
+    assert_int_equal(nt_publish_artifact(&p, NT_ARTIFACT_END, false, "x", 1, &err), -1);
+    assert_int_equal(nt_publish_artifact(&p, 0xffffffffu, false, "x", 1, &err), -1);
+    assert_string_equal(err.text, "unknown artifact 4294967295");
+    assert_int_equal(nt_publish_artifact(&p, NT_ARTIFACT_MAP, false, much, LIMIT + 1, &err), -1);
+    assert_int_equal(nt_publish_artifact(&p, NT_ARTIFACT_MAP, true, much, LIMIT - 1, &err), 0);
+    assert_int_equal(nt_publish_artifact(&p, NT_ARTIFACT_MAP, false, much, 1, &err), 0);
+    assert_int_equal(nt_publish_artifact(&p, NT_ARTIFACT_MAP, false, "", 0, &err), -1);
+    assert_non_null(strstr(err.text, "after its last part"));
+    assert_int_equal(write_artifact(&p, NT_ARTIFACT_ENV, false, "x", &err), -1);
     assert_non_null(strstr(err.text, "over the limit of 100000"));
     nt_publish_fini(&p);
 }
@@ -223,12 +224,12 @@ static void links_are_not_followed(void **state)
     assert_int_equal(symlink(g->top, link), 0);
     struct nt_publish p = begun(g);
     assert_int_equal(access(victim, F_OK), 0);
-    assert_int_equal(readlink(link, text, sizeof text), -1); /* the link itself is gone */
-    /* a paper's name is a link already */
+    assert_int_equal(readlink(link, text, sizeof text), -1); /* the link itself is removed */
+    /* the name of an artifact is a link */
     char aside[160];
-    snprintf(aside, sizeof aside, "%s/%s/map.json", g->run, p.aside);
+    snprintf(aside, sizeof aside, "%s/%s/map.json", g->run, p.tmp_name);
     assert_int_equal(symlink(victim, aside), 0);
-    assert_int_equal(paper(&p, NT_PAPER_MAP, false, "gone", &err), -1);
+    assert_int_equal(write_artifact(&p, NT_ARTIFACT_MAP, false, "gone", &err), -1);
     nt_publish_fini(&p);
     fd = open(victim, O_RDONLY);
     assert_int_equal(read(fd, text, sizeof text), 4);
@@ -249,7 +250,7 @@ static void a_directory_that_others_may_write_is_refused(void **state)
     assert_int_equal(mkdir(g->run, 0755), 0);
     assert_int_equal(chmod(g->run, 01777), 0);
     assert_int_equal(nt_publish_begin(&p, g->run, JOB, 0, 0, LIMIT, &err), -1);
-    assert_non_null(strstr(err.text, "others than root may write there"));
+    assert_non_null(strstr(err.text, "writable by users other than root"));
     assert_int_equal(nt_publish_failed(&p, "why", NULL), -1);
     nt_publish_fini(&p);
     assert_int_equal(nt_publish_remove(g->run, JOB, &err), -1);
@@ -281,8 +282,8 @@ static void only_the_job_s_user_may_read(void **state)
         skip();
     struct nt_publish p;
     assert_int_equal(nt_publish_begin(&p, g->run, JOB, 12345, 23456, LIMIT, NULL), 0);
-    paper(&p, NT_PAPER_ENV, false, "x\n", NULL);
-    paper(&p, NT_PAPER_MAP, false, "{}", NULL);
+    write_artifact(&p, NT_ARTIFACT_ENV, false, "x\n", NULL);
+    write_artifact(&p, NT_ARTIFACT_MAP, false, "{}", NULL);
     assert_int_equal(nt_publish_finish(&p, NULL), 0);
     nt_publish_fini(&p);
     assert_true(can_read(g, 12345, 34567));
@@ -300,9 +301,9 @@ static void a_full_file_system_is_an_error(void **state)
         skip();
     p = begun(g);
     static char much[60000];
-    assert_int_equal(nt_publish_paper(&p, NT_PAPER_MAP, false, much, sizeof much, &err), -1);
+    assert_int_equal(nt_publish_artifact(&p, NT_ARTIFACT_MAP, false, much, sizeof much, &err), -1);
     assert_non_null(strstr(err.text, "No space left"));
-    /* what it took is given back, so that the reason fits */
+    /* its bytes do not count any more, so that the reason fits */
     assert_int_equal(nt_publish_failed(&p, err.text, NULL), 0);
     nt_publish_fini(&p);
     char text[256];
@@ -315,11 +316,11 @@ int main(void)
 {
 #define EACH(test) cmocka_unit_test_setup_teardown(test, make_ground, remove_ground)
     const struct CMUnitTest tests[] = {
-        EACH(papers_appear_together),
+        EACH(artifacts_appear_together),
         EACH(a_later_run_replaces_an_earlier),
-        EACH(half_a_paper_is_never_published),
-        EACH(the_log_stands_beside_the_papers_and_beside_a_failure),
-        EACH(what_is_not_published_leaves_nothing),
+        EACH(an_incomplete_artifact_is_never_published),
+        EACH(the_log_is_published_with_artifacts_and_with_a_failure),
+        EACH(unpublished_files_are_removed),
         EACH(numbers_and_sizes_are_bounded),
         EACH(links_are_not_followed),
         EACH(a_directory_that_others_may_write_is_refused),

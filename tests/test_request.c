@@ -59,7 +59,7 @@ static void a_wrong_command_line_is_named(void **state)
         {{"run", "--job"}, "--job: a value is missing"},
         {{"run", "--uid", "1", "--gid", "1"}, "job: expected a number"},
         {{"run", "--job", "1", "--gid", "1"}, "uid: expected a number"},
-        {{"run", "--job", "0", "--uid", "1", "--gid", "1"}, "job: 0 is none"},
+        {{"run", "--job", "0", "--uid", "1", "--gid", "1"}, "job: 0 is not a job id"},
         {{"run", "--job", "-1", "--uid", "1", "--gid", "1"}, "job: expected a number"},
         {{"run", "--job", "1/../2", "--uid", "1", "--gid", "1"}, "job: expected a number"},
         {{"run", "--job", "4294967295", "--uid", "1", "--gid", "1"}, "job: expected a number"},
@@ -78,7 +78,7 @@ static void a_wrong_command_line_is_named(void **state)
     }
 }
 
-static void a_prolog_script_speaks_by_its_environment(void **state)
+static void a_prolog_script_passes_its_environment(void **state)
 {
     (void)state;
     static const char *const script[WORDS] = {"--from-prolog-script"};
@@ -99,7 +99,7 @@ static void a_prolog_script_speaks_by_its_environment(void **state)
     assert_int_equal(request.option.level, NT_LEVEL_QUICK);
     setenv("SPANK_NETTOPO", "quick,evil", 1);
     assert_int_equal(read_request(&request, script, &err), -1);
-    assert_true(request.from_script); /* so that the status is 0 all the same */
+    assert_true(request.from_script); /* so that the exit status is 0 nevertheless */
     unsetenv("SPANK_NETTOPO");
     unsetenv("SLURM_JOB_ID");
     assert_int_equal(read_request(&request, script, &err), -1);
@@ -128,7 +128,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_command_line_is_read),
         cmocka_unit_test(a_wrong_command_line_is_named),
-        cmocka_unit_test(a_prolog_script_speaks_by_its_environment),
+        cmocka_unit_test(a_prolog_script_passes_its_environment),
         cmocka_unit_test(the_configuration_limits_the_option),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

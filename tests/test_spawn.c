@@ -29,7 +29,7 @@ static double now(void)
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-static void success_and_failure_are_told_apart(void **state)
+static void success_and_failure_are_distinguished(void **state)
 {
     (void)state;
     struct nt_err err = {0};
@@ -44,7 +44,7 @@ static void success_and_failure_are_told_apart(void **state)
     assert_string_equal(err.text, "/nonexistent/agent: could not be started");
 }
 
-static void nothing_outlives_the_deadline(void **state)
+static void no_process_outlives_the_deadline(void **state)
 {
     (void)state;
     struct nt_err err = {0};
@@ -54,11 +54,11 @@ static void nothing_outlives_the_deadline(void **state)
     snprintf(script, sizeof script, "sleep 30 & echo $! > %s; trap '' TERM; wait", path);
     double began = now();
     assert_int_equal(sh(script, 0.3, &err), -1);
-    assert_true(now() - began < 1.3); /* a second over it at most */
+    assert_true(now() - began < 1.3); /* at most a second after it */
     assert_string_equal(err.text, "/bin/sh: killed after 0.3 s");
     assert_true(read(fd, text, sizeof text - 1) > 0);
     int gone = -1;
-    for (int k = 0; k < 200 && gone != 0; k++) { /* its parent is dead: init reaps it */
+    for (int k = 0; k < 200 && gone != 0; k++) { /* its parent has exited: init reaps it */
         char stat_path[64], line[256] = "";
         snprintf(stat_path, sizeof stat_path, "/proc/%ld/stat", strtol(text, NULL, 10));
         FILE *file = fopen(stat_path, "r");
@@ -86,7 +86,7 @@ static void little_is_inherited(void **state)
     assert_int_equal(sh("test \"$SLURMD_NODENAME\" = n1", 5, &err), 0);
     assert_int_equal(sh("test \"$PWD\" = /", 5, &err), 0);
     assert_int_equal(sh("test \"$(readlink /proc/$$/fd/1)\" = /dev/null", 5, &err), 0);
-    /* a signal that the plugin's process ignores or blocks is at its default */
+    /* signals that the plugin's process ignores or blocks are reset */
     signal(SIGPIPE, SIG_IGN);
     assert_int_equal(sh("kill -PIPE $$; exit 0", 5, &err), -1);
     signal(SIGPIPE, SIG_DFL);
@@ -113,7 +113,7 @@ static void files_of_others_are_not_read(void **state)
     assert_false(missing);
     fchmod(fd, 0666);
     assert_int_equal(nt_file_conf(path, &conf, &err), -1);
-    assert_non_null(strstr(err.text, "not a file that only root may write"));
+    assert_non_null(strstr(err.text, "not a regular file writable by root alone"));
     fchmod(fd, 0644);
     assert_int_equal(fchown(fd, 12345, 0), 0);
     assert_int_equal(nt_file_conf(path, &conf, &err), -1);
@@ -132,8 +132,8 @@ static void files_of_others_are_not_read(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(success_and_failure_are_told_apart),
-        cmocka_unit_test(nothing_outlives_the_deadline),
+        cmocka_unit_test(success_and_failure_are_distinguished),
+        cmocka_unit_test(no_process_outlives_the_deadline),
         cmocka_unit_test(little_is_inherited),
         cmocka_unit_test(files_of_others_are_not_read),
     };

@@ -1,9 +1,9 @@
-/* A probe that measures nothing: it meets the others through its agent, and rank 0 publishes who
- * came. For tests of the agent. The pattern of its option says what goes wrong:
+/* A probe that measures nothing: it exchanges frames through its agent, and rank 0 publishes which
+ * hosts contributed. For tests of the agent. The pattern of its option selects a fault:
  *   matrix:exit-R, matrix:hang-R, matrix:garbage-R, matrix:huge-R, matrix:leave-R  (rank R only)
  *   matrix:big     a map of 3 MiB
  *   matrix:slow    rank 0 waits between its two gathers, and makes a file PROBE.met before
- *   matrix:evil    a hint.env that sets what it may not */
+ *   matrix:evil    a hint.env with a variable that is not allowed */
 #ifndef NT_TOY_PROBE_H
 #define NT_TOY_PROBE_H
 
@@ -58,7 +58,7 @@ static struct nt_frame receive(char payload[NT_FRAME_PAYLOAD_MAX + 1])
     return frame;
 }
 
-static void give(struct nt_frame frame, const char *text, size_t bytes)
+static void send_frame(struct nt_frame frame, const char *text, size_t bytes)
 {
     unsigned char head[NT_FRAME_HEAD_BYTES];
     uint16_t flags = frame.flags;
@@ -74,7 +74,7 @@ static void give(struct nt_frame frame, const char *text, size_t bytes)
     } while (bytes > 0);
 }
 
-static void take_place(void)
+static void read_start(void)
 {
     static char text[NT_FRAME_PAYLOAD_MAX + 1];
     unsigned hosts = 0;
@@ -106,12 +106,12 @@ static int mine(const char *what)
     return strcmp(text, pattern) == 0;
 }
 
-static void go_wrong(void)
+static void fail_as_asked(void)
 {
     static const char garbage[100] = "GET / HTTP/1.0";
     if (mine("exit"))
         exit(9);
-    if (mine("shout")) { /* all that a user may have to say, and more of it than there is room */
+    if (mine("shout")) { /* hostile output, and more of it than the log holds */
         static const char line[] = "\x1b[31m%s%n\xff\r lies\n";
         for (int k = 0; k < 8000; k++)
             if (write(2, line, sizeof line) < 0)
@@ -133,19 +133,19 @@ static void go_wrong(void)
                         head);
         write_all(head, sizeof head);
     }
-    if (mine("leave") && fork() == 0) { /* something stays behind, in a session of its own */
+    if (mine("leave") && fork() == 0) { /* a process stays behind, in its own session */
         setsid();
         for (;;)
             pause();
     }
 }
 
-/* Rank 0: one gather; present[] says whose piece came. */
+/* Rank 0: one gather; present[]: the hosts that contributed. */
 static unsigned gather(unsigned seq, char present[4096])
 {
     static char text[NT_FRAME_PAYLOAD_MAX + 1];
     unsigned came = 1;
-    give((struct nt_frame){.type = NT_FRAME_GATHER, .seq = seq, .wait_ms = WAIT_MS}, "0", 1);
+    send_frame((struct nt_frame){.type = NT_FRAME_GATHER, .seq = seq, .wait_ms = WAIT_MS}, "0", 1);
     present[0] = 1;
     for (;;) {
         struct nt_frame frame = receive(text);
@@ -166,12 +166,12 @@ static void publish(unsigned came, const char present[4096])
     size_t n = (size_t)snprintf(
         map, sizeof map, "{\"came\": %u, \"policy\": \"%s\", \"level\": \"%s\", \"uid\": %u}\n",
         came, policy, level, (unsigned)getuid());
-    struct nt_frame paper = {.type = NT_FRAME_PAPER, .host = NT_PAPER_MAP};
+    struct nt_frame artifact = {.type = NT_FRAME_ARTIFACT, .host = NT_ARTIFACT_MAP};
     if (strcmp(pattern, "big") == 0) {
         memset(map, ' ', sizeof map);
         n = sizeof map;
     }
-    give(paper, map, n);
+    send_frame(artifact, map, n);
     n = (size_t)snprintf(
         text, sizeof text, "NETTOPO_STATUS=%s\n%sNETTOPO_MAP=map.json\n%sNETTOPO_NODE_ORDER=",
         came == size ? "ok" : "partial", came == size ? "" : "NETTOPO_REASON=hosts are missing\n",
@@ -180,10 +180,10 @@ static void publish(unsigned came, const char present[4096])
         if (present[k])
             n += (size_t)snprintf(text + n, sizeof text - n, "%s%s", shown++ ? "," : "", host[k]);
     text[n++] = '\n';
-    paper.host = NT_PAPER_ENV;
-    give(paper, text, n);
+    artifact.host = NT_ARTIFACT_ENV;
+    send_frame(artifact, text, n);
     const char *word = came == size ? "ok" : "partial hosts are missing";
-    give((struct nt_frame){.type = NT_FRAME_DONE}, word, strlen(word));
+    send_frame((struct nt_frame){.type = NT_FRAME_DONE}, word, strlen(word));
 }
 
 /* The whole program. */
@@ -192,32 +192,34 @@ static int toy_probe(int argc, char **argv)
     static char text[NT_FRAME_PAYLOAD_MAX + 1], present[4096];
     if (argc != 3 || strcmp(argv[1], "--agent-fd") != 0)
         return 2;
-    take_place();
-    go_wrong();
+    read_start();
+    fail_as_asked();
     if (rank == 0) {
         gather(1, present);
         if (strcmp(pattern, "slow") == 0) {
             snprintf(text, sizeof text, "%s.met", argv[0]);
             close(open(text, O_CREAT | O_WRONLY, 0644));
-            poll(NULL, 0, 2500); /* for those whom a death makes look for another way */
+            poll(NULL, 0, 2500); /* for members that reconnect after a loss */
         }
-        for (unsigned k = 1; k < size; k += 2) /* to every other host a text of its own */
-            give(
+        for (unsigned k = 1; k < size; k += 2) /* a unicast to every other host */
+            send_frame(
                 (struct nt_frame){
-                    .type = NT_FRAME_CAST, .flags = NT_FRAME_ONE, .seq = 2, .host = k},
+                    .type = NT_FRAME_BCAST, .flags = NT_FRAME_UNICAST, .seq = 2, .host = k},
                 host[k], strlen(host[k]));
         memset(text, 'x', sizeof text);
-        give((struct nt_frame){.type = NT_FRAME_CAST, .seq = 2}, text, 60000);
+        send_frame((struct nt_frame){.type = NT_FRAME_BCAST, .seq = 2}, text, 60000);
         memset(present, 0, sizeof present);
         publish(gather(3, present), present);
     } else {
-        give((struct nt_frame){.type = NT_FRAME_GATHER, .seq = 1}, host[rank], strlen(host[rank]));
+        send_frame((struct nt_frame){.type = NT_FRAME_GATHER, .seq = 1}, host[rank],
+                   strlen(host[rank]));
         struct nt_frame frame = receive(text);
         if (rank % 2 == 1 ? frame.host != rank || strcmp(text, host[rank]) != 0
                           : frame.payload_bytes != 60000)
             exit(8);
-        give((struct nt_frame){.type = NT_FRAME_GATHER, .seq = 3}, host[rank], strlen(host[rank]));
-        read_all(text, 1); /* the agent ends us */
+        send_frame((struct nt_frame){.type = NT_FRAME_GATHER, .seq = 3}, host[rank],
+                   strlen(host[rank]));
+        read_all(text, 1); /* the agent kills this process */
     }
     return 0;
 }

@@ -62,7 +62,7 @@ struct nt_meet_ops {
     int (*scatter)(struct nt_meet *meet, const struct nt_letter *letters, size_t n,
                    const void *mine, size_t mine_bytes, struct nt_err *err);
     /* Rank 0 only, and only in the prolog: files for every host, then the end. */
-    int (*paper)(struct nt_meet *meet, enum nt_paper paper, const char *text, size_t bytes,
+    int (*paper)(struct nt_meet *meet, enum nt_artifact paper, const char *text, size_t bytes,
                  struct nt_err *err);
     int (*done)(struct nt_meet *meet, enum nt_status status, const char *reason,
                 struct nt_err *err);

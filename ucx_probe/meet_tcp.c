@@ -86,7 +86,7 @@ static int fill(struct meet_tcp *m, size_t want, double deadline_s, struct nt_er
             continue;
         }
         struct pollfd fd = {m->fd, POLLIN, 0};
-        int ready = poll(&fd, 1, nt_left_ms(deadline_s));
+        int ready = poll(&fd, 1, nt_clock_left_ms(deadline_s));
         if (ready < 0 && errno != EINTR)
             return lost(err, strerror(errno));
         if (ready == 0)
@@ -117,7 +117,7 @@ static int flush(struct meet_tcp *m, struct nt_err *err)
         if (n < 0 && errno != EINTR && errno != EAGAIN)
             return lost(err, strerror(errno));
         struct pollfd fd = {m->fd, POLLOUT, 0};
-        if (n < 0 && poll(&fd, 1, nt_left_ms(m->base.deadline_s)) == 0)
+        if (n < 0 && poll(&fd, 1, nt_clock_left_ms(m->base.deadline_s)) == 0)
             return lost(err, "takes no more data");
         if (n > 0)
             at += (size_t)n;
@@ -253,7 +253,7 @@ static int cast(struct nt_meet *meet, const void *mine, size_t mine_bytes, unsig
 {
     struct meet_tcp *m = (struct meet_tcp *)meet;
     double deadline = nt_clock_s() + wait_s;
-    struct nt_frame frame = {.type = NT_FRAME_CAST, .seq = ++m->seq};
+    struct nt_frame frame = {.type = NT_FRAME_BCAST, .seq = ++m->seq};
     if (meet->rank == 0)
         return send_text(m, frame, mine, mine_bytes, err);
     struct parts parts = {.max = CAST_BYTES_MAX};
@@ -261,9 +261,9 @@ static int cast(struct nt_meet *meet, const void *mine, size_t mine_bytes, unsig
         int rc = receive(m, deadline, err);
         if (rc == 0)
             rc = lost(err, "no word from the leading probe in time");
-        else if (rc == 1 && m->frame.type == NT_FRAME_CAST && m->frame.seq > m->seq)
+        else if (rc == 1 && m->frame.type == NT_FRAME_BCAST && m->frame.seq > m->seq)
             rc = lost(err, "this probe was away and is out of step");
-        else if (rc == 1 && m->frame.type == NT_FRAME_CAST && m->frame.seq == m->seq)
+        else if (rc == 1 && m->frame.type == NT_FRAME_BCAST && m->frame.seq == m->seq)
             rc = add_part(&parts, m->payload, m->frame.payload_bytes, err) == 0 ? 1 : -1;
         else if (rc == 1)
             continue;
@@ -283,7 +283,7 @@ static int scatter(struct nt_meet *meet, const struct nt_letter *letters, size_t
                    const void *mine, size_t mine_bytes, struct nt_err *err)
 {
     struct meet_tcp *m = (struct meet_tcp *)meet;
-    struct nt_frame frame = {.type = NT_FRAME_CAST, .flags = NT_FRAME_ONE, .seq = ++m->seq};
+    struct nt_frame frame = {.type = NT_FRAME_BCAST, .flags = NT_FRAME_UNICAST, .seq = ++m->seq};
     for (size_t k = 0; k < n; k++) {
         frame.host = letters[k].rank;
         if (put_text(m, frame, letters[k].data, letters[k].bytes, err) != 0)
@@ -295,11 +295,11 @@ static int scatter(struct nt_meet *meet, const struct nt_letter *letters, size_t
 }
 
 /* ---- papers and the end ---- */
-static int paper(struct nt_meet *meet, enum nt_paper number, const char *text, size_t bytes,
+static int paper(struct nt_meet *meet, enum nt_artifact number, const char *text, size_t bytes,
                  struct nt_err *err)
 {
     struct meet_tcp *m = (struct meet_tcp *)meet;
-    struct nt_frame frame = {.type = NT_FRAME_PAPER, .seq = m->seq, .host = (uint32_t)number};
+    struct nt_frame frame = {.type = NT_FRAME_ARTIFACT, .seq = m->seq, .host = (uint32_t)number};
     return send_text(m, frame, text, bytes, err);
 }
 

@@ -40,7 +40,7 @@ bool nt_pair_step(struct nt_pair *pair, struct pair_idle *idle, double deadline_
     if (ucp_worker_arm(pair->net->worker) == UCS_ERR_BUSY)
         return true;
     struct pollfd fd = {pair->net->event_fd, POLLIN, 0};
-    poll(&fd, 1, nt_left_ms(deadline_s));
+    poll(&fd, 1, nt_clock_left_ms(deadline_s));
     return true;
 }
 

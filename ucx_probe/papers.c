@@ -36,11 +36,11 @@ static int write_placement(const struct nt_map *map, struct nt_papers *papers, s
                                  .rank_host = rank_host,
                                  .host_name = (const char *const *)map->host_name};
     static const struct {
-        enum nt_paper paper;
+        enum nt_artifact paper;
         int (*write)(const struct nt_seating *, char **, size_t *, struct nt_err *);
-    } files[] = {{NT_PAPER_HOSTFILE, nt_launch_hostfile},
-                 {NT_PAPER_RANKFILE, nt_launch_rankfile},
-                 {NT_PAPER_RANK_ORDER, nt_launch_mpich}};
+    } files[] = {{NT_ARTIFACT_HOSTFILE, nt_launch_hostfile},
+                 {NT_ARTIFACT_RANKFILE, nt_launch_rankfile},
+                 {NT_ARTIFACT_RANK_ORDER, nt_launch_mpich}};
     int rc = 0;
     for (size_t k = 0; rc == 0 && k < sizeof files / sizeof *files; k++)
         rc = files[k].write(&seating, &papers->text[files[k].paper], &papers->bytes[files[k].paper],
@@ -92,11 +92,11 @@ static int write_env(const struct nt_map *map, const struct nt_papers_plan *plan
 {
     static const struct {
         const char *name;
-        enum nt_paper paper;
-    } files[] = {{"NETTOPO_MAP", NT_PAPER_MAP},
-                 {"NETTOPO_HOSTFILE", NT_PAPER_HOSTFILE},
-                 {"NETTOPO_RANKFILE", NT_PAPER_RANKFILE},
-                 {"NETTOPO_RANK_ORDER", NT_PAPER_RANK_ORDER}};
+        enum nt_artifact paper;
+    } files[] = {{"NETTOPO_MAP", NT_ARTIFACT_MAP},
+                 {"NETTOPO_HOSTFILE", NT_ARTIFACT_HOSTFILE},
+                 {"NETTOPO_RANKFILE", NT_ARTIFACT_RANKFILE},
+                 {"NETTOPO_RANK_ORDER", NT_ARTIFACT_RANK_ORDER}};
     struct nt_strbuf page = {0};
     int rc = 0;
     put_line_value(&page, "NETTOPO_STATUS", nt_status_name(plan->status));
@@ -106,20 +106,21 @@ static int write_env(const struct nt_map *map, const struct nt_papers_plan *plan
         put_line_value(&page, "NETTOPO_LOG", NT_LOG_FILE);
     if (map != NULL) {
         for (size_t k = 0; k < sizeof files / sizeof *files; k++)
-            put_line_value(&page, files[k].name, nt_paper_name((uint32_t)files[k].paper));
+            put_line_value(&page, files[k].name, nt_artifact_name((uint32_t)files[k].paper));
         put_node_order(&page, map);
         if (map->placement != NULL)
             nt_strbuf_print(&page, "NETTOPO_GAIN=%.3g\n", map->placement->gain);
         if (plan->apply)
             nt_strbuf_print(&page, "SLURM_HOSTFILE=%s\nSLURM_DISTRIBUTION=arbitrary\n",
-                            nt_paper_name(NT_PAPER_HOSTFILE));
+                            nt_artifact_name(NT_ARTIFACT_HOSTFILE));
         rc = put_inline_map(&page, map, plan->inline_limit_bytes, err);
     }
     if (rc != 0) {
         free(page.text);
         return -1;
     }
-    return nt_strbuf_finish(&page, &papers->text[NT_PAPER_ENV], &papers->bytes[NT_PAPER_ENV], err);
+    return nt_strbuf_finish(&page, &papers->text[NT_ARTIFACT_ENV], &papers->bytes[NT_ARTIFACT_ENV],
+                            err);
 }
 
 int nt_papers_create(const struct nt_map *map, const struct nt_papers_plan *plan,
@@ -129,7 +130,8 @@ int nt_papers_create(const struct nt_map *map, const struct nt_papers_plan *plan
     int rc = 0;
     bool with_map = map != NULL && map->model->hosts > 0;
     if (with_map) {
-        rc = nt_map_write(map, false, &papers.text[NT_PAPER_MAP], &papers.bytes[NT_PAPER_MAP], err);
+        rc = nt_map_write(map, false, &papers.text[NT_ARTIFACT_MAP], &papers.bytes[NT_ARTIFACT_MAP],
+                          err);
         if (rc == 0)
             rc = write_placement(map, &papers, err);
     }
@@ -145,7 +147,7 @@ int nt_papers_create(const struct nt_map *map, const struct nt_papers_plan *plan
 
 void nt_papers_fini(struct nt_papers *papers)
 {
-    for (size_t k = 0; k < NT_PAPER_END; k++)
+    for (size_t k = 0; k < NT_ARTIFACT_END; k++)
         free(papers->text[k]);
     *papers = (struct nt_papers){0};
 }

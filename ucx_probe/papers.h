@@ -15,8 +15,8 @@
 #include "map.h"
 
 struct nt_papers {
-    char *text[NT_PAPER_END]; /* NULL: there is none; terminated; owned */
-    size_t bytes[NT_PAPER_END];
+    char *text[NT_ARTIFACT_END]; /* NULL: there is none; terminated; owned */
+    size_t bytes[NT_ARTIFACT_END];
 };
 
 struct nt_papers_plan {

@@ -19,15 +19,15 @@ static int hand_over(struct nt_meet *meet, const struct nt_papers *papers,
 {
     char *record = NULL;
     size_t bytes = 0;
-    for (uint32_t k = 1; k < NT_PAPER_END; k++)
-        if (papers->text[k] != NULL &&
-            meet->ops->paper(meet, (enum nt_paper)k, papers->text[k], papers->bytes[k], err) != 0)
+    for (uint32_t k = 1; k < NT_ARTIFACT_END; k++)
+        if (papers->text[k] != NULL && meet->ops->paper(meet, (enum nt_artifact)k, papers->text[k],
+                                                        papers->bytes[k], err) != 0)
             return -1;
     if (samples == NULL)
         return 0;
     int rc = nt_samples_write(samples, &record, &bytes, err);
     if (rc == 0)
-        rc = meet->ops->paper(meet, NT_PAPER_SAMPLES, record, bytes, err);
+        rc = meet->ops->paper(meet, NT_ARTIFACT_SAMPLES, record, bytes, err);
     free(record);
     return rc;
 }

@@ -1,7 +1,7 @@
 #!/bin/bash
 #SBATCH --nettopo=standard,pattern=ring
 #SBATCH --nodes=4 --ntasks-per-node=2
-# An MPI program whose ranks talk in a ring, placed by the hint:
+# An MPI program whose ranks communicate in a ring, placed by the hint:
 #   sbatch mpi.sh ./app ARGUMENTS
 # Without a map (NETTOPO_STATUS=failed) it runs in Slurm's own order: a hint never stops a job.
 if [ "$NETTOPO_STATUS" = failed ]; then

@@ -1,9 +1,9 @@
 #!/bin/bash
 #SBATCH --nettopo=standard
 #SBATCH --job-name=nettopo-nightly --exclusive --time=5
-# An administrator's nightly look at whether the network is what topology.conf declares. From cron:
+# A nightly check by an administrator whether the network is what topology.conf declares. From cron:
 #   sbatch --wait --nodes=32 --mail-type=FAIL nightly-compare.sh /etc/slurm/topology.conf
-# The job fails when they differ, and its output says where; each map is kept for the next
+# The job fails when they differ, and its output lists where; each map is kept for the next
 # comparison (MAPS, default the directory of submission).
 declared=${1:?usage: nightly-compare.sh TOPOLOGY.CONF}
 maps=${MAPS:-$PWD}
@@ -11,7 +11,7 @@ maps=${MAPS:-$PWD}
 cp "$NETTOPO_MAP" "$maps/nettopo-$SLURM_JOB_ID.json" || exit 4
 nettopo compare "$NETTOPO_MAP" "$declared"
 status=$?
-# links have no figures in topology.conf: they are held against the night before
+# topology.conf has no figures for links: they are compared with the previous night
 if [ -e "$maps/nettopo-last.json" ]; then
     nettopo compare "$NETTOPO_MAP" "$maps/nettopo-last.json" || status=$?
 fi

@@ -1,8 +1,8 @@
 #!/bin/bash
 #SBATCH --nettopo=standard,pattern=ring
 #SBATCH --nodes=4 --ntasks-per-node=1
-# PyTorch's launcher, one a host, with node ranks in the order of the hint, so that a ring of
-# all-reduces goes to near hosts first:
+# PyTorch's launcher, one a host, with node ranks in the order of the hint, so that neighbours in the
+# ring of an all-reduce are close:
 #   sbatch torchrun.sh train.py ARGUMENTS          GPUS: processes a host, default 8
 if ! ORDER=$(nettopo hint --pattern ring --ntasks "$SLURM_NNODES" --format torchrun); then
     ORDER=$(scontrol show hostnames | awk '{print $1, NR - 1}')

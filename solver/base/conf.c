@@ -41,7 +41,7 @@ struct entry {
     size_t bytes;
 };
 
-/* A setter answers NULL, or what it expected. */
+/* A setter returns NULL, or what it expected. */
 typedef const char *(*setter)(const struct entry *entry, struct nt_conf *conf);
 
 static const char *read_bool(const struct entry *e, bool *value)
@@ -151,7 +151,7 @@ static const char *set_block_hosts(const struct entry *e, struct nt_conf *conf)
     return NULL;
 }
 
-/* Absolute, with no step through "..": root opens it. */
+/* Absolute and without "..", because root opens it. */
 static const char *read_path(const struct entry *e, char path[NT_CONF_PATH_BYTES])
 {
     bool steps_up = strstr(e->value, "/../") != NULL ||
@@ -270,7 +270,7 @@ static void trim(const char **at, size_t *bytes)
         (*bytes)--;
 }
 
-/* A '#' at the start or after a space begins a comment; inside a word it is itself. */
+/* A '#' at the start or after a space begins a comment; elsewhere it is part of the value. */
 static size_t without_comment(const char *line, size_t bytes)
 {
     for (size_t k = 0; k < bytes; k++)
@@ -284,8 +284,8 @@ struct place {
     size_t line;
 };
 
-static int split(struct place place, const char *line, size_t bytes, struct entry *entry,
-                 struct nt_err *err)
+static int split_entry(struct place place, const char *line, size_t bytes, struct entry *entry,
+                       struct nt_err *err)
 {
     const char *equals = memchr(line, '=', bytes);
     if (equals == NULL)
@@ -301,7 +301,7 @@ static int split(struct place place, const char *line, size_t bytes, struct entr
             return nt_err_set(err, NT_ERR_INPUT, "%s:%zu: a control character", place.file,
                               place.line);
     if (key_bytes >= sizeof entry->key)
-        key_bytes = sizeof entry->key - 1; /* no key is as long: it will be unknown */
+        key_bytes = sizeof entry->key - 1; /* longer than any key: reported as unknown */
     if (value_bytes >= sizeof entry->value)
         return nt_err_set(err, NT_ERR_INPUT, "%s:%zu: a value of %zu characters, at most %zu",
                           place.file, place.line, value_bytes, sizeof entry->value - 1);
@@ -334,7 +334,7 @@ static int apply(struct place place, const struct entry *entry, size_t seen[KEYS
     return 0;
 }
 
-/* An admin who lowers the maximum alone need not know the default. */
+/* When only the maximum is set, below the default, the default follows it. */
 static int fit_budgets(const char *file, const size_t seen[KEYS], struct nt_conf *conf,
                        struct nt_err *err)
 {
@@ -366,7 +366,7 @@ int nt_conf_parse(const char *file, const char *text, size_t bytes, struct nt_co
         if (line_bytes == 0)
             continue;
         struct entry entry;
-        if (split(place, line, line_bytes, &entry, err) != 0 ||
+        if (split_entry(place, line, line_bytes, &entry, err) != 0 ||
             apply(place, &entry, seen, &parsed, err) != 0)
             return -1;
     }

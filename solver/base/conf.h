@@ -1,6 +1,6 @@
 /* /etc/nettopo/nettopo.conf: "key = value" lines, '#' comments, every key with a default.
  *
- * The plugin and the agent read the file themselves and give its text here; an unknown key or a
+ * The plugin and the agent read the file and pass its text; an unknown key or a
  * bad value is an error that names file and line. No allocation, libc only. */
 #ifndef NT_CONF_H
 #define NT_CONF_H
@@ -15,10 +15,10 @@
 
 enum { NT_CONF_PATH_BYTES = 256, NT_CONF_WORD_BYTES = 256, NT_CONF_TEXT_MAX = 65536 };
 
-/* What a job may do on a host that it does not have to itself. */
+/* What a job may measure when it shares hosts with other jobs. */
 enum nt_shared_policy { NT_SHARED_LATENCY = 1, NT_SHARED_FULL, NT_SHARED_OFF };
 
-/* How much UCX says in the probe's log, in UCX's own words. */
+/* UCX_LOG_LEVEL of the probe, by UCX's names. */
 enum nt_ucx_log {
     NT_UCX_LOG_FATAL,
     NT_UCX_LOG_ERROR,
@@ -29,7 +29,7 @@ enum nt_ucx_log {
 };
 
 struct nt_conf {
-    bool enabled;                          /* enabled = yes; no: --nettopo does nothing, says so */
+    bool enabled;                          /* enabled = yes; no: --nettopo only reports that */
     bool default_on;                       /* default = no */
     enum nt_level level_max;               /* level_max = full */
     double budget_default_s;               /* budget_default = 5 */
@@ -53,8 +53,8 @@ struct nt_conf {
 /* The built-in defaults. */
 void nt_conf_default(struct nt_conf *conf);
 
-/* Reads text (bytes long, need not be terminated) over what conf holds. file names it in errors.
- * On error conf is untouched. */
+/* Reads text (bytes long, need not be terminated) and sets its keys in conf, whose other values
+ * stay. file is its name in errors. On error conf is unchanged. */
 int nt_conf_parse(const char *file, const char *text, size_t bytes, struct nt_conf *conf,
                   struct nt_err *err);
 

@@ -1,5 +1,5 @@
 /* Plain decimal numbers in text, independent of the locale: digits, for thousandths with an
- * optional point. No sign, no exponent, no space, no "inf" or "nan": what is not plain is refused.
+ * optional point. No sign, no exponent, no space, no "inf" or "nan": anything else is rejected.
  * Libc only, no allocation. */
 #ifndef NT_DECIMAL_H
 #define NT_DECIMAL_H
@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* "42": a whole number of at most max; -1 for anything else (value is then untouched). */
+/* "42": a whole number of at most max; -1 for anything else (value is then unchanged). */
 int nt_decimal_whole(const char *text, size_t bytes, uint64_t max, uint64_t *value);
 
 /* "2.5" becomes 2500: at most three digits after the point, at most max thousandths. */

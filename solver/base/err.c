@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A peer's or a file's bytes may stand in the text: keep it one printable line. */
+/* The text may hold bytes from a peer or a file: it is kept one printable line. */
 static void make_printable(char *text)
 {
     for (; *text != '\0'; text++) {

@@ -4,7 +4,7 @@
  *     return nt_err_set(err, NT_ERR_INPUT, "%s:%zu: latency %s: expected ...", ...);
  * Whoever first understands the error writes the sentence; callers add context with
  * nt_err_prefix or pass it on. Libraries never print or exit; each main does.
- * Knows nothing of anything else. */
+ * Depends on no other header. */
 #ifndef NT_ERR_H
 #define NT_ERR_H
 
@@ -13,7 +13,7 @@ enum nt_err_kind {
     NT_ERR_NONE = 0,
     NT_ERR_NO = 1,     /* the answer is no: maps differ, a map is invalid */
     NT_ERR_USAGE = 2,  /* the command line */
-    NT_ERR_INPUT = 3,  /* what a file or a peer said */
+    NT_ERR_INPUT = 3,  /* bad input from a file or a peer */
     NT_ERR_SYSTEM = 4, /* the system refused: I/O, memory, a library */
 };
 

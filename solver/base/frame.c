@@ -24,14 +24,14 @@ static uint32_t get32(const unsigned char *p)
     return get16(p) | get16(p + 2) << 16;
 }
 
-const char *nt_paper_name(uint32_t paper)
+const char *nt_artifact_name(uint32_t artifact)
 {
-    static const char *const names[NT_PAPER_END] = {
-        [NT_PAPER_MAP] = "map.json",         [NT_PAPER_ENV] = "hint.env",
-        [NT_PAPER_HOSTFILE] = "hostfile",    [NT_PAPER_RANKFILE] = "rankfile",
-        [NT_PAPER_RANK_ORDER] = "rankorder", [NT_PAPER_SAMPLES] = "samples",
+    static const char *const names[NT_ARTIFACT_END] = {
+        [NT_ARTIFACT_MAP] = "map.json",         [NT_ARTIFACT_ENV] = "hint.env",
+        [NT_ARTIFACT_HOSTFILE] = "hostfile",    [NT_ARTIFACT_RANKFILE] = "rankfile",
+        [NT_ARTIFACT_RANK_ORDER] = "rankorder", [NT_ARTIFACT_SAMPLES] = "samples",
     };
-    return paper < NT_PAPER_END ? names[paper] : NULL;
+    return artifact < NT_ARTIFACT_END ? names[artifact] : NULL;
 }
 
 void nt_frame_encode(const struct nt_frame *frame, unsigned char head[NT_FRAME_HEAD_BYTES])
@@ -53,7 +53,7 @@ int nt_frame_decode(const unsigned char head[NT_FRAME_HEAD_BYTES], struct nt_fra
         return nt_err_set(err, NT_ERR_INPUT, "frame: not a nettopo frame");
     if (type < NT_FRAME_START || type > NT_FRAME_PROOF)
         return nt_err_set(err, NT_ERR_INPUT, "frame: unknown type %u", type);
-    uint32_t known = NT_FRAME_MORE | (type == NT_FRAME_CAST ? NT_FRAME_ONE : 0);
+    uint32_t known = NT_FRAME_MORE | (type == NT_FRAME_BCAST ? NT_FRAME_UNICAST : 0);
     if ((flags & ~known) != 0)
         return nt_err_set(err, NT_ERR_INPUT, "frame: unknown flags %#x", flags);
     if (bytes > NT_FRAME_PAYLOAD_MAX)

@@ -24,7 +24,7 @@ int nt_log_level_parse(const char *name, enum nt_log_level *level)
     return -1;
 }
 
-/* Bytes beyond ASCII too: a terminal may take some of them for the begin of an escape. */
+/* Replaces bytes beyond ASCII too: some begin an escape sequence on a terminal. */
 static char printable(char c)
 {
     if (c == '\t')

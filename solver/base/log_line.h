@@ -1,27 +1,27 @@
-/* Lines of a log: how much is said, and how a line reads. Writes nowhere: the agent and the probe
- * each have a file that does (prolog/log.c, ucx_probe/probe_log.c). Libc only, no allocation. */
+/* The levels and the line format of the logs. Does no I/O: the agent and the probe each have a file
+ * that writes (prolog/log.c, ucx_probe/probe_log.c). Libc only, no allocation. */
 #ifndef NT_LOG_LINE_H
 #define NT_LOG_LINE_H
 
 #include <stdarg.h>
 #include <stddef.h>
 
-/* Each holds those before it. */
+/* Each includes those before it. */
 enum nt_log_level {
-    NT_LOG_ERROR = 1, /* what failed, and what to do */
-    NT_LOG_INFO,      /* and what was done, in few lines */
-    NT_LOG_DEBUG,     /* and each step */
+    NT_LOG_ERROR = 1, /* failures, with advice */
+    NT_LOG_INFO,      /* also what was done, in few lines */
+    NT_LOG_DEBUG,     /* also each step */
 };
 
 enum { NT_LOG_LINE_BYTES = 640 };
 
-/* The log beside a job's map. */
+/* The name of the log in the job's directory. */
 #define NT_LOG_FILE "sweep.log"
 
 /* "error", "info", "debug"; NULL for anything else. */
 const char *nt_log_level_name(enum nt_log_level level);
 
-/* -1 when the name is none. */
+/* -1 for an unknown name. */
 int nt_log_level_parse(const char *name, enum nt_log_level *level);
 
 /* "SECONDS LEVEL TEXT" and a newline, terminated; one line of printable ASCII whatever the
@@ -29,9 +29,9 @@ int nt_log_level_parse(const char *name, enum nt_log_level *level);
 size_t nt_log_line_write(char line[NT_LOG_LINE_BYTES], enum nt_log_level level, double seconds,
                          const char *format, va_list args) __attribute__((format(printf, 4, 0)));
 
-/* The next line of a text that nobody vouches for, from *at on: printable ASCII, terminated, not
- * empty, without newline; zero bytes end lines too, and a long line is cut. Moves *at behind it.
- * Returns its bytes; 0: there is none. */
+/* The next line of an untrusted text from *at on: printable ASCII, terminated, not empty, without
+ * newline. NUL bytes end lines too, and a long line is cut. Moves *at behind it. Returns its bytes;
+ * 0: there is none. */
 size_t nt_log_line_next(const char *text, size_t bytes, size_t *at, char line[NT_LOG_LINE_BYTES]);
 
 #endif

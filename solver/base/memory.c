@@ -12,8 +12,9 @@ struct nt_arena_block {
     alignas(max_align_t) unsigned char array[];
 };
 
-/* *bytes: of the array; false when it is too large for the arena, where free_bytes are given up. */
-static bool fits(struct nt_arena *a, size_t count, size_t size, size_t free_bytes, size_t *bytes)
+/* *bytes: of the array. false when it exceeds the limit, with free_bytes of it freed. */
+static bool fits_limit(struct nt_arena *a, size_t count, size_t size, size_t free_bytes,
+                       size_t *bytes)
 {
     size_t most = SIZE_MAX - sizeof(struct nt_arena_block);
     if (a->failed != 0)
@@ -27,8 +28,8 @@ static bool fits(struct nt_arena *a, size_t count, size_t size, size_t free_byte
     return false;
 }
 
-/* The block stands in the chain, where another one of its neighbours' may have stood. */
-static void *join(struct nt_arena *a, struct nt_arena_block *block, size_t bytes)
+/* Links the block, whose address may have changed, to its neighbours. */
+static void *link_block(struct nt_arena *a, struct nt_arena_block *block, size_t bytes)
 {
     a->used += bytes;
     block->bytes = bytes;
@@ -44,7 +45,7 @@ static void *join(struct nt_arena *a, struct nt_arena_block *block, size_t bytes
 void *nt_arena_array(struct nt_arena *a, size_t count, size_t size)
 {
     size_t bytes;
-    if (!fits(a, count, size, 0, &bytes))
+    if (!fits_limit(a, count, size, 0, &bytes))
         return NULL;
     struct nt_arena_block *block = calloc(1, sizeof *block + bytes);
     if (block == NULL) {
@@ -52,7 +53,7 @@ void *nt_arena_array(struct nt_arena *a, size_t count, size_t size)
         return NULL;
     }
     block->older = a->newest;
-    return join(a, block, bytes);
+    return link_block(a, block, bytes);
 }
 
 char *nt_arena_text(struct nt_arena *a, const char *text, size_t bytes)
@@ -72,7 +73,7 @@ void *nt_arena_grow(struct nt_arena *a, void *array, size_t *room, size_t need, 
     if (need <= *room && block != NULL)
         return array;
     size_t more = need / 2 + 8, wanted = need <= SIZE_MAX - more ? need + more : need;
-    if (!fits(a, wanted, size, was, &bytes))
+    if (!fits_limit(a, wanted, size, was, &bytes))
         return array;
     struct nt_arena_block *grown = realloc(block, sizeof *grown + bytes);
     if (grown == NULL) {
@@ -85,7 +86,7 @@ void *nt_arena_grow(struct nt_arena *a, void *array, size_t *room, size_t need, 
     }
     a->used -= was;
     *room = wanted;
-    return join(a, grown, bytes);
+    return link_block(a, grown, bytes);
 }
 
 int nt_arena_check(const struct nt_arena *a, struct nt_err *err)

@@ -10,7 +10,7 @@ enum {
     BUDGET_MAX_MS = 3600000,
     DIMENSION_MAX = 1 << 20,
     STENCIL_TASKS_MAX = 1 << 24,
-    SHOWN_BYTES = 60, /* of a user's text in an error line */
+    SHOWN_BYTES = 60, /* characters of the user's text in a message */
 };
 
 static const char DEFAULT_PATTERN[] = "neighbour";
@@ -37,7 +37,7 @@ static struct span span_after(struct span s, const char *prefix)
 }
 
 /* for "%.*s" */
-static int shown(struct span s)
+static int shown_bytes(struct span s)
 {
     return s.bytes < SHOWN_BYTES ? (int)s.bytes : SHOWN_BYTES;
 }
@@ -118,7 +118,7 @@ static int check_stencil(struct span dims, struct span whole, struct nt_err *err
     if (extra && !span_is(dims, "periodic"))
         return nt_err_set(err, NT_ERR_USAGE,
                           "pattern \"%.*s\": after the shape only \":periodic\" may follow",
-                          shown(whole), whole.at);
+                          shown_bytes(whole), whole.at);
     uint64_t tasks = 1;
     int count = 0;
     bool more = true;
@@ -136,7 +136,7 @@ static int check_stencil(struct span dims, struct span whole, struct nt_err *err
     }
     return nt_err_set(err, NT_ERR_USAGE,
                       "pattern \"%.*s\": expected stencil:AxB or stencil:AxBxC, at most %d tasks",
-                      shown(whole), whole.at, (int)STENCIL_TASKS_MAX);
+                      shown_bytes(whole), whole.at, (int)STENCIL_TASKS_MAX);
 }
 
 static int check_pattern(struct span p, struct nt_err *err)
@@ -147,7 +147,7 @@ static int check_pattern(struct span p, struct nt_err *err)
                           NT_PATTERN_TEXT_BYTES - 1);
     if (has_control(p) || memchr(p.at, ',', p.bytes) != NULL)
         return nt_err_set(err, NT_ERR_USAGE, "pattern \"%.*s\": a comma or a control character",
-                          shown(p), p.at);
+                          shown_bytes(p), p.at);
     for (size_t k = 0; k < sizeof plain / sizeof *plain; k++)
         if (span_is(p, plain[k]))
             return 0;
@@ -158,7 +158,7 @@ static int check_pattern(struct span p, struct nt_err *err)
     return nt_err_set(err, NT_ERR_USAGE,
                       "pattern \"%.*s\": expected neighbour, ring, alltoall, tree, "
                       "stencil:AxB[xC][:periodic] or matrix:PATH",
-                      shown(p), p.at);
+                      shown_bytes(p), p.at);
 }
 
 int nt_pattern_check(const char *pattern, struct nt_err *err)
@@ -172,7 +172,7 @@ const char *nt_pattern_matrix(const char *pattern)
     return strncmp(pattern, word, sizeof word - 1) == 0 ? pattern + sizeof word - 1 : NULL;
 }
 
-int nt_option_root(struct nt_option *option, const char *dir, struct nt_err *err)
+int nt_option_resolve_path(struct nt_option *option, const char *dir, struct nt_err *err)
 {
     char whole[NT_PATTERN_TEXT_BYTES];
     const char *path = nt_pattern_matrix(option->pattern);
@@ -183,7 +183,7 @@ int nt_option_root(struct nt_option *option, const char *dir, struct nt_err *err
         return nt_err_set(err, NT_ERR_USAGE,
                           "pattern \"%.60s\": the directory \"%.*s\" cannot stand before it: a "
                           "comma, a control character or no path",
-                          option->pattern, shown(d), d.at);
+                          option->pattern, shown_bytes(d), d.at);
     int used = snprintf(whole, sizeof whole, "matrix:%s%s%s", dir,
                         dir[d.bytes - 1] == '/' ? "" : "/", path);
     if (used < 0 || (size_t)used >= sizeof whole)
@@ -193,15 +193,15 @@ int nt_option_root(struct nt_option *option, const char *dir, struct nt_err *err
     return 0;
 }
 
-/* What was said already: an item that contradicts or repeats another is a mistake to point out. */
+/* Items given so far: repeated and contradicting items are errors. */
 struct seen {
     bool level, budget, pattern, sweep;
 };
 
-static int twice(const char *what, struct span item, struct nt_err *err)
+static int given_twice(const char *what, struct span item, struct nt_err *err)
 {
-    return nt_err_set(err, NT_ERR_USAGE, "item \"%.*s\": %s was given twice", shown(item), item.at,
-                      what);
+    return nt_err_set(err, NT_ERR_USAGE, "item \"%.*s\": %s was given twice", shown_bytes(item),
+                      item.at, what);
 }
 
 static int parse_budget(struct span item, struct nt_option *option, struct nt_err *err)
@@ -211,8 +211,8 @@ static int parse_budget(struct span item, struct nt_option *option, struct nt_er
     if (nt_decimal_thousandths(value.at, value.bytes, BUDGET_MAX_MS, &ms) != 0 ||
         ms < BUDGET_MIN_MS)
         return nt_err_set(err, NT_ERR_USAGE,
-                          "item \"%.*s\": expected seconds from %g to %g, such as 2.5", shown(item),
-                          item.at, BUDGET_MIN_MS / 1e3, BUDGET_MAX_MS / 1e3);
+                          "item \"%.*s\": expected seconds from %g to %g, such as 2.5",
+                          shown_bytes(item), item.at, BUDGET_MIN_MS / 1e3, BUDGET_MAX_MS / 1e3);
     option->budget_s = (double)ms / 1e3;
     return 0;
 }
@@ -232,7 +232,7 @@ static int parse_sweep(struct span item, struct nt_option *option, struct nt_err
     if (span_sweep(span_after(item, "sweep="), &option->sweep) == 0)
         return 0;
     return nt_err_set(err, NT_ERR_USAGE, "item \"%.*s\": expected auto, all or adaptive",
-                      shown(item), item.at);
+                      shown_bytes(item), item.at);
 }
 
 static int parse_item(struct span item, struct seen *seen, struct nt_option *option,
@@ -243,26 +243,26 @@ static int parse_item(struct span item, struct seen *seen, struct nt_option *opt
         return nt_err_set(err, NT_ERR_USAGE, "an empty item: write ITEM[,ITEM...]");
     if (span_level(item, &level) == 0) {
         if (seen->level && level != option->level)
-            return twice("the level", item, err);
+            return given_twice("the level", item, err);
         seen->level = true;
         option->level = level;
         return 0;
     }
     if (span_starts(item, "budget=")) {
         if (seen->budget)
-            return twice("the budget", item, err);
+            return given_twice("the budget", item, err);
         seen->budget = true;
         return parse_budget(item, option, err);
     }
     if (span_starts(item, "pattern=")) {
         if (seen->pattern)
-            return twice("the pattern", item, err);
+            return given_twice("the pattern", item, err);
         seen->pattern = true;
         return parse_pattern(item, option, err);
     }
     if (span_starts(item, "sweep=")) {
         if (seen->sweep)
-            return twice("the sweep", item, err);
+            return given_twice("the sweep", item, err);
         seen->sweep = true;
         return parse_sweep(item, option, err);
     }
@@ -276,7 +276,7 @@ static int parse_item(struct span item, struct seen *seen, struct nt_option *opt
         return nt_err_set(err, NT_ERR_USAGE,
                           "unknown item \"%.*s\": expected quick, standard, full, budget=SECONDS, "
                           "pattern=P, sweep=KIND, apply, debug or off",
-                          shown(item), item.at);
+                          shown_bytes(item), item.at);
     return 0;
 }
 
@@ -290,14 +290,14 @@ int nt_option_parse(const char *text, struct nt_option *option, struct nt_err *e
                           NT_OPTION_TEXT_BYTES - 1);
     if (rest.bytes > 0) {
         if (has_control(rest))
-            return nt_err_set(err, NT_ERR_USAGE, "\"%.*s\" holds a control character", shown(rest),
-                              rest.at);
+            return nt_err_set(err, NT_ERR_USAGE, "\"%.*s\" holds a control character",
+                              shown_bytes(rest), rest.at);
         struct seen seen = {0};
         bool more = true;
         while (more) {
             const char *before = rest.at;
             struct span item = span_next(&rest, ',');
-            more = before + item.bytes != rest.at; /* a comma stood behind it */
+            more = before + item.bytes != rest.at; /* a comma followed */
             if (parse_item(item, &seen, &parsed, err) != 0)
                 return -1;
         }

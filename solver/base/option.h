@@ -1,7 +1,8 @@
-/* The --nettopo option: ITEM[,ITEM...] as a user may write it, and as our own parts pass it on.
+/* The --nettopo option: ITEM[,ITEM...] as users write it, and as plugin, agent and probe pass it
+ * on.
  *
- * Parsed by the plugin (which refuses it at submission), again by the agent (which trusts
- * nobody) and by the probe. No allocation, libc only. */
+ * Parsed by the plugin (which rejects errors at submission), again by the agent (which trusts no
+ * input) and by the probe. No allocation, libc only. */
 #ifndef NT_OPTION_H
 #define NT_OPTION_H
 
@@ -18,17 +19,17 @@ enum nt_sweep_mode { NT_SWEEP_AUTO, NT_SWEEP_ALL, NT_SWEEP_ADAPTIVE };
 enum { NT_OPTION_TEXT_BYTES = 1536, NT_PATTERN_TEXT_BYTES = 1100 };
 
 struct nt_option {
-    bool off; /* switched off, whatever else was said */
+    bool off; /* off, whatever the other items are */
     enum nt_level level;
     double budget_s;                     /* 0: the configured default */
     char pattern[NT_PATTERN_TEXT_BYTES]; /* "neighbour", "ring", "stencil:4x4", ... */
     bool apply;                          /* a plain srun follows the hint */
     enum nt_sweep_mode sweep;
-    bool debug; /* a log of the sweep beside the map */
+    bool debug; /* write a log of the sweep beside the map */
 };
 
 /* text NULL or "" means the bare option: standard, default budget, neighbour.
- * On error (NT_ERR_USAGE) one sentence names the item; *option is untouched. */
+ * On error (NT_ERR_USAGE) one sentence names the item; *option is unchanged. */
 int nt_option_parse(const char *text, struct nt_option *option, struct nt_err *err);
 
 /* Writes the option as text that nt_option_parse reads back to an equal value. */
@@ -38,10 +39,10 @@ int nt_option_format(const struct nt_option *option, char *text, size_t text_byt
 /* "quick", "standard", "full"; NULL for anything else. */
 const char *nt_level_name(enum nt_level level);
 
-/* -1 when the name is none. */
+/* -1 for an unknown name. */
 int nt_level_parse(const char *name, enum nt_level *level);
 
-/* "auto", "all", "adaptive"; -1 when the name is none. */
+/* "auto", "all", "adaptive"; -1 for an unknown name. */
 int nt_sweep_mode_parse(const char *name, enum nt_sweep_mode *mode);
 
 /* Checks the grammar of a pattern (neighbour, ring, alltoall, tree, stencil:AxB[xC][:periodic],
@@ -51,9 +52,10 @@ int nt_pattern_check(const char *pattern, struct nt_err *err);
 /* The PATH of matrix:PATH, within pattern; NULL for any other pattern. */
 const char *nt_pattern_matrix(const char *pattern);
 
-/* Puts the directory dir before the relative PATH of matrix:PATH, so that it means the same file
- * from anywhere; any other option stays as it is. NT_ERR_USAGE when the whole is too long or dir
- * is not absolute or holds what a pattern must not; then the option is untouched. */
-int nt_option_root(struct nt_option *option, const char *dir, struct nt_err *err);
+/* Puts the directory dir before the relative PATH of matrix:PATH, so that it names the same file
+ * from any directory; any other option is unchanged. NT_ERR_USAGE when the result is too long or
+ * dir is not absolute or holds a character that a pattern must not; then the option is unchanged.
+ */
+int nt_option_resolve_path(struct nt_option *option, const char *dir, struct nt_err *err);
 
 #endif

@@ -135,7 +135,7 @@ told() { sed -n "s/^$1 //p" "$GROUND_HOME/$JOB.tasks"; } # HOST
     hide n1 "$GROUND_STATE/stage/libexec/nettopo/nettopo-prolog" /bin/true
     start_job
     ends failed .
-    assert_contains "$(told n2)" "n1 was not met"
+    assert_contains "$(told n2)" "n1 within the budget"
 }
 
 @test "an agent is killed" {
@@ -147,7 +147,7 @@ told() { sed -n "s/^$1 //p" "$GROUND_HOME/$JOB.tasks"; } # HOST
 @test "the leader's agent is killed" {
     while_measuring n1 'kill -s KILL $(agents_of n1)' start_job
     ends failed .
-    assert_contains "$(told n2)" "lost the job's first host n1"
+    assert_contains "$(told n2)" "lost the connection to the job's first host n1"
 }
 
 @test "an agent stops and never goes on" {
@@ -256,7 +256,7 @@ time.sleep(600)'
     done
 }
 
-@test "others than root may write where the jobs' files go" {
+@test "users other than root may write to run_dir" {
     tmpfs n3 /run/nettopo mode=777
     start_job
     ends 'ok|partial' .
@@ -273,7 +273,7 @@ time.sleep(600)'
     wait_until 5 nothing_of_ours
 }
 
-# ---- strangers at the leader's door --------------------------------------------------------------
+# ---- peers that are not members of the job --------------------------------------------------------
 
 stranger() { # MODE: from n2, in the place of n3
     on n2 timeout 20 "$ROOT/tests/foes/stranger" "$1" n1 10.219.0.11 n3 2 "$GROUND_STATE/munge/socket" nettest
@@ -317,7 +317,7 @@ no_foe() { [ -z "$(foes_of)" ]; }
 @test "a probe sets variables that are not ours" { with_foe preload failed .; }
 @test "a probe names files outside" { with_foe traversal failed .; }
 @test "a probe sends control characters" { with_foe control failed .; }
-@test "a probe names a paper that is none" { with_foe number failed .; }
+@test "a probe sends an unknown artifact" { with_foe number failed .; }
 @test "a probe floods the host with papers" { with_foe flood failed .; }
 @test "a member's probe plays rank 0" { with_foe usurper failed .; }
 @test "a probe is done without having anything" { with_foe nothing failed .; }

@@ -1,5 +1,5 @@
-/* Stands in plugstack.conf where spank_nettopo.so should, at submission only, and takes any
- * option: what a user can bring before root's part with a plugstack.conf of his own. */
+/* Replaces spank_nettopo.so in plugstack.conf at submission and accepts any option, as a user can
+ * do with a plugstack.conf of their own, to pass anything to root's part. */
 #include <slurm/spank.h>
 
 SPANK_PLUGIN(nettopo, 1)

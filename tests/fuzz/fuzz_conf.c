@@ -1,4 +1,4 @@
-/* Any file: refused with a line number, or all values within their bounds. */
+/* Any file: rejected with a line number, or all values are within their bounds. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

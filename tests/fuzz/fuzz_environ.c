@@ -1,4 +1,4 @@
-/* Any hint.env: what passes are known names with printable values, and paths of ours alone. */
+/* Any hint.env: only known names with printable values pass, and paths in the job's directory. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,12 +12,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct nt_err err;
     if (size == 0)
         return 0;
-    struct nt_environ_place place = {.dir = "/run/nettopo/1", .apply = (data[0] & 1) != 0};
-    if (nt_environ_read((const char *)data + 1, size - 1, &place, &environ, &err) != 0)
+    struct nt_environ_options options = {.dir = "/run/nettopo/1", .apply = (data[0] & 1) != 0};
+    if (nt_environ_read((const char *)data + 1, size - 1, &options, &environ, &err) != 0)
         return 0;
     for (size_t k = 0; k < environ.count; k++) {
         const char *name = environ.var[k].name, *value = environ.var[k].value;
-        if (strncmp(name, "NETTOPO_", 8) != 0 && (!place.apply || strncmp(name, "SLURM_", 6) != 0))
+        if (strncmp(name, "NETTOPO_", 8) != 0 &&
+            (!options.apply || strncmp(name, "SLURM_", 6) != 0))
             abort();
         if (strlen(value) > NT_ENVIRON_VALUE_MAX)
             abort();

@@ -1,5 +1,5 @@
-/* Any bytes from a peer, cut anywhere: through the connection that reads them and on into the
- * bookkeeping of the gathers, as at the leader. */
+/* Any bytes from a peer, in any fragments: through nt_conn into the gather state, as at the leader.
+ */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,10 +16,11 @@ static void take(struct nt_gather *gather, const struct nt_frame *frame)
     if (frame->payload_bytes > PAYLOAD_MAX)
         abort();
     if (frame->type == NT_FRAME_GATHER)
-        nt_gather_piece(gather, frame->host, frame->seq, (frame->flags & NT_FRAME_MORE) != 0);
+        nt_gather_contribution(gather, frame->host, frame->seq,
+                               (frame->flags & NT_FRAME_MORE) != 0);
     else if (frame->type == NT_FRAME_DONE)
-        nt_gather_leave(gather, frame->host);
-    else if (frame->type == NT_FRAME_CAST)
+        nt_gather_set_lost(gather, frame->host);
+    else if (frame->type == NT_FRAME_BCAST)
         nt_gather_open(gather, frame->seq, 1, NULL);
     else if (gather->is_open)
         nt_gather_close(gather);
@@ -44,7 +45,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         abort();
     int got = 0;
     for (size_t at = 0; at < size && got >= 0;) {
-        size_t part = (size_t)data[at] + 1; /* the bytes themselves say where they are cut */
+        size_t part = (size_t)data[at] + 1; /* the input determines the fragments */
         part = part < size - at ? part : size - at;
         if (write(fd[1], data + at, part) != (ssize_t)part)
             abort();

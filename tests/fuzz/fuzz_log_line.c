@@ -1,5 +1,4 @@
-/* Any bytes as what a probe left in its log: printable lines that end, and no byte is read twice.
- */
+/* Any bytes as output of a probe: terminated printable lines, and no byte is read twice. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

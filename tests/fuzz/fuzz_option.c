@@ -1,4 +1,4 @@
-/* Any text: parse takes or refuses it, and what it takes survives format and parse. */
+/* Any text: parse accepts or rejects it, and format and parse keep what it accepts. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,5 @@
-/* The monotonic clock in seconds. Deadlines here are points on it. */
+/* The monotonic clock in seconds: the one clock of agent, probe and plugin, for deadlines and
+ * durations. Header only, so that the plugin needs nothing but libc. */
 #ifndef NT_CLOCK_H
 #define NT_CLOCK_H
 
@@ -11,8 +12,8 @@ static inline double nt_clock_s(void)
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-/* For poll: what is left until then, rounded up, never negative. */
-static inline int nt_left_ms(double deadline_s)
+/* For poll: milliseconds until deadline_s, rounded up, from 0 to an hour. */
+static inline int nt_clock_left_ms(double deadline_s)
 {
     double left = deadline_s - nt_clock_s();
     if (!(left > 0))

@@ -1,4 +1,4 @@
-/* What a seat tells its probe. */
+/* START and the last frames of a probe. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,8 +10,8 @@
 
 #include <cmocka.h>
 
-#include "now.h"
-#include "seat.h"
+#include "clock.h"
+#include "session.h"
 #include "start.h"
 
 static char **name_hosts(size_t hosts)
@@ -26,14 +26,14 @@ static char **name_hosts(size_t hosts)
     return name;
 }
 
-/* All that the seat has for the probe, which begins to read only now. */
-static size_t read_start(struct nt_seat *seat, struct nt_conn *probe, char *text, size_t room)
+/* Reads START as a probe that begins late. */
+static size_t read_start(struct nt_session *session, struct nt_conn *probe, char *text, size_t room)
 {
     struct nt_frame frame = {.flags = NT_FRAME_MORE};
     const unsigned char *payload;
     size_t bytes = 0;
     while ((frame.flags & NT_FRAME_MORE) != 0) {
-        nt_seat_flush(seat);
+        nt_session_probe_flush(session);
         if (nt_conn_next(probe, &frame, &payload, NULL) != 1)
             fail_msg("START breaks off after %zu bytes", bytes);
         assert_int_equal(frame.type, NT_FRAME_START);
@@ -44,7 +44,7 @@ static size_t read_start(struct nt_seat *seat, struct nt_conn *probe, char *text
     return bytes;
 }
 
-static void the_largest_job_is_told_whole(void **state)
+static void start_of_the_largest_job_is_complete(void **state)
 {
     (void)state;
     enum { HOSTS = NT_JOB_HOSTS_MAX, ROOM = 4 << 20 };
@@ -54,65 +54,71 @@ static void the_largest_job_is_told_whole(void **state)
     struct nt_conn probe;
     struct nt_err err = {0};
     int fd[2];
-    struct nt_job job = {.id = 1, .hosts = HOSTS, .host = name_hosts(HOSTS), .me = HOSTS - 1};
-    struct nt_seat seat = {
-        .conf = &conf, .job = &job, .option = &option, .due = nt_now() + 5, .child = {.pidfd = -1}};
+    struct nt_job job = {.id = 1, .hosts = HOSTS, .host = name_hosts(HOSTS), .self = HOSTS - 1};
+    struct nt_session session = {.conf = &conf,
+                                 .job = &job,
+                                 .option = &option,
+                                 .deadline = nt_clock_s() + 600,
+                                 .child = {.pidfd = -1}};
     char *text = malloc(ROOM);
     assert_non_null(text);
     nt_conf_default(&conf);
     assert_int_equal(nt_option_parse("quick", &option, &err), 0);
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, fd), 0);
-    assert_int_equal(nt_conn_init(&seat.probe, fd[0], NT_FRAME_PAYLOAD_MAX, NT_QUEUE_MAX, &err), 0);
+    assert_int_equal(nt_conn_init(&session.probe, fd[0], NT_FRAME_PAYLOAD_MAX, NT_QUEUE_MAX, &err),
+                     0);
     assert_int_equal(nt_conn_init(&probe, fd[1], NT_FRAME_PAYLOAD_MAX, NT_QUEUE_MAX, &err), 0);
-    if (nt_seat_start(&seat, NT_POLICY_FULL, NULL, &err) != 0)
+    if (nt_session_start_probe(&session, NT_POLICY_FULL, NULL, &err) != 0)
         fail_msg("%s", err.text);
-    size_t bytes = read_start(&seat, &probe, text, ROOM);
+    size_t bytes = read_start(&session, &probe, text, ROOM);
     assert_int_equal(nt_start_parse(text, bytes, &start, &err), 0);
     assert_int_equal(start.size, HOSTS);
+    assert_in_range(start.deadline_ms, 590000, 600001); /* not cut to what poll may sleep */
     assert_int_equal(start.rank, HOSTS - 1);
     assert_string_equal(start.host[HOSTS - 1], job.host[HOSTS - 1]);
     nt_start_fini(&start);
     nt_conn_fini(&probe);
-    nt_conn_fini(&seat.probe);
+    nt_conn_fini(&session.probe);
     nt_job_fini(&job);
     free(text);
 }
 
-/* A probe whose time is up says that it is done and ends, whatever is still on its way to it. */
-static void the_last_words_of_a_probe_are_heard(void **state)
+/* At its deadline a probe sends DONE and exits, with unread frames in its socket. */
+static void the_last_frame_of_a_probe_is_read(void **state)
 {
     (void)state;
     const char words[] = "partial 1 of 3 pairs measured: the time was up";
-    struct nt_seat seat = {.child = {.pidfd = -1}};
+    struct nt_session session = {.child = {.pidfd = -1}};
     struct nt_conn probe;
     struct nt_frame frame = {.type = NT_FRAME_GATHERED, .seq = 1};
     const unsigned char *payload;
     int fd[2];
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, fd), 0);
-    assert_int_equal(nt_conn_init(&seat.probe, fd[0], NT_FRAME_PAYLOAD_MAX, NT_QUEUE_MAX, NULL), 0);
+    assert_int_equal(nt_conn_init(&session.probe, fd[0], NT_FRAME_PAYLOAD_MAX, NT_QUEUE_MAX, NULL),
+                     0);
     assert_int_equal(nt_conn_init(&probe, fd[1], NT_FRAME_PAYLOAD_MAX, NT_QUEUE_MAX, NULL), 0);
-    nt_seat_send(&seat, &frame, NULL); /* unread when it ends */
+    nt_session_probe_send(&session, &frame, NULL); /* unread when it ends */
     frame = (struct nt_frame){.type = NT_FRAME_DONE, .payload_bytes = sizeof words};
     assert_int_equal(nt_conn_send(&probe, &frame, words, NULL), 0);
     nt_conn_fini(&probe);
     frame = (struct nt_frame){.type = NT_FRAME_GATHERED, .seq = 2};
-    nt_seat_send(&seat, &frame, NULL);
-    nt_seat_queue(&seat, &frame, NULL);
-    nt_seat_flush(&seat);
-    assert_false(seat.probe_lost);
-    assert_int_equal(nt_seat_next(&seat, &frame, &payload), 1);
+    nt_session_probe_send(&session, &frame, NULL);
+    nt_session_probe_queue(&session, &frame, NULL);
+    nt_session_probe_flush(&session);
+    assert_false(session.probe_lost);
+    assert_int_equal(nt_session_probe_next(&session, &frame, &payload), 1);
     assert_int_equal(frame.type, NT_FRAME_DONE);
     assert_string_equal((const char *)payload, words);
-    assert_int_equal(nt_seat_next(&seat, &frame, &payload), 0);
-    assert_true(seat.probe_lost);
-    nt_conn_fini(&seat.probe);
+    assert_int_equal(nt_session_probe_next(&session, &frame, &payload), 0);
+    assert_true(session.probe_lost);
+    nt_conn_fini(&session.probe);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_largest_job_is_told_whole),
-        cmocka_unit_test(the_last_words_of_a_probe_are_heard),
+        cmocka_unit_test(start_of_the_largest_job_is_complete),
+        cmocka_unit_test(the_last_frame_of_a_probe_is_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

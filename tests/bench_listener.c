@@ -1,6 +1,5 @@
-/* What a host costs at the door of the host that it comes to: connection, greeting and one MUNGE
- * credential each way, with munged on the same machine. The door and who knocks are the real ones.
- */
+/* What a member costs the listener of its leader: the connection, HELLO and one MUNGE credential
+ * each way, with munged on the same machine. Listener and connectors are those of the agent. */
 #include <netinet/in.h>
 #include <poll.h>
 #include <signal.h>
@@ -11,21 +10,21 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "branch.h"
-#include "door.h"
-#include "knock.h"
-#include "now.h"
+#include "clock.h"
+#include "connector.h"
+#include "listener.h"
 #include "own_munge.h"
+#include "subtree.h"
 
-enum { KNOCKERS = 192 };
+enum { MEMBERS = 192 };
 
-struct bill {
+struct cost {
     double cpu_s, wall_s;
 };
 
 static void give_up(const char *what)
 {
-    fprintf(stderr, "bench_door: %s\n", what);
+    fprintf(stderr, "bench_listener: %s\n", what);
     exit(4);
 }
 
@@ -55,35 +54,35 @@ static char **make_names(size_t n)
     return name;
 }
 
-static struct bill be_door(const struct nt_conf *conf, const struct nt_job *job, int ready)
+static struct cost run_listener(const struct nt_conf *conf, const struct nt_job *job, int ready)
 {
-    static struct nt_door door;
+    static struct nt_listener listener;
     struct nt_err err = {0};
-    struct bill bill = {0};
-    struct pollfd polls[NT_DOOR_POLLS];
-    if (nt_door_open(&door, conf, job, &err) != 0 || write(ready, "", 1) != 1)
+    struct cost cost = {0};
+    struct pollfd polls[NT_LISTENER_POLLFDS];
+    if (nt_listener_open(&listener, conf, job, &err) != 0 || write(ready, "", 1) != 1)
         give_up(err.text);
     double began = 0, cpu = 0;
     for (size_t in = 1; in < job->hosts;) {
         struct nt_conn conn;
         size_t host;
-        poll(polls, (nfds_t)nt_door_polls(&door, polls), 100);
+        poll(polls, (nfds_t)nt_listener_pollfds(&listener, polls), 100);
         if (began == 0) {
-            began = nt_now();
+            began = nt_clock_s();
             cpu = cpu_s();
         }
-        while (nt_door_step(&door, &host, &conn) == 1)
-            in++; /* stays open until we end */
+        while (nt_listener_step(&listener, &host, &conn) == 1)
+            in++; /* stays open until this process ends */
     }
-    bill.wall_s = nt_now() - began;
-    bill.cpu_s = cpu_s() - cpu;
-    return bill;
+    cost.wall_s = nt_clock_s() - began;
+    cost.cpu_s = cpu_s() - cpu;
+    return cost;
 }
 
-static void knock_all(const struct nt_conf *conf, const struct nt_job *job)
+static void connect_all(const struct nt_conf *conf, const struct nt_job *job)
 {
     size_t n = job->hosts, in = 1;
-    struct nt_knock *knock = take(n, sizeof *knock);
+    struct nt_connector *connector = take(n, sizeof *connector);
     struct nt_job *each = take(n, sizeof *each);
     struct nt_conn *conn = take(n, sizeof *conn);
     struct nt_addresses at = {.count = 1};
@@ -91,56 +90,56 @@ static void knock_all(const struct nt_conf *conf, const struct nt_job *job)
     memcpy(&at.at[0], &to, sizeof to);
     for (size_t k = 1; k < n; k++) {
         each[k] = *job;
-        each[k].me = k;
+        each[k].self = k;
         conn[k].fd = -1;
-        nt_knock_init(&knock[k], conf, &each[k], 0, &at);
+        nt_connector_init(&connector[k], conf, &each[k], 0, &at);
     }
-    for (double until = nt_now() + 60; in < n && nt_now() < until;)
+    for (double until = nt_clock_s() + 60; in < n && nt_clock_s() < until;)
         for (size_t k = 1; k < n; k++)
-            in += !nt_conn_is_open(&conn[k]) && nt_knock_step(&knock[k], &conn[k]) == 1;
+            in += !nt_conn_is_open(&conn[k]) && nt_connector_step(&connector[k], &conn[k]) == 1;
     if (in < n)
-        give_up("not everyone was let in");
+        give_up("not every member was accepted");
     for (size_t k = 1; k < n; k++)
         nt_conn_fini(&conn[k]);
-    free(knock);
+    free(connector);
     free(each);
     free(conn);
 }
 
-/* The door in a process of its own, for its bill; everybody knocks from this one. */
-static struct bill open_and_knock(const struct nt_conf *conf, const struct nt_job *job)
+/* The listener in its own process, for its cost; all members connect from this one. */
+static struct cost listen_and_connect(const struct nt_conf *conf, const struct nt_job *job)
 {
     int ready[2], told[2];
     char byte;
-    struct bill bill;
+    struct cost cost;
     if (pipe(ready) != 0 || pipe(told) != 0)
-        give_up("pipe refused");
+        give_up("pipe failed");
     fflush(NULL);
     pid_t pid = fork();
     if (pid == 0) {
-        bill = be_door(conf, job, ready[1]);
-        _exit(write(told[1], &bill, sizeof bill) == (ssize_t)sizeof bill ? 0 : 4);
+        cost = run_listener(conf, job, ready[1]);
+        _exit(write(told[1], &cost, sizeof cost) == (ssize_t)sizeof cost ? 0 : 4);
     }
     close(ready[1]);
     close(told[1]);
     if (pid < 0 || read(ready[0], &byte, 1) != 1)
-        give_up("no door");
-    knock_all(conf, job);
-    if (read(told[0], &bill, sizeof bill) != (ssize_t)sizeof bill)
-        give_up("the door failed");
+        give_up("no listener");
+    connect_all(conf, job);
+    if (read(told[0], &cost, sizeof cost) != (ssize_t)sizeof cost)
+        give_up("the listener failed");
     waitpid(pid, NULL, 0);
     close(ready[0]);
     close(told[0]);
-    return bill;
+    return cost;
 }
 
-static void print_table(const struct bill *bill)
+static void print_table(const struct cost *cost)
 {
-    double each = bill->wall_s / KNOCKERS;
+    double each = cost->wall_s / MEMBERS;
     printf("%d hosts at once: %.2f ms each, of which %.2f ms of the agent's own. At that pace\n"
-           "everybody has been let in after, in seconds\n\n"
-           " hosts    a star   in blocks\n",
-           KNOCKERS, each * 1e3, bill->cpu_s / KNOCKERS * 1e3);
+           "all have connected after, in seconds\n\n"
+           " hosts no blocks   in blocks\n",
+           MEMBERS, each * 1e3, cost->cpu_s / MEMBERS * 1e3);
     for (size_t hosts = 64; hosts <= 65536; hosts *= 4) {
         size_t block = nt_block_hosts(hosts, 0);
         size_t most = block - 1 + (hosts + block - 1) / block - 1;
@@ -163,11 +162,11 @@ int main(void)
     conf.port_first = 32100;
     conf.port_last = 32227;
     struct nt_job job = {
-        .id = (uint32_t)getpid(), .hosts = KNOCKERS + 1, .host = make_names(KNOCKERS + 1)};
-    struct bill bill = open_and_knock(&conf, &job);
+        .id = (uint32_t)getpid(), .hosts = MEMBERS + 1, .host = make_names(MEMBERS + 1)};
+    struct cost cost = listen_and_connect(&conf, &job);
     own_munge_stop(&munge);
-    print_table(&bill);
-    for (size_t k = 0; k <= KNOCKERS; k++)
+    print_table(&cost);
+    for (size_t k = 0; k <= MEMBERS; k++)
         free(job.host[k]);
     free(job.host);
     return 0;

@@ -1,0 +1,245 @@
+#include "listener.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "clock.h"
+
+static const double PROOF_TIMEOUT_S = 1.0; /* to authenticate */
+static const double EVICT_AFTER_S = 0.25;  /* when others wait for the slot */
+static const double ACCEPT_PAUSE_S = 0.05; /* after accept failed for lack of resources */
+
+enum { BACKLOG = 1024, PENDING_QUEUE_MAX = 2 * (NT_FRAME_HEAD_BYTES + NT_PROOF_MAX) };
+
+size_t nt_port_count(const struct nt_conf *conf)
+{
+    size_t range = (size_t)conf->port_last - conf->port_first + 1;
+    return range < NT_PORT_TRIES ? range : NT_PORT_TRIES;
+}
+
+uint16_t nt_port_candidate(const struct nt_conf *conf, uint32_t job, size_t k)
+{
+    size_t range = (size_t)conf->port_last - conf->port_first + 1;
+    return (uint16_t)(conf->port_first + (job % range + k) % range);
+}
+
+static int listen_on(uint16_t port)
+{
+    static const int families[] = {AF_INET6, AF_INET}; /* the first accepts IPv4 as well */
+    for (size_t k = 0; k < 2; k++) {
+        int one = 1, zero = 0;
+        int fd = socket(families[k], SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+        if (fd < 0)
+            continue;
+        struct sockaddr_in v4 = {.sin_family = AF_INET, .sin_port = htons(port)};
+        struct sockaddr_in6 v6 = {.sin6_family = AF_INET6, .sin6_port = htons(port)};
+        bool six = families[k] == AF_INET6;
+        if (six)
+            setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &zero, sizeof zero);
+        /* connections of an earlier job may be in TIME_WAIT; another listener still excludes us */
+        setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
+        if (bind(fd, six ? (void *)&v6 : (void *)&v4, six ? sizeof v6 : sizeof v4) == 0 &&
+            listen(fd, BACKLOG) == 0)
+            return fd;
+        int why = errno;
+        close(fd);
+        errno = why;
+        if (why == EADDRINUSE)
+            return -1;
+    }
+    return -1;
+}
+
+int nt_listener_open(struct nt_listener *listener, const struct nt_conf *conf,
+                     const struct nt_job *job, struct nt_err *err)
+{
+    memset(listener, 0, sizeof *listener);
+    listener->fd = -1;
+    listener->job = job;
+    listener->conf = conf;
+    for (size_t k = 0; k < nt_port_count(conf); k++) {
+        uint16_t port = nt_port_candidate(conf, job->id, k);
+        listener->fd = listen_on(port);
+        if (listener->fd >= 0) {
+            listener->port = port;
+            return 0;
+        }
+    }
+    return nt_err_set(err, NT_ERR_SYSTEM, "none of %zu ports from %u on can be opened: %s",
+                      nt_port_count(conf), (unsigned)nt_port_candidate(conf, job->id, 0),
+                      strerror(errno));
+}
+
+static void pending_remove(struct nt_listener *listener, size_t k)
+{
+    nt_conn_fini(&listener->pending[k].conn);
+    memmove(listener->pending + k, listener->pending + k + 1,
+            (listener->pending_count - k - 1) * sizeof listener->pending[0]);
+    listener->pending_count--;
+}
+
+void nt_listener_fini(struct nt_listener *listener)
+{
+    while (listener->pending_count > 0)
+        pending_remove(listener, listener->pending_count - 1);
+    if (listener->fd >= 0)
+        close(listener->fd);
+    listener->fd = -1;
+}
+
+size_t nt_listener_pollfds(const struct nt_listener *listener, struct pollfd *polls)
+{
+    size_t n = 0;
+    if (listener->fd < 0)
+        return 0;
+    bool paused =
+        listener->pending_count == NT_LISTENER_PENDING_MAX || nt_clock_s() < listener->paused_until;
+    polls[n++] = (struct pollfd){.fd = paused ? -1 : listener->fd, .events = POLLIN};
+    for (size_t k = 0; k < listener->pending_count; k++)
+        polls[n++] = (struct pollfd){.fd = listener->pending[k].conn.fd, .events = POLLIN};
+    return n;
+}
+
+static void pending_reject(struct nt_listener *listener, size_t k)
+{
+    listener->refused++;
+    pending_remove(listener, k);
+}
+
+/* Pending connections are in the order in which they were accepted. */
+static void pending_add(struct nt_listener *listener, int fd)
+{
+    int one = 1;
+    struct nt_pending *pending = &listener->pending[listener->pending_count];
+    if (nt_conn_init(&pending->conn, fd, NT_PROOF_MAX, PENDING_QUEUE_MAX, &listener->last_error) !=
+        0)
+        return;
+    listener->pending_count++;
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
+    pending->connected_at = nt_clock_s();
+    unsigned char bytes[NT_HELLO_BYTES];
+    struct nt_hello hello = {
+        .version = NT_WIRE_VERSION, .job = listener->job->id, .restart = listener->job->restart};
+    struct nt_frame frame = {.type = NT_FRAME_HELLO,
+                             .host = (uint32_t)listener->job->self,
+                             .payload_bytes = NT_HELLO_BYTES};
+    if (nt_nonce_make(pending->nonce, &listener->last_error) != 0)
+        goto reject;
+    memcpy(hello.nonce, pending->nonce, NT_NONCE_BYTES);
+    nt_hello_encode(&hello, bytes);
+    if (nt_conn_send(&pending->conn, &frame, bytes, &listener->last_error) != 0)
+        goto reject;
+    return;
+reject:
+    pending_reject(listener, listener->pending_count - 1);
+}
+
+/* When all slots are taken, further connections wait in the backlog, unless the oldest is idle. */
+static bool pending_has_room(struct nt_listener *listener)
+{
+    if (listener->pending_count < NT_LISTENER_PENDING_MAX)
+        return true;
+    if (nt_clock_s() - listener->pending[0].connected_at < EVICT_AFTER_S)
+        return false;
+    nt_err_set(&listener->last_error, NT_ERR_INPUT, "too many pending connections");
+    pending_reject(listener, 0);
+    return true;
+}
+
+/* The connection then stays in the backlog, and poll would return at once. */
+static bool is_resource_limit(int why)
+{
+    return why == EMFILE || why == ENFILE || why == ENOBUFS || why == ENOMEM;
+}
+
+static void accept_pending(struct nt_listener *listener)
+{
+    for (int k = 0; k < NT_LISTENER_PENDING_MAX && pending_has_room(listener); k++) {
+        int fd = accept4(listener->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+        if (fd < 0 && is_resource_limit(errno))
+            listener->paused_until = nt_clock_s() + ACCEPT_PAUSE_S;
+        if (fd < 0)
+            return;
+        pending_add(listener, fd);
+    }
+}
+
+static void expire_pending(struct nt_listener *listener)
+{
+    double now = nt_clock_s();
+    while (listener->pending_count > 0 &&
+           now - listener->pending[0].connected_at > PROOF_TIMEOUT_S) {
+        nt_err_set(&listener->last_error, NT_ERR_INPUT, "no proof within %g s", PROOF_TIMEOUT_S);
+        pending_reject(listener, 0);
+    }
+}
+
+/* Checks the member's proof and answers with the leader's. */
+static int verify_member(struct nt_listener *listener, struct nt_pending *pending,
+                         const struct nt_frame *frame, const unsigned char *payload)
+{
+    const struct nt_job *job = listener->job;
+    char credential[NT_CREDENTIAL_MAX];
+    unsigned char answer[NT_PROOF_MAX];
+    size_t bytes = frame->payload_bytes;
+    if (frame->type != NT_FRAME_PROOF || bytes <= NT_NONCE_BYTES || bytes >= NT_PROOF_MAX ||
+        frame->host == job->self || frame->host >= job->hosts)
+        return nt_err_set(&listener->last_error, NT_ERR_INPUT, "expected a proof");
+    memcpy(credential, payload + NT_NONCE_BYTES, bytes - NT_NONCE_BYTES);
+    credential[bytes - NT_NONCE_BYTES] = '\0';
+    unsigned char member_nonce[NT_NONCE_BYTES];
+    memcpy(member_nonce, payload, NT_NONCE_BYTES);
+    struct nt_claim claim = {.direction = NT_TO_LEADER,
+                             .job = job->id,
+                             .restart = job->restart,
+                             .leader = job->host[job->self],
+                             .member = job->host[frame->host],
+                             .member_index = frame->host,
+                             .port = listener->port,
+                             .leader_nonce = pending->nonce,
+                             .member_nonce = member_nonce};
+    if (nt_auth_check(listener->conf->munge_socket, &claim, credential, &listener->last_error) != 0)
+        return -1;
+    claim.direction = NT_TO_MEMBER;
+    if (nt_auth_prove(listener->conf->munge_socket, &claim, credential, &listener->last_error) != 0)
+        return -1;
+    size_t length = strlen(credential);
+    memcpy(answer, member_nonce, NT_NONCE_BYTES);
+    memcpy(answer + NT_NONCE_BYTES, credential, length);
+    struct nt_frame reply = {.type = NT_FRAME_PROOF,
+                             .host = frame->host,
+                             .payload_bytes = (uint32_t)(NT_NONCE_BYTES + length)};
+    return nt_conn_send(&pending->conn, &reply, answer, &listener->last_error);
+}
+
+int nt_listener_step(struct nt_listener *listener, size_t *host, struct nt_conn *conn)
+{
+    if (listener->fd < 0)
+        return 0;
+    accept_pending(listener);
+    expire_pending(listener);
+    for (size_t k = 0; k < listener->pending_count;) {
+        struct nt_pending *pending = &listener->pending[k];
+        struct nt_frame frame;
+        const unsigned char *payload;
+        int got = nt_conn_next(&pending->conn, &frame, &payload, &listener->last_error);
+        if (got == 0) {
+            k++;
+            continue;
+        }
+        if (got < 0 || verify_member(listener, pending, &frame, payload) != 0) {
+            pending_reject(listener, k);
+            continue;
+        }
+        *host = frame.host;
+        *conn = pending->conn;
+        pending->conn = (struct nt_conn){.fd = -1};
+        pending_remove(listener, k);
+        return 1;
+    }
+    return 0;
+}

@@ -1,0 +1,65 @@
+/* The listening socket of a leader (of a job, or of a block of its hosts), on a port of the
+ * configured range, and the pending connections that are not authenticated yet.
+ *
+ * A new connection gets a HELLO and has a second to authenticate (auth.h). At most
+ * NT_LISTENER_PENDING_MAX connections are pending. When all slots are taken the oldest one is
+ * closed once it has had time for an honest peer to authenticate: idle connections cannot keep
+ * members out, and many members that connect at once do not evict each other. */
+#ifndef NT_LISTENER_H
+#define NT_LISTENER_H
+
+#include <poll.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "auth.h"
+#include "conf.h"
+#include "conn.h"
+#include "err.h"
+#include "job.h"
+
+/* POLL_MS: the longest sleep in poll while a listener is open. Timeouts of pending connections, of
+ * stalled members and of a paused listener are no events that poll reports. */
+enum {
+    NT_LISTENER_POLL_MS = 100,
+    NT_LISTENER_PENDING_MAX = 64,
+    NT_LISTENER_POLLFDS = NT_LISTENER_PENDING_MAX + 1,
+    NT_PORT_TRIES = 8
+};
+
+struct nt_pending {
+    struct nt_conn conn;
+    unsigned char nonce[NT_NONCE_BYTES];
+    double connected_at;
+};
+
+struct nt_listener {
+    int fd; /* -1: closed */
+    uint16_t port;
+    const struct nt_job *job;   /* borrowed */
+    const struct nt_conf *conf; /* borrowed */
+    size_t pending_count;
+    struct nt_pending pending[NT_LISTENER_PENDING_MAX];
+    double paused_until;      /* accept failed for lack of descriptors or memory */
+    unsigned refused;         /* connections that did not authenticate */
+    struct nt_err last_error; /* of the last of them */
+};
+
+/* The k-th port (k < nt_port_count) that a job's leader tries to open and its members to connect
+ * to. */
+size_t nt_port_count(const struct nt_conf *conf);
+uint16_t nt_port_candidate(const struct nt_conf *conf, uint32_t job, size_t k);
+
+/* Listens on the first candidate port that is free. conf and job stay borrowed. */
+int nt_listener_open(struct nt_listener *listener, const struct nt_conf *conf,
+                     const struct nt_job *job, struct nt_err *err);
+void nt_listener_fini(struct nt_listener *listener);
+
+/* Fills polls (room for NT_LISTENER_POLLFDS) and returns how many. */
+size_t nt_listener_pollfds(const struct nt_listener *listener, struct pollfd *polls);
+
+/* Accepts connections and reads from the pending ones. 1: the member with index *host has
+ * authenticated and *conn is the caller's; call again until 0. A misbehaving peer is no error. */
+int nt_listener_step(struct nt_listener *listener, size_t *host, struct nt_conn *conn);
+
+#endif

@@ -1,0 +1,213 @@
+#include "monitor.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <syslog.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "role.h"
+
+static const double GRACE_S = 0.25; /* after the budget the worker gives up */
+static const double KILL_S = 0.5;   /* after the budget the worker is killed */
+static const double REAP_S = 0.1;   /* for the worker to end once killed */
+static const double CLEAN_S = 0.2;  /* for killing remaining processes */
+
+struct report {
+    uint64_t hosts, self;
+    bool probe_failed;
+    struct nt_outcome outcome;
+};
+
+_Static_assert(sizeof(struct report) <= 4096, "a report is one write into a pipe");
+
+struct monitor {
+    const struct nt_request *request;
+    const struct nt_conf *conf;
+    double began, budget_s;
+    struct nt_log log; /* of monitor and worker */
+    struct report report;
+};
+
+/* ---- the worker ---- */
+
+static int worker_run(struct monitor *m)
+{
+    static struct nt_session session; /* too large for the stack */
+    struct nt_job job;
+    struct nt_err err;
+    const struct nt_request *request = m->request;
+    if (nt_job_read(&job, request->job, request->uid, request->gid, &err) != 0) {
+        m->report.outcome.decided = false;
+        m->report.outcome.advice = NT_ADVICE_JOB;
+        snprintf(m->report.outcome.text, sizeof m->report.outcome.text, "failed %s", err.text);
+        return -1;
+    }
+    double deadline = m->began + m->budget_s;
+    m->report.hosts = job.hosts;
+    m->report.self = job.self;
+    nt_session_init(&session, m->conf, &job, &request->option, &m->log, deadline,
+                    deadline + GRACE_S);
+    if (job.self == 0)
+        nt_leader_run(&session);
+    else
+        nt_member_run(&session);
+    m->report.outcome = session.outcome;
+    m->report.probe_failed = session.probe_lost && session.probe_advice != NT_ADVICE_NONE;
+    nt_session_fini(&session);
+    nt_job_fini(&job);
+    return 0;
+}
+
+static void worker_main(struct monitor *m, int report_fd)
+{
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    worker_run(m);
+    ssize_t n = write(report_fd, &m->report, sizeof m->report);
+    _exit(n == (ssize_t)sizeof m->report ? 0 : 1);
+}
+
+/* ---- the monitor ---- */
+
+/* Waits for the report; false when the pipe is closed without one, or time is over. */
+static bool read_report(struct monitor *m, int fd)
+{
+    double hard = m->began + m->budget_s + KILL_S;
+    struct pollfd ready = {.fd = fd, .events = POLLIN};
+    while (nt_clock_s() < hard) {
+        int got = poll(&ready, 1, nt_clock_left_ms(hard));
+        if (got > 0)
+            return read(fd, &m->report, sizeof m->report) == (ssize_t)sizeof m->report;
+        if (got < 0 && errno != EINTR)
+            return false;
+    }
+    return false;
+}
+
+/* Waits until then, then kills it and waits no longer than REAP_S: a process that is blocked in a
+ * file system cannot be killed. */
+static void reap_worker(pid_t pid, double until)
+{
+    double last = (until > 0 ? until : nt_clock_s()) + REAP_S;
+    while (nt_clock_s() < last) {
+        pid_t got = waitpid(pid, NULL, WNOHANG);
+        if (got == pid || (got < 0 && errno != EINTR))
+            return;
+        if (nt_clock_s() >= until)
+            kill(pid, SIGKILL);
+        poll(NULL, 0, 1);
+    }
+}
+
+static void publish_failed(struct monitor *m, enum nt_advice advice, const char *reason)
+{
+    struct nt_publish publish;
+    struct nt_err err;
+    const struct nt_request *request = m->request;
+    struct nt_outcome *outcome = &m->report.outcome;
+    outcome->advice = advice;
+    snprintf(outcome->text, sizeof outcome->text, "failed %s", reason);
+    int rc = nt_publish_begin(&publish, m->conf->run_dir, request->job, request->uid, request->gid,
+                              m->conf->publish_limit_bytes, &err);
+    if (rc == 0) {
+        nt_session_publish_log(&publish, &request->option, &m->log, outcome);
+        rc = nt_publish_failed(&publish, reason, &err);
+    }
+    if (rc != 0)
+        snprintf(outcome->text, sizeof outcome->text, "failed %.200s; not published: %.200s",
+                 reason, err.text);
+    nt_publish_fini(&publish);
+}
+
+/* The first host logs one line a job, other hosts only their failures. The kept lines follow when
+ * the status is not ok and the cause is on this host, and always at level debug. */
+static void log_outcome(const struct monitor *m)
+{
+    const struct report *r = &m->report;
+    const struct nt_outcome *outcome = &r->outcome;
+    enum nt_log_level level = m->conf->debug;
+    const char *to_do = nt_advice_text(outcome->advice);
+    bool failed = strncmp(outcome->text, "failed", 6) == 0;
+    bool has_cause = r->probe_failed || (failed && outcome->advice != NT_ADVICE_LEADER) ||
+                     (r->self == 0 && outcome->advice != NT_ADVICE_NONE);
+    if (failed || (level >= NT_LOG_INFO && (r->self == 0 || has_cause)))
+        syslog(failed ? LOG_WARNING : LOG_INFO, "%s: %llu hosts, %.2f s: %s%s%s", m->log.prefix,
+               (unsigned long long)r->hosts, nt_clock_s() - m->began, outcome->text,
+               to_do[0] != '\0' ? "; to do: " : "", to_do);
+    nt_log_syslog(&m->log, level, has_cause || level == NT_LOG_DEBUG);
+}
+
+static void open_log(struct monitor *m)
+{
+    char host[NT_HOST_BYTES], prefix[NT_HOST_BYTES + 32];
+    nt_job_this_host(host);
+    snprintf(prefix, sizeof prefix, "job %u on %s", m->request->job, host);
+    nt_log_init(&m->log, prefix, m->request->option.debug ? NT_LOG_DEBUG : m->conf->debug,
+                m->began);
+}
+
+/* Whether the job's directory is there. */
+static int check_published(const struct monitor *m, struct nt_err *err)
+{
+    char path[NT_CONF_PATH_BYTES + 16];
+    struct stat st;
+    snprintf(path, sizeof path, "%s/%u", m->conf->run_dir, m->request->job);
+    if (lstat(path, &st) == 0)
+        return 0;
+    return nt_err_set(err, NT_ERR_SYSTEM, "%s", m->report.outcome.text);
+}
+
+/* Runs the worker to its end; false when it gave no report. */
+static bool start_and_wait(struct monitor *m, const char **why)
+{
+    int pipe_fd[2];
+    *why = "pipe or fork failed";
+    if (pipe2(pipe_fd, O_CLOEXEC) != 0)
+        return false;
+    pid_t pid = fork();
+    if (pid == 0) {
+        close(pipe_fd[0]);
+        worker_main(m, pipe_fd[1]);
+    }
+    close(pipe_fd[1]);
+    bool reported = pid > 0 && read_report(m, pipe_fd[0]);
+    close(pipe_fd[0]);
+    if (pid > 0) {
+        *why = "the agent was terminated before it had a result";
+        reap_worker(pid, reported ? nt_clock_s() + CLEAN_S : 0);
+    }
+    return reported;
+}
+
+int nt_monitor_run(const struct nt_request *request, const struct nt_conf *conf, double budget_s,
+                   double began, struct nt_err *err)
+{
+    struct monitor m = {.request = request, .conf = conf, .began = began, .budget_s = budget_s};
+    const char *why;
+    /* orphans of the probe become children of this process, to be killed */
+    prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+    nt_publish_remove(conf->run_dir, request->job, NULL);
+    open_log(&m);
+    bool reported = start_and_wait(&m, &why);
+    if (reported)
+        nt_child_kill_all(nt_clock_s() + CLEAN_S);
+    if (!reported) {
+        publish_failed(&m, NT_ADVICE_AGENT, why);
+    } else if (!m.report.outcome.decided) {
+        struct nt_err reason;
+        nt_err_set(&reason, NT_ERR_NONE, "%s", m.report.outcome.text + strlen("failed "));
+        publish_failed(&m, m.report.outcome.advice, reason.text);
+    }
+    if (!reported) /* only now: publishing comes first, time is short */
+        nt_child_kill_all(nt_clock_s() + CLEAN_S);
+    log_outcome(&m);
+    nt_log_fini(&m.log);
+    return check_published(&m, err);
+}

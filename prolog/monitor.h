@@ -1,0 +1,18 @@
+/* The monitor, the agent's outer process: it starts a worker process for the job, waits for it, and
+ * when the worker dies or does not end in time kills it and publishes failed in its place.
+ *
+ * libmunge, a file system or a bug may block the worker; the monitor calls neither MUNGE nor
+ * Slurm, and uses no file system but that of run_dir. */
+#ifndef NT_MONITOR_H
+#define NT_MONITOR_H
+
+#include "conf.h"
+#include "request.h"
+#include "session.h"
+
+/* Runs a job's sweep on this host; returns within budget_s and less than a second more.
+ * began: when the agent was started (nt_clock_s). -1 when nothing could be published. */
+int nt_monitor_run(const struct nt_request *request, const struct nt_conf *conf, double budget_s,
+                   double began, struct nt_err *err);
+
+#endif

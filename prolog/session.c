@@ -1,0 +1,315 @@
+#include "session.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "clock.h"
+
+void nt_session_init(struct nt_session *session, const struct nt_conf *conf,
+                     const struct nt_job *job, const struct nt_option *option,
+                     const struct nt_log *log, double deadline, double give_up)
+{
+    struct nt_err err;
+    int socket;
+    *session = (struct nt_session){.conf = conf,
+                                   .job = job,
+                                   .option = option,
+                                   .log = log,
+                                   .deadline = deadline,
+                                   .give_up = give_up,
+                                   .child = {.pidfd = -1},
+                                   .probe = {.fd = -1}};
+    nt_publish_begin(&session->publish, conf->run_dir, job->id, job->uid, job->gid,
+                     conf->publish_limit_bytes, &session->publish_err);
+    if (session->publish_err.kind != NT_ERR_NONE)
+        nt_log(log, NT_LOG_ERROR, "%s; to do: %s", session->publish_err.text,
+               nt_advice_text(NT_ADVICE_PUBLISH));
+    if (nt_child_start(&session->child, conf, log, job->uid, job->gid, give_up - nt_clock_s(),
+                       &socket, &err) != 0 ||
+        nt_conn_init(&session->probe, socket, NT_FRAME_PAYLOAD_MAX, NT_QUEUE_MAX, &err) != 0)
+        nt_session_lose_probe(session, NT_ADVICE_PROGRAM, err.text);
+    else
+        nt_log(log, NT_LOG_DEBUG, "%s runs as uid %u, pid %d, on host %zu of %zu", conf->probe,
+               (unsigned)job->uid, (int)session->child.pid, job->self + 1, job->hosts);
+}
+
+void nt_session_fini(struct nt_session *session)
+{
+    nt_child_stop(&session->child);
+    nt_conn_fini(&session->probe);
+    nt_publish_fini(&session->publish);
+}
+
+void nt_session_lose_probe(struct nt_session *session, enum nt_advice advice, const char *why)
+{
+    if (session->probe_lost)
+        return;
+    session->probe_lost = true;
+    session->probe_advice = advice;
+    nt_err_set(&session->probe_end, NT_ERR_SYSTEM, "%s", why);
+    if (advice == NT_ADVICE_NONE)
+        nt_log(session->log, NT_LOG_DEBUG, "the probe exited: %s", why);
+    else
+        nt_log(session->log, NT_LOG_ERROR, "the probe is lost: %s; to do: %s", why,
+               nt_advice_text(advice));
+    nt_child_stop(&session->child);
+    nt_conn_fini(&session->probe);
+}
+
+/* ---- START ---- */
+
+struct text_buffer {
+    char *at;
+    size_t bytes, room;
+};
+
+static void text_append(struct text_buffer *text, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+static void text_append(struct text_buffer *text, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    int n = vsnprintf(text->at + text->bytes, text->room - text->bytes, format, args);
+    va_end(args);
+    if (n > 0 && (size_t)n < text->room - text->bytes)
+        text->bytes += (size_t)n;
+}
+
+static int format_start(const struct nt_session *session, enum nt_policy policy,
+                        const struct nt_job_use *use, struct text_buffer *text, struct nt_err *err)
+{
+    const struct nt_job *job = session->job;
+    char option[NT_OPTION_TEXT_BYTES];
+    if (nt_option_format(session->option, option, sizeof option, err) != 0)
+        return -1;
+    text->bytes = 0;
+    text->room = 4096;
+    for (size_t k = 0; k < job->hosts; k++)
+        text->room += strlen(job->host[k]) + 8;
+    text->at = malloc(text->room);
+    if (text->at == NULL)
+        return nt_err_set(err, NT_ERR_SYSTEM, "out of memory");
+    text_append(text, "rank %zu\nsize %zu\ndeadline_ms %d\n", job->self, job->hosts,
+                nt_clock_left_ms(session->deadline));
+    text_append(text, "job %u\nrestart %u\n", job->id, job->restart);
+    if (session->log != NULL)
+        text_append(text, "log %s\n", nt_log_level_name(session->log->level));
+    if (job->cluster[0] != '\0')
+        text_append(text, "cluster %s\n", job->cluster);
+    text_append(text, "policy %s\noption %s\n", policy == NT_POLICY_FULL ? "full" : "latency",
+                option);
+    text_append(text, "inline_limit %u\nmax_load %.3f\n", session->conf->inline_limit_bytes,
+                session->conf->max_load);
+    if (use != NULL && use->tasks > 0)
+        text_append(text, "tasks %u\n", use->tasks);
+    if (use != NULL && use->task_cpus > 0)
+        text_append(text, "task_cpus %u\n", use->task_cpus);
+    if (job->cpus[0] != '\0')
+        text_append(text, "cpus %s\n", job->cpus);
+    for (size_t k = 0; k < job->hosts; k++)
+        text_append(text, "host %s\n", job->host[k]);
+    text_append(text, "end\n");
+    return 0;
+}
+
+int nt_session_start_probe(struct nt_session *session, enum nt_policy policy,
+                           const struct nt_job_use *use, struct nt_err *err)
+{
+    struct text_buffer text;
+    if (session->probe_lost)
+        return 0;
+    if (format_start(session, policy, use, &text, err) != 0)
+        return -1;
+    /* queued completely: the probe may not read yet */
+    size_t heads = (text.bytes / NT_FRAME_PAYLOAD_MAX + 1) * NT_FRAME_HEAD_BYTES;
+    int rc = nt_conn_raise_limits(&session->probe, NT_FRAME_PAYLOAD_MAX,
+                                  NT_QUEUE_MAX + text.bytes + heads, err);
+    for (size_t at = 0; at < text.bytes && rc == 0;) {
+        size_t left = text.bytes - at;
+        bool more = left > NT_FRAME_PAYLOAD_MAX;
+        struct nt_frame frame = {.type = NT_FRAME_START,
+                                 .flags = more ? NT_FRAME_MORE : 0,
+                                 .payload_bytes = more ? NT_FRAME_PAYLOAD_MAX : (uint32_t)left};
+        rc = nt_conn_send(&session->probe, &frame, text.at + at, err);
+        at += frame.payload_bytes;
+    }
+    free(text.at);
+    return rc;
+}
+
+/* ---- the probe ---- */
+
+/* The socket closes shortly before the process ends, whose exit status says more than a broken
+ * pipe. */
+static void lose_probe_with_status(struct nt_session *session, const char *why)
+{
+    char end[48];
+    struct pollfd ending = {.fd = session->child.pidfd, .events = POLLIN};
+    poll(&ending, 1, 20);
+    if (nt_child_ended(&session->child, end, sizeof end))
+        nt_session_lose_probe(session, nt_child_advice(&session->child), end);
+    else
+        nt_session_lose_probe(session, NT_ADVICE_PROBE, why);
+}
+
+/* After a hangup the frames that the probe sent before are still read: at its deadline a probe may
+ * send DONE and exit while the agent has frames for it. */
+static void probe_write_failed(struct nt_session *session, const char *why)
+{
+    struct pollfd line = {.fd = session->probe.fd};
+    if (poll(&line, 1, 0) == 1 && (line.revents & POLLHUP) != 0)
+        session->probe_hung_up = true;
+    else
+        lose_probe_with_status(session, why);
+}
+
+static bool probe_accepts(const struct nt_session *session)
+{
+    return !session->probe_lost && !session->probe_hung_up;
+}
+
+size_t nt_session_pollfds(const struct nt_session *session, bool read, struct pollfd *polls)
+{
+    if (session->probe_lost)
+        return 0;
+    bool write = probe_accepts(session) && nt_conn_queued(&session->probe) > 0;
+    short events = (short)((read ? POLLIN : 0) | (write ? POLLOUT : 0));
+    /* a hangup or an exit would wake poll again and again: left out when nothing is read */
+    polls[0] = (struct pollfd){.fd = events != 0 ? session->probe.fd : -1, .events = events};
+    polls[1] = (struct pollfd){.fd = read ? session->child.pidfd : -1, .events = POLLIN};
+    return 2;
+}
+
+int nt_session_probe_next(struct nt_session *session, struct nt_frame *frame,
+                          const unsigned char **payload)
+{
+    struct nt_err err;
+    char end[48];
+    if (session->probe_lost)
+        return 0;
+    int got = nt_conn_next(&session->probe, frame, payload, &err);
+    if (got > 0)
+        return 1;
+    if (got < 0) {
+        lose_probe_with_status(session, err.text);
+    } else if (nt_child_ended(&session->child, end, sizeof end)) {
+        /* frames may have arrived between the read and its exit */
+        if (got == 0 && nt_conn_next(&session->probe, frame, payload, &err) > 0)
+            return 1;
+        nt_session_lose_probe(session, nt_child_advice(&session->child), end);
+    } else {
+        nt_session_probe_flush(session);
+    }
+    return 0;
+}
+
+void nt_session_probe_send(struct nt_session *session, const struct nt_frame *frame,
+                           const void *payload)
+{
+    struct nt_err err;
+    if (probe_accepts(session) && nt_conn_send(&session->probe, frame, payload, &err) != 0)
+        probe_write_failed(session, err.text);
+}
+
+void nt_session_probe_queue(struct nt_session *session, const struct nt_frame *frame,
+                            const void *payload)
+{
+    struct nt_err err;
+    if (probe_accepts(session) && nt_conn_queue(&session->probe, frame, payload, &err) != 0)
+        probe_write_failed(session, err.text);
+}
+
+void nt_session_probe_flush(struct nt_session *session)
+{
+    struct nt_err err;
+    if (probe_accepts(session) && nt_conn_flush(&session->probe, &err) != 0)
+        probe_write_failed(session, err.text);
+}
+
+/* ---- the publication ---- */
+
+void nt_session_write_artifact(struct nt_session *session, const struct nt_frame *frame,
+                               const void *payload)
+{
+    if (session->publish_err.kind != NT_ERR_NONE)
+        return;
+    nt_publish_artifact(&session->publish, frame->host, (frame->flags & NT_FRAME_MORE) != 0,
+                        payload, frame->payload_bytes, &session->publish_err);
+}
+
+void nt_session_publish_log(struct nt_publish *publish, const struct nt_option *option,
+                            const struct nt_log *log, const struct nt_outcome *outcome)
+{
+    static char text[NT_LOG_TEXT_BYTES]; /* too large for the stack */
+    if (!option->debug || log == NULL)
+        return;
+    size_t bytes =
+        nt_log_text(log, outcome->text, nt_advice_text(outcome->advice), text, sizeof text);
+    nt_publish_log(publish, text, bytes);
+}
+
+/* Before publishing, because the log beside the map contains the outcome. */
+static void record_outcome(struct nt_session *session, enum nt_advice advice, const char *text)
+{
+    session->outcome.advice = advice;
+    snprintf(session->outcome.text, sizeof session->outcome.text, "%s", text);
+    nt_log(session->log, NT_LOG_DEBUG, "%s", text);
+    nt_session_publish_log(&session->publish, session->option, session->log, &session->outcome);
+}
+
+void nt_session_fail(struct nt_session *session, enum nt_advice advice, const char *format, ...)
+{
+    struct nt_err reason, err;
+    char text[NT_ERR_TEXT_BYTES], outcome[NT_DONE_BYTES];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    nt_err_set(&reason, NT_ERR_NONE, "%s", text); /* one printable line */
+    snprintf(outcome, sizeof outcome, "failed %s", reason.text);
+    record_outcome(session, advice, outcome);
+    if (nt_publish_failed(&session->publish, reason.text, &err) != 0)
+        snprintf(session->outcome.text, sizeof session->outcome.text,
+                 "failed %.300s; not published: %.190s", reason.text,
+                 session->publish_err.kind != NT_ERR_NONE ? session->publish_err.text : err.text);
+    session->outcome.decided = true;
+}
+
+static bool has_prefix(const char *text, size_t bytes, const char *word)
+{
+    return bytes >= strlen(word) && memcmp(text, word, strlen(word)) == 0;
+}
+
+/* The outcome was reported by our own probe, or by that of the job's first host. */
+static enum nt_advice outcome_advice(const struct nt_session *session, bool ok)
+{
+    if (ok)
+        return NT_ADVICE_NONE;
+    return session->job->self == 0 ? NT_ADVICE_PROBE : NT_ADVICE_LEADER;
+}
+
+void nt_session_finish(struct nt_session *session, const char *text, size_t bytes)
+{
+    struct nt_err err, line;
+    bool ok = has_prefix(text, bytes, "ok"), good = ok || has_prefix(text, bytes, "partial ");
+    if (bytes > NT_ERR_TEXT_BYTES - 1)
+        bytes = NT_ERR_TEXT_BYTES - 1;
+    nt_err_set(&line, NT_ERR_NONE, "%.*s", (int)bytes, text);
+    if (session->publish_err.kind != NT_ERR_NONE) {
+        nt_session_fail(session, NT_ADVICE_PUBLISH, "%s", session->publish_err.text);
+        return;
+    }
+    if (!good && !session->publish.complete[NT_ARTIFACT_ENV]) {
+        nt_session_fail(session, outcome_advice(session, false), "%s",
+                        has_prefix(text, bytes, "failed ") ? line.text + 7 : line.text);
+        return;
+    }
+    record_outcome(session, outcome_advice(session, ok), line.text);
+    if (nt_publish_finish(&session->publish, &err) != 0) {
+        nt_session_fail(session, NT_ADVICE_PUBLISH, "%s", err.text);
+        return;
+    }
+    session->outcome.decided = true;
+}

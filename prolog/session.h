@@ -1,0 +1,97 @@
+/* One host's part of a sweep, whatever its role: the probe process and the published directory.
+ *
+ * Frames and artifacts of the probe are passed on unread. */
+#ifndef NT_SESSION_H
+#define NT_SESSION_H
+
+#include <poll.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "advice.h"
+#include "child.h"
+#include "conf.h"
+#include "conn.h"
+#include "err.h"
+#include "job.h"
+#include "log.h"
+#include "option.h"
+#include "publish.h"
+
+enum { NT_DONE_BYTES = NT_ERR_TEXT_BYTES + 16 }; /* "partial REASON" */
+
+enum nt_policy { NT_POLICY_UNKNOWN, NT_POLICY_FULL, NT_POLICY_LATENCY, NT_POLICY_OFF };
+
+/* The result of a job's sweep on this host: first word ok, partial or failed, then the reason; and
+ * the advice that is logged with it. */
+struct nt_outcome {
+    bool decided;
+    char text[NT_DONE_BYTES];
+    enum nt_advice advice;
+};
+
+struct nt_session {
+    const struct nt_conf *conf;     /* borrowed */
+    const struct nt_job *job;       /* borrowed */
+    const struct nt_option *option; /* borrowed; within the configured limits */
+    const struct nt_log *log;       /* borrowed; NULL: none */
+    double deadline;                /* when the probe must be done (nt_clock_s) */
+    double give_up;                 /* when the agent publishes failed */
+    struct nt_child child;
+    struct nt_conn probe;
+    bool probe_lost;
+    bool probe_hung_up;          /* it closed its end; frames that it sent may be unread */
+    struct nt_err probe_end;     /* why it is lost */
+    enum nt_advice probe_advice; /* none: it exited with status 0 */
+    struct nt_publish publish;
+    struct nt_err publish_err; /* kind other than none: why this host cannot publish */
+    struct nt_outcome outcome;
+};
+
+/* Creates the directory and starts the probe. Never fails: errors are kept in publish_err and
+ * probe_end, and the host still relays for the others. */
+void nt_session_init(struct nt_session *session, const struct nt_conf *conf,
+                     const struct nt_job *job, const struct nt_option *option,
+                     const struct nt_log *log, double deadline, double give_up);
+void nt_session_fini(struct nt_session *session);
+
+/* Sends START to the probe: rank, hosts, deadline, option. use: NULL when not known. */
+int nt_session_start_probe(struct nt_session *session, enum nt_policy policy,
+                           const struct nt_job_use *use, struct nt_err *err);
+
+/* Fills polls (room for 2); waits for input of the probe only when read is true. */
+size_t nt_session_pollfds(const struct nt_session *session, bool read, struct pollfd *polls);
+
+/* The next frame of the probe: 1, or 0 for none. When the probe has exited or broken the protocol
+ * it is stopped and lost, with the reason in probe_end. */
+int nt_session_probe_next(struct nt_session *session, struct nt_frame *frame,
+                          const unsigned char **payload);
+
+/* Sends a frame to the probe. On failure the probe is lost, after what it has sent is read. */
+void nt_session_probe_send(struct nt_session *session, const struct nt_frame *frame,
+                           const void *payload);
+
+/* The same, but sent at the latest by nt_session_probe_flush: many small frames leave together. */
+void nt_session_probe_queue(struct nt_session *session, const struct nt_frame *frame,
+                            const void *payload);
+void nt_session_probe_flush(struct nt_session *session);
+
+/* Stops the probe and records why, once. */
+void nt_session_lose_probe(struct nt_session *session, enum nt_advice advice, const char *why);
+
+/* A part of an artifact. An error is kept in publish_err for the end. */
+void nt_session_write_artifact(struct nt_session *session, const struct nt_frame *frame,
+                               const void *payload);
+
+/* Ends the session; text is the payload of DONE. Publishes what was written, or failed and why. */
+void nt_session_finish(struct nt_session *session, const char *text, size_t bytes);
+
+/* Ends the session as failed for a reason of the agent's own. */
+void nt_session_fail(struct nt_session *session, enum nt_advice advice, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* Writes the log beside the map when the job's option has debug. */
+void nt_session_publish_log(struct nt_publish *publish, const struct nt_option *option,
+                            const struct nt_log *log, const struct nt_outcome *outcome);
+
+#endif

@@ -1,0 +1,380 @@
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+
+#include <cmocka.h>
+
+#include "clock.h"
+#include "connector.h"
+#include "listener.h"
+#include "own_munge.h"
+
+static struct own_munge munge;
+static char *names[] = {"n1", "n2", "n3"};
+
+static int start(void **state)
+{
+    (void)state;
+    own_munge_start(&munge);
+    return 0;
+}
+
+static int stop(void **state)
+{
+    (void)state;
+    if (munge.pid > 0)
+        own_munge_stop(&munge);
+    return 0;
+}
+
+/* A leader with its listener, and a member that connects to it. */
+struct scene {
+    struct nt_conf conf;
+    struct nt_job leader, member;
+    struct nt_listener listener;
+    struct nt_addresses addresses;
+};
+
+static void set(struct scene *s)
+{
+    struct nt_err err = {0};
+    memset(s, 0, sizeof *s);
+    nt_conf_default(&s->conf);
+    s->conf.port_first = 31870;
+    s->conf.port_last = 31999;
+    snprintf(s->conf.munge_socket, sizeof s->conf.munge_socket, "%s", munge.socket);
+    s->leader = (struct nt_job){.id = (uint32_t)getpid(), .restart = 1, .hosts = 3, .host = names};
+    s->member = s->leader;
+    s->member.self = 1;
+    struct sockaddr_in to = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    memcpy(&s->addresses.at[0], &to, sizeof to);
+    s->addresses.count = 1;
+    if (nt_listener_open(&s->listener, &s->conf, &s->leader, &err) != 0)
+        fail_msg("%s", err.text);
+}
+
+/* Steps both until they are connected or the time is over. */
+static bool connect_both(struct scene *s, struct nt_connector *connector, double seconds,
+                         size_t *host, struct nt_conn *to_member, struct nt_conn *to_leader)
+{
+    double until = nt_clock_s() + seconds;
+    bool in = false, out = false;
+    while (!(in && out) && nt_clock_s() < until) {
+        in = in || nt_listener_step(&s->listener, host, to_member) == 1;
+        out = out || nt_connector_step(connector, to_leader) == 1;
+        poll(NULL, 0, 1);
+    }
+    if (in != out) {
+        nt_conn_fini(in ? to_member : to_leader);
+        return false;
+    }
+    return in;
+}
+
+static int connect_raw(const struct scene *s)
+{
+    struct sockaddr_in to = {.sin_family = AF_INET,
+                             .sin_port = htons(s->listener.port),
+                             .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    int fd = socket(AF_INET, SOCK_STREAM, 0);
+    assert_int_equal(connect(fd, (struct sockaddr *)&to, sizeof to), 0);
+    return fd;
+}
+
+/* Steps both until the connector has an error; no member may be accepted. */
+static void expect_rejected(struct scene *s, struct nt_connector *connector)
+{
+    struct nt_conn conn;
+    size_t host;
+    for (double until = nt_clock_s() + 5;
+         connector->last_error.kind == NT_ERR_NONE && nt_clock_s() < until; poll(NULL, 0, 1)) {
+        assert_int_equal(nt_listener_step(&s->listener, &host, &conn), 0);
+        assert_int_equal(nt_connector_step(connector, &conn), 0);
+    }
+    assert_int_not_equal(connector->last_error.kind, NT_ERR_NONE);
+}
+
+/* Steps the listener for some time, and until that many connections are pending; no member may be
+ * accepted. */
+static void nobody_is_accepted(struct scene *s, double seconds, size_t pending)
+{
+    struct nt_conn conn;
+    size_t host;
+    double now = nt_clock_s(), least = now + seconds, most = now + 5;
+    for (; now < least || (s->listener.pending_count != pending && now < most);
+         now = nt_clock_s()) {
+        assert_int_equal(nt_listener_step(&s->listener, &host, &conn), 0);
+        poll(NULL, 0, 1);
+    }
+    assert_int_equal(s->listener.pending_count, pending);
+}
+
+static void leader_and_member_connect_and_exchange_frames(void **state)
+{
+    (void)state;
+    struct scene s;
+    struct nt_connector connector;
+    struct nt_conn a, b;
+    size_t host = 99;
+    if (munge.pid == 0)
+        skip();
+    set(&s);
+    nt_connector_init(&connector, &s.conf, &s.member, 0, &s.addresses);
+    if (!connect_both(&s, &connector, 5, &host, &a, &b))
+        fail_msg("%s / %s", connector.last_error.text, s.listener.last_error.text);
+    assert_int_equal(host, 1);
+    struct nt_frame frame = {.type = NT_FRAME_BCAST, .payload_bytes = 2};
+    const unsigned char *payload;
+    assert_int_equal(nt_conn_send(&a, &frame, "hi", NULL), 0);
+    int got = 0;
+    for (double until = nt_clock_s() + 2; got == 0 && nt_clock_s() < until;)
+        got = nt_conn_next(&b, &frame, &payload, NULL);
+    assert_int_equal(got, 1);
+    assert_memory_equal(payload, "hi", 2);
+    nt_conn_fini(&a);
+    nt_conn_fini(&b);
+    nt_connector_fini(&connector);
+    nt_listener_fini(&s.listener);
+    nt_listener_fini(&s.listener);
+}
+
+static void a_port_in_use_is_skipped(void **state)
+{
+    (void)state;
+    struct scene first, s;
+    struct nt_connector connector;
+    struct nt_conn a, b;
+    size_t host;
+    if (munge.pid == 0)
+        skip();
+    set(&first); /* another job's leader has the port and sends its own HELLO */
+    set(&s);
+    assert_int_not_equal(first.listener.port, s.listener.port);
+    first.leader.id++;
+    struct nt_conn none;
+    size_t nobody;
+    nt_connector_init(&connector, &s.conf, &s.member, 0, &s.addresses);
+    bool met = false, in = false, out = false;
+    for (double until = nt_clock_s() + 5; !met && nt_clock_s() < until; poll(NULL, 0, 1)) {
+        assert_int_equal(nt_listener_step(&first.listener, &nobody, &none), 0);
+        in = in || nt_listener_step(&s.listener, &host, &a) == 1;
+        out = out || nt_connector_step(&connector, &b) == 1;
+        met = in && out;
+    }
+    assert_true(met);
+    nt_conn_fini(&a);
+    nt_conn_fini(&b);
+    nt_connector_fini(&connector);
+    nt_listener_fini(&first.listener);
+    nt_listener_fini(&s.listener);
+}
+
+static void another_restart_or_host_is_rejected(void **state)
+{
+    (void)state;
+    struct scene s;
+    struct nt_connector connector;
+    struct nt_conn a, b;
+    size_t host;
+    static char *other_names[] = {"n1", "nX", "n3"};
+    if (munge.pid == 0)
+        skip();
+    set(&s);
+    for (int k = 0; k < 3; k++) {
+        struct nt_job member = s.member;
+        if (k == 0)
+            member.restart = 0; /* an agent of the previous run */
+        else if (k == 1)
+            member.host = other_names; /* has another host list */
+        else
+            member.self = 0; /* claims to be the leader */
+        nt_connector_init(&connector, &s.conf, &member, 0, &s.addresses);
+        expect_rejected(&s, &connector);
+        assert_false(connect_both(&s, &connector, 0.3, &host, &a, &b)); /* nor on another attempt */
+        nt_connector_fini(&connector);
+    }
+    assert_true(s.listener.refused > 0);
+    nt_listener_fini(&s.listener);
+}
+
+static void without_munge_no_member_is_accepted(void **state)
+{
+    (void)state;
+    struct scene s;
+    struct nt_connector connector;
+    struct nt_conn a, b;
+    size_t host;
+    if (munge.pid == 0)
+        skip();
+    set(&s);
+    struct nt_conf deaf = s.conf;
+    snprintf(deaf.munge_socket, sizeof deaf.munge_socket, "/nonexistent/socket");
+    nt_connector_init(&connector, &deaf, &s.member, 0, &s.addresses);
+    expect_rejected(&s, &connector);
+    assert_non_null(strstr(connector.last_error.text, "munge: "));
+    assert_false(connect_both(&s, &connector, 0.3, &host, &a, &b));
+    nt_connector_fini(&connector);
+    nt_listener_fini(&s.listener);
+}
+
+static void garbage_and_idle_connections_do_not_block_members(void **state)
+{
+    (void)state;
+    struct scene s;
+    struct nt_connector connector;
+    struct nt_conn a, b;
+    size_t host;
+    int idle[NT_LISTENER_PENDING_MAX + 20];
+    unsigned char head[NT_FRAME_HEAD_BYTES];
+    if (munge.pid == 0)
+        skip();
+    set(&s);
+    int fd = connect_raw(&s);
+    assert_int_equal(write(fd, "GET / HTTP/1.0\r\n\r\n............", 30), 30);
+    nobody_is_accepted(&s, 0.05, 0);
+    close(fd);
+    fd = connect_raw(&s); /* a frame over the limit for pending connections */
+    nt_frame_encode(
+        &(struct nt_frame){.type = NT_FRAME_PROOF, .payload_bytes = NT_FRAME_PAYLOAD_MAX}, head);
+    assert_int_equal(write(fd, head, sizeof head), sizeof head);
+    nobody_is_accepted(&s, 0.05, 0);
+    close(fd);
+    for (size_t k = 0; k < NT_LISTENER_PENDING_MAX + 20; k++) {
+        idle[k] = connect_raw(&s);
+        if (k % 16 == 0 && k < NT_LISTENER_PENDING_MAX)
+            nobody_is_accepted(&s, 0, k + 1);
+    }
+    nobody_is_accepted(&s, 0.05, NT_LISTENER_PENDING_MAX);
+    nt_connector_init(&connector, &s.conf, &s.member, 0, &s.addresses);
+    assert_true(connect_both(&s, &connector, 3, &host, &a, &b));
+    nt_conn_fini(&a);
+    nt_conn_fini(&b);
+    nobody_is_accepted(&s, 1.1, 0); /* they time out */
+    for (size_t k = 0; k < NT_LISTENER_PENDING_MAX + 20; k++)
+        close(idle[k]);
+    nt_connector_fini(&connector);
+    nt_listener_fini(&s.listener);
+}
+
+/* Without a free descriptor the listener pauses, and accepts the waiting connection later. */
+static void without_descriptors_the_listener_pauses(void **state)
+{
+    (void)state;
+    struct scene s;
+    struct rlimit usual, none;
+    struct pollfd polls[NT_LISTENER_POLLFDS];
+    struct nt_conn conn;
+    size_t host;
+    set(&s);
+    int fd = connect_raw(&s);
+    assert_int_equal(poll(polls, (nfds_t)nt_listener_pollfds(&s.listener, polls), 2000), 1);
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &usual), 0);
+    none = usual;
+    none.rlim_cur = 3;
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+    int got = nt_listener_step(&s.listener, &host, &conn);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &usual), 0);
+    assert_int_equal(got, 0);
+    assert_int_equal(s.listener.pending_count, 0);
+    assert_int_equal(poll(polls, (nfds_t)nt_listener_pollfds(&s.listener, polls), 0), 0);
+    for (double until = nt_clock_s() + 5;
+         poll(polls, (nfds_t)nt_listener_pollfds(&s.listener, polls), 10) == 0;)
+        assert_true(nt_clock_s() < until);
+    nobody_is_accepted(&s, 0, 1);
+    close(fd);
+    nt_listener_fini(&s.listener);
+}
+
+/* A process on an earlier port of the leader's host relays every byte between the two. */
+static void a_relay_on_another_port_is_detected(void **state)
+{
+    (void)state;
+    struct scene s, trap;
+    struct nt_connector connector;
+    struct nt_conn a, b;
+    size_t host;
+    if (munge.pid == 0)
+        skip();
+    set(&trap); /* takes the first port */
+    set(&s);
+    uint16_t port = trap.listener.port;
+    nt_listener_fini(&trap.listener);
+    int one = 1, ear = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
+    setsockopt(ear, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
+    struct sockaddr_in at = {
+        .sin_family = AF_INET, .sin_port = htons(port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    assert_int_equal(bind(ear, (struct sockaddr *)&at, sizeof at), 0);
+    assert_int_equal(listen(ear, 5), 0);
+    nt_connector_init(&connector, &s.conf, &s.member, 0, &s.addresses);
+    /* the member may only use the relay's port */
+    struct nt_conf narrow = s.conf;
+    narrow.port_first = narrow.port_last = port;
+    connector.conf = &narrow;
+    int in = -1, out = -1;
+    size_t passed = 0;
+    for (double until = nt_clock_s() + 5;
+         s.listener.last_error.kind == NT_ERR_NONE && nt_clock_s() < until; poll(NULL, 0, 1)) {
+        unsigned char bytes[8192];
+        ssize_t n;
+        assert_int_equal(nt_listener_step(&s.listener, &host, &a), 0);
+        assert_int_equal(nt_connector_step(&connector, &b), 0);
+        if (in < 0 && (in = accept4(ear, NULL, NULL, SOCK_NONBLOCK)) >= 0)
+            out = connect_raw(&s);
+        if (in < 0)
+            continue;
+        while ((n = recv(out, bytes, sizeof bytes, MSG_DONTWAIT)) > 0)
+            assert_int_equal(send(in, bytes, (size_t)n, MSG_NOSIGNAL), n);
+        while ((n = recv(in, bytes, sizeof bytes, MSG_DONTWAIT)) > 0) {
+            passed += (size_t)n;
+            if (send(out, bytes, (size_t)n, MSG_NOSIGNAL) != n)
+                break;
+        }
+    }
+    assert_true(passed > NT_FRAME_HEAD_BYTES + NT_NONCE_BYTES); /* the proof was relayed */
+    assert_string_equal(s.listener.last_error.text,
+                        "munge: credential does not match the connection");
+    close(in);
+    close(out);
+    close(ear);
+    nt_connector_fini(&connector);
+    nt_listener_fini(&s.listener);
+}
+
+static void ports_stay_in_their_range(void **state)
+{
+    (void)state;
+    struct nt_conf conf;
+    nt_conf_default(&conf);
+    static const uint32_t jobs[] = {1, 127, 128, 4294967293u};
+    for (size_t j = 0; j < 4; j++)
+        for (size_t k = 0; k < nt_port_count(&conf); k++) {
+            uint16_t port = nt_port_candidate(&conf, jobs[j], k);
+            assert_in_range(port, conf.port_first, conf.port_last);
+        }
+    conf.port_last = conf.port_first;
+    assert_int_equal(nt_port_count(&conf), 1);
+    conf.port_first = 65535;
+    conf.port_last = 65535;
+    assert_int_equal(nt_port_candidate(&conf, 7, 0), 65535);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(leader_and_member_connect_and_exchange_frames),
+        cmocka_unit_test(a_port_in_use_is_skipped),
+        cmocka_unit_test(another_restart_or_host_is_rejected),
+        cmocka_unit_test(without_munge_no_member_is_accepted),
+        cmocka_unit_test(garbage_and_idle_connections_do_not_block_members),
+        cmocka_unit_test(without_descriptors_the_listener_pauses),
+        cmocka_unit_test(a_relay_on_another_port_is_detected),
+        cmocka_unit_test(ports_stay_in_their_range),
+    };
+    return cmocka_run_group_tests(tests, start, stop);
+}
