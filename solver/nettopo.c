@@ -17,5 +17,5 @@ static const struct nt_verb *const verbs[] = {
 
 int main(int argc, char **argv)
 {
-    return nt_front_main(argc, argv, verbs, sizeof verbs / sizeof *verbs);
+    return nt_command_line_main(argc, argv, verbs, sizeof verbs / sizeof *verbs);
 }

@@ -44,7 +44,7 @@ struct tally {
     size_t stated, real, not_real, unknown;
     size_t missed, missed_shown, shown;
     size_t fine, zero; /* links between switches below the resolution; links of 0 us */
-    double lowest[2], sum[2];
+    double min_latency[2], sum[2];
 };
 
 /* Support of every group that is stated and judged, in the first and the second part. */
@@ -169,7 +169,7 @@ static void count_links(const struct nt_model *m, struct tally *t)
 
 static void note_group(struct tally *t, bool real, double support)
 {
-    t->lowest[real] = fmin(t->lowest[real], support);
+    t->min_latency[real] = fmin(t->min_latency[real], support);
     t->sum[real] += support;
     if (all.count < STATED_MAX) {
         all.support[all.count] = support;
@@ -218,17 +218,17 @@ static void judge(const struct nt_matrix *latency, const struct truth *truth,
 
 static struct tally no_tally(void)
 {
-    return (struct tally){.lowest = {INFINITY, INFINITY}};
+    return (struct tally){.min_latency = {INFINITY, INFINITY}};
 }
 
 static void add(struct tally *to, const struct tally *t)
 {
     size_t *a = &to->jobs;
     const size_t *b = &t->jobs;
-    for (size_t k = 0; k < offsetof(struct tally, lowest) / sizeof *a; k++)
+    for (size_t k = 0; k < offsetof(struct tally, min_latency) / sizeof *a; k++)
         a[k] += b[k];
     for (size_t k = 0; k < 2; k++) {
-        to->lowest[k] = fmin(to->lowest[k], t->lowest[k]);
+        to->min_latency[k] = fmin(to->min_latency[k], t->min_latency[k]);
         to->sum[k] += t->sum[k];
     }
 }
@@ -300,7 +300,7 @@ static void say_support(const struct tally *t, bool real)
     if (count == 0)
         printf("  %5s %5s", "-", "-");
     else
-        printf("  %5.3f %5.3f", t->lowest[real], t->sum[real] / (double)count);
+        printf("  %5.3f %5.3f", t->min_latency[real], t->sum[real] / (double)count);
 }
 
 static void say_tally(const struct tally *t)

@@ -94,7 +94,7 @@ static void seat(const SCOTCH_Num *part, size_t n, const struct nt_model *m, uin
     free(taken);
 }
 
-/* Scotch's own mapping, told the whole tree (SCOTCH_archTleaf) and what ways through it cost. */
+/* Scotch's own mapping, given the whole tree (SCOTCH_archTleaf) and the cost of its paths. */
 static void map_by_scotch(const struct nt_model *m, const struct nt_traffic *t,
                           const struct machine *k, uint32_t *rank_host)
 {

@@ -42,7 +42,7 @@ static struct scattered job_of(enum kind kind, size_t n, double up_us)
 struct sums {
     double maps, rounds, sound, exact, missed, invented, stated, sure, sure_wrong;
     bool adapts;
-    double sound_sure, sound_wrong; /* of those told by some pairs */
+    double sound_sure, sound_wrong; /* of those inferred from some pairs */
 };
 
 static void sweep(const struct scattered *job, enum nt_sweep_mode mode, uint64_t seed,

@@ -45,7 +45,7 @@ struct drive {
     struct nt_result *result; /* all so far */
     size_t results, room;
     struct sweep_record record; /* of them */
-    bool counted;               /* merging goes by all that it was told, as the record will */
+    bool counted;               /* merging uses all its readings, as the record will */
 };
 
 static inline void record(struct drive *d, const char *phase, const struct nt_result *result,

@@ -245,7 +245,7 @@ static inline void job_draw(struct job_drawn *d, struct nt_rng *rng)
         job_groups_of(d->truth, &d->groups);
 }
 
-/* The groups go with whom they are judged by. */
+/* The groups are freed with the network that they are judged by. */
 static inline void job_drawn_fini(struct job_drawn *d)
 {
     nt_model_destroy(d->truth);

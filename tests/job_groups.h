@@ -179,8 +179,8 @@ static inline bool job_read(const struct nt_matrix *x, size_t i, size_t j)
     return !isnan(nt_matrix_get(x, i, j)) || !isnan(nt_matrix_get(x, j, i));
 }
 
-/* Cholesky of a, c*c by rows, lower triangle. A column that no reading tells of gets a pivot so
- * small that its variance is beyond all. */
+/* Cholesky of a, c*c by rows, lower triangle. A column without a reading gets a pivot so small that
+ * its variance is beyond all. */
 static inline void job_factor(double *a, size_t c)
 {
     for (size_t k = 0; k < c; k++)

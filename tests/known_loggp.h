@@ -1,5 +1,5 @@
-/* A network whose LogGP is known: the reference that planner and fit are held against. Messages
- * are played one by one, not by the formula that the fit inverts. */
+/* A network whose LogGP is known: the reference for planner and fit. Messages are played one by
+ * one, not by the formula that the fit inverts. */
 #ifndef KNOWN_LOGGP_H
 #define KNOWN_LOGGP_H
 

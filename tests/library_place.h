@@ -1,8 +1,8 @@
-/* The hint against Scotch's own mapping onto an architecture that Scotch makes of distances, for
- * bench_libraries: SCOTCH_archBuild0 (a recursive bisection of the target graph, with the distances
- * in it) of the model's hosts and links, or of the hosts with a link of each pair's latency. What
- * Scotch maps is judged with core's cost, as it comes and after our polish. bench_place has the
- * architecture that is told the tree itself (SCOTCH_archTleaf). */
+/* The hint compared with Scotch's own mapping onto an architecture that Scotch makes of distances,
+ * for bench_libraries: SCOTCH_archBuild0 (a recursive bisection of the target graph, with the
+ * distances in it) of the model's hosts and links, or of the hosts with a link of each pair's
+ * latency. What Scotch maps is judged with core's cost, as it comes and after our polish.
+ * bench_place has the architecture that is told the tree itself (SCOTCH_archTleaf). */
 #ifndef LIBRARY_PLACE_H
 #define LIBRARY_PLACE_H
 

@@ -86,7 +86,8 @@ static inline void check_plan(const struct nt_routes *r, const struct nt_plan *p
             assert_true(used[plan->pair[i][h]] != round + 1);
             used[plan->pair[i][h]] = round + 1;
         }
-        for (size_t k = 0; k < nt_route_length(r, pair[i]); k++) { /* one way may meet the other */
+        for (size_t k = 0; k < nt_route_length(r, pair[i]);
+             k++) { /* one path may cross the other */
             size_t thing = r->hosts + nt_route_links(r, pair[i])[k], before = 0;
             while (before < k &&
                    nt_route_links(r, pair[i])[before] != nt_route_links(r, pair[i])[k])

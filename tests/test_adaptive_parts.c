@@ -74,7 +74,7 @@ static void test_evidence(void **state)
     assert_true(fabs(nt_classes_llr(&TWO, 0.203, 0)) < 0.1); /* just between */
     assert_true(nt_classes_llr(&TWO, 0.113, 0) <= 12);
     assert_true(nt_classes_llr(&TWO, 0.293, 0) >= -7);
-    assert_true(fabs(nt_classes_llr(&TWO, 1.1, 0)) < 0.1); /* far off: an accident, no evidence */
+    assert_true(fabs(nt_classes_llr(&TWO, 1.1, 0)) < 0.1); /* far off: an outlier, no evidence */
     assert_true(nt_classes_llr(&TWO, 0.113, 1) == 0);      /* no class above */
 }
 
@@ -169,7 +169,7 @@ static void test_cells(void **state)
     nt_cells_add(c, 2, 0, 4);
     nt_cells_add(c, 1, 2, -5);
     assert_int_equal(nt_cells_merge(c, 0, 1, &err), 0);
-    assert_true(c->cluster[1].gone && c->cluster[0].size == 2);
+    assert_true(c->cluster[1].merged && c->cluster[0].size == 2);
     assert_true(fabs((double)c->sum[nt_cell_at(0, 2)] - -1) < 1e-6); /* evidence adds up */
     assert_int_equal(c->count[nt_cell_at(0, 2)], 2);
     assert_int_equal(nt_cells_append(c, 2, &err), 0);
@@ -189,7 +189,7 @@ static void test_judge(void **state)
     static const struct {
         unsigned readings;
         double off_sds;
-        size_t against, suspects;
+        size_t contradicting, rechecks;
     } table[] = {{3, 0.5, 0, 0}, {3, -2.6, 0, 1}, {3, -4.0, 1, 0},
                  {3, 12, 1, 0},  {6, -2.6, 1, 0}, {9, 2.6, 1, 0}};
     (void)state;
@@ -210,9 +210,10 @@ static void test_judge(void **state)
         r.calibration = 0;
         r.planning = r.count;
         assert_int_equal(nt_verify_judge(&claim, &f, NULL), 0);
-        if ((f.against > 0) != (table[k].against > 0) || f.suspects != table[k].suspects)
+        if ((f.contradicting > 0) != (table[k].contradicting > 0) ||
+            f.rechecks != table[k].rechecks)
             fail_msg("%u readings off by %g: %zu against, %zu suspects", table[k].readings,
-                     table[k].off_sds, f.against, f.suspects);
+                     table[k].off_sds, f.contradicting, f.rechecks);
         nt_finding_fini(&f);
         nt_readings_fini(&r);
         nt_clusters_fini(&clusters);

@@ -108,7 +108,7 @@ static void a_chain_is_told_by_all(void **state)
     nt_network_destroy(n);
 }
 
-/* Cut in any round, a record tells the network or nothing, never half of it. */
+/* Cut in any round, a record determines the network or nothing, never half of it. */
 static void a_cut_record_tells_nothing_false(void **state)
 {
     (void)state;

@@ -1,4 +1,5 @@
-/* The rounds of the bandwidth planner: who may meet whom, what is covered, what is kept apart. */
+/* The rounds of the bandwidth planner: which pairs are allowed, what is covered, what is kept
+ * apart. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -102,7 +103,7 @@ static void watch_round(struct watched *w, const struct nt_order *o)
     free(busy);
 }
 
-/* rate: what each flow gets; lose_at: after that round lose[0] is gone. */
+/* rate: what each flow gets; lose_at: after that round lose[0] is lost. */
 static void watch(struct watched *w, const struct nt_model *m, const bool *absent, double max_load,
                   double rate)
 {
@@ -381,8 +382,8 @@ static void test_windows(void **state)
     nt_model_destroy(m);
 }
 
-/* A network that carries no more than `total` at once: rounds are split so that flows get what
- * they get alone, and everybody is still measured. */
+/* A network that carries no more than `total` at once: rounds are split so that flows get what they
+ * get alone, and every host is still measured. */
 static void test_crowded(void **state)
 {
     (void)state;

@@ -44,7 +44,7 @@ static double latency_of(const struct nt_model *m, uint32_t a, uint32_t b)
     return link == NULL ? INFINITY : link->latency_us;
 }
 
-/* The switch that host h hangs on by its only link. */
+/* The switch of host h, by its only link. */
 static uint32_t switch_of(const struct nt_model *m, uint32_t h)
 {
     uint32_t found = UINT32_MAX;
@@ -233,8 +233,9 @@ static void kinds_of_hosts_share_their_switch(void **state)
     }
 }
 
-/* Section 2.2.3: once the first leaf's hosts hang on their switch, it is as far from the hosts of
- * the others as those are from each other (2.6). A clique of both would make a line of switches. */
+/* Section 2.2.3: once the first leaf's hosts are attached to their switch, it is as far from the
+ * hosts of the others as those are from each other (2.6). A clique of both would make a line of
+ * switches. */
 static void cliques_are_never_mixed(void **state)
 {
     (void)state;
@@ -271,7 +272,7 @@ static void tiers_come_one_after_another(void **state)
         known_link(&k, 48 + p, 48 + (p + 1) % 3, 1.2);
     struct nt_matrix *m = known_matrix(&k, 0, 1);
     struct nt_bufe_result *r = infer(m, 0.1);
-    assert_int_equal(r->model->switches, 16); /* the three pods hang on one switch */
+    assert_int_equal(r->model->switches, 16); /* the three pods are attached to one switch */
     assert_int_equal(r->model->links, 51);
     assert_int_equal(r->model->family, NT_FAMILY_TREE);
     nt_bufe_destroy(r);
@@ -415,7 +416,7 @@ static void work_is_bounded(void **state)
     nt_matrix_destroy(m);
 }
 
-/* None, one, and hosts that nobody measured. */
+/* None, one, and hosts without measurements. */
 static void little_is_enough(void **state)
 {
     (void)state;

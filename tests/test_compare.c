@@ -9,13 +9,13 @@
 
 #include <cmocka.h>
 
-#include "against.h"
+#include "comparison_report.h"
 #include "import.h"
 #include "import_dot.h"
 #include "infer.h"
 #include "measure.h"
 #include "network.h"
-#include "report.h"
+#include "reference_match.h"
 
 static void must(int rc, const struct nt_err *err)
 {
@@ -88,20 +88,20 @@ static struct nt_map *read_dot(const char *text)
     return map;
 }
 
-static struct nt_against *held(const struct nt_map *map, const struct nt_map *reference)
+static struct nt_reference_match *held(const struct nt_map *map, const struct nt_map *reference)
 {
     struct nt_err err = {0};
-    struct nt_against *a;
-    must(nt_against_create(map, reference, 0.25, &a, &err), &err);
+    struct nt_reference_match *a;
+    must(nt_reference_match_create(map, reference, 0.25, &a, &err), &err);
     return a;
 }
 
-static char *in_words(const struct nt_against *a)
+static char *in_words(const struct nt_reference_match *a)
 {
     struct nt_err err = {0};
     char *text;
     size_t bytes;
-    must(nt_report_people(a, 80, &text, &bytes, &err), &err);
+    must(nt_comparison_report_text(a, 80, &text, &bytes, &err), &err);
     return text;
 }
 
@@ -109,16 +109,16 @@ static char *in_words(const struct nt_against *a)
 static void differ_by(const struct nt_map *map, const struct nt_map *reference,
                       const char *const *lines, size_t n)
 {
-    struct nt_against *a = held(map, reference);
+    struct nt_reference_match *a = held(map, reference);
     char *text = in_words(a);
-    size_t said = a->comparison->differences + a->unknown + a->silent;
+    size_t said = a->comparison->differences + a->unknown + a->missing;
     if (said != n)
         fail_msg("%zu differences, expected %zu:\n%s", said, n, text);
     for (size_t k = 0; k < n; k++)
         if (strstr(text, lines[k]) == NULL)
             fail_msg("no \"%s\" in:\n%s", lines[k], text);
     free(text);
-    nt_against_destroy(a);
+    nt_reference_match_destroy(a);
 }
 
 static uint32_t link_of(const struct nt_model *m, uint32_t host)
@@ -203,18 +203,19 @@ static void two_leaves_swapped_are_named(void **state)
     plug(m, two, pod[1], pod[0]);
     struct nt_map *yesterday = sweep(healthy, 0.02, 3, UINT32_MAX), *today;
     today = sweep(m, 0.02, 4, UINT32_MAX);
-    struct nt_against *a = held(today, yesterday);
+    struct nt_reference_match *a = held(today, yesterday);
     bool moved[18] = {false};
     assert_int_equal(a->comparison->differences, 6);
     for (size_t k = 0; k < a->comparison->differences; k++) {
         assert_int_equal(a->comparison->difference[k].kind, NT_DIFFERENCE_HOST_MOVED);
         moved[a->comparison->difference[k].host] = true;
     }
-    /* told by who is together: those two leaves, or the two that they were taken from */
+    /* distinguished by the hosts that are together: those two leaves, or the two that they were
+     * taken from */
     for (uint32_t h = 0; h < 3; h++)
         assert_true((moved[h] || moved[h + 3]) && (moved[h + 6] || moved[h + 9]));
     assert_true(a->comparison->similarity_percent < 100);
-    nt_against_destroy(a);
+    nt_reference_match_destroy(a);
     nt_map_destroy(today);
     nt_map_destroy(yesterday);
     nt_model_destroy(healthy);
@@ -286,9 +287,9 @@ static void hosts_of_another_machine_are_an_error(void **state)
     (void)state;
     struct nt_map *map = named(network_of("star:3"));
     struct nt_map *r = read_dot("graph { x -- s; y -- s; z -- s }");
-    struct nt_against *a = NULL;
+    struct nt_reference_match *a = NULL;
     struct nt_err err = {0};
-    assert_int_equal(nt_against_create(map, r, 0.25, &a, &err), -1);
+    assert_int_equal(nt_reference_match_create(map, r, 0.25, &a, &err), -1);
     assert_int_equal(err.kind, NT_ERR_INPUT);
     assert_non_null(strstr(err.text, "no host in common"));
     assert_null(a);
@@ -300,7 +301,7 @@ static void hosts_of_another_machine_are_an_error(void **state)
     nt_map_destroy(map);
 }
 
-/* A job sees a part of the machine: what it cannot tell apart is no difference. */
+/* A job sees a part of the machine: what it cannot distinguish is no difference. */
 static void a_part_of_a_bigger_machine_is_the_same(void **state)
 {
     (void)state;
@@ -316,9 +317,9 @@ static void a_part_of_a_bigger_machine_is_the_same(void **state)
     struct nt_map *map = sweep(m, 0.02, 9, UINT32_MAX), *r;
     must(nt_import_topology_conf("t", conf, strlen(conf), &r, &err), &err);
     differ_by(map, r, NULL, 0);
-    struct nt_against *a = held(map, r);
+    struct nt_reference_match *a = held(map, r);
     assert_near(a->comparison->common_percent, 100);
-    nt_against_destroy(a);
+    nt_reference_match_destroy(a);
     nt_map_destroy(map);
     nt_map_destroy(r);
     nt_model_destroy(m);
@@ -372,9 +373,9 @@ static void cycles_of_switches_are_compared_by_neighbours(void **state)
     struct nt_map *was = named(network_of("dragonfly:3x3x2"));
     struct nt_map *is = named(network_of("dragonfly:3x3x2"));
     differ_by(is, was, NULL, 0);
-    struct nt_against *a = held(is, was);
+    struct nt_reference_match *a = held(is, was);
     assert_near(a->comparison->similarity_percent, 100);
-    nt_against_destroy(a);
+    nt_reference_match_destroy(a);
     plug(is->model, link_of(is->model, 0), switch_of(is->model, 0), switch_of(is->model, 9));
     static const char *const lines[] = {"host-moved      n1: expected other neighbours",
                                         "host-moved      n2: expected other neighbours"};
@@ -409,10 +410,10 @@ static void similarity_of_a_regular_network(void **state)
     struct nt_map *map = named(m);
     struct nt_map *r = read_dot("graph g { n1 -- n2 -- n3 -- n4 -- n1 [label=\"8\"]; }");
     assert_int_equal(r->model->switches, 0);
-    struct nt_against *a = held(map, r);
+    struct nt_reference_match *a = held(map, r);
     assert_near(a->comparison->similarity_percent, 57.5);
     assert_near(a->comparison->common_percent, 60); /* 3 of 5 */
-    nt_against_destroy(a);
+    nt_reference_match_destroy(a);
     nt_map_destroy(map);
     nt_map_destroy(r);
 }
@@ -436,11 +437,11 @@ static void similarity_of_a_hierarchical_network(void **state)
     struct nt_map *map = named(m);
     struct nt_map *r = read_dot("graph { n1--a; n2--a; n3--b; n4--b; n5--c; n6--c; a--t; b--t; "
                                 "c--t }");
-    struct nt_against *a = held(map, r);
+    struct nt_reference_match *a = held(map, r);
     assert_near(a->comparison->similarity_percent, 100 * 6.9 / 9);
     assert_near(a->comparison->common_percent, 100.0 / 3);
     assert_int_equal(a->comparison->differences, 2); /* b and c */
-    nt_against_destroy(a);
+    nt_reference_match_destroy(a);
     nt_map_destroy(map);
     nt_map_destroy(r);
 }
@@ -480,9 +481,9 @@ static void redistribution_by_hand(void **state)
     struct nt_map *map = named(m);
     struct nt_map *r = read_dot("graph { n1 -- s1 [label=8]; n2 -- s1 [label=4];\n"
                                 "n3 -- s2 [label=8]; s1 -- s2 [label=2]; n9 -- s2 [label=8] }");
-    struct nt_against *a = held(map, r);
+    struct nt_reference_match *a = held(map, r);
     double laid[8], ideal[8];
-    must(nt_against_redistribute(a, 1000, laid, ideal, &err), &err);
+    must(nt_reference_match_redistribute(a, 1000, laid, ideal, &err), &err);
     assert_near(laid_on(r, laid, "n1"), (1 + 2.0 / 3) / 2);
     assert_near(laid_on(r, laid, "n2"), (2 + 10.0 / 7) / 2);
     assert_near(laid_on(r, laid, "n3"), (2.0 / 3 + 5.0 / 7) / 2);
@@ -494,19 +495,19 @@ static void redistribution_by_hand(void **state)
     /* the map's own rates: 1000 bytes over 500 MB/s take 2 us more, wherever n3 is not in it */
     for (uint32_t k = 0; k < 3; k++)
         map->model->link[k].bandwidth_MBps = map->model->link[k].bandwidth_back_MBps = 500;
-    nt_against_destroy(a);
+    nt_reference_match_destroy(a);
     a = held(map, r);
-    must(nt_against_redistribute(a, 1000, laid, ideal, &err), &err);
+    must(nt_reference_match_redistribute(a, 1000, laid, ideal, &err), &err);
     assert_near(laid_on(r, laid, "n1"), (5.0 / 3 + 1) / 2);
     char *text;
     size_t bytes;
-    must(nt_report_coloured(a, laid, ideal, &text, &bytes, &err), &err);
+    must(nt_comparison_report_dot(a, laid, ideal, &text, &bytes, &err), &err);
     assert_non_null(strstr(text, "\"n9\" -- \"s2\" [label=\"\\n8 Gbit/s\", bandwidth_Gbps=\"8\", "
                                  "bandwidth_back_Gbps=\"8\", probability=\"1\"];"));
     assert_non_null(strstr(text, "color=\"#ff")); /* not over the ideal: red */
     assert_non_null(strstr(text, "ff\""));        /* over it: blue */
     free(text);
-    nt_against_destroy(a);
+    nt_reference_match_destroy(a);
     nt_map_destroy(map);
     nt_map_destroy(r);
 }
@@ -526,14 +527,14 @@ static void two_sweeps_of_one_network_are_the_same(void **state)
         double sd = 0.01 + 0.04 * (double)(k / SPECS) / (double)(PAIRS / SPECS - 1);
         struct nt_map *first = sweep(m, sd, 1000 + 2 * k, UINT32_MAX);
         struct nt_map *second = sweep(m, sd, 1001 + 2 * k, UINT32_MAX);
-        struct nt_against *a = held(second, first);
-        if (nt_report_differs(a)) {
+        struct nt_reference_match *a = held(second, first);
+        if (nt_comparison_report_differs(a)) {
             char *text = in_words(a);
             print_message("%s, noise %.3f, pair %d: %s", specs[k % SPECS], sd, (int)k, text);
             free(text);
             differ++;
         }
-        nt_against_destroy(a);
+        nt_reference_match_destroy(a);
         nt_map_destroy(first);
         nt_map_destroy(second);
         nt_model_destroy(m);

@@ -1,4 +1,4 @@
-/* Bandwidths held against yesterday's: whole sweeps of flows with noise, of known networks. */
+/* Bandwidths compared with an older map's: whole sweeps of flows with noise, of known networks. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -52,7 +52,7 @@ static void two_sweeps_of_one_network_are_the_same(void **state)
     assert_in_range(differ[1], 0, 2); /* 0.1 % a pair is the claim */
 }
 
-/* Every link of each tree in its turn, each way; where flows could meet it at its limit. */
+/* Every link of each tree in its turn, each way; where flows could reach its limit. */
 static void a_link_at_half_its_rate_is_found_and_nothing_else(void **state)
 {
     (void)state;

@@ -7,8 +7,8 @@
 
 #include <cmocka.h>
 
-#include "against.h"
 #include "import_dot.h"
+#include "reference_match.h"
 
 static struct nt_map *read_dot(const char *text)
 {
@@ -46,19 +46,19 @@ static void a_difference_is_as_sure_as_its_switch(void **state)
     };
     for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
         struct nt_map *map = read_dot(table[k].found), *r = read_dot(table[k].reference);
-        struct nt_against *a;
+        struct nt_reference_match *a;
         struct nt_err err = {0};
         map->model->confidence = table[k].confidence;
         for (size_t e = 0; e < map->model->links; e++)
             if (map->model->link[e].a >= map->model->hosts)
                 map->model->link[e].probability = table[k].probability;
-        if (nt_against_create(map, r, 0.25, &a, &err) != 0)
+        if (nt_reference_match_create(map, r, 0.25, &a, &err) != 0)
             fail_msg("%s", err.text);
         const struct nt_comparison *c = a->comparison;
         assert_in_range(c->differences, 1, 2);
         assert_int_equal(c->difference[0].kind, table[k].kind);
         assert_true(fabs(c->difference[0].confidence - table[k].expected) < 1e-9);
-        nt_against_destroy(a);
+        nt_reference_match_destroy(a);
         nt_map_destroy(map);
         nt_map_destroy(r);
     }

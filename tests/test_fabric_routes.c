@@ -81,7 +81,7 @@ static void a_divided_network_is_refused(void **state)
     assert_int_equal(nt_fab_routes_find("f", &k->fab, &k->routes, &err), -1);
     assert_int_equal(err.kind, NT_ERR_INPUT);
     assert_non_null(strstr(err.text, "no way from"));
-    /* two rails need not meet */
+    /* two rails need not be connected */
     text = "host a s 1 1\nhost b s 1 1\nhost a t 1 1\nhost b t 1 1\n";
     assert_int_equal(nt_fab_parse("f", text, strlen(text), &k->fab, &err), 0);
     assert_int_equal(nt_fab_routes_find("f", &k->fab, &k->routes, &err), 0);

@@ -26,7 +26,7 @@ static void a_tree_has_one_text(void **state)
     } table[] = {
         {"host n2 s 1 1\nhost n10 s 1 1\nhost n1 s 1 1\n", "[n1 n2 n10]"},
         {"host a s 1 1\nhost b s 1 1\n", "[a b]"},
-        /* a root between two leaves cannot be told from a long link */
+        /* a root between two leaves cannot be distinguished from a long link */
         {"host a s 1 1\nhost b s 1 1\nhost c t 1 1\nhost d t 1 1\nlink s t 1 1\n", "[[a b] [c d]]"},
         {"host c t 1 1\nhost d t 1 1\nhost b s 1 1\nhost a s 1 1\nlink r t 1 1\nlink s r 1 1\n",
          "[[a b] [c d]]"},

@@ -90,7 +90,7 @@ static void test_four_hosts(void **state)
     nt_model_destroy(m);
 }
 
-/* What the fit leaves over is more than what could be told apart: then the shape is not sure. */
+/* The fit leaves over more than what could be distinguished: then the shape is not certain. */
 static void test_misfit_is_not_sure(void **state)
 {
     (void)state;
@@ -152,7 +152,7 @@ static double support_of_gap(double gap, double sd, size_t seed)
     return support;
 }
 
-/* Two degrees of freedom do not tell noise from a split, but repeats do. */
+/* Two degrees of freedom do not distinguish noise from a split, but repeats do. */
 static void test_repeats_tell_noise(void **state)
 {
     (void)state;

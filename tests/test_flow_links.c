@@ -167,7 +167,7 @@ static void test_by_hand(void **state)
     assert_true(fabs(out->oversubscription[1] - 20.0 / 8) < 1e-9);
     assert_true(fabs(out->bisection_MBps - 8) < 1e-9);
     nt_model_destroy(out);
-    /* nobody crossed: nothing is known of the middle, and what was there before is gone */
+    /* no flow crossed: nothing is known of the middle, and earlier figures are removed */
     assert_int_equal(nt_infer_flows(m, rounds, 2, &out, NULL), 0);
     assert_true(isnan(out->link[4].bandwidth_MBps) && isnan(out->bisection_MBps));
     assert_true(isnan(out->oversubscription[0]) && !out->link[4].at_least);

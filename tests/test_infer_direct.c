@@ -71,7 +71,8 @@ static struct nt_model *lattice(size_t c, double overhead_us, double hop_us)
 
 enum { RING6, RING, LINE, TORUS, TORUS5, TORUS3, TWISTED, MESH, CUBE, CUBE4, CUBE5 };
 
-/* Wrong and missing readings, and noise under which no single reading tells one hop from two. */
+/* Wrong and missing readings, and noise under which no single reading distinguishes one hop from
+ * two. */
 static void test_hard(void **state)
 {
     (void)state;
@@ -152,7 +153,7 @@ static void test_dragonflies(void **state)
 static void test_confidence(void **state)
 {
     (void)state;
-    /* at 30 % nothing speaks for more than one switch in some */
+    /* at 30 % nothing indicates more than one switch in some */
     const double sds[] = {0.02, 0.1, 0.15, 0.2};
     double before = 1;
     for (size_t k = 0; k < 4; k++) {
@@ -255,8 +256,8 @@ static void test_effort(void **state)
     nt_model_destroy(truth);
 }
 
-/* Trees of which each host has met few others: one switch for all fits those and is no answer, and
- * whether hosts are linked to each other takes more than it is worth to look for. */
+/* Trees in which each host was measured with few others: one switch for all fits those and is not
+ * stated, and a search for links between hosts would take too long. */
 static void test_few_readings(void **state)
 {
     (void)state;

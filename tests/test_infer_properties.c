@@ -389,7 +389,7 @@ static void test_an_error_that_is_not_known(void **state)
     for (uint32_t h = 0; h < HOSTS; h++)
         m->link[h] = (struct nt_link){
             .a = h, .b = HOSTS, .latency_us = 1 + 0.05 * h, .latency_se_us = h == 3 ? NAN : 0.001};
-    known_must(nt_links_suspect(m, &err), &err);
+    known_must(nt_link_outliers_mark(m, &err), &err);
     for (size_t h = 0; h < HOSTS; h++)
         assert_false(m->link[h].suspect || m->host_suspect[h]);
     nt_model_destroy(m);

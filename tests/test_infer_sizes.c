@@ -329,7 +329,7 @@ static void sizes_are_weighed_by_their_confidence(void **state)
     known_must(nt_model_canonicalise(star, &err), &err);
     m->confidence = same->confidence = star->confidence = 0.9;
     const struct nt_model *others[] = {same, star};
-    known_must(nt_infer_merge(&m, others, 2, NULL, 1, &err), &err);
+    known_must(nt_infer_merge_sizes(&m, others, 2, NULL, 1, &err), &err);
     for (size_t k = 0; k < m->links; k++) {
         double expected = m->link[k].a < m->hosts ? 1 : (1 + 1 + 0.25) / 3;
         assert_true(fabs(m->link[k].probability - expected) < 1e-9);

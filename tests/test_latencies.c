@@ -41,11 +41,11 @@ static void a_clock_that_jumped_does_not_count(void **state)
     };
     for (size_t k = 0; k < sizeof table / sizeof *table; k++)
         for (size_t turn = 0; turn < 5; turn++) { /* in any order */
-            struct nt_low low = {0};
+            struct nt_min_latency low = {0};
             for (size_t i = 0; i < 5; i++)
                 if (table[k].us[(i + turn) % 5] > 0)
-                    nt_low_note(&low, table[k].us[(i + turn) % 5]);
-            assert_true(nt_low_of(&low) == table[k].low);
+                    nt_min_latency_note(&low, table[k].us[(i + turn) % 5]);
+            assert_true(nt_min_latency_of(&low) == table[k].low);
         }
 }
 
@@ -54,7 +54,7 @@ static void assert_lowest(size_t hosts, size_t notes)
     struct nt_latencies l;
     struct nt_matrix *expected, *found;
     struct nt_rng rng;
-    struct nt_low *low = calloc(hosts * hosts, sizeof *low);
+    struct nt_min_latency *low = calloc(hosts * hosts, sizeof *low);
     assert_non_null(low);
     nt_rng_init(&rng, notes);
     nt_latencies_init(&l, hosts);
@@ -63,8 +63,8 @@ static void assert_lowest(size_t hosts, size_t notes)
         uint32_t a = (uint32_t)nt_rng_below(&rng, hosts), b = (uint32_t)nt_rng_below(&rng, 5);
         double us = 1 + nt_rng_uniform(&rng);
         if (a != b) {
-            nt_low_note(&low[a * hosts + b], (float)us);
-            nt_matrix_set(expected, a, b, nt_low_of(&low[a * hosts + b]));
+            nt_min_latency_note(&low[a * hosts + b], (float)us);
+            nt_matrix_set(expected, a, b, nt_min_latency_of(&low[a * hosts + b]));
         }
         assert_int_equal(nt_latencies_note(&l, a, b, us, NULL), 0);
     }
@@ -77,7 +77,7 @@ static void assert_lowest(size_t hosts, size_t notes)
     free(low);
 }
 
-/* However much is told: as if there had always been a matrix. */
+/* With any number of readings: as if there had always been a matrix. */
 static void the_lowest_of_each_direction_stays(void **state)
 {
     (void)state;
@@ -97,7 +97,7 @@ static void few_notes_take_little(void **state)
         nt_latencies_init(&l, hosts[t]);
         for (size_t k = 0; k < 200000; k++) {
             assert_int_equal(nt_latencies_note(&l, (uint32_t)(k % hosts[t]), 0, 1, NULL), 0);
-            assert_true(l.room * sizeof *l.told <= 16 * hosts[t] * hosts[t]);
+            assert_true(l.capacity * sizeof *l.entry <= 16 * hosts[t] * hosts[t]);
         }
         assert_int_equal(l.low != NULL, t == 0);
         nt_latencies_fini(&l);

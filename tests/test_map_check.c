@@ -185,7 +185,7 @@ static void a_link_below_the_resolution_is_doubtful(void **state)
         assert_int_equal(nt_map_read("f", table[k].text, strlen(table[k].text), &map, &err), 0);
         assert_int_equal(nt_map_check(map, &findings, &err), 0);
         assert_int_equal(findings.count, 0);
-        assert_int_equal(nt_map_doubt(map, &findings, &err), 0);
+        assert_int_equal(nt_map_find_doubtful(map, &findings, &err), 0);
         assert_int_equal(findings.count, table[k].lines);
         if (table[k].lines > 0)
             assert_string_equal(

@@ -39,7 +39,7 @@ static void names_are_found_where_they_came(void **state)
 }
 
 /* The word has more bytes than the stored name has memory, and its hash is searched for so that
- * both meet in one slot: a comparison that goes by the word's length reads behind the name (which
+ * both get one slot: a comparison that goes by the word's length reads behind the name (which
  * AddressSanitizer and valgrind see). */
 static void a_word_with_a_zero_byte_is_no_name(void **state)
 {

@@ -223,7 +223,7 @@ static void test_truth(void **state)
     }
 }
 
-/* The truth of a tree tells the same latencies as the network. */
+/* The truth of a tree gives the same latencies as the network. */
 static void test_truth_latencies(void **state)
 {
     (void)state;
@@ -260,7 +260,7 @@ static void test_truth_rates(void **state)
     nt_model_destroy(t);
 }
 
-/* Two leaves of two hosts joined over a switch, from which a line of empty switches hangs. */
+/* Two leaves of two hosts joined over a switch, with a line of empty switches on it. */
 static void test_truth_of_idle_switches(void **state)
 {
     (void)state;

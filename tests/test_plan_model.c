@@ -90,7 +90,7 @@ static void a_hundred_thousand_hosts_take_under_a_second(void **state)
     clock_t began = clock();
     assert_int_equal(nt_plan_model(m, 1, 1, &plan, NULL), 0);
     double seconds = (double)(clock() - began) / CLOCKS_PER_SEC;
-    assert_int_equal(plan->rank, m->links); /* every link can be told apart */
+    assert_int_equal(plan->rank, m->links); /* every link can be distinguished */
     assert_int_equal(plan->pairs, m->links);
     assert_true(plan->rounds <= 12);
     assert_true(isfinite(plan->amplification_rms));

@@ -44,11 +44,11 @@ static void the_record_holds_what_the_agent_said(void **state)
     assert_int_equal(nt_samples_add_host(s, "a", &err), 0);
     assert_int_equal(nt_samples_add_host(s, "b", &err), 0);
     assert_int_equal(nt_room_record(&meet, s, &err), 0);
-    assert_int_equal(s->room[0], 4);
-    assert_int_equal(s->room[1], 1);
+    assert_int_equal(s->slots[0], 4);
+    assert_int_equal(s->slots[1], 1);
     meet.cpus = "4(x7"; /* not Slurm's form: as if nothing had been said */
     assert_int_equal(nt_room_record(&meet, s, &err), 0);
-    assert_int_equal(s->room[0], 3);
+    assert_int_equal(s->slots[0], 3);
     nt_samples_destroy(s);
 }
 

@@ -1,5 +1,5 @@
-/* Sweeps of jobs whose hosts are scattered over leaves: what some pairs told is right, or the map
- * says that it is not sure. */
+/* Sweeps of jobs whose hosts are scattered over leaves: what some pairs determine is right, or the
+ * map says that it is uncertain. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -81,8 +81,8 @@ static void pairs_do_not_hide(void **state)
         assert_int_equal(swept(&job[k], NT_SWEEP_AUTO).wrong, 0);
 }
 
-/* All of one switch are told by hardly more rounds than one and a half passes, and their record
- * tells them, too, when nothing was left to verify. */
+/* Hosts of one switch are determined in hardly more rounds than one and a half passes, and by their
+ * record, too, when nothing was left to verify. */
 static void a_switch_of_single_hosts_is_sure(void **state)
 {
     (void)state;

@@ -187,8 +187,8 @@ static void our_method_gives_the_expected_maps(void **state)
     }
 }
 
-/* Our own method: only the shape is held here, since its figures get better. groups[h] tells which
- * hosts share a switch. */
+/* Our own method: only the shape is held here, since its figures get better. groups[h]: which hosts
+ * share a switch. */
 static void our_method_agrees_with_section_3_3(void **state)
 {
     (void)state;

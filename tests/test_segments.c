@@ -112,8 +112,8 @@ static void ways_through_a_model(void **state)
     assert_int_equal(nt_reach_create(m, 0, &r, &err), 0);
     assert_int_equal(r->hops[1], 3);
     assert_int_equal(r->switches[1], 2);
-    assert_int_equal(r->hops[2], NT_REACH_NOT);
-    assert_int_equal(r->hops[0], NT_REACH_NOT);
+    assert_int_equal(r->hops[2], NT_REACH_NONE);
+    assert_int_equal(r->hops[0], NT_REACH_NONE);
     assert_int_equal(r->link[1], 1);
     assert_int_equal(r->from[1], 4);
     assert_int_equal(r->from[4], 3);

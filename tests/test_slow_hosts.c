@@ -34,9 +34,9 @@ static double host_link(const struct nt_model *m, uint32_t host)
     return NAN;
 }
 
-/* They are told from their switch having another place, and their links' lengths are said: less
- * than a tier's difference of 0.22 us, as much, more, and far more. Where noise hides on which of
- * two switches a host is, nothing wrong is said. */
+/* They are distinguished from another place of their switch, and their links' lengths are stated:
+ * less than a tier's difference of 0.22 us, as much, more, and far more. Where noise hides on which
+ * of two switches a host is, nothing wrong is said. */
 static void test_slow_hosts(void **state)
 {
     static const struct {

@@ -119,7 +119,7 @@ static void late_readings_make_none(void **state)
     }
 }
 
-/* Hosts of two leaves have no way that short: what lies between groups tells that readings may be
+/* Hosts of two leaves have no way that short: what lies between groups shows that readings may be
  * too low, and then a low one inside a leaf makes no group of two. */
 static void low_readings_between_groups_are_wrong(void **state)
 {

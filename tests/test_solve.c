@@ -149,7 +149,7 @@ static void a_missing_host_makes_it_partial(void **state)
     nt_samples_destroy(s);
 }
 
-/* Of a job that hardly anybody answered in: no matrix of them, and no list without an end. */
+/* Of a job in which hardly a host answered: no matrix of them, and no list without an end. */
 static void most_hosts_may_be_missing(void **state)
 {
     (void)state;

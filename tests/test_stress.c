@@ -1,4 +1,4 @@
-/* Which kernels are ordered, among whom, with messages of which size. */
+/* Which kernels are ordered, among which hosts, with messages of which size. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

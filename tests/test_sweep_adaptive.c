@@ -62,7 +62,7 @@ static void test_exact(void **state)
             open += m->confidence == 0; /* it may always say that it does not know */
             assert_true(m->confidence == 0 || (m->confidence > 0.9 && m->confidence <= 1));
             assert_true(m->resolution_us > 0 && m->resolution_us < 0.3);
-            if (order == NULL) { /* its record tells the same */
+            if (order == NULL) { /* its record gives the same */
                 struct nt_sparse_check check;
                 struct nt_model *again;
                 assert_int_equal(recalled_by(n->hosts, &d.record, &again, &check), 0);
@@ -123,16 +123,16 @@ static size_t apart(const struct nt_model *x, const struct nt_model *y)
     return count;
 }
 
-/* A leaf or a pod that is more likely one with another than not: its hosts, or its leaves, hang on
- * the switch above, as far from all others as before. */
+/* A leaf or a pod that is more likely one with another than not: its hosts, or its leaves, are
+ * attached to the switch above, as far from all others as before. */
 static void test_unsure_is_not_stated(void **state)
 {
     static const struct {
         const char *topology;
-        size_t level;   /* the doubt is about host 0's cluster there */
-        double doubt;   /* chance that it is one with another */
-        size_t gone;    /* switches */
-        size_t changed; /* pairs */
+        size_t level;             /* the doubt is about host 0's cluster there */
+        double error_probability; /* chance that it is one with another */
+        size_t gone;              /* switches */
+        size_t changed;           /* pairs */
     } table[] = {
         {"tree:4x4x8", 0, 0.45, 0, 0},   {"tree:4x4x8", 0, 0.55, 1, 28},
         {"tree:4x4x8", 1, 0.55, 1, 384}, {"tree:4x8", 0, 1, 1, 28},
@@ -149,7 +149,7 @@ static void test_unsure_is_not_stated(void **state)
         assert_true(before->confidence > 0.9);
         assert_valid(before);
         uint32_t root = nt_clusters_find(&m->clusters, table[k].level, 0);
-        m->doubt[table[k].level][root] = (float)table[k].doubt;
+        m->error_probability[table[k].level][root] = (float)table[k].error_probability;
         struct nt_model *after = found_by(&d);
         assert_valid(after);
         assert_int_equal(before->switches - after->switches, table[k].gone);

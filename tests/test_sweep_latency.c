@@ -40,7 +40,7 @@ struct trial {
     enum oddity oddity;
     double sd, outliers;
     unsigned seeds;
-    double sound; /* at least this share is told by some pairs; below 0: none may be */
+    double sound; /* at least this share is determined by some pairs; below 0: none may be */
 };
 
 static void change(struct nt_network *n, enum oddity oddity, struct nt_rng *rng)
@@ -137,7 +137,7 @@ static void drive(struct sweep *s)
     }
     if (more < 0)
         fail_msg("%s", err.text);
-    assert_true(nt_sweep_latency_is_told(s->planner));
+    assert_true(nt_sweep_latency_is_determined(s->planner));
 }
 
 /* Every pair of those present, so many times, or more if there were outliers, but all the same. */
@@ -356,7 +356,8 @@ static void few_meet_all_and_many_some(void **state)
     }
 }
 
-/* Hosts that are lost in any round are asked no more; the others are told all the same. */
+/* Hosts that are lost in any round are not ordered any more; the others are determined all the
+ * same. */
 static void the_lost_are_left_alone(void **state)
 {
     (void)state;
@@ -383,7 +384,8 @@ static void the_lost_are_left_alone(void **state)
         }
 }
 
-/* A sweep that is cut short is told only when it was verified, or all pairs met twice. */
+/* A sweep that is cut short gives a network only when it was verified, or all pairs were read
+ * twice. */
 static void told_when_enough_is_known(void **state)
 {
     (void)state;
@@ -391,14 +393,14 @@ static void told_when_enough_is_known(void **state)
     struct nt_order o;
     begin(&s, NT_SWEEP_AUTO, 1);
     while (s.planner->ops->next(s.planner, &o, NULL) > 0) {
-        assert_int_equal(nt_sweep_latency_is_told(s.planner), s.rounds + 1 >= 14);
+        assert_int_equal(nt_sweep_latency_is_determined(s.planner), s.rounds + 1 >= 14);
         answer_round(&s, &o);
     }
     assert_int_equal(s.rounds, 21);
     end(&s);
 }
 
-/* Of very many hosts, of whom few are here: what some pairs do not tell stays untold. */
+/* Of very many hosts, most of them missing: what some pairs do not determine stays undetermined. */
 static void too_many_hosts_never_meet_all(void **state)
 {
     (void)state;
@@ -435,7 +437,7 @@ static void too_many_hosts_never_meet_all(void **state)
         const char *why = nt_sweep_latency_why_all(s.planner);
         assert_int_equal(s.all_rounds, 0);
         assert_int_equal(nt_sweep_latency_sound(s.planner) != NULL, table[k].sound);
-        assert_int_equal(nt_sweep_latency_is_told(s.planner), table[k].sound);
+        assert_int_equal(nt_sweep_latency_is_determined(s.planner), table[k].sound);
         assert_true((why != NULL) == (table[k].why != NULL));
         assert_true(why == NULL || strstr(why, table[k].why) != NULL);
         assert_int_equal(s.planner->ops->next(s.planner, &o, NULL), 0);

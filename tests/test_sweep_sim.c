@@ -118,7 +118,7 @@ static void test_map_again(void **state)
     nt_network_destroy(n);
 }
 
-/* Flows of a round share: on a tree with one uplink for two leaves' traffic nobody gets more than
+/* Flows of a round share: on a tree with one uplink for two leaves' traffic no flow gets more than
  * the uplink, and the sum over it is at most its rate. */
 static void test_flows_in_samples(void **state)
 {
@@ -210,7 +210,8 @@ static void forget(struct nt_planner *p)
 static const struct nt_planner_ops ASKING = {ask, hear, NULL, forget};
 static struct asker asker;
 
-static int create_asker(const struct nt_sweep_ask *ask, struct nt_planner **out, struct nt_err *err)
+static int create_asker(const struct nt_sweep_input *ask, struct nt_planner **out,
+                        struct nt_err *err)
 {
     (void)ask;
     (void)err;

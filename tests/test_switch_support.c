@@ -101,7 +101,7 @@ static void loops_strays_and_methods_without_confidence_state_none(void **state)
     free(support);
     *host = was;
     struct nt_link *up = between(m, top + 3, top + 1);
-    *up = m->link[--m->links]; /* the last leaf hangs nowhere */
+    *up = m->link[--m->links]; /* the last leaf has no link */
     support = support_of(m);
     for (size_t s = 0; s < m->switches; s++)
         assert_true(isnan(support[s]) == (s == 3));

@@ -181,8 +181,8 @@ static inline void truth_read(const char *path, size_t hosts, struct truth *t)
     }
 }
 
-/* As it is for some of the hosts only; host[k] was the number of the new host k. Of groups that
- * are now the same the smallest one tells what is known in it. */
+/* As it is for some of the hosts only; host[k] was the number of the new host k. Of groups that are
+ * now the same the smallest one is kept with what is known in it. */
 static inline void truth_restrict(const struct truth *t, const uint32_t *host, size_t hosts,
                                   struct truth *out)
 {
@@ -214,8 +214,8 @@ static inline void truth_restrict(const struct truth *t, const uint32_t *host, s
 
 /* ---- verdicts ---- */
 
-/* Whether the group parts the hosts as one that was told before does, or parts none from the rest:
- * all but one stand together as soon as that one does not. */
+/* Whether the group parts the hosts as an earlier one does, or parts none from the rest: all but
+ * one are together as soon as that one is not. */
 static inline bool truth_is_said(const struct truth *t, size_t group)
 {
     size_t others = t->hosts - truth_count(&t->group[group]);
@@ -239,7 +239,7 @@ static inline size_t truth_around(const struct truth *t, const struct truth_set 
     return best;
 }
 
-/* What a group is that somebody states. */
+/* The verdict on a stated group. */
 static inline enum truth_verdict truth_judge(const struct truth *t, const struct truth_set *stated)
 {
     struct truth_set side = truth_side(*stated, t->hosts), other = truth_others(&side, t->hosts);

@@ -9,7 +9,7 @@
 
 #include "clock.h"
 #include "match.h"
-#include "met.h"
+#include "measured_pairs.h"
 #include "pattern_file.h"
 #include "probe_log.h"
 #include "record.h"
@@ -405,13 +405,15 @@ static int warn_of_campaign(struct sweep *s, struct nt_err *err)
 
 /* A host that has met fewer than half of the others is missing in the map; another keeps its
  * place, and the reason names it. */
-static int record_gone(struct sweep *s, const struct nt_met *met, struct nt_err *err)
+static int record_gone(struct sweep *s, const struct nt_measured_pairs *measured,
+                       struct nt_err *err)
 {
     for (size_t h = 0; h < s->crew->hosts; h++) {
         const char *why = s->crew->gone[h];
         if (why == NULL)
             continue;
-        bool placed = (size_t)2 * met->partners[h] >= s->crew->hosts - 1 && met->partners[h] > 0;
+        bool placed =
+            (size_t)2 * measured->partners[h] >= s->crew->hosts - 1 && measured->partners[h] > 0;
         int rc = placed ? nt_samples_warn(s->samples, err, "%s: %s", s->crew->name[h], why)
                         : nt_samples_set_missing(s->samples, h, why, err);
         if (rc != 0)
@@ -433,19 +435,19 @@ static int finish(struct sweep *s, const char *broken, char reason[NT_REASON_BYT
                   struct nt_err *err)
 {
     struct nt_verdict verdict;
-    struct nt_met met;
+    struct nt_measured_pairs measured;
     if (enter_phase(s, "", err) != 0 || warn_of_campaign(s, err) != 0 ||
-        nt_samples_met_any(s->samples, &met, err) != 0)
+        nt_samples_measured_pairs_any(s->samples, &measured, err) != 0)
         return -1;
     const struct nt_sweep_facts findings = {.campaign = s->campaign,
                                             .crew = s->crew,
-                                            .met = &met,
+                                            .measured = &measured,
                                             .pairs_total = s->pairs_total,
                                             .trouble = s->trouble,
                                             .broken = broken};
-    int rc = record_gone(s, &met, err);
+    int rc = record_gone(s, &measured, err);
     nt_verdict_find(&findings, &verdict);
-    nt_met_fini(&met);
+    nt_measured_pairs_fini(&measured);
     if (rc != 0)
         return -1;
     say_verdict(&verdict);

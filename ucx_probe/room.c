@@ -44,7 +44,7 @@ int nt_room_record(const struct nt_meet *meet, struct nt_samples *samples, struc
     nt_room_spread(meet->tasks, meet->task_cpus, known ? cpus : NULL, room, hosts);
     int rc = 0;
     for (size_t h = 0; h < hosts && rc == 0; h++)
-        rc = nt_samples_set_room(samples, h, room[h], err);
+        rc = nt_samples_set_slots(samples, h, room[h], err);
     free(room);
     free(cpus);
     return rc;

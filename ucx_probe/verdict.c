@@ -35,7 +35,7 @@ static struct cause why_nothing(const struct nt_sweep_facts *f)
 
 static struct cause why_too_few(const struct nt_sweep_facts *f)
 {
-    const char *untold = nt_campaign_untold(f->campaign);
+    const char *untold = nt_campaign_undetermined(f->campaign);
     if (untold != NULL)
         return (struct cause){untold, ""};
     if (f->trouble[0] != '\0')
@@ -55,7 +55,7 @@ static const char *first_gone(const struct nt_crew *crew, size_t *gone)
 
 void nt_verdict_find(const struct nt_sweep_facts *f, struct nt_verdict *out)
 {
-    size_t present = nt_crew_present(f->crew), gone, measured = f->met->pairs;
+    size_t present = nt_crew_present(f->crew), gone, measured = f->measured->pairs;
     const char *name = first_gone(f->crew, &gone);
     struct cause why = {"", ""};
     *out = (struct nt_verdict){.status = NT_STATUS_PARTIAL};

@@ -6,7 +6,7 @@
 #include "conduct.h"
 #include "crew.h"
 #include "map.h"
-#include "met.h"
+#include "measured_pairs.h"
 
 /* A host on which UCX finds nothing to use. */
 extern const char nt_verdict_no_network[];
@@ -21,7 +21,7 @@ struct nt_verdict {
 struct nt_sweep_facts {
     const struct nt_campaign *campaign;
     const struct nt_crew *crew;
-    const struct nt_met *met;
+    const struct nt_measured_pairs *measured;
     size_t pairs_total;
     const char *trouble; /* why the first pair failed; "": none did */
     const char *broken;  /* what ended the sweep early; NULL: nothing */

@@ -1,12 +1,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "against.h"
-#include "coloured.h"
+#include "comparison_report.h"
+#include "deviation_dot.h"
 #include "files.h"
 #include "number.h"
 #include "reference.h"
-#include "report.h"
+#include "reference_match.h"
 #include "strbuf.h"
 #include "terminal.h"
 #include "verbs.h"
@@ -15,7 +15,7 @@ static const char help[] =
     "usage: nettopo compare [--tolerance T] [--json] [--coloured DOT] [--message-bytes N]\n"
     "                       [-o FILE] MAP REFERENCE\n"
     "\n"
-    "Holds a map against a reference: another map, Graphviz DOT with link rates in Gbit/s, "
+    "Compares a map with a reference: another map, Graphviz DOT with link rates in Gbit/s, "
     "Slurm's\n"
     "topology.conf or topology.yaml, or a dump of ibnetdiscover. Hosts are matched by name, "
     "switches\n"
@@ -23,13 +23,13 @@ static const char help[] =
     "differ.\n"
     "\n"
     "  -t, --tolerance T    relative difference of a link's figure that counts; default 0.25\n"
-    "  --json               for machines\n"
+    "  --json               the report as JSON\n"
     "  --coloured DOT       also writes the reference, coloured by how the measured times of the\n"
     "                       paths over each link are to the ideal ones: red not over, blue over\n"
     "  --message-bytes N    of those times; default 1048576, and 8 for a map without bandwidths\n"
     "  -o, --output FILE    written whole or not at all; default -\n";
 
-struct asked {
+struct arguments {
     const char *tolerance, *coloured, *message, *output, *file[2];
     bool json;
 };
@@ -46,14 +46,15 @@ static int read_positive(const char *what, const char *text, double least, doubl
     return 0;
 }
 
-static int report(const struct asked *a, const struct nt_against *against, struct nt_err *err)
+static int write_report(const struct arguments *a, const struct nt_reference_match *match,
+                        struct nt_err *err)
 {
     struct nt_terminal terminal;
     char *text;
     size_t bytes;
     nt_terminal_look(&terminal);
-    int rc = a->json ? nt_report_json(against, &text, &bytes, err)
-                     : nt_report_people(against, terminal.width, &text, &bytes, err);
+    int rc = a->json ? nt_comparison_report_json(match, &text, &bytes, err)
+                     : nt_comparison_report_text(match, terminal.width, &text, &bytes, err);
     if (rc == 0) {
         rc = nt_file_write(a->output, text, bytes, err);
         free(text);
@@ -61,9 +62,9 @@ static int report(const struct asked *a, const struct nt_against *against, struc
     return rc;
 }
 
-static int run(int argc, char **argv, struct nt_err *err)
+static int compare_run(int argc, char **argv, struct nt_err *err)
 {
-    struct asked a = {.tolerance = "0.25", .output = "-"};
+    struct arguments a = {.tolerance = "0.25", .output = "-"};
     const struct nt_flag flags[] = {{"tolerance", 't', &a.tolerance, NULL},
                                     {"json", 0, NULL, &a.json},
                                     {"coloured", 0, &a.coloured, NULL},
@@ -71,8 +72,9 @@ static int run(int argc, char **argv, struct nt_err *err)
                                     {"output", 'o', &a.output, NULL}};
     double tolerance, message = 0;
     struct nt_map *map = NULL, *reference = NULL;
-    struct nt_against *against = NULL;
-    if (nt_front_options(argc, argv, flags, sizeof flags / sizeof *flags, a.file, 2, err) != 0 ||
+    struct nt_reference_match *match = NULL;
+    if (nt_command_line_options(argc, argv, flags, sizeof flags / sizeof *flags, a.file, 2, err) !=
+            0 ||
         read_positive("--tolerance", a.tolerance, 0, 1000, &tolerance, err) != 0 ||
         (a.message != NULL &&
          read_positive("--message-bytes", a.message, 1, 1e12, &message, err) != 0))
@@ -83,20 +85,20 @@ static int run(int argc, char **argv, struct nt_err *err)
     int rc = nt_file_read_map(a.file[0], &map, err);
     if (rc == 0)
         rc = nt_reference_read(a.file[1], &reference, err);
-    if (rc == 0 && (rc = nt_against_create(map, reference, tolerance, &against, err)) != 0)
+    if (rc == 0 && (rc = nt_reference_match_create(map, reference, tolerance, &match, err)) != 0)
         nt_err_prefix(err, "%s and %s", nt_file_name(a.file[0]), nt_file_name(a.file[1]));
     if (rc == 0 && a.coloured != NULL)
-        rc = nt_coloured_write(against, message, a.coloured, err);
+        rc = nt_deviation_dot_write(match, message, a.coloured, err);
     if (rc == 0)
-        rc = report(&a, against, err);
-    if (rc == 0 && nt_report_differs(against)) {
+        rc = write_report(&a, match, err);
+    if (rc == 0 && nt_comparison_report_differs(match)) {
         nt_err_set(err, NT_ERR_NO, "%s", "");
         rc = -1;
     }
-    nt_against_destroy(against);
+    nt_reference_match_destroy(match);
     nt_map_destroy(map);
     nt_map_destroy(reference);
     return rc;
 }
 
-const struct nt_verb nt_verb_compare = {"compare", "a map against a reference", help, run};
+const struct nt_verb nt_verb_compare = {"compare", "a map against a reference", help, compare_run};

@@ -22,8 +22,8 @@ static const char help[] =
     "  --measured FILE   pairs of the routes; one measured several times counts several times\n"
     "  -o, --output FILE JSON, written whole or not at all; default -\n";
 
-static int estimate(const char *routes_path, const char *measured_path, char **text, size_t *bytes,
-                    struct nt_err *err)
+static int estimate_text(const char *routes_path, const char *measured_path, char **text,
+                         size_t *bytes, struct nt_err *err)
 {
     struct nt_routes_text *routes;
     struct nt_measured *measured = NULL;
@@ -44,7 +44,7 @@ static int estimate(const char *routes_path, const char *measured_path, char **t
     return rc;
 }
 
-static int run(int argc, char **argv, struct nt_err *err)
+static int estimate_run(int argc, char **argv, struct nt_err *err)
 {
     const char *routes = NULL, *measured = NULL, *output = "-";
     const struct nt_flag flags[] = {{"routes", 0, &routes, NULL},
@@ -52,11 +52,11 @@ static int run(int argc, char **argv, struct nt_err *err)
                                     {"output", 'o', &output, NULL}};
     char *text;
     size_t bytes;
-    if (nt_front_options(argc, argv, flags, sizeof flags / sizeof *flags, NULL, 0, err) != 0)
+    if (nt_command_line_options(argc, argv, flags, sizeof flags / sizeof *flags, NULL, 0, err) != 0)
         return -1;
     if (routes == NULL || measured == NULL)
         return nt_err_set(err, NT_ERR_USAGE, "expected --routes FILE and --measured FILE");
-    if (estimate(routes, measured, &text, &bytes, err) != 0)
+    if (estimate_text(routes, measured, &text, &bytes, err) != 0)
         return -1;
     int rc = nt_file_write(output, text, bytes, err);
     free(text);
@@ -64,4 +64,4 @@ static int run(int argc, char **argv, struct nt_err *err)
 }
 
 const struct nt_verb nt_verb_estimate = {"estimate", "measurements over routes to link latencies",
-                                         help, run};
+                                         help, estimate_run};

@@ -4,13 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "against.h"
-#include "coloured.h"
+#include "deviation_dot.h"
 #include "files.h"
 #include "graphviz.h"
 #include "html.h"
 #include "matrix_csv.h"
 #include "reference.h"
+#include "reference_match.h"
 #include "terminal.h"
 #include "verbs.h"
 
@@ -37,7 +37,7 @@ static const char help[] =
     "                          over\n"
     "  -o, --output FILE       written whole or not at all; default -\n";
 
-struct asked {
+struct arguments {
     const char *format, *reference, *output, *map;
 };
 
@@ -79,7 +79,7 @@ static const struct {
                {"topology.conf", nt_export_topology_conf},
                {"topology.yaml", nt_export_topology_yaml}};
 
-static int draw_html(const struct asked *a, const struct nt_map *map,
+static int draw_html(const struct arguments *a, const struct nt_map *map,
                      const struct nt_map *reference, char **text, size_t *bytes, struct nt_err *err)
 {
     const char *titles[2] = {a->map == NULL || a->reference == NULL ? "this map" : a->map,
@@ -90,16 +90,16 @@ static int draw_html(const struct asked *a, const struct nt_map *map,
     return rc;
 }
 
-static int draw_coloured(const struct asked *a, const struct nt_map *map,
+static int draw_coloured(const struct arguments *a, const struct nt_map *map,
                          const struct nt_map *reference, char **text, size_t *bytes,
                          struct nt_err *err)
 {
-    struct nt_against *against;
+    struct nt_reference_match *match;
     char *dot;
-    if (nt_against_create(map, reference, 0, &against, err) != 0)
+    if (nt_reference_match_create(map, reference, 0, &match, err) != 0)
         return nt_err_prefix(err, "%s", nt_file_name(a->reference));
-    int rc = nt_coloured_make(against, 0, &dot, bytes, err);
-    nt_against_destroy(against);
+    int rc = nt_deviation_dot_make(match, 0, &dot, bytes, err);
+    nt_reference_match_destroy(match);
     if (rc == 0 && strcmp(a->format, "dot") == 0) {
         *text = dot;
     } else if (rc == 0) {
@@ -109,8 +109,8 @@ static int draw_coloured(const struct asked *a, const struct nt_map *map,
     return rc;
 }
 
-static int write_beside(const struct asked *a, const struct nt_map *map, char **text, size_t *bytes,
-                        struct nt_err *err)
+static int write_beside(const struct arguments *a, const struct nt_map *map, char **text,
+                        size_t *bytes, struct nt_err *err)
 {
     struct nt_map *reference;
     bool html = strcmp(a->format, "html") == 0;
@@ -124,7 +124,7 @@ static int write_beside(const struct asked *a, const struct nt_map *map, char **
     return rc;
 }
 
-static int write_as(const struct asked *a, const struct nt_map *map, char **text, size_t *bytes,
+static int write_as(const struct arguments *a, const struct nt_map *map, char **text, size_t *bytes,
                     struct nt_err *err)
 {
     if (a->reference != NULL)
@@ -137,7 +137,7 @@ static int write_as(const struct asked *a, const struct nt_map *map, char **text
     return nt_err_set(err, NT_ERR_SYSTEM, "format %s", a->format);
 }
 
-static int check(const struct asked *a, struct nt_err *err)
+static int check_options(const struct arguments *a, struct nt_err *err)
 {
     if (a->format == NULL)
         return nt_err_set(err, NT_ERR_USAGE, "expected --format");
@@ -152,18 +152,19 @@ static int check(const struct asked *a, struct nt_err *err)
                       a->format);
 }
 
-static int run(int argc, char **argv, struct nt_err *err)
+static int export_run(int argc, char **argv, struct nt_err *err)
 {
-    struct asked a = {.output = "-"};
+    struct arguments a = {.output = "-"};
     const struct nt_flag flags[] = {{"format", 'f', &a.format, NULL},
                                     {"reference", 'r', &a.reference, NULL},
                                     {"output", 'o', &a.output, NULL}};
     struct nt_map *map;
     char *text;
     size_t bytes;
-    if (nt_front_options(argc, argv, flags, sizeof flags / sizeof *flags, &a.map, 1, err) != 0)
+    if (nt_command_line_options(argc, argv, flags, sizeof flags / sizeof *flags, &a.map, 1, err) !=
+        0)
         return -1;
-    if (check(&a, err) != 0 || nt_file_read_map(a.map, &map, err) != 0)
+    if (check_options(&a, err) != 0 || nt_file_read_map(a.map, &map, err) != 0)
         return -1;
     int rc = write_as(&a, map, &text, &bytes, err);
     nt_map_destroy(map);
@@ -174,4 +175,4 @@ static int run(int argc, char **argv, struct nt_err *err)
     return rc;
 }
 
-const struct nt_verb nt_verb_export = {"export", "a map for other programs", help, run};
+const struct nt_verb nt_verb_export = {"export", "a map for other programs", help, export_run};

@@ -30,7 +30,7 @@ const char *nt_file_name(const char *path)
 /* ---- reading ----------------------------------------------------------------------------------
  */
 
-static int refuse(const char *path, const char *doing, struct nt_err *err)
+static int refuse_file(const char *path, const char *doing, struct nt_err *err)
 {
     bool absent = errno == ENOENT || errno == ENOTDIR || errno == EISDIR;
     return nt_err_set(err, absent ? NT_ERR_INPUT : NT_ERR_SYSTEM, "%s: expected to %s it: %s",
@@ -43,7 +43,7 @@ int nt_file_stream(const char *path,
 {
     int fd = is_standard(path) ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
-        return refuse(path, "open", err);
+        return refuse_file(path, "open", err);
     char *piece = malloc(PIECE_BYTES);
     int rc = 0;
     if (piece == NULL)
@@ -55,7 +55,7 @@ int nt_file_stream(const char *path,
         if (got < 0 && errno == EINTR)
             continue;
         if (got < 0)
-            rc = refuse(path, "read", err);
+            rc = refuse_file(path, "read", err);
         else
             rc = feed(context, piece, (size_t)got, err);
     }
@@ -67,24 +67,24 @@ int nt_file_stream(const char *path,
 
 struct whole {
     const char *path;
-    size_t most, used, room;
+    size_t most, used, capacity;
     char *text;
 };
 
-static int keep(void *context, const char *text, size_t bytes, struct nt_err *err)
+static int keep_text(void *context, const char *text, size_t bytes, struct nt_err *err)
 {
     struct whole *w = context;
     if (bytes > w->most - w->used)
         return nt_err_set(err, NT_ERR_INPUT, "%s: expected at most %zu bytes, found more",
                           nt_file_name(w->path), w->most);
-    if (w->used + bytes >= w->room) {
-        size_t room = (w->used + bytes) * 2 + 1;
-        room = room > w->most + 1 ? w->most + 1 : room;
-        char *grown = realloc(w->text, room);
+    if (w->used + bytes >= w->capacity) {
+        size_t capacity = (w->used + bytes) * 2 + 1;
+        capacity = capacity > w->most + 1 ? w->most + 1 : capacity;
+        char *grown = realloc(w->text, capacity);
         if (grown == NULL)
             return nt_err_set(err, NT_ERR_SYSTEM, "no memory to read %s", nt_file_name(w->path));
         w->text = grown;
-        w->room = room;
+        w->capacity = capacity;
     }
     memcpy(w->text + w->used, text, bytes);
     w->used += bytes;
@@ -95,7 +95,7 @@ static int keep(void *context, const char *text, size_t bytes, struct nt_err *er
 int nt_file_read(const char *path, size_t most, char **text, size_t *bytes, struct nt_err *err)
 {
     struct whole w = {.path = path, .most = most};
-    if (keep(&w, "", 0, err) != 0 || nt_file_stream(path, keep, &w, err) != 0) {
+    if (keep_text(&w, "", 0, err) != 0 || nt_file_stream(path, keep_text, &w, err) != 0) {
         free(w.text);
         return -1;
     }
@@ -191,7 +191,7 @@ static mode_t new_mode(void)
     return 0666 & ~mask;
 }
 
-/* Writes beside path and renames; beside is then path's new content or is gone. */
+/* Writes beside path and renames; beside is then path's new content or is removed. */
 static int write_beside(const char *path, char *beside, mode_t mode, const char *text, size_t bytes)
 {
     int fd = mkostemp(beside, O_CLOEXEC);

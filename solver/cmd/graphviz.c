@@ -17,7 +17,7 @@ struct child {
     int to, from;
 };
 
-static int start(struct child *c, struct nt_err *err)
+static int start_child(struct child *c, struct nt_err *err)
 {
     int in[2], out[2];
     if (pipe2(in, O_CLOEXEC) != 0)
@@ -50,19 +50,19 @@ static int start(struct child *c, struct nt_err *err)
 
 struct gathered {
     char *text;
-    size_t bytes, room;
+    size_t bytes, capacity;
 };
 
 /* Takes one piece; 1: there may be more, 0: the end, -1: error. */
-static int take(int fd, struct gathered *g, struct nt_err *err)
+static int take_output(int fd, struct gathered *g, struct nt_err *err)
 {
-    if (g->room - g->bytes < PIECE + 1) {
-        size_t room = 2 * (g->room + PIECE);
-        char *grown = room > SVG_MAX ? NULL : realloc(g->text, room);
+    if (g->capacity - g->bytes < PIECE + 1) {
+        size_t capacity = 2 * (g->capacity + PIECE);
+        char *grown = capacity > SVG_MAX ? NULL : realloc(g->text, capacity);
         if (grown == NULL)
             return nt_err_set(err, NT_ERR_SYSTEM, "no memory for the picture");
         g->text = grown;
-        g->room = room;
+        g->capacity = capacity;
     }
     ssize_t n = read(fd, g->text + g->bytes, PIECE);
     if (n < 0)
@@ -73,8 +73,8 @@ static int take(int fd, struct gathered *g, struct nt_err *err)
 }
 
 /* Feeds and reads at once, so that neither side waits for the other for ever. */
-static int converse(struct child *c, const char *dot, size_t dot_bytes, struct gathered *g,
-                    struct nt_err *err)
+static int converse_child(struct child *c, const char *dot, size_t dot_bytes, struct gathered *g,
+                          struct nt_err *err)
 {
     size_t sent = 0;
     for (int more = 1; more > 0;) {
@@ -92,7 +92,7 @@ static int converse(struct child *c, const char *dot, size_t dot_bytes, struct g
             }
         }
         if (fds[0].revents != 0)
-            more = take(c->from, g, err);
+            more = take_output(c->from, g, err);
         if (more < 0)
             return -1;
     }
@@ -105,10 +105,10 @@ int nt_graphviz_svg(const char *dot, size_t dot_bytes, char **svg, size_t *bytes
     struct child c;
     struct gathered g = {0};
     struct sigaction ignore = {.sa_handler = SIG_IGN}, before;
-    if (start(&c, err) != 0)
+    if (start_child(&c, err) != 0)
         return -1;
     sigaction(SIGPIPE, &ignore, &before);
-    int rc = converse(&c, dot, dot_bytes, &g, err), status = 0;
+    int rc = converse_child(&c, dot, dot_bytes, &g, err), status = 0;
     if (c.to >= 0)
         close(c.to);
     close(c.from);

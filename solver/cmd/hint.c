@@ -21,7 +21,8 @@ static const char help[] =
     "usage: nettopo hint [--ntasks N] [--ntasks-per-node K | --tasks-per-node LIST]\n"
     "                    [--pattern P] [--format F] [-o FILE] [MAP]\n"
     "\n"
-    "Places tasks so that those that talk much are near each other on the map. MAP defaults to\n"
+    "Places tasks so that those that communicate much are near each other on the map. MAP defaults "
+    "to\n"
     "$NETTOPO_MAP. Prints what it costs before and after; a gain of 1 means that the scheduler's\n"
     "order is as good.\n"
     "\n"
@@ -36,7 +37,7 @@ static const char help[] =
     "                        mpich, machinefile (Intel MPI), torchrun\n"
     "  -o, --output FILE     written whole or not at all; default -\n";
 
-struct asked {
+struct arguments {
     const char *ntasks, *each, *list, *pattern, *format, *output, *map;
 };
 
@@ -59,7 +60,7 @@ static launcher *find_launcher(const char *format)
     return NULL;
 }
 
-static int check(const struct asked *a, struct nt_err *err)
+static int check_options(const struct arguments *a, struct nt_err *err)
 {
     if (find_launcher(a->format) == NULL && strcmp(a->format, "json") != 0 &&
         strcmp(a->format, "env") != 0)
@@ -85,27 +86,27 @@ static int read_count(const char *what, const char *text, uint64_t *value, struc
 }
 
 /* What each host holds, and how many tasks there are. */
-static int read_capacities(const struct asked *a, const struct nt_map *map, uint32_t *capacity,
+static int read_capacities(const struct arguments *a, const struct nt_map *map, uint32_t *capacity,
                            size_t *ntasks, struct nt_err *err)
 {
     const struct nt_model *m = map->model;
-    uint64_t each = 1, asked = 0;
+    uint64_t each = 1, arguments = 0;
     if (a->each != NULL && read_count("--ntasks-per-node", a->each, &each, err) != 0)
         return -1;
-    if (a->ntasks != NULL && read_count("--ntasks", a->ntasks, &asked, err) != 0)
+    if (a->ntasks != NULL && read_count("--ntasks", a->ntasks, &arguments, err) != 0)
         return -1;
-    size_t hosts = 0, room = 0;
+    size_t hosts = 0, slots = 0;
     for (size_t h = 0; h < m->hosts; h++)
         hosts += !m->missing[h];
-    if (a->each == NULL && a->list == NULL && hosts > 0 && asked > hosts)
-        each = (asked + hosts - 1) / hosts; /* as a scheduler would spread them */
+    if (a->each == NULL && a->list == NULL && hosts > 0 && arguments > hosts)
+        each = (arguments + hosts - 1) / hosts; /* as a scheduler would spread them */
     for (size_t h = 0; h < m->hosts; h++)
         capacity[h] = (uint32_t)each;
     if (a->list != NULL && nt_tasks_per_node_read(a->list, capacity, m->hosts, err) != 0)
         return -1;
     for (size_t h = 0; h < m->hosts; h++)
-        room += m->missing[h] ? 0 : capacity[h];
-    *ntasks = asked > 0 ? (size_t)asked : room;
+        slots += m->missing[h] ? 0 : capacity[h];
+    *ntasks = arguments > 0 ? (size_t)arguments : slots;
     return 0;
 }
 
@@ -133,8 +134,8 @@ static int read_traffic(const char *path, size_t *ntasks, bool given, struct nt_
     return rc;
 }
 
-static int find(const struct asked *a, const struct nt_map *map, struct nt_hint **out,
-                struct nt_err *err)
+static int find_hint(const struct arguments *a, const struct nt_map *map, struct nt_hint **out,
+                     struct nt_err *err)
 {
     NT_SCOPED struct nt_arena memory = {0};
     uint32_t *capacity = nt_arena_array(&memory, map->model->hosts + 1, sizeof *capacity);
@@ -201,9 +202,9 @@ static int write_hint(const char *format, const struct nt_hint *h, const struct 
     return nt_hint_write_json(&w, text, bytes, err);
 }
 
-static int run(int argc, char **argv, struct nt_err *err)
+static int hint_run(int argc, char **argv, struct nt_err *err)
 {
-    struct asked a = {.pattern = "neighbour", .format = "json", .output = "-"};
+    struct arguments a = {.pattern = "neighbour", .format = "json", .output = "-"};
     const struct nt_flag flags[] = {
         {"ntasks", 'n', &a.ntasks, NULL},     {"ntasks-per-node", 0, &a.each, NULL},
         {"tasks-per-node", 0, &a.list, NULL}, {"pattern", 'p', &a.pattern, NULL},
@@ -213,11 +214,12 @@ static int run(int argc, char **argv, struct nt_err *err)
     struct nt_hint *hint;
     char *text;
     size_t bytes;
-    if (nt_front_options(argc, argv, flags, sizeof flags / sizeof *flags, &a.map, 1, err) != 0 ||
-        check(&a, err) != 0 || nt_file_read_map(a.map, &map, err) != 0)
+    if (nt_command_line_options(argc, argv, flags, sizeof flags / sizeof *flags, &a.map, 1, err) !=
+            0 ||
+        check_options(&a, err) != 0 || nt_file_read_map(a.map, &map, err) != 0)
         return -1;
     nt_terminal_progress("placing");
-    int rc = find(&a, map, &hint, err);
+    int rc = find_hint(&a, map, &hint, err);
     nt_terminal_progress(NULL);
     if (rc == 0) {
         rc = write_hint(a.format, hint, map, &text, &bytes, err);
@@ -231,4 +233,4 @@ static int run(int argc, char **argv, struct nt_err *err)
     return rc;
 }
 
-const struct nt_verb nt_verb_hint = {"hint", "where to put which rank", help, run};
+const struct nt_verb nt_verb_hint = {"hint", "where to put which rank", help, hint_run};

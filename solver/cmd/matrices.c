@@ -52,11 +52,11 @@ struct incoming {
     enum nt_matrix_kind kind;
     struct nt_csv_reader *csv; /* once it is known to be one */
     char *kept;                /* terminated */
-    size_t bytes, room;
+    size_t bytes, capacity;
     size_t line, line_bytes; /* lines that ended; of the one that has not */
 };
 
-static enum nt_matrix_text recognise(const char *head)
+static enum nt_matrix_text recognise_text(const char *head)
 {
     for (const char *line = head; *line != '\0';) {
         for (size_t k = 0; k < sizeof signs / sizeof *signs; k++)
@@ -87,21 +87,21 @@ static int count_lines(struct incoming *in, const char *text, size_t bytes, stru
     return 0;
 }
 
-static int keep(struct incoming *in, const char *text, size_t bytes, struct nt_err *err)
+static int keep_text(struct incoming *in, const char *text, size_t bytes, struct nt_err *err)
 {
     if (bytes > WHOLE_MAX - in->bytes)
         return nt_err_set(err, NT_ERR_INPUT, "%s: expected at most %d bytes, found more", in->file,
                           (int)WHOLE_MAX);
     if (count_lines(in, text, bytes, err) != 0)
         return -1;
-    if (in->bytes + bytes >= in->room) {
-        size_t room = (in->bytes + bytes) * 2 + 1;
-        room = room > (size_t)WHOLE_MAX + 1 ? (size_t)WHOLE_MAX + 1 : room;
-        char *grown = realloc(in->kept, room);
+    if (in->bytes + bytes >= in->capacity) {
+        size_t capacity = (in->bytes + bytes) * 2 + 1;
+        capacity = capacity > (size_t)WHOLE_MAX + 1 ? (size_t)WHOLE_MAX + 1 : capacity;
+        char *grown = realloc(in->kept, capacity);
         if (grown == NULL)
             return nt_err_set(err, NT_ERR_SYSTEM, "no memory to read %s", in->file);
         in->kept = grown;
-        in->room = room;
+        in->capacity = capacity;
     }
     if (bytes > 0)
         memcpy(in->kept + in->bytes, text, bytes);
@@ -111,10 +111,10 @@ static int keep(struct incoming *in, const char *text, size_t bytes, struct nt_e
 }
 
 /* From here on the format is known; of a CSV the head is passed on. */
-static int settle(struct incoming *in, struct nt_err *err)
+static int settle_format(struct incoming *in, struct nt_err *err)
 {
     if (in->text == NT_TEXT_ANY)
-        in->text = recognise(in->kept);
+        in->text = recognise_text(in->kept);
     if (in->text != NT_TEXT_CSV)
         return 0;
     if (nt_csv_reader_create(in->file, in->kind, &in->csv, err) != 0)
@@ -122,19 +122,20 @@ static int settle(struct incoming *in, struct nt_err *err)
     return nt_csv_reader_feed(in->csv, in->kept, in->bytes, err);
 }
 
-static int feed(void *context, const char *text, size_t bytes, struct nt_err *err)
+static int feed_text(void *context, const char *text, size_t bytes, struct nt_err *err)
 {
     struct incoming *in = context;
     if (in->csv != NULL)
         return nt_csv_reader_feed(in->csv, text, bytes, err);
-    if (keep(in, text, bytes, err) != 0)
+    if (keep_text(in, text, bytes, err) != 0)
         return -1;
     bool open = in->text == NT_TEXT_ANY || in->text == NT_TEXT_CSV;
-    return open && in->bytes >= HEAD_BYTES ? settle(in, err) : 0;
+    return open && in->bytes >= HEAD_BYTES ? settle_format(in, err) : 0;
 }
 
 /* A series of one; takes the table over. */
-static int wrap(struct nt_named_matrix *table, struct nt_matrix_series **out, struct nt_err *err)
+static int wrap_matrix(struct nt_named_matrix *table, struct nt_matrix_series **out,
+                       struct nt_err *err)
 {
     struct nt_matrix_series *s = calloc(1, sizeof *s);
     double *bytes = malloc(sizeof *bytes);
@@ -146,7 +147,7 @@ static int wrap(struct nt_named_matrix *table, struct nt_matrix_series **out, st
         nt_named_matrix_destroy(table);
         return nt_err_set(err, NT_ERR_SYSTEM, "no memory for a matrix");
     }
-    *bytes = NAN; /* these texts do not say it */
+    *bytes = NAN; /* these texts do not contain it */
     *matrix = table->matrix;
     *s = (struct nt_matrix_series){.hosts = table->matrix->n,
                                    .host_name = table->host_name,
@@ -158,11 +159,11 @@ static int wrap(struct nt_named_matrix *table, struct nt_matrix_series **out, st
     return 0;
 }
 
-static int finish(struct incoming *in, struct nt_matrix_series **out, struct nt_err *err)
+static int finish_matrices(struct incoming *in, struct nt_matrix_series **out, struct nt_err *err)
 {
     struct nt_named_matrix *table;
     int rc;
-    if (in->csv == NULL && settle(in, err) != 0)
+    if (in->csv == NULL && settle_format(in, err) != 0)
         return -1;
     bool latency = in->kind == NT_MATRIX_LATENCY_US;
     if (in->text == (latency ? NT_TEXT_MPIGRAPH : NT_TEXT_PARUS))
@@ -176,7 +177,7 @@ static int finish(struct incoming *in, struct nt_matrix_series **out, struct nt_
         rc = nt_import_osu(in->file, in->kept, in->bytes, in->kind, &table, err);
     else
         rc = nt_csv_reader_finish(in->csv, &table, err);
-    return rc != 0 ? -1 : wrap(table, out, err);
+    return rc != 0 ? -1 : wrap_matrix(table, out, err);
 }
 
 int nt_matrices_read(const char *path, enum nt_matrix_text text, enum nt_matrix_kind kind,
@@ -184,11 +185,11 @@ int nt_matrices_read(const char *path, enum nt_matrix_text text, enum nt_matrix_
 {
     struct incoming in = {.file = nt_file_name(path), .text = text, .kind = kind};
     nt_terminal_progress("reading %s", in.file);
-    int rc = keep(&in, "", 0, err); /* so that an empty file is an empty text */
+    int rc = keep_text(&in, "", 0, err); /* so that an empty file is an empty text */
     if (rc == 0)
-        rc = nt_file_stream(path, feed, &in, err);
+        rc = nt_file_stream(path, feed_text, &in, err);
     if (rc == 0)
-        rc = finish(&in, out, err);
+        rc = finish_matrices(&in, out, err);
     nt_csv_reader_destroy(in.csv);
     free(in.kept);
     return rc;

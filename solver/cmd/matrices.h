@@ -7,7 +7,7 @@
 #include "matrix.h"
 
 enum nt_matrix_text {
-    NT_TEXT_ANY, /* told by its first lines; what is none of the others is a matrix CSV */
+    NT_TEXT_ANY, /* recognised by its first lines; any other text is a matrix CSV */
     NT_TEXT_CSV,
     NT_TEXT_MPIGRAPH, /* bandwidths */
     NT_TEXT_OSU,      /* both, each block of one kind */

@@ -78,7 +78,7 @@ static int plan_map(const char *path, double redundancy, char **text, size_t *by
     return rc;
 }
 
-static int run(int argc, char **argv, struct nt_err *err)
+static int plan_run(int argc, char **argv, struct nt_err *err)
 {
     const char *routes = NULL, *redundancy_text = "1", *output = "-", *map = NULL;
     const struct nt_flag flags[] = {{"routes", 0, &routes, NULL},
@@ -87,7 +87,8 @@ static int run(int argc, char **argv, struct nt_err *err)
     double redundancy = 1;
     char *text;
     size_t bytes;
-    if (nt_front_options(argc, argv, flags, sizeof flags / sizeof *flags, &map, 1, err) != 0 ||
+    if (nt_command_line_options(argc, argv, flags, sizeof flags / sizeof *flags, &map, 1, err) !=
+            0 ||
         read_redundancy(redundancy_text, &redundancy, err) != 0)
         return -1;
     if (routes != NULL && map != NULL)
@@ -102,4 +103,4 @@ static int run(int argc, char **argv, struct nt_err *err)
 }
 
 const struct nt_verb nt_verb_plan = {"plan", "which pairs to measure, and in which rounds", help,
-                                     run};
+                                     plan_run};

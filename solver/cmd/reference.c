@@ -30,21 +30,22 @@ static const char *first_word(const char *text)
     }
 }
 
-static bool begins(const char *text, const char *word)
+static bool begins_with(const char *text, const char *word)
 {
     return strncasecmp(text, word, strlen(word)) == 0;
 }
 
-static reader *choose(const char *text)
+static reader *choose_reader(const char *text)
 {
     const char *word = first_word(text);
     if (*word == '{')
         return nt_map_read;
-    if (begins(word, "graph") || begins(word, "digraph") || begins(word, "strict"))
+    if (begins_with(word, "graph") || begins_with(word, "digraph") || begins_with(word, "strict"))
         return nt_import_dot;
-    if (begins(word, "- ") || begins(word, "---") || begins(word, "["))
+    if (begins_with(word, "- ") || begins_with(word, "---") || begins_with(word, "["))
         return nt_import_topology_yaml;
-    if (begins(word, "vendid=") || begins(word, "DR path") || strstr(text, "\nvendid=") != NULL)
+    if (begins_with(word, "vendid=") || begins_with(word, "DR path") ||
+        strstr(text, "\nvendid=") != NULL)
         return nt_import_ibnetdiscover;
     return nt_import_topology_conf;
 }
@@ -55,7 +56,7 @@ int nt_reference_read(const char *path, struct nt_map **out, struct nt_err *err)
     size_t bytes;
     if (nt_file_read(path, REFERENCE_MAX, &text, &bytes, err) != 0)
         return -1;
-    int rc = choose(text)(nt_file_name(path), text, bytes, out, err);
+    int rc = choose_reader(text)(nt_file_name(path), text, bytes, out, err);
     free(text);
     return rc;
 }

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "files.h"
-#include "fold.h"
+#include "hostlist_format.h"
 #include "number.h"
 #include "show_machines.h"
 #include "show_net.h"
@@ -35,7 +35,7 @@ static const char help[] =
     "  -w, --wide        as wide as it takes, whatever the terminal is\n"
     "  -p, --plain       ASCII and no colours, whatever the terminal can\n";
 
-struct asked {
+struct arguments {
     bool all, wide, plain, trace;
 };
 
@@ -108,8 +108,8 @@ static void put_sweep(struct nt_strbuf *d, const struct nt_map *map)
 }
 
 /* What of the map not to rely on, in a line. */
-static int put_doubt(struct nt_strbuf *d, const struct nt_model *m, const struct nt_terminal *t,
-                     struct nt_err *err)
+static int put_uncertain(struct nt_strbuf *d, const struct nt_model *m, const struct nt_terminal *t,
+                         struct nt_err *err)
 {
     double *support;
     size_t unsure = 0;
@@ -189,7 +189,7 @@ static int put_hint(struct nt_strbuf *d, const struct nt_map *map, const struct 
         return nt_err_set(err, NT_ERR_SYSTEM, "no memory to show a map");
     for (size_t k = 0; k < p->hosts; k++)
         names[k] = map->host_name[p->order[k]];
-    nt_fold_names(&folded, names, p->hosts);
+    nt_hostlist_format(&folded, names, p->hosts);
     free(names);
     if (nt_strbuf_finish(&folded, &text, &bytes, err) != 0)
         return -1;
@@ -239,7 +239,7 @@ static int put_head(struct nt_strbuf *d, const struct nt_map *map, const struct 
     put_status(&head, map, t);
     put_shape(&head, map->model);
     put_sweep(&head, map);
-    int rc = put_doubt(&head, map->model, t, err);
+    int rc = put_uncertain(&head, map->model, t, err);
     put_warnings(&head, map, t);
     if (nt_strbuf_finish(&head, &text, NULL, rc == 0 ? err : NULL) != 0)
         return -1;
@@ -274,40 +274,41 @@ static int show_map(const char *path, bool all, const struct nt_terminal *t, str
     return rc;
 }
 
-static int show(const char *path, const struct asked *asked, char **text, size_t *bytes,
-                struct nt_err *err)
+static int show_file(const char *path, const struct arguments *arguments, char **text,
+                     size_t *bytes, struct nt_err *err)
 {
     struct nt_terminal terminal;
     struct nt_strbuf d = {0};
     nt_terminal_look(&terminal);
-    if (asked->wide)
+    if (arguments->wide)
         terminal.width = WIDE;
-    if (asked->plain)
+    if (arguments->plain)
         terminal.colour = terminal.unicode = false;
-    int rc = asked->trace ? nt_show_trace(path, &terminal, &d, err)
-                          : show_map(path, asked->all, &terminal, &d, err);
+    int rc = arguments->trace ? nt_show_trace(path, &terminal, &d, err)
+                              : show_map(path, arguments->all, &terminal, &d, err);
     if (rc == 0)
         return nt_strbuf_finish(&d, text, bytes, err);
     free(d.text);
     return -1;
 }
 
-static int run(int argc, char **argv, struct nt_err *err)
+static int show_run(int argc, char **argv, struct nt_err *err)
 {
     const char *path = NULL;
-    struct asked asked = {0};
+    struct arguments arguments = {0};
     char *text;
     size_t bytes;
-    const struct nt_flag flags[] = {{"all", 'a', NULL, &asked.all},
-                                    {"wide", 'w', NULL, &asked.wide},
-                                    {"plain", 'p', NULL, &asked.plain},
-                                    {"trace", 't', NULL, &asked.trace}};
-    if (nt_front_options(argc, argv, flags, sizeof flags / sizeof *flags, &path, 1, err) != 0 ||
-        show(path, &asked, &text, &bytes, err) != 0)
+    const struct nt_flag flags[] = {{"all", 'a', NULL, &arguments.all},
+                                    {"wide", 'w', NULL, &arguments.wide},
+                                    {"plain", 'p', NULL, &arguments.plain},
+                                    {"trace", 't', NULL, &arguments.trace}};
+    if (nt_command_line_options(argc, argv, flags, sizeof flags / sizeof *flags, &path, 1, err) !=
+            0 ||
+        show_file(path, &arguments, &text, &bytes, err) != 0)
         return -1;
     int rc = nt_file_write("-", text, bytes, err);
     free(text);
     return rc;
 }
 
-const struct nt_verb nt_verb_show = {"show", "the tree and its links for people", help, run};
+const struct nt_verb nt_verb_show = {"show", "the tree and its links for people", help, show_run};

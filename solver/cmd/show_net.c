@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fold.h"
 #include "graph.h"
+#include "hostlist_format.h"
 #include "switch_support.h"
 #include "text_table.h"
 
@@ -67,7 +67,7 @@ static void put_sure(struct nt_row *row, double sure)
         snprintf(row->cell[SURE], sizeof row->cell[SURE], "%.0f %%", floor(100 * sure));
 }
 
-static void note(struct nt_row *row, const char *text)
+static void note_row(struct nt_row *row, const char *text)
 {
     size_t used = strlen(row->note);
     snprintf(row->note + used, sizeof row->note - used, "%s%s", used > 0 ? ", " : "", text);
@@ -82,12 +82,12 @@ static void put_figures(const struct net *n, struct nt_row *row, const struct nt
     put_bandwidth(n, row->cell[UP], turned ? l->bandwidth_back_MBps : l->bandwidth_MBps, l);
     put_bandwidth(n, row->cell[DOWN], turned ? l->bandwidth_MBps : l->bandwidth_back_MBps, l);
     if (l->suspect || (below < n->model->hosts && n->model->host_suspect[below])) {
-        note(row, "SUSPECT");
+        note_row(row, "SUSPECT");
         row->style = NT_STYLE_BAD;
     }
     put_sure(row, l->probability);
     if (l->simplex)
-        note(row, "one direction");
+        note_row(row, "one direction");
 }
 
 static struct nt_row *add_row(struct net *n, enum nt_style style, const char *art,
@@ -106,7 +106,7 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static double median(double *values, size_t n)
+static double median_of(double *values, size_t n)
 {
     qsort(values, n, sizeof *values, by_value);
     return n == 0 ? (double)NAN : values[n / 2];
@@ -150,7 +150,7 @@ static int find_usual(struct net *n, const uint32_t *hosts, size_t count, struct
             if (!isnan(value))
                 values[known++] = value;
         }
-        *into[f] = median(values, known);
+        *into[f] = median_of(values, known);
     }
     free(values);
     return 0;
@@ -182,7 +182,7 @@ static int add_folded(struct net *n, const char *art, const uint32_t *hosts, siz
         sure = fmin(sure, l->probability);
         at_least &= l->at_least;
     }
-    nt_fold_names(&d, names, count);
+    nt_hostlist_format(&d, names, count);
     free(names);
     char *label;
     if (nt_strbuf_finish(&d, &label, NULL, n->err) != 0)
@@ -223,15 +223,15 @@ struct branch {
 
 static const char *const twigs[2][4] = {{"|- ", "`- ", "|  ", "   "}, {"├─ ", "└─ ", "│  ", "   "}};
 
-static const char *art(const struct net *n, const struct branch *b, bool last, char *room,
-                       size_t bytes)
+static const char *branch_art(const struct net *n, const struct branch *b, bool last, char *text,
+                              size_t bytes)
 {
-    snprintf(room, bytes, "%s%s", b->prefix, twigs[n->terminal->unicode][last ? 1 : 0]);
-    return room;
+    snprintf(text, bytes, "%s%s", b->prefix, twigs[n->terminal->unicode][last ? 1 : 0]);
+    return text;
 }
 
 /* The children of a vertex that were reached through it: hosts first, both in natural order. */
-static size_t children(struct net *n, uint32_t v, uint32_t *child, size_t *hosts)
+static size_t list_children(struct net *n, uint32_t v, uint32_t *child, size_t *hosts)
 {
     size_t count = 0;
     for (uint32_t k = n->graph.start[v]; k < n->graph.start[v + 1]; k++) {
@@ -254,7 +254,7 @@ static size_t children(struct net *n, uint32_t v, uint32_t *child, size_t *hosts
 static int draw_hosts(struct net *n, const struct branch *b, const uint32_t *host, size_t count,
                       bool more)
 {
-    char room[sizeof b->prefix + 16];
+    char text[sizeof b->prefix + 16];
     struct usual usual;
     size_t same = 0;
     uint32_t *alike_hosts = malloc((count + 1) * sizeof *alike_hosts);
@@ -267,11 +267,11 @@ static int draw_hosts(struct net *n, const struct branch *b, const uint32_t *hos
     bool fold = same >= FOLD_LEAST;
     size_t left = fold ? count - same + 1 : count;
     if (rc == 0 && fold)
-        rc = add_folded(n, art(n, b, --left == 0 && !more, room, sizeof room), alike_hosts, same,
-                        &usual);
+        rc = add_folded(n, branch_art(n, b, --left == 0 && !more, text, sizeof text), alike_hosts,
+                        same, &usual);
     for (size_t k = 0; rc == 0 && k < count; k++)
         if (!fold || !is_usual(n, host[k], &usual))
-            rc = add_host(n, art(n, b, --left == 0 && !more, room, sizeof room), host[k]);
+            rc = add_host(n, branch_art(n, b, --left == 0 && !more, text, sizeof text), host[k]);
     free(alike_hosts);
     return rc;
 }
@@ -288,25 +288,25 @@ static int draw_switch(struct net *n, uint32_t v, const char *own_art)
     if (n->model->oversubscription[s] > 1 + alike) {
         char text[48];
         snprintf(text, sizeof text, "%.3g:1 oversubscribed", n->model->oversubscription[s]);
-        note(row, text);
+        note_row(row, text);
     }
     return 0;
 }
 
 static int draw_below(struct net *n, uint32_t v, struct branch *b)
 {
-    char room[sizeof b->prefix + 16];
+    char text[sizeof b->prefix + 16];
     size_t hosts, most = nt_graph_degree(&n->graph, v);
     if (b->depth >= DEPTH_MAX)
         return 0; /* a chain this long has shown its shape */
     uint32_t *child = malloc((most + 1) * sizeof *child);
     if (child == NULL)
         return no_memory(n);
-    size_t count = children(n, v, child, &hosts);
+    size_t count = list_children(n, v, child, &hosts);
     int rc = hosts == 0 ? 0 : draw_hosts(n, b, child, hosts, count > hosts);
     for (size_t k = hosts; rc == 0 && k < count; k++) {
         bool last = k + 1 == count;
-        rc = draw_switch(n, child[k], art(n, b, last, room, sizeof room));
+        rc = draw_switch(n, child[k], branch_art(n, b, last, text, sizeof text));
         size_t used = strlen(b->prefix);
         strncat(b->prefix, twigs[n->terminal->unicode][last ? 3 : 2], sizeof b->prefix - used - 1);
         b->depth++;
@@ -320,7 +320,7 @@ static int draw_below(struct net *n, uint32_t v, struct branch *b)
 }
 
 /* Breadth first, so that a vertex hangs from the nearest way to the top. */
-static int reach(struct net *n, uint32_t top)
+static int reach_vertices(struct net *n, uint32_t top)
 {
     size_t vertices = n->model->hosts + n->model->switches, tail = 0;
     uint32_t *queue = malloc((vertices + 1) * sizeof *queue);
@@ -362,7 +362,8 @@ static int draw_trees(struct net *n)
 {
     for (uint32_t top = next_top(n); top != NT_NO_LINK; top = next_top(n)) {
         struct branch b = {.depth = 0};
-        if (reach(n, top) != 0 || draw_switch(n, top, "") != 0 || draw_below(n, top, &b) != 0)
+        if (reach_vertices(n, top) != 0 || draw_switch(n, top, "") != 0 ||
+            draw_below(n, top, &b) != 0)
             return -1;
     }
     return 0;
@@ -396,7 +397,7 @@ static int draw_other_links(struct net *n)
             latency[known++] = m->link[k].latency_us;
     }
     bool fold = n->fold && left > SCREEN_ROWS / 2;
-    double middle = median(latency, known);
+    double middle = median_of(latency, known);
     free(latency);
     int rc = 0;
     for (size_t k = 0; rc == 0 && k < m->links; k++) {
@@ -425,7 +426,7 @@ static int draw_missing(struct net *n)
         struct nt_row *row = add_row(n, NT_STYLE_BAD, "", nt_map_vertex_name(n->map, k));
         if (row == NULL)
             return -1;
-        note(row, "MISSING");
+        note_row(row, "MISSING");
     }
     return 0;
 }
@@ -446,7 +447,7 @@ static int net_init(struct net *n)
     return 0;
 }
 
-static int decimals(const struct nt_model *m)
+static int latency_decimals(const struct nt_model *m)
 {
     double most = 0;
     for (size_t k = 0; k < m->links; k++)
@@ -462,7 +463,7 @@ int nt_show_net(const struct nt_map *map, bool all, const struct nt_terminal *te
                     .model = map->model,
                     .terminal = terminal,
                     .err = err,
-                    .places = decimals(map->model)};
+                    .places = latency_decimals(map->model)};
     n.fold = !all && map->model->hosts + map->model->switches > SCREEN_ROWS;
     struct nt_row *head = add_row(&n, NT_STYLE_HEAD, "", "");
     int rc = head == NULL ? -1 : 0;

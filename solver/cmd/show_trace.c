@@ -11,15 +11,15 @@
 
 enum { BEGIN, SECONDS, ROUNDS, PAIRS };
 
-static int beside_map(char *path, size_t room, struct nt_err *err)
+static int beside_map(char *path, size_t capacity, struct nt_err *err)
 {
     const char *map = nt_file_map_path(NULL, err);
     if (map == NULL)
         return -1;
     const char *slash = strrchr(map, '/');
     int dir = slash == NULL ? 0 : (int)(slash + 1 - map);
-    int n = snprintf(path, room, "%.*ssamples", dir, map);
-    if (n < 0 || (size_t)n >= room)
+    int n = snprintf(path, capacity, "%.*ssamples", dir, map);
+    if (n < 0 || (size_t)n >= capacity)
         return nt_err_set(err, NT_ERR_USAGE, "NETTOPO_MAP: the path is too long");
     return 0;
 }
@@ -30,8 +30,8 @@ static void put_seconds(char cell[NT_ROW_CELL_BYTES], double seconds)
         snprintf(cell, NT_ROW_CELL_BYTES, "%.3f", seconds);
 }
 
-static struct nt_row *add(struct nt_text_table *rows, enum nt_style style, const char *name,
-                          struct nt_err *err)
+static struct nt_row *add_trace_row(struct nt_text_table *rows, enum nt_style style,
+                                    const char *name, struct nt_err *err)
 {
     return nt_text_table_add(rows, style, strdup(""), strdup(name), err);
 }
@@ -39,7 +39,7 @@ static struct nt_row *add(struct nt_text_table *rows, enum nt_style style, const
 static int add_head(struct nt_text_table *rows, struct nt_err *err)
 {
     static const char *const titles[NT_ROW_CELLS] = {"begin s", "seconds", "rounds", "pairs"};
-    struct nt_row *row = add(rows, NT_STYLE_HEAD, "phase", err);
+    struct nt_row *row = add_trace_row(rows, NT_STYLE_HEAD, "phase", err);
     if (row == NULL)
         return -1;
     for (size_t k = 0; k < NT_ROW_CELLS; k++)
@@ -67,7 +67,7 @@ static int add_phase(const struct nt_samples *s, size_t k, struct nt_text_table 
 {
     const struct nt_phase *phase = &s->phase[k];
     struct nt_phase_account account;
-    struct nt_row *row = add(rows, NT_STYLE_PLAIN, phase->name, err);
+    struct nt_row *row = add_trace_row(rows, NT_STYLE_PLAIN, phase->name, err);
     if (row == NULL || nt_samples_account(s, k, &account, err) != 0)
         return -1;
     put_seconds(row->cell[BEGIN], s->phase_begin_s[k]);
@@ -80,12 +80,12 @@ static int add_phase(const struct nt_samples *s, size_t k, struct nt_text_table 
     return 0;
 }
 
-/* Before the first phase hosts meet; newer records say for how long. */
+/* Before the first phase hosts connect; newer records contain the time. */
 static int add_meeting(const struct nt_samples *s, struct nt_text_table *rows, struct nt_err *err)
 {
     if (s->phases == 0 || isnan(s->phase_begin_s[0]))
         return 0;
-    struct nt_row *row = add(rows, NT_STYLE_PLAIN, "meet", err);
+    struct nt_row *row = add_trace_row(rows, NT_STYLE_PLAIN, "meet", err);
     if (row == NULL)
         return -1;
     put_seconds(row->cell[BEGIN], 0);
@@ -113,7 +113,7 @@ static void put_end(struct nt_strbuf *d, const struct nt_samples *s)
     }
 }
 
-int nt_show_trace(const char *path, const struct nt_terminal *terminal, struct nt_strbuf *draft,
+int nt_show_trace(const char *path, const struct nt_terminal *terminal, struct nt_strbuf *buf,
                   struct nt_err *err)
 {
     char beside[4096];
@@ -129,8 +129,8 @@ int nt_show_trace(const char *path, const struct nt_terminal *terminal, struct n
     for (size_t k = 0; k < s->phases && rc == 0; k++)
         rc = add_phase(s, k, &rows, err);
     if (rc == 0) {
-        nt_text_table_put(&rows, terminal, draft);
-        put_end(draft, s);
+        nt_text_table_put(&rows, terminal, buf);
+        put_end(buf, s);
     }
     nt_text_table_fini(&rows);
     nt_samples_destroy(s);

@@ -1,4 +1,4 @@
-/* The phases of a sweep with their times: what its record says, for people. */
+/* The phases of a sweep with their times: what its record contains, for people. */
 #ifndef NT_SHOW_TRACE_H
 #define NT_SHOW_TRACE_H
 
@@ -7,7 +7,7 @@
 #include "terminal.h"
 
 /* path: the record; NULL: "samples" beside $NETTOPO_MAP. */
-int nt_show_trace(const char *path, const struct nt_terminal *terminal, struct nt_strbuf *draft,
+int nt_show_trace(const char *path, const struct nt_terminal *terminal, struct nt_strbuf *buf,
                   struct nt_err *err);
 
 #endif

@@ -61,7 +61,7 @@ static const char help[] =
     "  --bandwidth          samples: also flows, of each round at once; csv: bandwidths of pairs\n"
     "                       alone instead of latencies\n"
     "  --sweep S            runs that sweep against the network; JSON with its rounds and pairs\n"
-    "  --shuffle            sweep: names that say nothing of who is near whom\n"
+    "  --shuffle            sweep: names in an order unrelated to the network\n"
     "  --workload KERNEL    a2a, o2a, a2o, sr:W or gups; JSON with completion times\n"
     "  --bytes N            of a message; default 10000, random messages 1000\n"
     "  --messages N         random messages; default 10000\n"
@@ -72,7 +72,7 @@ static const char help[] =
     "  --repeat N           repetitions of a workload with other seeds; default 10\n"
     "  -o, --output FILE    written whole or not at all; default -\n";
 
-struct asked {
+struct arguments {
     const char *topology, *noise, *spread, *outliers, *missing, *asymmetry, *seed;
     const char *host_latency, *link_latency, *overhead, *host_rate, *link_rate;
     const char *format, *sweep, *workload, *bytes, *messages, *packet, *buffers, *repeat, *output;
@@ -129,7 +129,7 @@ static int read_tiers(const char *what, const char *text, double *value, struct 
     return 0;
 }
 
-static int read_figures(const struct asked *a, struct nt_figures *f, struct nt_err *err)
+static int read_figures(const struct arguments *a, struct nt_figures *f, struct nt_err *err)
 {
     if (read_number("host-latency", a->host_latency, &f->host_latency_us, err) < 0 ||
         read_tiers("link-latency", a->link_latency, f->link_latency_us, err) < 0 ||
@@ -140,7 +140,7 @@ static int read_figures(const struct asked *a, struct nt_figures *f, struct nt_e
     return 0;
 }
 
-static int read_noise(const struct asked *a, struct nt_measure_noise *n, struct nt_err *err)
+static int read_noise(const struct arguments *a, struct nt_measure_noise *n, struct nt_err *err)
 {
     *n = (struct nt_measure_noise){.seed = 1};
     if (read_number("noise", a->noise, &n->sd, err) < 0 ||
@@ -176,7 +176,7 @@ static int name_hosts(struct scene *s, struct nt_err *err)
 }
 
 /* A description may state no latencies (DOT, dumps, Slurm's files); a map has its own. */
-static int build_file(const struct asked *a, struct scene *s, struct nt_err *err)
+static int build_file(const struct arguments *a, struct scene *s, struct nt_err *err)
 {
     struct nt_spec usual = {.topology = NT_TOPOLOGY_STAR, .switches = 1};
     struct nt_figures f;
@@ -197,7 +197,7 @@ static int build_file(const struct asked *a, struct scene *s, struct nt_err *err
     return nt_network_from_model(s->map->model, &s->network, err);
 }
 
-static int build(const struct asked *a, struct scene *s, struct nt_err *err)
+static int build_scene(const struct arguments *a, struct scene *s, struct nt_err *err)
 {
     struct nt_spec spec;
     struct nt_figures figures;
@@ -214,10 +214,10 @@ static int build(const struct asked *a, struct scene *s, struct nt_err *err)
     return build_file(a, s, err);
 }
 
-static int scene_init(const struct asked *a, struct scene *s, struct nt_err *err)
+static int scene_init(const struct arguments *a, struct scene *s, struct nt_err *err)
 {
     *s = (struct scene){0};
-    if (read_noise(a, &s->noise, err) < 0 || build(a, s, err) < 0 ||
+    if (read_noise(a, &s->noise, err) < 0 || build_scene(a, s, err) < 0 ||
         nt_measure_settle(&s->noise, s->network, err) < 0 || name_hosts(s, err) < 0) {
         scene_fini(s);
         return -1;
@@ -299,7 +299,7 @@ static double cpu_s(void)
                : 0;
 }
 
-/* An order of the hosts that says nothing; NULL without shuffle. */
+/* A random order of the hosts; NULL without shuffle. */
 static int shuffle_hosts(const struct scene *s, bool shuffle, uint32_t **order, struct nt_err *err)
 {
     struct nt_rng rng;
@@ -329,7 +329,7 @@ static const struct nt_sweep_kind *find_sweep(const char *name, struct nt_err *e
 }
 
 /* memory_bytes is the most that the process had, the simulated network included. */
-static int write_sweep(const struct scene *s, const struct asked *a, char **text, size_t *bytes,
+static int write_sweep(const struct scene *s, const struct arguments *a, char **text, size_t *bytes,
                        struct nt_err *err)
 {
     const struct nt_sweep_kind *kind = find_sweep(a->sweep, err);
@@ -361,7 +361,7 @@ static int write_sweep(const struct scene *s, const struct asked *a, char **text
 /* ---- a workload -------------------------------------------------------------------------------
  */
 
-static int read_workload(const struct asked *a, struct nt_workload *w, uint64_t *repeat,
+static int read_workload(const struct arguments *a, struct nt_workload *w, uint64_t *repeat,
                          struct nt_err *err)
 {
     uint64_t messages = 0, buffers = 0;
@@ -407,8 +407,8 @@ static void print_times(struct nt_strbuf *d, const double *time, size_t n)
     nt_strbuf_puts(d, "]}\n");
 }
 
-static int write_workload(const struct scene *s, const struct asked *a, char **text, size_t *bytes,
-                          struct nt_err *err)
+static int write_workload(const struct scene *s, const struct arguments *a, char **text,
+                          size_t *bytes, struct nt_err *err)
 {
     struct nt_workload w = {0};
     struct nt_strbuf d = {0};
@@ -444,7 +444,7 @@ static int write_workload(const struct scene *s, const struct asked *a, char **t
 /* ---- the verb ----------------------------------------------------------------------------------
  */
 
-static int check(const struct asked *a, struct nt_err *err)
+static int check_options(const struct arguments *a, struct nt_err *err)
 {
     static const char *const formats[] = {"samples", "csv", "map", "routes", "measured"};
     bool known = a->format == NULL;
@@ -474,7 +474,7 @@ static int check(const struct asked *a, struct nt_err *err)
     return 0;
 }
 
-static int write_asked(const struct scene *s, const struct asked *a, char **text, size_t *bytes,
+static int write_asked(const struct scene *s, const struct arguments *a, char **text, size_t *bytes,
                        struct nt_err *err)
 {
     if (a->sweep != NULL)
@@ -493,9 +493,9 @@ static int write_asked(const struct scene *s, const struct asked *a, char **text
     return write_truth(s, text, bytes, err);
 }
 
-static int run(int argc, char **argv, struct nt_err *err)
+static int simulate_run(int argc, char **argv, struct nt_err *err)
 {
-    struct asked a = {.output = "-"};
+    struct arguments a = {.output = "-"};
     const struct nt_flag flags[] = {
         {"topology", 't', &a.topology, NULL},
         {"noise", 0, &a.noise, NULL},
@@ -526,8 +526,9 @@ static int run(int argc, char **argv, struct nt_err *err)
     struct scene s;
     char *text;
     size_t bytes;
-    if (nt_front_options(argc, argv, flags, sizeof flags / sizeof *flags, NULL, 0, err) != 0 ||
-        check(&a, err) != 0 || scene_init(&a, &s, err) != 0)
+    if (nt_command_line_options(argc, argv, flags, sizeof flags / sizeof *flags, NULL, 0, err) !=
+            0 ||
+        check_options(&a, err) != 0 || scene_init(&a, &s, err) != 0)
         return -1;
     nt_terminal_progress("simulating %zu hosts", s.network->hosts);
     int rc = write_asked(&s, &a, &text, &bytes, err);
@@ -540,4 +541,5 @@ static int run(int argc, char **argv, struct nt_err *err)
     return rc;
 }
 
-const struct nt_verb nt_verb_simulate = {"simulate", "measurements of a known network", help, run};
+const struct nt_verb nt_verb_simulate = {"simulate", "measurements of a known network", help,
+                                         simulate_run};

@@ -23,8 +23,9 @@ static void names_fini(struct link_names *names)
 }
 
 /* "s3", or the vertex's own name; made is room for the former. */
-static const char *vertex(const struct nt_network *net, uint32_t v, const char *const *host_name,
-                          const char *const *switch_name, char made[24])
+static const char *vertex_name(const struct nt_network *net, uint32_t v,
+                               const char *const *host_name, const char *const *switch_name,
+                               char made[24])
 {
     if (v < net->hosts)
         return host_name[v];
@@ -40,13 +41,13 @@ static int add_link(struct link_names *names, size_t k, const char *a, const cha
 {
     char *text = names->text[k];
     uint32_t index;
-    size_t room = sizeof names->text[k];
-    int need = snprintf(text, room, "%s--%s", a, b);
-    if (need < 0 || (size_t)need >= room)
-        snprintf(text, room, "link-%zu", k + 1);
+    size_t capacity = sizeof names->text[k];
+    int need = snprintf(text, capacity, "%s--%s", a, b);
+    if (need < 0 || (size_t)need >= capacity)
+        snprintf(text, capacity, "link-%zu", k + 1);
     int rc = nt_names_add(&names->index, text, &index, err);
     if (rc == 1) {
-        snprintf(text, room, "link-%zu--%.100s--%.100s", k + 1, a, b);
+        snprintf(text, capacity, "link-%zu--%.100s--%.100s", k + 1, a, b);
         rc = nt_names_add(&names->index, text, &index, err);
     }
     if (rc == 1)
@@ -68,8 +69,8 @@ static int names_init(struct link_names *names, const struct nt_network *net,
     for (size_t k = 0; k < links && rc == 0; k++) {
         char made[2][24];
         const struct nt_link *link = &net->model->link[k];
-        rc = add_link(names, k, vertex(net, link->a, host_name, switch_name, made[0]),
-                      vertex(net, link->b, host_name, switch_name, made[1]), err);
+        rc = add_link(names, k, vertex_name(net, link->a, host_name, switch_name, made[0]),
+                      vertex_name(net, link->b, host_name, switch_name, made[1]), err);
     }
     for (size_t h = 0; h < net->hosts && rc == 0; h++)
         names->name[links + h] = host_name[h];

@@ -38,15 +38,15 @@ static const char help[] =
     "  --eps-duplex E    parus: by how much two directions may differ; default 0.5\n"
     "  -o, --output MAP  written whole or not at all; default -\n";
 
-/* What the command line asks for. */
-struct asked {
+/* The options. */
+struct arguments {
     const char *latency[LATENCY_FILES_MAX]; /* NULL after the last */
     const char *bandwidth, *from, *output, *samples;
     enum nt_matrix_text text;
     struct nt_published published;
 };
 
-static int solve_samples(const struct asked *a, struct nt_map **map, struct nt_err *err)
+static int solve_samples(const struct arguments *a, struct nt_map **map, struct nt_err *err)
 {
     struct nt_method method, *by = nt_published_method(&a->published, &method) ? &method : NULL;
     struct nt_samples *samples;
@@ -79,8 +79,9 @@ static void matrices_fini(struct matrices *m)
     nt_matrix_series_destroy(m->latency);
 }
 
-static int arrange(const struct matrices *m, const char *path, struct nt_matrix_series *from,
-                   size_t which, struct nt_matrix **out, struct nt_err *err)
+static int arrange_matrices(const struct matrices *m, const char *path,
+                            struct nt_matrix_series *from, size_t which, struct nt_matrix **out,
+                            struct nt_err *err)
 {
     const struct nt_named_matrix table = {from->matrix[which], from->host_name};
     if (nt_named_matrix_arrange(&table, (const char *const *)m->latency->host_name,
@@ -98,20 +99,21 @@ static int add_sizes(struct matrices *m, const char *path, struct nt_matrix_seri
         return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu matrices", from->matrices);
     m->larger = grown;
     for (size_t k = first; k < from->matrices; k++) {
-        if (arrange(m, path, from, k, &m->larger[m->larger_sizes], err) != 0)
+        if (arrange_matrices(m, path, from, k, &m->larger[m->larger_sizes], err) != 0)
             return -1;
         m->larger_sizes++;
     }
     return 0;
 }
 
-/* What --from says, unless that text cannot hold this kind of figure: then it is for the other. */
-static enum nt_matrix_text text_of(const struct asked *a, enum nt_matrix_text unfit)
+/* The format of --from, unless that text cannot hold this kind of figure: then it is for the other.
+ */
+static enum nt_matrix_text text_of(const struct arguments *a, enum nt_matrix_text unfit)
 {
     return a->text == unfit ? NT_TEXT_ANY : a->text;
 }
 
-static int read_latencies(const struct asked *a, struct matrices *m, struct nt_err *err)
+static int read_latencies(const struct arguments *a, struct matrices *m, struct nt_err *err)
 {
     enum nt_matrix_text text = text_of(a, NT_TEXT_MPIGRAPH);
     if (nt_matrices_read(a->latency[0], text, NT_MATRIX_LATENCY_US, &m->latency, err) != 0 ||
@@ -129,18 +131,18 @@ static int read_latencies(const struct asked *a, struct matrices *m, struct nt_e
     return 0;
 }
 
-static int read_bandwidths(const struct asked *a, struct matrices *m, struct nt_err *err)
+static int read_bandwidths(const struct arguments *a, struct matrices *m, struct nt_err *err)
 {
     struct nt_matrix_series *from;
     if (nt_matrices_read(a->bandwidth, text_of(a, NT_TEXT_PARUS), NT_MATRIX_BANDWIDTH_MBPS, &from,
                          err) != 0)
         return -1;
-    int rc = arrange(m, a->bandwidth, from, 0, &m->bandwidth, err);
+    int rc = arrange_matrices(m, a->bandwidth, from, 0, &m->bandwidth, err);
     nt_matrix_series_destroy(from);
     return rc;
 }
 
-static int solve_matrices(const struct asked *a, struct nt_map **map, struct nt_err *err)
+static int solve_matrices(const struct arguments *a, struct nt_map **map, struct nt_err *err)
 {
     struct matrices m = {0};
     struct nt_method method;
@@ -184,7 +186,7 @@ static int read_setting(const char *option, const char *text, double *value, str
     return 0;
 }
 
-static int read_options(int argc, char **argv, struct asked *a, struct nt_err *err)
+static int read_options(int argc, char **argv, struct arguments *a, struct nt_err *err)
 {
     enum { OTHERS = 7 };
     const char *method = "auto", *epsilon = NULL, *shared = NULL, *duplex = NULL;
@@ -195,7 +197,8 @@ static int read_options(int argc, char **argv, struct asked *a, struct nt_err *e
         {"output", 'o', &a->output, NULL}};
     for (size_t k = 0; k < LATENCY_FILES_MAX; k++)
         flags[OTHERS + k] = (struct nt_flag){"latency", 0, &a->latency[k], NULL};
-    if (nt_front_options(argc, argv, flags, sizeof flags / sizeof *flags, &a->samples, 1, err) != 0)
+    if (nt_command_line_options(argc, argv, flags, sizeof flags / sizeof *flags, &a->samples, 1,
+                                err) != 0)
         return -1;
     a->published = nt_published_named(method);
     if (read_setting("epsilon", epsilon, &a->published.epsilon, err) != 0 ||
@@ -205,9 +208,9 @@ static int read_options(int argc, char **argv, struct asked *a, struct nt_err *e
     return nt_matrix_text_named(a->from, &a->text, err);
 }
 
-static int run(int argc, char **argv, struct nt_err *err)
+static int solve_run(int argc, char **argv, struct nt_err *err)
 {
-    struct asked a = {.output = "-"};
+    struct arguments a = {.output = "-"};
     if (read_options(argc, argv, &a, err) != 0)
         return -1;
     if ((a.samples == NULL) == (a.latency[0] == NULL))
@@ -232,4 +235,4 @@ static int run(int argc, char **argv, struct nt_err *err)
     return rc;
 }
 
-const struct nt_verb nt_verb_solve = {"solve", "measurements to map", help, run};
+const struct nt_verb nt_verb_solve = {"solve", "measurements to map", help, solve_run};

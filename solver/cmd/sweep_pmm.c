@@ -16,7 +16,7 @@ enum { LINKS_MAX = 20000 };
 
 struct pmm {
     struct nt_planner base;
-    struct nt_network *truth; /* what can be told apart of it */
+    struct nt_network *truth; /* what can be distinguished of it */
     struct nt_plan *plan;
     size_t at, from;     /* pairs ordered; first of the round last ordered */
     uint32_t (*pair)[2]; /* of that round */
@@ -24,7 +24,7 @@ struct pmm {
     bool *lost;          /* hosts */
 };
 
-static int next(struct nt_planner *planner, struct nt_order *order, struct nt_err *err)
+static int pmm_next(struct nt_planner *planner, struct nt_order *order, struct nt_err *err)
 {
     struct pmm *s = (struct pmm *)planner;
     size_t n = 0;
@@ -49,10 +49,10 @@ static int next(struct nt_planner *planner, struct nt_order *order, struct nt_er
     return n > 0;
 }
 
-/* A round has at most half as many pairs as hosts: a look through all of it is short enough only
- * by the order, so results are expected in it and searched for from where the last one was. */
-static int tell(struct nt_planner *planner, const struct nt_result *results, size_t n,
-                struct nt_err *err)
+/* A round has at most half as many pairs as hosts: results are expected in its order, and searched
+ * for from the last one on, since a search of all of it for each would be slow. */
+static int pmm_tell(struct nt_planner *planner, const struct nt_result *results, size_t n,
+                    struct nt_err *err)
 {
     struct pmm *s = (struct pmm *)planner;
     size_t round = s->at - s->from, hint = 0;
@@ -71,14 +71,14 @@ static int tell(struct nt_planner *planner, const struct nt_result *results, siz
     return 0;
 }
 
-static void lose(struct nt_planner *planner, uint32_t host)
+static void pmm_lose(struct nt_planner *planner, uint32_t host)
 {
     struct pmm *s = (struct pmm *)planner;
     if (host < s->truth->hosts)
         s->lost[host] = true;
 }
 
-static void destroy(struct nt_planner *planner)
+static void pmm_destroy(struct nt_planner *planner)
 {
     struct pmm *s = (struct pmm *)planner;
     nt_network_destroy(s->truth);
@@ -86,7 +86,7 @@ static void destroy(struct nt_planner *planner)
     nt_object_destroy(s);
 }
 
-static const struct nt_planner_ops OPS = {next, tell, lose, destroy};
+static const struct nt_planner_ops OPS = {pmm_next, pmm_tell, pmm_lose, pmm_destroy};
 
 static int known_network(const struct nt_network *network, struct nt_network **out,
                          struct nt_err *err)
@@ -109,23 +109,24 @@ static int check_links(const struct nt_model *m, struct nt_err *err)
                       m->links, (int)LINKS_MAX);
 }
 
-static int create(const struct nt_sweep_ask *ask, struct nt_planner **out, struct nt_err *err)
+static int pmm_create(const struct nt_sweep_input *input, struct nt_planner **out,
+                      struct nt_err *err)
 {
-    const struct nt_network *network = ask->network;
+    const struct nt_network *network = input->network;
     struct pmm *s = nt_object_create(sizeof *s, err);
     if (s == NULL)
         return -1;
     s->base.ops = &OPS;
     if (known_network(network, &s->truth, err) < 0 || check_links(s->truth->model, err) < 0 ||
-        nt_plan_model(s->truth->model, 1, ask->seed, &s->plan, err) < 0) {
-        destroy(&s->base);
+        nt_plan_model(s->truth->model, 1, input->seed, &s->plan, err) < 0) {
+        pmm_destroy(&s->base);
         return -1;
     }
     s->pair = nt_arena_array(&s->base.memory, network->hosts + 1, sizeof *s->pair);
     s->latency_us = nt_arena_array(&s->base.memory, s->plan->pairs + 1, sizeof *s->latency_us);
     s->lost = nt_arena_array(&s->base.memory, network->hosts + 1, sizeof *s->lost);
     if (nt_arena_check(&s->base.memory, err) != 0) {
-        destroy(&s->base);
+        pmm_destroy(&s->base);
         return -1;
     }
     for (size_t k = 0; k < s->plan->pairs; k++)
@@ -172,7 +173,7 @@ static int list_measured(const struct pmm *s, struct nt_routes **routes,
     return rc;
 }
 
-static int estimate(const struct pmm *s, struct nt_model *m, struct nt_err *err)
+static int estimate_latencies(const struct pmm *s, struct nt_model *m, struct nt_err *err)
 {
     size_t pairs = s->plan->pairs;
     struct nt_measured measured = {.pair = calloc(pairs + 1, sizeof *measured.pair),
@@ -195,13 +196,13 @@ static int estimate(const struct pmm *s, struct nt_model *m, struct nt_err *err)
     return rc;
 }
 
-static int solve(struct nt_planner *planner, struct nt_model **out, struct nt_err *err)
+static int pmm_solve(struct nt_planner *planner, struct nt_model **out, struct nt_err *err)
 {
     struct pmm *s = (struct pmm *)planner;
     struct nt_model *m;
     if (nt_model_copy(s->truth->model, &m, err) < 0)
         return -1;
-    if (m->links > 0 && estimate(s, m, err) < 0) {
+    if (m->links > 0 && estimate_latencies(s, m, err) < 0) {
         nt_model_destroy(m);
         return -1;
     }
@@ -209,10 +210,10 @@ static int solve(struct nt_planner *planner, struct nt_model **out, struct nt_er
     return 0;
 }
 
-/* As many pairs as links can be told apart, two hosts a pair. */
+/* As many pairs as links can be distinguished, two hosts a pair. */
 static uint64_t bound_rounds(const struct nt_model *truth)
 {
     return truth->hosts < 2 ? 0 : (2 * truth->links + truth->hosts - 1) / truth->hosts;
 }
 
-const struct nt_sweep_kind nt_sweep_kind_pmm = {"pmm", create, solve, bound_rounds};
+const struct nt_sweep_kind nt_sweep_kind_pmm = {"pmm", pmm_create, pmm_solve, bound_rounds};

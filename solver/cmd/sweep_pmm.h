@@ -8,7 +8,8 @@
 #include "sweep_sim.h"
 
 /* Refuses with NT_ERR_INPUT what plan_model.h refuses, and more links than an estimate has memory
- * for. Its network has the latencies that were estimated; NaN where the pairs do not tell. */
+ * for. Its network has the latencies that were estimated; NaN where the pairs do not determine
+ * them. */
 extern const struct nt_sweep_kind nt_sweep_kind_pmm;
 
 #endif

@@ -11,7 +11,7 @@
 
 enum { WIDTH_DEFAULT = 80, WIDTH_LEAST = 40, WIDTH_MOST = 400 };
 
-static size_t width(void)
+static size_t terminal_width(void)
 {
     struct winsize size;
     const char *columns = getenv("COLUMNS");
@@ -26,7 +26,7 @@ static size_t width(void)
 void nt_terminal_look(struct nt_terminal *terminal)
 {
     const char *no_colour = getenv("NO_COLOR"), *term = getenv("TERM");
-    terminal->width = width();
+    terminal->width = terminal_width();
     terminal->colour = isatty(STDOUT_FILENO) && (no_colour == NULL || no_colour[0] == '\0') &&
                        term != NULL && strcmp(term, "dumb") != 0;
     /* characters only: numbers are written with a point everywhere */

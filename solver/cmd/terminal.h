@@ -6,7 +6,7 @@
 #include <stddef.h>
 
 struct nt_terminal {
-    size_t width; /* columns of standard output; 80 when nobody knows */
+    size_t width; /* columns of standard output; 80 when unknown */
     bool colour;  /* a terminal, and NO_COLOR is not set */
     bool unicode; /* the locale's characters are UTF-8 */
 };

@@ -19,12 +19,12 @@ struct nt_row *nt_text_table_add(struct nt_text_table *rows, enum nt_style style
                                  char *label, struct nt_err *err)
 {
     struct nt_row *grown = rows->row;
-    if (rows->count == rows->room) {
-        size_t room = rows->room * 2 + 32;
-        grown = realloc(rows->row, room * sizeof *grown);
+    if (rows->count == rows->capacity) {
+        size_t capacity = rows->capacity * 2 + 32;
+        grown = realloc(rows->row, capacity * sizeof *grown);
         if (grown != NULL) {
             rows->row = grown;
-            rows->room = room;
+            rows->capacity = capacity;
         }
     }
     if (grown == NULL || art == NULL || label == NULL) {
@@ -39,7 +39,7 @@ struct nt_row *nt_text_table_add(struct nt_text_table *rows, enum nt_style style
 }
 
 /* Columns on the screen: bytes that continue a UTF-8 character take none. */
-static size_t columns(const char *text)
+static size_t text_columns(const char *text)
 {
     size_t wide = 0;
     for (; *text != '\0'; text++)
@@ -47,7 +47,7 @@ static size_t columns(const char *text)
     return wide;
 }
 
-static void spaces(struct nt_strbuf *d, size_t n)
+static void put_spaces(struct nt_strbuf *d, size_t n)
 {
     while (n-- > 0)
         nt_strbuf_puts(d, " ");
@@ -68,25 +68,26 @@ struct widths {
     size_t label, cell[NT_ROW_CELLS];
 };
 
-static struct widths measure(const struct nt_text_table *rows, const struct nt_terminal *terminal)
+static struct widths measure_widths(const struct nt_text_table *rows,
+                                    const struct nt_terminal *terminal)
 {
     struct widths w = {0};
     size_t notes = 0;
     for (size_t k = 0; k < rows->count; k++) {
         const struct nt_row *row = &rows->row[k];
-        size_t label = columns(row->art) + columns(row->label);
+        size_t label = text_columns(row->art) + text_columns(row->label);
         w.label = label > w.label ? label : w.label;
         for (size_t c = 0; c < NT_ROW_CELLS; c++) {
-            size_t wide = columns(row->cell[c]);
+            size_t wide = text_columns(row->cell[c]);
             if (row->style != NT_STYLE_HEAD && wide > w.cell[c])
                 w.cell[c] = wide;
         }
-        size_t note = columns(row->note);
+        size_t note = text_columns(row->note);
         notes = note > notes ? note : notes;
     }
     for (size_t k = 0; k < rows->count; k++)
         for (size_t c = 0; c < NT_ROW_CELLS && rows->row[k].style == NT_STYLE_HEAD; c++) {
-            size_t wide = columns(rows->row[k].cell[c]);
+            size_t wide = text_columns(rows->row[k].cell[c]);
             if (w.cell[c] > 0 && wide > w.cell[c])
                 w.cell[c] = wide;
         }
@@ -99,16 +100,16 @@ static struct widths measure(const struct nt_text_table *rows, const struct nt_t
 }
 
 /* The label, cut so that art and label fit. Labels are names: a byte is a column. */
-static void put_label(struct nt_strbuf *d, const struct nt_row *row, size_t room)
+static void put_label(struct nt_strbuf *d, const struct nt_row *row, size_t capacity)
 {
-    size_t art = columns(row->art), label = columns(row->label);
+    size_t art = text_columns(row->art), label = text_columns(row->label);
     nt_strbuf_puts(d, row->art);
-    if (art + label <= room) {
+    if (art + label <= capacity) {
         nt_strbuf_puts(d, row->label);
-        spaces(d, room - art - label);
+        put_spaces(d, capacity - art - label);
         return;
     }
-    size_t keep = room > art + 2 ? room - art - 2 : 1;
+    size_t keep = capacity > art + 2 ? capacity - art - 2 : 1;
     nt_strbuf_put(d, row->label, keep);
     nt_strbuf_puts(d, "..");
 }
@@ -122,12 +123,12 @@ static void put_row(struct nt_strbuf *d, const struct nt_row *row, const struct 
     for (size_t c = 0; c < NT_ROW_CELLS; c++) {
         if (w->cell[c] == 0)
             continue;
-        size_t wide = columns(row->cell[c]);
-        spaces(d, GAP + (w->cell[c] > wide ? w->cell[c] - wide : 0));
+        size_t wide = text_columns(row->cell[c]);
+        put_spaces(d, GAP + (w->cell[c] > wide ? w->cell[c] - wide : 0));
         nt_strbuf_puts(d, row->cell[c]);
     }
     if (row->note[0] != '\0') {
-        spaces(d, GAP);
+        put_spaces(d, GAP);
         nt_strbuf_puts(d, row->note);
     }
     while (!d->failed && d->used > from && d->text[d->used - 1] == ' ')
@@ -139,7 +140,7 @@ static void put_row(struct nt_strbuf *d, const struct nt_row *row, const struct 
 void nt_text_table_put(const struct nt_text_table *rows, const struct nt_terminal *terminal,
                        struct nt_strbuf *buf)
 {
-    struct widths w = measure(rows, terminal);
+    struct widths w = measure_widths(rows, terminal);
     for (size_t k = 0; k < rows->count; k++)
         put_row(buf, &rows->row[k], &w, terminal);
 }

@@ -22,7 +22,7 @@ struct nt_row {
 };
 
 struct nt_text_table {
-    size_t count, room;
+    size_t count, capacity;
     struct nt_row *row;
 };
 

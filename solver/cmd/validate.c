@@ -22,8 +22,8 @@ struct found {
     struct nt_findings wrong, doubtful;
 };
 
-static int inspect(const char *name, const char *text, size_t bytes, struct found *found,
-                   struct nt_map **map, struct nt_err *err)
+static int inspect_map(const char *name, const char *text, size_t bytes, struct found *found,
+                       struct nt_map **map, struct nt_err *err)
 {
     if (nt_map_inspect(name, text, bytes, &found->wrong, map, err) != 0)
         return -1;
@@ -31,10 +31,10 @@ static int inspect(const char *name, const char *text, size_t bytes, struct foun
         return 0;
     if (nt_map_check(*map, &found->wrong, err) != 0)
         return -1;
-    return nt_map_doubt(*map, &found->doubtful, err);
+    return nt_map_find_doubtful(*map, &found->doubtful, err);
 }
 
-static void print(const char *name, const struct found *found, const struct nt_map *map)
+static void print_findings(const char *name, const struct found *found, const struct nt_map *map)
 {
     const struct nt_findings *findings = &found->wrong, *doubtful = &found->doubtful;
     for (size_t k = 0; k < doubtful->count; k++)
@@ -50,24 +50,24 @@ static void print(const char *name, const struct found *found, const struct nt_m
                map->model->links == 1 ? "" : "s");
 }
 
-static int run(int argc, char **argv, struct nt_err *err)
+static int validate_run(int argc, char **argv, struct nt_err *err)
 {
     const char *path = NULL;
     bool quiet = false;
     char *text;
     size_t bytes;
     const struct nt_flag flags[] = {{"quiet", 'q', NULL, &quiet}};
-    if (nt_front_options(argc, argv, flags, 1, &path, 1, err) != 0)
+    if (nt_command_line_options(argc, argv, flags, 1, &path, 1, err) != 0)
         return -1;
     path = nt_file_map_path(path, err);
     if (path == NULL || nt_file_read(path, NT_JSON_TEXT_MAX, &text, &bytes, err) != 0)
         return -1;
     struct found found = {0};
     struct nt_map *map = NULL;
-    int rc = inspect(nt_file_name(path), text, bytes, &found, &map, err);
+    int rc = inspect_map(nt_file_name(path), text, bytes, &found, &map, err);
     free(text);
     if (rc == 0 && !quiet)
-        print(nt_file_name(path), &found, map);
+        print_findings(nt_file_name(path), &found, map);
     if (rc == 0 && found.wrong.count > 0)
         rc = nt_err_set(err, NT_ERR_NO, "%s", "");
     nt_findings_fini(&found.wrong);
@@ -76,4 +76,4 @@ static int run(int argc, char **argv, struct nt_err *err)
     return rc;
 }
 
-const struct nt_verb nt_verb_validate = {"validate", "checks a map", help, run};
+const struct nt_verb nt_verb_validate = {"validate", "checks a map", help, validate_run};

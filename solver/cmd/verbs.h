@@ -2,7 +2,7 @@
 #ifndef NT_VERBS_H
 #define NT_VERBS_H
 
-#include "front.h"
+#include "command_line.h"
 
 extern const struct nt_verb nt_verb_solve;
 extern const struct nt_verb nt_verb_show;

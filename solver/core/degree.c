@@ -16,13 +16,13 @@ struct list {
 
 struct graph {
     size_t n;
-    struct list *list;     /* by column: those that it meets and that are not eliminated */
+    struct list *list;     /* by column: its neighbours that are not eliminated */
     uint32_t *head;        /* by degree: first column of that degree */
     uint32_t *next, *prev; /* by column: its list of equal degree */
     uint32_t *merged;      /* n of them: a list in the making */
 };
 
-static int compare(const void *a, const void *b)
+static int compare_columns(const void *a, const void *b)
 {
     uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
     return (x > y) - (x < y);
@@ -49,7 +49,7 @@ static void link_degree(struct graph *g, uint32_t c)
 }
 
 /* The rows in which each column stands, so that its neighbours can be gathered at once. */
-static bool transpose(const struct nt_rows *rows, size_t **start, uint32_t **row)
+static bool transpose_rows(const struct nt_rows *rows, size_t **start, uint32_t **row)
 {
     size_t entries = rows->start[rows->rows];
     *start = calloc(rows->columns + 2, sizeof **start);
@@ -77,12 +77,12 @@ static bool copy_list(struct list *list, const uint32_t *at, uint32_t used)
     return true;
 }
 
-static bool meet(struct graph *g, const struct nt_rows *rows)
+static bool find_neighbours(struct graph *g, const struct nt_rows *rows)
 {
     size_t *start = NULL;
     uint32_t *row = NULL;
-    uint32_t *mark = calloc(g->n + 1, sizeof *mark); /* column + 1 of the last that met it */
-    bool ok = mark != NULL && transpose(rows, &start, &row);
+    uint32_t *mark = calloc(g->n + 1, sizeof *mark); /* column + 1 of the last neighbour found */
+    bool ok = mark != NULL && transpose_rows(rows, &start, &row);
     for (uint32_t c = 0; ok && c < g->n; c++) {
         uint32_t used = 0;
         mark[c] = c + 1;
@@ -95,7 +95,7 @@ static bool meet(struct graph *g, const struct nt_rows *rows)
                 }
             }
         }
-        qsort(g->merged, used, sizeof *g->merged, compare);
+        qsort(g->merged, used, sizeof *g->merged, compare_columns);
         ok = copy_list(&g->list[c], g->merged, used);
     }
     free(start);
@@ -105,8 +105,8 @@ static bool meet(struct graph *g, const struct nt_rows *rows)
 }
 
 /* a and b together, without two columns that leave. */
-static uint32_t merge(const struct list *a, const struct list *b, uint32_t without, uint32_t nor,
-                      uint32_t *out)
+static uint32_t merge_lists(const struct list *a, const struct list *b, uint32_t without,
+                            uint32_t nor, uint32_t *out)
 {
     uint32_t i = 0, j = 0, used = 0;
     while (i < a->used || j < b->used) {
@@ -120,15 +120,15 @@ static uint32_t merge(const struct list *a, const struct list *b, uint32_t witho
     return used;
 }
 
-/* Takes column c out: those that it meets meet each other from now on. */
-static bool eliminate(struct graph *g, uint32_t c)
+/* Eliminates column c: its neighbours become neighbours of each other. */
+static bool eliminate_column(struct graph *g, uint32_t c)
 {
     const struct list *mine = &g->list[c];
     unlink_degree(g, c);
     for (uint32_t k = 0; k < mine->used; k++) {
         uint32_t d = mine->at[k];
         unlink_degree(g, d);
-        uint32_t used = merge(&g->list[d], mine, c, d, g->merged);
+        uint32_t used = merge_lists(&g->list[d], mine, c, d, g->merged);
         if (!copy_list(&g->list[d], g->merged, used))
             return false;
         link_degree(g, d);
@@ -136,7 +136,7 @@ static bool eliminate(struct graph *g, uint32_t c)
     return true;
 }
 
-static bool pays(size_t degree, size_t left)
+static bool sparse_pays(size_t degree, size_t left)
 {
     return left <= 1 || degree * 10 <= (left - 1) * 7;
 }
@@ -149,12 +149,12 @@ static uint32_t run_sparse(struct graph *g, uint32_t *order)
     while (left > 0) {
         while (g->head[degree] == NONE)
             degree++;
-        if (!pays(degree, left) || (degree > SHORT && left <= BITS_MAX))
+        if (!sparse_pays(degree, left) || (degree > SHORT && left <= BITS_MAX))
             break;
         uint32_t c = g->head[degree];
         order[done++] = c;
         left--;
-        if (!eliminate(g, c))
+        if (!eliminate_column(g, c))
             return NONE;
         /* a neighbour may have lost one and gained none */
         degree = degree > 0 ? degree - 1 : 0;
@@ -200,7 +200,7 @@ static bool make_bits(const struct graph *g, const uint32_t *order, uint32_t don
     return ok;
 }
 
-/* Takes i out, and writes down in its list what it meets. */
+/* Eliminates i, and keeps its neighbours in its list. */
 static bool eliminate_bits(struct graph *g, struct bits *b, size_t i)
 {
     const uint64_t *mine = b->row + i * b->words;
@@ -232,7 +232,7 @@ static uint32_t run_bits(struct graph *g, uint32_t *order, uint32_t done)
         size_t least = 0;
         for (size_t i = 1; i < b.n; i++)
             least = b.degree[i] < b.degree[least] ? i : least;
-        if (!pays(b.degree[least], left))
+        if (!sparse_pays(b.degree[least], left))
             break;
         order[done++] = b.column[least];
         ok = eliminate_bits(g, &b, least);
@@ -243,7 +243,7 @@ static uint32_t run_bits(struct graph *g, uint32_t *order, uint32_t done)
     return ok ? done : NONE;
 }
 
-static uint32_t run(struct graph *g, uint32_t *order)
+static uint32_t order_columns(struct graph *g, uint32_t *order)
 {
     uint32_t done = run_sparse(g, order);
     if (done == NONE || g->n - done > BITS_MAX)
@@ -275,13 +275,13 @@ static bool write_order(struct graph *g, struct nt_degree_order *o)
         o->start[j] = used;
         for (uint32_t k = 0; k < list->used; k++)
             o->below[used++] = o->place[list->at[k]];
-        qsort(o->below + o->start[j], list->used, sizeof *o->below, compare);
+        qsort(o->below + o->start[j], list->used, sizeof *o->below, compare_columns);
     }
     o->start[o->head] = used;
     return true;
 }
 
-static bool start(struct graph *g, const struct nt_rows *rows)
+static bool graph_init(struct graph *g, const struct nt_rows *rows)
 {
     g->list = calloc(g->n + 1, sizeof *g->list);
     g->head = malloc((g->n + 1) * sizeof *g->head);
@@ -289,7 +289,7 @@ static bool start(struct graph *g, const struct nt_rows *rows)
     g->prev = malloc((g->n + 1) * sizeof *g->prev);
     g->merged = malloc((g->n + 1) * sizeof *g->merged);
     if (g->list == NULL || g->head == NULL || g->next == NULL || g->prev == NULL ||
-        g->merged == NULL || !meet(g, rows))
+        g->merged == NULL || !find_neighbours(g, rows))
         return false;
     for (size_t k = 0; k <= g->n; k++)
         g->head[k] = NONE;
@@ -305,8 +305,8 @@ int nt_degree_order(const struct nt_rows *rows, struct nt_degree_order *out, str
                                 .place = malloc((g.n + 1) * sizeof *o.place),
                                 .start = malloc((g.n + 1) * sizeof *o.start)};
     uint32_t head = NONE;
-    if (o.order != NULL && o.place != NULL && o.start != NULL && start(&g, rows))
-        head = run(&g, o.order);
+    if (o.order != NULL && o.place != NULL && o.start != NULL && graph_init(&g, rows))
+        head = order_columns(&g, o.order);
     o.head = head;
     bool ok = head != NONE && write_order(&g, &o);
     for (size_t c = 0; g.list != NULL && c < g.n; c++)

@@ -1,5 +1,5 @@
 /* In which order to eliminate the columns of a sparse symmetric matrix: least degree first, until
- * the next column meets over half of those that remain; these make one dense block. */
+ * the next column has over half of those that remain as neighbours; these make one dense block. */
 #ifndef NT_DEGREE_H
 #define NT_DEGREE_H
 

@@ -8,75 +8,76 @@
 
 #include "panels.h"
 
-/* A block of columns at a time: LAPACK does what lies on the diagonal, the products take the
- * time. */
+/* A block of columns at a time: LAPACK factors the diagonal, the products take most of the time. */
 enum { WIDTH = 64 };
 
-struct room {
+struct scratch {
     size_t n;
     double *panels; /* of n rows or NT_PANEL_DEPTH columns of WIDTH */
     double *side;   /* n * WIDTH: a block of columns */
     double corner[WIDTH * WIDTH];
 };
 
-static void room_destroy(struct room *room)
+static void scratch_destroy(struct scratch *scratch)
 {
-    if (room == NULL)
+    if (scratch == NULL)
         return;
-    free(room->panels);
-    free(room->side);
-    free(room);
+    free(scratch->panels);
+    free(scratch->side);
+    free(scratch);
 }
 
-static struct room *room_create(size_t n, struct nt_err *err)
+static struct scratch *scratch_create(size_t n, struct nt_err *err)
 {
     size_t rows = n > NT_PANEL_DEPTH ? n : NT_PANEL_DEPTH;
-    struct room *room = calloc(1, sizeof *room);
-    if (room != NULL) {
-        room->n = n;
-        room->panels = malloc(nt_panels_size(rows, WIDTH) * sizeof *room->panels);
-        room->side = malloc((n + 1) * WIDTH * sizeof *room->side);
+    struct scratch *scratch = calloc(1, sizeof *scratch);
+    if (scratch != NULL) {
+        scratch->n = n;
+        scratch->panels = malloc(nt_panels_size(rows, WIDTH) * sizeof *scratch->panels);
+        scratch->side = malloc((n + 1) * WIDTH * sizeof *scratch->side);
     }
-    if (room != NULL && room->panels != NULL && room->side != NULL)
-        return room;
-    room_destroy(room);
+    if (scratch != NULL && scratch->panels != NULL && scratch->side != NULL)
+        return scratch;
+    scratch_destroy(scratch);
     (void)nt_err_set(err, NT_ERR_SYSTEM, "no memory for a block of %zu unknowns", n);
     return NULL;
 }
 
 /* corner := the inverse of the triangle at l, zeros above it. */
-static int invert_corner(struct room *room, const double *l, size_t wide, struct nt_err *err)
+static int invert_corner(struct scratch *scratch, const double *l, size_t wide, struct nt_err *err)
 {
-    memset(room->corner, 0, sizeof room->corner);
+    memset(scratch->corner, 0, sizeof scratch->corner);
     for (size_t j = 0; j < wide; j++)
-        memcpy(room->corner + j * WIDTH + j, l + j * room->n + j, (wide - j) * sizeof *l);
-    if (LAPACKE_dtrtri_work(LAPACK_COL_MAJOR, 'L', 'N', (lapack_int)wide, room->corner, WIDTH) != 0)
-        return nt_err_set(err, NT_ERR_INPUT, "a factor of %zu is singular", room->n);
+        memcpy(scratch->corner + j * WIDTH + j, l + j * scratch->n + j, (wide - j) * sizeof *l);
+    if (LAPACKE_dtrtri_work(LAPACK_COL_MAJOR, 'L', 'N', (lapack_int)wide, scratch->corner, WIDTH) !=
+        0)
+        return nt_err_set(err, NT_ERR_INPUT, "a factor of %zu is singular", scratch->n);
     return 0;
 }
 
-static void clear(double *a, size_t ld, size_t rows, size_t columns)
+static void clear_block(double *a, size_t ld, size_t rows, size_t columns)
 {
     for (size_t j = 0; j < columns; j++)
         memset(a + j * ld, 0, rows * sizeof *a);
 }
 
 /* Below the corner at a: L21 := A21 inverse(L11)'; then A22 -= L21 L21'. */
-static int factor_below(struct room *room, double *a, size_t wide, size_t below, struct nt_err *err)
+static int factor_below(struct scratch *scratch, double *a, size_t wide, size_t below,
+                        struct nt_err *err)
 {
-    size_t n = room->n;
+    size_t n = scratch->n;
     double *side = a + wide;
-    if (invert_corner(room, a, wide, err) != 0)
+    if (invert_corner(scratch, a, wide, err) != 0)
         return -1;
     for (size_t j = 0; j < wide; j++)
-        memcpy(room->side + j * below, side + j * n, below * sizeof *a);
-    clear(side, n, below, wide);
-    nt_panels_pack((struct nt_strided){room->corner, 1, WIDTH}, wide, wide, room->panels);
-    nt_panels_multiply(side, n, (struct nt_strided){room->side, 1, below}, below, room->panels,
-                       wide, wide, 1, false);
+        memcpy(scratch->side + j * below, side + j * n, below * sizeof *a);
+    clear_block(side, n, below, wide);
+    nt_panels_pack((struct nt_strided){scratch->corner, 1, WIDTH}, wide, wide, scratch->panels);
+    nt_panels_multiply(side, n, (struct nt_strided){scratch->side, 1, below}, below,
+                       scratch->panels, wide, wide, 1, false);
     struct nt_strided l21 = {side, 1, n};
-    nt_panels_pack(l21, below, wide, room->panels);
-    nt_panels_multiply(side + wide * n, n, l21, below, room->panels, below, wide, -1, true);
+    nt_panels_pack(l21, below, wide, scratch->panels);
+    nt_panels_multiply(side + wide * n, n, l21, below, scratch->panels, below, wide, -1, true);
     return 0;
 }
 
@@ -86,8 +87,8 @@ int nt_dense_factor(double *a, size_t n, struct nt_err *err)
         return 0;
     if (n > SHRT_MAX)
         return nt_err_set(err, NT_ERR_INPUT, "%zu unknowns in one block, at most %d", n, SHRT_MAX);
-    struct room *room = room_create(n, err);
-    int rc = room == NULL ? -1 : 0;
+    struct scratch *scratch = scratch_create(n, err);
+    int rc = scratch == NULL ? -1 : 0;
     for (size_t k = 0; k < n && rc == 0; k += WIDTH) {
         size_t wide = n - k < WIDTH ? n - k : WIDTH;
         double *corner = a + k * n + k;
@@ -95,9 +96,9 @@ int nt_dense_factor(double *a, size_t n, struct nt_err *err)
             0)
             rc = nt_err_set(err, NT_ERR_INPUT, "a matrix of %zu is not positive definite", n);
         else if (k + wide < n)
-            rc = factor_below(room, corner, wide, n - k - wide, err);
+            rc = factor_below(scratch, corner, wide, n - k - wide, err);
     }
-    room_destroy(room);
+    scratch_destroy(scratch);
     return rc;
 }
 
@@ -109,19 +110,19 @@ void nt_dense_solve(const double *l, size_t n, double *x)
 }
 
 /* c := factor a b over a long depth; b lies depth x columns. */
-static void multiply_long(struct room *room, double *c, struct nt_strided a, size_t rows,
+static void multiply_long(struct scratch *scratch, double *c, struct nt_strided a, size_t rows,
                           struct nt_strided b, size_t columns, size_t depth, double factor)
 {
     for (size_t p = 0; p < depth; p += NT_PANEL_DEPTH) {
         size_t deep = depth - p < NT_PANEL_DEPTH ? depth - p : NT_PANEL_DEPTH;
         struct nt_strided turned = {b.at + p * b.down, b.right, b.down};
-        nt_panels_pack(turned, columns, deep, room->panels);
-        nt_panels_multiply(c, room->n, (struct nt_strided){a.at + p * a.right, a.down, a.right},
-                           rows, room->panels, columns, deep, factor, false);
+        nt_panels_pack(turned, columns, deep, scratch->panels);
+        nt_panels_multiply(c, scratch->n, (struct nt_strided){a.at + p * a.right, a.down, a.right},
+                           rows, scratch->panels, columns, deep, factor, false);
     }
 }
 
-static void mirror(double *a, size_t n, size_t rows, size_t columns)
+static void mirror_block(double *a, size_t n, size_t rows, size_t columns)
 {
     for (size_t j = 0; j < columns; j++)
         for (size_t i = j + 1; i < rows; i++)
@@ -130,26 +131,26 @@ static void mirror(double *a, size_t n, size_t rows, size_t columns)
 
 /* The columns at the corner a, when all behind them are done (Z22, both triangles):
  * M = L21 inverse(L11), Z21 = -Z22 M, Z11 = inverse(L11)' inverse(L11) - M' Z21. */
-static int invert_columns(struct room *room, double *a, size_t wide, size_t below,
+static int invert_columns(struct scratch *scratch, double *a, size_t wide, size_t below,
                           struct nt_err *err)
 {
-    size_t n = room->n;
-    double *side = a + wide, *m = room->side;
-    struct nt_strided corner = {room->corner, 1, WIDTH}, turned = {room->corner, WIDTH, 1};
-    if (invert_corner(room, a, wide, err) != 0)
+    size_t n = scratch->n;
+    double *side = a + wide, *m = scratch->side;
+    struct nt_strided corner = {scratch->corner, 1, WIDTH}, turned = {scratch->corner, WIDTH, 1};
+    if (invert_corner(scratch, a, wide, err) != 0)
         return -1;
-    nt_panels_pack(turned, wide, wide, room->panels);
-    clear(m, below, below, wide);
-    nt_panels_multiply(m, below, (struct nt_strided){side, 1, n}, below, room->panels, wide, wide,
-                       1, false);
-    clear(side, n, below, wide);
-    multiply_long(room, side, (struct nt_strided){side + wide * n, 1, n}, below,
+    nt_panels_pack(turned, wide, wide, scratch->panels);
+    clear_block(m, below, below, wide);
+    nt_panels_multiply(m, below, (struct nt_strided){side, 1, n}, below, scratch->panels, wide,
+                       wide, 1, false);
+    clear_block(side, n, below, wide);
+    multiply_long(scratch, side, (struct nt_strided){side + wide * n, 1, n}, below,
                   (struct nt_strided){m, 1, below}, wide, below, -1);
-    clear(a, n, wide, wide);
-    multiply_long(room, a, turned, wide, corner, wide, wide, 1);
-    multiply_long(room, a, (struct nt_strided){m, below, 1}, wide, (struct nt_strided){side, 1, n},
-                  wide, below, -1);
-    mirror(a, n, wide + below, wide);
+    clear_block(a, n, wide, wide);
+    multiply_long(scratch, a, turned, wide, corner, wide, wide, 1);
+    multiply_long(scratch, a, (struct nt_strided){m, below, 1}, wide,
+                  (struct nt_strided){side, 1, n}, wide, below, -1);
+    mirror_block(a, n, wide + below, wide);
     return 0;
 }
 
@@ -157,13 +158,13 @@ int nt_dense_invert(double *l, size_t n, struct nt_err *err)
 {
     if (n == 0)
         return 0;
-    struct room *room = room_create(n, err);
-    int rc = room == NULL ? -1 : 0;
+    struct scratch *scratch = scratch_create(n, err);
+    int rc = scratch == NULL ? -1 : 0;
     for (size_t k = (n - 1) / WIDTH * WIDTH + WIDTH; k > 0 && rc == 0; k -= WIDTH) {
         size_t first = k - WIDTH, wide = n - first < WIDTH ? n - first : WIDTH;
-        rc = invert_columns(room, l + first * n + first, wide, n - first - wide, err);
+        rc = invert_columns(scratch, l + first * n + first, wide, n - first - wide, err);
     }
-    room_destroy(room);
+    scratch_destroy(scratch);
     return rc;
 }
 

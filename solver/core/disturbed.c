@@ -14,20 +14,20 @@ struct sorted {
     float *us;
 };
 
-static size_t pair_of(const struct nt_told *t)
+static size_t pair_of(const struct nt_latency_entry *t)
 {
     size_t low = t->a < t->b ? t->a : t->b, high = t->a < t->b ? t->b : t->a;
     return high * (high - 1) / 2 + low;
 }
 
-static void sort(const struct nt_latencies *l, struct sorted *s)
+static void sort_by_pair(const struct nt_latencies *l, struct sorted *s)
 {
     for (size_t k = 0; k < l->count; k++)
-        s->first[pair_of(&l->told[k]) + 2]++;
+        s->first[pair_of(&l->entry[k]) + 2]++;
     for (size_t k = 2; k <= s->pairs + 1; k++)
         s->first[k] += s->first[k - 1];
     for (size_t k = 0; k < l->count; k++)
-        s->us[s->first[pair_of(&l->told[k]) + 1]++] = l->told[k].us;
+        s->us[s->first[pair_of(&l->entry[k]) + 1]++] = l->entry[k].us;
 }
 
 static size_t count_of(const struct sorted *s, size_t pair)
@@ -95,7 +95,7 @@ int nt_disturbed_find(const struct nt_latencies *l, struct nt_disturbed *out, st
     if (s.first == NULL || s.us == NULL) {
         rc = nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu latencies", l->count);
     } else {
-        sort(l, &s);
+        sort_by_pair(l, &s);
         out->share = share_of(&s);
         out->pairs = pairs_at(&s, out->share);
     }

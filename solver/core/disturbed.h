@@ -1,9 +1,9 @@
 /* How often readings are disturbed, and so how many passes over all pairs it takes.
  *
  * What shares a host, a link or the whole machine only ever adds to a latency. The lowest of
- * several readings of a pair is the truth as long as one of them was left alone; when none was, the
- * pair lies. The share of readings that are well above their pair's lowest tells how likely that
- * is: with a share q of them and k readings of a pair, q^k. */
+ * several readings of a pair is right as long as one of them was not disturbed; when all were, the
+ * pair is too long. The share of readings that are well above their pair's lowest tells how likely
+ * that is: with a share q of them and k readings of a pair, q^k. */
 #ifndef NT_DISTURBED_H
 #define NT_DISTURBED_H
 

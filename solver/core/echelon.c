@@ -10,13 +10,13 @@
 struct row {
     uint32_t *column;
     uint64_t *value;
-    uint32_t used, room;
+    uint32_t used, capacity;
 };
 
 /* Rows in which a free column stands; may name a row that has lost it meanwhile. */
 struct users {
     uint32_t *row;
-    uint32_t used, room;
+    uint32_t used, capacity;
 };
 
 struct nt_echelon_rows {
@@ -30,12 +30,12 @@ struct nt_echelon_rows {
     struct row fresh; /* the new row, gathered */
 };
 
-static uint64_t minus(uint64_t a, uint64_t b)
+static uint64_t prime_minus(uint64_t a, uint64_t b)
 {
     return a >= b ? a - b : a + NT_ECHELON_PRIME - b;
 }
 
-static uint64_t times(uint64_t a, uint64_t b)
+static uint64_t prime_times(uint64_t a, uint64_t b)
 {
     __extension__ typedef unsigned __int128 wide;
     wide t = (wide)a * b;
@@ -43,13 +43,13 @@ static uint64_t times(uint64_t a, uint64_t b)
 }
 
 /* Fermat: a^(p-2). */
-static uint64_t inverse(uint64_t a)
+static uint64_t prime_inverse(uint64_t a)
 {
     uint64_t r = 1;
     for (uint64_t e = NT_ECHELON_PRIME - 2; e != 0; e >>= 1) {
         if ((e & 1) != 0)
-            r = times(r, a);
-        a = times(a, a);
+            r = prime_times(r, a);
+        a = prime_times(a, a);
     }
     return r;
 }
@@ -117,38 +117,38 @@ void nt_echelon_destroy(struct nt_echelon *echelon)
     free(echelon);
 }
 
-static bool make_room(struct row *row, size_t room)
+static bool make_room(struct row *row, size_t capacity)
 {
-    if (row->room >= room)
+    if (row->capacity >= capacity)
         return true;
-    room = room * 3 / 2 + 2;
-    uint32_t *column = realloc(row->column, room * sizeof *column);
+    capacity = capacity * 3 / 2 + 2;
+    uint32_t *column = realloc(row->column, capacity * sizeof *column);
     if (column != NULL)
         row->column = column;
-    uint64_t *value = realloc(row->value, room * sizeof *value);
+    uint64_t *value = realloc(row->value, capacity * sizeof *value);
     if (value != NULL)
         row->value = value;
     if (column == NULL || value == NULL)
         return false;
-    row->room = (uint32_t)room;
+    row->capacity = (uint32_t)capacity;
     return true;
 }
 
 static bool add_user(struct users *u, uint32_t row)
 {
-    if (u->used == u->room) {
-        uint32_t room = u->room == 0 ? 4 : u->room * 2;
-        uint32_t *grown = realloc(u->row, room * sizeof *grown);
+    if (u->used == u->capacity) {
+        uint32_t capacity = u->capacity == 0 ? 4 : u->capacity * 2;
+        uint32_t *grown = realloc(u->row, capacity * sizeof *grown);
         if (grown == NULL)
             return false;
         u->row = grown;
-        u->room = room;
+        u->capacity = capacity;
     }
     u->row[u->used++] = row;
     return true;
 }
 
-static uint64_t *touch(struct nt_echelon_rows *r, uint32_t column)
+static uint64_t *entry_at(struct nt_echelon_rows *r, uint32_t column)
 {
     if (r->mark[column] == 0) {
         r->mark[column] = 1;
@@ -159,20 +159,20 @@ static uint64_t *touch(struct nt_echelon_rows *r, uint32_t column)
 }
 
 /* The path in free columns only: each pivot column is minus its row's entries. */
-static void substitute(struct nt_echelon *e, const uint32_t *link, size_t n)
+static void substitute_rows(struct nt_echelon *e, const uint32_t *link, size_t n)
 {
     struct nt_echelon_rows *r = e->rows;
     r->touches = 0;
     for (size_t k = 0; k < n; k++) {
         if (!e->pivot[link[k]]) {
-            uint64_t *sum = touch(r, link[k]);
+            uint64_t *sum = entry_at(r, link[k]);
             *sum = nt_echelon_plus(*sum, 1);
             continue;
         }
         const struct row *row = &r->row[link[k]];
         for (uint32_t j = 0; j < row->used; j++) {
-            uint64_t *sum = touch(r, row->column[j]);
-            *sum = minus(*sum, row->value[j]);
+            uint64_t *sum = entry_at(r, row->column[j]);
+            *sum = prime_minus(*sum, row->value[j]);
         }
         e->work += row->used;
     }
@@ -180,7 +180,7 @@ static void substitute(struct nt_echelon *e, const uint32_t *link, size_t n)
 
 /* Gathers the new row with a leading 1 in the free column that stands in the fewest rows (least
  * fill), which it returns; UINT32_MAX when nothing is left of the path; clears the marks. */
-static uint32_t gather(struct nt_echelon *e)
+static uint32_t gather_entries(struct nt_echelon *e)
 {
     struct nt_echelon_rows *r = e->rows;
     uint32_t lead = UINT32_MAX;
@@ -194,13 +194,13 @@ static uint32_t gather(struct nt_echelon *e)
     r->fresh.used = 0;
     if (lead == UINT32_MAX || !make_room(&r->fresh, r->touches))
         return lead;
-    uint64_t scale = inverse(r->sum[lead]);
+    uint64_t scale = prime_inverse(r->sum[lead]);
     for (uint32_t k = 0; k < r->touches; k++) {
         uint32_t c = r->touched[k];
         if (c == lead || r->sum[c] == 0)
             continue;
         r->fresh.column[r->fresh.used] = c;
-        r->fresh.value[r->fresh.used++] = times(r->sum[c], scale);
+        r->fresh.value[r->fresh.used++] = prime_times(r->sum[c], scale);
     }
     return lead;
 }
@@ -221,7 +221,7 @@ static uint64_t take_out(struct row *row, uint32_t lead)
 }
 
 /* row -= factor * fresh; what becomes 0 goes. */
-static bool subtract(struct nt_echelon *e, uint32_t at, uint64_t factor)
+static bool subtract_row(struct nt_echelon *e, uint32_t at, uint64_t factor)
 {
     struct nt_echelon_rows *r = e->rows;
     struct row *row = &r->row[at];
@@ -232,13 +232,13 @@ static bool subtract(struct nt_echelon *e, uint32_t at, uint64_t factor)
         r->mark[row->column[k]] = k + 1;
     for (uint32_t k = 0; k < fresh->used; k++) {
         uint32_t c = fresh->column[k];
-        uint64_t part = times(factor, fresh->value[k]);
+        uint64_t part = prime_times(factor, fresh->value[k]);
         if (r->mark[c] != 0) {
-            row->value[r->mark[c] - 1] = minus(row->value[r->mark[c] - 1], part);
+            row->value[r->mark[c] - 1] = prime_minus(row->value[r->mark[c] - 1], part);
             continue;
         }
         row->column[row->used] = c;
-        row->value[row->used++] = minus(0, part);
+        row->value[row->used++] = prime_minus(0, part);
         if (c < e->links && !add_user(&r->users[c], at))
             return false;
     }
@@ -256,13 +256,13 @@ static bool subtract(struct nt_echelon *e, uint32_t at, uint64_t factor)
 
 /* The lead column leaves all other rows; the null vector stays one: its lead follows from the new
  * row, and every row that used lead moves its own pivot's value along. */
-static bool eliminate(struct nt_echelon *e, uint32_t lead)
+static bool eliminate_above(struct nt_echelon *e, uint32_t lead)
 {
     struct nt_echelon_rows *r = e->rows;
     uint64_t value = 0;
     for (uint32_t k = 0; k < r->fresh.used; k++)
-        value = minus(value, times(r->fresh.value[k], e->null[r->fresh.column[k]]));
-    uint64_t moved = minus(value, e->null[lead]);
+        value = prime_minus(value, prime_times(r->fresh.value[k], e->null[r->fresh.column[k]]));
+    uint64_t moved = prime_minus(value, e->null[lead]);
     e->null[lead] = value;
     struct users *users = &r->users[lead];
     for (uint32_t k = 0; k < users->used; k++) {
@@ -270,16 +270,16 @@ static bool eliminate(struct nt_echelon *e, uint32_t lead)
         uint64_t factor = take_out(&r->row[at], lead);
         if (factor == 0)
             continue;
-        e->null[at] = minus(e->null[at], times(factor, moved));
+        e->null[at] = prime_minus(e->null[at], prime_times(factor, moved));
         e->work += r->row[at].used + r->fresh.used;
-        if (!subtract(e, at, factor))
+        if (!subtract_row(e, at, factor))
             return false;
     }
     users->used = 0;
     return true;
 }
 
-static bool store(struct nt_echelon *e, uint32_t lead)
+static bool store_row(struct nt_echelon *e, uint32_t lead)
 {
     struct nt_echelon_rows *r = e->rows;
     struct row *row = &r->row[lead];
@@ -298,21 +298,21 @@ static bool store(struct nt_echelon *e, uint32_t lead)
 }
 
 /* Makes the row of what substitute left. */
-static int admit(struct nt_echelon *e, struct nt_err *err)
+static int admit_row(struct nt_echelon *e, struct nt_err *err)
 {
-    uint32_t lead = gather(e);
+    uint32_t lead = gather_entries(e);
     if (lead == UINT32_MAX)
         return 0;
-    bool ok = e->rows->fresh.room >= e->rows->touches;
-    if (!ok || !eliminate(e, lead) || !store(e, lead))
+    bool ok = e->rows->fresh.capacity >= e->rows->touches;
+    if (!ok || !eliminate_above(e, lead) || !store_row(e, lead))
         return nt_err_set(err, NT_ERR_SYSTEM, "no memory for the equations of %zu links", e->links);
     return 1;
 }
 
 int nt_echelon_add(struct nt_echelon *e, const uint32_t *link, size_t n, struct nt_err *err)
 {
-    substitute(e, link, n);
-    return admit(e, err);
+    substitute_rows(e, link, n);
+    return admit_row(e, err);
 }
 
 int nt_echelon_add_traced(struct nt_echelon *e, const uint32_t *link, size_t n, size_t trace,
@@ -320,9 +320,9 @@ int nt_echelon_add_traced(struct nt_echelon *e, const uint32_t *link, size_t n, 
 {
     if (e->work > work_max)
         return 0;
-    substitute(e, link, n);
-    *touch(e->rows, (uint32_t)(e->links + trace)) = NT_ECHELON_PRIME - 1;
-    return admit(e, err);
+    substitute_rows(e, link, n);
+    *entry_at(e->rows, (uint32_t)(e->links + trace)) = NT_ECHELON_PRIME - 1;
+    return admit_row(e, err);
 }
 
 size_t nt_echelon_row(const struct nt_echelon *e, uint32_t link, const uint32_t **column,

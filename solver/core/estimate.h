@@ -1,6 +1,6 @@
 /* What measurements over known routes say about links, parts of paths and pairs. Made by
- * infer/estimate.c, read by text/. A standard error is NaN when no measurement is left over to
- * judge the noise by. */
+ * infer/estimate_routes.c, read by text/. A standard error is NaN when no measurement is left over
+ * to judge the noise by. */
 #ifndef NT_ESTIMATE_H
 #define NT_ESTIMATE_H
 
@@ -30,7 +30,7 @@ struct nt_fit {
 
 struct nt_estimate {
     size_t links;
-    struct nt_link_estimate *link; /* those that can be told apart, in the order of the routes */
+    struct nt_link_estimate *link; /* those that can be distinguished, in the order of the routes */
     size_t aggregates;             /* shortest runs of links that are known as a sum only */
     size_t *run_start;             /* aggregates + 1, into run_link */
     uint32_t *run_link;            /* in the order of a path */

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { ROOM_MIN = 64 };
+enum { CAPACITY_MIN = 64 };
 
 void nt_latencies_init(struct nt_latencies *l, size_t hosts)
 {
@@ -12,73 +12,73 @@ void nt_latencies_init(struct nt_latencies *l, size_t hosts)
 
 void nt_latencies_fini(struct nt_latencies *l)
 {
-    free(l->told);
+    free(l->entry);
     free(l->low);
     *l = (struct nt_latencies){.hosts = l->hosts};
 }
 
-static void note(struct nt_low *low, size_t hosts, const struct nt_told *t)
+static void note_minimum(struct nt_min_latency *low, size_t hosts, const struct nt_latency_entry *t)
 {
-    nt_low_note(&low[t->a * hosts + t->b], t->us);
+    nt_min_latency_note(&low[t->a * hosts + t->b], t->us);
 }
 
-static int make_table(const struct nt_latencies *l, struct nt_low **out, struct nt_err *err)
+static int make_table(const struct nt_latencies *l, struct nt_min_latency **out, struct nt_err *err)
 {
-    struct nt_low *low = NULL;
+    struct nt_min_latency *low = NULL;
     if (l->hosts <= NT_HOSTS_MAX)
         low = calloc(l->hosts * l->hosts + 1, sizeof *low);
     if (low == NULL)
         return nt_err_set(err, NT_ERR_SYSTEM, "no memory for the latencies of %zu hosts", l->hosts);
     for (size_t k = 0; k < l->count; k++)
-        note(low, l->hosts, &l->told[k]);
+        note_minimum(low, l->hosts, &l->entry[k]);
     *out = low;
     return 0;
 }
 
-static int become_table(struct nt_latencies *l, struct nt_err *err)
+static int switch_to_table(struct nt_latencies *l, struct nt_err *err)
 {
     if (make_table(l, &l->low, err) != 0)
         return -1;
-    free(l->told);
-    l->told = NULL;
-    l->count = l->room = 0;
+    free(l->entry);
+    l->entry = NULL;
+    l->count = l->capacity = 0;
     return 0;
 }
 
 /* hosts is at most NT_HOSTS_MAX where a table can be, so its bytes do not wrap. */
-static int grow(struct nt_latencies *l, struct nt_err *err)
+static int grow_list(struct nt_latencies *l, struct nt_err *err)
 {
-    size_t room = l->room == 0 ? ROOM_MIN : 2 * l->room;
+    size_t capacity = l->capacity == 0 ? CAPACITY_MIN : 2 * l->capacity;
     if (l->hosts > NT_LATENCIES_LISTED_HOSTS && l->hosts <= NT_HOSTS_MAX &&
-        room * sizeof *l->told >= l->hosts * l->hosts * sizeof *l->low)
-        return become_table(l, err);
-    struct nt_told *told =
-        room > SIZE_MAX / sizeof *told ? NULL : realloc(l->told, room * sizeof *told);
-    if (told == NULL)
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu latencies", room);
-    l->told = told;
-    l->room = room;
+        capacity * sizeof *l->entry >= l->hosts * l->hosts * sizeof *l->low)
+        return switch_to_table(l, err);
+    struct nt_latency_entry *entry =
+        capacity > SIZE_MAX / sizeof *entry ? NULL : realloc(l->entry, capacity * sizeof *entry);
+    if (entry == NULL)
+        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu latencies", capacity);
+    l->entry = entry;
+    l->capacity = capacity;
     return 0;
 }
 
 int nt_latencies_note(struct nt_latencies *l, uint32_t a, uint32_t b, double us, struct nt_err *err)
 {
-    struct nt_told t = {a, b, (float)us};
+    struct nt_latency_entry t = {a, b, (float)us};
     if (a == b || a >= l->hosts || b >= l->hosts || !(us > 0) || !isfinite(us))
         return 0;
-    if (l->low == NULL && l->count == l->room && grow(l, err) != 0)
+    if (l->low == NULL && l->count == l->capacity && grow_list(l, err) != 0)
         return -1;
     if (l->low != NULL)
-        note(l->low, l->hosts, &t);
+        note_minimum(l->low, l->hosts, &t);
     else
-        l->told[l->count++] = t;
+        l->entry[l->count++] = t;
     return 0;
 }
 
 int nt_latencies_matrix(const struct nt_latencies *l, struct nt_matrix **out,
                         struct nt_matrix **error, struct nt_err *err)
 {
-    struct nt_low *made = NULL;
+    struct nt_min_latency *made = NULL;
     struct nt_matrix *m = NULL, *e = NULL;
     if ((l->low == NULL && make_table(l, &made, err) != 0) ||
         nt_matrix_create(l->hosts, NT_MATRIX_LATENCY_US, &m, err) != 0 ||
@@ -87,12 +87,12 @@ int nt_latencies_matrix(const struct nt_latencies *l, struct nt_matrix **out,
         free(made);
         return -1;
     }
-    const struct nt_low *low = l->low != NULL ? l->low : made;
+    const struct nt_min_latency *low = l->low != NULL ? l->low : made;
     for (size_t k = 0; k < l->hosts * l->hosts; k++)
         if (low[k].count > 0) {
-            m->at[k] = nt_low_of(&low[k]);
+            m->at[k] = nt_min_latency_of(&low[k]);
             if (e != NULL)
-                e->at[k] = nt_low_error(&low[k]);
+                e->at[k] = nt_min_latency_error(&low[k]);
         }
     free(made);
     *out = m;

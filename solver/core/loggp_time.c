@@ -10,7 +10,7 @@ size_t nt_loggp_regime(const struct nt_loggp *regime, size_t regimes, double byt
     return k;
 }
 
-static double known(double value)
+static double known_or_zero(double value)
 {
     return isnan(value) ? 0 : value;
 }
@@ -18,7 +18,7 @@ static double known(double value)
 double nt_loggp_time_us(const struct nt_loggp *regime, size_t regimes, double bytes)
 {
     const struct nt_loggp *g = &regime[nt_loggp_regime(regime, regimes, bytes)];
-    return known(g->o_send_us) + g->L_us + known(g->o_recv_us) +
+    return known_or_zero(g->o_send_us) + g->L_us + known_or_zero(g->o_recv_us) +
            (fmax(bytes, 1) - 1) * g->G_us_per_byte;
 }
 

@@ -32,14 +32,14 @@ struct nt_nic {
 
 /* Of a cache line from one core to another, one way, over the hosts of a model. */
 struct nt_core_latency {
-    uint32_t hosts;                     /* that measured it; 0: nobody, nothing else counts */
+    uint32_t hosts; /* that measured it; 0: none, the other fields have no meaning */
     double latency_us, low_us, high_us; /* median, lowest, highest */
 };
 
 struct nt_machine {
     char cpu[NT_MACHINE_CPU_BYTES]; /* "": not known */
     uint32_t packages, numas, cores, threads;
-    uint32_t allowed;            /* threads that the one who looked could run on */
+    uint32_t allowed;            /* threads that the measuring process could run on */
     uint64_t l2_bytes, l3_bytes; /* of one; 0: none */
     size_t nics;
     struct nt_nic nic[NT_MACHINE_NICS_MAX];

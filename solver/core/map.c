@@ -183,7 +183,7 @@ int nt_map_warn(struct nt_map *map, struct nt_err *err, const char *format, ...)
     va_end(args);
     if (used < 0)
         text[0] = '\0';
-    for (char *c = text; *c != '\0'; c++) /* it may hold what a peer said; stays one ASCII line */
+    for (char *c = text; *c != '\0'; c++) /* it may hold text of a peer; stays one ASCII line */
         if (*c < 0x20 || *c >= 0x7f)
             *c = '?';
     if (map->warnings >= WARNINGS_MAX)
@@ -262,14 +262,14 @@ static int by_pair(const void *a, const void *b)
     return 0;
 }
 
-static uint32_t renamed(const struct nt_model *m, const struct renaming *host,
-                        const struct renaming *sw, uint32_t v)
+static uint32_t renamed_vertex(const struct nt_model *m, const struct renaming *host,
+                               const struct renaming *sw, uint32_t v)
 {
     return v < m->hosts ? host->place[v] : (uint32_t)m->hosts + sw->place[v - m->hosts];
 }
 
-static void apply(struct nt_map *map, const struct renaming *host, const struct renaming *sw,
-                  void *saved)
+static void apply_renaming(struct nt_map *map, const struct renaming *host,
+                           const struct renaming *sw, void *saved)
 {
     struct nt_model *m = map->model;
     PERMUTE(map->host_name, saved, host->order, m->hosts);
@@ -282,14 +282,14 @@ static void apply(struct nt_map *map, const struct renaming *host, const struct 
     PERMUTE(m->tier, saved, sw->order, m->switches);
     PERMUTE(m->oversubscription, saved, sw->order, m->switches);
     for (size_t k = 0; k < m->links; k++) {
-        m->link[k].a = renamed(m, host, sw, m->link[k].a);
-        m->link[k].b = renamed(m, host, sw, m->link[k].b);
+        m->link[k].a = renamed_vertex(m, host, sw, m->link[k].a);
+        m->link[k].b = renamed_vertex(m, host, sw, m->link[k].b);
     }
     for (size_t k = 0; k < map->stresses; k++) {
         if (!map->stress[k].congested)
             continue;
-        map->stress[k].from = renamed(m, host, sw, map->stress[k].from);
-        map->stress[k].to = renamed(m, host, sw, map->stress[k].to);
+        map->stress[k].from = renamed_vertex(m, host, sw, map->stress[k].from);
+        map->stress[k].to = renamed_vertex(m, host, sw, map->stress[k].to);
     }
     qsort(m->link, m->links, sizeof *m->link, by_ends);
     for (size_t k = 0; k < m->pairs_off; k++) {
@@ -320,7 +320,7 @@ int nt_map_sort(struct nt_map *map, struct nt_err *err)
         renaming_fini(&sw);
         return nt_err_set(err, NT_ERR_SYSTEM, "no memory to sort a map");
     }
-    apply(map, &host, &sw, saved);
+    apply_renaming(map, &host, &sw, saved);
     free(saved);
     renaming_fini(&host);
     renaming_fini(&sw);

@@ -81,7 +81,7 @@ struct nt_map {
     char **switch_name; /* model->switches of them */
     size_t machines;
     struct nt_machine *machine; /* what hosts are inside, each kind once */
-    uint32_t *machine_of; /* model->hosts of them, NT_MAP_NO_MACHINE: not known; NULL: of nobody */
+    uint32_t *machine_of; /* model->hosts of them, NT_MAP_NO_MACHINE: not known; NULL: of no host */
     size_t loggps;
     struct nt_loggp *loggp;
     size_t stresses;

@@ -32,7 +32,7 @@ int nt_family_parse(const char *name, enum nt_family *family)
     return -1;
 }
 
-static bool allocate(struct nt_model *m)
+static bool allocate_model(struct nt_model *m)
 {
     m->link = calloc(m->links + 1, sizeof *m->link);
     m->overhead_us = calloc(m->hosts + 1, sizeof *m->overhead_us);
@@ -58,7 +58,7 @@ int nt_model_create(size_t hosts, size_t switches, size_t links, struct nt_model
     m->switches = switches;
     m->links = links;
     m->r2 = m->rms_us = m->resolution_us = m->bisection_MBps = NAN;
-    if (!allocate(m)) {
+    if (!allocate_model(m)) {
         nt_model_destroy(m);
         return nt_err_set(err, NT_ERR_SYSTEM, "no memory for a model of %zu hosts", hosts);
     }
@@ -84,7 +84,7 @@ int nt_model_copy(const struct nt_model *model, struct nt_model **out, struct nt
     if (m == NULL)
         return nt_err_set(err, NT_ERR_SYSTEM, "no memory for a model");
     *m = *model;
-    if (!allocate(m)) {
+    if (!allocate_model(m)) {
         nt_model_destroy(m);
         return nt_err_set(err, NT_ERR_SYSTEM, "no memory for a model of %zu hosts", m->hosts);
     }

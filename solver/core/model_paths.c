@@ -67,30 +67,31 @@ static void forget_backward(const struct nt_model *m, struct nt_graph *g)
 }
 
 /* Where a host with one link, to a switch, hangs; UINT32_MAX: it has none or more. */
-struct hung {
+struct leaf_host {
     uint32_t at;
     double us;
 };
 
 /* Such hosts are on nobody's way: the switches forget them. Many hosts hang on few switches, so
  * walks get short. Returns how many hang. */
-static size_t hang_hosts(const struct nt_model *m, struct nt_graph *g, struct hung *hung)
+static size_t detach_leaf_hosts(const struct nt_model *m, struct nt_graph *g,
+                                struct leaf_host *leaf_host)
 {
     uint32_t to = 0, from = 0;
     size_t hanging = 0;
     for (size_t h = 0; h < m->hosts; h++) {
         uint32_t p = g->start[h];
         bool one = g->start[h + 1] == p + 1 && g->to[p] >= m->hosts;
-        hung[h].at = UINT32_MAX;
+        leaf_host[h].at = UINT32_MAX;
         if (one && !m->link[g->link[p]].simplex) {
-            hung[h] = (struct hung){g->to[p], m->link[g->link[p]].latency_us};
+            leaf_host[h] = (struct leaf_host){g->to[p], m->link[g->link[p]].latency_us};
             hanging++;
         }
     }
     for (size_t v = 0; v < g->vertices; v++) {
         uint32_t end = g->start[v + 1];
         for (g->start[v] = to; from < end; from++) {
-            if (v >= m->hosts && g->to[from] < m->hosts && hung[g->to[from]].at == v)
+            if (v >= m->hosts && g->to[from] < m->hosts && leaf_host[g->to[from]].at == v)
                 continue;
             g->to[to] = g->to[from];
             g->link[to++] = g->link[from];
@@ -100,12 +101,13 @@ static size_t hang_hosts(const struct nt_model *m, struct nt_graph *g, struct hu
     return hanging;
 }
 
-static void fill_row(const struct nt_model *m, const struct hung *hung, size_t i,
+static void fill_row(const struct nt_model *m, const struct leaf_host *leaf_host, size_t i,
                      const double *distance, float *row)
 {
     double own = m->overhead_us[i];
     for (size_t j = 0; j < m->hosts; j++) {
-        double way = hung[j].at != UINT32_MAX ? distance[hung[j].at] + hung[j].us : distance[j];
+        double way = leaf_host[j].at != UINT32_MAX ? distance[leaf_host[j].at] + leaf_host[j].us
+                                                   : distance[j];
         row[j] = isinf(way) ? NAN : (float)(way + own + m->overhead_us[j]);
     }
     for (size_t j = 0; j < m->hosts; j++)
@@ -118,7 +120,7 @@ static void fill_row(const struct nt_model *m, const struct hung *hung, size_t i
 struct ways {
     const struct nt_model *model;
     struct nt_graph graph;
-    struct hung *hung;
+    struct leaf_host *leaf_host;
     double *latency_us; /* by link */
     uint32_t *queue, *by;
     struct nt_shortest shortest;
@@ -129,7 +131,7 @@ static int ways_init(struct ways *w, const struct nt_model *m, struct nt_arena *
 {
     size_t vertices = m->hosts + m->switches;
     w->model = m;
-    w->hung = nt_arena_array(memory, m->hosts, sizeof *w->hung);
+    w->leaf_host = nt_arena_array(memory, m->hosts, sizeof *w->leaf_host);
     w->latency_us = nt_arena_array(memory, m->links, sizeof *w->latency_us);
     w->queue = nt_arena_array(memory, vertices, sizeof *w->queue);
     w->by = nt_arena_array(memory, vertices, sizeof *w->by);
@@ -142,12 +144,12 @@ static int ways_init(struct ways *w, const struct nt_model *m, struct nt_arena *
     return 0;
 }
 
-static void fill(struct ways *w, struct nt_matrix *out)
+static void fill_latencies(struct ways *w, struct nt_matrix *out)
 {
     const struct nt_model *m = w->model;
     double *distance = w->shortest.distance;
     bool forest = nt_links_are_forest(m->link, m->links, w->by, w->graph.vertices);
-    size_t first = hang_hosts(m, &w->graph, w->hung) == m->hosts ? m->hosts : 0;
+    size_t first = detach_leaf_hosts(m, &w->graph, w->leaf_host) == m->hosts ? m->hosts : 0;
     for (size_t i = 0; i < m->hosts; i++) {
         if (m->missing[i])
             continue;
@@ -155,7 +157,7 @@ static void fill(struct ways *w, struct nt_matrix *out)
             walk_tree(m, &w->graph, (uint32_t)i, first, distance, w->queue, w->by);
         else
             nt_shortest_from(&w->shortest, &w->graph, w->latency_us, (uint32_t)i);
-        fill_row(m, w->hung, i, distance, out->at + i * out->n);
+        fill_row(m, w->leaf_host, i, distance, out->at + i * out->n);
     }
 }
 
@@ -167,7 +169,7 @@ int nt_model_latencies(const struct nt_model *model, struct nt_matrix **out, str
     if (ways_init(&ways, model, &memory, err) != 0 ||
         nt_matrix_create(model->hosts, NT_MATRIX_LATENCY_US, &m, err) != 0)
         return -1;
-    fill(&ways, m);
+    fill_latencies(&ways, m);
     *out = m;
     return 0;
 }
@@ -203,8 +205,8 @@ static int link_compare(const void *x, const void *y)
 
 /* Tiers of a forest of switches by taking off the outermost ones, round by round. What remains
  * last is the top; two equal ends of a last link are peers, and nothing is above them. */
-static void peel_tiers(const struct nt_model *m, const struct nt_graph *g, uint32_t *degree,
-                       uint32_t *queue)
+static void forest_tiers(const struct nt_model *m, const struct nt_graph *g, uint32_t *degree,
+                         uint32_t *queue)
 {
     size_t h = m->hosts, head = 0, tail = 0;
     for (size_t s = 0; s < m->switches; s++) {
@@ -290,7 +292,7 @@ static void keys_fill(const struct nt_model *m, const struct nt_graph *g, uint32
     }
 }
 
-static uint32_t renamed(const struct nt_model *m, const uint32_t *new_index, uint32_t v)
+static uint32_t renamed_vertex(const struct nt_model *m, const uint32_t *new_index, uint32_t v)
 {
     return v < m->hosts ? v : (uint32_t)(m->hosts + new_index[v - m->hosts]);
 }
@@ -326,8 +328,8 @@ static void pairs_sort(struct nt_model *m)
 }
 
 /* queue and degree: switches of them; new_oversubscription likewise. */
-static void apply(struct nt_model *m, const struct switch_key *key, uint32_t *new_index,
-                  double *figures)
+static void apply_switch_order(struct nt_model *m, const struct switch_key *key,
+                               uint32_t *new_index, double *figures)
 {
     uint32_t top = 0;
     for (size_t s = 0; s < m->switches; s++)
@@ -340,8 +342,8 @@ static void apply(struct nt_model *m, const struct switch_key *key, uint32_t *ne
     }
     m->tiers = top;
     for (size_t k = 0; k < m->links; k++) {
-        m->link[k].a = renamed(m, new_index, m->link[k].a);
-        m->link[k].b = renamed(m, new_index, m->link[k].b);
+        m->link[k].a = renamed_vertex(m, new_index, m->link[k].a);
+        m->link[k].b = renamed_vertex(m, new_index, m->link[k].b);
     }
     links_turn(m);
     qsort(m->link, m->links, sizeof *m->link, link_compare);
@@ -370,11 +372,11 @@ int nt_model_canonicalise(struct nt_model *model, struct nt_err *err)
     if (graph_of(model, &g, &memory, err) != 0)
         return -1;
     if (switches_are_forest(model, work))
-        peel_tiers(model, &g, work, queue);
+        forest_tiers(model, &g, work, queue);
     else
         nearest_tiers(model, &g, queue);
     keys_fill(model, &g, queue, work, key);
     qsort(key, s, sizeof *key, key_compare);
-    apply(model, key, work, figures);
+    apply_switch_order(model, key, work, figures);
     return 0;
 }

@@ -63,7 +63,7 @@ void nt_normal_destroy(struct nt_normal *normal)
 }
 
 /* Where the value of A or L at positions i > j belongs; for a sparse j, i must be in its list. */
-static double *element(struct nt_normal *m, size_t i, size_t j)
+static double *dense_element(struct nt_normal *m, size_t i, size_t j)
 {
     if (j >= m->head)
         return &m->dense[(j - m->head) * (m->n - m->head) + (i - m->head)];
@@ -87,24 +87,24 @@ static void add_rows(struct nt_normal *m, const struct nt_rows *rows)
             if (i < m->head)
                 m->diagonal[i] += value * value;
             else
-                *element(m, i, i) += value * value;
+                *dense_element(m, i, i) += value * value;
             for (size_t l = rows->start[r]; l < k; l++) {
                 size_t j = m->place[rows->column[l]];
-                *element(m, i > j ? i : j, i > j ? j : i) += value * rows->value[l];
+                *dense_element(m, i > j ? i : j, i > j ? j : i) += value * rows->value[l];
             }
         }
     }
 }
 
-/* Left-looking sparse Cholesky (George and Liu, 1981): column j takes off the columns before it
- * that reach into row j; those wait in a list at the first row that they have not served. */
+/* Left-looking sparse Cholesky (George and Liu, 1981): column j subtracts the columns before it
+ * that reach into row j; those wait in a list at the next row that they reach. */
 struct left {
     uint32_t *next, *first; /* lists of columns by row; head is none */
     size_t *at;             /* by column: its entry for that row */
     double *work;           /* by position */
 };
 
-static void take_off(struct nt_normal *m, struct left *l, size_t j)
+static void remove_column(struct nt_normal *m, struct left *l, size_t j)
 {
     for (uint32_t c = l->first[j], following; c != m->head; c = following) {
         following = l->next[c];
@@ -126,7 +126,7 @@ static bool factor_head(struct nt_normal *m, struct left *l)
     for (size_t j = 0; j < m->head; j++) {
         for (size_t e = m->start[j]; e < m->start[j + 1]; e++)
             l->work[m->below[e]] = m->factor[e];
-        take_off(m, l, j);
+        remove_column(m, l, j);
         if (!(m->diagonal[j] > 1e-12))
             return false;
         m->diagonal[j] = sqrt(m->diagonal[j]);
@@ -142,7 +142,7 @@ static bool factor_head(struct nt_normal *m, struct left *l)
 }
 
 /* What the sparse columns leave of the dense block. */
-static void complement(struct nt_normal *m)
+static void subtract_schur(struct nt_normal *m)
 {
     size_t n = m->n - m->head;
     for (size_t j = 0; j < m->head; j++) {
@@ -157,7 +157,7 @@ static void complement(struct nt_normal *m)
     }
 }
 
-static int factorise(struct nt_normal *m, struct nt_err *err)
+static int factor_columns(struct nt_normal *m, struct nt_err *err)
 {
     struct left l = {.next = malloc((m->head + 1) * sizeof *l.next),
                      .first = malloc((m->head + 1) * sizeof *l.first),
@@ -178,11 +178,11 @@ static int factorise(struct nt_normal *m, struct nt_err *err)
     free(l.work);
     if (rc != 0)
         return rc;
-    complement(m);
+    subtract_schur(m);
     return nt_dense_factor(m->dense, m->n - m->head, err);
 }
 
-static int allocate(struct nt_normal *m, struct nt_err *err)
+static int allocate_factor(struct nt_normal *m, struct nt_err *err)
 {
     size_t n = m->n - m->head;
     if (n > NT_NORMAL_DENSE_MAX)
@@ -212,10 +212,10 @@ int nt_normal_create(const struct nt_rows *rows, struct nt_normal **out, struct 
     m->place = order.place;
     m->start = order.start;
     m->below = order.below;
-    if (allocate(m, err) != 0)
+    if (allocate_factor(m, err) != 0)
         goto fail;
     add_rows(m, rows);
-    if (factorise(m, err) != 0)
+    if (factor_columns(m, err) != 0)
         goto fail;
     *out = m;
     return 0;

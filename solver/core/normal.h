@@ -1,8 +1,8 @@
 /* Normal equations of least squares: A = sum of v v' over sparse rows v, symmetric and positive
  * definite, and what follows from its inverse (variances).
  *
- * The columns that few others meet (host links) are eliminated sparsely in order of least degree;
- * what remains when that stops to pay is one dense block (dense.h). Paths through a network
+ * The columns with few neighbours (host links) are eliminated sparsely in order of least degree;
+ * what remains when that no longer saves work is one dense block (dense.h). Paths through a network
  * leave a block of about half the links or less, which saves nine tenths of the dense work.
  *
  * CHOLMOD 3.0.14 was measured beside it (tests/bench libraries, up to 1296 unknowns): to factor

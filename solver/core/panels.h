@@ -18,7 +18,7 @@
 
 enum { NT_PANEL_ROWS = 4, NT_PANEL_DEPTH = 256 };
 
-/* A matrix as it lies: element (i, p) is at[i * down + p * right]. */
+/* A matrix in memory: element (i, p) is at[i * down + p * right]. */
 struct nt_strided {
     const double *at;
     size_t down, right;

@@ -8,14 +8,14 @@
 #include "err.h"
 
 struct nt_plan {
-    size_t rank;         /* independent pairs: what the routes let anyone know */
+    size_t rank;         /* independent pairs: the rank of the routes */
     size_t pairs;        /* at least rank of them */
     uint32_t (*pair)[2]; /* hosts; by round, then by their place in the routes; owned */
     uint32_t *round;     /* pairs of them, from 0; owned */
     size_t rounds;       /* in a round no link and no host is used twice, in both directions */
     size_t lower_bound;  /* no plan of so many pairs has fewer rounds */
     /* Standard error of a link's latency when each pair's is 1: root mean square and largest over
-     * the links that can be told apart; NaN when none can or there are too many to compute. */
+     * the links that can be distinguished; NaN when none can or there are too many to compute. */
     double amplification_rms, amplification_max;
 };
 

@@ -47,7 +47,7 @@ static double on_line(const struct nt_point *a, const struct nt_point *b, double
     return a->y + (x - a->x) / (b->x - a->x) * (b->y - a->y);
 }
 
-/* Above what its neighbours say together, and above what those on either side say alone. At the
+/* Above the line through its neighbours, and above the lines through those on either side. At the
  * lower end the upper side decides; at the upper end a new regime may just have begun. */
 static bool is_peak(const struct nt_point *curve, size_t n, size_t i)
 {

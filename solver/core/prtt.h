@@ -18,7 +18,7 @@ struct nt_prtt {
     double bytes;          /* s, at least 1 */
     uint32_t count;        /* n, at least 1 */
     double delay_us;       /* d */
-    double hold_us;        /* after its last send the first end looks at nothing for so long */
+    double hold_us;        /* after its last send the first end does not poll for so long */
     double time_us, se_us; /* with a hold: from that send's end */
     bool check;            /* held out: for checking a prediction, never for the fit */
 };

@@ -10,13 +10,13 @@
 #include "memory.h"
 #include "model.h"
 
-enum { NT_REACH_NOT = 0 }; /* hops of what is not reached, and of the source itself */
+enum { NT_REACH_NONE = 0 }; /* hops of what is not reached, and of the source itself */
 
 struct nt_reach {
     struct nt_arena memory; /* of all arrays */
     uint32_t source;
     size_t vertices;
-    uint32_t *hops;     /* vertices of them: links on a shortest way by number; NT_REACH_NOT */
+    uint32_t *hops;     /* vertices of them: links on a shortest way by number; NT_REACH_NONE */
     uint32_t *switches; /* vertices of them: switches between the two on that way */
     uint32_t *link;     /* vertices of them: the last link of that way */
     uint32_t *from;     /* vertices of them: the vertex before */

@@ -6,14 +6,14 @@
 int nt_readings_add(struct nt_readings *r, uint32_t a, uint32_t b, uint32_t pings, float ln,
                     struct nt_err *err)
 {
-    if (r->count == r->room) {
-        size_t room = r->room > 0 ? 2 * r->room : 1024;
+    if (r->count == r->capacity) {
+        size_t capacity = r->capacity > 0 ? 2 * r->capacity : 1024;
         struct nt_pair_reading *at =
-            room > UINT32_MAX / sizeof *at ? NULL : realloc(r->at, room * sizeof *at);
+            capacity > UINT32_MAX / sizeof *at ? NULL : realloc(r->at, capacity * sizeof *at);
         if (at == NULL)
-            return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu readings", room);
+            return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu readings", capacity);
         r->at = at;
-        r->room = room;
+        r->capacity = capacity;
     }
     r->at[r->count] =
         (struct nt_pair_reading){a < b ? a : b, a < b ? b : a, (uint32_t)r->count, pings, ln};
@@ -29,7 +29,7 @@ int nt_readings_note(struct nt_readings *r, uint32_t a, uint32_t b, uint32_t pin
     return nt_readings_add(r, a, b, pings, (float)log(us), err);
 }
 
-static int compare(const void *x, const void *y)
+static int compare_readings(const void *x, const void *y)
 {
     const struct nt_pair_reading *p = x, *q = y;
     if (p->a != q->a)
@@ -42,7 +42,7 @@ static int compare(const void *x, const void *y)
 void nt_readings_sort(struct nt_readings *r)
 {
     if (r->count > 0)
-        qsort(r->at, r->count, sizeof *r->at, compare);
+        qsort(r->at, r->count, sizeof *r->at, compare_readings);
 }
 
 size_t nt_readings_next_pair(const struct nt_readings *r, size_t from)

@@ -17,7 +17,7 @@ struct nt_pair_reading {
 };
 
 struct nt_readings {
-    size_t count, room;
+    size_t count, capacity;
     struct nt_pair_reading *at;   /* by turn, until sorted; owned */
     size_t calibration, planning; /* turns below the first are of the calibration, below the second
                                      of the merging; the others verify */
@@ -26,7 +26,7 @@ struct nt_readings {
 int nt_readings_add(struct nt_readings *readings, uint32_t a, uint32_t b, uint32_t pings, float ln,
                     struct nt_err *err);
 
-/* The same of a latency in us; what is none, or is of one host alone, does not count. */
+/* The same of a latency in us; what is no latency, or is of one host alone, does not count. */
 int nt_readings_note(struct nt_readings *readings, uint32_t a, uint32_t b, uint32_t pings,
                      double us, struct nt_err *err);
 

@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "low.h"
+#include "min_latency.h"
 #include "stats.h"
 
-enum { ROOM_MIN = 64, LOWS_MAX = 32 };
+enum { CAPACITY_MIN = 64, LOWS_MAX = 32 };
 
 bool nt_repeats_is_phase(const char *name)
 {
@@ -17,20 +17,20 @@ bool nt_repeats_is_phase(const char *name)
 int nt_repeats_note(struct nt_repeats *r, uint32_t a, uint32_t b, uint32_t phase, double us,
                     struct nt_err *err)
 {
-    if (r->count == r->room) {
-        size_t room = r->room == 0 ? ROOM_MIN : 2 * r->room;
+    if (r->count == r->capacity) {
+        size_t capacity = r->capacity == 0 ? CAPACITY_MIN : 2 * r->capacity;
         struct nt_repeat *at =
-            room > SIZE_MAX / sizeof *at ? NULL : realloc(r->at, room * sizeof *at);
+            capacity > SIZE_MAX / sizeof *at ? NULL : realloc(r->at, capacity * sizeof *at);
         if (at == NULL)
-            return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu latencies", room);
+            return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu latencies", capacity);
         r->at = at;
-        r->room = room;
+        r->capacity = capacity;
     }
     r->at[r->count++] = (struct nt_repeat){a, b, phase, (float)us};
     return 0;
 }
 
-static int compare(const void *x, const void *y)
+static int compare_repeats(const void *x, const void *y)
 {
     const struct nt_repeat *p = x, *q = y;
     if (p->a != q->a)
@@ -51,11 +51,11 @@ static void fold_pair(const struct nt_repeat *at, size_t n, struct nt_matrix *lo
     if (!isnan(first))
         low[lows++] = first;
     for (size_t k = 0; k < n && lows < LOWS_MAX;) {
-        struct nt_low of = {0};
+        struct nt_min_latency of = {0};
         uint32_t phase = at[k].phase;
         for (; k < n && at[k].phase == phase; k++)
-            nt_low_note(&of, at[k].us);
-        low[lows++] = nt_low_of(&of);
+            nt_min_latency_note(&of, at[k].us);
+        low[lows++] = nt_min_latency_of(&of);
     }
     nt_matrix_set(lowest, at->a, at->b, nt_stats_median(low, lows));
     if (error != NULL && lows > 2) /* of a median; the middle of two is their mean */
@@ -66,7 +66,7 @@ static void fold_pair(const struct nt_repeat *at, size_t n, struct nt_matrix *lo
 void nt_repeats_fold(struct nt_repeats *r, struct nt_matrix *lowest, struct nt_matrix *error)
 {
     if (r->count > 0)
-        qsort(r->at, r->count, sizeof *r->at, compare);
+        qsort(r->at, r->count, sizeof *r->at, compare_repeats);
     for (size_t k = 0, end; k < r->count; k = end) {
         for (end = k + 1;
              end < r->count && r->at[end].a == r->at[k].a && r->at[end].b == r->at[k].b;)

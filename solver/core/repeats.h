@@ -1,11 +1,11 @@
 /* Pairs that were measured again, and what counts of them.
  *
- * Of readings the low counts (low.h), for what disturbs mostly adds; but the lowest of many is
- * lower than the lowest of few, so that pairs measured more often than others would look nearer, as
- * a group that is not there. So readings come in phases, in each of which a pair is read as often
- * as all pairs were at first. Each phase gives one lowest reading, and the middle of those counts,
- * the first among them: it is expected where that of a pair that was measured once is, and lies
- * nearer to it. Pure. */
+ * Of readings the minimum counts (min_latency.h), since disturbances mostly add; but the lowest of
+ * many is lower than the lowest of few, so that pairs measured more often than others would look
+ * nearer, like a group that does not exist. So readings come in phases, in each of which a pair is
+ * read as often as all pairs were at first. Each phase gives one lowest reading, and the middle of
+ * those counts, the first among them: it is expected where that of a pair that was measured once
+ * is, and lies nearer to it. Pure. */
 #ifndef NT_REPEATS_H
 #define NT_REPEATS_H
 
@@ -27,17 +27,17 @@ struct nt_repeat {
 };
 
 struct nt_repeats {
-    size_t count, room;
-    struct nt_repeat *at; /* as told, until folded; owned */
+    size_t count, capacity;
+    struct nt_repeat *at; /* as noted, until folded; owned */
 };
 
-/* From a to b it took us, in this phase of repeats. All zero: nothing was told yet. */
+/* From a to b it took us, in this phase of repeats. All zero: empty. */
 int nt_repeats_note(struct nt_repeats *repeats, uint32_t a, uint32_t b, uint32_t phase, double us,
                     struct nt_err *err);
 
 /* lowest holds the lowest of the first readings; of pairs that were repeated the middle comes
  * there. error: their standard errors, to which the same happens; may be NULL. Hosts over its size
- * are left out. The order of telling does not count; sorts. */
+ * are left out. The order of noting does not count; sorts. */
 void nt_repeats_fold(struct nt_repeats *repeats, struct nt_matrix *lowest, struct nt_matrix *error);
 
 void nt_repeats_fini(struct nt_repeats *repeats);

@@ -15,13 +15,13 @@ enum { NO_WAY = UINT32_MAX };
 
 struct nt_routes_builder {
     struct way *way;
-    size_t ways, ways_room;
+    size_t ways, ways_capacity;
     uint32_t *link;
-    size_t links, links_room;
+    size_t links, links_capacity;
     uint32_t *slot; /* slots of them: index of a pair's first way, + 1; 0 is free */
     size_t slots, pairs;
     uint32_t *seen; /* by link: stamp of the last path that passed it */
-    size_t seen_room;
+    size_t seen_capacity;
     uint32_t stamp;
 };
 
@@ -45,7 +45,7 @@ int nt_routes_builder_create(struct nt_routes_builder **out, struct nt_err *err)
     return 0;
 }
 
-static void empty(struct nt_routes_builder *b)
+static void builder_empty(struct nt_routes_builder *b)
 {
     free(b->way);
     free(b->link);
@@ -58,7 +58,7 @@ void nt_routes_builder_destroy(struct nt_routes_builder *builder)
 {
     if (builder == NULL)
         return;
-    empty(builder);
+    builder_empty(builder);
     free(builder);
 }
 
@@ -99,23 +99,23 @@ static bool grow_slots(struct nt_routes_builder *b)
     return true;
 }
 
-static bool reserve(struct nt_routes_builder *b, size_t n)
+static bool builder_reserve(struct nt_routes_builder *b, size_t n)
 {
-    if (b->ways == b->ways_room) {
-        size_t room = b->ways_room == 0 ? 256 : b->ways_room * 2;
-        struct way *way = realloc(b->way, room * sizeof *way);
+    if (b->ways == b->ways_capacity) {
+        size_t capacity = b->ways_capacity == 0 ? 256 : b->ways_capacity * 2;
+        struct way *way = realloc(b->way, capacity * sizeof *way);
         if (way == NULL)
             return false;
         b->way = way;
-        b->ways_room = room;
+        b->ways_capacity = capacity;
     }
-    if (b->links + n > b->links_room) {
-        size_t room = (b->links + n) * 2;
-        uint32_t *link = realloc(b->link, room * sizeof *link);
+    if (b->links + n > b->links_capacity) {
+        size_t capacity = (b->links + n) * 2;
+        uint32_t *link = realloc(b->link, capacity * sizeof *link);
         if (link == NULL)
             return false;
         b->link = link;
-        b->links_room = room;
+        b->links_capacity = capacity;
     }
     return (b->pairs + 1) * 2 <= b->slots || grow_slots(b);
 }
@@ -124,18 +124,18 @@ static bool reserve(struct nt_routes_builder *b, size_t n)
 static int has_repeat(struct nt_routes_builder *b, const uint32_t *link, size_t n)
 {
     if (++b->stamp == 0) { /* wrapped: forget the stamps of four thousand million paths ago */
-        memset(b->seen, 0, b->seen_room * sizeof *b->seen);
+        memset(b->seen, 0, b->seen_capacity * sizeof *b->seen);
         b->stamp = 1;
     }
     for (size_t k = 0; k < n; k++) {
-        if (link[k] >= b->seen_room) {
-            size_t room = ((size_t)link[k] + 1) * 2;
-            uint32_t *seen = realloc(b->seen, room * sizeof *seen);
+        if (link[k] >= b->seen_capacity) {
+            size_t capacity = ((size_t)link[k] + 1) * 2;
+            uint32_t *seen = realloc(b->seen, capacity * sizeof *seen);
             if (seen == NULL)
                 return -1;
-            memset(seen + b->seen_room, 0, (room - b->seen_room) * sizeof *seen);
+            memset(seen + b->seen_capacity, 0, (capacity - b->seen_capacity) * sizeof *seen);
             b->seen = seen;
-            b->seen_room = room;
+            b->seen_capacity = capacity;
         }
         if (b->seen[link[k]] == b->stamp)
             return 1;
@@ -171,7 +171,7 @@ int nt_routes_builder_add(struct nt_routes_builder *builder, uint32_t a, uint32_
 {
     if (check_path(builder, a, b, link, n, err) != 0)
         return -1;
-    if (!reserve(builder, n))
+    if (!builder_reserve(builder, n))
         return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu routes", builder->ways + 1);
     uint32_t *slot = &builder->slot[find_slot(builder, a, b)];
     struct way way = {.a = a, .b = b, .links = (uint32_t)n, .back = NO_WAY};
@@ -203,7 +203,7 @@ static size_t *way_starts(const struct nt_routes_builder *b)
     return at;
 }
 
-static void fill(struct nt_routes *r, const struct nt_routes_builder *b, const size_t *at)
+static void fill_routes(struct nt_routes *r, const struct nt_routes_builder *b, const size_t *at)
 {
     size_t pair = 0, used = 0;
     for (size_t w = 0; w < b->ways; w++) {
@@ -241,9 +241,9 @@ int nt_routes_builder_finish(struct nt_routes_builder *b, size_t hosts, size_t l
     r->link = malloc((b->links + 1) * sizeof *r->link);
     if (r->host == NULL || r->start == NULL || r->there == NULL || r->link == NULL)
         goto fail;
-    fill(r, b, at);
+    fill_routes(r, b, at);
     free(at);
-    empty(b);
+    builder_empty(b);
     *out = r;
     return 0;
 fail:

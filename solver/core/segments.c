@@ -64,7 +64,7 @@ struct search {
     size_t *begin; /* as best: where the last of these pieces begins */
 };
 
-static double *cost(const struct search *s, size_t i, size_t j)
+static double *segment_cost(const struct search *s, size_t i, size_t j)
 {
     return &s->cost[i * s->n + j];
 }
@@ -75,11 +75,11 @@ static void price_all_lines(const struct search *s)
     for (size_t i = 0; i < s->n; i++)
         for (size_t j = i + s->least - 1; j < s->n; j++) {
             nt_line_fit(s->point + i, j - i + 1, s->at, &line);
-            *cost(s, i, j) = line.squares;
+            *segment_cost(s, i, j) = line.squares;
         }
 }
 
-static void divide(const struct search *s)
+static void divide_points(const struct search *s)
 {
     size_t width = s->n + 1;
     for (size_t k = 0; k <= s->most; k++)
@@ -88,7 +88,7 @@ static void divide(const struct search *s)
     for (size_t k = 1; k <= s->most; k++)
         for (size_t j = s->least; j <= s->n; j++)
             for (size_t i = 0; i + s->least <= j; i++) {
-                double total = s->best[(k - 1) * width + i] + *cost(s, i, j - 1);
+                double total = s->best[(k - 1) * width + i] + *segment_cost(s, i, j - 1);
                 if (total < s->best[k * width + j]) {
                     s->best[k * width + j] = total;
                     s->begin[k * width + j] = i;
@@ -111,7 +111,7 @@ static size_t choose_count(const struct search *s)
     return chosen;
 }
 
-static void take(const struct search *s, size_t count, struct nt_line *out)
+static void take_segments(const struct search *s, size_t count, struct nt_line *out)
 {
     size_t end = s->n;
     for (size_t k = count; k > 0; k--) {
@@ -138,8 +138,8 @@ int nt_segments_fit(const struct nt_point *point, size_t n, double at, size_t le
     if (nt_arena_check(&memory, err) != 0)
         return -1;
     price_all_lines(&s);
-    divide(&s);
+    divide_points(&s);
     *lines = choose_count(&s);
-    take(&s, *lines, out);
+    take_segments(&s, *lines, out);
     return 0;
 }

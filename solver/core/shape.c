@@ -7,7 +7,7 @@
 #include "rng.h"
 
 /* A set of hosts as the XOR of a random word each: equal sets, equal words; two different sets are
- * taken for equal once in 2^128. count tells how many. */
+ * equal with probability 2^-128. count: how many hosts. */
 struct set {
     uint64_t word[2];
     size_t count;
@@ -17,7 +17,7 @@ struct edge {
     uint32_t to, next; /* next edge of the same vertex + 1; 0: none */
 };
 
-/* What one model looks like. */
+/* One model as sets of hosts. */
 struct view {
     const struct nt_model *m;
     size_t vertices, edges;
@@ -77,10 +77,10 @@ static int view_init(struct view *v, const struct nt_model *m, struct nt_arena *
     return 0;
 }
 
-/* Walks one component from root, edges used up as they are taken (first moves on). order gets
- * the vertices as met, up their parents. */
-static size_t component(struct view *v, uint32_t root, uint32_t *order, uint32_t *up,
-                        uint32_t *came)
+/* Walks one component from root, edges removed as they are used (first moves on). order gets the
+ * vertices as met, up their parents. */
+static size_t order_component(struct view *v, uint32_t root, uint32_t *order, uint32_t *up,
+                              uint32_t *came)
 {
     size_t tail = 0;
     order[tail++] = root;
@@ -117,7 +117,7 @@ static void add_split(struct view *v, const struct set *below, const struct set 
         v->split[v->splits++] = *side;
 }
 
-static void gather(struct view *v, const uint32_t *order, const uint32_t *up, size_t n)
+static void gather_splits(struct view *v, const uint32_t *order, const uint32_t *up, size_t n)
 {
     for (size_t k = n; k-- > 0;) {
         uint32_t at = order[k];
@@ -155,7 +155,7 @@ static void sort_splits(struct view *v)
     v->splits = kept;
 }
 
-static int look(struct view *v, struct nt_err *err)
+static int view_splits(struct view *v, struct nt_err *err)
 {
     NT_SCOPED struct nt_arena memory = {0};
     uint32_t *order = nt_arena_array(&memory, v->vertices + 1, sizeof *order);
@@ -165,8 +165,8 @@ static int look(struct view *v, struct nt_err *err)
         return -1;
     for (uint32_t k = 0; k < v->vertices; k++)
         if (v->part[k] == 0) {
-            size_t n = component(v, k, order, up, came);
-            gather(v, order, up, n);
+            size_t n = order_component(v, k, order, up, came);
+            gather_splits(v, order, up, n);
         }
     v->complete = v->cycles && is_complete(v);
     if (v->complete) /* as a star */
@@ -175,7 +175,7 @@ static int look(struct view *v, struct nt_err *err)
     return 0;
 }
 
-/* The same hosts must hang together. Components are numbered from the lowest host on. */
+/* The same hosts must be connected. Components are numbered from the lowest host on. */
 static bool same_parts(const struct view *a, const struct view *b)
 {
     for (size_t h = 0; h < a->m->hosts; h++)
@@ -202,7 +202,7 @@ static void count_splits(const struct view *found, const struct view *truth,
 
 /* ---- with cycles -------------------------------------------------------------------------- */
 
-static uint64_t mix(uint64_t x)
+static uint64_t mix_hash(uint64_t x)
 {
     struct nt_rng rng;
     nt_rng_init(&rng, x);
@@ -210,19 +210,19 @@ static uint64_t mix(uint64_t x)
 }
 
 /* Colours: a host its own, a switch that of its neighbours' colours, over and over. */
-static int colour(const struct view *v, uint64_t *colour, struct nt_err *err)
+static int refine_colours(const struct view *v, uint64_t *colour, struct nt_err *err)
 {
     NT_SCOPED struct nt_arena memory = {0};
     uint64_t *next = nt_arena_array(&memory, v->vertices + 1, sizeof *next);
     if (nt_arena_check(&memory, err) != 0)
         return -1;
     for (size_t k = 0; k < v->vertices; k++)
-        colour[k] = k < v->m->hosts ? mix(k + 1) : 0;
+        colour[k] = k < v->m->hosts ? mix_hash(k + 1) : 0;
     for (int pass = 0; pass < 64; pass++) {
         for (size_t k = 0; k < v->vertices; k++) {
-            next[k] = mix(colour[k] + 0x51ed270b);
+            next[k] = mix_hash(colour[k] + 0x51ed270b);
             for (uint32_t e = v->first[k]; e != 0; e = v->edge[e - 1].next)
-                next[k] += mix(colour[v->edge[e - 1].to]);
+                next[k] += mix_hash(colour[v->edge[e - 1].to]);
         }
         memcpy(colour, next, v->vertices * sizeof *colour);
     }
@@ -247,7 +247,7 @@ static int compare_colours(const struct view *a, const struct view *b, bool *equ
         return -1;
     if (a->vertices != b->vertices || a->edges != b->edges)
         return 0;
-    if (colour(a, x, err) != 0 || colour(b, y, err) != 0)
+    if (refine_colours(a, x, err) != 0 || refine_colours(b, y, err) != 0)
         return -1;
     qsort(x + a->m->hosts, a->m->switches, sizeof *x, compare_words);
     qsort(y + b->m->hosts, b->m->switches, sizeof *y, compare_words);
@@ -282,7 +282,10 @@ int nt_shape_compare(const struct nt_model *found, const struct nt_model *truth,
         return -1;
     if (view_init(&t, truth, &memory, err) < 0)
         return -1;
-    int rc = look(&f, err) < 0 || look(&t, err) < 0 || compare_views(&f, &t, &d, err) < 0 ? -1 : 0;
+    int rc =
+        view_splits(&f, err) < 0 || view_splits(&t, err) < 0 || compare_views(&f, &t, &d, err) < 0
+            ? -1
+            : 0;
     if (rc == 0)
         *out = d;
     return rc;

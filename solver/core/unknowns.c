@@ -22,7 +22,7 @@ struct by_length {
     uint32_t pair;
 };
 
-static int shorter(const void *a, const void *b)
+static int shorter_path(const void *a, const void *b)
 {
     const struct by_length *x = a, *y = b;
     if (x->length != y->length)
@@ -30,9 +30,9 @@ static int shorter(const void *a, const void *b)
     return (x->pair > y->pair) - (x->pair < y->pair);
 }
 
-/* Short paths first: they make sparse rows, and links that stand alone early. */
-static int eliminate(struct nt_unknowns *u, const struct nt_routes *routes, const uint32_t *pair,
-                     size_t n, struct nt_err *err)
+/* Short paths first: they make sparse rows, and links that are determined early. */
+static int eliminate_paths(struct nt_unknowns *u, const struct nt_routes *routes,
+                           const uint32_t *pair, size_t n, struct nt_err *err)
 {
     NT_SCOPED struct nt_arena memory = {0};
     struct by_length *order = nt_arena_array(&memory, n + 1, sizeof *order);
@@ -40,7 +40,7 @@ static int eliminate(struct nt_unknowns *u, const struct nt_routes *routes, cons
         return -1;
     for (size_t i = 0; i < n; i++)
         order[i] = (struct by_length){.length = nt_route_length(routes, pair[i]), .pair = pair[i]};
-    qsort(order, n, sizeof *order, shorter);
+    qsort(order, n, sizeof *order, shorter_path);
     int rc = 0;
     for (size_t i = 0; i < n && rc >= 0; i++) {
         const uint32_t *link = nt_route_links(routes, order[i].pair);
@@ -50,7 +50,7 @@ static int eliminate(struct nt_unknowns *u, const struct nt_routes *routes, cons
     return rc < 0 ? -1 : 0;
 }
 
-static void number(struct nt_unknowns *u)
+static void number_unknowns(struct nt_unknowns *u)
 {
     for (size_t l = 0; l < u->echelon->links; l++) {
         u->of_link[l] = NT_UNKNOWN_NONE;
@@ -112,9 +112,9 @@ int nt_unknowns_create(const struct nt_routes *routes, const uint32_t *pair, siz
         goto fail;
     }
     if (nt_echelon_create(routes->links, SEED, &u->echelon, err) != 0 ||
-        eliminate(u, routes, pair, n, err) != 0)
+        eliminate_paths(u, routes, pair, n, err) != 0)
         goto fail;
-    number(u);
+    number_unknowns(u);
     if (write_rows(u, routes, pair, n, err) != 0)
         goto fail;
     *out = u;

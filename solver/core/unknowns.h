@@ -1,10 +1,10 @@
 /* The unknowns that a set of measured pairs determines, and the equations between them.
  *
  * The links themselves may not be determined. The leading columns of the reduced row-echelon form
- * are: unknown u stands for its leading link plus a fixed combination of links that lead nowhere,
+ * are: unknown u stands for its leading link plus a fixed combination of links that lead no row,
  * and any sum of links that follows from the measured paths is the sum of the unknowns of the
- * leading links in it. So least squares over the unknowns always has full rank, and a link that
- * is determined alone is its own unknown. */
+ * leading links in it. So least squares over the unknowns always has full rank, and a link that is
+ * determined alone is its own unknown. */
 #ifndef NT_UNKNOWNS_H
 #define NT_UNKNOWNS_H
 

@@ -15,7 +15,7 @@ static void count_inside(const struct nt_hang *h, const bool *inside, bool wante
 }
 
 /* The lowest vertex that has all counted hosts below it. */
-static uint32_t lowest(const struct nt_hang *h, const uint32_t *count)
+static uint32_t lowest_switch(const struct nt_hang *h, const uint32_t *count)
 {
     uint32_t v = h->top, all = count[v];
     for (bool down = true; down;) {
@@ -31,7 +31,7 @@ static uint32_t lowest(const struct nt_hang *h, const uint32_t *count)
 
 /* Each branch below v is counted whole or not at all, and both kinds are at least two; the one
  * above v counts as a branch. *branches: of the counted kind. */
-static bool parts(const struct nt_hang *h, const uint32_t *count, uint32_t v)
+static bool parts_children(const struct nt_hang *h, const uint32_t *count, uint32_t v)
 {
     uint32_t whole = 0, none = v != h->top;
     for (uint32_t i = h->first[v]; i < h->first[v + 1]; i++) {
@@ -45,8 +45,8 @@ static bool parts(const struct nt_hang *h, const uint32_t *count, uint32_t v)
 }
 
 /* The counted branches of v move to a new switch. */
-static int part(struct nt_model **model, const struct nt_hang *h, const uint32_t *count, uint32_t v,
-                struct nt_err *err)
+static int part_switch(struct nt_model **model, const struct nt_hang *h, const uint32_t *count,
+                       uint32_t v, struct nt_err *err)
 {
     const struct nt_model *from = *model;
     struct nt_model *m;
@@ -89,9 +89,9 @@ int nt_adopt_link(struct nt_model **model, const bool *inside, bool *added, stru
     *added = false;
     for (int wanted = 0; wanted < 2 && status == 0 && h->tree && !*added; wanted++) {
         count_inside(h, inside, wanted == 1, count);
-        uint32_t v = lowest(h, count);
-        if (v >= h->hosts && parts(h, count, v)) {
-            status = part(model, h, count, v, err);
+        uint32_t v = lowest_switch(h, count);
+        if (v >= h->hosts && parts_children(h, count, v)) {
+            status = part_switch(model, h, count, v, err);
             *added = status == 0;
         }
     }

@@ -10,13 +10,13 @@ enum { BLOCK = 256 };
 static int add_slot(struct nt_clustering *m, struct nt_cells *cells, uint32_t *slot,
                     struct nt_err *err)
 {
-    if (m->slots == m->room) {
-        size_t room = m->room > 0 ? 2 * m->room : 64;
-        struct nt_cells **block = realloc(m->block, room * sizeof(struct nt_cells *));
+    if (m->slots == m->capacity) {
+        size_t capacity = m->capacity > 0 ? 2 * m->capacity : 64;
+        struct nt_cells **block = realloc(m->block, capacity * sizeof(struct nt_cells *));
         if (block == NULL)
-            return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu blocks of clusters", room);
+            return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu blocks of clusters", capacity);
         m->block = block;
-        m->room = room;
+        m->capacity = capacity;
     }
     *slot = (uint32_t)m->slots;
     m->block[m->slots++] = cells;
@@ -28,7 +28,7 @@ static void note_clusters(struct nt_clustering *m, uint32_t slot)
 {
     const struct nt_cells *c = m->block[slot];
     for (uint32_t k = 0; k < c->clusters; k++) {
-        if (c->cluster[k].gone || c->cluster[k].size == 0)
+        if (c->cluster[k].merged || c->cluster[k].size == 0)
             continue;
         uint32_t root = nt_clusters_find(&m->clusters, c->level, c->cluster[k].seat[0]);
         m->block_of[c->level][root] = slot;
@@ -92,8 +92,8 @@ static int make_blocks(struct nt_clustering *m, size_t level, size_t clusters, s
 }
 
 /* seat is sorted. */
-static int cut(struct nt_clustering *m, size_t level, const uint32_t *seat, size_t n,
-               struct nt_err *err)
+static int cut_into_blocks(struct nt_clustering *m, size_t level, const uint32_t *seat, size_t n,
+                           struct nt_err *err)
 {
     size_t clusters = number_clusters(m, level, seat, n), blocks = (clusters + BLOCK - 1) / BLOCK;
     uint32_t first = 0;
@@ -130,18 +130,18 @@ int nt_blocks_open(struct nt_clustering *m, size_t level, const uint32_t *seat, 
             one = nt_clusters_find(&m->clusters, level, sorted[i]) == root;
         if (one)
             continue;
-        rc = cut(m, level, sorted, n, err);
+        rc = cut_into_blocks(m, level, sorted, n, err);
         break;
     }
     return rc;
 }
 
-/* ---- latecomers -------------------------------------------------------------------------------
+/* ---- clusters that are added ------------------------------------------------------------------
  */
 
 /* Adds the seats' clusters behind those of the block. */
-static int append(struct nt_clustering *m, uint32_t slot, const uint32_t *seat, size_t n,
-                  struct nt_err *err)
+static int append_clusters(struct nt_clustering *m, uint32_t slot, const uint32_t *seat, size_t n,
+                           struct nt_err *err)
 {
     struct nt_cells *c = m->block[slot];
     for (size_t i = 0; i < n; i++) {
@@ -173,7 +173,7 @@ static int make_pair(struct nt_clustering *m, size_t level, uint32_t old, const 
             return -1;
     k->open = true;
     note_clusters(m, slot);
-    return append(m, slot, seat, n, err);
+    return append_clusters(m, slot, seat, n, err);
 }
 
 int nt_blocks_introduce(struct nt_clustering *m, size_t level, uint32_t old, const uint32_t *seat,
@@ -183,7 +183,7 @@ int nt_blocks_introduce(struct nt_clustering *m, size_t level, uint32_t old, con
         uint32_t root = nt_clusters_find(&m->clusters, level, old);
         uint32_t slot = m->block_of[level][root];
         if (slot != NT_BLOCK_NONE)
-            return append(m, slot, seat, n, err);
+            return append_clusters(m, slot, seat, n, err);
         bool one = true;
         for (size_t i = 0; i < n && one; i++)
             one = nt_clusters_find(&m->clusters, level, seat[i]) == root;
@@ -200,20 +200,20 @@ size_t nt_blocks_clusters(const struct nt_cells *c)
 {
     size_t n = 0;
     for (size_t k = 0; k < c->clusters; k++)
-        n += !c->cluster[k].gone;
+        n += !c->cluster[k].merged;
     return n;
 }
 
 /* Moves the clusters of one block behind those of another, with the cells between them. */
-static void move_in(struct nt_cells *to, uint32_t *at, struct nt_cells *from, uint32_t *place)
+static void append_cells(struct nt_cells *to, uint32_t *at, struct nt_cells *from, uint32_t *place)
 {
     for (uint32_t a = 0; a < from->clusters; a++) {
         place[a] = NT_BLOCK_NONE;
-        if (from->cluster[a].gone)
+        if (from->cluster[a].merged)
             continue;
         place[a] = (*at)++;
         to->cluster[place[a]] = from->cluster[a];
-        from->cluster[a] = (struct nt_cluster){.gone = true};
+        from->cluster[a] = (struct nt_cluster){.merged = true};
     }
     for (uint32_t a = 1; a < from->clusters; a++)
         for (uint32_t b = 0; b < a; b++)
@@ -240,7 +240,7 @@ int nt_blocks_join(struct nt_clustering *m, const uint32_t *slot, size_t n, stru
     joined->level = first->level;
     joined->group = first->group;
     for (size_t k = 0; k < n; k++) {
-        move_in(joined, &at, m->block[slot[k]], place);
+        append_cells(joined, &at, m->block[slot[k]], place);
         nt_cells_destroy(m->block[slot[k]]);
         m->block[slot[k]] = NULL;
     }

@@ -5,7 +5,7 @@
 
 #include "stats.h"
 
-static const double LEAST_SD = 0.01;        /* real paths of one class differ by that */
+static const double LEAST_SD = 0.01;        /* relative: paths of one class differ by that */
 static const double LEAST_AGREEING = 0.005; /* share of agreeing pairs that are wrong twice */
 static const double DISAGREE_SDS = 4.5;
 
@@ -21,19 +21,19 @@ void nt_calibration_fini(struct nt_calibration *c)
     *c = (struct nt_calibration){0};
 }
 
-static double difference(const struct nt_twice *t)
+static double reading_difference(const struct nt_double_reading *t)
 {
     return fabs((double)t->first - (double)t->second); /* NaN when one is */
 }
 
-static bool disagree(const struct nt_calibration *c, const struct nt_twice *t)
+static bool readings_disagree(const struct nt_calibration *c, const struct nt_double_reading *t)
 {
-    return difference(t) > DISAGREE_SDS * sqrt(2) * c->noise;
+    return reading_difference(t) > DISAGREE_SDS * sqrt(2) * c->noise;
 }
 
-bool nt_calibration_agrees(const struct nt_calibration *c, const struct nt_twice *t)
+bool nt_calibration_agrees(const struct nt_calibration *c, const struct nt_double_reading *t)
 {
-    return !isnan(difference(t)) && !disagree(c, t);
+    return !isnan(reading_difference(t)) && !readings_disagree(c, t);
 }
 
 static int find_noise(struct nt_calibration *c, struct nt_err *err)
@@ -43,25 +43,25 @@ static int find_noise(struct nt_calibration *c, struct nt_err *err)
     if (off == NULL)
         return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu readings", c->count);
     for (size_t k = 0; k < c->count; k++)
-        if (!isnan(difference(&c->at[k])))
-            off[n++] = (float)difference(&c->at[k]);
+        if (!isnan(reading_difference(&c->at[k])))
+            off[n++] = (float)reading_difference(&c->at[k]);
     double sd = n > 0 ? (double)nt_stats_median(off, n) / (0.6745 * sqrt(2)) : 0;
     free(off);
     if (n == 0)
         return nt_err_set(err, NT_ERR_INPUT, "no pair of hosts could be measured twice");
     c->noise = fmax(sd, LEAST_SD);
     for (size_t k = 0; k < c->count; k++)
-        apart += disagree(c, &c->at[k]);
+        apart += readings_disagree(c, &c->at[k]);
     c->outliers = fmin(0.65 * ((double)apart + 1) / (double)n, 0.3);
     return 0;
 }
 
-/* Accidents are mostly slow ones; how many are not is what a fast reading's proof depends on. */
+/* Outliers are mostly slow; the share of fast ones decides how much a fast reading proves. */
 static void find_sides(const struct nt_calibration *c, struct nt_classes *classes)
 {
     double low = 0.5, high = 0.5;
     for (size_t k = 0; k < c->count; k++)
-        if (disagree(c, &c->at[k]))
+        if (readings_disagree(c, &c->at[k]))
             nt_classes_blame(classes, (double)c->at[k].first, (double)c->at[k].second, &low, &high);
     classes->low_share = low / (low + high);
 }
@@ -77,7 +77,7 @@ int nt_calibration_classes(struct nt_calibration *c, struct nt_readings *ledger,
     if (value == NULL)
         return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu readings", c->count);
     for (size_t k = 0; k < c->count && rc == 0; k++) {
-        const struct nt_twice *t = &c->at[k];
+        const struct nt_double_reading *t = &c->at[k];
         if (nt_calibration_agrees(c, t)) {
             value[n++] = ((double)t->first + (double)t->second) / 2;
             c->random_pairs += t->a + 1 != t->b && t->b + 1 != t->a; /* no neighbours */

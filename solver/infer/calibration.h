@@ -1,7 +1,7 @@
-/* What noise is like and which latencies there are, from pairs that were read twice.
+/* The noise and the classes of latencies, from pairs that were read twice.
  *
- * Two readings that disagree by more than 4.5 sd tell of an outlier and are not used for the
- * classes. */
+ * Two readings that disagree by more than 4.5 sd show an outlier and are not used for the classes.
+ */
 #ifndef NT_CALIBRATION_H
 #define NT_CALIBRATION_H
 
@@ -13,16 +13,16 @@
 #include "err.h"
 #include "readings.h"
 
-struct nt_twice {
+struct nt_double_reading {
     uint32_t a, b;
     float first, second; /* ln us; NaN: no reading */
 };
 
 struct nt_calibration {
     size_t seats, count;
-    struct nt_twice *at; /* count of them; owned */
-    double noise;        /* relative sd of one reading, */
-    double outliers;     /* share of readings, */
+    struct nt_double_reading *at; /* count of them; owned */
+    double noise;                 /* relative sd of one reading, */
+    double outliers;              /* share of readings, */
     size_t random_pairs; /* that were read and are no neighbours in the order of seats: once the
                             classes are known */
 };
@@ -37,7 +37,8 @@ void nt_calibration_fini(struct nt_calibration *calibration);
 int nt_calibration_classes(struct nt_calibration *calibration, struct nt_readings *ledger,
                            struct nt_classes *classes, struct nt_err *err);
 
-/* After that: whether the pair was read twice and both readings tell the same. */
-bool nt_calibration_agrees(const struct nt_calibration *calibration, const struct nt_twice *twice);
+/* After that: whether the pair was read twice and both readings agree. */
+bool nt_calibration_agrees(const struct nt_calibration *calibration,
+                           const struct nt_double_reading *twice);
 
 #endif

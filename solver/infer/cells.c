@@ -99,9 +99,9 @@ int64_t nt_cells_merge(struct nt_cells *c, uint32_t a, uint32_t b, struct nt_err
     to->open |= from->open;
     to->low = from->low < to->low ? from->low : to->low;
     to->high = from->high > to->high ? from->high : to->high;
-    *from = (struct nt_cluster){.gone = true};
+    *from = (struct nt_cluster){.merged = true};
     for (uint32_t k = 0; k < c->clusters; k++) {
-        if (c->cluster[k].gone || k == a)
+        if (c->cluster[k].merged || k == a)
             continue;
         c->sum[nt_cell_at(a, k)] += c->sum[nt_cell_at(b, k)];
         count_up(&c->count[nt_cell_at(a, k)], c->count[nt_cell_at(b, k)]);

@@ -3,7 +3,7 @@
 #include "dense.h"
 
 /* dense.h reads the other half. */
-static void mirror(double *matrix, size_t n)
+static void mirror_triangle(double *matrix, size_t n)
 {
     for (size_t i = 1; i < n; i++)
         for (size_t j = 0; j < i; j++)
@@ -22,7 +22,7 @@ int nt_cholesky_solve(double *matrix, double *right, size_t n, struct nt_err *er
         most = matrix[k * n + k] > most ? matrix[k * n + k] : most;
     for (size_t k = 0; k < n; k++)
         matrix[k * n + k] += most * 1e-10 + 1e-300;
-    mirror(matrix, n);
+    mirror_triangle(matrix, n);
     if (nt_dense_factor(matrix, n, err) < 0)
         return -1;
     nt_dense_solve(matrix, n, right);

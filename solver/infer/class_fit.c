@@ -43,7 +43,7 @@ static int bins_init(struct bins *b, const double *value, size_t n, double width
     return 0;
 }
 
-static double density(double x, double mean, double sd)
+static double normal_density(double x, double mean, double sd)
 {
     double z = (x - mean) / sd;
     if (z * z > 100) /* 1e-22: nothing beside the outliers */
@@ -74,7 +74,7 @@ static double heap_at(const struct bins *b, size_t near, double noise)
     return sum;
 }
 
-static int higher(const void *a, const void *b)
+static int higher_peak(const void *a, const void *b)
 {
     const struct peak *p = a, *q = b;
     if (p->height != q->height)
@@ -82,7 +82,7 @@ static int higher(const void *a, const void *b)
     return p->at < q->at ? -1 : p->at > q->at;
 }
 
-static int lower(const void *a, const void *b)
+static int lower_mean(const void *a, const void *b)
 {
     const double *x = a, *y = b;
     return *x < *y ? -1 : *x > *y;
@@ -97,7 +97,7 @@ static int find_peaks(const struct bins *b, double noise, double *mean, size_t *
         return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu bins", b->count);
     for (size_t k = 0; k < b->count; k++)
         peak[k] = (struct peak){b->at[k], heap_at(b, k, noise)};
-    qsort(peak, b->count, sizeof *peak, higher);
+    qsort(peak, b->count, sizeof *peak, higher_peak);
     size_t n = 0;
     for (size_t k = 0; k < b->count && n < PEAKS_MAX && (n == 0 || peak[k].height > 1.4); k++) {
         bool own = true;
@@ -107,7 +107,7 @@ static int find_peaks(const struct bins *b, double noise, double *mean, size_t *
             mean[n++] = peak[k].at;
     }
     free(peak);
-    qsort(mean, n, sizeof *mean, lower);
+    qsort(mean, n, sizeof *mean, lower_mean);
     *found = n;
     return 0;
 }
@@ -128,12 +128,12 @@ struct sums {
 };
 
 /* Adds one bin's share in each class; returns the density there. */
-static double expect(const struct mixture *m, const double *sd, double x, double values,
-                     struct sums *s)
+static double expectation_step(const struct mixture *m, const double *sd, double x, double values,
+                               struct sums *s)
 {
     double part[PEAKS_MAX], sum = m->outliers * OUTLIER_DENSITY / 2 + FLOOR;
     for (size_t c = 0; c < m->count; c++) {
-        part[c] = (1 - m->outliers) * m->weight[c] * density(x, m->mean[c], sd[c]);
+        part[c] = (1 - m->outliers) * m->weight[c] * normal_density(x, m->mean[c], sd[c]);
         sum += part[c];
     }
     for (size_t c = 0; c < m->count; c++) {
@@ -148,7 +148,7 @@ static double expect(const struct mixture *m, const double *sd, double x, double
     return sum;
 }
 
-static void maximise(struct mixture *m, const struct sums *s)
+static void maximisation_step(struct mixture *m, const struct sums *s)
 {
     for (size_t c = 0; c < m->count; c++) {
         if (s->weight[c] > 0.5)
@@ -168,26 +168,26 @@ static double expect_all(struct mixture *m, const struct bins *b, struct sums *s
         sd[c] = sd_of(m->noise, m->spread_us, m->mean[c]);
     }
     for (size_t i = 0; i < b->count; i++)
-        likelihood += b->values[i] * log(expect(m, sd, b->at[i], b->values[i], s));
+        likelihood += b->values[i] * log(expectation_step(m, sd, b->at[i], b->values[i], s));
     return likelihood;
 }
 
 /* Returns the log-likelihood. */
-static double adapt(struct mixture *m, const struct bins *b)
+static double adapt_mixture(struct mixture *m, const struct bins *b)
 {
     struct sums s;
     double likelihood = 0;
     for (int k = 0; k < ITERATIONS; k++) {
         double before = likelihood;
         likelihood = expect_all(m, b, &s);
-        maximise(m, &s);
+        maximisation_step(m, &s);
         if (k > 3 && fabs(likelihood - before) < 1e-2)
             break;
     }
     return likelihood;
 }
 
-static struct mixture without(const struct mixture *m, size_t c)
+static struct mixture without_class(const struct mixture *m, size_t c)
 {
     struct mixture w = *m;
     memmove(w.mean + c, w.mean + c + 1, (w.count - c - 1) * sizeof *w.mean);
@@ -202,7 +202,7 @@ static size_t least_useful(const struct mixture *m, const struct bins *b, const 
     size_t least = m->count;
     double most = -INFINITY;
     for (size_t c = 0; c < m->count; c++) {
-        struct mixture w = without(m, c);
+        struct mixture w = without_class(m, c);
         struct sums s;
         double likelihood = tried[c] ? -INFINITY : expect_all(&w, b, &s);
         if (likelihood > most) {
@@ -213,19 +213,20 @@ static size_t least_useful(const struct mixture *m, const struct bins *b, const 
     return least;
 }
 
-/* Takes classes away, the least useful first, until each one left is worth its place. */
-static void eliminate(struct mixture *m, const struct bins *b, double worth)
+/* Removes classes, the least useful first, until each that is left gains more likelihood than it
+ * costs. */
+static void eliminate_classes(struct mixture *m, const struct bins *b, double worth)
 {
     bool tried[PEAKS_MAX] = {0};
     for (size_t c = 0; c < m->count; c++)
         m->weight[c] = 1 / (double)m->count;
-    double likelihood = adapt(m, b);
+    double likelihood = adapt_mixture(m, b);
     while (m->count > 1) {
         size_t c = least_useful(m, b, tried);
         if (c == m->count)
             return;
-        struct mixture w = without(m, c);
-        double less = adapt(&w, b);
+        struct mixture w = without_class(m, c);
+        double less = adapt_mixture(&w, b);
         if (likelihood - less >= worth && m->count <= NT_CLASSES_MAX) {
             tried[c] = true;
             continue;
@@ -236,7 +237,7 @@ static void eliminate(struct mixture *m, const struct bins *b, double worth)
     }
 }
 
-static void take(const struct mixture *m, struct nt_classes *out)
+static void take_classes(const struct mixture *m, struct nt_classes *out)
 {
     size_t order[PEAKS_MAX];
     double sum = 0;
@@ -258,8 +259,8 @@ static void take(const struct mixture *m, struct nt_classes *out)
 /* ---- few values -------------------------------------------------------------------------------
  */
 
-/* Too few for heaps: split where nothing lies for long. */
-static void split_few(const double *value, size_t n, struct mixture *m)
+/* Too few values for a density: splits at the widest gaps. */
+static void split_at_gaps(const double *value, size_t n, struct mixture *m)
 {
     size_t from = 0;
     for (size_t k = 1; k <= n; k++) {
@@ -281,18 +282,18 @@ int nt_classes_fit(double *value, size_t n, double noise, double outliers, struc
 {
     struct mixture m = {.noise = noise, .outliers = outliers};
     struct bins b;
-    qsort(value, n, sizeof *value, lower);
+    qsort(value, n, sizeof *value, lower_mean);
     if (n < FEW_VALUES) {
-        split_few(value, n, &m);
-        take(&m, out);
+        split_at_gaps(value, n, &m);
+        take_classes(&m, out);
         return 0;
     }
     if (bins_init(&b, value, n, noise / BINS_A_SD, err) < 0)
         return -1;
     int rc = find_peaks(&b, noise, m.mean, &m.count, err);
     if (rc == 0) {
-        eliminate(&m, &b, log((double)n) + 4);
-        take(&m, out);
+        eliminate_classes(&m, &b, log((double)n) + 4);
+        take_classes(&m, out);
     }
     bins_fini(&b);
     return rc;
@@ -308,7 +309,7 @@ double nt_classes_sd(const struct nt_classes *k, size_t c)
 
 static double log_density(const struct nt_classes *k, double ln, size_t c)
 {
-    double p = (1 - k->outliers) * density(ln, k->mean[c], nt_classes_sd(k, c));
+    double p = (1 - k->outliers) * normal_density(ln, k->mean[c], nt_classes_sd(k, c));
     double side = ln < k->mean[c] ? k->low_share : 1 - k->low_share;
     return log(p + k->outliers * side * OUTLIER_DENSITY + FLOOR);
 }

@@ -1,11 +1,11 @@
 /* Which latencies a network has: the classes of a one-dimensional mixture.
  *
- * In a network of tiers the latency of a pair depends on the lowest tier that both hosts are
- * under, so that the logarithms of all latencies stand in a few heaps. A heap is as wide as one
- * reading's noise and the difference between hosts make it: sd^2 = noise^2 + (spread / mean)^2.
- * Fitted by expectation and maximisation (Dempster, Laird, Rubin 1977) from the peaks of a kernel
- * density on, with uniform outliers; classes are then taken away while they gain less likelihood
- * than ln(values) + 4 (near to Schwarz 1978). */
+ * In a network of tiers the latency of a pair depends on the lowest tier that both hosts are under,
+ * so that the logarithms of all latencies form a few peaks. A peak is as wide as one reading's
+ * noise and the difference between hosts make it: sd^2 = noise^2 + (spread / mean)^2. Fitted by
+ * expectation and maximisation (Dempster, Laird, Rubin 1977) from the peaks of a kernel density on,
+ * with uniform outliers; classes are then taken away while they gain less likelihood than
+ * ln(values) + 4 (near to Schwarz 1978). */
 #ifndef NT_CLASS_FIT_H
 #define NT_CLASS_FIT_H
 
@@ -33,14 +33,14 @@ int nt_classes_fit(double *value, size_t n, double noise, double outliers, struc
 /* The relative sd of one reading in class c. */
 double nt_classes_sd(const struct nt_classes *classes, size_t c);
 
-/* What two readings of one pair that disagree say about outliers: which one is off, and to which
+/* What two readings of one pair that disagree show of outliers: which one is off, and to which
  * side. Counts go into low and high. */
 void nt_classes_blame(const struct nt_classes *classes, double ln, double other, double *low,
                       double *high);
 
 /* Evidence of one reading: ln of the likelihood of the best class up to `level` over that of the
- * best one above it, within -7 (a slow reading may always be an accident) and +12. 0 when there
- * is no class above. */
+ * best one above it, within -7 (a slow reading may always be an outlier) and +12. 0 when there is
+ * no class above. */
 double nt_classes_llr(const struct nt_classes *classes, double ln, size_t level);
 
 /* The nearest class; *sds (may be NULL) by how many sd the reading is off it. */

@@ -48,7 +48,7 @@ static int unite_cells(struct nt_clustering *m, uint32_t slot, uint32_t a, uint3
 
 static bool is_one(const struct nt_clustering *m, const struct nt_cells *c, uint32_t a, uint32_t b)
 {
-    return a != b && !c->cluster[a].gone && !c->cluster[b].gone &&
+    return a != b && !c->cluster[a].merged && !c->cluster[b].merged &&
            (double)c->sum[nt_cell_at(a, b)] > m->limits.same &&
            !(c->cluster[a].open && c->cluster[b].open); /* those were certainly different */
 }
@@ -162,7 +162,7 @@ static bool is_idle(const struct nt_cells *c)
     return c->done || (c->planned != SIZE_MAX && 8 * c->planned < seats_of(c));
 }
 
-static bool answers(const struct nt_clustering *m, const struct nt_cluster *k)
+static bool cluster_answers(const struct nt_clustering *m, const struct nt_cluster *k)
 {
     for (uint32_t i = 0; i < k->size; i++)
         if (!m->lost[k->seat[i]])
@@ -176,7 +176,7 @@ static bool is_certain(const struct nt_clustering *m, const struct nt_cells *c, 
     for (uint32_t b = 0; b < c->clusters && !c->done; b++) {
         const struct nt_cluster *y = &c->cluster[b];
         bool straggler = y->size <= STRAGGLER && c->cluster[a].size >= SOLID;
-        if (a != b && !y->gone && !straggler && answers(m, y) &&
+        if (a != b && !y->merged && !straggler && cluster_answers(m, y) &&
             (double)c->sum[nt_cell_at(a, b)] > m->limits.certain)
             return false;
     }
@@ -192,7 +192,7 @@ static int open_certain(struct nt_clustering *m, uint32_t slot, struct nt_err *e
     for (uint32_t k = 0; k < m->block[slot]->clusters; k++) {
         struct nt_cells *c = m->block[slot];
         struct nt_cluster *x = &c->cluster[k];
-        if (x->gone || x->open || x->size < 2 || !is_certain(m, c, k))
+        if (x->merged || x->open || x->size < 2 || !is_certain(m, c, k))
             continue;
         x->open = true;
         any = 1;
@@ -295,18 +295,18 @@ int nt_clustering_advance(struct nt_clustering *m, struct nt_err *err)
 /* Both stayed apart, so that what speaks for one cluster speaks against the two. Before anything is
  * read a cluster may well be one with another, but hardly with this one of all that there are: odds
  * of one to those others. */
-static void doubt_cell(struct nt_clustering *m, const struct nt_cells *c, uint32_t a, uint32_t b,
-                       double others)
+static void add_cell_error(struct nt_clustering *m, const struct nt_cells *c, uint32_t a,
+                           uint32_t b, double others)
 {
     double sum = (double)c->sum[nt_cell_at(a, b)];
-    double doubt = 1 / (1 + exp(-sum) * fmax(others, 1));
+    double error_probability = 1 / (1 + exp(-sum) * fmax(others, 1));
     const uint32_t end[2] = {a, b};
-    m->risk += doubt;
+    m->risk += error_probability;
     m->open_cells += sum > m->limits.certain;
     for (int k = 0; k < 2; k++) {
         uint32_t root = nt_clusters_find(&m->clusters, c->level, c->cluster[end[k]].seat[0]);
-        float *all = &m->doubt[c->level][root];
-        *all = fminf(*all + (float)doubt, 1);
+        float *all = &m->error_probability[c->level][root];
+        *all = fminf(*all + (float)error_probability, 1);
     }
 }
 
@@ -318,9 +318,9 @@ static bool is_unfinished(const struct nt_clustering *m, const struct nt_cells *
     return (double)c->sum[at] > m->limits.differ && c->count[at] < m->limits.tries_small;
 }
 
-static bool counts(const struct nt_clustering *m, const struct nt_cluster *c)
+static bool cluster_counts(const struct nt_clustering *m, const struct nt_cluster *c)
 {
-    return !c->gone && answers(m, c);
+    return !c->merged && cluster_answers(m, c);
 }
 
 void nt_clustering_finish(struct nt_clustering *m)
@@ -331,11 +331,11 @@ void nt_clustering_finish(struct nt_clustering *m)
         const struct nt_cells *c = m->block[s];
         double clusters = 0;
         for (uint32_t a = 0; c != NULL && a < c->clusters; a++)
-            clusters += counts(m, &c->cluster[a]);
+            clusters += cluster_counts(m, &c->cluster[a]);
         for (uint32_t a = 1; c != NULL && a < c->clusters; a++)
             for (uint32_t b = 0; b < a; b++)
-                if (counts(m, &c->cluster[a]) && counts(m, &c->cluster[b])) {
-                    doubt_cell(m, c, a, b, clusters - 1);
+                if (cluster_counts(m, &c->cluster[a]) && cluster_counts(m, &c->cluster[b])) {
+                    add_cell_error(m, c, a, b, clusters - 1);
                     open[c->level] += is_unfinished(m, c, a, b);
                     cells[c->level]++;
                 }
@@ -354,7 +354,7 @@ size_t nt_clustering_certain_level(const struct nt_clustering *m)
             continue;
         size_t certain = c->last && c->strict && c->done ? c->level : c->level + 1;
         for (size_t k = 0; k < c->clusters && certain == c->level; k++)
-            if (c->level > 0 && !c->cluster[k].gone && c->cluster[k].size > 1 &&
+            if (c->level > 0 && !c->cluster[k].merged && c->cluster[k].size > 1 &&
                 !c->cluster[k].open)
                 break; /* its inside is not known, so what is above stays the lowest */
         level = certain > level ? certain : level;
@@ -366,7 +366,7 @@ size_t nt_clustering_certain_level(const struct nt_clustering *m)
  * -----------------------------------------------------------------------------------
  */
 
-static int begin(struct nt_clustering *m, struct nt_err *err)
+static int begin_blocks(struct nt_clustering *m, struct nt_err *err)
 {
     uint32_t *seat = malloc((m->seats + 1) * sizeof *seat);
     if (seat == NULL)
@@ -383,7 +383,7 @@ int nt_clustering_init(struct nt_clustering *m, size_t seats, const struct nt_cl
                        struct nt_readings *ledger, const bool *lost, struct nt_err *err)
 {
     double same = fmax(16, log(TESTS_A_HOST * (double)(seats > 0 ? seats : 1) / RISK));
-    bool room = true;
+    bool allocated = true;
     *m = (struct nt_clustering){
         .seats = seats,
         .classes = classes,
@@ -395,14 +395,15 @@ int nt_clustering_init(struct nt_clustering *m, size_t seats, const struct nt_cl
     for (size_t l = 0; l < classes->count; l++) {
         m->block_of[l] = malloc((seats + 1) * sizeof *m->block_of[l]);
         m->place_of[l] = calloc(seats + 1, sizeof *m->place_of[l]);
-        m->doubt[l] = calloc(seats + 1, sizeof *m->doubt[l]);
-        room &= m->block_of[l] != NULL && m->place_of[l] != NULL && m->doubt[l] != NULL;
+        m->error_probability[l] = calloc(seats + 1, sizeof *m->error_probability[l]);
+        allocated &=
+            m->block_of[l] != NULL && m->place_of[l] != NULL && m->error_probability[l] != NULL;
         if (m->block_of[l] != NULL)
             memset(m->block_of[l], 0xff, (seats + 1) * sizeof *m->block_of[l]);
     }
-    if (!room)
+    if (!allocated)
         nt_err_set(err, NT_ERR_SYSTEM, "no memory for the tiers of %zu hosts", seats);
-    if (!room || begin(m, err) < 0) {
+    if (!allocated || begin_blocks(m, err) < 0) {
         nt_clustering_fini(m);
         return -1;
     }
@@ -417,7 +418,7 @@ void nt_clustering_fini(struct nt_clustering *m)
     for (size_t l = 0; l < NT_CLASSES_MAX; l++) {
         free(m->block_of[l]);
         free(m->place_of[l]);
-        free(m->doubt[l]);
+        free(m->error_probability[l]);
     }
     nt_clusters_fini(&m->clusters);
     *m = (struct nt_clustering){0};
@@ -434,7 +435,7 @@ int nt_clustering_settle(struct nt_clustering *m, struct nt_err *err)
 }
 
 /* The classes are fitted anew, to all readings: what was just enough may be a little less now. */
-int nt_clustering_recall(struct nt_clustering *m, struct nt_err *err)
+int nt_clustering_replay(struct nt_clustering *m, struct nt_err *err)
 {
     m->limits.same *= RECALL_SAME;
     m->limits.certain *= RECALL_CERTAIN;
@@ -460,7 +461,7 @@ void nt_clustering_reopen(struct nt_clustering *m)
     m->risk = 0;
     m->open_cells = m->unsettled = 0;
     for (size_t l = 0; l < m->clusters.levels; l++)
-        memset(m->doubt[l], 0, m->seats * sizeof *m->doubt[l]);
+        memset(m->error_probability[l], 0, m->seats * sizeof *m->error_probability[l]);
     for (size_t s = 0; s < m->slots; s++)
         if (m->block[s] != NULL) {
             m->block[s]->done = false;

@@ -25,18 +25,18 @@ struct nt_clustering {
     const bool *lost;
     struct nt_clusters clusters;
     struct nt_cell_limits limits;
-    size_t slots, room;
+    size_t slots, capacity;
     struct nt_cells **block; /* slots of them, some NULL; by group; owned */
     uint32_t
         *block_of[NT_CLASSES_MAX]; /* of a cluster's root at a level: its block, or UINT32_MAX */
     uint32_t *place_of[NT_CLASSES_MAX]; /* and its place in that */
     uint32_t groups;
     bool over;
-    double risk;                  /* when over: the sum of all cells' chances of being wrong */
-    size_t open_cells;            /* when over: neither same nor certainly different */
-    size_t unsettled;             /* when over: levels below this were not measured enough */
-    float *doubt[NT_CLASSES_MAX]; /* when over, of a cluster's root: the chance that it is one with
-                                     another; owned */
+    double risk;       /* when over: the sum of all cells' chances of being wrong */
+    size_t open_cells; /* when over: neither same nor certainly different */
+    size_t unsettled;  /* when over: levels below this were not measured enough */
+    float *error_probability[NT_CLASSES_MAX]; /* when over, of a cluster's root: the chance that it
+                                     is one with another; owned */
 };
 
 /* classes must not change from here on, but for the noise. The ledger is sorted. */
@@ -46,7 +46,7 @@ int nt_clustering_init(struct nt_clustering *clustering, size_t seats,
 void nt_clustering_fini(struct nt_clustering *clustering);
 
 /* What the readings in the ledger say by themselves: until no pair of clusters has more to say. */
-int nt_clustering_recall(struct nt_clustering *clustering, struct nt_err *err);
+int nt_clustering_replay(struct nt_clustering *clustering, struct nt_err *err);
 
 /* After recalling: what it left open may be read. */
 void nt_clustering_reopen(struct nt_clustering *clustering);
@@ -54,10 +54,10 @@ void nt_clustering_reopen(struct nt_clustering *clustering);
 /* The lowest level that is certain, as are all above it. */
 size_t nt_clustering_certain_level(const struct nt_clustering *clustering);
 
-/* ---- for who reads pair by pair ---------------------------------------------------------------
+/* ---- for reading pair by pair -----------------------------------------------------------------
  *
- * Settle, read pairs of clusters that are open (plan/draw_clusters.h), note them, and so on; finish
- * when no block has any. */
+ * Settle, read pairs of clusters that are open (plan/round_clusters.h), note them, and so on;
+ * finish when no block has any. */
 
 /* Counts in blocks what was read before they were made, opens clusters that are certain and joins
  * blocks that have little left to measure, until there is nothing of this to do. */

@@ -5,11 +5,11 @@
 
 int nt_clusters_init(struct nt_clusters *c, size_t seats, size_t levels, struct nt_err *err)
 {
-    bool room = true;
+    bool allocated = true;
     *c = (struct nt_clusters){.seats = seats, .levels = levels};
     for (size_t l = 0; l < levels; l++)
-        room &= (c->up[l] = calloc(seats + 1, sizeof *c->up[l])) != NULL;
-    if (!room) {
+        allocated &= (c->up[l] = calloc(seats + 1, sizeof *c->up[l])) != NULL;
+    if (!allocated) {
         nt_clusters_fini(c);
         return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu levels of %zu hosts", levels,
                           seats);

@@ -1,12 +1,12 @@
-/* How sure the shape is: the chance that every group that the readings can show is in the map, and
- * none that is not there. How well what is stated meets the truth is shown by `make bench`
+/* How certain the shape is: the probability that every group that the readings can show is in the
+ * map, and none that is not there. How well what is stated meets the truth is shown by `make bench`
  * (tests/bench believe and confidence). */
 #include "confidence.h"
 
 #include "stats.h"
 
 /* Expected number of stated groups that are not there as they are stated. */
-static double invented(const struct nt_model *m)
+static double invented_groups(const struct nt_model *m)
 {
     double risk = 0;
     for (size_t k = 0; k < m->links; k++)
@@ -17,7 +17,7 @@ static double invented(const struct nt_model *m)
 
 /* How much nearer two hosts are whose switch the map may have missed: as the nearest switches that
  * it has, or a hop of a large machine, which is 7 to 10 % of the latency. */
-static double hop(const struct nt_work *w, const struct nt_model *m, double level)
+static double usual_hop(const struct nt_work *w, const struct nt_model *m, double level)
 {
     double least = 0.08 * level;
     for (size_t k = 0; k < m->links; k++)
@@ -26,9 +26,9 @@ static double hop(const struct nt_work *w, const struct nt_model *m, double leve
     return fmax(least, 2 * nt_noise_sd(&w->noise, level));
 }
 
-/* Chance that two hosts of a switch, a hop nearer to each other, would have stayed hidden among its
- * hosts, of the switch where it is most likely. */
-static double missed(const struct nt_work *w, const struct nt_model *m)
+/* Chance that two hosts of a switch, a hop nearer to each other, would not have been found among
+ * its hosts, of the switch where it is most likely. */
+static double missed_groups(const struct nt_work *w, const struct nt_model *m)
 {
     double most = 0;
     for (size_t g = 0; g < w->groups; g++) {
@@ -36,14 +36,14 @@ static double missed(const struct nt_work *w, const struct nt_model *m)
         double level = 2 * (double)w->offset[w->member[w->start[g]]];
         if (hosts < 3)
             continue;
-        double z = hop(w, m, level) / nt_noise_sd(&w->noise, level);
+        double z = usual_hop(w, m, level) / nt_noise_sd(&w->noise, level);
         double limit = sqrt(2 * log(hosts * (hosts - 1) / 2));
         most = fmax(most, nt_normal_cdf(limit - z));
     }
     return most;
 }
 
-/* What speaks against the shape, each with its weight in the ln of the odds, fitted (logistic
+/* Evidence against the shape, each with its weight in the ln of the odds, fitted (logistic
  * regression) to the jobs of tests/bench believe and the networks of bench_confidence with seeds of
  * their own. */
 struct evidence {
@@ -59,8 +59,8 @@ static struct evidence find_evidence(const struct nt_work *w, const struct nt_mo
                                      double misfit)
 {
     double n = (double)w->n;
-    return (struct evidence){.invented = invented(model),
-                             .missed = missed(w, model),
+    return (struct evidence){.invented = invented_groups(model),
+                             .missed = missed_groups(w, model),
                              .off = (double)model->pairs_off / (double)w->pairs,
                              .low = w->low_share,
                              .unknown = 1 - 2 * (double)w->pairs / (n * (n - 1)),

@@ -1,7 +1,7 @@
-/* Takes out the edges of a joined tree that noise alone could make.
+/* Removes the edges of a joined tree that noise alone could make.
  *
- * The length of an edge is measured by four branches: mean distance over it, minus half of the
- * mean distances between the branches at each end. That is free of everything that hangs on the
+ * The length of an edge is measured by four branches: mean distance over it, minus half of the mean
+ * distances between the branches at each end. That does not depend on the lengths within the
  * branches. In depth-first order every branch is a range of groups, or the rest of the tree, so
  * sums over a block of pairs come from one table of running sums. */
 #include "work.h"
@@ -21,7 +21,7 @@ struct table {
     struct nt_tree *tree;
     size_t groups, nodes;
     uint32_t *parent;              /* nodes; itself for the root */
-    bool *gone;                    /* nodes: contracted */
+    bool *removed;                 /* nodes: contracted */
     double *length, *z;            /* nodes: of the edge to the parent */
     uint32_t *child_start, *child; /* children of each node */
     uint32_t *held_start, *held;   /* groups of each node */
@@ -39,7 +39,7 @@ static int table_init(struct table *t, const struct nt_work *w, struct nt_tree *
     size_t g = w->groups, v = tree->nodes;
     *t = (struct table){.w = w, .tree = tree, .groups = g, .nodes = v};
     t->parent = nt_arena_array(memory, v + 1, sizeof *t->parent);
-    t->gone = nt_arena_array(memory, v + 1, sizeof *t->gone);
+    t->removed = nt_arena_array(memory, v + 1, sizeof *t->removed);
     t->length = nt_arena_array(memory, v + 1, sizeof *t->length);
     t->z = nt_arena_array(memory, v + 1, sizeof *t->z);
     t->child_start = nt_arena_array(memory, v + 3, sizeof *t->child_start);
@@ -61,14 +61,14 @@ static int table_init(struct table *t, const struct nt_work *w, struct nt_tree *
 }
 
 /* Parents by a walk from the last node, which is an inner one when there is any. */
-static void hang(struct table *t)
+static void root_tree(struct table *t)
 {
     const struct nt_tree *tree = t->tree;
     for (size_t v = 0; v < t->nodes; v++)
         t->parent[v] = UINT32_MAX;
     uint32_t root = (uint32_t)(t->nodes - 1);
     t->parent[root] = root;
-    /* edges of a joined tree name the later node second, so one pass downwards hangs them all */
+    /* edges of a joined tree name the later node second, so one pass downwards gives all parents */
     for (size_t e = tree->edges; e-- > 0;) {
         uint32_t a = tree->edge[e].a, b = tree->edge[e].b;
         if (t->parent[b] != UINT32_MAX && t->parent[a] == UINT32_MAX)
@@ -101,7 +101,7 @@ static void order_groups(struct table *t)
     owner = t->last; /* nodes of them, free too */
     for (size_t v = 0; v < t->nodes; v++) {
         bool is_root = t->parent[v] == v;
-        owner[v] = t->gone[v] || is_root ? UINT32_MAX : t->parent[v];
+        owner[v] = t->removed[v] || is_root ? UINT32_MAX : t->parent[v];
         if (is_root)
             root = (uint32_t)v;
     }
@@ -149,7 +149,8 @@ static void sum_groups(struct table *t)
     }
 }
 
-static double block(const double *s, size_t m, uint32_t a, uint32_t b, uint32_t c, uint32_t d)
+static double block_variance(const double *s, size_t m, uint32_t a, uint32_t b, uint32_t c,
+                             uint32_t d)
 {
     return s[b * m + d] - s[a * m + d] - s[b * m + c] + s[a * m + c];
 }
@@ -163,8 +164,8 @@ static double block_of(const struct table *t, const double *s, struct branch x, 
         x = y;
         y = swap;
     }
-    double v = block(s, m, x.first, x.last, y.first, y.last);
-    return y.rest ? block(s, m, x.first, x.last, 0, all) - v : v;
+    double v = block_variance(s, m, x.first, x.last, y.first, y.last);
+    return y.rest ? block_variance(s, m, x.first, x.last, 0, all) - v : v;
 }
 
 static double range_of(const struct table *t, const double *s, struct branch x)
@@ -174,8 +175,8 @@ static double range_of(const struct table *t, const double *s, struct branch x)
 }
 
 /* Mean distance between two branches and its variance; false when no pair was measured. */
-static bool cell(const struct table *t, struct branch x, struct branch y, double *mean,
-                 double *variance)
+static bool between_branches(const struct table *t, struct branch x, struct branch y, double *mean,
+                             double *variance)
 {
     double pairs = block_of(t, t->weight, x, y);
     if (!(pairs > 0.5))
@@ -195,7 +196,7 @@ struct mean {
 static void mean_add(struct mean *m, const struct table *t, struct branch x, struct branch y)
 {
     double mean, variance;
-    if (!cell(t, x, y, &mean, &variance))
+    if (!between_branches(t, x, y, &mean, &variance))
         return;
     m->sum += mean;
     m->variance += variance;
@@ -203,9 +204,9 @@ static void mean_add(struct mean *m, const struct table *t, struct branch x, str
 }
 
 /* Half of the mean distance between the branches, and the variance of that. A single branch can
- * only be a group that hangs on the node itself; then the error of its own level counts. */
-static bool inside(const struct table *t, const struct branch *branch, size_t count, double *half,
-                   double *variance)
+ * only be a group that is attached to the node itself; then the error of its own level counts. */
+static bool inside_branches(const struct table *t, const struct branch *branch, size_t count,
+                            double *half, double *variance)
 {
     struct mean m = {0, 0, 0};
     *half = *variance = 0;
@@ -231,7 +232,7 @@ static bool inside(const struct table *t, const struct branch *branch, size_t co
 }
 
 /* Branches at node v except the one towards node `except` (its parent, or a child). */
-static size_t branches(const struct table *t, uint32_t v, uint32_t except, struct branch *out)
+static size_t list_branches(const struct table *t, uint32_t v, uint32_t except, struct branch *out)
 {
     size_t count = 0;
     for (uint32_t k = t->held_start[v]; k < t->held_start[v + 1]; k++) {
@@ -248,18 +249,18 @@ static size_t branches(const struct table *t, uint32_t v, uint32_t except, struc
     return count;
 }
 
-static void measure(struct table *t, uint32_t v)
+static void measure_edge(struct table *t, uint32_t v)
 {
     uint32_t u = t->parent[v];
-    size_t p = branches(t, u, v, t->at_parent), c = branches(t, v, u, t->at_child);
+    size_t p = list_branches(t, u, v, t->at_parent), c = list_branches(t, v, u, t->at_child);
     struct mean across = {0, 0, 0};
     double half_p, half_c, variance_p, variance_c;
     for (size_t i = 0; i < p; i++)
         for (size_t j = 0; j < c; j++)
             mean_add(&across, t, t->at_parent[i], t->at_child[j]);
     t->length[v] = t->z[v] = 0;
-    if (across.count < 1 || !inside(t, t->at_parent, p, &half_p, &variance_p) ||
-        !inside(t, t->at_child, c, &half_c, &variance_c))
+    if (across.count < 1 || !inside_branches(t, t->at_parent, p, &half_p, &variance_p) ||
+        !inside_branches(t, t->at_child, c, &half_c, &variance_c))
         return;
     t->length[v] = across.sum / across.count - half_p - half_c;
     double variance = across.variance / across.count / across.count + variance_p + variance_c;
@@ -275,46 +276,46 @@ static bool is_host(const struct table *t, uint32_t v)
 }
 
 /* Neighbour joining takes the best of all ways to part the groups; a leaf's own edge is given. */
-static double limit(const struct table *t, uint32_t v)
+static double edge_limit(const struct table *t, uint32_t v)
 {
     size_t below = t->last[v] - t->first[v];
     bool leaf = t->child_start[v] == t->child_start[v + 1];
-    double ln_ways = leaf ? log((double)t->groups) : nt_ways_two(t->groups, below);
-    return nt_null_limit(ln_ways, t->w->noise.df);
+    double ln_ways = leaf ? log((double)t->groups) : nt_ln_choose(t->groups, below);
+    return nt_null_distribution_limit(ln_ways, t->w->noise.df);
 }
 
 static void take_out(struct table *t, uint32_t v)
 {
     uint32_t u = t->parent[v];
-    t->gone[v] = true;
+    t->removed[v] = true;
     for (size_t g = 0; g < t->groups; g++)
         if (t->tree->node_of[g] == v)
             t->tree->node_of[g] = u;
     for (size_t c = 0; c < t->nodes; c++)
-        if (t->parent[c] == v && !t->gone[c])
+        if (t->parent[c] == v && !t->removed[c])
             t->parent[c] = u;
 }
 
 /* One stage: measures all edges, takes out the weakest that fail; false when none does. Those
  * beyond half of the way from the weakest to the limit may pass once the others are gone. */
-static bool stage(struct table *t)
+static bool contract_edges(struct table *t)
 {
     double weakest = 1;
     order_groups(t);
     sum_groups(t);
     for (uint32_t v = 0; v < t->nodes; v++) {
-        if (t->gone[v] || t->parent[v] == v)
+        if (t->removed[v] || t->parent[v] == v)
             continue;
-        measure(t, v);
-        if (!is_host(t, v) && t->z[v] / limit(t, v) < weakest)
-            weakest = t->z[v] / limit(t, v);
+        measure_edge(t, v);
+        if (!is_host(t, v) && t->z[v] / edge_limit(t, v) < weakest)
+            weakest = t->z[v] / edge_limit(t, v);
     }
     if (weakest >= 1)
         return false;
     double until = weakest < 0 ? 0.25 : weakest + 0.25 * (1 - weakest);
     for (uint32_t v = 0; v < t->nodes; v++) {
-        bool edge = !t->gone[v] && t->parent[v] != v && !is_host(t, v);
-        t->stack[v] = edge && t->z[v] / limit(t, v) <= until;
+        bool edge = !t->removed[v] && t->parent[v] != v && !is_host(t, v);
+        t->stack[v] = edge && t->z[v] / edge_limit(t, v) <= until;
     }
     for (uint32_t v = 0; v < t->nodes; v++)
         if (t->stack[v] != 0)
@@ -322,18 +323,18 @@ static bool stage(struct table *t)
     return true;
 }
 
-int nt_tiers_contract(const struct nt_work *w, struct nt_tree *tree, struct nt_err *err)
+int nt_group_tree_contract(const struct nt_work *w, struct nt_tree *tree, struct nt_err *err)
 {
     NT_SCOPED struct nt_arena memory = {0};
     struct table t;
     if (table_init(&t, w, tree, &memory, err) < 0)
         return -1;
-    hang(&t);
-    while (stage(&t))
+    root_tree(&t);
+    while (contract_edges(&t))
         ;
     tree->edges = 0;
     for (uint32_t v = 0; v < t.nodes; v++)
-        if (!t.gone[v] && t.parent[v] != v)
+        if (!t.removed[v] && t.parent[v] != v)
             tree->edge[tree->edges++] = (struct nt_tree_edge){v, t.parent[v], t.length[v], t.z[v]};
     return 0;
 }

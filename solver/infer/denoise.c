@@ -1,4 +1,4 @@
-/* What noise cannot make of a matrix of readings. */
+/* The part of a matrix of readings that noise does not explain. */
 #include <lapacke.h>
 #include <string.h>
 
@@ -12,14 +12,14 @@ enum { ROUNDS = 8, ROUNDS_LARGE = 4, LARGE = 128 };
  * table IV for square matrices). */
 static const double ABOVE_MEDIAN = 2.858;
 
-struct room {
+struct scratch {
     double *full;  /* n*n: readings with the gaps filled, then eigenvectors */
     double *value; /* n */
     float *size;   /* n*n/2 */
 };
 
-/* Rows' middles say what a missing pair is like before anything better is known. */
-static void first_guess(const struct nt_work *w, struct room *r, float *out)
+/* Missing pairs start with the medians of their rows. */
+static void first_guess(const struct nt_work *w, struct scratch *r, float *out)
 {
     size_t n = w->n;
     for (size_t i = 0; i < n; i++) {
@@ -35,7 +35,7 @@ static void first_guess(const struct nt_work *w, struct room *r, float *out)
 }
 
 /* Relative residuals beyond this are wrong readings. */
-static float find_reach(const struct nt_work *w, const float *out, struct room *r)
+static float find_reach(const struct nt_work *w, const float *out, struct scratch *r)
 {
     size_t count = 0;
     for (size_t i = 1; i < w->n; i++)
@@ -47,7 +47,7 @@ static float find_reach(const struct nt_work *w, const float *out, struct room *
     return count > 0 ? 4 * 1.4826f * nt_stats_median(r->size, count) : 0;
 }
 
-static void fill(const struct nt_work *w, const float *out, float reach, struct room *r)
+static void fill_missing(const struct nt_work *w, const float *out, float reach, struct scratch *r)
 {
     for (size_t k = 0; k < w->n * w->n; k++) {
         float v = w->d[k];
@@ -57,7 +57,7 @@ static void fill(const struct nt_work *w, const float *out, float reach, struct 
 }
 
 /* Sums the parts above the threshold. */
-static int project(size_t n, struct room *r, float *out, struct nt_err *err)
+static int project_spectrum(size_t n, struct scratch *r, float *out, struct nt_err *err)
 {
     lapack_int m = (lapack_int)n;
     if (LAPACKE_dsyevd(LAPACK_COL_MAJOR, 'V', 'L', m, r->full, m, r->value) != 0)
@@ -84,16 +84,16 @@ int nt_denoise(const struct nt_work *w, float *out, struct nt_err *err)
     size_t n = w->n;
     int rounds = n > LARGE ? ROUNDS_LARGE : ROUNDS, status = 0;
     NT_SCOPED struct nt_arena memory = {0};
-    struct room r = {.full = nt_arena_array(&memory, n * n, sizeof *r.full),
-                     .value = nt_arena_array(&memory, n, sizeof *r.value),
-                     .size = nt_arena_array(&memory, n * n, sizeof *r.size)};
+    struct scratch r = {.full = nt_arena_array(&memory, n * n, sizeof *r.full),
+                        .value = nt_arena_array(&memory, n, sizeof *r.value),
+                        .size = nt_arena_array(&memory, n * n, sizeof *r.size)};
     if (nt_arena_check(&memory, err) != 0)
         return -1;
     first_guess(w, &r, out);
     for (int round = 0; round < rounds && status == 0; round++) {
-        /* at first all that was measured counts: the guess knows no structure */
-        fill(w, out, round < 2 ? INFINITY : find_reach(w, out, &r), &r);
-        status = project(n, &r, out, err);
+        /* at first every reading counts: the start has no structure to judge them by */
+        fill_missing(w, out, round < 2 ? INFINITY : find_reach(w, out, &r), &r);
+        status = project_spectrum(n, &r, out, err);
     }
     for (size_t i = 0; i < n && status == 0; i++)
         out[i * n + i] = NAN;

@@ -11,10 +11,10 @@
 #include "memory.h"
 #include "stats.h"
 
-/* SMALL: fewer hosts have no spectrum to speak of. ALWAYS: fewer are tried from all starts. */
+/* SMALL: with fewer hosts a spectrum means little. ALWAYS: with fewer, all starts are tried. */
 enum { ROUNDS = 3, SMALL = 8, STARTS = 8, ALWAYS = 24 };
 
-/* A regular network of less doubt needs no second try. */
+/* A regular network with smaller error odds needs no second try. */
 static const double SURE = 0.05;
 
 void nt_direct_fini(struct nt_direct *d)
@@ -38,7 +38,7 @@ static int direct_init(struct nt_direct *d, size_t n, struct nt_err *err)
 }
 
 /* What the links are guessed from: readings, or what is left of them without noise. */
-struct sight {
+struct readings_view {
     const float *seen; /* n*n */
     bool whole; /* no holes, nothing wrong: a graph in parts is joined at its nearest hosts */
     uint16_t *partner; /* with whom host i has a reading: from first[i] to first[i+1] */
@@ -46,11 +46,11 @@ struct sight {
 };
 
 /* seen is borrowed, and has so many readings, both directions counted. */
-static int sight_init(struct sight *s, const float *seen, bool whole, size_t n, size_t readings,
-                      struct nt_arena *memory, struct nt_err *err)
+static int readings_view_init(struct readings_view *s, const float *seen, bool whole, size_t n,
+                              size_t readings, struct nt_arena *memory, struct nt_err *err)
 {
     uint32_t count = 0;
-    *s = (struct sight){.seen = seen, .whole = whole};
+    *s = (struct readings_view){.seen = seen, .whole = whole};
     s->partner = nt_arena_array(memory, readings + 1, sizeof *s->partner);
     s->first = nt_arena_array(memory, n + 1, sizeof *s->first);
     if (nt_arena_check(memory, err) != 0)
@@ -70,14 +70,15 @@ static int sight_init(struct sight *s, const float *seen, bool whole, size_t n, 
 /* Whether a and b differ by more than reach from less than that share of the third hosts, of which
  * there are three at least. Costs what the host with fewer readings has, and ends once too many
  * differ for that: of a few readings each, all third hosts would be n*n*n steps for nothing. */
-static bool agree(const struct sight *sight, const struct nt_direct *d, size_t a, size_t b,
-                  float reach, double share, struct nt_direct_effort *effort)
+static bool hops_agree(const struct readings_view *readings_view, const struct nt_direct *d,
+                       size_t a, size_t b, float reach, double share,
+                       struct nt_direct_effort *effort)
 {
-    const uint32_t *first = sight->first;
+    const uint32_t *first = readings_view->first;
     size_t fewer = first[a + 1] - first[a] <= first[b + 1] - first[b] ? a : b;
-    const uint16_t *begin = sight->partner + first[fewer], *k = begin;
-    const uint16_t *end = sight->partner + first[fewer + 1];
-    const float *x = sight->seen + a * d->n, *y = sight->seen + b * d->n;
+    const uint16_t *begin = readings_view->partner + first[fewer], *k = begin;
+    const uint16_t *end = readings_view->partner + first[fewer + 1];
+    const float *x = readings_view->seen + a * d->n, *y = readings_view->seen + b * d->n;
     float shift = d->offset[a] - d->offset[b];
     double most = share * (double)(end - k);
     size_t known = 0, apart = 0;
@@ -90,26 +91,27 @@ static bool agree(const struct sight *sight, const struct nt_direct *d, size_t a
     return known >= 3 && (double)apart / (double)known < share;
 }
 
-static float at(const struct sight *sight, const struct nt_direct *d, size_t i, size_t j)
+static float reading_at(const struct readings_view *readings_view, const struct nt_direct *d,
+                        size_t i, size_t j)
 {
-    return sight->seen[i * d->n + j] - d->offset[i] - d->offset[j];
+    return readings_view->seen[i * d->n + j] - d->offset[i] - d->offset[j];
 }
 
 /* The middles of the readings of linked and unlinked pairs give one hop and two. */
-static double hop_guess(const struct sight *sight, const struct nt_direct *d, double cut,
-                        float *values)
+static double hop_guess(const struct readings_view *readings_view, const struct nt_direct *d,
+                        double cut, float *values)
 {
     size_t n = d->n, one = 0, two = 0;
     for (size_t i = 1; i < n && one < n * 8; i++)
         for (size_t j = 0; j < i; j++)
-            if ((double)at(sight, d, i, j) < cut)
-                values[one++] = at(sight, d, i, j);
+            if ((double)reading_at(readings_view, d, i, j) < cut)
+                values[one++] = reading_at(readings_view, d, i, j);
     if (one == 0)
         return 0;
     double first = (double)nt_stats_median(values, one);
     for (size_t i = 1; i < n && two < n * 8; i++)
         for (size_t j = 0; j < i && two < n * 8; j++) {
-            double v = (double)at(sight, d, i, j);
+            double v = (double)reading_at(readings_view, d, i, j);
             if (v >= cut && v < cut + 2 * (cut - first))
                 values[two++] = (float)v;
         }
@@ -123,8 +125,8 @@ static void set_link(struct nt_direct *d, size_t i, size_t j, bool is)
 }
 
 /* Links by reading; false: too many. *parts: how many the graph is in. */
-static bool link_near(const struct sight *sight, struct nt_direct *d, double cut, size_t limit,
-                      uint32_t *up, size_t *parts)
+static bool link_near(const struct readings_view *readings_view, struct nt_direct *d, double cut,
+                      size_t limit, uint32_t *up, size_t *parts)
 {
     uint32_t n = (uint32_t)d->n;
     d->links = 0;
@@ -133,7 +135,7 @@ static bool link_near(const struct sight *sight, struct nt_direct *d, double cut
     nt_sets_init(up, n);
     for (uint32_t i = 1; i < n; i++)
         for (uint32_t j = 0; j < i; j++)
-            if ((double)at(sight, d, i, j) < cut) {
+            if ((double)reading_at(readings_view, d, i, j) < cut) {
                 set_link(d, i, j, true);
                 *parts -= nt_sets_join(up, i, j);
                 if (d->links > limit)
@@ -143,7 +145,7 @@ static bool link_near(const struct sight *sight, struct nt_direct *d, double cut
 }
 
 /* Joins the parts at their nearest hosts. */
-static void join_parts(const struct sight *sight, struct nt_direct *d, uint32_t *up)
+static void join_parts(const struct readings_view *readings_view, struct nt_direct *d, uint32_t *up)
 {
     uint32_t n = (uint32_t)d->n;
     nt_sets_init(up, n);
@@ -156,8 +158,9 @@ static void join_parts(const struct sight *sight, struct nt_direct *d, uint32_t 
         uint32_t a = 0, b = 0;
         for (uint32_t i = 1; i < n; i++)
             for (uint32_t j = 0; j < i; j++)
-                if (at(sight, d, i, j) < least && nt_sets_find(up, i) != nt_sets_find(up, j)) {
-                    least = at(sight, d, i, j);
+                if (reading_at(readings_view, d, i, j) < least &&
+                    nt_sets_find(up, i) != nt_sets_find(up, j)) {
+                    least = reading_at(readings_view, d, i, j);
                     a = i;
                     b = j;
                 }
@@ -168,32 +171,32 @@ static void join_parts(const struct sight *sight, struct nt_direct *d, uint32_t 
     }
 }
 
-/* Links by reading, then each judged by all third hosts; pairs without a reading, or with one
- * that cannot be, become links when third hosts say so. false: not a sparse network. */
-static bool take_links(const struct sight *sight, struct nt_direct *d, double cut, double hop,
-                       uint32_t *up, struct nt_direct_effort *effort)
+/* Links by reading, then each judged by all third hosts; pairs without a reading, or with an
+ * impossible one, become links when third hosts show it. false: not a sparse network. */
+static bool take_links(const struct readings_view *readings_view, struct nt_direct *d, double cut,
+                       double hop, uint32_t *up, struct nt_direct_effort *effort)
 {
     size_t n = d->n, most = n * (n - 1) / 2, parts;
     float reach = (float)(1.5 * hop);
     size_t limit = n * NT_DIRECT_DEGREE_MAX / 2 < most ? n * NT_DIRECT_DEGREE_MAX / 2 : most;
-    if (!link_near(sight, d, cut, limit, up, &parts))
+    if (!link_near(readings_view, d, cut, limit, up, &parts))
         return false;
     /* groups of hosts behind switches: near each other, and far from all others */
-    if (parts > 1 + n / (sight->whole ? 4 : 20))
+    if (parts > 1 + n / (readings_view->whole ? 4 : 20))
         return false;
     for (size_t i = 1; i < n && !nt_direct_is_spent(effort); i++)
         for (size_t j = 0; j < i; j++) {
-            float v = at(sight, d, i, j);
+            float v = reading_at(readings_view, d, i, j);
             bool near = d->linked[i * n + j], is = near;
             if (near)
-                is = n < 6 || agree(sight, d, i, j, reach, 0.2, effort);
+                is = n < 6 || hops_agree(readings_view, d, i, j, reach, 0.2, effort);
             else if (v != v || (double)v > cut + 40 * hop)
-                is = n >= 6 && agree(sight, d, i, j, reach, 0.04, effort);
+                is = n >= 6 && hops_agree(readings_view, d, i, j, reach, 0.04, effort);
             if (is != near)
                 set_link(d, i, j, is);
         }
-    if (sight->whole && parts > 1)
-        join_parts(sight, d, up);
+    if (readings_view->whole && parts > 1)
+        join_parts(readings_view, d, up);
     return d->links + 1 >= n && d->links <= limit;
 }
 
@@ -229,7 +232,7 @@ static bool count_hops(struct nt_direct *d, uint32_t *queue, uint32_t *neighbour
     return true;
 }
 
-struct room {
+struct scratch {
     struct nt_direct try, start[STARTS]; /* starts: the best first */
     size_t starts;
     uint32_t *queue, *neighbour;
@@ -243,10 +246,10 @@ static size_t starts_for(size_t n)
     return n <= 64 ? STARTS : n <= 256 ? 3 : 2;
 }
 
-static int room_init(struct room *r, size_t n, struct nt_direct_effort *effort,
-                     struct nt_arena *memory, struct nt_err *err)
+static int scratch_init(struct scratch *r, size_t n, struct nt_direct_effort *effort,
+                        struct nt_arena *memory, struct nt_err *err)
 {
-    *r = (struct room){.effort = effort};
+    *r = (struct scratch){.effort = effort};
     if (direct_init(&r->try, n, err) < 0)
         return -1;
     for (; r->starts < starts_for(n); r->starts++)
@@ -261,7 +264,7 @@ static int room_init(struct room *r, size_t n, struct nt_direct_effort *effort,
     return nt_arena_check(memory, err);
 }
 
-static void room_fini(struct room *r)
+static void scratch_fini(struct scratch *r)
 {
     nt_direct_fini(&r->try);
     for (size_t k = 0; k < r->starts; k++)
@@ -269,7 +272,7 @@ static void room_fini(struct room *r)
 }
 
 /* Keeps the graph if it is new and among the best. */
-static void keep(struct room *r, const struct nt_direct *d)
+static void keep_best(struct scratch *r, const struct nt_direct *d)
 {
     size_t n = d->n, k = r->starts - 1;
     if (!(d->score < r->start[k].score))
@@ -289,22 +292,23 @@ static void keep(struct room *r, const struct nt_direct *d)
     r->start[k].offset = own.offset;
 }
 
-static void try_cut(const struct nt_work *w, const struct sight *sight, double cut, struct room *r)
+static void try_cut(const struct nt_work *w, const struct readings_view *readings_view, double cut,
+                    struct scratch *r)
 {
     struct nt_direct *d = &r->try;
     memcpy(d->offset, r->offset, w->n * sizeof *d->offset);
-    double hop = hop_guess(sight, d, cut, r->values);
-    if (!(hop > 0) || !take_links(sight, d, cut, hop, r->queue, r->effort) ||
+    double hop = hop_guess(readings_view, d, cut, r->values);
+    if (!(hop > 0) || !take_links(readings_view, d, cut, hop, r->queue, r->effort) ||
         nt_direct_is_spent(r->effort) || !count_hops(d, r->queue, r->neighbour, r->first))
         return;
     nt_direct_fit(w, d, r->values);
     r->effort->steps += NT_DIRECT_FIT_STEPS * w->pairs;
     d->cost = INFINITY;
-    keep(r, d);
+    keep_best(r, d);
 }
 
-static int try_cuts(const struct nt_work *w, const struct sight *sight, struct room *r,
-                    struct nt_err *err)
+static int try_cuts(const struct nt_work *w, const struct readings_view *readings_view,
+                    struct scratch *r, struct nt_err *err)
 {
     const struct nt_direct *best = &r->start[0];
     memset(r->offset, 0, w->n * sizeof *r->offset);
@@ -312,21 +316,21 @@ static int try_cuts(const struct nt_work *w, const struct sight *sight, struct r
         struct nt_direct_cut cut[NT_DIRECT_CUTS];
         size_t cuts;
         double before = best->score;
-        if (nt_direct_cuts(sight->seen, r->offset, w->n, cut, &cuts, err) < 0)
+        if (nt_direct_cuts(readings_view->seen, r->offset, w->n, cut, &cuts, err) < 0)
             return -1;
         for (size_t c = 0; c < cuts; c++)
-            try_cut(w, sight, cut[c].at, r);
+            try_cut(w, readings_view, cut[c].at, r);
         if (!(best->score < before) || !best->offsets)
             break;
-        /* own overheads blur the readings: cut again without them */
+        /* overheads of the hosts widen the distribution: cut again without them */
         memcpy(r->offset, best->offset, w->n * sizeof *r->offset);
     }
     return 0;
 }
 
-/* Noise may leave no valley at all: cuts that give the hosts two links, three, ... in the mean. */
-static int try_degrees(const struct nt_work *w, const struct sight *sight, struct room *r,
-                       struct nt_err *err)
+/* Noise may fill all valleys: cuts that give the hosts two links, three, ... in the mean. */
+static int try_degrees(const struct nt_work *w, const struct readings_view *readings_view,
+                       struct scratch *r, struct nt_err *err)
 {
     const double degrees[] = {2, 3, 4, 5, 6, 8};
     size_t n = w->n, count = 0;
@@ -337,22 +341,23 @@ static int try_degrees(const struct nt_work *w, const struct sight *sight, struc
     memset(r->offset, 0, n * sizeof *r->offset);
     for (size_t i = 1; i < n; i++)
         for (size_t j = 0; j < i; j++)
-            v[count++] = sight->seen[i * n + j];
+            v[count++] = readings_view->seen[i * n + j];
     for (size_t k = 0; k < sizeof degrees / sizeof *degrees; k++)
         if (degrees[k] < (double)n - 1)
-            try_cut(w, sight, (double)nt_stats_quantile(v, count, degrees[k] / ((double)n - 1)), r);
+            try_cut(w, readings_view,
+                    (double)nt_stats_quantile(v, count, degrees[k] / ((double)n - 1)), r);
     return 0;
 }
 
 /* The same without noise. */
-static int try_clean(const struct nt_work *w, struct room *r, struct nt_err *err)
+static int try_denoised(const struct nt_work *w, struct scratch *r, struct nt_err *err)
 {
     NT_SCOPED struct nt_arena memory = {0};
-    struct sight clean;
+    struct readings_view clean;
     if (w->n > NT_DENOISE_HOSTS_MAX || w->n < SMALL)
         return 0;
     if (nt_denoise(w, r->clean, err) < 0 ||
-        sight_init(&clean, r->clean, true, w->n, w->n * w->n, &memory, err) < 0)
+        readings_view_init(&clean, r->clean, true, w->n, w->n * w->n, &memory, err) < 0)
         return -1;
     int status = try_cuts(w, &clean, r, err);
     if (status == 0)
@@ -395,7 +400,7 @@ static bool is_crowded(const struct nt_direct *d)
 static int is_sure(const struct nt_work *w, struct nt_direct *d, bool *sure, struct nt_err *err)
 {
     *sure = false;
-    if (!d->regular || !(d->doubt < SURE) || w->n < ALWAYS)
+    if (!d->regular || !(d->error_odds < SURE) || w->n < ALWAYS)
         return 0;
     if (find_misfit(w, d, err) < 0)
         return -1;
@@ -403,8 +408,8 @@ static int is_sure(const struct nt_work *w, struct nt_direct *d, bool *sure, str
     return 0;
 }
 
-/* One that toggling leaves without hops that cost something is none. */
-static int toggle_start(const struct nt_work *w, struct nt_direct *d, struct room *r, bool *sure,
+/* It is none when after toggling a hop has no latency. */
+static int toggle_start(const struct nt_work *w, struct nt_direct *d, struct scratch *r, bool *sure,
                         struct nt_err *err)
 {
     if (nt_direct_toggle(w, d, r->effort, err) < 0)
@@ -414,18 +419,18 @@ static int toggle_start(const struct nt_work *w, struct nt_direct *d, struct roo
     return is_sure(w, d, sure, err);
 }
 
-/* Toggles the starts until one is regular and leaves no doubt: chance makes no torus. One that is
- * far from what is to be beaten then shows that no other will do it. */
-static int toggle_all(const struct nt_work *w, double to_beat, struct room *r, size_t *best,
+/* Toggles the starts until one is regular with certainty: noise does not make a torus. If its score
+ * is far from the one to beat, no other start will reach that. */
+static int toggle_all(const struct nt_work *w, double to_beat, struct scratch *r, size_t *best,
                       bool *sure, struct nt_err *err)
 {
-    double hopeless = to_beat + 0.1 * (double)w->pairs + 50;
+    double score_limit = to_beat + 0.1 * (double)w->pairs + 50;
     for (size_t k = 0; k < r->starts && !*sure && !nt_direct_is_spent(r->effort); k++) {
         struct nt_direct *d = &r->start[k];
         bool toggled = isfinite(d->cost);
         if (!isfinite(d->score)) /* no start, or toggling made it none */
             continue;
-        if (!toggled && r->start[*best].score > hopeless && isfinite(r->start[*best].cost))
+        if (!toggled && r->start[*best].score > score_limit && isfinite(r->start[*best].cost))
             return 0;
         if (!toggled && toggle_start(w, d, r, sure, err) < 0)
             return -1;
@@ -439,22 +444,22 @@ int nt_direct_find(const struct nt_work *w, double to_beat, struct nt_direct_eff
                    struct nt_direct *out, struct nt_err *err)
 {
     NT_SCOPED struct nt_arena memory = {0};
-    struct sight raw;
-    struct room r;
+    struct readings_view raw;
+    struct scratch r;
     size_t best = 0;
     bool sure = false;
     *out = (struct nt_direct){.score = INFINITY};
     if (w->n < 4 || w->n > NT_DIRECT_HOSTS_MAX)
         return 0;
-    if (sight_init(&raw, w->d, false, w->n, 2 * w->pairs, &memory, err) < 0)
+    if (readings_view_init(&raw, w->d, false, w->n, 2 * w->pairs, &memory, err) < 0)
         return -1;
-    int status = room_init(&r, w->n, effort, &memory, err);
+    int status = scratch_init(&r, w->n, effort, &memory, err);
     if (status == 0)
         status = try_cuts(w, &raw, &r, err);
     if (status == 0 && isfinite(r.start[0].score))
         status = toggle_start(w, &r.start[0], &r, &sure, err);
     if (status == 0 && !sure)
-        status = try_clean(w, &r, err);
+        status = try_denoised(w, &r, err);
     if (status == 0 && !sure)
         status = toggle_all(w, to_beat, &r, &best, &sure, err);
     if (status == 0 && nt_direct_is_spent(effort))
@@ -466,6 +471,6 @@ int nt_direct_find(const struct nt_work *w, double to_beat, struct nt_direct_eff
         *out = r.start[best];
         r.start[best] = (struct nt_direct){0};
     }
-    room_fini(&r);
+    scratch_fini(&r);
     return status;
 }

@@ -5,17 +5,17 @@
 
 #include "work.h"
 
-/* More hosts, or more links a host, are not looked for. */
+/* More hosts, or more links a host, are not searched for. */
 enum { NT_DIRECT_HOSTS_MAX = 2048, NT_DIRECT_DEGREE_MAX = 24, NT_DIRECT_CUTS = 8 };
 
-/* What a search costs, in readings looked at, and when it is given up: a count, so that the same
- * readings always end the same. */
+/* What a search costs, in readings evaluated, and when it ends: a count and no time, so that the
+ * same readings always give the same result. */
 struct nt_direct_effort {
     uint64_t steps, most;
 };
 
-/* Of all pairs of 2,048 hosts each is looked at more than a hundred times before that. A fit looks
- * at the readings in order, which is as quick as NT_DIRECT_FIT_STEPS looks at each anywhere. */
+/* Of all pairs of 2,048 hosts each is read more than a hundred times before that. A fit reads them
+ * in order, which is as fast as NT_DIRECT_FIT_STEPS random accesses. */
 enum { NT_DIRECT_STEPS_MAX = 250000000, NT_DIRECT_FIT_STEPS = 8 };
 
 static inline bool nt_direct_is_spent(const struct nt_direct_effort *effort)
@@ -33,11 +33,11 @@ struct nt_direct {
     double score;     /* as nt_score; INFINITY: none was found */
     double residual;  /* mean relative size of what the fit leaves over */
     /* set by nt_direct_toggle: */
-    bool regular;  /* a name fits: nt_family_recognise */
-    double doubt;  /* odds, summed, of the networks that differ in one link */
-    double misfit; /* as nt_misfit, set by nt_direct_find */
-    bool crowded;  /* hosts have the same links as others: they hang on switches; nt_direct_find */
-    double cost;   /* minus ln of the likelihood of readings and graph; less is better */
+    bool regular;      /* a name fits: nt_direct_family */
+    double error_odds; /* odds, summed, of the networks that differ in one link */
+    double misfit;     /* as nt_misfit, set by nt_direct_find */
+    bool crowded;      /* hosts have the same links as others, as behind switches; nt_direct_find */
+    double cost;       /* minus ln of the likelihood of readings and graph; less is better */
 };
 
 /* A pair's reading without both hosts' own overheads. */
@@ -72,10 +72,10 @@ int nt_direct_cuts(const float *seen, const float *offset, size_t n, struct nt_d
 
 enum { NT_DENOISE_HOSTS_MAX = 512 };
 
-/* The part of the readings that noise cannot make: hop counts of regular networks have few large
- * eigenvalues, so that those above the noise's (Gavish and Donoho 2014, median rule) hold nearly
- * all of them. Readings that are missing or far off are replaced by that part in turn (Mazumder,
- * Hastie, Tibshirani 2010). out: n*n, filled everywhere but on the diagonal. */
+/* The part of the readings that noise does not explain: hop counts of regular networks have few
+ * large eigenvalues, so that those above the noise's (Gavish and Donoho 2014, median rule) hold
+ * nearly all of them. Readings that are missing or far off are replaced by that part in turn
+ * (Mazumder, Hastie, Tibshirani 2010). out: n*n, filled everywhere but on the diagonal. */
 int nt_denoise(const struct nt_work *w, float *out, struct nt_err *err);
 
 /* ---- direct_fit.c ---- */
@@ -90,23 +90,23 @@ int nt_direct_latencies(const struct nt_work *w, const struct nt_direct *d, stru
 
 /* ---- direct_toggle.c ---- */
 
-/* Adds and takes away single links while that makes the readings likelier by more than the link
- * costs, all pairs counted; then those least sure where that makes a regular network. Sets regular,
- * doubt and cost, which mean nothing once the effort is spent. */
+/* Adds and removes single links while that makes the readings likelier by more than the link costs,
+ * all pairs counted; then the least certain ones where that makes a regular network. Sets regular,
+ * error_odds and cost, which mean nothing once the effort is spent. */
 int nt_direct_toggle(const struct nt_work *w, struct nt_direct *d, struct nt_direct_effort *effort,
                      struct nt_err *err);
 
 /* ---- direct_model.c ---- */
 
-/* Its model, with the family that family.c recognises and the confidence in it. hosts: of the
- * input. */
+/* Its model, with the family that direct_family.c recognises and the confidence in it. hosts: of
+ * the input. */
 int nt_direct_model(const struct nt_work *w, const struct nt_direct *d, size_t hosts,
                     struct nt_model **out, struct nt_err *err);
 
-/* ---- family.c ---- */
+/* ---- direct_family.c ---- */
 
 /* Ring, mesh, torus (twisted too), hypercube or full mesh by the shape of the graph alone, else
  * irregular. */
-int nt_family_recognise(const struct nt_direct *d, struct nt_model *model, struct nt_err *err);
+int nt_direct_family(const struct nt_direct *d, struct nt_model *model, struct nt_err *err);
 
 #endif

@@ -16,7 +16,7 @@ struct histogram {
     double low, step, total;
 };
 
-static void smooth(struct histogram *h, size_t reach)
+static void smooth_histogram(struct histogram *h, size_t reach)
 {
     double out[BINS];
     for (size_t k = 0; k < BINS; k++) {
@@ -43,7 +43,7 @@ static void fill_histogram(struct histogram *h, float *v, size_t taken)
         if (bin >= 0 && bin < BINS)
             h->count[(size_t)bin] += 1;
     }
-    smooth(h, 4);
+    smooth_histogram(h, 4);
 }
 
 /* Keeps the deepest cuts in order. */

@@ -27,8 +27,8 @@ static double hop_error(const struct nt_work *w, const struct nt_direct *d, doub
     return *rms / sqrt(fmax(sxx - sx * sx / fmax(1, s), 1e-9));
 }
 
-static int quality(const struct nt_work *w, const struct nt_direct *d, struct nt_model *m,
-                   double rms, struct nt_err *err)
+static int fit_quality(const struct nt_work *w, const struct nt_direct *d, struct nt_model *m,
+                       double rms, struct nt_err *err)
 {
     double sum = 0, square = 0, rest = 0, count = (double)w->pairs;
     double off = -nt_normal_quantile(0.005 / (count > 1 ? count : 1)) * rms;
@@ -63,11 +63,11 @@ static int quality(const struct nt_work *w, const struct nt_direct *d, struct nt
  * graph is nearly always off in several, which the factors make up for: of networks simulated with
  * all kinds of noise they let as many be exact as is stated (`make bench`, reliability). A pattern
  * in what is left over says that the graph is another one. */
-static double confidence(const struct nt_direct *d, const struct nt_model *m)
+static double direct_confidence(const struct nt_direct *d, const struct nt_model *m)
 {
     const double MOST = 0.99, REGULAR = 4, IRREGULAR = 25, PATTERN = 6, USUAL = 1.15;
     bool regular = m->family != NT_FAMILY_IRREGULAR;
-    double sure = regular ? exp(-REGULAR * d->doubt) : 1 / (1 + IRREGULAR * d->doubt);
+    double sure = regular ? exp(-REGULAR * d->error_odds) : 1 / (1 + IRREGULAR * d->error_odds);
     return MOST * sure * exp(-PATTERN * fmax(0, d->misfit - USUAL));
 }
 
@@ -90,11 +90,11 @@ int nt_direct_model(const struct nt_work *w, const struct nt_direct *d, size_t h
             m->link[k++].latency_se_us = error;
         }
     }
-    if (quality(w, d, m, rms, err) < 0 || nt_family_recognise(d, m, err) < 0) {
+    if (fit_quality(w, d, m, rms, err) < 0 || nt_direct_family(d, m, err) < 0) {
         nt_model_destroy(m);
         return -1;
     }
-    m->confidence = confidence(d, m);
+    m->confidence = direct_confidence(d, m);
     if (m->confidence < NOTHING) /* one of many that are as near, and perhaps none of them */
         m->family = NT_FAMILY_UNDETERMINED;
     *out = m;

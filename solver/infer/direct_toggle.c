@@ -27,11 +27,11 @@ struct search {
     float *scratch;         /* n*n/2 */
     double price;           /* of a link */
     uint32_t usual;         /* degree of most hosts */
-    double uneven;          /* ln of the odds that a host has it: where no reading tells, they do */
-    float most;             /* clipped loss */
-    double sd;              /* relative, of a reading */
+    double uneven; /* ln of the odds that a host has it: the prior where there is no reading */
+    float most;    /* clipped loss */
+    double sd;     /* relative, of a reading */
     struct toggle *toggle;
-    size_t toggles, room;
+    size_t toggles, capacity;
     bool changed; /* a regular network was completed */
     struct nt_direct_effort *effort;
 };
@@ -41,16 +41,16 @@ struct toggle {
     uint32_t a, b;
 };
 
-static float loss(const struct search *s, size_t pair, unsigned hops)
+static float reading_loss(const struct search *s, size_t pair, unsigned hops)
 {
     float z = (s->value[pair] - (float)hops) * s->weight[pair], l = 0.5f * z * z;
     return l < s->most ? l : s->most;
 }
 
-/* ---- what one link is worth ---- */
+/* ---- the gain of one link ------ */
 
 /* Hosts that a new link a-b brings nearer to b. */
-static size_t side(const struct search *s, size_t a, size_t b, uint32_t *out)
+static size_t nearer_side(const struct search *s, size_t a, size_t b, uint32_t *out)
 {
     const uint16_t *to_a = s->d->hops + a * s->n, *to_b = s->d->hops + b * s->n;
     size_t count = 0;
@@ -60,10 +60,10 @@ static size_t side(const struct search *s, size_t a, size_t b, uint32_t *out)
     return count;
 }
 
-static double worth_adding(struct search *s, size_t a, size_t b)
+static double gain_of_adding(struct search *s, size_t a, size_t b)
 {
     const uint16_t *to_a = s->d->hops + a * s->n, *to_b = s->d->hops + b * s->n;
-    size_t lefts = side(s, a, b, s->left), rights = side(s, b, a, s->right);
+    size_t lefts = nearer_side(s, a, b, s->left), rights = nearer_side(s, b, a, s->right);
     float sum = 0;
     s->effort->steps += s->n + lefts * rights;
     for (size_t p = 0; p < lefts; p++) {
@@ -73,32 +73,34 @@ static double worth_adding(struct search *s, size_t a, size_t b)
             size_t y = s->right[q];
             unsigned now = to_a[x] + 1u + to_b[y];
             if (now < hops[y])
-                sum += loss(s, x * s->n + y, hops[y]) - loss(s, x * s->n + y, now);
+                sum += reading_loss(s, x * s->n + y, hops[y]) - reading_loss(s, x * s->n + y, now);
         }
     }
     return (double)sum;
 }
 
 /* The same by the pairs of the two hosts alone: cheap, and nearly always of the same sign. It ends
- * where as many readings speak against the link as no others make up for. */
-static double glance(const struct search *s, size_t a, size_t b)
+ * when the readings against the link outweigh all that are left. */
+static double quick_gain(const struct search *s, size_t a, size_t b)
 {
-    const float hopeless = -AGAINST * s->most;
+    const float gain_limit = -AGAINST * s->most;
     const uint16_t *to_a = s->d->hops + a * s->n, *to_b = s->d->hops + b * s->n;
     float sum = 0;
     size_t x = 0;
-    for (; x < s->n && sum > hopeless; x++) {
+    for (; x < s->n && sum > gain_limit; x++) {
         if (to_a[x] + 1 < to_b[x])
-            sum += loss(s, b * s->n + x, to_b[x]) - loss(s, b * s->n + x, to_a[x] + 1u);
+            sum += reading_loss(s, b * s->n + x, to_b[x]) -
+                   reading_loss(s, b * s->n + x, to_a[x] + 1u);
         else if (to_b[x] + 1 < to_a[x])
-            sum += loss(s, a * s->n + x, to_a[x]) - loss(s, a * s->n + x, to_b[x] + 1u);
+            sum += reading_loss(s, a * s->n + x, to_a[x]) -
+                   reading_loss(s, a * s->n + x, to_b[x] + 1u);
     }
     s->effort->steps += x;
     return (double)sum;
 }
 
 /* Hops from x, anew. */
-static void walk(struct search *s, size_t x)
+static void update_hops(struct search *s, size_t x)
 {
     uint16_t *hops = s->d->hops + x * s->n;
     size_t head = 0, tail = 0;
@@ -118,7 +120,7 @@ static void walk(struct search *s, size_t x)
 }
 
 /* Whether some host is farther from x without the link a-b: the far end has no other way. */
-static bool needs(const struct search *s, size_t x, size_t a, size_t b)
+static bool needs_link(const struct search *s, size_t x, size_t a, size_t b)
 {
     const uint16_t *hops = s->d->hops + x * s->n;
     if (hops[a] == hops[b])
@@ -131,7 +133,8 @@ static bool needs(const struct search *s, size_t x, size_t a, size_t b)
     return true;
 }
 
-/* Whether y is as near to x as ever by a host that is, when the link above far is gone. */
+/* Whether y keeps its hops from x by a neighbour that keeps its own, when the link above far is
+ * removed. */
 static bool has_other_way(const struct search *s, const uint16_t *hops, uint32_t y)
 {
     const uint32_t *next = s->neighbour + (size_t)y * NT_DIRECT_DEGREE_MAX;
@@ -163,7 +166,8 @@ static size_t find_farther(struct search *s, const uint16_t *hops, size_t far)
 }
 
 /* The least hops of y by its neighbours but the one that is cut off. */
-static uint16_t detour(const struct search *s, const uint16_t *hops, uint32_t y, uint32_t cut)
+static uint16_t shortest_detour(const struct search *s, const uint16_t *hops, uint32_t y,
+                                uint32_t cut)
 {
     const uint32_t *next = s->neighbour + (size_t)y * NT_DIRECT_DEGREE_MAX;
     unsigned least = UINT16_MAX;
@@ -184,15 +188,15 @@ static void find_detours(struct search *s, const uint16_t *hops, size_t count, u
         changed = false;
         for (size_t k = count; k-- > 0;) {
             uint32_t y = s->left[k];
-            uint16_t now = detour(s, hops, y, k == 0 ? near : UINT32_MAX);
+            uint16_t now = shortest_detour(s, hops, y, k == 0 ? near : UINT32_MAX);
             changed |= now != s->row[y];
             s->row[y] = now;
         }
     }
 }
 
-/* What the hosts that are farther from x without a link speak for it; -INFINITY: not reached. */
-static double worth_to(struct search *s, size_t x, size_t near, size_t far)
+/* The evidence of the hosts that are farther from x without a link; -INFINITY: not reached. */
+static double evidence_of_host(struct search *s, size_t x, size_t near, size_t far)
 {
     const uint16_t *hops = s->d->hops + x * s->n;
     size_t count = find_farther(s, hops, far);
@@ -202,28 +206,28 @@ static double worth_to(struct search *s, size_t x, size_t near, size_t far)
     for (size_t k = 0; k < count; k++) {
         uint32_t y = s->left[k];
         s->farther[y] = false;
-        sum += s->row[y] == UINT16_MAX
-                   ? -INFINITY
-                   : (double)(loss(s, x * s->n + y, hops[y]) - loss(s, x * s->n + y, s->row[y]));
+        sum += s->row[y] == UINT16_MAX ? -INFINITY
+                                       : (double)(reading_loss(s, x * s->n + y, hops[y]) -
+                                                  reading_loss(s, x * s->n + y, s->row[y]));
     }
     return sum;
 }
 
-static double worth_removing(struct search *s, size_t a, size_t b)
+static double gain_of_removing(struct search *s, size_t a, size_t b)
 {
     double sum = 0;
     s->effort->steps += 2 * s->n;
     for (size_t x = 0; x < s->n && sum > -INFINITY; x++) {
         const uint16_t *hops = s->d->hops + x * s->n;
         bool behind = hops[a] > hops[b];
-        if (needs(s, x, a, b))
-            sum += worth_to(s, x, behind ? b : a, behind ? a : b);
+        if (needs_link(s, x, a, b))
+            sum += evidence_of_host(s, x, behind ? b : a, behind ? a : b);
     }
     return sum / 2; /* each pair was met from both ends */
 }
 
 /* What the change of the two degrees is worth. */
-static double evenness(const struct search *s, size_t a, size_t b, bool linked)
+static double degree_change(const struct search *s, size_t a, size_t b, bool linked)
 {
     double sum = 0;
     const size_t end[] = {a, b};
@@ -234,18 +238,18 @@ static double evenness(const struct search *s, size_t a, size_t b, bool linked)
     return s->uneven * sum;
 }
 
-static double worth(struct search *s, size_t a, size_t b)
+static double toggle_gain(struct search *s, size_t a, size_t b)
 {
     bool linked = s->d->linked[a * s->n + b];
     if (!linked && (s->degree[a] == NT_DIRECT_DEGREE_MAX || s->degree[b] == NT_DIRECT_DEGREE_MAX))
         return -INFINITY;
-    return (linked ? worth_removing(s, a, b) + s->price : worth_adding(s, a, b) - s->price) +
-           evenness(s, a, b, linked);
+    return (linked ? gain_of_removing(s, a, b) + s->price : gain_of_adding(s, a, b) - s->price) +
+           degree_change(s, a, b, linked);
 }
 
 /* ---- changing it ---- */
 
-static void drop(struct search *s, size_t a, size_t b)
+static void drop_link(struct search *s, size_t a, size_t b)
 {
     uint32_t *next = s->neighbour + (size_t)a * NT_DIRECT_DEGREE_MAX;
     size_t k = 0;
@@ -254,22 +258,22 @@ static void drop(struct search *s, size_t a, size_t b)
     next[k] = next[--s->degree[a]];
 }
 
-static void take_away(struct search *s, size_t a, size_t b)
+static void unlink_pair(struct search *s, size_t a, size_t b)
 {
     size_t count = 0;
     for (uint32_t x = 0; x < s->n; x++)
-        if (needs(s, x, a, b))
+        if (needs_link(s, x, a, b))
             s->left[count++] = x;
     s->effort->steps += s->n + 2 * count * s->n;
-    drop(s, a, b);
-    drop(s, b, a);
+    drop_link(s, a, b);
+    drop_link(s, b, a);
     for (size_t k = 0; k < count; k++)
-        walk(s, s->left[k]);
+        update_hops(s, s->left[k]);
 }
 
 static void put_in(struct search *s, size_t a, size_t b)
 {
-    size_t n = s->n, lefts = side(s, a, b, s->left), rights = side(s, b, a, s->right);
+    size_t n = s->n, lefts = nearer_side(s, a, b, s->left), rights = nearer_side(s, b, a, s->right);
     uint16_t *hops = s->d->hops;
     s->effort->steps += n + lefts * rights;
     s->neighbour[a * NT_DIRECT_DEGREE_MAX + s->degree[a]++] = (uint32_t)b;
@@ -284,12 +288,12 @@ static void put_in(struct search *s, size_t a, size_t b)
         }
 }
 
-static void flip(struct search *s, size_t a, size_t b)
+static void flip_link(struct search *s, size_t a, size_t b)
 {
     uint8_t *linked = s->d->linked;
     bool was = linked[a * s->n + b];
     if (was)
-        take_away(s, a, b);
+        unlink_pair(s, a, b);
     else
         put_in(s, a, b);
     linked[a * s->n + b] = linked[b * s->n + a] = !was;
@@ -347,7 +351,7 @@ static void find_usual(struct search *s)
 }
 
 /* Readings in hops and their weights. */
-static void weigh(struct search *s)
+static void weigh_links(struct search *s)
 {
     const struct nt_direct *d = s->d;
     size_t n = s->n;
@@ -363,47 +367,47 @@ static void weigh(struct search *s)
     find_usual(s);
 }
 
-static void propose(struct search *s, size_t a, size_t b)
+static void propose_toggle(struct search *s, size_t a, size_t b)
 {
     const double HOPELESS = -12;
     size_t n = s->n;
     bool linked = s->d->linked[a * n + b];
     unsigned hops = s->d->hops[a * n + b];
     /* a far pair whose own reading says how far is no link */
-    if (!linked && hops > NEAR && loss(s, a * n + b, hops) < s->most &&
-        loss(s, a * n + b, 1) >= s->most)
+    if (!linked && hops > NEAR && reading_loss(s, a * n + b, hops) < s->most &&
+        reading_loss(s, a * n + b, 1) >= s->most)
         return;
-    /* others are only worth a look when something speaks for them */
-    if (!linked && glance(s, a, b) < (hops <= NEAR ? HOPELESS : 0))
+    /* others are only evaluated when some reading supports them */
+    if (!linked && quick_gain(s, a, b) < (hops <= NEAR ? HOPELESS : 0))
         return;
-    double gain = worth(s, a, b);
-    if (gain > HOPELESS && s->toggles < s->room)
+    double gain = toggle_gain(s, a, b);
+    if (gain > HOPELESS && s->toggles < s->capacity)
         s->toggle[s->toggles++] = (struct toggle){gain, (uint32_t)a, (uint32_t)b};
 }
 
-/* All toggles that are not out of the question, the best first. */
-static void look(struct search *s)
+/* All toggles that could gain, the best first. */
+static void propose_all(struct search *s)
 {
     s->toggles = 0;
     for (size_t i = 1; i < s->n && !nt_direct_is_spent(s->effort); i++)
         for (size_t j = 0; j < i; j++)
-            propose(s, i, j);
+            propose_toggle(s, i, j);
     if (s->toggles > 0)
         qsort(s->toggle, s->toggles, sizeof *s->toggle, by_gain);
 }
 
 /* Makes those that gain, each judged anew, at most room; how many. flipped: which, or NULL. */
-static size_t pass(struct search *s, struct toggle *flipped, size_t room)
+static size_t toggle_pass(struct search *s, struct toggle *flipped, size_t capacity)
 {
     size_t made = 0;
-    look(s);
-    for (size_t k = 0;
-         k < s->toggles && s->toggle[k].gain > 0 && made < room && !nt_direct_is_spent(s->effort);
+    propose_all(s);
+    for (size_t k = 0; k < s->toggles && s->toggle[k].gain > 0 && made < capacity &&
+                       !nt_direct_is_spent(s->effort);
          k++) {
         struct toggle t = s->toggle[k];
-        if (made > 0 && !(worth(s, t.a, t.b) > 0))
+        if (made > 0 && !(toggle_gain(s, t.a, t.b) > 0))
             continue;
-        flip(s, t.a, t.b);
+        flip_link(s, t.a, t.b);
         if (flipped != NULL)
             flipped[made] = t;
         made++;
@@ -411,7 +415,7 @@ static size_t pass(struct search *s, struct toggle *flipped, size_t room)
     return made;
 }
 
-static bool prepare(struct search *s)
+static bool search_init(struct search *s)
 {
     size_t n = s->n;
     for (size_t i = 0; i < n; i++) {
@@ -427,13 +431,13 @@ static bool prepare(struct search *s)
 }
 
 /* Minus ln of the likelihood of all readings and of the graph. */
-static double cost(const struct search *s)
+static double direct_cost(const struct search *s)
 {
     size_t n = s->n, usual = 0;
     double sum = (double)s->w->pairs * log(s->sd) + s->price * (double)s->d->links;
     for (size_t i = 1; i < n; i++)
         for (size_t j = 0; j < i; j++)
-            sum += (double)loss(s, i * n + j, s->d->hops[i * n + j]);
+            sum += (double)reading_loss(s, i * n + j, s->d->hops[i * n + j]);
     for (size_t i = 0; i < n; i++)
         usual += s->degree[i] == s->usual;
     double share = (double)usual / (double)n, other = 1 - share;
@@ -441,19 +445,19 @@ static double cost(const struct search *s)
     return sum - (double)n * (other > 0 ? other * log(other) : 0);
 }
 
-static int recognised(const struct search *s, bool *is, struct nt_err *err)
+static int is_recognised(const struct search *s, bool *is, struct nt_err *err)
 {
     struct nt_model m = {0};
-    if (nt_family_recognise(s->d, &m, err) < 0)
+    if (nt_direct_family(s->d, &m, err) < 0)
         return -1;
     *is = m.family != NT_FAMILY_IRREGULAR;
     return 0;
 }
 
-static void undo(struct search *s, const struct toggle *flipped, size_t made)
+static void undo_toggles(struct search *s, const struct toggle *flipped, size_t made)
 {
     while (made-- > 0)
-        flip(s, flipped[made].a, flipped[made].b);
+        flip_link(s, flipped[made].a, flipped[made].b);
 }
 
 /* As if all hosts had the usual number of links and links cost nothing. */
@@ -463,14 +467,14 @@ static int complete_degrees(struct search *s, struct nt_err *err)
     size_t made = 0, again = 1;
     bool regular = false;
     for (int p = 0; p < 3 && again > 0; p++) {
-        again = pass(s, flipped + made, EXCEPTIONS - made);
+        again = toggle_pass(s, flipped + made, EXCEPTIONS - made);
         made += again;
     }
-    if (made > 0 && recognised(s, &regular, err) < 0)
+    if (made > 0 && is_recognised(s, &regular, err) < 0)
         return -1;
     s->d->regular = s->changed = regular;
     if (!regular)
-        undo(s, flipped, made);
+        undo_toggles(s, flipped, made);
     return 0;
 }
 
@@ -485,32 +489,32 @@ static int complete_doubtful(struct search *s, struct nt_err *err)
         const struct toggle *t = &s->toggle[k];
         if (t->gain < -exception)
             break;
-        if (made > 0 && worth(s, t->a, t->b) < -exception)
+        if (made > 0 && toggle_gain(s, t->a, t->b) < -exception)
             continue;
-        flip(s, t->a, t->b);
+        flip_link(s, t->a, t->b);
         flipped[made++] = *t;
-        if (recognised(s, &regular, err) < 0)
+        if (is_recognised(s, &regular, err) < 0)
             return -1;
     }
     s->d->regular = s->changed = regular;
     if (!regular)
-        undo(s, flipped, made);
+        undo_toggles(s, flipped, made);
     return 0;
 }
 
-/* From here on the readings alone speak. */
+/* From here on only the readings count. */
 static void forget_graph(struct search *s)
 {
     s->price = s->uneven = 0;
-    look(s);
+    propose_all(s);
 }
 
-/* A regular network is described in a few words, each exception to it costs two names: a few links
- * that are not sure may be what keeps the graph from one. */
-static int complete(struct search *s, struct nt_err *err)
+/* A regular network has a short description, and each exception adds two host numbers to it: a few
+ * links that are not sure may be what keeps the graph from one. */
+static int complete_lattice(struct search *s, struct nt_err *err)
 {
     double price = s->price, uneven = s->uneven;
-    if (recognised(s, &s->d->regular, err) < 0)
+    if (is_recognised(s, &s->d->regular, err) < 0)
         return -1;
     if (s->d->regular)
         return 0;
@@ -527,42 +531,42 @@ static int complete(struct search *s, struct nt_err *err)
 }
 
 /* Odds of all networks that differ in one link. */
-static double doubt(struct search *s)
+static double error_odds(struct search *s)
 {
     double sum = 0, exception = 0;
     if (s->d->regular) {
         exception = 2 * log((double)s->n);
         forget_graph(s);
     } else {
-        look(s);
+        propose_all(s);
     }
     for (size_t k = 0; k < s->toggles; k++)
         sum += exp(fmin(s->toggle[k].gain - exception, 50));
     return sum;
 }
 
-static int run(struct search *s, struct nt_err *err)
+static int toggle_links(struct search *s, struct nt_err *err)
 {
     size_t made = 1;
     for (int p = 0; p < PASSES && made > 0; p++) {
-        weigh(s);
-        made = pass(s, NULL, SIZE_MAX);
+        weigh_links(s);
+        made = toggle_pass(s, NULL, SIZE_MAX);
         if (made > 0)
             nt_direct_fit(s->w, s->d, s->scratch);
         if (!isfinite(s->d->score))
             return 0;
         s->effort->steps += (NT_DIRECT_FIT_STEPS + SCAN_STEPS) * s->w->pairs;
     }
-    if (complete(s, err) < 0)
+    if (complete_lattice(s, err) < 0)
         return -1;
     if (nt_direct_is_spent(s->effort))
         return 0;
     if (s->changed) {
         nt_direct_fit(s->w, s->d, s->scratch);
-        weigh(s);
+        weigh_links(s);
     }
-    s->d->cost = cost(s) - (s->d->regular ? s->price * (double)s->d->links : 0);
-    s->d->doubt = doubt(s);
+    s->d->cost = direct_cost(s) - (s->d->regular ? s->price * (double)s->d->links : 0);
+    s->d->error_odds = error_odds(s);
     return 0;
 }
 
@@ -571,7 +575,7 @@ int nt_direct_toggle(const struct nt_work *w, struct nt_direct *d, struct nt_dir
 {
     size_t n = w->n, pairs = n * n + 1;
     NT_SCOPED struct nt_arena memory = {0};
-    struct search s = {.w = w, .d = d, .n = n, .room = n * (n - 1) / 2, .effort = effort};
+    struct search s = {.w = w, .d = d, .n = n, .capacity = n * (n - 1) / 2, .effort = effort};
     s.price = log((double)n);
     s.most = (float)(0.5 * WRONG * WRONG);
     s.weight = nt_arena_array(&memory, 3 * pairs, sizeof *s.weight);
@@ -579,7 +583,7 @@ int nt_direct_toggle(const struct nt_work *w, struct nt_direct *d, struct nt_dir
     s.left = nt_arena_array(&memory, 4 * n + 1, sizeof *s.left);
     s.row = nt_arena_array(&memory, n + 1, sizeof *s.row);
     s.farther = nt_arena_array(&memory, n + 1, sizeof *s.farther);
-    s.toggle = nt_arena_array(&memory, s.room + 1, sizeof *s.toggle);
+    s.toggle = nt_arena_array(&memory, s.capacity + 1, sizeof *s.toggle);
     if (nt_arena_check(&memory, err) != 0)
         return -1;
     s.value = s.weight + pairs;
@@ -587,5 +591,5 @@ int nt_direct_toggle(const struct nt_work *w, struct nt_direct *d, struct nt_dir
     s.right = s.left + n;
     s.queue = s.right + n;
     s.degree = s.queue + n;
-    return prepare(&s) ? run(&s, err) : 0;
+    return search_init(&s) ? toggle_links(&s, err) : 0;
 }

@@ -6,9 +6,11 @@
 #include "memory.h"
 #include "stats.h"
 
-/* A link claims a flow when it is this full; one that is nearly so, or a host's link nearly
- * reached, excuses the flow from any claim: noise must not turn a follower into a bottleneck. */
-static const double edge = 0.99, plateau = 0.95, claims = 0.96, excuses = 0.90, excuses_few = 0.75;
+/* A link this full is a flow's bottleneck; where one is nearly full, or a host's link nearly
+ * reached, no other link is taken for it: noise must not turn a link that carries what another lets
+ * through into a bottleneck. */
+static const double edge = 0.99, plateau = 0.95, full = 0.96, nearly_full = 0.90,
+                    nearly_full_few = 0.75;
 /* The gap between the two best of a few normal values, in sd (1.1 for two, 0.5 for ten). */
 static const double top_gap = 0.7, gap_most = 0.05;
 /* Flows that share a bottleneck are alike, as far as TCP is fair. */
@@ -18,7 +20,7 @@ static const unsigned odd_rounds = 2;
 
 struct tally {
     double load, largest, sum, squares, claimed;
-    size_t flows, claims, odd, rounds;
+    size_t flows, full, odd, rounds;
 };
 
 struct pass {
@@ -44,7 +46,7 @@ static void load_round(struct pass *p, const struct nt_flow_round *round)
     for (size_t c = 0; c < 2 * h->links; c++) {
         struct tally *t = &p->tally[c];
         t->load = t->largest = t->claimed = 0;
-        t->flows = t->claims = t->odd = 0;
+        t->flows = t->full = t->odd = 0;
     }
     for (size_t k = 0; k < round->flows; k++) {
         const struct nt_flow_seen *f = &round->flow[k];
@@ -75,7 +77,7 @@ static void keep_most(struct pass *p)
 }
 
 /* The noise of a flow from the two best rounds of each host's link, at most 5 %. */
-static int see_noise(struct pass *p, struct nt_err *err)
+static int estimate_noise(struct pass *p, struct nt_err *err)
 {
     const struct nt_hang *h = p->work->hang;
     NT_SCOPED struct nt_arena memory = {0};
@@ -107,8 +109,8 @@ static void sum_plateau(struct pass *p)
     }
 }
 
-/* Few rounds do not tell how much they vary: what flows vary by in this sweep counts as two more.
- */
+/* Few rounds do not show how much they vary: the variance of flows in this sweep counts as two
+ * more. */
 static void set_values(struct pass *p)
 {
     for (size_t c = 0; c < 2 * p->work->hang->links; c++) {
@@ -124,7 +126,7 @@ static void set_values(struct pass *p)
     }
 }
 
-static double fullness(const struct pass *p, uint32_t c)
+static double channel_fullness(const struct pass *p, uint32_t c)
 {
     return p->tally[c].load / p->work->channel[c].value;
 }
@@ -144,8 +146,8 @@ static bool is_alone(const struct pass *p, size_t n, size_t at, double rate)
     size_t share = p->tally[p->path[at]].flows;
     for (size_t i = 0; i < n; i++) {
         uint32_t c = p->path[i];
-        double enough = p->tally[c].flows > share ? excuses_few : excuses;
-        if (i != at && is_inner(p->work->hang, c) && fullness(p, c) >= enough &&
+        double enough = p->tally[c].flows > share ? nearly_full_few : nearly_full;
+        if (i != at && is_inner(p->work->hang, c) && channel_fullness(p, c) >= enough &&
             rate >= much_less * p->tally[c].largest)
             return false;
     }
@@ -154,18 +156,18 @@ static bool is_alone(const struct pass *p, size_t n, size_t at, double rate)
 
 static void judge_inner(struct pass *p, size_t n, double rate)
 {
-    bool explained = limited_by_host(p, n, rate, fmin(excuses, 1 - 4 * p->work->noise));
+    bool explained = limited_by_host(p, n, rate, fmin(nearly_full, 1 - 4 * p->work->noise));
     if (explained)
         return;
     for (size_t i = 0; i < n; i++) {
         uint32_t c = p->path[i];
-        if (!is_inner(p->work->hang, c) || fullness(p, c) < excuses ||
+        if (!is_inner(p->work->hang, c) || channel_fullness(p, c) < nearly_full ||
             rate < much_less * p->tally[c].largest)
             continue;
         explained = true;
-        if (fullness(p, c) >= claims && rate >= among_largest * p->tally[c].largest &&
+        if (channel_fullness(p, c) >= full && rate >= among_largest * p->tally[c].largest &&
             is_alone(p, n, i, rate)) {
-            p->tally[c].claims++;
+            p->tally[c].full++;
             p->tally[c].claimed += rate;
         }
     }
@@ -187,7 +189,7 @@ static void judge_round(struct pass *p, const struct nt_flow_round *round)
         struct flow_channel *channel = &p->work->channel[c];
         if (t->flows == 0 || !is_inner(h, (uint32_t)c))
             continue;
-        if ((double)t->claims >= certain_share * (double)t->flows ||
+        if ((double)t->full >= certain_share * (double)t->flows ||
             t->claimed >= certain_share * t->load)
             channel->certified = channel->alone = true;
         if (t->flows > 1 && (double)t->odd >= odd_share * (double)t->flows)
@@ -196,9 +198,9 @@ static void judge_round(struct pass *p, const struct nt_flow_round *round)
 }
 
 /* A host's link: reached while nothing between the switches held the flow back, or could have: a
- * link that several flows shared, as full as it ever was. It is the only explanation where the
- * link at the other end could have carried more. Two hosts of one speed can never be told from one
- * that waits for the other: both count. */
+ * link that several flows shared, as full as it ever was. It is the only explanation where the link
+ * at the other end could have carried more. Of two hosts of one speed it is never known which one
+ * limits the flow: both count. */
 static void judge_hosts(struct pass *p, const struct nt_flow_round *round)
 {
     const struct nt_hang *h = p->work->hang;
@@ -210,7 +212,7 @@ static void judge_hosts(struct pass *p, const struct nt_flow_round *round)
         for (size_t i = 0; i < n; i++) {
             uint32_t c = p->path[i];
             bool could = channel[c].certified || p->tally[c].flows > 1;
-            held = held || (is_inner(h, c) && could && fullness(p, c) >= excuses);
+            held = held || (is_inner(h, c) && could && channel_fullness(p, c) >= nearly_full);
         }
         for (size_t e = 0; !held && e < 2; e++) {
             struct flow_channel *own = &channel[p->path[e * (n - 1)]];
@@ -218,7 +220,7 @@ static void judge_hosts(struct pass *p, const struct nt_flow_round *round)
             if (rate < fmin(plateau, 1 - 3 * p->work->noise) * own->value)
                 continue;
             own->certified = true;
-            own->alone = own->alone || n == 1 || rate < excuses * other->value;
+            own->alone = own->alone || n == 1 || rate < nearly_full * other->value;
         }
     }
 }
@@ -236,14 +238,14 @@ static void write_links(const struct flow_work *w)
     }
 }
 
-static int solve(struct pass *p, const struct nt_flow_round *round, size_t rounds,
-                 struct nt_err *err)
+static int solve_channels(struct pass *p, const struct nt_flow_round *round, size_t rounds,
+                          struct nt_err *err)
 {
     for (size_t r = 0; r < rounds; r++) {
         load_round(p, &round[r]);
         keep_most(p);
     }
-    if (see_noise(p, err) != 0)
+    if (estimate_noise(p, err) != 0)
         return -1;
     for (size_t r = 0; r < rounds; r++) {
         load_round(p, &round[r]);
@@ -281,7 +283,7 @@ int nt_infer_flows(const struct nt_model *model, const struct nt_flow_round *rou
         for (size_t c = 0; c < channels; c++)
             w.channel[c] =
                 (struct flow_channel){.most = NAN, .second = NAN, .value = NAN, .se = NAN};
-        rc = solve(&p, round, rounds, err);
+        rc = solve_channels(&p, round, rounds, err);
     }
     nt_hang_destroy(w.hang);
     if (rc == 0)

@@ -5,9 +5,8 @@
  * candidate bottlenecks are the links on its way that are as full as they ever were and on which no
  * other flow is much faster. A link is a value where at least 30 % of its flows in a round had it
  * as their only candidate, else a lower bound. The standard error is that of the mean, from the
- * spread of those rounds and, for two more, what flows vary by in the whole sweep. Both directions
- * stand for themselves. See solver/plan/bandwidth.h for rounds that make links the only candidates.
- */
+ * spread of those rounds and, for two more, what flows vary by in the whole sweep. Directions are
+ * independent. See solver/plan/bandwidth.h for rounds that make links the only candidates. */
 #ifndef NT_FLOW_LINKS_H
 #define NT_FLOW_LINKS_H
 

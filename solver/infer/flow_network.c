@@ -1,4 +1,4 @@
-/* What the bandwidths of links say of switches and of the whole network. */
+/* Capacities of switches and of the whole network, from the bandwidths of links. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,19 +24,19 @@ struct view {
     struct flow_work *w;
     uint32_t *height;  /* vertices: 0 for hosts, 1 for a switch with hosts only */
     double *below[2];  /* vertices: what could come up from below it, what could go down */
-    uint32_t peer;     /* the child of the top that is its like, so that the link between them is
+    uint32_t peer;     /* the child of the top that is its peer, so that the link between them is
                           above both; NT_NO_VERTEX */
     struct tier *tier; /* by height */
     float *value;      /* scratch */
 };
 
-static const struct flow_channel *above(const struct view *v, uint32_t vertex, int down)
+static const struct flow_channel *channel_above(const struct view *v, uint32_t vertex, int down)
 {
     uint32_t up = v->w->hang->up[vertex];
     return &v->w->channel[down ? nt_channel_back(up) : up];
 }
 
-static void see_heights(struct view *v)
+static void find_heights(struct view *v)
 {
     const struct nt_hang *h = v->w->hang;
     size_t highest = 0;
@@ -59,13 +59,13 @@ static void see_heights(struct view *v)
 }
 
 /* From the bottom: a link passes what is below it, unless it was never seen to carry that. */
-static void see_demand(struct view *v)
+static void find_demand(struct view *v)
 {
     const struct nt_hang *h = v->w->hang;
     for (int down = 0; down < 2; down++)
         for (size_t k = h->reached; k-- > 1;) {
             uint32_t c = h->order[k];
-            const struct flow_channel *link = above(v, c, down);
+            const struct flow_channel *link = channel_above(v, c, down);
             double passes = v->below[down][c];
             if (c < h->hosts || link->value < passes)
                 passes = link->value;
@@ -74,7 +74,7 @@ static void see_demand(struct view *v)
         }
 }
 
-static double ratio(const struct flow_channel *link, double demand)
+static double load_ratio(const struct flow_channel *link, double demand)
 {
     if (link->certified)
         return fmax(1, demand / link->value);
@@ -91,10 +91,10 @@ static void set_oversubscription(struct view *v)
         uint32_t s = h->order[k];
         if (s < h->hosts || (s == h->top && v->peer == NT_NO_VERTEX))
             continue;
-        double up = s == h->top ? ratio(above(v, v->peer, 1), v->below[0][s])
-                                : ratio(above(v, s, 0), v->below[0][s]);
-        double down = s == h->top ? ratio(above(v, v->peer, 0), v->below[1][s])
-                                  : ratio(above(v, s, 1), v->below[1][s]);
+        double up = s == h->top ? load_ratio(channel_above(v, v->peer, 1), v->below[0][s])
+                                : load_ratio(channel_above(v, s, 0), v->below[0][s]);
+        double down = s == h->top ? load_ratio(channel_above(v, v->peer, 0), v->below[1][s])
+                                  : load_ratio(channel_above(v, s, 1), v->below[1][s]);
         m->oversubscription[s - m->hosts] = fmax(up, down); /* the one that is known */
     }
 }
@@ -104,7 +104,7 @@ static void set_oversubscription(struct view *v)
 /* A link that carried all that is below it was no bottleneck, whatever became of single flows. */
 static bool is_odd(const struct view *v, uint32_t vertex, int down, unsigned odd_rounds)
 {
-    const struct flow_channel *link = above(v, vertex, down);
+    const struct flow_channel *link = channel_above(v, vertex, down);
     return link->odd >= odd_rounds && link->value < sent_all * v->below[down][vertex];
 }
 
@@ -120,7 +120,7 @@ static void set_bounds(struct view *v, unsigned odd_rounds)
     const struct nt_hang *h = v->w->hang;
     for (size_t k = 1; k < h->reached; k++) {
         uint32_t c = h->order[k];
-        const struct flow_channel *up = above(v, c, 0), *down = above(v, c, 1);
+        const struct flow_channel *up = channel_above(v, c, 0), *down = channel_above(v, c, 1);
         struct nt_link *l = &v->w->model->link[h->up[c] / 2];
         if (isnan(up->value) && isnan(down->value))
             continue;
@@ -134,12 +134,12 @@ static void set_bounds(struct view *v, unsigned odd_rounds)
 /* ---- links narrower than their class ---- */
 
 /* Links to hosts, or to switches of this height, among those above count vertices. */
-static size_t collect(struct view *v, const uint32_t *vertex, size_t count, uint32_t height,
-                      int down)
+static size_t collect_below(struct view *v, const uint32_t *vertex, size_t count, uint32_t height,
+                            int down)
 {
     size_t n = 0;
     for (size_t k = 0; k < count; k++) {
-        double value = above(v, vertex[k], down)->value;
+        double value = channel_above(v, vertex[k], down)->value;
         if (v->height[vertex[k]] == height && !isnan(value))
             v->value[n++] = (float)value;
     }
@@ -162,19 +162,20 @@ static double usual_slope(struct view *v, uint32_t height)
     size_t n = 0;
     for (size_t k = 1; k < h->reached; k++) {
         uint32_t s = h->order[k];
-        double up = above(v, s, 0)->value, down = above(v, s, 1)->value;
+        double up = channel_above(v, s, 0)->value, down = channel_above(v, s, 1)->value;
         if (v->height[s] == height && up > 0 && down > 0)
             v->value[n++] = (float)(down / up);
     }
     return n < CLASS_MIN ? (double)NAN : (double)nt_stats_median(v->value, n);
 }
 
-/* A direction that is narrower than the other one tells, where others of the class are alike. */
-static void set_lopsided(struct view *v, uint32_t c, double usual)
+/* Marks a direction that is narrower than the other one, where others of the class are equal. */
+static void mark_asymmetric(struct view *v, uint32_t c, double usual)
 {
     const struct nt_hang *h = v->w->hang;
     for (int down = 0; down < 2; down++) {
-        const struct flow_channel *link = above(v, c, down), *other = above(v, c, !down);
+        const struct flow_channel *link = channel_above(v, c, down),
+                                  *other = channel_above(v, c, !down);
         double expected = down ? other->value * usual : other->value / usual;
         if (link->alone && link->second >= agreement * link->most &&
             link->value < expected * (1 - fmax(narrow_margin, narrow_sd * v->w->noise)))
@@ -183,7 +184,7 @@ static void set_lopsided(struct view *v, uint32_t c, double usual)
 }
 
 /* Heights that links were seen of, each once: all of the tier, and what is usual of them. */
-static void see_tiers(struct view *v)
+static void find_tiers(struct view *v)
 {
     const struct nt_hang *h = v->w->hang;
     for (size_t k = 1; k < h->reached; k++) {
@@ -195,7 +196,7 @@ static void see_tiers(struct view *v)
         t->slope = usual_slope(v, height);
         for (int down = 0; down < 2; down++)
             t->least[down] =
-                least_of_class(v, collect(v, h->order + 1, h->reached - 1, height, down));
+                least_of_class(v, collect_below(v, h->order + 1, h->reached - 1, height, down));
     }
 }
 
@@ -207,12 +208,12 @@ static void set_suspects(struct view *v)
         double least = NAN;
         for (size_t k = 1; k < h->reached; k++) {
             uint32_t c = h->order[k];
-            const struct flow_channel *link = above(v, c, down);
+            const struct flow_channel *link = channel_above(v, c, down);
             if (h->parent[c] != parent || v->height[c] != height) {
                 parent = h->parent[c];
                 height = v->height[c];
-                size_t n = collect(v, h->child + h->first[parent],
-                                   h->first[parent + 1] - h->first[parent], height, down);
+                size_t n = collect_below(v, h->child + h->first[parent],
+                                         h->first[parent + 1] - h->first[parent], height, down);
                 least = n < CLASS_MIN ? v->tier[height].least[down] : least_of_class(v, n);
             }
             if (link->alone && link->value < least && link->second >= agreement * link->most)
@@ -251,8 +252,8 @@ static int halves_init(struct halves *x, size_t hosts)
     return 0;
 }
 
-/* The child c hangs below p by a link of the two capacities. */
-static int merge(struct halves *p, const struct halves *c, double up, double down)
+/* The child c is below p, on a link of the two capacities. */
+static int merge_halves(struct halves *p, const struct halves *c, double up, double down)
 {
     struct halves sum;
     if (halves_init(&sum, p->hosts + c->hosts) != 0)
@@ -280,7 +281,7 @@ static int start_vertex(const struct nt_hang *h, uint32_t v, struct halves *x)
     return 0;
 }
 
-static int bisect(struct view *v, struct halves *part)
+static int bisect_tree(struct view *v, struct halves *part)
 {
     const struct nt_hang *h = v->w->hang;
     for (size_t k = h->reached; k-- > 0;) {
@@ -289,7 +290,8 @@ static int bisect(struct view *v, struct halves *part)
             return -1;
         for (uint32_t i = h->first[s]; i < h->first[s + 1]; i++) {
             uint32_t c = h->child[i];
-            if (merge(&part[s], &part[c], above(v, c, 0)->value, above(v, c, 1)->value) != 0)
+            if (merge_halves(&part[s], &part[c], channel_above(v, c, 0)->value,
+                             channel_above(v, c, 1)->value) != 0)
                 return -1;
             halves_fini(&part[c]);
         }
@@ -305,11 +307,11 @@ static int set_bisection(struct view *v, struct nt_err *err)
     if (n < 2 || n > BISECTION_HOSTS_MAX)
         return 0;
     for (size_t k = 1; k < h->reached; k++)
-        if (nt_hang_count(h, h->order[k]) > 0 &&
-            (isnan(above(v, h->order[k], 0)->value) || isnan(above(v, h->order[k], 1)->value)))
+        if (nt_hang_count(h, h->order[k]) > 0 && (isnan(channel_above(v, h->order[k], 0)->value) ||
+                                                  isnan(channel_above(v, h->order[k], 1)->value)))
             return 0;
     struct halves *part = calloc(h->vertices, sizeof *part);
-    if (part == NULL || bisect(v, part) != 0) {
+    if (part == NULL || bisect_tree(v, part) != 0) {
         for (size_t k = 0; part != NULL && k < h->vertices; k++)
             halves_fini(&part[k]);
         free(part);
@@ -352,16 +354,16 @@ int nt_flow_finish(struct flow_work *w, unsigned odd_rounds, struct nt_err *err)
     v.value = nt_arena_array(&memory, n, sizeof *v.value);
     if (nt_arena_check(&memory, err) != 0)
         return -1;
-    see_heights(&v);
-    see_demand(&v);
+    find_heights(&v);
+    find_demand(&v);
     set_bounds(&v, odd_rounds);
     set_oversubscription(&v);
-    see_tiers(&v);
+    find_tiers(&v);
     set_suspects(&v);
     for (size_t k = 1; k < w->hang->reached; k++) {
         uint32_t c = w->hang->order[k];
         if (c >= w->hang->hosts)
-            set_lopsided(&v, c, v.tier[v.height[c]].slope);
+            mark_asymmetric(&v, c, v.tier[v.height[c]].slope);
     }
     return set_bisection(&v, err);
 }

@@ -92,7 +92,7 @@ static float rough_middle(const float *cell, size_t count, float *values)
     return nt_stats_median(values, taken);
 }
 
-/* Mean distance of the values from middle, each pulled in to reach. */
+/* Mean distance of the values from middle, each clipped to reach. */
 static float clipped_shift(const float *cell, size_t count, float middle, float reach)
 {
     const nt_floats low = {-reach, -reach, -reach, -reach}, high = -low;
@@ -108,10 +108,9 @@ static float clipped_shift(const float *cell, size_t count, float middle, float 
     return total / (float)count;
 }
 
-/* Mean of the values, each pulled in to 2.5 sd around a rough middle: nearly as robust as a
- * median, nearly as precise as a mean, and much cheaper than a median of all. guess: serves as
- * middle unless the values are elsewhere, or NaN. offset: of the far end, for the level of the
- * noise. */
+/* Mean of the values, each clipped to 2.5 sd around a rough middle: nearly as robust as a median,
+ * nearly as precise as a mean, and much cheaper than a median of all. guess: serves as middle
+ * unless the values are elsewhere, or NaN. offset: of the far end, for the level of the noise. */
 static float robust_mean(const float *cell, size_t count, float guess, float offset,
                          const struct nt_noise *noise, float *values)
 {
@@ -251,7 +250,7 @@ static void find_kept(const struct nt_work *w, struct scratch *s, uint32_t *size
 }
 
 /* Room for the present groups, with what is known of those that are the same. */
-static int resize(struct nt_work *w, const struct scratch *s, struct nt_err *err)
+static int resize_tables(struct nt_work *w, const struct scratch *s, struct nt_err *err)
 {
     size_t groups = w->groups, before = w->fitted_groups;
     float *t = malloc((groups * groups + 1) * sizeof *t);
@@ -305,7 +304,7 @@ static void mean_offsets(const struct nt_work *w, float *mean)
 }
 
 /* Values of groups that are the same are left as they are. */
-static void fit(struct nt_work *w, int passes, struct scratch *s)
+static void fit_groups(struct nt_work *w, int passes, struct scratch *s)
 {
     size_t groups = w->groups;
     for (int pass = 0; pass < passes; pass++) {
@@ -339,9 +338,9 @@ int nt_groups_fit(struct nt_work *w, int passes, struct nt_err *err)
     if (scratch_init(&s, w, &memory, err) < 0)
         return -1;
     find_kept(w, &s, size);
-    if (resize(w, &s, err) < 0)
+    if (resize_tables(w, &s, err) < 0)
         return -1;
-    fit(w, passes, &s);
+    fit_groups(w, passes, &s);
     return 0;
 }
 
@@ -361,7 +360,7 @@ static void spread_add(struct spread *s, const struct nt_work *w, size_t i, size
     s->count++;
 }
 
-static struct spread spread_of(const struct nt_work *w, bool inside, float *values, size_t room)
+static struct spread spread_of(const struct nt_work *w, bool inside, float *values, size_t capacity)
 {
     struct spread s = {0, 0, 0};
     size_t groups = 0, pairs = 0;
@@ -371,15 +370,15 @@ static struct spread spread_of(const struct nt_work *w, bool inside, float *valu
     }
     if (!inside)
         pairs = w->n * (w->n - 1) / 2 - pairs;
-    for (size_t i = 1; i < w->n && s.count < (double)room; i += pairs / room + 1) {
+    for (size_t i = 1; i < w->n && s.count < (double)capacity; i += pairs / capacity + 1) {
         size_t own = w->group[i];
         if (inside && nt_work_size(w, own) < 3)
             continue;
         if (inside)
-            for (size_t k = w->start[own]; w->member[k] < i && s.count < (double)room; k++)
+            for (size_t k = w->start[own]; w->member[k] < i && s.count < (double)capacity; k++)
                 spread_add(&s, w, i, w->member[k], values);
         else
-            for (size_t j = 0; j < i && s.count < (double)room; j++)
+            for (size_t j = 0; j < i && s.count < (double)capacity; j++)
                 if (w->group[j] != own)
                     spread_add(&s, w, i, j, values);
     }

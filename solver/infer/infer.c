@@ -6,10 +6,10 @@
 
 #include "confidence.h"
 #include "direct.h"
-#include "few.h"
+#include "few_hosts.h"
 #include "lanes.h"
 #include "links.h"
-#include "simplex.h"
+#include "one_way_links.h"
 #include "small_groups.h"
 #include "support.h"
 #include "work.h"
@@ -71,22 +71,22 @@ static int one_switch(struct nt_work *w, struct nt_err *err)
     return nt_groups_fit(w, 8, err);
 }
 
-static int refit(struct nt_work *w, struct nt_err *err)
+static int refit_groups(struct nt_work *w, struct nt_err *err)
 {
     if (nt_groups_fit(w, nt_work_passes(w), err) < 0)
         return -1;
     return nt_repair(w, err);
 }
 
-/* One round of second thoughts; *settled: they changed nothing. before: room for n. */
-static int reconsider(struct nt_work *w, uint32_t *before, bool *settled, struct nt_err *err)
+/* One round of moving and joining; *settled: nothing changed. before: n elements. */
+static int reconsider_groups(struct nt_work *w, uint32_t *before, bool *settled, struct nt_err *err)
 {
     bool gathered, changed;
     memcpy(before, w->group, w->n * sizeof *before);
-    if (nt_split_weak(w, &gathered, err) < 0 || (gathered && refit(w, err) < 0))
+    if (nt_split_weak(w, &gathered, err) < 0 || (gathered && refit_groups(w, err) < 0))
         return -1;
     if (nt_groups_noise(w, true, err) < 0 || nt_split_groups(w, &changed, err) < 0 ||
-        (changed && refit(w, err) < 0))
+        (changed && refit_groups(w, err) < 0))
         return -1;
     *settled = memcmp(before, w->group, w->n * sizeof *before) == 0;
     return 0;
@@ -105,7 +105,7 @@ static int find_groups(struct nt_work *w, struct nt_err *err)
     bool settled = false;
     int status = 0;
     for (int round = 0; round < ROUNDS && !settled && status == 0; round++)
-        status = reconsider(w, before, &settled, err);
+        status = reconsider_groups(w, before, &settled, err);
     free(before);
     if (status == 0 && w->n <= NT_WORK_FEW)
         status = nt_groups_fit(w, nt_work_passes(w), err);
@@ -115,7 +115,7 @@ static int find_groups(struct nt_work *w, struct nt_err *err)
 static int model_of(struct nt_work *w, const struct nt_tree *tree, size_t hosts,
                     struct nt_model **out, struct nt_err *err)
 {
-    if (nt_graph(w, tree, hosts, out, err) < 0)
+    if (nt_tree_model(w, tree, hosts, out, err) < 0)
         return -1;
     (*out)->family = (*out)->switches <= 1 ? NT_FAMILY_STAR : NT_FAMILY_TREE;
     return 0;
@@ -124,14 +124,14 @@ static int model_of(struct nt_work *w, const struct nt_tree *tree, size_t hosts,
 static int infer_tree(struct nt_work *w, size_t hosts, struct nt_model **out, struct nt_err *err)
 {
     struct nt_tree tree;
-    if (nt_tiers(w, &tree, err) < 0)
+    if (nt_group_tree(w, &tree, err) < 0)
         return -1;
     int status = model_of(w, &tree, hosts, out, err);
     nt_tree_fini(&tree);
     return status;
 }
 
-/* One host: a switch that nothing was measured of. */
+/* One host: a switch without measurements. */
 static int infer_one(struct nt_model **out, struct nt_err *err)
 {
     if (nt_model_create(1, 1, 1, out, err) < 0)
@@ -159,8 +159,8 @@ static float *host_links(const struct nt_model *model)
     return own;
 }
 
-/* How well a tree explains the readings, as nt_score: with host links that differ, and with links
- * that are alike, for a direct network has that choice too (nt_direct_fit). */
+/* The nt_score of a tree: with host links that differ, and with equal links, since a direct network
+ * has that choice too (nt_direct_fit). */
 struct tree_score {
     double differ, alike;
 };
@@ -189,8 +189,8 @@ static int tree_score(const struct nt_work *w, const struct nt_model *model,
     return 0;
 }
 
-/* What a direct network costs to be believed: each link may be any of the pairs, but of a regular
- * one it is enough to say which host is where. */
+/* The cost of a direct network: each link may be any of the pairs, a regular one is determined by
+ * the position of each host. */
 static double direct_score(const struct nt_work *w, const struct nt_direct *d)
 {
     double n = (double)w->n, figures = d->offsets ? 2 + n : 2;
@@ -202,7 +202,8 @@ static double direct_score(const struct nt_work *w, const struct nt_direct *d)
 /* Whether a direct network is worth the time that it takes to look for one. Under TRIED hosts it is
  * nothing; else a tree that leaves no more than noise is clear, unless it has as many switches as
  * a line of hosts would need, or too many pairs are missing to tell. */
-static bool worth_a_look(const struct nt_work *w, const struct nt_model *model, double misfit)
+static bool direct_is_plausible(const struct nt_work *w, const struct nt_model *model,
+                                double misfit)
 {
     enum { TRIED = 24, FEW = 64 };
     double known = 2 * (double)w->pairs / ((double)w->n * ((double)w->n - 1));
@@ -215,9 +216,9 @@ static bool worth_a_look(const struct nt_work *w, const struct nt_model *model, 
  */
 static const double CLEAN = 1.12;
 
-/* Replaces the tree by a direct network that fits better for what it costs; when neither fits,
- * the tree stays as the nearest description, and the family says so. */
-static int judge(struct nt_work *w, bool few, struct nt_model **model, struct nt_err *err)
+/* Replaces the tree by a direct network that fits better for what it costs; when neither fits, the
+ * tree stays as the nearest description, with an undetermined family. */
+static int judge_model(struct nt_work *w, bool few, struct nt_model **model, struct nt_err *err)
 {
     /* a graph is chosen among very many, which the score counts only in part */
     enum { DIRECT_MARGIN = 25 };
@@ -234,7 +235,7 @@ static int judge(struct nt_work *w, bool few, struct nt_model **model, struct nt
     if (nt_model_latencies(*model, &p, err) < 0)
         return -1;
     int status = nt_misfit(w, p, &misfit, err);
-    if (status == 0 && worth_a_look(w, *model, misfit)) {
+    if (status == 0 && direct_is_plausible(w, *model, misfit)) {
         status = tree_score(w, *model, p, &tree, err);
         if (status == 0)
             status = nt_direct_find(w, tree.differ, &effort, &d, err);
@@ -246,7 +247,7 @@ static int judge(struct nt_work *w, bool few, struct nt_model **model, struct nt
         (*model)->confidence = nt_confidence(w, *model, misfit);
     /* a switch for each host on a line is the same network written with more unknowns */
     bool line = (*model)->switches + 2 >= w->n && d.links + 1 == w->n;
-    /* with enough links of its own any network is near to some graph */
+    /* with enough links some graph is near to any network */
     bool fits = d.regular || (d.misfit < NT_MISFIT_MAX && !d.crowded);
     double margin = line ? 0 : DIRECT_MARGIN;
     bool near = (fits || d.crowded) && d.score < tree.differ - margin;
@@ -260,7 +261,7 @@ static int judge(struct nt_work *w, bool few, struct nt_model **model, struct nt
         (*model)->family = NT_FAMILY_UNDETERMINED;
         (*model)->confidence *= 0.05;
     } else if (d.score < tree.differ - DIRECT_MARGIN / 2.0) {
-        (*model)->confidence *= 0.5; /* it was a near thing */
+        (*model)->confidence *= 0.5; /* the scores are close */
     }
     nt_direct_fini(&d);
     return status;
@@ -274,7 +275,7 @@ static int compare_joined(struct nt_work *w, bool clipped, struct nt_model **mod
     struct nt_tree tree;
     bool found;
     *taken = false;
-    int status = nt_joined(w, clipped, &tree, &found, err);
+    int status = nt_host_joining(w, clipped, &tree, &found, err);
     if (status < 0 || !found)
         return status;
     status = model_of(w, &tree, (*model)->hosts, &other, err);
@@ -282,7 +283,7 @@ static int compare_joined(struct nt_work *w, bool clipped, struct nt_model **mod
     if (status == 0)
         status = nt_links_fit(w, other, err);
     if (status == 0)
-        status = nt_opinion_better(w, *model, other, taken, err);
+        status = nt_model_select(w, *model, other, taken, err);
     if (status == 0 && *taken) {
         struct nt_model *swap = *model;
         *model = other;
@@ -295,11 +296,11 @@ static int compare_joined(struct nt_work *w, bool clipped, struct nt_model **mod
 /* Few hosts: the tree that joins hosts may be better than the one that joins groups. First with
  * the readings as they are, for a fit that is wrong takes the right ones for outliers; then without
  * those far from the best so far. */
-static int second_opinion(struct nt_work *w, struct nt_model **model, struct nt_err *err)
+static int try_host_joining(struct nt_work *w, struct nt_model **model, struct nt_err *err)
 {
-    if (w->n < NT_JOINED_HOSTS_MIN || w->n > NT_JOINED_HOSTS_MAX)
+    if (w->n < NT_HOST_JOINING_MIN || w->n > NT_HOST_JOINING_MAX)
         return 0;
-    uint32_t group[NT_JOINED_HOSTS_MAX];
+    uint32_t group[NT_HOST_JOINING_MAX];
     int status = 0;
     for (int round = 0; round < 3 && status == 0; round++) {
         struct nt_noise noise = w->noise;
@@ -320,9 +321,9 @@ static int second_opinion(struct nt_work *w, struct nt_model **model, struct nt_
     return status;
 }
 
-/* Few readings of many hosts all fit one switch, for nothing else that they fit could be told: a
- * shape that is so unsure is none. */
-static void doubt_few(const struct nt_work *w, struct nt_model *model)
+/* Few readings of many hosts always fit one switch, since they determine nothing else: so uncertain
+ * a shape is not stated. */
+static void limit_few_hosts_confidence(const struct nt_work *w, struct nt_model *model)
 {
     const double FEW = 0.25, NOTHING = 0.3;
     double n = (double)w->n;
@@ -330,34 +331,34 @@ static void doubt_few(const struct nt_work *w, struct nt_model *model)
         model->family = NT_FAMILY_UNDETERMINED;
 }
 
-/* What hangs together by small groups, and how sure each of them is. */
-static int refine(struct nt_work *w, struct nt_model **model, struct nt_err *err)
+/* Finds the small groups, and how certain each switch is. */
+static int refine_tree(struct nt_work *w, struct nt_model **model, struct nt_err *err)
 {
     return nt_small_groups(w, model, err) < 0 || nt_support(w, model, err) < 0 ? -1 : 0;
 }
 
-/* The tree that grows from one switch by gathering alone. */
-static int grow(struct nt_work *w, size_t hosts, struct nt_model **out, struct nt_err *err)
+/* The tree that results from one switch by finding small groups alone. */
+static int grow_tree(struct nt_work *w, size_t hosts, struct nt_model **out, struct nt_err *err)
 {
     nt_noise_estimate(w->d, w->n, &w->rng, &w->noise);
     if (one_switch(w, err) < 0)
         return -1;
     struct nt_tree tree;
-    if (nt_tiers(w, &tree, err) < 0)
+    if (nt_group_tree(w, &tree, err) < 0)
         return -1;
     int status = model_of(w, &tree, hosts, out, err);
     nt_tree_fini(&tree);
     if (status == 0)
         status = nt_links_fit(w, *out, err);
-    return status == 0 ? refine(w, out, err) : -1;
+    return status == 0 ? refine_tree(w, out, err) : -1;
 }
 
-/* Beyond so many hosts groups are large enough to be cut rightly, and time counts. */
+/* Beyond so many hosts groups are large enough to be cut correctly, and time matters. */
 enum { ANOTHER_WAY_HOSTS = 512 };
 
-/* Groups that were cut wrongly at first are not put right by what follows: another way to the tree,
- * and the better of both. */
-static int another_way(struct nt_work *w, struct nt_model **model, struct nt_err *err)
+/* Groups that were cut wrongly at first are not corrected later: grows the tree from one switch
+ * instead, and takes the better of both. */
+static int try_regrowing(struct nt_work *w, struct nt_model **model, struct nt_err *err)
 {
     struct nt_model *other = NULL;
     struct nt_matrix *p = NULL;
@@ -369,9 +370,9 @@ static int another_way(struct nt_work *w, struct nt_model **model, struct nt_err
     nt_matrix_destroy(p);
     if (status < 0 || misfit < CLEAN)
         return status;
-    status = grow(w, (*model)->hosts, &other, err);
+    status = grow_tree(w, (*model)->hosts, &other, err);
     if (status == 0)
-        status = nt_opinion_better(w, *model, other, &better, err);
+        status = nt_model_select(w, *model, other, &better, err);
     if (status == 0 && better) {
         struct nt_model *swap = *model;
         *model = other;
@@ -386,7 +387,7 @@ static int another_way(struct nt_work *w, struct nt_model **model, struct nt_err
 static int find_tree(struct nt_work *w, const struct nt_matrix *latency, bool *few,
                      struct nt_model **out, struct nt_err *err)
 {
-    if (nt_few(w, latency->n, out, err) < 0)
+    if (nt_few_hosts(w, latency->n, out, err) < 0)
         return -1;
     *few = *out != NULL;
     if (*few) {
@@ -401,22 +402,22 @@ static int find_tree(struct nt_work *w, const struct nt_matrix *latency, bool *f
         return -1;
     if (*few)
         return 0;
-    if (second_opinion(w, out, err) < 0 || refine(w, out, err) < 0)
+    if (try_host_joining(w, out, err) < 0 || refine_tree(w, out, err) < 0)
         return -1;
-    return w->n <= ANOTHER_WAY_HOSTS ? another_way(w, out, err) : 0;
+    return w->n <= ANOTHER_WAY_HOSTS ? try_regrowing(w, out, err) : 0;
 }
 
 /* What a map with such a misfit may state at the most. */
 static const double MISFIT_SURE = 0.45;
 
-static int infer(struct nt_work *w, const struct nt_matrix *latency, struct nt_model **out,
-                 struct nt_err *err)
+static int infer_model(struct nt_work *w, const struct nt_matrix *latency, struct nt_model **out,
+                       struct nt_err *err)
 {
     bool few;
-    if (find_tree(w, latency, &few, out, err) < 0 || judge(w, few, out, err) < 0)
+    if (find_tree(w, latency, &few, out, err) < 0 || judge_model(w, few, out, err) < 0)
         return -1;
-    doubt_few(w, *out);
-    /* what is left over is more than what could be told apart: something is not in the model */
+    limit_few_hosts_confidence(w, *out);
+    /* the residuals are above the resolution: the model is incomplete */
     if ((*out)->rms_us > (*out)->resolution_us && (*out)->rms_us > 1e-4 * (double)w->offset[0])
         (*out)->confidence = fmin((*out)->confidence, MISFIT_SURE);
     return 0;
@@ -444,16 +445,16 @@ int nt_infer_latency(const struct nt_matrix *latency, const struct nt_matrix *se
         if (w.n == 0)
             status = nt_model_create(n, 0, 0, &model, err);
         else
-            status = infer(&w, latency, &model, err);
+            status = infer_model(&w, latency, &model, err);
     }
     if (status == 0) {
         memcpy(model->missing, missing, n * sizeof *missing);
         status = nt_model_canonicalise(model, err);
     }
     if (status == 0)
-        status = nt_links_suspect(model, err);
+        status = nt_link_outliers_mark(model, err);
     if (status == 0)
-        status = nt_links_simplex(latency, model, err);
+        status = nt_one_way_links_mark(latency, model, err);
     if (status == 0)
         *out = model;
     else
@@ -484,9 +485,9 @@ int nt_infer_figures(const struct nt_matrix *latency, uint64_t seed, struct nt_m
         status = nt_links_fit(&w, model, err);
     }
     if (status == 0)
-        status = nt_links_suspect(model, err);
+        status = nt_link_outliers_mark(model, err);
     if (status == 0)
-        status = nt_links_simplex(latency, model, err);
+        status = nt_one_way_links_mark(latency, model, err);
     free(missing);
     work_fini(&w);
     return status;

@@ -17,32 +17,32 @@ enum { NT_INFER_ERRORS_HOSTS = 64 };
  * se: standard errors (same shape, NaN: not known), which bound the noise where hosts are few; may
  * be NULL: everything follows from the data's own noise.
  * The same input and seed give the same model. The model is canonical (see model.h). A host
- * without any measurement is marked missing. Never fails for what the numbers say: when nothing
- * fits, or too few readings tell, the family is undetermined. */
+ * without any measurement is marked missing. No values make it fail: when nothing fits, or
+ * the readings do not determine the network, the family is undetermined. */
 int nt_infer_latency(const struct nt_matrix *latency, const struct nt_matrix *se, uint64_t seed,
                      struct nt_model **out, struct nt_err *err);
 
 /* United with the models of the same hosts that other message sizes gave (PARUS: the sizes' graphs
  * are united). A link's probability stays what it is without them, the chance that it is there: the
  * mean of what the sizes say, weighted by the confidence of each, the model's own included. A size
- * says of a link that it shows what its own probability is, and 0.25 of one that it does not, the
- * middle of what is not stated; nothing where it lacks hosts that show the link, or where the link
- * is shorter than that size's resolution. Links are the same when they part the hosts in the same
- * way.
+ * gives a link that it shows its own probability, and 0.25 to one that it does not, the middle of
+ * what is not stated; nothing where it lacks hosts that show the link, or where the link is shorter
+ * than that size's resolution. Links are the same when they part the hosts in the same way.
  *
- * A link between switches that only others show is added to a tree when it contradicts none that
- * is there. Then the figures are fitted again to latency, which the model was made from. No link
+ * A link between switches that only others show is added to a tree when it contradicts none that is
+ * there. Then the figures are fitted again to latency, which the model was made from. No link
  * between switches stays whose probability is under 0.5, and none of those that were added whose
  * latency is not above the resolution. The confidence is at most the probability of each link
  * between switches, and that of one which was taken out not to be there. *model is replaced on
  * success; a failure leaves one of the same hosts. */
-int nt_infer_merge(struct nt_model **model, const struct nt_model *const *others, size_t count,
-                   const struct nt_matrix *latency, uint64_t seed, struct nt_err *err);
+int nt_infer_merge_sizes(struct nt_model **model, const struct nt_model *const *others,
+                         size_t count, const struct nt_matrix *latency, uint64_t seed,
+                         struct nt_err *err);
 
 /* A model of several message sizes: latency has one matrix each of the same hosts, ascending, sizes
  * (1 to NT_INFER_SIZES_MAX) of them; errors: their standard errors, or NULL; each may be NULL.
- * Figures are of the first; the others say by nt_infer_merge how sure each link is, and add what
- * only they show. NT_ERR_USAGE: too many sizes. */
+ * Figures are of the first; the others determine by nt_infer_merge_sizes how sure each link is, and
+ * add what only they show. NT_ERR_USAGE: too many sizes. */
 enum { NT_INFER_SIZES_MAX = 4096 };
 int nt_infer_sizes(const struct nt_matrix *const *latency, const struct nt_matrix *const *errors,
                    size_t sizes, uint64_t seed, struct nt_model **out, struct nt_err *err);

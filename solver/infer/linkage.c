@@ -34,7 +34,7 @@ static int chain_init(struct chain *c, size_t n, float *d, size_t stride, uint16
 }
 
 /* Nearest active cluster to x; prefer wins a tie, so that a chain always ends. */
-static uint32_t nearest(const struct chain *c, uint32_t x, uint32_t prefer)
+static uint32_t nearest_cluster(const struct chain *c, uint32_t x, uint32_t prefer)
 {
     const float *row = c->d + (size_t)x * c->stride;
     uint32_t best = prefer;
@@ -97,7 +97,7 @@ static void join_counted(struct chain *c, uint32_t x, uint32_t y)
     }
 }
 
-static void run(struct chain *c, struct nt_linkage_step *merges)
+static void chain_merge(struct chain *c, struct nt_linkage_step *merges)
 {
     size_t length = 0, done = 0;
     while (c->active_count > 1) {
@@ -105,7 +105,7 @@ static void run(struct chain *c, struct nt_linkage_step *merges)
             c->chain[length++] = c->active[0];
         uint32_t x = c->chain[length - 1],
                  previous = length > 1 ? c->chain[length - 2] : UINT32_MAX;
-        uint32_t y = nearest(c, x, previous);
+        uint32_t y = nearest_cluster(c, x, previous);
         if (y != previous) {
             c->chain[length++] = y;
             continue;
@@ -129,7 +129,7 @@ int nt_linkage(size_t n, float *distance, size_t stride, uint16_t *counts,
     struct chain c;
     if (chain_init(&c, n, distance, stride, counts, &memory, err) != 0)
         return -1;
-    run(&c, merges);
+    chain_merge(&c, merges);
     return 0;
 }
 
@@ -200,7 +200,7 @@ static void find_middles(size_t n, const float *d, size_t stride, const struct n
         if (x->middle != x->middle)
             x->middle = above;
         else if ((size_t)a->size * b->size < HANDFUL && above == above) {
-            /* few hosts leave nothing else to judge by */
+            /* with few hosts there is nothing else to compare with */
             double reach = 2 + 60 / noise->df;
             float least = above - (float)(reach * nt_noise_sd(noise, (double)above));
             x->middle = x->middle < least ? least : x->middle;

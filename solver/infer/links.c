@@ -108,14 +108,14 @@ static int sites_init(struct sites *s, const struct nt_work *w, struct nt_model 
 
 /* ---- walks over the tree of switches ---- */
 
-struct walk {
+struct climb {
     size_t *start;
     uint32_t *to, *trunk;   /* neighbours, and the number of the trunk */
     uint32_t *stack, *path; /* switches to visit; trunks down to the present one */
     uint32_t *depth, *from;
 };
 
-static void walk_fini(struct walk *k)
+static void climb_fini(struct climb *k)
 {
     free(k->start);
     free(k->to);
@@ -126,16 +126,16 @@ static void walk_fini(struct walk *k)
     free(k->from);
 }
 
-static int walk_init(struct walk *k, const struct sites *s, struct nt_err *err)
+static int climb_init(struct climb *k, const struct sites *s, struct nt_err *err)
 {
     size_t v = s->model->switches, h = s->model->hosts;
-    *k = (struct walk){calloc(v + 3, sizeof(size_t)),
-                       malloc((2 * s->trunks + 1) * sizeof(uint32_t)),
-                       malloc((2 * s->trunks + 1) * sizeof(uint32_t)),
-                       malloc((v + 1) * sizeof(uint32_t)),
-                       malloc((v + 1) * sizeof(uint32_t)),
-                       malloc((v + 1) * sizeof(uint32_t)),
-                       malloc((v + 1) * sizeof(uint32_t))};
+    *k = (struct climb){calloc(v + 3, sizeof(size_t)),
+                        malloc((2 * s->trunks + 1) * sizeof(uint32_t)),
+                        malloc((2 * s->trunks + 1) * sizeof(uint32_t)),
+                        malloc((v + 1) * sizeof(uint32_t)),
+                        malloc((v + 1) * sizeof(uint32_t)),
+                        malloc((v + 1) * sizeof(uint32_t)),
+                        malloc((v + 1) * sizeof(uint32_t))};
     if (!k->start || !k->to || !k->trunk || !k->stack || !k->path || !k->depth || !k->from)
         return nt_err_set(err, NT_ERR_SYSTEM, "no memory for walks over %zu switches", v);
     for (size_t t = 0; t < s->trunks; t++) {
@@ -160,7 +160,7 @@ static int walk_init(struct walk *k, const struct sites *s, struct nt_err *err)
 /* What to do with the path from site a to site b: trunks path[0..length). */
 typedef void visit_fn(struct sites *s, size_t a, size_t b, const uint32_t *path, size_t length);
 
-static void walk_from(struct walk *k, struct sites *s, uint32_t from, visit_fn *visit)
+static void walk_from(struct climb *k, struct sites *s, uint32_t from, visit_fn *visit)
 {
     size_t top = 0;
     k->stack[top++] = from;
@@ -182,7 +182,7 @@ static void walk_from(struct walk *k, struct sites *s, uint32_t from, visit_fn *
     }
 }
 
-static void walk_all(struct walk *k, struct sites *s, visit_fn *visit)
+static void walk_all(struct climb *k, struct sites *s, visit_fn *visit)
 {
     for (uint32_t v = 0; v < s->model->switches; v++)
         if (s->site_of[v] != UINT32_MAX)
@@ -226,7 +226,8 @@ static void add_block(struct sites *s, size_t a, size_t b, const uint32_t *path,
 /* ---- one pass over the readings ---- */
 
 /* Readings of one host to those at places first..last: as they stand, or copied to be in a row. */
-static const float *readings(const struct sites *s, const float *row, size_t first, size_t last)
+static const float *readings_between(const struct sites *s, const float *row, size_t first,
+                                     size_t last)
 {
     const uint32_t *member = s->member;
     if (member[last - 1] - member[first] == last - 1 - first)
@@ -281,7 +282,7 @@ static void add_pairs(struct sites *s, size_t a, size_t b, double sd)
         size_t last = a == b ? p : s->start[b + 1];
         if (last == first)
             continue;
-        const float *d = readings(s, s->w->d + s->member[p] * s->w->n, first, last);
+        const float *d = readings_between(s, s->w->d + s->member[p] * s->w->n, first, last);
         struct left left = add_row(d, s->x + first, last - first, s->x[p] + distance, s->reach * sd,
                                    weight, s->pull + first, s->kept + first);
         s->pull[p] += left.sum * weight;
@@ -295,7 +296,7 @@ static void add_pairs(struct sites *s, size_t a, size_t b, double sd)
     s->used += used;
 }
 
-static void pass(struct sites *s)
+static void median_pass(struct sites *s)
 {
     memset(s->pull, 0, s->w->n * sizeof *s->pull);
     memset(s->kept, 0, s->w->n * sizeof *s->kept);
@@ -315,11 +316,11 @@ static double host_weight(const struct sites *s, size_t a, size_t p)
     return s->kept[p] - inside;
 }
 
-static int step(struct sites *s, struct walk *k, struct nt_err *err)
+static int climb_step(struct sites *s, struct climb *k, struct nt_err *err)
 {
     size_t n = s->count + s->trunks;
     walk_all(k, s, set_between);
-    pass(s);
+    median_pass(s);
     memset(s->matrix, 0, n * n * sizeof *s->matrix);
     memset(s->right, 0, n * sizeof *s->right);
     walk_all(k, s, add_block);
@@ -377,17 +378,17 @@ static int set_errors(struct sites *s, struct nt_err *err)
 
 /* ---- quality ---- */
 
-static int add_off(struct nt_model *m, size_t i, size_t j, size_t *room, struct nt_err *err)
+static int add_off(struct nt_model *m, size_t i, size_t j, size_t *capacity, struct nt_err *err)
 {
     if (m->pairs_off >= PAIRS_OFF_MAX)
         return 0;
-    if (m->pairs_off == *room) {
-        size_t more = *room * 2 + 16;
+    if (m->pairs_off == *capacity) {
+        size_t more = *capacity * 2 + 16;
         uint32_t(*grown)[2] = realloc(m->pair_off, more * sizeof *grown);
         if (grown == NULL)
             return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu pairs that are off", more);
         m->pair_off = grown;
-        *room = more;
+        *capacity = more;
     }
     m->pair_off[m->pairs_off][0] = (uint32_t)i;
     m->pair_off[m->pairs_off++][1] = (uint32_t)j;
@@ -436,13 +437,13 @@ static void add_quality(struct quality *q, const float *d, const struct view *vi
 
 /* Names the pairs of host i, of those before it, that are off by more than limit sd. */
 static int add_off_row(struct sites *s, size_t i, const struct view *view, double limit,
-                       size_t *room, struct nt_err *err)
+                       size_t *capacity, struct nt_err *err)
 {
     const float *d = s->w->d + i * s->w->n;
     for (size_t j = 0; j < i; j++) {
         double p = view->x[i] + view->far_end[j], r = (double)d[j] - p;
         if (r * r > view->most[j] && fabs(r) > limit * nt_noise_sd(&s->w->noise, p) &&
-            add_off(s->model, s->w->host[i], s->w->host[j], room, err) < 0)
+            add_off(s->model, s->w->host[i], s->w->host[j], capacity, err) < 0)
             return -1;
     }
     return 0;
@@ -505,13 +506,13 @@ static int set_quality(struct sites *s, struct nt_err *err)
     double limit = -nt_normal_quantile(0.005 / (count > 1 ? count : 1)) * unit;
     struct quality q = {{0}, {0}, {0}, false};
     struct view view;
-    size_t room = 0;
+    size_t capacity = 0;
     view_init(s, &view);
     for (size_t i = 0; i < w->n; i++) {
         if (i == 0 || s->at[i] != s->at[i - 1])
             view_from(s, s->at[i], limit, &view);
         add_quality(&q, w->d + i * w->n, &view, i, view.x[i]);
-        if (q.off && df >= 1 && add_off_row(s, i, &view, limit, &room, err) < 0)
+        if (q.off && df >= 1 && add_off_row(s, i, &view, limit, &capacity, err) < 0)
             return -1;
     }
     double sum = q.sum[0] + q.sum[1], rest = q.rest[0] + q.rest[1], off = off_square(s, &view);
@@ -526,7 +527,7 @@ static int set_quality(struct sites *s, struct nt_err *err)
 }
 
 /* Hosts that differ more than their links are long leave some with none: every host has one. */
-static void lift_host_links(struct sites *s)
+static void raise_zero_host_links(struct sites *s)
 {
     const double LEAST = 0.01;
     double sum = 0;
@@ -541,12 +542,12 @@ static void lift_host_links(struct sites *s)
 int nt_links_fit(const struct nt_work *w, struct nt_model *model, struct nt_err *err)
 {
     struct sites s;
-    struct walk k = {0};
+    struct climb k = {0};
     int status = sites_init(&s, w, model, err);
     if (status == 0)
-        status = walk_init(&k, &s, err);
+        status = climb_init(&k, &s, err);
     for (int p = 0; p < PASSES && status == 0; p++)
-        status = step(&s, &k, err);
+        status = climb_step(&s, &k, err);
     if (status == 0)
         status = set_errors(&s, err);
     if (status == 0) {
@@ -557,8 +558,8 @@ int nt_links_fit(const struct nt_work *w, struct nt_model *model, struct nt_err 
         if (!(model->link[l].latency_us > 0)) /* a path cannot get shorter by a link */
             model->link[l].latency_us = 0;
     if (status == 0)
-        lift_host_links(&s);
-    walk_fini(&k);
+        raise_zero_host_links(&s);
+    climb_fini(&k);
     sites_fini(&s);
     return status;
 }

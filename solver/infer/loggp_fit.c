@@ -73,24 +73,24 @@ static bool one_size(const struct nt_point *point, size_t n)
 }
 
 /* g and its slope from the trains without delay. With trains of one size only, the slope is G. */
-static void fit_gap(const struct fit *f, struct nt_loggp *g, struct nt_point *room)
+static void fit_gap(const struct fit *f, struct nt_loggp *g, struct nt_point *scratch)
 {
     struct nt_line line;
     size_t n = 0;
     for (size_t i = 0; i < f->n; i++)
         if (is_train(&f->m[i]) && f->m[i].delay_us == 0 && f->m[i].hold_us == 0 &&
             in_regime(g, f->m[i].bytes))
-            room[n++] = per_message(f, &f->m[i]);
+            scratch[n++] = per_message(f, &f->m[i]);
     if (n == 0)
         return;
-    qsort(room, n, sizeof *room, by_size);
-    if (one_size(room, n))
+    qsort(scratch, n, sizeof *scratch, by_size);
+    if (one_size(scratch, n))
         for (size_t i = 0; i < n; i++)
-            room[i].y -= g->G_us_per_byte * (room[i].x - 1);
-    nt_line_fit(room, n, 1, &line);
+            scratch[i].y -= g->G_us_per_byte * (scratch[i].x - 1);
+    nt_line_fit(scratch, n, 1, &line);
     g->g_us = fmax(line.level, 0);
     g->g_se_us = line.level_se;
-    g->gap_us_per_byte = one_size(room, n) ? g->G_us_per_byte : line.slope;
+    g->gap_us_per_byte = one_size(scratch, n) ? g->G_us_per_byte : line.slope;
 }
 
 static struct nt_point mean_of(const struct nt_point *point, size_t n)
@@ -107,7 +107,7 @@ static struct nt_point mean_of(const struct nt_point *point, size_t n)
 /* o_send from the trains whose delay exceeds the gap; the source saw that a delay close to the
  * gap disturbs (section 3.5.2). */
 static struct nt_point fit_send(const struct fit *f, const struct nt_loggp *g,
-                                struct nt_point *room)
+                                struct nt_point *scratch)
 {
     size_t n = 0;
     for (size_t i = 0; i < f->n; i++) {
@@ -116,24 +116,24 @@ static struct nt_point fit_send(const struct fit *f, const struct nt_loggp *g,
         if (!is_train(m) || m->delay_us <= 0 || m->hold_us > 0 || !in_regime(g, m->bytes) ||
             m->delay_us < 1.2 * gap)
             continue;
-        room[n] = per_message(f, m);
-        room[n++].y -= m->delay_us;
+        scratch[n] = per_message(f, m);
+        scratch[n++].y -= m->delay_us;
     }
-    return n == 0 ? (struct nt_point){0, NAN, NAN} : mean_of(room, n);
+    return n == 0 ? (struct nt_point){0, NAN, NAN} : mean_of(scratch, n);
 }
 
 /* o_recv: what a hold was exceeded by. */
 static struct nt_point fit_receive(const struct fit *f, const struct nt_loggp *g,
-                                   struct nt_point *room)
+                                   struct nt_point *scratch)
 {
     size_t n = 0;
     for (size_t i = 0; i < f->n; i++) {
         const struct nt_prtt *m = &f->m[i];
         if (m->hold_us <= 0 || m->count != 1 || m->check || !in_regime(g, m->bytes))
             continue;
-        room[n++] = (struct nt_point){m->bytes, m->time_us - m->hold_us, fmax(m->se_us, 1e-6)};
+        scratch[n++] = (struct nt_point){m->bytes, m->time_us - m->hold_us, fmax(m->se_us, 1e-6)};
     }
-    return n == 0 ? (struct nt_point){0, NAN, NAN} : mean_of(room, n);
+    return n == 0 ? (struct nt_point){0, NAN, NAN} : mean_of(scratch, n);
 }
 
 /* ---- together ---- */
@@ -181,19 +181,19 @@ static bool is_check(const struct nt_prtt *m)
 }
 
 /* As in the fit, the lowest of a size's values counts. */
-static void check(const struct fit *f, struct nt_point *room)
+static void check_prediction(const struct fit *f, struct nt_point *scratch)
 {
     struct nt_loggp_fit *out = f->out;
     size_t n = 0;
     out->check_percent = NAN;
     for (size_t i = 0; i < f->n; i++)
         if (is_check(&f->m[i]))
-            room[n++] = (struct nt_point){.x = f->m[i].bytes, .y = f->m[i].time_us};
-    qsort(room, n, sizeof *room, by_size);
+            scratch[n++] = (struct nt_point){.x = f->m[i].bytes, .y = f->m[i].time_us};
+    qsort(scratch, n, sizeof *scratch, by_size);
     for (size_t i = 0, end; i < n; i = end) {
-        double lowest = room[i].y, bytes = room[i].x;
-        for (end = i; end < n && room[end].x == bytes; end++)
-            lowest = fmin(lowest, room[end].y);
+        double lowest = scratch[i].y, bytes = scratch[i].x;
+        for (end = i; end < n && scratch[end].x == bytes; end++)
+            lowest = fmin(lowest, scratch[end].y);
         struct nt_loggp *g = &out->regime[nt_loggp_regime(out->regime, out->regimes, bytes)];
         double time = nt_loggp_time_us(out->regime, out->regimes, bytes);
         double off = fabs(2 * time / lowest - 1) * 100;
@@ -202,9 +202,9 @@ static void check(const struct fit *f, struct nt_point *room)
     }
 }
 
-/* Where the time jumps by half a short message's or more, messages wait for a handshake first: what
- * passes between the sends of a train is that, and no overhead. */
-static bool shakes_hands(const struct fit *f, size_t k)
+/* Where the time jumps by half a short message's or more, messages wait for a rendezvous first: the
+ * time between the sends of a train is that wait, and no overhead. */
+static bool is_rendezvous(const struct fit *f, size_t k)
 {
     const struct nt_line *now = &f->line[k], *before = &f->line[k - 1];
     double at = f->curve[now->first].x - now->at;
@@ -214,7 +214,7 @@ static bool shakes_hands(const struct fit *f, size_t k)
 static int fit_all(struct fit *f, struct nt_err *err)
 {
     NT_SCOPED struct nt_arena memory = {0};
-    struct nt_point *room = nt_arena_array(&memory, f->n, sizeof *room);
+    struct nt_point *scratch = nt_arena_array(&memory, f->n, sizeof *scratch);
     bool waits = false;
     f->curve = nt_arena_array(&memory, f->n, sizeof *f->curve);
     if (nt_arena_check(&memory, err) != 0)
@@ -228,17 +228,17 @@ static int fit_all(struct fit *f, struct nt_err *err)
         set_times(f, k);
     for (size_t k = 0; rc == 0 && k < f->out->regimes; k++) {
         struct nt_loggp *g = &f->out->regime[k];
-        fit_gap(f, g, room);
+        fit_gap(f, g, scratch);
         struct nt_point send = {0, NAN, NAN}, receive = send;
-        waits = waits || (k > 0 && shakes_hands(f, k));
+        waits = waits || (k > 0 && is_rendezvous(f, k));
         if (!waits) {
-            send = fit_send(f, g, room);
-            receive = fit_receive(f, g, room);
+            send = fit_send(f, g, scratch);
+            receive = fit_receive(f, g, scratch);
         }
         set_overheads(f, k, send, receive);
     }
     if (rc == 0)
-        check(f, room);
+        check_prediction(f, scratch);
     return rc;
 }
 

@@ -8,8 +8,8 @@ enum { STEPS = 12, ROWS = 256 };
 
 /* Residuals, clipped at three times their middle size; unknown ones are 0. *noise: the norm that as
  * much noise would have. */
-static int residuals(const struct nt_work *w, const struct nt_matrix *modelled, size_t n,
-                     size_t skip, float *r, double *noise, struct nt_err *err)
+static int misfit_residuals(const struct nt_work *w, const struct nt_matrix *modelled, size_t n,
+                            size_t skip, float *r, double *noise, struct nt_err *err)
 {
     NT_SCOPED struct nt_arena memory = {0};
     float *size = nt_arena_array(&memory, n * n / 2 + 1, sizeof *size);
@@ -42,7 +42,7 @@ static int residuals(const struct nt_work *w, const struct nt_matrix *modelled, 
 }
 
 /* Power iteration; the square avoids the sign of the eigenvalue. */
-static double largest(const float *r, size_t n, double *x, double *y)
+static double largest_residuals(const float *r, size_t n, double *x, double *y)
 {
     double norm = 0;
     for (size_t i = 0; i < n; i++)
@@ -74,8 +74,9 @@ int nt_misfit(const struct nt_work *w, const struct nt_matrix *modelled, double 
     NT_SCOPED struct nt_arena memory = {0};
     float *r = nt_arena_array(&memory, n * n, sizeof *r);
     double *x = nt_arena_array(&memory, 2 * n, sizeof *x);
-    if (nt_arena_check(&memory, err) != 0 || residuals(w, modelled, n, skip, r, &noise, err) != 0)
+    if (nt_arena_check(&memory, err) != 0 ||
+        misfit_residuals(w, modelled, n, skip, r, &noise, err) != 0)
         return -1;
-    *misfit = largest(r, n, x, x + n) / (noise + 1e-9);
+    *misfit = largest_residuals(r, n, x, x + n) / (noise + 1e-9);
     return 0;
 }

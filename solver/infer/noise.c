@@ -54,7 +54,7 @@ static void some_quartets(struct gaps *g, const float *d, size_t n, struct nt_rn
 }
 
 /* Exponent from the middle gaps of the lower and the upper half of the levels. */
-static double exponent(struct gaps *g)
+static double noise_exponent(struct gaps *g)
 {
     size_t m = g->count, low = 0, high = 0;
     double level[2] = {0, 0};
@@ -80,7 +80,7 @@ static double exponent(struct gaps *g)
     return p < 0 ? 0 : p > 1 ? 1 : p;
 }
 
-/* When readings stand on a grid, gaps under one step cannot be seen. */
+/* When readings stand on a grid, gaps under one step do not show. */
 static double grid_floor(struct gaps *g, double level)
 {
     size_t zero = 0, some = 0;
@@ -155,7 +155,7 @@ void nt_noise_estimate(const float *d, size_t n, const struct nt_rng *rng, struc
         some_quartets(&g, d, n, &own);
     if (g.count == 0)
         return;
-    double p = noise->power = exponent(&g);
+    double p = noise->power = noise_exponent(&g);
     memcpy(g.scratch, g.level, g.count * sizeof *g.scratch);
     double level = (double)nt_stats_median(g.scratch, g.count);
     double floor_us = fmax(1e-4 * level, grid_floor(&g, level));
@@ -169,7 +169,7 @@ void nt_noise_estimate(const float *d, size_t n, const struct nt_rng *rng, struc
     double least = floor_us / pow(level, p), guess = prior * pow(level, 1 - p);
     noise->least = least;
     scale = scale > least ? scale : least;
-    /* few hosts say little about their noise: lean on what is usual, as if from 3 more pairs */
+    /* few hosts say little about their noise: the prior counts as 3 more pairs */
     double df = 0.8 * (double)n * ((double)n - 3) / 2;
     noise->scale = sqrt((df * scale * scale + 3 * guess * guess) / (df + 3));
     noise->df = df + 3;

@@ -54,8 +54,8 @@ static int fit_init(struct fit *f, size_t seats, const struct nt_classes *classe
 }
 
 /* host: variance that hosts differ by; noise: of one reading. us^2 */
-static void adapt(const struct fit *f, uint32_t seat, double host, double noise,
-                  struct nt_offsets *o)
+static void adapt_offset(const struct fit *f, uint32_t seat, double host, double noise,
+                         struct nt_offsets *o)
 {
     size_t n = f->first[seat + 1] - f->first[seat];
     if (n == 0)
@@ -95,7 +95,7 @@ int nt_offsets_fit(size_t seats, const struct nt_classes *classes,
         for (int k = 0; k < ITERATIONS; k++)
             for (uint32_t i = 0; i < seats; i++)
                 if (!nt_slow_has(slow, i))
-                    adapt(&f, i, host, noise * noise, &o);
+                    adapt_offset(&f, i, host, noise * noise, &o);
     }
     *out = o;
     return 0;

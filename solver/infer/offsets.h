@@ -1,10 +1,9 @@
-/* How much longer or shorter the links of single hosts are, from all readings of an adaptive
- * sweep.
+/* How much longer or shorter the links of single hosts are, from all readings of an adaptive sweep.
  *
  * A pair's latency is that of its class and both its hosts' offsets. Where classes are wider than
- * noise, that is either from such offsets, which readings then show, or because what was taken for
- * one class is none. Offsets are medians over a host's readings, alternating, each shrunk by what
- * the width of the classes makes likely of it. */
+ * noise, that is either from such offsets, which readings then show, or because one class is in
+ * truth several. Offsets are medians over a host's readings, alternating, each shrunk by what the
+ * width of the classes makes likely of it. */
 #ifndef NT_OFFSETS_H
 #define NT_OFFSETS_H
 
@@ -19,7 +18,7 @@ struct nt_offsets {
     double *variance; /* of each, us^2; owned */
 };
 
-/* clusters say which class a pair is of; readings sorted. All 0 when the classes are no wider than
+/* clusters determine the class of a pair; readings sorted. All 0 when the classes are no wider than
  * noise, but for slow hosts: theirs are as placed. */
 int nt_offsets_fit(size_t seats, const struct nt_classes *classes,
                    const struct nt_clusters *clusters, const struct nt_slow *slow,

@@ -1,10 +1,10 @@
-/* Parts among few hosts by moving single hosts, where noise has led linkage astray.
+/* Parts among few hosts by moving single hosts, where linkage went wrong because of noise.
  *
  * Two levels are supposed: pairs inside parts, and pairs between them. With a threshold half-way,
  * pairs inside should lie under it, so the sum of (threshold - reading) over the pairs inside is
- * what a parting is worth: the log-likelihood ratio of independent normal errors but for a
- * factor. The best cut of the dendrogram starts, then each host goes where it is worth most, and
- * the threshold follows. What comes out is the best of many ways, and is tested as that. */
+ * the gain of a partition: the log-likelihood ratio of independent normal errors but for a factor.
+ * The best cut of the dendrogram starts, then each host goes where the gain is largest, and the
+ * threshold follows. The result is the best of many partitions, and is tested as such. */
 #include "work.h"
 
 #include <string.h>
@@ -17,14 +17,14 @@ enum { SWEEPS = 12, ROUNDS = 8 };
 struct refine {
     const float *d; /* m*m in dendrogram order; NaN not known */
     size_t m;
-    float low, high;  /* readings are pulled in to these */
+    float low, high;  /* readings are clipped to these */
     double threshold; /* us */
     uint32_t *label;  /* m: below m */
     uint32_t *size;   /* m: of each part */
     double *worth;    /* m: of one host in each part; 2m: of the nodes */
 };
 
-/* The parting of the dendrogram that is worth most. */
+/* The parting of the dendrogram that has the largest gain. */
 static void best_cut(struct refine *r, const struct nt_node *nodes)
 {
     size_t m = r->m;
@@ -50,27 +50,27 @@ static void best_cut(struct refine *r, const struct nt_node *nodes)
         r->size[r->label[i]]++;
 }
 
-static float reading(const struct refine *r, size_t i, size_t j)
+static float reading_at(const struct refine *r, size_t i, size_t j)
 {
     float v = r->d[i * r->m + j];
     return v < r->low ? r->low : v > r->high ? r->high : v;
 }
 
-/* Moves each host to the part where it is worth most, or to one of its own. Returns how many. */
-static size_t sweep(struct refine *r)
+/* Moves each host to the part where the gain is largest, or to one of its own. Returns how many. */
+static size_t move_sweep(struct refine *r)
 {
     size_t moved = 0;
     for (size_t i = 0; i < r->m; i++) {
         memset(r->worth, 0, r->m * sizeof *r->worth);
         for (size_t j = 0; j < r->m; j++) {
-            float v = reading(r, i, j);
+            float v = reading_at(r, i, j);
             if (j != i && v == v)
                 r->worth[r->label[j]] += r->threshold - (double)v;
         }
         uint32_t best = r->label[i];
         r->size[best]--;
         for (uint32_t p = 0; p < r->m; p++)
-            if (r->worth[p] > r->worth[best]) /* a part that is empty is worth 0 */
+            if (r->worth[p] > r->worth[best]) /* an empty part gains 0 */
                 best = p;
         moved += best != r->label[i];
         r->label[i] = best;
@@ -80,12 +80,12 @@ static size_t sweep(struct refine *r)
 }
 
 /* Mean readings inside the parts and between them. */
-static void levels(const struct refine *r, struct nt_inside *in, struct nt_inside *out)
+static void mean_levels(const struct refine *r, struct nt_inside *in, struct nt_inside *out)
 {
     *in = *out = (struct nt_inside){0, 0};
     for (size_t i = 1; i < r->m; i++)
         for (size_t j = 0; j < i; j++) {
-            float v = reading(r, i, j);
+            float v = reading_at(r, i, j);
             struct nt_inside *x = r->label[i] == r->label[j] ? in : out;
             x->sum += v == v ? (double)v : 0;
             x->count += v == v;
@@ -107,8 +107,8 @@ static double ln_ways(const struct refine *r)
     return ways;
 }
 
-/* How far the parts stand out of what noise alone would show, were they the best of all ways: more
- * than 1 when they do. */
+/* The contrast of the parts over the limit for noise alone, were they the best of all partitions:
+ * above 1 they are real. */
 static double stands_out(const struct refine *r, const struct nt_noise *noise, struct nt_inside in,
                          struct nt_inside out)
 {
@@ -117,7 +117,7 @@ static double stands_out(const struct refine *r, const struct nt_noise *noise, s
     double level = out.sum / out.count;
     double z = (level - in.sum / in.count) /
                (nt_noise_sd(noise, level) * sqrt(1 / out.count + 1 / in.count));
-    return z / nt_null_limit(ln_ways(r), noise->df);
+    return z / nt_null_distribution_limit(ln_ways(r), noise->df);
 }
 
 /* Numbers the parts by their first host. */
@@ -135,8 +135,8 @@ static size_t number_parts(struct refine *r)
 }
 
 /* From one threshold on; returns how far the parts stand out. */
-static double search(struct refine *r, double threshold, const struct nt_node *nodes,
-                     const struct nt_noise *noise)
+static double search_cuts(struct refine *r, double threshold, const struct nt_node *nodes,
+                          const struct nt_noise *noise)
 {
     struct nt_inside in = {0, 0}, out = {0, 0};
     double reach = 3 * nt_noise_sd(noise, (double)nodes[2 * r->m - 2].middle);
@@ -147,8 +147,8 @@ static double search(struct refine *r, double threshold, const struct nt_node *n
         r->low = (float)(r->threshold - reach);
         r->high = (float)(r->threshold + reach);
         for (int k = 0; k < SWEEPS && now > 0; k++)
-            moved += now = sweep(r);
-        levels(r, &in, &out);
+            moved += now = move_sweep(r);
+        mean_levels(r, &in, &out);
         if (in.count < 1 || out.count < 1 || (moved == 0 && round > 0))
             break;
         r->threshold = 0.5 * (in.sum / in.count + out.sum / out.count);
@@ -171,7 +171,7 @@ static double search_all(struct refine *r, const struct nt_node *nodes,
         double share = (double)others / (double)(r->m - 1);
         double threshold = others == 0 ? root->within / root->within_count
                                        : (double)nt_stats_quantile(values, count, share);
-        double now = search(r, threshold, nodes, noise);
+        double now = search_cuts(r, threshold, nodes, noise);
         if (now <= most)
             continue;
         most = now;

@@ -5,7 +5,7 @@
 #include <string.h>
 
 /* What does not change with the links. */
-static void take_over(const struct nt_model *from, struct nt_model *m)
+static void copy_properties(const struct nt_model *from, struct nt_model *m)
 {
     memcpy(m->missing, from->missing, from->hosts * sizeof *m->missing);
     memcpy(m->overhead_us, from->overhead_us, from->hosts * sizeof *m->overhead_us);
@@ -35,14 +35,14 @@ int nt_regroup_gather(struct nt_model **model, const struct nt_gathered *gathere
         l->b = gathered[g].at;
         l->latency_us = gathered[g].us;
     }
-    take_over(from, m);
+    copy_properties(from, m);
     nt_model_destroy(*model);
     *model = m;
     return 0;
 }
 
 /* What hangs on the lower end gets longer by what is taken out above it. */
-static void lengthen(struct nt_model *m, const bool *gone, size_t k)
+static void lengthen_links(struct nt_model *m, const bool *gone, size_t k)
 {
     uint32_t a = m->link[k].a, b = m->link[k].b;
     uint32_t lower = nt_model_tier(m, a) <= nt_model_tier(m, b) ? a : b;
@@ -64,7 +64,7 @@ int nt_regroup_contract(struct nt_model **model, const bool *gone, struct nt_err
         links += !gone[k];
         if (!gone[k])
             continue;
-        lengthen(from, gone, k);
+        lengthen_links(from, gone, k);
         one[nt_sets_find(one, from->link[k].a)] = nt_sets_find(one, from->link[k].b);
     }
     for (uint32_t v = 0; v < vertices; v++)
@@ -81,7 +81,7 @@ int nt_regroup_contract(struct nt_model **model, const bool *gone, struct nt_err
     free(one);
     if (status < 0)
         return -1;
-    take_over(from, m);
+    copy_properties(from, m);
     nt_model_destroy(*model);
     *model = m;
     return 0;

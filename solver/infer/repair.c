@@ -11,8 +11,8 @@ enum { CANDIDATES = 6, ROUNDS = 12 };
 /* How badly host i fits into group h: over all groups, the distance of its profile from h's in
  * units of the noise of that many pairs, free of the host's own offset. A small foreign group's
  * share is bounded: its few pairs may be outliers. *terms: groups that count. */
-static double misfit(const struct nt_work *w, size_t i, size_t h, struct nt_weighted *buffer,
-                     size_t *terms, float *offset)
+static double group_misfit(const struct nt_work *w, size_t i, size_t h, struct nt_weighted *buffer,
+                           size_t *terms, float *offset)
 {
     size_t groups = w->groups, count = 0;
     const float *profile = w->profile + i * groups, *t = w->t + h * groups;
@@ -39,7 +39,7 @@ static double misfit(const struct nt_work *w, size_t i, size_t h, struct nt_weig
     return sum;
 }
 
-static size_t candidates(const struct nt_work *w, size_t i, uint32_t *out)
+static size_t candidate_groups(const struct nt_work *w, size_t i, uint32_t *out)
 {
     size_t count = 0;
     const float *profile = w->profile + i * w->groups;
@@ -82,7 +82,7 @@ static double usual_misfit(const struct nt_work *w, struct moving *m)
     float offset;
     double usual = 1 + 4 * 0.75 / sqrt((double)w->groups);
     for (size_t i = 0; i < w->n; i++) {
-        double own = misfit(w, i, w->group[i], m->buffer, &terms, &offset);
+        double own = group_misfit(w, i, w->group[i], m->buffer, &terms, &offset);
         m->own[i] = terms > 0 ? (float)(own / (double)terms) : INFINITY;
         if (terms > 0 && !w->weak[w->group[i]] && nt_work_size(w, w->group[i]) > 2)
             m->values[count++] = m->own[i];
@@ -95,7 +95,7 @@ static double usual_misfit(const struct nt_work *w, struct moving *m)
 }
 
 /* Nothing is nearer to the host than its own group, and it fits there as others do. */
-static bool settled(const struct nt_work *w, size_t i, const struct moving *m, double usual)
+static bool host_settled(const struct nt_work *w, size_t i, const struct moving *m, double usual)
 {
     const float *profile = w->profile + i * w->groups;
     float own = profile[w->group[i]];
@@ -110,12 +110,12 @@ static bool settled(const struct nt_work *w, size_t i, const struct moving *m, d
 static uint32_t best_group(const struct nt_work *w, size_t i, struct moving *m, double usual)
 {
     uint32_t candidate[CANDIDATES] = {0}, to = w->group[i];
-    size_t terms, count = candidates(w, i, candidate);
+    size_t terms, count = candidate_groups(w, i, candidate);
     float own;
     bool alone = w->weak[w->group[i]];
-    double best = alone ? INFINITY : misfit(w, i, w->group[i], m->buffer, &terms, &own);
+    double best = alone ? INFINITY : group_misfit(w, i, w->group[i], m->buffer, &terms, &own);
     for (size_t k = 0; k < count; k++) {
-        double now = misfit(w, i, candidate[k], m->buffer, &terms, &own);
+        double now = group_misfit(w, i, candidate[k], m->buffer, &terms, &own);
         if (now < best && own > 0 && (!alone || now < usual * (double)terms)) {
             best = now;
             to = candidate[k];
@@ -133,7 +133,7 @@ static int move_hosts(struct nt_work *w, size_t *moved, struct nt_err *err)
         return -1;
     double usual = usual_misfit(w, &m);
     for (size_t i = 0; i < w->n; i++)
-        m.to[i] = settled(w, i, &m, usual) ? w->group[i] : best_group(w, i, &m, usual);
+        m.to[i] = host_settled(w, i, &m, usual) ? w->group[i] : best_group(w, i, &m, usual);
     for (size_t i = 0; i < w->n; i++) {
         *moved += m.to[i] != w->group[i];
         w->group[i] = m.to[i];
@@ -145,14 +145,15 @@ static int move_hosts(struct nt_work *w, size_t *moved, struct nt_err *err)
 
 /* The distance of two groups in units of what noise would show were they one: parted in the best of
  * all ways, or by a handful of hosts that have little in common. Below 1 it could make them. */
-static double apart(const struct nt_work *w, size_t a, size_t b)
+static double group_distance(const struct nt_work *w, size_t a, size_t b)
 {
     double na = (double)nt_work_size(w, a), nb = (double)nt_work_size(w, b);
     double known = 2 * (double)w->pairs / ((double)w->n * ((double)w->n - 1));
     double t = (double)w->t[a * w->groups + b], sd = (double)w->sd[a * w->groups + b];
     /* the pairs between less half of those inside each; medians of few are less precise */
     double variance = (1 / (na * nb) + 0.5 / (na * (na - 1)) + 0.5 / (nb * (nb - 1))) / known;
-    double limit = nt_null_limit(nt_ways_two((size_t)(na + nb), (size_t)na), w->noise.df);
+    double limit =
+        nt_null_distribution_limit(nt_ln_choose((size_t)(na + nb), (size_t)na), w->noise.df);
     return t / sd / fmin(1.2 * limit * sqrt(variance), 3 * sqrt(1 / na + 1 / nb));
 }
 
@@ -172,7 +173,7 @@ static int join_groups(struct nt_work *w, size_t *joined, struct nt_err *err)
         if (nt_work_size(w, a) < 2 || to[a] != a)
             continue;
         for (size_t b = 0; b < a; b++) {
-            double now = nt_work_size(w, b) < 2 || to[b] != b ? INFINITY : apart(w, a, b);
+            double now = nt_work_size(w, b) < 2 || to[b] != b ? INFINITY : group_distance(w, a, b);
             if (now < least) {
                 least = now;
                 best = b;
@@ -194,10 +195,11 @@ int nt_repair(struct nt_work *w, struct nt_err *err)
 {
     for (int round = 0; round < ROUNDS; round++) {
         size_t parted, moved, joined;
-        /* first: what a stranger does to its group's fit looks like many low outliers */
-        if (nt_strangers(w, &parted, err) < 0 || (parted > 0 && nt_groups_fit(w, 2, err) < 0))
+        /* first: an outlier host changes its group's fit as many low outliers would */
+        if (nt_outlier_hosts_separate(w, &parted, err) < 0 ||
+            (parted > 0 && nt_groups_fit(w, 2, err) < 0))
             return -1;
-        if (nt_chance_groups(w, err) < 0 || move_hosts(w, &moved, err) < 0 ||
+        if (nt_false_groups_mark(w, err) < 0 || move_hosts(w, &moved, err) < 0 ||
             (moved > 0 && nt_groups_fit(w, 2, err) < 0))
             return -1;
         if (join_groups(w, &joined, err) < 0 || (joined > 0 && nt_groups_fit(w, 2, err) < 0))

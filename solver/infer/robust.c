@@ -13,7 +13,7 @@
 #define CUT 4.0          /* deleted residual beyond which a measurement does not fit */
 #define WEIGHT 1e-4      /* of one that does not: little, but the rank stays */
 #define EXACT 1e-9       /* of the largest measurement: finer differences are rounding */
-#define ESSENTIAL 0.02   /* 1 - leverage below which nothing else tells whether one fits */
+#define ESSENTIAL 0.02   /* 1 - leverage below which no other row tests whether one fits */
 /* FREEDOM_LEAST: below it a median says less than the sum of squares */
 enum { HUBER_STEPS = 40, ROUNDS = 6, FREEDOM_LEAST = 12 };
 
@@ -76,7 +76,7 @@ static void find_residuals(struct fit *f)
 }
 
 /* x := (add ? x : 0) + inverse A' b */
-static void apply(struct fit *f, const double *b, bool add)
+static void add_solution(struct fit *f, const double *b, bool add)
 {
     const struct nt_rows *rows = f->rows;
     struct nt_robust *r = f->r;
@@ -93,15 +93,15 @@ static void apply(struct fit *f, const double *b, bool add)
 }
 
 /* Least squares with the weights as they are. */
-static void solve(struct fit *f)
+static void solve_normal(struct fit *f)
 {
     for (size_t i = 0; i < f->rows->rows; i++)
         f->work[i] = (f->r->rejected[i] ? WEIGHT : 1) * f->measured[i];
-    apply(f, f->work, false);
+    add_solution(f, f->work, false);
     find_residuals(f);
 }
 
-static double spare(const struct fit *f, size_t i)
+static double spare_leverage(const struct fit *f, size_t i)
 {
     double d = 1 - f->r->leverage[i];
     return d > 1e-6 ? d : 0;
@@ -113,8 +113,8 @@ static double find_scale(struct fit *f)
 {
     size_t n = 0;
     for (size_t i = 0; i < f->rows->rows; i++) {
-        if (spare(f, i) > 0 && !f->r->rejected[i])
-            f->sizes[n++] = (float)(fabs(f->r->residual[i]) / sqrt(spare(f, i)));
+        if (spare_leverage(f, i) > 0 && !f->r->rejected[i])
+            f->sizes[n++] = (float)(fabs(f->r->residual[i]) / sqrt(spare_leverage(f, i)));
     }
     double scale = n == 0 ? 0 : MAD_TO_SD * (double)nt_stats_median(f->sizes, n);
     return scale > f->least ? scale : f->least;
@@ -122,16 +122,16 @@ static double find_scale(struct fit *f)
 
 /* Huber's method of modified residuals: x += inverse A' (residuals cut off at the limit), which
  * ends where the weighted equations hold, with one inverse for all steps. */
-static void huber(struct fit *f)
+static void huber_fit(struct fit *f)
 {
     for (int step = 0; step < HUBER_STEPS; step++) {
         double most = 0;
         f->scale = find_scale(f);
         for (size_t i = 0; i < f->rows->rows; i++) {
-            double limit = HUBER * f->scale * sqrt(spare(f, i)), r = f->r->residual[i];
-            f->work[i] = spare(f, i) > 0 && fabs(r) > limit ? copysign(limit, r) : r;
+            double limit = HUBER * f->scale * sqrt(spare_leverage(f, i)), r = f->r->residual[i];
+            f->work[i] = spare_leverage(f, i) > 0 && fabs(r) > limit ? copysign(limit, r) : r;
         }
-        apply(f, f->work, true);
+        add_solution(f, f->work, true);
         for (size_t i = 0; i < f->rows->rows; i++)
             f->work[i] = f->r->residual[i];
         find_residuals(f);
@@ -163,7 +163,7 @@ static int by_size(const void *a, const void *b)
 }
 
 /* What does not fit now and is in, or fits as a prediction and is out. */
-static size_t judge(const struct fit *f, struct change *list)
+static size_t list_outliers(const struct fit *f, struct change *list)
 {
     size_t n = 0;
     for (size_t i = 0; i < f->rows->rows; i++) {
@@ -179,29 +179,29 @@ static size_t judge(const struct fit *f, struct change *list)
 
 /* The inverse in the making: inverse + sum of sign a a'. */
 struct update {
-    size_t used, room;
+    size_t used, capacity;
     double *a;    /* used * unknowns */
     double *sign; /* used */
 };
 
-static bool reserve(struct update *u, size_t unknowns)
+static bool update_reserve(struct update *u, size_t unknowns)
 {
-    if (u->used < u->room)
+    if (u->used < u->capacity)
         return true;
-    size_t room = u->room == 0 ? 8 : u->room * 2;
-    double *a = realloc(u->a, room * unknowns * sizeof *a);
+    size_t capacity = u->capacity == 0 ? 8 : u->capacity * 2;
+    double *a = realloc(u->a, capacity * unknowns * sizeof *a);
     if (a != NULL)
         u->a = a;
-    double *sign = realloc(u->sign, room * sizeof *sign);
+    double *sign = realloc(u->sign, capacity * sizeof *sign);
     if (sign != NULL)
         u->sign = sign;
     if (a == NULL || sign == NULL)
         return false;
-    u->room = room;
+    u->capacity = capacity;
     return true;
 }
 
-static double along(const struct nt_rows *rows, size_t i, const double *x)
+static double row_product(const struct nt_rows *rows, size_t i, const double *x)
 {
     double sum = 0;
     for (size_t k = rows->start[i]; k < rows->start[i + 1]; k++)
@@ -209,8 +209,9 @@ static double along(const struct nt_rows *rows, size_t i, const double *x)
     return sum;
 }
 
-/* One weight changes (Sherman and Morrison). What the rejections before have left without any
- * other witness stays: of measurements that contradict each other only the worst goes. */
+/* One weight changes (Sherman and Morrison). A measurement that no other one tests after the
+ * rejections before stays: of measurements that contradict each other only the worst is rejected.
+ */
 static void change_weight(struct fit *f, struct update *u, const struct change *c)
 {
     const struct nt_rows *rows = f->rows;
@@ -221,9 +222,9 @@ static void change_weight(struct fit *f, struct update *u, const struct change *
         nt_dense_add(t, rows->value[k], f->r->inverse + rows->column[k] * n, n);
     for (size_t p = 0; p < u->used; p++) {
         const double *a = u->a + p * n;
-        nt_dense_add(t, u->sign[p] * along(rows, c->row, a), a, n);
+        nt_dense_add(t, u->sign[p] * row_product(rows, c->row, a), a, n);
     }
-    double leverage = along(rows, c->row, t);
+    double leverage = row_product(rows, c->row, t);
     if (c->reject && 1 - leverage < ESSENTIAL)
         return;
     double scale = 1 / sqrt(1 / (1 - WEIGHT) - sign * leverage);
@@ -257,7 +258,7 @@ static int change_weights(struct fit *f, const struct change *list, size_t n, st
     for (size_t k = 0; k < n && rc == 0; k++) {
         if (list[k].reject && f->rows->rows - f->r->rejections <= least)
             break;
-        if (!reserve(&u, f->r->unknowns))
+        if (!update_reserve(&u, f->r->unknowns))
             rc = nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu rejected measurements", n);
         else
             change_weight(f, &u, &list[k]);
@@ -280,26 +281,27 @@ static void find_sigma(struct fit *f)
     r->sigma = r->freedom > 0 ? sqrt(sum / (double)r->freedom) : NAN;
 }
 
-static int reject(struct fit *f, struct nt_err *err)
+static int reject_outliers(struct fit *f, struct nt_err *err)
 {
     int rc = 0;
     for (int round = 0; round < ROUNDS && rc == 0; round++) {
-        size_t n = judge(f, f->list);
+        size_t n = list_outliers(f, f->list);
         if (n == 0 && round > 0)
             break;
         rc = change_weights(f, f->list, n, err);
-        solve(f);
+        solve_normal(f);
         find_leverages(f);
         find_sigma(f);
         if (f->r->freedom == 0)
             break;
-        /* one that is still in must not hide itself and others in the sum of squares */
+        /* one that is still included would enlarge the sum of squares, and so hide itself and
+         * others */
         f->scale = f->r->freedom < FREEDOM_LEAST ? fmax(f->r->sigma, f->least) : find_scale(f);
     }
     return rc;
 }
 
-static int allocate(struct fit *f, struct nt_arena *memory, struct nt_err *err)
+static int fit_init(struct fit *f, struct nt_arena *memory, struct nt_err *err)
 {
     size_t m = f->rows->rows, n = f->rows->columns;
     struct nt_robust *r = f->r;
@@ -317,26 +319,26 @@ static int allocate(struct fit *f, struct nt_arena *memory, struct nt_err *err)
     return nt_arena_check(memory, err);
 }
 
-static int run(struct fit *f, struct nt_arena *memory, struct nt_err *err)
+static int robust_fit(struct fit *f, struct nt_arena *memory, struct nt_err *err)
 {
     struct nt_normal *normal;
-    if (allocate(f, memory, err) != 0 || nt_normal_create(f->rows, &normal, err) != 0)
+    if (fit_init(f, memory, err) != 0 || nt_normal_create(f->rows, &normal, err) != 0)
         return -1;
     int rc = nt_normal_inverse(normal, &f->r->inverse, err);
     nt_normal_destroy(normal);
     if (rc != 0)
         return -1;
     find_leverages(f);
-    solve(f);
+    solve_normal(f);
     find_sigma(f);
     if (f->r->freedom == 0)
         return 0;
     for (size_t i = 0; i < f->rows->rows; i++)
         f->least = fmax(f->least, EXACT * fabs(f->measured[i]));
-    if (f->r->sigma <= f->least) /* noise that is only rounding: nothing to be robust against */
+    if (f->r->sigma <= f->least) /* the noise is only rounding: there are no outliers to resist */
         return 0;
-    huber(f);
-    return reject(f, err);
+    huber_fit(f);
+    return reject_outliers(f, err);
 }
 
 int nt_robust_fit(const struct nt_rows *rows, const double *measured, struct nt_robust **out,
@@ -346,7 +348,7 @@ int nt_robust_fit(const struct nt_rows *rows, const double *measured, struct nt_
     struct fit f = {.rows = rows, .measured = measured, .r = calloc(1, sizeof *f.r)};
     if (f.r == NULL)
         return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu measurements", rows->rows);
-    int rc = run(&f, &memory, err);
+    int rc = robust_fit(&f, &memory, err);
     if (rc != 0) {
         nt_robust_destroy(f.r);
         return -1;

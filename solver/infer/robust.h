@@ -1,10 +1,10 @@
-/* Least squares that a few wrong measurements cannot bend.
+/* Least squares that a few wrong measurements hardly move.
  *
- * Huber's estimate (1981; 1.345 standard deviations, residuals divided by sqrt(1 - leverage),
- * scale by the median) finds the measurements whose deleted residual passes 4; these get weight
- * 1e-4 instead of none, so that the rank stays, and the rest is fitted by plain least squares.
- * Standard errors come from the residual sum over the freedom of the kept rows: that covers, the
- * textbook error of Huber's estimate does not. */
+ * Huber's estimate (1981; 1.345 standard deviations, residuals divided by sqrt(1 - leverage), scale
+ * by the median) finds the measurements whose deleted residual passes 4; these get weight 1e-4
+ * instead of none, so that the rank stays, and the rest is fitted by plain least squares. Standard
+ * errors come from the residual sum over the freedom of the kept rows: that has the right coverage,
+ * the textbook error of Huber's estimate has not. */
 #ifndef NT_ROBUST_H
 #define NT_ROBUST_H
 

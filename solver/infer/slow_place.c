@@ -1,4 +1,4 @@
-/* Where hosts on longer links hang. */
+/* Where hosts on longer links are attached. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,8 +13,8 @@ static const double OUTLIER_DENSITY = 0.4; /* as in class_fit.c, on one side */
 static const double LEAST_FITTING = 3;     /* readings */
 static const double DISAGREE_SDS = 6.4;    /* of two readings */
 
-/* A reading of the host: of whom, less his own offset. */
-struct sight {
+/* A reading of the host: with which one, less that one's offset. */
+struct estimate {
     uint32_t other;
     double us, sd;
 };
@@ -32,7 +32,7 @@ struct search {
     const struct nt_slow *slow;
     uint32_t seat;
     size_t sights, places;
-    struct sight *sight;
+    struct estimate *estimate;
     struct place *place;
     uint32_t *reads; /* seats: readings with the host */
     bool *seen;      /* seats: scratch */
@@ -40,7 +40,7 @@ struct search {
 
 static void search_fini(struct search *s)
 {
-    free(s->sight);
+    free(s->estimate);
     free(s->place);
     free(s->reads);
     free(s->seen);
@@ -54,7 +54,7 @@ static const struct nt_slow_host *slow_of(const struct nt_slow *slow, uint32_t s
     return NULL;
 }
 
-/* Somebody whose place is known. */
+/* A host whose place is known. */
 static bool is_known(const struct search *s, uint32_t seat)
 {
     const struct nt_slow_host *h = slow_of(s->slow, seat);
@@ -68,7 +68,7 @@ static double noise_of(const struct nt_found_tree *p, const struct nt_pair_readi
     return known ? p->noise * sqrt(p->pings / (double)r->pings) : p->classes->noise;
 }
 
-static void list_sights(struct search *s)
+static void list_estimates(struct search *s)
 {
     const struct nt_classes *classes = s->p->classes;
     for (size_t k = 0; k < s->p->readings->count; k++) {
@@ -82,12 +82,12 @@ static void list_sights(struct search *s)
         const struct nt_slow_host *h = slow_of(s->slow, other);
         double us = exp((double)r->ln), noise = us * noise_of(s->p, r);
         double variance = noise * noise + classes->spread_us * classes->spread_us;
-        s->sight[s->sights++] = (struct sight){other, us - (h != NULL ? h->us : 0),
-                                               sqrt(variance + (h != NULL ? h->variance : 0))};
+        s->estimate[s->sights++] = (struct estimate){
+            other, us - (h != NULL ? h->us : 0), sqrt(variance + (h != NULL ? h->variance : 0))};
     }
 }
 
-static size_t sights_of(const struct nt_readings *r, uint32_t seat)
+static size_t estimates_of(const struct nt_readings *r, uint32_t seat)
 {
     size_t n = 0;
     for (size_t k = 0; k < r->count; k++)
@@ -98,23 +98,23 @@ static size_t sights_of(const struct nt_readings *r, uint32_t seat)
 static int search_init(struct search *s, const struct nt_found_tree *p, const struct nt_slow *slow,
                        uint32_t seat, struct nt_err *err)
 {
-    size_t n = sights_of(p->readings, seat);
+    size_t n = estimates_of(p->readings, seat);
     *s = (struct search){.p = p,
                          .slow = slow,
                          .seat = seat,
-                         .sight = calloc(n + 1, sizeof *s->sight),
+                         .estimate = calloc(n + 1, sizeof *s->estimate),
                          .place = calloc(n * p->clusters->levels + 1, sizeof *s->place),
                          .reads = calloc(p->seats + 1, sizeof *s->reads),
                          .seen = calloc(p->seats + 1, sizeof *s->seen)};
-    if (!s->sight || !s->place || !s->reads || !s->seen) {
+    if (!s->estimate || !s->place || !s->reads || !s->seen) {
         search_fini(s);
         return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu readings of a host", n);
     }
-    list_sights(s);
+    list_estimates(s);
     return 0;
 }
 
-/* ---- how likely a place is --------------------------------------------------------------------
+/* ---- likelihood of a place --------------------------------------------------------------------
  */
 
 /* What a pair would be with a host at that place, without its offset. */
@@ -127,8 +127,8 @@ static double expected_us(const struct search *s, const struct place *at, uint32
     return exp(s->p->classes->mean[l]);
 }
 
-/* ln of a sight's likelihood with an offset, up to a constant; *share: that it is no outlier. */
-static double likelihood_of(const struct search *s, const struct sight *x, double rest,
+/* ln of a reading's likelihood with an offset, up to a constant; *share: that it is no outlier. */
+static double likelihood_of(const struct search *s, const struct estimate *x, double rest,
                             double *share)
 {
     double outliers = fmax(s->p->classes->outliers, LEAST_OUTLIERS);
@@ -144,7 +144,7 @@ static double try_offset(const struct search *s, const struct place *at, const d
     double weight = 0, sum = 0, share;
     *out = (struct place){at->level, at->root, at->us, 0, 0, 0};
     for (size_t k = 0; k < s->sights; k++) {
-        const struct sight *x = &s->sight[k];
+        const struct estimate *x = &s->estimate[k];
         out->likelihood += likelihood_of(s, x, rest[k] - at->us, &share);
         out->fitting += share;
         weight += share / (x->sd * x->sd);
@@ -154,12 +154,12 @@ static double try_offset(const struct search *s, const struct place *at, const d
     return sum / weight;
 }
 
-/* The offset that fits best, from that of each sight on. */
+/* The offset that fits best, starting from that of each reading. */
 static void fit_offset(const struct search *s, struct place *at, double *rest)
 {
     struct place best = {.likelihood = -INFINITY}, tried;
     for (size_t k = 0; k < s->sights; k++)
-        rest[k] = s->sight[k].us - expected_us(s, at, s->sight[k].other);
+        rest[k] = s->estimate[k].us - expected_us(s, at, s->estimate[k].other);
     for (size_t k = 0; k < s->sights; k++) {
         at->us = rest[k];
         try_offset(s, at, rest, &tried);
@@ -183,8 +183,8 @@ static bool is_listed(const struct search *s, size_t level, uint32_t root)
     return false;
 }
 
-/* All that readings can tell apart: the clusters with somebody who was met. Best first, and the
- * next best second. */
+/* All places that the readings distinguish: the clusters with a host that was read. The best first,
+ * and the next best second. */
 static int find_places(struct search *s, struct nt_err *err)
 {
     double *rest = calloc(s->sights + 1, sizeof *rest);
@@ -192,7 +192,7 @@ static int find_places(struct search *s, struct nt_err *err)
         return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu readings of a host", s->sights);
     for (size_t k = 0; k < s->sights; k++)
         for (size_t l = 0; l < s->p->clusters->levels; l++) {
-            uint32_t root = nt_clusters_find(s->p->clusters, l, s->sight[k].other);
+            uint32_t root = nt_clusters_find(s->p->clusters, l, s->estimate[k].other);
             if (is_listed(s, l, root))
                 continue;
             struct place *at = &s->place[s->places++];
@@ -210,12 +210,11 @@ static int find_places(struct search *s, struct nt_err *err)
     return 0;
 }
 
-/* ---- whether that is certain ------------------------------------------------------------------
+/* ---- certainty of a place ---------------------------------------------------------------------
  */
 
-/* Whether readings of the host with another say one thing; of two that do not, either might be an
- * accident. */
-static bool has_met(const struct search *s, uint32_t other)
+/* Whether readings of the host with another agree; of two that do not, either may be an outlier. */
+static bool has_agreed_reading(const struct search *s, uint32_t other)
 {
     const struct nt_readings *r = s->p->readings;
     float low = INFINITY, high = -INFINITY;
@@ -230,39 +229,41 @@ static bool has_met(const struct search *s, uint32_t other)
     return (double)(high - low) < DISAGREE_SDS * s->p->noise;
 }
 
-/* Another slow one that the host has hardly met: both might be near each other, far from all. */
-static uint32_t unmet_mate(const struct search *s, const bool *busy)
+/* Another slow host with hardly a reading between the two: they may be near each other and far from
+ * all others. */
+static uint32_t unread_slow_host(const struct search *s, const bool *busy)
 {
     for (size_t k = 0; k < s->slow->count; k++) {
         uint32_t other = s->slow->host[k].seat;
         if (other != s->seat && !s->p->lost[other] && (busy == NULL || !busy[other]) &&
-            !has_met(s, other))
+            !has_agreed_reading(s, other))
             return other;
     }
-    return NT_SLOW_NOBODY;
+    return NT_SLOW_NONE;
 }
 
-static size_t distance(uint32_t a, uint32_t b)
+static size_t seat_distance(uint32_t a, uint32_t b)
 {
     return a < b ? b - a : a - b;
 }
 
-/* The nearest in a part of the best place that nobody was met of: the host might hang there. */
-static uint32_t unmet_part(struct search *s, const bool *busy)
+/* The nearest in a part of the best place that has no reading yet: the host may be attached there.
+ */
+static uint32_t unread_part(struct search *s, const bool *busy)
 {
     const struct nt_clusters *c = s->p->clusters;
     const struct place *at = &s->place[0];
-    uint32_t best = NT_SLOW_NOBODY;
+    uint32_t best = NT_SLOW_NONE;
     if (s->places == 0 || at->level == 0)
-        return NT_SLOW_NOBODY;
+        return NT_SLOW_NONE;
     memset(s->seen, 0, s->p->seats * sizeof *s->seen);
     for (size_t k = 0; k < s->sights; k++)
-        s->seen[nt_clusters_find(c, at->level - 1, s->sight[k].other)] = true;
+        s->seen[nt_clusters_find(c, at->level - 1, s->estimate[k].other)] = true;
     for (uint32_t i = 0; i < s->p->seats; i++)
         if (is_known(s, i) && (busy == NULL || !busy[i]) &&
             nt_clusters_find(c, at->level, i) == nt_clusters_find(c, at->level, at->root) &&
             !s->seen[nt_clusters_find(c, at->level - 1, i)] &&
-            (best == NT_SLOW_NOBODY || distance(i, s->seat) < distance(best, s->seat)))
+            (best == NT_SLOW_NONE || seat_distance(i, s->seat) < seat_distance(best, s->seat)))
             best = i;
     return best;
 }
@@ -273,10 +274,10 @@ static bool is_certain(struct search *s)
     if (s->places == 0 || at->fitting < LEAST_FITTING || 2 * at->fitting < (double)s->sights)
         return false;
     return (s->places == 1 || at->likelihood - s->place[1].likelihood > SURE) &&
-           unmet_mate(s, NULL) == NT_SLOW_NOBODY && unmet_part(s, NULL) == NT_SLOW_NOBODY;
+           unread_slow_host(s, NULL) == NT_SLOW_NONE && unread_part(s, NULL) == NT_SLOW_NONE;
 }
 
-static void put(const struct search *s, struct nt_slow_host *h)
+static void put_host(const struct search *s, struct nt_slow_host *h)
 {
     const struct place *at = &s->place[0];
     h->placed = true;
@@ -284,9 +285,9 @@ static void put(const struct search *s, struct nt_slow_host *h)
     h->beside = at->root;
     h->us = at->us;
     h->variance = at->variance;
-    h->doubt = 0;
+    h->error_probability = 0;
     for (size_t k = 1; k < s->places; k++)
-        h->doubt += exp(s->place[k].likelihood - at->likelihood);
+        h->error_probability += exp(s->place[k].likelihood - at->likelihood);
     nt_clusters_unite(s->p->clusters, at->level, s->seat, at->root);
 }
 
@@ -304,7 +305,7 @@ int nt_slow_place(const struct nt_found_tree *p, struct nt_slow *slow, struct nt
             int rc = find_places(&s, err);
             bool certain = rc == 0 && is_certain(&s);
             if (certain)
-                put(&s, h);
+                put_host(&s, h);
             more |= certain;
             search_fini(&s);
             if (rc < 0)
@@ -314,22 +315,23 @@ int nt_slow_place(const struct nt_found_tree *p, struct nt_slow *slow, struct nt
     return 0;
 }
 
-/* ---- whom to meet next ------------------------------------------------------------------------
+/* ---- which partner to read next ---------------------------------------------------------------
  */
 
-/* Who is most different from the two best places. */
-static uint32_t telling(const struct search *s, const bool *busy)
+/* The host whose reading differs most between the two best places. */
+static uint32_t telling_partner(const struct search *s, const bool *busy)
 {
     double most = 0;
-    uint32_t best = NT_SLOW_NOBODY;
+    uint32_t best = NT_SLOW_NONE;
     for (uint32_t i = 0; s->places > 0 && i < s->p->seats; i++) {
         if (busy[i] || !is_known(s, i))
             continue;
         const struct place *x = &s->place[0], *y = &s->place[s->places > 1];
         double one = expected_us(s, x, i) + x->us, two = expected_us(s, y, i) + y->us;
         double score = fabs(one - two) / (fmax(fabs(one), 1e-9) * (1 + s->reads[i]));
-        if (best == NT_SLOW_NOBODY || score > most * (1 + 1e-9) ||
-            (score > most * (1 - 1e-9) && distance(i, s->seat) < distance(best, s->seat))) {
+        if (best == NT_SLOW_NONE || score > most * (1 + 1e-9) ||
+            (score > most * (1 - 1e-9) &&
+             seat_distance(i, s->seat) < seat_distance(best, s->seat))) {
             best = i;
             most = score;
         }
@@ -337,15 +339,15 @@ static uint32_t telling(const struct search *s, const bool *busy)
     return best;
 }
 
-/* Anybody not met yet, from a seat on; NT_SLOW_NOBODY: all were, or are busy. */
-static uint32_t stranger(const struct search *s, const bool *busy, uint32_t from)
+/* Any host without a reading yet, from a seat on; NT_SLOW_NONE: all were, or are busy. */
+static uint32_t unread_partner(const struct search *s, const bool *busy, uint32_t from)
 {
     for (size_t k = 0; k < s->p->seats; k++) {
         uint32_t other = (uint32_t)((from + k) % s->p->seats);
         if (!busy[other] && is_known(s, other) && s->reads[other] == 0)
             return other;
     }
-    return NT_SLOW_NOBODY;
+    return NT_SLOW_NONE;
 }
 
 int nt_slow_partner(const struct nt_found_tree *tree, uint32_t seat, const bool *busy,
@@ -356,28 +358,28 @@ int nt_slow_partner(const struct nt_found_tree *tree, uint32_t seat, const bool 
         return -1;
     int rc = find_places(&s, err);
     if (rc == 0) {
-        *partner = unmet_mate(&s, busy);
-        if (*partner == NT_SLOW_NOBODY)
-            *partner = unmet_part(&s, busy);
-        *late = *partner == NT_SLOW_NOBODY;
-        if (*partner == NT_SLOW_NOBODY)
-            *partner = telling(&s, busy);
-        if (*partner == NT_SLOW_NOBODY)
-            *partner = stranger(&s, busy, seat);
+        *partner = unread_slow_host(&s, busy);
+        if (*partner == NT_SLOW_NONE)
+            *partner = unread_part(&s, busy);
+        *late = *partner == NT_SLOW_NONE;
+        if (*partner == NT_SLOW_NONE)
+            *partner = telling_partner(&s, busy);
+        if (*partner == NT_SLOW_NONE)
+            *partner = unread_partner(&s, busy, seat);
     }
     search_fini(&s);
     return rc;
 }
 
-int nt_slow_stranger(const struct nt_found_tree *tree, uint32_t seat, uint32_t from,
-                     const bool *busy, uint32_t *partner, struct nt_err *err)
+int nt_slow_any_partner(const struct nt_found_tree *tree, uint32_t seat, uint32_t from,
+                        const bool *busy, uint32_t *partner, struct nt_err *err)
 {
     struct search s;
     if (search_init(&s, tree, tree->slow, seat, err) < 0)
         return -1;
-    *partner = unmet_mate(&s, busy);
-    if (*partner == NT_SLOW_NOBODY)
-        *partner = stranger(&s, busy, from);
+    *partner = unread_slow_host(&s, busy);
+    if (*partner == NT_SLOW_NONE)
+        *partner = unread_partner(&s, busy, from);
     search_fini(&s);
     return 0;
 }

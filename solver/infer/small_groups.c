@@ -1,21 +1,21 @@
 /* Branches that belong together, at every switch of a fitted tree.
  *
  * What the fit leaves over between two branches of a switch is nothing but noise, unless some of
- * them stand behind a switch of their own: then these are nearer, and all by the same. Few branches
- * are solved exactly (every_tree.h). Among many a class of near pairs is looked for (classes.h),
- * and branches are merged while what their pairs say together is for it (correlation clustering,
- * Bansal et al. 2004, by greedy merging). */
+ * them stand behind a switch of their own: then these are nearer, all by the same amount. Few
+ * branches are solved exactly (tree_posterior.h). Among many a class of near pairs is looked for
+ * (near_class.h), and branches are merged while their pairs together support it (correlation
+ * clustering, Bansal et al. 2004, by greedy merging). */
 #include "small_groups.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "classes.h"
-#include "every_tree.h"
 #include "hang.h"
 #include "links.h"
+#include "near_class.h"
 #include "regroup.h"
 #include "stats.h"
+#include "tree_posterior.h"
 
 enum {
     ROUNDS = 6,
@@ -76,8 +76,8 @@ static int gather_init(struct gather *g, struct nt_work *w, struct nt_model *m, 
     g->hosts = malloc((w->n + 1) * sizeof *g->hosts);
     g->rest = malloc((most * most + 1) * sizeof *g->rest);
     g->sd = malloc((most * most + 1) * sizeof *g->sd);
-    size_t room = w->n <= BLOCKS_HOSTS ? w->n * w->n : most * most;
-    g->values = malloc((room + most * most + 1) * sizeof *g->values);
+    size_t capacity = w->n <= BLOCKS_HOSTS ? w->n * w->n : most * most;
+    g->values = malloc((capacity + most * most + 1) * sizeof *g->values);
     g->gathered = malloc((w->n + 1) * sizeof *g->gathered);
     g->support = malloc((w->n + 1) * sizeof *g->support);
     g->to = malloc((m->links + 1) * sizeof *g->to);
@@ -116,7 +116,7 @@ static void walk_branch(struct gather *g, uint32_t v, uint32_t link, uint32_t *c
         }
         for (uint32_t i = h->graph.start[x]; i < h->graph.start[x + 1]; i++) {
             uint32_t y = far_end(g, h->graph.link[i], x);
-            if (g->us[y] >= 0) /* where we came from */
+            if (g->us[y] >= 0) /* the vertex before */
                 continue;
             g->us[y] = g->us[x] + g->m->link[h->graph.link[i]].latency_us;
             g->stack[top++] = y;
@@ -132,7 +132,7 @@ static bool list_branches(struct gather *g, uint32_t v)
     uint32_t count = 0;
     bool large = g->w->n > BLOCKS_HOSTS;
     g->k = 0;
-    if (h->graph.start[v + 1] - h->graph.start[v] < NT_EVERY_LEAST + 1 ||
+    if (h->graph.start[v + 1] - h->graph.start[v] < NT_TREE_POSTERIOR_MIN + 1 ||
         h->graph.start[v + 1] - h->graph.start[v] > BRANCHES_MOST)
         return false;
     for (size_t x = 0; x < vertices && !large; x++)
@@ -154,7 +154,7 @@ static bool list_branches(struct gather *g, uint32_t v)
             g->link[g->k++] = link;
     }
     g->start[g->k] = count;
-    return g->k > NT_EVERY_LEAST;
+    return g->k > NT_TREE_POSTERIOR_MIN;
 }
 
 /* What the fit leaves over between two branches: of several readings their middle. */
@@ -188,9 +188,10 @@ static void measure_block(struct gather *g, size_t a, size_t b)
     g->sd[a * g->k + b] = g->sd[b * g->k + a] = (float)(sd / sqrt(fmax(n, 1)));
 }
 
-/* Where hosts are few the near ones have drawn their branches' lengths in: without that. Where most
- * hosts are in one branch the others' lengths are known from their readings to it. */
-static void centre(struct gather *g)
+/* With few hosts the near pairs have shortened the fitted lengths of their branches: this removes
+ * that. Where most hosts are in one branch the others' lengths are known from their readings to it.
+ */
+static void centre_distances(struct gather *g)
 {
     enum { FEW = 64 };
     float shift[FEW], values[FEW];
@@ -218,7 +219,7 @@ static void centre(struct gather *g)
         }
 }
 
-static void measure(struct gather *g)
+static void measure_branches(struct gather *g)
 {
     for (size_t a = 0; a < g->k; a++) {
         g->rest[a * g->k + a] = NAN;
@@ -227,11 +228,11 @@ static void measure(struct gather *g)
     }
 }
 
-/* ---- what belongs together ---- */
+/* ---- which branches form a group  */
 
 /* Notes that these branches of v are to move behind a new switch. */
-static void note(struct gather *g, uint32_t v, const uint32_t *branch, size_t count, double us,
-                 double support)
+static void note_group(struct gather *g, uint32_t v, const uint32_t *branch, size_t count,
+                       double us, double support)
 {
     g->gathered[g->count] = (struct nt_gathered){v, us};
     g->support[g->count] = support;
@@ -241,8 +242,8 @@ static void note(struct gather *g, uint32_t v, const uint32_t *branch, size_t co
 }
 
 /* Few branches: the splits of the likeliest tree, the outermost ones now. */
-/* How often a switch of few branches hides no other one: nearly always in a network without small
- * groups, half of the time where they are all over. */
+/* The share of switches of few branches without another one among them: nearly all in a network
+ * without small groups, half where small groups are common. */
 static double share_of_none(const struct gather *g)
 {
     const struct nt_hang *h = g->h;
@@ -254,8 +255,8 @@ static double share_of_none(const struct gather *g)
 
 static int gather_few(struct gather *g, uint32_t v, struct nt_err *err)
 {
-    struct nt_every_input in = {.branches = g->k, .none = share_of_none(g)};
-    struct nt_every_result r;
+    struct nt_tree_posterior_input in = {.branches = g->k, .none = share_of_none(g)};
+    struct nt_tree_posterior_result r;
     bool solved;
     size_t k = g->k;
     double level = 0, count = 0;
@@ -272,10 +273,10 @@ static int gather_few(struct gather *g, uint32_t v, struct nt_err *err)
     in.level = level;
     in.noise = unit / level;
     in.noise_df = g->w->noise.df;
-    if (nt_every_tree(&in, &solved, &r, err) < 0)
+    if (nt_tree_posterior(&in, &solved, &r, err) < 0)
         return -1;
     for (size_t s = 0; solved && s < r.splits; s++) {
-        uint32_t branch[NT_EVERY_MOST];
+        uint32_t branch[NT_TREE_POSTERIOR_MAX];
         size_t inside = 0;
         bool outer = true;
         for (size_t t = 0; t < r.splits; t++)
@@ -284,7 +285,7 @@ static int gather_few(struct gather *g, uint32_t v, struct nt_err *err)
             if (r.split[s] >> b & 1)
                 branch[inside++] = b;
         if (inside > 0)
-            note(g, v, branch, inside, r.split_us[s], r.support[s]);
+            note_group(g, v, branch, inside, r.split_us[s], r.support[s]);
     }
     return 0;
 }
@@ -314,9 +315,9 @@ static double near_of(const struct gather *g, size_t a, size_t b)
     return -(double)(g->rest[a * g->k + b] / g->sd[a * g->k + b]);
 }
 
-/* What all pairs between two clusters say for one. */
-static double between(const struct gather *g, const struct nt_near_class *c,
-                      const struct clusters *x, uint32_t a, uint32_t b)
+/* The evidence of all pairs between two clusters that they are one. */
+static double between_branches(const struct gather *g, const struct nt_near_class *c,
+                               const struct clusters *x, uint32_t a, uint32_t b)
 {
     double sum = 0;
     uint32_t i = a;
@@ -332,7 +333,7 @@ static double between(const struct gather *g, const struct nt_near_class *c,
     return sum;
 }
 
-static void merge(struct clusters *x, uint32_t a, uint32_t b, double evidence)
+static void merge_clusters(struct clusters *x, uint32_t a, uint32_t b, double evidence)
 {
     uint32_t from = x->of[b], to = x->of[a], i = b;
     do {
@@ -347,8 +348,8 @@ static void merge(struct clusters *x, uint32_t a, uint32_t b, double evidence)
 }
 
 /* Merges greedily; prior: ln of the odds that two branches belong together. */
-static void cluster(const struct gather *g, const struct nt_near_class *c, double prior,
-                    struct clusters *x)
+static void cluster_branches(const struct gather *g, const struct nt_near_class *c, double prior,
+                             struct clusters *x)
 {
     size_t seeds = 0, k = g->k;
     for (uint32_t a = 0; a < k; a++) {
@@ -368,9 +369,9 @@ static void cluster(const struct gather *g, const struct nt_near_class *c, doubl
             uint32_t a = x->seed[s].a, b = x->seed[s].b;
             if (x->of[a] == x->of[b])
                 continue;
-            double evidence = between(g, c, x, a, b) + prior;
+            double evidence = between_branches(g, c, x, a, b) + prior;
             if (evidence > 0)
-                merge(x, a, b, evidence);
+                merge_clusters(x, a, b, evidence);
         }
 }
 
@@ -399,7 +400,7 @@ static void note_clusters(struct gather *g, uint32_t v, const struct nt_near_cla
         double odds = exp(fmin(x->evidence[a], 30)) * exp(fmin(c->ln_odds, 30));
         if (!(weight > 0) || !(sum > 0) || odds < 1)
             continue;
-        note(g, v, branch, count, 0.5 * sum / weight, odds / (1 + odds));
+        note_group(g, v, branch, count, 0.5 * sum / weight, odds / (1 + odds));
         left -= count - 1;
     }
 }
@@ -426,7 +427,7 @@ static int gather_many(struct gather *g, uint32_t v, struct nt_err *err)
     uint32_t *branch = malloc(k * sizeof *branch);
     int status = 0;
     if (x.of && x.next && x.size && x.evidence && x.seed && branch) {
-        cluster(g, &c, log(c.share / (1 - fmin(c.share, 0.9))), &x);
+        cluster_branches(g, &c, log(c.share / (1 - fmin(c.share, 0.9))), &x);
         note_clusters(g, v, &c, &x, branch);
     } else {
         status = nt_err_set(err, NT_ERR_SYSTEM, "no memory to gather %zu branches", k);
@@ -447,17 +448,17 @@ static int gather_round(struct nt_work *w, struct nt_model **model, size_t *gath
 {
     struct gather g;
     int status = gather_init(&g, w, *model, err);
-    double pairs = 0, early = nt_chance_early(w, &pairs);
+    double pairs = 0, early = nt_false_low_share(w, &pairs);
     g.early = pairs >= KNOWN ? early : -1;
     for (uint32_t v = (uint32_t)(*model)->hosts;
          v < (*model)->hosts + (*model)->switches && status == 0 && g.h->tree; v++) {
         if (!list_branches(&g, v))
             continue;
-        measure(&g);
+        measure_branches(&g);
         if (g.k <= EXACT) {
             status = gather_few(&g, v, err);
         } else {
-            centre(&g);
+            centre_distances(&g);
             status = gather_many(&g, v, err);
         }
     }

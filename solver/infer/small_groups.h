@@ -5,8 +5,8 @@
 
 #include "work.h"
 
-/* Gathers in a fitted tree, wherever it is likelier than not, and fits it again, until nothing
- * changes. Wants w->noise; leaves the groups of w as the model has them. */
+/* Puts branches of a fitted tree behind new switches wherever that is likelier than not, and fits
+ * it again, until nothing changes. Needs w->noise; leaves the groups of w as the model has them. */
 int nt_small_groups(struct nt_work *w, struct nt_model **model, struct nt_err *err);
 
 #endif

@@ -12,17 +12,17 @@ enum { MOST = 20 };
 /* ---- making -----------------------------------------------------------------------------------
  */
 
-static int number_seats(struct nt_sparse *s, const uint32_t *order, const bool *absent,
+static int number_seats(struct nt_sparse *s, const uint32_t *order, const bool *missing,
                         struct nt_err *err)
 {
     memset(s->seat, 0xff, s->hosts * sizeof *s->seat);
     for (size_t i = 0; i < s->hosts; i++) {
         uint32_t host = order != NULL ? order[i] : (uint32_t)i;
-        if (host >= s->hosts || s->seat[host] != NT_SPARSE_ABSENT)
+        if (host >= s->hosts || s->seat[host] != NT_SPARSE_NO_SEAT)
             return nt_err_set(err, NT_ERR_INPUT,
                               "a sweep of %zu hosts in an order with host %u twice", s->hosts,
                               host);
-        if (absent != NULL && absent[host])
+        if (missing != NULL && missing[host])
             continue;
         s->seat[host] = (uint32_t)s->seats;
         s->host[s->seats++] = host;
@@ -30,7 +30,7 @@ static int number_seats(struct nt_sparse *s, const uint32_t *order, const bool *
     return 0;
 }
 
-int nt_sparse_init(struct nt_sparse *s, size_t hosts, const uint32_t *order, const bool *absent,
+int nt_sparse_init(struct nt_sparse *s, size_t hosts, const uint32_t *order, const bool *missing,
                    struct nt_err *err)
 {
     *s = (struct nt_sparse){.hosts = hosts,
@@ -39,7 +39,7 @@ int nt_sparse_init(struct nt_sparse *s, size_t hosts, const uint32_t *order, con
                             .lost = calloc(hosts + 1, sizeof *s->lost),
                             .aside = calloc(hosts + 1, sizeof *s->aside)};
     int rc = s->host && s->seat && s->lost && s->aside
-                 ? number_seats(s, order, absent, err)
+                 ? number_seats(s, order, missing, err)
                  : nt_err_set(err, NT_ERR_SYSTEM, "no memory for a sweep of %zu hosts", hosts);
     if (rc < 0)
         nt_sparse_fini(s);
@@ -92,7 +92,7 @@ static void refill_pair(struct nt_calibration *c, const struct nt_pair_reading *
 {
     for (size_t k = n % 2 == 1 && n > 1; k < n; k += 2)
         c->at[c->count++] =
-            (struct nt_twice){r[k].a, r[k].b, r[k].ln, k + 1 < n ? r[k + 1].ln : NAN};
+            (struct nt_double_reading){r[k].a, r[k].b, r[k].ln, k + 1 < n ? r[k + 1].ln : NAN};
 }
 
 static bool is_of_slow(const struct nt_sparse *s, const struct nt_pair_reading *r)
@@ -100,9 +100,9 @@ static bool is_of_slow(const struct nt_sparse *s, const struct nt_pair_reading *
     return nt_slow_has(&s->slow, r->a) || nt_slow_has(&s->slow, r->b);
 }
 
-/* Readings after the calibration go straight to the ledger: they are no fair sample of the
+/* Readings after the calibration go straight to the ledger: they are not a random sample of the
  * classes. */
-static int refill(struct nt_sparse *s, struct nt_calibration *c, struct nt_err *err)
+static int refill_calibration(struct nt_sparse *s, struct nt_calibration *c, struct nt_err *err)
 {
     const struct nt_readings *r = &s->readings;
     nt_readings_fini(&s->ledger);
@@ -126,20 +126,20 @@ static int reread_once(struct nt_sparse *s, struct nt_err *err)
     struct nt_calibration c;
     if (nt_calibration_init(&c, s->seats, s->readings.count, err) < 0)
         return -1;
-    int rc = refill(s, &c, err);
+    int rc = refill_calibration(s, &c, err);
     if (rc == 0)
         rc = nt_calibration_classes(&c, &s->ledger, &s->classes, err);
     if (rc == 0 && !s->plain)
-        rc = nt_slow_suspect(&c, &s->classes, s->lost, &s->slow, err);
+        rc = nt_slow_find(&c, &s->classes, s->lost, &s->slow, err);
     s->random_pairs = c.random_pairs;
     s->noise = c.noise;
     nt_calibration_fini(&c);
     return rc;
 }
 
-/* The classes and the ledger from all readings but those of slow hosts, to whom it adds who looks
- * slow then. */
-static int reread(struct nt_sparse *s, struct nt_err *err)
+/* Makes the classes and the ledger from all readings but those of slow hosts, and adds hosts
+ * that look slow to these. */
+static int reread_ledger(struct nt_sparse *s, struct nt_err *err)
 {
     for (size_t had = s->slow.count + 1; had != s->slow.count;) {
         had = s->slow.count;
@@ -168,7 +168,7 @@ int nt_sparse_begin(struct nt_sparse *s, struct nt_err *err)
 {
     s->readings.calibration = s->readings.planning = s->readings.count;
     nt_readings_sort(&s->readings);
-    return reread(s, err) < 0 ? -1 : begin_clusters(s, err);
+    return reread_ledger(s, err) < 0 ? -1 : begin_clusters(s, err);
 }
 
 /* The usual pings of a reading with from <= turn < till; 0: unknown. Slow hosts have more. */
@@ -184,7 +184,7 @@ static double usual_pings(const struct nt_sparse *s, size_t from, size_t till, f
 }
 
 /* More pings a reading than in calibration are quieter readings. */
-static int quieten(struct nt_sparse *s, struct nt_err *err)
+static int quieten_noise(struct nt_sparse *s, struct nt_err *err)
 {
     const struct nt_readings *r = &s->readings;
     float *scratch = malloc((r->count + 1) * sizeof *scratch);
@@ -199,17 +199,18 @@ static int quieten(struct nt_sparse *s, struct nt_err *err)
     return 0;
 }
 
-/* A host that came to a cluster may stand for it from now on. */
-static void pass_doubts_on(struct nt_clustering *m)
+/* A host that was added to a cluster may be its root from now on. */
+static void pass_errors_down(struct nt_clustering *m)
 {
     for (size_t l = 0; l < m->clusters.levels; l++)
         for (uint32_t i = 0; i < m->seats; i++) {
             uint32_t root = nt_clusters_find(&m->clusters, l, i);
-            m->doubt[l][root] = fmaxf(m->doubt[l][root], m->doubt[l][i]);
+            m->error_probability[l][root] =
+                fmaxf(m->error_probability[l][root], m->error_probability[l][i]);
         }
 }
 
-static int place(struct nt_sparse *s, struct nt_err *err)
+static int place_slow(struct nt_sparse *s, struct nt_err *err)
 {
     const struct nt_found_tree tree = nt_sparse_tree(s);
     if (s->slow.count == 0)
@@ -218,14 +219,14 @@ static int place(struct nt_sparse *s, struct nt_err *err)
         s->slow.host[k].placed = false;
     if (nt_slow_place(&tree, &s->slow, err) < 0)
         return -1;
-    pass_doubts_on(&s->clustering);
+    pass_errors_down(&s->clustering);
     return 0;
 }
 
-/* ---- whether that is right --------------------------------------------------------------------
+/* ---- verification -----------------------------------------------------------------------------
  */
 
-static int judge(struct nt_sparse *s, struct nt_err *err)
+static int judge_readings(struct nt_sparse *s, struct nt_err *err)
 {
     const struct nt_found_tree claim = nt_sparse_tree(s);
     struct nt_finding finding;
@@ -238,13 +239,13 @@ static int judge(struct nt_sparse *s, struct nt_err *err)
     return 0;
 }
 
-/* Pairs that cannot be measured leave a few tests wanting. */
+/* Pairs that cannot be measured leave a few tests open. */
 void nt_sparse_decide(struct nt_sparse *s)
 {
     const struct nt_finding *f = &s->finding;
-    if (f->against > 0)
+    if (f->contradicting > 0)
         s->verdict = NT_SPARSE_REFUTED;
-    else if (f->suspects == 0 && MOST * f->wanted <= s->seats && s->clustering.over &&
+    else if (f->rechecks == 0 && MOST * f->wanted <= s->seats && s->clustering.over &&
              s->clustering.unsettled == 0 && nt_slow_all_placed(&s->slow))
         s->verdict = NT_SPARSE_SOUND;
     else
@@ -255,14 +256,14 @@ void nt_sparse_check(const struct nt_sparse *s, struct nt_sparse_check *check)
 {
     *check = (struct nt_sparse_check){.verdict = s->seats > 1 ? s->verdict : NT_SPARSE_SOUND,
                                       .tested = s->finding.tested,
-                                      .against = s->finding.against};
-    if (check->against > 0) {
+                                      .contradicting = s->finding.contradicting};
+    if (check->contradicting > 0) {
         check->a = s->host[s->finding.first.a];
         check->b = s->host[s->finding.first.b];
     }
 }
 
-/* How many hosts hang with it. A slow one was likely put where nobody else is. */
+/* How many hosts are in its cluster. A slow host was likely placed alone. */
 static size_t mates_of(const struct nt_sparse *s, uint32_t seat)
 {
     uint32_t root = nt_clusters_find(&s->clustering.clusters, 0, seat);
@@ -272,37 +273,37 @@ static size_t mates_of(const struct nt_sparse *s, uint32_t seat)
     return n;
 }
 
-/* Whether so few hosts have to do with most of what is wrong: the sum of the largest blames. */
-static bool few_are_to_blame(const struct nt_sparse *s, size_t few)
+/* Whether so few hosts are in most of the contradictions: the sum of the largest counts. */
+static bool few_hosts_explain(const struct nt_sparse *s, size_t few)
 {
-    const uint32_t *blame = s->finding.blame;
+    const uint32_t *contradictions = s->finding.contradictions;
     uint32_t worst[NT_SLOW_MAX + 1] = {0};
     size_t sum = 0;
     for (uint32_t i = 0; i < s->seats; i++) {
         size_t k = few;
-        for (; k > 0 && worst[k - 1] < blame[i]; k--)
+        for (; k > 0 && worst[k - 1] < contradictions[i]; k--)
             worst[k] = worst[k - 1];
-        worst[k] = blame[i];
+        worst[k] = contradictions[i];
     }
     for (size_t k = 0; k < few; k++)
         sum += worst[k];
-    return 2 * sum >= s->finding.against;
+    return 2 * sum >= s->finding.contradicting;
 }
 
-/* Takes the host that most is held against for slow; false when it could not be that which is
- * wrong: most of what is has nothing to do with so few hosts, or they are taken already. Where few
- * are to blame few are equally so, and their mates are quickly counted. */
-static bool accuse(struct nt_sparse *s)
+/* Takes the host with most contradictions for slow; false when that cannot explain them: most are
+ * not of so few hosts, or those are taken already. Ties go to the host of the smaller cluster; few
+ * hosts tie, so that counting is quick. */
+static bool accuse_host(struct nt_sparse *s)
 {
-    const uint32_t *blame = s->finding.blame;
+    const uint32_t *contradictions = s->finding.contradictions;
     uint32_t host = UINT32_MAX;
-    size_t most = nt_slow_most(s->seats);
-    if (s->plain || s->slow.count >= most || !few_are_to_blame(s, most))
+    size_t most = nt_slow_max(s->seats);
+    if (s->plain || s->slow.count >= most || !few_hosts_explain(s, most))
         return false;
     for (uint32_t i = 0; i < s->seats; i++)
-        if (blame[i] > 0 && !s->lost[i] && !nt_slow_has(&s->slow, i) &&
-            (host == UINT32_MAX || blame[i] > blame[host] ||
-             (blame[i] == blame[host] && mates_of(s, i) < mates_of(s, host))))
+        if (contradictions[i] > 0 && !s->lost[i] && !nt_slow_has(&s->slow, i) &&
+            (host == UINT32_MAX || contradictions[i] > contradictions[host] ||
+             (contradictions[i] == contradictions[host] && mates_of(s, i) < mates_of(s, host))))
             host = i;
     if (host == UINT32_MAX)
         return false;
@@ -310,17 +311,17 @@ static bool accuse(struct nt_sparse *s)
     return true;
 }
 
-/* The network with the hosts that are taken for slow now. */
+/* The network, with the hosts that are now taken for slow. */
 static int solve_once(struct nt_sparse *s, struct nt_err *err)
 {
     nt_finding_fini(&s->finding);
     s->judged = 0;
-    if (begin_clusters(s, err) < 0 || quieten(s, err) < 0 ||
-        nt_clustering_recall(&s->clustering, err) < 0)
+    if (begin_clusters(s, err) < 0 || quieten_noise(s, err) < 0 ||
+        nt_clustering_replay(&s->clustering, err) < 0)
         return -1;
-    if (s->clustering.unsettled == 0 && place(s, err) < 0)
+    if (s->clustering.unsettled == 0 && place_slow(s, err) < 0)
         return -1;
-    return nt_slow_all_placed(&s->slow) ? judge(s, err) : 0;
+    return nt_slow_all_placed(&s->slow) ? judge_readings(s, err) : 0;
 }
 
 int nt_sparse_solve(struct nt_sparse *s, struct nt_err *err)
@@ -329,11 +330,11 @@ int nt_sparse_solve(struct nt_sparse *s, struct nt_err *err)
     s->plain = false;
     nt_readings_sort(&s->readings);
     for (;;) {
-        if (reread(s, err) < 0 || solve_once(s, err) < 0)
+        if (reread_ledger(s, err) < 0 || solve_once(s, err) < 0)
             return -1;
-        if (s->finding.against == 0 || s->clustering.unsettled > 0)
+        if (s->finding.contradicting == 0 || s->clustering.unsettled > 0)
             return 0;
-        if (accuse(s))
+        if (accuse_host(s))
             continue;
         if (s->slow.count == 0)
             return 0;
@@ -346,21 +347,21 @@ int nt_sparse_judge(struct nt_sparse *s, struct nt_err *err)
 {
     if (s->judged == s->readings.count)
         return 0;
-    if (s->slow.count == 0 && judge(s, err) < 0)
+    if (s->slow.count == 0 && judge_readings(s, err) < 0)
         return -1;
-    return s->slow.count > 0 || s->finding.against > 0 ? nt_sparse_solve(s, err) : 0;
+    return s->slow.count > 0 || s->finding.contradicting > 0 ? nt_sparse_solve(s, err) : 0;
 }
 
 /* ---- all readings at once ---------------------------------------------------------------------
  */
 
-static int take(struct nt_sparse *s, const struct nt_readings *from, struct nt_err *err)
+static int take_readings(struct nt_sparse *s, const struct nt_readings *from, struct nt_err *err)
 {
     struct nt_readings *to = &s->readings;
     for (size_t k = 0; k < from->count; k++) {
         const struct nt_pair_reading *r = &from->at[k];
-        if (r->b >= s->hosts || s->seat[r->a] == NT_SPARSE_ABSENT ||
-            s->seat[r->b] == NT_SPARSE_ABSENT)
+        if (r->b >= s->hosts || s->seat[r->a] == NT_SPARSE_NO_SEAT ||
+            s->seat[r->b] == NT_SPARSE_NO_SEAT)
             continue;
         if (nt_readings_add(to, s->seat[r->a], s->seat[r->b], r->pings, r->ln, err) < 0)
             return -1;
@@ -370,13 +371,13 @@ static int take(struct nt_sparse *s, const struct nt_readings *from, struct nt_e
     return 0;
 }
 
-int nt_infer_sparse(size_t hosts, const bool *absent, const struct nt_readings *readings,
+int nt_infer_sparse(size_t hosts, const bool *missing, const struct nt_readings *readings,
                     struct nt_model **out, struct nt_sparse_check *check, struct nt_err *err)
 {
     struct nt_sparse s;
-    if (nt_sparse_init(&s, hosts, NULL, absent, err) < 0)
+    if (nt_sparse_init(&s, hosts, NULL, missing, err) < 0)
         return -1;
-    int rc = take(&s, readings, err);
+    int rc = take_readings(&s, readings, err);
     if (rc == 0 && s.seats > 1)
         rc = nt_sparse_solve(&s, err);
     nt_sparse_decide(&s);

@@ -37,7 +37,7 @@ static void add_link(struct draft *d, uint32_t child, uint8_t child_level, uint3
         if (s->host[h->seat] != child)
             continue;
         up += h->placed ? h->us : 0;
-        probability = h->placed ? 1 - fmin(h->doubt, 1) : 0.5;
+        probability = h->placed ? 1 - fmin(h->error_probability, 1) : 0.5;
     }
     d->link[d->links++] = (struct nt_link){.a = child,
                                            .b = parent,
@@ -56,7 +56,8 @@ static double probability_of(const struct draft *d, uint32_t root, size_t level)
     const struct nt_clustering *m = &d->s->clustering;
     if (level == d->bottom)
         return level > 0 ? 0.5 : 1;
-    return 1 - (double)m->doubt[level - 1][nt_clusters_find(&m->clusters, level - 1, root)];
+    return 1 -
+           (double)m->error_probability[level - 1][nt_clusters_find(&m->clusters, level - 1, root)];
 }
 
 /* Makes a switch of every cluster of this level that has more than one part. */
@@ -126,7 +127,7 @@ static int settle_confidence(const struct nt_sparse *s, struct nt_model *m, stru
     double hidden = HIDDEN_TIER * exp(-seen) * (1 + seen + seen * seen / 2); /* under three pairs */
     double sure = 1 - s->clustering.risk - hidden - pairs;
     for (size_t k = 0; k < s->slow.count; k++)
-        sure -= s->slow.host[k].doubt;
+        sure -= s->slow.host[k].error_probability;
     m->confidence = s->verdict != NT_SPARSE_SOUND || sure < 0 ? 0 : sure;
     return 0;
 }
@@ -162,7 +163,7 @@ static struct nt_link *weak_link(const struct draft *d)
 
 /* What hangs on a switch that may not be stated hangs on the one above. The last switch is the top,
  * and stays the last. */
-static void dissolve(struct draft *d)
+static void dissolve_switches(struct draft *d)
 {
     for (struct nt_link *weak = weak_link(d); weak != NULL; weak = weak_link(d)) {
         const struct nt_link up = *weak;
@@ -199,14 +200,14 @@ static void join_top(struct draft *d)
     d->switches--;
 }
 
-static int finish(const struct draft *d, struct nt_model **out, struct nt_err *err)
+static int finish_model(const struct draft *d, struct nt_model **out, struct nt_err *err)
 {
     struct nt_model *m;
     if (nt_model_create(d->s->hosts, d->switches, d->links, &m, err) < 0)
         return -1;
     memcpy(m->link, d->link, d->links * sizeof *m->link);
     for (uint32_t h = 0; h < d->s->hosts; h++)
-        m->missing[h] = d->s->seat[h] == NT_SPARSE_ABSENT || d->s->lost[d->s->seat[h]];
+        m->missing[h] = d->s->seat[h] == NT_SPARSE_NO_SEAT || d->s->lost[d->s->seat[h]];
     m->family = d->switches > 1 ? NT_FAMILY_TREE : NT_FAMILY_STAR;
     if (d->s->clustered)
         settle_fit(d->s, m);
@@ -257,9 +258,9 @@ int nt_sparse_model(const struct nt_sparse *s, struct nt_model **out, struct nt_
         d.bottom = nt_clustering_certain_level(&s->clustering);
     for (size_t l = d.bottom; s->clustered && l < s->classes.count; l++)
         build_level(&d, l);
-    dissolve(&d);
+    dissolve_switches(&d);
     join_top(&d);
-    int rc = finish(&d, out, err);
+    int rc = finish_model(&d, out, err);
     draft_fini(&d);
     return rc;
 }

@@ -1,4 +1,4 @@
-/* Cuts of the dendrogram where it stands out of what noise alone would show. */
+/* Cuts of the dendrogram where its contrast is above the limit for noise alone. */
 #include "work.h"
 
 #include <stdlib.h>
@@ -58,7 +58,7 @@ static int link_hosts(struct split *s, float *d, size_t n, size_t stride, bool h
     return 0;
 }
 
-static struct nt_inside within(const struct nt_node *x)
+static struct nt_inside within_sums(const struct nt_node *x)
 {
     return (struct nt_inside){x->within, x->within_count};
 }
@@ -67,8 +67,8 @@ static bool stands_out(const struct split *s, const struct nt_work *w, size_t v)
 {
     const struct nt_node *x = &s->nodes[v], *a = &s->nodes[x->a], *b = &s->nodes[x->b];
     struct nt_inside between = {x->between, x->between_count};
-    double z = nt_contrast(&w->noise, between, within(a), within(b));
-    return z > nt_null_limit(nt_ways_two(x->size, a->size), w->noise.df);
+    double z = nt_contrast(&w->noise, between, within_sums(a), within_sums(b));
+    return z > nt_null_distribution_limit(nt_ln_choose(x->size, a->size), w->noise.df);
 }
 
 static void find_parts(const struct split *s, const struct nt_work *w, size_t n,
@@ -89,7 +89,7 @@ static void find_parts(const struct split *s, const struct nt_work *w, size_t n,
     }
 }
 
-/* All parts below v together against one switch: far stronger than any one of the cuts. */
+/* All parts below v together against one switch: a far stronger test than any single cut. */
 static bool parts_stand_out(const struct split *s, const struct nt_work *w, size_t v,
                             const struct parts *parts)
 {
@@ -105,10 +105,10 @@ static bool parts_stand_out(const struct split *s, const struct nt_work *w, size
     double level = between.sum / between.count;
     double z = (level - inside.sum / inside.count) /
                (nt_noise_sd(&w->noise, level) * sqrt(1 / between.count + 1 / inside.count));
-    return z > nt_null_limit(ln_ways, w->noise.df);
+    return z > nt_null_distribution_limit(ln_ways, w->noise.df);
 }
 
-/* From the top: a node is cut when it stands out, by itself or with all the parts below it. */
+/* From the top: a node is cut when it is significant, by itself or with all the parts below it. */
 static void mark_cuts(struct split *s, const struct nt_work *w, size_t n)
 {
     memset(s->cut, 0, 2 * n);
@@ -142,7 +142,8 @@ static size_t label_clusters(const struct split *s, size_t n, uint32_t *label)
     return clusters;
 }
 
-static void gather(const float *from, size_t stride, const uint32_t *order, size_t n, float *to)
+static void gather_rows(const float *from, size_t stride, const uint32_t *order, size_t n,
+                        float *to)
 {
     for (size_t i = 0; i < n; i++) {
         const float *row = from + order[i] * stride;
@@ -189,12 +190,12 @@ int nt_split_all(struct nt_work *w, struct nt_err *err)
         for (size_t i = 0; i < n; i++)
             memcpy(copy + i * stride, w->d + i * n, n * sizeof *copy);
         nt_noise_estimate(w->d, n, &w->rng, &w->noise);
-        status = nt_mend(w, copy, stride, err);
+        status = nt_impute(w, copy, stride, err);
     }
     if (status == 0)
         status = link_hosts(&s, copy, n, stride, w->holes, err);
     if (status == 0) {
-        gather(w->d, n, s.order, n, copy);
+        gather_rows(w->d, n, s.order, n, copy);
         float *t = w->d;
         w->d = copy;
         copy = t;
@@ -240,7 +241,7 @@ static int split_hosts(const struct nt_work *w, const uint32_t *hosts, size_t m,
         status = link_hosts(&s, ordered, m, m, w->holes, err);
     }
     if (status == 0) {
-        gather(block, m, s.order, m, ordered);
+        gather_rows(block, m, s.order, m, ordered);
         status = nt_dendrogram_sums(m, ordered, m, &w->noise, s.nodes, err);
     }
     if (status == 0) {
@@ -256,8 +257,8 @@ static int split_hosts(const struct nt_work *w, const uint32_t *hosts, size_t m,
 }
 
 /* At least two parts that outliers could not make. members: m of them. */
-static bool believed(const struct nt_work *w, const uint32_t *hosts, const uint32_t *label,
-                     size_t m, size_t parts, uint32_t *members)
+static bool split_believed(const struct nt_work *w, const uint32_t *hosts, const uint32_t *label,
+                           size_t m, size_t parts, uint32_t *members)
 {
     size_t strong = 0, by_size[NT_WEAK_SIZES] = {0};
     for (size_t p = 0; p < parts; p++) {
@@ -269,8 +270,9 @@ static bool believed(const struct nt_work *w, const uint32_t *hosts, const uint3
             strong++;
         if (count < 2 || count >= NT_WEAK_SIZES)
             continue;
-        size_t agreeing = nt_chance_agreeing(w, members, count);
-        strong += !nt_chance_made(nt_chance_expected(w, count, agreeing), ++by_size[count]);
+        size_t agreeing = nt_agreeing_pairs(w, members, count);
+        strong += !nt_false_groups_explain(nt_false_groups_expected(w, count, agreeing),
+                                           ++by_size[count]);
     }
     return strong >= 2;
 }
@@ -284,13 +286,13 @@ int nt_split_groups(struct nt_work *w, bool *changed, struct nt_err *err)
     uint32_t *count = nt_arena_array(&memory, w->n + 1, sizeof *count);
     int status = nt_arena_check(&memory, err);
     if (status == 0)
-        status = nt_chance_groups(w, err);
+        status = nt_false_groups_mark(w, err);
     for (size_t g = 0; g < before && status == 0; g++) {
         const uint32_t *hosts = w->member + w->start[g];
         size_t m = nt_work_size(w, g), parts = 1;
         if (m >= 4)
             status = split_hosts(w, hosts, m, -INFINITY, label, &parts, err);
-        if (parts > 1 && !believed(w, hosts, label, m, parts, count))
+        if (parts > 1 && !split_believed(w, hosts, label, m, parts, count))
             parts = 1;
         for (size_t k = 0; k < m && status == 0; k++)
             w->group[hosts[k]] = next + (parts > 1 ? label[k] : 0);
@@ -302,7 +304,7 @@ int nt_split_groups(struct nt_work *w, bool *changed, struct nt_err *err)
     return status;
 }
 
-/* The usual distance of two hosts behind one switch, from the groups that are believed. */
+/* The usual distance of two hosts behind one switch, from the groups that are accepted. */
 static float one_switch_distance(const struct nt_work *w, float *values)
 {
     size_t count = 0;
@@ -320,7 +322,7 @@ int nt_split_weak(struct nt_work *w, bool *changed, struct nt_err *err)
     uint32_t *label = nt_arena_array(&memory, n + 1, sizeof *label);
     float *values = nt_arena_array(&memory, n + 1, sizeof *values);
     *changed = false;
-    if (nt_arena_check(&memory, err) != 0 || nt_chance_groups(w, err) < 0)
+    if (nt_arena_check(&memory, err) != 0 || nt_false_groups_mark(w, err) < 0)
         return -1;
     for (size_t g = 0; g < w->groups; g++) {
         if (!w->weak[g])

@@ -1,12 +1,12 @@
 /* Support from the likelihood of the best network without the switch.
  *
  * Without a switch its branches hang on the switch above: the loss of likelihood is half of the
- * square of the link's latency over its standard error (Wald). Against that stands in how many ways
- * as many branches could have been chosen there, less where several such groups were found: then
- * one more is nothing strange. A group of two hosts rests on one reading, which may be wrong: then
- * it counts whether other groups of two say the same, and how often readings are wrong between
- * groups, where that can be told. With one host in, or one host out, the group is another one: that
- * a host is on the wrong side costs, too. */
+ * square of the link's latency over its standard error (Wald). That is set against the number of
+ * ways to choose as many branches there, fewer where several such groups were found: then one more
+ * is likely. A group of two hosts is known from one reading, which may be wrong: then it counts
+ * whether other groups of two have the same latency, and how often readings are wrong between
+ * groups, where that can be told. With one host in, or one host out, the group is another one: a
+ * host on the wrong side counts as an error, too. */
 #include "support.h"
 
 #include <stdlib.h>
@@ -33,8 +33,8 @@ static const double ONE_PAIR = 0.05;
 /* Latencies of uplinks that count as the same, relative. */
 static const double ALIKE = 0.1;
 
-/* A switch that hides another one is one in a few, ln; and rarer in a network of many groups none
- * of which has as many hosts. */
+/* The share of switches with a hidden one among their hosts, ln: one in a few, and fewer in a
+ * network of many groups none of which has as many hosts. */
 static const double RARE = 2.5;
 
 /* The hosts on the smaller side of a link between switches. */
@@ -46,7 +46,7 @@ struct group {
     double sd;                /* us, of a reading across the link */
 };
 
-/* What hangs on a link of switch v on the other side: how many hosts, and how far away. */
+/* What is behind a link of switch v: how many hosts, and how far away. */
 static double branch_of(const struct nt_work *w, const struct nt_model *m, const struct nt_hang *h,
                         uint32_t v, uint32_t link, double *us)
 {
@@ -100,7 +100,7 @@ static double ln_exists(const struct nt_model *m, const struct group *g, const s
         return -10;
     double z = fmin(l->latency_us / fmax(se, 1e-9 * l->latency_us), 1e3);
     double others = log((p->groups + 1) / fmax(p->sized[(size_t)g->hosts], 1));
-    return 0.5 * z * z - log1p(z) - RARE - others - nt_ways_two((size_t)all, (size_t)g->inside) +
+    return 0.5 * z * z - log1p(z) - RARE - others - nt_ln_choose((size_t)all, (size_t)g->inside) +
            log(g->alike);
 }
 
@@ -111,7 +111,7 @@ struct change {
 
 /* Chance that one of `hosts` belongs elsewhere: its readings change, and its own link takes up what
  * is common to all of them. The choice errs where noise exceeds half of the rest. */
-static double strays(double hosts, const struct change change[3])
+static double stray_odds(double hosts, const struct change change[3])
 {
     double sum = 0, square = 0, readings = 0;
     for (int k = 0; k < 3; k++) {
@@ -124,9 +124,9 @@ static double strays(double hosts, const struct change change[3])
 }
 
 /* Chance that a host stands on the wrong side of the link: one that belongs to another branch of
- * the switch above, or the other way round. Of two hosts the one's place is the other's. */
-static double misplaced(const struct nt_work *w, const struct nt_model *m, const struct nt_hang *h,
-                        const struct group *g)
+ * the switch above, or the reverse. Of two hosts each determines the place of the other. */
+static double misplaced_odds(const struct nt_work *w, const struct nt_model *m,
+                             const struct nt_hang *h, const struct group *g)
 {
     double own = 2 * m->link[g->link].latency_us / g->sd, risk = 0, all = (double)w->n;
     for (uint32_t i = h->graph.start[g->above]; i < h->graph.start[g->above + 1]; i++) {
@@ -134,19 +134,20 @@ static double misplaced(const struct nt_work *w, const struct nt_model *m, const
         double far = 2 * us / g->sd, rest = all - g->hosts - hosts;
         if (h->graph.link[i] == g->link)
             continue;
-        risk += strays(fmin(hosts, MOVING),
-                       (struct change[3]){{g->hosts, -own}, {hosts - 1, far}, {rest, 0}});
+        risk += stray_odds(fmin(hosts, MOVING),
+                           (struct change[3]){{g->hosts, -own}, {hosts - 1, far}, {rest, 0}});
         if (g->hosts > 2 && hosts > 1)
-            risk +=
-                strays(g->hosts, (struct change[3]){{g->hosts - 1, own}, {hosts, -far}, {rest, 0}});
+            risk += stray_odds(g->hosts,
+                               (struct change[3]){{g->hosts - 1, own}, {hosts, -far}, {rest, 0}});
     }
     if (g->hosts > 2) /* to the switch above itself */
-        risk += strays(g->hosts, (struct change[3]){{g->hosts - 1, own}, {g->others, 0}, {0, 0}});
+        risk +=
+            stray_odds(g->hosts, (struct change[3]){{g->hosts - 1, own}, {g->others, 0}, {0, 0}});
     return fmin(1, risk);
 }
 
 /* Groups that have the same latency as far as their errors tell. */
-static double mates(const struct pairs *p, const struct nt_link *l)
+static double leaf_mates(const struct pairs *p, const struct nt_link *l)
 {
     double same = 0;
     for (size_t k = 0; k < p->count; k++) {
@@ -165,31 +166,31 @@ static double ln_not_wrong(const struct pairs *p, const struct nt_work *w, const
     double readings = (double)w->pairs;
     double window = isnan(l->latency_se_us) ? 0.1 : 5 * l->latency_se_us / p->range;
     double by_chance = p->early * readings * fmin(window, 1);
-    double same = fmax(0, mates(p, l) - 2 * by_chance);
+    double same = fmax(0, leaf_mates(p, l) - 2 * by_chance);
     double groups = ONE_PAIR + same / fmax(window, 1e-3);
     double ways = g->inside + g->outside;
     return log(groups / (ways * (ways - 1) / 2)) - log(p->early);
 }
 
-/* A matrix says of itself how often readings are wrong: between groups of several hosts, or by
- * pairs of hosts that have nothing in common with each other. */
+/* The share of wrong readings is estimated from the matrix itself: between groups of several hosts,
+ * or by pairs of hosts that have nothing in common with each other. */
 static void judge_pairs(const struct nt_work *w, double early, struct pairs *p)
 {
-    double lonely = 0, level = 0;
+    double ungrouped = 0, level = 0;
     p->early = early >= 0 ? fmax(early, EARLY_LEAST) : EARLY_EVER / (double)w->pairs;
     for (size_t i = 0; i < w->n; i++)
         level += 2 * (double)w->offset[i] / (double)w->n;
     p->range = fmax(0.5 * level, 1e-9);
     for (size_t k = 0; k < p->count; k++)
-        lonely += mates(p, p->link[k]) < 1;
-    if (early < 0 && lonely > LONELY)
-        p->early = fmax(p->early, 0.5 * (lonely - LONELY) / (double)w->pairs);
+        ungrouped += leaf_mates(p, p->link[k]) < 1;
+    if (early < 0 && ungrouped > LONELY)
+        p->early = fmax(p->early, 0.5 * (ungrouped - LONELY) / (double)w->pairs);
 }
 
-/* What such a support has turned out to be worth: the likelihood knows nothing of errors that the
- * model has not. Fitted (logistic regression) to the jobs of tests/bench believe with seeds of
- * their own; its table, and that of tests/bench measured, show what holds for others. */
-static double calibrated(const struct nt_work *w, double support, double hosts)
+/* Calibrates a support: the likelihood does not include errors of the model. Fitted (logistic
+ * regression) to the jobs of tests/bench believe with seeds of their own; its table, and that of
+ * tests/bench measured, show what holds for others. */
+static double calibrated_support(const struct nt_work *w, double support, double hosts)
 {
     double n = (double)w->n, unknown = 1 - 2 * (double)w->pairs / (n * (n - 1));
     double ln = log(support / (1 - support + 3e-4) + 1e-9);
@@ -208,7 +209,7 @@ static double support_of(const struct nt_work *w, const struct nt_model *m, cons
     double exists = 1 / (1 + exp(-ln_exists(m, &g, p)));
     if (g.hosts == 2)
         exists *= 1 / (1 + exp(-ln_not_wrong(p, w, &m->link[g.link], &g)));
-    return calibrated(w, exists * (1 - misplaced(w, m, h, &g)), g.hosts);
+    return calibrated_support(w, exists * (1 - misplaced_odds(w, m, h, &g)), g.hosts);
 }
 
 static bool is_pair(const struct nt_work *w, const struct nt_model *m, const struct nt_hang *h,
@@ -228,11 +229,11 @@ static int support_round(const struct nt_work *w, double early, struct nt_model 
     *weak = false;
     if (nt_hang_create(m, &h, err) < 0)
         return -1;
-    bool *gone = calloc(m->links + 1, sizeof *gone);
+    bool *removed = calloc(m->links + 1, sizeof *removed);
     struct pairs p = {.link = malloc((m->links + 1) * sizeof(struct nt_link *)),
                       .sized = calloc(w->n + 1, sizeof *p.sized)};
     int status = 0;
-    if (gone == NULL || p.link == NULL || p.sized == NULL)
+    if (removed == NULL || p.link == NULL || p.sized == NULL)
         status = nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu links", m->links);
     for (size_t k = 1; k < h->reached && status == 0 && h->tree; k++) {
         uint32_t v = h->order[k], below = nt_hang_count(h, v);
@@ -253,16 +254,16 @@ static int support_round(const struct nt_work *w, double early, struct nt_model 
         l->probability = support_of(w, m, h, v, &p);
         least = fmin(least, l->probability);
     }
-    /* the least sure first: others may gain from it */
+    /* the least certain first: the others may gain support */
     for (size_t k = 0; k < m->links && status == 0 && least < 0.5; k++) {
-        gone[k] = m->link[k].a >= m->hosts && m->link[k].b >= m->hosts &&
-                  m->link[k].probability <= fmax(least, at_once);
-        *weak = *weak || gone[k];
+        removed[k] = m->link[k].a >= m->hosts && m->link[k].b >= m->hosts &&
+                     m->link[k].probability <= fmax(least, at_once);
+        *weak = *weak || removed[k];
     }
     nt_hang_destroy(h);
     if (status == 0 && *weak)
-        status = nt_regroup_contract(model, gone, err);
-    free(gone);
+        status = nt_regroup_contract(model, removed, err);
+    free(removed);
     free(p.link);
     free(p.sized);
     return status;
@@ -271,8 +272,8 @@ static int support_round(const struct nt_work *w, double early, struct nt_model 
 int nt_support(struct nt_work *w, struct nt_model **model, struct nt_err *err)
 {
     bool weak = true;
-    double pairs, early = nt_chance_early(w, &pairs);
-    if (nt_chance_groups(w, err) < 0)
+    double pairs, early = nt_false_low_share(w, &pairs);
+    if (nt_false_groups_mark(w, err) < 0)
         return -1;
     if (pairs < KNOWN)
         early = -1;
@@ -280,7 +281,7 @@ int nt_support(struct nt_work *w, struct nt_model **model, struct nt_err *err)
         if (support_round(w, early, model, &weak, err) < 0)
             return -1;
         if (weak && (nt_model_groups(*model, w, err) < 0 || nt_links_fit(w, *model, err) < 0 ||
-                     nt_chance_groups(w, err) < 0))
+                     nt_false_groups_mark(w, err) < 0))
             return -1;
     }
     return 0;

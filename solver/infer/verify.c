@@ -15,13 +15,13 @@ static const double AGREE_SDS = 4, MANY_OUTLIERS = 0.03;
 
 void nt_finding_fini(struct nt_finding *f)
 {
-    free(f->suspect);
+    free(f->recheck);
     free(f->want);
-    free(f->blame);
+    free(f->contradictions);
     *f = (struct nt_finding){0};
 }
 
-/* ---- what readings say ------------------------------------------------------------------------
+/* ---- evidence of readings ---------------------------------------------------------------------
  */
 
 /* What a reading of a pair should be, us, and its relative sd. */
@@ -29,8 +29,9 @@ struct expected {
     double us, sd;
 };
 
-static struct expected expect(const struct nt_found_tree *c, const struct nt_offsets *o,
-                              const struct nt_pair_reading *r, size_t class, bool calibrating)
+static struct expected expected_latency(const struct nt_found_tree *c, const struct nt_offsets *o,
+                                        const struct nt_pair_reading *r, size_t class,
+                                        bool calibrating)
 {
     double mean = exp(c->classes->mean[class]), us = mean + o->us[r->a] + o->us[r->b];
     double noise = calibrating ? c->noise : c->classes->noise;
@@ -76,7 +77,7 @@ static size_t most_agreeing(const double *value, size_t n, double width, double 
 }
 
 /* So many readings with this mean, in sd of one, are more than chance makes of one pair of all:
- * merging reads again those pairs of which it is least certain, and there are many. */
+ * merging repeats those pairs of which it is least certain, and there are many. */
 static bool is_beyond_chance(const struct nt_readings *all, size_t n, double mean)
 {
     double limit = CHANCE_SDS * CHANCE_SDS + 2 * log((double)all->count + 1);
@@ -110,7 +111,7 @@ static void add_drift(struct drift *d, const struct nt_found_tree *c, const stru
 }
 
 /* Off by more than chance makes one of all hosts at all tiers. */
-static bool drifts(const struct nt_found_tree *c, const struct drift *d)
+static bool drift_is_significant(const struct nt_found_tree *c, const struct drift *d)
 {
     double limit = CHANCE_SDS * CHANCE_SDS + 2 * log((double)(c->classes->count * c->seats) + 1);
     return d->count > 1 && d->sum * d->sum > limit * d->variance;
@@ -129,7 +130,7 @@ static enum verdict judge_pair(const struct nt_found_tree *c, const struct nt_of
         from = till - READINGS_MAX;
     for (size_t k = from; k < till; k++) {
         const struct nt_pair_reading *r = &all->at[k];
-        struct expected e = expect(c, offsets, r, class, r->turn < all->calibration);
+        struct expected e = expected_latency(c, offsets, r, class, r->turn < all->calibration);
         bool is = is_off(c, &e, class, (double)r->ln);
         widest = fmax(widest, e.sd);
         far[n] = (double)r->ln - log(e.us);
@@ -147,24 +148,24 @@ static enum verdict judge_pair(const struct nt_found_tree *c, const struct nt_of
     return count < READINGS_MAX ? SUSPECT : CONTRADICTS;
 }
 
-static void blame(struct nt_finding *f, uint32_t a, uint32_t b)
+static void count_contradiction(struct nt_finding *f, uint32_t a, uint32_t b)
 {
-    if (f->against++ == 0)
-        f->first = (struct nt_suspect){a, b};
-    f->blame[a]++;
+    if (f->contradicting++ == 0)
+        f->first = (struct nt_seat_pair){a, b};
+    f->contradictions[a]++;
 }
 
 static void judge_drift(const struct nt_found_tree *c, const struct drift *d, struct nt_finding *f)
 {
     for (size_t k = 0; k < c->classes->count * c->seats; k++)
-        if (drifts(c, &d[k]))
-            blame(f, (uint32_t)(k % c->seats), d[k].partner);
+        if (drift_is_significant(c, &d[k]))
+            count_contradiction(f, (uint32_t)(k % c->seats), d[k].partner);
 }
 
-/* ---- who was tested ---------------------------------------------------------------------------
+/* ---- which pairs were tested ------------------------------------------------------------------
  */
 
-/* Chosen without regard to what was found: in verifying, or at random in calibrating. */
+/* Chosen independently of what was found: in verifying, or at random in calibrating. */
 static bool is_fair(const struct nt_readings *all, const struct nt_pair_reading *r)
 {
     return r->turn >= all->planning || (r->turn < all->calibration && r->b != r->a + 1);
@@ -175,8 +176,8 @@ bool nt_verify_asks_all(const struct nt_found_tree *c)
     return c->classes->count == 1 && c->seats <= NT_VERIFY_ALL_SEATS;
 }
 
-/* Of every host at every tier: whom it could be tested with. The larger part of a cluster wants
- * nothing of the smaller ones, or a single host would have to meet everybody. */
+/* Of every host at every tier: whom it could be tested with. The larger part of a cluster needs no
+ * test with the smaller ones, or a single host would have to be read with all others. */
 static int count_others(const struct nt_found_tree *c, uint32_t *others, uint8_t *want,
                         struct nt_err *err)
 {
@@ -211,9 +212,9 @@ static void limit_tests(const struct nt_found_tree *c, const uint32_t *others, s
     }
 }
 
-/* Both hosts have met each other at their tier. */
-static void note_meeting(const struct nt_found_tree *c, const struct nt_pair_reading *r, bool fair,
-                         uint32_t *others, struct nt_finding *f)
+/* Counts a pair of hosts that was read at its tier. */
+static void note_pair_at_tier(const struct nt_found_tree *c, const struct nt_pair_reading *r,
+                              bool fair, uint32_t *others, struct nt_finding *f)
 {
     size_t level = nt_clusters_meet(c->clusters, r->a, r->b);
     const uint32_t end[2] = {r->a, r->b};
@@ -224,24 +225,24 @@ static void note_meeting(const struct nt_found_tree *c, const struct nt_pair_rea
     }
 }
 
-/* ---- who hangs where --------------------------------------------------------------------------
+/* ---- where hosts are attached -----------------------------------------------------------------
  */
 
 enum { NOBODY = UINT32_MAX };
 
 /* Of a host at a tier: the cluster that most of its readings are with (Boyer and Moore's vote), and
  * how many are not. */
-struct company {
+struct readings_at_tier {
     uint32_t cluster, votes, outside;
 };
 
-static void vote(const struct nt_found_tree *c, const struct nt_pair_reading *r,
-                 struct company *company)
+static void count_vote(const struct nt_found_tree *c, const struct nt_pair_reading *r,
+                       struct readings_at_tier *readings_at_tier)
 {
     const uint32_t end[2] = {r->a, r->b};
     for (size_t l = 0; l + 1 < c->classes->count; l++)
         for (int k = 0; k < 2; k++) {
-            struct company *mine = &company[l * c->seats + end[k]];
+            struct readings_at_tier *mine = &readings_at_tier[l * c->seats + end[k]];
             uint32_t root = nt_clusters_find(c->clusters, l, end[1 - k]);
             if (mine->votes == 0)
                 mine->cluster = root;
@@ -250,19 +251,19 @@ static void vote(const struct nt_found_tree *c, const struct nt_pair_reading *r,
 }
 
 static void count_outside(const struct nt_found_tree *c, const struct nt_pair_reading *r,
-                          struct company *company)
+                          struct readings_at_tier *readings_at_tier)
 {
     const uint32_t end[2] = {r->a, r->b};
     for (size_t l = 0; l + 1 < c->classes->count; l++)
         for (int k = 0; k < 2; k++) {
-            struct company *mine = &company[l * c->seats + end[k]];
+            struct readings_at_tier *mine = &readings_at_tier[l * c->seats + end[k]];
             mine->outside += nt_clusters_find(c->clusters, l, end[1 - k]) != mine->cluster;
         }
 }
 
-/* Somebody else who is not in that cluster, from the next seat on; NOBODY: all are. */
-static uint32_t outsider(const struct nt_found_tree *c, size_t level, uint32_t cluster,
-                         uint32_t seat)
+/* Another host that is not in that cluster, from the next seat on; NOBODY: all are. */
+static uint32_t find_outsider(const struct nt_found_tree *c, size_t level, uint32_t cluster,
+                              uint32_t seat)
 {
     for (size_t k = 1; k < c->seats; k++) {
         uint32_t other = (uint32_t)((seat + k) % c->seats);
@@ -272,24 +273,25 @@ static uint32_t outsider(const struct nt_found_tree *c, size_t level, uint32_t c
     return NOBODY;
 }
 
-/* A host that was hardly read but with those of one cluster may hang at that cluster's switch by a
- * long link as well as above it: the four-point condition needs a pair without the cluster. */
+/* A host that was hardly read but with those of one cluster may be attached to that cluster's
+ * switch by a long link as well as above it: the four-point condition needs a pair without the
+ * cluster. */
 static void want_outsiders(const struct nt_found_tree *c, const struct nt_readings *all,
-                           struct company *company, struct nt_finding *f)
+                           struct readings_at_tier *readings_at_tier, struct nt_finding *f)
 {
     for (size_t k = 0; k < all->count; k++)
-        vote(c, &all->at[k], company);
+        count_vote(c, &all->at[k], readings_at_tier);
     for (size_t k = 0; k < all->count; k++)
-        count_outside(c, &all->at[k], company);
+        count_outside(c, &all->at[k], readings_at_tier);
     for (size_t l = 0; l + 1 < c->classes->count; l++)
         for (uint32_t i = 0; i < c->seats; i++) {
-            const struct company *mine = &company[l * c->seats + i];
+            const struct readings_at_tier *mine = &readings_at_tier[l * c->seats + i];
             if (c->lost[i] || mine->outside >= OUTSIDE || mine->votes == 0 ||
                 nt_clusters_find(c->clusters, l, i) == mine->cluster)
                 continue;
-            uint32_t other = outsider(c, l, mine->cluster, i);
+            uint32_t other = find_outsider(c, l, mine->cluster, i);
             if (other != NOBODY)
-                f->suspect[f->suspects++] = (struct nt_suspect){i, other};
+                f->recheck[f->rechecks++] = (struct nt_seat_pair){i, other};
         }
 }
 
@@ -305,15 +307,15 @@ static void judge_all(const struct nt_found_tree *c, const struct nt_offsets *of
         bool fair = false;
         for (size_t i = k; i < end; i++)
             fair |= is_fair(all, &all->at[i]);
-        note_meeting(c, r, fair, others, f);
+        note_pair_at_tier(c, r, fair, others, f);
         f->tested += r->turn >= all->planning;
         enum verdict verdict = judge_pair(c, offsets, all, k, end, drift);
         if (verdict == CONTRADICTS) {
-            blame(f, r->a, r->b);
-            f->blame[r->b]++;
+            count_contradiction(f, r->a, r->b);
+            f->contradictions[r->b]++;
         }
         if (verdict == SUSPECT)
-            f->suspect[f->suspects++] = (struct nt_suspect){r->a, r->b};
+            f->recheck[f->rechecks++] = (struct nt_seat_pair){r->a, r->b};
     }
 }
 
@@ -321,16 +323,16 @@ int nt_verify_judge(const struct nt_found_tree *c, struct nt_finding *out, struc
 {
     const struct nt_readings *all = c->readings;
     size_t cells = c->classes->count * c->seats;
-    struct nt_finding f = {.suspect = calloc(all->count + cells + 1, sizeof *f.suspect),
+    struct nt_finding f = {.recheck = calloc(all->count + cells + 1, sizeof *f.recheck),
                            .want = calloc(cells + 1, 1),
-                           .blame = calloc(c->seats + 1, sizeof *f.blame)};
+                           .contradictions = calloc(c->seats + 1, sizeof *f.contradictions)};
     uint32_t *others = calloc(cells + 1, sizeof *others);
-    struct company *company = calloc(cells + 1, sizeof *company);
+    struct readings_at_tier *readings_at_tier = calloc(cells + 1, sizeof *readings_at_tier);
     struct drift *drift = calloc(cells + 1, sizeof *drift);
     struct nt_offsets offsets = {0};
     int rc = -1;
-    if (f.suspect == NULL || f.want == NULL || f.blame == NULL || others == NULL ||
-        company == NULL || drift == NULL)
+    if (f.recheck == NULL || f.want == NULL || f.contradictions == NULL || others == NULL ||
+        readings_at_tier == NULL || drift == NULL)
         nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu readings", all->count);
     else
         rc = count_others(c, others, f.want, err);
@@ -339,7 +341,7 @@ int nt_verify_judge(const struct nt_found_tree *c, struct nt_finding *out, struc
     if (rc == 0) {
         judge_all(c, &offsets, all, others, drift, &f);
         judge_drift(c, drift, &f);
-        want_outsiders(c, all, company, &f);
+        want_outsiders(c, all, readings_at_tier, &f);
         limit_tests(c, others, &f);
         *out = f;
     } else {
@@ -347,7 +349,7 @@ int nt_verify_judge(const struct nt_found_tree *c, struct nt_finding *out, struc
     }
     nt_offsets_fini(&offsets);
     free(others);
-    free(company);
+    free(readings_at_tier);
     free(drift);
     return rc;
 }

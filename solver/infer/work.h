@@ -1,7 +1,7 @@
-/* The working state that the stages of nt_infer_latency pass on, and nothing outside infer/ sees.
+/* The working state of the stages of nt_infer_latency; private to infer/.
  *
- * Model of a measured pair: d(i,j) = offset(i) + offset(j) + T(group(i), group(j)) + noise, with
- * a noise sd of scale * level^power. A group is the set of hosts behind one switch, an offset the
+ * Model of a measured pair: d(i,j) = offset(i) + offset(j) + T(group(i), group(j)) + noise, with a
+ * noise sd of scale * level^power. A group is the set of hosts behind one switch, an offset the
  * host's own link; T is zero inside a group and adds up along the switches between two. */
 #ifndef NT_INFER_WORK_H
 #define NT_INFER_WORK_H
@@ -47,8 +47,9 @@ struct nt_work {
     uint32_t *member; /* n: hosts by group */
     float *offset;    /* n, us */
     bool *weak;       /* groups: outliers could make it, or it is one host */
-    double low_share, usual_size, noise_share; /* what weak was judged by, see chance.c */
-    float *t;                                  /* groups*groups, us; NaN: no pair measured */
+    double low_share, usual_size,
+        noise_share;      /* what weak was judged by, see false_group_probability.c */
+    float *t;             /* groups*groups, us; NaN: no pair measured */
     float *sd;            /* groups*groups, us: noise of one pair between two groups */
     float *profile;       /* n*groups: middle of d(i,k)-offset(k) over members k; NaN: none */
     uint32_t *fitted;     /* n: group of each host when t and profile were fitted last */
@@ -60,7 +61,7 @@ static inline size_t nt_work_size(const struct nt_work *w, size_t g)
     return w->start[g + 1] - w->start[g];
 }
 
-/* The relative sd below which nothing is believed, at the usual level. */
+/* The relative sd below which no difference counts, at the usual level. */
 static inline double nt_noise_least(const struct nt_work *w)
 {
     double level = 2 * (double)(w->n > 0 ? w->offset[0] : 0);
@@ -123,13 +124,13 @@ struct nt_inside {
 double nt_contrast(const struct nt_noise *noise, struct nt_inside between, struct nt_inside a,
                    struct nt_inside b);
 
-/* ---- null.c: what linkage finds in noise ---- */
+/* ---- null_distribution.c: what linkage finds in noise ---- */
 
 /* The contrast that one in a thousand networks of pure noise exceeds when the best of exp(ln_ways)
  * ways to part it is taken, with a noise that was estimated with df degrees of freedom. */
-double nt_null_limit(double ln_ways, double df);
+double nt_null_distribution_limit(double ln_ways, double df);
 /* ln of the number of ways to take k out of n. */
-double nt_ways_two(size_t n, size_t k);
+double nt_ln_choose(size_t n, size_t k);
 
 /* ---- noise.c ---- */
 
@@ -137,11 +138,11 @@ double nt_ways_two(size_t n, size_t k);
  * largest are equal in any tree with any host offsets. Hosts near in the order are near. */
 void nt_noise_estimate(const float *d, size_t n, const struct nt_rng *rng, struct nt_noise *noise);
 
-/* ---- mend.c ---- */
+/* ---- impute.c ---- */
 
 /* Raises in d, a copy of the readings in rows of stride values, those that are far too low for what
- * the neighbours of both hosts say. Wants a noise. */
-int nt_mend(const struct nt_work *w, float *d, size_t stride, struct nt_err *err);
+ * the neighbours of both hosts say. Needs a noise. */
+int nt_impute(const struct nt_work *w, float *d, size_t stride, struct nt_err *err);
 
 /* ---- groups.c ---- */
 
@@ -150,7 +151,7 @@ void nt_groups_index(struct nt_work *w);
 /* Offsets and T by alternating medians. Allocates t and profile for the present groups. Of many
  * hosts only the groups are fitted that have other members than at the last fit. */
 int nt_groups_fit(struct nt_work *w, int passes, struct nt_err *err);
-/* With few hosts the medians settle slowly, and time is nothing. */
+/* With few hosts the medians converge slowly, and a pass costs little. */
 enum { NT_WORK_FEW = 300 };
 static inline int nt_work_passes(const struct nt_work *w)
 {
@@ -163,25 +164,25 @@ static inline float nt_work_predict(const struct nt_work *w, size_t i, size_t j)
     return w->offset[i] + w->offset[j] + w->t[w->group[i] * w->groups + w->group[j]];
 }
 
-/* ---- chance.c ---- */
+/* ---- false_group_probability.c ---- */
 
 /* Fills weak from the outliers of the present fit. */
-int nt_chance_groups(struct nt_work *w, struct nt_err *err);
+int nt_false_groups_mark(struct nt_work *w, struct nt_err *err);
 /* Share of readings between groups that are far too low for their groups' other pairs: those are
  * wrong, for hosts of different switches have no way that short. *pairs: looked at. */
-double nt_chance_early(const struct nt_work *w, double *pairs);
+double nt_false_low_share(const struct nt_work *w, double *pairs);
 /* Pairs among m < NT_WEAK_SIZES hosts that agree with each other, offsets removed. */
-size_t nt_chance_agreeing(const struct nt_work *w, const uint32_t *hosts, size_t m);
+size_t nt_agreeing_pairs(const struct nt_work *w, const uint32_t *hosts, size_t m);
 /* How many groups of m hosts with as many agreeing pairs chance would make. */
-double nt_chance_expected(const struct nt_work *w, size_t m, size_t agreeing);
-/* That chance could have made as many as were seen. */
-bool nt_chance_made(double expected, size_t seen);
+double nt_false_groups_expected(const struct nt_work *w, size_t m, size_t agreeing);
+/* Whether chance explains as many as were seen. */
+bool nt_false_groups_explain(double expected, size_t seen);
 
-/* ---- stranger.c ---- */
+/* ---- outlier_host.c ---- */
 
 /* Takes from each group the one host that is farther from its members than from everyone else by
  * more than noise explains, and gives it a group of its own. *parted: how many. */
-int nt_strangers(struct nt_work *w, size_t *parted, struct nt_err *err);
+int nt_outlier_hosts_separate(struct nt_work *w, size_t *parted, struct nt_err *err);
 
 /* ---- split.c: linkage and tested cuts ---- */
 
@@ -210,50 +211,51 @@ int nt_refine(const struct nt_noise *noise, const float *d, size_t m, const stru
  * nothing changes. */
 int nt_repair(struct nt_work *w, struct nt_err *err);
 
-/* ---- tiers.c ---- */
+/* ---- neighbor_joining.c ---- */
 
 struct nt_tree_edge {
     uint32_t a, b;
     double length_us, z;
 };
 
-/* A tree over groups: nodes 0..nodes-1; node_of[group] says where a group hangs. */
+/* A tree over groups: nodes 0..nodes-1; node_of[group] the node of each group. */
 struct nt_tree {
     size_t nodes, edges;
     struct nt_tree_edge *edge;
     uint32_t *node_of;
 };
 
-int nt_tiers(struct nt_work *w, struct nt_tree *out, struct nt_err *err);
+int nt_group_tree(struct nt_work *w, struct nt_tree *out, struct nt_err *err);
 /* The joined tree alone: every inner node has three edges. distance: n*n, NaN: not known. */
-int nt_tiers_join(size_t n, const float *distance, struct nt_tree *out, struct nt_err *err);
+int nt_neighbor_joining(size_t n, const float *distance, struct nt_tree *out, struct nt_err *err);
 /* contract.c: takes out the edges of a joined tree that noise alone could make. */
-int nt_tiers_contract(const struct nt_work *w, struct nt_tree *tree, struct nt_err *err);
+int nt_group_tree_contract(const struct nt_work *w, struct nt_tree *tree, struct nt_err *err);
 void nt_tree_fini(struct nt_tree *tree);
 
-/* ---- joined.c ---- */
+/* ---- host_joining.c ---- */
 
-enum { NT_JOINED_HOSTS_MIN = 5, NT_JOINED_HOSTS_MAX = 64 };
+enum { NT_HOST_JOINING_MIN = 5, NT_HOST_JOINING_MAX = 64 };
 
-/* A second opinion where hosts are few: joins hosts instead of groups, fits all edges by least
- * squares and takes the weakest out one by one. Replaces the groups of w and fits them; *found:
- * false, and w as it was, when the readings do not determine such a tree. clipped: readings far
- * from the present fit count as wrong. */
-int nt_joined(struct nt_work *w, bool clipped, struct nt_tree *out, bool *found,
-              struct nt_err *err);
+/* An alternative for few hosts: joins hosts instead of groups, fits all edges by least squares and
+ * takes the weakest out one by one. Replaces the groups of w and fits them; *found: false, and w as
+ * it was, when the readings do not determine such a tree. clipped: readings far from the present
+ * fit count as wrong. */
+int nt_host_joining(struct nt_work *w, bool clipped, struct nt_tree *out, bool *found,
+                    struct nt_err *err);
 
-/* ---- opinion.c ---- */
+/* ---- model_select.c ---- */
 
 /* Whether the second model explains the readings better for what it costs, and does not only
  * make switches of readings that are wrong. */
-int nt_opinion_better(const struct nt_work *w, const struct nt_model *first,
-                      const struct nt_model *second, bool *better, struct nt_err *err);
+int nt_model_select(const struct nt_work *w, const struct nt_model *first,
+                    const struct nt_model *second, bool *better, struct nt_err *err);
 
-/* ---- graph.c ---- */
+/* ---- tree_model.c ---- */
 
-/* The model of the tree; hosts hang on their group's node, two-port switches vanish. */
-int nt_graph(const struct nt_work *w, const struct nt_tree *tree, size_t hosts,
-             struct nt_model **out, struct nt_err *err);
+/* The model of the tree; hosts are attached to their group's node, switches with two links are left
+ * out. */
+int nt_tree_model(const struct nt_work *w, const struct nt_tree *tree, size_t hosts,
+                  struct nt_model **out, struct nt_err *err);
 
 /* And back: the groups of w are the hosts of one switch of the model. Fits offsets and noise. */
 int nt_model_groups(const struct nt_model *model, struct nt_work *w, struct nt_err *err);

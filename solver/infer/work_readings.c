@@ -5,8 +5,7 @@
 
 #include "lanes.h"
 
-/* As the texts that bring readings have it; sums of squares of larger ones pass what a float holds.
- */
+/* The range that the importers accept; sums of squares of larger ones pass what a float holds. */
 static const float MOST_US = 1e15f;
 
 bool nt_work_usable(float v)
@@ -15,7 +14,7 @@ bool nt_work_usable(float v)
 }
 
 /* Both directions of a pair: for structure the smaller, for noise mostly adds. */
-static float smaller(float there, float back)
+static float smaller_reading(float there, float back)
 {
     if (!nt_work_usable(there))
         return nt_work_usable(back) ? back : NAN;
@@ -41,7 +40,7 @@ static bool take_smaller(const float *there, float *back, size_t count)
     bool some = (differ[0] | differ[1] | differ[2] | differ[3]) != 0;
     for (; k < count; k++) {
         some |= there[k] < back[k] || there[k] > back[k];
-        back[k] = smaller(there[k], back[k]);
+        back[k] = smaller_reading(there[k], back[k]);
     }
     return some;
 }

@@ -8,7 +8,7 @@
 
 #include "campaign_phases.h"
 #include "infer.h"
-#include "repeat.h"
+#include "remeasure.h"
 #include "sweep_adaptive.h"
 #include "sweep_latency.h"
 
@@ -26,7 +26,7 @@ static const double SOLVE_S = 2e-6, SOLVE_HOST_S = 1e-4;
 static const double REPEATS_SHARE = 0.15, REPEATS_LAST_SHARE = 0.7;
 
 /* A round without its window: connecting, barriers, and what a flow still has in flight. */
-struct lap {
+struct round_cost {
     size_t learned; /* rounds that taught something */
     double slow_s;  /* the slowest of the recent ones */
     double mean_s;
@@ -35,7 +35,7 @@ struct lap {
 struct nt_campaign {
     struct nt_campaign_options options;
     size_t hosts, present;
-    bool *absent;
+    bool *missing;
     double stop_s;       /* no measuring after this */
     double phase_stop_s; /* nor of this phase after this */
     double elapsed_s;    /* as last told */
@@ -43,34 +43,34 @@ struct nt_campaign {
     size_t phase;               /* of the table: that runs, or is next */
     struct nt_planner *planner; /* NULL: between phases */
     struct nt_phase_need need;
-    size_t round;          /* of this phase */
-    struct nt_order order; /* the last */
-    struct lap lap[KINDS]; /* by kind of order */
-    double last_s;         /* the last round, as told; 0: unknown */
-    double quiet_until_s;  /* of the budget: max_load allows nothing before */
+    size_t round;                        /* of this phase */
+    struct nt_order order;               /* the last */
+    struct round_cost round_cost[KINDS]; /* by kind of order */
+    double last_s;                       /* the last round, as reported; 0: unknown */
+    double rest_until_s;                 /* of the budget: max_load allows nothing before */
 
     bool verified;    /* the network, by an adaptive sweep */
     double rate_MBps; /* the fastest flow so far; NaN: none */
     bool plans;       /* later phases, from the network */
     /* that the network was inferred from, with standard errors of few hosts; NULL: it was not */
-    struct nt_matrix *lowest, *errors;
+    struct nt_matrix *min_latency, *errors;
     unsigned passes; /* as often was each of it read; 0: they are not all pairs */
     struct nt_model *model;
     double solved_s;  /* what solving took; NaN: unknown */
-    bool solved_just; /* the next call tells how long it took */
+    bool solved_just; /* the next call says how long it took */
     bool adapts;      /* some pairs are measured, or were enough */
 
     size_t warnings;
     char warning[WARNINGS_MAX][WARNING_BYTES];
-    const char *cut, *untold;
+    const char *cut, *undetermined;
 };
 
 /* ---- words ---------------------------------------------------------------------------------- */
 
-static const char *warn(struct nt_campaign *c, const char *format, ...)
+static const char *add_warning(struct nt_campaign *c, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-static const char *warn(struct nt_campaign *c, const char *format, ...)
+static const char *add_warning(struct nt_campaign *c, const char *format, ...)
 {
     va_list list;
     if (c->warnings == WARNINGS_MAX)
@@ -81,10 +81,10 @@ static const char *warn(struct nt_campaign *c, const char *format, ...)
     return c->warning[c->warnings++];
 }
 
-static void blame_budget(struct nt_campaign *c, const char *name, const char *what)
+static void set_budget_reason(struct nt_campaign *c, const char *name, const char *what)
 {
-    const char *text = warn(c, "%s: %s, the budget of %.*f s was too short", name, what,
-                            c->options.budget_s < 9.95 ? 1 : 0, c->options.budget_s);
+    const char *text = add_warning(c, "%s: %s, the budget of %.*f s was too short", name, what,
+                                   c->options.budget_s < 9.95 ? 1 : 0, c->options.budget_s);
     if (c->cut == NULL)
         c->cut = text;
 }
@@ -117,12 +117,12 @@ static double repeats_s(const struct nt_campaign *c)
 }
 
 /* Of rounds of this kind; of latencies when there was none yet. */
-static const struct lap *lap_of(const struct nt_campaign *c, enum nt_order_kind kind)
+static const struct round_cost *round_cost_of(const struct nt_campaign *c, enum nt_order_kind kind)
 {
-    return &c->lap[c->lap[kind].learned > 0 ? kind : NT_ORDER_LATENCY];
+    return &c->round_cost[c->round_cost[kind].learned > 0 ? kind : NT_ORDER_LATENCY];
 }
 
-/* Whether a round of this kind keeps links busy all the time, as far as anybody knows before. */
+/* Whether a round of this kind keeps links busy all the time, as far as is known before. */
 static bool fills_links(enum nt_order_kind kind)
 {
     return kind == NT_ORDER_BANDWIDTH || kind == NT_ORDER_KERNEL;
@@ -130,9 +130,9 @@ static bool fills_links(enum nt_order_kind kind)
 
 /* With the rest that such a round takes from the next. */
 static double cost_s(const struct nt_campaign *c, enum nt_order_kind kind, double window_s,
-                     double lap_s)
+                     double round_overhead_s)
 {
-    return (lap_s + window_s) / (fills_links(kind) ? c->options.max_load : 1);
+    return (round_overhead_s + window_s) / (fills_links(kind) ? c->options.max_load : 1);
 }
 
 /* The longest that one link can have been in use in the round last ordered: all of it for flows,
@@ -140,7 +140,8 @@ static double cost_s(const struct nt_campaign *c, enum nt_order_kind kind, doubl
 static double loaded_s(const struct nt_campaign *c, double round_seconds)
 {
     const struct nt_order *o = &c->order;
-    double took = round_seconds > 0 ? round_seconds : o->window_s + lap_of(c, o->kind)->slow_s;
+    double took =
+        round_seconds > 0 ? round_seconds : o->window_s + round_cost_of(c, o->kind)->slow_s;
     double bytes = (double)o->pairs * o->batches * o->count * o->message_bytes;
     if (fills_links(o->kind))
         return took;
@@ -149,37 +150,38 @@ static double loaded_s(const struct nt_campaign *c, double round_seconds)
 
 static double rest_s(const struct nt_campaign *c)
 {
-    return c->options.max_load < 1 ? fmax(c->quiet_until_s - c->elapsed_s, 0) : 0;
+    return c->options.max_load < 1 ? fmax(c->rest_until_s - c->elapsed_s, 0) : 0;
 }
 
 /* A window is a promise of the order; what is not is the lap, which varies. */
 static bool round_fits(const struct nt_campaign *c, const struct nt_order *order)
 {
-    double lap = lap_of(c, order->kind)->slow_s;
-    return c->elapsed_s + rest_s(c) + 1.2 * lap + order->window_s <
+    double round_cost = round_cost_of(c, order->kind)->slow_s;
+    return c->elapsed_s + rest_s(c) + 1.2 * round_cost + order->window_s <
            fmin(stop_s(c), c->phase_stop_s);
 }
 
-/* Nothing learned: the first rounds of all tell. */
+/* Nothing is known yet: the first rounds show it. */
 static bool phase_fits(const struct nt_campaign *c, const struct nt_phase_need *need)
 {
-    const struct lap *lap = lap_of(c, need->kind);
-    return lap->learned == 0 || c->elapsed_s + rest_s(c) +
-                                        (double)(need->rounds - need->repeats) *
-                                            cost_s(c, need->kind, need->window_s, lap->mean_s) <
-                                    stop_s(c);
+    const struct round_cost *round_cost = round_cost_of(c, need->kind);
+    return round_cost->learned == 0 ||
+           c->elapsed_s + rest_s(c) +
+                   (double)(need->rounds - need->repeats) *
+                       cost_s(c, need->kind, need->window_s, round_cost->mean_s) <
+               stop_s(c);
 }
 
 /* The slowest lap fades, so that one bad moment does not set the pace for ever. */
-static void learn_lap(struct nt_campaign *c, double round_seconds)
+static void learn_round_cost(struct nt_campaign *c, double round_seconds)
 {
-    struct lap *l = &c->lap[c->order.kind];
-    double lap = fmax(round_seconds - c->order.window_s, 0);
+    struct round_cost *l = &c->round_cost[c->order.kind];
+    double round_cost = fmax(round_seconds - c->order.window_s, 0);
     c->last_s = round_seconds;
     if (!(round_seconds > 0) || !isfinite(round_seconds))
         return;
-    l->slow_s = fmax(lap, 0.9 * l->slow_s);
-    l->mean_s = l->learned == 0 ? lap : 0.8 * l->mean_s + 0.2 * lap;
+    l->slow_s = fmax(round_cost, 0.9 * l->slow_s);
+    l->mean_s = l->learned == 0 ? round_cost : 0.8 * l->mean_s + 0.2 * round_cost;
     l->learned++;
 }
 
@@ -203,13 +205,14 @@ static int infer_all(struct nt_campaign *c, const struct nt_planner *planner,
                      struct nt_model **model, struct nt_err *err)
 {
     bool few = c->hosts <= NT_INFER_ERRORS_HOSTS;
-    return nt_sweep_latency_matrix(planner, &c->lowest, few ? &c->errors : NULL, err) == 0
-               ? nt_infer_latency(c->lowest, c->errors, c->options.seed, model, err)
+    return nt_sweep_latency_matrix(planner, &c->min_latency, few ? &c->errors : NULL, err) == 0
+               ? nt_infer_latency(c->min_latency, c->errors, c->options.seed, model, err)
                : -1;
 }
 
 /* Of the latency planner, which has ended. */
-static int infer(struct nt_campaign *c, const struct nt_planner *planner, struct nt_err *err)
+static int infer_network(struct nt_campaign *c, const struct nt_planner *planner,
+                         struct nt_err *err)
 {
     const struct nt_sparse *sound = nt_sweep_latency_sound(planner);
     struct nt_model *model;
@@ -224,7 +227,7 @@ static int infer(struct nt_campaign *c, const struct nt_planner *planner, struct
 
 /* ---- phases --------------------------------------------------------------------------------- */
 
-static const struct nt_phase_kind *kind(const struct nt_campaign *c)
+static const struct nt_phase_kind *phase_kind(const struct nt_campaign *c)
 {
     return &nt_phase_kinds[c->phase];
 }
@@ -232,30 +235,30 @@ static const struct nt_phase_kind *kind(const struct nt_campaign *c)
 static void end_phase(struct nt_campaign *c)
 {
     if (c->phase == NT_PHASE_REPEATS) {
-        nt_matrix_destroy(c->lowest);
+        nt_matrix_destroy(c->min_latency);
         nt_matrix_destroy(c->errors);
-        c->lowest = c->errors = NULL;
+        c->min_latency = c->errors = NULL;
     }
     nt_planner_destroy(c->planner);
     c->planner = NULL;
     c->phase++;
 }
 
-/* A phase that cannot be planned costs itself; without latencies there is nothing at all. */
-static int give_up(struct nt_campaign *c, const struct nt_err *why, struct nt_err *err)
+/* A phase that cannot be planned is left out; without latencies there is no result. */
+static int skip_phase(struct nt_campaign *c, const struct nt_err *why, struct nt_err *err)
 {
     if (c->phase == NT_PHASE_LATENCY) {
         if (err != NULL)
             *err = *why;
         return -1;
     }
-    warn(c, "%s: %.*s", kind(c)->name, WARNING_BYTES - 64, why->text);
+    add_warning(c, "%s: %.*s", phase_kind(c)->name, WARNING_BYTES - 64, why->text);
     end_phase(c);
     return 0;
 }
 
-/* Whether the time is enough for what the phase's planner wants. */
-static bool enters(struct nt_campaign *c)
+/* Whether the time is enough for the phase's planner. */
+static bool enter_phase(struct nt_campaign *c)
 {
     if (c->phase == NT_PHASE_REPEATS) /* as much of it as fits */
         c->phase_stop_s = c->elapsed_s + repeats_s(c);
@@ -268,29 +271,29 @@ static bool enters(struct nt_campaign *c)
 
 static void miss_model(struct nt_campaign *c)
 {
-    if (c->untold != NULL)
-        warn(c, "%s: not measured, it takes a network that is known", kind(c)->name);
+    if (c->undetermined != NULL)
+        add_warning(c, "%s: not measured, it takes a network that is known", phase_kind(c)->name);
     else
-        blame_budget(c, kind(c)->name, "not measured");
+        set_budget_reason(c, phase_kind(c)->name, "not measured");
 }
 
 /* 1: it runs; 0: it does not, and the next is due */
 static int open_phase(struct nt_campaign *c, struct nt_err *err)
 {
-    const struct nt_phase_kind *k = kind(c);
+    const struct nt_phase_kind *k = phase_kind(c);
     struct nt_phase_site site = {.options = &c->options,
                                  .hosts = c->hosts,
-                                 .absent = c->absent,
+                                 .missing = c->missing,
                                  .present = c->present,
                                  .model = c->model,
-                                 .lowest = c->lowest,
+                                 .min_latency = c->min_latency,
                                  .errors = c->errors,
                                  .rate_MBps = c->rate_MBps,
                                  .left_s = stop_s(c) - c->elapsed_s,
-                                 .lap_s = lap_of(c, NT_ORDER_BANDWIDTH)->mean_s,
+                                 .round_overhead_s = round_cost_of(c, NT_ORDER_BANDWIDTH)->mean_s,
                                  .passes = c->passes,
                                  .repeats_s = repeats_s(c),
-                                 .ping_s = lap_of(c, NT_ORDER_LATENCY)->mean_s};
+                                 .ping_s = round_cost_of(c, NT_ORDER_LATENCY)->mean_s};
     struct nt_err why = {0};
     c->need = (struct nt_phase_need){0};
     c->round = 0;
@@ -298,11 +301,11 @@ static int open_phase(struct nt_campaign *c, struct nt_err *err)
     if (c->options.level < k->from || c->present < 2)
         return end_phase(c), 0;
     if (k->loads && c->options.latency_only) {
-        warn(c, "%s: not measured, on shared hosts only latency is allowed", k->name);
+        add_warning(c, "%s: not measured, on shared hosts only latency is allowed", k->name);
         return end_phase(c), 0;
     }
     if (k->create == NULL) {
-        warn(c, "%s: not measured, this version has no planner for it", k->name);
+        add_warning(c, "%s: not measured, this version has no planner for it", k->name);
         return end_phase(c), 0;
     }
     if (k->wants_model && c->model == NULL) {
@@ -310,11 +313,11 @@ static int open_phase(struct nt_campaign *c, struct nt_err *err)
         return end_phase(c), 0;
     }
     if (k->create(&site, &c->planner, &c->need, &why) != 0)
-        return c->planner = NULL, give_up(c, &why, err);
+        return c->planner = NULL, skip_phase(c, &why, err);
     if (c->planner == NULL)
         return end_phase(c), 0;
-    if (!enters(c)) {
-        blame_budget(c, k->name, "not measured");
+    if (!enter_phase(c)) {
+        set_budget_reason(c, k->name, "not measured");
         return end_phase(c), 0;
     }
     return 1;
@@ -323,29 +326,29 @@ static int open_phase(struct nt_campaign *c, struct nt_err *err)
 static const char *say_why_all(struct nt_campaign *c)
 {
     const char *why = c->phase == NT_PHASE_LATENCY ? nt_sweep_latency_why_all(c->planner) : NULL;
-    return why != NULL ? warn(c, "%s: %s", kind(c)->name, why) : NULL;
+    return why != NULL ? add_warning(c, "%s: %s", phase_kind(c)->name, why) : NULL;
 }
 
 /* What the other phases are planned from, where there are any. */
 static int finish_latency(struct nt_campaign *c, struct nt_err *err)
 {
     const char *why = say_why_all(c);
-    bool told = c->present < 2 || nt_sweep_latency_is_told(c->planner);
+    bool determined = c->present < 2 || nt_sweep_latency_is_determined(c->planner);
     c->verified = nt_sweep_latency_sound(c->planner) != NULL;
-    c->untold = told ? NULL : why;
-    bool all = told && !c->verified && c->present > 1;
+    c->undetermined = determined ? NULL : why;
+    bool all = determined && !c->verified && c->present > 1;
     if (all)
         c->passes = nt_sweep_latency_passes(c->planner);
     /* repeats are planned from it, too, and it is inferred again after them */
     bool wanted = c->plans || (all && repeats_s(c) > solve_s(c));
-    return wanted && told && c->present > 1 ? infer(c, c->planner, err) : 0;
+    return wanted && determined && c->present > 1 ? infer_network(c, c->planner, err) : 0;
 }
 
 /* What was measured again, to its end or not, is in the record that the map is from. */
 static int finish_repeats(struct nt_campaign *c, struct nt_err *err)
 {
     struct nt_model *model;
-    if (nt_repeat_model(c->planner, &model, err) != 0)
+    if (nt_remeasure_model(c->planner, &model, err) != 0)
         return -1;
     nt_model_destroy(c->model);
     c->model = model;
@@ -369,38 +372,40 @@ static int finish_phase(struct nt_campaign *c, struct nt_err *err)
 static bool is_complete(const struct nt_campaign *c)
 {
     struct nt_phase_need need = c->need;
-    if (c->round == 0 || kind(c)->left == NULL)
+    if (c->round == 0 || phase_kind(c)->left == NULL)
         return false;
-    kind(c)->left(c->planner, &need);
+    phase_kind(c)->left(c->planner, &need);
     return need.rounds == need.repeats;
 }
 
 static int cut_phase(struct nt_campaign *c)
 {
-    if (c->phase == NT_PHASE_LATENCY && nt_sweep_latency_is_told(c->planner)) {
-        warn(c, "%s: measured less often than planned, the time was short", kind(c)->name);
+    if (c->phase == NT_PHASE_LATENCY && nt_sweep_latency_is_determined(c->planner)) {
+        add_warning(c, "%s: measured less often than planned, the time was short",
+                    phase_kind(c)->name);
         return finish_phase(c, NULL);
     }
     say_why_all(c);
-    blame_budget(c, kind(c)->name,
-                 c->round <= (kind(c)->left != NULL) ? "not measured"
-                                                     : "measured less often than planned");
+    set_budget_reason(c, phase_kind(c)->name,
+                      c->round <= (phase_kind(c)->left != NULL)
+                          ? "not measured"
+                          : "measured less often than planned");
     end_phase(c);
     return 0;
 }
 
-/* The first round has told how long the others take. */
+/* The first round has shown how long the others take. */
 static bool is_too_long(const struct nt_campaign *c)
 {
     struct nt_phase_need need = c->need;
-    if (c->round != 1 || kind(c)->left == NULL)
+    if (c->round != 1 || phase_kind(c)->left == NULL)
         return false;
-    kind(c)->left(c->planner, &need);
+    phase_kind(c)->left(c->planner, &need);
     return !phase_fits(c, &need);
 }
 
 /* Latencies are all measured: what follows repeats them. */
-static bool repeats(const struct nt_campaign *c)
+static bool is_repeating(const struct nt_campaign *c)
 {
     return c->phase == NT_PHASE_REPEATS ||
            (c->phase == NT_PHASE_LATENCY && nt_sweep_latency_repeats(c->planner));
@@ -410,17 +415,17 @@ static bool repeats(const struct nt_campaign *c)
 static bool is_repeated(const struct nt_campaign *c)
 {
     double share = c->plans ? REPEATS_SHARE : REPEATS_LAST_SHARE;
-    return repeats(c) && c->elapsed_s > share * stop_s(c);
+    return is_repeating(c) && c->elapsed_s > share * stop_s(c);
 }
 
 /* The planner may have inferred the network, between two calls of this. */
 static int ask_planner(struct nt_campaign *c, struct nt_order *order, struct nt_err *err)
 {
-    size_t before = c->phase == NT_PHASE_REPEATS ? nt_repeat_inferred(c->planner) : 0;
+    size_t before = c->phase == NT_PHASE_REPEATS ? nt_remeasure_inferred(c->planner) : 0;
     int rc = c->planner->ops->next(c->planner, order, err);
     if (c->phase == NT_PHASE_LATENCY)
         c->adapts = nt_sweep_latency_adapts(c->planner);
-    if (c->phase == NT_PHASE_REPEATS && nt_repeat_inferred(c->planner) > before)
+    if (c->phase == NT_PHASE_REPEATS && nt_remeasure_inferred(c->planner) > before)
         c->solved_just = true;
     return rc;
 }
@@ -433,10 +438,10 @@ static int next_round(struct nt_campaign *c, struct nt_order *order, struct nt_e
         return cut_phase(c);
     if (is_repeated(c))
         return finish_phase(c, err);
-    bool complete = is_complete(c) || repeats(c);
+    bool complete = is_complete(c) || is_repeating(c);
     int rc = ask_planner(c, order, &why);
     if (rc < 0)
-        return give_up(c, &why, err);
+        return skip_phase(c, &why, err);
     if (rc == 0)
         return finish_phase(c, err);
     if (!round_fits(c, order))
@@ -465,26 +470,26 @@ int nt_campaign_tell(struct nt_campaign *c, const struct nt_result *results, siz
                      double round_seconds, struct nt_err *err)
 {
     struct nt_err why = {0};
-    c->quiet_until_s = c->elapsed_s + rest_s(c) + loaded_s(c, round_seconds) / c->options.max_load;
-    learn_lap(c, round_seconds);
+    c->rest_until_s = c->elapsed_s + rest_s(c) + loaded_s(c, round_seconds) / c->options.max_load;
+    learn_round_cost(c, round_seconds);
     if (c->planner == NULL)
         return 0;
     for (size_t k = 0; k < n; k++)
         keep_fastest(c, &results[k]);
-    return c->planner->ops->tell(c->planner, results, n, &why) == 0 ? 0 : give_up(c, &why, err);
+    return c->planner->ops->tell(c->planner, results, n, &why) == 0 ? 0 : skip_phase(c, &why, err);
 }
 
 void nt_campaign_lose(struct nt_campaign *c, uint32_t host)
 {
-    if (host >= c->hosts || c->absent[host])
+    if (host >= c->hosts || c->missing[host])
         return;
-    c->absent[host] = true;
+    c->missing[host] = true;
     c->present--;
     if (c->planner != NULL)
         c->planner->ops->lose(c->planner, host);
 }
 
-/* ---- what it says --------------------------------------------------------------------------- */
+/* ---- warnings and progress ------------------------------------------------------------------ */
 
 double nt_campaign_rest_s(const struct nt_campaign *c)
 {
@@ -511,9 +516,9 @@ bool nt_campaign_is_verified(const struct nt_campaign *c)
     return c->verified;
 }
 
-const char *nt_campaign_untold(const struct nt_campaign *c)
+const char *nt_campaign_undetermined(const struct nt_campaign *c)
 {
-    return c->untold;
+    return c->undetermined;
 }
 
 const struct nt_model *nt_campaign_model(const struct nt_campaign *c)
@@ -525,8 +530,8 @@ void nt_campaign_progress(const struct nt_campaign *c, struct nt_campaign_progre
 {
     bool runs = c->planner != NULL;
     struct nt_phase_need need = c->need;
-    if (runs && kind(c)->left != NULL) {
-        kind(c)->left(c->planner, &need);
+    if (runs && phase_kind(c)->left != NULL) {
+        phase_kind(c)->left(c->planner, &need);
         need.rounds += c->round;
     }
     *progress =
@@ -549,7 +554,7 @@ static int refuse_options(const struct nt_campaign_options *o, struct nt_err *er
     return 0;
 }
 
-int nt_campaign_create(size_t hosts, const bool *absent, const struct nt_campaign_options *options,
+int nt_campaign_create(size_t hosts, const bool *missing, const struct nt_campaign_options *options,
                        struct nt_campaign **out, struct nt_err *err)
 {
     if (refuse_options(options, err) != 0)
@@ -565,11 +570,11 @@ int nt_campaign_create(size_t hosts, const bool *absent, const struct nt_campaig
         return nt_err_set(err, NT_ERR_SYSTEM, "a sweep of %zu hosts: out of memory", hosts);
     }
     *c = (struct nt_campaign){
-        .options = *options, .hosts = hosts, .absent = away, .rate_MBps = NAN, .solved_s = NAN};
+        .options = *options, .hosts = hosts, .missing = away, .rate_MBps = NAN, .solved_s = NAN};
     c->stop_s = nt_campaign_measuring_s(options->budget_s);
     c->plans = options->level > (options->latency_only ? NT_LEVEL_STANDARD : NT_LEVEL_QUICK);
     for (size_t h = 0; h < hosts; h++) {
-        away[h] = absent != NULL && absent[h];
+        away[h] = missing != NULL && missing[h];
         c->present += !away[h];
     }
     *out = c;
@@ -581,9 +586,9 @@ void nt_campaign_destroy(struct nt_campaign *c)
     if (c == NULL)
         return;
     nt_planner_destroy(c->planner);
-    nt_matrix_destroy(c->lowest);
+    nt_matrix_destroy(c->min_latency);
     nt_matrix_destroy(c->errors);
     nt_model_destroy(c->model);
-    free(c->absent);
+    free(c->missing);
     free(c);
 }

@@ -1,10 +1,10 @@
-/* A sweep as a sequence of phases under a budget: latency, then whatever the level asks for and
- * the time allows, each by a planner of its own (plan/sweep.h).
+/* A sweep as a sequence of phases under a budget: latency, then whatever the level asks for and the
+ * time allows, each by a planner of its own (plan/sweep.h).
  *
  * A phase starts only when it fits: what a round costs is learned from the rounds so far. What is
  * left out is said in one warning each. Between phases the record is consistent: the map of all
- * that was measured so far can be made at any time.
- * Pure, no clock: elapsed and round seconds are told. */
+ * that was measured so far can be made at any time. Pure, no clock: elapsed time and round times
+ * are arguments. */
 #ifndef NT_CAMPAIGN_H
 #define NT_CAMPAIGN_H
 
@@ -32,11 +32,11 @@ struct nt_campaign;
 
 enum { NT_CAMPAIGN_HOSTS_MAX = 65536 };
 
-/* absent (hosts of them, may be NULL) leaves hosts out from the start. Copies what it needs: as
+/* missing (hosts of them, may be NULL) leaves hosts out from the start. Copies what it needs: as
  * long as the sweep of latencies adapts, memory for the pairs that are measured; for all pairs a
  * matrix, of at most NT_SWEEP_ALL_HOSTS_MAX hosts (plan/sweep_latency.h). NT_ERR_INPUT over
  * NT_CAMPAIGN_HOSTS_MAX hosts. */
-int nt_campaign_create(size_t hosts, const bool *absent, const struct nt_campaign_options *options,
+int nt_campaign_create(size_t hosts, const bool *missing, const struct nt_campaign_options *options,
                        struct nt_campaign **out, struct nt_err *err);
 void nt_campaign_destroy(struct nt_campaign *campaign);
 
@@ -46,11 +46,11 @@ int nt_campaign_next(struct nt_campaign *campaign, double elapsed_s, struct nt_o
                      struct nt_err *err);
 
 /* The results of the round last ordered, any order, missing ones allowed. round_seconds: what the
- * whole round took; 0 when somebody failed in it, so that it says nothing of the next. */
+ * whole round took; 0 when a host failed in it, so that the next may take another time. */
 int nt_campaign_tell(struct nt_campaign *campaign, const struct nt_result *results, size_t n,
                      double round_seconds, struct nt_err *err);
 
-/* This host does not answer any more. */
+/* This host is lost. */
 void nt_campaign_lose(struct nt_campaign *campaign, uint32_t host);
 
 /* How long to rest before the round last ordered, so that max_load holds: a round that loaded links
@@ -65,15 +65,15 @@ double nt_campaign_measuring_s(double budget_s);
 size_t nt_campaign_warnings(const struct nt_campaign *campaign);
 const char *nt_campaign_warning(const struct nt_campaign *campaign, size_t k);
 
-/* The first of the warnings that the budget is to blame for; NULL: it was long enough. */
+/* The first of the warnings that the budget caused; NULL: it was long enough. */
 const char *nt_campaign_cut(const struct nt_campaign *campaign);
 
 /* The network was found and verified from some pairs: the others are not missing. */
 bool nt_campaign_is_verified(const struct nt_campaign *campaign);
 
-/* Why nothing tells the network, however long the budget: the warning that says so, borrowed. NULL:
- * it is told, or would be with more time. */
-const char *nt_campaign_untold(const struct nt_campaign *campaign);
+/* The warning that the network is undetermined whatever the budget, borrowed. NULL: it is
+ * determined, or would be with more time. */
+const char *nt_campaign_undetermined(const struct nt_campaign *campaign);
 
 /* The network as the last consistent latencies showed it, over all hosts; NULL: not known yet. */
 const struct nt_model *nt_campaign_model(const struct nt_campaign *campaign);

@@ -4,10 +4,10 @@
 
 #include "bandwidth.h"
 #include "link_latency.h"
+#include "link_latency_plan.h"
 #include "loggp.h"
-#include "precise.h"
-#include "repeat.h"
-#include "sizes.h"
+#include "message_sizes.h"
+#include "remeasure.h"
 #include "stress.h"
 #include "sweep_latency.h"
 
@@ -18,46 +18,46 @@ static int create_latency(const struct nt_phase_site *site, struct nt_planner **
 {
     if (site->present < 2)
         return 0;
-    return nt_sweep_latency_create(site->hosts, site->absent, site->options->mode, BATCHES, PINGS,
+    return nt_sweep_latency_create(site->hosts, site->missing, site->options->mode, BATCHES, PINGS,
                                    site->options->seed, out, &need->rounds, err);
 }
 
-/* Rounds of different pairs; more tell hardly more. */
+/* Rounds of different pairs; more add little. */
 enum { REPEATS_ROUNDS = 24 };
 
 static int create_repeats(const struct nt_phase_site *site, struct nt_planner **out,
                           struct nt_phase_need *need, struct nt_err *err)
 {
-    double laps = site->ping_s > 0 ? site->repeats_s / site->ping_s : REPEATS_ROUNDS;
-    unsigned often = site->passes * NT_REPEAT_PHASES;
+    double rounds = site->ping_s > 0 ? site->repeats_s / site->ping_s : REPEATS_ROUNDS;
+    unsigned often = site->passes * NT_REMEASURE_PHASES;
     *out = NULL;
-    if (site->model == NULL || site->lowest == NULL || often == 0 || !(laps > often))
+    if (site->model == NULL || site->min_latency == NULL || often == 0 || !(rounds > often))
         return 0;
-    struct nt_repeat_ask ask = {.model = site->model,
-                                .lowest = site->lowest,
-                                .errors = site->errors,
-                                .absent = site->absent,
-                                .passes = site->passes,
-                                .most_rounds = (size_t)fmin(laps / often, REPEATS_ROUNDS),
-                                .batches = BATCHES,
-                                .count = PINGS,
-                                .seed = site->options->seed};
-    return nt_repeat_create(&ask, out, &need->rounds, err);
+    struct nt_remeasure_input input = {.model = site->model,
+                                       .min_latency = site->min_latency,
+                                       .errors = site->errors,
+                                       .missing = site->missing,
+                                       .passes = site->passes,
+                                       .most_rounds = (size_t)fmin(rounds / often, REPEATS_ROUNDS),
+                                       .batches = BATCHES,
+                                       .count = PINGS,
+                                       .seed = site->options->seed};
+    return nt_remeasure_create(&input, out, &need->rounds, err);
 }
 
 static int create_link_latency(const struct nt_phase_site *site, struct nt_planner **out,
                                struct nt_phase_need *need, struct nt_err *err)
 {
     if (site->model->switches == 0)
-        return 0; /* what lies between hosts is measured already */
+        return 0; /* latencies between hosts are measured already */
     if (site->model->links > NT_LINK_LATENCY_LINKS_SOON)
         return nt_err_set(
             err, NT_ERR_INPUT,
             "not measured, solving %zu links takes longer than there is time, at most "
             "%d are",
             site->model->links, (int)NT_LINK_LATENCY_LINKS_SOON);
-    return nt_precise_create(site->model, site->absent, site->options->seed, BATCHES, PINGS, out,
-                             &need->rounds, err);
+    return nt_link_latency_plan_create(site->model, site->missing, site->options->seed, BATCHES,
+                                       PINGS, out, &need->rounds, err);
 }
 
 /* ---- bandwidth ------------------------------------------------------------------------------ */
@@ -65,7 +65,7 @@ static int create_link_latency(const struct nt_phase_site *site, struct nt_plann
 /* Windows between these: shorter ones measure the start of a flow, longer ones nothing more. */
 static const double WINDOW_MIN_S = 0.06, WINDOW_MAX_S = 0.3, WINDOW_FAST_S = 0.01;
 
-/* A window and the quiet that max_load wants after it, at most: the average is over so long. */
+/* A window and the rest that max_load requires after it, at most: the average is over so long. */
 static const double PERIOD_S = 1;
 
 /* Flows that share a link take longer to end than those before, which had one of their own. */
@@ -76,7 +76,7 @@ static double widest_window(const struct nt_phase_site *site, size_t rounds, uns
                             double share)
 {
     double load = site->options->max_load;
-    double lap = site->lap_s * (phases == NT_BANDWIDTH_HOST_LINKS ? 1 : LAP_SHARED);
+    double lap = site->round_overhead_s * (phases == NT_BANDWIDTH_HOST_LINKS ? 1 : LAP_SHARED);
     double window = load * site->left_s * share / (double)(rounds > 0 ? rounds : 1) - lap;
     double most = load < 1 ? fmin(WINDOW_MAX_S, load * PERIOD_S - lap) : WINDOW_MAX_S;
     return fmax(fmin(window, most), WINDOW_MIN_S);
@@ -87,7 +87,7 @@ static int create_bandwidth(const struct nt_phase_site *site, unsigned phases, d
 {
     struct nt_bandwidth_options options = {.phases = phases};
     struct nt_planner *planner;
-    if (nt_bandwidth_create(site->model, site->absent, &options, &planner, err) != 0)
+    if (nt_bandwidth_create(site->model, site->missing, &options, &planner, err) != 0)
         return -1;
     need->rounds = nt_bandwidth_rounds_left(planner);
     need->repeats = nt_bandwidth_repeats_left(planner);
@@ -100,7 +100,7 @@ static int create_bandwidth(const struct nt_phase_site *site, unsigned phases, d
     options.window_s = widest_window(site, need->rounds - need->repeats / 2, phases, share);
     need->window_s = WINDOW_FAST_S;
     need->kind = NT_ORDER_BANDWIDTH;
-    return nt_bandwidth_create(site->model, site->absent, &options, out, err);
+    return nt_bandwidth_create(site->model, site->missing, &options, out, err);
 }
 
 /* Each of the three keeps something for those after it. */
@@ -147,12 +147,12 @@ static int create_loggp(const struct nt_phase_site *site, struct nt_planner **ou
         .rail = o->rail,
         .longest_s = o->max_load * fmin(fmax(LOGGP_SHARE * o->budget_s, 0.05), 2),
         .seconds = o->max_load * LOGGP_PART * site->left_s,
-        .lap_s = site->lap_s,
+        .round_overhead_s = site->round_overhead_s,
     };
     if (nt_loggp_create(site->model, &settings, out, err) != 0)
         return -1;
     for (uint32_t h = 0; h < site->hosts; h++)
-        if (site->absent[h])
+        if (site->missing[h])
             (*out)->ops->lose(*out, h);
     /* the sizes alone are worth it: they are ordered first, on every rail */
     size_t rounds = nt_loggp_rounds_left(*out);
@@ -177,7 +177,8 @@ static int create_sizes(const struct nt_phase_site *site, struct nt_planner **ou
                           "not measured, it takes all pairs, of at most %d hosts",
                           (int)NT_SWEEP_ALL_HOSTS_MAX);
     need->rounds = count * nt_sweep_all_rounds(site->present);
-    return nt_sizes_create(site->hosts, site->absent, sizes, count, 1, BATCHES, PINGS, out, err);
+    return nt_message_sizes_create(site->hosts, site->missing, sizes, count, 1, BATCHES, PINGS, out,
+                                   err);
 }
 
 /* ---- stress kernels ------------------------------------------------------------------------- */
@@ -193,9 +194,9 @@ static int create_kernels(const struct nt_phase_site *site, struct nt_planner **
         return nt_err_set(err, NT_ERR_INPUT,
                           "not measured, they are to fill links and max_load is %g",
                           site->options->max_load);
-    return nt_stress_create(site->hosts, site->absent, site->rate_MBps,
-                            KERNELS_PART * site->left_s - 6 * site->lap_s, out, &need->rounds,
-                            &need->window_s, err);
+    return nt_stress_create(site->hosts, site->missing, site->rate_MBps,
+                            KERNELS_PART * site->left_s - 6 * site->round_overhead_s, out,
+                            &need->rounds, &need->window_s, err);
 }
 
 /* ---- the order ------------------------------------------------------------------------------ */

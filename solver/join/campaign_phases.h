@@ -8,22 +8,22 @@
 struct nt_phase_site {
     const struct nt_campaign_options *options;
     size_t hosts;
-    const bool *absent; /* hosts of them */
+    const bool *missing; /* hosts of them */
     size_t present;
-    const struct nt_model *model;   /* NULL before the latency phase has ended */
-    double rate_MBps;               /* the fastest flow so far; NaN: none */
-    double left_s;                  /* of the measuring time */
-    double lap_s;                   /* what a round of bandwidth takes beside its window */
-    const struct nt_matrix *lowest; /* of latencies; NULL: they are not of all pairs */
-    const struct nt_matrix *errors; /* of those; NULL: not known */
-    unsigned passes;                /* as often was each of them read */
-    double repeats_s, ping_s;       /* the time for repeats, and what a round of latencies takes */
+    const struct nt_model *model;        /* NULL before the latency phase has ended */
+    double rate_MBps;                    /* the fastest flow so far; NaN: none */
+    double left_s;                       /* of the measuring time */
+    double round_overhead_s;             /* what a round of bandwidth takes beside its window */
+    const struct nt_matrix *min_latency; /* of latencies; NULL: they are not of all pairs */
+    const struct nt_matrix *errors;      /* of those; NULL: not known */
+    unsigned passes;                     /* as often was each of them read */
+    double repeats_s, ping_s; /* the time for repeats, and what a round of latencies takes */
 };
 
 /* What a phase takes. rounds 0: nothing to measure here. */
 struct nt_phase_need {
     size_t rounds;
-    size_t repeats;  /* of them: those that may turn out needless, and that nobody misses */
+    size_t repeats;  /* of them: those that may turn out needless, and may be left out */
     double window_s; /* mean over the rounds: how long each loads the network */
     enum nt_order_kind kind;
 };
@@ -37,7 +37,7 @@ struct nt_phase_kind {
     /* *out NULL with need->rounds 0: nothing to measure here. */
     int (*create)(const struct nt_phase_site *site, struct nt_planner **out,
                   struct nt_phase_need *need, struct nt_err *err);
-    /* May be NULL: what is still to come, once the first round has told how fast this network is.
+    /* May be NULL: what is still to come, once the first round has shown how fast this network is.
      * Until then need is the least that it could be. */
     void (*left)(const struct nt_planner *planner, struct nt_phase_need *need);
 };

@@ -52,7 +52,7 @@ static int root_trees(struct tree *t, const struct nt_model *m, struct nt_arena 
 }
 
 /* The channels on the way from a to b, in any order; count 0 when there is none. */
-static size_t path(const struct tree *t, uint32_t a, uint32_t b, uint32_t *channel)
+static size_t tree_path(const struct tree *t, uint32_t a, uint32_t b, uint32_t *channel)
 {
     size_t count = 0;
     while (a != b) {
@@ -69,7 +69,7 @@ static size_t path(const struct tree *t, uint32_t a, uint32_t b, uint32_t *chann
     return count;
 }
 
-static double measured(const struct nt_matrix *m, size_t i, size_t j)
+static double measured_rate(const struct nt_matrix *m, size_t i, size_t j)
 {
     float value = nt_matrix_get(m, i, j);
     return (double)(isnan(value) ? nt_matrix_get(m, j, i) : value);
@@ -86,7 +86,7 @@ static void note_most(struct tree *t, double value, const uint32_t *channel, siz
 }
 
 /* The most of a channel that could still be the narrowest of this path. */
-static double narrow(const struct tree *t, const uint32_t *channel, size_t count)
+static double narrowest_channel(const struct tree *t, const uint32_t *channel, size_t count)
 {
     double least = t->most[channel[0]];
     for (size_t k = 1; k < count; k++)
@@ -98,7 +98,7 @@ static double narrow(const struct tree *t, const uint32_t *channel, size_t count
 static void count_narrowest(struct tree *t, double value, const uint32_t *channel, size_t count)
 {
     (void)value;
-    double most = narrow(t, channel, count);
+    double most = narrowest_channel(t, channel, count);
     for (size_t k = 0; k < count; k++)
         if (t->most[channel[k]] <= most)
             t->from[channel[k] + 2]++;
@@ -106,7 +106,7 @@ static void count_narrowest(struct tree *t, double value, const uint32_t *channe
 
 static void keep_narrowest(struct tree *t, double value, const uint32_t *channel, size_t count)
 {
-    double most = narrow(t, channel, count);
+    double most = narrowest_channel(t, channel, count);
     for (size_t k = 0; k < count; k++)
         if (t->most[channel[k]] <= most)
             t->value[t->from[channel[k] + 1]++] = (float)value;
@@ -120,8 +120,8 @@ static int visit_pairs(struct tree *t, const struct nt_matrix *m, visit each, st
         return -1;
     for (uint32_t i = 0; i < m->n; i++) {
         for (uint32_t j = 0; j < m->n; j++) {
-            double value = i == j ? (double)NAN : measured(m, i, j);
-            size_t count = isnan(value) ? 0 : path(t, i, j, channel);
+            double value = i == j ? (double)NAN : measured_rate(m, i, j);
+            size_t count = isnan(value) ? 0 : tree_path(t, i, j, channel);
             if (count > 0)
                 each(t, value, channel, count);
         }
@@ -136,7 +136,7 @@ static int by_value(const void *a, const void *b)
 }
 
 /* The channel's bandwidth; false when it is only a lower bound. */
-static bool settle(struct tree *t, size_t channel, double *bandwidth)
+static bool settle_channel(struct tree *t, size_t channel, double *bandwidth)
 {
     size_t from = channel == 0 ? 0 : t->from[channel], n = t->from[channel + 1] - from;
     *bandwidth = t->most[channel];
@@ -152,7 +152,8 @@ static void set_links(struct tree *t, struct nt_model *m)
     for (size_t k = 0; k < m->links; k++) {
         struct nt_link *l = &m->link[k];
         double up, down;
-        bool up_known = settle(t, 2 * k, &up), down_known = settle(t, 2 * k + 1, &down);
+        bool up_known = settle_channel(t, 2 * k, &up),
+             down_known = settle_channel(t, 2 * k + 1, &down);
         bool a_below = t->bfs.up[l->a] == k; /* up goes from a to b */
         l->bandwidth_MBps = a_below ? up : down;
         l->bandwidth_back_MBps = a_below ? down : up;

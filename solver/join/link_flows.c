@@ -14,13 +14,13 @@ struct record {
     struct nt_flow_seen *flow;
 };
 
-static bool counts(const struct nt_samples *s, const struct nt_sample *x, const bool *spoiled)
+static bool is_counted(const struct nt_samples *s, const struct nt_sample *x, const bool *spoiled)
 {
     return x->kind == NT_SAMPLE_BANDWIDTH && x->value_us > 0 && x->phase < s->phases &&
            strcmp(s->phase[x->phase].name, "warm-up") != 0 && !spoiled[x->round];
 }
 
-/* A flow that failed took a part of its links from the others, nobody knows how much. */
+/* A flow that failed used an unknown part of its links while the others ran. */
 static void find_spoiled(const struct nt_samples *s, bool *spoiled)
 {
     for (size_t k = 0; k < s->samples; k++)
@@ -45,7 +45,7 @@ static int record_init(struct record *r, const struct nt_samples *s, const uint3
         at[order[k]] = k;
     for (size_t k = 0; k < s->samples; k++) {
         const struct nt_sample *x = &s->sample[k];
-        if (!counts(s, x, spoiled))
+        if (!is_counted(s, x, spoiled))
             continue;
         if (x->round != last)
             r->round[r->rounds++].flow = &r->flow[flows];

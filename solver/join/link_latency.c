@@ -20,7 +20,7 @@ struct fit {
     struct nt_measured measured;
 };
 
-static void fini(struct fit *f)
+static void fit_fini(struct fit *f)
 {
     nt_routes_builder_destroy(f->builder);
     nt_pair_index_destroy(f->index);
@@ -158,7 +158,7 @@ static int set_links(struct nt_model *model, const struct nt_estimate *e, struct
         if (host < model->hosts)
             model->host_suspect[host] = false;
     }
-    return nt_links_suspect(model, err) == 0 ? 1 : -1;
+    return nt_link_outliers_mark(model, err) == 0 ? 1 : -1;
 }
 
 static bool has_phase(const struct fit *f, const struct nt_samples *s)
@@ -193,6 +193,6 @@ int nt_link_latency(const struct nt_samples *samples, const uint32_t *vertex,
     if (rc == 1)
         rc = set_links(model, estimate, err);
     nt_estimate_destroy(estimate);
-    fini(&f);
+    fit_fini(&f);
     return rc;
 }

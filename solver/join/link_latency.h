@@ -1,5 +1,6 @@
 /* Latencies of the links of a tree that is known: robust least squares over the paths of measured
- * pairs (infer/estimate_routes.h), as from the rounds that are planned for it (plan/precise.h). */
+ * pairs (infer/estimate_routes.h), as from the rounds that are planned for it
+ * (plan/link_latency_plan.h). */
 #ifndef NT_LINK_LATENCY_H
 #define NT_LINK_LATENCY_H
 

@@ -22,11 +22,11 @@ struct record {
 struct records {
     const struct nt_samples *samples;
     struct nt_map *map;
-    bool *asks, *meets; /* the samples' hosts that are first in a record, or in one at all */
-    uint32_t *vertex;   /* of those */
+    bool *is_first, *is_used; /* the samples' hosts that are first in a record, or in one at all */
+    uint32_t *vertex;         /* of those */
     size_t n;
     struct record *record;
-    struct nt_prtt *room;
+    struct nt_prtt *scratch;
     bool rails; /* some record has one */
 };
 
@@ -44,9 +44,10 @@ static int find_hosts(struct records *r, struct nt_err *err)
     const struct nt_samples *s = r->samples;
     for (size_t k = 0; k < s->samples; k++)
         if (s->sample[k].kind == NT_SAMPLE_PRTT)
-            r->asks[s->sample[k].a] = r->meets[s->sample[k].a] = r->meets[s->sample[k].b] = true;
+            r->is_first[s->sample[k].a] = r->is_used[s->sample[k].a] = r->is_used[s->sample[k].b] =
+                true;
     for (size_t h = 0; h < s->hosts; h++) {
-        if (!r->meets[h])
+        if (!r->is_used[h])
             continue;
         r->vertex[h] = UINT32_MAX;
         for (uint32_t v = 0; v < r->map->model->hosts; v++)
@@ -63,7 +64,7 @@ static void add_record(struct records *r, size_t number, const struct nt_reach *
     const struct nt_samples *s = r->samples;
     const struct nt_sample *x = &s->sample[number];
     uint32_t to = r->vertex[x->b];
-    if (reach->hops[to] == NT_REACH_NOT || x->bytes < 1 || x->count < 1)
+    if (reach->hops[to] == NT_REACH_NONE || x->bytes < 1 || x->count < 1)
         return;
     r->record[r->n++] =
         (struct record){.hops = reach->hops[to],
@@ -95,7 +96,7 @@ static int add_records_from(struct records *r, uint32_t source, struct nt_err *e
     return 0;
 }
 
-static int rising(const void *a, const void *b)
+static int compare_records(const void *a, const void *b)
 {
     const struct record *x = a, *y = b;
     if (x->hops != y->hops)
@@ -110,7 +111,7 @@ static int rising(const void *a, const void *b)
     return (x->number > y->number) - (x->number < y->number);
 }
 
-static bool together(const struct record *a, const struct record *b)
+static bool same_fit(const struct record *a, const struct record *b)
 {
     return a->hops == b->hops && a->switches == b->switches &&
            (a->rail == NULL) == (b->rail == NULL) &&
@@ -141,9 +142,9 @@ static int fit_classes(struct records *r, struct nt_err *err)
     for (size_t begin = 0, end; begin < r->n; begin = end) {
         struct nt_loggp_fit fit;
         struct nt_err why = {0};
-        for (end = begin; end < r->n && together(&r->record[begin], &r->record[end]); end++)
-            r->room[end - begin] = r->record[end].m;
-        if (nt_loggp_fit(r->room, end - begin, &fit, &why) == 0) {
+        for (end = begin; end < r->n && same_fit(&r->record[begin], &r->record[end]); end++)
+            r->scratch[end - begin] = r->record[end].m;
+        if (nt_loggp_fit(r->scratch, end - begin, &fit, &why) == 0) {
             if (keep_fit(r, &r->record[begin], &fit, err) != 0)
                 return -1;
         } else if (why.kind != NT_ERR_INPUT) { /* too little was measured: no entry */
@@ -161,19 +162,19 @@ int nt_map_loggp(const struct nt_samples *samples, struct nt_map *map, struct nt
         return 0;
     NT_SCOPED struct nt_arena memory = {0};
     struct records r = {.samples = samples, .map = map};
-    r.asks = nt_arena_array(&memory, samples->hosts, sizeof *r.asks);
-    r.meets = nt_arena_array(&memory, samples->hosts, sizeof *r.meets);
+    r.is_first = nt_arena_array(&memory, samples->hosts, sizeof *r.is_first);
+    r.is_used = nt_arena_array(&memory, samples->hosts, sizeof *r.is_used);
     r.vertex = nt_arena_array(&memory, samples->hosts, sizeof *r.vertex);
     r.record = nt_arena_array(&memory, n, sizeof *r.record);
-    r.room = nt_arena_array(&memory, n, sizeof *r.room);
+    r.scratch = nt_arena_array(&memory, n, sizeof *r.scratch);
     if (nt_arena_check(&memory, err) != 0)
         return -1;
     int rc = find_hosts(&r, err);
     for (uint32_t h = 0; rc == 0 && h < samples->hosts; h++)
-        if (r.asks[h])
+        if (r.is_first[h])
             rc = add_records_from(&r, h, err);
     if (rc == 0) {
-        qsort(r.record, r.n, sizeof *r.record, rising);
+        qsort(r.record, r.n, sizeof *r.record, compare_records);
         rc = fit_classes(&r, err);
     }
     return rc;

@@ -1,5 +1,5 @@
 /* What the hosts of a map are inside, from the record: equal hosts share a model, and the latencies
- * between their cores are told over all of them. */
+ * between their cores are medians over all of them. */
 #ifndef NT_MAP_MACHINES_H
 #define NT_MAP_MACHINES_H
 

@@ -24,7 +24,7 @@ enum { PACKETS_EACH = 16, PACKETS_ALL = 16384, CROWD = NT_SAMPLES_CROWD_MAX };
 
 /* The hosts of a kernel as hosts 0, 1, ... of a network in which all other vertices pass on. The
  * network stays as long as kernels are among the same hosts. */
-struct ground {
+struct map_network {
     struct nt_map *map;
     size_t n;
     uint32_t host[CROWD];   /* the map's */
@@ -55,7 +55,7 @@ static void copy_link(const struct nt_link *from, size_t hosts, struct nt_link *
         to->bandwidth_back_MBps = NAN;
 }
 
-static void leave_ground(struct ground *g)
+static void map_network_fini(struct map_network *g)
 {
     free(g->back);
     g->back = NULL;
@@ -63,7 +63,7 @@ static void leave_ground(struct ground *g)
     g->net = NULL;
 }
 
-static int make_network(struct ground *g, struct nt_err *err)
+static int make_network(struct map_network *g, struct nt_err *err)
 {
     const struct nt_model *m = g->map->model;
     size_t vertices = m->hosts + m->switches, next = g->n;
@@ -126,7 +126,7 @@ static double fastest_at(const struct nt_network *net, uint32_t host)
     return rate;
 }
 
-static void time_pair(struct ground *g, uint32_t a, uint32_t b)
+static void time_pair(struct map_network *g, uint32_t a, uint32_t b)
 {
     const struct nt_network *net = g->net;
     char name[NT_PATH_CLASS_BYTES];
@@ -163,8 +163,8 @@ static bool to_itself(const struct nt_message *m)
 }
 
 /* Goes on until it waits for what is not sent yet. True: it went on. */
-static bool advance(const struct ground *g, struct nt_program *p, uint32_t host,
-                    struct player *player)
+static bool advance_host(const struct map_network *g, struct nt_program *p, uint32_t host,
+                         struct player *player)
 {
     uint32_t began = player->op;
     for (; player->op < p->first[host + 1]; player->op++) {
@@ -186,7 +186,7 @@ static bool advance(const struct ground *g, struct nt_program *p, uint32_t host,
 }
 
 /* NaN when a time of a pair is not known. */
-static double play_alone(const struct ground *g, struct nt_program *p)
+static double play_alone(const struct map_network *g, struct nt_program *p)
 {
     struct player player[CROWD] = {{0}};
     double end = 0;
@@ -201,7 +201,7 @@ static double play_alone(const struct ground *g, struct nt_program *p)
     for (bool more = true; more;) {
         more = false;
         for (uint32_t h = 0; h < g->n; h++)
-            more |= advance(g, p, h, &player[h]);
+            more |= advance_host(g, p, h, &player[h]);
     }
     for (uint32_t h = 0; h < g->n; h++)
         end = fmax(end, fmax(player[h].now_us, player[h].port_us));
@@ -210,7 +210,7 @@ static double play_alone(const struct ground *g, struct nt_program *p)
 
 /* ---- the program with links shared ----------------------------------------------------------- */
 
-static int play_shared(const struct ground *g, struct nt_workload load, size_t messages,
+static int play_shared(const struct map_network *g, struct nt_workload load, size_t messages,
                        double *time_us, struct nt_err *err)
 {
     struct nt_kernel_result result;
@@ -234,7 +234,7 @@ struct load {
     bool shared;
 };
 
-static void lay(const struct ground *g, const struct nt_program *p, struct load *load)
+static void lay_messages(const struct map_network *g, const struct nt_program *p, struct load *load)
 {
     for (size_t m = 0; m < p->messages; m++) {
         struct nt_walk walk;
@@ -250,21 +250,21 @@ static void lay(const struct ground *g, const struct nt_program *p, struct load 
     }
 }
 
-static double busy_us(const struct ground *g, const struct load *load, size_t arc)
+static double busy_us(const struct map_network *g, const struct load *load, size_t arc)
 {
     double rate = g->net->arc[arc].rate_MBps;
     return load[arc].shared && rate > 0 ? load[arc].bytes / rate : 0;
 }
 
-static uint32_t tier_of_arc(const struct ground *g, size_t arc)
+static uint32_t tier_of_arc(const struct map_network *g, size_t arc)
 {
     uint32_t from = nt_model_tier(g->map->model, g->back[g->net->arc[arc].from]);
     uint32_t to = nt_model_tier(g->map->model, g->back[g->net->arc[arc].to]);
     return from < to ? from : to;
 }
 
-static int find_congested(const struct ground *g, const struct nt_program *p, struct nt_stress *s,
-                          struct nt_err *err)
+static int find_congested(const struct map_network *g, const struct nt_program *p,
+                          struct nt_stress *s, struct nt_err *err)
 {
     const struct nt_network *net = g->net;
     NT_SCOPED struct nt_arena memory = {0};
@@ -272,7 +272,7 @@ static int find_congested(const struct ground *g, const struct nt_program *p, st
     size_t worst = 0;
     if (nt_arena_check(&memory, err) != 0)
         return -1;
-    lay(g, p, load);
+    lay_messages(g, p, load);
     for (size_t arc = 1; arc < net->arcs; arc++)
         if (busy_us(g, load, arc) > busy_us(g, load, worst))
             worst = arc;
@@ -300,7 +300,7 @@ static bool is_congested(const struct nt_stress *s)
 
 /* ---- a kernel -------------------------------------------------------------------------------- */
 
-static int predict_on(struct ground *g, const struct nt_workload *load, struct nt_program *p,
+static int predict_on(struct map_network *g, const struct nt_workload *load, struct nt_program *p,
                       struct nt_stress *s, struct nt_err *err)
 {
     double shared = NAN;
@@ -323,8 +323,8 @@ static int predict_on(struct ground *g, const struct nt_workload *load, struct n
     return is_congested(s) ? find_congested(g, p, s, err) : 0;
 }
 
-static int predict(struct ground *g, const struct nt_workload *load, struct nt_stress *s,
-                   struct nt_err *err)
+static int predict_stress(struct map_network *g, const struct nt_workload *load,
+                          struct nt_stress *s, struct nt_err *err)
 {
     struct nt_program program;
     struct nt_err why = {0};
@@ -342,7 +342,7 @@ static int predict(struct ground *g, const struct nt_workload *load, struct nt_s
 
 /* The map's hosts of those who took part; false: not all are in it, or it is not known. */
 static bool find_crowd(const struct nt_samples *samples, const struct nt_sample *x,
-                       struct ground *g)
+                       struct map_network *g)
 {
     const struct nt_map *map = g->map;
     uint32_t host[CROWD], found[CROWD] = {0};
@@ -356,14 +356,14 @@ static bool find_crowd(const struct nt_samples *samples, const struct nt_sample 
             return false;
     }
     if (n != g->n || memcmp(found, g->host, sizeof found) != 0)
-        leave_ground(g);
+        map_network_fini(g);
     g->n = n;
     memcpy(g->host, found, sizeof found);
     return n >= 2;
 }
 
-static int add_kernel(const struct nt_samples *samples, const struct nt_sample *x, struct ground *g,
-                      struct nt_stress *s, struct nt_err *err)
+static int add_kernel(const struct nt_samples *samples, const struct nt_sample *x,
+                      struct map_network *g, struct nt_stress *s, struct nt_err *err)
 {
     struct nt_workload load = {.messages = x->b, .bytes = x->bytes, .seed = NT_STRESS_SEED};
     *s = (struct nt_stress){.hosts = x->a,
@@ -380,7 +380,7 @@ static int add_kernel(const struct nt_samples *samples, const struct nt_sample *
     g->bytes = x->bytes;
     if (nt_workload_parse(samples->text[x->text], &load, NULL) == 0 && x->bytes >= 1 &&
         find_crowd(samples, x, g))
-        return predict(g, &load, s, err);
+        return predict_stress(g, &load, s, err);
     return 0;
 }
 
@@ -392,7 +392,7 @@ int nt_map_stress(const struct nt_samples *samples, struct nt_map *map, struct n
     if (kernels == 0)
         return 0;
     struct nt_stress *stress = calloc(kernels, sizeof *stress);
-    struct ground *g = calloc(1, sizeof *g);
+    struct map_network *g = calloc(1, sizeof *g);
     if (stress == NULL || g == NULL) {
         free(stress);
         free(g);
@@ -412,7 +412,7 @@ int nt_map_stress(const struct nt_samples *samples, struct nt_map *map, struct n
         rc = add_kernel(samples, x, g, &stress[map->stresses], err);
         map->stresses += rc == 0;
     }
-    leave_ground(g);
+    map_network_fini(g);
     free(g);
     return rc;
 }

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "doubt.h"
+#include "disturbed_confidence.h"
 #include "hint.h"
 #include "infer.h"
 #include "link_bandwidth.h"
@@ -16,7 +16,7 @@
 #include "map_stress.h"
 #include "memory.h"
 #include "option.h"
-#include "recall.h"
+#include "solve_adaptive.h"
 #include "sweep_adaptive.h"
 #include "sweep_latency.h"
 
@@ -33,8 +33,8 @@ struct sorted {
     uint32_t *order; /* order[k]: where the host that comes k-th by name stood */
     const char **name;
     const char **missing;       /* NULL, or why */
-    uint32_t *room;             /* tasks */
-    struct nt_matrix **latency; /* sizes of them; none where the network is told without */
+    uint32_t *slots;            /* tasks */
+    struct nt_matrix **latency; /* sizes of them; none where the network is inferred without */
     struct nt_matrix **errors;  /* sizes of them, of those; each may be NULL */
     size_t sizes;
     struct nt_matrix *bandwidth;
@@ -101,7 +101,7 @@ static int sorted_init(struct sorted *s, const struct nt_solve_input *from, stru
     s->order = nt_arena_array(&s->memory, n + 1, sizeof *s->order);
     s->name = nt_arena_array(&s->memory, n + 1, sizeof *s->name);
     s->missing = nt_arena_array(&s->memory, n + 1, sizeof *s->missing);
-    s->room = nt_arena_array(&s->memory, n + 1, sizeof *s->room);
+    s->slots = nt_arena_array(&s->memory, n + 1, sizeof *s->slots);
     if (nt_arena_check(&s->memory, err) != 0)
         goto fini;
     for (size_t k = 0; k < n; k++)
@@ -110,7 +110,7 @@ static int sorted_init(struct sorted *s, const struct nt_solve_input *from, stru
     for (size_t k = 0; k < n; k++) {
         s->name[k] = from->host_name[s->order[k]];
         s->missing[k] = from->missing == NULL ? NULL : from->missing[s->order[k]];
-        s->room[k] = from->room == NULL ? 1 : from->room[s->order[k]];
+        s->slots[k] = from->slots == NULL ? 1 : from->slots[s->order[k]];
     }
     if (from->bandwidth != NULL && sort_matrix(s, from->bandwidth, &s->bandwidth, err) != 0)
         goto fini;
@@ -132,7 +132,7 @@ static uint64_t count_pairs(const struct nt_matrix *m)
     return pairs;
 }
 
-/* A warning each, of so many: a list that nobody reads to its end would break the map's bound. */
+/* A warning each, of so many: an unbounded list would break the map's bound. */
 enum { MISSING_NAMED_MAX = 1000 };
 
 static int name_missing(struct nt_map *map, const struct sorted *s, struct nt_err *err)
@@ -180,8 +180,8 @@ static int keep_hint(struct nt_map *map, const struct nt_hint *hint, struct nt_e
     return 0;
 }
 
-/* What a communication matrix said is in the record: here is no file to read. */
-static int place_traffic(const struct nt_map *map, const uint32_t *room,
+/* What a communication matrix said is in the record: the solver reads no file. */
+static int place_traffic(const struct nt_map *map, const uint32_t *slots,
                          const struct nt_solve_input *from, size_t tasks, struct nt_hint **out,
                          struct nt_err *err)
 {
@@ -194,14 +194,14 @@ static int place_traffic(const struct nt_map *map, const uint32_t *room,
     if (nt_traffic_from_triples(tasks, (const uint32_t(*)[2])t->pair, t->bytes, t->n, &traffic,
                                 err) != 0)
         return -1;
-    int rc = nt_hint_from_traffic(map, traffic, from->pattern, room, seed, out, err);
+    int rc = nt_hint_from_traffic(map, traffic, from->pattern, slots, seed, out, err);
     nt_traffic_destroy(traffic);
     return rc;
 }
 
-/* A pattern that cannot be had (it does not fit the tasks, say) costs a warning, not the map;
- * where hosts are not joined, there is no placement at all. */
-static int place_tasks(struct nt_map *map, const uint32_t *room, const struct nt_solve_input *from,
+/* A pattern that is impossible (it does not fit the tasks, say) costs a warning, not the map; where
+ * hosts are not joined, there is no placement at all. */
+static int place_tasks(struct nt_map *map, const uint32_t *slots, const struct nt_solve_input *from,
                        struct nt_err *err)
 {
     const struct nt_model *m = map->model;
@@ -210,17 +210,17 @@ static int place_tasks(struct nt_map *map, const uint32_t *room, const struct nt
     struct nt_err why = {0};
     size_t tasks = 0;
     for (size_t k = 0; k < m->hosts; k++)
-        tasks += m->missing[k] ? 0 : room[k];
+        tasks += m->missing[k] ? 0 : slots[k];
     if (tasks == 0)
         return 0; /* nobody to place */
     int rc = nt_pattern_matrix(pattern) != NULL
-                 ? place_traffic(map, room, from, tasks, &hint, &why)
-                 : nt_hint_create(map, pattern, room, tasks, seed, &hint, &why);
+                 ? place_traffic(map, slots, from, tasks, &hint, &why)
+                 : nt_hint_create(map, pattern, slots, tasks, seed, &hint, &why);
     if (rc != 0 && why.kind == NT_ERR_INPUT && strcmp(pattern, "neighbour") != 0) {
         if (nt_map_warn(map, err, "pattern %s: %s; the hint is for neighbour", pattern, why.text) !=
             0)
             return -1;
-        rc = nt_hint_create(map, "neighbour", room, tasks, seed, &hint, &why);
+        rc = nt_hint_create(map, "neighbour", slots, tasks, seed, &hint, &why);
     }
     if (rc != 0 && why.kind == NT_ERR_INPUT)
         return nt_map_warn(map, err, "no placement: %s", why.text);
@@ -261,29 +261,30 @@ static int warn_of_lines(struct nt_map *map, struct nt_err *err)
 /* ---- the network ------------------------------------------------------------------------------
  */
 
-/* Half of the hosts must have met this share of the others: below it, what was not measured is
- * taken for structure now and then, and a map says nothing false. */
+/* Half of the hosts must be measured with this share of the others: below it, missing pairs
+ * sometimes look like structure, and a map must state nothing false. */
 static const double COVERED = 0.9;
 
 /* A matrix of so many hosts is small, or no more than a few times what the record itself takes. */
-static bool is_worth_matrix(const struct nt_met *met)
+static bool is_worth_matrix(const struct nt_measured_pairs *measured)
 {
-    return met->hosts <= NT_SWEEP_ALL_HOSTS_MAX || met->pairs >= met->hosts * met->hosts / 16;
+    return measured->hosts <= NT_SWEEP_ALL_HOSTS_MAX ||
+           measured->pairs >= measured->hosts * measured->hosts / 16;
 }
 
-/* Whether all pairs, or nearly, tell the network. */
-static bool is_covered(const struct nt_met *met, char *const *missing)
+/* Whether all pairs, or nearly all, were measured. */
+static bool is_covered(const struct nt_measured_pairs *measured, char *const *missing)
 {
     size_t covered = 0, present = 0;
-    for (size_t i = 0; i < met->hosts; i++)
+    for (size_t i = 0; i < measured->hosts; i++)
         present += missing[i] == NULL;
-    for (size_t i = 0; i < met->hosts; i++)
+    for (size_t i = 0; i < measured->hosts; i++)
         covered +=
-            missing[i] == NULL && (double)met->partners[i] >= COVERED * (double)(present - 1);
-    return (present < 3 || 2 * covered >= present) && is_worth_matrix(met);
+            missing[i] == NULL && (double)measured->partners[i] >= COVERED * (double)(present - 1);
+    return (present < 3 || 2 * covered >= present) && is_worth_matrix(measured);
 }
 
-/* The network is not told yet: hosts, and nothing between them. */
+/* The network is undetermined: hosts, and nothing between them. */
 static int infer_nothing(const struct sorted *s, struct nt_model **out, struct nt_err *err)
 {
     if (nt_model_create(s->n, 0, 0, out, err) != 0)
@@ -298,7 +299,7 @@ static int infer_nothing(const struct sorted *s, struct nt_model **out, struct n
 
 enum { SIZES_MAX = 8 };
 
-static int rising(const void *a, const void *b)
+static int compare_names(const void *a, const void *b)
 {
     double x = *(const double *)a, y = *(const double *)b;
     return x < y ? -1 : x > y;
@@ -318,22 +319,22 @@ static size_t list_sizes(const struct nt_samples *s, double sizes[SIZES_MAX])
         if (at == n)
             sizes[n++] = x->bytes;
     }
-    qsort(sizes, n, sizeof *sizes, rising);
+    qsort(sizes, n, sizeof *sizes, compare_names);
     return n;
 }
 
 /* 1: a map can be made of the matrix of those messages; 0: too few of its pairs were measured. */
 static int is_measured(const struct nt_samples *s, double bytes, struct nt_err *err)
 {
-    struct nt_met met;
-    if (nt_samples_met(s, bytes, &met, err) != 0)
+    struct nt_measured_pairs measured;
+    if (nt_samples_measured_pairs(s, bytes, &measured, err) != 0)
         return -1;
-    bool covered = is_covered(&met, s->missing);
-    nt_met_fini(&met);
+    bool covered = is_covered(&measured, s->missing);
+    nt_measured_pairs_fini(&measured);
     return covered;
 }
 
-/* Latencies, and their standard errors where inference wants them: else NULL. */
+/* Latencies, and their standard errors where inference uses them: else NULL. */
 struct matrices {
     size_t n;
     struct nt_matrix *latency[SIZES_MAX + 1], *errors[SIZES_MAX + 1];
@@ -397,25 +398,26 @@ static int infer_pairs(struct sorted *s, const struct nt_solve_input *from, stru
 
 struct found {
     struct nt_model *model;
-    bool told;      /* else there are hosts and nothing between them */
-    bool adaptive;  /* some pairs told it */
-    uint64_t pairs; /* with a latency */
+    bool determined; /* else there are hosts and nothing between them */
+    bool adaptive;   /* inferred from some pairs */
+    uint64_t pairs;  /* with a latency */
 };
 
 static int find_in_record(struct sorted *s, const struct nt_solve_input *from, struct found *f,
                           struct nt_err *err)
 {
-    struct nt_met met;
-    if (nt_samples_met(from->samples, 0, &met, err) != 0)
+    struct nt_measured_pairs measured;
+    if (nt_samples_measured_pairs(from->samples, 0, &measured, err) != 0)
         return -1;
-    f->pairs = met.pairs;
-    f->told = is_covered(&met, from->samples->missing);
-    nt_met_fini(&met);
-    int rc = from->method == NULL ? nt_recall_adaptive(from->samples, s->order, &f->model, err) : 0;
+    f->pairs = measured.pairs;
+    f->determined = is_covered(&measured, from->samples->missing);
+    nt_measured_pairs_fini(&measured);
+    int rc = from->method == NULL ? nt_solve_adaptive(from->samples, s->order, &f->model, err) : 0;
     f->adaptive = rc > 0;
     if (rc == 0)
-        return f->told ? infer_pairs(s, from, &f->model, err) : infer_nothing(s, &f->model, err);
-    f->told = true;
+        return f->determined ? infer_pairs(s, from, &f->model, err)
+                             : infer_nothing(s, &f->model, err);
+    f->determined = true;
     return rc < 0 ? -1 : 0;
 }
 
@@ -431,7 +433,7 @@ static int find_in_matrices(struct sorted *s, const struct nt_solve_input *from,
     for (size_t k = 0; k < from->larger_sizes; k++)
         latency[k + 1] = from->larger[k];
     int rc = infer_matrices(s, from->method, latency, NULL, 1 + from->larger_sizes, &f->model, err);
-    f->told = true;
+    f->determined = true;
     f->pairs = rc == 0 ? count_pairs(s->latency[0]) : 0;
     return rc;
 }
@@ -439,10 +441,10 @@ static int find_in_matrices(struct sorted *s, const struct nt_solve_input *from,
 /* ---- what a sweep's record has beside latencies of pairs ---------------------------------------
  */
 
-/* adaptive: the map is from such a sweep, which tells all pairs of a tier to be alike; its readings
- * tell more. */
-static int refine(struct nt_map *map, const struct sorted *s, const struct nt_samples *samples,
-                  bool adaptive, struct nt_err *err)
+/* adaptive: the map is from such a sweep, which takes all pairs of a tier for equal; its readings
+ * show more. */
+static int refine_links(struct nt_map *map, const struct sorted *s,
+                        const struct nt_samples *samples, bool adaptive, struct nt_err *err)
 {
     static const char *const planned[] = {NT_SAMPLES_LINK_LATENCY, NULL};
     static const char *const adapted[] = {NT_SWEEP_ADAPTIVE_CALIBRATION, NT_SWEEP_ADAPTIVE_PHASE,
@@ -468,7 +470,7 @@ static int refine_from(struct nt_map *map, const struct sorted *s,
 {
     if (from->samples == NULL)
         return 0;
-    if (refine(map, s, from->samples, adaptive, err) != 0)
+    if (refine_links(map, s, from->samples, adaptive, err) != 0)
         return -1;
     return nt_link_flows(map, from->samples, s->order, err);
 }
@@ -489,16 +491,16 @@ static int solve_sorted(struct sorted *s, const struct nt_solve_input *from, str
     map->sweep.pairs_total = s->n == 0 ? 0 : (uint64_t)s->n * (s->n - 1) / 2;
     const struct nt_matrix *bandwidth =
         from->method != NULL && from->method->has_bandwidths ? NULL : s->bandwidth;
-    if ((!f.told &&
+    if ((!f.determined &&
          nt_map_warn(map, err, "%llu of %llu pairs measured: too few to tell the network",
                      (unsigned long long)map->sweep.pairs_measured,
                      (unsigned long long)map->sweep.pairs_total) != 0) ||
         name_missing(map, s, err) != 0 || set_bandwidths(map, bandwidth, err) != 0 ||
-        (f.told && !f.adaptive && from->samples != NULL &&
-         nt_doubt_disturbed(from->samples, map, err) != 0) ||
-        (f.told &&
+        (f.determined && !f.adaptive && from->samples != NULL &&
+         nt_disturbed_confidence_apply(from->samples, map, err) != 0) ||
+        (f.determined &&
          (warn_of_lines(map, err) != 0 || refine_from(map, s, from, f.adaptive, err) != 0 ||
-          place_tasks(map, s->room, from, err) != 0))) {
+          place_tasks(map, s->slots, from, err) != 0))) {
         nt_map_destroy(map);
         return -1;
     }
@@ -517,8 +519,8 @@ int nt_solve_measured(const struct nt_solve_input *measured, struct nt_map **out
     return rc;
 }
 
-/* What the record says beside its figures. */
-static int carry(const struct nt_samples *samples, struct nt_map *map, struct nt_err *err)
+/* What the record holds besides its figures. */
+static int carry_kernels(const struct nt_samples *samples, struct nt_map *map, struct nt_err *err)
 {
     char *cluster = strdup(samples->cluster), *level = strdup(samples->level);
     char *created = strdup(samples->created);
@@ -557,13 +559,13 @@ int nt_solve_samples_by(const struct nt_samples *samples, const struct nt_method
     struct nt_map *map;
     struct nt_solve_input measured = {.host_name = (const char *const *)samples->host_name,
                                       .missing = samples->missing,
-                                      .room = samples->room,
+                                      .slots = samples->slots,
                                       .pattern = samples->pattern,
                                       .method = method,
                                       .samples = samples};
     if (nt_solve_measured(&measured, &map, err) != 0)
         return -1;
-    if (carry(samples, map, err) != 0 || nt_map_loggp(samples, map, err) != 0 ||
+    if (carry_kernels(samples, map, err) != 0 || nt_map_loggp(samples, map, err) != 0 ||
         nt_map_stress(samples, map, err) != 0 || nt_map_machines(samples, map, err) != 0) {
         nt_map_destroy(map);
         return -1;

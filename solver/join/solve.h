@@ -16,19 +16,19 @@
  * for the samples' pattern.
  *
  * Memory follows the readings, not the pairs that there could be: the record of an adaptive sweep
- * that was verified is solved without a matrix, and so is one of too few pairs to tell a network;
- * matrices are made of a record that holds most pairs. */
+ * that was verified is solved without a matrix, and so is one with too few pairs to determine a
+ * network; matrices are made of a record that holds most pairs. */
 int nt_solve_samples(const struct nt_samples *samples, struct nt_map **out, struct nt_err *err);
 
 /* What was measured, from wherever it came. Everything is borrowed. */
 struct nt_solve_input {
-    const struct nt_matrix *latency;       /* of the smallest message; NULL: samples tell it */
+    const struct nt_matrix *latency;       /* of the smallest message; NULL: taken from samples */
     const struct nt_matrix *const *larger; /* of larger messages, ascending, the same hosts; or */
-    size_t larger_sizes;                   /* none: they say how sure each link is */
+    size_t larger_sizes;                   /* none: they determine how certain each link is */
     const struct nt_matrix *bandwidth; /* pairs alone; NULL: not measured; hosts as in latency */
     const char *const *host_name;      /* of latency, or of samples; any order */
     char *const *missing;              /* of each host NULL or why it did not answer; or NULL */
-    const uint32_t *room;              /* tasks that each host is for; NULL: one each */
+    const uint32_t *slots;             /* tasks that each host is for; NULL: one each */
     const char *pattern;               /* "": neighbour; matrix:PATH: what samples hold of it */
     const struct nt_method *method;    /* instead of ours; NULL: ours */
     const struct nt_samples *samples;  /* instead of matrices, the record that holds them and

@@ -6,7 +6,7 @@
 
 #include "flows.h"
 #include "infer.h"
-#include "repeat.h"
+#include "remeasure.h"
 #include "shape.h"
 #include "sweep_adaptive.h"
 
@@ -22,9 +22,10 @@ static const uint64_t SOLVE_SEED = 1;
 
 /* ---- the kinds of sweep -------------------------------------------------------------------- */
 
-static int create_all(const struct nt_sweep_ask *ask, struct nt_planner **out, struct nt_err *err)
+static int create_all(const struct nt_sweep_input *input, struct nt_planner **out,
+                      struct nt_err *err)
 {
-    return nt_sweep_all_create(ask->network->hosts, NULL, PASSES, BATCHES, PINGS, out, err);
+    return nt_sweep_all_create(input->network->hosts, NULL, PASSES, BATCHES, PINGS, out, err);
 }
 
 static uint64_t bound_all(const struct nt_model *truth)
@@ -32,11 +33,11 @@ static uint64_t bound_all(const struct nt_model *truth)
     return PASSES * nt_sweep_all_rounds(truth->hosts);
 }
 
-static int create_adaptive(const struct nt_sweep_ask *ask, struct nt_planner **out,
+static int create_adaptive(const struct nt_sweep_input *input, struct nt_planner **out,
                            struct nt_err *err)
 {
-    return nt_sweep_adaptive_create(ask->network->hosts, ask->order, NULL, PINGS, ask->seed, out,
-                                    err);
+    return nt_sweep_adaptive_create(input->network->hosts, input->order, NULL, PINGS, input->seed,
+                                    out, err);
 }
 
 static int solve_adaptive(struct nt_planner *planner, struct nt_model **out, struct nt_err *err)
@@ -44,7 +45,7 @@ static int solve_adaptive(struct nt_planner *planner, struct nt_model **out, str
     return nt_sparse_model(nt_sweep_adaptive_known(planner), out, err);
 }
 
-/* Without any hint a host meets each branch of each tier: the sum over the tiers of the most
+/* Without a hint a host is read with each branch of each tier: the sum over the tiers of the most
  * links that a switch has. */
 static uint64_t bound_adaptive(const struct nt_model *truth)
 {
@@ -54,7 +55,8 @@ static uint64_t bound_adaptive(const struct nt_model *truth)
         for (int end = 0; end < 2; end++) {
             uint32_t v = end == 0 ? truth->link[k].a : truth->link[k].b;
             uint32_t w = end == 0 ? truth->link[k].b : truth->link[k].a;
-            if (v >= truth->hosts && w >= truth->hosts) /* hosts of one switch are not told apart */
+            if (v >= truth->hosts &&
+                w >= truth->hosts) /* hosts of one switch are not distinguished */
                 links[v - truth->hosts] +=
                     truth->tier[w - truth->hosts] < truth->tier[v - truth->hosts];
         }
@@ -76,15 +78,16 @@ const struct nt_sweep_kind nt_sweep_kind_adaptive = {"adaptive", create_adaptive
 struct field {
     const struct nt_network *network;
     const struct nt_measure_noise *noise;
-    struct nt_matrix *lowest; /* by pair and direction; NULL: the planner keeps its own books */
+    struct nt_matrix
+        *min_latency; /* by pair and direction; NULL: the planner keeps its own readings */
     struct nt_result *result;
     struct nt_flow *flow;
-    size_t room;
+    size_t capacity;
 };
 
 static int make_room(struct field *f, size_t pairs, struct nt_err *err)
 {
-    if (pairs <= f->room)
+    if (pairs <= f->capacity)
         return 0;
     struct nt_result *result = realloc(f->result, pairs * sizeof *result);
     if (result != NULL)
@@ -94,16 +97,16 @@ static int make_room(struct field *f, size_t pairs, struct nt_err *err)
         f->flow = flow;
     if (result == NULL || flow == NULL)
         return nt_err_set(err, NT_ERR_SYSTEM, "no memory for a round of %zu pairs", pairs);
-    f->room = pairs;
+    f->capacity = pairs;
     return 0;
 }
 
 static void keep_lowest(struct field *f, uint32_t a, uint32_t b, double value)
 {
-    if (f->lowest == NULL || isnan(value))
+    if (f->min_latency == NULL || isnan(value))
         return;
-    if (!(nt_matrix_get(f->lowest, a, b) <= value))
-        nt_matrix_set(f->lowest, a, b, (float)value);
+    if (!(nt_matrix_get(f->min_latency, a, b) <= value))
+        nt_matrix_set(f->min_latency, a, b, (float)value);
 }
 
 static void answer_latency(struct field *f, const struct nt_order *order, uint32_t round)
@@ -146,8 +149,8 @@ static int answer_bandwidth(struct field *f, const struct nt_order *order, uint3
     return 0;
 }
 
-static int answer(struct field *f, const struct nt_order *order, uint32_t round, size_t *results,
-                  struct nt_err *err)
+static int answer_order(struct field *f, const struct nt_order *order, uint32_t round,
+                        size_t *results, struct nt_err *err)
 {
     *results = 0;
     if (order->kind == NT_ORDER_KERNEL)
@@ -174,7 +177,7 @@ int nt_order_answer(const struct nt_network *network, const struct nt_measure_no
                     size_t *n, struct nt_err *err)
 {
     struct field f = {.network = network, .noise = noise};
-    int rc = answer(&f, order, round, n, err);
+    int rc = answer_order(&f, order, round, n, err);
     if (rc == 0 && *n > 0)
         memcpy(results, f.result, *n * sizeof *results);
     free(f.result);
@@ -189,78 +192,78 @@ struct stopwatch {
     double since, sum, most;
 };
 
-static void start(struct stopwatch *w)
+static void stopwatch_start(struct stopwatch *w)
 {
     w->since = w->now_s != NULL ? w->now_s() : 0;
 }
 
-static void stop(struct stopwatch *w)
+static void stopwatch_stop(struct stopwatch *w)
 {
     double took = w->now_s != NULL ? w->now_s() - w->since : 0;
     w->sum += took;
     w->most = took > w->most ? took : w->most;
 }
 
-static int sweep(struct nt_planner *planner, struct field *f, struct stopwatch *watch,
-                 struct nt_sweep_run *run, struct nt_err *err)
+static int drive_planner(struct nt_planner *planner, struct field *f, struct stopwatch *watch,
+                         struct nt_sweep_run *run, struct nt_err *err)
 {
     for (;;) {
         struct nt_order order = {0};
         size_t results;
-        start(watch);
+        stopwatch_start(watch);
         int more = planner->ops->next(planner, &order, err);
-        stop(watch);
+        stopwatch_stop(watch);
         if (more <= 0)
             return more;
-        if (answer(f, &order, (uint32_t)run->rounds, &results, err) < 0)
+        if (answer_order(f, &order, (uint32_t)run->rounds, &results, err) < 0)
             return -1;
         run->rounds++;
         run->tests += strcmp(order.phase, NT_SWEEP_ADAPTIVE_VERIFICATION) == 0;
         run->pairs += order.pairs;
-        start(watch);
+        stopwatch_start(watch);
         int told = planner->ops->tell(planner, f->result, results, err);
-        stop(watch);
+        stopwatch_stop(watch);
         if (told < 0)
             return -1;
     }
 }
 
-/* A network of all pairs, and the pairs that decide measured again where it is not sure; their
+/* A network of all pairs, and the pairs that decide measured again where it is uncertain; their
  * readings count as the planner says. */
 static int solve_all(struct field *f, struct stopwatch *watch, struct nt_sweep_run *run,
                      struct nt_err *err)
 {
-    struct nt_matrix *lowest = f->lowest;
+    struct nt_matrix *min_latency = f->min_latency;
     struct nt_planner *planner = NULL;
-    struct nt_repeat_ask ask = {.lowest = lowest,
-                                .passes = PASSES,
-                                .most_rounds = REPEATS_ROUNDS,
-                                .batches = BATCHES,
-                                .count = PINGS,
-                                .seed = SOLVE_SEED};
+    struct nt_remeasure_input input = {.min_latency = min_latency,
+                                       .passes = PASSES,
+                                       .most_rounds = REPEATS_ROUNDS,
+                                       .batches = BATCHES,
+                                       .count = PINGS,
+                                       .seed = SOLVE_SEED};
     size_t rounds;
-    start(watch);
-    int rc = nt_infer_latency(lowest, NULL, SOLVE_SEED, &run->model, err);
-    ask.model = run->model;
+    stopwatch_start(watch);
+    int rc = nt_infer_latency(min_latency, NULL, SOLVE_SEED, &run->model, err);
+    input.model = run->model;
     if (rc == 0)
-        rc = nt_repeat_create(&ask, &planner, &rounds, err);
-    stop(watch);
+        rc = nt_remeasure_create(&input, &planner, &rounds, err);
+    stopwatch_stop(watch);
     if (rc != 0 || planner == NULL)
         return rc;
-    f->lowest = NULL;
-    rc = sweep(planner, f, watch, run, err);
-    f->lowest = lowest;
+    f->min_latency = NULL;
+    rc = drive_planner(planner, f, watch, run, err);
+    f->min_latency = min_latency;
     if (rc == 0) {
         nt_model_destroy(run->model);
         run->model = NULL;
-        rc = nt_repeat_model(planner, &run->model, err);
+        rc = nt_remeasure_model(planner, &run->model, err);
     }
     nt_planner_destroy(planner);
     return rc;
 }
 
-static int judge(const struct nt_sweep_kind *kind, const struct nt_network *network,
-                 struct nt_sweep_run *run, struct nt_err *err)
+static int judge_network(const struct nt_sweep_kind *kind, const struct nt_network *network,
+                         struct nt_sweep_run *run, struct nt_err *err)
 {
     struct nt_model *truth;
     if (nt_network_truth(network, &truth, err) < 0)
@@ -275,7 +278,7 @@ int nt_sweep_simulate(const struct nt_sweep_kind *kind, const struct nt_network 
                       const struct nt_measure_noise *noise, const uint32_t *order,
                       double (*now_s)(void), struct nt_sweep_run *run, struct nt_err *err)
 {
-    struct nt_sweep_ask ask = {network, order, noise->seed};
+    struct nt_sweep_input input = {network, order, noise->seed};
     struct field f = {.network = network, .noise = noise};
     struct stopwatch watch = {.now_s = now_s};
     struct nt_sweep_run done = {0};
@@ -286,20 +289,21 @@ int nt_sweep_simulate(const struct nt_sweep_kind *kind, const struct nt_network 
                           "a sweep of all pairs of %zu hosts: at most %d, or the adaptive one",
                           network->hosts, MATRIX_HOSTS_MAX);
     if (kind->solve == NULL &&
-        nt_matrix_create(network->hosts, NT_MATRIX_LATENCY_US, &f.lowest, err) < 0)
+        nt_matrix_create(network->hosts, NT_MATRIX_LATENCY_US, &f.min_latency, err) < 0)
         return -1;
-    if (kind->create(&ask, &planner, err) < 0 || sweep(planner, &f, &watch, &done, err) < 0)
+    if (kind->create(&input, &planner, err) < 0 ||
+        drive_planner(planner, &f, &watch, &done, err) < 0)
         goto out;
     done.slowest_s = watch.most;
     if (kind->solve == NULL) {
         rc = solve_all(&f, &watch, &done, err);
     } else {
-        start(&watch);
+        stopwatch_start(&watch);
         rc = kind->solve(planner, &done.model, err);
-        stop(&watch);
+        stopwatch_stop(&watch);
     }
     if (rc == 0)
-        rc = judge(kind, network, &done, err);
+        rc = judge_network(kind, network, &done, err);
     if (rc == 0) {
         done.planning_s = watch.sum;
         *run = done;
@@ -308,7 +312,7 @@ int nt_sweep_simulate(const struct nt_sweep_kind *kind, const struct nt_network 
     }
 out:
     nt_planner_destroy(planner);
-    nt_matrix_destroy(f.lowest);
+    nt_matrix_destroy(f.min_latency);
     free(f.result);
     free(f.flow);
     return rc;
@@ -382,8 +386,8 @@ static int record_pass(struct nt_samples *s, struct field *f, double window_s, s
     return more;
 }
 
-static int record(struct nt_samples *s, struct field *f, const char *const *host_name,
-                  const char *generator, double window_s, struct nt_err *err)
+static int record_sweep(struct nt_samples *s, struct field *f, const char *const *host_name,
+                        const char *generator, double window_s, struct nt_err *err)
 {
     const char *level = window_s > 0 ? "standard" : "quick";
     if (nt_samples_set_word(&s->generator, generator, err) < 0 ||
@@ -412,7 +416,7 @@ int nt_samples_simulate(const struct nt_network *network, const struct nt_measur
                           network->hosts, (int)NT_SAMPLES_SIM_HOSTS);
     if (nt_samples_create(&s, err) < 0)
         return -1;
-    int rc = record(s, &f, host_name, generator, window_s, err);
+    int rc = record_sweep(s, &f, host_name, generator, window_s, err);
     free(f.result);
     free(f.flow);
     if (rc < 0)

@@ -1,5 +1,6 @@
-/* A sweep against a known network: the same planner that a probe follows on the wire, answered
- * with what measurements would have said. Shows what a planner needs and whether it is right. */
+/* A sweep against a known network: the same planner that a probe follows on the wire, answered with
+ * simulated measurements. Shows how many rounds a planner needs and whether its network is right.
+ */
 #ifndef NT_SWEEP_SIM_H
 #define NT_SWEEP_SIM_H
 
@@ -16,8 +17,8 @@
 /* What a latency is measured with: batches of pings. */
 enum { NT_SWEEP_SIM_BATCHES = 3, NT_SWEEP_SIM_PINGS = 10 };
 
-/* What a planner may know from the start. The network is for a sweep that knows it. */
-struct nt_sweep_ask {
+/* What a planner may use from the start. The network is for a sweep with known routes. */
+struct nt_sweep_input {
     const struct nt_network *network;
     const uint32_t *order; /* the network's hosts as their names would order them; NULL: as is */
     uint64_t seed;
@@ -25,7 +26,7 @@ struct nt_sweep_ask {
 
 struct nt_sweep_kind {
     const char *name; /* that users give it */
-    int (*create)(const struct nt_sweep_ask *ask, struct nt_planner **out, struct nt_err *err);
+    int (*create)(const struct nt_sweep_input *input, struct nt_planner **out, struct nt_err *err);
     /* The planner's own network when it has ended; NULL: inferred from all measured pairs. */
     int (*solve)(struct nt_planner *planner, struct nt_model **out, struct nt_err *err);
     /* The fewest rounds that a planner of this kind could do with on the network. */
@@ -45,7 +46,7 @@ struct nt_sweep_run {
     struct nt_model *model; /* owned: what was found */
 };
 
-/* order: as in nt_sweep_ask.
+/* order: as in nt_sweep_input.
  * Orders of latency and of bandwidth (flows of a round share, max-min fair) are answered; those of
  * PRTT and of kernels stay without results. now_s may be NULL: planning_s is then 0.
  * NT_ERR_INPUT when a planner without solve is to do more hosts than a matrix should hold. */
@@ -53,7 +54,7 @@ int nt_sweep_simulate(const struct nt_sweep_kind *kind, const struct nt_network 
                       const struct nt_measure_noise *noise, const uint32_t *order,
                       double (*now_s)(void), struct nt_sweep_run *run, struct nt_err *err);
 
-/* What measurements of the order would say, as nt_sweep_simulate answers it: results has room for
+/* Simulated measurements of the order, as nt_sweep_simulate answers it: results has room for
  * order->pairs; *n of them are set. */
 int nt_order_answer(const struct nt_network *network, const struct nt_measure_noise *noise,
                     const struct nt_order *order, uint32_t round, struct nt_result *results,

@@ -13,12 +13,12 @@ static const double FALSE_ALARM = 0.001;
 
 struct work {
     struct nt_division found, reference;
-    const bool *away; /* hosts that did not answer: on no side */
+    const bool *missing; /* hosts that did not answer: on no side */
     double tolerance;
     struct nt_comparison *c;
-    size_t room; /* in c->difference */
-    bool *named; /* hosts: already said to be moved */
-    bool *near;  /* found links: nearly what was expected */
+    size_t capacity; /* in c->difference */
+    bool *named;     /* hosts: already reported as moved */
+    bool *near;      /* found links: nearly what was expected */
     struct nt_err *err;
 };
 
@@ -38,7 +38,7 @@ static int by_key(const void *x, const void *y)
     return (a->link > b->link) - (a->link < b->link);
 }
 
-static int match(struct work *w)
+static int match_links(struct work *w)
 {
     size_t n = w->found.m->links;
     NT_SCOPED struct nt_arena memory = {0};
@@ -64,10 +64,10 @@ static int match(struct work *w)
     return 0;
 }
 
-static int say(struct work *w, struct nt_difference d)
+static int add_difference(struct work *w, struct nt_difference d)
 {
     struct nt_comparison *c = w->c;
-    c->difference = nt_arena_grow(&c->memory, c->difference, &w->room, c->differences + 1,
+    c->difference = nt_arena_grow(&c->memory, c->difference, &w->capacity, c->differences + 1,
                                   sizeof *c->difference);
     if (nt_arena_check(&c->memory, w->err) != 0)
         return -1;
@@ -79,11 +79,11 @@ static int say(struct work *w, struct nt_difference d)
  */
 
 /* How alike two divisions are: hosts on the same side, over all on either, the better way round. */
-static double alike(const bool *a, const bool *b, const bool *away, size_t n)
+static double jaccard_similarity(const bool *a, const bool *b, const bool *missing, size_t n)
 {
     size_t both = 0, any = 0, cross = 0, around = 0;
     for (size_t h = 0; h < n; h++) {
-        if (away[h])
+        if (missing[h])
             continue;
         both += a[h] && b[h];
         any += a[h] || b[h];
@@ -108,8 +108,8 @@ static size_t most_alike(const struct work *w, const bool *want, bool *have, con
     for (size_t e = 0; e < f->links; e++) {
         if (taken[e] || w->found.size[e] < 2 || (w->near[e] && !again))
             continue;
-        nt_division_mark(&w->found, (uint32_t)e, w->away, have);
-        double like = alike(want, have, w->away, f->hosts);
+        nt_division_mark(&w->found, (uint32_t)e, w->missing, have);
+        double like = jaccard_similarity(want, have, w->missing, f->hosts);
         if (like > most) {
             most = like;
             best = e;
@@ -119,55 +119,55 @@ static size_t most_alike(const struct work *w, const bool *want, bool *have, con
 }
 
 /* Where a division is there that is nearly the expected one, the hosts between them have moved. */
-static int say_moved(struct work *w, size_t k, bool *want, bool *have, const bool *taken)
+static int add_moved_hosts(struct work *w, size_t k, bool *want, bool *have, const bool *taken)
 {
     const struct nt_model *f = w->found.m;
-    nt_division_mark(&w->reference, (uint32_t)k, w->away, want);
+    nt_division_mark(&w->reference, (uint32_t)k, w->missing, want);
     size_t best = most_alike(w, want, have, taken, false), apart = 0, present = 0;
     if (best == SIZE_MAX)
         return 0;
     w->near[best] = true;
-    nt_division_mark(&w->found, (uint32_t)best, w->away, have);
+    nt_division_mark(&w->found, (uint32_t)best, w->missing, have);
     for (size_t h = 0; h < f->hosts; h++) {
-        apart += !w->away[h] && want[h] != have[h];
-        present += !w->away[h];
+        apart += !w->missing[h] && want[h] != have[h];
+        present += !w->missing[h];
     }
     bool turned = 2 * apart > present; /* the smaller sides are opposite ones */
     for (uint32_t h = 0; h < f->hosts; h++) {
-        if (w->away[h] || (want[h] != have[h]) == turned || w->named[h])
+        if (w->missing[h] || (want[h] != have[h]) == turned || w->named[h])
             continue;
         w->named[h] = true;
-        if (say(w, (struct nt_difference){.kind = NT_DIFFERENCE_HOST_MOVED,
-                                          .host = h,
-                                          .expected = (int64_t)k,
-                                          .found = (int64_t)best,
-                                          .was = (double)NAN,
-                                          .is = (double)NAN,
-                                          .confidence = f->link[best].probability}) != 0)
+        if (add_difference(w, (struct nt_difference){.kind = NT_DIFFERENCE_HOST_MOVED,
+                                                     .host = h,
+                                                     .expected = (int64_t)k,
+                                                     .found = (int64_t)best,
+                                                     .was = (double)NAN,
+                                                     .is = (double)NAN,
+                                                     .confidence = f->link[best].probability}) != 0)
             return -1;
     }
     return 0;
 }
 
 /* A map that states no confidence is taken as it stands. */
-static double sure_of_all(const struct nt_model *f)
+static double map_confidence(const struct nt_model *f)
 {
     return isfinite(f->confidence) ? f->confidence : 1;
 }
 
 /* That the hosts marked in want stand behind no switch: at least as sure as a found division that
  * crosses it, and where none does as sure as the map is that no group was missed. */
-static double sure_of_none(const struct work *w, const bool *want, bool *have)
+static double absence_confidence(const struct work *w, const bool *want, bool *have)
 {
     const struct nt_model *f = w->found.m;
-    double sure = sure_of_all(f);
+    double sure = map_confidence(f);
     for (size_t e = 0; e < f->links; e++) {
         size_t corner[4] = {0};
         if (w->found.size[e] < 2 || f->link[e].probability <= sure)
             continue;
-        nt_division_mark(&w->found, (uint32_t)e, w->away, have);
+        nt_division_mark(&w->found, (uint32_t)e, w->missing, have);
         for (size_t h = 0; h < f->hosts; h++)
-            if (!w->away[h])
+            if (!w->missing[h])
                 corner[2 * want[h] + have[h]]++;
         if (corner[0] > 0 && corner[1] > 0 && corner[2] > 0 && corner[3] > 0)
             sure = f->link[e].probability;
@@ -175,22 +175,23 @@ static double sure_of_none(const struct work *w, const bool *want, bool *have)
     return sure;
 }
 
-/* A division that was expected is gone when neither the same nor nearly the same is there, and the
- * hosts that have moved away do not explain it. */
-static int say_gone(struct work *w, size_t k, bool *want, bool *have, const bool *taken)
+/* An expected division is missing when neither the same nor nearly the same is there, and moved
+ * hosts do not explain it. */
+static int add_missing_division(struct work *w, size_t k, bool *want, bool *have, const bool *taken)
 {
     size_t left = 0;
-    nt_division_mark(&w->reference, (uint32_t)k, w->away, want);
+    nt_division_mark(&w->reference, (uint32_t)k, w->missing, want);
     for (size_t h = 0; h < w->found.m->hosts; h++)
         left += want[h] && !w->named[h];
     if (left < 2 || most_alike(w, want, have, taken, true) != SIZE_MAX)
         return 0;
-    return say(w, (struct nt_difference){.kind = NT_DIFFERENCE_SWITCH_MISSING,
-                                         .expected = (int64_t)k,
-                                         .found = -1,
-                                         .was = (double)NAN,
-                                         .is = (double)NAN,
-                                         .confidence = sure_of_none(w, want, have)});
+    return add_difference(w,
+                          (struct nt_difference){.kind = NT_DIFFERENCE_SWITCH_MISSING,
+                                                 .expected = (int64_t)k,
+                                                 .found = -1,
+                                                 .was = (double)NAN,
+                                                 .is = (double)NAN,
+                                                 .confidence = absence_confidence(w, want, have)});
 }
 
 static int by_size(const void *x, const void *y, void *sizes)
@@ -202,19 +203,20 @@ static int by_size(const void *x, const void *y, void *sizes)
     return (a > b) - (a < b);
 }
 
-/* A division found and not expected says something new only when no moved host explains it. */
-static int say_invented(struct work *w, const bool *taken, bool *have)
+/* An unexpected division is a difference only when no moved host explains it. */
+static int add_new_division(struct work *w, const bool *taken, bool *have)
 {
     for (size_t e = 0; e < w->found.m->links; e++) {
         if (taken[e] || w->found.size[e] < 2)
             continue;
-        nt_division_mark(&w->found, (uint32_t)e, w->away, have);
+        nt_division_mark(&w->found, (uint32_t)e, w->missing, have);
         size_t left = 0;
         for (uint32_t h = 0; h < w->found.m->hosts; h++)
             left += have[h] && !w->named[h];
         bool explained = left < 2 || w->near[e];
         if (!explained &&
-            say(w, (struct nt_difference){.kind = NT_DIFFERENCE_SWITCH_MISSING,
+            add_difference(
+                w, (struct nt_difference){.kind = NT_DIFFERENCE_SWITCH_MISSING,
                                           .expected = -1,
                                           .found = (int64_t)e,
                                           .was = (double)NAN,
@@ -247,9 +249,10 @@ static int compare_divisions(struct work *w)
     for (int pass = 0; pass < 2; pass++)
         for (size_t k = 0; k < r->links && rc == 0; k++)
             if (w->c->matched[order[k]] < 0 && w->reference.size[order[k]] > 1)
-                rc = (pass == 0 ? say_moved : say_gone)(w, order[k], want, have, taken);
+                rc = (pass == 0 ? add_moved_hosts : add_missing_division)(w, order[k], want, have,
+                                                                          taken);
     if (rc == 0)
-        rc = say_invented(w, taken, have);
+        rc = add_new_division(w, taken, have);
     return rc;
 }
 
@@ -266,30 +269,30 @@ static int compare_neighbours(struct work *w)
                               .found = -1,
                               .was = (double)NAN,
                               .is = (double)NAN,
-                              .confidence = sure_of_all(f)};
+                              .confidence = map_confidence(f)};
     if (rc != 0)
         return rc;
     if ((f->switches == 0) != (r->switches == 0))
-        rc = say(w, d); /* another kind of network: whoever is next to whom says nothing */
+        rc = add_difference(w, d); /* another kind of network: neighbours are not comparable */
     else
-        rc = nt_division_neighbours(&w->reference, &w->found, w->away, was, kept, w->err);
+        rc = nt_division_neighbours(&w->reference, &w->found, w->missing, was, kept, w->err);
     d.kind = NT_DIFFERENCE_HOST_MOVED;
     for (d.host = 0; rc == 0 && d.host < f->hosts; d.host++)
-        if (!w->away[d.host] && 2 * kept[d.host] < was[d.host])
-            rc = say(w, d);
+        if (!w->missing[d.host] && 2 * kept[d.host] < was[d.host])
+            rc = add_difference(w, d);
     return rc;
 }
 
 /* ---- figures ----------------------------------------------------------------------------------
  */
 
-static double square(double x)
+static double squared(double x)
 {
     return isfinite(x) ? x * x : 0;
 }
 
 /* That a figure is worse by more than noise, and that what the link divides is there at all. */
-static double sure_of_figure(const struct nt_link *is, double worse, double se)
+static double figure_confidence(const struct nt_link *is, double worse, double se)
 {
     return is->probability * (se > 0 ? nt_normal_cdf(worse / se) : 1);
 }
@@ -300,11 +303,11 @@ static bool is_longer_now(const struct work *w, size_t k, bool *want, bool *othe
 {
     if (!w->reference.tree)
         return false;
-    nt_division_mark(&w->reference, (uint32_t)k, w->away, want);
+    nt_division_mark(&w->reference, (uint32_t)k, w->missing, want);
     for (size_t e = 0; e < w->reference.m->links; e++) {
         if (w->c->matched[e] >= 0 || w->reference.size[e] < 2)
             continue;
-        nt_division_mark(&w->reference, (uint32_t)e, w->away, other);
+        nt_division_mark(&w->reference, (uint32_t)e, w->missing, other);
         bool same = true;
         for (size_t h = 0; h < w->found.m->hosts && same; h++)
             same = w->named[h] || want[h] == other[h];
@@ -318,21 +321,21 @@ static int compare_latency(struct work *w, size_t k, double z_limit, bool *mark[
 {
     const struct nt_link *is = &w->found.m->link[w->c->matched[k]];
     const struct nt_link *was = &w->reference.m->link[k];
-    double se = sqrt(square(is->latency_se_us) + square(was->latency_se_us));
+    double se = sqrt(squared(is->latency_se_us) + squared(was->latency_se_us));
     double more = is->latency_us - was->latency_us;
     if (!(more > w->tolerance * was->latency_us) || !(more > z_limit * se) ||
         is_longer_now(w, k, mark[0], mark[1]))
         return 0;
-    return say(w, (struct nt_difference){.kind = NT_DIFFERENCE_LINK_SLOW,
-                                         .expected = (int64_t)k,
-                                         .found = w->c->matched[k],
-                                         .was = was->latency_us,
-                                         .is = is->latency_us,
-                                         .confidence = sure_of_figure(is, more, se)});
+    return add_difference(w, (struct nt_difference){.kind = NT_DIFFERENCE_LINK_SLOW,
+                                                    .expected = (int64_t)k,
+                                                    .found = w->c->matched[k],
+                                                    .was = was->latency_us,
+                                                    .is = is->latency_us,
+                                                    .confidence = figure_confidence(is, more, se)});
 }
 
 /* The direction of a reference link may be written the other way round. */
-static bool turned(const struct work *w, size_t k)
+static bool is_turned(const struct work *w, size_t k)
 {
     return w->found.side[w->c->matched[k]] != w->reference.side[k];
 }
@@ -341,25 +344,26 @@ static int compare_bandwidth(struct work *w, size_t k, double z_limit)
 {
     const struct nt_link *is = &w->found.m->link[w->c->matched[k]];
     const struct nt_link *was = &w->reference.m->link[k];
-    if (is->at_least) /* never seen at its limit: nothing says that it is narrow */
+    if (is->at_least) /* never seen at its limit: it is not known to be narrow */
         return 0;
-    bool other_way = turned(w, k);
+    bool other_way = is_turned(w, k);
     for (int back = 0; back < 2; back++) {
         if (back ? is->back_at_least : is->forth_at_least)
             continue;
         double has = back ? is->bandwidth_back_MBps : is->bandwidth_MBps;
         bool had_back = (back == 1) != other_way && isfinite(was->bandwidth_back_MBps);
         double had = had_back ? was->bandwidth_back_MBps : was->bandwidth_MBps;
-        double se = sqrt(square(back ? is->bandwidth_back_se_MBps : is->bandwidth_se_MBps) +
-                         square(had_back ? was->bandwidth_back_se_MBps : was->bandwidth_se_MBps));
+        double se = sqrt(squared(back ? is->bandwidth_back_se_MBps : is->bandwidth_se_MBps) +
+                         squared(had_back ? was->bandwidth_back_se_MBps : was->bandwidth_se_MBps));
         if (has < had * (1 - w->tolerance) && had - has > z_limit * se &&
-            say(w, (struct nt_difference){.kind = NT_DIFFERENCE_LINK_NARROW,
+            add_difference(
+                w, (struct nt_difference){.kind = NT_DIFFERENCE_LINK_NARROW,
                                           .expected = (int64_t)k,
                                           .found = w->c->matched[k],
                                           .back = back == 1,
                                           .was = had,
                                           .is = has,
-                                          .confidence = sure_of_figure(is, had - has, se)}) != 0)
+                                          .confidence = figure_confidence(is, had - has, se)}) != 0)
             return -1;
     }
     return 0;
@@ -382,15 +386,16 @@ static int compare_figures(struct work *w)
         if (rc == 0)
             rc = compare_bandwidth(w, k, z);
     }
-    /* without a figure to hold it against, a link is held against its own class */
+    /* without a reference figure, a link is compared with its own class */
     for (size_t e = 0; e < w->found.m->links && rc == 0; e++)
         if (w->found.m->link[e].suspect && !judged[e])
-            rc = say(w, (struct nt_difference){.kind = NT_DIFFERENCE_LINK_SLOW,
-                                               .expected = -1,
-                                               .found = (int64_t)e,
-                                               .was = (double)NAN,
-                                               .is = w->found.m->link[e].latency_us,
-                                               .confidence = w->found.m->link[e].probability});
+            rc = add_difference(
+                w, (struct nt_difference){.kind = NT_DIFFERENCE_LINK_SLOW,
+                                          .expected = -1,
+                                          .found = (int64_t)e,
+                                          .was = (double)NAN,
+                                          .is = w->found.m->link[e].latency_us,
+                                          .confidence = w->found.m->link[e].probability});
     return rc;
 }
 
@@ -422,19 +427,19 @@ static int compare_all(struct work *w)
         nt_division_init(&w->reference, w->reference.m, w->err) != 0)
         return -1;
     bool trees = w->found.tree && w->reference.tree;
-    if (nt_division_key(&w->found, trees, w->away, w->err) != 0 ||
-        nt_division_key(&w->reference, trees, w->away, w->err) != 0 || match(w) != 0)
+    if (nt_division_key(&w->found, trees, w->missing, w->err) != 0 ||
+        nt_division_key(&w->reference, trees, w->missing, w->err) != 0 || match_links(w) != 0)
         return -1;
     measure_similarity(w);
     for (uint32_t h = 0; h < w->found.m->hosts; h++)
-        if (w->away[h] && !w->reference.m->missing[h] &&
-            say(w, (struct nt_difference){.kind = NT_DIFFERENCE_HOST_MISSING,
-                                          .host = h,
-                                          .expected = -1,
-                                          .found = -1,
-                                          .was = (double)NAN,
-                                          .is = (double)NAN,
-                                          .confidence = 1}) != 0)
+        if (w->missing[h] && !w->reference.m->missing[h] &&
+            add_difference(w, (struct nt_difference){.kind = NT_DIFFERENCE_HOST_MISSING,
+                                                     .host = h,
+                                                     .expected = -1,
+                                                     .found = -1,
+                                                     .was = (double)NAN,
+                                                     .is = (double)NAN,
+                                                     .confidence = 1}) != 0)
             return -1;
     int rc = trees ? compare_divisions(w) : compare_neighbours(w);
     return rc != 0 ? rc : compare_figures(w);
@@ -449,7 +454,7 @@ int nt_compare(const struct nt_model *found, const struct nt_model *reference, d
     struct work w = {
         .found.m = found, .reference.m = reference, .tolerance = tolerance, .err = err};
     NT_SCOPED struct nt_arena memory = {0};
-    bool *away = nt_arena_array(&memory, found->hosts, sizeof *away);
+    bool *missing = nt_arena_array(&memory, found->hosts, sizeof *missing);
     w.named = nt_arena_array(&memory, found->hosts, sizeof *w.named);
     w.near = nt_arena_array(&memory, found->links, sizeof *w.near);
     if (nt_arena_check(&memory, err) != 0)
@@ -458,8 +463,8 @@ int nt_compare(const struct nt_model *found, const struct nt_model *reference, d
     if (w.c == NULL)
         return -1;
     for (size_t h = 0; h < found->hosts; h++)
-        away[h] = found->missing[h] || reference->missing[h];
-    w.away = away;
+        missing[h] = found->missing[h] || reference->missing[h];
+    w.missing = missing;
     w.c->reference_links = reference->links;
     int rc = compare_all(&w);
     nt_division_fini(&w.found);
@@ -480,11 +485,11 @@ bool nt_compare_side(const struct nt_model *model, uint32_t link, bool *side)
 {
     struct nt_division v;
     NT_SCOPED struct nt_arena memory = {0};
-    bool *away = nt_arena_array(&memory, model->hosts, sizeof *away);
-    if (away == NULL)
+    bool *missing = nt_arena_array(&memory, model->hosts, sizeof *missing);
+    if (missing == NULL)
         return false;
     bool done = nt_division_init(&v, model, NULL) == 0 && v.tree &&
-                nt_division_key(&v, true, away, NULL) == 0;
+                nt_division_key(&v, true, missing, NULL) == 0;
     if (done)
         nt_division_mark(&v, link, model->missing, side);
     nt_division_fini(&v);

@@ -1,7 +1,7 @@
-/* Two models of the same hosts, held against each other: what was found against what is believed.
+/* Compares two models of the same hosts: the one found and the reference.
  *
- * Links are matched by the way in which they divide the hosts (Buneman 1971), never by the names
- * of switches; where one of the two has cycles, by their ends (division.h). Knows indices only; the
+ * Links are matched by the way in which they divide the hosts (Buneman 1971), never by the names of
+ * switches; where one of the two has cycles, by their ends (division.h). Knows indices only; the
  * reference has already been reduced to the hosts of the found model. */
 #ifndef NT_COMPARE_H
 #define NT_COMPARE_H
@@ -29,7 +29,7 @@ struct nt_difference {
     int64_t expected;  /* link of the reference behind it, -1: none */
     int64_t found;     /* link of the found model, -1: none */
     bool back;         /* LINK_NARROW: from b to a of the found link */
-    double was, is;    /* LINK_*: us or MB/s; was NaN: held against its own class */
+    double was, is;    /* LINK_*: us or MB/s; was NaN: compared with its own class */
     double confidence; /* 0..1 that this difference is real */
 };
 

@@ -18,7 +18,7 @@ struct work {
     } * sort;
 };
 
-static uint32_t coordinate(const struct nt_traffic *t, uint32_t task, int axis)
+static uint32_t task_coordinate(const struct nt_traffic *t, uint32_t task, int axis)
 {
     uint32_t plane = t->dimension[1] * t->dimension[2];
     if (axis == 0)
@@ -43,7 +43,7 @@ static int side_to_cut(const struct nt_traffic *t, const uint32_t *tasks, size_t
     for (int axis = 0; axis < 3; axis++) {
         uint32_t low = UINT32_MAX, high = 0;
         for (size_t k = 0; k < n; k++) {
-            uint32_t at = coordinate(t, tasks[k], axis);
+            uint32_t at = task_coordinate(t, tasks[k], axis);
             low = at < low ? at : low;
             high = at > high ? at : high;
         }
@@ -59,14 +59,14 @@ static int side_to_cut(const struct nt_traffic *t, const uint32_t *tasks, size_t
 }
 
 /* Sorts the box's cells along the side, then along the other two. */
-static void line_up(struct work *w, uint32_t *tasks, size_t n, int axis)
+static void sort_along(struct work *w, uint32_t *tasks, size_t n, int axis)
 {
     const struct nt_traffic *t = w->traffic;
     for (size_t k = 0; k < n; k++) {
-        uint64_t key = coordinate(t, tasks[k], axis);
+        uint64_t key = task_coordinate(t, tasks[k], axis);
         for (int other = 0; other < 3; other++)
             if (other != axis)
-                key = key << 21 | coordinate(t, tasks[k], other);
+                key = key << 21 | task_coordinate(t, tasks[k], other);
         w->sort[k] = (struct keyed){key, tasks[k]};
     }
     qsort(w->sort, n, sizeof *w->sort, by_key);
@@ -75,17 +75,18 @@ static void line_up(struct work *w, uint32_t *tasks, size_t n, int axis)
 }
 
 /* Reorders tasks so that the first c of them belong together. */
-static int split(struct work *w, uint32_t *tasks, size_t n, size_t c, struct nt_err *err)
+static int split_tasks(struct work *w, uint32_t *tasks, size_t n, size_t c, struct nt_err *err)
 {
     if (c == 0 || c == n || w->rule == NT_SPLIT_BY_RANK)
         return 0;
     if (w->rule == NT_SPLIT_BY_GRAPH)
         return nt_scotch_split(w->scotch, tasks, n, c, err);
-    line_up(w, tasks, n, side_to_cut(w->traffic, tasks, n, c));
+    sort_along(w, tasks, n, side_to_cut(w->traffic, tasks, n, c));
     return 0;
 }
 
-static int divide(struct work *w, uint32_t group, uint32_t *tasks, size_t n, struct nt_err *err);
+static int divide_group(struct work *w, uint32_t group, uint32_t *tasks, size_t n,
+                        struct nt_err *err);
 
 /* Over the children first..first+many-1, halving by what they hold; count: tasks of each child. */
 static int divide_range(struct work *w, uint32_t first, uint32_t many, const size_t *count,
@@ -94,19 +95,19 @@ static int divide_range(struct work *w, uint32_t first, uint32_t many, const siz
     if (n == 0)
         return 0;
     if (many == 1)
-        return divide(w, first, tasks, n, err);
+        return divide_group(w, first, tasks, n, err);
     size_t left = count[0];
     uint32_t mid = 1;
     while (mid + 1 < many && left + count[mid] / 2 < n / 2)
         left += count[mid++];
-    if (split(w, tasks, n, left, err) != 0 ||
+    if (split_tasks(w, tasks, n, left, err) != 0 ||
         divide_range(w, first, mid, count, tasks, left, err) != 0)
         return -1;
     return divide_range(w, first + mid, many - mid, count + mid, tasks + left, n - left, err);
 }
 
 /* The smallest child that holds all n tasks alone, or none: what fits together stays together. */
-static uint32_t tightest(const struct nt_hierarchy *tree, const struct nt_group *g, size_t n)
+static uint32_t tightest_group(const struct nt_hierarchy *tree, const struct nt_group *g, size_t n)
 {
     uint32_t best = UINT32_MAX;
     for (uint32_t k = g->first_child; k < g->first_child + g->children; k++)
@@ -116,7 +117,8 @@ static uint32_t tightest(const struct nt_hierarchy *tree, const struct nt_group 
     return best;
 }
 
-static int divide(struct work *w, uint32_t group, uint32_t *tasks, size_t n, struct nt_err *err)
+static int divide_group(struct work *w, uint32_t group, uint32_t *tasks, size_t n,
+                        struct nt_err *err)
 {
     const struct nt_group *g = &w->tree->group[group];
     if (n == 0)
@@ -126,15 +128,15 @@ static int divide(struct work *w, uint32_t group, uint32_t *tasks, size_t n, str
             w->rank_host[tasks[k]] = g->host;
         return 0;
     }
-    uint32_t alone = tightest(w->tree, g, n);
+    uint32_t alone = tightest_group(w->tree, g, n);
     if (alone != UINT32_MAX)
-        return divide(w, alone, tasks, n, err);
+        return divide_group(w, alone, tasks, n, err);
     size_t *count = malloc(g->children * sizeof *count), left = n;
     if (count == NULL)
         return nt_err_set(err, NT_ERR_SYSTEM, "no memory for a placement of %zu tasks", n);
     for (uint32_t k = 0; k < g->children; k++) {
-        uint64_t room = w->tree->group[g->first_child + k].capacity;
-        count[k] = room < left ? (size_t)room : left;
+        uint64_t capacity = w->tree->group[g->first_child + k].capacity;
+        count[k] = capacity < left ? (size_t)capacity : left;
         left -= count[k];
     }
     int rc = divide_range(w, g->first_child, g->children, count, tasks, n, err);
@@ -162,7 +164,7 @@ int nt_construct(const struct nt_hierarchy *hierarchy, const struct nt_traffic *
         goto out;
     for (size_t k = 0; k < n; k++)
         tasks[k] = (uint32_t)k;
-    rc = divide(&w, 0, tasks, n, err);
+    rc = divide_group(&w, 0, tasks, n, err);
 out:
     nt_scotch_split_destroy(w.scotch);
     free(w.sort);

@@ -20,7 +20,7 @@ static bool bandwidths_known(const struct nt_model *m)
 
 /* The largest load over its link's capacity. A link without a figure counts as the widest that is
  * known: it was never the bottleneck. Bytes over MB/s are microseconds. */
-static double busiest(const struct nt_model *m, const struct load *load, bool known)
+static double busiest_link(const struct nt_model *m, const struct load *load, bool known)
 {
     double widest = 1, most = 0;
     for (size_t k = 0; k < m->links; k++)
@@ -127,7 +127,7 @@ int nt_cost(const struct nt_model *model, const struct nt_distance *distance,
     bool known = bandwidths_known(model);
     metrics->latency_us = traffic->total_bytes > 0 ? load.latency_bytes / traffic->total_bytes : 0;
     metrics->hop_bytes = load.hop_bytes;
-    metrics->max_link_load = busiest(model, &load, known);
+    metrics->max_link_load = busiest_link(model, &load, known);
     metrics->load_is_time = known;
     return 0;
 }

@@ -177,7 +177,7 @@ uint32_t nt_distance_parent(const struct nt_distance *d, uint32_t v)
 }
 
 /* The lowest vertex above both; NONE when they are not joined. */
-static uint32_t meeting_point(const struct nt_distance *d, uint32_t a, uint32_t b)
+static uint32_t lowest_common_ancestor(const struct nt_distance *d, uint32_t a, uint32_t b)
 {
     while (a != b) {
         if (d->bfs.depth[a] < d->bfs.depth[b]) {
@@ -201,7 +201,7 @@ double nt_distance_latency(const struct nt_distance *d, uint32_t a, uint32_t b)
         float by = d->latency[a * d->vertices + b];
         return isfinite(by) ? (double)by + ends : (double)NAN;
     }
-    uint32_t top = meeting_point(d, a, b);
+    uint32_t top = lowest_common_ancestor(d, a, b);
     return top == NONE ? (double)NAN
                        : d->above_us[a] + d->above_us[b] - 2 * d->above_us[top] + ends;
 }
@@ -215,7 +215,7 @@ static uint32_t count_hops(const struct nt_distance *d, uint32_t a, uint32_t b)
         uint16_t far = d->hops[a * d->vertices + b];
         return far == UINT16_MAX ? NONE : far;
     }
-    uint32_t top = meeting_point(d, a, b);
+    uint32_t top = lowest_common_ancestor(d, a, b);
     return top == NONE ? NONE : d->bfs.depth[a] + d->bfs.depth[b] - 2 * d->bfs.depth[top];
 }
 
@@ -225,7 +225,7 @@ uint32_t nt_distance_path_max(const struct nt_distance *d)
 }
 
 /* which way the link is taken when leaving v over it */
-static uint32_t leaving(const struct nt_distance *d, uint32_t link, uint32_t v)
+static uint32_t leaving_vertex(const struct nt_distance *d, uint32_t link, uint32_t v)
 {
     return 2 * link + (d->model->link[link].a == v ? 0 : 1);
 }
@@ -239,15 +239,15 @@ uint32_t nt_distance_path(const struct nt_distance *d, uint32_t a, uint32_t b, u
         const uint32_t *via = d->via + a * d->vertices;
         for (uint32_t v = b; v != a;) {
             uint32_t w = nt_link_other_end(&d->model->link[via[v]], v);
-            directed[n++] = leaving(d, via[v], w);
+            directed[n++] = leaving_vertex(d, via[v], w);
             v = w;
         }
         return n;
     }
-    uint32_t top = meeting_point(d, a, b);
+    uint32_t top = lowest_common_ancestor(d, a, b);
     for (uint32_t v = a; v != top; v = d->bfs.parent[v])
-        directed[n++] = leaving(d, d->bfs.up[v], v);
+        directed[n++] = leaving_vertex(d, d->bfs.up[v], v);
     for (uint32_t v = b; v != top; v = d->bfs.parent[v])
-        directed[n++] = leaving(d, d->bfs.up[v], d->bfs.parent[v]);
+        directed[n++] = leaving_vertex(d, d->bfs.up[v], d->bfs.parent[v]);
     return n;
 }

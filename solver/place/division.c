@@ -18,8 +18,8 @@ static uint64_t host_word(uint32_t host)
     return word_of(host);
 }
 
-/* A set's word as that of one thing, so that sets of sets are told apart. */
-static uint64_t mixed(uint64_t set)
+/* A set's word as one element, so that sets of sets are distinguished. */
+static uint64_t mix_hash(uint64_t set)
 {
     return set == 0 ? 0 : word_of(set >> 1);
 }
@@ -47,12 +47,12 @@ int nt_division_init(struct nt_division *v, const struct nt_model *m, struct nt_
 }
 
 /* A division is the XOR of its hosts' words; of the two sides the smaller word stands for it. */
-static void key_sets(struct nt_division *v, const bool *away, uint64_t *below, size_t *count)
+static void key_sets(struct nt_division *v, const bool *missing, uint64_t *below, size_t *count)
 {
     uint64_t all = 0;
     size_t present = 0;
     for (uint32_t h = 0; h < v->m->hosts; h++) {
-        if (away[h])
+        if (missing[h])
             continue;
         uint64_t word = host_word(h);
         all ^= word;
@@ -73,13 +73,13 @@ static void key_sets(struct nt_division *v, const bool *away, uint64_t *below, s
     }
 }
 
-static void key_ends(struct nt_division *v, const bool *away, uint64_t *on)
+static void key_ends(struct nt_division *v, const bool *missing, uint64_t *on)
 {
     size_t hosts = v->m->hosts;
     for (size_t k = 0; k < v->m->links; k++) {
         uint32_t end[2] = {v->m->link[k].a, v->m->link[k].b};
         for (int s = 0; s < 2; s++)
-            if (end[s] >= hosts && end[1 - s] < hosts && !away[end[1 - s]])
+            if (end[s] >= hosts && end[1 - s] < hosts && !missing[end[1 - s]])
                 on[end[s]] ^= host_word(end[1 - s]);
     }
     for (uint32_t h = 0; h < hosts; h++)
@@ -87,19 +87,19 @@ static void key_ends(struct nt_division *v, const bool *away, uint64_t *on)
     for (size_t k = 0; k < v->m->links; k++) {
         uint32_t a = v->m->link[k].a, b = v->m->link[k].b;
         bool host_link = (a < hosts) != (b < hosts);
-        v->side[k] = mixed(on[a]);
+        v->side[k] = mix_hash(on[a]);
         v->low[k] = a;
         v->size[k] = 1;
-        if (host_link) /* a host's way to its switch is one thing wherever that switch is */
-            v->key[k] = mixed(on[a < hosts ? a : b]);
+        if (host_link) /* a host's link to its switch is the same wherever that switch is */
+            v->key[k] = mix_hash(on[a < hosts ? a : b]);
         else
-            v->key[k] = on[a] == 0 || on[b] == 0 ? 0 : mixed(on[a]) ^ mixed(on[b]);
+            v->key[k] = on[a] == 0 || on[b] == 0 ? 0 : mix_hash(on[a]) ^ mix_hash(on[b]);
         if (host_link && b < hosts)
-            v->side[k] = ~mixed(on[b]);
+            v->side[k] = ~mix_hash(on[b]);
     }
 }
 
-int nt_division_key(struct nt_division *v, bool tree, const bool *away, struct nt_err *err)
+int nt_division_key(struct nt_division *v, bool tree, const bool *missing, struct nt_err *err)
 {
     size_t n = v->m->hosts + v->m->switches + 1;
     NT_SCOPED struct nt_arena memory = {0};
@@ -109,25 +109,25 @@ int nt_division_key(struct nt_division *v, bool tree, const bool *away, struct n
     if (nt_arena_check(&memory, err) != 0)
         return -1;
     if (tree)
-        key_sets(v, away, words, count);
+        key_sets(v, missing, words, count);
     else
-        key_ends(v, away, words);
+        key_ends(v, missing, words);
     return 0;
 }
 
-void nt_division_mark(const struct nt_division *v, uint32_t link, const bool *away, bool *side)
+void nt_division_mark(const struct nt_division *v, uint32_t link, const bool *missing, bool *side)
 {
     size_t on = 0, off = 0;
     for (uint32_t h = 0; h < v->m->hosts; h++) {
         uint32_t at = h;
         while (at != NONE && at != v->low[link])
             at = nt_distance_parent(v->distance, at);
-        side[h] = at != NONE && !away[h];
+        side[h] = at != NONE && !missing[h];
         on += side[h];
-        off += !side[h] && !away[h];
+        off += !side[h] && !missing[h];
     }
     for (uint32_t h = 0; h < v->m->hosts && on > off; h++)
-        side[h] = !side[h] && !away[h];
+        side[h] = !side[h] && !missing[h];
 }
 
 /* ---- who is next to whom ----------------------------------------------------------------------
@@ -135,7 +135,7 @@ void nt_division_mark(const struct nt_division *v, uint32_t link, const bool *aw
 
 /* Stamps the hosts next to h; each that has not been stamped is counted, and also in *both when it
  * carries the stamp before. */
-static size_t stamp_around(const struct nt_graph *b, size_t hosts, uint32_t h, const bool *away,
+static size_t stamp_around(const struct nt_graph *b, size_t hosts, uint32_t h, const bool *missing,
                            uint64_t *seen, uint64_t stamp, size_t *both)
 {
     size_t n = 0;
@@ -144,7 +144,7 @@ static size_t stamp_around(const struct nt_graph *b, size_t hosts, uint32_t h, c
         size_t from = up < hosts ? k : b->start[up], to = up < hosts ? k + 1 : b->start[up + 1];
         for (size_t e = from; e < to; e++) {
             uint32_t x = b->to[e];
-            if (x >= hosts || x == h || away[x] || seen[x] == stamp)
+            if (x >= hosts || x == h || missing[x] || seen[x] == stamp)
                 continue;
             *both += seen[x] == stamp - 1;
             seen[x] = stamp;
@@ -155,7 +155,7 @@ static size_t stamp_around(const struct nt_graph *b, size_t hosts, uint32_t h, c
 }
 
 int nt_division_neighbours(const struct nt_division *v, const struct nt_division *other,
-                           const bool *away, size_t *was, size_t *kept, struct nt_err *err)
+                           const bool *missing, size_t *was, size_t *kept, struct nt_err *err)
 {
     NT_SCOPED struct nt_arena memory = {0};
     size_t hosts = v->m->hosts, none = 0;
@@ -167,8 +167,8 @@ int nt_division_neighbours(const struct nt_division *v, const struct nt_division
     for (uint32_t h = 0; h < hosts; h++) {
         uint64_t stamp = 3 * (uint64_t)h + 2;
         kept[h] = 0;
-        stamp_around(&there, hosts, h, away, seen, stamp, &none);
-        was[h] = stamp_around(&here, hosts, h, away, seen, stamp + 1, &kept[h]);
+        stamp_around(&there, hosts, h, missing, seen, stamp, &none);
+        was[h] = stamp_around(&here, hosts, h, missing, seen, stamp + 1, &kept[h]);
     }
     return 0;
 }

@@ -22,7 +22,7 @@ struct maker {
     } * line;
 };
 
-static bool reserve(struct maker *m, uint32_t more, uint32_t *first)
+static bool reserve_groups(struct maker *m, uint32_t more, uint32_t *first)
 {
     struct nt_hierarchy *h = m->tree;
     if (h->groups + more > m->cap) {
@@ -39,19 +39,19 @@ static bool reserve(struct maker *m, uint32_t more, uint32_t *first)
     return true;
 }
 
-static uint64_t mix(uint64_t value)
+static uint64_t mix_hash(uint64_t value)
 {
     struct nt_rng rng;
     nt_rng_init(&rng, value);
     return nt_rng_next(&rng);
 }
 
-static void be_host(struct maker *m, uint32_t group, uint32_t host)
+static void set_host_group(struct maker *m, uint32_t group, uint32_t host)
 {
     m->tree->group[group].host = host;
     m->tree->group[group].capacity = m->capacity[host];
     m->tree->group[group].smallest = host;
-    m->tree->group[group].form = mix(m->capacity[host]);
+    m->tree->group[group].form = mix_hash(m->capacity[host]);
 }
 
 static int by_form(const void *x, const void *y)
@@ -64,7 +64,7 @@ static int by_form(const void *x, const void *y)
     return (a->smallest > b->smallest) - (a->smallest < b->smallest);
 }
 
-/* Orders a group's children, whose own are done, and takes what is known of it from them. */
+/* Orders a group's children, whose own are done, and sums their properties. */
 static void sum_up(struct maker *m, uint32_t group)
 {
     struct nt_group *g = &m->tree->group[group], *child = &m->tree->group[g->first_child];
@@ -73,7 +73,7 @@ static void sum_up(struct maker *m, uint32_t group)
     g->smallest = NONE;
     for (uint32_t k = 0; k < g->children; k++) {
         g->capacity += child[k].capacity;
-        g->form = mix(g->form ^ child[k].form);
+        g->form = mix_hash(g->form ^ child[k].form);
         g->smallest = child[k].smallest < g->smallest ? child[k].smallest : g->smallest;
     }
 }
@@ -85,7 +85,7 @@ static bool fill_below(struct maker *m, uint32_t group, uint32_t v)
         uint32_t n = m->start[v + 1] - m->start[v];
         bool own = v < m->model->hosts && m->capacity[v] > 0;
         if (n == 0) {
-            be_host(m, group, v);
+            set_host_group(m, group, v);
             return true;
         }
         if (n == 1 && !own) {
@@ -93,12 +93,12 @@ static bool fill_below(struct maker *m, uint32_t group, uint32_t v)
             continue;
         }
         uint32_t first;
-        if (!reserve(m, n + (own ? 1u : 0u), &first))
+        if (!reserve_groups(m, n + (own ? 1u : 0u), &first))
             return false;
         m->tree->group[group].first_child = first;
         m->tree->group[group].children = n + (own ? 1u : 0u);
         if (own)
-            be_host(m, first++, v);
+            set_host_group(m, first++, v);
         for (uint32_t k = 0; k < n; k++)
             if (!fill_below(m, first + k, m->child[m->start[v] + k]))
                 return false;
@@ -161,8 +161,9 @@ static bool group_tree(struct maker *m)
     bool done = order != NULL && m->start != NULL && m->child != NULL && m->smallest != NULL &&
                 list_children(m, order, vertices, &used);
     uint32_t root;
-    /* the parts of a forest hang below a root that is no vertex: number `vertices` */
-    done = done && used > 0 && reserve(m, 1, &root) && fill_below(m, root, (uint32_t)vertices);
+    /* the parts of a forest are below a root that is no vertex: number `vertices` */
+    done =
+        done && used > 0 && reserve_groups(m, 1, &root) && fill_below(m, root, (uint32_t)vertices);
     free(order);
     return done;
 }
@@ -175,7 +176,8 @@ static int by_where(const void *x, const void *y)
     return (a->host > b->host) - (a->host < b->host);
 }
 
-static uint32_t farthest(const struct maker *m, const struct between *line, size_t n, uint32_t from)
+static uint32_t farthest_host(const struct maker *m, const struct between *line, size_t n,
+                              uint32_t from)
 {
     uint32_t best = line[0].host;
     double most = -1;
@@ -189,22 +191,22 @@ static uint32_t farthest(const struct maker *m, const struct between *line, size
     return best;
 }
 
-static bool halve(struct maker *m, uint32_t group, struct between *line, size_t n)
+static bool halve_group(struct maker *m, uint32_t group, struct between *line, size_t n)
 {
     if (n == 1) {
-        be_host(m, group, line[0].host);
+        set_host_group(m, group, line[0].host);
         return true;
     }
-    uint32_t a = farthest(m, line, n, line[0].host), b = farthest(m, line, n, a), first;
+    uint32_t a = farthest_host(m, line, n, line[0].host), b = farthest_host(m, line, n, a), first;
     for (size_t k = 0; k < n; k++)
         line[k].where = nt_distance_latency(m->distance, a, line[k].host) -
                         nt_distance_latency(m->distance, b, line[k].host);
     qsort(line, n, sizeof *line, by_where);
-    if (!reserve(m, 2, &first))
+    if (!reserve_groups(m, 2, &first))
         return false;
     m->tree->group[group].first_child = first;
     m->tree->group[group].children = 2;
-    if (!halve(m, first, line, n / 2) || !halve(m, first + 1, line + n / 2, n - n / 2))
+    if (!halve_group(m, first, line, n / 2) || !halve_group(m, first + 1, line + n / 2, n - n / 2))
         return false;
     m->tree->group[group].capacity =
         m->tree->group[first].capacity + m->tree->group[first + 1].capacity;
@@ -221,7 +223,7 @@ static bool group_by_halving(struct maker *m)
     for (uint32_t h = 0; h < m->model->hosts; h++)
         if (m->capacity[h] > 0)
             m->line[n++] = (struct between){0, h};
-    return n > 0 && reserve(m, 1, &root) && halve(m, root, m->line, n);
+    return n > 0 && reserve_groups(m, 1, &root) && halve_group(m, root, m->line, n);
 }
 
 int nt_hierarchy_create(const struct nt_model *model, const struct nt_distance *distance,
@@ -249,13 +251,14 @@ int nt_hierarchy_create(const struct nt_model *model, const struct nt_distance *
     return 0;
 }
 
-static void walk(const struct nt_hierarchy *h, uint32_t group, uint32_t *rank, uint32_t *next)
+static void walk_groups(const struct nt_hierarchy *h, uint32_t group, uint32_t *rank,
+                        uint32_t *next)
 {
     const struct nt_group *g = &h->group[group];
     if (g->children == 0)
         rank[g->host] = (*next)++;
     for (uint32_t k = 0; k < g->children; k++)
-        walk(h, g->first_child + k, rank, next);
+        walk_groups(h, g->first_child + k, rank, next);
 }
 
 void nt_hierarchy_rank(const struct nt_hierarchy *hierarchy, uint32_t *rank, size_t hosts)
@@ -263,7 +266,7 @@ void nt_hierarchy_rank(const struct nt_hierarchy *hierarchy, uint32_t *rank, siz
     uint32_t next = 0;
     for (size_t k = 0; k < hosts; k++)
         rank[k] = NONE;
-    walk(hierarchy, 0, rank, &next);
+    walk_groups(hierarchy, 0, rank, &next);
     for (size_t k = 0; k < hosts; k++)
         if (rank[k] == NONE)
             rank[k] = next++;

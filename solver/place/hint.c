@@ -10,9 +10,9 @@
 #include "memory.h"
 #include "polish.h"
 #include "scotch_split.h"
-#include "sure.h"
+#include "supported_tree.h"
 
-/* Partners looked at while polishing: under a tenth of a second. */
+/* Partners evaluated while polishing: under a tenth of a second. */
 static const uint64_t POLISH_WORK = 5000000;
 
 /* Seeds of Scotch's mapping: it starts from a random order and ends in another local minimum. */
@@ -51,15 +51,16 @@ static int put_scheduler_order(const struct search *s, uint32_t *rank_host, stru
 }
 
 /* A little slack: sums of the same numbers in another order differ in their last digits. */
-static bool no_worse(double is, double was)
+static bool is_not_worse(double is, double was)
 {
     return is <= was * (1 + 1e-9) + 1e-9;
 }
 
-static bool harms_nothing(const struct nt_metrics *is, const struct nt_metrics *was)
+static bool has_no_worse_metric(const struct nt_metrics *is, const struct nt_metrics *was)
 {
-    return no_worse(is->latency_us, was->latency_us) && no_worse(is->hop_bytes, was->hop_bytes) &&
-           no_worse(is->max_link_load, was->max_link_load);
+    return is_not_worse(is->latency_us, was->latency_us) &&
+           is_not_worse(is->hop_bytes, was->hop_bytes) &&
+           is_not_worse(is->max_link_load, was->max_link_load);
 }
 
 static int cost_in(const struct search *s, const struct view *v, const uint32_t *rank_host,
@@ -70,14 +71,14 @@ static int cost_in(const struct search *s, const struct view *v, const uint32_t 
 
 /* Takes trial when it costs less than what was found and no metric is worse than the scheduler's,
  * whether the groups that are not sure are there or not. */
-static int consider(struct search *s, struct nt_err *err)
+static int consider_candidate(struct search *s, struct nt_err *err)
 {
     struct nt_metrics m[2];
     bool better = true;
     for (size_t k = 0; k < s->views; k++) {
         if (cost_in(s, &s->view[k], s->trial, &m[k], err) != 0)
             return -1;
-        better = better && harms_nothing(&m[k], &s->view[k].start);
+        better = better && has_no_worse_metric(&m[k], &s->view[k].start);
     }
     if (!better || nt_cost_total_us(&m[0]) >= nt_cost_total_us(&s->view[0].found) * (1 - 1e-9))
         return 0;
@@ -91,7 +92,7 @@ static int try_rule(struct search *s, enum nt_split_rule rule, struct nt_err *er
 {
     if (nt_construct(s->hierarchy, s->traffic, rule, s->seed, s->trial, err) != 0)
         return -1;
-    return consider(s, err);
+    return consider_candidate(s, err);
 }
 
 /* A torus, a mesh, a hypercube: hosts are linked to hosts, in circles. Our halving of such a
@@ -107,7 +108,7 @@ static int polish_trial(struct search *s, struct nt_err *err)
     if (nt_polish(s->view[0].distance, s->rank, s->map->model->hosts, s->traffic, POLISH_WORK,
                   s->trial, err) != 0)
         return -1;
-    return consider(s, err);
+    return consider_candidate(s, err);
 }
 
 /* The cheapest as it comes is not the cheapest when polished. */
@@ -117,7 +118,7 @@ static int try_map(struct search *s, struct nt_err *err)
     for (uint64_t k = 0; k < MAPS; k++)
         if (nt_scotch_map(v->model, v->distance, s->rank, s->capacity, s->traffic, s->seed + k,
                           s->trial, err) != 0 ||
-            consider(s, err) != 0 || polish_trial(s, err) != 0)
+            consider_candidate(s, err) != 0 || polish_trial(s, err) != 0)
             return -1;
     return 0;
 }
@@ -251,7 +252,7 @@ static int make_hint(const struct search *s, const char *pattern, struct nt_hint
     return 0;
 }
 
-static void settle(struct search *s)
+static void settle_hint(struct search *s)
 {
     const struct view *v = least_gain(s);
     if (gain_of(v) >= 1 + noise_of(s->map, &v->start))
@@ -262,10 +263,10 @@ static void settle(struct search *s)
     put_scheduler_order(s, s->best, &none);
 }
 
-static int look(struct search *s, struct nt_err *err)
+static int search_candidates(struct search *s, struct nt_err *err)
 {
     const struct nt_model *own = s->map->model;
-    if (nt_sure_create(own, &s->sure, err) != 0)
+    if (nt_supported_tree_create(own, &s->sure, err) != 0)
         return -1;
     s->view[0].model = s->sure != NULL ? s->sure : own;
     s->view[1].model = own;
@@ -293,12 +294,12 @@ int nt_hint_from_traffic(const struct nt_map *map, const struct nt_traffic *traf
         return -1;
     for (size_t h = 0; h < hosts; h++)
         s.capacity[h] = map->model->missing[h] ? 0 : capacity[h];
-    if (put_scheduler_order(&s, s.best, err) != 0 || look(&s, err) != 0)
+    if (put_scheduler_order(&s, s.best, err) != 0 || search_candidates(&s, err) != 0)
         goto out;
     nt_hierarchy_rank(s.hierarchy, s.rank, hosts);
     if (find_best(&s, err) != 0)
         goto out;
-    settle(&s);
+    settle_hint(&s);
     rc = make_hint(&s, pattern, out, err);
 out:
     nt_hierarchy_destroy(s.hierarchy);

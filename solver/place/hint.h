@@ -31,11 +31,11 @@ struct nt_hint {
     struct nt_metrics metrics, metrics_default;
 };
 
-/* capacity[i]: tasks on host i (map order). The scheduler's order, against which the hint is held,
+/* capacity[i]: tasks on host i (map order). The scheduler's order, with which the hint is compared,
  * fills the hosts in map order, block wise. The hint is never worse than it in any of the metrics;
  * where the gain is within the map's own noise the scheduler's order itself is returned. It is
- * searched for without the switches of a support below NT_SUPPORT_ACTED (sure.h), must be no worse
- * with them either, and of both gains the smaller is stated, with its costs and metrics.
+ * searched for without the switches of a support below NT_SUPPORT_ACTED (supported_tree.h), must be
+ * no worse with them either, and of both gains the smaller is stated, with its costs and metrics.
  * NT_ERR_INPUT when the pattern does not fit ntasks or the hosts do not hold them. */
 int nt_hint_create(const struct nt_map *map, const char *pattern, const uint32_t *capacity,
                    size_t ntasks, uint64_t seed, struct nt_hint **out, struct nt_err *err);

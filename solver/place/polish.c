@@ -3,18 +3,19 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-struct bench {
+struct polishing {
     const struct nt_distance *distance;
     const struct nt_traffic *traffic;
     uint32_t *rank_host;
-    const uint32_t *rank;    /* hosts */
-    uint32_t *seat, *seated; /* tasks by their host's rank: seated[seat[k]..seat[k+1]) */
-    uint32_t *at;            /* where a task stands in seated */
+    const uint32_t *rank; /* hosts */
+    uint32_t *seat,
+        *tasks_by_rank; /* tasks by their host's rank: tasks_by_rank[seat[k]..seat[k+1]) */
+    uint32_t *at;       /* where a task is in tasks_by_rank */
     uint64_t work;
 };
 
 /* The weighted latency of task r if it were on host h, apart from its partner `not`. */
-static double pull(struct bench *b, uint32_t r, uint32_t h, uint32_t not )
+static double task_pull(struct polishing *b, uint32_t r, uint32_t h, uint32_t not )
 {
     const struct nt_traffic *t = b->traffic;
     double sum = 0;
@@ -28,25 +29,26 @@ static double pull(struct bench *b, uint32_t r, uint32_t h, uint32_t not )
 }
 
 /* What is gained when r and s change hosts. Their own exchange stays as it is. */
-static double gain(struct bench *b, uint32_t r, uint32_t s)
+static double swap_gain(struct polishing *b, uint32_t r, uint32_t s)
 {
     uint32_t hr = b->rank_host[r], hs = b->rank_host[s];
-    return pull(b, r, hr, s) - pull(b, r, hs, s) + pull(b, s, hs, r) - pull(b, s, hr, r);
+    return task_pull(b, r, hr, s) - task_pull(b, r, hs, s) + task_pull(b, s, hs, r) -
+           task_pull(b, s, hr, r);
 }
 
-static void swap(struct bench *b, uint32_t r, uint32_t s)
+static void swap_ranks(struct polishing *b, uint32_t r, uint32_t s)
 {
     uint32_t h = b->rank_host[r], at = b->at[r];
     b->rank_host[r] = b->rank_host[s];
     b->rank_host[s] = h;
-    b->seated[b->at[s]] = r;
-    b->seated[at] = s;
+    b->tasks_by_rank[b->at[s]] = r;
+    b->tasks_by_rank[at] = s;
     b->at[r] = b->at[s];
     b->at[s] = at;
 }
 
 /* Tries to seat r at the host of its partner p, or next to it. */
-static bool move_near(struct bench *b, uint32_t r, uint32_t p)
+static bool move_near(struct polishing *b, uint32_t r, uint32_t p)
 {
     enum { NEXT_TO = 4 };
     uint32_t h = b->rank_host[p], best = UINT32_MAX;
@@ -57,10 +59,10 @@ static bool move_near(struct bench *b, uint32_t r, uint32_t p)
     if (high - low > 64)
         high = low + 64;
     for (uint32_t k = low; k < high && b->work > 0; k++) {
-        uint32_t s = b->seated[k];
+        uint32_t s = b->tasks_by_rank[k];
         if (s == r || s == p || b->rank_host[s] == b->rank_host[r])
             continue;
-        double g = gain(b, r, s);
+        double g = swap_gain(b, r, s);
         if (g > most) {
             most = g;
             best = s;
@@ -68,11 +70,11 @@ static bool move_near(struct bench *b, uint32_t r, uint32_t p)
     }
     if (best == UINT32_MAX)
         return false;
-    swap(b, r, best);
+    swap_ranks(b, r, best);
     return true;
 }
 
-static void seat_everyone(struct bench *b, size_t hosts)
+static void index_tasks(struct polishing *b, size_t hosts)
 {
     size_t n = b->traffic->tasks;
     uint32_t *end = b->seat + 1;
@@ -82,7 +84,7 @@ static void seat_everyone(struct bench *b, size_t hosts)
         end[h] += end[h - 1];
     for (size_t r = n; r-- > 0;) {
         uint32_t k = --end[b->rank[b->rank_host[r]]];
-        b->seated[k] = (uint32_t)r;
+        b->tasks_by_rank[k] = (uint32_t)r;
         b->at[r] = k;
     }
     for (size_t h = 0; h < hosts; h++)
@@ -95,19 +97,19 @@ int nt_polish(const struct nt_distance *distance, const uint32_t *rank, size_t h
               struct nt_err *err)
 {
     size_t n = traffic->tasks;
-    struct bench b = {.distance = distance,
-                      .rank = rank,
-                      .traffic = traffic,
-                      .rank_host = rank_host,
-                      .work = work};
+    struct polishing b = {.distance = distance,
+                          .rank = rank,
+                          .traffic = traffic,
+                          .rank_host = rank_host,
+                          .work = work};
     b.seat = calloc(hosts + 2, sizeof *b.seat);
-    b.seated = malloc((n + 1) * sizeof *b.seated);
+    b.tasks_by_rank = malloc((n + 1) * sizeof *b.tasks_by_rank);
     b.at = malloc((n + 1) * sizeof *b.at);
     int rc = 0;
-    if (b.seat == NULL || b.seated == NULL || b.at == NULL) {
+    if (b.seat == NULL || b.tasks_by_rank == NULL || b.at == NULL) {
         rc = nt_err_set(err, NT_ERR_SYSTEM, "no memory to polish a placement of %zu tasks", n);
     } else {
-        seat_everyone(&b, hosts);
+        index_tasks(&b, hosts);
         for (bool changed = true; changed && b.work > 0;) {
             changed = false;
             for (uint32_t r = 0; r < n && b.work > 0; r++)
@@ -117,7 +119,7 @@ int nt_polish(const struct nt_distance *distance, const uint32_t *rank, size_t h
         }
     }
     free(b.seat);
-    free(b.seated);
+    free(b.tasks_by_rank);
     free(b.at);
     return rc;
 }

@@ -6,8 +6,8 @@
 #include "traffic.h"
 
 /* Lowers the weighted latency of rank_host in place, never raises it. Hosts keep their numbers of
- * tasks; rank[host] says who is next to whom (nt_hierarchy_rank). work bounds the partners looked
- * at, so that the same input gives the same result. */
+ * tasks; rank[host]: hosts in an order in which neighbours are near (nt_hierarchy_rank). work
+ * bounds the partners evaluated, so that the same input gives the same result. */
 int nt_polish(const struct nt_distance *distance, const uint32_t *rank, size_t hosts,
               const struct nt_traffic *traffic, uint64_t work, uint32_t *rank_host,
               struct nt_err *err);

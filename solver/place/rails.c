@@ -19,12 +19,12 @@ static double gap_us(const struct nt_rail *rail, double bytes)
     return nt_loggp_gap_us(rail->regime, rail->regimes, bytes);
 }
 
-static const struct nt_loggp *regime(const struct nt_rail *rail, double bytes)
+static const struct nt_loggp *rail_regime(const struct nt_rail *rail, double bytes)
 {
     return &rail->regime[nt_loggp_regime(rail->regime, rail->regimes, bytes)];
 }
 
-static double known(double value)
+static double known_or_zero(double value)
 {
     return isnan(value) ? 0 : value;
 }
@@ -33,11 +33,11 @@ static double known(double value)
 /* o + L + o: what of a message's time does not depend on its bytes. */
 static double level_us(const struct nt_rail *rail, double bytes)
 {
-    return time_us(rail, bytes) - (bytes - 1) * regime(rail, bytes)->G_us_per_byte;
+    return time_us(rail, bytes) - (bytes - 1) * rail_regime(rail, bytes)->G_us_per_byte;
 }
 
-static size_t choose(const struct nt_rail *rail, size_t rails, const double *finish, double now,
-                     double bytes, enum nt_rail_policy policy, size_t turn)
+static size_t choose_rail(const struct nt_rail *rail, size_t rails, const double *finish,
+                          double now, double bytes, enum nt_rail_policy policy, size_t turn)
 {
     size_t best = turn % rails;
     double least = INFINITY;
@@ -57,11 +57,11 @@ double nt_rails_simulate(const struct nt_rail *rail, size_t rails, const double 
 {
     double finish[NT_RAILS_MAX] = {0}, now = 0, last = 0;
     for (size_t k = 0; k < n; k++) {
-        size_t i = choose(rail, rails, finish, now, bytes[k], policy, k);
+        size_t i = choose_rail(rail, rails, finish, now, bytes[k], policy, k);
         double begins = fmax(finish[i], now);
         last = fmax(last, begins + time_us(&rail[i], bytes[k]));
         finish[i] = begins + gap_us(&rail[i], bytes[k]);
-        now += known(regime(&rail[i], bytes[k])->o_send_us);
+        now += known_or_zero(rail_regime(&rail[i], bytes[k])->o_send_us);
     }
     return last;
 }
@@ -69,7 +69,7 @@ double nt_rails_simulate(const struct nt_rail *rail, size_t rails, const double 
 /* ---- dividing one message ---- */
 /* The most bytes that arrive within the time; times rise with sizes but for the jumps of
  * regimes, where the smaller answer is the safe one. */
-static double fitting(const struct nt_rail *rail, double within_us, double most)
+static double fitting_bytes(const struct nt_rail *rail, double within_us, double most)
 {
     double low = 0, high = most;
     if (time_us(rail, 1) > within_us)
@@ -91,7 +91,7 @@ static double fitting_all(const struct nt_rail *rail, size_t rails, double withi
 {
     double sum = 0;
     for (size_t i = 0; i < rails; i++)
-        sum += part[i] = fitting(&rail[i], within_us, most);
+        sum += part[i] = fitting_bytes(&rail[i], within_us, most);
     return sum;
 }
 

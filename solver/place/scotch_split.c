@@ -20,7 +20,7 @@ struct nt_scotch_split {
     double *gain;
 };
 
-static double heaviest(const struct nt_traffic *t)
+static double heaviest_edge(const struct nt_traffic *t)
 {
     double most = 0;
     for (size_t k = 0; k < t->start[t->tasks]; k++)
@@ -33,7 +33,7 @@ static double heaviest(const struct nt_traffic *t)
 static double units_of(const struct nt_traffic *t)
 {
     size_t ends = t->start[t->tasks];
-    double most = heaviest(t), scale = ends > 0 ? 1e9 / (double)ends : 1;
+    double most = heaviest_edge(t), scale = ends > 0 ? 1e9 / (double)ends : 1;
     return most > 0 ? (scale < 1000 ? scale : 1000) / most : 1;
 }
 
@@ -107,7 +107,7 @@ static SCOTCH_Num restrict_to(struct nt_scotch_split *s, const uint32_t *tasks, 
 }
 
 /* One thread, its own seed: the same input gives the same division. */
-static bool settle(SCOTCH_Context *context, uint64_t seed)
+static bool settle_context(SCOTCH_Context *context, uint64_t seed)
 {
     const int core = 0;
     if (SCOTCH_contextOptionSetNum(context, SCOTCH_OPTIONNUMDETERMINISTIC, 1) != 0 ||
@@ -132,7 +132,7 @@ static bool map_in_two(struct nt_scotch_split *s, size_t n, SCOTCH_Num ends, siz
     SCOTCH_graphInit(&bound);
     SCOTCH_archInit(&arch);
     SCOTCH_stratInit(&strat);
-    if (settle(&context, s->seed)) {
+    if (settle_context(&context, s->seed)) {
         done = SCOTCH_graphBuild(&graph, 0, (SCOTCH_Num)n, s->start, s->start + 1, NULL, NULL, ends,
                                  s->edge, s->load) == 0 &&
                SCOTCH_archCmpltw(&arch, 2, sides) == 0 &&
@@ -219,7 +219,7 @@ struct mapper {
     struct nt_arena memory; /* of all arrays */
     size_t hosts;
     uint32_t *host;     /* by place in the order of the ranks */
-    uint32_t *room;     /* by host: tasks that it is to take */
+    uint32_t *slots;    /* by host: tasks that it is to take */
     SCOTCH_Num *used;   /* hosts that take some */
     SCOTCH_Num targets; /* of them */
     SCOTCH_Num *part;   /* by task */
@@ -263,14 +263,14 @@ static double latency_of(const struct nt_link *link)
 /* The model's hosts and links. Scotch's distances are whole numbers: the shortest link is 16,
  * none over a hundred times that, so that a table of them stays in 31 bits. */
 static bool put_network(struct graph *g, struct nt_arena *memory, const struct nt_model *model,
-                        const uint32_t *room)
+                        const uint32_t *slots)
 {
     size_t n = model->hosts;
     double least = INFINITY;
     if (!graph_init(g, memory, n, 2 * model->links))
         return false;
     for (size_t v = 0; v < n; v++)
-        g->weight[v] = (SCOTCH_Num)room[v];
+        g->weight[v] = (SCOTCH_Num)slots[v];
     for (size_t k = 0; k < model->links; k++) {
         g->start[model->link[k].a + 1]++;
         g->start[model->link[k].b + 1]++;
@@ -294,8 +294,8 @@ static bool put_network(struct graph *g, struct nt_arena *memory, const struct n
     return true;
 }
 
-static bool build(SCOTCH_Context *context, const struct graph *g, SCOTCH_Graph *graph,
-                  SCOTCH_Graph *bound)
+static bool build_graph(SCOTCH_Context *context, const struct graph *g, SCOTCH_Graph *graph,
+                        SCOTCH_Graph *bound)
 {
     return SCOTCH_graphBuild(graph, 0, g->n, g->start, g->start + 1, g->weight, NULL, g->ends,
                              g->edge, g->load) == 0 &&
@@ -317,8 +317,9 @@ static bool map_all(struct mapper *m, uint64_t seed)
     SCOTCH_archInit(&arch);
     SCOTCH_stratInit(&strat);
     SCOTCH_stratInit(&halving);
-    bool done = settle(&context, seed) && build(&context, &m->job, &graph[0], &bound[0]) &&
-                build(&context, &m->network, &graph[1], &bound[1]) &&
+    bool done = settle_context(&context, seed) &&
+                build_graph(&context, &m->job, &graph[0], &bound[0]) &&
+                build_graph(&context, &m->network, &graph[1], &bound[1]) &&
                 SCOTCH_archBuild0(&arch, &bound[1], m->targets, m->used, &halving) == 0 &&
                 SCOTCH_stratGraphMapBuild(&strat, SCOTCH_STRATQUALITY | SCOTCH_STRATBALANCE,
                                           m->targets, 0) == 0 &&
@@ -342,9 +343,9 @@ static int take_hosts(struct mapper *m, const struct nt_distance *distance, cons
         m->host[rank[h]] = h;
     for (size_t k = 0; k < m->hosts && tasks > 0; k++) {
         uint32_t h = m->host[k];
-        m->room[h] = capacity[h] < tasks ? capacity[h] : (uint32_t)tasks;
-        tasks -= m->room[h];
-        if (m->room[h] == 0)
+        m->slots[h] = capacity[h] < tasks ? capacity[h] : (uint32_t)tasks;
+        tasks -= m->slots[h];
+        if (m->slots[h] == 0)
             continue;
         m->used[m->targets++] = (SCOTCH_Num)h;
         if (!isfinite(nt_distance_latency(distance, (uint32_t)m->used[0], h)))
@@ -353,24 +354,24 @@ static int take_hosts(struct mapper *m, const struct nt_distance *distance, cons
     return 0;
 }
 
-/* Scotch keeps capacities within a tolerance: who finds no room goes to the next host in the order
- * of rank that has some. */
-static void seat_all(const struct mapper *m, const uint32_t *rank, size_t tasks,
-                     uint32_t *rank_host)
+/* Scotch keeps capacities within a tolerance: a task without a slot goes to the next host in the
+ * order of rank that has one. */
+static void assign_hosts(const struct mapper *m, const uint32_t *rank, size_t tasks,
+                         uint32_t *rank_host)
 {
     for (size_t r = 0; r < tasks; r++) {
         uint32_t h = (uint32_t)m->part[r];
-        rank_host[r] = m->room[h] > 0 ? h : NONE;
-        m->room[h] -= m->room[h] > 0;
+        rank_host[r] = m->slots[h] > 0 ? h : NONE;
+        m->slots[h] -= m->slots[h] > 0;
     }
     for (size_t r = 0; r < tasks; r++) {
         if (rank_host[r] != NONE)
             continue;
         size_t k = rank[m->part[r]];
-        while (m->room[m->host[k]] == 0)
+        while (m->slots[m->host[k]] == 0)
             k = (k + 1) % m->hosts;
         rank_host[r] = m->host[k];
-        m->room[m->host[k]]--;
+        m->slots[m->host[k]]--;
     }
 }
 
@@ -384,19 +385,19 @@ int nt_scotch_map(const struct nt_model *model, const struct nt_distance *distan
     if (rc != 0)
         return rc;
     m.host = nt_arena_array(&m.memory, hosts, sizeof *m.host);
-    m.room = nt_arena_array(&m.memory, hosts, sizeof *m.room);
+    m.slots = nt_arena_array(&m.memory, hosts, sizeof *m.slots);
     m.used = nt_arena_array(&m.memory, hosts, sizeof *m.used);
     m.part = nt_arena_array(&m.memory, tasks, sizeof *m.part);
     rc = nt_arena_check(&m.memory, err);
     if (rc == 0)
         rc = take_hosts(&m, distance, rank, capacity, tasks, err);
     if (rc == 0 && (!put_traffic(&m.job, &m.memory, traffic) ||
-                    !put_network(&m.network, &m.memory, model, m.room)))
+                    !put_network(&m.network, &m.memory, model, m.slots)))
         rc = nt_arena_check(&m.memory, err);
     if (rc == 0 && !map_all(&m, seed))
         rc = nt_err_set(err, NT_ERR_SYSTEM, "the mapper failed on %zu tasks", tasks);
     if (rc == 0)
-        seat_all(&m, rank, tasks, rank_host);
+        assign_hosts(&m, rank, tasks, rank_host);
     nt_arena_fini(&m.memory);
     return rc;
 }

@@ -8,15 +8,15 @@
 struct builder {
     struct nt_arena *memory;
     uint32_t (*pair)[2];
-    size_t n, room;
+    size_t n, capacity;
 };
 
-static bool add(struct builder *b, size_t x, size_t y)
+static bool add_edge(struct builder *b, size_t x, size_t y)
 {
     if (x == y)
         return true;
-    b->pair = nt_arena_grow(b->memory, b->pair, &b->room, b->n + 1, sizeof *b->pair);
-    if (b->n == b->room)
+    b->pair = nt_arena_grow(b->memory, b->pair, &b->capacity, b->n + 1, sizeof *b->pair);
+    if (b->n == b->capacity)
         return false;
     b->pair[b->n][0] = (uint32_t)x;
     b->pair[b->n][1] = (uint32_t)y;
@@ -32,7 +32,8 @@ void nt_traffic_destroy(struct nt_traffic *t)
 /* Puts both ends of every edge behind their ranks; counting first, so that nothing is sorted.
  * end[r] counts rank r's edges, then is where they end, then, filled backwards, where they begin.
  */
-static void scatter(struct nt_traffic *t, const uint32_t (*pair)[2], const float *bytes, size_t n)
+static void scatter_edges(struct nt_traffic *t, const uint32_t (*pair)[2], const float *bytes,
+                          size_t n)
 {
     size_t *end = t->start + 1;
     for (size_t k = 0; k < n; k++) {
@@ -67,7 +68,7 @@ static int by_partner(const void *x, const void *y)
 }
 
 /* Sorts each rank's partners and adds up what stands twice. */
-static int merge(struct nt_traffic *t, struct nt_err *err)
+static int merge_edges(struct nt_traffic *t, struct nt_err *err)
 {
     NT_SCOPED struct nt_arena memory = {0};
     struct half *row = nt_arena_array(&memory, t->start[t->tasks], sizeof *row);
@@ -96,8 +97,8 @@ static int merge(struct nt_traffic *t, struct nt_err *err)
     return 0;
 }
 
-static int build(struct nt_traffic *t, const uint32_t (*pair)[2], const float *bytes, size_t n,
-                 struct nt_err *err)
+static int build_edges(struct nt_traffic *t, const uint32_t (*pair)[2], const float *bytes,
+                       size_t n, struct nt_err *err)
 {
     size_t halves = 2 * n;
     t->start = nt_arena_array(&t->memory, t->tasks + 2, sizeof *t->start);
@@ -105,8 +106,8 @@ static int build(struct nt_traffic *t, const uint32_t (*pair)[2], const float *b
     t->bytes = nt_arena_array(&t->memory, halves, sizeof *t->bytes);
     if (nt_arena_check(&t->memory, err) != 0)
         return -1;
-    scatter(t, pair, bytes, n);
-    return merge(t, err);
+    scatter_edges(t, pair, bytes, n);
+    return merge_edges(t, err);
 }
 
 static int start_with(size_t ntasks, struct nt_traffic **t, struct nt_err *err)
@@ -137,7 +138,7 @@ int nt_traffic_from_triples(size_t ntasks, const uint32_t (*pair)[2], const floa
     if (start_with(ntasks, &t, err) != 0)
         return -1;
     t->kind = NT_TRAFFIC_MATRIX;
-    if (build(t, pair, bytes, n, err) != 0) {
+    if (build_edges(t, pair, bytes, n, err) != 0) {
         nt_traffic_destroy(t);
         return -1;
     }
@@ -176,9 +177,9 @@ static bool add_stencil(const struct nt_traffic *t, struct builder *b)
         for (int d = 0; d < 3 && fits; d++) {
             size_t at = r / step[d] % n[d];
             if (at + 1 < n[d])
-                fits = add(b, r, r + step[d]);
+                fits = add_edge(b, r, r + step[d]);
             else if (t->periodic && n[d] > 2)
-                fits = add(b, r, r - at * step[d]);
+                fits = add_edge(b, r, r - at * step[d]);
         }
     }
     return fits;
@@ -193,17 +194,17 @@ static bool add_edges(const struct nt_traffic *t, struct builder *b)
         if (t->kind == NT_TRAFFIC_DOUBLING) {
             for (size_t bit = 1; bit < t->tasks && fits; bit <<= 1)
                 if ((r & bit) == 0 && (r | bit) < t->tasks)
-                    fits = add(b, r, r | bit);
+                    fits = add_edge(b, r, r | bit);
         } else if (r + 1 < t->tasks) {
-            fits = add(b, r, r + 1);
+            fits = add_edge(b, r, r + 1);
         } else if (t->kind == NT_TRAFFIC_RING && t->tasks > 2) {
-            fits = add(b, r, 0);
+            fits = add_edge(b, r, 0);
         }
     }
     return fits;
 }
 
-static int recognise(const char *pattern, struct nt_traffic *t, struct nt_err *err)
+static int recognise_pattern(const char *pattern, struct nt_traffic *t, struct nt_err *err)
 {
     static const struct {
         const char *name;
@@ -239,13 +240,13 @@ int nt_traffic_create(const char *pattern, size_t ntasks, struct nt_traffic **ou
     struct builder b = {.memory = &memory};
     if (start_with(ntasks, &t, err) != 0)
         return -1;
-    if (recognise(pattern, t, err) != 0)
+    if (recognise_pattern(pattern, t, err) != 0)
         goto fail;
     if (t->kind != NT_TRAFFIC_ALL && !add_edges(t, &b)) {
         nt_arena_check(&memory, err);
         goto fail;
     }
-    if (build(t, (const uint32_t(*)[2])b.pair, NULL, b.n, err) != 0)
+    if (build_edges(t, (const uint32_t(*)[2])b.pair, NULL, b.n, err) != 0)
         goto fail;
     if (t->kind == NT_TRAFFIC_ALL)
         t->total_bytes = (double)ntasks * (double)(ntasks - 1) / 2 * t->edge_bytes;

@@ -1,4 +1,4 @@
-/* Who talks with whom: a job's communication pattern as an undirected weighted graph of ranks. */
+/* A job's communication pattern as an undirected weighted graph of ranks. */
 #ifndef NT_TRAFFIC_H
 #define NT_TRAFFIC_H
 
@@ -12,7 +12,7 @@
 enum {
     NT_TASKS_MAX = 1048576,
     NT_TRAFFIC_EDGES_MAX = 67108864,
-    NT_TRAFFIC_MESSAGE_BYTES = 65536, /* of a named pattern, when nothing else is said */
+    NT_TRAFFIC_MESSAGE_BYTES = 65536, /* of a named pattern, the default */
 };
 
 enum nt_traffic_kind {

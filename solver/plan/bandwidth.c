@@ -13,17 +13,17 @@ static const double WINDOW_S = 0.3, SHORTEST_S = 0.01, WARM_UP_S = 0.04;
 /* A window holds this many transfers of 1 MiB where it may: then the start of a flow and its last
  * messages are a few percent of it. */
 static const double TRANSFERS = 8, TRANSFER_BYTES = 1048576;
-/* One flow alone this much faster than among all: they cannot all run at once. Then rounds keep
- * to a share of what all had together. */
+/* One flow alone is this much faster than among all: the network cannot carry all at once. Then a
+ * round's flows stay below a share of what all had together. */
 static const double crowded = 1.2, uncrowded_share = 0.9, undisturbed = 0.93;
 
 /* ---- rounds ---- */
 
-static void draw_links(struct nt_bw *b, uint32_t colour)
+static void plan_links(struct nt_bw *b, uint32_t colour)
 {
     for (size_t k = 0; k < b->hang->links; k++)
         if (b->colour[k] == colour)
-            nt_flow_schedule_join(&b->draft, b->hang->ends[k][0], b->hang->ends[k][1]);
+            nt_flow_schedule_join(&b->schedule, b->hang->ends[k][0], b->hang->ends[k][1]);
 }
 
 /* Every round of neighbours has one flow a host's link, so what all had in one and not in another
@@ -36,15 +36,15 @@ static bool was_disturbed(const struct nt_bw *b, const struct nt_bw_step *round)
     return round->middle_MBps < undisturbed * best;
 }
 
-static void draw(struct nt_bw *b, const struct nt_bw_step *s)
+static void plan_step(struct nt_bw *b, const struct nt_bw_step *s)
 {
-    struct nt_flow_schedule *d = &b->draft;
+    struct nt_flow_schedule *d = &b->schedule;
     nt_flow_schedule_clear(d);
     switch (s->kind) {
     case WARM_UP:
         nt_flow_schedule_shift(d, 0, SIZE_MAX);
         if (d->pairs == 0)
-            draw_links(b, 0);
+            plan_links(b, 0);
         break;
     case ALONE:
         if (b->first[0] != b->first[1])
@@ -59,10 +59,10 @@ static void draw(struct nt_bw *b, const struct nt_bw_step *s)
             nt_flow_schedule_shift(d, (int)s->parity, SIZE_MAX);
         break;
     case SHIFT_AGAIN:
-        nt_bw_draw_again(b, s->index, s->back);
+        nt_bw_repeat_hosts(b, s->index, s->back);
         return; /* has its direction */
     case LINKS:
-        draw_links(b, s->index);
+        plan_links(b, s->index);
         break;
     case FAN:
         nt_flow_schedule_fan(d, &b->fan, s->height, s->index);
@@ -71,7 +71,7 @@ static void draw(struct nt_bw *b, const struct nt_bw_step *s)
         nt_flow_schedule_spill(d, &b->fan, s->height, s->index, s->parity);
         break;
     case FAN_AGAIN:
-        nt_bw_look_at_groups(b, s->height, s->back);
+        nt_bw_mark_narrow_groups(b, s->height, s->back);
         nt_flow_schedule_again(d, &b->fan, s->height, b->marked);
         break;
     case PAIRS:
@@ -104,7 +104,7 @@ static double message_bytes(const struct nt_bw *b, double window)
     return size;
 }
 
-static void fill(struct nt_bw *b, const struct nt_bw_step *s, struct nt_order *order)
+static void fill_order(struct nt_bw *b, const struct nt_bw_step *s, struct nt_order *order)
 {
     bool warm = s->kind == WARM_UP || s->kind == ALONE;
     double window = warm ? fmin(WARM_UP_S, b->options.window_s) : window_s(b);
@@ -119,17 +119,17 @@ static void fill(struct nt_bw *b, const struct nt_bw_step *s, struct nt_order *o
     snprintf(order->phase, sizeof order->phase, "%s", nt_bw_phase(s));
 }
 
-static int next(struct nt_planner *planner, struct nt_order *order, struct nt_err *err)
+static int bandwidth_next(struct nt_planner *planner, struct nt_order *order, struct nt_err *err)
 {
     struct nt_bw *b = (struct nt_bw *)planner;
     (void)err;
     while (b->next_part == b->parts && b->step < b->steps) {
-        draw(b, &b->plan[b->step]);
+        plan_step(b, &b->plan[b->step]);
         nt_bw_split(b, &b->plan[b->step++]);
     }
     if (b->next_part == b->parts)
         return 0;
-    fill(b, &b->plan[b->step - 1], order);
+    fill_order(b, &b->plan[b->step - 1], order);
     b->next_part++;
     return 1;
 }
@@ -178,8 +178,8 @@ static void learn_alone(struct nt_bw *b, const struct nt_result *results, size_t
         b->limit_MBps = uncrowded_share * b->together_MBps;
 }
 
-static int tell(struct nt_planner *planner, const struct nt_result *results, size_t n,
-                struct nt_err *err)
+static int bandwidth_tell(struct nt_planner *planner, const struct nt_result *results, size_t n,
+                          struct nt_err *err)
 {
     struct nt_bw *b = (struct nt_bw *)planner;
     (void)err;
@@ -208,23 +208,24 @@ static int tell(struct nt_planner *planner, const struct nt_result *results, siz
     return 0;
 }
 
-static void lose(struct nt_planner *planner, uint32_t host)
+static void bandwidth_lose(struct nt_planner *planner, uint32_t host)
 {
     struct nt_bw *b = (struct nt_bw *)planner;
     if (host < b->hang->hosts)
-        b->draft.away[host] = true;
+        b->schedule.missing[host] = true;
 }
 
-static void destroy(struct nt_planner *planner)
+static void bandwidth_destroy(struct nt_planner *planner)
 {
     struct nt_bw *b = (struct nt_bw *)planner;
     nt_hang_destroy(b->hang);
-    nt_flow_schedule_fini(&b->draft);
+    nt_flow_schedule_fini(&b->schedule);
     nt_fan_fini(&b->fan);
     nt_object_destroy(b);
 }
 
-static const struct nt_planner_ops OPS = {next, tell, lose, destroy};
+static const struct nt_planner_ops OPS = {bandwidth_next, bandwidth_tell, bandwidth_lose,
+                                          bandwidth_destroy};
 
 /* ---- made, asked ---- */
 
@@ -241,7 +242,7 @@ static int check_options(struct nt_bandwidth_options *o, struct nt_err *err)
     return 0;
 }
 
-static int allocate(struct nt_bw *b, struct nt_err *err)
+static int allocate_steps(struct nt_bw *b, struct nt_err *err)
 {
     size_t v = b->hang->vertices + 1, links = b->hang->links + 1;
     b->colour = nt_arena_array(&b->base.memory, links, sizeof *b->colour);
@@ -263,7 +264,7 @@ static int allocate(struct nt_bw *b, struct nt_err *err)
     return 0;
 }
 
-int nt_bandwidth_create(const struct nt_model *model, const bool *absent,
+int nt_bandwidth_create(const struct nt_model *model, const bool *missing,
                         const struct nt_bandwidth_options *options, struct nt_planner **out,
                         struct nt_err *err)
 {
@@ -275,17 +276,17 @@ int nt_bandwidth_create(const struct nt_model *model, const bool *absent,
     if (options != NULL)
         b->options = *options;
     if (check_options(&b->options, err) != 0 || nt_hang_create(model, &b->hang, err) != 0 ||
-        nt_flow_schedule_init(&b->draft, b->hang, b->options.max_load, err) != 0 ||
-        nt_fan_init(&b->fan, b->hang, err) != 0 || allocate(b, err) != 0)
+        nt_flow_schedule_init(&b->schedule, b->hang, b->options.max_load, err) != 0 ||
+        nt_fan_init(&b->fan, b->hang, err) != 0 || allocate_steps(b, err) != 0)
         goto fail;
     for (size_t h = 0; h < model->hosts; h++)
-        b->draft.away[h] = model->missing[h] || (absent != NULL && absent[h]);
+        b->schedule.missing[h] = model->missing[h] || (missing != NULL && missing[h]);
     if (nt_bw_program(b, err) != 0)
         goto fail;
     *out = &b->base;
     return 0;
 fail:
-    destroy(&b->base);
+    bandwidth_destroy(&b->base);
     return -1;
 }
 

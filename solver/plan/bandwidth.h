@@ -10,7 +10,7 @@
  *               not, every later round is split into parts of what they had together, each with
  *               whole groups
  *   host-links  neighbours on a switch, in both pairings and both directions; rounds in which
- *               everybody was slower than in another one again; hosts below their leaf's median by
+ *               all hosts were slower than in another one again; hosts below their leaf's median by
  *               4 sd again with the best partner. Links between hosts: in rounds of disjoint links,
  *               both directions
  *   tiers       fan: about a third of the groups below a parent send with all their hosts to the
@@ -47,15 +47,15 @@ struct nt_bandwidth_options {
                           time, 0..1; 0: all. Below 1 most links are lower bounds only */
 };
 
-/* model: as inferred; missing hosts take no part, nor those of absent (may be NULL; hosts of
- * them). It need not live on. */
-int nt_bandwidth_create(const struct nt_model *model, const bool *absent,
+/* model: as inferred, not kept; its missing hosts take no part, nor those that missing (hosts of
+ * them, may be NULL) names. */
+int nt_bandwidth_create(const struct nt_model *model, const bool *missing,
                         const struct nt_bandwidth_options *options, struct nt_planner **out,
                         struct nt_err *err);
 
 /* The most rounds that are still to come, of all phases or of the one named ("tiers"): repetitions
- * that turn out needless are never ordered. After a warm-up that found the network crowded it
- * counts with as many parts a round as were needed so far. planner must come from
+ * that turn out needless are left out. After a warm-up that found that the network cannot carry all
+ * flows at once it assumes as many parts a round as were needed so far. planner must come from
  * nt_bandwidth_create. */
 size_t nt_bandwidth_rounds_left(const struct nt_planner *planner);
 size_t nt_bandwidth_phase_left(const struct nt_planner *planner, const char *phase);

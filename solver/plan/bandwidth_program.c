@@ -30,10 +30,10 @@ const char *nt_bw_phase(const struct nt_bw_step *s)
     return "ladder";
 }
 
-static int add(struct nt_bw *b, struct nt_bw_step s, struct nt_err *err)
+static int add_step(struct nt_bw *b, struct nt_bw_step s, struct nt_err *err)
 {
     b->plan =
-        nt_arena_grow(&b->base.memory, b->plan, &b->steps_room, b->steps + 1, sizeof *b->plan);
+        nt_arena_grow(&b->base.memory, b->plan, &b->steps_capacity, b->steps + 1, sizeof *b->plan);
     if (nt_arena_check(&b->base.memory, err) != 0)
         return -1;
     b->plan[b->steps++] = s;
@@ -43,10 +43,10 @@ static int add(struct nt_bw *b, struct nt_bw_step s, struct nt_err *err)
 static int add_both(struct nt_bw *b, struct nt_bw_step s, struct nt_err *err)
 {
     s.back = false;
-    if (add(b, s, err) != 0)
+    if (add_step(b, s, err) != 0)
         return -1;
     s.back = true;
-    return add(b, s, err);
+    return add_step(b, s, err);
 }
 
 /* Links between hosts: each gets the first round in which both ends are free (Vizing's bound is
@@ -97,7 +97,7 @@ static int plan_host_links(struct nt_bw *b, struct nt_err *err)
             return -1;
     for (size_t k = 0, steps = b->steps; k < steps; k++)
         if (b->plan[k].kind == SHIFT &&
-            add(b, (struct nt_bw_step){.kind = SHIFT_REPEAT, .index = (uint32_t)k}, err) != 0)
+            add_step(b, (struct nt_bw_step){.kind = SHIFT_REPEAT, .index = (uint32_t)k}, err) != 0)
             return -1;
     for (uint32_t k = 0; k < AGAIN && most > 0; k++)
         if (add_both(b, (struct nt_bw_step){.kind = SHIFT_AGAIN, .index = k}, err) != 0)
@@ -127,7 +127,7 @@ static int plan_fans(struct nt_bw *b, uint32_t height, struct nt_err *err)
     return add_both(b, (struct nt_bw_step){.kind = FAN_AGAIN, .height = height}, err);
 }
 
-static uint32_t highest(const struct nt_bw *b)
+static uint32_t highest_tier(const struct nt_bw *b)
 {
     uint32_t top = b->fan.highest;
     return b->options.highest > 0 && b->options.highest + 1 < top ? b->options.highest + 1 : top;
@@ -135,10 +135,10 @@ static uint32_t highest(const struct nt_bw *b)
 
 static int plan_tiers(struct nt_bw *b, struct nt_err *err)
 {
-    for (uint32_t height = 2; height <= highest(b); height++)
+    for (uint32_t height = 2; height <= highest_tier(b); height++)
         if (plan_fans(b, height, err) != 0)
             return -1;
-    for (uint32_t height = 2; height <= highest(b); height++)
+    for (uint32_t height = 2; height <= highest_tier(b); height++)
         for (uint32_t parity = 0; parity < 2; parity++)
             if (add_both(b, (struct nt_bw_step){PAIRS, height, 0, parity, false, 0}, err) != 0)
                 return -1;
@@ -149,13 +149,14 @@ static int plan_ladder(struct nt_bw *b, struct nt_err *err)
 {
     size_t hosts = most_at_a_switch(b->hang);
     for (size_t k = 1; k < hosts / 2; k *= 2)
-        if (add(b, (struct nt_bw_step){.kind = SHIFT_LADDER, .index = (uint32_t)k}, err) != 0)
+        if (add_step(b, (struct nt_bw_step){.kind = SHIFT_LADDER, .index = (uint32_t)k}, err) != 0)
             return -1;
-    for (uint32_t height = 2; height <= highest(b); height++) {
-        nt_flow_schedule_clear(&b->draft);
-        size_t flows = nt_flow_schedule_pairs(&b->draft, &b->fan, height, 0, SIZE_MAX);
+    for (uint32_t height = 2; height <= highest_tier(b); height++) {
+        nt_flow_schedule_clear(&b->schedule);
+        size_t flows = nt_flow_schedule_pairs(&b->schedule, &b->fan, height, 0, SIZE_MAX);
         for (size_t k = 1; k < flows; k *= 2)
-            if (add(b, (struct nt_bw_step){.kind = LADDER, .height = height, .index = (uint32_t)k},
+            if (add_step(
+                    b, (struct nt_bw_step){.kind = LADDER, .height = height, .index = (uint32_t)k},
                     err) != 0)
                 return -1;
     }
@@ -165,8 +166,8 @@ static int plan_ladder(struct nt_bw *b, struct nt_err *err)
 int nt_bw_program(struct nt_bw *b, struct nt_err *err)
 {
     unsigned phases = b->options.phases;
-    if (add(b, (struct nt_bw_step){.kind = WARM_UP}, err) != 0 ||
-        add(b, (struct nt_bw_step){.kind = ALONE}, err) != 0)
+    if (add_step(b, (struct nt_bw_step){.kind = WARM_UP}, err) != 0 ||
+        add_step(b, (struct nt_bw_step){.kind = ALONE}, err) != 0)
         return -1;
     if ((phases & NT_BANDWIDTH_HOST_LINKS) && plan_host_links(b, err) != 0)
         return -1;

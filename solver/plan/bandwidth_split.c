@@ -40,10 +40,10 @@ static uint32_t own_end(const struct nt_bw_step *s, const uint32_t *pair, bool o
     return pair[s->back == own];
 }
 
-/* First fit in the order of the draft. */
+/* First fit in the order of the schedule. */
 static void deal_parts(struct nt_bw *b, const struct nt_bw_step *s)
 {
-    const struct nt_flow_schedule *d = &b->draft;
+    const struct nt_flow_schedule *d = &b->schedule;
     uint32_t *flows = d->list, *seen = d->list2;
     size_t groups = 0;
     memset(flows, 0, b->hang->vertices * sizeof *flows);
@@ -67,7 +67,7 @@ static void deal_parts(struct nt_bw *b, const struct nt_bw_step *s)
 
 void nt_bw_split(struct nt_bw *b, const struct nt_bw_step *s)
 {
-    const struct nt_flow_schedule *d = &b->draft;
+    const struct nt_flow_schedule *d = &b->schedule;
     size_t n = 0;
     b->next_part = 0;
     b->parts = d->pairs > 0;

@@ -1,4 +1,4 @@
-/* What bandwidth.c, bandwidth_program.c and bandwidth_look.c share. */
+/* What bandwidth.c, bandwidth_program.c and bandwidth_followup.c share. */
 #ifndef NT_BANDWIDTH_WORK_H
 #define NT_BANDWIDTH_WORK_H
 
@@ -10,7 +10,7 @@ enum nt_bw_kind {
     WARM_UP, /* all that the first round has */
     ALONE,   /* one flow of it by itself */
     SHIFT,
-    SHIFT_REPEAT, /* a SHIFT in which everybody was slower than in another one */
+    SHIFT_REPEAT, /* a SHIFT in which all hosts were slower than in another one */
     SHIFT_AGAIN,
     LINKS,
     FAN,
@@ -32,10 +32,10 @@ struct nt_bw {
     struct nt_planner base;
     struct nt_bandwidth_options options;
     struct nt_hang *hang;
-    struct nt_flow_schedule draft;
+    struct nt_flow_schedule schedule;
     struct nt_fan fan;
     uint32_t *colour; /* links between hosts: in which round of disjoint links; else UINT32_MAX */
-    size_t steps, steps_room, step;
+    size_t steps, steps_capacity, step;
     struct nt_bw_step *plan;
     double *most;      /* channels: the most that a round carried; NaN */
     double *load;      /* channels: of a round */
@@ -43,12 +43,12 @@ struct nt_bw {
     bool *marked;      /* vertices */
     float *value;      /* vertices: scratch for medians */
     double rate_MBps;  /* of a flow, median of the rounds at host links; NaN */
-    /* what the network carries at once, as the warm-up told: */
+    /* what the network carries at once, as the warm-up showed: */
     double limit_MBps;                /* INFINITY: all that hosts send */
     double together_MBps, first_MBps; /* all flows of the warm-up; the one that is then alone */
     uint32_t first[2];                /* the ends of that one; equal: none */
-    /* the round that was drawn up, in parts that the network can carry: */
-    uint32_t (*pair)[2]; /* hosts: the draft's, sorted by part */
+    /* the planned round, in parts that the network can carry: */
+    uint32_t (*pair)[2]; /* hosts: the schedule's, sorted by part */
     uint32_t *part;      /* vertices: number of the part that the group below it sends in */
     double *sum;         /* hosts: what a part may come to, MB/s */
     size_t *cut;         /* parts + 1: pair[cut[k]..cut[k + 1]) is part k */
@@ -59,15 +59,15 @@ struct nt_bw {
 int nt_bw_program(struct nt_bw *b, struct nt_err *err);
 const char *nt_bw_phase(const struct nt_bw_step *step);
 
-/* bandwidth_look.c: rounds that follow from what was found. Hosts below their leaf's limit with
- * the best partner; turn tells repetitions apart. into: towards the hosts. */
-void nt_bw_draw_again(struct nt_bw *b, size_t turn, bool into);
+/* bandwidth_followup.c: rounds that follow from the results. Hosts below their leaf's limit with
+ * the best partner; turn numbers the repetitions. into: towards the hosts. */
+void nt_bw_repeat_hosts(struct nt_bw *b, size_t turn, bool into);
 
 /* Marks groups below parents of the height that carried less than another one and less than their
  * hosts could; in what is to take their flows, those known to be narrow get fewer. */
-void nt_bw_look_at_groups(struct nt_bw *b, uint32_t height, bool into);
+void nt_bw_mark_narrow_groups(struct nt_bw *b, uint32_t height, bool into);
 
-/* bandwidth_split.c: the draft's pairs into b->pair and b->cut. Flows that a group sends stay
+/* bandwidth_split.c: the schedule's pairs into b->pair and b->cut. Flows that a group sends stay
  * together; groups go into one part as long as it stays under the limit. */
 void nt_bw_split(struct nt_bw *b, const struct nt_bw_step *step);
 

@@ -13,10 +13,10 @@ static const double READING_US = 20e3;           /* what a reading may take */
 static const double CHI_SQUARE_2_MEDIAN = 0.693; /* over 2: of a variance from three batches */
 
 /* Few hosts: there must be pairs under one switch of four among the random ones. */
-static unsigned random_legs(size_t seats)
+static unsigned random_matchings(size_t seats)
 {
-    unsigned legs = seats < 200 ? 5 : 2;
-    return seats - 1 < legs ? (unsigned)seats - 1 : legs;
+    unsigned matchings = seats < 200 ? 5 : 2;
+    return seats - 1 < matchings ? (unsigned)seats - 1 : matchings;
 }
 
 int nt_calibrate_init(struct nt_calibrate *c, size_t seats, uint32_t pings, struct nt_err *err)
@@ -25,11 +25,11 @@ int nt_calibrate_init(struct nt_calibrate *c, size_t seats, uint32_t pings, stru
         .seats = seats, .pings = pings, .batches = BATCHES_FIRST, .most = BATCHES_MAX};
     if (seats < 2)
         return 0;
-    c->legs = 2 + random_legs(seats);
-    c->room = c->legs * (seats / 2);
-    c->pair = calloc(c->room, sizeof *c->pair);
+    c->matchings = 2 + random_matchings(seats);
+    c->capacity = c->matchings * (seats / 2);
+    c->pair = calloc(c->capacity, sizeof *c->pair);
     c->order = calloc(seats, sizeof *c->order);
-    c->scratch = calloc(c->room, sizeof *c->scratch);
+    c->scratch = calloc(c->capacity, sizeof *c->scratch);
     if (c->pair == NULL || c->order == NULL || c->scratch == NULL) {
         nt_calibrate_fini(c);
         return nt_err_set(err, NT_ERR_SYSTEM, "no memory for a sweep of %zu hosts", seats);
@@ -47,12 +47,12 @@ void nt_calibrate_fini(struct nt_calibrate *c)
     *c = (struct nt_calibrate){0};
 }
 
-static void begin_leg(struct nt_calibrate *c, struct nt_rng *rng)
+static void begin_matching(struct nt_calibrate *c, struct nt_rng *rng)
 {
     c->from = c->count;
-    if (c->leg >= 2)
+    if (c->matching >= 2)
         nt_rng_shuffle(rng, c->order, c->seats);
-    for (size_t i = c->leg == 1; i + 1 < c->seats && c->count < c->room; i += 2)
+    for (size_t i = c->matching == 1; i + 1 < c->seats && c->count < c->capacity; i += 2)
         memcpy(c->pair[c->count++], &c->order[i], sizeof *c->pair);
 }
 
@@ -60,19 +60,19 @@ int nt_calibrate_next(struct nt_calibrate *c, struct nt_rng *rng)
 {
     if (c->second)
         return 1;
-    while (c->leg < c->legs) {
-        if (c->leg == 0 && c->count > 0) /* the first one again, with more batches */
+    while (c->matching < c->matchings) {
+        if (c->matching == 0 && c->count > 0) /* the first one again, with more batches */
             return 1;
-        begin_leg(c, rng);
+        begin_matching(c, rng);
         if (c->count > c->from)
             return 1;
-        c->leg++;
+        c->matching++;
     }
     return 0;
 }
 
-/* From the standard errors within readings (median: accidents), or no idea. Of a few pairs they may
- * all be small by chance, and classes would run into one: those get all that may be. */
+/* From the standard errors within readings (the median: outliers), or unknown. Of a few pairs they
+ * may all be small by chance, and classes would merge: those get the most batches. */
 static uint32_t batches_for(const float *se, size_t n, uint32_t had, float *scratch)
 {
     size_t seen = 0;
@@ -89,7 +89,7 @@ static uint32_t batches_for(const float *se, size_t n, uint32_t had, float *scra
 }
 
 /* Where pings are slow a round is not to take much longer for them than it does anyway. */
-static uint32_t affordable(const struct nt_calibrate *c, const float *ln)
+static uint32_t affordable_batches(const struct nt_calibrate *c, const float *ln)
 {
     size_t n = 0;
     for (size_t k = 0; k < c->count - c->from; k++)
@@ -102,9 +102,9 @@ static uint32_t affordable(const struct nt_calibrate *c, const float *ln)
     return (uint32_t)most;
 }
 
-static bool settle(struct nt_calibrate *c, const float *ln, const float *se)
+static bool settle_batches(struct nt_calibrate *c, const float *ln, const float *se)
 {
-    c->most = affordable(c, ln);
+    c->most = affordable_batches(c, ln);
     uint32_t want = batches_for(se, c->count - c->from, c->batches, c->scratch);
     want = want < c->most ? want : c->most;
     bool again = 2 * want > 3 * c->batches;
@@ -115,9 +115,9 @@ static bool settle(struct nt_calibrate *c, const float *ln, const float *se)
 
 void nt_calibrate_tell(struct nt_calibrate *c, const float *ln, const float *se)
 {
-    if (!c->settled && !settle(c, ln, se))
+    if (!c->settled && !settle_batches(c, ln, se))
         return;
     if (c->second)
-        c->leg++;
+        c->matching++;
     c->second = !c->second;
 }

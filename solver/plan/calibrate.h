@@ -1,7 +1,7 @@
 /* The first rounds of an adaptive sweep, for calibration.h.
  *
  * Neighbours in the order of the hosts (who are often neighbours in the network too), then random
- * matchings; each pair twice, in different rounds. The first round also tells how many batches a
+ * matchings; each pair twice, in different rounds. The first round also shows how many batches a
  * reading needs for a relative sd of about 1.2 %, or as many as take 20 ms; it is measured again
  * when that is many more than it had. */
 #ifndef NT_CALIBRATE_H
@@ -16,17 +16,17 @@
 
 struct nt_calibrate {
     size_t seats;
-    unsigned legs, leg;  /* a leg is a matching that is measured twice */
-    bool second;         /* the leg's second round is next */
-    bool settled;        /* the number of batches is */
-    uint32_t pings;      /* of a batch */
-    uint32_t batches;    /* of a reading */
-    uint32_t most;       /* batches that a reading may have */
-    size_t from;         /* first pair of this leg */
-    size_t count, room;  /* pairs */
-    uint32_t (*pair)[2]; /* seats; owned */
-    uint32_t *order;     /* seats, shuffled for random legs */
-    float *scratch;      /* a number a pair */
+    unsigned matchings, matching; /* each is measured twice */
+    bool second;                  /* the second round of this matching is next */
+    bool settled;                 /* the number of batches is */
+    uint32_t pings;               /* of a batch */
+    uint32_t batches;             /* of a reading */
+    uint32_t most;                /* batches that a reading may have */
+    size_t from;                  /* first pair of this matching */
+    size_t count, capacity;       /* pairs */
+    uint32_t (*pair)[2];          /* seats; owned */
+    uint32_t *order;              /* seats, shuffled for random matchings */
+    float *scratch;               /* a number a pair */
 };
 
 int nt_calibrate_init(struct nt_calibrate *calibrate, size_t seats, uint32_t pings,

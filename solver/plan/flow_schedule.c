@@ -19,12 +19,12 @@ int nt_flow_schedule_init(struct nt_flow_schedule *d, const struct nt_hang *hang
 {
     size_t n = hang->hosts + 1, v = hang->vertices + 1;
     *d = (struct nt_flow_schedule){.hang = hang, .max_load = max_load};
-    d->away = nt_arena_array(&d->memory, n, sizeof *d->away);
+    d->missing = nt_arena_array(&d->memory, n, sizeof *d->missing);
     d->quality = nt_arena_array(&d->memory, v, sizeof *d->quality);
     d->pair = nt_arena_array(&d->memory, n, sizeof *d->pair);
     d->busy = nt_arena_array(&d->memory, n, sizeof *d->busy);
     d->closed = nt_arena_array(&d->memory, v, sizeof *d->closed);
-    d->room = nt_arena_array(&d->memory, v, sizeof *d->room);
+    d->receivers = nt_arena_array(&d->memory, v, sizeof *d->receivers);
     d->load = nt_arena_array(&d->memory, v, sizeof *d->load);
     d->list = nt_arena_array(&d->memory, v, sizeof *d->list);
     d->list2 = nt_arena_array(&d->memory, v, sizeof *d->list2);
@@ -43,14 +43,14 @@ void nt_flow_schedule_clear(struct nt_flow_schedule *d)
     d->pairs = 0;
     memset(d->busy, 0, h->hosts * sizeof *d->busy);
     memset(d->closed, 0, h->vertices * sizeof *d->closed);
-    memset(d->room, 0, h->vertices * sizeof *d->room);
+    memset(d->receivers, 0, h->vertices * sizeof *d->receivers);
     memset(d->load, 0, h->vertices * sizeof *d->load);
     for (size_t k = h->tree ? h->reached : 0; k-- > 0;) {
         uint32_t v = h->order[k];
         if (v < h->hosts)
-            d->room[v] = !d->away[v];
+            d->receivers[v] = !d->missing[v];
         if (k > 0)
-            d->room[h->parent[v]] += d->room[v];
+            d->receivers[h->parent[v]] += d->receivers[v];
     }
 }
 
@@ -65,7 +65,7 @@ void nt_flow_schedule_turn(struct nt_flow_schedule *d)
 
 bool nt_flow_schedule_join(struct nt_flow_schedule *d, uint32_t from, uint32_t to)
 {
-    if (from == to || d->away[from] || d->away[to] || d->busy[from] || d->busy[to])
+    if (from == to || d->missing[from] || d->missing[to] || d->busy[from] || d->busy[to])
         return false;
     d->busy[from] = d->busy[to] = true;
     d->pair[d->pairs][0] = from;
@@ -82,7 +82,7 @@ static size_t own_hosts(struct nt_flow_schedule *d, uint32_t v)
     size_t n = 0;
     for (uint32_t i = h->graph.start[v]; i < h->graph.start[v + 1]; i++) {
         uint32_t w = h->graph.to[i];
-        if (w < h->hosts && !d->away[w])
+        if (w < h->hosts && !d->missing[w])
             d->list[n++] = w;
     }
     return n;
@@ -126,8 +126,8 @@ static int by_size(const void *a, const void *b)
  * slow receiver pushes the others' downlinks to the edge too. */
 static const double turn_share = 0.34, tight_share = 0.45;
 
-static void deal(struct nt_fan *f, const struct nt_hang *h, uint32_t v, struct group *g,
-                 uint32_t *used)
+static void deal_groups(struct nt_fan *f, const struct nt_hang *h, uint32_t v, struct group *g,
+                        uint32_t *used)
 {
     size_t n = 0, all = nt_hang_count(h, v);
     for (uint32_t i = h->first[v]; i < h->first[v + 1]; i++) {
@@ -159,7 +159,7 @@ static void measure_heights(struct nt_fan *f, const struct nt_hang *h)
 }
 
 /* Seats alternate along the tree, so that neighbours can receive from each other. */
-static int seat_the_tight(struct nt_fan *f, const struct nt_hang *h, struct nt_err *err)
+static int number_tight_parents(struct nt_fan *f, const struct nt_hang *h, struct nt_err *err)
 {
     NT_SCOPED struct nt_arena memory = {0};
     uint32_t *next = nt_arena_array(&memory, f->highest + 1, sizeof *next);
@@ -190,8 +190,8 @@ int nt_fan_init(struct nt_fan *f, const struct nt_hang *h, struct nt_err *err)
         measure_heights(f, h);
         for (size_t k = 0; k < h->reached; k++)
             if (f->height[h->order[k]] >= 2)
-                deal(f, h, h->order[k], g, used);
-        rc = seat_the_tight(f, h, err);
+                deal_groups(f, h, h->order[k], g, used);
+        rc = number_tight_parents(f, h, err);
     }
     if (rc != 0)
         nt_fan_fini(f);
@@ -201,10 +201,10 @@ int nt_fan_init(struct nt_fan *f, const struct nt_hang *h, struct nt_err *err)
 /* ---- flows between groups ---- */
 
 /* One receiver less below v and all above it; what is closed is not counted above. */
-static void take(struct nt_flow_schedule *d, uint32_t v)
+static void take_vertex(struct nt_flow_schedule *d, uint32_t v)
 {
     for (bool counted = true; v != NT_NO_VERTEX; v = d->hang->parent[v]) {
-        d->room[v] -= counted;
+        d->receivers[v] -= counted;
         d->load[v]++;
         counted = counted && !d->closed[v];
     }
@@ -224,7 +224,7 @@ static uint32_t pick_below(const struct nt_flow_schedule *d, uint32_t v, uint32_
         double least = INFINITY;
         for (uint32_t i = h->first[v]; i < h->first[v + 1]; i++) {
             uint32_t c = h->child[i];
-            if (d->closed[c] || d->room[c] == 0 || c == except)
+            if (d->closed[c] || d->receivers[c] == 0 || c == except)
                 continue;
             double share = (d->load[c] + 1) / (nt_hang_count(h, c) * d->quality[c]);
             share *= c < h->hosts ? own_host : 1;
@@ -263,7 +263,7 @@ static size_t gcd(size_t a, size_t b)
 
 /* The k-th of the hosts below v in an order that spreads over its branches: steps of the golden
  * section, which is what is left of a number line when it is filled evenly. */
-static uint32_t spread(const struct nt_hang *h, uint32_t v, size_t k)
+static uint32_t spread_host(const struct nt_hang *h, uint32_t v, size_t k)
 {
     size_t n = nt_hang_count(h, v), step = (size_t)(0.618 * (double)n) + 1;
     while (gcd(step, n) != 1)
@@ -271,7 +271,7 @@ static uint32_t spread(const struct nt_hang *h, uint32_t v, size_t k)
     return h->host[h->head[v] + k * step % n];
 }
 
-static size_t allowed(const struct nt_flow_schedule *d, size_t hosts)
+static size_t allowed_flows(const struct nt_flow_schedule *d, size_t hosts)
 {
     return (size_t)fmax(1, floor(d->max_load * (double)hosts + 1e-9));
 }
@@ -281,7 +281,7 @@ static void close_group(struct nt_flow_schedule *d, uint32_t c)
 {
     d->closed[c] = true;
     for (uint32_t v = d->hang->parent[c]; v != NT_NO_VERTEX; v = d->hang->parent[v])
-        d->room[v] -= d->room[c];
+        d->receivers[v] -= d->receivers[c];
 }
 
 static void send_one(struct nt_flow_schedule *d, uint32_t parent, uint32_t from, bool outside)
@@ -289,10 +289,10 @@ static void send_one(struct nt_flow_schedule *d, uint32_t parent, uint32_t from,
     uint32_t to = outside ? pick_outside(d, parent) : pick_below(d, parent, NT_NO_VERTEX);
     if (to == NT_NO_VERTEX && outside)
         to = pick_below(d, parent, NT_NO_VERTEX);
-    if (to == NT_NO_VERTEX || d->away[from] || d->busy[from])
+    if (to == NT_NO_VERTEX || d->missing[from] || d->busy[from])
         return;
     nt_flow_schedule_join(d, from, to);
-    take(d, to);
+    take_vertex(d, to);
 }
 
 /* The closed groups below a parent send, one host each in turn; every other flow outside when
@@ -305,10 +305,10 @@ static void send_all(struct nt_flow_schedule *d, uint32_t parent, bool outside)
         more = false;
         for (uint32_t i = h->first[parent]; i < h->first[parent + 1]; i++) {
             uint32_t c = h->child[i];
-            if (!d->closed[c] || k >= allowed(d, nt_hang_count(h, c)))
+            if (!d->closed[c] || k >= allowed_flows(d, nt_hang_count(h, c)))
                 continue;
             more = true;
-            send_one(d, parent, spread(h, c, k), outside && k % 2 == 1);
+            send_one(d, parent, spread_host(h, c, k), outside && k % 2 == 1);
         }
     }
 }
@@ -423,7 +423,7 @@ static size_t group_size(const struct nt_hang *h, uint32_t parent, uint32_t grou
 /* A parent's hosts are the first of its children. */
 static uint32_t group_host(const struct nt_hang *h, uint32_t parent, uint32_t group, size_t k)
 {
-    return group == parent ? h->child[h->first[parent] + k] : spread(h, group, k);
+    return group == parent ? h->child[h->first[parent] + k] : spread_host(h, group, k);
 }
 
 static size_t join_groups(struct nt_flow_schedule *d, uint32_t parent, uint32_t from, uint32_t to,
@@ -432,12 +432,12 @@ static size_t join_groups(struct nt_flow_schedule *d, uint32_t parent, uint32_t 
     const struct nt_hang *h = d->hang;
     size_t n = group_size(h, parent, from), m = group_size(h, parent, to), i = 0, j = 0;
     size_t full = n < m ? n : m, joined = 0;
-    size_t limit = most < allowed(d, full) ? most : allowed(d, full);
+    size_t limit = most < allowed_flows(d, full) ? most : allowed_flows(d, full);
     while (i < n && j < m && joined < limit) {
         uint32_t a = group_host(h, parent, from, i), b = group_host(h, parent, to, j);
-        if (d->away[a])
+        if (d->missing[a])
             i++;
-        else if (d->away[b])
+        else if (d->missing[b])
             j++;
         else {
             joined += nt_flow_schedule_join(d, a, b);

@@ -1,4 +1,5 @@
-/* A round of flows while it is drawn up: who is free, who has been chosen. Used by bandwidth.c. */
+/* A round of flows while it is planned: which hosts are free, which pairs are chosen. Used by
+ * bandwidth.c. */
 #ifndef NT_FLOW_SCHEDULE_H
 #define NT_FLOW_SCHEDULE_H
 
@@ -13,13 +14,13 @@
 struct nt_flow_schedule {
     const struct nt_hang *hang; /* borrowed */
     double max_load;            /* in (0, 1] */
-    bool *away;                 /* hosts: take no part at all; the owner sets it */
-    double *quality; /* vertices: what it takes in, against its like: 1 as far as is known */
+    bool *missing;              /* hosts: take no part at all; the owner sets it */
+    double *quality; /* vertices: what it receives, relative to its class: 1 if unknown */
     size_t pairs;
     uint32_t (*pair)[2];
     bool *busy;             /* hosts: have a partner in this round */
-    bool *closed;           /* vertices: nobody below receives in this round */
-    uint32_t *room;         /* vertices: hosts below that could still receive */
+    bool *closed;           /* vertices: no host below receives in this round */
+    uint32_t *receivers;    /* vertices: hosts below that could still receive */
     uint32_t *load;         /* vertices: flows into it */
     uint32_t *list;         /* room for vertices: scratch */
     uint32_t *list2;        /* as well */
@@ -34,12 +35,12 @@ void nt_flow_schedule_fini(struct nt_flow_schedule *d);
 void nt_flow_schedule_clear(struct nt_flow_schedule *d);
 void nt_flow_schedule_turn(struct nt_flow_schedule *d);
 
-/* False when one of the two is away or has a partner. */
+/* False when one of the two is missing or has a partner. */
 bool nt_flow_schedule_join(struct nt_flow_schedule *d, uint32_t from, uint32_t to);
 
 /* Neighbours among the hosts of each switch: places 0-1, 2-3, ... (parity 0) or 1-2, 3-4, ... and
  * the last with the first (parity 1); of three hosts also the last with the first (parity 2), else
- * one slow host in the middle would be all that they meet. At most `most` pairs a switch. */
+ * one slow host in the middle would be their only partner. At most `most` pairs a switch. */
 void nt_flow_schedule_shift(struct nt_flow_schedule *d, int parity, size_t most);
 
 /* A tree only: parents are the switches that have switches below them. Which groups send when. */

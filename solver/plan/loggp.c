@@ -23,9 +23,9 @@ struct track {
     size_t rail, group;
     size_t runs;
     size_t class[NT_LOGGP_CLASSES_MAX]; /* runs of them */
-    struct nt_run run[NT_LOGGP_CLASSES_MAX];
+    struct nt_loggp_series run[NT_LOGGP_CLASSES_MAX];
     enum nt_loggp_step step;
-    struct nt_wants wants; /* of this step */
+    struct nt_loggp_requests requests; /* of this step */
 };
 
 struct planner {
@@ -33,25 +33,26 @@ struct planner {
     struct nt_path_classes classes;
     size_t hosts, rails, tracks;
     char rail[NT_LOGGP_RAILS_MAX + 1][32];
-    double max_bytes, round_s, longest_s, seconds, lap_s;
+    double max_bytes, round_s, longest_s, seconds, round_overhead_s;
     double used_s; /* by the orders so far */
     bool *lost;
     struct track *track;
-    struct track *now; /* whose want was ordered last */
-    struct nt_want ordered;
+    struct track *now; /* whose request was ordered last */
+    struct nt_loggp_request ordered;
     uint32_t (*pair)[2]; /* NT_LOGGP_CLASSES_MAX */
 };
 
 /* ---- times ---- */
-/* What one PRTT of the want takes in the slowest of the track's classes, in s. */
-static double turn_s(const struct track *t, const struct nt_want *want, struct nt_point *room)
+/* What one PRTT of the request takes in the slowest of the track's classes, in s. */
+static double turn_s(const struct track *t, const struct nt_loggp_request *request,
+                     struct nt_point *scratch)
 {
     double slowest = 0;
     for (size_t k = 0; k < t->runs; k++) {
-        size_t n = nt_prtt_curve(t->run[k].m, t->run[k].n, room);
-        double one = nt_curve_time_us(room, n, want->bytes);
-        double next = fmax(want->delay_us, one);
-        slowest = fmax(slowest, 2 * one + (want->count - 1) * next + want->hold_us);
+        size_t n = nt_prtt_curve(t->run[k].m, t->run[k].n, scratch);
+        double one = nt_curve_time_us(scratch, n, request->bytes);
+        double next = fmax(request->delay_us, one);
+        slowest = fmax(slowest, 2 * one + (request->count - 1) * next + request->hold_us);
     }
     return slowest * 1e-6;
 }
@@ -64,7 +65,7 @@ static size_t longest_run(const struct track *t)
     return n;
 }
 
-static uint32_t repeats(const struct planner *p, double turn)
+static uint32_t repeats_in_round(const struct planner *p, double turn)
 {
     /* so many that the lowest tenth means something, where that does not take too long */
     double n = fmax(p->round_s / turn, fmin(REPEATS_GOOD, GOOD_ROUNDS * p->round_s / turn));
@@ -80,19 +81,20 @@ static bool all_closed(const struct track *t)
     return true;
 }
 
-/* Moves the track on until it wants something or is done. */
-static int advance(const struct planner *p, struct track *t, struct nt_err *err)
+/* Advances the track until it has a request or is done. */
+static int advance_track(const struct planner *p, struct track *t, struct nt_err *err)
 {
-    while (t->step != NT_STEP_DONE && t->wants.at == t->wants.n) {
-        bool more = (t->step == NT_STEP_BETWEEN || t->step == NT_STEP_ENDS) && t->wants.n > 0;
+    while (t->step != NT_STEP_DONE && t->requests.at == t->requests.n) {
+        bool more = (t->step == NT_STEP_BETWEEN || t->step == NT_STEP_ENDS) && t->requests.n > 0;
         if (all_closed(t))
             t->step = NT_STEP_DONE;
         else if (!more)
             t->step++;
-        t->wants.at = 0;
+        t->requests.at = 0;
         if (t->step == NT_STEP_DONE)
-            t->wants.n = 0;
-        else if (nt_loggp_wants(t->step, t->run, t->runs, p->max_bytes, &t->wants, err) != 0)
+            t->requests.n = 0;
+        else if (nt_loggp_requests_make(t->step, t->run, t->runs, p->max_bytes, &t->requests,
+                                        err) != 0)
             return -1;
     }
     return 0;
@@ -101,7 +103,7 @@ static int advance(const struct planner *p, struct track *t, struct nt_err *err)
 /* Better fewer sizes with everything else than all sizes and nothing of the overheads, nor of how
  * good it is. The coarse sizes, the overheads (of short messages) and the check are never left out.
  */
-static void hurry(const struct planner *p)
+static void leave_out_sizes(const struct planner *p)
 {
     for (size_t k = 0; k < p->tracks; k++) {
         struct track *t = &p->track[k];
@@ -110,7 +112,7 @@ static void hurry(const struct planner *p)
             t->step = NT_STEP_ENDS;
         else if (t->step != NT_STEP_GAP || p->used_s <= GAP_SHARE * p->seconds)
             continue;
-        t->wants.at = t->wants.n = 0;
+        t->requests.at = t->requests.n = 0;
     }
 }
 
@@ -126,17 +128,17 @@ static struct track *least_advanced(struct planner *p)
 static void write_order(struct planner *p, const struct track *t, double turn,
                         struct nt_order *order)
 {
-    const struct nt_want *want = &p->ordered;
+    const struct nt_loggp_request *request = &p->ordered;
     bool check = t->step == NT_STEP_CHECK;
     *order = (struct nt_order){.kind = NT_ORDER_PRTT,
                                .pair = p->pair,
-                               .message_bytes = want->bytes,
-                               .batches = repeats(p, turn),
-                               .count = want->count,
-                               .delay_us = want->delay_us,
-                               .hold_us = want->hold_us};
+                               .message_bytes = request->bytes,
+                               .batches = repeats_in_round(p, turn),
+                               .count = request->count,
+                               .delay_us = request->delay_us,
+                               .hold_us = request->hold_us};
     order->window_s = turn * order->batches;
-    p->used_s += order->window_s + p->lap_s;
+    p->used_s += order->window_s + p->round_overhead_s;
     memcpy(order->phase, check ? NT_LOGGP_CHECK_PHASE : NT_LOGGP_PHASE,
            check ? sizeof NT_LOGGP_CHECK_PHASE : sizeof NT_LOGGP_PHASE);
     memcpy(order->rail, p->rail[t->rail], sizeof order->rail);
@@ -148,25 +150,25 @@ static void write_order(struct planner *p, const struct track *t, double turn,
     }
 }
 
-static int next(struct nt_planner *planner, struct nt_order *order, struct nt_err *err)
+static int loggp_next(struct nt_planner *planner, struct nt_order *order, struct nt_err *err)
 {
     struct planner *p = (struct planner *)planner;
     struct track *t;
-    hurry(p);
+    leave_out_sizes(p);
     while ((t = least_advanced(p)) != NULL) {
-        if (t->wants.at == t->wants.n || all_closed(t)) {
-            t->wants.at = t->wants.n;
-            if (advance(p, t, err) != 0)
+        if (t->requests.at == t->requests.n || all_closed(t)) {
+            t->requests.at = t->requests.n;
+            if (advance_track(p, t, err) != 0)
                 return -1;
             continue;
         }
         NT_SCOPED struct nt_arena memory = {0};
-        struct nt_point *room = nt_arena_array(&memory, longest_run(t), sizeof *room);
+        struct nt_point *scratch = nt_arena_array(&memory, longest_run(t), sizeof *scratch);
         if (nt_arena_check(&memory, err) != 0)
             return -1;
-        p->ordered = t->wants.want[t->wants.at++];
+        p->ordered = t->requests.request[t->requests.at++];
         p->now = t;
-        double turn = turn_s(t, &p->ordered, room);
+        double turn = turn_s(t, &p->ordered, scratch);
         if (turn * REPEATS_MIN > p->longest_s)
             continue;
         write_order(p, t, turn, order);
@@ -176,7 +178,8 @@ static int next(struct nt_planner *planner, struct nt_order *order, struct nt_er
 }
 
 /* ---- results ---- */
-static struct nt_run *run_of(const struct planner *p, struct track *t, const struct nt_result *r)
+static struct nt_loggp_series *run_of(const struct planner *p, struct track *t,
+                                      const struct nt_result *r)
 {
     for (size_t k = 0; k < t->runs; k++) {
         const struct nt_path_class *class = &p->classes.class[t->class[k]];
@@ -187,8 +190,8 @@ static struct nt_run *run_of(const struct planner *p, struct track *t, const str
     return NULL;
 }
 
-static int tell(struct nt_planner *planner, const struct nt_result *results, size_t n,
-                struct nt_err *err)
+static int loggp_tell(struct nt_planner *planner, const struct nt_result *results, size_t n,
+                      struct nt_err *err)
 {
     struct planner *p = (struct planner *)planner;
     struct track *t = p->now;
@@ -197,12 +200,12 @@ static int tell(struct nt_planner *planner, const struct nt_result *results, siz
     for (size_t k = 0; k < t->runs; k++)
         t->run[k].failures++;
     for (size_t i = 0; i < n; i++) {
-        struct nt_run *run = run_of(p, t, &results[i]);
+        struct nt_loggp_series *run = run_of(p, t, &results[i]);
         if (run == NULL || !results[i].ok)
             continue;
         run->failures = 0;
         if (!(results[i].value_us > 0)) {
-            nt_loggp_want_longer(&t->wants, &p->ordered);
+            nt_loggp_requests_repeat(&t->requests, &p->ordered);
             continue;
         }
         struct nt_prtt m = {.bytes = p->ordered.bytes,
@@ -212,7 +215,7 @@ static int tell(struct nt_planner *planner, const struct nt_result *results, siz
                             .time_us = results[i].value_us,
                             .se_us = results[i].se_us,
                             .check = t->step == NT_STEP_CHECK};
-        if (nt_run_add(run, m, err) != 0)
+        if (nt_loggp_series_add(run, m, err) != 0)
             return -1;
     }
     for (size_t k = 0; k < t->runs; k++)
@@ -228,7 +231,7 @@ static void close_class(struct planner *p, size_t class)
                 p->track[k].run[r].closed = true;
 }
 
-static void lose(struct nt_planner *planner, uint32_t host)
+static void loggp_lose(struct nt_planner *planner, uint32_t host)
 {
     struct planner *p = (struct planner *)planner;
     if (host >= p->hosts || p->lost[host])
@@ -243,7 +246,7 @@ static void lose(struct nt_planner *planner, uint32_t host)
 }
 
 /* ---- how much is left ---- */
-/* Rounds that a track of which nothing is known takes for a step, seen on several networks. */
+/* Rounds that a track without any result takes for a step, as on several networks. */
 static const size_t USUAL_ROUNDS[] = {
     [NT_STEP_COARSE] = 12, [NT_STEP_BETWEEN] = 24, [NT_STEP_ENDS] = 8,  [NT_STEP_GAP] = 10,
     [NT_STEP_SEND] = 3,    [NT_STEP_RECEIVE] = 4,  [NT_STEP_CHECK] = 12};
@@ -256,7 +259,7 @@ size_t nt_loggp_rounds_left(const struct nt_planner *planner)
         const struct track *t = &p->track[k];
         if (t->step == NT_STEP_DONE || all_closed(t))
             continue;
-        rounds += t->wants.n - t->wants.at;
+        rounds += t->requests.n - t->requests.at;
         for (int step = (int)t->step + 1; step < NT_STEP_DONE; step++)
             rounds += USUAL_ROUNDS[step];
     }
@@ -270,7 +273,7 @@ double nt_loggp_seconds_left(const struct nt_planner *planner)
 }
 
 /* ---- life ---- */
-static void destroy(struct nt_planner *planner)
+static void loggp_destroy(struct nt_planner *planner)
 {
     struct planner *p = (struct planner *)planner;
     for (size_t k = 0; p->track != NULL && k < p->tracks; k++)
@@ -280,7 +283,7 @@ static void destroy(struct nt_planner *planner)
     nt_object_destroy(p);
 }
 
-static const struct nt_planner_ops OPS = {next, tell, lose, destroy};
+static const struct nt_planner_ops OPS = {loggp_next, loggp_tell, loggp_lose, loggp_destroy};
 
 static int set_rails(struct planner *p, const struct nt_loggp_settings *s, struct nt_err *err)
 {
@@ -316,7 +319,8 @@ static int make_tracks(struct planner *p, struct nt_err *err)
             for (size_t k = 0; k < p->classes.classes; k++)
                 if (p->classes.class[k].group == g && p->classes.class[k].candidates > 0)
                     t->class[t->runs++] = k;
-            if (nt_loggp_wants(NT_STEP_COARSE, t->run, t->runs, p->max_bytes, &t->wants, err) != 0)
+            if (nt_loggp_requests_make(NT_STEP_COARSE, t->run, t->runs, p->max_bytes, &t->requests,
+                                       err) != 0)
                 return -1;
         }
     return 0;
@@ -336,7 +340,7 @@ int nt_loggp_create(const struct nt_model *model, const struct nt_loggp_settings
     p->round_s = or_usual(s->round_s, ROUND_S);
     p->longest_s = or_usual(s->longest_s, LONGEST_S);
     p->seconds = or_usual(s->seconds, INFINITY);
-    p->lap_s = fmax(s->lap_s, 0);
+    p->round_overhead_s = fmax(s->round_overhead_s, 0);
     p->lost = nt_arena_array(&p->base.memory, model->hosts, sizeof *p->lost);
     p->pair = nt_arena_array(&p->base.memory, NT_LOGGP_CLASSES_MAX, sizeof *p->pair);
     int rc = nt_arena_check(&p->base.memory, err);
@@ -347,7 +351,7 @@ int nt_loggp_create(const struct nt_model *model, const struct nt_loggp_settings
     if (rc == 0)
         rc = make_tracks(p, err);
     if (rc != 0) {
-        destroy(&p->base);
+        loggp_destroy(&p->base);
         return -1;
     }
     *out = &p->base;

@@ -1,8 +1,9 @@
 /* LogGP on the wire: which PRTT(n, d, s) (Lichei 2006, chapter 3) to measure, between which hosts.
  *
  * A class of paths is how many switches (links, where hosts are switches) lie between two hosts;
- * one pair stands for it. Classes whose pairs share no link are measured in the same rounds. For
- * each set of classes, on each rail, in this order, all sets and rails a step before any goes on:
+ * it is measured by one pair. Classes whose pairs share no link are measured in the same rounds.
+ * For each set of classes, on each rail, in this order, all sets and rails a step before any goes
+ * on:
  *   1. round trips of single messages, sizes in factors of four;
  *   2. sizes in between, where a straight line between neighbours fails, and halfway between
  *      regimes that jump: that narrows down where the protocol changes;
@@ -35,7 +36,7 @@ struct nt_loggp_settings {
     double longest_s;        /* no order that would take longer; 0: 2 */
     double seconds;          /* for everything; when much of it is used up, sizes and gaps are
                                 left out; 0: as long as it takes */
-    double lap_s;            /* what a round takes besides its window */
+    double round_overhead_s; /* what a round takes besides its window */
 };
 
 /* settings may be NULL; nothing of it or of the model is kept. A model without two hosts that

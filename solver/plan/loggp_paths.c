@@ -30,7 +30,8 @@ static void add_candidate(struct nt_path_class *class, const struct nt_reach *re
 static void note_hops(const struct nt_model *m, const struct nt_reach *reach, bool *seen)
 {
     for (uint32_t h = 0; h < m->hosts; h++)
-        if (reach->hops[h] != NT_REACH_NOT && reach->hops[h] <= NT_LOGGP_HOPS_MAX && !m->missing[h])
+        if (reach->hops[h] != NT_REACH_NONE && reach->hops[h] <= NT_LOGGP_HOPS_MAX &&
+            !m->missing[h])
             seen[reach->hops[h]] = true;
 }
 
@@ -59,7 +60,7 @@ static void note_candidates(struct nt_path_classes *c, const struct nt_model *m,
     size_t taken[NT_LOGGP_CLASSES_MAX] = {0};
     for (uint32_t k = 1; k < m->hosts; k++) {
         uint32_t to = (uint32_t)((reach->source + (uint64_t)k) % m->hosts);
-        if (m->missing[to] || reach->hops[to] == NT_REACH_NOT)
+        if (m->missing[to] || reach->hops[to] == NT_REACH_NONE)
             continue;
         struct nt_path_class *class = class_of(c, reach->hops[to]);
         if (class != NULL && taken[class - c->class]++ < PER_SOURCE_MAX)
@@ -93,7 +94,7 @@ static int look_from(const struct nt_model *m, struct search *s, bool candidates
 }
 
 /* ---- which go together ---- */
-static bool clash(const struct nt_candidate *a, const struct nt_candidate *b)
+static bool paths_clash(const struct nt_candidate *a, const struct nt_candidate *b)
 {
     for (int i = 0; i < 2; i++)
         if (a->pair[i] == b->pair[0] || a->pair[i] == b->pair[1])
@@ -105,24 +106,24 @@ static bool clash(const struct nt_candidate *a, const struct nt_candidate *b)
     return false;
 }
 
-static bool fits(const struct nt_path_classes *c, size_t k, const struct nt_candidate *candidate,
-                 size_t classes)
+static bool candidate_fits(const struct nt_path_classes *c, size_t k,
+                           const struct nt_candidate *candidate, size_t classes)
 {
     for (size_t j = 0; j < classes; j++)
         if (j != k && c->class[j].group == c->class[k].group &&
-            clash(&c->class[j].candidate[c->class[j].chosen], candidate))
+            paths_clash(&c->class[j].candidate[c->class[j].chosen], candidate))
             return false;
     return true;
 }
 
-static bool choose(struct nt_path_classes *c, size_t k, size_t classes, const bool *lost)
+static bool choose_candidates(struct nt_path_classes *c, size_t k, size_t classes, const bool *lost)
 {
     struct nt_path_class *class = &c->class[k];
     for (size_t i = 0; i < class->candidates; i++) {
         const struct nt_candidate *candidate = &class->candidate[i];
         if (lost != NULL && (lost[candidate->pair[0]] || lost[candidate->pair[1]]))
             continue;
-        if (!fits(c, k, candidate, classes))
+        if (!candidate_fits(c, k, candidate, classes))
             continue;
         class->chosen = i;
         return true;
@@ -136,7 +137,7 @@ static void make_groups(struct nt_path_classes *c)
         bool placed = false;
         for (size_t g = 0; g < c->groups && !placed; g++) {
             c->class[k].group = g;
-            placed = choose(c, k, k, NULL);
+            placed = choose_candidates(c, k, k, NULL);
         }
         if (placed)
             continue;
@@ -147,7 +148,7 @@ static void make_groups(struct nt_path_classes *c)
 
 bool nt_path_class_replace(struct nt_path_classes *classes, size_t k, const bool *lost)
 {
-    return choose(classes, k, classes->classes, lost);
+    return choose_candidates(classes, k, classes->classes, lost);
 }
 
 int nt_path_classes_init(struct nt_path_classes *out, const struct nt_model *model,

@@ -13,14 +13,14 @@ static const double OFF_SHARE = 0.04;
 static const double SHORT_TIMES = 2;
 /* Sizes closer than this share, or this many bytes, are not divided any further. */
 static const double CLOSE_SHARE = 0.02, CLOSE_BYTES = 16;
-/* Long trains of long messages tell nothing that short ones do not. */
+/* Long trains of long messages show no more than short ones. */
 static const double TRAIN_US = 100e3;
-/* A sender's overhead beyond this size and a receiver's beyond that are not asked for. */
+/* A sender's overhead beyond this size and a receiver's beyond that are not measured. */
 static const double SEND_BYTES_MAX = 65536, RECEIVE_BYTES_MAX = 4096;
 /* A hold that no answer came within is made so much longer, up to this. */
 static const double HOLD_TIMES = 4, HOLD_MAX_US = 100e3;
 
-int nt_run_add(struct nt_run *run, struct nt_prtt m, struct nt_err *err)
+int nt_loggp_series_add(struct nt_loggp_series *run, struct nt_prtt m, struct nt_err *err)
 {
     if (run->n == NT_PRTT_MAX)
         return nt_err_set(err, NT_ERR_INPUT, "LogGP: more than %d measurements of one class",
@@ -40,7 +40,7 @@ int nt_run_add(struct nt_run *run, struct nt_prtt m, struct nt_err *err)
 double nt_curve_time_us(const struct nt_point *curve, size_t n, double bytes)
 {
     if (n == 0)
-        return 100 + bytes / 100; /* 100 us and 100 MB/s: the first round will tell */
+        return 100 + bytes / 100; /* 100 us and 100 MB/s: the first round corrects it */
     if (bytes <= curve[0].x)
         return curve[0].y;
     for (size_t i = 1; i < n; i++)
@@ -52,24 +52,24 @@ double nt_curve_time_us(const struct nt_point *curve, size_t n, double bytes)
 }
 
 /* ---- the list ---- */
-static void add(struct nt_wants *w, struct nt_want want)
+static void add_request(struct nt_loggp_requests *w, struct nt_loggp_request request)
 {
     for (size_t k = 0; k < w->n; k++)
-        if (w->want[k].bytes == want.bytes && w->want[k].count == want.count)
+        if (w->request[k].bytes == request.bytes && w->request[k].count == request.count)
             return;
-    if (w->n < NT_WANTS_MAX)
-        w->want[w->n++] = want;
+    if (w->n < NT_LOGGP_REQUESTS_MAX)
+        w->request[w->n++] = request;
 }
 
 static int by_bytes(const void *a, const void *b)
 {
-    const struct nt_want *x = a, *y = b;
+    const struct nt_loggp_request *x = a, *y = b;
     if (x->bytes != y->bytes)
         return x->bytes < y->bytes ? -1 : 1;
     return (x->count > y->count) - (x->count < y->count);
 }
 
-/* What all runs of a step know of their class: the curve, and its regimes. */
+/* The results of all series of a step: the curve, and its regimes. */
 struct known {
     struct nt_point *curve;
     size_t points;
@@ -77,8 +77,8 @@ struct known {
     size_t lines;
 };
 
-static int know(const struct nt_run *run, struct known *out, struct nt_arena *memory,
-                struct nt_err *err)
+static int known_init(const struct nt_loggp_series *run, struct known *out, struct nt_arena *memory,
+                      struct nt_err *err)
 {
     *out = (struct known){.curve = nt_arena_array(memory, run->n, sizeof *out->curve)};
     if (nt_arena_check(memory, err) != 0)
@@ -90,19 +90,19 @@ static int know(const struct nt_run *run, struct known *out, struct nt_arena *me
 }
 
 /* ---- 1, 2: sizes ---- */
-static void want_coarse(double max_bytes, struct nt_wants *w)
+static void request_coarse(double max_bytes, struct nt_loggp_requests *w)
 {
     for (double s = 1; s < max_bytes; s *= 4)
-        add(w, (struct nt_want){.bytes = s, .count = 1});
-    add(w, (struct nt_want){.bytes = max_bytes, .count = 1});
+        add_request(w, (struct nt_loggp_request){.bytes = s, .count = 1});
+    add_request(w, (struct nt_loggp_request){.bytes = max_bytes, .count = 1});
 }
 
-static void want_between(struct nt_wants *w, double low, double high)
+static void request_middle(struct nt_loggp_requests *w, double low, double high)
 {
     if (high - low < CLOSE_BYTES || high / low < 1 + CLOSE_SHARE)
         return;
-    add(w,
-        (struct nt_want){.bytes = floor(sqrt(low * high)), .count = 1, .low = low, .high = high});
+    add_request(w, (struct nt_loggp_request){
+                       .bytes = floor(sqrt(low * high)), .count = 1, .low = low, .high = high});
 }
 
 static const struct nt_point *point_at(const struct known *k, double bytes)
@@ -113,10 +113,10 @@ static const struct nt_point *point_at(const struct known *k, double bytes)
     return NULL;
 }
 
-static bool is_off(const struct known *k, const struct nt_want *want)
+static bool is_off(const struct known *k, const struct nt_loggp_request *request)
 {
-    const struct nt_point *low = point_at(k, want->low), *high = point_at(k, want->high);
-    const struct nt_point *mid = point_at(k, want->bytes);
+    const struct nt_point *low = point_at(k, request->low), *high = point_at(k, request->high);
+    const struct nt_point *mid = point_at(k, request->bytes);
     if (low == NULL || high == NULL || mid == NULL)
         return false; /* a size that could not be measured: nothing to find there */
     double part = (mid->x - low->x) / (high->x - low->x);
@@ -125,28 +125,28 @@ static bool is_off(const struct known *k, const struct nt_want *want)
 }
 
 /* Off once may be a disturbance: all three sizes again, and the lower values count. Off twice:
- * look on both sides. */
-static void look_closer(const struct known *known, size_t n, const struct nt_want *want,
-                        struct nt_wants *next)
+ * request the sizes on both sides. */
+static void request_between(const struct known *known, size_t n,
+                            const struct nt_loggp_request *request, struct nt_loggp_requests *next)
 {
     bool off = false;
     for (size_t k = 0; k < n; k++)
-        off = off || is_off(&known[k], want);
+        off = off || is_off(&known[k], request);
     if (!off)
         return;
-    if (!want->twice) {
-        struct nt_want again = *want;
+    if (!request->twice) {
+        struct nt_loggp_request again = *request;
         again.twice = true;
-        add(next, again);
-        add(next, (struct nt_want){.bytes = want->low, .count = 1, .low = -1});
-        add(next, (struct nt_want){.bytes = want->high, .count = 1, .low = -1});
+        add_request(next, again);
+        add_request(next, (struct nt_loggp_request){.bytes = request->low, .count = 1, .low = -1});
+        add_request(next, (struct nt_loggp_request){.bytes = request->high, .count = 1, .low = -1});
         return;
     }
-    want_between(next, want->low, want->bytes);
-    want_between(next, want->bytes, want->high);
+    request_middle(next, request->low, request->bytes);
+    request_middle(next, request->bytes, request->high);
 }
 
-static size_t times_measured(const struct nt_run *run, double bytes)
+static size_t times_measured(const struct nt_loggp_series *run, double bytes)
 {
     size_t times = 0;
     for (size_t i = 0; i < run->n; i++)
@@ -156,7 +156,7 @@ static size_t times_measured(const struct nt_run *run, double bytes)
 
 /* Whether two rounds agree on what is lowest of this size. What disturbs a whole round, as the core
  * that a process woke up on, shows in no error within it. */
-static bool agrees(const struct nt_run *run, double bytes)
+static bool reading_agrees(const struct nt_loggp_series *run, double bytes)
 {
     double lowest = INFINITY, second = INFINITY;
     for (size_t i = 0; i < run->n; i++) {
@@ -168,40 +168,43 @@ static bool agrees(const struct nt_run *run, double bytes)
     return second <= (1 + OFF_SHARE) * lowest;
 }
 
-/* Sizes that were measured once and do not count for what they said: once more. And short ones, in
- * which a disturbance is a large share, until two rounds agree. */
-static void want_again(const struct nt_run *run, const struct known *k, struct nt_wants *w)
+/* Sizes that were measured once and are left out of the curve: once more. And short ones, in which
+ * a disturbance is a large share, until two rounds agree. */
+static void request_again(const struct nt_loggp_series *run, const struct known *k,
+                          struct nt_loggp_requests *w)
 {
     for (size_t i = 0; i < run->n; i++) {
         double bytes = run->m[i].bytes;
         size_t times = times_measured(run, bytes);
         const struct nt_point *point = point_at(k, bytes);
         bool is_short = point != NULL && point->y < SHORT_TIMES * k->curve[0].y;
-        if (point == NULL ? times == 1 : is_short && times < TIMES_MAX && !agrees(run, bytes))
-            add(w, (struct nt_want){.bytes = bytes, .count = 1, .low = -1});
+        if (point == NULL ? times == 1
+                          : is_short && times < TIMES_MAX && !reading_agrees(run, bytes))
+            add_request(w, (struct nt_loggp_request){.bytes = bytes, .count = 1, .low = -1});
     }
 }
 
-static void want_more_sizes(const struct nt_run *runs, const struct known *known, size_t n,
-                            struct nt_wants *w)
+static void request_sizes(const struct nt_loggp_series *runs, const struct known *known, size_t n,
+                          struct nt_loggp_requests *w)
 {
-    struct nt_wants next = {0};
+    struct nt_loggp_requests next = {0};
     size_t sizes = 0;
     for (size_t k = 0; k < n; k++)
         sizes = known[k].points > sizes ? known[k].points : sizes;
     for (size_t i = 0; i < w->n && sizes + next.n < NT_TRACK_SIZES_MAX; i++) {
-        if (w->want[i].low > 0)
-            look_closer(known, n, &w->want[i], &next);
-        else if (w->want[i].low == 0 && i + 1 < w->n) /* the coarse sizes, in order */
-            want_between(&next, w->want[i].bytes, w->want[i + 1].bytes);
+        if (w->request[i].low > 0)
+            request_between(known, n, &w->request[i], &next);
+        else if (w->request[i].low == 0 && i + 1 < w->n) /* the coarse sizes, in order */
+            request_middle(&next, w->request[i].bytes, w->request[i + 1].bytes);
     }
     for (size_t k = 0; k < n; k++)
-        want_again(&runs[k], &known[k], &next);
+        request_again(&runs[k], &known[k], &next);
     *w = next;
 }
 
 /* Where one regime ends and the next begins matters as far as their lines differ there. */
-static void want_ends(const struct nt_run *run, const struct known *k, struct nt_wants *w)
+static void request_ends(const struct nt_loggp_series *run, const struct known *k,
+                         struct nt_loggp_requests *w)
 {
     for (size_t l = 0; l + 1 < k->lines && k->points < NT_TRACK_SIZES_MAX; l++) {
         const struct nt_line *a = &k->line[l], *b = &k->line[l + 1];
@@ -211,7 +214,7 @@ static void want_ends(const struct nt_run *run, const struct known *k, struct nt
                other = b->level + b->slope * (mid - b->at);
         if (high - low >= CLOSE_BYTES && high / low >= 1 + CLOSE_SHARE &&
             fabs(one - other) > OFF_SHARE * fmin(one, other) && times_measured(run, mid) < 2)
-            add(w, (struct nt_want){.bytes = mid, .count = 1, .low = -1});
+            add_request(w, (struct nt_loggp_request){.bytes = mid, .count = 1, .low = -1});
     }
 }
 
@@ -225,27 +228,28 @@ static double slowest_us(const struct known *known, size_t n, double bytes)
     return time;
 }
 
-static void want_train(const struct known *known, size_t n, double bytes, struct nt_wants *w)
+static void request_train(const struct known *known, size_t n, double bytes,
+                          struct nt_loggp_requests *w)
 {
     double count = TRAIN_US / slowest_us(known, n, bytes);
     count = count < TRAIN_MIN ? TRAIN_MIN : count > TRAIN ? TRAIN : floor(count);
-    add(w, (struct nt_want){.bytes = bytes, .count = (uint32_t)count});
+    add_request(w, (struct nt_loggp_request){.bytes = bytes, .count = (uint32_t)count});
 }
 
-static void want_trains(const struct known *known, size_t n, struct nt_wants *w)
+static void request_trains(const struct known *known, size_t n, struct nt_loggp_requests *w)
 {
     for (size_t k = 0; k < n; k++)
         for (size_t l = 0; l < known[k].lines; l++) {
             const struct nt_line *line = &known[k].line[l];
             for (size_t part = 0; part < 3; part++)
-                want_train(known, n, known[k].curve[line->first + (line->count - 1) * part / 2].x,
-                           w);
+                request_train(known, n,
+                              known[k].curve[line->first + (line->count - 1) * part / 2].x, w);
         }
 }
 
 /* ---- 4, 5: overheads ---- */
 /* The gap that was seen at this size; unknown: at most the time of a message. */
-static double gap_us(const struct nt_run *run, const struct known *known, double bytes)
+static double gap_us(const struct nt_loggp_series *run, const struct known *known, double bytes)
 {
     double time = nt_curve_time_us(known->curve, known->points, bytes), gap = INFINITY;
     for (size_t i = 0; i < run->n; i++) {
@@ -256,7 +260,7 @@ static double gap_us(const struct nt_run *run, const struct known *known, double
     return isfinite(gap) ? fmax(gap, 0) : time;
 }
 
-static double widest_gap_us(const struct nt_run *runs, const struct known *known, size_t n,
+static double widest_gap_us(const struct nt_loggp_series *runs, const struct known *known, size_t n,
                             double bytes)
 {
     double gap = 0;
@@ -265,47 +269,51 @@ static double widest_gap_us(const struct nt_run *runs, const struct known *known
     return gap;
 }
 
-static void want_sends(const struct nt_run *runs, const struct known *known, size_t n,
-                       struct nt_wants *w)
+static void request_sends(const struct nt_loggp_series *runs, const struct known *known, size_t n,
+                          struct nt_loggp_requests *w)
 {
     for (size_t k = 0; k < n; k++)
         for (size_t l = 0; l < known[k].lines; l++) {
             double bytes = known[k].curve[known[k].line[l].first].x;
             if (bytes > SEND_BYTES_MAX)
                 continue;
-            add(w,
-                (struct nt_want){.bytes = bytes,
-                                 .count = SEND_TRAIN,
-                                 .delay_us = ceil(2 * widest_gap_us(runs, known, n, bytes)) + 20});
+            add_request(w, (struct nt_loggp_request){
+                               .bytes = bytes,
+                               .count = SEND_TRAIN,
+                               .delay_us = ceil(2 * widest_gap_us(runs, known, n, bytes)) + 20});
         }
 }
 
 /* By the end of the hold the answer must have come, also a slow one. */
-static void want_receives(const struct known *known, size_t n, struct nt_wants *w)
+static void request_receives(const struct known *known, size_t n, struct nt_loggp_requests *w)
 {
     for (size_t k = 0; k < n; k++)
         for (size_t l = 0; l < known[k].lines; l++) {
             double bytes = known[k].curve[known[k].line[l].first].x;
             if (bytes <= RECEIVE_BYTES_MAX)
-                add(w, (struct nt_want){.bytes = bytes,
-                                        .count = 1,
-                                        .hold_us = ceil(4 * slowest_us(known, n, bytes)) + 50});
+                add_request(w, (struct nt_loggp_request){
+                                   .bytes = bytes,
+                                   .count = 1,
+                                   .hold_us = ceil(4 * slowest_us(known, n, bytes)) + 50});
         }
 }
 
-void nt_loggp_want_longer(struct nt_wants *wants, const struct nt_want *want)
+void nt_loggp_requests_repeat(struct nt_loggp_requests *requests,
+                              const struct nt_loggp_request *request)
 {
-    struct nt_want longer = *want;
-    longer.hold_us = HOLD_TIMES * want->hold_us;
-    for (size_t k = wants->at; k < wants->n; k++)
-        if (wants->want[k].bytes == longer.bytes && wants->want[k].hold_us == longer.hold_us)
+    struct nt_loggp_request longer = *request;
+    longer.hold_us = HOLD_TIMES * request->hold_us;
+    for (size_t k = requests->at; k < requests->n; k++)
+        if (requests->request[k].bytes == longer.bytes &&
+            requests->request[k].hold_us == longer.hold_us)
             return;
-    if (want->hold_us > 0 && longer.hold_us <= HOLD_MAX_US && wants->n < NT_WANTS_MAX)
-        wants->want[wants->n++] = longer;
+    if (request->hold_us > 0 && longer.hold_us <= HOLD_MAX_US &&
+        requests->n < NT_LOGGP_REQUESTS_MAX)
+        requests->request[requests->n++] = longer;
 }
 
 /* ---- 6: the check ---- */
-static bool was_measured(const struct nt_run *runs, size_t n, double bytes)
+static bool was_measured(const struct nt_loggp_series *runs, size_t n, double bytes)
 {
     for (size_t k = 0; k < n; k++)
         for (size_t i = 0; i < runs[k].n; i++)
@@ -315,48 +323,49 @@ static bool was_measured(const struct nt_run *runs, size_t n, double bytes)
 }
 
 /* From 8 bytes on, in even ratios, each moved up to a size that nothing has seen. */
-static void want_checks(const struct nt_run *runs, size_t n, double max_bytes, struct nt_wants *w)
+static void request_checks(const struct nt_loggp_series *runs, size_t n, double max_bytes,
+                           struct nt_loggp_requests *w)
 {
     double ratio = pow(fmax(max_bytes, 8) / 8, 1.0 / CHECKS);
     for (int k = 0; k < CHECKS; k++) {
         double bytes = floor(8 * pow(ratio, k + (k == 0 ? 0 : 0.5)));
         while (bytes < max_bytes && was_measured(runs, n, bytes))
             bytes++;
-        add(w, (struct nt_want){.bytes = bytes, .count = 1});
+        add_request(w, (struct nt_loggp_request){.bytes = bytes, .count = 1});
     }
-    /* in another round again: a disturbance of one says nothing of the prediction */
-    for (size_t k = 0, sizes = w->n; k < sizes && w->n < NT_WANTS_MAX; k++)
-        w->want[w->n++] = w->want[k];
+    /* in another round again: a disturbance of one is no error of the prediction */
+    for (size_t k = 0, sizes = w->n; k < sizes && w->n < NT_LOGGP_REQUESTS_MAX; k++)
+        w->request[w->n++] = w->request[k];
 }
 
-int nt_loggp_wants(enum nt_loggp_step step, const struct nt_run *runs, size_t n, double max_bytes,
-                   struct nt_wants *wants, struct nt_err *err)
+int nt_loggp_requests_make(enum nt_loggp_step step, const struct nt_loggp_series *runs, size_t n,
+                           double max_bytes, struct nt_loggp_requests *requests, struct nt_err *err)
 {
     NT_SCOPED struct nt_arena memory = {0};
     struct known *known = nt_arena_array(&memory, n, sizeof *known);
     int rc = nt_arena_check(&memory, err);
     for (size_t k = 0; k < n && rc == 0; k++)
-        rc = know(&runs[k], &known[k], &memory, err);
+        rc = known_init(&runs[k], &known[k], &memory, err);
     if (rc == 0 && step == NT_STEP_BETWEEN) {
-        want_more_sizes(runs, known, n, wants);
+        request_sizes(runs, known, n, requests);
     } else if (rc == 0) {
-        *wants = (struct nt_wants){0};
+        *requests = (struct nt_loggp_requests){0};
         if (step == NT_STEP_COARSE)
-            want_coarse(max_bytes, wants);
+            request_coarse(max_bytes, requests);
         for (size_t k = 0; step == NT_STEP_ENDS && k < n; k++) {
-            want_ends(&runs[k], &known[k], wants);
-            want_again(&runs[k], &known[k], wants);
+            request_ends(&runs[k], &known[k], requests);
+            request_again(&runs[k], &known[k], requests);
         }
         if (step == NT_STEP_GAP)
-            want_trains(known, n, wants);
+            request_trains(known, n, requests);
         else if (step == NT_STEP_SEND)
-            want_sends(runs, known, n, wants);
+            request_sends(runs, known, n, requests);
         else if (step == NT_STEP_RECEIVE)
-            want_receives(known, n, wants);
+            request_receives(known, n, requests);
         else if (step == NT_STEP_CHECK)
-            want_checks(runs, n, max_bytes, wants);
+            request_checks(runs, n, max_bytes, requests);
     }
     if (rc == 0 && step != NT_STEP_COARSE && step != NT_STEP_CHECK)
-        qsort(wants->want, wants->n, sizeof *wants->want, by_bytes);
+        qsort(requests->request, requests->n, sizeof *requests->request, by_bytes);
     return rc;
 }

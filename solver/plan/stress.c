@@ -22,14 +22,14 @@ struct stress {
     double bytes, message_s;
 };
 
-size_t nt_stress_hosts(size_t hosts, const bool *absent, uint32_t *host)
+size_t nt_stress_hosts(size_t hosts, const bool *missing, uint32_t *host)
 {
     size_t present = 0, n, seen = 0, taken = 0;
     for (size_t h = 0; h < hosts; h++)
-        present += absent == NULL || !absent[h];
+        present += missing == NULL || !missing[h];
     n = present < NT_STRESS_HOSTS_MAX ? present : NT_STRESS_HOSTS_MAX;
     for (size_t h = 0; h < hosts && taken < n; h++) {
-        if (absent != NULL && absent[h])
+        if (missing != NULL && missing[h])
             continue;
         if (seen++ == taken * present / n)
             host[taken++] = (uint32_t)h;
@@ -51,7 +51,7 @@ static double mean_window_s(const struct stress *s, size_t n)
     return sum / KERNELS;
 }
 
-static int next(struct nt_planner *planner, struct nt_order *order, struct nt_err *err)
+static int stress_next(struct nt_planner *planner, struct nt_order *order, struct nt_err *err)
 {
     struct stress *s = (struct stress *)planner;
     uint32_t host[NT_STRESS_HOSTS_MAX];
@@ -73,14 +73,14 @@ static int next(struct nt_planner *planner, struct nt_order *order, struct nt_er
     return 1;
 }
 
-static void lose(struct nt_planner *planner, uint32_t host)
+static void stress_lose(struct nt_planner *planner, uint32_t host)
 {
     struct stress *s = (struct stress *)planner;
     if (host < s->hosts)
         s->away[host] = true;
 }
 
-static const struct nt_planner_ops OPS = {next, nt_planner_tell_nothing, lose, NULL};
+static const struct nt_planner_ops OPS = {stress_next, nt_planner_tell_nothing, stress_lose, NULL};
 
 /* The power of two that takes about MESSAGE_S, or less where all would take too long. */
 static void choose_bytes(struct stress *s, double rate_MBps, size_t n, double seconds)
@@ -95,7 +95,7 @@ static void choose_bytes(struct stress *s, double rate_MBps, size_t n, double se
     }
 }
 
-int nt_stress_create(size_t hosts, const bool *absent, double rate_MBps, double seconds,
+int nt_stress_create(size_t hosts, const bool *missing, double rate_MBps, double seconds,
                      struct nt_planner **out, size_t *rounds, double *window, struct nt_err *err)
 {
     struct stress *s = nt_object_create(sizeof *s, err);
@@ -109,8 +109,8 @@ int nt_stress_create(size_t hosts, const bool *absent, double rate_MBps, double 
         nt_planner_destroy(&s->base);
         return -1;
     }
-    if (absent != NULL)
-        memcpy(s->away, absent, hosts * sizeof *s->away);
+    if (missing != NULL)
+        memcpy(s->away, missing, hosts * sizeof *s->away);
     size_t n = nt_stress_hosts(hosts, s->away, host);
     choose_bytes(s, rate_MBps, n, seconds);
     *rounds = n < 2 ? 0 : KERNELS;

@@ -13,19 +13,19 @@
 enum {
     NT_STRESS_HOSTS_MAX = 64, /* a host has an endpoint for each other */
     NT_STRESS_MESSAGES = 4,   /* that a host sends in sr and gups, on average */
-    NT_STRESS_SEED = 1,       /* of who sends to whom in them */
+    NT_STRESS_SEED = 1,       /* of the random destinations in them */
 };
 
-/* The hosts that take part: all that are not absent, or as many as may be, spread over them.
- * host: room for NT_STRESS_HOSTS_MAX; returns how many. */
-size_t nt_stress_hosts(size_t hosts, const bool *absent, uint32_t *host);
+/* The hosts that take part: all that are not missing, or as many as may be, spread over them. host:
+ * room for NT_STRESS_HOSTS_MAX; returns how many. */
+size_t nt_stress_hosts(size_t hosts, const bool *missing, uint32_t *host);
 
 /* Orders of NT_ORDER_KERNEL in phase "kernels": a2a, o2a, a2o, sr:4, sr:32, gups; pair k of an
  * order is {h, h}: host h is participant k. batches: repetitions at most. rate_MBps: what a host's
  * link carries, for the size of messages; NaN: unknown. seconds: that all of them may take;
  * messages are smaller where it is short. *rounds and *window_s: how many there will be, and about
  * how long each takes, on a network that is congested. */
-int nt_stress_create(size_t hosts, const bool *absent, double rate_MBps, double seconds,
+int nt_stress_create(size_t hosts, const bool *missing, double rate_MBps, double seconds,
                      struct nt_planner **out, size_t *rounds, double *window_s, struct nt_err *err);
 
 #endif

@@ -1,8 +1,8 @@
-/* A planner of a sweep: it is told results and answers with the next round.
+/* A planner of a sweep: it takes results and gives the next round.
  *
  * Pure: driven on the wire by ucx_probe/conduct.c and at 65,536 hosts by the simulator, through
- * this one interface. In a round a host has at most one partner (unless the order says a
- * kernel, which uses all hosts). */
+ * this one interface. In a round a host has at most one partner (unless the order says a kernel,
+ * which uses all hosts). */
 #ifndef NT_SWEEP_H
 #define NT_SWEEP_H
 
@@ -53,7 +53,7 @@ struct nt_planner_ops {
     /* The results of the round last ordered, any order, missing ones allowed. */
     int (*tell)(struct nt_planner *planner, const struct nt_result *results, size_t n,
                 struct nt_err *err);
-    /* This host does not answer any more: plan without it. */
+    /* This host is lost: plan without it. */
     void (*lose)(struct nt_planner *planner, uint32_t host);
     void (*destroy)(struct nt_planner *planner);
 };
@@ -63,19 +63,18 @@ struct nt_planner {
     const struct nt_planner_ops *ops;
 };
 
-/* One partner a host and round: somebody must rest in each when hosts are odd. */
+/* One partner a host and round: one host rests in each round when their number is odd. */
 static inline size_t nt_sweep_all_rounds(size_t hosts)
 {
     return hosts < 2 ? 0 : hosts % 2 == 0 ? hosts - 1 : hosts;
 }
 
 /* All pairs once a pass, in rounds of disjoint pairs (a 1-factorisation by the circle method), in
- * another order each pass.
- * absent[i] (may be NULL) leaves hosts out from the start. */
-int nt_sweep_all_create(size_t hosts, const bool *absent, unsigned passes, uint32_t batches,
+ * another order each pass. missing[i] (may be NULL) leaves hosts out from the start. */
+int nt_sweep_all_create(size_t hosts, const bool *missing, unsigned passes, uint32_t batches,
                         uint32_t count, struct nt_planner **out, struct nt_err *err);
 
-/* The tell of planners whose rounds do not depend on results. */
+/* For planners whose rounds do not depend on results. */
 static inline int nt_planner_tell_nothing(struct nt_planner *planner,
                                           const struct nt_result *results, size_t n,
                                           struct nt_err *err)

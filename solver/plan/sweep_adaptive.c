@@ -5,16 +5,16 @@
 #include <string.h>
 
 #include "calibrate.h"
-#include "draw.h"
-#include "draw_clusters.h"
-#include "draw_slow.h"
-#include "draw_tests.h"
+#include "round_clusters.h"
+#include "round_pairs.h"
+#include "round_slow.h"
+#include "round_tests.h"
 
 enum { NONE = UINT32_MAX, MERGES_FEW = 24, MERGES_MOST = 2048, REOPENED_MAX = 4 };
 enum { LATE_MAX = 24 }; /* rounds: see late */
 enum { TESTS_A_TIER = 8, TESTS_MORE = 16 };
 
-static const double GAP_SDS = 6; /* classes nearer than this want more batches */
+static const double GAP_SDS = 6; /* classes nearer than this need more batches */
 
 enum phase { CALIBRATE, MERGE, VERIFY, OVER };
 
@@ -26,7 +26,7 @@ struct adaptive {
     uint32_t (*pair)[2];           /* hosts, of that round */
     float *ln, *se;                /* its results; NaN: none */
     uint32_t *pings;               /* and how many each is from */
-    struct nt_draw draw;           /* the same pairs as seats */
+    struct nt_round_pairs round;   /* the same pairs as seats */
     uint32_t count, batches, most; /* pings; batches of a reading, and as many as may be */
     struct nt_rng rng;
     struct nt_calibrate calibrate;
@@ -35,7 +35,7 @@ struct adaptive {
     size_t merged;        /* pairs of the round last ordered that are to merge */
     size_t merges, tests; /* rounds of merging and placing, of verifying */
     size_t late;          /* rounds that placed hosts among places that all were read */
-    unsigned reopened;    /* how often what is known left something open */
+    unsigned reopened;    /* how often the clustering was reopened */
 };
 
 /* ---- ordering ---------------------------------------------------------------------------------
@@ -47,7 +47,7 @@ static bool is_placing(const struct adaptive *s)
     return (s->phase == VERIFY || s->placing) && !nt_slow_all_placed(&s->known.slow);
 }
 
-/* A host on a long link is told a place from the next by little. */
+/* Places of a host on a long link differ by little. */
 static uint32_t batches_of(const struct adaptive *s)
 {
     return is_placing(s) && 2 * s->most > s->batches ? 2 * s->most : s->batches;
@@ -55,17 +55,17 @@ static uint32_t batches_of(const struct adaptive *s)
 
 static int write_order(struct adaptive *s, struct nt_order *order)
 {
-    for (size_t k = 0; k < s->draw.count; k++) {
+    for (size_t k = 0; k < s->round.count; k++) {
         for (int end = 0; end < 2; end++) {
-            s->pair[k][end] = s->known.host[s->draw.seat[k][end]];
-            s->slot[s->draw.seat[k][end]] = (uint32_t)k;
+            s->pair[k][end] = s->known.host[s->round.seat[k][end]];
+            s->slot[s->round.seat[k][end]] = (uint32_t)k;
         }
         s->ln[k] = s->se[k] = NAN;
     }
     static const char *const phases[] = {NT_SWEEP_ADAPTIVE_CALIBRATION, NT_SWEEP_ADAPTIVE_PHASE,
                                          NT_SWEEP_ADAPTIVE_VERIFICATION};
     *order = (struct nt_order){.kind = NT_ORDER_LATENCY,
-                               .pairs = s->draw.count,
+                               .pairs = s->round.count,
                                .pair = s->pair,
                                .message_bytes = 8,
                                .batches = batches_of(s),
@@ -75,27 +75,27 @@ static int write_order(struct adaptive *s, struct nt_order *order)
 }
 
 /* The calibration's round without the lost; its readings keep their places. */
-static size_t draw_calibration(struct adaptive *s)
+static size_t plan_calibration(struct adaptive *s)
 {
     const struct nt_calibrate *c = &s->calibrate;
     s->batches = c->batches;
-    memset(s->draw.busy, 0, s->known.seats * sizeof *s->draw.busy);
-    s->draw.count = 0;
+    memset(s->round.busy, 0, s->known.seats * sizeof *s->round.busy);
+    s->round.count = 0;
     for (size_t k = c->from; k < c->count; k++)
         if (!s->known.lost[c->pair[k][0]] && !s->known.lost[c->pair[k][1]])
-            nt_draw_pair(&s->draw, c->pair[k][0], c->pair[k][1]);
-    return s->draw.count;
+            nt_round_pairs_add(&s->round, c->pair[k][0], c->pair[k][1]);
+    return s->round.count;
 }
 
 /* Readings of the round last ordered, back in the calibration's places. */
 static void tell_calibration(struct adaptive *s)
 {
     const struct nt_calibrate *c = &s->calibrate;
-    size_t n = c->count - c->from, from = s->draw.count;
+    size_t n = c->count - c->from, from = s->round.count;
     for (size_t k = n; k-- > 0;) {
         const uint32_t *pair = c->pair[c->from + k];
-        bool has = from > 0 && s->draw.seat[from - 1][0] == pair[0] &&
-                   s->draw.seat[from - 1][1] == pair[1];
+        bool has = from > 0 && s->round.seat[from - 1][0] == pair[0] &&
+                   s->round.seat[from - 1][1] == pair[1];
         s->ln[k] = has ? s->ln[from - 1] : NAN;
         s->se[k] = has ? s->se[from - 1] : NAN;
         from -= has;
@@ -103,8 +103,8 @@ static void tell_calibration(struct adaptive *s)
     nt_calibrate_tell(&s->calibrate, s->ln, s->se);
 }
 
-/* Classes near each other ask for quieter readings from here on. */
-static void quieten(struct adaptive *s)
+/* Classes near each other need less noise in readings from here on. */
+static void quieten_noise(struct adaptive *s)
 {
     double gap = nt_classes_gap_sds(&s->known.classes), times = GAP_SDS / gap;
     if (gap >= GAP_SDS)
@@ -114,7 +114,7 @@ static void quieten(struct adaptive *s)
     s->batches = (uint32_t)want;
 }
 
-/* Hosts that look slow are not merged: it would take many rounds for them. */
+/* Hosts that look slow are not merged: that would take many rounds. */
 static int begin_merge(struct adaptive *s, struct nt_err *err)
 {
     s->batches = s->calibrate.batches;
@@ -122,30 +122,30 @@ static int begin_merge(struct adaptive *s, struct nt_err *err)
     nt_calibrate_fini(&s->calibrate);
     if (nt_sparse_begin(&s->known, err) < 0)
         return -1;
-    quieten(s);
+    quieten_noise(s);
     s->phase = MERGE;
     return 0;
 }
 
 /* Nested tiers take far fewer rounds, so there are none; what was read so far will refute them. */
-static bool is_hopeless(const struct adaptive *s)
+static bool has_too_many_merges(const struct adaptive *s)
 {
     size_t most = s->known.seats / 2 < MERGES_MOST ? s->known.seats / 2 : MERGES_MOST;
     return s->merges >= MERGES_FEW + most;
 }
 
-/* What is verified is what the record will tell; what that leaves open is asked for, until nothing
+/* What is verified is what the record determines; what that leaves open is measured, until nothing
  * more can be. */
 static int begin_verifying(struct adaptive *s, struct nt_err *err)
 {
     struct nt_sparse *known = &s->known;
-    bool told = s->reopened == 0 || known->readings.count > known->readings.planning;
+    bool has_new_readings = s->reopened == 0 || known->readings.count > known->readings.planning;
     known->readings.planning = known->readings.count;
     nt_open_cells_fini(&s->scratch); /* which is of many cells, and solving makes others */
     if (nt_sparse_solve(known, err) < 0)
         return -1;
     bool open = known->clustering.unsettled > 0 || known->clustering.open_cells > 0;
-    if (open && told && !is_hopeless(s) && s->reopened++ < REOPENED_MAX)
+    if (open && has_new_readings && !has_too_many_merges(s) && s->reopened++ < REOPENED_MAX)
         nt_clustering_reopen(&known->clustering);
     else if (known->clustering.unsettled == 0 && !nt_slow_all_placed(&known->slow) && !s->placing)
         s->placing = true;
@@ -154,42 +154,43 @@ static int begin_verifying(struct adaptive *s, struct nt_err *err)
     return 0;
 }
 
-/* Adds the pairs that tell most of where slow hosts hang, while there are rounds left for it. */
-static int draw_slow(struct adaptive *s, const struct nt_found_tree *tree, struct nt_err *err)
+/* Adds the pairs that tell most about the places of slow hosts, while there are rounds left for it.
+ */
+static int plan_slow(struct adaptive *s, const struct nt_found_tree *tree, struct nt_err *err)
 {
     if (s->late >= LATE_MAX)
         return 0;
-    memset(s->draw.busy, 0, tree->seats * sizeof *s->draw.busy);
-    int late = nt_draw_slow(tree, &s->draw, err);
+    memset(s->round.busy, 0, tree->seats * sizeof *s->round.busy);
+    int late = nt_round_slow(tree, &s->round, err);
     s->late += late > 0;
     return late;
 }
 
-/* A round that places slow hosts; 0: they are, or it cannot be told. */
+/* A round that places slow hosts; 0: they are placed, or cannot be. */
 static int next_place(struct adaptive *s, struct nt_err *err)
 {
     const struct nt_found_tree tree = nt_sparse_tree(&s->known);
-    s->draw.count = s->merged = 0;
+    s->round.count = s->merged = 0;
     if (nt_slow_place(&tree, &s->known.slow, err) < 0)
         return -1;
-    if (nt_slow_all_placed(&s->known.slow) || is_hopeless(s))
+    if (nt_slow_all_placed(&s->known.slow) || has_too_many_merges(s))
         return 0;
-    return draw_slow(s, &tree, err) < 0 ? -1 : s->draw.count > 0;
+    return plan_slow(s, &tree, err) < 0 ? -1 : s->round.count > 0;
 }
 
-/* A round that merges, in which slow hosts meet who is idle. */
+/* A round that merges, in which slow hosts are paired with idle ones. */
 static int next_merge(struct adaptive *s, struct nt_err *err)
 {
     if (s->placing)
         return next_place(s, err);
-    int more = is_hopeless(s)
+    int more = has_too_many_merges(s)
                    ? 0
-                   : nt_draw_clusters(&s->known.clustering, &s->rng, &s->scratch, &s->draw, err);
-    s->merged = s->draw.count;
+                   : nt_round_clusters(&s->known.clustering, &s->rng, &s->scratch, &s->round, err);
+    s->merged = s->round.count;
     if (more <= 0 || s->known.slow.count == 0)
         return more;
     const struct nt_found_tree tree = nt_sparse_tree(&s->known);
-    return nt_draw_slow_early(&tree, &s->rng, &s->draw, err) < 0 ? -1 : 1;
+    return nt_round_slow_early(&tree, &s->rng, &s->round, err) < 0 ? -1 : 1;
 }
 
 static size_t most_tests(const struct nt_found_tree *tree)
@@ -198,40 +199,40 @@ static size_t most_tests(const struct nt_found_tree *tree)
            (nt_verify_asks_all(tree) ? 2 * tree->seats : 0);
 }
 
-/* 1: the draw is a round that verifies; 0: it is over. A network with tiers that stayed open has no
- * answer to verify. A record without such rounds is taken for one that was cut short: where all
+/* 1: s->round verifies; 0: verification is over. A network with tiers that stayed open has no
+ * result to verify. A record without such rounds is taken for one that was cut short: where all
  * that could be tested was read before, one of them reads some of it again. */
 static int next_test(struct adaptive *s, struct nt_err *err)
 {
     struct nt_sparse *known = &s->known;
-    s->draw.count = 0;
+    s->round.count = 0;
     if (nt_sparse_judge(known, err) < 0)
         return -1;
     const struct nt_found_tree tree = nt_sparse_tree(known);
-    if (known->finding.against == 0 && known->clustering.unsettled == 0 &&
+    if (known->finding.contradicting == 0 && known->clustering.unsettled == 0 &&
         s->tests < most_tests(&tree)) {
         int rc = nt_slow_all_placed(&known->slow)
-                     ? nt_draw_tests(&tree, &known->finding, &s->rng, &s->draw, err)
-                     : draw_slow(s, &tree, err);
+                     ? nt_round_tests(&tree, &known->finding, &s->rng, &s->round, err)
+                     : plan_slow(s, &tree, err);
         if (rc < 0)
             return -1;
-        if (s->tests == 0 && s->draw.count == 0)
-            nt_draw_any(known->seats, known->lost, &s->draw);
+        if (s->tests == 0 && s->round.count == 0)
+            nt_round_pairs_fill(known->seats, known->lost, &s->round);
     }
-    s->tests += s->draw.count > 0;
-    return s->draw.count > 0;
+    s->tests += s->round.count > 0;
+    return s->round.count > 0;
 }
 
-static int next(struct nt_planner *planner, struct nt_order *order, struct nt_err *err)
+static int adaptive_next(struct nt_planner *planner, struct nt_order *order, struct nt_err *err)
 {
     struct adaptive *s = (struct adaptive *)planner;
     while (s->phase == CALIBRATE) {
         if (s->known.seats < 2)
             s->phase = OVER;
         else if (nt_calibrate_next(&s->calibrate, &s->rng) > 0) {
-            if (draw_calibration(s) > 0)
+            if (plan_calibration(s) > 0)
                 return write_order(s, order);
-            tell_calibration(s); /* nobody is left of it */
+            tell_calibration(s); /* no host of it is left */
         } else if (begin_merge(s, err) < 0) {
             return -1;
         }
@@ -255,7 +256,7 @@ static int next(struct nt_planner *planner, struct nt_order *order, struct nt_er
         nt_sparse_decide(&s->known);
         s->phase = OVER;
     }
-    s->draw.count = 0;
+    s->round.count = 0;
     return 0;
 }
 
@@ -265,8 +266,8 @@ static int next(struct nt_planner *planner, struct nt_order *order, struct nt_er
 static bool is_reading(const struct adaptive *s, const struct nt_result *r)
 {
     return r->ok && r->value_us > 0 && isfinite(r->value_us) && r->a < s->known.hosts &&
-           r->b < s->known.hosts && r->a != r->b && s->known.seat[r->a] != NT_SPARSE_ABSENT &&
-           s->known.seat[r->b] != NT_SPARSE_ABSENT;
+           r->b < s->known.hosts && r->a != r->b && s->known.seat[r->a] != NT_SPARSE_NO_SEAT &&
+           s->known.seat[r->b] != NT_SPARSE_NO_SEAT;
 }
 
 static void take_result(struct adaptive *s, const struct nt_result *r)
@@ -274,7 +275,7 @@ static void take_result(struct adaptive *s, const struct nt_result *r)
     if (!is_reading(s, r))
         return;
     size_t k = s->slot[s->known.seat[r->a]];
-    if (k >= s->draw.count || s->slot[s->known.seat[r->b]] != k)
+    if (k >= s->round.count || s->slot[s->known.seat[r->b]] != k)
         return; /* not of this round */
     s->ln[k] = (float)log(r->value_us);
     s->se[k] = (float)(r->se_us / r->value_us);
@@ -283,15 +284,16 @@ static void take_result(struct adaptive *s, const struct nt_result *r)
 
 static int keep_readings(struct adaptive *s, struct nt_err *err)
 {
-    for (size_t k = 0; k < s->draw.count; k++)
-        if (!isnan(s->ln[k]) && nt_readings_add(&s->known.readings, s->draw.seat[k][0],
-                                                s->draw.seat[k][1], s->pings[k], s->ln[k], err) < 0)
+    for (size_t k = 0; k < s->round.count; k++)
+        if (!isnan(s->ln[k]) &&
+            nt_readings_add(&s->known.readings, s->round.seat[k][0], s->round.seat[k][1],
+                            s->pings[k], s->ln[k], err) < 0)
             return -1;
     return 0;
 }
 
-static int tell(struct nt_planner *planner, const struct nt_result *results, size_t n,
-                struct nt_err *err)
+static int adaptive_tell(struct nt_planner *planner, const struct nt_result *results, size_t n,
+                         struct nt_err *err)
 {
     struct adaptive *s = (struct adaptive *)planner;
     int rc = 0;
@@ -302,24 +304,24 @@ static int tell(struct nt_planner *planner, const struct nt_result *results, siz
     if (s->phase == CALIBRATE)
         tell_calibration(s);
     else if (s->phase == MERGE)
-        rc = nt_draw_clusters_tell(&s->known.clustering, &s->draw, s->merged, s->ln, err);
-    for (size_t k = 0; k < s->draw.count; k++)
-        s->slot[s->draw.seat[k][0]] = s->slot[s->draw.seat[k][1]] = NONE;
-    s->draw.count = 0;
+        rc = nt_round_clusters_tell(&s->known.clustering, &s->round, s->merged, s->ln, err);
+    for (size_t k = 0; k < s->round.count; k++)
+        s->slot[s->round.seat[k][0]] = s->slot[s->round.seat[k][1]] = NONE;
+    s->round.count = 0;
     return rc;
 }
 
-static void lose(struct nt_planner *planner, uint32_t host)
+static void adaptive_lose(struct nt_planner *planner, uint32_t host)
 {
     struct adaptive *s = (struct adaptive *)planner;
-    if (host < s->known.hosts && s->known.seat[host] != NT_SPARSE_ABSENT)
+    if (host < s->known.hosts && s->known.seat[host] != NT_SPARSE_NO_SEAT)
         nt_sparse_lose(&s->known, s->known.seat[host]);
 }
 
 /* ---- making and unmaking ----------------------------------------------------------------------
  */
 
-static void destroy(struct nt_planner *planner)
+static void adaptive_destroy(struct nt_planner *planner)
 {
     struct adaptive *s = (struct adaptive *)planner;
     nt_calibrate_fini(&s->calibrate);
@@ -330,15 +332,16 @@ static void destroy(struct nt_planner *planner)
     free(s->ln);
     free(s->se);
     free(s->pings);
-    free(s->draw.seat);
-    free(s->draw.cell);
-    free(s->draw.busy);
+    free(s->round.seat);
+    free(s->round.cell);
+    free(s->round.busy);
     free(s);
 }
 
-static const struct nt_planner_ops OPS = {next, tell, lose, destroy};
+static const struct nt_planner_ops OPS = {adaptive_next, adaptive_tell, adaptive_lose,
+                                          adaptive_destroy};
 
-int nt_sweep_adaptive_create(size_t hosts, const uint32_t *order, const bool *absent,
+int nt_sweep_adaptive_create(size_t hosts, const uint32_t *order, const bool *missing,
                              uint32_t count, uint64_t seed, struct nt_planner **out,
                              struct nt_err *err)
 {
@@ -356,22 +359,22 @@ int nt_sweep_adaptive_create(size_t hosts, const uint32_t *order, const bool *ab
     s->ln = calloc(pairs, sizeof *s->ln);
     s->se = calloc(pairs, sizeof *s->se);
     s->pings = calloc(pairs, sizeof *s->pings);
-    s->draw.seat = calloc(pairs, sizeof *s->draw.seat);
-    s->draw.cell = calloc(pairs, sizeof *s->draw.cell);
-    s->draw.busy = calloc(hosts + 1, sizeof *s->draw.busy);
+    s->round.seat = calloc(pairs, sizeof *s->round.seat);
+    s->round.cell = calloc(pairs, sizeof *s->round.cell);
+    s->round.busy = calloc(hosts + 1, sizeof *s->round.busy);
     nt_rng_init(&s->rng, seed);
     int rc = -1;
-    if (!s->slot || !s->pair || !s->ln || !s->se || !s->pings || !s->draw.seat || !s->draw.cell ||
-        !s->draw.busy)
+    if (!s->slot || !s->pair || !s->ln || !s->se || !s->pings || !s->round.seat || !s->round.cell ||
+        !s->round.busy)
         nt_err_set(err, NT_ERR_SYSTEM, "no memory for a sweep of %zu hosts", hosts);
     else
-        rc = nt_sparse_init(&s->known, hosts, order, absent, err);
+        rc = nt_sparse_init(&s->known, hosts, order, missing, err);
     if (rc == 0) {
         memset(s->slot, 0xff, hosts * sizeof *s->slot);
         rc = nt_calibrate_init(&s->calibrate, s->known.seats, count, err);
     }
     if (rc < 0)
-        destroy(&s->base);
+        adaptive_destroy(&s->base);
     else
         *out = &s->base;
     return rc;

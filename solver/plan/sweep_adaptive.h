@@ -1,13 +1,12 @@
 /* The adaptive latency sweep: the tiers of a network in a few dozen rounds instead of one a host.
  *
- * It asks what is known (sparse.h) for what is open, and measures that: calibrate (calibrate.h),
- * merge tier by tier (draw_clusters.h), place hosts whose links are longer than others'
- * (draw_slow.h), verify what was found with pairs that it was not found from (draw_tests.h). The
- * order of the hosts is a hint at who is near
- * whom and never a proof: in any other order the sweep takes more rounds and gives the same
- * network. A planner as sweep.h says; memory is about linear in the readings, which are all kept:
- * what is verified is what their record tells. At most 4,096 switches below one are told apart
- * (cells.h). */
+ * It finds what is still open (sparse.h), and measures that: calibrate (calibrate.h), merge tier by
+ * tier (round_clusters.h), place hosts whose links are longer than others' (round_slow.h), verify
+ * what was found with pairs that it was not found from (round_tests.h). The order of the hosts
+ * suggests which are near each other and proves nothing: in any other order the sweep takes more
+ * rounds and gives the same network. A planner as sweep.h says; memory is about linear in the
+ * readings, which are all kept: what is verified is what their record determines. At most 4,096
+ * switches below one are distinguished (cells.h). */
 #ifndef NT_SWEEP_ADAPTIVE_H
 #define NT_SWEEP_ADAPTIVE_H
 
@@ -28,24 +27,24 @@
  * 69 (tests/bats/adaptive.bats). With fewer the rounds that calibrate are most of one pass. */
 enum { NT_SWEEP_ADAPTIVE_FROM = 24 };
 
-/* order[hosts] (may be NULL: as numbered): the hosts by the natural order of their names. absent[i]
- * (may be NULL): host i takes no part. count: pings of a batch. The same results and seed give the
- * same rounds. NT_ERR_INPUT over NT_HOSTS_MAX hosts. */
-int nt_sweep_adaptive_create(size_t hosts, const uint32_t *order, const bool *absent,
+/* order[hosts] (may be NULL: as numbered): the hosts by the natural order of their names.
+ * missing[i] (may be NULL): host i takes no part. count: pings of a batch. The same results and
+ * seed give the same rounds. NT_ERR_INPUT over NT_HOSTS_MAX hosts. */
+int nt_sweep_adaptive_create(size_t hosts, const uint32_t *order, const bool *missing,
                              uint32_t count, uint64_t seed, struct nt_planner **out,
                              struct nt_err *err);
 
-/* What is known of the network by now; borrowed. Its verdict is set at the end. Only for planners
- * made above, as is the next. */
+/* The state of inference; borrowed. Its verdict is set at the end. Only for planners made above, as
+ * is the next. */
 const struct nt_sparse *nt_sweep_adaptive_known(const struct nt_planner *planner);
 
-/* What is known apart from the network. */
+/* Figures besides the network. */
 struct nt_sweep_adaptive_facts {
     size_t classes;       /* 0: not known yet */
     double class_us[12];  /* latencies of the classes, rising */
     double noise;         /* relative sd of a reading */
     double outliers;      /* share of readings */
-    double resolution_us; /* nearer latencies are not told apart */
+    double resolution_us; /* nearer latencies are not distinguished */
     uint32_t batches;     /* of a reading */
     size_t open_cells;    /* pairs of clusters that stayed undecided */
     size_t readings;      /* kept */

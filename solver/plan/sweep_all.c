@@ -50,7 +50,7 @@ static size_t fill_round(struct sweep_all *s, size_t r)
     return n;
 }
 
-static int next(struct nt_planner *planner, struct nt_order *order, struct nt_err *err)
+static int all_pairs_next(struct nt_planner *planner, struct nt_order *order, struct nt_err *err)
 {
     struct sweep_all *s = (struct sweep_all *)planner;
     (void)err;
@@ -78,19 +78,20 @@ static int next(struct nt_planner *planner, struct nt_order *order, struct nt_er
     return 0;
 }
 
-static void lose(struct nt_planner *planner, uint32_t host)
+static void all_pairs_lose(struct nt_planner *planner, uint32_t host)
 {
     struct sweep_all *s = (struct sweep_all *)planner;
     if (host < s->all)
         s->lost[host] = true;
 }
 
-static const struct nt_planner_ops OPS = {next, nt_planner_tell_nothing, lose, NULL};
+static const struct nt_planner_ops OPS = {all_pairs_next, nt_planner_tell_nothing, all_pairs_lose,
+                                          NULL};
 
-static void sit_down(struct sweep_all *s, const bool *absent)
+static void arrange_hosts(struct sweep_all *s, const bool *missing)
 {
     for (size_t i = 0; i < s->all; i++) {
-        s->lost[i] = absent != NULL && absent[i];
+        s->lost[i] = missing != NULL && missing[i];
         if (!s->lost[i])
             s->seat[s->hosts++] = (uint32_t)i;
     }
@@ -101,7 +102,7 @@ static void sit_down(struct sweep_all *s, const bool *absent)
         s->passes = 0;
 }
 
-int nt_sweep_all_create(size_t hosts, const bool *absent, unsigned passes, uint32_t batches,
+int nt_sweep_all_create(size_t hosts, const bool *missing, unsigned passes, uint32_t batches,
                         uint32_t count, struct nt_planner **out, struct nt_err *err)
 {
     if (hosts > NT_HOSTS_MAX)
@@ -123,7 +124,7 @@ int nt_sweep_all_create(size_t hosts, const bool *absent, unsigned passes, uint3
         nt_planner_destroy(&s->base);
         return -1;
     }
-    sit_down(s, absent);
+    arrange_hosts(s, missing);
     *out = &s->base;
     return 0;
 }

@@ -14,21 +14,21 @@ static const double PAIRS_DISTURBED = 0.02;
 struct latency {
     struct nt_planner base;
     size_t hosts, present;
-    bool *absent;
+    bool *missing;
     struct nt_planner *adaptive; /* NULL: not wanted */
     struct nt_planner *all;      /* NULL: not needed yet */
     bool over;                   /* the adaptive sweep is */
-    bool failed;                 /* or will be: it cannot take what it was told */
+    bool failed;                 /* or will be: it cannot use the results */
     bool sound;
     size_t rounds;                 /* of all pairs, so far */
     size_t planned;                /* of them; what comes after repeats what was disturbed */
     size_t pass;                   /* rounds */
-    struct nt_latencies latencies; /* as told, where all pairs may be measured */
+    struct nt_latencies latencies; /* as measured, where all pairs may be */
     uint32_t batches, count;
     char why[160]; /* "": nothing to say */
 };
 
-static const struct latency *of(const struct nt_planner *planner)
+static const struct latency *latency_of(const struct nt_planner *planner)
 {
     return (const struct latency *)planner;
 }
@@ -37,7 +37,7 @@ static int begin_all(struct latency *s, struct nt_err *err)
 {
     s->pass = nt_sweep_all_rounds(s->present);
     s->planned = PASSES * s->pass;
-    return nt_sweep_all_create(s->hosts, s->absent, PASSES_MOST, s->batches, s->count, &s->all,
+    return nt_sweep_all_create(s->hosts, s->missing, PASSES_MOST, s->batches, s->count, &s->all,
                                err);
 }
 
@@ -83,8 +83,7 @@ static int next_adaptive(struct latency *s, struct nt_order *order, struct nt_er
     return begin_all(s, err) < 0 ? -1 : 2;
 }
 
-/* 1: all that was planned has been measured, and what was disturbed does not ask for another pass.
- */
+/* 1: all that was planned has been measured, and disturbances need no further pass. */
 static int is_enough(const struct latency *s, struct nt_err *err)
 {
     struct nt_disturbed d;
@@ -93,7 +92,7 @@ static int is_enough(const struct latency *s, struct nt_err *err)
     return nt_disturbed_find(&s->latencies, &d, err) < 0 ? -1 : d.pairs < PAIRS_DISTURBED;
 }
 
-static int next(struct nt_planner *planner, struct nt_order *order, struct nt_err *err)
+static int latency_next(struct nt_planner *planner, struct nt_order *order, struct nt_err *err)
 {
     struct latency *s = (struct latency *)planner;
     if (s->over && s->all == NULL)
@@ -109,8 +108,8 @@ static int next(struct nt_planner *planner, struct nt_order *order, struct nt_er
     return more;
 }
 
-static int tell(struct nt_planner *planner, const struct nt_result *results, size_t n,
-                struct nt_err *err)
+static int latency_tell(struct nt_planner *planner, const struct nt_result *results, size_t n,
+                        struct nt_err *err)
 {
     struct latency *s = (struct latency *)planner;
     struct nt_err why = {0};
@@ -129,12 +128,12 @@ static int tell(struct nt_planner *planner, const struct nt_result *results, siz
     return -1;
 }
 
-static void lose(struct nt_planner *planner, uint32_t host)
+static void latency_lose(struct nt_planner *planner, uint32_t host)
 {
     struct latency *s = (struct latency *)planner;
-    if (host >= s->hosts || s->absent[host])
+    if (host >= s->hosts || s->missing[host])
         return;
-    s->absent[host] = true;
+    s->missing[host] = true;
     s->present--;
     if (s->adaptive != NULL)
         s->adaptive->ops->lose(s->adaptive, host);
@@ -142,7 +141,7 @@ static void lose(struct nt_planner *planner, uint32_t host)
         s->all->ops->lose(s->all, host);
 }
 
-static void destroy(struct nt_planner *planner)
+static void latency_destroy(struct nt_planner *planner)
 {
     struct latency *s = (struct latency *)planner;
     nt_planner_destroy(s->adaptive);
@@ -151,9 +150,10 @@ static void destroy(struct nt_planner *planner)
     nt_object_destroy(s);
 }
 
-static const struct nt_planner_ops OPS = {next, tell, lose, destroy};
+static const struct nt_planner_ops OPS = {latency_next, latency_tell, latency_lose,
+                                          latency_destroy};
 
-int nt_sweep_latency_create(size_t hosts, const bool *absent, enum nt_sweep_mode mode,
+int nt_sweep_latency_create(size_t hosts, const bool *missing, enum nt_sweep_mode mode,
                             uint32_t batches, uint32_t count, uint64_t seed,
                             struct nt_planner **out, size_t *rounds, struct nt_err *err)
 {
@@ -162,16 +162,16 @@ int nt_sweep_latency_create(size_t hosts, const bool *absent, enum nt_sweep_mode
         return -1;
     s->base.ops = &OPS;
     s->hosts = hosts;
-    s->absent = nt_arena_array(&s->base.memory, hosts, sizeof *s->absent);
+    s->missing = nt_arena_array(&s->base.memory, hosts, sizeof *s->missing);
     s->batches = batches;
     s->count = count;
     if (nt_arena_check(&s->base.memory, err) != 0) {
-        destroy(&s->base);
+        latency_destroy(&s->base);
         return -1;
     }
     for (size_t h = 0; h < hosts; h++) {
-        s->absent[h] = absent != NULL && absent[h];
-        s->present += !s->absent[h];
+        s->missing[h] = missing != NULL && missing[h];
+        s->present += !s->missing[h];
     }
     bool adaptive = mode == NT_SWEEP_ADAPTIVE || has_too_many(s) ||
                     (mode == NT_SWEEP_AUTO && s->present >= NT_SWEEP_ADAPTIVE_FROM);
@@ -180,10 +180,10 @@ int nt_sweep_latency_create(size_t hosts, const bool *absent, enum nt_sweep_mode
     s->over = !adaptive;
     nt_latencies_init(&s->latencies, hosts);
     int rc = adaptive
-                 ? nt_sweep_adaptive_create(hosts, NULL, absent, count, seed, &s->adaptive, err)
+                 ? nt_sweep_adaptive_create(hosts, NULL, missing, count, seed, &s->adaptive, err)
                  : begin_all(s, err);
     if (rc < 0) {
-        destroy(&s->base);
+        latency_destroy(&s->base);
         return -1;
     }
     *rounds = adaptive ? 0 : PASSES * nt_sweep_all_rounds(s->present);
@@ -193,39 +193,40 @@ int nt_sweep_latency_create(size_t hosts, const bool *absent, enum nt_sweep_mode
 
 const struct nt_sparse *nt_sweep_latency_sound(const struct nt_planner *planner)
 {
-    return of(planner)->sound ? nt_sweep_adaptive_known(of(planner)->adaptive) : NULL;
+    return latency_of(planner)->sound ? nt_sweep_adaptive_known(latency_of(planner)->adaptive)
+                                      : NULL;
 }
 
-bool nt_sweep_latency_is_told(const struct nt_planner *planner)
+bool nt_sweep_latency_is_determined(const struct nt_planner *planner)
 {
-    const struct latency *s = of(planner);
+    const struct latency *s = latency_of(planner);
     return s->sound || s->rounds >= PASSES_TOLD * nt_sweep_all_rounds(s->present);
 }
 
 unsigned nt_sweep_latency_passes(const struct nt_planner *planner)
 {
-    const struct latency *s = of(planner);
+    const struct latency *s = latency_of(planner);
     return s->pass == 0 ? 0 : (unsigned)((s->rounds + s->pass / 2) / s->pass);
 }
 
 bool nt_sweep_latency_repeats(const struct nt_planner *planner)
 {
-    const struct latency *s = of(planner);
+    const struct latency *s = latency_of(planner);
     return s->all != NULL && s->rounds >= s->planned;
 }
 
 const char *nt_sweep_latency_why_all(const struct nt_planner *planner)
 {
-    return of(planner)->why[0] != '\0' ? of(planner)->why : NULL;
+    return latency_of(planner)->why[0] != '\0' ? latency_of(planner)->why : NULL;
 }
 
 bool nt_sweep_latency_adapts(const struct nt_planner *planner)
 {
-    return of(planner)->all == NULL;
+    return latency_of(planner)->all == NULL;
 }
 
 int nt_sweep_latency_matrix(const struct nt_planner *planner, struct nt_matrix **out,
                             struct nt_matrix **error, struct nt_err *err)
 {
-    return nt_latencies_matrix(&of(planner)->latencies, out, error, err);
+    return nt_latencies_matrix(&latency_of(planner)->latencies, out, error, err);
 }

@@ -1,13 +1,13 @@
-/* The latencies from which a network is told: all pairs where hosts are few, else the adaptive
+/* The latencies from which a network is inferred: all pairs where hosts are few, else the adaptive
  * sweep, and all pairs after it when what it found is not the network that was measured.
  *
  * Over NT_SWEEP_ALL_HOSTS_MAX hosts never all pairs: then a network that the adaptive sweep cannot
- * tell stays untold.
+ * find stays undetermined.
  *
  * A planner as sweep.h says. All pairs are measured in three passes, after an adaptive sweep, too:
  * the lowest of several readings is near the truth where a single one was disturbed, and of three
- * one that is too low shows (core/low.h). Of few hosts (disturbed.h) passes go on, up to nine,
- * until hardly a pair is to be expected of which every reading was. */
+ * one that is too low shows (core/min_latency.h). Of few hosts (disturbed.h) passes go on, up to
+ * nine, until hardly a pair is expected of which every reading was disturbed. */
 #ifndef NT_SWEEP_LATENCY_H
 #define NT_SWEEP_LATENCY_H
 
@@ -26,19 +26,19 @@
 enum { NT_SWEEP_ALL_HOSTS_MAX = 4096 };
 
 /* mode auto: adaptive from NT_SWEEP_ADAPTIVE_FROM present hosts on; all: so too over
- * NT_SWEEP_ALL_HOSTS_MAX hosts. absent[i] (may be NULL): host i
- * takes no part. batches (of all pairs; the adaptive sweep finds its own) and count as in an order.
- * *rounds: how many there will be, 0: unknown. */
-int nt_sweep_latency_create(size_t hosts, const bool *absent, enum nt_sweep_mode mode,
+ * NT_SWEEP_ALL_HOSTS_MAX hosts. missing[i] (may be NULL): host i takes no part. batches (of all
+ * pairs; the adaptive sweep finds its own) and count as in an order. *rounds: how many there will
+ * be, 0: unknown. */
+int nt_sweep_latency_create(size_t hosts, const bool *missing, enum nt_sweep_mode mode,
                             uint32_t batches, uint32_t count, uint64_t seed,
                             struct nt_planner **out, size_t *rounds, struct nt_err *err);
 
-/* What the adaptive sweep knows, when it has ended and its network was verified: nothing else is
+/* The state of the adaptive sweep, when it has ended and its network was verified: nothing else is
  * needed. NULL otherwise. Borrowed. Only for planners made above, as are the next. */
 const struct nt_sparse *nt_sweep_latency_sound(const struct nt_planner *planner);
 
-/* Enough is known to tell a network, also when it ends now. */
-bool nt_sweep_latency_is_told(const struct nt_planner *planner);
+/* Enough is measured to determine a network, also when it ends now. */
+bool nt_sweep_latency_is_determined(const struct nt_planner *planner);
 
 /* How often each pair was read in sweeps of all pairs. */
 unsigned nt_sweep_latency_passes(const struct nt_planner *planner);
@@ -48,14 +48,15 @@ unsigned nt_sweep_latency_passes(const struct nt_planner *planner);
 bool nt_sweep_latency_repeats(const struct nt_planner *planner);
 
 /* Why all pairs are measured after an adaptive sweep, or would be if hosts were fewer; or why they
- * are not, though asked for. NULL: nothing of this. */
+ * are not, though asked for. NULL: none of this. */
 const char *nt_sweep_latency_why_all(const struct nt_planner *planner);
 
 /* So far some pairs are measured and not all. */
 bool nt_sweep_latency_adapts(const struct nt_planner *planner);
 
-/* The low of all latencies so far, of each pair and direction, of at most NT_SWEEP_ALL_HOSTS_MAX
- * hosts, and its standard error (error may be NULL); matrices of the caller's. */
+/* The minimum of all latencies so far, of each pair and direction, of at most
+ * NT_SWEEP_ALL_HOSTS_MAX hosts, and its standard error (error may be NULL); matrices of the
+ * caller's. */
 int nt_sweep_latency_matrix(const struct nt_planner *planner, struct nt_matrix **out,
                             struct nt_matrix **error, struct nt_err *err);
 

@@ -27,8 +27,8 @@ static int check_matrix(const struct nt_matrix *m, enum nt_matrix_kind kind, con
     return 0;
 }
 
-static int check(const struct nt_matrix *latency, const struct nt_matrix *bandwidth,
-                 const struct nt_bufe_options *o, struct nt_err *err)
+static int check_matrices(const struct nt_matrix *latency, const struct nt_matrix *bandwidth,
+                          const struct nt_bufe_options *o, struct nt_err *err)
 {
     if (latency->n > NT_BUFE_HOSTS_MAX)
         return nt_err_set(err, NT_ERR_INPUT, "bufe: %zu hosts, the method takes at most %d",
@@ -143,7 +143,7 @@ static size_t basic_model(struct bufe_graph *g, const float *w, struct nt_bufe_e
     return kept;
 }
 
-/* What can be said of the shape without a measure of belief. */
+/* The family, without a confidence. */
 static enum nt_family family_of(const struct nt_model *m)
 {
     size_t host_links = 0, hosts = 0;
@@ -203,8 +203,8 @@ static void mark_missing(struct nt_model *m)
     }
 }
 
-static int run(float *w, const struct nt_matrix *bandwidth, const struct nt_bufe_options *o,
-               struct bufe_graph *g, struct nt_bufe_result *r, struct nt_err *err)
+static int run_method(float *w, const struct nt_matrix *bandwidth, const struct nt_bufe_options *o,
+                      struct bufe_graph *g, struct nt_bufe_result *r, struct nt_err *err)
 {
     size_t count = 0;
     if (list_candidates(w, g->hosts, &r->basic_edge, &count, err) != 0)
@@ -229,7 +229,7 @@ int nt_bufe_infer(const struct nt_matrix *latency, const struct nt_matrix *bandw
     nt_bufe_default(&o);
     if (options != NULL)
         o = *options;
-    if (check(latency, bandwidth, &o, err) != 0)
+    if (check_matrices(latency, bandwidth, &o, err) != 0)
         return -1;
     struct nt_bufe_result *r = calloc(1, sizeof *r);
     float *w = NULL;
@@ -239,7 +239,7 @@ int nt_bufe_infer(const struct nt_matrix *latency, const struct nt_matrix *bandw
         nt_err_set(err, NT_ERR_SYSTEM, "bufe: no memory for a result");
     else if (make_symmetric(latency, &w, err) == 0 &&
              bufe_graph_init(&g, latency->n, o.epsilon, err) == 0)
-        rc = run(w, bandwidth, &o, &g, r, err);
+        rc = run_method(w, bandwidth, &o, &g, r, err);
     free(w);
     bufe_graph_fini(&g);
     if (rc == 0)

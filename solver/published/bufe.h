@@ -42,7 +42,7 @@ struct nt_bufe_edge {
     double latency_us;
 };
 
-/* What a model cannot say. Owned by the result. */
+/* What a model has no fields for. Owned by the result. */
 struct nt_bufe_result {
     struct nt_model *model; /* canonical; confidence NaN: the method states none */
     size_t basic;           /* edges of the basic model, between hosts, before any switch */
@@ -51,7 +51,7 @@ struct nt_bufe_result {
     size_t virtual_switch, virtual_host; /* edges deleted as virtual: algorithm 3, 2.2.5 */
     uint64_t work;                       /* visits of the clique search */
     bool fitted;       /* the regression was done (at most NT_BUFE_FIT_LINKS_MAX links) */
-    size_t rows, rank; /* of the regression: paths, and links told apart by them */
+    size_t rows, rank; /* of the regression: paths, and links distinguished by them */
     double *fitted_us; /* model->links of them, as the regression gave them (may be < 0) */
 };
 

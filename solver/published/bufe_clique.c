@@ -28,7 +28,7 @@ int bufe_search_create(struct bufe_search **out, struct nt_err *err)
     return 0;
 }
 
-static void release(struct bufe_search *s)
+static void search_fini(struct bufe_search *s)
 {
     free(s->vertex);
     free(s->adjacent);
@@ -42,16 +42,16 @@ void bufe_search_destroy(struct bufe_search *s)
 {
     if (s == NULL)
         return;
-    release(s);
+    search_fini(s);
     free(s);
 }
 
-static int reserve(struct bufe_search *s, size_t n, struct nt_err *err)
+static int search_reserve(struct bufe_search *s, size_t n, struct nt_err *err)
 {
     if (n <= s->cap)
         return 0;
     size_t words = (n + 63) / 64;
-    release(s);
+    search_fini(s);
     s->vertex = malloc(n * sizeof *s->vertex);
     s->adjacent = malloc(n * words * sizeof *s->adjacent);
     s->stack = malloc((n + 2) * 3 * words * sizeof *s->stack);
@@ -66,7 +66,7 @@ static int reserve(struct bufe_search *s, size_t n, struct nt_err *err)
     return 0;
 }
 
-static size_t count(const uint64_t *set, size_t words)
+static size_t count_bits(const uint64_t *set, size_t words)
 {
     size_t c = 0;
     for (size_t w = 0; w < words; w++)
@@ -87,7 +87,7 @@ static bool needs_more_colours(struct bufe_search *s, const uint64_t *candidates
 {
     uint64_t *left = s->colour, *free_for = s->colour + s->words;
     memcpy(left, candidates, s->words * sizeof *left);
-    for (size_t colours = 0; count(left, s->words) > 0; colours++) {
+    for (size_t colours = 0; count_bits(left, s->words) > 0; colours++) {
         if (colours == limit)
             return true;
         memcpy(free_for, left, s->words * sizeof *left);
@@ -106,7 +106,7 @@ static bool needs_more_colours(struct bufe_search *s, const uint64_t *candidates
 }
 
 /* The vertex of P or X with the most neighbours in P: only the others of P need to be tried. */
-static size_t pivot(const struct bufe_search *s, const uint64_t *p, const uint64_t *x)
+static size_t choose_pivot(const struct bufe_search *s, const uint64_t *p, const uint64_t *x)
 {
     size_t best = 0, most = 0;
     bool any = false;
@@ -124,7 +124,7 @@ static size_t pivot(const struct bufe_search *s, const uint64_t *p, const uint64
     return best;
 }
 
-static bool visit(struct bufe_search *s, size_t depth);
+static bool visit_clique(struct bufe_search *s, size_t depth);
 
 static bool try_each(struct bufe_search *s, size_t depth)
 {
@@ -140,7 +140,7 @@ static bool try_each(struct bufe_search *s, size_t depth)
                 next_x[k] = x[k] & near[k];
             }
             s->chosen[depth] = s->vertex[v];
-            if (!visit(s, depth + 1))
+            if (!visit_clique(s, depth + 1))
                 return false;
             uint64_t bit = (uint64_t)1 << (v & 63);
             p[w] &= ~bit;
@@ -151,15 +151,15 @@ static bool try_each(struct bufe_search *s, size_t depth)
 }
 
 /* depth members are chosen; level depth of the stack holds P and X. False: out of work. */
-static bool visit(struct bufe_search *s, size_t depth)
+static bool visit_clique(struct bufe_search *s, size_t depth)
 {
     size_t words = s->words;
     uint64_t *p = s->stack + depth * 3 * words, *x = p + words, *todo = x + words;
     if (++s->work > s->work_max)
         return false;
-    size_t candidates = count(p, words);
+    size_t candidates = count_bits(p, words);
     if (candidates == 0) {
-        if (depth > s->best_size && count(x, words) == 0) {
+        if (depth > s->best_size && count_bits(x, words) == 0) {
             s->best_size = depth;
             memcpy(s->best, s->chosen, depth * sizeof *s->best);
         }
@@ -169,7 +169,7 @@ static bool visit(struct bufe_search *s, size_t depth)
         return true;
     if (s->best_size > depth && !needs_more_colours(s, p, s->best_size - depth))
         return true;
-    const uint64_t *near = s->adjacent + pivot(s, p, x) * words;
+    const uint64_t *near = s->adjacent + choose_pivot(s, p, x) * words;
     for (size_t w = 0; w < words; w++)
         todo[w] = p[w] & ~near[w];
     return try_each(s, depth);
@@ -210,13 +210,13 @@ int bufe_search_run(struct bufe_search *s, const struct bufe_graph *g, bool swit
                     double latency, uint64_t work_max, uint64_t *work, uint32_t *members,
                     size_t *size, struct nt_err *err)
 {
-    if (reserve(s, g->cap, err) != 0)
+    if (search_reserve(s, g->cap, err) != 0)
         return -1;
     lay_out(s, g, switches, until, latency);
     s->best_size = 0;
     s->work = *work + (uint64_t)s->n * s->n / PAIRS_A_VISIT;
     s->work_max = work_max;
-    bool done = s->n == 0 || visit(s, 0);
+    bool done = s->n == 0 || visit_clique(s, 0);
     *work = s->work;
     if (!done)
         return nt_err_set(err, NT_ERR_INPUT,

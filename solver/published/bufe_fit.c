@@ -84,27 +84,27 @@ static int paths_init(struct paths *p, const struct nt_model *m, struct nt_err *
     return 0;
 }
 
-static bool sooner(struct waiting a, struct waiting b)
+static bool heap_before(struct waiting a, struct waiting b)
 {
     return a.distance != b.distance ? a.distance < b.distance : a.vertex < b.vertex;
 }
 
-static void push(struct paths *p, struct waiting w)
+static void heap_push(struct paths *p, struct waiting w)
 {
     size_t k = p->waiting++;
-    for (; k > 0 && sooner(w, p->heap[(k - 1) / 2]); k = (k - 1) / 2)
+    for (; k > 0 && heap_before(w, p->heap[(k - 1) / 2]); k = (k - 1) / 2)
         p->heap[k] = p->heap[(k - 1) / 2];
     p->heap[k] = w;
 }
 
-static struct waiting pop(struct paths *p)
+static struct waiting heap_pop(struct paths *p)
 {
     struct waiting first = p->heap[0], last = p->heap[--p->waiting];
     size_t k = 0;
     for (size_t child; (child = 2 * k + 1) < p->waiting; k = child) {
-        if (child + 1 < p->waiting && sooner(p->heap[child + 1], p->heap[child]))
+        if (child + 1 < p->waiting && heap_before(p->heap[child + 1], p->heap[child]))
             child++;
-        if (!sooner(p->heap[child], last))
+        if (!heap_before(p->heap[child], last))
             break;
         p->heap[k] = p->heap[child];
     }
@@ -112,7 +112,7 @@ static struct waiting pop(struct paths *p)
     return first;
 }
 
-static void relax(struct paths *p, const struct nt_model *m, uint32_t u)
+static void relax_vertex(struct paths *p, const struct nt_model *m, uint32_t u)
 {
     for (size_t k = p->first[u]; k < p->first[u + 1]; k++) {
         struct step s = p->step[k];
@@ -124,7 +124,7 @@ static void relax(struct paths *p, const struct nt_model *m, uint32_t u)
             p->via[s.to] = s.link;
             p->previous[s.to] = u;
             p->several[s.to] = p->several[u];
-            push(p, (struct waiting){d, s.to});
+            heap_push(p, (struct waiting){d, s.to});
         } else if (d <= p->distance[s.to] * (1 + 1e-6)) {
             p->several[s.to] = true;
         }
@@ -140,13 +140,13 @@ static void paths_from(struct paths *p, const struct nt_model *m, uint32_t sourc
     }
     p->distance[source] = 0;
     p->waiting = 0;
-    push(p, (struct waiting){0, source});
+    heap_push(p, (struct waiting){0, source});
     while (p->waiting > 0) {
-        uint32_t u = pop(p).vertex;
+        uint32_t u = heap_pop(p).vertex;
         if (p->done[u])
             continue;
         p->done[u] = true;
-        relax(p, m, u);
+        relax_vertex(p, m, u);
     }
 }
 
@@ -172,8 +172,8 @@ static void see_throughput(struct fit *f, const struct paths *p, uint32_t from, 
 
 /* The measured latency without the time for the message; false where the throughput of a link
  * on the way is unknown. */
-static bool corrected(const struct fit *f, const struct paths *p, uint32_t from, uint32_t to,
-                      double *latency)
+static bool correct_path(const struct fit *f, const struct paths *p, uint32_t from, uint32_t to,
+                         double *latency)
 {
     double slowest = INFINITY, sum = 0;
     *latency = (double)f->latency[from * f->model->hosts + to];
@@ -196,7 +196,7 @@ static bool corrected(const struct fit *f, const struct paths *p, uint32_t from,
 static void add_row(struct fit *f, const struct paths *p, uint32_t from, uint32_t to)
 {
     double latency;
-    if (!corrected(f, p, from, to, &latency))
+    if (!correct_path(f, p, from, to, &latency))
         return;
     for (uint32_t v = to; v != from; v = p->previous[v]) {
         for (uint32_t u = to; u != from; u = p->previous[u])
@@ -211,7 +211,7 @@ static void add_row(struct fit *f, const struct paths *p, uint32_t from, uint32_
 static void add_residual(struct fit *f, const struct paths *p, uint32_t from, uint32_t to)
 {
     double latency;
-    if (!corrected(f, p, from, to, &latency))
+    if (!correct_path(f, p, from, to, &latency))
         return;
     for (uint32_t v = to; v != from; v = p->previous[v])
         latency -= f->r->fitted_us[p->via[v]];
@@ -246,7 +246,7 @@ static bool solve_regular(struct fit *f, lapack_int n)
 }
 
 /* Least squares; where links cannot be told apart, the solution of smallest norm. */
-static int solve(struct fit *f, struct nt_err *err)
+static int solve_fit(struct fit *f, struct nt_err *err)
 {
     lapack_int n = (lapack_int)f->model->links, rank = n, info = 0;
     memcpy(f->r->fitted_us, f->right, f->model->links * sizeof *f->right);
@@ -296,7 +296,7 @@ static int fit_links(struct fit *f, struct nt_model *m, struct nt_err *err)
         for_each_pair(f, &p, see_throughput);
     if (f->o->regress) {
         for_each_pair(f, &p, add_row);
-        if (f->rows > 0 && (rc = solve(f, err)) == 0)
+        if (f->rows > 0 && (rc = solve_fit(f, err)) == 0)
             for_each_pair(f, &p, add_residual);
     }
     if (rc == 0)

@@ -9,7 +9,7 @@ static size_t vertices_max(const struct bufe_graph *g)
     return 2 * g->hosts + 64;
 }
 
-static int resize(struct bufe_graph *g, size_t cap, struct nt_err *err)
+static int resize_graph(struct bufe_graph *g, size_t cap, struct nt_err *err)
 {
     float *weight = malloc(cap * cap * sizeof *weight);
     bool *alive = calloc(cap, sizeof *alive);
@@ -35,7 +35,7 @@ static int resize(struct bufe_graph *g, size_t cap, struct nt_err *err)
 int bufe_graph_init(struct bufe_graph *g, size_t hosts, double epsilon, struct nt_err *err)
 {
     *g = (struct bufe_graph){.hosts = hosts, .epsilon = epsilon};
-    if (resize(g, hosts + hosts / 4 + 16, err) != 0)
+    if (resize_graph(g, hosts + hosts / 4 + 16, err) != 0)
         return -1;
     g->vertices = hosts;
     for (size_t v = 0; v < hosts; v++)
@@ -61,7 +61,7 @@ int bufe_graph_add_switch(struct bufe_graph *g, uint32_t *vertex, struct nt_err 
                           max - g->hosts, g->hosts, g->epsilon);
     if (g->vertices == g->cap) {
         size_t cap = g->cap + g->cap / 2;
-        if (resize(g, cap < max ? cap : max, err) != 0)
+        if (resize_graph(g, cap < max ? cap : max, err) != 0)
             return -1;
     }
     *vertex = (uint32_t)g->vertices;

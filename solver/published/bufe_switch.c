@@ -51,7 +51,7 @@ static int list_groups(struct finder *f, struct nt_err *err)
     return 0;
 }
 
-static int prepare(struct finder *f, struct nt_err *err)
+static int finder_init(struct finder *f, struct nt_err *err)
 {
     if (f->g->cap <= f->cap)
         return 0;
@@ -168,7 +168,7 @@ static void delete_virtual_near(struct finder *f, size_t s)
 }
 
 /* Switches at distance zero are one switch (2.2.5): others join s. */
-static void rejoin(struct finder *f, size_t s)
+static void rejoin_switch(struct finder *f, size_t s)
 {
     struct bufe_graph *g = f->g;
     for (size_t other = g->hosts; other < g->vertices; other++) {
@@ -192,7 +192,7 @@ static int replace_clique(struct finder *f, size_t size, double latency, struct 
 {
     struct bufe_graph *g = f->g;
     uint32_t s;
-    if (bufe_graph_add_switch(g, &s, err) != 0 || prepare(f, err) != 0)
+    if (bufe_graph_add_switch(g, &s, err) != 0 || finder_init(f, err) != 0)
         return -1;
     float half = (float)(latency / 2);
     for (size_t k = 0; k < size; k++)
@@ -213,7 +213,7 @@ static int replace_clique(struct finder *f, size_t size, double latency, struct 
         bufe_edge_set(g, f->members[k], s, half);
         f->inside[f->members[k]] = false;
     }
-    rejoin(f, s);
+    rejoin_switch(f, s);
     if (f->o->pairs)
         delete_virtual_near(f, s);
     return 0;
@@ -249,7 +249,7 @@ static int replace_all(struct finder *f, bool switches, double latency, bool *ch
     size_t until = f->g->vertices;
     for (;;) {
         size_t size;
-        if (prepare(f, err) != 0 ||
+        if (finder_init(f, err) != 0 ||
             bufe_search_run(f->search, f->g, switches, until, latency, f->o->work_max, &f->r->work,
                             f->members, &size, err) != 0)
             return -1;

@@ -33,8 +33,8 @@ static int check_matrix(const struct nt_matrix *m, size_t n, struct nt_err *err)
     return 0;
 }
 
-static int check(const struct nt_matrix *const *m, size_t count, const struct nt_parus_options *o,
-                 struct nt_err *err)
+static int check_matrices(const struct nt_matrix *const *m, size_t count,
+                          const struct nt_parus_options *o, struct nt_err *err)
 {
     if (count == 0 || count > NT_PARUS_MATRICES_MAX)
         return nt_err_set(err, NT_ERR_INPUT, "parus: %zu matrices, expected 1 to %d", count,
@@ -128,8 +128,8 @@ static int make_model(const struct merged *all, size_t n, size_t matrices, struc
     return 0;
 }
 
-static int run(const struct nt_matrix *const *m, size_t count, struct parus_local *p,
-               struct merged *all, struct nt_parus_result *r, struct nt_err *err)
+static int run_method(const struct nt_matrix *const *m, size_t count, struct parus_local *p,
+                      struct merged *all, struct nt_parus_result *r, struct nt_err *err)
 {
     size_t n = m[0]->n;
     all->seen = calloc(n * n + 1, sizeof *all->seen);
@@ -158,14 +158,14 @@ int nt_parus_infer(const struct nt_matrix *const *latencies, size_t n_matrices,
     nt_parus_default(&o);
     if (options != NULL)
         o = *options;
-    if (check(latencies, n_matrices, &o, err) != 0)
+    if (check_matrices(latencies, n_matrices, &o, err) != 0)
         return -1;
     struct nt_parus_result *r = calloc(1, sizeof *r);
     if (r == NULL)
         return nt_err_set(err, NT_ERR_SYSTEM, "parus: no memory for a result");
     int rc = parus_local_init(&p, latencies[0]->n, &o, err);
     if (rc == 0)
-        rc = run(latencies, n_matrices, &p, &all, r, err);
+        rc = run_method(latencies, n_matrices, &p, &all, r, err);
     parus_local_fini(&p);
     free(all.seen);
     free(all.weight);

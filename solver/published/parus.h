@@ -38,7 +38,7 @@ struct nt_parus_result {
     size_t arcs;
     struct nt_parus_arc *arc; /* by from, then to */
     size_t groups;            /* groups on shared memory in the first matrix */
-    uint64_t operations; /* cells of matrices and distances looked at, for its complexity class */
+    uint64_t operations;      /* cells of matrices and distances read, for its complexity class */
 };
 
 void nt_parus_default(struct nt_parus_options *options); /* 0.1 and 0.5 */

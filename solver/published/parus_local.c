@@ -30,13 +30,13 @@ void parus_local_fini(struct parus_local *p)
 }
 
 /* The weight of an arc; infinity where it was not measured. */
-static double weight(const struct parus_local *p, size_t i, size_t j)
+static double pair_weight(const struct parus_local *p, size_t i, size_t j)
 {
     float w = parus_weight(p->m, i, j);
     return i == j || isnan(w) ? INFINITY : (double)w;
 }
 
-static unsigned char *mark(struct parus_local *p, size_t i, size_t j)
+static unsigned char *pair_mark(struct parus_local *p, size_t i, size_t j)
 {
     return &p->mark[i * p->n + j];
 }
@@ -45,10 +45,10 @@ static unsigned char *mark(struct parus_local *p, size_t i, size_t j)
  * one; the heavier is then destroyed. */
 static void add_channel(struct parus_local *p, size_t i, size_t j, double eps)
 {
-    double there = weight(p, i, j), back = weight(p, j, i);
+    double there = pair_weight(p, i, j), back = pair_weight(p, j, i);
     bool duplex = fmax(there, back) <= fmin(there, back) * (1 + eps);
-    *mark(p, i, j) = duplex || there <= back ? PARUS_ARC : PARUS_GONE;
-    *mark(p, j, i) = duplex || back < there ? PARUS_ARC : PARUS_GONE;
+    *pair_mark(p, i, j) = duplex || there <= back ? PARUS_ARC : PARUS_GONE;
+    *pair_mark(p, j, i) = duplex || back < there ? PARUS_ARC : PARUS_GONE;
 }
 
 /* Everything within the limit of formula 1 from v is on the same shared memory, in either
@@ -57,12 +57,12 @@ static void collect_from(struct parus_local *p, size_t v, double limit)
 {
     p->done[v] = true;
     for (size_t u = 0; u < p->n; u++) {
-        bool there = weight(p, v, u) <= limit, back = weight(p, u, v) <= limit;
+        bool there = pair_weight(p, v, u) <= limit, back = pair_weight(p, u, v) <= limit;
         p->operations += 2;
-        if (there && *mark(p, v, u) == PARUS_FREE)
-            *mark(p, v, u) = PARUS_SHARED;
-        if (back && *mark(p, u, v) == PARUS_FREE)
-            *mark(p, u, v) = PARUS_SHARED;
+        if (there && *pair_mark(p, v, u) == PARUS_FREE)
+            *pair_mark(p, v, u) = PARUS_SHARED;
+        if (back && *pair_mark(p, u, v) == PARUS_FREE)
+            *pair_mark(p, u, v) = PARUS_SHARED;
         if ((there || back) && !p->done[u])
             p->waiting[u] = true;
     }
@@ -93,7 +93,7 @@ static bool find_smallest(struct parus_local *p, bool ascent, size_t *from, size
         if (ascent && !p->done[i])
             continue;
         for (size_t j = 0; j < p->n; j++) {
-            double w = weight(p, i, j);
+            double w = pair_weight(p, i, j);
             if (w < least && !(ascent && p->done[j])) {
                 least = w;
                 *from = i;
@@ -107,7 +107,8 @@ static bool find_smallest(struct parus_local *p, bool ascent, size_t *from, size
 
 /* The way down from a board to its cores: a chain of arcs, each the lightest to a vertex not yet
  * used and lighter than the one before. *end is where it stops, *last the last arc's weight. */
-static bool descend(struct parus_local *p, size_t start, double limit, size_t *end, double *last)
+static bool descend_path(struct parus_local *p, size_t start, double limit, size_t *end,
+                         double *last)
 {
     size_t v = start;
     double previous = limit;
@@ -115,8 +116,8 @@ static bool descend(struct parus_local *p, size_t start, double limit, size_t *e
         size_t next = p->n;
         double least = previous;
         for (size_t u = 0; u < p->n; u++) {
-            if (!p->done[u] && u != v && weight(p, v, u) < least) {
-                least = weight(p, v, u);
+            if (!p->done[u] && u != v && pair_weight(p, v, u) < least) {
+                least = pair_weight(p, v, u);
                 next = u;
             }
         }
@@ -142,16 +143,16 @@ static void find_skeleton(struct parus_local *p)
         return;
     double spread = 1 + p->o->eps_shared;
     p->done[from] = true;
-    *mark(p, from, to) = PARUS_SHARED;
-    if (weight(p, to, from) <= weight(p, from, to) * spread)
-        *mark(p, to, from) = PARUS_SHARED;
+    *pair_mark(p, from, to) = PARUS_SHARED;
+    if (pair_weight(p, to, from) <= pair_weight(p, from, to) * spread)
+        *pair_mark(p, to, from) = PARUS_SHARED;
     p->waiting[from] = true;
-    collect_group(p, to, weight(p, from, to) * spread);
+    collect_group(p, to, pair_weight(p, from, to) * spread);
     while (find_smallest(p, true, &from, &to)) {
         size_t end;
         double last;
         add_channel(p, from, to, p->o->eps_duplex);
-        if (descend(p, to, weight(p, from, to), &end, &last)) {
+        if (descend_path(p, to, pair_weight(p, from, to), &end, &last)) {
             collect_group(p, end, last * spread);
         } else { /* nothing is nearer to it than what led here: a group of its own */
             p->done[to] = true;
@@ -179,8 +180,9 @@ static void distances_from(struct parus_local *p, size_t source)
             return;
         p->done[v] = true;
         for (size_t u = 0; u < p->n; u++) {
-            if (*mark(p, v, u) >= PARUS_ARC && p->distance[v] + weight(p, v, u) < p->distance[u])
-                p->distance[u] = p->distance[v] + weight(p, v, u);
+            if (*pair_mark(p, v, u) >= PARUS_ARC &&
+                p->distance[v] + pair_weight(p, v, u) < p->distance[u])
+                p->distance[u] = p->distance[v] + pair_weight(p, v, u);
         }
         p->operations += p->n;
     }
@@ -193,9 +195,9 @@ static void restore_cycles(struct parus_local *p)
     for (size_t i = 0; i < p->n; i++) {
         distances_from(p, i);
         for (size_t j = 0; j < p->n; j++)
-            if (*mark(p, i, j) == PARUS_FREE && isfinite(p->distance[j]) &&
-                p->distance[j] > weight(p, i, j))
-                *mark(p, i, j) = PARUS_ARC;
+            if (*pair_mark(p, i, j) == PARUS_FREE && isfinite(p->distance[j]) &&
+                p->distance[j] > pair_weight(p, i, j))
+                *pair_mark(p, i, j) = PARUS_ARC;
         p->operations += p->n;
     }
 }
@@ -207,13 +209,13 @@ static void make_simplex(struct parus_local *p)
     double spread = 1 + p->o->eps_duplex;
     for (size_t i = 0; i < p->n; i++) {
         for (size_t j = 0; j < i; j++) {
-            double there = weight(p, i, j), back = weight(p, j, i);
-            if (*mark(p, i, j) != PARUS_ARC || *mark(p, j, i) != PARUS_ARC)
+            double there = pair_weight(p, i, j), back = pair_weight(p, j, i);
+            if (*pair_mark(p, i, j) != PARUS_ARC || *pair_mark(p, j, i) != PARUS_ARC)
                 continue;
             if (there > back * spread)
-                *mark(p, i, j) = PARUS_GONE;
+                *pair_mark(p, i, j) = PARUS_GONE;
             else if (back > there * spread)
-                *mark(p, j, i) = PARUS_GONE;
+                *pair_mark(p, j, i) = PARUS_GONE;
         }
     }
     p->operations += p->n * p->n;

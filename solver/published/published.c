@@ -59,7 +59,7 @@ static const struct kind {
     {"parus", {.infer = infer_parus, .sizes_max = NT_PARUS_MATRICES_MAX}},
 };
 
-static const struct kind *find(const struct nt_published *published)
+static const struct kind *find_kind(const struct nt_published *published)
 {
     const char *name = published->name == NULL ? "auto" : published->name;
     for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++)
@@ -99,7 +99,7 @@ static int check_settings(const struct nt_published *p, const char *name, struct
 
 int nt_published_check(const struct nt_published *published, size_t sizes, struct nt_err *err)
 {
-    const struct kind *kind = find(published);
+    const struct kind *kind = find_kind(published);
     if (kind == NULL)
         return nt_err_set(err, NT_ERR_USAGE, "method %.64s: expected auto, bufe or parus",
                           published->name);
@@ -112,7 +112,7 @@ int nt_published_check(const struct nt_published *published, size_t sizes, struc
 
 bool nt_published_method(const struct nt_published *published, struct nt_method *out)
 {
-    const struct kind *kind = find(published);
+    const struct kind *kind = find_kind(published);
     if (kind == NULL || kind->method.infer == NULL)
         return false;
     *out = kind->method;

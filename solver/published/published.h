@@ -18,7 +18,7 @@ struct nt_published {
     double eps_duplex; /* parus: how much the directions of a channel may differ, 0 to 100 */
 };
 
-/* The method of that name (borrowed) with its own settings; the name is not looked at. */
+/* The method of that name (borrowed) with its own settings; the name is not read. */
 struct nt_published nt_published_named(const char *name);
 
 /* NT_ERR_USAGE: an unknown name, a setting of another method, a setting out of its range, more

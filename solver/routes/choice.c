@@ -47,7 +47,7 @@ int nt_choice_open(struct nt_choice *c, size_t rounds, struct nt_err *err)
     return 0;
 }
 
-static void flip(struct nt_choice *c, uint32_t pair, size_t round)
+static void flip_links(struct nt_choice *c, uint32_t pair, size_t round)
 {
     const struct nt_routes *r = c->routes;
     uint64_t *word = c->busy + (round >> 6), bit = UINT64_C(1) << (round & 63);
@@ -64,40 +64,40 @@ static void flip(struct nt_choice *c, uint32_t pair, size_t round)
 
 int nt_choice_add(struct nt_choice *c, uint32_t pair, size_t round, struct nt_err *err)
 {
-    if (c->used == c->room) {
-        size_t room = c->room == 0 ? 256 : c->room * 2;
-        uint32_t *pairs = realloc(c->pair, room * sizeof *pairs);
+    if (c->used == c->capacity) {
+        size_t capacity = c->capacity == 0 ? 256 : c->capacity * 2;
+        uint32_t *pairs = realloc(c->pair, capacity * sizeof *pairs);
         if (pairs != NULL)
             c->pair = pairs;
-        uint32_t *rounds = realloc(c->round, room * sizeof *rounds);
+        uint32_t *rounds = realloc(c->round, capacity * sizeof *rounds);
         if (rounds != NULL)
             c->round = rounds;
         if (pairs == NULL || rounds == NULL)
-            return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu pairs", room);
-        c->room = room;
+            return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu pairs", capacity);
+        c->capacity = capacity;
     }
     c->pair[c->used] = pair;
     c->round[c->used++] = (uint32_t)round;
-    flip(c, pair, round);
+    flip_links(c, pair, round);
     return 0;
 }
 
 void nt_choice_lift(struct nt_choice *c, size_t i)
 {
-    flip(c, c->pair[i], c->round[i]);
+    flip_links(c, c->pair[i], c->round[i]);
 }
 
 void nt_choice_put_back(struct nt_choice *c, size_t i)
 {
-    flip(c, c->pair[i], c->round[i]);
+    flip_links(c, c->pair[i], c->round[i]);
 }
 
 void nt_choice_replace(struct nt_choice *c, size_t i, uint32_t pair, size_t round)
 {
-    flip(c, c->pair[i], c->round[i]);
+    flip_links(c, c->pair[i], c->round[i]);
     c->pair[i] = pair;
     c->round[i] = (uint32_t)round;
-    flip(c, pair, round);
+    flip_links(c, pair, round);
 }
 
 void nt_choice_clear(struct nt_choice *c)
@@ -120,7 +120,7 @@ struct placed {
     uint32_t round, pair;
 };
 
-static int earlier(const void *a, const void *b)
+static int earlier_round(const void *a, const void *b)
 {
     const struct placed *x = a, *y = b;
     if (x->round != y->round)
@@ -136,7 +136,7 @@ int nt_choice_write(const struct nt_choice *c, struct nt_plan *plan, struct nt_e
         return -1;
     for (size_t i = 0; i < c->used; i++)
         placed[i] = (struct placed){.round = c->round[i], .pair = c->pair[i]};
-    qsort(placed, c->used, sizeof *placed, earlier);
+    qsort(placed, c->used, sizeof *placed, earlier_round);
     plan->rounds = 0;
     for (size_t i = 0; i < c->used; i++) {
         plan->rounds += i == 0 || placed[i].round != placed[i - 1].round;

@@ -13,7 +13,7 @@
 
 struct nt_choice {
     const struct nt_routes *routes; /* borrowed */
-    size_t used, room;
+    size_t used, capacity;
     uint32_t *pair;  /* used of them: pairs of the routes */
     uint32_t *round; /* used of them */
     size_t words;    /* of 64 rounds a link or host */
@@ -23,7 +23,7 @@ struct nt_choice {
 int nt_choice_create(const struct nt_routes *routes, struct nt_choice **out, struct nt_err *err);
 void nt_choice_destroy(struct nt_choice *choice);
 
-/* Room for that many rounds; ask before using one. */
+/* Room for that many rounds; call this before using one. */
 int nt_choice_open(struct nt_choice *choice, size_t rounds, struct nt_err *err);
 
 /* Whether the round is open to the pair; it must be within nt_choice_open. */
@@ -43,7 +43,7 @@ int nt_choice_add(struct nt_choice *choice, uint32_t pair, size_t round, struct 
 /* Puts another pair and round in place i; the round must be open to it then. */
 void nt_choice_replace(struct nt_choice *choice, size_t i, uint32_t pair, size_t round);
 
-/* Gives place i's round free, or takes it again: to ask what would be open without it. */
+/* Frees the round of place i, or takes it again: to find what would be open without it. */
 void nt_choice_lift(struct nt_choice *choice, size_t i);
 void nt_choice_put_back(struct nt_choice *choice, size_t i);
 

@@ -34,7 +34,7 @@ static void sum_up(const struct nt_unknowns *u, const double *variance, struct t
 
 /* The fraction of small terms that is a modulo the prime (Wang, Guy and Davenport, 1982): the
  * remainders of Euclid's algorithm, stopped half way; NaN when there is none. */
-static double fraction(uint64_t a)
+static double prime_fraction(uint64_t a)
 {
     const int64_t bound = INT64_C(1) << 30;
     int64_t r0 = (int64_t)NT_ECHELON_PRIME, r1 = (int64_t)a, t0 = 0, t1 = 1;
@@ -49,7 +49,7 @@ static double fraction(uint64_t a)
 }
 
 /* The variance of the link that leads a row of traces only: each pair's share, squared. Links that
- * hang on others, which no pair tells apart, are left out. false: no small fractions. */
+ * depend on others, which no pair distinguishes, are left out. false: no small fractions. */
 static bool add_row(const struct nt_echelon *e, uint32_t link, const double *share, struct total *t)
 {
     const uint32_t *column;
@@ -59,7 +59,7 @@ static bool add_row(const struct nt_echelon *e, uint32_t link, const double *sha
     for (size_t k = 0; k < n; k++) {
         if (column[k] < e->links)
             return true;
-        double part = fraction(value[k]) * share[column[k] - e->links];
+        double part = prime_fraction(value[k]) * share[column[k] - e->links];
         sum += part * part;
     }
     if (!isfinite(sum))

@@ -9,7 +9,7 @@
 enum { NT_CONDITION_LINKS_MAX = 200000 };
 
 /* Fills plan->amplification_*, whose rank is set; pair[n] are the chosen pairs of the routes.
- * Leaves NaN when no link can be told apart or the system is too large. */
+ * Leaves NaN when no link can be distinguished or the system is too large. */
 int nt_condition_measure(const struct nt_routes *routes, const uint32_t *pair, size_t n,
                          struct nt_plan *plan, struct nt_err *err);
 

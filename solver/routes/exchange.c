@@ -23,7 +23,7 @@ struct basis {
 };
 
 /* inverse(A) = inverse(A'A) A' */
-static int invert(struct basis *b, struct nt_err *err)
+static int invert_basis(struct basis *b, struct nt_err *err)
 {
     const struct nt_rows *rows = b->unknowns->rows;
     struct nt_normal *normal;
@@ -46,7 +46,7 @@ static int invert(struct basis *b, struct nt_err *err)
     return 0;
 }
 
-static void combine(struct basis *b, uint32_t pair)
+static void combine_row(struct basis *b, uint32_t pair)
 {
     const struct nt_routes *r = b->choice->routes;
     double share = 1.0 / nt_route_ways(r, pair);
@@ -106,7 +106,7 @@ static void swap_in(struct basis *b, size_t i)
     }
 }
 
-static void run(struct basis *b)
+static void exchange_pairs(struct basis *b)
 {
     struct nt_choice *c = b->choice;
     size_t pairs = c->routes->pairs, quiet = 0;
@@ -116,7 +116,7 @@ static void run(struct basis *b)
         quiet++;
         if (b->in[pair])
             continue;
-        combine(b, pair);
+        combine_row(b, pair);
         size_t i = find_partner(b, pair, &round);
         if (i == b->n)
             continue;
@@ -130,7 +130,7 @@ static void run(struct basis *b)
 
 /* The rank is exact, the coefficients are not: if rounding ever took an independent pair out,
  * the set from before stands. */
-static int check(struct basis *b, struct nt_err *err)
+static int check_basis(struct basis *b, struct nt_err *err)
 {
     struct nt_unknowns *u;
     struct nt_choice *c = b->choice;
@@ -146,7 +146,7 @@ static int check(struct basis *b, struct nt_err *err)
     return rc;
 }
 
-static int prepare(struct basis *b, struct nt_arena *memory, struct nt_err *err)
+static int basis_init(struct basis *b, struct nt_arena *memory, struct nt_err *err)
 {
     size_t n = b->n;
     const struct nt_choice *c = b->choice;
@@ -173,12 +173,13 @@ int nt_exchange(struct nt_choice *choice, struct nt_err *err)
     NT_SCOPED struct nt_arena memory = {0};
     if (b.n > NT_EXCHANGE_RANK_MAX || b.n == choice->routes->pairs)
         return 0;
-    int rc = prepare(&b, &memory, err);
+    int rc = basis_init(&b, &memory, err);
     if (rc == 0)
         rc = nt_unknowns_create(choice->routes, choice->pair, choice->used, &b.unknowns, err);
-    if (rc == 0 && invert(&b, &why) == 0) { /* too ill conditioned to invert: stays as it is */
-        run(&b);
-        rc = check(&b, err);
+    if (rc == 0 &&
+        invert_basis(&b, &why) == 0) { /* too ill conditioned to invert: stays as it is */
+        exchange_pairs(&b);
+        rc = check_basis(&b, err);
     }
     nt_unknowns_destroy(b.unknowns);
     return rc;

@@ -6,11 +6,11 @@
 #include "echelon.h"
 #include "rng.h"
 
-/* Steps (pairs looked at, entries of equations touched) spent on fewer rounds: as many as the
- * first choice took times this, at least that; in small networks the tries end it. */
+/* Steps (pairs evaluated, entries of equations touched) spent on fewer rounds: as many as the first
+ * choice took times this, at least that; in small networks the tries end it. */
 enum { EFFORT = 1, EFFORT_MIN = 4000000, TRIES_MAX = 1000, AHEAD = 12 };
 
-/* Passing over a pair whose hosts are taken is a step by so many. */
+/* Passing over so many pairs whose hosts are taken is one step. */
 enum { PASSED_OVER = 16 };
 
 /* With its hosts beside it: most of the time one of them is taken, and then nothing else of the
@@ -31,7 +31,7 @@ struct search {
 };
 
 /* Links of a route, one that stands there twice counted once, are at most so many. */
-static size_t longest(const struct nt_routes *r)
+static size_t longest_route(const struct nt_routes *r)
 {
     size_t most = 0;
     for (size_t p = 0; p < r->pairs; p++) {
@@ -41,7 +41,7 @@ static size_t longest(const struct nt_routes *r)
     return most;
 }
 
-static void shuffle(struct search *s, struct offered *list, size_t n)
+static void shuffle_offers(struct search *s, struct offered *list, size_t n)
 {
     for (size_t k = n; k > 1; k--) {
         size_t i = nt_rng_below(&s->rng, k);
@@ -56,7 +56,7 @@ static void shuffle(struct search *s, struct offered *list, size_t n)
 static int sort_by_length(struct search *s, struct nt_err *err)
 {
     const struct nt_routes *r = s->routes;
-    size_t most = longest(r);
+    size_t most = longest_route(r);
     s->order = malloc((r->pairs + 1) * sizeof *s->order);
     s->waiting = malloc((r->pairs + 1) * sizeof *s->waiting);
     s->class_start = calloc(most + 3, sizeof *s->class_start);
@@ -72,7 +72,7 @@ static int sort_by_length(struct search *s, struct nt_err *err)
         s->order[next[nt_route_length(r, p)]++] =
             (struct offered){(uint32_t)p, {r->host[p][0], r->host[p][1]}};
     for (size_t c = 0; c < s->classes; c++)
-        shuffle(s, s->order + s->class_start[c], s->class_start[c + 1] - s->class_start[c]);
+        shuffle_offers(s, s->order + s->class_start[c], s->class_start[c + 1] - s->class_start[c]);
     return 0;
 }
 
@@ -85,8 +85,8 @@ static bool host_taken(const struct nt_choice *c, const struct offered *o, size_
 }
 
 /* Offers n waiting pairs a round; returns through n how many wait on. */
-static int offer(struct search *s, struct nt_echelon *e, struct offered *waiting, size_t *n,
-                 size_t round, struct nt_err *err)
+static int offer_pairs(struct search *s, struct nt_echelon *e, struct offered *waiting, size_t *n,
+                       size_t round, struct nt_err *err)
 {
     const struct nt_routes *r = s->routes;
     size_t kept = 0, looked = 0, far = *n > 2UL * AHEAD ? *n - 2UL * AHEAD : 0;
@@ -98,7 +98,7 @@ static int offer(struct search *s, struct nt_echelon *e, struct offered *waiting
         }
         looked++;
         if (i < far && !host_taken(s->choice, &waiting[i + AHEAD], round)) {
-            /* the order is random: the memory must be told */
+            /* the order is random: the processor's prefetch is given the address */
             __builtin_prefetch(&r->start[waiting[i + 2UL * AHEAD].pair]);
             __builtin_prefetch(&r->link[r->start[waiting[i + AHEAD].pair]]);
         }
@@ -124,7 +124,7 @@ static int offer_rest(struct search *s, struct nt_echelon *e, size_t n, struct n
 {
     for (size_t round = 0; n > 0; round++) {
         if (nt_choice_open(s->choice, round + 1, err) != 0 ||
-            offer(s, e, s->waiting, &n, round, err) != 0)
+            offer_pairs(s, e, s->waiting, &n, round, err) != 0)
             return -1;
     }
     return 0;
@@ -152,7 +152,7 @@ static int choose_first(struct search *s, struct nt_err *err)
         struct offered *waiting = s->waiting + left;
         memcpy(waiting, s->order + s->class_start[c], n * sizeof *waiting);
         for (size_t round = 0; round < bound && n > 0 && rc == 0; round++)
-            rc = offer(s, e, waiting, &n, round, err);
+            rc = offer_pairs(s, e, waiting, &n, round, err);
         left += n;
     }
     if (rc == 0)
@@ -175,7 +175,7 @@ static size_t count_last(const struct nt_choice *c, size_t rounds)
     return n;
 }
 
-static void keep(struct kept *k, const struct nt_choice *c)
+static void keep_choice(struct kept *k, const struct nt_choice *c)
 {
     memcpy(k->pair, c->pair, c->used * sizeof *k->pair);
     memcpy(k->round, c->round, c->used * sizeof *k->round);
@@ -184,7 +184,7 @@ static void keep(struct kept *k, const struct nt_choice *c)
     k->last = count_last(c, k->rounds);
 }
 
-static int restore(struct nt_choice *c, const struct kept *k, struct nt_err *err)
+static int restore_choice(struct nt_choice *c, const struct kept *k, struct nt_err *err)
 {
     nt_choice_clear(c);
     for (size_t i = 0; i < k->used; i++) {
@@ -195,7 +195,7 @@ static int restore(struct nt_choice *c, const struct kept *k, struct nt_err *err
 }
 
 /* A quarter of each class changes places, so that the next try sees other candidates first. */
-static void stir(struct search *s)
+static void perturb_choice(struct search *s)
 {
     for (size_t c = 0; c < s->classes; c++) {
         size_t n = s->class_start[c + 1] - s->class_start[c];
@@ -211,7 +211,7 @@ static void stir(struct search *s)
 
 /* Ruin and recreate (Schrimpf et al., 2000): the last round and a random share of the rest go,
  * and all pairs are offered again. */
-static int recreate(struct search *s, const struct kept *best, struct nt_err *err)
+static int recreate_choice(struct search *s, const struct kept *best, struct nt_err *err)
 {
     const struct nt_routes *r = s->routes;
     struct nt_echelon *e;
@@ -229,7 +229,7 @@ static int recreate(struct search *s, const struct kept *best, struct nt_err *er
             rc = nt_choice_add(s->choice, p, best->round[i], err);
     }
     if (rc >= 0) {
-        stir(s);
+        perturb_choice(s);
         memcpy(s->waiting, s->order, r->pairs * sizeof *s->waiting);
         rc = offer_rest(s, e, r->pairs, err);
     }
@@ -238,7 +238,7 @@ static int recreate(struct search *s, const struct kept *best, struct nt_err *er
     return rc < 0 ? -1 : 0;
 }
 
-static int improve(struct search *s, struct nt_err *err)
+static int improve_choice(struct search *s, struct nt_err *err)
 {
     struct nt_choice *c = s->choice;
     struct kept best = {.pair = malloc((c->used + 1) * sizeof *best.pair),
@@ -247,21 +247,21 @@ static int improve(struct search *s, struct nt_err *err)
     if (best.pair == NULL || best.round == NULL) {
         rc = nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu pairs", c->used);
     } else {
-        keep(&best, c);
+        keep_choice(&best, c);
         uint64_t budget = s->steps * EFFORT > EFFORT_MIN ? s->steps * EFFORT : EFFORT_MIN;
         size_t bound = host_bound(s->routes, best.used);
         s->steps = 0;
         for (int tries = 0;
              tries < TRIES_MAX && s->steps < budget && best.rounds > bound && rc == 0; tries++) {
-            rc = recreate(s, &best, err);
+            rc = recreate_choice(s, &best, err);
             size_t rounds = nt_choice_rounds(c);
             if (rc == 0 && c->used == best.used &&
                 (rounds < best.rounds ||
                  (rounds == best.rounds && count_last(c, rounds) <= best.last)))
-                keep(&best, c);
+                keep_choice(&best, c);
         }
         if (rc == 0)
-            rc = restore(c, &best, err);
+            rc = restore_choice(c, &best, err);
     }
     free(best.pair);
     free(best.round);
@@ -276,7 +276,7 @@ int nt_minimal_choose(struct nt_choice *choice, uint64_t seed, struct nt_err *er
     if (rc == 0)
         rc = choose_first(&s, err);
     if (rc == 0)
-        rc = improve(&s, err);
+        rc = improve_choice(&s, err);
     free(s.order);
     free(s.waiting);
     free(s.class_start);

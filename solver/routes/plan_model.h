@@ -12,10 +12,10 @@
 
 enum { NT_PLAN_PAIRS_MAX = 1 << 22 }; /* pairs whose routes are written out */
 
-/* A minimal plan of a tree by a closed form, without a look at all pairs (plan_tree.c): at a
+/* A minimal plan of a tree by a closed form, without enumerating all pairs (plan_tree.c): at a
  * switch with d branches one host stands for each branch, and the pairs (1,2), (2,3), ... with
- * (1,3) determine all d. Any size in about the time of reading the map. NT_ERR_INPUT when the
- * model is no tree with its hosts at the ends, or has fewer than two hosts. */
+ * (1,3) determine all d. Takes about the time of reading the map. NT_ERR_INPUT when the model is no
+ * tree with its hosts at the ends, or has fewer than two hosts. */
 int nt_plan_tree(const struct nt_model *model, struct nt_plan **out, struct nt_err *err);
 
 /* Whether nt_plan_tree can take it. */
@@ -26,7 +26,7 @@ bool nt_plan_is_tree(const struct nt_model *model);
  * have no routes. */
 int nt_plan_model_routes(const struct nt_model *model, struct nt_routes **out, struct nt_err *err);
 
-/* Any model: the closed form where it fits and no redundancy is asked for, else nt_plan_routes
+/* Any model: the closed form where it applies and no redundancy is required, else nt_plan_routes
  * over its shortest paths. */
 int nt_plan_model(const struct nt_model *model, double redundancy, uint64_t seed,
                   struct nt_plan **out, struct nt_err *err);

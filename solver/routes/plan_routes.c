@@ -15,8 +15,8 @@ static size_t pairs_wanted(const struct nt_routes *routes, size_t rank, double r
     return want < (double)routes->pairs ? (size_t)want : routes->pairs;
 }
 
-static int choose(struct nt_choice *c, double redundancy, uint64_t seed, size_t *rank,
-                  struct nt_err *err)
+static int choose_pairs(struct nt_choice *c, double redundancy, uint64_t seed, size_t *rank,
+                        struct nt_err *err)
 {
     if (nt_minimal_choose(c, seed, err) != 0)
         return -1;
@@ -39,7 +39,8 @@ int nt_plan_routes(const struct nt_routes *routes, double redundancy, uint64_t s
     size_t rank = 0, at_once = routes->hosts / 2;
     if (nt_choice_create(routes, &c, err) != 0)
         return -1;
-    if (choose(c, redundancy, seed, &rank, err) != 0 || nt_plan_create(c->used, &plan, err) != 0)
+    if (choose_pairs(c, redundancy, seed, &rank, err) != 0 ||
+        nt_plan_create(c->used, &plan, err) != 0)
         goto fail;
     plan->rank = rank;
     if (nt_choice_write(c, plan, err) != 0 ||

@@ -26,7 +26,7 @@ struct tree {
     size_t pairs;
 };
 
-static void fini(struct tree *t)
+static void tree_fini(struct tree *t)
 {
     nt_routes_builder_destroy(t->builder);
 }
@@ -36,8 +36,8 @@ static bool is_host(const struct tree *t, uint32_t vertex)
     return vertex < t->model->hosts;
 }
 
-static int init(struct tree *t, const struct nt_model *model, struct nt_arena *memory,
-                struct nt_err *err)
+static int tree_init(struct tree *t, const struct nt_model *model, struct nt_arena *memory,
+                     struct nt_err *err)
 {
     size_t n = model->hosts + model->switches, m = model->links;
     *t = (struct tree){.model = model, .vertices = n, .root = NONE};
@@ -69,7 +69,7 @@ static bool root_at(struct tree *t, uint32_t root)
     return true;
 }
 
-/* Whether every host is on one link, to a switch, and all that are linked hang together. */
+/* Whether every host is on one link, to a switch, and all that are linked are connected. */
 static bool has_hosts_at_the_ends(const struct tree *t, uint32_t *first)
 {
     *first = NONE;
@@ -111,18 +111,18 @@ static bool find_root(struct tree *t)
     return root_at(t, t->root);
 }
 
-static size_t children(const struct tree *t, uint32_t v)
+static size_t count_children(const struct tree *t, uint32_t v)
 {
     return t->child_start[v + 1] - t->child_start[v];
 }
 
-/* From the ends up: who may stand for a subtree. Where three or more branches meet, a host of
- * any; where two meet, of one only, because they are told apart by rows from outside. */
+/* From the ends up: who may stand for a subtree. Where three or more branches meet, a host of any;
+ * where two meet, of one only, because they are distinguished by rows from outside. */
 static void find_gauges(struct tree *t)
 {
     for (size_t k = t->bfs.reached; k-- > 0;) {
         uint32_t v = t->bfs.order[k], *child = t->child + t->child_start[v];
-        size_t n = children(t, v);
+        size_t n = count_children(t, v);
         if (n == 0) {
             t->gauge[v] = 1;
             continue;
@@ -161,13 +161,13 @@ static void find_children(struct tree *t)
 static uint32_t stand_in(struct tree *t, uint32_t v)
 {
     while (!is_host(t, v)) {
-        size_t n = children(t, v);
+        size_t n = count_children(t, v);
         v = t->child[t->child_start[v] + (n == 2 ? 0 : t->next[v]++ % n)];
     }
     return v;
 }
 
-/* The links between two hosts, by climbing to where they meet. */
+/* The links between two hosts, by going up to the lowest common ancestor. */
 static int add_pair(struct tree *t, uint32_t a, uint32_t b, struct nt_err *err)
 {
     uint32_t link[NT_ROUTE_LINKS_MAX], down[NT_ROUTE_LINKS_MAX], v = a, w = b;
@@ -198,14 +198,14 @@ static int add_between(struct tree *t, uint32_t v, uint32_t w, struct nt_err *er
 }
 
 /* A host outside the subtree of v, as near as a branch leaves the way up. */
-static uint32_t outside(struct tree *t, uint32_t v)
+static uint32_t outside_host(struct tree *t, uint32_t v)
 {
     uint32_t above = t->bfs.parent[v];
-    while (children(t, above) < 2) {
+    while (count_children(t, above) < 2) {
         v = above;
         above = t->bfs.parent[v];
     }
-    size_t n = children(t, above), mine = 0;
+    size_t n = count_children(t, above), mine = 0;
     while (t->child[t->child_start[above] + mine] != v)
         mine++;
     return stand_in(t, t->child[t->child_start[above] + (mine + 1) % n]);
@@ -216,7 +216,7 @@ static uint32_t outside(struct tree *t, uint32_t v)
 static int add_rows(struct tree *t, uint32_t v, struct nt_err *err)
 {
     const uint32_t *child = t->child + t->child_start[v];
-    size_t n = children(t, v);
+    size_t n = count_children(t, v);
     if (n < 2)
         return 0;
     for (size_t c = 0; c + 1 < n; c++) {
@@ -228,11 +228,11 @@ static int add_rows(struct tree *t, uint32_t v, struct nt_err *err)
     if (v == t->root)
         return 0;
     uint32_t a = stand_in(t, child[1]);
-    return add_pair(t, a, outside(t, v), err);
+    return add_pair(t, a, outside_host(t, v), err);
 }
 
 /* First fit, long paths first: they cross the links that most others need. */
-static int place(const struct nt_routes *routes, struct nt_plan *plan, struct nt_err *err)
+static int place_pairs(const struct nt_routes *routes, struct nt_plan *plan, struct nt_err *err)
 {
     struct nt_choice *c;
     size_t longest = 0;
@@ -276,7 +276,7 @@ static int make_plan(struct tree *t, struct nt_plan **out, struct nt_err *err)
     if (rc == 0) {
         plan->rank = n;
         plan->lower_bound = (n + at_once - 1) / at_once;
-        rc = place(routes, plan, err);
+        rc = place_pairs(routes, plan, err);
     }
     if (rc == 0)
         rc = nt_condition_measure(routes, all, n, plan, err);
@@ -292,14 +292,14 @@ bool nt_plan_is_tree(const struct nt_model *model)
 {
     NT_SCOPED struct nt_arena memory = {0};
     struct tree t;
-    return init(&t, model, &memory, NULL) == 0 && find_root(&t) && t.hosts[t.root] >= 2;
+    return tree_init(&t, model, &memory, NULL) == 0 && find_root(&t) && t.hosts[t.root] >= 2;
 }
 
 int nt_plan_tree(const struct nt_model *model, struct nt_plan **out, struct nt_err *err)
 {
     NT_SCOPED struct nt_arena memory = {0};
     struct tree t;
-    if (init(&t, model, &memory, err) != 0)
+    if (tree_init(&t, model, &memory, err) != 0)
         return -1;
     if (!find_root(&t) || t.hosts[t.root] < 2)
         return nt_err_set(err, NT_ERR_INPUT, "no tree with two hosts or more at its ends");
@@ -312,6 +312,6 @@ int nt_plan_tree(const struct nt_model *model, struct nt_plan **out, struct nt_e
     }
     if (rc == 0)
         rc = make_plan(&t, out, err);
-    fini(&t);
+    tree_fini(&t);
     return rc;
 }

@@ -28,7 +28,7 @@ struct scored {
     uint32_t pair;
 };
 
-static struct vec gather(const struct nt_routes *r, uint32_t pair, const struct vec *of)
+static struct vec gather_vec(const struct nt_routes *r, uint32_t pair, const struct vec *of)
 {
     struct vec sum = {{0}};
     for (size_t k = r->start[pair]; k < r->start[pair + 1]; k++) {
@@ -38,8 +38,8 @@ static struct vec gather(const struct nt_routes *r, uint32_t pair, const struct 
     return sum;
 }
 
-static void spread(const struct sketch *s, uint32_t pair, const struct vec *value, float share,
-                   struct vec *to)
+static void spread_vec(const struct sketch *s, uint32_t pair, const struct vec *value, float share,
+                       struct vec *to)
 {
     const struct nt_routes *r = s->choice->routes;
     for (size_t k = r->start[pair]; k < r->start[pair + 1]; k++) {
@@ -51,7 +51,7 @@ static void spread(const struct sketch *s, uint32_t pair, const struct vec *valu
 }
 
 /* r := A'g with g random signs a chosen pair, z := 0. */
-static void start(struct sketch *s)
+static void sketch_start(struct sketch *s)
 {
     const struct nt_choice *c = s->choice;
     const struct nt_routes *routes = c->routes;
@@ -64,21 +64,21 @@ static void start(struct sketch *s)
         struct vec g;
         for (int j = 0; j < PROBES; j++)
             g.at[j] = (bits >> j & 1) != 0 ? 1.0f : -1.0f;
-        spread(s, c->pair[i], &g, share, s->r);
+        spread_vec(s, c->pair[i], &g, share, s->r);
         for (size_t k = routes->start[c->pair[i]]; k < routes->start[c->pair[i] + 1]; k++)
             s->diagonal[routes->link[k]] += share * share;
     }
 }
 
 /* q := A'A p */
-static void multiply(struct sketch *s)
+static void sketch_multiply(struct sketch *s)
 {
     const struct nt_choice *c = s->choice;
     memset(s->q, 0, c->routes->links * sizeof *s->q);
     for (size_t i = 0; i < c->used; i++) {
         float share = 1.0f / (float)nt_route_ways(c->routes, c->pair[i]);
-        struct vec sum = gather(c->routes, c->pair[i], s->p);
-        spread(s, c->pair[i], &sum, share * share, s->q);
+        struct vec sum = gather_vec(c->routes, c->pair[i], s->p);
+        spread_vec(s, c->pair[i], &sum, share * share, s->q);
     }
 }
 
@@ -95,7 +95,7 @@ static struct vec step_length(const struct sketch *s, const struct vec *rz)
 }
 
 /* z and r one step on; returns the new r'inverse(D)r. */
-static struct vec step(struct sketch *s, const struct vec *length)
+static struct vec sketch_step(struct sketch *s, const struct vec *length)
 {
     struct vec rz = {{0}};
     for (size_t l = 0; l < s->choice->routes->links; l++) {
@@ -110,7 +110,7 @@ static struct vec step(struct sketch *s, const struct vec *length)
     return rz;
 }
 
-static void turn(struct sketch *s, const struct vec *new, const struct vec *old)
+static void sketch_turn(struct sketch *s, const struct vec *new, const struct vec *old)
 {
     for (size_t l = 0; l < s->choice->routes->links; l++) {
         if (!s->pivot[l])
@@ -132,48 +132,48 @@ static bool is_small(const struct vec *rz, const struct vec *first)
 
 /* z := inverse(A'A) A'g by conjugate gradients, Jacobi preconditioned: the mean of (v z)^2 over
  * the probes is then v inverse(A'A) v', the variance of the sum v of links. */
-static void solve(struct sketch *s)
+static void sketch_solve(struct sketch *s)
 {
     size_t links = s->choice->routes->links;
-    start(s);
+    sketch_start(s);
     struct vec zero = {{0}}, one, rz, first;
     for (int j = 0; j < PROBES; j++)
         one.at[j] = 1;
     memset(s->p, 0, links * sizeof *s->p);
     memset(s->q, 0, links * sizeof *s->q);
-    first = rz = step(s, &zero);
-    turn(s, &zero, &one);
+    first = rz = sketch_step(s, &zero);
+    sketch_turn(s, &zero, &one);
     for (int k = 0; k < STEPS_MAX && !is_small(&rz, &first); k++) {
-        multiply(s);
+        sketch_multiply(s);
         struct vec length = step_length(s, &rz), before = rz;
-        rz = step(s, &length);
-        turn(s, &rz, &before);
+        rz = sketch_step(s, &length);
+        sketch_turn(s, &rz, &before);
     }
 }
 
-static float score(const struct sketch *s, uint32_t pair)
+static float pair_score(const struct sketch *s, uint32_t pair)
 {
     const struct nt_routes *r = s->choice->routes;
-    struct vec sum = gather(r, pair, s->z);
+    struct vec sum = gather_vec(r, pair, s->z);
     float share = 1.0f / (float)nt_route_ways(r, pair), total = 0;
     for (int j = 0; j < PROBES; j++)
         total += sum.at[j] * sum.at[j];
     return total * share * share;
 }
 
-/* Ties by the order of the routes, so that the heap's order is a fact of the input. */
-static bool before(const struct scored *a, const struct scored *b)
+/* Ties by the order of the routes, so that the heap's order depends on the input alone. */
+static bool score_before(const struct scored *a, const struct scored *b)
 {
     return a->score > b->score || (a->score == b->score && a->pair < b->pair);
 }
 
-static void sift(struct scored *heap, size_t n, size_t i)
+static void heap_sift(struct scored *heap, size_t n, size_t i)
 {
     struct scored x = heap[i];
     for (size_t child; (child = 2 * i + 1) < n; i = child) {
-        if (child + 1 < n && before(&heap[child + 1], &heap[child]))
+        if (child + 1 < n && score_before(&heap[child + 1], &heap[child]))
             child++;
-        if (!before(&heap[child], &x))
+        if (!score_before(&heap[child], &x))
             break;
         heap[i] = heap[child];
     }
@@ -181,7 +181,7 @@ static void sift(struct scored *heap, size_t n, size_t i)
 }
 
 /* Drops what the round is no longer open to. */
-static size_t refresh(const struct nt_choice *c, struct scored *heap, size_t n, size_t round)
+static size_t refresh_heap(const struct nt_choice *c, struct scored *heap, size_t n, size_t round)
 {
     size_t kept = 0;
     for (size_t i = 0; i < n; i++) {
@@ -189,7 +189,7 @@ static size_t refresh(const struct nt_choice *c, struct scored *heap, size_t n, 
             heap[kept++] = heap[i];
     }
     for (size_t i = kept / 2; i-- > 0;)
-        sift(heap, kept, i);
+        heap_sift(heap, kept, i);
     return kept;
 }
 
@@ -197,38 +197,38 @@ static int fill_round(struct nt_choice *c, struct scored *heap, size_t n, size_t
                       bool *in, struct nt_err *err)
 {
     size_t missed = 0;
-    n = refresh(c, heap, n, round);
+    n = refresh_heap(c, heap, n, round);
     while (n > 0 && c->used < want) {
         uint32_t pair = heap[0].pair;
         heap[0] = heap[--n];
-        sift(heap, n, 0);
+        heap_sift(heap, n, 0);
         if (nt_choice_free(c, pair, round)) {
             if (nt_choice_add(c, pair, round, err) != 0)
                 return -1;
             in[pair] = true;
         } else if (++missed > 8 + n / 16) {
-            n = refresh(c, heap, n, round);
+            n = refresh_heap(c, heap, n, round);
             missed = 0;
         }
     }
     return 0;
 }
 
-static int fill(struct sketch *s, struct nt_choice *c, size_t want, bool *in, struct scored *heap,
-                struct nt_err *err)
+static int fill_choice(struct sketch *s, struct nt_choice *c, size_t want, bool *in,
+                       struct scored *heap, struct nt_err *err)
 {
     size_t solved = 0; /* pairs behind the last sketch */
     for (size_t round = 0; c->used < want; round++) {
         if (nt_choice_open(c, round + 1, err) != 0)
             return -1;
         if (solved == 0 || c->used - solved > c->used / 50) {
-            solve(s);
+            sketch_solve(s);
             solved = c->used;
         }
         size_t n = 0;
         for (uint32_t p = 0; p < c->routes->pairs; p++) {
             if (!in[p] && nt_choice_free(c, p, round))
-                heap[n++] = (struct scored){.score = score(s, p), .pair = p};
+                heap[n++] = (struct scored){.score = pair_score(s, p), .pair = p};
         }
         if (fill_round(c, heap, n, round, want, in, err) != 0)
             return -1;
@@ -275,7 +275,7 @@ int nt_redundant_add(struct nt_choice *c, size_t want, uint64_t seed, struct nt_
     } else {
         for (size_t i = 0; i < c->used; i++)
             in[c->pair[i]] = true;
-        rc = fill(&s, c, want, in, heap, err);
+        rc = fill_choice(&s, c, want, in, heap, err);
     }
     free(s.z);
     free(s.r);

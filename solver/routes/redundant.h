@@ -8,7 +8,7 @@
 #include "choice.h"
 #include "err.h"
 
-/* Adds pairs until the choice has want of them (or all there are): first into the rounds that are
+/* Adds pairs until the choice has `want` of them (or all there are): first into the rounds that are
  * there, then into new ones; in each round the pairs with the largest predicted variance. The
  * variances come from a sketch of the inverse, whose memory is that of the links: the choice must
  * determine what it is asked about, as a minimal set does. */

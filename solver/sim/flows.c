@@ -4,8 +4,8 @@
 
 #include "memory.h"
 
-/* Who goes over which arc: the flows of arc a are member[first[a]..first[a+1]), the arcs of flow f
- * via[start[f]..start[f+1]). */
+/* Which flows use which arc: the flows of arc a are member[first[a]..first[a+1]), the arcs of flow
+ * f via[start[f]..start[f+1]). */
 struct crossing {
     size_t arcs, flows, steps;
     uint32_t *start, *via, *first, *member;
@@ -25,7 +25,7 @@ static size_t count_steps(const struct nt_network *n, const struct nt_flow *flow
     return steps;
 }
 
-static int allocate(struct crossing *c, struct nt_arena *memory, struct nt_err *err)
+static int allocate_arcs(struct crossing *c, struct nt_arena *memory, struct nt_err *err)
 {
     c->start = nt_arena_array(memory, c->flows + 1, sizeof *c->start);
     c->via = nt_arena_array(memory, c->steps + 1, sizeof *c->via);
@@ -39,7 +39,7 @@ static int allocate(struct crossing *c, struct nt_arena *memory, struct nt_err *
 }
 
 /* A flow without a path gets 0 and no arcs; the others INFINITY until an arc stops them. */
-static void lay(struct crossing *c, const struct nt_network *n, struct nt_flow *flow)
+static void lay_flow(struct crossing *c, const struct nt_network *n, struct nt_flow *flow)
 {
     uint32_t step = 0;
     for (size_t f = 0; f < c->flows; f++) {
@@ -68,50 +68,50 @@ static void lay(struct crossing *c, const struct nt_network *n, struct nt_flow *
 
 /* ---- arcs by the common rate at which they are full ---------------------------------------- */
 
-static double level(const struct crossing *c, uint32_t arc)
+static double arc_level(const struct crossing *c, uint32_t arc)
 {
     return c->left[arc] / c->active[arc];
 }
 
-static bool sooner(const struct crossing *c, uint32_t a, uint32_t b)
+static bool arc_sooner(const struct crossing *c, uint32_t a, uint32_t b)
 {
-    double x = level(c, a), y = level(c, b);
+    double x = arc_level(c, a), y = arc_level(c, b);
     return x < y || (!(y < x) && a < b); /* ties by number: the same result everywhere */
 }
 
-static void put(struct crossing *c, size_t k, uint32_t arc)
+static void heap_put(struct crossing *c, size_t k, uint32_t arc)
 {
     c->heap[k] = arc;
     c->place[arc] = (uint32_t)k + 1;
 }
 
-static void sift(struct crossing *c, size_t k, uint32_t arc)
+static void heap_sift(struct crossing *c, size_t k, uint32_t arc)
 {
-    for (; k > 0 && sooner(c, arc, c->heap[(k - 1) / 2]); k = (k - 1) / 2)
-        put(c, k, c->heap[(k - 1) / 2]);
+    for (; k > 0 && arc_sooner(c, arc, c->heap[(k - 1) / 2]); k = (k - 1) / 2)
+        heap_put(c, k, c->heap[(k - 1) / 2]);
     for (size_t child; (child = 2 * k + 1) < c->heaped; k = child) {
-        if (child + 1 < c->heaped && sooner(c, c->heap[child + 1], c->heap[child]))
+        if (child + 1 < c->heaped && arc_sooner(c, c->heap[child + 1], c->heap[child]))
             child++;
-        if (!sooner(c, c->heap[child], arc))
+        if (!arc_sooner(c, c->heap[child], arc))
             break;
-        put(c, k, c->heap[child]);
+        heap_put(c, k, c->heap[child]);
     }
-    put(c, k, arc);
+    heap_put(c, k, arc);
 }
 
-static void leave(struct crossing *c, uint32_t arc)
+static void heap_remove(struct crossing *c, uint32_t arc)
 {
     size_t k = c->place[arc] - 1;
     uint32_t last = c->heap[--c->heaped];
     c->place[arc] = 0;
     if (last != arc)
-        sift(c, k, last);
+        heap_sift(c, k, last);
 }
 
 /* ---- filling -------------------------------------------------------------------------------- */
 
 /* The flow stays at rate: less is left on its other arcs, for fewer. */
-static void stay(struct crossing *c, uint32_t f, double rate)
+static void fix_flow_rate(struct crossing *c, uint32_t f, double rate)
 {
     for (uint32_t k = c->start[f]; k < c->start[f + 1]; k++) {
         uint32_t arc = c->via[k];
@@ -119,33 +119,33 @@ static void stay(struct crossing *c, uint32_t f, double rate)
             continue;
         c->left[arc] = fmax(0, c->left[arc] - rate);
         if (--c->active[arc] == 0)
-            leave(c, arc);
+            heap_remove(c, arc);
         else
-            sift(c, c->place[arc] - 1, arc);
+            heap_sift(c, c->place[arc] - 1, arc);
     }
 }
 
-static void fill(struct crossing *c, struct nt_flow *flow)
+static void fill_arcs(struct crossing *c, struct nt_flow *flow)
 {
     for (uint32_t arc = 0; arc < c->arcs; arc++)
         if (c->active[arc] > 0 && c->left[arc] > 0) /* a rate of 0 or NaN: no limit */
-            sift(c, c->heaped++, arc);
+            heap_sift(c, c->heaped++, arc);
     while (c->heaped > 0) {
         uint32_t full = c->heap[0];
-        double rate = level(c, full);
-        leave(c, full);
+        double rate = arc_level(c, full);
+        heap_remove(c, full);
         for (uint32_t k = c->first[full]; k < c->first[full + 1]; k++) {
             uint32_t f = c->member[k];
             if (!isinf(flow[f].rate_MBps))
                 continue;
             flow[f].rate_MBps = rate;
-            stay(c, f, rate);
+            fix_flow_rate(c, f, rate);
         }
     }
 }
 
-static int check(const struct nt_network *network, const struct nt_flow *flow, size_t n,
-                 struct nt_err *err)
+static int check_flows(const struct nt_network *network, const struct nt_flow *flow, size_t n,
+                       struct nt_err *err)
 {
     for (size_t f = 0; f < n; f++)
         if (flow[f].from >= network->hosts || flow[f].to >= network->hosts)
@@ -159,20 +159,20 @@ int nt_flows_share(const struct nt_network *network, struct nt_flow *flow, size_
 {
     NT_SCOPED struct nt_arena memory = {0};
     struct crossing c = {.arcs = network->arcs, .flows = n};
-    if (check(network, flow, n, err) < 0)
+    if (check_flows(network, flow, n, err) < 0)
         return -1;
     for (size_t f = 0; f < n; f++)
         c.steps += count_steps(network, &flow[f]);
     if (c.steps >= UINT32_MAX || n >= UINT32_MAX)
         return nt_err_set(err, NT_ERR_SYSTEM, "%zu flows over %zu links are too many", n, c.steps);
-    if (allocate(&c, &memory, err) != 0)
+    if (allocate_arcs(&c, &memory, err) != 0)
         return -1;
-    lay(&c, network, flow);
-    fill(&c, flow);
+    lay_flow(&c, network, flow);
+    fill_arcs(&c, flow);
     return 0;
 }
 
-static double narrowest(const struct nt_network *n, uint32_t from, uint32_t to)
+static double narrowest_link(const struct nt_network *n, uint32_t from, uint32_t to)
 {
     struct nt_walk walk;
     uint32_t arc;
@@ -191,7 +191,7 @@ int nt_flows_alone(const struct nt_network *network, struct nt_matrix **out, str
     for (uint32_t a = 0; a < network->hosts; a++)
         for (uint32_t b = 0; b < network->hosts; b++)
             if (a != b)
-                nt_matrix_set(m, a, b, (float)narrowest(network, a, b));
+                nt_matrix_set(m, a, b, (float)narrowest_link(network, a, b));
     *out = m;
     return 0;
 }

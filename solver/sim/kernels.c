@@ -56,19 +56,19 @@ struct engine {
     struct nt_program program;
     uint32_t packets_each;
     double packet_bytes, last_bytes;
-    uint32_t room; /* of a queue; QUEUE_MAX: unbounded */
+    uint32_t capacity; /* of a queue; QUEUE_MAX: unbounded */
     bool bubble, adaptive, consume_all;
     struct nt_rng rng;
     double now_us;
-    size_t events, event_room, finished;
+    size_t events, event_capacity, finished;
     struct event *event; /* a heap */
-    size_t packet_room;
+    size_t packet_capacity;
     struct packet *packet;
     uint32_t free_packet;
     struct list *queue;  /* arcs: those behind the first */
-    bool *blocked;       /* arcs: the queue's first asks or leaves */
+    bool *blocked;       /* arcs: the queue's first packet requests or leaves */
     uint32_t *held;      /* arcs: places taken at the far end */
-    struct list *waiter; /* outputs: packets that want it, as they asked */
+    struct list *waiter; /* outputs: packets that need it, in the order of their requests */
     bool *busy;          /* outputs */
     double *rate;        /* outputs: MB/s; 0 infinite */
     double *used_us;     /* arcs */
@@ -81,34 +81,35 @@ struct engine {
 
 /* ---- events ------------------------------------------------------------------------------- */
 
-static bool before(const struct event *a, const struct event *b)
+static bool event_before(const struct event *a, const struct event *b)
 {
     if (a->time_us != b->time_us)
         return a->time_us < b->time_us;
     return a->lot < b->lot;
 }
 
-static int push(struct engine *e, double time_us, enum happening what, uint32_t x, uint32_t y)
+static int event_push(struct engine *e, double time_us, enum happening what, uint32_t x, uint32_t y)
 {
-    e->event = nt_arena_grow(&e->memory, e->event, &e->event_room, e->events + 1, sizeof *e->event);
+    e->event =
+        nt_arena_grow(&e->memory, e->event, &e->event_capacity, e->events + 1, sizeof *e->event);
     if (nt_arena_check(&e->memory, e->err) != 0)
         return -1;
     struct event new = {time_us, (uint32_t)nt_rng_next(&e->rng), what, x, y};
     size_t k = e->events++;
-    for (; k > 0 && before(&new, &e->event[(k - 1) / 2]); k = (k - 1) / 2)
+    for (; k > 0 && event_before(&new, &e->event[(k - 1) / 2]); k = (k - 1) / 2)
         e->event[k] = e->event[(k - 1) / 2];
     e->event[k] = new;
     return 0;
 }
 
-static struct event pop(struct engine *e)
+static struct event event_pop(struct engine *e)
 {
     struct event top = e->event[0], last = e->event[--e->events];
     size_t k = 0;
     for (size_t child; (child = 2 * k + 1) < e->events; k = child) {
-        if (child + 1 < e->events && before(&e->event[child + 1], &e->event[child]))
+        if (child + 1 < e->events && event_before(&e->event[child + 1], &e->event[child]))
             child++;
-        if (!before(&e->event[child], &last))
+        if (!event_before(&e->event[child], &last))
             break;
         e->event[k] = e->event[child];
     }
@@ -118,7 +119,7 @@ static struct event pop(struct engine *e)
 
 /* ---- packets and lists ---------------------------------------------------------------------- */
 
-static void append(struct engine *e, struct list *l, uint32_t p)
+static void queue_append(struct engine *e, struct list *l, uint32_t p)
 {
     e->packet[p].next = NONE;
     if (l->head == NONE)
@@ -131,16 +132,17 @@ static void append(struct engine *e, struct list *l, uint32_t p)
 static int take_packet(struct engine *e, uint32_t *out)
 {
     if (e->free_packet == NONE) {
-        size_t room = e->packet_room;
-        if (room >= PACKETS_MAX)
-            return nt_err_set(e->err, NT_ERR_SYSTEM, "%zu packets under way are too many", room);
-        e->packet =
-            nt_arena_grow(&e->memory, e->packet, &e->packet_room, room + 1, sizeof *e->packet);
+        size_t capacity = e->packet_capacity;
+        if (capacity >= PACKETS_MAX)
+            return nt_err_set(e->err, NT_ERR_SYSTEM, "%zu packets under way are too many",
+                              capacity);
+        e->packet = nt_arena_grow(&e->memory, e->packet, &e->packet_capacity, capacity + 1,
+                                  sizeof *e->packet);
         if (nt_arena_check(&e->memory, e->err) != 0)
             return -1;
-        for (size_t k = room; k < e->packet_room; k++)
-            e->packet[k].next = k + 1 < e->packet_room ? (uint32_t)k + 1 : NONE;
-        e->free_packet = (uint32_t)room;
+        for (size_t k = capacity; k < e->packet_capacity; k++)
+            e->packet[k].next = k + 1 < e->packet_capacity ? (uint32_t)k + 1 : NONE;
+        e->free_packet = (uint32_t)capacity;
     }
     *out = e->free_packet;
     e->free_packet = e->packet[*out].next;
@@ -167,13 +169,13 @@ static double serial_us(const struct engine *e, uint32_t output, double bytes)
 
 static bool has_room(const struct engine *e, uint32_t output, const struct packet *p)
 {
-    if (is_port(e, output) || e->room == QUEUE_MAX)
+    if (is_port(e, output) || e->capacity == QUEUE_MAX)
         return true;
-    return e->held[output] + (e->bubble && p->enters ? 2 : 1) <= e->room;
+    return e->held[output] + (e->bubble && p->enters ? 2 : 1) <= e->capacity;
 }
 
 /* The packet takes the output now. */
-static int grant(struct engine *e, uint32_t output, uint32_t p)
+static int grant_output(struct engine *e, uint32_t output, uint32_t p)
 {
     struct packet *k = &e->packet[p];
     double done = fmax(e->now_us + serial_us(e, output, k->bytes), k->tail_us);
@@ -182,23 +184,23 @@ static int grant(struct engine *e, uint32_t output, uint32_t p)
     if (is_port(e, queue)) { /* its own rate; the queue is free when it has sent */
         uint32_t host = queue - (uint32_t)e->net->arcs;
         double sent = e->now_us + serial_us(e, queue, k->bytes);
-        if (push(e, fmax(sent, done), PORT_READY, host, 0) < 0)
+        if (event_push(e, fmax(sent, done), PORT_READY, host, 0) < 0)
             return -1;
     }
-    if (push(e, done, TAIL_LEAVES, output, queue) < 0)
+    if (event_push(e, done, TAIL_LEAVES, output, queue) < 0)
         return -1;
     if (is_port(e, output))
-        return push(e, done, TAIL_CONSUMED, p, 0);
+        return event_push(e, done, TAIL_CONSUMED, p, 0);
     e->held[output]++;
     e->hops++;
     e->used_us[output] += done - e->now_us;
     k->queue = output;
     k->tail_us = done + e->net->arc[output].latency_us;
-    return push(e, e->now_us + e->net->arc[output].latency_us, HEAD_ARRIVES, p, 0);
+    return event_push(e, e->now_us + e->net->arc[output].latency_us, HEAD_ARRIVES, p, 0);
 }
 
 /* The first of those who wait that may go. */
-static int serve(struct engine *e, uint32_t output)
+static int serve_output(struct engine *e, uint32_t output)
 {
     struct list *l = &e->waiter[output];
     if (e->busy[output])
@@ -212,7 +214,7 @@ static int serve(struct engine *e, uint32_t output)
             e->packet[last].next = e->packet[p].next;
         if (l->tail == p)
             l->tail = last;
-        return grant(e, output, p);
+        return grant_output(e, output, p);
     }
     return 0;
 }
@@ -226,7 +228,7 @@ static size_t asked_for(const struct engine *e, uint32_t output)
     return n;
 }
 
-/* The dimension to move in whose output is asked for least; lots among equals. */
+/* The dimension to move in whose output has the fewest requests; random among equals. */
 static void choose_dimension(struct engine *e, struct nt_walk *walk)
 {
     size_t least = SIZE_MAX, equals = 0;
@@ -254,8 +256,8 @@ static uint8_t moving_in(const struct nt_walk *walk)
     return UINT8_MAX;
 }
 
-/* A packet that stands first in its queue asks for what it needs next. */
-static int ask(struct engine *e, uint32_t p)
+/* The first packet of a queue requests the output that it needs next. */
+static int ask_output(struct engine *e, uint32_t p)
 {
     struct packet *k = &e->packet[p];
     if (e->adaptive)
@@ -272,19 +274,19 @@ static int ask(struct engine *e, uint32_t p)
         return nt_err_set(e->err, NT_ERR_INPUT, "no path from host %u to host %u",
                           e->program.message[k->message].from, k->walk.to);
     }
-    append(e, &e->waiter[k->output], p);
-    return serve(e, k->output);
+    queue_append(e, &e->waiter[k->output], p);
+    return serve_output(e, k->output);
 }
 
 static int head_arrives(struct engine *e, uint32_t p)
 {
     uint32_t queue = e->packet[p].queue;
-    if (e->room < QUEUE_MAX && e->blocked[queue]) {
-        append(e, &e->queue[queue], p);
+    if (e->capacity < QUEUE_MAX && e->blocked[queue]) {
+        queue_append(e, &e->queue[queue], p);
         return 0;
     }
     e->blocked[queue] = true; /* of no account where queues are unbounded */
-    return ask(e, p);
+    return ask_output(e, p);
 }
 
 /* The next in the queue, those who wanted room in it, those who wanted the output. */
@@ -297,13 +299,13 @@ static int tail_leaves(struct engine *e, uint32_t output, uint32_t queue)
         e->blocked[queue] = p != NONE;
         if (p != NONE) {
             e->queue[queue].head = e->packet[p].next;
-            if (ask(e, p) < 0)
+            if (ask_output(e, p) < 0)
                 return -1;
         }
-        if (serve(e, queue) < 0)
+        if (serve_output(e, queue) < 0)
             return -1;
     }
-    return serve(e, output);
+    return serve_output(e, output);
 }
 
 /* ---- programs ------------------------------------------------------------------------------- */
@@ -319,7 +321,7 @@ static uint32_t next_message(const struct engine *e, struct port *port)
     return NONE;
 }
 
-static int inject(struct engine *e, uint32_t host)
+static int inject_packet(struct engine *e, uint32_t host)
 {
     struct port *port = &e->port[host];
     uint32_t m = port->busy ? NONE : next_message(e, port), p = NONE;
@@ -331,7 +333,7 @@ static int inject(struct engine *e, uint32_t host)
         port->left = e->packets_each;
         if (ready > e->now_us) {
             port->busy = true;
-            return push(e, ready, PORT_READY, host, 0);
+            return event_push(e, ready, PORT_READY, host, 0);
         }
     }
     if (take_packet(e, &p) < 0)
@@ -344,11 +346,11 @@ static int inject(struct engine *e, uint32_t host)
     k->dimension = UINT8_MAX;
     nt_walk_begin(e->net, host, message->to, &k->walk);
     e->packets++;
-    return ask(e, p);
+    return ask_output(e, p);
 }
 
-/* A host goes on with its program until it has to wait. */
-static int run(struct engine *e, uint32_t host)
+/* A host continues its program until it has to wait. */
+static int run_host(struct engine *e, uint32_t host)
 {
     struct port *port = &e->port[host];
     uint32_t end = e->program.first[host + 1];
@@ -367,16 +369,16 @@ static int run(struct engine *e, uint32_t host)
         port->ended = true;
         e->finished++;
     }
-    return inject(e, host);
+    return inject_packet(e, host);
 }
 
-static int receive(struct engine *e, uint32_t m)
+static int receive_message(struct engine *e, uint32_t m)
 {
     uint32_t host = e->program.message[m].to;
     const struct port *port = &e->port[host];
     e->program.message[m].received_us = e->now_us;
     if (port->op < e->program.first[host + 1] && e->program.op[port->op] == 2 * m + 1)
-        return run(e, host);
+        return run_host(e, host);
     return 0;
 }
 
@@ -386,10 +388,11 @@ static int tail_consumed(struct engine *e, uint32_t p)
     give_packet(e, p);
     if (--e->to_come[m] > 0)
         return 0;
-    return push(e, e->now_us + e->net->overhead_us[e->program.message[m].to], MESSAGE_READY, m, 0);
+    return event_push(e, e->now_us + e->net->overhead_us[e->program.message[m].to], MESSAGE_READY,
+                      m, 0);
 }
 
-static int happen(struct engine *e, const struct event *event)
+static int handle_event(struct engine *e, const struct event *event)
 {
     switch (event->what) {
     case HEAD_ARRIVES:
@@ -398,18 +401,18 @@ static int happen(struct engine *e, const struct event *event)
         return tail_leaves(e, event->x, event->y);
     case PORT_READY:
         e->port[event->x].busy = false;
-        return inject(e, event->x);
+        return inject_packet(e, event->x);
     case TAIL_CONSUMED:
         return tail_consumed(e, event->x);
     case MESSAGE_READY:
-        return receive(e, event->x);
+        return receive_message(e, event->x);
     }
     return -1;
 }
 
 /* ---- setting up ------------------------------------------------------------------------------ */
 
-static int allocate(struct engine *e)
+static int allocate_engine(struct engine *e)
 {
     size_t arcs = e->net->arcs, hosts = e->net->hosts;
     e->queue = nt_arena_array(&e->memory, arcs + 1, sizeof *e->queue);
@@ -430,7 +433,7 @@ static void engine_fini(struct engine *e)
     nt_arena_fini(&e->memory);
 }
 
-static void prepare(struct engine *e, double port_MBps)
+static void engine_init(struct engine *e, double port_MBps)
 {
     size_t arcs = e->net->arcs;
     for (size_t k = 0; k < arcs; k++) {
@@ -460,13 +463,13 @@ static void choose_queues(struct engine *e, uint32_t buffer_packets)
     enum nt_routing routing = e->net->routing;
     bool may_lock = routing == NT_ROUTING_TABLE || routing == NT_ROUTING_DRAGONFLY || e->adaptive;
     e->bubble = routing == NT_ROUTING_GRID && e->net->spec.topology != NT_TOPOLOGY_MESH;
-    e->room = buffer_packets == 0 || may_lock ? QUEUE_MAX : buffer_packets;
-    if (e->bubble && e->room < 2)
-        e->room = 2;
+    e->capacity = buffer_packets == 0 || may_lock ? QUEUE_MAX : buffer_packets;
+    if (e->bubble && e->capacity < 2)
+        e->capacity = 2;
 }
 
-static int check(const struct nt_workload *w, double packet_bytes, const struct nt_program *p,
-                 struct nt_err *err)
+static int check_workload(const struct nt_workload *w, double packet_bytes,
+                          const struct nt_program *p, struct nt_err *err)
 {
     if (!(w->bytes > 0 && w->bytes <= 1e12) || !(packet_bytes > 0) || w->port_MBps < 0 ||
         w->buffer_packets >= QUEUE_MAX)
@@ -478,15 +481,15 @@ static int check(const struct nt_workload *w, double packet_bytes, const struct 
     return 0;
 }
 
-static int simulate(struct engine *e)
+static int run_events(struct engine *e)
 {
     for (uint32_t h = 0; h < e->net->hosts; h++)
-        if (run(e, h) < 0)
+        if (run_host(e, h) < 0)
             return -1;
     while (e->events > 0) {
-        struct event event = pop(e);
+        struct event event = event_pop(e);
         e->now_us = event.time_us;
-        if (happen(e, &event) < 0)
+        if (handle_event(e, &event) < 0)
             return -1;
     }
     if (e->finished < e->net->hosts)
@@ -507,14 +510,14 @@ int nt_kernel_run(const struct nt_network *network, const struct nt_workload *wo
     choose_queues(&e, workload->buffer_packets);
     if (nt_program_create(network->hosts, workload, &e.program, err) < 0)
         return -1;
-    if (check(workload, e.packet_bytes, &e.program, err) < 0)
+    if (check_workload(workload, e.packet_bytes, &e.program, err) < 0)
         goto fini;
     e.packets_each = (uint32_t)ceil(workload->bytes / e.packet_bytes);
     e.last_bytes = workload->bytes - (e.packets_each - 1) * e.packet_bytes;
-    if (allocate(&e) != 0)
+    if (allocate_engine(&e) != 0)
         goto fini;
-    prepare(&e, workload->port_MBps);
-    if (simulate(&e) < 0)
+    engine_init(&e, workload->port_MBps);
+    if (run_events(&e) < 0)
         goto fini;
     rc = 0;
     *result = (struct nt_kernel_result){.time_us = e.now_us,

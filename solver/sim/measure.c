@@ -4,11 +4,11 @@
 
 #include "rng.h"
 
-/* Streams of one seed must not meet: the purpose is part of what is hashed. */
+/* Streams of one seed must differ: the purpose is part of what is hashed. */
 enum purpose { PURPOSE_NOISE = 1, PURPOSE_OUTLIER, PURPOSE_MISSING, PURPOSE_HOST, PURPOSE_ARC };
 
-static struct nt_rng stream(uint64_t seed, enum purpose purpose, uint64_t a, uint64_t b,
-                            uint64_t repeat)
+static struct nt_rng random_stream(uint64_t seed, enum purpose purpose, uint64_t a, uint64_t b,
+                                   uint64_t repeat)
 {
     struct nt_rng rng;
     nt_rng_init(&rng, seed ^ (uint64_t)purpose << 56);
@@ -19,13 +19,13 @@ static struct nt_rng stream(uint64_t seed, enum purpose purpose, uint64_t a, uin
 }
 
 /* 1 + sd z, kept off zero: a latency is positive however wide the noise. */
-static double factor(struct nt_rng *rng, double sd)
+static double noise_factor(struct nt_rng *rng, double sd)
 {
     double f = 1 + sd * nt_rng_normal(rng);
     return f < 0.05 ? 0.05 : f;
 }
 
-static int check(const struct nt_measure_noise *n, struct nt_err *err)
+static int check_noise(const struct nt_measure_noise *n, struct nt_err *err)
 {
     const struct {
         const char *name;
@@ -46,8 +46,8 @@ static int check(const struct nt_measure_noise *n, struct nt_err *err)
 static void spread_hosts(const struct nt_measure_noise *noise, struct nt_network *n)
 {
     for (uint32_t h = 0; h < n->hosts; h++) {
-        struct nt_rng rng = stream(noise->seed, PURPOSE_HOST, h, 0, 0);
-        double f = factor(&rng, noise->host_spread);
+        struct nt_rng rng = random_stream(noise->seed, PURPOSE_HOST, h, 0, 0);
+        double f = noise_factor(&rng, noise->host_spread);
         bool leaf = n->first[h + 1] - n->first[h] == 1 && n->switches > 0;
         if (leaf) {
             uint32_t arc = n->out[n->first[h]];
@@ -62,13 +62,13 @@ static void spread_hosts(const struct nt_measure_noise *noise, struct nt_network
 int nt_measure_settle(const struct nt_measure_noise *noise, struct nt_network *network,
                       struct nt_err *err)
 {
-    if (check(noise, err) < 0)
+    if (check_noise(noise, err) < 0)
         return -1;
     if (noise->host_spread > 0)
         spread_hosts(noise, network);
     for (uint32_t k = 0; noise->asymmetry > 0 && k < network->arcs; k += 2) {
-        struct nt_rng rng = stream(noise->seed, PURPOSE_ARC, k, 0, 0);
-        double forth = factor(&rng, noise->asymmetry);
+        struct nt_rng rng = random_stream(noise->seed, PURPOSE_ARC, k, 0, 0);
+        double forth = noise_factor(&rng, noise->asymmetry);
         double back = 2 - forth < 0.05 ? 0.05 : 2 - forth;
         network->arc[k].latency_us *= forth;
         network->arc[k + 1].latency_us *= back;
@@ -80,7 +80,8 @@ int nt_measure_settle(const struct nt_measure_noise *noise, struct nt_network *n
 static double wrong_by(const struct nt_measure_noise *noise, uint32_t a, uint32_t b,
                        uint32_t repeat)
 {
-    struct nt_rng rng = stream(noise->seed, PURPOSE_OUTLIER, a < b ? a : b, a < b ? b : a, repeat);
+    struct nt_rng rng =
+        random_stream(noise->seed, PURPOSE_OUTLIER, a < b ? a : b, a < b ? b : a, repeat);
     if (noise->outliers <= 0 || nt_rng_uniform(&rng) >= noise->outliers)
         return 1;
     double by = 1.2 * pow(4 / 1.2, nt_rng_uniform(&rng));
@@ -91,7 +92,8 @@ static bool is_missing(const struct nt_measure_noise *noise, uint32_t a, uint32_
 {
     if (noise->missing <= 0)
         return false;
-    struct nt_rng rng = stream(noise->seed, PURPOSE_MISSING, a < b ? a : b, a < b ? b : a, 0);
+    struct nt_rng rng =
+        random_stream(noise->seed, PURPOSE_MISSING, a < b ? a : b, a < b ? b : a, 0);
     return nt_rng_uniform(&rng) < noise->missing;
 }
 
@@ -100,11 +102,11 @@ struct nt_reading nt_measure_batches(const struct nt_network *network,
                                      uint32_t repeat, uint32_t batches)
 {
     double value = NAN, mean = 0, square = 0;
-    struct nt_rng rng = stream(noise->seed, PURPOSE_NOISE, a, b, repeat);
+    struct nt_rng rng = random_stream(noise->seed, PURPOSE_NOISE, a, b, repeat);
     if (!is_missing(noise, a, b))
         value = nt_network_latency(network, a, b) * wrong_by(noise, a, b, repeat);
     for (uint32_t k = 0; k < batches && noise->sd > 0; k++) {
-        double f = factor(&rng, noise->sd), step = f - mean;
+        double f = noise_factor(&rng, noise->sd), step = f - mean;
         mean += step / (k + 1);
         square += step * (f - mean);
     }
@@ -116,8 +118,8 @@ struct nt_reading nt_measure_batches(const struct nt_network *network,
 double nt_measure_factor(const struct nt_measure_noise *noise, uint32_t a, uint32_t b,
                          uint32_t repeat)
 {
-    struct nt_rng rng = stream(noise->seed, PURPOSE_NOISE, a, b, repeat);
-    return noise->sd > 0 ? factor(&rng, noise->sd) : 1;
+    struct nt_rng rng = random_stream(noise->seed, PURPOSE_NOISE, a, b, repeat);
+    return noise->sd > 0 ? noise_factor(&rng, noise->sd) : 1;
 }
 
 double nt_measure_latency(const struct nt_network *network, const struct nt_measure_noise *noise,

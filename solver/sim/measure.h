@@ -1,7 +1,7 @@
 /* What an imperfect measurement of a known network gives.
  *
- * Everything is a function of the seed and the pair, so that a planner may ask for any pair at
- * any time, at 65,536 hosts too, and a matrix holds the same values as single questions. */
+ * Everything is a function of the seed and the pair, so that any pair can be measured at any time,
+ * at 65,536 hosts too, and a matrix holds the same values as single measurements. */
 #ifndef NT_MEASURE_H
 #define NT_MEASURE_H
 

@@ -6,14 +6,14 @@
 #include "memory.h"
 #include "paths.h"
 
-static size_t vertices(const struct nt_network *n)
+static size_t vertex_count(const struct nt_network *n)
 {
     return n->hosts + n->switches;
 }
 
-static int allocate(struct nt_network *n, struct nt_err *err)
+static int allocate_network(struct nt_network *n, struct nt_err *err)
 {
-    size_t v = vertices(n);
+    size_t v = vertex_count(n);
     n->arc = nt_arena_array(&n->memory, n->arcs, sizeof *n->arc);
     n->overhead_us = nt_arena_array(&n->memory, n->hosts, sizeof *n->overhead_us);
     n->first = nt_arena_array(&n->memory, v + 1, sizeof *n->first);
@@ -40,7 +40,7 @@ static void fill_arcs(struct nt_network *n)
 /* Two passes of counting sort: by destination, then, keeping that order, by origin. */
 static int order_arcs(struct nt_network *n, struct nt_err *err)
 {
-    size_t v = vertices(n);
+    size_t v = vertex_count(n);
     NT_SCOPED struct nt_arena memory = {0};
     uint32_t *place = nt_arena_array(&memory, v + 1, sizeof *place),
              *by_to = nt_arena_array(&memory, n->arcs + 1, sizeof *by_to);
@@ -64,7 +64,7 @@ static int order_arcs(struct nt_network *n, struct nt_err *err)
 
 /* Depth first from root without recursion (chains are deep): up, depth, enter, leave.
  * Returns false when a vertex is met twice: a cycle. next[] holds the arc to try. */
-static bool climb(struct nt_network *n, uint32_t root, uint32_t *next, uint32_t *clock)
+static bool climb_tree(struct nt_network *n, uint32_t root, uint32_t *next, uint32_t *clock)
 {
     uint32_t v = root;
     n->up[v] = UINT32_MAX;
@@ -93,7 +93,7 @@ static bool climb(struct nt_network *n, uint32_t root, uint32_t *next, uint32_t 
 /* So that the children of a vertex stand together, in the order in which they were visited. */
 static void up_last(struct nt_network *n)
 {
-    for (size_t v = 0; v < vertices(n); v++) {
+    for (size_t v = 0; v < vertex_count(n); v++) {
         uint32_t last = n->first[v + 1], k = n->first[v];
         while (k < last && n->out[k] != n->up[v])
             k++;
@@ -107,7 +107,7 @@ static void up_last(struct nt_network *n)
 /* 1: a tree or forest, indexed; 0: it has a cycle; -1: memory. */
 static int index_tree(struct nt_network *n, struct nt_err *err)
 {
-    size_t v = vertices(n);
+    size_t v = vertex_count(n);
     uint32_t clock = 0;
     bool tree = true;
     NT_SCOPED struct nt_arena memory = {0};
@@ -123,7 +123,7 @@ static int index_tree(struct nt_network *n, struct nt_err *err)
     memset(n->enter, 0xff, v * sizeof *n->enter);
     for (size_t k = v; tree && k-- > 0;) /* a switch as the root: shorter ways up */
         if (n->enter[k] == UINT32_MAX)
-            tree = climb(n, (uint32_t)k, next, &clock);
+            tree = climb_tree(n, (uint32_t)k, next, &clock);
     if (tree) {
         up_last(n);
     } else {
@@ -168,7 +168,7 @@ int nt_network_with_routes(const struct nt_model *model, enum nt_routing routing
     n->routing = routing;
     if (spec != NULL)
         n->spec = *spec;
-    if (allocate(n, err) != 0)
+    if (allocate_network(n, err) != 0)
         goto destroy;
     if (nt_model_copy(model, &n->model, err) < 0)
         goto destroy;
@@ -195,7 +195,7 @@ void nt_network_destroy(struct nt_network *network)
     nt_object_destroy(network);
 }
 
-/* Both ends climb to where they meet; no look at the children. */
+/* Both ends go up to the lowest common ancestor, without reading children. */
 static double tree_latency(const struct nt_network *n, uint32_t a, uint32_t b)
 {
     double sum = 0;

@@ -1,8 +1,8 @@
 /* A known network: what a measurement of it would find, what a flow through it would get.
  *
- * Made from a model (build.h makes models from a topology), to which it adds directions and static
- * routes. Vertices are the model's: hosts first, then switches. A network is never changed after
- * it was made, except for its figures (arc latencies and rates, overheads) by its owner. */
+ * Made from a model (network_build.c makes models from a topology), to which it adds directions and
+ * static routes. Vertices are the model's: hosts first, then switches. A network is never changed
+ * after it was made, except for its figures (arc latencies and rates, overheads) by its owner. */
 #ifndef NT_NETWORK_H
 #define NT_NETWORK_H
 
@@ -80,7 +80,7 @@ void nt_network_destroy(struct nt_network *network);
 
 /* The route from one vertex to a host, an arc at a time:
  *     for (nt_walk_begin(net, a, b, &walk); nt_walk_next(&walk, &arc);) ...
- * Ends at the destination, or at once where there is no path (nt_walk_arrived tells). */
+ * Ends at the destination, or at once where there is no path (see nt_walk_arrived). */
 struct nt_walk {
     const struct nt_network *network;
     uint32_t at, to;

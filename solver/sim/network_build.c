@@ -25,7 +25,7 @@ struct site {
     size_t links;
 };
 
-static void join(struct site *s, size_t a, size_t b, double latency_us, double rate_MBps)
+static void join_vertices(struct site *s, size_t a, size_t b, double latency_us, double rate_MBps)
 {
     struct nt_link *l = &s->model->link[s->links++];
     l->a = (uint32_t)a;
@@ -36,19 +36,20 @@ static void join(struct site *s, size_t a, size_t b, double latency_us, double r
 
 static void join_host(struct site *s, size_t host, size_t at_switch)
 {
-    join(s, host, s->spec->hosts + at_switch, s->figures->host_latency_us, s->figures->host_MBps);
+    join_vertices(s, host, s->spec->hosts + at_switch, s->figures->host_latency_us,
+                  s->figures->host_MBps);
 }
 
 /* by numbers of switches; tier 0 is the lowest */
 static void join_switches(struct site *s, size_t a, size_t b, size_t tier)
 {
-    join(s, s->spec->hosts + a, s->spec->hosts + b, s->figures->link_latency_us[tier],
-         s->figures->link_MBps[tier]);
+    join_vertices(s, s->spec->hosts + a, s->spec->hosts + b, s->figures->link_latency_us[tier],
+                  s->figures->link_MBps[tier]);
 }
 
 static void join_direct(struct site *s, size_t a, size_t b)
 {
-    join(s, a, b, s->figures->link_latency_us[0], s->figures->link_MBps[0]);
+    join_vertices(s, a, b, s->figures->link_latency_us[0], s->figures->link_MBps[0]);
 }
 
 /* Switches are numbered level by level from the root. */
@@ -183,7 +184,7 @@ static void name_family(const struct nt_spec *spec, struct nt_model *m)
     }
 }
 
-static void build(struct site *s)
+static void build_site(struct site *s)
 {
     switch (s->spec->topology) {
     case NT_TOPOLOGY_STAR:
@@ -244,7 +245,7 @@ int nt_network_build(const struct nt_spec *spec, const struct nt_figures *figure
     }
     if (nt_model_create(spec->hosts, spec->switches, spec->links, &s.model, err) < 0)
         return -1;
-    build(&s);
+    build_site(&s);
     name_family(spec, s.model);
     for (size_t h = 0; spec->switches == 0 && h < spec->hosts; h++)
         s.model->overhead_us[h] = s.figures->overhead_us;

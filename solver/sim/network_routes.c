@@ -13,7 +13,7 @@ struct way {
 };
 
 /* 1; 0: no path; -1: too long. */
-static int walk(const struct nt_network *net, uint32_t from, uint32_t to, struct way *way)
+static int walk_route(const struct nt_network *net, uint32_t from, uint32_t to, struct way *way)
 {
     struct nt_walk w;
     uint32_t arc;
@@ -45,7 +45,7 @@ static bool same_links(const struct way *there, const struct way *back)
 static int add_pair(struct nt_routes_builder *b, const struct nt_network *net, uint32_t from,
                     uint32_t to, struct way way[2], struct nt_err *err)
 {
-    int there = walk(net, from, to, &way[0]), back = walk(net, to, from, &way[1]);
+    int there = walk_route(net, from, to, &way[0]), back = walk_route(net, to, from, &way[1]);
     if (there < 0 || back < 0)
         return nt_err_set(err, NT_ERR_INPUT, "over %d links between two hosts",
                           (int)NT_ROUTE_LINKS_MAX);

@@ -44,7 +44,7 @@ bool nt_spec_names(const char *text)
 }
 
 /* A decimal number of at most NT_HOSTS_MAX, without sign or leading zero; NULL when it is none. */
-static const char *number(const char *at, uint32_t *value)
+static const char *read_number(const char *at, uint32_t *value)
 {
     uint32_t v = 0;
     if (!isdigit((unsigned char)*at) || (*at == '0' && isdigit((unsigned char)at[1])))
@@ -59,17 +59,17 @@ static const char *number(const char *at, uint32_t *value)
 }
 
 /* x * y, or one more than could be a network when that would be more. */
-static size_t bounded(size_t x, size_t y)
+static size_t bounded_product(size_t x, size_t y)
 {
     const size_t over = (size_t)NT_HOSTS_MAX * 1024 + 1;
     return y != 0 && x > over / y ? over : x * y;
 }
 
-static size_t power(size_t base, uint32_t exponent)
+static size_t bounded_power(size_t base, uint32_t exponent)
 {
     size_t p = 1;
     while (exponent-- > 0)
-        p = bounded(p, base);
+        p = bounded_product(p, base);
     return p;
 }
 
@@ -78,10 +78,10 @@ static void size_tree(struct nt_spec *s)
     size_t level = 1;
     s->switches = 1;
     for (uint32_t k = 0; k + 1 < s->dimensions; k++) {
-        level = bounded(level, s->dimension[k]);
+        level = bounded_product(level, s->dimension[k]);
         s->switches += level;
     }
-    s->hosts = bounded(level, s->dimension[s->dimensions - 1]);
+    s->hosts = bounded_product(level, s->dimension[s->dimensions - 1]);
     s->links = s->hosts + s->switches - 1;
 }
 
@@ -90,17 +90,17 @@ static void size_fattree(struct nt_spec *s)
 {
     uint32_t levels = s->dimension[1];
     size_t half = s->dimension[0] / 2;
-    s->hosts = bounded(2, power(half, levels));
-    s->switches = bounded(2 * (size_t)levels - 1, power(half, levels - 1));
-    s->links = bounded(s->hosts, levels);
+    s->hosts = bounded_product(2, bounded_power(half, levels));
+    s->switches = bounded_product(2 * (size_t)levels - 1, bounded_power(half, levels - 1));
+    s->links = bounded_product(s->hosts, levels);
 }
 
 static void size_dragonfly(struct nt_spec *s)
 {
     size_t g = s->dimension[0], r = s->dimension[1];
-    s->switches = bounded(g, r);
-    s->hosts = bounded(s->switches, s->dimension[2]);
-    s->links = s->hosts + bounded(s->switches, r - 1) / 2 + bounded(g, g - 1) / 2;
+    s->switches = bounded_product(g, r);
+    s->hosts = bounded_product(s->switches, s->dimension[2]);
+    s->links = s->hosts + bounded_product(s->switches, r - 1) / 2 + bounded_product(g, g - 1) / 2;
 }
 
 /* A dimension of 2 has one link where a longer one has two. */
@@ -108,13 +108,13 @@ static void size_grid(struct nt_spec *s)
 {
     size_t n = 1;
     for (uint32_t k = 0; k < s->dimensions; k++)
-        n = bounded(n, s->dimension[k]);
+        n = bounded_product(n, s->dimension[k]);
     s->hosts = n;
     s->links = 0;
     for (uint32_t k = 0; k < s->dimensions; k++) {
         size_t d = s->dimension[k];
         bool wraps = s->topology != NT_TOPOLOGY_MESH && d > 2;
-        s->links += bounded(n / d, wraps ? d : d - 1);
+        s->links += bounded_product(n / d, wraps ? d : d - 1);
     }
 }
 
@@ -131,19 +131,19 @@ static void size_of(struct nt_spec *s)
         return;
     case NT_TOPOLOGY_CHAIN:
         s->switches = d;
-        s->hosts = bounded(d, s->dimension[1]);
+        s->hosts = bounded_product(d, s->dimension[1]);
         s->links = s->hosts + d - 1;
         return;
     case NT_TOPOLOGY_DRAGONFLY:
         size_dragonfly(s);
         return;
     case NT_TOPOLOGY_HYPERCUBE:
-        s->hosts = power(2, d);
-        s->links = bounded(s->hosts, d) / 2;
+        s->hosts = bounded_power(2, d);
+        s->links = bounded_product(s->hosts, d) / 2;
         return;
     case NT_TOPOLOGY_FULL_MESH:
         s->hosts = d;
-        s->links = bounded(d, d - 1) / 2;
+        s->links = bounded_product(d, d - 1) / 2;
         return;
     case NT_TOPOLOGY_TORUS:
     case NT_TOPOLOGY_MESH:
@@ -154,7 +154,7 @@ static void size_of(struct nt_spec *s)
 }
 
 /* What the numbers must fulfil beyond being numbers. */
-static bool sound(const struct nt_spec *s)
+static bool spec_is_sound(const struct nt_spec *s)
 {
     const uint32_t *d = s->dimension;
     switch (s->topology) {
@@ -171,12 +171,12 @@ static bool sound(const struct nt_spec *s)
     }
 }
 
-static int numbers(const char *text, const struct form *form, struct nt_spec *s)
+static int read_numbers(const char *text, const struct form *form, struct nt_spec *s)
 {
     const char *at = text + strlen(form->name) + 1;
     for (;;) {
         uint32_t value;
-        at = number(at, &value);
+        at = read_number(at, &value);
         if (at == NULL || value < form->smallest || s->dimensions == form->most)
             return -1;
         s->dimension[s->dimensions++] = value;
@@ -189,9 +189,9 @@ static int numbers(const char *text, const struct form *form, struct nt_spec *s)
     if (s->topology == NT_TOPOLOGY_TWISTED_TORUS) {
         if (*at != ':')
             return -1;
-        at = number(at + 1, &s->twist);
+        at = read_number(at + 1, &s->twist);
     }
-    return at != NULL && *at == '\0' && sound(s) ? 0 : -1;
+    return at != NULL && *at == '\0' && spec_is_sound(s) ? 0 : -1;
 }
 
 int nt_spec_parse(const char *text, struct nt_spec *spec, struct nt_err *err)
@@ -205,7 +205,7 @@ int nt_spec_parse(const char *text, struct nt_spec *spec, struct nt_err *err)
                           "hypercube:, fullmesh:, dragonfly:, chain: or the file of a map",
                           text);
     struct nt_spec s = {.topology = form->topology};
-    if (numbers(text, form, &s) < 0)
+    if (read_numbers(text, form, &s) < 0)
         return nt_err_set(err, NT_ERR_USAGE, "topology %s: expected %s", text, form->expected);
     size_of(&s);
     if (s.hosts > NT_HOSTS_MAX || s.switches > NT_HOSTS_MAX || s.links > (size_t)NT_HOSTS_MAX * 64)

@@ -8,7 +8,7 @@
 
 enum { TABLE_MAX_BYTES = 512 << 20 };
 
-static size_t power(size_t base, size_t exponent)
+static size_t int_power(size_t base, size_t exponent)
 {
     size_t p = 1;
     while (exponent-- > 0)
@@ -21,7 +21,7 @@ static size_t power(size_t base, size_t exponent)
 size_t nt_fattree_switch(const struct nt_spec *spec, size_t level, size_t k)
 {
     size_t half = spec->dimension[0] / 2, levels = spec->dimension[1];
-    return levels == 1 ? 0 : (level - 1) * 2 * power(half, levels - 1) + k;
+    return levels == 1 ? 0 : (level - 1) * 2 * int_power(half, levels - 1) + k;
 }
 
 /* From a switch towards host. Down where the digits that this level can no longer change are
@@ -31,13 +31,13 @@ static size_t fattree_next(const struct nt_spec *spec, size_t at, size_t host)
     size_t half = spec->dimension[0] / 2, levels = spec->dimension[1];
     if (levels == 1)
         return host;
-    size_t words = power(half, levels - 2), each = 2 * half * words;
+    size_t words = int_power(half, levels - 2), each = 2 * half * words;
     size_t level = at / each + 1, k = at % each;
     size_t leaf = host / half, pod = leaf / words, word = leaf % words;
     if (level == levels)
         return spec->hosts + nt_fattree_switch(spec, level - 1, pod * words + k / half);
     size_t digit =
-        power(half, level - 1); /* the one that changes between this level and the next */
+        int_power(half, level - 1); /* the one that changes between this level and the next */
     if (k / words == pod && k % words / digit == word / digit) {
         if (level == 1)
             return host;
@@ -156,7 +156,7 @@ static uint32_t grid_next(const struct nt_spec *spec, uint32_t at, int32_t *rest
 /* ---- tables ------------------------------------------------------------------------------ */
 
 /* Hops to host from everywhere, breadth first. */
-static void spread(const struct nt_network *n, uint32_t host, uint32_t *hops, uint32_t *queue)
+static void spread_hops(const struct nt_network *n, uint32_t host, uint32_t *hops, uint32_t *queue)
 {
     size_t head = 0, tail = 0;
     memset(hops, 0xff, (n->hosts + n->switches) * sizeof *hops);
@@ -174,8 +174,9 @@ static void spread(const struct nt_network *n, uint32_t host, uint32_t *hops, ui
     }
 }
 
-/* Of the arcs that come nearer, the one whose turn it is. */
-static uint32_t nearer(const struct nt_network *n, uint32_t v, uint32_t host, const uint32_t *hops)
+/* Of the arcs that come nearer, the next one in turn. */
+static uint32_t nearer_neighbour(const struct nt_network *n, uint32_t v, uint32_t host,
+                                 const uint32_t *hops)
 {
     uint32_t count = 0, pick;
     for (uint32_t k = n->first[v]; k < n->first[v + 1]; k++)
@@ -204,9 +205,9 @@ int nt_routes_tabulate(struct nt_network *n, struct nt_err *err)
     if (nt_arena_check(&memory, err) != 0 || nt_arena_check(&n->memory, err) != 0)
         return -1;
     for (uint32_t host = 0; host < n->hosts; host++) {
-        spread(n, host, hops, queue);
+        spread_hops(n, host, hops, queue);
         for (uint32_t at = 0; at < v; at++)
-            n->table[at * n->hosts + host] = nearer(n, at, host, hops);
+            n->table[at * n->hosts + host] = nearer_neighbour(n, at, host, hops);
     }
     return 0;
 }

@@ -15,7 +15,7 @@ struct play {
     uint32_t messages;
 };
 
-static void note(struct play *p, uint32_t host, uint32_t op)
+static void note_operation(struct play *p, uint32_t host, uint32_t op)
 {
     if (p->counting)
         p->program->first[host + 1]++;
@@ -30,13 +30,13 @@ static uint32_t play_send(struct play *p, size_t from, size_t to)
         p->program->message[m].from = (uint32_t)from;
         p->program->message[m].to = (uint32_t)to;
     }
-    note(p, (uint32_t)from, 2 * m);
+    note_operation(p, (uint32_t)from, 2 * m);
     return m;
 }
 
 static void play_wait(struct play *p, uint32_t message, size_t to)
 {
-    note(p, (uint32_t)to, 2 * message + 1);
+    note_operation(p, (uint32_t)to, 2 * message + 1);
 }
 
 static void play_one(struct play *p, size_t n, bool from_one)
@@ -82,7 +82,7 @@ static uint32_t messages_of(const struct nt_workload *w)
     return w->messages > 0 ? w->messages : MESSAGES_USUAL;
 }
 
-static void play(struct play *p, const struct nt_workload *w)
+static void play_workload(struct play *p, const struct nt_workload *w)
 {
     size_t n = p->program->hosts;
     p->messages = 0;
@@ -131,12 +131,12 @@ int nt_program_create(size_t hosts, const struct nt_workload *workload, struct n
         return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu messages", p.messages);
     }
     if (p.messages > 0)
-        play(&play_state, workload);
+        play_workload(&play_state, workload);
     for (size_t h = 0; h < hosts; h++)
         p.first[h + 1] += p.first[h];
     play_state.counting = false;
     if (p.messages > 0)
-        play(&play_state, workload);
+        play_workload(&play_state, workload);
     memmove(p.first + 1, p.first, hosts * sizeof *p.first); /* each stands at its end by now */
     p.first[0] = 0;
     *program = p;

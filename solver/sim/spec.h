@@ -1,5 +1,5 @@
 /* A topology as the command line names it: "tree:2x3x4". Words and numbers only; what it looks
- * like as a network is build.h's. Parsed from untrusted text: every number and every product is
+ * like as a network is network.h's. Parsed from untrusted text: every number and every product is
  * bounded before anything is allocated. */
 #ifndef NT_SPEC_H
 #define NT_SPEC_H

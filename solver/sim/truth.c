@@ -1,4 +1,4 @@
-/* What of a network could be found out at best: what cannot be told apart made one. */
+/* The part of a network that measurements can determine: what they cannot distinguish is joined. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,14 +45,14 @@ static void index_links(struct draft *d)
 
 /* ---- parallel spines ---------------------------------------------------------------------- */
 
-struct kin {
+struct sibling {
     uint64_t signature;
     uint32_t level, vertex;
 };
 
 static int compare_kin(const void *a, const void *b)
 {
-    const struct kin *x = a, *y = b;
+    const struct sibling *x = a, *y = b;
     if (x->level != y->level)
         return x->level < y->level ? -1 : 1;
     if (x->signature != y->signature)
@@ -67,7 +67,7 @@ static int compare_numbers(const void *a, const void *b)
 }
 
 /* Hops to the nearest host; kin sorted by it. */
-static void find_levels(struct draft *d, struct kin *kin)
+static void find_levels(struct draft *d, struct sibling *sibling)
 {
     uint32_t *level = d->scratch, *queue = d->scratch + d->vertices;
     size_t head = 0, tail = 0;
@@ -87,23 +87,24 @@ static void find_levels(struct draft *d, struct kin *kin)
         }
     }
     for (uint32_t s = 0; s < d->m->switches; s++)
-        kin[s] = (struct kin){0, level[d->m->hosts + s], (uint32_t)d->m->hosts + s};
-    qsort(kin, d->m->switches, sizeof *kin, compare_kin);
+        sibling[s] = (struct sibling){0, level[d->m->hosts + s], (uint32_t)d->m->hosts + s};
+    qsort(sibling, d->m->switches, sizeof *sibling, compare_kin);
 }
 
 /* A number for the set of vertices one level below; 64 bits: equal by chance once in 10^19. */
-static uint64_t sign(const struct draft *d, const struct kin *kin, const uint32_t *level,
-                     uint32_t *below)
+static uint64_t sign_vertex(const struct draft *d, const struct sibling *sibling,
+                            const uint32_t *level, uint32_t *below)
 {
     size_t n = 0;
     struct nt_rng rng;
-    for (uint32_t k = d->graph.start[kin->vertex]; k < d->graph.start[kin->vertex + 1]; k++) {
-        uint32_t w = nt_link_other_end(&d->link[d->graph.link[k]], kin->vertex);
-        if (level[w] + 1 == kin->level)
+    for (uint32_t k = d->graph.start[sibling->vertex]; k < d->graph.start[sibling->vertex + 1];
+         k++) {
+        uint32_t w = nt_link_other_end(&d->link[d->graph.link[k]], sibling->vertex);
+        if (level[w] + 1 == sibling->level)
             below[n++] = d->same[w];
     }
     if (n == 0)
-        return kin->vertex;
+        return sibling->vertex;
     qsort(below, n, sizeof *below, compare_numbers);
     nt_rng_init(&rng, 1);
     for (size_t k = 0; k < n; k++)
@@ -116,20 +117,21 @@ static uint64_t sign(const struct draft *d, const struct kin *kin, const uint32_
 static int merge_spines(struct draft *d, struct nt_err *err)
 {
     NT_SCOPED struct nt_arena memory = {0};
-    struct kin *kin = nt_arena_array(&memory, d->m->switches + 1, sizeof *kin);
+    struct sibling *sibling = nt_arena_array(&memory, d->m->switches + 1, sizeof *sibling);
     uint32_t *level = nt_arena_array(&memory, d->vertices + 1, sizeof *level);
     if (nt_arena_check(&memory, err) != 0)
         return -1;
     index_links(d);
-    find_levels(d, kin);
+    find_levels(d, sibling);
     memcpy(level, d->scratch, d->vertices * sizeof *level);
-    for (size_t from = 0, to; from < d->m->switches && kin[from].level < UINT32_MAX; from = to) {
-        for (to = from; to < d->m->switches && kin[to].level == kin[from].level; to++)
-            kin[to].signature = sign(d, &kin[to], level, d->scratch);
-        qsort(kin + from, to - from, sizeof *kin, compare_kin);
+    for (size_t from = 0, to; from < d->m->switches && sibling[from].level < UINT32_MAX;
+         from = to) {
+        for (to = from; to < d->m->switches && sibling[to].level == sibling[from].level; to++)
+            sibling[to].signature = sign_vertex(d, &sibling[to], level, d->scratch);
+        qsort(sibling + from, to - from, sizeof *sibling, compare_kin);
         for (size_t k = from + 1; k < to; k++)
-            if (kin[k].signature == kin[k - 1].signature)
-                d->same[kin[k].vertex] = d->same[kin[k - 1].vertex];
+            if (sibling[k].signature == sibling[k - 1].signature)
+                d->same[sibling[k].vertex] = d->same[sibling[k - 1].vertex];
     }
     return 0;
 }
@@ -193,8 +195,8 @@ static bool is_switch(const struct draft *d, uint32_t v)
     return v >= d->m->hosts;
 }
 
-/* Takes away switches with one link, over and over; their links get a = b. */
-static void prune(struct draft *d)
+/* Removes switches with one link until there is none; their links get a = b. */
+static void prune_leaves(struct draft *d)
 {
     size_t tail = 0;
     for (uint32_t v = (uint32_t)d->m->hosts; v < d->vertices; v++)
@@ -240,9 +242,9 @@ static void join_certainty(struct nt_link *whole, const struct nt_link *l)
     whole->effective = whole->effective || l->effective;
 }
 
-/* Follows link k away from v through switches with two links; link k becomes the whole way and
- * the others get a = b. Returns where it ends. */
-static void stretch(struct draft *d, uint32_t v, uint32_t k)
+/* Follows link k from v through switches with two links; link k becomes the whole way and the
+ * others get a = b. Returns where it ends. */
+static void stretch_link(struct draft *d, uint32_t v, uint32_t k)
 {
     struct nt_link whole = d->link[k];
     if (whole.a != v) {
@@ -276,11 +278,11 @@ static void stretch(struct draft *d, uint32_t v, uint32_t k)
     d->link[k] = whole;
 }
 
-static void contract(struct draft *d)
+static void contract_switches(struct draft *d)
 {
     index_links(d);
     if (d->m->hosts > 1) /* one host keeps its switch: a star of one */
-        prune(d);
+        prune_leaves(d);
     if (d->m->hosts == 2) /* two hosts on a line of switches: the first stands for all */
         for (uint32_t v = 0; v < d->vertices; v++)
             if (passes_through(d, v)) {
@@ -291,7 +293,7 @@ static void contract(struct draft *d)
         for (uint32_t k = d->graph.start[v]; !passes_through(d, v) && k < d->graph.start[v + 1];
              k++)
             if (d->link[d->graph.link[k]].a != d->link[d->graph.link[k]].b)
-                stretch(d, v, d->graph.link[k]);
+                stretch_link(d, v, d->graph.link[k]);
 }
 
 /* ---- the model ------------------------------------------------------------------------------ */
@@ -323,7 +325,7 @@ static int to_model(struct draft *d, struct nt_model **out, struct nt_err *err)
     return 0;
 }
 
-/* A host's overhead cannot be told from its only link to a switch. */
+/* A host's overhead is not distinguished from its only link to a switch. */
 static void absorb_overheads(struct nt_model *t, const uint32_t *degree)
 {
     for (size_t k = 0; k < t->links; k++) {
@@ -353,7 +355,7 @@ static int copy_figures(const struct nt_network *network, struct nt_model **out,
 }
 
 /* 1 and *out: a tree; 0: it has cycles that no spines explain. */
-static int reduce(const struct nt_model *m, struct nt_model **out, struct nt_err *err)
+static int reduce_model(const struct nt_model *m, struct nt_model **out, struct nt_err *err)
 {
     NT_SCOPED struct nt_arena memory = {0};
     struct draft d;
@@ -363,7 +365,7 @@ static int reduce(const struct nt_model *m, struct nt_model **out, struct nt_err
     merge_links(&d);
     if (!nt_links_are_forest(d.link, d.links, d.scratch, d.vertices))
         return 0;
-    contract(&d);
+    contract_switches(&d);
     if (to_model(&d, out, err) < 0)
         return -1;
     absorb_overheads(*out, d.degree);
@@ -377,7 +379,7 @@ int nt_network_truth(const struct nt_network *network, struct nt_model **out, st
     struct nt_model *plain, *tree = NULL;
     if (copy_figures(network, &plain, err) < 0)
         return -1;
-    int rc = network->switches == 0 ? 0 : reduce(plain, &tree, err);
+    int rc = network->switches == 0 ? 0 : reduce_model(plain, &tree, err);
     if (rc == 0 && network->switches > 0)
         plain->family = NT_FAMILY_IRREGULAR;
     if (rc == 1) {

@@ -8,7 +8,8 @@ void nt_attachment_fini(struct nt_attachment *attachment)
     *attachment = (struct nt_attachment){0};
 }
 
-static void plug(struct nt_attachment *p, const struct nt_model *m, uint32_t host, uint32_t other)
+static void attach_host(struct nt_attachment *p, const struct nt_model *m, uint32_t host,
+                        uint32_t other)
 {
     if (host >= m->hosts || other < m->hosts)
         return;
@@ -35,8 +36,8 @@ int nt_attachment_init(struct nt_attachment *attachment, const struct nt_model *
         p.links_at[m->link[k].b]++;
     }
     for (size_t k = 0; k < m->links; k++) {
-        plug(&p, m, m->link[k].a, m->link[k].b);
-        plug(&p, m, m->link[k].b, m->link[k].a);
+        attach_host(&p, m, m->link[k].a, m->link[k].b);
+        attach_host(&p, m, m->link[k].b, m->link[k].a);
     }
     *attachment = p;
     return 0;

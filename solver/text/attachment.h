@@ -1,4 +1,4 @@
-/* Who is plugged in where: what the map's nodes and switches say beside the links. */
+/* Which host is on which switch: what the map's nodes and switches repeat of the links. */
 #ifndef NT_ATTACHMENT_H
 #define NT_ATTACHMENT_H
 

@@ -1,5 +1,5 @@
 /* An estimate as JSON: {"links", "aggregates", "pairs", "fit"}, an item a line. "links" holds the
- * links that can be told apart. A figure that is not known is null. */
+ * links that can be distinguished. A figure that is not known is null. */
 #ifndef NT_ESTIMATE_JSON_H
 #define NT_ESTIMATE_JSON_H
 

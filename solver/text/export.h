@@ -22,7 +22,7 @@ int nt_export_tgf(const struct nt_map *map, char **text, size_t *bytes, struct n
 int nt_export_graphml(const struct nt_map *map, char **text, size_t *bytes, struct nt_err *err);
 
 /* Slurm's topology/tree. NT_ERR_INPUT when the map is no tree of switches. A switch with hosts and
- * switches below it gets a leaf of its own for its hosts, since Slurm wants either. */
+ * switches below it gets a leaf of its own for its hosts, since Slurm allows only one kind. */
 int nt_export_topology_conf(const struct nt_map *map, char **text, size_t *bytes,
                             struct nt_err *err);
 int nt_export_topology_yaml(const struct nt_map *map, char **text, size_t *bytes,

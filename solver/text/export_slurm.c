@@ -5,7 +5,7 @@
 #include "memory.h"
 #include "strbuf.h"
 
-/* What Slurm's topology/tree knows of a switch: its hosts or the switches below it. */
+/* What Slurm's topology/tree has of a switch: its hosts or the switches below it. */
 struct branch {
     uint32_t above; /* vertex, or NONE at the top */
     size_t hosts, switches;
@@ -13,14 +13,14 @@ struct branch {
 
 #define NONE UINT32_MAX
 
-static int refuse(const struct nt_map *map, struct nt_err *err)
+static int refuse_network(const struct nt_map *map, struct nt_err *err)
 {
     return nt_err_set(err, NT_ERR_INPUT,
                       "the map is no tree of switches (%s): Slurm's topology/tree cannot say it",
                       nt_family_name(map->model->family));
 }
 
-/* The switch to hang everything from: the highest tier, the first of them. */
+/* The root: the highest tier, the first of them. */
 static uint32_t top_of(const struct nt_model *m)
 {
     uint32_t top = (uint32_t)m->hosts;
@@ -31,12 +31,12 @@ static uint32_t top_of(const struct nt_model *m)
 }
 
 /* Of each vertex the one above it, level by level from the top. A link between two that already
- * hang somewhere closes a ring, a host with something below it is no leaf: no tree of switches. */
+ * have a parent closes a ring, a host with something below it is no leaf: no tree of switches. */
 static int find_above(const struct nt_map *map, struct branch *at, struct nt_err *err)
 {
     const struct nt_model *m = map->model;
     if (m->switches == 0)
-        return refuse(map, err);
+        return refuse_network(map, err);
     for (size_t v = 0; v < m->hosts + m->switches; v++)
         at[v] = (struct branch){.above = NONE};
     uint32_t top = top_of(m);
@@ -50,7 +50,7 @@ static int find_above(const struct nt_map *map, struct branch *at, struct nt_err
             if (at[high].above == NONE || at[low].above != NONE)
                 continue;
             if (high < m->hosts)
-                return refuse(map, err);
+                return refuse_network(map, err);
             at[low].above = high;
             at[high].hosts += low < m->hosts;
             at[high].switches += low >= m->hosts;
@@ -59,7 +59,7 @@ static int find_above(const struct nt_map *map, struct branch *at, struct nt_err
         }
     }
     at[top].above = NONE;
-    return hung == m->links ? 0 : refuse(map, err);
+    return hung == m->links ? 0 : refuse_network(map, err);
 }
 
 /* Hosts, or switches, right below a switch, with commas. */

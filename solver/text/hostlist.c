@@ -30,7 +30,7 @@ struct range {
     int width;
 };
 
-static int fail(const char *at, const char *end, const char *what, struct nt_err *err)
+static int hostlist_error(const char *at, const char *end, const char *what, struct nt_err *err)
 {
     size_t bytes = (size_t)(end - at);
     return nt_err_set(err, NT_ERR_INPUT, "host list \"%.*s\": %s", (int)(bytes < 64 ? bytes : 64),
@@ -60,21 +60,21 @@ static const char *read_range(const char *at, const char *end, struct range *r)
     return c < end ? c + 1 : c;
 }
 
-static int split(struct entry *e, struct nt_err *err)
+static int split_entry(struct entry *e, struct nt_err *err)
 {
     e->pieces = 0;
     for (const char *c = e->at; c < e->end;) {
         struct piece p = {.at = c, .bracket = *c == '['};
         if (e->pieces == PIECES_MAX)
-            return fail(e->at, e->end, "more than eight brackets in a name", err);
+            return hostlist_error(e->at, e->end, "more than eight brackets in a name", err);
         p.at += p.bracket ? 1 : 0;
         for (c = p.at; c < e->end && *c != '[' && *c != ']';)
             c++;
         p.end = c;
         if (p.bracket && (c == e->end || *c != ']'))
-            return fail(e->at, e->end, "a bracket is not closed", err);
+            return hostlist_error(e->at, e->end, "a bracket is not closed", err);
         if (!p.bracket && c < e->end && *c == ']')
-            return fail(e->at, e->end, "a bracket is closed that was not opened", err);
+            return hostlist_error(e->at, e->end, "a bracket is closed that was not opened", err);
         c += p.bracket ? 1 : 0;
         e->piece[e->pieces++] = p;
     }
@@ -89,7 +89,7 @@ static int fail_many(const struct entry *e, struct nt_err *err)
 }
 
 /* How many names the entry stands for; more than room is an error. */
-static int count_names(const struct entry *e, size_t room, size_t *names, struct nt_err *err)
+static int count_names(const struct entry *e, size_t capacity, size_t *names, struct nt_err *err)
 {
     *names = 1;
     for (size_t k = 0; k < e->pieces; k++) {
@@ -97,21 +97,22 @@ static int count_names(const struct entry *e, size_t room, size_t *names, struct
         if (!e->piece[k].bracket)
             continue;
         if (e->piece[k].at == e->piece[k].end)
-            return fail(e->at, e->end, "a bracket is empty", err);
+            return hostlist_error(e->at, e->end, "a bracket is empty", err);
         for (const char *c = e->piece[k].at; c < e->piece[k].end;) {
             struct range r;
             c = read_range(c, e->piece[k].end, &r);
             if (c == NULL)
-                return fail(e->at, e->end, "expected numbers and ranges like 1-8,12", err);
+                return hostlist_error(e->at, e->end, "expected numbers and ranges like 1-8,12",
+                                      err);
             numbers += r.high - r.low < NT_HOSTS_MAX ? r.high - r.low + 1 : NT_HOSTS_MAX + 1;
-            if (numbers > room)
+            if (numbers > capacity)
                 break;
         }
-        if (numbers > room / *names)
+        if (numbers > capacity / *names)
             return fail_many(e, err);
         *names *= (size_t)numbers;
     }
-    return *names > room ? fail_many(e, err) : 0;
+    return *names > capacity ? fail_many(e, err) : 0;
 }
 
 /* All names from piece k on; used bytes of the name are made. Depth: at most PIECES_MAX. */
@@ -127,7 +128,8 @@ static int make_names(struct entry *e, size_t k, size_t used, struct nt_err *err
     size_t bytes = (size_t)(p->end - p->at);
     if (!p->bracket) {
         if (bytes >= NAME_BYTES - used || memchr(p->at, '\0', bytes) != NULL)
-            return fail(e->at, e->end, "a name of more than 255 bytes, or a zero byte", err);
+            return hostlist_error(e->at, e->end, "a name of more than 255 bytes, or a zero byte",
+                                  err);
         memcpy(e->name + used, p->at, bytes);
         return make_names(e, k + 1, used + bytes, err);
     }
@@ -138,12 +140,12 @@ static int make_names(struct entry *e, size_t k, size_t used, struct nt_err *err
             int printed = snprintf(e->name + used, NAME_BYTES - used, "%0*llu", r.width,
                                    (unsigned long long)value);
             if (printed < 0 || (size_t)printed >= NAME_BYTES - used)
-                return fail(e->at, e->end, "a name of more than 255 bytes", err);
+                return hostlist_error(e->at, e->end, "a name of more than 255 bytes", err);
             if (make_names(e, k + 1, used + (size_t)printed, err) != 0)
                 return -1;
         }
         if (c == NULL)
-            return fail(e->at, e->end, "expected numbers and ranges", err);
+            return hostlist_error(e->at, e->end, "expected numbers and ranges", err);
     }
     return 0;
 }
@@ -161,18 +163,18 @@ int nt_hostlist_visit(const char *text, size_t bytes, nt_hostlist_each *each, vo
                       struct nt_err *err)
 {
     const char *end = text + bytes;
-    size_t room = NT_HOSTS_MAX;
+    size_t capacity = NT_HOSTS_MAX;
     if (bytes == 0)
-        return fail(text, end, "expected a name", err);
+        return hostlist_error(text, end, "expected a name", err);
     for (const char *at = text;; at++) {
         struct entry e = {.at = at, .end = entry_end(at, end), .each = each, .context = context};
         size_t names;
         if (e.at == e.end)
-            return fail(text, end, "expected a name before and after each comma", err);
-        if (split(&e, err) != 0 || count_names(&e, room, &names, err) != 0 ||
+            return hostlist_error(text, end, "expected a name before and after each comma", err);
+        if (split_entry(&e, err) != 0 || count_names(&e, capacity, &names, err) != 0 ||
             make_names(&e, 0, 0, err) != 0)
             return -1;
-        room -= names;
+        capacity -= names;
         at = e.end;
         if (at == end)
             return 0;

@@ -9,7 +9,7 @@
 #include "strbuf.h"
 #include "switch_support.h"
 
-/* The page itself, from page.html, with a mark where the data goes. */
+/* The page itself, from page.html, with a mark for the data. */
 __asm__(".section .rodata\n"
         ".local nt_page, nt_page_bytes\n"
         "nt_page:\n"

@@ -55,8 +55,8 @@ int nt_import_ibnetdiscover(const char *file, const char *text, size_t bytes, st
                             struct nt_err *err);
 
 /* Slurm's topology.conf: SwitchName= lines (topology/tree), or BlockName= lines (topology/block),
- * whose blocks hang on one switch "blocks". Latencies and bandwidths are NaN: a LinkSpeed has no
- * unit. Include is refused, since one text is read. */
+ * whose blocks are attached to one switch "blocks". Latencies and bandwidths are NaN: a LinkSpeed
+ * has no unit. Include is refused, since one text is read. */
 int nt_import_topology_conf(const char *file, const char *text, size_t bytes, struct nt_map **out,
                             struct nt_err *err);
 

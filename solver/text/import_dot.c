@@ -29,15 +29,15 @@ struct reading {
     bool *box;
     size_t boxes;
     struct edge *edge;
-    size_t edges, room;
+    size_t edges, capacity;
     struct ends {
         uint32_t *vertex;
-        size_t n, room;
+        size_t n, capacity;
     } from, to; /* of the edge at hand */
     struct nt_err *err;
 };
 
-static int fail(struct reading *r, const char *expected)
+static int dot_error(struct reading *r, const char *expected)
 {
     const char *found = r->token == END ? "the end" : r->token == WORD ? r->word : "";
     char sign[2] = {r->sign, '\0'};
@@ -50,7 +50,7 @@ static int fail(struct reading *r, const char *expected)
 }
 
 /* Blanks, and the three kinds of comments. */
-static int skip(struct reading *r)
+static int skip_space(struct reading *r)
 {
     while (r->at < r->end) {
         size_t left = (size_t)(r->end - r->at);
@@ -83,12 +83,12 @@ static int skip(struct reading *r)
     return 0;
 }
 
-static bool plain(char c)
+static bool is_plain(char c)
 {
     return isalnum((unsigned char)c) || c == '_' || c == '.' || (unsigned char)c >= 0x80;
 }
 
-static int put(struct reading *r, size_t *n, char c)
+static int put_char(struct reading *r, size_t *n, char c)
 {
     if (*n == NAME_MAX_BYTES)
         return nt_err_set(r->err, NT_ERR_INPUT, "%s:%zu: a word of more than %d bytes", r->file,
@@ -97,7 +97,7 @@ static int put(struct reading *r, size_t *n, char c)
     return 0;
 }
 
-static int quoted(struct reading *r)
+static int read_quoted(struct reading *r)
 {
     size_t n = 0;
     for (r->at++; r->at < r->end && *r->at != '"'; r->at++) {
@@ -105,7 +105,7 @@ static int quoted(struct reading *r)
             r->line++;
         if (*r->at == '\\' && r->end - r->at > 1 && r->at[1] == '"')
             r->at++;
-        if (put(r, &n, (char)(*r->at == '\0' ? '?' : *r->at)) != 0)
+        if (put_char(r, &n, (char)(*r->at == '\0' ? '?' : *r->at)) != 0)
             return -1;
     }
     if (r->at == r->end)
@@ -117,9 +117,9 @@ static int quoted(struct reading *r)
 }
 
 /* Reads the next token into r. */
-static int next(struct reading *r)
+static int next_token(struct reading *r)
 {
-    if (skip(r) != 0)
+    if (skip_space(r) != 0)
         return -1;
     if (r->at == r->end) {
         r->token = END;
@@ -133,12 +133,12 @@ static int next(struct reading *r)
     }
     r->token = WORD;
     if (c == '"')
-        return quoted(r);
+        return read_quoted(r);
     size_t n = 0;
-    if (c == '-' && put(r, &n, *r->at++) != 0)
+    if (c == '-' && put_char(r, &n, *r->at++) != 0)
         return -1;
-    while (r->at < r->end && plain(*r->at))
-        if (put(r, &n, *r->at++) != 0)
+    while (r->at < r->end && is_plain(*r->at))
+        if (put_char(r, &n, *r->at++) != 0)
             return -1;
     r->word[n] = '\0';
     if (n > 0 && !(n == 1 && c == '-'))
@@ -151,12 +151,12 @@ static int next(struct reading *r)
     return 0;
 }
 
-static bool is(const struct reading *r, char sign)
+static bool is_sign(const struct reading *r, char sign)
 {
     return r->token == PUNCTUATION && r->sign == sign;
 }
 
-static bool keyword(const struct reading *r, const char *word)
+static bool is_keyword(const struct reading *r, const char *word)
 {
     return r->token == WORD && strcasecmp(r->word, word) == 0;
 }
@@ -195,29 +195,29 @@ static void take_attribute(struct attributes *a, const char *name, const char *v
 static int read_attributes(struct reading *r, struct attributes *a)
 {
     *a = (struct attributes){(double)NAN, (double)NAN, (double)NAN, (double)NAN, false};
-    while (is(r, '[')) {
-        if (next(r) != 0)
+    while (is_sign(r, '[')) {
+        if (next_token(r) != 0)
             return -1;
-        while (!is(r, ']')) {
+        while (!is_sign(r, ']')) {
             char name[NAME_MAX_BYTES + 1];
             if (r->token != WORD)
-                return fail(r, "an attribute");
+                return dot_error(r, "an attribute");
             memcpy(name, r->word, sizeof name);
-            if (next(r) != 0)
+            if (next_token(r) != 0)
                 return -1;
-            if (is(r, '=')) {
-                if (next(r) != 0)
+            if (is_sign(r, '=')) {
+                if (next_token(r) != 0)
                     return -1;
                 if (r->token != WORD)
-                    return fail(r, "a value");
+                    return dot_error(r, "a value");
                 take_attribute(a, name, r->word);
-                if (next(r) != 0)
+                if (next_token(r) != 0)
                     return -1;
             }
-            if ((is(r, ',') || is(r, ';')) && next(r) != 0)
+            if ((is_sign(r, ',') || is_sign(r, ';')) && next_token(r) != 0)
                 return -1;
         }
-        if (next(r) != 0)
+        if (next_token(r) != 0)
             return -1;
     }
     return 0;
@@ -234,13 +234,13 @@ static int add_vertex(struct reading *r, uint32_t *index)
         return nt_err_set(r->err, NT_ERR_INPUT, "%s:%zu: more than %d vertices", r->file, r->line,
                           (int)NT_HOSTS_MAX);
     if (*index >= r->boxes) {
-        size_t room = 2 * (size_t)*index + 64;
-        bool *grown = realloc(r->box, room * sizeof *grown);
+        size_t capacity = 2 * (size_t)*index + 64;
+        bool *grown = realloc(r->box, capacity * sizeof *grown);
         if (grown == NULL)
-            return nt_err_set(r->err, NT_ERR_SYSTEM, "no memory for %zu vertices", room);
-        memset(grown + r->boxes, 0, room - r->boxes);
+            return nt_err_set(r->err, NT_ERR_SYSTEM, "no memory for %zu vertices", capacity);
+        memset(grown + r->boxes, 0, capacity - r->boxes);
         r->box = grown;
-        r->boxes = room;
+        r->boxes = capacity;
     }
     return 0;
 }
@@ -249,13 +249,13 @@ static int add_edge(struct reading *r, uint32_t a, uint32_t b, const struct attr
 {
     if (r->edges == EDGES_MAX)
         return nt_err_set(r->err, NT_ERR_INPUT, "more than %d links", (int)EDGES_MAX);
-    if (r->edges == r->room) {
-        size_t room = 2 * r->room + 256;
-        struct edge *grown = realloc(r->edge, room * sizeof *grown);
+    if (r->edges == r->capacity) {
+        size_t capacity = 2 * r->capacity + 256;
+        struct edge *grown = realloc(r->edge, capacity * sizeof *grown);
         if (grown == NULL)
-            return nt_err_set(r->err, NT_ERR_SYSTEM, "no memory for %zu links", room);
+            return nt_err_set(r->err, NT_ERR_SYSTEM, "no memory for %zu links", capacity);
         r->edge = grown;
-        r->room = room;
+        r->capacity = capacity;
     }
     double forth = isnan(at->forth_Gbps) ? at->label_Gbps : at->forth_Gbps;
     r->edge[r->edges++] =
@@ -268,13 +268,13 @@ static int add_end(struct reading *r, struct ends *e)
     uint32_t index;
     if (add_vertex(r, &index) != 0)
         return -1;
-    if (e->n == e->room) {
-        size_t room = 2 * e->room + 16;
-        uint32_t *grown = realloc(e->vertex, room * sizeof *grown);
+    if (e->n == e->capacity) {
+        size_t capacity = 2 * e->capacity + 16;
+        uint32_t *grown = realloc(e->vertex, capacity * sizeof *grown);
         if (grown == NULL)
-            return nt_err_set(r->err, NT_ERR_SYSTEM, "no memory for %zu vertices", room);
+            return nt_err_set(r->err, NT_ERR_SYSTEM, "no memory for %zu vertices", capacity);
         e->vertex = grown;
-        e->room = room;
+        e->capacity = capacity;
     }
     e->vertex[e->n++] = index;
     return 0;
@@ -284,23 +284,24 @@ static int add_end(struct reading *r, struct ends *e)
 static int read_ends(struct reading *r, struct ends *e)
 {
     e->n = 0;
-    if (keyword(r, "subgraph") && (next(r) != 0 || (r->token == WORD && next(r) != 0)))
+    if (is_keyword(r, "subgraph") &&
+        (next_token(r) != 0 || (r->token == WORD && next_token(r) != 0)))
         return -1;
     if (r->token == WORD)
-        return add_end(r, e) != 0 ? -1 : next(r);
-    if (!is(r, '{'))
-        return fail(r, "a vertex");
-    if (next(r) != 0)
+        return add_end(r, e) != 0 ? -1 : next_token(r);
+    if (!is_sign(r, '{'))
+        return dot_error(r, "a vertex");
+    if (next_token(r) != 0)
         return -1;
-    while (!is(r, '}')) {
+    while (!is_sign(r, '}')) {
         if (r->token != WORD)
-            return fail(r, "a vertex or }");
-        if (add_end(r, e) != 0 || next(r) != 0)
+            return dot_error(r, "a vertex or }");
+        if (add_end(r, e) != 0 || next_token(r) != 0)
             return -1;
-        if ((is(r, ',') || is(r, ';')) && next(r) != 0)
+        if ((is_sign(r, ',') || is_sign(r, ';')) && next_token(r) != 0)
             return -1;
     }
-    return next(r);
+    return next_token(r);
 }
 
 static int add_edges(struct reading *r)
@@ -329,15 +330,15 @@ static int read_statement(struct reading *r)
 {
     size_t first_edge = r->edges, links = 0;
     struct attributes a;
-    if (keyword(r, "node") || keyword(r, "edge") || keyword(r, "graph"))
-        return next(r) != 0 ? -1 : read_attributes(r, &a);
+    if (is_keyword(r, "node") || is_keyword(r, "edge") || is_keyword(r, "graph"))
+        return next_token(r) != 0 ? -1 : read_attributes(r, &a);
     struct reading before = *r;
-    if (next(r) != 0)
+    if (next_token(r) != 0)
         return -1;
-    if (is(r, '=')) { /* an attribute of the graph */
-        if (next(r) != 0)
+    if (is_sign(r, '=')) { /* an attribute of the graph */
+        if (next_token(r) != 0)
             return -1;
-        return r->token == WORD ? next(r) : fail(r, "a value");
+        return r->token == WORD ? next_token(r) : dot_error(r, "a value");
     }
     r->at = before.at;
     r->line = before.line;
@@ -347,8 +348,8 @@ static int read_statement(struct reading *r)
         return -1;
     while (r->token == EDGE) {
         if (++links > CHAIN_MAX)
-            return fail(r, "a shorter chain");
-        if (next(r) != 0 || read_ends(r, &r->to) != 0 || add_edges(r) != 0)
+            return dot_error(r, "a shorter chain");
+        if (next_token(r) != 0 || read_ends(r, &r->to) != 0 || add_edges(r) != 0)
             return -1;
         struct ends last = r->from;
         r->from = r->to;
@@ -364,39 +365,39 @@ static int read_statement(struct reading *r)
 
 static int read_graph(struct reading *r)
 {
-    if (next(r) != 0 || (keyword(r, "strict") && next(r) != 0))
+    if (next_token(r) != 0 || (is_keyword(r, "strict") && next_token(r) != 0))
         return -1;
-    if (!keyword(r, "graph") && !keyword(r, "digraph"))
-        return fail(r, "graph or digraph");
-    r->directed = keyword(r, "digraph");
-    if (next(r) != 0 || (r->token == WORD && next(r) != 0))
+    if (!is_keyword(r, "graph") && !is_keyword(r, "digraph"))
+        return dot_error(r, "graph or digraph");
+    r->directed = is_keyword(r, "digraph");
+    if (next_token(r) != 0 || (r->token == WORD && next_token(r) != 0))
         return -1;
-    if (!is(r, '{'))
-        return fail(r, "{");
-    if (next(r) != 0)
+    if (!is_sign(r, '{'))
+        return dot_error(r, "{");
+    if (next_token(r) != 0)
         return -1;
     for (int depth = 1; depth > 0;) {
-        if (r->token == WORD && !keyword(r, "subgraph")) {
+        if (r->token == WORD && !is_keyword(r, "subgraph")) {
             if (read_statement(r) != 0)
                 return -1;
             continue;
         }
-        if (keyword(r, "subgraph")) {
-            if (next(r) != 0 || (r->token == WORD && next(r) != 0))
+        if (is_keyword(r, "subgraph")) {
+            if (next_token(r) != 0 || (r->token == WORD && next_token(r) != 0))
                 return -1;
-            if (!is(r, '{'))
-                return fail(r, "{");
+            if (!is_sign(r, '{'))
+                return dot_error(r, "{");
         }
-        if (is(r, '{') && ++depth > DEPTH_MAX)
-            return fail(r, "fewer subgraphs in each other");
-        if (is(r, '}'))
+        if (is_sign(r, '{') && ++depth > DEPTH_MAX)
+            return dot_error(r, "fewer subgraphs in each other");
+        if (is_sign(r, '}'))
             depth--;
-        else if (!is(r, '{') && !is(r, ';'))
-            return fail(r, "a vertex or }");
-        if (next(r) != 0)
+        else if (!is_sign(r, '{') && !is_sign(r, ';'))
+            return dot_error(r, "a vertex or }");
+        if (next_token(r) != 0)
             return -1;
     }
-    return r->token == END ? 0 : fail(r, "the end");
+    return r->token == END ? 0 : dot_error(r, "the end");
 }
 
 /* ---- the network ------------------------------------------------------------------------------
@@ -440,7 +441,7 @@ static void merge_edges(struct reading *r)
 }
 
 /* Numbers hosts 0.., then switches; returns the hosts, SIZE_MAX without memory. */
-static size_t number(const struct reading *r, uint32_t *vertex)
+static size_t number_name(const struct reading *r, uint32_t *vertex)
 {
     size_t n = r->names.count, hosts = 0, single = 0;
     uint32_t *links = calloc(n + 1, sizeof *links), next = 0;
@@ -487,7 +488,7 @@ static int make_map(struct reading *r, struct nt_map **out)
     uint32_t *vertex = calloc(n + 1, sizeof *vertex);
     const char **host = calloc(n + 1, sizeof *host);
     int rc = -1;
-    size_t hosts = vertex == NULL || host == NULL ? SIZE_MAX : number(r, vertex);
+    size_t hosts = vertex == NULL || host == NULL ? SIZE_MAX : number_name(r, vertex);
     if (hosts == SIZE_MAX) {
         nt_err_set(r->err, NT_ERR_SYSTEM, "no memory for %zu vertices", n);
         goto out;

@@ -36,10 +36,10 @@ struct reading {
     struct import_text text;
     struct nt_names id; /* "S-0008f10400410015" */
     struct node *node;
-    size_t node_room;
+    size_t node_capacity;
     struct port *port;
-    size_t ports, port_room;
-    uint32_t at; /* the node whose ports come */
+    size_t ports, port_capacity;
+    uint32_t at; /* the node of the ports that follow */
     bool any;
     struct import_network net;
 };
@@ -54,13 +54,13 @@ static int find_node(struct reading *r, const struct import_line *line, const ch
         return rc < 0 ? -1 : 0;
     if (*index >= NODES_MAX)
         return import_fail(line, err, "more than %d nodes", (int)NODES_MAX);
-    if (*index >= r->node_room) {
-        size_t room = r->node_room == 0 ? 64 : 2 * r->node_room;
-        struct node *more = realloc(r->node, room * sizeof *more);
+    if (*index >= r->node_capacity) {
+        size_t capacity = r->node_capacity == 0 ? 64 : 2 * r->node_capacity;
+        struct node *more = realloc(r->node, capacity * sizeof *more);
         if (more == NULL)
-            return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu nodes", room);
+            return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu nodes", capacity);
         r->node = more;
-        r->node_room = room;
+        r->node_capacity = capacity;
     }
     r->node[*index] = (struct node){.line = line->number};
     return 0;
@@ -168,13 +168,13 @@ static int read_port(struct reading *r, struct import_line line, struct nt_err *
     p.rate_MBps = rate_of(&line);
     if (r->ports == IMPORT_CABLES_MAX)
         return import_fail(&line, err, "more than %d ports", (int)IMPORT_CABLES_MAX);
-    if (r->ports == r->port_room) {
-        size_t room = r->port_room == 0 ? 64 : 2 * r->port_room;
-        struct port *more = realloc(r->port, room * sizeof *more);
+    if (r->ports == r->port_capacity) {
+        size_t capacity = r->port_capacity == 0 ? 64 : 2 * r->port_capacity;
+        struct port *more = realloc(r->port, capacity * sizeof *more);
         if (more == NULL)
-            return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu ports", room);
+            return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu ports", capacity);
         r->port = more;
-        r->port_room = room;
+        r->port_capacity = capacity;
     }
     r->port[r->ports++] = p;
     return 0;
@@ -314,7 +314,7 @@ static int compare_ports(const void *a, const void *b)
     return (x->to_port > y->to_port) - (x->to_port < y->to_port);
 }
 
-/* A cable counts once, whichever of its ends told of it. */
+/* A cable counts once, whichever of its ends listed it. */
 static int add_cables(struct reading *r, struct nt_err *err)
 {
     for (size_t k = 0; k < r->ports; k++) {
@@ -351,7 +351,7 @@ int nt_import_ibnetdiscover(const char *file, const char *text, size_t bytes, st
     if (rc == 0)
         rc = import_network_map(&r.net, out, err);
     import_network_fini(&r.net);
-    for (size_t k = 0; r.node != NULL && k < r.id.count && k < r.node_room; k++)
+    for (size_t k = 0; r.node != NULL && k < r.id.count && k < r.node_capacity; k++)
         free(r.node[k].description);
     nt_names_fini(&r.id);
     free(r.node);

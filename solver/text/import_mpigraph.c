@@ -44,7 +44,7 @@ static int take_label(struct import_line *line, size_t column, const char **host
 static int read_columns(struct reading *r, struct import_line line, struct nt_err *err)
 {
     const char *word;
-    size_t bytes, room = 0;
+    size_t bytes, capacity = 0;
     for (;;) {
         struct import_line rest = line;
         if (!import_next_word(&rest, &word, &bytes))
@@ -53,9 +53,9 @@ static int read_columns(struct reading *r, struct import_line line, struct nt_er
             return import_fail(&line, err, "more than %d hosts", (int)NT_HOSTS_MAX);
         if (take_label(&line, r->hosts, &word, &bytes, err) != 0)
             return -1;
-        if (r->hosts == room) {
-            room = room == 0 ? 64 : 2 * room;
-            char **more = realloc(r->label, room * sizeof *more);
+        if (r->hosts == capacity) {
+            capacity = capacity == 0 ? 64 : 2 * capacity;
+            char **more = realloc(r->label, capacity * sizeof *more);
             if (more == NULL)
                 return nt_err_set(err, NT_ERR_SYSTEM, "no memory for names");
             r->label = more;
@@ -68,8 +68,8 @@ static int read_columns(struct reading *r, struct import_line line, struct nt_er
 }
 
 /* The table of r->hosts: n*n figures take at least two bytes each. */
-static int create(struct reading *r, const struct import_line *line, struct nt_named_matrix **out,
-                  struct nt_err *err)
+static int create_matrix(struct reading *r, const struct import_line *line,
+                         struct nt_named_matrix **out, struct nt_err *err)
 {
     struct nt_names names = {0};
     if ((size_t)(r->text.end - r->text.at) / 2 / r->hosts < r->hosts)
@@ -129,7 +129,7 @@ static int read_table(struct reading *r, struct import_line line, bool received,
         if (n != r->hosts)
             return import_fail(&line, err, "expected %zu hosts as before, found %zu", r->hosts, n);
     }
-    if (create(r, &line, m, err) != 0)
+    if (create_matrix(r, &line, m, err) != 0)
         return -1;
     for (size_t row = 0; row < r->hosts; row++)
         if (read_row(r, row, received, (*m)->matrix, err) != 0)

@@ -22,7 +22,7 @@ int import_network_add_cable(struct import_network *n, uint32_t a, uint32_t b, d
 {
     if (n->cables == IMPORT_CABLES_MAX)
         return nt_err_set(err, NT_ERR_INPUT, "more than %d links", (int)IMPORT_CABLES_MAX);
-    n->cable = nt_arena_grow(&n->memory, n->cable, &n->room, n->cables + 1, sizeof *n->cable);
+    n->cable = nt_arena_grow(&n->memory, n->cable, &n->capacity, n->cables + 1, sizeof *n->cable);
     if (nt_arena_check(&n->memory, err) != 0)
         return -1;
     n->cable[n->cables++] =
@@ -71,7 +71,7 @@ int import_network_hang_switch(struct import_network *n, uint32_t parent, const 
     return import_network_add_cable(n, index | IMPORT_SWITCH, parent | IMPORT_SWITCH, NAN, err);
 }
 
-static uint32_t vertex(const struct import_network *n, uint32_t end)
+static uint32_t vertex_of(const struct import_network *n, uint32_t end)
 {
     return end & IMPORT_SWITCH ? (uint32_t)(n->host.count + (end & ~IMPORT_SWITCH)) : end;
 }
@@ -141,8 +141,8 @@ static int make_model(const struct import_network *n, size_t links, struct nt_mo
     for (size_t h = 0; h < hosts; h++)
         m->missing[h] = true;
     for (size_t k = 0; k < links; k++) {
-        m->link[k].a = vertex(n, n->cable[k].a);
-        m->link[k].b = vertex(n, n->cable[k].b);
+        m->link[k].a = vertex_of(n, n->cable[k].a);
+        m->link[k].b = vertex_of(n, n->cable[k].b);
         m->link[k].bandwidth_MBps = m->link[k].bandwidth_back_MBps = n->cable[k].rate_MBps;
         if (m->link[k].a < hosts)
             m->missing[m->link[k].a] = false;

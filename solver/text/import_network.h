@@ -20,7 +20,7 @@ enum { IMPORT_CABLES_MAX = 16 * NT_HOSTS_MAX };
 struct import_network {
     struct nt_names host, switches;
     struct import_cable *cable;
-    size_t cables, room;
+    size_t cables, capacity;
     struct nt_arena memory; /* of the cables */
 };
 

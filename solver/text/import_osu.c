@@ -31,7 +31,7 @@ struct reading {
     struct import_line opened; /* the line that opened this block */
     double common_size;        /* latency: of all blocks; NaN: none yet */
     struct pair *pair;
-    size_t pairs, room;
+    size_t pairs, capacity;
 };
 
 static const struct {
@@ -80,13 +80,13 @@ static int close_block(struct reading *r, struct nt_err *err)
                                r->size, r->common_size);
         r->common_size = r->size;
     }
-    if (r->pairs == r->room) {
-        size_t room = r->room == 0 ? 64 : 2 * r->room;
-        struct pair *more = realloc(r->pair, room * sizeof *more);
+    if (r->pairs == r->capacity) {
+        size_t capacity = r->capacity == 0 ? 64 : 2 * r->capacity;
+        struct pair *more = realloc(r->pair, capacity * sizeof *more);
         if (more == NULL)
-            return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu pairs", room);
+            return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu pairs", capacity);
         r->pair = more;
-        r->room = room;
+        r->capacity = capacity;
     }
     r->pair[r->pairs++] = (struct pair){r->a, r->b, r->value};
     r->in_block = r->any = false;

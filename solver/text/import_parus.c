@@ -12,15 +12,15 @@ enum { MATRICES_MAX = 65536 };
 
 struct reading {
     struct import_text text;
-    struct import_line line; /* looked at, not yet used */
+    struct import_line line; /* read, not yet used */
     bool more;               /* line is one */
     size_t hosts;
     char **label;
     struct nt_matrix_series *series;
-    size_t room;
+    size_t capacity;
 };
 
-static void step(struct reading *r)
+static void next_row(struct reading *r)
 {
     r->more = import_next_line(&r->text, &r->line);
 }
@@ -44,7 +44,7 @@ static int take_words(struct import_line *line, const char *words)
 static int read_head(struct reading *r, struct nt_err *err)
 {
     uint64_t hosts;
-    step(r);
+    next_row(r);
     if (!r->more || !import_take_word(&r->line, "processors"))
         return import_fail(&r->line, err, "expected \"processors N\"");
     if (import_take_whole(&r->line, "a number of processors", NT_HOSTS_MAX, &hosts, err) != 0)
@@ -54,7 +54,7 @@ static int read_head(struct reading *r, struct nt_err *err)
         return import_fail(&r->line, err,
                            "%zu processors, but the text ends before a matrix of them could",
                            r->hosts);
-    for (step(r); r->more && !import_begins(&r->line, "hosts:"); step(r)) {
+    for (next_row(r); r->more && !import_begins(&r->line, "hosts:"); next_row(r)) {
         struct import_line line = r->line;
         if (take_words(&line, "Message length") == 0)
             break;
@@ -76,7 +76,7 @@ static int read_labels(struct reading *r, struct nt_err *err)
     for (size_t k = 0; k < r->hosts; k++) {
         const char *word;
         size_t bytes;
-        step(r);
+        next_row(r);
         if (!r->more || !import_next_word(&r->line, &word, &bytes))
             return import_fail(&r->line, err, "%zu of %zu hosts are named", k, r->hosts);
         r->label[k] = strndup(word, bytes < 256 ? bytes : 256);
@@ -98,7 +98,7 @@ static int read_labels(struct reading *r, struct nt_err *err)
             break;
     }
     nt_names_fini(&names);
-    step(r);
+    next_row(r);
     return rc;
 }
 
@@ -117,25 +117,25 @@ static int read_row(struct reading *r, size_t row, struct nt_matrix *m, struct n
     }
     if (import_next_word(&r->line, &word, &bytes))
         return import_fail(&r->line, err, "more than %zu figures in a row", r->hosts);
-    step(r);
+    next_row(r);
     return 0;
 }
 
-static int grow(struct reading *r, struct nt_err *err)
+static int grow_series(struct reading *r, struct nt_err *err)
 {
     struct nt_matrix_series *s = r->series;
-    if (s->matrices < r->room)
+    if (s->matrices < r->capacity)
         return 0;
-    size_t room = r->room == 0 ? 16 : 2 * r->room;
-    double *sizes = realloc(s->message_bytes, room * sizeof *sizes);
+    size_t capacity = r->capacity == 0 ? 16 : 2 * r->capacity;
+    double *sizes = realloc(s->message_bytes, capacity * sizeof *sizes);
     if (sizes != NULL)
         s->message_bytes = sizes;
-    struct nt_matrix **matrix = realloc(s->matrix, room * sizeof *matrix);
+    struct nt_matrix **matrix = realloc(s->matrix, capacity * sizeof *matrix);
     if (matrix != NULL)
         s->matrix = matrix;
     if (sizes == NULL || matrix == NULL)
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu matrices", room);
-    r->room = room;
+        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu matrices", capacity);
+    r->capacity = capacity;
     return 0;
 }
 
@@ -155,11 +155,11 @@ static int read_block(struct reading *r, struct nt_err *err)
         return import_fail(&r->line, err, "more than %d matrices", (int)MATRICES_MAX);
     if ((size_t)(r->text.end - r->text.at) / 2 / r->hosts < r->hosts)
         return import_fail(&r->line, err, "the text ends before this matrix does");
-    if (grow(r, err) != 0 || nt_matrix_create(r->hosts, NT_MATRIX_LATENCY_US, &m, err) != 0)
+    if (grow_series(r, err) != 0 || nt_matrix_create(r->hosts, NT_MATRIX_LATENCY_US, &m, err) != 0)
         return -1;
     s->message_bytes[s->matrices] = (double)length;
     s->matrix[s->matrices++] = m;
-    step(r);
+    next_row(r);
     for (size_t row = 0; row < r->hosts; row++)
         if (read_row(r, row, m, err) != 0)
             return -1;

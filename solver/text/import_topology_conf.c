@@ -15,16 +15,16 @@ enum { LINE_MAX_BYTES = 1 << 20 };
 
 static const char TOP_OF_BLOCKS[] = "blocks";
 
-/* Where a switch was said to exist: on its own line, or only as somebody's child. */
+/* Where a switch was declared: on its own line, or only as a child. */
 struct defined {
     bool *yes;
-    size_t room;
+    size_t capacity;
 };
 
 struct reading {
     struct import_text text;
     char *joined; /* the line at hand, continued lines joined, without comments */
-    size_t joined_room;
+    size_t joined_capacity;
     struct import_network net;
     struct defined defined;
     size_t child_line; /* where the last undefined switch was seen, for the message */
@@ -38,17 +38,18 @@ struct pair {
     size_t key_bytes, value_bytes;
 };
 
-static int append(struct reading *r, size_t *used, const char *at, size_t bytes, struct nt_err *err)
+static int append_text(struct reading *r, size_t *used, const char *at, size_t bytes,
+                       struct nt_err *err)
 {
     if (bytes > LINE_MAX_BYTES - *used)
         return import_fail(&r->line, err, "a line of more than %d bytes", (int)LINE_MAX_BYTES);
-    if (*used + bytes + 1 > r->joined_room) {
-        size_t room = 2 * (*used + bytes + 1);
-        char *more = realloc(r->joined, room);
+    if (*used + bytes + 1 > r->joined_capacity) {
+        size_t capacity = 2 * (*used + bytes + 1);
+        char *more = realloc(r->joined, capacity);
         if (more == NULL)
             return nt_err_set(err, NT_ERR_SYSTEM, "no memory for a line");
         r->joined = more;
-        r->joined_room = room;
+        r->joined_capacity = capacity;
     }
     memcpy(r->joined + *used, at, bytes);
     *used += bytes;
@@ -68,8 +69,8 @@ static int next_joined(struct reading *r, struct import_line *line, struct nt_er
         const char *comment = memchr(part.at, '#', (size_t)(part.end - part.at));
         go_on = comment == NULL && part.end[-1] == '\\';
         const char *end = comment != NULL ? comment : go_on ? part.end - 1 : part.end;
-        if (append(r, &used, part.at, (size_t)(end - part.at), err) != 0 ||
-            append(r, &used, " ", 1, err) != 0)
+        if (append_text(r, &used, part.at, (size_t)(end - part.at), err) != 0 ||
+            append_text(r, &used, " ", 1, err) != 0)
             return -1;
     }
     if (!any)
@@ -117,13 +118,13 @@ static int add_switch(struct reading *r, const char *name, size_t bytes, bool de
         return -1;
     if (*index >= NT_HOSTS_MAX)
         return nt_err_set(err, NT_ERR_INPUT, "more than %d switches", (int)NT_HOSTS_MAX);
-    if (*index >= d->room) {
-        size_t room = d->room == 0 ? 64 : 2 * d->room;
-        bool *more = realloc(d->yes, room * sizeof *more);
+    if (*index >= d->capacity) {
+        size_t capacity = d->capacity == 0 ? 64 : 2 * d->capacity;
+        bool *more = realloc(d->yes, capacity * sizeof *more);
         if (more == NULL)
             return nt_err_set(err, NT_ERR_SYSTEM, "no memory for switches");
         d->yes = more;
-        d->room = room;
+        d->capacity = capacity;
     }
     if (rc == 0)
         d->yes[*index] = false;
@@ -150,8 +151,8 @@ static int hang_switch(void *context, const char *name, struct nt_err *err)
     return import_network_hang_switch(&r->net, r->parent, name, child, err);
 }
 
-static int visit(struct reading *r, const struct pair *p, nt_hostlist_each *each,
-                 struct nt_err *err)
+static int visit_names(struct reading *r, const struct pair *p, nt_hostlist_each *each,
+                       struct nt_err *err)
 {
     if (nt_hostlist_visit(p->value, p->value_bytes, each, r, err) != 0)
         return nt_err_prefix(err, "%s:%zu", r->text.file, r->line.number);
@@ -161,15 +162,15 @@ static int visit(struct reading *r, const struct pair *p, nt_hostlist_each *each
 static int read_pair(struct reading *r, const struct pair *p, struct nt_err *err)
 {
     if (is_key(p, "Nodes"))
-        return visit(r, p, hang_host, err);
+        return visit_names(r, p, hang_host, err);
     if (is_key(p, "Switches") && !r->blocks)
-        return visit(r, p, hang_switch, err);
+        return visit_names(r, p, hang_switch, err);
     if (is_key(p, "LinkSpeed") && !r->blocks)
         return 0;
     return import_fail(&r->line, err, "unknown key %.*s", import_shown(p->key_bytes), p->key);
 }
 
-/* The line's name comes first, as Slurm wants it. */
+/* The line's name comes first, as Slurm requires. */
 static int open_switch(struct reading *r, const struct pair *p, bool block, struct nt_err *err)
 {
     char name[256];

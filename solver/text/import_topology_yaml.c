@@ -20,25 +20,25 @@ struct reading {
     struct nt_err *err;
 };
 
-static int wrong(const struct reading *r, const yaml_node_t *at, const char *expected)
+static int yaml_error(const struct reading *r, const yaml_node_t *at, const char *expected)
 {
     return nt_err_set(r->err, NT_ERR_INPUT, "%s:%zu: expected %s", r->file,
                       at == NULL ? 1 : at->start_mark.line + 1, expected);
 }
 
-static const char *scalar(const yaml_node_t *node)
+static const char *scalar_text(const yaml_node_t *node)
 {
     return node != NULL && node->type == YAML_SCALAR_NODE ? (const char *)node->data.scalar.value
                                                           : NULL;
 }
 
-static yaml_node_t *field(struct reading *r, yaml_node_t *map, const char *name)
+static yaml_node_t *map_field(struct reading *r, yaml_node_t *map, const char *name)
 {
     if (map == NULL || map->type != YAML_MAPPING_NODE)
         return NULL;
     for (yaml_node_pair_t *p = map->data.mapping.pairs.start; p < map->data.mapping.pairs.top;
          p++) {
-        const char *key = scalar(yaml_document_get_node(&r->document, p->key));
+        const char *key = scalar_text(yaml_document_get_node(&r->document, p->key));
         if (key != NULL && strcmp(key, name) == 0)
             return yaml_document_get_node(&r->document, p->value);
     }
@@ -49,7 +49,7 @@ static int name_switch(struct reading *r, const yaml_node_t *at, const char *nam
 {
     if (nt_names_add_copy(&r->net.switches, name, strlen(name), index, r->err) < 0)
         return -1;
-    return *index < NT_HOSTS_MAX ? 0 : wrong(r, at, "fewer switches");
+    return *index < NT_HOSTS_MAX ? 0 : yaml_error(r, at, "fewer switches");
 }
 
 static int hang_host(void *context, const char *name, struct nt_err *err)
@@ -69,11 +69,11 @@ static int hang_switch(void *context, const char *name, struct nt_err *err)
 
 static int hang_list(struct reading *r, yaml_node_t *list, nt_hostlist_each *hang)
 {
-    const char *text = scalar(list);
+    const char *text = scalar_text(list);
     if (list == NULL)
         return 0;
     if (text == NULL)
-        return wrong(r, list, "a list of names");
+        return yaml_error(r, list, "a list of names");
     if (nt_hostlist_visit(text, strlen(text), hang, r, r->err) != 0)
         return nt_err_prefix(r->err, "%s:%zu", r->file, list->start_mark.line + 1);
     return 0;
@@ -84,29 +84,29 @@ static int read_switches(struct reading *r, yaml_node_t *items, const char *name
 {
     uint32_t top = 0;
     if (items == NULL || items->type != YAML_SEQUENCE_NODE)
-        return wrong(r, items, blocks ? "blocks" : "switches");
+        return yaml_error(r, items, blocks ? "blocks" : "switches");
     if (blocks && name_switch(r, items, "blocks", &top) != 0)
         return -1;
     for (yaml_node_item_t *i = items->data.sequence.items.start; i < items->data.sequence.items.top;
          i++) {
         yaml_node_t *item = yaml_document_get_node(&r->document, *i);
-        const char *called = scalar(field(r, item, name));
+        const char *called = scalar_text(map_field(r, item, name));
         if (called == NULL)
-            return wrong(r, item, blocks ? "a block with its name" : "a switch with its name");
+            return yaml_error(r, item, blocks ? "a block with its name" : "a switch with its name");
         if (name_switch(r, item, called, &r->parent) != 0)
             return -1;
         if (blocks && import_network_add_cable(&r->net, top | IMPORT_SWITCH,
                                                r->parent | IMPORT_SWITCH, NAN, r->err) != 0)
             return -1;
-        if (hang_list(r, field(r, item, "nodes"), hang_host) != 0 ||
-            hang_list(r, field(r, item, "children"), hang_switch) != 0)
+        if (hang_list(r, map_field(r, item, "nodes"), hang_host) != 0 ||
+            hang_list(r, map_field(r, item, "children"), hang_switch) != 0)
             return -1;
     }
     return 0;
 }
 
 /* The topology to read: the first that is the cluster's default, else the first. */
-static yaml_node_t *choose(struct reading *r, yaml_node_t *root)
+static yaml_node_t *choose_topology(struct reading *r, yaml_node_t *root)
 {
     yaml_node_t *first = NULL;
     if (root == NULL || root->type != YAML_SEQUENCE_NODE)
@@ -114,7 +114,7 @@ static yaml_node_t *choose(struct reading *r, yaml_node_t *root)
     for (yaml_node_item_t *i = root->data.sequence.items.start; i < root->data.sequence.items.top;
          i++) {
         yaml_node_t *item = yaml_document_get_node(&r->document, *i);
-        const char *standard = scalar(field(r, item, "cluster_default"));
+        const char *standard = scalar_text(map_field(r, item, "cluster_default"));
         if (standard != NULL && strcmp(standard, "true") == 0)
             return item;
         first = first == NULL ? item : first;
@@ -125,18 +125,18 @@ static yaml_node_t *choose(struct reading *r, yaml_node_t *root)
 static int read_document(struct reading *r)
 {
     yaml_node_t *root = yaml_document_get_root_node(&r->document);
-    yaml_node_t *topology = choose(r, root);
+    yaml_node_t *topology = choose_topology(r, root);
     if (topology == NULL)
-        return wrong(r, root, "a list of topologies");
-    yaml_node_t *tree = field(r, topology, "tree"), *block = field(r, topology, "block");
+        return yaml_error(r, root, "a list of topologies");
+    yaml_node_t *tree = map_field(r, topology, "tree"), *block = map_field(r, topology, "block");
     if (tree != NULL)
-        return read_switches(r, field(r, tree, "switches"), "switch", false);
+        return read_switches(r, map_field(r, tree, "switches"), "switch", false);
     if (block != NULL)
-        return read_switches(r, field(r, block, "blocks"), "block", true);
-    return wrong(r, topology, "a tree or a block");
+        return read_switches(r, map_field(r, block, "blocks"), "block", true);
+    return yaml_error(r, topology, "a tree or a block");
 }
 
-static int broken(const struct reading *r, const yaml_parser_t *parser)
+static int parser_error(const struct reading *r, const yaml_parser_t *parser)
 {
     return nt_err_set(r->err, NT_ERR_INPUT, "%s:%zu: no YAML: %s", r->file,
                       parser->problem_mark.line + 1,
@@ -157,7 +157,7 @@ static int count_event(const struct reading *r, yaml_parser_t *parser, size_t *d
 {
     yaml_event_t event;
     if (yaml_parser_parse(parser, &event) == 0)
-        return broken(r, parser);
+        return parser_error(r, parser);
     yaml_event_type_t type = event.type;
     size_t line = event.start_mark.line + 1;
     yaml_event_delete(&event);
@@ -199,7 +199,7 @@ int nt_import_topology_yaml(const char *file, const char *text, size_t bytes, st
     if (check_size(&r, text, bytes) != 0 || parser_init(&parser, &r, text, bytes) != 0)
         return -1;
     if (yaml_parser_load(&parser, &r.document) == 0) {
-        rc = broken(&r, &parser);
+        rc = parser_error(&r, &parser);
     } else {
         rc = read_document(&r);
         if (rc == 0 && import_network_map(&r.net, out, err) != 0)

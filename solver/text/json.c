@@ -103,40 +103,41 @@ void nt_json_lack_memory(struct nt_json_reader *r)
 
 /* ---- fields ---------------------------------------------------------------------------------- */
 
-static const char *kind(json_type type)
+static const char *type_name(json_type type)
 {
     static const char *const kinds[] = {"null",      "true or false", "a number", "a whole number",
                                         "an object", "an array",      "a string"};
     return kinds[type];
 }
 
-static bool fits(json_object *value, json_type type)
+static bool type_fits(json_object *value, json_type type)
 {
     json_type found = json_object_get_type(value);
     return found == type || (type == json_type_double && found == json_type_int);
 }
 
-static json_object *field(struct nt_json_reader *r, json_object *from, const char *key,
-                          json_type type, enum nt_json_need need)
+static json_object *find_field(struct nt_json_reader *r, json_object *from, const char *key,
+                               json_type type, enum nt_json_need need)
 {
     json_object *value;
     if (from == NULL)
         return NULL;
     if (!json_object_object_get_ex(from, key, &value)) {
         if (need == NT_JSON_MUST)
-            nt_json_wrong(r, key, "expected %s, found nothing", kind(type));
+            nt_json_wrong(r, key, "expected %s, found nothing", type_name(type));
         return NULL;
     }
-    if (fits(value, type))
+    if (type_fits(value, type))
         return value;
-    nt_json_wrong(r, key, "expected %s, found %s", kind(type), kind(json_object_get_type(value)));
+    nt_json_wrong(r, key, "expected %s, found %s", type_name(type),
+                  type_name(json_object_get_type(value)));
     return NULL;
 }
 
 void nt_json_number_between(struct nt_json_reader *r, json_object *from, const char *key,
                             double least, double most, double *out)
 {
-    json_object *value = field(r, from, key, json_type_double, NT_JSON_MAY);
+    json_object *value = find_field(r, from, key, json_type_double, NT_JSON_MAY);
     if (value == NULL)
         return;
     double read = json_object_get_double(value);
@@ -162,7 +163,7 @@ static bool take_whole(json_object *value, uint64_t most, uint64_t *out)
 void nt_json_whole(struct nt_json_reader *r, json_object *from, const char *key, uint64_t most,
                    uint64_t *out)
 {
-    json_object *value = field(r, from, key, json_type_int, NT_JSON_MAY);
+    json_object *value = find_field(r, from, key, json_type_int, NT_JSON_MAY);
     if (value != NULL && !take_whole(value, most, out))
         nt_json_wrong(r, key, "expected a whole number from 0 to %llu, found %.64s",
                       (unsigned long long)most, json_object_get_string(value));
@@ -178,7 +179,7 @@ void nt_json_whole32(struct nt_json_reader *r, json_object *from, const char *ke
 
 void nt_json_flag(struct nt_json_reader *r, json_object *from, const char *key, bool *out)
 {
-    json_object *value = field(r, from, key, json_type_boolean, NT_JSON_MAY);
+    json_object *value = find_field(r, from, key, json_type_boolean, NT_JSON_MAY);
     if (value != NULL)
         *out = json_object_get_boolean(value);
 }
@@ -196,18 +197,18 @@ static const char *whole_string(struct nt_json_reader *r, const char *key, json_
 const char *nt_json_string(struct nt_json_reader *r, json_object *from, const char *key,
                            enum nt_json_need need)
 {
-    json_object *value = field(r, from, key, json_type_string, need);
+    json_object *value = find_field(r, from, key, json_type_string, need);
     return value == NULL ? NULL : whole_string(r, key, value);
 }
 
 void nt_json_string_in(struct nt_json_reader *r, json_object *from, const char *key, char *out,
-                       size_t room, enum nt_json_need need)
+                       size_t capacity, enum nt_json_need need)
 {
     const char *text = nt_json_string(r, from, key, need);
     if (text == NULL)
         return;
-    if (strlen(text) >= room)
-        nt_json_wrong(r, key, "expected at most %zu bytes, found %zu", room - 1, strlen(text));
+    if (strlen(text) >= capacity)
+        nt_json_wrong(r, key, "expected at most %zu bytes, found %zu", capacity - 1, strlen(text));
     else
         memcpy(out, text, strlen(text) + 1);
 }
@@ -230,7 +231,7 @@ void nt_json_string_copy(struct nt_json_reader *r, json_object *from, const char
 json_object *nt_json_array(struct nt_json_reader *r, json_object *from, const char *key,
                            enum nt_json_need need)
 {
-    return field(r, from, key, json_type_array, need);
+    return find_field(r, from, key, json_type_array, need);
 }
 
 /* ---- items and places ------------------------------------------------------------------------ */
@@ -240,27 +241,28 @@ size_t nt_json_length(json_object *array)
     return array == NULL ? 0 : json_object_array_length(array);
 }
 
-static json_object *item(struct nt_json_reader *r, const char *key, json_object *array, size_t k,
-                         json_type type)
+static json_object *array_item(struct nt_json_reader *r, const char *key, json_object *array,
+                               size_t k, json_type type)
 {
     json_object *value = json_object_array_get_idx(array, k);
-    if (fits(value, type))
+    if (type_fits(value, type))
         return value;
-    nt_json_wrong(r, key, "expected %s, found %s", kind(type), kind(json_object_get_type(value)));
+    nt_json_wrong(r, key, "expected %s, found %s", type_name(type),
+                  type_name(json_object_get_type(value)));
     return NULL;
 }
 
 const char *nt_json_item_string(struct nt_json_reader *r, const char *key, json_object *array,
                                 size_t k)
 {
-    json_object *value = item(r, key, array, k, json_type_string);
+    json_object *value = array_item(r, key, array, k, json_type_string);
     return value == NULL ? NULL : whole_string(r, key, value);
 }
 
 int nt_json_item_whole32(struct nt_json_reader *r, const char *key, json_object *array, size_t k,
                          uint32_t most, uint32_t *out)
 {
-    json_object *value = item(r, key, array, k, json_type_int);
+    json_object *value = array_item(r, key, array, k, json_type_int);
     uint64_t read;
     if (value == NULL)
         return -1;
@@ -276,7 +278,7 @@ int nt_json_item_whole32(struct nt_json_reader *r, const char *key, json_object 
 json_object *nt_json_item_array(struct nt_json_reader *r, const char *key, json_object *array,
                                 size_t k, size_t length)
 {
-    json_object *value = item(r, key, array, k, json_type_array);
+    json_object *value = array_item(r, key, array, k, json_type_array);
     if (value == NULL || json_object_array_length(value) == length)
         return value;
     nt_json_wrong(r, key, "expected %zu items, found %zu", length, json_object_array_length(value));
@@ -286,14 +288,14 @@ json_object *nt_json_item_array(struct nt_json_reader *r, const char *key, json_
 json_object *nt_json_enter(struct nt_json_reader *r, const char *name, json_object *array, size_t k)
 {
     snprintf(r->where, sizeof r->where, "%s[%zu]", name, k);
-    json_object *value = item(r, "", array, k, json_type_object);
+    json_object *value = array_item(r, "", array, k, json_type_object);
     snprintf(r->where, sizeof r->where, "%s[%zu].", name, k);
     return value;
 }
 
 json_object *nt_json_enter_object(struct nt_json_reader *r, json_object *from, const char *key)
 {
-    json_object *value = field(r, from, key, json_type_object, NT_JSON_MAY);
+    json_object *value = find_field(r, from, key, json_type_object, NT_JSON_MAY);
     size_t used = strlen(r->where);
     if (value != NULL)
         snprintf(r->where + used, sizeof r->where - used, "%s.", key);

@@ -53,7 +53,7 @@ void nt_json_flag(struct nt_json_reader *r, struct json_object *from, const char
 const char *nt_json_string(struct nt_json_reader *r, struct json_object *from, const char *key,
                            enum nt_json_need need);
 void nt_json_string_in(struct nt_json_reader *r, struct json_object *from, const char *key,
-                       char *out, size_t room, enum nt_json_need need);
+                       char *out, size_t capacity, enum nt_json_need need);
 void nt_json_string_copy(struct nt_json_reader *r, struct json_object *from, const char *key,
                          char **out, enum nt_json_need need); /* frees what *out was */
 struct json_object *nt_json_array(struct nt_json_reader *r, struct json_object *from,

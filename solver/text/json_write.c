@@ -5,14 +5,14 @@
 
 #include "number.h"
 
-static void newline(struct nt_json_writer *w)
+static void put_newline(struct nt_json_writer *w)
 {
     nt_strbuf_puts(&w->buf, "\n");
     for (unsigned k = 0; k < w->depth; k++)
         nt_strbuf_puts(&w->buf, "  ");
 }
 
-static void separate(struct nt_json_writer *w)
+static void put_separator(struct nt_json_writer *w)
 {
     if (w->depth == 0)
         return;
@@ -20,7 +20,7 @@ static void separate(struct nt_json_writer *w)
     if (w->filled[w->depth - 1])
         nt_strbuf_puts(&w->buf, tall || w->compact ? "," : ", ");
     if (tall)
-        newline(w);
+        put_newline(w);
     w->filled[w->depth - 1] = true;
 }
 
@@ -44,7 +44,7 @@ static void put_string(struct nt_json_writer *w, const char *text)
 /* Before each item of the container that is open. */
 static void put_name(struct nt_json_writer *w, const char *name)
 {
-    separate(w);
+    put_separator(w);
     if (name == NULL)
         return;
     put_string(w, name);
@@ -64,7 +64,7 @@ void nt_json_end(struct nt_json_writer *w, char bracket)
 {
     w->depth--;
     if (w->tall[w->depth] && w->filled[w->depth] && !w->compact)
-        newline(w);
+        put_newline(w);
     nt_strbuf_put(&w->buf, &bracket, 1);
 }
 

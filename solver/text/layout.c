@@ -121,7 +121,7 @@ static bool hold_against_pivots(struct work *w)
 
 /* One pass of the localised update: each vertex goes where its springs want it, the others held.
  * Returns the largest move. */
-static double relax(const struct work *w, int dims, double *at)
+static double relax_stress(const struct work *w, int dims, double *at)
 {
     double most = 0;
     for (size_t v = 0; v < w->n; v++) {
@@ -172,7 +172,7 @@ static double stress_of(const struct work *w, int dims, const double *at)
 }
 
 /* Centres the picture and scales it into the unit ball; what nothing joins goes on the rim. */
-static void frame(const struct work *w, int dims, double *at)
+static void fit_frame(const struct work *w, int dims, double *at)
 {
     double middle[3] = {0, 0, 0}, radius = 0;
     size_t joined = 0, alone = 0;
@@ -204,7 +204,7 @@ static void frame(const struct work *w, int dims, double *at)
     }
 }
 
-static int hold(struct work *w, double least, struct nt_err *err)
+static int hold_apart(struct work *w, double least, struct nt_err *err)
 {
     const struct nt_model *m = w->model;
     w->link_us = nt_arena_array(&w->memory, m->links, sizeof *w->link_us);
@@ -231,16 +231,16 @@ int nt_layout_create(const struct nt_model *model, int dimensions, uint64_t seed
         goto out;
     }
     double least = shortest_link_us(model);
-    if (hold(&w, least, err) != 0)
+    if (hold_apart(&w, least, err) != 0)
         goto out;
     struct nt_rng rng;
     nt_rng_init(&rng, seed);
     for (size_t k = 0; k < w.n * (size_t)dimensions; k++)
         at[k] = least * nt_rng_normal(&rng) * sqrt((double)w.n);
-    for (int k = 0; k < ITERATIONS_MAX && relax(&w, dimensions, at) > 1e-3 * least; k++)
+    for (int k = 0; k < ITERATIONS_MAX && relax_stress(&w, dimensions, at) > 1e-3 * least; k++)
         ;
     l->stress = stress_of(&w, dimensions, at);
-    frame(&w, dimensions, at);
+    fit_frame(&w, dimensions, at);
     l->vertices = w.n;
     l->dimensions = dimensions;
     l->at = at;

@@ -16,7 +16,7 @@ void nt_lines_fini(struct nt_lines *lines)
     lines->held = NULL;
 }
 
-static int fail(struct nt_lines *l, struct nt_err *err)
+static int line_error(struct nt_lines *l, struct nt_err *err)
 {
     l->broken = true;
     return nt_err_prefix(err, "%s:%zu", l->file, l->number);
@@ -26,22 +26,22 @@ static int too_long(struct nt_lines *l, struct nt_err *err)
 {
     nt_err_set(err, NT_ERR_INPUT, "expected lines of at most %d bytes, found a longer one",
                (int)NT_LINE_MAX);
-    return fail(l, err);
+    return line_error(l, err);
 }
 
-static int hold(struct nt_lines *l, const char *text, size_t bytes, struct nt_err *err)
+static int hold_text(struct nt_lines *l, const char *text, size_t bytes, struct nt_err *err)
 {
     if (l->used + bytes > NT_LINE_MAX)
         return too_long(l, err);
-    if (l->used + bytes > l->room) {
-        size_t room = (l->used + bytes) * 2;
-        char *held = realloc(l->held, room);
+    if (l->used + bytes > l->capacity) {
+        size_t capacity = (l->used + bytes) * 2;
+        char *held = realloc(l->held, capacity);
         if (held == NULL) {
             nt_err_set(err, NT_ERR_SYSTEM, "no memory for a line of %zu bytes", l->used + bytes);
-            return fail(l, err);
+            return line_error(l, err);
         }
         l->held = held;
-        l->room = room;
+        l->capacity = capacity;
     }
     if (bytes > 0)
         memcpy(l->held + l->used, text, bytes);
@@ -49,17 +49,17 @@ static int hold(struct nt_lines *l, const char *text, size_t bytes, struct nt_er
     return 0;
 }
 
-static int give(struct nt_lines *l, const char *line, size_t bytes, nt_line_take *take, void *to,
-                struct nt_err *err)
+static int give_line(struct nt_lines *l, const char *line, size_t bytes, nt_line_take *take,
+                     void *to, struct nt_err *err)
 {
     if (bytes > NT_LINE_MAX)
         return too_long(l, err);
     if (memchr(line, '\0', bytes) != NULL) {
         nt_err_set(err, NT_ERR_INPUT, "expected a text, found a zero byte");
-        return fail(l, err);
+        return line_error(l, err);
     }
     if (take(to, line, bytes, err) != 0)
-        return fail(l, err);
+        return line_error(l, err);
     l->number++;
     return 0;
 }
@@ -73,18 +73,18 @@ int nt_lines_feed(struct nt_lines *l, const char *text, size_t bytes, nt_line_ta
     while (at < end && (newline = memchr(at, '\n', (size_t)(end - at))) != NULL) {
         int rc;
         if (l->used > 0) { /* the line began in an earlier piece */
-            if (hold(l, at, (size_t)(newline - at), err) != 0)
+            if (hold_text(l, at, (size_t)(newline - at), err) != 0)
                 return -1;
-            rc = give(l, l->held, l->used, take, to, err);
+            rc = give_line(l, l->held, l->used, take, to, err);
             l->used = 0;
         } else {
-            rc = give(l, at, (size_t)(newline - at), take, to, err);
+            rc = give_line(l, at, (size_t)(newline - at), take, to, err);
         }
         if (rc != 0)
             return -1;
         at = newline + 1;
     }
-    return at < end ? hold(l, at, (size_t)(end - at), err) : 0;
+    return at < end ? hold_text(l, at, (size_t)(end - at), err) : 0;
 }
 
 int nt_lines_finish(struct nt_lines *l, nt_line_take *take, void *to, struct nt_err *err)
@@ -93,7 +93,7 @@ int nt_lines_finish(struct nt_lines *l, nt_line_take *take, void *to, struct nt_
         return nt_err_set(err, NT_ERR_INPUT, "%s:%zu: reading had failed", l->file, l->number);
     if (l->used == 0)
         return 0;
-    int rc = give(l, l->held, l->used, take, to, err);
+    int rc = give_line(l, l->held, l->used, take, to, err);
     l->used = 0;
     return rc;
 }

@@ -14,7 +14,7 @@ struct nt_lines {
     char file[NT_LINES_FILE_BYTES]; /* named in errors; cut when longer */
     size_t number;                  /* of the line that is being read, from 1 */
     char *held;                     /* a line whose end has not come */
-    size_t used, room;
+    size_t used, capacity;
     bool broken; /* after an error nothing more is read */
 };
 

@@ -11,22 +11,22 @@ static const uint64_t cache_max = (uint64_t)1 << 40;
 
 /* ---- out ------------------------------------------------------------------------------------- */
 
-static void clean(char *text, bool words)
+static void clean_text(char *text, bool words)
 {
     for (char *c = text; *c != '\0'; c++)
         if (*c < ' ' || *c >= 0x7f || (words && (*c == ' ' || *c == ',')))
             *c = '?';
 }
 
-static void put_nic(const struct nt_nic *nic, char *text, size_t room)
+static void put_nic(const struct nt_nic *nic, char *text, size_t capacity)
 {
     struct nt_nic n = *nic;
-    clean(n.name, true);
-    clean(n.pci, true);
+    clean_text(n.name, true);
+    clean_text(n.pci, true);
     if (n.numa >= 0)
-        snprintf(text, room, " nic=%s,%s,%d", n.name, n.pci, n.numa);
+        snprintf(text, capacity, " nic=%s,%s,%d", n.name, n.pci, n.numa);
     else
-        snprintf(text, room, n.pci[0] != '\0' ? " nic=%s,%s" : " nic=%s", n.name, n.pci);
+        snprintf(text, capacity, n.pci[0] != '\0' ? " nic=%s,%s" : " nic=%s", n.name, n.pci);
 }
 
 void nt_machine_write(const struct nt_machine *m, char text[NT_MACHINE_TEXT_BYTES])
@@ -50,7 +50,7 @@ void nt_machine_write(const struct nt_machine *m, char text[NT_MACHINE_TEXT_BYTE
         used += (size_t)snprintf(text + used, NT_MACHINE_TEXT_BYTES - used, "%s", nic);
     }
     memcpy(cpu, m->cpu, sizeof cpu);
-    clean(cpu, false);
+    clean_text(cpu, false);
     const char *begin = cpu + strspn(cpu, " ");
     for (size_t n = strlen(begin); n > 0 && begin[n - 1] == ' '; n--)
         cpu[(size_t)(begin - cpu) + n - 1] = '\0';
@@ -65,7 +65,7 @@ struct words {
     struct nt_err *err;
 };
 
-static int bad(const struct words *w, const char *expected)
+static int machine_error(const struct words *w, const char *expected)
 {
     return nt_err_set(w->err, NT_ERR_INPUT, "a model of a host: expected %s, found \"%.40s\"",
                       expected, w->at);
@@ -81,35 +81,35 @@ static const char *value_of(const struct words *w, const char *key, size_t *byte
     return w->at + n + 1;
 }
 
-static void step(struct words *w, const char *end)
+static void next_word(struct words *w, const char *end)
 {
     w->at = *end == ' ' ? end + 1 : end;
 }
 
-static int take(struct words *w, const char *key, uint64_t most, bool must, uint64_t *out)
+static int take_whole(struct words *w, const char *key, uint64_t most, bool must, uint64_t *out)
 {
     size_t bytes;
     const char *value = value_of(w, key, &bytes);
     if (value == NULL)
-        return must ? bad(w, key) : 0;
+        return must ? machine_error(w, key) : 0;
     if (nt_decimal_whole(value, bytes, most, out) != 0)
-        return bad(w, "a whole number in range");
-    step(w, value + bytes);
+        return machine_error(w, "a whole number in range");
+    next_word(w, value + bytes);
     return 0;
 }
 
-static int take32(struct words *w, const char *key, uint32_t *out)
+static int take_whole32(struct words *w, const char *key, uint32_t *out)
 {
     uint64_t value = 0;
-    if (take(w, key, COUNT_MAX, true, &value) != 0)
+    if (take_whole(w, key, COUNT_MAX, true, &value) != 0)
         return -1;
     *out = (uint32_t)value;
     return 0;
 }
 
-static bool copy(const char *from, size_t bytes, char *to, size_t room)
+static bool copy_word(const char *from, size_t bytes, char *to, size_t capacity)
 {
-    if (bytes >= room)
+    if (bytes >= capacity)
         return false;
     memcpy(to, from, bytes);
     to[bytes] = '\0';
@@ -127,24 +127,24 @@ static int take_nic(struct words *w, struct nt_machine *m)
     end = value + bytes;
     part = strcspn(value, ", ");
     if (m->nics == NT_MACHINE_NICS_MAX || part == 0 ||
-        !copy(value, part, nic.name, sizeof nic.name))
-        return bad(w, "a network device");
+        !copy_word(value, part, nic.name, sizeof nic.name))
+        return machine_error(w, "a network device");
     value += part;
     if (*value == ',') {
         part = strcspn(++value, ", ");
-        if (!copy(value, part, nic.pci, sizeof nic.pci))
-            return bad(w, "the way to a network device");
+        if (!copy_word(value, part, nic.pci, sizeof nic.pci))
+            return machine_error(w, "the way to a network device");
         value += part;
     }
     if (*value == ',') {
         value++;
         if (nt_decimal_whole(value, (size_t)(end - value), COUNT_MAX, &numa) != 0)
-            return bad(w, "the number of a memory node");
+            return machine_error(w, "the number of a memory node");
         nic.numa = (int32_t)numa;
         value = end;
     }
     m->nic[m->nics++] = nic;
-    step(w, value);
+    next_word(w, value);
     return 1;
 }
 
@@ -153,9 +153,9 @@ static int take_cpu(struct words *w, struct nt_machine *m)
     size_t bytes;
     const char *value = value_of(w, "cpu", &bytes);
     if (value == NULL)
-        return *w->at == '\0' ? 0 : bad(w, "nothing more");
-    if (bytes == 0 || !copy(value, strlen(value), m->cpu, sizeof m->cpu))
-        return bad(w, "the name of a processor");
+        return *w->at == '\0' ? 0 : machine_error(w, "nothing more");
+    if (bytes == 0 || !copy_word(value, strlen(value), m->cpu, sizeof m->cpu))
+        return machine_error(w, "the name of a processor");
     return 0;
 }
 
@@ -167,11 +167,11 @@ int nt_machine_parse(const char *text, struct nt_machine *out, struct nt_err *er
     for (const char *c = text; *c != '\0'; c++)
         if (*c < ' ' || *c >= 0x7f || c - text >= NT_MACHINE_TEXT_BYTES - 1)
             return nt_err_set(err, NT_ERR_INPUT, "a model of a host: expected one short line");
-    if (take32(&w, "packages", &m.packages) != 0 || take32(&w, "numa", &m.numas) != 0 ||
-        take32(&w, "cores", &m.cores) != 0 || take32(&w, "threads", &m.threads) != 0 ||
-        take32(&w, "allowed", &m.allowed) != 0 ||
-        take(&w, "l2", cache_max, false, &m.l2_bytes) != 0 ||
-        take(&w, "l3", cache_max, false, &m.l3_bytes) != 0)
+    if (take_whole32(&w, "packages", &m.packages) != 0 || take_whole32(&w, "numa", &m.numas) != 0 ||
+        take_whole32(&w, "cores", &m.cores) != 0 || take_whole32(&w, "threads", &m.threads) != 0 ||
+        take_whole32(&w, "allowed", &m.allowed) != 0 ||
+        take_whole(&w, "l2", cache_max, false, &m.l2_bytes) != 0 ||
+        take_whole(&w, "l3", cache_max, false, &m.l3_bytes) != 0)
         return -1;
     while ((rc = take_nic(&w, &m)) == 1)
         ;

@@ -1,4 +1,4 @@
-/* What a host is inside, as one line: how probes tell it and records keep it.
+/* What a host is inside, as one line: as probes send it and records keep it.
  *
  *   packages=2 numa=2 cores=64 threads=128 allowed=128 l2=1048576 l3=33554432
  *   nic=mlx5_0:1,0000:3a:00.0/0000:3b:00.0,0 cpu=AMD EPYC 7763 64-Core Processor

@@ -90,7 +90,7 @@ static uint32_t model_named(struct nt_json_reader *r, const char *name, size_t m
     return NT_MAP_NO_MACHINE;
 }
 
-/* How many hosts a model has is said again, for readers who do not want to count. */
+/* How many hosts a model has is repeated, so that readers need not count. */
 static void compare_hosts(struct nt_json_reader *r, struct json_object *list,
                           const struct nt_map *map)
 {

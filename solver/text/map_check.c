@@ -35,7 +35,7 @@ static bool is_direct(const struct nt_model *m)
            m->family == NT_FAMILY_FULL_MESH;
 }
 
-static size_t answering(const struct nt_model *m)
+static size_t answering_hosts(const struct nt_model *m)
 {
     size_t count = 0;
     for (size_t k = 0; k < m->hosts; k++)
@@ -85,7 +85,7 @@ static void check_switches(struct check *c)
               m->switches);
 }
 
-/* A switch of tier t hangs over one of tier t - 1. */
+/* A switch of tier t has one of tier t - 1 below. */
 static void check_tiers(struct check *c)
 {
     const struct nt_model *m = c->model;
@@ -153,7 +153,7 @@ static bool is_host_link(const struct nt_model *m, const struct nt_link *l)
     return (l->a < m->hosts) != (l->b < m->hosts);
 }
 
-/* Between two hosts lies some time: where latencies were measured, none of it is 0. */
+/* Where latencies were measured, no host's link is 0. */
 static void check_host_links(struct check *c)
 {
     const struct nt_model *m = c->model;
@@ -194,7 +194,7 @@ static void check_connected(struct check *c)
         joined += nt_sets_join(parent, m->link[k].a, m->link[k].b);
     free(parent);
     size_t loops = m->links - joined;
-    size_t present = answering(m) + m->switches;
+    size_t present = answering_hosts(m) + m->switches;
     if (present > 1 && joined < present - 1 && m->family != NT_FAMILY_UNDETERMINED)
         FOUND(c, "links: expected all hosts and switches connected, found %zu separate parts",
               present - joined);
@@ -213,7 +213,7 @@ static void check_dimensions(struct check *c)
         return;
     for (size_t k = 0; k < m->dimensions && product <= NT_HOSTS_MAX; k++)
         product *= m->dimension[k];
-    if (is_direct(m) && product != m->hosts && product != answering(m))
+    if (is_direct(m) && product != m->hosts && product != answering_hosts(m))
         FOUND(c, "structure.parameters.dimensions: expected a product of %zu hosts, found %llu",
               m->hosts, (unsigned long long)product);
 }
@@ -230,7 +230,7 @@ static void check_sweep(struct check *c)
               (unsigned long long)total, (unsigned long long)s->pairs_measured);
 }
 
-/* The direction that congests is one of a link, and of the tier that is said. */
+/* The direction that congests is one of a link, and of the stated tier. */
 static void check_congested(struct check *c, const struct nt_stress *s)
 {
     const struct nt_model *m = c->model;
@@ -339,7 +339,7 @@ int nt_map_check(const struct nt_map *map, struct nt_findings *findings, struct 
 
 /* Not wrong by itself: the resolution is that of a single pair, and a link behind which several
  * hosts stand, or which level full measured again, is known better. */
-int nt_map_doubt(const struct nt_map *map, struct nt_findings *findings, struct nt_err *err)
+int nt_map_find_doubtful(const struct nt_map *map, struct nt_findings *findings, struct nt_err *err)
 {
     const struct nt_model *m = map->model;
     const struct nt_link *first = NULL;

@@ -26,7 +26,7 @@ struct reading {
 enum what { NODE, SWITCH, VERTEX };
 
 /* The vertex that a string names; NT_NAMES_NONE (noted) when nothing of that kind bears it. */
-static uint32_t named(struct reading *r, const char *key, const char *text, enum what what)
+static uint32_t find_named(struct reading *r, const char *key, const char *text, enum what what)
 {
     static const char *const whats[] = {"node", "switch", "node or switch"};
     if (text == NULL)
@@ -91,8 +91,8 @@ static void read_links(struct reading *r, struct json_object *list)
         struct nt_link *l = &r->map->model->link[k];
         const char *a = nt_json_string(&r->json, entry, "a", NT_JSON_MUST);
         const char *b = nt_json_string(&r->json, entry, "b", NT_JSON_MUST);
-        l->a = named(r, "a", a, VERTEX);
-        l->b = named(r, "b", b, VERTEX);
+        l->a = find_named(r, "a", a, VERTEX);
+        l->b = find_named(r, "b", b, VERTEX);
         if (l->a == l->b && l->a != NT_NAMES_NONE)
             nt_json_wrong(&r->json, "b", "expected two different ends, found %s twice", a);
         nt_json_number(&r->json, entry, "latency_us", &l->latency_us);
@@ -112,7 +112,7 @@ static void read_links(struct reading *r, struct json_object *list)
     }
 }
 
-/* What nodes and switches say about the links again, for readers who do not want to look. */
+/* What nodes and switches repeat of the links, for simple readers. */
 static void compare_places(struct reading *r, struct json_object *nodes,
                            struct json_object *switches)
 {
@@ -127,7 +127,7 @@ static void compare_places(struct reading *r, struct json_object *nodes,
     for (size_t k = 0; k < m->hosts; k++) {
         struct json_object *node = nt_json_enter(&r->json, "nodes", nodes, k);
         const char *text = nt_json_string(&r->json, node, "switch", NT_JSON_MAY);
-        uint32_t on = named(r, "switch", text, SWITCH);
+        uint32_t on = find_named(r, "switch", text, SWITCH);
         if (on != NT_NAMES_NONE && attachment.switch_of[k] != on - m->hosts)
             nt_json_wrong(&r->json, "switch",
                           "expected the switch that %s is linked with, found %s",
@@ -222,7 +222,7 @@ static void read_pairs_off(struct reading *r, struct json_object *pairs)
         snprintf(key, sizeof key, "pairs_off[%zu]", k);
         struct json_object *pair = nt_json_item_array(&r->json, key, pairs, k, 2);
         for (size_t e = 0; pair != NULL && e < 2; e++)
-            pair_off[k][e] = named(r, key, nt_json_item_string(&r->json, key, pair, e), NODE);
+            pair_off[k][e] = find_named(r, key, nt_json_item_string(&r->json, key, pair, e), NODE);
     }
 }
 
@@ -245,7 +245,7 @@ static void read_capacity(struct reading *r, struct json_object *root)
     for (size_t k = 0; k < nt_json_length(list); k++) {
         struct json_object *entry = nt_json_enter(&r->json, "oversubscription", list, k);
         const char *name = nt_json_string(&r->json, entry, "switch", NT_JSON_MUST);
-        uint32_t v = named(r, "switch", name, SWITCH);
+        uint32_t v = find_named(r, "switch", name, SWITCH);
         if (v != NT_NAMES_NONE)
             nt_json_number(&r->json, entry, "ratio", &m->oversubscription[v - m->hosts]);
         nt_json_leave(&r->json);
@@ -339,8 +339,8 @@ static void read_congested(struct reading *r, struct json_object *kernel, struct
     if (entry == NULL)
         return;
     s->congested = true;
-    s->from = named(r, "from", nt_json_string(&r->json, entry, "from", NT_JSON_MUST), VERTEX);
-    s->to = named(r, "to", nt_json_string(&r->json, entry, "to", NT_JSON_MUST), VERTEX);
+    s->from = find_named(r, "from", nt_json_string(&r->json, entry, "from", NT_JSON_MUST), VERTEX);
+    s->to = find_named(r, "to", nt_json_string(&r->json, entry, "to", NT_JSON_MUST), VERTEX);
     nt_json_whole32(&r->json, entry, "tier", COUNT_MAX, &s->tier);
     nt_json_whole32(&r->json, entry, "links", COUNT_MAX, &s->links);
     nt_json_number(&r->json, entry, "bandwidth_MBps", &s->capacity_MBps);
@@ -401,7 +401,7 @@ static void read_placement(struct reading *r, struct json_object *root)
     for (size_t k = 0; k < p->hosts; k++) {
         char key[KEY_BYTES];
         snprintf(key, sizeof key, "node_order[%zu]", k);
-        p->order[k] = named(r, key, nt_json_item_string(&r->json, key, list, k), NODE);
+        p->order[k] = find_named(r, key, nt_json_item_string(&r->json, key, list, k), NODE);
     }
     p->cost = p->cost_default = p->gain = NAN;
     nt_json_string_in(&r->json, entry, "pattern", p->pattern, sizeof p->pattern, NT_JSON_MUST);

@@ -35,6 +35,7 @@ int nt_map_inspect(const char *file, const char *text, size_t bytes, struct nt_f
 int nt_map_check(const struct nt_map *map, struct nt_findings *findings, struct nt_err *err);
 
 /* What is unlikely in a map and not wrong: a link between switches below the resolution. */
-int nt_map_doubt(const struct nt_map *map, struct nt_findings *findings, struct nt_err *err);
+int nt_map_find_doubtful(const struct nt_map *map, struct nt_findings *findings,
+                         struct nt_err *err);
 
 #endif

@@ -15,7 +15,7 @@ static void text_if(struct nt_json_writer *w, const char *name, const char *valu
         nt_json_put_text(w, name, value);
 }
 
-static void positive(struct nt_json_writer *w, const char *name, double value)
+static void put_positive(struct nt_json_writer *w, const char *name, double value)
 {
     if (value > 0)
         nt_json_put_number(w, name, value);
@@ -59,7 +59,7 @@ static void put_sweep(struct nt_json_writer *w, const struct nt_map *map)
     nt_json_put_whole(w, "pairs_total", s->pairs_total);
     if (s->rounds > 0)
         nt_json_put_whole(w, "rounds", s->rounds);
-    positive(w, "seconds", s->seconds);
+    put_positive(w, "seconds", s->seconds);
     if (s->phases > 0) {
         nt_json_begin(w, "phases", '[', false);
         for (size_t k = 0; k < s->phases; k++) {
@@ -91,7 +91,7 @@ static void put_vertices(struct nt_json_writer *w, const struct nt_map *map,
         nt_json_put_text(w, "name", map->host_name[k]);
         if (at->switch_of[k] != NT_ATTACHMENT_NOWHERE)
             nt_json_put_text(w, "switch", map->switch_name[at->switch_of[k]]);
-        positive(w, "overhead_us", m->overhead_us[k]);
+        put_positive(w, "overhead_us", m->overhead_us[k]);
         put_model_of(w, map, k);
         flag_if(w, "suspect", m->host_suspect[k]);
         if (m->missing[k])

@@ -26,11 +26,11 @@ struct nt_csv_reader {
     size_t cell_used;
     struct nt_names names;
     char **host_name; /* n of them */
-    size_t n, hosts_room;
+    size_t n, hosts_capacity;
     float *at;         /* rows * n, as they came */
-    uint32_t *host_of; /* rows of them: whose row it is */
+    uint32_t *host_of; /* rows of them: host of the row */
     bool *has_row;     /* n of them */
-    size_t rows, rows_room;
+    size_t rows, rows_capacity;
 };
 
 /* ---- life -------------------------------------------------------------------------------------
@@ -94,13 +94,13 @@ static int add_host(struct nt_csv_reader *r, const char *name, struct nt_err *er
     if (r->n >= NT_HOSTS_MAX)
         return nt_err_set(err, NT_ERR_INPUT, "expected at most %d hosts, found more",
                           (int)NT_HOSTS_MAX);
-    if (r->n == r->hosts_room) {
-        size_t room = r->hosts_room * 2 + 64;
-        char **grown = realloc(r->host_name, room * sizeof *grown);
+    if (r->n == r->hosts_capacity) {
+        size_t capacity = r->hosts_capacity * 2 + 64;
+        char **grown = realloc(r->host_name, capacity * sizeof *grown);
         if (grown == NULL)
             return no_memory(r, err);
         r->host_name = grown;
-        r->hosts_room = room;
+        r->hosts_capacity = capacity;
     }
     char *copy = strdup(name);
     int rc = copy == NULL ? -1 : nt_names_add(&r->names, copy, &index, err);
@@ -124,18 +124,20 @@ static int begin_row(struct nt_csv_reader *r, const char *name, struct nt_err *e
     if (r->has_row[host])
         return nt_err_set(err, NT_ERR_INPUT, "expected one row for each host, found %s again",
                           name);
-    if (r->rows == r->rows_room) {
-        size_t room = r->rows_room + r->rows_room / 2 + 1;
-        room = room > r->n ? r->n : room; /* never more than one a host: each has its row once */
-        float *at = realloc(r->at, room * r->n * sizeof *at);
+    if (r->rows == r->rows_capacity) {
+        size_t capacity = r->rows_capacity + r->rows_capacity / 2 + 1;
+        capacity = capacity > r->n
+                       ? r->n
+                       : capacity; /* never more than one a host: each has its row once */
+        float *at = realloc(r->at, capacity * r->n * sizeof *at);
         if (at != NULL)
             r->at = at;
-        uint32_t *host_of = realloc(r->host_of, room * sizeof *host_of);
+        uint32_t *host_of = realloc(r->host_of, capacity * sizeof *host_of);
         if (host_of != NULL)
             r->host_of = host_of;
         if (at == NULL || host_of == NULL)
             return no_memory(r, err);
-        r->rows_room = room;
+        r->rows_capacity = capacity;
     }
     r->has_row[host] = true;
     r->host_of[r->rows++] = host;
@@ -151,13 +153,13 @@ static int wrong_figure(const struct nt_csv_reader *r, const char *cell, struct 
         latency ? "a latency from 0 to 1e15 us" : "a bandwidth over 0 and up to 1e15 MB/s", cell);
 }
 
-static bool plausible(const struct nt_csv_reader *r, double value)
+static bool is_plausible(const struct nt_csv_reader *r, double value)
 {
     return value <= figure_max && (r->kind == NT_MATRIX_LATENCY_US ? value >= 0 : value > 0);
 }
 
 /* The cell at the reader's column of the row it is in. */
-static float *target(struct nt_csv_reader *r)
+static float *target_cell(struct nt_csv_reader *r)
 {
     return &r->at[(r->rows - 1) * r->n + r->column - 1];
 }
@@ -169,12 +171,12 @@ static int take_figure(struct nt_csv_reader *r, const char *cell, struct nt_err 
     if (r->column > r->n)
         return nt_err_set(err, NT_ERR_INPUT, "expected %zu values as in the first row, found more",
                           r->n);
-    *target(r) = NAN;
+    *target_cell(r) = NAN;
     if (bytes == 0 || r->host_of[r->rows - 1] == r->column - 1)
         return 0;
-    if (nt_number_read(cell, cell + bytes, &value) != cell + bytes || !plausible(r, value))
+    if (nt_number_read(cell, cell + bytes, &value) != cell + bytes || !is_plausible(r, value))
         return wrong_figure(r, cell, err);
-    *target(r) = (float)value;
+    *target_cell(r) = (float)value;
     return 0;
 }
 
@@ -217,14 +219,14 @@ static int end_line(struct nt_csv_reader *r, struct nt_err *err)
 /* ---- the stream -------------------------------------------------------------------------------
  */
 
-static int place(struct nt_csv_reader *r, struct nt_err *err)
+static int place_cell(struct nt_csv_reader *r, struct nt_err *err)
 {
     r->broken = true;
     return nt_err_prefix(err, "%s:%zu", r->file, r->line);
 }
 
 /* Puts a piece of a cell behind what is there of it. */
-static int keep(struct nt_csv_reader *r, const char *text, size_t bytes, struct nt_err *err)
+static int keep_cell(struct nt_csv_reader *r, const char *text, size_t bytes, struct nt_err *err)
 {
     if (bytes > NT_CSV_CELL_MAX - r->cell_used)
         return nt_err_set(err, NT_ERR_INPUT, "expected at most %d bytes in a cell, found more",
@@ -244,9 +246,9 @@ static int end_cell(struct nt_csv_reader *r, bool line_ends, struct nt_err *err)
     bool blank = r->headed && line_ends && r->column == 0 && bytes == 0;
     if (!blank) {
         if (take_cell(r, r->cell, bytes, err) != 0)
-            return place(r, err);
+            return place_cell(r, err);
         if (line_ends && end_line(r, err) != 0)
-            return place(r, err);
+            return place_cell(r, err);
     }
     if (line_ends) {
         r->line++;
@@ -257,8 +259,8 @@ static int end_cell(struct nt_csv_reader *r, bool line_ends, struct nt_err *err)
     return 0;
 }
 
-/* As many whole figures as stand at text, without a copy; stops before anything unusual, which
- * goes the careful way. This is where the time of a large matrix goes. */
+/* As many whole figures as stand at text, without a copy; stops before anything unusual, which the
+ * general parser reads. Most of the time of a large matrix is spent here. */
 static const char *take_figures(struct nt_csv_reader *r, const char *text, const char *end)
 {
     if (!r->headed || r->cell_used > 0 || r->column == 0)
@@ -268,12 +270,12 @@ static const char *take_figures(struct nt_csv_reader *r, const char *text, const
         const char *behind = text;
         if (text < end && *text != ',') {
             behind = nt_number_read(text, end, &value);
-            if (behind == NULL || !plausible(r, value))
+            if (behind == NULL || !is_plausible(r, value))
                 return text;
         }
         if (behind == end || *behind != ',')
             return text;
-        *target(r) = r->host_of[r->rows - 1] == r->column - 1 ? NAN : (float)value;
+        *target_cell(r) = r->host_of[r->rows - 1] == r->column - 1 ? NAN : (float)value;
         r->column++;
         text = behind + 1;
     }
@@ -290,8 +292,8 @@ int nt_csv_reader_feed(struct nt_csv_reader *r, const char *text, size_t bytes, 
         const char *stop = text;
         while (stop < end && *stop != ',' && *stop != '\n')
             stop++;
-        if (keep(r, text, (size_t)(stop - text), err) != 0)
-            return place(r, err);
+        if (keep_cell(r, text, (size_t)(stop - text), err) != 0)
+            return place_cell(r, err);
         if (stop == end)
             return 0;
         if (end_cell(r, *stop == '\n', err) != 0)
@@ -339,7 +341,7 @@ static int check_end(struct nt_csv_reader *r, struct nt_err *err)
     } else {
         return 0;
     }
-    return place(r, err);
+    return place_cell(r, err);
 }
 
 int nt_csv_reader_finish(struct nt_csv_reader *r, struct nt_named_matrix **out, struct nt_err *err)

@@ -12,7 +12,7 @@ struct nt_measured_reader {
     const struct nt_routes_text *routes;
     struct nt_pair_index *index;
     struct nt_measured *measured;
-    size_t room;
+    size_t capacity;
 };
 
 void nt_measured_reader_destroy(struct nt_measured_reader *reader)
@@ -44,28 +44,28 @@ int nt_measured_reader_create(const char *file, const struct nt_routes_text *rou
     return 0;
 }
 
-static int reserve(struct nt_measured_reader *r, struct nt_err *err)
+static int reserve_measured(struct nt_measured_reader *r, struct nt_err *err)
 {
     struct nt_measured *m = r->measured;
     if (m->count >= MEASURED_MAX)
         return nt_err_set(err, NT_ERR_INPUT, "expected at most %d measurements, found more",
                           (int)MEASURED_MAX);
-    if (m->count < r->room)
+    if (m->count < r->capacity)
         return 0;
-    size_t room = r->room == 0 ? 256 : r->room * 2;
-    uint32_t *pair = realloc(m->pair, room * sizeof *pair);
+    size_t capacity = r->capacity == 0 ? 256 : r->capacity * 2;
+    uint32_t *pair = realloc(m->pair, capacity * sizeof *pair);
     if (pair != NULL)
         m->pair = pair;
-    double *latency = realloc(m->latency_us, room * sizeof *latency);
+    double *latency = realloc(m->latency_us, capacity * sizeof *latency);
     if (latency != NULL)
         m->latency_us = latency;
     if (pair == NULL || latency == NULL)
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu measurements", room);
-    r->room = room;
+        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu measurements", capacity);
+    r->capacity = capacity;
     return 0;
 }
 
-static int fail(const char *what, const char *found, size_t bytes, struct nt_err *err)
+static int measured_error(const char *what, const char *found, size_t bytes, struct nt_err *err)
 {
     if (bytes == 0)
         return nt_err_set(err, NT_ERR_INPUT, "expected %s, found the end of the line", what);
@@ -79,7 +79,7 @@ static int take_host(struct nt_measured_reader *r, const char **at, const char *
     size_t bytes = nt_line_word(at, end);
     uint32_t index = bytes == 0 ? NT_NAMES_NONE : nt_names_find(&r->routes->hosts, *at, bytes);
     if (index == NT_NAMES_NONE)
-        return fail("a host of the routes", *at, bytes, err);
+        return measured_error("a host of the routes", *at, bytes, err);
     *at += bytes;
     *host = index;
     return 0;
@@ -91,7 +91,7 @@ static int take_latency(const char **at, const char *end, double *value, struct 
     double read = -1;
     const char *behind = bytes == 0 ? NULL : nt_number_read(*at, *at + bytes, &read);
     if (behind != *at + bytes || !(read >= 0 && read <= LATENCY_MAX_US))
-        return fail("a latency from 0 to 1e9 us", *at, bytes, err);
+        return measured_error("a latency from 0 to 1e9 us", *at, bytes, err);
     *at += bytes;
     *value = read;
     return 0;
@@ -110,12 +110,12 @@ static int take_measured(void *to, const char *line, size_t bytes, struct nt_err
         return -1;
     size_t more = nt_line_word(&at, end);
     if (more > 0)
-        return fail("the end of the line", at, more, err);
+        return measured_error("the end of the line", at, more, err);
     uint32_t pair = nt_pair_index_find(r->index, a, b);
     if (pair == NT_PAIR_NONE)
         return nt_err_set(err, NT_ERR_INPUT, "expected a pair that has a route, found %s %s",
                           r->routes->hosts.name[a], r->routes->hosts.name[b]);
-    if (reserve(r, err) != 0)
+    if (reserve_measured(r, err) != 0)
         return -1;
     r->measured->pair[r->measured->count] = pair;
     r->measured->latency_us[r->measured->count++] = latency;

@@ -16,7 +16,7 @@ void nt_names_fini(struct nt_names *names)
 
 /* FNV-1a, finished by a multiply-and-fold so that n1, n2, ... spread over the low bits. A text
  * that aims at one slot makes its own reading slow, nothing else. */
-static size_t hash(const char *name, size_t bytes)
+static size_t hash_name(const char *name, size_t bytes)
 {
     uint64_t h = 0xcbf29ce484222325u;
     for (size_t k = 0; k < bytes; k++)
@@ -25,9 +25,9 @@ static size_t hash(const char *name, size_t bytes)
 }
 
 /* The slot of the name, or the free one where it belongs. */
-static size_t look(const struct nt_names *names, const char *name, size_t bytes)
+static size_t find_slot(const struct nt_names *names, const char *name, size_t bytes)
 {
-    size_t s = hash(name, bytes) & (names->slots - 1);
+    size_t s = hash_name(name, bytes) & (names->slots - 1);
     for (; names->slot[s] != 0; s = (s + 1) & (names->slots - 1)) {
         const char *there = names->name[names->slot[s] - 1];
         /* name may hold a zero byte, so a comparison of strings could stop before there ends */
@@ -37,7 +37,7 @@ static size_t look(const struct nt_names *names, const char *name, size_t bytes)
     return s;
 }
 
-static bool grow(struct nt_names *names)
+static bool grow_table(struct nt_names *names)
 {
     size_t slots = names->slots == 0 ? 64 : names->slots * 2;
     uint32_t *slot = calloc(slots, sizeof *slot);
@@ -52,15 +52,15 @@ static bool grow(struct nt_names *names)
     names->slot = slot;
     names->slots = slots;
     for (size_t k = 0; k < names->count; k++)
-        slot[look(names, name[k], strlen(name[k]))] = (uint32_t)k + 1;
+        slot[find_slot(names, name[k], strlen(name[k]))] = (uint32_t)k + 1;
     return true;
 }
 
 int nt_names_add(struct nt_names *names, const char *name, uint32_t *index, struct nt_err *err)
 {
-    if ((names->count + 1) * 2 > names->slots && !grow(names))
+    if ((names->count + 1) * 2 > names->slots && !grow_table(names))
         return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu names", names->count + 1);
-    size_t s = look(names, name, strlen(name));
+    size_t s = find_slot(names, name, strlen(name));
     if (names->slot[s] != 0) {
         *index = names->slot[s] - 1;
         return 1;
@@ -87,6 +87,6 @@ uint32_t nt_names_find(const struct nt_names *names, const char *name, size_t by
 {
     if (names->slots == 0)
         return NT_NAMES_NONE;
-    uint32_t found = names->slot[look(names, name, bytes)];
+    uint32_t found = names->slot[find_slot(names, name, bytes)];
     return found == 0 ? NT_NAMES_NONE : found - 1;
 }

@@ -48,7 +48,7 @@ void nt_samples_destroy(struct nt_samples *s)
     free(s->inside);
     free_all(s->host_name, s->hosts);
     free_all(s->missing, s->hosts);
-    free(s->room);
+    free(s->slots);
     nt_triples_fini(&s->traffic);
     free(s->phase);
     free(s->phase_begin_s);
@@ -108,16 +108,16 @@ int nt_samples_set_word(char **word, const char *text, struct nt_err *err)
 }
 
 /* Doubles the room of an array when count has reached cap. */
-static int grow(void **array, size_t count, size_t *cap, size_t item, struct nt_err *err)
+static int grow_array(void **array, size_t count, size_t *cap, size_t item, struct nt_err *err)
 {
     if (count < *cap)
         return 0;
-    size_t room = *cap == 0 ? 64 : *cap * 2;
-    void *grown = room > SIZE_MAX / 2 / item ? NULL : realloc(*array, room * item);
+    size_t capacity = *cap == 0 ? 64 : *cap * 2;
+    void *grown = capacity > SIZE_MAX / 2 / item ? NULL : realloc(*array, capacity * item);
     if (grown == NULL)
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu items of samples", room);
+        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu items of samples", capacity);
     *array = grown;
-    *cap = room;
+    *cap = capacity;
     return 0;
 }
 
@@ -126,7 +126,7 @@ static int add_text(struct nt_samples *s, const char *text, uint32_t *index, str
     void *array = s->text;
     if (s->texts >= UINT32_MAX - 1)
         return nt_err_set(err, NT_ERR_INPUT, "too many texts in samples");
-    if (grow(&array, s->texts, &s->texts_cap, sizeof *s->text, err) != 0)
+    if (grow_array(&array, s->texts, &s->texts_cap, sizeof *s->text, err) != 0)
         return -1;
     s->text = array;
     s->text[s->texts] = copy_line(text);
@@ -142,22 +142,22 @@ static int grow_hosts(struct nt_samples *s, struct nt_err *err)
 {
     if (s->hosts < s->hosts_cap)
         return 0;
-    size_t room = s->hosts_cap == 0 ? 64 : s->hosts_cap * 2;
-    char **names = realloc(s->host_name, room * sizeof *names);
+    size_t capacity = s->hosts_cap == 0 ? 64 : s->hosts_cap * 2;
+    char **names = realloc(s->host_name, capacity * sizeof *names);
     if (names != NULL)
         s->host_name = names;
-    char **missing = realloc(s->missing, room * sizeof *missing);
+    char **missing = realloc(s->missing, capacity * sizeof *missing);
     if (missing != NULL)
         s->missing = missing;
-    uint32_t *tasks = realloc(s->room, room * sizeof *tasks);
+    uint32_t *tasks = realloc(s->slots, capacity * sizeof *tasks);
     if (tasks != NULL)
-        s->room = tasks;
-    struct nt_host_inside *inside = realloc(s->inside, room * sizeof *inside);
+        s->slots = tasks;
+    struct nt_host_inside *inside = realloc(s->inside, capacity * sizeof *inside);
     if (inside != NULL)
         s->inside = inside;
     if (names == NULL || missing == NULL || tasks == NULL || inside == NULL)
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu hosts", room);
-    s->hosts_cap = room;
+        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu hosts", capacity);
+    s->hosts_cap = capacity;
     return 0;
 }
 
@@ -183,13 +183,13 @@ int nt_samples_add_host(struct nt_samples *s, const char *name, struct nt_err *e
         return -1;
     }
     s->host_name[s->hosts] = copy;
-    s->room[s->hosts] = 1;
+    s->slots[s->hosts] = 1;
     s->inside[s->hosts] = (struct nt_host_inside){.model = NT_SAMPLES_NO_MODEL};
     s->missing[s->hosts++] = NULL;
     return 0;
 }
 
-int nt_samples_set_room(struct nt_samples *s, size_t host, uint32_t tasks, struct nt_err *err)
+int nt_samples_set_slots(struct nt_samples *s, size_t host, uint32_t tasks, struct nt_err *err)
 {
     if (host >= s->hosts)
         return nt_err_set(err, NT_ERR_INPUT, "room of host %zu: expected a number below %zu", host,
@@ -197,7 +197,7 @@ int nt_samples_set_room(struct nt_samples *s, size_t host, uint32_t tasks, struc
     if (tasks > ROOM_MAX)
         return nt_err_set(err, NT_ERR_INPUT, "room of %u tasks: expected at most %d", tasks,
                           (int)ROOM_MAX);
-    s->room[host] = tasks;
+    s->slots[host] = tasks;
     return 0;
 }
 
@@ -239,11 +239,11 @@ int nt_samples_add_traffic(struct nt_samples *s, uint32_t a, uint32_t b, double 
                           (int)NT_SAMPLES_TRAFFIC_MAX);
     size_t cap = s->traffic_cap;
     void *pair = t->pair, *amount = t->bytes;
-    if (grow(&pair, t->n, &cap, sizeof *t->pair, err) != 0)
+    if (grow_array(&pair, t->n, &cap, sizeof *t->pair, err) != 0)
         return -1;
     t->pair = pair;
     cap = s->traffic_cap;
-    if (grow(&amount, t->n, &cap, sizeof *t->bytes, err) != 0)
+    if (grow_array(&amount, t->n, &cap, sizeof *t->bytes, err) != 0)
         return -1;
     t->bytes = amount;
     s->traffic_cap = cap;
@@ -456,7 +456,7 @@ static int add_sample(struct nt_samples *s, struct nt_sample sample, const char 
     if (check_sample(s, &sample, text, err) != 0)
         return -1;
     void *array = s->sample;
-    if (grow(&array, s->samples, &s->samples_cap, sizeof sample, err) != 0)
+    if (grow_array(&array, s->samples, &s->samples_cap, sizeof sample, err) != 0)
         return -1;
     s->sample = array;
     struct nt_sample kept = keep_what_counts(&sample);

@@ -47,7 +47,7 @@
 #include "machine.h"
 #include "map.h"
 #include "matrix.h"
-#include "met.h"
+#include "measured_pairs.h"
 #include "names.h"
 #include "traffic_text.h"
 
@@ -79,7 +79,7 @@ struct nt_sample {
     enum nt_sample_kind kind;
     uint32_t phase, round; /* indices; round counts through the whole sweep, from 0 */
     uint32_t a, b;         /* hosts; kernel: a is how many took part, 0: unknown; b the messages
-                              asked for, 0: who took part is unknown */
+                              asked for, 0: the hosts that took part are unknown */
     uint32_t count;        /* measurements behind the figure */
     double bytes;          /* message size; for a flow the bytes carried */
     double value_us;       /* latency: robust low; prtt: time; kernel: median; flow: duration */
@@ -107,7 +107,7 @@ struct nt_samples {
     size_t hosts;
     char **host_name;
     struct nt_names *names;        /* of the hosts; the builder's own */
-    uint32_t *room;                /* hosts of them: tasks */
+    uint32_t *slots;               /* hosts of them: tasks */
     struct nt_triples traffic;     /* each pair once; ntasks 0: none was given */
     char **missing;                /* hosts of them: NULL, or the reason */
     struct nt_host_inside *inside; /* hosts of them */
@@ -115,7 +115,7 @@ struct nt_samples {
     char **model; /* texts of machine_text.h, each once */
     size_t phases;
     struct nt_phase *phase; /* seconds: NaN until the phase ended */
-    double *phase_begin_s;  /* phases of them: since the sweep began; NaN: not said */
+    double *phase_begin_s;  /* phases of them: since the sweep began; NaN: not known */
     size_t rounds;
     size_t samples, samples_cap;
     struct nt_sample *sample;
@@ -138,7 +138,7 @@ void nt_samples_destroy(struct nt_samples *samples);
 int nt_samples_add_host(struct nt_samples *s, const char *name, struct nt_err *err);
 int nt_samples_set_missing(struct nt_samples *s, size_t host, const char *reason,
                            struct nt_err *err);
-int nt_samples_set_room(struct nt_samples *s, size_t host, uint32_t tasks, struct nt_err *err);
+int nt_samples_set_slots(struct nt_samples *s, size_t host, uint32_t tasks, struct nt_err *err);
 /* Ranks a < b, in ascending order of (a, b); bytes over 0. */
 int nt_samples_add_traffic(struct nt_samples *s, uint32_t a, uint32_t b, double bytes,
                            struct nt_err *err);
@@ -188,28 +188,29 @@ struct nt_phase_account {
 int nt_samples_account(const struct nt_samples *s, size_t phase, struct nt_phase_account *out,
                        struct nt_err *err);
 
-/* Who took part in a kernel, in the order of its algorithm; 0: the record does not say. */
+/* Who took part in a kernel, in the order of its algorithm; 0: the record does not contain it. */
 size_t nt_samples_crowd(const struct nt_samples *s, const struct nt_sample *kernel,
                         uint32_t host[NT_SAMPLES_CROWD_MAX]);
 
 /* The smallest messages that latencies were measured with; INFINITY: there are none. */
 double nt_samples_latency_bytes(const struct nt_samples *s);
 
-/* Direction matters here: [a][b] is the low (core/low.h) of the latencies of BYTES-byte messages
- * measured from a.
- * message_bytes 0: the smallest size that occurs. The lowest of more measurements of some pairs
- * would be lower than that of the others: so without phase link-latency, and phases of repeats
- * count as core/repeats.h says. *error: standard errors of those, NaN: a single reading; may be
- * NULL. */
+/* Direction matters here: [a][b] is the minimum (core/min_latency.h) of the latencies of BYTES-byte
+ * messages measured from a. message_bytes 0: the smallest size that occurs. The lowest of more
+ * measurements of some pairs would be lower than that of the others: so without phase link-latency,
+ * and phases of repeats count as core/repeats.h says. *error: standard errors of those, NaN: a
+ * single reading; may be NULL. */
 int nt_samples_latency(const struct nt_samples *s, double message_bytes, struct nt_matrix **out,
                        struct nt_matrix **error, struct nt_err *err);
 
 /* Which pairs that matrix has a figure of, in any direction, without those of missing hosts. Takes
- * memory for the pairs that were measured, not for all. out: nt_met_fini by the caller. */
-int nt_samples_met(const struct nt_samples *s, double message_bytes, struct nt_met *out,
-                   struct nt_err *err);
+ * memory for the pairs that were measured, not for all. out: nt_measured_pairs_fini by the caller.
+ */
+int nt_samples_measured_pairs(const struct nt_samples *s, double message_bytes,
+                              struct nt_measured_pairs *out, struct nt_err *err);
 
 /* Which pairs have a latency of any kind, those of missing hosts too. */
-int nt_samples_met_any(const struct nt_samples *s, struct nt_met *out, struct nt_err *err);
+int nt_samples_measured_pairs_any(const struct nt_samples *s, struct nt_measured_pairs *out,
+                                  struct nt_err *err);
 
 #endif

@@ -4,8 +4,8 @@
 
 enum { FAILED = 1, MEASURED = 2 };
 
-static int note(const struct nt_sample *x, struct nt_met *met, unsigned char *host,
-                struct nt_phase_account *account, struct nt_err *err)
+static int note_sample(const struct nt_sample *x, struct nt_measured_pairs *measured,
+                       unsigned char *host, struct nt_phase_account *account, struct nt_err *err)
 {
     bool failed = x->kind == NT_SAMPLE_FAILED;
     if (x->kind == NT_SAMPLE_KERNEL) /* of many hosts, not of a pair */
@@ -13,7 +13,7 @@ static int note(const struct nt_sample *x, struct nt_met *met, unsigned char *ho
     account->failed += failed;
     host[x->a] |= failed ? FAILED : MEASURED;
     host[x->b] |= failed ? FAILED : MEASURED;
-    return failed ? 0 : nt_met_note(met, x->a, x->b, err);
+    return failed ? 0 : nt_measured_pairs_note(measured, x->a, x->b, err);
 }
 
 /* Samples stand in the order of their phases. */
@@ -34,21 +34,21 @@ int nt_samples_account(const struct nt_samples *s, size_t phase, struct nt_phase
                        struct nt_err *err)
 {
     struct nt_phase_account account = {0};
-    struct nt_met met;
+    struct nt_measured_pairs measured;
     unsigned char *host = calloc(s->hosts + 1, 1);
     if (host == NULL)
         return nt_err_set(err, NT_ERR_SYSTEM, "no memory for an account of %zu hosts", s->hosts);
-    int rc = nt_met_init(&met, s->hosts, err);
+    int rc = nt_measured_pairs_init(&measured, s->hosts, err);
     if (rc != 0)
         goto free_host;
     for (size_t k = first_of(s, phase); k < s->samples && s->sample[k].phase == phase && rc == 0;
          k++)
-        rc = note(&s->sample[k], &met, host, &account, err);
-    account.pairs = met.pairs;
+        rc = note_sample(&s->sample[k], &measured, host, &account, err);
+    account.pairs = measured.pairs;
     for (size_t h = 0; h < s->hosts; h++)
         if (host[h] == FAILED && account.hosts++ == 0)
             account.host = (uint32_t)h;
-    nt_met_fini(&met);
+    nt_measured_pairs_fini(&measured);
     if (rc == 0)
         *out = account;
 free_host:

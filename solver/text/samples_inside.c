@@ -13,14 +13,14 @@ static const double latency_max_us = 1e6;
 
 static int grow_models(struct nt_samples *s, struct nt_err *err)
 {
-    size_t room = s->models_cap == 0 ? 8 : 2 * s->models_cap;
+    size_t capacity = s->models_cap == 0 ? 8 : 2 * s->models_cap;
     if (s->models < s->models_cap)
         return 0;
-    char **grown = realloc(s->model, room * sizeof *grown);
+    char **grown = realloc(s->model, capacity * sizeof *grown);
     if (grown == NULL)
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu models of hosts", room);
+        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu models of hosts", capacity);
     s->model = grown;
-    s->models_cap = room;
+    s->models_cap = capacity;
     return 0;
 }
 

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "low.h"
+#include "min_latency.h"
 #include "repeats.h"
 #include "samples.h"
 
@@ -17,24 +17,24 @@ double nt_samples_latency_bytes(const struct nt_samples *s)
 }
 
 /* Of the matrix for messages of that size. */
-static bool counts(const struct nt_samples *s, const struct nt_sample *x, double size)
+static bool is_counted(const struct nt_samples *s, const struct nt_sample *x, double size)
 {
     return x->kind == NT_SAMPLE_LATENCY && x->bytes == size &&
            strcmp(s->phase[x->phase].name, NT_SAMPLES_LINK_LATENCY) != 0;
 }
 
-static int take(const struct nt_samples *s, double size, struct nt_low *low,
-                struct nt_repeats *repeats, struct nt_err *err)
+static int take_latencies(const struct nt_samples *s, double size, struct nt_min_latency *low,
+                          struct nt_repeats *repeats, struct nt_err *err)
 {
     for (size_t k = 0; k < s->samples; k++) {
         const struct nt_sample *x = &s->sample[k];
-        if (!counts(s, x, size))
+        if (!is_counted(s, x, size))
             continue;
         if (nt_repeats_is_phase(s->phase[x->phase].name)) {
             if (nt_repeats_note(repeats, x->a, x->b, x->phase, x->value_us, err) != 0)
                 return -1;
         } else {
-            nt_low_note(&low[x->a * s->hosts + x->b], (float)x->value_us);
+            nt_min_latency_note(&low[x->a * s->hosts + x->b], (float)x->value_us);
         }
     }
     return 0;
@@ -52,16 +52,16 @@ int nt_samples_latency(const struct nt_samples *s, double message_bytes, struct 
         nt_matrix_destroy(m);
         return -1;
     }
-    struct nt_low *low = calloc(s->hosts * s->hosts + 1, sizeof *low);
-    int rc = low != NULL ? take(s, size, low, &repeats, err)
+    struct nt_min_latency *low = calloc(s->hosts * s->hosts + 1, sizeof *low);
+    int rc = low != NULL ? take_latencies(s, size, low, &repeats, err)
                          : nt_err_set(err, NT_ERR_SYSTEM,
                                       "no memory for the latencies of %zu hosts", s->hosts);
     if (rc == 0) {
         for (size_t k = 0; k < s->hosts * s->hosts; k++)
             if (low[k].count > 0) {
-                m->at[k] = nt_low_of(&low[k]);
+                m->at[k] = nt_min_latency_of(&low[k]);
                 if (e != NULL)
-                    e->at[k] = nt_low_error(&low[k]);
+                    e->at[k] = nt_min_latency_error(&low[k]);
             }
         nt_repeats_fold(&repeats, m, e);
         *out = m;
@@ -77,32 +77,35 @@ int nt_samples_latency(const struct nt_samples *s, double message_bytes, struct 
 }
 
 /* size 0: of any kind. */
-static int find_met(const struct nt_samples *s, double size, struct nt_met *out, struct nt_err *err)
+static int find_measured(const struct nt_samples *s, double size, struct nt_measured_pairs *out,
+                         struct nt_err *err)
 {
-    struct nt_met met;
-    if (nt_met_init(&met, s->hosts, err) != 0)
+    struct nt_measured_pairs measured;
+    if (nt_measured_pairs_init(&measured, s->hosts, err) != 0)
         return -1;
     for (size_t k = 0; k < s->samples; k++) {
         const struct nt_sample *x = &s->sample[k];
-        bool wanted =
-            size > 0 ? counts(s, x, size) && s->missing[x->a] == NULL && s->missing[x->b] == NULL
-                     : x->kind == NT_SAMPLE_LATENCY;
-        if (wanted && nt_met_note(&met, x->a, x->b, err) != 0) {
-            nt_met_fini(&met);
+        bool wanted = size > 0 ? is_counted(s, x, size) && s->missing[x->a] == NULL &&
+                                     s->missing[x->b] == NULL
+                               : x->kind == NT_SAMPLE_LATENCY;
+        if (wanted && nt_measured_pairs_note(&measured, x->a, x->b, err) != 0) {
+            nt_measured_pairs_fini(&measured);
             return -1;
         }
     }
-    *out = met;
+    *out = measured;
     return 0;
 }
 
-int nt_samples_met(const struct nt_samples *s, double message_bytes, struct nt_met *out,
-                   struct nt_err *err)
+int nt_samples_measured_pairs(const struct nt_samples *s, double message_bytes,
+                              struct nt_measured_pairs *out, struct nt_err *err)
 {
-    return find_met(s, message_bytes > 0 ? message_bytes : nt_samples_latency_bytes(s), out, err);
+    return find_measured(s, message_bytes > 0 ? message_bytes : nt_samples_latency_bytes(s), out,
+                         err);
 }
 
-int nt_samples_met_any(const struct nt_samples *s, struct nt_met *out, struct nt_err *err)
+int nt_samples_measured_pairs_any(const struct nt_samples *s, struct nt_measured_pairs *out,
+                                  struct nt_err *err)
 {
-    return find_met(s, 0, out, err);
+    return find_measured(s, 0, out, err);
 }

@@ -1,5 +1,5 @@
 /* One line at a time in a fixed buffer; every figure is checked by the builder of samples.c, this
- * file knows only words and where they stand. */
+ * file only splits words and checks their order. */
 #include "samples.h"
 
 #include <math.h>
@@ -29,7 +29,7 @@ struct words {
 
 /* ---- words ----------------------------------------------------------------------------------- */
 
-static int fail(const char *what, const struct words *w, struct nt_err *err)
+static int word_error(const char *what, const struct words *w, struct nt_err *err)
 {
     size_t bytes = w->at < w->end ? strcspn(w->at, " ") : 0;
     if (bytes == 0)
@@ -41,7 +41,7 @@ static int fail(const char *what, const struct words *w, struct nt_err *err)
 }
 
 /* Goes behind the word that ends at end: one blank, or the end of the line. */
-static bool step(struct words *w, const char *end)
+static bool next_word(struct words *w, const char *end)
 {
     if (end != w->end && *end != ' ')
         return false;
@@ -54,8 +54,8 @@ static int take_number(struct words *w, const char *what, double *value, struct 
     double read;
     const char *behind = nt_number_read(w->at, w->end, &read);
     struct words was = *w;
-    if (behind == NULL || !step(w, behind))
-        return fail(what, &was, err);
+    if (behind == NULL || !next_word(w, behind))
+        return word_error(what, &was, err);
     *value = read;
     return 0;
 }
@@ -69,11 +69,11 @@ static int take_whole(struct words *w, const char *what, uint64_t most, uint64_t
     for (; c < w->end && *c >= '0' && *c <= '9'; c++) {
         uint64_t digit = (uint64_t)(*c - '0');
         if (read > (most - digit) / 10)
-            return fail(what, &was, err);
+            return word_error(what, &was, err);
         read = read * 10 + digit;
     }
-    if (c == w->at || !step(w, c))
-        return fail(what, &was, err);
+    if (c == w->at || !next_word(w, c))
+        return word_error(what, &was, err);
     *value = read;
     return 0;
 }
@@ -89,7 +89,7 @@ static int take_u32(struct words *w, const char *what, uint32_t *value, struct n
 
 static int take_end(struct words *w, struct nt_err *err)
 {
-    return w->at == w->end ? 0 : fail("the end of the line", w, err);
+    return w->at == w->end ? 0 : word_error("the end of the line", w, err);
 }
 
 /* All that is left, at least a byte; NULL with an error. The line is terminated. */
@@ -97,7 +97,7 @@ static const char *take_text(struct words *w, const char *what, struct nt_err *e
 {
     const char *text = w->at;
     if (w->at == w->end) {
-        fail(what, w, err);
+        word_error(what, w, err);
         return NULL;
     }
     w->at = w->end;
@@ -159,7 +159,7 @@ static int read_budget(struct nt_samples_reader *r, struct words *w, struct nt_e
     if (take_number(w, "seconds", &seconds, err) != 0)
         return -1;
     if (!(seconds > 0 && seconds <= 1e9))
-        return fail("seconds over 0 and up to 1e9", &was, err);
+        return word_error("seconds over 0 and up to 1e9", &was, err);
     r->samples->budget_s = seconds;
     return take_end(w, err);
 }
@@ -183,13 +183,13 @@ static int read_missing(struct nt_samples_reader *r, struct words *w, struct nt_
     return nt_samples_set_missing(r->samples, host, reason, err);
 }
 
-static int read_room(struct nt_samples_reader *r, struct words *w, struct nt_err *err)
+static int read_slots(struct nt_samples_reader *r, struct words *w, struct nt_err *err)
 {
     uint32_t host, tasks;
     if (take_u32(w, "the number of a host", &host, err) != 0 ||
         take_u32(w, "a number of tasks", &tasks, err) != 0 || take_end(w, err) != 0)
         return -1;
-    return nt_samples_set_room(r->samples, host, tasks, err);
+    return nt_samples_set_slots(r->samples, host, tasks, err);
 }
 
 static int read_traffic(struct nt_samples_reader *r, struct words *w, struct nt_err *err)
@@ -236,8 +236,8 @@ static int read_cores(struct nt_samples_reader *r, struct words *w, struct nt_er
         memcpy(name, w->at, bytes);
     enum nt_between between = nt_between_parse(name);
     if (between == NT_BETWEEN_END)
-        return fail("core, cache, numa, package or machine", &was, err);
-    step(w, w->at + bytes);
+        return word_error("core, cache, numa, package or machine", &was, err);
+    next_word(w, w->at + bytes);
     if (take_number(w, "the latency in us", &us, err) != 0 || take_end(w, err) != 0)
         return -1;
     return nt_samples_set_cores(r->samples, host, between, us, err);
@@ -251,9 +251,9 @@ static int read_phase(struct nt_samples_reader *r, struct words *w, struct nt_er
     size_t bytes = strcspn(w->at, " ");
     double begin_s;
     if (bytes == 0 || bytes >= sizeof name)
-        return fail("the name of a phase", w, err);
+        return word_error("the name of a phase", w, err);
     memcpy(name, w->at, bytes);
-    step(w, w->at + bytes);
+    next_word(w, w->at + bytes);
     if (nt_samples_begin_phase(r->samples, name, err) != 0)
         return -1;
     if (w->at == w->end) /* older records */
@@ -356,10 +356,10 @@ static int read_kernel(struct nt_samples_reader *r, struct words *w, struct nt_e
     char name[64];
     size_t bytes = strcspn(w->at, " ");
     if (bytes == 0 || bytes >= sizeof name)
-        return fail("the name of a kernel", w, err);
+        return word_error("the name of a kernel", w, err);
     memcpy(name, w->at, bytes);
     name[bytes] = '\0';
-    step(w, w->at + bytes);
+    next_word(w, w->at + bytes);
     if (take_number(w, "bytes", &x.bytes, err) != 0 || take_u32(w, "a count", &x.count, err) != 0 ||
         take_number(w, "the median in us", &x.value_us, err) != 0 ||
         take_number(w, "the low end in us", &x.kernel.low_us, err) != 0 ||
@@ -401,14 +401,14 @@ static int read_end(struct nt_samples_reader *r, struct words *w, struct nt_err 
             memcmp(nt_status_name(status), w->at, bytes) == 0)
             break;
     if (status > NT_STATUS_FAILED)
-        return fail("ok, partial or failed", &was, err);
-    step(w, w->at + bytes);
+        return word_error("ok, partial or failed", &was, err);
+    next_word(w, w->at + bytes);
     was = *w;
     double seconds;
     if (take_number(w, "seconds", &seconds, err) != 0 || take_end(w, err) != 0)
         return -1;
     if (!(seconds >= 0 && seconds <= 1e9))
-        return fail("seconds from 0 to 1e9", &was, err);
+        return word_error("seconds from 0 to 1e9", &was, err);
     nt_samples_finish(r->samples, status, seconds);
     return 0;
 }
@@ -423,7 +423,7 @@ static const struct {
     {"generator", read_generator}, {"job", read_job},         {"cluster", read_cluster},
     {"level", read_level},         {"created", read_created}, {"budget", read_budget},
     {"pattern", read_pattern},     {"host", read_host},       {"missing", read_missing},
-    {"room", read_room},           {"traffic", read_traffic}, {"model", read_model},
+    {"room", read_slots},          {"traffic", read_traffic}, {"model", read_model},
     {"inside", read_inside},       {"cores", read_cores},     {"phase", read_phase},
     {"round", read_round},         {"latency", read_latency}, {"bandwidth", read_bandwidth},
     {"prtt", read_prtt},           {"kernel", read_kernel},   {"failed", read_failed},
@@ -464,10 +464,10 @@ static int read_line(struct nt_samples_reader *r, struct nt_err *err)
     for (size_t k = 0; k < sizeof lines / sizeof *lines; k++) {
         if (strlen(lines[k].key) != bytes || memcmp(lines[k].key, w.at, bytes) != 0)
             continue;
-        step(&w, w.at + bytes);
+        next_word(&w, w.at + bytes);
         return read_known(r, k, &w, err);
     }
-    return fail("a line of samples", &w, err);
+    return word_error("a line of samples", &w, err);
 }
 
 /* ---- the reader ------------------------------------------------------------------------------ */
@@ -496,7 +496,7 @@ void nt_samples_reader_destroy(struct nt_samples_reader *r)
     free(r);
 }
 
-static int place(struct nt_samples_reader *r, struct nt_err *err)
+static int place_sample(struct nt_samples_reader *r, struct nt_err *err)
 {
     r->broken = true;
     return nt_err_prefix(err, "%s:%zu", r->file, r->line);
@@ -505,7 +505,7 @@ static int place(struct nt_samples_reader *r, struct nt_err *err)
 static int finish_line(struct nt_samples_reader *r, struct nt_err *err)
 {
     if (read_line(r, err) != 0)
-        return place(r, err);
+        return place_sample(r, err);
     r->line++;
     r->used = 0;
     r->line_opened = false;
@@ -523,7 +523,7 @@ int nt_samples_reader_feed(struct nt_samples_reader *r, const char *text, size_t
         if (piece > NT_SAMPLES_LINE_MAX - r->used) {
             nt_err_set(err, NT_ERR_INPUT, "expected at most %d bytes in a line, found more",
                        (int)NT_SAMPLES_LINE_MAX);
-            return place(r, err);
+            return place_sample(r, err);
         }
         memcpy(r->text + r->used, text, piece);
         r->used += piece;
@@ -550,7 +550,7 @@ int nt_samples_reader_finish(struct nt_samples_reader *r, struct nt_samples **ou
     if (!r->samples->ended) {
         nt_err_set(err, NT_ERR_INPUT,
                    "expected \"end\" as the last line, found the end of the file");
-        return place(r, err);
+        return place_sample(r, err);
     }
     *out = r->samples;
     r->samples = NULL;

@@ -61,8 +61,8 @@ static void put_head(struct nt_strbuf *d, const struct nt_samples *s)
     for (size_t k = 0; k < s->hosts; k++)
         put_word(d, "host", s->host_name[k]);
     for (size_t k = 0; k < s->hosts; k++)
-        if (s->room[k] != 1)
-            nt_strbuf_print(d, "room %zu %u\n", k, s->room[k]);
+        if (s->slots[k] != 1)
+            nt_strbuf_print(d, "room %zu %u\n", k, s->slots[k]);
     for (size_t k = 0; k < s->traffic.n; k++) {
         nt_strbuf_print(d, "traffic %u %u", s->traffic.pair[k][0], s->traffic.pair[k][1]);
         put_number(d, nt_number_round((double)s->traffic.bytes[k], 9)); /* a float's */

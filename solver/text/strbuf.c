@@ -11,14 +11,14 @@ static bool make_room(struct nt_strbuf *d, size_t bytes)
     if (d->failed || bytes > SIZE_MAX / 4 - d->used)
         return false;
     size_t need = d->used + bytes + 1;
-    if (need <= d->room)
+    if (need <= d->capacity)
         return true;
-    size_t room = need + need / 2 + 256;
-    char *grown = realloc(d->text, room);
+    size_t capacity = need + need / 2 + 256;
+    char *grown = realloc(d->text, capacity);
     if (grown == NULL)
         return false;
     d->text = grown;
-    d->room = room;
+    d->capacity = capacity;
     return true;
 }
 

@@ -1,4 +1,4 @@
-/* A text that grows. Failing is kept inside: write everything, then ask once at the end. */
+/* A text that grows. Errors are kept inside: write everything, then check once at the end. */
 #ifndef NT_STRBUF_H
 #define NT_STRBUF_H
 
@@ -9,7 +9,7 @@
 
 struct nt_strbuf {
     char *text;
-    size_t used, room;
+    size_t used, capacity;
     bool failed; /* no memory: everything since is lost */
 };
 
@@ -27,8 +27,8 @@ void nt_strbuf_put_line(struct nt_strbuf *buf, const char *text);
 /* The same for all bytes from there on. */
 void nt_strbuf_clean(struct nt_strbuf *buf, size_t from);
 
-/* Hands the text over (free it; terminated, *bytes without the end; bytes may be NULL), or says
- * that memory ran out. The buffer is empty afterwards in both cases. */
+/* Hands the text over (free it; terminated, *bytes without the end; bytes may be NULL), or fails
+ * for want of memory. The buffer is empty afterwards in both cases. */
 int nt_strbuf_finish(struct nt_strbuf *buf, char **text, size_t *bytes, struct nt_err *err);
 
 #endif

@@ -25,13 +25,13 @@ void nt_triples_fini(struct nt_triples *t)
     *t = (struct nt_triples){0};
 }
 
-static int wrong(struct reading *r, const char *expected, const char *found, size_t n)
+static int traffic_error(struct reading *r, const char *expected, const char *found, size_t n)
 {
     return nt_err_set(r->err, NT_ERR_INPUT, "%s:%zu: expected %s, found '%.*s'", r->file, r->line,
                       expected, (int)(n < 40 ? n : 40), found);
 }
 
-static int keep(struct reading *r, size_t a, size_t b, double bytes)
+static int keep_entry(struct reading *r, size_t a, size_t b, double bytes)
 {
     if (!(bytes > 0))
         return 0;
@@ -72,7 +72,7 @@ static const char *word_end(const char *at, const char *end)
 static int read_bytes(struct reading *r, const char *at, const char *stop, double *value)
 {
     if (nt_number_read(at, stop, value) != stop || *value < 0 || *value > 1e18)
-        return wrong(r, "bytes", at, (size_t)(stop - at));
+        return traffic_error(r, "bytes", at, (size_t)(stop - at));
     return 0;
 }
 
@@ -82,7 +82,7 @@ static int read_sparse(struct reading *r, const char *at, const char *end)
     for (int k = 0; k < 2; k++) {
         const char *stop = word_end(at, end);
         if (nt_decimal_whole(at, (size_t)(stop - at), TASKS_MAX - 1, &rank[k]) != 0)
-            return wrong(r, "RANK RANK BYTES", at, (size_t)(end - at));
+            return traffic_error(r, "RANK RANK BYTES", at, (size_t)(end - at));
         if (rank[k] >= r->t.ntasks)
             r->t.ntasks = (size_t)rank[k] + 1;
         at = skip_blanks(stop, end);
@@ -93,8 +93,8 @@ static int read_sparse(struct reading *r, const char *at, const char *end)
         return -1;
     at = skip_blanks(stop, end);
     if (at != end)
-        return wrong(r, "the end of the line", at, (size_t)(end - at));
-    return rank[0] == rank[1] ? 0 : keep(r, (size_t)rank[0], (size_t)rank[1], bytes);
+        return traffic_error(r, "the end of the line", at, (size_t)(end - at));
+    return rank[0] == rank[1] ? 0 : keep_entry(r, (size_t)rank[0], (size_t)rank[1], bytes);
 }
 
 static int read_dense(struct reading *r, const char *at, const char *end)
@@ -107,16 +107,16 @@ static int read_dense(struct reading *r, const char *at, const char *end)
         if (read_bytes(r, at, stop, &bytes) != 0)
             return -1;
         if (r->rows > 0 && column >= r->t.ntasks)
-            return wrong(r, "as many columns as in the first row", at, (size_t)(end - at));
+            return traffic_error(r, "as many columns as in the first row", at, (size_t)(end - at));
         if (column >= TASKS_MAX)
-            return wrong(r, "fewer columns", at, (size_t)(end - at));
-        if (column != r->rows && keep(r, r->rows, column, bytes) != 0)
+            return traffic_error(r, "fewer columns", at, (size_t)(end - at));
+        if (column != r->rows && keep_entry(r, r->rows, column, bytes) != 0)
             return -1;
         at = skip_blanks(stop, end);
         if (at == end)
             break;
         if (*at != ',')
-            return wrong(r, "a comma", at, (size_t)(end - at));
+            return traffic_error(r, "a comma", at, (size_t)(end - at));
     }
     if (r->rows == 0)
         r->t.ntasks = column + 1;

@@ -1,0 +1,39 @@
+/* What every verb of `nettopo` has in common: how a command line is read, and how it ends.
+ *
+ * A verb never prints an error and never exits: it fills struct nt_err and returns -1, main prints
+ * "nettopo VERB: text" and exits with the kind, which is the documented code. A verb that has
+ * already reported "no" on standard output leaves the text empty. */
+#ifndef NT_COMMAND_LINE_H
+#define NT_COMMAND_LINE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "err.h"
+
+struct nt_verb {
+    const char *name;
+    const char *does; /* half a line, for `nettopo --help` */
+    const char *help; /* all that `nettopo VERB --help` prints */
+    int (*run)(int argc, char **argv, struct nt_err *err); /* argv[0] is the verb */
+};
+
+/* One option. value: takes one, given as --name=V, --name V, -cV or -c V; else a switch. */
+struct nt_flag {
+    const char *name;   /* without the dashes */
+    char letter;        /* or 0 */
+    const char **value; /* NULL for a switch */
+    bool *given;        /* may be NULL */
+};
+
+/* Reads the options of argv[1..] in any order with the operands, which are at most most; `--`
+ * ends the options, `-` is an operand. An option may be given as often as it stands in flags (n is
+ * at most 64). NT_ERR_USAGE says what is wrong in a sentence. Values and operands are borrowed from
+ * argv. */
+int nt_command_line_options(int argc, char **argv, const struct nt_flag *flags, size_t n,
+                            const char **operands, size_t most, struct nt_err *err);
+
+/* The verb of argv[1], --help and --version; the exit code of the process. */
+int nt_command_line_main(int argc, char **argv, const struct nt_verb *const *verbs, size_t n);
+
+#endif

@@ -1,0 +1,39 @@
+#include "deviation_dot.h"
+
+#include <stdlib.h>
+
+#include "comparison_report.h"
+#include "files.h"
+
+static const double LONG_BYTES = 1048576, SHORT_BYTES = 8;
+
+int nt_deviation_dot_make(const struct nt_reference_match *a, double message_bytes, char **text,
+                          size_t *bytes, struct nt_err *err)
+{
+    size_t links = a->whole->model->links;
+    double *laid = malloc((links + 1) * sizeof *laid), *ideal = malloc((links + 1) * sizeof *ideal);
+    int rc = -1;
+    if (!(message_bytes > 0))
+        message_bytes = nt_reference_match_has_rates(a) ? LONG_BYTES : SHORT_BYTES;
+    if (laid == NULL || ideal == NULL)
+        nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu links", links);
+    else
+        rc = nt_reference_match_redistribute(a, message_bytes, laid, ideal, err);
+    if (rc == 0)
+        rc = nt_comparison_report_dot(a, laid, ideal, text, bytes, err);
+    free(laid);
+    free(ideal);
+    return rc;
+}
+
+int nt_deviation_dot_write(const struct nt_reference_match *a, double message_bytes,
+                           const char *path, struct nt_err *err)
+{
+    char *text;
+    size_t bytes;
+    if (nt_deviation_dot_make(a, message_bytes, &text, &bytes, err) != 0)
+        return -1;
+    int rc = nt_file_write(path, text, bytes, err);
+    free(text);
+    return rc;
+}

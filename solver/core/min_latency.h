@@ -1,0 +1,55 @@
+/* The minimum of several readings of one latency: disturbances mostly add.
+ *
+ * The lowest, but for one that is too low by itself: a clock that jumped makes it so, and all
+ * others agree with each other and not with it. Where they do not agree they were disturbed, and
+ * the lowest may be right. */
+#ifndef NT_MIN_LATENCY_H
+#define NT_MIN_LATENCY_H
+
+#include <math.h>
+#include <stdint.h>
+
+/* All zero: there is no reading. */
+struct nt_min_latency {
+    float lowest, next, highest; /* next: the lowest but one */
+    uint32_t count;
+};
+
+/* An outlier is a tenth below the others: noise is less. The others agree within half of that, else
+ * readings with similar disturbances would agree too. */
+#define NT_MIN_LATENCY_ALONE 1.1F
+#define NT_MIN_LATENCY_AGREE 1.05F
+
+static inline void nt_min_latency_note(struct nt_min_latency *low, float value)
+{
+    if (low->count == 0 || value < low->lowest) {
+        low->next = low->lowest;
+        low->lowest = value;
+    } else if (low->count == 1 || value < low->next) {
+        low->next = value;
+    }
+    low->highest = low->count == 0 || value > low->highest ? value : low->highest;
+    low->count++;
+}
+
+/* Of at least one reading; of two that differ the lower. */
+static inline float nt_min_latency_of(const struct nt_min_latency *low)
+{
+    return low->count > 2 && low->next > NT_MIN_LATENCY_ALONE * low->lowest &&
+                   low->highest <= NT_MIN_LATENCY_AGREE * low->next
+               ? low->next
+               : low->lowest;
+}
+
+/* Standard error of that: how far the next one is above it. Of readings that are only late
+ * (exponential) this is just what is expected, of three to nine normal ones within an eighth, and
+ * hardly any reading that was disturbed comes into it. NaN: there are too few. */
+static inline float nt_min_latency_error(const struct nt_min_latency *low)
+{
+    if (low->count < 2)
+        return NAN;
+    return nt_min_latency_of(low) > low->lowest ? low->highest - low->next
+                                                : low->next - low->lowest;
+}
+
+#endif

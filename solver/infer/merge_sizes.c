@@ -1,0 +1,484 @@
+/* Links from the models of several message sizes (after PARUS, Salnikov et al.: the sizes' graphs
+ * are united).
+ *
+ * The probability of a link is the mean of the sizes' probabilities, weighted by their confidence:
+ * a linear pool, which of calibrated chances is itself too careful rather than too sure (R. Ranjan,
+ * T. Gneiting, 2010). Sizes share hosts and cables, and so errors: that they agree makes a link no
+ * more certain. */
+#include "infer.h"
+
+#include <math.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "adopt.h"
+#include "hang.h"
+#include "regroup.h"
+
+/* A group of less is not stated; of one that a size does not state it says what lies in the middle
+ * between that and nothing. */
+static const double STATED = 0.5, UNSTATED = 0.25;
+
+/* ---- how links are matched --------------------------------------------------------------------
+ */
+
+static uint64_t host_mark(uint64_t host)
+{
+    uint64_t z = (host + 1) * 0x9e3779b97f4a7c15u;
+    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
+    return z ^ z >> 31;
+}
+
+/* A link of a tree is known by the hosts on its two sides: the smaller of the sums of a random
+ * number a host. Links of other networks are known by their two ends. 0: the hosts that both
+ * models have do not show the link. */
+static void mark_tree(const struct nt_hang *h, const bool *common, uint64_t *sum, uint64_t *mark)
+{
+    uint64_t all = 0;
+    for (size_t v = 0; v < h->vertices; v++)
+        sum[v] = v < h->hosts && common[v] ? host_mark(v) : 0;
+    for (size_t k = h->reached; k-- > 1;)
+        sum[h->parent[h->order[k]]] += sum[h->order[k]];
+    for (size_t v = 0; v < h->hosts; v++)
+        all += common[v] ? host_mark(v) : 0;
+    for (size_t k = 1; k < h->reached; k++) {
+        uint64_t below = sum[h->order[k]], above = all - below;
+        mark[h->up[h->order[k]] / 2] = below < above ? below : above;
+    }
+}
+
+static void mark_ends(const struct nt_model *m, const bool *common, uint64_t *mark)
+{
+    for (size_t k = 0; k < m->links; k++) {
+        uint32_t a = m->link[k].a, b = m->link[k].b;
+        bool shown = a >= m->hosts || b >= m->hosts || (common[a] && common[b]);
+        mark[k] = shown ? host_mark(a) * 3 + host_mark(b) * 5 : 0;
+    }
+}
+
+/* A model as a rooted tree, with the marks of its links. */
+struct seen {
+    const struct nt_model *model;
+    struct nt_hang *hang;
+    uint64_t *mark; /* links */
+    uint64_t *sum;  /* vertices */
+};
+
+static void seen_fini(struct seen *s)
+{
+    nt_hang_destroy(s->hang);
+    free(s->mark);
+    free(s->sum);
+}
+
+/* Also a failure leaves what seen_fini takes. */
+static int seen_init(struct seen *s, const struct nt_model *m, struct nt_err *err)
+{
+    *s = (struct seen){.model = m};
+    if (nt_hang_create(m, &s->hang, err) < 0)
+        return -1;
+    s->mark = calloc(m->links + 1, sizeof *s->mark);
+    s->sum = calloc(m->hosts + m->switches + 1, sizeof *s->sum);
+    if (s->mark && s->sum)
+        return 0;
+    return nt_err_set(err, NT_ERR_SYSTEM, "no memory to compare %zu links", m->links);
+}
+
+static void seen_mark(struct seen *s, const bool *common)
+{
+    memset(s->mark, 0, s->model->links * sizeof *s->mark);
+    if (s->hang->tree)
+        mark_tree(s->hang, common, s->sum, s->mark);
+    else
+        mark_ends(s->model, common, s->mark);
+}
+
+/* ---- the probability of a link by size --------------------------------------------------------
+ */
+
+/* A link as another model shows it. */
+struct shown {
+    uint64_t mark;
+    double probability;
+};
+
+static int shown_compare(const void *x, const void *y)
+{
+    const struct shown *a = x, *b = y;
+    return (a->mark > b->mark) - (a->mark < b->mark);
+}
+
+/* By mark, to look them up; the caller frees it. */
+static struct shown *list_shown(const struct seen *s)
+{
+    struct shown *list = malloc((s->model->links + 1) * sizeof *list);
+    for (size_t k = 0; list != NULL && k < s->model->links; k++)
+        list[k] = (struct shown){s->mark[k], s->model->link[k].probability};
+    if (list != NULL)
+        qsort(list, s->model->links, sizeof *list, shown_compare);
+    return list;
+}
+
+static const struct shown *find_shown(const struct shown *list, size_t count, uint64_t mark)
+{
+    const struct shown key = {.mark = mark};
+    return bsearch(&key, list, count, sizeof *list, shown_compare);
+}
+
+/* Each link of a model: what the sizes that could show it say, by their confidence. */
+struct pool {
+    double *sum, *weight;
+    bool *first;  /* the first size shows it */
+    bool *common; /* hosts */
+};
+
+static void pool_fini(struct pool *p)
+{
+    free(p->sum);
+    free(p->weight);
+    free(p->first);
+    free(p->common);
+}
+
+/* Also a failure leaves what pool_fini takes. */
+static int pool_init(struct pool *p, const struct nt_model *m, struct nt_err *err)
+{
+    p->sum = calloc(m->links + 1, sizeof *p->sum);
+    p->weight = calloc(m->links + 1, sizeof *p->weight);
+    p->first = calloc(m->links + 1, sizeof *p->first);
+    p->common = malloc((m->hosts + 1) * sizeof *p->common);
+    if (p->sum && p->weight && p->first && p->common)
+        return 0;
+    return nt_err_set(err, NT_ERR_SYSTEM, "no memory to merge %zu links", m->links);
+}
+
+/* Links take longer with larger messages, hardly less: what is shorter than a size could tell apart
+ * may be hidden from it. */
+static bool could_resolve(const struct nt_model *size, const struct nt_model *m,
+                          const struct nt_link *l)
+{
+    bool inner = l->a >= m->hosts && l->b >= m->hosts;
+    return !inner || !(l->latency_us < size->resolution_us);
+}
+
+static int add_size(struct pool *p, struct seen *own, const struct nt_model *size, bool first,
+                    struct nt_err *err)
+{
+    struct seen other;
+    struct shown *list = NULL;
+    int status = seen_init(&other, size, err);
+    for (size_t h = 0; h < size->hosts; h++)
+        p->common[h] = !size->missing[h] && !own->model->missing[h];
+    if (status == 0) {
+        seen_mark(own, p->common);
+        seen_mark(&other, p->common);
+        list = list_shown(&other);
+        if (list == NULL)
+            status = nt_err_set(err, NT_ERR_SYSTEM, "no memory to merge %zu links", size->links);
+    }
+    for (size_t k = 0; k < own->model->links && status == 0; k++) {
+        const struct nt_link *l = &own->model->link[k];
+        const struct shown *s = find_shown(list, size->links, own->mark[k]);
+        if (own->mark[k] == 0 || (s == NULL && !could_resolve(size, own->model, l)))
+            continue;
+        p->sum[k] += size->confidence * (s != NULL ? s->probability : UNSTATED);
+        p->weight[k] += size->confidence;
+        p->first[k] = p->first[k] || (first && s != NULL);
+    }
+    free(list);
+    seen_fini(&other);
+    return status;
+}
+
+/* ---- what is taken out ------------------------------------------------------------------------
+ */
+
+/* All sizes, the first one as it was before others were asked. */
+struct sizes {
+    const struct nt_model *first;
+    const struct nt_model *const *others;
+    size_t count; /* of the others */
+    const struct nt_matrix *latency;
+    uint64_t seed;
+    double most; /* confidence that the whole may have */
+};
+
+/* removed: links, those to remove. The whole is no more certain than any of its groups is there, or
+ * one that the first size stated is not. */
+static bool choose_link(const struct nt_model *m, const struct pool *p, bool *removed, double *most)
+{
+    bool some = false;
+    for (size_t k = 0; k < m->links; k++) {
+        const struct nt_link *l = &m->link[k];
+        if (l->a < m->hosts || l->b < m->hosts)
+            continue;
+        bool hidden = !p->first[k] && !(l->latency_us > fmax(m->resolution_us, 0));
+        removed[k] = hidden || l->probability < STATED;
+        some = some || removed[k];
+        if (!removed[k] || p->first[k])
+            *most = fmin(*most, removed[k] ? 1 - l->probability : l->probability);
+    }
+    return some;
+}
+
+/* Figures of a tree that has changed. */
+static int refit_figures(const struct sizes *s, struct nt_model *model, struct nt_err *err)
+{
+    for (size_t k = 0; k < model->links; k++)
+        model->link[k].suspect = false;
+    memset(model->host_suspect, 0, model->hosts * sizeof *model->host_suspect);
+    return nt_infer_figures(s->latency, s->seed, model, err);
+}
+
+static int take_out(struct sizes *s, struct nt_model **model, const struct pool *p, bool *taken,
+                    struct nt_err *err)
+{
+    bool *removed = calloc((*model)->links + 1, sizeof *removed);
+    int status = 0;
+    if (removed == NULL)
+        return nt_err_set(err, NT_ERR_SYSTEM, "no memory to merge %zu links", (*model)->links);
+    *taken = choose_link(*model, p, removed, &s->most);
+    if (*taken)
+        status = nt_regroup_contract(model, removed, err);
+    free(removed);
+    if (status < 0 || !*taken)
+        return status;
+    if (s->first->family == NT_FAMILY_UNDETERMINED)
+        (*model)->family = NT_FAMILY_UNDETERMINED;
+    if (nt_model_canonicalise(*model, err) < 0)
+        return -1;
+    return refit_figures(s, *model, err);
+}
+
+static int set_probabilities(const struct sizes *s, struct nt_model *model, struct pool *p,
+                             struct nt_err *err)
+{
+    struct seen own;
+    int status = seen_init(&own, model, err);
+    if (status == 0)
+        status = add_size(p, &own, s->first, true, err);
+    for (size_t o = 0; o < s->count && status == 0; o++)
+        status = add_size(p, &own, s->others[o], false, err);
+    for (size_t k = 0; k < model->links && status == 0; k++)
+        if (p->weight[k] > 0)
+            model->link[k].probability = p->sum[k] / p->weight[k];
+    seen_fini(&own);
+    return status;
+}
+
+/* Until all that is there may be stated. */
+static int settle_links(struct sizes *s, struct nt_model **model, struct nt_err *err)
+{
+    int status = 0;
+    for (bool taken = true; taken && status == 0;) {
+        struct pool p = {0};
+        status = pool_init(&p, *model, err);
+        if (status == 0)
+            status = set_probabilities(s, *model, &p, err);
+        if (status == 0)
+            status = take_out(s, model, &p, &taken, err);
+        pool_fini(&p);
+    }
+    return status;
+}
+
+/* ---- links of larger sizes only ---------------------------------------------------------------
+ */
+
+/* Two trees of the same hosts: each link of the one can be asked for in the other. */
+static bool is_alike(const struct nt_model *own, const struct nt_model *other)
+{
+    bool trees = (own->family == NT_FAMILY_STAR || own->family == NT_FAMILY_TREE) &&
+                 (other->family == NT_FAMILY_STAR || other->family == NT_FAMILY_TREE);
+    return trees && memcmp(own->missing, other->missing, own->hosts * sizeof *own->missing) == 0;
+}
+
+static int mark_compare(const void *x, const void *y)
+{
+    uint64_t a = *(const uint64_t *)x, b = *(const uint64_t *)y;
+    return (a > b) - (a < b);
+}
+
+/* A link between switches that the own model lacks. */
+struct candidate {
+    uint64_t mark;
+    double error_probability; /* that every size which shows it errs */
+    const struct seen *from;
+    uint32_t below; /* vertex of from: hosts under it against the others */
+};
+
+static int by_mark(const void *x, const void *y)
+{
+    const struct candidate *a = x, *b = y;
+    return (a->mark > b->mark) - (a->mark < b->mark);
+}
+
+static int by_error_probability(const void *x, const void *y)
+{
+    const struct candidate *a = x, *b = y;
+    if (a->error_probability != b->error_probability)
+        return a->error_probability < b->error_probability ? -1 : 1;
+    return by_mark(x, y);
+}
+
+static size_t list_candidates(const struct seen *own, const struct seen *other,
+                              struct candidate *list)
+{
+    const struct nt_hang *h = other->hang;
+    size_t n = 0;
+    for (size_t k = 1; k < h->reached; k++) {
+        uint32_t v = h->order[k], link = h->up[v] / 2;
+        const struct nt_link *l = &other->model->link[link];
+        if (l->a < h->hosts || l->b < h->hosts ||
+            bsearch(&other->mark[link], own->mark, own->model->links, sizeof *own->mark,
+                    mark_compare) != NULL)
+            continue;
+        double sure = other->model->confidence * l->probability;
+        list[n++] = (struct candidate){other->mark[link], 1 - sure, other, v};
+    }
+    return n;
+}
+
+/* One entry a link, least doubtful first; their number. */
+static size_t unite_candidates(struct candidate *list, size_t n)
+{
+    size_t kept = 0;
+    qsort(list, n, sizeof *list, by_mark);
+    for (size_t k = 0; k < n; k++)
+        if (kept > 0 && list[kept - 1].mark == list[k].mark)
+            list[kept - 1].error_probability *= list[k].error_probability;
+        else
+            list[kept++] = list[k];
+    qsort(list, kept, sizeof *list, by_error_probability);
+    return kept;
+}
+
+/* Adds those that contradict no link that is there, the most certain first. */
+static int adopt_candidates(struct nt_model **model, const struct candidate *list, size_t n,
+                            bool *inside, struct nt_err *err)
+{
+    for (size_t k = 0; k < n; k++) {
+        const struct nt_hang *h = list[k].from->hang;
+        bool added;
+        memset(inside, 0, h->hosts * sizeof *inside);
+        for (uint32_t i = h->head[list[k].below]; i < h->tail[list[k].below]; i++)
+            inside[h->host[i]] = true;
+        if (nt_adopt_link(model, inside, &added, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* seen: count of them, without a model where the size has nothing to give. */
+static int adopt_all(struct nt_model **model, const struct seen *own, const struct seen *seen,
+                     size_t count, struct nt_err *err)
+{
+    size_t capacity = 0, n = 0;
+    for (size_t o = 0; o < count; o++)
+        capacity += seen[o].model != NULL ? seen[o].model->links : 0;
+    struct candidate *list = malloc((capacity + 1) * sizeof *list);
+    bool *inside = malloc((*model)->hosts + 1);
+    int status = 0;
+    if (list == NULL || inside == NULL)
+        status = nt_err_set(err, NT_ERR_SYSTEM, "no memory to merge %zu links", capacity);
+    for (size_t o = 0; o < count && status == 0; o++)
+        n += seen[o].model != NULL ? list_candidates(own, &seen[o], list + n) : 0;
+    if (status == 0)
+        status = adopt_candidates(model, list, unite_candidates(list, n), inside, err);
+    free(list);
+    free(inside);
+    return status;
+}
+
+static int see_model(struct seen *s, const struct nt_model *own, const struct nt_model *m,
+                     const bool *present, struct nt_err *err)
+{
+    if (!is_alike(own, m))
+        return 0;
+    if (seen_init(s, m, err) < 0)
+        return -1;
+    if (s->hang->tree)
+        seen_mark(s, present);
+    else
+        s->model = NULL;
+    return 0;
+}
+
+static int unite_trees(const struct sizes *s, struct nt_model **model, struct nt_err *err)
+{
+    const struct nt_model *m = *model;
+    size_t count = s->count;
+    struct seen own = {0}, *seen = calloc(count + 1, sizeof *seen);
+    bool *present = malloc(m->hosts + 1);
+    int status = 0;
+    if (seen == NULL || present == NULL)
+        status = nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu message sizes", count);
+    for (size_t h = 0; h < m->hosts && status == 0; h++)
+        present[h] = !m->missing[h];
+    if (status == 0)
+        status = see_model(&own, m, m, present, err);
+    for (size_t o = 0; o < count && status == 0; o++)
+        status = see_model(&seen[o], m, s->others[o], present, err);
+    if (status == 0 && own.model != NULL) {
+        qsort(own.mark, m->links, sizeof *own.mark, mark_compare);
+        status = adopt_all(model, &own, seen, count, err);
+    }
+    for (size_t o = 0; seen != NULL && o < count; o++)
+        seen_fini(&seen[o]);
+    seen_fini(&own);
+    free(seen);
+    free(present);
+    return status;
+}
+
+int nt_infer_merge_sizes(struct nt_model **model, const struct nt_model *const *others,
+                         size_t count, const struct nt_matrix *latency, uint64_t seed,
+                         struct nt_err *err)
+{
+    struct nt_model *first;
+    for (size_t o = 0; o < count; o++)
+        if (others[o]->hosts != (*model)->hosts)
+            return nt_err_set(err, NT_ERR_INPUT, "a model of %zu hosts among those of %zu",
+                              others[o]->hosts, (*model)->hosts);
+    if (nt_model_copy(*model, &first, err) < 0)
+        return -1;
+    struct sizes s = {first, others, count, latency, seed, first->confidence};
+    int status = settle_links(&s, model, err);
+    size_t links = (*model)->links;
+    if (status == 0)
+        status = unite_trees(&s, model, err);
+    if (status == 0 && (*model)->links > links) {
+        status = refit_figures(&s, *model, err);
+        if (status == 0)
+            status = settle_links(&s, model, err);
+    }
+    (*model)->confidence = s.most;
+    nt_model_destroy(first);
+    return status;
+}
+
+int nt_infer_sizes(const struct nt_matrix *const *latency, const struct nt_matrix *const *errors,
+                   size_t sizes, uint64_t seed, struct nt_model **out, struct nt_err *err)
+{
+    if (sizes > NT_INFER_SIZES_MAX)
+        return nt_err_set(err, NT_ERR_USAGE,
+                          "%zu matrices of latencies: expected at most %d with method auto", sizes,
+                          (int)NT_INFER_SIZES_MAX);
+    struct nt_model **model = calloc(sizes, sizeof *model);
+    int rc = 0;
+    if (model == NULL)
+        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu message sizes", sizes);
+    for (size_t k = 0; k < sizes && rc == 0; k++)
+        rc = nt_infer_latency(latency[k], errors == NULL ? NULL : errors[k], seed, &model[k], err);
+    if (rc == 0 && sizes > 1)
+        rc = nt_infer_merge_sizes(&model[0], (const struct nt_model *const *)model + 1, sizes - 1,
+                                  latency[0], seed, err);
+    for (size_t k = rc == 0; k < sizes; k++)
+        nt_model_destroy(model[k]);
+    if (rc == 0)
+        *out = model[0];
+    free(model);
+    return rc;
+}

@@ -1,0 +1,24 @@
+/* A comparison as text, as JSON (`compare --json`), and as the reference coloured by deviation.
+ * Texts are the caller's (free). */
+#ifndef NT_REPORT_H
+#define NT_REPORT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "reference_match.h"
+
+bool nt_comparison_report_differs(const struct nt_reference_match *match);
+int nt_comparison_report_json(const struct nt_reference_match *match, char **text, size_t *bytes,
+                              struct nt_err *err);
+int nt_comparison_report_text(const struct nt_reference_match *match, size_t width, char **text,
+                              size_t *bytes, struct nt_err *err);
+
+/* P. Bannikov, A. Salnikov, section g: a link that no path uses stays plain, one whose mean time is
+ * not over the ideal is red, else blue; the farther off, the fuller. laid and ideal are of
+ * nt_reference_match_redistribute. */
+int nt_comparison_report_dot(const struct nt_reference_match *match, const double *laid_us,
+                             const double *ideal_us, char **text, size_t *bytes,
+                             struct nt_err *err);
+
+#endif

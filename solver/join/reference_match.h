@@ -1,0 +1,45 @@
+/* A map compared with a reference over other, or more, hosts: matching by names, the reference
+ * reduced to what a measurement from the map's hosts could see, then place/compare.h. */
+#ifndef NT_REFERENCE_MATCH_H
+#define NT_REFERENCE_MATCH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "compare.h"
+#include "err.h"
+#include "map.h"
+
+struct nt_reference_match {
+    struct nt_comparison *comparison; /* in indices of the two models below */
+    struct nt_model *found, *reference;
+    const char **host_name; /* of both models' hosts; borrowed from the map */
+    size_t unknown;         /* the map's hosts that the reference does not have */
+    const char **unknown_name;
+    size_t missing; /* hosts that did not answer, and are in the reference: in neither model */
+    const char **missing_name;
+    const struct nt_map *whole; /* the reference as it was given */
+    uint32_t *at;               /* found->hosts of them: where each is in it */
+};
+
+/* NT_ERR_INPUT when the two have no host in common. Both maps must outlive the result. */
+int nt_reference_match_create(const struct nt_map *map, const struct nt_map *reference,
+                              double tolerance, struct nt_reference_match **out,
+                              struct nt_err *err);
+void nt_reference_match_destroy(struct nt_reference_match *match);
+
+/* Whether the map knows bandwidths: only then do times of long messages mean anything. */
+bool nt_reference_match_has_rates(const struct nt_reference_match *match);
+
+/* P. Bannikov, A. Salnikov, equations 3 and 4: the time of each ordered pair of hosts is laid on
+ * the links of its path through the whole reference in inverse proportion to their bandwidths; per
+ * link of the reference the mean of what was laid on it (us; NaN: on no path), and the ideal,
+ * message_bytes over its bandwidth (NaN: unknown). Where the reference knows latencies too, a
+ * link's ideal is its latency more, and the proportion is that of the ideals.
+ * A pair's time is its modelled latency, and message_bytes over the narrowest link where the map
+ * knows bandwidths. The arrays hold against->whole->model->links values, the caller's. */
+int nt_reference_match_redistribute(const struct nt_reference_match *match, double message_bytes,
+                                    double *laid_us, double *ideal_us, struct nt_err *err);
+
+#endif

@@ -1,0 +1,99 @@
+#include "message_sizes.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "memory.h"
+
+struct sizes {
+    struct nt_planner base;
+    struct nt_planner *sweep; /* of the size that is on; NULL: none yet, or no more */
+    double size[NT_MESSAGE_SIZES_MAX];
+    size_t count, at;
+    size_t hosts;
+    bool *away; /* hosts of them */
+    unsigned passes;
+    uint32_t batches, pings;
+};
+
+static int begin_size(struct sizes *s, struct nt_err *err)
+{
+    return nt_sweep_all_create(s->hosts, s->away, s->passes, s->batches, s->pings, &s->sweep, err);
+}
+
+static int message_sizes_next(struct nt_planner *planner, struct nt_order *order,
+                              struct nt_err *err)
+{
+    struct sizes *s = (struct sizes *)planner;
+    while (s->at < s->count) {
+        if (s->sweep == NULL && begin_size(s, err) != 0)
+            return -1;
+        int rc = s->sweep->ops->next(s->sweep, order, err);
+        if (rc < 0)
+            return -1;
+        if (rc == 1) {
+            order->message_bytes = s->size[s->at];
+            snprintf(order->phase, sizeof order->phase, "sizes");
+            return 1;
+        }
+        nt_planner_destroy(s->sweep);
+        s->sweep = NULL;
+        s->at++;
+    }
+    return 0;
+}
+
+static int message_sizes_tell(struct nt_planner *planner, const struct nt_result *results, size_t n,
+                              struct nt_err *err)
+{
+    struct sizes *s = (struct sizes *)planner;
+    return s->sweep == NULL ? 0 : s->sweep->ops->tell(s->sweep, results, n, err);
+}
+
+static void message_sizes_lose(struct nt_planner *planner, uint32_t host)
+{
+    struct sizes *s = (struct sizes *)planner;
+    if (host >= s->hosts)
+        return;
+    s->away[host] = true;
+    if (s->sweep != NULL)
+        s->sweep->ops->lose(s->sweep, host);
+}
+
+static void message_sizes_destroy(struct nt_planner *planner)
+{
+    struct sizes *s = (struct sizes *)planner;
+    nt_planner_destroy(s->sweep);
+    nt_object_destroy(s);
+}
+
+static const struct nt_planner_ops OPS = {message_sizes_next, message_sizes_tell,
+                                          message_sizes_lose, message_sizes_destroy};
+
+int nt_message_sizes_create(size_t hosts, const bool *missing, const double *sizes, size_t count,
+                            unsigned passes, uint32_t batches, uint32_t pings,
+                            struct nt_planner **out, struct nt_err *err)
+{
+    if (count > NT_MESSAGE_SIZES_MAX)
+        return nt_err_set(err, NT_ERR_USAGE, "%zu message sizes: at most %d", count,
+                          (int)NT_MESSAGE_SIZES_MAX);
+    struct sizes *s = nt_object_create(sizeof *s, err);
+    if (s == NULL)
+        return -1;
+    s->base.ops = &OPS;
+    s->count = count;
+    s->hosts = hosts;
+    s->away = nt_arena_array(&s->base.memory, hosts, sizeof *s->away);
+    s->passes = passes;
+    s->batches = batches;
+    s->pings = pings;
+    if (nt_arena_check(&s->base.memory, err) != 0) {
+        nt_planner_destroy(&s->base);
+        return -1;
+    }
+    memcpy(s->size, sizes, count * sizeof *sizes);
+    if (missing != NULL)
+        memcpy(s->away, missing, hosts * sizeof *s->away);
+    *out = &s->base;
+    return 0;
+}
