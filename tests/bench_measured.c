@@ -17,10 +17,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "hang.h"
 #include "infer.h"
 #include "matrix_csv.h"
 #include "rng.h"
+#include "rooted_tree.h"
 #include "truth.h"
 
 enum { MATRICES_MAX = 64, STATED_MAX = 100000, JOBS = 10 };
@@ -126,35 +126,36 @@ static void say_group(const char *what, const struct truth_set *s, size_t hosts,
 }
 
 /* That the hosts below the switch stand behind it. */
-static double support_of(const struct nt_model *m, const struct nt_hang *hang, size_t vertex)
+static double support_of(const struct nt_model *m, const struct nt_rooted_tree *rooted,
+                         size_t vertex)
 {
-    return m->link[hang->up[vertex] / 2].probability;
+    return m->link[rooted->up[vertex] / 2].probability;
 }
 
 /* The groups that the model states, each once with its highest support; how many. */
 static size_t stated_groups(const struct nt_model *m, struct truth_set *group, double *support)
 {
-    struct nt_hang *hang;
+    struct nt_rooted_tree *rooted;
     size_t count = 0;
-    must(nt_hang_create(m, &hang, &err));
-    for (size_t v = m->hosts; v < hang->vertices && hang->tree; v++) {
-        if (v == hang->top || hang->parent[v] == NT_NO_VERTEX)
+    must(nt_rooted_tree_create(m, &rooted, &err));
+    for (size_t v = m->hosts; v < rooted->vertices && rooted->tree; v++) {
+        if (v == rooted->top || rooted->parent[v] == NT_NO_VERTEX)
             continue;
         struct truth_set s = {{0}};
-        for (size_t k = hang->head[v]; k < hang->tail[v]; k++)
-            truth_add(&s, hang->host[k]);
+        for (size_t k = rooted->head[v]; k < rooted->tail[v]; k++)
+            truth_add(&s, rooted->host[k]);
         s = truth_side(s, m->hosts);
         if (truth_count(&s) < 2 || m->hosts - truth_count(&s) < 2)
             continue;
         size_t same = 0;
         while (same < count && !truth_same(&group[same], &s))
             same++;
-        double p = support_of(m, hang, v);
+        double p = support_of(m, rooted, v);
         support[same] = same < count && support[same] > p ? support[same] : p;
         group[same] = s;
         count += same == count;
     }
-    nt_hang_destroy(hang);
+    nt_rooted_tree_destroy(rooted);
     return count;
 }
 

@@ -12,8 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "hang.h"
 #include "known_network.h"
+#include "rooted_tree.h"
 #include "stats.h"
 
 struct job_group {
@@ -91,19 +91,19 @@ static inline void job_groups_add(struct job_groups *g, const uint32_t *host, si
 /* The groups of a model that is a tree; of another none. */
 static inline void job_groups_of(const struct nt_model *m, struct job_groups *g)
 {
-    struct nt_hang *hang;
+    struct nt_rooted_tree *rooted;
     struct nt_err err;
     job_groups_init(g, m->hosts);
-    known_must(nt_hang_create(m, &hang, &err), &err);
-    g->tree = hang->tree;
-    for (size_t k = 1; g->tree && k < hang->reached; k++) {
-        uint32_t v = hang->order[k];
-        const struct nt_link *l = &m->link[hang->up[v] / 2];
+    known_must(nt_rooted_tree_create(m, &rooted, &err), &err);
+    g->tree = rooted->tree;
+    for (size_t k = 1; g->tree && k < rooted->reached; k++) {
+        uint32_t v = rooted->order[k];
+        const struct nt_link *l = &m->link[rooted->up[v] / 2];
         if (v >= m->hosts)
-            job_groups_add(g, hang->host + hang->head[v], nt_hang_count(hang, v), l->latency_us,
-                           l->probability);
+            job_groups_add(g, rooted->host + rooted->head[v], nt_rooted_tree_count(rooted, v),
+                           l->latency_us, l->probability);
     }
-    nt_hang_destroy(hang);
+    nt_rooted_tree_destroy(rooted);
 }
 
 /* The same group in another network's; NULL: it is not there. */

@@ -12,10 +12,10 @@
 #include "bandwidth.h"
 #include "flow_links.h"
 #include "flows.h"
-#include "hang.h"
 #include "measure.h"
 #include "network.h"
 #include "rng.h"
+#include "rooted_tree.h"
 
 enum { RATES_TIERS_MAX = 4, RATES_ROUNDS_MAX = 512 };
 
@@ -218,8 +218,8 @@ static inline double rates_way(const struct nt_link *l, bool back)
 }
 
 /* What could come up from below each vertex (down: go down). */
-static inline void rates_demand(const struct nt_hang *h, const struct nt_model *m, uint32_t down,
-                                double *below)
+static inline void rates_demand(const struct nt_rooted_tree *h, const struct nt_model *m,
+                                uint32_t down, double *below)
 {
     memset(below, 0, h->vertices * sizeof *below);
     for (size_t k = h->reached; k-- > 1;) {
@@ -254,7 +254,8 @@ static inline void rates_judge_link(const struct nt_link *is, const struct nt_li
 
 /* Links that have less, in a direction, than the widest of their depth: in these trees all of a
  * depth were made alike. */
-static inline void rates_find_slow(const struct rates_run *run, const struct nt_hang *h, bool *slow)
+static inline void rates_find_slow(const struct rates_run *run, const struct nt_rooted_tree *h,
+                                   bool *slow)
 {
     for (uint32_t down = 0; down < 2; down++)
         for (size_t k = 1; k < h->reached; k++) {
@@ -277,10 +278,10 @@ static inline void rates_find_slow(const struct rates_run *run, const struct nt_
 static inline void rates_judge(const struct rates_run *run, bool named, struct rates_verdict *v)
 {
     bool *slow = calloc(run->truth->links + 1, sizeof *slow);
-    struct nt_hang *h;
+    struct nt_rooted_tree *h;
     struct nt_err err = {0};
     double *below[2];
-    rates_must(nt_hang_create(run->truth, &h, &err), &err);
+    rates_must(nt_rooted_tree_create(run->truth, &h, &err), &err);
     if (named)
         rates_find_slow(run, h, slow);
     for (uint32_t down = 0; down < 2; down++) {
@@ -311,7 +312,7 @@ static inline void rates_judge(const struct rates_run *run, bool named, struct r
     free(slow);
     free(below[0]);
     free(below[1]);
-    nt_hang_destroy(h);
+    nt_rooted_tree_destroy(h);
 }
 
 #endif

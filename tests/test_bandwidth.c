@@ -51,7 +51,7 @@ static struct nt_model *random_tree(uint64_t seed)
 
 struct watched {
     const struct nt_model *m;
-    struct nt_hang *hang;
+    struct nt_rooted_tree *rooted;
     const bool *absent;
     uint32_t (*partner)[2]; /* hosts: the first two different partners in host-links */
     unsigned *most;         /* channels: the most flows in one round of the phase tiers */
@@ -62,7 +62,7 @@ struct watched {
 
 static void watch_pair(struct watched *w, const struct nt_order *o, uint32_t a, uint32_t b)
 {
-    size_t n = nt_hang_path(w->hang, a, b, w->path);
+    size_t n = nt_rooted_tree_path(w->rooted, a, b, w->path);
     assert_true(a < w->m->hosts && b < w->m->hosts && a != b);
     assert_false(w->m->missing[a] || w->m->missing[b]);
     assert_false(w->absent != NULL && (w->absent[a] || w->absent[b]));
@@ -117,8 +117,8 @@ static void watch(struct watched *w, const struct nt_model *m, const bool *absen
     memset(w->partner, 0xff, (m->hosts + 1) * sizeof *w->partner);
     w->most = calloc(2 * m->links + 1, sizeof *w->most);
     w->flows = calloc(2 * m->links + 1, sizeof *w->flows);
-    assert_int_equal(nt_hang_create(m, &w->hang, NULL), 0);
-    w->path = malloc(nt_hang_room(w->hang) * sizeof *w->path);
+    assert_int_equal(nt_rooted_tree_create(m, &w->rooted, NULL), 0);
+    w->path = malloc(nt_rooted_tree_room(w->rooted) * sizeof *w->path);
     assert_int_equal(nt_bandwidth_create(m, absent, &options, &planner, &err), 0);
     size_t left = nt_bandwidth_rounds_left(planner);
     for (;;) {
@@ -149,7 +149,7 @@ static void watched_fini(struct watched *w)
     free(w->most);
     free(w->flows);
     free(w->path);
-    nt_hang_destroy(w->hang);
+    nt_rooted_tree_destroy(w->rooted);
 }
 
 static size_t hosts_at(const struct nt_model *m, uint32_t v, const bool *absent)
@@ -179,10 +179,10 @@ static void must_cover_hosts(const struct watched *w)
  * hosts below, or all others where they are fewer. */
 static void must_fill_links(const struct watched *w, bool spill)
 {
-    const struct nt_hang *h = w->hang;
+    const struct nt_rooted_tree *h = w->rooted;
     for (size_t k = 1; k < h->reached; k++) {
         uint32_t c = h->order[k];
-        size_t n = nt_hang_count(h, c), all = nt_hang_count(h, h->top);
+        size_t n = nt_rooted_tree_count(h, c), all = nt_rooted_tree_count(h, h->top);
         if (c < h->hosts || n == 0 || n == all)
             continue;
         size_t want = n < all - n ? n : all - n;
@@ -238,10 +238,10 @@ static void test_fan_has_one_bottleneck(void **state)
     (void)state;
     for (size_t k = 0; k < COUNT(specs); k++) {
         struct nt_model *m = truth_of(specs[k]);
-        struct nt_hang *h;
+        struct nt_rooted_tree *h;
         struct nt_fan f;
         struct nt_flow_schedule d;
-        assert_int_equal(nt_hang_create(m, &h, NULL), 0);
+        assert_int_equal(nt_rooted_tree_create(m, &h, NULL), 0);
         assert_int_equal(nt_fan_init(&f, h, NULL), 0);
         assert_int_equal(nt_flow_schedule_init(&d, h, 1, NULL), 0);
         for (uint32_t height = 2; height <= f.highest; height++)
@@ -260,14 +260,14 @@ static void test_fan_has_one_bottleneck(void **state)
                 for (uint32_t v = 0; v < h->vertices; v++) {
                     assert_true(sent[v] == 0 || got[v] == 0);
                     if (v >= h->hosts && sent[v] > 0)
-                        assert_int_equal(sent[v], nt_hang_count(h, v));
+                        assert_int_equal(sent[v], nt_rooted_tree_count(h, v));
                     if (got[v] > 0 && v >= h->hosts)
-                        assert_true(4 * got[v] <= 3 * nt_hang_count(h, v));
+                        assert_true(4 * got[v] <= 3 * nt_rooted_tree_count(h, v));
                 }
             }
         nt_flow_schedule_fini(&d);
         nt_fan_fini(&f);
-        nt_hang_destroy(h);
+        nt_rooted_tree_destroy(h);
         nt_model_destroy(m);
     }
 }
@@ -287,12 +287,13 @@ static void test_direct_networks(void **state)
         size_t degree = 0, rounds = 0;
         watch(&w, m, NULL, 0, 1000);
         for (uint32_t h = 0; h < m->hosts; h++)
-            if (w.hang->graph.start[h + 1] - w.hang->graph.start[h] > degree)
-                degree = w.hang->graph.start[h + 1] - w.hang->graph.start[h];
+            if (w.rooted->graph.start[h + 1] - w.rooted->graph.start[h] > degree)
+                degree = w.rooted->graph.start[h + 1] - w.rooted->graph.start[h];
         assert_int_equal(nt_bandwidth_create(m, NULL, NULL, &planner, NULL), 0);
         for (; planner->ops->next(planner, &o, NULL) == 1; rounds++) {
             for (size_t p = 0; p < o.pairs && strcmp(o.phase, "host-links") == 0; p++) {
-                assert_int_equal(nt_hang_path(w.hang, o.pair[p][0], o.pair[p][1], w.path), 1);
+                assert_int_equal(nt_rooted_tree_path(w.rooted, o.pair[p][0], o.pair[p][1], w.path),
+                                 1);
                 seen[w.path[0]]++;
             }
             planner->ops->tell(planner, NULL, 0, NULL);

@@ -3,9 +3,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "hang.h"
+#include "rooted_tree.h"
 
-static double of_top(const struct nt_hang *h, const struct nt_model *m)
+static double of_top(const struct nt_rooted_tree *h, const struct nt_model *m)
 {
     size_t switches = 0;
     double below = 1;
@@ -20,14 +20,14 @@ static double of_top(const struct nt_hang *h, const struct nt_model *m)
 
 int nt_support_create(const struct nt_model *m, double **out, struct nt_err *err)
 {
-    struct nt_hang *h = NULL;
+    struct nt_rooted_tree *h = NULL;
     double *support = malloc((m->switches + 1) * sizeof *support);
     if (support == NULL)
         return nt_err_set(err, NT_ERR_SYSTEM, "no memory for the support of %zu switches",
                           m->switches);
     for (size_t s = 0; s < m->switches; s++)
         support[s] = (double)NAN;
-    if (isfinite(m->confidence) && nt_hang_create(m, &h, err) != 0) {
+    if (isfinite(m->confidence) && nt_rooted_tree_create(m, &h, err) != 0) {
         free(support);
         return -1;
     }
@@ -37,7 +37,7 @@ int nt_support_create(const struct nt_model *m, double **out, struct nt_err *err
                 support[h->order[k] - m->hosts] = m->link[h->up[h->order[k]] / 2].probability;
         support[h->top - m->hosts] = of_top(h, m);
     }
-    nt_hang_destroy(h);
+    nt_rooted_tree_destroy(h);
     *out = support;
     return 0;
 }

@@ -2,11 +2,12 @@
 
 #include <string.h>
 
-#include "hang.h"
 #include "memory.h"
+#include "rooted_tree.h"
 
 /* Hosts below each vertex that are inside. */
-static void count_inside(const struct nt_hang *h, const bool *inside, bool wanted, uint32_t *count)
+static void count_inside(const struct nt_rooted_tree *h, const bool *inside, bool wanted,
+                         uint32_t *count)
 {
     for (size_t v = 0; v < h->vertices; v++)
         count[v] = v < h->hosts && inside[v] == wanted;
@@ -15,7 +16,7 @@ static void count_inside(const struct nt_hang *h, const bool *inside, bool wante
 }
 
 /* The lowest vertex that has all counted hosts below it. */
-static uint32_t lowest_switch(const struct nt_hang *h, const uint32_t *count)
+static uint32_t lowest_switch(const struct nt_rooted_tree *h, const uint32_t *count)
 {
     uint32_t v = h->top, all = count[v];
     for (bool down = true; down;) {
@@ -31,11 +32,11 @@ static uint32_t lowest_switch(const struct nt_hang *h, const uint32_t *count)
 
 /* Each branch below v is counted whole or not at all, and both kinds are at least two; the one
  * above v counts as a branch. *branches: of the counted kind. */
-static bool parts_children(const struct nt_hang *h, const uint32_t *count, uint32_t v)
+static bool parts_children(const struct nt_rooted_tree *h, const uint32_t *count, uint32_t v)
 {
     uint32_t whole = 0, none = v != h->top;
     for (uint32_t i = h->first[v]; i < h->first[v + 1]; i++) {
-        uint32_t w = h->child[i], hosts = nt_hang_count(h, w);
+        uint32_t w = h->child[i], hosts = nt_rooted_tree_count(h, w);
         if (count[w] != 0 && count[w] != hosts)
             return false;
         whole += count[w] != 0;
@@ -45,8 +46,8 @@ static bool parts_children(const struct nt_hang *h, const uint32_t *count, uint3
 }
 
 /* The counted branches of v move to a new switch. */
-static int part_switch(struct nt_model **model, const struct nt_hang *h, const uint32_t *count,
-                       uint32_t v, struct nt_err *err)
+static int part_switch(struct nt_model **model, const struct nt_rooted_tree *h,
+                       const uint32_t *count, uint32_t v, struct nt_err *err)
 {
     const struct nt_model *from = *model;
     struct nt_model *m;
@@ -80,8 +81,8 @@ static int part_switch(struct nt_model **model, const struct nt_hang *h, const u
 
 int nt_adopt_link(struct nt_model **model, const bool *inside, bool *added, struct nt_err *err)
 {
-    struct nt_hang *h;
-    if (nt_hang_create(*model, &h, err) < 0)
+    struct nt_rooted_tree *h;
+    if (nt_rooted_tree_create(*model, &h, err) < 0)
         return -1;
     NT_SCOPED struct nt_arena memory = {0};
     uint32_t *count = nt_arena_array(&memory, h->vertices, sizeof *count);
@@ -95,6 +96,6 @@ int nt_adopt_link(struct nt_model **model, const bool *inside, bool *added, stru
             *added = status == 0;
         }
     }
-    nt_hang_destroy(h);
+    nt_rooted_tree_destroy(h);
     return status;
 }

@@ -35,14 +35,14 @@ static double rate_of(const struct nt_flow_seen *f)
 }
 
 /* The way of a flow: links of hosts at its ends, links between switches in the middle. */
-static bool is_inner(const struct nt_hang *h, uint32_t channel)
+static bool is_inner(const struct nt_rooted_tree *h, uint32_t channel)
 {
     return h->ends[channel / 2][0] >= h->hosts && h->ends[channel / 2][1] >= h->hosts;
 }
 
 static void load_round(struct pass *p, const struct nt_flow_round *round)
 {
-    const struct nt_hang *h = p->work->hang;
+    const struct nt_rooted_tree *h = p->work->rooted;
     for (size_t c = 0; c < 2 * h->links; c++) {
         struct tally *t = &p->tally[c];
         t->load = t->largest = t->claimed = 0;
@@ -50,7 +50,7 @@ static void load_round(struct pass *p, const struct nt_flow_round *round)
     }
     for (size_t k = 0; k < round->flows; k++) {
         const struct nt_flow_seen *f = &round->flow[k];
-        size_t n = rate_of(f) > 0 ? nt_hang_path(h, f->from, f->to, p->path) : 0;
+        size_t n = rate_of(f) > 0 ? nt_rooted_tree_path(h, f->from, f->to, p->path) : 0;
         for (size_t i = 0; i < n; i++) {
             struct tally *t = &p->tally[p->path[i]];
             t->load += rate_of(f);
@@ -62,7 +62,7 @@ static void load_round(struct pass *p, const struct nt_flow_round *round)
 
 static void keep_most(struct pass *p)
 {
-    for (size_t c = 0; c < 2 * p->work->hang->links; c++) {
+    for (size_t c = 0; c < 2 * p->work->rooted->links; c++) {
         struct flow_channel *channel = &p->work->channel[c];
         double load = p->tally[c].load;
         if (p->tally[c].flows == 0)
@@ -79,7 +79,7 @@ static void keep_most(struct pass *p)
 /* The noise of a flow from the two best rounds of each host's link, at most 5 %. */
 static int estimate_noise(struct pass *p, struct nt_err *err)
 {
-    const struct nt_hang *h = p->work->hang;
+    const struct nt_rooted_tree *h = p->work->rooted;
     NT_SCOPED struct nt_arena memory = {0};
     float *gap = nt_arena_array(&memory, 2 * h->links + 1, sizeof *gap);
     size_t n = 0;
@@ -97,9 +97,9 @@ static int estimate_noise(struct pass *p, struct nt_err *err)
 static void sum_plateau(struct pass *p)
 {
     double wide = fmin(edge, 1 - 3 * p->work->noise), narrow = fmax(wide, plateau);
-    for (size_t c = 0; c < 2 * p->work->hang->links; c++) {
+    for (size_t c = 0; c < 2 * p->work->rooted->links; c++) {
         struct tally *t = &p->tally[c];
-        double share = is_inner(p->work->hang, (uint32_t)c) ? narrow : wide;
+        double share = is_inner(p->work->rooted, (uint32_t)c) ? narrow : wide;
         if (t->flows == 0 || t->load < share * p->work->channel[c].most)
             continue;
         double off = t->load - p->work->channel[c].most; /* squares of what is left stay exact */
@@ -113,7 +113,7 @@ static void sum_plateau(struct pass *p)
  * more. */
 static void set_values(struct pass *p)
 {
-    for (size_t c = 0; c < 2 * p->work->hang->links; c++) {
+    for (size_t c = 0; c < 2 * p->work->rooted->links; c++) {
         const struct tally *t = &p->tally[c];
         struct flow_channel *channel = &p->work->channel[c];
         if (t->rounds == 0)
@@ -147,7 +147,7 @@ static bool is_alone(const struct pass *p, size_t n, size_t at, double rate)
     for (size_t i = 0; i < n; i++) {
         uint32_t c = p->path[i];
         double enough = p->tally[c].flows > share ? nearly_full_few : nearly_full;
-        if (i != at && is_inner(p->work->hang, c) && channel_fullness(p, c) >= enough &&
+        if (i != at && is_inner(p->work->rooted, c) && channel_fullness(p, c) >= enough &&
             rate >= much_less * p->tally[c].largest)
             return false;
     }
@@ -161,7 +161,7 @@ static void judge_inner(struct pass *p, size_t n, double rate)
         return;
     for (size_t i = 0; i < n; i++) {
         uint32_t c = p->path[i];
-        if (!is_inner(p->work->hang, c) || channel_fullness(p, c) < nearly_full ||
+        if (!is_inner(p->work->rooted, c) || channel_fullness(p, c) < nearly_full ||
             rate < much_less * p->tally[c].largest)
             continue;
         explained = true;
@@ -177,10 +177,11 @@ static void judge_inner(struct pass *p, size_t n, double rate)
 
 static void judge_round(struct pass *p, const struct nt_flow_round *round)
 {
-    const struct nt_hang *h = p->work->hang;
+    const struct nt_rooted_tree *h = p->work->rooted;
     for (size_t k = 0; k < round->flows; k++) {
         double rate = rate_of(&round->flow[k]);
-        size_t n = rate > 0 ? nt_hang_path(h, round->flow[k].from, round->flow[k].to, p->path) : 0;
+        size_t n =
+            rate > 0 ? nt_rooted_tree_path(h, round->flow[k].from, round->flow[k].to, p->path) : 0;
         if (n > 0)
             judge_inner(p, n, rate);
     }
@@ -203,11 +204,12 @@ static void judge_round(struct pass *p, const struct nt_flow_round *round)
  * limits the flow: both count. */
 static void judge_hosts(struct pass *p, const struct nt_flow_round *round)
 {
-    const struct nt_hang *h = p->work->hang;
+    const struct nt_rooted_tree *h = p->work->rooted;
     struct flow_channel *channel = p->work->channel;
     for (size_t k = 0; k < round->flows; k++) {
         double rate = rate_of(&round->flow[k]);
-        size_t n = rate > 0 ? nt_hang_path(h, round->flow[k].from, round->flow[k].to, p->path) : 0;
+        size_t n =
+            rate > 0 ? nt_rooted_tree_path(h, round->flow[k].from, round->flow[k].to, p->path) : 0;
         bool held = n == 0;
         for (size_t i = 0; i < n; i++) {
             uint32_t c = p->path[i];
@@ -270,7 +272,8 @@ int nt_infer_flows(const struct nt_model *model, const struct nt_flow_round *rou
     struct flow_work w = {0};
     size_t channels = 2 * model->links;
     int rc = -1;
-    if (nt_model_copy(model, &w.model, err) != 0 || nt_hang_create(model, &w.hang, err) != 0) {
+    if (nt_model_copy(model, &w.model, err) != 0 ||
+        nt_rooted_tree_create(model, &w.rooted, err) != 0) {
         nt_model_destroy(w.model);
         return -1;
     }
@@ -278,14 +281,14 @@ int nt_infer_flows(const struct nt_model *model, const struct nt_flow_round *rou
     struct pass p = {.work = &w};
     w.channel = nt_arena_array(&memory, channels, sizeof *w.channel);
     p.tally = nt_arena_array(&memory, channels, sizeof *p.tally);
-    p.path = nt_arena_array(&memory, nt_hang_room(w.hang), sizeof *p.path);
+    p.path = nt_arena_array(&memory, nt_rooted_tree_room(w.rooted), sizeof *p.path);
     if (nt_arena_check(&memory, err) == 0) {
         for (size_t c = 0; c < channels; c++)
             w.channel[c] =
                 (struct flow_channel){.most = NAN, .second = NAN, .value = NAN, .se = NAN};
         rc = solve_channels(&p, round, rounds, err);
     }
-    nt_hang_destroy(w.hang);
+    nt_rooted_tree_destroy(w.rooted);
     if (rc == 0)
         *out = w.model;
     else

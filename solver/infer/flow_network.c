@@ -32,13 +32,13 @@ struct view {
 
 static const struct flow_channel *channel_above(const struct view *v, uint32_t vertex, int down)
 {
-    uint32_t up = v->w->hang->up[vertex];
+    uint32_t up = v->w->rooted->up[vertex];
     return &v->w->channel[down ? nt_channel_back(up) : up];
 }
 
 static void find_heights(struct view *v)
 {
-    const struct nt_hang *h = v->w->hang;
+    const struct nt_rooted_tree *h = v->w->rooted;
     size_t highest = 0;
     for (size_t k = h->reached; k-- > 1;) {
         uint32_t c = h->order[k], p = h->parent[c];
@@ -61,7 +61,7 @@ static void find_heights(struct view *v)
 /* From the bottom: a link passes what is below it, unless it was never seen to carry that. */
 static void find_demand(struct view *v)
 {
-    const struct nt_hang *h = v->w->hang;
+    const struct nt_rooted_tree *h = v->w->rooted;
     for (int down = 0; down < 2; down++)
         for (size_t k = h->reached; k-- > 1;) {
             uint32_t c = h->order[k];
@@ -83,7 +83,7 @@ static double load_ratio(const struct flow_channel *link, double demand)
 
 static void set_oversubscription(struct view *v)
 {
-    const struct nt_hang *h = v->w->hang;
+    const struct nt_rooted_tree *h = v->w->rooted;
     struct nt_model *m = v->w->model;
     for (size_t s = 0; s < m->switches; s++)
         m->oversubscription[s] = NAN;
@@ -117,7 +117,7 @@ static void set_bound(struct nt_link *l, bool forth, bool back)
 
 static void set_bounds(struct view *v, unsigned odd_rounds)
 {
-    const struct nt_hang *h = v->w->hang;
+    const struct nt_rooted_tree *h = v->w->rooted;
     for (size_t k = 1; k < h->reached; k++) {
         uint32_t c = h->order[k];
         const struct flow_channel *up = channel_above(v, c, 0), *down = channel_above(v, c, 1);
@@ -158,7 +158,7 @@ static double least_of_class(struct view *v, size_t n)
 /* What is usual of the way down over that up, of links of this height; NaN: they are too few. */
 static double usual_slope(struct view *v, uint32_t height)
 {
-    const struct nt_hang *h = v->w->hang;
+    const struct nt_rooted_tree *h = v->w->rooted;
     size_t n = 0;
     for (size_t k = 1; k < h->reached; k++) {
         uint32_t s = h->order[k];
@@ -172,7 +172,7 @@ static double usual_slope(struct view *v, uint32_t height)
 /* Marks a direction that is narrower than the other one, where others of the class are equal. */
 static void mark_asymmetric(struct view *v, uint32_t c, double usual)
 {
-    const struct nt_hang *h = v->w->hang;
+    const struct nt_rooted_tree *h = v->w->rooted;
     for (int down = 0; down < 2; down++) {
         const struct flow_channel *link = channel_above(v, c, down),
                                   *other = channel_above(v, c, !down);
@@ -186,7 +186,7 @@ static void mark_asymmetric(struct view *v, uint32_t c, double usual)
 /* Heights that links were seen of, each once: all of the tier, and what is usual of them. */
 static void find_tiers(struct view *v)
 {
-    const struct nt_hang *h = v->w->hang;
+    const struct nt_rooted_tree *h = v->w->rooted;
     for (size_t k = 1; k < h->reached; k++) {
         uint32_t height = v->height[h->order[k]];
         struct tier *t = &v->tier[height];
@@ -202,7 +202,7 @@ static void find_tiers(struct view *v)
 
 static void set_suspects(struct view *v)
 {
-    const struct nt_hang *h = v->w->hang;
+    const struct nt_rooted_tree *h = v->w->rooted;
     for (int down = 0; down < 2; down++) {
         uint32_t parent = NT_NO_VERTEX, height = 0;
         double least = NAN;
@@ -271,7 +271,7 @@ static int merge_halves(struct halves *p, const struct halves *c, double up, dou
     return 0;
 }
 
-static int start_vertex(const struct nt_hang *h, uint32_t v, struct halves *x)
+static int start_vertex(const struct nt_rooted_tree *h, uint32_t v, struct halves *x)
 {
     size_t host = v < h->hosts;
     if (halves_init(x, host) != 0)
@@ -283,7 +283,7 @@ static int start_vertex(const struct nt_hang *h, uint32_t v, struct halves *x)
 
 static int bisect_tree(struct view *v, struct halves *part)
 {
-    const struct nt_hang *h = v->w->hang;
+    const struct nt_rooted_tree *h = v->w->rooted;
     for (size_t k = h->reached; k-- > 0;) {
         uint32_t s = h->order[k];
         if (start_vertex(h, s, &part[s]) != 0)
@@ -301,14 +301,15 @@ static int bisect_tree(struct view *v, struct halves *part)
 
 static int set_bisection(struct view *v, struct nt_err *err)
 {
-    const struct nt_hang *h = v->w->hang;
-    size_t n = nt_hang_count(h, h->top);
+    const struct nt_rooted_tree *h = v->w->rooted;
+    size_t n = nt_rooted_tree_count(h, h->top);
     v->w->model->bisection_MBps = NAN;
     if (n < 2 || n > BISECTION_HOSTS_MAX)
         return 0;
     for (size_t k = 1; k < h->reached; k++)
-        if (nt_hang_count(h, h->order[k]) > 0 && (isnan(channel_above(v, h->order[k], 0)->value) ||
-                                                  isnan(channel_above(v, h->order[k], 1)->value)))
+        if (nt_rooted_tree_count(h, h->order[k]) > 0 &&
+            (isnan(channel_above(v, h->order[k], 0)->value) ||
+             isnan(channel_above(v, h->order[k], 1)->value)))
             return 0;
     struct halves *part = calloc(h->vertices, sizeof *part);
     if (part == NULL || bisect_tree(v, part) != 0) {
@@ -340,11 +341,11 @@ static void set_plain_bounds(struct flow_work *w)
 
 int nt_flow_finish(struct flow_work *w, unsigned odd_rounds, struct nt_err *err)
 {
-    if (!w->hang->tree) {
+    if (!w->rooted->tree) {
         set_plain_bounds(w);
         return 0;
     }
-    size_t n = w->hang->vertices + 1;
+    size_t n = w->rooted->vertices + 1;
     NT_SCOPED struct nt_arena memory = {0};
     struct view v = {.w = w};
     v.height = nt_arena_array(&memory, n, sizeof *v.height);
@@ -360,9 +361,9 @@ int nt_flow_finish(struct flow_work *w, unsigned odd_rounds, struct nt_err *err)
     set_oversubscription(&v);
     find_tiers(&v);
     set_suspects(&v);
-    for (size_t k = 1; k < w->hang->reached; k++) {
-        uint32_t c = w->hang->order[k];
-        if (c >= w->hang->hosts)
+    for (size_t k = 1; k < w->rooted->reached; k++) {
+        uint32_t c = w->rooted->order[k];
+        if (c >= w->rooted->hosts)
             mark_asymmetric(&v, c, v.tier[v.height[c]].slope);
     }
     return set_bisection(&v, err);

@@ -6,8 +6,8 @@
 #include <stddef.h>
 
 #include "err.h"
-#include "hang.h"
 #include "model.h"
+#include "rooted_tree.h"
 
 /* What is known of a channel (one direction of a link). */
 struct flow_channel {
@@ -20,7 +20,7 @@ struct flow_channel {
 
 struct flow_work {
     struct nt_model *model; /* the copy that is being filled */
-    struct nt_hang *hang;
+    struct nt_rooted_tree *rooted;
     struct flow_channel *channel; /* 2 * links of them */
     double noise;                 /* sd of a flow's rate, relative */
 };

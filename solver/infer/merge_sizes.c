@@ -13,8 +13,8 @@
 #include <string.h>
 
 #include "adopt.h"
-#include "hang.h"
 #include "regroup.h"
+#include "rooted_tree.h"
 
 /* A group of less is not stated; of one that a size does not state it says what lies in the middle
  * between that and nothing. */
@@ -34,7 +34,8 @@ static uint64_t host_mark(uint64_t host)
 /* A link of a tree is known by the hosts on its two sides: the smaller of the sums of a random
  * number a host. Links of other networks are known by their two ends. 0: the hosts that both
  * models have do not show the link. */
-static void mark_tree(const struct nt_hang *h, const bool *common, uint64_t *sum, uint64_t *mark)
+static void mark_tree(const struct nt_rooted_tree *h, const bool *common, uint64_t *sum,
+                      uint64_t *mark)
 {
     uint64_t all = 0;
     for (size_t v = 0; v < h->vertices; v++)
@@ -61,14 +62,14 @@ static void mark_ends(const struct nt_model *m, const bool *common, uint64_t *ma
 /* A model as a rooted tree, with the marks of its links. */
 struct seen {
     const struct nt_model *model;
-    struct nt_hang *hang;
+    struct nt_rooted_tree *rooted;
     uint64_t *mark; /* links */
     uint64_t *sum;  /* vertices */
 };
 
 static void seen_fini(struct seen *s)
 {
-    nt_hang_destroy(s->hang);
+    nt_rooted_tree_destroy(s->rooted);
     free(s->mark);
     free(s->sum);
 }
@@ -77,7 +78,7 @@ static void seen_fini(struct seen *s)
 static int seen_init(struct seen *s, const struct nt_model *m, struct nt_err *err)
 {
     *s = (struct seen){.model = m};
-    if (nt_hang_create(m, &s->hang, err) < 0)
+    if (nt_rooted_tree_create(m, &s->rooted, err) < 0)
         return -1;
     s->mark = calloc(m->links + 1, sizeof *s->mark);
     s->sum = calloc(m->hosts + m->switches + 1, sizeof *s->sum);
@@ -89,8 +90,8 @@ static int seen_init(struct seen *s, const struct nt_model *m, struct nt_err *er
 static void seen_mark(struct seen *s, const bool *common)
 {
     memset(s->mark, 0, s->model->links * sizeof *s->mark);
-    if (s->hang->tree)
-        mark_tree(s->hang, common, s->sum, s->mark);
+    if (s->rooted->tree)
+        mark_tree(s->rooted, common, s->sum, s->mark);
     else
         mark_ends(s->model, common, s->mark);
 }
@@ -326,7 +327,7 @@ static int by_error_probability(const void *x, const void *y)
 static size_t list_candidates(const struct seen *own, const struct seen *other,
                               struct candidate *list)
 {
-    const struct nt_hang *h = other->hang;
+    const struct nt_rooted_tree *h = other->rooted;
     size_t n = 0;
     for (size_t k = 1; k < h->reached; k++) {
         uint32_t v = h->order[k], link = h->up[v] / 2;
@@ -360,7 +361,7 @@ static int adopt_candidates(struct nt_model **model, const struct candidate *lis
                             bool *inside, struct nt_err *err)
 {
     for (size_t k = 0; k < n; k++) {
-        const struct nt_hang *h = list[k].from->hang;
+        const struct nt_rooted_tree *h = list[k].from->rooted;
         bool added;
         memset(inside, 0, h->hosts * sizeof *inside);
         for (uint32_t i = h->head[list[k].below]; i < h->tail[list[k].below]; i++)
@@ -399,7 +400,7 @@ static int see_model(struct seen *s, const struct nt_model *own, const struct nt
         return 0;
     if (seen_init(s, m, err) < 0)
         return -1;
-    if (s->hang->tree)
+    if (s->rooted->tree)
         seen_mark(s, present);
     else
         s->model = NULL;

@@ -4,8 +4,8 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "hang.h"
 #include "memory.h"
+#include "rooted_tree.h"
 
 /* The slower of two directions by more than this does not count (PARUS: 1 + eps_d). */
 static const double SLOWER = 1.5;
@@ -25,7 +25,7 @@ struct across {
 struct search {
     const struct nt_matrix *latency;
     struct nt_model *model;
-    struct nt_hang *hang;
+    struct nt_rooted_tree *rooted;
     uint32_t *channel;     /* room for a path */
     struct across *across; /* links */
     bool *turned;          /* links: b to a is what works */
@@ -34,7 +34,7 @@ struct search {
 
 static void search_fini(struct search *h)
 {
-    nt_hang_destroy(h->hang);
+    nt_rooted_tree_destroy(h->rooted);
 }
 
 static bool is_usable(float v)
@@ -83,8 +83,9 @@ static void count_across(struct search *h)
     for (uint32_t i = 1; i < m->n; i++)
         for (uint32_t j = 0; j < i; j++) {
             float there = nt_matrix_get(m, i, j), back = nt_matrix_get(m, j, i);
-            size_t path =
-                is_usable(there) || is_usable(back) ? nt_hang_path(h->hang, i, j, h->channel) : 0;
+            size_t path = is_usable(there) || is_usable(back)
+                              ? nt_rooted_tree_path(h->rooted, i, j, h->channel)
+                              : 0;
             if (path == 0 || is_explained(h, path))
                 continue;
             int d = pair_direction(there, back);
@@ -137,9 +138,9 @@ static int search_init(struct search *h, const struct nt_matrix *latency, struct
                        struct nt_arena *memory, struct nt_err *err)
 {
     *h = (struct search){.latency = latency, .model = m};
-    if (nt_hang_create(m, &h->hang, err) < 0)
+    if (nt_rooted_tree_create(m, &h->rooted, err) < 0)
         return -1;
-    h->channel = nt_arena_array(memory, nt_hang_room(h->hang), sizeof *h->channel);
+    h->channel = nt_arena_array(memory, nt_rooted_tree_room(h->rooted), sizeof *h->channel);
     h->across = nt_arena_array(memory, m->links + 1, sizeof *h->across);
     h->turned = nt_arena_array(memory, m->links + 1, sizeof *h->turned);
     return nt_arena_check(memory, err);
@@ -153,7 +154,7 @@ int nt_one_way_links_mark(const struct nt_matrix *latency, struct nt_model *mode
     if (model->switches == 0 || !has_ways(latency))
         return 0;
     int status = search_init(&h, latency, model, &memory, err);
-    for (int k = 0; k < SIMPLEX_MAX && status == 0 && h.hang->tree; k++) {
+    for (int k = 0; k < SIMPLEX_MAX && status == 0 && h.rooted->tree; k++) {
         count_across(&h);
         uint32_t c = worst_link(&h);
         if (c == UINT32_MAX)

@@ -10,10 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "hang.h"
 #include "links.h"
 #include "near_class.h"
 #include "regroup.h"
+#include "rooted_tree.h"
 #include "stats.h"
 #include "tree_posterior.h"
 
@@ -30,7 +30,7 @@ enum {
 struct gather {
     struct nt_work *w;
     struct nt_model *m;
-    struct nt_hang *h;
+    struct nt_rooted_tree *h;
     uint32_t *place; /* model->hosts: index in w, or UINT32_MAX */
     double *us;      /* vertices: latency from the switch that is looked at */
     uint32_t *stack; /* vertices */
@@ -54,14 +54,14 @@ static void gather_fini(struct gather *g)
                    g->rest,  g->values, g->gathered, g->support, g->to,    g->sd};
     for (size_t k = 0; k < sizeof all / sizeof *all; k++)
         free(all[k]);
-    nt_hang_destroy(g->h);
+    nt_rooted_tree_destroy(g->h);
 }
 
 static int gather_init(struct gather *g, struct nt_work *w, struct nt_model *m, struct nt_err *err)
 {
     size_t v = m->hosts + m->switches + 1, most = 0;
     *g = (struct gather){.w = w, .m = m};
-    if (nt_hang_create(m, &g->h, err) < 0)
+    if (nt_rooted_tree_create(m, &g->h, err) < 0)
         return -1;
     for (size_t s = m->hosts; s < m->hosts + m->switches; s++)
         if (g->h->graph.start[s + 1] - g->h->graph.start[s] <= BRANCHES_MOST)
@@ -102,7 +102,7 @@ static uint32_t far_end(const struct gather *g, uint32_t link, uint32_t near)
 /* The hosts behind one link of a switch, with their latencies from the switch. */
 static void walk_branch(struct gather *g, uint32_t v, uint32_t link, uint32_t *count)
 {
-    const struct nt_hang *h = g->h;
+    const struct nt_rooted_tree *h = g->h;
     size_t top = 0;
     uint32_t first = far_end(g, link, v);
     g->us[first] = g->m->link[link].latency_us;
@@ -127,7 +127,7 @@ static void walk_branch(struct gather *g, uint32_t v, uint32_t link, uint32_t *c
 /* false: nothing is looked for at this switch. */
 static bool list_branches(struct gather *g, uint32_t v)
 {
-    const struct nt_hang *h = g->h;
+    const struct nt_rooted_tree *h = g->h;
     size_t vertices = g->m->hosts + g->m->switches;
     uint32_t count = 0;
     bool large = g->w->n > BLOCKS_HOSTS;
@@ -246,10 +246,10 @@ static void note_group(struct gather *g, uint32_t v, const uint32_t *branch, siz
  * without small groups, half where small groups are common. */
 static double share_of_none(const struct gather *g)
 {
-    const struct nt_hang *h = g->h;
+    const struct nt_rooted_tree *h = g->h;
     double small = 0;
     for (size_t v = g->m->hosts; v < g->m->hosts + g->m->switches; v++)
-        small += h->parent[v] != NT_NO_VERTEX && nt_hang_count(h, (uint32_t)v) <= 4;
+        small += h->parent[v] != NT_NO_VERTEX && nt_rooted_tree_count(h, (uint32_t)v) <= 4;
     return 1 - fmin(0.25, fmax(0.02, small / (0.5 * (double)g->w->n)));
 }
 

@@ -12,9 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "hang.h"
 #include "links.h"
 #include "regroup.h"
+#include "rooted_tree.h"
 #include "stats.h"
 
 enum {
@@ -47,19 +47,20 @@ struct group {
 };
 
 /* What is behind a link of switch v: how many hosts, and how far away. */
-static double branch_of(const struct nt_work *w, const struct nt_model *m, const struct nt_hang *h,
-                        uint32_t v, uint32_t link, double *us)
+static double branch_of(const struct nt_work *w, const struct nt_model *m,
+                        const struct nt_rooted_tree *h, uint32_t v, uint32_t link, double *us)
 {
     uint32_t x = h->ends[link][h->ends[link][0] == v];
     *us = x < m->hosts ? 0 : m->link[link].latency_us;
-    return h->parent[v] == x ? (double)w->n - nt_hang_count(h, v) : nt_hang_count(h, x);
+    return h->parent[v] == x ? (double)w->n - nt_rooted_tree_count(h, v)
+                             : nt_rooted_tree_count(h, x);
 }
 
-static void look_at(const struct nt_work *w, const struct nt_model *m, const struct nt_hang *h,
-                    uint32_t v, struct group *g)
+static void look_at(const struct nt_work *w, const struct nt_model *m,
+                    const struct nt_rooted_tree *h, uint32_t v, struct group *g)
 {
     *g = (struct group){.at = v, .above = h->parent[v], .link = h->up[v] / 2};
-    g->hosts = nt_hang_count(h, v);
+    g->hosts = nt_rooted_tree_count(h, v);
     if (2 * g->hosts > (double)w->n) {
         g->hosts = (double)w->n - g->hosts;
         g->at = g->above;
@@ -126,7 +127,7 @@ static double stray_odds(double hosts, const struct change change[3])
 /* Chance that a host stands on the wrong side of the link: one that belongs to another branch of
  * the switch above, or the reverse. Of two hosts each determines the place of the other. */
 static double misplaced_odds(const struct nt_work *w, const struct nt_model *m,
-                             const struct nt_hang *h, const struct group *g)
+                             const struct nt_rooted_tree *h, const struct group *g)
 {
     double own = 2 * m->link[g->link].latency_us / g->sd, risk = 0, all = (double)w->n;
     for (uint32_t i = h->graph.start[g->above]; i < h->graph.start[g->above + 1]; i++) {
@@ -201,8 +202,8 @@ static double calibrated_support(const struct nt_work *w, double support, double
     return fmin(support, 1 / (1 + exp(-odds)));
 }
 
-static double support_of(const struct nt_work *w, const struct nt_model *m, const struct nt_hang *h,
-                         uint32_t v, const struct pairs *p)
+static double support_of(const struct nt_work *w, const struct nt_model *m,
+                         const struct nt_rooted_tree *h, uint32_t v, const struct pairs *p)
 {
     struct group g;
     look_at(w, m, h, v, &g);
@@ -212,10 +213,10 @@ static double support_of(const struct nt_work *w, const struct nt_model *m, cons
     return calibrated_support(w, exists * (1 - misplaced_odds(w, m, h, &g)), g.hosts);
 }
 
-static bool is_pair(const struct nt_work *w, const struct nt_model *m, const struct nt_hang *h,
-                    uint32_t v)
+static bool is_pair(const struct nt_work *w, const struct nt_model *m,
+                    const struct nt_rooted_tree *h, uint32_t v)
 {
-    size_t hosts = nt_hang_count(h, v);
+    size_t hosts = nt_rooted_tree_count(h, v);
     return v >= m->hosts && (hosts == 2 || hosts + 2 == w->n);
 }
 
@@ -224,10 +225,10 @@ static int support_round(const struct nt_work *w, double early, struct nt_model 
                          struct nt_err *err)
 {
     struct nt_model *m = *model;
-    struct nt_hang *h;
+    struct nt_rooted_tree *h;
     double least = 0.5, at_once = w->n > MANY ? 0.4 : 0.01;
     *weak = false;
-    if (nt_hang_create(m, &h, err) < 0)
+    if (nt_rooted_tree_create(m, &h, err) < 0)
         return -1;
     bool *removed = calloc(m->links + 1, sizeof *removed);
     struct pairs p = {.link = malloc((m->links + 1) * sizeof(struct nt_link *)),
@@ -236,7 +237,7 @@ static int support_round(const struct nt_work *w, double early, struct nt_model 
     if (removed == NULL || p.link == NULL || p.sized == NULL)
         status = nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu links", m->links);
     for (size_t k = 1; k < h->reached && status == 0 && h->tree; k++) {
-        uint32_t v = h->order[k], below = nt_hang_count(h, v);
+        uint32_t v = h->order[k], below = nt_rooted_tree_count(h, v);
         if (v < m->hosts)
             continue;
         p.groups++;
@@ -260,7 +261,7 @@ static int support_round(const struct nt_work *w, double early, struct nt_model 
                      m->link[k].probability <= fmax(least, at_once);
         *weak = *weak || removed[k];
     }
-    nt_hang_destroy(h);
+    nt_rooted_tree_destroy(h);
     if (status == 0 && *weak)
         status = nt_regroup_contract(model, removed, err);
     free(removed);

@@ -4,8 +4,8 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-#include "hang.h"
 #include "memory.h"
+#include "rooted_tree.h"
 #include "switch_support.h"
 
 static bool is_sure(const struct nt_model *m, const double *support, uint32_t v)
@@ -26,8 +26,8 @@ static void lengthen_link(struct nt_link *low, const struct nt_link *high, uint3
 }
 
 /* Parents come first: the link of a removed one has been lengthened already. */
-static int dissolve_switches(const struct nt_hang *h, const double *support, struct nt_model *m,
-                             struct nt_err *err)
+static int dissolve_switches(const struct nt_rooted_tree *h, const double *support,
+                             struct nt_model *m, struct nt_err *err)
 {
     NT_SCOPED struct nt_arena memory = {0};
     bool *removed = nt_arena_array(&memory, m->links + 1, sizeof *removed);
@@ -50,7 +50,7 @@ static int dissolve_switches(const struct nt_hang *h, const double *support, str
 int nt_supported_tree_create(const struct nt_model *model, struct nt_model **out,
                              struct nt_err *err)
 {
-    struct nt_hang *hang = NULL;
+    struct nt_rooted_tree *rooted = NULL;
     struct nt_model *sure = NULL;
     double *support;
     bool all = true;
@@ -58,12 +58,12 @@ int nt_supported_tree_create(const struct nt_model *model, struct nt_model **out
         return -1;
     for (size_t s = 0; s < model->switches; s++)
         all = all && is_sure(model, support, (uint32_t)(model->hosts + s));
-    int rc = all ? 0 : nt_hang_create(model, &hang, err);
+    int rc = all ? 0 : nt_rooted_tree_create(model, &rooted, err);
     if (rc == 0 && !all)
         rc = nt_model_copy(model, &sure, err);
     if (rc == 0 && !all)
-        rc = dissolve_switches(hang, support, sure, err);
-    nt_hang_destroy(hang);
+        rc = dissolve_switches(rooted, support, sure, err);
+    nt_rooted_tree_destroy(rooted);
     free(support);
     if (rc != 0) {
         nt_model_destroy(sure);

@@ -21,9 +21,9 @@ static const double crowded = 1.2, uncrowded_share = 0.9, undisturbed = 0.93;
 
 static void plan_links(struct nt_bw *b, uint32_t colour)
 {
-    for (size_t k = 0; k < b->hang->links; k++)
+    for (size_t k = 0; k < b->rooted->links; k++)
         if (b->colour[k] == colour)
-            nt_flow_schedule_join(&b->schedule, b->hang->ends[k][0], b->hang->ends[k][1]);
+            nt_flow_schedule_join(&b->schedule, b->rooted->ends[k][0], b->rooted->ends[k][1]);
 }
 
 /* Every round of neighbours has one flow a host's link, so what all had in one and not in another
@@ -144,7 +144,7 @@ static void learn_rate(struct nt_bw *b, const struct nt_result *results, size_t 
 {
     size_t flows = 0;
     double *step_MBps = &b->plan[b->step - 1].middle_MBps;
-    for (size_t k = 0; k < n && flows < b->hang->hosts; k++)
+    for (size_t k = 0; k < n && flows < b->rooted->hosts; k++)
         if (rate_of(&results[k]) > 0)
             b->value[flows++] = (float)rate_of(&results[k]);
     if (flows == 0)
@@ -192,17 +192,17 @@ static int bandwidth_tell(struct nt_planner *planner, const struct nt_result *re
         return learn_alone(b, results, n), 0;
     if (kind == SHIFT || kind == LINKS)
         learn_rate(b, results, n);
-    for (size_t c = 0; c < 2 * b->hang->links; c++)
+    for (size_t c = 0; c < 2 * b->rooted->links; c++)
         b->load[c] = NAN;
     for (size_t k = 0; k < n; k++) {
         const struct nt_result *r = &results[k];
-        size_t path = rate_of(r) > 0 ? nt_hang_path(b->hang, r->a, r->b, b->channel) : 0;
+        size_t path = rate_of(r) > 0 ? nt_rooted_tree_path(b->rooted, r->a, r->b, b->channel) : 0;
         for (size_t i = 0; i < path; i++) {
             double *load = &b->load[b->channel[i]];
             *load = (isnan(*load) ? 0 : *load) + rate_of(r);
         }
     }
-    for (size_t c = 0; c < 2 * b->hang->links; c++)
+    for (size_t c = 0; c < 2 * b->rooted->links; c++)
         if (!(b->most[c] >= b->load[c]) && !isnan(b->load[c]))
             b->most[c] = b->load[c];
     return 0;
@@ -211,14 +211,14 @@ static int bandwidth_tell(struct nt_planner *planner, const struct nt_result *re
 static void bandwidth_lose(struct nt_planner *planner, uint32_t host)
 {
     struct nt_bw *b = (struct nt_bw *)planner;
-    if (host < b->hang->hosts)
+    if (host < b->rooted->hosts)
         b->schedule.missing[host] = true;
 }
 
 static void bandwidth_destroy(struct nt_planner *planner)
 {
     struct nt_bw *b = (struct nt_bw *)planner;
-    nt_hang_destroy(b->hang);
+    nt_rooted_tree_destroy(b->rooted);
     nt_flow_schedule_fini(&b->schedule);
     nt_fan_fini(&b->fan);
     nt_object_destroy(b);
@@ -244,22 +244,23 @@ static int check_options(struct nt_bandwidth_options *o, struct nt_err *err)
 
 static int allocate_steps(struct nt_bw *b, struct nt_err *err)
 {
-    size_t v = b->hang->vertices + 1, links = b->hang->links + 1;
+    size_t v = b->rooted->vertices + 1, links = b->rooted->links + 1;
     b->colour = nt_arena_array(&b->base.memory, links, sizeof *b->colour);
     b->most = nt_arena_array(&b->base.memory, 2 * links, sizeof *b->most);
     b->load = nt_arena_array(&b->base.memory, 2 * links, sizeof *b->load);
-    b->channel = nt_arena_array(&b->base.memory, nt_hang_room(b->hang), sizeof *b->channel);
+    b->channel =
+        nt_arena_array(&b->base.memory, nt_rooted_tree_room(b->rooted), sizeof *b->channel);
     b->marked = nt_arena_array(&b->base.memory, v, sizeof *b->marked);
     b->value = nt_arena_array(&b->base.memory, v, sizeof *b->value);
-    b->pair = nt_arena_array(&b->base.memory, b->hang->hosts + 1, sizeof *b->pair);
+    b->pair = nt_arena_array(&b->base.memory, b->rooted->hosts + 1, sizeof *b->pair);
     b->part = nt_arena_array(&b->base.memory, v, sizeof *b->part);
-    b->sum = nt_arena_array(&b->base.memory, b->hang->hosts + 1, sizeof *b->sum);
-    b->cut = nt_arena_array(&b->base.memory, b->hang->hosts + 2, sizeof *b->cut);
+    b->sum = nt_arena_array(&b->base.memory, b->rooted->hosts + 1, sizeof *b->sum);
+    b->cut = nt_arena_array(&b->base.memory, b->rooted->hosts + 2, sizeof *b->cut);
     b->limit_MBps = INFINITY;
     b->most_parts = 1;
     if (nt_arena_check(&b->base.memory, err) != 0)
         return -1;
-    for (size_t c = 0; c < 2 * b->hang->links; c++)
+    for (size_t c = 0; c < 2 * b->rooted->links; c++)
         b->most[c] = NAN;
     return 0;
 }
@@ -275,9 +276,10 @@ int nt_bandwidth_create(const struct nt_model *model, const bool *missing,
     b->rate_MBps = NAN;
     if (options != NULL)
         b->options = *options;
-    if (check_options(&b->options, err) != 0 || nt_hang_create(model, &b->hang, err) != 0 ||
-        nt_flow_schedule_init(&b->schedule, b->hang, b->options.max_load, err) != 0 ||
-        nt_fan_init(&b->fan, b->hang, err) != 0 || allocate_steps(b, err) != 0)
+    if (check_options(&b->options, err) != 0 ||
+        nt_rooted_tree_create(model, &b->rooted, err) != 0 ||
+        nt_flow_schedule_init(&b->schedule, b->rooted, b->options.max_load, err) != 0 ||
+        nt_fan_init(&b->fan, b->rooted, err) != 0 || allocate_steps(b, err) != 0)
         goto fail;
     for (size_t h = 0; h < model->hosts; h++)
         b->schedule.missing[h] = model->missing[h] || (missing != NULL && missing[h]);

@@ -16,7 +16,7 @@ double nt_bw_upper_median(float *value, size_t n)
 }
 
 /* The channel out of host h (or into it): its first link's. */
-static uint32_t host_channel(const struct nt_hang *g, uint32_t host, bool into)
+static uint32_t host_channel(const struct nt_rooted_tree *g, uint32_t host, bool into)
 {
     uint32_t i = g->graph.start[host];
     if (i == g->graph.start[host + 1])
@@ -27,13 +27,13 @@ static uint32_t host_channel(const struct nt_hang *g, uint32_t host, bool into)
 
 static double host_value(const struct nt_bw *b, uint32_t host, bool into)
 {
-    uint32_t c = host_channel(b->hang, host, into);
+    uint32_t c = host_channel(b->rooted, host, into);
     return c == UINT32_MAX ? (double)NAN : b->most[c];
 }
 
 static size_t values_of_leaf(struct nt_bw *b, uint32_t leaf, bool into)
 {
-    const struct nt_hang *h = b->hang;
+    const struct nt_rooted_tree *h = b->rooted;
     size_t n = 0;
     for (uint32_t i = h->graph.start[leaf]; i < h->graph.start[leaf + 1]; i++) {
         const uint32_t *ends = h->ends[h->graph.link[i]];
@@ -48,7 +48,7 @@ static size_t values_of_leaf(struct nt_bw *b, uint32_t leaf, bool into)
 static size_t values_of_all(struct nt_bw *b, bool into)
 {
     size_t n = 0;
-    for (uint32_t w = 0; w < b->hang->hosts; w++)
+    for (uint32_t w = 0; w < b->rooted->hosts; w++)
         if (!isnan(host_value(b, w, into)))
             b->value[n++] = (float)host_value(b, w, into);
     return n;
@@ -66,7 +66,7 @@ static double limit_of(struct nt_bw *b, size_t n)
  * all. */
 static void mark_hosts(struct nt_bw *b, bool into)
 {
-    const struct nt_hang *h = b->hang;
+    const struct nt_rooted_tree *h = b->rooted;
     double of_all = limit_of(b, values_of_all(b, into));
     memset(b->marked, 0, h->vertices * sizeof *b->marked);
     for (uint32_t leaf = (uint32_t)h->hosts; leaf < h->vertices; leaf++) {
@@ -87,7 +87,7 @@ static void mark_hosts(struct nt_bw *b, bool into)
 static uint32_t best_partner(const struct nt_bw *b, uint32_t host, uint32_t leaf, bool into,
                              size_t turn)
 {
-    const struct nt_hang *h = b->hang;
+    const struct nt_rooted_tree *h = b->rooted;
     uint32_t best = NT_NO_VERTEX;
     double most = 0;
     for (int far = 0; far < 2 && best == NT_NO_VERTEX; far++)
@@ -109,7 +109,7 @@ static uint32_t best_partner(const struct nt_bw *b, uint32_t host, uint32_t leaf
 
 void nt_bw_repeat_hosts(struct nt_bw *b, size_t turn, bool into)
 {
-    const struct nt_hang *h = b->hang;
+    const struct nt_rooted_tree *h = b->rooted;
     mark_hosts(b, into);
     for (uint32_t leaf = (uint32_t)h->hosts; leaf < h->vertices; leaf++)
         for (uint32_t i = h->graph.start[leaf]; i < h->graph.start[leaf + 1]; i++) {
@@ -126,7 +126,7 @@ void nt_bw_repeat_hosts(struct nt_bw *b, size_t turn, bool into)
 /* What the hosts below v could send (or take) together; infinite when that was not measured. */
 static double hosts_demand(const struct nt_bw *b, uint32_t v, bool into)
 {
-    const struct nt_hang *h = b->hang;
+    const struct nt_rooted_tree *h = b->rooted;
     double sum = 0;
     if ((b->options.phases & NT_BANDWIDTH_HOST_LINKS) == 0)
         return INFINITY;
@@ -139,14 +139,14 @@ static double hosts_demand(const struct nt_bw *b, uint32_t v, bool into)
 
 static double group_value(const struct nt_bw *b, uint32_t v, bool into)
 {
-    uint32_t up = b->hang->up[v];
+    uint32_t up = b->rooted->up[v];
     return b->most[into ? nt_channel_back(up) : up];
 }
 
 /* The most that any of the groups at a parent carried. */
 static double best_group(const struct nt_bw *b, uint32_t parent, bool into)
 {
-    const struct nt_hang *h = b->hang;
+    const struct nt_rooted_tree *h = b->rooted;
     double best = NAN;
     for (uint32_t i = h->first[parent]; i < h->first[parent + 1]; i++)
         if (h->child[i] >= h->hosts && !(best >= group_value(b, h->child[i], into)))
@@ -158,7 +158,7 @@ static double best_group(const struct nt_bw *b, uint32_t parent, bool into)
  * take their flows, those that are known to be narrow get fewer. */
 void nt_bw_mark_narrow_groups(struct nt_bw *b, uint32_t height, bool into)
 {
-    const struct nt_hang *h = b->hang;
+    const struct nt_rooted_tree *h = b->rooted;
     memset(b->marked, 0, h->vertices * sizeof *b->marked);
     for (size_t k = 0; k < h->reached; k++) {
         uint32_t p = h->order[k];
@@ -167,7 +167,7 @@ void nt_bw_mark_narrow_groups(struct nt_bw *b, uint32_t height, bool into)
         double best = best_group(b, p, into), widest = best_group(b, p, !into);
         for (uint32_t i = h->first[p]; i < h->first[p + 1]; i++) {
             uint32_t c = h->child[i];
-            if (c < h->hosts || nt_hang_count(h, c) == 0)
+            if (c < h->hosts || nt_rooted_tree_count(h, c) == 0)
                 continue;
             double value = group_value(b, c, into), takes = group_value(b, c, !into);
             b->marked[c] =

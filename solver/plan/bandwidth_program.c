@@ -53,7 +53,7 @@ static int add_both(struct nt_bw *b, struct nt_bw_step s, struct nt_err *err)
  * the largest degree plus one; this greedy one needs less than twice the degree). */
 static int colour_links(struct nt_bw *b, struct nt_err *err)
 {
-    const struct nt_hang *h = b->hang;
+    const struct nt_rooted_tree *h = b->rooted;
     uint32_t colours = 0;
     for (size_t k = 0; k < h->links; k++) {
         const uint32_t *ends = h->ends[k];
@@ -77,7 +77,7 @@ static int colour_links(struct nt_bw *b, struct nt_err *err)
 }
 
 /* The most hosts that any switch has for itself. */
-static size_t most_at_a_switch(const struct nt_hang *h)
+static size_t most_at_a_switch(const struct nt_rooted_tree *h)
 {
     size_t most = 0;
     for (size_t v = h->hosts; v < h->vertices; v++) {
@@ -91,7 +91,7 @@ static size_t most_at_a_switch(const struct nt_hang *h)
 
 static int plan_host_links(struct nt_bw *b, struct nt_err *err)
 {
-    size_t most = most_at_a_switch(b->hang);
+    size_t most = most_at_a_switch(b->rooted);
     for (uint32_t parity = 0; parity < 3 && most >= (parity == 0 ? 2 : 3); parity++)
         if (add_both(b, (struct nt_bw_step){.kind = SHIFT, .parity = parity}, err) != 0)
             return -1;
@@ -107,7 +107,7 @@ static int plan_host_links(struct nt_bw *b, struct nt_err *err)
 
 static int plan_fans(struct nt_bw *b, uint32_t height, struct nt_err *err)
 {
-    const struct nt_hang *h = b->hang;
+    const struct nt_rooted_tree *h = b->rooted;
     uint32_t turns = 0, tight_turns = 0, seats = 0;
     for (size_t k = 0; k < h->reached; k++) {
         uint32_t v = h->order[k];
@@ -147,7 +147,7 @@ static int plan_tiers(struct nt_bw *b, struct nt_err *err)
 
 static int plan_ladder(struct nt_bw *b, struct nt_err *err)
 {
-    size_t hosts = most_at_a_switch(b->hang);
+    size_t hosts = most_at_a_switch(b->rooted);
     for (size_t k = 1; k < hosts / 2; k *= 2)
         if (add_step(b, (struct nt_bw_step){.kind = SHIFT_LADDER, .index = (uint32_t)k}, err) != 0)
             return -1;

@@ -5,7 +5,7 @@
 
 /* The group that a flow belongs to: below where its way turns, on the side that sends with all its
  * hosts (which receives when the step is turned). In a network that is no tree, the host. */
-static uint32_t group_of(const struct nt_hang *h, uint32_t own, uint32_t other)
+static uint32_t group_of(const struct nt_rooted_tree *h, uint32_t own, uint32_t other)
 {
     if (!h->tree)
         return own;
@@ -29,9 +29,9 @@ static double load_of(const struct nt_bw *b, const struct nt_bw_step *s, uint32_
 {
     double load = (double)flows * b->rate_MBps;
     bool known = s->kind == FAN_AGAIN || s->kind == PAIRS || s->kind == LADDER;
-    if (!known || group < b->hang->hosts || b->hang->up[group] == UINT32_MAX)
+    if (!known || group < b->rooted->hosts || b->rooted->up[group] == UINT32_MAX)
         return load;
-    double seen = b->most[b->hang->up[group] ^ (s->back ? 1u : 0u)];
+    double seen = b->most[b->rooted->up[group] ^ (s->back ? 1u : 0u)];
     return isnan(seen) ? load : fmin(load, 1.1 * seen);
 }
 
@@ -46,9 +46,10 @@ static void deal_parts(struct nt_bw *b, const struct nt_bw_step *s)
     const struct nt_flow_schedule *d = &b->schedule;
     uint32_t *flows = d->list, *seen = d->list2;
     size_t groups = 0;
-    memset(flows, 0, b->hang->vertices * sizeof *flows);
+    memset(flows, 0, b->rooted->vertices * sizeof *flows);
     for (size_t k = 0; k < d->pairs; k++) {
-        uint32_t g = group_of(b->hang, own_end(s, d->pair[k], true), own_end(s, d->pair[k], false));
+        uint32_t g =
+            group_of(b->rooted, own_end(s, d->pair[k], true), own_end(s, d->pair[k], false));
         if (flows[g]++ == 0)
             seen[groups++] = g;
     }
@@ -83,7 +84,7 @@ void nt_bw_split(struct nt_bw *b, const struct nt_bw_step *s)
         b->cut[p] = n;
         for (size_t k = 0; k < d->pairs; k++) {
             uint32_t g =
-                group_of(b->hang, own_end(s, d->pair[k], true), own_end(s, d->pair[k], false));
+                group_of(b->rooted, own_end(s, d->pair[k], true), own_end(s, d->pair[k], false));
             if (b->part[g] == p)
                 memcpy(b->pair[n++], d->pair[k], sizeof *b->pair);
         }

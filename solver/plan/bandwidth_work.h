@@ -31,7 +31,7 @@ struct nt_bw_step {
 struct nt_bw {
     struct nt_planner base;
     struct nt_bandwidth_options options;
-    struct nt_hang *hang;
+    struct nt_rooted_tree *rooted;
     struct nt_flow_schedule schedule;
     struct nt_fan fan;
     uint32_t *colour; /* links between hosts: in which round of disjoint links; else UINT32_MAX */

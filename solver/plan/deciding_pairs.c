@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "hang.h"
 #include "memory.h"
 #include "rng.h"
+#include "rooted_tree.h"
 #include "stats.h"
 
 enum { STEPS = 3, MATES_MIN = 4, NO_SWITCH = UINT32_MAX };
@@ -100,7 +100,7 @@ static size_t add_branch(struct work *w, const uint32_t *host, size_t from, size
 }
 
 /* Pairs that meet at v and are not below the child apart: of the group that its link parts. */
-static int want_group(struct work *w, const struct nt_hang *h, uint32_t v, uint32_t apart,
+static int want_group(struct work *w, const struct nt_rooted_tree *h, uint32_t v, uint32_t apart,
                       double support, struct nt_err *err)
 {
     size_t n = 0;
@@ -111,7 +111,7 @@ static int want_group(struct work *w, const struct nt_hang *h, uint32_t v, uint3
     }
     if (apart != NT_NO_VERTEX && h->parent[v] != NT_NO_VERTEX) {
         n = add_branch(w, h->host, 0, h->head[v], v, n);
-        n = add_branch(w, h->host, h->tail[v], nt_hang_count(h, h->top), v, n);
+        n = add_branch(w, h->host, h->tail[v], nt_rooted_tree_count(h, h->top), v, n);
     }
     return want_some_pairs(w, n, support, err);
 }
@@ -119,20 +119,20 @@ static int want_group(struct work *w, const struct nt_hang *h, uint32_t v, uint3
 /* An uncertain link: the smaller of the two groups that it separates. */
 static int want_groups(struct work *w, struct nt_err *err)
 {
-    struct nt_hang *h;
+    struct nt_rooted_tree *h;
     int rc = 0;
-    if (nt_hang_create(w->model, &h, err) != 0)
+    if (nt_rooted_tree_create(w->model, &h, err) != 0)
         return -1;
     for (size_t k = 0; h->tree && rc == 0 && k < w->model->links; k++) {
         const struct nt_link *l = &w->model->link[k];
         if (l->a < w->hosts || l->b < w->hosts || l->probability >= NT_DECIDING_PAIRS_SUPPORT)
             continue;
         uint32_t low = h->parent[l->a] == l->b ? l->a : l->b, high = low == l->a ? l->b : l->a;
-        bool most = 2 * nt_hang_count(h, low) > nt_hang_count(h, h->top);
+        bool most = 2 * nt_rooted_tree_count(h, low) > nt_rooted_tree_count(h, h->top);
         rc = most ? want_group(w, h, high, low, l->probability, err)
                   : want_group(w, h, low, NT_NO_VERTEX, l->probability, err);
     }
-    nt_hang_destroy(h);
+    nt_rooted_tree_destroy(h);
     return rc;
 }
 

@@ -14,11 +14,11 @@ void nt_flow_schedule_fini(struct nt_flow_schedule *d)
     *d = (struct nt_flow_schedule){0};
 }
 
-int nt_flow_schedule_init(struct nt_flow_schedule *d, const struct nt_hang *hang, double max_load,
-                          struct nt_err *err)
+int nt_flow_schedule_init(struct nt_flow_schedule *d, const struct nt_rooted_tree *rooted,
+                          double max_load, struct nt_err *err)
 {
-    size_t n = hang->hosts + 1, v = hang->vertices + 1;
-    *d = (struct nt_flow_schedule){.hang = hang, .max_load = max_load};
+    size_t n = rooted->hosts + 1, v = rooted->vertices + 1;
+    *d = (struct nt_flow_schedule){.rooted = rooted, .max_load = max_load};
     d->missing = nt_arena_array(&d->memory, n, sizeof *d->missing);
     d->quality = nt_arena_array(&d->memory, v, sizeof *d->quality);
     d->pair = nt_arena_array(&d->memory, n, sizeof *d->pair);
@@ -39,7 +39,7 @@ int nt_flow_schedule_init(struct nt_flow_schedule *d, const struct nt_hang *hang
 
 void nt_flow_schedule_clear(struct nt_flow_schedule *d)
 {
-    const struct nt_hang *h = d->hang;
+    const struct nt_rooted_tree *h = d->rooted;
     d->pairs = 0;
     memset(d->busy, 0, h->hosts * sizeof *d->busy);
     memset(d->closed, 0, h->vertices * sizeof *d->closed);
@@ -78,7 +78,7 @@ bool nt_flow_schedule_join(struct nt_flow_schedule *d, uint32_t from, uint32_t t
 /* The hosts at a switch that take part; in list. */
 static size_t own_hosts(struct nt_flow_schedule *d, uint32_t v)
 {
-    const struct nt_hang *h = d->hang;
+    const struct nt_rooted_tree *h = d->rooted;
     size_t n = 0;
     for (uint32_t i = h->graph.start[v]; i < h->graph.start[v + 1]; i++) {
         uint32_t w = h->graph.to[i];
@@ -90,7 +90,7 @@ static size_t own_hosts(struct nt_flow_schedule *d, uint32_t v)
 
 void nt_flow_schedule_shift(struct nt_flow_schedule *d, int parity, size_t most)
 {
-    const struct nt_hang *h = d->hang;
+    const struct nt_rooted_tree *h = d->rooted;
     for (uint32_t v = (uint32_t)h->hosts; v < h->vertices; v++) {
         size_t n = own_hosts(d, v), joined = 0;
         if (n < 2 || (parity > 0 && n < 3) || (parity == 2 && n != 3))
@@ -126,14 +126,14 @@ static int by_size(const void *a, const void *b)
  * slow receiver pushes the others' downlinks to the edge too. */
 static const double turn_share = 0.34, tight_share = 0.45;
 
-static void deal_groups(struct nt_fan *f, const struct nt_hang *h, uint32_t v, struct group *g,
-                        uint32_t *used)
+static void deal_groups(struct nt_fan *f, const struct nt_rooted_tree *h, uint32_t v,
+                        struct group *g, uint32_t *used)
 {
-    size_t n = 0, all = nt_hang_count(h, v);
+    size_t n = 0, all = nt_rooted_tree_count(h, v);
     for (uint32_t i = h->first[v]; i < h->first[v + 1]; i++) {
         uint32_t c = h->child[i];
-        if (c >= h->hosts && nt_hang_count(h, c) > 0)
-            g[n++] = (struct group){c, nt_hang_count(h, c)};
+        if (c >= h->hosts && nt_rooted_tree_count(h, c) > 0)
+            g[n++] = (struct group){c, nt_rooted_tree_count(h, c)};
     }
     qsort(g, n, sizeof *g, by_size);
     for (size_t k = 0; k < n; k++) {
@@ -148,7 +148,7 @@ static void deal_groups(struct nt_fan *f, const struct nt_hang *h, uint32_t v, s
     f->tight[v] = v != h->top && n > 0 && (double)g[0].hosts > tight_share * (double)all;
 }
 
-static void measure_heights(struct nt_fan *f, const struct nt_hang *h)
+static void measure_heights(struct nt_fan *f, const struct nt_rooted_tree *h)
 {
     for (size_t k = h->reached; k-- > 1;) {
         uint32_t v = h->order[k], p = h->parent[v];
@@ -159,7 +159,8 @@ static void measure_heights(struct nt_fan *f, const struct nt_hang *h)
 }
 
 /* Seats alternate along the tree, so that neighbours can receive from each other. */
-static int number_tight_parents(struct nt_fan *f, const struct nt_hang *h, struct nt_err *err)
+static int number_tight_parents(struct nt_fan *f, const struct nt_rooted_tree *h,
+                                struct nt_err *err)
 {
     NT_SCOPED struct nt_arena memory = {0};
     uint32_t *next = nt_arena_array(&memory, f->highest + 1, sizeof *next);
@@ -173,7 +174,7 @@ static int number_tight_parents(struct nt_fan *f, const struct nt_hang *h, struc
     return 0;
 }
 
-int nt_fan_init(struct nt_fan *f, const struct nt_hang *h, struct nt_err *err)
+int nt_fan_init(struct nt_fan *f, const struct nt_rooted_tree *h, struct nt_err *err)
 {
     size_t v = h->vertices + 1;
     NT_SCOPED struct nt_arena memory = {0};
@@ -203,7 +204,7 @@ int nt_fan_init(struct nt_fan *f, const struct nt_hang *h, struct nt_err *err)
 /* One receiver less below v and all above it; what is closed is not counted above. */
 static void take_vertex(struct nt_flow_schedule *d, uint32_t v)
 {
-    for (bool counted = true; v != NT_NO_VERTEX; v = d->hang->parent[v]) {
+    for (bool counted = true; v != NT_NO_VERTEX; v = d->rooted->parent[v]) {
         d->receivers[v] -= counted;
         d->load[v]++;
         counted = counted && !d->closed[v];
@@ -218,7 +219,7 @@ static const double own_host = 0.1;
  * flows for its size and quality. */
 static uint32_t pick_below(const struct nt_flow_schedule *d, uint32_t v, uint32_t except)
 {
-    const struct nt_hang *h = d->hang;
+    const struct nt_rooted_tree *h = d->rooted;
     while (v >= h->hosts) {
         uint32_t best = NT_NO_VERTEX;
         double least = INFINITY;
@@ -226,7 +227,7 @@ static uint32_t pick_below(const struct nt_flow_schedule *d, uint32_t v, uint32_
             uint32_t c = h->child[i];
             if (d->closed[c] || d->receivers[c] == 0 || c == except)
                 continue;
-            double share = (d->load[c] + 1) / (nt_hang_count(h, c) * d->quality[c]);
+            double share = (d->load[c] + 1) / (nt_rooted_tree_count(h, c) * d->quality[c]);
             share *= c < h->hosts ? own_host : 1;
             if (share < least) {
                 least = share;
@@ -243,8 +244,8 @@ static uint32_t pick_below(const struct nt_flow_schedule *d, uint32_t v, uint32_
 /* The nearest free host outside v. */
 static uint32_t pick_outside(const struct nt_flow_schedule *d, uint32_t v)
 {
-    for (; d->hang->parent[v] != NT_NO_VERTEX; v = d->hang->parent[v]) {
-        uint32_t found = pick_below(d, d->hang->parent[v], v);
+    for (; d->rooted->parent[v] != NT_NO_VERTEX; v = d->rooted->parent[v]) {
+        uint32_t found = pick_below(d, d->rooted->parent[v], v);
         if (found != NT_NO_VERTEX)
             return found;
     }
@@ -263,9 +264,9 @@ static size_t gcd(size_t a, size_t b)
 
 /* The k-th of the hosts below v in an order that spreads over its branches: steps of the golden
  * section, which is what is left of a number line when it is filled evenly. */
-static uint32_t spread_host(const struct nt_hang *h, uint32_t v, size_t k)
+static uint32_t spread_host(const struct nt_rooted_tree *h, uint32_t v, size_t k)
 {
-    size_t n = nt_hang_count(h, v), step = (size_t)(0.618 * (double)n) + 1;
+    size_t n = nt_rooted_tree_count(h, v), step = (size_t)(0.618 * (double)n) + 1;
     while (gcd(step, n) != 1)
         step++;
     return h->host[h->head[v] + k * step % n];
@@ -280,7 +281,7 @@ static size_t allowed_flows(const struct nt_flow_schedule *d, size_t hosts)
 static void close_group(struct nt_flow_schedule *d, uint32_t c)
 {
     d->closed[c] = true;
-    for (uint32_t v = d->hang->parent[c]; v != NT_NO_VERTEX; v = d->hang->parent[v])
+    for (uint32_t v = d->rooted->parent[c]; v != NT_NO_VERTEX; v = d->rooted->parent[v])
         d->receivers[v] -= d->receivers[c];
 }
 
@@ -299,13 +300,13 @@ static void send_one(struct nt_flow_schedule *d, uint32_t parent, uint32_t from,
  * asked. */
 static void send_all(struct nt_flow_schedule *d, uint32_t parent, bool outside)
 {
-    const struct nt_hang *h = d->hang;
+    const struct nt_rooted_tree *h = d->rooted;
     bool more = true;
     for (size_t k = 0; more; k++) {
         more = false;
         for (uint32_t i = h->first[parent]; i < h->first[parent + 1]; i++) {
             uint32_t c = h->child[i];
-            if (!d->closed[c] || k >= allowed_flows(d, nt_hang_count(h, c)))
+            if (!d->closed[c] || k >= allowed_flows(d, nt_rooted_tree_count(h, c)))
                 continue;
             more = true;
             send_one(d, parent, spread_host(h, c, k), outside && k % 2 == 1);
@@ -316,10 +317,10 @@ static void send_all(struct nt_flow_schedule *d, uint32_t parent, bool outside)
 static void close_turn(struct nt_flow_schedule *d, const struct nt_fan *f, uint32_t parent,
                        uint32_t turn)
 {
-    const struct nt_hang *h = d->hang;
+    const struct nt_rooted_tree *h = d->rooted;
     for (uint32_t i = h->first[parent]; i < h->first[parent + 1]; i++) {
         uint32_t c = h->child[i];
-        if (c >= h->hosts && nt_hang_count(h, c) > 0 && f->bin[c] == turn)
+        if (c >= h->hosts && nt_rooted_tree_count(h, c) > 0 && f->bin[c] == turn)
             close_group(d, c);
     }
 }
@@ -327,7 +328,7 @@ static void close_turn(struct nt_flow_schedule *d, const struct nt_fan *f, uint3
 void nt_flow_schedule_fan(struct nt_flow_schedule *d, const struct nt_fan *f, uint32_t height,
                           uint32_t turn)
 {
-    const struct nt_hang *h = d->hang;
+    const struct nt_rooted_tree *h = d->rooted;
     for (size_t k = 0; k < h->reached; k++) {
         uint32_t v = h->order[k];
         if (f->height[v] != height || f->tight[v] || turn >= f->bins[v])
@@ -340,7 +341,7 @@ void nt_flow_schedule_fan(struct nt_flow_schedule *d, const struct nt_fan *f, ui
 void nt_flow_schedule_spill(struct nt_flow_schedule *d, const struct nt_fan *f, uint32_t height,
                             uint32_t turn, uint32_t parity)
 {
-    const struct nt_hang *h = d->hang;
+    const struct nt_rooted_tree *h = d->rooted;
     size_t n = 0;
     for (size_t k = 0; k < h->reached; k++) {
         uint32_t v = h->order[k];
@@ -360,13 +361,13 @@ void nt_flow_schedule_spill(struct nt_flow_schedule *d, const struct nt_fan *f, 
 /* Closes marked groups below the parent; how many hosts they have. */
 static uint32_t close_marked(struct nt_flow_schedule *d, uint32_t parent, const bool *marked)
 {
-    const struct nt_hang *h = d->hang;
+    const struct nt_rooted_tree *h = d->rooted;
     uint32_t senders = 0;
     for (uint32_t i = h->first[parent]; i < h->first[parent + 1]; i++) {
-        uint32_t c = h->child[i], n = nt_hang_count(h, c);
+        uint32_t c = h->child[i], n = nt_rooted_tree_count(h, c);
         if (c < h->hosts || !marked[c] || n == 0)
             continue;
-        if (senders > 0 && senders + n > tight_share * nt_hang_count(h, parent))
+        if (senders > 0 && senders + n > tight_share * nt_rooted_tree_count(h, parent))
             continue;
         senders += n;
         close_group(d, c);
@@ -377,7 +378,7 @@ static uint32_t close_marked(struct nt_flow_schedule *d, uint32_t parent, const 
 void nt_flow_schedule_again(struct nt_flow_schedule *d, const struct nt_fan *f, uint32_t height,
                             const bool *marked)
 {
-    const struct nt_hang *h = d->hang;
+    const struct nt_rooted_tree *h = d->rooted;
     size_t n = 0;
     for (size_t k = 0; k < h->reached; k++) {
         uint32_t v = h->order[k];
@@ -395,14 +396,14 @@ void nt_flow_schedule_again(struct nt_flow_schedule *d, const struct nt_fan *f, 
 /* Groups of a parent in list: its switches; the parent itself stands for its own hosts. */
 static size_t list_groups(struct nt_flow_schedule *d, uint32_t v)
 {
-    const struct nt_hang *h = d->hang;
+    const struct nt_rooted_tree *h = d->rooted;
     size_t n = 0;
     bool own = false;
     for (uint32_t i = h->first[v]; i < h->first[v + 1]; i++) {
         uint32_t c = h->child[i];
         if (c < h->hosts)
             own = true;
-        else if (nt_hang_count(h, c) > 0)
+        else if (nt_rooted_tree_count(h, c) > 0)
             d->list2[n++] = c;
     }
     if (own)
@@ -410,18 +411,19 @@ static size_t list_groups(struct nt_flow_schedule *d, uint32_t v)
     return n;
 }
 
-static size_t group_size(const struct nt_hang *h, uint32_t parent, uint32_t group)
+static size_t group_size(const struct nt_rooted_tree *h, uint32_t parent, uint32_t group)
 {
     size_t own = 0;
     if (group != parent)
-        return nt_hang_count(h, group);
+        return nt_rooted_tree_count(h, group);
     for (uint32_t i = h->first[parent]; i < h->first[parent + 1]; i++)
         own += h->child[i] < h->hosts;
     return own;
 }
 
 /* A parent's hosts are the first of its children. */
-static uint32_t group_host(const struct nt_hang *h, uint32_t parent, uint32_t group, size_t k)
+static uint32_t group_host(const struct nt_rooted_tree *h, uint32_t parent, uint32_t group,
+                           size_t k)
 {
     return group == parent ? h->child[h->first[parent] + k] : spread_host(h, group, k);
 }
@@ -429,7 +431,7 @@ static uint32_t group_host(const struct nt_hang *h, uint32_t parent, uint32_t gr
 static size_t join_groups(struct nt_flow_schedule *d, uint32_t parent, uint32_t from, uint32_t to,
                           size_t most)
 {
-    const struct nt_hang *h = d->hang;
+    const struct nt_rooted_tree *h = d->rooted;
     size_t n = group_size(h, parent, from), m = group_size(h, parent, to), i = 0, j = 0;
     size_t full = n < m ? n : m, joined = 0;
     size_t limit = most < allowed_flows(d, full) ? most : allowed_flows(d, full);
@@ -451,7 +453,7 @@ static size_t join_groups(struct nt_flow_schedule *d, uint32_t parent, uint32_t 
 size_t nt_flow_schedule_pairs(struct nt_flow_schedule *d, const struct nt_fan *f, uint32_t height,
                               int parity, size_t most)
 {
-    const struct nt_hang *h = d->hang;
+    const struct nt_rooted_tree *h = d->rooted;
     size_t largest = 0;
     for (size_t k = 0; k < h->reached; k++) {
         uint32_t v = h->order[k];

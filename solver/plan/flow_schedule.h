@@ -8,13 +8,13 @@
 #include <stdint.h>
 
 #include "err.h"
-#include "hang.h"
 #include "memory.h"
+#include "rooted_tree.h"
 
 struct nt_flow_schedule {
-    const struct nt_hang *hang; /* borrowed */
-    double max_load;            /* in (0, 1] */
-    bool *missing;              /* hosts: take no part at all; the owner sets it */
+    const struct nt_rooted_tree *rooted; /* borrowed */
+    double max_load;                     /* in (0, 1] */
+    bool *missing;                       /* hosts: take no part at all; the owner sets it */
     double *quality; /* vertices: what it receives, relative to its class: 1 if unknown */
     size_t pairs;
     uint32_t (*pair)[2];
@@ -27,8 +27,8 @@ struct nt_flow_schedule {
     struct nt_arena memory; /* of all arrays */
 };
 
-int nt_flow_schedule_init(struct nt_flow_schedule *d, const struct nt_hang *hang, double max_load,
-                          struct nt_err *err);
+int nt_flow_schedule_init(struct nt_flow_schedule *d, const struct nt_rooted_tree *rooted,
+                          double max_load, struct nt_err *err);
 void nt_flow_schedule_fini(struct nt_flow_schedule *d);
 
 /* A new round. turn: swaps all pairs, so that who was to send receives. */
@@ -54,7 +54,7 @@ struct nt_fan {
     uint32_t highest;       /* height of the top */
     struct nt_arena memory; /* of all arrays */
 };
-int nt_fan_init(struct nt_fan *f, const struct nt_hang *hang, struct nt_err *err);
+int nt_fan_init(struct nt_fan *f, const struct nt_rooted_tree *rooted, struct nt_err *err);
 void nt_fan_fini(struct nt_fan *f);
 
 /* At every parent of the height that is not tight the groups of the turn send to the others. */

@@ -2,8 +2,8 @@
  *
  * A channel is one direction of a link: 2k is link k from a to b, 2k+1 from b to a. Vertices are
  * the model's. Everything is a copy: the model may go. */
-#ifndef NT_HANG_H
-#define NT_HANG_H
+#ifndef NT_ROOTED_TREE_H
+#define NT_ROOTED_TREE_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -12,7 +12,7 @@
 #include "graph.h"
 #include "memory.h"
 
-struct nt_hang {
+struct nt_rooted_tree {
     struct nt_arena memory;
     struct nt_graph graph;
     size_t hosts, vertices, links;
@@ -32,17 +32,20 @@ struct nt_hang {
 };
 
 /* The top is the first switch of the highest tier. Missing hosts hang nowhere. */
-int nt_hang_create(const struct nt_model *model, struct nt_hang **out, struct nt_err *err);
-void nt_hang_destroy(struct nt_hang *hang);
+int nt_rooted_tree_create(const struct nt_model *model, struct nt_rooted_tree **out,
+                          struct nt_err *err);
+void nt_rooted_tree_destroy(struct nt_rooted_tree *rooted);
 
 /* The channels from host a to host b in order; their number, 0 when it is not known: in a network
- * that is no tree only a common link and a common switch tell. channel: room for nt_hang_room. */
-size_t nt_hang_path(const struct nt_hang *hang, uint32_t a, uint32_t b, uint32_t *channel);
-size_t nt_hang_room(const struct nt_hang *hang);
+ * that is no tree only a common link and a common switch tell. channel: room for
+ * nt_rooted_tree_room. */
+size_t nt_rooted_tree_path(const struct nt_rooted_tree *rooted, uint32_t a, uint32_t b,
+                           uint32_t *channel);
+size_t nt_rooted_tree_room(const struct nt_rooted_tree *rooted);
 
-static inline uint32_t nt_hang_count(const struct nt_hang *hang, uint32_t vertex)
+static inline uint32_t nt_rooted_tree_count(const struct nt_rooted_tree *rooted, uint32_t vertex)
 {
-    return hang->tail[vertex] - hang->head[vertex];
+    return rooted->tail[vertex] - rooted->head[vertex];
 }
 
 /* The other direction. */

@@ -1,13 +1,13 @@
-#include "hang.h"
+#include "rooted_tree.h"
 
 #include <string.h>
 
-void nt_hang_destroy(struct nt_hang *h)
+void nt_rooted_tree_destroy(struct nt_rooted_tree *h)
 {
     nt_object_destroy(h);
 }
 
-static int allocate(struct nt_hang *h, const struct nt_model *m, struct nt_err *err)
+static int allocate(struct nt_rooted_tree *h, const struct nt_model *m, struct nt_err *err)
 {
     size_t v = h->vertices + 2;
     h->parent = nt_arena_array(&h->memory, v, sizeof *h->parent);
@@ -32,7 +32,7 @@ static int allocate(struct nt_hang *h, const struct nt_model *m, struct nt_err *
     return 0;
 }
 
-static uint32_t find_top(const struct nt_hang *h, const struct nt_model *m)
+static uint32_t find_top(const struct nt_rooted_tree *h, const struct nt_model *m)
 {
     uint32_t top = NT_NO_VERTEX;
     for (size_t s = 0; s < m->switches; s++) {
@@ -45,7 +45,7 @@ static uint32_t find_top(const struct nt_hang *h, const struct nt_model *m)
 }
 
 /* Breadth first from the top, hosts before switches; false when it is no tree. */
-static bool hang_up(struct nt_hang *h)
+static bool root_at_top(struct nt_rooted_tree *h)
 {
     size_t links = 0;
     h->depth[h->top] = 0;
@@ -70,7 +70,7 @@ static bool hang_up(struct nt_hang *h)
 }
 
 /* Breadth first lists the children of a vertex one after the other. */
-static void list_children(struct nt_hang *h)
+static void list_children(struct nt_rooted_tree *h)
 {
     for (size_t k = 1; k < h->reached; k++)
         h->first[h->parent[h->order[k]] + 2]++;
@@ -81,7 +81,7 @@ static void list_children(struct nt_hang *h)
 }
 
 /* tail[v] counts from the bottom; then head[v] is given out from the top. */
-static void list_hosts(struct nt_hang *h)
+static void list_hosts(struct nt_rooted_tree *h)
 {
     for (size_t k = h->reached; k-- > 0;) {
         uint32_t v = h->order[k];
@@ -102,21 +102,22 @@ static void list_hosts(struct nt_hang *h)
         h->tail[h->order[k]] += h->head[h->order[k]];
 }
 
-int nt_hang_create(const struct nt_model *model, struct nt_hang **out, struct nt_err *err)
+int nt_rooted_tree_create(const struct nt_model *model, struct nt_rooted_tree **out,
+                          struct nt_err *err)
 {
-    struct nt_hang *h = nt_object_create(sizeof *h, err);
+    struct nt_rooted_tree *h = nt_object_create(sizeof *h, err);
     if (h == NULL)
         return -1;
     h->hosts = model->hosts;
     h->vertices = model->hosts + model->switches;
     h->links = model->links;
     if (allocate(h, model, err) != 0) {
-        nt_hang_destroy(h);
+        nt_rooted_tree_destroy(h);
         return -1;
     }
     h->top = find_top(h, model);
     if (h->top != NT_NO_VERTEX)
-        h->tree = hang_up(h);
+        h->tree = root_at_top(h);
     if (h->tree) {
         list_children(h);
         list_hosts(h);
@@ -125,14 +126,14 @@ int nt_hang_create(const struct nt_model *model, struct nt_hang **out, struct nt
     return 0;
 }
 
-size_t nt_hang_room(const struct nt_hang *h)
+size_t nt_rooted_tree_room(const struct nt_rooted_tree *h)
 {
     return 2 * h->vertices + 2;
 }
 
-static size_t tree_path(const struct nt_hang *h, uint32_t a, uint32_t b, uint32_t *channel)
+static size_t tree_path(const struct nt_rooted_tree *h, uint32_t a, uint32_t b, uint32_t *channel)
 {
-    size_t ups = 0, downs = 0, most = nt_hang_room(h);
+    size_t ups = 0, downs = 0, most = nt_rooted_tree_room(h);
     if (h->depth[a] == UINT32_MAX || h->depth[b] == UINT32_MAX)
         return 0;
     while (a != b) {
@@ -149,7 +150,7 @@ static size_t tree_path(const struct nt_hang *h, uint32_t a, uint32_t b, uint32_
 }
 
 /* A common link, else a common switch. */
-static size_t near_path(const struct nt_hang *h, uint32_t a, uint32_t b, uint32_t *channel)
+static size_t near_path(const struct nt_rooted_tree *h, uint32_t a, uint32_t b, uint32_t *channel)
 {
     size_t found = 0;
     for (uint32_t i = h->graph.start[a]; i < h->graph.start[a + 1]; i++) {
@@ -172,7 +173,8 @@ static size_t near_path(const struct nt_hang *h, uint32_t a, uint32_t b, uint32_
     return found == 1 ? 2 : 0;
 }
 
-size_t nt_hang_path(const struct nt_hang *h, uint32_t a, uint32_t b, uint32_t *channel)
+size_t nt_rooted_tree_path(const struct nt_rooted_tree *h, uint32_t a, uint32_t b,
+                           uint32_t *channel)
 {
     if (a == b || a >= h->hosts || b >= h->hosts)
         return 0;
