@@ -13,12 +13,12 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "coordinator_round.h"
 #include "gather.h"
 #include "many_hosts.h"
-#include "match.h"
+#include "participant.h"
 #include "rng.h"
 #include "subtree.h"
-#include "turn.h"
 
 enum { ROUNDS = 8 };
 
@@ -66,27 +66,30 @@ static void pair_of(int fd[2])
 
 /* ---- rank 0's probe ---- */
 
-static struct nt_meet *meet_all(int fd, struct nt_turn *turn, struct nt_crew **crew)
+static struct nt_oob *gather_greetings(int fd, struct nt_participant *participant,
+                                       struct nt_membership **membership)
 {
-    struct nt_meet *meet;
+    struct nt_oob *oob;
+    struct nt_probe_job job;
     struct nt_err err = {0};
     struct nt_bytes mine, bytes;
     struct nt_peer_table table;
-    if (nt_meet_tcp_create(fd, &meet, &err) != 0)
+    if (nt_oob_tcp_create(fd, &oob, &job, &err) != 0)
         give_up(err.text);
-    struct nt_piece *pieces = take(meet->size, sizeof *pieces);
-    nt_turn_init(turn, meet, NULL, "none is needed");
-    if (nt_turn_greet(turn, meet, &mine, &err) != 0 ||
-        meet->ops->gather(meet, mine.data, mine.bytes, 60, pieces, &err) != 0 ||
-        nt_crew_create(pieces, meet->size, meet->host_names, crew, &table, &err) != 0 ||
+    struct nt_contribution *contributions = take(oob->size, sizeof *contributions);
+    nt_participant_init(participant, oob, NULL, "none is needed");
+    if (nt_participant_greeting(participant, &job, &mine, &err) != 0 ||
+        oob->ops->gather(oob, mine.data, mine.bytes, 60, contributions, &err) != 0 ||
+        nt_membership_create(contributions, oob->size, job.host_names, membership, &table, &err) !=
+            0 ||
         nt_peer_table_encode(&table, &bytes, &err) != 0 ||
-        nt_turn_sit_down(turn, bytes.data, bytes.bytes, &err) != 0)
+        nt_participant_set_table(participant, bytes.data, bytes.bytes, &err) != 0)
         give_up(err.text);
     nt_peer_table_fini(&table);
-    nt_pieces_free(pieces, meet->size);
-    free(pieces);
+    nt_contributions_free(contributions, oob->size);
+    free(contributions);
     free(mine.data);
-    return meet;
+    return oob;
 }
 
 /* Everyone but the first host has a partner. */
@@ -107,36 +110,37 @@ static struct nt_order draw_order(size_t hosts, struct nt_rng *rng, uint32_t (*p
 
 static struct bill be_probe(int fd)
 {
-    struct nt_turn turn;
-    struct nt_crew *crew;
-    struct nt_match match;
-    struct nt_pace pace;
+    struct nt_participant participant;
+    struct nt_membership *membership;
+    struct nt_coordinator_round coordinator_round;
+    struct nt_timeouts timeouts;
     struct nt_rng rng;
     struct nt_err err = {0};
     struct bill bill = {0};
-    struct nt_meet *meet = meet_all(fd, &turn, &crew);
-    bool *silent = take(meet->size, sizeof *silent);
-    uint32_t(*pair)[2] = take(meet->size, sizeof *pair);
+    struct nt_oob *oob = gather_greetings(fd, &participant, &membership);
+    bool *unreported = take(oob->size, sizeof *unreported);
+    uint32_t(*pair)[2] = take(oob->size, sizeof *pair);
     nt_rng_init(&rng, 1);
-    nt_pace_init(&pace, nt_clock_s(), meet->deadline_s);
-    if (nt_match_init(&match, meet, &turn, crew, &err) != 0)
+    nt_timeouts_init(&timeouts, nt_clock_s(), oob->deadline_s);
+    if (nt_coordinator_round_init(&coordinator_round, oob, &participant, membership, &err) != 0)
         give_up(err.text);
     double began = nt_clock_s(), cpu = cpu_s();
     for (uint32_t k = 0; k < ROUNDS; k++) {
-        struct nt_order order = draw_order(meet->size, &rng, pair);
-        if (nt_match_run(&match, &order, k, &pace, silent, &err) != 0)
+        struct nt_order order = draw_order(oob->size, &rng, pair);
+        if (nt_coordinator_round_run(&coordinator_round, &order, k, &timeouts, unreported, &err) !=
+            0)
             give_up(err.text);
-        bill.lost += !match.clean;
+        bill.lost += !coordinator_round.all_ok;
     }
     bill.wall_s = nt_clock_s() - began;
     bill.cpu_s = cpu_s() - cpu;
     bill.peak_kb = peak_kb();
-    struct nt_round round = {.order = draw_order(meet->size, &rng, pair)};
+    struct nt_round round = {.order = draw_order(oob->size, &rng, pair)};
     struct nt_bytes whole;
     if (nt_round_encode(&round, &whole, &err) != 0)
         give_up(err.text);
-    bill.alike = (double)whole.bytes * (double)(meet->size - 1);
-    meet->ops->done(meet, NT_STATUS_OK, "", &err);
+    bill.alike = (double)whole.bytes * (double)(oob->size - 1);
+    oob->ops->done(oob, NT_STATUS_OK, "", &err);
     return bill;
 }
 

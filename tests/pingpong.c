@@ -74,7 +74,7 @@ int main(int argc, char **argv)
     must(nt_pair_create(&pair, &err), &err);
     nt_pair_set_own_core(pair, getenv("SPIN") != NULL && getenv("SPIN")[0] != '\0');
     leave_address(argv[2], argv[1], pair);
-    struct nt_meeting meeting = {.round = 1, .self = first, .peer = !first, .first = first};
+    struct nt_pairing meeting = {.round = 1, .self = first, .peer = !first, .first = first};
     meeting.address_bytes = find_address(argv[2], first ? "answer" : "ask", address, deadline);
     meeting.address = address;
     must(nt_pair_connect(pair, &meeting, &order, deadline, &trip, &err), &err);

@@ -17,7 +17,7 @@ static struct nt_greeting example_greeting(void)
     static const unsigned char address[] = {1, 2, 3, 0, 255};
     struct nt_greeting g = {.cores = 7, .address = address, .address_bytes = sizeof address};
     snprintf(g.host, sizeof g.host, "node-1.example");
-    snprintf(g.inside, sizeof g.inside, "packages=1 numa=1 cores=2 threads=4 allowed=4");
+    snprintf(g.hardware, sizeof g.hardware, "packages=1 numa=1 cores=2 threads=4 allowed=4");
     g.core_us[NT_BETWEEN_CORE] = 0.02;
     g.core_us[NT_BETWEEN_MACHINE] = 0.3;
     memset(g.machine, 0xab, sizeof g.machine);
@@ -36,7 +36,7 @@ static void a_greeting_comes_back_as_it_went(void **state)
     assert_string_equal(out.host, in.host);
     assert_memory_equal(out.machine, in.machine, sizeof in.machine);
     assert_int_equal(out.cores, 7);
-    assert_string_equal(out.inside, in.inside);
+    assert_string_equal(out.hardware, in.hardware);
     assert_memory_equal(out.core_us, in.core_us, sizeof in.core_us);
     assert_int_equal(out.address_bytes, 5);
     assert_memory_equal(out.address, in.address, 5);
@@ -82,9 +82,9 @@ static void a_table_comes_back_as_it_went(void **state)
 {
     (void)state;
     unsigned char address[3][300];
-    struct nt_peer seat[4] = {
+    struct nt_peer peer[4] = {
         {true, address[0], 300}, {false, NULL, 0}, {true, address[1], 1}, {false, address[2], 17}};
-    struct nt_peer_table in = {4, seat}, out;
+    struct nt_peer_table in = {4, peer}, out;
     struct nt_bytes bytes;
     struct nt_err err = {0};
     memset(address, 0x5a, sizeof address);
@@ -92,11 +92,11 @@ static void a_table_comes_back_as_it_went(void **state)
     assert_int_equal(nt_peer_table_decode(bytes.data, bytes.bytes, &out, &err), 0);
     assert_int_equal(out.ranks, 4);
     for (size_t k = 0; k < 4; k++) {
-        assert_int_equal(out.seat[k].own_core, seat[k].own_core);
-        assert_int_equal(out.seat[k].bytes, seat[k].bytes);
-        assert_int_equal(out.seat[k].address == NULL, seat[k].address == NULL);
-        if (seat[k].address != NULL)
-            assert_memory_equal(out.seat[k].address, seat[k].address, seat[k].bytes);
+        assert_int_equal(out.peer[k].own_core, peer[k].own_core);
+        assert_int_equal(out.peer[k].bytes, peer[k].bytes);
+        assert_int_equal(out.peer[k].address == NULL, peer[k].address == NULL);
+        if (peer[k].address != NULL)
+            assert_memory_equal(out.peer[k].address, peer[k].address, peer[k].bytes);
     }
     nt_peer_table_fini(&out);
     free(bytes.data);
@@ -104,7 +104,7 @@ static void a_table_comes_back_as_it_went(void **state)
 
 static struct nt_round example_round(uint32_t (*pair)[2])
 {
-    struct nt_round round = {.number = 77, .warm_s = 0.25};
+    struct nt_round round = {.number = 77, .connect_s = 0.25};
     pair[0][0] = 3;
     pair[0][1] = 0;
     pair[1][0] = 1;
@@ -134,7 +134,7 @@ static void an_order_comes_back_as_it_went(void **state)
     assert_int_equal(nt_round_encode(&in, &bytes, &err), 0);
     assert_int_equal(nt_round_decode(bytes.data, bytes.bytes, 5, &out, &err), 0);
     assert_int_equal(out.number, 77);
-    assert_true(out.warm_s == 0.25);
+    assert_true(out.connect_s == 0.25);
     assert_int_equal(out.order.kind, NT_ORDER_PRTT);
     assert_string_equal(out.order.phase, "loggp");
     assert_string_equal(out.order.kernel, "sr:4");
@@ -155,29 +155,29 @@ static void an_order_brings_its_addresses(void **state)
     (void)state;
     uint32_t pair[2][2], rank[3] = {3, 0, 4};
     unsigned char address[2][40];
-    struct nt_peer seat[3] = {{true, address[0], 40}, {false, NULL, 0}, {false, address[1], 7}};
+    struct nt_peer peer[3] = {{true, address[0], 40}, {false, NULL, 0}, {false, address[1], 7}};
     struct nt_round in = example_round(pair), out;
     struct nt_bytes bytes;
     struct nt_err err = {0};
     memset(address, 0xa5, sizeof address);
-    in.seats = 3;
-    in.seat_rank = rank;
-    in.seat = seat;
+    in.peers = 3;
+    in.peer_rank = rank;
+    in.peer = peer;
     assert_int_equal(nt_round_encode(&in, &bytes, &err), 0);
     assert_int_equal(nt_round_decode(bytes.data, bytes.bytes, 5, &out, &err), 0);
-    assert_int_equal(out.seats, 3);
+    assert_int_equal(out.peers, 3);
     for (size_t k = 0; k < 3; k++) {
         const struct nt_peer *found = nt_peer_find(&out, &(struct nt_peer_table){0}, rank[k]);
         assert_non_null(found);
-        assert_int_equal(found->own_core, seat[k].own_core);
-        assert_int_equal(found->bytes, seat[k].bytes);
-        assert_true((found->address == NULL) == (seat[k].address == NULL));
+        assert_int_equal(found->own_core, peer[k].own_core);
+        assert_int_equal(found->bytes, peer[k].bytes);
+        assert_true((found->address == NULL) == (peer[k].address == NULL));
         if (found->address != NULL)
-            assert_memory_equal(found->address, seat[k].address, seat[k].bytes);
+            assert_memory_equal(found->address, peer[k].address, peer[k].bytes);
     }
     assert_null(nt_peer_find(&out, &(struct nt_peer_table){0}, 1));
-    struct nt_peer_table table = {3, seat};
-    assert_ptr_equal(nt_peer_find(&out, &table, 1), &seat[1]);
+    struct nt_peer_table table = {3, peer};
+    assert_ptr_equal(nt_peer_find(&out, &table, 1), &peer[1]);
     nt_round_fini(&out);
     for (size_t cut = 0; cut < bytes.bytes; cut++) /* cut off anywhere it is refused */
         assert_int_equal(nt_round_decode(bytes.data, cut, 5, &out, &err), -1);
@@ -195,10 +195,10 @@ static void break_order(struct nt_round *round, uint32_t (*pair)[2], unsigned ho
         pair[1][1] = 3;
         break; /* in two pairs */
     case 2:
-        round->warm_s = NAN;
+        round->connect_s = NAN;
         break;
     case 3:
-        round->warm_s = -1;
+        round->connect_s = -1;
         break;
     case 4:
         round->order.message_bytes = 1e18;

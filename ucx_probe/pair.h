@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #include "err.h"
-#include "sweep.h"
+#include "pairing.h"
 
 struct nt_pair;
 
@@ -20,7 +20,6 @@ void nt_pair_destroy(struct nt_pair *pair);
 
 /* The network devices that UCX may use here, in its order: names that an order's rail may have.
  * Returns how many; names live as long as the pair. */
-enum { NT_PAIR_RAILS_MAX = 8 };
 size_t nt_pair_rails(const struct nt_pair *pair, const char *names[NT_PAIR_RAILS_MAX]);
 
 /* This host's address, for the partners; valid as long as the pair. */
@@ -30,34 +29,29 @@ const void *nt_pair_address(const struct nt_pair *pair, size_t *bytes);
  * wait sleeps: probes that spin on shared cores measure the scheduler. */
 void nt_pair_set_own_core(struct nt_pair *pair, bool own);
 
-/* Who meets whom, in which round; both ends say the same, self and peer swapped. */
-struct nt_meeting {
-    uint32_t round, self, peer;
-    bool first; /* this end is the first of the pair: it asks, the other answers */
-    const void *address;
-    size_t address_bytes; /* of the peer */
-};
-
 /* Makes the connection and exchanges a few untimed messages (the first one wires up the
  * transports), and makes the memory that the order needs. *round_trip_s: of the last exchange.
  * After an error nt_pair_close is still due. */
-int nt_pair_connect(struct nt_pair *pair, const struct nt_meeting *meeting,
+int nt_pair_connect(struct nt_pair *pair, const struct nt_pairing *pairing,
                     const struct nt_order *order, double deadline_s, double *round_trip_s,
                     struct nt_err *err);
 
-/* Does the order with the connected partner. At soft_s the first end stops and says what it has
- * (an error when it is nothing); at deadline_s either end fails. The first end's *result counts:
- *   latency    value_us: lowest tenth of the half round trips; se_us: from the spread of the
- *              batches' own lowest tenths; median_us; count: pings; bytes: of a message
- *   bandwidth  value_us: from the first send to the final acknowledgement; bytes: all carried
- *   prtt       value_us: lowest tenth of order->batches repetitions of PRTT(n, d, s) (Lichei 2006,
- *              section 3.2.1): n messages of s bytes, d between the end of one send and the next,
- *              one message of s bytes back; se_us: between the lowest two of four parts
- *              of the repetitions; median_us of it; count: n; bytes: s. For hold_us after the
- *              last send the first end looks at nothing; then its end is where the times begin,
- *              and repetitions whose answer came after the hold are dropped (none left: count 0)
- * In every batch of a latency order there are at least order->count pings and, with a core of
- * its own, at least MIN_BATCH_S of them: on a fast network more pings cost nothing. */
+/* The same with all participants of a stress kernel. */
+int nt_pair_connect_group(struct nt_pair *pair, const struct nt_kernel_group *group,
+                          const struct nt_order *order, double deadline_s, struct nt_err *err);
+
+/* Does the order with the connected partner, or the connected group. At soft_s the first end stops
+ * and says what it has (an error when it is nothing); at deadline_s either end fails. The first
+ * end's *result counts: latency    value_us: lowest tenth of the half round trips; se_us: from the
+ * spread of the batches' own lowest tenths; median_us; count: pings; bytes: of a message bandwidth
+ * value_us: from the first send to the final acknowledgement; bytes: all carried prtt value_us:
+ * lowest tenth of order->batches repetitions of PRTT(n, d, s) (Lichei 2006, section 3.2.1): n
+ * messages of s bytes, d between the end of one send and the next, one message of s bytes back;
+ * se_us: between the lowest two of four parts of the repetitions; median_us of it; count: n; bytes:
+ * s. For hold_us after the last send the first end looks at nothing; then its end is where the
+ * times begin, and repetitions whose answer came after the hold are dropped (none left: count 0) In
+ * every batch of a latency order there are at least order->count pings and, with a core of its own,
+ * at least MIN_BATCH_S of them: on a fast network more pings cost nothing. */
 int nt_pair_measure(struct nt_pair *pair, const struct nt_order *order, double soft_s,
                     double deadline_s, struct nt_result *result, struct nt_err *err);
 

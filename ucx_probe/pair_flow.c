@@ -1,10 +1,9 @@
-/* A flow: messages in a window, for a time, until the other end has them all. Its rate is that of
- * the arrivals in mid-flow: neither the start, when others of the round may not send yet, nor what
- * is under way at the end, when others may have finished, says what the network carries at once. */
+#include "pair_flow.h"
+
 #include <math.h>
 #include <string.h>
 
-#include "pair_ucx.h"
+#include "clock.h"
 
 enum { WINDOW = 8, FLOW_MESSAGES_MAX = 100000000, STEADY_MIN = 6 };
 
@@ -21,12 +20,12 @@ struct flow_done {
 };
 
 /* Arrivals in mid-flow: sums for a line through their times, which single late ones hardly move. */
-struct steady {
+struct arrival_fit {
     double from_s, until_s; /* 0: nothing has come */
     double n, t, k, tk, kk; /* times since from_s, numbers since the first */
 };
 
-static void note_arrival(struct steady *s, double window_s)
+static void arrival_add(struct arrival_fit *s, double window_s)
 {
     double now = nt_clock_s();
     if (s->until_s <= 0) {
@@ -42,15 +41,10 @@ static void note_arrival(struct steady *s, double window_s)
     s->kk += k * k;
 }
 
-static double message_s(const struct steady *s)
+static double arrival_interval_s(const struct arrival_fit *s)
 {
     double spread = s->n * s->kk - s->k * s->k;
     return s->n < STEADY_MIN || !(spread > 0) ? 0 : (s->n * s->tk - s->t * s->k) / spread;
-}
-
-static size_t message_bytes(const struct nt_order *order)
-{
-    return order->message_bytes < 1 ? 1 : (size_t)order->message_bytes;
 }
 
 static size_t window(const struct nt_order *order)
@@ -60,8 +54,8 @@ static size_t window(const struct nt_order *order)
     return order->count < PAIR_WINDOW_MAX ? order->count : PAIR_WINDOW_MAX;
 }
 
-static int drain(struct nt_pair *pair, ucs_status_ptr_t *request, size_t slots, double deadline_s,
-                 struct nt_err *err)
+static int wait_all(struct nt_pair *pair, ucs_status_ptr_t *request, size_t slots,
+                    double deadline_s, struct nt_err *err)
 {
     int rc = 0;
     for (size_t slot = 0; slot < slots; slot++)
@@ -73,11 +67,11 @@ static int drain(struct nt_pair *pair, ucs_status_ptr_t *request, size_t slots, 
 }
 
 /* Keeps the window full until the time is over. */
-static int stream(struct nt_pair *pair, const struct nt_order *order, double until_s,
-                  double deadline_s, uint64_t *sent, struct nt_err *err)
+static int send_stream(struct nt_pair *pair, const struct nt_order *order, double until_s,
+                       double deadline_s, uint64_t *sent, struct nt_err *err)
 {
     ucs_status_ptr_t request[PAIR_WINDOW_MAX] = {NULL};
-    size_t bytes = message_bytes(order), slots = window(order);
+    size_t bytes = nt_pair_message_bytes(order), slots = window(order);
     int rc = 0;
     *sent = 0;
     do {
@@ -90,21 +84,21 @@ static int stream(struct nt_pair *pair, const struct nt_order *order, double unt
         }
     } while (rc == 0 && nt_clock_s() < until_s && *sent < FLOW_MESSAGES_MAX);
     if (rc == 0)
-        return drain(pair, request, slots, deadline_s, err);
+        return wait_all(pair, request, slots, deadline_s, err);
     for (size_t slot = 0; slot < slots; slot++)
         nt_pair_cancel(pair, request[slot]);
     return rc;
 }
 
-static int give(struct nt_pair *pair, const struct nt_order *order, double soft_s,
-                double deadline_s, struct nt_result *result, struct nt_err *err)
+static int flow_send(struct nt_pair *pair, const struct nt_order *order, double soft_s,
+                     double deadline_s, struct nt_result *result, struct nt_err *err)
 {
     double start = nt_clock_s(), until = start + order->window_s;
     uint64_t sent = 0;
-    struct flow_done heard;
-    ucs_status_ptr_t done =
-        nt_pair_receive(pair, TAG_FLOW_DONE, nt_pair_slot(pair, PAIR_WINDOW_MAX), sizeof heard);
-    if (stream(pair, order, until < soft_s ? until : soft_s, deadline_s, &sent, err) != 0) {
+    struct flow_done done_message;
+    ucs_status_ptr_t done = nt_pair_receive(
+        pair, TAG_FLOW_DONE, nt_pair_slot(pair, PAIR_WINDOW_MAX), sizeof done_message);
+    if (send_stream(pair, order, until < soft_s ? until : soft_s, deadline_s, &sent, err) != 0) {
         nt_pair_cancel(pair, done);
         return -1;
     }
@@ -117,26 +111,26 @@ static int give(struct nt_pair *pair, const struct nt_order *order, double soft_
     if (nt_pair_wait(pair, done, deadline_s, "flow's acknowledgement", err) != 0)
         return -1;
     double seconds = nt_clock_s() - start;
-    memcpy(&heard, nt_pair_slot(pair, PAIR_WINDOW_MAX), sizeof heard);
-    if (heard.received != sent)
+    memcpy(&done_message, nt_pair_slot(pair, PAIR_WINDOW_MAX), sizeof done_message);
+    if (done_message.received != sent)
         return nt_err_set(err, NT_ERR_SYSTEM, "flow: %llu of %llu messages came",
-                          (unsigned long long)heard.received, (unsigned long long)sent);
+                          (unsigned long long)done_message.received, (unsigned long long)sent);
     result->ok = true;
-    if (heard.message_s > 0)
-        seconds = fmax(heard.message_s * (double)sent, (1 - ENDS_SHARE) * seconds);
+    if (done_message.message_s > 0)
+        seconds = fmax(done_message.message_s * (double)sent, (1 - ENDS_SHARE) * seconds);
     result->value_us = seconds * 1e6;
-    result->bytes = (double)sent * (double)message_bytes(order);
+    result->bytes = (double)sent * (double)nt_pair_message_bytes(order);
     result->count = (uint32_t)sent;
     return 0;
 }
 
 /* Receives until the end has come and all that it announces. */
-static int swallow(struct nt_pair *pair, const struct nt_order *order, ucs_status_ptr_t *request,
-                   ucs_status_ptr_t end, double deadline_s, struct flow_done *done,
-                   struct nt_err *err)
+static int receive_all(struct nt_pair *pair, const struct nt_order *order,
+                       ucs_status_ptr_t *request, ucs_status_ptr_t end, double deadline_s,
+                       struct flow_done *done, struct nt_err *err)
 {
-    size_t bytes = message_bytes(order), slots = window(order);
-    struct steady steady = {0};
+    size_t bytes = nt_pair_message_bytes(order), slots = window(order);
+    struct arrival_fit steady = {0};
     uint64_t *received = &done->received;
     struct pair_idle idle = {0};
     uint64_t announced = UINT64_MAX;
@@ -145,7 +139,7 @@ static int swallow(struct nt_pair *pair, const struct nt_order *order, ucs_statu
         if (announced == UINT64_MAX && nt_pair_request_done(end))
             memcpy(&announced, nt_pair_slot(pair, PAIR_WINDOW_MAX), sizeof announced);
         if (*received >= announced) {
-            done->message_s = message_s(&steady);
+            done->message_s = arrival_interval_s(&steady);
             return 0;
         }
         if (nt_pair_request_done(request[slot])) {
@@ -153,20 +147,20 @@ static int swallow(struct nt_pair *pair, const struct nt_order *order, ucs_statu
             request[slot] = NULL;
             if (rc != 0)
                 return -1;
-            note_arrival(&steady, order->window_s);
+            arrival_add(&steady, order->window_s);
             ++*received;
             request[slot] = nt_pair_receive(pair, TAG_FLOW, nt_pair_slot(pair, slot), bytes);
             idle = (struct pair_idle){0};
         } else if (!nt_pair_step(pair, &idle, deadline_s)) {
             return nt_err_set(err, NT_ERR_SYSTEM, "flow: no more in time");
-        } else if (pair->peer_died != UCS_OK) {
-            return nt_err_set(err, NT_ERR_SYSTEM, "flow: %s", ucs_status_string(pair->peer_died));
+        } else if (pair->peer_failed != UCS_OK) {
+            return nt_err_set(err, NT_ERR_SYSTEM, "flow: %s", ucs_status_string(pair->peer_failed));
         }
     }
 }
 
-static int take(struct nt_pair *pair, const struct nt_order *order, double deadline_s,
-                struct nt_err *err)
+static int flow_receive(struct nt_pair *pair, const struct nt_order *order, double deadline_s,
+                        struct nt_err *err)
 {
     ucs_status_ptr_t request[PAIR_WINDOW_MAX] = {NULL};
     size_t slots = window(order);
@@ -175,8 +169,8 @@ static int take(struct nt_pair *pair, const struct nt_order *order, double deadl
                                            sizeof done.received);
     for (size_t slot = 0; slot < slots; slot++)
         request[slot] =
-            nt_pair_receive(pair, TAG_FLOW, nt_pair_slot(pair, slot), message_bytes(order));
-    int rc = swallow(pair, order, request, end, deadline_s, &done, err);
+            nt_pair_receive(pair, TAG_FLOW, nt_pair_slot(pair, slot), nt_pair_message_bytes(order));
+    int rc = receive_all(pair, order, request, end, deadline_s, &done, err);
     for (size_t slot = 0; slot < slots; slot++)
         nt_pair_cancel(pair, request[slot]);
     nt_pair_cancel(pair, end);
@@ -190,6 +184,6 @@ static int take(struct nt_pair *pair, const struct nt_order *order, double deadl
 int nt_pair_flow(struct nt_pair *pair, const struct nt_order *order, double soft_s,
                  double deadline_s, struct nt_result *result, struct nt_err *err)
 {
-    return pair->meeting.first ? give(pair, order, soft_s, deadline_s, result, err)
-                               : take(pair, order, deadline_s, err);
+    return pair->pairing.first ? flow_send(pair, order, soft_s, deadline_s, result, err)
+                               : flow_receive(pair, order, deadline_s, err);
 }

@@ -7,12 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "pair_ucx.h"
+#include "pair_rail.h"
 
 /* ---- which there are ---- */
 /* From "# resource 3 : md 1 dev 1 flags -- tcp/fab0" what follows the last slash; the loop-back
  * device leads nowhere. */
-static const char *device_of(char *line)
+static const char *parse_device(char *line)
 {
     char *slash = strrchr(line, '/');
     if (strstr(line, "resource") == NULL || slash == NULL)
@@ -26,7 +26,7 @@ static const char *device_of(char *line)
                : NULL;
 }
 
-static void add_name(struct nt_pair *pair, const char *name)
+static void add_rail(struct nt_pair *pair, const char *name)
 {
     for (size_t k = 0; k < pair->rails; k++)
         if (strcmp(pair->rail[k].name, name) == 0)
@@ -45,22 +45,15 @@ void nt_pair_find_rails(struct nt_pair *pair)
     ucp_context_print_info(pair->home.context, stream);
     if (fclose(stream) == 0 && text != NULL)
         for (rest = text; (line = strsep(&rest, "\n")) != NULL;) {
-            const char *name = device_of(line);
+            const char *name = parse_device(line);
             if (name != NULL)
-                add_name(pair, name);
+                add_rail(pair, name);
         }
     free(text);
 }
 
-size_t nt_pair_rails(const struct nt_pair *pair, const char *names[PAIR_RAILS_MAX])
-{
-    for (size_t k = 0; k < pair->rails; k++)
-        names[k] = pair->rail[k].name;
-    return pair->rails;
-}
-
 /* ---- one of them ---- */
-static struct pair_net *find(struct nt_pair *pair, const char *name, struct nt_err *err)
+static struct pair_net *find_rail(struct nt_pair *pair, const char *name, struct nt_err *err)
 {
     for (size_t k = 0; k < pair->rails; k++) {
         if (strcmp(pair->rail[k].name, name) != 0)
@@ -75,8 +68,8 @@ static struct pair_net *find(struct nt_pair *pair, const char *name, struct nt_e
 }
 
 /* Sends ours and takes theirs; a length first, as the other end cannot know it. */
-static int swap_addresses(struct nt_pair *pair, const struct pair_net *net, void *theirs,
-                          size_t *bytes, double deadline_s, struct nt_err *err)
+static int exchange_addresses(struct nt_pair *pair, const struct pair_net *net, void *theirs,
+                              size_t *bytes, double deadline_s, struct nt_err *err)
 {
     uint32_t mine = (uint32_t)net->address_bytes, other = 0;
     ucs_status_ptr_t send, receive = nt_pair_receive(pair, TAG_RAIL_SIZE, &other, sizeof other);
@@ -100,16 +93,16 @@ static int swap_addresses(struct nt_pair *pair, const struct pair_net *net, void
     return nt_pair_wait(pair, receive, deadline_s, "rail", err);
 }
 
-int nt_pair_take_rail(struct nt_pair *pair, const char *name, double deadline_s, struct nt_err *err)
+int nt_pair_use_rail(struct nt_pair *pair, const char *name, double deadline_s, struct nt_err *err)
 {
     size_t bytes = 0;
-    struct pair_net *net = find(pair, name, err);
+    struct pair_net *net = find_rail(pair, name, err);
     if (net == NULL)
         return -1;
     unsigned char *theirs = malloc(PAIR_RAIL_ADDRESS_MAX);
     if (theirs == NULL)
         return nt_err_set(err, NT_ERR_SYSTEM, "rail %s: out of memory", name);
-    int rc = swap_addresses(pair, net, theirs, &bytes, deadline_s, err);
+    int rc = exchange_addresses(pair, net, theirs, &bytes, deadline_s, err);
     if (rc == 0) {
         pair->home_peer = pair->peer;
         pair->peer = NULL;

@@ -1,13 +1,25 @@
-/* What the pair*.c files share: the UCX handles and the one way to wait. */
+/* The transport under the measurements: UCX handles, tagged messages, and the one wait with a
+ * deadline.
+ *
+ * pair*.c are the only files that know UCX (1.13 or newer), and they include one way: pair.c
+ * (connects, and chooses the kind of measurement), under it pair_ping.c, pair_prtt.c, pair_flow.c,
+ * pair_kernel.c, each with one kind, and pair_rail.c, under all of them this. */
 #ifndef NT_PAIR_UCX_H
 #define NT_PAIR_UCX_H
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <ucp/api/ucp.h>
 
-#include "clock.h"
-#include "pair.h"
+#include "err.h"
+#include "pairing.h"
 
-enum { PAIR_WINDOW_MAX = 16, PAIR_SLOTS = PAIR_WINDOW_MAX + 1, PAIR_TIMES_MAX = 65536 };
+enum {
+    PAIR_UNTIMED_BYTES = 8,
+    PAIR_WINDOW_MAX = 16,
+    PAIR_SLOTS = PAIR_WINDOW_MAX + 1,
+    PAIR_TIMES_MAX = 65536
+};
 
 enum { PAIR_RAILS_MAX = NT_PAIR_RAILS_MAX, PAIR_RAIL_ADDRESS_MAX = 16384 };
 
@@ -33,18 +45,23 @@ struct nt_pair {
     ucp_ep_h home_peer; /* the connection of home while a rail's is in use; else NULL */
     double spin_s;      /* how long a wait looks at the network before it sleeps */
 
-    ucp_ep_h peer;          /* NULL: no connection */
-    ucs_status_t peer_died; /* UCS_OK: it did not */
-    struct nt_meeting meeting;
+    ucp_ep_h peer;            /* NULL: no connection */
+    ucs_status_t peer_failed; /* UCS_OK: it did not */
+    struct nt_pairing pairing;
     bool unfinished;  /* a request of this connection did not end when it was let go */
     bool left_behind; /* such a connection was never closed */
 
     unsigned char *buffer; /* slots of stride bytes: messages; lives until destroy, so that a
                               request which could not be finished never touches freed memory */
     size_t buffer_bytes, stride;
-    double *times;       /* PAIR_TIMES_MAX */
-    struct crowd *crowd; /* of a stress kernel (pair_crowd.c); NULL: none */
+    double *times;         /* PAIR_TIMES_MAX */
+    struct kernel *kernel; /* of a stress kernel (pair_kernel.c); NULL: none */
 };
+
+static inline size_t nt_pair_message_bytes(const struct nt_order *order)
+{
+    return order->message_bytes < 1 ? 1 : (size_t)order->message_bytes;
+}
 
 static inline unsigned char *nt_pair_slot(const struct nt_pair *pair, size_t i)
 {
@@ -53,7 +70,7 @@ static inline unsigned char *nt_pair_slot(const struct nt_pair *pair, size_t i)
 
 /* What a message is for; part of the tag, so that rounds and purposes never mix. */
 enum pair_tag {
-    TAG_WARM = 1,
+    TAG_CONNECT = 1,
     TAG_PING,
     TAG_PONG,
     TAG_FLOW,
@@ -84,16 +101,13 @@ int nt_pair_wait(struct nt_pair *pair, ucs_status_ptr_t request, double deadline
                  const char *what, struct nt_err *err);
 
 /* Enough room for a window of the order's messages, touched so that no page fault is timed. */
-int nt_pair_make_room(struct nt_pair *pair, const struct nt_order *order, struct nt_err *err);
+int nt_pair_reserve_buffer(struct nt_pair *pair, const struct nt_order *order, struct nt_err *err);
 
 /* Closes at once; *peer is NULL afterwards. */
 void nt_pair_close_endpoint(struct nt_pair *pair, ucp_ep_h *peer);
 
-/* Gets rid of a receive that nobody will answer. */
+/* Cancels and frees a request; NULL: nothing. */
 void nt_pair_cancel(struct nt_pair *pair, ucs_status_ptr_t request);
-
-/* The element at share q of the sorted values, interpolated. n > 0; sorts. */
-double nt_pair_quantile(double *values, size_t n, double q);
 
 /* A context over one device (NULL: all that are allowed), with a worker. */
 int nt_pair_net_open(struct pair_net *net, const char *device, struct nt_err *err);
@@ -101,19 +115,5 @@ void nt_pair_net_close(struct pair_net *net);
 
 /* An endpoint of the net in use to the address. */
 int nt_pair_open_endpoint(struct nt_pair *pair, const void *address, struct nt_err *err);
-
-void nt_pair_find_rails(struct nt_pair *pair);
-/* With the connected partner, which does the same: from now to nt_pair_close everything goes over
- * this device. */
-int nt_pair_take_rail(struct nt_pair *pair, const char *name, double deadline_s,
-                      struct nt_err *err);
-void nt_pair_close_rails(struct nt_pair *pair);
-
-int nt_pair_ping(struct nt_pair *pair, const struct nt_order *order, double soft_s,
-                 double deadline_s, struct nt_result *result, struct nt_err *err);
-int nt_pair_flow(struct nt_pair *pair, const struct nt_order *order, double soft_s,
-                 double deadline_s, struct nt_result *result, struct nt_err *err);
-int nt_pair_prtt(struct nt_pair *pair, const struct nt_order *order, double soft_s,
-                 double deadline_s, struct nt_result *result, struct nt_err *err);
 
 #endif

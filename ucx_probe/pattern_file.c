@@ -16,7 +16,7 @@
 enum { SHOWN_BYTES = 160 }; /* of a path, its end: what stands behind it must be read too */
 
 /* A read that hangs cannot be called back: whoever waited in vain leaves all of this to it. */
-struct reading {
+struct file_read {
     char path[NT_PATTERN_TEXT_BYTES];
     char *text;
     size_t bytes;
@@ -24,50 +24,50 @@ struct reading {
     struct nt_err err;
 };
 
-static const char *shown(const char *path)
+static const char *path_end(const char *path)
 {
     size_t n = strlen(path);
     return n > SHOWN_BYTES ? path + n - SHOWN_BYTES : path;
 }
 
-static int refuse(struct reading *r, const char *why)
+static int read_error(struct file_read *r, const char *why)
 {
-    return nt_err_set(&r->err, NT_ERR_INPUT, "%s: %s", shown(r->path), why);
+    return nt_err_set(&r->err, NT_ERR_INPUT, "%s: %s", path_end(r->path), why);
 }
 
-static int read_open(struct reading *r, int fd)
+static int read_open(struct file_read *r, int fd)
 {
     struct stat st;
     if (fstat(fd, &st) != 0)
-        return refuse(r, strerror(errno));
+        return read_error(r, strerror(errno));
     if (!S_ISREG(st.st_mode))
-        return refuse(r, "expected a regular file");
+        return read_error(r, "expected a regular file");
     r->text = malloc(NT_PATTERN_FILE_MAX + 1);
     if (r->text == NULL)
-        return refuse(r, "no memory for it");
+        return read_error(r, "no memory for it");
     while (r->bytes <= NT_PATTERN_FILE_MAX) {
         ssize_t n = read(fd, r->text + r->bytes, NT_PATTERN_FILE_MAX + 1 - r->bytes);
         if (n == 0)
             return 0;
         if (n < 0 && errno != EINTR)
-            return refuse(r, strerror(errno));
+            return read_error(r, strerror(errno));
         r->bytes += n > 0 ? (size_t)n : 0;
     }
-    return nt_err_set(&r->err, NT_ERR_INPUT, "%s: over %d MiB", shown(r->path),
+    return nt_err_set(&r->err, NT_ERR_INPUT, "%s: over %d MiB", path_end(r->path),
                       NT_PATTERN_FILE_MAX >> 20);
 }
 
 static void *read_file(void *context)
 {
-    struct reading *r = context;
+    struct file_read *r = context;
     if (r->path[0] != '/') { /* the probe stands elsewhere than the user did */
-        r->rc = refuse(r, "expected a path that begins with /");
+        r->rc = read_error(r, "expected a path that begins with /");
         return NULL;
     }
     /* a pipe without a writer must not hold us */
     int fd = open(r->path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
     if (fd < 0) {
-        r->rc = refuse(r, strerror(errno));
+        r->rc = read_error(r, strerror(errno));
         return NULL;
     }
     r->rc = read_open(r, fd);
@@ -75,7 +75,7 @@ static void *read_file(void *context)
     return NULL;
 }
 
-static void forget(struct reading *r)
+static void file_read_free(struct file_read *r)
 {
     if (r != NULL)
         free(r->text);
@@ -83,11 +83,11 @@ static void forget(struct reading *r)
 }
 
 /* The file as *out, which is forgotten by the caller; -1 with the reason. */
-static int read_within(const char *path, double wait_s, struct reading **out, struct nt_err *why)
+static int read_within(const char *path, double wait_s, struct file_read **out, struct nt_err *why)
 {
     pthread_t thread;
     struct timespec until;
-    struct reading *r = calloc(1, sizeof *r);
+    struct file_read *r = calloc(1, sizeof *r);
     if (r == NULL)
         return nt_err_set(why, NT_ERR_SYSTEM, "no memory for it");
     strncpy(r->path, path, sizeof r->path - 1);
@@ -100,16 +100,16 @@ static int read_within(const char *path, double wait_s, struct reading **out, st
         until.tv_nsec -= 1000000000;
     }
     if (pthread_create(&thread, NULL, read_file, r) != 0) {
-        forget(r);
+        file_read_free(r);
         return nt_err_set(why, NT_ERR_SYSTEM, "no thread to read it");
     }
     if (pthread_clockjoin_np(thread, NULL, CLOCK_MONOTONIC, &until) != 0) {
         pthread_detach(thread);
-        return nt_err_set(why, NT_ERR_INPUT, "%s: not read within %.2g s", shown(path), wait_s);
+        return nt_err_set(why, NT_ERR_INPUT, "%s: not read within %.2g s", path_end(path), wait_s);
     }
     if (r->rc != 0) {
         *why = r->err;
-        forget(r);
+        file_read_free(r);
         return -1;
     }
     *out = r;
@@ -117,7 +117,8 @@ static int read_within(const char *path, double wait_s, struct reading **out, st
 }
 
 /* Each pair once, ascending: the form of the record. */
-static int keep(const struct nt_traffic *t, struct nt_samples *samples, struct nt_err *why)
+static int record_traffic(const struct nt_traffic *t, struct nt_samples *samples,
+                          struct nt_err *why)
 {
     if (t->start[t->tasks] / 2 > NT_SAMPLES_TRAFFIC_MAX)
         return nt_err_set(why, NT_ERR_INPUT, "%zu pairs of ranks talk, at most %d in a job's hint",
@@ -130,24 +131,25 @@ static int keep(const struct nt_traffic *t, struct nt_samples *samples, struct n
     return 0;
 }
 
-static int take(const char *path, double wait_s, struct nt_samples *samples, struct nt_err *why)
+static int record_file(const char *path, double wait_s, struct nt_samples *samples,
+                       struct nt_err *why)
 {
-    struct reading *r = NULL;
+    struct file_read *r = NULL;
     struct nt_triples t;
     struct nt_traffic *traffic;
     if (read_within(path, wait_s, &r, why) != 0)
         return -1;
-    int rc = nt_triples_read(shown(path), r->text, r->bytes, &t, why);
-    forget(r);
+    int rc = nt_triples_read(path_end(path), r->text, r->bytes, &t, why);
+    file_read_free(r);
     if (rc != 0)
         return -1;
-    rc = t.n == 0 ? nt_err_set(why, NT_ERR_INPUT, "%s: no two ranks talk", shown(path))
+    rc = t.n == 0 ? nt_err_set(why, NT_ERR_INPUT, "%s: no two ranks talk", path_end(path))
                   : nt_traffic_from_triples(t.ntasks, (const uint32_t(*)[2])t.pair, t.bytes, t.n,
                                             &traffic, why);
     nt_triples_fini(&t);
     if (rc != 0)
         return -1;
-    rc = keep(traffic, samples, why);
+    rc = record_traffic(traffic, samples, why);
     nt_traffic_destroy(traffic);
     return rc;
 }
@@ -157,7 +159,7 @@ int nt_pattern_file_record(const char *pattern, double wait_s, struct nt_samples
 {
     struct nt_err why;
     const char *path = nt_pattern_matrix(pattern);
-    if (path == NULL || take(path, wait_s, samples, &why) == 0)
+    if (path == NULL || record_file(path, wait_s, samples, &why) == 0)
         return 0;
     nt_samples_clear_traffic(samples);
     if (nt_samples_set_word(&samples->pattern, "neighbour", err) != 0)

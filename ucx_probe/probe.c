@@ -11,11 +11,11 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "coordinator_output.h"
 #include "decimal.h"
-#include "follow.h"
+#include "participant_loop.h"
 #include "probe_log.h"
-#include "report.h"
-#include "verdict.h"
+#include "sweep_status.h"
 
 enum { BUDGET_MS = 5000, BUDGET_MAX_MS = 3600000 };
 
@@ -46,7 +46,7 @@ static const char USAGE[] =
 /* ---- the environment before the libraries load ---- */
 /* UCX catches signals and reads its configuration when it is loaded, before main: what must hold
  * by then is set and this program starts itself again, once. */
-static bool want(const char *name, const char *value, bool always)
+static bool set_variable(const char *name, const char *value, bool always)
 {
     const char *now = getenv(name);
     if (now != NULL && (!always || strcmp(now, value) == 0))
@@ -54,18 +54,18 @@ static bool want(const char *name, const char *value, bool always)
     return setenv(name, value, 1) == 0;
 }
 
-static void settle_environment(char **argv)
+static void set_environment(char **argv)
 {
     static const char guard[] = "NETTOPO_PROBE_ENVIRONMENT";
     bool changed = false;
-    changed |= want("UCX_HANDLE_ERRORS", "none", true);
-    changed |= want("UCX_DEBUG_SIGNO", "", true);
-    changed |= want("UCX_TCP_CONN_NB", "y", true);
-    changed |= want("UCX_WARN_UNUSED_ENV_VARS", "n", true);
-    changed |= want("UCX_VFS_ENABLE", "n", true);
-    changed |= want("UCX_TLS", "^shm,self", false);
-    changed |= want("PMIX_MCA_gds", "hash", true);
-    changed |= want("HWLOC_COMPONENTS", "-gl,-opencl,-pci,-linuxio", false);
+    changed |= set_variable("UCX_HANDLE_ERRORS", "none", true);
+    changed |= set_variable("UCX_DEBUG_SIGNO", "", true);
+    changed |= set_variable("UCX_TCP_CONN_NB", "y", true);
+    changed |= set_variable("UCX_WARN_UNUSED_ENV_VARS", "n", true);
+    changed |= set_variable("UCX_VFS_ENABLE", "n", true);
+    changed |= set_variable("UCX_TLS", "^shm,self", false);
+    changed |= set_variable("PMIX_MCA_gds", "hash", true);
+    changed |= set_variable("HWLOC_COMPONENTS", "-gl,-opencl,-pci,-linuxio", false);
     if (!changed || getenv(guard) != NULL)
         return;
     setenv(guard, "1", 1);
@@ -109,7 +109,7 @@ static int read_fd(const char *text, int *fd)
     return 0;
 }
 
-/* 1: go on; 0: all is said; -1: usage error */
+/* 1: go on; 0: --help or --version was shown; -1: usage error */
 static int read_arguments(int argc, char **argv, struct settings *set)
 {
     static const struct option options[] = {
@@ -171,8 +171,8 @@ static int read_arguments(int argc, char **argv, struct settings *set)
 }
 
 /* ---- the sweep ---- */
-/* Who watches. */
-struct watching {
+/* Where progress is shown. */
+struct progress_output {
     bool terminal;
     int trace; /* descriptor; -1: none */
     double began_s;
@@ -189,7 +189,7 @@ static void show_on_terminal(const struct nt_campaign_progress *p)
 }
 
 /* Best effort: a trace that cannot be written is no reason to stop. */
-static void trace(const struct watching *w, const char *phase, size_t round)
+static void write_trace(const struct progress_output *w, const char *phase, size_t round)
 {
     char line[96];
     int n =
@@ -200,13 +200,13 @@ static void trace(const struct watching *w, const char *phase, size_t round)
 
 static void show_progress(void *context, const struct nt_campaign_progress *p)
 {
-    const struct watching *w = context;
+    const struct progress_output *w = context;
     if (w->terminal)
         show_on_terminal(p);
-    trace(w, p->phase, p->round);
+    write_trace(w, p->phase, p->round);
 }
 
-static void tell_time(char text[32])
+static void format_time(char text[32])
 {
     time_t now = time(NULL);
     struct tm tm;
@@ -214,38 +214,39 @@ static void tell_time(char text[32])
         text[0] = '\0';
 }
 
-static int complain(const struct nt_err *err)
+static int print_error(const struct nt_err *err)
 {
     fprintf(stderr, "nettopo-probe: %s\n", err->text);
     return (int)err->kind;
 }
 
-static int lead(struct nt_meet *meet, struct nt_turn *turn, const struct settings *set,
-                struct nt_err *err)
+static int run_coordinator(struct nt_oob *oob, const struct nt_probe_job *job,
+                           struct nt_participant *participant, const struct settings *set,
+                           struct nt_err *err)
 {
-    struct nt_conducted done = {0};
+    struct nt_coordinator_result done = {0};
     char created[32];
     bool by_hand = set->agent_fd < 0;
-    struct watching watching = {by_hand && isatty(STDERR_FILENO), -1, nt_clock_s()};
-    struct nt_conductor how = {
-        .progress = show_progress, .progress_context = &watching, .created = created};
+    struct progress_output progress = {by_hand && isatty(STDERR_FILENO), -1, nt_clock_s()};
+    struct nt_coordinator_options how = {
+        .progress = show_progress, .progress_context = &progress, .created = created};
     if (set->trace_path != NULL)
-        watching.trace = open(set->trace_path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
-    tell_time(created);
-    trace(&watching, "meet", 0);
-    int rc = nt_conduct(meet, turn, &how, &done, err);
-    trace(&watching, "solve", 0);
-    if (watching.trace >= 0)
-        close(watching.trace);
-    if (watching.terminal)
+        progress.trace = open(set->trace_path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+    format_time(created);
+    write_trace(&progress, "meet", 0);
+    int rc = nt_coordinator_run(oob, job, participant, &how, &done, err);
+    write_trace(&progress, "solve", 0);
+    if (progress.trace >= 0)
+        close(progress.trace);
+    if (progress.terminal)
         fputs("\r\033[K", stderr);
     if (rc != 0) {
         if (!by_hand)
-            meet->ops->done(meet, NT_STATUS_FAILED, err->text, NULL);
+            oob->ops->done(oob, NT_STATUS_FAILED, err->text, NULL);
         return -1;
     }
-    rc = by_hand ? nt_report_by_hand(&done, set->map_path, set->samples_path, set->output_fd, err)
-                 : nt_report_to_agent(meet, &done, err);
+    rc = by_hand ? nt_output_to_files(&done, set->map_path, set->samples_path, set->output_fd, err)
+                 : nt_output_to_agent(oob, job, &done, err);
     if (rc == 0 && by_hand && done.reason[0] != '\0')
         fprintf(stderr, "nettopo-probe: %s: %s\n", nt_status_name(done.samples->status),
                 done.reason);
@@ -253,74 +254,76 @@ static int lead(struct nt_meet *meet, struct nt_turn *turn, const struct setting
     return rc;
 }
 
-static void begin_by_hand(struct nt_meet *meet, const struct settings *set)
+static void set_job_by_hand(struct nt_oob *oob, struct nt_probe_job *job,
+                            const struct settings *set)
 {
-    nt_option_parse(NULL, &meet->option, NULL);
-    meet->option.level = set->level;
-    meet->option.budget_s = set->budget_s;
-    meet->max_load = set->max_load;
-    meet->option.sweep = set->sweep;
-    meet->log = set->log;
-    meet->deadline_s = nt_clock_s() + set->budget_s;
+    nt_option_parse(NULL, &job->option, NULL);
+    job->option.level = set->level;
+    job->option.budget_s = set->budget_s;
+    job->max_load = set->max_load;
+    job->option.sweep = set->sweep;
+    job->log = set->log;
+    oob->deadline_s = nt_clock_s() + set->budget_s;
 }
 
 /* A model costs milliseconds before the greeting, which a short sweep needs. Cores are measured
- * only where nobody else runs on them. */
-static void look_inside(struct nt_turn *turn, const struct nt_meet *meet)
+ * only where no other job runs on them. */
+static void inspect_host(struct nt_participant *participant, const struct nt_probe_job *job)
 {
     const double least_s = 1, share = 0.01, most_s = 0.045;
-    const struct nt_option *option = &meet->option;
+    const struct nt_option *option = &job->option;
     double cores_s = share * option->budget_s < most_s ? share * option->budget_s : most_s;
     if (option->level >= NT_LEVEL_STANDARD && option->budget_s >= least_s)
-        nt_turn_look_inside(turn,
-                            option->level == NT_LEVEL_FULL && !meet->latency_only ? cores_s : 0);
+        nt_participant_inspect_host(
+            participant, option->level == NT_LEVEL_FULL && !job->latency_only ? cores_s : 0);
 }
 
-static int take_part(struct nt_meet *meet, const struct settings *set, bool *has_network,
-                     struct nt_err *err)
+static int run_rank(struct nt_oob *oob, const struct nt_probe_job *job, const struct settings *set,
+                    bool *has_network, struct nt_err *err)
 {
     struct nt_pair *pair = NULL;
-    struct nt_turn turn;
-    struct nt_err no_pair = {0};
-    if (nt_pair_create(&pair, &no_pair) != 0) {
+    struct nt_participant participant;
+    struct nt_err no_pair_reason = {0};
+    if (nt_pair_create(&pair, &no_pair_reason) != 0) {
         pair = NULL;
-        nt_probe_log(NT_LOG_ERROR, "%s has no network: %s; to do: %s", meet->host, no_pair.text,
-                     nt_verdict_no_network);
+        nt_probe_log(NT_LOG_ERROR, "%s has no network: %s; to do: %s", job->host,
+                     no_pair_reason.text, nt_no_network_advice);
     }
     *has_network = pair != NULL;
-    nt_turn_init(&turn, meet, pair, no_pair.text);
-    look_inside(&turn, meet);
+    nt_participant_init(&participant, oob, pair, no_pair_reason.text);
+    inspect_host(&participant, job);
     /* who has no network has nothing to do but to say so; by hand all stay to the end */
     bool only_greets = pair == NULL && set->agent_fd >= 0;
-    int rc = meet->rank == 0 ? lead(meet, &turn, set, err)
-             : only_greets   ? nt_probe_greet(meet, &turn, err)
-                             : nt_probe_follow(meet, &turn, err);
-    nt_turn_fini(&turn);
+    int rc = oob->rank == 0 ? run_coordinator(oob, job, &participant, set, err)
+             : only_greets  ? nt_participant_send_greeting(oob, job, &participant, err)
+                            : nt_participant_run(oob, job, &participant, err);
+    nt_participant_fini(&participant);
     nt_pair_destroy(pair);
     return rc;
 }
 
-/* Under a launcher a rank that ends badly takes the job with it: after the meeting has begun
+/* Under a launcher a rank that ends badly takes the job with it: after the exchange has begun
  * the result says what went wrong, and the exit is 0. The agent learns from the exit that there is
  * something to tell of this host. */
-static int run(const struct settings *set)
+static int run_probe(const struct settings *set)
 {
-    struct nt_meet *meet = NULL;
+    struct nt_oob *oob = NULL;
+    struct nt_probe_job job;
     struct nt_err err = {0};
     bool by_hand = set->agent_fd < 0, has_network;
-    int rc =
-        by_hand ? nt_meet_pmix_create(&meet, &err) : nt_meet_tcp_create(set->agent_fd, &meet, &err);
+    int rc = by_hand ? nt_oob_pmix_create(&oob, &job, &err)
+                     : nt_oob_tcp_create(set->agent_fd, &oob, &job, &err);
     if (rc != 0)
-        return complain(&err);
+        return print_error(&err);
     if (by_hand)
-        begin_by_hand(meet, set);
-    nt_probe_log_set(meet->log, nt_clock_s());
-    nt_probe_log(NT_LOG_INFO, "%s, rank %u of %u, level %s, %.3f s", meet->host, meet->rank,
-                 meet->size, nt_level_name(meet->option.level), meet->deadline_s - nt_clock_s());
-    rc = take_part(meet, set, &has_network, &err);
-    if (rc != 0 && (meet->rank == 0 || !by_hand))
-        complain(&err);
-    meet->ops->destroy(meet);
+        set_job_by_hand(oob, &job, set);
+    nt_probe_log_set(job.log, nt_clock_s());
+    nt_probe_log(NT_LOG_INFO, "%s, rank %u of %u, level %s, %.3f s", job.host, oob->rank, oob->size,
+                 nt_level_name(job.option.level), oob->deadline_s - nt_clock_s());
+    rc = run_rank(oob, &job, set, &has_network, &err);
+    if (rc != 0 && (oob->rank == 0 || !by_hand))
+        print_error(&err);
+    oob->ops->destroy(oob);
     if (by_hand)
         return 0;
     return rc != 0 ? (int)err.kind : has_network ? 0 : NT_ERR_SYSTEM;
@@ -336,11 +339,11 @@ int main(int argc, char **argv)
     int go = read_arguments(argc, argv, &set);
     if (go != 1)
         return go == 0 ? 0 : NT_ERR_USAGE;
-    settle_environment(argv);
+    set_environment(argv);
     signal(SIGPIPE, SIG_IGN);
     prctl(PR_SET_TIMERSLACK, 1UL); /* a sleep of 50 us more is the measured latency of a switch */
     /* UCX logs to the standard output, where a map may go */
     set.output_fd = dup(STDOUT_FILENO);
     dup2(STDERR_FILENO, STDOUT_FILENO);
-    return run(&set);
+    return run_probe(&set);
 }

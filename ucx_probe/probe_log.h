@@ -6,7 +6,7 @@
 
 #include "log_line.h"
 
-/* What is said from now on, with seconds since began_s; before the first call nothing is. */
+/* The level from now on, with seconds since began_s; before the first call nothing is logged. */
 void nt_probe_log_set(enum nt_log_level level, double began_s);
 
 void nt_probe_log(enum nt_log_level level, const char *format, ...)

@@ -36,33 +36,34 @@ static bool is_word(const struct line *line, const char *word)
     return line->word_bytes == strlen(word) && memcmp(line->word, word, line->word_bytes) == 0;
 }
 
-static int bad(struct nt_err *err, const struct line *line, const char *expected)
+static int line_error(struct nt_err *err, const struct line *line, const char *expected)
 {
     return nt_err_set(err, NT_ERR_INPUT, "start: %.*s: expected %s, found \"%.*s\"",
                       (int)(line->word_bytes < 32 ? line->word_bytes : 32), line->word, expected,
                       (int)(line->value_bytes < 64 ? line->value_bytes : 64), line->value);
 }
 
-static int number(const struct line *line, uint64_t max, uint64_t *out, struct nt_err *err)
+static int read_whole_number(const struct line *line, uint64_t max, uint64_t *out,
+                             struct nt_err *err)
 {
     if (nt_decimal_whole(line->value, line->value_bytes, max, out) != 0)
-        return bad(err, line, "a whole number in range");
+        return line_error(err, line, "a whole number in range");
     return 0;
 }
 
-static int number32(const struct line *line, uint32_t max, uint32_t *out, struct nt_err *err)
+static int read_number32(const struct line *line, uint32_t max, uint32_t *out, struct nt_err *err)
 {
     uint64_t v = 0;
-    if (number(line, max, &v, err) != 0)
+    if (read_whole_number(line, max, &v, err) != 0)
         return -1;
     *out = (uint32_t)v;
     return 0;
 }
 
-static int name(const struct line *line, char *out, size_t out_bytes, struct nt_err *err)
+static int read_value(const struct line *line, char *out, size_t out_bytes, struct nt_err *err)
 {
     if (line->value_bytes >= out_bytes || memchr(line->value, '\0', line->value_bytes) != NULL)
-        return bad(err, line, "a shorter text");
+        return line_error(err, line, "a shorter text");
     memcpy(out, line->value, line->value_bytes);
     out[line->value_bytes] = '\0';
     return 0;
@@ -71,7 +72,7 @@ static int name(const struct line *line, char *out, size_t out_bytes, struct nt_
 static int read_option(struct nt_start *s, const struct line *line, struct nt_err *err)
 {
     char text[NT_OPTION_TEXT_BYTES];
-    if (name(line, text, sizeof text, err) != 0)
+    if (read_value(line, text, sizeof text, err) != 0)
         return -1;
     return nt_option_parse(text, &s->option, err) == 0 ? 0 : nt_err_prefix(err, "start");
 }
@@ -79,10 +80,10 @@ static int read_option(struct nt_start *s, const struct line *line, struct nt_er
 static int read_policy(struct nt_start *s, const struct line *line, struct nt_err *err)
 {
     char text[16];
-    if (name(line, text, sizeof text, err) != 0)
+    if (read_value(line, text, sizeof text, err) != 0)
         return -1;
     if (strcmp(text, "full") != 0 && strcmp(text, "latency") != 0)
-        return bad(err, line, "full or latency");
+        return line_error(err, line, "full or latency");
     s->latency_only = text[0] == 'l';
     return 0;
 }
@@ -91,7 +92,7 @@ static int read_max_load(struct nt_start *s, const struct line *line, struct nt_
 {
     uint64_t share;
     if (nt_decimal_thousandths(line->value, line->value_bytes, 1000, &share) != 0 || share == 0)
-        return bad(err, line, "a share above 0, at most 1");
+        return line_error(err, line, "a share above 0, at most 1");
     s->max_load = (double)share * 1e-3;
     return 0;
 }
@@ -99,22 +100,23 @@ static int read_max_load(struct nt_start *s, const struct line *line, struct nt_
 static int read_log(struct nt_start *s, const struct line *line, struct nt_err *err)
 {
     char text[16];
-    if (name(line, text, sizeof text, err) != 0)
+    if (read_value(line, text, sizeof text, err) != 0)
         return -1;
-    return nt_log_level_parse(text, &s->log) == 0 ? 0 : bad(err, line, "error, info or debug");
+    return nt_log_level_parse(text, &s->log) == 0 ? 0
+                                                  : line_error(err, line, "error, info or debug");
 }
 
 static int read_cluster(struct nt_start *s, const struct line *line, struct nt_err *err)
 {
-    return name(line, s->cluster, sizeof s->cluster, err);
+    return read_value(line, s->cluster, sizeof s->cluster, err);
 }
 
 static int read_host(struct nt_start *s, size_t *hosts, const struct line *line, struct nt_err *err)
 {
     char text[256];
     if (*hosts >= s->size)
-        return bad(err, line, "no more hosts than size says");
-    if (name(line, text, sizeof text, err) != 0 || nt_host_name_check(text, err) != 0)
+        return line_error(err, line, "no more hosts than size says");
+    if (read_value(line, text, sizeof text, err) != 0 || nt_host_name_check(text, err) != 0)
         return nt_err_prefix(err, "start");
     if (s->host == NULL)
         s->host = calloc(s->size, sizeof *s->host);
@@ -130,24 +132,24 @@ static int read_line(struct nt_start *s, size_t *hosts, const struct line *line,
     if (is_word(line, "host"))
         return read_host(s, hosts, line, err);
     if (is_word(line, "rank"))
-        return number32(line, NT_HOSTS_MAX - 1, &s->rank, err);
+        return read_number32(line, NT_HOSTS_MAX - 1, &s->rank, err);
     if (is_word(line, "size"))
-        return *hosts > 0 ? bad(err, line, "size before the first host")
-                          : number32(line, NT_HOSTS_MAX, &s->size, err);
+        return *hosts > 0 ? line_error(err, line, "size before the first host")
+                          : read_number32(line, NT_HOSTS_MAX, &s->size, err);
     if (is_word(line, "deadline_ms"))
-        return number32(line, DEADLINE_MAX_MS, &s->deadline_ms, err);
+        return read_number32(line, DEADLINE_MAX_MS, &s->deadline_ms, err);
     if (is_word(line, "job"))
-        return number(line, UINT64_MAX, &s->job_id, err);
+        return read_whole_number(line, UINT64_MAX, &s->job_id, err);
     if (is_word(line, "restart"))
-        return number32(line, UINT32_MAX, &s->restart, err);
+        return read_number32(line, UINT32_MAX, &s->restart, err);
     if (is_word(line, "inline_limit"))
-        return number32(line, INLINE_LIMIT_MAX, &s->inline_limit_bytes, err);
+        return read_number32(line, INLINE_LIMIT_MAX, &s->inline_limit_bytes, err);
     if (is_word(line, "tasks"))
-        return number32(line, NT_START_TASKS_MAX, &s->tasks, err);
+        return read_number32(line, NT_START_TASKS_MAX, &s->tasks, err);
     if (is_word(line, "task_cpus"))
-        return number32(line, NT_START_TASKS_MAX, &s->task_cpus, err);
+        return read_number32(line, NT_START_TASKS_MAX, &s->task_cpus, err);
     if (is_word(line, "cpus"))
-        return name(line, s->cpus, sizeof s->cpus, err);
+        return read_value(line, s->cpus, sizeof s->cpus, err);
     if (is_word(line, "cluster"))
         return read_cluster(s, line, err);
     if (is_word(line, "policy"))
@@ -158,10 +160,10 @@ static int read_line(struct nt_start *s, size_t *hosts, const struct line *line,
         return read_log(s, line, err);
     if (is_word(line, "option"))
         return read_option(s, line, err);
-    return bad(err, line, "a word of the start text");
+    return line_error(err, line, "a word of the start text");
 }
 
-static int check(const struct nt_start *s, size_t hosts, struct nt_err *err)
+static int check_start(const struct nt_start *s, size_t hosts, struct nt_err *err)
 {
     if (s->size == 0 || hosts != s->size)
         return nt_err_set(err, NT_ERR_INPUT, "start: expected %u hosts, found %zu", s->size, hosts);
@@ -188,7 +190,7 @@ int nt_start_parse(const char *text, size_t bytes, struct nt_start *out, struct 
     if (rc == 0 && !ended)
         rc = nt_err_set(err, NT_ERR_INPUT, "start: the text is cut off: expected \"end\"");
     if (rc == 0)
-        rc = check(&s, hosts, err);
+        rc = check_start(&s, hosts, err);
     if (rc != 0) {
         nt_start_fini(&s);
         return -1;

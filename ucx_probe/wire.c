@@ -6,11 +6,11 @@
 
 #include "map.h"
 
-/* ---- bytes out: grows; remembers that memory ran out, so that one look at the end is enough ----
+/* ---- bytes out: grows; keeps that memory ran out, so that one check at the end is enough ----
  */
 struct writer {
     unsigned char *data;
-    size_t bytes, room;
+    size_t bytes, capacity;
     bool failed;
 };
 
@@ -18,15 +18,15 @@ static void put(struct writer *w, const void *from, size_t bytes)
 {
     if (w->failed || bytes == 0)
         return;
-    if (bytes > w->room - w->bytes) {
-        size_t room = (w->bytes + bytes) * 2;
-        unsigned char *data = realloc(w->data, room);
+    if (bytes > w->capacity - w->bytes) {
+        size_t capacity = (w->bytes + bytes) * 2;
+        unsigned char *data = realloc(w->data, capacity);
         if (data == NULL) {
             w->failed = true;
             return;
         }
         w->data = data;
-        w->room = room;
+        w->capacity = capacity;
     }
     memcpy(w->data + w->bytes, from, bytes);
     w->bytes += bytes;
@@ -169,7 +169,7 @@ int nt_greeting_encode(const struct nt_greeting *greeting, struct nt_bytes *out,
     put_text(&w, greeting->host);
     put(&w, greeting->machine, sizeof greeting->machine);
     put_number(&w, greeting->cores, 4);
-    put_text(&w, greeting->inside);
+    put_text(&w, greeting->hardware);
     for (int k = 0; k < NT_BETWEEN_END; k++)
         put_real(&w, greeting->core_us[k]);
     put_text(&w, greeting->reason);
@@ -190,7 +190,7 @@ int nt_greeting_decode(const void *data, size_t bytes, struct nt_greeting *out, 
         return malformed(err, "greeting");
     const unsigned char *machine = take(&r, sizeof h.machine);
     h.cores = get32(&r);
-    if (machine == NULL || !get_text(&r, h.inside, sizeof h.inside))
+    if (machine == NULL || !get_text(&r, h.hardware, sizeof h.hardware))
         return malformed(err, "greeting");
     for (int k = 0; k < NT_BETWEEN_END; k++) {
         h.core_us[k] = get_real(&r);
@@ -211,15 +211,15 @@ int nt_greeting_decode(const void *data, size_t bytes, struct nt_greeting *out, 
 }
 
 /* ---- TABLE ---- */
-static void put_seat(struct writer *w, const struct nt_peer *seat)
+static void put_peer(struct writer *w, const struct nt_peer *peer)
 {
-    size_t bytes = seat->address == NULL ? 0 : seat->bytes;
-    put_number(w, seat->own_core, 1);
+    size_t bytes = peer->address == NULL ? 0 : peer->bytes;
+    put_number(w, peer->own_core, 1);
     put_number(w, bytes, 2);
-    put(w, seat->address, bytes);
+    put(w, peer->address, bytes);
 }
 
-static struct nt_peer get_seat(struct reader *r)
+static struct nt_peer get_peer(struct reader *r)
 {
     bool own_core = get_number(r, 1) != 0;
     size_t bytes = (size_t)get_number(r, 2);
@@ -234,7 +234,7 @@ int nt_peer_table_encode(const struct nt_peer_table *table, struct nt_bytes *out
     put_number(&w, NT_WIRE_TABLE, 1);
     put_number(&w, table->ranks, 4);
     for (size_t i = 0; i < table->ranks; i++)
-        put_seat(&w, &table->seat[i]);
+        put_peer(&w, &table->peer[i]);
     return put_end(&w, out, err);
 }
 
@@ -243,35 +243,35 @@ int nt_peer_table_decode(const void *data, size_t bytes, struct nt_peer_table *o
 {
     struct reader r = begin(data, bytes, NT_WIRE_TABLE);
     size_t ranks = get32(&r);
-    /* a seat takes at least three bytes: no memory is taken for what cannot be there */
+    /* an entry has at least three bytes: no memory is taken for more than can be there */
     if (r.short_ || ranks > NT_WIRE_RANKS_MAX || ranks > r.left / 3)
         return malformed(err, "table of addresses");
-    struct nt_peer *seat = calloc(ranks + 1, sizeof *seat);
-    if (seat == NULL)
+    struct nt_peer *peer = calloc(ranks + 1, sizeof *peer);
+    if (peer == NULL)
         return no_memory(err, "table of addresses");
     for (size_t i = 0; i < ranks; i++)
-        seat[i] = get_seat(&r);
+        peer[i] = get_peer(&r);
     if (!at_end(&r)) {
-        free(seat);
+        free(peer);
         return malformed(err, "table of addresses");
     }
-    *out = (struct nt_peer_table){ranks, seat};
+    *out = (struct nt_peer_table){ranks, peer};
     return 0;
 }
 
 void nt_peer_table_fini(struct nt_peer_table *table)
 {
-    free(table->seat);
+    free(table->peer);
     *table = (struct nt_peer_table){0};
 }
 
 const struct nt_peer *nt_peer_find(const struct nt_round *round, const struct nt_peer_table *table,
                                    uint32_t rank)
 {
-    for (size_t k = 0; k < round->seats; k++)
-        if (round->seat_rank[k] == rank)
-            return &round->seat[k];
-    return rank < table->ranks ? &table->seat[rank] : NULL;
+    for (size_t k = 0; k < round->peers; k++)
+        if (round->peer_rank[k] == rank)
+            return &round->peer[k];
+    return rank < table->ranks ? &table->peer[rank] : NULL;
 }
 
 /* ---- ROUND ---- */
@@ -281,7 +281,7 @@ int nt_round_encode(const struct nt_round *round, struct nt_bytes *out, struct n
     struct writer w = {0};
     put_number(&w, NT_WIRE_ROUND, 1);
     put_number(&w, round->number, 4);
-    put_real(&w, round->warm_s);
+    put_real(&w, round->connect_s);
     put_number(&w, (uint64_t)o->kind, 1);
     put_text(&w, o->phase);
     put_text(&w, o->kernel);
@@ -297,10 +297,10 @@ int nt_round_encode(const struct nt_round *round, struct nt_bytes *out, struct n
         put_number(&w, o->pair[k][0], 4);
         put_number(&w, o->pair[k][1], 4);
     }
-    put_number(&w, round->seats, 4);
-    for (size_t k = 0; k < round->seats; k++) {
-        put_number(&w, round->seat_rank[k], 4);
-        put_seat(&w, &round->seat[k]);
+    put_number(&w, round->peers, 4);
+    for (size_t k = 0; k < round->peers; k++) {
+        put_number(&w, round->peer_rank[k], 4);
+        put_peer(&w, &round->peer[k]);
     }
     return put_end(&w, out, err);
 }
@@ -308,7 +308,7 @@ int nt_round_encode(const struct nt_round *round, struct nt_bytes *out, struct n
 static bool order_is_sane(const struct nt_round *n)
 {
     const struct nt_order *o = &n->order;
-    return in_range(n->warm_s, 3600) && in_range(o->message_bytes, NT_WIRE_MESSAGE_MAX) &&
+    return in_range(n->connect_s, 3600) && in_range(o->message_bytes, NT_WIRE_MESSAGE_MAX) &&
            in_range(o->window_s, 3600) && in_range(o->delay_us, 1e9) && in_range(o->hold_us, 1e9) &&
            o->batches <= NT_WIRE_BATCHES_MAX && o->count <= NT_WIRE_COUNT_MAX &&
            o->kind <= NT_ORDER_KERNEL;
@@ -329,17 +329,18 @@ static bool get_pairs(struct reader *r, size_t ranks, struct nt_order *o, bool *
     return !r->short_;
 }
 
-static bool get_seats(struct reader *r, struct nt_round *n)
+static bool get_peers(struct reader *r, struct nt_round *n)
 {
-    for (size_t k = 0; k < n->seats; k++) {
-        n->seat_rank[k] = get32(r);
-        n->seat[k] = get_seat(r);
+    for (size_t k = 0; k < n->peers; k++) {
+        n->peer_rank[k] = get32(r);
+        n->peer[k] = get_peer(r);
     }
     return at_end(r);
 }
 
-/* The round's pairs, then its seats. */
-static int get_people(struct reader *r, size_t ranks, struct nt_round *n, struct nt_err *err)
+/* The round's pairs, then its addresses. */
+static int get_pairs_and_peers(struct reader *r, size_t ranks, struct nt_round *n,
+                               struct nt_err *err)
 {
     bool *busy = calloc(ranks + 1, sizeof *busy);
     n->order.pair = calloc(n->order.pairs + 1, sizeof *n->order.pair);
@@ -349,22 +350,22 @@ static int get_people(struct reader *r, size_t ranks, struct nt_round *n, struct
     }
     bool good = get_pairs(r, ranks, &n->order, busy);
     free(busy);
-    n->seats = get32(r);
-    /* a seat takes at least seven bytes */
-    if (!good || r->short_ || n->seats > r->left / 7)
+    n->peers = get32(r);
+    /* an entry has at least seven bytes */
+    if (!good || r->short_ || n->peers > r->left / 7)
         return malformed(err, "order");
-    n->seat_rank = calloc(n->seats + 1, sizeof *n->seat_rank);
-    n->seat = calloc(n->seats + 1, sizeof *n->seat);
-    if (n->seat_rank == NULL || n->seat == NULL)
+    n->peer_rank = calloc(n->peers + 1, sizeof *n->peer_rank);
+    n->peer = calloc(n->peers + 1, sizeof *n->peer);
+    if (n->peer_rank == NULL || n->peer == NULL)
         return no_memory(err, "order");
-    return get_seats(r, n) ? 0 : malformed(err, "order");
+    return get_peers(r, n) ? 0 : malformed(err, "order");
 }
 
 static bool get_order(struct reader *r, struct nt_round *n)
 {
     struct nt_order *o = &n->order;
     n->number = get32(r);
-    n->warm_s = get_real(r);
+    n->connect_s = get_real(r);
     o->kind = (enum nt_order_kind)get_number(r, 1);
     if (!get_text(r, o->phase, sizeof o->phase) || !get_text(r, o->kernel, sizeof o->kernel))
         return false;
@@ -389,7 +390,7 @@ int nt_round_decode(const void *data, size_t bytes, size_t ranks, struct nt_roun
         n.order.pairs > (n.order.kind == NT_ORDER_KERNEL ? ranks : ranks / 2) ||
         n.order.pairs > r.left / 8)
         return malformed(err, "order");
-    if (get_people(&r, ranks, &n, err) != 0) {
+    if (get_pairs_and_peers(&r, ranks, &n, err) != 0) {
         nt_round_fini(&n);
         return -1;
     }
@@ -400,8 +401,8 @@ int nt_round_decode(const void *data, size_t bytes, size_t ranks, struct nt_roun
 void nt_round_fini(struct nt_round *round)
 {
     free(round->order.pair);
-    free(round->seat_rank);
-    free(round->seat);
+    free(round->peer_rank);
+    free(round->peer);
     *round = (struct nt_round){0};
 }
 

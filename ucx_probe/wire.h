@@ -1,15 +1,16 @@
-/* What the probes of one sweep say to each other through the meeting: pieces (each host to rank
- * 0) and casts (rank 0 to all). Bytes from a peer are bounded and checked here and nowhere else.
+/* The messages between the probes of one sweep over the out-of-band exchange: contributions (each
+ * host to rank 0) and broadcasts (rank 0 to all). Bytes from a peer are bounded and checked here
+ * and nowhere else.
  *
- *   every rank  GREETING   name, machine, cores, what it is inside, address on the measured network
- *   rank 0      TABLE   everyone's address, and who has a core of its own; only in a meeting
- *                       where everybody hears the same
- *   rank 0      ROUND   an order of the planner, by ranks, with its time limits; where each can be
- *                       told apart from the others, only his own pair, with its addresses
+ *   every rank  GREETING   name, machine, cores, hardware, address on the measured network
+ *   rank 0      TABLE   the addresses of all ranks, and which have a core of their own; only over
+ *                       a transport without unicasts
+ *   rank 0      ROUND   an order of the planner, by ranks, with its timeouts; over a transport
+ *                       with unicasts only the rank's own pair, with its addresses
  *   every rank  READY   connected to the partner of the round, or why not
- *   rank 0      GO      measure now; these ranks sit this one out
+ *   rank 0      GO      measure now; these ranks skip the round
  *   every rank  RESULT  what was measured, or why not
- *   rank 0      END     go home
+ *   rank 0      END     the sweep is over
  *
  * Pure: no I/O, no clock. Little-endian, version in GREETING. */
 #ifndef NT_WIRE_H
@@ -45,7 +46,7 @@ enum nt_wire_kind {
     NT_WIRE_END = 'E',
 };
 
-/* Bytes on their way out; owned by the caller, free(data). */
+/* An encoded message; owned by the caller, free(data). */
 struct nt_bytes {
     unsigned char *data;
     size_t bytes;
@@ -55,10 +56,10 @@ struct nt_greeting {
     char host[NT_WIRE_HOST_BYTES];
     unsigned char machine[NT_WIRE_MACHINE_BYTES]; /* equal: the same kernel, hence the same cores */
     uint32_t cores;                               /* that this probe may run on */
-    char inside[NT_MACHINE_TEXT_BYTES];           /* machine_text.h; "": not known */
+    char hardware[NT_MACHINE_TEXT_BYTES];         /* machine_text.h; "": not known */
     double core_us[NT_BETWEEN_END];               /* between two of its cores; 0: not measured */
     char reason[NT_WIRE_REASON_BYTES];            /* why there is no address, or "" */
-    const unsigned char *address;                 /* decoded: points into the piece */
+    const unsigned char *address;                 /* decoded: points into the contribution */
     size_t address_bytes;                         /* 0: cannot take part */
 };
 
@@ -70,17 +71,17 @@ struct nt_peer {
 
 struct nt_peer_table {
     size_t ranks;
-    struct nt_peer *seat; /* ranks of them; decoded: addresses point into the cast */
+    struct nt_peer *peer; /* ranks of them; decoded: addresses point into the message */
 };
 
 /* An order with ranks for hosts. */
 struct nt_round {
     uint32_t number;
-    double warm_s; /* to connect, from the moment it is read */
+    double connect_s; /* to connect, from the moment it is read */
     struct nt_order order;
-    size_t seats; /* of ranks in it, for who has no table */
-    uint32_t *seat_rank;
-    struct nt_peer *seat; /* decoded: both are owned, addresses point into the cast */
+    size_t peers; /* addresses of ranks in it, where there is no table */
+    uint32_t *peer_rank;
+    struct nt_peer *peer; /* decoded: both are owned, addresses point into the message */
 };
 
 /* In a text for one rank alone: the rank that reads it. */
@@ -88,13 +89,13 @@ struct nt_round {
 
 /* Times are from the moment it is read. */
 struct nt_go {
-    double measure_s; /* stop measuring and say what there is */
+    double measure_s; /* stop measuring and report what there is */
     double give_up_s; /* fail */
     size_t skips;
-    uint32_t *skip; /* ranks that sit out, rising; owned */
+    uint32_t *skip; /* ranks that skip the round, rising; owned */
 };
 
-/* READY and RESULT: how this rank fared. idle: had nothing to do. */
+/* READY and RESULT of this rank. idle: it had nothing to do. */
 struct nt_report {
     bool idle, ok;
     char reason[NT_WIRE_REASON_BYTES]; /* when neither */
@@ -116,7 +117,7 @@ int nt_peer_table_decode(const void *data, size_t bytes, struct nt_peer_table *o
                          struct nt_err *err);
 void nt_peer_table_fini(struct nt_peer_table *table);
 
-/* Where the rank sits, by the round itself or else by the table; NULL: nowhere. */
+/* The address of the rank, from the round itself or else from the table; NULL: none. */
 const struct nt_peer *nt_peer_find(const struct nt_round *round, const struct nt_peer_table *table,
                                    uint32_t rank);
 

@@ -1,0 +1,106 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "artifacts.h"
+
+/* A star of three hosts whose hint is c, a, b. */
+static struct nt_map *example_map(void)
+{
+    static const char *const names[] = {"a", "b", "c"};
+    struct nt_model *model = NULL;
+    struct nt_map *map = NULL;
+    assert_int_equal(nt_model_create(3, 1, 3, &model, NULL), 0);
+    for (uint32_t k = 0; k < 3; k++) {
+        model->link[k].a = k;
+        model->link[k].b = 3;
+        model->link[k].latency_us = 1;
+    }
+    model->family = NT_FAMILY_STAR;
+    assert_int_equal(nt_map_create(model, names, &map, NULL), 0);
+    map->placement = calloc(1, sizeof *map->placement);
+    *map->placement = (struct nt_placement){
+        .pattern = "neighbour", .hosts = 3, .cost = 1, .cost_default = 1.5, .gain = 1.5};
+    map->placement->order = calloc(3, sizeof *map->placement->order);
+    map->placement->order[0] = 2;
+    map->placement->order[2] = 1;
+    return map;
+}
+
+static bool has_line(const char *text, const char *line)
+{
+    for (const char *at = text; (at = strstr(at, line)) != NULL; at++)
+        if ((at == text || at[-1] == '\n') && at[strlen(line)] == '\n')
+            return true;
+    return false;
+}
+
+static void the_job_finds_its_placement(void **state)
+{
+    (void)state;
+    struct nt_map *map = example_map();
+    struct nt_artifacts artifacts;
+    struct nt_artifacts_options plan = {.reason = "", .inline_limit_bytes = 100000};
+    assert_int_equal(nt_artifacts_create(map, &plan, &artifacts, NULL), 0);
+    const char *env = artifacts.text[NT_ARTIFACT_ENV];
+    assert_true(has_line(env, "NETTOPO_STATUS=ok"));
+    assert_null(strstr(env, "NETTOPO_REASON"));
+    assert_true(has_line(env, "NETTOPO_MAP=map.json"));
+    assert_true(has_line(env, "NETTOPO_HOSTFILE=hostfile"));
+    assert_true(has_line(env, "NETTOPO_RANKFILE=rankfile"));
+    assert_true(has_line(env, "NETTOPO_RANK_ORDER=rankorder"));
+    assert_true(has_line(env, "NETTOPO_NODE_ORDER=c,a,b"));
+    assert_true(has_line(env, "NETTOPO_GAIN=1.5"));
+    assert_non_null(strstr(env, "\nNETTOPO_JSON={"));
+    assert_null(strstr(env, "SLURM_"));
+    assert_string_equal(artifacts.text[NT_ARTIFACT_HOSTFILE], "c\na\nb\n");
+    assert_non_null(strstr(artifacts.text[NT_ARTIFACT_RANKFILE], "rank 0=c slot=0\n"));
+    assert_string_equal(artifacts.text[NT_ARTIFACT_RANK_ORDER], "1,2,0\n");
+    for (size_t k = 1; k < NT_ARTIFACT_END; k++)
+        if (artifacts.text[k] != NULL)
+            assert_int_equal(artifacts.bytes[k], strlen(artifacts.text[k]));
+    nt_artifacts_fini(&artifacts);
+    nt_map_destroy(map);
+}
+
+static void apply_and_the_inline_limit_are_heeded(void **state)
+{
+    (void)state;
+    struct nt_map *map = example_map();
+    struct nt_artifacts artifacts;
+    struct nt_artifacts_options plan = {.reason = "", .apply = true, .inline_limit_bytes = 100};
+    assert_int_equal(nt_artifacts_create(map, &plan, &artifacts, NULL), 0);
+    assert_true(has_line(artifacts.text[NT_ARTIFACT_ENV], "SLURM_HOSTFILE=hostfile"));
+    assert_true(has_line(artifacts.text[NT_ARTIFACT_ENV], "SLURM_DISTRIBUTION=arbitrary"));
+    assert_null(strstr(artifacts.text[NT_ARTIFACT_ENV], "NETTOPO_JSON"));
+    nt_artifacts_fini(&artifacts);
+    nt_map_destroy(map);
+}
+
+static void a_failure_has_a_reason_of_one_line(void **state)
+{
+    (void)state;
+    struct nt_artifacts artifacts;
+    struct nt_artifacts_options plan = {.status = NT_STATUS_FAILED, .reason = "no\nPATH=/evil"};
+    assert_int_equal(nt_artifacts_create(NULL, &plan, &artifacts, NULL), 0);
+    assert_string_equal(artifacts.text[NT_ARTIFACT_ENV],
+                        "NETTOPO_STATUS=failed\nNETTOPO_REASON=no?PATH=/evil\n");
+    assert_null(artifacts.text[NT_ARTIFACT_MAP]);
+    nt_artifacts_fini(&artifacts);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_job_finds_its_placement),
+        cmocka_unit_test(apply_and_the_inline_limit_are_heeded),
+        cmocka_unit_test(a_failure_has_a_reason_of_one_line),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,421 @@
+/* Real probes on loopback: the sweep from START to DONE, and hosts that are lost in it. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <dlfcn.h>
+#include <sys/mman.h>
+#include <ucp/api/ucp.h>
+
+#include "coordinator.h"
+#include "participant_loop.h"
+#include "relay.h"
+
+enum { TAG_SHIFT = 24, TAG_FLOW_DONE = 0x06 };
+
+/* In a probe: its flows are never acknowledged, as when too many share a link. */
+static bool stuck;
+
+/* In a probe: nothing of it leaves, as when its link is down, once flows have begun. */
+static bool fades;
+static bool *flows_begun; /* in all of them */
+
+/* Stands before the library's own. */
+ucs_status_ptr_t ucp_tag_send_nbx(ucp_ep_h ep, const void *buffer, size_t count, ucp_tag_t tag,
+                                  const ucp_request_param_t *param)
+{
+    static ucs_status_ptr_t (*real)(ucp_ep_h, const void *, size_t, ucp_tag_t,
+                                    const ucp_request_param_t *);
+    if (real == NULL)
+        *(void **)&real = dlsym(RTLD_NEXT, "ucp_tag_send_nbx");
+    if (stuck && (tag >> TAG_SHIFT & 0xff) == TAG_FLOW_DONE) {
+        *flows_begun = true;
+        return NULL;
+    }
+    if (fades && *flows_begun)
+        return NULL;
+    return real(ep, buffer, count, tag, param);
+}
+
+static int run_coordinator(struct nt_oob *oob, const struct nt_probe_job *job,
+                           struct nt_participant *participant)
+{
+    struct nt_coordinator_result done = {0};
+    struct nt_coordinator_options how = {.created = "2026-01-01T00:00:00Z"};
+    struct nt_err err = {0};
+    char *text = NULL;
+    size_t bytes = 0;
+    if (nt_coordinator_run(oob, job, participant, &how, &done, &err) != 0)
+        return oob->ops->done(oob, NT_STATUS_FAILED, err.text, &err), 1;
+    int rc = nt_samples_write(done.samples, &text, &bytes, &err);
+    if (rc == 0)
+        rc = oob->ops->artifact(oob, NT_ARTIFACT_SAMPLES, text, bytes, &err);
+    if (rc == 0)
+        rc = oob->ops->done(oob, done.samples->status, done.reason, &err);
+    free(text);
+    nt_samples_destroy(done.samples);
+    return rc;
+}
+
+static int probe(int fd, unsigned rank, const void *context)
+{
+    struct nt_oob *oob = NULL;
+    struct nt_probe_job job;
+    struct nt_pair *pair = NULL;
+    struct nt_participant participant;
+    struct nt_err err = {0}, why = {0};
+    (void)context;
+    if (nt_oob_tcp_create(fd, &oob, &job, &err) != 0)
+        return 1;
+    if (nt_pair_create(&pair, &why) != 0)
+        pair = NULL;
+    nt_participant_init(&participant, oob, pair, why.text);
+    int rc = rank == 0 ? run_coordinator(oob, &job, &participant)
+                       : nt_participant_run(oob, &job, &participant, &err);
+    nt_participant_fini(&participant);
+    nt_pair_destroy(pair);
+    oob->ops->destroy(oob);
+    return rc != 0;
+}
+
+static struct nt_samples *read_samples(const struct relay_outcome *out)
+{
+    struct nt_samples_reader *reader = NULL;
+    struct nt_samples *samples = NULL;
+    struct nt_err err = {0};
+    assert_non_null(out->artifact[NT_ARTIFACT_SAMPLES]);
+    assert_int_equal(nt_samples_reader_create("samples", &reader, &err), 0);
+    assert_int_equal(nt_samples_reader_feed(reader, out->artifact[NT_ARTIFACT_SAMPLES],
+                                            out->bytes[NT_ARTIFACT_SAMPLES], &err),
+                     0);
+    assert_int_equal(nt_samples_reader_finish(reader, &samples, &err), 0);
+    nt_samples_reader_destroy(reader);
+    return samples;
+}
+
+/* How many pairs among all but the host left out have a latency. */
+static size_t pairs_without(const struct nt_samples *s, size_t out)
+{
+    size_t n = 0;
+    bool met[RELAY_HOSTS_MAX][RELAY_HOSTS_MAX] = {{false}};
+    for (size_t k = 0; k < s->samples; k++) {
+        const struct nt_sample *p = &s->sample[k];
+        if (p->kind != NT_SAMPLE_LATENCY || p->a == out || p->b == out || met[p->a][p->b] ||
+            met[p->b][p->a])
+            continue;
+        assert_true(p->value_us > 0 && p->value_us < 1e5);
+        assert_true(p->latency.median_us >= p->value_us);
+        assert_true(p->count > 0 && p->count < 100000);
+        met[p->a][p->b] = true;
+        n++;
+    }
+    return n;
+}
+
+static struct relay_plan plan_of(unsigned hosts, unsigned deadline_ms)
+{
+    return (struct relay_plan){.hosts = hosts,
+                               .deadline_ms = deadline_ms,
+                               .option = "quick",
+                               .policy = "full",
+                               .probe = probe};
+}
+
+static void show(const char *what, const struct relay_outcome *out)
+{
+    print_message("%s: %s (%.2f s, %u gathers)\n", what, out->done, out->seconds, out->gathers);
+}
+
+static void all_pairs_are_measured(void **state)
+{
+    (void)state;
+    for (unsigned n = 1; n <= 5; n++) {
+        struct relay_outcome out;
+        struct relay_plan plan = plan_of(n, 8000);
+        relay_run(&plan, &out);
+        show("sweep", &out);
+        assert_string_equal(out.done, "ok");
+        assert_int_equal(out.fallen, 0);
+        struct nt_samples *s = read_samples(&out);
+        assert_int_equal(s->hosts, n);
+        assert_int_equal(s->status, NT_STATUS_OK);
+        assert_int_equal(s->job_id, 42);
+        assert_int_equal(pairs_without(s, SIZE_MAX), n * (n - 1) / 2);
+        nt_samples_destroy(s);
+        relay_fini(&out);
+    }
+}
+
+/* Whatever happens to host 2 of 5, the other four are known, in time, and it is named. */
+static void check_loss(const char *what, struct relay_plan plan)
+{
+    struct relay_outcome out;
+    relay_run(&plan, &out);
+    show(what, &out);
+    assert_memory_equal(out.done, "partial ", 8);
+    assert_non_null(strstr(out.done, "n3"));
+    assert_int_equal(out.fallen, 0);
+    assert_true(out.seconds < plan.deadline_ms * 1e-3);
+    struct nt_samples *s = read_samples(&out);
+    assert_int_equal(s->hosts, 5);
+    assert_int_equal(s->status, NT_STATUS_PARTIAL);
+    assert_int_equal(pairs_without(s, 2), 6);
+    if (plan.after <= 3)
+        assert_non_null(s->missing[2]);
+    for (size_t h = 0; h < 5; h++)
+        if (h != 2)
+            assert_null(s->missing[h]);
+    nt_samples_destroy(s);
+    relay_fini(&out);
+}
+
+static void a_killed_probe_costs_only_itself(void **state)
+{
+    (void)state;
+    for (unsigned after = 1; after <= 9; after += 4) {
+        struct relay_plan plan = plan_of(5, 6000);
+        plan.victim = 2;
+        plan.after = after;
+        plan.signal = SIGKILL;
+        check_loss("killed", plan);
+    }
+}
+
+static void a_frozen_probe_costs_only_itself(void **state)
+{
+    (void)state;
+    for (unsigned after = 2; after <= 9; after += 7) {
+        struct relay_plan plan = plan_of(5, 6000);
+        plan.victim = 2;
+        plan.after = after;
+        plan.signal = SIGSTOP;
+        check_loss("frozen", plan);
+    }
+}
+
+static void an_absent_probe_costs_only_itself(void **state)
+{
+    (void)state;
+    struct relay_plan plan = plan_of(5, 6000);
+    plan.victim = 2;
+    plan.absent = true;
+    check_loss("absent", plan);
+}
+
+static void garbage_from_a_probe_costs_only_itself(void **state)
+{
+    (void)state;
+    struct relay_plan plan = plan_of(5, 6000);
+    plan.victim = 2;
+    plan.garbage = true;
+    check_loss("garbage", plan);
+}
+
+static void a_short_time_ends_in_time(void **state)
+{
+    (void)state;
+    static const unsigned budgets[] = {120, 200, 500};
+    for (size_t k = 0; k < 3; k++) {
+        struct relay_outcome out;
+        struct relay_plan plan = plan_of(8, budgets[k]);
+        relay_run(&plan, &out);
+        show("short", &out);
+        assert_true(out.seconds < budgets[k] * 1e-3 + 0.3);
+        assert_string_not_equal(out.done, "");
+        relay_fini(&out);
+    }
+}
+
+static void the_level_says_what_was_not_measured(void **state)
+{
+    (void)state;
+    struct relay_outcome out;
+    struct relay_plan plan = plan_of(2, 3000);
+    plan.option = "full";
+    plan.policy = "latency";
+    relay_run(&plan, &out);
+    assert_string_equal(out.done, "ok");
+    struct nt_samples *s = read_samples(&out);
+    assert_true(s->warnings >= 2);
+    assert_non_null(strstr(s->warning[0], "shared hosts"));
+    nt_samples_destroy(s);
+    relay_fini(&out);
+}
+
+static int stuck_probe(int fd, unsigned rank, const void *context)
+{
+    stuck = true;
+    return probe(fd, rank, context);
+}
+
+/* One follows the other, from the first round of each to its last: no time is nobody's. */
+static void check_phases(const struct nt_samples *s)
+{
+    double end = 0;
+    assert_true(s->phases > 0);
+    for (size_t k = 0; k < s->phases; k++) {
+        assert_true(s->phase_begin_s[k] >= (k == 0 ? 0 : end - 1e-6));
+        assert_true(k == 0 || s->phase_begin_s[k] < end + 1e-3);
+        assert_true(s->phase[k].rounds > 0);
+        end = s->phase_begin_s[k] + s->phase[k].seconds;
+    }
+    assert_true(end <= s->seconds + 1e-6);
+}
+
+static void flows_that_block_each_other_lose_no_host(void **state)
+{
+    (void)state;
+    for (unsigned n = 2; n <= 4; n += 2) {
+        struct relay_outcome out;
+        struct relay_plan plan = plan_of(n, 6000);
+        plan.option = "standard,budget=6";
+        plan.probe = stuck_probe;
+        relay_run(&plan, &out);
+        show("stuck flows", &out);
+        assert_int_equal(out.fallen, 0);
+        struct nt_samples *s = read_samples(&out);
+        check_phases(s);
+        size_t failed = 0;
+        for (size_t k = 0; k < s->samples; k++)
+            failed += s->sample[k].kind == NT_SAMPLE_FAILED;
+        assert_true(failed > 0);
+        for (size_t h = 0; h < n; h++)
+            assert_null(s->missing[h]);
+        for (size_t k = 0; k < s->warnings; k++)
+            assert_null(strstr(s->warning[k], "reached"));
+        nt_samples_destroy(s);
+        relay_fini(&out);
+    }
+}
+
+static size_t count_kind(const struct nt_samples *s, enum nt_sample_kind kind)
+{
+    size_t n = 0;
+    for (size_t k = 0; k < s->samples; k++)
+        n += s->sample[k].kind == kind;
+    return n;
+}
+
+enum { FADING = 4 };
+
+static int fading_probe(int fd, unsigned rank, const void *context)
+{
+    fades = rank == FADING;
+    return stuck_probe(fd, rank, context);
+}
+
+/* The host without a flow of its own makes the indirect probes, and reaches none of the others. */
+static void a_host_without_a_link_makes_no_other_lost(void **state)
+{
+    (void)state;
+    struct relay_outcome out;
+    struct relay_plan plan = plan_of(FADING + 1, 8000);
+    plan.option = "standard,budget=8";
+    plan.probe = fading_probe;
+    *flows_begun = false;
+    relay_run(&plan, &out);
+    show("a host without a link", &out);
+    struct nt_samples *s = read_samples(&out);
+    assert_true(count_kind(s, NT_SAMPLE_FAILED) > 0);
+    for (size_t k = 0; k < s->warnings; k++)
+        for (size_t h = 0; h < FADING; h++)
+            assert_null(strstr(s->warning[k], s->host_name[h]));
+    for (size_t h = 0; h < FADING; h++)
+        assert_null(s->missing[h]);
+    nt_samples_destroy(s);
+    relay_fini(&out);
+}
+
+static void a_full_sweep_has_flows_trains_and_kernels(void **state)
+{
+    (void)state;
+    struct relay_outcome out;
+    struct relay_plan plan = plan_of(5, 20000);
+    plan.option = "full,budget=20";
+    relay_run(&plan, &out);
+    show("full", &out);
+    struct nt_samples *s = read_samples(&out);
+    for (size_t k = 0; k < s->phases; k++)
+        print_message("  %s: %u rounds, %.2f s\n", s->phase[k].name, (unsigned)s->phase[k].rounds,
+                      s->phase[k].seconds);
+    for (size_t k = 0; k < s->warnings; k++)
+        print_message("  %s\n", s->warning[k]);
+    for (size_t k = 0; k < s->samples; k++) {
+        const struct nt_sample *x = &s->sample[k];
+        if (x->kind != NT_SAMPLE_KERNEL)
+            continue;
+        print_message("  %s: %u times, %.0f us (%.0f to %.0f)\n", s->text[x->text], x->count,
+                      x->value_us, x->kernel.low_us, x->kernel.high_us);
+        assert_int_equal(x->a, 5);
+        assert_true(x->count >= 1 && x->bytes >= 1024);
+        uint32_t group[NT_SAMPLES_CROWD_MAX];
+        assert_int_equal(nt_samples_crowd(s, x, group), 5);
+        for (uint32_t h = 0; h < 5; h++)
+            assert_int_equal(group[h], h);
+        assert_true(0 < x->kernel.low_us && x->kernel.low_us <= x->value_us &&
+                    x->value_us <= x->kernel.high_us);
+    }
+    assert_int_equal(count_kind(s, NT_SAMPLE_KERNEL), 6);
+    assert_true(count_kind(s, NT_SAMPLE_PRTT) > 0);
+    assert_true(out.seconds < 20);
+    nt_samples_destroy(s);
+    relay_fini(&out);
+}
+
+/* From the first gather to the last of a full sweep. */
+static void a_death_in_any_phase_costs_only_itself(void **state)
+{
+    (void)state;
+    static const struct {
+        unsigned after;
+        int signal;
+    } table[] = {{5, SIGKILL}, {40, SIGSTOP}, {60, SIGKILL}, {90, SIGSTOP}};
+    for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
+        struct relay_outcome out;
+        struct relay_plan plan = plan_of(5, 3000);
+        plan.option = "full,budget=3";
+        plan.victim = 2;
+        plan.after = table[k].after;
+        plan.signal = table[k].signal;
+        relay_run(&plan, &out);
+        show(plan.signal == SIGKILL ? "killed" : "frozen", &out);
+        assert_memory_equal(out.done, "partial ", 8);
+        assert_int_equal(out.fallen, 0);
+        assert_true(out.seconds < 3);
+        struct nt_samples *s = read_samples(&out);
+        assert_int_equal(pairs_without(s, 2), 6);
+        for (size_t h = 0; h < 5; h++)
+            if (h != 2)
+                assert_null(s->missing[h]);
+        print_message("  %zu phases, the last is %s\n", s->phases, s->phase[s->phases - 1].name);
+        nt_samples_destroy(s);
+        relay_fini(&out);
+    }
+}
+
+int main(void)
+{
+    setenv("UCX_TLS", "tcp,self", 1);
+    setenv("UCX_NET_DEVICES", "lo", 1);
+    setenv("UCX_WARN_UNUSED_ENV_VARS", "n", 1);
+    setenv("UCX_VFS_ENABLE", "n", 1);
+    setenv("UCX_TCP_CONN_NB", "y", 1);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(all_pairs_are_measured),
+        cmocka_unit_test(a_killed_probe_costs_only_itself),
+        cmocka_unit_test(a_frozen_probe_costs_only_itself),
+        cmocka_unit_test(an_absent_probe_costs_only_itself),
+        cmocka_unit_test(garbage_from_a_probe_costs_only_itself),
+        cmocka_unit_test(a_short_time_ends_in_time),
+        cmocka_unit_test(the_level_says_what_was_not_measured),
+        cmocka_unit_test(flows_that_block_each_other_lose_no_host),
+        cmocka_unit_test(a_host_without_a_link_makes_no_other_lost),
+        cmocka_unit_test(a_full_sweep_has_flows_trains_and_kernels),
+        cmocka_unit_test(a_death_in_any_phase_costs_only_itself),
+    };
+    flows_begun =
+        mmap(NULL, sizeof *flows_begun, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    return flows_begun == MAP_FAILED ? 1 : cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,282 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "failure_detector.h"
+
+enum { MAX = 16 };
+
+/* A piece of a rank on that host and machine; cores of it. */
+static struct nt_contribution contribution(const char *host, unsigned char machine, uint32_t cores)
+{
+    struct nt_greeting g = {
+        .cores = cores, .address = (const unsigned char *)host, .address_bytes = strlen(host)};
+    struct nt_bytes bytes;
+    snprintf(g.host, sizeof g.host, "%s", host);
+    memset(g.machine, machine, sizeof g.machine);
+    assert_int_equal(nt_greeting_encode(&g, &bytes, NULL), 0);
+    return (struct nt_contribution){true, bytes.bytes, bytes.data};
+}
+
+static struct nt_membership *membership_of(size_t n)
+{
+    struct nt_contribution contributions[MAX];
+    struct nt_membership *membership = NULL;
+    struct nt_peer_table table;
+    for (size_t i = 0; i < n; i++) {
+        char name[8];
+        snprintf(name, sizeof name, "n%zu", i);
+        contributions[i] = contribution(name, (unsigned char)i, 1);
+    }
+    assert_int_equal(nt_membership_create(contributions, n, NULL, &membership, &table, NULL), 0);
+    nt_peer_table_fini(&table);
+    nt_contributions_free(contributions, n);
+    return membership;
+}
+
+/* One host fails with all others: it alone is lost, within two of its rounds. */
+static void the_host_at_fault_is_lost_and_no_other(void **state)
+{
+    (void)state;
+    for (size_t n = 3; n <= 12; n++)
+        for (uint32_t at_fault = 0; at_fault < n; at_fault++) {
+            struct nt_membership *membership = membership_of(n);
+            struct nt_planner *planner = NULL;
+            struct nt_order order;
+            unsigned failures = 0;
+            assert_int_equal(nt_sweep_all_create(n, NULL, 3, 1, 1, &planner, NULL), 0);
+            while (planner->ops->next(planner, &order, NULL) == 1)
+                for (size_t k = 0; k < order.pairs; k++) {
+                    uint32_t a = order.pair[k][0], b = order.pair[k][1], lost;
+                    bool ok = a != at_fault && b != at_fault;
+                    failures += !ok;
+                    nt_suspicion_note_pair(membership, a, b, ok, &lost);
+                    assert_true(lost == NT_NO_INDEX || lost == at_fault);
+                    if (lost != NT_NO_INDEX) {
+                        planner->ops->lose(planner, lost);
+                        assert_int_equal(
+                            nt_membership_set_lost(membership, lost, "no answer", NULL), 0);
+                    }
+                }
+            assert_int_equal(failures, 2);
+            assert_non_null(membership->lost[at_fault]);
+            assert_int_equal(nt_membership_online(membership), n - 1);
+            nt_planner_destroy(planner);
+            nt_membership_destroy(membership);
+        }
+}
+
+static void one_failing_pair_loses_no_host(void **state)
+{
+    (void)state;
+    struct nt_membership *membership = membership_of(4);
+    uint32_t lost;
+    for (int pass = 0; pass < 10; pass++) {
+        nt_suspicion_note_pair(membership, 0, 1, false, &lost);
+        assert_int_equal(lost, NT_NO_INDEX);
+        nt_suspicion_note_pair(membership, 0, 2, true, &lost);
+        nt_suspicion_note_pair(membership, 1, 3, true, &lost);
+        assert_int_equal(lost, NT_NO_INDEX);
+    }
+    nt_membership_destroy(membership);
+}
+
+/* The same two fail with each other and with no others: both are suspect, neither is lost. */
+static void one_failing_pair_alone_makes_both_suspect(void **state)
+{
+    (void)state;
+    struct nt_membership *membership = membership_of(4);
+    uint32_t lost;
+    assert_false(nt_suspicion_of_both(membership, 1, 3, 1));
+    for (unsigned pass = 1; pass < 300; pass++) {
+        nt_suspicion_note_pair(membership, 1, 3, false, &lost);
+        assert_int_equal(lost, NT_NO_INDEX);
+        assert_true(nt_suspicion_of_both(membership, 1, 3, pass < 100 ? pass : 100));
+        assert_false(nt_suspicion_of_both(membership, 1, 2, 1));
+        assert_false(nt_suspicion_of_both(membership, 1, 3, pass + 1));
+        assert_int_equal(nt_suspicion_find_prober(membership), 0);
+    }
+    nt_suspicion_note_pair(membership, 1, 0, true, &lost); /* an indirect probe: one is online, */
+    assert_int_equal(lost, NT_NO_INDEX);
+    nt_suspicion_note_pair(membership, 3, 0, false, &lost); /* so the other is lost */
+    assert_int_equal(lost, 3);
+    nt_suspicion_note_pair(membership, 0, 2, false, &lost);
+    assert_int_equal(nt_suspicion_find_prober(membership), 1);
+    assert_int_equal(nt_membership_set_lost(membership, 1, "no answer", NULL), 0);
+    assert_int_equal(nt_suspicion_find_prober(membership), NT_NO_INDEX);
+    assert_false(nt_suspicion_of_both(membership, 1, 3, 1));
+    nt_membership_destroy(membership);
+}
+
+/* A host that reached none of several probes no others, and its next failure is its own. */
+static void a_suspect_probes_no_others(void **state)
+{
+    (void)state;
+    struct nt_membership *membership = membership_of(4);
+    uint32_t lost;
+    nt_suspicion_add(membership, 0);
+    assert_int_equal(nt_suspicion_find_prober(membership), 1);
+    nt_suspicion_note_pair(membership, 0, 2, false, &lost);
+    assert_int_equal(lost, 0);
+    nt_suspicion_note_pair(membership, 0, 3, true, &lost);
+    assert_int_equal(lost, NT_NO_INDEX);
+    assert_int_equal(nt_suspicion_find_prober(membership), 0);
+    nt_membership_destroy(membership);
+}
+
+/* ---- the detector, with probes over a network that is made up ---- */
+
+struct made_up {
+    struct nt_failure_detector detector;
+    bool down[MAX];    /* its link: no measurement with it succeeds */
+    bool stopped[MAX]; /* it does not report either */
+    unsigned probes, lost;
+    uint32_t round;
+    bool over;
+};
+
+static int made_up_probe(void *context, uint32_t a, uint32_t b, bool *ok, struct nt_err *err)
+{
+    struct made_up *m = context;
+    bool unreported[MAX] = {false};
+    m->probes++;
+    unreported[a] = m->stopped[a];
+    unreported[b] = m->stopped[b];
+    *ok = !m->down[a] && !m->down[b];
+    return nt_failure_note_reports(&m->detector, unreported, err);
+}
+
+static bool made_up_is_over(void *context)
+{
+    return ((struct made_up *)context)->over;
+}
+
+static void made_up_lost(void *context, uint32_t host, const char *reason)
+{
+    (void)host;
+    assert_true(strlen(reason) > 0);
+    ((struct made_up *)context)->lost++;
+}
+
+static const struct nt_failure_ops MADE_UP = {made_up_probe, made_up_is_over, made_up_lost};
+
+static struct nt_membership *made_up_begin(struct made_up *m, size_t hosts)
+{
+    *m = (struct made_up){.round = 7};
+    m->detector = (struct nt_failure_detector){membership_of(hosts), &MADE_UP, m, &m->round};
+    return m->detector.membership;
+}
+
+/* A round of flows between 1 and 2 fails, and what the detector makes of it. */
+static void flows_fail(struct made_up *m)
+{
+    uint32_t pair[1][2] = {{1, 2}};
+    struct nt_order order = {.kind = NT_ORDER_BANDWIDTH, .pairs = 1, .pair = pair};
+    assert_int_equal(nt_failure_note_pair(&m->detector, 1, 2, false, NULL), 0);
+    assert_int_equal(nt_failure_resolve(&m->detector, &order, NULL), 0);
+}
+
+static void an_indirect_probe_finds_the_host_at_fault(void **state)
+{
+    (void)state;
+    for (uint32_t at_fault = 1; at_fault <= 2; at_fault++) {
+        struct made_up m;
+        struct nt_membership *membership = made_up_begin(&m, 5);
+        m.down[at_fault] = true;
+        flows_fail(&m);
+        assert_string_equal(membership->lost[at_fault],
+                            "not reached by two hosts, last in round 7");
+        assert_int_equal(m.lost, 1);
+        assert_int_equal(m.probes, 2);
+        nt_membership_destroy(membership);
+    }
+}
+
+static void two_hosts_that_a_third_reaches_stay_online(void **state)
+{
+    (void)state;
+    struct made_up m;
+    struct nt_membership *membership = made_up_begin(&m, 5);
+    flows_fail(&m);
+    assert_int_equal(m.lost, 0);
+    assert_false(nt_suspicion_of_both(membership, 1, 2, 1));
+    nt_membership_destroy(membership);
+}
+
+/* It reaches neither, so another one is asked, and nobody is lost for its sake. */
+static void a_prober_without_a_network_decides_nothing(void **state)
+{
+    (void)state;
+    struct made_up m;
+    struct nt_membership *membership = made_up_begin(&m, 5);
+    m.down[0] = m.down[2] = true;
+    flows_fail(&m);
+    assert_null(membership->lost[0]);
+    assert_null(membership->lost[1]);
+    assert_non_null(membership->lost[2]);
+    assert_int_equal(m.probes, 4);
+    nt_membership_destroy(membership);
+}
+
+static void a_host_that_does_not_report_is_lost(void **state)
+{
+    (void)state;
+    struct made_up m;
+    struct nt_membership *membership = made_up_begin(&m, 5);
+    m.down[2] = m.stopped[2] = true;
+    flows_fail(&m);
+    assert_string_equal(membership->lost[2], "stopped answering in round 7");
+    assert_int_equal(m.lost, 1);
+    nt_membership_destroy(membership);
+}
+
+static void two_hosts_alone_try_again_before_one_is_lost(void **state)
+{
+    (void)state;
+    struct made_up m;
+    struct nt_membership *membership = made_up_begin(&m, 3);
+    assert_int_equal(nt_membership_set_lost(membership, 0, "no answer", NULL), 0);
+    m.down[2] = true;
+    flows_fail(&m);
+    assert_int_equal(m.lost, 0);
+    flows_fail(&m);
+    assert_int_equal(m.lost, 1);
+    assert_string_equal(membership->lost[2], "not reached, last in round 7");
+    assert_null(membership->lost[1]);
+    nt_membership_destroy(membership);
+}
+
+static void nobody_is_probed_when_the_time_is_over(void **state)
+{
+    (void)state;
+    struct made_up m;
+    struct nt_membership *membership = made_up_begin(&m, 5);
+    m.over = m.down[2] = true;
+    flows_fail(&m);
+    assert_int_equal(m.lost, 0);
+    assert_int_equal(m.probes, 0);
+    nt_membership_destroy(membership);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_host_at_fault_is_lost_and_no_other),
+        cmocka_unit_test(one_failing_pair_loses_no_host),
+        cmocka_unit_test(one_failing_pair_alone_makes_both_suspect),
+        cmocka_unit_test(a_suspect_probes_no_others),
+        cmocka_unit_test(an_indirect_probe_finds_the_host_at_fault),
+        cmocka_unit_test(two_hosts_that_a_third_reaches_stay_online),
+        cmocka_unit_test(a_prober_without_a_network_decides_nothing),
+        cmocka_unit_test(a_host_that_does_not_report_is_lost),
+        cmocka_unit_test(two_hosts_alone_try_again_before_one_is_lost),
+        cmocka_unit_test(nobody_is_probed_when_the_time_is_over),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

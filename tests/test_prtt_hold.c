@@ -1,0 +1,123 @@
+/* PRTT with a hold between two processes of this machine: an answer that comes after the hold
+ * would pass for a receiver's overhead. */
+#include <dlfcn.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <ucp/api/ucp.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "clock.h"
+#include "pair.h"
+
+enum { ADDRESS_MAX = 4096, TURNS = 9, TAG_SHIFT = 24, TAG_PONG = 0x03 };
+
+/* The hold, and how late an answer is that is late: no scheduler makes one of the other. */
+static const double HOLD_S = 0.02, LATE_S = 0.1;
+
+static unsigned answers, late_answers; /* of them the first ones are late */
+
+/* Stands before the library's own. */
+ucs_status_ptr_t ucp_tag_send_nbx(ucp_ep_h ep, const void *buffer, size_t count, ucp_tag_t tag,
+                                  const ucp_request_param_t *param)
+{
+    static ucs_status_ptr_t (*real)(ucp_ep_h, const void *, size_t, ucp_tag_t,
+                                    const ucp_request_param_t *);
+    if (real == NULL)
+        *(void **)&real = dlsym(RTLD_NEXT, "ucp_tag_send_nbx");
+    if ((tag >> TAG_SHIFT & 0xff) == TAG_PONG && answers++ < late_answers)
+        nt_clock_sleep(LATE_S);
+    return real(ep, buffer, count, tag, param);
+}
+
+struct address {
+    size_t bytes;
+    unsigned char data[ADDRESS_MAX];
+};
+
+/* One end of the measurement. */
+static int measure(int fd, bool first, struct nt_result *result, struct nt_err *err)
+{
+    struct nt_pair *pair;
+    struct address mine = {0}, other;
+    struct nt_order order = {.kind = NT_ORDER_PRTT,
+                             .message_bytes = 8,
+                             .batches = TURNS,
+                             .count = 1,
+                             .hold_us = HOLD_S * 1e6};
+    struct nt_pairing meeting = {.round = 1, .self = first, .peer = !first, .first = first};
+    double trip, deadline = nt_clock_s() + 30;
+    if (nt_pair_create(&pair, err) != 0)
+        return -1;
+    const void *address = nt_pair_address(pair, &mine.bytes);
+    int rc = -1;
+    if (mine.bytes <= sizeof mine.data) {
+        memcpy(mine.data, address, mine.bytes);
+        meeting.address = other.data;
+        if (send(fd, &mine, sizeof mine, 0) == sizeof mine &&
+            recv(fd, &other, sizeof other, MSG_WAITALL) == sizeof other) {
+            meeting.address_bytes = other.bytes;
+            rc = nt_pair_connect(pair, &meeting, &order, deadline, &trip, err);
+        }
+    }
+    if (rc == 0)
+        rc = nt_pair_measure(pair, &order, deadline - 5, deadline, result, err);
+    nt_pair_destroy(pair);
+    return rc;
+}
+
+/* The first so many answers come after the hold. */
+static int held(unsigned late, struct nt_result *result, struct nt_err *err)
+{
+    int ends[2], status;
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
+    pid_t answering = fork();
+    assert_true(answering >= 0);
+    if (answering == 0) {
+        close(ends[0]);
+        late_answers = late;
+        _exit(measure(ends[1], false, result, err) == 0 ? 0 : 1);
+    }
+    close(ends[1]);
+    int rc = measure(ends[0], true, result, err);
+    close(ends[0]);
+    assert_int_equal(waitpid(answering, &status, 0), answering);
+    assert_int_equal(status, 0);
+    return rc;
+}
+
+static void answers_after_the_hold_are_dropped(void **state)
+{
+    struct nt_result result = {0};
+    struct nt_err err = {0};
+    (void)state;
+    assert_int_equal(held(TURNS - 2, &result, &err), 0);
+    assert_true(result.value_us >= HOLD_S * 1e6);
+    assert_true(result.median_us < LATE_S * 1e6);
+}
+
+static void no_answer_within_the_hold_is_no_result(void **state)
+{
+    struct nt_result result = {0};
+    struct nt_err err = {0};
+    (void)state;
+    assert_int_equal(held(UINT32_MAX, &result, &err), 0);
+    assert_true(result.ok);
+    assert_int_equal(result.count, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(answers_after_the_hold_are_dropped),
+        cmocka_unit_test(no_answer_within_the_hold_is_no_result),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,109 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "timeouts.h"
+
+static void timeouts_leave_time_for_solving(void **state)
+{
+    (void)state;
+    static const double budgets[] = {0.2, 0.5, 1, 5, 20};
+    for (size_t k = 0; k < 5; k++) {
+        struct nt_timeouts timeouts;
+        struct nt_order order = {.kind = NT_ORDER_LATENCY, .batches = 3, .count = 5};
+        double deadline = 100 + budgets[k];
+        nt_timeouts_init(&timeouts, 100, deadline);
+        assert_true(deadline - timeouts.stop_s >= 0.1 - 1e-9);
+        assert_true(deadline - timeouts.stop_s >= 0.15 * budgets[k] - 1e-9);
+        for (double now = 100; now < timeouts.stop_s; now += 0.01) {
+            struct nt_go go = {0};
+            assert_true(now + nt_timeouts_connect_s(&timeouts, &order, now) <=
+                        timeouts.stop_s + 0.011);
+            nt_timeouts_measure(&timeouts, &order, 1, now, &go);
+            assert_true(now + go.give_up_s <= timeouts.stop_s + 0.011);
+            assert_true(go.measure_s <= go.give_up_s);
+            nt_timeouts_update(&timeouts, 0.001, 0.002);
+        }
+    }
+}
+
+/* Pairs connect in a millisecond; a kernel waits for its slowest host. */
+static void a_kernel_gets_time_for_its_slowest_host(void **state)
+{
+    (void)state;
+    struct nt_timeouts timeouts;
+    struct nt_go go = {0};
+    struct nt_order kernel = {.kind = NT_ORDER_KERNEL, .pairs = 4, .window_s = 0.2},
+                    latency = {.kind = NT_ORDER_LATENCY, .batches = 3, .count = 5};
+    nt_timeouts_init(&timeouts, 0, 100);
+    for (int k = 0; k < 50; k++)
+        nt_timeouts_update(&timeouts, 0.001, 0.002);
+    assert_true(nt_timeouts_connect_s(&timeouts, &latency, 1) < 0.2);
+    assert_true(nt_timeouts_connect_s(&timeouts, &kernel, 1) >= 0.5);
+    nt_timeouts_measure(&timeouts, &kernel, 0.001, 1, &go);
+    assert_true(go.give_up_s >= 0.2 + 0.75);
+    assert_true(nt_timeouts_connect_s(&timeouts, &kernel, timeouts.stop_s - 0.1) <= 0.1 + 1e-9);
+}
+
+/* Two messages of a flow get lost in a row, and what is left drains at a tenth of the rate. */
+static void a_flow_gets_time_for_lost_messages(void **state)
+{
+    (void)state;
+    struct nt_timeouts timeouts;
+    struct nt_go go = {0};
+    const struct nt_order flow = {
+        .kind = NT_ORDER_BANDWIDTH, .pairs = 2, .batches = 1, .count = 8, .window_s = 0.4};
+    nt_timeouts_init(&timeouts, 0, 100);
+    nt_timeouts_update(&timeouts, 0.001, 0.4);
+    nt_timeouts_measure(&timeouts, &flow, 0.001, 1, &go);
+    assert_true(go.give_up_s >= 0.4 + 0.2 + 0.4 + 0.4);
+    nt_timeouts_measure(&timeouts, &flow, 0.001, timeouts.stop_s - 0.3, &go);
+    assert_true(go.give_up_s <= 0.3 + 1e-9);
+}
+
+/* A host that is online and late is not lost for it, as long as there is time. */
+static void a_suspect_gets_more_time(void **state)
+{
+    (void)state;
+    struct nt_timeouts timeouts, patient;
+    struct nt_order order = {.kind = NT_ORDER_LATENCY, .batches = 1, .count = 4};
+    struct nt_go go = {0};
+    nt_timeouts_init(&timeouts, 100, 105);
+    nt_timeouts_update(&timeouts, 0.001, 0.002);
+    patient = nt_timeouts_extended(&timeouts, 0.3);
+    assert_true(nt_timeouts_connect_s(&timeouts, &order, 101) < 0.2);
+    assert_true(nt_timeouts_connect_s(&patient, &order, 101) >= 0.8);
+    nt_timeouts_measure(&patient, &order, 1e-3, 101, &go);
+    assert_true(go.measure_s >= 0.8);
+    nt_timeouts_measure(&patient, &order, 1e-3, patient.stop_s - 0.1, &go);
+    assert_true(go.give_up_s <= 0.11);
+    assert_true(nt_timeouts_slack_s(&timeouts, 100) >= 0.5);
+    assert_true(nt_timeouts_slack_s(&timeouts, timeouts.stop_s) <= 0.25);
+}
+
+static void a_failed_round_changes_no_timeout(void **state)
+{
+    (void)state;
+    struct nt_timeouts timeouts;
+    nt_timeouts_init(&timeouts, 0, 10);
+    nt_timeouts_update(&timeouts, 0, 0);
+    assert_int_equal(timeouts.rounds, 0);
+    nt_timeouts_update(&timeouts, 0.01, 0.02);
+    assert_int_equal(timeouts.rounds, 1);
+    assert_true(timeouts.connect_s < 0.1 && timeouts.measure_s < 0.1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(timeouts_leave_time_for_solving),
+        cmocka_unit_test(a_kernel_gets_time_for_its_slowest_host),
+        cmocka_unit_test(a_flow_gets_time_for_lost_messages),
+        cmocka_unit_test(a_suspect_gets_more_time),
+        cmocka_unit_test(a_failed_round_changes_no_timeout),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,154 @@
+#include "artifacts.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "launch.h"
+#include "log_line.h"
+#include "map_json.h"
+#include "strbuf.h"
+
+enum { VALUE_MAX = 122880 /* the environment takes no value of 128 KiB */ };
+
+/* ---- hosts in hint order ---- */
+static uint32_t host_at(const struct nt_map *map, size_t k)
+{
+    return map->placement == NULL ? (uint32_t)k : map->placement->order[k];
+}
+
+static size_t hosts_of(const struct nt_map *map)
+{
+    return map->placement == NULL ? map->model->hosts : map->placement->hosts;
+}
+
+static int write_placement(const struct nt_map *map, struct nt_artifacts *artifacts,
+                           struct nt_err *err)
+{
+    const struct nt_placement *p = map->placement;
+    size_t n = p != NULL && p->ntasks > 0 ? p->ntasks : hosts_of(map);
+    uint32_t *rank_host = calloc(n + 1, sizeof *rank_host);
+    if (rank_host == NULL)
+        return nt_err_set(err, NT_ERR_SYSTEM, "placement of %zu tasks: out of memory", n);
+    for (size_t k = 0; k < n; k++)
+        rank_host[k] = p != NULL && p->ntasks > 0 ? p->rank_host[k] : host_at(map, k);
+    struct nt_seating seating = {.ntasks = n,
+                                 .hosts = map->model->hosts,
+                                 .rank_host = rank_host,
+                                 .host_name = (const char *const *)map->host_name};
+    static const struct {
+        enum nt_artifact artifact;
+        int (*write)(const struct nt_seating *, char **, size_t *, struct nt_err *);
+    } files[] = {{NT_ARTIFACT_HOSTFILE, nt_launch_hostfile},
+                 {NT_ARTIFACT_RANKFILE, nt_launch_rankfile},
+                 {NT_ARTIFACT_RANK_ORDER, nt_launch_mpich}};
+    int rc = 0;
+    for (size_t k = 0; rc == 0 && k < sizeof files / sizeof *files; k++)
+        rc = files[k].write(&seating, &artifacts->text[files[k].artifact],
+                            &artifacts->bytes[files[k].artifact], err);
+    free(rank_host);
+    return rc;
+}
+
+/* ---- hint.env ---- */
+/* One line whatever the text holds. */
+static void put_line_value(struct nt_strbuf *page, const char *name, const char *value)
+{
+    nt_strbuf_puts(page, name);
+    nt_strbuf_puts(page, "=");
+    for (const char *c = value; *c != '\0'; c++) {
+        bool control = (unsigned char)*c < ' ' || *c == 127;
+        nt_strbuf_put(page, control ? "?" : c, 1);
+    }
+    nt_strbuf_puts(page, "\n");
+}
+
+static void put_node_order(struct nt_strbuf *page, const struct nt_map *map)
+{
+    struct nt_strbuf value = {0};
+    for (size_t k = 0; k < hosts_of(map); k++)
+        nt_strbuf_print(&value, "%s%s", k > 0 ? "," : "", map->host_name[host_at(map, k)]);
+    if (value.failed)
+        page->failed = true;
+    else if (value.used > 0 && value.used <= VALUE_MAX)
+        put_line_value(page, "NETTOPO_NODE_ORDER", value.text);
+    free(value.text);
+}
+
+static int put_inline_map(struct nt_strbuf *page, const struct nt_map *map, size_t limit,
+                          struct nt_err *err)
+{
+    char *text = NULL;
+    size_t bytes = 0;
+    if (nt_map_write(map, true, &text, &bytes, err) != 0)
+        return -1;
+    if (bytes < limit && bytes <= VALUE_MAX)
+        put_line_value(page, "NETTOPO_JSON", text);
+    free(text);
+    return 0;
+}
+
+static int write_env(const struct nt_map *map, const struct nt_artifacts_options *options,
+                     struct nt_artifacts *artifacts, struct nt_err *err)
+{
+    static const struct {
+        const char *name;
+        enum nt_artifact artifact;
+    } files[] = {{"NETTOPO_MAP", NT_ARTIFACT_MAP},
+                 {"NETTOPO_HOSTFILE", NT_ARTIFACT_HOSTFILE},
+                 {"NETTOPO_RANKFILE", NT_ARTIFACT_RANKFILE},
+                 {"NETTOPO_RANK_ORDER", NT_ARTIFACT_RANK_ORDER}};
+    struct nt_strbuf page = {0};
+    int rc = 0;
+    put_line_value(&page, "NETTOPO_STATUS", nt_status_name(options->status));
+    if (options->status != NT_STATUS_OK)
+        put_line_value(&page, "NETTOPO_REASON", options->reason);
+    if (options->debug)
+        put_line_value(&page, "NETTOPO_LOG", NT_LOG_FILE);
+    if (map != NULL) {
+        for (size_t k = 0; k < sizeof files / sizeof *files; k++)
+            put_line_value(&page, files[k].name, nt_artifact_name((uint32_t)files[k].artifact));
+        put_node_order(&page, map);
+        if (map->placement != NULL)
+            nt_strbuf_print(&page, "NETTOPO_GAIN=%.3g\n", map->placement->gain);
+        if (options->apply)
+            nt_strbuf_print(&page, "SLURM_HOSTFILE=%s\nSLURM_DISTRIBUTION=arbitrary\n",
+                            nt_artifact_name(NT_ARTIFACT_HOSTFILE));
+        rc = put_inline_map(&page, map, options->inline_limit_bytes, err);
+    }
+    if (rc != 0) {
+        free(page.text);
+        return -1;
+    }
+    return nt_strbuf_finish(&page, &artifacts->text[NT_ARTIFACT_ENV],
+                            &artifacts->bytes[NT_ARTIFACT_ENV], err);
+}
+
+int nt_artifacts_create(const struct nt_map *map, const struct nt_artifacts_options *options,
+                        struct nt_artifacts *out, struct nt_err *err)
+{
+    struct nt_artifacts artifacts = {0};
+    int rc = 0;
+    bool with_map = map != NULL && map->model->hosts > 0;
+    if (with_map) {
+        rc = nt_map_write(map, false, &artifacts.text[NT_ARTIFACT_MAP],
+                          &artifacts.bytes[NT_ARTIFACT_MAP], err);
+        if (rc == 0)
+            rc = write_placement(map, &artifacts, err);
+    }
+    if (rc == 0)
+        rc = write_env(with_map ? map : NULL, options, &artifacts, err);
+    if (rc != 0) {
+        nt_artifacts_fini(&artifacts);
+        return -1;
+    }
+    *out = artifacts;
+    return 0;
+}
+
+void nt_artifacts_fini(struct nt_artifacts *artifacts)
+{
+    for (size_t k = 0; k < NT_ARTIFACT_END; k++)
+        free(artifacts->text[k]);
+    *artifacts = (struct nt_artifacts){0};
+}

@@ -1,0 +1,36 @@
+/* The coordinator, on rank 0: gathers the greetings, runs the campaign round by round within the
+ * time, and records all of it.
+ *
+ * A round is two gathers of the out-of-band exchange, apart from the measured network: ORDER,
+ * connect, READY; GO, measure, RESULT (coordinator_round.h). Which hosts are lost on the way is
+ * decided in failure_detector.h. */
+#ifndef NT_COORDINATOR_H
+#define NT_COORDINATOR_H
+
+#include "campaign.h"
+#include "participant.h"
+#include "samples.h"
+
+enum { NT_REASON_BYTES = 256 };
+
+struct nt_coordinator_result {
+    struct nt_samples *samples;   /* finished; owned */
+    char reason[NT_REASON_BYTES]; /* one line when the status is not ok, else "" */
+};
+
+/* Called before each round. */
+typedef void nt_progress(void *context, const struct nt_campaign_progress *progress);
+
+struct nt_coordinator_options {
+    nt_progress *progress; /* may be NULL */
+    void *progress_context;
+    const char *created; /* the time of day as text, for the record; "" for none */
+};
+
+/* Fails only when no sweep could begin; once it has, what was measured is recorded whatever fails
+ * later, with status partial or failed and a reason. */
+int nt_coordinator_run(struct nt_oob *oob, const struct nt_probe_job *job,
+                       struct nt_participant *participant, const struct nt_coordinator_options *how,
+                       struct nt_coordinator_result *out, struct nt_err *err);
+
+#endif

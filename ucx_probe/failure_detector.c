@@ -1,0 +1,167 @@
+#include "failure_detector.h"
+
+#include <stdio.h>
+
+/* Failures in a row: of one host of a pair, more than the other's, after which it is lost; and of
+ * the same two with each other, when there is nobody to probe them indirectly. */
+enum { FAILURES_LOST = 3, FAILURES_PAIR_LOST = 3, FAILURES_MAX = 100 };
+
+enum { PROBERS_MAX = 2 }; /* for one pair: each may wait for both hosts in vain */
+
+/* ---- suspicions ---- */
+void nt_suspicion_add(struct nt_membership *membership, uint32_t host)
+{
+    if (membership->suspicion[host] < FAILURES_MAX)
+        membership->suspicion[host]++;
+}
+
+void nt_suspicion_note_pair(struct nt_membership *membership, uint32_t a, uint32_t b, bool ok,
+                            uint32_t *lost)
+{
+    unsigned char *x = &membership->suspicion[a], *y = &membership->suspicion[b];
+    *lost = NT_NO_INDEX;
+    if (ok) {
+        *x = *y = 0;
+        return;
+    }
+    if ((*x == 0) != (*y == 0)) {
+        *lost = *x > 0 ? a : b;
+        return; /* the failure is explained: the other does not become suspect */
+    }
+    nt_suspicion_add(membership, a);
+    nt_suspicion_add(membership, b);
+    if (*x != *y && (*x >= FAILURES_LOST || *y >= FAILURES_LOST))
+        *lost = *x > *y ? a : b;
+}
+
+bool nt_suspicion_of_both(const struct nt_membership *membership, uint32_t a, uint32_t b,
+                          unsigned failures)
+{
+    return membership->lost[a] == NULL && membership->lost[b] == NULL &&
+           membership->suspicion[a] >= failures && membership->suspicion[b] >= failures;
+}
+
+uint32_t nt_suspicion_find_prober(const struct nt_membership *membership)
+{
+    for (uint32_t h = 0; h < membership->hosts; h++)
+        if (membership->lost[h] == NULL && membership->suspicion[h] == 0)
+            return h;
+    return NT_NO_INDEX;
+}
+
+/* ---- lost ---- */
+static int set_lost(struct nt_failure_detector *d, uint32_t host, const char *reason,
+                    struct nt_err *err)
+{
+    if (host == NT_NO_INDEX || d->membership->lost[host] != NULL)
+        return 0;
+    d->ops->on_lost(d->context, host, reason);
+    return nt_membership_set_lost(d->membership, host, reason, err);
+}
+
+int nt_failure_note_reports(struct nt_failure_detector *d, const bool *unreported,
+                            struct nt_err *err)
+{
+    char reason[64];
+    snprintf(reason, sizeof reason, "stopped answering in round %u", *d->round);
+    for (uint32_t h = 0; h < d->membership->hosts; h++)
+        if (unreported[h] && set_lost(d, h, reason, err) != 0)
+            return -1;
+    return 0;
+}
+
+int nt_failure_note_pair(struct nt_failure_detector *d, uint32_t a, uint32_t b, bool ok,
+                         struct nt_err *err)
+{
+    char reason[64];
+    uint32_t lost;
+    snprintf(reason, sizeof reason, "not reached by two hosts, last in round %u", *d->round);
+    nt_suspicion_note_pair(d->membership, a, b, ok, &lost);
+    return set_lost(d, lost, reason, err);
+}
+
+/* ---- indirect probes ---- */
+static bool is_open(const struct nt_failure_detector *d, uint32_t a, uint32_t b)
+{
+    return d->membership->lost[a] == NULL && d->membership->lost[b] == NULL &&
+           !d->ops->is_time_over(d->context);
+}
+
+static int probe_pair(struct nt_failure_detector *d, uint32_t a, uint32_t b, bool *ok,
+                      struct nt_err *err)
+{
+    *ok = false;
+    return is_open(d, a, b) ? d->ops->probe(d->context, a, b, ok, err) : 0;
+}
+
+/* Of the two the one that the prober reaches is online, and the other is not. A prober that reaches
+ * neither may be the one without a network, and one that was lost meanwhile is: then *decided is
+ * false, and it becomes suspect, so that it probes nobody else. */
+static int probe_indirectly(struct nt_failure_detector *d, uint32_t a, uint32_t b, uint32_t prober,
+                            bool *decided, struct nt_err *err)
+{
+    bool a_ok, b_ok;
+    *decided = true;
+    if (probe_pair(d, a, prober, &a_ok, err) != 0 || probe_pair(d, b, prober, &b_ok, err) != 0)
+        return -1;
+    if (!is_open(d, a, b))
+        return 0;
+    *decided = d->membership->lost[prober] == NULL && (a_ok || b_ok);
+    if (!*decided) {
+        nt_suspicion_add(d->membership, prober);
+        return 0;
+    }
+    /* the success first: with it the prober is not suspect when the failure is noted */
+    uint32_t first = a_ok ? a : b, second = a_ok ? b : a;
+    return nt_failure_note_pair(d, first, prober, true, err) != 0
+               ? -1
+               : nt_failure_note_pair(d, second, prober, a_ok && b_ok, err);
+}
+
+/* No third host is left to probe with. The one of the lower index stays: rank 0 goes on in any
+ * case, and of two others nothing says which. */
+static int lose_one_of(struct nt_failure_detector *d, uint32_t a, uint32_t b, struct nt_err *err)
+{
+    char reason[64];
+    snprintf(reason, sizeof reason, "not reached, last in round %u", *d->round);
+    return set_lost(d, a > b ? a : b, reason, err);
+}
+
+/* Without a prober the two try each other again: flows that shared a link in the round may have
+ * failed although both hosts are online. */
+static int resolve_pair(struct nt_failure_detector *d, uint32_t a, uint32_t b, struct nt_err *err)
+{
+    bool decided = false, ok;
+    for (int k = 0; k < PROBERS_MAX && !decided; k++) {
+        uint32_t prober = nt_suspicion_find_prober(d->membership);
+        if (prober == NT_NO_INDEX)
+            break;
+        if (probe_indirectly(d, a, b, prober, &decided, err) != 0)
+            return -1;
+    }
+    if (decided)
+        return 0;
+    if (probe_pair(d, a, b, &ok, err) != 0)
+        return -1;
+    if (!is_open(d, a, b))
+        return 0;
+    if (nt_failure_note_pair(d, a, b, ok, err) != 0)
+        return -1;
+    return nt_suspicion_of_both(d->membership, a, b, FAILURES_PAIR_LOST) ? lose_one_of(d, a, b, err)
+                                                                         : 0;
+}
+
+/* Rounds of latencies change partners, and the next one may tell; flows may be repeated with the
+ * same pairs again and again. A kernel that fails says nothing of any pair. */
+int nt_failure_resolve(struct nt_failure_detector *d, const struct nt_order *order,
+                       struct nt_err *err)
+{
+    unsigned failures = order->kind == NT_ORDER_LATENCY ? 2 : 1;
+    for (size_t k = 0; k < order->pairs && order->kind != NT_ORDER_KERNEL; k++) {
+        uint32_t a = order->pair[k][0], b = order->pair[k][1];
+        if (!d->ops->is_time_over(d->context) &&
+            nt_suspicion_of_both(d->membership, a, b, failures) && resolve_pair(d, a, b, err) != 0)
+            return -1;
+    }
+    return 0;
+}

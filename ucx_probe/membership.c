@@ -1,0 +1,236 @@
+#include "membership.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static int no_memory(struct nt_err *err)
+{
+    return nt_err_set(err, NT_ERR_SYSTEM, "list of hosts: out of memory");
+}
+
+/* ---- probes that share the cores of a machine ---- */
+struct machine_user {
+    unsigned char machine[NT_WIRE_MACHINE_BYTES];
+    uint32_t rank, cores;
+};
+
+static int by_machine(const void *a, const void *b)
+{
+    const struct machine_user *x = a, *y = b;
+    return memcmp(x->machine, y->machine, sizeof x->machine);
+}
+
+static void assign_own_cores(struct machine_user *user, size_t n, struct nt_peer_table *table)
+{
+    qsort(user, n, sizeof *user, by_machine);
+    for (size_t i = 0, end; i < n; i = end) {
+        for (end = i; end < n && by_machine(&user[i], &user[end]) == 0;)
+            end++;
+        for (size_t k = i; k < end; k++)
+            table->peer[user[k].rank].own_core = user[k].cores >= end - i;
+    }
+}
+
+/* ---- hardware ---- */
+static int add_hardware_model(struct nt_membership *membership, const char *text, uint32_t *index,
+                              struct nt_err *err)
+{
+    *index = nt_names_find(&membership->models, text, strlen(text));
+    if (*index != NT_NAMES_NONE)
+        return 0;
+    char *copy = strdup(text);
+    if (copy == NULL || nt_names_add(&membership->models, copy, index, err) != 0) {
+        free(copy);
+        return no_memory(err);
+    }
+    membership->model[*index] = copy; /* allocated for one model a host */
+    return 0;
+}
+
+/* A text that cannot be parsed is left out; the host takes part without it. */
+static int keep_hardware(struct nt_membership *membership, size_t host,
+                         const struct nt_greeting *greeting, struct nt_err *err)
+{
+    struct nt_member_hardware *hardware = &membership->hardware[host];
+    struct nt_machine machine;
+    char text[NT_MACHINE_TEXT_BYTES];
+    if (greeting->hardware[0] == '\0' || nt_machine_parse(greeting->hardware, &machine, NULL) != 0)
+        return 0;
+    nt_machine_write(&machine, text);
+    for (int k = 0; k < NT_BETWEEN_END; k++)
+        hardware->core_us[k] = (float)greeting->core_us[k];
+    return add_hardware_model(membership, text, &hardware->model, err);
+}
+
+int nt_membership_record_hardware(const struct nt_membership *membership,
+                                  struct nt_samples *samples, struct nt_err *err)
+{
+    uint32_t index;
+    for (size_t k = 0; k < membership->models.count; k++)
+        if (nt_samples_add_model(samples, membership->model[k], &index, err) != 0)
+            return -1;
+    for (size_t h = 0; h < membership->hosts; h++) {
+        const struct nt_member_hardware *hardware = &membership->hardware[h];
+        if (hardware->model == NT_NO_INDEX)
+            continue;
+        if (nt_samples_set_model(samples, h, hardware->model, err) != 0)
+            return -1;
+        for (int k = 0; k < NT_BETWEEN_END; k++)
+            if (hardware->core_us[k] > 0 &&
+                nt_samples_set_cores(samples, h, (enum nt_between)k, (double)hardware->core_us[k],
+                                     err) != 0)
+                return -1;
+    }
+    return 0;
+}
+
+/* ---- the hosts ---- */
+static int add_host(struct nt_membership *membership, size_t rank, bool present, const char *name,
+                    const char *lost, struct nt_err *err)
+{
+    size_t host = membership->hosts;
+    membership->name[host] = strdup(name);
+    membership->lost[host] = lost == NULL ? NULL : strdup(lost);
+    if (membership->name[host] == NULL || (lost != NULL && membership->lost[host] == NULL))
+        return no_memory(err);
+    membership->rank_of[host] = present ? (uint32_t)rank : NT_NO_INDEX;
+    membership->host_of[rank] = (uint32_t)host;
+    membership->hardware[host].model = NT_NO_INDEX;
+    membership->hosts++;
+    return 0;
+}
+
+/* The greeting of a rank, or why there is none. */
+static bool decode_greeting(const struct nt_contribution *contribution,
+                            struct nt_greeting *greeting, struct nt_err *why)
+{
+    if (!contribution->present) {
+        nt_err_set(why, NT_ERR_SYSTEM, "did not answer");
+        return false;
+    }
+    if (nt_greeting_decode(contribution->data, contribution->bytes, greeting, why) != 0)
+        return false;
+    if (greeting->address_bytes == 0) {
+        nt_err_set(why, NT_ERR_SYSTEM, "%s",
+                   greeting->reason[0] == '\0' ? "no network address" : greeting->reason);
+        return false;
+    }
+    return true;
+}
+
+static int add_ranks(struct nt_membership *membership, const struct nt_contribution *contributions,
+                     const char *const *known, struct nt_names *names, struct machine_user *user,
+                     struct nt_peer_table *table, struct nt_err *err)
+{
+    size_t users = 0;
+    uint32_t host;
+    for (size_t rank = 0; rank < membership->ranks; rank++) {
+        struct nt_greeting greeting = {0};
+        struct nt_err why = {0};
+        bool valid = decode_greeting(&contributions[rank], &greeting, &why);
+        membership->host_of[rank] = NT_NO_INDEX;
+        const char *name = known != NULL ? known[rank] : greeting.host;
+        if (name[0] == '\0' || nt_names_find(names, name, strlen(name)) != NT_NAMES_NONE)
+            continue;
+        if (add_host(membership, rank, contributions[rank].present, name, valid ? NULL : why.text,
+                     err) != 0 ||
+            nt_names_add(names, membership->name[membership->hosts - 1], &host, err) != 0)
+            return -1;
+        if (!valid)
+            continue;
+        if (keep_hardware(membership, host, &greeting, err) != 0)
+            return -1;
+        table->peer[rank] = (struct nt_peer){false, greeting.address, greeting.address_bytes};
+        user[users].rank = (uint32_t)rank;
+        user[users].cores = greeting.cores;
+        memcpy(user[users++].machine, greeting.machine, sizeof greeting.machine);
+    }
+    assign_own_cores(user, users, table);
+    return 0;
+}
+
+static bool allocate(struct nt_membership *membership, struct nt_peer_table *table,
+                     struct machine_user **user)
+{
+    size_t n = membership->ranks + 1;
+    membership->host_of = calloc(n, sizeof *membership->host_of);
+    membership->rank_of = calloc(n, sizeof *membership->rank_of);
+    membership->name = calloc(n, sizeof *membership->name);
+    membership->lost = calloc(n, sizeof *membership->lost);
+    membership->suspicion = calloc(n, sizeof *membership->suspicion);
+    membership->hardware = calloc(n, sizeof *membership->hardware);
+    membership->model = calloc(n, sizeof *membership->model);
+    table->peer = calloc(n, sizeof *table->peer);
+    *user = calloc(n, sizeof **user);
+    return membership->host_of != NULL && membership->rank_of != NULL && membership->name != NULL &&
+           membership->lost != NULL && membership->suspicion != NULL &&
+           membership->hardware != NULL && membership->model != NULL && table->peer != NULL &&
+           *user != NULL;
+}
+
+int nt_membership_create(const struct nt_contribution *contributions, size_t ranks,
+                         const char *const *known, struct nt_membership **out,
+                         struct nt_peer_table *table, struct nt_err *err)
+{
+    if (ranks > NT_WIRE_RANKS_MAX)
+        return nt_err_set(err, NT_ERR_INPUT, "%zu ranks: at most %d", ranks,
+                          (int)NT_WIRE_RANKS_MAX);
+    struct nt_peer_table made = {.ranks = ranks};
+    struct nt_names names = {0};
+    struct machine_user *user = NULL;
+    struct nt_membership *membership = calloc(1, sizeof *membership);
+    if (membership == NULL)
+        return no_memory(err);
+    membership->ranks = ranks;
+    int rc = allocate(membership, &made, &user)
+                 ? add_ranks(membership, contributions, known, &names, user, &made, err)
+                 : no_memory(err);
+    nt_names_fini(&names);
+    free(user);
+    if (rc != 0) {
+        nt_peer_table_fini(&made);
+        nt_membership_destroy(membership);
+        return -1;
+    }
+    *out = membership;
+    *table = made;
+    return 0;
+}
+
+void nt_membership_destroy(struct nt_membership *membership)
+{
+    if (membership == NULL)
+        return;
+    for (size_t i = 0; i < membership->hosts; i++) {
+        free(membership->name[i]);
+        free(membership->lost[i]);
+    }
+    free(membership->host_of);
+    free(membership->rank_of);
+    free(membership->name);
+    free(membership->lost);
+    free(membership->suspicion);
+    for (size_t k = 0; k < membership->models.count; k++)
+        free(membership->model[k]);
+    free(membership->model);
+    nt_names_fini(&membership->models);
+    free(membership->hardware);
+    free(membership);
+}
+
+size_t nt_membership_online(const struct nt_membership *membership)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < membership->hosts; i++)
+        n += membership->lost[i] == NULL;
+    return n;
+}
+
+int nt_membership_set_lost(struct nt_membership *membership, uint32_t host, const char *reason,
+                           struct nt_err *err)
+{
+    if (membership->lost[host] != NULL)
+        return 0;
+    membership->lost[host] = strdup(reason);
+    return membership->lost[host] == NULL ? no_memory(err) : 0;
+}

@@ -1,0 +1,236 @@
+#include "pair_ucx.h"
+
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "clock.h"
+
+enum { BUFFER_MAX = 256 * 1024 * 1024 };
+
+/* ---- waiting ---- */
+bool nt_pair_step(struct nt_pair *pair, struct pair_idle *idle, double deadline_s)
+{
+    if (ucp_worker_progress(pair->net->worker) != 0) {
+        idle->since_s = 0;
+        return true;
+    }
+    /* reading the clock costs as much as a look at the network */
+    if (pair->spin_s > 0 && ++idle->looks % 8 != 0)
+        return true;
+    double now = nt_clock_s();
+    if (now > deadline_s)
+        return false;
+    if (pair->spin_s > 0) {
+        if (idle->since_s <= 0)
+            idle->since_s = now;
+        if (now - idle->since_s < pair->spin_s)
+            return true;
+    }
+    if (ucp_worker_arm(pair->net->worker) == UCS_ERR_BUSY)
+        return true;
+    struct pollfd fd = {pair->net->event_fd, POLLIN, 0};
+    poll(&fd, 1, nt_clock_left_ms(deadline_s));
+    return true;
+}
+
+bool nt_pair_request_done(ucs_status_ptr_t request)
+{
+    return !UCS_PTR_IS_PTR(request) || ucp_request_check_status(request) != UCS_INPROGRESS;
+}
+
+/* Progresses for a moment so that a cancelled or broken request can end. Freeing it then is right
+ * in any case: UCX keeps what is still in flight, and the buffers outlive the worker. Where one of
+ * a window did not end the others will not either, and waiting for each would make this end late
+ * for its report. */
+static void release_request(struct nt_pair *pair, ucs_status_ptr_t request)
+{
+    double until = nt_clock_s() + (pair->unfinished ? 0 : 0.02);
+    while (!nt_pair_request_done(request) && nt_clock_s() < until)
+        ucp_worker_progress(pair->net->worker);
+    pair->unfinished = pair->unfinished || !nt_pair_request_done(request);
+    ucp_request_free(request);
+}
+
+void nt_pair_cancel(struct nt_pair *pair, ucs_status_ptr_t request)
+{
+    if (!UCS_PTR_IS_PTR(request))
+        return;
+    if (!nt_pair_request_done(request))
+        ucp_request_cancel(pair->net->worker, request);
+    release_request(pair, request);
+}
+
+int nt_pair_wait(struct nt_pair *pair, ucs_status_ptr_t request, double deadline_s,
+                 const char *what, struct nt_err *err)
+{
+    ucs_status_t status = UCS_PTR_STATUS(request);
+    if (!UCS_PTR_IS_PTR(request))
+        return status == UCS_OK
+                   ? 0
+                   : nt_err_set(err, NT_ERR_SYSTEM, "%s: %s", what, ucs_status_string(status));
+    struct pair_idle idle = {0};
+    while ((status = ucp_request_check_status(request)) == UCS_INPROGRESS) {
+        bool late = !nt_pair_step(pair, &idle, deadline_s);
+        /* a killed peer calls the error callback but leaves our receive pending */
+        if (!late && pair->peer_failed == UCS_OK)
+            continue;
+        if (nt_pair_request_done(request))
+            continue;
+        status = late ? UCS_ERR_TIMED_OUT : pair->peer_failed;
+        nt_pair_cancel(pair, request);
+        return nt_err_set(err, NT_ERR_SYSTEM, "%s: %s", what,
+                          late ? "no answer in time" : ucs_status_string(status));
+    }
+    ucp_request_free(request);
+    if (status != UCS_OK)
+        return nt_err_set(err, NT_ERR_SYSTEM, "%s: %s", what, ucs_status_string(status));
+    return 0;
+}
+
+/* ---- messages ---- */
+static ucp_tag_t make_tag(const struct nt_pairing *m, enum pair_tag tag, uint32_t sender)
+{
+    return (ucp_tag_t)m->round << 32 | (ucp_tag_t)tag << 24 | (sender & 0xffffff);
+}
+
+ucs_status_ptr_t nt_pair_send(struct nt_pair *pair, enum pair_tag tag, const void *data,
+                              size_t bytes)
+{
+    ucp_request_param_t param = {0};
+    return ucp_tag_send_nbx(pair->peer, data, bytes,
+                            make_tag(&pair->pairing, tag, pair->pairing.self), &param);
+}
+
+ucs_status_ptr_t nt_pair_receive(struct nt_pair *pair, enum pair_tag tag, void *data, size_t bytes)
+{
+    ucp_request_param_t param = {0};
+    return ucp_tag_recv_nbx(pair->net->worker, data, bytes,
+                            make_tag(&pair->pairing, tag, pair->pairing.peer), UINT64_MAX, &param);
+}
+
+/* ---- endpoints ---- */
+static void endpoint_failed(void *arg, ucp_ep_h ep, ucs_status_t status)
+{
+    struct nt_pair *pair = arg;
+    if (ep == pair->peer)
+        pair->peer_failed = status;
+}
+
+int nt_pair_open_endpoint(struct nt_pair *pair, const void *address, struct nt_err *err)
+{
+    ucp_ep_params_t params = {
+        .field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS | UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE |
+                      UCP_EP_PARAM_FIELD_ERR_HANDLER,
+        .address = address,
+        .err_mode = UCP_ERR_HANDLING_MODE_PEER,
+        .err_handler = {endpoint_failed, pair},
+    };
+    ucp_ep_h ep = NULL;
+    pair->peer_failed = UCS_OK;
+    ucs_status_t status = ucp_ep_create(pair->net->worker, &params, &ep);
+    if (status != UCS_OK)
+        return nt_err_set(err, NT_ERR_SYSTEM, "connect: %s", ucs_status_string(status));
+    pair->peer = ep;
+    return 0;
+}
+
+void nt_pair_close_endpoint(struct nt_pair *pair, ucp_ep_h *peer)
+{
+    if (*peer == NULL)
+        return;
+    /* UCX 1.13 ends the process (an assertion) when an endpoint is closed with something in
+     * flight on it: it is left as it is, and so is its worker at the end */
+    pair->left_behind = pair->left_behind || pair->unfinished;
+    if (pair->unfinished) {
+        *peer = NULL;
+        return;
+    }
+    /* by force: both ends have finished, and a peer that is lost would not answer */
+    ucp_request_param_t param = {.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS,
+                                 .flags = UCP_EP_CLOSE_FLAG_FORCE};
+    ucs_status_ptr_t request = ucp_ep_close_nbx(*peer, &param);
+    *peer = NULL;
+    if (UCS_PTR_IS_PTR(request))
+        release_request(pair, request);
+}
+
+/* ---- buffers ---- */
+int nt_pair_reserve_buffer(struct nt_pair *pair, const struct nt_order *order, struct nt_err *err)
+{
+    size_t message = order->message_bytes < PAIR_UNTIMED_BYTES ? PAIR_UNTIMED_BYTES
+                                                               : (size_t)order->message_bytes;
+    size_t stride = (message + 63) / 64 * 64;
+    if (stride > BUFFER_MAX / PAIR_SLOTS)
+        return nt_err_set(err, NT_ERR_INPUT, "messages of %zu bytes: at most %d", message,
+                          BUFFER_MAX / PAIR_SLOTS);
+    size_t bytes = stride * PAIR_SLOTS;
+    if (bytes > pair->buffer_bytes) {
+        unsigned char *buffer = calloc(1, bytes);
+        if (buffer == NULL)
+            return nt_err_set(err, NT_ERR_SYSTEM, "messages of %zu bytes: out of memory", message);
+        memset(buffer, 1, bytes);
+        /* an unfinished request may still read or write the old one */
+        if (!pair->left_behind)
+            free(pair->buffer);
+        pair->buffer = buffer;
+        pair->buffer_bytes = bytes;
+    }
+    pair->stride = stride;
+    return 0;
+}
+
+/* ---- contexts and workers ---- */
+static int open_context(struct pair_net *net, const char *device, struct nt_err *err)
+{
+    ucp_params_t params = {.field_mask = UCP_PARAM_FIELD_FEATURES | UCP_PARAM_FIELD_NAME,
+                           .features = UCP_FEATURE_TAG | UCP_FEATURE_WAKEUP,
+                           .name = "nettopo"};
+    ucp_config_t *config = NULL;
+    ucs_status_t status = ucp_config_read(NULL, NULL, &config);
+    if (status != UCS_OK)
+        return nt_err_set(err, NT_ERR_SYSTEM, "UCX: configuration: %s", ucs_status_string(status));
+    if (device != NULL)
+        status = ucp_config_modify(config, "NET_DEVICES", device);
+    if (status == UCS_OK)
+        status = ucp_init(&params, config, &net->context);
+    ucp_config_release(config);
+    if (status != UCS_OK)
+        return nt_err_set(err, NT_ERR_SYSTEM, "UCX: no usable network: %s",
+                          ucs_status_string(status));
+    return 0;
+}
+
+static int open_worker(struct pair_net *net, struct nt_err *err)
+{
+    ucp_worker_params_t params = {.field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE,
+                                  .thread_mode = UCS_THREAD_MODE_SINGLE};
+    ucs_status_t status = ucp_worker_create(net->context, &params, &net->worker);
+    if (status != UCS_OK)
+        return nt_err_set(err, NT_ERR_SYSTEM, "UCX: worker: %s", ucs_status_string(status));
+    status = ucp_worker_get_efd(net->worker, &net->event_fd);
+    if (status == UCS_OK)
+        status = ucp_worker_get_address(net->worker, &net->address, &net->address_bytes);
+    if (status != UCS_OK)
+        return nt_err_set(err, NT_ERR_SYSTEM, "UCX: address: %s", ucs_status_string(status));
+    return 0;
+}
+
+int nt_pair_net_open(struct pair_net *net, const char *device, struct nt_err *err)
+{
+    if (open_context(net, device, err) == 0 && open_worker(net, err) == 0)
+        return 0;
+    nt_pair_net_close(net);
+    return -1;
+}
+
+void nt_pair_net_close(struct pair_net *net)
+{
+    if (net->address != NULL)
+        ucp_worker_release_address(net->worker, net->address);
+    if (net->worker != NULL)
+        ucp_worker_destroy(net->worker);
+    if (net->context != NULL)
+        ucp_cleanup(net->context);
+    *net = (struct pair_net){0};
+}

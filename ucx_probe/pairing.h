@@ -1,0 +1,31 @@
+/* Who measures with whom in a round. */
+#ifndef NT_PAIRING_H
+#define NT_PAIRING_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sweep.h"
+
+enum { NT_PAIR_RAILS_MAX = 8 };
+
+/* Two hosts; both ends say the same, self and peer swapped. */
+struct nt_pairing {
+    uint32_t round, self, peer;
+    bool first; /* this end is the first of the pair: it asks, the other answers */
+    const void *address;
+    size_t address_bytes; /* of the peer */
+};
+
+/* All participants of a stress kernel. */
+enum { NT_KERNEL_GROUP_MAX = 64 };
+
+struct nt_kernel_group {
+    uint32_t round;
+    size_t n, self; /* participants, and which this one is */
+    const void *address[NT_KERNEL_GROUP_MAX];
+    size_t address_bytes[NT_KERNEL_GROUP_MAX];
+};
+
+#endif

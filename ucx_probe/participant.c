@@ -1,0 +1,246 @@
+#include "participant.h"
+
+#include <fcntl.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "hardware.h"
+#include "probe_log.h"
+
+enum { CPUS_MAX = 16384 };
+
+void nt_participant_init(struct nt_participant *participant, const struct nt_oob *oob,
+                         struct nt_pair *pair, const char *no_pair_reason)
+{
+    *participant = (struct nt_participant){.pair = pair,
+                                           .no_pair_reason = no_pair_reason,
+                                           .rank = oob->rank,
+                                           .deadline_s = oob->deadline_s};
+}
+
+void nt_participant_fini(struct nt_participant *participant)
+{
+    nt_peer_table_fini(&participant->table);
+    free(participant->table_bytes);
+    participant->table_bytes = NULL;
+}
+
+/* ---- greeting ---- */
+static uint32_t count_cores(void)
+{
+    uint32_t cores = 1;
+    size_t bytes = CPU_ALLOC_SIZE(CPUS_MAX);
+    cpu_set_t *set = CPU_ALLOC(CPUS_MAX);
+    if (set != NULL && sched_getaffinity(0, bytes, set) == 0)
+        cores = (uint32_t)CPU_COUNT_S(bytes, set);
+    CPU_FREE(set);
+    return cores;
+}
+
+/* The kernel's boot id: containers and namespaces of one machine share it as they share its
+ * cores. Unreadable: all zeros, so that all seem to share cores and no probe spins. */
+static void read_machine_id(unsigned char machine[NT_WIRE_MACHINE_BYTES])
+{
+    char text[64] = "";
+    memset(machine, 0, NT_WIRE_MACHINE_BYTES);
+    int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return;
+    ssize_t n = read(fd, text, sizeof text - 1);
+    close(fd);
+    for (ssize_t i = 0, digit = 0; i < n && digit < 2L * NT_WIRE_MACHINE_BYTES; i++) {
+        static const char hex[] = "0123456789abcdef";
+        const char *at = text[i] == '\0' ? NULL : strchr(hex, text[i]);
+        if (at == NULL)
+            continue;
+        machine[digit / 2] = (unsigned char)(machine[digit / 2] << 4 | (at - hex));
+        digit++;
+    }
+}
+
+void nt_participant_inspect_host(struct nt_participant *participant, double cores_s)
+{
+    const char *rail[NT_PAIR_RAILS_MAX];
+    struct nt_core_pair pair[NT_BETWEEN_END];
+    struct nt_machine machine;
+    size_t rails = participant->pair == NULL ? 0 : nt_pair_rails(participant->pair, rail),
+           kinds = 0;
+    if (!nt_hardware_detect(rail, rails, &machine, pair))
+        return;
+    nt_machine_write(&machine, participant->hardware);
+    for (int k = 0; k < NT_BETWEEN_END; k++)
+        kinds += pair[k].there;
+    for (int k = 0; k < NT_BETWEEN_END && cores_s > 0; k++)
+        if (pair[k].there)
+            participant->core_us[k] =
+                nt_hardware_core_latency_us(&pair[k], cores_s / (double)kinds);
+}
+
+int nt_participant_greeting(const struct nt_participant *participant,
+                            const struct nt_probe_job *job, struct nt_bytes *out,
+                            struct nt_err *err)
+{
+    struct nt_greeting greeting = {.cores = count_cores()};
+    snprintf(greeting.host, sizeof greeting.host, "%s", job->host);
+    snprintf(greeting.hardware, sizeof greeting.hardware, "%s", participant->hardware);
+    memcpy(greeting.core_us, participant->core_us, sizeof greeting.core_us);
+    read_machine_id(greeting.machine);
+    if (participant->pair != NULL)
+        greeting.address = nt_pair_address(participant->pair, &greeting.address_bytes);
+    else
+        snprintf(greeting.reason, sizeof greeting.reason, "%s",
+                 participant->no_pair_reason == NULL ? "no network" : participant->no_pair_reason);
+    return nt_greeting_encode(&greeting, out, err);
+}
+
+/* Once: the pair may notice later that the core is shared after all, which must not be undone. */
+static void set_own_core(struct nt_participant *participant, const struct nt_peer *own)
+{
+    if (!participant->own_core_known && participant->pair != NULL)
+        nt_pair_set_own_core(participant->pair, own->own_core);
+    participant->own_core_known = true;
+}
+
+int nt_participant_set_table(struct nt_participant *participant, unsigned char *bytes_of_table,
+                             size_t bytes, struct nt_err *err)
+{
+    nt_participant_fini(participant);
+    participant->table_bytes = bytes_of_table;
+    if (nt_peer_table_decode(bytes_of_table, bytes, &participant->table, err) != 0)
+        return -1;
+    if (participant->rank < participant->table.ranks)
+        set_own_core(participant, &participant->table.peer[participant->rank]);
+    return 0;
+}
+
+/* ---- a round ---- */
+/* This rank's pair in the round; false: it has none. */
+static bool find_pairing(const struct nt_participant *participant, const struct nt_round *round,
+                         struct nt_pairing *pairing)
+{
+    for (size_t k = 0; k < round->order.pairs; k++) {
+        const uint32_t *pair = round->order.pair[k];
+        if (pair[0] != participant->rank && pair[1] != participant->rank)
+            continue;
+        pairing->round = round->number;
+        pairing->self = participant->rank;
+        pairing->first = pair[0] == participant->rank;
+        pairing->peer = pair[pairing->first]; /* of a kernel: itself */
+        return true;
+    }
+    return false;
+}
+
+static double earlier_of(double a, double b)
+{
+    return a < b ? a : b;
+}
+
+static void finish_report(struct nt_report *report, const struct nt_pairing *pairing, int rc,
+                          const struct nt_err *err, double began)
+{
+    report->ok = rc == 0;
+    report->seconds = nt_clock_s() - began;
+    if (rc != 0)
+        nt_probe_log(NT_LOG_DEBUG, "with rank %u in round %u: %s", pairing->peer, pairing->round,
+                     err->text);
+    if (rc != 0)
+        snprintf(report->reason, sizeof report->reason, "%.*s", NT_WIRE_REASON_BYTES - 1,
+                 err->text);
+}
+
+/* All participants of the kernel; -1: one of them has no network. */
+static int find_kernel_group(const struct nt_participant *participant, const struct nt_round *round,
+                             struct nt_kernel_group *group)
+{
+    group->round = round->number;
+    group->n = round->order.pairs;
+    for (size_t k = 0; k < group->n; k++) {
+        uint32_t rank = round->order.pair[k][0];
+        const struct nt_peer *peer = nt_peer_find(round, &participant->table, rank);
+        if (peer == NULL || peer->address == NULL)
+            return -1;
+        group->address[k] = peer->address;
+        group->address_bytes[k] = peer->bytes;
+        if (rank == participant->rank)
+            group->self = k;
+    }
+    return 0;
+}
+
+static int connect_kernel_group(struct nt_participant *participant, const struct nt_round *round,
+                                double until_s, struct nt_err *err)
+{
+    struct nt_kernel_group group = {0};
+    if (round->order.pairs > NT_KERNEL_GROUP_MAX ||
+        find_kernel_group(participant, round, &group) != 0)
+        return nt_err_set(err, NT_ERR_SYSTEM, "kernel: a host has no network");
+    return nt_pair_connect_group(participant->pair, &group, &round->order, until_s, err);
+}
+
+void nt_participant_connect(struct nt_participant *participant, const struct nt_round *round,
+                            struct nt_report *report)
+{
+    struct nt_pairing pairing = {0};
+    struct nt_err err = {0};
+    double began = nt_clock_s(), round_trip_s = 0;
+    int rc = -1;
+    *report = (struct nt_report){.idle = true};
+    if (!find_pairing(participant, round, &pairing))
+        return;
+    report->idle = false;
+    const struct nt_peer *own = nt_peer_find(round, &participant->table, participant->rank);
+    const struct nt_peer *peer = nt_peer_find(round, &participant->table, pairing.peer);
+    if (own != NULL)
+        set_own_core(participant, own);
+    if (participant->pair == NULL || peer == NULL || peer->address == NULL) {
+        nt_err_set(&err, NT_ERR_SYSTEM, "connect: one of the two has no network");
+    } else if (round->order.kind == NT_ORDER_KERNEL) {
+        rc = connect_kernel_group(participant, round,
+                                  earlier_of(began + round->connect_s, participant->deadline_s),
+                                  &err);
+    } else {
+        pairing.address = peer->address;
+        pairing.address_bytes = peer->bytes;
+        rc = nt_pair_connect(participant->pair, &pairing, &round->order,
+                             earlier_of(began + round->connect_s, participant->deadline_s),
+                             &round_trip_s, &err);
+    }
+    report->result.value_us = round_trip_s * 1e6;
+    finish_report(report, &pairing, rc, &err, began);
+}
+
+static bool is_skipped(const struct nt_participant *participant, const struct nt_go *go)
+{
+    for (size_t k = 0; k < go->skips; k++)
+        if (go->skip[k] == participant->rank || go->skip[k] == NT_WIRE_YOU)
+            return true;
+    return false;
+}
+
+void nt_participant_measure(struct nt_participant *participant, const struct nt_round *round,
+                            const struct nt_go *go, struct nt_report *report)
+{
+    struct nt_pairing pairing;
+    struct nt_err err = {0};
+    double now = nt_clock_s();
+    *report = (struct nt_report){.idle = true};
+    if (participant->pair == NULL || !find_pairing(participant, round, &pairing) ||
+        is_skipped(participant, go))
+        return;
+    report->idle = false;
+    double soft = earlier_of(now + go->measure_s, participant->deadline_s);
+    double hard = earlier_of(now + go->give_up_s, participant->deadline_s);
+    int rc = nt_pair_measure(participant->pair, &round->order, soft, hard, &report->result, &err);
+    finish_report(report, &pairing, rc, &err, now);
+}
+
+void nt_participant_disconnect(struct nt_participant *participant)
+{
+    if (participant->pair != NULL)
+        nt_pair_close(participant->pair);
+}

@@ -1,0 +1,28 @@
+/* The job whose network is measured, as whoever started the probe describes it. */
+#ifndef NT_PROBE_JOB_H
+#define NT_PROBE_JOB_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "log_line.h"
+#include "option.h"
+
+struct nt_probe_job {
+    uint64_t job_id; /* 0: none */
+    uint32_t restart;
+    char cluster[256];
+    char host[256];            /* this rank's host name; the others' come with the greetings */
+    uint32_t tasks, task_cpus; /* 0: not known */
+    const char *cpus;          /* CPUs by host, "4(x2),3"; "" or NULL: not known; borrowed */
+    bool latency_only;         /* policy: shared hosts */
+    double max_load;           /* share of a link that the sweep may use on average; 0: all */
+    struct nt_option option;
+    enum nt_log_level log;     /* how much is logged */
+    size_t inline_limit_bytes; /* of NETTOPO_JSON */
+    /* by rank, when the starter told them, else NULL; borrowed */
+    const char *const *host_names;
+};
+
+#endif

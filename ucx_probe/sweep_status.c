@@ -1,0 +1,89 @@
+#include "sweep_status.h"
+
+#include <stdio.h>
+
+const char nt_no_network_advice[] = "compare net_devices and tls in nettopo.conf (by hand: "
+                                    "UCX_NET_DEVICES, UCX_TLS) with what ucx_info -d lists there";
+static const char reach[] =
+    "UCX finds no way from one host to another: see on two of them that they "
+    "have a network in common (ucx_info -d; net_devices and tls in "
+    "nettopo.conf), that its links are up, and that no firewall is between";
+static const char time_up[] =
+    "give it more time: budget=SECONDS, within budget_max of nettopo.conf";
+static const char host[] = "look at this job in the log of the hosts that are named";
+static const char broke[] = "look at this job in the log of its first host";
+
+struct cause {
+    const char *what, *advice;
+};
+
+/* Why not a single pair has a figure. */
+static struct cause cause_of_nothing(const struct nt_sweep_facts *f)
+{
+    if (f->broken != NULL)
+        return (struct cause){f->broken, broke};
+    if (f->first_failure[0] != '\0')
+        return (struct cause){f->first_failure, reach};
+    if (nt_campaign_cut(f->campaign) != NULL)
+        return (struct cause){"the time was too short", time_up};
+    for (size_t h = 0; h < f->membership->hosts; h++)
+        if (f->membership->lost[h] != NULL) /* one that greeted and is lost has no network */
+            return (struct cause){f->membership->lost[h], f->membership->rank_of[h] == NT_NO_INDEX
+                                                              ? host
+                                                              : nt_no_network_advice};
+    return (struct cause){"no reason known", ""};
+}
+
+static struct cause cause_of_too_few(const struct nt_sweep_facts *f)
+{
+    const char *untold = nt_campaign_undetermined(f->campaign);
+    if (untold != NULL)
+        return (struct cause){untold, ""};
+    if (f->first_failure[0] != '\0')
+        return (struct cause){f->first_failure, reach};
+    return (struct cause){"the time was up", time_up};
+}
+
+static const char *first_lost(const struct nt_membership *membership, size_t *lost)
+{
+    const char *first = "";
+    *lost = 0;
+    for (size_t h = 0; h < membership->hosts; h++)
+        if (membership->lost[h] != NULL && (*lost)++ == 0)
+            first = membership->name[h];
+    return first;
+}
+
+void nt_sweep_status_find(const struct nt_sweep_facts *f, struct nt_sweep_status *out)
+{
+    size_t present = nt_membership_online(f->membership), lost, measured = f->measured->pairs;
+    const char *name = first_lost(f->membership, &lost);
+    struct cause why = {"", ""};
+    *out = (struct nt_sweep_status){.status = NT_STATUS_PARTIAL};
+    if (f->membership->hosts > 1 && measured == 0) {
+        why = cause_of_nothing(f);
+        out->status = NT_STATUS_FAILED;
+        snprintf(out->reason, NT_REASON_BYTES, "no pair of hosts could be measured: %.160s",
+                 why.what);
+    } else if (lost > 0) {
+        why.advice = host;
+        snprintf(out->reason, NT_REASON_BYTES,
+                 "%zu of %zu hosts did not answer to the end: %.64s%s", lost, f->membership->hosts,
+                 name, lost > 1 ? " and others" : "");
+    } else if (f->broken != NULL) {
+        why.advice = broke;
+        snprintf(out->reason, NT_REASON_BYTES, "the sweep broke off after %zu of %zu pairs: %.128s",
+                 measured, f->pairs_total, f->broken);
+    } else if (!nt_campaign_is_verified(f->campaign) && present > 1 &&
+               measured < present * (present - 1) / 2) {
+        why = cause_of_too_few(f);
+        snprintf(out->reason, NT_REASON_BYTES, "%zu of %zu pairs measured: %s", measured,
+                 f->pairs_total, why.what);
+    } else if (nt_campaign_cut(f->campaign) != NULL) {
+        why.advice = time_up;
+        snprintf(out->reason, NT_REASON_BYTES, "%s", nt_campaign_cut(f->campaign));
+    } else {
+        out->status = NT_STATUS_OK;
+    }
+    out->advice = why.advice;
+}

@@ -1,0 +1,135 @@
+#include "timeouts.h"
+
+#include <math.h>
+
+#include "campaign.h"
+
+static const double LIMIT_MIN_S = 0.15, LIMIT_MAX_S = 2;
+
+/* For relaying, and for hosts that are busy: who is later is lost, so it is more where there is
+ * time. */
+static const double SLACK_SHARE = 0.15, SLACK_MIN_S = 0.25, SLACK_MAX_S = 1.25;
+
+/* Limits over what rounds took so far. */
+static const double CONNECT_FACTOR = 8, LIMIT_FACTOR = 4;
+
+/* Where flows share a link messages get lost, and TCP waits for 0.2 s at first, and twice as long
+ * each further time (RFC 6298, 5.5, and Linux's least wait); what is under way drains at a share of
+ * the rate that the messages were sized for. */
+static const double FLOW_S = 0.6, FLOW_WINDOWS = 1;
+
+/* A kernel is as slow as its slowest host, whose core may be taken for a while: what pairs needed
+ * says little of it. */
+static const double KERNEL_S = 0.9, KERNEL_HOST_S = 0.02;
+
+/* What decides whether a host is lost may take as long as another process keeps a core, or a
+ * message that got lost comes again, on a host that is well; and what the order before left
+ * unfinished is still in its links. */
+static const double EXTENDED_S = 0.5;
+
+static double clamp(double v, double low, double high)
+{
+    return v < low ? low : v > high ? high : v;
+}
+
+void nt_timeouts_init(struct nt_timeouts *timeouts, double now_s, double deadline_s)
+{
+    *timeouts = (struct nt_timeouts){.began_s = now_s,
+                                     .stop_s = now_s + nt_campaign_measuring_s(deadline_s - now_s)};
+}
+
+double nt_timeouts_greeting_s(const struct nt_timeouts *timeouts)
+{
+    return clamp((timeouts->stop_s - timeouts->began_s) / 4, 0.01, 1);
+}
+
+static double left_s(const struct nt_timeouts *timeouts, double now_s)
+{
+    return fmax(timeouts->stop_s - now_s, 0.01);
+}
+
+static double kernel_s(const struct nt_order *order)
+{
+    return KERNEL_S + KERNEL_HOST_S * (double)order->pairs;
+}
+
+static double minimum_s(const struct nt_order *order)
+{
+    switch (order->kind) {
+    case NT_ORDER_KERNEL:
+        return kernel_s(order);
+    case NT_ORDER_BANDWIDTH:
+        return FLOW_S + FLOW_WINDOWS * order->window_s;
+    case NT_ORDER_LATENCY:
+    case NT_ORDER_PRTT:
+        break;
+    }
+    return LIMIT_MIN_S;
+}
+
+double nt_timeouts_connect_s(const struct nt_timeouts *timeouts, const struct nt_order *order,
+                             double now_s)
+{
+    double left = left_s(timeouts, now_s);
+    /* nothing is known of this network yet: generous, but never most of the time */
+    double connect = timeouts->rounds == 0
+                         ? clamp(left / 3, 0.01, 1)
+                         : clamp(CONNECT_FACTOR * timeouts->connect_s, LIMIT_MIN_S, 1);
+    return fmin(order->kind == NT_ORDER_KERNEL ? fmax(connect, kernel_s(order)) : connect, left);
+}
+
+/* What an order takes when each message takes the round trip that was seen. */
+static double expected_s(const struct nt_order *order, double round_trip_s)
+{
+    double messages = (double)order->batches * order->count;
+    switch (order->kind) {
+    case NT_ORDER_LATENCY:
+        return messages * round_trip_s;
+    case NT_ORDER_PRTT:
+        return messages * (round_trip_s + order->delay_us * 1e-6);
+    case NT_ORDER_BANDWIDTH:
+    case NT_ORDER_KERNEL:
+        break;
+    }
+    return 16 * round_trip_s;
+}
+
+void nt_timeouts_measure(const struct nt_timeouts *timeouts, const struct nt_order *order,
+                         double round_trip_s, double now_s, struct nt_go *go)
+{
+    double expected =
+        fmax(2 * expected_s(order, round_trip_s), timeouts->measure_s - order->window_s);
+    double left = left_s(timeouts, now_s);
+    double limit = fmax(clamp(LIMIT_FACTOR * expected, LIMIT_MIN_S, LIMIT_MAX_S), minimum_s(order));
+    go->measure_s = fmin(order->window_s + limit, left);
+    go->give_up_s = fmin(order->window_s + 1.5 * limit, left);
+}
+
+struct nt_timeouts nt_timeouts_extended(const struct nt_timeouts *timeouts, double window_s)
+{
+    struct nt_timeouts extended = *timeouts;
+    double limit = EXTENDED_S + window_s;
+    extended.connect_s = fmax(timeouts->connect_s, limit / CONNECT_FACTOR);
+    extended.measure_s = fmax(timeouts->measure_s, limit / LIMIT_FACTOR);
+    return extended;
+}
+
+double nt_timeouts_slack_s(const struct nt_timeouts *timeouts, double now_s)
+{
+    return clamp(SLACK_SHARE * left_s(timeouts, now_s), SLACK_MIN_S, SLACK_MAX_S);
+}
+
+/* The slowest round fades, so that one disturbed round does not lengthen the timeouts for ever. */
+static double decaying_max(double seen, double now)
+{
+    return fmax(now, 0.9 * seen);
+}
+
+void nt_timeouts_update(struct nt_timeouts *timeouts, double connect_s, double measure_s)
+{
+    if (!(connect_s > 0) || !(measure_s > 0))
+        return; /* no pair succeeded: there is no duration to learn from */
+    timeouts->rounds++;
+    timeouts->connect_s = decaying_max(timeouts->connect_s, connect_s);
+    timeouts->measure_s = decaying_max(timeouts->measure_s, measure_s);
+}
