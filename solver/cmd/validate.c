@@ -11,34 +11,26 @@ static const char help[] =
     "\n"
     "Checks a map against the schema nettopo-map/1 and its own invariants: every name is known,\n"
     "hosts that answered are connected, a tree is one, tiers and counts agree, no switch has a\n"
-    "support below 0.5, no measured host's link takes no time. Says one line and exits 0 when it "
-    "is\n"
-    "valid, after a warning where links between switches are below the resolution of a pair;\n"
-    "otherwise a line for each violation and exit 1. What is no JSON at all is bad input, exit 3.\n"
+    "support below 0.5, no measured host's link takes no time, no link between switches takes\n"
+    "less than fit.resolution_us, and confidence is 0.45 at most where fit.rms_us is over that.\n"
+    "Says one line and exits 0 when it is valid; otherwise a line for each violation and exit 1.\n"
+    "What is no JSON at all is bad input, exit 3.\n"
     "\n"
     "  -q, --quiet       the exit code only\n";
 
-struct found {
-    struct nt_findings wrong, doubtful;
-};
-
-static int inspect_map(const char *name, const char *text, size_t bytes, struct found *found,
+static int inspect_map(const char *name, const char *text, size_t bytes, struct nt_findings *found,
                        struct nt_map **map, struct nt_err *err)
 {
-    if (nt_map_inspect(name, text, bytes, &found->wrong, map, err) != 0)
+    if (nt_map_inspect(name, text, bytes, found, map, err) != 0)
         return -1;
-    if (found->wrong.count > 0)
+    if (found->count > 0)
         return 0;
-    if (nt_map_check(*map, &found->wrong, err) != 0)
-        return -1;
-    return nt_map_find_doubtful(*map, &found->doubtful, err);
+    return nt_map_check(*map, found, err);
 }
 
-static void print_findings(const char *name, const struct found *found, const struct nt_map *map)
+static void print_findings(const char *name, const struct nt_findings *findings,
+                           const struct nt_map *map)
 {
-    const struct nt_findings *findings = &found->wrong, *doubtful = &found->doubtful;
-    for (size_t k = 0; k < doubtful->count; k++)
-        printf("%s: warning: %s\n", name, doubtful->line[k]);
     for (size_t k = 0; k < findings->count; k++)
         printf("%s: %s\n", name, findings->line[k]);
     if (findings->more)
@@ -62,16 +54,15 @@ static int validate_run(int argc, char **argv, struct nt_err *err)
     path = nt_file_map_path(path, err);
     if (path == NULL || nt_file_read(path, NT_JSON_TEXT_MAX, &text, &bytes, err) != 0)
         return -1;
-    struct found found = {0};
+    struct nt_findings found = {0};
     struct nt_map *map = NULL;
     int rc = inspect_map(nt_file_name(path), text, bytes, &found, &map, err);
     free(text);
     if (rc == 0 && !quiet)
         print_findings(nt_file_name(path), &found, map);
-    if (rc == 0 && found.wrong.count > 0)
+    if (rc == 0 && found.count > 0)
         rc = nt_err_set(err, NT_ERR_NO, "%s", "");
-    nt_findings_fini(&found.wrong);
-    nt_findings_fini(&found.doubtful);
+    nt_findings_fini(&found);
     nt_map_destroy(map);
     return rc;
 }

@@ -60,7 +60,7 @@ struct nt_model {
     uint32_t twist; /* twisted torus: columns shifted at the wrap; else 0 */
 
     double r2, rms_us;    /* of the fit over the measured pairs; rms of those that fit */
-    double resolution_us; /* smallest latency of a link that one pair of readings can show */
+    double resolution_us; /* no link between switches that is stated is shorter */
     size_t pairs_off;     /* pairs that do not fit */
     uint32_t (*pair_off)[2];
 

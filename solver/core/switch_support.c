@@ -41,3 +41,14 @@ int nt_support_create(const struct nt_model *m, double **out, struct nt_err *err
     *out = support;
     return 0;
 }
+
+void nt_resolution_state(struct nt_model *m)
+{
+    if (!isfinite(m->resolution_us))
+        return;
+    for (size_t k = 0; k < m->links; k++)
+        if (m->link[k].a >= m->hosts && m->link[k].b >= m->hosts)
+            m->resolution_us = fmin(m->resolution_us, m->link[k].latency_us);
+    if (m->rms_us > m->resolution_us)
+        m->confidence = fmin(m->confidence, NT_MISFIT_SURE);
+}

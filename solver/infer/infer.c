@@ -12,6 +12,7 @@
 #include "one_way_links.h"
 #include "small_groups.h"
 #include "support.h"
+#include "switch_support.h"
 #include "work.h"
 
 static void work_fini(struct nt_work *w)
@@ -407,19 +408,15 @@ static int find_tree(struct nt_work *w, const struct nt_matrix *latency, bool *f
     return w->n <= ANOTHER_WAY_HOSTS ? try_regrowing(w, out, err) : 0;
 }
 
-/* What a map with such a misfit may state at the most. */
-static const double MISFIT_SURE = 0.45;
-
 static int infer_model(struct nt_work *w, const struct nt_matrix *latency, struct nt_model **out,
                        struct nt_err *err)
 {
     bool few;
-    if (find_tree(w, latency, &few, out, err) < 0 || judge_model(w, few, out, err) < 0)
+    if (find_tree(w, latency, &few, out, err) < 0 || nt_support_resolve(w, out, err) < 0 ||
+        judge_model(w, few, out, err) < 0)
         return -1;
     limit_few_hosts_confidence(w, *out);
-    /* the residuals are above the resolution: the model is incomplete */
-    if ((*out)->rms_us > (*out)->resolution_us && (*out)->rms_us > 1e-4 * (double)w->offset[0])
-        (*out)->confidence = fmin((*out)->confidence, MISFIT_SURE);
+    nt_resolution_state(*out);
     return 0;
 }
 

@@ -17,6 +17,9 @@
 
 enum { PASSES = 3, PAIRS_OFF_MAX = 65536, UNKNOWNS_MAX = 1500 };
 
+/* Relative: exact readings leave that little. */
+static const double ROUNDING = 5e-5;
+
 /* Switches that have hosts are sites. */
 struct sites {
     const struct nt_work *w;
@@ -521,8 +524,9 @@ static int set_quality(struct sites *s, struct nt_err *err)
     s->model->rms_us = sqrt(fmax(0, rest - off) / fmax(fits, 1));
     s->model->r2 = spread > 1e-9 * square ? 1 - rest / spread : NAN;
     /* a link lengthens a reading across it by twice its latency against one that is not */
-    s->model->resolution_us =
-        1.95996 * sqrt(2) / 2 * unit * nt_noise_sd(&w->noise, count > 0 ? sum / count : 0);
+    double level = count > 0 ? sum / count : 0, rms = s->model->rms_us;
+    double resolution = 1.95996 * sqrt(2) / 2 * unit * nt_noise_sd(&w->noise, level);
+    s->model->resolution_us = rms < ROUNDING * level ? fmax(resolution, rms) : resolution;
     return 0;
 }
 

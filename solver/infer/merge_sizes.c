@@ -15,6 +15,7 @@
 #include "adopt.h"
 #include "regroup.h"
 #include "rooted_tree.h"
+#include "switch_support.h"
 
 /* A group of less is not stated; of one that a size does not state it says what lies in the middle
  * between that and nothing. */
@@ -216,7 +217,7 @@ static bool choose_link(const struct nt_model *m, const struct pool *p, bool *re
         if (l->a < m->hosts || l->b < m->hosts)
             continue;
         bool hidden = !p->first[k] && !(l->latency_us > fmax(m->resolution_us, 0));
-        removed[k] = hidden || l->probability < STATED;
+        removed[k] = hidden || !(l->latency_us > 0) || l->probability < STATED;
         some = some || removed[k];
         if (!removed[k] || p->first[k])
             *most = fmin(*most, removed[k] ? 1 - l->probability : l->probability);
@@ -456,6 +457,7 @@ int nt_infer_merge_sizes(struct nt_model **model, const struct nt_model *const *
             status = settle_links(&s, model, err);
     }
     (*model)->confidence = s.most;
+    nt_resolution_state(*model);
     nt_model_destroy(first);
     return status;
 }

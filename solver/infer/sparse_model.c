@@ -149,7 +149,8 @@ static void settle_fit(const struct nt_sparse *s, struct nt_model *m)
     }
     m->rms_us = n > 0 ? sqrt(rest / n) : NAN;
     m->r2 = n > 0 && square > rest ? 1 - rest / square : 0;
-    m->resolution_us = nt_classes_resolution_us(&s->classes);
+    /* a link lengthens a way across it by twice its latency */
+    m->resolution_us = 0.5 * nt_classes_resolution_us(&s->classes);
 }
 
 /* A link from a switch upwards that is less sure than not, or NULL. */
@@ -216,6 +217,7 @@ static int finish_model(const struct draft *d, struct nt_model **out, struct nt_
         nt_model_destroy(m);
         return -1;
     }
+    nt_resolution_state(m);
     m->tiers = 0;
     for (size_t k = 0; k < m->switches; k++)
         m->tiers = m->tier[k] > m->tiers ? m->tier[k] : m->tiers;

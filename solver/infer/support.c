@@ -16,6 +16,7 @@
 #include "regroup.h"
 #include "rooted_tree.h"
 #include "stats.h"
+#include "switch_support.h"
 
 enum {
     ROUNDS = 200,
@@ -267,6 +268,47 @@ static int support_round(const struct nt_work *w, double early, struct nt_model 
     free(removed);
     free(p.link);
     free(p.sized);
+    return status;
+}
+
+/* The least sure link that is shorter than one pair of readings can tell, and that the others do
+ * not show either; NULL: none is left. */
+static struct nt_link *unresolved(const struct nt_model *m)
+{
+    struct nt_link *least = NULL;
+    for (size_t k = 0; k < m->links; k++) {
+        struct nt_link *l = &m->link[k];
+        bool stays = l->latency_us > 0 && l->probability >= NT_SUPPORT_STATED;
+        if (l->a < m->hosts || l->b < m->hosts || l->latency_us >= m->resolution_us || stays)
+            continue;
+        if (least == NULL || l->probability < least->probability)
+            least = l;
+    }
+    return least;
+}
+
+int nt_support_resolve(struct nt_work *w, struct nt_model **model, struct nt_err *err)
+{
+    double hidden = 0;
+    int status = 0;
+    for (struct nt_link *l; status == 0 && (l = unresolved(*model)) != NULL;) {
+        bool *removed = calloc((*model)->links + 1, sizeof *removed);
+        if (removed == NULL)
+            return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu links", (*model)->links);
+        removed[l - (*model)->link] = true;
+        hidden = fmax(hidden, l->probability);
+        status = nt_regroup_contract(model, removed, err);
+        free(removed);
+        if (status == 0)
+            status = nt_model_groups(*model, w, err);
+        if (status == 0)
+            status = nt_links_fit(w, *model, err);
+    }
+    if (status == 0 && hidden > 0) {
+        (*model)->confidence = fmin((*model)->confidence, 1 - hidden);
+        if ((*model)->switches <= 1 && hidden > 0.5)
+            (*model)->family = NT_FAMILY_UNDETERMINED;
+    }
     return status;
 }
 

@@ -7,6 +7,7 @@
 #include "graph.h"
 #include "links.h"
 #include "memory.h"
+#include "switch_support.h"
 
 struct fit {
     const char *const *phase; /* names of those to read, NULL behind the last */
@@ -142,22 +143,24 @@ static int keep_lowest(struct fit *f, struct nt_err *err)
 
 /* ---- the links ------------------------------------------------------------------------------ */
 
-/* All or none: figures of two kinds side by side would not add up to the pairs' latencies. */
+/* All or none: figures of two kinds side by side would not add up to the pairs' latencies. A link
+ * that comes out at no latency is none of a map. */
 static int set_links(struct nt_model *model, const struct nt_estimate *e, struct nt_err *err)
 {
     if (e->links != model->links)
         return 0;
     for (size_t k = 0; k < e->links; k++)
-        if (!isfinite(e->link[k].latency.us))
+        if (!isfinite(e->link[k].latency.us) || !(e->link[k].latency.us > 0))
             return 0;
     for (size_t k = 0; k < e->links; k++) {
         struct nt_link *l = &model->link[e->link[k].link];
-        l->latency_us = fmax(e->link[k].latency.us, 0);
+        l->latency_us = e->link[k].latency.us;
         l->latency_se_us = e->link[k].latency.se_us;
         uint32_t host = l->a < model->hosts ? l->a : l->b; /* a simplex link may start above */
         if (host < model->hosts)
             model->host_suspect[host] = false;
     }
+    nt_resolution_state(model);
     return nt_link_outliers_mark(model, err) == 0 ? 1 : -1;
 }
 

@@ -164,6 +164,26 @@ static void check_host_links(struct check *c)
                   nt_map_vertex_name(c->map, m->link[k].b));
 }
 
+/* What is shorter was not resolved, and what the fit leaves is no more than what was. */
+static void check_resolution(struct check *c)
+{
+    const struct nt_model *m = c->model;
+    for (size_t k = 0; k < m->links; k++) {
+        const struct nt_link *l = &m->link[k];
+        if (l->a >= m->hosts && l->b >= m->hosts && l->latency_us < m->resolution_us)
+            FOUND(c,
+                  "link %s %s: expected a latency_us of fit.resolution_us, %g, or more of a link "
+                  "between switches, found %g",
+                  nt_map_vertex_name(c->map, l->a), nt_map_vertex_name(c->map, l->b),
+                  m->resolution_us, l->latency_us);
+    }
+    if (m->rms_us > m->resolution_us && m->confidence > NT_MISFIT_SURE)
+        FOUND(c,
+              "structure.confidence: expected %g at the most where fit.rms_us, %g, is over "
+              "fit.resolution_us, %g, found %g",
+              NT_MISFIT_SURE, m->rms_us, m->resolution_us, m->confidence);
+}
+
 static void check_support(struct check *c)
 {
     const struct nt_model *m = c->model;
@@ -324,6 +344,7 @@ int nt_map_check(const struct nt_map *map, struct nt_findings *findings, struct 
     check_tiers(&c);
     check_links(&c);
     check_host_links(&c);
+    check_resolution(&c);
     check_support(&c);
     check_connected(&c);
     check_dimensions(&c);
@@ -335,27 +356,4 @@ int nt_map_check(const struct nt_map *map, struct nt_findings *findings, struct 
     if (c.no_memory)
         return nt_err_set(err, NT_ERR_SYSTEM, "no memory to check a map");
     return 0;
-}
-
-/* Not wrong by itself: the resolution is that of a single pair, and a link behind which several
- * hosts stand, or which level full measured again, is known better. */
-int nt_map_find_doubtful(const struct nt_map *map, struct nt_findings *findings, struct nt_err *err)
-{
-    const struct nt_model *m = map->model;
-    const struct nt_link *first = NULL;
-    size_t below = 0;
-    for (size_t k = 0; k < m->links; k++) {
-        const struct nt_link *l = &m->link[k];
-        if (l->a < m->hosts || l->b < m->hosts || !(l->latency_us < m->resolution_us))
-            continue;
-        first = below++ == 0 ? l : first;
-    }
-    if (below == 0)
-        return 0;
-    return nt_findings_add(findings, err,
-                           "%zu link%s between switches below fit.resolution_us %g, the first %s "
-                           "%s with %g",
-                           below, below == 1 ? "" : "s", m->resolution_us,
-                           nt_map_vertex_name(map, first->a), nt_map_vertex_name(map, first->b),
-                           first->latency_us);
 }

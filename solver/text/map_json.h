@@ -31,11 +31,8 @@ int nt_map_inspect(const char *file, const char *text, size_t bytes, struct nt_f
 
 /* The invariants of a map whose fields are right (map_check.c): every host that answered is
  * connected with every other, a tree is one, switches have two links, tiers and counts agree, no
- * stated switch has a support below 0.5, and where latencies were measured no host's link is 0. */
+ * stated switch has a support below 0.5, where latencies were measured no host's link is 0 and no
+ * link between switches below the resolution, and with an rms over it confidence is low. */
 int nt_map_check(const struct nt_map *map, struct nt_findings *findings, struct nt_err *err);
-
-/* What is unlikely in a map and not wrong: a link between switches below the resolution. */
-int nt_map_find_doubtful(const struct nt_map *map, struct nt_findings *findings,
-                         struct nt_err *err);
 
 #endif

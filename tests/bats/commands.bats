@@ -277,8 +277,8 @@ assert [n["name"] for n in m["nodes"]] == ["n1", "n2", "n9", "n10"]
     [[ $output == *"switch s4: expected a support from 0.5"* ]]
     sed 's/"resolution_us": 0.08/"resolution_us": 0.16/' "$maps/unsure.json" >low.json
     run "$nettopo" validate low.json
-    [ "$status" = 0 ]
-    [[ $output == *"warning: 3 links between switches below fit.resolution_us 0.16"* ]]
+    [ "$status" = 1 ]
+    [[ $output == *"expected a latency_us of fit.resolution_us, 0.16, or more of a link between switches, found 0.15"* ]]
     sed 's/"latency_us": 0.56/"latency_us": 0/' "$maps/unsure.json" >bad.json
     run "$nettopo" validate bad.json
     [ "$status" = 1 ]

@@ -1,0 +1,86 @@
+/* What a map states of its resolution: no link between switches is below it, no host link is 0,
+ * and where the rms is over it the map is not sure. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+#include <math.h>
+
+#include "job_network.h"
+#include "switch_support.h"
+
+/* Of a map that was inferred; the number of links between switches. */
+static size_t check(const struct nt_model *m)
+{
+    size_t inner = 0;
+    for (size_t k = 0; k < m->links; k++) {
+        const struct nt_link *l = &m->link[k];
+        bool between = l->a >= m->hosts && l->b >= m->hosts;
+        inner += between;
+        if (!(l->latency_us > 0) || (between && l->latency_us < m->resolution_us))
+            fail_msg("%zu hosts, link %u %u: %g us, resolution %g", m->hosts, l->a, l->b,
+                     l->latency_us, m->resolution_us);
+    }
+    if (m->rms_us > m->resolution_us && m->confidence > NT_MISFIT_SURE)
+        fail_msg("%zu hosts: rms %g us over a resolution of %g, confidence %g", m->hosts, m->rms_us,
+                 m->resolution_us, m->confidence);
+    return inner;
+}
+
+static void no_link_of_a_map_is_below_it(void **state)
+{
+    (void)state;
+    const struct job_noise noise[] = {{.sd_us = 0},
+                                      {.sd_us = 0.03},
+                                      {.sd_us = 0.1},
+                                      {.sd_us = 0.03, .outliers = 0.05, .low = 0.5},
+                                      {.sd_us = 0.02, .host = 1}};
+    size_t inner = 0;
+    for (uint64_t seed = 0; seed < 100; seed++) {
+        struct nt_rng rng;
+        struct nt_err err;
+        struct job_leaves leaves;
+        struct nt_model *m;
+        nt_rng_init(&rng, seed);
+        job_leaves_draw(&leaves, (enum job_kind)(seed % JOB_KINDS), 6 + seed % 60, &rng);
+        struct nt_model *truth = job_tree(&leaves, seed % 2 == 0 ? 0 : 4, 0.56, 0.1);
+        struct nt_matrix *x = job_measure(truth, &noise[seed / JOB_KINDS % 5], &rng);
+        known_must(nt_infer_latency(x, NULL, 1, &m, &err), &err);
+        inner += check(m);
+        nt_model_destroy(m);
+        nt_matrix_destroy(x);
+        nt_model_destroy(truth);
+    }
+    assert_true(inner > 100);
+}
+
+/* Leaves with uplinks of 0.035 us: with noise of 0.03 one pair tells 0.042, but many show them, and
+ * then that is what the readings resolve. */
+static void many_pairs_resolve_what_one_does_not(void **state)
+{
+    (void)state;
+    struct nt_rng rng;
+    struct nt_err err;
+    struct nt_model *m;
+    struct job_leaves leaves = {.count = 0};
+    nt_rng_init(&rng, 3);
+    job_leaves_add(&leaves, 4, 16);
+    struct nt_model *truth = job_tree(&leaves, 0, 0.56, 0.035);
+    struct nt_matrix *x = job_measure(truth, &(struct job_noise){.sd_us = 0.03}, &rng);
+    known_must(nt_infer_latency(x, NULL, 1, &m, &err), &err);
+    assert_int_equal(check(m), 4);
+    assert_true(m->resolution_us > 0.03 && m->resolution_us < 0.04);
+    nt_model_destroy(m);
+    nt_matrix_destroy(x);
+    nt_model_destroy(truth);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(no_link_of_a_map_is_below_it),
+        cmocka_unit_test(many_pairs_resolve_what_one_does_not),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
