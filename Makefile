@@ -64,8 +64,7 @@ REQUIRED := -std=c11 -D_GNU_SOURCE -Wall -Wextra -Wconversion -Wstrict-prototype
   -ffunction-sections -MMD -MP \
   $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-omit-frame-pointer -fno-sanitize-recover=all \
   $(if $(filter gcc%,$(CC)),-Wno-format-truncation -Wno-maybe-uninitialized))
-DEFINES := -DNT_VERSION='"$(VERSION)"' -DNT_BINDIR='"$(BINDIR)"' \
-  -DNT_LIBEXECDIR='"$(LIBEXECDIR)"' -DNT_SYSCONFDIR='"$(SYSCONFDIR)"'
+DEFINES := -DNT_VERSION='"$(VERSION)"' -DNT_LIBEXECDIR='"$(LIBEXECDIR)"' -DNT_SYSCONFDIR='"$(SYSCONFDIR)"'
 LINK = $(CC) $(CFLAGS) $(if $(SANITIZE),-fsanitize=$(SANITIZE)) -Wl,--as-needed,--gc-sections -Wl,-z,relro,-z,now $(LDFLAGS)
 
 SOLVER_LIBS = $(call pkg,--libs,json-c yaml-0.1) -llapacke -llapack -lblas -lscotch -lscotcherr -lz -lm
@@ -214,6 +213,8 @@ install: all
 	for s in 1 5 8; do install -d $(DESTDIR)$(MANDIR)/man$$s; done
 	install -m 755 $(BUILD)/nettopo $(BUILD)/nettopo-probe $(DESTDIR)$(BINDIR)
 	install -m 755 $(BUILD)/nettopo-prolog $(DESTDIR)$(LIBEXECDIR)/nettopo
+# the agent's copy: the kernel lets a user trace no program that the user cannot read
+	install -m 711 $(BUILD)/nettopo-probe $(DESTDIR)$(LIBEXECDIR)/nettopo
 	install -m 644 $(BUILD)/spank_nettopo.so $(DESTDIR)$(SLURM_PLUGIN_DIR)
 	install -m 644 etc/nettopo-map.schema.json $(DESTDIR)$(PREFIX)/share/nettopo
 	install -d $(DESTDIR)$(PREFIX)/share/nettopo/examples

@@ -1,5 +1,6 @@
 #include "child.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
@@ -19,6 +20,7 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "confine.h"
 
 enum { PROBE_FD = 3, OPEN_FILES = 65536, ENVIRONMENT_MAX = 24, STOP_MS = 50 };
 
@@ -77,12 +79,33 @@ static bool set_limit(int what, rlim_t soft, rlim_t hard)
     return setrlimit((__rlimit_resource_t)what, &want) == 0;
 }
 
-static bool set_limits(double seconds)
+static rlim_t cpu_limit(double seconds)
 {
     long cpus = sysconf(_SC_NPROCESSORS_ONLN);
-    rlim_t cpu = (rlim_t)(seconds + 2) * (rlim_t)(cpus > 0 ? cpus : 1);
+    return (rlim_t)(seconds + 2) * (rlim_t)(cpus > 0 ? cpus : 1);
+}
+
+static bool set_limits(double seconds)
+{
+    rlim_t cpu = cpu_limit(seconds);
     return set_limit(RLIMIT_CORE, 0, 0) && set_limit(RLIMIT_NOFILE, OPEN_FILES, OPEN_FILES) &&
            set_limit(RLIMIT_CPU, cpu, cpu + 1);
+}
+
+/* Closes all from first on; older kernels have no call for it. */
+static bool close_from(int first)
+{
+    if (syscall(SYS_close_range, first, ~0U, 0) == 0)
+        return true;
+    DIR *open_files = opendir("/proc/self/fd");
+    if (open_files == NULL)
+        return false;
+    for (struct dirent *e; (e = readdir(open_files)) != NULL;) {
+        long fd = strtol(e->d_name, NULL, 10); /* 0 for "." and ".." */
+        if (fd >= first && fd != dirfd(open_files))
+            close((int)fd);
+    }
+    return closedir(open_files) == 0;
 }
 
 static bool set_descriptors(int socket, int log_fd)
@@ -96,7 +119,7 @@ static bool set_descriptors(int socket, int log_fd)
     } else if (dup2(socket, PROBE_FD) < 0) {
         return false;
     }
-    return syscall(SYS_close_range, PROBE_FD + 1, ~0U, 0) == 0;
+    return close_from(PROBE_FD + 1);
 }
 
 static void reset_signals(void)
@@ -129,7 +152,8 @@ static bool drop_privileges(uid_t uid, gid_t gid)
         if (setresgid(gid, gid, gid) != 0 || setresuid(uid, uid, uid) != 0)
             return false;
     }
-    return privileges_are_dropped(uid, gid) && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0;
+    return privileges_are_dropped(uid, gid) && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+           nt_confine_keyring() && nt_confine_processes();
 }
 
 struct launch {
@@ -137,10 +161,18 @@ struct launch {
     uid_t uid;
     gid_t gid;
     double seconds;
-    int socket, log_fd; /* log_fd: -1 for none */
-    pid_t parent;
+    int socket, parent_socket, log_fd; /* log_fd: -1 for none */
     struct environment env;
 };
+
+/* Its end of the socket is open in it alone. getppid would not tell: in a namespace of our own no
+ * parent has a number. */
+static bool parent_is_there(const struct launch *l)
+{
+    struct pollfd other_end = {.fd = l->socket};
+    close(l->parent_socket);
+    return poll(&other_end, 1, 0) == 0;
+}
 
 static void run_probe(const struct launch *l)
 {
@@ -150,16 +182,28 @@ static void run_probe(const struct launch *l)
         _exit(EXIT_SETUP);
     umask(077);
     reset_signals();
+    nt_confine_memory();
     if (!drop_privileges(l->uid, l->gid))
         _exit(EXIT_PRIVILEGE);
     /* after the change of user, which clears it; the parent may have died before */
-    if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) != 0 || getppid() != l->parent)
+    if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) != 0 || !parent_is_there(l))
         _exit(EXIT_SETUP);
     /* last: the lookup of the user opens descriptors */
     if (!set_descriptors(l->socket, l->log_fd))
         _exit(EXIT_SETUP);
     execve(conf->probe, argv, l->env.text);
     _exit(EXIT_EXEC);
+}
+
+/* The first process of a namespace dies of its processor time by SIGKILL: SIGXCPU does not end it.
+ */
+static double cpu_limit_s(double seconds)
+{
+    struct rlimit now;
+    rlim_t cpu = cpu_limit(seconds);
+    if (getrlimit(RLIMIT_CPU, &now) == 0 && now.rlim_max < cpu)
+        cpu = now.rlim_max;
+    return (double)cpu;
 }
 
 int nt_child_start(struct nt_child *child, const struct nt_conf *conf, const struct nt_log *log,
@@ -170,16 +214,16 @@ int nt_child_start(struct nt_child *child, const struct nt_conf *conf, const str
                             .uid = uid,
                             .gid = gid,
                             .seconds = seconds,
-                            .log_fd = log != NULL ? log->probe_fd : -1,
-                            .parent = getpid()};
-    *child = (struct nt_child){.pidfd = -1};
+                            .log_fd = log != NULL ? log->probe_fd : -1};
+    *child = (struct nt_child){.pidfd = -1, .cpu_limit_s = cpu_limit_s(seconds)};
     if (access(conf->probe, X_OK) != 0)
         return nt_err_set(err, NT_ERR_SYSTEM, "%s: %s", conf->probe, strerror(errno));
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0)
         return nt_err_set(err, NT_ERR_SYSTEM, "socketpair: %s", strerror(errno));
     make_environment(conf, log, &launch.env);
     launch.socket = pair[1];
-    pid_t pid = fork();
+    launch.parent_socket = pair[0];
+    pid_t pid = nt_confine_fork();
     if (pid == 0)
         run_probe(&launch);
     close(pair[1]);
@@ -218,7 +262,8 @@ enum nt_advice nt_child_advice(const struct nt_child *child)
     if (WIFSIGNALED(child->status))
         switch (WTERMSIG(child->status)) {
         case SIGKILL:
-            return NT_ADVICE_KILLED;
+            return child->cpu_s >= 0.75 * child->cpu_limit_s ? NT_ADVICE_CPU_TIME
+                                                             : NT_ADVICE_KILLED;
         case SIGXCPU:
             return NT_ADVICE_CPU_TIME;
         default:
@@ -253,8 +298,11 @@ int nt_child_ended(struct nt_child *child, char *text, size_t bytes)
         if (waitid(P_PID, (id_t)child->pid, &info, WEXITED | WNOHANG | WNOWAIT) != 0 ||
             info.si_pid == 0)
             return 0;
+        struct rusage used = {0};
         kill(-child->pid, SIGKILL);
-        waitpid(child->pid, &child->status, 0);
+        wait4(child->pid, &child->status, 0, &used);
+        child->cpu_s = (double)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) +
+                       (double)(used.ru_utime.tv_usec + used.ru_stime.tv_usec) * 1e-6;
         forget_child(child);
     }
     describe_exit(child->status, text, bytes);
@@ -273,24 +321,34 @@ void nt_child_stop(struct nt_child *child)
     forget_child(child);
 }
 
-/* The first child of this process, 0 for none. */
-static pid_t first_child(void)
+/* Kills the children of this process and reaps those that have ended; false when there are none. A
+ * process id is not reused before it is reaped. */
+static bool kill_children(void)
 {
-    char path[64], text[32] = {0};
+    char path[64], text[4096];
     snprintf(path, sizeof path, "/proc/self/task/%d/children", (int)getpid());
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
-        return 0;
+        return false;
     ssize_t n = read(fd, text, sizeof text - 1);
     close(fd);
-    return n > 0 ? (pid_t)strtol(text, NULL, 10) : 0;
+    text[n > 0 ? n : 0] = '\0';
+    char *at = text, *end;
+    /* one that is cut off at the end of the text is for the next time */
+    for (long pid; (pid = strtol(at, &end, 10)) > 0 && *end == ' '; at = end)
+        kill((pid_t)pid, SIGKILL);
+    while (waitpid(-1, NULL, WNOHANG) > 0)
+        ;
+    return at != text;
 }
 
 void nt_child_kill_all(double give_up)
 {
-    for (pid_t pid; nt_clock_s() < give_up && (pid = first_child()) > 0;) {
-        kill(pid, SIGKILL); /* not reaped yet, so the process id cannot have been reused */
-        while (nt_clock_s() < give_up && waitpid(pid, NULL, WNOHANG) == 0)
-            poll(NULL, 0, 1);
-    }
+    /* before them: children that multiply use all processors */
+    setpriority(PRIO_PROCESS, 0, -20);
+    /* all at once and again at once: who is killed can make no other, and what it had made until
+     * then is our child by now */
+    for (unsigned pass = 0; nt_clock_s() < give_up && kill_children(); pass++)
+        if (pass % 16 == 15)
+            poll(NULL, 0, 1); /* some may not be able to end yet */
 }

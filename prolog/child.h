@@ -2,7 +2,8 @@
  *
  * It starts in its own session with a socket on fd 3, /dev/null on 0, the log's memfd on 1 and 2
  * (UCX logs there; /dev/null without one), a fixed environment, resource limits, no new privileges,
- * and every other descriptor closed. The kernel kills it when the agent dies. */
+ * and every other descriptor closed. The kernel kills it when the agent dies, and
+ * confines it as in confine.h. */
 #ifndef NT_CHILD_H
 #define NT_CHILD_H
 
@@ -18,6 +19,7 @@ struct nt_child {
     pid_t pid; /* 0: none, or reaped */
     int pidfd; /* readable once it has ended; -1: none */
     int status;
+    double cpu_s, cpu_limit_s; /* processor time: used until it ended, and what it may use */
 };
 
 /* *socket becomes the agent's end of the probe's fd 3; the caller closes it. seconds bounds its CPU

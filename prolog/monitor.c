@@ -186,6 +186,15 @@ static bool start_and_wait(struct monitor *m, const char **why)
     return reported;
 }
 
+/* The probe reads what other hosts' probes send: as root it would put the hosts at risk. */
+static int refuse_root(struct monitor *m, struct nt_err *err)
+{
+    publish_failed(m, NT_ADVICE_ROOT, "a job of root is not measured: the probe would run as root");
+    log_outcome(m);
+    nt_log_fini(&m->log);
+    return check_published(m, err);
+}
+
 int nt_monitor_run(const struct nt_request *request, const struct nt_conf *conf, double budget_s,
                    double began, struct nt_err *err)
 {
@@ -195,6 +204,8 @@ int nt_monitor_run(const struct nt_request *request, const struct nt_conf *conf,
     prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
     nt_publish_remove(conf->run_dir, request->job, NULL);
     open_log(&m);
+    if (request->uid == 0)
+        return refuse_root(&m, err);
     bool reported = start_and_wait(&m, &why);
     if (reported)
         nt_child_kill_all(nt_clock_s() + CLEAN_S);

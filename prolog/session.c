@@ -91,8 +91,8 @@ static int format_start(const struct nt_session *session, enum nt_policy policy,
     text->at = malloc(text->room);
     if (text->at == NULL)
         return nt_err_set(err, NT_ERR_SYSTEM, "out of memory");
-    text_append(text, "rank %zu\nsize %zu\ndeadline_ms %d\n", job->self, job->hosts,
-                nt_clock_left_ms(session->deadline));
+    text_append(text, "rank %zu\nsize %zu\ndeadline_us %.0f\n", job->self, job->hosts,
+                session->deadline * 1e6);
     text_append(text, "job %u\nrestart %u\n", job->id, job->restart);
     if (session->log != NULL)
         text_append(text, "log %s\n", nt_log_level_name(session->log->level));

@@ -160,8 +160,8 @@ static void send_start(struct root *r, size_t hosts)
 {
     size_t room = 256 + hosts * 16, n;
     char *text = take(room, 1);
-    n = (size_t)snprintf(text, room, "rank 0\nsize %zu\ndeadline_ms 600000\njob 1\noption quick\n",
-                         hosts);
+    n = (size_t)snprintf(text, room, "rank 0\nsize %zu\ndeadline_us %.0f\njob 1\noption quick\n",
+                         hosts, (nt_clock_s() + 600) * 1e6);
     for (size_t h = 0; h < hosts; h++)
         n += (size_t)snprintf(text + n, room - n, "host n%zu\n", h);
     n += (size_t)snprintf(text + n, room - n, "end\n");

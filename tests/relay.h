@@ -108,9 +108,10 @@ static void relay_start(struct relay *r)
     for (unsigned h = 0; h < r->plan->hosts; h++) {
         char text[8192];
         int n = snprintf(text, sizeof text,
-                         "rank %u\nsize %u\ndeadline_ms %u\njob 42\nrestart 1\ncluster c\n"
+                         "rank %u\nsize %u\ndeadline_us %.0f\njob 42\nrestart 1\ncluster c\n"
                          "policy %s\noption %s\n",
-                         h, r->plan->hosts, r->plan->deadline_ms, r->plan->policy, r->plan->option);
+                         h, r->plan->hosts, (relay_now() + r->plan->deadline_ms * 1e-3) * 1e6,
+                         r->plan->policy, r->plan->option);
         for (unsigned k = 0; k < r->plan->hosts; k++)
             n += snprintf(text + n, sizeof text - (size_t)n, "host n%u\n", k + 1);
         n += snprintf(text + n, sizeof text - (size_t)n, "end\n");

@@ -110,13 +110,14 @@ static struct nt_conf conf_of(const struct scene *s, int host)
 }
 
 /* The agent of one host, in a child. */
-static void begin(struct scene *s, int host, struct nt_conf conf, const char *option, double budget)
+static void begin_as(struct scene *s, uid_t uid, int host, struct nt_conf conf, const char *option,
+                     double budget)
 {
     char list[256] = "";
     struct nt_request request = {
-        .verb = NT_VERB_RUN, .wanted = true, .job = JOB, .uid = 65534, .gid = 65534};
+        .verb = NT_VERB_RUN, .wanted = true, .job = JOB, .uid = uid, .gid = uid};
     struct nt_err err;
-    if (geteuid() != 0) {
+    if (geteuid() != 0 && uid != 0) {
         request.uid = geteuid();
         request.gid = getegid();
     }
@@ -131,6 +132,11 @@ static void begin(struct scene *s, int host, struct nt_conf conf, const char *op
     setenv("SLURM_JOB_NODELIST", list, 1);
     setenv("SLURMD_NODENAME", names[host], 1);
     _exit(nt_monitor_run(&request, &conf, budget, nt_clock_s(), &err) == 0 ? 0 : 1);
+}
+
+static void begin(struct scene *s, int host, struct nt_conf conf, const char *option, double budget)
+{
+    begin_as(s, 65534, host, conf, option, budget);
 }
 
 static void begin_all(struct scene *s, const char *option, double budget)
@@ -312,6 +318,23 @@ static void a_missing_probe_program_fails_early(void **state)
     assert_true(end_all(s) < 5);
     for (int k = 0; k < HOSTS; k++)
         expect(s, k, "probe of localhost: /nonexistent/probe: No such file or directory");
+}
+
+/* With a status for the job as of any sweep that failed, and the job goes on. */
+static void a_job_of_root_is_refused(void **state)
+{
+    struct scene *s = *state;
+    int status;
+    if (geteuid() != 0)
+        skip();
+    s->began = nt_clock_s();
+    begin_as(s, 0, 0, conf_of(s, 0), "quick", 5);
+    waitpid(s->pid[0], &status, 0);
+    s->pid[0] = 0;
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 0);
+    assert_true(nt_clock_s() - s->began < 1);
+    expect(s, 0, "NETTOPO_STATUS=failed\nNETTOPO_REASON=a job of root is not measured: ");
 }
 
 static void a_host_that_cannot_publish_does_not_affect_others(void **state)
@@ -517,6 +540,7 @@ int main(int argc, char **argv)
         EACH(a_killed_leader_is_detected),
         EACH(a_hanging_munged_takes_no_longer_than_the_budget),
         EACH(a_missing_probe_program_fails_early),
+        EACH(a_job_of_root_is_refused),
         EACH(a_host_that_cannot_publish_does_not_affect_others),
         EACH(the_log_reports_a_lost_probe),
         EACH(all_hosts_connect_through_their_blocks),

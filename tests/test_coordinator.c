@@ -9,6 +9,7 @@
 #include <sys/mman.h>
 #include <ucp/api/ucp.h>
 
+#include "clock.h"
 #include "coordinator.h"
 #include "participant_loop.h"
 #include "relay.h"
@@ -66,7 +67,8 @@ static int probe(int fd, unsigned rank, const void *context)
     struct nt_pair *pair = NULL;
     struct nt_participant participant;
     struct nt_err err = {0}, why = {0};
-    (void)context;
+    if (context != NULL) /* starts late */
+        nt_clock_sleep(*(const double *)context);
     if (nt_oob_tcp_create(fd, &oob, &job, &err) != 0)
         return 1;
     if (nt_pair_create(&pair, &why) != 0)
@@ -395,6 +397,23 @@ static void a_death_in_any_phase_costs_only_itself(void **state)
     }
 }
 
+/* Loading takes longer than the budget: the agents still wait a quarter of a second for its word.
+ */
+static void probes_that_come_too_late_end_at_once(void **state)
+{
+    (void)state;
+    static const double late_s = 0.6;
+    struct relay_outcome out;
+    struct relay_plan plan = plan_of(3, 500);
+    plan.context = &late_s;
+    relay_run(&plan, &out);
+    show("late", &out);
+    assert_true(out.done[0] != '\0');
+    assert_true(strcmp(out.done, "ok") != 0);
+    assert_true(out.seconds < 0.5 + 0.25);
+    relay_fini(&out);
+}
+
 int main(void)
 {
     setenv("UCX_TLS", "tcp,self", 1);
@@ -409,6 +428,7 @@ int main(void)
         cmocka_unit_test(an_absent_probe_costs_only_itself),
         cmocka_unit_test(garbage_from_a_probe_costs_only_itself),
         cmocka_unit_test(a_short_time_ends_in_time),
+        cmocka_unit_test(probes_that_come_too_late_end_at_once),
         cmocka_unit_test(the_level_says_what_was_not_measured),
         cmocka_unit_test(flows_that_block_each_other_lose_no_host),
         cmocka_unit_test(a_host_without_a_link_makes_no_other_lost),

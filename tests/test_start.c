@@ -10,7 +10,7 @@
 #include "start.h"
 
 static const char GOOD[] =
-    "rank 1\nsize 3\ndeadline_ms 4500\njob 4294967296\n"
+    "rank 1\nsize 3\ndeadline_us 8640004500000\njob 4294967296\n"
     "restart 2\ncluster c1\npolicy latency\n"
     "option quick,pattern=ring,apply,debug\nlog debug\ninline_limit 1000\nmax_load 0.125\n"
     "host n1\nhost n2\nhost n10\nend\n";
@@ -24,7 +24,7 @@ static void a_start_text_tells_the_place(void **state)
         fail_msg("%s", err.text);
     assert_int_equal(s.rank, 1);
     assert_int_equal(s.size, 3);
-    assert_int_equal(s.deadline_ms, 4500);
+    assert_true(s.deadline_us == 8640004500000u);
     assert_true(s.job_id == 4294967296u);
     assert_int_equal(s.restart, 2);
     assert_string_equal(s.cluster, "c1");
@@ -43,7 +43,7 @@ static void a_start_text_tells_the_place(void **state)
 static void what_is_left_out_has_its_default(void **state)
 {
     (void)state;
-    static const char text[] = "size 1\nrank 0\ndeadline_ms 1\nhost a\nend\n";
+    static const char text[] = "size 1\nrank 0\ndeadline_us 1\nhost a\nend\n";
     struct nt_start s;
     struct nt_err err = {0};
     assert_int_equal(nt_start_parse(text, strlen(text), &s, &err), 0);
@@ -63,25 +63,25 @@ static void a_bad_start_text_is_refused_with_its_reason(void **state)
         const char *text, *says;
     } table[] = {
         {"", "cut off"},
-        {"size 1\nrank 0\ndeadline_ms 1\nhost a\n", "cut off"},
-        {"size 1\nrank 0\ndeadline_ms 1\nhost a\nend", "cut off"},
-        {"size 1\nrank 1\ndeadline_ms 1\nhost a\nend\n", "rank 1 of 1"},
-        {"size 2\nrank 0\ndeadline_ms 1\nhost a\nend\n", "expected 2 hosts"},
-        {"size 1\nrank 0\ndeadline_ms 1\nhost a\nhost b\nend\n", "no more hosts"},
-        {"host a\nsize 1\nrank 0\ndeadline_ms 1\nend\n", "no more hosts"},
-        {"size 1\nrank 0\nhost a\nend\n", "deadline_ms"},
-        {"size 1\nrank -1\ndeadline_ms 1\nhost a\nend\n", "whole number"},
-        {"size 4294967297\nrank 0\ndeadline_ms 1\nend\n", "whole number"},
-        {"size 1\nrank 0\ndeadline_ms 1\nhost a;b\nend\n", "host name"},
-        {"size 1\nrank 0\ndeadline_ms 1\npolicy none\nhost a\nend\n", "full or latency"},
-        {"size 1\nrank 0\ndeadline_ms 1\noption frob\nhost a\nend\n", "frob"},
-        {"size 1\nrank 0\ndeadline_ms 1\nlog all\nhost a\nend\n", "error, info or debug"},
-        {"size 1\nrank 0\ndeadline_ms 1\nmax_load 0\nhost a\nend\n", "a share above 0"},
-        {"size 1\nrank 0\ndeadline_ms 1\nmax_load 1.5\nhost a\nend\n", "a share above 0"},
-        {"size 1\nrank 0\ndeadline_ms 1\nmax_load nan\nhost a\nend\n", "a share above 0"},
+        {"size 1\nrank 0\ndeadline_us 1\nhost a\n", "cut off"},
+        {"size 1\nrank 0\ndeadline_us 1\nhost a\nend", "cut off"},
+        {"size 1\nrank 1\ndeadline_us 1\nhost a\nend\n", "rank 1 of 1"},
+        {"size 2\nrank 0\ndeadline_us 1\nhost a\nend\n", "expected 2 hosts"},
+        {"size 1\nrank 0\ndeadline_us 1\nhost a\nhost b\nend\n", "no more hosts"},
+        {"host a\nsize 1\nrank 0\ndeadline_us 1\nend\n", "no more hosts"},
+        {"size 1\nrank 0\nhost a\nend\n", "deadline_us"},
+        {"size 1\nrank -1\ndeadline_us 1\nhost a\nend\n", "whole number"},
+        {"size 4294967297\nrank 0\ndeadline_us 1\nend\n", "whole number"},
+        {"size 1\nrank 0\ndeadline_us 1\nhost a;b\nend\n", "host name"},
+        {"size 1\nrank 0\ndeadline_us 1\npolicy none\nhost a\nend\n", "full or latency"},
+        {"size 1\nrank 0\ndeadline_us 1\noption frob\nhost a\nend\n", "frob"},
+        {"size 1\nrank 0\ndeadline_us 1\nlog all\nhost a\nend\n", "error, info or debug"},
+        {"size 1\nrank 0\ndeadline_us 1\nmax_load 0\nhost a\nend\n", "a share above 0"},
+        {"size 1\nrank 0\ndeadline_us 1\nmax_load 1.5\nhost a\nend\n", "a share above 0"},
+        {"size 1\nrank 0\ndeadline_us 1\nmax_load nan\nhost a\nend\n", "a share above 0"},
         {"size 1\nrank 0\ncolour red\nend\n", "colour"},
-        {"size 0\nrank 0\ndeadline_ms 1\nend\n", "expected 0 hosts"},
-        {"size 2\nrank 0\ndeadline_ms 1\nhost a\nsize 9\nend\n", "before the first host"},
+        {"size 0\nrank 0\ndeadline_us 1\nend\n", "expected 0 hosts"},
+        {"size 2\nrank 0\ndeadline_us 1\nhost a\nsize 9\nend\n", "before the first host"},
     };
     for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
         struct nt_start s;

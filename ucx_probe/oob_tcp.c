@@ -361,7 +361,7 @@ static void apply_start(struct oob_tcp *m, struct nt_probe_job *job)
     base->size = s->size;
     job->job_id = s->job_id;
     job->restart = s->restart;
-    base->deadline_s = nt_clock_s() + s->deadline_ms * 1e-3;
+    base->deadline_s = (double)s->deadline_us * 1e-6;
     job->latency_only = s->latency_only;
     job->max_load = s->max_load;
     job->option = s->option;

@@ -7,7 +7,9 @@
 #include "map.h"
 #include "matrix.h"
 
-enum { INLINE_LIMIT = 32768, INLINE_LIMIT_MAX = 122880, DEADLINE_MAX_MS = 3600000 };
+enum { INLINE_LIMIT = 32768, INLINE_LIMIT_MAX = 122880 };
+
+static const uint64_t DEADLINE_MAX_US = UINT64_C(1) << 53; /* a double holds it */
 
 struct line {
     const char *word, *value;
@@ -136,8 +138,8 @@ static int read_line(struct nt_start *s, size_t *hosts, const struct line *line,
     if (is_word(line, "size"))
         return *hosts > 0 ? line_error(err, line, "size before the first host")
                           : read_number32(line, NT_HOSTS_MAX, &s->size, err);
-    if (is_word(line, "deadline_ms"))
-        return read_number32(line, DEADLINE_MAX_MS, &s->deadline_ms, err);
+    if (is_word(line, "deadline_us"))
+        return read_whole_number(line, DEADLINE_MAX_US, &s->deadline_us, err);
     if (is_word(line, "job"))
         return read_whole_number(line, UINT64_MAX, &s->job_id, err);
     if (is_word(line, "restart"))
@@ -169,8 +171,8 @@ static int check_start(const struct nt_start *s, size_t hosts, struct nt_err *er
         return nt_err_set(err, NT_ERR_INPUT, "start: expected %u hosts, found %zu", s->size, hosts);
     if (s->rank >= s->size)
         return nt_err_set(err, NT_ERR_INPUT, "start: rank %u of %u", s->rank, s->size);
-    if (s->deadline_ms == 0)
-        return nt_err_set(err, NT_ERR_INPUT, "start: expected a deadline_ms above 0");
+    if (s->deadline_us == 0)
+        return nt_err_set(err, NT_ERR_INPUT, "start: expected a deadline_us above 0");
     return 0;
 }
 

@@ -3,7 +3,8 @@
  *
  *   rank R                  this probe's; 0 leads
  *   size N                  hosts of the job
- *   deadline_ms MS          from now: everything must be over by then
+ *   deadline_us US          of CLOCK_MONOTONIC, which both have: everything must be over by then,
+ *                           however late the probe comes to read this
  *   job ID
  *   restart K               optional, 0
  *   cluster NAME            optional
@@ -33,8 +34,8 @@
 enum { NT_START_TASKS_MAX = 1048576 };
 
 struct nt_start {
-    uint32_t rank, size, restart, deadline_ms, inline_limit_bytes;
-    uint64_t job_id;
+    uint32_t rank, size, restart, inline_limit_bytes;
+    uint64_t job_id, deadline_us; /* deadline_us: over 0 */
     bool latency_only;
     double max_load; /* over 0, at most 1 */
     char cluster[256];

@@ -42,7 +42,7 @@ struct nt_conf {
     uint32_t block_hosts;                  /* block_hosts = 0 (by the number of hosts) */
     char run_dir[NT_CONF_PATH_BYTES];      /* run_dir = /run/nettopo */
     char prolog[NT_CONF_PATH_BYTES];       /* prolog = LIBEXECDIR/nettopo/nettopo-prolog */
-    char probe[NT_CONF_PATH_BYTES];        /* probe = BINDIR/nettopo-probe */
+    char probe[NT_CONF_PATH_BYTES];        /* probe = LIBEXECDIR/nettopo/nettopo-probe */
     char munge_socket[NT_CONF_PATH_BYTES]; /* munge_socket = (empty: munge's default) */
     char net_devices[NT_CONF_WORD_BYTES];  /* net_devices = (empty: UCX chooses) */
     char tls[NT_CONF_WORD_BYTES];          /* tls = ^shm,self */

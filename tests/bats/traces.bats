@@ -82,7 +82,7 @@ files_of() { on "$1" sh -c 'ls -A /run/nettopo'; }
 stop_probe() {
     local pid
     for pid in $(probes_of "$1"); do
-        if [ "$(readlink "/proc/$pid/exe")" = "$GROUND_STATE/stage/bin/nettopo-probe" ]; then
+        if [ "$(readlink "/proc/$pid/exe")" = "$GROUND_STATE/stage/libexec/nettopo/nettopo-probe" ]; then
             kill -s STOP "$pid"
             return
         fi
@@ -119,6 +119,11 @@ field() { sed -n "s/^$1:[[:space:]]*//p" "/proc/$2/status" | tr '\t' ' '; }
         for set in CapInh CapPrm CapEff CapAmb; do
             assert_equal "$set" "$(field $set $probe)" 0000000000000000
         done
+        # it makes no process, and no other process of the user sees into it
+        assert_equal "seccomp filter" "$(field Seccomp $probe)" 2
+        assert_equal "PID namespaces" "$(field NSpid $probe | wc -w)" "$(($(field NSpid self | wc -w) + 1))"
+        assert_equal "owner of what it has open" "$(stat -c %u /proc/$probe/fd)" 0
+        assert_equal "for the out-of-memory killer" "$(cat /proc/$probe/oom_score_adj)" 1000
         assert_equal "blocked signals" "$(field SigBlk $probe)" 0000000000000000
         # every thread
         assert_equal "threads of somebody else" \
@@ -186,7 +191,7 @@ same_as_before() {
 
 @test "without the option: no process, no file, no variable" {
     # whoever starts the agent or the probe leaves a mark
-    for program in libexec/nettopo/nettopo-prolog bin/nettopo-probe; do
+    for program in libexec/nettopo/nettopo-prolog libexec/nettopo/nettopo-probe; do
         printf '#!/bin/sh\ntouch %s/started\n' "$GROUND_STATE" >"$GROUND_STATE/mark"
         chmod 755 "$GROUND_STATE/mark"
         for host in n1 n2; do on $host mount --bind "$GROUND_STATE/mark" "$GROUND_STATE/stage/$program"; done
@@ -203,7 +208,7 @@ END
     submit_recording --nettopo=quick -N2
     completed || true
     asked=$(test -e "$GROUND_STATE/started" && echo started || true)
-    for program in libexec/nettopo/nettopo-prolog bin/nettopo-probe; do
+    for program in libexec/nettopo/nettopo-prolog libexec/nettopo/nettopo-probe; do
         for host in n1 n2; do on $host umount "$GROUND_STATE/stage/$program"; done
     done
     assert_equal "a process without the option" "$unasked" ""

@@ -1,0 +1,27 @@
+/* What the kernel holds a probe by, beside its limits: it makes no process, and what it would make
+ * all the same ends with it. For the child between fork and exec, but for nt_confine_fork. */
+#ifndef NT_CONFINE_H
+#define NT_CONFINE_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+/* fork, with the child as the first process of a PID namespace: when it ends the kernel ends all
+ * that descend from it, however fast they multiply. A plain fork where the kernel refuses the
+ * namespace, as to a caller who is not root. */
+pid_t nt_confine_fork(void);
+
+/* Before the change of user. The kernel takes the probe first when memory runs out (slurmd's own
+ * children inherit that they are taken last), and another process of the user can neither trace
+ * nor read it until its exec. */
+void nt_confine_memory(void);
+
+/* After the change of user: a new session keyring, since slurmd's is root's. False only where
+ * there are keyrings and the kernel gives none. */
+bool nt_confine_keyring(void);
+
+/* After PR_SET_NO_NEW_PRIVS: threads may be made, processes not, for good and in every program
+ * that this one becomes. False only where the kernel has such filters and refuses this one. */
+bool nt_confine_processes(void);
+
+#endif
