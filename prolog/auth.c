@@ -83,7 +83,7 @@ static munge_ctx_t create_context(const char *socket, struct nt_err *err)
 {
     munge_ctx_t ctx = munge_ctx_create();
     if (ctx == NULL) {
-        nt_err_set(err, NT_ERR_SYSTEM, "munge: out of memory");
+        nt_err_memory(err);
         return NULL;
     }
     if ((socket[0] != '\0' && munge_ctx_set(ctx, MUNGE_OPT_SOCKET, socket) != EMUNGE_SUCCESS) ||

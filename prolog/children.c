@@ -14,7 +14,7 @@ int nt_children_init(struct nt_children *children, size_t hosts, size_t self, st
     s.online = calloc(hosts, sizeof *s.online);
     if (s.conn == NULL || s.ever_joined == NULL || s.ready == NULL || s.online == NULL) {
         nt_children_fini(&s);
-        return nt_err_set(err, NT_ERR_SYSTEM, "out of memory");
+        return nt_err_memory(err);
     }
     *children = s;
     return 0;

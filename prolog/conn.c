@@ -22,7 +22,7 @@ int nt_conn_init(struct nt_conn *conn, int fd, size_t payload_max, size_t queue_
     }
     conn->in = malloc(NT_FRAME_HEAD_BYTES + payload_max);
     if (conn->in == NULL) {
-        nt_err_set(err, NT_ERR_SYSTEM, "connection: out of memory");
+        nt_err_memory(err);
         goto close_fd;
     }
     return 0;
@@ -45,7 +45,7 @@ int nt_conn_raise_limits(struct nt_conn *conn, size_t payload_max, size_t queue_
 {
     unsigned char *in = realloc(conn->in, NT_FRAME_HEAD_BYTES + payload_max);
     if (in == NULL)
-        return nt_err_set(err, NT_ERR_SYSTEM, "connection: out of memory");
+        return nt_err_memory(err);
     conn->in = in;
     conn->payload_max = payload_max;
     conn->queue_max = queue_max;
@@ -155,7 +155,7 @@ static int reserve_output(struct nt_conn *conn, size_t more, struct nt_err *err)
     room = room < conn->queue_max / 2 ? room * 2 : conn->queue_max;
     unsigned char *out = realloc(conn->out, room);
     if (out == NULL)
-        return nt_err_set(err, NT_ERR_SYSTEM, "connection: out of memory");
+        return nt_err_memory(err);
     conn->out = out;
     conn->out_capacity = room;
     return 0;

@@ -9,7 +9,7 @@ int nt_gather_init(struct nt_gather *gather, size_t hosts, struct nt_err *err)
     g.lost = calloc(hosts, sizeof *g.lost);
     if (g.complete_seq == NULL || g.lost == NULL) {
         nt_gather_fini(&g);
-        return nt_err_set(err, NT_ERR_SYSTEM, "out of memory");
+        return nt_err_memory(err);
     }
     *gather = g;
     return 0;

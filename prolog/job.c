@@ -53,7 +53,7 @@ static int expand_host_list(struct nt_job *job, const char *list, struct nt_err 
     }
     job->host = calloc((size_t)count, sizeof *job->host);
     if (job->host == NULL) {
-        nt_err_set(err, NT_ERR_SYSTEM, "out of memory");
+        nt_err_memory(err);
         goto free_list;
     }
     for (job->hosts = 0; job->hosts < (size_t)count; job->hosts++) {

@@ -332,7 +332,7 @@ void nt_leader_run(struct nt_session *session)
         goto free_all;
     leader.polls = calloc(nt_subtree_pollfds_max(&leader.subtree) + 3, sizeof *leader.polls);
     if (leader.polls == NULL) {
-        nt_err_set(&err, NT_ERR_SYSTEM, "out of memory");
+        nt_err_memory(&err);
         goto free_all;
     }
     /* without a listener the others are missing */

@@ -319,7 +319,7 @@ static int member_init(struct member *m, struct nt_err *err)
         members = nt_subtree_pollfds_max(&m->subtree);
     }
     m->polls = calloc(members + 4, sizeof *m->polls);
-    return m->polls != NULL ? 0 : nt_err_set(err, NT_ERR_SYSTEM, "out of memory");
+    return m->polls != NULL ? 0 : nt_err_memory(err);
 }
 
 static void member_loop(struct member *m)

@@ -90,7 +90,7 @@ static int format_start(const struct nt_session *session, enum nt_policy policy,
         text->room += strlen(job->host[k]) + 8;
     text->at = malloc(text->room);
     if (text->at == NULL)
-        return nt_err_set(err, NT_ERR_SYSTEM, "out of memory");
+        return nt_err_memory(err);
     text_append(text, "rank %zu\nsize %zu\ndeadline_us %.0f\n", job->self, job->hosts,
                 session->deadline * 1e6);
     text_append(text, "job %u\nrestart %u\n", job->id, job->restart);

@@ -59,7 +59,7 @@ int nt_subtree_init(struct nt_subtree *subtree, size_t hosts, size_t self, size_
     subtree->rejoin_until = calloc(hosts / block + 1, sizeof *subtree->rejoin_until);
     if (subtree->loss_reported == NULL || subtree->rejoin_until == NULL) {
         nt_subtree_fini(subtree);
-        return nt_err_set(err, NT_ERR_SYSTEM, "out of memory");
+        return nt_err_memory(err);
     }
     raise_file_limit(nt_subtree_expected(subtree));
     return 0;

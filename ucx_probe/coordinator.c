@@ -38,11 +38,6 @@ struct sweep {
     char first_failure[NT_WIRE_REASON_BYTES]; /* the first failure, for the reason */
 };
 
-static int no_memory(struct nt_err *err)
-{
-    return nt_err_set(err, NT_ERR_SYSTEM, "the sweep: out of memory");
-}
-
 /* ---- the record ---- */
 static int begin_record(struct sweep *s, struct nt_err *err)
 {
@@ -156,7 +151,7 @@ static int record_kernel(struct sweep *s, const struct nt_order *order, size_t *
     s->results[(*results)++] = o->result;
     uint32_t *host = malloc((order->pairs + 1) * sizeof *host);
     if (host == NULL)
-        return no_memory(err);
+        return nt_err_memory(err);
     for (size_t k = 0; k < order->pairs; k++)
         host[k] = order->pair[k][0];
     int rc = nt_samples_add_kernel(s->samples, nt_record_of(order, &o->result), order->kernel, host,
@@ -246,7 +241,7 @@ static int gather_greetings(struct sweep *s, struct nt_err *err)
     struct nt_peer_table table = {0};
     struct nt_contribution *contributions = calloc((size_t)oob->size + 1, sizeof *contributions);
     if (contributions == NULL)
-        return no_memory(err);
+        return nt_err_memory(err);
     int rc = nt_participant_greeting(s->participant, s->job, &mine, err);
     if (rc == 0) {
         rc = oob->ops->gather(oob, mine.data, mine.bytes, nt_timeouts_greeting_s(&s->timeouts),
@@ -289,7 +284,7 @@ static int sweep_init(struct sweep *s, struct nt_err *err)
     bool *missing = calloc(n + 1, sizeof *missing);
     s->results = calloc(n + 1, sizeof *s->results);
     s->unreported = calloc(n + 1, sizeof *s->unreported);
-    int rc = no_memory(err);
+    int rc = nt_err_memory(err);
     if (missing != NULL && s->results != NULL && s->unreported != NULL) {
         for (size_t h = 0; h < n; h++)
             missing[h] = s->membership->lost[h] != NULL;

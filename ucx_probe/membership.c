@@ -3,11 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int no_memory(struct nt_err *err)
-{
-    return nt_err_set(err, NT_ERR_SYSTEM, "list of hosts: out of memory");
-}
-
 /* ---- probes that share the cores of a machine ---- */
 struct machine_user {
     unsigned char machine[NT_WIRE_MACHINE_BYTES];
@@ -41,7 +36,7 @@ static int add_hardware_model(struct nt_membership *membership, const char *text
     char *copy = strdup(text);
     if (copy == NULL || nt_names_add(&membership->models, copy, index, err) != 0) {
         free(copy);
-        return no_memory(err);
+        return nt_err_memory(err);
     }
     membership->model[*index] = copy; /* allocated for one model a host */
     return 0;
@@ -92,7 +87,7 @@ static int add_host(struct nt_membership *membership, size_t rank, bool present,
     membership->name[host] = strdup(name);
     membership->lost[host] = lost == NULL ? NULL : strdup(lost);
     if (membership->name[host] == NULL || (lost != NULL && membership->lost[host] == NULL))
-        return no_memory(err);
+        return nt_err_memory(err);
     membership->rank_of[host] = present ? (uint32_t)rank : NT_NO_INDEX;
     membership->host_of[rank] = (uint32_t)host;
     membership->hardware[host].model = NT_NO_INDEX;
@@ -180,11 +175,11 @@ int nt_membership_create(const struct nt_contribution *contributions, size_t ran
     struct machine_user *user = NULL;
     struct nt_membership *membership = calloc(1, sizeof *membership);
     if (membership == NULL)
-        return no_memory(err);
+        return nt_err_memory(err);
     membership->ranks = ranks;
     int rc = allocate(membership, &made, &user)
                  ? add_ranks(membership, contributions, known, &names, user, &made, err)
-                 : no_memory(err);
+                 : nt_err_memory(err);
     nt_names_fini(&names);
     free(user);
     if (rc != 0) {
@@ -232,5 +227,5 @@ int nt_membership_set_lost(struct nt_membership *membership, uint32_t host, cons
     if (membership->lost[host] != NULL)
         return 0;
     membership->lost[host] = strdup(reason);
-    return membership->lost[host] == NULL ? no_memory(err) : 0;
+    return membership->lost[host] == NULL ? nt_err_memory(err) : 0;
 }

@@ -83,7 +83,7 @@ static int fence(struct oob_pmix *m, double deadline_s, struct nt_err *err)
     bool yes = true;
     struct fence_wait *w = create_fence_wait();
     if (w == NULL)
-        return nt_err_set(err, NT_ERR_SYSTEM, "PMIx: out of memory");
+        return nt_err_memory(err);
     PMIX_INFO_LOAD(&info, PMIX_COLLECT_DATA, &yes, PMIX_BOOL);
     pmix_status_t status = PMIx_Fence_nb(&m->all, 1, &info, 1, fence_done, w);
     if (status == PMIX_SUCCESS && !fence_wait_until(w, deadline_s)) {
@@ -143,7 +143,7 @@ static int get_value(struct oob_pmix *m, uint32_t rank, unsigned char **data, si
         size_t n = value->data.bo.size;
         unsigned char *copy = malloc(n + 1);
         if (copy == NULL) {
-            nt_err_set(err, NT_ERR_SYSTEM, "PMIx: out of memory");
+            nt_err_memory(err);
         } else {
             if (n > 0)
                 memcpy(copy, value->data.bo.bytes, n);
@@ -254,7 +254,7 @@ int nt_oob_pmix_create(struct nt_oob **out, struct nt_probe_job *job, struct nt_
 {
     struct oob_pmix *m = calloc(1, sizeof *m);
     if (m == NULL)
-        return nt_err_set(err, NT_ERR_SYSTEM, "PMIx: out of memory");
+        return nt_err_memory(err);
     pmix_status_t status = PMIx_Init(&m->me, NULL, 0);
     if (status != PMIX_SUCCESS) {
         free(m);

@@ -52,7 +52,7 @@ static int add_part(struct parts *parts, const void *data, size_t bytes, struct 
         return nt_err_set(err, NT_ERR_INPUT, "oob: a message of over %zu bytes", parts->max);
     unsigned char *grown = realloc(parts->data, parts->bytes + bytes + 1);
     if (grown == NULL)
-        return nt_err_set(err, NT_ERR_SYSTEM, "oob: out of memory");
+        return nt_err_memory(err);
     if (bytes > 0)
         memcpy(grown + parts->bytes, data, bytes);
     parts->data = grown;
@@ -208,7 +208,7 @@ static int copy_own(struct nt_contribution *contribution, const void *mine, size
 {
     contribution->data = malloc(bytes + 1);
     if (contribution->data == NULL)
-        return nt_err_set(err, NT_ERR_SYSTEM, "oob: out of memory");
+        return nt_err_memory(err);
     if (bytes > 0)
         memcpy(contribution->data, mine, bytes);
     contribution->bytes = bytes;
@@ -231,7 +231,7 @@ static int gather(struct nt_oob *oob, const void *mine, size_t bytes, double wai
         return 0;
     struct parts *parts = calloc(oob->size, sizeof *parts);
     if (parts == NULL)
-        return nt_err_set(err, NT_ERR_SYSTEM, "oob: out of memory");
+        return nt_err_memory(err);
     for (size_t i = 0; i < oob->size; i++) {
         contributions[i] = (struct nt_contribution){0};
         parts[i].max = CONTRIBUTION_BYTES_MAX;
@@ -379,7 +379,7 @@ int nt_oob_tcp_create(int fd, struct nt_oob **out, struct nt_probe_job *job, str
 {
     struct oob_tcp *m = calloc(1, sizeof *m);
     if (m == NULL)
-        return nt_err_set(err, NT_ERR_SYSTEM, "oob: out of memory");
+        return nt_err_memory(err);
     m->base.ops = &OPS;
     m->fd = fd;
     int flags = fcntl(fd, F_GETFL);

@@ -125,11 +125,11 @@ int nt_pair_create(struct nt_pair **out, struct nt_err *err)
 {
     struct nt_pair *pair = calloc(1, sizeof *pair);
     if (pair == NULL)
-        return nt_err_set(err, NT_ERR_SYSTEM, "UCX: out of memory");
+        return nt_err_memory(err);
     pair->net = &pair->home;
     pair->times = calloc(PAIR_TIMES_MAX, sizeof *pair->times);
     if (pair->times == NULL)
-        nt_err_set(err, NT_ERR_SYSTEM, "UCX: out of memory");
+        nt_err_memory(err);
     else if (nt_pair_net_open(&pair->home, NULL, err) == 0) {
         nt_pair_find_rails(pair);
         *out = pair;

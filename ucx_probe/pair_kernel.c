@@ -179,7 +179,7 @@ static int make_program(struct kernel *c, const struct nt_order *order, struct n
     c->sent = calloc(c->program.messages + 1, sizeof *c->sent);
     c->received = calloc(c->program.messages + 1, sizeof *c->received);
     if (c->sent == NULL || c->received == NULL)
-        return nt_err_set(err, NT_ERR_SYSTEM, "kernel: out of memory");
+        return nt_err_memory(err);
     return 0;
 }
 
@@ -188,7 +188,7 @@ int nt_pair_kernel_connect(struct nt_pair *pair, const struct nt_kernel_group *g
 {
     pair->kernel = calloc(1, sizeof *pair->kernel);
     if (pair->kernel == NULL)
-        return nt_err_set(err, NT_ERR_SYSTEM, "kernel: out of memory");
+        return nt_err_memory(err);
     pair->kernel->group = *group;
     pair->peer_failed = UCS_OK;
     if (make_program(pair->kernel, order, err) != 0 ||

@@ -89,7 +89,7 @@ static int read_within(const char *path, double wait_s, struct file_read **out, 
     struct timespec until;
     struct file_read *r = calloc(1, sizeof *r);
     if (r == NULL)
-        return nt_err_set(why, NT_ERR_SYSTEM, "no memory for it");
+        return nt_err_memory(why);
     strncpy(r->path, path, sizeof r->path - 1);
     clock_gettime(CLOCK_MONOTONIC, &until);
     double whole = floor(wait_s);

@@ -37,7 +37,7 @@ int nt_slots_record(const struct nt_probe_job *job, struct nt_samples *samples, 
     if (slots == NULL || cpus == NULL) {
         free(slots);
         free(cpus);
-        return nt_err_set(err, NT_ERR_SYSTEM, "the record: out of memory");
+        return nt_err_memory(err);
     }
     bool known = job->cpus != NULL && job->cpus[0] != '\0' &&
                  nt_tasks_per_node_read(job->cpus, cpus, hosts, NULL) == 0;

@@ -124,7 +124,7 @@ static int read_host(struct nt_start *s, size_t *hosts, const struct line *line,
         s->host = calloc(s->size, sizeof *s->host);
     char *copy = s->host == NULL ? NULL : strdup(text);
     if (copy == NULL)
-        return nt_err_set(err, NT_ERR_SYSTEM, "start: out of memory");
+        return nt_err_memory(err);
     s->host[(*hosts)++] = copy;
     return 0;
 }

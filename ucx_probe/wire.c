@@ -58,7 +58,7 @@ static int put_end(struct writer *w, struct nt_bytes *out, struct nt_err *err)
 {
     if (w->failed) {
         free(w->data);
-        return nt_err_set(err, NT_ERR_SYSTEM, "a message between probes: out of memory");
+        return nt_err_memory(err);
     }
     *out = (struct nt_bytes){w->data, w->bytes};
     return 0;
@@ -140,11 +140,6 @@ static struct reader begin(const void *data, size_t bytes, enum nt_wire_kind kin
 static int malformed(struct nt_err *err, const char *what)
 {
     return nt_err_set(err, NT_ERR_INPUT, "a probe sent a malformed %s", what);
-}
-
-static int no_memory(struct nt_err *err, const char *what)
-{
-    return nt_err_set(err, NT_ERR_SYSTEM, "a probe's %s: out of memory", what);
 }
 
 static bool at_end(const struct reader *r)
@@ -248,7 +243,7 @@ int nt_peer_table_decode(const void *data, size_t bytes, struct nt_peer_table *o
         return malformed(err, "table of addresses");
     struct nt_peer *peer = calloc(ranks + 1, sizeof *peer);
     if (peer == NULL)
-        return no_memory(err, "table of addresses");
+        return nt_err_memory(err);
     for (size_t i = 0; i < ranks; i++)
         peer[i] = get_peer(&r);
     if (!at_end(&r)) {
@@ -346,7 +341,7 @@ static int get_pairs_and_peers(struct reader *r, size_t ranks, struct nt_round *
     n->order.pair = calloc(n->order.pairs + 1, sizeof *n->order.pair);
     if (n->order.pair == NULL || busy == NULL) {
         free(busy);
-        return no_memory(err, "order");
+        return nt_err_memory(err);
     }
     bool good = get_pairs(r, ranks, &n->order, busy);
     free(busy);
@@ -357,7 +352,7 @@ static int get_pairs_and_peers(struct reader *r, size_t ranks, struct nt_round *
     n->peer_rank = calloc(n->peers + 1, sizeof *n->peer_rank);
     n->peer = calloc(n->peers + 1, sizeof *n->peer);
     if (n->peer_rank == NULL || n->peer == NULL)
-        return no_memory(err, "order");
+        return nt_err_memory(err);
     return get_peers(r, n) ? 0 : malformed(err, "order");
 }
 
@@ -429,7 +424,7 @@ int nt_go_decode(const void *data, size_t bytes, struct nt_go *out, struct nt_er
         return malformed(err, "start of a round");
     uint32_t *skip = calloc(skips + 1, sizeof *skip);
     if (skip == NULL)
-        return no_memory(err, "start of a round");
+        return nt_err_memory(err);
     for (size_t k = 0; k < skips; k++)
         skip[k] = get32(&r);
     *out = (struct nt_go){measure, give_up, skips, skip};

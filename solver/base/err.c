@@ -28,6 +28,11 @@ int nt_err_set(struct nt_err *err, enum nt_err_kind kind, const char *format, ..
     return -1;
 }
 
+int nt_err_memory(struct nt_err *err)
+{
+    return nt_err_set(err, NT_ERR_SYSTEM, "out of memory");
+}
+
 int nt_err_prefix(struct nt_err *err, const char *format, ...)
 {
     if (err == NULL)

@@ -29,6 +29,9 @@ struct nt_err {
 int nt_err_set(struct nt_err *err, enum nt_err_kind kind, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* The one sentence that memory ran out: NT_ERR_SYSTEM. */
+int nt_err_memory(struct nt_err *err);
+
 /* Puts "context: " before the text that is there and returns -1. */
 int nt_err_prefix(struct nt_err *err, const char *format, ...)
     __attribute__((format(printf, 2, 3)));

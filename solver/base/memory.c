@@ -123,7 +123,7 @@ void *nt_object_create(size_t bytes, struct nt_err *err)
 {
     void *object = calloc(1, bytes);
     if (object == NULL)
-        nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu bytes", bytes);
+        nt_err_memory(err);
     return object;
 }
 

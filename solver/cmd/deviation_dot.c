@@ -16,7 +16,7 @@ int nt_deviation_dot_make(const struct nt_reference_match *a, double message_byt
     if (!(message_bytes > 0))
         message_bytes = nt_reference_match_has_rates(a) ? LONG_BYTES : SHORT_BYTES;
     if (laid == NULL || ideal == NULL)
-        nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu links", links);
+        nt_err_memory(err);
     else
         rc = nt_reference_match_redistribute(a, message_bytes, laid, ideal, err);
     if (rc == 0)

@@ -47,7 +47,7 @@ int nt_file_stream(const char *path,
     char *piece = malloc(PIECE_BYTES);
     int rc = 0;
     if (piece == NULL)
-        rc = nt_err_set(err, NT_ERR_SYSTEM, "no memory to read %s", nt_file_name(path));
+        rc = nt_err_memory(err);
     while (rc == 0) {
         ssize_t got = read(fd, piece, PIECE_BYTES);
         if (got == 0)
@@ -82,7 +82,7 @@ static int keep_text(void *context, const char *text, size_t bytes, struct nt_er
         capacity = capacity > w->most + 1 ? w->most + 1 : capacity;
         char *grown = realloc(w->text, capacity);
         if (grown == NULL)
-            return nt_err_set(err, NT_ERR_SYSTEM, "no memory to read %s", nt_file_name(w->path));
+            return nt_err_memory(err);
         w->text = grown;
         w->capacity = capacity;
     }

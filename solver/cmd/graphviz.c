@@ -60,7 +60,7 @@ static int take_output(int fd, struct gathered *g, struct nt_err *err)
         size_t capacity = 2 * (g->capacity + PIECE);
         char *grown = capacity > SVG_MAX ? NULL : realloc(g->text, capacity);
         if (grown == NULL)
-            return nt_err_set(err, NT_ERR_SYSTEM, "no memory for the picture");
+            return nt_err_memory(err);
         g->text = grown;
         g->capacity = capacity;
     }

@@ -99,7 +99,7 @@ static int keep_text(struct incoming *in, const char *text, size_t bytes, struct
         capacity = capacity > (size_t)WHOLE_MAX + 1 ? (size_t)WHOLE_MAX + 1 : capacity;
         char *grown = realloc(in->kept, capacity);
         if (grown == NULL)
-            return nt_err_set(err, NT_ERR_SYSTEM, "no memory to read %s", in->file);
+            return nt_err_memory(err);
         in->kept = grown;
         in->capacity = capacity;
     }
@@ -145,7 +145,7 @@ static int wrap_matrix(struct nt_named_matrix *table, struct nt_matrix_series **
         free(bytes);
         free(matrix);
         nt_named_matrix_destroy(table);
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for a matrix");
+        return nt_err_memory(err);
     }
     *bytes = NAN; /* these texts do not contain it */
     *matrix = table->matrix;

@@ -186,7 +186,7 @@ static int put_hint(struct nt_strbuf *d, const struct nt_map *map, const struct 
     char *text;
     size_t bytes;
     if (names == NULL)
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory to show a map");
+        return nt_err_memory(err);
     for (size_t k = 0; k < p->hosts; k++)
         names[k] = map->host_name[p->order[k]];
     nt_hostlist_format(&folded, names, p->hosts);

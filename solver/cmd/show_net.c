@@ -33,11 +33,6 @@ struct net {
     bool *reached, *drawn; /* vertices, links */
 };
 
-static int no_memory(struct net *n)
-{
-    return nt_err_set(n->err, NT_ERR_SYSTEM, "no memory to show a map");
-}
-
 /* ---- figures ----------------------------------------------------------------------------------
  */
 
@@ -136,7 +131,7 @@ static int find_usual(struct net *n, const uint32_t *hosts, size_t count, struct
 {
     double *values = malloc((count + 1) * sizeof *values), *into[3];
     if (values == NULL)
-        return no_memory(n);
+        return nt_err_memory(n->err);
     into[0] = &usual->latency;
     into[1] = &usual->out;
     into[2] = &usual->back;
@@ -172,7 +167,7 @@ static int add_folded(struct net *n, const char *art, const uint32_t *hosts, siz
     const char **names = malloc((count + 1) * sizeof *names);
     double low = INFINITY, high = 0, sure = 1;
     if (names == NULL)
-        return no_memory(n);
+        return nt_err_memory(n->err);
     bool at_least = true;
     for (size_t k = 0; k < count; k++) {
         const struct nt_link *l = &n->model->link[n->up[hosts[k]]];
@@ -259,7 +254,7 @@ static int draw_hosts(struct net *n, const struct branch *b, const uint32_t *hos
     size_t same = 0;
     uint32_t *alike_hosts = malloc((count + 1) * sizeof *alike_hosts);
     if (alike_hosts == NULL)
-        return no_memory(n);
+        return nt_err_memory(n->err);
     int rc = find_usual(n, host, count, &usual);
     for (size_t k = 0; rc == 0 && k < count; k++)
         if (n->fold && is_usual(n, host[k], &usual))
@@ -301,7 +296,7 @@ static int draw_below(struct net *n, uint32_t v, struct branch *b)
         return 0; /* a chain this long has shown its shape */
     uint32_t *child = malloc((most + 1) * sizeof *child);
     if (child == NULL)
-        return no_memory(n);
+        return nt_err_memory(n->err);
     size_t count = list_children(n, v, child, &hosts);
     int rc = hosts == 0 ? 0 : draw_hosts(n, b, child, hosts, count > hosts);
     for (size_t k = hosts; rc == 0 && k < count; k++) {
@@ -325,7 +320,7 @@ static int reach_vertices(struct net *n, uint32_t top)
     size_t vertices = n->model->hosts + n->model->switches, tail = 0;
     uint32_t *queue = malloc((vertices + 1) * sizeof *queue);
     if (queue == NULL)
-        return no_memory(n);
+        return nt_err_memory(n->err);
     n->reached[top] = true;
     queue[tail++] = top;
     for (size_t head = 0; head < tail; head++) {
@@ -390,7 +385,7 @@ static int draw_other_links(struct net *n)
     size_t left = 0, known = 0, shown = 0;
     double *latency = malloc((m->links + 1) * sizeof *latency);
     if (latency == NULL)
-        return no_memory(n);
+        return nt_err_memory(n->err);
     for (size_t k = 0; k < m->links; k++) {
         left += !n->drawn[k];
         if (!n->drawn[k] && !isnan(m->link[k].latency_us))

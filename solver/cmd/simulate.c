@@ -308,8 +308,7 @@ static int shuffle_hosts(const struct scene *s, bool shuffle, uint32_t **order, 
         return 0;
     *order = calloc(s->network->hosts + 1, sizeof **order);
     if (*order == NULL)
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for an order of %zu hosts",
-                          s->network->hosts);
+        return nt_err_memory(err);
     for (uint32_t h = 0; h < s->network->hosts; h++)
         (*order)[h] = h;
     nt_rng_init(&rng, ~s->noise.seed); /* a stream that no planner uses */

@@ -65,7 +65,7 @@ static int names_init(struct link_names *names, const struct nt_network *net,
                                  .name = calloc(links + net->hosts + 1, sizeof *names->name)};
     int rc = 0;
     if (names->text == NULL || names->name == NULL)
-        rc = nt_err_set(err, NT_ERR_SYSTEM, "no memory for the names of %zu links", links);
+        rc = nt_err_memory(err);
     for (size_t k = 0; k < links && rc == 0; k++) {
         char made[2][24];
         const struct nt_link *link = &net->model->link[k];

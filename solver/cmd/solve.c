@@ -96,7 +96,7 @@ static int add_sizes(struct matrices *m, const char *path, struct nt_matrix_seri
     struct nt_matrix **grown =
         realloc(m->larger, (m->larger_sizes + from->matrices + 1) * sizeof *grown);
     if (grown == NULL)
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu matrices", from->matrices);
+        return nt_err_memory(err);
     m->larger = grown;
     for (size_t k = first; k < from->matrices; k++) {
         if (arrange_matrices(m, path, from, k, &m->larger[m->larger_sizes], err) != 0)

@@ -182,7 +182,7 @@ static int estimate_latencies(const struct pmm *s, struct nt_model *m, struct nt
     struct nt_estimate *found = NULL;
     int rc = -1;
     if (measured.pair == NULL || measured.latency_us == NULL)
-        nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu pairs", pairs);
+        nt_err_memory(err);
     else if (list_measured(s, &routes, &measured, err) == 0)
         rc = nt_estimate_routes(routes, &measured, &found, err);
     for (size_t k = 0; k < m->links; k++)

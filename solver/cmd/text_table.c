@@ -30,7 +30,7 @@ struct nt_row *nt_text_table_add(struct nt_text_table *rows, enum nt_style style
     if (grown == NULL || art == NULL || label == NULL) {
         free(art);
         free(label);
-        nt_err_set(err, NT_ERR_SYSTEM, "no memory for a table");
+        nt_err_memory(err);
         return NULL;
     }
     struct nt_row *row = &rows->row[rows->count++];

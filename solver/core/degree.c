@@ -324,5 +324,5 @@ int nt_degree_order(const struct nt_rows *rows, struct nt_degree_order *out, str
     free(o.place);
     free(o.start);
     free(o.below);
-    return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu equations", rows->columns);
+    return nt_err_memory(err);
 }

@@ -39,7 +39,7 @@ static struct scratch *scratch_create(size_t n, struct nt_err *err)
     if (scratch != NULL && scratch->panels != NULL && scratch->side != NULL)
         return scratch;
     scratch_destroy(scratch);
-    (void)nt_err_set(err, NT_ERR_SYSTEM, "no memory for a block of %zu unknowns", n);
+    (void)nt_err_memory(err);
     return NULL;
 }
 

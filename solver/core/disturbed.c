@@ -93,7 +93,7 @@ int nt_disturbed_find(const struct nt_latencies *l, struct nt_disturbed *out, st
     s.us = calloc(l->count + 1, sizeof *s.us);
     int rc = 0;
     if (s.first == NULL || s.us == NULL) {
-        rc = nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu latencies", l->count);
+        rc = nt_err_memory(err);
     } else {
         sort_by_pair(l, &s);
         out->share = share_of(&s);

@@ -68,7 +68,7 @@ int nt_echelon_create_traced(size_t links, size_t traces, uint64_t seed, struct 
     if (e == NULL || r == NULL) {
         free(e);
         free(r);
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu links", links);
+        return nt_err_memory(err);
     }
     e->links = links;
     e->rows = r;
@@ -83,7 +83,7 @@ int nt_echelon_create_traced(size_t links, size_t traces, uint64_t seed, struct 
     if (e->null == NULL || e->pivot == NULL || r->row == NULL || r->users == NULL ||
         r->sum == NULL || r->mark == NULL || r->touched == NULL) {
         nt_echelon_destroy(e);
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu links", links);
+        return nt_err_memory(err);
     }
     struct nt_rng rng;
     nt_rng_init(&rng, seed);
@@ -305,7 +305,7 @@ static int admit_row(struct nt_echelon *e, struct nt_err *err)
         return 0;
     bool ok = e->rows->fresh.capacity >= e->rows->touches;
     if (!ok || !eliminate_above(e, lead) || !store_row(e, lead))
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for the equations of %zu links", e->links);
+        return nt_err_memory(err);
     return 1;
 }
 

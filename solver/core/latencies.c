@@ -28,7 +28,7 @@ static int make_table(const struct nt_latencies *l, struct nt_min_latency **out,
     if (l->hosts <= NT_HOSTS_MAX)
         low = calloc(l->hosts * l->hosts + 1, sizeof *low);
     if (low == NULL)
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for the latencies of %zu hosts", l->hosts);
+        return nt_err_memory(err);
     for (size_t k = 0; k < l->count; k++)
         note_minimum(low, l->hosts, &l->entry[k]);
     *out = low;
@@ -55,7 +55,7 @@ static int grow_list(struct nt_latencies *l, struct nt_err *err)
     struct nt_latency_entry *entry =
         capacity > SIZE_MAX / sizeof *entry ? NULL : realloc(l->entry, capacity * sizeof *entry);
     if (entry == NULL)
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu latencies", capacity);
+        return nt_err_memory(err);
     l->entry = entry;
     l->capacity = capacity;
     return 0;

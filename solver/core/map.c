@@ -153,7 +153,7 @@ int nt_map_create(struct nt_model *model, const char *const *host_names, struct 
             free_all(map->switch_name, map->switch_name == NULL ? 0 : model->switches);
         }
         nt_map_destroy(map);
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for a map of %zu hosts", model->hosts);
+        return nt_err_memory(err);
     }
     map->model = model;
     *out = map;
@@ -190,11 +190,11 @@ int nt_map_warn(struct nt_map *map, struct nt_err *err, const char *format, ...)
         return nt_err_set(err, NT_ERR_INPUT, "more than %d warnings", WARNINGS_MAX);
     char **grown = realloc(map->warning, (map->warnings + 1) * sizeof *grown);
     if (grown == NULL)
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for a warning");
+        return nt_err_memory(err);
     map->warning = grown;
     grown[map->warnings] = strdup(text);
     if (grown[map->warnings] == NULL)
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for a warning");
+        return nt_err_memory(err);
     map->warnings++;
     return 0;
 }
@@ -224,7 +224,7 @@ static int renaming_init(struct renaming *r, char **names, size_t n, struct nt_e
     r->place = malloc((n + 1) * sizeof *r->place);
     if (r->order == NULL || r->place == NULL) {
         renaming_fini(r);
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory to sort %zu names", n);
+        return nt_err_memory(err);
     }
     for (size_t k = 0; k < n; k++)
         r->order[k] = (uint32_t)k;
@@ -318,7 +318,7 @@ int nt_map_sort(struct nt_map *map, struct nt_err *err)
     if (saved == NULL) {
         renaming_fini(&host);
         renaming_fini(&sw);
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory to sort a map");
+        return nt_err_memory(err);
     }
     apply_renaming(map, &host, &sw, saved);
     free(saved);

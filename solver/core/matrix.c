@@ -12,7 +12,7 @@ int nt_matrix_create(size_t n, enum nt_matrix_kind kind, struct nt_matrix **out,
     if (m == NULL || at == NULL) {
         free(m);
         free(at);
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for a matrix of %zu hosts", n);
+        return nt_err_memory(err);
     }
     for (size_t k = 0; k < n * n; k++)
         at[k] = NAN;

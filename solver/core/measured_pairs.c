@@ -5,11 +5,6 @@
 
 enum { CAPACITY_MIN = 64 };
 
-static int no_memory(struct nt_err *err)
-{
-    return nt_err_set(err, NT_ERR_SYSTEM, "no memory for who has met whom");
-}
-
 int nt_measured_pairs_init(struct nt_measured_pairs *measured, size_t hosts, struct nt_err *err)
 {
     *measured =
@@ -20,7 +15,7 @@ int nt_measured_pairs_init(struct nt_measured_pairs *measured, size_t hosts, str
     if (measured->partners != NULL && measured->slot != NULL)
         return 0;
     nt_measured_pairs_fini(measured);
-    return no_memory(err);
+    return nt_err_memory(err);
 }
 
 void nt_measured_pairs_fini(struct nt_measured_pairs *measured)
@@ -59,7 +54,7 @@ static int switch_to_bits(struct nt_measured_pairs *measured, struct nt_err *err
 {
     measured->bit = calloc(words_of(measured->hosts), sizeof *measured->bit);
     if (measured->bit == NULL)
-        return no_memory(err);
+        return nt_err_memory(err);
     for (size_t k = 0; k < measured->capacity; k++)
         if (measured->slot[k] != 0)
             set_bit(measured, measured->slot[k] >> 32, measured->slot[k] & UINT32_MAX);
@@ -77,7 +72,7 @@ static int grow_slots(struct nt_measured_pairs *measured, struct nt_err *err)
         return switch_to_bits(measured, err);
     wider.slot = calloc(wider.capacity, sizeof *wider.slot);
     if (wider.slot == NULL)
-        return no_memory(err);
+        return nt_err_memory(err);
     for (size_t k = 0; k < measured->capacity; k++)
         if (measured->slot[k] != 0)
             *find_slot(&wider, measured->slot[k]) = measured->slot[k];

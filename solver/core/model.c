@@ -53,14 +53,14 @@ int nt_model_create(size_t hosts, size_t switches, size_t links, struct nt_model
                           hosts, switches, links);
     struct nt_model *m = calloc(1, sizeof *m);
     if (m == NULL)
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for a model");
+        return nt_err_memory(err);
     m->hosts = hosts;
     m->switches = switches;
     m->links = links;
     m->r2 = m->rms_us = m->resolution_us = m->bisection_MBps = NAN;
     if (!allocate_model(m)) {
         nt_model_destroy(m);
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for a model of %zu hosts", hosts);
+        return nt_err_memory(err);
     }
     for (size_t k = 0; k < links; k++)
         m->link[k] = (struct nt_link){.latency_us = NAN,
@@ -82,11 +82,11 @@ int nt_model_copy(const struct nt_model *model, struct nt_model **out, struct nt
 {
     struct nt_model *m = malloc(sizeof *m);
     if (m == NULL)
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for a model");
+        return nt_err_memory(err);
     *m = *model;
     if (!allocate_model(m)) {
         nt_model_destroy(m);
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for a model of %zu hosts", m->hosts);
+        return nt_err_memory(err);
     }
     memcpy(m->link, model->link, m->links * sizeof *m->link);
     memcpy(m->overhead_us, model->overhead_us, m->hosts * sizeof *m->overhead_us);

@@ -24,7 +24,7 @@ int nt_rows_create(size_t rows, size_t columns, size_t entries, struct nt_rows *
 {
     struct nt_rows *r = calloc(1, sizeof *r);
     if (r == NULL)
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu rows", rows);
+        return nt_err_memory(err);
     r->rows = rows;
     r->columns = columns;
     r->start = calloc(rows + 1, sizeof *r->start);
@@ -32,7 +32,7 @@ int nt_rows_create(size_t rows, size_t columns, size_t entries, struct nt_rows *
     r->value = calloc(entries + 1, sizeof *r->value);
     if (r->start == NULL || r->column == NULL || r->value == NULL) {
         nt_rows_destroy(r);
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu rows", rows);
+        return nt_err_memory(err);
     }
     *out = r;
     return 0;
@@ -165,7 +165,7 @@ static int factor_columns(struct nt_normal *m, struct nt_err *err)
                      .work = calloc(m->n + 1, sizeof *l.work)};
     int rc = 0;
     if (l.next == NULL || l.first == NULL || l.at == NULL || l.work == NULL) {
-        rc = nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu equations", m->n);
+        rc = nt_err_memory(err);
     } else {
         for (size_t j = 0; j < m->head; j++)
             l.first[j] = (uint32_t)m->head;
@@ -192,7 +192,7 @@ static int allocate_factor(struct nt_normal *m, struct nt_err *err)
     m->diagonal = calloc(m->head + 1, sizeof *m->diagonal);
     m->dense = calloc(n * n + 1, sizeof *m->dense);
     if (m->factor == NULL || m->diagonal == NULL || m->dense == NULL)
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu equations", m->n);
+        return nt_err_memory(err);
     return 0;
 }
 
@@ -200,7 +200,7 @@ int nt_normal_create(const struct nt_rows *rows, struct nt_normal **out, struct 
 {
     struct nt_normal *m = calloc(1, sizeof *m);
     if (m == NULL)
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu equations", rows->columns);
+        return nt_err_memory(err);
     m->n = rows->columns;
     struct nt_degree_order order;
     if (nt_degree_order(rows, &order, err) != 0) {
@@ -278,7 +278,7 @@ int nt_normal_variances(struct nt_normal *m, double *variance, struct nt_err *er
     size_t n = m->n - m->head;
     int rc = -1;
     if (s.below == NULL || s.diagonal == NULL || s.work == NULL || s.here == NULL)
-        (void)nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu equations", m->n);
+        (void)nt_err_memory(err);
     else
         rc = nt_dense_invert(m->dense, n, err);
     if (rc == 0) {
@@ -317,7 +317,7 @@ int nt_normal_inverse(struct nt_normal *m, double **inverse, struct nt_err *err)
 {
     double *c = calloc(m->n * m->n + 1, sizeof *c);
     if (c == NULL)
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for the inverse of %zu equations", m->n);
+        return nt_err_memory(err);
     size_t n = m->n - m->head;
     if (nt_dense_invert(m->dense, n, err) != 0) {
         free(c);

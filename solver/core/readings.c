@@ -11,7 +11,7 @@ int nt_readings_add(struct nt_readings *r, uint32_t a, uint32_t b, uint32_t ping
         struct nt_pair_reading *at =
             capacity > UINT32_MAX / sizeof *at ? NULL : realloc(r->at, capacity * sizeof *at);
         if (at == NULL)
-            return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu readings", capacity);
+            return nt_err_memory(err);
         r->at = at;
         r->capacity = capacity;
     }

@@ -22,7 +22,7 @@ int nt_repeats_note(struct nt_repeats *r, uint32_t a, uint32_t b, uint32_t phase
         struct nt_repeat *at =
             capacity > SIZE_MAX / sizeof *at ? NULL : realloc(r->at, capacity * sizeof *at);
         if (at == NULL)
-            return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu latencies", capacity);
+            return nt_err_memory(err);
         r->at = at;
         r->capacity = capacity;
     }

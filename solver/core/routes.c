@@ -40,7 +40,7 @@ int nt_routes_builder_create(struct nt_routes_builder **out, struct nt_err *err)
 {
     struct nt_routes_builder *b = calloc(1, sizeof *b);
     if (b == NULL)
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for routes");
+        return nt_err_memory(err);
     *out = b;
     return 0;
 }
@@ -162,7 +162,7 @@ static int check_path(struct nt_routes_builder *b, uint32_t from, uint32_t to, c
     }
     int repeat = has_repeat(b, link, n);
     if (repeat < 0)
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for routes");
+        return nt_err_memory(err);
     return repeat == 0 ? 0 : nt_err_set(err, NT_ERR_INPUT, "a link stands twice on a route");
 }
 
@@ -172,7 +172,7 @@ int nt_routes_builder_add(struct nt_routes_builder *builder, uint32_t a, uint32_
     if (check_path(builder, a, b, link, n, err) != 0)
         return -1;
     if (!builder_reserve(builder, n))
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu routes", builder->ways + 1);
+        return nt_err_memory(err);
     uint32_t *slot = &builder->slot[find_slot(builder, a, b)];
     struct way way = {.a = a, .b = b, .links = (uint32_t)n, .back = NO_WAY};
     if (*slot != 0) {
@@ -249,7 +249,7 @@ int nt_routes_builder_finish(struct nt_routes_builder *b, size_t hosts, size_t l
 fail:
     free(at);
     nt_routes_destroy(r);
-    return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu routes", b->ways);
+    return nt_err_memory(err);
 }
 
 struct nt_pair_index {
@@ -269,7 +269,7 @@ int nt_pair_index_create(const struct nt_routes *routes, struct nt_pair_index **
     if (index == NULL || slot == NULL) {
         free(index);
         free(slot);
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu pairs", routes->pairs);
+        return nt_err_memory(err);
     }
     for (size_t p = 0; p < routes->pairs; p++) {
         size_t s = hash_pair(routes->host[p][0], routes->host[p][1]) & (slots - 1);

@@ -23,8 +23,7 @@ int nt_support_create(const struct nt_model *m, double **out, struct nt_err *err
     struct nt_rooted_tree *h = NULL;
     double *support = malloc((m->switches + 1) * sizeof *support);
     if (support == NULL)
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for the support of %zu switches",
-                          m->switches);
+        return nt_err_memory(err);
     for (size_t s = 0; s < m->switches; s++)
         support[s] = (double)NAN;
     if (isfinite(m->confidence) && nt_rooted_tree_create(m, &h, err) != 0) {

@@ -104,11 +104,11 @@ int nt_unknowns_create(const struct nt_routes *routes, const uint32_t *pair, siz
 {
     struct nt_unknowns *u = calloc(1, sizeof *u);
     if (u == NULL)
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu pairs", n);
+        return nt_err_memory(err);
     u->of_link = malloc((routes->links + 1) * sizeof *u->of_link);
     u->link = malloc((routes->links + 1) * sizeof *u->link);
     if (u->of_link == NULL || u->link == NULL) {
-        (void)nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu links", routes->links);
+        (void)nt_err_memory(err);
         goto fail;
     }
     if (nt_echelon_create(routes->links, SEED, &u->echelon, err) != 0 ||

@@ -137,7 +137,7 @@ int nt_aggregates_find(const struct nt_routes *routes, const struct nt_unknowns 
 {
     struct search *s = calloc(1, sizeof *s);
     if (s == NULL)
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu routes", routes->pairs);
+        return nt_err_memory(err);
     s->runs_capacity = 64;
     s->slots = 256;
     s->runs.start = calloc(s->runs_capacity, sizeof *s->runs.start);
@@ -155,8 +155,7 @@ int nt_aggregates_find(const struct nt_routes *routes, const struct nt_unknowns 
     } else {
         free(s->runs.start);
         free(s->runs.link);
-        (void)nt_err_set(err, NT_ERR_SYSTEM, "no memory for the sums over %zu routes",
-                         routes->pairs);
+        (void)nt_err_memory(err);
     }
     free(s);
     return ok ? 0 : -1;

@@ -14,7 +14,7 @@ static int add_slot(struct nt_clustering *m, struct nt_cells *cells, uint32_t *s
         size_t capacity = m->capacity > 0 ? 2 * m->capacity : 64;
         struct nt_cells **block = realloc(m->block, capacity * sizeof(struct nt_cells *));
         if (block == NULL)
-            return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu blocks of clusters", capacity);
+            return nt_err_memory(err);
         m->block = block;
         m->capacity = capacity;
     }
@@ -40,7 +40,7 @@ static int add_seat(struct nt_cluster *k, uint32_t seat, struct nt_err *err)
 {
     uint32_t *grown = realloc(k->seat, ((size_t)k->size + 1) * sizeof *grown);
     if (grown == NULL)
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for a cluster of %u hosts", k->size);
+        return nt_err_memory(err);
     k->seat = grown;
     k->low = k->size == 0 || seat < k->low ? seat : k->low;
     k->high = k->size == 0 || seat > k->high ? seat : k->high;

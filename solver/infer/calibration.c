@@ -12,7 +12,7 @@ static const double DISAGREE_SDS = 4.5;
 int nt_calibration_init(struct nt_calibration *c, size_t seats, size_t pairs, struct nt_err *err)
 {
     *c = (struct nt_calibration){.seats = seats, .at = calloc(pairs + 1, sizeof *c->at)};
-    return c->at != NULL ? 0 : nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu readings", pairs);
+    return c->at != NULL ? 0 : nt_err_memory(err);
 }
 
 void nt_calibration_fini(struct nt_calibration *c)
@@ -41,7 +41,7 @@ static int find_noise(struct nt_calibration *c, struct nt_err *err)
     size_t n = 0, apart = 0;
     float *off = calloc(c->count + 1, sizeof *off);
     if (off == NULL)
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu readings", c->count);
+        return nt_err_memory(err);
     for (size_t k = 0; k < c->count; k++)
         if (!isnan(reading_difference(&c->at[k])))
             off[n++] = (float)reading_difference(&c->at[k]);
@@ -75,7 +75,7 @@ int nt_calibration_classes(struct nt_calibration *c, struct nt_readings *ledger,
     size_t n = 0;
     int rc = 0;
     if (value == NULL)
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu readings", c->count);
+        return nt_err_memory(err);
     for (size_t k = 0; k < c->count && rc == 0; k++) {
         const struct nt_double_reading *t = &c->at[k];
         if (nt_calibration_agrees(c, t)) {

@@ -24,7 +24,7 @@ int nt_cells_append(struct nt_cells *c, size_t clusters, struct nt_err *err)
     if (count != NULL)
         c->count = count;
     if (cluster == NULL || sum == NULL || count == NULL)
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for the pairs of %zu clusters", all);
+        return nt_err_memory(err);
     memset(cluster + had, 0, clusters * sizeof *cluster);
     memset(sum + cells_of(had), 0, (cells_of(all) - cells_of(had)) * sizeof *sum);
     memset(count + cells_of(had), 0, cells_of(all) - cells_of(had));
@@ -38,7 +38,7 @@ int nt_cells_create(size_t clusters, struct nt_cells **out, struct nt_err *err)
 {
     struct nt_cells *c = calloc(1, sizeof *c);
     if (c == NULL)
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu clusters", clusters);
+        return nt_err_memory(err);
     c->planned = SIZE_MAX;
     c->fresh = true;
     if (nt_cells_append(c, clusters, err) < 0) {
@@ -90,8 +90,7 @@ int64_t nt_cells_merge(struct nt_cells *c, uint32_t a, uint32_t b, struct nt_err
     struct nt_cluster *to = &c->cluster[a], *from = &c->cluster[b];
     uint32_t *seat = realloc(to->seat, (to->size + from->size) * sizeof *seat);
     if (seat == NULL)
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for a cluster of %u hosts",
-                          to->size + from->size);
+        return nt_err_memory(err);
     memcpy(seat + to->size, from->seat, from->size * sizeof *seat);
     to->seat = seat;
     to->size += from->size;

@@ -32,7 +32,7 @@ static int bins_init(struct bins *b, const double *value, size_t n, double width
     *b = (struct bins){.at = calloc(n, sizeof *b->at), .values = calloc(n, sizeof *b->values)};
     if (b->at == NULL || b->values == NULL) {
         bins_fini(b);
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu latencies", n);
+        return nt_err_memory(err);
     }
     for (size_t k = 0; k < n; k++) {
         double at = (floor(value[k] / width) + 0.5) * width;
@@ -94,7 +94,7 @@ static int find_peaks(const struct bins *b, double noise, double *mean, size_t *
 {
     struct peak *peak = calloc(b->count, sizeof *peak);
     if (peak == NULL)
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu bins", b->count);
+        return nt_err_memory(err);
     for (size_t k = 0; k < b->count; k++)
         peak[k] = (struct peak){b->at[k], heap_at(b, k, noise)};
     qsort(peak, b->count, sizeof *peak, higher_peak);

@@ -28,7 +28,7 @@ static int unite_cells(struct nt_clustering *m, uint32_t slot, uint32_t a, uint3
     if (inside) {
         seats = malloc(n * sizeof *seats);
         if (seats == NULL)
-            return nt_err_set(err, NT_ERR_SYSTEM, "no memory for a cluster of %u hosts", n);
+            return nt_err_memory(err);
         memcpy(seats, late->seat, n * sizeof *seats);
     }
     int64_t left = nt_cells_merge(c, a, b, err);
@@ -274,7 +274,7 @@ int nt_clustering_advance(struct nt_clustering *m, struct nt_err *err)
     int any = 0, rc = 0;
     uint32_t *slot = calloc(slots + 1, sizeof *slot);
     if (slot == NULL)
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu blocks", slots);
+        return nt_err_memory(err);
     for (uint32_t s = 0; s < slots; s++)
         if (m->block[s] != NULL)
             slot[n++] = s;
@@ -370,7 +370,7 @@ static int begin_blocks(struct nt_clustering *m, struct nt_err *err)
 {
     uint32_t *seat = malloc((m->seats + 1) * sizeof *seat);
     if (seat == NULL)
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu hosts", m->seats);
+        return nt_err_memory(err);
     for (uint32_t i = 0; i < m->seats; i++)
         seat[i] = i;
     unite_proven(m);
@@ -402,7 +402,7 @@ int nt_clustering_init(struct nt_clustering *m, size_t seats, const struct nt_cl
             memset(m->block_of[l], 0xff, (seats + 1) * sizeof *m->block_of[l]);
     }
     if (!allocated)
-        nt_err_set(err, NT_ERR_SYSTEM, "no memory for the tiers of %zu hosts", seats);
+        nt_err_memory(err);
     if (!allocated || begin_blocks(m, err) < 0) {
         nt_clustering_fini(m);
         return -1;

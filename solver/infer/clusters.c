@@ -11,8 +11,7 @@ int nt_clusters_init(struct nt_clusters *c, size_t seats, size_t levels, struct 
         allocated &= (c->up[l] = calloc(seats + 1, sizeof *c->up[l])) != NULL;
     if (!allocated) {
         nt_clusters_fini(c);
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu levels of %zu hosts", levels,
-                          seats);
+        return nt_err_memory(err);
     }
     for (size_t l = 0; l + 1 < levels; l++)
         for (uint32_t i = 0; i < seats; i++)

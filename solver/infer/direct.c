@@ -34,7 +34,7 @@ static int direct_init(struct nt_direct *d, size_t n, struct nt_err *err)
     if (d->linked && d->hops && d->offset)
         return 0;
     nt_direct_fini(d);
-    return nt_err_set(err, NT_ERR_SYSTEM, "no memory for links among %zu hosts", n);
+    return nt_err_memory(err);
 }
 
 /* What the links are guessed from: readings, or what is left of them without noise. */

@@ -34,7 +34,7 @@ static int fit_quality(const struct nt_work *w, const struct nt_direct *d, struc
     double off = -nt_normal_quantile(0.005 / (count > 1 ? count : 1)) * rms;
     uint32_t(*pair)[2] = malloc((w->n * 16 + 1) * sizeof *pair);
     if (pair == NULL)
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for pairs of %zu hosts", w->n);
+        return nt_err_memory(err);
     free(m->pair_off);
     m->pair_off = pair;
     for (size_t i = 1; i < w->n; i++)

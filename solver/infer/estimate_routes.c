@@ -18,12 +18,6 @@ struct work {
     double value[2 * NT_ROUTE_LINKS_MAX];
 };
 
-static int no_memory(const struct work *w, struct nt_err *err)
-{
-    return nt_err_set(err, NT_ERR_SYSTEM, "no memory for estimates over %zu pairs",
-                      w->routes->pairs);
-}
-
 /* The share of each of these links summed, which must follow from the measurements. */
 static struct nt_figure figure_of(struct work *w, const uint32_t *link, size_t n, double share)
 {
@@ -46,7 +40,7 @@ static int write_links(struct work *w, struct nt_err *err)
     struct nt_estimate *e = w->estimate;
     e->link = malloc((w->unknowns->count + 1) * sizeof *e->link);
     if (e->link == NULL)
-        return no_memory(w, err);
+        return nt_err_memory(err);
     for (size_t u = 0; u < w->unknowns->count; u++) {
         uint32_t link = w->unknowns->link[u];
         if (nt_unknowns_alone(w->unknowns, link))
@@ -66,7 +60,7 @@ static int write_aggregates(struct work *w, struct nt_err *err)
     e->run_link = runs.link;
     e->run_latency = malloc((runs.count + 1) * sizeof *e->run_latency);
     if (e->run_latency == NULL)
-        return no_memory(w, err);
+        return nt_err_memory(err);
     e->aggregates = runs.count;
     for (size_t k = 0; k < runs.count; k++)
         e->run_latency[k] =
@@ -81,7 +75,7 @@ static int write_pairs(struct work *w, struct nt_err *err)
     e->pair = malloc((r->pairs + 1) * sizeof *e->pair);
     e->pair_latency = malloc((r->pairs + 1) * sizeof *e->pair_latency);
     if (e->pair == NULL || e->pair_latency == NULL)
-        return no_memory(w, err);
+        return nt_err_memory(err);
     for (size_t p = 0; p < r->pairs; p++) {
         const uint32_t *link = nt_route_links(r, p);
         size_t n = nt_route_length(r, p);
@@ -124,7 +118,7 @@ static int estimate_links(struct work *w, struct nt_err *err)
         return -1;
     w->estimate = calloc(1, sizeof *w->estimate);
     if (w->estimate == NULL)
-        return no_memory(w, err);
+        return nt_err_memory(err);
     write_fit(w);
     if (write_links(w, err) != 0 || write_aggregates(w, err) != 0)
         return -1;
@@ -138,7 +132,7 @@ int nt_estimate_routes(const struct nt_routes *routes, const struct nt_measured 
         return nt_err_set(err, NT_ERR_INPUT, "no measurements, so there is nothing to estimate");
     struct work *w = calloc(1, sizeof *w);
     if (w == NULL)
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for estimates");
+        return nt_err_memory(err);
     w->routes = routes;
     w->measured = measured;
     int rc = estimate_links(w, err);

@@ -316,7 +316,7 @@ static int set_bisection(struct view *v, struct nt_err *err)
         for (size_t k = 0; part != NULL && k < h->vertices; k++)
             halves_fini(&part[k]);
         free(part);
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for the bisection of %zu hosts", n);
+        return nt_err_memory(err);
     }
     const struct halves *all = &part[h->top];
     double least = INFINITY;

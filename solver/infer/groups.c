@@ -262,7 +262,7 @@ static int resize_tables(struct nt_work *w, const struct scratch *s, struct nt_e
     if (t == NULL || profile == NULL || sd == NULL || weak == NULL) {
         free(t);
         free(profile);
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu groups", groups);
+        return nt_err_memory(err);
     }
     for (size_t a = 0; a < groups; a++)
         for (size_t b = 0; b < groups; b++)

@@ -41,7 +41,7 @@ static int work_init(struct nt_work *w, size_t n, struct nt_err *err)
     w->fitted = malloc((n + 1) * sizeof *w->fitted);
     if (w->host && w->d && w->group && w->start && w->member && w->offset && w->fitted)
         return 0;
-    return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu hosts", n);
+    return nt_err_memory(err);
 }
 
 /* Standard errors of the readings are a second source for the noise where hosts are few. */
@@ -102,7 +102,7 @@ static int find_groups(struct nt_work *w, struct nt_err *err)
         return -1;
     uint32_t *before = malloc((w->n + 1) * sizeof *before);
     if (before == NULL)
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu hosts", w->n);
+        return nt_err_memory(err);
     bool settled = false;
     int status = 0;
     for (int round = 0; round < ROUNDS && !settled && status == 0; round++)
@@ -173,7 +173,7 @@ static int tree_score(const struct nt_work *w, const struct nt_model *model,
     double sum = 0, sum_alike = 0;
     float *own = host_links(model);
     if (own == NULL)
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for links of %zu hosts", model->hosts);
+        return nt_err_memory(err);
     for (size_t i = 1; i < w->n; i++)
         for (size_t j = 0; j < i; j++) {
             uint32_t a = w->host[i], b = w->host[j];
@@ -433,7 +433,7 @@ int nt_infer_latency(const struct nt_matrix *latency, const struct nt_matrix *se
     bool *missing = calloc(n, sizeof *missing);
     int status = work_init(&w, n, err);
     if (status == 0 && missing == NULL)
-        status = nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu hosts", n);
+        status = nt_err_memory(err);
     if (status == 0) {
         nt_rng_init(&w.rng, seed);
         take_errors(latency, se, &w.noise);
@@ -468,7 +468,7 @@ int nt_infer_figures(const struct nt_matrix *latency, uint64_t seed, struct nt_m
     bool *missing = calloc(latency->n + 1, sizeof *missing);
     int status = work_init(&w, latency->n, err);
     if (status == 0 && missing == NULL)
-        status = nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu hosts", latency->n);
+        status = nt_err_memory(err);
     if (status == 0) {
         nt_rng_init(&w.rng, seed);
         nt_work_fill(&w, latency);

@@ -96,7 +96,7 @@ static int sites_init(struct sites *s, const struct nt_work *w, struct nt_model 
     s->kept = malloc((w->n + 1) * sizeof *s->kept);
     if (!s->site_of || !s->at || !s->link || !s->trunk || !s->start || !s->member || !s->x ||
         !s->row || !s->by_host || !s->pull || !s->kept)
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu links", m->links);
+        return nt_err_memory(err);
     index_links(s);
     size_t unknowns = s->count + s->trunks;
     s->between = malloc((s->count * s->count + 1) * sizeof *s->between);
@@ -105,7 +105,7 @@ static int sites_init(struct sites *s, const struct nt_work *w, struct nt_model 
     s->matrix = malloc((unknowns * unknowns + 1) * sizeof *s->matrix);
     s->right = malloc((unknowns + 1) * sizeof *s->right);
     if (!s->between || !s->sum || !s->weight || !s->matrix || !s->right)
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu sites", s->count);
+        return nt_err_memory(err);
     return 0;
 }
 
@@ -140,7 +140,7 @@ static int climb_init(struct climb *k, const struct sites *s, struct nt_err *err
                         malloc((v + 1) * sizeof(uint32_t)),
                         malloc((v + 1) * sizeof(uint32_t))};
     if (!k->start || !k->to || !k->trunk || !k->stack || !k->path || !k->depth || !k->from)
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for walks over %zu switches", v);
+        return nt_err_memory(err);
     for (size_t t = 0; t < s->trunks; t++) {
         const struct nt_link *l = &s->model->link[s->trunk[t]];
         k->start[l->a - h + 2]++;
@@ -389,7 +389,7 @@ static int add_off(struct nt_model *m, size_t i, size_t j, size_t *capacity, str
         size_t more = *capacity * 2 + 16;
         uint32_t(*grown)[2] = realloc(m->pair_off, more * sizeof *grown);
         if (grown == NULL)
-            return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu pairs that are off", more);
+            return nt_err_memory(err);
         m->pair_off = grown;
         *capacity = more;
     }

@@ -85,7 +85,7 @@ static int seen_init(struct seen *s, const struct nt_model *m, struct nt_err *er
     s->sum = calloc(m->hosts + m->switches + 1, sizeof *s->sum);
     if (s->mark && s->sum)
         return 0;
-    return nt_err_set(err, NT_ERR_SYSTEM, "no memory to compare %zu links", m->links);
+    return nt_err_memory(err);
 }
 
 static void seen_mark(struct seen *s, const bool *common)
@@ -153,7 +153,7 @@ static int pool_init(struct pool *p, const struct nt_model *m, struct nt_err *er
     p->common = malloc((m->hosts + 1) * sizeof *p->common);
     if (p->sum && p->weight && p->first && p->common)
         return 0;
-    return nt_err_set(err, NT_ERR_SYSTEM, "no memory to merge %zu links", m->links);
+    return nt_err_memory(err);
 }
 
 /* Links take longer with larger messages, hardly less: what is shorter than a size could tell apart
@@ -178,7 +178,7 @@ static int add_size(struct pool *p, struct seen *own, const struct nt_model *siz
         seen_mark(&other, p->common);
         list = list_shown(&other);
         if (list == NULL)
-            status = nt_err_set(err, NT_ERR_SYSTEM, "no memory to merge %zu links", size->links);
+            status = nt_err_memory(err);
     }
     for (size_t k = 0; k < own->model->links && status == 0; k++) {
         const struct nt_link *l = &own->model->link[k];
@@ -240,7 +240,7 @@ static int take_out(struct sizes *s, struct nt_model **model, const struct pool 
     bool *removed = calloc((*model)->links + 1, sizeof *removed);
     int status = 0;
     if (removed == NULL)
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory to merge %zu links", (*model)->links);
+        return nt_err_memory(err);
     *taken = choose_link(*model, p, removed, &s->most);
     if (*taken)
         status = nt_regroup_contract(model, removed, err);
@@ -384,7 +384,7 @@ static int adopt_all(struct nt_model **model, const struct seen *own, const stru
     bool *inside = malloc((*model)->hosts + 1);
     int status = 0;
     if (list == NULL || inside == NULL)
-        status = nt_err_set(err, NT_ERR_SYSTEM, "no memory to merge %zu links", capacity);
+        status = nt_err_memory(err);
     for (size_t o = 0; o < count && status == 0; o++)
         n += seen[o].model != NULL ? list_candidates(own, &seen[o], list + n) : 0;
     if (status == 0)
@@ -416,7 +416,7 @@ static int unite_trees(const struct sizes *s, struct nt_model **model, struct nt
     bool *present = malloc(m->hosts + 1);
     int status = 0;
     if (seen == NULL || present == NULL)
-        status = nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu message sizes", count);
+        status = nt_err_memory(err);
     for (size_t h = 0; h < m->hosts && status == 0; h++)
         present[h] = !m->missing[h];
     if (status == 0)
@@ -472,7 +472,7 @@ int nt_infer_sizes(const struct nt_matrix *const *latency, const struct nt_matri
     struct nt_model **model = calloc(sizes, sizeof *model);
     int rc = 0;
     if (model == NULL)
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu message sizes", sizes);
+        return nt_err_memory(err);
     for (size_t k = 0; k < sizes && rc == 0; k++)
         rc = nt_infer_latency(latency[k], errors == NULL ? NULL : errors[k], seed, &model[k], err);
     if (rc == 0 && sizes > 1)

@@ -75,7 +75,7 @@ int nt_near_class(const float *near, size_t count, double range, double early,
     double nearest = 0;
     float *list = malloc((count + 1) * sizeof *list);
     if (list == NULL)
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu pairs", count);
+        return nt_err_memory(err);
     /* as many of noise as a few hundred are listed beside those of a class */
     double least = fmax(1.5, nt_normal_quantile(1 - fmin(0.4, 200 / fmax((double)count, 1))));
     for (size_t k = 0; k < count; k++) {

@@ -21,7 +21,7 @@ static int tree_init(struct nt_tree *tree, size_t groups, struct nt_err *err)
     tree->node_of = malloc((groups + 1) * sizeof *tree->node_of);
     if (tree->edge == NULL || tree->node_of == NULL) {
         nt_tree_fini(tree);
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for a tree of %zu groups", groups);
+        return nt_err_memory(err);
     }
     for (size_t g = 0; g < groups; g++)
         tree->node_of[g] = (uint32_t)g;

@@ -81,7 +81,7 @@ int nt_offsets_fit(size_t seats, const struct nt_classes *classes,
     struct fit f;
     if (o.us == NULL || o.variance == NULL) {
         nt_offsets_fini(&o);
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu hosts", seats);
+        return nt_err_memory(err);
     }
     for (size_t k = 0; k < slow->count; k++) {
         o.us[slow->host[k].seat] = slow->host[k].us;

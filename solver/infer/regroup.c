@@ -57,7 +57,7 @@ int nt_regroup_contract(struct nt_model **model, const bool *gone, struct nt_err
     size_t vertices = from->hosts + from->switches, switches = 0, links = 0;
     uint32_t *one = malloc((2 * vertices + 1) * sizeof *one);
     if (one == NULL)
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu vertices", vertices);
+        return nt_err_memory(err);
     uint32_t *number = one + vertices;
     nt_sets_init(one, vertices);
     for (size_t k = 0; k < from->links; k++) {

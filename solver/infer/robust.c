@@ -259,7 +259,7 @@ static int change_weights(struct fit *f, const struct change *list, size_t n, st
         if (list[k].reject && f->rows->rows - f->r->rejections <= least)
             break;
         if (!update_reserve(&u, f->r->unknowns))
-            rc = nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu rejected measurements", n);
+            rc = nt_err_memory(err);
         else
             change_weight(f, &u, &list[k]);
     }
@@ -315,7 +315,7 @@ static int fit_init(struct fit *f, struct nt_arena *memory, struct nt_err *err)
     f->list = nt_arena_array(memory, m + 1, sizeof *f->list);
     f->sizes = nt_arena_array(memory, m + 1, sizeof *f->sizes);
     if (r->x == NULL || r->residual == NULL || r->leverage == NULL || r->rejected == NULL)
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu measurements", m);
+        return nt_err_memory(err);
     return nt_arena_check(memory, err);
 }
 
@@ -347,7 +347,7 @@ int nt_robust_fit(const struct nt_rows *rows, const double *measured, struct nt_
     NT_SCOPED struct nt_arena memory = {0};
     struct fit f = {.rows = rows, .measured = measured, .r = calloc(1, sizeof *f.r)};
     if (f.r == NULL)
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu measurements", rows->rows);
+        return nt_err_memory(err);
     int rc = robust_fit(&f, &memory, err);
     if (rc != 0) {
         nt_robust_destroy(f.r);

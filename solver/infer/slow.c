@@ -209,7 +209,7 @@ int nt_slow_find(const struct nt_calibration *c, const struct nt_classes *classe
                             .pairs = calloc(2 * c->seats + 1, sizeof *s.pairs)};
     int rc = 0;
     if (s.class == NULL || s.counted == NULL || s.pairs == NULL) {
-        rc = nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu hosts", c->seats);
+        rc = nt_err_memory(err);
     } else {
         s.bad = s.pairs + c->seats;
         sort_into_classes(&s);

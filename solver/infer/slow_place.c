@@ -108,7 +108,7 @@ static int search_init(struct search *s, const struct nt_found_tree *p, const st
                          .seen = calloc(p->seats + 1, sizeof *s->seen)};
     if (!s->estimate || !s->place || !s->reads || !s->seen) {
         search_fini(s);
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu readings of a host", n);
+        return nt_err_memory(err);
     }
     list_estimates(s);
     return 0;
@@ -189,7 +189,7 @@ static int find_places(struct search *s, struct nt_err *err)
 {
     double *rest = calloc(s->sights + 1, sizeof *rest);
     if (rest == NULL)
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu readings of a host", s->sights);
+        return nt_err_memory(err);
     for (size_t k = 0; k < s->sights; k++)
         for (size_t l = 0; l < s->p->clusters->levels; l++) {
             uint32_t root = nt_clusters_find(s->p->clusters, l, s->estimate[k].other);

@@ -83,7 +83,7 @@ static int gather_init(struct gather *g, struct nt_work *w, struct nt_model *m, 
     g->to = malloc((m->links + 1) * sizeof *g->to);
     if (!g->place || !g->us || !g->stack || !g->link || !g->start || !g->hosts || !g->rest ||
         !g->sd || !g->values || !g->gathered || !g->support || !g->to)
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory to gather %zu hosts", w->n);
+        return nt_err_memory(err);
     memset(g->place, 0xff, (m->hosts + 1) * sizeof *g->place);
     for (size_t i = 0; i < w->n; i++)
         g->place[w->host[i]] = (uint32_t)i;
@@ -430,7 +430,7 @@ static int gather_many(struct gather *g, uint32_t v, struct nt_err *err)
         cluster_branches(g, &c, log(c.share / (1 - fmin(c.share, 0.9))), &x);
         note_clusters(g, v, &c, &x, branch);
     } else {
-        status = nt_err_set(err, NT_ERR_SYSTEM, "no memory to gather %zu branches", k);
+        status = nt_err_memory(err);
     }
     free(x.of);
     free(x.next);

@@ -38,9 +38,8 @@ int nt_sparse_init(struct nt_sparse *s, size_t hosts, const uint32_t *order, con
                             .seat = calloc(hosts + 1, sizeof *s->seat),
                             .lost = calloc(hosts + 1, sizeof *s->lost),
                             .aside = calloc(hosts + 1, sizeof *s->aside)};
-    int rc = s->host && s->seat && s->lost && s->aside
-                 ? number_seats(s, order, missing, err)
-                 : nt_err_set(err, NT_ERR_SYSTEM, "no memory for a sweep of %zu hosts", hosts);
+    int rc = s->host && s->seat && s->lost && s->aside ? number_seats(s, order, missing, err)
+                                                       : nt_err_memory(err);
     if (rc < 0)
         nt_sparse_fini(s);
     return rc;
@@ -189,7 +188,7 @@ static int quieten_noise(struct nt_sparse *s, struct nt_err *err)
     const struct nt_readings *r = &s->readings;
     float *scratch = malloc((r->count + 1) * sizeof *scratch);
     if (scratch == NULL)
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu readings", r->count);
+        return nt_err_memory(err);
     double before = usual_pings(s, 0, r->calibration, scratch);
     double after = usual_pings(s, r->calibration, r->planning, scratch);
     s->usual = before;

@@ -107,7 +107,7 @@ static int chance_of_pairs(const struct nt_sparse *s, double *chance, struct nt_
     uint32_t *size = calloc(s->seats + 1, sizeof *size);
     double sum = 0, n = 0;
     if (size == NULL)
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu hosts", s->seats);
+        return nt_err_memory(err);
     double share = share_read(s, size);
     free(size);
     for (double pairs = 1; pairs == 1 || 4 * pairs <= (double)s->seats; pairs *= 2, n++)
@@ -242,7 +242,7 @@ static int draft_init(struct draft *d, const struct nt_sparse *s, struct nt_err 
                         .link = calloc(2 * s->seats + 1, sizeof *d->link)};
     if (!d->top || !d->level_of || !d->children || !d->link) {
         draft_fini(d);
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for a network of %zu hosts", s->seats);
+        return nt_err_memory(err);
     }
     for (uint32_t i = 0; i < s->seats; i++)
         d->top[i] = s->lost[i] ? NONE : s->host[i];

@@ -185,7 +185,7 @@ int nt_split_all(struct nt_work *w, struct nt_err *err)
     uint32_t *hosts = nt_arena_array(&memory, n + 1, sizeof *hosts);
     int status = split_init(&s, n, &memory, err);
     if (status == 0 && copy == NULL)
-        status = nt_err_set(err, NT_ERR_SYSTEM, "no memory for a copy of %zu hosts", n);
+        status = nt_err_memory(err);
     if (status == 0) {
         for (size_t i = 0; i < n; i++)
             memcpy(copy + i * stride, w->d + i * n, n * sizeof *copy);

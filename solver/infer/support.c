@@ -236,7 +236,7 @@ static int support_round(const struct nt_work *w, double early, struct nt_model 
                       .sized = calloc(w->n + 1, sizeof *p.sized)};
     int status = 0;
     if (removed == NULL || p.link == NULL || p.sized == NULL)
-        status = nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu links", m->links);
+        status = nt_err_memory(err);
     for (size_t k = 1; k < h->reached && status == 0 && h->tree; k++) {
         uint32_t v = h->order[k], below = nt_rooted_tree_count(h, v);
         if (v < m->hosts)
@@ -294,7 +294,7 @@ int nt_support_resolve(struct nt_work *w, struct nt_model **model, struct nt_err
     for (struct nt_link *l; status == 0 && (l = unresolved(*model)) != NULL;) {
         bool *removed = calloc((*model)->links + 1, sizeof *removed);
         if (removed == NULL)
-            return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu links", (*model)->links);
+            return nt_err_memory(err);
         removed[l - (*model)->link] = true;
         hidden = fmax(hidden, l->probability);
         status = nt_regroup_contract(model, removed, err);

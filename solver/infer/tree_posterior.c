@@ -508,7 +508,7 @@ int nt_tree_posterior(const struct nt_tree_posterior_input *in, bool *solved,
 {
     struct search *s = calloc(1, sizeof *s);
     if (s == NULL)
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for all trees");
+        return nt_err_memory(err);
     s->in = in;
     s->k = in->branches;
     s->all = no_sums;

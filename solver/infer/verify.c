@@ -184,7 +184,7 @@ static int count_others(const struct nt_found_tree *c, uint32_t *others, uint8_t
     uint32_t *size = calloc(2 * c->seats + 1, sizeof *size), *below;
     uint8_t lowest = nt_verify_asks_all(c) ? UINT8_MAX : TESTS_LOWEST;
     if (size == NULL)
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu hosts", c->seats);
+        return nt_err_memory(err);
     below = size + c->seats;
     for (size_t l = 0; l < c->classes->count; l++) {
         memset(size, 0, 2 * c->seats * sizeof *size);
@@ -333,7 +333,7 @@ int nt_verify_judge(const struct nt_found_tree *c, struct nt_finding *out, struc
     int rc = -1;
     if (f.recheck == NULL || f.want == NULL || f.contradictions == NULL || others == NULL ||
         readings_at_tier == NULL || drift == NULL)
-        nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu readings", all->count);
+        nt_err_memory(err);
     else
         rc = count_others(c, others, f.want, err);
     if (rc == 0)

@@ -125,7 +125,7 @@ static int keep_fit(struct records *r, const struct record *of, const struct nt_
     struct nt_map *map = r->map;
     struct nt_loggp *grown = realloc(map->loggp, (map->loggps + fit->regimes) * sizeof *map->loggp);
     if (grown == NULL)
-        return nt_err_set(err, NT_ERR_SYSTEM, "LogGP: out of memory");
+        return nt_err_memory(err);
     map->loggp = grown;
     for (size_t k = 0; k < fit->regimes; k++) {
         struct nt_loggp *g = &grown[map->loggps++];

@@ -17,11 +17,6 @@ struct work {
     float *us;         /* room for the hosts of a model */
 };
 
-static int no_memory(struct nt_err *err)
-{
-    return nt_err_set(err, NT_ERR_SYSTEM, "models of hosts: out of memory");
-}
-
 static int find_hosts(struct work *w, struct nt_err *err)
 {
     for (size_t k = 0; k < w->map->model->hosts; k++) {
@@ -90,7 +85,7 @@ int nt_map_machines(const struct nt_samples *samples, struct nt_map *map, struct
     map->machine_of = malloc(hosts * sizeof *map->machine_of);
     int rc = -1;
     if (!map->machine || !map->machine_of)
-        no_memory(err);
+        nt_err_memory(err);
     else if (nt_arena_check(&memory, err) == 0 && find_hosts(&w, err) == 0)
         rc = number_machines(&w, err);
     for (uint32_t k = 0; rc == 0 && k < map->machines; k++)

@@ -35,11 +35,6 @@ struct map_network {
     double port_us[CROWD][CROWD]; /* for which it keeps its sender's link */
 };
 
-static int no_memory(struct nt_err *err)
-{
-    return nt_err_set(err, NT_ERR_SYSTEM, "stress kernels: out of memory");
-}
-
 /* ---- the ground ------------------------------------------------------------------------------ */
 
 static void copy_link(const struct nt_link *from, size_t hosts, struct nt_link *to)
@@ -72,7 +67,7 @@ static int make_network(struct map_network *g, struct nt_err *err)
     g->back = malloc((vertices + 1) * sizeof *g->back);
     if (place == NULL || g->back == NULL) {
         free(place);
-        return no_memory(err);
+        return nt_err_memory(err);
     }
     for (size_t v = 0; v < vertices; v++)
         place[v] = UINT32_MAX;
@@ -396,7 +391,7 @@ int nt_map_stress(const struct nt_samples *samples, struct nt_map *map, struct n
     if (stress == NULL || g == NULL) {
         free(stress);
         free(g);
-        return no_memory(err);
+        return nt_err_memory(err);
     }
     free(map->stress);
     map->stress = stress;

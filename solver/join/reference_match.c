@@ -143,7 +143,7 @@ static int match_names(struct nt_reference_match *a, const struct nt_map *map,
     a->missing_name = malloc((hosts + 1) * sizeof *a->missing_name);
     if (at == NULL || mine == NULL || a->host_name == NULL || a->unknown_name == NULL ||
         a->missing_name == NULL) {
-        nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu hosts", hosts);
+        nt_err_memory(err);
         goto out;
     }
     if (find_hosts(map, reference, at, &common, err) != 0)
@@ -195,7 +195,7 @@ int nt_reference_match_create(const struct nt_map *map, const struct nt_map *ref
 {
     struct nt_reference_match *a = calloc(1, sizeof *a);
     if (a == NULL)
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory to compare");
+        return nt_err_memory(err);
     if (match_names(a, map, reference, err) != 0 ||
         nt_compare(a->found, a->reference, tolerance, &a->comparison, err) != 0) {
         nt_reference_match_destroy(a);

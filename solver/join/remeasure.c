@@ -206,7 +206,7 @@ static int remeasure_init(struct repeat *s, const struct nt_remeasure_input *inp
     s->turn_order = calloc(input->most_rounds + 1, sizeof *s->turn_order);
     s->pair = calloc(hosts / 2 + 1, sizeof *s->pair);
     if (s->missing == NULL || s->turn_order == NULL || s->pair == NULL)
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for a sweep of %zu hosts", hosts);
+        return nt_err_memory(err);
     for (size_t h = 0; input->missing != NULL && h < hosts; h++)
         s->missing[h] = input->missing[h];
     return nt_model_copy(input->model, &s->model, err) != 0 ? -1 : decide_pairs(s, err);
@@ -222,8 +222,7 @@ int nt_remeasure_create(const struct nt_remeasure_input *input, struct nt_planne
         return 0;
     struct repeat *s = calloc(1, sizeof *s);
     if (s == NULL)
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for a sweep of %zu hosts",
-                          input->min_latency->n);
+        return nt_err_memory(err);
     s->base.ops = &OPS;
     s->input = *input;
     int rc = remeasure_init(s, input, err);

@@ -164,7 +164,7 @@ static int keep_hint(struct nt_map *map, const struct nt_hint *hint, struct nt_e
         free(p);
         free(order);
         free(rank_host);
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for a placement");
+        return nt_err_memory(err);
     }
     memcpy(order, hint->host_order, hint->hosts * sizeof *order);
     memcpy(rank_host, hint->rank_host, hint->ntasks * sizeof *rank_host);
@@ -530,7 +530,7 @@ static int carry_kernels(const struct nt_samples *samples, struct nt_map *map, s
         free(level);
         free(created);
         free(phase);
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for a map");
+        return nt_err_memory(err);
     }
     free(map->cluster);
     free(map->level);

@@ -96,7 +96,7 @@ static int make_room(struct field *f, size_t pairs, struct nt_err *err)
     if (flow != NULL)
         f->flow = flow;
     if (result == NULL || flow == NULL)
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for a round of %zu pairs", pairs);
+        return nt_err_memory(err);
     f->capacity = pairs;
     return 0;
 }

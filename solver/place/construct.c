@@ -133,7 +133,7 @@ static int divide_group(struct work *w, uint32_t group, uint32_t *tasks, size_t 
         return divide_group(w, alone, tasks, n, err);
     size_t *count = malloc(g->children * sizeof *count), left = n;
     if (count == NULL)
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for a placement of %zu tasks", n);
+        return nt_err_memory(err);
     for (uint32_t k = 0; k < g->children; k++) {
         uint64_t capacity = w->tree->group[g->first_child + k].capacity;
         count[k] = capacity < left ? (size_t)capacity : left;
@@ -157,7 +157,7 @@ int nt_construct(const struct nt_hierarchy *hierarchy, const struct nt_traffic *
     w.sort = malloc((n + 1) * sizeof *w.sort);
     int rc = -1;
     if (tasks == NULL || w.sort == NULL) {
-        nt_err_set(err, NT_ERR_SYSTEM, "no memory for a placement of %zu tasks", n);
+        nt_err_memory(err);
         goto out;
     }
     if (rule == NT_SPLIT_BY_GRAPH && nt_scotch_split_create(traffic, seed, &w.scotch, err) != 0)

@@ -244,8 +244,7 @@ int nt_hierarchy_create(const struct nt_model *model, const struct nt_distance *
     free(m.line);
     if (!done) {
         nt_hierarchy_destroy(m.tree);
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for the groups of %zu hosts",
-                          model->hosts);
+        return nt_err_memory(err);
     }
     *out = m.tree;
     return 0;

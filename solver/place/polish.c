@@ -107,7 +107,7 @@ int nt_polish(const struct nt_distance *distance, const uint32_t *rank, size_t h
     b.at = malloc((n + 1) * sizeof *b.at);
     int rc = 0;
     if (b.seat == NULL || b.tasks_by_rank == NULL || b.at == NULL) {
-        rc = nt_err_set(err, NT_ERR_SYSTEM, "no memory to polish a placement of %zu tasks", n);
+        rc = nt_err_memory(err);
     } else {
         index_tasks(&b, hosts);
         for (bool changed = true; changed && b.work > 0;) {

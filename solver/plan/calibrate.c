@@ -32,7 +32,7 @@ int nt_calibrate_init(struct nt_calibrate *c, size_t seats, uint32_t pings, stru
     c->scratch = calloc(c->capacity, sizeof *c->scratch);
     if (c->pair == NULL || c->order == NULL || c->scratch == NULL) {
         nt_calibrate_fini(c);
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for a sweep of %zu hosts", seats);
+        return nt_err_memory(err);
     }
     for (uint32_t i = 0; i < seats; i++)
         c->order[i] = i;

@@ -48,7 +48,7 @@ static int make_classes(struct nt_path_classes *c, const bool *seen, struct nt_e
         class->hops = hops;
         class->candidate = calloc(NT_LOGGP_CANDIDATES_MAX, sizeof *class->candidate);
         if (class->candidate == NULL)
-            return nt_err_set(err, NT_ERR_SYSTEM, "classes of paths: out of memory");
+            return nt_err_memory(err);
     }
     return 0;
 }

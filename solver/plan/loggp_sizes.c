@@ -29,7 +29,7 @@ int nt_loggp_series_add(struct nt_loggp_series *run, struct nt_prtt m, struct nt
         size_t cap = run->cap == 0 ? 64 : 2 * run->cap;
         struct nt_prtt *more = realloc(run->m, cap * sizeof *more);
         if (more == NULL)
-            return nt_err_set(err, NT_ERR_SYSTEM, "LogGP: out of memory");
+            return nt_err_memory(err);
         run->m = more;
         run->cap = cap;
     }

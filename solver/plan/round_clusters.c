@@ -75,7 +75,7 @@ static int find_here(struct planning *p, const bool *lost, struct nt_rng *rng, s
 {
     p->here = calloc(p->c->clusters + 1, sizeof *p->here);
     if (p->here == NULL)
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu clusters", p->c->clusters);
+        return nt_err_memory(err);
     for (uint32_t k = 0; k < p->c->clusters; k++)
         if (!p->c->cluster[k].merged && shuffle_in(&p->c->cluster[k], lost, p->round->busy, rng))
             p->here[p->clusters++] = k;
@@ -131,7 +131,7 @@ static int make_room(struct nt_open_cells *s, size_t cells, struct nt_err *err)
                               .rank = malloc(cells)};
     if (n.open == NULL || n.sorted == NULL || n.rank == NULL) {
         nt_open_cells_fini(&n);
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu pairs of clusters", cells);
+        return nt_err_memory(err);
     }
     nt_open_cells_fini(s);
     *s = n;

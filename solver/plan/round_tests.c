@@ -97,7 +97,7 @@ int nt_round_tests(const struct nt_found_tree *c, const struct nt_finding *f, st
     bool done[NT_CLASSES_MAX] = {0};
     r.member = calloc(c->seats + 1, sizeof *r.member);
     if (r.member == NULL)
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu hosts", c->seats);
+        return nt_err_memory(err);
     memset(round->busy, 0, c->seats * sizeof *round->busy);
     round->count = 0;
     for (size_t k = 0; k < f->rechecks; k++)

@@ -350,7 +350,7 @@ int nt_sweep_adaptive_create(size_t hosts, const uint32_t *order, const bool *mi
                           (int)NT_HOSTS_MAX);
     struct adaptive *s = calloc(1, sizeof *s);
     if (s == NULL)
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for a sweep of %zu hosts", hosts);
+        return nt_err_memory(err);
     size_t pairs = hosts / 2 + 1;
     s->base.ops = &OPS;
     s->count = count;
@@ -366,7 +366,7 @@ int nt_sweep_adaptive_create(size_t hosts, const uint32_t *order, const bool *mi
     int rc = -1;
     if (!s->slot || !s->pair || !s->ln || !s->se || !s->pings || !s->round.seat || !s->round.cell ||
         !s->round.busy)
-        nt_err_set(err, NT_ERR_SYSTEM, "no memory for a sweep of %zu hosts", hosts);
+        nt_err_memory(err);
     else
         rc = nt_sparse_init(&s->known, hosts, order, missing, err);
     if (rc == 0) {

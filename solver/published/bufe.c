@@ -57,7 +57,7 @@ static int make_symmetric(const struct nt_matrix *m, float **out, struct nt_err 
     size_t n = m->n;
     float *w = malloc((n * n + 1) * sizeof *w);
     if (w == NULL)
-        return nt_err_set(err, NT_ERR_SYSTEM, "bufe: no memory for %zu hosts", n);
+        return nt_err_memory(err);
     for (size_t i = 0; i < n; i++) {
         w[i * n + i] = INFINITY;
         for (size_t j = 0; j < i; j++) {
@@ -85,7 +85,7 @@ static int list_candidates(const float *w, size_t n, struct nt_bufe_edge **out, 
 {
     struct nt_bufe_edge *c = malloc((n * n / 2 + 1) * sizeof *c);
     if (c == NULL)
-        return nt_err_set(err, NT_ERR_SYSTEM, "bufe: no memory for the pairs of %zu hosts", n);
+        return nt_err_memory(err);
     size_t k = 0;
     for (size_t i = 0; i < n; i++)
         for (size_t j = i + 1; j < n; j++)
@@ -164,7 +164,7 @@ static int make_model(const struct bufe_graph *g, struct nt_model **out, struct 
     size_t switches = 0, links = 0, k = 0;
     uint32_t *name = calloc(g->vertices + 1, sizeof *name);
     if (name == NULL)
-        return nt_err_set(err, NT_ERR_SYSTEM, "bufe: no memory for a model");
+        return nt_err_memory(err);
     for (size_t v = 0; v < g->vertices; v++) {
         if (g->alive[v])
             name[v] = (uint32_t)(v < g->hosts ? v : g->hosts + switches++);
@@ -236,7 +236,7 @@ int nt_bufe_infer(const struct nt_matrix *latency, const struct nt_matrix *bandw
     struct bufe_graph g = {0};
     int rc = -1;
     if (r == NULL)
-        nt_err_set(err, NT_ERR_SYSTEM, "bufe: no memory for a result");
+        nt_err_memory(err);
     else if (make_symmetric(latency, &w, err) == 0 &&
              bufe_graph_init(&g, latency->n, o.epsilon, err) == 0)
         rc = run_method(w, bandwidth, &o, &g, r, err);

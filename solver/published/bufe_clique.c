@@ -23,7 +23,7 @@ int bufe_search_create(struct bufe_search **out, struct nt_err *err)
 {
     struct bufe_search *s = calloc(1, sizeof *s);
     if (s == NULL)
-        return nt_err_set(err, NT_ERR_SYSTEM, "bufe: no memory for the clique search");
+        return nt_err_memory(err);
     *out = s;
     return 0;
 }
@@ -61,7 +61,7 @@ static int search_reserve(struct bufe_search *s, size_t n, struct nt_err *err)
     s->cap = n;
     if (!s->vertex || !s->adjacent || !s->stack || !s->colour || !s->chosen || !s->best) {
         s->cap = 0;
-        return nt_err_set(err, NT_ERR_SYSTEM, "bufe: no memory to search %zu vertices", n);
+        return nt_err_memory(err);
     }
     return 0;
 }

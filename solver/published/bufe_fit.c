@@ -68,7 +68,7 @@ static int paths_init(struct paths *p, const struct nt_model *m, struct nt_err *
     if (!p->first || !p->step || !p->heap || !p->distance || !p->via || !p->previous || !p->done ||
         !p->several) {
         paths_fini(p);
-        return nt_err_set(err, NT_ERR_SYSTEM, "bufe: no memory for paths");
+        return nt_err_memory(err);
     }
     for (size_t k = 0; k < m->links; k++) {
         p->first[m->link[k].a + 2]++;
@@ -253,7 +253,7 @@ static int solve_fit(struct fit *f, struct nt_err *err)
     if (!solve_regular(f, n)) {
         lapack_int *order = calloc((size_t)n + 1, sizeof *order);
         if (order == NULL)
-            return nt_err_set(err, NT_ERR_SYSTEM, "bufe: no memory for a regression");
+            return nt_err_memory(err);
         info = LAPACKE_dgelsy(LAPACK_COL_MAJOR, n, n, 1, f->normal, n, f->r->fitted_us, n, order,
                               1e-9, &rank);
         free(order);
@@ -317,9 +317,8 @@ int bufe_fit(const float *symmetric, const struct nt_matrix *bandwidth,
     f.normal = calloc(links * links, sizeof *f.normal);
     f.right = calloc(links, sizeof *f.right);
     r->fitted_us = calloc(links, sizeof *r->fitted_us);
-    int rc = f.throughput && f.normal && f.right && r->fitted_us
-                 ? fit_links(&f, r->model, err)
-                 : nt_err_set(err, NT_ERR_SYSTEM, "bufe: no memory for a regression");
+    int rc = f.throughput && f.normal && f.right && r->fitted_us ? fit_links(&f, r->model, err)
+                                                                 : nt_err_memory(err);
     free(f.throughput);
     free(f.normal);
     free(f.right);

@@ -16,7 +16,7 @@ static int resize_graph(struct bufe_graph *g, size_t cap, struct nt_err *err)
     if (weight == NULL || alive == NULL) {
         free(weight);
         free(alive);
-        return nt_err_set(err, NT_ERR_SYSTEM, "bufe: no memory for a graph of %zu vertices", cap);
+        return nt_err_memory(err);
     }
     for (size_t k = 0; k < cap * cap; k++)
         weight[k] = INFINITY;

@@ -35,7 +35,7 @@ static int list_groups(struct finder *f, struct nt_err *err)
             edges += isfinite(bufe_edge(g, a, b)) ? 1 : 0;
     float *value = realloc(f->group, (edges + 1) * sizeof *value);
     if (value == NULL)
-        return nt_err_set(err, NT_ERR_SYSTEM, "bufe: no memory for %zu latencies", edges);
+        return nt_err_memory(err);
     f->group = value;
     for (size_t a = 0; a < g->vertices; a++)
         for (size_t b = 0; b < a; b++)
@@ -62,7 +62,7 @@ static int finder_init(struct finder *f, struct nt_err *err)
     if (inside != NULL)
         f->inside = inside;
     if (members == NULL || inside == NULL)
-        return nt_err_set(err, NT_ERR_SYSTEM, "bufe: no memory for a clique");
+        return nt_err_memory(err);
     memset(inside, 0, f->g->cap * sizeof *inside);
     f->cap = f->g->cap;
     return 0;
@@ -127,7 +127,7 @@ static int delete_virtual(struct finder *f, bool hosts, struct nt_err *err)
                 uint32_t(*more)[2] = realloc(gone, 2 * cap * sizeof *gone);
                 if (more == NULL) {
                     free(gone);
-                    return nt_err_set(err, NT_ERR_SYSTEM, "bufe: no memory for edges");
+                    return nt_err_memory(err);
                 }
                 gone = more;
                 cap *= 2;
@@ -137,7 +137,7 @@ static int delete_virtual(struct finder *f, bool hosts, struct nt_err *err)
         }
     }
     if (gone == NULL)
-        return nt_err_set(err, NT_ERR_SYSTEM, "bufe: no memory for edges");
+        return nt_err_memory(err);
     for (size_t k = 0; k < n; k++)
         bufe_edge_set(g, gone[k][0], gone[k][1], INFINITY);
     *(hosts ? &f->r->virtual_host : &f->r->virtual_switch) += n;

@@ -73,7 +73,7 @@ static int list_arcs(const struct merged *all, size_t n, size_t matrices, struct
         arcs += all->seen[k] > 0 ? 1 : 0;
     r->arc = malloc((arcs + 1) * sizeof *r->arc);
     if (r->arc == NULL)
-        return nt_err_set(err, NT_ERR_SYSTEM, "parus: no memory for %zu arcs", arcs);
+        return nt_err_memory(err);
     for (size_t i = 0; i < n; i++) {
         for (size_t j = 0; j < n; j++) {
             size_t k = i * n + j;
@@ -135,7 +135,7 @@ static int run_method(const struct nt_matrix *const *m, size_t count, struct par
     all->seen = calloc(n * n + 1, sizeof *all->seen);
     all->weight = calloc(n * n + 1, sizeof *all->weight);
     if (all->seen == NULL || all->weight == NULL)
-        return nt_err_set(err, NT_ERR_SYSTEM, "parus: no memory for %zu hosts", n);
+        return nt_err_memory(err);
     for (size_t k = 0; k < count; k++) {
         parus_local_find(p, m[k]);
         add_local(all, p, m[k], m[0]);
@@ -162,7 +162,7 @@ int nt_parus_infer(const struct nt_matrix *const *latencies, size_t n_matrices,
         return -1;
     struct nt_parus_result *r = calloc(1, sizeof *r);
     if (r == NULL)
-        return nt_err_set(err, NT_ERR_SYSTEM, "parus: no memory for a result");
+        return nt_err_memory(err);
     int rc = parus_local_init(&p, latencies[0]->n, &o, err);
     if (rc == 0)
         rc = run_method(latencies, n_matrices, &p, &all, r, err);

@@ -15,7 +15,7 @@ int parus_local_init(struct parus_local *p, size_t n, const struct nt_parus_opti
     p->distance = malloc((n + 1) * sizeof *p->distance);
     if (!p->mark || !p->done || !p->waiting || !p->distance) {
         parus_local_fini(p);
-        return nt_err_set(err, NT_ERR_SYSTEM, "parus: no memory for %zu hosts", n);
+        return nt_err_memory(err);
     }
     return 0;
 }

@@ -9,7 +9,7 @@ int nt_choice_create(const struct nt_routes *routes, struct nt_choice **out, str
 {
     struct nt_choice *c = calloc(1, sizeof *c);
     if (c == NULL)
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for a plan");
+        return nt_err_memory(err);
     c->routes = routes;
     if (nt_choice_open(c, 64, err) != 0) {
         nt_choice_destroy(c);
@@ -38,7 +38,7 @@ int nt_choice_open(struct nt_choice *c, size_t rounds, struct nt_err *err)
         words = c->words * 2;
     uint64_t *busy = calloc(things * words + 1, sizeof *busy);
     if (busy == NULL)
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu rounds", rounds);
+        return nt_err_memory(err);
     for (size_t k = 0; k < things && c->words > 0; k++)
         memcpy(busy + k * words, c->busy + k * c->words, c->words * sizeof *busy);
     free(c->busy);
@@ -73,7 +73,7 @@ int nt_choice_add(struct nt_choice *c, uint32_t pair, size_t round, struct nt_er
         if (rounds != NULL)
             c->round = rounds;
         if (pairs == NULL || rounds == NULL)
-            return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu pairs", capacity);
+            return nt_err_memory(err);
         c->capacity = capacity;
     }
     c->pair[c->used] = pair;

@@ -93,7 +93,7 @@ static int by_traces(const struct nt_routes *routes, const uint32_t *pair, size_
     struct nt_echelon *e;
     double *share = malloc((n + 1) * sizeof *share);
     if (share == NULL)
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu pairs", n);
+        return nt_err_memory(err);
     if (nt_echelon_create_traced(routes->links, n, 1, &e, err) != 0) {
         free(share);
         return -1;
@@ -119,7 +119,7 @@ static int by_normal(const struct nt_routes *routes, const uint32_t *pair, size_
     double *variance = malloc((routes->links + 1) * sizeof *variance);
     int rc = -1;
     if (variance == NULL) {
-        (void)nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu links", routes->links);
+        (void)nt_err_memory(err);
     } else if (nt_unknowns_create(routes, pair, n, &u, err) == 0) {
         /* too large a block, or too bad a condition for double precision: not a failed plan */
         rc = 0;

@@ -61,7 +61,7 @@ static int sort_by_length(struct search *s, struct nt_err *err)
     s->waiting = malloc((r->pairs + 1) * sizeof *s->waiting);
     s->class_start = calloc(most + 3, sizeof *s->class_start);
     if (s->order == NULL || s->waiting == NULL || s->class_start == NULL)
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu pairs", r->pairs);
+        return nt_err_memory(err);
     s->classes = most + 1;
     size_t *next = s->class_start + 1; /* the counting sort shifts it into place */
     for (size_t p = 0; p < r->pairs; p++)
@@ -245,7 +245,7 @@ static int improve_choice(struct search *s, struct nt_err *err)
                         .round = malloc((c->used + 1) * sizeof *best.round)};
     int rc = 0;
     if (best.pair == NULL || best.round == NULL) {
-        rc = nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu pairs", c->used);
+        rc = nt_err_memory(err);
     } else {
         keep_choice(&best, c);
         uint64_t budget = s->steps * EFFORT > EFFORT_MIN ? s->steps * EFFORT : EFFORT_MIN;

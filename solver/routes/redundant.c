@@ -271,7 +271,7 @@ int nt_redundant_add(struct nt_choice *c, size_t want, uint64_t seed, struct nt_
     int rc;
     if (s.z == NULL || s.r == NULL || s.p == NULL || s.q == NULL || s.diagonal == NULL ||
         in == NULL || heap == NULL) {
-        rc = nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu links", links);
+        rc = nt_err_memory(err);
     } else {
         for (size_t i = 0; i < c->used; i++)
             in[c->pair[i]] = true;

@@ -96,7 +96,7 @@ int nt_network_measured(const struct nt_network *network, const struct nt_measur
     }
     if (m == NULL || m->pair == NULL || m->latency_us == NULL) {
         nt_measured_destroy(m);
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory to measure %zu pairs", routes->pairs);
+        return nt_err_memory(err);
     }
     for (size_t p = 0; p < routes->pairs; p++) {
         uint32_t a = routes->host[p][0], b = routes->host[p][1];

@@ -128,7 +128,7 @@ int nt_program_create(size_t hosts, const struct nt_workload *workload, struct n
     p.op = calloc(p.ops + 1, sizeof *p.op);
     if (p.message == NULL || p.first == NULL || p.op == NULL) {
         nt_program_fini(&p);
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu messages", p.messages);
+        return nt_err_memory(err);
     }
     if (p.messages > 0)
         play_workload(&play_state, workload);

@@ -24,7 +24,7 @@ static int add_finding(struct nt_findings *f, const char *text, struct nt_err *e
         f->line = grown;
     char *copy = grown == NULL ? NULL : strdup(text);
     if (copy == NULL)
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for a finding");
+        return nt_err_memory(err);
     for (char *c = copy; *c != '\0'; c++)
         if (*c < 0x20 || *c >= 0x7f)
             *c = '?';

@@ -237,7 +237,7 @@ static int add_vertex(struct reading *r, uint32_t *index)
         size_t capacity = 2 * (size_t)*index + 64;
         bool *grown = realloc(r->box, capacity * sizeof *grown);
         if (grown == NULL)
-            return nt_err_set(r->err, NT_ERR_SYSTEM, "no memory for %zu vertices", capacity);
+            return nt_err_memory(r->err);
         memset(grown + r->boxes, 0, capacity - r->boxes);
         r->box = grown;
         r->boxes = capacity;
@@ -253,7 +253,7 @@ static int add_edge(struct reading *r, uint32_t a, uint32_t b, const struct attr
         size_t capacity = 2 * r->capacity + 256;
         struct edge *grown = realloc(r->edge, capacity * sizeof *grown);
         if (grown == NULL)
-            return nt_err_set(r->err, NT_ERR_SYSTEM, "no memory for %zu links", capacity);
+            return nt_err_memory(r->err);
         r->edge = grown;
         r->capacity = capacity;
     }
@@ -272,7 +272,7 @@ static int add_end(struct reading *r, struct ends *e)
         size_t capacity = 2 * e->capacity + 16;
         uint32_t *grown = realloc(e->vertex, capacity * sizeof *grown);
         if (grown == NULL)
-            return nt_err_set(r->err, NT_ERR_SYSTEM, "no memory for %zu vertices", capacity);
+            return nt_err_memory(r->err);
         e->vertex = grown;
         e->capacity = capacity;
     }
@@ -474,7 +474,7 @@ static int name_switches(const struct reading *r, const uint32_t *vertex, struct
             continue;
         char *name = strdup(r->names.name[v]);
         if (name == NULL)
-            return nt_err_set(r->err, NT_ERR_SYSTEM, "no memory for names");
+            return nt_err_memory(r->err);
         free(map->switch_name[vertex[v] - hosts]);
         map->switch_name[vertex[v] - hosts] = name;
     }
@@ -490,7 +490,7 @@ static int make_map(struct reading *r, struct nt_map **out)
     int rc = -1;
     size_t hosts = vertex == NULL || host == NULL ? SIZE_MAX : number_name(r, vertex);
     if (hosts == SIZE_MAX) {
-        nt_err_set(r->err, NT_ERR_SYSTEM, "no memory for %zu vertices", n);
+        nt_err_memory(r->err);
         goto out;
     }
     if (hosts == 0) {

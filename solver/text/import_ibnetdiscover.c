@@ -58,7 +58,7 @@ static int find_node(struct reading *r, const struct import_line *line, const ch
         size_t capacity = r->node_capacity == 0 ? 64 : 2 * r->node_capacity;
         struct node *more = realloc(r->node, capacity * sizeof *more);
         if (more == NULL)
-            return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu nodes", capacity);
+            return nt_err_memory(err);
         r->node = more;
         r->node_capacity = capacity;
     }
@@ -117,7 +117,7 @@ static int read_node(struct reading *r, struct import_line line, enum kind kind,
         text = "";
     node->description = strndup(text, bytes < NAME_BYTES ? bytes : NAME_BYTES);
     if (node->description == NULL)
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for a node");
+        return nt_err_memory(err);
     /* a switch's own reduction unit shows itself as an adapter, but nothing runs there */
     bool aggregates = strstr(node->description, "Aggregation Node") != NULL;
     node->kind = kind == KIND_ADAPTER && aggregates ? KIND_AGGREGATION : kind;
@@ -172,7 +172,7 @@ static int read_port(struct reading *r, struct import_line line, struct nt_err *
         size_t capacity = r->port_capacity == 0 ? 64 : 2 * r->port_capacity;
         struct port *more = realloc(r->port, capacity * sizeof *more);
         if (more == NULL)
-            return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu ports", capacity);
+            return nt_err_memory(err);
         r->port = more;
         r->port_capacity = capacity;
     }

@@ -180,7 +180,7 @@ int import_table_create(const struct nt_names *names, enum nt_matrix_kind kind,
 {
     struct nt_named_matrix *t = calloc(1, sizeof *t);
     if (t == NULL)
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for a matrix");
+        return nt_err_memory(err);
     if (nt_matrix_create(names->count, kind, &t->matrix, err) != 0) {
         nt_named_matrix_destroy(t);
         return -1;
@@ -193,7 +193,7 @@ int import_table_create(const struct nt_names *names, enum nt_matrix_kind kind,
     }
     if (!ok) {
         nt_named_matrix_destroy(t);
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu names", names->count);
+        return nt_err_memory(err);
     }
     *out = t;
     return 0;

@@ -57,12 +57,12 @@ static int read_columns(struct reading *r, struct import_line line, struct nt_er
             capacity = capacity == 0 ? 64 : 2 * capacity;
             char **more = realloc(r->label, capacity * sizeof *more);
             if (more == NULL)
-                return nt_err_set(err, NT_ERR_SYSTEM, "no memory for names");
+                return nt_err_memory(err);
             r->label = more;
         }
         r->label[r->hosts] = strndup(word, bytes);
         if (r->label[r->hosts++] == NULL)
-            return nt_err_set(err, NT_ERR_SYSTEM, "no memory for names");
+            return nt_err_memory(err);
     }
     return r->hosts == 0 ? import_fail(&line, err, "expected hosts") : 0;
 }

@@ -164,7 +164,7 @@ static int name_switches(struct nt_map *map, const struct nt_names *names, struc
     for (size_t s = 0; s < names->count; s++) {
         char *name = strdup(names->name[s]);
         if (name == NULL)
-            return nt_err_set(err, NT_ERR_SYSTEM, "no memory for a name");
+            return nt_err_memory(err);
         free(map->switch_name[s]);
         map->switch_name[s] = name;
     }

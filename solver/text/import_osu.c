@@ -84,7 +84,7 @@ static int close_block(struct reading *r, struct nt_err *err)
         size_t capacity = r->capacity == 0 ? 64 : 2 * r->capacity;
         struct pair *more = realloc(r->pair, capacity * sizeof *more);
         if (more == NULL)
-            return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu pairs", capacity);
+            return nt_err_memory(err);
         r->pair = more;
         r->capacity = capacity;
     }

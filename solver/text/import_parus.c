@@ -72,7 +72,7 @@ static int read_labels(struct reading *r, struct nt_err *err)
 {
     r->label = calloc(r->hosts, sizeof *r->label);
     if (r->label == NULL)
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu names", r->hosts);
+        return nt_err_memory(err);
     for (size_t k = 0; k < r->hosts; k++) {
         const char *word;
         size_t bytes;
@@ -81,17 +81,17 @@ static int read_labels(struct reading *r, struct nt_err *err)
             return import_fail(&r->line, err, "%zu of %zu hosts are named", k, r->hosts);
         r->label[k] = strndup(word, bytes < 256 ? bytes : 256);
         if (r->label[k] == NULL)
-            return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu names", r->hosts);
+            return nt_err_memory(err);
     }
     struct nt_names names = {0};
     int rc = import_names_unique(r->label, r->hosts, &r->line, &names, err);
     r->series->host_name = calloc(r->hosts, sizeof *r->series->host_name);
     if (rc == 0 && r->series->host_name == NULL)
-        rc = nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu names", r->hosts);
+        rc = nt_err_memory(err);
     for (; rc == 0 && r->series->hosts < r->hosts; r->series->hosts++) {
         char *copy = strdup(names.name[r->series->hosts]);
         if (copy == NULL)
-            rc = nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu names", r->hosts);
+            rc = nt_err_memory(err);
         else
             r->series->host_name[r->series->hosts] = copy;
         if (rc != 0)
@@ -134,7 +134,7 @@ static int grow_series(struct reading *r, struct nt_err *err)
     if (matrix != NULL)
         s->matrix = matrix;
     if (sizes == NULL || matrix == NULL)
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu matrices", capacity);
+        return nt_err_memory(err);
     r->capacity = capacity;
     return 0;
 }
@@ -185,8 +185,7 @@ int nt_import_parus(const char *file, const char *text, size_t bytes, struct nt_
     if (import_text_begin(&r.text, file, text, bytes, err) != 0)
         return -1;
     r.series = calloc(1, sizeof *r.series);
-    int rc = r.series == NULL ? nt_err_set(err, NT_ERR_SYSTEM, "no memory for matrices")
-                              : read_all(&r, err);
+    int rc = r.series == NULL ? nt_err_memory(err) : read_all(&r, err);
     for (size_t k = 0; r.label != NULL && k < r.hosts; k++)
         free(r.label[k]);
     free(r.label);

@@ -47,7 +47,7 @@ static int append_text(struct reading *r, size_t *used, const char *at, size_t b
         size_t capacity = 2 * (*used + bytes + 1);
         char *more = realloc(r->joined, capacity);
         if (more == NULL)
-            return nt_err_set(err, NT_ERR_SYSTEM, "no memory for a line");
+            return nt_err_memory(err);
         r->joined = more;
         r->joined_capacity = capacity;
     }
@@ -122,7 +122,7 @@ static int add_switch(struct reading *r, const char *name, size_t bytes, bool de
         size_t capacity = d->capacity == 0 ? 64 : 2 * d->capacity;
         bool *more = realloc(d->yes, capacity * sizeof *more);
         if (more == NULL)
-            return nt_err_set(err, NT_ERR_SYSTEM, "no memory for switches");
+            return nt_err_memory(err);
         d->yes = more;
         d->capacity = capacity;
     }

@@ -147,7 +147,7 @@ static int parser_init(yaml_parser_t *parser, const struct reading *r, const cha
                        size_t bytes)
 {
     if (yaml_parser_initialize(parser) == 0)
-        return nt_err_set(r->err, NT_ERR_SYSTEM, "no memory to read %s", r->file);
+        return nt_err_memory(r->err);
     yaml_parser_set_input_string(parser, (const unsigned char *)text, bytes);
     return 0;
 }

@@ -59,7 +59,7 @@ int nt_json_parse(const char *file, const char *text, size_t bytes, struct json_
         return -1;
     json_tokener *tokener = json_tokener_new_ex(DEPTH_MAX);
     if (tokener == NULL)
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory to read %s", file);
+        return nt_err_memory(err);
     json_tokener_set_flags(tokener, JSON_TOKENER_STRICT | JSON_TOKENER_VALIDATE_UTF8);
     json_object *read = json_tokener_parse_ex(tokener, text, (int)bytes);
     enum json_tokener_error state = json_tokener_get_error(tokener);
@@ -97,7 +97,7 @@ void nt_json_wrong(struct nt_json_reader *r, const char *key, const char *format
 
 void nt_json_lack_memory(struct nt_json_reader *r)
 {
-    nt_err_set(r->err, NT_ERR_SYSTEM, "no memory for what a JSON text holds");
+    nt_err_memory(r->err);
     r->no_memory = true;
 }
 

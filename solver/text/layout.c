@@ -216,7 +216,7 @@ static int hold_apart(struct work *w, double least, struct nt_err *err)
         w->link_us[k] = link_us(m, (uint32_t)k, least);
     if (w->n <= NT_LAYOUT_EXACT ? hold_against_all(w) : hold_against_pivots(w))
         return 0;
-    return nt_err_set(err, NT_ERR_SYSTEM, "no memory for a picture of %zu vertices", w->n);
+    return nt_err_memory(err);
 }
 
 int nt_layout_create(const struct nt_model *model, int dimensions, uint64_t seed,
@@ -227,7 +227,7 @@ int nt_layout_create(const struct nt_model *model, int dimensions, uint64_t seed
     double *at = calloc(w.n * (size_t)dimensions + 1, sizeof *at);
     int rc = -1;
     if (l == NULL || at == NULL) {
-        nt_err_set(err, NT_ERR_SYSTEM, "no memory for a picture of %zu vertices", w.n);
+        nt_err_memory(err);
         goto out;
     }
     double least = shortest_link_us(model);

@@ -37,7 +37,7 @@ static int hold_text(struct nt_lines *l, const char *text, size_t bytes, struct 
         size_t capacity = (l->used + bytes) * 2;
         char *held = realloc(l->held, capacity);
         if (held == NULL) {
-            nt_err_set(err, NT_ERR_SYSTEM, "no memory for a line of %zu bytes", l->used + bytes);
+            nt_err_memory(err);
             return line_error(l, err);
         }
         l->held = held;

@@ -354,6 +354,6 @@ int nt_map_check(const struct nt_map *map, struct nt_findings *findings, struct 
     check_placement(&c);
     nt_attachment_fini(&c.attachment);
     if (c.no_memory)
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory to check a map");
+        return nt_err_memory(err);
     return 0;
 }

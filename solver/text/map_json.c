@@ -462,7 +462,7 @@ static int make_map(struct reading *r, size_t hosts, size_t switches, size_t lin
     for (size_t k = 0; k < switches; k++) {
         char *copy = strdup(r->names.name[hosts + k]);
         if (copy == NULL)
-            return nt_err_set(r->json.err, NT_ERR_SYSTEM, "no memory for a map");
+            return nt_err_memory(r->json.err);
         free(r->map->switch_name[k]);
         r->map->switch_name[k] = copy;
     }

@@ -41,7 +41,7 @@ int nt_csv_reader_create(const char *file, enum nt_matrix_kind kind, struct nt_c
 {
     struct nt_csv_reader *r = calloc(1, sizeof *r);
     if (r == NULL)
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory to read %s", file);
+        return nt_err_memory(err);
     snprintf(r->file, sizeof r->file, "%s", file);
     r->kind = kind;
     r->line = 1;
@@ -78,11 +78,6 @@ void nt_named_matrix_destroy(struct nt_named_matrix *table)
     free(table);
 }
 
-static int no_memory(const struct nt_csv_reader *r, struct nt_err *err)
-{
-    return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu hosts", r->n);
-}
-
 /* ---- cells ------------------------------------------------------------------------------------
  */
 
@@ -98,7 +93,7 @@ static int add_host(struct nt_csv_reader *r, const char *name, struct nt_err *er
         size_t capacity = r->hosts_capacity * 2 + 64;
         char **grown = realloc(r->host_name, capacity * sizeof *grown);
         if (grown == NULL)
-            return no_memory(r, err);
+            return nt_err_memory(err);
         r->host_name = grown;
         r->hosts_capacity = capacity;
     }
@@ -111,7 +106,7 @@ static int add_host(struct nt_csv_reader *r, const char *name, struct nt_err *er
     free(copy);
     if (rc > 0)
         return nt_err_set(err, NT_ERR_INPUT, "expected each host once, found %s again", name);
-    return no_memory(r, err);
+    return nt_err_memory(err);
 }
 
 /* The first cell of a further row: room for the row, all not measured. */
@@ -136,7 +131,7 @@ static int begin_row(struct nt_csv_reader *r, const char *name, struct nt_err *e
         if (host_of != NULL)
             r->host_of = host_of;
         if (at == NULL || host_of == NULL)
-            return no_memory(r, err);
+            return nt_err_memory(err);
         r->rows_capacity = capacity;
     }
     r->has_row[host] = true;
@@ -208,7 +203,7 @@ static int end_line(struct nt_csv_reader *r, struct nt_err *err)
         r->headed = true;
         r->has_row = calloc(r->n + 1, sizeof *r->has_row);
         if (r->has_row == NULL)
-            return no_memory(r, err);
+            return nt_err_memory(err);
     } else if (r->column < r->n) {
         return nt_err_set(err, NT_ERR_INPUT, "expected %zu values as in the first row, found %zu",
                           r->n, r->column);
@@ -309,7 +304,7 @@ static int order_rows(struct nt_csv_reader *r, struct nt_err *err)
     size_t bytes = r->n * sizeof *r->at;
     float *held = malloc(bytes + 1);
     if (held == NULL)
-        return no_memory(r, err);
+        return nt_err_memory(err);
     for (size_t k = 0; k < r->n; k++) {
         while (r->host_of[k] != k) {
             uint32_t home = r->host_of[k];
@@ -353,7 +348,7 @@ int nt_csv_reader_finish(struct nt_csv_reader *r, struct nt_named_matrix **out, 
     if (table == NULL || matrix == NULL) {
         free(table);
         free(matrix);
-        return no_memory(r, err);
+        return nt_err_memory(err);
     }
     *matrix = (struct nt_matrix){.kind = r->kind, .n = r->n, .at = r->at};
     *table = (struct nt_named_matrix){.matrix = matrix, .host_name = r->host_name};
@@ -376,7 +371,7 @@ int nt_named_matrix_arrange(const struct nt_named_matrix *table, const char *con
     uint32_t index, *place_of = malloc((from->n + 1) * sizeof *place_of);
     int rc = 0;
     if (place_of == NULL)
-        rc = nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu hosts", from->n);
+        rc = nt_err_memory(err);
     for (size_t k = 0; rc == 0 && k < n; k++)
         rc = nt_names_add(&names, host_name[k], &index, err) < 0 ? -1 : 0;
     for (size_t k = 0; rc == 0 && k < from->n; k++) {

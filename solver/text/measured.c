@@ -30,12 +30,12 @@ int nt_measured_reader_create(const char *file, const struct nt_routes_text *rou
 {
     struct nt_measured_reader *r = calloc(1, sizeof *r);
     if (r == NULL)
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for measurements");
+        return nt_err_memory(err);
     nt_lines_init(&r->lines, file);
     r->routes = routes;
     r->measured = calloc(1, sizeof *r->measured);
     if (r->measured == NULL)
-        (void)nt_err_set(err, NT_ERR_SYSTEM, "no memory for measurements");
+        (void)nt_err_memory(err);
     if (r->measured == NULL || nt_pair_index_create(routes->routes, &r->index, err) != 0) {
         nt_measured_reader_destroy(r);
         return -1;
@@ -60,7 +60,7 @@ static int reserve_measured(struct nt_measured_reader *r, struct nt_err *err)
     if (latency != NULL)
         m->latency_us = latency;
     if (pair == NULL || latency == NULL)
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu measurements", capacity);
+        return nt_err_memory(err);
     r->capacity = capacity;
     return 0;
 }

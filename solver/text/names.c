@@ -59,7 +59,7 @@ static bool grow_table(struct nt_names *names)
 int nt_names_add(struct nt_names *names, const char *name, uint32_t *index, struct nt_err *err)
 {
     if ((names->count + 1) * 2 > names->slots && !grow_table(names))
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu names", names->count + 1);
+        return nt_err_memory(err);
     size_t s = find_slot(names, name, strlen(name));
     if (names->slot[s] != 0) {
         *index = names->slot[s] - 1;

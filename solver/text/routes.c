@@ -39,11 +39,11 @@ int nt_routes_reader_create(const char *file, struct nt_routes_reader **out, str
 {
     struct nt_routes_reader *r = calloc(1, sizeof *r);
     if (r == NULL)
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for routes");
+        return nt_err_memory(err);
     nt_lines_init(&r->lines, file);
     r->text = calloc(1, sizeof *r->text);
     if (r->text == NULL)
-        (void)nt_err_set(err, NT_ERR_SYSTEM, "no memory for routes");
+        (void)nt_err_memory(err);
     if (r->text == NULL || nt_routes_builder_create(&r->builder, err) != 0) {
         nt_routes_reader_destroy(r);
         return -1;

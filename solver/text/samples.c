@@ -62,7 +62,7 @@ int nt_samples_create(struct nt_samples **out, struct nt_err *err)
 {
     struct nt_samples *s = calloc(1, sizeof *s);
     if (s == NULL)
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for samples");
+        return nt_err_memory(err);
     s->generator = strdup("nettopo " NT_VERSION);
     s->cluster = strdup("");
     s->level = strdup("");
@@ -73,7 +73,7 @@ int nt_samples_create(struct nt_samples **out, struct nt_err *err)
     if (!s->generator || !s->cluster || !s->level || !s->created || !s->pattern || !s->names ||
         !s->model_names) {
         nt_samples_destroy(s);
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for samples");
+        return nt_err_memory(err);
     }
     *out = s;
     return 0;
@@ -101,7 +101,7 @@ int nt_samples_set_word(char **word, const char *text, struct nt_err *err)
 {
     char *copy = copy_line(text);
     if (copy == NULL)
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for samples");
+        return nt_err_memory(err);
     free(*word);
     *word = copy;
     return 0;
@@ -115,7 +115,7 @@ static int grow_array(void **array, size_t count, size_t *cap, size_t item, stru
     size_t capacity = *cap == 0 ? 64 : *cap * 2;
     void *grown = capacity > SIZE_MAX / 2 / item ? NULL : realloc(*array, capacity * item);
     if (grown == NULL)
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu items of samples", capacity);
+        return nt_err_memory(err);
     *array = grown;
     *cap = capacity;
     return 0;
@@ -131,7 +131,7 @@ static int add_text(struct nt_samples *s, const char *text, uint32_t *index, str
     s->text = array;
     s->text[s->texts] = copy_line(text);
     if (s->text[s->texts] == NULL)
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for samples");
+        return nt_err_memory(err);
     *index = (uint32_t)s->texts++;
     return 0;
 }
@@ -156,7 +156,7 @@ static int grow_hosts(struct nt_samples *s, struct nt_err *err)
     if (inside != NULL)
         s->inside = inside;
     if (names == NULL || missing == NULL || tasks == NULL || inside == NULL)
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu hosts", capacity);
+        return nt_err_memory(err);
     s->hosts_cap = capacity;
     return 0;
 }
@@ -177,7 +177,7 @@ int nt_samples_add_host(struct nt_samples *s, const char *name, struct nt_err *e
     char *copy = strdup(name);
     uint32_t index;
     if (copy == NULL)
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for host %s", name);
+        return nt_err_memory(err);
     if (nt_names_add(s->names, copy, &index, err) != 0) {
         free(copy);
         return -1;
@@ -209,7 +209,7 @@ int nt_samples_set_missing(struct nt_samples *s, size_t host, const char *reason
                           s->hosts);
     char *copy = copy_line(reason[strspn(reason, " ")] == '\0' ? "no reason given" : reason);
     if (copy == NULL)
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for samples");
+        return nt_err_memory(err);
     free(s->missing[host]);
     s->missing[host] = copy;
     return 0;
@@ -275,11 +275,11 @@ int nt_samples_begin_phase(struct nt_samples *s, const char *name, struct nt_err
                           PHASES_MAX);
     struct nt_phase *grown = realloc(s->phase, (s->phases + 1) * sizeof *grown);
     if (grown == NULL)
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for phase %s", name);
+        return nt_err_memory(err);
     s->phase = grown;
     double *begins = realloc(s->phase_begin_s, (s->phases + 1) * sizeof *begins);
     if (begins == NULL)
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for phase %s", name);
+        return nt_err_memory(err);
     s->phase_begin_s = begins;
     begins[s->phases] = NAN;
     struct nt_phase *phase = &grown[s->phases++];
@@ -548,7 +548,7 @@ int nt_samples_warn(struct nt_samples *s, struct nt_err *err, const char *format
         s->warning = grown;
     char *copy = grown == NULL ? NULL : copy_line(text);
     if (copy == NULL)
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for a warning");
+        return nt_err_memory(err);
     s->warning[s->warnings++] = copy;
     return 0;
 }

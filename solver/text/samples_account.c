@@ -37,7 +37,7 @@ int nt_samples_account(const struct nt_samples *s, size_t phase, struct nt_phase
     struct nt_measured_pairs measured;
     unsigned char *host = calloc(s->hosts + 1, 1);
     if (host == NULL)
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for an account of %zu hosts", s->hosts);
+        return nt_err_memory(err);
     int rc = nt_measured_pairs_init(&measured, s->hosts, err);
     if (rc != 0)
         goto free_host;

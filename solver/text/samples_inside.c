@@ -18,7 +18,7 @@ static int grow_models(struct nt_samples *s, struct nt_err *err)
         return 0;
     char **grown = realloc(s->model, capacity * sizeof *grown);
     if (grown == NULL)
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for %zu models of hosts", capacity);
+        return nt_err_memory(err);
     s->model = grown;
     s->models_cap = capacity;
     return 0;
@@ -42,7 +42,7 @@ int nt_samples_add_model(struct nt_samples *s, const char *text, uint32_t *index
     char *copy = strdup(own);
     if (copy == NULL || nt_names_add(s->model_names, copy, index, err) != 0) {
         free(copy);
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for a model of hosts");
+        return nt_err_memory(err);
     }
     s->model[s->models++] = copy;
     return 0;

@@ -53,9 +53,7 @@ int nt_samples_latency(const struct nt_samples *s, double message_bytes, struct 
         return -1;
     }
     struct nt_min_latency *low = calloc(s->hosts * s->hosts + 1, sizeof *low);
-    int rc = low != NULL ? take_latencies(s, size, low, &repeats, err)
-                         : nt_err_set(err, NT_ERR_SYSTEM,
-                                      "no memory for the latencies of %zu hosts", s->hosts);
+    int rc = low != NULL ? take_latencies(s, size, low, &repeats, err) : nt_err_memory(err);
     if (rc == 0) {
         for (size_t k = 0; k < s->hosts * s->hosts; k++)
             if (low[k].count > 0) {

@@ -476,7 +476,7 @@ int nt_samples_reader_create(const char *file, struct nt_samples_reader **out, s
 {
     struct nt_samples_reader *r = calloc(1, sizeof *r);
     if (r == NULL)
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory to read %s", file);
+        return nt_err_memory(err);
     if (nt_samples_create(&r->samples, err) != 0) {
         free(r);
         return -1;

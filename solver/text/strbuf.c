@@ -72,7 +72,7 @@ int nt_strbuf_finish(struct nt_strbuf *d, char **text, size_t *bytes, struct nt_
     *d = (struct nt_strbuf){0};
     if (was.failed) {
         free(was.text);
-        return nt_err_set(err, NT_ERR_SYSTEM, "no memory for a text of %zu bytes", was.used);
+        return nt_err_memory(err);
     }
     *text = was.text;
     if (bytes != NULL)

@@ -45,7 +45,7 @@ static int keep_entry(struct reading *r, size_t a, size_t b, double bytes)
             r->t.pair = pair;
         float *grown = pair == NULL ? NULL : realloc(r->t.bytes, cap * sizeof *grown);
         if (grown == NULL)
-            return nt_err_set(r->err, NT_ERR_SYSTEM, "no memory for %zu pairs of ranks", cap);
+            return nt_err_memory(r->err);
         r->t.bytes = grown;
         r->cap = cap;
     }
