@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # nettopo: what can be made
 #
 #   make            everything, under build/

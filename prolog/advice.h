@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What an administrator or user can do about a failure: a sentence that is logged after what failed
  * and where. */
 #ifndef NT_ADVICE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* nettopo-prolog, the agent: root's part of a sweep, in a job's prolog and epilog on each host.
  *
  * It authenticates the job's hosts to each other, starts the probe as the job's user, relays frames

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Mutual authentication of leader and member with one MUNGE credential each.
  *
  * The leader sends HELLO with a nonce, the member answers with a PROOF for the leader, the leader

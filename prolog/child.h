@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The probe process, which runs as the job's user and inherits nothing from the agent.
  *
  * It starts in its own session with a socket on fd 3, /dev/null on 0, the log's memfd on 1 and 2

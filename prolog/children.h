@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The agents directly connected to this one, after authentication: one connection each, broadcast
  * and unicast.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Reads the configuration file as root: it must belong to root and be writable by root alone. */
 #ifndef NT_CONFFILE_H
 #define NT_CONFFILE_H

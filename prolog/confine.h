@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the kernel holds a probe by, beside its limits: it makes no process, and what it would make
  * all the same ends with it. For the child between fork and exec, but for nt_confine_fork. */
 #ifndef NT_CONFINE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A non-blocking connection that carries frames.
  *
  * Input is bounded by payload_max, the output queue by queue_max: a peer that floods or does not

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Connects a member to its leader: tries the candidate ports on the leader's addresses in turn
  * until one sends the HELLO of this job, then authenticates in both directions (auth.h).
  *

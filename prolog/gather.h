@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The state of gathers at the leader, without any connection: which hosts have contributed.
  *
  * Every host sends one contribution per gather, in one or more frames, possibly before rank 0 opens

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What Slurm knows of the job: the only file that uses Slurm's variables and library.
  *
  * nt_job_read reads the prolog's environment and expands the host list. nt_job_addresses and

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The listening socket of a leader (of a job, or of a block of its hosts), on a port of the
  * configured range, and the pending connections that are not authenticated yet.
  *

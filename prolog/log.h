@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The agent's log of one job on one host, and the output of the probe.
  *
  * Both are kept in memfds of a fixed size during the sweep, so that nothing waits for syslogd and

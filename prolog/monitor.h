@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The monitor, the agent's outer process: it starts a worker process for the job, waits for it, and
  * when the worker dies or does not end in time kills it and publishes failed in its place.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The job's directory run_dir/JOBID: written under a temporary name and published by one rename.
  *
  * run_dir and everything below belong to root; only the job's user may read, nobody else may write.

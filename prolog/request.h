@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The agent's command line, or the environment of a Prolog or Epilog script. Everything is checked
  * again here, whatever the plugin has checked. */
 #ifndef NT_REQUEST_H

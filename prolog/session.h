@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One host's part of a sweep, whatever its role: the probe process and the published directory.
  *
  * Frames and artifacts of the probe are passed on unread. */

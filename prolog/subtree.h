@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The agents below this one in the tree of a job's agents: its children, and the hosts of a block
  * behind each child that leads one.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Turns the lines of hint.env into the variables of the job.
  *
  * The lines were written by a process of the job's user, so they are checked like any user's input:

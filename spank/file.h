@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Reads small files that only root can write, completely and without following a link. */
 #ifndef NT_SPANK_FILE_H
 #define NT_SPANK_FILE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* spank_nettopo.so: the option --nettopo, the prolog and epilog callbacks, the job's variables.
  *
  * Loaded into sbatch, salloc, srun and slurmstepd, so it is small, keeps no state but the option

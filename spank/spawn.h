@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Runs nettopo-prolog with a time limit.
  *
  * It inherits /dev/null on 0 and 1, a pipe on 2, no other descriptor, and only the environment

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The figures that we state for bandwidths of links: errors and rounds by network, with and
  * without degraded links. */
 #include "known_rates.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* How far a map can be believed on the jobs that people run: few hosts, small groups, and whether
  * confidence and support mean what they say.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Reliability of structure.confidence: of the maps that state 0.9, about nine in ten should have
  * the exact shape.
  *

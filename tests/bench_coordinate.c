@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The job's first host from the first round to the map's text, when the sweep adapts: processor
  * time of planning and recording a round, of solving the record and of writing both, and memory,
  * to 65,536 hosts. What talking to the others takes is in bench_scale. With a network's name: only

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Sweeps whose readings are disturbed: passes over all pairs, exact maps, and the confidence that
  * they state. FULL=1: ten times as many. */
 #include <stdio.h>

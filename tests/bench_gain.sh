@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # What a placement gains that a user can see: MPI programs that exchange with their neighbours, over
 # an emulated network whose leaves share a thin link, in the scheduler's order and in the hint's.
 #   tests/bench_gain.sh [FABRIC]

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The figures that we state for inference: exact shapes against noise and wrong pairs (the clique
  * method of the thesis at its best epsilon beside ours), false splits, coverage of the standard
  * errors, time.

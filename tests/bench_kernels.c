@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Torus against twisted torus, 8x4, under the stress kernels: completion times with 99 % intervals.
  *
  * Set-up as published (Navaridas and Miguel-Alonso, section 4): collectives of 10 kB, 10,000

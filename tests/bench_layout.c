@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The layout table of make bench: seconds for a picture, and how well it keeps the lengths. */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Libraries against the code that stands in their place: time as ours over theirs, and how right
  * both are. Dense algebra against LAPACK over the BLAS that is linked and over OpenBLAS on one
  * thread (libopenblas0-serial, or its folder in NETTOPO_OPENBLAS; the program starts itself again

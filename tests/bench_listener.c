@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a member costs the listener of its leader: the connection, HELLO and one MUNGE credential
  * each way, with munged on the same machine. Listener and connectors are those of the agent. */
 #include <netinet/in.h>

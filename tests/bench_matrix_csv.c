@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Reading a latency matrix of 4,096 hosts: bytes a second of one core, whoever else is at the
  * machine. */
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Groups found in matrices that were measured on machines whose groups are known: real or not, and
  * how sure.
  *

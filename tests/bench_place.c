@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The placement tables of make bench: time, and cost against other orders. sorted: ranks in the
  * order of the tree; boxes: of a grid; bisect: recursive halving by Scotch; Scotch: its own mapping
  * onto the tree, told all that the hint is told. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The figures that we state for `plan` and `estimate`: fat trees as in table 2 of Liu et al. (NPC
  * 2018), trees by the closed form, coverage of the standard errors, suspects. */
 #include <math.h>

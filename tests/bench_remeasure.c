@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Pairs that decide are measured again: groups of two to four hosts in a job, found without repeats
  * and with them. FULL=1: ten times as many. */
 #include <stdio.h>

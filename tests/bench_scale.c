@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a round costs the job's first host and a block leader, when all hosts connect to the first
  * one and when they form blocks: processor and memory of the agent and of rank 0's probe, and bytes
  * on the wire. Subtree, gathers and the probe's exchange and rounds are those of the programs, over

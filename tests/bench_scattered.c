@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Jobs whose hosts are scattered over leaves, few on each: what the sweep of
  * latencies finds of them, invents, and states, with some pairs (adaptive) and
  * with all. FULL=1: ten times as many. */

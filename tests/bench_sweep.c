@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The adaptive sweep against all pairs and the bound: rounds, pairs, exactness over seeds, time of
  * the coordinator and memory, from 8 to 65,536 hosts; and with hosts on longer links. --full or
  * FULL=1: all seeds and the largest without a hint from the names. */

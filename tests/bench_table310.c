@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Table 3.10 of Bufe (2014): the chance that one wrong measurement among all pairs spoils the
  * network, beside what the thesis's own method and ours find when as many are wrong.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The adaptive sweep driven over a simulated network, each round checked, with what it takes and
  * what it records. */
 #ifndef NT_DRIVEN_SWEEP_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A SPANK plugin that does nothing in every place where nettopo's stands: what Slurm itself takes
  * for calling one. For tests/bench_prolog. */
 #include <slurm/spank.h>

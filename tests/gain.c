@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* gain ring|AxB BYTES ROUNDS: an MPI program that does nothing but exchange with its neighbours in
  * a ring or a grid, BYTES each way a round; rank 0 prints the ms of a round. Built by
  * tests/bench_gain.sh with mpicc. */

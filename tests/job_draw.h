@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Jobs drawn at random over everything that readings differ in: size, kind of network, gap, noise.
  * For benches of what maps state. */
 #ifndef JOB_DRAW_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The groups of hosts that a tree states, and how well readings can show them: what the tests and
  * benches of small jobs compare.
  *

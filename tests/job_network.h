@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Networks of jobs: every tree of a few hosts, and the groups that schedulers give larger ones,
  * with readings of them. Random by the stream that is given. */
 #ifndef JOB_NETWORK_H

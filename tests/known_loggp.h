@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A network whose LogGP is known: the reference for planner and fit. Messages are played one by
  * one, not by the formula that the fit inverts. */
 #ifndef KNOWN_LOGGP_H

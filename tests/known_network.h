@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Known networks and noisy measurements of them, for the tests and benches of infer/. */
 #ifndef KNOWN_NETWORK_H
 #define KNOWN_NETWORK_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Trees with known bandwidths, and the bandwidth planner run against them: for tests and benches.
  */
 #ifndef KNOWN_RATES_H

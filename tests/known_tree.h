@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A three-level tree as a model, its hosts in any order: for tests and benches of placement. */
 #ifndef KNOWN_TREE_H
 #define KNOWN_TREE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* text/layout against Graphviz's neato (and sfdp, its way for large graphs), for bench_libraries:
  * CPU seconds, stress over all pairs (the mean squared relative error of the distances on the
  * picture, at the scale that suits it best) and how many links cross. All are given the links and

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The hint compared with Scotch's own mapping onto an architecture that Scotch makes of distances,
  * for bench_libraries: SCOTCH_archBuild0 (a recursive bisection of the target graph, with the
  * distances in it) of the model's hosts and links, or of the hosts with a link of each pair's

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The sparse normal equations of core/normal against CHOLMOD, for bench_libraries. Both factor, and
  * give the variances (the diagonal of the inverse) and the whole inverse. The selected inverse is
  * no part of CHOLMOD: beside ours, which knows the dense block, stand Takahashi's equations over

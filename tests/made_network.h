@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Networks by their SPEC, for tests that simulate: the test fails where there is none. Include it
  * behind cmocka.h. */
 #ifndef NT_MADE_NETWORK_H

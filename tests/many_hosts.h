@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Plays many hosts of a job in one process, at the far ends of the connections of their agents'
  * first hosts: greets, and answers every order and every start of a round as probes do that
  * measured well. A header so that any bench can include it. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A munged for one test, with its own key, socket and directory. */
 #ifndef NT_OWN_MUNGE_H
 #define NT_OWN_MUNGE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The probe's own measurements between two processes, without a meeting: for tests/bench_perftest.
  *   pingpong ask|answer DIR latency|bandwidth BYTES COUNT
  * DIR is where both leave their addresses for each other. COUNT: pings, or milliseconds of a flow.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a plan claims, checked without the code that made it. */
 #ifndef PLAN_CHECKS_H
 #define PLAN_CHECKS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Plays the job's first host against a simulated network: its campaign, and the record of it. A
  * header so that any test and bench can include it. */
 #ifndef NT_TEST_RECORDED_SWEEP_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Plays the agents of N hosts for N probes on this machine, in one process: a star over
  * socketpairs, the talk as base/frame.h describes it. A header so that any test can include it. */
 #ifndef NT_TEST_RELAY_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A record of n1, n2, ... that has them the other way round, so that whoever takes a host of the
  * record for one of the map is found out. Include it behind cmocka.h. */
 #ifndef NT_REVERSED_RECORD_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Routes of known networks, for tests and benches. */
 #ifndef ROUTES_OF_H
 #define ROUTES_OF_H

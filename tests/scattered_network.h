@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Jobs as schedulers scatter them: few hosts behind a leaf, most of them alone behind theirs. A
  * header so that any test and bench can include it. */
 #ifndef NT_TEST_SCATTERED_NETWORK_H

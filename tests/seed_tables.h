@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The seeds' published tables, tests/data/seeds/NAME.csv (matrix CSV, one triangle). Header only,
  * so that each test stays one file. */
 #ifndef SEED_TABLES_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The parts of the adaptive sweep: its sequential test, its classes, cells and clusters. */
 #include <setjmp.h>
 #include <stdarg.h>

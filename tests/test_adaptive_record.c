@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The record of an adaptive sweep: the map that is made from it, and from its text again. */
 #include <setjmp.h>
 #include <stdarg.h>

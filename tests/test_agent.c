@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Complete agents: the leader and its members as processes on this machine, with a munged of the
  * test, and this program itself as their probe. The hosts are names of the
  * loopback, so that a member finds its leader as it would on a network. */

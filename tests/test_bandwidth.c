@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The rounds of the bandwidth planner: which pairs are allowed, what is covered, what is kept
  * apart. */
 #include <setjmp.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Bufe (2014): the thesis's own examples and measurements, and properties of the method. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The campaign against simulated networks: what it measures, in which order, and until when. */
 #include <setjmp.h>
 #include <stdarg.h>

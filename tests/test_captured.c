@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Sweeps that were measured on emulated fabrics: tests/data/samples, and the fabrics behind them.
  */
 #include <setjmp.h>

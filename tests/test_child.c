@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Killing a probe, also one that cannot be killed at the moment: this program is the probe, and a
  * tracer that stops it on exit stands for a hanging file system. */
 #include <setjmp.h>

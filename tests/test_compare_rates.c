@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Bandwidths compared with an older map's: whole sweeps of flows with noise, of known networks. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the kernel holds a probe by: this program is the probe, and does what it is told on its
  * socket. And what outruns whoever ends processes one after the other. */
 #include <dirent.h>

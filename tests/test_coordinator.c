@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Real probes on loopback: the sweep from START to DONE, and hosts that are lost in it. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Which pairs are measured again, and in which rounds. */
 #include <setjmp.h>
 #include <stdarg.h>

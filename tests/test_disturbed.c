@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* How often readings are disturbed, and that passes over all pairs go on until that does not
  * matter. */
 #include <setjmp.h>

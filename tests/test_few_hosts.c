@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Every tree of few hosts is found from exact readings. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Bandwidths of links from flows that share: known trees are found, bounds are true, degraded
  * links are named and nothing else. */
 #include <setjmp.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Max-min fairness: by hand, and its properties over random flows. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Matrices from other programs' outputs: samples in tests/data/import, and what is refused. */
 #include <math.h>
 #include <setjmp.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Networks from descriptions of fabrics: ibnetdiscover and topology.conf. */
 #include <math.h>
 #include <setjmp.h>

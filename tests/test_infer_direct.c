@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Networks without switches must come back with their family, dimensions, overhead and hop. */
 #include <setjmp.h>
 #include <stdarg.h>

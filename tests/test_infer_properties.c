@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What must hold whatever the network: relabelling, scaling, one longer link, noise. */
 #include <setjmp.h>
 #include <stdarg.h>

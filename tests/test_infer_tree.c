@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Trees from latencies: known networks must come back exactly. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Stress kernels: conservation, causality, what can be computed by hand, the published directions.
  */
 #include <setjmp.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the job's first host has in memory when the sweep adapts follows the pairs that are
  * measured: many hosts' sweep, record and map within a bound that a matrix of them would break. */
 #include <setjmp.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The rounds for link latencies: sound schedules, and what they give. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The noise of simulated measurements: its statistics, and that it is a function of the pair. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Known networks: counts, routes against a breadth-first search, the truth, shapes. */
 #include <setjmp.h>
 #include <stdarg.h>

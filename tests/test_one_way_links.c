@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Links that work in one direction only, found in latencies with directions. */
 #include <math.h>
 #include <setjmp.h>

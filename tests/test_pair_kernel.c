@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Stress kernels among processes of this machine, whose participant 0 is slow to say that it is
  * over: each other leaves at once when it knows, and the rest learn it after that. */
 #include <dlfcn.h>

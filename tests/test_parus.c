@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Bannikov and Salnikov (2013): a regular network, a hierarchical one, simplex channels, merged
  * matrices and the complexity class that the paper states. */
 #include <math.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* PRTT with a hold between two processes of this machine: an answer that comes after the hold
  * would pass for a receiver's overhead. */
 #include <dlfcn.h>

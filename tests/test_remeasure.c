@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Pairs that are measured again: what counts of them, that they invent nothing, and that they mend
  * what the first readings had wrong. */
 #include <setjmp.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a map states of its resolution: no link between switches is below it, no host link is 0,
  * and where the rms is over it the map is not sure. */
 #include <setjmp.h>

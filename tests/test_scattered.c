@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Sweeps of jobs whose hosts are scattered over leaves: what some pairs determine is right, or the
  * map says that it is uncertain. */
 #include <setjmp.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The seeds' published tables and what each method makes of them: tests/data/seeds/NAME.csv and
  * NAME.METHOD.json (of auto, ours, only the network is held). NT_REWRITE=1 build/tests/test_seeds
  * writes the expectations anew; look at the difference before you commit it. */

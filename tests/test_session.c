@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* START and the last frames of a probe. */
 #include <math.h>
 #include <poll.h>

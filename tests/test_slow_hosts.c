@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The adaptive sweep where some hosts are on longer links than the others. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Two and three hosts behind a leaf, in jobs of which few hosts share one: found where the readings
  * show them, and not invented. */
 #include <setjmp.h>

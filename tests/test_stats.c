@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Order statistics against a sort, on values of every kind. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Which kernels are ordered, among which hosts, with messages of which size. */
 #include <math.h>
 #include <setjmp.h>

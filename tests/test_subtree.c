@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The tree of agents: which host connects to which, for which hosts it may send, and the way of a
  * unicast. */
 #include <poll.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The adaptive sweep: its schedule, and that it is right. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The sweep of latencies: all pairs for few hosts, adaptive for many, and never a wrong network
  * that is sure of itself, whatever the network is. */
 #include <setjmp.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Simulated sweeps and samples: what is asked is answered, and solving gives the network back. */
 #include <setjmp.h>
 #include <stdarg.h>

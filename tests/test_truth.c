@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What is known of measured machines: its text, and what it says of a group that is stated. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The toy probe as a program of its own, for trying the agent on a cluster by hand. */
 #include "toy_probe.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A probe that measures nothing: it exchanges frames through its agent, and rank 0 publishes which
  * hosts contributed. For tests of the agent. The pattern of its option selects a fault:
  *   matrix:exit-R, matrix:hang-R, matrix:garbage-R, matrix:huge-R, matrix:leave-R  (rank R only)

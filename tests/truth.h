@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The groups of hosts that are known of a measured machine: tests/data/measured/NAME.truth.
  *
  * Hosts are numbers from 0, in the matrix's order. A SET is ranges with blanks between: 0-3 16-19.

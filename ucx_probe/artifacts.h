@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The texts that a job gets: the map, and what launchers and shells read of it.
  *
  * hint.env holds NAME=VALUE lines, one value a line without quotes; values that are file names

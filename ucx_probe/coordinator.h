@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The coordinator, on rank 0: gathers the greetings, runs the campaign round by round within the
  * time, and records all of it.
  *

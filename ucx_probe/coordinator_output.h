@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The coordinator after the sweep: solves the record, and gives the artifacts to the agent or
  * writes them to files. */
 #ifndef NT_COORDINATOR_OUTPUT_H

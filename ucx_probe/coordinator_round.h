@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One round over the out-of-band exchange, on rank 0: broadcasts the order, gathers the outcomes.
  */
 #ifndef NT_COORDINATOR_ROUND_H

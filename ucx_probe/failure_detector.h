@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The policy by which a host becomes suspect and lost; nothing else decides that.
  *
  * The states are those of SWIM (Das, Gupta, Motivala 2002), as flux-overlay(1) names them:

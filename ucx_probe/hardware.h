@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The hardware of this host by hwloc and sysfs, and the latency of a cache line between its cores.
  * Runs as the job's user, never in the agent. hardware.c is the only file that knows hwloc. */
 #ifndef NT_HARDWARE_H

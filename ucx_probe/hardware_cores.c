@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Two threads write one cache line in turn. A batch is a fraction of a scheduler's time slice, so
  * that in the lowest batches both ran at once, whatever else is on these cores. */
 #include <pthread.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A network device in sysfs: class/net/eth0/device and class/infiniband/mlx5_0/device lead to
  * devices/pci0000:3a/0000:3a:00.0/0000:3b:00.0, which is its path from the PCI root. */
 #include <fcntl.h>

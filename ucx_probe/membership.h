@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The hosts of the sweep: which rank measures for each, and which are missing or lost.
  * Pure. The states and who changes them are described in failure_detector.h. */
 #ifndef NT_MEMBERSHIP_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The out-of-band exchange between the probes of one sweep, apart from the network that they
  * measure. Two implementations: oob_tcp.c (started by the agent in the prolog; frames
  * of base/frame.h over one inherited fd) and oob_pmix.c (srun --mpi=pmix, mpirun).

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The out-of-band exchange under a launcher with PMIx: srun --mpi=pmix, mpirun, prterun. The only
  * file that knows PMIx.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The out-of-band exchange in a prolog: frames of base/frame.h to and from the agent that started
  * this probe, over one inherited descriptor. The START text is described in start.h.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* This host's end of the measured network: one partner at a time, measured by tagged messages.
  *
  * pair*.c are the only files that know UCX (1.13 or newer). Every wait has a deadline: a hung

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Figures of a measurement from its batches of repetitions. Pure. */
 #ifndef NT_PAIR_BATCHES_H
 #define NT_PAIR_BATCHES_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A flow: messages in a window, for a time, until the other end has them all. Its rate is that of
  * the arrivals in mid-flow: neither the start, when others of the round may not send yet, nor what
  * is under way at the end, when others may have finished, says what the network carries at once.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A stress kernel, in which many hosts send at once. Only pair.c calls these.
  *
  * Every participant runs its own program (sim/program.h): sends do not block, a wait blocks until

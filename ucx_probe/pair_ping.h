@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A latency: ping-pong. See nt_pair_measure for what the arguments and the result are. */
 #ifndef NT_PAIR_PING_H
 #define NT_PAIR_PING_H

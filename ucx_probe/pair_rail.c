@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Rails: the network devices of this host, and one of them alone.
  *
  * UCX chooses devices for a whole context, so each rail has a context and a worker of its own,

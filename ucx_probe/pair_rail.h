@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Rails: the network devices of this host, and one of them alone. */
 #ifndef NT_PAIR_RAIL_H
 #define NT_PAIR_RAIL_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The transport under the measurements: UCX handles, tagged messages, and the one wait with a
  * deadline.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Who measures with whom in a round. */
 #ifndef NT_PAIRING_H
 #define NT_PAIRING_H

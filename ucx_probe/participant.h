@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The participant: one rank's part in a round, the same on rank 0 and on all others. What fails
  * stands in the report to rank 0; the calls themselves do not fail. */
 #ifndef NT_PARTICIPANT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Every rank but 0: does what the coordinator broadcasts, until END. */
 #ifndef NT_PARTICIPANT_LOOP_H
 #define NT_PARTICIPANT_LOOP_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Who of the job's ranks talks with whom, from the user's own file, into the record.
  *
  * Read on rank 0, as the job's user, who alone may be able to. The file system behind it may hang

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* nettopo-probe: one process a host measures the network between the hosts of a job. */
 #include <errno.h>
 #include <fcntl.h>

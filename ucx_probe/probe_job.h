@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The job whose network is measured, as whoever started the probe describes it. */
 #ifndef NT_PROBE_JOB_H
 #define NT_PROBE_JOB_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The probe's log: lines on the standard error, which under the agent is a memory file that it
  * reads when the sweep is over, and by hand the terminal. UCX's own log goes there too. One a
  * process, as the stream is. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* How many slots each host has for tasks of the job. */
 #ifndef NT_SLOTS_H
 #define NT_SLOTS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The text of the START frame: a probe's place in its job, as the agent tells it. Lines of
  * "WORD VALUE", in any order but the hosts':
  *

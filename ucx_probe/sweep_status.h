@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The status of a finished sweep, why it is not ok, and what to do about that. */
 #ifndef NT_SWEEP_STATUS_H
 #define NT_SWEEP_STATUS_H

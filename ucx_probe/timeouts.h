@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Timeouts of a round, adapted to what earlier rounds took, and the moment when measuring stops so
  * that solving and publishing still fit. Pure; all times are points on one
  * clock or durations, in seconds. */

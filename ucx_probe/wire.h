@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The messages between the probes of one sweep over the out-of-band exchange: contributions (each
  * host to rank 0) and broadcasts (rank 0 to all). Bytes from a peer are bounded and checked here
  * and nowhere else.

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 #SBATCH --nettopo=standard
 #SBATCH --nodes=4 --ntasks-per-node=1
 # A long job that ends at once instead of running over a degraded link:

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 #SBATCH --nettopo=standard
 #SBATCH --job-name=nettopo-nightly --exclusive --time=5
 # A nightly check by an administrator whether the network is what topology.conf declares. From cron:

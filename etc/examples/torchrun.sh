@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 #SBATCH --nettopo=standard,pattern=ring
 #SBATCH --nodes=4 --ntasks-per-node=1
 # PyTorch's launcher, one a host, with node ranks in the order of the hint, so that neighbours in the

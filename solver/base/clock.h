@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The monotonic clock in seconds: the one clock of agent, probe and plugin, for deadlines and
  * durations. Header only, so that the plugin needs nothing but libc. */
 #ifndef NT_CLOCK_H

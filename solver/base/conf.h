@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* /etc/nettopo/nettopo.conf: "key = value" lines, '#' comments, every key with a default.
  *
  * The plugin and the agent read the file and pass its text; an unknown key or a

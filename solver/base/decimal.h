@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Plain decimal numbers in text, independent of the locale: digits, for thousandths with an
  * optional point. No sign, no exponent, no space, no "inf" or "nan": anything else is rejected.
  * Libc only, no allocation. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The error value: a kind and one sentence in a fixed buffer.
  *
  * Passed last; the function that fills it returns -1, so failing is one line:

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "frame.h"
 
 static const uint32_t MAGIC = 0x3150544eu; /* "NTP1" */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The frame: the protocol between a probe and the agent that started it, and between agents.
  *
  * A header of NT_FRAME_HEAD_BYTES, little-endian, then at most NT_FRAME_PAYLOAD_MAX bytes that the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The levels and the line format of the logs. Does no I/O: the agent and the probe each have a file
  * that writes (prolog/log.c, ucx_probe/probe_log.c). Libc only, no allocation. */
 #ifndef NT_LOG_LINE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* An arena: arrays that are freed together.
  *
  * A stage has one arena for its temporary arrays and frees them in one call. Errors are sticky:

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The --nettopo option: ITEM[,ITEM...] as users write it, and as plugin, agent and probe pass it
  * on.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What every verb of `nettopo` has in common: how a command line is read, and how it ends.
  *
  * A verb never prints an error and never exits: it fills struct nt_err and returns -1, main prints

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A reference coloured by how a map deviates from it, as Graphviz DOT. */
 #ifndef NT_DEVIATION_DOT_H
 #define NT_DEVIATION_DOT_H

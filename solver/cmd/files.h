@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Files: read with a bound, written whole or not at all. "-" is standard input or output. */
 #ifndef NT_FILES_H
 #define NT_FILES_H

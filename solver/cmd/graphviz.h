@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Graphviz as a program at run time: started without a shell, fed and read through pipes. */
 #ifndef NT_GRAPHVIZ_H
 #define NT_GRAPHVIZ_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Host names in few bytes, as Slurm writes them: n[1-4,07-12],login. */
 #ifndef NT_HOSTLIST_FORMAT_H
 #define NT_HOSTLIST_FORMAT_H

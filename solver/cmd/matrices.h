@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Matrices of measurements from whichever program wrote them. */
 #ifndef NT_MATRICES_H
 #define NT_MATRICES_H

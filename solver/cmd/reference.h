@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A reference network, from any of the files that describe one. */
 #ifndef NT_REFERENCE_H
 #define NT_REFERENCE_H

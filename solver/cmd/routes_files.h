@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Routes and measurements in files, for the verbs plan and estimate. */
 #ifndef NT_ROUTES_FILES_H
 #define NT_ROUTES_FILES_H

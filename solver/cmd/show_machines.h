@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the hosts of a map are inside, a line a model. */
 #ifndef NT_SHOW_MACHINES_H
 #define NT_SHOW_MACHINES_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The advice for several rails, as `nettopo show` prints it. */
 #ifndef NT_SHOW_RAILS_H
 #define NT_SHOW_RAILS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The stress kernels of a map as a table. */
 #ifndef NT_SHOW_STRESS_H
 #define NT_SHOW_STRESS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The phases of a sweep with their times: what its record contains, for people. */
 #ifndef NT_SHOW_TRACE_H
 #define NT_SHOW_TRACE_H

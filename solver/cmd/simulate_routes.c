@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "simulate_routes.h"
 
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Texts of a simulated network for `plan` and `estimate`. */
 #ifndef NT_SIMULATE_ROUTES_H
 #define NT_SIMULATE_ROUTES_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Plan, measure, estimate: the sweep of Liu et al. (NPC 2018) on a network whose routes are known.
  * A minimal set of pairs in link-disjoint rounds, each measured once; from it the latencies of the
  * links. It takes the fewest pairs, and needs to know the network's shape: no probe can follow it,

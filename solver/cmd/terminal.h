@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the terminal is like. */
 #ifndef NT_TERMINAL_H
 #define NT_TERMINAL_H

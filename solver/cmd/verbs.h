@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The verbs: one file each in this folder, one line each here and in nettopo.c. */
 #ifndef NT_VERBS_H
 #define NT_VERBS_H

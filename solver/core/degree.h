@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* In which order to eliminate the columns of a sparse symmetric matrix: least degree first, until
  * the next column has over half of those that remain as neighbours; these make one dense block. */
 #ifndef NT_DEGREE_H

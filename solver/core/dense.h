@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Dense symmetric algebra: the only file of core/ that calls LAPACK, for the blocks on the
  * diagonal; the products between them are panels.h's. Matrices are n*n, the lower triangle
  * in column order (element i,j with i >= j at [j*n + i]). */

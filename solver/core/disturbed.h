@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* How often readings are disturbed, and so how many passes over all pairs it takes.
  *
  * What shares a host, a link or the whole machine only ever adds to a latency. The lowest of

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Which paths depend on which: exact linear algebra over the links, modulo the prime 2^61 - 1.
  *
  * Holds a sparse reduced row-echelon form of the paths added so far, and one random vector of its

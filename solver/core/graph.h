@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A network as a graph: which links meet at a vertex, walks and shortest paths over them, and what
  * is connected with what. Vertices are the model's: the hosts, then the switches.
  *

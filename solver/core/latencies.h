@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Latencies of pairs of hosts as measured, a direction at a time: what a network is inferred from
  * where all pairs are measured, and what shows how often readings are disturbed (disturbed.h).
  *

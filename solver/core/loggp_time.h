@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a LogGP says of a message: regimes of one class of paths over one rail, sizes rising. */
 #ifndef NT_LOGGP_TIME_H
 #define NT_LOGGP_TIME_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The map: the model with names, and what was done to find it. This is what users read:
  * etc/nettopo-map.schema.json, man nettopo-map(5). JSON is made and read in text/map_json.c only.
  */

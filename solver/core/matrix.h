@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A matrix over pairs of hosts. Knows indices only; host names exist at the edges. */
 #ifndef NT_MATRIX_H
 #define NT_MATRIX_H

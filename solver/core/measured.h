@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Measured latencies of pairs that have routes. A pair may stand there several times: each is a
  * measurement of its own. */
 #ifndef NT_MEASURED_H

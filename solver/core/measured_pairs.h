@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The set of measured pairs of hosts, each counted once while a record is read. Takes memory for
  * the pairs that were measured, not for all, since a sweep of many hosts measures few; one bit for
  * each pair where that is less. Readings (readings.h) and latencies (latencies.h) keep every

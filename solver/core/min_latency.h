@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The minimum of several readings of one latency: disturbances mostly add.
  *
  * The lowest, but for one that is too low by itself: a clock that jumped makes it so, and all

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The model: what the network is, by indices. Made by infer/, read by everything after it.
  *
  * Vertices: 0..hosts-1 are the hosts in the order of the matrix, hosts..hosts+switches-1 the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Paths over a model: modelled latencies, and the canonical form, which needs to know what lies
  * below a switch. */
 #include "model.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Normal equations of least squares: A = sum of v v' over sparse rows v, symmetric and positive
  * definite, and what follows from its inverse (variances).
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Products of dense matrices, in tiles that stay in registers: what reference LAPACK leaves slow.
  *
  * Measured against LAPACK (tests/bench libraries; factor and inverse, CPU time of ours over its):

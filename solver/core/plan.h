@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A plan: which pairs of hosts to measure, and in which round. Made by plan/, read by text/. */
 #ifndef NT_PLAN_H
 #define NT_PLAN_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The parametrised round trip time PRTT(n, d, s) of A. Lichei, "Analysis and Optimization of the
  * Packet Scheduler in Open MPI", Chemnitz 2006, section 3.2.1: n messages of s bytes with d of
  * computing before each but the first, and one message of s bytes back. What the planner

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* How far the hosts of a model are from one of them, in links, and over which links. */
 #ifndef NT_REACH_H
 #define NT_REACH_H

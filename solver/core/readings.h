@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Latencies that were read between two hosts, one entry a reading: what a network is inferred from.
  */
 #ifndef NT_READINGS_H

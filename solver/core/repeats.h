@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Pairs that were measured again, and what counts of them.
  *
  * Of readings the minimum counts (min_latency.h), since disturbances mostly add; but the lowest of

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A small deterministic random stream: the seed is an argument, never the clock.
  * splitmix64 (Steele, Lea, Flood, OOPSLA 2014, fig. 17). */
 #ifndef NT_RNG_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A network hung up at its top: who is below whom, and which links a flow goes through.
  *
  * A channel is one direction of a link: 2k is link k from a to b, 2k+1 from b to a. Vertices are

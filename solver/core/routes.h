@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The routes of a network: which links each measured pair of hosts passes. Indices only; names
  * are at the edges (text/routes.h).
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A curve of a few straight pieces: where the pieces change is found, not given.
  *
  * The pieces may jump where they meet, as the time of a message does where a protocol changes.

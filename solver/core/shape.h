@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Whether two models are the same network, by shape alone; figures are not looked at.
  *
  * Without cycles a network is the set of ways in which its links divide the hosts (Buneman 1971);

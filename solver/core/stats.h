@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Order statistics and the few distributions that tests of measurements need. Knows numbers only.
  */
 #ifndef NT_STATS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* How sure each switch of a tree is: the chance that exactly the hosts below it stand behind one
  * switch. Not stored twice: it is the probability of the switch's link upwards. */
 #ifndef NT_SWITCH_SUPPORT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The unknowns that a set of measured pairs determines, and the equations between them.
  *
  * The links themselves may not be determined. The leading columns of the reduced row-echelon form

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A link that the own readings do not show is put into a tree. Private to infer/. */
 #ifndef NT_INFER_ADOPT_H
 #define NT_INFER_ADOPT_H

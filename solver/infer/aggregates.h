@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Aggregated links: shortest runs of links on a path whose sum is known though they are not. */
 #ifndef NT_AGGREGATES_H
 #define NT_AGGREGATES_H

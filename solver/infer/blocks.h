@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The blocks of clustering.h: making, joining and finding them. For clustering.c only. */
 #ifndef NT_BLOCKS_H
 #define NT_BLOCKS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The noise and the classes of latencies, from pairs that were read twice.
  *
  * Two readings that disagree by more than 4.5 sd show an outlier and are not used for the classes.

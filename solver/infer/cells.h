@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Evidence on which clusters of hosts are one, a cell per pair of clusters.
  *
  * A sequential test per cell (Wald 1945): the summed log-likelihood ratio of all readings between

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Normal equations of least squares that may leave an unknown open: dense.h with a ridge. */
 #ifndef NT_CHOLESKY_H
 #define NT_CHOLESKY_H

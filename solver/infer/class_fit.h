@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Which latencies a network has: the classes of a one-dimensional mixture.
  *
  * In a network of tiers the latency of a pair depends on the lowest tier that both hosts are under,

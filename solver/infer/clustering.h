@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The tiers, from the top: inside each cluster of one tier the clusters of the tier below are
  * found by merging hosts that are the same, until every pair of clusters is certainly different.
  *

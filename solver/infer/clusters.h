@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Nested clusters of hosts: for each level a union-find over the seats. What is one at a level is
  * one at all levels above; at the highest all seats are one. */
 #ifndef NT_CLUSTERS_H

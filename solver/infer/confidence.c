@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* How certain the shape is: the probability that every group that the readings can show is in the
  * map, and none that is not there. How well what is stated meets the truth is shown by `make bench`
  * (tests/bench believe and confidence). */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Confidence in a tree's shape. */
 #ifndef NT_INFER_CONFIDENCE_H
 #define NT_INFER_CONFIDENCE_H

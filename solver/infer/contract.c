@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Removes the edges of a joined tree that noise alone could make.
  *
  * The length of an edge is measured by four branches: mean distance over it, minus half of the mean

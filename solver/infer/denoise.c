@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The part of a matrix of readings that noise does not explain. */
 #include <lapacke.h>
 #include <string.h>

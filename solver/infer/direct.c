@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Finds a direct network: where the readings leave a gap above those of one hop, the pairs below
  * it are links. Single readings are not trusted: two hosts of one link are nearly as far from
  * every third host, and two that are not linked differ by two hops from some. */

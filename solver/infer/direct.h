@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Networks without switches: hosts are linked to each other, and a pair's latency is the overhead
  * of both ends plus one link latency a hop. */
 #ifndef NT_INFER_DIRECT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Where readings of one hop may end: the valleys of their distribution. */
 #include "direct.h"
 

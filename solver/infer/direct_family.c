@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Names a direct network: its hop counts are compared with those of each regular network of as
  * many hosts. Hop counts, and links within a number of hops, do not prove that two graphs are
  * the same, but networks named here differ in them unless they are the same: a torus of four by

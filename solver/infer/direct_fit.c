@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Figures of a direct network whose links are given. */
 #include <string.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* From a direct network to a model: figures, what does not fit, and how sure it is. */
 #include "direct.h"
 

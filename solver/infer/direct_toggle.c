@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Improves a direct network link by link. One link changes the hops of many pairs, so that all of
  * them together say whether it is there, also where its own reading is missing or wrong. */
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* From measurements over known routes to latencies of links, of runs of links and of all pairs
  * (Liu et al., NPC 2018, section 3.2, step d), with noise: robust least squares, standard errors,
  * suspects.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Groups that outliers alone could make. A reading that is far too low makes its two hosts look
  * like a switch of their own; with enough of them some sets of three or four do. A small group is
  * accepted when there are more groups like it than the low outliers seen elsewhere would make. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Few hosts: of all trees that can join them the likeliest. */
 #include "few_hosts.h"
 

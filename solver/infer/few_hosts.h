@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Few hosts: all trees are tried. Private to infer/. */
 #ifndef NT_INFER_FEW_HOSTS_H
 #define NT_INFER_FEW_HOSTS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Bandwidths of links from flows that ran at the same time.
  *
  * A link carries in a round what its flows had together; what it can carry is the mean of the

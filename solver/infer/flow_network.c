@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Capacities of switches and of the whole network, from the bandwidths of links. */
 #include <math.h>
 #include <stdlib.h>

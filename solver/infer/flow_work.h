@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What flow_links.c and flow_network.c share. */
 #ifndef NT_FLOW_WORK_H
 #define NT_FLOW_WORK_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Offsets and distances of groups, by alternating medians.
  *
  * Offsets relative to each other come from the pairs with every group, the common level of a

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A tree for few hosts, from the hosts themselves.
  *
  * Groups find a switch by what its hosts have in common, and few hosts have little in common, so

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Lone readings that are far too low make linkage join hosts of different switches first, and what
  * is joined stays joined. Such a reading is alone: each of the two hosts is farther from the
  * other's neighbours than those neighbours are from each other. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The method: one path from a matrix to a model, without options. */
 #include "infer.h"
 

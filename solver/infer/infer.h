@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* From measurements to a model. The one method without options that everything uses.
  * Published methods, for comparison, are handed in by those who know them: see method.h. */
 #ifndef NT_INFER_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Several values at a time, for the loops over all pairs: 16 bytes are in a register of every
  * machine that has such registers, and the compiler makes plain code of it elsewhere. A comparison
  * gives all ones or zero a lane, and is false for NaN. */

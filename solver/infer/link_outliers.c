@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Links that are worse than others of their kind. */
 #include "links.h"
 

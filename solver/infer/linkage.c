@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Average linkage and the sums over its dendrogram. */
 #include "work.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Latencies of a tree's links by robust weighted least squares, with standard errors.
  *
  * A pair is the two host links plus the links between their switches. Hosts behind one switch

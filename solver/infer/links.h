@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Figures of the links of a tree that was found. */
 #ifndef NT_INFER_LINKS_H
 #define NT_INFER_LINKS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* LogGP of one class of paths over one rail from PRTT measurements (Lichei 2006, section 3.2.3).
  *
  * With t(s) = o_send + L + o_recv + (s - 1) G for the time of a message of s bytes

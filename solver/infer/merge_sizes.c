@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Links from the models of several message sizes (after PARUS, Salnikov et al.: the sizes' graphs
  * are united).
  *

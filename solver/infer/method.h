@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A method that makes a model from latencies in place of ours (infer.h): whoever knows one hands it
  * in, so that nobody else need carry it. */
 #ifndef NT_METHOD_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A fit that left a pattern behind. */
 
 #include "confidence.h"

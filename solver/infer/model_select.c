@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Which of two trees of the same readings to take. */
 
 #include "direct.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The class of near pairs by maximum likelihood over its position. */
 #include "near_class.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A class of near pairs among many: how many sd nearer, how many, and with which odds. Private to
  * infer/. */
 #ifndef NT_INFER_NEAR_CLASS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The switches above the groups: neighbour joining on the distances of groups, then every edge
  * that noise alone could make is taken out. */
 #include "work.h"

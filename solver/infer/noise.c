@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Noise from the four-point condition. */
 #include "work.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What linkage finds in noise alone. Linkage chooses among all ways to part the hosts, so the
  * largest contrast in a network of one switch grows with their number: a test for one given split
  * would find thousands of false ones. A union bound over the ways covers any choice: with N ways, a

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* How much longer or shorter the links of single hosts are, from all readings of an adaptive sweep.
  *
  * A pair's latency is that of its class and both its hosts' offsets. Where classes are wider than

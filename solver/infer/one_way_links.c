@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "one_way_links.h"
 
 #include <math.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Links that work in one direction only. Private to infer/. */
 #ifndef NT_INFER_ONE_WAY_LINKS_H
 #define NT_INFER_ONE_WAY_LINKS_H

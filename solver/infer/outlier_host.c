@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Single hosts that linkage left in a group because nothing is nearer to them: a host at the
  * switch above a leaf has the leaf's distance to all others, and differs only inside. */
 #include "work.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Links that are slower than their tier by a tested margin. */
 #ifndef NT_PATH_OUTLIERS_H
 #define NT_PATH_OUTLIERS_H

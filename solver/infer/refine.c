@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Parts among few hosts by moving single hosts, where linkage went wrong because of noise.
  *
  * Two levels are supposed: pairs inside parts, and pairs between them. With a threshold half-way,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Changes of a tree: branches of a switch are gathered behind a new one, and links between switches
  * are taken out. Private to infer/. */
 #ifndef NT_INFER_REGROUP_H

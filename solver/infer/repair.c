@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Moves single hosts and joins groups until nothing changes. */
 #include "work.h"
 

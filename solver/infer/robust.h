@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Least squares that a few wrong measurements hardly move.
  *
  * Huber's estimate (1981; 1.345 standard deviations, residuals divided by sqrt(1 - leverage), scale

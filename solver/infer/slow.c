@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Hosts that may be on a longer link, by the calibration. */
 #include "slow.h"
 

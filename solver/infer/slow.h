@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Hosts on a longer link than the others: everything is further from them by the same.
  *
  * Among nested tiers such a host fits nowhere, though its network is one of nested tiers with one

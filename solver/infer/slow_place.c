@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Where hosts on longer links are attached. */
 #include <math.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Branches that belong together, at every switch of a fitted tree.
  *
  * What the fit leaves over between two branches of a switch is nothing but noise, unless some of

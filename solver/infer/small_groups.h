@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Small groups: branches of one switch that are nearer to each other than to the rest stand behind
  * a switch of their own. Private to infer/. */
 #ifndef NT_INFER_SMALL_GROUPS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A network of nested tiers from the latencies of few of its pairs: one part of inference, as
  * infer.h is for all pairs. Time and memory are about linear in the readings.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* From clusters to a network of switches. */
 #include <math.h>
 #include <stdlib.h>

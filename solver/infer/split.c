@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Cuts of the dendrogram where its contrast is above the limit for noise alone. */
 #include "work.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Support from the likelihood of the best network without the switch.
  *
  * Without a switch its branches hang on the switch above: the loss of likelihood is half of the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The support of each switch of a tree. Private to infer/. */
 #ifndef NT_INFER_SUPPORT_H
 #define NT_INFER_SUPPORT_H

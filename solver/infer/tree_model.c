@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* From groups and their tree to a model. */
 #include "work.h"
 

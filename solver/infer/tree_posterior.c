@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* All trees of few branches, by their splits.
  *
  * A reading is the sum of two branches and of the splits that part them. The branches are in every

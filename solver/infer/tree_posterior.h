@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Few branches: all trees that can join them, each with its posterior probability.
  *
  * Up to eight branches have at most 39,208 trees without switches of two links, so no search is

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Whether the network that an adaptive sweep found is the one that was measured.
  *
  * The sweep looks for nested tiers, and finds some in all latencies: in a ring, in a chain of

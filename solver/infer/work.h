@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The working state of the stages of nt_infer_latency; private to infer/.
  *
  * Model of a measured pair: d(i,j) = offset(i) + offset(j) + T(group(i), group(j)) + noise, with a

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* From a matrix of readings to the symmetric ones that structure is looked for in. */
 #include "work.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A sweep as a sequence of phases under a budget: latency, then whatever the level asks for and the
  * time allows, each by a planner of its own (plan/sweep.h).
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Inside join/: the phases of a campaign, in their order. */
 #ifndef NT_CAMPAIGN_PHASES_H
 #define NT_CAMPAIGN_PHASES_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A comparison as text, as JSON (`compare --json`), and as the reference coloured by deviation.
  * Texts are the caller's (free). */
 #ifndef NT_REPORT_H

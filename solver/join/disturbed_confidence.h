@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Reduces a map's confidence for disturbed readings. */
 #ifndef NT_DISTURBED_CONFIDENCE_H
 #define NT_DISTURBED_CONFIDENCE_H

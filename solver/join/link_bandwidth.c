@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "link_bandwidth.h"
 
 #include <math.h>

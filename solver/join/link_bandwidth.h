@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Bandwidths of the links of a tree from the bandwidths of pairs, each measured alone. */
 #ifndef NT_LINK_BANDWIDTH_H
 #define NT_LINK_BANDWIDTH_H

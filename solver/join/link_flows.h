@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Bandwidths of links from the flows in a record: infer/flow_links.h for a map. */
 #ifndef NT_LINK_FLOWS_H
 #define NT_LINK_FLOWS_H

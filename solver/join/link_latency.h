@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Latencies of the links of a tree that is known: robust least squares over the paths of measured
  * pairs (infer/estimate_routes.h), as from the rounds that are planned for it
  * (plan/link_latency_plan.h). */

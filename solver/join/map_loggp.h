@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The LogGP of a map from the PRTT records of its samples. */
 #ifndef NT_MAP_LOGGP_H
 #define NT_MAP_LOGGP_H

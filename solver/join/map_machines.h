@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the hosts of a map are inside, from the record: equal hosts share a model, and the latencies
  * between their cores are medians over all of them. */
 #ifndef NT_MAP_MACHINES_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The stress kernels of a map from the records of its samples: what was measured, what the map
  * says of it, and which link congests.
  *

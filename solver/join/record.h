@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a result of an order is in the record of its sweep. */
 #ifndef NT_RECORD_H
 #define NT_RECORD_H

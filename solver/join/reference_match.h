@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A map compared with a reference over other, or more, hosts: matching by names, the reference
  * reduced to what a measurement from the map's hosts could see, then place/compare.h. */
 #ifndef NT_REFERENCE_MATCH_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Measures again the pairs that decide (plan/deciding_pairs.h) where a network inferred from all
  * pairs is uncertain, and infers it anew; a few times, until it is certain or nothing changes any
  * more.

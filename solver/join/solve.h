@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Measurements to map: the whole solver as one call, the same for the probe and for
  * `nettopo solve`. */
 #ifndef NT_SOLVE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The network from the record of an adaptive sweep, where that was verified. */
 #ifndef NT_SOLVE_ADAPTIVE_H
 #define NT_SOLVE_ADAPTIVE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A sweep against a known network: the same planner that a probe follows on the wire, answered with
  * simulated measurements. Shows how many rounds a planner needs and whether its network is right.
  */

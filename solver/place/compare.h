@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Compares two models of the same hosts: the one found and the reference.
  *
  * Links are matched by the way in which they divide the hosts (Buneman 1971), never by the names of

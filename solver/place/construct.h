@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A first placement: tasks divided over the hierarchy from the top, so that the far links are cut
  * first and seldom. */
 #ifndef NT_CONSTRUCT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a placement costs on the model. */
 #ifndef NT_COST_H
 #define NT_COST_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* How far hosts are apart on the model: latency, hops, and the links between them.
  *
  * On a tree the path is found by walking up from both ends, so 10,000 hosts need no square of

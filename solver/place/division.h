@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* How a model divides its hosts: each link as a word that another model of the same hosts can be
  * searched for. In a tree a link is the two sets of hosts that it divides (Buneman 1971); elsewhere
  * a link is its ends: hosts by their number, switches by the hosts that are attached to them. Knows

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The hosts of a model as nested groups, near ones together: what constructive placement divides
  * tasks over. A tree's groups are its switches. Another network's are made by halving: hosts are
  * ordered between two far ends and cut in the middle.

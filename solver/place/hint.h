@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* From a map to a placement of tasks. */
 #ifndef NT_HINT_H
 #define NT_HINT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Swap pairs of tasks while that brings partners nearer. */
 #ifndef NT_POLISH_H
 #define NT_POLISH_H

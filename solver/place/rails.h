@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Several network devices a host: which one for which message, and how to divide a large one.
  * After Lichei (2006), chapter 4, over the LogGP of each rail between two hosts. */
 #ifndef NT_RAILS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Divide tasks in two so that the least traffic is cut, or map all of them at once onto a direct
  * network. The only file that sees Scotch. */
 #ifndef NT_SCOTCH_SPLIT_H

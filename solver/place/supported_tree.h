@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The part of a map's tree that a placement may rely on. */
 #ifndef NT_SUPPORTED_TREE_H
 #define NT_SUPPORTED_TREE_H

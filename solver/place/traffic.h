@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A job's communication pattern as an undirected weighted graph of ranks. */
 #ifndef NT_TRAFFIC_H
 #define NT_TRAFFIC_H

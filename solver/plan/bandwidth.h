@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Bandwidth of the links of a known network: who sends to whom, round by round.
  *
  * The order of things is that of A. Bufe's thesis (Hamburg 2014), sections 2.3.1 to 2.3.4 (links

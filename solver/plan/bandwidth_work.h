@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What bandwidth.c, bandwidth_program.c and bandwidth_followup.c share. */
 #ifndef NT_BANDWIDTH_WORK_H
 #define NT_BANDWIDTH_WORK_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The first rounds of an adaptive sweep, for calibration.h.
  *
  * Neighbours in the order of the hosts (who are often neighbours in the network too), then random

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "deciding_pairs.h"
 
 #include <math.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Which pairs decide whether a network is the right one: those to measure again where it is
  * uncertain.
  *

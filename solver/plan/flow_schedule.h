@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A round of flows while it is planned: which hosts are free, which pairs are chosen. Used by
  * bandwidth.c. */
 #ifndef NT_FLOW_SCHEDULE_H

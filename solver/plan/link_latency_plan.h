@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The rounds that determine each link's latency best, on a tree that is known already.
  *
  * A link's latency is a difference of pairs' latencies, so it takes pairs that share everything but

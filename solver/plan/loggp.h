@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* LogGP on the wire: which PRTT(n, d, s) (Lichei 2006, chapter 3) to measure, between which hosts.
  *
  * A class of paths is how many switches (links, where hosts are switches) lie between two hosts;

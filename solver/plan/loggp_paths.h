@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Which pairs stand for which class of paths, and which classes can be measured at once. */
 #ifndef NT_LOGGP_PATHS_H
 #define NT_LOGGP_PATHS_H

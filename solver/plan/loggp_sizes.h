@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Which messages to measure next, from what was measured: one track's steps. Private to
  * plan/loggp.c. */
 #ifndef NT_LOGGP_SIZES_H

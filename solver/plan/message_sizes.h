@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Latencies of larger messages, for the method that compares structures found at several sizes
  * (Salnikov, Andreev, Lebedev, 2012: message-size matrices). */
 #ifndef NT_MESSAGE_SIZES_H

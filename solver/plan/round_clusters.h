@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Which pairs to measure to find which clusters of hosts are one: rounds for clustering.h.
  *
  * A cell that is open (cells.h) is measured by a pair of hosts, one of each of its clusters. Pairs

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The pairs of a round that is being planned; a host is in at most one of them. */
 #ifndef NT_ROUND_PAIRS_H
 #define NT_ROUND_PAIRS_H

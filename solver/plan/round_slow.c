@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "round_slow.h"
 
 static bool is_idle(const struct nt_found_tree *t, const struct nt_slow_host *h,

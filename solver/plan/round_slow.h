@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Which pairs to measure to find where hosts on longer links are attached: rounds for slow.h. */
 #ifndef NT_ROUND_SLOW_H
 #define NT_ROUND_SLOW_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Which pairs to measure to verify a network: rounds for verify.h. */
 #ifndef NT_ROUND_TESTS_H
 #define NT_ROUND_TESTS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Which stress kernels run on a network (Navaridas, Miguel-Alonso, "Realistic Evaluation of
  * Interconnection Networks Using Synthetic Traffic", section 3), and among which hosts. */
 #ifndef NT_STRESS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A planner of a sweep: it takes results and gives the next round.
  *
  * Pure: driven on the wire by ucx_probe/conduct.c and at 65,536 hosts by the simulator, through

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The adaptive latency sweep: the tiers of a network in a few dozen rounds instead of one a host.
  *
  * It finds what is still open (sparse.h), and measures that: calibrate (calibrate.h), merge tier by

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* All pairs in rounds of disjoint pairs: the circle method for a 1-factorisation of the complete
  * graph (Kirkman 1847; E. Lucas, Recreations mathematiques II, 1883, "les promenades"). One host
  * stays in the middle, the others stand on a circle; round r pairs those that mirror each other

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The latencies from which a network is inferred: all pairs where hosts are few, else the adaptive
  * sweep, and all pairs after it when what it found is not the network that was measured.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The published method of A. Bufe, "Automatic Analysis of a Supercomputer's Topology and
  * Performance Characteristics", Hamburg 2014. Kept apart from infer.h, for comparison.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The largest clique of one latency: Bron and Kerbosch (Algorithm 457, 1973) with a pivot, cut
  * off where a greedy colouring shows that nothing larger can come (Tomita and Seki 2003). */
 #include "bufe_graph.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Section 2.4: the latencies of links that cannot be measured by themselves, by a linear
  * regression over all pairs of hosts, after taking off the time for the message's bytes; and
  * the links' throughputs, as far as pairs show them (2.3). */

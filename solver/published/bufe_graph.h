@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Private to bufe*.c: a dense undirected weighted graph that grows by switches. */
 #ifndef NT_BUFE_GRAPH_H
 #define NT_BUFE_GRAPH_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Algorithm 2 (cliques of one latency become switches), algorithm 3 (virtual switch-to-switch
  * edges go) and the rules for hosts of several kinds (2.2.5). */
 #include "bufe_graph.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The published method of P. S. Bannikov and A. N. Salnikov, on finding the topology of a
  * cluster's network from load tests (PARUS, Network Viewer 2), Moscow 2013. Kept apart from
  * infer.h, for comparison.

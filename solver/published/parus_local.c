@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Stages 1 to 3 of the paper for one matrix. */
 #include "parus_local.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Private to parus*.c: the local topology of one matrix. */
 #ifndef NT_PARUS_LOCAL_H
 #define NT_PARUS_LOCAL_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The published methods by the names that users give them, with their settings: for comparison,
  * and for nettopo only. */
 #ifndef NT_PUBLISHED_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The set in the making: which pairs of the routes are chosen, each in a round where no link and
  * no host of it is used by another. Shared by minimal.c, exchange.c and redundant.c. */
 #ifndef NT_CHOICE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* How much a set of pairs amplifies noise. */
 #ifndef NT_CONDITION_H
 #define NT_CONDITION_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Better conditioned minimal sets by exchange (Goreinov et al., "How to find a good submatrix",
  * 2010: maximal volume): a pair outside whose combination of the chosen ones has a coefficient
  * over 1 replaces that one, until no pair does. Then every pair of the network is a combination

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A minimal set: as many pairs as are independent, in few rounds. Liu et al., NPC 2018, section
  * 3.2, steps b and c: a maximal independent subset of all paths, coloured so that no two of one
  * colour share a link. There the set comes first and its colouring after; here both are chosen

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A plan over a map: the network is known, routes are its shortest paths. */
 #ifndef NT_PLAN_MODEL_H
 #define NT_PLAN_MODEL_H

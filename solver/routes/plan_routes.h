@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* From routes to a plan of measurements (Liu et al., NPC 2018): a minimal set or,
  * with redundancy, a well-conditioned larger one, in link-disjoint rounds. */
 #ifndef NT_PLAN_ROUTES_H

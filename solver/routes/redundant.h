@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* More pairs than independent ones, where they reduce the errors most. */
 #ifndef NT_REDUNDANT_H
 #define NT_REDUNDANT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Rates of flows that share a network: max-min fair, by progressive filling (Bertsekas, Gallager,
  * Data Networks, 1992, section 6.5.2): all flows rise together; when a link is full, those
  * through it stay; the others go on. What TCP and credit-based fabrics come near to. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The event loop: packets over FIFO resources, see kernels.h for what is modelled.
  *
  * Outputs are numbered: an arc's number, then arcs + host for a host's consumption port. A queue

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Stress kernels on a known network (Navaridas, Miguel-Alonso, "Realistic
  * Evaluation of Interconnection Networks Using Synthetic Traffic", section 3, figures 1-4).
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What an imperfect measurement of a known network gives.
  *
  * Everything is a function of the seed and the pair, so that any pair can be measured at any time,

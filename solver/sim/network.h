@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A known network: what a measurement of it would find, what a flow through it would get.
  *
  * Made from a model (network_build.c makes models from a topology), to which it adds directions and

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Each topology as a model: only which vertices are linked, and by what kind of link. */
 #include <math.h>
 #include <string.h>

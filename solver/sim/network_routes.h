@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A known network's routes, and measurements over them, as a plan and an estimate take them. */
 #ifndef NT_NETWORK_ROUTES_H
 #define NT_NETWORK_ROUTES_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Static routes: one path a pair, by rules that a router of the family would use. */
 #include "paths.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Inside sim/: what building and routing must agree on. */
 #ifndef NT_PATHS_H
 #define NT_PATHS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The algorithms of the kernels' figures 1 to 4, played once to count and once to write. */
 #include "program.h"
 

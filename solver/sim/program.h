@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Inside sim/: what each host of a stress kernel does, in order. */
 #ifndef NT_PROGRAM_H
 #define NT_PROGRAM_H

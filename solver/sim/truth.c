@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The part of a network that measurements can determine: what they cannot distinguish is joined. */
 #include <math.h>
 #include <stdlib.h>

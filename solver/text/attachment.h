@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Which host is on which switch: what the map's nodes and switches repeat of the links. */
 #ifndef NT_ATTACHMENT_H
 #define NT_ATTACHMENT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "estimate_json.h"
 
 #include "json_write.h"

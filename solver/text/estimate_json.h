@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* An estimate as JSON: {"links", "aggregates", "pairs", "fit"}, an item a line. "links" holds the
  * links that can be distinguished. A figure that is not known is null. */
 #ifndef NT_ESTIMATE_JSON_H

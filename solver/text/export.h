@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A map in the formats of other programs. All return a text that is the caller's (free); the same
  * map gives the same bytes. */
 #ifndef NT_EXPORT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What is wrong with a text, a sentence each: for checks that list everything at once. */
 #ifndef NT_FINDINGS_H
 #define NT_FINDINGS_H

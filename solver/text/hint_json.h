@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A hint as the JSON of `nettopo hint --format json`. */
 #ifndef NT_HINT_JSON_H
 #define NT_HINT_JSON_H

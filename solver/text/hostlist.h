@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Host lists as Slurm writes them: "n[1-3,07],m2,rack[0-1]n[1-8]-ib".
  *
  * A number keeps the width of its range's first bound: n[08-10] is n08, n09, n10. At most eight

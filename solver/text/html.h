@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A picture of a map for people: one page, complete in itself, that loads nothing from a network.
  * The layout is layout.h's, in two and three dimensions; page.html draws it. */
 #ifndef NT_HTML_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What users already have: the outputs of other measuring programs as matrices, and descriptions
  * of fabrics as networks.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Graphviz DOT as a description of a network, as P. Bannikov and A. Salnikov use it for a
  * reference: an edge's label is its link's rate in Gbit/s. Ours (nt_export_dot) are read too.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A dump of ibnetdiscover. Records, each a node line and its ports:
  *     Switch  24 "S-0008f10400410015"    # "SW-6IB4 Voltaire" base port 0 lid 3 lmc 0
  *     [6]  "H-0008f10403960984"[1](8f10403960985)   # "n1 HCA-1" lid 16 4xSDR

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Private to import_*.c: lines, words and names of a text that is in memory. */
 #ifndef NT_IMPORT_LINES_H
 #define NT_IMPORT_LINES_H

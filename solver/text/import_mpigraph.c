@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The output of mpiGraph: "Send" and "Recv", then a label HOST:RANK a column; rows of a label,
  * "to" or "from", and a figure a column. Everything is separated by tabs. */
 #include "import.h"

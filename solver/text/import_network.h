@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Private to import_*.c: a network that grows by names, and becomes a map. */
 #ifndef NT_IMPORT_NETWORK_H
 #define NT_IMPORT_NETWORK_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Outputs of the OSU Micro-Benchmarks, one block a pair:
  *     # hosts n1 n2
  *     # OSU MPI Latency Test v5.6.2

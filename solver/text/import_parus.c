@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The text format of PARUS network_test2: "processors N", parameters a line each, "hosts:" and N
  * labels, then blocks "Message length L" with N rows of N times in seconds. */
 #include "import.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Slurm's topology.conf: KEY=VALUE pairs, a switch or a block a line, "#" comments, "\" continues
  * a line, keys in any case. */
 #include "import.h"

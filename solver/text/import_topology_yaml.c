@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Slurm's topology.yaml by way of libyaml, which only this file sees. */
 #include <math.h>
 #include <stdbool.h>

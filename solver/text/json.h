@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Fields of a JSON text, looked up one by one and judged as they are taken.
  *
  * What is wrong is noted with its place ("links[3].latency_us: expected ..., found ...") and

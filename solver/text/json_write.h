@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A JSON text while it is written: what separates its items is the writer's business.
  *
  * A container is tall (an item a line) or flat (all in one line); compact texts have no blanks at

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Placements as the files that launchers take. All return a text that is the caller's (free).
  *
  * A placement is rank_host (the host index of each of ntasks ranks) with host_name; hosts counts

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Where to draw the vertices of a model so that distances on the picture are like distances on
  * the network: stress majorisation (Gansner, Koren, North, "Graph Drawing by Stress Majorization",
  * GD 2004, section 2.3, the localised update of section 2.2) of the modelled latencies with weights

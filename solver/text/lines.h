@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Texts that are lines of words: fed in pieces of any size, one line at a time in bounded memory.
  * A word that begins with '#' begins a comment. */
 #ifndef NT_LINES_H

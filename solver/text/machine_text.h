@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a host is inside, as one line: as probes send it and records keep it.
  *
  *   packages=2 numa=2 cores=64 threads=128 allowed=128 l2=1048576 l3=33554432

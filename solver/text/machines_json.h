@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Inside text/: the models of hosts in a map's JSON. */
 #ifndef NT_MACHINES_JSON_H
 #define NT_MACHINES_JSON_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The map as JSON: nettopo-map/1, described in nettopo-map(5) and etc/nettopo-map.schema.json.
  *
  * Writing is in map_write.c and needs no library; reading is in map_json.c, by way

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A matrix with names, as CSV.
  *
  * First row: an empty cell, then the host names. Each further row: a host name, then its values,

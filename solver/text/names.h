@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Names to indices, for texts that name hosts: an index of the names of 0, 1, 2, ... */
 #ifndef NT_NAMES_H
 #define NT_NAMES_H

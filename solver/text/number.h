@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Numbers in texts: finite decimals, the same bytes for the same value. */
 #ifndef NT_NUMBER_H
 #define NT_NUMBER_H

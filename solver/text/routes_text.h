@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Routes and measurements as texts (the method of Liu et al., NPC 2018, needs both).
  *
  * Routes: a line a direction, HOST HOST LINK [LINK...]. Both directions of a pair may be given.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* nettopo-samples/1: the record of one sweep, from which the map can be made again.
  *
  * A text of lines; words separated by one space; hosts are numbered by their lines' order.

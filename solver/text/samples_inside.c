@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What hosts are inside, in a record: most are alike, so that each text stands once. */
 #include "samples.h"
 

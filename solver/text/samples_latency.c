@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The latencies of a record: as a matrix, and of which pairs there are any. */
 #include <math.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One line at a time in a fixed buffer; every figure is checked by the builder of samples.c, this
  * file only splits words and checks their order. */
 #include "samples.h"

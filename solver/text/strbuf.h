@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A text that grows. Errors are kept inside: write everything, then check once at the end. */
 #ifndef NT_STRBUF_H
 #define NT_STRBUF_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A job's communication matrix as users have it, for `--pattern matrix:PATH`.
  *
  * Sparse: "RANK RANK BYTES" a line. Dense: comma separated, row i column j is what rank i sends to

@@ -1,4 +1,5 @@
 #!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
 # shellcheck disable=SC2154,SC2030,SC2031
 # The sweep of many hosts, on the wire: some pairs tell the network, verified, in fewer rounds than
 # all pairs take; and where there are no nested tiers, all pairs are measured after it.

@@ -1,4 +1,5 @@
 #!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
 # shellcheck disable=SC2154,SC2086,SC2030,SC2031,SC2016
 # 64 hosts in blocks of eight: n1 leads the job, n9, n17, ... n57 their blocks. What such a job finds
 # is what was declared, nobody has more to look after than its part, and a block outlives its first

@@ -1,4 +1,5 @@
 #!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
 # Every command that reads, every kind of bad input, in bounded memory and time: one line on
 # standard error, exit 3, nothing written. Endless input comes through a pipe.
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
 # shellcheck disable=SC2154,SC2086,SC2030,SC2031
 # Budgets on one network, through sbatch: in time, never less known with more of it, never wrong.
 

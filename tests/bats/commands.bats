@@ -1,4 +1,5 @@
 #!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
 # The outside of nettopo: bad input to each command ends in one line, the documented exit code and
 # no output file; good input in a map that the schema accepts.
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
 # shellcheck disable=SC2154,SC2086,SC2030,SC2031,SC2016
 # Who is there when a sweep begins may be gone in any of its phases: a probe killed, a host frozen,
 # a link down, the leader gone. The job runs, nothing is drained, and what the map says of the

@@ -1,4 +1,5 @@
 #!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
 # shellcheck disable=SC2154,SC2086,SC2030,SC2031,SC2016
 # What export writes is read by programs that are not ours; what compare reads is said to be wrong
 # with file and line; both answer with the documented exit codes.

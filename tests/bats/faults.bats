@@ -1,4 +1,5 @@
 #!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
 # shellcheck disable=SC2154,SC2086,SC2030,SC2031,SC2016
 # What can go wrong around a sweep, on a real cluster. Whatever it is: the job is COMPLETED, no
 # host is drained, every task is told a status and a reason, the job starts within its budget and

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # The ground that the tests stand on: load it, call ground_up in setup_file and ground_down in
 # teardown_file, and ask things of the cluster. No test sleeps: it waits for an event, with a
 # deadline.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Jobs on the ground: what the tests of whole jobs share. Load it after ground.
 #
 #   submit [SBATCH OPTIONS] <SCRIPT      sets JOB

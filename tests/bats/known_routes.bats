@@ -1,4 +1,5 @@
 #!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
 # `plan`, `estimate` and `simulate` for them: Liu et al. (NPC 2018) from end to end, known networks
 # there and back, bad input, and measurements in the texts of other programs for `solve`.
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
 # shellcheck disable=SC2154,SC2016
 # The hint for a communication matrix that only the job's user can read.
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
 # shellcheck disable=SC2154,SC2086,SC2030,SC2031
 # What jobs find with --nettopo=standard and full is what was declared: the shape, latencies,
 # bandwidths, oversubscription, and every degraded link, nothing else.

@@ -1,4 +1,5 @@
 #!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
 # shellcheck disable=SC2154,SC2086,SC2030,SC2031,SC2016
 # A sweep that is made to fail says in one place what happened, where, and what to do: for the admin
 # in syslog, for the user in the log beside the map.

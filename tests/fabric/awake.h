@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Keeps this machine's processors awake while a network is emulated.
  *
  * A virtual processor with nothing to do is given back to the machine's host, and waits for its

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The declared network: what a .fabric text says, as a graph.
  *
  *     host NAME SWITCH LATENCY_US RATE_MBIT [BACK_RATE_MBIT]

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* fabric: an emulated network between network namespaces, or what it declares. */
 #include <errno.h>
 #include <fcntl.h>

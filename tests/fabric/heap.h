@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What is to happen when: a binary heap of frames by time, first in first out among equals. */
 #ifndef NT_FAB_HEAP_H
 #define NT_FAB_HEAP_H

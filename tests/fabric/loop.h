@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The running network: frames in at the hosts' cards, along their routes, out again in time. */
 #ifndef NT_FAB_LOOP_H
 #define NT_FAB_LOOP_H

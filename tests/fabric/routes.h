@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Which way a frame goes, and how long it takes when nothing is in its way.
  *
  * Fewest hops; among equals the destination's index chooses, so a route is

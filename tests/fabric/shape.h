@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The declared tree as one line that two networks of the same shape share. */
 #ifndef NT_FAB_SHAPE_H
 #define NT_FAB_SHAPE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The time stamp at a host's egress: a tcx program that writes the low 48 bits of the monotonic
  * clock over a leaving frame's destination address.
  *

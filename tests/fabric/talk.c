@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* talk: just enough traffic to hold the fabric against its declaration.
  *
  *     talk echo PORT                     answers UDP datagrams until it is ended

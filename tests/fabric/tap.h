@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A host's network card: a TAP device in the host's network namespace. */
 #ifndef NT_FAB_TAP_H
 #define NT_FAB_TAP_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Replaces spank_nettopo.so in plugstack.conf at submission and accepts any option, as a user can
  * do with a plugstack.conf of their own, to pass anything to root's part. */
 #include <slurm/spank.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Any file: rejected with a line number, or all values are within their bounds. */
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Any hint.env: only known names with printable values pass, and paths in the job's directory. */
 #include <stdint.h>
 #include <stdlib.h>

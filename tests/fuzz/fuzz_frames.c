@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Any bytes from a peer, in any fragments: through nt_conn into the gather state, as at the leader.
  */
 #include <stdint.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Any bytes as output of a probe: terminated printable lines, and no byte is read twice. */
 #include <stdint.h>
 #include <stdlib.h>

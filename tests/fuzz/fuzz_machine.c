@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Any bytes as what a host is inside: an error, or a line that stays the same. */
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Any bytes: an error, or a map that can be checked and whose text reads back to the same text. */
 #include <stdint.h>
 #include <stdlib.h>

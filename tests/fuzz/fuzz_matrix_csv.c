@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Any bytes, in two pieces: an error, or a matrix whose text reads back to the same text. */
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Any bytes as measurements of a fixed network; what is read is estimated. */
 #include <stddef.h>
 #include <stdint.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Any text: parse accepts or rejects it, and format and parse keep what it accepts. */
 #include <stdint.h>
 #include <stdlib.h>

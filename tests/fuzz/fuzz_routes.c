@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Any bytes as routes, in two pieces; what is read is planned when it is small. */
 #include <stddef.h>
 #include <stdint.h>

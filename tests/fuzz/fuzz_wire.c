@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Every decoder of what a probe hears from another. What decodes is encoded again and must
  * decode to the same bytes. */
 #include <stdlib.h>
