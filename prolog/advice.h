@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What an administrator or user can do about a failure: a sentence that is logged after what failed
- * and where. */
+ * and where.
+ * Tests: test_agent.c. */
 #ifndef NT_ADVICE_H
 #define NT_ADVICE_H
 

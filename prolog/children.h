@@ -3,7 +3,8 @@
  * and unicast.
  *
  * Hosts are indices into the job's host list; self is this agent's own and never connected.
- * Connection memory is touched only for hosts that connect; the flags take a few bytes a host. */
+ * Connection memory is touched only for hosts that connect; the flags take a few bytes a host.
+ * Tests: test_subtree.c. */
 #ifndef NT_CHILDREN_H
 #define NT_CHILDREN_H
 

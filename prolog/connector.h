@@ -3,7 +3,8 @@
  * until one sends the HELLO of this job, then authenticates in both directions (auth.h).
  *
  * Other jobs' leaders and unrelated services may listen on the same ports: a candidate that does
- * not send the right HELLO in time is skipped, and tried again in the next round. */
+ * not send the right HELLO in time is skipped, and tried again in the next round.
+ * Tests: test_listener.c. */
 #ifndef NT_CONNECTOR_H
 #define NT_CONNECTOR_H
 

@@ -2,7 +2,8 @@
 /* What Slurm knows of the job: the only file that uses Slurm's variables and library.
  *
  * nt_job_read reads the prolog's environment and expands the host list. nt_job_addresses and
- * nt_job_load_use may block for long (resolver, slurmctld): call them in a child with lookup.h. */
+ * nt_job_load_use may block for long (resolver, slurmctld): call them in a child with lookup.h.
+ * Tests: test_agent.c. */
 #ifndef NT_JOB_H
 #define NT_JOB_H
 

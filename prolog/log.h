@@ -4,7 +4,8 @@
  * Both are kept in memfds of a fixed size during the sweep, so that nothing waits for syslogd and
  * they outlive the process that writes them. At the end they go to syslog and, for --nettopo=debug,
  * to a file beside the map. The output of the probe is not trusted: it is read within its bounds,
- * as lines of printable ASCII. */
+ * as lines of printable ASCII.
+ * Tests: test_agent.c. */
 #ifndef NT_LOG_H
 #define NT_LOG_H
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A lookup that may block for long (resolver, slurmctld), made in a child process, so that the
- * caller goes on and can abandon it. The result is a fixed number of bytes over a pipe. */
+ * caller goes on and can abandon it. The result is a fixed number of bytes over a pipe.
+ * Tests: test_agent.c. */
 #ifndef NT_LOOKUP_H
 #define NT_LOOKUP_H
 

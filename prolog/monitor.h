@@ -3,7 +3,8 @@
  * when the worker dies or does not end in time kills it and publishes failed in its place.
  *
  * libmunge, a file system or a bug may block the worker; the monitor calls neither MUNGE nor
- * Slurm, and uses no file system but that of run_dir. */
+ * Slurm, and uses no file system but that of run_dir.
+ * Tests: test_agent.c. */
 #ifndef NT_MONITOR_H
 #define NT_MONITOR_H
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The two roles of an agent. Each function runs the event loop of its role and returns when the
- * session's outcome is decided, at the latest shortly after session->give_up. */
+ * session's outcome is decided, at the latest shortly after session->give_up.
+ * Tests: test_agent.c. */
 #ifndef NT_ROLE_H
 #define NT_ROLE_H
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads small files that only root can write, completely and without following a link. */
+/* Reads small files that only root can write, completely and without following a link.
+ * Tests: test_spawn.c. */
 #ifndef NT_SPANK_FILE_H
 #define NT_SPANK_FILE_H
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The coordinator after the sweep: solves the record, and gives the artifacts to the agent or
- * writes them to files. */
+ * writes them to files.
+ * Tests: bats/ways.bats. */
 #ifndef NT_COORDINATOR_OUTPUT_H
 #define NT_COORDINATOR_OUTPUT_H
 

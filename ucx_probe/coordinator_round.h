@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One round over the out-of-band exchange, on rank 0: broadcasts the order, gathers the outcomes.
- */
+ * Tests: test_coordinator.c. */
 #ifndef NT_COORDINATOR_ROUND_H
 #define NT_COORDINATOR_ROUND_H
 

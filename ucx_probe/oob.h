@@ -4,7 +4,8 @@
  * of base/frame.h over one inherited fd) and oob_pmix.c (srun --mpi=pmix, mpirun).
  *
  * All ranks make the same calls in the same order. Every call has a deadline of its own; of a rank
- * that misses it there is no contribution, and the others go on. */
+ * that misses it there is no contribution, and the others go on.
+ * Tests: test_coordinator.c. */
 #ifndef NT_OOB_H
 #define NT_OOB_H
 

@@ -3,7 +3,8 @@
  *
  * pair*.c are the only files that know UCX (1.13 or newer). Every wait has a deadline: a hung
  * peer or a dead link gives no UCX error for half a minute. Deadlines are points on the
- * monotonic clock (clock.h). Not thread safe. */
+ * monotonic clock (clock.h). Not thread safe.
+ * Tests: test_prtt_hold.c. */
 #ifndef NT_PAIR_H
 #define NT_PAIR_H
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Figures of a measurement from its batches of repetitions. Pure. */
+/* Figures of a measurement from its batches of repetitions. Pure.
+ * Tests: test_prtt_hold.c. */
 #ifndef NT_PAIR_BATCHES_H
 #define NT_PAIR_BATCHES_H
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A latency: ping-pong. See nt_pair_measure for what the arguments and the result are. */
+/* A latency: ping-pong. See nt_pair_measure for what the arguments and the result are.
+ * Tests: bats/shapes.bats. */
 #ifndef NT_PAIR_PING_H
 #define NT_PAIR_PING_H
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* PRTT(n, d, s) (core/prtt.h). See nt_pair_measure for what the arguments and the result are. */
+/* PRTT(n, d, s) (core/prtt.h). See nt_pair_measure for what the arguments and the result are.
+ * Tests: test_prtt_hold.c. */
 #ifndef NT_PAIR_PRTT_H
 #define NT_PAIR_PRTT_H
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rails: the network devices of this host, and one of them alone. */
+/* Rails: the network devices of this host, and one of them alone.
+ * Tests: bats/loggp.bats. */
 #ifndef NT_PAIR_RAIL_H
 #define NT_PAIR_RAIL_H
 

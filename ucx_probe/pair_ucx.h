@@ -4,7 +4,8 @@
  *
  * pair*.c are the only files that know UCX (1.13 or newer), and they include one way: pair.c
  * (connects, and chooses the kind of measurement), under it pair_ping.c, pair_prtt.c, pair_flow.c,
- * pair_kernel.c, each with one kind, and pair_rail.c, under all of them this. */
+ * pair_kernel.c, each with one kind, and pair_rail.c, under all of them this.
+ * Tests: test_prtt_hold.c. */
 #ifndef NT_PAIR_UCX_H
 #define NT_PAIR_UCX_H
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who measures with whom in a round. */
+/* Who measures with whom in a round.
+ * Tests: test_prtt_hold.c. */
 #ifndef NT_PAIRING_H
 #define NT_PAIRING_H
 

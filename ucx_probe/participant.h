@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The participant: one rank's part in a round, the same on rank 0 and on all others. What fails
- * stands in the report to rank 0; the calls themselves do not fail. */
+ * stands in the report to rank 0; the calls themselves do not fail.
+ * Tests: test_coordinator.c. */
 #ifndef NT_PARTICIPANT_H
 #define NT_PARTICIPANT_H
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every rank but 0: does what the coordinator broadcasts, until END. */
+/* Every rank but 0: does what the coordinator broadcasts, until END.
+ * Tests: test_coordinator.c. */
 #ifndef NT_PARTICIPANT_LOOP_H
 #define NT_PARTICIPANT_LOOP_H
 

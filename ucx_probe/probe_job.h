@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The job whose network is measured, as whoever started the probe describes it. */
+/* The job whose network is measured, as whoever started the probe describes it.
+ * Tests: test_coordinator.c. */
 #ifndef NT_PROBE_JOB_H
 #define NT_PROBE_JOB_H
 

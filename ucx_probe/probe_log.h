@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The probe's log: lines on the standard error, which under the agent is a memory file that it
  * reads when the sweep is over, and by hand the terminal. UCX's own log goes there too. One a
- * process, as the stream is. */
+ * process, as the stream is.
+ * Tests: bats/tells.bats. */
 #ifndef NT_PROBE_LOG_H
 #define NT_PROBE_LOG_H
 

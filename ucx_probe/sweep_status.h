@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The status of a finished sweep, why it is not ok, and what to do about that. */
+/* The status of a finished sweep, why it is not ok, and what to do about that.
+ * Tests: bats/deaths.bats. */
 #ifndef NT_SWEEP_STATUS_H
 #define NT_SWEEP_STATUS_H
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The monotonic clock in seconds: the one clock of agent, probe and plugin, for deadlines and
- * durations. Header only, so that the plugin needs nothing but libc. */
+ * durations. Header only, so that the plugin needs nothing but libc.
+ * Tests: test_session.c. */
 #ifndef NT_CLOCK_H
 #define NT_CLOCK_H
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Plain decimal numbers in text, independent of the locale: digits, for thousandths with an
  * optional point. No sign, no exponent, no space, no "inf" or "nan": anything else is rejected.
- * Libc only, no allocation. */
+ * Libc only, no allocation.
+ * Tests: test_option.c. */
 #ifndef NT_DECIMAL_H
 #define NT_DECIMAL_H
 

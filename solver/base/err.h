@@ -5,7 +5,8 @@
  *     return nt_err_set(err, NT_ERR_INPUT, "%s:%zu: latency %s: expected ...", ...);
  * Whoever first understands the error writes the sentence; callers add context with
  * nt_err_prefix or pass it on. Libraries never print or exit; each main does.
- * Depends on no other header. */
+ * Depends on no other header.
+ * Tests: test_request.c. */
 #ifndef NT_ERR_H
 #define NT_ERR_H
 

@@ -3,7 +3,8 @@
  *
  * A verb never prints an error and never exits: it fills struct nt_err and returns -1, main prints
  * "nettopo VERB: text" and exits with the kind, which is the documented code. A verb that has
- * already reported "no" on standard output leaves the text empty. */
+ * already reported "no" on standard output leaves the text empty.
+ * Tests: bats/commands.bats. */
 #ifndef NT_COMMAND_LINE_H
 #define NT_COMMAND_LINE_H
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A reference coloured by how a map deviates from it, as Graphviz DOT. */
+/* A reference coloured by how a map deviates from it, as Graphviz DOT.
+ * Tests: bats/commands.bats. */
 #ifndef NT_DEVIATION_DOT_H
 #define NT_DEVIATION_DOT_H
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Files: read with a bound, written whole or not at all. "-" is standard input or output. */
+/* Files: read with a bound, written whole or not at all. "-" is standard input or output.
+ * Tests: bats/commands.bats. */
 #ifndef NT_FILES_H
 #define NT_FILES_H
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Graphviz as a program at run time: started without a shell, fed and read through pipes. */
+/* Graphviz as a program at run time: started without a shell, fed and read through pipes.
+ * Tests: bats/commands.bats. */
 #ifndef NT_GRAPHVIZ_H
 #define NT_GRAPHVIZ_H
 

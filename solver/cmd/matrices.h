@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Matrices of measurements from whichever program wrote them. */
+/* Matrices of measurements from whichever program wrote them.
+ * Tests: bats/commands.bats. */
 #ifndef NT_MATRICES_H
 #define NT_MATRICES_H
 

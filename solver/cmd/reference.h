@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A reference network, from any of the files that describe one. */
+/* A reference network, from any of the files that describe one.
+ * Tests: bats/commands.bats. */
 #ifndef NT_REFERENCE_H
 #define NT_REFERENCE_H
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Routes and measurements in files, for the verbs plan and estimate. */
+/* Routes and measurements in files, for the verbs plan and estimate.
+ * Tests: bats/commands.bats. */
 #ifndef NT_ROUTES_FILES_H
 #define NT_ROUTES_FILES_H
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the hosts of a map are inside, a line a model. */
+/* What the hosts of a map are inside, a line a model.
+ * Tests: bats/commands.bats. */
 #ifndef NT_SHOW_MACHINES_H
 #define NT_SHOW_MACHINES_H
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The advice for several rails, as `nettopo show` prints it. */
+/* The advice for several rails, as `nettopo show` prints it.
+ * Tests: bats/commands.bats. */
 #ifndef NT_SHOW_RAILS_H
 #define NT_SHOW_RAILS_H
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The stress kernels of a map as a table. */
+/* The stress kernels of a map as a table.
+ * Tests: bats/commands.bats. */
 #ifndef NT_SHOW_STRESS_H
 #define NT_SHOW_STRESS_H
 

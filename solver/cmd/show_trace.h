@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The phases of a sweep with their times: what its record contains, for people. */
+/* The phases of a sweep with their times: what its record contains, for people.
+ * Tests: bats/commands.bats. */
 #ifndef NT_SHOW_TRACE_H
 #define NT_SHOW_TRACE_H
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Texts of a simulated network for `plan` and `estimate`. */
+/* Texts of a simulated network for `plan` and `estimate`.
+ * Tests: bats/commands.bats. */
 #ifndef NT_SIMULATE_ROUTES_H
 #define NT_SIMULATE_ROUTES_H
 

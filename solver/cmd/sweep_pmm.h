@@ -2,7 +2,8 @@
 /* Plan, measure, estimate: the sweep of Liu et al. (NPC 2018) on a network whose routes are known.
  * A minimal set of pairs in link-disjoint rounds, each measured once; from it the latencies of the
  * links. It takes the fewest pairs, and needs to know the network's shape: no probe can follow it,
- * so that it stands here, for comparison. */
+ * so that it stands here, for comparison.
+ * Tests: bats/commands.bats. */
 #ifndef NT_SWEEP_PMM_H
 #define NT_SWEEP_PMM_H
 

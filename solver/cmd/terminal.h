@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the terminal is like. */
+/* What the terminal is like.
+ * Tests: bats/commands.bats. */
 #ifndef NT_TERMINAL_H
 #define NT_TERMINAL_H
 

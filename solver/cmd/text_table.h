@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A table for people: a label that may be cut, figures that are aligned, a note. */
+/* A table for people: a label that may be cut, figures that are aligned, a note.
+ * Tests: bats/commands.bats. */
 #ifndef NT_TEXT_TABLE_H
 #define NT_TEXT_TABLE_H
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The verbs: one file each in this folder, one line each here and in nettopo.c. */
+/* The verbs: one file each in this folder, one line each here and in nettopo.c.
+ * Tests: bats/commands.bats. */
 #ifndef NT_VERBS_H
 #define NT_VERBS_H
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* In which order to eliminate the columns of a sparse symmetric matrix: least degree first, until
- * the next column has over half of those that remain as neighbours; these make one dense block. */
+ * the next column has over half of those that remain as neighbours; these make one dense block.
+ * Tests: test_plan_routes.c. */
 #ifndef NT_DEGREE_H
 #define NT_DEGREE_H
 

@@ -5,7 +5,8 @@
  * null space: a sum of links follows from the paths exactly when the vector's values over those
  * links sum to 0, but for a chance of 1 in 2^61. So the test costs the length of the path (the
  * paper, Liu et al., NPC 2018, section 3.2 step b, eliminates anew for each). Rank modulo this
- * prime equals the rank over the rationals unless the prime divides a minor of the 0-1-2 matrix. */
+ * prime equals the rank over the rationals unless the prime divides a minor of the 0-1-2 matrix.
+ * Tests: test_plan_routes.c. */
 #ifndef NT_ECHELON_H
 #define NT_ECHELON_H
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What measurements over known routes say about links, parts of paths and pairs. Made by
  * infer/estimate_routes.c, read by text/. A standard error is NaN when no measurement is left over
- * to judge the noise by. */
+ * to judge the noise by.
+ * Tests: test_estimate_routes.c. */
 #ifndef NT_ESTIMATE_H
 #define NT_ESTIMATE_H
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a LogGP says of a message: regimes of one class of paths over one rail, sizes rising. */
+/* What a LogGP says of a message: regimes of one class of paths over one rail, sizes rising.
+ * Tests: test_rails.c, test_loggp_fit.c. */
 #ifndef NT_LOGGP_TIME_H
 #define NT_LOGGP_TIME_H
 

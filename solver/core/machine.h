@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a host is inside: processors, memory nodes, caches, network devices (A. Bufe's thesis,
- * Hamburg 2014, section 2.7, joins such models with that of the network). */
+ * Hamburg 2014, section 2.7, joins such models with that of the network).
+ * Tests: test_machine_text.c. */
 #ifndef NT_MACHINE_H
 #define NT_MACHINE_H
 

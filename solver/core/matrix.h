@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A matrix over pairs of hosts. Knows indices only; host names exist at the edges. */
+/* A matrix over pairs of hosts. Knows indices only; host names exist at the edges.
+ * Tests: test_latencies.c, test_parus.c. */
 #ifndef NT_MATRIX_H
 #define NT_MATRIX_H
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Measured latencies of pairs that have routes. A pair may stand there several times: each is a
- * measurement of its own. */
+ * measurement of its own.
+ * Tests: test_routes_text.c, test_network_routes.c. */
 #ifndef NT_MEASURED_H
 #define NT_MEASURED_H
 

@@ -3,7 +3,8 @@
  *
  * The lowest, but for one that is too low by itself: a clock that jumped makes it so, and all
  * others agree with each other and not with it. Where they do not agree they were disturbed, and
- * the lowest may be right. */
+ * the lowest may be right.
+ * Tests: test_remeasure.c. */
 #ifndef NT_MIN_LATENCY_H
 #define NT_MIN_LATENCY_H
 

@@ -2,7 +2,8 @@
 /* The model: what the network is, by indices. Made by infer/, read by everything after it.
  *
  * Vertices: 0..hosts-1 are the hosts in the order of the matrix, hosts..hosts+switches-1 the
- * switches. A figure that was not measured is NaN. */
+ * switches. A figure that was not measured is NaN.
+ * Tests: test_seeds.c, test_switch_support.c. */
 #ifndef NT_MODEL_H
 #define NT_MODEL_H
 

@@ -9,7 +9,8 @@
  * CHOLMOD 3.0.14 was measured beside it (tests/bench libraries, up to 1296 unknowns): to factor
  * took us 0.3 to 1.8 times its time, to give the variances 0.3 to 0.95 (it has no selected inverse;
  * this is the same method over its factor, which keeps no dense block), the whole inverse 0.07 to
- * 0.4 times, and 0.2 to 1 with OpenBLAS below both. Its supernodal part is under the GPL. */
+ * 0.4 times, and 0.2 to 1 with OpenBLAS below both. Its supernodal part is under the GPL.
+ * Tests: test_plan_routes.c. */
 #ifndef NT_NORMAL_H
 #define NT_NORMAL_H
 

@@ -10,7 +10,8 @@
  *
  * After K. Goto and R. van de Geijn, "Anatomy of high-performance matrix multiplication" (2008):
  * both factors are copied into panels of four rows, so that the innermost loop reads them in a
- * row. */
+ * row.
+ * Tests: test_dense.c. */
 #ifndef NT_PANELS_H
 #define NT_PANELS_H
 

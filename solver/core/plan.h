@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A plan: which pairs of hosts to measure, and in which round. Made by plan/, read by text/. */
+/* A plan: which pairs of hosts to measure, and in which round. Made by plan/, read by text/.
+ * Tests: test_plan_routes.c, test_plan_model.c. */
 #ifndef NT_PLAN_H
 #define NT_PLAN_H
 

@@ -2,7 +2,8 @@
 /* The parametrised round trip time PRTT(n, d, s) of A. Lichei, "Analysis and Optimization of the
  * Packet Scheduler in Open MPI", Chemnitz 2006, section 3.2.1: n messages of s bytes with d of
  * computing before each but the first, and one message of s bytes back. What the planner
- * (plan/loggp.h) and the fit (infer/loggp_fit.h) both need of it. */
+ * (plan/loggp.h) and the fit (infer/loggp_fit.h) both need of it.
+ * Tests: test_loggp_fit.c. */
 #ifndef NT_PRTT_H
 #define NT_PRTT_H
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How far the hosts of a model are from one of them, in links, and over which links. */
+/* How far the hosts of a model are from one of them, in links, and over which links.
+ * Tests: test_loggp_plan.c, test_segments.c. */
 #ifndef NT_REACH_H
 #define NT_REACH_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Latencies that were read between two hosts, one entry a reading: what a network is inferred from.
- */
+ * Tests: test_slow_hosts.c. */
 #ifndef NT_READINGS_H
 #define NT_READINGS_H
 

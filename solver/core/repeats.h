@@ -6,7 +6,8 @@
  * nearer, like a group that does not exist. So readings come in phases, in each of which a pair is
  * read as often as all pairs were at first. Each phase gives one lowest reading, and the middle of
  * those counts, the first among them: it is expected where that of a pair that was measured once
- * is, and lies nearer to it. Pure. */
+ * is, and lies nearer to it. Pure.
+ * Tests: test_remeasure.c. */
 #ifndef NT_REPEATS_H
 #define NT_REPEATS_H
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A small deterministic random stream: the seed is an argument, never the clock.
- * splitmix64 (Steele, Lea, Flood, OOPSLA 2014, fig. 17). */
+ * splitmix64 (Steele, Lea, Flood, OOPSLA 2014, fig. 17).
+ * Tests: test_disturbed.c, test_latencies.c. */
 #ifndef NT_RNG_H
 #define NT_RNG_H
 

@@ -2,7 +2,8 @@
 /* A network hung up at its top: who is below whom, and which links a flow goes through.
  *
  * A channel is one direction of a link: 2k is link k from a to b, 2k+1 from b to a. Vertices are
- * the model's. Everything is a copy: the model may go. */
+ * the model's. Everything is a copy: the model may go.
+ * Tests: test_bandwidth.c. */
 #ifndef NT_ROOTED_TREE_H
 #define NT_ROOTED_TREE_H
 

@@ -4,7 +4,8 @@
  *
  * A pair is unordered. When both directions were given, its links are the way there followed by
  * the way back, and a measurement of it (half a round trip) is the mean of the two: a link counts
- * 1/ways each time it stands there. */
+ * 1/ways each time it stands there.
+ * Tests: test_routes_text.c, test_network_routes.c. */
 #ifndef NT_ROUTES_H
 #define NT_ROUTES_H
 

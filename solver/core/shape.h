@@ -5,7 +5,8 @@
  * divisions that leave one host alone say nothing. This makes names of switches, switches with two
  * links, and a line of hosts against a line of switches with a host each the same, as they are to
  * any measurement. So is a full mesh to a star. With cycles: the same links between hosts, and
- * switches the same up to their names. */
+ * switches the same up to their names.
+ * Tests: test_network.c, test_slow_hosts.c. */
 #ifndef NT_SHAPE_H
 #define NT_SHAPE_H
 

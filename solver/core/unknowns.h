@@ -5,7 +5,8 @@
  * are: unknown u stands for its leading link plus a fixed combination of links that lead no row,
  * and any sum of links that follows from the measured paths is the sum of the unknowns of the
  * leading links in it. So least squares over the unknowns always has full rank, and a link that is
- * determined alone is its own unknown. */
+ * determined alone is its own unknown.
+ * Tests: test_plan_routes.c. */
 #ifndef NT_UNKNOWNS_H
 #define NT_UNKNOWNS_H
 

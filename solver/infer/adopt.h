@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A link that the own readings do not show is put into a tree. Private to infer/. */
+/* A link that the own readings do not show is put into a tree. Private to infer/.
+ * Tests: test_infer_sizes.c. */
 #ifndef NT_INFER_ADOPT_H
 #define NT_INFER_ADOPT_H
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Aggregated links: shortest runs of links on a path whose sum is known though they are not. */
+/* Aggregated links: shortest runs of links on a path whose sum is known though they are not.
+ * Tests: test_estimate_routes.c. */
 #ifndef NT_AGGREGATES_H
 #define NT_AGGREGATES_H
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The blocks of clustering.h: making, joining and finding them. For clustering.c only. */
+/* The blocks of clustering.h: making, joining and finding them. For clustering.c only.
+ * Tests: test_sweep_adaptive.c. */
 #ifndef NT_BLOCKS_H
 #define NT_BLOCKS_H
 

@@ -2,7 +2,7 @@
 /* The noise and the classes of latencies, from pairs that were read twice.
  *
  * Two readings that disagree by more than 4.5 sd show an outlier and are not used for the classes.
- */
+ * Tests: test_slow_hosts.c. */
 #ifndef NT_CALIBRATION_H
 #define NT_CALIBRATION_H
 

@@ -3,7 +3,8 @@
  *
  * A sequential test per cell (Wald 1945): the summed log-likelihood ratio of all readings between
  * two clusters. Over `same` they are one, under `differ` they are not; wrong with a chance of
- * exp(-same) and exp(differ). */
+ * exp(-same) and exp(differ).
+ * Tests: test_adaptive_parts.c. */
 #ifndef NT_CELLS_H
 #define NT_CELLS_H
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Normal equations of least squares that may leave an unknown open: dense.h with a ridge. */
+/* Normal equations of least squares that may leave an unknown open: dense.h with a ridge.
+ * Tests: test_few_hosts.c. */
 #ifndef NT_CHOLESKY_H
 #define NT_CHOLESKY_H
 

@@ -6,7 +6,8 @@
  * noise and the difference between hosts make it: sd^2 = noise^2 + (spread / mean)^2. Fitted by
  * expectation and maximisation (Dempster, Laird, Rubin 1977) from the peaks of a kernel density on,
  * with uniform outliers; classes are then taken away while they gain less likelihood than
- * ln(values) + 4 (near to Schwarz 1978). */
+ * ln(values) + 4 (near to Schwarz 1978).
+ * Tests: test_slow_hosts.c, test_adaptive_parts.c. */
 #ifndef NT_CLASS_FIT_H
 #define NT_CLASS_FIT_H
 

@@ -5,7 +5,8 @@
  * A block holds the cells of some clusters of one level. Large sets are cut into blocks first, so
  * that no table of cells is quadratic in the hosts; blocks that have little left to measure join,
  * a few at a time. A cluster that is certain is opened, its inside becoming blocks of the level
- * below, without waiting for a few stragglers: they are put in where they turn out to belong. */
+ * below, without waiting for a few stragglers: they are put in where they turn out to belong.
+ * Tests: test_sweep_adaptive.c. */
 #ifndef NT_CLUSTERING_H
 #define NT_CLUSTERING_H
 

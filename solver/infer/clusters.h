@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Nested clusters of hosts: for each level a union-find over the seats. What is one at a level is
- * one at all levels above; at the highest all seats are one. */
+ * one at all levels above; at the highest all seats are one.
+ * Tests: test_adaptive_parts.c, test_sweep_adaptive.c. */
 #ifndef NT_CLUSTERS_H
 #define NT_CLUSTERS_H
 

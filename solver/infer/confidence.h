@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Confidence in a tree's shape. */
+/* Confidence in a tree's shape.
+ * Tests: test_small_groups.c. */
 #ifndef NT_INFER_CONFIDENCE_H
 #define NT_INFER_CONFIDENCE_H
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Networks without switches: hosts are linked to each other, and a pair's latency is the overhead
- * of both ends plus one link latency a hop. */
+ * of both ends plus one link latency a hop.
+ * Tests: test_infer_direct.c. */
 #ifndef NT_INFER_DIRECT_H
 #define NT_INFER_DIRECT_H
 

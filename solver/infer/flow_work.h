@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What flow_links.c and flow_network.c share. */
+/* What flow_links.c and flow_network.c share.
+ * Tests: test_compare_rates.c. */
 #ifndef NT_FLOW_WORK_H
 #define NT_FLOW_WORK_H
 

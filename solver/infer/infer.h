@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From measurements to a model. The one method without options that everything uses.
- * Published methods, for comparison, are handed in by those who know them: see method.h. */
+ * Published methods, for comparison, are handed in by those who know them: see method.h.
+ * Tests: test_small_groups.c, test_few_hosts.c. */
 #ifndef NT_INFER_H
 #define NT_INFER_H
 

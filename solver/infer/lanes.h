@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Several values at a time, for the loops over all pairs: 16 bytes are in a register of every
  * machine that has such registers, and the compiler makes plain code of it elsewhere. A comparison
- * gives all ones or zero a lane, and is false for NaN. */
+ * gives all ones or zero a lane, and is false for NaN.
+ * Tests: test_small_groups.c. */
 #ifndef NT_INFER_LANES_H
 #define NT_INFER_LANES_H
 

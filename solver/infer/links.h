@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Figures of the links of a tree that was found. */
+/* Figures of the links of a tree that was found.
+ * Tests: test_infer_properties.c. */
 #ifndef NT_INFER_LINKS_H
 #define NT_INFER_LINKS_H
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A method that makes a model from latencies in place of ours (infer.h): whoever knows one hands it
- * in, so that nobody else need carry it. */
+ * in, so that nobody else need carry it.
+ * Tests: test_published.c. */
 #ifndef NT_METHOD_H
 #define NT_METHOD_H
 

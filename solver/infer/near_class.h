@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A class of near pairs among many: how many sd nearer, how many, and with which odds. Private to
- * infer/. */
+ * infer/.
+ * Tests: test_small_groups.c. */
 #ifndef NT_INFER_NEAR_CLASS_H
 #define NT_INFER_NEAR_CLASS_H
 

@@ -4,7 +4,8 @@
  * A pair's latency is that of its class and both its hosts' offsets. Where classes are wider than
  * noise, that is either from such offsets, which readings then show, or because one class is in
  * truth several. Offsets are medians over a host's readings, alternating, each shrunk by what the
- * width of the classes makes likely of it. */
+ * width of the classes makes likely of it.
+ * Tests: test_slow_hosts.c. */
 #ifndef NT_OFFSETS_H
 #define NT_OFFSETS_H
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Links that are slower than their tier by a tested margin. */
+/* Links that are slower than their tier by a tested margin.
+ * Tests: test_estimate_routes.c. */
 #ifndef NT_PATH_OUTLIERS_H
 #define NT_PATH_OUTLIERS_H
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Changes of a tree: branches of a switch are gathered behind a new one, and links between switches
- * are taken out. Private to infer/. */
+ * are taken out. Private to infer/.
+ * Tests: test_small_groups.c. */
 #ifndef NT_INFER_REGROUP_H
 #define NT_INFER_REGROUP_H
 

@@ -5,7 +5,8 @@
  * by the median) finds the measurements whose deleted residual passes 4; these get weight 1e-4
  * instead of none, so that the rank stays, and the rest is fitted by plain least squares. Standard
  * errors come from the residual sum over the freedom of the kept rows: that has the right coverage,
- * the textbook error of Huber's estimate has not. */
+ * the textbook error of Huber's estimate has not.
+ * Tests: test_estimate_routes.c. */
 #ifndef NT_ROBUST_H
 #define NT_ROBUST_H
 

@@ -6,7 +6,8 @@
  * switches that it could be attached to, the one that its readings are likeliest at, each with the
  * offset that fits best there. A host that is closer to a few others than to the rest is at
  * their switch, however long its link is: that difference is what tells a long link from a switch
- * of its own (the four-point condition). Where readings cannot show it the host stays unplaced. */
+ * of its own (the four-point condition). Where readings cannot show it the host stays unplaced.
+ * Tests: test_slow_hosts.c. */
 #ifndef NT_SLOW_H
 #define NT_SLOW_H
 

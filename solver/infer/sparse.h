@@ -10,7 +10,8 @@
  *
  * Whoever has all readings asks nt_infer_sparse. A planner that chooses what to read next
  * (plan/sweep_adaptive.h) adds to a state of what is known and asks that for what is open. Its
- * network is in the end that of nt_infer_sparse with the same readings, to the last bit. */
+ * network is in the end that of nt_infer_sparse with the same readings, to the last bit.
+ * Tests: test_slow_hosts.c, test_sweep_adaptive.c. */
 #ifndef NT_SPARSE_H
 #define NT_SPARSE_H
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The support of each switch of a tree. Private to infer/. */
+/* The support of each switch of a tree. Private to infer/.
+ * Tests: test_small_groups.c. */
 #ifndef NT_INFER_SUPPORT_H
 #define NT_INFER_SUPPORT_H
 

@@ -4,7 +4,8 @@
  * Up to eight branches have at most 39,208 trees without switches of two links, so no search is
  * needed: every tree is fitted by least squares, the noise and the lengths of the links are
  * integrated out, and readings that are wrong are a hypothesis of their own. Works on branches: a
- * branch is a host, or all that is attached to one link of a switch. */
+ * branch is a host, or all that is attached to one link of a switch.
+ * Tests: test_few_hosts.c. */
 #ifndef NT_INFER_TREE_POSTERIOR_H
 #define NT_INFER_TREE_POSTERIOR_H
 

@@ -18,7 +18,8 @@
  * A right network is refuted by three outliers of one pair that agree within 4 sd (tests/bench
  * sweep counts such sweeps as unsure). A wrong one, of whose pairs at a tier the share f is off, is
  * accepted with a probability of (1-f)^m where m pairs of that tier are read (about 3/2 a host at
- * the lowest, 1 a host above). */
+ * the lowest, 1 a host above).
+ * Tests: test_slow_hosts.c, test_adaptive_parts.c. */
 #ifndef NT_VERIFY_H
 #define NT_VERIFY_H
 

@@ -3,7 +3,8 @@
  *
  * Model of a measured pair: d(i,j) = offset(i) + offset(j) + T(group(i), group(j)) + noise, with a
  * noise sd of scale * level^power. A group is the set of hosts behind one switch, an offset the
- * host's own link; T is zero inside a group and adds up along the switches between two. */
+ * host's own link; T is zero inside a group and adds up along the switches between two.
+ * Tests: test_infer_direct.c. */
 #ifndef NT_INFER_WORK_H
 #define NT_INFER_WORK_H
 

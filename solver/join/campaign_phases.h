@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Inside join/: the phases of a campaign, in their order. */
+/* Inside join/: the phases of a campaign, in their order.
+ * Tests: test_campaign.c. */
 #ifndef NT_CAMPAIGN_PHASES_H
 #define NT_CAMPAIGN_PHASES_H
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reduces a map's confidence for disturbed readings. */
+/* Reduces a map's confidence for disturbed readings.
+ * Tests: test_solve.c. */
 #ifndef NT_DISTURBED_CONFIDENCE_H
 #define NT_DISTURBED_CONFIDENCE_H
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Bandwidths of the links of a tree from the bandwidths of pairs, each measured alone. */
+/* Bandwidths of the links of a tree from the bandwidths of pairs, each measured alone.
+ * Tests: test_solve.c. */
 #ifndef NT_LINK_BANDWIDTH_H
 #define NT_LINK_BANDWIDTH_H
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Bandwidths of links from the flows in a record: infer/flow_links.h for a map. */
+/* Bandwidths of links from the flows in a record: infer/flow_links.h for a map.
+ * Tests: test_flow_links.c. */
 #ifndef NT_LINK_FLOWS_H
 #define NT_LINK_FLOWS_H
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Latencies of the links of a tree that is known: robust least squares over the paths of measured
  * pairs (infer/estimate_routes.h), as from the rounds that are planned for it
- * (plan/link_latency_plan.h). */
+ * (plan/link_latency_plan.h).
+ * Tests: test_adaptive_record.c, test_link_latency_plan.c. */
 #ifndef NT_LINK_LATENCY_H
 #define NT_LINK_LATENCY_H
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a result of an order is in the record of its sweep. */
+/* What a result of an order is in the record of its sweep.
+ * Tests: test_solve.c. */
 #ifndef NT_RECORD_H
 #define NT_RECORD_H
 

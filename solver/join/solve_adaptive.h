@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The network from the record of an adaptive sweep, where that was verified. */
+/* The network from the record of an adaptive sweep, where that was verified.
+ * Tests: test_adaptive_record.c. */
 #ifndef NT_SOLVE_ADAPTIVE_H
 #define NT_SOLVE_ADAPTIVE_H
 

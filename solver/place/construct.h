@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A first placement: tasks divided over the hierarchy from the top, so that the far links are cut
- * first and seldom. */
+ * first and seldom.
+ * Tests: test_supported_tree.c. */
 #ifndef NT_CONSTRUCT_H
 #define NT_CONSTRUCT_H
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a placement costs on the model. */
+/* What a placement costs on the model.
+ * Tests: test_place.c, test_supported_tree.c. */
 #ifndef NT_COST_H
 #define NT_COST_H
 

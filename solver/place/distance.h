@@ -3,7 +3,8 @@
  *
  * On a tree the path is found by walking up from both ends, so 10,000 hosts need no square of
  * anything. Other networks keep one shortest-path tree a host (by latency, then hops, then the
- * smaller link number, so that the same model gives the same paths). */
+ * smaller link number, so that the same model gives the same paths).
+ * Tests: test_place.c, test_supported_tree.c. */
 #ifndef NT_DISTANCE_H
 #define NT_DISTANCE_H
 

@@ -2,7 +2,8 @@
 /* How a model divides its hosts: each link as a word that another model of the same hosts can be
  * searched for. In a tree a link is the two sets of hosts that it divides (Buneman 1971); elsewhere
  * a link is its ends: hosts by their number, switches by the hosts that are attached to them. Knows
- * indices only. */
+ * indices only.
+ * Tests: test_compare.c. */
 #ifndef NT_DIVISION_H
 #define NT_DIVISION_H
 

@@ -7,7 +7,8 @@
  * 14 % more when it is told the tree (SCOTCH_archTleaf, tests/bench place) and up to twice as much
  * on an architecture made of the distances between hosts (SCOTCH_archBuild0, tests/bench
  * libraries), which takes ten times as long and more. On direct networks it is better, and used
- * there (scotch_split.h). */
+ * there (scotch_split.h).
+ * Tests: test_place.c. */
 #ifndef NT_HIERARCHY_H
 #define NT_HIERARCHY_H
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From a map to a placement of tasks. */
+/* From a map to a placement of tasks.
+ * Tests: test_supported_tree.c, test_place.c. */
 #ifndef NT_HINT_H
 #define NT_HINT_H
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Swap pairs of tasks while that brings partners nearer. */
+/* Swap pairs of tasks while that brings partners nearer.
+ * Tests: test_supported_tree.c. */
 #ifndef NT_POLISH_H
 #define NT_POLISH_H
 

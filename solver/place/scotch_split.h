@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Divide tasks in two so that the least traffic is cut, or map all of them at once onto a direct
- * network. The only file that sees Scotch. */
+ * network. The only file that sees Scotch.
+ * Tests: test_place.c. */
 #ifndef NT_SCOTCH_SPLIT_H
 #define NT_SCOTCH_SPLIT_H
 

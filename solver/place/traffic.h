@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A job's communication pattern as an undirected weighted graph of ranks. */
+/* A job's communication pattern as an undirected weighted graph of ranks.
+ * Tests: test_place.c, test_supported_tree.c. */
 #ifndef NT_TRAFFIC_H
 #define NT_TRAFFIC_H
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What bandwidth.c, bandwidth_program.c and bandwidth_followup.c share. */
+/* What bandwidth.c, bandwidth_program.c and bandwidth_followup.c share.
+ * Tests: test_bandwidth.c. */
 #ifndef NT_BANDWIDTH_WORK_H
 #define NT_BANDWIDTH_WORK_H
 

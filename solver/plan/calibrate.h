@@ -4,7 +4,8 @@
  * Neighbours in the order of the hosts (who are often neighbours in the network too), then random
  * matchings; each pair twice, in different rounds. The first round also shows how many batches a
  * reading needs for a relative sd of about 1.2 %, or as many as take 20 ms; it is measured again
- * when that is many more than it had. */
+ * when that is many more than it had.
+ * Tests: test_slow_hosts.c. */
 #ifndef NT_CALIBRATE_H
 #define NT_CALIBRATE_H
 

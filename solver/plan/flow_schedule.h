@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A round of flows while it is planned: which hosts are free, which pairs are chosen. Used by
- * bandwidth.c. */
+ * bandwidth.c.
+ * Tests: test_bandwidth.c. */
 #ifndef NT_FLOW_SCHEDULE_H
 #define NT_FLOW_SCHEDULE_H
 

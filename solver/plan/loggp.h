@@ -14,7 +14,8 @@
  *   5. answers that wait until they are taken in: the receiver's overhead (infer/loggp_fit.h);
  *   6. round trips of sizes that none of these had, in phase "loggp-check": for the prediction.
  * Repetitions and n follow what was seen, so that a round takes about round_s. window_s of each
- * order is what it will take. */
+ * order is what it will take.
+ * Tests: test_loggp_plan.c. */
 #ifndef NT_PLAN_LOGGP_H
 #define NT_PLAN_LOGGP_H
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which pairs stand for which class of paths, and which classes can be measured at once. */
+/* Which pairs stand for which class of paths, and which classes can be measured at once.
+ * Tests: test_loggp_plan.c. */
 #ifndef NT_LOGGP_PATHS_H
 #define NT_LOGGP_PATHS_H
 

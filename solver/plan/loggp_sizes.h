@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which messages to measure next, from what was measured: one track's steps. Private to
- * plan/loggp.c. */
+ * plan/loggp.c.
+ * Tests: test_loggp_plan.c. */
 #ifndef NT_LOGGP_SIZES_H
 #define NT_LOGGP_SIZES_H
 

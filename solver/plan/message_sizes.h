@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Latencies of larger messages, for the method that compares structures found at several sizes
- * (Salnikov, Andreev, Lebedev, 2012: message-size matrices). */
+ * (Salnikov, Andreev, Lebedev, 2012: message-size matrices).
+ * Tests: test_campaign.c. */
 #ifndef NT_MESSAGE_SIZES_H
 #define NT_MESSAGE_SIZES_H
 

@@ -4,7 +4,7 @@
  * A cell that is open (cells.h) is measured by a pair of hosts, one of each of its clusters. Pairs
  * of clusters that look the same come first, which are nearly decided; then those that no reading
  * has found different, the largest cluster first, which decides most hosts; then the least certain.
- */
+ * Tests: test_slow_hosts.c. */
 #ifndef NT_ROUND_CLUSTERS_H
 #define NT_ROUND_CLUSTERS_H
 

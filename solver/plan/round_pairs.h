@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The pairs of a round that is being planned; a host is in at most one of them. */
+/* The pairs of a round that is being planned; a host is in at most one of them.
+ * Tests: test_slow_hosts.c. */
 #ifndef NT_ROUND_PAIRS_H
 #define NT_ROUND_PAIRS_H
 

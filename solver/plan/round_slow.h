@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which pairs to measure to find where hosts on longer links are attached: rounds for slow.h. */
+/* Which pairs to measure to find where hosts on longer links are attached: rounds for slow.h.
+ * Tests: test_slow_hosts.c. */
 #ifndef NT_ROUND_SLOW_H
 #define NT_ROUND_SLOW_H
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which pairs to measure to verify a network: rounds for verify.h. */
+/* Which pairs to measure to verify a network: rounds for verify.h.
+ * Tests: test_slow_hosts.c. */
 #ifndef NT_ROUND_TESTS_H
 #define NT_ROUND_TESTS_H
 

@@ -3,7 +3,8 @@
  *
  * Pure: driven on the wire by ucx_probe/conduct.c and at 65,536 hosts by the simulator, through
  * this one interface. In a round a host has at most one partner (unless the order says a kernel,
- * which uses all hosts). */
+ * which uses all hosts).
+ * Tests: test_sweep_all.c, test_disturbed.c. */
 #ifndef NT_SWEEP_H
 #define NT_SWEEP_H
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Private to bufe*.c: a dense undirected weighted graph that grows by switches. */
+/* Private to bufe*.c: a dense undirected weighted graph that grows by switches.
+ * Tests: test_bufe.c. */
 #ifndef NT_BUFE_GRAPH_H
 #define NT_BUFE_GRAPH_H
 

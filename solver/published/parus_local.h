@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Private to parus*.c: the local topology of one matrix. */
+/* Private to parus*.c: the local topology of one matrix.
+ * Tests: test_parus.c. */
 #ifndef NT_PARUS_LOCAL_H
 #define NT_PARUS_LOCAL_H
 

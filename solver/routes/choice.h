@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The set in the making: which pairs of the routes are chosen, each in a round where no link and
- * no host of it is used by another. Shared by minimal.c, exchange.c and redundant.c. */
+ * no host of it is used by another. Shared by minimal.c, exchange.c and redundant.c.
+ * Tests: test_plan_routes.c. */
 #ifndef NT_CHOICE_H
 #define NT_CHOICE_H
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How much a set of pairs amplifies noise. */
+/* How much a set of pairs amplifies noise.
+ * Tests: test_plan_routes.c. */
 #ifndef NT_CONDITION_H
 #define NT_CONDITION_H
 

@@ -2,7 +2,8 @@
 /* Better conditioned minimal sets by exchange (Goreinov et al., "How to find a good submatrix",
  * 2010: maximal volume): a pair outside whose combination of the chosen ones has a coefficient
  * over 1 replaces that one, until no pair does. Then every pair of the network is a combination
- * with coefficients of at most 1. Rounds stay link-disjoint and as many as they are. */
+ * with coefficients of at most 1. Rounds stay link-disjoint and as many as they are.
+ * Tests: test_plan_routes.c. */
 #ifndef NT_EXCHANGE_H
 #define NT_EXCHANGE_H
 

@@ -2,7 +2,8 @@
 /* A minimal set: as many pairs as are independent, in few rounds. Liu et al., NPC 2018, section
  * 3.2, steps b and c: a maximal independent subset of all paths, coloured so that no two of one
  * colour share a link. There the set comes first and its colouring after; here both are chosen
- * together, a round at a time, which ends near the bound that the hosts set. */
+ * together, a round at a time, which ends near the bound that the hosts set.
+ * Tests: test_plan_routes.c. */
 #ifndef NT_MINIMAL_H
 #define NT_MINIMAL_H
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* More pairs than independent ones, where they reduce the errors most. */
+/* More pairs than independent ones, where they reduce the errors most.
+ * Tests: test_plan_routes.c. */
 #ifndef NT_REDUNDANT_H
 #define NT_REDUNDANT_H
 

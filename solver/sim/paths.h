@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Inside sim/: what building and routing must agree on. */
+/* Inside sim/: what building and routing must agree on.
+ * Tests: test_network.c. */
 #ifndef NT_PATHS_H
 #define NT_PATHS_H
 

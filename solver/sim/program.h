@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Inside sim/: what each host of a stress kernel does, in order. */
+/* Inside sim/: what each host of a stress kernel does, in order.
+ * Tests: test_kernels.c. */
 #ifndef NT_PROGRAM_H
 #define NT_PROGRAM_H
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A topology as the command line names it: "tree:2x3x4". Words and numbers only; what it looks
  * like as a network is network.h's. Parsed from untrusted text: every number and every product is
- * bounded before anything is allocated. */
+ * bounded before anything is allocated.
+ * Tests: test_network_routes.c, test_kernels.c. */
 #ifndef NT_SPEC_H
 #define NT_SPEC_H
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which host is on which switch: what the map's nodes and switches repeat of the links. */
+/* Which host is on which switch: what the map's nodes and switches repeat of the links.
+ * Tests: test_artifacts.c. */
 #ifndef NT_ATTACHMENT_H
 #define NT_ATTACHMENT_H
 

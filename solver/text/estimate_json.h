@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* An estimate as JSON: {"links", "aggregates", "pairs", "fit"}, an item a line. "links" holds the
- * links that can be distinguished. A figure that is not known is null. */
+ * links that can be distinguished. A figure that is not known is null.
+ * Tests: bats/commands.bats. */
 #ifndef NT_ESTIMATE_JSON_H
 #define NT_ESTIMATE_JSON_H
 

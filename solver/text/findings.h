@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is wrong with a text, a sentence each: for checks that list everything at once. */
+/* What is wrong with a text, a sentence each: for checks that list everything at once.
+ * Tests: test_map_check.c. */
 #ifndef NT_FINDINGS_H
 #define NT_FINDINGS_H
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A hint as the JSON of `nettopo hint --format json`. */
+/* A hint as the JSON of `nettopo hint --format json`.
+ * Tests: bats/commands.bats. */
 #ifndef NT_HINT_JSON_H
 #define NT_HINT_JSON_H
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A picture of a map for people: one page, complete in itself, that loads nothing from a network.
- * The layout is layout.h's, in two and three dimensions; page.html draws it. */
+ * The layout is layout.h's, in two and three dimensions; page.html draws it.
+ * Tests: test_layout.c. */
 #ifndef NT_HTML_H
 #define NT_HTML_H
 

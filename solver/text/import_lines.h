@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Private to import_*.c: lines, words and names of a text that is in memory. */
+/* Private to import_*.c: lines, words and names of a text that is in memory.
+ * Tests: test_import.c. */
 #ifndef NT_IMPORT_LINES_H
 #define NT_IMPORT_LINES_H
 

@@ -4,7 +4,8 @@
  * What is wrong is noted with its place ("links[3].latency_us: expected ..., found ...") and
  * reading goes on, so that one pass serves both a reader who stops at the first finding and a
  * check that wants them all. A field that is absent or wrong leaves its target as it was.
- * json.c is the only file that sees json-c; its type is opaque here. */
+ * json.c is the only file that sees json-c; its type is opaque here.
+ * Tests: test_map_json.c. */
 #ifndef NT_JSON_H
 #define NT_JSON_H
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Texts that are lines of words: fed in pieces of any size, one line at a time in bounded memory.
- * A word that begins with '#' begins a comment. */
+ * A word that begins with '#' begins a comment.
+ * Tests: test_routes_text.c. */
 #ifndef NT_LINES_H
 #define NT_LINES_H
 

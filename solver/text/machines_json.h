@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Inside text/: the models of hosts in a map's JSON. */
+/* Inside text/: the models of hosts in a map's JSON.
+ * Tests: test_map_json.c. */
 #ifndef NT_MACHINES_JSON_H
 #define NT_MACHINES_JSON_H
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Numbers in texts: finite decimals, the same bytes for the same value. */
+/* Numbers in texts: finite decimals, the same bytes for the same value.
+ * Tests: test_matrix_csv.c. */
 #ifndef NT_NUMBER_H
 #define NT_NUMBER_H
 

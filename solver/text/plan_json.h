@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A plan as JSON: {"rank", "pairs", "rounds", "lower_bound", "amplification_rms",
- * "amplification_max"}; an amplification that is not known is null. A round a line. */
+ * "amplification_max"}; an amplification that is not known is null. A round a line.
+ * Tests: bats/commands.bats. */
 #ifndef NT_PLAN_JSON_H
 #define NT_PLAN_JSON_H
 
