@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reads the configuration file as root: it must belong to root and be writable by root alone.
- * Tests: bats/faults.bats. */
+ * Tests: bats/ways.bats. */
 #ifndef NT_CONFFILE_H
 #define NT_CONFFILE_H
 
