@@ -96,6 +96,8 @@ static void note_load(struct seen *s, const struct nt_order *order, double lap_s
     s->loaded_from_s = s->ended_s;
 }
 
+enum { ASKED_MORE_S = 1 }; /* went by before the campaign began */
+
 static struct seen run(struct trial t)
 {
     struct seen seen = {0};
@@ -104,6 +106,7 @@ static struct seen run(struct trial t)
     struct nt_campaign_options options = {.level = t.level,
                                           .latency_only = t.latency_only,
                                           .budget_s = t.budget_s,
+                                          .asked_s = t.budget_s + ASKED_MORE_S,
                                           .max_load = t.max_load > 0 ? t.max_load : 1,
                                           .seed = 1};
     struct nt_campaign *c;
@@ -203,6 +206,10 @@ static void a_budget_holds_and_more_of_it_never_knows_less(void **state)
                 assert_true(s.ended_s <= stop + (s.rounds < 2 ? t.lap_s : 0));
                 assert_true(s.phases >= before || t.budget_s < 5);
                 assert_true((s.cut[0] == '\0') == (strstr(s.warned, "budget") == NULL));
+                char asked[32]; /* what the user gave, not what was left of it */
+                double asked_s = t.budget_s + ASKED_MORE_S;
+                snprintf(asked, sizeof asked, "budget of %.*f s", asked_s < 9.95, asked_s);
+                assert_true(s.cut[0] == '\0' || strstr(s.cut, asked) != NULL);
                 before = s.phases;
             }
         }

@@ -275,6 +275,7 @@ static int sweep_init(struct sweep *s, struct nt_err *err)
     struct nt_campaign_options options = {.level = s->job->option.level,
                                           .latency_only = s->job->latency_only,
                                           .budget_s = s->oob->deadline_s - s->timeouts.began_s,
+                                          .asked_s = s->job->option.budget_s,
                                           .max_load = s->job->max_load > 0 ? s->job->max_load : 1,
                                           .seed = 1,
                                           .mode = s->job->option.sweep};

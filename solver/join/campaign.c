@@ -84,8 +84,9 @@ static const char *add_warning(struct nt_campaign *c, const char *format, ...)
 
 static void set_budget_reason(struct nt_campaign *c, const char *name, const char *what)
 {
+    double budget_s = c->options.asked_s > 0 ? c->options.asked_s : c->options.budget_s;
     const char *text = add_warning(c, "%s: %s, the budget of %.*f s was too short", name, what,
-                                   c->options.budget_s < 9.95 ? 1 : 0, c->options.budget_s);
+                                   budget_s < 9.95 ? 1 : 0, budget_s);
     if (c->cut == NULL)
         c->cut = text;
 }

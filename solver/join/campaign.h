@@ -20,10 +20,11 @@
 
 struct nt_campaign_options {
     enum nt_level level;
-    bool latency_only;       /* policy on shared hosts: nothing that loads a link */
-    double budget_s;         /* for everything, solving and publishing too */
-    double max_load;         /* share of a link that the sweep may use on average; 1: all of it */
-    uint64_t seed;           /* of everything random */
+    bool latency_only; /* policy on shared hosts: nothing that loads a link */
+    double budget_s;   /* for everything, solving and publishing too */
+    double asked_s;    /* the job's budget, of which that is left; messages name it; 0: none */
+    double max_load;   /* share of a link that the sweep may use on average; 1: all of it */
+    uint64_t seed;     /* of everything random */
     enum nt_sweep_mode mode; /* of latency; auto: by the number of hosts */
     size_t rails;            /* network devices a host that are measured apart; below 2: none */
     const char *const *rail; /* rails names, borrowed as long as the campaign lives */
