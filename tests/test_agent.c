@@ -530,7 +530,7 @@ static void every_block_detects_a_killed_first_host(void **state)
 int main(int argc, char **argv)
 {
     if (argc == 3 && strcmp(argv[1], "--agent-fd") == 0)
-        return toy_probe(argc, argv);
+        toy_exit(toy_probe(argc, argv));
 #define EACH(test) cmocka_unit_test_setup_teardown(test, make_scene, remove_scene)
     const struct CMUnitTest tests[] = {
         EACH(all_hosts_connect_and_get_the_artifacts),

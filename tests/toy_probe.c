@@ -4,5 +4,5 @@
 
 int main(int argc, char **argv)
 {
-    return toy_probe(argc, argv);
+    toy_exit(toy_probe(argc, argv));
 }
