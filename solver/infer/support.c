@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "links.h"
+#include "one_host_odds.h"
 #include "regroup.h"
 #include "rooted_tree.h"
 #include "stats.h"
@@ -328,5 +329,5 @@ int nt_support(struct nt_work *w, struct nt_model **model, struct nt_err *err)
                      nt_false_groups_mark(w, err) < 0))
             return -1;
     }
-    return 0;
+    return nt_one_host_limit(w, *model, err);
 }
