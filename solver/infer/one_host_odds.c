@@ -7,7 +7,7 @@
 #include "rooted_tree.h"
 #include "switch_support.h"
 
-enum { HOSTS_MAX = 1024 }; /* of more the support stays: every pair is looked at several times */
+enum { HOSTS_MAX = 512 };
 
 /* A reading so many sd off is wrong. */
 static const double WRONG_SD = 4.5;
