@@ -175,6 +175,22 @@ $(BUILD)/tests/fabric $(BUILD)/tests/talk: $(BUILD)/tests/%: $(BUILD)/obj/fabric
 	@mkdir -p $(@D)
 	$(Q)$(LINK) -o $@ $^ -lm
 
+# The storm: agents and probes in simulated time. What they call of the kernel is wrapped; what has
+# files of its own in tests/storm is left out of the libraries: the linker finds it there first.
+STORM_OBJECTS := $(patsubst tests/%.c,$(BUILD)/obj/%.o,$(wildcard tests/storm/*.c))
+WRAPPED := poll clock_gettime nanosleep getrandom socket setsockopt getsockopt bind listen connect \
+  accept4 shutdown read write send close fcntl geteuid
+.PHONY: storm
+storm: $(BUILD)/tests/storm
+$(BUILD)/obj/storm/%.o: tests/storm/%.c
+	$(call say,CC,$<)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(REQUIRED) $(CFLAGS) $(DEFINES) -Itests/storm $(addprefix -I,$(ROOMS)) -c -o $@ $<
+$(BUILD)/tests/storm: $(STORM_OBJECTS) $(BUILD)/libprobe.a $(BUILD)/libprolog.a $(BUILD)/libsolver.a $(BUILD)/libbase.a
+	$(call say,LINK,$@)
+	@mkdir -p $(@D)
+	$(Q)$(LINK) $(addprefix -Wl$(comma)--wrap=,$(WRAPPED)) -o $@ $^ $(SOLVER_LIBS)
+
 # libFuzzer needs clang; the rooms are compiled again with its coverage
 FUZZ_SANITIZE := fuzzer-no-link,address,undefined
 ifeq ($(SANITIZE),$(FUZZ_SANITIZE))
