@@ -30,6 +30,7 @@ struct host {
     double starts_late_s;
     bool no_network;      /* of the measured one */
     bool no_resolver;
+    double lookup_s;      /* what resolver and slurmctld take more */
     double munge_s;       /* what a credential takes */
     double munge_until_s; /* munged answers nothing before */
     double clock_off_s;   /* its time of day */

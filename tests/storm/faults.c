@@ -253,6 +253,12 @@ static void plan_no_resolver(uint32_t k, double at_s)
     cluster.host[k].no_resolver = true;
 }
 
+static void plan_slow_lookup(uint32_t k, double at_s)
+{
+    (void)at_s;
+    cluster.host[k].lookup_s = draw_between(0.05, 3);
+}
+
 /* ---- strangers ---- */
 
 static uint16_t stranger_port(size_t candidate)
@@ -350,6 +356,7 @@ static const struct kind kinds[] = {
     {"disk full", false, plan_disk_full},
     {"no network", false, plan_no_network},
     {"no resolver", false, plan_no_resolver},
+    {"slow lookups", false, plan_slow_lookup},
     {"ports taken", true, plan_squatter},
     {"idle and hostile clients", true, plan_knocking},
 };
@@ -362,6 +369,14 @@ const char *fault_name(size_t kind);
 const char *fault_name(size_t kind)
 {
     return kind < KINDS ? kinds[kind].name : NULL;
+}
+
+/* A block leader that falls silent takes its block with it. */
+static void mark_faulty(uint32_t k)
+{
+    size_t block = nt_block_hosts(cluster.hosts, cluster.conf.block_hosts);
+    for (size_t h = k; h < cluster.hosts && (h == k || (k % block == 0 && h < k + block)); h++)
+        cluster.host[h].faulty = true;
 }
 
 void faults_draw(void)
@@ -380,7 +395,7 @@ void faults_draw(void)
         faults_reached |= (uint64_t)1 << kind;
         cluster.faults++;
         if (!kinds[kind].promised) {
-            cluster.host[k].faulty = true;
+            mark_faulty(k);
             cluster.leader_faulty = cluster.leader_faulty || k == 0;
         }
     }

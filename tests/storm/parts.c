@@ -164,7 +164,7 @@ int nt_lookup_start(struct nt_lookup *lookup, size_t want, int (*find)(const voi
     (void)err;
     *lookup = (struct nt_lookup){.fd = -1, .want = want};
     bool found = find(query, bytes) == 0;
-    double takes = draw_chance(0.05) ? draw_between(0.05, 1.5) : draw_between(0.0005, 0.004);
+    double takes = draw_between(0.0005, 0.004) + this_host()->lookup_s;
     lookup->fd = files_pipe(found ? bytes : NULL, want, process_time() + takes);
     return 0;
 }

@@ -218,7 +218,7 @@ static void set_result(const struct nt_pair *pair, const struct nt_order *order,
         struct nt_reading r =
             nt_measure_batches(cluster.network, &cluster.noise, a, b, round, batches);
         result->value_us = result->median_us = r.value_us;
-        result->se_us = r.se_us;
+        result->se_us = isnan(r.se_us) ? 0 : r.se_us; /* of one batch, as pair_batches.c has it */
         result->count = batches * order->count;
     } else if (order->kind == NT_ORDER_BANDWIDTH) {
         result->value_us = order->window_s * 1e6;
