@@ -305,7 +305,7 @@ static void leader_loop(struct leader *leader)
  * the reason as well: otherwise they would try to connect until their budget is over. */
 static void drain_members(struct leader *leader)
 {
-    double now = nt_clock_s(), until = now + FLUSH_S;
+    double now = nt_clock_s(), until = nt_session_drain_until(leader->session, FLUSH_S);
     if (leader->failed && now + LINGER_S < leader->session->give_up)
         until = now + LINGER_S;
     while (nt_clock_s() < until) {

@@ -59,8 +59,9 @@ void nt_listener_fini(struct nt_listener *listener);
 /* Fills polls (room for NT_LISTENER_POLLFDS) and returns how many. */
 size_t nt_listener_pollfds(const struct nt_listener *listener, struct pollfd *polls);
 
-/* Accepts connections and reads from the pending ones. 1: the member with index *host has
- * authenticated and *conn is the caller's; call again until 0. A misbehaving peer is no error. */
+/* Reads from the pending connections up to the first proof, which is checked; when there is none,
+ * accepts others. 1: the member with index *host has authenticated and *conn is the caller's. Poll
+ * tells whether there is more to do. A misbehaving peer is no error. */
 int nt_listener_step(struct nt_listener *listener, size_t *host, struct nt_conn *conn);
 
 #endif

@@ -294,7 +294,7 @@ static void drain_block(struct member *m)
 {
     struct nt_frame frame = {.type = NT_FRAME_DONE,
                              .payload_bytes = (uint32_t)strlen(m->session->outcome.text)};
-    double until = nt_clock_s() + FLUSH_S;
+    double until = nt_session_drain_until(m->session, FLUSH_S);
     nt_conn_fini(&m->leader);
     nt_listener_fini(&m->subtree.listener);
     nt_subtree_send(&m->subtree, &frame, m->session->outcome.text);

@@ -59,6 +59,15 @@ void nt_session_lose_probe(struct nt_session *session, enum nt_advice advice, co
     nt_conn_fini(&session->probe);
 }
 
+/* The monitor waits for 0.25 s after give_up. */
+static const double DRAIN_LATEST_S = 0.15;
+
+double nt_session_drain_until(const struct nt_session *session, double seconds)
+{
+    double until = nt_clock_s() + seconds, latest = session->give_up + DRAIN_LATEST_S;
+    return until < latest ? until : latest;
+}
+
 /* ---- START ---- */
 
 struct text_buffer {

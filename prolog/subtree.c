@@ -106,11 +106,11 @@ static void accept_children(struct nt_subtree *subtree)
 {
     struct nt_conn conn;
     size_t host;
-    while (nt_listener_step(&subtree->listener, &host, &conn) == 1)
-        if (nt_children_add(&subtree->children, host, &conn, NT_FRAME_PAYLOAD_MAX, NT_QUEUE_MAX) &&
-            subtree->announcement.payload_bytes > 0)
-            nt_children_send(&subtree->children, host, &subtree->announcement,
-                             subtree->announcement_text);
+    if (nt_listener_step(&subtree->listener, &host, &conn) == 1 &&
+        nt_children_add(&subtree->children, host, &conn, NT_FRAME_PAYLOAD_MAX, NT_QUEUE_MAX) &&
+        subtree->announcement.payload_bytes > 0)
+        nt_children_send(&subtree->children, host, &subtree->announcement,
+                         subtree->announcement_text);
 }
 
 void nt_subtree_step(struct nt_subtree *subtree)

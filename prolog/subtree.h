@@ -61,7 +61,8 @@ size_t nt_subtree_pollfds(const struct nt_subtree *subtree, bool read, struct po
 /* Takes the results of poll, right after it. */
 void nt_subtree_poll_events(struct nt_subtree *subtree, const struct pollfd *polls);
 
-/* Accepts members and sends what is queued. */
+/* Accepts at most one member, as authentication takes as long as munged does, and sends what is
+ * queued. */
 void nt_subtree_step(struct nt_subtree *subtree);
 
 /* Sends the frame to all children, and to each that connects later until it is replaced by another

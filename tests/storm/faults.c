@@ -349,7 +349,7 @@ static const struct kind kinds[] = {
     {"packets late", false, plan_delayed},
     {"connections reset", false, plan_reset},
     {"bytes injected", false, plan_inject},
-    {"munge slow", true, plan_munge_slow},
+    {"munge slow", false, plan_munge_slow},
     {"munge stalls", false, plan_munge_stalls},
     {"munge down", false, plan_munge_down},
     {"wrong clock", false, plan_clock},
