@@ -143,6 +143,11 @@ static void log_hosts_never_joined(const struct leader *leader)
         nt_log(session->log, NT_LOG_ERROR, "port %u: %u connections refused, the last one: %.300s",
                subtree->listener.port, subtree->listener.refused,
                subtree->listener.last_error.text);
+    if (subtree->listener.strangers > 0)
+        nt_log(session->log, NT_LOG_ERROR,
+               "port %u: %u connections from ports of 1024 and more closed; to do: where addresses "
+               "are translated between hosts, set reserved_ports = no",
+               subtree->listener.port, subtree->listener.strangers);
 }
 
 static void finish_job(struct leader *leader, const struct nt_frame *frame,

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "source_port.h"
 
 static const double PROOF_TIMEOUT_S = 1.0; /* to authenticate */
 static const double EVICT_AFTER_S = 0.25;  /* when others wait for the slot */
@@ -67,6 +68,7 @@ int nt_listener_open(struct nt_listener *listener, const struct nt_conf *conf,
         listener->fd = listen_on(port);
         if (listener->fd >= 0) {
             listener->port = port;
+            listener->wants_reserved_ports = conf->reserved_ports && geteuid() == 0;
             return 0;
         }
     }
@@ -160,11 +162,19 @@ static bool is_resource_limit(int why)
 static void accept_pending(struct nt_listener *listener)
 {
     for (int k = 0; k < NT_LISTENER_PENDING_MAX && pending_has_room(listener); k++) {
-        int fd = accept4(listener->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+        struct sockaddr_storage peer = {0};
+        socklen_t size = sizeof peer;
+        int fd =
+            accept4(listener->fd, (struct sockaddr *)&peer, &size, SOCK_CLOEXEC | SOCK_NONBLOCK);
         if (fd < 0 && is_resource_limit(errno))
             listener->paused_until = nt_clock_s() + ACCEPT_PAUSE_S;
         if (fd < 0)
             return;
+        if (listener->wants_reserved_ports && !nt_source_port_is_reserved(&peer)) {
+            close(fd);
+            listener->strangers++;
+            continue;
+        }
         pending_add(listener, fd);
     }
 }

@@ -10,9 +10,9 @@
 #include "lookup.h"
 #include "subtree.h"
 
-/* How long a block leader may take to accept us: it may be late. Below the second that rank 0 waits
- * for the first contributions. */
-static const double LEADER_TIMEOUT_S = 0.7;
+/* How long a block leader may take to accept us: it may be late. Both are below what rank 0 waits
+ * for the first contributions (nt_timeouts_greeting_s). */
+static const double LEADER_TIMEOUT_S = 0.7, LEADER_TIMEOUT_SHARE = 0.12;
 static const double FLUSH_S = 0.25; /* for the last frames to be sent */
 
 struct member {
@@ -51,7 +51,6 @@ static void connect_to(struct member *m, size_t host)
     struct nt_err err;
     nt_lookup_fini(&m->address_lookup);
     nt_connector_fini(&m->connector);
-    m->connector = (struct nt_connector){.conn = {.fd = -1}};
     m->addresses.count = 0;
     m->leader_lost = m->leader_write_failed = m->loss_reported = false;
     m->target_host = host;
@@ -276,7 +275,9 @@ static void wait_for_events(struct member *m)
         short events = (short)((can_read_leader(m) ? POLLIN : 0) | (write ? POLLOUT : 0));
         polls[n++] = (struct pollfd){.fd = events != 0 ? m->leader.fd : -1, .events = events};
     } else if (m->addresses.count > 0) {
-        double wake = nt_connector_pollfd(&m->connector, &polls[n++]);
+        size_t attempts;
+        double wake = nt_connector_pollfds(&m->connector, polls + n, &attempts);
+        n += attempts;
         until = wake < until ? wake : until;
     } else {
         polls[n++] = (struct pollfd){.fd = m->address_lookup.fd, .events = POLLIN};
@@ -311,7 +312,8 @@ static int member_init(struct member *m, struct nt_err *err)
     const struct nt_job *job = m->session->job;
     size_t block = nt_block_hosts(job->hosts, m->session->conf->block_hosts), members = 0;
     m->target_host = nt_block_leader(block, job->self);
-    m->fallback_at = nt_clock_s() + LEADER_TIMEOUT_S;
+    double now = nt_clock_s(), share_s = LEADER_TIMEOUT_SHARE * (m->session->deadline - now);
+    m->fallback_at = now + (share_s < LEADER_TIMEOUT_S ? share_s : LEADER_TIMEOUT_S);
     m->leads_block = job->self % block == 0;
     if (m->leads_block) {
         if (nt_subtree_init(&m->subtree, job->hosts, job->self, block, err) != 0)
@@ -319,7 +321,7 @@ static int member_init(struct member *m, struct nt_err *err)
         nt_listener_open(&m->subtree.listener, m->session->conf, job, err);
         members = nt_subtree_pollfds_max(&m->subtree);
     }
-    m->polls = calloc(members + 4, sizeof *m->polls);
+    m->polls = calloc(members + NT_CONNECTOR_ATTEMPTS + 4, sizeof *m->polls);
     return m->polls != NULL ? 0 : nt_err_memory(err);
 }
 
@@ -351,7 +353,6 @@ void nt_member_run(struct nt_session *session)
     struct member m = {.session = session,
                        .address_lookup = {.fd = -1},
                        .leader = {.fd = -1},
-                       .connector = {.conn = {.fd = -1}},
                        .subtree = {.listener = {.fd = -1}}};
     if (member_init(&m, &err) == 0)
         member_loop(&m);

@@ -22,6 +22,7 @@ void nt_conf_default(struct nt_conf *conf)
         .budget_max_s = 20,
         .port_first = 24500,
         .port_last = 24627,
+        .reserved_ports = true,
         .shared_hosts = NT_SHARED_LATENCY,
         .max_load = 1,
         .inline_limit_bytes = 32768,
@@ -90,16 +91,21 @@ static const char *set_budget_max(const struct entry *e, struct nt_conf *conf)
 
 static const char *set_ports(const struct entry *e, struct nt_conf *conf)
 {
-    static const char expected[] = "FIRST-LAST between 1024 and 65535";
+    static const char expected[] = "FIRST-LAST between 1 and 65535";
     const char *dash = strchr(e->value, '-');
     uint64_t first, last;
     if (dash == NULL || nt_decimal_whole(e->value, (size_t)(dash - e->value), 65535, &first) != 0 ||
-        nt_decimal_whole(dash + 1, strlen(dash + 1), 65535, &last) != 0 || first < 1024 ||
+        nt_decimal_whole(dash + 1, strlen(dash + 1), 65535, &last) != 0 || first < 1 ||
         last < first)
         return expected;
     conf->port_first = (uint16_t)first;
     conf->port_last = (uint16_t)last;
     return NULL;
+}
+
+static const char *set_reserved_ports(const struct entry *e, struct nt_conf *conf)
+{
+    return read_bool(e, &conf->reserved_ports);
 }
 
 static const char *set_shared_hosts(const struct entry *e, struct nt_conf *conf)
@@ -240,6 +246,7 @@ static const struct {
     [BUDGET_DEFAULT] = {"budget_default", set_budget_default},
     [BUDGET_MAX] = {"budget_max", set_budget_max},
     {"ports", set_ports},
+    {"reserved_ports", set_reserved_ports},
     {"shared_hosts", set_shared_hosts},
     {"max_load", set_max_load},
     {"inline_limit", set_inline_limit},

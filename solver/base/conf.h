@@ -36,6 +36,7 @@ struct nt_conf {
     double budget_default_s;               /* budget_default = 5 */
     double budget_max_s;                   /* budget_max = 20 */
     uint16_t port_first, port_last;        /* ports = 24500-24627 */
+    bool reserved_ports;                   /* reserved_ports = yes: agents connect from below 1024 */
     enum nt_shared_policy shared_hosts;    /* shared_hosts = latency | full | off */
     double max_load;                       /* max_load = 1 (share of a link the sweep may use) */
     uint32_t inline_limit_bytes;           /* inline_limit = 32768 (NETTOPO_JSON), at most 122880 */

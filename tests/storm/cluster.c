@@ -59,13 +59,14 @@ static void make_network(void)
     if (nt_network_build(&spec, &figures, &cluster.network, &err) != 0)
         abort();
     cluster.hosts = cluster.network->hosts;
-    cluster.noise = (struct nt_measure_noise){.sd = draw_between(0.001, 0.01),
-                                              .seed = nt_rng_next(&world.rng)};
+    cluster.noise =
+        (struct nt_measure_noise){.sd = draw_between(0.001, 0.01), .seed = nt_rng_next(&world.rng)};
 }
 
 static void make_job(struct host *h, size_t self)
 {
-    h->job = (struct nt_job){.id = 42, .uid = 1000, .gid = 1000, .hosts = cluster.hosts, .self = self};
+    h->job =
+        (struct nt_job){.id = 42, .uid = 1000, .gid = 1000, .hosts = cluster.hosts, .self = self};
     snprintf(h->job.cluster, sizeof h->job.cluster, "sim");
     h->job.host = must(calloc(cluster.hosts, sizeof *h->job.host));
     for (size_t k = 0; k < cluster.hosts; k++)
@@ -166,8 +167,7 @@ void cluster_run(void)
     double begins = world.now_s;
     for (uint32_t k = 0; k < cluster.hosts; k++) {
         struct host *h = &cluster.host[k];
-        h->agent =
-            process_start(k, PROCESS_AGENT, begins + h->starts_late_s, agent_main, h);
+        h->agent = process_start(k, PROCESS_AGENT, begins + h->starts_late_s, agent_main, h);
     }
     faults_draw();
     /* late ones have their own budget */

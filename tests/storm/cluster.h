@@ -26,9 +26,9 @@ struct published {
 struct host {
     char name[32];
     /* what goes wrong with it, before it begins or later */
-    bool faulty;          /* something does: it may be missing */
+    bool faulty; /* something does: it may be missing */
     double starts_late_s;
-    bool no_network;      /* of the measured one */
+    bool no_network; /* of the measured one */
     bool no_resolver;
     double lookup_s;      /* what resolver and slurmctld take more */
     double munge_s;       /* what a credential takes */

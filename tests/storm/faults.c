@@ -381,7 +381,8 @@ static void mark_faulty(uint32_t k)
 
 void faults_draw(void)
 {
-    size_t some = 1 + cluster.hosts / 8, n = draw_chance(0.1) ? 0 : 1 + nt_rng_below(&world.rng, some);
+    size_t some = 1 + cluster.hosts / 8,
+           n = draw_chance(0.1) ? 0 : 1 + nt_rng_below(&world.rng, some);
     double begins = world.now_s;
     for (size_t f = 0; f < n; f++) {
         size_t kind = nt_rng_below(&world.rng, KINDS);

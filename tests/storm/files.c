@@ -32,26 +32,26 @@ struct chunk {
 
 struct file {
     enum file_kind kind;
-    int fd;                 /* -1: closed by its owner */
-    struct process *owner;  /* NULL: in a backlog */
+    int fd;                /* -1: closed by its owner */
+    struct process *owner; /* NULL: in a backlog */
     uint32_t host, peer_host;
-    uint16_t port;
-    bool local;             /* a local socket, not TCP */
+    uint16_t port, source_port;
+    bool local; /* a local socket, not TCP */
     /* a stream */
-    struct file *peer;      /* NULL: the other end is gone */
+    struct file *peer; /* NULL: the other end is gone */
     struct chunk *first, *last;
-    size_t queued;          /* bytes in chunks */
-    double last_at_s;       /* when the newest arrives */
-    double end_at_s;        /* the other's end of stream arrives; INFINITY: none */
-    double reset_at_s;      /* a reset arrives; INFINITY: none */
+    size_t queued;     /* bytes in chunks */
+    double last_at_s;  /* when the newest arrives */
+    double end_at_s;   /* the other's end of stream arrives; INFINITY: none */
+    double reset_at_s; /* a reset arrives; INFINITY: none */
     bool sent_end;
     bool connecting;
-    double settled_at_s;    /* of a connect: when its result is known */
+    double settled_at_s; /* of a connect: when its result is known */
     int error;
     /* a listener */
     struct file *backlog_first, *backlog_last, *backlog_next;
     size_t backlog;
-    struct process *child;  /* of a pidfd */
+    struct process *child; /* of a pidfd */
     struct file *all_next, **all_link;
 };
 
@@ -138,8 +138,8 @@ static struct file *file_of(int fd)
         errno = EBADF;
         world_violation("a call for descriptor %d, which is not open", fd);
     } else if (world.running != NULL && f->owner != world.running) {
-        world_violation("n%u: a call for descriptor %d of another process",
-                        world.running->host + 1, fd);
+        world_violation("n%u: a call for descriptor %d of another process", world.running->host + 1,
+                        fd);
     }
     return f;
 }
@@ -438,6 +438,7 @@ static void syn(void *context, uint64_t fd)
     struct file *end = file_new(FILE_STREAM, f->peer_host);
     end->peer_host = f->host;
     end->port = f->port;
+    end->source_port = f->source_port;
     end->peer = f;
     f->peer = end;
     if (listener->backlog_first == NULL)
@@ -608,6 +609,10 @@ int __wrap_bind(int fd, const struct sockaddr *address, socklen_t bytes)
     if (f == NULL)
         return -1;
     uint16_t port = port_of(address);
+    if (f->host == world.running->host && port < 1024 && world.running->kind != PROCESS_AGENT) {
+        errno = EACCES;
+        return -1;
+    }
     if (find_listener(f->host, port) != NULL) {
         errno = EADDRINUSE;
         return -1;
@@ -638,6 +643,7 @@ int __wrap_connect(int fd, const struct sockaddr *address, socklen_t bytes)
     files_peak.connects++;
     f->kind = FILE_STREAM;
     f->connecting = true;
+    f->source_port = f->port != 0 ? f->port : (uint16_t)(32768 + nt_rng_below(&world.rng, 28000));
     f->port = port_of(address);
     f->peer_host = ntohl(((const struct sockaddr_in *)address)->sin_addr.s_addr) & 0xffffff;
     send_syn(f);
@@ -660,8 +666,8 @@ int __wrap_accept4(int fd, struct sockaddr *address, socklen_t *bytes, int flags
     }
     listener->backlog_first = f->backlog_next;
     listener->backlog--;
-    if (address != NULL && *bytes >= sizeof(struct sockaddr_in)) {
-        struct sockaddr_in from = {.sin_family = AF_INET, .sin_port = htons(1000)};
+    if (address != NULL) {
+        struct sockaddr_in from = {.sin_family = AF_INET, .sin_port = htons(f->source_port)};
         from.sin_addr.s_addr = htonl(10U << 24 | f->peer_host);
         memcpy(address, &from, sizeof from);
         *bytes = sizeof from;

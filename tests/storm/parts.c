@@ -217,8 +217,7 @@ int nt_child_start(struct nt_child *child, const struct nt_conf *conf, const str
     (void)err;
     process_spend(0.001);
     double loads = process_time() + draw_between(0.01, 0.03) + h->probe_late_s;
-    struct process *p =
-        process_start(world.running->host, PROCESS_PROBE, loads, probe_main, NULL);
+    struct process *p = process_start(world.running->host, PROCESS_PROBE, loads, probe_main, NULL);
     p->slowness = world.running->slowness;
     files_local_pair(p, fd);
     p->argument = (void *)(intptr_t)fd[1];

@@ -23,7 +23,7 @@ struct nt_pair {
     uint32_t host;
     struct process *process;
     struct nt_pairing pairing;
-    bool connected; /* waits for its partner, or has met it */
+    bool connected;    /* waits for its partner, or has met it */
     uint32_t measures; /* the round that it has begun to measure, + 1 */
     unsigned char address[8];
 };

@@ -125,8 +125,8 @@ static void print_totals(const struct totals *t)
 {
     printf("%llu schedules, %llu hosts: %llu ok, %llu partial, %llu failed; %llu broken\n",
            (unsigned long long)t->schedules, (unsigned long long)t->hosts,
-           (unsigned long long)t->ok, (unsigned long long)t->partial,
-           (unsigned long long)t->failed, (unsigned long long)t->broken);
+           (unsigned long long)t->ok, (unsigned long long)t->partial, (unsigned long long)t->failed,
+           (unsigned long long)t->broken);
     for (size_t k = 0; fault_name(k) != NULL; k++)
         printf("  %-26s %8llu\n", fault_name(k), (unsigned long long)t->fault[k]);
 }

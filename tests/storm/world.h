@@ -32,12 +32,12 @@ struct process {
     void *stack;
     void (*main)(void *argument);
     void *argument;
-    double local_s;            /* its own time, not before that of the world */
-    double stopped_until_s;    /* SIGSTOP, or starved */
-    double slowness;           /* how much longer its calls take; 1: not slow */
-    bool is_planned;           /* to run at planned_s */
+    double local_s;         /* its own time, not before that of the world */
+    double stopped_until_s; /* SIGSTOP, or starved */
+    double slowness;        /* how much longer its calls take; 1: not slow */
+    bool is_planned;        /* to run at planned_s */
     double planned_s;
-    uint64_t plan;             /* which of its plans holds */
+    uint64_t plan; /* which of its plans holds */
     uint64_t calls_without_wait;
     struct file *pidfd; /* readable when it has ended; NULL: none */
     size_t files;       /* that it has open */
@@ -80,10 +80,10 @@ void process_wake(struct process *process, double at_s);
 void process_stop(struct process *process, double until_s);
 
 /* For the running process: */
-double process_time(void);       /* its own, s */
-void process_spend(double s);    /* processor time, longer when it is slow */
-void process_sleep(double s);    /* not woken before */
-void process_wait(double at_s);  /* until it is woken, at the latest then; INFINITY: until woken */
+double process_time(void);      /* its own, s */
+void process_spend(double s);   /* processor time, longer when it is slow */
+void process_sleep(double s);   /* not woken before */
+void process_wait(double at_s); /* until it is woken, at the latest then; INFINITY: until woken */
 _Noreturn void process_exit(int status);
 
 /* A line of the story, and the hash. */
