@@ -57,6 +57,9 @@ struct cluster {
     struct nt_measure_noise noise;
     bool leader_faulty; /* the first host, or what all depend on: then nothing is promised */
     size_t faults;
+    /* of the map, when it claims to be right: */
+    size_t maps_claimed, maps_wrong;
+    double maps_wrong_expected;
 };
 
 extern struct cluster cluster;

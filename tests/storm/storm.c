@@ -22,6 +22,8 @@ struct totals {
     uint64_t schedules, broken, faults_reached;
     uint64_t fault[64];
     uint64_t ok, partial, failed, hosts;
+    uint64_t maps_claimed, maps_wrong;
+    double maps_wrong_expected;
 };
 
 struct settings {
@@ -58,6 +60,9 @@ static void count(struct totals *t)
     t->ok += strncmp(text, "ok", 2) == 0;
     t->partial += strncmp(text, "partial", 7) == 0;
     t->failed += strncmp(text, "failed", 6) == 0;
+    t->maps_claimed += cluster.maps_claimed;
+    t->maps_wrong += cluster.maps_wrong;
+    t->maps_wrong_expected += cluster.maps_wrong_expected;
     for (size_t k = 0; k < 64; k++)
         t->fault[k] += faults_reached >> k & 1;
 }
@@ -100,6 +105,9 @@ static void add(struct totals *sum, const struct totals *t)
     sum->partial += t->partial;
     sum->failed += t->failed;
     sum->hosts += t->hosts;
+    sum->maps_claimed += t->maps_claimed;
+    sum->maps_wrong += t->maps_wrong;
+    sum->maps_wrong_expected += t->maps_wrong_expected;
     for (size_t k = 0; k < 64; k++)
         sum->fault[k] += t->fault[k];
 }
@@ -127,6 +135,9 @@ static void print_totals(const struct totals *t)
            (unsigned long long)t->schedules, (unsigned long long)t->hosts,
            (unsigned long long)t->ok, (unsigned long long)t->partial, (unsigned long long)t->failed,
            (unsigned long long)t->broken);
+    printf("%llu maps state a confidence of 0.5 and more: %llu wrong, %.1f by what they state\n",
+           (unsigned long long)t->maps_claimed, (unsigned long long)t->maps_wrong,
+           t->maps_wrong_expected);
     for (size_t k = 0; fault_name(k) != NULL; k++)
         printf("  %-26s %8llu\n", fault_name(k), (unsigned long long)t->fault[k]);
 }
