@@ -62,6 +62,9 @@ void nt_children_send(struct nt_children *children, size_t host, const struct nt
  * stall_s seconds. */
 void nt_children_flush(struct nt_children *children, double stall_s);
 
+/* Whether any online child has still to be sent something. */
+bool nt_children_have_queued(const struct nt_children *children);
+
 /* Closes the sending direction of every child with an empty queue. */
 void nt_children_shutdown(struct nt_children *children);
 

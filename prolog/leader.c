@@ -10,7 +10,8 @@
 #include "lookup.h"
 #include "subtree.h"
 
-static const double FLUSH_S = 0.25;         /* for the last frames to be sent */
+static const double FLUSH_S = 0.25;         /* for members to disconnect */
+static const double DRAIN_S = 1.25;         /* for the last frames to be sent */
 static const double LINGER_S = 1.0;         /* for hosts that connect after an early failure */
 static const double POLICY_TIMEOUT_S = 1.0; /* for slurmctld to say which jobs share the hosts */
 static const double TASKS_TIMEOUT_S = 0.2;  /* when only the number of tasks is needed */
@@ -310,18 +311,20 @@ static void leader_loop(struct leader *leader)
  * the reason as well: otherwise they would try to connect until their budget is over. */
 static void drain_members(struct leader *leader)
 {
-    double now = nt_clock_s(), until = nt_session_drain_until(leader->session, FLUSH_S);
+    double now = nt_clock_s(), idle_until = nt_session_drain_until(leader->session, FLUSH_S);
+    double until = nt_session_drain_until(leader->session, DRAIN_S);
     if (leader->failed && now + LINGER_S < leader->session->give_up)
-        until = now + LINGER_S;
-    while (nt_clock_s() < until) {
-        bool all_joined = !leader->failed || leader->subtree.children.joined_count >=
-                                                 nt_subtree_expected(&leader->subtree);
+        idle_until = now + LINGER_S;
+    while ((now = nt_clock_s()) < until) {
+        bool all_joined =
+            !leader->failed || now >= idle_until ||
+            leader->subtree.children.joined_count >= nt_subtree_expected(&leader->subtree);
         if (all_joined)
             nt_listener_fini(&leader->subtree.listener);
-        if (nt_subtree_drain(&leader->subtree) && all_joined)
+        if (nt_subtree_drain(&leader->subtree, idle_until) && all_joined)
             return;
         size_t n = nt_subtree_pollfds(&leader->subtree, true, leader->polls);
-        int ms = nt_clock_left_ms(until);
+        int ms = nt_clock_left_ms(now < idle_until ? idle_until : until);
         if (poll(leader->polls, n, ms < NT_LISTENER_POLL_MS ? ms : NT_LISTENER_POLL_MS) > 0)
             nt_subtree_poll_events(&leader->subtree, leader->polls);
     }

@@ -13,7 +13,8 @@
 /* How long a block leader may take to accept us: it may be late. Both are below what rank 0 waits
  * for the first contributions (nt_timeouts_greeting_s). */
 static const double LEADER_TIMEOUT_S = 0.7, LEADER_TIMEOUT_SHARE = 0.12;
-static const double FLUSH_S = 0.25; /* for the last frames to be sent */
+static const double FLUSH_S = 0.25; /* for members to disconnect */
+static const double DRAIN_S = 0.75; /* for the last frames to be sent */
 
 struct member {
     struct nt_session *session;
@@ -295,13 +296,15 @@ static void drain_block(struct member *m)
 {
     struct nt_frame frame = {.type = NT_FRAME_DONE,
                              .payload_bytes = (uint32_t)strlen(m->session->outcome.text)};
-    double until = nt_session_drain_until(m->session, FLUSH_S);
+    double idle_until = nt_session_drain_until(m->session, FLUSH_S);
+    double until = nt_session_drain_until(m->session, DRAIN_S);
     nt_conn_fini(&m->leader);
     nt_listener_fini(&m->subtree.listener);
     nt_subtree_send(&m->subtree, &frame, m->session->outcome.text);
-    while (!nt_subtree_drain(&m->subtree) && nt_clock_s() < until) {
+    while (!nt_subtree_drain(&m->subtree, idle_until) && nt_clock_s() < until) {
         size_t n = nt_subtree_pollfds(&m->subtree, true, m->polls);
-        if (poll(m->polls, n, nt_clock_left_ms(until)) > 0)
+        int ms = nt_clock_left_ms(nt_clock_s() < idle_until ? idle_until : until);
+        if (poll(m->polls, n, ms < NT_LISTENER_POLL_MS ? ms : NT_LISTENER_POLL_MS) > 0)
             nt_subtree_poll_events(&m->subtree, m->polls);
     }
 }

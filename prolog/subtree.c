@@ -6,7 +6,11 @@
 #include <string.h>
 #include <sys/resource.h>
 
-static const double STALL_S = 1.0; /* a member that accepts no data for this long is lost */
+#include "clock.h"
+
+/* A member that accepts no data for this long is lost; in a block earlier than the block's leader,
+ * which reads nothing from above until then. */
+static const double STALL_S = 1.0, BLOCK_STALL_S = 0.5;
 static const double REJOIN_S =
     1.0; /* for hosts of a lost block leader to connect to the first host */
 
@@ -53,6 +57,7 @@ int nt_subtree_init(struct nt_subtree *subtree, size_t hosts, size_t self, size_
     subtree->hosts = subtree->lost_next = hosts;
     subtree->self = self;
     subtree->block = block;
+    subtree->stall_s = self == 0 ? STALL_S : BLOCK_STALL_S;
     if (nt_children_init(&subtree->children, hosts, self, err) != 0)
         return -1;
     subtree->recheck_at = INFINITY;
@@ -116,7 +121,7 @@ static void accept_children(struct nt_subtree *subtree)
 void nt_subtree_step(struct nt_subtree *subtree)
 {
     accept_children(subtree);
-    nt_children_flush(&subtree->children, STALL_S);
+    nt_children_flush(&subtree->children, subtree->stall_s);
 }
 
 /* ---- down ---- */
@@ -235,7 +240,7 @@ int nt_subtree_next_lost(struct nt_subtree *subtree, double now, size_t *host)
     return 0;
 }
 
-bool nt_subtree_drain(struct nt_subtree *subtree)
+bool nt_subtree_drain(struct nt_subtree *subtree, double idle_until)
 {
     struct nt_frame frame;
     const unsigned char *payload;
@@ -243,5 +248,6 @@ bool nt_subtree_drain(struct nt_subtree *subtree)
     nt_children_shutdown(&subtree->children);
     while (nt_subtree_next(subtree, &frame, &payload) == 1)
         ; /* too late: discarded */
-    return subtree->children.online_count == 0;
+    return subtree->children.online_count == 0 ||
+           (nt_clock_s() >= idle_until && !nt_children_have_queued(&subtree->children));
 }

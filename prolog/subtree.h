@@ -29,6 +29,7 @@ struct nt_subtree {
     struct nt_listener listener;
     struct nt_children children;
     size_t hosts, self, block;    /* of the job; own index; hosts a block (hosts: no blocks) */
+    double stall_s;               /* a child that accepts nothing for so long is lost */
     size_t next_child;            /* position in children.online: the next to read from */
     size_t lost_count_seen;       /* children.lost_count at the last search */
     size_t lost_next;             /* the next host to examine; hosts: the search is over */
@@ -85,9 +86,10 @@ int nt_subtree_next(struct nt_subtree *subtree, struct nt_frame *frame,
  * a second to connect here themselves before they count as lost. */
 int nt_subtree_next_lost(struct nt_subtree *subtree, double now, size_t *host);
 
-/* At the end, to be repeated until true: all children have received everything and disconnected.
- * They close first, because closing a socket with unread input resets the connection and discards
- * what is still on its way to the peer. */
-bool nt_subtree_drain(struct nt_subtree *subtree);
+/* At the end, to be repeated until true: all children have received everything and disconnected, or
+ * those that are left have received everything and it is idle_until (nt_clock_s); one that accepts
+ * nothing is lost after some time, as always. Children close first, because closing a socket with
+ * unread input resets the connection and discards what is still on its way to the peer. */
+bool nt_subtree_drain(struct nt_subtree *subtree, double idle_until);
 
 #endif

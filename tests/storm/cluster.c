@@ -85,7 +85,7 @@ void cluster_begin(uint64_t seed, size_t hosts_max)
     make_network();
     cluster.option.level = draw_chance(0.75) ? NT_LEVEL_QUICK : NT_LEVEL_STANDARD;
     cluster.option.budget_s = draw_between(2.5, 6);
-    if (draw_chance(0.3))
+    if (cluster.hosts <= 64 && draw_chance(0.3)) /* small blocks of many hosts are a mistake */
         cluster.conf.block_hosts = (uint32_t)(2 + nt_rng_below(&world.rng, 6));
     cluster.host = must(calloc(cluster.hosts, sizeof *cluster.host));
     for (size_t k = 0; k < cluster.hosts; k++) {
