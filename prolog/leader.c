@@ -339,6 +339,7 @@ void nt_leader_run(struct nt_session *session)
     if (nt_subtree_init(&leader.subtree, hosts, 0, block, &err) != 0 ||
         nt_gather_init(&leader.gather, hosts, &err) != 0)
         goto free_all;
+    leader.subtree.give_up = session->give_up;
     leader.polls = calloc(nt_subtree_pollfds_max(&leader.subtree) + 3, sizeof *leader.polls);
     if (leader.polls == NULL) {
         nt_err_memory(&err);

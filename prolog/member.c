@@ -321,6 +321,7 @@ static int member_init(struct member *m, struct nt_err *err)
     if (m->leads_block) {
         if (nt_subtree_init(&m->subtree, job->hosts, job->self, block, err) != 0)
             return -1;
+        m->subtree.give_up = m->session->give_up;
         nt_listener_open(&m->subtree.listener, m->session->conf, job, err);
         members = nt_subtree_pollfds_max(&m->subtree);
     }

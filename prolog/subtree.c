@@ -8,9 +8,10 @@
 
 #include "clock.h"
 
-/* A member that accepts no data for this long is lost; in a block earlier than the block's leader,
- * which reads nothing from above until then. */
-static const double STALL_S = 1.0, BLOCK_STALL_S = 0.5;
+/* A member that accepts no data for so long is lost: a share of the time that is left, because what
+ * it holds up is not read from above. In a block half of it, so that the block's leader is not lost
+ * for it, too. */
+static const double STALL_MIN_S = 0.25, STALL_MAX_S = 1.0, STALL_SHARE = 0.3, BLOCK_STALL = 0.5;
 static const double REJOIN_S =
     1.0; /* for hosts of a lost block leader to connect to the first host */
 
@@ -57,7 +58,7 @@ int nt_subtree_init(struct nt_subtree *subtree, size_t hosts, size_t self, size_
     subtree->hosts = subtree->lost_next = hosts;
     subtree->self = self;
     subtree->block = block;
-    subtree->stall_s = self == 0 ? STALL_S : BLOCK_STALL_S;
+    subtree->give_up = INFINITY;
     if (nt_children_init(&subtree->children, hosts, self, err) != 0)
         return -1;
     subtree->recheck_at = INFINITY;
@@ -118,10 +119,17 @@ static void accept_children(struct nt_subtree *subtree)
                          subtree->announcement_text);
 }
 
+static double stall_s(const struct nt_subtree *subtree)
+{
+    double left = STALL_SHARE * (subtree->give_up - nt_clock_s());
+    double s = left < STALL_MIN_S ? STALL_MIN_S : left < STALL_MAX_S ? left : STALL_MAX_S;
+    return subtree->self == 0 ? s : BLOCK_STALL * s;
+}
+
 void nt_subtree_step(struct nt_subtree *subtree)
 {
     accept_children(subtree);
-    nt_children_flush(&subtree->children, subtree->stall_s);
+    nt_children_flush(&subtree->children, stall_s(subtree));
 }
 
 /* ---- down ---- */

@@ -29,7 +29,7 @@ struct nt_subtree {
     struct nt_listener listener;
     struct nt_children children;
     size_t hosts, self, block;    /* of the job; own index; hosts a block (hosts: no blocks) */
-    double stall_s;               /* a child that accepts nothing for so long is lost */
+    double give_up;               /* when the result must be there (nt_clock_s); INFINITY: ever */
     size_t next_child;            /* position in children.online: the next to read from */
     size_t lost_count_seen;       /* children.lost_count at the last search */
     size_t lost_next;             /* the next host to examine; hosts: the search is over */
@@ -48,7 +48,7 @@ size_t nt_block_hosts(size_t hosts, uint32_t configured);
  * host. */
 size_t nt_block_leader(size_t block, size_t host);
 
-/* No children, the listener closed; self leads a block. */
+/* No children, the listener closed, give_up INFINITY; self leads a block. */
 int nt_subtree_init(struct nt_subtree *subtree, size_t hosts, size_t self, size_t block,
                     struct nt_err *err);
 void nt_subtree_fini(struct nt_subtree *subtree);

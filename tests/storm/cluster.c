@@ -93,7 +93,7 @@ void cluster_begin(uint64_t seed, size_t hosts_max)
         snprintf(h->name, sizeof h->name, "n%zu", k + 1);
         h->began_s = h->ended_s = NAN;
         h->disk_bytes = SIZE_MAX;
-        h->munge_s = draw_between(0.0003, 0.002);
+        h->munge_s = draw_between(0.0002, 0.0006);
         h->starts_late_s = draw_between(0, 0.1);
     }
     for (size_t k = 0; k < cluster.hosts; k++)

@@ -14,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { WINDOW_BYTES = 131072, BACKLOG_MAX = 128, HOSTS_MAX = 4096, CUTS_MAX = 65536 };
+enum { WINDOW_BYTES = 131072, BACKLOG_MAX = 1024, HOSTS_MAX = 4096, CUTS_MAX = 65536 };
 
 /* What a call costs, and a byte that is copied. */
 static const double CALL_S = 1.5e-6, BYTE_S = 2.5e-10;
@@ -32,6 +32,7 @@ struct chunk {
 
 struct file {
     enum file_kind kind;
+    uint64_t id;           /* of no other file of this world */
     int fd;                /* -1: closed by its owner */
     struct process *owner; /* NULL: in a backlog */
     uint32_t host, peer_host;
@@ -64,6 +65,7 @@ static struct {
     struct file *all;
     struct file **by_fd;
     size_t fds, first_free;
+    uint64_t last_id;
     struct cut *cut;
     size_t cuts;
     double delay_s[HOSTS_MAX];
@@ -86,7 +88,7 @@ static void *must(void *p)
 static struct file *file_new(enum file_kind kind, uint32_t host)
 {
     struct file *f = must(calloc(1, sizeof *f));
-    *f = (struct file){.kind = kind, .fd = -1, .host = host};
+    *f = (struct file){.kind = kind, .id = ++net.last_id, .fd = -1, .host = host};
     f->end_at_s = f->reset_at_s = f->settled_at_s = INFINITY;
     f->all_next = net.all;
     f->all_link = &net.all;
@@ -164,20 +166,31 @@ static void charge(size_t bytes)
     process_spend(CALL_S + BYTE_S * (double)bytes);
 }
 
-static void look(void *context, uint64_t fd)
+/* The file of an event that was planned for it: NULL once it is closed. */
+static struct file *file_planned(void *fd, uint64_t id)
 {
-    struct file *f = context;
-    size_t k = (size_t)fd - FILES_FIRST;
-    if (k < net.fds && net.by_fd[k] == f && f->owner != NULL)
+    size_t k = (size_t)((intptr_t)fd - FILES_FIRST);
+    struct file *f = k < net.fds ? net.by_fd[k] : NULL;
+    return f != NULL && f->id == id ? f : NULL;
+}
+
+static void plan(struct file *f, world_event *happen, double at_s)
+{
+    world_at(at_s, happen, (void *)(intptr_t)f->fd, f->id);
+}
+
+static void look(void *fd, uint64_t id)
+{
+    struct file *f = file_planned(fd, id);
+    if (f != NULL && f->owner != NULL)
         process_wake(f->owner, world.now_s);
 }
 
-/* Its owner looks again at that time. A number that is used again in between is looked at in vain.
- */
+/* Its owner looks again at that time. */
 static void look_at(struct file *f, double at_s)
 {
     if (f->fd >= 0)
-        world_at(at_s, look, f, (uint64_t)f->fd);
+        plan(f, look, at_s);
 }
 
 void file_changed(struct file *f)
@@ -412,23 +425,16 @@ static void connect_settle(struct file *f, int error, double at_s)
         look_at(f, at_s);
 }
 
-static bool is_connecting(struct file *f, uint64_t fd)
-{
-    size_t k = (size_t)fd - FILES_FIRST;
-    return k < net.fds && net.by_fd[k] == f && f->connecting && f->peer == NULL &&
-           isinf(f->settled_at_s);
-}
-
 /* The request to connect arrives. */
-static void syn(void *context, uint64_t fd)
+static void syn(void *fd, uint64_t id)
 {
-    struct file *f = context;
-    if (!is_connecting(f, fd))
+    struct file *f = file_planned(fd, id);
+    if (f == NULL || f->peer != NULL || isfinite(f->settled_at_s))
         return;
     struct file *listener = find_listener(f->peer_host, f->port);
     double back = arrival(f->peer_host, f->host, false);
     if (listener != NULL && listener->backlog >= BACKLOG_MAX) {
-        world_at(world.now_s + SYN_AGAIN_S, syn, f, fd);
+        plan(f, syn, world.now_s + SYN_AGAIN_S);
         return;
     }
     if (listener == NULL) {
@@ -458,9 +464,9 @@ static void send_syn(struct file *f)
     while (now + wait < open && wait < CONNECT_GIVEN_UP_S)
         wait = 2 * wait + SYN_AGAIN_S;
     if (wait < CONNECT_GIVEN_UP_S)
-        world_at(now + wait + net.delay_s[f->host] + DELAY_S -
-                     JITTER_S * log(nt_rng_uniform(&world.rng)),
-                 syn, f, (uint64_t)f->fd);
+        plan(f, syn,
+             now + wait + net.delay_s[f->host] + DELAY_S -
+                 JITTER_S * log(nt_rng_uniform(&world.rng)));
 }
 
 /* ---- poll ---- */

@@ -33,14 +33,6 @@ static size_t pair_rooms;
 
 static const char RAIL[] = "sim0";
 
-void probe_begin(void);
-void probe_begin(void)
-{
-    free(pair_of);
-    pair_of = NULL;
-    pair_rooms = 0;
-}
-
 int nt_pair_create(struct nt_pair **out, struct nt_err *err)
 {
     if (this_host()->no_network)
@@ -166,27 +158,44 @@ int nt_pair_connect_group(struct nt_pair *pair, const struct nt_kernel_group *gr
 }
 
 /* The flows of a round share the network; computed once for all that take part in it. */
+static struct {
+    uint64_t key;
+    struct nt_flow *flow;
+    size_t n;
+} shared;
+
+void probe_begin(void);
+void probe_begin(void)
+{
+    free(pair_of);
+    pair_of = NULL;
+    pair_rooms = 0;
+    shared.key = 0;
+}
+
+static void share_rates(const struct nt_pair *pair, const struct nt_order *order)
+{
+    struct nt_err err;
+    uint64_t key = (uint64_t)pair->pairing.round + 1;
+    for (size_t k = 0; k < order->pairs; k++)
+        key = key * 1000003 + order->pair[k][0] * 4099U + order->pair[k][1];
+    if (key == shared.key)
+        return;
+    shared.key = key;
+    shared.n = order->pairs;
+    shared.flow = realloc(shared.flow, shared.n * sizeof *shared.flow);
+    for (size_t k = 0; k < shared.n; k++)
+        shared.flow[k] = (struct nt_flow){order->pair[k][0], order->pair[k][1], 0};
+    if (nt_flows_share(cluster.network, shared.flow, shared.n, &err) != 0)
+        abort();
+}
+
 static double rate_MBps(const struct nt_pair *pair, const struct nt_order *order)
 {
-    static uint64_t computed_hash;
-    static struct nt_flow *flow;
-    static size_t flows;
-    struct nt_err err;
-    uint64_t key = world.event_number == 0 ? 0 : (uint64_t)pair->pairing.round << 32;
-    for (size_t k = 0; k < order->pairs; k++)
-        key = key * 31 + order->pair[k][0] * 4099U + order->pair[k][1];
-    if (flow == NULL || key != computed_hash || flows != order->pairs) {
-        flow = realloc(flow, order->pairs * sizeof *flow);
-        flows = order->pairs;
-        computed_hash = key;
-        for (size_t k = 0; k < flows; k++)
-            flow[k] = (struct nt_flow){order->pair[k][0], order->pair[k][1], 0};
-        if (nt_flows_share(cluster.network, flow, flows, &err) != 0)
-            return NAN;
-    }
-    for (size_t k = 0; k < flows; k++)
-        if (flow[k].from == pair->host || flow[k].to == pair->host)
-            return flow[k].rate_MBps;
+    share_rates(pair, order);
+    for (size_t k = 0; k < shared.n; k++)
+        if (shared.flow[k].from == pair->host || shared.flow[k].to == pair->host)
+            return shared.flow[k].rate_MBps;
     return NAN;
 }
 

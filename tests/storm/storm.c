@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* storm [-n SCHEDULES] [-s FIRST] [-j PROCESSES] [-H HOSTS] [-v]
+/* storm [-n SCHEDULES] [-s FIRST] [-j PROCESSES] [-H HOSTS] [-v] [-1]
  *
  * Runs schedules of simulated jobs, one for each seed from FIRST on; prints each that breaks an
- * invariant, and a table of what was met. -v prints the story of each. Exit 1 when one is broken.
+ * invariant, and a table of what was met. -v prints the story of each,
+ * -1 ends after the first that is broken. Exit 1 when one is broken.
  * Each schedule in a hundred runs twice, and must give the same story. */
 #include <errno.h>
 #include <stdio.h>
@@ -14,7 +15,7 @@
 #include "cluster.h"
 #include "files.h"
 
-enum { BATCH = 200, AGAIN = 100, HOSTS_MAX = 1024 };
+enum { BATCH = 100, AGAIN = 100, HOSTS_MAX = 1024 };
 
 const char *fault_name(size_t kind);
 
@@ -29,7 +30,7 @@ struct totals {
 struct settings {
     uint64_t first, schedules;
     size_t processes, hosts_max;
-    bool tells;
+    bool tells, ends_at_first;
 };
 
 static uint64_t run_once(uint64_t seed, const struct settings *set, char violation[512])
@@ -92,7 +93,7 @@ static void run_seed(uint64_t seed, const struct settings *set, struct totals *t
 static int run_batch(uint64_t first, uint64_t n, const struct settings *set, int to)
 {
     struct totals t = {0};
-    for (uint64_t k = 0; k < n; k++)
+    for (uint64_t k = 0; k < n && !(set->ends_at_first && t.broken > 0); k++)
         run_seed(first + k, set, &t);
     return write(to, &t, sizeof t) == (ssize_t)sizeof t ? 0 : 1;
 }
@@ -149,7 +150,7 @@ int main(int argc, char **argv)
     int c, fd[2];
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
     set.processes = cores > 0 ? (size_t)cores : 1;
-    while ((c = getopt(argc, argv, "n:s:j:H:v")) != -1) {
+    while ((c = getopt(argc, argv, "n:s:j:H:v1")) != -1) {
         unsigned long value = optarg != NULL ? strtoul(optarg, NULL, 10) : 0;
         if (c == 'n')
             set.schedules = value;
@@ -161,13 +162,15 @@ int main(int argc, char **argv)
             set.hosts_max = value;
         else if (c == 'v')
             set.tells = true;
+        else if (c == '1')
+            set.ends_at_first = true;
         else
             return 2;
     }
     if (set.processes < 1 || set.hosts_max < 2 || pipe(fd) != 0)
         return 2;
     size_t running = 0;
-    for (uint64_t k = 0; k < set.schedules; k += BATCH) {
+    for (uint64_t k = 0; k < set.schedules && !(set.ends_at_first && sum.broken > 0); k += BATCH) {
         uint64_t n = set.schedules - k < BATCH ? set.schedules - k : BATCH;
         if (running == set.processes)
             reap(fd[0], &sum, &running);
