@@ -6,6 +6,7 @@
 #   make test T=X   one unit test, bats file or fuzzer; without T the list of them
 #   make demo       a real Slurm cluster on an emulated network, and a job that finds its network
 #   make bench      the tables behind every figure that we state
+#   make storm      agents and probes in simulated time under faults: SEEDS=N schedules, or SEED=K one
 #   make fuzz       each fuzzer for FUZZ_SECONDS (default 600)
 #   make coverage   line coverage of the unit tests, as text
 #   make install    honours PREFIX, DESTDIR, SYSCONFDIR and SLURM_PLUGIN_DIR
@@ -24,6 +25,7 @@ SYSCONFDIR ?= /etc
 CC := $(if $(filter default,$(origin CC)),gcc,$(CC))
 CFLAGS ?= -O2 -g
 FUZZ_SECONDS ?= 600
+SEEDS ?= 2000
 comma := ,
 BUILD := build$(if $(SANITIZE),/$(subst $(comma),-,$(SANITIZE)))$(if $(filter clang%,$(CC)),/clang)
 BINDIR := $(PREFIX)/bin
@@ -182,6 +184,7 @@ WRAPPED := poll clock_gettime nanosleep getrandom socket setsockopt getsockopt b
   accept4 shutdown read write send close fcntl geteuid
 .PHONY: storm
 storm: $(BUILD)/tests/storm
+	@$< $(if $(SEED),-v -n 1 -s $(SEED),-n $(SEEDS))
 $(BUILD)/obj/storm/%.o: tests/storm/%.c
 	$(call say,CC,$<)
 	@mkdir -p $(@D)

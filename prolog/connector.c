@@ -44,6 +44,11 @@ void nt_connector_fini(struct nt_connector *connector)
     connector->attempts = 0;
 }
 
+static double later(double a, double b)
+{
+    return a > b ? a : b;
+}
+
 /* When the proof to one that sent HELLO may be made. Of a port on two addresses only one gets ours:
  * if both were the leader, each side might keep another connection. */
 static double proof_due_at(const struct nt_connector *connector, const struct nt_attempt *a)
@@ -51,7 +56,7 @@ static double proof_due_at(const struct nt_connector *connector, const struct nt
     for (size_t k = 0; k < connector->attempts; k++) {
         const struct nt_attempt *other = &connector->attempt[k];
         if (other->state == NT_ATTEMPT_AWAIT_PROOF && other->port == a->port)
-            return fmax(other->state_until, connector->next_proof_at);
+            return later(other->state_until, connector->next_proof_at);
     }
     return connector->next_proof_at;
 }
@@ -63,8 +68,9 @@ double nt_connector_pollfds(const struct nt_connector *connector, struct pollfd 
     *count = 0;
     for (size_t k = 0; k < connector->attempts; k++) {
         const struct nt_attempt *a = &connector->attempt[k];
-        wake = fmin(wake,
-                    a->state == NT_ATTEMPT_HAS_HELLO ? proof_due_at(connector, a) : a->state_until);
+        double until =
+            a->state == NT_ATTEMPT_HAS_HELLO ? proof_due_at(connector, a) : a->state_until;
+        wake = until < wake ? until : wake;
         if (nt_conn_is_open(&a->conn))
             polls[(*count)++] = (struct pollfd){
                 .fd = a->conn.fd, .events = a->state == NT_ATTEMPT_CONNECTING ? POLLOUT : POLLIN};
@@ -84,7 +90,7 @@ static void attempt_failed(struct nt_connector *connector, struct nt_attempt *a)
     nt_conn_fini(&a->conn);
     a->state = NT_ATTEMPT_PAUSED;
     a->state_until = nt_clock_s() + a->retry_s * (0.5 + 0.5 * draw(connector));
-    a->retry_s = fmin(2 * a->retry_s, RETRY_MAX_S);
+    a->retry_s = 2 * a->retry_s < RETRY_MAX_S ? 2 * a->retry_s : RETRY_MAX_S;
 }
 
 static void enter_state(struct nt_attempt *a, enum nt_attempt_state state, double seconds)
