@@ -23,6 +23,48 @@ struct event {
 struct world world;
 static ucontext_t scheduler;
 
+/* The address sanitizer must know on which stack it is. */
+#ifdef __SANITIZE_ADDRESS__
+#include <sanitizer/common_interface_defs.h>
+static const void *scheduler_stack;
+static size_t scheduler_bytes;
+static void to_process(void **keep, const struct process *p)
+{
+    __sanitizer_start_switch_fiber(keep, (unsigned char *)p->stack + GUARD_BYTES,
+                                   STACK_BYTES - GUARD_BYTES);
+}
+static void in_scheduler(void *keep)
+{
+    __sanitizer_finish_switch_fiber(keep, NULL, NULL);
+}
+static void to_scheduler(void **keep)
+{
+    __sanitizer_start_switch_fiber(keep, scheduler_stack, scheduler_bytes);
+}
+static void in_process(void *keep)
+{
+    __sanitizer_finish_switch_fiber(keep, &scheduler_stack, &scheduler_bytes);
+}
+#else
+static void to_process(void **keep, const struct process *p)
+{
+    (void)keep;
+    (void)p;
+}
+static void in_scheduler(void *keep)
+{
+    (void)keep;
+}
+static void to_scheduler(void **keep)
+{
+    (void)keep;
+}
+static void in_process(void *keep)
+{
+    (void)keep;
+}
+#endif
+
 /* Stacks are used again: schedules follow each other by the thousand. */
 static struct {
     void **stack;
@@ -160,7 +202,10 @@ static void switch_to(struct process *p)
     world.running = p;
     if (p->local_s < world.now_s)
         p->local_s = world.now_s;
+    void *keep = NULL;
+    to_process(&keep, p);
     swapcontext(&scheduler, &p->context);
+    in_scheduler(keep);
     world.running = NULL;
     if (!p->alive && p->stack != NULL) {
         stack_give(p->stack);
@@ -203,6 +248,7 @@ void process_wake(struct process *p, double at_s)
 static void begin_process(void)
 {
     struct process *p = world.running;
+    in_process(NULL);
     p->main(p->argument);
     process_exit(0);
 }
@@ -264,6 +310,7 @@ void process_exit(int status)
     struct process *p = world.running;
     process_sleep(0); /* what it did before has happened before */
     end_process(p, status << 8);
+    to_scheduler(NULL); /* for good */
     swapcontext(&p->context, &scheduler);
     abort();
 }
@@ -281,8 +328,11 @@ double process_time(void)
 
 static void leave(struct process *p)
 {
+    void *keep = NULL;
     p->calls_without_wait = 0;
+    to_scheduler(&keep);
     swapcontext(&p->context, &scheduler);
+    in_process(keep);
 }
 
 void process_spend(double s)
