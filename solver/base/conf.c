@@ -25,7 +25,8 @@ void nt_conf_default(struct nt_conf *conf)
         .shared_hosts = NT_SHARED_LATENCY,
         .max_load = 1,
         .inline_limit_bytes = 32768,
-        .publish_limit_bytes = 33554432,
+        .publish_limit_bytes = 4194304,
+        .run_dir_limit_bytes = 67108864,
         .run_dir = "/run/nettopo",
         .tls = "^shm,self",
         .debug = NT_LOG_INFO,
@@ -143,6 +144,15 @@ static const char *set_publish_limit(const struct entry *e, struct nt_conf *conf
     return NULL;
 }
 
+static const char *set_run_dir_limit(const struct entry *e, struct nt_conf *conf)
+{
+    uint64_t bytes;
+    if (nt_decimal_whole(e->value, e->bytes, 1099511627776, &bytes) != 0 || bytes < 65536)
+        return "bytes from 65536 to 1099511627776";
+    conf->run_dir_limit_bytes = bytes;
+    return NULL;
+}
+
 static const char *set_block_hosts(const struct entry *e, struct nt_conf *conf)
 {
     uint64_t hosts;
@@ -244,6 +254,7 @@ static const struct {
     {"max_load", set_max_load},
     {"inline_limit", set_inline_limit},
     {"publish_limit", set_publish_limit},
+    {"run_dir_limit", set_run_dir_limit},
     {"block_hosts", set_block_hosts},
     {"run_dir", set_run_dir},
     {"prolog", set_prolog},

@@ -39,7 +39,8 @@ struct nt_conf {
     enum nt_shared_policy shared_hosts;    /* shared_hosts = latency | full | off */
     double max_load;                       /* max_load = 1 (share of a link the sweep may use) */
     uint32_t inline_limit_bytes;           /* inline_limit = 32768 (NETTOPO_JSON), at most 122880 */
-    uint32_t publish_limit_bytes;          /* publish_limit = 33554432, all files of one job */
+    uint32_t publish_limit_bytes;          /* publish_limit = 4194304, all files of one job */
+    uint64_t run_dir_limit_bytes;          /* run_dir_limit = 67108864, all files of all jobs */
     uint32_t block_hosts;                  /* block_hosts = 0 (by the number of hosts) */
     char run_dir[NT_CONF_PATH_BYTES];      /* run_dir = /run/nettopo */
     char prolog[NT_CONF_PATH_BYTES];       /* prolog = LIBEXECDIR/nettopo/nettopo-prolog */
