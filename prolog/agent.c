@@ -37,6 +37,7 @@
 
 #include "clock.h"
 #include "conffile.h"
+#include "log_line.h"
 #include "monitor.h"
 #include "publish.h"
 #include "request.h"
@@ -63,8 +64,9 @@ static void open_standard_descriptors(void)
         close(fd);
 }
 
-static int report_error(const struct nt_request *request, const struct nt_err *err)
+static int report_error(const struct nt_request *request, struct nt_err *err)
 {
+    nt_log_line_clean(err->text);
     syslog(LOG_WARNING, "%s", err->text);
     fprintf(stderr, "nettopo-prolog: %s\n", err->text);
     return request->from_script ? 0 : (int)err->kind;

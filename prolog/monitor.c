@@ -129,15 +129,16 @@ static void publish_failed(struct monitor *m, enum nt_advice advice, const char 
 
 /* The first host logs one line a job, other hosts only their failures. The kept lines follow when
  * the status is not ok and the cause is on this host, and always at level debug. */
-static void log_outcome(const struct monitor *m)
+static void log_outcome(struct monitor *m)
 {
-    const struct report *r = &m->report;
+    struct report *r = &m->report;
     const struct nt_outcome *outcome = &r->outcome;
     enum nt_log_level level = m->conf->debug;
     const char *to_do = nt_advice_text(outcome->advice);
     bool failed = strncmp(outcome->text, "failed", 6) == 0;
     bool has_cause = r->probe_failed || (failed && outcome->advice != NT_ADVICE_LEADER) ||
                      (r->self == 0 && outcome->advice != NT_ADVICE_NONE);
+    nt_log_line_clean(r->outcome.text); /* may quote another host */
     if (failed || (level >= NT_LOG_INFO && (r->self == 0 || has_cause)))
         syslog(failed ? LOG_WARNING : LOG_INFO, "%s: %llu hosts, %.2f s: %s%s%s", m->log.prefix,
                (unsigned long long)r->hosts, nt_clock_s() - m->began, outcome->text,

@@ -1,0 +1,55 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# The root agent by hand, in a mount namespace with a syslog of the test's own: no cluster.
+# shellcheck disable=SC2016
+
+bats_require_minimum_version 1.5.0
+
+setup() {
+    [ "$(id -u)" = 0 ] || skip "needs root"
+    unshare --mount true 2>/dev/null || skip "no mount namespaces here"
+    root=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
+    agent=${AGENT:-$root/build/nettopo-prolog}
+    cd "$BATS_TEST_TMPDIR" || return 1
+    mkdir dev
+}
+
+teardown() { [ -z "${syslogd-}" ] || kill "$syslogd"; }
+
+# Who listens where syslog(3) speaks. HOW: reads, or is full and reads nothing.
+start_syslogd() { # HOW
+    python3 -c '
+import socket, sys
+s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+s.bind("dev/log.new")
+if sys.argv[1] == "full":
+    c = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+    c.setblocking(False)
+    try:
+        while True: c.sendto(b"x", "dev/log.new")
+    except BlockingIOError: pass
+import os
+os.rename("dev/log.new", "dev/log")
+out = open("syslog", "ab", buffering=0)
+while sys.argv[1] == "full": __import__("time").sleep(60)
+while True: out.write(s.recv(65536) + b"\n")' "$1" 3>&- </dev/null &
+    syslogd=$!
+    for _ in {1..100}; do [ ! -e dev/log ] || return 0; sleep 0.05; done
+    return 1
+}
+
+# The agent with that /dev, within 20 s, in the environment of a Prolog script.
+run_agent() {
+    unshare --mount sh -c 'touch dev/null && mount --bind /dev/null dev/null && mount --bind dev /dev &&
+        exec timeout 20 env "$@"' sh SLURM_JOB_ID=7 SLURM_JOB_UID=65534 "$agent" "${@}"
+}
+
+@test "no byte that a terminal obeys reaches syslog" {
+    start_syslogd reads
+    run run_agent run --job $'7\x9b31m\x1b[31m\x80\xff' --uid 1
+    [ "$status" = 2 ]
+    for _ in {1..100}; do [ ! -s syslog ] || break; sleep 0.05; done
+    grep -q 'job: expected a number' syslog
+    run ! env LC_ALL=C grep $'[\x80-\xff\x1b]' syslog
+    run ! env LC_ALL=C grep $'[\x80-\xff\x1b]' <<<"$output"
+}
