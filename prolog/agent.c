@@ -41,6 +41,7 @@
 #include "monitor.h"
 #include "publish.h"
 #include "request.h"
+#include "slurm_conf.h"
 
 static const char DEFAULT_CONF[] = NT_SYSCONFDIR "/nettopo/nettopo.conf";
 
@@ -72,6 +73,23 @@ static int report_error(const struct nt_request *request, struct nt_err *err)
     return request->from_script ? 0 : (int)err->kind;
 }
 
+/* What Slurm does to a job whose prolog takes too long is worse than a short sweep. */
+static double limit_to_slurm(struct nt_request *request, const struct nt_conf *conf,
+                             double budget_s)
+{
+    struct nt_slurm_conf slurm;
+    const char *why = "";
+    nt_slurm_conf_read(&slurm);
+    double bound_s = nt_slurm_conf_budget_s(&slurm, &why);
+    if (budget_s <= bound_s)
+        return budget_s;
+    if (conf->debug >= NT_LOG_INFO)
+        syslog(LOG_INFO, "job %u: the budget of %g s becomes %g s: %s of slurm.conf allows no more",
+               request->job, budget_s, bound_s, why);
+    request->option.budget_s = bound_s;
+    return bound_s;
+}
+
 static int run_job(struct nt_request *request, const struct nt_conf *conf, double began,
                    struct nt_err *err)
 {
@@ -79,6 +97,7 @@ static int run_job(struct nt_request *request, const struct nt_conf *conf, doubl
     if (request->option.off || (!request->wanted && !conf->default_on) || !conf->enabled)
         return 0;
     nt_request_limit(&request->option, conf, &budget_s);
+    budget_s = limit_to_slurm(request, conf, budget_s);
     return nt_monitor_run(request, conf, budget_s, began, err);
 }
 

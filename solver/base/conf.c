@@ -19,7 +19,7 @@ void nt_conf_default(struct nt_conf *conf)
         .enabled = true,
         .level_max = NT_LEVEL_FULL,
         .budget_default_s = 5,
-        .budget_max_s = 20,
+        .budget_max_s = 7,
         .port_first = 24500,
         .port_last = 24627,
         .shared_hosts = NT_SHARED_LATENCY,

@@ -34,7 +34,7 @@ struct nt_conf {
     bool default_on;                       /* default = no */
     enum nt_level level_max;               /* level_max = full */
     double budget_default_s;               /* budget_default = 5 */
-    double budget_max_s;                   /* budget_max = 20 */
+    double budget_max_s;                   /* budget_max = 7 */
     uint16_t port_first, port_last;        /* ports = 24500-24627 */
     enum nt_shared_policy shared_hosts;    /* shared_hosts = latency | full | off */
     double max_load;                       /* max_load = 1 (share of a link the sweep may use) */

@@ -38,18 +38,42 @@ while True: out.write(s.recv(65536) + b"\n")' "$1" 3>&- </dev/null &
     return 1
 }
 
-# The agent with that /dev, within 20 s, in the environment of a Prolog script.
+# The agent with that /dev, within 20 s. [NAME=VALUE...] AGENT ARGUMENT...
 run_agent() {
     unshare --mount sh -c 'touch dev/null && mount --bind /dev/null dev/null && mount --bind dev /dev &&
-        exec timeout 20 env "$@"' sh SLURM_JOB_ID=7 SLURM_JOB_UID=65534 "$agent" "${@}"
+        exec timeout 20 env "$@"' sh "$@"
 }
 
 @test "no byte that a terminal obeys reaches syslog" {
     start_syslogd reads
-    run run_agent run --job $'7\x9b31m\x1b[31m\x80\xff' --uid 1
+    run run_agent "$agent" run --job $'7\x9b31m\x1b[31m\x80\xff' --uid 1
     [ "$status" = 2 ]
     for _ in {1..100}; do [ ! -s syslog ] || break; sleep 0.05; done
     grep -q 'job: expected a number' syslog
     run ! env LC_ALL=C grep $'[\x80-\xff\x1b]' syslog
     run ! env LC_ALL=C grep $'[\x80-\xff\x1b]' <<<"$output"
+}
+
+# A job of one host whose probe fails at once.
+run_job() { # OPTION [NAME=VALUE...]
+    cat >conf <<END
+probe = /bin/false
+run_dir = $BATS_TEST_TMPDIR/run
+END
+    run_agent "${@:2}" SLURM_JOB_NODELIST=localhost SLURMD_NODENAME=localhost \
+        "$agent" run --job 7 --uid 65534 --gid 65534 --option "$1" --conf "$PWD/conf"
+}
+
+@test "a budget that slurm.conf does not bear is limited, and that is logged" {
+    start_syslogd reads
+    echo "MessageTimeout=8" >slurm.conf
+    run_job quick,budget=6 "SLURM_CONF=$PWD/slurm.conf"
+    sleep 0.2
+    grep -q 'job 7: the budget of 6 s becomes 5 s: MessageTimeout of slurm.conf' syslog
+    rm -r run
+    : >syslog
+    run_job quick,budget=5 "SLURM_CONF=$PWD/slurm.conf"
+    sleep 0.2
+    [ -s syslog ]
+    run ! grep becomes syslog
 }
