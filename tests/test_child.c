@@ -8,8 +8,6 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <sys/ptrace.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -17,6 +15,7 @@
 
 #include "child.h"
 #include "clock.h"
+#include "stopped_exit.h"
 
 static int be_probe(void)
 {
@@ -51,31 +50,6 @@ static bool has_ended(pid_t pid)
     return waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == pid;
 }
 
-/* Stops pid on exit for as long as the tracer lives, at most three seconds. 0: not permitted. */
-static pid_t trace(pid_t pid)
-{
-    int told[2];
-    char byte;
-    assert_int_equal(pipe(told), 0);
-    pid_t tracer = fork();
-    if (tracer == 0) {
-        prctl(PR_SET_PDEATHSIG, SIGKILL);
-        alarm(3);
-        close(told[0]);
-        if (ptrace(PTRACE_SEIZE, pid, NULL, (void *)PTRACE_O_TRACEEXIT) != 0 ||
-            write(told[1], "", 1) != 1)
-            _exit(1);
-        for (;;)
-            pause();
-    }
-    close(told[1]);
-    bool good = read(told[0], &byte, 1) == 1;
-    close(told[0]);
-    if (!good)
-        waitpid(tracer, NULL, 0);
-    return good ? tracer : 0;
-}
-
 static void a_probe_is_killed_and_reaped(void **state)
 {
     (void)state;
@@ -91,7 +65,7 @@ static void an_unkillable_probe_is_not_waited_for(void **state)
 {
     (void)state;
     struct nt_child child = begin();
-    pid_t pid = child.pid, tracer = trace(pid);
+    pid_t pid = child.pid, tracer = stop_on_exit(pid);
     if (tracer == 0) {
         nt_child_stop(&child);
         skip();
