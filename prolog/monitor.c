@@ -16,10 +16,17 @@
 #include "clock.h"
 #include "role.h"
 
-static const double GRACE_S = 0.25; /* after the budget the worker gives up */
-static const double KILL_S = 0.5;   /* after the budget the worker is killed */
-static const double REAP_S = 0.1;   /* for the worker to end once killed */
-static const double CLEAN_S = 0.2;  /* for killing remaining processes */
+enum {
+    GRACE_MS = 250, /* after the budget the worker gives up */
+    KILL_MS = 500,  /* after the budget the worker is killed */
+    REAP_MS = 100,  /* for the worker to end once killed */
+    CLEAN_MS = 200, /* for killing remaining processes */
+    LOG_MS = 150,   /* for publishing and the log after that */
+};
+_Static_assert(KILL_MS + REAP_MS + CLEAN_MS + LOG_MS <= NT_AGENT_SLACK_MS,
+               "else the agent is ended before its line is logged");
+static const double GRACE_S = GRACE_MS / 1e3, KILL_S = KILL_MS / 1e3, REAP_S = REAP_MS / 1e3,
+                    CLEAN_S = CLEAN_MS / 1e3;
 
 struct report {
     uint64_t hosts, self;

@@ -14,6 +14,9 @@
 #include "log_line.h"
 #include "option.h"
 
+/* How long after its budget the agent has ended, or is ended. */
+enum { NT_AGENT_SLACK_MS = 1000 };
+
 enum { NT_CONF_PATH_BYTES = 256, NT_CONF_WORD_BYTES = 256, NT_CONF_TEXT_MAX = 65536 };
 
 /* What a job may measure when it shares hosts with other jobs. */
