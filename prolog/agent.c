@@ -32,6 +32,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <syslog.h>
 #include <unistd.h>
 
@@ -44,6 +45,9 @@
 #include "slurm_conf.h"
 
 static const char DEFAULT_CONF[] = NT_SYSCONFDIR "/nettopo/nettopo.conf";
+
+/* For all but a sweep: the configuration, the user, the removal of files, the log. */
+static const double OTHER_S = 3;
 
 static const char HELP[] =
     "Usage: nettopo-prolog run --job ID --uid UID [--gid GID] [--option TEXT] [--conf FILE]\n"
@@ -63,6 +67,29 @@ static void open_standard_descriptors(void)
     while (fd >= 0 && fd <= 2);
     if (fd > 2)
         close(fd);
+}
+
+/* Slurm ends no Prolog script unless it has a timeout, and then drains the host; the plugin bounds
+ * what it starts. */
+static void give_up(int number)
+{
+    (void)number;
+    _exit(0);
+}
+
+/* From now on this process ends after that time, whatever a system call waits for: syslogd, the
+ * user database. Its worker and probe end with it. A Prolog script ends with status 0. */
+static void bound_time(bool is_script, double seconds)
+{
+    struct itimerval timer = {.it_value.tv_sec = (time_t)seconds};
+    sigset_t alarm_only;
+    timer.it_value.tv_usec = (suseconds_t)((seconds - (double)timer.it_value.tv_sec) * 1e6) + 1;
+    if (is_script)
+        signal(SIGALRM, give_up);
+    sigemptyset(&alarm_only);
+    sigaddset(&alarm_only, SIGALRM);
+    sigprocmask(SIG_UNBLOCK, &alarm_only, NULL);
+    setitimer(ITIMER_REAL, &timer, NULL);
 }
 
 static int report_error(const struct nt_request *request, struct nt_err *err)
@@ -98,6 +125,7 @@ static int run_job(struct nt_request *request, const struct nt_conf *conf, doubl
         return 0;
     nt_request_limit(&request->option, conf, &budget_s);
     budget_s = limit_to_slurm(request, conf, budget_s);
+    bound_time(request->from_script, budget_s + NT_AGENT_SLACK_MS / 1e3 - (nt_clock_s() - began));
     return nt_monitor_run(request, conf, budget_s, began, err);
 }
 
@@ -107,6 +135,7 @@ int main(int argc, char **argv)
     struct nt_request request;
     struct nt_conf conf;
     struct nt_err err;
+    bound_time(argc > 1 && strncmp(argv[1], "--from-", 7) == 0, OTHER_S);
     open_standard_descriptors();
     umask(022);
     signal(SIGPIPE, SIG_IGN);

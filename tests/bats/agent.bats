@@ -77,3 +77,23 @@ END
     [ -s syslog ]
     run ! grep becomes syslog
 }
+
+milliseconds() { echo $(($(date +%s%N) / 1000000)); }
+
+# Nobody reads at /dev/log: syslog(3) waits for ever.
+@test "a Prolog script with a hanging syslog ends in time, with status 0" {
+    start_syslogd full
+    local environment=(SLURM_JOB_ID=7 SLURM_JOB_UID=65534 SLURM_JOB_GID=65534
+        SLURM_JOB_NODELIST=localhost SLURMD_NODENAME=localhost SPANK_NETTOPO=quick,budget=1)
+    began=$(milliseconds)
+    echo "wrong" >conf
+    run -0 run_agent "${environment[@]}" "$agent" --from-prolog-script --conf "$PWD/conf"
+    run -0 run_agent "${environment[@]}" "$agent" --from-epilog-script --conf "$PWD/conf"
+    [ $(($(milliseconds) - began)) -lt 8000 ]
+    printf 'probe = /bin/false\nrun_dir = %s\n' "$PWD/run" >conf
+    began=$(milliseconds)
+    run -0 run_agent "${environment[@]}" "$agent" --from-prolog-script --conf "$PWD/conf"
+    took=$(($(milliseconds) - began))
+    [ $took -lt 2500 ] || { echo "$took ms"; return 1; }
+    grep -q STATUS=failed run/7/hint.env # publishing comes before the log
+}
