@@ -100,13 +100,15 @@ static int report_error(const struct nt_request *request, struct nt_err *err)
     return request->from_script ? 0 : (int)err->kind;
 }
 
-/* What Slurm does to a job whose prolog takes too long is worse than a short sweep. */
+/* Reads what bounds a prolog. What Slurm does to a job whose prolog takes too long is worse than a
+ * short sweep. */
 static double limit_to_slurm(struct nt_request *request, const struct nt_conf *conf,
                              double budget_s)
 {
     struct nt_slurm_conf slurm;
     const char *why = "";
     nt_slurm_conf_read(&slurm);
+    request->one_prolog = slurm.serial;
     double bound_s = nt_slurm_conf_budget_s(&slurm, &why);
     if (budget_s <= bound_s)
         return budget_s;

@@ -46,6 +46,13 @@ struct monitor {
 
 /* ---- the worker ---- */
 
+static void fail_early(struct monitor *m, enum nt_advice advice, const char *reason)
+{
+    m->report.outcome.decided = false;
+    m->report.outcome.advice = advice;
+    snprintf(m->report.outcome.text, sizeof m->report.outcome.text, "failed %s", reason);
+}
+
 static int worker_run(struct monitor *m)
 {
     static struct nt_session session; /* too large for the stack */
@@ -53,14 +60,20 @@ static int worker_run(struct monitor *m)
     struct nt_err err;
     const struct nt_request *request = m->request;
     if (nt_job_read(&job, request->job, request->uid, request->gid, &err) != 0) {
-        m->report.outcome.decided = false;
-        m->report.outcome.advice = NT_ADVICE_JOB;
-        snprintf(m->report.outcome.text, sizeof m->report.outcome.text, "failed %s", err.text);
+        fail_early(m, NT_ADVICE_JOB, err.text);
         return -1;
     }
     double deadline = m->began + m->budget_s;
     m->report.hosts = job.hosts;
     m->report.self = job.self;
+    if (request->one_prolog && job.hosts > 1) {
+        fail_early(
+            m, NT_ADVICE_SERIAL,
+            "PrologFlags=Serial in slurm.conf: prologs of jobs that cross on two hosts would "
+            "wait for each other");
+        nt_job_fini(&job);
+        return -1;
+    }
     nt_session_init(&session, m->conf, &job, &request->option, &m->log, deadline,
                     deadline + GRACE_S);
     if (job.self == 0)
