@@ -241,6 +241,9 @@ int nt_child_start(struct nt_child *child, const struct nt_conf *conf, const str
         return -1;
     }
     *socket = pair[0];
+    /* never closed: what the probe passed along unread would be closed with the socket, and that
+     * takes as long as the probe likes unless this process exits */
+    fcntl(pair[0], F_DUPFD_CLOEXEC, 0);
     return 0;
 }
 
