@@ -266,8 +266,7 @@ enum nt_advice nt_child_advice(const struct nt_child *child)
     if (WIFSIGNALED(child->status))
         switch (WTERMSIG(child->status)) {
         case SIGKILL:
-            return child->cpu_s >= 0.75 * child->cpu_limit_s ? NT_ADVICE_CPU_TIME
-                                                             : NT_ADVICE_KILLED;
+            return child->cpu_s >= 0.5 * child->cpu_limit_s ? NT_ADVICE_CPU_TIME : NT_ADVICE_KILLED;
         case SIGXCPU:
             return NT_ADVICE_CPU_TIME;
         default:
