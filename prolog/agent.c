@@ -28,6 +28,7 @@
  *   decided      DONE came, the leader was lost, or time is over: published, block drained
  * In each state the time limit leads to "decided" with status failed. */
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -38,7 +39,9 @@
 
 #include "clock.h"
 #include "conffile.h"
+#include "job.h"
 #include "log_line.h"
+#include "lookup.h"
 #include "monitor.h"
 #include "publish.h"
 #include "request.h"
@@ -119,6 +122,39 @@ static double limit_to_slurm(struct nt_request *request, const struct nt_conf *c
     return bound_s;
 }
 
+/* ---- what earlier jobs left ---- */
+
+enum { ORPHANS = 8, ORPHANS_MS = 800 };
+
+static int find_ended(const void *query, void *bytes)
+{
+    const uint32_t *jobs = query;
+    bool *over = bytes;
+    for (size_t k = 0; k < ORPHANS && jobs[k] != 0; k++)
+        over[k] = nt_job_is_over(jobs[k]);
+    return 0;
+}
+
+/* Directories of jobs whose epilog did not remove them: a host that crashed, a configuration that
+ * was broken meanwhile. In an epilog, where no job waits; only old ones make it ask slurmctld. */
+static void remove_orphans(const struct nt_conf *conf)
+{
+    uint32_t jobs[ORPHANS] = {0};
+    static struct nt_lookup lookup;
+    bool over[ORPHANS];
+    if (nt_publish_sweep(conf->run_dir, jobs, ORPHANS) == 0 ||
+        nt_lookup_start(&lookup, sizeof over, find_ended, jobs, NULL) != 0)
+        return;
+    struct pollfd answer = {.fd = lookup.fd, .events = POLLIN};
+    if (poll(&answer, 1, ORPHANS_MS) > 0 && nt_lookup_poll(&lookup) == 1) {
+        memcpy(over, lookup.bytes, sizeof over);
+        for (size_t k = 0; k < ORPHANS && jobs[k] != 0; k++)
+            if (over[k])
+                nt_publish_remove(conf->run_dir, jobs[k], NULL);
+    }
+    nt_lookup_fini(&lookup);
+}
+
 static int run_job(struct nt_request *request, const struct nt_conf *conf, double began,
                    struct nt_err *err)
 {
@@ -153,5 +189,7 @@ int main(int argc, char **argv)
         return report_error(&request, &err);
     int rc = request.verb == NT_VERB_RUN ? run_job(&request, &conf, began, &err)
                                          : nt_publish_remove(conf.run_dir, request.job, &err);
+    if (request.verb == NT_VERB_REMOVE)
+        remove_orphans(&conf);
     return rc == 0 ? 0 : report_error(&request, &err);
 }

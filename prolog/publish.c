@@ -10,8 +10,10 @@
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "decimal.h"
 #include "log_line.h"
 #include "space.h"
 
@@ -126,6 +128,42 @@ int nt_publish_remove(const char *run_dir, uint32_t job, struct nt_err *err)
     int rc = remove_job(run_fd, name, err);
     close(run_fd);
     return rc;
+}
+
+/* A budget is an hour at most (nt_conf_parse). */
+static bool is_old(int run_fd, const char *name)
+{
+    enum { OLD_S = 2 * 3600 };
+    struct stat st;
+    struct timespec now;
+    return fstatat(run_fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode) &&
+           clock_gettime(CLOCK_REALTIME, &now) == 0 && now.tv_sec - st.st_mtim.tv_sec > OLD_S;
+}
+
+size_t nt_publish_sweep(const char *run_dir, uint32_t *jobs, size_t max)
+{
+    int run_fd;
+    size_t found = 0;
+    DIR *dir = opendir(run_dir);
+    if (dir == NULL)
+        return 0;
+    if (open_run_dir(run_dir, false, &run_fd, NULL) != 0)
+        goto close_dir;
+    for (struct dirent *e; (e = readdir(dir)) != NULL;) {
+        uint64_t job;
+        size_t digits = strspn(e->d_name, "0123456789");
+        if (digits == 0 || nt_decimal_whole(e->d_name, digits, UINT32_MAX, &job) != 0 ||
+            !is_old(run_fd, e->d_name))
+            continue;
+        if (e->d_name[digits] == '\0' && found < max)
+            jobs[found++] = (uint32_t)job;
+        else if (strncmp(e->d_name + digits, ".tmp-", 5) == 0)
+            remove_dir(run_fd, e->d_name, NULL);
+    }
+    close(run_fd);
+close_dir:
+    closedir(dir);
+    return found;
 }
 
 /* ---- who may read ---- */

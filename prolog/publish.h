@@ -60,4 +60,8 @@ void nt_publish_fini(struct nt_publish *publish);
 /* Removes run_dir/JOB and the job's temporary directories (epilog). 0 also when there are none. */
 int nt_publish_remove(const char *run_dir, uint32_t job, struct nt_err *err);
 
+/* What ended agents and missed epilogs left, in directories older than two hours and so of no sweep
+ * that runs: removes the temporary ones, and lists up to max jobs that have a directory. */
+size_t nt_publish_sweep(const char *run_dir, uint32_t *jobs, size_t max);
+
 #endif

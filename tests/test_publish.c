@@ -261,6 +261,37 @@ static void many_jobs_do_not_fill_run_dir(void **state)
         assert_int_equal(nt_publish_remove(g->run, (uint32_t)(JOB + k), NULL), 0);
 }
 
+static void make_old(const struct ground *g, const char *name)
+{
+    char path[128];
+    struct timespec times[2] = {{.tv_sec = 1000}, {.tv_sec = 1000}};
+    snprintf(path, sizeof path, "%s/%s", g->run, name);
+    assert_true(mkdir(path, 0755) == 0 || errno == EEXIST);
+    assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
+}
+
+static void old_temporary_directories_go_and_old_jobs_are_listed(void **state)
+{
+    struct ground *g = *state;
+    uint32_t jobs[2] = {0};
+    static const char *const names[] = {"7", "8.tmp-00ff", "text", "99999999999", "9", "10"};
+    struct nt_publish running = begun(g);
+    assert_int_equal(write_artifact(&running, NT_ARTIFACT_MAP, true, "half", NULL), 0);
+    for (int k = 0; k < 6; k++)
+        make_old(g, names[k]);
+    assert_int_equal(nt_publish_sweep(g->run, jobs, 2), 2);
+    assert_true(jobs[0] != jobs[1] && jobs[0] >= 7 && jobs[0] <= 10);
+    assert_int_equal(entries(g->run), 6); /* the old temporary one is gone, ours is not */
+    assert_int_equal(access(g->run, F_OK), 0);
+    nt_publish_fini(&running);
+    for (int k = 0; k < 6; k++) {
+        char path[128];
+        snprintf(path, sizeof path, "%s/%s", g->run, names[k]);
+        rmdir(path);
+    }
+    assert_int_equal(nt_publish_sweep("/nonexistent", jobs, 2), 0);
+}
+
 static void links_are_not_followed(void **state)
 {
     struct ground *g = *state;
@@ -376,6 +407,7 @@ int main(void)
         EACH(numbers_and_sizes_are_bounded),
         EACH(a_record_over_the_limit_is_left_out),
         EACH(many_jobs_do_not_fill_run_dir),
+        EACH(old_temporary_directories_go_and_old_jobs_are_listed),
         EACH(links_are_not_followed),
         EACH(a_directory_that_others_may_write_is_refused),
         EACH(only_the_job_s_user_may_read),
