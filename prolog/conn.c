@@ -58,6 +58,26 @@ bool nt_conn_is_open(const struct nt_conn *conn)
     return conn->fd >= 0;
 }
 
+/* As read. A probe can pass descriptors along; reading without room for them would close them here,
+ * which takes as long as the owner of a socket lets it linger. They stay open until this process
+ * exits, when nothing lingers. */
+static ssize_t receive(int fd, void *to, size_t bytes, bool *passed)
+{
+    enum { MOST = 253 }; /* SCM_MAX_FD */
+    union {
+        struct cmsghdr head;
+        char room[CMSG_SPACE(MOST * sizeof(int))];
+    } control;
+    struct iovec part = {.iov_base = to, .iov_len = bytes};
+    struct msghdr message = {.msg_iov = &part,
+                             .msg_iovlen = 1,
+                             .msg_control = &control,
+                             .msg_controllen = sizeof control};
+    ssize_t got = recvmsg(fd, &message, MSG_CMSG_CLOEXEC);
+    *passed = got >= 0 && message.msg_controllen > 0;
+    return got;
+}
+
 /* 1 when bytes were read, 0 when none are available. */
 static int read_available(struct nt_conn *conn, struct nt_err *err)
 {
@@ -68,7 +88,10 @@ static int read_available(struct nt_conn *conn, struct nt_err *err)
         conn->in_at = 0;
     }
     for (;;) {
-        ssize_t got = read(conn->fd, conn->in + conn->in_end, room - conn->in_end);
+        bool passed;
+        ssize_t got = receive(conn->fd, conn->in + conn->in_end, room - conn->in_end, &passed);
+        if (passed)
+            return nt_err_set(err, NT_ERR_INPUT, "descriptors were passed");
         if (got > 0) {
             conn->in_end += (size_t)got;
             return 1;

@@ -11,7 +11,9 @@
 #include <cmocka.h>
 
 #include "children.h"
+#include "clock.h"
 #include "conn.h"
+#include "lingering.h"
 
 /* The two ends of a connection: nt_conn and a descriptor. */
 struct ends {
@@ -108,6 +110,27 @@ static void invalid_frames_are_rejected(void **state)
     assert_int_equal(nt_conn_next(&e.conn, &frame, &payload, &err), -1);
     assert_string_equal(err.text, "connection closed within a frame");
     finish(&e);
+}
+
+/* Reading it without room for the descriptor waited for as long as its socket lingers. */
+static void a_passed_descriptor_does_not_block(void **state)
+{
+    (void)state;
+    struct ends e = pair(100, 1000);
+    struct nt_frame frame;
+    const unsigned char *payload;
+    struct nt_err err;
+    uint16_t port = 0;
+    int silent = open_silent(&port), fd = open_lingering(port);
+    assert_true(silent >= 0 && fd >= 0);
+    assert_int_equal(pass_descriptor(e.peer, fd), 0);
+    close(fd); /* the last reference is under way */
+    double began = nt_clock_s();
+    assert_int_equal(nt_conn_next(&e.conn, &frame, &payload, &err), -1);
+    assert_true(nt_clock_s() - began < 1);
+    assert_string_equal(err.text, "descriptors were passed");
+    finish(&e);
+    close(silent);
 }
 
 static void a_peer_that_does_not_read_reaches_the_limit(void **state)
@@ -210,6 +233,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(frames_arrive_complete_from_any_fragments),
         cmocka_unit_test(invalid_frames_are_rejected),
+        cmocka_unit_test(a_passed_descriptor_does_not_block),
         cmocka_unit_test(a_peer_that_does_not_read_reaches_the_limit),
         cmocka_unit_test(a_dead_peer_is_an_error_and_no_signal),
         cmocka_unit_test(a_broadcast_reaches_all_and_removes_lost_children),

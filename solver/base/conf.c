@@ -19,14 +19,15 @@ void nt_conf_default(struct nt_conf *conf)
         .enabled = true,
         .level_max = NT_LEVEL_FULL,
         .budget_default_s = 5,
-        .budget_max_s = 20,
+        .budget_max_s = 7,
         .port_first = 24500,
         .port_last = 24627,
         .reserved_ports = true,
         .shared_hosts = NT_SHARED_LATENCY,
         .max_load = 1,
         .inline_limit_bytes = 32768,
-        .publish_limit_bytes = 33554432,
+        .publish_limit_bytes = 4194304,
+        .run_dir_limit_bytes = 67108864,
         .run_dir = "/run/nettopo",
         .tls = "^shm,self",
         .debug = NT_LOG_INFO,
@@ -149,6 +150,15 @@ static const char *set_publish_limit(const struct entry *e, struct nt_conf *conf
     return NULL;
 }
 
+static const char *set_run_dir_limit(const struct entry *e, struct nt_conf *conf)
+{
+    uint64_t bytes;
+    if (nt_decimal_whole(e->value, e->bytes, 1099511627776, &bytes) != 0 || bytes < 65536)
+        return "bytes from 65536 to 1099511627776";
+    conf->run_dir_limit_bytes = bytes;
+    return NULL;
+}
+
 static const char *set_block_hosts(const struct entry *e, struct nt_conf *conf)
 {
     uint64_t hosts;
@@ -251,6 +261,7 @@ static const struct {
     {"max_load", set_max_load},
     {"inline_limit", set_inline_limit},
     {"publish_limit", set_publish_limit},
+    {"run_dir_limit", set_run_dir_limit},
     {"block_hosts", set_block_hosts},
     {"run_dir", set_run_dir},
     {"prolog", set_prolog},
