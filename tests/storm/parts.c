@@ -280,6 +280,13 @@ int nt_publish_begin(struct nt_publish *publish, const char *run_dir, uint32_t j
     return 0;
 }
 
+int nt_publish_bound_all(struct nt_publish *publish, uint64_t limit_bytes, struct nt_err *err)
+{
+    (void)err;
+    publish->all_limit_bytes = limit_bytes;
+    return 0;
+}
+
 int nt_publish_artifact(struct nt_publish *publish, uint32_t artifact, bool more, const void *data,
                         size_t bytes, struct nt_err *err)
 {
