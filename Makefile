@@ -78,7 +78,7 @@ LINK = $(CC) $(CFLAGS) $(if $(SANITIZE),-fsanitize=$(SANITIZE)) -Wl,--as-needed,
 
 SOLVER_LIBS = $(call pkg,--libs,json-c yaml-0.1) -llapacke -llapack -lblas -lscotch -lscotcherr -lz -lm
 PROBE_LIBS = $(call pkg,--libs,ucx pmix hwloc)
-PROLOG_LIBS = -lmunge -lslurm
+PROLOG_LIBS = -lmunge -lslurm -lsodium
 
 # the objects of a room; the sources of the mains stand apart
 MAINS := solver/nettopo.c ucx_probe/probe.c prolog/agent.c
@@ -200,7 +200,7 @@ $(BUILD)/obj/storm/%.o: tests/storm/%.c
 $(BUILD)/tests/storm: $(STORM_OBJECTS) $(BUILD)/libprobe.a $(BUILD)/libprolog.a $(BUILD)/libsolver.a $(BUILD)/libbase.a
 	$(call say,LINK,$@)
 	@mkdir -p $(@D)
-	$(Q)$(LINK) $(addprefix -Wl$(comma)--wrap=,$(WRAPPED)) -o $@ $^ $(SOLVER_LIBS)
+	$(Q)$(LINK) $(addprefix -Wl$(comma)--wrap=,$(WRAPPED)) -o $@ $^ $(SOLVER_LIBS) -lsodium
 
 # libFuzzer needs clang; the rooms are compiled again with its coverage
 FUZZ_SANITIZE := fuzzer-no-link,address,undefined

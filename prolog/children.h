@@ -23,6 +23,7 @@ struct nt_children {
     size_t *online; /* indices of the online hosts, in the order of nt_children_pollfds; owned */
     size_t online_count;
     size_t joined_count, lost_count; /* since init */
+    struct nt_err last_error;        /* of the last child whose connection failed */
     bool is_congested;               /* at least NT_QUEUE_HIGH is queued for one of them */
 };
 

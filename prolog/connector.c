@@ -165,6 +165,7 @@ static struct nt_claim make_claim(const struct nt_connector *connector, const st
 {
     const struct nt_job *job = connector->job;
     return (struct nt_claim){.direction = direction,
+                             .cluster = job->cluster,
                              .job = job->id,
                              .restart = job->restart,
                              .leader = job->host[connector->leader],
@@ -200,10 +201,10 @@ static int send_proof(struct nt_connector *connector, struct nt_attempt *a)
     char credential[NT_CREDENTIAL_MAX];
     unsigned char proof[NT_PROOF_MAX];
     struct nt_err *err = &connector->last_error;
-    if (nt_nonce_make(a->member_nonce, err) != 0)
+    if (nt_nonce_make(a->member_nonce, err) != 0 || nt_nonce_make(a->secret, err) != 0)
         return -1;
     struct nt_claim claim = make_claim(connector, a, NT_TO_LEADER);
-    if (nt_auth_prove(connector->conf->munge_socket, &claim, credential, err) != 0)
+    if (nt_auth_prove(connector->conf->munge_socket, &claim, a->secret, credential, err) != 0)
         return -1;
     size_t length = strlen(credential);
     memcpy(proof, a->member_nonce, NT_NONCE_BYTES);
@@ -214,7 +215,8 @@ static int send_proof(struct nt_connector *connector, struct nt_attempt *a)
     return nt_conn_send(&a->conn, &reply, proof, err);
 }
 
-static int verify_leader(struct nt_connector *connector, const struct nt_attempt *a,
+/* 0: it is our job's leader, and the connection has its keys. */
+static int verify_leader(struct nt_connector *connector, struct nt_attempt *a,
                          const struct nt_frame *frame, const unsigned char *payload)
 {
     char credential[NT_CREDENTIAL_MAX];
@@ -224,7 +226,14 @@ static int verify_leader(struct nt_connector *connector, const struct nt_attempt
     memcpy(credential, payload + NT_NONCE_BYTES, bytes - NT_NONCE_BYTES);
     credential[bytes - NT_NONCE_BYTES] = '\0';
     struct nt_claim claim = make_claim(connector, a, NT_TO_MEMBER);
-    return nt_auth_check(connector->conf->munge_socket, &claim, credential, &connector->last_error);
+    unsigned char leader_secret[NT_SECRET_BYTES];
+    struct nt_frame_key to_leader, to_member;
+    if (nt_auth_check(connector->conf->munge_socket, &claim, credential, leader_secret,
+                      &connector->last_error) != 0)
+        return -1;
+    nt_auth_keys(a->secret, leader_secret, &to_leader, &to_member);
+    nt_conn_set_keys(&a->conn, &to_leader, &to_member);
+    return 0;
 }
 
 /* 1: the leader is authenticated. */

@@ -37,6 +37,7 @@ struct nt_attempt {
     double state_until; /* when this state times out */
     double retry_s;     /* the pause after the next failure */
     unsigned char leader_nonce[NT_NONCE_BYTES], member_nonce[NT_NONCE_BYTES];
+    unsigned char secret[NT_SECRET_BYTES]; /* in our proof */
 };
 
 enum { NT_CONNECTOR_ATTEMPTS = NT_ADDRESSES_MAX * NT_PORT_TRIES };

@@ -237,8 +237,8 @@ static void report_lost_hosts(struct leader *leader)
 {
     size_t host;
     while (nt_subtree_next_lost(&leader->subtree, nt_clock_s(), &host) == 1) {
-        nt_log(leader->session->log, NT_LOG_ERROR, "lost host %s",
-               leader->session->job->host[host]);
+        nt_log(leader->session->log, NT_LOG_ERROR, "lost host %s (last failure: %s)",
+               leader->session->job->host[host], leader->subtree.children.last_error.text);
         nt_gather_set_lost(&leader->gather, host);
     }
 }

@@ -202,9 +202,11 @@ static int verify_member(struct nt_listener *listener, struct nt_pending *pendin
         return nt_err_set(&listener->last_error, NT_ERR_INPUT, "expected a proof");
     memcpy(credential, payload + NT_NONCE_BYTES, bytes - NT_NONCE_BYTES);
     credential[bytes - NT_NONCE_BYTES] = '\0';
-    unsigned char member_nonce[NT_NONCE_BYTES];
+    unsigned char member_nonce[NT_NONCE_BYTES], member_secret[NT_SECRET_BYTES];
+    unsigned char leader_secret[NT_SECRET_BYTES];
     memcpy(member_nonce, payload, NT_NONCE_BYTES);
     struct nt_claim claim = {.direction = NT_TO_LEADER,
+                             .cluster = job->cluster,
                              .job = job->id,
                              .restart = job->restart,
                              .leader = job->host[job->self],
@@ -213,10 +215,13 @@ static int verify_member(struct nt_listener *listener, struct nt_pending *pendin
                              .port = listener->port,
                              .leader_nonce = pending->nonce,
                              .member_nonce = member_nonce};
-    if (nt_auth_check(listener->conf->munge_socket, &claim, credential, &listener->last_error) != 0)
+    const char *socket = listener->conf->munge_socket;
+    struct nt_err *err = &listener->last_error;
+    if (nt_auth_check(socket, &claim, credential, member_secret, err) != 0 ||
+        nt_nonce_make(leader_secret, err) != 0)
         return -1;
     claim.direction = NT_TO_MEMBER;
-    if (nt_auth_prove(listener->conf->munge_socket, &claim, credential, &listener->last_error) != 0)
+    if (nt_auth_prove(socket, &claim, leader_secret, credential, err) != 0)
         return -1;
     size_t length = strlen(credential);
     memcpy(answer, member_nonce, NT_NONCE_BYTES);
@@ -224,7 +229,12 @@ static int verify_member(struct nt_listener *listener, struct nt_pending *pendin
     struct nt_frame reply = {.type = NT_FRAME_PROOF,
                              .host = frame->host,
                              .payload_bytes = (uint32_t)(NT_NONCE_BYTES + length)};
-    return nt_conn_send(&pending->conn, &reply, answer, &listener->last_error);
+    if (nt_conn_send(&pending->conn, &reply, answer, err) != 0)
+        return -1;
+    struct nt_frame_key to_leader, to_member;
+    nt_auth_keys(member_secret, leader_secret, &to_leader, &to_member);
+    nt_conn_set_keys(&pending->conn, &to_member, &to_leader);
+    return 0;
 }
 
 int nt_listener_step(struct nt_listener *listener, size_t *host, struct nt_conn *conn)

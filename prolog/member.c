@@ -154,16 +154,17 @@ static bool can_read_leader(const struct member *m)
 static void receive_from_leader(struct member *m)
 {
     struct nt_frame frame;
+    struct nt_err why = {.text = "no valid START"};
     const unsigned char *payload;
     while (!m->session->outcome.decided && can_read_leader(m)) {
-        int got = nt_conn_next(&m->leader, &frame, &payload, NULL);
+        int got = nt_conn_next(&m->leader, &frame, &payload, &why);
         if (got == 0)
             return;
         if (got < 0 || (frame.type == NT_FRAME_START && handle_start(m, &frame, payload) != 0)) {
             nt_conn_fini(&m->leader);
             m->leader_lost = true;
-            nt_log(m->session->log, NT_LOG_DEBUG, "lost the connection to %s",
-                   m->session->job->host[m->target_host]);
+            nt_log(m->session->log, NT_LOG_DEBUG, "lost the connection to %s: %s",
+                   m->session->job->host[m->target_host], why.text);
         } else if (frame.type == NT_FRAME_BCAST || frame.type == NT_FRAME_ARTIFACT ||
                    frame.type == NT_FRAME_DONE) {
             relay_down(m, &frame, payload);

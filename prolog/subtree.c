@@ -196,8 +196,9 @@ int nt_subtree_next(struct nt_subtree *subtree, struct nt_frame *frame,
     struct nt_children *children = &subtree->children;
     while (subtree->next_child < children->online_count) {
         size_t from = children->online[subtree->next_child];
-        int got =
-            children->ready[from] ? nt_conn_next(&children->conn[from], frame, payload, NULL) : 0;
+        int got = children->ready[from]
+                      ? nt_conn_next(&children->conn[from], frame, payload, &children->last_error)
+                      : 0;
         if (got == 0) {
             children->ready[from] = false;
             subtree->next_child++;

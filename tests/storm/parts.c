@@ -237,6 +237,7 @@ static void forget_child(struct nt_child *child)
 
 int nt_child_ended(struct nt_child *child, char *text, size_t bytes)
 {
+    process_spend(1e-6);
     if (child->pid > 0) {
         const struct process *p = process_find(child->pid);
         if (p->alive)

@@ -112,14 +112,15 @@ static bool measures_too(const struct nt_pair *pair)
 static bool wait_for(const struct nt_pair *pair, bool (*holds)(const struct nt_pair *),
                      double deadline_s)
 {
-    enum { LOOK_MS = 50 };
-    while (!holds(pair)) {
-        double left = deadline_s - nt_clock_s();
-        if (left <= 0)
+    const double LOOK_S = 0.05;
+    for (;;) {
+        double now = nt_clock_s();
+        if (holds(pair)) /* nothing else happens between this and the wait */
+            return true;
+        if (now >= deadline_s)
             return false;
-        process_wait(nt_clock_s() + (left < LOOK_MS * 1e-3 ? left : LOOK_MS * 1e-3));
+        process_wait(now + LOOK_S < deadline_s ? now + LOOK_S : deadline_s);
     }
-    return true;
 }
 
 static double latency_s(const struct nt_pair *pair)

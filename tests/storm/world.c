@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "world.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -329,10 +330,19 @@ double process_time(void)
 static void leave(struct process *p)
 {
     void *keep = NULL;
+    int why = errno; /* each process has its own */
     p->calls_without_wait = 0;
     to_scheduler(&keep);
     swapcontext(&p->context, &scheduler);
     in_process(keep);
+    errno = why;
+}
+
+static void catch_up(struct process *p)
+{
+    uint64_t calls = p->calls_without_wait;
+    process_sleep(0);
+    p->calls_without_wait = calls;
 }
 
 void process_spend(double s)
@@ -341,6 +351,9 @@ void process_spend(double s)
     if (p == NULL)
         return;
     p->local_s += s * p->slowness;
+    /* what happens elsewhere until then, happens before its next call */
+    if (world.events > 0 && world.event[0].at_s < p->local_s)
+        catch_up(p);
     if (++p->calls_without_wait > SPIN_CALLS) {
         world_violation("n%u: a process makes %d calls without a wait", p->host + 1, SPIN_CALLS);
         process_exit(1);
