@@ -86,7 +86,7 @@ static void bound_time(bool is_script, double seconds)
 {
     struct itimerval timer = {.it_value.tv_sec = (time_t)seconds};
     sigset_t alarm_only;
-    timer.it_value.tv_usec = (suseconds_t)((seconds - (double)timer.it_value.tv_sec) * 1e6) + 1;
+    timer.it_value.tv_usec = (suseconds_t)((seconds - (double)timer.it_value.tv_sec) * 1e6);
     if (is_script)
         signal(SIGALRM, give_up);
     sigemptyset(&alarm_only);

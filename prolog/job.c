@@ -191,31 +191,14 @@ static bool node_allocated(const node_info_t *node, uint32_t *cpus)
 #endif
 }
 
-/* Nodes by name. Of a few hosts each is asked for alone; of more all nodes at once, since a message
- * for each would keep slurmctld longer than its whole table does. */
-struct node_source {
-    node_info_msg_t *nodes;
-    bool alone;
-    uint32_t at; /* where the last one was: the table has the job's order */
-};
-
-enum { ASKED_ALONE = 32 };
-
-static const node_info_t *find_node(struct node_source *source, char *name)
+/* Starts after the last one found, *at: the table has the job's order. */
+static const node_info_t *find_node(const node_info_msg_t *nodes, const char *name, uint32_t *at)
 {
-    if (source->alone) {
-        if (source->nodes != NULL)
-            slurm_free_node_info_msg(source->nodes);
-        source->nodes = NULL;
-        source->at = 0;
-        if (slurm_load_node_single(&source->nodes, name, SHOW_ALL) != SLURM_SUCCESS)
-            return NULL;
-    }
-    for (uint32_t k = 0; source->nodes != NULL && k < source->nodes->record_count; k++) {
-        uint32_t at = (source->at + k) % source->nodes->record_count;
-        const node_info_t *node = &source->nodes->node_array[at];
+    for (uint32_t k = 0; k < nodes->record_count; k++) {
+        uint32_t here = (*at + k) % nodes->record_count;
+        const node_info_t *node = &nodes->node_array[here];
         if (node->name != NULL && strcmp(node->name, name) == 0) {
-            source->at = at + 1;
+            *at = here + 1;
             return node;
         }
     }
@@ -245,22 +228,24 @@ static bool next_own(struct own_cpus *own, uint32_t *cpus)
     return true;
 }
 
-/* Whether all allocated CPUs of the job's hosts are the job's. */
+/* Whether all allocated CPUs of the job's hosts are the job's. From the table of all nodes:
+ * slurmctld counts the allocated CPUs anew only for that, and a node asked for alone may show those
+ * of before. */
 static bool all_cpus_are_own(const struct nt_job *job)
 {
-    struct node_source source = {.alone = job->hosts <= ASKED_ALONE};
+    node_info_msg_t *nodes = NULL;
     struct own_cpus own = {.at = job->cpus};
-    if (!source.alone && slurm_load_node(0, &source.nodes, SHOW_ALL) != SLURM_SUCCESS)
+    uint32_t at = 0;
+    if (slurm_load_node(0, &nodes, SHOW_ALL) != SLURM_SUCCESS || nodes == NULL)
         return false;
     bool exclusive = true;
     for (size_t k = 0; k < job->hosts && exclusive; k++) {
-        const node_info_t *node = find_node(&source, job->host[k]);
+        const node_info_t *node = find_node(nodes, job->host[k], &at);
         uint32_t used, mine;
         exclusive =
             next_own(&own, &mine) && node != NULL && node_allocated(node, &used) && used <= mine;
     }
-    if (source.nodes != NULL)
-        slurm_free_node_info_msg(source.nodes);
+    slurm_free_node_info_msg(nodes);
     return exclusive;
 }
 

@@ -21,7 +21,7 @@ enum {
     KILL_MS = 500,  /* after the budget the worker is killed */
     REAP_MS = 100,  /* for the worker to end once killed */
     CLEAN_MS = 200, /* for killing remaining processes */
-    LOG_MS = 150,   /* for publishing and the log after that */
+    LOG_MS = 50,    /* for publishing and the log after that */
 };
 _Static_assert(KILL_MS + REAP_MS + CLEAN_MS + LOG_MS <= NT_AGENT_SLACK_MS,
                "else the agent is ended before its line is logged");

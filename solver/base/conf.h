@@ -15,7 +15,7 @@
 #include "option.h"
 
 /* How long after its budget the agent has ended, or is ended. */
-enum { NT_AGENT_SLACK_MS = 1000 };
+enum { NT_AGENT_SLACK_MS = 850 };
 
 enum { NT_CONF_PATH_BYTES = 256, NT_CONF_WORD_BYTES = 256, NT_CONF_TEXT_MAX = 65536 };
 
