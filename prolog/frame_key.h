@@ -5,7 +5,8 @@
  * does not have the tag that is expected.
  *
  * The hash is libsodium's: MUNGE's library has none, and OpenSSL's is a large part of a process
- * that runs as root. The only file that uses it. Tests: test_conn.c. */
+ * that runs as root. The only file that uses it.
+ * Tests: test_conn.c. */
 #ifndef NT_FRAME_KEY_H
 #define NT_FRAME_KEY_H
 

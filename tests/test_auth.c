@@ -195,7 +195,8 @@ static void without_munged_the_error_is_one_line(void **state)
     char credential[NT_CREDENTIAL_MAX];
     assert_int_equal(nt_auth_prove("/nonexistent/socket", &claim, secret, credential, &err), -1);
     assert_int_equal(strncmp(err.text, "munge: ", 7), 0);
-    assert_int_equal(nt_auth_check("/nonexistent/socket", &claim, "MUNGE:x:", got_secret, &err), -1);
+    assert_int_equal(nt_auth_check("/nonexistent/socket", &claim, "MUNGE:x:", got_secret, &err),
+                     -1);
 }
 
 static void hello_has_one_length(void **state)
