@@ -6,6 +6,7 @@
 #   make test T=X   one unit test, bats file or fuzzer; without T the list of them
 #   make demo       a real Slurm cluster on an emulated network, and a job that finds its network
 #   make bench      the tables behind every figure that we state
+#   make storm      agents and probes in simulated time under faults: SEEDS=N schedules, or SEED=K one
 #   make fuzz       each fuzzer for FUZZ_SECONDS (default 600)
 #   make coverage   line coverage of the unit tests, as text
 #   make install    honours PREFIX, DESTDIR, SYSCONFDIR and SLURM_PLUGIN_DIR
@@ -24,6 +25,7 @@ SYSCONFDIR ?= /etc
 CC := $(if $(filter default,$(origin CC)),gcc,$(CC))
 CFLAGS ?= -O2 -g
 FUZZ_SECONDS ?= 600
+SEEDS ?= 2000
 comma := ,
 BUILD := build$(if $(SANITIZE),/$(subst $(comma),-,$(SANITIZE)))$(if $(filter clang%,$(CC)),/clang)
 BINDIR := $(PREFIX)/bin
@@ -60,17 +62,23 @@ quiet := $(V)$(findstring s,$(firstword -$(MAKEFLAGS)))
 say = $(if $(quiet),,@printf '  %-7s %s\n' $(1) $(2))
 pkg = $(shell pkg-config $(1) $(2) 2>/dev/null)
 
-REQUIRED := -std=c11 -D_GNU_SOURCE -Wall -Wextra -Wconversion -Wstrict-prototypes \
+# What a distribution's compiler may or may not do by itself; tests/house hardened reads it from the
+# products. A sanitizer has checks of its own in the place of FORTIFY, which needs an optimizer.
+MACHINE := $(shell $(CC) -dumpmachine)
+HARDENED = $(if $(SANITIZE),,-fstack-clash-protection $(if $(filter x86_64% i%86%,$(MACHINE)),-fcf-protection) \
+  $(if $(filter aarch64%,$(MACHINE)),-mbranch-protection=standard) \
+  $(if $(findstring _FORTIFY_SOURCE,$(CFLAGS)),,$(if $(filter -O1 -O2 -O3 -Os -Og -Ofast,$(CFLAGS)),-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3)))
+REQUIRED = -std=c11 -D_GNU_SOURCE -Wall -Wextra -Wconversion -Wstrict-prototypes \
   -Wmissing-prototypes -Wvla -Werror -fPIC -fvisibility=hidden -fstack-protector-strong \
-  -ffunction-sections -MMD -MP \
+  -ffunction-sections -MMD -MP $(HARDENED) \
   $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-omit-frame-pointer -fno-sanitize-recover=all \
   $(if $(filter gcc%,$(CC)),-Wno-format-truncation -Wno-maybe-uninitialized))
 DEFINES := -DNT_VERSION='"$(VERSION)"' -DNT_LIBEXECDIR='"$(LIBEXECDIR)"' -DNT_SYSCONFDIR='"$(SYSCONFDIR)"'
-LINK = $(CC) $(CFLAGS) $(if $(SANITIZE),-fsanitize=$(SANITIZE)) -Wl,--as-needed,--gc-sections -Wl,-z,relro,-z,now $(LDFLAGS)
+LINK = $(CC) $(CFLAGS) $(if $(SANITIZE),-fsanitize=$(SANITIZE)) -Wl,--as-needed,--gc-sections -Wl,-z,relro,-z,now,-z,noexecstack $(LDFLAGS)
 
 SOLVER_LIBS = $(call pkg,--libs,json-c yaml-0.1) -llapacke -llapack -lblas -lscotch -lscotcherr -lz -lm
 PROBE_LIBS = $(call pkg,--libs,ucx pmix hwloc)
-PROLOG_LIBS = -lmunge -lslurm
+PROLOG_LIBS = -lmunge -lslurm -lsodium
 
 # the objects of a room; the sources of the mains stand apart
 MAINS := solver/nettopo.c ucx_probe/probe.c prolog/agent.c
@@ -115,15 +123,15 @@ plugin: $(BUILD)/spank_nettopo.so
 
 $(BUILD)/nettopo: $(BUILD)/solver/nettopo.o $(BUILD)/libcmd.a $(BUILD)/libpublished.a $(BUILD)/libsolver.a
 	$(call say,LINK,$@)
-	$(Q)$(LINK) -o $@ $^ $(SOLVER_LIBS)
+	$(Q)$(LINK) -pie -o $@ $^ $(SOLVER_LIBS)
 
 $(BUILD)/nettopo-probe: $(BUILD)/ucx_probe/probe.o $(BUILD)/libprobe.a $(BUILD)/libsolver.a
 	$(call say,LINK,$@)
-	$(Q)$(LINK) -o $@ $^ $(PROBE_LIBS) $(SOLVER_LIBS)
+	$(Q)$(LINK) -pie -o $@ $^ $(PROBE_LIBS) $(SOLVER_LIBS)
 
 $(BUILD)/nettopo-prolog: $(BUILD)/prolog/agent.o $(BUILD)/libprolog.a $(BUILD)/libbase.a
 	$(call say,LINK,$@)
-	$(Q)$(LINK) -o $@ $^ $(PROLOG_LIBS)
+	$(Q)$(LINK) -pie -o $@ $^ $(PROLOG_LIBS)
 
 # libc only, and nothing visible but what SPANK looks up
 $(BUILD)/spank_nettopo.so: $(call objects,spank) $(BUILD)/libbase.a
@@ -174,6 +182,25 @@ $(BUILD)/tests/fabric $(BUILD)/tests/talk: $(BUILD)/tests/%: $(BUILD)/obj/fabric
 	$(call say,LINK,$@)
 	@mkdir -p $(@D)
 	$(Q)$(LINK) -o $@ $^ -lm
+
+# The storm: agents and probes in simulated time. What they call of the kernel is wrapped; what has
+# files of its own in tests/storm is left out of the libraries: the linker finds it there first.
+STORM_OBJECTS := $(patsubst tests/%.c,$(BUILD)/obj/%.o,$(wildcard tests/storm/*.c))
+WRAPPED := poll clock_gettime nanosleep getrandom socket setsockopt getsockopt bind listen connect \
+  accept4 shutdown read recvmsg write send close fcntl geteuid
+.PHONY: storm wrapped
+wrapped: # for tests/house
+	@echo $(WRAPPED)
+storm: $(BUILD)/tests/storm
+	@$< $(if $(SEED),-v -n 1 -s $(SEED),-n $(SEEDS))
+$(BUILD)/obj/storm/%.o: tests/storm/%.c
+	$(call say,CC,$<)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(REQUIRED) $(CFLAGS) $(DEFINES) -Itests/storm $(addprefix -I,$(ROOMS)) -c -o $@ $<
+$(BUILD)/tests/storm: $(STORM_OBJECTS) $(BUILD)/libprobe.a $(BUILD)/libprolog.a $(BUILD)/libsolver.a $(BUILD)/libbase.a
+	$(call say,LINK,$@)
+	@mkdir -p $(@D)
+	$(Q)$(LINK) $(addprefix -Wl$(comma)--wrap=,$(WRAPPED)) -o $@ $^ $(SOLVER_LIBS) -lsodium
 
 # libFuzzer needs clang; the rooms are compiled again with its coverage
 FUZZ_SANITIZE := fuzzer-no-link,address,undefined

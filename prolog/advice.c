@@ -29,8 +29,9 @@ static const char *const texts[] = {
     [NT_ADVICE_PROGRAM] = "check \"probe\" in nettopo.conf and ldd of that program on this host",
     [NT_ADVICE_PUBLISH] =
         "check run_dir of nettopo.conf on this host: writable by root alone, with "
-        "free space; and publish_limit",
+        "free space; and publish_limit and run_dir_limit",
     [NT_ADVICE_ROOT] = "submit the job as a user who is not root",
+    [NT_ADVICE_SERIAL] = "remove Serial from PrologFlags in slurm.conf",
     [NT_ADVICE_SHARED] = "request whole hosts (--exclusive), or set shared_hosts in nettopo.conf",
     [NT_ADVICE_SYSTEM] = "this host lacks memory, descriptors or processes: check its limits",
 };

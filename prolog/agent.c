@@ -28,20 +28,29 @@
  *   decided      DONE came, the leader was lost, or time is over: published, block drained
  * In each state the time limit leads to "decided" with status failed. */
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <syslog.h>
 #include <unistd.h>
 
 #include "clock.h"
 #include "conffile.h"
+#include "job.h"
+#include "log_line.h"
+#include "lookup.h"
 #include "monitor.h"
 #include "publish.h"
 #include "request.h"
+#include "slurm_conf.h"
 
 static const char DEFAULT_CONF[] = NT_SYSCONFDIR "/nettopo/nettopo.conf";
+
+/* For all but a sweep: the configuration, the user, the removal of files, the log. */
+static const double OTHER_S = 3;
 
 static const char HELP[] =
     "Usage: nettopo-prolog run --job ID --uid UID [--gid GID] [--option TEXT] [--conf FILE]\n"
@@ -63,11 +72,87 @@ static void open_standard_descriptors(void)
         close(fd);
 }
 
-static int report_error(const struct nt_request *request, const struct nt_err *err)
+/* Slurm ends no Prolog script unless it has a timeout, and then drains the host; the plugin bounds
+ * what it starts. */
+static void give_up(int number)
 {
+    (void)number;
+    _exit(0);
+}
+
+/* From now on this process ends after that time, whatever a system call waits for: syslogd, the
+ * user database. Its worker and probe end with it. A Prolog script ends with status 0. */
+static void bound_time(bool is_script, double seconds)
+{
+    struct itimerval timer = {.it_value.tv_sec = (time_t)seconds};
+    sigset_t alarm_only;
+    timer.it_value.tv_usec = (suseconds_t)((seconds - (double)timer.it_value.tv_sec) * 1e6);
+    if (is_script)
+        signal(SIGALRM, give_up);
+    sigemptyset(&alarm_only);
+    sigaddset(&alarm_only, SIGALRM);
+    sigprocmask(SIG_UNBLOCK, &alarm_only, NULL);
+    setitimer(ITIMER_REAL, &timer, NULL);
+}
+
+static int report_error(const struct nt_request *request, struct nt_err *err)
+{
+    nt_log_line_clean(err->text);
     syslog(LOG_WARNING, "%s", err->text);
     fprintf(stderr, "nettopo-prolog: %s\n", err->text);
     return request->from_script ? 0 : (int)err->kind;
+}
+
+/* Reads what bounds a prolog. What Slurm does to a job whose prolog takes too long is worse than a
+ * short sweep. */
+static double limit_to_slurm(struct nt_request *request, const struct nt_conf *conf,
+                             double budget_s)
+{
+    struct nt_slurm_conf slurm;
+    const char *why = "";
+    nt_slurm_conf_read(&slurm);
+    request->one_prolog = slurm.serial;
+    double bound_s = nt_slurm_conf_budget_s(&slurm, &why);
+    if (budget_s <= bound_s)
+        return budget_s;
+    if (conf->debug >= NT_LOG_INFO)
+        syslog(LOG_INFO, "job %u: the budget of %g s becomes %g s: %s of slurm.conf allows no more",
+               request->job, budget_s, bound_s, why);
+    request->option.budget_s = bound_s;
+    return bound_s;
+}
+
+/* ---- what earlier jobs left ---- */
+
+enum { ORPHANS = 8, ORPHANS_MS = 800 };
+
+static int find_ended(const void *query, void *bytes)
+{
+    const uint32_t *jobs = query;
+    bool *over = bytes;
+    for (size_t k = 0; k < ORPHANS && jobs[k] != 0; k++)
+        over[k] = nt_job_is_over(jobs[k]);
+    return 0;
+}
+
+/* Directories of jobs whose epilog did not remove them: a host that crashed, a configuration that
+ * was broken meanwhile. In an epilog, where no job waits; only old ones make it ask slurmctld. */
+static void remove_orphans(const struct nt_conf *conf)
+{
+    uint32_t jobs[ORPHANS] = {0};
+    static struct nt_lookup lookup;
+    bool over[ORPHANS];
+    if (nt_publish_sweep(conf->run_dir, jobs, ORPHANS) == 0 ||
+        nt_lookup_start(&lookup, sizeof over, find_ended, jobs, NULL) != 0)
+        return;
+    struct pollfd answer = {.fd = lookup.fd, .events = POLLIN};
+    if (poll(&answer, 1, ORPHANS_MS) > 0 && nt_lookup_poll(&lookup) == 1) {
+        memcpy(over, lookup.bytes, sizeof over);
+        for (size_t k = 0; k < ORPHANS && jobs[k] != 0; k++)
+            if (over[k])
+                nt_publish_remove(conf->run_dir, jobs[k], NULL);
+    }
+    nt_lookup_fini(&lookup);
 }
 
 static int run_job(struct nt_request *request, const struct nt_conf *conf, double began,
@@ -77,6 +162,8 @@ static int run_job(struct nt_request *request, const struct nt_conf *conf, doubl
     if (request->option.off || (!request->wanted && !conf->default_on) || !conf->enabled)
         return 0;
     nt_request_limit(&request->option, conf, &budget_s);
+    budget_s = limit_to_slurm(request, conf, budget_s);
+    bound_time(request->from_script, budget_s + NT_AGENT_SLACK_MS / 1e3 - (nt_clock_s() - began));
     return nt_monitor_run(request, conf, budget_s, began, err);
 }
 
@@ -86,6 +173,7 @@ int main(int argc, char **argv)
     struct nt_request request;
     struct nt_conf conf;
     struct nt_err err;
+    bound_time(argc > 1 && strncmp(argv[1], "--from-", 7) == 0, OTHER_S);
     open_standard_descriptors();
     umask(022);
     signal(SIGPIPE, SIG_IGN);
@@ -101,5 +189,7 @@ int main(int argc, char **argv)
         return report_error(&request, &err);
     int rc = request.verb == NT_VERB_RUN ? run_job(&request, &conf, began, &err)
                                          : nt_publish_remove(conf.run_dir, request.job, &err);
+    if (request.verb == NT_VERB_REMOVE)
+        remove_orphans(&conf);
     return rc == 0 ? 0 : report_error(&request, &err);
 }

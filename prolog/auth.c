@@ -62,19 +62,24 @@ static void format_nonce(const unsigned char nonce[NT_NONCE_BYTES],
     text[2UL * NT_NONCE_BYTES] = '\0';
 }
 
+static const char *direction_name(enum nt_direction direction)
+{
+    return direction == NT_TO_LEADER ? "to-leader" : "to-member";
+}
+
 /* The payload of the credential, built by both sides alike; its length, or -1. */
 static int claim_text(const struct nt_claim *claim, char text[CLAIM_BYTES], struct nt_err *err)
 {
     char leader_nonce[2 * NT_NONCE_BYTES + 1], member_nonce[2 * NT_NONCE_BYTES + 1];
     format_nonce(claim->leader_nonce, leader_nonce);
     format_nonce(claim->member_nonce, member_nonce);
-    int n =
-        snprintf(text, CLAIM_BYTES,
-                 "nettopo/%d\n%s\njob %u restart %u\nleader %s port %u\nmember %u %s\n%s\n%s\n",
-                 (int)NT_WIRE_VERSION, claim->direction == NT_TO_LEADER ? "to-leader" : "to-member",
-                 claim->job, claim->restart, claim->leader, claim->port, claim->member_index,
-                 claim->member, leader_nonce, member_nonce);
-    if (n < 0 || n >= CLAIM_BYTES)
+    int n = snprintf(
+        text, CLAIM_BYTES,
+        "nettopo/%d\n%s\ncluster %s\njob %u restart %u\nleader %s port %u\nmember %u %s\n%s\n%s\n",
+        (int)NT_WIRE_VERSION, direction_name(claim->direction), claim->cluster, claim->job,
+        claim->restart, claim->leader, claim->port, claim->member_index, claim->member,
+        leader_nonce, member_nonce);
+    if (n < 0 || n >= CLAIM_BYTES - NT_SECRET_BYTES)
         return nt_err_set(err, NT_ERR_INPUT, "munge: host names too long");
     return n;
 }
@@ -97,16 +102,18 @@ static munge_ctx_t create_context(const char *socket, struct nt_err *err)
 }
 
 int nt_auth_prove(const char *socket, const struct nt_claim *claim,
-                  char credential[NT_CREDENTIAL_MAX], struct nt_err *err)
+                  const unsigned char secret[NT_SECRET_BYTES], char credential[NT_CREDENTIAL_MAX],
+                  struct nt_err *err)
 {
     char text[CLAIM_BYTES], *made = NULL;
     int n = claim_text(claim, text, err), rc = -1;
     if (n < 0)
         return -1;
+    memcpy(text + n, secret, NT_SECRET_BYTES);
     munge_ctx_t ctx = create_context(socket, err);
     if (ctx == NULL)
         return -1;
-    munge_err_t code = munge_encode(&made, ctx, text, n);
+    munge_err_t code = munge_encode(&made, ctx, text, n + NT_SECRET_BYTES);
     if (code != EMUNGE_SUCCESS || made == NULL) {
         const char *why = munge_ctx_strerror(ctx);
         nt_err_set(err, NT_ERR_SYSTEM, "munge: %s", why != NULL ? why : munge_strerror(code));
@@ -122,7 +129,7 @@ int nt_auth_prove(const char *socket, const struct nt_claim *claim,
 }
 
 int nt_auth_check(const char *socket, const struct nt_claim *claim, const char *credential,
-                  struct nt_err *err)
+                  unsigned char secret[NT_SECRET_BYTES], struct nt_err *err)
 {
     char text[CLAIM_BYTES];
     void *payload = NULL;
@@ -140,12 +147,22 @@ int nt_auth_check(const char *socket, const struct nt_claim *claim, const char *
         nt_err_set(err, NT_ERR_INPUT, "munge: %s", why != NULL ? why : munge_strerror(code));
     } else if (uid != 0 && uid != geteuid()) {
         nt_err_set(err, NT_ERR_INPUT, "munge: credential made by uid %u", (unsigned)uid);
-    } else if (payload == NULL || bytes != n || memcmp(payload, text, (size_t)n) != 0) {
+    } else if (payload == NULL || bytes != n + NT_SECRET_BYTES ||
+               memcmp(payload, text, (size_t)n) != 0) {
         nt_err_set(err, NT_ERR_INPUT, "munge: credential does not match the connection");
     } else {
+        memcpy(secret, (unsigned char *)payload + n, NT_SECRET_BYTES);
         rc = 0;
     }
     free(payload);
     munge_ctx_destroy(ctx);
     return rc;
+}
+
+void nt_auth_keys(const unsigned char member_secret[NT_SECRET_BYTES],
+                  const unsigned char leader_secret[NT_SECRET_BYTES],
+                  struct nt_frame_key *to_leader, struct nt_frame_key *to_member)
+{
+    nt_frame_key_derive(member_secret, leader_secret, direction_name(NT_TO_LEADER), to_leader);
+    nt_frame_key_derive(member_secret, leader_secret, direction_name(NT_TO_MEMBER), to_member);
 }

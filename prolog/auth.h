@@ -4,11 +4,13 @@
  * The leader sends HELLO with a nonce, the member answers with a PROOF for the leader, the leader
  * with a PROOF for the member. A credential is accepted only when MUNGE says that root (or the user
  * that this agent runs as) made it, and when its payload is byte for byte the text that the
- * receiver builds from its own knowledge: job, restart, leader, member, port, both nonces and the
- * direction. Nothing inside a credential is parsed. It holds the port because otherwise a process
- * that listens on another port of the leader's host could relay the exchange between two honest
- * agents. MUNGE itself rejects replayed and expired credentials. The only file that uses libmunge.
- * Calls block for as long as munged takes. */
+ * receiver builds from its own knowledge: cluster, job, restart, leader, member, port, both nonces
+ * and the direction. Behind this text are 32 random bytes, the secret of its maker, which MUNGE
+ * encrypts for agents alone: the keys of all later frames are made of both sides' (frame_key.h).
+ * Nothing inside a credential is parsed. It holds the port because otherwise a process that listens
+ * on another port of the leader's host could relay the exchange between two honest agents. MUNGE
+ * itself rejects replayed and expired credentials. The only file that uses libmunge. Calls block
+ * for as long as munged takes. */
 #ifndef NT_AUTH_H
 #define NT_AUTH_H
 
@@ -16,13 +18,14 @@
 #include <stdint.h>
 
 #include "err.h"
+#include "frame_key.h"
 
 enum {
     NT_NONCE_BYTES = 32,
     NT_HELLO_BYTES = 12 + NT_NONCE_BYTES,
     NT_CREDENTIAL_MAX = 4096, /* with its NUL */
     NT_PROOF_MAX = NT_NONCE_BYTES + NT_CREDENTIAL_MAX,
-    NT_WIRE_VERSION = 1,
+    NT_WIRE_VERSION = 2,
 };
 
 /* The payload of HELLO. */
@@ -40,8 +43,9 @@ enum nt_direction { NT_TO_LEADER = 1, NT_TO_MEMBER };
 /* What a credential states. */
 struct nt_claim {
     enum nt_direction direction;
+    const char *cluster; /* borrowed, as all */
     uint32_t job, restart;
-    const char *leader; /* host names; borrowed */
+    const char *leader; /* host names */
     const char *member;
     uint32_t member_index;
     uint16_t port;
@@ -52,10 +56,16 @@ int nt_nonce_make(unsigned char nonce[NT_NONCE_BYTES], struct nt_err *err);
 
 /* Makes a credential, NUL-terminated. socket: "" for MUNGE's default. */
 int nt_auth_prove(const char *socket, const struct nt_claim *claim,
-                  char credential[NT_CREDENTIAL_MAX], struct nt_err *err);
-
-/* 0 only when the credential states exactly this claim. */
-int nt_auth_check(const char *socket, const struct nt_claim *claim, const char *credential,
+                  const unsigned char secret[NT_SECRET_BYTES], char credential[NT_CREDENTIAL_MAX],
                   struct nt_err *err);
+
+/* 0 only when the credential states exactly this claim; then its secret. */
+int nt_auth_check(const char *socket, const struct nt_claim *claim, const char *credential,
+                  unsigned char secret[NT_SECRET_BYTES], struct nt_err *err);
+
+/* The keys of a connection, when both sides have proved who they are. */
+void nt_auth_keys(const unsigned char member_secret[NT_SECRET_BYTES],
+                  const unsigned char leader_secret[NT_SECRET_BYTES],
+                  struct nt_frame_key *to_leader, struct nt_frame_key *to_member);
 
 #endif

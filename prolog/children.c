@@ -132,6 +132,14 @@ void nt_children_flush(struct nt_children *children, double stall_s)
     }
 }
 
+bool nt_children_have_queued(const struct nt_children *children)
+{
+    for (size_t k = 0; k < children->online_count; k++)
+        if (nt_conn_queued(&children->conn[children->online[k]]) > 0)
+            return true;
+    return false;
+}
+
 void nt_children_shutdown(struct nt_children *children)
 {
     for (size_t k = 0; k < children->online_count; k++)

@@ -23,6 +23,7 @@ struct nt_children {
     size_t *online; /* indices of the online hosts, in the order of nt_children_pollfds; owned */
     size_t online_count;
     size_t joined_count, lost_count; /* since init */
+    struct nt_err last_error;        /* of the last child whose connection failed */
     bool is_congested;               /* at least NT_QUEUE_HIGH is queued for one of them */
 };
 
@@ -61,6 +62,9 @@ void nt_children_send(struct nt_children *children, size_t host, const struct nt
 /* Sends what is queued. Removes a child whose connection is broken or that has accepted nothing for
  * stall_s seconds. */
 void nt_children_flush(struct nt_children *children, double stall_s);
+
+/* Whether any online child has still to be sent something. */
+bool nt_children_have_queued(const struct nt_children *children);
 
 /* Closes the sending direction of every child with an empty queue. */
 void nt_children_shutdown(struct nt_children *children);

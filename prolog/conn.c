@@ -21,7 +21,7 @@ int nt_conn_init(struct nt_conn *conn, int fd, size_t payload_max, size_t queue_
         nt_err_set(err, NT_ERR_SYSTEM, "connection: %s", strerror(errno));
         goto close_fd;
     }
-    conn->in = malloc(NT_FRAME_HEAD_BYTES + payload_max);
+    conn->in = malloc(NT_FRAME_HEAD_BYTES + payload_max + NT_TAG_BYTES);
     if (conn->in == NULL) {
         nt_err_memory(err);
         goto close_fd;
@@ -44,7 +44,7 @@ void nt_conn_fini(struct nt_conn *conn)
 int nt_conn_raise_limits(struct nt_conn *conn, size_t payload_max, size_t queue_max,
                          struct nt_err *err)
 {
-    unsigned char *in = realloc(conn->in, NT_FRAME_HEAD_BYTES + payload_max);
+    unsigned char *in = realloc(conn->in, NT_FRAME_HEAD_BYTES + payload_max + NT_TAG_BYTES);
     if (in == NULL)
         return nt_err_memory(err);
     conn->in = in;
@@ -53,22 +53,57 @@ int nt_conn_raise_limits(struct nt_conn *conn, size_t payload_max, size_t queue_
     return 0;
 }
 
+void nt_conn_set_keys(struct nt_conn *conn, const struct nt_frame_key *out,
+                      const struct nt_frame_key *in)
+{
+    conn->out_key = *out;
+    conn->in_key = *in;
+}
+
+static size_t tag_bytes(const struct nt_frame_key *key)
+{
+    return key->is_set ? NT_TAG_BYTES : 0;
+}
+
 bool nt_conn_is_open(const struct nt_conn *conn)
 {
     return conn->fd >= 0;
 }
 
+/* As read. A probe can pass descriptors along; reading without room for them would close them here,
+ * which takes as long as the owner of a socket lets it linger. They stay open until this process
+ * exits, when nothing lingers. */
+static ssize_t receive(int fd, void *to, size_t bytes, bool *passed)
+{
+    enum { MOST = 253 }; /* SCM_MAX_FD */
+    union {
+        struct cmsghdr head;
+        char room[CMSG_SPACE(MOST * sizeof(int))];
+    } control;
+    struct iovec part = {.iov_base = to, .iov_len = bytes};
+    struct msghdr message = {.msg_iov = &part,
+                             .msg_iovlen = 1,
+                             .msg_control = &control,
+                             .msg_controllen = sizeof control};
+    ssize_t got = recvmsg(fd, &message, MSG_CMSG_CLOEXEC);
+    *passed = got >= 0 && message.msg_controllen > 0;
+    return got;
+}
+
 /* 1 when bytes were read, 0 when none are available. */
 static int read_available(struct nt_conn *conn, struct nt_err *err)
 {
-    size_t room = NT_FRAME_HEAD_BYTES + conn->payload_max;
+    size_t room = NT_FRAME_HEAD_BYTES + conn->payload_max + tag_bytes(&conn->in_key);
     if (conn->in_at > 0) {
         memmove(conn->in, conn->in + conn->in_at, conn->in_end - conn->in_at);
         conn->in_end -= conn->in_at;
         conn->in_at = 0;
     }
     for (;;) {
-        ssize_t got = read(conn->fd, conn->in + conn->in_end, room - conn->in_end);
+        bool passed;
+        ssize_t got = receive(conn->fd, conn->in + conn->in_end, room - conn->in_end, &passed);
+        if (passed)
+            return nt_err_set(err, NT_ERR_INPUT, "descriptors were passed");
         if (got > 0) {
             conn->in_end += (size_t)got;
             return 1;
@@ -95,7 +130,7 @@ static int decode_next(const struct nt_conn *conn, struct nt_frame *frame, struc
     if (frame->payload_bytes > conn->payload_max)
         return nt_err_set(err, NT_ERR_INPUT, "frame: payload of %u bytes, at most %zu here",
                           frame->payload_bytes, conn->payload_max);
-    return have - NT_FRAME_HEAD_BYTES >= frame->payload_bytes;
+    return have - NT_FRAME_HEAD_BYTES >= frame->payload_bytes + tag_bytes(&conn->in_key);
 }
 
 int nt_conn_next(struct nt_conn *conn, struct nt_frame *frame, const unsigned char **payload,
@@ -112,9 +147,14 @@ int nt_conn_next(struct nt_conn *conn, struct nt_frame *frame, const unsigned ch
         if (got <= 0)
             return got;
     }
+    unsigned char *head = conn->in + conn->in_at;
+    size_t bytes = NT_FRAME_HEAD_BYTES + (size_t)found.payload_bytes;
+    if (conn->in_key.is_set && !nt_frame_key_check(&conn->in_key, head, bytes, head + bytes))
+        return nt_err_set(err, NT_ERR_INPUT,
+                          "frame: wrong tag: altered, repeated or injected on the way");
     *frame = found;
-    *payload = conn->in + conn->in_at + NT_FRAME_HEAD_BYTES;
-    conn->in_at += NT_FRAME_HEAD_BYTES + found.payload_bytes;
+    *payload = head + NT_FRAME_HEAD_BYTES;
+    conn->in_at += bytes + tag_bytes(&conn->in_key);
     return 1;
 }
 
@@ -169,15 +209,18 @@ static int append_frame(struct nt_conn *conn, const struct nt_frame *frame, cons
         return nt_err_set(err, NT_ERR_INPUT, "connection closed");
     if (frame->payload_bytes > NT_FRAME_PAYLOAD_MAX)
         return nt_err_set(err, NT_ERR_INPUT, "frame: payload of %u bytes", frame->payload_bytes);
-    if (reserve_output(conn, NT_FRAME_HEAD_BYTES + (size_t)frame->payload_bytes, err) != 0)
+    size_t bytes = NT_FRAME_HEAD_BYTES + (size_t)frame->payload_bytes;
+    if (reserve_output(conn, bytes + tag_bytes(&conn->out_key), err) != 0)
         return -1;
     if (conn->out_at == conn->out_end)
         conn->progress_at = nt_clock_s();
-    nt_frame_encode(frame, conn->out + conn->out_end);
-    conn->out_end += NT_FRAME_HEAD_BYTES;
+    unsigned char *head = conn->out + conn->out_end;
+    nt_frame_encode(frame, head);
     if (frame->payload_bytes > 0)
-        memcpy(conn->out + conn->out_end, payload, frame->payload_bytes);
-    conn->out_end += frame->payload_bytes;
+        memcpy(head + NT_FRAME_HEAD_BYTES, payload, frame->payload_bytes);
+    if (conn->out_key.is_set)
+        nt_frame_key_tag(&conn->out_key, head, bytes, head + bytes);
+    conn->out_end += bytes + tag_bytes(&conn->out_key);
     return 0;
 }
 

@@ -12,17 +12,19 @@
 
 #include "err.h"
 #include "frame.h"
+#include "frame_key.h"
 
 /* For authenticated peers. */
 enum {
     NT_QUEUE_HIGH = 256 * 1024, /* from here on the sources of these frames are not read */
-    NT_QUEUE_MAX = NT_QUEUE_HIGH + 2 * (NT_FRAME_HEAD_BYTES + NT_FRAME_PAYLOAD_MAX),
+    NT_QUEUE_MAX = NT_QUEUE_HIGH + 2 * (NT_FRAME_HEAD_BYTES + NT_FRAME_PAYLOAD_MAX + NT_TAG_BYTES),
 };
 
 struct nt_conn {
     int fd; /* owned; -1: none */
     size_t payload_max, queue_max;
-    unsigned char *in; /* NT_FRAME_HEAD_BYTES + payload_max */
+    struct nt_frame_key in_key, out_key; /* not set: frames have no tags */
+    unsigned char *in;                   /* NT_FRAME_HEAD_BYTES + payload_max + NT_TAG_BYTES */
     size_t in_at, in_end;
     unsigned char *out; /* grows to queue_max */
     size_t out_at, out_end, out_capacity;
@@ -40,11 +42,17 @@ void nt_conn_fini(struct nt_conn *conn);
 int nt_conn_raise_limits(struct nt_conn *conn, size_t payload_max, size_t queue_max,
                          struct nt_err *err);
 
+/* From now on every frame carries a tag, those that are sent of one key, those that come of the
+ * other. */
+void nt_conn_set_keys(struct nt_conn *conn, const struct nt_frame_key *out,
+                      const struct nt_frame_key *in);
+
 bool nt_conn_is_open(const struct nt_conn *conn);
 
 /* The next complete frame: 1 with *frame and *payload (valid until the next call), 0 when there is
  * none yet, -1 (NT_ERR_INPUT) when the connection is closed or broken or the peer sent no valid
- * frame of at most payload_max. Reads from fd as needed. */
+ * frame of at most payload_max, or one whose tag is not that of its next frame. Reads from fd as
+ * needed. */
 int nt_conn_next(struct nt_conn *conn, struct nt_frame *frame, const unsigned char **payload,
                  struct nt_err *err);
 

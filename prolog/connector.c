@@ -2,6 +2,7 @@
 #include "connector.h"
 
 #include <errno.h>
+#include <math.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <string.h>
@@ -9,12 +10,14 @@
 #include <unistd.h>
 
 #include "clock.h"
-#include "listener.h"
+#include "source_port.h"
 
-static const double CONNECT_TIMEOUT_S = 0.5, PROOF_TIMEOUT_S = 2.0, ROUND_PAUSE_S = 0.01;
-/* A leader sends HELLO at once, unless it is busy. Another service on its ports may send nothing:
- * the first rounds skip it quickly. */
-static const double HELLO_TIMEOUT_S = 0.1, HELLO_TIMEOUT_MAX_S = 0.8;
+/* Each attempt has its own: a long one delays no other. */
+static const double CONNECT_TIMEOUT_S = 3.0, HELLO_TIMEOUT_S = 2.0, PROOF_TIMEOUT_S = 2.0;
+static const double RETRY_MIN_S = 0.01, RETRY_MAX_S = 0.2;
+/* Between two proofs: what a listener that imitates the leader costs, in place of PROOF_TIMEOUT_S.
+ */
+static const double NEXT_PROOF_S = 0.05;
 
 enum { QUEUE_BYTES_MAX = 2 * (NT_FRAME_HEAD_BYTES + NT_PROOF_MAX) };
 
@@ -22,118 +25,163 @@ void nt_connector_init(struct nt_connector *connector, const struct nt_conf *con
                        const struct nt_job *job, size_t leader,
                        const struct nt_addresses *addresses)
 {
-    *connector = (struct nt_connector){.job = job,
-                                       .conf = conf,
-                                       .leader = leader,
-                                       .addresses = *addresses,
-                                       .conn = {.fd = -1},
-                                       .hello_timeout_s = HELLO_TIMEOUT_S};
+    *connector =
+        (struct nt_connector){.job = job, .conf = conf, .leader = leader, .addresses = *addresses};
+    connector->random = (uint64_t)(nt_clock_s() * 1e9) ^ ((uint64_t)job->self << 40);
+    for (size_t k = 0; k < nt_port_count(conf); k++)
+        for (size_t a = 0; a < addresses->count; a++)
+            connector->attempt[connector->attempts++] =
+                (struct nt_attempt){.conn = {.fd = -1},
+                                    .port = nt_port_candidate(conf, job->id, k),
+                                    .address = a,
+                                    .retry_s = RETRY_MIN_S};
 }
 
 void nt_connector_fini(struct nt_connector *connector)
 {
-    nt_conn_fini(&connector->conn);
+    for (size_t k = 0; k < connector->attempts; k++)
+        nt_conn_fini(&connector->attempt[k].conn);
+    connector->attempts = 0;
 }
 
-double nt_connector_pollfd(const struct nt_connector *connector, struct pollfd *poll)
+static double later(double a, double b)
 {
-    short events = connector->state == NT_CONNECTOR_CONNECTING ? POLLOUT : POLLIN;
-    *poll = (struct pollfd){.fd = connector->conn.fd, .events = events};
-    return connector->state_until;
+    return a > b ? a : b;
 }
 
-/* Drops this candidate; after the last one of a round there is a short pause. */
-static void next_candidate(struct nt_connector *connector)
+/* When the proof to one that sent HELLO may be made. Of a port on two addresses only one gets ours:
+ * if both were the leader, each side might keep another connection. */
+static double proof_due_at(const struct nt_connector *connector, const struct nt_attempt *a)
 {
-    size_t candidates = connector->addresses.count * nt_port_count(connector->conf);
-    nt_conn_fini(&connector->conn);
-    connector->state = NT_CONNECTOR_PAUSED;
-    connector->candidate = (connector->candidate + 1) % (candidates > 0 ? candidates : 1);
-    connector->state_until = connector->candidate == 0 ? nt_clock_s() + ROUND_PAUSE_S : 0;
-    if (connector->candidate == 0 && connector->hello_timeout_s < HELLO_TIMEOUT_MAX_S)
-        connector->hello_timeout_s *= 2;
-}
-
-static void enter_state(struct nt_connector *connector, enum nt_connector_state state,
-                        double seconds)
-{
-    connector->state = state;
-    connector->state_until = nt_clock_s() + seconds;
-}
-
-static void connect_start(struct nt_connector *connector)
-{
-    size_t ports = nt_port_count(connector->conf);
-    struct sockaddr_storage to = connector->addresses.at[connector->candidate / ports];
-    connector->port =
-        nt_port_candidate(connector->conf, connector->job->id, connector->candidate % ports);
-    socklen_t size = sizeof(struct sockaddr_in);
-    if (to.ss_family == AF_INET) {
-        ((struct sockaddr_in *)&to)->sin_port = htons(connector->port);
-    } else if (to.ss_family == AF_INET6) {
-        ((struct sockaddr_in6 *)&to)->sin6_port = htons(connector->port);
-        size = sizeof(struct sockaddr_in6);
-    } else {
-        next_candidate(connector);
-        return;
+    for (size_t k = 0; k < connector->attempts; k++) {
+        const struct nt_attempt *other = &connector->attempt[k];
+        if (other->state == NT_ATTEMPT_AWAIT_PROOF && other->port == a->port)
+            return later(other->state_until, connector->next_proof_at);
     }
+    return connector->next_proof_at;
+}
+
+double nt_connector_pollfds(const struct nt_connector *connector, struct pollfd *polls,
+                            size_t *count)
+{
+    double wake = INFINITY;
+    *count = 0;
+    for (size_t k = 0; k < connector->attempts; k++) {
+        const struct nt_attempt *a = &connector->attempt[k];
+        double until =
+            a->state == NT_ATTEMPT_HAS_HELLO ? proof_due_at(connector, a) : a->state_until;
+        wake = until < wake ? until : wake;
+        if (nt_conn_is_open(&a->conn))
+            polls[(*count)++] = (struct pollfd){
+                .fd = a->conn.fd, .events = a->state == NT_ATTEMPT_CONNECTING ? POLLOUT : POLLIN};
+    }
+    return wake;
+}
+
+/* From 0 to 1: hosts that wait for the same leader must not try again at the same moments. */
+static double draw(struct nt_connector *connector)
+{
+    connector->random = connector->random * 6364136223846793005u + 1442695040888963407u;
+    return (double)(connector->random >> 11) * 0x1p-53;
+}
+
+static void attempt_failed(struct nt_connector *connector, struct nt_attempt *a)
+{
+    nt_conn_fini(&a->conn);
+    a->state = NT_ATTEMPT_PAUSED;
+    a->state_until = nt_clock_s() + a->retry_s * (0.5 + 0.5 * draw(connector));
+    a->retry_s = 2 * a->retry_s < RETRY_MAX_S ? 2 * a->retry_s : RETRY_MAX_S;
+}
+
+static void enter_state(struct nt_attempt *a, enum nt_attempt_state state, double seconds)
+{
+    a->state = state;
+    a->state_until = nt_clock_s() + seconds;
+}
+
+/* What goes wrong elsewhere is of no interest once the leader is found. */
+static void note_error(struct nt_connector *connector, int why)
+{
+    if (!connector->leader_found)
+        nt_err_set(&connector->last_error, NT_ERR_INPUT, "%s", strerror(why));
+}
+
+static socklen_t set_port(struct sockaddr_storage *to, uint16_t port)
+{
+    if (to->ss_family == AF_INET6) {
+        ((struct sockaddr_in6 *)to)->sin6_port = htons(port);
+        return sizeof(struct sockaddr_in6);
+    }
+    ((struct sockaddr_in *)to)->sin_port = htons(port);
+    return sizeof(struct sockaddr_in);
+}
+
+static void connect_start(struct nt_connector *connector, struct nt_attempt *a)
+{
+    struct sockaddr_storage to = connector->addresses.at[a->address];
+    socklen_t size = set_port(&to, a->port);
     int one = 1, fd = socket(to.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0) {
-        nt_err_set(&connector->last_error, NT_ERR_SYSTEM, "socket: %s", strerror(errno));
-        next_candidate(connector);
+        note_error(connector, errno);
+        attempt_failed(connector, a);
         return;
     }
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
-    bool refused = connect(fd, (struct sockaddr *)&to, size) != 0 && errno != EINPROGRESS;
-    if (refused && !connector->leader_found)
-        nt_err_set(&connector->last_error, NT_ERR_INPUT, "%s", strerror(errno));
-    if (nt_conn_init(&connector->conn, fd, NT_PROOF_MAX, QUEUE_BYTES_MAX, &connector->last_error) !=
-            0 ||
-        refused) {
-        next_candidate(connector);
+    if (connector->conf->reserved_ports)
+        nt_source_port_bind(fd, to.ss_family);
+    int why = connect(fd, (struct sockaddr *)&to, size) == 0 ? 0 : errno;
+    bool good = why == 0 || why == EINPROGRESS;
+    if (!good)
+        note_error(connector, why);
+    if (nt_conn_init(&a->conn, fd, NT_PROOF_MAX, QUEUE_BYTES_MAX, &connector->last_error) != 0 ||
+        !good) {
+        attempt_failed(connector, a);
         return;
     }
-    enter_state(connector, NT_CONNECTOR_CONNECTING, CONNECT_TIMEOUT_S);
+    enter_state(a, NT_ATTEMPT_CONNECTING, CONNECT_TIMEOUT_S);
 }
 
-static void connect_check(struct nt_connector *connector)
+static void connect_check(struct nt_connector *connector, struct nt_attempt *a)
 {
-    struct pollfd ready = {.fd = connector->conn.fd, .events = POLLOUT};
+    struct pollfd ready = {.fd = a->conn.fd, .events = POLLOUT};
     int why = 0;
     socklen_t size = sizeof why;
     if (poll(&ready, 1, 0) <= 0)
         return;
-    if (getsockopt(connector->conn.fd, SOL_SOCKET, SO_ERROR, &why, &size) != 0 || why != 0) {
-        if (!connector->leader_found)
-            nt_err_set(&connector->last_error, NT_ERR_INPUT, "%s", strerror(why));
-        next_candidate(connector);
+    if (getsockopt(a->conn.fd, SOL_SOCKET, SO_ERROR, &why, &size) != 0)
+        why = errno;
+    if (why != 0) {
+        note_error(connector, why);
+        attempt_failed(connector, a);
         return;
     }
-    enter_state(connector, NT_CONNECTOR_AWAIT_HELLO, connector->hello_timeout_s);
+    enter_state(a, NT_ATTEMPT_AWAIT_HELLO, HELLO_TIMEOUT_S);
 }
 
-static struct nt_claim make_claim(const struct nt_connector *connector, enum nt_direction direction)
+/* ---- authentication ---- */
+
+static struct nt_claim make_claim(const struct nt_connector *connector, const struct nt_attempt *a,
+                                  enum nt_direction direction)
 {
     const struct nt_job *job = connector->job;
     return (struct nt_claim){.direction = direction,
+                             .cluster = job->cluster,
                              .job = job->id,
                              .restart = job->restart,
                              .leader = job->host[connector->leader],
                              .member = job->host[job->self],
                              .member_index = (uint32_t)job->self,
-                             .port = connector->port,
-                             .leader_nonce = connector->leader_nonce,
-                             .member_nonce = connector->member_nonce};
+                             .port = a->port,
+                             .leader_nonce = a->leader_nonce,
+                             .member_nonce = a->member_nonce};
 }
 
-/* 0: it is our job's leader, and our proof is sent. */
-static int answer_hello(struct nt_connector *connector, const struct nt_frame *frame,
-                        const unsigned char *payload)
+/* 0: it says that it is our job's leader. */
+static int check_hello(struct nt_connector *connector, struct nt_attempt *a,
+                       const struct nt_frame *frame, const unsigned char *payload)
 {
     struct nt_hello hello;
     struct nt_err other;
-    char credential[NT_CREDENTIAL_MAX];
-    unsigned char proof[NT_PROOF_MAX];
     if (frame->type != NT_FRAME_HELLO || frame->host != connector->leader ||
         nt_hello_decode(payload, frame->payload_bytes, &hello, &other) != 0 ||
         hello.job != connector->job->id)
@@ -144,24 +192,32 @@ static int answer_hello(struct nt_connector *connector, const struct nt_frame *f
                           "protocol version %u, restart %u; expected version %d, restart %u",
                           hello.version, hello.restart, (int)NT_WIRE_VERSION,
                           connector->job->restart);
-    memcpy(connector->leader_nonce, hello.nonce, NT_NONCE_BYTES);
-    if (nt_nonce_make(connector->member_nonce, &connector->last_error) != 0)
+    memcpy(a->leader_nonce, hello.nonce, NT_NONCE_BYTES);
+    return 0;
+}
+
+static int send_proof(struct nt_connector *connector, struct nt_attempt *a)
+{
+    char credential[NT_CREDENTIAL_MAX];
+    unsigned char proof[NT_PROOF_MAX];
+    struct nt_err *err = &connector->last_error;
+    if (nt_nonce_make(a->member_nonce, err) != 0 || nt_nonce_make(a->secret, err) != 0)
         return -1;
-    struct nt_claim claim = make_claim(connector, NT_TO_LEADER);
-    if (nt_auth_prove(connector->conf->munge_socket, &claim, credential, &connector->last_error) !=
-        0)
+    struct nt_claim claim = make_claim(connector, a, NT_TO_LEADER);
+    if (nt_auth_prove(connector->conf->munge_socket, &claim, a->secret, credential, err) != 0)
         return -1;
     size_t length = strlen(credential);
-    memcpy(proof, connector->member_nonce, NT_NONCE_BYTES);
+    memcpy(proof, a->member_nonce, NT_NONCE_BYTES);
     memcpy(proof + NT_NONCE_BYTES, credential, length);
     struct nt_frame reply = {.type = NT_FRAME_PROOF,
                              .host = (uint32_t)connector->job->self,
                              .payload_bytes = (uint32_t)(NT_NONCE_BYTES + length)};
-    return nt_conn_send(&connector->conn, &reply, proof, &connector->last_error);
+    return nt_conn_send(&a->conn, &reply, proof, err);
 }
 
-static int verify_leader(struct nt_connector *connector, const struct nt_frame *frame,
-                         const unsigned char *payload)
+/* 0: it is our job's leader, and the connection has its keys. */
+static int verify_leader(struct nt_connector *connector, struct nt_attempt *a,
+                         const struct nt_frame *frame, const unsigned char *payload)
 {
     char credential[NT_CREDENTIAL_MAX];
     size_t bytes = frame->payload_bytes;
@@ -169,57 +225,85 @@ static int verify_leader(struct nt_connector *connector, const struct nt_frame *
         return nt_err_set(&connector->last_error, NT_ERR_INPUT, "expected a proof");
     memcpy(credential, payload + NT_NONCE_BYTES, bytes - NT_NONCE_BYTES);
     credential[bytes - NT_NONCE_BYTES] = '\0';
-    struct nt_claim claim = make_claim(connector, NT_TO_MEMBER);
-    return nt_auth_check(connector->conf->munge_socket, &claim, credential, &connector->last_error);
+    struct nt_claim claim = make_claim(connector, a, NT_TO_MEMBER);
+    unsigned char leader_secret[NT_SECRET_BYTES];
+    struct nt_frame_key to_leader, to_member;
+    if (nt_auth_check(connector->conf->munge_socket, &claim, credential, leader_secret,
+                      &connector->last_error) != 0)
+        return -1;
+    nt_auth_keys(a->secret, leader_secret, &to_leader, &to_member);
+    nt_conn_set_keys(&a->conn, &to_leader, &to_member);
+    return 0;
 }
 
 /* 1: the leader is authenticated. */
-static int receive_frame(struct nt_connector *connector)
+static int receive_frame(struct nt_connector *connector, struct nt_attempt *a)
 {
     struct nt_frame frame;
     const unsigned char *payload;
     struct nt_err why;
-    int got = nt_conn_next(&connector->conn, &frame, &payload, &why);
+    int got = nt_conn_next(&a->conn, &frame, &payload, &why);
     if (got == 0)
         return 0;
-    if (got < 0) {
-        if (connector->state == NT_CONNECTOR_AWAIT_PROOF)
-            nt_err_set(&connector->last_error, NT_ERR_INPUT,
-                       "closed the connection after our proof");
-        next_candidate(connector);
-        return 0;
-    }
-    if (connector->state == NT_CONNECTOR_AWAIT_HELLO) {
-        if (answer_hello(connector, &frame, payload) == 0)
-            enter_state(connector, NT_CONNECTOR_AWAIT_PROOF, PROOF_TIMEOUT_S);
-        else
-            next_candidate(connector);
-        return 0;
-    }
-    if (verify_leader(connector, &frame, payload) == 0)
+    if (got < 0 && a->state == NT_ATTEMPT_AWAIT_PROOF)
+        nt_err_set(&connector->last_error, NT_ERR_INPUT, "closed the connection after our proof");
+    if (got > 0 && a->state == NT_ATTEMPT_AWAIT_PROOF &&
+        verify_leader(connector, a, &frame, payload) == 0)
         return 1;
-    next_candidate(connector);
+    if (got > 0 && a->state == NT_ATTEMPT_AWAIT_HELLO &&
+        check_hello(connector, a, &frame, payload) == 0)
+        enter_state(a, NT_ATTEMPT_HAS_HELLO, HELLO_TIMEOUT_S);
+    else
+        attempt_failed(connector, a);
+    return 0;
+}
+
+static void check_proof_due(struct nt_connector *connector, struct nt_attempt *a)
+{
+    if (nt_clock_s() < proof_due_at(connector, a))
+        return;
+    if (send_proof(connector, a) == 0)
+        enter_state(a, NT_ATTEMPT_AWAIT_PROOF, PROOF_TIMEOUT_S);
+    else
+        attempt_failed(connector, a);
+    connector->next_proof_at = nt_clock_s() + NEXT_PROOF_S;
+}
+
+static void check_timeout(struct nt_connector *connector, struct nt_attempt *a)
+{
+    if (a->state == NT_ATTEMPT_PAUSED || a->state == NT_ATTEMPT_HAS_HELLO ||
+        nt_clock_s() < a->state_until)
+        return;
+    if (a->state == NT_ATTEMPT_AWAIT_PROOF)
+        nt_err_set(&connector->last_error, NT_ERR_INPUT, "no answer to our proof");
+    attempt_failed(connector, a);
+}
+
+/* 1: the leader is authenticated. */
+static int attempt_step(struct nt_connector *connector, struct nt_attempt *a)
+{
+    if (a->state == NT_ATTEMPT_PAUSED && nt_clock_s() >= a->state_until)
+        connect_start(connector, a);
+    if (a->state == NT_ATTEMPT_CONNECTING)
+        connect_check(connector, a);
+    if ((a->state == NT_ATTEMPT_AWAIT_HELLO || a->state == NT_ATTEMPT_AWAIT_PROOF) &&
+        receive_frame(connector, a) == 1)
+        return 1;
+    if (a->state == NT_ATTEMPT_HAS_HELLO)
+        check_proof_due(connector, a);
+    check_timeout(connector, a);
     return 0;
 }
 
 int nt_connector_step(struct nt_connector *connector, struct nt_conn *conn)
 {
-    if (connector->addresses.count == 0)
-        return 0;
-    if (connector->state != NT_CONNECTOR_PAUSED && nt_clock_s() >= connector->state_until) {
-        if (connector->state == NT_CONNECTOR_AWAIT_PROOF)
-            nt_err_set(&connector->last_error, NT_ERR_INPUT, "no answer to our proof");
-        next_candidate(connector);
-    }
-    if (connector->state == NT_CONNECTOR_PAUSED && nt_clock_s() >= connector->state_until)
-        connect_start(connector);
-    if (connector->state == NT_CONNECTOR_CONNECTING)
-        connect_check(connector);
-    if ((connector->state == NT_CONNECTOR_AWAIT_HELLO ||
-         connector->state == NT_CONNECTOR_AWAIT_PROOF) &&
-        receive_frame(connector) == 1) {
-        *conn = connector->conn;
-        connector->conn = (struct nt_conn){.fd = -1};
+    for (size_t k = 0; k < connector->attempts; k++) {
+        struct nt_attempt *a = &connector->attempt[k];
+        if (attempt_step(connector, a) != 1)
+            continue;
+        *conn = a->conn;
+        a->conn = (struct nt_conn){.fd = -1};
+        nt_connector_fini(connector);
         return 1;
     }
     return 0;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "job.h"
 
+#include <errno.h>
 #include <netdb.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -190,11 +191,17 @@ static bool node_allocated(const node_info_t *node, uint32_t *cpus)
 #endif
 }
 
-static const node_info_t *find_node(const node_info_msg_t *nodes, const char *name)
+/* Starts after the last one found, *at: the table has the job's order. */
+static const node_info_t *find_node(const node_info_msg_t *nodes, const char *name, uint32_t *at)
 {
-    for (uint32_t k = 0; k < nodes->record_count; k++)
-        if (nodes->node_array[k].name != NULL && strcmp(nodes->node_array[k].name, name) == 0)
-            return &nodes->node_array[k];
+    for (uint32_t k = 0; k < nodes->record_count; k++) {
+        uint32_t here = (*at + k) % nodes->record_count;
+        const node_info_t *node = &nodes->node_array[here];
+        if (node->name != NULL && strcmp(node->name, name) == 0) {
+            *at = here + 1;
+            return node;
+        }
+    }
     return NULL;
 }
 
@@ -221,16 +228,19 @@ static bool next_own(struct own_cpus *own, uint32_t *cpus)
     return true;
 }
 
-/* Whether all allocated CPUs of the job's hosts are the job's. */
+/* Whether all allocated CPUs of the job's hosts are the job's. From the table of all nodes:
+ * slurmctld counts the allocated CPUs anew only for that, and a node asked for alone may show those
+ * of before. */
 static bool all_cpus_are_own(const struct nt_job *job)
 {
     node_info_msg_t *nodes = NULL;
     struct own_cpus own = {.at = job->cpus};
+    uint32_t at = 0;
     if (slurm_load_node(0, &nodes, SHOW_ALL) != SLURM_SUCCESS || nodes == NULL)
         return false;
     bool exclusive = true;
     for (size_t k = 0; k < job->hosts && exclusive; k++) {
-        const node_info_t *node = find_node(nodes, job->host[k]);
+        const node_info_t *node = find_node(nodes, job->host[k], &at);
         uint32_t used, mine;
         exclusive =
             next_own(&own, &mine) && node != NULL && node_allocated(node, &used) && used <= mine;
@@ -239,13 +249,13 @@ static bool all_cpus_are_own(const struct nt_job *job)
     return exclusive;
 }
 
-static int load_job(const struct nt_job *job, job_info_msg_t **jobs)
+static int load_job(uint32_t job, job_info_msg_t **jobs)
 {
 #if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(26, 5, 0)
-    slurm_step_id_t id = {.job_id = job->id, .step_het_comp = NO_VAL, .step_id = NO_VAL};
+    slurm_step_id_t id = {.job_id = job, .step_het_comp = NO_VAL, .step_id = NO_VAL};
     return slurm_load_job(jobs, id, SHOW_DETAIL);
 #else
-    return slurm_load_job(jobs, job->id, SHOW_DETAIL);
+    return slurm_load_job(jobs, job, SHOW_DETAIL);
 #endif
 }
 
@@ -254,7 +264,7 @@ void nt_job_load_use(const struct nt_job *job, struct nt_job_use *use)
     job_info_msg_t *jobs = NULL;
     *use = (struct nt_job_use){0};
     init_slurm();
-    if (load_job(job, &jobs) == SLURM_SUCCESS && jobs != NULL && jobs->record_count > 0) {
+    if (load_job(job->id, &jobs) == SLURM_SUCCESS && jobs != NULL && jobs->record_count > 0) {
         const slurm_job_info_t *info = &jobs->job_array[0];
         use->exclusive = info->shared == JOB_SHARED_NONE || all_cpus_are_own(job);
         if (info->num_tasks != NO_VAL && info->num_tasks != INFINITE)
@@ -264,4 +274,17 @@ void nt_job_load_use(const struct nt_job *job, struct nt_job_use *use)
     }
     if (jobs != NULL)
         slurm_free_job_info_msg(jobs);
+}
+
+bool nt_job_is_over(uint32_t id)
+{
+    job_info_msg_t *jobs = NULL;
+    init_slurm();
+    if (load_job(id, &jobs) != SLURM_SUCCESS || jobs == NULL)
+        return errno == ESLURM_INVALID_JOB_ID;
+    bool over = true;
+    for (uint32_t k = 0; k < jobs->record_count; k++)
+        over &= (jobs->job_array[k].job_state & JOB_STATE_BASE) > JOB_SUSPENDED;
+    slurm_free_job_info_msg(jobs);
+    return over;
 }

@@ -54,4 +54,8 @@ struct nt_job_use {
 };
 void nt_job_load_use(const struct nt_job *job, struct nt_job_use *use);
 
+/* Whether slurmctld says that the job has ended, or knows no such job. False when it does not
+ * answer. May block for long. */
+bool nt_job_is_over(uint32_t id);
+
 #endif

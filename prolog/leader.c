@@ -10,7 +10,8 @@
 #include "lookup.h"
 #include "subtree.h"
 
-static const double FLUSH_S = 0.25;         /* for the last frames to be sent */
+static const double FLUSH_S = 0.25;         /* for members to disconnect */
+static const double DRAIN_S = 1.25;         /* for the last frames to be sent */
 static const double LINGER_S = 1.0;         /* for hosts that connect after an early failure */
 static const double POLICY_TIMEOUT_S = 1.0; /* for slurmctld to say which jobs share the hosts */
 static const double TASKS_TIMEOUT_S = 0.2;  /* when only the number of tasks is needed */
@@ -143,6 +144,11 @@ static void log_hosts_never_joined(const struct leader *leader)
         nt_log(session->log, NT_LOG_ERROR, "port %u: %u connections refused, the last one: %.300s",
                subtree->listener.port, subtree->listener.refused,
                subtree->listener.last_error.text);
+    if (subtree->listener.strangers > 0)
+        nt_log(session->log, NT_LOG_ERROR,
+               "port %u: %u connections from ports of 1024 and more closed; to do: where addresses "
+               "are translated between hosts, set reserved_ports = no",
+               subtree->listener.port, subtree->listener.strangers);
 }
 
 static void finish_job(struct leader *leader, const struct nt_frame *frame,
@@ -231,8 +237,8 @@ static void report_lost_hosts(struct leader *leader)
 {
     size_t host;
     while (nt_subtree_next_lost(&leader->subtree, nt_clock_s(), &host) == 1) {
-        nt_log(leader->session->log, NT_LOG_ERROR, "lost host %s",
-               leader->session->job->host[host]);
+        nt_log(leader->session->log, NT_LOG_ERROR, "lost host %s (last failure: %s)",
+               leader->session->job->host[host], leader->subtree.children.last_error.text);
         nt_gather_set_lost(&leader->gather, host);
     }
 }
@@ -305,18 +311,20 @@ static void leader_loop(struct leader *leader)
  * the reason as well: otherwise they would try to connect until their budget is over. */
 static void drain_members(struct leader *leader)
 {
-    double now = nt_clock_s(), until = now + FLUSH_S;
+    double now = nt_clock_s(), idle_until = nt_session_drain_until(leader->session, FLUSH_S);
+    double until = nt_session_drain_until(leader->session, DRAIN_S);
     if (leader->failed && now + LINGER_S < leader->session->give_up)
-        until = now + LINGER_S;
-    while (nt_clock_s() < until) {
-        bool all_joined = !leader->failed || leader->subtree.children.joined_count >=
-                                                 nt_subtree_expected(&leader->subtree);
+        idle_until = now + LINGER_S;
+    while ((now = nt_clock_s()) < until) {
+        bool all_joined =
+            !leader->failed || now >= idle_until ||
+            leader->subtree.children.joined_count >= nt_subtree_expected(&leader->subtree);
         if (all_joined)
             nt_listener_fini(&leader->subtree.listener);
-        if (nt_subtree_drain(&leader->subtree) && all_joined)
+        if (nt_subtree_drain(&leader->subtree, idle_until) && all_joined)
             return;
         size_t n = nt_subtree_pollfds(&leader->subtree, true, leader->polls);
-        int ms = nt_clock_left_ms(until);
+        int ms = nt_clock_left_ms(now < idle_until ? idle_until : until);
         if (poll(leader->polls, n, ms < NT_LISTENER_POLL_MS ? ms : NT_LISTENER_POLL_MS) > 0)
             nt_subtree_poll_events(&leader->subtree, leader->polls);
     }
@@ -331,6 +339,7 @@ void nt_leader_run(struct nt_session *session)
     if (nt_subtree_init(&leader.subtree, hosts, 0, block, &err) != 0 ||
         nt_gather_init(&leader.gather, hosts, &err) != 0)
         goto free_all;
+    leader.subtree.give_up = session->give_up;
     leader.polls = calloc(nt_subtree_pollfds_max(&leader.subtree) + 3, sizeof *leader.polls);
     if (leader.polls == NULL) {
         nt_err_memory(&err);

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "source_port.h"
 
 static const double PROOF_TIMEOUT_S = 1.0; /* to authenticate */
 static const double EVICT_AFTER_S = 0.25;  /* when others wait for the slot */
@@ -67,6 +68,7 @@ int nt_listener_open(struct nt_listener *listener, const struct nt_conf *conf,
         listener->fd = listen_on(port);
         if (listener->fd >= 0) {
             listener->port = port;
+            listener->wants_reserved_ports = conf->reserved_ports && geteuid() == 0;
             return 0;
         }
     }
@@ -160,11 +162,19 @@ static bool is_resource_limit(int why)
 static void accept_pending(struct nt_listener *listener)
 {
     for (int k = 0; k < NT_LISTENER_PENDING_MAX && pending_has_room(listener); k++) {
-        int fd = accept4(listener->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+        struct sockaddr_storage peer = {0};
+        socklen_t size = sizeof peer;
+        int fd =
+            accept4(listener->fd, (struct sockaddr *)&peer, &size, SOCK_CLOEXEC | SOCK_NONBLOCK);
         if (fd < 0 && is_resource_limit(errno))
             listener->paused_until = nt_clock_s() + ACCEPT_PAUSE_S;
         if (fd < 0)
             return;
+        if (listener->wants_reserved_ports && !nt_source_port_is_reserved(&peer)) {
+            close(fd);
+            listener->strangers++;
+            continue;
+        }
         pending_add(listener, fd);
     }
 }
@@ -192,9 +202,11 @@ static int verify_member(struct nt_listener *listener, struct nt_pending *pendin
         return nt_err_set(&listener->last_error, NT_ERR_INPUT, "expected a proof");
     memcpy(credential, payload + NT_NONCE_BYTES, bytes - NT_NONCE_BYTES);
     credential[bytes - NT_NONCE_BYTES] = '\0';
-    unsigned char member_nonce[NT_NONCE_BYTES];
+    unsigned char member_nonce[NT_NONCE_BYTES], member_secret[NT_SECRET_BYTES];
+    unsigned char leader_secret[NT_SECRET_BYTES];
     memcpy(member_nonce, payload, NT_NONCE_BYTES);
     struct nt_claim claim = {.direction = NT_TO_LEADER,
+                             .cluster = job->cluster,
                              .job = job->id,
                              .restart = job->restart,
                              .leader = job->host[job->self],
@@ -203,10 +215,13 @@ static int verify_member(struct nt_listener *listener, struct nt_pending *pendin
                              .port = listener->port,
                              .leader_nonce = pending->nonce,
                              .member_nonce = member_nonce};
-    if (nt_auth_check(listener->conf->munge_socket, &claim, credential, &listener->last_error) != 0)
+    const char *socket = listener->conf->munge_socket;
+    struct nt_err *err = &listener->last_error;
+    if (nt_auth_check(socket, &claim, credential, member_secret, err) != 0 ||
+        nt_nonce_make(leader_secret, err) != 0)
         return -1;
     claim.direction = NT_TO_MEMBER;
-    if (nt_auth_prove(listener->conf->munge_socket, &claim, credential, &listener->last_error) != 0)
+    if (nt_auth_prove(socket, &claim, leader_secret, credential, err) != 0)
         return -1;
     size_t length = strlen(credential);
     memcpy(answer, member_nonce, NT_NONCE_BYTES);
@@ -214,15 +229,18 @@ static int verify_member(struct nt_listener *listener, struct nt_pending *pendin
     struct nt_frame reply = {.type = NT_FRAME_PROOF,
                              .host = frame->host,
                              .payload_bytes = (uint32_t)(NT_NONCE_BYTES + length)};
-    return nt_conn_send(&pending->conn, &reply, answer, &listener->last_error);
+    if (nt_conn_send(&pending->conn, &reply, answer, err) != 0)
+        return -1;
+    struct nt_frame_key to_leader, to_member;
+    nt_auth_keys(member_secret, leader_secret, &to_leader, &to_member);
+    nt_conn_set_keys(&pending->conn, &to_member, &to_leader);
+    return 0;
 }
 
 int nt_listener_step(struct nt_listener *listener, size_t *host, struct nt_conn *conn)
 {
     if (listener->fd < 0)
         return 0;
-    accept_pending(listener);
-    expire_pending(listener);
     for (size_t k = 0; k < listener->pending_count;) {
         struct nt_pending *pending = &listener->pending[k];
         struct nt_frame frame;
@@ -232,15 +250,20 @@ int nt_listener_step(struct nt_listener *listener, size_t *host, struct nt_conn 
             k++;
             continue;
         }
-        if (got < 0 || verify_member(listener, pending, &frame, payload) != 0) {
+        bool verified = got > 0 && verify_member(listener, pending, &frame, payload) == 0;
+        if (verified) {
+            *host = frame.host;
+            *conn = pending->conn;
+            pending->conn = (struct nt_conn){.fd = -1};
+            pending_remove(listener, k);
+        } else {
             pending_reject(listener, k);
-            continue;
         }
-        *host = frame.host;
-        *conn = pending->conn;
-        pending->conn = (struct nt_conn){.fd = -1};
-        pending_remove(listener, k);
-        return 1;
+        if (got > 0)
+            return verified;
     }
+    /* last: a proof that waited while munged was slow is read before its time is judged */
+    expire_pending(listener);
+    accept_pending(listener);
     return 0;
 }

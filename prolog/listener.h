@@ -5,7 +5,12 @@
  * A new connection gets a HELLO and has a second to authenticate (auth.h). At most
  * NT_LISTENER_PENDING_MAX connections are pending. When all slots are taken the oldest one is
  * closed once it has had time for an honest peer to authenticate: idle connections cannot keep
- * members out, and many members that connect at once do not evict each other. */
+ * members out, and many members that connect at once do not evict each other. A connection that
+ * does not come from a reserved port gets no slot at all (source_port.h), so that an ordinary user
+ * can neither fill the slots nor have credentials decoded.
+ *
+ * It listens on all addresses: which of them the members reach is not known here, and Slurm's
+ * NodeAddr may be one that is translated. */
 #ifndef NT_LISTENER_H
 #define NT_LISTENER_H
 
@@ -41,9 +46,11 @@ struct nt_listener {
     const struct nt_conf *conf; /* borrowed */
     size_t pending_count;
     struct nt_pending pending[NT_LISTENER_PENDING_MAX];
-    double paused_until;      /* accept failed for lack of descriptors or memory */
-    unsigned refused;         /* connections that did not authenticate */
-    struct nt_err last_error; /* of the last of them */
+    double paused_until;       /* accept failed for lack of descriptors or memory */
+    bool wants_reserved_ports; /* of those that connect */
+    unsigned strangers;        /* connections from other ports: closed at once */
+    unsigned refused;          /* connections that did not authenticate */
+    struct nt_err last_error;  /* of the last of them */
 };
 
 /* The k-th port (k < nt_port_count) that a job's leader tries to open and its members to connect
@@ -59,8 +66,9 @@ void nt_listener_fini(struct nt_listener *listener);
 /* Fills polls (room for NT_LISTENER_POLLFDS) and returns how many. */
 size_t nt_listener_pollfds(const struct nt_listener *listener, struct pollfd *polls);
 
-/* Accepts connections and reads from the pending ones. 1: the member with index *host has
- * authenticated and *conn is the caller's; call again until 0. A misbehaving peer is no error. */
+/* Reads from the pending connections up to the first proof, which is checked; when there is none,
+ * accepts others. 1: the member with index *host has authenticated and *conn is the caller's. Poll
+ * tells whether there is more to do. A misbehaving peer is no error. */
 int nt_listener_step(struct nt_listener *listener, size_t *host, struct nt_conn *conn);
 
 #endif

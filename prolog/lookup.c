@@ -3,11 +3,17 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "clock.h"
+
+/* A process that is blocked in a file system cannot be killed: the subreaper reaps it later. */
+static const double REAP_S = 0.05;
 
 /* The pipe holds the whole result, so that its one write never blocks. */
 _Static_assert((int)NT_LOOKUP_BYTES_MAX <= 4096, "a result must fit into a page of a pipe");
@@ -64,8 +70,11 @@ void nt_lookup_fini(struct nt_lookup *lookup)
     lookup->fd = -1;
     if (lookup->pid > 0) {
         kill(lookup->pid, SIGKILL); /* not reaped yet, so the process id cannot have been reused */
-        while (waitpid(lookup->pid, NULL, 0) < 0 && errno == EINTR)
-            ;
+        double last = nt_clock_s() + REAP_S;
+        pid_t got;
+        while (((got = waitpid(lookup->pid, NULL, WNOHANG)) == 0 || (got < 0 && errno == EINTR)) &&
+               nt_clock_s() < last)
+            poll(NULL, 0, 1);
     }
     lookup->pid = 0;
 }

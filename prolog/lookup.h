@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A lookup that may block for long (resolver, slurmctld), made in a child process, so that the
- * caller goes on and can abandon it. The result is a fixed number of bytes over a pipe.
- * Tests: test_agent.c. */
+ * caller goes on and can abandon it. The result is a fixed number of bytes over a pipe. */
 #ifndef NT_LOOKUP_H
 #define NT_LOOKUP_H
 
@@ -28,7 +27,8 @@ int nt_lookup_start(struct nt_lookup *lookup, size_t want,
 /* 1: the result is in bytes; 0: not yet; -1: the lookup failed. Never blocks. */
 int nt_lookup_poll(struct nt_lookup *lookup);
 
-/* Kills and reaps the child. Fine when none was started or it has ended. */
+/* Kills and reaps the child; does not wait for one that cannot be killed. Fine when none was
+ * started or it has ended. */
 void nt_lookup_fini(struct nt_lookup *lookup);
 
 #endif

@@ -10,10 +10,11 @@
 #include "lookup.h"
 #include "subtree.h"
 
-/* How long a block leader may take to accept us: it may be late. Below the second that rank 0 waits
- * for the first contributions. */
-static const double LEADER_TIMEOUT_S = 0.7;
-static const double FLUSH_S = 0.25; /* for the last frames to be sent */
+/* How long a block leader may take to accept us: it may be late. Both are below what rank 0 waits
+ * for the first contributions (nt_timeouts_greeting_s). */
+static const double LEADER_TIMEOUT_S = 0.7, LEADER_TIMEOUT_SHARE = 0.12;
+static const double FLUSH_S = 0.25; /* for members to disconnect */
+static const double DRAIN_S = 0.75; /* for the last frames to be sent */
 
 struct member {
     struct nt_session *session;
@@ -51,7 +52,6 @@ static void connect_to(struct member *m, size_t host)
     struct nt_err err;
     nt_lookup_fini(&m->address_lookup);
     nt_connector_fini(&m->connector);
-    m->connector = (struct nt_connector){.conn = {.fd = -1}};
     m->addresses.count = 0;
     m->leader_lost = m->leader_write_failed = m->loss_reported = false;
     m->target_host = host;
@@ -154,16 +154,17 @@ static bool can_read_leader(const struct member *m)
 static void receive_from_leader(struct member *m)
 {
     struct nt_frame frame;
+    struct nt_err why = {.text = "no valid START"};
     const unsigned char *payload;
     while (!m->session->outcome.decided && can_read_leader(m)) {
-        int got = nt_conn_next(&m->leader, &frame, &payload, NULL);
+        int got = nt_conn_next(&m->leader, &frame, &payload, &why);
         if (got == 0)
             return;
         if (got < 0 || (frame.type == NT_FRAME_START && handle_start(m, &frame, payload) != 0)) {
             nt_conn_fini(&m->leader);
             m->leader_lost = true;
-            nt_log(m->session->log, NT_LOG_DEBUG, "lost the connection to %s",
-                   m->session->job->host[m->target_host]);
+            nt_log(m->session->log, NT_LOG_DEBUG, "lost the connection to %s: %s",
+                   m->session->job->host[m->target_host], why.text);
         } else if (frame.type == NT_FRAME_BCAST || frame.type == NT_FRAME_ARTIFACT ||
                    frame.type == NT_FRAME_DONE) {
             relay_down(m, &frame, payload);
@@ -276,7 +277,9 @@ static void wait_for_events(struct member *m)
         short events = (short)((can_read_leader(m) ? POLLIN : 0) | (write ? POLLOUT : 0));
         polls[n++] = (struct pollfd){.fd = events != 0 ? m->leader.fd : -1, .events = events};
     } else if (m->addresses.count > 0) {
-        double wake = nt_connector_pollfd(&m->connector, &polls[n++]);
+        size_t attempts;
+        double wake = nt_connector_pollfds(&m->connector, polls + n, &attempts);
+        n += attempts;
         until = wake < until ? wake : until;
     } else {
         polls[n++] = (struct pollfd){.fd = m->address_lookup.fd, .events = POLLIN};
@@ -294,13 +297,15 @@ static void drain_block(struct member *m)
 {
     struct nt_frame frame = {.type = NT_FRAME_DONE,
                              .payload_bytes = (uint32_t)strlen(m->session->outcome.text)};
-    double until = nt_clock_s() + FLUSH_S;
+    double idle_until = nt_session_drain_until(m->session, FLUSH_S);
+    double until = nt_session_drain_until(m->session, DRAIN_S);
     nt_conn_fini(&m->leader);
     nt_listener_fini(&m->subtree.listener);
     nt_subtree_send(&m->subtree, &frame, m->session->outcome.text);
-    while (!nt_subtree_drain(&m->subtree) && nt_clock_s() < until) {
+    while (!nt_subtree_drain(&m->subtree, idle_until) && nt_clock_s() < until) {
         size_t n = nt_subtree_pollfds(&m->subtree, true, m->polls);
-        if (poll(m->polls, n, nt_clock_left_ms(until)) > 0)
+        int ms = nt_clock_left_ms(nt_clock_s() < idle_until ? idle_until : until);
+        if (poll(m->polls, n, ms < NT_LISTENER_POLL_MS ? ms : NT_LISTENER_POLL_MS) > 0)
             nt_subtree_poll_events(&m->subtree, m->polls);
     }
 }
@@ -311,15 +316,17 @@ static int member_init(struct member *m, struct nt_err *err)
     const struct nt_job *job = m->session->job;
     size_t block = nt_block_hosts(job->hosts, m->session->conf->block_hosts), members = 0;
     m->target_host = nt_block_leader(block, job->self);
-    m->fallback_at = nt_clock_s() + LEADER_TIMEOUT_S;
+    double now = nt_clock_s(), share_s = LEADER_TIMEOUT_SHARE * (m->session->deadline - now);
+    m->fallback_at = now + (share_s < LEADER_TIMEOUT_S ? share_s : LEADER_TIMEOUT_S);
     m->leads_block = job->self % block == 0;
     if (m->leads_block) {
         if (nt_subtree_init(&m->subtree, job->hosts, job->self, block, err) != 0)
             return -1;
+        m->subtree.give_up = m->session->give_up;
         nt_listener_open(&m->subtree.listener, m->session->conf, job, err);
         members = nt_subtree_pollfds_max(&m->subtree);
     }
-    m->polls = calloc(members + 4, sizeof *m->polls);
+    m->polls = calloc(members + NT_CONNECTOR_ATTEMPTS + 4, sizeof *m->polls);
     return m->polls != NULL ? 0 : nt_err_memory(err);
 }
 
@@ -351,7 +358,6 @@ void nt_member_run(struct nt_session *session)
     struct member m = {.session = session,
                        .address_lookup = {.fd = -1},
                        .leader = {.fd = -1},
-                       .connector = {.conn = {.fd = -1}},
                        .subtree = {.listener = {.fd = -1}}};
     if (member_init(&m, &err) == 0)
         member_loop(&m);

@@ -16,10 +16,17 @@
 #include "clock.h"
 #include "role.h"
 
-static const double GRACE_S = 0.25; /* after the budget the worker gives up */
-static const double KILL_S = 0.5;   /* after the budget the worker is killed */
-static const double REAP_S = 0.1;   /* for the worker to end once killed */
-static const double CLEAN_S = 0.2;  /* for killing remaining processes */
+enum {
+    GRACE_MS = 250, /* after the budget the worker gives up */
+    KILL_MS = 500,  /* after the budget the worker is killed */
+    REAP_MS = 100,  /* for the worker to end once killed */
+    CLEAN_MS = 200, /* for killing remaining processes */
+    LOG_MS = 50,    /* for publishing and the log after that */
+};
+_Static_assert(KILL_MS + REAP_MS + CLEAN_MS + LOG_MS <= NT_AGENT_SLACK_MS,
+               "else the agent is ended before its line is logged");
+static const double GRACE_S = GRACE_MS / 1e3, KILL_S = KILL_MS / 1e3, REAP_S = REAP_MS / 1e3,
+                    CLEAN_S = CLEAN_MS / 1e3;
 
 struct report {
     uint64_t hosts, self;
@@ -39,6 +46,13 @@ struct monitor {
 
 /* ---- the worker ---- */
 
+static void fail_early(struct monitor *m, enum nt_advice advice, const char *reason)
+{
+    m->report.outcome.decided = false;
+    m->report.outcome.advice = advice;
+    snprintf(m->report.outcome.text, sizeof m->report.outcome.text, "failed %s", reason);
+}
+
 static int worker_run(struct monitor *m)
 {
     static struct nt_session session; /* too large for the stack */
@@ -46,14 +60,20 @@ static int worker_run(struct monitor *m)
     struct nt_err err;
     const struct nt_request *request = m->request;
     if (nt_job_read(&job, request->job, request->uid, request->gid, &err) != 0) {
-        m->report.outcome.decided = false;
-        m->report.outcome.advice = NT_ADVICE_JOB;
-        snprintf(m->report.outcome.text, sizeof m->report.outcome.text, "failed %s", err.text);
+        fail_early(m, NT_ADVICE_JOB, err.text);
         return -1;
     }
     double deadline = m->began + m->budget_s;
     m->report.hosts = job.hosts;
     m->report.self = job.self;
+    if (request->one_prolog && job.hosts > 1) {
+        fail_early(
+            m, NT_ADVICE_SERIAL,
+            "PrologFlags=Serial in slurm.conf: prologs of jobs that cross on two hosts would "
+            "wait for each other");
+        nt_job_fini(&job);
+        return -1;
+    }
     nt_session_init(&session, m->conf, &job, &request->option, &m->log, deadline,
                     deadline + GRACE_S);
     if (job.self == 0)
@@ -129,15 +149,16 @@ static void publish_failed(struct monitor *m, enum nt_advice advice, const char 
 
 /* The first host logs one line a job, other hosts only their failures. The kept lines follow when
  * the status is not ok and the cause is on this host, and always at level debug. */
-static void log_outcome(const struct monitor *m)
+static void log_outcome(struct monitor *m)
 {
-    const struct report *r = &m->report;
+    struct report *r = &m->report;
     const struct nt_outcome *outcome = &r->outcome;
     enum nt_log_level level = m->conf->debug;
     const char *to_do = nt_advice_text(outcome->advice);
     bool failed = strncmp(outcome->text, "failed", 6) == 0;
     bool has_cause = r->probe_failed || (failed && outcome->advice != NT_ADVICE_LEADER) ||
                      (r->self == 0 && outcome->advice != NT_ADVICE_NONE);
+    nt_log_line_clean(r->outcome.text); /* may quote another host */
     if (failed || (level >= NT_LOG_INFO && (r->self == 0 || has_cause)))
         syslog(failed ? LOG_WARNING : LOG_INFO, "%s: %llu hosts, %.2f s: %s%s%s", m->log.prefix,
                (unsigned long long)r->hosts, nt_clock_s() - m->began, outcome->text,

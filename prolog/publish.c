@@ -10,9 +10,12 @@
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "decimal.h"
 #include "log_line.h"
+#include "space.h"
 
 static int system_error(struct nt_err *err, const char *where, const char *what)
 {
@@ -127,6 +130,42 @@ int nt_publish_remove(const char *run_dir, uint32_t job, struct nt_err *err)
     return rc;
 }
 
+/* A budget is an hour at most (nt_conf_parse). */
+static bool is_old(int run_fd, const char *name)
+{
+    enum { OLD_S = 2 * 3600 };
+    struct stat st;
+    struct timespec now;
+    return fstatat(run_fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode) &&
+           clock_gettime(CLOCK_REALTIME, &now) == 0 && now.tv_sec - st.st_mtim.tv_sec > OLD_S;
+}
+
+size_t nt_publish_sweep(const char *run_dir, uint32_t *jobs, size_t max)
+{
+    int run_fd;
+    size_t found = 0;
+    DIR *dir = opendir(run_dir);
+    if (dir == NULL)
+        return 0;
+    if (open_run_dir(run_dir, false, &run_fd, NULL) != 0)
+        goto close_dir;
+    for (struct dirent *e; (e = readdir(dir)) != NULL;) {
+        uint64_t job;
+        size_t digits = strspn(e->d_name, "0123456789");
+        if (digits == 0 || nt_decimal_whole(e->d_name, digits, UINT32_MAX, &job) != 0 ||
+            !is_old(run_fd, e->d_name))
+            continue;
+        if (e->d_name[digits] == '\0' && found < max)
+            jobs[found++] = (uint32_t)job;
+        else if (strncmp(e->d_name + digits, ".tmp-", 5) == 0)
+            remove_dir(run_fd, e->d_name, NULL);
+    }
+    close(run_fd);
+close_dir:
+    closedir(dir);
+    return found;
+}
+
 /* ---- who may read ---- */
 
 static void put16(unsigned char *p, unsigned v)
@@ -202,6 +241,14 @@ fail:
     return -1;
 }
 
+int nt_publish_bound_all(struct nt_publish *publish, uint64_t limit_bytes, struct nt_err *err)
+{
+    publish->all_limit_bytes = limit_bytes;
+    if (nt_space_check_free(publish->run_fd, 0, err) != 0)
+        return -1;
+    return nt_space_check_total(publish->run_fd, limit_bytes, err);
+}
+
 /* A descriptor, or -1 with err set. */
 static int create_file(const struct nt_publish *publish, const char *name, struct nt_err *err)
 {
@@ -232,6 +279,29 @@ static int write_all(int fd, const void *from, size_t bytes)
     return 0;
 }
 
+static void drop_record(struct nt_publish *publish)
+{
+    struct stat st;
+    int *fd = &publish->fd[NT_ARTIFACT_SAMPLES];
+    publish->record_dropped = true;
+    if (*fd < 0)
+        return;
+    if (fstat(*fd, &st) == 0)
+        publish->used_bytes -= (uint64_t)st.st_size;
+    close(*fd);
+    *fd = -1;
+    unlinkat(publish->dir_fd, nt_artifact_name(NT_ARTIFACT_SAMPLES), 0);
+}
+
+static int check_limits(const struct nt_publish *publish, const char *name, size_t bytes,
+                        struct nt_err *err)
+{
+    if (bytes > publish->limit_bytes - publish->used_bytes)
+        return nt_err_set(err, NT_ERR_INPUT, "%s: over the limit of %llu bytes for all files", name,
+                          (unsigned long long)publish->limit_bytes);
+    return publish->all_limit_bytes > 0 ? nt_space_check_free(publish->run_fd, bytes, err) : 0;
+}
+
 int nt_publish_artifact(struct nt_publish *publish, uint32_t artifact, bool more, const void *data,
                         size_t bytes, struct nt_err *err)
 {
@@ -242,9 +312,13 @@ int nt_publish_artifact(struct nt_publish *publish, uint32_t artifact, bool more
         return nt_err_set(err, NT_ERR_INPUT, "unknown artifact %u", artifact);
     if (publish->complete[artifact])
         return nt_err_set(err, NT_ERR_INPUT, "%s: data after its last part", name);
-    if (bytes > publish->limit_bytes - publish->used_bytes)
-        return nt_err_set(err, NT_ERR_INPUT, "%s: over the limit of %llu bytes for all files", name,
-                          (unsigned long long)publish->limit_bytes);
+    if (artifact == NT_ARTIFACT_SAMPLES &&
+        (publish->record_dropped || bytes > publish->limit_bytes - publish->used_bytes)) {
+        drop_record(publish);
+        return 0;
+    }
+    if (check_limits(publish, name, bytes, err) != 0)
+        return -1;
     if (publish->fd[artifact] < 0)
         publish->fd[artifact] = create_file(publish, name, err);
     if (publish->fd[artifact] < 0)
@@ -287,6 +361,9 @@ int nt_publish_finish(struct nt_publish *publish, struct nt_err *err)
     if (!publish->complete[NT_ARTIFACT_ENV])
         return nt_err_set(err, NT_ERR_INPUT, "the probe published no %s",
                           nt_artifact_name(NT_ARTIFACT_ENV));
+    if (publish->all_limit_bytes > 0 &&
+        nt_space_check_total(publish->run_fd, publish->all_limit_bytes, err) != 0)
+        return -1;
     if (grant_user_read(publish->dir_fd, publish->uid, publish->gid, publish->tmp_name, err) != 0)
         return -1;
     if (renameat(publish->run_fd, publish->tmp_name, publish->run_fd, publish->name) != 0)
@@ -306,6 +383,7 @@ static void remove_artifacts(struct nt_publish *publish)
         unlinkat(publish->dir_fd, nt_artifact_name(k), 0);
     }
     publish->used_bytes = 0;
+    publish->record_dropped = false;
 }
 
 int nt_publish_failed(struct nt_publish *publish, const char *reason, struct nt_err *err)
@@ -318,6 +396,7 @@ int nt_publish_failed(struct nt_publish *publish, const char *reason, struct nt_
     int n = snprintf(text, sizeof text, "NETTOPO_STATUS=failed\nNETTOPO_REASON=%s\n%s", line.text,
                      publish->has_log ? "NETTOPO_LOG=" NT_LOG_FILE "\n" : "");
     remove_artifacts(publish);
+    publish->all_limit_bytes = 0;
     if (nt_publish_artifact(publish, NT_ARTIFACT_ENV, false, text, (size_t)n, err) != 0)
         return -1;
     return nt_publish_finish(publish, err);

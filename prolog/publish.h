@@ -20,11 +20,12 @@ struct nt_publish {
     char name[16];      /* "42" */
     char tmp_name[40];  /* "42.tmp-0123456789abcdef" */
     uint64_t used_bytes, limit_bytes;
+    uint64_t all_limit_bytes; /* of the files of all jobs; 0: not checked */
     uid_t uid;
     gid_t gid;
     int fd[NT_ARTIFACT_END];        /* artifacts that are being written; -1 */
     bool complete[NT_ARTIFACT_END]; /* the last part is written */
-    bool has_log;
+    bool has_log, record_dropped;
 };
 
 /* Creates run_dir if it is missing, removes what an earlier run of the job left, and creates the
@@ -32,7 +33,12 @@ struct nt_publish {
 int nt_publish_begin(struct nt_publish *publish, const char *run_dir, uint32_t job, uid_t uid,
                      gid_t gid, uint64_t limit_bytes, struct nt_err *err);
 
-/* Appends a part of an artifact (enum nt_artifact); more: another one follows. */
+/* From now on the files of all jobs together are bounded, and the file system keeps room for others
+ * (space.h); -1 when that is so far not the case. A failure can always be published. */
+int nt_publish_bound_all(struct nt_publish *publish, uint64_t limit_bytes, struct nt_err *err);
+
+/* Appends a part of an artifact (enum nt_artifact); more: another one follows. A record of
+ * measurements over the job's limit is dropped (record_dropped) and no error: the map says more. */
 int nt_publish_artifact(struct nt_publish *publish, uint32_t artifact, bool more, const void *data,
                         size_t bytes, struct nt_err *err);
 
@@ -53,5 +59,9 @@ void nt_publish_fini(struct nt_publish *publish);
 
 /* Removes run_dir/JOB and the job's temporary directories (epilog). 0 also when there are none. */
 int nt_publish_remove(const char *run_dir, uint32_t job, struct nt_err *err);
+
+/* What ended agents and missed epilogs left, in directories older than two hours and so of no sweep
+ * that runs: removes the temporary ones, and lists up to max jobs that have a directory. */
+size_t nt_publish_sweep(const char *run_dir, uint32_t *jobs, size_t max);
 
 #endif

@@ -18,6 +18,7 @@ struct nt_request {
     enum nt_request_verb verb;
     bool from_script; /* always exit 0: a Prolog script that fails drains the node */
     bool wanted;      /* the job has --nettopo */
+    bool one_prolog;  /* PrologFlags=Serial: a host runs one prolog at a time; the caller sets it */
     const char *conf; /* borrowed from argv; NULL: the default, which may be missing */
     uint32_t job;
     uid_t uid;

@@ -24,6 +24,8 @@ void nt_session_init(struct nt_session *session, const struct nt_conf *conf,
                                    .probe = {.fd = -1}};
     nt_publish_begin(&session->publish, conf->run_dir, job->id, job->uid, job->gid,
                      conf->publish_limit_bytes, &session->publish_err);
+    if (session->publish_err.kind == NT_ERR_NONE)
+        nt_publish_bound_all(&session->publish, conf->run_dir_limit_bytes, &session->publish_err);
     if (session->publish_err.kind != NT_ERR_NONE)
         nt_log(log, NT_LOG_ERROR, "%s; to do: %s", session->publish_err.text,
                nt_advice_text(NT_ADVICE_PUBLISH));
@@ -57,6 +59,15 @@ void nt_session_lose_probe(struct nt_session *session, enum nt_advice advice, co
                nt_advice_text(advice));
     nt_child_stop(&session->child);
     nt_conn_fini(&session->probe);
+}
+
+/* The monitor waits for 0.25 s after give_up. */
+static const double DRAIN_LATEST_S = 0.15;
+
+double nt_session_drain_until(const struct nt_session *session, double seconds)
+{
+    double until = nt_clock_s() + seconds, latest = session->give_up + DRAIN_LATEST_S;
+    return until < latest ? until : latest;
 }
 
 /* ---- START ---- */
@@ -236,8 +247,11 @@ void nt_session_write_artifact(struct nt_session *session, const struct nt_frame
 {
     if (session->publish_err.kind != NT_ERR_NONE)
         return;
+    bool dropped = session->publish.record_dropped;
     nt_publish_artifact(&session->publish, frame->host, (frame->flags & NT_FRAME_MORE) != 0,
                         payload, frame->payload_bytes, &session->publish_err);
+    if (session->publish.record_dropped && !dropped)
+        nt_log(session->log, NT_LOG_INFO, "the record is left out: over publish_limit");
 }
 
 void nt_session_publish_log(struct nt_publish *publish, const struct nt_option *option,

@@ -91,6 +91,10 @@ void nt_session_finish(struct nt_session *session, const char *text, size_t byte
 void nt_session_fail(struct nt_session *session, enum nt_advice advice, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* Until when the last frames may be passed on: for so many seconds, and not so long after give_up
+ * that the monitor ends the agent. */
+double nt_session_drain_until(const struct nt_session *session, double seconds);
+
 /* Writes the log beside the map when the job's option has debug. */
 void nt_session_publish_log(struct nt_publish *publish, const struct nt_option *option,
                             const struct nt_log *log, const struct nt_outcome *outcome);

@@ -6,7 +6,12 @@
 #include <string.h>
 #include <sys/resource.h>
 
-static const double STALL_S = 1.0; /* a member that accepts no data for this long is lost */
+#include "clock.h"
+
+/* A member that accepts no data for so long is lost: a share of the time that is left, because what
+ * it holds up is not read from above. In a block half of it, so that the block's leader is not lost
+ * for it, too. */
+static const double STALL_MIN_S = 0.25, STALL_MAX_S = 1.0, STALL_SHARE = 0.3, BLOCK_STALL = 0.5;
 static const double REJOIN_S =
     1.0; /* for hosts of a lost block leader to connect to the first host */
 
@@ -53,6 +58,7 @@ int nt_subtree_init(struct nt_subtree *subtree, size_t hosts, size_t self, size_
     subtree->hosts = subtree->lost_next = hosts;
     subtree->self = self;
     subtree->block = block;
+    subtree->give_up = INFINITY;
     if (nt_children_init(&subtree->children, hosts, self, err) != 0)
         return -1;
     subtree->recheck_at = INFINITY;
@@ -106,17 +112,24 @@ static void accept_children(struct nt_subtree *subtree)
 {
     struct nt_conn conn;
     size_t host;
-    while (nt_listener_step(&subtree->listener, &host, &conn) == 1)
-        if (nt_children_add(&subtree->children, host, &conn, NT_FRAME_PAYLOAD_MAX, NT_QUEUE_MAX) &&
-            subtree->announcement.payload_bytes > 0)
-            nt_children_send(&subtree->children, host, &subtree->announcement,
-                             subtree->announcement_text);
+    if (nt_listener_step(&subtree->listener, &host, &conn) == 1 &&
+        nt_children_add(&subtree->children, host, &conn, NT_FRAME_PAYLOAD_MAX, NT_QUEUE_MAX) &&
+        subtree->announcement.payload_bytes > 0)
+        nt_children_send(&subtree->children, host, &subtree->announcement,
+                         subtree->announcement_text);
+}
+
+static double stall_s(const struct nt_subtree *subtree)
+{
+    double left = STALL_SHARE * (subtree->give_up - nt_clock_s());
+    double s = left < STALL_MIN_S ? STALL_MIN_S : left < STALL_MAX_S ? left : STALL_MAX_S;
+    return subtree->self == 0 ? s : BLOCK_STALL * s;
 }
 
 void nt_subtree_step(struct nt_subtree *subtree)
 {
     accept_children(subtree);
-    nt_children_flush(&subtree->children, STALL_S);
+    nt_children_flush(&subtree->children, stall_s(subtree));
 }
 
 /* ---- down ---- */
@@ -183,8 +196,9 @@ int nt_subtree_next(struct nt_subtree *subtree, struct nt_frame *frame,
     struct nt_children *children = &subtree->children;
     while (subtree->next_child < children->online_count) {
         size_t from = children->online[subtree->next_child];
-        int got =
-            children->ready[from] ? nt_conn_next(&children->conn[from], frame, payload, NULL) : 0;
+        int got = children->ready[from]
+                      ? nt_conn_next(&children->conn[from], frame, payload, &children->last_error)
+                      : 0;
         if (got == 0) {
             children->ready[from] = false;
             subtree->next_child++;
@@ -235,7 +249,7 @@ int nt_subtree_next_lost(struct nt_subtree *subtree, double now, size_t *host)
     return 0;
 }
 
-bool nt_subtree_drain(struct nt_subtree *subtree)
+bool nt_subtree_drain(struct nt_subtree *subtree, double idle_until)
 {
     struct nt_frame frame;
     const unsigned char *payload;
@@ -243,5 +257,6 @@ bool nt_subtree_drain(struct nt_subtree *subtree)
     nt_children_shutdown(&subtree->children);
     while (nt_subtree_next(subtree, &frame, &payload) == 1)
         ; /* too late: discarded */
-    return subtree->children.online_count == 0;
+    return subtree->children.online_count == 0 ||
+           (nt_clock_s() >= idle_until && !nt_children_have_queued(&subtree->children));
 }

@@ -29,6 +29,7 @@ struct nt_subtree {
     struct nt_listener listener;
     struct nt_children children;
     size_t hosts, self, block;    /* of the job; own index; hosts a block (hosts: no blocks) */
+    double give_up;               /* when the result must be there (nt_clock_s); INFINITY: ever */
     size_t next_child;            /* position in children.online: the next to read from */
     size_t lost_count_seen;       /* children.lost_count at the last search */
     size_t lost_next;             /* the next host to examine; hosts: the search is over */
@@ -47,7 +48,7 @@ size_t nt_block_hosts(size_t hosts, uint32_t configured);
  * host. */
 size_t nt_block_leader(size_t block, size_t host);
 
-/* No children, the listener closed; self leads a block. */
+/* No children, the listener closed, give_up INFINITY; self leads a block. */
 int nt_subtree_init(struct nt_subtree *subtree, size_t hosts, size_t self, size_t block,
                     struct nt_err *err);
 void nt_subtree_fini(struct nt_subtree *subtree);
@@ -61,7 +62,8 @@ size_t nt_subtree_pollfds(const struct nt_subtree *subtree, bool read, struct po
 /* Takes the results of poll, right after it. */
 void nt_subtree_poll_events(struct nt_subtree *subtree, const struct pollfd *polls);
 
-/* Accepts members and sends what is queued. */
+/* Accepts at most one member, as authentication takes as long as munged does, and sends what is
+ * queued. */
 void nt_subtree_step(struct nt_subtree *subtree);
 
 /* Sends the frame to all children, and to each that connects later until it is replaced by another
@@ -84,9 +86,10 @@ int nt_subtree_next(struct nt_subtree *subtree, struct nt_frame *frame,
  * a second to connect here themselves before they count as lost. */
 int nt_subtree_next_lost(struct nt_subtree *subtree, double now, size_t *host);
 
-/* At the end, to be repeated until true: all children have received everything and disconnected.
- * They close first, because closing a socket with unread input resets the connection and discards
- * what is still on its way to the peer. */
-bool nt_subtree_drain(struct nt_subtree *subtree);
+/* At the end, to be repeated until true: all children have received everything and disconnected, or
+ * those that are left have received everything and it is idle_until (nt_clock_s); one that accepts
+ * nothing is lost after some time, as always. Children close first, because closing a socket with
+ * unread input resets the connection and discards what is still on its way to the peer. */
+bool nt_subtree_drain(struct nt_subtree *subtree, double idle_until);
 
 #endif

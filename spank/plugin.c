@@ -26,7 +26,7 @@ SPANK_PLUGIN(nettopo, 1)
 
 /* Time beyond the budget. By then the agent has published; it may still wait for processes that
  * cannot be killed. */
-static const double AGENT_SLACK_S = 0.8, REMOVE_S = 2.0;
+static const double AGENT_SLACK_S = NT_AGENT_SLACK_MS / 1e3, REMOVE_S = 2.0;
 
 /* ---- the option ---- */
 

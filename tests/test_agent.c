@@ -63,6 +63,7 @@ struct scene {
     char top[64];
     int hosts;
     uint32_t block_hosts;
+    bool one_prolog;
     pid_t pid[MANY];
     double began;
 };
@@ -115,8 +116,12 @@ static void begin_as(struct scene *s, uid_t uid, int host, struct nt_conf conf, 
                      double budget)
 {
     char list[256] = "";
-    struct nt_request request = {
-        .verb = NT_VERB_RUN, .wanted = true, .job = JOB, .uid = uid, .gid = uid};
+    struct nt_request request = {.verb = NT_VERB_RUN,
+                                 .wanted = true,
+                                 .one_prolog = s->one_prolog,
+                                 .job = JOB,
+                                 .uid = uid,
+                                 .gid = uid};
     struct nt_err err;
     if (geteuid() != 0 && uid != 0) {
         request.uid = geteuid();
@@ -338,6 +343,24 @@ static void a_job_of_root_is_refused(void **state)
     expect(s, 0, "NETTOPO_STATUS=failed\nNETTOPO_REASON=a job of root is not measured: ");
 }
 
+/* Jobs of one host have nobody to wait for. */
+static void serial_prologs_are_refused_at_once(void **state)
+{
+    struct scene *s = *state;
+    if (munge.pid == 0)
+        skip();
+    s->one_prolog = true;
+    begin_all(s, "quick", 5);
+    assert_true(end_all(s) < 2);
+    for (int k = 0; k < HOSTS; k++)
+        expect(s, k, "NETTOPO_STATUS=failed\nNETTOPO_REASON=PrologFlags=Serial in slurm.conf: ");
+    s->hosts = 1;
+    begin_all(s, "quick", 5);
+    end_all(s);
+    s->hosts = HOSTS;
+    expect(s, 0, "STATUS=ok");
+}
+
 static void a_host_that_cannot_publish_does_not_affect_others(void **state)
 {
     struct scene *s = *state;
@@ -542,6 +565,7 @@ int main(int argc, char **argv)
         EACH(a_hanging_munged_takes_no_longer_than_the_budget),
         EACH(a_missing_probe_program_fails_early),
         EACH(a_job_of_root_is_refused),
+        EACH(serial_prologs_are_refused_at_once),
         EACH(a_host_that_cannot_publish_does_not_affect_others),
         EACH(the_log_reports_a_lost_probe),
         EACH(all_hosts_connect_through_their_blocks),

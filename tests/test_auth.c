@@ -32,9 +32,13 @@ static int stop(void **state)
     return 0;
 }
 
+static const unsigned char secret[NT_SECRET_BYTES] = "a secret of thirty-two bytes....";
+static unsigned char got_secret[NT_SECRET_BYTES];
+
 static struct nt_claim good(void)
 {
     return (struct nt_claim){.direction = NT_TO_LEADER,
+                             .cluster = "one",
                              .job = 42,
                              .restart = 1,
                              .leader = "n1",
@@ -53,20 +57,21 @@ static void a_valid_credential_is_accepted_once(void **state)
     char credential[NT_CREDENTIAL_MAX];
     if (munge.pid == 0)
         skip();
-    assert_int_equal(nt_auth_prove(munge.socket, &claim, credential, &err), 0);
-    if (nt_auth_check(munge.socket, &claim, credential, &err) != 0)
+    assert_int_equal(nt_auth_prove(munge.socket, &claim, secret, credential, &err), 0);
+    if (nt_auth_check(munge.socket, &claim, credential, got_secret, &err) != 0)
         fail_msg("%s", err.text);
-    assert_int_equal(nt_auth_check(munge.socket, &claim, credential, &err), -1);
+    assert_memory_equal(got_secret, secret, NT_SECRET_BYTES);
+    assert_int_equal(nt_auth_check(munge.socket, &claim, credential, got_secret, &err), -1);
     assert_non_null(strstr(err.text, "Replayed"));
 }
 
 static void any_other_claim_is_rejected(void **state)
 {
     (void)state;
-    struct nt_claim others[9];
+    struct nt_claim others[10];
     if (munge.pid == 0)
         skip();
-    for (size_t k = 0; k < 9; k++)
+    for (size_t k = 0; k < 10; k++)
         others[k] = good();
     others[0].direction = NT_TO_MEMBER;
     others[1].job = 43;
@@ -77,12 +82,13 @@ static void any_other_claim_is_rejected(void **state)
     others[6].port = 24543;
     others[7].leader_nonce = nonce[2];
     others[8].member_nonce = nonce[2];
-    for (size_t k = 0; k < 9; k++) {
+    others[9].cluster = "two"; /* with the same MUNGE key and job id */
+    for (size_t k = 0; k < 10; k++) {
         struct nt_claim claim = good();
         struct nt_err err = {0};
         char credential[NT_CREDENTIAL_MAX];
-        assert_int_equal(nt_auth_prove(munge.socket, &others[k], credential, &err), 0);
-        if (nt_auth_check(munge.socket, &claim, credential, &err) != -1)
+        assert_int_equal(nt_auth_prove(munge.socket, &others[k], secret, credential, &err), 0);
+        if (nt_auth_check(munge.socket, &claim, credential, got_secret, &err) != -1)
             fail_msg("claim %zu was taken", k);
         assert_string_equal(err.text, "munge: credential does not match the connection");
     }
@@ -100,8 +106,8 @@ static void host_names_cannot_be_confused(void **state)
     one.port = 2;
     two.leader = "a";
     two.port = 1;
-    assert_int_equal(nt_auth_prove(munge.socket, &one, credential, &err), 0);
-    assert_int_equal(nt_auth_check(munge.socket, &two, credential, &err), -1);
+    assert_int_equal(nt_auth_prove(munge.socket, &one, secret, credential, &err), 0);
+    assert_int_equal(nt_auth_check(munge.socket, &two, credential, got_secret, &err), -1);
 }
 
 /* The payload of a claim, taken from a credential of this process. */
@@ -112,7 +118,7 @@ static size_t text_of(const struct nt_claim *claim, char text[2048])
     int bytes = 0;
     munge_ctx_t ctx = munge_ctx_create();
     assert_int_equal(munge_ctx_set(ctx, MUNGE_OPT_SOCKET, munge.socket), EMUNGE_SUCCESS);
-    assert_int_equal(nt_auth_prove(munge.socket, claim, credential, NULL), 0);
+    assert_int_equal(nt_auth_prove(munge.socket, claim, secret, credential, NULL), 0);
     assert_int_equal(munge_decode(credential, ctx, &payload, &bytes, NULL, NULL), EMUNGE_SUCCESS);
     assert_in_range(bytes, 1, 2047);
     memcpy(text, payload, (size_t)bytes);
@@ -156,13 +162,13 @@ static void a_credential_of_another_user_is_rejected(void **state)
         skip();
     size_t bytes = text_of(&claim, text);
     make_as(0, text, bytes, credential);
-    assert_int_equal(nt_auth_check(munge.socket, &claim, credential, &err), 0);
+    assert_int_equal(nt_auth_check(munge.socket, &claim, credential, got_secret, &err), 0);
     make_as(12345, text, bytes, credential);
-    assert_int_equal(nt_auth_check(munge.socket, &claim, credential, &err), -1);
+    assert_int_equal(nt_auth_check(munge.socket, &claim, credential, got_secret, &err), -1);
     assert_string_equal(err.text, "munge: credential made by uid 12345");
     /* nor is a right prefix enough */
     make_as(0, text, bytes - 1, credential);
-    assert_int_equal(nt_auth_check(munge.socket, &claim, credential, &err), -1);
+    assert_int_equal(nt_auth_check(munge.socket, &claim, credential, got_secret, &err), -1);
     assert_string_equal(err.text, "munge: credential does not match the connection");
 }
 
@@ -174,11 +180,11 @@ static void text_that_is_no_credential_is_rejected(void **state)
     if (munge.pid == 0)
         skip();
     for (size_t k = 0; k < sizeof texts / sizeof *texts; k++)
-        assert_int_equal(nt_auth_check(munge.socket, &claim, texts[k], NULL), -1);
+        assert_int_equal(nt_auth_check(munge.socket, &claim, texts[k], got_secret, NULL), -1);
     char credential[NT_CREDENTIAL_MAX];
-    assert_int_equal(nt_auth_prove(munge.socket, &claim, credential, NULL), 0);
+    assert_int_equal(nt_auth_prove(munge.socket, &claim, secret, credential, NULL), 0);
     credential[20] = credential[20] == 'A' ? 'B' : 'A';
-    assert_int_equal(nt_auth_check(munge.socket, &claim, credential, NULL), -1);
+    assert_int_equal(nt_auth_check(munge.socket, &claim, credential, got_secret, NULL), -1);
 }
 
 static void without_munged_the_error_is_one_line(void **state)
@@ -187,9 +193,10 @@ static void without_munged_the_error_is_one_line(void **state)
     struct nt_claim claim = good();
     struct nt_err err = {0};
     char credential[NT_CREDENTIAL_MAX];
-    assert_int_equal(nt_auth_prove("/nonexistent/socket", &claim, credential, &err), -1);
+    assert_int_equal(nt_auth_prove("/nonexistent/socket", &claim, secret, credential, &err), -1);
     assert_int_equal(strncmp(err.text, "munge: ", 7), 0);
-    assert_int_equal(nt_auth_check("/nonexistent/socket", &claim, "MUNGE:x:", &err), -1);
+    assert_int_equal(nt_auth_check("/nonexistent/socket", &claim, "MUNGE:x:", got_secret, &err),
+                     -1);
 }
 
 static void hello_has_one_length(void **state)

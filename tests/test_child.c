@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Killing a probe, also one that cannot be killed at the moment: this program is the probe, and a
  * tracer that stops it on exit stands for a hanging file system. */
+#include <poll.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -8,8 +9,6 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <sys/ptrace.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -17,31 +16,38 @@
 
 #include "child.h"
 #include "clock.h"
+#include "lingering.h"
+#include "stopped_exit.h"
 
+/* Told a port, passes on a descriptor that takes long to close. */
 static int be_probe(void)
 {
+    int fd;
+    uint16_t port;
     if (write(3, "", 1) != 1)
+        return 1;
+    if (read(3, &port, sizeof port) == sizeof port &&
+        ((fd = open_lingering(port)) < 0 || pass_descriptor(3, fd) != 0 || close(fd) != 0 ||
+         write(3, "", 1) != 1))
         return 1;
     for (;;)
         pause();
 }
 
 /* The probe runs when this returns. */
-static struct nt_child begin(void)
+static struct nt_child begin(int *socket)
 {
     struct nt_child child;
     struct nt_conf conf;
     struct nt_err err = {0};
-    int socket;
     char byte;
     nt_conf_default(&conf);
     ssize_t n = readlink("/proc/self/exe", conf.probe, sizeof conf.probe - 1);
     assert_true(n > 0);
     conf.probe[n] = '\0';
-    if (nt_child_start(&child, &conf, NULL, geteuid(), getegid(), 5, &socket, &err) != 0)
+    if (nt_child_start(&child, &conf, NULL, geteuid(), getegid(), 5, socket, &err) != 0)
         fail_msg("%s", err.text);
-    assert_int_equal(read(socket, &byte, 1), 1);
-    close(socket);
+    assert_int_equal(read(*socket, &byte, 1), 1);
     return child;
 }
 
@@ -51,38 +57,15 @@ static bool has_ended(pid_t pid)
     return waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == pid;
 }
 
-/* Stops pid on exit for as long as the tracer lives, at most three seconds. 0: not permitted. */
-static pid_t trace(pid_t pid)
-{
-    int told[2];
-    char byte;
-    assert_int_equal(pipe(told), 0);
-    pid_t tracer = fork();
-    if (tracer == 0) {
-        prctl(PR_SET_PDEATHSIG, SIGKILL);
-        alarm(3);
-        close(told[0]);
-        if (ptrace(PTRACE_SEIZE, pid, NULL, (void *)PTRACE_O_TRACEEXIT) != 0 ||
-            write(told[1], "", 1) != 1)
-            _exit(1);
-        for (;;)
-            pause();
-    }
-    close(told[1]);
-    bool good = read(told[0], &byte, 1) == 1;
-    close(told[0]);
-    if (!good)
-        waitpid(tracer, NULL, 0);
-    return good ? tracer : 0;
-}
-
 static void a_probe_is_killed_and_reaped(void **state)
 {
     (void)state;
-    struct nt_child child = begin();
+    int socket;
+    struct nt_child child = begin(&socket);
     pid_t pid = child.pid;
     assert_false(has_ended(pid));
     nt_child_stop(&child);
+    close(socket);
     assert_int_equal(waitpid(pid, NULL, WNOHANG), -1);
     nt_child_stop(&child);
 }
@@ -90,8 +73,10 @@ static void a_probe_is_killed_and_reaped(void **state)
 static void an_unkillable_probe_is_not_waited_for(void **state)
 {
     (void)state;
-    struct nt_child child = begin();
-    pid_t pid = child.pid, tracer = trace(pid);
+    int socket;
+    struct nt_child child = begin(&socket);
+    close(socket);
+    pid_t pid = child.pid, tracer = stop_on_exit(pid);
     if (tracer == 0) {
         nt_child_stop(&child);
         skip();
@@ -108,6 +93,25 @@ static void an_unkillable_probe_is_not_waited_for(void **state)
     assert_int_equal(waitpid(pid, NULL, WNOHANG), -1);
 }
 
+/* Closing the socket closed what was unread on it, and waited for as long as that lingers. */
+static void what_a_probe_passes_along_does_not_block(void **state)
+{
+    (void)state;
+    int socket;
+    uint16_t port = 0;
+    int silent = open_silent(&port);
+    struct nt_child child = begin(&socket);
+    struct pollfd told = {.fd = socket, .events = POLLIN};
+    assert_int_equal(write(socket, &port, sizeof port), sizeof port);
+    assert_int_equal(poll(&told, 1, 5000), 1);
+    poll(NULL, 0, 100); /* it closes its own reference */
+    double began = nt_clock_s();
+    nt_child_stop(&child);
+    close(socket);
+    assert_true(nt_clock_s() - began < 1);
+    close(silent);
+}
+
 int main(int argc, char **argv)
 {
     if (argc == 3 && strcmp(argv[1], "--agent-fd") == 0)
@@ -115,6 +119,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_probe_is_killed_and_reaped),
         cmocka_unit_test(an_unkillable_probe_is_not_waited_for),
+        cmocka_unit_test(what_a_probe_passes_along_does_not_block),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

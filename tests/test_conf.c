@@ -44,7 +44,7 @@ static void the_installed_file_states_the_defaults(void **state)
         }
         at += line + 1;
     }
-    assert_int_equal(keys, 19);
+    assert_int_equal(keys, 21);
     struct nt_conf conf, defaults;
     struct nt_err err = {0};
     nt_conf_default(&defaults);
@@ -58,10 +58,12 @@ static void the_installed_file_states_the_defaults(void **state)
     assert_true(conf.budget_max_s == defaults.budget_max_s);
     assert_int_equal(conf.port_first, defaults.port_first);
     assert_int_equal(conf.port_last, defaults.port_last);
+    assert_int_equal(conf.reserved_ports, defaults.reserved_ports);
     assert_int_equal(conf.shared_hosts, defaults.shared_hosts);
     assert_true(conf.max_load == defaults.max_load);
     assert_int_equal(conf.inline_limit_bytes, defaults.inline_limit_bytes);
     assert_int_equal(conf.publish_limit_bytes, defaults.publish_limit_bytes);
+    assert_int_equal(conf.run_dir_limit_bytes, defaults.run_dir_limit_bytes);
     assert_int_equal(conf.block_hosts, defaults.block_hosts);
     assert_string_equal(conf.run_dir, defaults.run_dir);
     assert_string_equal(conf.munge_socket, defaults.munge_socket);
@@ -81,10 +83,12 @@ static void every_key_is_read(void **state)
                                  "budget_default = 2.5\n"
                                  "budget_max = 6\n"
                                  "ports = 30000-30000\n"
+                                 "reserved_ports = no\n"
                                  "shared_hosts = off\n"
                                  "max_load = 0.25\n"
                                  "inline_limit = 0\n"
                                  "publish_limit = 65536\n"
+                                 "run_dir_limit = 9000000000\n"
                                  "block_hosts = 48\n"
                                  "run_dir = /srv/run#1\n"
                                  "prolog = /opt/nt prolog\n"
@@ -94,6 +98,7 @@ static void every_key_is_read(void **state)
                                  "debug = error\n"
                                  "ucx_log = diag\n"
                                  "tls = tcp");
+    assert_false(conf.reserved_ports);
     assert_false(conf.enabled);
     assert_true(conf.default_on);
     assert_int_equal(conf.level_max, NT_LEVEL_QUICK);
@@ -105,6 +110,7 @@ static void every_key_is_read(void **state)
     assert_true(conf.max_load == 0.25);
     assert_int_equal(conf.inline_limit_bytes, 0);
     assert_int_equal(conf.publish_limit_bytes, 65536);
+    assert_true(conf.run_dir_limit_bytes == 9000000000);
     assert_int_equal(conf.block_hosts, 48);
     assert_string_equal(conf.run_dir, "/srv/run#1");
     assert_string_equal(conf.prolog, "/opt/nt prolog");
@@ -134,9 +140,9 @@ static void a_wrong_line_is_named_with_its_file(void **state)
         {"budget_max = 1e9", "f:1: budget_max: expected seconds"},
         {"budget_default = -1", "f:1: budget_default: expected seconds"},
         {"budget_max=2\nbudget_default=3", "f:2: budget_default 3 is over budget_max 2"},
-        {"budget_default = 21", "f:1: budget_default 21 is over budget_max 20"},
+        {"budget_default = 8", "f:1: budget_default 8 is over budget_max 7"},
         {"ports = 24500", "f:1: ports: expected FIRST-LAST"},
-        {"ports = 80-90", "f:1: ports: expected"},
+        {"ports = 0-90", "f:1: ports: expected FIRST-LAST between 1 and 65535"},
         {"ports = 30000-29999", "f:1: ports: expected"},
         {"ports = 30000-70000", "f:1: ports: expected"},
         {"ports = 30000 - 30001", "f:1: ports: expected"},
@@ -147,6 +153,7 @@ static void a_wrong_line_is_named_with_its_file(void **state)
         {"inline_limit = 32k", "f:1: inline_limit: expected"},
         {"publish_limit = 1", "f:1: publish_limit: expected"},
         {"publish_limit = 99999999999999999999", "f:1: publish_limit: expected"},
+        {"run_dir_limit = 65535", "f:1: run_dir_limit: expected"},
         {"block_hosts = 1", "f:1: block_hosts: expected"},
         {"block_hosts = 65537", "f:1: block_hosts: expected"},
         {"run_dir = run", "f:1: run_dir: expected an absolute path"},

@@ -90,6 +90,23 @@ static unsigned char count_open(void)
     return n;
 }
 
+/* Bits: 512 MiB of memory could be had, and more than a quarter of the host's and 1 GiB. */
+static unsigned char try_memory(void)
+{
+    size_t host = (size_t)sysconf(_SC_PHYS_PAGES) * (size_t)sysconf(_SC_PAGESIZE);
+    const size_t sizes[] = {(size_t)512 << 20, host / 4 + ((size_t)1 << 30)};
+    unsigned char got = 0;
+    for (size_t k = 0; k < 2; k++) {
+        void *at = mmap(NULL, sizes[k], PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        if (at != MAP_FAILED) {
+            got |= (unsigned char)(1 << k);
+            munmap(at, sizes[k]);
+        }
+    }
+    return got;
+}
+
 static int be_probe(void)
 {
     char what;
@@ -99,6 +116,8 @@ static int be_probe(void)
             said = try_processes();
         if (what == 'k')
             said = find_key();
+        if (what == 'm')
+            said = try_memory();
         if (what == 'd')
             said = count_open();
         while (what == 's') /* uses up its processor time */
@@ -332,6 +351,22 @@ static void keys_of_root_do_not_come_with_the_probe(void **state)
     assert_int_equal(found, 0);
 }
 
+/* A sanitizer's shadow has no room in a limit. */
+static void a_probe_cannot_take_all_memory(void **state)
+{
+    (void)state;
+#ifdef __SANITIZE_ADDRESS__
+    skip();
+#endif
+    int socket;
+    assert_int_equal(try_memory(), 3); /* as we are */
+    struct nt_child child = begin(5, &socket);
+    int got = ask(socket, 'm');
+    nt_child_stop(&child);
+    close(socket);
+    assert_int_equal(got, 1);
+}
+
 /* As before Linux 5.9. */
 static void refuse_close_range(void)
 {
@@ -468,6 +503,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_probe_is_the_first_of_its_own_namespace),
         cmocka_unit_test(a_probe_dies_with_its_agent),
         cmocka_unit_test(keys_of_root_do_not_come_with_the_probe),
+        cmocka_unit_test(a_probe_cannot_take_all_memory),
         cmocka_unit_test(descriptors_are_closed_on_older_kernels),
         cmocka_unit_test(a_spent_processor_is_told_from_a_kill),
         cmocka_unit_test(a_pool_that_refills_itself_ends_with_its_namespace),

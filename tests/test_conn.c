@@ -11,7 +11,9 @@
 #include <cmocka.h>
 
 #include "children.h"
+#include "clock.h"
 #include "conn.h"
+#include "lingering.h"
 
 /* The two ends of a connection: nt_conn and a descriptor. */
 struct ends {
@@ -110,6 +112,27 @@ static void invalid_frames_are_rejected(void **state)
     finish(&e);
 }
 
+/* Reading it without room for the descriptor waited for as long as its socket lingers. */
+static void a_passed_descriptor_does_not_block(void **state)
+{
+    (void)state;
+    struct ends e = pair(100, 1000);
+    struct nt_frame frame;
+    const unsigned char *payload;
+    struct nt_err err;
+    uint16_t port = 0;
+    int silent = open_silent(&port), fd = open_lingering(port);
+    assert_true(silent >= 0 && fd >= 0);
+    assert_int_equal(pass_descriptor(e.peer, fd), 0);
+    close(fd); /* the last reference is under way */
+    double began = nt_clock_s();
+    assert_int_equal(nt_conn_next(&e.conn, &frame, &payload, &err), -1);
+    assert_true(nt_clock_s() - began < 1);
+    assert_string_equal(err.text, "descriptors were passed");
+    finish(&e);
+    close(silent);
+}
+
 static void a_peer_that_does_not_read_reaches_the_limit(void **state)
 {
     (void)state;
@@ -205,11 +228,125 @@ static void a_broadcast_reaches_all_and_removes_lost_children(void **state)
     nt_children_fini(&children);
 }
 
+/* Two ends with keys, and a wire between them that a test can touch. */
+struct keyed {
+    struct nt_conn a, b; /* a sends to b */
+    int a_wire, b_wire;
+    struct nt_frame_key forth, back;
+};
+
+static void set_keyed(struct keyed *k)
+{
+    static const unsigned char one[NT_SECRET_BYTES] = "one", other[NT_SECRET_BYTES] = "other";
+    int fd[2];
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, fd), 0);
+    assert_int_equal(nt_conn_init(&k->a, fd[0], 100, 1000, NULL), 0);
+    k->a_wire = fd[1];
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, fd), 0);
+    assert_int_equal(nt_conn_init(&k->b, fd[0], 100, 1000, NULL), 0);
+    k->b_wire = fd[1];
+    nt_frame_key_derive(one, other, "forth", &k->forth);
+    nt_frame_key_derive(one, other, "back", &k->back);
+    nt_conn_set_keys(&k->a, &k->forth, &k->back);
+    nt_conn_set_keys(&k->b, &k->back, &k->forth);
+}
+
+static void finish_keyed(struct keyed *k)
+{
+    nt_conn_fini(&k->a);
+    nt_conn_fini(&k->b);
+    close(k->a_wire);
+    close(k->b_wire);
+}
+
+enum { KEYED_BYTES = NT_FRAME_HEAD_BYTES + 2 + NT_TAG_BYTES };
+
+/* What a sends as its next frame. */
+static void next_on_wire(struct keyed *k, const char *two, unsigned char wire[KEYED_BYTES])
+{
+    struct nt_frame frame = {.type = NT_FRAME_GATHER, .payload_bytes = 2};
+    assert_int_equal(nt_conn_send(&k->a, &frame, two, NULL), 0);
+    assert_int_equal(read(k->a_wire, wire, KEYED_BYTES), KEYED_BYTES);
+}
+
+static int received(struct keyed *k, const unsigned char *wire, size_t bytes, struct nt_err *err)
+{
+    struct nt_frame frame;
+    const unsigned char *payload;
+    assert_int_equal(write(k->b_wire, wire, bytes), (ssize_t)bytes);
+    return nt_conn_next(&k->b, &frame, &payload, err);
+}
+
+static void frames_with_keys_arrive_in_order_only(void **state)
+{
+    (void)state;
+    struct keyed k;
+    struct nt_err err = {0};
+    unsigned char first[KEYED_BYTES], second[KEYED_BYTES], third[KEYED_BYTES];
+    set_keyed(&k);
+    next_on_wire(&k, "11", first);
+    next_on_wire(&k, "22", second);
+    next_on_wire(&k, "33", third);
+    assert_int_equal(received(&k, first, KEYED_BYTES - 1, &err), 0);
+    assert_int_equal(received(&k, first + KEYED_BYTES - 1, 1, &err), 1);
+    assert_int_equal(received(&k, second, KEYED_BYTES, &err), 1);
+    assert_int_equal(received(&k, second, KEYED_BYTES, &err), -1); /* repeated */
+    assert_string_equal(err.text, "frame: wrong tag: altered, repeated or injected on the way");
+    finish_keyed(&k);
+    set_keyed(&k);
+    next_on_wire(&k, "11", first);
+    next_on_wire(&k, "22", second);
+    assert_int_equal(received(&k, second, KEYED_BYTES, &err), -1); /* one is left out */
+    finish_keyed(&k);
+}
+
+static void every_altered_byte_of_a_frame_is_seen(void **state)
+{
+    (void)state;
+    for (size_t at = 0; at < KEYED_BYTES; at++) {
+        struct keyed k;
+        unsigned char wire[KEYED_BYTES];
+        set_keyed(&k);
+        next_on_wire(&k, "11", wire);
+        wire[at] ^= 1;
+        /* -1 at once, or 0 where a longer payload is announced now: the next bytes end it */
+        int got = received(&k, wire, KEYED_BYTES, NULL);
+        assert_true(got == -1 || got == 0);
+        if (got == 0)
+            assert_int_equal(received(&k, wire, KEYED_BYTES, NULL), -1);
+        finish_keyed(&k);
+    }
+}
+
+static void frames_of_others_are_seen(void **state)
+{
+    (void)state;
+    struct keyed k;
+    unsigned char wire[KEYED_BYTES], head[NT_FRAME_HEAD_BYTES];
+    set_keyed(&k); /* sent back to its sender */
+    next_on_wire(&k, "11", wire);
+    struct nt_frame frame;
+    const unsigned char *payload;
+    assert_int_equal(write(k.a_wire, wire, KEYED_BYTES), KEYED_BYTES);
+    assert_int_equal(nt_conn_next(&k.a, &frame, &payload, NULL), -1);
+    finish_keyed(&k);
+    set_keyed(&k); /* without a tag, before a right one */
+    next_on_wire(&k, "11", wire);
+    nt_frame_encode(&(struct nt_frame){.type = NT_FRAME_GATHER}, head);
+    assert_int_equal(received(&k, head, sizeof head, NULL), 0);
+    assert_int_equal(received(&k, wire, KEYED_BYTES, NULL), -1);
+    finish_keyed(&k);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(frames_with_keys_arrive_in_order_only),
+        cmocka_unit_test(every_altered_byte_of_a_frame_is_seen),
+        cmocka_unit_test(frames_of_others_are_seen),
         cmocka_unit_test(frames_arrive_complete_from_any_fragments),
         cmocka_unit_test(invalid_frames_are_rejected),
+        cmocka_unit_test(a_passed_descriptor_does_not_block),
         cmocka_unit_test(a_peer_that_does_not_read_reaches_the_limit),
         cmocka_unit_test(a_dead_peer_is_an_error_and_no_signal),
         cmocka_unit_test(a_broadcast_reaches_all_and_removes_lost_children),

@@ -14,6 +14,7 @@
 #include "coordinator.h"
 #include "participant_loop.h"
 #include "relay.h"
+#include "ucx_environment.h"
 
 enum { TAG_SHIFT = 24, TAG_FLOW_DONE = 0x06 };
 
@@ -415,13 +416,10 @@ static void probes_that_come_too_late_end_at_once(void **state)
     relay_fini(&out);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
-    setenv("UCX_TLS", "tcp,self", 1);
-    setenv("UCX_NET_DEVICES", "lo", 1);
-    setenv("UCX_WARN_UNUSED_ENV_VARS", "n", 1);
-    setenv("UCX_VFS_ENABLE", "n", 1);
-    setenv("UCX_TCP_CONN_NB", "y", 1);
+    (void)argc;
+    set_ucx_environment(argv);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_pairs_are_measured),
         cmocka_unit_test(a_killed_probe_costs_only_itself),

@@ -88,6 +88,22 @@ static void one_failing_pair_loses_no_host(void **state)
     nt_membership_destroy(membership);
 }
 
+/* One of the two has been cleared in between, the other had no partner: it is no second witness. */
+static void the_same_pair_again_loses_no_host(void **state)
+{
+    (void)state;
+    struct nt_membership *membership = membership_of(4);
+    uint32_t lost;
+    for (int pass = 0; pass < 10; pass++) {
+        nt_suspicion_note_pair(membership, 0, 1, false, &lost);
+        assert_int_equal(lost, NT_NO_INDEX);
+        nt_suspicion_note_pair(membership, 0, 2, true, &lost);
+    }
+    nt_suspicion_note_pair(membership, 3, 1, false, &lost); /* a second host does not reach it */
+    assert_int_equal(lost, 1);
+    nt_membership_destroy(membership);
+}
+
 /* The same two fail with each other and with no others: both are suspect, neither is lost. */
 static void one_failing_pair_alone_makes_both_suspect(void **state)
 {
@@ -270,6 +286,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_host_at_fault_is_lost_and_no_other),
         cmocka_unit_test(one_failing_pair_loses_no_host),
+        cmocka_unit_test(the_same_pair_again_loses_no_host),
         cmocka_unit_test(one_failing_pair_alone_makes_both_suspect),
         cmocka_unit_test(a_suspect_probes_no_others),
         cmocka_unit_test(an_indirect_probe_finds_the_host_at_fault),

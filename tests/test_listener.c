@@ -49,6 +49,7 @@ static void set(struct scene *s)
     nt_conf_default(&s->conf);
     s->conf.port_first = 31870;
     s->conf.port_last = 31999;
+    s->conf.reserved_ports = false; /* the attacks below come from any port */
     snprintf(s->conf.munge_socket, sizeof s->conf.munge_socket, "%s", munge.socket);
     s->leader = (struct nt_job){.id = (uint32_t)getpid(), .restart = 1, .hosts = 3, .host = names};
     s->member = s->leader;
@@ -88,13 +89,16 @@ static int connect_raw(const struct scene *s)
     return fd;
 }
 
-/* Steps both until the connector has an error; no member may be accepted. */
+/* Steps both until the connector has found its leader and has an error; no member may be accepted.
+ */
 static void expect_rejected(struct scene *s, struct nt_connector *connector)
 {
     struct nt_conn conn;
     size_t host;
     for (double until = nt_clock_s() + 5;
-         connector->last_error.kind == NT_ERR_NONE && nt_clock_s() < until; poll(NULL, 0, 1)) {
+         !(connector->leader_found && connector->last_error.kind != NT_ERR_NONE) &&
+         nt_clock_s() < until;
+         poll(NULL, 0, 1)) {
         assert_int_equal(nt_listener_step(&s->listener, &host, &conn), 0);
         assert_int_equal(nt_connector_step(connector, &conn), 0);
     }
@@ -312,11 +316,10 @@ static void a_relay_on_another_port_is_detected(void **state)
         .sin_family = AF_INET, .sin_port = htons(port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     assert_int_equal(bind(ear, (struct sockaddr *)&at, sizeof at), 0);
     assert_int_equal(listen(ear, 5), 0);
-    nt_connector_init(&connector, &s.conf, &s.member, 0, &s.addresses);
     /* the member may only use the relay's port */
     struct nt_conf narrow = s.conf;
     narrow.port_first = narrow.port_last = port;
-    connector.conf = &narrow;
+    nt_connector_init(&connector, &narrow, &s.member, 0, &s.addresses);
     int in = -1, out = -1;
     size_t passed = 0;
     for (double until = nt_clock_s() + 5;
@@ -343,6 +346,184 @@ static void a_relay_on_another_port_is_detected(void **state)
     close(in);
     close(out);
     close(ear);
+    nt_connector_fini(&connector);
+    nt_listener_fini(&s.listener);
+}
+
+/* Listens on the job's first ports before its leader does, and sends that job's HELLO. */
+struct imitators {
+    size_t n;
+    int ear[NT_PORT_TRIES], open[64];
+    size_t opens;
+};
+
+static void imitate(const struct scene *s, struct imitators *i)
+{
+    for (size_t k = 0; k < i->n; k++) {
+        int one = 1;
+        struct sockaddr_in at = {.sin_family = AF_INET,
+                                 .sin_port = htons(nt_port_candidate(&s->conf, s->leader.id, k)),
+                                 .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+        i->ear[k] = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
+        setsockopt(i->ear[k], SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
+        assert_int_equal(bind(i->ear[k], (struct sockaddr *)&at, sizeof at), 0);
+        assert_int_equal(listen(i->ear[k], 5), 0);
+    }
+}
+
+static void imitators_step(const struct scene *s, struct imitators *i)
+{
+    unsigned char bytes[NT_FRAME_HEAD_BYTES + NT_HELLO_BYTES];
+    struct nt_hello hello = {
+        .version = NT_WIRE_VERSION, .job = s->leader.id, .restart = s->leader.restart};
+    struct nt_frame frame = {.type = NT_FRAME_HELLO, .payload_bytes = NT_HELLO_BYTES};
+    nt_frame_encode(&frame, bytes);
+    nt_hello_encode(&hello, bytes + NT_FRAME_HEAD_BYTES);
+    for (size_t k = 0; k < i->n; k++) {
+        int fd = accept4(i->ear[k], NULL, NULL, SOCK_NONBLOCK);
+        if (fd < 0)
+            continue;
+        assert_int_equal(send(fd, bytes, sizeof bytes, MSG_NOSIGNAL), (ssize_t)sizeof bytes);
+        if (i->opens < sizeof i->open / sizeof *i->open)
+            i->open[i->opens++] = fd;
+        else
+            close(fd);
+    }
+}
+
+/* Each costs a proof that nobody can use, and not the time for its answer. */
+static void imitators_of_the_leader_do_not_delay_a_member(void **state)
+{
+    static const size_t counts[] = {1, 3, NT_PORT_TRIES - 1};
+    (void)state;
+    if (munge.pid == 0)
+        skip();
+    for (size_t c = 0; c < sizeof counts / sizeof *counts; c++) {
+        struct scene s;
+        struct imitators i = {.n = counts[c]};
+        struct nt_connector connector;
+        struct nt_conn a, b;
+        size_t host;
+        bool in = false, out = false;
+        set(&s);
+        nt_listener_fini(&s.listener);
+        imitate(&s, &i);
+        assert_int_equal(nt_listener_open(&s.listener, &s.conf, &s.leader, NULL), 0);
+        nt_connector_init(&connector, &s.conf, &s.member, 0, &s.addresses);
+        /* less than one waits for an answer to its proof */
+        for (double until = nt_clock_s() + 1.9; !(in && out) && nt_clock_s() < until;
+             poll(NULL, 0, 1)) {
+            imitators_step(&s, &i);
+            in = in || nt_listener_step(&s.listener, &host, &a) == 1;
+            out = out || nt_connector_step(&connector, &b) == 1;
+        }
+        assert_true(in && out);
+        nt_conn_fini(&a);
+        nt_conn_fini(&b);
+        nt_connector_fini(&connector);
+        nt_listener_fini(&s.listener);
+        for (size_t k = 0; k < i.n; k++)
+            close(i.ear[k]);
+        while (i.opens > 0)
+            close(i.open[--i.opens]);
+    }
+}
+
+/* The first address answers nothing: its backlog is full, and it drops requests. */
+static void an_address_that_does_not_answer_costs_no_time(void **state)
+{
+    (void)state;
+    struct scene s;
+    struct nt_connector connector;
+    struct nt_conn a, b;
+    size_t host;
+    if (munge.pid == 0)
+        skip();
+    set(&s);
+    int full = socket(AF_INET, SOCK_STREAM, 0), waits[8];
+    struct sockaddr_in dead = {.sin_family = AF_INET,
+                               .sin_port = htons(nt_port_candidate(&s.conf, s.leader.id, 0)),
+                               .sin_addr.s_addr = htonl(INADDR_LOOPBACK + 1)};
+    assert_int_equal(nt_port_count(&s.conf), NT_PORT_TRIES);
+    nt_listener_fini(&s.listener);
+    assert_int_equal(bind(full, (struct sockaddr *)&dead, sizeof dead), 0);
+    assert_int_equal(listen(full, 0), 0);
+    for (size_t k = 0; k < 8; k++) {
+        waits[k] = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
+        connect(waits[k], (struct sockaddr *)&dead, sizeof dead);
+    }
+    s.conf.port_first = s.conf.port_last = ntohs(dead.sin_port);
+    struct sockaddr_in live = dead;
+    live.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    memcpy(&s.addresses.at[0], &dead, sizeof dead);
+    memcpy(&s.addresses.at[1], &live, sizeof live);
+    s.addresses.count = 2;
+    s.listener.fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
+    int one = 1;
+    setsockopt(s.listener.fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
+    assert_int_equal(bind(s.listener.fd, (struct sockaddr *)&live, sizeof live), 0);
+    assert_int_equal(listen(s.listener.fd, 5), 0);
+    s.listener.port = ntohs(live.sin_port);
+    nt_connector_init(&connector, &s.conf, &s.member, 0, &s.addresses);
+    assert_true(
+        connect_both(&s, &connector, 0.9, &host, &a, &b)); /* before a request is repeated */
+    nt_conn_fini(&a);
+    nt_conn_fini(&b);
+    nt_connector_fini(&connector);
+    nt_listener_fini(&s.listener);
+    for (size_t k = 0; k < 8; k++)
+        close(waits[k]);
+    close(full);
+}
+
+/* Without a leader a member tries again more and more rarely. */
+static void a_member_without_a_leader_backs_off(void **state)
+{
+    (void)state;
+    struct scene s;
+    struct nt_connector connector;
+    struct nt_conn conn;
+    struct pollfd polls[NT_CONNECTOR_ATTEMPTS];
+    size_t count, steps = 0;
+    set(&s);
+    nt_listener_fini(&s.listener);
+    nt_connector_init(&connector, &s.conf, &s.member, 0, &s.addresses);
+    for (double until = nt_clock_s() + 1; nt_clock_s() < until; steps++) {
+        assert_int_equal(nt_connector_step(&connector, &conn), 0);
+        double wake = nt_connector_pollfds(&connector, polls, &count);
+        poll(polls, (nfds_t)count, nt_clock_left_ms(wake));
+    }
+    /* eight ports, each after 10, 20, 40, 80, 160 ms and then every 100 to 200; it was over 500 */
+    assert_in_range(steps, 4, 8 * 15);
+    nt_connector_fini(&connector);
+}
+
+/* As an ordinary user's: closed, whatever they send, and they take no slot. */
+static void connections_from_other_ports_take_no_slot(void **state)
+{
+    (void)state;
+    struct scene s;
+    struct nt_connector connector;
+    struct nt_conn a, b;
+    size_t host;
+    int fd[200];
+    if (munge.pid == 0 || geteuid() != 0)
+        skip();
+    set(&s);
+    nt_listener_fini(&s.listener);
+    s.conf.reserved_ports = true;
+    assert_int_equal(nt_listener_open(&s.listener, &s.conf, &s.leader, NULL), 0);
+    for (size_t k = 0; k < 200; k++)
+        fd[k] = connect_raw(&s);
+    nt_connector_init(&connector, &s.conf, &s.member, 0, &s.addresses);
+    assert_true(connect_both(&s, &connector, 5, &host, &a, &b));
+    assert_int_equal(s.listener.strangers, 200);
+    assert_int_equal(s.listener.refused, 0);
+    assert_int_equal(s.listener.pending_count, 0);
+    nt_conn_fini(&a);
+    nt_conn_fini(&b);
+    for (size_t k = 0; k < 200; k++)
+        close(fd[k]);
     nt_connector_fini(&connector);
     nt_listener_fini(&s.listener);
 }
@@ -375,6 +556,10 @@ int main(void)
         cmocka_unit_test(garbage_and_idle_connections_do_not_block_members),
         cmocka_unit_test(without_descriptors_the_listener_pauses),
         cmocka_unit_test(a_relay_on_another_port_is_detected),
+        cmocka_unit_test(imitators_of_the_leader_do_not_delay_a_member),
+        cmocka_unit_test(an_address_that_does_not_answer_costs_no_time),
+        cmocka_unit_test(a_member_without_a_leader_backs_off),
+        cmocka_unit_test(connections_from_other_ports_take_no_slot),
         cmocka_unit_test(ports_stay_in_their_range),
     };
     return cmocka_run_group_tests(tests, start, stop);

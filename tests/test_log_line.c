@@ -47,6 +47,21 @@ static void a_line_is_one_printable_line(void **state)
     assert_string_equal(line + NT_LOG_LINE_BYTES - 3, "x\n");
 }
 
+/* 0x9b alone begins an escape sequence on a terminal, as ESC [ does. */
+static void no_byte_beyond_ascii_is_left(void **state)
+{
+    (void)state;
+    char text[256];
+    for (int k = 0; k < 255; k++)
+        text[k] = (char)(k + 1);
+    text[255] = '\0';
+    nt_log_line_clean(text);
+    assert_int_equal(strlen(text), 255);
+    for (int k = 0; k < 255; k++)
+        assert_true(text[k] >= ' ' && text[k] <= '~');
+    assert_int_equal(text['a' - 1], 'a');
+}
+
 static void any_text_is_read_as_lines(void **state)
 {
     (void)state;
@@ -75,6 +90,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(levels_have_names),
         cmocka_unit_test(a_line_is_one_printable_line),
+        cmocka_unit_test(no_byte_beyond_ascii_is_left),
         cmocka_unit_test(any_text_is_read_as_lines),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -162,10 +162,10 @@ static void what_is_written_reads_back_equal(void **state)
     struct nt_rng rng;
     nt_rng_init(&rng, 3);
     for (size_t n = 1; n < 60; n++) {
-        char name[60][8];
+        char name[60][16];
         const char *names[60];
         for (size_t k = 0; k < n; k++) {
-            snprintf(name[k], sizeof name[k], "h%zu", n - k);
+            snprintf(name[k], sizeof name[k], "h%u", (unsigned)(n - k));
             names[k] = name[k];
         }
         struct nt_matrix *m = random_matrix(&rng, n);

@@ -20,6 +20,7 @@
 
 #include "clock.h"
 #include "pair.h"
+#include "ucx_environment.h"
 
 enum { MEMBERS = 4, ADDRESS_MAX = 4096 };
 
@@ -154,8 +155,10 @@ static void who_leaves_first_takes_nothing_from_the_others(void **state)
     }
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+    (void)argc;
+    set_ucx_environment(argv);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(who_leaves_first_takes_nothing_from_the_others),
     };

@@ -17,6 +17,7 @@
 
 #include "clock.h"
 #include "pair.h"
+#include "ucx_environment.h"
 
 enum { ADDRESS_MAX = 4096, TURNS = 9, TAG_SHIFT = 24, TAG_PONG = 0x03 };
 
@@ -114,8 +115,10 @@ static void no_answer_within_the_hold_is_no_result(void **state)
     assert_int_equal(result.count, 0);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+    (void)argc;
+    set_ucx_environment(argv);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(answers_after_the_hold_are_dropped),
         cmocka_unit_test(no_answer_within_the_hold_is_no_result),

@@ -210,6 +210,88 @@ static void numbers_and_sizes_are_bounded(void **state)
     nt_publish_fini(&p);
 }
 
+/* The map is worth more than the record that it was made from. */
+static void a_record_over_the_limit_is_left_out(void **state)
+{
+    struct ground *g = *state;
+    static char much[LIMIT];
+    struct nt_publish p = begun(g);
+    assert_int_equal(write_artifact(&p, NT_ARTIFACT_MAP, false, "{}", NULL), 0);
+    assert_int_equal(nt_publish_artifact(&p, NT_ARTIFACT_SAMPLES, true, much, LIMIT / 2, NULL), 0);
+    assert_false(p.record_dropped);
+    assert_int_equal(nt_publish_artifact(&p, NT_ARTIFACT_SAMPLES, true, much, LIMIT, NULL), 0);
+    assert_true(p.record_dropped);
+    assert_int_equal(nt_publish_artifact(&p, NT_ARTIFACT_SAMPLES, false, "x", 1, NULL), 0);
+    assert_int_equal(p.used_bytes, 2);
+    assert_int_equal(write_artifact(&p, NT_ARTIFACT_ENV, false, "NETTOPO_STATUS=ok\n", NULL), 0);
+    assert_int_equal(nt_publish_finish(&p, NULL), 0);
+    nt_publish_fini(&p);
+    char dir[96];
+    snprintf(dir, sizeof dir, "%s/%d", g->run, JOB);
+    assert_int_equal(entries(dir), 2);
+}
+
+/* Jobs that each keep to their own limit: they get a status and a reason, and no more room. */
+static void many_jobs_do_not_fill_run_dir(void **state)
+{
+    struct ground *g = *state;
+    enum { JOBS = 30, ALL = 8 * LIMIT };
+    static char much[LIMIT - 1000];
+    int published = 0;
+    for (int k = 0; k < JOBS; k++) {
+        struct nt_publish p;
+        struct nt_err err = {0};
+        assert_int_equal(
+            nt_publish_begin(&p, g->run, (uint32_t)(JOB + k), getuid(), getgid(), LIMIT, &err), 0);
+        if (nt_publish_bound_all(&p, ALL, &err) == 0 &&
+            nt_publish_artifact(&p, NT_ARTIFACT_MAP, false, much, sizeof much, &err) == 0 &&
+            write_artifact(&p, NT_ARTIFACT_ENV, false, "NETTOPO_STATUS=ok\n", &err) == 0 &&
+            nt_publish_finish(&p, &err) == 0) {
+            published++;
+        } else {
+            assert_non_null(strstr(err.text, "run_dir_limit is 800000"));
+            assert_int_equal(nt_publish_failed(&p, err.text, &err), 0);
+        }
+        nt_publish_fini(&p);
+    }
+    assert_int_equal(published, 7);
+    assert_int_equal(entries(g->run), JOBS); /* each has a status */
+    assert_int_equal(nt_publish_remove(g->run, JOB, NULL), 0);
+    for (int k = 1; k < JOBS; k++)
+        assert_int_equal(nt_publish_remove(g->run, (uint32_t)(JOB + k), NULL), 0);
+}
+
+static void make_old(const struct ground *g, const char *name)
+{
+    char path[128];
+    struct timespec times[2] = {{.tv_sec = 1000}, {.tv_sec = 1000}};
+    snprintf(path, sizeof path, "%s/%s", g->run, name);
+    assert_true(mkdir(path, 0755) == 0 || errno == EEXIST);
+    assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
+}
+
+static void old_temporary_directories_go_and_old_jobs_are_listed(void **state)
+{
+    struct ground *g = *state;
+    uint32_t jobs[2] = {0};
+    static const char *const names[] = {"7", "8.tmp-00ff", "text", "99999999999", "9", "10"};
+    struct nt_publish running = begun(g);
+    assert_int_equal(write_artifact(&running, NT_ARTIFACT_MAP, true, "half", NULL), 0);
+    for (int k = 0; k < 6; k++)
+        make_old(g, names[k]);
+    assert_int_equal(nt_publish_sweep(g->run, jobs, 2), 2);
+    assert_true(jobs[0] != jobs[1] && jobs[0] >= 7 && jobs[0] <= 10);
+    assert_int_equal(entries(g->run), 6); /* the old temporary one is gone, ours is not */
+    assert_int_equal(access(g->run, F_OK), 0);
+    nt_publish_fini(&running);
+    for (int k = 0; k < 6; k++) {
+        char path[128];
+        snprintf(path, sizeof path, "%s/%s", g->run, names[k]);
+        rmdir(path);
+    }
+    assert_int_equal(nt_publish_sweep("/nonexistent", jobs, 2), 0);
+}
+
 static void links_are_not_followed(void **state)
 {
     struct ground *g = *state;
@@ -323,6 +405,9 @@ int main(void)
         EACH(the_log_is_published_with_artifacts_and_with_a_failure),
         EACH(unpublished_files_are_removed),
         EACH(numbers_and_sizes_are_bounded),
+        EACH(a_record_over_the_limit_is_left_out),
+        EACH(many_jobs_do_not_fill_run_dir),
+        EACH(old_temporary_directories_go_and_old_jobs_are_listed),
         EACH(links_are_not_followed),
         EACH(a_directory_that_others_may_write_is_refused),
         EACH(only_the_job_s_user_may_read),

@@ -115,7 +115,7 @@ static void the_configuration_limits_the_option(void **state)
     nt_conf_default(&conf);
     nt_option_parse("full,budget=100", &option, NULL);
     nt_request_limit(&option, &conf, &budget);
-    assert_true(budget == 20 && option.budget_s == 20);
+    assert_true(budget == 7 && option.budget_s == 7);
     assert_int_equal(option.level, NT_LEVEL_FULL);
     conf.level_max = NT_LEVEL_QUICK;
     nt_option_parse("standard", &option, NULL);

@@ -12,6 +12,8 @@ enum { PROBERS_MAX = 2 }; /* for one pair: each may wait for both hosts in vain 
 /* ---- suspicions ---- */
 void nt_suspicion_add(struct nt_membership *membership, uint32_t host)
 {
+    if (membership->suspicion[host] == 0)
+        membership->suspected_with[host] = NT_NO_INDEX;
     if (membership->suspicion[host] < FAILURES_MAX)
         membership->suspicion[host]++;
 }
@@ -25,13 +27,18 @@ void nt_suspicion_note_pair(struct nt_membership *membership, uint32_t a, uint32
         *x = *y = 0;
         return;
     }
-    if ((*x == 0) != (*y == 0)) {
+    /* twice with the same partner says nothing of which of the two it is */
+    bool again = (*x > 0 && membership->suspected_with[a] == b) ||
+                 (*y > 0 && membership->suspected_with[b] == a);
+    if (!again && (*x == 0) != (*y == 0)) {
         *lost = *x > 0 ? a : b;
         return; /* the failure is explained: the other does not become suspect */
     }
     nt_suspicion_add(membership, a);
     nt_suspicion_add(membership, b);
-    if (*x != *y && (*x >= FAILURES_LOST || *y >= FAILURES_LOST))
+    membership->suspected_with[a] = b;
+    membership->suspected_with[b] = a;
+    if (!again && *x != *y && (*x >= FAILURES_LOST || *y >= FAILURES_LOST))
         *lost = *x > *y ? a : b;
 }
 

@@ -154,14 +154,15 @@ static bool allocate(struct nt_membership *membership, struct nt_peer_table *tab
     membership->name = calloc(n, sizeof *membership->name);
     membership->lost = calloc(n, sizeof *membership->lost);
     membership->suspicion = calloc(n, sizeof *membership->suspicion);
+    membership->suspected_with = calloc(n, sizeof *membership->suspected_with);
     membership->hardware = calloc(n, sizeof *membership->hardware);
     membership->model = calloc(n, sizeof *membership->model);
     table->peer = calloc(n, sizeof *table->peer);
     *user = calloc(n, sizeof **user);
     return membership->host_of != NULL && membership->rank_of != NULL && membership->name != NULL &&
            membership->lost != NULL && membership->suspicion != NULL &&
-           membership->hardware != NULL && membership->model != NULL && table->peer != NULL &&
-           *user != NULL;
+           membership->suspected_with != NULL && membership->hardware != NULL &&
+           membership->model != NULL && table->peer != NULL && *user != NULL;
 }
 
 int nt_membership_create(const struct nt_contribution *contributions, size_t ranks,
@@ -206,6 +207,7 @@ void nt_membership_destroy(struct nt_membership *membership)
     free(membership->name);
     free(membership->lost);
     free(membership->suspicion);
+    free(membership->suspected_with);
     for (size_t k = 0; k < membership->models.count; k++)
         free(membership->model[k]);
     free(membership->model);

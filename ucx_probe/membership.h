@@ -28,6 +28,7 @@ struct nt_membership {
     char **model;                        /* those texts; owned */
     unsigned char *suspicion; /* hosts of them: failures in a row of which it may be the cause; 0:
                                  not suspect */
+    uint32_t *suspected_with; /* hosts of them: the partner of its last failure, while suspect */
 };
 
 /* From the greetings. Ranks without one have the names of known (may be NULL: then they are left

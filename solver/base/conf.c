@@ -19,13 +19,15 @@ void nt_conf_default(struct nt_conf *conf)
         .enabled = true,
         .level_max = NT_LEVEL_FULL,
         .budget_default_s = 5,
-        .budget_max_s = 20,
+        .budget_max_s = 7,
         .port_first = 24500,
         .port_last = 24627,
+        .reserved_ports = true,
         .shared_hosts = NT_SHARED_LATENCY,
         .max_load = 1,
         .inline_limit_bytes = 32768,
-        .publish_limit_bytes = 33554432,
+        .publish_limit_bytes = 4194304,
+        .run_dir_limit_bytes = 67108864,
         .run_dir = "/run/nettopo",
         .tls = "^shm,self",
         .debug = NT_LOG_INFO,
@@ -90,16 +92,21 @@ static const char *set_budget_max(const struct entry *e, struct nt_conf *conf)
 
 static const char *set_ports(const struct entry *e, struct nt_conf *conf)
 {
-    static const char expected[] = "FIRST-LAST between 1024 and 65535";
+    static const char expected[] = "FIRST-LAST between 1 and 65535";
     const char *dash = strchr(e->value, '-');
     uint64_t first, last;
     if (dash == NULL || nt_decimal_whole(e->value, (size_t)(dash - e->value), 65535, &first) != 0 ||
-        nt_decimal_whole(dash + 1, strlen(dash + 1), 65535, &last) != 0 || first < 1024 ||
+        nt_decimal_whole(dash + 1, strlen(dash + 1), 65535, &last) != 0 || first < 1 ||
         last < first)
         return expected;
     conf->port_first = (uint16_t)first;
     conf->port_last = (uint16_t)last;
     return NULL;
+}
+
+static const char *set_reserved_ports(const struct entry *e, struct nt_conf *conf)
+{
+    return read_bool(e, &conf->reserved_ports);
 }
 
 static const char *set_shared_hosts(const struct entry *e, struct nt_conf *conf)
@@ -140,6 +147,15 @@ static const char *set_publish_limit(const struct entry *e, struct nt_conf *conf
     if (nt_decimal_whole(e->value, e->bytes, 1073741824, &bytes) != 0 || bytes < 65536)
         return "bytes from 65536 to 1073741824";
     conf->publish_limit_bytes = (uint32_t)bytes;
+    return NULL;
+}
+
+static const char *set_run_dir_limit(const struct entry *e, struct nt_conf *conf)
+{
+    uint64_t bytes;
+    if (nt_decimal_whole(e->value, e->bytes, 1099511627776, &bytes) != 0 || bytes < 65536)
+        return "bytes from 65536 to 1099511627776";
+    conf->run_dir_limit_bytes = bytes;
     return NULL;
 }
 
@@ -240,10 +256,12 @@ static const struct {
     [BUDGET_DEFAULT] = {"budget_default", set_budget_default},
     [BUDGET_MAX] = {"budget_max", set_budget_max},
     {"ports", set_ports},
+    {"reserved_ports", set_reserved_ports},
     {"shared_hosts", set_shared_hosts},
     {"max_load", set_max_load},
     {"inline_limit", set_inline_limit},
     {"publish_limit", set_publish_limit},
+    {"run_dir_limit", set_run_dir_limit},
     {"block_hosts", set_block_hosts},
     {"run_dir", set_run_dir},
     {"prolog", set_prolog},

@@ -33,6 +33,12 @@ static char printable(char c)
     return (char)(c >= ' ' && c <= '~' ? c : '?');
 }
 
+void nt_log_line_clean(char *text)
+{
+    for (; *text != '\0'; text++)
+        *text = printable(*text);
+}
+
 size_t nt_log_line_write(char line[NT_LOG_LINE_BYTES], enum nt_log_level level, double seconds,
                          const char *format, va_list args)
 {
@@ -42,9 +48,8 @@ size_t nt_log_line_write(char line[NT_LOG_LINE_BYTES], enum nt_log_level level, 
     size_t used = head > 0 && head < NT_LOG_LINE_BYTES / 2 ? (size_t)head : 0;
     if (vsnprintf(line + used, NT_LOG_LINE_BYTES - used - 1, format, args) < 0)
         line[used] = '\0';
+    nt_log_line_clean(line);
     size_t bytes = strlen(line);
-    for (size_t k = 0; k < bytes; k++)
-        line[k] = printable(line[k]);
     memcpy(line + bytes, "\n", 2);
     return bytes + 1;
 }

@@ -30,6 +30,9 @@ int nt_log_level_parse(const char *name, enum nt_log_level *level);
 size_t nt_log_line_write(char line[NT_LOG_LINE_BYTES], enum nt_log_level level, double seconds,
                          const char *format, va_list args) __attribute__((format(printf, 4, 0)));
 
+/* Replaces every byte of text that is not printable ASCII, in place. */
+void nt_log_line_clean(char *text);
+
 /* The next line of an untrusted text from *at on: printable ASCII, terminated, not empty, without
  * newline. NUL bytes end lines too, and a long line is cut. Moves *at behind it. Returns its bytes;
  * 0: there is none. */

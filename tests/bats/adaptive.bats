@@ -60,6 +60,7 @@ swept_some() {
     assert_equal phases "$(sweep '[.sweep.phases[].name] | join(" ")')" latency
 }
 
+# bats test_tags=full
 @test "24 hosts, one of them behind a longer link: some pairs, verified, and the link is found" {
     ground_up slow24
     need_calm
@@ -70,6 +71,7 @@ swept_some() {
             | [.links[] | select(.a | test("^n[0-9]+$")) | .latency_us] | sort | $slow / .[length / 2 | floor]')" 1.5 2.3
 }
 
+# bats test_tags=full
 @test "24 hosts on a chain of switches: all pairs, after some told no tiers" {
     ground_up chain24
     need_calm

@@ -115,6 +115,7 @@ is_whole() {
     hosts_are_well
 }
 
+# bats test_tags=full
 @test "a block whose first host does not start comes to the job's" {
     hidden=$GROUND_STATE/stage/libexec/nettopo/nettopo-prolog
     on n9 mount --bind /bin/true "$hidden"

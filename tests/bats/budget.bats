@@ -49,6 +49,7 @@ one_budget() { # LEVEL BUDGET
         says_nothing_false && hosts_are_well
 }
 
+# bats test_tags=full
 @test "standard: budgets from 0.2 to 20 seconds hold, and more is never less" {
     local before='[0,0,0,0,0]' now budget
     for budget in 0.2 0.5 1 2 5 20; do

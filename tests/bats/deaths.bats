@@ -147,14 +147,21 @@ if [ "${FULL:-0}" = 1 ]; then
 fi
 
 @test "a probe is killed: latencies and bandwidths" { stand tree && each killed standard $TREE_BUDGET $TREE_PHASES; }
+# bats test_tags=full
 @test "a host is frozen: latencies and bandwidths" { stand tree && each frozen standard $TREE_BUDGET $TREE_PHASES $LATE_PHASES; }
 @test "a link goes down: latencies and bandwidths" { stand tree && each down standard $TREE_BUDGET $TREE_PHASES; }
+# bats test_tags=full
 @test "the leader is gone: latencies and bandwidths" { stand tree && each leaderless standard $TREE_BUDGET $TREE_PHASES $LATE_PHASES; }
+# bats test_tags=full
 @test "a probe is killed: what full adds" { stand star && each killed full $STAR_BUDGET $STAR_PHASES; }
+# bats test_tags=full
 @test "a host is frozen: what full adds" { stand star && each frozen full $STAR_BUDGET $STAR_PHASES; }
+# bats test_tags=full
 @test "a link goes down: what full adds" { stand star && each down full $STAR_BUDGET $STAR_PHASES; }
+# bats test_tags=full
 @test "the leader is gone: what full adds" { stand star && each leaderless full $STAR_BUDGET $STAR_PHASES; }
 
+# bats test_tags=full
 @test "each of them in the last phase, the stress kernels" {
     stand star
     for death in $KERNEL_DEATHS; do each $death full $LONG_BUDGET kernels; done

@@ -136,6 +136,7 @@ within() {
     unless_busy fail "$what: expected $min to $max, found three times something else"
 }
 
+# bats test_tags=full
 @test "a star of 4 takes what it declares" {
     start star4
     hold_against_truth 60
@@ -146,6 +147,7 @@ within() {
     hold_against_truth 60
 }
 
+# bats test_tags=full
 @test "three levels, 12 hosts, take what they declare" {
     start uneven12
     hold_against_truth 60

@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
+# bats file_tags=full
 # shellcheck disable=SC2154,SC2153,SC2030,SC2031,SC2016
 # Jobs of few hosts, as most are: each map is the declared network as far as these hosts show it, or
 # the map does not say that it is sure. A sure one has the pairs' latencies right too, and fits.

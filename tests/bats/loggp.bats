@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
+# bats file_tags=full
 # shellcheck disable=SC2154,SC2086,SC2030,SC2031,SC2016
 # LogGP and rails on the wire, against what the fabric declares.
 

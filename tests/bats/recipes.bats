@@ -93,6 +93,7 @@ finds_no_fault() {
     assert_equal "the rest" "$(grep -c -- '--nnodes=4 --nproc-per-node=2 .* train.py --epochs 3$' <<<"$out")" 4
 }
 
+# bats test_tags=full
 @test "abort-if-suspect.sh: runs on a healthy network, not on a sick one" {
     finds_no_fault abort-if-suspect.sh -- srun --quiet sh -c 'echo ran; cat "$NETTOPO_MAP" >"$HOME/healthy.$SLURM_PROCID"'
     assert_equal "tasks" "$(grep -c '^ran$' "$GROUND_HOME/$JOB.out")" 4
@@ -103,6 +104,7 @@ finds_no_fault() {
     refute_contains "$output" "ran"
 }
 
+# bats test_tags=full
 @test "nightly-compare.sh: well against what is declared, fails against what is not" {
     example nightly-compare.sh --nodes=8 -- "$GROUND_HOME/wrong.conf"
     job_is_over_soon

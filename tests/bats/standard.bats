@@ -59,18 +59,22 @@ finds_all() { # FABRIC ITEMS ABOVE_US DEGRADED
     finds_all slow6 standard 60 n4
 }
 
+# bats test_tags=full
 @test "standard: 12 hosts on four uneven leaves, one uplink at half its rate" {
     finds_all half12 standard,budget=15 75 l3-root
 }
 
+# bats test_tags=full
 @test "standard: 16 hosts in three levels, directions of different rates, one narrower" {
     finds_all ways16 standard,budget=20 75 l3-a2
 }
 
+# bats test_tags=full
 @test "standard: 24 hosts in three levels, all sound" {
     finds_all uneven24 standard,budget=40 90 ""
 }
 
+# bats test_tags=full
 @test "full: 8 hosts on two leaves and at the root, one host at a third of its rate" {
     finds_all third8 full,budget=20 60 n5
 }

@@ -1,0 +1,99 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# The root agent by hand, in a mount namespace with a syslog of the test's own: no cluster.
+# shellcheck disable=SC2016
+
+bats_require_minimum_version 1.5.0
+
+setup() {
+    [ "$(id -u)" = 0 ] || skip "needs root"
+    unshare --mount true 2>/dev/null || skip "no mount namespaces here"
+    root=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
+    agent=${AGENT:-$root/build/nettopo-prolog}
+    cd "$BATS_TEST_TMPDIR" || return 1
+    mkdir dev
+}
+
+teardown() { [ -z "${syslogd-}" ] || kill "$syslogd"; }
+
+# Who listens where syslog(3) speaks. HOW: reads, or is full and reads nothing.
+start_syslogd() { # HOW
+    python3 -c '
+import socket, sys
+s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+s.bind("dev/log.new")
+if sys.argv[1] == "full":
+    c = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+    c.setblocking(False)
+    try:
+        while True: c.sendto(b"x", "dev/log.new")
+    except BlockingIOError: pass
+import os
+os.rename("dev/log.new", "dev/log")
+out = open("syslog", "ab", buffering=0)
+while sys.argv[1] == "full": __import__("time").sleep(60)
+while True: out.write(s.recv(65536) + b"\n")' "$1" 3>&- </dev/null &
+    syslogd=$!
+    for _ in {1..100}; do [ ! -e dev/log ] || return 0; sleep 0.05; done
+    return 1
+}
+
+# The agent with that /dev, within 20 s. [NAME=VALUE...] AGENT ARGUMENT...
+run_agent() {
+    unshare --mount sh -c 'touch dev/null && mount --bind /dev/null dev/null && mount --bind dev /dev &&
+        exec timeout 20 env "$@"' sh "$@"
+}
+
+@test "no byte that a terminal obeys reaches syslog" {
+    start_syslogd reads
+    run run_agent "$agent" run --job $'7\x9b31m\x1b[31m\x80\xff' --uid 1
+    [ "$status" = 2 ]
+    for _ in {1..100}; do [ ! -s syslog ] || break; sleep 0.05; done
+    grep -q 'job: expected a number' syslog
+    run ! env LC_ALL=C grep $'[\x80-\xff\x1b]' syslog
+    run ! env LC_ALL=C grep $'[\x80-\xff\x1b]' <<<"$output"
+}
+
+# A job of one host whose probe fails at once.
+run_job() { # OPTION [NAME=VALUE...]
+    cat >conf <<END
+probe = /bin/false
+run_dir = $BATS_TEST_TMPDIR/run
+END
+    run_agent "${@:2}" SLURM_JOB_NODELIST=localhost SLURMD_NODENAME=localhost \
+        "$agent" run --job 7 --uid 65534 --gid 65534 --option "$1" --conf "$PWD/conf"
+}
+
+@test "a budget that slurm.conf does not bear is limited, and that is logged" {
+    start_syslogd reads
+    echo "MessageTimeout=8" >slurm.conf
+    run_job quick,budget=6 "SLURM_CONF=$PWD/slurm.conf"
+    sleep 0.2
+    grep -q 'job 7: the budget of 6 s becomes 5 s: MessageTimeout of slurm.conf' syslog
+    rm -r run
+    : >syslog
+    run_job quick,budget=5 "SLURM_CONF=$PWD/slurm.conf"
+    sleep 0.2
+    [ -s syslog ]
+    run ! grep becomes syslog
+}
+
+milliseconds() { echo $(($(date +%s%N) / 1000000)); }
+
+# Nobody reads at /dev/log: syslog(3) waits for ever.
+@test "a Prolog script with a hanging syslog ends in time, with status 0" {
+    start_syslogd full
+    local environment=(SLURM_JOB_ID=7 SLURM_JOB_UID=65534 SLURM_JOB_GID=65534
+        SLURM_JOB_NODELIST=localhost SLURMD_NODENAME=localhost SPANK_NETTOPO=quick,budget=1)
+    began=$(milliseconds)
+    echo "wrong" >conf
+    run -0 run_agent "${environment[@]}" "$agent" --from-prolog-script --conf "$PWD/conf"
+    run -0 run_agent "${environment[@]}" "$agent" --from-epilog-script --conf "$PWD/conf"
+    [ $(($(milliseconds) - began)) -lt 8000 ]
+    printf 'probe = /bin/false\nrun_dir = %s\n' "$PWD/run" >conf
+    began=$(milliseconds)
+    run -0 run_agent "${environment[@]}" "$agent" --from-prolog-script --conf "$PWD/conf"
+    took=$(($(milliseconds) - began))
+    [ $took -lt 2500 ] || { echo "$took ms"; return 1; }
+    grep -q STATUS=failed run/7/hint.env # publishing comes before the log
+}

@@ -1,0 +1,115 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck disable=SC2154,SC2086,SC2030,SC2031,SC2016
+# What Slurm can be told (slurm.conf) and what happens to its daemons: the table in spank_nettopo(8).
+
+load ground
+load jobs
+
+setup() { need_ground slurmctld; }
+
+teardown() { ground_down; }
+
+# A cluster of four hosts with these lines of slurm.conf. REFUSED: what this release says to them.
+stands() { # [CLUSTER OPTIONS]
+    local said
+    cluster down >/dev/null
+    if said=$(ground_up star4 "$@" 2>&1); then return; fi
+    REFUSED=$(grep -hoiE 'fatal: (.*invalid.*|Unable to process configuration file)' <<<"$said" | head -n 1)
+    [ -n "$REFUSED" ] || fail "$said"
+}
+
+# A job on all hosts finds its network, twice, and the hosts are well.
+works() {
+    local status
+    for _ in 1 2; do
+        submit_recording -N4 --exclusive --nettopo=quick "$@" && completed || return
+        status=$(variable NETTOPO_STATUS)
+        assert_equal "status, $(variable NETTOPO_REASON)" "$status" ok || return
+    done
+    hosts_are_well
+}
+
+@test "Contain, job_container/tmpfs, PrologEpilogTimeout, the least MessageTimeout and BatchStartTimeout" {
+    printf 'AutoBasePath=true\nBasePath=%s/jobs\n' "$GROUND_STATE" >"$BATS_TEST_TMPDIR/job_container.conf"
+    stands --slurm PrologFlags=Alloc,DeferBatch,Contain --slurm JobContainerType=job_container/tmpfs \
+        --slurm PrologEpilogTimeout=20 --slurm MessageTimeout=10 --slurm BatchStartTimeout=5 \
+        --etc "$BATS_TEST_TMPDIR/job_container.conf"
+    works
+}
+
+@test "Serial: jobs that cross on their hosts are refused at once, not after their budgets" {
+    stands --slurm PrologFlags=Alloc,DeferBatch,Serial
+    local job jobs=()
+    for job in 1 2 3 4; do
+        submit_recording -N4 --oversubscribe --nettopo=quick,budget=5
+        jobs+=("$JOB")
+    done
+    for JOB in "${jobs[@]}"; do
+        completed
+        assert_equal "status" "$(variable NETTOPO_STATUS)" failed
+        assert_contains "$(variable NETTOPO_REASON)" "PrologFlags=Serial in slurm.conf"
+        assert_between "seconds" "$(waited_s)" 0 4
+    done
+    hosts_are_well
+}
+
+# Jobs' directories of long ago: of one that Slurm does not know, and of one that runs.
+@test "what a job without an epilog left goes with a later one; scontrol reconfigure and slurmd's death in mid-prolog" {
+    stands
+    on n1 sh -c 'mkdir /run/nettopo/4000 && touch -d "3 hours ago" /run/nettopo/4000'
+    submit -N1 -w n1 --oversubscribe --nettopo=quick <<<$'#!/bin/bash\nexec sleep 300'
+    local runs=$JOB
+    wait_until 20 on n1 test -e "/run/nettopo/$runs"
+    on n1 touch -d "3 hours ago" "/run/nettopo/$runs"
+    submit_recording -N1 -w n1 --oversubscribe --nettopo=quick
+    completed
+    wait_until 10 on n1 sh -c '! test -e /run/nettopo/4000'
+    on n1 test -e "/run/nettopo/$runs"
+    user scancel "$runs"
+    wait_until 20 all_are_idle 4
+    reconfigured
+    slurmd_dies
+}
+
+slurmd_of() { cut -d' ' -f1 "$GROUND_STATE/pids/slurmd.$1"; }
+
+reconfigured() {
+    while_measuring n2 'on n1 scontrol reconfigure' submit_recording -N4 --exclusive --nettopo=standard
+    completed
+    assert_contains "ok partial" "$(variable NETTOPO_STATUS)"
+    hosts_are_well
+}
+
+# Its agent goes on, and slurmd, back, does not know of it: Slurm's own business, as with any prolog.
+# The job can be cancelled, and hosts are clean and well.
+slurmd_dies() {
+    submit_recording -N4 --exclusive --requeue --nettopo=full
+    wait_until 10 measuring n2
+    kill -s KILL "$(slurmd_of n2)"
+    on n2 sh -c "cd / && setsid slurmd -D -N n2 >>$GROUND_STATE/log/slurmd.n2.out 2>&1 </dev/null 3>&- 4>&- &"
+    wait_until 15 nothing_runs_of_ours
+    user scancel "$JOB"
+    wait_until 30 all_are_idle 4
+    hosts_are_well
+    wait_until 10 nothing_of_ours
+}
+
+nothing_runs_of_ours() { ! of_ours | grep -E ' (probe|agent) '; }
+
+# Those that only have to change nothing. FULL=1: each by itself, otherwise one, for the time that a
+# cluster takes. What this release refuses is said.
+SETTINGS=PrologFlags=Alloc,NoHold
+[ "${FULL:-0}" != 1 ] || SETTINGS="$SETTINGS PrologFlags=Alloc,DeferBatch,Contain
+    PrologFlags=Alloc,DeferBatch,X11 PrologFlags=Alloc,DeferBatch,ForceRequeueOnFail
+    PrologFlags=Alloc,DeferBatch,RunInJob PrologTimeout=20 PrologEpilogTimeout=20
+    TaskPlugin=task/affinity"
+
+@test "other settings change nothing" {
+    local setting
+    for setting in $SETTINGS; do
+        REFUSED=
+        stands --slurm "$setting" || return
+        if [ -n "$REFUSED" ]; then echo "# $setting: $REFUSED" >&3; else works || return; fi
+    done
+}

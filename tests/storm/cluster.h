@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One schedule: a job's hosts, the network that is planted between them, what goes wrong, and what
+ * each host published. */
+#ifndef NT_STORM_CLUSTER_H
+#define NT_STORM_CLUSTER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "measure.h"
+#include "network.h"
+#include "session.h"
+#include "world.h"
+
+/* What a host published: the texts of rank 0, or failed and a reason. */
+struct published {
+    char *text[NT_ARTIFACT_END];
+    size_t bytes[NT_ARTIFACT_END];
+    bool complete[NT_ARTIFACT_END];
+    bool renamed, failed;
+    size_t used;
+    char reason[NT_DONE_BYTES];
+};
+
+struct host {
+    char name[32];
+    /* what goes wrong with it, before it begins or later */
+    bool faulty; /* something does: it may be missing */
+    double starts_late_s;
+    bool no_network; /* of the measured one */
+    bool no_resolver;
+    double lookup_s;      /* what resolver and slurmctld take more */
+    double munge_s;       /* what a credential takes */
+    double munge_until_s; /* munged answers nothing before */
+    double clock_off_s;   /* its time of day */
+    size_t disk_bytes;    /* room in run_dir */
+    double probe_late_s;  /* its probe takes so long to load */
+    /* what became of it */
+    struct process *agent, *probe;
+    struct nt_job job;
+    struct nt_session *session;
+    double began_s, ended_s; /* NAN: not */
+    bool agent_killed;
+    struct nt_outcome outcome;
+    struct published published;
+    size_t lookups;
+};
+
+struct cluster {
+    size_t hosts;
+    struct host *host;
+    struct nt_conf conf;
+    struct nt_option option;
+    char topology[64];
+    struct nt_network *network;
+    struct nt_measure_noise noise;
+    bool leader_faulty; /* the first host, or what all depend on: then nothing is promised */
+    size_t faults;
+    /* of the map, when it claims to be right: */
+    size_t maps_claimed, maps_wrong;
+    double maps_wrong_expected;
+};
+
+extern struct cluster cluster;
+
+/* Draws the job and its network; faults.c draws the rest. */
+void cluster_begin(uint64_t seed, size_t hosts_max);
+void cluster_end(void);
+
+/* The agents of all hosts, to the end. */
+void cluster_run(void);
+
+/* Checks what was published against what happened (invariants.c). */
+void cluster_judge(void);
+
+/* Draws faults and plans them (faults.c). */
+void faults_draw(void);
+
+/* One bit for each kind of fault and state that was reached, for the table (faults.c). */
+extern uint64_t faults_reached;
+
+/* The process that runs is of this host. */
+static inline struct host *this_host(void)
+{
+    return &cluster.host[world.running->host];
+}
+
+/* The main function of a probe (probe.c). */
+void probe_main(void *fd);
+
+#endif

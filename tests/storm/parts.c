@@ -1,0 +1,390 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What an agent has around it: munged, resolver and slurmctld, the probe as a process, the job's
+ * directory, the log. In place of prolog/child.c, lookup.c, publish.c, log.c, job.c and libmunge.
+ */
+#include <errno.h>
+#include <math.h>
+#include <munge.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "child.h"
+#include "cluster.h"
+#include "files.h"
+#include "job.h"
+#include "log.h"
+#include "lookup.h"
+#include "probe_log.h"
+#include "publish.h"
+
+/* ---- munged ---- */
+
+enum { MUNGE_TTL_S = 300 };
+
+struct credential {
+    double made_s; /* by the clock of the host that made it */
+    int bytes;
+    uint32_t decoded_by; /* hosts + 1; 0: none: a credential is good once a host */
+    void *payload;
+};
+
+static struct {
+    struct credential *made;
+    size_t n, room;
+} munged;
+
+void parts_begin(void);
+void parts_begin(void)
+{
+    for (size_t k = 0; k < munged.n; k++)
+        free(munged.made[k].payload);
+    munged.n = 0;
+}
+
+munge_ctx_t munge_ctx_create(void)
+{
+    return (munge_ctx_t)&munged;
+}
+
+void munge_ctx_destroy(munge_ctx_t ctx)
+{
+    (void)ctx;
+}
+
+munge_err_t munge_ctx_set(munge_ctx_t ctx, int option, ...)
+{
+    (void)ctx;
+    (void)option;
+    return EMUNGE_SUCCESS;
+}
+
+const char *munge_ctx_strerror(munge_ctx_t ctx)
+{
+    (void)ctx;
+    return NULL;
+}
+
+const char *munge_strerror(munge_err_t code)
+{
+    switch (code) {
+    case EMUNGE_SOCKET:
+        return "Munged communication error";
+    case EMUNGE_CRED_EXPIRED:
+        return "Expired credential";
+    case EMUNGE_CRED_REWOUND:
+        return "Rewound credential";
+    case EMUNGE_CRED_REPLAYED:
+        return "Replayed credential";
+    case EMUNGE_CRED_INVALID:
+        return "Invalid credential";
+    default:
+        return "munge error";
+    }
+}
+
+/* Blocks as the library does while munged is busy. */
+static bool munged_answers(void)
+{
+    const struct host *h = this_host();
+    double now = process_time();
+    if (isinf(h->munge_until_s)) {
+        process_sleep(0.001);
+        return false;
+    }
+    process_sleep((h->munge_until_s > now ? h->munge_until_s - now : 0) + h->munge_s);
+    return true;
+}
+
+munge_err_t munge_encode(char **credential, munge_ctx_t ctx, const void *payload, int bytes)
+{
+    (void)ctx;
+    *credential = NULL;
+    if (!munged_answers())
+        return EMUNGE_SOCKET;
+    if (munged.n == munged.room) {
+        munged.room = 2 * munged.room + 64;
+        munged.made = realloc(munged.made, munged.room * sizeof *munged.made);
+    }
+    struct credential *c = &munged.made[munged.n];
+    *c = (struct credential){process_time() + this_host()->clock_off_s, bytes, 0,
+                             malloc((size_t)bytes + 1)};
+    memcpy(c->payload, payload, (size_t)bytes);
+    *credential = malloc(64);
+    snprintf(*credential, 64, "MUNGE:%zu:", munged.n++);
+    return EMUNGE_SUCCESS;
+}
+
+munge_err_t munge_decode(const char *credential, munge_ctx_t ctx, void **payload, int *bytes,
+                         uid_t *uid, gid_t *gid)
+{
+    char *end;
+    (void)ctx;
+    *payload = NULL;
+    if (!munged_answers())
+        return EMUNGE_SOCKET;
+    if (strncmp(credential, "MUNGE:", 6) != 0)
+        return EMUNGE_CRED_INVALID;
+    unsigned long k = strtoul(credential + 6, &end, 10);
+    if (*end != ':' || k >= munged.n)
+        return EMUNGE_CRED_INVALID;
+    struct credential *c = &munged.made[k];
+    double age = process_time() + this_host()->clock_off_s - c->made_s;
+    if (age > MUNGE_TTL_S)
+        return EMUNGE_CRED_EXPIRED;
+    if (age < -MUNGE_TTL_S)
+        return EMUNGE_CRED_REWOUND;
+    if (c->decoded_by == world.running->host + 1)
+        return EMUNGE_CRED_REPLAYED;
+    c->decoded_by = world.running->host + 1;
+    *payload = malloc((size_t)c->bytes + 1);
+    memcpy(*payload, c->payload, (size_t)c->bytes);
+    *bytes = c->bytes;
+    *uid = 0;
+    *gid = 0;
+    return EMUNGE_SUCCESS;
+}
+
+uid_t __wrap_geteuid(void);
+uid_t __wrap_geteuid(void)
+{
+    return 0;
+}
+
+/* ---- resolver and slurmctld, in a child's place ---- */
+
+int nt_lookup_start(struct nt_lookup *lookup, size_t want, int (*find)(const void *, void *),
+                    const void *query, struct nt_err *err)
+{
+    unsigned char bytes[NT_LOOKUP_BYTES_MAX] = {0};
+    (void)err;
+    *lookup = (struct nt_lookup){.fd = -1, .want = want};
+    bool found = find(query, bytes) == 0;
+    double takes = draw_between(0.0005, 0.004) + this_host()->lookup_s;
+    lookup->fd = files_pipe(found ? bytes : NULL, want, process_time() + takes);
+    return 0;
+}
+
+int nt_lookup_poll(struct nt_lookup *lookup)
+{
+    ssize_t n = lookup->fd < 0 ? -1 : read(lookup->fd, lookup->bytes, lookup->want);
+    if (lookup->fd >= 0 && n < 0 && errno == EAGAIN)
+        return 0;
+    return n == (ssize_t)lookup->want ? 1 : -1;
+}
+
+void nt_lookup_fini(struct nt_lookup *lookup)
+{
+    if (lookup->fd >= 0)
+        close(lookup->fd);
+    lookup->fd = -1;
+}
+
+int nt_job_addresses(const char *host, struct nt_addresses *addresses, struct nt_err *err)
+{
+    for (uint32_t k = 0; k < cluster.hosts && !this_host()->no_resolver; k++)
+        if (strcmp(cluster.host[k].name, host) == 0) {
+            struct sockaddr_in at = {.sin_family = AF_INET};
+            at.sin_addr.s_addr = htonl(10U << 24 | k);
+            *addresses = (struct nt_addresses){.count = 1};
+            memcpy(&addresses->at[0], &at, sizeof at);
+            return 0;
+        }
+    return nt_err_set(err, NT_ERR_SYSTEM, "no address");
+}
+
+void nt_job_load_use(const struct nt_job *job, struct nt_job_use *use)
+{
+    *use = (struct nt_job_use){true, (uint32_t)job->hosts, 1};
+}
+
+/* ---- the probe as a process ---- */
+
+int nt_child_start(struct nt_child *child, const struct nt_conf *conf, const struct nt_log *log,
+                   uid_t uid, gid_t gid, double seconds, int *socket, struct nt_err *err)
+{
+    int fd[2];
+    struct host *h = this_host();
+    (void)conf;
+    (void)log;
+    (void)uid;
+    (void)gid;
+    (void)seconds;
+    (void)err;
+    process_spend(0.001);
+    double loads = process_time() + draw_between(0.01, 0.03) + h->probe_late_s;
+    struct process *p = process_start(world.running->host, PROCESS_PROBE, loads, probe_main, NULL);
+    p->slowness = world.running->slowness;
+    files_local_pair(p, fd);
+    p->argument = (void *)(intptr_t)fd[1];
+    *socket = fd[0];
+    *child = (struct nt_child){.pid = p->pid, .pidfd = files_pidfd(p)};
+    h->probe = p;
+    return 0;
+}
+
+static void forget_child(struct nt_child *child)
+{
+    if (child->pidfd >= 0)
+        close(child->pidfd);
+    child->pidfd = -1;
+    child->pid = 0;
+}
+
+int nt_child_ended(struct nt_child *child, char *text, size_t bytes)
+{
+    process_spend(1e-6);
+    if (child->pid > 0) {
+        const struct process *p = process_find(child->pid);
+        if (p->alive)
+            return 0;
+        child->status = p->status;
+        forget_child(child);
+    }
+    if ((child->status & 255) != 0)
+        snprintf(text, bytes, "killed by signal %d", child->status);
+    else
+        snprintf(text, bytes, "exit %d", child->status >> 8);
+    return 1;
+}
+
+enum nt_advice nt_child_advice(const struct nt_child *child)
+{
+    return child->status == 0           ? NT_ADVICE_NONE
+           : (child->status & 255) != 0 ? NT_ADVICE_KILLED
+                                        : NT_ADVICE_PROBE;
+}
+
+void nt_child_stop(struct nt_child *child)
+{
+    if (child->pid > 0)
+        process_kill(process_find(child->pid), SIGKILL);
+    forget_child(child);
+}
+
+/* ---- the job's directory ---- */
+
+int nt_publish_begin(struct nt_publish *publish, const char *run_dir, uint32_t job, uid_t uid,
+                     gid_t gid, uint64_t limit_bytes, struct nt_err *err)
+{
+    (void)run_dir;
+    (void)job;
+    *publish = (struct nt_publish){
+        .run_fd = -1, .dir_fd = -1, .limit_bytes = limit_bytes, .uid = uid, .gid = gid};
+    process_spend(0.0003);
+    if (this_host()->disk_bytes == 0)
+        return nt_err_set(err, NT_ERR_SYSTEM, "/run/nettopo: No space left on device");
+    return 0;
+}
+
+int nt_publish_bound_all(struct nt_publish *publish, uint64_t limit_bytes, struct nt_err *err)
+{
+    (void)err;
+    publish->all_limit_bytes = limit_bytes;
+    return 0;
+}
+
+int nt_publish_artifact(struct nt_publish *publish, uint32_t artifact, bool more, const void *data,
+                        size_t bytes, struct nt_err *err)
+{
+    struct host *h = this_host();
+    struct published *p = &h->published;
+    process_spend(0.0001);
+    if (artifact == 0 || artifact >= NT_ARTIFACT_END || publish->complete[artifact])
+        return nt_err_set(err, NT_ERR_INPUT, "artifact %u", artifact);
+    if (bytes > h->disk_bytes - p->used)
+        return nt_err_set(err, NT_ERR_SYSTEM, "/run/nettopo: No space left on device");
+    p->text[artifact] = realloc(p->text[artifact], p->bytes[artifact] + bytes + 1);
+    if (bytes > 0)
+        memcpy(p->text[artifact] + p->bytes[artifact], data, bytes);
+    p->bytes[artifact] += bytes;
+    p->text[artifact][p->bytes[artifact]] = '\0';
+    p->used += bytes;
+    publish->complete[artifact] = p->complete[artifact] = !more;
+    return 0;
+}
+
+int nt_publish_finish(struct nt_publish *publish, struct nt_err *err)
+{
+    struct published *p = &this_host()->published;
+    process_spend(0.0003);
+    for (int k = 1; k < NT_ARTIFACT_END; k++)
+        if (p->text[k] != NULL && !publish->complete[k])
+            return nt_err_set(err, NT_ERR_SYSTEM, "artifact %d is not complete", k);
+    if (!publish->complete[NT_ARTIFACT_ENV])
+        return nt_err_set(err, NT_ERR_SYSTEM, "no hint.env");
+    p->renamed = true;
+    return 0;
+}
+
+void nt_publish_log(struct nt_publish *publish, const char *text, size_t bytes)
+{
+    (void)publish;
+    (void)text;
+    (void)bytes;
+}
+
+int nt_publish_failed(struct nt_publish *publish, const char *reason, struct nt_err *err)
+{
+    struct published *p = &this_host()->published;
+    (void)publish;
+    (void)err;
+    process_spend(0.0003);
+    p->failed = p->renamed = true;
+    snprintf(p->reason, sizeof p->reason, "%s", reason);
+    return 0;
+}
+
+void nt_publish_fini(struct nt_publish *publish)
+{
+    (void)publish;
+}
+
+/* ---- logs: into the story ---- */
+
+static void tell_line(const char *who, const char *format, va_list args)
+{
+    char line[400];
+    vsnprintf(line, sizeof line, format, args);
+    world_tell(world.running->host, who, "%s", line);
+}
+
+void nt_log(const struct nt_log *log, enum nt_log_level level, const char *format, ...)
+{
+    va_list args;
+    (void)log;
+    (void)level;
+    va_start(args, format);
+    tell_line("agent", format, args);
+    va_end(args);
+}
+
+size_t nt_log_text(const struct nt_log *log, const char *outcome, const char *advice, char *text,
+                   size_t room)
+{
+    (void)log;
+    (void)outcome;
+    (void)advice;
+    (void)room;
+    text[0] = '\0';
+    return 0;
+}
+
+void nt_probe_log(enum nt_log_level level, const char *format, ...)
+{
+    va_list args;
+    (void)level;
+    va_start(args, format);
+    tell_line("probe", format, args);
+    va_end(args);
+}
+
+void nt_probe_log_set(enum nt_log_level level, double began_s)
+{
+    (void)level;
+    (void)began_s;
+}

@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The probe of a simulated host: the program's own coordinator and participant over its own
+ * exchange (oob_tcp.c), and in place of UCX a measured network that is known. */
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "clock.h"
+#include "cluster.h"
+#include "coordinator.h"
+#include "coordinator_output.h"
+#include "files.h"
+#include "flows.h"
+#include "hardware.h"
+#include "pair.h"
+#include "participant_loop.h"
+
+/* ---- the measured network ---- */
+
+struct nt_pair {
+    uint32_t host;
+    struct process *process;
+    struct nt_pairing pairing;
+    bool connected;    /* waits for its partner, or has met it */
+    uint32_t measures; /* the round that it has begun to measure, + 1 */
+    unsigned char address[8];
+};
+
+static struct nt_pair **pair_of; /* by host */
+static size_t pair_rooms;
+
+static const char RAIL[] = "sim0";
+
+int nt_pair_create(struct nt_pair **out, struct nt_err *err)
+{
+    if (this_host()->no_network)
+        return nt_err_set(err, NT_ERR_SYSTEM, "no network device");
+    if (pair_rooms < cluster.hosts) {
+        pair_of = realloc(pair_of, cluster.hosts * sizeof *pair_of);
+        memset(pair_of + pair_rooms, 0, (cluster.hosts - pair_rooms) * sizeof *pair_of);
+        pair_rooms = cluster.hosts;
+    }
+    struct nt_pair *pair = calloc(1, sizeof *pair);
+    pair->host = world.running->host;
+    pair->process = world.running;
+    memcpy(pair->address, &pair->host, sizeof pair->host);
+    process_spend(0.002);
+    pair_of[pair->host] = pair;
+    *out = pair;
+    return 0;
+}
+
+void nt_pair_destroy(struct nt_pair *pair)
+{
+    if (pair != NULL && pair_of[pair->host] == pair)
+        pair_of[pair->host] = NULL;
+    free(pair);
+}
+
+size_t nt_pair_rails(const struct nt_pair *pair, const char *names[NT_PAIR_RAILS_MAX])
+{
+    (void)pair;
+    names[0] = RAIL;
+    return 1;
+}
+
+const void *nt_pair_address(const struct nt_pair *pair, size_t *bytes)
+{
+    *bytes = sizeof pair->address;
+    return pair->address;
+}
+
+void nt_pair_set_own_core(struct nt_pair *pair, bool own)
+{
+    (void)pair;
+    (void)own;
+}
+
+/* The other end, while it lives; a stopped one does not answer. */
+static struct nt_pair *other_end(const struct nt_pair *pair)
+{
+    uint32_t peer = pair->pairing.peer;
+    struct nt_pair *other = peer < pair_rooms ? pair_of[peer] : NULL;
+    if (other == NULL || !other->process->alive || network_host_is_down(peer) ||
+        network_is_cut(pair->host, peer) || network_is_cut(peer, pair->host))
+        return NULL;
+    return other->process->stopped_until_s > world.now_s ? NULL : other;
+}
+
+static void wake_other(const struct nt_pair *pair)
+{
+    uint32_t peer = pair->pairing.peer;
+    if (peer < pair_rooms && pair_of[peer] != NULL)
+        process_wake(pair_of[peer]->process, world.now_s);
+}
+
+static bool has_met(const struct nt_pair *pair)
+{
+    const struct nt_pair *other = other_end(pair);
+    return other != NULL && other->connected && other->pairing.round == pair->pairing.round &&
+           other->pairing.peer == pair->host;
+}
+
+static bool measures_too(const struct nt_pair *pair)
+{
+    return has_met(pair) && pair_of[pair->pairing.peer]->measures == pair->measures;
+}
+
+/* Until it holds; a link that is cut may come back, so it looks again now and then. */
+static bool wait_for(const struct nt_pair *pair, bool (*holds)(const struct nt_pair *),
+                     double deadline_s)
+{
+    const double LOOK_S = 0.05;
+    for (;;) {
+        double now = nt_clock_s();
+        if (holds(pair)) /* nothing else happens between this and the wait */
+            return true;
+        if (now >= deadline_s)
+            return false;
+        process_wait(now + LOOK_S < deadline_s ? now + LOOK_S : deadline_s);
+    }
+}
+
+static double latency_s(const struct nt_pair *pair)
+{
+    return nt_network_latency(cluster.network, pair->host, pair->pairing.peer) * 1e-6;
+}
+
+int nt_pair_connect(struct nt_pair *pair, const struct nt_pairing *pairing,
+                    const struct nt_order *order, double deadline_s, double *round_trip_s,
+                    struct nt_err *err)
+{
+    uint32_t told;
+    (void)order;
+    pair->pairing = *pairing;
+    memcpy(&told, pairing->address, sizeof told);
+    if (told != pairing->peer || pairing->self != pair->host)
+        world_violation("n%u: connects to rank %u at the address of n%u", pair->host + 1,
+                        pairing->peer, told + 1);
+    pair->connected = true;
+    wake_other(pair);
+    if (!wait_for(pair, has_met, deadline_s))
+        return nt_err_set(err, NT_ERR_SYSTEM, "connect: no answer in time");
+    process_sleep(0.0003 + 6 * latency_s(pair));
+    *round_trip_s = 2 * latency_s(pair);
+    return 0;
+}
+
+int nt_pair_connect_group(struct nt_pair *pair, const struct nt_kernel_group *group,
+                          const struct nt_order *order, double deadline_s, struct nt_err *err)
+{
+    (void)pair;
+    (void)group;
+    (void)order;
+    (void)deadline_s;
+    return nt_err_set(err, NT_ERR_SYSTEM, "kernel: not simulated");
+}
+
+/* The flows of a round share the network; computed once for all that take part in it. */
+static struct {
+    uint64_t key;
+    struct nt_flow *flow;
+    size_t n;
+} shared;
+
+void probe_begin(void);
+void probe_begin(void)
+{
+    free(pair_of);
+    pair_of = NULL;
+    pair_rooms = 0;
+    shared.key = 0;
+}
+
+static void share_rates(const struct nt_pair *pair, const struct nt_order *order)
+{
+    struct nt_err err;
+    uint64_t key = (uint64_t)pair->pairing.round + 1;
+    for (size_t k = 0; k < order->pairs; k++)
+        key = key * 1000003 + order->pair[k][0] * 4099U + order->pair[k][1];
+    if (key == shared.key)
+        return;
+    shared.key = key;
+    shared.n = order->pairs;
+    shared.flow = realloc(shared.flow, shared.n * sizeof *shared.flow);
+    for (size_t k = 0; k < shared.n; k++)
+        shared.flow[k] = (struct nt_flow){order->pair[k][0], order->pair[k][1], 0};
+    if (nt_flows_share(cluster.network, shared.flow, shared.n, &err) != 0)
+        abort();
+}
+
+static double rate_MBps(const struct nt_pair *pair, const struct nt_order *order)
+{
+    share_rates(pair, order);
+    for (size_t k = 0; k < shared.n; k++)
+        if (shared.flow[k].from == pair->host || shared.flow[k].to == pair->host)
+            return shared.flow[k].rate_MBps;
+    return NAN;
+}
+
+static double order_seconds(const struct nt_pair *pair, const struct nt_order *order)
+{
+    uint32_t batches = order->batches > 0 ? order->batches : 1;
+    if (order->kind == NT_ORDER_LATENCY)
+        return batches * order->count * 2 * latency_s(pair);
+    return order->window_s;
+}
+
+/* PRTT(n, d, s) of a network whose host takes 0.3 us a message (Lichei 2006, section 3.2.1). */
+static double prtt_us(const struct nt_pair *pair, const struct nt_order *order)
+{
+    const double overhead_us = 0.3, per_byte_us = 1e-4;
+    double gap = overhead_us + order->message_bytes * per_byte_us;
+    double step = order->delay_us + overhead_us > gap ? order->delay_us + overhead_us : gap;
+    return 2 * latency_s(pair) * 1e6 + 4 * overhead_us + 2 * order->message_bytes * per_byte_us +
+           (order->count - 1) * step;
+}
+
+static void set_result(const struct nt_pair *pair, const struct nt_order *order,
+                       struct nt_result *result)
+{
+    uint32_t a = pair->host, b = pair->pairing.peer, round = pair->pairing.round;
+    uint32_t batches = order->batches > 0 ? order->batches : 1;
+    *result = (struct nt_result){.a = a, .b = b, .ok = true, .bytes = order->message_bytes};
+    if (order->kind == NT_ORDER_LATENCY) {
+        struct nt_reading r =
+            nt_measure_batches(cluster.network, &cluster.noise, a, b, round, batches);
+        result->value_us = result->median_us = r.value_us;
+        result->se_us = isnan(r.se_us) ? 0 : r.se_us; /* of one batch, as pair_batches.c has it */
+        result->count = batches * order->count;
+    } else if (order->kind == NT_ORDER_BANDWIDTH) {
+        result->value_us = order->window_s * 1e6;
+        result->bytes = rate_MBps(pair, order) * result->value_us *
+                        nt_measure_factor(&cluster.noise, a, b, round);
+        result->count = 1;
+    } else {
+        result->value_us = result->median_us = prtt_us(pair, order);
+        result->se_us = 0.01;
+        result->count = order->count;
+    }
+}
+
+int nt_pair_measure(struct nt_pair *pair, const struct nt_order *order, double soft_s,
+                    double deadline_s, struct nt_result *result, struct nt_err *err)
+{
+    double takes = order_seconds(pair, order), now = nt_clock_s();
+    if (!pair->connected)
+        return nt_err_set(err, NT_ERR_SYSTEM, "not connected");
+    pair->measures = pair->pairing.round + 1;
+    wake_other(pair);
+    if (!wait_for(pair, measures_too, deadline_s))
+        return nt_err_set(err, NT_ERR_SYSTEM, "measure: no answer in time");
+    process_sleep(now + takes < soft_s ? takes : soft_s > now ? soft_s - now : 0);
+    /* whoever is done goes on; the other is met still unless it ended or was cut off */
+    const struct nt_pair *other = other_end(pair);
+    if (other == NULL || other->pairing.round < pair->pairing.round) {
+        process_sleep(deadline_s > nt_clock_s() ? deadline_s - nt_clock_s() : 0);
+        return nt_err_set(err, NT_ERR_SYSTEM, "measure: no answer in time");
+    }
+    set_result(pair, order, result);
+    return 0;
+}
+
+void nt_pair_close(struct nt_pair *pair)
+{
+    pair->connected = false;
+}
+
+bool nt_hardware_detect(const char *const *rail, size_t rails, struct nt_machine *machine,
+                        struct nt_core_pair pair[NT_BETWEEN_END])
+{
+    (void)rail;
+    (void)rails;
+    (void)machine;
+    (void)pair;
+    return false;
+}
+
+double nt_hardware_core_latency_us(const struct nt_core_pair *pair, double seconds)
+{
+    (void)pair;
+    (void)seconds;
+    return 0;
+}
+
+/* ---- the process ---- */
+
+static int run_coordinator(struct nt_oob *oob, const struct nt_probe_job *job,
+                           struct nt_participant *participant, struct nt_err *err)
+{
+    struct nt_coordinator_result done = {0};
+    struct nt_coordinator_options how = {.created = "2026-01-01T00:00:00Z"};
+    if (nt_coordinator_run(oob, job, participant, &how, &done, err) != 0) {
+        oob->ops->done(oob, NT_STATUS_FAILED, err->text, NULL);
+        return -1;
+    }
+    int rc = nt_output_to_agent(oob, job, &done, err);
+    nt_samples_destroy(done.samples);
+    return rc;
+}
+
+void probe_main(void *argument)
+{
+    struct nt_oob *oob = NULL;
+    struct nt_probe_job job;
+    struct nt_pair *pair = NULL;
+    struct nt_participant participant;
+    struct nt_err err = {0}, no_pair = {0};
+    if (nt_oob_tcp_create((int)(intptr_t)argument, &oob, &job, &err) != 0) {
+        world_tell(world.running->host, "probe", "%s", err.text);
+        process_exit((int)err.kind);
+    }
+    bool has_network = nt_pair_create(&pair, &no_pair) == 0;
+    nt_participant_init(&participant, oob, pair, no_pair.text);
+    int rc = oob->rank == 0 ? run_coordinator(oob, &job, &participant, &err)
+             : has_network  ? nt_participant_run(oob, &job, &participant, &err)
+                            : nt_participant_send_greeting(oob, &job, &participant, &err);
+    if (rc != 0)
+        world_tell(world.running->host, "probe", "%s", err.text);
+    nt_participant_fini(&participant);
+    nt_pair_destroy(pair);
+    oob->ops->destroy(oob);
+    process_exit(rc != 0 ? (int)err.kind : has_network ? 0 : NT_ERR_SYSTEM);
+}

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A lookup's child that cannot be killed is not waited for: a tracer that stops it on exit stands
+ * for a hanging file system. */
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "clock.h"
+#include "lookup.h"
+#include "stopped_exit.h"
+
+static int answer(const void *query, void *bytes)
+{
+    memcpy(bytes, query, 4);
+    return 0;
+}
+
+static int hang(const void *query, void *bytes)
+{
+    (void)query;
+    (void)bytes;
+    for (bool on = true; on;)
+        pause();
+    return -1;
+}
+
+static void an_answer_is_read_and_the_child_reaped(void **state)
+{
+    (void)state;
+    static struct nt_lookup lookup;
+    int got;
+    assert_int_equal(nt_lookup_start(&lookup, 4, answer, "1234", NULL), 0);
+    for (double until = nt_clock_s() + 5; (got = nt_lookup_poll(&lookup)) == 0;)
+        assert_true(nt_clock_s() < until);
+    assert_int_equal(got, 1);
+    assert_memory_equal(lookup.bytes, "1234", 4);
+    pid_t pid = lookup.pid;
+    nt_lookup_fini(&lookup);
+    assert_int_equal(waitpid(pid, NULL, WNOHANG), -1);
+}
+
+static void an_unkillable_child_is_not_waited_for(void **state)
+{
+    (void)state;
+    static struct nt_lookup lookup;
+    assert_int_equal(nt_lookup_start(&lookup, 4, hang, "", NULL), 0);
+    pid_t pid = lookup.pid, tracer = stop_on_exit(pid);
+    double began = nt_clock_s();
+    nt_lookup_fini(&lookup);
+    double took = nt_clock_s() - began;
+    if (tracer == 0)
+        skip();
+    kill(tracer, SIGKILL);
+    waitpid(tracer, NULL, 0);
+    waitpid(pid, NULL, 0);
+    assert_true(took < 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_answer_is_read_and_the_child_reaped),
+        cmocka_unit_test(an_unkillable_child_is_not_waited_for),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

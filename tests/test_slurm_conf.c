@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "slurm_conf.h"
+
+static struct nt_slurm_conf parsed(const char *text)
+{
+    struct nt_slurm_conf conf;
+    nt_slurm_conf_parse(&conf, text, strlen(text));
+    return conf;
+}
+
+static void lines_are_read_as_slurm_reads_them(void **state)
+{
+    (void)state;
+    struct nt_slurm_conf conf = parsed("ClusterName=c\n"
+                                       "#MessageTimeout=99\n"
+                                       " messagetimeout = 30 # seconds\r\n"
+                                       "BatchStartTimeout=60\n"
+                                       "XPrologTimeout=1\n"
+                                       "PrologEpilogTimeout=40\n"
+                                       "PrologFlags=Alloc,serial,DeferBatch");
+    assert_int_equal(conf.message_timeout_s, 30);
+    assert_int_equal(conf.batch_start_timeout_s, 60);
+    assert_int_equal(conf.prolog_timeout_s, 40);
+    assert_true(conf.serial);
+}
+
+static void what_is_missing_or_wrong_has_the_default(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {"", "\n\n=\n", "MessageTimeout=soon\nPrologFlags=Alloc",
+                                        "PrologEpilogTimeout=65534\nMessageTimeout=0",
+                                        "MessageTimeout\nPrologFlags=SerialX,Alloc"};
+    for (size_t k = 0; k < sizeof texts / sizeof *texts; k++) {
+        struct nt_slurm_conf conf = parsed(texts[k]);
+        assert_int_equal(conf.message_timeout_s, 10);
+        assert_int_equal(conf.batch_start_timeout_s, 10);
+        assert_int_equal(conf.prolog_timeout_s, 0);
+        assert_false(conf.serial);
+    }
+}
+
+static void the_shortest_timeout_bounds_the_budget(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        double budget_s;
+        const char *why;
+    } table[] = {
+        {"", 7, "MessageTimeout"},
+        {"MessageTimeout=100", 17, "BatchStartTimeout"},
+        {"MessageTimeout=100\nBatchStartTimeout=100", 97, "MessageTimeout"},
+        {"MessageTimeout=100\nBatchStartTimeout=100\nPrologEpilogTimeout=30", 28,
+         "PrologTimeout or PrologEpilogTimeout"},
+        {"PrologTimeout=6", 4, "PrologTimeout or PrologEpilogTimeout"},
+        {"MessageTimeout=2", 1, "MessageTimeout"},
+    };
+    for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
+        const char *why = "";
+        struct nt_slurm_conf conf = parsed(table[k].text);
+        assert_true(nt_slurm_conf_budget_s(&conf, &why) == table[k].budget_s);
+        assert_string_equal(why, table[k].why);
+    }
+}
+
+static void the_file_is_that_of_the_environment(void **state)
+{
+    (void)state;
+    static const char text[] = "MessageTimeout=23\n";
+    char path[] = "/tmp/nettopo-slurm-conf-XXXXXX";
+    struct nt_slurm_conf conf;
+    int fd = mkstemp(path);
+    assert_int_equal(write(fd, text, sizeof text - 1), sizeof text - 1);
+    close(fd);
+    setenv("SLURM_CONF", path, 1);
+    nt_slurm_conf_read(&conf);
+    assert_int_equal(conf.message_timeout_s, 23);
+    unlink(path);
+    nt_slurm_conf_read(&conf);
+    assert_int_equal(conf.message_timeout_s, 10);
+    setenv("SLURM_CONF", "/", 1); /* opens, cannot be read */
+    nt_slurm_conf_read(&conf);
+    assert_int_equal(conf.message_timeout_s, 10);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(lines_are_read_as_slurm_reads_them),
+        cmocka_unit_test(what_is_missing_or_wrong_has_the_default),
+        cmocka_unit_test(the_shortest_timeout_bounds_the_budget),
+        cmocka_unit_test(the_file_is_that_of_the_environment),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
