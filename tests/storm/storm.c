@@ -179,7 +179,7 @@ int main(int argc, char **argv)
         if (pid == 0) {
             int rc = run_batch(set.first + k, n, &set, fd[1]);
             fflush(stdout);
-            _exit(rc);
+            exit(rc);
         }
         running += pid > 0;
     }
