@@ -17,7 +17,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             abort();
         return 0;
     }
-    if (conf.port_first > conf.port_last || conf.port_first < 1024 ||
+    if (conf.port_first > conf.port_last || conf.port_first < 1 ||
         !(conf.budget_default_s > 0 && conf.budget_default_s <= conf.budget_max_s) ||
         !(conf.max_load > 0 && conf.max_load <= 1) || conf.inline_limit_bytes > 122880 ||
         conf.run_dir[0] != '/' || conf.probe[0] != '/' || conf.prolog[0] != '/' ||
