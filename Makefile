@@ -78,7 +78,7 @@ LINK = $(CC) $(CFLAGS) $(if $(SANITIZE),-fsanitize=$(SANITIZE)) -Wl,--as-needed,
 
 SOLVER_LIBS = $(call pkg,--libs,json-c yaml-0.1) -llapacke -llapack -lblas -lscotch -lscotcherr -lz -lm
 PROBE_LIBS = $(call pkg,--libs,ucx pmix hwloc)
-PROLOG_LIBS = -lmunge -lslurm -lsodium
+PROLOG_LIBS = -lmunge -lslurm -lsodium -lseccomp
 
 # the objects of a room; the sources of the mains stand apart
 MAINS := solver/nettopo.c ucx_probe/probe.c prolog/agent.c

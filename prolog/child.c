@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "child.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
@@ -117,22 +116,6 @@ static bool set_limits(double seconds)
            set_limit(RLIMIT_NOFILE, OPEN_FILES, OPEN_FILES) && set_limit(RLIMIT_CPU, cpu, cpu + 1);
 }
 
-/* Closes all from first on; older kernels have no call for it. */
-static bool close_from(int first)
-{
-    if (syscall(SYS_close_range, first, ~0U, 0) == 0)
-        return true;
-    DIR *open_files = opendir("/proc/self/fd");
-    if (open_files == NULL)
-        return false;
-    for (struct dirent *e; (e = readdir(open_files)) != NULL;) {
-        long fd = strtol(e->d_name, NULL, 10); /* 0 for "." and ".." */
-        if (fd >= first && fd != dirfd(open_files))
-            close((int)fd);
-    }
-    return closedir(open_files) == 0;
-}
-
 static bool set_descriptors(int socket, int log_fd)
 {
     int null = open("/dev/null", O_RDWR), out = log_fd >= 0 ? log_fd : null;
@@ -144,7 +127,7 @@ static bool set_descriptors(int socket, int log_fd)
     } else if (dup2(socket, PROBE_FD) < 0) {
         return false;
     }
-    return close_from(PROBE_FD + 1);
+    return nt_confine_close(PROBE_FD + 1, -1);
 }
 
 static void reset_signals(void)

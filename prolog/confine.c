@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "confine.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/audit.h>
@@ -35,6 +36,21 @@ pid_t nt_confine_fork(void)
         close(ours);
     errno = refused;
     return pid;
+}
+
+bool nt_confine_close(int first, int last)
+{
+    if (syscall(SYS_close_range, first, last < 0 ? ~0U : (unsigned)last, 0) == 0)
+        return true;
+    DIR *open_files = opendir("/proc/self/fd"); /* kernels before 5.9 */
+    if (open_files == NULL)
+        return false;
+    for (struct dirent *e; (e = readdir(open_files)) != NULL;) {
+        long fd = strtol(e->d_name, NULL, 10); /* 0 for "." and ".." */
+        if (fd >= first && (last < 0 || fd <= last) && fd != dirfd(open_files))
+            close((int)fd);
+    }
+    return closedir(open_files) == 0;
 }
 
 void nt_confine_memory(void)

@@ -12,6 +12,9 @@
  * namespace, as to a caller who is not root. */
 pid_t nt_confine_fork(void);
 
+/* Closes the descriptors from first to last; last -1: all from first on. */
+bool nt_confine_close(int first, int last);
+
 /* Before the change of user. The kernel takes the probe first when memory runs out (slurmd's own
  * children inherit that they are taken last), and another process of the user can neither trace
  * nor read it until its exec. */

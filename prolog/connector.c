@@ -22,11 +22,11 @@ static const double NEXT_PROOF_S = 0.05;
 enum { QUEUE_BYTES_MAX = 2 * (NT_FRAME_HEAD_BYTES + NT_PROOF_MAX) };
 
 void nt_connector_init(struct nt_connector *connector, const struct nt_conf *conf,
-                       const struct nt_job *job, size_t leader,
+                       const struct nt_job *job, const struct nt_client *client, size_t leader,
                        const struct nt_addresses *addresses)
 {
-    *connector =
-        (struct nt_connector){.job = job, .conf = conf, .leader = leader, .addresses = *addresses};
+    *connector = (struct nt_connector){
+        .job = job, .conf = conf, .client = client, .leader = leader, .addresses = *addresses};
     connector->random = (uint64_t)(nt_clock_s() * 1e9) ^ ((uint64_t)job->self << 40);
     for (size_t k = 0; k < nt_port_count(conf); k++)
         for (size_t a = 0; a < addresses->count; a++)
@@ -160,20 +160,14 @@ static void connect_check(struct nt_connector *connector, struct nt_attempt *a)
 
 /* ---- authentication ---- */
 
-static struct nt_claim make_claim(const struct nt_connector *connector, const struct nt_attempt *a,
-                                  enum nt_direction direction)
+static struct nt_handshake make_handshake(const struct nt_connector *connector,
+                                          const struct nt_attempt *a, enum nt_direction direction)
 {
-    const struct nt_job *job = connector->job;
-    return (struct nt_claim){.direction = direction,
-                             .cluster = job->cluster,
-                             .job = job->id,
-                             .restart = job->restart,
-                             .leader = job->host[connector->leader],
-                             .member = job->host[job->self],
-                             .member_index = (uint32_t)job->self,
-                             .port = a->port,
-                             .leader_nonce = a->leader_nonce,
-                             .member_nonce = a->member_nonce};
+    struct nt_handshake handshake = {
+        .direction = direction, .peer = (uint32_t)connector->leader, .port = a->port};
+    memcpy(handshake.leader_nonce, a->leader_nonce, NT_NONCE_BYTES);
+    memcpy(handshake.member_nonce, a->member_nonce, NT_NONCE_BYTES);
+    return handshake;
 }
 
 /* 0: it says that it is our job's leader. */
@@ -203,8 +197,8 @@ static int send_proof(struct nt_connector *connector, struct nt_attempt *a)
     struct nt_err *err = &connector->last_error;
     if (nt_nonce_make(a->member_nonce, err) != 0 || nt_nonce_make(a->secret, err) != 0)
         return -1;
-    struct nt_claim claim = make_claim(connector, a, NT_TO_LEADER);
-    if (nt_auth_prove(connector->conf->munge_socket, &claim, a->secret, credential, err) != 0)
+    struct nt_handshake handshake = make_handshake(connector, a, NT_TO_LEADER);
+    if (nt_client_prove(connector->client, &handshake, a->secret, credential, err) != 0)
         return -1;
     size_t length = strlen(credential);
     memcpy(proof, a->member_nonce, NT_NONCE_BYTES);
@@ -225,11 +219,11 @@ static int verify_leader(struct nt_connector *connector, struct nt_attempt *a,
         return nt_err_set(&connector->last_error, NT_ERR_INPUT, "expected a proof");
     memcpy(credential, payload + NT_NONCE_BYTES, bytes - NT_NONCE_BYTES);
     credential[bytes - NT_NONCE_BYTES] = '\0';
-    struct nt_claim claim = make_claim(connector, a, NT_TO_MEMBER);
+    struct nt_handshake handshake = make_handshake(connector, a, NT_TO_MEMBER);
     unsigned char leader_secret[NT_SECRET_BYTES];
     struct nt_frame_key to_leader, to_member;
-    if (nt_auth_check(connector->conf->munge_socket, &claim, credential, leader_secret,
-                      &connector->last_error) != 0)
+    if (nt_client_check(connector->client, &handshake, credential, leader_secret,
+                        &connector->last_error) != 0)
         return -1;
     nt_auth_keys(a->secret, leader_secret, &to_leader, &to_member);
     nt_conn_set_keys(&a->conn, &to_leader, &to_member);

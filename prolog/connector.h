@@ -13,7 +13,7 @@
 #include <poll.h>
 #include <stddef.h>
 
-#include "auth.h"
+#include "client.h"
 #include "conf.h"
 #include "conn.h"
 #include "err.h"
@@ -43,9 +43,10 @@ struct nt_attempt {
 enum { NT_CONNECTOR_ATTEMPTS = NT_ADDRESSES_MAX * NT_PORT_TRIES };
 
 struct nt_connector {
-    const struct nt_job *job;   /* borrowed */
-    const struct nt_conf *conf; /* borrowed */
-    size_t leader;              /* its index in the job's host list */
+    const struct nt_job *job;       /* borrowed */
+    const struct nt_conf *conf;     /* borrowed */
+    const struct nt_client *client; /* borrowed: makes our proofs and checks the leader's */
+    size_t leader;                  /* its index in the job's host list */
     struct nt_addresses addresses;
     size_t attempts; /* 0: nothing to connect to */
     struct nt_attempt attempt[NT_CONNECTOR_ATTEMPTS];
@@ -57,7 +58,7 @@ struct nt_connector {
 
 /* addresses: of the leader, copied. */
 void nt_connector_init(struct nt_connector *connector, const struct nt_conf *conf,
-                       const struct nt_job *job, size_t leader,
+                       const struct nt_job *job, const struct nt_client *client, size_t leader,
                        const struct nt_addresses *addresses);
 /* Fine for one that is all zero. */
 void nt_connector_fini(struct nt_connector *connector);

@@ -7,7 +7,6 @@
 
 #include "clock.h"
 #include "gather.h"
-#include "lookup.h"
 #include "subtree.h"
 
 static const double FLUSH_S = 0.25;         /* for members to disconnect */
@@ -30,14 +29,6 @@ struct leader {
 
 /* ---- the policy for shared hosts ---- */
 
-static int lookup_use(const void *query, void *bytes)
-{
-    struct nt_job_use use;
-    nt_job_load_use(query, &use);
-    memcpy(bytes, &use, sizeof use);
-    return 0;
-}
-
 static enum nt_policy shared_hosts_policy(const struct nt_conf *conf)
 {
     return conf->shared_hosts == NT_SHARED_OFF ? NT_POLICY_OFF : NT_POLICY_LATENCY;
@@ -53,8 +44,7 @@ static void policy_lookup_start(struct leader *leader)
     if (known)
         leader->policy = NT_POLICY_FULL;
     leader->policy_until = nt_clock_s() + (known ? TASKS_TIMEOUT_S : POLICY_TIMEOUT_S);
-    if (nt_lookup_start(&leader->use_lookup, sizeof(struct nt_job_use), lookup_use, session->job,
-                        NULL) != 0)
+    if (nt_client_look_up_use(&session->client, &leader->use_lookup, NULL) != 0)
         leader->policy_until = 0;
 }
 
@@ -346,8 +336,8 @@ void nt_leader_run(struct nt_session *session)
         goto free_all;
     }
     /* without a listener the others are missing */
-    if (hosts > 1 &&
-        nt_listener_open(&leader.subtree.listener, session->conf, session->job, &err) != 0) {
+    if (hosts > 1 && nt_listener_open(&leader.subtree.listener, session->conf, session->job,
+                                      &session->client, &err) != 0) {
         nt_log(session->log, NT_LOG_ERROR, "%s; to do: widen \"ports\" in nettopo.conf", err.text);
         for (size_t k = 1; k < hosts; k++)
             nt_gather_set_lost(&leader.gather, k);

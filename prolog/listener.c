@@ -57,18 +57,18 @@ static int listen_on(uint16_t port)
 }
 
 int nt_listener_open(struct nt_listener *listener, const struct nt_conf *conf,
-                     const struct nt_job *job, struct nt_err *err)
+                     const struct nt_job *job, const struct nt_client *client, struct nt_err *err)
 {
     memset(listener, 0, sizeof *listener);
     listener->fd = -1;
     listener->job = job;
     listener->conf = conf;
+    listener->client = client;
     for (size_t k = 0; k < nt_port_count(conf); k++) {
         uint16_t port = nt_port_candidate(conf, job->id, k);
         listener->fd = listen_on(port);
         if (listener->fd >= 0) {
             listener->port = port;
-            listener->wants_reserved_ports = conf->reserved_ports && geteuid() == 0;
             return 0;
         }
     }
@@ -170,7 +170,7 @@ static void accept_pending(struct nt_listener *listener)
             listener->paused_until = nt_clock_s() + ACCEPT_PAUSE_S;
         if (fd < 0)
             return;
-        if (listener->wants_reserved_ports && !nt_source_port_is_reserved(&peer)) {
+        if (listener->conf->reserved_ports && !nt_source_port_is_reserved(&peer)) {
             close(fd);
             listener->strangers++;
             continue;
@@ -202,29 +202,20 @@ static int verify_member(struct nt_listener *listener, struct nt_pending *pendin
         return nt_err_set(&listener->last_error, NT_ERR_INPUT, "expected a proof");
     memcpy(credential, payload + NT_NONCE_BYTES, bytes - NT_NONCE_BYTES);
     credential[bytes - NT_NONCE_BYTES] = '\0';
-    unsigned char member_nonce[NT_NONCE_BYTES], member_secret[NT_SECRET_BYTES];
-    unsigned char leader_secret[NT_SECRET_BYTES];
-    memcpy(member_nonce, payload, NT_NONCE_BYTES);
-    struct nt_claim claim = {.direction = NT_TO_LEADER,
-                             .cluster = job->cluster,
-                             .job = job->id,
-                             .restart = job->restart,
-                             .leader = job->host[job->self],
-                             .member = job->host[frame->host],
-                             .member_index = frame->host,
-                             .port = listener->port,
-                             .leader_nonce = pending->nonce,
-                             .member_nonce = member_nonce};
-    const char *socket = listener->conf->munge_socket;
+    unsigned char member_secret[NT_SECRET_BYTES], leader_secret[NT_SECRET_BYTES];
+    struct nt_handshake handshake = {
+        .direction = NT_TO_LEADER, .peer = frame->host, .port = listener->port};
+    memcpy(handshake.leader_nonce, pending->nonce, NT_NONCE_BYTES);
+    memcpy(handshake.member_nonce, payload, NT_NONCE_BYTES);
     struct nt_err *err = &listener->last_error;
-    if (nt_auth_check(socket, &claim, credential, member_secret, err) != 0 ||
+    if (nt_client_check(listener->client, &handshake, credential, member_secret, err) != 0 ||
         nt_nonce_make(leader_secret, err) != 0)
         return -1;
-    claim.direction = NT_TO_MEMBER;
-    if (nt_auth_prove(socket, &claim, leader_secret, credential, err) != 0)
+    handshake.direction = NT_TO_MEMBER;
+    if (nt_client_prove(listener->client, &handshake, leader_secret, credential, err) != 0)
         return -1;
     size_t length = strlen(credential);
-    memcpy(answer, member_nonce, NT_NONCE_BYTES);
+    memcpy(answer, handshake.member_nonce, NT_NONCE_BYTES);
     memcpy(answer + NT_NONCE_BYTES, credential, length);
     struct nt_frame reply = {.type = NT_FRAME_PROOF,
                              .host = frame->host,

@@ -18,7 +18,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "auth.h"
+#include "client.h"
 #include "conf.h"
 #include "conn.h"
 #include "err.h"
@@ -42,15 +42,15 @@ struct nt_pending {
 struct nt_listener {
     int fd; /* -1: closed */
     uint16_t port;
-    const struct nt_job *job;   /* borrowed */
-    const struct nt_conf *conf; /* borrowed */
+    const struct nt_job *job;       /* borrowed */
+    const struct nt_conf *conf;     /* borrowed */
+    const struct nt_client *client; /* borrowed: checks proofs and makes ours */
     size_t pending_count;
     struct nt_pending pending[NT_LISTENER_PENDING_MAX];
-    double paused_until;       /* accept failed for lack of descriptors or memory */
-    bool wants_reserved_ports; /* of those that connect */
-    unsigned strangers;        /* connections from other ports: closed at once */
-    unsigned refused;          /* connections that did not authenticate */
-    struct nt_err last_error;  /* of the last of them */
+    double paused_until;      /* accept failed for lack of descriptors or memory */
+    unsigned strangers;       /* connections from other than reserved ports: closed at once */
+    unsigned refused;         /* connections that did not authenticate */
+    struct nt_err last_error; /* of the last of them */
 };
 
 /* The k-th port (k < nt_port_count) that a job's leader tries to open and its members to connect
@@ -58,9 +58,9 @@ struct nt_listener {
 size_t nt_port_count(const struct nt_conf *conf);
 uint16_t nt_port_candidate(const struct nt_conf *conf, uint32_t job, size_t k);
 
-/* Listens on the first candidate port that is free. conf and job stay borrowed. */
+/* Listens on the first candidate port that is free. conf, job and client stay borrowed. */
 int nt_listener_open(struct nt_listener *listener, const struct nt_conf *conf,
-                     const struct nt_job *job, struct nt_err *err);
+                     const struct nt_job *job, const struct nt_client *client, struct nt_err *err);
 void nt_listener_fini(struct nt_listener *listener);
 
 /* Fills polls (room for NT_LISTENER_POLLFDS) and returns how many. */

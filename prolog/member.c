@@ -7,7 +7,6 @@
 
 #include "clock.h"
 #include "connector.h"
-#include "lookup.h"
 #include "subtree.h"
 
 /* How long a block leader may take to accept us: it may be late. Both are below what rank 0 waits
@@ -32,19 +31,6 @@ struct member {
     struct pollfd *polls;
 };
 
-_Static_assert(sizeof(struct nt_addresses) <= NT_LOOKUP_BYTES_MAX,
-               "addresses must fit into a lookup's result");
-
-static int lookup_addresses(const void *query, void *bytes)
-{
-    struct nt_addresses found;
-    memset(&found, 0, sizeof found);
-    if (nt_job_addresses(query, &found, NULL) != 0)
-        return -1;
-    memcpy(bytes, &found, sizeof found);
-    return 0;
-}
-
 /* Starts to connect to that host. */
 static void connect_to(struct member *m, size_t host)
 {
@@ -56,8 +42,7 @@ static void connect_to(struct member *m, size_t host)
     m->leader_lost = m->leader_write_failed = m->loss_reported = false;
     m->target_host = host;
     nt_log(session->log, NT_LOG_DEBUG, "connecting to %s", session->job->host[host]);
-    if (nt_lookup_start(&m->address_lookup, sizeof m->addresses, lookup_addresses,
-                        session->job->host[host], &err) != 0)
+    if (nt_client_look_up_addresses(&session->client, host, &m->address_lookup, &err) != 0)
         nt_session_fail(session, NT_ADVICE_SYSTEM, "%s", err.text);
 }
 
@@ -89,7 +74,8 @@ static void update_addresses(struct member *m)
                             session->job->host[0]);
         return;
     }
-    nt_connector_init(&m->connector, session->conf, session->job, m->target_host, &m->addresses);
+    nt_connector_init(&m->connector, session->conf, session->job, &session->client, m->target_host,
+                      &m->addresses);
 }
 
 static void update_connection(struct member *m)
@@ -323,7 +309,7 @@ static int member_init(struct member *m, struct nt_err *err)
         if (nt_subtree_init(&m->subtree, job->hosts, job->self, block, err) != 0)
             return -1;
         m->subtree.give_up = m->session->give_up;
-        nt_listener_open(&m->subtree.listener, m->session->conf, job, err);
+        nt_listener_open(&m->subtree.listener, m->session->conf, job, &m->session->client, err);
         members = nt_subtree_pollfds_max(&m->subtree);
     }
     m->polls = calloc(members + NT_CONNECTOR_ATTEMPTS + 4, sizeof *m->polls);

@@ -14,10 +14,13 @@
 #include <unistd.h>
 
 #include "clock.h"
-#include "role.h"
+#include "job.h"
+#include "publish.h"
+#include "service.h"
+#include "worker.h"
 
 enum {
-    GRACE_MS = 250, /* after the budget the worker gives up */
+    GRACE_MS = 250, /* after the budget the relay gives up */
     KILL_MS = 500,  /* after the budget the worker is killed */
     REAP_MS = 100,  /* for the worker to end once killed */
     CLEAN_MS = 200, /* for killing remaining processes */
@@ -28,69 +31,23 @@ _Static_assert(KILL_MS + REAP_MS + CLEAN_MS + LOG_MS <= NT_AGENT_SLACK_MS,
 static const double GRACE_S = GRACE_MS / 1e3, KILL_S = KILL_MS / 1e3, REAP_S = REAP_MS / 1e3,
                     CLEAN_S = CLEAN_MS / 1e3;
 
-struct report {
-    uint64_t hosts, self;
-    bool probe_failed;
-    struct nt_outcome outcome;
-};
-
-_Static_assert(sizeof(struct report) <= 4096, "a report is one write into a pipe");
+_Static_assert(sizeof(struct nt_worker_report) <= 4096, "a report is one write into a pipe");
 
 struct monitor {
     const struct nt_request *request;
     const struct nt_conf *conf;
     double began, budget_s;
     struct nt_log log; /* of monitor and worker */
-    struct report report;
+    struct nt_worker_report report;
 };
 
 /* ---- the worker ---- */
 
-static void fail_early(struct monitor *m, enum nt_advice advice, const char *reason)
-{
-    m->report.outcome.decided = false;
-    m->report.outcome.advice = advice;
-    snprintf(m->report.outcome.text, sizeof m->report.outcome.text, "failed %s", reason);
-}
-
-static int worker_run(struct monitor *m)
-{
-    static struct nt_session session; /* too large for the stack */
-    struct nt_job job;
-    struct nt_err err;
-    const struct nt_request *request = m->request;
-    if (nt_job_read(&job, request->job, request->uid, request->gid, &err) != 0) {
-        fail_early(m, NT_ADVICE_JOB, err.text);
-        return -1;
-    }
-    double deadline = m->began + m->budget_s;
-    m->report.hosts = job.hosts;
-    m->report.self = job.self;
-    if (request->one_prolog && job.hosts > 1) {
-        fail_early(
-            m, NT_ADVICE_SERIAL,
-            "PrologFlags=Serial in slurm.conf: prologs of jobs that cross on two hosts would "
-            "wait for each other");
-        nt_job_fini(&job);
-        return -1;
-    }
-    nt_session_init(&session, m->conf, &job, &request->option, &m->log, deadline,
-                    deadline + GRACE_S);
-    if (job.self == 0)
-        nt_leader_run(&session);
-    else
-        nt_member_run(&session);
-    m->report.outcome = session.outcome;
-    m->report.probe_failed = session.probe_lost && session.probe_advice != NT_ADVICE_NONE;
-    nt_session_fini(&session);
-    nt_job_fini(&job);
-    return 0;
-}
-
 static void worker_main(struct monitor *m, int report_fd)
 {
+    double deadline = m->began + m->budget_s;
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    worker_run(m);
+    nt_worker_run(m->request, m->conf, &m->log, deadline, deadline + GRACE_S, &m->report);
     ssize_t n = write(report_fd, &m->report, sizeof m->report);
     _exit(n == (ssize_t)sizeof m->report ? 0 : 1);
 }
@@ -138,7 +95,7 @@ static void publish_failed(struct monitor *m, enum nt_advice advice, const char 
     int rc = nt_publish_begin(&publish, m->conf->run_dir, request->job, request->uid, request->gid,
                               m->conf->publish_limit_bytes, &err);
     if (rc == 0) {
-        nt_session_publish_log(&publish, &request->option, &m->log, outcome);
+        nt_service_publish_log(&publish, &request->option, &m->log, outcome);
         rc = nt_publish_failed(&publish, reason, &err);
     }
     if (rc != 0)
@@ -151,7 +108,7 @@ static void publish_failed(struct monitor *m, enum nt_advice advice, const char 
  * the status is not ok and the cause is on this host, and always at level debug. */
 static void log_outcome(struct monitor *m)
 {
-    struct report *r = &m->report;
+    struct nt_worker_report *r = &m->report;
     const struct nt_outcome *outcome = &r->outcome;
     enum nt_log_level level = m->conf->debug;
     const char *to_do = nt_advice_text(outcome->advice);

@@ -205,14 +205,38 @@ static int grant_user_read(int dir_fd, uid_t uid, gid_t gid, const char *where, 
 
 /* ---- writing ---- */
 
+/* A descriptor, or -1 with err set. */
+static int create_file(const struct nt_publish *publish, const char *name, struct nt_err *err)
+{
+    int fd =
+        openat(publish->dir_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
+    if (fd < 0)
+        return system_error(err, publish->tmp_name, name);
+    if (fchmod(fd, 0644) != 0) { /* whatever the umask: the directory restricts access */
+        system_error(err, publish->tmp_name, name);
+        close(fd);
+        return -1;
+    }
+    return fd;
+}
+
+static int create_artifacts(struct nt_publish *publish, struct nt_err *err)
+{
+    for (uint32_t k = 1; k < NT_ARTIFACT_END; k++) {
+        publish->artifacts.fd[k] = create_file(publish, nt_artifact_name(k), err);
+        if (publish->artifacts.fd[k] < 0)
+            return -1;
+    }
+    return 0;
+}
+
 int nt_publish_begin(struct nt_publish *publish, const char *run_dir, uint32_t job, uid_t uid,
                      gid_t gid, uint64_t limit_bytes, struct nt_err *err)
 {
     unsigned char salt[8];
     struct nt_publish p = {
         .run_fd = -1, .dir_fd = -1, .limit_bytes = limit_bytes, .uid = uid, .gid = gid};
-    for (int k = 0; k < NT_ARTIFACT_END; k++)
-        p.fd[k] = -1;
+    nt_artifacts_init(&p.artifacts, limit_bytes);
     *publish = p;
     format_job_name(job, p.name);
     if (getrandom(salt, sizeof salt, 0) != sizeof salt)
@@ -233,6 +257,8 @@ int nt_publish_begin(struct nt_publish *publish, const char *run_dir, uint32_t j
         system_error(err, run_dir, p.tmp_name);
         goto fail;
     }
+    if (create_artifacts(&p, err) != 0)
+        goto fail;
     *publish = p;
     return 0;
 fail:
@@ -244,101 +270,26 @@ fail:
 int nt_publish_bound_all(struct nt_publish *publish, uint64_t limit_bytes, struct nt_err *err)
 {
     publish->all_limit_bytes = limit_bytes;
+    publish->artifacts.keeps_room = true;
     if (nt_space_check_free(publish->run_fd, 0, err) != 0)
         return -1;
     return nt_space_check_total(publish->run_fd, limit_bytes, err);
 }
 
-/* A descriptor, or -1 with err set. */
-static int create_file(const struct nt_publish *publish, const char *name, struct nt_err *err)
+static uint64_t artifact_bytes(const struct nt_publish *publish)
 {
-    int fd =
-        openat(publish->dir_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
-    if (fd < 0)
-        return system_error(err, publish->tmp_name, name);
-    if (fchmod(fd, 0644) != 0) { /* whatever the umask: the directory restricts access */
-        system_error(err, publish->tmp_name, name);
-        close(fd);
-        return -1;
-    }
-    return fd;
-}
-
-static int write_all(int fd, const void *from, size_t bytes)
-{
-    const unsigned char *data = from;
-    while (bytes > 0) {
-        ssize_t n = write(fd, data, bytes);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return -1;
-        data += n;
-        bytes -= (size_t)n;
-    }
-    return 0;
-}
-
-static void drop_record(struct nt_publish *publish)
-{
+    uint64_t sum = 0;
     struct stat st;
-    int *fd = &publish->fd[NT_ARTIFACT_SAMPLES];
-    publish->record_dropped = true;
-    if (*fd < 0)
-        return;
-    if (fstat(*fd, &st) == 0)
-        publish->used_bytes -= (uint64_t)st.st_size;
-    close(*fd);
-    *fd = -1;
-    unlinkat(publish->dir_fd, nt_artifact_name(NT_ARTIFACT_SAMPLES), 0);
-}
-
-static int check_limits(const struct nt_publish *publish, const char *name, size_t bytes,
-                        struct nt_err *err)
-{
-    if (bytes > publish->limit_bytes - publish->used_bytes)
-        return nt_err_set(err, NT_ERR_INPUT, "%s: over the limit of %llu bytes for all files", name,
-                          (unsigned long long)publish->limit_bytes);
-    return publish->all_limit_bytes > 0 ? nt_space_check_free(publish->run_fd, bytes, err) : 0;
-}
-
-int nt_publish_artifact(struct nt_publish *publish, uint32_t artifact, bool more, const void *data,
-                        size_t bytes, struct nt_err *err)
-{
-    const char *name = nt_artifact_name(artifact);
-    if (publish->dir_fd < 0)
-        return nt_err_set(err, NT_ERR_SYSTEM, "no directory to publish in");
-    if (name == NULL)
-        return nt_err_set(err, NT_ERR_INPUT, "unknown artifact %u", artifact);
-    if (publish->complete[artifact])
-        return nt_err_set(err, NT_ERR_INPUT, "%s: data after its last part", name);
-    if (artifact == NT_ARTIFACT_SAMPLES &&
-        (publish->record_dropped || bytes > publish->limit_bytes - publish->used_bytes)) {
-        drop_record(publish);
-        return 0;
-    }
-    if (check_limits(publish, name, bytes, err) != 0)
-        return -1;
-    if (publish->fd[artifact] < 0)
-        publish->fd[artifact] = create_file(publish, name, err);
-    if (publish->fd[artifact] < 0)
-        return -1;
-    if (write_all(publish->fd[artifact], data, bytes) != 0)
-        return system_error(err, publish->tmp_name, name);
-    publish->used_bytes += bytes;
-    if (!more) {
-        int rc = close(publish->fd[artifact]);
-        publish->fd[artifact] = -1;
-        if (rc != 0)
-            return system_error(err, publish->tmp_name, name);
-        publish->complete[artifact] = true;
-    }
-    return 0;
+    for (uint32_t k = 1; k < NT_ARTIFACT_END; k++)
+        if (publish->artifacts.fd[k] >= 0 && fstat(publish->artifacts.fd[k], &st) == 0)
+            sum += (uint64_t)st.st_size;
+    return sum;
 }
 
 void nt_publish_log(struct nt_publish *publish, const char *text, size_t bytes)
 {
-    uint64_t left = publish->limit_bytes - publish->used_bytes;
+    uint64_t used = artifact_bytes(publish);
+    uint64_t left = used < publish->limit_bytes ? publish->limit_bytes - used : 0;
     if (publish->dir_fd < 0)
         return;
     unlinkat(publish->dir_fd, NT_LOG_FILE, 0);
@@ -346,21 +297,38 @@ void nt_publish_log(struct nt_publish *publish, const char *text, size_t bytes)
     publish->has_log = false;
     if (fd < 0)
         return;
-    publish->has_log = write_all(fd, text, bytes < left ? bytes : (size_t)left) == 0;
+    publish->has_log = nt_write_all(fd, text, bytes < left ? bytes : (size_t)left) == 0;
     if (close(fd) != 0 || !publish->has_log)
         unlinkat(publish->dir_fd, NT_LOG_FILE, 0);
+}
+
+/* Removes the files that nothing was written to. -1 when one is not complete. */
+static int keep_complete(struct nt_publish *publish, struct nt_err *err)
+{
+    for (uint32_t k = 1; k < NT_ARTIFACT_END; k++) {
+        struct stat st;
+        if (publish->artifacts.complete[k])
+            continue;
+        if (publish->artifacts.fd[k] >= 0 && fstat(publish->artifacts.fd[k], &st) == 0 &&
+            st.st_size > 0)
+            return nt_err_set(err, NT_ERR_INPUT, "%s is not complete", nt_artifact_name(k));
+        unlinkat(publish->dir_fd, nt_artifact_name(k), 0);
+    }
+    return 0;
 }
 
 int nt_publish_finish(struct nt_publish *publish, struct nt_err *err)
 {
     if (publish->dir_fd < 0)
         return nt_err_set(err, NT_ERR_SYSTEM, "no directory to publish in");
-    for (uint32_t k = 1; k < NT_ARTIFACT_END; k++)
-        if (publish->fd[k] >= 0)
-            return nt_err_set(err, NT_ERR_INPUT, "%s is not complete", nt_artifact_name(k));
-    if (!publish->complete[NT_ARTIFACT_ENV])
+    if (keep_complete(publish, err) != 0)
+        return -1;
+    if (!publish->artifacts.complete[NT_ARTIFACT_ENV])
         return nt_err_set(err, NT_ERR_INPUT, "the probe published no %s",
                           nt_artifact_name(NT_ARTIFACT_ENV));
+    if (artifact_bytes(publish) > publish->limit_bytes)
+        return nt_err_set(err, NT_ERR_INPUT, "over the limit of %llu bytes for all files",
+                          (unsigned long long)publish->limit_bytes);
     if (publish->all_limit_bytes > 0 &&
         nt_space_check_total(publish->run_fd, publish->all_limit_bytes, err) != 0)
         return -1;
@@ -375,15 +343,10 @@ int nt_publish_finish(struct nt_publish *publish, struct nt_err *err)
 
 static void remove_artifacts(struct nt_publish *publish)
 {
-    for (uint32_t k = 1; k < NT_ARTIFACT_END; k++) {
-        if (publish->fd[k] >= 0)
-            close(publish->fd[k]);
-        publish->fd[k] = -1;
-        publish->complete[k] = false;
+    nt_artifacts_fini(&publish->artifacts);
+    nt_artifacts_init(&publish->artifacts, publish->limit_bytes);
+    for (uint32_t k = 1; k < NT_ARTIFACT_END; k++)
         unlinkat(publish->dir_fd, nt_artifact_name(k), 0);
-    }
-    publish->used_bytes = 0;
-    publish->record_dropped = false;
 }
 
 int nt_publish_failed(struct nt_publish *publish, const char *reason, struct nt_err *err)
@@ -397,16 +360,17 @@ int nt_publish_failed(struct nt_publish *publish, const char *reason, struct nt_
                      publish->has_log ? "NETTOPO_LOG=" NT_LOG_FILE "\n" : "");
     remove_artifacts(publish);
     publish->all_limit_bytes = 0;
-    if (nt_publish_artifact(publish, NT_ARTIFACT_ENV, false, text, (size_t)n, err) != 0)
+    publish->artifacts.fd[NT_ARTIFACT_ENV] =
+        create_file(publish, nt_artifact_name(NT_ARTIFACT_ENV), err);
+    if (publish->artifacts.fd[NT_ARTIFACT_ENV] < 0 ||
+        nt_artifacts_write(&publish->artifacts, NT_ARTIFACT_ENV, false, text, (size_t)n, err) != 0)
         return -1;
     return nt_publish_finish(publish, err);
 }
 
 void nt_publish_fini(struct nt_publish *publish)
 {
-    for (int k = 0; k < NT_ARTIFACT_END; k++)
-        if (publish->fd[k] >= 0)
-            close(publish->fd[k]);
+    nt_artifacts_fini(&publish->artifacts);
     bool unpublished = publish->dir_fd >= 0;
     if (unpublished)
         close(publish->dir_fd);
@@ -416,6 +380,4 @@ void nt_publish_fini(struct nt_publish *publish)
         close(publish->run_fd);
     }
     publish->run_fd = publish->dir_fd = -1;
-    for (int k = 0; k < NT_ARTIFACT_END; k++)
-        publish->fd[k] = -1;
 }

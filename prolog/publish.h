@@ -2,8 +2,9 @@
 /* The job's directory run_dir/JOBID: written under a temporary name and published by one rename.
  *
  * run_dir and everything below belong to root; only the job's user may read, nobody else may write.
- * Every name is opened relative to an open directory, without following links. The total size of
- * all artifacts is bounded. Their contents are not known here. */
+ * Every name is opened relative to an open directory, without following links. The files are
+ * created here, and written by the relay (artifacts.h), which does not see the directory; their
+ * total size is checked here before the rename. Their contents are not known here. */
 #ifndef NT_PUBLISH_H
 #define NT_PUBLISH_H
 
@@ -12,24 +13,23 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "artifacts.h"
 #include "err.h"
-#include "frame.h"
 
 struct nt_publish {
-    int run_fd, dir_fd; /* -1: none */
-    char name[16];      /* "42" */
-    char tmp_name[40];  /* "42.tmp-0123456789abcdef" */
-    uint64_t used_bytes, limit_bytes;
+    int run_fd, dir_fd;       /* -1: none */
+    char name[16];            /* "42" */
+    char tmp_name[40];        /* "42.tmp-0123456789abcdef" */
+    uint64_t limit_bytes;     /* of the files of this job */
     uint64_t all_limit_bytes; /* of the files of all jobs; 0: not checked */
     uid_t uid;
     gid_t gid;
-    int fd[NT_ARTIFACT_END];        /* artifacts that are being written; -1 */
-    bool complete[NT_ARTIFACT_END]; /* the last part is written */
-    bool has_log, record_dropped;
+    struct nt_artifacts artifacts;
+    bool has_log;
 };
 
 /* Creates run_dir if it is missing, removes what an earlier run of the job left, and creates the
- * temporary directory. On error there is nothing to finish. */
+ * temporary directory with an empty file for each artifact. On error there is nothing to finish. */
 int nt_publish_begin(struct nt_publish *publish, const char *run_dir, uint32_t job, uid_t uid,
                      gid_t gid, uint64_t limit_bytes, struct nt_err *err);
 
@@ -37,13 +37,9 @@ int nt_publish_begin(struct nt_publish *publish, const char *run_dir, uint32_t j
  * (space.h); -1 when that is so far not the case. A failure can always be published. */
 int nt_publish_bound_all(struct nt_publish *publish, uint64_t limit_bytes, struct nt_err *err);
 
-/* Appends a part of an artifact (enum nt_artifact); more: another one follows. A record of
- * measurements over the job's limit is dropped (record_dropped) and no error: the map says more. */
-int nt_publish_artifact(struct nt_publish *publish, uint32_t artifact, bool more, const void *data,
-                        size_t bytes, struct nt_err *err);
-
-/* Renames the directory to its final name. -1 when an artifact is not complete or hint.env is
- * missing; nt_publish_failed may still be called. */
+/* Removes the files without a part and renames the directory to its final name. -1 when an artifact
+ * is not complete, hint.env is missing, or the files are over the limit; nt_publish_failed may
+ * still be called. */
 int nt_publish_finish(struct nt_publish *publish, struct nt_err *err);
 
 /* Writes the log beside the artifacts, replacing an earlier one, cut at the size limit. An error is

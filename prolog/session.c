@@ -8,41 +8,30 @@
 
 #include "clock.h"
 
-void nt_session_init(struct nt_session *session, const struct nt_conf *conf,
-                     const struct nt_job *job, const struct nt_option *option,
-                     const struct nt_log *log, double deadline, double give_up)
+void nt_session_init(struct nt_session *session, struct nt_service *service, int client_fd)
 {
     struct nt_err err;
-    int socket;
-    *session = (struct nt_session){.conf = conf,
-                                   .job = job,
-                                   .option = option,
-                                   .log = log,
-                                   .deadline = deadline,
-                                   .give_up = give_up,
-                                   .child = {.pidfd = -1},
-                                   .probe = {.fd = -1}};
-    nt_publish_begin(&session->publish, conf->run_dir, job->id, job->uid, job->gid,
-                     conf->publish_limit_bytes, &session->publish_err);
-    if (session->publish_err.kind == NT_ERR_NONE)
-        nt_publish_bound_all(&session->publish, conf->run_dir_limit_bytes, &session->publish_err);
-    if (session->publish_err.kind != NT_ERR_NONE)
-        nt_log(log, NT_LOG_ERROR, "%s; to do: %s", session->publish_err.text,
-               nt_advice_text(NT_ADVICE_PUBLISH));
-    if (nt_child_start(&session->child, conf, log, job->uid, job->gid, give_up - nt_clock_s(),
-                       &socket, &err) != 0 ||
-        nt_conn_init(&session->probe, socket, NT_FRAME_PAYLOAD_MAX, NT_QUEUE_MAX, &err) != 0)
-        nt_session_lose_probe(session, NT_ADVICE_PROGRAM, err.text);
-    else
-        nt_log(log, NT_LOG_DEBUG, "%s runs as uid %u, pid %d, on host %zu of %zu", conf->probe,
-               (unsigned)job->uid, (int)session->child.pid, job->self + 1, job->hosts);
+    *session = (struct nt_session){.conf = service->conf,
+                                   .job = service->job,
+                                   .option = service->option,
+                                   .log = service->log,
+                                   .deadline = service->deadline,
+                                   .give_up = service->give_up,
+                                   .client = {.fd = client_fd, .local = service},
+                                   .probe = {.fd = -1},
+                                   .probe_pidfd = service->child.pidfd,
+                                   .artifacts = &service->publish.artifacts,
+                                   .publish_err = service->publish_err};
+    if (service->probe_err.kind != NT_ERR_NONE)
+        nt_session_lose_probe(session, NT_ADVICE_PROGRAM, service->probe_err.text);
+    else if (nt_conn_init(&session->probe, service->probe_socket, NT_FRAME_PAYLOAD_MAX,
+                          NT_QUEUE_MAX, &err) != 0)
+        nt_session_lose_probe(session, NT_ADVICE_SYSTEM, err.text);
 }
 
 void nt_session_fini(struct nt_session *session)
 {
-    nt_child_stop(&session->child);
     nt_conn_fini(&session->probe);
-    nt_publish_fini(&session->publish);
 }
 
 void nt_session_lose_probe(struct nt_session *session, enum nt_advice advice, const char *why)
@@ -57,11 +46,12 @@ void nt_session_lose_probe(struct nt_session *session, enum nt_advice advice, co
     else
         nt_log(session->log, NT_LOG_ERROR, "the probe is lost: %s; to do: %s", why,
                nt_advice_text(advice));
-    nt_child_stop(&session->child);
+    nt_client_stop_probe(&session->client);
+    session->probe_pidfd = -1;
     nt_conn_fini(&session->probe);
 }
 
-/* The monitor waits for 0.25 s after give_up. */
+/* The worker waits for 0.17 s after give_up. */
 static const double DRAIN_LATEST_S = 0.15;
 
 double nt_session_drain_until(const struct nt_session *session, double seconds)
@@ -153,15 +143,26 @@ int nt_session_start_probe(struct nt_session *session, enum nt_policy policy,
 
 /* ---- the probe ---- */
 
+/* Asks the service only when the kernel has said so. */
+static bool probe_ended(const struct nt_session *session, char end[NT_PROBE_END_BYTES],
+                        enum nt_advice *advice)
+{
+    struct pollfd ending = {.fd = session->probe_pidfd, .events = POLLIN};
+    if (session->probe_pidfd >= 0 && poll(&ending, 1, 0) <= 0)
+        return false;
+    return nt_client_probe_ended(&session->client, end, advice);
+}
+
 /* The socket closes shortly before the process ends, whose exit status says more than a broken
  * pipe. */
 static void lose_probe_with_status(struct nt_session *session, const char *why)
 {
-    char end[48];
-    struct pollfd ending = {.fd = session->child.pidfd, .events = POLLIN};
+    char end[NT_PROBE_END_BYTES];
+    enum nt_advice advice;
+    struct pollfd ending = {.fd = session->probe_pidfd, .events = POLLIN};
     poll(&ending, 1, 20);
-    if (nt_child_ended(&session->child, end, sizeof end))
-        nt_session_lose_probe(session, nt_child_advice(&session->child), end);
+    if (probe_ended(session, end, &advice))
+        nt_session_lose_probe(session, advice, end);
     else
         nt_session_lose_probe(session, NT_ADVICE_PROBE, why);
 }
@@ -190,7 +191,7 @@ size_t nt_session_pollfds(const struct nt_session *session, bool read, struct po
     short events = (short)((read ? POLLIN : 0) | (write ? POLLOUT : 0));
     /* a hangup or an exit would wake poll again and again: left out when nothing is read */
     polls[0] = (struct pollfd){.fd = events != 0 ? session->probe.fd : -1, .events = events};
-    polls[1] = (struct pollfd){.fd = read ? session->child.pidfd : -1, .events = POLLIN};
+    polls[1] = (struct pollfd){.fd = read ? session->probe_pidfd : -1, .events = POLLIN};
     return 2;
 }
 
@@ -198,7 +199,8 @@ int nt_session_probe_next(struct nt_session *session, struct nt_frame *frame,
                           const unsigned char **payload)
 {
     struct nt_err err;
-    char end[48];
+    char end[NT_PROBE_END_BYTES];
+    enum nt_advice advice;
     if (session->probe_lost)
         return 0;
     int got = nt_conn_next(&session->probe, frame, payload, &err);
@@ -206,11 +208,11 @@ int nt_session_probe_next(struct nt_session *session, struct nt_frame *frame,
         return 1;
     if (got < 0) {
         lose_probe_with_status(session, err.text);
-    } else if (nt_child_ended(&session->child, end, sizeof end)) {
+    } else if (probe_ended(session, end, &advice)) {
         /* frames may have arrived between the read and its exit */
         if (got == 0 && nt_conn_next(&session->probe, frame, payload, &err) > 0)
             return 1;
-        nt_session_lose_probe(session, nt_child_advice(&session->child), end);
+        nt_session_lose_probe(session, advice, end);
     } else {
         nt_session_probe_flush(session);
     }
@@ -240,56 +242,46 @@ void nt_session_probe_flush(struct nt_session *session)
         probe_write_failed(session, err.text);
 }
 
-/* ---- the publication ---- */
+/* ---- the end ---- */
 
 void nt_session_write_artifact(struct nt_session *session, const struct nt_frame *frame,
                                const void *payload)
 {
+    struct nt_artifacts *artifacts = session->artifacts;
     if (session->publish_err.kind != NT_ERR_NONE)
         return;
-    bool dropped = session->publish.record_dropped;
-    nt_publish_artifact(&session->publish, frame->host, (frame->flags & NT_FRAME_MORE) != 0,
-                        payload, frame->payload_bytes, &session->publish_err);
-    if (session->publish.record_dropped && !dropped)
+    bool dropped = artifacts->record_dropped;
+    nt_artifacts_write(artifacts, frame->host, (frame->flags & NT_FRAME_MORE) != 0, payload,
+                       frame->payload_bytes, &session->publish_err);
+    if (artifacts->record_dropped && !dropped)
         nt_log(session->log, NT_LOG_INFO, "the record is left out: over publish_limit");
 }
 
-void nt_session_publish_log(struct nt_publish *publish, const struct nt_option *option,
-                            const struct nt_log *log, const struct nt_outcome *outcome)
+static void settle(struct nt_session *session, bool failed)
 {
-    static char text[NT_LOG_TEXT_BYTES]; /* too large for the stack */
-    if (!option->debug || log == NULL)
-        return;
-    size_t bytes =
-        nt_log_text(log, outcome->text, nt_advice_text(outcome->advice), text, sizeof text);
-    nt_publish_log(publish, text, bytes);
-}
-
-/* Before publishing, because the log beside the map contains the outcome. */
-static void record_outcome(struct nt_session *session, enum nt_advice advice, const char *text)
-{
-    session->outcome.advice = advice;
-    snprintf(session->outcome.text, sizeof session->outcome.text, "%s", text);
-    nt_log(session->log, NT_LOG_DEBUG, "%s", text);
-    nt_session_publish_log(&session->publish, session->option, session->log, &session->outcome);
+    struct nt_settlement settlement = {.failed = failed,
+                                       .probe_failed = session->probe_lost &&
+                                                       session->probe_advice != NT_ADVICE_NONE,
+                                       .advice = session->outcome.advice};
+    for (int k = 0; k < NT_ARTIFACT_END; k++)
+        settlement.complete[k] = session->artifacts->complete[k];
+    memcpy(settlement.text, session->outcome.text, sizeof settlement.text);
+    session->outcome.decided = true;
+    nt_client_settle(&session->client, &settlement);
 }
 
 void nt_session_fail(struct nt_session *session, enum nt_advice advice, const char *format, ...)
 {
-    struct nt_err reason, err;
-    char text[NT_ERR_TEXT_BYTES], outcome[NT_DONE_BYTES];
+    struct nt_err reason;
+    char text[NT_ERR_TEXT_BYTES];
     va_list args;
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
     nt_err_set(&reason, NT_ERR_NONE, "%s", text); /* one printable line */
-    snprintf(outcome, sizeof outcome, "failed %s", reason.text);
-    record_outcome(session, advice, outcome);
-    if (nt_publish_failed(&session->publish, reason.text, &err) != 0)
-        snprintf(session->outcome.text, sizeof session->outcome.text,
-                 "failed %.300s; not published: %.190s", reason.text,
-                 session->publish_err.kind != NT_ERR_NONE ? session->publish_err.text : err.text);
-    session->outcome.decided = true;
+    session->outcome.advice = advice;
+    snprintf(session->outcome.text, sizeof session->outcome.text, "failed %s", reason.text);
+    settle(session, true);
 }
 
 static bool has_prefix(const char *text, size_t bytes, const char *word)
@@ -307,7 +299,7 @@ static enum nt_advice outcome_advice(const struct nt_session *session, bool ok)
 
 void nt_session_finish(struct nt_session *session, const char *text, size_t bytes)
 {
-    struct nt_err err, line;
+    struct nt_err line;
     bool ok = has_prefix(text, bytes, "ok"), good = ok || has_prefix(text, bytes, "partial ");
     if (bytes > NT_ERR_TEXT_BYTES - 1)
         bytes = NT_ERR_TEXT_BYTES - 1;
@@ -316,15 +308,12 @@ void nt_session_finish(struct nt_session *session, const char *text, size_t byte
         nt_session_fail(session, NT_ADVICE_PUBLISH, "%s", session->publish_err.text);
         return;
     }
-    if (!good && !session->publish.complete[NT_ARTIFACT_ENV]) {
+    if (!good && !session->artifacts->complete[NT_ARTIFACT_ENV]) {
         nt_session_fail(session, outcome_advice(session, false), "%s",
                         has_prefix(text, bytes, "failed ") ? line.text + 7 : line.text);
         return;
     }
-    record_outcome(session, outcome_advice(session, ok), line.text);
-    if (nt_publish_finish(&session->publish, &err) != 0) {
-        nt_session_fail(session, NT_ADVICE_PUBLISH, "%s", err.text);
-        return;
-    }
-    session->outcome.decided = true;
+    session->outcome.advice = outcome_advice(session, ok);
+    snprintf(session->outcome.text, sizeof session->outcome.text, "%s", line.text);
+    settle(session, false);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One host's part of a sweep, whatever its role: the probe process and the published directory.
+/* One host's part of a sweep, whatever its role: its side of the probe and of the job's files.
  *
  * Frames and artifacts of the probe are passed on unread. */
 #ifndef NT_SESSION_H
@@ -10,26 +10,16 @@
 #include <stddef.h>
 
 #include "advice.h"
-#include "child.h"
+#include "client.h"
 #include "conf.h"
 #include "conn.h"
 #include "err.h"
 #include "job.h"
 #include "log.h"
 #include "option.h"
-#include "publish.h"
-
-enum { NT_DONE_BYTES = NT_ERR_TEXT_BYTES + 16 }; /* "partial REASON" */
+#include "outcome.h"
 
 enum nt_policy { NT_POLICY_UNKNOWN, NT_POLICY_FULL, NT_POLICY_LATENCY, NT_POLICY_OFF };
-
-/* The result of a job's sweep on this host: first word ok, partial or failed, then the reason; and
- * the advice that is logged with it. */
-struct nt_outcome {
-    bool decided;
-    char text[NT_DONE_BYTES];
-    enum nt_advice advice;
-};
 
 struct nt_session {
     const struct nt_conf *conf;     /* borrowed */
@@ -37,23 +27,22 @@ struct nt_session {
     const struct nt_option *option; /* borrowed; within the configured limits */
     const struct nt_log *log;       /* borrowed; NULL: none */
     double deadline;                /* when the probe must be done (nt_clock_s) */
-    double give_up;                 /* when the agent publishes failed */
-    struct nt_child child;
+    double give_up;                 /* when the agents publish failed */
+    struct nt_client client;
     struct nt_conn probe;
+    int probe_pidfd; /* borrowed; readable once the probe has ended; -1: none */
     bool probe_lost;
-    bool probe_hung_up;          /* it closed its end; frames that it sent may be unread */
-    struct nt_err probe_end;     /* why it is lost */
-    enum nt_advice probe_advice; /* none: it exited with status 0 */
-    struct nt_publish publish;
-    struct nt_err publish_err; /* kind other than none: why this host cannot publish */
+    bool probe_hung_up;             /* it closed its end; frames that it sent may be unread */
+    struct nt_err probe_end;        /* why it is lost */
+    enum nt_advice probe_advice;    /* none: it exited with status 0 */
+    struct nt_artifacts *artifacts; /* borrowed */
+    struct nt_err publish_err;      /* kind other than none: why this host cannot publish */
     struct nt_outcome outcome;
 };
 
-/* Creates the directory and starts the probe. Never fails: errors are kept in publish_err and
- * probe_end, and the host still relays for the others. */
-void nt_session_init(struct nt_session *session, const struct nt_conf *conf,
-                     const struct nt_job *job, const struct nt_option *option,
-                     const struct nt_log *log, double deadline, double give_up);
+/* From what the service has: it may be a copy, in a process that was forked from the service's.
+ * client_fd: the socket to the service, borrowed; -1: the service is in this process. */
+void nt_session_init(struct nt_session *session, struct nt_service *service, int client_fd);
 void nt_session_fini(struct nt_session *session);
 
 /* Sends START to the probe: rank, hosts, deadline, option. use: NULL when not known. */
@@ -84,7 +73,8 @@ void nt_session_lose_probe(struct nt_session *session, enum nt_advice advice, co
 void nt_session_write_artifact(struct nt_session *session, const struct nt_frame *frame,
                                const void *payload);
 
-/* Ends the session; text is the payload of DONE. Publishes what was written, or failed and why. */
+/* Ends the session and settles it with the service; text is the payload of DONE. What was written
+ * will be published, or failed and why. */
 void nt_session_finish(struct nt_session *session, const char *text, size_t bytes);
 
 /* Ends the session as failed for a reason of the agent's own. */
@@ -92,11 +82,7 @@ void nt_session_fail(struct nt_session *session, enum nt_advice advice, const ch
     __attribute__((format(printf, 3, 4)));
 
 /* Until when the last frames may be passed on: for so many seconds, and not so long after give_up
- * that the monitor ends the agent. */
+ * that the worker ends the relay. */
 double nt_session_drain_until(const struct nt_session *session, double seconds);
-
-/* Writes the log beside the map when the job's option has debug. */
-void nt_session_publish_log(struct nt_publish *publish, const struct nt_option *option,
-                            const struct nt_log *log, const struct nt_outcome *outcome);
 
 #endif

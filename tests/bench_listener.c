@@ -61,7 +61,9 @@ static struct cost run_listener(const struct nt_conf *conf, const struct nt_job 
     struct nt_err err = {0};
     struct cost cost = {0};
     struct pollfd polls[NT_LISTENER_POLLFDS];
-    if (nt_listener_open(&listener, conf, job, &err) != 0 || write(ready, "", 1) != 1)
+    struct nt_service service = {.conf = conf, .job = job};
+    struct nt_client client = {.fd = -1, .local = &service};
+    if (nt_listener_open(&listener, conf, job, &client, &err) != 0 || write(ready, "", 1) != 1)
         give_up(err.text);
     double began = 0, cpu = 0;
     for (size_t in = 1; in < job->hosts;) {
@@ -86,6 +88,8 @@ static void connect_all(const struct nt_conf *conf, const struct nt_job *job)
     struct nt_connector *connector = take(n, sizeof *connector);
     struct nt_job *each = take(n, sizeof *each);
     struct nt_conn *conn = take(n, sizeof *conn);
+    struct nt_service *service = take(n, sizeof *service);
+    struct nt_client *client = take(n, sizeof *client);
     struct nt_addresses at = {.count = 1};
     struct sockaddr_in to = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     memcpy(&at.at[0], &to, sizeof to);
@@ -93,7 +97,9 @@ static void connect_all(const struct nt_conf *conf, const struct nt_job *job)
         each[k] = *job;
         each[k].self = k;
         conn[k].fd = -1;
-        nt_connector_init(&connector[k], conf, &each[k], 0, &at);
+        service[k] = (struct nt_service){.conf = conf, .job = &each[k]};
+        client[k] = (struct nt_client){.fd = -1, .local = &service[k]};
+        nt_connector_init(&connector[k], conf, &each[k], &client[k], 0, &at);
     }
     for (double until = nt_clock_s() + 60; in < n && nt_clock_s() < until;)
         for (size_t k = 1; k < n; k++)
@@ -104,6 +110,8 @@ static void connect_all(const struct nt_conf *conf, const struct nt_job *job)
         nt_conn_fini(&conn[k]);
     free(connector);
     free(each);
+    free(service);
+    free(client);
     free(conn);
 }
 

@@ -38,9 +38,18 @@ static int stop(void **state)
 struct scene {
     struct nt_conf conf;
     struct nt_job leader, member;
+    struct nt_service leader_service, member_service; /* of credentials alone */
+    struct nt_client leader_client, member_client;
     struct nt_listener listener;
     struct nt_addresses addresses;
 };
+
+static struct nt_client client_of(struct nt_service *service, const struct nt_conf *conf,
+                                  const struct nt_job *job)
+{
+    *service = (struct nt_service){.conf = conf, .job = job};
+    return (struct nt_client){.fd = -1, .local = service};
+}
 
 static void set(struct scene *s)
 {
@@ -54,10 +63,12 @@ static void set(struct scene *s)
     s->leader = (struct nt_job){.id = (uint32_t)getpid(), .restart = 1, .hosts = 3, .host = names};
     s->member = s->leader;
     s->member.self = 1;
+    s->leader_client = client_of(&s->leader_service, &s->conf, &s->leader);
+    s->member_client = client_of(&s->member_service, &s->conf, &s->member);
     struct sockaddr_in to = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     memcpy(&s->addresses.at[0], &to, sizeof to);
     s->addresses.count = 1;
-    if (nt_listener_open(&s->listener, &s->conf, &s->leader, &err) != 0)
+    if (nt_listener_open(&s->listener, &s->conf, &s->leader, &s->leader_client, &err) != 0)
         fail_msg("%s", err.text);
 }
 
@@ -130,7 +141,7 @@ static void leader_and_member_connect_and_exchange_frames(void **state)
     if (munge.pid == 0)
         skip();
     set(&s);
-    nt_connector_init(&connector, &s.conf, &s.member, 0, &s.addresses);
+    nt_connector_init(&connector, &s.conf, &s.member, &s.member_client, 0, &s.addresses);
     if (!connect_both(&s, &connector, 5, &host, &a, &b))
         fail_msg("%s / %s", connector.last_error.text, s.listener.last_error.text);
     assert_int_equal(host, 1);
@@ -164,7 +175,7 @@ static void a_port_in_use_is_skipped(void **state)
     first.leader.id++;
     struct nt_conn none;
     size_t nobody;
-    nt_connector_init(&connector, &s.conf, &s.member, 0, &s.addresses);
+    nt_connector_init(&connector, &s.conf, &s.member, &s.member_client, 0, &s.addresses);
     bool met = false, in = false, out = false;
     for (double until = nt_clock_s() + 5; !met && nt_clock_s() < until; poll(NULL, 0, 1)) {
         assert_int_equal(nt_listener_step(&first.listener, &nobody, &none), 0);
@@ -199,7 +210,9 @@ static void another_restart_or_host_is_rejected(void **state)
             member.host = other_names; /* has another host list */
         else
             member.self = 0; /* claims to be the leader */
-        nt_connector_init(&connector, &s.conf, &member, 0, &s.addresses);
+        struct nt_service service;
+        struct nt_client client = client_of(&service, &s.conf, &member);
+        nt_connector_init(&connector, &s.conf, &member, &client, 0, &s.addresses);
         expect_rejected(&s, &connector);
         assert_false(connect_both(&s, &connector, 0.3, &host, &a, &b)); /* nor on another attempt */
         nt_connector_fini(&connector);
@@ -220,7 +233,8 @@ static void without_munge_no_member_is_accepted(void **state)
     set(&s);
     struct nt_conf deaf = s.conf;
     snprintf(deaf.munge_socket, sizeof deaf.munge_socket, "/nonexistent/socket");
-    nt_connector_init(&connector, &deaf, &s.member, 0, &s.addresses);
+    s.member_client = client_of(&s.member_service, &deaf, &s.member);
+    nt_connector_init(&connector, &deaf, &s.member, &s.member_client, 0, &s.addresses);
     expect_rejected(&s, &connector);
     assert_non_null(strstr(connector.last_error.text, "munge: "));
     assert_false(connect_both(&s, &connector, 0.3, &host, &a, &b));
@@ -256,7 +270,7 @@ static void garbage_and_idle_connections_do_not_block_members(void **state)
             nobody_is_accepted(&s, 0, k + 1);
     }
     nobody_is_accepted(&s, 0.05, NT_LISTENER_PENDING_MAX);
-    nt_connector_init(&connector, &s.conf, &s.member, 0, &s.addresses);
+    nt_connector_init(&connector, &s.conf, &s.member, &s.member_client, 0, &s.addresses);
     assert_true(connect_both(&s, &connector, 3, &host, &a, &b));
     nt_conn_fini(&a);
     nt_conn_fini(&b);
@@ -319,7 +333,7 @@ static void a_relay_on_another_port_is_detected(void **state)
     /* the member may only use the relay's port */
     struct nt_conf narrow = s.conf;
     narrow.port_first = narrow.port_last = port;
-    nt_connector_init(&connector, &narrow, &s.member, 0, &s.addresses);
+    nt_connector_init(&connector, &narrow, &s.member, &s.member_client, 0, &s.addresses);
     int in = -1, out = -1;
     size_t passed = 0;
     for (double until = nt_clock_s() + 5;
@@ -408,8 +422,9 @@ static void imitators_of_the_leader_do_not_delay_a_member(void **state)
         set(&s);
         nt_listener_fini(&s.listener);
         imitate(&s, &i);
-        assert_int_equal(nt_listener_open(&s.listener, &s.conf, &s.leader, NULL), 0);
-        nt_connector_init(&connector, &s.conf, &s.member, 0, &s.addresses);
+        assert_int_equal(nt_listener_open(&s.listener, &s.conf, &s.leader, &s.leader_client, NULL),
+                         0);
+        nt_connector_init(&connector, &s.conf, &s.member, &s.member_client, 0, &s.addresses);
         /* less than one waits for an answer to its proof */
         for (double until = nt_clock_s() + 1.9; !(in && out) && nt_clock_s() < until;
              poll(NULL, 0, 1)) {
@@ -464,7 +479,7 @@ static void an_address_that_does_not_answer_costs_no_time(void **state)
     assert_int_equal(bind(s.listener.fd, (struct sockaddr *)&live, sizeof live), 0);
     assert_int_equal(listen(s.listener.fd, 5), 0);
     s.listener.port = ntohs(live.sin_port);
-    nt_connector_init(&connector, &s.conf, &s.member, 0, &s.addresses);
+    nt_connector_init(&connector, &s.conf, &s.member, &s.member_client, 0, &s.addresses);
     assert_true(
         connect_both(&s, &connector, 0.9, &host, &a, &b)); /* before a request is repeated */
     nt_conn_fini(&a);
@@ -487,7 +502,7 @@ static void a_member_without_a_leader_backs_off(void **state)
     size_t count, steps = 0;
     set(&s);
     nt_listener_fini(&s.listener);
-    nt_connector_init(&connector, &s.conf, &s.member, 0, &s.addresses);
+    nt_connector_init(&connector, &s.conf, &s.member, &s.member_client, 0, &s.addresses);
     for (double until = nt_clock_s() + 1; nt_clock_s() < until; steps++) {
         assert_int_equal(nt_connector_step(&connector, &conn), 0);
         double wake = nt_connector_pollfds(&connector, polls, &count);
@@ -512,10 +527,10 @@ static void connections_from_other_ports_take_no_slot(void **state)
     set(&s);
     nt_listener_fini(&s.listener);
     s.conf.reserved_ports = true;
-    assert_int_equal(nt_listener_open(&s.listener, &s.conf, &s.leader, NULL), 0);
+    assert_int_equal(nt_listener_open(&s.listener, &s.conf, &s.leader, &s.leader_client, NULL), 0);
     for (size_t k = 0; k < 200; k++)
         fd[k] = connect_raw(&s);
-    nt_connector_init(&connector, &s.conf, &s.member, 0, &s.addresses);
+    nt_connector_init(&connector, &s.conf, &s.member, &s.member_client, 0, &s.addresses);
     assert_true(connect_both(&s, &connector, 5, &host, &a, &b));
     assert_int_equal(s.listener.strangers, 200);
     assert_int_equal(s.listener.refused, 0);

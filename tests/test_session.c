@@ -59,11 +59,13 @@ static void start_of_the_largest_job_is_complete(void **state)
     struct nt_err err = {0};
     int fd[2];
     struct nt_job job = {.id = 1, .hosts = HOSTS, .host = name_hosts(HOSTS), .self = HOSTS - 1};
+    struct nt_service service = {.child = {.pidfd = -1}};
     struct nt_session session = {.conf = &conf,
                                  .job = &job,
                                  .option = &option,
                                  .deadline = nt_clock_s() + 600,
-                                 .child = {.pidfd = -1}};
+                                 .client = {.fd = -1, .local = &service},
+                                 .probe_pidfd = -1};
     char *text = malloc(ROOM);
     assert_non_null(text);
     nt_conf_default(&conf);
@@ -97,11 +99,13 @@ static double deadline_of_late(double deadline, int late_ms)
     char *host[] = {"n1"};
     int fd[2];
     struct nt_job job = {.id = 1, .hosts = 1, .host = host};
+    struct nt_service service = {.child = {.pidfd = -1}};
     struct nt_session session = {.conf = &conf,
                                  .job = &job,
                                  .option = &option,
                                  .deadline = deadline,
-                                 .child = {.pidfd = -1}};
+                                 .client = {.fd = -1, .local = &service},
+                                 .probe_pidfd = -1};
     nt_conf_default(&conf);
     assert_int_equal(nt_option_parse("quick", &option, &err), 0);
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, fd), 0);
@@ -136,7 +140,8 @@ static void the_last_frame_of_a_probe_is_read(void **state)
 {
     (void)state;
     const char words[] = "partial 1 of 3 pairs measured: the time was up";
-    struct nt_session session = {.child = {.pidfd = -1}};
+    struct nt_service service = {.child = {.pidfd = -1}};
+    struct nt_session session = {.client = {.fd = -1, .local = &service}, .probe_pidfd = -1};
     struct nt_conn probe;
     struct nt_frame frame = {.type = NT_FRAME_GATHERED, .seq = 1};
     const unsigned char *payload;

@@ -29,6 +29,7 @@ void nt_conf_default(struct nt_conf *conf)
         .publish_limit_bytes = 4194304,
         .run_dir_limit_bytes = 67108864,
         .run_dir = "/run/nettopo",
+        .relay_user = "nettopo",
         .tls = "^shm,self",
         .debug = NT_LOG_INFO,
         .ucx_log = NT_UCX_LOG_WARN,
@@ -203,6 +204,18 @@ static const char *set_munge_socket(const struct entry *e, struct nt_conf *conf)
     return read_path(e, conf->munge_socket);
 }
 
+static const char *set_relay_user(const struct entry *e, struct nt_conf *conf)
+{
+    if (e->bytes == 0 || e->bytes >= sizeof conf->relay_user)
+        return "a user name of 1 to 31 characters";
+    for (size_t k = 0; k < e->bytes; k++)
+        if (e->value[k] <= ' ' || e->value[k] > '~' || e->value[k] == ':')
+            return "a user name";
+    memcpy(conf->relay_user, e->value, e->bytes);
+    conf->relay_user[e->bytes] = '\0';
+    return NULL;
+}
+
 static const char *read_word(const struct entry *e, char word[NT_CONF_WORD_BYTES])
 {
     for (size_t k = 0; k < e->bytes; k++)
@@ -266,6 +279,7 @@ static const struct {
     {"run_dir", set_run_dir},
     {"prolog", set_prolog},
     {"probe", set_probe},
+    {"relay_user", set_relay_user},
     {"munge_socket", set_munge_socket},
     {"net_devices", set_net_devices},
     {"tls", set_tls},

@@ -15,7 +15,7 @@ void parts_begin(void);
 void probe_begin(void);
 
 /* As prolog/monitor.c has them. */
-static const double GRACE_S = 0.25, KILL_S = 0.5;
+static const double GRACE_S = 0.25, KILL_S = 0.42;
 
 struct cluster cluster;
 
@@ -114,17 +114,24 @@ void cluster_end(void)
     cluster = (struct cluster){0};
 }
 
-/* ---- an agent: what monitor.c and its worker do ---- */
+/* ---- an agent: what monitor.c, worker.c and relay.c do ---- */
 
 static void publish_failed(struct host *h, const char *reason)
 {
     h->published.failed = h->published.renamed = true;
     snprintf(h->published.reason, sizeof h->published.reason, "%s", reason);
-    snprintf(h->outcome.text, sizeof h->outcome.text, "failed %s", reason);
+    snprintf(h->outcome.text, sizeof h->outcome.text, "failed %.500s", reason);
     h->outcome.decided = true;
 }
 
-/* The monitor's last resort. */
+static void publish_settled(struct host *h)
+{
+    h->published.renamed = true;
+    memcpy(h->outcome.text, h->service.settlement.text, sizeof h->outcome.text);
+    h->outcome.decided = true;
+}
+
+/* The worker's end of a relay that is late: what was settled is published. */
 static void kill_agent(void *context, uint64_t number)
 {
     struct host *h = context;
@@ -132,11 +139,15 @@ static void kill_agent(void *context, uint64_t number)
     if (!h->agent->alive || network_host_is_down(h->agent->host))
         return;
     h->agent_killed = true;
-    world_tell(h->agent->host, "monitor", "kills the agent");
+    world_tell(h->agent->host, "worker", "kills the relay");
     process_kill(h->agent, SIGKILL);
     if (h->probe != NULL)
         process_kill(h->probe, SIGKILL);
-    publish_failed(h, "the agent was terminated before it had a result");
+    if (h->service.settled && !h->service.settlement.failed)
+        publish_settled(h);
+    else
+        publish_failed(h, h->service.settled ? h->service.settlement.text
+                                             : "the agent was terminated before it had a result");
     h->ended_s = world.now_s;
 }
 
@@ -147,14 +158,17 @@ static void agent_main(void *argument)
     h->began_s = began;
     h->session = must(calloc(1, sizeof *h->session));
     world_at(deadline + KILL_S, kill_agent, h, 0);
-    nt_session_init(h->session, &cluster.conf, &h->job, &cluster.option, NULL, deadline,
+    nt_service_init(&h->service, &cluster.conf, &h->job, &cluster.option, NULL, deadline,
                     deadline + GRACE_S);
+    nt_session_init(h->session, &h->service, -1);
     if (h->job.self == 0)
         nt_leader_run(h->session);
     else
         nt_member_run(h->session);
-    h->outcome = h->session->outcome;
     nt_session_fini(h->session);
+    nt_service_publish(&h->service);
+    h->outcome = h->service.outcome;
+    nt_service_fini(&h->service);
     h->ended_s = nt_clock_s();
     world_tell(world.running->host, "agent", "ended: %.200s", h->outcome.text);
     if (files_open(world.running) > 0)

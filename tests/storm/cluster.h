@@ -40,6 +40,7 @@ struct host {
     struct process *agent, *probe;
     struct nt_job job;
     struct nt_session *session;
+    struct nt_service service;
     double began_s, ended_s; /* NAN: not */
     bool agent_killed;
     struct nt_outcome outcome;

@@ -275,6 +275,7 @@ int nt_publish_begin(struct nt_publish *publish, const char *run_dir, uint32_t j
     (void)job;
     *publish = (struct nt_publish){
         .run_fd = -1, .dir_fd = -1, .limit_bytes = limit_bytes, .uid = uid, .gid = gid};
+    nt_artifacts_init(&publish->artifacts, limit_bytes);
     process_spend(0.0003);
     if (this_host()->disk_bytes == 0)
         return nt_err_set(err, NT_ERR_SYSTEM, "/run/nettopo: No space left on device");
@@ -288,13 +289,18 @@ int nt_publish_bound_all(struct nt_publish *publish, uint64_t limit_bytes, struc
     return 0;
 }
 
-int nt_publish_artifact(struct nt_publish *publish, uint32_t artifact, bool more, const void *data,
-                        size_t bytes, struct nt_err *err)
+void nt_artifacts_init(struct nt_artifacts *artifacts, uint64_t limit_bytes)
+{
+    *artifacts = (struct nt_artifacts){.limit_bytes = limit_bytes};
+}
+
+int nt_artifacts_write(struct nt_artifacts *artifacts, uint32_t artifact, bool more,
+                       const void *data, size_t bytes, struct nt_err *err)
 {
     struct host *h = this_host();
     struct published *p = &h->published;
     process_spend(0.0001);
-    if (artifact == 0 || artifact >= NT_ARTIFACT_END || publish->complete[artifact])
+    if (artifact == 0 || artifact >= NT_ARTIFACT_END || artifacts->complete[artifact])
         return nt_err_set(err, NT_ERR_INPUT, "artifact %u", artifact);
     if (bytes > h->disk_bytes - p->used)
         return nt_err_set(err, NT_ERR_SYSTEM, "/run/nettopo: No space left on device");
@@ -304,7 +310,7 @@ int nt_publish_artifact(struct nt_publish *publish, uint32_t artifact, bool more
     p->bytes[artifact] += bytes;
     p->text[artifact][p->bytes[artifact]] = '\0';
     p->used += bytes;
-    publish->complete[artifact] = p->complete[artifact] = !more;
+    artifacts->complete[artifact] = p->complete[artifact] = !more;
     return 0;
 }
 
@@ -313,9 +319,9 @@ int nt_publish_finish(struct nt_publish *publish, struct nt_err *err)
     struct published *p = &this_host()->published;
     process_spend(0.0003);
     for (int k = 1; k < NT_ARTIFACT_END; k++)
-        if (p->text[k] != NULL && !publish->complete[k])
+        if (p->text[k] != NULL && !publish->artifacts.complete[k])
             return nt_err_set(err, NT_ERR_SYSTEM, "artifact %d is not complete", k);
-    if (!publish->complete[NT_ARTIFACT_ENV])
+    if (!publish->artifacts.complete[NT_ARTIFACT_ENV])
         return nt_err_set(err, NT_ERR_SYSTEM, "no hint.env");
     p->renamed = true;
     return 0;

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The result of a job's sweep on one host. */
+#ifndef NT_OUTCOME_H
+#define NT_OUTCOME_H
+
+#include <stdbool.h>
+
+#include "advice.h"
+#include "err.h"
+
+enum { NT_DONE_BYTES = NT_ERR_TEXT_BYTES + 16 }; /* "partial REASON" */
+
+/* First word ok, partial or failed, then the reason; and the advice that is logged with it. */
+struct nt_outcome {
+    bool decided;
+    char text[NT_DONE_BYTES];
+    enum nt_advice advice;
+};
+
+#endif

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The relay: the process that talks to the agents of other hosts and to the probe. What it needs of
+ * root it asks of the service. */
+#ifndef NT_RELAY_H
+#define NT_RELAY_H
+
+#include "sandbox.h"
+#include "service.h"
+
+/* In the process that becomes the relay, a copy of the service's: runs this host's role in the
+ * sandbox and does not return. */
+_Noreturn void nt_relay_run(struct nt_service *service, struct nt_sandbox *sandbox, int client_fd);
+
+#endif

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "worker.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "job.h"
+#include "relay.h"
+#include "service.h"
+
+/* The relay drains for 0.15 s after give_up, and the monitor ends all 0.25 s after it. */
+static const double RELAY_S = 0.17, REAP_S = 0.03;
+
+static void fail_early(struct nt_worker_report *report, enum nt_advice advice, const char *reason)
+{
+    report->outcome.decided = false;
+    report->outcome.advice = advice;
+    snprintf(report->outcome.text, sizeof report->outcome.text, "failed %s", reason);
+}
+
+/* The relay's process id, and *socket to it; or -1. */
+static pid_t start_relay(struct nt_service *service, int *socket, struct nt_err *err)
+{
+    int pair[2];
+    struct nt_sandbox sandbox = {.binds_reserved_ports = service->conf->reserved_ports ||
+                                                         service->conf->port_first < 1024,
+                                 .file_bytes = service->conf->publish_limit_bytes};
+    if (geteuid() == 0)
+        nt_sandbox_find_user(service->conf->relay_user, &sandbox);
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0) {
+        nt_err_set(err, NT_ERR_SYSTEM, "socketpair: %s", strerror(errno));
+        return -1;
+    }
+    pid_t pid = fork();
+    if (pid == 0) {
+        close(pair[0]);
+        nt_relay_run(service, &sandbox, pair[1]);
+    }
+    close(pair[1]);
+    if (pid < 0) {
+        nt_err_set(err, NT_ERR_SYSTEM, "fork: %s", strerror(errno));
+        close(pair[0]);
+        return -1;
+    }
+    *socket = pair[0];
+    return pid;
+}
+
+/* Answers the relay until it has ended or its time is over. */
+static void serve_relay(struct nt_service *service, int socket)
+{
+    double until = service->give_up + RELAY_S;
+    struct pollfd ready = {.fd = socket, .events = POLLIN};
+    while (nt_clock_s() < until) {
+        int got = poll(&ready, 1, nt_clock_left_ms(until));
+        if (got < 0 && errno != EINTR)
+            return;
+        if (got > 0 && !nt_service_answer(service, socket))
+            return;
+    }
+}
+
+/* Ends it; whether it is gone, so that nothing is written any more. */
+static bool end_relay(pid_t pid)
+{
+    double until = nt_clock_s() + REAP_S;
+    kill(pid, SIGKILL);
+    do {
+        pid_t got = waitpid(pid, NULL, WNOHANG);
+        if (got == pid || (got < 0 && errno != EINTR))
+            return true;
+        poll(NULL, 0, 1);
+    } while (nt_clock_s() < until);
+    return false;
+}
+
+static void run_relay(struct nt_service *service)
+{
+    struct nt_err err;
+    int socket;
+    pid_t pid = start_relay(service, &socket, &err);
+    if (pid < 0) {
+        nt_service_publish_failed(service, NT_ADVICE_SYSTEM, err.text);
+        return;
+    }
+    serve_relay(service, socket);
+    close(socket);
+    if (end_relay(pid))
+        nt_service_publish(service);
+    else
+        nt_service_publish_failed(service, NT_ADVICE_AGENT, "the relay could not be ended");
+}
+
+void nt_worker_run(const struct nt_request *request, const struct nt_conf *conf,
+                   const struct nt_log *log, double deadline, double give_up,
+                   struct nt_worker_report *report)
+{
+    static struct nt_service service; /* too large for the stack */
+    struct nt_conf own = *conf;
+    struct nt_job job;
+    struct nt_err err;
+    if (nt_job_read(&job, request->job, request->uid, request->gid, &err) != 0) {
+        fail_early(report, NT_ADVICE_JOB, err.text);
+        return;
+    }
+    report->hosts = job.hosts;
+    report->self = job.self;
+    if (request->one_prolog && job.hosts > 1) {
+        fail_early(report, NT_ADVICE_SERIAL,
+                   "PrologFlags=Serial in slurm.conf: prologs of jobs that cross on two hosts "
+                   "would wait for each other");
+        nt_job_fini(&job);
+        return;
+    }
+    own.reserved_ports = conf->reserved_ports && geteuid() == 0; /* else nobody can bind one */
+    nt_service_init(&service, &own, &job, &request->option, log, deadline, give_up);
+    run_relay(&service);
+    report->outcome = service.outcome;
+    report->probe_failed = service.settled && service.settlement.probe_failed != 0;
+    nt_service_fini(&service);
+    nt_job_fini(&job);
+}
