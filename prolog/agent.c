@@ -1,23 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* nettopo-prolog, the agent: root's part of a sweep, in a job's prolog and epilog on each host.
+/* nettopo-prolog, the agent: the part of a sweep in a job's prolog and epilog on each host.
  *
  * It authenticates the job's hosts to each other, starts the probe as the job's user, relays frames
  * between the probes without reading them, keeps the deadline, and publishes what rank 0 wrote.
  *
- * The command       agent.c, request.c (arguments), conffile.c, job.c (Slurm)
- * Two processes     monitor.c starts a worker that does the rest, and replaces its result by failed
- *                   when it dies or is late
- * One host's part   session.c: the probe (child.c) and the directory (publish.c), log.c, advice.c
- * Roles             leader.c on the job's first host, member.c on all others (role.h)
- * Between hosts     listener.c accepts and connector.c connects, both with auth.c (MUNGE);
- *                   lookup.c resolves addresses in a child process; conn.c sends and receives
- *                   frames (base/frame.h); children.c holds the connections of one agent,
- *                   subtree.c the tree of agents below it; gather.c which hosts contributed
+ * The command      agent.c, request.c (arguments), conffile.c, slurm_conf.c
+ * Three processes  monitor.c (root) starts the worker, keeps the time, and replaces its result by
+ *                  failed when it dies or is late. worker.c (root) knows the job (job.c), starts
+ *                  the probe (child.c, confine.c), makes the directory (publish.c, space.c), and
+ *                  starts relay.c (a user without rights, sandbox.c), which does the rest
+ * Between them     client.c asks, service.c answers: credentials (auth.c, MUNGE), addresses and the
+ *                  use of the hosts (lookup.c), the end of the probe, the result. artifact_files.c
+ *                  writes the files that are open
+ * One host's part  session.c: the probe's frames and the result; log.c, advice.c
+ * Roles            leader.c on the job's first host, member.c on all others (role.h)
+ * Between hosts    listener.c accepts and connector.c connects, both from reserved ports
+ *                  (source_port.c); conn.c sends and receives frames (base/frame.h) with tags
+ *                  (frame_key.c); children.c holds the connections of one agent, subtree.c the
+ *                  tree of agents below it; gather.c which hosts contributed
  *
  * States of a leader:
  *   lookup       asks slurmctld which jobs share the hosts; members connect and wait
- *   measuring    START is sent to all; gathers, broadcasts and unicasts between rank 0 and the
- * others publishing   from the first artifact of rank 0 on; members that connect now are refused
+ *   measuring    START is sent to all; frames pass between rank 0 and the others
+ *   publishing   from the first artifact of rank 0 on; members that connect now are refused
  *   decided      DONE of rank 0, or a failure of its own: published, members drained
  * States of a member:
  *   resolving    the address of its leader: that of its block, else the job's first host

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The relay's calls to its service (service.h), which runs in another process as root. Each waits
- * for its answer, as long as munged or a process that is killed takes. */
+ * for its answer, as long as munged or a process that is killed takes.
+ * Tests: test_service.c. */
 #ifndef NT_CLIENT_H
 #define NT_CLIENT_H
 

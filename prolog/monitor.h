@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The monitor, the agent's outer process: it starts a worker process for the job, waits for it, and
- * when the worker dies or does not end in time kills it and publishes failed in its place.
+/* The monitor, the agent's outer process: it starts the worker for the job, waits for it, and when
+ * the worker dies or does not end in time kills all of the job's and publishes failed in its place.
  *
  * libmunge, a file system or a bug may block the worker; the monitor calls neither MUNGE nor
  * Slurm, and uses no file system but that of run_dir.

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The result of a job's sweep on one host. */
+/* The result of a job's sweep on one host.
+ * Tests: test_service.c. */
 #ifndef NT_OUTCOME_H
 #define NT_OUTCOME_H
 

@@ -236,7 +236,7 @@ int nt_publish_begin(struct nt_publish *publish, const char *run_dir, uint32_t j
     unsigned char salt[8];
     struct nt_publish p = {
         .run_fd = -1, .dir_fd = -1, .limit_bytes = limit_bytes, .uid = uid, .gid = gid};
-    nt_artifacts_init(&p.artifacts, limit_bytes);
+    nt_artifact_files_init(&p.artifacts, limit_bytes);
     *publish = p;
     format_job_name(job, p.name);
     if (getrandom(salt, sizeof salt, 0) != sizeof salt)
@@ -343,8 +343,8 @@ int nt_publish_finish(struct nt_publish *publish, struct nt_err *err)
 
 static void remove_artifacts(struct nt_publish *publish)
 {
-    nt_artifacts_fini(&publish->artifacts);
-    nt_artifacts_init(&publish->artifacts, publish->limit_bytes);
+    nt_artifact_files_fini(&publish->artifacts);
+    nt_artifact_files_init(&publish->artifacts, publish->limit_bytes);
     for (uint32_t k = 1; k < NT_ARTIFACT_END; k++)
         unlinkat(publish->dir_fd, nt_artifact_name(k), 0);
 }
@@ -363,14 +363,15 @@ int nt_publish_failed(struct nt_publish *publish, const char *reason, struct nt_
     publish->artifacts.fd[NT_ARTIFACT_ENV] =
         create_file(publish, nt_artifact_name(NT_ARTIFACT_ENV), err);
     if (publish->artifacts.fd[NT_ARTIFACT_ENV] < 0 ||
-        nt_artifacts_write(&publish->artifacts, NT_ARTIFACT_ENV, false, text, (size_t)n, err) != 0)
+        nt_artifact_files_write(&publish->artifacts, NT_ARTIFACT_ENV, false, text, (size_t)n,
+                                err) != 0)
         return -1;
     return nt_publish_finish(publish, err);
 }
 
 void nt_publish_fini(struct nt_publish *publish)
 {
-    nt_artifacts_fini(&publish->artifacts);
+    nt_artifact_files_fini(&publish->artifacts);
     bool unpublished = publish->dir_fd >= 0;
     if (unpublished)
         close(publish->dir_fd);

@@ -3,8 +3,8 @@
  *
  * run_dir and everything below belong to root; only the job's user may read, nobody else may write.
  * Every name is opened relative to an open directory, without following links. The files are
- * created here, and written by the relay (artifacts.h), which does not see the directory; their
- * total size is checked here before the rename. Their contents are not known here. */
+ * created here, and written by the relay (artifact_files.h), which does not see the directory;
+ * their total size is checked here before the rename. Their contents are not known here. */
 #ifndef NT_PUBLISH_H
 #define NT_PUBLISH_H
 
@@ -13,7 +13,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "artifacts.h"
+#include "artifact_files.h"
 #include "err.h"
 
 struct nt_publish {
@@ -24,7 +24,7 @@ struct nt_publish {
     uint64_t all_limit_bytes; /* of the files of all jobs; 0: not checked */
     uid_t uid;
     gid_t gid;
-    struct nt_artifacts artifacts;
+    struct nt_artifact_files artifacts;
     bool has_log;
 };
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The relay: the process that talks to the agents of other hosts and to the probe. What it needs of
- * root it asks of the service. */
+ * root it asks of the service.
+ * Tests: test_agent.c. */
 #ifndef NT_RELAY_H
 #define NT_RELAY_H
 

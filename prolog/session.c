@@ -247,12 +247,12 @@ void nt_session_probe_flush(struct nt_session *session)
 void nt_session_write_artifact(struct nt_session *session, const struct nt_frame *frame,
                                const void *payload)
 {
-    struct nt_artifacts *artifacts = session->artifacts;
+    struct nt_artifact_files *artifacts = session->artifacts;
     if (session->publish_err.kind != NT_ERR_NONE)
         return;
     bool dropped = artifacts->record_dropped;
-    nt_artifacts_write(artifacts, frame->host, (frame->flags & NT_FRAME_MORE) != 0, payload,
-                       frame->payload_bytes, &session->publish_err);
+    nt_artifact_files_write(artifacts, frame->host, (frame->flags & NT_FRAME_MORE) != 0, payload,
+                            frame->payload_bytes, &session->publish_err);
     if (artifacts->record_dropped && !dropped)
         nt_log(session->log, NT_LOG_INFO, "the record is left out: over publish_limit");
 }

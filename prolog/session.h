@@ -32,11 +32,11 @@ struct nt_session {
     struct nt_conn probe;
     int probe_pidfd; /* borrowed; readable once the probe has ended; -1: none */
     bool probe_lost;
-    bool probe_hung_up;             /* it closed its end; frames that it sent may be unread */
-    struct nt_err probe_end;        /* why it is lost */
-    enum nt_advice probe_advice;    /* none: it exited with status 0 */
-    struct nt_artifacts *artifacts; /* borrowed */
-    struct nt_err publish_err;      /* kind other than none: why this host cannot publish */
+    bool probe_hung_up;                  /* it closed its end; frames that it sent may be unread */
+    struct nt_err probe_end;             /* why it is lost */
+    enum nt_advice probe_advice;         /* none: it exited with status 0 */
+    struct nt_artifact_files *artifacts; /* borrowed */
+    struct nt_err publish_err;           /* kind other than none: why this host cannot publish */
     struct nt_outcome outcome;
 };
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The worker, root's process of a sweep: it reads the job, starts the probe and the relay, serves
  * the relay, and publishes when the relay has ended. libmunge, a file system or a bug may block it:
- * the monitor bounds its time. */
+ * the monitor bounds its time.
+ * Tests: test_agent.c. */
 #ifndef NT_WORKER_H
 #define NT_WORKER_H
 

@@ -87,7 +87,7 @@ static int entries(const char *path)
 static int write_artifact(struct nt_publish *p, enum nt_artifact number, bool more,
                           const char *text, struct nt_err *err)
 {
-    return nt_artifacts_write(&p->artifacts, (uint32_t)number, more, text, strlen(text), err);
+    return nt_artifact_files_write(&p->artifacts, (uint32_t)number, more, text, strlen(text), err);
 }
 
 static void artifacts_appear_together(void **state)
@@ -196,16 +196,19 @@ static void numbers_and_sizes_are_bounded(void **state)
     struct nt_publish p = begun(g);
     struct nt_err err;
     static char much[LIMIT + 1];
-    assert_int_equal(nt_artifacts_write(&p.artifacts, 0, false, "x", 1, &err), -1);
-    assert_int_equal(nt_artifacts_write(&p.artifacts, NT_ARTIFACT_END, false, "x", 1, &err), -1);
-    assert_int_equal(nt_artifacts_write(&p.artifacts, 0xffffffffu, false, "x", 1, &err), -1);
+    assert_int_equal(nt_artifact_files_write(&p.artifacts, 0, false, "x", 1, &err), -1);
+    assert_int_equal(nt_artifact_files_write(&p.artifacts, NT_ARTIFACT_END, false, "x", 1, &err),
+                     -1);
+    assert_int_equal(nt_artifact_files_write(&p.artifacts, 0xffffffffu, false, "x", 1, &err), -1);
     assert_string_equal(err.text, "unknown artifact 4294967295");
     assert_int_equal(
-        nt_artifacts_write(&p.artifacts, NT_ARTIFACT_MAP, false, much, LIMIT + 1, &err), -1);
-    assert_int_equal(nt_artifacts_write(&p.artifacts, NT_ARTIFACT_MAP, true, much, LIMIT - 1, &err),
+        nt_artifact_files_write(&p.artifacts, NT_ARTIFACT_MAP, false, much, LIMIT + 1, &err), -1);
+    assert_int_equal(
+        nt_artifact_files_write(&p.artifacts, NT_ARTIFACT_MAP, true, much, LIMIT - 1, &err), 0);
+    assert_int_equal(nt_artifact_files_write(&p.artifacts, NT_ARTIFACT_MAP, false, much, 1, &err),
                      0);
-    assert_int_equal(nt_artifacts_write(&p.artifacts, NT_ARTIFACT_MAP, false, much, 1, &err), 0);
-    assert_int_equal(nt_artifacts_write(&p.artifacts, NT_ARTIFACT_MAP, false, "", 0, &err), -1);
+    assert_int_equal(nt_artifact_files_write(&p.artifacts, NT_ARTIFACT_MAP, false, "", 0, &err),
+                     -1);
     assert_non_null(strstr(err.text, "after its last part"));
     assert_int_equal(write_artifact(&p, NT_ARTIFACT_ENV, false, "x", &err), -1);
     assert_non_null(strstr(err.text, "over the limit of 100000"));
@@ -220,12 +223,13 @@ static void a_record_over_the_limit_is_left_out(void **state)
     struct nt_publish p = begun(g);
     assert_int_equal(write_artifact(&p, NT_ARTIFACT_MAP, false, "{}", NULL), 0);
     assert_int_equal(
-        nt_artifacts_write(&p.artifacts, NT_ARTIFACT_SAMPLES, true, much, LIMIT / 2, NULL), 0);
+        nt_artifact_files_write(&p.artifacts, NT_ARTIFACT_SAMPLES, true, much, LIMIT / 2, NULL), 0);
     assert_false(p.artifacts.record_dropped);
-    assert_int_equal(nt_artifacts_write(&p.artifacts, NT_ARTIFACT_SAMPLES, true, much, LIMIT, NULL),
-                     0);
+    assert_int_equal(
+        nt_artifact_files_write(&p.artifacts, NT_ARTIFACT_SAMPLES, true, much, LIMIT, NULL), 0);
     assert_true(p.artifacts.record_dropped);
-    assert_int_equal(nt_artifacts_write(&p.artifacts, NT_ARTIFACT_SAMPLES, false, "x", 1, NULL), 0);
+    assert_int_equal(
+        nt_artifact_files_write(&p.artifacts, NT_ARTIFACT_SAMPLES, false, "x", 1, NULL), 0);
     assert_int_equal(p.artifacts.used_bytes, 2);
     assert_int_equal(write_artifact(&p, NT_ARTIFACT_ENV, false, "NETTOPO_STATUS=ok\n", NULL), 0);
     assert_int_equal(nt_publish_finish(&p, NULL), 0);
@@ -248,8 +252,8 @@ static void many_jobs_do_not_fill_run_dir(void **state)
         assert_int_equal(
             nt_publish_begin(&p, g->run, (uint32_t)(JOB + k), getuid(), getgid(), LIMIT, &err), 0);
         if (nt_publish_bound_all(&p, ALL, &err) == 0 &&
-            nt_artifacts_write(&p.artifacts, NT_ARTIFACT_MAP, false, much, sizeof much, &err) ==
-                0 &&
+            nt_artifact_files_write(&p.artifacts, NT_ARTIFACT_MAP, false, much, sizeof much,
+                                    &err) == 0 &&
             write_artifact(&p, NT_ARTIFACT_ENV, false, "NETTOPO_STATUS=ok\n", &err) == 0 &&
             nt_publish_finish(&p, &err) == 0) {
             published++;
@@ -397,7 +401,7 @@ static void a_full_file_system_is_an_error(void **state)
     p = begun(g);
     static char much[60000];
     assert_int_equal(
-        nt_artifacts_write(&p.artifacts, NT_ARTIFACT_MAP, false, much, sizeof much, &err), -1);
+        nt_artifact_files_write(&p.artifacts, NT_ARTIFACT_MAP, false, much, sizeof much, &err), -1);
     assert_non_null(strstr(err.text, "No space left"));
     /* its bytes do not count any more, so that the reason fits */
     assert_int_equal(nt_publish_failed(&p, err.text, NULL), 0);

@@ -275,7 +275,7 @@ int nt_publish_begin(struct nt_publish *publish, const char *run_dir, uint32_t j
     (void)job;
     *publish = (struct nt_publish){
         .run_fd = -1, .dir_fd = -1, .limit_bytes = limit_bytes, .uid = uid, .gid = gid};
-    nt_artifacts_init(&publish->artifacts, limit_bytes);
+    nt_artifact_files_init(&publish->artifacts, limit_bytes);
     process_spend(0.0003);
     if (this_host()->disk_bytes == 0)
         return nt_err_set(err, NT_ERR_SYSTEM, "/run/nettopo: No space left on device");
@@ -289,13 +289,13 @@ int nt_publish_bound_all(struct nt_publish *publish, uint64_t limit_bytes, struc
     return 0;
 }
 
-void nt_artifacts_init(struct nt_artifacts *artifacts, uint64_t limit_bytes)
+void nt_artifact_files_init(struct nt_artifact_files *artifacts, uint64_t limit_bytes)
 {
-    *artifacts = (struct nt_artifacts){.limit_bytes = limit_bytes};
+    *artifacts = (struct nt_artifact_files){.limit_bytes = limit_bytes};
 }
 
-int nt_artifacts_write(struct nt_artifacts *artifacts, uint32_t artifact, bool more,
-                       const void *data, size_t bytes, struct nt_err *err)
+int nt_artifact_files_write(struct nt_artifact_files *artifacts, uint32_t artifact, bool more,
+                            const void *data, size_t bytes, struct nt_err *err)
 {
     struct host *h = this_host();
     struct published *p = &h->published;

@@ -4,8 +4,8 @@
  * publish.c creates them; the relay writes what rank 0 sends, and says which are complete. The
  * total size is bounded.
  * Tests: test_publish.c. */
-#ifndef NT_ARTIFACTS_H
-#define NT_ARTIFACTS_H
+#ifndef NT_ARTIFACT_FILES_H
+#define NT_ARTIFACT_FILES_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -14,7 +14,7 @@
 #include "err.h"
 #include "frame.h"
 
-struct nt_artifacts {
+struct nt_artifact_files {
     int fd[NT_ARTIFACT_END];        /* by enum nt_artifact; -1: none; owned */
     bool complete[NT_ARTIFACT_END]; /* the last part is written */
     uint64_t used_bytes, limit_bytes;
@@ -23,14 +23,14 @@ struct nt_artifacts {
 };
 
 /* No files. */
-void nt_artifacts_init(struct nt_artifacts *artifacts, uint64_t limit_bytes);
+void nt_artifact_files_init(struct nt_artifact_files *artifacts, uint64_t limit_bytes);
 /* Closes them. */
-void nt_artifacts_fini(struct nt_artifacts *artifacts);
+void nt_artifact_files_fini(struct nt_artifact_files *artifacts);
 
 /* Appends a part of an artifact (enum nt_artifact); more: another one follows. A record of
  * measurements over the limit is dropped (record_dropped) and no error: the map says more. */
-int nt_artifacts_write(struct nt_artifacts *artifacts, uint32_t artifact, bool more,
-                       const void *data, size_t bytes, struct nt_err *err);
+int nt_artifact_files_write(struct nt_artifact_files *artifacts, uint32_t artifact, bool more,
+                            const void *data, size_t bytes, struct nt_err *err);
 
 /* Writes all bytes; -1 with errno set. */
 int nt_write_all(int fd, const void *from, size_t bytes);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "artifacts.h"
+#include "artifact_files.h"
 
 #include <errno.h>
 #include <string.h>
@@ -7,14 +7,14 @@
 
 #include "space.h"
 
-void nt_artifacts_init(struct nt_artifacts *artifacts, uint64_t limit_bytes)
+void nt_artifact_files_init(struct nt_artifact_files *artifacts, uint64_t limit_bytes)
 {
-    *artifacts = (struct nt_artifacts){.limit_bytes = limit_bytes};
+    *artifacts = (struct nt_artifact_files){.limit_bytes = limit_bytes};
     for (int k = 0; k < NT_ARTIFACT_END; k++)
         artifacts->fd[k] = -1;
 }
 
-void nt_artifacts_fini(struct nt_artifacts *artifacts)
+void nt_artifact_files_fini(struct nt_artifact_files *artifacts)
 {
     for (int k = 0; k < NT_ARTIFACT_END; k++) {
         if (artifacts->fd[k] >= 0)
@@ -38,7 +38,7 @@ int nt_write_all(int fd, const void *from, size_t bytes)
     return 0;
 }
 
-static void drop_record(struct nt_artifacts *artifacts)
+static void drop_record(struct nt_artifact_files *artifacts)
 {
     int fd = artifacts->fd[NT_ARTIFACT_SAMPLES];
     off_t bytes = lseek(fd, 0, SEEK_CUR);
@@ -47,7 +47,7 @@ static void drop_record(struct nt_artifacts *artifacts)
         artifacts->used_bytes -= (uint64_t)bytes;
 }
 
-static int check_limits(const struct nt_artifacts *artifacts, uint32_t artifact, size_t bytes,
+static int check_limits(const struct nt_artifact_files *artifacts, uint32_t artifact, size_t bytes,
                         struct nt_err *err)
 {
     if (bytes > artifacts->limit_bytes - artifacts->used_bytes)
@@ -56,8 +56,8 @@ static int check_limits(const struct nt_artifacts *artifacts, uint32_t artifact,
     return artifacts->keeps_room ? nt_space_check_free(artifacts->fd[artifact], bytes, err) : 0;
 }
 
-int nt_artifacts_write(struct nt_artifacts *artifacts, uint32_t artifact, bool more,
-                       const void *data, size_t bytes, struct nt_err *err)
+int nt_artifact_files_write(struct nt_artifact_files *artifacts, uint32_t artifact, bool more,
+                            const void *data, size_t bytes, struct nt_err *err)
 {
     const char *name = nt_artifact_name(artifact);
     if (name == NULL)
