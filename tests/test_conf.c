@@ -44,7 +44,7 @@ static void the_installed_file_states_the_defaults(void **state)
         }
         at += line + 1;
     }
-    assert_int_equal(keys, 21);
+    assert_int_equal(keys, 22);
     struct nt_conf conf, defaults;
     struct nt_err err = {0};
     nt_conf_default(&defaults);
@@ -59,6 +59,7 @@ static void the_installed_file_states_the_defaults(void **state)
     assert_int_equal(conf.port_first, defaults.port_first);
     assert_int_equal(conf.port_last, defaults.port_last);
     assert_int_equal(conf.reserved_ports, defaults.reserved_ports);
+    assert_string_equal(conf.relay_user, defaults.relay_user);
     assert_int_equal(conf.shared_hosts, defaults.shared_hosts);
     assert_true(conf.max_load == defaults.max_load);
     assert_int_equal(conf.inline_limit_bytes, defaults.inline_limit_bytes);
@@ -93,6 +94,7 @@ static void every_key_is_read(void **state)
                                  "run_dir = /srv/run#1\n"
                                  "prolog = /opt/nt prolog\n"
                                  "probe = /opt/probe\n"
+                                 "relay_user = _relay-7\n"
                                  "munge_socket = /m.socket\n"
                                  "net_devices = mlx5_0:1,eth0\n"
                                  "debug = error\n"
@@ -115,6 +117,7 @@ static void every_key_is_read(void **state)
     assert_string_equal(conf.run_dir, "/srv/run#1");
     assert_string_equal(conf.prolog, "/opt/nt prolog");
     assert_string_equal(conf.probe, "/opt/probe");
+    assert_string_equal(conf.relay_user, "_relay-7");
     assert_string_equal(conf.munge_socket, "/m.socket");
     assert_string_equal(conf.net_devices, "mlx5_0:1,eth0");
     assert_string_equal(conf.tls, "tcp");
@@ -162,6 +165,9 @@ static void a_wrong_line_is_named_with_its_file(void **state)
         {"run_dir = /run/..", "f:1: run_dir: expected"},
         {"probe = ", "f:1: probe: expected"},
         {"prolog = prolog", "f:1: prolog: expected"},
+        {"relay_user = ", "f:1: relay_user: expected a user name"},
+        {"relay_user = a b", "f:1: relay_user: expected a user name"},
+        {"relay_user = abcdefghijklmnopqrstuvwxyz012345", "f:1: relay_user: expected a user name"},
         {"munge_socket = m", "f:1: munge_socket: expected"},
         {"net_devices = a b", "f:1: net_devices: expected one word"},
         {"debug = yes", "f:1: debug: expected error, info or debug, found \"yes\""},

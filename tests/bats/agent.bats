@@ -78,6 +78,42 @@ END
     run ! grep becomes syslog
 }
 
+# Of all processes below that one, those with that line in their status.
+below_with() { # PID LINE
+    local child
+    for child in $(cat "/proc/$1/task/$1/children" 2>/dev/null); do
+        ! grep -q "^$2" "/proc/$child/status" || echo "$child"
+        below_with "$child" "$2"
+    done
+}
+
+@test "what talks to others is neither root nor able to open or start anything" {
+    start_syslogd reads
+    printf '#!/bin/sh\nexec sleep 20\n' >probe
+    chmod 755 probe "$BATS_TEST_TMPDIR"
+    printf 'probe = %s\nrun_dir = %s\n' "$PWD/probe" "$PWD/run" >conf
+    env SLURM_JOB_NODELIST=n1,n2 SLURMD_NODENAME=n1 SLURM_CONF=/dev/null \
+        "$agent" run --job 7 --uid 12345 --gid 12345 --option quick,budget=3 --conf "$PWD/conf" 3>&- &
+    local monitor=$! relay=
+    for _ in {1..200}; do
+        relay=$(below_with $monitor $'Seccomp:\t2' | while read -r pid; do
+            grep -q $'^Uid:\t12345' "/proc/$pid/status" || echo "$pid"
+        done)
+        [ -z "$relay" ] || break
+        sleep 0.01
+    done
+    local status open
+    status=$(cat "/proc/$relay/status")
+    open=$(readlink "/proc/$relay/root")
+    wait $monitor
+    grep -q $'^CapEff:\t0000000000000400' <<<"$status" # reserved ports
+    grep -q $'^NoNewPrivs:\t1' <<<"$status"
+    run ! grep -E $'^(Uid|Gid):.*\t0(\t|$)' <<<"$status"
+    [[ $open == *fdinfo ]]
+    grep -q STATUS=failed run/7/hint.env
+    [ "$(stat -c %U run/7/hint.env)" = root ]
+}
+
 milliseconds() { echo $(($(date +%s%N) / 1000000)); }
 
 # Nobody reads at /dev/log: syslog(3) waits for ever.
