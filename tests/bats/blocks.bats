@@ -1,19 +1,20 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck disable=SC2154,SC2086,SC2030,SC2031,SC2016
-# 64 hosts in blocks of eight: n1 leads the job, n9, n17, ... n57 their blocks. What such a job finds
-# is what was declared, nobody has more to look after than its part, and a block outlives its first
-# host.
+# 16 hosts in blocks of four (with FULL=1 64 in blocks of eight): n1 leads the job, n5, n9, n13 their
+# blocks. What such a job finds is what was declared, nobody has more to look after than its part, and
+# a block outlives its first host.
 
 load ground
 load jobs
 
-BLOCK=8
+if [ "${FULL:-0}" = 1 ]; then NETWORK=blocks64 HOSTS=64 BLOCK=8; else NETWORK=tree16 HOSTS=16 BLOCK=4; fi
+SECOND=n$((BLOCK + 1)) # the first host of the second block
 
 setup_file() {
     need_ground slurmctld
     cluster down >/dev/null
-    ground_up blocks64 --cpus 2 --conf "block_hosts = $BLOCK" --conf "budget_max = 40"
+    ground_up "$NETWORK" --cpus 2 --conf "block_hosts = $BLOCK" --conf "budget_max = 40"
 }
 
 teardown_file() { ground_down; }
@@ -25,16 +26,16 @@ setup() {
 
 teardown() {
     [ "$(id -u)" = 0 ] || return 0
-    if [ -n "$hidden" ]; then on n9 umount -l "$hidden" || true; fi
+    if [ -n "$hidden" ]; then on $SECOND umount -l "$hidden" || true; fi
     user scancel --user nettest
-    wait_until 30 all_are_idle 64
+    wait_until 30 all_are_idle "$HOSTS"
 }
 
 # How many hosts have come to this one's agent.
 came_to() { on "$1" ss -Htn state established 'sport >= 24500 and sport <= 24627' | wc -l; }
 
-# Most of its block has come to n9.
-n9_leads() { [ "$(came_to n9)" -gt $((BLOCK / 2)) ]; }
+# Most of its block has come to it.
+second_leads() { [ "$(came_to $SECOND)" -gt $((BLOCK / 2)) ]; }
 
 # The most files that a probe of these hosts has open now.
 most_files() {
@@ -52,7 +53,7 @@ told() { on "$1" cat "/run/nettopo/$JOB/hint.env"; }
 
 # A job that stays until it is told to go, so that its files can be looked at.
 start_job() { # OPTION
-    submit --nettopo="$1" -N64 --exclusive <<'END'
+    submit --nettopo="$1" "-N$HOSTS" --exclusive <<'END'
 #!/bin/bash
 env | grep '^NETTOPO_' | sort >"$HOME/$SLURM_JOB_ID.env"
 cp "$NETTOPO_MAP" "$HOME/$SLURM_JOB_ID.map"
@@ -63,27 +64,27 @@ END
 
 has_begun() { [ -e "$GROUND_HOME/$JOB.env.done" ] && mv "$GROUND_HOME/$JOB.env.done" "$GROUND_HOME/$JOB.env"; }
 
-# Everyone but n9 has been told of the same map.
-all_but_n9_know() {
+# Everyone else has been told of the same map.
+all_others_know() {
     local host
-    for host in n1 n2 n10 n13 n16 n17 n64; do
+    for host in n1 n2 n$((BLOCK + 2)) n$((2 * BLOCK)) n$((2 * BLOCK + 1)) "n$HOSTS"; do
         assert_contains "$host: $(told $host)" NETTOPO_STATUS=partial
         on $host cmp "/run/nettopo/$JOB/map.json" "$GROUND_HOME/$JOB.map"
     done
 }
 
 # A sweep of all, and what its hosts have open meanwhile: files, first, below.
-sweep_64() {
+sweep_all() {
     local host now
     files=0 first=0 below=0
-    # 64 probes share the cores of one machine: a round takes longer than on hosts of their own
-    submit_recording --nettopo=quick,budget=40 -N64 --exclusive
+    # all probes share the cores of one machine: a round takes longer than on hosts of their own
+    submit_recording --nettopo=quick,budget=40 "-N$HOSTS" --exclusive
     wait_until 40 n1_measures
     while n1_measures; do
-        files=$(most $files $(most_files n1 n9 n10 n64))
+        files=$(most $files $(most_files n1 $SECOND n$((BLOCK + 2)) "n$HOSTS"))
         first=$(most $first $(came_to n1))
         now=0
-        for host in n9 n17 n25 n33 n41 n49 n57; do now=$((now + $(came_to $host))); done
+        for ((host = BLOCK + 1; host < HOSTS; host += BLOCK)); do now=$((now + $(came_to n$host))); done
         below=$(most $below $now)
     done
     completed
@@ -95,11 +96,11 @@ is_whole() {
         "$GROUND_HOME/$JOB.map" >/dev/null
 }
 
-@test "64 hosts in blocks find the declared network" {
+@test "hosts in blocks find the declared network" {
     local files first below try
     need_calm
     for try in 1 2 3; do
-        sweep_64
+        sweep_all
         is_whole && break
         echo "# try $try: $(jq -c '[.status, .reason, .structure.family, .warnings]' "$GROUND_HOME/$JOB.map")" >&3
         is_worth_again || break
@@ -107,9 +108,9 @@ is_whole() {
     # its agent, UCX's own, and a partner or two
     assert_between "files of a probe" "$files" 5 32
     # its own block and the other blocks' first, and a few whose block was late
-    unless_busy assert_between "hosts that have come to n1" "$first" 14 $((2 * (BLOCK + 64 / BLOCK)))
-    unless_busy assert_between "hosts that have come to the others" "$below" $((63 - first)) 49
-    found_network --above 800
+    unless_busy assert_between "hosts that have come to n1" "$first" $((BLOCK + HOSTS / BLOCK - 2)) $((2 * (BLOCK + HOSTS / BLOCK)))
+    unless_busy assert_between "hosts that have come to the others" "$below" $((HOSTS - 1 - first)) $((HOSTS - HOSTS / BLOCK - BLOCK + 1))
+    if [ "$HOSTS" = 64 ]; then found_network --above 800; else found_network; fi
     printf '# %s, %s s, %s rounds, at most %s files a probe\n' "$(variable NETTOPO_STATUS)" \
         "$(jq .sweep.seconds "$GROUND_HOME/$JOB.map")" "$(jq .sweep.rounds "$GROUND_HOME/$JOB.map")" "$files" >&3
     hosts_are_well
@@ -118,23 +119,23 @@ is_whole() {
 # bats test_tags=full
 @test "a block whose first host does not start comes to the job's" {
     hidden=$GROUND_STATE/stage/libexec/nettopo/nettopo-prolog
-    on n9 mount --bind /bin/true "$hidden"
+    on $SECOND mount --bind /bin/true "$hidden"
     start_job quick,budget=12
     wait_until 60 has_begun
-    unless_busy assert_contains "$(reason)" "1 of 64 hosts did not answer to the end: n9"
-    assert_equal "missing" "$(jq -c '[.nodes[] | select(.status == "missing").name]' "$GROUND_HOME/$JOB.map")" '["n9"]'
-    all_but_n9_know
+    unless_busy assert_contains "$(reason)" "1 of $HOSTS hosts did not answer to the end: $SECOND"
+    assert_equal "missing" "$(jq -c '[.nodes[] | select(.status == "missing").name]' "$GROUND_HOME/$JOB.map")" "[\"$SECOND\"]"
+    all_others_know
     touch "$GROUND_HOME/$JOB.go"
     completed
 }
 
 @test "a block outlives the death of its first host" {
     start_job quick,budget=16
-    wait_until 40 n9_leads
-    kill -s KILL $(agents_of n9)
+    wait_until 40 second_leads
+    kill -s KILL $(agents_of $SECOND)
     wait_until 60 has_begun
-    unless_busy assert_contains "$(reason)" "1 of 64 hosts did not answer to the end: n9"
-    all_but_n9_know
+    unless_busy assert_contains "$(reason)" "1 of $HOSTS hosts did not answer to the end: $SECOND"
+    all_others_know
     touch "$GROUND_HOME/$JOB.go"
     completed
     hosts_are_well
