@@ -155,16 +155,18 @@ static const int allowed[] = {
 /* Sockets of networks alone, and no memory that can be executed. */
 static int allow_in_part(scmp_filter_ctx filter)
 {
-    const struct scmp_arg_cmp data_only = SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0);
-    int rc = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(socket), 1,
-                              SCMP_A0(SCMP_CMP_EQ, AF_INET));
-    if (rc == 0)
-        rc = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(socket), 1,
-                              SCMP_A0(SCMP_CMP_EQ, AF_INET6));
-    if (rc == 0)
-        rc = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(mmap), 1, data_only);
-    if (rc == 0)
-        rc = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(mprotect), 1, data_only);
+    static const struct {
+        int call;
+        struct scmp_arg_cmp only;
+    } parts[] = {
+        {SCMP_SYS(socket), {.arg = 0, .op = SCMP_CMP_EQ, .datum_a = AF_INET}},
+        {SCMP_SYS(socket), {.arg = 0, .op = SCMP_CMP_EQ, .datum_a = AF_INET6}},
+        {SCMP_SYS(mmap), {.arg = 2, .op = SCMP_CMP_MASKED_EQ, .datum_a = PROT_EXEC}},
+        {SCMP_SYS(mprotect), {.arg = 2, .op = SCMP_CMP_MASKED_EQ, .datum_a = PROT_EXEC}},
+    };
+    int rc = 0;
+    for (size_t k = 0; k < sizeof parts / sizeof *parts && rc == 0; k++)
+        rc = seccomp_rule_add_array(filter, SCMP_ACT_ALLOW, parts[k].call, 1, &parts[k].only);
     return rc;
 }
 
