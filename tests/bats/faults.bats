@@ -299,11 +299,14 @@ with_stranger() { # MODE ANSWER
 }
 
 @test "a stranger sends garbage to the leader" { with_stranger garbage refused; }
+# bats test_tags=full
 @test "a stranger sends an oversized frame" { with_stranger oversized refused; }
+# bats test_tags=full
 @test "a stranger says nothing" { with_stranger silent refused; }
 @test "a stranger connects from a port that any user may have" { with_stranger unreserved refused; }
 @test "a stranger has a credential of another user" { with_stranger foreign refused; }
 @test "a stranger has a credential that was used before" { with_stranger replayed refused; }
+# bats test_tags=full
 @test "a stranger has a credential for another host" { with_stranger wrong refused; }
 @test "the stranger's own speech is right: root's fresh credential is let in" {
     with_stranger honest admitted
@@ -324,14 +327,19 @@ foes_of() { pgrep -f "$GROUND_STATE/stage/bin/foe" || true; }
 no_foe() { [ -z "$(foes_of)" ]; }
 
 @test "a probe sends an oversized frame" { with_foe oversized failed frame; }
+# bats test_tags=full
 @test "a probe sends garbage" { with_foe garbage failed .; }
 @test "a probe sets variables that are not ours" { with_foe preload failed .; }
+# bats test_tags=full
 @test "a probe names files outside" { with_foe traversal failed .; }
+# bats test_tags=full
 @test "a probe sends control characters" { with_foe control failed .; }
+# bats test_tags=full
 @test "a probe sends an unknown artifact" { with_foe number failed .; }
 @test "a probe floods the host with papers" { with_foe flood failed .; }
 @test "a member's probe plays rank 0" { with_foe usurper failed .; }
 @test "a probe is done without having anything" { with_foe nothing failed .; }
+# bats test_tags=full
 @test "a probe counts backwards" { with_foe falling failed .; }
 
 @test "a probe that says nothing and ignores signals is ended" {
