@@ -16,8 +16,11 @@
 #include "relay.h"
 #include "service.h"
 
-/* The relay drains for 0.15 s after give_up, and the monitor ends all 0.25 s after it. */
-static const double RELAY_S = 0.17, REAP_S = 0.03;
+/* After give_up: the relay drains for 0.15 s, is ended and must be gone, and at 0.25 s the monitor
+ * ends all. */
+static const double RELAY_S = 0.17, GONE_S = 0.22;
+/* Before that there is time to wait for the end of a process, which takes long on a busy host. */
+static const double REAP_S = 1;
 
 static void fail_early(struct nt_worker_report *report, enum nt_advice advice, const char *reason)
 {
@@ -69,9 +72,10 @@ static void serve_relay(struct nt_service *service, int socket)
 }
 
 /* Ends it; whether it is gone, so that nothing is written any more. */
-static bool end_relay(pid_t pid)
+static bool end_relay(pid_t pid, double give_up)
 {
     double until = nt_clock_s() + REAP_S;
+    until = until < give_up + GONE_S ? until : give_up + GONE_S;
     kill(pid, SIGKILL);
     do {
         pid_t got = waitpid(pid, NULL, WNOHANG);
@@ -93,7 +97,7 @@ static void run_relay(struct nt_service *service)
     }
     serve_relay(service, socket);
     close(socket);
-    if (end_relay(pid))
+    if (end_relay(pid, service->give_up))
         nt_service_publish(service);
     else
         nt_service_publish_failed(service, NT_ADVICE_AGENT, "the relay could not be ended");
