@@ -81,6 +81,23 @@ job_runs() { [ "$(cluster exec timeout 5 squeue -h -t R | wc -l)" = 1 ]; }
     wait_until 5 on n1 ping -q -c 1 -W 1 10.77.0.4
 }
 
+@test "a link of the fabric is changed while the cluster runs" {
+    cluster fabric set host n4 down
+    run on n1 ping -q -c 2 -i 0.05 -W 1 10.77.0.4
+    assert_equal "ping without the link" "$status" 1
+    cluster fabric set host n4 up
+    cluster fabric set host n4 latency=20000 way=in
+    run on n1 ping -q -c 2 -i 0.2 -W 1 10.77.0.4
+    assert_equal "ping" "$status" 0
+    cluster fabric set host n4 latency=100
+    run cluster fabric set host nobody down
+    assert_equal "status" "$status" 3
+    assert_equal "output" "$output" 'fabric: no host "nobody"'
+    run cluster fabric get host n4
+    assert_equal "usage" "$status" 2
+    wait_until 20 all_are_idle 8
+}
+
 @test "a second one is refused" {
     run cluster up "$GROUND_FABRIC"
     assert_equal "status" "$status" 4

@@ -44,7 +44,8 @@ start() { # FABRIC
     hosts=$("$FABRIC" --hosts "$text")
     local host
     for host in $hosts; do ip netns add "$PREFIX$host"; done
-    background "$FABRIC" --netns "$PREFIX" --ready "$BATS_TEST_TMPDIR/ready" "$text" \
+    background "$FABRIC" --netns "$PREFIX" --ready "$BATS_TEST_TMPDIR/ready" \
+        --control "$BATS_TEST_TMPDIR/control" "$text" \
         2>"$BATS_TEST_TMPDIR/fabric.log"
     fabric=$!
     wait_until 10 test -e "$BATS_TEST_TMPDIR/ready"
@@ -199,6 +200,71 @@ END
     unless_busy assert_between "rail 1" "$(pinged n1 n2 670 1)" 600 670
 }
 
+change() { "$FABRIC" --set "$BATS_TEST_TMPDIR/control" "$@"; }
+
+is_silent() { # A B: three datagrams, each with its time to be answered
+    run at "$1" timeout 1 "$TALK" ping "$(address "$2")" 5000 3
+    [ "$status" != 0 ] || fail "$2 answers $1: $output"
+}
+
+@test "a link is changed while it runs: latency, down and up" {
+    start - <<'END'
+host n1 s1 100 200
+host n2 s2 100 200
+host n3 s1 100 200
+link s1 s2 100 200
+END
+    background ip netns exec "${PREFIX}n2" "$TALK" echo 5000
+    background ip netns exec "${PREFIX}n3" "$TALK" echo 5000
+    unless_busy assert_between "as declared" "$(pinged n1 n2 370)" 300 370
+    change host n2 latency=2100
+    unless_busy assert_between "2 ms longer" "$(pinged n1 n2 2370)" 2300 2370
+    # half of the way there and back
+    change host n2 latency=100 way=out
+    unless_busy assert_between "2 ms longer one way" "$(pinged n1 n2 1370)" 1300 1370
+    change host n2 latency=100
+    for down in "host n2 down" "host n2 down way=in" "host n1 down way=in" "link s1 s2 down" \
+        "link s2 s1 down way=in" "host n2 loss=100%"; do
+        change $down
+        is_silent n1 n2
+        case $down in host\ n1*) ;; *) pinged n1 n3 100000 ;; esac # the others do
+        down=${down/loss=100%/loss=0} && change ${down/down/up}
+        pinged n1 n2 100000
+    done
+}
+
+@test "a link is changed while it runs: rate, one way" {
+    start - <<'END'
+host n1 s1 100 200
+host n2 s2 100 200
+link s1 s2 100 100
+END
+    within "as declared" 10.8 11.8 flows n1:n2
+    change host n2 rate=40 way=in
+    within "into the host" 4.2 4.8 flows n1:n2
+    within "out of it" 10.8 11.8 flows n2:n1
+    change link s2 s1 rate=20 way=out
+    within "the uplink" 2 2.5 flows n2:n1
+    change link s1 s2 rate=100
+    change host n2 rate=200
+    within "as declared again" 10.8 11.8 flows n2:n1
+}
+
+@test "a change that is wrong says so in a line, and none is made" {
+    start star4
+    for change in "host n9 down" "link n1 s1 down" "host n1" "host n1 rate=0" "host n1 down up"; do
+        run change $change
+        assert_equal "exit" "$status" 3
+        assert_equal "lines" "${#lines[@]}" 1
+    done
+    assert_contains "$output" 'fabric: "up": given already'
+    background ip netns exec "${PREFIX}n1" "$TALK" echo 5000
+    pinged n2 n1 100000
+    stop_all
+    run change host n1 down
+    assert_equal "exit without a fabric" "$status" 4
+}
+
 @test "ended by SIGTERM or SIGKILL, no card and no process stays" {
     for signal in TERM INT KILL; do
         start star4
@@ -215,7 +281,7 @@ END
         run at n1 ip -br link show fab0
         [ "$status" != 0 ]
         teardown
-        rm -f "$BATS_TEST_TMPDIR/ready"
+        rm -f "$BATS_TEST_TMPDIR/ready" "$BATS_TEST_TMPDIR/control"
         wait_until 10 nothing_stays "$BATS_TEST_TMPDIR/before"
     done
 }

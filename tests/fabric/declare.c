@@ -8,9 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* More would turn a typing error into a test that never ends. */
-static const double LATENCY_MAX_US = 1e6, RATE_MIN_MBIT = 0.01, RATE_MAX_MBIT = 1e5;
-
 enum { WORDS_MAX = 7, LINE_MAX_BYTES = 512 };
 
 /* Where we are, for the error sentences. */
@@ -32,14 +29,21 @@ static bool name_is_good(const char *name)
            strchr(".-", name[0]) == NULL;
 }
 
-static int parse_number(const struct place *place, const char *what, const char *word, double min,
-                        double max, double *value)
+bool nt_fab_read_number(const char *word, double min, double max, double *value)
 {
     char *end;
     double number = strtod(word, &end);
     if (end == word || *end != '\0' || !isfinite(number) || number < min || number > max)
-        return REFUSE(place, "expected a %s from %g to %g, found \"%s\"", what, min, max, word);
+        return false;
     *value = number;
+    return true;
+}
+
+static int parse_number(const struct place *place, const char *what, const char *word, double min,
+                        double max, double *value)
+{
+    if (!nt_fab_read_number(word, min, max, value))
+        return REFUSE(place, "expected a %s from %g to %g, found \"%s\"", what, min, max, word);
     return 0;
 }
 
@@ -112,11 +116,13 @@ static int parse_line(const struct place *place, struct nt_fab *fab, char **word
     if (count < 5 || count > 6)
         return REFUSE(place, "expected %s LATENCY_US RATE_MBIT [BACK_RATE_MBIT], found %d words",
                       host ? "host NAME SWITCH" : "link SWITCH SWITCH", count);
-    double latency_us, rate, back;
-    if (parse_number(place, "latency in us", words[3], 0, LATENCY_MAX_US, &latency_us) != 0 ||
-        parse_number(place, "rate in Mbit/s", words[4], RATE_MIN_MBIT, RATE_MAX_MBIT, &rate) != 0 ||
-        parse_number(place, "rate in Mbit/s", words[count - 1], RATE_MIN_MBIT, RATE_MAX_MBIT,
-                     &back) != 0)
+    double latency_us = 0, rate = 0, back = 0;
+    if (parse_number(place, "latency in us", words[3], 0, NT_FAB_LATENCY_MAX_US, &latency_us) !=
+            0 ||
+        parse_number(place, "rate in Mbit/s", words[4], NT_FAB_RATE_MIN_MBIT, NT_FAB_RATE_MAX_MBIT,
+                     &rate) != 0 ||
+        parse_number(place, "rate in Mbit/s", words[count - 1], NT_FAB_RATE_MIN_MBIT,
+                     NT_FAB_RATE_MAX_MBIT, &back) != 0)
         return -1;
     if (strcmp(words[1], words[2]) == 0)
         return REFUSE(place, "\"%s\" is linked to itself", words[1]);
@@ -129,8 +135,10 @@ static int parse_line(const struct place *place, struct nt_fab *fab, char **word
     if (fab->link_count + 2 > NT_FAB_LINKS_MAX)
         return REFUSE(place, "more than %d links", NT_FAB_LINKS_MAX / 2);
     int64_t latency_ns = (int64_t)(latency_us * 1e3 + 0.5);
-    fab->links[fab->link_count++] = (struct nt_fab_link){from, to, latency_ns, rate};
-    fab->links[fab->link_count++] = (struct nt_fab_link){to, from, latency_ns, back};
+    fab->links[fab->link_count++] =
+        (struct nt_fab_link){.from = from, .to = to, .latency_ns = latency_ns, .rate_mbit = rate};
+    fab->links[fab->link_count++] =
+        (struct nt_fab_link){.from = to, .to = from, .latency_ns = latency_ns, .rate_mbit = back};
     return 0;
 }
 

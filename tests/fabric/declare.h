@@ -10,6 +10,7 @@
 #ifndef NT_FAB_DECLARE_H
 #define NT_FAB_DECLARE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -25,11 +26,18 @@ enum {
     NT_FAB_TEXT_MAX = 1 << 20,
 };
 
+/* More would turn a typing error into a test that never ends. */
+#define NT_FAB_LATENCY_MAX_US 1e6
+#define NT_FAB_RATE_MIN_MBIT 0.01
+#define NT_FAB_RATE_MAX_MBIT 1e5
+
 /* One direction of a cable. */
 struct nt_fab_link {
     int from, to; /* nodes */
     int64_t latency_ns;
     double rate_mbit;
+    double loss; /* share of the frames, 0 to 1; 0 as declared */
+    bool down;   /* false as declared */
 };
 
 /* A switch, or one port of a host. */
@@ -64,6 +72,9 @@ int nt_fab_parse(const char *file, const char *text, size_t bytes, struct nt_fab
 
 /* The same from a file; "-" is standard input. */
 int nt_fab_read(const char *file, struct nt_fab *fab, struct nt_err *err);
+
+/* The whole word as a number from min to max; false when it is none. */
+bool nt_fab_read_number(const char *word, double min, double max, double *value);
 
 /* n2 before n10. */
 int nt_fab_name_compare(const char *a, const char *b);

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "awake.h"
+#include "control.h"
 #include "declare.h"
 #include "err.h"
 #include "loop.h"
@@ -24,8 +25,11 @@
 #include "tap.h"
 
 static const char USAGE[] =
-    "usage: fabric [--netns PREFIX] [--ready FILE] [--spin US] FABRIC\n"
+    "usage: fabric [--netns PREFIX] [--ready FILE] [--control SOCKET] [--spin US] FABRIC\n"
     "                                      run, with a card in each namespace PREFIX + host\n"
+    "       fabric --set SOCKET host NAME|link A B [rate=MBIT] [latency=US] [loss=PERCENT]\n"
+    "              [down|up] [way=out|in|both]\n"
+    "                                      change a link of the one that runs with that SOCKET\n"
     "       fabric --hosts FABRIC          the hosts, one a line\n"
     "       fabric --truth FABRIC [BYTES [RAIL]]\n"
     "                                      declared one-way latencies in us, as matrix CSV\n"
@@ -36,8 +40,10 @@ static const char USAGE[] =
 enum { PING_BYTES = 119, BYTES_MAX = 1 << 20, SPIN_US = 100, SPIN_MAX_US = 10000 };
 
 struct options {
-    int verb; /* 'r'un, 'h'osts, 't'ruth, 's'hape, 'c'an */
-    const char *netns, *ready, *file;
+    int verb; /* 'r'un, 'h'osts, 't'ruth, 's'hape, 'c'an, chan'g'e */
+    const char *netns, *ready, *control, *file;
+    char *const *words; /* of a change */
+    int word_count;
     long spin_us, bytes, rail;
 };
 
@@ -56,21 +62,29 @@ static int parse_options(int argc, char **argv, struct options *options)
 {
     static const struct option table[] = {
         {"netns", required_argument, NULL, 'n'}, {"ready", required_argument, NULL, 'r'},
-        {"spin", required_argument, NULL, 'w'},  {"hosts", no_argument, NULL, 'h'},
+        {"spin", required_argument, NULL, 'w'},  {"control", required_argument, NULL, 'o'},
+        {"set", required_argument, NULL, 'g'},   {"hosts", no_argument, NULL, 'h'},
         {"truth", no_argument, NULL, 't'},       {"shape", no_argument, NULL, 's'},
         {"can", no_argument, NULL, 'c'},         {NULL, 0, NULL, 0},
     };
-    *options = (struct options){'r', "", NULL, NULL, SPIN_US, PING_BYTES, 0};
+    *options = (struct options){.verb = 'r', .netns = "", .spin_us = SPIN_US, .bytes = PING_BYTES};
     for (int c; (c = getopt_long(argc, argv, "", table, NULL)) != -1;) {
         if (c == 'n')
             options->netns = optarg;
         else if (c == 'r')
             options->ready = optarg;
-        else if (strchr("htsc", c) != NULL)
+        else if (c == 'o' || c == 'g')
+            options->control = optarg;
+        if (strchr("htscg", c) != NULL)
             options->verb = c;
-        else if (c != 'w' || parse_long(optarg, 0, SPIN_MAX_US, &options->spin_us) != 0)
+        else if (c == '?' ||
+                 (c == 'w' && parse_long(optarg, 0, SPIN_MAX_US, &options->spin_us) != 0))
             return -1;
     }
+    options->words = argv + optind;
+    options->word_count = argc - optind;
+    if (options->verb == 'g')
+        return options->word_count > 0 ? 0 : -1;
     if (options->verb == 'c')
         return optind == argc ? 0 : -1;
     if (optind == argc)
@@ -194,34 +208,49 @@ static void be_punctual(void)
         fprintf(stderr, "fabric: no priority: %s\n", strerror(errno));
 }
 
-static int run(const struct nt_fab *fab, const struct nt_fab_routes *routes,
+static int run_loop(struct nt_fab *fab, const struct nt_fab_routes *routes,
+                    const struct options *options, const struct nt_fab_tap *taps, int stop,
+                    int control, struct nt_err *err)
+{
+    be_punctual();
+    nt_fab_awake_start();
+    if (options->ready != NULL && write_ready(options->ready, err) != 0)
+        return -1;
+    struct nt_fab_counts counts = {0};
+    fprintf(stderr, "fabric: up, %d hosts, %d links\n", fab->host_count, fab->link_count / 2);
+    int status =
+        nt_fab_loop(fab, routes, taps, stop, control, options->spin_us * 1000, &counts, err);
+    fprintf(stderr,
+            "fabric: down, in %llu out %llu lost %llu dropped %llu refused %llu frames, %.1f MB, "
+            "at most %.0f us late\n",
+            (unsigned long long)counts.in, (unsigned long long)counts.out,
+            (unsigned long long)counts.lost, (unsigned long long)counts.dropped,
+            (unsigned long long)counts.refused, (double)counts.bytes / 1e6,
+            (double)counts.late_max_ns / 1e3);
+    if (options->ready != NULL)
+        unlink(options->ready);
+    return status;
+}
+
+static int run(struct nt_fab *fab, const struct nt_fab_routes *routes,
                const struct options *options, struct nt_err *err)
 {
     static struct nt_fab_tap taps[NT_FAB_PORTS_MAX];
     for (int p = 0; p < fab->port_count; p++)
         taps[p] = (struct nt_fab_tap){-1, -1};
-    int stop = open_stop(err);
+    int stop = open_stop(err), control = -1;
     if (stop < 0)
         return -1;
     int status = open_taps(fab, options->netns, taps, err);
-    if (status == 0) {
-        be_punctual();
-        nt_fab_awake_start();
-        if (options->ready != NULL)
-            status = write_ready(options->ready, err);
+    if (status == 0 && options->control != NULL) {
+        control = nt_fab_control_open(options->control, err);
+        status = control < 0 ? -1 : 0;
     }
-    if (status == 0) {
-        struct nt_fab_counts counts = {0};
-        fprintf(stderr, "fabric: up, %d hosts, %d links\n", fab->host_count, fab->link_count / 2);
-        status = nt_fab_loop(fab, routes, taps, stop, options->spin_us * 1000, &counts, err);
-        fprintf(stderr,
-                "fabric: down, in %llu out %llu dropped %llu refused %llu frames, %.1f MB, "
-                "at most %.0f us late\n",
-                (unsigned long long)counts.in, (unsigned long long)counts.out,
-                (unsigned long long)counts.dropped, (unsigned long long)counts.refused,
-                (double)counts.bytes / 1e6, (double)counts.late_max_ns / 1e3);
-        if (options->ready != NULL)
-            unlink(options->ready);
+    if (status == 0)
+        status = run_loop(fab, routes, options, taps, stop, control, err);
+    if (control >= 0) {
+        close(control);
+        unlink(options->control);
     }
     for (int p = 0; p < fab->port_count; p++)
         nt_fab_tap_close(&taps[p]);
@@ -252,6 +281,8 @@ static int act(const struct options *options, struct nt_err *err)
     static struct nt_fab_routes routes;
     if (options->verb == 'c')
         return try_card(err);
+    if (options->verb == 'g')
+        return nt_fab_control_ask(options->control, options->words, options->word_count, err);
     if (nt_fab_read(options->file, &fab, err) != 0)
         return -1;
     if (nt_fab_routes_find(options->file, &fab, &routes, err) != 0)

@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "control.h"
 #include "heap.h"
 #include "stamp.h"
 
@@ -21,6 +22,7 @@ enum {
     FRAMES_A_TURN = 64,   /* from one card, then the others */
     READY_A_TURN = 64,
     STOP = -1, /* the event of the stop descriptor; a card's is its port */
+    CONTROL = -2,
 };
 
 struct frame {
@@ -31,10 +33,12 @@ struct frame {
 };
 
 struct loop {
-    const struct nt_fab *fab;
+    struct nt_fab *fab;
     const struct nt_fab_routes *routes;
     const struct nt_fab_tap *taps;
+    int control;
     int64_t spin_ns;
+    unsigned short dice[3];            /* what lossy links lose; erand48's state */
     int64_t free_ns[NT_FAB_LINKS_MAX]; /* of each link's sender */
     struct nt_fab_heap heap;
     struct frame *unused;
@@ -91,6 +95,11 @@ static void forward(struct loop *loop, struct frame *frame, int64_t at_ns)
 {
     int l = loop->routes->next[frame->node][frame->to_port];
     const struct nt_fab_link *link = &loop->fab->links[l];
+    if (link->down || (link->loss > 0 && erand48(loop->dice) < link->loss)) {
+        loop->counts->lost++;
+        give_back(loop, frame);
+        return;
+    }
     frame->node = link->to;
     int64_t out = nt_fab_link_pass(link, &loop->free_ns[l], at_ns, frame->bytes + FRAMING_BYTES);
     if (nt_fab_heap_push(&loop->heap, out, frame) != 0) {
@@ -178,21 +187,30 @@ static int run(struct loop *loop, int poll, struct nt_err *err)
         for (int k = 0; k < count; k++) {
             if (ready[k].data.fd == STOP)
                 return 0;
-            receive(loop, ready[k].data.fd);
+            if (ready[k].data.fd == CONTROL)
+                nt_fab_control_serve(loop->control, loop->fab);
+            else
+                receive(loop, ready[k].data.fd);
         }
     }
 }
 
-static int watch(int poll, const struct nt_fab *fab, const struct nt_fab_tap *taps, int stop,
-                 struct nt_err *err)
+static int watch_one(int poll, int fd, int what, struct nt_err *err)
 {
-    for (int port = 0; port <= fab->port_count; port++) {
-        bool last = port == fab->port_count;
-        struct epoll_event event = {.events = EPOLLIN, .data.fd = last ? STOP : port};
-        if (epoll_ctl(poll, EPOLL_CTL_ADD, last ? stop : taps[port].frames, &event) != 0)
-            return nt_err_set(err, NT_ERR_SYSTEM, "epoll: %s", strerror(errno));
-    }
+    struct epoll_event event = {.events = EPOLLIN, .data.fd = what};
+    if (epoll_ctl(poll, EPOLL_CTL_ADD, fd, &event) != 0)
+        return nt_err_set(err, NT_ERR_SYSTEM, "epoll: %s", strerror(errno));
     return 0;
+}
+
+static int watch(int poll, const struct loop *loop, int stop, struct nt_err *err)
+{
+    for (int port = 0; port < loop->fab->port_count; port++)
+        if (watch_one(poll, loop->taps[port].frames, port, err) != 0)
+            return -1;
+    if (loop->control >= 0 && watch_one(poll, loop->control, CONTROL, err) != 0)
+        return -1;
+    return watch_one(poll, stop, STOP, err);
 }
 
 static void free_frames(struct loop *loop)
@@ -207,8 +225,8 @@ static void free_frames(struct loop *loop)
     nt_fab_heap_fini(&loop->heap);
 }
 
-int nt_fab_loop(const struct nt_fab *fab, const struct nt_fab_routes *routes,
-                const struct nt_fab_tap *taps, int stop, int64_t spin_ns,
+int nt_fab_loop(struct nt_fab *fab, const struct nt_fab_routes *routes,
+                const struct nt_fab_tap *taps, int stop, int control, int64_t spin_ns,
                 struct nt_fab_counts *counts, struct nt_err *err)
 {
     int status = -1;
@@ -218,6 +236,7 @@ int nt_fab_loop(const struct nt_fab *fab, const struct nt_fab_routes *routes,
     loop->fab = fab;
     loop->routes = routes;
     loop->taps = taps;
+    loop->control = control;
     loop->spin_ns = spin_ns;
     loop->counts = counts;
     int poll = epoll_create1(EPOLL_CLOEXEC);
@@ -225,7 +244,7 @@ int nt_fab_loop(const struct nt_fab *fab, const struct nt_fab_routes *routes,
         nt_err_set(err, NT_ERR_SYSTEM, "epoll: %s", strerror(errno));
         goto free_loop;
     }
-    status = watch(poll, fab, taps, stop, err);
+    status = watch(poll, loop, stop, err);
     if (status == 0)
         status = run(loop, poll, err);
     close(poll);
