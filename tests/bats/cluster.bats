@@ -165,6 +165,7 @@ start_killed_at() { # DAEMON
     fail "five starts were over before $1 was seen"
 }
 
+# bats test_tags=full
 @test "a start that is killed on the way is cleared away by the next" {
     cluster down
     for label in munged fabric keeper slurmd.n1; do

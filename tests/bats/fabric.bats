@@ -233,6 +233,7 @@ END
     done
 }
 
+# bats test_tags=full
 @test "a link is changed while it runs: rate, one way" {
     start - <<'END'
 host n1 s1 100 200
