@@ -152,14 +152,13 @@ map_shape() {
 
 # Everything that a cluster could leave: processes out of this namespace or of its users, names of
 # namespaces, mounts, listening sockets (but those of ports that anybody is given by chance), devices,
-# files, users. Processes with SCHED_IDLE are of tests that run beside these (tests/check).
+# files, users.
 ground_snapshot() {
     local here pid by_chance
     by_chance=$(awk '{print $1}' /proc/sys/net/ipv4/ip_local_port_range)
     here=$(readlink /proc/self/ns/net)
     {
         for pid in /proc/[0-9]*; do
-            [ "$(sed 's/.*) //' "$pid/stat" 2>/dev/null | cut -d' ' -f39)" != 5 ] || continue
             if [ "$(readlink "$pid/ns/net" 2>/dev/null || echo "$here")" != "$here" ] ||
                 grep -qsxE 'slurm.*|munged|fabric|talk|nettopo.*' "$pid/comm"; then
                 # a dead one that nobody has reaped yet has no command line

@@ -5,13 +5,9 @@
 #include <sched.h>
 #include <stdint.h>
 #include <sys/resource.h>
-#include <time.h>
 #include <unistd.h>
 
-#include "clock.h"
-
-enum { STACK_BYTES = 64 << 10, TURNS = 4000, PAUSE_NS = 2000000 };
-static const double TAKEN_S = 0.001;
+enum { STACK_BYTES = 64 << 10, TURNS = 4000 };
 
 /* Behind everything else, so that it takes nobody's time, and counted as nice. */
 static int be_last(size_t processor)
@@ -30,16 +26,10 @@ static void *stay_awake(void *processor)
 {
     if (be_last((size_t)(uintptr_t)processor) != 0)
         return NULL;
-    for (double last = nt_clock_s();;) {
+    for (;;) {
         for (volatile int k = 0; k < TURNS; k++)
             continue;
         sched_yield(); /* a kernel that preempts lazily looks here */
-        double now = nt_clock_s();
-        if (now - last > TAKEN_S) { /* others keep it awake, and may be behind everything, too */
-            nanosleep(&(struct timespec){.tv_nsec = PAUSE_NS}, NULL);
-            now = nt_clock_s();
-        }
-        last = now;
     }
 }
 
