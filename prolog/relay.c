@@ -32,7 +32,7 @@ _Noreturn void nt_relay_run(struct nt_service *service, struct nt_sandbox *sandb
     if (nt_sandbox_enter(sandbox, &err) != 0) {
         nt_log(service->log, NT_LOG_ERROR, "the relay has no sandbox: %s; to do: %s", err.text,
                nt_advice_text(NT_ADVICE_PRIVILEGE));
-        _exit(1);
+        _exit(NT_RELAY_NO_SANDBOX);
     }
     nt_session_init(&session, service, client_fd);
     if (service->job->self == 0)

@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -71,14 +70,14 @@ static void serve_relay(struct nt_service *service, int socket)
     }
 }
 
-/* Ends it; whether it is gone, so that nothing is written any more. */
-static bool end_relay(pid_t pid, double give_up)
+/* Ends it; whether it is gone, so that nothing is written any more. *status: of waitpid. */
+static bool end_relay(pid_t pid, double give_up, int *status)
 {
     double until = nt_clock_s() + REAP_S;
     until = until < give_up + GONE_S ? until : give_up + GONE_S;
     kill(pid, SIGKILL);
     do {
-        pid_t got = waitpid(pid, NULL, WNOHANG);
+        pid_t got = waitpid(pid, status, WNOHANG);
         if (got == pid || (got < 0 && errno != EINTR))
             return true;
         poll(NULL, 0, 1);
@@ -89,7 +88,7 @@ static bool end_relay(pid_t pid, double give_up)
 static void run_relay(struct nt_service *service)
 {
     struct nt_err err;
-    int socket;
+    int socket, status = 0;
     pid_t pid = start_relay(service, &socket, &err);
     if (pid < 0) {
         nt_service_publish_failed(service, NT_ADVICE_SYSTEM, err.text);
@@ -97,10 +96,12 @@ static void run_relay(struct nt_service *service)
     }
     serve_relay(service, socket);
     close(socket);
-    if (end_relay(pid, service->give_up))
-        nt_service_publish(service);
-    else
+    if (!end_relay(pid, service->give_up, &status))
         nt_service_publish_failed(service, NT_ADVICE_AGENT, "the relay could not be ended");
+    else if (WIFEXITED(status) && WEXITSTATUS(status) == NT_RELAY_NO_SANDBOX)
+        nt_service_publish_failed(service, NT_ADVICE_PRIVILEGE, "the relay could not be confined");
+    else
+        nt_service_publish(service);
 }
 
 void nt_worker_run(const struct nt_request *request, const struct nt_conf *conf,

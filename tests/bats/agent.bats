@@ -114,6 +114,17 @@ below_with() { # PID LINE
     [ "$(stat -c %U run/7/hint.env)" = root ]
 }
 
+@test "a relay that cannot be confined does not run, and the job is told" {
+    start_syslogd reads
+    printf 'probe = /bin/false\nrun_dir = %s\n' "$PWD/run" >conf
+    run_agent SLURM_JOB_NODELIST=localhost SLURMD_NODENAME=localhost \
+        setpriv --bounding-set=-sys_chroot "$agent" run --job 7 --uid 65534 --gid 65534 \
+        --option quick,budget=2 --conf "$PWD/conf"
+    grep -q 'NETTOPO_REASON=the relay could not be confined' run/7/hint.env
+    for _ in {1..100}; do ! grep -q 'no sandbox: chroot: ' syslog || break; sleep 0.05; done
+    grep -q 'no sandbox: chroot: ' syslog
+}
+
 milliseconds() { echo $(($(date +%s%N) / 1000000)); }
 
 # Nobody reads at /dev/log: syslog(3) waits for ever.
