@@ -38,8 +38,7 @@ static void count_low(struct low *c, const float *row, const float *offset, cons
     }
 }
 
-/* Share of pairs far below the fit, where the fit is not made by the pair itself. */
-static double find_low_share(const struct nt_work *w)
+double nt_low_share(const struct nt_work *w, double depth_us)
 {
     struct low inside = {0, 0}, between = {0, 0};
     for (size_t a = 0; a < w->groups; a++)
@@ -49,7 +48,8 @@ static double find_low_share(const struct nt_work *w)
                 size_t nb = nt_work_size(w, b);
                 if (a == b ? na < 5 : na * nb < 8)
                     continue;
-                float limit = w->offset[i] + w->t[a * w->groups + b] - 4 * w->sd[a * w->groups + b];
+                float below = fmaxf(4 * w->sd[a * w->groups + b], (float)depth_us);
+                float limit = w->offset[i] + w->t[a * w->groups + b] - below;
                 count_low(a == b ? &inside : &between, w->d + i * w->n, w->offset,
                           w->member + w->start[b], nb, limit);
             }
@@ -148,7 +148,7 @@ int nt_false_groups_mark(struct nt_work *w, struct nt_err *err)
     }
     w->usual_size = squares / (double)w->n;
     w->noise_share = nt_noise_sd(&w->noise, level / (double)w->n) / (level / (double)w->n + 1e-9);
-    w->low_share = find_low_share(w);
+    w->low_share = nt_low_share(w, 0);
     for (size_t g = 0; g < w->groups; g++) {
         size_t m = nt_work_size(w, g), seen = 0;
         w->weak[g] = m < 2;

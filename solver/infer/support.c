@@ -194,15 +194,24 @@ static void judge_pairs(const struct nt_work *w, double early, struct pairs *p)
 /* Calibrates a support: the likelihood does not include errors of the model. Fitted (logistic
  * regression) to the jobs of tests/bench believe with seeds of their own; its table, and that of
  * tests/bench measured, show what holds for others. */
-static double calibrated_support(const struct nt_work *w, double support, double hosts)
+static double calibrated_support(const struct nt_work *w, double support, double hosts,
+                                 double low_share)
 {
     double n = (double)w->n, unknown = 1 - 2 * (double)w->pairs / (n * (n - 1));
     double ln = log(support / (1 - support + 3e-4) + 1e-9);
     /* low readings make small groups */
     double few = hosts < 2.5 ? 22.3 : hosts < 3.5 ? 17.8 : hosts < 8.5 ? 11.5 : 4;
     double odds = 3.77 + 0.45 * fmin(ln, 8) - 0.35 * log(hosts) - 0.56 * log(fmin(n, SEEN));
-    odds -= few * sqrt(w->low_share) + 4.1 * unknown;
+    odds -= few * sqrt(low_share) + 4.1 * unknown;
     return fmin(support, 1 / (1 + exp(-odds)));
+}
+
+/* Low readings make a group when they are as low as its hosts' are: half of that counts. Of very
+ * many hosts those of four standard deviations do. */
+static double low_share_of(const struct nt_work *w, const struct nt_link *l)
+{
+    enum { EACH_GROUP = 256 };
+    return w->n <= EACH_GROUP ? nt_low_share(w, l->latency_us) : w->low_share;
 }
 
 static double support_of(const struct nt_work *w, const struct nt_model *m,
@@ -210,10 +219,12 @@ static double support_of(const struct nt_work *w, const struct nt_model *m,
 {
     struct group g;
     look_at(w, m, h, v, &g);
+    struct nt_link *l = &m->link[g.link];
     double exists = 1 / (1 + exp(-ln_exists(m, &g, p)));
     if (g.hosts == 2)
-        exists *= 1 / (1 + exp(-ln_not_wrong(p, w, &m->link[g.link], &g)));
-    return calibrated_support(w, exists * (1 - misplaced_odds(w, m, h, &g)), g.hosts);
+        exists *= 1 / (1 + exp(-ln_not_wrong(p, w, l, &g)));
+    return calibrated_support(w, exists * (1 - misplaced_odds(w, m, h, &g)), g.hosts,
+                              low_share_of(w, l));
 }
 
 static bool is_pair(const struct nt_work *w, const struct nt_model *m,
