@@ -9,6 +9,7 @@
 #include <cmocka.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "disturbed.h"
 #include "rng.h"
@@ -161,12 +162,60 @@ static void passes_go_on_while_readings_are_disturbed(void **state)
     }
 }
 
+/* Three passes over all pairs of eight hosts; all that is read of host 5 from reading on takes a
+ * fifth longer. *wrong: pairs with fewer than two other readings: a single one is none. */
+static struct nt_disturbed slowed_from(uint64_t seed, size_t reading, size_t *wrong)
+{
+    struct nt_latencies l;
+    struct nt_rng rng;
+    size_t undisturbed[HOSTS] = {0};
+    uint32_t pair[PAIRS][2];
+    nt_rng_init(&rng, seed);
+    nt_latencies_init(&l, HOSTS);
+    for (size_t k = 0, taken = 0; k < 3; k++) {
+        size_t n = 0;
+        for (uint32_t a = 0; a < HOSTS; a++)
+            for (uint32_t b = 0; b < a; b++, n++) {
+                size_t at = nt_rng_below(&rng, n + 1);
+                memcpy(pair[n], pair[at], sizeof pair[n]);
+                memcpy(pair[at], (uint32_t[]){a, b}, sizeof pair[at]);
+            }
+        for (n = 0; n < PAIRS; n++, taken++) {
+            uint32_t a = pair[n][0], b = pair[n][1];
+            bool slow = (a == 5 || b == 5) && taken >= reading;
+            undisturbed[a == 5 ? b : b == 5 ? a : 5] += !slow;
+            note(&l, a, b, reading_us(&rng, a, b, 0) * (slow ? 1.2 : 1));
+        }
+    }
+    *wrong = 0;
+    for (uint32_t host = 0; host < HOSTS; host++)
+        *wrong += host != 5 && undisturbed[host] < 2;
+    return disturbed_of(&l);
+}
+
+static void pairs_of_a_host_that_became_slow_are_counted(void **state)
+{
+    (void)state;
+    for (size_t reading = 3 * PAIRS / 2; reading <= 3 * PAIRS; reading += PAIRS / 4) {
+        double wrong = 0, pairs = 0;
+        for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+            size_t n;
+            pairs += slowed_from(seed, reading, &n).pairs / SEEDS;
+            wrong += (double)n / SEEDS;
+        }
+        print_message("slow from reading %zu of %d on: %.2f pairs, expected %.2f\n", reading,
+                      3 * PAIRS, pairs, wrong);
+        assert_true(pairs >= 0.85 * wrong && pairs < 1.15 * wrong + 0.05);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_share_is_found),
         cmocka_unit_test(one_that_is_too_low_disturbs_no_others),
         cmocka_unit_test(what_is_no_reading_does_not_count),
+        cmocka_unit_test(pairs_of_a_host_that_became_slow_are_counted),
         cmocka_unit_test(passes_go_on_while_readings_are_disturbed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -17,7 +17,8 @@
 #define TREE(tiers) ", \"structure\": {\"family\": \"tree\", \"tiers\": " tiers "}}"
 
 /* Hosts a and b behind s, c and d behind t. */
-#define PAIRS(sure, host_us)                                                                       \
+#define PAIRS(sure, host_us) PAIRS_OF(sure, sure, host_us)
+#define PAIRS_OF(sure, whole, host_us)                                                             \
     "{" TOP                                                                                        \
     ", \"sweep\": {\"pairs_measured\": 6, \"pairs_total\": 6}, \"nodes\": [{\"name\": \"a\"}, "    \
     "{\"name\": \"b\"}, {\"name\": \"c\"}, {\"name\": \"d\"}], \"switches\": [{\"name\": \"s\", "  \
@@ -26,7 +27,7 @@
         "d", "t") ", "                                                                             \
                   "{\"a\": \"s\", \"b\": \"t\", \"latency_us\": 0.5, \"probability\": " sure       \
                   "}], "                                                                           \
-                  "\"structure\": {\"family\": \"tree\", \"tiers\": 2, \"confidence\": 0.9"
+                  "\"structure\": {\"family\": \"tree\", \"tiers\": 2, \"confidence\": " whole
 
 static void broken_invariants_are_listed(void **state)
 {
@@ -146,6 +147,8 @@ static void broken_invariants_are_listed(void **state)
         {PAIRS("0.49", "1") "}}",
          "switch t: expected a support from 0.5 of a switch that is stated, found 0.49"},
         {PAIRS("0.5", "1") "}}", NULL},
+        {PAIRS_OF("0.7", "0.71", "1") "}}",
+         "structure.confidence: expected 0.7 at the most, the support of switch s, found 0.71"},
         {PAIRS("1", "0") "}, \"fit\": {\"resolution_us\": 1}}",
          "link a s: expected a latency_us above 0 of a host behind a switch, found 0"},
         {PAIRS("1", "0") "}}", NULL}, /* declared, not measured */
@@ -155,7 +158,7 @@ static void broken_invariants_are_listed(void **state)
         {PAIRS("1", "1") "}, \"fit\": {\"rms_us\": 0.5, \"resolution_us\": 0.5}}", NULL},
         {PAIRS("1", "1") "}, \"fit\": {\"rms_us\": 0.6, \"resolution_us\": 0.5}}",
          "structure.confidence: expected 0.45 at the most where fit.rms_us, 0.6, is over "
-         "fit.resolution_us, 0.5, found 0.9"},
+         "fit.resolution_us, 0.5, found 1"},
     };
     for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
         struct nt_findings findings = {0};

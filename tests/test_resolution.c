@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a map states of its resolution: no link between switches is below it, no host link is 0,
- * and where the rms is over it the map is not sure. */
+ * and where the rms is over it the map is not sure; nor is it surer than its least certain group. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -22,6 +22,9 @@ static size_t check(const struct nt_model *m)
         if (!(l->latency_us > 0) || (between && l->latency_us < m->resolution_us))
             fail_msg("%zu hosts, link %u %u: %g us, resolution %g", m->hosts, l->a, l->b,
                      l->latency_us, m->resolution_us);
+        if (between && m->confidence > l->probability)
+            fail_msg("%zu hosts: confidence %g over the %g of a group", m->hosts, m->confidence,
+                     l->probability);
     }
     if (m->rms_us > m->resolution_us && m->confidence > NT_MISFIT_SURE)
         fail_msg("%zu hosts: rms %g us over a resolution of %g, confidence %g", m->hosts, m->rms_us,

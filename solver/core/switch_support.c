@@ -52,3 +52,10 @@ void nt_resolution_state(struct nt_model *m)
     if (m->rms_us > m->resolution_us)
         m->confidence = fmin(m->confidence, NT_MISFIT_SURE);
 }
+
+void nt_confidence_limit(struct nt_model *m)
+{
+    for (size_t k = 0; k < m->links && isfinite(m->confidence); k++)
+        if (m->link[k].a >= m->hosts && m->link[k].b >= m->hosts)
+            m->confidence = fmin(m->confidence, m->link[k].probability);
+}

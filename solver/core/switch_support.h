@@ -25,4 +25,7 @@ int nt_support_create(const struct nt_model *model, double **out, struct nt_err 
  * NT_MISFIT_SURE at the most. Does nothing where the resolution is not known (NaN). */
 void nt_resolution_state(struct nt_model *model);
 
+/* The whole is no more certain than the least certain of its groups. */
+void nt_confidence_limit(struct nt_model *model);
+
 #endif

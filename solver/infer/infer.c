@@ -418,6 +418,7 @@ static int infer_model(struct nt_work *w, const struct nt_matrix *latency, struc
         return -1;
     limit_few_hosts_confidence(w, *out);
     nt_resolution_state(*out);
+    nt_confidence_limit(*out);
     return 0;
 }
 

@@ -527,7 +527,8 @@ static int set_quality(struct sites *s, struct nt_err *err)
     /* a link lengthens a reading across it by twice its latency against one that is not */
     double level = count > 0 ? sum / count : 0, rms = s->model->rms_us;
     double resolution = 1.95996 * sqrt(2) / 2 * unit * nt_noise_sd(&w->noise, level);
-    s->model->resolution_us = rms < ROUNDING * level ? fmax(resolution, rms) : resolution;
+    resolution = rms < ROUNDING * level ? fmax(resolution, rms) : resolution;
+    s->model->resolution_us = fmin(resolution, level / 2); /* no link is longer */
     return 0;
 }
 

@@ -459,6 +459,7 @@ int nt_infer_merge_sizes(struct nt_model **model, const struct nt_model *const *
     }
     (*model)->confidence = s.most;
     nt_resolution_state(*model);
+    nt_confidence_limit(*model);
     nt_model_destroy(first);
     return status;
 }

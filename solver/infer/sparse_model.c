@@ -219,6 +219,7 @@ static int finish_model(const struct draft *d, struct nt_model **out, struct nt_
         return -1;
     }
     nt_resolution_state(m);
+    nt_confidence_limit(m);
     m->tiers = 0;
     for (size_t k = 0; k < m->switches; k++)
         m->tiers = m->tier[k] > m->tiers ? m->tier[k] : m->tiers;
