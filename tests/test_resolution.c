@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a map states of its resolution: no link between switches is below it, no host link is 0,
- * and where the rms is over it the map is not sure; nor is it surer than its least certain group. */
+ * and where the rms is over it the map is not sure; nor is it surer than its least certain group.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
