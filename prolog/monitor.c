@@ -5,8 +5,10 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -39,6 +41,7 @@ struct monitor {
     double began, budget_s;
     struct nt_log log; /* of monitor and worker */
     struct nt_worker_report report;
+    atomic_uint *waits_on; /* shared with the worker, not with its children */
 };
 
 /* ---- the worker ---- */
@@ -47,7 +50,9 @@ static void worker_main(struct monitor *m, int report_fd)
 {
     double deadline = m->began + m->budget_s;
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    nt_worker_run(m->request, m->conf, &m->log, deadline, deadline + GRACE_S, &m->report);
+    madvise(m->waits_on, sizeof *m->waits_on, MADV_DONTFORK);
+    nt_worker_run(m->request, m->conf, &m->log, deadline, deadline + GRACE_S, m->waits_on,
+                  &m->report);
     ssize_t n = write(report_fd, &m->report, sizeof m->report);
     _exit(n == (ssize_t)sizeof m->report ? 0 : 1);
 }
@@ -143,12 +148,27 @@ static int check_published(const struct monitor *m, struct nt_err *err)
     return nt_err_set(err, NT_ERR_SYSTEM, "%s", m->report.outcome.text);
 }
 
+/* Of a worker that gave no report. */
+static const char *why_no_report(const struct monitor *m, enum nt_advice *advice)
+{
+    unsigned waits_on = atomic_load(m->waits_on);
+    *advice = waits_on == NT_WAIT_MUNGE   ? NT_ADVICE_CONNECT
+              : waits_on == NT_WAIT_FILES ? NT_ADVICE_PUBLISH
+                                          : NT_ADVICE_AGENT;
+    return waits_on == NT_WAIT_MUNGE   ? "munged on this host did not answer"
+           : waits_on == NT_WAIT_FILES ? "run_dir on this host did not answer"
+                                       : "the agent was terminated before it had a result";
+}
+
 /* Runs the worker to its end; false when it gave no report. */
-static bool start_and_wait(struct monitor *m, const char **why)
+static bool start_and_wait(struct monitor *m, const char **why, enum nt_advice *advice)
 {
     int pipe_fd[2];
-    *why = "pipe or fork failed";
-    if (pipe2(pipe_fd, O_CLOEXEC) != 0)
+    *why = "memory, pipe or fork failed";
+    *advice = NT_ADVICE_SYSTEM;
+    m->waits_on =
+        mmap(NULL, sizeof *m->waits_on, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (m->waits_on == MAP_FAILED || pipe2(pipe_fd, O_CLOEXEC) != 0)
         return false;
     pid_t pid = fork();
     if (pid == 0) {
@@ -159,7 +179,7 @@ static bool start_and_wait(struct monitor *m, const char **why)
     bool reported = pid > 0 && read_report(m, pipe_fd[0]);
     close(pipe_fd[0]);
     if (pid > 0) {
-        *why = "the agent was terminated before it had a result";
+        *why = why_no_report(m, advice);
         reap_worker(pid, reported ? nt_clock_s() + CLEAN_S : 0);
     }
     return reported;
@@ -179,17 +199,18 @@ int nt_monitor_run(const struct nt_request *request, const struct nt_conf *conf,
 {
     struct monitor m = {.request = request, .conf = conf, .began = began, .budget_s = budget_s};
     const char *why;
+    enum nt_advice advice;
     /* orphans of the probe become children of this process, to be killed */
     prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
     nt_publish_remove(conf->run_dir, request->job, NULL);
     open_log(&m);
     if (request->uid == 0)
         return refuse_root(&m, err);
-    bool reported = start_and_wait(&m, &why);
+    bool reported = start_and_wait(&m, &why, &advice);
     if (reported)
         nt_child_kill_all(nt_clock_s() + CLEAN_S);
     if (!reported) {
-        publish_failed(&m, NT_ADVICE_AGENT, why);
+        publish_failed(&m, advice, why);
     } else if (!m.report.outcome.decided) {
         struct nt_err reason;
         nt_err_set(&reason, NT_ERR_NONE, "%s", m.report.outcome.text + strlen("failed "));

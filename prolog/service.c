@@ -70,14 +70,23 @@ static int make_claim(const struct nt_service *service, const struct nt_handshak
     return 0;
 }
 
+static void wait_on(const struct nt_service *service, enum nt_service_wait what)
+{
+    if (service->waits_on != NULL)
+        atomic_store(service->waits_on, (unsigned)what);
+}
+
 static int prove(const struct nt_service *service, const struct nt_service_request *request,
                  struct nt_service_reply *reply)
 {
     struct nt_claim claim;
     if (make_claim(service, &request->handshake, false, &claim, &reply->err) != 0)
         return -1;
-    return nt_auth_prove(service->conf->munge_socket, &claim, request->secret, reply->credential,
-                         &reply->err);
+    wait_on(service, NT_WAIT_MUNGE);
+    int rc = nt_auth_prove(service->conf->munge_socket, &claim, request->secret, reply->credential,
+                           &reply->err);
+    wait_on(service, NT_WAIT_NONE);
+    return rc;
 }
 
 static int check(const struct nt_service *service, const struct nt_service_request *request,
@@ -88,8 +97,11 @@ static int check(const struct nt_service *service, const struct nt_service_reque
         return nt_err_set(&reply->err, NT_ERR_INPUT, "credential without an end");
     if (make_claim(service, &request->handshake, true, &claim, &reply->err) != 0)
         return -1;
-    return nt_auth_check(service->conf->munge_socket, &claim, request->credential, reply->secret,
-                         &reply->err);
+    wait_on(service, NT_WAIT_MUNGE);
+    int rc = nt_auth_check(service->conf->munge_socket, &claim, request->credential, reply->secret,
+                           &reply->err);
+    wait_on(service, NT_WAIT_NONE);
+    return rc;
 }
 
 /* ---- lookups ---- */
@@ -261,6 +273,7 @@ void nt_service_publish(struct nt_service *service)
     static const char failed[] = "failed ";
     const struct nt_settlement *s = &service->settlement;
     struct nt_err err;
+    wait_on(service, NT_WAIT_FILES);
     if (!service->settled) {
         nt_service_publish_failed(service, NT_ADVICE_AGENT,
                                   "the agent was terminated before it had a result");

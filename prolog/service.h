@@ -8,6 +8,7 @@
 #ifndef NT_SERVICE_H
 #define NT_SERVICE_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -26,6 +27,9 @@ enum {
     NT_PROBE_END_BYTES = 48, /* "killed by signal 11" */
     NT_DIRECTIONS = NT_TO_MEMBER,
 };
+
+/* What may block the worker without end. */
+enum nt_service_wait { NT_WAIT_NONE, NT_WAIT_MUNGE, NT_WAIT_FILES };
 
 enum nt_service_kind {
     NT_SERVICE_PROVE = 1,  /* handshake, secret -> credential */
@@ -90,6 +94,7 @@ struct nt_service {
     bool settled;
     struct nt_settlement settlement;
     struct nt_outcome outcome; /* of nt_service_publish */
+    atomic_uint *waits_on; /* enum nt_service_wait, for the monitor; borrowed; NULL: nobody asks */
 };
 
 /* Creates the directory and starts the probe. Never fails: errors are kept in publish_err and

@@ -105,7 +105,7 @@ static void run_relay(struct nt_service *service)
 }
 
 void nt_worker_run(const struct nt_request *request, const struct nt_conf *conf,
-                   const struct nt_log *log, double deadline, double give_up,
+                   const struct nt_log *log, double deadline, double give_up, atomic_uint *waits_on,
                    struct nt_worker_report *report)
 {
     static struct nt_service service; /* too large for the stack */
@@ -126,7 +126,10 @@ void nt_worker_run(const struct nt_request *request, const struct nt_conf *conf,
         return;
     }
     own.reserved_ports = conf->reserved_ports && geteuid() == 0; /* else nobody can bind one */
+    atomic_store(waits_on, NT_WAIT_FILES);
     nt_service_init(&service, &own, &job, &request->option, log, deadline, give_up);
+    service.waits_on = waits_on;
+    atomic_store(waits_on, NT_WAIT_NONE);
     run_relay(&service);
     report->outcome = service.outcome;
     report->probe_failed = service.settled && service.settlement.probe_failed != 0;

@@ -6,6 +6,7 @@
 #ifndef NT_WORKER_H
 #define NT_WORKER_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -19,9 +20,10 @@ struct nt_worker_report {
     struct nt_outcome outcome; /* not decided: the monitor publishes it */
 };
 
-/* deadline: when the probe must be done; give_up: when the relay gives up (nt_clock_s). */
+/* deadline: when the probe must be done; give_up: when the relay gives up (nt_clock_s). *waits_on:
+ * enum nt_service_wait, what the worker waits on at the moment. */
 void nt_worker_run(const struct nt_request *request, const struct nt_conf *conf,
-                   const struct nt_log *log, double deadline, double give_up,
+                   const struct nt_log *log, double deadline, double give_up, atomic_uint *waits_on,
                    struct nt_worker_report *report);
 
 #endif
