@@ -58,31 +58,38 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     nt_artifact_files_init(&service.publish.artifacts, 65536);
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK, 0, pair) != 0)
         return 0;
-    /* the input is the beginning of each request; the rest is zero, or what the last one had */
-    for (size_t at = 0; at < size;) {
-        size_t part = (size_t)data[at] * 32 + 8;
+    /* of each request the input sets one part; the rest is as in the one before */
+    static const size_t begin[] = {offsetof(struct nt_service_request, host),
+                                   offsetof(struct nt_service_request, handshake),
+                                   offsetof(struct nt_service_request, secret),
+                                   offsetof(struct nt_service_request, credential),
+                                   offsetof(struct nt_service_request, settlement),
+                                   offsetof(struct nt_service_request, settlement.text)};
+    memset(&request, 0, sizeof request);
+    for (size_t at = 0; at + 3 < size;) {
+        const uint8_t *head = data + at;
+        size_t to = begin[head[1] % (sizeof begin / sizeof *begin)], part = (size_t)head[2] * 16;
+        at += 3;
         part = part < size - at ? part : size - at;
-        part = part < sizeof request ? part : sizeof request;
-        memcpy(&request, data + at, part);
-        request.kind %= NT_SERVICE_SETTLE + 2;
-        if (request.kind == NT_SERVICE_SETTLE && (data[at] & 1) != 0)
-            request.settlement.text[NT_DONE_BYTES - 1] = '\0';
-        bool cut = (data[at] & 0xc0) == 0xc0;
-        if (send(pair[1], &request, cut ? part : sizeof request, 0) < 0)
+        part = part < sizeof request - to ? part : sizeof request - to;
+        request.kind = head[0] % (NT_SERVICE_SETTLE + 2);
+        memcpy((char *)&request + to, data + at, part);
+        at += part;
+        bool cut = (head[0] & 0xc0) == 0xc0;
+        if (send(pair[1], &request, cut ? part + 1 : sizeof request, 0) < 0)
             abort();
         if (!nt_service_answer(&service, pair[0]))
             break;
         if (recv(pair[1], &reply, sizeof reply, 0) != (ssize_t)sizeof reply)
             abort();
-        at += part;
     }
     nt_service_publish(&service);
     if (!service.outcome.decided ||
         memchr(service.outcome.text, '\0', sizeof service.outcome.text) == NULL)
         abort();
     for (const char *c = service.outcome.text; *c != '\0'; c++)
-        if (*c < ' ' || *c > '~')
-            abort(); /* it goes to syslog */
+        if ((unsigned char)*c < ' ' || *c == 0x7f)
+            abort(); /* it goes to the job */
     close(pair[0]);
     close(pair[1]);
     return 0;
