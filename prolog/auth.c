@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { CLAIM_BYTES = 1024 };
@@ -128,6 +129,21 @@ int nt_auth_prove(const char *socket, const struct nt_claim *claim,
     return rc;
 }
 
+static void decode_failed(munge_ctx_t ctx, munge_err_t code, struct nt_err *err)
+{
+    const char *why = munge_ctx_strerror(ctx);
+    time_t made, now;
+    nt_err_set(err, NT_ERR_INPUT, "munge: %s", why != NULL ? why : munge_strerror(code));
+    /* no credential of a sweep is as old as one may be: the clocks differ */
+    if ((code != EMUNGE_CRED_EXPIRED && code != EMUNGE_CRED_REWOUND) ||
+        munge_ctx_get(ctx, MUNGE_OPT_ENCODE_TIME, &made) != EMUNGE_SUCCESS ||
+        munge_ctx_get(ctx, MUNGE_OPT_DECODE_TIME, &now) != EMUNGE_SUCCESS)
+        return;
+    nt_err_set(err, NT_ERR_INPUT, "munge: %s: the clock of the host that made it is %lld s %s",
+               munge_strerror(code), llabs((long long)made - (long long)now),
+               made < now ? "behind" : "ahead");
+}
+
 int nt_auth_check(const char *socket, const struct nt_claim *claim, const char *credential,
                   unsigned char secret[NT_SECRET_BYTES], struct nt_err *err)
 {
@@ -143,8 +159,7 @@ int nt_auth_check(const char *socket, const struct nt_claim *claim, const char *
         return -1;
     munge_err_t code = munge_decode(credential, ctx, &payload, &bytes, &uid, &gid);
     if (code != EMUNGE_SUCCESS) { /* replayed and expired ones have a payload, too: ignored */
-        const char *why = munge_ctx_strerror(ctx);
-        nt_err_set(err, NT_ERR_INPUT, "munge: %s", why != NULL ? why : munge_strerror(code));
+        decode_failed(ctx, code, err);
     } else if (uid != 0 && uid != geteuid()) {
         nt_err_set(err, NT_ERR_INPUT, "munge: credential made by uid %u", (unsigned)uid);
     } else if (payload == NULL || bytes != n + NT_SECRET_BYTES ||

@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 #include <munge.h>
+#include <time.h>
 
 #include "auth.h"
 #include "own_munge.h"
@@ -172,6 +173,30 @@ static void a_credential_of_another_user_is_rejected(void **state)
     assert_string_equal(err.text, "munge: credential does not match the connection");
 }
 
+/* One that was made two seconds ago and is good for one: as if its host's clock were behind. */
+static void a_clock_that_is_behind_is_named(void **state)
+{
+    (void)state;
+    struct nt_claim claim = good();
+    struct nt_err err = {0};
+    char text[2048], *made = NULL;
+    munge_ctx_t ctx = munge_ctx_create();
+    if (munge.pid == 0)
+        skip();
+    size_t bytes = text_of(&claim, text);
+    assert_int_equal(munge_ctx_set(ctx, MUNGE_OPT_SOCKET, munge.socket), EMUNGE_SUCCESS);
+    assert_int_equal(munge_ctx_set(ctx, MUNGE_OPT_TTL, 1), EMUNGE_SUCCESS);
+    assert_int_equal(munge_encode(&made, ctx, text, (int)bytes), EMUNGE_SUCCESS);
+    for (time_t late = time(NULL) + 2; time(NULL) < late;) /* munge counts whole seconds */
+        poll(NULL, 0, 10);
+    assert_int_equal(nt_auth_check(munge.socket, &claim, made, got_secret, &err), -1);
+    assert_string_equal(err.text,
+                        "munge: Expired credential: the clock of the host that made it is "
+                        "2 s behind");
+    munge_ctx_destroy(ctx);
+    free(made);
+}
+
 static void text_that_is_no_credential_is_rejected(void **state)
 {
     (void)state;
@@ -220,6 +245,7 @@ int main(void)
         cmocka_unit_test(any_other_claim_is_rejected),
         cmocka_unit_test(host_names_cannot_be_confused),
         cmocka_unit_test(a_credential_of_another_user_is_rejected),
+        cmocka_unit_test(a_clock_that_is_behind_is_named),
         cmocka_unit_test(text_that_is_no_credential_is_rejected),
         cmocka_unit_test(without_munged_the_error_is_one_line),
         cmocka_unit_test(hello_has_one_length),

@@ -35,6 +35,13 @@ munge_err_t munge_ctx_set(munge_ctx_t ctx, int option, ...)
     return EMUNGE_SUCCESS;
 }
 
+munge_err_t munge_ctx_get(munge_ctx_t ctx, int option, ...)
+{
+    (void)ctx;
+    (void)option;
+    return EMUNGE_BAD_ARG;
+}
+
 munge_err_t munge_encode(char **credential, munge_ctx_t ctx, const void *payload, int bytes)
 {
     (void)ctx;

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <math.h>
 #include <munge.h>
+#include <stdarg.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <signal.h>
@@ -36,6 +37,7 @@ struct credential {
 static struct {
     struct credential *made;
     size_t n, room;
+    double encoded_s, decoded_s; /* of the last one that was decoded */
 } munged;
 
 void parts_begin(void);
@@ -60,6 +62,17 @@ munge_err_t munge_ctx_set(munge_ctx_t ctx, int option, ...)
 {
     (void)ctx;
     (void)option;
+    return EMUNGE_SUCCESS;
+}
+
+munge_err_t munge_ctx_get(munge_ctx_t ctx, int option, ...)
+{
+    va_list args;
+    (void)ctx;
+    va_start(args, option);
+    *va_arg(args, time_t *) =
+        (time_t)(option == MUNGE_OPT_ENCODE_TIME ? munged.encoded_s : munged.decoded_s);
+    va_end(args);
     return EMUNGE_SUCCESS;
 }
 
@@ -133,7 +146,9 @@ munge_err_t munge_decode(const char *credential, munge_ctx_t ctx, void **payload
     if (*end != ':' || k >= munged.n)
         return EMUNGE_CRED_INVALID;
     struct credential *c = &munged.made[k];
-    double age = process_time() + this_host()->clock_off_s - c->made_s;
+    munged.encoded_s = c->made_s;
+    munged.decoded_s = process_time() + this_host()->clock_off_s;
+    double age = munged.decoded_s - munged.encoded_s;
     if (age > MUNGE_TTL_S)
         return EMUNGE_CRED_EXPIRED;
     if (age < -MUNGE_TTL_S)
