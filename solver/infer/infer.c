@@ -439,6 +439,7 @@ int nt_infer_latency(const struct nt_matrix *latency, const struct nt_matrix *se
     if (status == 0) {
         nt_rng_init(&w.rng, seed);
         take_errors(latency, se, &w.noise);
+        w.error = se != NULL && se->n == n ? se : NULL;
         nt_work_fill(&w, latency);
         nt_work_drop_missing(&w, n, missing);
         if (w.n == 0)

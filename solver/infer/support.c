@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "links.h"
+#include "next_reading.h"
 #include "one_host_odds.h"
 #include "regroup.h"
 #include "rooted_tree.h"
@@ -47,6 +48,7 @@ struct group {
     double hosts, others;     /* on both sides */
     double alike;             /* branches of `above` with as many hosts, this one too */
     double sd;                /* us, of a reading across the link */
+    uint32_t host[2];         /* when there are two */
 };
 
 /* What is behind a link of switch v: how many hosts, and how far away. */
@@ -70,6 +72,9 @@ static void look_at(const struct nt_work *w, const struct nt_model *m,
         g->above = v;
     }
     g->others = (double)w->n - g->hosts;
+    for (uint32_t k = 0, found = 0; k < h->tail[h->top] && g->hosts == 2 && found < 2; k++)
+        if ((k >= h->head[v] && k < h->tail[v]) == (g->at == v))
+            g->host[found++] = h->host[k];
     g->inside = (double)(h->graph.start[g->at + 1] - h->graph.start[g->at]) - 1;
     g->outside = (double)(h->graph.start[g->above + 1] - h->graph.start[g->above]) - 1;
     for (uint32_t i = h->graph.start[g->above]; i < h->graph.start[g->above + 1]; i++) {
@@ -171,9 +176,10 @@ static double ln_not_wrong(const struct pairs *p, const struct nt_work *w, const
     double window = isnan(l->latency_se_us) ? 0.1 : 5 * l->latency_se_us / p->range;
     double by_chance = p->early * readings * fmin(window, 1);
     double same = fmax(0, leaf_mates(p, l) - 2 * by_chance);
+    double next = nt_next_reading_ln(w, g->host[0], g->host[1], 2 * l->latency_us, g->sd);
     double groups = ONE_PAIR + same / fmax(window, 1e-3);
     double ways = g->inside + g->outside;
-    return log(groups / (ways * (ways - 1) / 2)) - log(p->early);
+    return log(groups / (ways * (ways - 1) / 2)) - log(p->early) + next;
 }
 
 /* The share of wrong readings is estimated from the matrix itself: between groups of several hosts,

@@ -34,12 +34,14 @@ static inline double nt_noise_sd(const struct nt_noise *noise, double level)
 enum { NT_WEAK_SIZES = 32 };
 
 struct nt_work {
-    size_t n;        /* hosts with at least one measurement */
-    uint32_t *host;  /* n: their indices in the input */
-    float *d;        /* n*n symmetric, us; NaN: not measured, and on the diagonal */
-    bool directions; /* some pair has two different readings */
-    bool holes;      /* some pair is not measured */
-    size_t pairs;    /* measured */
+    size_t n;                      /* hosts with at least one measurement */
+    uint32_t *host;                /* n: their indices in the input */
+    float *d;                      /* n*n symmetric, us; NaN: not measured, and on the diagonal */
+    bool directions;               /* some pair has two different readings */
+    bool holes;                    /* some pair is not measured */
+    size_t pairs;                  /* measured */
+    const struct nt_matrix *error; /* of hosts of the input, nt_min_latency_error; borrowed; NULL:
+                                      not known */
     struct nt_noise noise;
     struct nt_rng rng;
 

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "next_reading.h"
+
+#include <math.h>
+
+#include "infer.h"
+#include "stats.h"
+
+/* Above the lowest of the two hosts, us; NaN: there is none. */
+static float next_of(const struct nt_work *w, uint32_t a, uint32_t b)
+{
+    return fminf(nt_matrix_get(w->error, a, b), nt_matrix_get(w->error, b, a));
+}
+
+/* The mean of that for other pairs of both hosts, from the middle, which one that was disturbed
+ * does not move; 0: of too few. */
+static double usual_of(const struct nt_work *w, uint32_t a, uint32_t b)
+{
+    enum { LEAST = 4 };
+    float next[2 * NT_INFER_ERRORS_HOSTS];
+    size_t count = 0;
+    for (size_t k = 0; k < w->n; k++) {
+        uint32_t other = w->host[k];
+        float x = next_of(w, a, other), y = next_of(w, b, other);
+        if (other == a || other == b)
+            continue;
+        if (x >= 0)
+            next[count++] = x;
+        if (y >= 0)
+            next[count++] = y;
+    }
+    return count < LEAST ? 0 : (double)nt_stats_median(next, count) / log(2);
+}
+
+double nt_next_reading_ln(const struct nt_work *w, uint32_t a, uint32_t b, double near_us,
+                          double sd_us)
+{
+    const double MOST = 2;
+    if (w->error == NULL || w->n > NT_INFER_ERRORS_HOSTS)
+        return 0;
+    double next = (double)next_of(w, a, b), usual = usual_of(w, a, b);
+    if (!(next >= 0) || !(usual > 0))
+        return 0;
+    double sd = hypot(sd_us, usual), z = (next - near_us) / sd;
+    double group = -next / usual - log(usual);
+    double wrong = -0.5 * z * z - log(sd * sqrt(2 * acos(-1)));
+    return fmin(group - wrong, MOST);
+}

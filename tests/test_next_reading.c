@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Two hosts that are near by one reading of three are less of a group than two that are by all. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <math.h>
+
+#include "infer.h"
+#include "known_network.h"
+#include "latencies.h"
+#include "rng.h"
+
+enum { HOSTS = 12, READINGS = 3, SEEDS = 100 };
+
+/* Hosts of one switch, 350 us from each other, whose readings are late by 2 us on average; *support
+ * of a group of hosts 2 and 5 alone, of which so many readings are 10 us lower; 0: not stated. */
+static double support_of(uint64_t seed, size_t low, bool with_errors)
+{
+    struct nt_latencies l;
+    struct nt_rng rng;
+    struct nt_err err;
+    struct nt_matrix *x, *e;
+    struct nt_model *m;
+    double support = 0;
+    nt_rng_init(&rng, seed);
+    nt_latencies_init(&l, HOSTS);
+    for (size_t k = 0; k < READINGS; k++)
+        for (uint32_t a = 0; a < HOSTS; a++)
+            for (uint32_t b = a + 1; b < HOSTS; b++) {
+                double us = 350 + nt_rng_normal(&rng) - 2 * log(nt_rng_uniform(&rng));
+                us -= a == 2 && b == 5 && k < low ? 10 : 0;
+                known_must(nt_latencies_note(&l, a, b, us, &err), &err);
+            }
+    known_must(nt_latencies_matrix(&l, &x, &e, &err), &err);
+    known_must(nt_infer_latency(x, with_errors ? e : NULL, 1, &m, &err), &err);
+    uint32_t at[2] = {0, 0};
+    size_t hosts[2] = {0, 0};
+    for (size_t k = 0; k < m->links; k++)
+        for (size_t h = 0; h < 2; h++)
+            if (m->link[k].a == (h == 0 ? 2u : 5u) && m->link[k].b >= HOSTS)
+                at[h] = m->link[k].b;
+    for (size_t k = 0; k < m->links; k++)
+        for (size_t h = 0; h < 2; h++)
+            hosts[h] += m->link[k].a < HOSTS && m->link[k].b == at[h];
+    for (size_t k = 0; k < m->links; k++)
+        if (m->link[k].a >= HOSTS && at[0] == at[1] && hosts[0] == 2 &&
+            (m->link[k].a == at[0] || m->link[k].b == at[0]))
+            support = m->link[k].probability;
+    nt_model_destroy(m);
+    nt_matrix_destroy(x);
+    nt_matrix_destroy(e);
+    nt_latencies_fini(&l);
+    return support;
+}
+
+static double mean_support(size_t low, bool with_errors)
+{
+    double sum = 0;
+    for (uint64_t seed = 1; seed <= SEEDS; seed++)
+        sum += support_of(seed, low, with_errors) / SEEDS;
+    return sum;
+}
+
+static void one_low_reading_of_three_is_hardly_a_group(void **state)
+{
+    (void)state;
+    double one = mean_support(1, true), without = mean_support(1, false);
+    print_message("one of three low: %.2f, without errors %.2f\n", one, without);
+    assert_true(one < 0.2 && without > one + 0.2);
+}
+
+static void three_low_readings_are_a_group(void **state)
+{
+    (void)state;
+    double all = mean_support(3, true), without = mean_support(3, false);
+    print_message("three of three low: %.2f, without errors %.2f\n", all, without);
+    assert_true(all > 0.7 && all >= without);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(one_low_reading_of_three_is_hardly_a_group),
+        cmocka_unit_test(three_low_readings_are_a_group),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
