@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <math.h>
 #include <munge.h>
-#include <stdarg.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <signal.h>
