@@ -16,8 +16,8 @@
 static struct nt_model *truth_of(const char *text)
 {
     struct nt_spec spec;
-    struct nt_network *net;
-    struct nt_model *m;
+    struct nt_network *net = NULL;
+    struct nt_model *m = NULL;
     struct nt_err err = {0};
     if (nt_spec_parse(text, &spec, &err) < 0 || nt_network_build(&spec, NULL, &net, &err) < 0 ||
         nt_network_truth(net, &m, &err) < 0)

@@ -41,7 +41,7 @@ static struct nt_network *made(const char *text, double latency, double rate)
 static struct nt_kernel_result run(const struct nt_network *n, const char *kernel,
                                    struct nt_workload w)
 {
-    struct nt_kernel_result r;
+    struct nt_kernel_result r = {0};
     struct nt_err err = {0};
     if (nt_workload_parse(kernel, &w, &err) < 0 || nt_kernel_run(n, &w, &r, &err) < 0)
         fail_msg("%s: %s", kernel, err.text);

@@ -17,19 +17,9 @@
 #include "made_network.h"
 #include "map_json.h"
 #include "recorded_sweep.h"
+#include "sanitized.h"
 #include "shape.h"
 #include "solve.h"
-
-#ifdef __SANITIZE_ADDRESS__
-#define SANITIZED 1
-#elif defined __has_feature
-#if __has_feature(address_sanitizer)
-#define SANITIZED 1
-#endif
-#endif
-#ifndef SANITIZED
-#define SANITIZED 0 /* what it reserves itself is no matter of ours */
-#endif
 
 struct trial {
     const char *topology;

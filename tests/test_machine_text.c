@@ -16,8 +16,8 @@ static void a_line_comes_back_as_it_was(void **state)
         "packages=1 numa=1 cores=2 threads=2 allowed=2",
         "packages=2 numa=8 cores=128 threads=256 allowed=1 l2=1048576 l3=33554432",
         "packages=1 numa=0 cores=1 threads=1 allowed=1 cpu=A cpu of = and , words",
-        "packages=1 numa=1 cores=2 threads=2 allowed=2 nic=fab0 nic=mlx5_0:1,0000:3b:00.0 "
-        "nic=mlx5_1:1,0000:3a:00.0/0000:3b:00.1,1 nic=a,,0 cpu=X",
+        ("packages=1 numa=1 cores=2 threads=2 allowed=2 nic=fab0 nic=mlx5_0:1,0000:3b:00.0 "
+         "nic=mlx5_1:1,0000:3a:00.0/0000:3b:00.1,1 nic=a,,0 cpu=X"),
     };
     (void)state;
     for (size_t k = 0; k < sizeof lines / sizeof *lines; k++) {

@@ -293,7 +293,7 @@ static char *map_of(const struct nt_samples *s)
 {
     struct nt_map *map;
     struct nt_err err = {0};
-    char *text;
+    char *text = NULL;
     size_t bytes;
     if (nt_solve_samples(s, &map, &err) != 0 || nt_map_write(map, false, &text, &bytes, &err) != 0)
         fail_msg("%s", err.text);

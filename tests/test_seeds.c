@@ -37,7 +37,7 @@ static struct nt_named_matrix *load_table(const char *name)
     char path[256];
     size_t bytes;
     struct nt_csv_reader *reader;
-    struct nt_named_matrix *table;
+    struct nt_named_matrix *table = NULL;
     struct nt_err err = {0};
     snprintf(path, sizeof path, "tests/data/seeds/%s.csv", name);
     char *text = load(path, &bytes);
@@ -80,7 +80,7 @@ static char *map_text(const struct nt_named_matrix *table,
 {
     struct nt_err err = {0};
     struct nt_map *map;
-    char *text;
+    char *text = NULL;
     struct nt_model *m = method(table->matrix, &err);
     if (m == NULL)
         fail_msg("%s", err.text);
