@@ -357,7 +357,8 @@ static void a_probe_cannot_take_all_memory(void **state)
 {
     (void)state;
     int socket;
-    if (SANITIZED) skip();
+    if (SANITIZED)
+        skip();
     assert_int_equal(try_memory(), 3); /* as we are */
     struct nt_child child = begin(5, &socket);
     int got = ask(socket, 'm');

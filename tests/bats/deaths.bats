@@ -140,8 +140,8 @@ each() {
 }
 
 # FULL=1: in every phase; otherwise in some, for the time that each job takes
-TREE_PHASES="latency tiers" LATE_PHASES="" STAR_PHASES=loggp KERNEL_DEATHS=killed
-if [ "${FULL:-0}" = 1 ]; then
+TREE_PHASES=tiers LATE_PHASES="" STAR_PHASES=loggp KERNEL_DEATHS=killed
+if full; then
     TREE_PHASES="meet latency warm-up host-links tiers" LATE_PHASES=solve
     STAR_PHASES="link-latency loggp sizes" KERNEL_DEATHS="killed frozen down leaderless"
 fi

@@ -76,7 +76,13 @@ pinged() { # A B MOST_US [RAIL]
     echo "$least"
 }
 
-# Every pair's p10 lies between the declared latency and so much above it.
+takes() { # WHAT LOW_US HIGH_US CMD...
+    local got
+    got=$("${@:4}") && assert_between "$1" "$got" "$2" 1000000 && figure assert_between "$1" "$got" "$2" "$3"
+}
+
+# Every pair's p10 lies between the declared latency and so much above it: nothing arrives early. How
+# late it may be is the machine's (FULL=1).
 hold_against_truth() { # ABOVE_US
     local a b host low high got
     for host in $hosts; do background ip netns exec "$PREFIX$host" "$TALK" echo 5000; done
@@ -87,7 +93,8 @@ hold_against_truth() { # ABOVE_US
             high=$(echo "$low + $1" | bc)
             got=$(pinged "$a" "$b" "$high")
             echo "# $a $b declared $low measured $got" >>"$BATS_TEST_TMPDIR/pairs"
-            unless_busy assert_between "$a to $b in us" "$got" "$low" "$high"
+            assert_between "$a to $b in us" "$got" "$low" 1000000
+            figure assert_between "$a to $b in us" "$got" "$low" "$high"
         done
     done
     awk '{d = $7 - $5; if (d > worst) worst = d; sum += d; n++}
@@ -104,7 +111,8 @@ declared() { # A B -> mean of both directions, which half a round trip is
 
 # MB/s of each flow, all at once: FROM:TO...
 flows() {
-    local flow k=0 pids=() when
+    local flow k=0 pids=() when seconds=1
+    ! full || seconds=2
     for flow; do
         background ip netns exec "$PREFIX${flow#*:}" "$TALK" sink $((6000 + k))
         k=$((k + 1))
@@ -112,7 +120,7 @@ flows() {
     k=0
     when=$(($(date +%s%N) + 500000000))
     for flow; do
-        at "${flow%:*}" timeout 30 "$TALK" send "$(address "${flow#*:}")" $((6000 + k)) 2 $when \
+        at "${flow%:*}" timeout 30 "$TALK" send "$(address "${flow#*:}")" $((6000 + k)) $seconds $when \
             >"$BATS_TEST_TMPDIR/flow.$k" 3>&- &
         pids+=($!)
         k=$((k + 1))
@@ -123,8 +131,9 @@ flows() {
     done
 }
 
-# within WHAT MIN MAX CMD...: all that CMD prints (left in MEASURED). The fabric emulates in real time,
-# and what disturbs it for a moment is measured again, visibly, at most twice.
+# within WHAT MIN MAX CMD...: all that CMD prints (left in MEASURED): never more. The fabric emulates in
+# real time: what disturbs it for a moment is measured again, visibly, at most twice, and with FULL=1
+# what is less fails.
 within() {
     local what=$1 min=$2 max=$3 try
     shift 3
@@ -132,9 +141,11 @@ within() {
         MEASURED=$("$@")
         awk -v min="$min" -v max="$max" '{for (k = 1; k <= NF; k++) bad += $k < min || $k > max; n += NF}
             END {exit n == 0 || bad > 0}' <<<"$MEASURED" && return
+        assert_between "$what, the most of it" "$(sort -g <<<"${MEASURED// /$'\n'}" | tail -n 1)" 0.01 "$max" || return
+        full || return 0
         echo "# $what, try $try: expected $min to $max, found" $MEASURED >&3
     done
-    unless_busy fail "$what: expected $min to $max, found three times something else"
+    fail "$what: expected $min to $max, found three times something else"
 }
 
 # bats test_tags=full
@@ -171,13 +182,15 @@ END
     alone=$MEASURED
     within "one of four on 200 Mbit/s" 4.9 6.9 flows n1:n5 n2:n6 n3:n7 n4:n8
     shared=$MEASURED
-    unless_busy assert_between "the sum of four" "$(echo "$shared" | paste -sd+ | bc)" 21 24.5
+    assert_between "the sum of four" "$(echo "$shared" | paste -sd+ | bc)" 1 24.5
+    figure assert_between "the sum of four" "$(echo "$shared" | paste -sd+ | bc)" 21 24.5
     # the other direction is another queue
     within "two each way" 10 11.8 flows n1:n5 n2:n6 n7:n3 n8:n4
     both=$MEASURED
     echo "# alone $alone, four shared" $shared, "two each way" $both MB/s >&3
 }
 
+# bats test_tags=full
 @test "a link may be narrower one way" {
     start - <<'END'
 host n1 s1 100 200
@@ -196,14 +209,14 @@ host n1 t1 300 200
 host n2 t1 300 200
 END
     background ip netns exec "${PREFIX}n2" "$TALK" echo 5000
-    unless_busy assert_between "rail 0" "$(pinged n1 n2 270)" 200 270
-    unless_busy assert_between "rail 1" "$(pinged n1 n2 670 1)" 600 670
+    takes "rail 0" 200 270 pinged n1 n2 270
+    takes "rail 1" 600 670 pinged n1 n2 670 1
 }
 
 change() { "$FABRIC" --set "$BATS_TEST_TMPDIR/control" "$@"; }
 
 is_silent() { # A B: three datagrams, each with its time to be answered
-    run at "$1" timeout 1 "$TALK" ping "$(address "$2")" 5000 3
+    run at "$1" timeout 0.4 "$TALK" ping "$(address "$2")" 5000 3
     [ "$status" != 0 ] || fail "$2 answers $1: $output"
 }
 
@@ -216,12 +229,12 @@ link s1 s2 100 200
 END
     background ip netns exec "${PREFIX}n2" "$TALK" echo 5000
     background ip netns exec "${PREFIX}n3" "$TALK" echo 5000
-    unless_busy assert_between "as declared" "$(pinged n1 n2 370)" 300 370
+    takes "as declared" 300 370 pinged n1 n2 370
     change host n2 latency=2100
-    unless_busy assert_between "2 ms longer" "$(pinged n1 n2 2370)" 2300 2370
+    takes "2 ms longer" 2300 2370 pinged n1 n2 2370
     # half of the way there and back
     change host n2 latency=100 way=out
-    unless_busy assert_between "2 ms longer one way" "$(pinged n1 n2 1370)" 1300 1370
+    takes "2 ms longer one way" 1300 1370 pinged n1 n2 1370
     change host n2 latency=100
     for down in "host n2 down" "host n2 down way=in" "host n1 down way=in" "link s1 s2 down" \
         "link s2 s1 down way=in" "host n2 loss=100%"; do

@@ -177,6 +177,7 @@ told() { sed -n "s/^$1 //p" "$GROUND_HOME/$JOB.tasks"; } # HOST
     ends 'partial|failed' .
 }
 
+# bats test_tags=full
 @test "a host's fabric link goes down while it measures" {
     while_measuring n3 'on n3 ip link set fab0 down' start_job
     ends partial .
@@ -193,6 +194,7 @@ for port in range(24500, 24628):
 open("/tmp/held", "w").close()
 time.sleep(600)'
 
+# bats test_tags=full
 @test "some of the leader's ports are taken" {
     next=$(($(user squeue -h -a -t all -o %A | sort -n | tail -n 1) + 1))
     background "$ROOT/tests/cluster/cluster" host n1 python3 -c "$listener" $((24500 + next % 128)) $((24501 + next % 128))
@@ -211,6 +213,7 @@ time.sleep(600)'
     assert_contains "$(told n2)" "failed"
 }
 
+# bats test_tags=full
 @test "munged is away on one host" {
     conf_on n3 munge_socket /nowhere/munge.socket
     start_job
@@ -256,6 +259,7 @@ time.sleep(600)'
     assert_contains "$(told n3)" "failed the file system of run_dir has "
 }
 
+# bats test_tags=full
 @test "the directory for the jobs' files cannot be written on one host, and on the first" {
     for host in n3 n1; do
         tmpfs $host /run/nettopo ro
@@ -273,6 +277,7 @@ time.sleep(600)'
     assert_contains "$(told n3)" "failed"
 }
 
+# bats test_tags=full
 @test "the budget is too small" {
     submit_recording --nettopo=quick,budget=0.1 -N8
     completed
@@ -298,12 +303,15 @@ with_stranger() { # MODE ANSWER
     found_network --missing n3
 }
 
+# bats test_tags=full
 @test "a stranger sends garbage to the leader" { with_stranger garbage refused; }
 # bats test_tags=full
 @test "a stranger sends an oversized frame" { with_stranger oversized refused; }
 # bats test_tags=full
 @test "a stranger says nothing" { with_stranger silent refused; }
+# bats test_tags=full
 @test "a stranger connects from a port that any user may have" { with_stranger unreserved refused; }
+# bats test_tags=full
 @test "a stranger has a credential of another user" { with_stranger foreign refused; }
 @test "a stranger has a credential that was used before" { with_stranger replayed refused; }
 # bats test_tags=full
@@ -326,6 +334,7 @@ with_foe() { # HOW STATUS REASON
 foes_of() { pgrep -f "$GROUND_STATE/stage/bin/foe" || true; }
 no_foe() { [ -z "$(foes_of)" ]; }
 
+# bats test_tags=full
 @test "a probe sends an oversized frame" { with_foe oversized failed frame; }
 # bats test_tags=full
 @test "a probe sends garbage" { with_foe garbage failed .; }
@@ -338,6 +347,7 @@ no_foe() { [ -z "$(foes_of)" ]; }
 @test "a probe sends an unknown artifact" { with_foe number failed .; }
 @test "a probe floods the host with papers" { with_foe flood failed .; }
 @test "a member's probe plays rank 0" { with_foe usurper failed .; }
+# bats test_tags=full
 @test "a probe is done without having anything" { with_foe nothing failed .; }
 # bats test_tags=full
 @test "a probe counts backwards" { with_foe falling failed .; }
@@ -360,8 +370,9 @@ no_foe() { [ -z "$(foes_of)" ]; }
         "$GROUND_STATE/etc/slurm.conf" >"$GROUND_HOME/slurm.conf"
     echo "required $GROUND_STATE/stage/lib/lenient.so" >"$GROUND_HOME/plugstack.conf"
     long=$(head -c 100000 /dev/zero | tr '\0' a)
-    for item in $'quick\nNETTOPO_STATUS=ok\n' 'a=b' $'\x1b[31m' "$long" 'pattern=matrix:' \
-        'budget=1e9' '--conf,/tmp/x' '%n%s%n'; do
+    local items=($'quick\nNETTOPO_STATUS=ok\n' $'\x1b[31m' "$long")
+    ! full || items+=('a=b' 'pattern=matrix:' 'budget=1e9' '--conf,/tmp/x' '%n%s%n')
+    for item in "${items[@]}"; do
         # the value stands in variables of Slurm's own, line ends and all
         JOB=$(recording_script | user timeout 30 env SLURM_CONF="$GROUND_HOME/slurm.conf" \
             sbatch --parsable -o /dev/null -N2 "--nettopo=$item")

@@ -10,10 +10,8 @@
 #   on HOST CMD...                       as root on a host
 #   wait_until SECONDS CMD...            until CMD succeeds; fails with what it last said
 #   assert_equal WHAT GOT EXPECTED; assert_contains TEXT PART; refute_contains TEXT PART
-#   machine_is_busy                      with other things, while the cluster idles; says with what
-#   need_calm                            skips where this machine's host has hardly a processor for it
-#   unless_busy CMD...                   CMD holds, or the test is skipped on a machine that is busy
-#   is_worth_again                       what was disturbed may be measured again
+#   full                                 FULL=1: figures are judged, and rare things tried
+#   figure CMD...                        an assertion about measured figures: with FULL=1 alone
 #   map_shape MAP; declared_shape FABRIC one line each, equal when the trees have the same shape
 #   ground_snapshot FILE                 what of a cluster is on this machine
 #
@@ -97,47 +95,17 @@ assert_between() {
         fail "$1: expected $3 to $4, found \"$2\""
 }
 
-# The fabric emulates in real time: what shares its machine shows in what is measured.
-WHEN_BEGUN=$("$ROOT/tests/stolen") # this test: it reads this file anew
+full() { [ "${FULL:-0}" = 1 ]; }
 
-# Others use the processors now, while all that is ours idles, or the machine's host has taken them
-# away since this test began. Says which.
-machine_is_busy() {
-    local stolen before after
-    stolen=$("$ROOT/tests/stolen" "$WHEN_BEGUN")
-    if [ "$stolen" -ge 3 ]; then
-        echo "this machine's host took $stolen % of its processors meanwhile"
+# The fabric emulates in real time: what shares its machine shows in figures. Without FULL=1 a figure
+# that is not as declared is told, and fails nothing.
+figure() {
+    local said
+    if full; then
+        "$@"
         return
     fi
-    before=$(head -n 1 /proc/stat) # what keeps the processors awake is nice
-    sleep 1
-    after=$(head -n 1 /proc/stat)
-    awk '{for (k = 2; k <= 9; k++) sum[NR] += $k; idle[NR] = $3 + $5 + $6}
-        END {busy = 100 - 100 * (idle[2] - idle[1]) / (sum[2] - sum[1])
-            printf "other processes keep this machine busy (%.0f %%)\n", busy
-            exit !(busy > 20)}' <<<"$before"$'\n'"$after"
-}
-
-# What was disturbed is worth another try, unless the machine's host robs it all the time.
-is_worth_again() { [ "$("$ROOT/tests/stolen" "$WHEN_BEGUN")" -lt 10 ]; }
-
-# What is measured while this machine's host takes a third of its processors is not the fabric: such
-# a test is not begun, for the time that it takes. Asked once the cluster is up.
-need_calm() {
-    local since stolen
-    since=$("$ROOT/tests/stolen")
-    sleep 1
-    stolen=$("$ROOT/tests/stolen" "$since")
-    [ "$stolen" -lt 33 ] || skip "this machine's host takes $stolen % of its processors"
-}
-
-# One assertion about what was measured, or several joined by && (nothing else ends a function that
-# is called like this).
-unless_busy() {
-    local why
-    "$@" && return
-    ! why=$(machine_is_busy) || skip "$why"
-    return 1
+    said=$("$@" 2>&1) || sed 's/^/# with FULL=1 this would fail: /' <<<"$said" >&3
 }
 
 declared_shape() { "$FABRIC" --shape "$(fabric_path "$1")"; }

@@ -30,16 +30,16 @@ no_reports() {
     [ -z "$said" ] || fail "$said"
 }
 
-@test "quick and full: the network is found and no sanitizer says anything" {
+@test "every phase: the network is found and no sanitizer says anything" {
     grep -q __asan_init "$GROUND_STATE/stage/sanitized/nettopo-probe"
     grep -q __asan_init "$GROUND_STATE/stage/sanitized/nettopo-prolog"
-    for level in quick full; do
+    for level in quick $(full && echo full || echo standard); do
         submit_recording --nettopo=$level,budget=12 -N8
         completed
-        # sanitizers are slow: at full some phases may not fit the budget
-        [ $level = full ] || assert_equal "status" "$(variable NETTOPO_STATUS)$(variable NETTOPO_REASON)" ok
+        # sanitizers are slow: some phases may not fit the budget
+        [ $level = full ] || went_well
         # the shape; times are another matter under sanitizers
-        assert_equal "shape" "$(map_shape "$GROUND_HOME/$JOB.map")" "$(declared_shape demo8)"
+        found_network
     done
     no_reports
 }

@@ -95,7 +95,7 @@ slurmd_dies() {
     wait_until 10 nothing_of_ours
 }
 
-nothing_runs_of_ours() { ! of_ours | grep -E ' (probe|agent) '; }
+nothing_runs_of_ours() { ! of_ours | grep ' nettopo-'; }
 
 # Those that only have to change nothing. FULL=1: each by itself, otherwise one, for the time that a
 # cluster takes. What this release refuses is said.

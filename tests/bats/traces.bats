@@ -95,7 +95,7 @@ stop_probe() {
 hold_a_sweep() {
     local host
     for _ in 1 2 3 4 5; do
-        submit_recording --nettopo=full,budget=18 -N4
+        submit_recording --nettopo=standard,budget=9 -N4
         if (wait_until 3 stop_probe n1) && [ -n "$(probes_of n1)" ]; then
             for host in n2 n3 n4; do wait_until 3 stop_probe $host || return; done
             return
@@ -161,7 +161,7 @@ field() { sed -n "s/^$1:[[:space:]]*//p" "/proc/$2/status" | tr '\t' ' '; }
     completed
     ground_snapshot "$before"
     everything_in_sight >"$before.hosts"
-    for level in quick full; do
+    for level in $(full && echo quick full || echo standard); do
         submit_recording --nettopo=$level -N8
         completed
         [ -n "$(variable NETTOPO_MAP)" ]
