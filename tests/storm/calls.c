@@ -347,7 +347,7 @@ int __wrap_fcntl(int fd, int what, ...)
 {
     va_list args;
     va_start(args, what);
-    int value = va_arg(args, int);
+    void *value = va_arg(args, void *); /* of a lock, where gcov writes; otherwise a number */
     va_end(args);
     if (fd < FILES_FIRST)
         return __real_fcntl(fd, what, value);

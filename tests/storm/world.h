@@ -9,6 +9,7 @@
 #define NT_STORM_WORLD_H
 
 #include <poll.h>
+#include <setjmp.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -25,10 +26,12 @@ struct process {
     pid_t pid;
     uint32_t host;
     enum process_kind kind;
-    bool alive, waits; /* waits: in poll, to be woken by its files */
-    bool killed;       /* by a signal: what it had allocated is lost with it */
-    int status;        /* of its end */
-    ucontext_t context;
+    bool alive, waits;  /* waits: in poll, to be woken by its files */
+    bool killed;        /* by a signal: what it had allocated is lost with it */
+    int status;         /* of its end */
+    ucontext_t context; /* where it begins */
+    jmp_buf left_at;
+    bool has_begun;
     void *stack;
     void (*main)(void *argument);
     void *argument;
