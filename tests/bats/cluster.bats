@@ -28,14 +28,16 @@ job_runs() { [ "$(cluster exec timeout 5 squeue -h -t R | wc -l)" = 1 ]; }
 
 @test "a job of the unprivileged user runs on every host" {
     refute_contains "$(user id)" "(root)"
-    user timeout 60 sbatch --quiet --wait -N8 -o "$GROUND_HOME/job.out" --wrap \
-        'srun sh -c "echo \$(hostname) \$(id -un) \$SLURMD_NODENAME"'
+    user sbatch --quiet -N8 -o "$GROUND_HOME/job.out" --wrap \
+        'srun sh -c "echo \$(hostname) \$(id -un) \$SLURMD_NODENAME" && touch job.over'
+    wait_until 60 test -e "$GROUND_HOME/job.over"
     expected=$("$FABRIC" --hosts "$GROUND_FABRIC" | sort | awk '{print $1, "nettest", $1}')
     assert_equal "output" "$(sort "$GROUND_HOME/job.out")" "$expected"
 }
 
 @test "a login shell's environment works, and salloc's shell is on a host" {
-    user timeout 60 sbatch --quiet --wait --export=NONE -o login.out --wrap 'echo $HOME $PWD'
+    user sbatch --quiet --export=NONE -o login.out --wrap 'echo $HOME $PWD && touch login.over'
+    wait_until 60 test -e "$GROUND_HOME/login.over"
     assert_equal "home" "$(cat "$GROUND_HOME/login.out")" "$GROUND_HOME $GROUND_HOME"
     run user timeout 60 salloc --quiet -N1 -w n3 srun hostname
     assert_equal "host" "$output" n3

@@ -146,6 +146,7 @@ if full; then
     STAR_PHASES="link-latency loggp sizes" KERNEL_DEATHS="killed frozen down leaderless"
 fi
 
+# bats test_tags=full
 @test "a probe is killed: latencies and bandwidths" { stand tree && each killed standard $TREE_BUDGET $TREE_PHASES; }
 # bats test_tags=full
 @test "a host is frozen: latencies and bandwidths" { stand tree && each frozen standard $TREE_BUDGET $TREE_PHASES $LATE_PHASES; }

@@ -105,11 +105,13 @@ told() { sed -n "s/^$1 //p" "$GROUND_HOME/$JOB.tasks"; } # HOST
     found_network --missing n3
 }
 
+# bats test_tags=full
 @test "a probe is killed while it measures" {
     while_measuring n3 'kill -s KILL $(probes_of n3)' start_job
     ends partial n3
 }
 
+# bats test_tags=full
 @test "the probe of rank 0 is killed while it measures" {
     while_measuring n1 'kill -s KILL $(probes_of n1)' start_job
     ends failed "n1.*signal 9"
@@ -235,6 +237,7 @@ s = socket.socket(socket.AF_UNIX)
 s.bind("/tmp/hangs"); os.chmod("/tmp/hangs", 0o777); s.listen(50)
 time.sleep(600)'
 
+# bats test_tags=full
 @test "munged hangs on one host" {
     background "$ROOT/tests/cluster/cluster" host n3 python3 -c "$hanging"
     wait_until 10 on n3 test -S /tmp/hangs

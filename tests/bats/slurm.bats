@@ -97,14 +97,13 @@ slurmd_dies() {
 
 nothing_runs_of_ours() { ! of_ours | grep ' nettopo-'; }
 
-# Those that only have to change nothing. FULL=1: each by itself, otherwise one, for the time that a
-# cluster takes. What this release refuses is said.
-SETTINGS=PrologFlags=Alloc,NoHold
-[ "${FULL:-0}" != 1 ] || SETTINGS="$SETTINGS PrologFlags=Alloc,DeferBatch,Contain
+# Those that only have to change nothing, each by itself. What this release refuses is said.
+SETTINGS="PrologFlags=Alloc,NoHold PrologFlags=Alloc,DeferBatch,Contain
     PrologFlags=Alloc,DeferBatch,X11 PrologFlags=Alloc,DeferBatch,ForceRequeueOnFail
     PrologFlags=Alloc,DeferBatch,RunInJob PrologTimeout=20 PrologEpilogTimeout=20
     TaskPlugin=task/affinity"
 
+# bats test_tags=full
 @test "other settings change nothing" {
     local setting
     for setting in $SETTINGS; do

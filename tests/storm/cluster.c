@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "clock.h"
 #include "files.h"
@@ -161,11 +162,14 @@ static void agent_main(void *argument)
     nt_service_init(&h->service, &cluster.conf, &h->job, &cluster.option, NULL, deadline,
                     deadline + GRACE_S);
     nt_session_init(h->session, &h->service, -1);
+    int pidfd = h->session->probe_pidfd; /* the relay's own, open until it ends */
     if (h->job.self == 0)
         nt_leader_run(h->session);
     else
         nt_member_run(h->session);
     nt_session_fini(h->session);
+    if (pidfd >= 0)
+        close(pidfd);
     nt_service_publish(&h->service);
     h->outcome = h->service.outcome;
     nt_service_fini(&h->service);

@@ -241,10 +241,9 @@ int nt_child_start(struct nt_child *child, const struct nt_conf *conf, const str
     return 0;
 }
 
+/* The pidfd is the relay's, too, and stays open there (cluster.c). */
 static void forget_child(struct nt_child *child)
 {
-    if (child->pidfd >= 0)
-        close(child->pidfd);
     child->pidfd = -1;
     child->pid = 0;
 }
