@@ -371,11 +371,17 @@ const char *fault_name(size_t kind)
     return kind < KINDS ? kinds[kind].name : NULL;
 }
 
-/* A block leader that falls silent takes its block with it. */
-static void mark_faulty(uint32_t k)
+/* For the hosts of a block to notice that their leader is gone, and to be with the first host. */
+static const double REJOIN_S = 2.5;
+
+/* A block leader that falls silent takes its block with it; one that dies does not while there is time:
+ * its connections are closed. */
+static void mark_faulty(uint32_t k, const struct kind *kind, double left_s)
 {
-    size_t block = nt_block_hosts(cluster.hosts, cluster.conf.block_hosts);
-    for (size_t h = k; h < cluster.hosts && (h == k || (k % block == 0 && h < k + block)); h++)
+    size_t block = nt_block_hosts(cluster.hosts, cluster.conf.block_hosts), hosts = 1;
+    if (k % block == 0 && !(kind->plan == plan_agent_killed && left_s > REJOIN_S))
+        hosts = block;
+    for (size_t h = k; h < cluster.hosts && h < k + hosts; h++)
         cluster.host[h].faulty = true;
 }
 
@@ -396,7 +402,7 @@ void faults_draw(void)
         faults_reached |= (uint64_t)1 << kind;
         cluster.faults++;
         if (!kinds[kind].promised) {
-            mark_faulty(k);
+            mark_faulty(k, &kinds[kind], begins + cluster.option.budget_s - at);
             cluster.leader_faulty = cluster.leader_faulty || k == 0;
         }
     }
