@@ -80,6 +80,14 @@ int __wrap_poll(struct pollfd *fds, nfds_t n, int timeout_ms)
     }
 }
 
+/* What FORTIFY makes of it where it does not know the table's size. */
+int __wrap___poll_chk(struct pollfd *fds, nfds_t n, int timeout_ms, size_t bytes);
+int __wrap___poll_chk(struct pollfd *fds, nfds_t n, int timeout_ms, size_t bytes)
+{
+    (void)bytes;
+    return __wrap_poll(fds, n, timeout_ms);
+}
+
 /* ---- the calls ---- */
 
 int __wrap_clock_gettime(clockid_t clock, struct timespec *t);
@@ -280,6 +288,13 @@ ssize_t __wrap_read(int fd, void *data, size_t room)
     ssize_t got = read_stream(f, data, room);
     charge(got > 0 ? (size_t)got : 0);
     return got;
+}
+
+ssize_t __wrap___read_chk(int fd, void *bytes, size_t n, size_t room);
+ssize_t __wrap___read_chk(int fd, void *bytes, size_t n, size_t room)
+{
+    (void)room;
+    return __wrap_read(fd, bytes, n);
 }
 
 ssize_t __wrap_recvmsg(int fd, struct msghdr *message, int flags);
