@@ -190,6 +190,7 @@ start_killed_at() { # DAEMON
     cluster down
 }
 
+# bats test_tags=full
 @test "a checkout that the user cannot read is no hindrance" {
     closed=$(mktemp -d)
     (cd "$ROOT" && tar -c --exclude=./.git .) | tar -x -C "$closed"

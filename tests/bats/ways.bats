@@ -184,6 +184,7 @@ END
     assert_equal "hosts" "$(cat "$GROUND_HOME/$JOB.out")" "ok 2"$'\n'"ok 3"
 }
 
+# bats test_tags=full
 @test "a requeued job measures again" {
     submit --nettopo=quick -N8 --requeue <<'END'
 #!/bin/bash
