@@ -189,16 +189,18 @@ $(BUILD)/tests/fabric $(BUILD)/tests/talk: $(BUILD)/tests/%: $(BUILD)/obj/fabric
 # files of its own in tests/storm is left out of the libraries: the linker finds it there first.
 STORM_OBJECTS := $(patsubst tests/%.c,$(BUILD)/obj/%.o,$(wildcard tests/storm/*.c))
 WRAPPED := poll clock_gettime nanosleep getrandom socket setsockopt getsockopt bind listen connect \
-  accept4 shutdown read recvmsg write send close fcntl geteuid __poll_chk __read_chk
+  accept4 shutdown read recvmsg write send close fcntl geteuid __poll_chk __read_chk \
+  malloc calloc realloc strdup
 .PHONY: storm wrapped
 wrapped: # for tests/house
 	@echo $(WRAPPED)
 storm: $(BUILD)/tests/storm
 	@$< $(if $(SEED),-v -n 1 -s $(SEED),-n $(SEEDS))
+OWN_MEMORY := $(foreach call,malloc calloc realloc strdup,-D$(call)=__real_$(call)) # what it takes never fails
 $(BUILD)/obj/storm/%.o: tests/storm/%.c
 	$(call say,CC,$<)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(REQUIRED) $(CFLAGS) $(DEFINES) -Itests/storm $(addprefix -I,$(ROOMS)) -c -o $@ $<
+	$(Q)$(CC) $(REQUIRED) $(CFLAGS) $(DEFINES) $(OWN_MEMORY) -Itests/storm $(addprefix -I,$(ROOMS)) -c -o $@ $<
 $(BUILD)/tests/storm: $(STORM_OBJECTS) $(BUILD)/libprobe.a $(BUILD)/libprolog.a $(BUILD)/libsolver.a $(BUILD)/libbase.a
 	$(call say,LINK,$@)
 	@mkdir -p $(@D)

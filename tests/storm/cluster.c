@@ -161,8 +161,8 @@ static void agent_main(void *argument)
     world_at(deadline + KILL_S, kill_agent, h, 0);
     nt_service_init(&h->service, &cluster.conf, &h->job, &cluster.option, NULL, deadline,
                     deadline + GRACE_S);
+    int pidfd = h->service.child.pidfd; /* the relay's own, open until it ends */
     nt_session_init(h->session, &h->service, -1);
-    int pidfd = h->session->probe_pidfd; /* the relay's own, open until it ends */
     if (h->job.self == 0)
         nt_leader_run(h->session);
     else

@@ -30,12 +30,13 @@ struct host {
     double starts_late_s;
     bool no_network; /* of the measured one */
     bool no_resolver;
-    double lookup_s;      /* what resolver and slurmctld take more */
-    double munge_s;       /* what a credential takes */
-    double munge_until_s; /* munged answers nothing before */
-    double clock_off_s;   /* its time of day */
-    size_t disk_bytes;    /* room in run_dir */
-    double probe_late_s;  /* its probe takes so long to load */
+    double lookup_s;            /* what resolver and slurmctld take more */
+    double munge_s;             /* what a credential takes */
+    double munge_until_s;       /* munged answers nothing before */
+    double clock_off_s;         /* its time of day */
+    size_t disk_bytes;          /* room in run_dir */
+    double probe_late_s;        /* its probe takes so long to load */
+    uint64_t probe_allocations; /* as process.allocations_left */
     /* what became of it */
     struct process *agent, *probe;
     struct nt_job job;

@@ -241,6 +241,17 @@ static void plan_disk_full(uint32_t k, double at_s)
     cluster.host[k].disk_bytes = draw_chance(0.3) ? 0 : nt_rng_below(&world.rng, 20000);
 }
 
+/* The probe's memory has a limit; the agent's is the host's. */
+static void plan_no_memory(uint32_t k, double at_s)
+{
+    uint64_t number = (uint64_t)exp(draw_between(0, log(3000)));
+    (void)at_s;
+    if (draw_chance(0.5))
+        cluster.host[k].agent->allocations_left = number;
+    else
+        cluster.host[k].probe_allocations = number;
+}
+
 static void plan_no_network(uint32_t k, double at_s)
 {
     (void)at_s;
@@ -354,6 +365,7 @@ static const struct kind kinds[] = {
     {"munge down", false, plan_munge_down},
     {"wrong clock", false, plan_clock},
     {"disk full", false, plan_disk_full},
+    {"no memory", false, plan_no_memory},
     {"no network", false, plan_no_network},
     {"no resolver", false, plan_no_resolver},
     {"slow lookups", false, plan_slow_lookup},
@@ -374,8 +386,8 @@ const char *fault_name(size_t kind)
 /* For the hosts of a block to notice that their leader is gone, and to be with the first host. */
 static const double REJOIN_S = 2.5;
 
-/* A block leader that falls silent takes its block with it; one that dies does not while there is time:
- * its connections are closed. */
+/* A block leader that falls silent takes its block with it; one that dies does not while there is
+ * time: its connections are closed. */
 static void mark_faulty(uint32_t k, const struct kind *kind, double left_s)
 {
     size_t block = nt_block_hosts(cluster.hosts, cluster.conf.block_hosts), hosts = 1;

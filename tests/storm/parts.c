@@ -233,6 +233,7 @@ int nt_child_start(struct nt_child *child, const struct nt_conf *conf, const str
     double loads = process_time() + draw_between(0.01, 0.03) + h->probe_late_s;
     struct process *p = process_start(world.running->host, PROCESS_PROBE, loads, probe_main, NULL);
     p->slowness = world.running->slowness;
+    p->allocations_left = h->probe_allocations;
     files_local_pair(p, fd);
     p->argument = (void *)(intptr_t)fd[1];
     *socket = fd[0];

@@ -187,8 +187,11 @@ static void share_rates(const struct nt_pair *pair, const struct nt_order *order
     shared.flow = realloc(shared.flow, shared.n * sizeof *shared.flow);
     for (size_t k = 0; k < shared.n; k++)
         shared.flow[k] = (struct nt_flow){order->pair[k][0], order->pair[k][1], 0};
+    uint64_t left = world.running->allocations_left;
+    world.running->allocations_left = 0; /* the network's, not the process's */
     if (nt_flows_share(cluster.network, shared.flow, shared.n, &err) != 0)
         abort();
+    world.running->allocations_left = left;
 }
 
 static double rate_MBps(const struct nt_pair *pair, const struct nt_order *order)

@@ -42,8 +42,9 @@ struct process {
     double planned_s;
     uint64_t plan; /* which of its plans holds */
     uint64_t calls_without_wait;
-    struct file *pidfd; /* readable when it has ended; NULL: none */
-    size_t files;       /* that it has open */
+    struct file *pidfd;        /* readable when it has ended; NULL: none */
+    size_t files;              /* that it has open */
+    uint64_t allocations_left; /* the last of them fails; 0: none does */
     struct process *next;
 };
 
