@@ -190,7 +190,7 @@ $(BUILD)/tests/fabric $(BUILD)/tests/talk: $(BUILD)/tests/%: $(BUILD)/obj/fabric
 STORM_OBJECTS := $(patsubst tests/%.c,$(BUILD)/obj/%.o,$(wildcard tests/storm/*.c))
 WRAPPED := poll clock_gettime nanosleep getrandom socket setsockopt getsockopt bind listen connect \
   accept4 shutdown read recvmsg write send close fcntl geteuid __poll_chk __read_chk \
-  malloc calloc realloc strdup
+  malloc calloc realloc strdup free
 .PHONY: storm wrapped
 wrapped: # for tests/house
 	@echo $(WRAPPED)

@@ -178,6 +178,9 @@ static void agent_main(void *argument)
     if (files_open(world.running) > 0)
         world_violation("n%u: the agent leaves %zu descriptors open", world.running->host + 1,
                         files_open(world.running));
+    if (world.running->allocated > 0)
+        world_violation("n%u: the agent leaves %zu allocations", world.running->host + 1,
+                        world.running->allocated);
 }
 
 void cluster_run(void)

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "allocated.h"
 #include "files.h"
 
 /* A probe solves a map on its stack's arrays. */
@@ -401,6 +402,7 @@ void world_begin(uint64_t seed, bool tells)
 
 void world_end(void)
 {
+    allocated_end();
     for (struct process *p = world.process, *next; p != NULL; p = next) {
         next = p->next;
         if (p->stack != NULL)

@@ -44,6 +44,7 @@ struct process {
     uint64_t calls_without_wait;
     struct file *pidfd;        /* readable when it has ended; NULL: none */
     size_t files;              /* that it has open */
+    size_t allocated;          /* and not freed */
     uint64_t allocations_left; /* the last of them fails; 0: none does */
     struct process *next;
 };
