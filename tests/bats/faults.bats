@@ -326,6 +326,7 @@ with_stranger() { # MODE ANSWER
 # ---- a probe that wants to harm root's part ---------------------------------------------------
 
 with_foe() { # HOW STATUS REASON
+    local BUDGET=2 # some wait for all of it
     ln -sf foe "$GROUND_STATE/stage/bin/foe.$1"
     conf_set probe "$GROUND_STATE/stage/bin/foe.$1"
     start_job

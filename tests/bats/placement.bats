@@ -41,6 +41,7 @@ near_neighbours() { # of a ring of ranks, how many next ones are on the same lea
         n += leaf[k] == leaf[k % NR + 1]; print n}'
 }
 
+# bats test_tags=full
 @test "srun follows a host file, one task a host" {
     job -N8 -n8 <<'END'
 #!/bin/bash
