@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "cluster.h"
 #include "file.h"
 
 /* ---- poll ---- */
@@ -342,6 +343,18 @@ ssize_t __wrap_write(int fd, const void *data, size_t bytes)
     return fd < FILES_FIRST ? __real_write(fd, data, bytes) : __wrap_send(fd, data, bytes, 0);
 }
 
+/* What an agent has not read of its leader or its probe. */
+static void note_unread(const struct file *f)
+{
+    if (f->kind != FILE_STREAM || f->reset_at_s <= world.now_s ||
+        world.running->kind != PROCESS_AGENT)
+        return;
+    if (f->local)
+        this_host()->unread_of_probe = arrived(f);
+    else if (f->peer_host == 0)
+        this_host()->unread_of_leader = arrived(f);
+}
+
 int __real_close(int fd);
 int __wrap_close(int fd);
 int __wrap_close(int fd)
@@ -352,6 +365,7 @@ int __wrap_close(int fd)
     charge(0);
     if (f == NULL)
         return -1;
+    note_unread(f);
     file_close(f);
     return 0;
 }

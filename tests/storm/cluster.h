@@ -30,23 +30,24 @@ struct host {
     double starts_late_s;
     bool no_network; /* of the measured one */
     bool no_resolver;
-    double lookup_s;            /* what resolver and slurmctld take more */
-    double munge_s;             /* what a credential takes */
-    double munge_until_s;       /* munged answers nothing before */
-    double clock_off_s;         /* its time of day */
-    size_t disk_bytes;          /* room in run_dir */
-    double probe_late_s;        /* its probe takes so long to load */
-    uint64_t probe_allocations; /* as process.allocations_left */
+    double lookup_s;                               /* what resolver and slurmctld take more */
+    double munge_s;                                /* what a credential takes */
+    double munge_until_s;                          /* munged answers nothing before */
+    double clock_off_s;                            /* its time of day */
+    size_t disk_bytes;                             /* room in run_dir */
+    double probe_late_s;                           /* its probe takes so long to load */
+    uint64_t agent_allocations, probe_allocations; /* as process.allocations_left */
     /* what became of it */
     struct process *agent, *probe;
     struct nt_job job;
     struct nt_session *session;
     struct nt_service service;
-    double began_s, ended_s; /* NAN: not */
-    bool agent_killed;
+    double began_s, ended_s;     /* NAN: not */
+    bool agent_killed, injected; /* foreign bytes end a connection at once */
     struct nt_outcome outcome;
     struct published published;
     size_t lookups;
+    size_t unread_of_leader, unread_of_probe; /* bytes that had arrived when its agent closed */
 };
 
 struct cluster {

@@ -203,6 +203,7 @@ static void inject(void *context, uint64_t number)
     unsigned char bytes[64];
     for (size_t b = 0; b < sizeof bytes; b++)
         bytes[b] = (unsigned char)nt_rng_next(&world.rng);
+    h->injected = true;
     files_inject(h->agent, bytes, 1 + number % sizeof bytes);
 }
 
@@ -247,7 +248,7 @@ static void plan_no_memory(uint32_t k, double at_s)
     uint64_t number = (uint64_t)exp(draw_between(0, log(3000)));
     (void)at_s;
     if (draw_chance(0.5))
-        cluster.host[k].agent->allocations_left = number;
+        cluster.host[k].agent->allocations_left = cluster.host[k].agent_allocations = number;
     else
         cluster.host[k].probe_allocations = number;
 }

@@ -31,6 +31,28 @@ static void judge_end(const struct host *h, uint32_t k)
     }
 }
 
+static bool begins(const char *text, const char *with)
+{
+    return strncmp(text, with, strlen(with)) == 0;
+}
+
+/* Who ends a connection has said all before: whatever becomes of the host, its agent reads that. */
+static void judge_unread(const struct host *h, uint32_t k)
+{
+    const struct nt_session *session = h->session;
+    if (session == NULL || isnan(h->ended_s) || h->agent_killed || h->injected ||
+        h->probe_allocations != 0 || h->agent_allocations != 0)
+        return;
+    if (h->unread_of_leader > 0 && begins(h->outcome.text, "failed lost the connection to"))
+        world_violation("n%u: lost its leader with %zu bytes of it unread", k + 1,
+                        h->unread_of_leader);
+    if (h->unread_of_probe > 0 && session->probe_lost &&
+        (begins(session->probe_end.text, "exit ") || begins(session->probe_end.text, "killed ") ||
+         begins(session->probe_end.text, "connection closed")))
+        world_violation("n%u: lost its probe (%s) with %zu bytes of it unread", k + 1,
+                        session->probe_end.text, h->unread_of_probe);
+}
+
 static bool is_good(const struct host *h)
 {
     return h->outcome.decided && !h->published.failed && h->published.renamed;
@@ -184,6 +206,7 @@ void cluster_judge(void)
     for (uint32_t k = 0; k < cluster.hosts; k++) {
         judge_end(&cluster.host[k], k);
         judge_same(&cluster.host[k], k);
+        judge_unread(&cluster.host[k], k);
     }
     judge_map();
 }
