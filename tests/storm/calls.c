@@ -343,16 +343,17 @@ ssize_t __wrap_write(int fd, const void *data, size_t bytes)
     return fd < FILES_FIRST ? __real_write(fd, data, bytes) : __wrap_send(fd, data, bytes, 0);
 }
 
-/* What an agent has not read of its leader or its probe. */
+/* What an agent has not read of its leader or its probe. What came before a reset can be read after
+ * it. */
 static void note_unread(const struct file *f)
 {
-    if (f->kind != FILE_STREAM || f->reset_at_s <= world.now_s ||
-        world.running->kind != PROCESS_AGENT)
+    if (f->kind != FILE_STREAM || world.running->kind != PROCESS_AGENT)
         return;
+    size_t unread = f->first != NULL && f->first->at_s <= f->reset_at_s ? arrived(f) : 0;
     if (f->local)
-        this_host()->unread_of_probe = arrived(f);
+        this_host()->unread_of_probe = unread;
     else if (f->peer_host == 0)
-        this_host()->unread_of_leader = arrived(f);
+        this_host()->unread_of_leader = unread;
 }
 
 int __real_close(int fd);
