@@ -2,9 +2,9 @@
 /* storm [-n SCHEDULES] [-s FIRST] [-j PROCESSES] [-H HOSTS] [-v] [-1]
  *
  * Runs schedules of simulated jobs, one for each seed from FIRST on; prints each that breaks an
- * invariant, and a table of what was met. -v prints the story of each,
- * -1 ends after the first that is broken. Exit 1 when one is broken.
- * Each schedule in a hundred runs twice, and must give the same story. */
+ * invariant, and a table of what was met. -H bounds the hosts of a job, which changes what a seed
+ * draws. -v prints the story of each, -1 ends after the first that is broken. Exit 1 when one is
+ * broken. Each schedule in a hundred runs twice, and must give the same story. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -85,7 +85,8 @@ static void run_seed(uint64_t seed, const struct settings *set, struct totals *t
     if (violation[0] == '\0')
         return;
     t->broken++;
-    printf("seed %llu, %s: %s\n", (unsigned long long)seed, topology, violation);
+    printf("seed %llu, %s: %s (storm -v -n 1 -s %llu -H %zu)\n", (unsigned long long)seed, topology,
+           violation, (unsigned long long)seed, set->hosts_max);
     fflush(stdout);
 }
 
