@@ -7,9 +7,10 @@
 
 #include "log_line.h"
 
+enum { FINDINGS_MAX = 4096 }; /* ucx_probe/artifacts.c writes no more */
 enum { REASON_MAX = NT_ERR_TEXT_BYTES - 1, PATH_ROOM = 320 };
 
-enum kind { STATUS, REASON, JSON, ORDER, GAIN, FILE_NAME, APPLY_FILE, APPLY_VALUE };
+enum kind { STATUS, REASON, JSON, ORDER, GAIN, FINDINGS, FILE_NAME, APPLY_FILE, APPLY_VALUE };
 
 struct rule {
     const char *name;
@@ -27,6 +28,7 @@ static const struct rule rules[] = {
     {"NETTOPO_RANKFILE", FILE_NAME, "rankfile"},
     {"NETTOPO_RANK_ORDER", FILE_NAME, "rankorder"},
     {"NETTOPO_GAIN", GAIN, NULL},
+    {"NETTOPO_FINDINGS", FINDINGS, NULL},
     {"NETTOPO_LOG", FILE_NAME, NT_LOG_FILE},
     {"SLURM_HOSTFILE", APPLY_FILE, "hostfile"},
     {"SLURM_DISTRIBUTION", APPLY_VALUE, "arbitrary"},
@@ -48,6 +50,15 @@ static bool is_host_list(const char *value)
 {
     for (; *value != '\0'; value++)
         if (!is_letter_or_digit(*value) && !is_one_of(*value, "._-,"))
+            return false;
+    return true;
+}
+
+/* "link-narrow n5 s3 4.7/11.7 MB/s 0.99", ';' between; empty when nothing was found. */
+static bool is_finding_list(const char *value)
+{
+    for (; *value != '\0'; value++)
+        if (!is_letter_or_digit(*value) && !is_one_of(*value, "._-+ /;%"))
             return false;
     return true;
 }
@@ -86,6 +97,8 @@ static bool value_is_valid(const struct rule *rule, const char *value, size_t by
         return bytes > 0 && is_host_list(value);
     case GAIN:
         return is_number(value);
+    case FINDINGS:
+        return bytes <= FINDINGS_MAX && is_finding_list(value);
     case FILE_NAME:
     case APPLY_FILE:
     case APPLY_VALUE:

@@ -58,6 +58,7 @@ static void the_job_finds_its_placement(void **state)
     assert_true(has_line(env, "NETTOPO_RANK_ORDER=rankorder"));
     assert_true(has_line(env, "NETTOPO_NODE_ORDER=c,a,b"));
     assert_true(has_line(env, "NETTOPO_GAIN=1.5"));
+    assert_null(strstr(env, "NETTOPO_FINDINGS")); /* its links were not judged */
     assert_non_null(strstr(env, "\nNETTOPO_JSON={"));
     assert_null(strstr(env, "SLURM_"));
     assert_string_equal(artifacts.text[NT_ARTIFACT_HOSTFILE], "c\na\nb\n");
@@ -68,6 +69,27 @@ static void the_job_finds_its_placement(void **state)
             assert_int_equal(artifacts.bytes[k], strlen(artifacts.text[k]));
     nt_artifacts_fini(&artifacts);
     nt_map_destroy(map);
+}
+
+static void the_job_finds_what_is_worse_than_its_like(void **state)
+{
+    (void)state;
+    for (size_t faults = 0; faults < 2; faults++) {
+        struct nt_map *map = example_map();
+        struct nt_artifacts artifacts;
+        struct nt_artifacts_options plan = {.reason = "", .inline_limit_bytes = 100000};
+        map->judged = true;
+        map->faults = faults;
+        map->fault = calloc(1, sizeof *map->fault);
+        *map->fault = (struct nt_fault){
+            .part = {NT_FAULT_HOST_SLOW, 1, 1}, .found = 2, .expected = 1, .confidence = 0.97};
+        assert_int_equal(nt_artifacts_create(map, &plan, &artifacts, NULL), 0);
+        assert_true(
+            has_line(artifacts.text[NT_ARTIFACT_ENV],
+                     faults ? "NETTOPO_FINDINGS=host-slow b 2/1 us 0.97" : "NETTOPO_FINDINGS="));
+        nt_artifacts_fini(&artifacts);
+        nt_map_destroy(map);
+    }
 }
 
 static void apply_and_the_inline_limit_are_heeded(void **state)
@@ -100,6 +122,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_job_finds_its_placement),
+        cmocka_unit_test(the_job_finds_what_is_worse_than_its_like),
         cmocka_unit_test(apply_and_the_inline_limit_are_heeded),
         cmocka_unit_test(a_failure_has_a_reason_of_one_line),
     };

@@ -367,6 +367,32 @@ static void a_suspect_link_is_held_against_its_own_class(void **state)
     nt_map_destroy(map);
 }
 
+/* The shape alone is no likeness: figures count, both ways of being off. */
+static void figures_that_differ_are_less_alike(void **state)
+{
+    static const struct {
+        double rate, us; /* times what was expected */
+        double similarity;
+    } table[] = {{1, 1, 100}, {1.1, 0.9, 100}, {0.25, 1, 25},
+                 {4, 1, 25},  {1, 2, 50},      {0.25, 2, 25}};
+    (void)state;
+    for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
+        struct nt_map *was = named(network_of("tree:3x3")), *is = named(network_of("tree:3x3"));
+        for (size_t l = 0; l < is->model->links; l++) {
+            is->model->link[l].latency_us *= table[k].us;
+            is->model->link[l].bandwidth_MBps *= table[k].rate;
+            is->model->link[l].bandwidth_back_MBps *= table[k].rate;
+        }
+        struct nt_reference_match *a = held(is, was);
+        assert_near(a->comparison->common_percent, 100);
+        assert_near(a->comparison->figures_percent, table[k].similarity);
+        assert_near(a->comparison->similarity_percent, table[k].similarity);
+        nt_reference_match_destroy(a);
+        nt_map_destroy(is);
+        nt_map_destroy(was);
+    }
+}
+
 /* Where one of the two has cycles between its switches, hosts still have neighbours. */
 static void cycles_of_switches_are_compared_by_neighbours(void **state)
 {
@@ -555,6 +581,7 @@ int main(void)
         cmocka_unit_test(hosts_of_another_machine_are_an_error),
         cmocka_unit_test(a_part_of_a_bigger_machine_is_the_same),
         cmocka_unit_test(a_leaf_that_slurm_wants_is_none),
+        cmocka_unit_test(figures_that_differ_are_less_alike),
         cmocka_unit_test(a_suspect_link_is_held_against_its_own_class),
         cmocka_unit_test(cycles_of_switches_are_compared_by_neighbours),
         cmocka_unit_test(similarity_of_a_regular_network),

@@ -37,6 +37,7 @@ static void known_lines_become_variables(void **state)
                                "NETTOPO_RANKFILE=rankfile\n"
                                "NETTOPO_RANK_ORDER=rankorder\n"
                                "NETTOPO_GAIN=1.25\n"
+                               "NETTOPO_FINDINGS=link-narrow n5 s3 4.7/11.7 MB/s 0.99\n"
                                "NETTOPO_LOG=sweep.log\n"
                                "SLURM_HOSTFILE=hostfile\n"
                                "SLURM_DISTRIBUTION=arbitrary\n";
@@ -47,7 +48,7 @@ static void known_lines_become_variables(void **state)
         struct nt_err err = {0};
         if (nt_environ_read(text, sizeof text - 1, &options, &environ, &err) != 0)
             fail_msg("%s", err.text);
-        assert_int_equal(environ.count, apply ? 11 : 9);
+        assert_int_equal(environ.count, apply ? 12 : 10);
         assert_string_equal(value_of(&environ, "NETTOPO_STATUS"), "partial");
         assert_string_equal(value_of(&environ, "NETTOPO_REASON"),
                             "host n3 did not answer: 5 % of = signs");
@@ -58,6 +59,8 @@ static void known_lines_become_variables(void **state)
         assert_null(value_of(&environ, "NETTOPO_RANKFILE")); /* the file does not exist */
         assert_string_equal(value_of(&environ, "NETTOPO_RANK_ORDER"), "/run/nettopo/42/rankorder");
         assert_string_equal(value_of(&environ, "NETTOPO_GAIN"), "1.25");
+        assert_string_equal(value_of(&environ, "NETTOPO_FINDINGS"),
+                            "link-narrow n5 s3 4.7/11.7 MB/s 0.99");
         assert_string_equal(value_of(&environ, "NETTOPO_LOG"), "/run/nettopo/42/sweep.log");
         if (apply) {
             assert_string_equal(value_of(&environ, "SLURM_HOSTFILE"), "/run/nettopo/42/hostfile");
@@ -102,6 +105,7 @@ static void one_wrong_line_rejects_the_text(void **state)
         {"NETTOPO_STATUS=ok\nNETTOPO_GAIN=\n", "invalid value of NETTOPO_GAIN"},
         {"NETTOPO_STATUS=ok\nNETTOPO_GAIN=nan\n", "invalid value of NETTOPO_GAIN"},
         {"NETTOPO_STATUS=ok\nNETTOPO_GAIN=1;id\n", "invalid value of NETTOPO_GAIN"},
+        {"NETTOPO_STATUS=ok\nNETTOPO_FINDINGS=$(id)\n", "invalid value of NETTOPO_FINDINGS"},
         {"NETTOPO_STATUS=ok\nNETTOPO_NODE_ORDER=a b\n", "invalid value of NETTOPO_NODE_ORDER"},
         {"NETTOPO_STATUS=ok\nNETTOPO_NODE_ORDER=$(id)\n", "invalid value of NETTOPO_NODE_ORDER"},
         {"NETTOPO_STATUS=ok\nNETTOPO_REASON=\n", "invalid value of NETTOPO_REASON"},

@@ -211,6 +211,28 @@ static void random_rest(struct nt_rng *rng, struct nt_map *map)
     map->placement = p;
 }
 
+static void random_faults(struct nt_rng *rng, struct nt_map *map)
+{
+    size_t vertices = map->model->hosts + map->model->switches;
+    map->judged = nt_rng_below(rng, 2);
+    map->faults = map->judged ? nt_rng_below(rng, 4) : 0;
+    map->fault = calloc(map->faults + 1, sizeof *map->fault);
+    for (size_t k = 0; k < map->faults; k++) {
+        struct nt_fault *f = &map->fault[k];
+        *f = (struct nt_fault){.part = {(enum nt_fault_kind)nt_rng_below(rng, NT_FAULT_KINDS),
+                                        (uint32_t)nt_rng_below(rng, vertices),
+                                        (uint32_t)nt_rng_below(rng, vertices)},
+                               .others = (uint32_t)nt_rng_below(rng, NT_FAULT_OTHERS_MAX + 1),
+                               .found = nt_number_round(nt_rng_uniform(rng), 6),
+                               .expected = nt_number_round(nt_rng_uniform(rng), 6),
+                               .confidence = nt_number_round(nt_rng_uniform(rng), 6),
+                               .way = (enum nt_fault_way)nt_rng_below(rng, NT_FAULT_WAYS)};
+        for (uint32_t o = 0; o < f->others; o++)
+            f->other[o] = (struct nt_fault_part){NT_FAULT_LINK_SLOW,
+                                                 (uint32_t)nt_rng_below(rng, vertices), 0};
+    }
+}
+
 static struct nt_map *random_map(struct nt_rng *rng)
 {
     struct nt_model *m = random_model(rng);
@@ -224,6 +246,7 @@ static struct nt_map *random_map(struct nt_rng *rng)
     }
     assert_int_equal(nt_map_create(m, names, &map, &err), 0);
     random_rest(rng, map);
+    random_faults(rng, map);
     return map;
 }
 
@@ -302,6 +325,17 @@ static void assert_same_machine(const struct nt_machine *x, const struct nt_mach
                     same(x->between[b].high_us, y->between[b].high_us));
 }
 
+static void assert_same_fault(const struct nt_fault *x, const struct nt_fault *y)
+{
+    assert_true(x->part.kind == y->part.kind && x->part.a == y->part.a && x->part.b == y->part.b);
+    assert_true(same(x->found, y->found) && same(x->expected, y->expected) &&
+                same(x->confidence, y->confidence) && x->way == y->way);
+    assert_int_equal(x->others, y->others);
+    for (uint32_t k = 0; k < x->others; k++)
+        assert_true(x->other[k].kind == y->other[k].kind && x->other[k].a == y->other[k].a &&
+                    x->other[k].b == y->other[k].b);
+}
+
 static void assert_same_map(const struct nt_map *a, const struct nt_map *b)
 {
     assert_int_equal(a->machines, b->machines);
@@ -323,6 +357,10 @@ static void assert_same_map(const struct nt_map *a, const struct nt_map *b)
         assert_true(same(a->sweep.phase[k].seconds, b->sweep.phase[k].seconds));
     for (size_t k = 0; k < a->model->hosts; k++)
         assert_string_equal(a->host_name[k], b->host_name[k]);
+    assert_true(a->judged == b->judged);
+    assert_int_equal(a->faults, b->faults);
+    for (size_t k = 0; k < a->faults; k++)
+        assert_same_fault(&a->fault[k], &b->fault[k]);
     assert_int_equal(a->loggps, b->loggps);
     for (size_t k = 0; k < a->loggps; k++)
         assert_true(same(a->loggp[k].L_us, b->loggp[k].L_us) &&

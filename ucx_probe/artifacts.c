@@ -5,12 +5,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "faults_text.h"
 #include "launch.h"
 #include "log_line.h"
 #include "map_json.h"
 #include "strbuf.h"
 
-enum { VALUE_MAX = 122880 /* the environment takes no value of 128 KiB */ };
+enum {
+    VALUE_MAX = 122880, /* the environment takes no value of 128 KiB */
+    FINDINGS_MAX = 4096 /* as spank/environ.c accepts */
+};
 
 /* ---- hosts in hint order ---- */
 static uint32_t host_at(const struct nt_map *map, size_t k)
@@ -76,6 +80,20 @@ static void put_node_order(struct nt_strbuf *page, const struct nt_map *map)
     free(value.text);
 }
 
+/* Empty when nothing was found, absent when nothing was judged. */
+static void put_findings(struct nt_strbuf *page, const struct nt_map *map)
+{
+    struct nt_strbuf value = {0};
+    if (!map->judged)
+        return;
+    nt_faults_put_line(&value, map, FINDINGS_MAX);
+    if (value.failed)
+        page->failed = true;
+    else
+        put_line_value(page, "NETTOPO_FINDINGS", value.text == NULL ? "" : value.text);
+    free(value.text);
+}
+
 static int put_inline_map(struct nt_strbuf *page, const struct nt_map *map, size_t limit,
                           struct nt_err *err)
 {
@@ -110,6 +128,7 @@ static int write_env(const struct nt_map *map, const struct nt_artifacts_options
         for (size_t k = 0; k < sizeof files / sizeof *files; k++)
             put_line_value(&page, files[k].name, nt_artifact_name((uint32_t)files[k].artifact));
         put_node_order(&page, map);
+        put_findings(&page, map);
         if (map->placement != NULL)
             nt_strbuf_print(&page, "NETTOPO_GAIN=%.3g\n", map->placement->gain);
         if (options->apply)

@@ -104,6 +104,7 @@ void nt_map_destroy(struct nt_map *map)
     nt_model_destroy(map->model);
     free(map->machine);
     free(map->machine_of);
+    free(map->fault);
     free(map->loggp);
     free(map->stress);
     if (map->placement != NULL) {
@@ -269,6 +270,21 @@ static uint32_t renamed_vertex(const struct nt_model *m, const struct renaming *
     return v < m->hosts ? host->place[v] : (uint32_t)m->hosts + sw->place[v - m->hosts];
 }
 
+static void rename_part(const struct nt_model *m, const struct renaming *host,
+                        const struct renaming *sw, struct nt_fault_part *part)
+{
+    part->a = renamed_vertex(m, host, sw, part->a);
+    part->b = renamed_vertex(m, host, sw, part->b);
+}
+
+static void rename_fault(const struct nt_model *m, const struct renaming *host,
+                         const struct renaming *sw, struct nt_fault *fault)
+{
+    rename_part(m, host, sw, &fault->part);
+    for (uint32_t k = 0; k < fault->others; k++)
+        rename_part(m, host, sw, &fault->other[k]);
+}
+
 static void apply_renaming(struct nt_map *map, const struct renaming *host,
                            const struct renaming *sw, void *saved)
 {
@@ -286,6 +302,8 @@ static void apply_renaming(struct nt_map *map, const struct renaming *host,
         m->link[k].a = renamed_vertex(m, host, sw, m->link[k].a);
         m->link[k].b = renamed_vertex(m, host, sw, m->link[k].b);
     }
+    for (size_t k = 0; k < map->faults; k++)
+        rename_fault(m, host, sw, &map->fault[k]);
     for (size_t k = 0; k < map->stresses; k++) {
         if (!map->stress[k].congested)
             continue;

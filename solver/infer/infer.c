@@ -452,8 +452,6 @@ int nt_infer_latency(const struct nt_matrix *latency, const struct nt_matrix *se
         status = nt_model_canonicalise(model, err);
     }
     if (status == 0)
-        status = nt_link_outliers_mark(model, err);
-    if (status == 0)
         status = nt_one_way_links_mark(latency, model, err);
     if (status == 0)
         *out = model;
@@ -484,8 +482,6 @@ int nt_infer_figures(const struct nt_matrix *latency, uint64_t seed, struct nt_m
             nt_work_mean_of_directions(&w, latency);
         status = nt_links_fit(&w, model, err);
     }
-    if (status == 0)
-        status = nt_link_outliers_mark(model, err);
     if (status == 0)
         status = nt_one_way_links_mark(latency, model, err);
     free(missing);

@@ -50,7 +50,7 @@ int nt_infer_sizes(const struct nt_matrix *const *latency, const struct nt_matri
                    size_t sizes, uint64_t seed, struct nt_model **out, struct nt_err *err);
 
 /* The figures of a tree that is known, fitted to latencies of its hosts: links with standard
- * errors, R2, pairs that do not fit, suspects. model must have no pairs that are off yet. */
+ * errors, R2, pairs that do not fit. model must have no pairs that are off yet. */
 int nt_infer_figures(const struct nt_matrix *latency, uint64_t seed, struct nt_model *model,
                      struct nt_err *err);
 

@@ -11,9 +11,4 @@
  * links form a tree, from all readings of w. */
 int nt_links_fit(const struct nt_work *w, struct nt_model *model, struct nt_err *err);
 
-/* Marks links and hosts that are worse than their class (host links; links between the same two
- * tiers) by more than noise and the class's own spread allow: one false alarm in a hundred
- * networks. Wants a canonical model, for the tiers. */
-int nt_link_outliers_mark(struct nt_model *model, struct nt_err *err);
-
 #endif

@@ -229,9 +229,6 @@ static bool choose_link(const struct nt_model *m, const struct pool *p, bool *re
 /* Figures of a tree that has changed. */
 static int refit_figures(const struct sizes *s, struct nt_model *model, struct nt_err *err)
 {
-    for (size_t k = 0; k < model->links; k++)
-        model->link[k].suspect = false;
-    memset(model->host_suspect, 0, model->hosts * sizeof *model->host_suspect);
     return nt_infer_figures(s->latency, s->seed, model, err);
 }
 

@@ -170,6 +170,7 @@ int nt_comparison_report_json(const struct nt_reference_match *a, char **text, s
     nt_json_begin(&w, NULL, '{', true);
     nt_json_put_figure(&w, "similarity_percent", c->similarity_percent, 6);
     nt_json_put_figure(&w, "common_percent", c->common_percent, 6);
+    nt_json_put_figure(&w, "figures_percent", c->figures_percent, 6);
     nt_json_put_whole(&w, "hosts", a->found->hosts);
     nt_json_begin(&w, "differences", '[', true);
     for (size_t k = 0; k < c->differences; k++) {
@@ -203,8 +204,10 @@ int nt_comparison_report_text(const struct nt_reference_match *a, size_t width, 
     struct nt_strbuf d = {0};
     int rc = 0;
     (void)width;
-    nt_strbuf_print(&d, "%zu hosts in common; similarity %.1f %%, shape in common %.1f %%\n",
-                    a->found->hosts, c->similarity_percent, c->common_percent);
+    nt_strbuf_print(&d,
+                    "%zu hosts in common; similarity %.1f %%: shape in common %.1f %%, figures in "
+                    "common %.1f %%\n",
+                    a->found->hosts, c->similarity_percent, c->common_percent, c->figures_percent);
     for (size_t k = 0; k < a->missing; k++)
         nt_strbuf_print(&d, "%-15s %s: no answer\n", "host-missing", a->missing_name[k]);
     for (size_t k = 0; k < a->unknown; k++)

@@ -7,10 +7,14 @@
 
 #include "graph.h"
 #include "memory.h"
+#include "stats.h"
 
 /* Two bandwidths of one path are told apart only beyond this: repeated runs of one flow differ
  * by a few percent, and a link is not the narrower one for that. */
 static const double clearly_narrower = 0.95;
+
+#define MEDIAN_VARIANCE 1.57
+enum { SPREAD_MIN = 4 }; /* of so few values nothing can be said of their spread */
 
 /* The tree, rooted at a vertex of each part; a channel is a link in one direction: 2 * link going
  * up, 2 * link + 1 going down. */
@@ -136,29 +140,41 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The channel's bandwidth; false when it is only a lower bound. */
-static bool settle_channel(struct tree *t, size_t channel, double *bandwidth)
+struct rate {
+    double MBps, se_MBps;
+    bool bound; /* only a lower bound */
+};
+
+/* The median of the pairs, and its standard error where there are several (a median of normal
+ * values has 1.57 times the variance of a mean). */
+static struct rate settle_channel(struct tree *t, size_t channel)
 {
     size_t from = channel == 0 ? 0 : t->from[channel], n = t->from[channel + 1] - from;
-    *bandwidth = t->most[channel];
+    struct rate rate = {t->most[channel], (double)NAN, n == 0};
     if (n == 0)
-        return false;
+        return rate;
     qsort(t->value + from, n, sizeof *t->value, by_value);
-    *bandwidth = (double)t->value[from + n / 2];
-    return true;
+    rate.MBps = (double)t->value[from + n / 2];
+    if (n >= SPREAD_MIN)
+        rate.se_MBps = (double)nt_stats_mad(t->value + from, n) * sqrt(MEDIAN_VARIANCE / (double)n);
+    return rate;
 }
 
 static void set_links(struct tree *t, struct nt_model *m)
 {
     for (size_t k = 0; k < m->links; k++) {
         struct nt_link *l = &m->link[k];
-        double up, down;
-        bool up_known = settle_channel(t, 2 * k, &up),
-             down_known = settle_channel(t, 2 * k + 1, &down);
+        struct rate up = settle_channel(t, 2 * k), down = settle_channel(t, 2 * k + 1);
         bool a_below = t->bfs.up[l->a] == k; /* up goes from a to b */
-        l->bandwidth_MBps = a_below ? up : down;
-        l->bandwidth_back_MBps = a_below ? down : up;
-        l->at_least = !isnan(up) && !up_known && !down_known;
+        struct rate forth = a_below ? up : down, back = a_below ? down : up;
+        l->bandwidth_MBps = forth.MBps;
+        l->bandwidth_se_MBps = forth.se_MBps;
+        l->bandwidth_back_MBps = back.MBps;
+        l->bandwidth_back_se_MBps = back.se_MBps;
+        bool known = !isnan(forth.MBps) && !isnan(back.MBps);
+        l->at_least = known && forth.bound && back.bound;
+        l->forth_at_least = !isnan(forth.MBps) && forth.bound && !l->at_least;
+        l->back_at_least = !isnan(back.MBps) && back.bound && !l->at_least;
     }
 }
 

@@ -57,37 +57,14 @@ static int record_init(struct record *r, const struct nt_samples *s, const uint3
     return 0;
 }
 
-static int name_narrow(struct nt_map *map, struct nt_err *err)
-{
-    for (size_t k = 0; k < map->model->links; k++) {
-        const struct nt_link *l = &map->model->link[k];
-        if (l->suspect &&
-            nt_map_warn(map, err, "link %s to %s is narrower than its like: %.4g and %.4g MB/s",
-                        nt_map_vertex_name(map, l->a), nt_map_vertex_name(map, l->b),
-                        l->bandwidth_MBps, l->bandwidth_back_MBps) != 0)
-            return -1;
-    }
-    return 0;
-}
-
-/* Links that were suspect before have other reasons: named apart, marked together. */
 static int solve_flows(struct nt_map *map, const struct record *r, struct nt_err *err)
 {
-    struct nt_model *was = map->model, *found, *clean;
-    if (nt_model_copy(was, &clean, err) != 0)
-        return -1;
-    for (size_t k = 0; k < clean->links; k++)
-        clean->link[k].suspect = false;
-    int rc = nt_infer_flows(clean, r->round, r->rounds, &found, err);
-    nt_model_destroy(clean);
-    if (rc != 0)
+    struct nt_model *was = map->model, *found;
+    if (nt_infer_flows(was, r->round, r->rounds, &found, err) != 0)
         return -1;
     map->model = found;
-    rc = name_narrow(map, err);
-    for (size_t k = 0; k < found->links; k++)
-        found->link[k].suspect |= was->link[k].suspect;
     nt_model_destroy(was);
-    return rc;
+    return 0;
 }
 
 int nt_link_flows(struct nt_map *map, const struct nt_samples *samples, const uint32_t *order,
@@ -100,5 +77,7 @@ int nt_link_flows(struct nt_map *map, const struct nt_samples *samples, const ui
                           samples->hosts, map->model->hosts);
     if (record_init(&r, samples, order, &memory, err) != 0)
         return -1;
-    return r.rounds == 0 ? 0 : solve_flows(map, &r, err);
+    if (r.rounds == 0)
+        return 0;
+    return solve_flows(map, &r, err) == 0 ? 1 : -1;
 }

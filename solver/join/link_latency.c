@@ -146,7 +146,7 @@ static int keep_lowest(struct fit *f, struct nt_err *err)
 
 /* All or none: figures of two kinds side by side would not add up to the pairs' latencies. A link
  * that comes out at no latency is none of a map. */
-static int set_links(struct nt_model *model, const struct nt_estimate *e, struct nt_err *err)
+static int set_links(struct nt_model *model, const struct nt_estimate *e)
 {
     if (e->links != model->links)
         return 0;
@@ -157,12 +157,9 @@ static int set_links(struct nt_model *model, const struct nt_estimate *e, struct
         struct nt_link *l = &model->link[e->link[k].link];
         l->latency_us = e->link[k].latency.us;
         l->latency_se_us = e->link[k].latency.se_us;
-        uint32_t host = l->a < model->hosts ? l->a : l->b; /* a simplex link may start above */
-        if (host < model->hosts)
-            model->host_suspect[host] = false;
     }
     nt_resolution_state(model);
-    return nt_link_outliers_mark(model, err) == 0 ? 1 : -1;
+    return 1;
 }
 
 static bool has_phase(const struct fit *f, const struct nt_samples *s)
@@ -195,7 +192,7 @@ int nt_link_latency(const struct nt_samples *samples, const uint32_t *vertex,
     if (rc == 1 && nt_estimate_routes(f.routes, &f.measured, &estimate, err) != 0)
         rc = -1;
     if (rc == 1)
-        rc = set_links(model, estimate, err);
+        rc = set_links(model, estimate);
     nt_estimate_destroy(estimate);
     fit_fini(&f);
     return rc;

@@ -18,7 +18,7 @@
 enum { NT_LINK_LATENCY_LINKS_MAX = 4096, NT_LINK_LATENCY_LINKS_SOON = 1200 };
 
 /* Takes the readings of those phases (names, NULL behind the last) and sets latency_us and
- * latency_se_us of every link, and who is suspect. lowest: of several readings of a pair only the
+ * latency_se_us of every link. lowest: of several readings of a pair only the
  * lowest counts, else all do. vertex[h]: the model's host of the samples' host
  * h. 1: done; 0: nothing was changed: no such phase, no tree, too many links, a link that comes out
  * at no latency, or cut off before every link could be told apart. */

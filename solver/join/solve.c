@@ -12,6 +12,7 @@
 #include "link_bandwidth.h"
 #include "link_flows.h"
 #include "link_latency.h"
+#include "map_faults.h"
 #include "map_loggp.h"
 #include "map_machines.h"
 #include "map_stress.h"
@@ -465,15 +466,18 @@ static int refine_links(struct nt_map *map, const struct sorted *s,
 /* ---- solving ----------------------------------------------------------------------------------
  */
 
-/* The record behind the measurements has more than latencies: links measured again, flows. */
+/* The record behind the measurements has more than latencies: links measured again, flows. Then
+ * every link has its figures. */
 static int refine_from(struct nt_map *map, const struct sorted *s,
                        const struct nt_solve_input *from, bool adaptive, struct nt_err *err)
 {
-    if (from->samples == NULL)
-        return 0;
-    if (refine_links(map, s, from->samples, adaptive, err) != 0)
-        return -1;
-    return nt_link_flows(map, from->samples, s->order, err);
+    int flows = 0;
+    if (from->samples != NULL) {
+        if (refine_links(map, s, from->samples, adaptive, err) != 0)
+            return -1;
+        flows = nt_link_flows(map, from->samples, s->order, err);
+    }
+    return flows < 0 ? -1 : nt_map_faults(map, flows > 0, err);
 }
 
 static int solve_sorted(struct sorted *s, const struct nt_solve_input *from, struct nt_map **out,

@@ -341,39 +341,78 @@ static bool is_turned(const struct work *w, size_t k)
     return w->found.side[w->c->matched[k]] != w->reference.side[k];
 }
 
-static int compare_bandwidth(struct work *w, size_t k, double z_limit)
+/* One direction of a found link and of the reference link that it matches. */
+struct rates {
+    double is, was, se; /* NaN: not known, or only a lower bound */
+};
+
+static struct rates matched_rates(const struct work *w, size_t k, bool back)
 {
     const struct nt_link *is = &w->found.m->link[w->c->matched[k]];
     const struct nt_link *was = &w->reference.m->link[k];
-    if (is->at_least) /* never seen at its limit: it is not known to be narrow */
-        return 0;
-    bool other_way = is_turned(w, k);
+    bool had_back = back != is_turned(w, k) && isfinite(was->bandwidth_back_MBps);
+    if (is->at_least || (back ? is->back_at_least : is->forth_at_least))
+        return (struct rates){(double)NAN, (double)NAN, (double)NAN};
+    return (struct rates){
+        .is = back ? is->bandwidth_back_MBps : is->bandwidth_MBps,
+        .was = had_back ? was->bandwidth_back_MBps : was->bandwidth_MBps,
+        .se = sqrt(squared(back ? is->bandwidth_back_se_MBps : is->bandwidth_se_MBps) +
+                   squared(had_back ? was->bandwidth_back_se_MBps : was->bandwidth_se_MBps))};
+}
+
+static int compare_bandwidth(struct work *w, size_t k, double z_limit)
+{
+    const struct nt_link *is = &w->found.m->link[w->c->matched[k]];
     for (int back = 0; back < 2; back++) {
-        if (back ? is->back_at_least : is->forth_at_least)
-            continue;
-        double has = back ? is->bandwidth_back_MBps : is->bandwidth_MBps;
-        bool had_back = (back == 1) != other_way && isfinite(was->bandwidth_back_MBps);
-        double had = had_back ? was->bandwidth_back_MBps : was->bandwidth_MBps;
-        double se = sqrt(squared(back ? is->bandwidth_back_se_MBps : is->bandwidth_se_MBps) +
-                         squared(had_back ? was->bandwidth_back_se_MBps : was->bandwidth_se_MBps));
-        if (has < had * (1 - w->tolerance) && had - has > z_limit * se &&
-            add_difference(
-                w, (struct nt_difference){.kind = NT_DIFFERENCE_LINK_NARROW,
-                                          .expected = (int64_t)k,
-                                          .found = w->c->matched[k],
-                                          .back = back == 1,
-                                          .was = had,
-                                          .is = has,
-                                          .confidence = figure_confidence(is, had - has, se)}) != 0)
+        struct rates r = matched_rates(w, k, back == 1);
+        if (r.is < r.was * (1 - w->tolerance) && r.was - r.is > z_limit * r.se &&
+            add_difference(w, (struct nt_difference){
+                                  .kind = NT_DIFFERENCE_LINK_NARROW,
+                                  .expected = (int64_t)k,
+                                  .found = w->c->matched[k],
+                                  .back = back == 1,
+                                  .was = r.was,
+                                  .is = r.is,
+                                  .confidence = figure_confidence(is, r.was - r.is, r.se)}) != 0)
             return -1;
     }
     return 0;
 }
 
+/* 1 where two figures do not differ by more than the tolerance and their errors, else the lower
+ * over the higher. */
+static double figure_likeness(const struct work *w, double is, double was, double se,
+                              double z_limit)
+{
+    double off = fabs(is - was);
+    if (!(off > w->tolerance * was) || !(off > z_limit * se))
+        return 1; /* also where one is not known */
+    return fmin(is, was) / fmax(is, was);
+}
+
+/* Of what is known of a matched link the least alike. */
+static double link_likeness(const struct work *w, size_t k, double z_limit)
+{
+    const struct nt_link *is = &w->found.m->link[w->c->matched[k]];
+    const struct nt_link *was = &w->reference.m->link[k];
+    double se = sqrt(squared(is->latency_se_us) + squared(was->latency_se_us));
+    double like = figure_likeness(w, is->latency_us, was->latency_us, se, z_limit);
+    for (int back = 0; back < 2; back++) {
+        struct rates r = matched_rates(w, k, back == 1);
+        like = fmin(like, figure_likeness(w, r.is, r.was, r.se, z_limit));
+    }
+    return like;
+}
+
+static double z_limit_of(size_t links)
+{
+    return nt_normal_quantile(1 - FALSE_ALARM / (double)(3 * links + 1)); /* of both ways */
+}
+
 static int compare_figures(struct work *w)
 {
     size_t links = w->reference.m->links;
-    double z = nt_normal_quantile(1 - FALSE_ALARM / (double)(3 * links + 1)); /* of both ways */
+    double z = z_limit_of(links);
     NT_SCOPED struct nt_arena memory = {0};
     bool *judged = nt_arena_array(&memory, w->found.m->links, sizeof *judged);
     bool *mark[2] = {nt_arena_array(&memory, w->found.m->hosts, sizeof **mark),
@@ -405,20 +444,24 @@ static int compare_figures(struct work *w)
 
 static void measure_similarity(struct work *w)
 {
-    double sum = 0;
-    size_t common = 0, was = 0, is = 0;
+    double sum = 0, like = 0, z = z_limit_of(w->reference.m->links);
+    size_t common = 0, was = 0, is = 0, matched = 0;
     for (size_t k = 0; k < w->reference.m->links; k++) {
         bool inner = !w->reference.tree || w->reference.size[k] > 1;
         was += inner;
         if (w->c->matched[k] < 0)
             continue;
-        sum += w->found.m->link[w->c->matched[k]].probability;
+        double alike = link_likeness(w, k, z);
+        sum += alike * w->found.m->link[w->c->matched[k]].probability;
+        like += alike;
+        matched++;
         common += inner;
     }
     for (size_t k = 0; k < w->found.m->links; k++)
         is += !w->found.tree || w->found.size[k] > 1;
     size_t links = w->reference.m->links, any = was + is - common;
     w->c->similarity_percent = links == 0 ? 100 : 100 * sum / (double)links;
+    w->c->figures_percent = matched == 0 ? 100 : 100 * like / (double)matched;
     w->c->common_percent = any == 0 ? 100 : 100 * (double)common / (double)any;
 }
 

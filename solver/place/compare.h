@@ -37,7 +37,11 @@ struct nt_difference {
 struct nt_comparison {
     struct nt_arena memory;    /* of all arrays */
     double similarity_percent; /* P. Bannikov, A. Salnikov, section d: mean probability, over the
-                                  reference's links, that the found network has the link */
+                                  reference's links, that the found network has the link; here
+                                  times how alike its figures are (figures_percent) */
+    double figures_percent;    /* mean over the links that both have: 100 where no figure differs
+                                  by more than the tolerance and its errors, else the lower over
+                                  the higher of the one that differs most */
     double common_percent;     /* divisions in common among all of both; 100: the same shape */
     size_t differences;
     struct nt_difference *difference;

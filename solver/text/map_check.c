@@ -7,6 +7,7 @@
 
 #include "attachment.h"
 #include "graph.h"
+#include "memory.h"
 #include "switch_support.h"
 
 struct check {
@@ -163,6 +164,51 @@ static void check_host_links(struct check *c)
             FOUND(c, "link %s %s: expected a latency_us above 0 of a host behind a switch, found 0",
                   nt_map_vertex_name(c->map, m->link[k].a),
                   nt_map_vertex_name(c->map, m->link[k].b));
+}
+
+/* The link between them; m->links: none. */
+static size_t find_link(const struct nt_model *m, const struct nt_graph *g, uint32_t a, uint32_t b)
+{
+    for (uint32_t k = g->start[a]; k < g->start[a + 1]; k++)
+        if (g->to[k] == b)
+            return g->link[k];
+    return m->links;
+}
+
+static void check_part(struct check *c, const struct nt_graph *g, const struct nt_fault_part *p)
+{
+    const struct nt_model *m = c->model;
+    bool host = p->kind == NT_FAULT_HOST_SLOW;
+    if (host ? p->a != p->b || p->a >= m->hosts
+             : p->kind != NT_FAULT_PATH_SHARED && find_link(m, g, p->a, p->b) == m->links)
+        FOUND(c, "findings: expected a %s, found %s %s", host ? "host" : "link of the map",
+              nt_map_vertex_name(c->map, p->a), nt_map_vertex_name(c->map, p->b));
+}
+
+/* A link is suspect exactly when a finding names it first. */
+static void check_faults(struct check *c)
+{
+    const struct nt_model *m = c->model;
+    NT_SCOPED struct nt_arena memory = {0};
+    struct nt_graph g;
+    bool *named = nt_arena_array(&memory, m->links + 1, sizeof *named);
+    if (nt_arena_check(&memory, c->err) != 0 || nt_graph_init(&g, m, &memory, c->err) != 0) {
+        c->no_memory = true;
+        return;
+    }
+    for (size_t f = 0; f < c->map->faults; f++) {
+        const struct nt_fault *x = &c->map->fault[f];
+        check_part(c, &g, &x->part);
+        for (uint32_t k = 0; k < x->others; k++)
+            check_part(c, &g, &x->other[k]);
+        named[find_link(m, &g, x->part.a, x->part.b)] = true;
+    }
+    for (size_t k = 0; k < m->links && c->map->judged; k++)
+        if (m->link[k].suspect != named[k])
+            FOUND(c, "link %s %s: expected %s, found %s", nt_map_vertex_name(c->map, m->link[k].a),
+                  nt_map_vertex_name(c->map, m->link[k].b),
+                  named[k] ? "a suspect, which a finding names" : "a finding that names a suspect",
+                  named[k] ? "none" : "no such finding");
 }
 
 /* What is shorter was not resolved, and what the fit leaves is no more than what was. */
@@ -351,6 +397,7 @@ int nt_map_check(const struct nt_map *map, struct nt_findings *findings, struct 
     check_tiers(&c);
     check_links(&c);
     check_host_links(&c);
+    check_faults(&c);
     check_resolution(&c);
     check_support(&c);
     check_connected(&c);

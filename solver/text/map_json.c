@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "attachment.h"
+#include "faults_text.h"
 #include "json.h"
 #include "machines_json.h"
 #include "names.h"
@@ -495,6 +496,7 @@ static int read_map(struct reading *r, struct json_object *root)
     compare_places(r, nodes, switches);
     read_structure(r, root);
     compare_support(r, switches);
+    nt_faults_read(&r->json, root, &r->names, r->map);
     read_fit(r, root);
     read_capacity(r, root);
     read_loggp(r, root);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "attachment.h"
+#include "faults_text.h"
 #include "json_write.h"
 #include "number.h"
 #include "switch_support.h"
@@ -406,6 +407,7 @@ static void put_map(struct nt_json_writer *w, const struct nt_map *map,
     put_machines(w, map);
     put_links(w, map);
     put_structure(w, map->model);
+    nt_faults_write(w, map);
     put_fit(w, map);
     put_capacity(w, map);
     put_loggp(w, map);

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "map_faults.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "faults.h"
+#include "faults_text.h"
+
+/* A warning each, of so many: an unbounded list would break the map's bound. */
+enum { NAMED_MAX = 200 };
+
+static void mark_suspects(struct nt_map *map)
+{
+    struct nt_model *m = map->model;
+    for (size_t k = 0; k < m->links; k++)
+        m->link[k].suspect = false;
+    memset(m->host_suspect, 0, m->hosts * sizeof *m->host_suspect);
+    for (size_t f = 0; f < map->faults; f++) {
+        const struct nt_fault_part *p = &map->fault[f].part;
+        for (size_t k = 0; k < m->links; k++)
+            if (m->link[k].a == p->a && m->link[k].b == p->b)
+                m->link[k].suspect = true;
+        if (p->a < m->hosts && (p->b >= m->hosts || p->a == p->b))
+            m->host_suspect[p->a] = true;
+    }
+}
+
+static int warn(struct nt_map *map, struct nt_err *err)
+{
+    for (size_t f = 0; f < map->faults && f < NAMED_MAX; f++) {
+        struct nt_strbuf text = {0};
+        nt_fault_put_sentence(&text, map, &map->fault[f]);
+        int rc = text.failed ? nt_err_memory(err) : nt_map_warn(map, err, "%s", text.text);
+        free(text.text);
+        if (rc != 0)
+            return -1;
+    }
+    if (map->faults <= NAMED_MAX)
+        return 0;
+    return nt_map_warn(map, err, "%zu findings more", map->faults - NAMED_MAX);
+}
+
+int nt_map_faults(struct nt_map *map, bool flows, struct nt_err *err)
+{
+    struct nt_fault *fault;
+    size_t count;
+    if (nt_faults_find(map->model, flows, &fault, &count, err) != 0)
+        return -1;
+    free(map->fault);
+    map->fault = fault;
+    map->faults = count;
+    map->judged = true;
+    mark_suspects(map);
+    return warn(map, err);
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Findings (core/fault.h) as texts: in a map's JSON, in NETTOPO_FINDINGS, and as a sentence.
+ * Tests: test_faults.c, test_map_json.c. */
+#ifndef NT_FAULTS_TEXT_H
+#define NT_FAULTS_TEXT_H
+
+#include "json.h"
+#include "json_write.h"
+#include "map.h"
+#include "names.h"
+#include "strbuf.h"
+
+/* "link-narrow", "us" or "MB/s", "both". */
+const char *nt_fault_kind_name(enum nt_fault_kind kind);
+const char *nt_fault_unit(enum nt_fault_kind kind);
+const char *nt_fault_way_name(enum nt_fault_way way);
+
+/* findings[] of the map, when it was judged. */
+void nt_faults_write(struct nt_json_writer *w, const struct nt_map *map);
+
+/* The same into the map, whose vertices names has. What is wrong is noted. */
+void nt_faults_read(struct nt_json_reader *r, struct json_object *root,
+                    const struct nt_names *names, struct nt_map *map);
+
+/* "link-narrow n5 s3 4.7/11.7 MB/s 0.99", all of them with ';' between, in at most that many bytes:
+ * what does not fit is left out. */
+void nt_faults_put_line(struct nt_strbuf *to, const struct nt_map *map, size_t bytes_max);
+
+/* "link n5 - s3 is narrower than its like: 4.7 of 11.7 MB/s (upwards), 0.99; it may be host n5" */
+void nt_fault_put_sentence(struct nt_strbuf *to, const struct nt_map *map,
+                           const struct nt_fault *fault);
+
+#endif

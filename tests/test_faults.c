@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Who is found worse than its like, who is not, and what is said of it. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "faults.h"
+#include "faults_text.h"
+#include "map_faults.h"
+#include "map_json.h"
+#include "measure.h"
+#include "network.h"
+#include "rng.h"
+#include "solve.h"
+
+/* Hosts on one switch, each link the same with a given error. */
+static struct nt_model *star(size_t hosts, double us, double relative)
+{
+    struct nt_model *m;
+    struct nt_err err = {0};
+    assert_int_equal(nt_model_create(hosts, 1, hosts, &m, &err), 0);
+    m->family = NT_FAMILY_STAR;
+    m->tiers = 1;
+    for (uint32_t h = 0; h < hosts; h++)
+        m->link[h] = (struct nt_link){.a = h,
+                                      .b = (uint32_t)hosts,
+                                      .latency_us = us,
+                                      .latency_se_us = us * relative,
+                                      .bandwidth_MBps = 100,
+                                      .bandwidth_back_MBps = 100,
+                                      .bandwidth_se_MBps = 100 * relative,
+                                      .bandwidth_back_se_MBps = 100 * relative,
+                                      .probability = 1};
+    return m;
+}
+
+static size_t find(const struct nt_model *m, struct nt_fault *first)
+{
+    struct nt_fault *fault;
+    struct nt_err err = {0};
+    size_t count;
+    assert_int_equal(nt_faults_find(m, false, &fault, &count, &err), 0);
+    if (count > 0 && first != NULL)
+        *first = fault[0];
+    free(fault);
+    return count;
+}
+
+/* How far off a link must be for its class to show it. */
+static void a_larger_class_shows_what_is_nearer(void **state)
+{
+    static const struct {
+        size_t hosts, bad;
+        double factor, relative;
+        size_t found;
+    } table[] = {
+        {2, 1, 5, 0.01, 0},         /* who of two? */
+        {3, 1, 3, 0.01, 1},         /* far off */
+        {3, 1, 1.16, 0.05, 0},      /* near */
+        {48, 1, 1.2, 0.01, 1},      /* near, many others */
+        {48, 1, 1.1, 0.001, 0},     /* not worth a word */
+        {48, 3, 2, 0.05, 3},        /* several */
+        {8, 4, 3, 0.01, 0},         /* what is usual here? */
+        {5, 2, 3, 0.01, 2},         /* three are the majority of five */
+        {48, 1, 1.3, 0.3, 0},       /* the error covers it */
+        {48, 1, 0.5, 0.01, 0},      /* better is no fault */
+        {12, 1, 2, (double)NAN, 0}, /* what is known too little of */
+    };
+    (void)state;
+    for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
+        struct nt_model *m = star(table[k].hosts, 1, table[k].relative);
+        struct nt_fault f = {.others = 0};
+        for (size_t h = 0; h < table[k].bad; h++)
+            m->link[h].latency_us *= table[k].factor;
+        size_t found = find(m, &f);
+        if (found != table[k].found)
+            fail_msg("row %zu: %zu found", k, found);
+        if (found > 0) {
+            assert_int_equal(f.part.kind, NT_FAULT_LINK_SLOW);
+            assert_true(fabs(f.found - table[k].factor) < 1e-6 && fabs(f.expected - 1) < 1e-3);
+            assert_true(f.confidence >= NT_FAULT_CONFIDENCE && f.part.a < table[k].bad);
+            assert_true(f.others == 1 && f.other[0].kind == NT_FAULT_HOST_SLOW &&
+                        f.other[0].a == f.part.a);
+        }
+        nt_model_destroy(m);
+    }
+}
+
+static void ways_of_a_narrow_link_are_one_finding(void **state)
+{
+    struct nt_model *m = star(12, 1, 0.01);
+    struct nt_fault f;
+    (void)state;
+    m->link[3].bandwidth_MBps = 60;
+    assert_int_equal(find(m, &f), 1);
+    assert_true(f.part.kind == NT_FAULT_LINK_NARROW && f.way == NT_FAULT_UP && f.part.a == 3);
+    m->link[3].bandwidth_back_MBps = 50;
+    assert_int_equal(find(m, &f), 1);
+    assert_true(f.way == NT_FAULT_BOTH && fabs(f.found - 50) < 1e-3);
+    m->link[3].bandwidth_MBps = 100;
+    assert_int_equal(find(m, &f), 1);
+    assert_true(f.way == NT_FAULT_DOWN);
+    m->link[3].back_at_least = true; /* it may have more */
+    assert_int_equal(find(m, &f), 0);
+    nt_model_destroy(m);
+}
+
+/* Others are at least so wide: the one that is a value is narrower than its like. */
+static void bounds_show_what_is_usual(void **state)
+{
+    struct nt_model *m = star(6, 1, 0.01);
+    struct nt_fault f;
+    (void)state;
+    for (size_t k = 0; k < 6; k++)
+        m->link[k].at_least = k != 2;
+    m->link[2].bandwidth_MBps = m->link[2].bandwidth_back_MBps = 70;
+    assert_int_equal(find(m, &f), 1);
+    assert_true(f.part.a == 2 && f.way == NT_FAULT_BOTH);
+    nt_model_destroy(m);
+}
+
+/* A finding that is 99 % sure is false on less than one sound network in a hundred, whatever the
+ * noise and the size of the class. make bench blame has more. */
+static void sound_networks_have_none(void **state)
+{
+    size_t networks = 2000, false_ones = 0, sure = 0;
+    struct nt_rng rng;
+    (void)state;
+    nt_rng_init(&rng, 7);
+    for (size_t k = 0; k < networks; k++) {
+        double relative = 0.005 + 0.1 * nt_rng_uniform(&rng), spread = 0.03 * nt_rng_uniform(&rng);
+        struct nt_model *m = star(2 + nt_rng_below(&rng, 63), 1, relative);
+        struct nt_fault f = {.confidence = 0};
+        for (size_t h = 0; h < m->links; h++)
+            m->link[h].latency_us *=
+                exp(spread * nt_rng_normal(&rng)) * (1 + relative * nt_rng_normal(&rng));
+        false_ones += find(m, &f) > 0;
+        sure += f.confidence >= 0.99;
+        nt_model_destroy(m);
+    }
+    if (sure > 2 || false_ones > 10)
+        fail_msg("%zu of %zu with a finding, %zu sure", false_ones, networks, sure);
+}
+
+/* From matrices to the map: one of 48 hosts with 42 % of the bandwidth. */
+static void a_narrow_host_link_is_found_in_matrices(void **state)
+{
+    enum { HOSTS = 48, BAD = 17 };
+    struct nt_matrix *latency, *bandwidth;
+    struct nt_map *map;
+    struct nt_err err = {0};
+    char name[HOSTS][8];
+    const char *names[HOSTS];
+    struct nt_rng rng;
+    (void)state;
+    nt_rng_init(&rng, 3);
+    assert_int_equal(nt_matrix_create(HOSTS, NT_MATRIX_LATENCY_US, &latency, &err), 0);
+    assert_int_equal(nt_matrix_create(HOSTS, NT_MATRIX_BANDWIDTH_MBPS, &bandwidth, &err), 0);
+    for (size_t i = 0; i < HOSTS; i++) {
+        snprintf(name[i], sizeof name[i], "n%zu", i);
+        names[i] = name[i];
+        for (size_t j = 0; j < HOSTS; j++) {
+            double noise = 1 + 0.02 * nt_rng_normal(&rng), rate = i == BAD || j == BAD ? 42 : 100;
+            nt_matrix_set(latency, i, j, (float)((i / 12 == j / 12 ? 1 : 1.6) * noise));
+            nt_matrix_set(bandwidth, i, j, (float)(rate * (1 + 0.02 * nt_rng_normal(&rng))));
+        }
+    }
+    struct nt_solve_input input = {
+        .latency = latency, .bandwidth = bandwidth, .host_name = names, .pattern = ""};
+    assert_int_equal(nt_solve_measured(&input, &map, &err), 0);
+    struct nt_strbuf line = {0};
+    nt_faults_put_line(&line, map, 1000);
+    assert_int_equal(map->faults, 1);
+    assert_true(map->fault[0].way == NT_FAULT_BOTH && map->model->host_suspect[BAD]);
+    assert_true(strncmp(line.text, "link-narrow n17 s", 17) == 0);
+    free(line.text);
+    nt_map_destroy(map);
+    nt_matrix_destroy(latency);
+    nt_matrix_destroy(bandwidth);
+}
+
+static struct nt_map *judged_map(void)
+{
+    static const char *const names[] = {"a", "b", "c", "d", "e", "f"};
+    struct nt_model *m = star(6, 1, 0.01);
+    struct nt_map *map;
+    struct nt_err err = {0};
+    m->link[1].latency_us = 3;
+    m->link[4].bandwidth_MBps = 10;
+    m->rms_us = m->resolution_us = 0.01;
+    assert_int_equal(nt_map_create(m, names, &map, &err), 0);
+    assert_int_equal(nt_map_faults(map, false, &err), 0);
+    map->sweep.pairs_total = map->sweep.pairs_measured = 15;
+    return map;
+}
+
+static void findings_are_texts(void **state)
+{
+    struct nt_map *map = judged_map();
+    struct nt_strbuf line = {0}, cut = {0};
+    (void)state;
+    assert_int_equal(map->faults, 2);
+    assert_int_equal(map->warnings, 2);
+    nt_faults_put_line(&line, map, 1000);
+    assert_string_equal(line.text, "link-slow b s1 3/1 us 1.00;link-narrow e s1 10/100 MB/s 1.00");
+    nt_faults_put_line(&cut, map, 30);
+    assert_string_equal(cut.text, "link-slow b s1 3/1 us 1.00");
+    assert_string_equal(map->warning[1], "link e - s1 is narrower than its like upwards: 10 MB/s, "
+                                         "expected 100 (100 % sure); the cause may be host e");
+    free(line.text);
+    free(cut.text);
+    nt_map_destroy(map);
+}
+
+/* Suspects and findings of a text must agree. */
+static void a_false_text_is_refused(void **state)
+{
+    static const struct {
+        const char *was, *is, *why;
+    } table[] = {
+        {"1, \"suspect\": true", "1, \"suspect\":false",
+         "expected a suspect, which a finding names"},
+        {"link-slow", "link-sick", "kind: expected one of link-slow to path-shared"},
+        {"\"way\": \"both\"", "\"way\": \"side\"", "way: expected one of both to down"},
+        {"\"part\": {\"a\": \"b\"", "\"part\": {\"a\": \"c\"", "found no such finding"},
+    };
+    struct nt_map *map = judged_map();
+    struct nt_err err = {0};
+    char *text;
+    size_t bytes;
+    (void)state;
+    assert_int_equal(nt_map_write(map, false, &text, &bytes, &err), 0);
+    nt_map_destroy(map);
+    for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
+        struct nt_findings findings = {0};
+        char *copy = strdup(text), *at = strstr(copy, table[k].was);
+        assert_non_null(at);
+        memcpy(at, table[k].is, strlen(table[k].is));
+        if (strlen(table[k].is) < strlen(table[k].was))
+            at[strlen(table[k].is)] = ' ';
+        map = NULL;
+        assert_int_equal(nt_map_inspect("f", copy, bytes, &findings, &map, &err), 0);
+        if (map != NULL)
+            assert_int_equal(nt_map_check(map, &findings, &err), 0);
+        bool said = false;
+        for (size_t l = 0; l < findings.count; l++)
+            said |= strstr(findings.line[l], table[k].why) != NULL;
+        if (!said)
+            fail_msg("row %zu: %s", k, findings.count > 0 ? findings.line[0] : "nothing");
+        nt_findings_fini(&findings);
+        nt_map_destroy(map);
+        free(copy);
+    }
+    free(text);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_larger_class_shows_what_is_nearer),
+        cmocka_unit_test(ways_of_a_narrow_link_are_one_finding),
+        cmocka_unit_test(bounds_show_what_is_usual),
+        cmocka_unit_test(sound_networks_have_none),
+        cmocka_unit_test(a_narrow_host_link_is_found_in_matrices),
+        cmocka_unit_test(findings_are_texts),
+        cmocka_unit_test(a_false_text_is_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
