@@ -14,6 +14,7 @@
 #include <time.h>
 
 #include "bufe.h"
+#include "faults.h"
 #include "known_network.h"
 
 #define FAN(...) ((const size_t[]){__VA_ARGS__})
@@ -338,18 +339,22 @@ static void bench_coverage(size_t seeds)
                 struct nt_model *truth = shape(k);
                 struct nt_matrix *x = known_measure(truth, &noise, &rng);
                 struct nt_model *m = infer(x);
-                bool exact = known_same_shape(truth, m), alarm = false;
+                struct nt_fault *fault;
+                struct nt_err err;
+                size_t faults;
+                bool exact = known_same_shape(truth, m);
+                known_must(nt_faults_find(m, false, &fault, &faults, &err), &err);
+                free(fault);
                 for (size_t l = 0; l < m->links && exact; l++) {
                     const struct nt_link *f = &m->link[l];
                     int trunk = f->a >= m->hosts;
-                    alarm |= f->suspect;
                     if (!(f->latency_se_us >= 0))
                         continue;
                     all[trunk]++;
                     in[trunk] += fabs(f->latency_us - truth->link[l].latency_us) <=
                                  1.95996 * f->latency_se_us;
                 }
-                alarms += alarm;
+                alarms += exact && faults > 0;
                 networks += exact;
                 nt_matrix_destroy(x);
                 nt_model_destroy(truth);

@@ -84,8 +84,8 @@ struct nt_map {
     size_t machines;
     struct nt_machine *machine; /* what hosts are inside, each kind once */
     uint32_t *machine_of; /* model->hosts of them, NT_MAP_NO_MACHINE: not known; NULL: of no host */
-    bool judged;   /* its links were held against their like; else faults is 0 */
-    size_t faults; /* findings, at most NT_FAULTS_MAX */
+    bool judged;          /* its links were held against their like; else faults is 0 */
+    size_t faults;        /* findings, at most NT_FAULTS_MAX */
     struct nt_fault *fault;
     size_t loggps;
     struct nt_loggp *loggp;

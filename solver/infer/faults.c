@@ -14,6 +14,7 @@
 #define PRIOR_MEMBERS 4.0 /*   as if seen in so many */
 #define MAD_MEMBERS 0.37  /* a median absolute deviation is worth so many squares */
 #define MEDIAN_VARIANCE 1.57
+#define TWINS_DIFFER 0.25
 enum { CLASS_MIN = 3, SIBLINGS_MIN = 5, EACH_MAX = 64 };
 
 /* One figure of one link. worse: its logarithm, so turned that more is worse. */
@@ -336,6 +337,46 @@ static void find_uneven(struct search *s, bool marked, bool down)
     }
 }
 
+/* ---- what contradicts itself -----------------------------------------------------------------*/
+
+static bool is_of_host(const struct search *s, const struct nt_fault *f, uint32_t host)
+{
+    return (f->part.a == host || f->part.b == host) &&
+           (f->part.a >= s->model->hosts || f->part.b >= s->model->hosts);
+}
+
+/* By how much a host's link is slower than its like; 0: it is not. */
+static double excess_of(const struct search *s, uint32_t host)
+{
+    for (size_t k = 0; k < s->faults; k++)
+        if (s->fault[k].part.kind == NT_FAULT_LINK_SLOW && is_of_host(s, &s->fault[k], host))
+            return s->fault[k].found - s->fault[k].expected;
+    return 0;
+}
+
+static void drop_host(struct search *s, uint32_t host)
+{
+    size_t kept = 0;
+    for (size_t k = 0; k < s->faults; k++)
+        if (!is_of_host(s, &s->fault[k], host))
+            s->fault[kept++] = s->fault[k];
+    s->faults = kept;
+}
+
+/* Two hosts whose links both look long by the same, and whose pair does not fit that: they are
+ * rather behind a switch of their own, which one reading alone does not show. */
+static void drop_contradictory(struct search *s)
+{
+    for (size_t k = 0; k < s->model->pairs_off; k++) {
+        const uint32_t *pair = s->model->pair_off[k];
+        double a = excess_of(s, pair[0]), b = excess_of(s, pair[1]);
+        if (!(fmin(a, b) > (1 - TWINS_DIFFER) * fmax(a, b)))
+            continue;
+        drop_host(s, pair[0]);
+        drop_host(s, pair[1]);
+    }
+}
+
 /* ---- all together ----------------------------------------------------------------------------*/
 
 static int by_kind(const void *x, const void *y)
@@ -373,6 +414,7 @@ int nt_faults_find(const struct nt_model *model, bool marked, struct nt_fault **
         find_narrow(&s, marked, down == 1);
         find_uneven(&s, marked, down == 1);
     }
+    drop_contradictory(&s);
     qsort(s.fault, s.faults, sizeof *s.fault, by_kind);
     *fault = s.fault;
     *count = s.faults;

@@ -14,6 +14,7 @@
 static const double clearly_narrower = 0.95;
 
 #define MEDIAN_VARIANCE 1.57
+#define NOISE_MOST 0.2   /* more is no noise, but what was not understood */
 enum { SPREAD_MIN = 4 }; /* of so few values nothing can be said of their spread */
 
 /* The tree, rooted at a vertex of each part; a channel is a link in one direction: 2 * link going
@@ -21,7 +22,10 @@ enum { SPREAD_MIN = 4 }; /* of so few values nothing can be said of their spread
 struct tree {
     size_t vertices;
     struct nt_bfs bfs; /* from a vertex of each part */
-    double *most;      /* of each channel: the most that a pair reached */
+    double *most;      /* of each channel: the most that a pair reached, without noise */
+    size_t *pairs;     /*   and how many went through it */
+    bool *host;        /*   whether it is of a host's link */
+    double noise;      /* relative sd of a pair's bandwidth; 0: not known yet */
     size_t *from;      /* of each channel: where its values begin; then its end */
     float *value;
 };
@@ -32,11 +36,13 @@ static int tree_init(struct tree *t, const struct nt_model *m, struct nt_arena *
     size_t v = m->hosts + m->switches, channels = 2 * m->links;
     *t = (struct tree){.vertices = v};
     t->most = nt_arena_array(memory, channels + 1, sizeof *t->most);
+    t->pairs = nt_arena_array(memory, channels + 1, sizeof *t->pairs);
+    t->host = nt_arena_array(memory, channels + 1, sizeof *t->host);
     t->from = nt_arena_array(memory, channels + 2, sizeof *t->from);
     if (nt_arena_check(memory, err) != 0)
         return -1;
     for (size_t k = 0; k < channels; k++)
-        t->most[k] = NAN;
+        t->host[k] = m->link[k / 2].a < m->hosts || m->link[k / 2].b < m->hosts;
     return 0;
 }
 
@@ -85,9 +91,11 @@ typedef void (*visit)(struct tree *t, double value, const uint32_t *channel, siz
 
 static void note_most(struct tree *t, double value, const uint32_t *channel, size_t count)
 {
-    for (size_t k = 0; k < count; k++)
+    for (size_t k = 0; k < count; k++) {
+        t->pairs[channel[k]]++;
         if (!(t->most[channel[k]] >= value))
             t->most[channel[k]] = value;
+    }
 }
 
 /* The most of a channel that could still be the narrowest of this path. */
@@ -96,16 +104,27 @@ static double narrowest_channel(const struct tree *t, const uint32_t *channel, s
     double least = t->most[channel[0]];
     for (size_t k = 1; k < count; k++)
         least = fmin(least, t->most[channel[k]]);
-    return least / clearly_narrower;
+    return least / fmin(clearly_narrower, 1 - t->noise);
 }
 
-/* Channels that tie all count: only one of them could be wider, and nothing says which. */
+/* Channels that tie all count: only one of them could be wider, and nothing says which. But where a
+ * link between switches ties with a host's, which other hosts share, it says nothing of the host.
+ */
+static bool counts(const struct tree *t, const uint32_t *channel, size_t count, size_t which,
+                   double most)
+{
+    bool between = false;
+    for (size_t k = 0; k < count; k++)
+        between = between || (!t->host[channel[k]] && t->most[channel[k]] <= most);
+    return t->most[channel[which]] <= most && !(t->host[channel[which]] && between);
+}
+
 static void count_narrowest(struct tree *t, double value, const uint32_t *channel, size_t count)
 {
-    (void)value;
     double most = narrowest_channel(t, channel, count);
+    (void)value;
     for (size_t k = 0; k < count; k++)
-        if (t->most[channel[k]] <= most)
+        if (counts(t, channel, count, k, most))
             t->from[channel[k] + 2]++;
 }
 
@@ -113,7 +132,7 @@ static void keep_narrowest(struct tree *t, double value, const uint32_t *channel
 {
     double most = narrowest_channel(t, channel, count);
     for (size_t k = 0; k < count; k++)
-        if (t->most[channel[k]] <= most)
+        if (counts(t, channel, count, k, most))
             t->value[t->from[channel[k] + 1]++] = (float)value;
 }
 
@@ -145,8 +164,8 @@ struct rate {
     bool bound; /* only a lower bound */
 };
 
-/* The median of the pairs, and its standard error where there are several (a median of normal
- * values has 1.57 times the variance of a mean). */
+/* The median of the pairs, and its standard error (a median of normal values has 1.57 times the
+ * variance of a mean); noise is from all channels, of a few values it would be chance. */
 static struct rate settle_channel(struct tree *t, size_t channel)
 {
     size_t from = channel == 0 ? 0 : t->from[channel], n = t->from[channel + 1] - from;
@@ -155,8 +174,7 @@ static struct rate settle_channel(struct tree *t, size_t channel)
         return rate;
     qsort(t->value + from, n, sizeof *t->value, by_value);
     rate.MBps = (double)t->value[from + n / 2];
-    if (n >= SPREAD_MIN)
-        rate.se_MBps = (double)nt_stats_mad(t->value + from, n) * sqrt(MEDIAN_VARIANCE / (double)n);
+    rate.se_MBps = rate.MBps * t->noise * sqrt(n > 2 ? MEDIAN_VARIANCE / (double)n : 1 / (double)n);
     return rate;
 }
 
@@ -178,23 +196,69 @@ static void set_links(struct tree *t, struct nt_model *m)
     }
 }
 
-int nt_link_bandwidth(struct nt_model *model, const struct nt_matrix *bandwidth, struct nt_err *err)
+/* Of so many normal values the largest is above their mean by about so many sd (G. Blom, 1958). */
+static double largest_of(size_t n)
+{
+    return n < 2 ? 0 : nt_normal_quantile(((double)n - 0.375) / ((double)n + 0.25));
+}
+
+/* What pairs say of the channels that are their narrowest. */
+static int collect_values(struct tree *t, const struct nt_matrix *bandwidth, size_t channels,
+                          struct nt_arena *memory, struct nt_err *err)
+{
+    memset(t->from, 0, (channels + 2) * sizeof *t->from);
+    for (size_t k = 0; k < channels; k++) {
+        t->most[k] = NAN;
+        t->pairs[k] = 0;
+    }
+    if (visit_pairs(t, bandwidth, note_most, err) != 0)
+        return -1;
+    for (size_t k = 0; k < channels; k++)
+        t->most[k] /= 1 + t->noise * largest_of(t->pairs[k]);
+    if (visit_pairs(t, bandwidth, count_narrowest, err) != 0)
+        return -1;
+    for (size_t k = 2; k < channels + 2; k++)
+        t->from[k] += t->from[k - 1];
+    t->value = nt_arena_array(memory, t->from[channels + 1] + 1, sizeof *t->value);
+    if (nt_arena_check(memory, err) != 0)
+        return -1;
+    return visit_pairs(t, bandwidth, keep_narrowest, err);
+}
+
+/* By how much pairs of one narrowest channel differ: the median of the channels with enough. */
+static int find_noise(struct tree *t, size_t channels, struct nt_err *err)
 {
     NT_SCOPED struct nt_arena memory = {0};
+    size_t n = 0, most = t->from[channels + 1] + 1;
+    float *noise = nt_arena_array(&memory, channels + 1, sizeof *noise);
+    float *copy = nt_arena_array(&memory, most, sizeof *copy);
+    if (nt_arena_check(&memory, err) != 0)
+        return -1;
+    for (size_t k = 0; k < channels; k++) {
+        size_t from = k == 0 ? 0 : t->from[k], count = t->from[k + 1] - from;
+        if (count < SPREAD_MIN)
+            continue;
+        memcpy(copy, t->value + from, count * sizeof *copy);
+        float middle = nt_stats_median(copy, count);
+        noise[n++] = nt_stats_mad(copy, count) / middle;
+    }
+    t->noise = n == 0 ? 0 : fmin(NOISE_MOST, (double)nt_stats_median(noise, n));
+    return 0;
+}
+
+int nt_link_bandwidth(struct nt_model *model, const struct nt_matrix *bandwidth, struct nt_err *err)
+{
+    NT_SCOPED struct nt_arena memory = {0}, first = {0};
     struct tree t;
+    size_t channels = 2 * model->links;
     if (tree_init(&t, model, &memory, err) != 0)
         return -1;
     int rc = root_trees(&t, model, &memory, err);
     if (rc <= 0)
         return rc;
-    if (visit_pairs(&t, bandwidth, note_most, err) != 0 ||
-        visit_pairs(&t, bandwidth, count_narrowest, err) != 0)
-        return -1;
-    size_t channels = 2 * model->links;
-    for (size_t k = 2; k < channels + 2; k++)
-        t.from[k] += t.from[k - 1];
-    t.value = nt_arena_array(&memory, t.from[channels + 1] + 1, sizeof *t.value);
-    if (nt_arena_check(&memory, err) != 0 || visit_pairs(&t, bandwidth, keep_narrowest, err) != 0)
+    if (collect_values(&t, bandwidth, channels, &first, err) != 0 ||
+        find_noise(&t, channels, err) != 0 ||
+        collect_values(&t, bandwidth, channels, &memory, err) != 0)
         return -1;
     set_links(&t, model);
     return 1;

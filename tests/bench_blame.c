@@ -1,0 +1,349 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Findings on networks with planted faults: none or one to three, latency x1.3 to x5 or rate x0.2
+ * to x0.85, of hosts' links and uplinks, some one way; from matrices and from simulated sweeps.
+ *     build/tests/bench_blame [NETWORKS, default 5000] [-v]
+ * One network in five is swept. Right is a finding that is true: a link that is narrow both ways is
+ * so upwards. Localised: of the faults of a kind that was found in that network, those of which a
+ * finding states link and way. No pair shows: of uplinks that stay wider than what a pair needs,
+ * in matrices of pairs alone. Published for fleets: precision 98.2 %, recall 99.3 %, localisation
+ * 95.7 % (SkeletonHunter, SIGCOMM 2025). */
+#include "recorded_sweep.h"
+
+#include <math.h>
+#include <stdbool.h>
+
+#include "compare.h"
+#include "map.h"
+#include "measure.h"
+#include "network.h"
+#include "rng.h"
+#include "solve.h"
+
+enum { FAULTS_MAX = 3, HOSTS_MAX = 64, SWEPT_OF = 5, BINS = 5, CLASSES = 6 };
+
+struct planted {
+    size_t link;
+    enum nt_fault_kind kind;
+    enum nt_fault_way way;
+    double factor;
+    size_t like; /* links of its class, itself included */
+    bool shown;  /* by any figure that is measured */
+};
+
+struct tally {
+    size_t networks, sound, sound_false, sound_false_sure;
+    size_t planted, hidden, found, findings, right, exact, named;
+    size_t of_class[CLASSES], found_of_class[CLASSES];
+    size_t stated[BINS], true_of[BINS];
+    double sum_of[BINS];
+};
+
+static const char *const class_names[CLASSES] = {"2", "3", "4", "5-8", "9-16", "17+"};
+static const double bin_ends[BINS] = {0.95, 0.99, 0.999, 0.99999, 2};
+
+static size_t class_of(size_t like)
+{
+    return like <= 4 ? (like < 2 ? 0 : like - 2) : like <= 8 ? 3 : like <= 16 ? 4 : 5;
+}
+
+/* ---- networks --------------------------------------------------------------------------------*/
+
+static double between(struct nt_rng *rng, double low, double high)
+{
+    return low + (high - low) * nt_rng_uniform(rng);
+}
+
+/* A star, or leaves below a top; the uplinks are tapered or not. */
+static struct nt_network *draw_network(struct nt_rng *rng)
+{
+    struct nt_model *m;
+    struct nt_network *net;
+    struct nt_err err = {0};
+    bool star = nt_rng_below(rng, 3) == 0;
+    size_t leaves = star ? 1 : 2 + nt_rng_below(rng, 7);
+    size_t each =
+        star ? 2 + nt_rng_below(rng, HOSTS_MAX - 1) : 2 + nt_rng_below(rng, HOSTS_MAX / leaves - 1);
+    size_t hosts = leaves * each, switches = star ? 1 : leaves + 1;
+    double over = (double)(1u << nt_rng_below(rng, 3)), host_us = between(rng, 0.4, 2);
+    double link_us = host_us * between(rng, 0.3, 1);
+    record_must(nt_model_create(hosts, switches, hosts + switches - 1, &m, &err), &err);
+    for (size_t k = 0; k < m->links; k++) {
+        double rate = k < hosts ? 100 : 100 * (double)each / over;
+        size_t up = k < hosts && !star ? hosts + 1 + k / each : hosts;
+        m->link[k] = (struct nt_link){.a = (uint32_t)(k < hosts ? k : k + 1),
+                                      .b = (uint32_t)up,
+                                      .latency_us = k < hosts ? host_us : link_us,
+                                      .bandwidth_MBps = rate,
+                                      .bandwidth_back_MBps = rate,
+                                      .probability = 1};
+    }
+    m->tiers = star ? 1 : 2;
+    record_must(nt_network_from_model(m, &net, &err), &err);
+    nt_model_destroy(m);
+    return net;
+}
+
+static double pair_rate(const struct nt_network *net, uint32_t a, uint32_t b)
+{
+    struct nt_walk walk;
+    double least = INFINITY;
+    uint32_t arc;
+    for (nt_walk_begin(net, a, b, &walk); nt_walk_next(&walk, &arc);)
+        least = fmin(least, net->arc[arc].rate_MBps);
+    return least;
+}
+
+/* Whether a pair alone shows that this arc has less. */
+static bool is_shown(const struct nt_network *net, uint32_t arc)
+{
+    for (uint32_t a = 0; a < net->hosts; a++)
+        for (uint32_t b = 0; b < net->hosts; b++) {
+            struct nt_walk walk;
+            uint32_t at;
+            bool over = false;
+            double others = INFINITY;
+            for (nt_walk_begin(net, a, b, &walk); a != b && nt_walk_next(&walk, &at);) {
+                over |= at == arc;
+                others = at == arc ? others : fmin(others, net->arc[at].rate_MBps);
+            }
+            if (over && net->arc[arc].rate_MBps < 0.92 * others)
+                return true;
+        }
+    return false;
+}
+
+static struct planted plant(struct nt_network *net, struct nt_rng *rng, const struct planted *was,
+                            size_t count)
+{
+    struct planted p = {0};
+    size_t hosts = net->hosts, links = net->arcs / 2;
+    bool again = true;
+    while (again) {
+        bool uplink = links > hosts && nt_rng_below(rng, 2);
+        p.link = uplink ? hosts + nt_rng_below(rng, links - hosts) : nt_rng_below(rng, hosts);
+        p.like = uplink ? links - hosts : hosts;
+        again = false;
+        for (size_t k = 0; k < count; k++)
+            again |= was[k].link == p.link;
+    }
+    p.kind = nt_rng_below(rng, 2) ? NT_FAULT_LINK_SLOW : NT_FAULT_LINK_NARROW;
+    p.shown = true;
+    struct nt_arc *arc = &net->arc[2 * p.link];
+    if (p.kind == NT_FAULT_LINK_SLOW) {
+        p.factor = between(rng, 1.3, 5);
+        arc[0].latency_us *= p.factor;
+        arc[1].latency_us *= p.factor;
+        return p;
+    }
+    p.factor = between(rng, 0.2, 0.85);
+    p.way = nt_rng_below(rng, 3) > 0 ? NT_FAULT_BOTH
+            : nt_rng_below(rng, 2)   ? NT_FAULT_UP
+                                     : NT_FAULT_DOWN;
+    for (size_t k = 0; k < 2; k++)
+        if (p.way == NT_FAULT_BOTH || (p.way == NT_FAULT_DOWN) == (k == 1))
+            arc[k].rate_MBps *= p.factor;
+    return p;
+}
+
+/* ---- measuring -------------------------------------------------------------------------------*/
+
+static struct nt_map *solve_matrices(const struct nt_network *net,
+                                     const struct nt_measure_noise *noise)
+{
+    struct nt_matrix *latency, *bandwidth;
+    struct nt_map *map;
+    struct nt_err err = {0};
+    char name[HOSTS_MAX][24];
+    const char *names[HOSTS_MAX];
+    size_t n = net->hosts;
+    record_must(nt_measure_latencies(net, noise, &latency, &err), &err);
+    record_must(nt_matrix_create(n, NT_MATRIX_BANDWIDTH_MBPS, &bandwidth, &err), &err);
+    for (uint32_t i = 0; i < n; i++) {
+        snprintf(name[i], sizeof name[i], "n%zu", n - i);
+        names[i] = name[i];
+        for (uint32_t j = 0; j < n; j++)
+            if (i != j)
+                nt_matrix_set(bandwidth, i, j,
+                              (float)(pair_rate(net, i, j) * nt_measure_factor(noise, i, j, 1)));
+    }
+    struct nt_solve_input input = {
+        .latency = latency, .bandwidth = bandwidth, .host_name = names, .pattern = ""};
+    record_must(nt_solve_measured(&input, &map, &err), &err);
+    nt_matrix_destroy(latency);
+    nt_matrix_destroy(bandwidth);
+    return map;
+}
+
+static struct nt_map *solve_sweep(const struct nt_network *net,
+                                  const struct nt_measure_noise *noise)
+{
+    struct recording how = {
+        .level = NT_LEVEL_STANDARD, .mode = NT_SWEEP_AUTO, .noise = *noise, .unrepeated = true};
+    struct recorded r = record_sweep(net, &how);
+    struct nt_map *map;
+    struct nt_err err = {0};
+    record_must(nt_solve_samples(r.samples, &map, &err), &err);
+    nt_samples_destroy(r.samples);
+    return map;
+}
+
+/* ---- judging ---------------------------------------------------------------------------------*/
+
+/* A host of the map is n(hosts - h) by name, h in the network. */
+static size_t host_of(const struct nt_map *map, uint32_t vertex)
+{
+    return map->model->hosts - strtoul(map->host_name[vertex] + 1, NULL, 10);
+}
+
+/* Whether the link of the finding is that of the network. */
+static bool is_link(const struct nt_map *map, const struct nt_fault *f,
+                    const struct nt_network *net, size_t link)
+{
+    const struct nt_model *m = map->model;
+    bool side[HOSTS_MAX] = {false}, below[HOSTS_MAX] = {false};
+    uint32_t k = 0;
+    if (f->part.a < m->hosts || f->part.b < m->hosts) {
+        uint32_t host = f->part.a < m->hosts ? f->part.a : f->part.b;
+        return link < m->hosts && host_of(map, host) == link;
+    }
+    while (m->link[k].a != f->part.a || m->link[k].b != f->part.b)
+        k++;
+    if (link < m->hosts || !nt_compare_side(m, k, side))
+        return false;
+    for (size_t h = 0; h < m->hosts; h++)
+        below[host_of(map, (uint32_t)h)] = side[h];
+    bool same = true, turned = true;
+    for (size_t h = 0; h < m->hosts; h++) {
+        bool under = net->model->link[h].b == net->model->link[link].a;
+        same &= below[h] == under;
+        turned &= below[h] != under;
+    }
+    return same || turned;
+}
+
+static bool is_found(const struct nt_map *map, const struct nt_network *net,
+                     const struct planted *p, const struct nt_fault *f)
+{
+    return f->part.kind == p->kind && is_link(map, f, net, p->link) &&
+           (p->way == NT_FAULT_BOTH || p->way == f->way);
+}
+
+static void judge(struct tally *t, const struct nt_map *map, const struct nt_network *net,
+                  const struct planted *p, size_t count, bool verbose, size_t number)
+{
+    bool sure = false;
+    for (size_t f = 0; f < map->faults; f++) {
+        const struct nt_fault *x = &map->fault[f];
+        bool right = false;
+        size_t bin = 0;
+        for (size_t k = 0; k < count; k++)
+            right |= is_found(map, net, &p[k], x);
+        while (x->confidence >= bin_ends[bin])
+            bin++;
+        t->stated[bin]++;
+        t->true_of[bin] += right;
+        t->sum_of[bin] += x->confidence;
+        t->findings++;
+        t->right += right;
+        sure |= x->confidence >= 0.99;
+        if (!right && verbose)
+            printf("  %zu: false: %s, %zu hosts, %zu planted\n", number, map->warning[f],
+                   net->hosts, count);
+    }
+    t->networks++;
+    t->sound += count == 0;
+    t->sound_false += count == 0 && map->faults > 0;
+    t->sound_false_sure += count == 0 && sure;
+    for (size_t k = 0; k < count; k++) {
+        bool found = false, exact = false, named = false;
+        for (size_t f = 0; f < map->faults; f++) {
+            const struct nt_fault *x = &map->fault[f];
+            found |= is_found(map, net, &p[k], x);
+            exact |= is_found(map, net, &p[k], x) && (x->way == p[k].way);
+            named |= x->part.kind == p[k].kind;
+        }
+        t->planted += p[k].shown;
+        t->hidden += !p[k].shown;
+        t->found += found && p[k].shown;
+        t->exact += exact && p[k].shown;
+        t->named += named && p[k].shown;
+        t->of_class[class_of(p[k].like)] += p[k].shown;
+        t->found_of_class[class_of(p[k].like)] += found && p[k].shown;
+        if (!found && verbose && p[k].shown)
+            printf("  %zu: missed: %s link %zu x%.2f way %d of %zu, %zu hosts\n", number,
+                   p[k].kind == NT_FAULT_LINK_SLOW ? "slow" : "narrow", p[k].link, p[k].factor,
+                   (int)p[k].way, p[k].like, net->hosts);
+    }
+}
+
+static void run(size_t number, struct tally *t, bool swept, bool verbose)
+{
+    struct nt_rng rng;
+    nt_rng_init(&rng, 1000003 * number + 17);
+    struct nt_network *net = draw_network(&rng);
+    struct planted p[FAULTS_MAX];
+    size_t most = net->arcs / 2 < 6 ? 1 : FAULTS_MAX;
+    size_t count = nt_rng_below(&rng, 4) == 0 ? 0 : 1 + nt_rng_below(&rng, most);
+    for (size_t k = 0; k < count; k++)
+        p[k] = plant(net, &rng, p, k);
+    for (size_t k = 0; k < count && !swept; k++)
+        if (p[k].kind == NT_FAULT_LINK_NARROW)
+            p[k].shown = is_shown(net, (uint32_t)(2 * p[k].link)) ||
+                         is_shown(net, (uint32_t)(2 * p[k].link + 1));
+    struct nt_measure_noise noise = {.sd = between(&rng, 0.01, 0.1), .seed = number + 1};
+    struct nt_map *map = swept ? solve_sweep(net, &noise) : solve_matrices(net, &noise);
+    judge(t, map, net, p, count, verbose, number);
+    nt_map_destroy(map);
+    nt_network_destroy(net);
+}
+
+/* ---- the table -------------------------------------------------------------------------------*/
+
+static double percent(size_t a, size_t b)
+{
+    return b == 0 ? (double)NAN : 100 * (double)a / (double)b;
+}
+
+static void print_tally(const char *from, const struct tally *t)
+{
+    printf("| %s | %zu | %zu | %zu | %.2f %% | %.1f %% | %.1f %% | %zu of %zu | %zu |\n", from,
+           t->networks, t->planted, t->hidden, percent(t->right, t->findings),
+           percent(t->found, t->planted), percent(t->exact, t->named), t->sound_false, t->sound,
+           t->sound_false_sure);
+}
+
+static void print_details(const char *from, const struct tally *t)
+{
+    printf("\nRecall from %s by the links of a class:", from);
+    for (size_t k = 0; k < CLASSES; k++)
+        printf(" %s: %.0f %% of %zu;", class_names[k],
+               percent(t->found_of_class[k], t->of_class[k]), t->of_class[k]);
+    printf("\nConfidence stated : true:");
+    for (size_t k = 0; k < BINS; k++)
+        if (t->stated[k] > 0)
+            printf(" %.5f:%.5f (%zu)", t->sum_of[k] / (double)t->stated[k],
+                   (double)t->true_of[k] / (double)t->stated[k], t->stated[k]);
+    printf("\n");
+}
+
+int main(int argc, char **argv)
+{
+    size_t networks = 5000;
+    bool verbose = false;
+    struct tally tally[2] = {{0}, {0}};
+    for (int k = 1; k < argc; k++)
+        if (strcmp(argv[k], "-v") == 0)
+            verbose = true;
+        else
+            networks = strtoul(argv[k], NULL, 10);
+    for (size_t k = 0; k < networks; k++)
+        run(k, &tally[k % SWEPT_OF == 0], k % SWEPT_OF == 0, verbose);
+    printf(
+        "| from | networks | faults | no pair shows | precision | recall | localised | sound, with "
+        "a finding | of them at 0.99 |\n|---|---|---|---|---|---|---|---|---|\n");
+    print_tally("matrices", &tally[0]);
+    print_tally("sweeps", &tally[1]);
+    print_details("matrices", &tally[0]);
+    print_details("sweeps", &tally[1]);
+    return 0;
+}
