@@ -173,28 +173,28 @@ struct launch {
     struct environment env;
 };
 
-/* Its end of the socket is open in it alone. getppid would not tell: in a namespace of our own no
- * parent has a number. */
-static bool parent_is_there(const struct launch *l)
+/* From now on; the parent may have died before. Its end of the socket is open in it alone: getppid
+ * would not tell, in a namespace of our own no parent has a number. */
+static bool dies_with_parent(const struct launch *l)
 {
     struct pollfd other_end = {.fd = l->socket};
-    close(l->parent_socket);
-    return poll(&other_end, 1, 0) == 0;
+    return prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) == 0 && poll(&other_end, 1, 0) == 0;
 }
 
 static void run_probe(const struct launch *l)
 {
     const struct nt_conf *conf = l->conf;
     char *const argv[] = {(char *)conf->probe, "--agent-fd", "3", NULL};
-    if (setsid() < 0 || !set_limits(l->seconds) || chdir("/") != 0)
+    close(l->parent_socket);
+    /* first: what follows asks name services, which may take long */
+    if (!dies_with_parent(l) || setsid() < 0 || !set_limits(l->seconds) || chdir("/") != 0)
         _exit(EXIT_SETUP);
     umask(077);
     reset_signals();
     nt_confine_memory();
     if (!drop_privileges(l->uid, l->gid))
         _exit(EXIT_PRIVILEGE);
-    /* after the change of user, which clears it; the parent may have died before */
-    if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) != 0 || !parent_is_there(l))
+    if (!dies_with_parent(l)) /* again: the change of user clears it */
         _exit(EXIT_SETUP);
     /* last: the lookup of the user opens descriptors */
     if (!set_descriptors(l->socket, l->log_fd))

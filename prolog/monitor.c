@@ -46,10 +46,12 @@ struct monitor {
 
 /* ---- the worker ---- */
 
-static void worker_main(struct monitor *m, int report_fd)
+static void worker_main(struct monitor *m, pid_t monitor, int report_fd)
 {
     double deadline = m->began + m->budget_s;
     prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != monitor) /* it has died before */
+        _exit(1);
     madvise(m->waits_on, sizeof *m->waits_on, MADV_DONTFORK);
     nt_worker_run(m->request, m->conf, &m->log, deadline, deadline + GRACE_S, m->waits_on,
                   &m->report);
@@ -170,10 +172,10 @@ static bool start_and_wait(struct monitor *m, const char **why, enum nt_advice *
         mmap(NULL, sizeof *m->waits_on, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (m->waits_on == MAP_FAILED || pipe2(pipe_fd, O_CLOEXEC) != 0)
         return false;
-    pid_t pid = fork();
+    pid_t monitor = getpid(), pid = fork();
     if (pid == 0) {
         close(pipe_fd[0]);
-        worker_main(m, pipe_fd[1]);
+        worker_main(m, monitor, pipe_fd[1]);
     }
     close(pipe_fd[1]);
     bool reported = pid > 0 && read_report(m, pipe_fd[0]);
