@@ -12,6 +12,7 @@ SPANK_PLUGIN(nettopo, 1)
 #pragma GCC visibility pop
 
 #include <errno.h>
+#include <slurm/slurm.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,6 +24,7 @@ SPANK_PLUGIN(nettopo, 1)
 #include "file.h"
 #include "option.h"
 #include "spawn.h"
+#include "step.h"
 
 /* Time beyond the budget. By then the agent has published; it may still wait for processes that
  * cannot be killed. */
@@ -96,12 +98,65 @@ static int get_option(spank_t spank, struct nt_option *option, struct nt_err *er
     return nt_option_parse(option_value(value), option, err) == 0 ? 1 : -1;
 }
 
+/* ---- steps that follow the hint ---- */
+
+enum { WORDS_MAX = 4096, COMMAND_BYTES_MAX = 1 << 20, HOSTFILE_BYTES_MAX = 32 << 20 };
+
+/* srun's own command line: SPANK does not give it this early. Words point into *text. */
+static size_t read_command(char **text, const char *words[WORDS_MAX])
+{
+    size_t bytes = 0, count = 0;
+    FILE *file = fopen("/proc/self/cmdline", "re");
+    *text = malloc(COMMAND_BYTES_MAX + 1);
+    if (file != NULL && *text != NULL)
+        bytes = fread(*text, 1, COMMAND_BYTES_MAX, file);
+    if (file != NULL)
+        fclose(file);
+    if (*text != NULL)
+        (*text)[bytes] = '\0';
+    for (size_t at = 0; at < bytes && count < WORDS_MAX; at += strlen(*text + at) + 1)
+        words[count++] = *text + at;
+    return bytes == COMMAND_BYTES_MAX || count == WORDS_MAX ? 0 : count; /* 0: unusual */
+}
+
+static bool is_step_placed(const char *host_file)
+{
+    const char *words[WORDS_MAX], *tasks = getenv("SLURM_NTASKS"), *nodes = getenv("SLURM_NNODES");
+    struct nt_step_defaults defaults = {.tasks = tasks != NULL ? tasks : getenv("SLURM_NPROCS"),
+                                        .nodes = nodes};
+    char *command, *hosts;
+    size_t bytes, count;
+    if (nt_file_load(host_file, HOSTFILE_BYTES_MAX, &hosts, &bytes, NULL, NULL) != 0)
+        return false;
+    struct nt_step_hint hint = nt_step_count_hosts(hosts, bytes);
+    free(hosts);
+    count = read_command(&command, words);
+    bool placed = nt_step_is_placed(words, count, &hint, &defaults);
+    free(command);
+    return placed;
+}
+
+/* In srun, before it reads its environment: a step that the hint is not for is placed as it would
+ * be without it. Anything but the two variables as apply sets them is the user's. */
+static void choose_placement(void)
+{
+    const char *applied = getenv("SLURM_HOSTFILE"), *ours = getenv("NETTOPO_HOSTFILE");
+    const char *distribution = getenv("SLURM_DISTRIBUTION");
+    if (applied == NULL || ours == NULL || strcmp(applied, ours) != 0 || distribution == NULL ||
+        strcmp(distribution, "arbitrary") != 0 || is_step_placed(ours))
+        return;
+    unsetenv("SLURM_HOSTFILE");
+    unsetenv("SLURM_DISTRIBUTION");
+}
+
 int slurm_spank_init(spank_t spank, int ac, char **av)
 {
     (void)ac;
     (void)av;
     if (spank_option_register(spank, &nettopo_option) != ESPANK_SUCCESS)
         slurm_error("nettopo: the option --nettopo cannot be registered");
+    if (spank_context() == S_CTX_LOCAL)
+        choose_placement();
     return 0;
 }
 
@@ -116,6 +171,9 @@ int slurm_spank_init_post_opt(spank_t spank, int ac, char **av)
     if ((context == S_CTX_LOCAL || context == S_CTX_ALLOCATOR) && is_submitted &&
         nt_option_format(&submitted, text, sizeof text, NULL) == 0)
         spank_job_control_setenv(spank, "NETTOPO", text, 1);
+    if (context == S_CTX_LOCAL && is_submitted && submitted.apply && getenv("SLURM_JOB_ID") == NULL)
+        slurm_info("nettopo: apply has no effect on this step, whose tasks are placed before the "
+                   "network is measured; in a script of sbatch or salloc it has");
     return 0;
 }
 
@@ -258,6 +316,15 @@ static void set_failed(spank_t spank, const char *reason)
     spank_setenv(spank, "NETTOPO_REASON", reason, 1);
 }
 
+/* Steps have the variables of apply from what starts them: the batch script, or the interactive
+ * step. srun that makes its own allocation has placed its tasks already. */
+static bool starts_steps(spank_t spank)
+{
+    uint32_t step = 0;
+    return spank_get_item(spank, S_JOB_STEPID, &step) == ESPANK_SUCCESS &&
+           (step == SLURM_BATCH_SCRIPT || step == SLURM_INTERACTIVE_STEP);
+}
+
 /* 0 when the job's variables are set. */
 static int set_variables(spank_t spank, const char *dir, bool apply, bool *missing,
                          struct nt_err *err)
@@ -296,7 +363,7 @@ int slurm_spank_user_init(spank_t spank, int ac, char **av)
     if (option.off)
         return 0;
     snprintf(dir, sizeof dir, "%s/%u", conf.run_dir, job);
-    if (set_variables(spank, dir, option.apply, &missing, &err) == 0)
+    if (set_variables(spank, dir, option.apply && starts_steps(spank), &missing, &err) == 0)
         return 0;
     if (missing) {
         if (given == 0 && !conf.default_on)
