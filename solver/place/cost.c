@@ -2,6 +2,7 @@
 #include "cost.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "memory.h"
 
@@ -19,20 +20,46 @@ static bool bandwidths_known(const struct nt_model *m)
     return false;
 }
 
-/* The largest load over its link's capacity. A link without a figure counts as the widest that is
- * known: it was never the bottleneck. Bytes over MB/s are microseconds. */
-static double busiest_link(const struct nt_model *m, const struct load *load, bool known)
+/* Bytes over MB/s are microseconds. A link without a figure counts as the widest that is known: it
+ * was never the bottleneck. */
+static double time_of(const struct nt_model *m, const double *bytes, size_t way, double widest)
 {
-    double widest = 1, most = 0;
+    const struct nt_link *l = &m->link[way / 2];
+    double forth = l->bandwidth_MBps > 0 ? l->bandwidth_MBps : widest;
+    double back = l->bandwidth_back_MBps > 0 ? l->bandwidth_back_MBps : forth;
+    return bytes[way] / (way % 2 == 0 ? forth : back);
+}
+
+static double widest_of(const struct nt_model *m)
+{
+    double widest = 1;
     for (size_t k = 0; k < m->links; k++)
-        if (known && m->link[k].bandwidth_MBps > widest)
+        if (m->link[k].bandwidth_MBps > widest)
             widest = m->link[k].bandwidth_MBps;
-    for (size_t k = 0; k < m->links; k++) {
-        const struct nt_link *l = &m->link[k];
-        double forth = known && l->bandwidth_MBps > 0 ? l->bandwidth_MBps : widest;
-        double back = known && l->bandwidth_back_MBps > 0 ? l->bandwidth_back_MBps : forth;
-        most = fmax(most, fmax(load->bytes[2 * k] / forth, load->bytes[2 * k + 1] / back));
-    }
+    return widest;
+}
+
+size_t nt_cost_busiest(const struct nt_model *m, const double *bytes)
+{
+    double widest = widest_of(m);
+    size_t most = 0;
+    if (!bandwidths_known(m))
+        return SIZE_MAX;
+    for (size_t way = 1; way < 2 * m->links; way++)
+        if (time_of(m, bytes, way, widest) > time_of(m, bytes, most, widest))
+            most = way;
+    return most;
+}
+
+/* Of the busiest link the time, or the bytes where no bandwidth is known. */
+static double largest_load(const struct nt_model *m, const double *bytes)
+{
+    size_t busiest = nt_cost_busiest(m, bytes);
+    double most = 0;
+    if (busiest != SIZE_MAX)
+        return time_of(m, bytes, busiest, widest_of(m));
+    for (size_t way = 0; way < 2 * m->links; way++)
+        most = fmax(most, bytes[way]);
     return most;
 }
 
@@ -111,26 +138,37 @@ static int add_everyone(const struct nt_model *m, const struct nt_distance *d,
     return rc;
 }
 
-int nt_cost(const struct nt_model *model, const struct nt_distance *distance,
-            const struct nt_traffic *traffic, const uint32_t *rank_host, struct nt_metrics *metrics,
-            struct nt_err *err)
+int nt_cost_loads(const struct nt_model *model, const struct nt_distance *distance,
+                  const struct nt_traffic *traffic, const uint32_t *rank_host, double *bytes,
+                  struct nt_metrics *metrics, struct nt_err *err)
 {
     NT_SCOPED struct nt_arena memory = {0};
-    struct load load = {.bytes = nt_arena_array(&memory, 2 * model->links, sizeof *load.bytes)};
+    struct load load = {.bytes = bytes};
     uint32_t *path = nt_arena_array(&memory, nt_distance_path_max(distance) + 2u, sizeof *path);
     if (nt_arena_check(&memory, err) != 0)
         return -1;
+    memset(bytes, 0, 2 * model->links * sizeof *bytes);
     int rc = traffic->kind == NT_TRAFFIC_ALL
                  ? add_everyone(model, distance, traffic, rank_host, path, &load, err)
                  : add_edges(distance, traffic, rank_host, path, &load, err);
     if (rc != 0)
         return -1;
-    bool known = bandwidths_known(model);
     metrics->latency_us = traffic->total_bytes > 0 ? load.latency_bytes / traffic->total_bytes : 0;
     metrics->hop_bytes = load.hop_bytes;
-    metrics->max_link_load = busiest_link(model, &load, known);
-    metrics->load_is_time = known;
+    metrics->max_link_load = largest_load(model, bytes);
+    metrics->load_is_time = bandwidths_known(model);
     return 0;
+}
+
+int nt_cost(const struct nt_model *model, const struct nt_distance *distance,
+            const struct nt_traffic *traffic, const uint32_t *rank_host, struct nt_metrics *metrics,
+            struct nt_err *err)
+{
+    NT_SCOPED struct nt_arena memory = {0};
+    double *bytes = nt_arena_array(&memory, 2 * model->links + 1, sizeof *bytes);
+    if (nt_arena_check(&memory, err) != 0)
+        return -1;
+    return nt_cost_loads(model, distance, traffic, rank_host, bytes, metrics, err);
 }
 
 double nt_cost_total_us(const struct nt_metrics *metrics)

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "alike.h"
 #include "construct.h"
 #include "cost.h"
 #include "distance.h"
@@ -19,6 +20,10 @@ static const uint64_t POLISH_WORK = 5000000;
 /* Seeds of Scotch's mapping: it starts from a random order and ends in another local minimum. */
 enum { MAPS = 4 };
 
+#define SURE_SDS 2.0      /* a gain counts that is larger than so many of its standard errors, */
+#define GAIN_LEAST 1.01   /*   and this */
+#define UNKNOWN_RATE 0.02 /* relative error of a bandwidth that states none */
+
 /* A network that may be the one, with what the scheduler's order and the best one cost on it. */
 struct view {
     const struct nt_model *model;
@@ -31,11 +36,13 @@ struct search {
     const struct nt_traffic *traffic;
     uint32_t *capacity; /* missing hosts have none */
     uint64_t seed;
-    struct nt_model *sure; /* NULL: the map's own */
-    struct view view[2];   /* the sure one, in which is searched, and the map's own if it differs */
-    size_t views;
+    struct nt_model *alike; /* the map's, without what its errors cannot tell apart */
+    struct nt_model *sure;  /* and without groups that are not sure; NULL: all are */
+    struct view view[3];    /* the sure one, in which is searched; the alike one if it differs; */
+    size_t views;           /* so many; behind them the map's own, for what is promised */
     struct nt_hierarchy *hierarchy;
     uint32_t *best, *trial;
+    bool changed;   /* best is recommended instead of the scheduler's order */
     uint32_t *rank; /* hosts, near ones together */
 };
 
@@ -153,14 +160,6 @@ static int find_best(struct search *s, struct nt_err *err)
     return try_polish(s, err);
 }
 
-/* How far the map itself may be off, relative: a gain below that is none. */
-static double noise_of(const struct nt_map *map, const struct nt_metrics *m)
-{
-    double rms = map->model->rms_us;
-    double relative = isfinite(rms) && m->latency_us > 0 ? rms / m->latency_us : 0;
-    return fmin(fmax(relative, 0.01), 0.5);
-}
-
 /* Known where every way of seating must cross the same links: a ring must enter and leave every
  * part of a tree that holds some of its ranks, a chain must at least enter or leave it. */
 static double lower_bound_us(const struct search *s, const struct view *view)
@@ -216,11 +215,14 @@ static double gain_of(const struct view *v)
     return is > 0 ? nt_cost_total_us(&v->start) / is : 1;
 }
 
-/* What is promised holds with the groups that are not sure and without them. */
-static const struct view *least_gain(const struct search *s)
+/* The smallest gain of the first views. */
+static const struct view *least_gain(const struct search *s, size_t views)
 {
-    bool own = s->views > 1 && gain_of(&s->view[1]) < gain_of(&s->view[0]);
-    return &s->view[own ? 1 : 0];
+    size_t least = 0;
+    for (size_t k = 1; k < views; k++)
+        if (gain_of(&s->view[k]) < gain_of(&s->view[least]))
+            least = k;
+    return &s->view[least];
 }
 
 static int make_hint(const struct search *s, const char *pattern, struct nt_hint **out,
@@ -241,38 +243,106 @@ static int make_hint(const struct search *s, const char *pattern, struct nt_hint
     }
     h->ntasks = n;
     memcpy(h->rank_host, s->best, n * sizeof *h->rank_host);
-    const struct view *v = least_gain(s);
+    /* what is promised holds with the groups that are not sure and without them */
+    const struct view *v = least_gain(s, s->views + 1);
     h->metrics_default = v->start;
     h->metrics = v->found;
     h->cost_default = nt_cost_total_us(&v->start);
     h->cost = nt_cost_total_us(&v->found);
-    h->gain = gain_of(v);
+    h->gain = s->changed ? fmax(1, gain_of(v)) : 1;
     h->lower_bound = lower_bound_us(s, v);
     order_hosts(h, s->map, placed);
     *out = h;
     return 0;
 }
 
-static void settle_hint(struct search *s)
+/* ---- whether it is worth it ------------------------------------------------------------------*/
+
+/* Variance of the time of the busiest link. */
+static double load_variance(const struct nt_model *m, const double *bytes, double time_us)
 {
-    const struct view *v = least_gain(s);
-    if (gain_of(v) >= 1 + noise_of(s->map, &v->start))
-        return;
-    for (size_t k = 0; k < s->views; k++)
+    size_t way = nt_cost_busiest(m, bytes);
+    const struct nt_link *l = &m->link[way / 2];
+    double rate = way % 2 == 0 ? l->bandwidth_MBps : l->bandwidth_back_MBps;
+    double se = way % 2 == 0 ? l->bandwidth_se_MBps : l->bandwidth_back_se_MBps;
+    double relative = isfinite(se) && rate > 0 ? se / rate : UNKNOWN_RATE;
+    return relative * relative * time_us * time_us;
+}
+
+/* Standard error of what the scheduler's order costs more than the best one, from the errors of the
+ * links that the one uses more than the other. */
+static int difference_error(const struct search *s, double *se_us, struct nt_err *err)
+{
+    const struct view *v = &s->view[s->views];
+    const struct nt_model *m = v->model;
+    NT_SCOPED struct nt_arena memory = {0};
+    double *was = nt_arena_array(&memory, 2 * m->links + 1, sizeof *was);
+    double *is = nt_arena_array(&memory, 2 * m->links + 1, sizeof *is);
+    uint32_t *order = nt_arena_array(&memory, s->traffic->tasks + 1, sizeof *order);
+    struct nt_metrics start, found;
+    if (nt_arena_check(&memory, err) != 0 || put_scheduler_order(s, order, err) != 0 ||
+        nt_cost_loads(m, v->distance, s->traffic, order, was, &start, err) != 0 ||
+        nt_cost_loads(m, v->distance, s->traffic, s->best, is, &found, err) != 0)
+        return -1;
+    double variance = 0, total = fmax(s->traffic->total_bytes, 1);
+    double unknown = isfinite(m->resolution_us) ? m->resolution_us / 2 : 0;
+    for (size_t k = 0; k < m->links; k++) {
+        double se = m->link[k].latency_se_us;
+        double more = (was[2 * k] + was[2 * k + 1] - is[2 * k] - is[2 * k + 1]) / total;
+        se = isfinite(se) ? se : unknown;
+        variance += more * more * se * se;
+    }
+    if (start.load_is_time)
+        variance +=
+            load_variance(m, was, start.max_link_load) + load_variance(m, is, found.max_link_load);
+    *se_us = sqrt(variance);
+    return 0;
+}
+
+/* A gain that its own error covers is none: then the scheduler's order stays. */
+static int settle_hint(struct search *s, struct nt_err *err)
+{
+    const struct view *v = least_gain(s, s->views);
+    double se, more = nt_cost_total_us(&v->start) - nt_cost_total_us(&v->found);
+    if (difference_error(s, &se, err) != 0)
+        return -1;
+    s->changed = more > SURE_SDS * se && gain_of(v) >= GAIN_LEAST;
+    for (size_t k = 0; k < s->views && !s->changed; k++)
         s->view[k].found = s->view[k].start;
-    struct nt_err none;
-    put_scheduler_order(s, s->best, &none);
+    return s->changed ? 0 : put_scheduler_order(s, s->best, err);
+}
+
+/* Parts that are alike in the order of the scheduler; the map's own figures of the result. */
+static int keep_order(struct search *s, struct nt_err *err)
+{
+    struct view *own = &s->view[s->views];
+    struct nt_metrics m;
+    memcpy(s->trial, s->best, s->traffic->tasks * sizeof *s->trial);
+    if (s->changed) {
+        if (nt_alike_order(s->view[0].model, s->capacity, s->traffic->tasks, s->trial, err) != 0 ||
+            cost_in(s, &s->view[0], s->trial, &m, err) != 0)
+            return -1;
+        if (has_no_worse_metric(&m, &s->view[0].found))
+            memcpy(s->best, s->trial, s->traffic->tasks * sizeof *s->best);
+    }
+    if (put_scheduler_order(s, s->trial, err) != 0)
+        return -1;
+    return cost_in(s, own, s->trial, &own->start, err) != 0 ||
+                   cost_in(s, own, s->best, &own->found, err) != 0
+               ? -1
+               : 0;
 }
 
 static int search_candidates(struct search *s, struct nt_err *err)
 {
-    const struct nt_model *own = s->map->model;
-    if (nt_supported_tree_create(own, &s->sure, err) != 0)
+    if (nt_alike_create(s->map->model, &s->alike, err) != 0 ||
+        nt_supported_tree_create(s->alike, &s->sure, err) != 0)
         return -1;
-    s->view[0].model = s->sure != NULL ? s->sure : own;
-    s->view[1].model = own;
+    s->view[0].model = s->sure != NULL ? s->sure : s->alike;
+    s->view[1].model = s->alike;
     s->views = s->sure != NULL ? 2 : 1;
-    for (size_t k = 0; k < s->views; k++)
+    s->view[s->views].model = s->map->model;
+    for (size_t k = 0; k <= s->views; k++)
         if (nt_distance_create(s->view[k].model, &s->view[k].distance, err) != 0)
             return -1;
     const struct view *v = &s->view[0];
@@ -298,15 +368,15 @@ int nt_hint_from_traffic(const struct nt_map *map, const struct nt_traffic *traf
     if (put_scheduler_order(&s, s.best, err) != 0 || search_candidates(&s, err) != 0)
         goto out;
     nt_hierarchy_rank(s.hierarchy, s.rank, hosts);
-    if (find_best(&s, err) != 0)
+    if (find_best(&s, err) != 0 || settle_hint(&s, err) != 0 || keep_order(&s, err) != 0)
         goto out;
-    settle_hint(&s);
     rc = make_hint(&s, pattern, out, err);
 out:
     nt_hierarchy_destroy(s.hierarchy);
-    for (size_t k = 0; k < s.views; k++)
+    for (size_t k = 0; k < 3; k++)
         nt_distance_destroy(s.view[k].distance);
     nt_model_destroy(s.sure);
+    nt_model_destroy(s.alike);
     return rc;
 }
 
