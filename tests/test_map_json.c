@@ -207,6 +207,7 @@ static void random_rest(struct nt_rng *rng, struct nt_map *map)
     snprintf(p->pattern, sizeof p->pattern, "stencil:2x4");
     p->cost = figure(rng);
     p->cost_default = figure(rng);
+    p->message_bytes = figure(rng);
     p->gain = figure(rng);
     map->placement = p;
 }

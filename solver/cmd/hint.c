@@ -194,6 +194,7 @@ static int write_hint(const char *format, const struct nt_hint *h, const struct 
                               .ntasks = h->ntasks,
                               .rank_host = h->rank_host,
                               .host_name = names,
+                              .message_bytes = h->message_bytes,
                               .cost = h->cost,
                               .cost_default = h->cost_default,
                               .gain = h->gain,

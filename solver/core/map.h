@@ -63,9 +63,10 @@ struct nt_placement {
     char pattern[NT_PATTERN_TEXT_BYTES];
     uint32_t *order; /* hosts in hint order, model indices; owned */
     size_t hosts;
-    double cost, cost_default, gain;
-    size_t ntasks;       /* 0: not known, as after reading a map */
-    uint32_t *rank_host; /* ntasks of them: the host of each rank; owned */
+    double cost, cost_default, gain; /* us, us; see place/hint.h */
+    double message_bytes;            /* that they are for; NaN: not stated */
+    size_t ntasks;                   /* 0: not known, as after reading a map */
+    uint32_t *rank_host;             /* ntasks of them: the host of each rank; owned */
 };
 
 enum { NT_MAP_NO_MACHINE = UINT32_MAX };

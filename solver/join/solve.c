@@ -175,6 +175,7 @@ static int keep_hint(struct nt_map *map, const struct nt_hint *hint, struct nt_e
                                .cost = hint->cost,
                                .cost_default = hint->cost_default,
                                .gain = hint->gain,
+                               .message_bytes = hint->message_bytes,
                                .ntasks = hint->ntasks,
                                .rank_host = rank_host};
     strncpy(p->pattern, hint->pattern, sizeof p->pattern - 1);

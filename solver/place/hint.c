@@ -225,6 +225,14 @@ static const struct view *least_gain(const struct search *s, size_t views)
     return &s->view[least];
 }
 
+/* Of a pair each sends half. */
+static double message_bytes(const struct nt_traffic *t, const struct nt_metrics *m)
+{
+    double pairs = t->kind == NT_TRAFFIC_ALL ? (double)t->tasks * (double)(t->tasks - 1) / 2
+                                             : (double)t->start[t->tasks] / 2;
+    return m->load_is_time && pairs > 0 ? t->total_bytes / pairs / 2 : NT_HINT_SHORT_BYTES;
+}
+
 static int make_hint(const struct search *s, const char *pattern, struct nt_hint **out,
                      struct nt_err *err)
 {
@@ -247,6 +255,7 @@ static int make_hint(const struct search *s, const char *pattern, struct nt_hint
     const struct view *v = least_gain(s, s->views + 1);
     h->metrics_default = v->start;
     h->metrics = v->found;
+    h->message_bytes = message_bytes(s->traffic, &v->start);
     h->cost_default = nt_cost_total_us(&v->start);
     h->cost = nt_cost_total_us(&v->found);
     h->gain = s->changed ? fmax(1, gain_of(v)) : 1;

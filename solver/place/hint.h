@@ -20,6 +20,8 @@ struct nt_metrics {
     bool load_is_time;    /* the map has bandwidths */
 };
 
+enum { NT_HINT_SHORT_BYTES = 8 };
+
 struct nt_hint {
     struct nt_arena memory; /* of all arrays */
     char *pattern;
@@ -27,7 +29,12 @@ struct nt_hint {
     uint32_t *rank_host; /* ntasks of them: the host (map index) of each rank */
     size_t hosts;
     uint32_t *host_order; /* hosts of them: hosts in hint order; unused, then missing ones last */
-    double cost, cost_default; /* us: mean latency, and the busiest link's time when known */
+    double cost, cost_default; /* us: of one round of the pattern, in this and in the scheduler's
+                                  order: the mean latency of a message, and where bandwidths are
+                                  known the time that the busiest direction of a link needs for
+                                  message_bytes each way of every pair over it */
+    double message_bytes;      /* mean of the messages of the pattern; without bandwidths those of
+                                  the shortest, NT_HINT_SHORT_BYTES */
     double gain;               /* cost_default / cost; exactly 1: no change recommended */
     double lower_bound;        /* of the mean latency where one is known, else NaN */
     struct nt_metrics metrics, metrics_default;
@@ -38,9 +45,10 @@ struct nt_hint {
  * where its gain is below 1 % or covered by its own error (two standard errors, from those of the
  * links) the scheduler's order itself is returned. Figures that the map's errors cannot tell apart
  * count as equal, and of parts that are alike the first ranks are on the first hosts (alike.h), so
- * that noise changes no order. It is searched for without the switches of a support below NT_SUPPORT_ACTED (supported_tree.h), must be
- * no worse with them either, and of both gains the smaller is stated, with its costs and metrics.
- * NT_ERR_INPUT when the pattern does not fit ntasks or the hosts do not hold them. */
+ * that noise changes no order. It is searched for without the switches of a support below
+ * NT_SUPPORT_ACTED (supported_tree.h), must be no worse with them either, and of both gains the
+ * smaller is stated, with its costs and metrics. NT_ERR_INPUT when the pattern does not fit ntasks
+ * or the hosts do not hold them. */
 int nt_hint_create(const struct nt_map *map, const char *pattern, const uint32_t *capacity,
                    size_t ntasks, uint64_t seed, struct nt_hint **out, struct nt_err *err);
 

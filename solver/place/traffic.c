@@ -120,7 +120,7 @@ static int start_with(size_t ntasks, struct nt_traffic **t, struct nt_err *err)
     if (*t == NULL)
         return -1;
     (*t)->tasks = ntasks;
-    (*t)->edge_bytes = NT_TRAFFIC_MESSAGE_BYTES;
+    (*t)->edge_bytes = 2 * NT_TRAFFIC_MESSAGE_BYTES;
     (*t)->dimension[0] = (*t)->dimension[1] = (*t)->dimension[2] = 1;
     return 0;
 }

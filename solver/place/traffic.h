@@ -14,7 +14,7 @@
 enum {
     NT_TASKS_MAX = 1048576,
     NT_TRAFFIC_EDGES_MAX = 67108864,
-    NT_TRAFFIC_MESSAGE_BYTES = 65536, /* of a named pattern, the default */
+    NT_TRAFFIC_MESSAGE_BYTES = 65536, /* of a named pattern, each way */
 };
 
 enum nt_traffic_kind {
@@ -32,7 +32,7 @@ struct nt_traffic {
     size_t tasks;
     uint32_t dimension[3]; /* stencil; 1 where unused */
     bool periodic;
-    double edge_bytes;  /* alltoall: of every pair */
+    double edge_bytes;  /* of every pair of a named pattern, both directions together */
     size_t *start;      /* tasks+1: rank r's partners are partner[start[r]..start[r+1]) */
     uint32_t *partner;  /* each edge stands at both ends, partners ascending */
     float *bytes;       /* both directions together */

@@ -25,6 +25,9 @@ int nt_hint_write_json(const struct nt_hint_words *hint, char **text, size_t *by
     for (size_t r = 0; r < hint->ntasks; r++)
         nt_json_put_text(&w, NULL, hint->host_name[hint->rank_host[r]]);
     nt_json_end(&w, ']');
+    nt_json_put_figure(&w, "message_bytes", hint->message_bytes, 6);
+    nt_json_put_figure(&w, "predicted_us", hint->cost, 6);
+    nt_json_put_figure(&w, "predicted_default_us", hint->cost_default, 6);
     nt_json_put_figure(&w, "cost", hint->cost, 6);
     nt_json_put_figure(&w, "cost_default", hint->cost_default, 6);
     nt_json_put_figure(&w, "gain", hint->gain, 6);

@@ -15,6 +15,7 @@ struct nt_hint_words {
     size_t ntasks;
     const uint32_t *rank_host;
     const char *const *host_name;
+    double message_bytes;
     double cost, cost_default, gain, lower_bound; /* lower_bound NaN: not known */
     double metrics[3], metrics_default[3];        /* latency, hop_bytes, max_link_load */
 };

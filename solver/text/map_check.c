@@ -383,6 +383,9 @@ static void check_placement(struct check *c)
             FOUND(c, "placement.node_order: expected every node, found no %s",
                   c->map->host_name[k]);
     free(seen);
+    if (p->gain > 1 && fabs(p->cost_default / p->cost - p->gain) > 1e-4 * p->gain)
+        FOUND(c, "placement.gain: expected predicted_default_us over predicted_us, %g, found %g",
+              p->cost_default / p->cost, p->gain);
     if (p->gain < 1)
         FOUND(c, "placement.gain: expected at least 1, found %g", p->gain);
 }

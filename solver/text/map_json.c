@@ -385,6 +385,16 @@ static void read_stress(struct reading *r, struct json_object *root)
     }
 }
 
+/* The same figure under the name that says what it is. */
+static void compare_prediction(struct reading *r, struct json_object *entry, const char *key,
+                               double cost)
+{
+    double us = cost;
+    nt_json_number(&r->json, entry, key, &us);
+    if (isfinite(us) && !(fabs(us - cost) <= 1e-5 * cost))
+        nt_json_wrong(&r->json, key, "expected the cost, %g, found %g", cost, us);
+}
+
 static void read_placement(struct reading *r, struct json_object *root)
 {
     struct json_object *entry = nt_json_enter_object(&r->json, root, "placement");
@@ -405,11 +415,14 @@ static void read_placement(struct reading *r, struct json_object *root)
         snprintf(key, sizeof key, "node_order[%zu]", k);
         p->order[k] = find_named(r, key, nt_json_item_string(&r->json, key, list, k), NODE);
     }
-    p->cost = p->cost_default = p->gain = NAN;
+    p->cost = p->cost_default = p->gain = p->message_bytes = NAN;
     nt_json_string_in(&r->json, entry, "pattern", p->pattern, sizeof p->pattern, NT_JSON_MUST);
+    nt_json_number(&r->json, entry, "message_bytes", &p->message_bytes);
     nt_json_number(&r->json, entry, "cost", &p->cost);
     nt_json_number(&r->json, entry, "cost_default", &p->cost_default);
     nt_json_number(&r->json, entry, "gain", &p->gain);
+    compare_prediction(r, entry, "predicted_us", p->cost);
+    compare_prediction(r, entry, "predicted_default_us", p->cost_default);
     nt_json_leave(&r->json);
 }
 

@@ -384,6 +384,11 @@ static void put_placement(struct nt_json_writer *w, const struct nt_map *map)
     for (size_t k = 0; k < place->hosts; k++)
         nt_json_put_text(w, NULL, map->host_name[place->order[k]]);
     nt_json_end(w, ']');
+    nt_json_put_number(w, "message_bytes", place->message_bytes);
+    if (isfinite(place->message_bytes)) {
+        nt_json_put_number(w, "predicted_us", place->cost);
+        nt_json_put_number(w, "predicted_default_us", place->cost_default);
+    }
     nt_json_put_number(w, "cost", place->cost);
     nt_json_put_number(w, "cost_default", place->cost_default);
     nt_json_put_number(w, "gain", place->gain);
