@@ -29,6 +29,8 @@ static void each_launcher_gets_its_own_grammar(void **state)
         {nt_launch_mpich, "2,4,3,0,1\n"},
         {nt_launch_machinefile, "n3:2\nn1:1\nn2:1\nn1:1\n"},
         {nt_launch_torchrun, "n3 0\nn1 1\nn2 2\n"},
+        {nt_launch_ray, "[\n  {\"host:n3\": 1, \"CPU\": 2},\n  {\"host:n1\": 1, \"CPU\": 2},\n"
+                        "  {\"host:n2\": 1, \"CPU\": 1}\n]\n"},
     };
     for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
         struct nt_err err = {0};
@@ -39,6 +41,29 @@ static void each_launcher_gets_its_own_grammar(void **state)
         assert_int_equal(bytes, strlen(text));
         free(text);
     }
+}
+
+static void dlrover_is_told_the_switches(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"a", "b", "c"};
+    struct nt_model *m;
+    struct nt_map *map;
+    struct nt_err err = {0};
+    char *text;
+    size_t bytes;
+    assert_int_equal(nt_model_create(3, 2, 3, &m, &err), 0);
+    m->link[0] = (struct nt_link){.a = 0, .b = 3};
+    m->link[1] = (struct nt_link){.a = 1, .b = 4};
+    m->link[2] = (struct nt_link){.a = 3, .b = 4};
+    m->tier[1] = 2;
+    m->missing[2] = true;
+    assert_int_equal(nt_map_create(m, names, &map, &err), 0);
+    assert_int_equal(nt_launch_dlrover(map, &text, &bytes, &err), 0);
+    assert_string_equal(text, "{\n  \"a\": {\"asw\": \"s1\", \"psw\": \"s2\"},\n"
+                              "  \"b\": {\"asw\": \"s2\", \"psw\": \"\"}\n}\n");
+    free(text);
+    nt_map_destroy(map);
 }
 
 static int read_text(const char *text, struct nt_triples *t, struct nt_err *err)
@@ -115,6 +140,7 @@ static void slurm_s_form_fills_the_hosts(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(dlrover_is_told_the_switches),
         cmocka_unit_test(each_launcher_gets_its_own_grammar),
         cmocka_unit_test(both_forms_of_a_matrix_say_the_same),
         cmocka_unit_test(a_bad_matrix_is_refused_with_its_line),

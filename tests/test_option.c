@@ -52,11 +52,21 @@ static void every_item_is_read(void **state)
     assert_int_equal(parsed("sweep=adaptive").sweep, NT_SWEEP_ADAPTIVE);
     assert_true(parsed("off").off);
     assert_true(parsed("debug,quick").debug);
-    static const char *const patterns[] = {"neighbour",          "ring",
-                                           "alltoall",           "tree",
-                                           "stencil:4x4",        "stencil:4x4x2",
-                                           "stencil:1x1048576",  "stencil:4x4:periodic",
-                                           "matrix:traffic.csv", "matrix:/home/a b/m=1.csv"};
+    static const char *const patterns[] = {"allreduce",
+                                           "allreduce:ring",
+                                           "halo:4x2",
+                                           "megatron:tp=8,pp=4,dp=2",
+                                           "megatron:dp=8,ep=4,tp=2,pp=1",
+                                           "neighbour",
+                                           "ring",
+                                           "alltoall",
+                                           "tree",
+                                           "stencil:4x4",
+                                           "stencil:4x4x2",
+                                           "stencil:1x1048576",
+                                           "stencil:4x4:periodic",
+                                           "matrix:traffic.csv",
+                                           "matrix:/home/a b/m=1.csv"};
     for (size_t k = 0; k < sizeof patterns / sizeof *patterns; k++) {
         char text[128];
         snprintf(text, sizeof text, "quick,pattern=%s,apply,budget=7", patterns[k]);
@@ -111,6 +121,15 @@ static void a_wrong_item_is_named(void **state)
         {"pattern=stencil:1048576x1048576", "expected stencil:AxB"},
         {"pattern=stencil:4x4:", "only \":periodic\""},
         {"pattern=stencil:4x4:open", "only \":periodic\""},
+        {"pattern=halo:4", "expected stencil:AxB"},
+        {"pattern=allreduce:star", "expected neighbour"},
+        {"pattern=megatron:tp=2,pp=2", "expected megatron:tp=T"},
+        {"pattern=megatron:tp=2,tp=2,dp=2,pp=2", "expected megatron:tp=T"},
+        {"pattern=megatron:tp=2,pp=0,dp=2", "expected megatron:tp=T"},
+        {"pattern=megatron:tp=2,pp=2,dp=4,ep=3", "expected megatron:tp=T"},
+        {"pattern=megatron:tp=1048576,pp=1048576,dp=1", "expected megatron:tp=T"},
+        {"pattern=megatron:", "expected megatron:tp=T"},
+        {"pattern=ring,tp=2", "unknown item \"tp=2\""},
         {"pattern=matrix:", "pattern \"matrix:\""},
         {"quick\nLD_PRELOAD=/x", "control character"},
         {"pattern=matrix:/a\x7f", "control character"},

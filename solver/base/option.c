@@ -14,7 +14,7 @@ enum {
     SHOWN_BYTES = 60, /* characters of the user's text in a message */
 };
 
-static const char DEFAULT_PATTERN[] = "neighbour";
+static const char DEFAULT_PATTERN[] = "neighbour", MEGATRON[] = "megatron:";
 
 struct span {
     const char *at;
@@ -140,12 +140,73 @@ static int check_stencil(struct span dims, struct span whole, struct nt_err *err
                       shown_bytes(whole), whole.at, (int)STENCIL_TASKS_MAX);
 }
 
+/* One of "tp=8" and so on into its place, which must not have been given. */
+static bool read_group(struct span item, struct nt_megatron *m)
+{
+    static const char *const names[] = {"tp=", "pp=", "dp=", "ep="};
+    uint32_t *const at[] = {&m->tp, &m->pp, &m->dp, &m->ep};
+    for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
+        uint64_t size;
+        if (!span_starts(item, names[k]))
+            continue;
+        struct span value = span_after(item, names[k]);
+        if (*at[k] != 0 || nt_decimal_whole(value.at, value.bytes, DIMENSION_MAX, &size) != 0 ||
+            size == 0)
+            return false;
+        *at[k] = (uint32_t)size;
+        return true;
+    }
+    return false;
+}
+
+static bool read_megatron(struct span rest, struct nt_megatron *m)
+{
+    bool more = true;
+    *m = (struct nt_megatron){0, 0, 0, 0};
+    while (more) {
+        const char *before = rest.at;
+        struct span item = span_next(&rest, ',');
+        more = before + item.bytes != rest.at;
+        if (!read_group(item, m))
+            return false;
+    }
+    m->ep = m->ep == 0 ? 1 : m->ep;
+    return m->tp > 0 && m->pp > 0 && m->dp > 0 && m->dp % m->ep == 0 &&
+           (uint64_t)m->tp * m->pp <= STENCIL_TASKS_MAX &&
+           (uint64_t)m->tp * m->pp * m->dp <= STENCIL_TASKS_MAX;
+}
+
+int nt_pattern_megatron(const char *pattern, struct nt_megatron *sizes)
+{
+    struct span p = {pattern, strlen(pattern)};
+    struct nt_megatron m;
+    if (!span_starts(p, MEGATRON) || !read_megatron(span_after(p, MEGATRON), &m))
+        return -1;
+    *sizes = m;
+    return 0;
+}
+
+static int check_megatron(struct span p, struct nt_err *err)
+{
+    struct nt_megatron m;
+    if (read_megatron(span_after(p, MEGATRON), &m))
+        return 0;
+    return nt_err_set(
+        err, NT_ERR_USAGE,
+        "pattern \"%.*s\": expected megatron:tp=T,pp=P,dp=D[,ep=E], at most %d tasks, "
+        "E a divisor of D",
+        shown_bytes(p), p.at, (int)STENCIL_TASKS_MAX);
+}
+
 static int check_pattern(struct span p, struct nt_err *err)
 {
-    static const char *const plain[] = {"neighbour", "ring", "alltoall", "tree"};
+    static const char *const plain[] = {"neighbour", "ring",           "alltoall",      "tree",
+                                        "allreduce", "allreduce:ring", "allreduce:tree"};
     if (p.bytes >= NT_PATTERN_TEXT_BYTES)
         return nt_err_set(err, NT_ERR_USAGE, "pattern: %zu characters, at most %d", p.bytes,
                           NT_PATTERN_TEXT_BYTES - 1);
+    if (span_starts(p, MEGATRON))
+        return check_megatron(p, err);
     if (has_control(p) || memchr(p.at, ',', p.bytes) != NULL)
         return nt_err_set(err, NT_ERR_USAGE, "pattern \"%.*s\": a comma or a control character",
                           shown_bytes(p), p.at);
@@ -154,11 +215,14 @@ static int check_pattern(struct span p, struct nt_err *err)
             return 0;
     if (span_starts(p, "stencil:"))
         return check_stencil(span_after(p, "stencil:"), p, err);
+    if (span_starts(p, "halo:"))
+        return check_stencil(span_after(p, "halo:"), p, err);
     if (span_starts(p, "matrix:") && p.bytes > strlen("matrix:"))
         return 0;
     return nt_err_set(err, NT_ERR_USAGE,
                       "pattern \"%.*s\": expected neighbour, ring, alltoall, tree, "
-                      "stencil:AxB[xC][:periodic] or matrix:PATH",
+                      "allreduce, stencil:AxB[xC][:periodic], halo:AxB[xC], "
+                      "megatron:tp=T,pp=P,dp=D[,ep=E] or matrix:PATH",
                       shown_bytes(p), p.at);
 }
 
@@ -281,6 +345,23 @@ static int parse_item(struct span item, struct seen *seen, struct nt_option *opt
     return 0;
 }
 
+/* The sizes of megatron have commas between them, too. */
+static bool is_group(struct span rest)
+{
+    return span_starts(rest, "tp=") || span_starts(rest, "pp=") || span_starts(rest, "dp=") ||
+           span_starts(rest, "ep=");
+}
+
+static struct span next_item(struct span *rest)
+{
+    struct span item = span_next(rest, ',');
+    while (span_starts(item, "pattern=megatron:") && is_group(*rest)) {
+        struct span group = span_next(rest, ',');
+        item.bytes = (size_t)(group.at + group.bytes - item.at);
+    }
+    return item;
+}
+
 int nt_option_parse(const char *text, struct nt_option *option, struct nt_err *err)
 {
     struct nt_option parsed = {.level = NT_LEVEL_STANDARD};
@@ -297,7 +378,7 @@ int nt_option_parse(const char *text, struct nt_option *option, struct nt_err *e
         bool more = true;
         while (more) {
             const char *before = rest.at;
-            struct span item = span_next(&rest, ',');
+            struct span item = next_item(&rest);
             more = before + item.bytes != rest.at; /* a comma followed */
             if (parse_item(item, &seen, &parsed, err) != 0)
                 return -1;

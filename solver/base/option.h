@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "err.h"
 
@@ -46,9 +47,18 @@ int nt_level_parse(const char *name, enum nt_level *level);
 /* "auto", "all", "adaptive"; -1 for an unknown name. */
 int nt_sweep_mode_parse(const char *name, enum nt_sweep_mode *mode);
 
-/* Checks the grammar of a pattern (neighbour, ring, alltoall, tree, stencil:AxB[xC][:periodic],
+/* Checks the grammar of a pattern (neighbour, ring, alltoall, tree, allreduce[:ring|:tree],
+ * stencil:AxB[xC][:periodic], halo: as stencil:, megatron:tp=T,pp=P,dp=D[,ep=E],
  * matrix:PATH with an absolute or relative PATH without ',' or control characters). */
 int nt_pattern_check(const char *pattern, struct nt_err *err);
+
+/* Sizes of the groups of megatron:..., each at least 1. */
+struct nt_megatron {
+    uint32_t tp, pp, dp, ep; /* tensor, pipeline, data, expert parallel; ep divides dp */
+};
+
+/* -1 when pattern is no such text. */
+int nt_pattern_megatron(const char *pattern, struct nt_megatron *sizes);
 
 /* The PATH of matrix:PATH, within pattern; NULL for any other pattern. */
 const char *nt_pattern_matrix(const char *pattern);

@@ -30,12 +30,15 @@ static const char help[] =
     "  -n, --ntasks N        tasks; default: as many as the hosts hold\n"
     "  --ntasks-per-node K   each host holds K tasks; default 1\n"
     "  --tasks-per-node LIST hosts hold different numbers, as in $SLURM_TASKS_PER_NODE: 4(x2),3\n"
-    "  -p, --pattern P       neighbour (default), ring, stencil:AxB[xC][:periodic], tree,\n"
-    "                        alltoall, or matrix:PATH with what the ranks send each other:\n"
+    "  -p, --pattern P       neighbour (default), ring, stencil:AxB[xC][:periodic] or halo:,\n"
+    "                        tree, alltoall, allreduce[:ring|:tree], training as\n"
+    "                        megatron:tp=T,pp=P,dp=D[,ep=E], or matrix:PATH with what the ranks "
+    "send each other:\n"
     "                        lines of RANK RANK BYTES, or comma separated rows of bytes\n"
     "  -f, --format F        json (default); env: lines for a shell; or a launcher's file:\n"
     "                        hostfile (srun --distribution=arbitrary, Flux), rankfile (Open MPI),\n"
-    "                        mpich, machinefile (Intel MPI), torchrun\n"
+    "                        mpich, machinefile (Intel MPI), torchrun, ray; dlrover: hosts and\n"
+    "                        their switches\n"
     "  -o, --output FILE     written whole or not at all; default -\n";
 
 struct arguments {
@@ -47,11 +50,9 @@ typedef int launcher(const struct nt_seating *, char **, size_t *, struct nt_err
 static const struct {
     const char *name;
     launcher *write;
-} launchers[] = {{"hostfile", nt_launch_hostfile},
-                 {"rankfile", nt_launch_rankfile},
-                 {"mpich", nt_launch_mpich},
-                 {"machinefile", nt_launch_machinefile},
-                 {"torchrun", nt_launch_torchrun}};
+} launchers[] = {{"hostfile", nt_launch_hostfile}, {"rankfile", nt_launch_rankfile},
+                 {"mpich", nt_launch_mpich},       {"machinefile", nt_launch_machinefile},
+                 {"torchrun", nt_launch_torchrun}, {"ray", nt_launch_ray}};
 
 static launcher *find_launcher(const char *format)
 {
@@ -64,10 +65,10 @@ static launcher *find_launcher(const char *format)
 static int check_options(const struct arguments *a, struct nt_err *err)
 {
     if (find_launcher(a->format) == NULL && strcmp(a->format, "json") != 0 &&
-        strcmp(a->format, "env") != 0)
+        strcmp(a->format, "env") != 0 && strcmp(a->format, "dlrover") != 0)
         return nt_err_set(err, NT_ERR_USAGE,
-                          "format %s: expected json, env, hostfile, rankfile, mpich, machinefile "
-                          "or torchrun",
+                          "format %s: expected json, env, hostfile, rankfile, mpich, machinefile, "
+                          "torchrun, ray or dlrover",
                           a->format);
     if (a->each != NULL && a->list != NULL)
         return nt_err_set(err, NT_ERR_USAGE,
@@ -188,6 +189,8 @@ static int write_hint(const char *format, const struct nt_hint *h, const struct 
         struct nt_seating s = {h->ntasks, map->model->hosts, h->rank_host, names};
         return write(&s, text, bytes, err);
     }
+    if (strcmp(format, "dlrover") == 0)
+        return nt_launch_dlrover(map, text, bytes, err);
     if (strcmp(format, "env") == 0)
         return write_env(h, map, text, bytes, err);
     struct nt_hint_words w = {.pattern = h->pattern,

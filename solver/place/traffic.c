@@ -5,24 +5,34 @@
 #include <string.h>
 
 #include "memory.h"
+#include "option.h"
 
 struct builder {
     struct nt_arena *memory;
     uint32_t (*pair)[2];
-    size_t n, capacity;
+    float *bytes;
+    size_t n, capacity, bytes_capacity;
 };
 
-static bool add_edge(struct builder *b, size_t x, size_t y)
+static bool add_bytes(struct builder *b, size_t x, size_t y, double bytes)
 {
     if (x == y)
         return true;
     b->pair = nt_arena_grow(b->memory, b->pair, &b->capacity, b->n + 1, sizeof *b->pair);
-    if (b->n == b->capacity)
+    b->bytes = nt_arena_grow(b->memory, b->bytes, &b->bytes_capacity, b->n + 1, sizeof *b->bytes);
+    if (b->n == b->capacity || b->n == b->bytes_capacity)
         return false;
+    b->bytes[b->n] = (float)bytes;
     b->pair[b->n][0] = (uint32_t)x;
     b->pair[b->n][1] = (uint32_t)y;
     b->n++;
     return true;
+}
+
+/* A message of a named pattern each way. */
+static bool add_edge(struct builder *b, size_t x, size_t y)
+{
+    return add_bytes(b, x, y, 2 * NT_TRAFFIC_MESSAGE_BYTES);
 }
 
 void nt_traffic_destroy(struct nt_traffic *t)
@@ -50,7 +60,7 @@ static void scatter_edges(struct nt_traffic *t, const uint32_t (*pair)[2], const
         for (int side = 0; side < 2 && pair[k][0] != pair[k][1]; side++) {
             size_t at = --end[pair[k][side]];
             t->partner[at] = pair[k][1 - side];
-            t->bytes[at] = bytes == NULL ? (float)t->edge_bytes : bytes[k];
+            t->bytes[at] = bytes[k];
         }
     }
     memmove(t->start, end, t->tasks * sizeof *t->start);
@@ -186,33 +196,100 @@ static bool add_stencil(const struct nt_traffic *t, struct builder *b)
     return fits;
 }
 
-static bool add_edges(const struct nt_traffic *t, struct builder *b)
+static bool add_doubling(const struct nt_traffic *t, struct builder *b)
 {
     bool fits = true;
-    if (t->kind == NT_TRAFFIC_STENCIL)
-        return add_stencil(t, b);
-    for (size_t r = 0; r < t->tasks && fits; r++) {
-        if (t->kind == NT_TRAFFIC_DOUBLING) {
-            for (size_t bit = 1; bit < t->tasks && fits; bit <<= 1)
-                if ((r & bit) == 0 && (r | bit) < t->tasks)
-                    fits = add_edge(b, r, r | bit);
-        } else if (r + 1 < t->tasks) {
-            fits = add_edge(b, r, r + 1);
-        } else if (t->kind == NT_TRAFFIC_RING && t->tasks > 2) {
-            fits = add_edge(b, r, 0);
-        }
+    for (size_t r = 0; r < t->tasks && fits; r++)
+        for (size_t bit = 1; bit < t->tasks && fits; bit <<= 1)
+            if ((r & bit) == 0 && (r | bit) < t->tasks)
+                fits = add_edge(b, r, r | bit);
+    return fits;
+}
+
+static bool add_line(const struct nt_traffic *t, struct builder *b, bool closed)
+{
+    bool fits = true;
+    for (size_t r = 0; r + 1 < t->tasks && fits; r++)
+        fits = add_edge(b, r, r + 1);
+    return fits && (!closed || t->tasks < 3 || add_edge(b, t->tasks - 1, 0));
+}
+
+/* ---- parallel training -----------------------------------------------------------------------*/
+
+#define LAYERS 8.0     /* of a pipeline stage */
+#define GRADIENTS 48.0 /* of a layer's parameters over what a stage sends, a microbatch */
+
+/* Each of count ranks, step apart from first, sends bytes to the next. */
+static bool add_ring(struct builder *b, size_t first, size_t step, size_t count, double bytes)
+{
+    bool fits = true;
+    for (size_t k = 0; k < count && count > 1 && fits; k++)
+        fits = add_bytes(b, first + k * step, first + (k + 1) % count * step, bytes);
+    return fits;
+}
+
+static bool add_experts(struct builder *b, size_t first, size_t step, size_t count)
+{
+    double each = 2 * 4 * LAYERS / (double)count * NT_TRAFFIC_MESSAGE_BYTES;
+    bool fits = true;
+    for (size_t x = 0; x < count; x++)
+        for (size_t y = 0; y < x && fits; y++)
+            fits = add_bytes(b, first + x * step, first + y * step, each);
+    return fits;
+}
+
+static bool add_megatron(const struct nt_megatron *m, struct builder *b)
+{
+    size_t tp = m->tp, stage = tp * m->dp;
+    double tensor = 8 * LAYERS * (double)(tp - 1) / (double)tp * NT_TRAFFIC_MESSAGE_BYTES;
+    double data =
+        GRADIENTS * (double)(m->dp - 1) / (double)m->dp / (double)tp * NT_TRAFFIC_MESSAGE_BYTES;
+    bool fits = true;
+    for (size_t p = 0; p < m->pp && fits; p++) {
+        for (size_t d = 0; d < m->dp && fits; d++)
+            fits = add_ring(b, p * stage + d * tp, 1, tp, tensor);
+        for (size_t t = 0; t < tp && fits; t++)
+            fits = add_ring(b, p * stage + t, tp, m->dp, data);
+        for (size_t r = 0; r < stage && fits && p + 1 < m->pp; r++)
+            fits = add_edge(b, p * stage + r, (p + 1) * stage + r);
+        for (size_t e = 0; e < m->dp && fits && m->ep > 1; e += m->ep)
+            for (size_t t = 0; t < tp && fits; t++)
+                fits = add_experts(b, p * stage + e * tp + t, tp, m->ep);
     }
     return fits;
 }
 
+/* ---- patterns --------------------------------------------------------------------------------*/
+
+static bool add_edges(const struct nt_traffic *t, const char *pattern, struct builder *b)
+{
+    struct nt_megatron m;
+    switch (t->kind) {
+    case NT_TRAFFIC_STENCIL:
+        return add_stencil(t, b);
+    case NT_TRAFFIC_DOUBLING:
+        return add_doubling(t, b);
+    case NT_TRAFFIC_CHAIN:
+    case NT_TRAFFIC_RING:
+        return add_line(t, b, t->kind == NT_TRAFFIC_RING);
+    case NT_TRAFFIC_MATRIX:
+        return nt_pattern_megatron(pattern, &m) == 0 ? add_megatron(&m, b)
+                                                     : add_line(t, b, true) && add_doubling(t, b);
+    case NT_TRAFFIC_ALL:
+        break;
+    }
+    return true;
+}
+
 static int recognise_pattern(const char *pattern, struct nt_traffic *t, struct nt_err *err)
 {
+    struct nt_megatron m;
     static const struct {
         const char *name;
         enum nt_traffic_kind kind;
-    } plain[] = {{"neighbour", NT_TRAFFIC_CHAIN},
-                 {"ring", NT_TRAFFIC_RING},
-                 {"tree", NT_TRAFFIC_DOUBLING},
+    } plain[] = {{"neighbour", NT_TRAFFIC_CHAIN},     {"ring", NT_TRAFFIC_RING},
+                 {"tree", NT_TRAFFIC_DOUBLING},       {"allreduce", NT_TRAFFIC_MATRIX},
+                 {"allreduce:ring", NT_TRAFFIC_RING}, {"allreduce:tree", NT_TRAFFIC_DOUBLING},
                  {"alltoall", NT_TRAFFIC_ALL}};
     for (size_t k = 0; k < sizeof plain / sizeof *plain; k++) {
         if (strcmp(pattern, plain[k].name) == 0) {
@@ -220,10 +297,22 @@ static int recognise_pattern(const char *pattern, struct nt_traffic *t, struct n
             return 0;
         }
     }
-    if (strncmp(pattern, "stencil:", 8) != 0 || !read_grid(pattern + 8, t))
+    if (nt_pattern_megatron(pattern, &m) == 0) {
+        size_t tasks = (size_t)m.tp * m.pp * m.dp;
+        t->kind = NT_TRAFFIC_MATRIX;
+        if (tasks == t->tasks)
+            return 0;
+        return nt_err_set(err, NT_ERR_INPUT, "pattern '%s' is for %zu tasks, not %zu", pattern,
+                          tasks, t->tasks);
+    }
+    const char *grid = strncmp(pattern, "stencil:", 8) == 0 ? pattern + 8
+                       : strncmp(pattern, "halo:", 5) == 0  ? pattern + 5
+                                                            : NULL;
+    if (grid == NULL || !read_grid(grid, t))
         return nt_err_set(err, NT_ERR_INPUT,
-                          "pattern '%s': expected neighbour, ring, tree, alltoall or "
-                          "stencil:AxB[xC][:periodic]",
+                          "pattern '%s': expected neighbour, ring, tree, alltoall, allreduce, "
+                          "stencil:AxB[xC][:periodic], halo:AxB[xC] or "
+                          "megatron:tp=T,pp=P,dp=D[,ep=E]",
                           pattern);
     t->kind = NT_TRAFFIC_STENCIL;
     size_t cells = (size_t)t->dimension[0] * t->dimension[1] * t->dimension[2];
@@ -243,11 +332,11 @@ int nt_traffic_create(const char *pattern, size_t ntasks, struct nt_traffic **ou
         return -1;
     if (recognise_pattern(pattern, t, err) != 0)
         goto fail;
-    if (t->kind != NT_TRAFFIC_ALL && !add_edges(t, &b)) {
+    if (!add_edges(t, pattern, &b)) {
         nt_arena_check(&memory, err);
         goto fail;
     }
-    if (build_edges(t, (const uint32_t(*)[2])b.pair, NULL, b.n, err) != 0)
+    if (build_edges(t, (const uint32_t(*)[2])b.pair, b.bytes, b.n, err) != 0)
         goto fail;
     if (t->kind == NT_TRAFFIC_ALL)
         t->total_bytes = (double)ntasks * (double)(ntasks - 1) / 2 * t->edge_bytes;

@@ -23,7 +23,7 @@ enum nt_traffic_kind {
     NT_TRAFFIC_STENCIL,  /* a grid, row-major: the last dimension runs fastest */
     NT_TRAFFIC_DOUBLING, /* tree: rank i with i^2^k, recursive doubling */
     NT_TRAFFIC_ALL,      /* alltoall: everyone with everyone; no edges are kept */
-    NT_TRAFFIC_MATRIX,   /* given */
+    NT_TRAFFIC_MATRIX,   /* given; also allreduce and megatron */
 };
 
 struct nt_traffic {
@@ -39,7 +39,19 @@ struct nt_traffic {
     double total_bytes; /* over all edges, each once */
 };
 
-/* pattern as in base/option.h, but not matrix. NT_ERR_INPUT when it does not fit ntasks. */
+/* pattern as in base/option.h, but not matrix. allreduce: a ring and recursive doubling, as
+ * libraries take the one or the other by size.
+ *
+ * megatron: ranks as Megatron-LM counts them, tensor parallel ones first, then (expert,) data, then
+ * pipeline parallel ones. Volumes are those of D. Narayanan et al., "Efficient Large-Scale Language
+ * Model Training on GPU Clusters Using Megatron-LM", SC 2021, sections 2.2, 3.1 and 3.2, relative
+ to
+ * what a pipeline stage sends for a microbatch, one message of NT_TRAFFIC_MESSAGE_BYTES: with L = 8
+ * layers a stage, 8 microbatches and a hidden size of twice the sequence length,
+ *   tensor    8 L (T-1)/T to the next rank of a ring over the group,
+ *   data      a gradient's all-reduce shared by the microbatches, 48 (D-1)/(D T) likewise,
+ *   expert    4 L / E to every other rank of the group (dispatch and combine, both passes).
+ NT_ERR_INPUT when it does not fit ntasks. */
 int nt_traffic_create(const char *pattern, size_t ntasks, struct nt_traffic **out,
                       struct nt_err *err);
 

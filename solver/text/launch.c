@@ -2,9 +2,14 @@
 #include "launch.h"
 
 #include <stdbool.h>
+#include <stdio.h>
 
+#include "attachment.h"
+#include "json_write.h"
 #include "memory.h"
 #include "strbuf.h"
+
+enum { NAME_BYTES = 256 };
 
 static const char *host_of(const struct nt_seating *s, size_t rank)
 {
@@ -77,4 +82,74 @@ int nt_launch_torchrun(const struct nt_seating *s, char **text, size_t *bytes, s
         nt_strbuf_print(&d, "%s %zu\n", host_of(s, r), node_rank++);
     }
     return nt_strbuf_finish(&d, text, bytes, err);
+}
+
+int nt_launch_ray(const struct nt_seating *s, char **text, size_t *bytes, struct nt_err *err)
+{
+    NT_SCOPED struct nt_arena memory = {0};
+    struct nt_json_writer w = {0};
+    size_t *tasks = nt_arena_array(&memory, s->hosts + 1, sizeof *tasks);
+    if (nt_arena_check(&memory, err) != 0)
+        return -1;
+    for (size_t r = 0; r < s->ntasks; r++)
+        tasks[s->rank_host[r]]++;
+    nt_json_begin(&w, NULL, '[', true);
+    for (size_t r = 0; r < s->ntasks; r++) {
+        char name[NAME_BYTES + sizeof "host:"];
+        uint32_t host = s->rank_host[r];
+        if (tasks[host] == 0) /* listed */
+            continue;
+        snprintf(name, sizeof name, "host:%s", host_of(s, r));
+        nt_json_begin(&w, NULL, '{', false);
+        nt_json_put_whole(&w, name, 1);
+        nt_json_put_whole(&w, "CPU", tasks[host]);
+        nt_json_end(&w, '}');
+        tasks[host] = 0;
+    }
+    nt_json_end(&w, ']');
+    nt_strbuf_puts(&w.buf, "\n");
+    return nt_strbuf_finish(&w.buf, text, bytes, err);
+}
+
+/* Of a switch the one with the next higher tier that it is linked with; SIZE_MAX: none. */
+static void find_above(const struct nt_model *m, size_t *above)
+{
+    for (size_t k = 0; k < m->switches; k++)
+        above[k] = SIZE_MAX;
+    for (size_t k = 0; k < m->links; k++) {
+        uint32_t a = m->link[k].a, b = m->link[k].b;
+        if (a < m->hosts || b < m->hosts || nt_model_tier(m, a) == nt_model_tier(m, b))
+            continue;
+        bool rises = nt_model_tier(m, a) < nt_model_tier(m, b);
+        uint32_t low = rises ? a : b, high = rises ? b : a;
+        if (above[low - m->hosts] == SIZE_MAX)
+            above[low - m->hosts] = high - m->hosts;
+    }
+}
+
+int nt_launch_dlrover(const struct nt_map *map, char **text, size_t *bytes, struct nt_err *err)
+{
+    const struct nt_model *m = map->model;
+    NT_SCOPED struct nt_arena memory = {0};
+    struct nt_json_writer w = {0};
+    struct nt_attachment at;
+    size_t *above = nt_arena_array(&memory, m->switches + 1, sizeof *above);
+    if (nt_arena_check(&memory, err) != 0 || nt_attachment_init(&at, m, err) != 0)
+        return -1;
+    find_above(m, above);
+    nt_json_begin(&w, NULL, '{', true);
+    for (size_t h = 0; h < m->hosts; h++) {
+        size_t leaf = at.switch_of[h] == NT_ATTACHMENT_NOWHERE ? SIZE_MAX : at.switch_of[h];
+        size_t next = leaf == SIZE_MAX ? SIZE_MAX : above[leaf];
+        if (m->missing[h])
+            continue;
+        nt_json_begin(&w, map->host_name[h], '{', false);
+        nt_json_put_text(&w, "asw", leaf == SIZE_MAX ? "" : map->switch_name[leaf]);
+        nt_json_put_text(&w, "psw", next == SIZE_MAX ? "" : map->switch_name[next]);
+        nt_json_end(&w, '}');
+    }
+    nt_json_end(&w, '}');
+    nt_strbuf_puts(&w.buf, "\n");
+    nt_attachment_fini(&at);
+    return nt_strbuf_finish(&w.buf, text, bytes, err);
 }

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "err.h"
+#include "map.h"
 
 struct nt_seating {
     size_t ntasks, hosts;
@@ -36,5 +37,14 @@ int nt_launch_machinefile(const struct nt_seating *s, char **text, size_t *bytes
 
 /* torchrun with static rendezvous: "HOST NODE_RANK", hosts in the order of their first rank. */
 int nt_launch_torchrun(const struct nt_seating *s, char **text, size_t *bytes, struct nt_err *err);
+
+/* Ray: the bundles of ray.util.placement_group with strategy STRICT_SPREAD, one a host in the order
+ * of their first rank: [{"host:NAME": 1, "CPU": TASKS}, ...]. Workers are started with
+ * --resources '{"host:NAME": 1}'. */
+int nt_launch_ray(const struct nt_seating *s, char **text, size_t *bytes, struct nt_err *err);
+
+/* What dlrover's TopologyQuerier is asked for: {"NAME": {"asw": LEAF, "psw": SWITCH ABOVE}, ...},
+ * "" where the map shows none. */
+int nt_launch_dlrover(const struct nt_map *map, char **text, size_t *bytes, struct nt_err *err);
 
 #endif

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The hint against the best of all orders, by trying them all: 8 hosts, and 9. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "cost.h"
+#include "hint.h"
+#include "known_network.h"
+#include "made_network.h"
+
+enum { HOSTS_MAX = 9 };
+#define WITHIN 1.02
+
+struct trial {
+    const struct nt_model *model;
+    const struct nt_distance *distance;
+    const struct nt_traffic *traffic;
+    double best;
+};
+
+static double total_of(const struct trial *t, const uint32_t *order)
+{
+    struct nt_metrics m;
+    struct nt_err err = {0};
+    known_must(nt_cost(t->model, t->distance, t->traffic, order, &m, &err), &err);
+    return nt_cost_total_us(&m);
+}
+
+/* B. R. Heap, 1963. */
+static void try_all(struct trial *t, uint32_t *order, size_t n)
+{
+    if (n == 1) {
+        t->best = fmin(t->best, total_of(t, order));
+        return;
+    }
+    for (size_t k = 0; k < n; k++) {
+        try_all(t, order, n - 1);
+        uint32_t *swap = &order[n % 2 == 0 ? k : 0], kept = *swap;
+        *swap = order[n - 1];
+        order[n - 1] = kept;
+    }
+}
+
+/* False when the hint is more than 2 % worse than the best. */
+static bool is_near_best(const char *network, struct nt_model *m, const char *pattern)
+{
+    struct nt_map map = {.model = m};
+    struct nt_hint *hint;
+    struct nt_traffic *traffic;
+    struct nt_distance *distance;
+    struct nt_err err = {0};
+    uint32_t order[HOSTS_MAX], room[HOSTS_MAX];
+    for (uint32_t h = 0; h < m->hosts; h++) {
+        order[h] = h;
+        room[h] = 1;
+    }
+    known_must(nt_traffic_create(pattern, m->hosts, &traffic, &err), &err);
+    known_must(nt_distance_create(m, &distance, &err), &err);
+    struct trial t = {m, distance, traffic, INFINITY};
+    double start = total_of(&t, order);
+    try_all(&t, order, m->hosts);
+    if (nt_hint_from_traffic(&map, traffic, pattern, room, 1, &hint, &err) != 0)
+        fail_msg("%s, %s: %s", network, pattern, err.text);
+    bool worse = hint->cost > WITHIN * t.best;
+    if (worse)
+        print_error("%s, %s: %g us, the best of all orders has %g, the scheduler's %g\n", network,
+                    pattern, hint->cost, t.best, start);
+    nt_hint_destroy(hint);
+    nt_traffic_destroy(traffic);
+    nt_distance_destroy(distance);
+    return !worse;
+}
+
+/* Hosts in an order that is not that of the network. */
+static struct nt_model *drawn(const char *spec, bool rates, uint64_t seed)
+{
+    struct nt_rng rng;
+    struct nt_err err = {0};
+    struct nt_model *m;
+    struct nt_network *net = made_network(spec);
+    known_must(nt_model_copy(net->model, &m, &err), &err);
+    nt_network_destroy(net);
+    for (size_t k = 0; k < m->links && !rates; k++)
+        m->link[k].bandwidth_MBps = m->link[k].bandwidth_back_MBps = NAN;
+    nt_rng_init(&rng, seed);
+    known_shuffle(m, &rng);
+    m->confidence = NAN;
+    return m;
+}
+
+static void eight_hosts(void **state)
+{
+    static const char *const specs[] = {"tree:2x4",  "tree:4x2",  "tree:2x2x2",
+                                        "chain:4x2", "torus:2x4", "hypercube:3"};
+    static const char *const patterns[] = {"neighbour",
+                                           "ring",
+                                           "tree",
+                                           "alltoall",
+                                           "allreduce",
+                                           "stencil:2x4",
+                                           "halo:8x1",
+                                           "halo:2x2x2",
+                                           "megatron:tp=2,pp=2,dp=2",
+                                           "megatron:tp=1,pp=2,dp=4,ep=2"};
+    size_t worse = 0;
+    (void)state;
+    for (size_t s = 0; s < sizeof specs / sizeof *specs; s++)
+        for (size_t p = 0; p < sizeof patterns / sizeof *patterns; p++) {
+            struct nt_model *m = drawn(specs[s], (s + p) % 2 == 0, 1 + s * 31 + p);
+            worse += !is_near_best(specs[s], m, patterns[p]);
+            nt_model_destroy(m);
+        }
+    assert_int_equal(worse, 0);
+}
+
+static void nine_hosts(void **state)
+{
+    (void)state;
+    struct nt_model *m = drawn("tree:3x3", true, 5);
+    assert_true(is_near_best("tree:3x3", m, "stencil:3x3"));
+    nt_model_destroy(m);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(eight_hosts),
+        cmocka_unit_test(nine_hosts),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
