@@ -20,14 +20,16 @@
 #include "rng.h"
 #include "solve.h"
 
-/* Hosts on one switch, each link the same with a given error. */
+/* Hosts on one leaf below another switch, each link the same with a given error. */
 static struct nt_model *star(size_t hosts, double us, double relative)
 {
     struct nt_model *m;
     struct nt_err err = {0};
-    assert_int_equal(nt_model_create(hosts, 1, hosts, &m, &err), 0);
-    m->family = NT_FAMILY_STAR;
-    m->tiers = 1;
+    assert_int_equal(nt_model_create(hosts, 2, hosts + 1, &m, &err), 0);
+    m->family = NT_FAMILY_TREE;
+    m->tiers = m->tier[1] = 2;
+    m->link[hosts] =
+        (struct nt_link){.a = (uint32_t)hosts, .b = (uint32_t)hosts + 1, .latency_us = us};
     for (uint32_t h = 0; h < hosts; h++)
         m->link[h] = (struct nt_link){.a = h,
                                       .b = (uint32_t)hosts,
@@ -89,6 +91,36 @@ static void a_larger_class_shows_what_is_nearer(void **state)
             assert_true(f.others == 1 && f.other[0].kind == NT_FAULT_HOST_SLOW &&
                         f.other[0].a == f.part.a);
         }
+        nt_model_destroy(m);
+    }
+}
+
+/* A host of which the job sees no other on its leaf is further away than others, and well. */
+static void a_host_alone_on_its_leaf_is_not_slow(void **state)
+{
+    static const struct {
+        bool single; /* one switch; else the host is on the upper one of two */
+        double us;
+        size_t found;
+    } table[] = {{true, 2.75, 0}, {true, 5, 1}, {false, 2.4, 0}, {false, 5, 1}};
+    (void)state;
+    for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
+        struct nt_model *m;
+        struct nt_err err = {0};
+        size_t switches = table[k].single ? 1 : 2;
+        assert_int_equal(nt_model_create(14, switches, 13 + switches, &m, &err), 0);
+        m->tiers = (uint32_t)switches;
+        for (uint32_t h = 0; h < 14; h++)
+            m->link[h] = (struct nt_link){.a = h,
+                                          .b = h < 6 || table[k].single ? 14 : 15,
+                                          .latency_us = h == 13 ? table[k].us : 1,
+                                          .latency_se_us = 0.01};
+        if (!table[k].single) {
+            m->tier[1] = 2;
+            m->link[14] = (struct nt_link){.a = 14, .b = 15, .latency_us = 1};
+        }
+        if (find(m, NULL) != table[k].found)
+            fail_msg("row %zu: %zu found", k, find(m, NULL));
         nt_model_destroy(m);
     }
 }
@@ -265,6 +297,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_larger_class_shows_what_is_nearer),
+        cmocka_unit_test(a_host_alone_on_its_leaf_is_not_slow),
         cmocka_unit_test(ways_of_a_narrow_link_are_one_finding),
         cmocka_unit_test(bounds_show_what_is_usual),
         cmocka_unit_test(sound_networks_have_none),

@@ -15,6 +15,8 @@
 #define MAD_MEMBERS 0.37  /* a median absolute deviation is worth so many squares */
 #define MEDIAN_VARIANCE 1.57
 #define TWINS_DIFFER 0.25
+#define LONE_MOST 4.0 /* a way over two switches more is hardly longer than so many host links */
+#define LONE_SLACK 1.25
 enum { CLASS_MIN = 3, SIBLINGS_MIN = 5, EACH_MAX = 64 };
 
 /* One figure of one link. worse: its logarithm, so turned that more is worse. */
@@ -30,6 +32,7 @@ struct member {
 
 struct search {
     const struct nt_model *model;
+    double *depth_us; /* by vertex: the longest way down to a host over other switches; 0: none */
     uint64_t *parent; /* by link: the switch above a host, or the higher end */
     struct member *member;
     size_t members;
@@ -40,10 +43,65 @@ struct search {
 
 /* ---- classes ---------------------------------------------------------------------------------*/
 
-static uint64_t tier_class(const struct nt_model *m, const struct nt_link *l)
+/* Hosts on a switch that has others below it may be alone behind one: they are of a class of their
+ * own. */
+static uint64_t tier_class(const struct search *s, const struct nt_link *l)
 {
+    const struct nt_model *m = s->model;
     uint64_t a = nt_model_tier(m, l->a), b = nt_model_tier(m, l->b);
-    return a == 0 || b == 0 ? 0 : 1 + a * ((uint64_t)m->tiers + 1) + b;
+    if (a == 0 || b == 0)
+        return s->depth_us[a == 0 ? l->b : l->a] > 0;
+    return 2 + a * ((uint64_t)m->tiers + 1) + b;
+}
+
+/* A link between switches, from the lower tier to the higher one; -1: it is none. */
+static int ends_of(const struct nt_model *m, const struct nt_link *l, uint32_t *low, uint32_t *high)
+{
+    bool rises = nt_model_tier(m, l->a) < nt_model_tier(m, l->b);
+    if (l->a < m->hosts || l->b < m->hosts || nt_model_tier(m, l->a) == nt_model_tier(m, l->b))
+        return -1;
+    *low = rises ? l->a : l->b;
+    *high = rises ? l->b : l->a;
+    return 0;
+}
+
+/* Tier by tier from below; at most as often as there are tiers. */
+static void find_depths(struct search *s, double *longest_us)
+{
+    const struct nt_model *m = s->model;
+    uint32_t low, high;
+    for (size_t k = 0; k < m->links; k++) {
+        const struct nt_link *l = &m->link[k];
+        uint32_t host = l->a < m->hosts ? l->a : l->b, on = host == l->a ? l->b : l->a;
+        if (host < m->hosts && on >= m->hosts)
+            longest_us[on] = fmax(longest_us[on], l->latency_us);
+    }
+    bool more = true;
+    for (uint32_t t = 0; t < m->tiers && more; t++) {
+        more = false;
+        for (size_t k = 0; k < m->links; k++) {
+            if (ends_of(m, &m->link[k], &low, &high) != 0)
+                continue;
+            double us = longest_us[low] + fmax(m->link[k].latency_us, 0);
+            more = more || us > s->depth_us[high];
+            s->depth_us[high] = fmax(s->depth_us[high], us);
+            longest_us[high] = fmax(longest_us[high], us);
+        }
+    }
+}
+
+/* Up to where a host's link may be that of a host behind a switch that the job sees nothing else
+ * of: as long as the longest way down from its switch; of a single switch nobody knows. 0: nowhere.
+ */
+static double lone_us(const struct search *s, const struct nt_link *l, double usual_us)
+{
+    const struct nt_model *m = s->model;
+    uint32_t on = l->a < m->hosts ? l->b : l->a;
+    if (on < m->hosts || (l->a >= m->hosts && l->b >= m->hosts))
+        return 0;
+    if (m->switches == 1)
+        return LONE_MOST * usual_us;
+    return LONE_SLACK * s->depth_us[on];
 }
 
 static uint64_t upper_end(const struct nt_model *m, const struct nt_link *l)
@@ -222,7 +280,7 @@ static void add_member(struct search *s, uint32_t link, enum nt_fault_way way, d
 {
     const struct nt_link *l = &s->model->link[link];
     if (isfinite(worse))
-        s->member[s->members++] = (struct member){.tier = tier_class(s->model, l),
+        s->member[s->members++] = (struct member){.tier = tier_class(s, l),
                                                   .class = s->parent[link],
                                                   .link = link,
                                                   .way = way,
@@ -243,9 +301,11 @@ static void find_slow(struct search *s)
                        isfinite(relative) && !l->simplex);
     }
     judge_members(s, log(NT_FAULT_SLOWER));
-    for (size_t k = 0; k < s->members; k++)
-        if (s->member[k].bad)
-            add_fault(s, &s->member[k], NT_FAULT_LINK_SLOW);
+    for (size_t k = 0; k < s->members; k++) {
+        const struct member *x = &s->member[k];
+        if (x->bad && exp(x->worse) > lone_us(s, &m->link[x->link], exp(x->usual)))
+            add_fault(s, x, NT_FAULT_LINK_SLOW);
+    }
 }
 
 /* ---- bandwidths ------------------------------------------------------------------------------*/
@@ -399,15 +459,19 @@ int nt_faults_find(const struct nt_model *model, bool marked, struct nt_fault **
     s.parent = nt_arena_array(&memory, model->links + 1, sizeof *s.parent);
     s.member = nt_arena_array(&memory, model->links + 1, sizeof *s.member);
     s.value = nt_arena_array(&memory, model->links + 1, sizeof *s.value);
+    s.depth_us = nt_arena_array(&memory, model->hosts + model->switches + 1, sizeof *s.depth_us);
+    double *longest_us =
+        nt_arena_array(&memory, model->hosts + model->switches + 1, sizeof *longest_us);
     if (nt_arena_check(&memory, err) != 0)
         return -1;
+    find_depths(&s, longest_us);
     s.fault = calloc(NT_FAULTS_MAX, sizeof *s.fault);
     if (s.fault == NULL)
         return nt_err_memory(err);
     for (size_t k = 0; k < model->links; k++) {
         const struct nt_link *l = &model->link[k];
-        uint64_t kinds = ((uint64_t)model->tiers + 2) * ((uint64_t)model->tiers + 2);
-        s.parent[k] = upper_end(model, l) * kinds + tier_class(model, l);
+        uint64_t kinds = ((uint64_t)model->tiers + 3) * ((uint64_t)model->tiers + 3);
+        s.parent[k] = upper_end(model, l) * kinds + tier_class(&s, l);
     }
     find_slow(&s);
     for (int down = 0; down < 2; down++) {

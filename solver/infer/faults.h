@@ -12,6 +12,10 @@
  * from NT_FAULT_CONFIDENCE on, and only while the undisturbed members of the class are the
  * majority: else what is usual is not known.
  *
+ * A host that a job sees alone of its leaf looks like one on a longer link. So on a switch that has
+ * others below it a host's link is only slow when it is longer, by a quarter, than the longest way
+ * down from there; on a single switch, when it is longer than four of the usual ones.
+ *
  * Bandwidths that are only lower bounds are members of their class, which is then at least so good,
  * and never worse than it. One way that is narrower than the other, where the ways of others of the
  * tier are alike, is found too.
