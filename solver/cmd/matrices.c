@@ -178,7 +178,10 @@ static int finish_matrices(struct incoming *in, struct nt_matrix_series **out, s
         rc = nt_import_osu(in->file, in->kept, in->bytes, in->kind, &table, err);
     else
         rc = nt_csv_reader_finish(in->csv, &table, err);
-    return rc != 0 ? -1 : wrap_matrix(table, out, err);
+    if (rc != 0 || wrap_matrix(table, out, err) != 0)
+        return -1;
+    (*out)->contended = in->text == NT_TEXT_MPIGRAPH; /* each to its n-th next, all together */
+    return 0;
 }
 
 int nt_matrices_read(const char *path, enum nt_matrix_text text, enum nt_matrix_kind kind,

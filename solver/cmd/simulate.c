@@ -282,6 +282,7 @@ static int write_truth(const struct scene *s, char **text, size_t *bytes, struct
         nt_model_destroy(truth);
         return -1;
     }
+    map->sweep.pairs_total = (uint64_t)truth->hosts * (truth->hosts - 1) / 2;
     int rc = nt_map_sort(map, err);
     if (rc == 0)
         rc = nt_map_write(map, false, text, bytes, err);

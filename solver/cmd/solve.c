@@ -21,6 +21,7 @@ enum { LATENCY_FILES_MAX = 32 };
 static const char help[] =
     "usage: nettopo solve [OPTION...] SAMPLES\n"
     "       nettopo solve [OPTION...] --latency FILE... [--bandwidth FILE]\n"
+    "       nettopo solve [OPTION...] --bandwidth FILE\n"
     "\n"
     "Makes a map from measurements: from the record of a sweep (nettopo-probe --samples), or from\n"
     "matrices of latencies in us (one way) and of bandwidths in MB/s, alone. - is standard input\n"
@@ -31,7 +32,8 @@ static const char help[] =
     "                    size, the smallest first (at most 32 times): the others then say how\n"
     "                    sure each link is, and add what only they show\n"
     "  --bandwidth FILE  the same hosts; gives the links their bandwidths; or what OSU's\n"
-    "                    benchmarks or mpiGraph wrote\n"
+    "                    benchmarks or mpiGraph wrote. Alone it shows groups of hosts where links\n"
+    "                    between switches are narrower than theirs\n"
     "  --from FORMAT     csv, mpigraph, osu or parus, where a text does not show what it is\n"
     "  --method METHOD   auto (default), or the published methods bufe and parus, to compare\n"
     "  --epsilon E       bufe: relative tolerance; default 0.15\n"
@@ -65,10 +67,11 @@ static int solve_samples(const struct arguments *a, struct nt_map **map, struct 
 
 /* The first text names the hosts; the matrices of the others follow its order. */
 struct matrices {
-    struct nt_matrix_series *latency;
+    struct nt_matrix_series *latency, *rates;
     struct nt_matrix **larger;
     size_t larger_sizes;
     struct nt_matrix *bandwidth;
+    bool contended;
 };
 
 static void matrices_fini(struct matrices *m)
@@ -78,6 +81,13 @@ static void matrices_fini(struct matrices *m)
     free(m->larger);
     nt_matrix_destroy(m->bandwidth);
     nt_matrix_series_destroy(m->latency);
+    nt_matrix_series_destroy(m->rates);
+}
+
+/* Who names the hosts. */
+static const struct nt_matrix_series *first_text(const struct matrices *m)
+{
+    return m->latency != NULL ? m->latency : m->rates;
 }
 
 static int arrange_matrices(const struct matrices *m, const char *path,
@@ -85,8 +95,8 @@ static int arrange_matrices(const struct matrices *m, const char *path,
                             struct nt_err *err)
 {
     const struct nt_named_matrix table = {from->matrix[which], from->host_name};
-    if (nt_named_matrix_arrange(&table, (const char *const *)m->latency->host_name,
-                                m->latency->hosts, out, err) != 0)
+    if (nt_named_matrix_arrange(&table, (const char *const *)first_text(m)->host_name,
+                                first_text(m)->hosts, out, err) != 0)
         return nt_err_prefix(err, "%s", nt_file_name(path));
     return 0;
 }
@@ -134,13 +144,11 @@ static int read_latencies(const struct arguments *a, struct matrices *m, struct 
 
 static int read_bandwidths(const struct arguments *a, struct matrices *m, struct nt_err *err)
 {
-    struct nt_matrix_series *from;
-    if (nt_matrices_read(a->bandwidth, text_of(a, NT_TEXT_PARUS), NT_MATRIX_BANDWIDTH_MBPS, &from,
-                         err) != 0)
+    if (nt_matrices_read(a->bandwidth, text_of(a, NT_TEXT_PARUS), NT_MATRIX_BANDWIDTH_MBPS,
+                         &m->rates, err) != 0)
         return -1;
-    int rc = arrange_matrices(m, a->bandwidth, from, 0, &m->bandwidth, err);
-    nt_matrix_series_destroy(from);
-    return rc;
+    m->contended = m->rates->contended;
+    return arrange_matrices(m, a->bandwidth, m->rates, 0, &m->bandwidth, err);
 }
 
 static int solve_matrices(const struct arguments *a, struct nt_map **map, struct nt_err *err)
@@ -151,21 +159,22 @@ static int solve_matrices(const struct arguments *a, struct nt_map **map, struct
     while (files < LATENCY_FILES_MAX && a->latency[files] != NULL)
         files++;
     int rc = nt_published_check(&a->published, files, err); /* before long files are read */
-    if (rc == 0)
+    if (rc == 0 && a->latency[0] != NULL)
         rc = read_latencies(a, &m, err);
     if (rc == 0 && a->bandwidth != NULL)
         rc = read_bandwidths(a, &m, err);
     if (rc == 0) {
         struct nt_solve_input measured = {
-            .latency = m.latency->matrix[0],
+            .latency = m.latency == NULL ? NULL : m.latency->matrix[0],
             .larger = (const struct nt_matrix *const *)m.larger,
             .larger_sizes = m.larger_sizes,
             .bandwidth = m.bandwidth,
-            .host_name = (const char *const *)m.latency->host_name,
+            .contended = m.contended,
+            .host_name = (const char *const *)first_text(&m)->host_name,
             .pattern = "",
             .method = nt_published_method(&a->published, &method) ? &method : NULL,
         };
-        nt_terminal_progress("solving %zu hosts", m.latency->hosts);
+        nt_terminal_progress("solving %zu hosts", first_text(&m)->hosts);
         rc = nt_solve_measured(&measured, map, err);
     }
     matrices_fini(&m);
@@ -214,12 +223,16 @@ static int solve_run(int argc, char **argv, struct nt_err *err)
     struct arguments a = {.output = "-"};
     if (read_options(argc, argv, &a, err) != 0)
         return -1;
-    if ((a.samples == NULL) == (a.latency[0] == NULL))
-        return nt_err_set(err, NT_ERR_USAGE, "expected either SAMPLES or --latency FILE, found %s",
-                          a.samples == NULL ? "neither" : "both");
-    if (a.samples != NULL && (a.bandwidth != NULL || a.from != NULL))
-        return nt_err_set(err, NT_ERR_USAGE, "--%s: expected with --latency only",
-                          a.bandwidth != NULL ? "bandwidth" : "from");
+    bool matrices = a.latency[0] != NULL || a.bandwidth != NULL;
+    if ((a.samples != NULL) == matrices)
+        return nt_err_set(err, NT_ERR_USAGE,
+                          "expected either SAMPLES or --latency or --bandwidth FILE, found %s",
+                          matrices ? "both" : "neither");
+    if (a.samples != NULL && a.from != NULL)
+        return nt_err_set(err, NT_ERR_USAGE, "--from: expected with matrices only");
+    if (a.latency[0] == NULL && matrices &&
+        nt_published_method(&a.published, &(struct nt_method){0}))
+        return nt_err_set(err, NT_ERR_USAGE, "--method: expected with --latency only");
     struct nt_map *map;
     char *text;
     size_t bytes;

@@ -16,4 +16,8 @@
 int nt_link_bandwidth(struct nt_model *model, const struct nt_matrix *bandwidth,
                       struct nt_err *err);
 
+/* Where all hosts sent at the same time, flows shared the links between switches: their bandwidths
+ * become lower bounds. The number of such links. */
+size_t nt_link_bandwidth_bound(struct nt_model *model);
+
 #endif

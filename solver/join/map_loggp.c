@@ -12,6 +12,8 @@
 #include "prtt.h"
 #include "reach.h"
 
+static const double R2_LEAST = 0.9; /* of the fit: below it has no power */
+
 /* A PRTT sample, and what it belongs to. */
 struct record {
     uint32_t hops, switches;
@@ -120,6 +122,13 @@ static bool same_fit(const struct record *a, const struct record *b)
 }
 
 /* ---- the map's entries ---- */
+
+/* Figures of a line that explains little, or that came out at nothing, would be noise. */
+static bool has_power(const struct nt_loggp *g)
+{
+    return !(g->r2 < R2_LEAST) && g->L_us > 0 && g->G_us_per_byte > 0;
+}
+
 static int keep_fit(struct records *r, const struct record *of, const struct nt_loggp_fit *fit,
                     struct nt_err *err)
 {
@@ -129,6 +138,8 @@ static int keep_fit(struct records *r, const struct record *of, const struct nt_
         return nt_err_memory(err);
     map->loggp = grown;
     for (size_t k = 0; k < fit->regimes; k++) {
+        if (!has_power(&fit->regime[k]))
+            continue;
         struct nt_loggp *g = &grown[map->loggps++];
         const char *rail = of->rail != NULL ? of->rail : r->rails ? NT_LOGGP_ALL_RAILS : "";
         *g = fit->regime[k];

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "disturbed_confidence.h"
-#include "hint.h"
 #include "infer.h"
 #include "link_bandwidth.h"
 #include "link_flows.h"
@@ -15,10 +14,12 @@
 #include "map_faults.h"
 #include "map_loggp.h"
 #include "map_machines.h"
+#include "map_placement.h"
 #include "map_stress.h"
 #include "memory.h"
 #include "option.h"
 #include "solve_adaptive.h"
+#include "solve_rates.h"
 #include "sweep_adaptive.h"
 #include "sweep_latency.h"
 
@@ -98,7 +99,9 @@ static int sort_latencies(struct sorted *s, const struct nt_matrix *const *laten
 
 static int sorted_init(struct sorted *s, const struct nt_solve_input *from, struct nt_err *err)
 {
-    size_t n = from->latency != NULL ? from->latency->n : from->samples->hosts;
+    size_t n = from->latency != NULL   ? from->latency->n
+               : from->samples != NULL ? from->samples->hosts
+                                       : from->bandwidth->n;
     *s = (struct sorted){.n = n};
     s->order = nt_arena_array(&s->memory, n + 1, sizeof *s->order);
     s->name = nt_arena_array(&s->memory, n + 1, sizeof *s->name);
@@ -157,90 +160,16 @@ static int name_missing(struct nt_map *map, const struct sorted *s, struct nt_er
     return nt_map_warn(map, err, "%zu hosts more are missing", missing - MISSING_NAMED_MAX);
 }
 
-static int keep_hint(struct nt_map *map, const struct nt_hint *hint, struct nt_err *err)
-{
-    struct nt_placement *p = calloc(1, sizeof *p);
-    uint32_t *order = malloc((hint->hosts + 1) * sizeof *order);
-    uint32_t *rank_host = malloc((hint->ntasks + 1) * sizeof *rank_host);
-    if (p == NULL || order == NULL || rank_host == NULL) {
-        free(p);
-        free(order);
-        free(rank_host);
-        return nt_err_memory(err);
-    }
-    memcpy(order, hint->host_order, hint->hosts * sizeof *order);
-    memcpy(rank_host, hint->rank_host, hint->ntasks * sizeof *rank_host);
-    *p = (struct nt_placement){.order = order,
-                               .hosts = hint->hosts,
-                               .cost = hint->cost,
-                               .cost_default = hint->cost_default,
-                               .gain = hint->gain,
-                               .message_bytes = hint->message_bytes,
-                               .ntasks = hint->ntasks,
-                               .rank_host = rank_host};
-    strncpy(p->pattern, hint->pattern, sizeof p->pattern - 1);
-    map->placement = p;
-    return 0;
-}
-
-/* What a communication matrix said is in the record: the solver reads no file. */
-static int place_traffic(const struct nt_map *map, const uint32_t *slots,
-                         const struct nt_solve_input *from, size_t tasks, struct nt_hint **out,
-                         struct nt_err *err)
-{
-    const struct nt_triples *t = from->samples == NULL ? NULL : &from->samples->traffic;
-    struct nt_traffic *traffic;
-    if (t == NULL || t->ntasks == 0)
-        return nt_err_set(err, NT_ERR_INPUT, "the record does not hold it");
-    if (t->ntasks > tasks)
-        return nt_err_set(err, NT_ERR_INPUT, "%zu ranks for %zu tasks", t->ntasks, tasks);
-    if (nt_traffic_from_triples(tasks, (const uint32_t(*)[2])t->pair, t->bytes, t->n, &traffic,
-                                err) != 0)
-        return -1;
-    int rc = nt_hint_from_traffic(map, traffic, from->pattern, slots, seed, out, err);
-    nt_traffic_destroy(traffic);
-    return rc;
-}
-
-/* A pattern that is impossible (it does not fit the tasks, say) costs a warning, not the map; where
- * hosts are not joined, there is no placement at all. */
-static int place_tasks(struct nt_map *map, const uint32_t *slots, const struct nt_solve_input *from,
-                       struct nt_err *err)
-{
-    const struct nt_model *m = map->model;
-    const char *pattern = from->pattern[0] == '\0' ? "neighbour" : from->pattern;
-    struct nt_hint *hint = NULL;
-    struct nt_err why = {0};
-    size_t tasks = 0;
-    for (size_t k = 0; k < m->hosts; k++)
-        tasks += m->missing[k] ? 0 : slots[k];
-    if (tasks == 0)
-        return 0; /* nobody to place */
-    int rc = nt_pattern_matrix(pattern) != NULL
-                 ? place_traffic(map, slots, from, tasks, &hint, &why)
-                 : nt_hint_create(map, pattern, slots, tasks, seed, &hint, &why);
-    if (rc != 0 && why.kind == NT_ERR_INPUT && strcmp(pattern, "neighbour") != 0) {
-        if (nt_map_warn(map, err, "pattern %s: %s; the hint is for neighbour", pattern, why.text) !=
-            0)
-            return -1;
-        rc = nt_hint_create(map, "neighbour", slots, tasks, seed, &hint, &why);
-    }
-    if (rc != 0 && why.kind == NT_ERR_INPUT)
-        return nt_map_warn(map, err, "no placement: %s", why.text);
-    if (rc != 0) {
-        *err = why;
-        return -1;
-    }
-    rc = keep_hint(map, hint, err);
-    nt_hint_destroy(hint);
-    return rc;
-}
-
-static int set_bandwidths(struct nt_map *map, const struct nt_matrix *bandwidth, struct nt_err *err)
+static int set_bandwidths(struct nt_map *map, const struct nt_matrix *bandwidth, bool contended,
+                          struct nt_err *err)
 {
     if (bandwidth == NULL)
         return 0;
     int rc = nt_link_bandwidth(map->model, bandwidth, err);
+    if (rc == 1 && contended && nt_link_bandwidth_bound(map->model) > 0)
+        return nt_map_warn(map, err,
+                           "all hosts sent at the same time: links between switches have "
+                           "at least the bandwidths stated");
     if (rc == 0)
         rc = nt_map_warn(map, err, "bandwidths are left out: the network found is no tree");
     return rc < 0 ? -1 : 0;
@@ -441,6 +370,15 @@ static int find_in_matrices(struct sorted *s, const struct nt_solve_input *from,
     return rc;
 }
 
+static int find_in_bandwidths(struct sorted *s, struct found *f, size_t *lost, struct nt_err *err)
+{
+    if (nt_solve_rates(s->bandwidth, seed, &f->model, lost, err) != 0)
+        return -1;
+    f->determined = f->model->links > 0;
+    f->pairs = count_pairs(s->bandwidth);
+    return 0;
+}
+
 /* ---- what a sweep's record has beside latencies of pairs ---------------------------------------
  */
 
@@ -486,7 +424,10 @@ static int solve_sorted(struct sorted *s, const struct nt_solve_input *from, str
 {
     struct found f = {0};
     struct nt_map *map;
+    size_t lost = 0;
+    bool rates_alone = from->samples == NULL && from->latency == NULL;
     if ((from->samples != NULL ? find_in_record(s, from, &f, err)
+         : rates_alone         ? find_in_bandwidths(s, &f, &lost, err)
                                : find_in_matrices(s, from, &f, err)) != 0)
         return -1;
     if (nt_map_create(f.model, s->name, &map, err) != 0) {
@@ -497,16 +438,18 @@ static int solve_sorted(struct sorted *s, const struct nt_solve_input *from, str
     map->sweep.pairs_total = s->n == 0 ? 0 : (uint64_t)s->n * (s->n - 1) / 2;
     const struct nt_matrix *bandwidth =
         from->method != NULL && from->method->has_bandwidths ? NULL : s->bandwidth;
-    if ((!f.determined &&
+    if ((rates_alone && nt_solve_rates_warn(map, lost, err) != 0) ||
+        (!f.determined && !rates_alone &&
          nt_map_warn(map, err, "%llu of %llu pairs measured: too few to tell the network",
                      (unsigned long long)map->sweep.pairs_measured,
                      (unsigned long long)map->sweep.pairs_total) != 0) ||
-        name_missing(map, s, err) != 0 || set_bandwidths(map, bandwidth, err) != 0 ||
+        name_missing(map, s, err) != 0 ||
+        (f.determined && set_bandwidths(map, bandwidth, from->contended, err) != 0) ||
         (f.determined && !f.adaptive && from->samples != NULL &&
          nt_disturbed_confidence_apply(from->samples, map, err) != 0) ||
         (f.determined &&
          (warn_of_lines(map, err) != 0 || refine_from(map, s, from, f.adaptive, err) != 0 ||
-          place_tasks(map, s->slots, from, err) != 0))) {
+          nt_map_place(map, s->slots, from->pattern, from->samples, err) != 0))) {
         nt_map_destroy(map);
         return -1;
     }

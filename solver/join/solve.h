@@ -23,17 +23,20 @@ int nt_solve_samples(const struct nt_samples *samples, struct nt_map **out, stru
 
 /* What was measured, from wherever it came. Everything is borrowed. */
 struct nt_solve_input {
-    const struct nt_matrix *latency;       /* of the smallest message; NULL: taken from samples */
+    const struct nt_matrix *latency;       /* of the smallest message; NULL: taken from samples, or
+                                              there are bandwidths alone (solve_rates.h) */
     const struct nt_matrix *const *larger; /* of larger messages, ascending, the same hosts; or */
     size_t larger_sizes;                   /* none: they determine how certain each link is */
-    const struct nt_matrix *bandwidth; /* pairs alone; NULL: not measured; hosts as in latency */
-    const char *const *host_name;      /* of latency, or of samples; any order */
-    char *const *missing;              /* of each host NULL or why it did not answer; or NULL */
-    const uint32_t *slots;             /* tasks that each host is for; NULL: one each */
-    const char *pattern;               /* "": neighbour; matrix:PATH: what samples hold of it */
-    const struct nt_method *method;    /* instead of ours; NULL: ours */
-    const struct nt_samples *samples;  /* instead of matrices, the record that holds them and
-                                          more; NULL: none */
+    const struct nt_matrix *bandwidth;     /* of pairs; NULL: not measured; hosts as in latency */
+    bool contended;                        /* all hosts sent at the same time: of links between
+                                              switches bandwidths are lower bounds */
+    const char *const *host_name;          /* of latency, or of samples; any order */
+    char *const *missing;                  /* of each host NULL or why it did not answer; or NULL */
+    const uint32_t *slots;                 /* tasks that each host is for; NULL: one each */
+    const char *pattern;                   /* "": neighbour; matrix:PATH: what samples hold of it */
+    const struct nt_method *method;        /* instead of ours; NULL: ours */
+    const struct nt_samples *samples;      /* instead of matrices, the record that holds them and
+                                              more; NULL: none */
 };
 
 /* The same from matrices: status ok, or partial when hosts are missing. Hosts come out sorted by

@@ -9,6 +9,7 @@
 #ifndef NT_IMPORT_H
 #define NT_IMPORT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "err.h"
@@ -39,6 +40,7 @@ struct nt_matrix_series {
     char **host_name;
     size_t matrices;
     double *message_bytes; /* ascending as in the text */
+    bool contended;        /* all hosts sent at the same time */
     struct nt_matrix **matrix;
 };
 

@@ -121,9 +121,19 @@ static int by_ends(const void *a, const void *b)
     return (x[1] > y[1]) - (x[1] < y[1]);
 }
 
+/* A map that was made from bandwidths has no latency at all. */
+static bool has_rates_alone(const struct nt_model *m)
+{
+    bool alone = true;
+    for (size_t k = 0; k < m->links; k++)
+        alone = alone && isnan(m->link[k].latency_us) && isfinite(m->link[k].bandwidth_MBps);
+    return alone;
+}
+
 static void check_links(struct check *c)
 {
     const struct nt_model *m = c->model;
+    bool rates_alone = has_rates_alone(m);
     uint32_t(*ends)[2] = calloc(m->links + 1, sizeof *ends);
     if (ends == NULL) {
         c->no_memory = true;
@@ -138,7 +148,7 @@ static void check_links(struct check *c)
             (isnan(l->bandwidth_back_MBps) && !isnan(l->bandwidth_back_se_MBps)))
             FOUND(c, "link %s %s: expected a bandwidth with its standard error, found none",
                   nt_map_vertex_name(c->map, l->a), nt_map_vertex_name(c->map, l->b));
-        if (isnan(l->latency_us))
+        if (isnan(l->latency_us) && !rates_alone)
             FOUND(c, "link %s %s: expected a latency_us, found nothing",
                   nt_map_vertex_name(c->map, l->a), nt_map_vertex_name(c->map, l->b));
     }

@@ -240,7 +240,7 @@ TABLE
     refuses 3 "mpigraph.txt: " "$nettopo" solve --latency "$import/osu.txt" --bandwidth "$import/mpigraph.txt"
     refuses 3 "four.csv" "$nettopo" solve --from osu --latency four.csv
     refuses 2 "--from xml: expected csv, mpigraph, osu or parus" "$nettopo" solve --from xml --latency four.csv
-    refuses 2 "--from: expected with --latency" "$nettopo" solve --from csv four.csv
+    refuses 2 "--from: expected with matrices" "$nettopo" solve --from csv four.csv
 }
 
 @test "solve: several message sizes say how sure a link is" {
