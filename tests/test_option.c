@@ -133,7 +133,7 @@ static void a_wrong_item_is_named(void **state)
         {"pattern=matrix:", "pattern \"matrix:\""},
         {"quick\nLD_PRELOAD=/x", "control character"},
         {"pattern=matrix:/a\x7f", "control character"},
-        {"sweep=some", "expected auto, all or adaptive"},
+        {"sweep=some", "expected auto, all, adaptive or sequential"},
         {"sweep=all,sweep=all", "the sweep was given twice"},
         {"apply=yes", "unknown item \"apply=yes\""},
     };

@@ -112,6 +112,32 @@ static void passes_differ_in_order_and_repeat_exactly(void **state)
     nt_planner_destroy(two);
 }
 
+static void one_after_another_they_meet_as_often(void **state)
+{
+    (void)state;
+    for (size_t n = 0; n <= 9; n++) {
+        struct nt_planner *planner;
+        struct nt_order order;
+        struct nt_err err = {0};
+        unsigned met[9][9] = {{0}}, rounds = 0;
+        assert_int_equal(nt_sweep_sequential_create(n, NULL, 2, 3, 5, &planner, &err), 0);
+        while (planner->ops->next(planner, &order, &err) == 1) {
+            assert_int_equal(order.pairs, 1);
+            assert_int_equal(order.batches, 3);
+            if (rounds >= 4)
+                assert_true(order.pair[0][0] != 2 && order.pair[0][1] != 2);
+            met[order.pair[0][0]][order.pair[0][1]]++;
+            if (++rounds == 4)
+                planner->ops->lose(planner, 2);
+        }
+        for (size_t a = 0; a < n; a++)
+            for (size_t b = a + 1; b < n; b++)
+                if (a != 2 && b != 2)
+                    assert_int_equal(met[a][b], 2);
+        nt_planner_destroy(planner);
+    }
+}
+
 static void too_many_hosts_are_refused(void **state)
 {
     (void)state;
@@ -129,6 +155,7 @@ int main(void)
         cmocka_unit_test(the_absent_are_left_out_and_cost_no_round),
         cmocka_unit_test(a_lost_host_is_paired_no_more_and_the_rest_all_meet),
         cmocka_unit_test(passes_differ_in_order_and_repeat_exactly),
+        cmocka_unit_test(one_after_another_they_meet_as_often),
         cmocka_unit_test(too_many_hosts_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

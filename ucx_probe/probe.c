@@ -136,7 +136,7 @@ static int read_arguments(int argc, char **argv, struct settings *set)
             break;
         case 'w':
             if (nt_sweep_mode_parse(optarg, &set->sweep) != 0)
-                rc = usage("sweep %s: expected auto, all or adaptive", optarg);
+                rc = usage("sweep %s: expected auto, all, adaptive or sequential", optarg);
             break;
         case 'o':
             set->map_path = optarg;

@@ -95,11 +95,12 @@ static const char *const sweep_names[] = {
     [NT_SWEEP_AUTO] = "auto",
     [NT_SWEEP_ALL] = "all",
     [NT_SWEEP_ADAPTIVE] = "adaptive",
+    [NT_SWEEP_SEQUENTIAL] = "sequential",
 };
 
 static int span_sweep(struct span s, enum nt_sweep_mode *mode)
 {
-    for (int k = NT_SWEEP_AUTO; k <= NT_SWEEP_ADAPTIVE; k++)
+    for (int k = NT_SWEEP_AUTO; k <= NT_SWEEP_SEQUENTIAL; k++)
         if (span_is(s, sweep_names[k])) {
             *mode = (enum nt_sweep_mode)k;
             return 0;
@@ -296,7 +297,8 @@ static int parse_sweep(struct span item, struct nt_option *option, struct nt_err
 {
     if (span_sweep(span_after(item, "sweep="), &option->sweep) == 0)
         return 0;
-    return nt_err_set(err, NT_ERR_USAGE, "item \"%.*s\": expected auto, all or adaptive",
+    return nt_err_set(err, NT_ERR_USAGE,
+                      "item \"%.*s\": expected auto, all, adaptive or sequential",
                       shown_bytes(item), item.at);
 }
 
@@ -413,7 +415,7 @@ int nt_option_format(const struct nt_option *option, char *text, size_t text_byt
     if (nt_pattern_check(option->pattern, err) != 0)
         return -1;
     bool plain = strcmp(option->pattern, DEFAULT_PATTERN) == 0;
-    if (option->sweep < NT_SWEEP_AUTO || option->sweep > NT_SWEEP_ADAPTIVE)
+    if (option->sweep < NT_SWEEP_AUTO || option->sweep > NT_SWEEP_SEQUENTIAL)
         return nt_err_set(err, NT_ERR_USAGE, "sweep %d is none", (int)option->sweep);
     bool automatic = option->sweep == NT_SWEEP_AUTO;
     int used = snprintf(whole, sizeof whole, "%s%s%s%s%s%s%s%s%s", option->off ? "off," : "", level,

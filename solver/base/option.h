@@ -16,7 +16,7 @@
 enum nt_level { NT_LEVEL_QUICK = 1, NT_LEVEL_STANDARD, NT_LEVEL_FULL };
 
 /* How latencies are measured: auto adapts where hosts are many. */
-enum nt_sweep_mode { NT_SWEEP_AUTO, NT_SWEEP_ALL, NT_SWEEP_ADAPTIVE };
+enum nt_sweep_mode { NT_SWEEP_AUTO, NT_SWEEP_ALL, NT_SWEEP_ADAPTIVE, NT_SWEEP_SEQUENTIAL };
 
 enum { NT_OPTION_TEXT_BYTES = 1536, NT_PATTERN_TEXT_BYTES = 1100 };
 
@@ -44,7 +44,7 @@ const char *nt_level_name(enum nt_level level);
 /* -1 for an unknown name. */
 int nt_level_parse(const char *name, enum nt_level *level);
 
-/* "auto", "all", "adaptive"; -1 for an unknown name. */
+/* "auto", "all", "adaptive", "sequential"; -1 for an unknown name. */
 int nt_sweep_mode_parse(const char *name, enum nt_sweep_mode *mode);
 
 /* Checks the grammar of a pattern (neighbour, ring, alltoall, tree, allreduce[:ring|:tree],

@@ -33,7 +33,8 @@ static const double WINDOW_S = 0.01;
 
 static const char help[] =
     "usage: nettopo simulate --topology SPEC [noise] [figures] [--format F] [--bandwidth]\n"
-    "       nettopo simulate --topology SPEC [noise] [figures] --sweep all|adaptive|pmm\n"
+    "       nettopo simulate --topology SPEC [noise] [figures] --sweep "
+    "all|adaptive|sequential|pmm\n"
     "       nettopo simulate --topology SPEC [figures] --workload KERNEL [--bytes N]\n"
     "\n"
     "Measurements of a known network, or how a sweep or a stress kernel does on it. SPEC is\n"
@@ -320,12 +321,12 @@ static int shuffle_hosts(const struct scene *s, bool shuffle, uint32_t **order, 
 
 static const struct nt_sweep_kind *find_sweep(const char *name, struct nt_err *err)
 {
-    static const struct nt_sweep_kind *const kinds[] = {&nt_sweep_kind_all, &nt_sweep_kind_adaptive,
-                                                        &nt_sweep_kind_pmm};
+    static const struct nt_sweep_kind *const kinds[] = {
+        &nt_sweep_kind_all, &nt_sweep_kind_adaptive, &nt_sweep_kind_sequential, &nt_sweep_kind_pmm};
     for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++)
         if (strcmp(name, kinds[k]->name) == 0)
             return kinds[k];
-    nt_err_set(err, NT_ERR_USAGE, "sweep %s: expected one of all, adaptive, pmm", name);
+    nt_err_set(err, NT_ERR_USAGE, "sweep %s: expected one of all, adaptive, sequential, pmm", name);
     return NULL;
 }
 

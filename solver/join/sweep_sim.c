@@ -29,6 +29,18 @@ static int create_all(const struct nt_sweep_input *input, struct nt_planner **ou
     return nt_sweep_all_create(input->network->hosts, NULL, PASSES, BATCHES, PINGS, out, err);
 }
 
+static int create_sequential(const struct nt_sweep_input *input, struct nt_planner **out,
+                             struct nt_err *err)
+{
+    return nt_sweep_sequential_create(input->network->hosts, NULL, PASSES, BATCHES, PINGS, out,
+                                      err);
+}
+
+static uint64_t bound_sequential(const struct nt_model *truth)
+{
+    return PASSES * (uint64_t)truth->hosts * (truth->hosts - (truth->hosts > 0)) / 2;
+}
+
 static uint64_t bound_all(const struct nt_model *truth)
 {
     return PASSES * nt_sweep_all_rounds(truth->hosts);
@@ -71,6 +83,8 @@ static uint64_t bound_adaptive(const struct nt_model *truth)
 }
 
 const struct nt_sweep_kind nt_sweep_kind_all = {"all", create_all, NULL, bound_all};
+const struct nt_sweep_kind nt_sweep_kind_sequential = {"sequential", create_sequential, NULL,
+                                                       bound_sequential};
 const struct nt_sweep_kind nt_sweep_kind_adaptive = {"adaptive", create_adaptive, solve_adaptive,
                                                      bound_adaptive};
 

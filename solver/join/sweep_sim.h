@@ -35,7 +35,8 @@ struct nt_sweep_kind {
 };
 
 /* The sweeps that a probe can follow. */
-extern const struct nt_sweep_kind nt_sweep_kind_all, nt_sweep_kind_adaptive;
+extern const struct nt_sweep_kind nt_sweep_kind_all, nt_sweep_kind_adaptive,
+    nt_sweep_kind_sequential;
 
 struct nt_sweep_run {
     uint64_t rounds, pairs; /* pairs: measurements ordered, over all rounds */

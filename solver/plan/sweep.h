@@ -76,6 +76,11 @@ static inline size_t nt_sweep_all_rounds(size_t hosts)
 int nt_sweep_all_create(size_t hosts, const bool *missing, unsigned passes, uint32_t batches,
                         uint32_t count, struct nt_planner **out, struct nt_err *err);
 
+/* The same pairs one after another, as A. Bufe's tool measured them (Hamburg 2014): nothing else is
+ * on the network while a pair is. */
+int nt_sweep_sequential_create(size_t hosts, const bool *missing, unsigned passes, uint32_t batches,
+                               uint32_t count, struct nt_planner **out, struct nt_err *err);
+
 /* For planners whose rounds do not depend on results. */
 static inline int nt_planner_tell_nothing(struct nt_planner *planner,
                                           const struct nt_result *results, size_t n,

@@ -20,6 +20,8 @@ struct sweep_all {
     unsigned passes, pass;
     size_t rounds, round; /* in a pass */
     uint32_t batches, count;
+    bool sequential; /* a pair at a time: */
+    size_t left;     /*   of the round these are still to be ordered */
 };
 
 /* Another order each pass, so that what disturbs for a while does not hit the same pairs. */
@@ -51,10 +53,37 @@ static size_t fill_round(struct sweep_all *s, size_t r)
     return n;
 }
 
+static void order_pairs(const struct sweep_all *s, uint32_t (*pair)[2], size_t n,
+                        struct nt_order *order)
+{
+    *order = (struct nt_order){.kind = NT_ORDER_LATENCY,
+                               .phase = "latency",
+                               .pairs = n,
+                               .pair = pair,
+                               .message_bytes = 8,
+                               .batches = s->batches,
+                               .count = s->count};
+}
+
+/* The next pair of the round whose hosts are still there. */
+static bool order_next_pair(struct sweep_all *s, struct nt_order *order)
+{
+    while (s->left > 0) {
+        uint32_t(*pair)[2] = &s->pair[--s->left];
+        if (s->lost[(*pair)[0]] || s->lost[(*pair)[1]])
+            continue;
+        order_pairs(s, pair, 1, order);
+        return true;
+    }
+    return false;
+}
+
 static int all_pairs_next(struct nt_planner *planner, struct nt_order *order, struct nt_err *err)
 {
     struct sweep_all *s = (struct sweep_all *)planner;
     (void)err;
+    if (order_next_pair(s, order))
+        return 1;
     while (s->pass < s->passes) {
         if (s->round == 0)
             shuffle_pass(s);
@@ -67,13 +96,11 @@ static int all_pairs_next(struct nt_planner *planner, struct nt_order *order, st
         }
         if (n == 0)
             continue;
-        *order = (struct nt_order){.kind = NT_ORDER_LATENCY,
-                                   .phase = "latency",
-                                   .pairs = n,
-                                   .pair = s->pair,
-                                   .message_bytes = 8,
-                                   .batches = s->batches,
-                                   .count = s->count};
+        if (s->sequential) {
+            s->left = n;
+            return order_next_pair(s, order);
+        }
+        order_pairs(s, s->pair, n, order);
         return 1;
     }
     return 0;
@@ -127,5 +154,14 @@ int nt_sweep_all_create(size_t hosts, const bool *missing, unsigned passes, uint
     }
     arrange_hosts(s, missing);
     *out = &s->base;
+    return 0;
+}
+
+int nt_sweep_sequential_create(size_t hosts, const bool *missing, unsigned passes, uint32_t batches,
+                               uint32_t count, struct nt_planner **out, struct nt_err *err)
+{
+    if (nt_sweep_all_create(hosts, missing, passes, batches, count, out, err) != 0)
+        return -1;
+    ((struct sweep_all *)*out)->sequential = true;
     return 0;
 }

@@ -18,6 +18,7 @@ struct latency {
     bool *missing;
     struct nt_planner *adaptive; /* NULL: not wanted */
     struct nt_planner *all;      /* NULL: not needed yet */
+    bool sequential;             /* all pairs one after another */
     bool over;                   /* the adaptive sweep is */
     bool failed;                 /* or will be: it cannot use the results */
     bool sound;
@@ -34,12 +35,19 @@ static const struct latency *latency_of(const struct nt_planner *planner)
     return (const struct latency *)planner;
 }
 
+/* Rounds of a pass over all pairs. */
+static size_t pass_rounds(const struct latency *s)
+{
+    return s->sequential ? s->present * (s->present - (s->present > 0)) / 2
+                         : nt_sweep_all_rounds(s->present);
+}
+
 static int begin_all(struct latency *s, struct nt_err *err)
 {
-    s->pass = nt_sweep_all_rounds(s->present);
+    s->pass = pass_rounds(s);
     s->planned = PASSES * s->pass;
-    return nt_sweep_all_create(s->hosts, s->missing, PASSES_MOST, s->batches, s->count, &s->all,
-                               err);
+    return (s->sequential ? nt_sweep_sequential_create : nt_sweep_all_create)(
+        s->hosts, s->missing, PASSES_MOST, s->batches, s->count, &s->all, err);
 }
 
 static bool has_too_many(const struct latency *s)
@@ -176,8 +184,11 @@ int nt_sweep_latency_create(size_t hosts, const bool *missing, enum nt_sweep_mod
     }
     bool adaptive = mode == NT_SWEEP_ADAPTIVE || has_too_many(s) ||
                     (mode == NT_SWEEP_AUTO && s->present >= NT_SWEEP_ADAPTIVE_FROM);
-    if (mode == NT_SWEEP_ALL && adaptive)
-        say_why(s, "sweep=all was asked for", "");
+    s->sequential = mode == NT_SWEEP_SEQUENTIAL && !adaptive;
+    if ((mode == NT_SWEEP_ALL || mode == NT_SWEEP_SEQUENTIAL) && adaptive)
+        say_why(s,
+                mode == NT_SWEEP_ALL ? "sweep=all was asked for" : "sweep=sequential was asked for",
+                "");
     s->over = !adaptive;
     nt_latencies_init(&s->latencies, hosts);
     int rc = adaptive
@@ -187,7 +198,7 @@ int nt_sweep_latency_create(size_t hosts, const bool *missing, enum nt_sweep_mod
         latency_destroy(&s->base);
         return -1;
     }
-    *rounds = adaptive ? 0 : PASSES * nt_sweep_all_rounds(s->present);
+    *rounds = adaptive ? 0 : PASSES * pass_rounds(s);
     *out = &s->base;
     return 0;
 }
@@ -201,7 +212,7 @@ const struct nt_sparse *nt_sweep_latency_sound(const struct nt_planner *planner)
 bool nt_sweep_latency_is_determined(const struct nt_planner *planner)
 {
     const struct latency *s = latency_of(planner);
-    return s->sound || s->rounds >= PASSES_TOLD * nt_sweep_all_rounds(s->present);
+    return s->sound || s->rounds >= PASSES_TOLD * pass_rounds(s);
 }
 
 unsigned nt_sweep_latency_passes(const struct nt_planner *planner)

@@ -26,10 +26,10 @@
  * 25 million readings; of twice the hosts twice the rounds and four times the readings. */
 enum { NT_SWEEP_ALL_HOSTS_MAX = 4096 };
 
-/* mode auto: adaptive from NT_SWEEP_ADAPTIVE_FROM present hosts on; all: so too over
- * NT_SWEEP_ALL_HOSTS_MAX hosts. missing[i] (may be NULL): host i takes no part. batches (of all
- * pairs; the adaptive sweep finds its own) and count as in an order. *rounds: how many there will
- * be, 0: unknown. */
+/* mode auto: adaptive from NT_SWEEP_ADAPTIVE_FROM present hosts on; all, and
+ * sequential (a pair at a time): so too over NT_SWEEP_ALL_HOSTS_MAX hosts. missing[i] (may be
+ * NULL): host i takes no part. batches (of all pairs; the adaptive sweep finds its own) and count
+ * as in an order. *rounds: how many there will be, 0: unknown. */
 int nt_sweep_latency_create(size_t hosts, const bool *missing, enum nt_sweep_mode mode,
                             uint32_t batches, uint32_t count, uint64_t seed,
                             struct nt_planner **out, size_t *rounds, struct nt_err *err);
