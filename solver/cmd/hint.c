@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "hint.h"
+#include "hint_rails.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -39,10 +40,14 @@ static const char help[] =
     "                        hostfile (srun --distribution=arbitrary, Flux), rankfile (Open MPI),\n"
     "                        mpich, machinefile (Intel MPI), torchrun, ray; dlrover: hosts and\n"
     "                        their switches\n"
+    "  --rails               instead: of several network devices a host, by message size, what\n"
+    "                        one alone, a divided message, UCX's own division (measured) and\n"
+    "                        messages scheduled over all take, and how much of the time is saved\n"
     "  -o, --output FILE     written whole or not at all; default -\n";
 
 struct arguments {
     const char *ntasks, *each, *list, *pattern, *format, *output, *map;
+    bool rails;
 };
 
 typedef int launcher(const struct nt_seating *, char **, size_t *, struct nt_err *);
@@ -214,6 +219,7 @@ static int hint_run(int argc, char **argv, struct nt_err *err)
         {"ntasks", 'n', &a.ntasks, NULL},     {"ntasks-per-node", 0, &a.each, NULL},
         {"tasks-per-node", 0, &a.list, NULL}, {"pattern", 'p', &a.pattern, NULL},
         {"format", 'f', &a.format, NULL},     {"output", 'o', &a.output, NULL},
+        {"rails", 0, NULL, &a.rails},
     };
     struct nt_map *map;
     struct nt_hint *hint;
@@ -223,12 +229,17 @@ static int hint_run(int argc, char **argv, struct nt_err *err)
             0 ||
         check_options(&a, err) != 0 || nt_file_read_map(a.map, &map, err) != 0)
         return -1;
-    nt_terminal_progress("placing");
-    int rc = find_hint(&a, map, &hint, err);
-    nt_terminal_progress(NULL);
-    if (rc == 0) {
-        rc = write_hint(a.format, hint, map, &text, &bytes, err);
-        nt_hint_destroy(hint);
+    int rc;
+    if (a.rails) {
+        rc = nt_hint_rails(map, &text, &bytes, err);
+    } else {
+        nt_terminal_progress("placing");
+        rc = find_hint(&a, map, &hint, err);
+        nt_terminal_progress(NULL);
+        if (rc == 0) {
+            rc = write_hint(a.format, hint, map, &text, &bytes, err);
+            nt_hint_destroy(hint);
+        }
     }
     nt_map_destroy(map);
     if (rc != 0)

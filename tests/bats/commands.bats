@@ -266,6 +266,15 @@ assert [n["name"] for n in m["nodes"]] == ["n1", "n2", "n9", "n10"]
     [[ $output != *sure* ]]
 }
 
+@test "hint --rails: what several devices are worth by size, aligned; a map without them is exit 3" {
+    run "$nettopo" hint --rails "$maps/rails.json"
+    [ "$status" = 0 ]
+    [ "$(awk 'NR > 1 {print length}' <<<"$output" | sort -u | wc -l)" = 1 ]
+    # a megabyte: 5 and 10 ns a byte make 3.3 together, UCX's own division was measured at 4
+    [ "$(awk '$1 == 2 && $2 == "MiB" {print $3, $6 $7, $9 $10}' <<<"$output")" = "r1 33% 20%" ]
+    refuses 3 "no LogGP of two rails" "$nettopo" hint --rails -o out "$maps/star.json"
+}
+
 @test "a support is that of the links, and a switch of less than half is not stated" {
     sed 's/"support": 0.87/"support": 0.86/' "$maps/unsure.json" >bad.json
     run "$nettopo" validate bad.json

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "hint_rails.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "loggp_time.h"
+#include "rails.h"
+#include "strbuf.h"
+
+enum { LEAST_BYTES = 8, MOST_BYTES = 4194304, STEP = 8, TRAIN = 16, CELL_BYTES = 32 };
+
+static void put_size(struct nt_strbuf *d, double bytes)
+{
+    char text[CELL_BYTES];
+    if (bytes >= 1 << 20)
+        snprintf(text, sizeof text, "%.0f MiB", bytes / (1 << 20));
+    else if (bytes >= 1 << 10)
+        snprintf(text, sizeof text, "%.0f KiB", bytes / (1 << 10));
+    else
+        snprintf(text, sizeof text, "%.0f B", bytes);
+    nt_strbuf_print(d, "%8s", text);
+}
+
+static void put_time(struct nt_strbuf *d, double us)
+{
+    if (isfinite(us))
+        nt_strbuf_print(d, " %11.5g", us);
+    else
+        nt_strbuf_print(d, " %11s", "-");
+}
+
+/* Against the best rail alone; what is slower saves nothing. */
+static void put_saved(struct nt_strbuf *d, double best_us, double us)
+{
+    if (isfinite(us))
+        nt_strbuf_print(d, " %6.0f %%", 100 * fmax(0, 1 - us / best_us));
+    else
+        nt_strbuf_print(d, " %8s", "-");
+}
+
+static size_t best_rail(const struct nt_rail *rail, size_t rails, double bytes)
+{
+    size_t best = 0;
+    for (size_t k = 1; k < rails; k++)
+        if (nt_loggp_time_us(rail[k].regime, rail[k].regimes, bytes) <
+            nt_loggp_time_us(rail[best].regime, rail[best].regimes, bytes))
+            best = k;
+    return best;
+}
+
+/* One message; then a train of them, which only one rail or all take. */
+static void put_row(struct nt_strbuf *d, const struct nt_rail *rail, size_t rails,
+                    const struct nt_rail *together, double bytes)
+{
+    double part[NT_RAILS_MAX], train[TRAIN];
+    size_t best = best_rail(rail, rails, bytes);
+    double alone = nt_loggp_time_us(rail[best].regime, rail[best].regimes, bytes);
+    double divided = nt_rails_split(rail, rails, bytes, part);
+    double measured = together->regimes > 0
+                          ? nt_loggp_time_us(together->regime, together->regimes, bytes)
+                          : (double)NAN;
+    for (size_t k = 0; k < TRAIN; k++)
+        train[k] = bytes;
+    double one = nt_rails_simulate(&rail[best], 1, train, TRAIN, NT_RAILS_EARLIEST);
+    double turns = nt_rails_simulate(rail, rails, train, TRAIN, NT_RAILS_ROUND_ROBIN);
+    double earliest = nt_rails_simulate(rail, rails, train, TRAIN, NT_RAILS_EARLIEST);
+    put_size(d, bytes);
+    nt_strbuf_print(d, " %-10.10s", rail[best].name);
+    put_time(d, alone);
+    put_time(d, divided);
+    put_saved(d, alone, divided);
+    put_time(d, measured);
+    put_saved(d, alone, measured);
+    put_time(d, one);
+    put_time(d, turns);
+    put_time(d, earliest);
+    put_saved(d, one, earliest);
+    nt_strbuf_puts(d, "\n");
+}
+
+static void put_class(struct nt_strbuf *d, const char *name, const struct nt_rail *rail,
+                      size_t rails, const struct nt_rail *together)
+{
+    nt_strbuf_put_line(d, name);
+    nt_strbuf_print(d, "\n%8s %-10s %11s %11s %8s %11s %8s %11s %11s %11s %8s\n", "message",
+                    "best rail", "alone us", "divided us", "saved", "UCX us", "saved", "16 alone",
+                    "in turn", "scheduled", "saved");
+    for (double bytes = LEAST_BYTES; bytes <= MOST_BYTES; bytes *= STEP)
+        put_row(d, rail, rails, together, bytes);
+}
+
+static bool is_repeated(const struct nt_map *map, size_t k)
+{
+    for (size_t j = 0; j < k; j++)
+        if (strcmp(map->loggp[j].class_name, map->loggp[k].class_name) == 0)
+            return true;
+    return false;
+}
+
+int nt_hint_rails(const struct nt_map *map, char **text, size_t *bytes, struct nt_err *err)
+{
+    struct nt_strbuf d = {0};
+    size_t classes = 0;
+    for (size_t k = 0; k < map->loggps; k++) {
+        struct nt_rail rail[NT_RAILS_MAX], together;
+        if (is_repeated(map, k))
+            continue;
+        size_t rails = nt_rails_of_map(map, map->loggp[k].class_name, rail, &together);
+        if (rails < 2)
+            continue;
+        nt_strbuf_puts(&d, classes++ > 0 ? "\n" : "");
+        put_class(&d, map->loggp[k].class_name, rail, rails, &together);
+    }
+    if (classes == 0)
+        return nt_err_set(err, NT_ERR_INPUT,
+                          "the map has no LogGP of two rails: --nettopo=full measures it where "
+                          "hosts have several");
+    return nt_strbuf_finish(&d, text, bytes, err);
+}
