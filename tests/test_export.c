@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "export.h"
+#include "inside.h"
 #include "known_tree.h"
 
 /* a and b under s1, c under s2, s1 and s2 joined, d missing */
@@ -50,6 +51,52 @@ static void tgf_is_as_published(void **state)
     nt_map_destroy(map);
 }
 
+static size_t times(const char *text, const char *what)
+{
+    size_t n = 0;
+    for (text = strstr(text, what); text != NULL; text = strstr(text + 1, what))
+        n++;
+    return n;
+}
+
+/* Two packages of a memory node and two cores each; only a is known inside. */
+static void hosts_are_opened_up(void **state)
+{
+    (void)state;
+    struct nt_map *map = small_map(), *whole;
+    struct nt_err err = {0};
+    char *text;
+    map->machines = 1;
+    map->machine = calloc(1, sizeof *map->machine);
+    map->machine_of = malloc(4 * sizeof *map->machine_of);
+    *map->machine = (struct nt_machine){.packages = 2, .numas = 2, .cores = 4, .threads = 8};
+    map->machine->between[NT_BETWEEN_NUMA] = (struct nt_core_latency){1, 0.04, 0.04, 0.04};
+    map->machine->between[NT_BETWEEN_PACKAGE] = (struct nt_core_latency){1, 0.06, 0.06, 0.06};
+    map->machine->between[NT_BETWEEN_MACHINE] = (struct nt_core_latency){1, 0.2, 0.2, 0.2};
+    for (size_t h = 0; h < 4; h++)
+        map->machine_of[h] = h == 0 ? 0 : NT_MAP_NO_MACHINE;
+    assert_int_equal(nt_inside_create(map, &whole, &err), 0);
+    assert_int_equal(whole->model->switches, 2 + 2 + 2 + 4);
+    assert_int_equal(nt_export_graphml(whole, &text, NULL, &err), 0);
+    assert_int_equal(times(text, "<data key=\"kind\">part</data>"), 8);
+    assert_non_null(strstr(text, "<edge source=\"a.numa1\" target=\"a.core2\">"
+                                 "<data key=\"latency_us\">0.02</data>"));
+    free(text);
+    assert_int_equal(nt_export_tgf(whole, &text, NULL, &err), 0);
+    assert_non_null(strstr(text, "\n14 a.core3\n#\n"));
+    free(text);
+    /* core to core: what was measured */
+    double way = 0;
+    for (size_t k = 0; k < whole->model->links; k++) {
+        const char *b = nt_map_vertex_name(whole, whole->model->link[k].b);
+        if (strcmp(b, "a.core0") == 0 || strcmp(b, "a.numa0") == 0 || strcmp(b, "a.package0") == 0)
+            way += whole->model->link[k].latency_us;
+    }
+    assert_true(fabs(2 * way - 0.2) < 1e-9);
+    nt_map_destroy(whole);
+    nt_map_destroy(map);
+}
+
 static void slurm_gets_hosts_or_switches_but_not_both(void **state)
 {
     (void)state;
@@ -66,14 +113,6 @@ static void slurm_gets_hosts_or_switches_but_not_both(void **state)
     assert_non_null(strstr(text, "      - switch: s2\n        children: s1,s2-hosts\n"));
     free(text);
     nt_map_destroy(map);
-}
-
-static size_t times(const char *text, const char *what)
-{
-    size_t n = 0;
-    for (text = strstr(text, what); text != NULL; text = strstr(text + 1, what))
-        n++;
-    return n;
 }
 
 /* Both ends of the only link between switches divide the hosts alike. */
@@ -150,6 +189,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tgf_is_as_published),
+        cmocka_unit_test(hosts_are_opened_up),
         cmocka_unit_test(slurm_gets_hosts_or_switches_but_not_both),
         cmocka_unit_test(what_is_not_sure_is_pale),
         cmocka_unit_test(what_is_no_tree_is_refused),

@@ -9,6 +9,7 @@
 #include "files.h"
 #include "graphviz.h"
 #include "html.h"
+#include "inside.h"
 #include "matrix_csv.h"
 #include "reference.h"
 #include "reference_match.h"
@@ -36,10 +37,14 @@ static const char help[] =
     "                          the measured times over them are to the ideal ones: red not over, "
     "blue\n"
     "                          over\n"
+    "  -i, --inside            tgf and graphml: with the packages, memory nodes and cores of "
+    "hosts\n"
+    "                          whose model the map has\n"
     "  -o, --output FILE       written whole or not at all; default -\n";
 
 struct arguments {
     const char *format, *reference, *output, *map;
+    bool inside;
 };
 
 static int to_dot(const struct nt_map *map, char **text, size_t *bytes, struct nt_err *err)
@@ -138,10 +143,25 @@ static int write_as(const struct arguments *a, const struct nt_map *map, char **
     return nt_err_set(err, NT_ERR_SYSTEM, "format %s", a->format);
 }
 
+/* Hosts opened up, before it is written. */
+static int write_inside(const struct arguments *a, const struct nt_map *map, char **text,
+                        size_t *bytes, struct nt_err *err)
+{
+    struct nt_map *whole;
+    if (nt_inside_create(map, &whole, err) != 0)
+        return -1;
+    int rc = write_as(a, whole, text, bytes, err);
+    nt_map_destroy(whole);
+    return rc;
+}
+
 static int check_options(const struct arguments *a, struct nt_err *err)
 {
     if (a->format == NULL)
         return nt_err_set(err, NT_ERR_USAGE, "expected --format");
+    if (a->inside && strcmp(a->format, "tgf") != 0 && strcmp(a->format, "graphml") != 0)
+        return nt_err_set(err, NT_ERR_USAGE, "--inside: goes with tgf or graphml, not with %s",
+                          a->format);
     if (strcmp(a->format, "html") == 0)
         return 0;
     for (size_t k = 0; k < sizeof formats / sizeof *formats; k++)
@@ -158,6 +178,7 @@ static int export_run(int argc, char **argv, struct nt_err *err)
     struct arguments a = {.output = "-"};
     const struct nt_flag flags[] = {{"format", 'f', &a.format, NULL},
                                     {"reference", 'r', &a.reference, NULL},
+                                    {"inside", 'i', NULL, &a.inside},
                                     {"output", 'o', &a.output, NULL}};
     struct nt_map *map;
     char *text;
@@ -167,7 +188,7 @@ static int export_run(int argc, char **argv, struct nt_err *err)
         return -1;
     if (check_options(&a, err) != 0 || nt_file_read_map(a.map, &map, err) != 0)
         return -1;
-    int rc = write_as(&a, map, &text, &bytes, err);
+    int rc = (a.inside ? write_inside : write_as)(&a, map, &text, &bytes, err);
     nt_map_destroy(map);
     if (rc != 0)
         return -1;

@@ -186,10 +186,14 @@ static void put_graphml_node(struct nt_strbuf *d, const struct nt_map *map, cons
                              uint32_t v)
 {
     const struct nt_model *m = map->model;
-    const char *kind = v >= m->hosts ? "switch" : m->missing[v] ? "missing" : "host";
+    bool part = v >= m->hosts && m->tier[v - m->hosts] == 0; /* of a host: text/inside.h */
+    const char *kind = part            ? "part"
+                       : v >= m->hosts ? "switch"
+                       : m->missing[v] ? "missing"
+                                       : "host";
     nt_strbuf_print(d, "    <node id=\"%s\"><data key=\"kind\">%s</data>",
                     nt_map_vertex_name(map, v), kind);
-    if (v >= m->hosts) {
+    if (v >= m->hosts && !part) {
         nt_strbuf_print(d, "<data key=\"tier\">%u</data>", m->tier[v - m->hosts]);
         put_data(d, "support", support[v - m->hosts]);
     } else if (m->overhead_us[v] > 0) {
