@@ -26,7 +26,8 @@ static const char help[] =
     "  -t, --tolerance T    relative difference of a link's figure that counts; default 0.25\n"
     "  --json               the report as JSON\n"
     "  --coloured DOT       also writes the reference, coloured by how the measured times of the\n"
-    "                       paths over each link are to the ideal ones: red not over, blue over\n"
+    "                       paths over each link are to those of a healthy network: grey\n"
+    "                       within a tenth, red below, blue over\n"
     "  --message-bytes N    of those times; default 1048576, and 8 for a map without bandwidths\n"
     "  -o, --output FILE    written whole or not at all; default -\n";
 

@@ -238,9 +238,15 @@ int nt_comparison_report_text(const struct nt_reference_match *a, size_t width, 
     return rc;
 }
 
-/* Red or blue on white by the share of the largest deviation. */
+static const double WELL = 0.1; /* off the ideal by less: no deviation */
+
+/* Red or blue on white by the share of the largest deviation; grey is as it should be. */
 static void colour_of(double laid, double ideal, double most, char text[8])
 {
+    if (fabs(laid - ideal) <= WELL * ideal) {
+        snprintf(text, 8, "#808080");
+        return;
+    }
     double off = most > 0 ? fmin(fabs(laid - ideal) / most, 1) : 0;
     unsigned pale = (unsigned)(220 * (1 - off));
     if (laid <= ideal)

@@ -122,7 +122,7 @@ static void put_dot_legend(struct nt_strbuf *d, const struct nt_map *map, bool c
     if (faded)
         nt_strbuf_puts(d, "\\npale: not sure to be there");
     if (coloured)
-        nt_strbuf_puts(d, "\\nred: times over it are not over the ideal, blue: over it");
+        nt_strbuf_puts(d, "\\ntimes over it against a healthy network: grey alike, red shorter, blue longer");
     nt_strbuf_puts(d, "\"; labelloc=b; fontname=\"sans-serif\"; fontsize=11;\n");
 }
 

@@ -242,6 +242,10 @@ PY
     dot -Tcanon coloured.dot >/dev/null
     # blue is over the ideal time: the more so, the more of the paths are slow
     grep -E '"n5" -- ' coloured.dot | grep -q 'color="#0000ff"'
+    # what is as it should be is grey
+    "$nettopo" export --format dot --reference rates.dot map.json >healthy.dot
+    assert_equal "colours of links" "$(grep -E ' -- ' healthy.dot | grep -o 'color="[^"]*"' | sort -u)" \
+        'color="#808080"'
     run "$nettopo" compare --coloured again.dot narrow.json rates.dot
     assert_equal "exit" "$status" 1
     cmp coloured.dot again.dot
