@@ -490,7 +490,7 @@ static void a_wrong_text_is_refused_with_its_place(void **state)
          "f: sweep.phases[0].name: expected at most 31 bytes, found 38"},
         {"{" TOP NET ", \"structure\": {\"family\": \"bush\"}}",
          "f: structure.family: expected star, tree, torus, mesh, ring, hypercube, full-mesh, "
-         "irregular or undetermined, found \"bush\""},
+         "irregular, dragonfly or undetermined, found \"bush\""},
         {"{" TOP NET ", \"structure\": {\"family\": \"torus\", \"parameters\": "
          "{\"dimensions\": [1,1,1,1,1,1,1,1,1]}}}",
          "f: structure.parameters.dimensions: expected at most 8, found 9"},

@@ -15,6 +15,7 @@ static const char *const family_names[] = {
     [NT_FAMILY_HYPERCUBE] = "hypercube",
     [NT_FAMILY_FULL_MESH] = "full-mesh",
     [NT_FAMILY_IRREGULAR] = "irregular",
+    [NT_FAMILY_DRAGONFLY] = "dragonfly",
 };
 
 const char *nt_family_name(enum nt_family family)

@@ -24,6 +24,7 @@ enum nt_family {
     NT_FAMILY_HYPERCUBE,
     NT_FAMILY_FULL_MESH,
     NT_FAMILY_IRREGULAR,
+    NT_FAMILY_DRAGONFLY,
 };
 
 enum { NT_DIMENSIONS_MAX = 8 };
@@ -58,7 +59,7 @@ struct nt_model {
     double confidence;   /* 0..1, calibrated: that every group that the readings can show is there
                             and none besides; NaN: not stated */
     uint32_t dimensions; /* torus, mesh, hypercube: how many */
-    uint32_t dimension[NT_DIMENSIONS_MAX];
+    uint32_t dimension[NT_DIMENSIONS_MAX]; /* dragonfly: groups, routers a group, hosts a router */
     uint32_t twist; /* twisted torus: columns shifted at the wrap; else 0 */
 
     double r2, rms_us;    /* of the fit over the measured pairs; rms of those that fit */

@@ -14,6 +14,7 @@
 #define PRIOR_MEMBERS 4.0 /*   as if seen in so many */
 #define MAD_MEMBERS 0.37  /* a median absolute deviation is worth so many squares */
 #define MEDIAN_VARIANCE 1.57
+#define FRAME_BYTES 200.0 /* of a ping with its headers, at the most */
 #define TWINS_DIFFER 0.25
 #define LONE_MOST 4.0 /* a way over two switches more is hardly longer than so many host links */
 #define LONE_SLACK 1.25
@@ -437,6 +438,27 @@ static void drop_contradictory(struct search *s)
     }
 }
 
+/* A narrow link also takes longer for the frame of a ping: that is no fault of its own. */
+static void drop_serialisation(struct search *s)
+{
+    size_t kept = 0;
+    for (size_t k = 0; k < s->faults; k++) {
+        const struct nt_fault *slow = &s->fault[k];
+        bool explained = false;
+        for (size_t j = 0; j < s->faults && slow->part.kind == NT_FAULT_LINK_SLOW; j++) {
+            const struct nt_fault *narrow = &s->fault[j];
+            explained =
+                explained || (narrow->part.kind == NT_FAULT_LINK_NARROW &&
+                              narrow->part.a == slow->part.a && narrow->part.b == slow->part.b &&
+                              slow->found - slow->expected <
+                                  FRAME_BYTES / narrow->found - FRAME_BYTES / narrow->expected);
+        }
+        if (!explained)
+            s->fault[kept++] = *slow;
+    }
+    s->faults = kept;
+}
+
 /* ---- all together ----------------------------------------------------------------------------*/
 
 static int by_kind(const void *x, const void *y)
@@ -479,6 +501,7 @@ int nt_faults_find(const struct nt_model *model, bool marked, struct nt_fault **
         find_uneven(&s, marked, down == 1);
     }
     drop_contradictory(&s);
+    drop_serialisation(&s);
     qsort(s.fault, s.faults, sizeof *s.fault, by_kind);
     *fault = s.fault;
     *count = s.faults;

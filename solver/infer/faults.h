@@ -16,6 +16,8 @@
  * others below it a host's link is only slow when it is longer, by a quarter, than the longest way
  * down from there; on a single switch, when it is longer than four of the usual ones.
  *
+ * What a narrow link's latency is longer by because of the frame of a ping is part of that finding.
+ *
  * Bandwidths that are only lower bounds are members of their class, which is then at least so good,
  * and never worse than it. One way that is narrower than the other, where the ways of others of the
  * tier are alike, is found too.

@@ -199,8 +199,8 @@ static void read_structure(struct reading *r, struct json_object *root)
     const char *family = nt_json_string(&r->json, structure, "family", NT_JSON_MUST);
     if (family != NULL && nt_family_parse(family, &m->family) != 0)
         nt_json_wrong(&r->json, "family",
-                      "expected star, tree, torus, mesh, ring, hypercube, full-mesh, irregular or "
-                      "undetermined, found \"%.64s\"",
+                      "expected star, tree, torus, mesh, ring, hypercube, full-mesh, irregular, "
+                      "dragonfly or undetermined, found \"%.64s\"",
                       family);
     nt_json_whole32(&r->json, structure, "tiers", COUNT_MAX, &m->tiers);
     nt_json_number_between(&r->json, structure, "confidence", 0, 1, &m->confidence);

@@ -243,6 +243,11 @@ static void put_structure(struct nt_json_writer *w, const struct nt_model *m)
                        m->dimensions < NT_DIMENSIONS_MAX ? m->dimensions : NT_DIMENSIONS_MAX);
     if (m->twist > 0)
         nt_json_put_whole(w, "twist", m->twist);
+    if (m->family == NT_FAMILY_DRAGONFLY && m->dimensions == 3) {
+        nt_json_put_whole(w, "groups", m->dimension[0]);
+        nt_json_put_whole(w, "routers", m->dimension[1]);
+        nt_json_put_whole(w, "hosts", m->dimension[2]);
+    }
     put_also(w, m);
     nt_json_end(w, '}');
     nt_json_end(w, '}');
