@@ -14,7 +14,14 @@
 #define CLEAR 0.25    /* of a local link: the sd of a router pair's distance at the most */
 #define PROFILE 2.0F  /* times the noise: by more two hosts are on different routers */
 #define SURE 0.9      /* confidence of a network that fits so */
-enum { GROUPS_MIN = 3, GROUP_MIN = 3, PAIRS_MAX = 64, PROFILE_HOSTS = 512 };
+enum {
+    GROUPS_MIN = 3,
+    GROUP_MIN = 3,
+    ROUTERS_MIN = GROUPS_MIN * GROUP_MIN,
+    HOSTS_MIN = 2 * ROUTERS_MIN,
+    PAIRS_MAX = 64,
+    PROFILE_HOSTS = 256 /* each pair is held against all hosts */
+};
 
 struct dragonfly {
     const struct nt_matrix *latency;
@@ -383,7 +390,7 @@ static int dragonfly_init(struct dragonfly *d, struct nt_arena *memory, struct n
 static bool find_dragonfly(struct dragonfly *d, bool by_profile)
 {
     find_routers(d, by_profile);
-    if (d->routers > d->most || d->routers < GROUPS_MIN * GROUP_MIN || !measure_routers(d) ||
+    if (d->routers > d->most || d->routers < ROUTERS_MIN || !measure_routers(d) ||
         !find_nearest(d, d->scratch))
         return false;
     for (size_t shared = 1; shared <= 4; shared++)
@@ -397,7 +404,7 @@ int nt_dragonfly_try(const struct nt_matrix *latency, struct nt_model **model, s
     NT_SCOPED struct nt_arena memory = {0};
     struct dragonfly d = {.latency = latency, .tree = *model};
     struct nt_model *found;
-    if (d.tree->family != NT_FAMILY_UNDETERMINED || d.tree->hosts < 2 * GROUPS_MIN * GROUP_MIN ||
+    if (d.tree->family != NT_FAMILY_UNDETERMINED || d.tree->hosts < HOSTS_MIN ||
         d.tree->switches > NT_DRAGONFLY_ROUTERS_MAX)
         return 0;
     if (dragonfly_init(&d, &memory, err) != 0)

@@ -9,7 +9,8 @@
  * be cliques, and between each two groups the nearest routers have the global links. Taken where
  * all pairs of groups are joined and the distances of router pairs are what these links add up to;
  * adaptive routing, or a job with one router a group, does not show that, and the network stays
- * what it was. Tests: test_dragonfly.c. */
+ * what it was.
+ * Tests: test_infer_direct.c. */
 #ifndef NT_DRAGONFLY_H
 #define NT_DRAGONFLY_H
 
@@ -17,7 +18,7 @@
 #include "matrix.h"
 #include "model.h"
 
-enum { NT_DRAGONFLY_ROUTERS_MAX = 2048 };
+enum { NT_DRAGONFLY_ROUTERS_MAX = 512 };
 
 /* model: a tree that does not fit the readings (NT_FAMILY_UNDETERMINED). Replaced by a dragonfly
  * where the readings are those of one: dimension[] are groups, routers a group and hosts a router,

@@ -122,7 +122,8 @@ static void put_dot_legend(struct nt_strbuf *d, const struct nt_map *map, bool c
     if (faded)
         nt_strbuf_puts(d, "\\npale: not sure to be there");
     if (coloured)
-        nt_strbuf_puts(d, "\\ntimes over it against a healthy network: grey alike, red shorter, blue longer");
+        nt_strbuf_puts(d, "\\ntimes over it against a healthy network: grey alike, red "
+                          "shorter, blue longer");
     nt_strbuf_puts(d, "\"; labelloc=b; fontname=\"sans-serif\"; fontsize=11;\n");
 }
 
@@ -196,7 +197,7 @@ static void put_graphml_node(struct nt_strbuf *d, const struct nt_map *map, cons
     if (v >= m->hosts && !part) {
         nt_strbuf_print(d, "<data key=\"tier\">%u</data>", m->tier[v - m->hosts]);
         put_data(d, "support", support[v - m->hosts]);
-    } else if (m->overhead_us[v] > 0) {
+    } else if (v < m->hosts && m->overhead_us[v] > 0) {
         put_data(d, "overhead_us", m->overhead_us[v]);
     }
     nt_strbuf_puts(d, "</node>\n");
