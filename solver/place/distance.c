@@ -74,9 +74,29 @@ static int root_forest(struct nt_distance *d, struct nt_err *err)
     return 0;
 }
 
+/* The links of a vertex whose latency is final. */
+static void relax_links(struct nt_distance *d, uint32_t source, uint32_t from)
+{
+    size_t n = d->vertices;
+    float *latency = d->latency + source * n;
+    uint16_t *hops = d->hops + source * n;
+    for (uint32_t k = d->graph.start[from]; k < d->graph.start[from + 1]; k++) {
+        uint32_t e = d->graph.link[k], w = d->graph.to[k];
+        float by = latency[from] + (float)weight_us(&d->model->link[e]);
+        uint16_t far = (uint16_t)(hops[from] + 1);
+        if (by < latency[w] || (by <= latency[w] && far < hops[w])) {
+            latency[w] = by;
+            hops[w] = far;
+            d->via[source * n + w] = e;
+        }
+    }
+}
+
 /* Dijkstra by a plain scan: these networks are small, and of equal latencies the path with fewer
- * links is taken, which core/graph does not ask for. */
-static void shortest_from(struct nt_distance *d, uint32_t source, bool *done)
+ * links is taken, which core/graph does not ask for. No way leads on through a vertex with a single
+ * link, so only the inner ones are scanned. */
+static void shortest_from(struct nt_distance *d, uint32_t source, const uint32_t *inner,
+                          size_t count, bool *done)
 {
     size_t n = d->vertices;
     float *latency = d->latency + source * n;
@@ -90,24 +110,19 @@ static void shortest_from(struct nt_distance *d, uint32_t source, bool *done)
     }
     latency[source] = 0;
     hops[source] = 0;
+    done[source] = true;
+    relax_links(d, source, source);
     for (;;) {
         uint32_t best = NONE;
-        for (uint32_t v = 0; v < n; v++)
+        for (size_t k = 0; k < count; k++) {
+            uint32_t v = inner[k];
             if (!done[v] && isfinite(latency[v]) && (best == NONE || latency[v] < latency[best]))
                 best = v;
+        }
         if (best == NONE)
             return;
         done[best] = true;
-        for (uint32_t k = d->graph.start[best]; k < d->graph.start[best + 1]; k++) {
-            uint32_t e = d->graph.link[k], w = d->graph.to[k];
-            float by = latency[best] + (float)weight_us(&d->model->link[e]);
-            uint16_t far = (uint16_t)(hops[best] + 1);
-            if (by < latency[w] || (by <= latency[w] && far < hops[w])) {
-                latency[w] = by;
-                hops[w] = far;
-                via[w] = e;
-            }
-        }
+        relax_links(d, source, best);
     }
 }
 
@@ -120,13 +135,18 @@ static int fill_general(struct nt_distance *d, struct nt_err *err)
                           (int)NT_DISTANCE_VERTICES_MAX);
     NT_SCOPED struct nt_arena memory = {0};
     bool *done = nt_arena_array(&memory, n, sizeof *done);
+    uint32_t *inner = nt_arena_array(&memory, n, sizeof *inner);
+    size_t count = 0;
     d->latency = nt_arena_array(&d->memory, cells, sizeof *d->latency);
     d->hops = nt_arena_array(&d->memory, cells, sizeof *d->hops);
     d->via = nt_arena_array(&d->memory, cells, sizeof *d->via);
     if (nt_arena_check(&memory, err) != 0 || nt_arena_check(&d->memory, err) != 0)
         return -1;
+    for (uint32_t v = 0; v < n; v++)
+        if (nt_graph_degree(&d->graph, v) > 1)
+            inner[count++] = v;
     for (uint32_t h = 0; h < d->model->hosts; h++)
-        shortest_from(d, h, done);
+        shortest_from(d, h, inner, count, done);
     for (size_t k = 0; k < cells; k++)
         if (d->hops[k] != UINT16_MAX && d->hops[k] > d->path_max)
             d->path_max = d->hops[k];

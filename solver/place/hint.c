@@ -387,9 +387,14 @@ static int search_candidates(struct search *s, struct nt_err *err)
     s->view[1].model = s->alike;
     s->views = s->sure != NULL ? 2 : 1;
     s->view[s->views].model = s->map->model;
-    for (size_t k = 0; k <= s->views; k++)
+    for (size_t k = 0; k <= s->views; k++) {
+        if (k > 0 && !nt_distance_is_tree(s->view[0].distance)) {
+            s->view[k] = s->view[0]; /* paths of all pairs cost too much to have them twice */
+            continue;
+        }
         if (nt_distance_create(s->view[k].model, &s->view[k].distance, err) != 0)
             return -1;
+    }
     const struct view *v = &s->view[0];
     return nt_hierarchy_create(v->model, v->distance, s->capacity, &s->hierarchy, err);
 }
@@ -419,7 +424,8 @@ int nt_hint_from_traffic(const struct nt_map *map, const struct nt_traffic *traf
 out:
     nt_hierarchy_destroy(s.hierarchy);
     for (size_t k = 0; k < 3; k++)
-        nt_distance_destroy(s.view[k].distance);
+        if (k == 0 || s.view[k].distance != s.view[0].distance)
+            nt_distance_destroy(s.view[k].distance);
     nt_model_destroy(s.sure);
     nt_model_destroy(s.alike);
     return rc;
