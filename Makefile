@@ -10,10 +10,13 @@
 #   make fuzz       each fuzzer for FUZZ_SECONDS (default 600)
 #   make coverage   line coverage of the unit tests, as text
 #   make install    honours PREFIX, DESTDIR, SYSCONFDIR and SLURM_PLUGIN_DIR
+#   make uninstall  removes what install has put there; the configuration stays where it was changed
+#   make deb, rpm   packages, in build/deb and build/rpm
 #   make clean
 #
 # Options: V=1 shows commands; CC=clang; SANITIZE=address,undefined builds into its own folder;
-# CFLAGS are yours, the required flags stay.
+# CFLAGS are yours, the required flags stay; SLURM_PREFIX=DIR is for the Slurm that is installed there,
+# in place of the system's.
 #
 # A folder is a room: it sees the headers of the rooms named in SEES_<room> and no others, so a
 # wrong include does not compile. A new .c file in a room, a new tests/test_*.c and a new
@@ -31,8 +34,10 @@ BUILD := build$(if $(SANITIZE),/$(subst $(comma),-,$(SANITIZE)))$(if $(filter cl
 BINDIR := $(PREFIX)/bin
 LIBEXECDIR := $(PREFIX)/libexec
 MANDIR := $(PREFIX)/share/man
+DATADIR := $(PREFIX)/share/nettopo
+AGENTDIR = $(LIBEXECDIR)/nettopo
 
-.PHONY: all check test demo bench fuzz coverage install clean deps
+.PHONY: all check test demo bench fuzz coverage install uninstall clean deps
 all: nettopo probe agent plugin
 
 # ---- rooms ------------------------------------------------------------------------------------
@@ -56,6 +61,8 @@ SEES_prolog       := solver/base
 SEES_spank        := solver/base
 ALSO_solver/place := -I/usr/include/scotch
 ALSO_ucx_probe = $(patsubst -I%,-isystem%,$(call pkg,--cflags,ucx pmix))
+ALSO_prolog = $(SLURM_CFLAGS)
+ALSO_spank = $(SLURM_CFLAGS)
 # ---- how ---------------------------------------------------------------------------------------
 Q := $(if $(V),,@)
 quiet := $(V)$(findstring s,$(firstword -$(MAKEFLAGS)))
@@ -75,12 +82,22 @@ REQUIRED = -std=c11 -D_GNU_SOURCE -Wall -Wextra -Wconversion -Wstrict-prototypes
   -ffunction-sections -MMD -MP $(HARDENED) \
   $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-omit-frame-pointer -fno-sanitize-recover=all \
   $(if $(filter gcc%,$(CC)),-Wno-format-truncation -Wno-maybe-uninitialized,$(COUNTERS)))
-DEFINES := -DNT_VERSION='"$(VERSION)"' -DNT_LIBEXECDIR='"$(LIBEXECDIR)"' -DNT_SYSCONFDIR='"$(SYSCONFDIR)"'
+DEFINES := -DNT_VERSION='"$(VERSION)"' -DNT_AGENTDIR='"$(AGENTDIR)"' -DNT_SYSCONFDIR='"$(SYSCONFDIR)"'
 LINK = $(CC) $(CFLAGS) $(if $(SANITIZE),-fsanitize=$(SANITIZE)) -Wl,--as-needed,--gc-sections -Wl,-z,relro,-z,now,-z,noexecstack $(LDFLAGS)
+
+# Slurm's headers, library and plugins; a library that the loader does not find is named by path
+SLURM_PREFIX := $(patsubst %/,%,$(SLURM_PREFIX))
+SLURM_LIBDIR := $(if $(SLURM_PREFIX),$(patsubst %/libslurm.so,%,$(firstword \
+  $(foreach lib,lib lib64 lib/*,$(wildcard $(SLURM_PREFIX)/$(lib)/libslurm.so)))))
+ifneq ($(and $(SLURM_PREFIX),$(if $(SLURM_LIBDIR),,none)),)
+$(error SLURM_PREFIX=$(SLURM_PREFIX): no libslurm.so in its lib or lib64)
+endif
+SLURM_CFLAGS := $(if $(SLURM_PREFIX),-isystem $(SLURM_PREFIX)/include)
+SLURM_LIBS := $(if $(SLURM_LIBDIR),-L$(SLURM_LIBDIR) $(if $(filter /usr,$(SLURM_PREFIX)),,-Wl$(comma)-rpath$(comma)$(SLURM_LIBDIR))) -lslurm
 
 SOLVER_LIBS = $(call pkg,--libs,json-c yaml-0.1) -llapacke -llapack -lblas -lscotch -lscotcherr -lz -lm
 PROBE_LIBS = $(call pkg,--libs,ucx pmix hwloc)
-PROLOG_LIBS = -lmunge -lslurm -lsodium -lseccomp
+PROLOG_LIBS = -lmunge $(SLURM_LIBS) -lsodium -lseccomp
 
 # the objects of a room; the sources of the mains stand apart
 MAINS := solver/nettopo.c ucx_probe/probe.c prolog/agent.c
@@ -97,6 +114,13 @@ endef
 $(foreach r,$(ROOMS),$(eval $(call room_rule,$(r))))
 
 $(BUILD)/solver/text/html.o: solver/text/page.html
+
+# What is compiled in, and what sees Slurm, is made again when those are others
+SETTINGS := $(BUILD)/settings
+ifneq ($(shell cat $(SETTINGS) 2>/dev/null),$(or $(SLURM_PREFIX),system) $(AGENTDIR) $(SYSCONFDIR))
+$(shell mkdir -p $(BUILD) && echo "$(or $(SLURM_PREFIX),system) $(AGENTDIR) $(SYSCONFDIR)" >$(SETTINGS))
+endif
+$(foreach r,spank prolog,$(call objects,$(r))) $(BUILD)/prolog/agent.o $(BUILD)/solver/base/conf.o: $(SETTINGS)
 
 $(BUILD)/solver/nettopo.o: solver/nettopo.c
 	$(call say,CC,$<)
@@ -237,24 +261,38 @@ deps:
 	@etc/dependencies install
 
 # ---- installation ------------------------------------------------------------------------------
-SLURM_PLUGIN_DIR ?= $(or $(shell pkg-config --variable=plugindir slurm 2>/dev/null),$(firstword $(wildcard /usr/lib/*/slurm-wlm /usr/lib64/slurm /usr/lib/slurm)),/usr/lib64/slurm)
+SLURM_PLUGIN_DIR ?= $(if $(SLURM_LIBDIR),$(SLURM_LIBDIR)/slurm,$(SYSTEM_PLUGIN_DIR))
+SYSTEM_PLUGIN_DIR = $(or $(shell pkg-config --variable=plugindir slurm 2>/dev/null),$(firstword $(wildcard /usr/lib/*/slurm-wlm /usr/lib64/slurm /usr/lib/slurm)),/usr/lib64/slurm)
+CONF := $(DESTDIR)$(SYSCONFDIR)/nettopo/nettopo.conf
+PLUGSTACK := $(DESTDIR)$(SYSCONFDIR)/slurm/plugstack.conf.d/nettopo.conf
+PAGES := $(wildcard etc/man/*.[158])
+PLACE := sed 's,/usr/local/libexec/nettopo,$(AGENTDIR),g' # what the texts say
+INSTALLED := $(addprefix $(DESTDIR),$(BINDIR)/nettopo $(BINDIR)/nettopo-probe \
+  $(LIBEXECDIR)/nettopo/nettopo-prolog $(LIBEXECDIR)/nettopo/nettopo-probe \
+  $(SLURM_PLUGIN_DIR)/spank_nettopo.so $(DATADIR)/nettopo-map.schema.json \
+  $(foreach e,$(wildcard etc/examples/*),$(DATADIR)/examples/$(notdir $(e))) \
+  $(foreach m,$(PAGES),$(MANDIR)/man$(subst .,,$(suffix $(m)))/$(notdir $(m))))
 install: all
-	install -d $(DESTDIR)$(BINDIR) $(DESTDIR)$(LIBEXECDIR)/nettopo $(DESTDIR)$(SLURM_PLUGIN_DIR)
-	install -d $(DESTDIR)$(SYSCONFDIR)/nettopo $(DESTDIR)$(SYSCONFDIR)/slurm/plugstack.conf.d
-	install -d $(DESTDIR)$(PREFIX)/share/nettopo
-	for s in 1 5 8; do install -d $(DESTDIR)$(MANDIR)/man$$s; done
+	install -d $(sort $(dir $(INSTALLED) $(CONF) $(PLUGSTACK)))
 	install -m 755 $(BUILD)/nettopo $(BUILD)/nettopo-probe $(DESTDIR)$(BINDIR)
 	install -m 755 $(BUILD)/nettopo-prolog $(DESTDIR)$(LIBEXECDIR)/nettopo
 # the agent's copy: the kernel lets a user trace no program that the user cannot read
 	install -m 711 $(BUILD)/nettopo-probe $(DESTDIR)$(LIBEXECDIR)/nettopo
 	install -m 644 $(BUILD)/spank_nettopo.so $(DESTDIR)$(SLURM_PLUGIN_DIR)
-	install -m 644 etc/nettopo-map.schema.json $(DESTDIR)$(PREFIX)/share/nettopo
-	install -d $(DESTDIR)$(PREFIX)/share/nettopo/examples
-	install -m 755 etc/examples/*.sh $(DESTDIR)$(PREFIX)/share/nettopo/examples
-	for m in etc/man/*.[158]; do install -m 644 $$m $(DESTDIR)$(MANDIR)/man$${m##*.}; done
-	test -e $(DESTDIR)$(SYSCONFDIR)/nettopo/nettopo.conf || \
-	  install -m 644 etc/nettopo.conf $(DESTDIR)$(SYSCONFDIR)/nettopo
-	install -m 644 etc/plugstack.conf.d/nettopo.conf $(DESTDIR)$(SYSCONFDIR)/slurm/plugstack.conf.d
+	install -m 644 etc/nettopo-map.schema.json $(DESTDIR)$(DATADIR)
+	install -m 755 etc/examples/*.sh $(DESTDIR)$(DATADIR)/examples
+	for m in $(PAGES); do d=$(DESTDIR)$(MANDIR)/man$${m##*.}; install -m 644 $$m $$d && \
+	  $(PLACE) <$$m >$$d/$${m##*/} || exit; done
+	test -e $(CONF) || { install -m 644 etc/nettopo.conf $(CONF) && $(PLACE) <etc/nettopo.conf >$(CONF); }
+	install -m 644 etc/plugstack.conf.d/nettopo.conf $(PLUGSTACK)
+
+# first what makes Slurm load the plugin
+uninstall:
+	rm -f $(PLUGSTACK)
+	rm -f $(INSTALLED)
+	if $(PLACE) <etc/nettopo.conf | cmp -s - $(CONF); then rm -f $(CONF); fi
+	-rmdir --ignore-fail-on-non-empty $(DESTDIR)$(DATADIR)/examples $(DESTDIR)$(DATADIR) \
+	  $(DESTDIR)$(LIBEXECDIR)/nettopo $(dir $(CONF)) 2>/dev/null
 
 clean:
 	rm -rf build

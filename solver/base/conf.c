@@ -8,8 +8,8 @@
 
 enum { KEY_BYTES = 32, SHOWN_BYTES = 60 };
 
-static const char DEFAULT_PROLOG[] = NT_LIBEXECDIR "/nettopo/nettopo-prolog";
-static const char DEFAULT_PROBE[] = NT_LIBEXECDIR "/nettopo/nettopo-probe";
+static const char DEFAULT_PROLOG[] = NT_AGENTDIR "/nettopo-prolog";
+static const char DEFAULT_PROBE[] = NT_AGENTDIR "/nettopo-probe";
 _Static_assert(sizeof DEFAULT_PROLOG <= NT_CONF_PATH_BYTES, "LIBEXECDIR is too long");
 _Static_assert(sizeof DEFAULT_PROBE <= NT_CONF_PATH_BYTES, "LIBEXECDIR is too long");
 
