@@ -37,7 +37,7 @@ MANDIR := $(PREFIX)/share/man
 DATADIR := $(PREFIX)/share/nettopo
 AGENTDIR = $(LIBEXECDIR)/nettopo
 
-.PHONY: all check test demo bench fuzz coverage install uninstall clean deps
+.PHONY: all check test demo bench fuzz coverage install uninstall deb rpm clean deps
 all: nettopo probe agent plugin
 
 # ---- rooms ------------------------------------------------------------------------------------
@@ -96,7 +96,10 @@ SLURM_CFLAGS := $(if $(SLURM_PREFIX),-isystem $(SLURM_PREFIX)/include)
 SLURM_LIBS := $(if $(SLURM_LIBDIR),-L$(SLURM_LIBDIR) $(if $(filter /usr,$(SLURM_PREFIX)),,-Wl$(comma)-rpath$(comma)$(SLURM_LIBDIR))) -lslurm
 
 SOLVER_LIBS = $(call pkg,--libs,json-c yaml-0.1) -llapacke -llapack -lblas -lscotch -lscotcherr -lz -lm
-PROBE_LIBS = $(call pkg,--libs,ucx pmix hwloc)
+# a pmix.pc may ask for a run path where the loader finds the library anyway
+PROBE_LIBS = $(if $(shell /sbin/ldconfig -p 2>/dev/null | grep libpmix.so.2),$(filter-out \
+  -Wl$(comma)-rpath -Wl$(comma)/%,$(PROBE_LIBS_ALL)),$(PROBE_LIBS_ALL))
+PROBE_LIBS_ALL = $(call pkg,--libs,ucx pmix hwloc)
 PROLOG_LIBS = -lmunge $(SLURM_LIBS) -lsodium -lseccomp
 
 # the objects of a room; the sources of the mains stand apart
@@ -294,7 +297,10 @@ uninstall:
 	-rmdir --ignore-fail-on-non-empty $(DESTDIR)$(DATADIR)/examples $(DESTDIR)$(DATADIR) \
 	  $(DESTDIR)$(LIBEXECDIR)/nettopo $(dir $(CONF)) 2>/dev/null
 
+deb rpm:
+	@VERSION=$(VERSION) SLURM_PREFIX=$(SLURM_PREFIX) etc/packaging/package $@
+
 clean:
 	rm -rf build
 
--include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
+-include $(shell find $(addprefix $(BUILD)/,$(ROOMS) solver obj tests fuzz) -name '*.d' -type f 2>/dev/null)
