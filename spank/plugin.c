@@ -123,7 +123,9 @@ static bool is_step_placed(const char *host_file)
 {
     const char *words[WORDS_MAX], *tasks = getenv("SLURM_NTASKS"), *nodes = getenv("SLURM_NNODES");
     struct nt_step_defaults defaults = {.tasks = tasks != NULL ? tasks : getenv("SLURM_NPROCS"),
-                                        .nodes = nodes};
+                                        .nodes = nodes,
+                                        .refuses_nodes =
+                                            SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(23, 11, 0)};
     char *command, *hosts;
     size_t bytes, count;
     if (nt_file_load(host_file, HOSTFILE_BYTES_MAX, &hosts, &bytes, NULL, NULL) != 0)

@@ -156,6 +156,8 @@ bool nt_step_is_placed(const char *const *words, size_t count, const struct nt_s
         return strcmp(r.distribution, "arbitrary") == 0;
     if (count < 2 || hint->tasks == 0 || !known || has_components(&r))
         return false;
+    if (r.nodes != NULL && defaults->refuses_nodes)
+        return false;
     const char *nodes = r.nodes != NULL ? r.nodes : defaults->nodes;
     const char *tasks = r.tasks != NULL ? r.tasks : defaults->tasks;
     if (nodes != NULL && !is_number(nodes, hint->hosts))

@@ -16,6 +16,7 @@ struct nt_step_hint {
 /* What the environment says where the command does not; NULL: nothing. */
 struct nt_step_defaults {
     const char *tasks, *nodes; /* SLURM_NTASKS, SLURM_NNODES */
+    bool refuses_nodes;        /* from Slurm 23.11 on a host file excludes -N */
 };
 
 /* words: srun's command line, its name first. True when the step has as many tasks and hosts as the

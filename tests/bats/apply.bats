@@ -16,7 +16,8 @@ teardown_file() { ground_down; }
 setup() { need_ground slurmctld; }
 
 # forms SBATCH_OPTIONS: runs each line of standard input, the options of a step, with apply and
-# without, and compares: "follows" as the hint, "as ever" what it does without apply.
+# without, and compares: "follows" as the hint, "as ever" what it does without; "old" follows until 23.11,
+# when srun began to refuse -N beside a host file.
 forms() {
     local options=$1 line kind with without hint number=0 wrong=0
     cat >"$BATS_TEST_TMPDIR/forms"
@@ -45,6 +46,7 @@ END
         local is was
         is=$(sed -n "s/^$number: //p" "$with") was=$(sed -n "s/^$number: //p" "$without")
         printf '%-9s | srun %-45s | %s | %s\n' "$kind" "$line" "$is" "$was" >&3
+        [ "$kind" != old ] || { kind='as ever' && ! slurm_before 23.11 || kind=follows; }
         case $kind in
         follows) [ "$is" = "exit 0 $hint" ] || wrong=$((wrong + 1)) ;;
         *) [ "$is" = "$was" ] || wrong=$((wrong + 1)) ;;
@@ -57,8 +59,8 @@ END
     forms "-N8 -n8" <<'END'
 follows|
 follows|-n8
-follows|-N8 -n 8
-follows|--ntasks=8 --nodes=8
+old|-N8 -n 8
+old|--ntasks=8 --nodes=8
 follows|-u -n8 --export=ALL --
 follows|-c1 --cpu-bind=none
 as ever|-n16
@@ -78,7 +80,7 @@ END
     forms "-N8 --ntasks-per-node=2" <<'END'
 follows|
 follows|-n16
-follows|-N8 -n16
+old|-N8 -n16
 follows|-K1 -u
 as ever|-n8
 as ever|-N4 -n4
@@ -93,7 +95,7 @@ END
 @test "tasks that nobody stated: 6 forms of srun" {
     forms "-N4" <<'END'
 follows|
-follows|-N4
+old|-N4
 follows|-n4
 as ever|-n2
 as ever|-N2

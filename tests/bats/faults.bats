@@ -16,7 +16,7 @@ setup_file() {
     ground_up demo8
     cp "$ROOT/tests/foes/probe" "$GROUND_STATE/stage/bin/foe"
     slurm_alone 8
-    gcc -shared -fPIC -o "$GROUND_STATE/stage/lib/lenient.so" "$ROOT/tests/foes/lenient.c"
+    gcc -shared -fPIC ${SLURM_PREFIX:+-isystem "$SLURM_PREFIX/include"} -o "$GROUND_STATE/stage/lib/lenient.so" "$ROOT/tests/foes/lenient.c"
 }
 
 teardown_file() { ground_down; }

@@ -15,6 +15,7 @@
 #   slurm_alone HOSTS                    sets SLURM_S: what Slurm itself takes of that, the most of three
 #   waited_at_most SECONDS               by us: what Slurm itself takes is beside it
 #   hosts_are_well                       no host is drained or down
+#   slurm_before RELEASE                 the Slurm under test is an older one
 #   conf_set KEY VALUE                   in nettopo.conf, until conf_reset
 #   probes_of HOST, agents_of HOST       their pids
 #
@@ -24,6 +25,13 @@
 SURE=0.9    # and more is a map that is sure of what it says
 HANGS_S=8   # what Slurm itself never takes, however busy the machine is: without FULL=1 instead of its own
 CONF=$GROUND_STATE/stage/etc/nettopo/nettopo.conf
+
+# slurm_before RELEASE, such as 23.11
+slurm_before() {
+    local is
+    is=$(user srun -V) && is=${is#* }
+    [ "$1" != "$is" ] && [ "$(printf '%s\n' "$1" "$is" | sort -V | tail -n 1)" = "$1" ]
+}
 
 submit() {
     JOB=$(user timeout 30 sbatch --parsable --output "$GROUND_HOME/%j.out" "$@") || return
@@ -129,6 +137,9 @@ went_well() {
 waited_s() {
     local job=${1-$JOB} at
     at=$(sed -nE "s/^\[([^]]*)\].* (Allocate|Started) JobId=$job (NodeList|in ).*/\1/p" \
+        "$GROUND_STATE/log/slurmctld.log" | tail -n 1)
+    # newer releases log only that it was submitted
+    [ -n "$at" ] || at=$(sed -nE "s/^\[([^]]*)\] _slurm_rpc_submit_batch_job: JobId=$job .*/\1/p" \
         "$GROUND_STATE/log/slurmctld.log" | tail -n 1)
     [ -n "$at" ] || { fail "slurmctld does not say when job $job got its hosts"; return; }
     # in the machine's time, which is that of Slurm's log, whatever TZ the tests have

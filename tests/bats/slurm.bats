@@ -74,8 +74,17 @@ works() {
 
 slurmd_of() { cut -d' ' -f1 "$GROUND_STATE/pids/slurmd.$1"; }
 
+# From 23.11 on the daemons start anew for it. What DeferBatch defers is forgotten then, as with any
+# Prolog that takes time: the job can be cancelled.
 reconfigured() {
     while_measuring n2 'on n1 scontrol reconfigure' submit_recording -N4 --exclusive --nettopo=standard
+    if ! slurm_before 23.11; then
+        wait_until 15 nothing_runs_of_ours
+        user scancel "$JOB"
+        wait_until 30 all_are_idle 4
+        hosts_are_well
+        return
+    fi
     completed
     assert_contains "ok partial" "$(variable NETTOPO_STATUS)"
     hosts_are_well
@@ -100,8 +109,25 @@ nothing_runs_of_ours() { ! of_ours | grep ' nettopo-'; }
 # Those that only have to change nothing, each by itself. What this release refuses is said.
 SETTINGS="PrologFlags=Alloc,NoHold PrologFlags=Alloc,DeferBatch,Contain
     PrologFlags=Alloc,DeferBatch,X11 PrologFlags=Alloc,DeferBatch,ForceRequeueOnFail
-    PrologFlags=Alloc,DeferBatch,RunInJob PrologTimeout=20 PrologEpilogTimeout=20
+    PrologTimeout=20 PrologEpilogTimeout=20
     TaskPlugin=task/affinity"
+
+# Slurm then calls no plugin in the prolog.
+@test "RunInJob: the agent is started by Prolog and Epilog scripts" {
+    local verb dir=$GROUND_STATE/etc
+    stands
+    ! slurm_before 24.05 || skip "this release of Slurm does not know it"
+    ground_down
+    for verb in prolog epilog; do
+        printf '#!/bin/sh\nexec %s --from-%s-script --conf %s\n' \
+            "$GROUND_STATE/stage/libexec/nettopo/nettopo-prolog" $verb \
+            "$GROUND_STATE/stage/etc/nettopo/nettopo.conf" >"$BATS_TEST_TMPDIR/$verb"
+        chmod 755 "$BATS_TEST_TMPDIR/$verb"
+    done
+    stands --slurm PrologFlags=Alloc,DeferBatch,RunInJob --slurm "Prolog=$dir/prolog" \
+        --slurm "Epilog=$dir/epilog" --etc "$BATS_TEST_TMPDIR/prolog" --etc "$BATS_TEST_TMPDIR/epilog"
+    works
+}
 
 # bats test_tags=full
 @test "other settings change nothing" {
