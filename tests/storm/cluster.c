@@ -86,6 +86,7 @@ void cluster_begin(uint64_t seed, size_t hosts_max)
     make_network();
     cluster.option.level = draw_chance(0.75) ? NT_LEVEL_QUICK : NT_LEVEL_STANDARD;
     cluster.option.budget_s = draw_between(2.5, 6);
+    cluster.window_bytes = (size_t)1 << (13 + nt_rng_below(&world.rng, 6));
     if (cluster.hosts <= 64 && draw_chance(0.3)) /* small blocks of many hosts are a mistake */
         cluster.conf.block_hosts = (uint32_t)(2 + nt_rng_below(&world.rng, 6));
     cluster.host = must(calloc(cluster.hosts, sizeof *cluster.host));
@@ -93,6 +94,7 @@ void cluster_begin(uint64_t seed, size_t hosts_max)
         struct host *h = &cluster.host[k];
         snprintf(h->name, sizeof h->name, "n%zu", k + 1);
         h->began_s = h->ended_s = NAN;
+        h->fabric_down_s = INFINITY;
         h->disk_bytes = SIZE_MAX;
         h->munge_s = draw_between(0.0002, 0.0006);
         h->starts_late_s = draw_between(0, 0.1);
@@ -155,6 +157,7 @@ static void kill_agent(void *context, uint64_t number)
 static void agent_main(void *argument)
 {
     struct host *h = argument;
+    h->agent->faults = h->agent_calls;
     double began = nt_clock_s(), deadline = began + cluster.option.budget_s;
     h->began_s = began;
     h->session = must(calloc(1, sizeof *h->session));

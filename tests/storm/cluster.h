@@ -29,6 +29,11 @@ struct host {
     bool faulty; /* something does: it may be missing */
     double starts_late_s;
     bool no_network; /* of the measured one */
+    double fabric_down_s,
+        fabric_until_s; /* the measured network passes nothing from then to then */
+    struct call_faults agent_calls, probe_calls;
+    double munge_fails; /* chance that munged fails */
+    int munge_error;    /* with that munge_err_t */
     bool no_resolver;
     double lookup_s;                               /* what resolver and slurmctld take more */
     double munge_s;                                /* what a credential takes */
@@ -58,6 +63,9 @@ struct cluster {
     char topology[64];
     struct nt_network *network;
     struct nt_measure_noise noise;
+    size_t window_bytes;       /* of a connection: what is sent and not read */
+    uint32_t fabric_cut[8][2]; /* pairs that the measured network does not connect */
+    size_t fabric_cuts;
     bool leader_faulty; /* the first host, or what all depend on: then nothing is promised */
     size_t faults;
     /* of the map, when it claims to be right: */

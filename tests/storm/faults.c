@@ -2,6 +2,7 @@
 /* What goes wrong in a schedule. Every kind is drawn at a random host and, where it has one, at a
  * random time of the sweep. */
 #include <math.h>
+#include <munge.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <signal.h>
@@ -23,11 +24,22 @@ struct kind {
     void (*plan)(uint32_t host, double at_s);
 };
 
+/* The hosts of its block, when it is a block's leader. */
+static void mark_block_faulty(uint32_t k)
+{
+    size_t block = nt_block_hosts(cluster.hosts, cluster.conf.block_hosts);
+    size_t hosts = k % block == 0 ? block : 1;
+    for (size_t h = k; h < cluster.hosts && h < k + hosts; h++)
+        cluster.host[h].faulty = true;
+}
+
 static void agent_killed(void *context, uint64_t number)
 {
     struct host *h = context;
     (void)number;
     if (h->agent->alive) {
+        if (files_queued(h->agent) > 0) /* what it had for its block, or from it, is lost */
+            mark_block_faulty(h->agent->host);
         process_kill(h->agent, SIGKILL);
         if (h->probe != NULL) /* PR_SET_PDEATHSIG */
             process_kill(h->probe, SIGKILL);
@@ -259,6 +271,83 @@ static void plan_no_network(uint32_t k, double at_s)
     cluster.host[k].no_network = true;
 }
 
+/* Signals, and a kernel that is short of memory for sockets: nobody may notice. */
+static void plan_interrupted(uint32_t k, double at_s)
+{
+    struct host *h = &cluster.host[k];
+    struct call_faults *faults[] = {&h->agent_calls, &h->probe_calls};
+    (void)at_s;
+    for (int p = 0; p < 2; p++) {
+        faults[p]->interrupted = draw_between(0, 0.2);
+        faults[p]->again = draw_between(0, 0.2);
+        faults[p]->in_part = draw_between(0, 0.5);
+    }
+}
+
+/* Others have the processor for most of the time, for moments up to those of a busy machine. */
+static void plan_preempted(uint32_t k, double at_s)
+{
+    const double LOST_S = 5e-6; /* a call */
+    struct host *h = &cluster.host[k];
+    (void)at_s;
+    double s = exp(draw_between(log(5e-5), log(2e-2)));
+    h->agent_calls.preempted_s = h->probe_calls.preempted_s = s;
+    h->agent_calls.preempted = h->probe_calls.preempted = LOST_S / s;
+}
+
+static void plan_few_files(uint32_t k, double at_s)
+{
+    (void)at_s;
+    cluster.host[k].agent_calls.files_max = 4 + nt_rng_below(&world.rng, 20);
+}
+
+static void plan_no_random(uint32_t k, double at_s)
+{
+    (void)at_s;
+    cluster.host[k].agent_calls.no_random = true;
+}
+
+static void plan_no_route(uint32_t k, double at_s)
+{
+    (void)at_s;
+    cluster.host[k].agent_calls.no_route = true;
+}
+
+static void plan_no_ipv6(uint32_t k, double at_s)
+{
+    (void)at_s;
+    cluster.host[k].agent_calls.no_ipv6 = true;
+}
+
+static void plan_munge_fails(uint32_t k, double at_s)
+{
+    static const munge_err_t errors[] = {
+        EMUNGE_SNAFU,        EMUNGE_NO_MEMORY,         EMUNGE_SOCKET,       EMUNGE_TIMEOUT,
+        EMUNGE_CRED_INVALID, EMUNGE_CRED_UNAUTHORIZED, EMUNGE_CRED_EXPIRED, EMUNGE_CRED_REPLAYED};
+    (void)at_s;
+    cluster.host[k].munge_fails = draw_between(0.1, 1);
+    cluster.host[k].munge_error = (int)errors[nt_rng_below(&world.rng, 8)];
+}
+
+/* The measured network is another than the agents': it fails alone. */
+static void plan_fabric_down(uint32_t k, double at_s)
+{
+    uint64_t outage = draw_outage();
+    cluster.host[k].fabric_down_s = at_s;
+    cluster.host[k].fabric_until_s = outage == 0 ? INFINITY : at_s + (double)outage * 1e-6;
+}
+
+static void plan_fabric_pair_cut(uint32_t k, double at_s)
+{
+    uint32_t other = (uint32_t)nt_rng_below(&world.rng, cluster.hosts);
+    (void)at_s;
+    if (cluster.fabric_cuts == sizeof cluster.fabric_cut / sizeof *cluster.fabric_cut ||
+        cluster.hosts <= 4 || other == k)
+        return;
+    cluster.fabric_cut[cluster.fabric_cuts][0] = k;
+    cluster.fabric_cut[cluster.fabric_cuts++][1] = other;
+}
+
 static void plan_no_resolver(uint32_t k, double at_s)
 {
     (void)at_s;
@@ -370,6 +459,15 @@ static const struct kind kinds[] = {
     {"no network", false, plan_no_network},
     {"no resolver", false, plan_no_resolver},
     {"slow lookups", false, plan_slow_lookup},
+    {"calls interrupted", true, plan_interrupted},
+    {"busy processor", true, plan_preempted},
+    {"few descriptors", false, plan_few_files},
+    {"no randomness", false, plan_no_random},
+    {"no route", false, plan_no_route},
+    {"no IPv6", true, plan_no_ipv6},
+    {"munge fails", false, plan_munge_fails},
+    {"fabric down", false, plan_fabric_down},
+    {"fabric between two cut", true, plan_fabric_pair_cut},
     {"ports taken", true, plan_squatter},
     {"idle and hostile clients", true, plan_knocking},
 };
@@ -391,11 +489,9 @@ static const double REJOIN_S = 2.5;
  * time: its connections are closed. */
 static void mark_faulty(uint32_t k, const struct kind *kind, double left_s)
 {
-    size_t block = nt_block_hosts(cluster.hosts, cluster.conf.block_hosts), hosts = 1;
-    if (k % block == 0 && !(kind->plan == plan_agent_killed && left_s > REJOIN_S))
-        hosts = block;
-    for (size_t h = k; h < cluster.hosts && h < k + hosts; h++)
-        cluster.host[h].faulty = true;
+    cluster.host[k].faulty = true;
+    if (!(kind->plan == plan_agent_killed && left_s > REJOIN_S))
+        mark_block_faulty(k);
 }
 
 void faults_draw(void)

@@ -10,8 +10,6 @@
 
 #include "files.h"
 
-enum { WINDOW_BYTES = 131072 };
-
 enum file_kind { FILE_SOCKET, FILE_LISTENER, FILE_STREAM, FILE_PIDFD, FILE_PIPE };
 
 struct chunk {

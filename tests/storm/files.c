@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cluster.h"
+
 enum { BACKLOG_MAX = 1024, HOSTS_MAX = 4096 };
 
 /* What a call costs, and a byte that is copied. */
@@ -354,6 +356,14 @@ void files_reset_connections(struct process *p)
             if (f->peer != NULL)
                 reset_at(f->peer, world.now_s);
         }
+}
+
+size_t files_queued(const struct process *p)
+{
+    size_t bytes = 0;
+    for (const struct file *f = net.all; f != NULL; f = f->all_next)
+        bytes += f->owner == p && f->kind == FILE_STREAM && !f->local ? f->queued : 0;
+    return bytes;
 }
 
 void files_inject(struct process *p, const void *data, size_t bytes)

@@ -37,6 +37,8 @@ int files_pidfd(struct process *process);
 int files_pipe(const void *data, size_t bytes, double at_s);
 /* Resets all connections of a process, as a middlebox does. */
 void files_reset_connections(struct process *process);
+/* Bytes that are on their way to it from other hosts, or wait for it: lost when it ends. */
+size_t files_queued(const struct process *process);
 /* Bytes of another's making, in the middle of a stream that this process reads. */
 void files_inject(struct process *process, const void *data, size_t bytes);
 

@@ -78,13 +78,29 @@ void nt_pair_set_own_core(struct nt_pair *pair, bool own)
     (void)own;
 }
 
+static bool fabric_is_up(uint32_t host)
+{
+    const struct host *h = &cluster.host[host];
+    return world.now_s < h->fabric_down_s || world.now_s >= h->fabric_until_s;
+}
+
+static bool fabric_connects(uint32_t a, uint32_t b)
+{
+    for (size_t k = 0; k < cluster.fabric_cuts; k++)
+        if ((cluster.fabric_cut[k][0] == a && cluster.fabric_cut[k][1] == b) ||
+            (cluster.fabric_cut[k][0] == b && cluster.fabric_cut[k][1] == a))
+            return false;
+    return fabric_is_up(a) && fabric_is_up(b);
+}
+
 /* The other end, while it lives; a stopped one does not answer. */
 static struct nt_pair *other_end(const struct nt_pair *pair)
 {
     uint32_t peer = pair->pairing.peer;
     struct nt_pair *other = peer < pair_rooms ? pair_of[peer] : NULL;
     if (other == NULL || !other->process->alive || network_host_is_down(peer) ||
-        network_is_cut(pair->host, peer) || network_is_cut(peer, pair->host))
+        !fabric_connects(pair->host, peer) || network_is_cut(pair->host, peer) ||
+        network_is_cut(peer, pair->host))
         return NULL;
     return other->process->stopped_until_s > world.now_s ? NULL : other;
 }
