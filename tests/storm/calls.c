@@ -15,8 +15,7 @@
 
 /* ---- calls that fail ---- */
 
-/* true, with errno: the call is not made. */
-static bool is_interrupted(bool again)
+bool call_is_interrupted(bool again)
 {
     const struct call_faults *faults = &world.running->faults;
     if (faults->interrupted > 0 && draw_chance(faults->interrupted)) {
@@ -109,7 +108,7 @@ int __wrap_poll(struct pollfd *fds, nfds_t n, int timeout_ms)
         int ready = poll_now(fds, n);
         if (ready > 0 || process_time() >= until)
             return ready;
-        if (is_interrupted(false))
+        if (call_is_interrupted(false))
             return -1;
         process_wait(until);
     }
@@ -263,7 +262,7 @@ int __wrap_accept4(int fd, struct sockaddr *address, socklen_t *bytes, int flags
     struct file *listener = file_of(fd);
     (void)flags;
     charge(0);
-    if (listener == NULL || is_interrupted(true))
+    if (listener == NULL || call_is_interrupted(true))
         return -1;
     struct file *f = listener->backlog_first;
     if (f != NULL && has_too_many_files())
@@ -333,8 +332,8 @@ ssize_t __wrap_read(int fd, void *data, size_t room)
     if (fd < FILES_FIRST)
         return __real_read(fd, data, room);
     struct file *f = file_of(fd);
-    bool stream = f != NULL && f->kind == FILE_STREAM;
-    if (f == NULL || is_interrupted(stream))
+    bool stream = f != NULL && f->kind == FILE_STREAM && !f->local;
+    if (f == NULL || call_is_interrupted(stream))
         return -1;
     ssize_t got = read_stream(f, data, stream ? part_of(room) : room);
     charge(got > 0 ? (size_t)got : 0);
@@ -351,7 +350,10 @@ ssize_t __wrap___read_chk(int fd, void *bytes, size_t n, size_t room)
 ssize_t __wrap_recvmsg(int fd, struct msghdr *message, int flags);
 ssize_t __wrap_recvmsg(int fd, struct msghdr *message, int flags)
 {
-    (void)flags;
+    struct file *f = file_of_any(fd);
+    charge(0);
+    if (f != NULL && f->packets)
+        return call_is_interrupted(false) ? -1 : packets_recvmsg(f, message, flags);
     message->msg_controllen = 0;
     return __wrap_read(fd, message->msg_iov[0].iov_base, message->msg_iov[0].iov_len);
 }
@@ -384,7 +386,9 @@ ssize_t __wrap_send(int fd, const void *data, size_t bytes, int flags)
     struct file *f = file_of(fd);
     (void)flags;
     charge(bytes);
-    return f == NULL || is_interrupted(true) ? -1 : send_stream(f, data, part_of(bytes));
+    if (f == NULL || call_is_interrupted(!f->packets))
+        return -1;
+    return f->packets ? packets_send(f, data, bytes) : send_stream(f, data, part_of(bytes));
 }
 
 ssize_t __real_write(int fd, const void *data, size_t bytes);

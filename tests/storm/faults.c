@@ -11,6 +11,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "agents.h"
 #include "cluster.h"
 #include "files.h"
 #include "frame.h"
@@ -33,17 +34,95 @@ static void mark_block_faulty(uint32_t k)
         cluster.host[h].faulty = true;
 }
 
+/* What a block's leader had for its block, or from it, is lost with it. */
+static void mark_dying(const struct host *h)
+{
+    if (h->agent != NULL && h->agent->alive && files_queued(h->agent) > 0)
+        mark_block_faulty(h->number);
+}
+
 static void agent_killed(void *context, uint64_t number)
 {
     struct host *h = context;
     (void)number;
-    if (h->agent->alive) {
-        if (files_queued(h->agent) > 0) /* what it had for its block, or from it, is lost */
-            mark_block_faulty(h->agent->host);
-        process_kill(h->agent, SIGKILL);
-        if (h->probe != NULL) /* PR_SET_PDEATHSIG */
-            process_kill(h->probe, SIGKILL);
-    }
+    mark_dying(h);
+    agent_kill(h, SIGKILL);
+}
+
+static void relay_killed(void *context, uint64_t number)
+{
+    struct host *h = context;
+    (void)number;
+    mark_dying(h);
+    relay_kill(h, SIGSYS);
+}
+
+static void plan_relay_killed(uint32_t k, double at_s)
+{
+    world_at(at_s, relay_killed, &cluster.host[k], 0);
+}
+
+static void worker_killed(void *context, uint64_t number)
+{
+    struct host *h = context;
+    (void)number;
+    mark_dying(h);
+    worker_kill(h, SIGSEGV);
+}
+
+static void plan_worker_killed(uint32_t k, double at_s)
+{
+    world_at(at_s, worker_killed, &cluster.host[k], 0);
+}
+
+static void worker_stopped(void *context, uint64_t number)
+{
+    struct host *h = context;
+    process_stop(h->worker, world.now_s + (double)number * 1e-6);
+}
+
+static void plan_worker_stopped(uint32_t k, double at_s)
+{
+    world_at(at_s, worker_stopped, &cluster.host[k], (uint64_t)draw_between(0.05e6, 4e6));
+}
+
+static void plan_no_relay(uint32_t k, double at_s)
+{
+    (void)at_s;
+    cluster.host[k].no_relay = true;
+}
+
+static void started_again(void *context, uint64_t number)
+{
+    struct host *h = context;
+    (void)number;
+    if (!network_host_is_down(h->number))
+        agent_start_again(h);
+}
+
+static void restarted(void *context, uint64_t number)
+{
+    struct host *h = context;
+    agent_killed(h, 0);
+    world_at(world.now_s + (double)number * 1e-6, started_again, h, 0);
+}
+
+static void plan_restarted(uint32_t k, double at_s)
+{
+    world_at(at_s, restarted, &cluster.host[k], (uint64_t)draw_between(0, 1e6));
+}
+
+static void begin_rival(void *context, uint64_t number)
+{
+    (void)context;
+    (void)number;
+    cluster_begin_rival(world.now_s);
+}
+
+static void plan_rival(uint32_t k, double at_s)
+{
+    (void)k;
+    world_at(draw_chance(0.5) ? world.now_s : at_s, begin_rival, NULL, 0);
 }
 
 static void plan_agent_killed(uint32_t k, double at_s)
@@ -68,7 +147,11 @@ static void host_down(void *context, uint64_t number)
 {
     struct host *h = context;
     network_host_down((uint32_t)number);
-    agent_killed(h, 0);
+    agent_kill(h, SIGKILL);
+    if (cluster.rival != NULL)
+        for (size_t k = 0; k < cluster.hosts; k++)
+            if (cluster.rival[k].number == number)
+                agent_kill(&cluster.rival[k], SIGKILL);
 }
 
 static void plan_host_down(uint32_t k, double at_s)
@@ -80,9 +163,7 @@ static void host_stopped(void *context, uint64_t number)
 {
     struct host *h = context;
     double until = world.now_s + (double)number * 1e-6;
-    process_stop(h->agent, until);
-    if (h->probe != NULL)
-        process_stop(h->probe, until);
+    agent_stop(h, until);
 }
 
 static void plan_host_stopped(uint32_t k, double at_s)
@@ -105,14 +186,15 @@ static void plan_probe_stopped(uint32_t k, double at_s)
 static void plan_slow(uint32_t k, double at_s)
 {
     (void)at_s;
-    cluster.host[k].agent->slowness = exp(draw_between(log(3), log(1000)));
+    cluster.host[k].slowness = cluster.host[k].worker->slowness =
+        exp(draw_between(log(3), log(1000)));
 }
 
 static void plan_late(uint32_t k, double at_s)
 {
     struct host *h = &cluster.host[k];
     (void)at_s;
-    process_stop(h->agent, world.now_s + draw_between(0.1, 3));
+    process_stop(h->worker, world.now_s + draw_between(0.1, 3));
 }
 
 static void plan_probe_late(uint32_t k, double at_s)
@@ -201,7 +283,8 @@ static void reset(void *context, uint64_t number)
 {
     struct host *h = context;
     (void)number;
-    files_reset_connections(h->agent);
+    if (h->agent != NULL)
+        files_reset_connections(h->agent);
 }
 
 static void plan_reset(uint32_t k, double at_s)
@@ -216,7 +299,8 @@ static void inject(void *context, uint64_t number)
     for (size_t b = 0; b < sizeof bytes; b++)
         bytes[b] = (unsigned char)nt_rng_next(&world.rng);
     h->injected = true;
-    files_inject(h->agent, bytes, 1 + number % sizeof bytes);
+    if (h->agent != NULL)
+        files_inject(h->agent, bytes, 1 + number % sizeof bytes);
 }
 
 static void plan_inject(uint32_t k, double at_s)
@@ -260,7 +344,7 @@ static void plan_no_memory(uint32_t k, double at_s)
     uint64_t number = (uint64_t)exp(draw_between(0, log(3000)));
     (void)at_s;
     if (draw_chance(0.5))
-        cluster.host[k].agent->allocations_left = cluster.host[k].agent_allocations = number;
+        cluster.host[k].agent_allocations = number;
     else
         cluster.host[k].probe_allocations = number;
 }
@@ -436,6 +520,12 @@ static void plan_knocking(uint32_t k, double at_s)
 
 static const struct kind kinds[] = {
     {"agent killed", false, plan_agent_killed},
+    {"relay killed", false, plan_relay_killed},
+    {"worker killed", false, plan_worker_killed},
+    {"worker stopped", false, plan_worker_stopped},
+    {"no relay", false, plan_no_relay},
+    {"agent started again", false, plan_restarted},
+    {"another job of the same id", true, plan_rival},
     {"probe killed", false, plan_probe_killed},
     {"host down", false, plan_host_down},
     {"host stopped", false, plan_host_stopped},
@@ -490,7 +580,9 @@ static const double REJOIN_S = 2.5;
 static void mark_faulty(uint32_t k, const struct kind *kind, double left_s)
 {
     cluster.host[k].faulty = true;
-    if (!(kind->plan == plan_agent_killed && left_s > REJOIN_S))
+    bool dies = kind->plan == plan_agent_killed || kind->plan == plan_relay_killed ||
+                kind->plan == plan_worker_killed || kind->plan == plan_restarted;
+    if (!(dies && left_s > REJOIN_S))
         mark_block_faulty(k);
 }
 

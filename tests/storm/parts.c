@@ -238,6 +238,7 @@ int nt_child_start(struct nt_child *child, const struct nt_conf *conf, const str
     p->slowness = world.running->slowness;
     p->allocations_left = h->probe_allocations;
     p->faults = h->probe_calls;
+    p->node = h;
     files_local_pair(p, fd);
     p->argument = (void *)(intptr_t)fd[1];
     *socket = fd[0];
@@ -246,9 +247,10 @@ int nt_child_start(struct nt_child *child, const struct nt_conf *conf, const str
     return 0;
 }
 
-/* The pidfd is the relay's, too, and stays open there (cluster.c). */
 static void forget_child(struct nt_child *child)
 {
+    if (child->pidfd >= 0)
+        close(child->pidfd);
     child->pidfd = -1;
     child->pid = 0;
 }

@@ -18,9 +18,10 @@
 
 #include "rng.h"
 
-enum process_kind { PROCESS_AGENT, PROCESS_PROBE, PROCESS_STRANGER };
+enum process_kind { PROCESS_AGENT, PROCESS_WORKER, PROCESS_PROBE, PROCESS_STRANGER };
 
 struct file;
+struct host;
 
 /* What may go wrong with the calls of a process, each with a chance of its own for each call. */
 struct call_faults {
@@ -37,6 +38,7 @@ struct process {
     pid_t pid;
     uint32_t host;
     enum process_kind kind;
+    struct host *node;  /* whose agent or probe it is; NULL: a stranger */
     bool alive, waits;  /* waits: in poll, to be woken by its files */
     bool killed;        /* by a signal: what it had allocated is lost with it */
     int status;         /* of its end */
