@@ -217,7 +217,7 @@ $(BUILD)/tests/fabric $(BUILD)/tests/talk: $(BUILD)/tests/%: $(BUILD)/obj/fabric
 # files of its own in tests/storm is left out of the libraries: the linker finds it there first.
 STORM_OBJECTS := $(patsubst tests/%.c,$(BUILD)/obj/%.o,$(wildcard tests/storm/*.c))
 WRAPPED := poll clock_gettime nanosleep getrandom socket setsockopt getsockopt bind listen connect \
-  accept4 shutdown read recvmsg write send close fcntl geteuid __poll_chk __read_chk \
+  accept4 shutdown read recv recvmsg write send sendmsg close fcntl geteuid __poll_chk __read_chk \
   malloc calloc realloc strdup free
 .PHONY: storm wrapped
 wrapped: # for tests/house

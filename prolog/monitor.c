@@ -48,12 +48,13 @@ struct monitor {
 
 static void worker_main(struct monitor *m, pid_t monitor, int report_fd)
 {
+    static struct nt_service service; /* too large for the stack */
     double deadline = m->began + m->budget_s;
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != monitor) /* it has died before */
         _exit(1);
     madvise(m->waits_on, sizeof *m->waits_on, MADV_DONTFORK);
-    nt_worker_run(m->request, m->conf, &m->log, deadline, deadline + GRACE_S, m->waits_on,
+    nt_worker_run(m->request, m->conf, &m->log, deadline, deadline + GRACE_S, m->waits_on, &service,
                   &m->report);
     ssize_t n = write(report_fd, &m->report, sizeof m->report);
     _exit(n == (ssize_t)sizeof m->report ? 0 : 1);

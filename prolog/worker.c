@@ -3,10 +3,8 @@
 
 #include <errno.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -18,42 +16,12 @@
 /* After give_up: the relay drains for 0.15 s, is ended and must be gone, and at 0.25 s the monitor
  * ends all. */
 static const double RELAY_S = 0.17, GONE_S = 0.22;
-/* Before that there is time to wait for the end of a process, which takes long on a busy host. */
-static const double REAP_S = 1;
 
 static void fail_early(struct nt_worker_report *report, enum nt_advice advice, const char *reason)
 {
     report->outcome.decided = false;
     report->outcome.advice = advice;
     snprintf(report->outcome.text, sizeof report->outcome.text, "failed %s", reason);
-}
-
-/* The relay's process id, and *socket to it; or -1. */
-static pid_t start_relay(struct nt_service *service, int *socket, struct nt_err *err)
-{
-    int pair[2];
-    struct nt_sandbox sandbox = {.binds_reserved_ports = service->conf->reserved_ports ||
-                                                         service->conf->port_first < 1024,
-                                 .file_bytes = service->conf->publish_limit_bytes};
-    if (geteuid() == 0)
-        nt_sandbox_find_user(service->conf->relay_user, &sandbox);
-    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0) {
-        nt_err_set(err, NT_ERR_SYSTEM, "socketpair: %s", strerror(errno));
-        return -1;
-    }
-    pid_t pid = fork();
-    if (pid == 0) {
-        close(pair[0]);
-        nt_relay_run(service, &sandbox, pair[1]);
-    }
-    close(pair[1]);
-    if (pid < 0) {
-        nt_err_set(err, NT_ERR_SYSTEM, "fork: %s", strerror(errno));
-        close(pair[0]);
-        return -1;
-    }
-    *socket = pair[0];
-    return pid;
 }
 
 /* Answers the relay until it has ended or its time is over. */
@@ -70,33 +38,18 @@ static void serve_relay(struct nt_service *service, int socket)
     }
 }
 
-/* Ends it; whether it is gone, so that nothing is written any more. *status: of waitpid. */
-static bool end_relay(pid_t pid, double give_up, int *status)
-{
-    double until = nt_clock_s() + REAP_S;
-    until = until < give_up + GONE_S ? until : give_up + GONE_S;
-    kill(pid, SIGKILL);
-    do {
-        pid_t got = waitpid(pid, status, WNOHANG);
-        if (got == pid || (got < 0 && errno != EINTR))
-            return true;
-        poll(NULL, 0, 1);
-    } while (nt_clock_s() < until);
-    return false;
-}
-
 static void run_relay(struct nt_service *service)
 {
     struct nt_err err;
     int socket, status = 0;
-    pid_t pid = start_relay(service, &socket, &err);
+    pid_t pid = nt_relay_start(service, &socket, &err);
     if (pid < 0) {
         nt_service_publish_failed(service, NT_ADVICE_SYSTEM, err.text);
         return;
     }
     serve_relay(service, socket);
     close(socket);
-    if (!end_relay(pid, service->give_up, &status))
+    if (!nt_relay_end(pid, service->give_up + GONE_S, &status))
         nt_service_publish_failed(service, NT_ADVICE_AGENT, "the relay could not be ended");
     else if (WIFEXITED(status) && WEXITSTATUS(status) == NT_RELAY_NO_SANDBOX)
         nt_service_publish_failed(service, NT_ADVICE_PRIVILEGE, "the relay could not be confined");
@@ -106,9 +59,8 @@ static void run_relay(struct nt_service *service)
 
 void nt_worker_run(const struct nt_request *request, const struct nt_conf *conf,
                    const struct nt_log *log, double deadline, double give_up, atomic_uint *waits_on,
-                   struct nt_worker_report *report)
+                   struct nt_service *service, struct nt_worker_report *report)
 {
-    static struct nt_service service; /* too large for the stack */
     struct nt_conf own = *conf;
     struct nt_job job;
     struct nt_err err;
@@ -127,12 +79,12 @@ void nt_worker_run(const struct nt_request *request, const struct nt_conf *conf,
     }
     own.reserved_ports = conf->reserved_ports && geteuid() == 0; /* else nobody can bind one */
     atomic_store(waits_on, NT_WAIT_FILES);
-    nt_service_init(&service, &own, &job, &request->option, log, deadline, give_up);
-    service.waits_on = waits_on;
+    nt_service_init(service, &own, &job, &request->option, log, deadline, give_up);
+    service->waits_on = waits_on;
     atomic_store(waits_on, NT_WAIT_NONE);
-    run_relay(&service);
-    report->outcome = service.outcome;
-    report->probe_failed = service.settled && service.settlement.probe_failed != 0;
-    nt_service_fini(&service);
+    run_relay(service);
+    report->outcome = service->outcome;
+    report->probe_failed = service->settled && service->settlement.probe_failed != 0;
+    nt_service_fini(service);
     nt_job_fini(&job);
 }

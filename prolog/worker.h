@@ -13,6 +13,7 @@
 #include "log.h"
 #include "outcome.h"
 #include "request.h"
+#include "service.h"
 
 struct nt_worker_report {
     uint64_t hosts, self;
@@ -24,6 +25,6 @@ struct nt_worker_report {
  * enum nt_service_wait, what the worker waits on at the moment. */
 void nt_worker_run(const struct nt_request *request, const struct nt_conf *conf,
                    const struct nt_log *log, double deadline, double give_up, atomic_uint *waits_on,
-                   struct nt_worker_report *report);
+                   struct nt_service *service, struct nt_worker_report *report);
 
 #endif

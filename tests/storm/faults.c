@@ -2,6 +2,7 @@
 /* What goes wrong in a schedule. Every kind is drawn at a random host and, where it has one, at a
  * random time of the sweep. */
 #include <math.h>
+#include <munge.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <signal.h>
@@ -10,6 +11,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "agents.h"
 #include "cluster.h"
 #include "files.h"
 #include "frame.h"
@@ -23,15 +25,104 @@ struct kind {
     void (*plan)(uint32_t host, double at_s);
 };
 
+/* The hosts of its block, when it is a block's leader. */
+static void mark_block_faulty(uint32_t k)
+{
+    size_t block = nt_block_hosts(cluster.hosts, cluster.conf.block_hosts);
+    size_t hosts = k % block == 0 ? block : 1;
+    for (size_t h = k; h < cluster.hosts && h < k + hosts; h++)
+        cluster.host[h].faulty = true;
+}
+
+/* What a block's leader had for its block, or from it, is lost with it. */
+static void mark_dying(const struct host *h)
+{
+    if (h->agent != NULL && h->agent->alive && files_queued(h->agent) > 0)
+        mark_block_faulty(h->number);
+}
+
 static void agent_killed(void *context, uint64_t number)
 {
     struct host *h = context;
     (void)number;
-    if (h->agent->alive) {
-        process_kill(h->agent, SIGKILL);
-        if (h->probe != NULL) /* PR_SET_PDEATHSIG */
-            process_kill(h->probe, SIGKILL);
-    }
+    mark_dying(h);
+    agent_kill(h, SIGKILL);
+}
+
+static void relay_killed(void *context, uint64_t number)
+{
+    struct host *h = context;
+    (void)number;
+    mark_dying(h);
+    relay_kill(h, SIGSYS);
+}
+
+static void plan_relay_killed(uint32_t k, double at_s)
+{
+    world_at(at_s, relay_killed, &cluster.host[k], 0);
+}
+
+static void worker_killed(void *context, uint64_t number)
+{
+    struct host *h = context;
+    (void)number;
+    mark_dying(h);
+    worker_kill(h, SIGSEGV);
+}
+
+static void plan_worker_killed(uint32_t k, double at_s)
+{
+    world_at(at_s, worker_killed, &cluster.host[k], 0);
+}
+
+static void worker_stopped(void *context, uint64_t number)
+{
+    struct host *h = context;
+    process_stop(h->worker, world.now_s + (double)number * 1e-6);
+}
+
+static void plan_worker_stopped(uint32_t k, double at_s)
+{
+    world_at(at_s, worker_stopped, &cluster.host[k], (uint64_t)draw_between(0.05e6, 4e6));
+}
+
+static void plan_no_relay(uint32_t k, double at_s)
+{
+    (void)at_s;
+    cluster.host[k].no_relay = true;
+}
+
+static void started_again(void *context, uint64_t number)
+{
+    struct host *h = context;
+    (void)number;
+    if (!network_host_is_down(h->number))
+        agent_start_again(h);
+}
+
+static void restarted(void *context, uint64_t number)
+{
+    struct host *h = context;
+    agent_killed(h, 0);
+    world_at(world.now_s + (double)number * 1e-6, started_again, h, 0);
+}
+
+static void plan_restarted(uint32_t k, double at_s)
+{
+    world_at(at_s, restarted, &cluster.host[k], (uint64_t)draw_between(0, 1e6));
+}
+
+static void begin_rival(void *context, uint64_t number)
+{
+    (void)context;
+    (void)number;
+    cluster_begin_rival(world.now_s);
+}
+
+static void plan_rival(uint32_t k, double at_s)
+{
+    (void)k;
+    world_at(draw_chance(0.5) ? world.now_s : at_s, begin_rival, NULL, 0);
 }
 
 static void plan_agent_killed(uint32_t k, double at_s)
@@ -56,7 +147,11 @@ static void host_down(void *context, uint64_t number)
 {
     struct host *h = context;
     network_host_down((uint32_t)number);
-    agent_killed(h, 0);
+    agent_kill(h, SIGKILL);
+    if (cluster.rival != NULL)
+        for (size_t k = 0; k < cluster.hosts; k++)
+            if (cluster.rival[k].number == number)
+                agent_kill(&cluster.rival[k], SIGKILL);
 }
 
 static void plan_host_down(uint32_t k, double at_s)
@@ -68,9 +163,7 @@ static void host_stopped(void *context, uint64_t number)
 {
     struct host *h = context;
     double until = world.now_s + (double)number * 1e-6;
-    process_stop(h->agent, until);
-    if (h->probe != NULL)
-        process_stop(h->probe, until);
+    agent_stop(h, until);
 }
 
 static void plan_host_stopped(uint32_t k, double at_s)
@@ -93,14 +186,15 @@ static void plan_probe_stopped(uint32_t k, double at_s)
 static void plan_slow(uint32_t k, double at_s)
 {
     (void)at_s;
-    cluster.host[k].agent->slowness = exp(draw_between(log(3), log(1000)));
+    cluster.host[k].slowness = cluster.host[k].worker->slowness =
+        exp(draw_between(log(3), log(1000)));
 }
 
 static void plan_late(uint32_t k, double at_s)
 {
     struct host *h = &cluster.host[k];
     (void)at_s;
-    process_stop(h->agent, world.now_s + draw_between(0.1, 3));
+    process_stop(h->worker, world.now_s + draw_between(0.1, 3));
 }
 
 static void plan_probe_late(uint32_t k, double at_s)
@@ -189,7 +283,8 @@ static void reset(void *context, uint64_t number)
 {
     struct host *h = context;
     (void)number;
-    files_reset_connections(h->agent);
+    if (h->agent != NULL)
+        files_reset_connections(h->agent);
 }
 
 static void plan_reset(uint32_t k, double at_s)
@@ -204,7 +299,8 @@ static void inject(void *context, uint64_t number)
     for (size_t b = 0; b < sizeof bytes; b++)
         bytes[b] = (unsigned char)nt_rng_next(&world.rng);
     h->injected = true;
-    files_inject(h->agent, bytes, 1 + number % sizeof bytes);
+    if (h->agent != NULL)
+        files_inject(h->agent, bytes, 1 + number % sizeof bytes);
 }
 
 static void plan_inject(uint32_t k, double at_s)
@@ -248,7 +344,7 @@ static void plan_no_memory(uint32_t k, double at_s)
     uint64_t number = (uint64_t)exp(draw_between(0, log(3000)));
     (void)at_s;
     if (draw_chance(0.5))
-        cluster.host[k].agent->allocations_left = cluster.host[k].agent_allocations = number;
+        cluster.host[k].agent_allocations = number;
     else
         cluster.host[k].probe_allocations = number;
 }
@@ -257,6 +353,83 @@ static void plan_no_network(uint32_t k, double at_s)
 {
     (void)at_s;
     cluster.host[k].no_network = true;
+}
+
+/* Signals, and a kernel that is short of memory for sockets: nobody may notice. */
+static void plan_interrupted(uint32_t k, double at_s)
+{
+    struct host *h = &cluster.host[k];
+    struct call_faults *faults[] = {&h->agent_calls, &h->probe_calls};
+    (void)at_s;
+    for (int p = 0; p < 2; p++) {
+        faults[p]->interrupted = draw_between(0, 0.2);
+        faults[p]->again = draw_between(0, 0.2);
+        faults[p]->in_part = draw_between(0, 0.5);
+    }
+}
+
+/* Others have the processor for most of the time, for moments up to those of a busy machine. */
+static void plan_preempted(uint32_t k, double at_s)
+{
+    const double LOST_S = 5e-6; /* a call */
+    struct host *h = &cluster.host[k];
+    (void)at_s;
+    double s = exp(draw_between(log(5e-5), log(2e-2)));
+    h->agent_calls.preempted_s = h->probe_calls.preempted_s = s;
+    h->agent_calls.preempted = h->probe_calls.preempted = LOST_S / s;
+}
+
+static void plan_few_files(uint32_t k, double at_s)
+{
+    (void)at_s;
+    cluster.host[k].agent_calls.files_max = 4 + nt_rng_below(&world.rng, 20);
+}
+
+static void plan_no_random(uint32_t k, double at_s)
+{
+    (void)at_s;
+    cluster.host[k].agent_calls.no_random = true;
+}
+
+static void plan_no_route(uint32_t k, double at_s)
+{
+    (void)at_s;
+    cluster.host[k].agent_calls.no_route = true;
+}
+
+static void plan_no_ipv6(uint32_t k, double at_s)
+{
+    (void)at_s;
+    cluster.host[k].agent_calls.no_ipv6 = true;
+}
+
+static void plan_munge_fails(uint32_t k, double at_s)
+{
+    static const munge_err_t errors[] = {
+        EMUNGE_SNAFU,        EMUNGE_NO_MEMORY,         EMUNGE_SOCKET,       EMUNGE_TIMEOUT,
+        EMUNGE_CRED_INVALID, EMUNGE_CRED_UNAUTHORIZED, EMUNGE_CRED_EXPIRED, EMUNGE_CRED_REPLAYED};
+    (void)at_s;
+    cluster.host[k].munge_fails = draw_between(0.1, 1);
+    cluster.host[k].munge_error = (int)errors[nt_rng_below(&world.rng, 8)];
+}
+
+/* The measured network is another than the agents': it fails alone. */
+static void plan_fabric_down(uint32_t k, double at_s)
+{
+    uint64_t outage = draw_outage();
+    cluster.host[k].fabric_down_s = at_s;
+    cluster.host[k].fabric_until_s = outage == 0 ? INFINITY : at_s + (double)outage * 1e-6;
+}
+
+static void plan_fabric_pair_cut(uint32_t k, double at_s)
+{
+    uint32_t other = (uint32_t)nt_rng_below(&world.rng, cluster.hosts);
+    (void)at_s;
+    if (cluster.fabric_cuts == sizeof cluster.fabric_cut / sizeof *cluster.fabric_cut ||
+        cluster.hosts <= 4 || other == k)
+        return;
+    cluster.fabric_cut[cluster.fabric_cuts][0] = k;
+    cluster.fabric_cut[cluster.fabric_cuts++][1] = other;
 }
 
 static void plan_no_resolver(uint32_t k, double at_s)
@@ -347,6 +520,12 @@ static void plan_knocking(uint32_t k, double at_s)
 
 static const struct kind kinds[] = {
     {"agent killed", false, plan_agent_killed},
+    {"relay killed", false, plan_relay_killed},
+    {"worker killed", false, plan_worker_killed},
+    {"worker stopped", false, plan_worker_stopped},
+    {"no relay", false, plan_no_relay},
+    {"agent started again", false, plan_restarted},
+    {"another job of the same id", true, plan_rival},
     {"probe killed", false, plan_probe_killed},
     {"host down", false, plan_host_down},
     {"host stopped", false, plan_host_stopped},
@@ -370,6 +549,15 @@ static const struct kind kinds[] = {
     {"no network", false, plan_no_network},
     {"no resolver", false, plan_no_resolver},
     {"slow lookups", false, plan_slow_lookup},
+    {"calls interrupted", true, plan_interrupted},
+    {"busy processor", true, plan_preempted},
+    {"few descriptors", false, plan_few_files},
+    {"no randomness", false, plan_no_random},
+    {"no route", false, plan_no_route},
+    {"no IPv6", true, plan_no_ipv6},
+    {"munge fails", false, plan_munge_fails},
+    {"fabric down", false, plan_fabric_down},
+    {"fabric between two cut", true, plan_fabric_pair_cut},
     {"ports taken", true, plan_squatter},
     {"idle and hostile clients", true, plan_knocking},
 };
@@ -391,11 +579,11 @@ static const double REJOIN_S = 2.5;
  * time: its connections are closed. */
 static void mark_faulty(uint32_t k, const struct kind *kind, double left_s)
 {
-    size_t block = nt_block_hosts(cluster.hosts, cluster.conf.block_hosts), hosts = 1;
-    if (k % block == 0 && !(kind->plan == plan_agent_killed && left_s > REJOIN_S))
-        hosts = block;
-    for (size_t h = k; h < cluster.hosts && h < k + hosts; h++)
-        cluster.host[h].faulty = true;
+    cluster.host[k].faulty = true;
+    bool dies = kind->plan == plan_agent_killed || kind->plan == plan_relay_killed ||
+                kind->plan == plan_worker_killed || kind->plan == plan_restarted;
+    if (!(dies && left_s > REJOIN_S))
+        mark_block_faulty(k);
 }
 
 void faults_draw(void)

@@ -208,5 +208,10 @@ void cluster_judge(void)
         judge_same(&cluster.host[k], k);
         judge_unread(&cluster.host[k], k);
     }
+    for (uint32_t k = 0; cluster.rival != NULL && k < cluster.hosts; k++)
+        if (!cluster.host[cluster.rival[k].number].faulty) {
+            judge_end(&cluster.rival[k], k);
+            judge_unread(&cluster.rival[k], k);
+        }
     judge_map();
 }

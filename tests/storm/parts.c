@@ -100,24 +100,26 @@ const char *munge_strerror(munge_err_t code)
 }
 
 /* Blocks as the library does while munged is busy. */
-static bool munged_answers(void)
+static munge_err_t munged_answers(void)
 {
     const struct host *h = this_host();
     double now = process_time();
     if (isinf(h->munge_until_s)) {
         process_sleep(0.001);
-        return false;
+        return EMUNGE_SOCKET;
     }
     process_sleep((h->munge_until_s > now ? h->munge_until_s - now : 0) + h->munge_s);
-    return true;
+    return h->munge_fails > 0 && draw_chance(h->munge_fails) ? (munge_err_t)h->munge_error
+                                                             : EMUNGE_SUCCESS;
 }
 
 munge_err_t munge_encode(char **credential, munge_ctx_t ctx, const void *payload, int bytes)
 {
     (void)ctx;
     *credential = NULL;
-    if (!munged_answers())
-        return EMUNGE_SOCKET;
+    munge_err_t answer = munged_answers();
+    if (answer != EMUNGE_SUCCESS)
+        return answer;
     if (munged.n == munged.room) {
         munged.room = 2 * munged.room + 64;
         munged.made = realloc(munged.made, munged.room * sizeof *munged.made);
@@ -137,8 +139,9 @@ munge_err_t munge_decode(const char *credential, munge_ctx_t ctx, void **payload
     char *end;
     (void)ctx;
     *payload = NULL;
-    if (!munged_answers())
-        return EMUNGE_SOCKET;
+    munge_err_t answer = munged_answers();
+    if (answer != EMUNGE_SUCCESS)
+        return answer;
     if (strncmp(credential, "MUNGE:", 6) != 0)
         return EMUNGE_CRED_INVALID;
     unsigned long k = strtoul(credential + 6, &end, 10);
@@ -186,7 +189,7 @@ int nt_lookup_start(struct nt_lookup *lookup, size_t want, int (*find)(const voi
 int nt_lookup_poll(struct nt_lookup *lookup)
 {
     ssize_t n = lookup->fd < 0 ? -1 : read(lookup->fd, lookup->bytes, lookup->want);
-    if (lookup->fd >= 0 && n < 0 && errno == EAGAIN)
+    if (lookup->fd >= 0 && n < 0 && (errno == EAGAIN || errno == EINTR))
         return 0;
     return n == (ssize_t)lookup->want ? 1 : -1;
 }
@@ -234,6 +237,8 @@ int nt_child_start(struct nt_child *child, const struct nt_conf *conf, const str
     struct process *p = process_start(world.running->host, PROCESS_PROBE, loads, probe_main, NULL);
     p->slowness = world.running->slowness;
     p->allocations_left = h->probe_allocations;
+    p->faults = h->probe_calls;
+    p->node = h;
     files_local_pair(p, fd);
     p->argument = (void *)(intptr_t)fd[1];
     *socket = fd[0];
@@ -242,9 +247,10 @@ int nt_child_start(struct nt_child *child, const struct nt_conf *conf, const str
     return 0;
 }
 
-/* The pidfd is the relay's, too, and stays open there (cluster.c). */
 static void forget_child(struct nt_child *child)
 {
+    if (child->pidfd >= 0)
+        close(child->pidfd);
     child->pidfd = -1;
     child->pid = 0;
 }

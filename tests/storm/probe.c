@@ -20,7 +20,8 @@
 /* ---- the measured network ---- */
 
 struct nt_pair {
-    uint32_t host;
+    uint32_t host; /* its rank */
+    struct host *node;
     struct process *process;
     struct nt_pairing pairing;
     bool connected;    /* waits for its partner, or has met it */
@@ -28,34 +29,27 @@ struct nt_pair {
     unsigned char address[8];
 };
 
-static struct nt_pair **pair_of; /* by host */
-static size_t pair_rooms;
-
 static const char RAIL[] = "sim0";
 
 int nt_pair_create(struct nt_pair **out, struct nt_err *err)
 {
     if (this_host()->no_network)
         return nt_err_set(err, NT_ERR_SYSTEM, "no network device");
-    if (pair_rooms < cluster.hosts) {
-        pair_of = realloc(pair_of, cluster.hosts * sizeof *pair_of);
-        memset(pair_of + pair_rooms, 0, (cluster.hosts - pair_rooms) * sizeof *pair_of);
-        pair_rooms = cluster.hosts;
-    }
     struct nt_pair *pair = calloc(1, sizeof *pair);
-    pair->host = world.running->host;
+    pair->node = this_host();
+    pair->host = (uint32_t)pair->node->job.self;
     pair->process = world.running;
     memcpy(pair->address, &pair->host, sizeof pair->host);
     process_spend(0.002);
-    pair_of[pair->host] = pair;
+    pair->node->pair = pair;
     *out = pair;
     return 0;
 }
 
 void nt_pair_destroy(struct nt_pair *pair)
 {
-    if (pair != NULL && pair_of[pair->host] == pair)
-        pair_of[pair->host] = NULL;
+    if (pair != NULL && pair->node->pair == pair)
+        pair->node->pair = NULL;
     free(pair);
 }
 
@@ -78,22 +72,43 @@ void nt_pair_set_own_core(struct nt_pair *pair, bool own)
     (void)own;
 }
 
+static bool fabric_is_up(uint32_t host)
+{
+    const struct host *h = &cluster.host[host];
+    return world.now_s < h->fabric_down_s || world.now_s >= h->fabric_until_s;
+}
+
+static bool fabric_connects(uint32_t a, uint32_t b)
+{
+    for (size_t k = 0; k < cluster.fabric_cuts; k++)
+        if ((cluster.fabric_cut[k][0] == a && cluster.fabric_cut[k][1] == b) ||
+            (cluster.fabric_cut[k][0] == b && cluster.fabric_cut[k][1] == a))
+            return false;
+    return fabric_is_up(a) && fabric_is_up(b);
+}
+
+static struct host *peer_of(const struct nt_pair *pair)
+{
+    return &pair->node->job_hosts[pair->pairing.peer];
+}
+
 /* The other end, while it lives; a stopped one does not answer. */
 static struct nt_pair *other_end(const struct nt_pair *pair)
 {
-    uint32_t peer = pair->pairing.peer;
-    struct nt_pair *other = peer < pair_rooms ? pair_of[peer] : NULL;
-    if (other == NULL || !other->process->alive || network_host_is_down(peer) ||
-        network_is_cut(pair->host, peer) || network_is_cut(peer, pair->host))
+    const struct host *h = peer_of(pair);
+    uint32_t self = pair->node->number, peer = h->number;
+    if (h->pair == NULL || h->pair->process != h->probe || !h->probe->alive ||
+        network_host_is_down(peer) || !fabric_connects(self, peer) || network_is_cut(self, peer) ||
+        network_is_cut(peer, self))
         return NULL;
-    return other->process->stopped_until_s > world.now_s ? NULL : other;
+    return h->probe->stopped_until_s > world.now_s ? NULL : h->pair;
 }
 
 static void wake_other(const struct nt_pair *pair)
 {
-    uint32_t peer = pair->pairing.peer;
-    if (peer < pair_rooms && pair_of[peer] != NULL)
-        process_wake(pair_of[peer]->process, world.now_s);
+    const struct host *h = peer_of(pair);
+    if (h->probe != NULL)
+        process_wake(h->probe, world.now_s);
 }
 
 static bool has_met(const struct nt_pair *pair)
@@ -105,7 +120,7 @@ static bool has_met(const struct nt_pair *pair)
 
 static bool measures_too(const struct nt_pair *pair)
 {
-    return has_met(pair) && pair_of[pair->pairing.peer]->measures == pair->measures;
+    return has_met(pair) && peer_of(pair)->pair->measures == pair->measures;
 }
 
 /* Until it holds; a link that is cut may come back, so it looks again now and then. */
@@ -125,7 +140,7 @@ static bool wait_for(const struct nt_pair *pair, bool (*holds)(const struct nt_p
 
 static double latency_s(const struct nt_pair *pair)
 {
-    return nt_network_latency(cluster.network, pair->host, pair->pairing.peer) * 1e-6;
+    return nt_network_latency(cluster.network, pair->node->number, peer_of(pair)->number) * 1e-6;
 }
 
 int nt_pair_connect(struct nt_pair *pair, const struct nt_pairing *pairing,
@@ -168,9 +183,6 @@ static struct {
 void probe_begin(void);
 void probe_begin(void)
 {
-    free(pair_of);
-    pair_of = NULL;
-    pair_rooms = 0;
     shared.key = 0;
 }
 
@@ -229,7 +241,8 @@ static void set_result(const struct nt_pair *pair, const struct nt_order *order,
     *result = (struct nt_result){.a = a, .b = b, .ok = true, .bytes = order->message_bytes};
     if (order->kind == NT_ORDER_LATENCY) {
         struct nt_reading r =
-            nt_measure_batches(cluster.network, &cluster.noise, a, b, round, batches);
+            nt_measure_batches(cluster.network, &cluster.noise, pair->node->number,
+                               peer_of(pair)->number, round, batches);
         result->value_us = result->median_us = r.value_us;
         result->se_us = isnan(r.se_us) ? 0 : r.se_us; /* of one batch, as pair_batches.c has it */
         result->count = batches * order->count;
