@@ -117,7 +117,7 @@ $(BUILD)/$(1)/%.o: $(1)/%.c
 endef
 $(foreach r,$(ROOMS),$(eval $(call room_rule,$(r))))
 
-$(BUILD)/solver/text/html.o: solver/text/page.html
+$(BUILD)/solver/text/html.o: $(wildcard solver/text/page*)
 
 # What is compiled in, and what sees Slurm, is made again when those are others
 SETTINGS := $(BUILD)/settings
