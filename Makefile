@@ -43,8 +43,10 @@ all: nettopo probe agent plugin
 # ---- rooms ------------------------------------------------------------------------------------
 # PUBLISHED: the papers' own methods, which only nettopo has; whoever sweeps cannot select them.
 PURE := solver/base solver/core solver/text solver/plan solver/infer solver/place solver/sim solver/join
+# FLEET: what many jobs say together; only nettopo has it, too.
 PUBLISHED := solver/published solver/routes
-ROOMS := $(PURE) $(PUBLISHED) solver/cmd ucx_probe prolog spank
+FLEET := solver/fleet
+ROOMS := $(PURE) $(PUBLISHED) $(FLEET) solver/cmd ucx_probe prolog spank
 SEES_solver/base  :=
 SEES_solver/core  := solver/base
 SEES_solver/text  := solver/base solver/core
@@ -55,7 +57,8 @@ SEES_solver/sim   := solver/base solver/core
 SEES_solver/join  := solver/base solver/core solver/text solver/plan solver/infer solver/place solver/sim
 SEES_solver/published := solver/base solver/core solver/infer
 SEES_solver/routes := solver/base solver/core
-SEES_solver/cmd   := $(PURE) $(PUBLISHED)
+SEES_solver/fleet := solver/base solver/core solver/text solver/infer solver/place solver/join
+SEES_solver/cmd   := $(PURE) $(PUBLISHED) $(FLEET)
 SEES_ucx_probe    := $(PURE)
 SEES_prolog       := solver/base
 SEES_spank        := solver/base
@@ -140,6 +143,7 @@ endef
 $(eval $(call archive_rule,base,solver/base))
 $(eval $(call archive_rule,solver,$(PURE)))
 $(eval $(call archive_rule,published,$(PUBLISHED)))
+$(eval $(call archive_rule,fleet,$(FLEET)))
 $(eval $(call archive_rule,cmd,solver/cmd))
 $(eval $(call archive_rule,probe,ucx_probe))
 $(eval $(call archive_rule,prolog,prolog))
@@ -151,7 +155,7 @@ probe: $(BUILD)/nettopo-probe
 agent: $(BUILD)/nettopo-prolog
 plugin: $(BUILD)/spank_nettopo.so
 
-$(BUILD)/nettopo: $(BUILD)/solver/nettopo.o $(BUILD)/libcmd.a $(BUILD)/libpublished.a $(BUILD)/libsolver.a
+$(BUILD)/nettopo: $(BUILD)/solver/nettopo.o $(BUILD)/libcmd.a $(BUILD)/libfleet.a $(BUILD)/libpublished.a $(BUILD)/libsolver.a
 	$(call say,LINK,$@)
 	$(Q)$(LINK) -pie -o $@ $^ $(SOLVER_LIBS)
 
@@ -172,7 +176,7 @@ $(BUILD)/spank_nettopo.so: $(call objects,spank) $(BUILD)/libbase.a
 UNITS := $(patsubst tests/%.c,$(BUILD)/tests/%,$(wildcard tests/test_*.c))
 FUZZERS := $(patsubst tests/fuzz/%.c,$(BUILD)/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
 TEST_LIBS := $(BUILD)/libfabric.a $(BUILD)/libcmd.a $(BUILD)/libprobe.a $(BUILD)/libprolog.a \
-  $(BUILD)/libpublished.a $(BUILD)/libsolver.a
+  $(BUILD)/libfleet.a $(BUILD)/libpublished.a $(BUILD)/libsolver.a
 TEST_SEES := -Itests $(addprefix -I,$(ROOMS))
 
 BENCHES := $(patsubst tests/%.c,$(BUILD)/tests/%,$(wildcard tests/bench_*.c))
