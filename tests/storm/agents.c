@@ -78,6 +78,8 @@ pid_t nt_relay_start(struct nt_service *service, int *socket, struct nt_err *err
     p->node = h;
     p->slowness = world.running->slowness;
     p->faults = h->agent_calls;
+    p->trap = h->agent_trap;
+    h->agent_trap.calls = 0; /* once */
     p->allocations_left = h->agent_allocations;
     h->relay.service = *service;
     h->relay.conf = *service->conf;

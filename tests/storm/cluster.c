@@ -137,7 +137,7 @@ void cluster_end(void)
 
 void cluster_run(void)
 {
-    double begins = world.now_s;
+    double begins = cluster.begins_s = world.now_s;
     for (uint32_t k = 0; k < cluster.hosts; k++) {
         struct host *h = &cluster.host[k];
         agent_start(h, begins + h->starts_late_s);

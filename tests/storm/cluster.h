@@ -35,6 +35,7 @@ struct host {
     double fabric_down_s,
         fabric_until_s; /* the measured network passes nothing from then to then */
     struct call_faults agent_calls, probe_calls;
+    struct trap agent_trap, probe_trap;
     double munge_fails; /* chance that munged fails */
     int munge_error;    /* with that munge_err_t */
     bool no_resolver;
@@ -78,6 +79,7 @@ struct cluster {
     char topology[64];
     struct nt_network *network;
     struct nt_measure_noise noise;
+    double begins_s;
     size_t window_bytes;       /* of a connection: what is sent and not read */
     uint32_t fabric_cut[8][2]; /* pairs that the measured network does not connect */
     size_t fabric_cuts;

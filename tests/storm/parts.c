@@ -238,6 +238,8 @@ int nt_child_start(struct nt_child *child, const struct nt_conf *conf, const str
     p->slowness = world.running->slowness;
     p->allocations_left = h->probe_allocations;
     p->faults = h->probe_calls;
+    p->trap = h->probe_trap;
+    h->probe_trap.calls = 0; /* once */
     p->node = h;
     files_local_pair(p, fd);
     p->argument = (void *)(intptr_t)fd[1];
