@@ -29,6 +29,7 @@ static const struct kind kinds[] = {
     {"relay killed", BLOCK, plan_relay_killed},
     {"worker killed", BLOCK, plan_worker_killed},
     {"worker stopped", OTHERS, plan_worker_stopped},
+    {"no probe", OTHERS, plan_no_probe},
     {"no relay", OTHERS, plan_no_relay},
     {"agent started again", BLOCK, plan_restarted},
     {"another job of the same id", ALL, plan_rival},
@@ -66,6 +67,10 @@ static const struct kind kinds[] = {
     {"fabric down", OTHERS, plan_fabric_down},
     {"fabric switch down", OTHERS, plan_fabric_switch_down},
     {"fabric between two cut", ALL, plan_fabric_pair_cut},
+    {"bits altered", OTHERS, plan_altered},
+    {"probe alters messages", ENDS, plan_probe_alters},
+    {"hostile probe", ENDS, plan_probe_hostile},
+    {"hostile relay", ENDS, plan_relay_hostile},
     {"ports taken", ALL, plan_squatter},
     {"idle and hostile clients", ALL, plan_knocking},
 };
@@ -86,6 +91,17 @@ void fault_marks_block(uint32_t k)
     size_t hosts = k % block == 0 ? block : 1;
     for (size_t h = k; h < cluster.hosts && h < k + hosts; h++)
         cluster.host[h].faulty = true;
+}
+
+void fault_loses_bytes(uint32_t from, uint32_t to)
+{
+    size_t block = nt_block_hosts(cluster.hosts, cluster.conf.block_hosts);
+    if (!cluster.host[to].faulty || to % block != 0)
+        return;
+    if (from == 0)
+        fault_marks_block(to);
+    else
+        cluster.host[from].faulty = true;
 }
 
 void fault_at(uint32_t k, double at_s, world_event *happen, void *context, uint64_t number)
@@ -117,6 +133,7 @@ static void mark(uint32_t k, enum promise promise)
     cluster.host[k].faulty = true;
     if (promise == OTHERS)
         fault_marks_block(k);
+    cluster.is_hostile = cluster.is_hostile || promise == ENDS;
     cluster.leader_faulty = cluster.leader_faulty || k == 0 || promise == ENDS;
 }
 

@@ -7,6 +7,7 @@
 
 #include "agents.h"
 #include "cluster.h"
+#include "munged.h"
 
 void plan_slow(uint32_t k, double at_s)
 {
@@ -135,12 +136,14 @@ void plan_no_ipv6(uint32_t k, double at_s)
 
 void plan_munge_fails(uint32_t k, double at_s)
 {
-    static const munge_err_t errors[] = {
+    static const int errors[] = {
         EMUNGE_SNAFU,        EMUNGE_NO_MEMORY,         EMUNGE_SOCKET,       EMUNGE_TIMEOUT,
-        EMUNGE_CRED_INVALID, EMUNGE_CRED_UNAUTHORIZED, EMUNGE_CRED_EXPIRED, EMUNGE_CRED_REPLAYED};
+        EMUNGE_CRED_INVALID, EMUNGE_CRED_UNAUTHORIZED, EMUNGE_CRED_EXPIRED, EMUNGE_CRED_REPLAYED,
+        MUNGED_NO_CONTEXT,   MUNGED_NO_OPTION,         MUNGED_NO_TIME,      MUNGED_NOTHING,
+        MUNGED_LONG,         MUNGED_NO_PAYLOAD,        MUNGED_SHORT,        MUNGED_OTHER_USER};
     (void)at_s;
     cluster.host[k].munge_fails = draw_between(0.1, 1);
-    cluster.host[k].munge_error = (int)errors[nt_rng_below(&world.rng, 8)];
+    cluster.host[k].munge_error = errors[nt_rng_below(&world.rng, sizeof errors / sizeof *errors)];
 }
 
 void plan_no_resolver(uint32_t k, double at_s)
@@ -153,4 +156,40 @@ void plan_slow_lookup(uint32_t k, double at_s)
 {
     (void)at_s;
     cluster.host[k].lookup_s = draw_between(0.05, 3);
+}
+
+/* A bit of what it sends changes now and then on the way. */
+void plan_altered(uint32_t k, double at_s)
+{
+    struct host *h = &cluster.host[k];
+    (void)at_s;
+    h->agent_calls.altered = exp(draw_between(log(1e-3), log(0.5)));
+    h->injected = true;
+}
+
+/* Its user's probe has been changed: one of its messages is another now and then, */
+void plan_probe_alters(uint32_t k, double at_s)
+{
+    (void)at_s;
+    cluster.host[k].probe_calls.altered = exp(draw_between(log(1e-3), log(0.5)));
+}
+
+/* or it sends what it likes. */
+void plan_probe_hostile(uint32_t k, double at_s)
+{
+    (void)at_s;
+    cluster.host[k].probe_is_hostile = true;
+}
+
+/* A relay that has been taken over, to its worker and to its leader. */
+void plan_relay_hostile(uint32_t k, double at_s)
+{
+    (void)at_s;
+    cluster.host[k].relay_is_hostile = true;
+}
+
+void plan_no_probe(uint32_t k, double at_s)
+{
+    (void)at_s;
+    cluster.host[k].no_probe = true;
 }

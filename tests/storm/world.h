@@ -41,6 +41,7 @@ struct call_faults {
     double in_part;     /* a read or write moves a part of the bytes */
     double preempted;   /* the processor is another's for a while, */
     double preempted_s; /* on average so long */
+    double altered;     /* a bit of what is written is another */
     size_t files_max;   /* EMFILE from so many open ones on; 0: no limit */
     bool no_random, no_route, no_ipv6;
 };
