@@ -51,6 +51,8 @@ static void relay_main(void *argument)
 {
     struct host *h = argument;
     int pidfd = h->relay.service.child.pidfd;
+    if (h->relay_is_hostile)
+        hostile_relay(h);
     nt_session_init(h->session, &h->relay.service, h->relay.socket);
     if (h->job.self == 0)
         nt_leader_run(h->session);
@@ -78,6 +80,8 @@ pid_t nt_relay_start(struct nt_service *service, int *socket, struct nt_err *err
     p->node = h;
     p->slowness = world.running->slowness;
     p->faults = h->agent_calls;
+    p->trap = h->agent_trap;
+    h->agent_trap.calls = 0; /* once */
     p->allocations_left = h->agent_allocations;
     h->relay.service = *service;
     h->relay.conf = *service->conf;
@@ -178,8 +182,8 @@ static void worker_main(void *argument)
         .job = h->job.id, .uid = h->job.uid, .gid = h->job.gid, .option = cluster.option};
     h->began_s = began;
     world_at(deadline + KILL_S, monitor_gives_up, h, h->life);
-    nt_worker_run(&request, &cluster.conf, NULL, deadline, deadline + GRACE_S, &h->waits_on,
-                  &h->service, &report);
+    nt_worker_run(&request, &cluster.conf, cluster.option.debug ? &cluster.log : NULL, deadline,
+                  deadline + GRACE_S, &h->waits_on, &h->service, &report);
     if (h->service.probe_socket >= 0)
         close(h->service.probe_socket);
     h->outcome = report.outcome;

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "cluster.h"
+#include "faults.h"
 #include "file.h"
 
 /* ---- calls that fail ---- */
@@ -365,6 +366,7 @@ static ssize_t send_stream(struct file *f, const void *data, size_t bytes)
         return -1;
     }
     if (f->peer == NULL) { /* closed at the other end, which answers with a reset */
+        fault_loses_bytes(f->host, f->peer_host);
         reset_at(f, arrival(f->host, f->peer_host, false));
         return (ssize_t)bytes;
     }
@@ -377,6 +379,11 @@ static ssize_t send_stream(struct file *f, const void *data, size_t bytes)
     if (bytes > room)
         bytes = room;
     deliver(f->peer, data, bytes, arrival(f->host, f->peer_host, f->local));
+    bool own = f->local && world.running->kind == PROCESS_AGENT; /* nobody is between */
+    double altered = own ? 0 : world.running->faults.altered;
+    if (altered > 0 && bytes > 0 && draw_chance(altered))
+        f->peer->last->data[nt_rng_below(&world.rng, bytes)] ^=
+            (unsigned char)(1 << nt_rng_below(&world.rng, 8));
     return (ssize_t)bytes;
 }
 

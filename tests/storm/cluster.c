@@ -57,6 +57,26 @@ static void make_network(void)
         (struct nt_measure_noise){.sd = draw_between(0.001, 0.01), .seed = nt_rng_next(&world.rng)};
 }
 
+/* What the administrator and the user have chosen. */
+static void draw_conf(void)
+{
+    static const enum nt_shared_policy policies[] = {NT_SHARED_LATENCY, NT_SHARED_FULL,
+                                                     NT_SHARED_OFF};
+    struct nt_conf *conf = &cluster.conf;
+    conf->shared_hosts = policies[nt_rng_below(&world.rng, 3)];
+    cluster.exclusive = draw_chance(conf->shared_hosts == NT_SHARED_OFF ? 0.95 : 0.7);
+    cluster.leader_faulty = !cluster.exclusive && conf->shared_hosts == NT_SHARED_OFF;
+    conf->reserved_ports = draw_chance(0.3);
+    cluster.option.debug = draw_chance(0.2);
+    cluster.log.level = NT_LOG_DEBUG;
+    cluster.tasks = (uint32_t)nt_rng_below(&world.rng, 4 * cluster.hosts);
+    cluster.task_cpus = (uint32_t)nt_rng_below(&world.rng, 3);
+    if (draw_chance(0.2))
+        snprintf(conf->munge_socket, sizeof conf->munge_socket, "/run/munge/other");
+    if (draw_chance(0.05))
+        conf->publish_limit_bytes = (uint32_t)(2000 + nt_rng_below(&world.rng, 20000));
+}
+
 /* The hosts of a job, of which the first is on that machine. */
 static struct host *make_hosts(size_t first)
 {
@@ -75,6 +95,8 @@ static struct host *make_hosts(size_t first)
         h->starts_late_s = draw_between(0, 0.1);
         h->job = (struct nt_job){.id = 42, .uid = 1000, .gid = 1000, .hosts = n, .self = k};
         snprintf(h->job.cluster, sizeof h->job.cluster, "sim");
+        if (cluster.tasks % 2 == 0)
+            snprintf(h->job.cpus, sizeof h->job.cpus, "%u(x%zu)", 1 + cluster.tasks % 8, n);
         h->job.host = must(calloc(n, sizeof *h->job.host));
     }
     for (size_t k = 0; k < n; k++)
@@ -108,11 +130,15 @@ void cluster_begin(uint64_t seed, size_t hosts_max)
     nt_option_parse(NULL, &cluster.option, NULL);
     draw_topology(hosts_max);
     make_network();
-    cluster.option.level = draw_chance(0.75) ? NT_LEVEL_QUICK : NT_LEVEL_STANDARD;
+    double level = nt_rng_uniform(&world.rng);
+    cluster.option.level = level < 0.6    ? NT_LEVEL_QUICK
+                           : level < 0.85 ? NT_LEVEL_STANDARD
+                                          : NT_LEVEL_FULL;
     cluster.option.budget_s = draw_between(2.5, 6);
     cluster.window_bytes = (size_t)1 << (13 + nt_rng_below(&world.rng, 6));
     if (cluster.hosts <= 64 && draw_chance(0.3)) /* small blocks of many hosts are a mistake */
         cluster.conf.block_hosts = (uint32_t)(2 + nt_rng_below(&world.rng, 6));
+    draw_conf();
     cluster.host = make_hosts(0);
 }
 
@@ -137,7 +163,7 @@ void cluster_end(void)
 
 void cluster_run(void)
 {
-    double begins = world.now_s;
+    double begins = cluster.begins_s = world.now_s;
     for (uint32_t k = 0; k < cluster.hosts; k++) {
         struct host *h = &cluster.host[k];
         agent_start(h, begins + h->starts_late_s);

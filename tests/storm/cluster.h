@@ -29,12 +29,15 @@ struct host {
     /* what goes wrong with it, before it begins or later */
     bool faulty; /* something does: it may be missing */
     double starts_late_s;
+    bool no_probe;   /* the program is not there */
     bool no_relay;   /* it cannot be started */
     double slowness; /* as that of processes */
     bool no_network; /* of the measured one */
     double fabric_down_s,
         fabric_until_s; /* the measured network passes nothing from then to then */
     struct call_faults agent_calls, probe_calls;
+    struct trap agent_trap, probe_trap;
+    bool probe_is_hostile, relay_is_hostile;
     double munge_fails; /* chance that munged fails */
     int munge_error;    /* with that munge_err_t */
     bool no_resolver;
@@ -78,6 +81,11 @@ struct cluster {
     char topology[64];
     struct nt_network *network;
     struct nt_measure_noise noise;
+    double begins_s;
+    struct nt_log log;
+    bool is_hostile; /* a probe or a relay lies */
+    bool exclusive;  /* no other job has CPUs of the hosts */
+    uint32_t tasks, task_cpus;
     size_t window_bytes;       /* of a connection: what is sent and not read */
     uint32_t fabric_cut[8][2]; /* pairs that the measured network does not connect */
     size_t fabric_cuts;
@@ -117,5 +125,9 @@ static inline struct host *this_host(void)
 
 /* The main function of a probe (probe.c). */
 void probe_main(void *fd);
+
+/* Of one that sends what it likes, and what a relay does that has been taken over (hostile.c). */
+void hostile_probe_main(void *fd);
+void hostile_relay(struct host *h);
 
 #endif

@@ -167,7 +167,8 @@ static void judge_network(const struct nt_map *map, const struct published *p)
 {
     struct nt_samples *samples = NULL;
     double confidence = map->model->confidence;
-    if (!(confidence >= CLAIMED) || map->model->family == NT_FAMILY_UNDETERMINED)
+    if (p->text[NT_ARTIFACT_SAMPLES] == NULL || !(confidence >= CLAIMED) ||
+        map->model->family == NT_FAMILY_UNDETERMINED)
         return;
     int right = read_samples(p, &samples) != 0 ? -1 : is_planted(map, samples, true);
     if (right == 0)

@@ -23,6 +23,17 @@ enum process_kind { PROCESS_AGENT, PROCESS_WORKER, PROCESS_PROBE, PROCESS_STRANG
 struct file;
 struct host;
 
+/* What happens at a time. */
+typedef void world_event(void *context, uint64_t number);
+
+/* Something that happens after so many calls of a process; 0: nothing. */
+struct trap {
+    uint64_t calls;
+    world_event *happen;
+    void *context;
+    uint64_t number;
+};
+
 /* What may go wrong with the calls of a process, each with a chance of its own for each call. */
 struct call_faults {
     double interrupted; /* EINTR */
@@ -30,6 +41,7 @@ struct call_faults {
     double in_part;     /* a read or write moves a part of the bytes */
     double preempted;   /* the processor is another's for a while, */
     double preempted_s; /* on average so long */
+    double altered;     /* a bit of what is written is another */
     size_t files_max;   /* EMFILE from so many open ones on; 0: no limit */
     bool no_random, no_route, no_ipv6;
 };
@@ -59,12 +71,10 @@ struct process {
     size_t files;              /* that it has open */
     size_t allocated;          /* and not freed */
     struct call_faults faults; /* of its calls */
+    struct trap trap;
     uint64_t allocations_left; /* the last of them fails; 0: none does */
     struct process *next;
 };
-
-/* What happens at a time. */
-typedef void world_event(void *context, uint64_t number);
 
 struct world {
     double now_s;
