@@ -89,3 +89,20 @@ holds() {
         assert_equal "$verb --output" "$value $manual" "- -"
     done
 }
+
+@test "patterns have the pairs and the messages that nettopo(1) states" {
+    "$nettopo" simulate --topology star:8 --bandwidth | "$nettopo" solve - -o star.json
+    "$nettopo" simulate --topology star:8 | "$nettopo" solve - -o quick.json
+    bytes=$(grep -oE 'for messages of [0-9]+ bytes each way' "$ROOT/etc/man/nettopo.1" | grep -oE '[0-9]+')
+    rows=0
+    while IFS=$'\t' read -r pattern _ pairs; do
+        # every pair of tasks is two links apart
+        "$nettopo" hint --ntasks 8 --pattern "$pattern" star.json >hint.json
+        assert_equal "pairs of $pattern" "$(jq ".metrics.hop_bytes / 2 / (2 * $bytes) | round" hint.json)" "$pairs"
+        [ "$pattern" = allreduce ] || assert_equal "bytes" "$(jq .message_bytes hint.json)" "$bytes"
+        rows=$((rows + 1))
+    done < <(sed -n '/^\.SH PATTERNS/,/^\.TE/p' "$ROOT/etc/man/nettopo.1" | sed -n '/^pattern/,$p' | grep -P '\t[0-9]+$')
+    assert_equal "patterns" "$rows" 6
+    short=$(grep -oE 'for messages of [0-9]+ bytes\)' "$ROOT/etc/man/nettopo.1" | grep -oE '[0-9]+')
+    assert_equal "bytes without bandwidths" "$("$nettopo" hint quick.json | jq .message_bytes)" "$short"
+}
