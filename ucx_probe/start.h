@@ -13,6 +13,7 @@
  *   option TEXT             optional: the --nettopo option, as nt_option_parse reads it
  *   inline_limit BYTES      optional, 32768
  *   max_load SHARE          optional, 1: of a link that the sweep may use on average
+ *   prior PATH              optional: file of what earlier jobs said (text/prior.h)
  *   log LEVEL               optional, info: how much the probe says (base/log_line.h)
  *   tasks N                 optional: how many the job asked for
  *   task_cpus K             optional: CPUs a task
@@ -44,6 +45,7 @@ struct nt_start {
     enum nt_log_level log;
     uint32_t tasks, task_cpus; /* 0: not known */
     char cpus[256];            /* "": not known */
+    char prior[256];           /* "": none */
     char **host;               /* size of them; owned */
 };
 

@@ -56,6 +56,7 @@ struct nt_conf {
     char probe[NT_CONF_PATH_BYTES];      /* probe = LIBEXECDIR/nettopo/nettopo-probe */
     char relay_user[NT_CONF_USER_BYTES]; /* relay_user = nettopo; nobody where there is none */
     char munge_socket[NT_CONF_PATH_BYTES]; /* munge_socket = (empty: munge's default) */
+    char prior[NT_CONF_PATH_BYTES];        /* prior = (empty: each sweep starts from nothing) */
     char net_devices[NT_CONF_WORD_BYTES];  /* net_devices = (empty: UCX chooses) */
     char tls[NT_CONF_WORD_BYTES];          /* tls = ^shm,self */
     enum nt_log_level debug;               /* debug = info: what the agent logs */

@@ -73,15 +73,26 @@ static bool is_believed(const struct nt_believed_work *w, const struct nt_believ
     return !w->b->away[p->a] && !w->b->away[p->b];
 }
 
-/* Gathers the pairs of a level, less what is subtracted; they are as many as are returned. */
-static size_t gather(const struct nt_believed_work *w, size_t level, double less, float *out)
+/* The pairs of a level. Of a host that was read with many, as a loose one is to be placed, each
+ * counts less. */
+static size_t gather(const struct nt_believed_work *w, size_t level, struct nt_weighted *out)
 {
     size_t n = 0;
-    for (size_t k = 0; k < w->pairs; k++)
-        if (is_believed(w, &w->pair[k]) &&
-            nt_believed_meet(w->b, w->pair[k].a, w->pair[k].b) == level)
-            out[n++] = w->pair[k].lowest - (float)less;
+    for (size_t k = 0; k < w->pairs; k++) {
+        const struct nt_believed_pair *p = &w->pair[k];
+        size_t a = w->first[p->a + 1] - w->first[p->a], b = w->first[p->b + 1] - w->first[p->b];
+        if (is_believed(w, p) && nt_believed_meet(w->b, p->a, p->b) == level)
+            out[n++] = (struct nt_weighted){p->lowest, 1.0F / (float)(a > b ? a : b)};
+    }
     return n;
+}
+
+/* 1.4826 times the median distance. */
+static double width_of(struct nt_weighted *value, size_t n, double middle)
+{
+    for (size_t k = 0; k < n; k++)
+        value[k].value = fabsf(value[k].value - (float)middle);
+    return 1.4826 * (double)nt_stats_weighted_median(value, n);
 }
 
 /* Pairs of hosts at each level, and how many of them have to be read. */
@@ -100,39 +111,43 @@ static size_t pairs_wanted(const struct nt_believed *b, size_t level, size_t *si
 }
 
 /* The middle of each level's pairs, and how wide they lie about it. Disturbed readings lie above
- * it, and a few of other levels anywhere: the middle and the quartiles do not see them. */
+ * it, and a few of other levels anywhere: medians do not see them. */
 static int find_levels(struct nt_believed_work *w, double noise, struct nt_err *err)
 {
     NT_SCOPED struct nt_arena memory = {0};
     struct nt_believed *b = w->b;
-    float *value = nt_arena_array(&memory, w->pairs + 1, sizeof *value);
-    float *off = nt_arena_array(&memory, w->pairs + 1, sizeof *off);
+    struct nt_weighted *value = nt_arena_array(&memory, w->pairs + 1, sizeof *value);
+    struct nt_weighted *off = nt_arena_array(&memory, w->pairs + 1, sizeof *off);
     size_t *size = nt_arena_array(&memory, 2 * b->hosts + 1, sizeof *size);
     size_t offs = 0;
     if (nt_arena_check(&memory, err) < 0)
         return -1;
     double least = fmax(noise, SD_LEAST), most = WIDTH_NOISES * least + WIDTH_MORE;
+    b->unread = 0;
+    b->wide = false;
     for (size_t l = 0; l < b->levels; l++) {
-        size_t n = gather(w, l, 0, value), wanted = pairs_wanted(b, l, size);
+        size_t n = gather(w, l, value), wanted = pairs_wanted(b, l, size);
         b->pairs[l] = n;
         b->wanted[l] = wanted;
         b->unread += n < wanted ? wanted - n : 0;
-        b->ln[l] = n > 0 && n >= wanted ? (double)nt_stats_median(value, n) : NAN;
+        b->ln[l] = n > 0 && n >= wanted ? (double)nt_stats_weighted_median(value, n) : NAN;
         if (isnan(b->ln[l]))
             continue;
-        n = gather(w, l, b->ln[l], value);
+        double width = width_of(value, n, b->ln[l]);
         memcpy(off + offs, value, n * sizeof *off);
         offs += n;
-        if (n >= NT_BELIEVED_PAIRS_A_LEVEL && (double)nt_stats_mad(value, n) > most)
-            nt_believed_refute(b, "hosts that were taken for one group are not");
+        b->wide |= n >= NT_BELIEVED_PAIRS_A_LEVEL && width > most;
     }
-    b->sd = offs > 0 ? fmin(fmax((double)nt_stats_mad(off, offs), least), most) : least;
+    double sd = offs > 0 ? 1.4826 * (double)nt_stats_weighted_median(off, offs) : least;
+    b->sd = fmin(fmax(sd, least), most);
     return 0;
 }
 
 static void check_levels(struct nt_believed *b)
 {
     double below = NAN;
+    if (b->wide)
+        nt_believed_refute(b, "hosts that were taken for one group are not");
     for (size_t l = 0; l < b->levels; l++) {
         if (isnan(b->ln[l]))
             continue;
@@ -272,6 +287,8 @@ static int judge_pairs(struct nt_believed_work *w, struct nt_err *err)
         if (!is_believed(w, p))
             continue;
         fit[k] = (uint8_t)nt_believed_fit_pair(w, p, nt_believed_meet(w->b, p->a, p->b));
+        w->b->verified += fit[k] == NT_BELIEVED_FITS;
+        w->b->against += fit[k] == NT_BELIEVED_OFF;
         const uint32_t end[2] = {p->a, p->b};
         for (int i = 0; i < 2; i++) {
             blame[end[i]].off += fit[k] == NT_BELIEVED_OFF;
@@ -352,10 +369,13 @@ int nt_believed_judge(const struct nt_belief *belief, const bool *missing,
         find_loose(&w, missing);
         list_pairs(&w, missing);
         rc = find_levels(&w, noise, err);
-        check_levels(&b);
     }
-    if (rc == 0 && b.verdict != NT_SPARSE_REFUTED)
+    if (rc == 0)
         rc = judge_pairs(&w, err);
+    if (rc == 0 && b.contradicted > 0) /* without those */
+        rc = find_levels(&w, noise, err);
+    if (rc == 0)
+        check_levels(&b);
     if (rc == 0 && b.verdict != NT_SPARSE_REFUTED)
         nt_believed_place(&w);
     if (rc == 0 && b.verdict != NT_SPARSE_REFUTED)

@@ -46,8 +46,10 @@ struct nt_believed {
     bool *away;          /* hosts of them: missing, or loose and not placed */
     size_t loose;        /* hosts that were believed to be elsewhere, or nowhere */
     size_t contradicted; /* of them: believed, and contradicted */
+    size_t verified, against;            /* pairs that were read as believed, and not so */
     double ln[NT_BELIEF_LEVELS_MAX];     /* latency of a level; NaN: not known yet */
     double sd;                           /* relative, of a reading about it */
+    bool wide;                           /* a level is wider than noise makes it */
     size_t pairs[NT_BELIEF_LEVELS_MAX];  /* that were read, of each level, */
     size_t wanted[NT_BELIEF_LEVELS_MAX]; /* and how many have to be, at least */
 

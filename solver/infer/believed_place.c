@@ -266,20 +266,22 @@ static void sort_apart(struct nt_believed *b)
 
 /* Pairs of clusters below one, over all of a level: parts[] by the cluster above. */
 static double pairs_of_clusters(const struct nt_believed *b, size_t level, size_t *parts,
-                                uint8_t *seen)
+                                bool *seen)
 {
     double pairs = 0;
     memset(parts, 0, 2 * b->hosts * sizeof *parts);
     memset(seen, 0, 2 * b->hosts);
     for (uint32_t h = 0; h < b->hosts; h++) {
-        if (b->away[h] || seen[below(b, level, h)]++ > 0)
+        uint32_t own = below(b, level, h);
+        if (b->away[h] || seen[own])
             continue;
+        seen[own] = true;
         pairs += (double)parts[nt_believed_cluster(b, level, h)]++;
     }
     return pairs;
 }
 
-static void count_unjoined(struct nt_believed *b, uint8_t *seen)
+static void count_unjoined(struct nt_believed *b, bool *seen)
 {
     memset(seen, 0, 2 * b->hosts);
     for (uint32_t h = 0; h < b->hosts; h++) {
@@ -288,8 +290,8 @@ static void count_unjoined(struct nt_believed *b, uint8_t *seen)
             continue;
         uint32_t cluster = nt_believed_cluster(b, 0, h);
         b->unjoined += b->joined[h] == h; /* one less a cluster, */
-        b->unjoined -= seen[cluster] == 0;
-        seen[cluster] = 1;
+        b->unjoined -= !seen[cluster];
+        seen[cluster] = true;
     }
 }
 
@@ -298,7 +300,7 @@ int nt_believed_cover(struct nt_believed_work *w, struct nt_err *err)
     NT_SCOPED struct nt_arena memory = {0};
     struct nt_believed *b = w->b;
     size_t *parts = nt_arena_array(&memory, 2 * b->hosts + 1, sizeof *parts);
-    uint8_t *seen = nt_arena_array(&memory, 2 * b->hosts + 1, sizeof *seen);
+    bool *seen = nt_arena_array(&memory, 2 * b->hosts + 1, sizeof *seen);
     double pairs = 0;
     if (nt_arena_check(&memory, err) < 0)
         return -1;

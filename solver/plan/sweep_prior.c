@@ -183,7 +183,8 @@ enum nt_sparse_verdict nt_sweep_prior_verdict(const struct nt_planner *planner)
 
 const char *nt_sweep_prior_why(const struct nt_planner *planner)
 {
-    return prior_of(planner)->why;
+    const struct prior *s = prior_of(planner);
+    return s->over ? s->why : "the time was short";
 }
 
 int nt_sweep_prior_known(const struct nt_planner *planner, struct nt_sparse *out,
