@@ -120,6 +120,7 @@ static double limit_to_slurm(struct nt_request *request, const struct nt_conf *c
     const char *why = "";
     nt_slurm_conf_read(&slurm);
     request->one_prolog = slurm.serial;
+    request->late_prologs = !slurm.alloc;
     double bound_s = nt_slurm_conf_budget_s(&slurm, &why);
     if (budget_s <= bound_s)
         return budget_s;

@@ -20,6 +20,9 @@
 static const double RELAY_S = 0.17, GONE_S = 0.22;
 /* Before that there is time to wait for the end of a process, which takes long on a busy host. */
 static const double REAP_S = 1;
+/* How often slurmctld is asked whether the job is still there: a sweep that goes well is mostly
+ * over before the first time. */
+static const double ASK_S = 0.6;
 
 static void fail_early(struct nt_worker_report *report, enum nt_advice advice, const char *reason)
 {
@@ -56,18 +59,41 @@ static pid_t start_relay(struct nt_service *service, int *socket, struct nt_err 
     return pid;
 }
 
-/* Answers the relay until it has ended or its time is over. */
-static void serve_relay(struct nt_service *service, int socket)
+/* scancel does not reach a prolog: a child of the job's first host asks slurmctld, until it is
+ * killed. */
+static int wait_for_cancel(const void *query, void *bytes)
 {
+    const uint32_t *job = query;
+    bool *over = bytes;
+    do
+        nt_clock_sleep(ASK_S);
+    while (!nt_job_is_over(*job));
+    *over = true;
+    return 0;
+}
+
+/* Answers the relay until it has ended or its time is over; true when the job was cancelled. */
+static bool serve_relay(struct nt_service *service, int socket)
+{
+    static struct nt_lookup cancel; /* too large for the stack */
     double until = service->give_up + RELAY_S;
-    struct pollfd ready = {.fd = socket, .events = POLLIN};
-    while (nt_clock_s() < until) {
-        int got = poll(&ready, 1, nt_clock_left_ms(until));
-        if (got < 0 && errno != EINTR)
-            return;
-        if (got > 0 && !nt_service_answer(service, socket))
-            return;
+    cancel = (struct nt_lookup){.fd = -1};
+    if (service->job->self == 0)
+        nt_lookup_start(&cancel, sizeof(bool), wait_for_cancel, &service->job->id, NULL);
+    struct pollfd ready[] = {{.fd = socket, .events = POLLIN}, {.fd = cancel.fd, .events = POLLIN}};
+    bool cancelled = false, more = true;
+    while (more && !cancelled && nt_clock_s() < until) {
+        int got = poll(ready, 2, nt_clock_left_ms(until));
+        more = got >= 0 || errno == EINTR;
+        if (got > 0 && ready[0].revents != 0)
+            more = nt_service_answer(service, socket);
+        if (got > 0 && ready[1].revents != 0) {
+            cancelled = nt_lookup_poll(&cancel) == 1;
+            ready[1].fd = -1;
+        }
     }
+    nt_lookup_fini(&cancel);
+    return cancelled;
 }
 
 /* Ends it; whether it is gone, so that nothing is written any more. *status: of waitpid. */
@@ -94,10 +120,12 @@ static void run_relay(struct nt_service *service)
         nt_service_publish_failed(service, NT_ADVICE_SYSTEM, err.text);
         return;
     }
-    serve_relay(service, socket);
+    bool cancelled = serve_relay(service, socket);
     close(socket);
     if (!end_relay(pid, service->give_up, &status))
         nt_service_publish_failed(service, NT_ADVICE_AGENT, "the relay could not be ended");
+    else if (cancelled)
+        nt_service_publish_failed(service, NT_ADVICE_NONE, "the job was cancelled");
     else if (WIFEXITED(status) && WEXITSTATUS(status) == NT_RELAY_NO_SANDBOX)
         nt_service_publish_failed(service, NT_ADVICE_PRIVILEGE, "the relay could not be confined");
     else
@@ -118,10 +146,15 @@ void nt_worker_run(const struct nt_request *request, const struct nt_conf *conf,
     }
     report->hosts = job.hosts;
     report->self = job.self;
-    if (request->one_prolog && job.hosts > 1) {
-        fail_early(report, NT_ADVICE_SERIAL,
-                   "PrologFlags=Serial in slurm.conf: prologs of jobs that cross on two hosts "
-                   "would wait for each other");
+    if ((request->one_prolog || request->late_prologs) && job.hosts > 1) {
+        if (request->one_prolog)
+            fail_early(report, NT_ADVICE_SERIAL,
+                       "PrologFlags=Serial in slurm.conf: prologs of jobs that cross on two hosts "
+                       "would wait for each other");
+        else
+            fail_early(report, NT_ADVICE_ALLOC,
+                       "PrologFlags in slurm.conf has no Alloc: the prologs of the other hosts "
+                       "would start with the first step");
         nt_job_fini(&job);
         return;
     }
