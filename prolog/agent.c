@@ -4,7 +4,8 @@
  * It authenticates the job's hosts to each other, starts the probe as the job's user, relays frames
  * between the probes without reading them, keeps the deadline, and publishes what rank 0 wrote.
  *
- * The command      agent.c, request.c (arguments), conffile.c, slurm_conf.c
+ * The command      agent.c, request.c (arguments), conffile.c, slurm_conf.c; --check is the program
+ *                  in check/
  * Three processes  monitor.c (root) starts the worker, keeps the time, and replaces its result by
  *                  failed when it dies or is late. worker.c (root) knows the job (job.c), starts
  *                  the probe (child.c, confine.c), makes the directory (publish.c, space.c), and
@@ -32,6 +33,7 @@
  *   publishing   artifacts are written and passed on to the block
  *   decided      DONE came, the leader was lost, or time is over: published, block drained
  * In each state the time limit leads to "decided" with status failed. */
+#include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
@@ -61,6 +63,7 @@ static const char HELP[] =
     "Usage: nettopo-prolog run --job ID --uid UID [--gid GID] [--option TEXT] [--conf FILE]\n"
     "       nettopo-prolog remove --job ID [--conf FILE]\n"
     "       nettopo-prolog --from-prolog-script|--from-epilog-script [--conf FILE]\n"
+    "       nettopo-prolog --check [--conf FILE] [--host HOST]\n"
     "\n"
     "Measures the network of a job in its prolog and publishes a map of it. Started by the\n"
     "plugin spank_nettopo.so, or by a Prolog script where Slurm does not call plugins\n"
@@ -117,6 +120,7 @@ static double limit_to_slurm(struct nt_request *request, const struct nt_conf *c
     const char *why = "";
     nt_slurm_conf_read(&slurm);
     request->one_prolog = slurm.serial;
+    request->late_prologs = !slurm.alloc;
     double bound_s = nt_slurm_conf_budget_s(&slurm, &why);
     if (budget_s <= bound_s)
         return budget_s;
@@ -172,12 +176,30 @@ static int run_job(struct nt_request *request, const struct nt_conf *conf, doubl
     return nt_monitor_run(request, conf, budget_s, began, err);
 }
 
+/* A program of its own beside this one, so that it is no part of what runs in a prolog. */
+static int become_check(char **argv)
+{
+    static const char name[] = "nettopo-check";
+    char path[512];
+    ssize_t n = readlink("/proc/self/exe", path, sizeof path - sizeof name);
+    while (n > 0 && path[n - 1] != '/')
+        n--;
+    if (n > 0) {
+        memcpy(path + n, name, sizeof name);
+        execv(path, argv);
+    }
+    fprintf(stderr, "nettopo-prolog: %s beside this program: %s\n", name, strerror(errno));
+    return NT_ERR_SYSTEM;
+}
+
 int main(int argc, char **argv)
 {
     double began = nt_clock_s();
     struct nt_request request;
     struct nt_conf conf;
     struct nt_err err;
+    if (argc > 1 && strcmp(argv[1], "--check") == 0)
+        return become_check(argv);
     bound_time(argc > 1 && strncmp(argv[1], "--from-", 7) == 0, OTHER_S);
     open_standard_descriptors();
     umask(022);

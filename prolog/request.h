@@ -19,7 +19,8 @@ struct nt_request {
     bool from_script; /* always exit 0: a Prolog script that fails drains the node */
     bool wanted;      /* the job has --nettopo */
     bool one_prolog;  /* PrologFlags=Serial: a host runs one prolog at a time; the caller sets it */
-    const char *conf; /* borrowed from argv; NULL: the default, which may be missing */
+    bool late_prologs; /* PrologFlags without Alloc: other hosts' start with a step; likewise */
+    const char *conf;  /* borrowed from argv; NULL: the default, which may be missing */
     uint32_t job;
     uid_t uid;
     gid_t gid;

@@ -16,6 +16,9 @@
 /* After give_up: the relay drains for 0.15 s, is ended and must be gone, and at 0.25 s the monitor
  * ends all. */
 static const double RELAY_S = 0.17, GONE_S = 0.22;
+/* How often slurmctld is asked whether the job is still there: a sweep that goes well is mostly
+ * over before the first time. */
+static const double ASK_S = 0.6;
 
 static void fail_early(struct nt_worker_report *report, enum nt_advice advice, const char *reason)
 {
@@ -24,18 +27,52 @@ static void fail_early(struct nt_worker_report *report, enum nt_advice advice, c
     snprintf(report->outcome.text, sizeof report->outcome.text, "failed %s", reason);
 }
 
-/* Answers the relay until it has ended or its time is over. */
-static void serve_relay(struct nt_service *service, int socket)
+static int ask_whether_over(const void *query, void *bytes)
+{
+    const uint32_t *job = query;
+    bool is_over = nt_job_is_over(*job);
+    memcpy(bytes, &is_over, sizeof is_over);
+    return 0;
+}
+
+/* scancel does not reach a prolog: the job's first host asks slurmctld from *ask_s on. */
+static bool is_cancelled(struct nt_service *service, double *ask_s)
+{
+    struct nt_lookup *over = &service->over;
+    if (over->fd < 0) {
+        if (nt_clock_s() < *ask_s)
+            return false;
+        nt_lookup_start(over, sizeof(bool), ask_whether_over, &service->job->id, NULL);
+    }
+    int got = nt_lookup_poll(over);
+    if (got == 0)
+        return false;
+    bool is_over = false;
+    if (got == 1)
+        memcpy(&is_over, over->bytes, sizeof is_over);
+    nt_lookup_fini(over);
+    *ask_s = nt_clock_s() + ASK_S;
+    return is_over;
+}
+
+/* Answers the relay until it has ended or its time is over; true when the job was cancelled. */
+static bool serve_relay(struct nt_service *service, int socket)
 {
     double until = service->give_up + RELAY_S;
-    struct pollfd ready = {.fd = socket, .events = POLLIN};
+    double ask_s = service->job->self == 0 ? nt_clock_s() + ASK_S : until;
+    struct pollfd ready[] = {{.fd = socket, .events = POLLIN}, {.events = POLLIN}};
     while (nt_clock_s() < until) {
-        int got = poll(&ready, 1, nt_clock_left_ms(until));
+        ready[1].fd = service->over.fd; /* -1: not polled */
+        double wake_s = ready[1].fd < 0 && ask_s < until ? ask_s : until;
+        int got = poll(ready, 2, nt_clock_left_ms(wake_s));
         if (got < 0 && errno != EINTR)
-            return;
-        if (got > 0 && !nt_service_answer(service, socket))
-            return;
+            return false;
+        if (got > 0 && ready[0].revents != 0 && !nt_service_answer(service, socket))
+            return false;
+        if (is_cancelled(service, &ask_s))
+            return true;
     }
+    return false;
 }
 
 static void run_relay(struct nt_service *service)
@@ -47,10 +84,12 @@ static void run_relay(struct nt_service *service)
         nt_service_publish_failed(service, NT_ADVICE_SYSTEM, err.text);
         return;
     }
-    serve_relay(service, socket);
+    bool cancelled = serve_relay(service, socket);
     close(socket);
     if (!nt_relay_end(pid, service->give_up + GONE_S, &status))
         nt_service_publish_failed(service, NT_ADVICE_AGENT, "the relay could not be ended");
+    else if (cancelled)
+        nt_service_publish_failed(service, NT_ADVICE_NONE, "the job was cancelled");
     else if (WIFEXITED(status) && WEXITSTATUS(status) == NT_RELAY_NO_SANDBOX)
         nt_service_publish_failed(service, NT_ADVICE_PRIVILEGE, "the relay could not be confined");
     else
@@ -70,10 +109,15 @@ void nt_worker_run(const struct nt_request *request, const struct nt_conf *conf,
     }
     report->hosts = job.hosts;
     report->self = job.self;
-    if (request->one_prolog && job.hosts > 1) {
-        fail_early(report, NT_ADVICE_SERIAL,
-                   "PrologFlags=Serial in slurm.conf: prologs of jobs that cross on two hosts "
-                   "would wait for each other");
+    if ((request->one_prolog || request->late_prologs) && job.hosts > 1) {
+        if (request->one_prolog)
+            fail_early(report, NT_ADVICE_SERIAL,
+                       "PrologFlags=Serial in slurm.conf: prologs of jobs that cross on two hosts "
+                       "would wait for each other");
+        else
+            fail_early(report, NT_ADVICE_ALLOC,
+                       "PrologFlags in slurm.conf has no Alloc: the prologs of the other hosts "
+                       "would start with the first step");
         nt_job_fini(&job);
         return;
     }

@@ -8,19 +8,23 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "pair.h"
 #include "pair_rail.h"
 
 /* ---- which there are ---- */
-/* From "# resource 3 : md 1 dev 1 flags -- tcp/fab0" what follows the last slash; the loop-back
- * device leads nowhere. */
-static const char *parse_device(char *line)
+/* From "# resource 3 : md 1 dev 1 flags -- tcp/fab0" the transport and what follows the last slash;
+ * the loop-back device leads nowhere. */
+static const char *parse_device(char *line, const char **transport)
 {
     char *slash = strrchr(line, '/');
     if (strstr(line, "resource") == NULL || slash == NULL)
         return NULL;
     char *name = slash + 1;
     name[strcspn(name, " \n")] = '\0';
-    bool network = strstr(line, "tcp/") != NULL || strchr(name, ':') != NULL;
+    *slash = '\0';
+    const char *blank = strrchr(line, ' ');
+    *transport = blank != NULL ? blank + 1 : line;
+    bool network = strcmp(*transport, "tcp") == 0 || strchr(name, ':') != NULL;
     return network && strcmp(name, "lo") != 0 && name[0] != '\0' &&
                    strlen(name) < sizeof((struct nt_order *)0)->rail
                ? name
@@ -36,7 +40,9 @@ static void add_rail(struct nt_pair *pair, const char *name)
         snprintf(pair->rail[pair->rails++].name, sizeof pair->rail->name, "%s", name);
 }
 
-void nt_pair_find_rails(struct nt_pair *pair)
+void nt_pair_each_rail(const struct nt_pair *pair,
+                       void (*found)(void *context, const char *transport, const char *device),
+                       void *context)
 {
     char *text = NULL, *rest, *line;
     size_t bytes = 0;
@@ -46,11 +52,22 @@ void nt_pair_find_rails(struct nt_pair *pair)
     ucp_context_print_info(pair->home.context, stream);
     if (fclose(stream) == 0 && text != NULL)
         for (rest = text; (line = strsep(&rest, "\n")) != NULL;) {
-            const char *name = parse_device(line);
+            const char *transport, *name = parse_device(line, &transport);
             if (name != NULL)
-                add_rail(pair, name);
+                found(context, transport, name);
         }
     free(text);
+}
+
+static void add_found(void *context, const char *transport, const char *device)
+{
+    (void)transport;
+    add_rail(context, device);
+}
+
+void nt_pair_find_rails(struct nt_pair *pair)
+{
+    nt_pair_each_rail(pair, add_found, pair);
 }
 
 /* ---- one of them ---- */

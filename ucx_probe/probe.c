@@ -14,6 +14,7 @@
 #include "clock.h"
 #include "coordinator_output.h"
 #include "decimal.h"
+#include "device_network.h"
 #include "participant_loop.h"
 #include "probe_log.h"
 #include "sweep_status.h"
@@ -27,6 +28,7 @@ struct settings {
     double budget_s, max_load;
     const char *map_path, *samples_path, *trace_path, *prior;
     enum nt_log_level log; /* by hand; 0: nothing but what ends it */
+    bool lists_transports; /* and does nothing else */
     int output_fd;         /* the standard output of our user; UCX's log goes elsewhere */
 };
 
@@ -44,6 +46,7 @@ static const char USAGE[] =
     "  -s, --samples FILE    also write what was measured\n"
     "  -t, --trace FILE      append a line when a round begins: seconds, phase, round\n"
     "  -L, --log LEVEL       on the standard error: error, info or debug (default: only the end)\n"
+    "      --transports      only list what UCX may use on this host: transport, device, network\n"
     "      --help, --version\n";
 
 /* ---- the environment before the libraries load ---- */
@@ -115,19 +118,14 @@ static int read_fd(const char *text, int *fd)
 /* 1: go on; 0: --help or --version was shown; -1: usage error */
 static int read_arguments(int argc, char **argv, struct settings *set)
 {
-    static const struct option options[] = {{"level", required_argument, NULL, 'l'},
-                                            {"budget", required_argument, NULL, 'b'},
-                                            {"max-load", required_argument, NULL, 'm'},
-                                            {"sweep", required_argument, NULL, 'w'},
-                                            {"prior", required_argument, NULL, 'p'},
-                                            {"output", required_argument, NULL, 'o'},
-                                            {"samples", required_argument, NULL, 's'},
-                                            {"trace", required_argument, NULL, 't'},
-                                            {"log", required_argument, NULL, 'L'},
-                                            {"agent-fd", required_argument, NULL, 'A'},
-                                            {"help", no_argument, NULL, 'h'},
-                                            {"version", no_argument, NULL, 'V'},
-                                            {NULL, 0, NULL, 0}};
+    static const struct option options[] = {
+        {"level", required_argument, NULL, 'l'},    {"budget", required_argument, NULL, 'b'},
+        {"max-load", required_argument, NULL, 'm'}, {"sweep", required_argument, NULL, 'w'},
+        {"prior", required_argument, NULL, 'p'},    {"output", required_argument, NULL, 'o'},
+        {"samples", required_argument, NULL, 's'},  {"trace", required_argument, NULL, 't'},
+        {"log", required_argument, NULL, 'L'},      {"agent-fd", required_argument, NULL, 'A'},
+        {"transports", no_argument, NULL, 'T'},     {"help", no_argument, NULL, 'h'},
+        {"version", no_argument, NULL, 'V'},        {NULL, 0, NULL, 0}};
     int c, rc = 1;
     opterr = 0;
     while (rc == 1 && (c = getopt_long(argc, argv, "l:b:m:w:p:o:s:t:L:h", options, NULL)) != -1) {
@@ -164,6 +162,9 @@ static int read_arguments(int argc, char **argv, struct settings *set)
             break;
         case 'A':
             rc = read_fd(optarg, &set->agent_fd) == 0 ? 1 : -1;
+            break;
+        case 'T':
+            set->lists_transports = true;
             break;
         case 'h':
             fputs(USAGE, stdout);
@@ -342,6 +343,25 @@ static int run_probe(const struct settings *set)
     return rc != 0 ? (int)err.kind : has_network ? 0 : NT_ERR_SYSTEM;
 }
 
+/* ---- what UCX may use ---- */
+static void print_transport(void *context, const char *transport, const char *device)
+{
+    char network[NT_NETWORK_BYTES];
+    nt_device_network_find(device, network);
+    dprintf(*(const int *)context, "transport %s %s %s\n", transport, device, network);
+}
+
+static int list_transports(int fd)
+{
+    struct nt_pair *pair = NULL;
+    struct nt_err err;
+    if (nt_pair_create(&pair, &err) != 0)
+        return print_error(&err);
+    nt_pair_each_rail(pair, print_transport, &fd);
+    nt_pair_destroy(pair);
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
     struct settings set = {.agent_fd = -1,
@@ -360,5 +380,5 @@ int main(int argc, char **argv)
     /* UCX logs to the standard output, where a map may go */
     set.output_fd = dup(STDOUT_FILENO);
     dup2(STDERR_FILENO, STDOUT_FILENO);
-    return run_probe(&set);
+    return set.lists_transports ? list_transports(set.output_fd) : run_probe(&set);
 }

@@ -43,6 +43,15 @@ refuses() {
     fi
 }
 
+@test "in a job whose sweep failed there is no map, and the reason is said" {
+    export NETTOPO_STATUS=failed NETTOPO_REASON='the job was cancelled'
+    refuses 1 'this job has no map: failed: the job was cancelled' "$nettopo" show
+    refuses 1 'this job has no map: failed: the job was cancelled' "$nettopo" show --trace
+    refuses 1 'this job has no map: failed: the job was cancelled' "$nettopo" hint
+    unset NETTOPO_STATUS NETTOPO_REASON
+    refuses 2 'NETTOPO_MAP is not set' "$nettopo" show
+}
+
 accepted_by_schema() {
     python3 - "$root/etc/nettopo-map.schema.json" "$1" <<'PY'
 import json, sys

@@ -70,6 +70,12 @@ void nt_job_load_use(const struct nt_job *job, struct nt_job_use *use)
     *use = (struct nt_job_use){cluster.exclusive, cluster.tasks, cluster.task_cpus};
 }
 
+bool nt_job_is_over(uint32_t id)
+{
+    (void)id;
+    return false;
+}
+
 /* ---- the probe as a process ---- */
 
 int nt_child_start(struct nt_child *child, const struct nt_conf *conf, const struct nt_log *log,
