@@ -11,7 +11,7 @@
 #include "number.h"
 #include "strbuf.h"
 
-enum { NAME_MAX_BYTES = 255, DIGITS = 7 };
+enum { NAME_MAX_BYTES = 255, DIGITS = 7, PRIOR_LINE_MAX = 2048 };
 
 static const double US_MAX = 1e9;
 
@@ -244,7 +244,7 @@ int nt_prior_parse(const char *file, const char *text, size_t bytes, struct nt_p
                           (int)NT_PRIOR_BYTES_MAX);
     if (create(&r.prior, err) != 0)
         return -1;
-    nt_lines_init(&lines, file, NT_LINE_MAX);
+    nt_lines_init(&lines, file, PRIOR_LINE_MAX);
     int rc = nt_lines_feed(&lines, text, bytes, take_line, &r, err);
     if (rc == 0)
         rc = nt_lines_finish(&lines, take_line, &r, err);
