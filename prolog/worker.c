@@ -2,14 +2,18 @@
 #include "worker.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
+#include <syslog.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "archive.h"
 #include "clock.h"
 #include "job.h"
 #include "relay.h"
@@ -21,11 +25,22 @@ static const double RELAY_S = 0.17, GONE_S = 0.22;
 /* Before that there is time to wait for the end of a process, which takes long on a busy host. */
 static const double REAP_S = 1;
 
-static void fail_early(struct nt_worker_report *report, enum nt_advice advice, const char *reason)
+_Static_assert(sizeof(struct nt_worker_report) <= 4096, "a report is one write into a pipe");
+
+/* Without it the monitor publishes failed. */
+static void send_report(int fd, const struct nt_worker_report *report)
+{
+    ssize_t n = write(fd, report, sizeof *report);
+    (void)n;
+}
+
+static void fail_early(int fd, struct nt_worker_report *report, enum nt_advice advice,
+                       const char *reason)
 {
     report->outcome.decided = false;
     report->outcome.advice = advice;
     snprintf(report->outcome.text, sizeof report->outcome.text, "failed %s", reason);
+    send_report(fd, report);
 }
 
 /* The relay's process id, and *socket to it; or -1. */
@@ -104,22 +119,46 @@ static void run_relay(struct nt_service *service)
         nt_service_publish(service);
 }
 
+/* After the report: nothing here delays the job, and a folder that does not answer costs the
+ * archive alone. */
+static void keep_archive(const struct nt_conf *conf, const struct nt_job *job,
+                         const struct nt_log *log, int fd)
+{
+    struct nt_err err;
+    if (fd < 0)
+        return;
+    if (nt_archive_keep(conf, job, fd, (int64_t)time(NULL), &err) != 0)
+        syslog(LOG_WARNING, "%s: not archived: %s", log->prefix, err.text);
+    close(fd);
+}
+
+/* What the job's first host keeps; -1: nothing. */
+static int archived(const struct nt_service *service)
+{
+    int fd = service->job->self == 0 && service->conf->archive[0] != '\0'
+                 ? nt_publish_archived(&service->publish)
+                 : -1;
+    bool failed = strncmp(service->outcome.text, "failed", 6) == 0;
+    return fd >= 0 && !failed ? fcntl(fd, F_DUPFD_CLOEXEC, 0) : -1;
+}
+
 void nt_worker_run(const struct nt_request *request, const struct nt_conf *conf,
                    const struct nt_log *log, double deadline, double give_up, atomic_uint *waits_on,
-                   struct nt_worker_report *report)
+                   int report_fd)
 {
+    struct nt_worker_report report = {0};
     static struct nt_service service; /* too large for the stack */
     struct nt_conf own = *conf;
     struct nt_job job;
     struct nt_err err;
     if (nt_job_read(&job, request->job, request->uid, request->gid, &err) != 0) {
-        fail_early(report, NT_ADVICE_JOB, err.text);
+        fail_early(report_fd, &report, NT_ADVICE_JOB, err.text);
         return;
     }
-    report->hosts = job.hosts;
-    report->self = job.self;
+    report.hosts = job.hosts;
+    report.self = job.self;
     if (request->one_prolog && job.hosts > 1) {
-        fail_early(report, NT_ADVICE_SERIAL,
+        fail_early(report_fd, &report, NT_ADVICE_SERIAL,
                    "PrologFlags=Serial in slurm.conf: prologs of jobs that cross on two hosts "
                    "would wait for each other");
         nt_job_fini(&job);
@@ -131,8 +170,11 @@ void nt_worker_run(const struct nt_request *request, const struct nt_conf *conf,
     service.waits_on = waits_on;
     atomic_store(waits_on, NT_WAIT_NONE);
     run_relay(&service);
-    report->outcome = service.outcome;
-    report->probe_failed = service.settled && service.settlement.probe_failed != 0;
+    report.outcome = service.outcome;
+    report.probe_failed = service.settled && service.settlement.probe_failed != 0;
+    int archive = archived(&service);
     nt_service_fini(&service);
+    send_report(report_fd, &report);
+    keep_archive(conf, &job, log, archive);
     nt_job_fini(&job);
 }
