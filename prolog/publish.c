@@ -302,15 +302,25 @@ void nt_publish_log(struct nt_publish *publish, const char *text, size_t bytes)
         unlinkat(publish->dir_fd, NT_LOG_FILE, 0);
 }
 
-/* Removes the files that nothing was written to. -1 when one is not complete. */
+int nt_publish_archived(const struct nt_publish *publish)
+{
+    return publish->artifacts.complete[NT_ARTIFACT_ARCHIVE] &&
+                   !publish->artifacts.dropped[NT_ARTIFACT_ARCHIVE]
+               ? publish->artifacts.fd[NT_ARTIFACT_ARCHIVE]
+               : -1;
+}
+
+/* Removes the files that nothing was written to, and the name of what is for the archive. -1 when
+ * one is not complete. */
 static int keep_complete(struct nt_publish *publish, struct nt_err *err)
 {
     for (uint32_t k = 1; k < NT_ARTIFACT_END; k++) {
         struct stat st;
-        if (publish->artifacts.complete[k])
+        bool is_published = k != NT_ARTIFACT_ARCHIVE;
+        if (publish->artifacts.complete[k] && is_published)
             continue;
-        if (publish->artifacts.fd[k] >= 0 && fstat(publish->artifacts.fd[k], &st) == 0 &&
-            st.st_size > 0)
+        if (is_published && publish->artifacts.fd[k] >= 0 &&
+            fstat(publish->artifacts.fd[k], &st) == 0 && st.st_size > 0)
             return nt_err_set(err, NT_ERR_INPUT, "%s is not complete", nt_artifact_name(k));
         unlinkat(publish->dir_fd, nt_artifact_name(k), 0);
     }

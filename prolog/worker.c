@@ -2,12 +2,14 @@
 #include "worker.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "archive.h"
 #include "clock.h"
 #include "job.h"
 #include "relay.h"
@@ -20,11 +22,22 @@ static const double RELAY_S = 0.17, GONE_S = 0.22;
  * over before the first time. */
 static const double ASK_S = 0.6;
 
-static void fail_early(struct nt_worker_report *report, enum nt_advice advice, const char *reason)
+_Static_assert(sizeof(struct nt_worker_report) <= 4096, "a report is one write into a pipe");
+
+/* Without it the monitor publishes failed. */
+static void send_report(int fd, const struct nt_worker_report *report)
+{
+    ssize_t n = fd < 0 ? 0 : write(fd, report, sizeof *report);
+    (void)n;
+}
+
+static void fail_early(int fd, struct nt_worker_report *report, enum nt_advice advice,
+                       const char *reason)
 {
     report->outcome.decided = false;
     report->outcome.advice = advice;
     snprintf(report->outcome.text, sizeof report->outcome.text, "failed %s", reason);
+    send_report(fd, report);
 }
 
 static int ask_whether_over(const void *query, void *bytes)
@@ -96,26 +109,36 @@ static void run_relay(struct nt_service *service)
         nt_service_publish(service);
 }
 
+/* What the job's first host keeps; -1: nothing. */
+static int archived(const struct nt_service *service)
+{
+    int fd = service->job->self == 0 && service->conf->archive[0] != '\0'
+                 ? nt_publish_archived(&service->publish)
+                 : -1;
+    bool failed = strncmp(service->outcome.text, "failed", 6) == 0;
+    return fd >= 0 && !failed ? fcntl(fd, F_DUPFD_CLOEXEC, 0) : -1;
+}
+
 void nt_worker_run(const struct nt_request *request, const struct nt_conf *conf,
                    const struct nt_log *log, double deadline, double give_up, atomic_uint *waits_on,
-                   struct nt_service *service, struct nt_worker_report *report)
+                   struct nt_service *service, struct nt_worker_report *report, int report_fd)
 {
     struct nt_conf own = *conf;
     struct nt_job job;
     struct nt_err err;
     if (nt_job_read(&job, request->job, request->uid, request->gid, &err) != 0) {
-        fail_early(report, NT_ADVICE_JOB, err.text);
+        fail_early(report_fd, report, NT_ADVICE_JOB, err.text);
         return;
     }
     report->hosts = job.hosts;
     report->self = job.self;
     if ((request->one_prolog || request->late_prologs) && job.hosts > 1) {
         if (request->one_prolog)
-            fail_early(report, NT_ADVICE_SERIAL,
+            fail_early(report_fd, report, NT_ADVICE_SERIAL,
                        "PrologFlags=Serial in slurm.conf: prologs of jobs that cross on two hosts "
                        "would wait for each other");
         else
-            fail_early(report, NT_ADVICE_ALLOC,
+            fail_early(report_fd, report, NT_ADVICE_ALLOC,
                        "PrologFlags in slurm.conf has no Alloc: the prologs of the other hosts "
                        "would start with the first step");
         nt_job_fini(&job);
@@ -129,6 +152,10 @@ void nt_worker_run(const struct nt_request *request, const struct nt_conf *conf,
     run_relay(service);
     report->outcome = service->outcome;
     report->probe_failed = service->settled && service->settlement.probe_failed != 0;
+    int archive = archived(service);
     nt_service_fini(service);
+    send_report(report_fd, report);
+    if (archive >= 0) /* after the report: a folder that does not answer delays nothing */
+        nt_archive_add(conf, &job, log, archive);
     nt_job_fini(&job);
 }

@@ -22,9 +22,10 @@ struct nt_worker_report {
 };
 
 /* deadline: when the probe must be done; give_up: when the relay gives up (nt_clock_s). *waits_on:
- * enum nt_service_wait, what the worker waits on at the moment. */
+ * enum nt_service_wait, what the worker waits on at the moment. The report goes to report_fd; then,
+ * while the job goes on, the first host keeps the map in the archive. */
 void nt_worker_run(const struct nt_request *request, const struct nt_conf *conf,
                    const struct nt_log *log, double deadline, double give_up, atomic_uint *waits_on,
-                   struct nt_service *service, struct nt_worker_report *report);
+                   struct nt_service *service, struct nt_worker_report *report, int report_fd);
 
 #endif

@@ -44,7 +44,7 @@ static void the_installed_file_states_the_defaults(void **state)
         }
         at += line + 1;
     }
-    assert_int_equal(keys, 23);
+    assert_int_equal(keys, 27);
     struct nt_conf conf, defaults;
     struct nt_err err = {0};
     nt_conf_default(&defaults);
@@ -66,6 +66,10 @@ static void the_installed_file_states_the_defaults(void **state)
     assert_int_equal(conf.publish_limit_bytes, defaults.publish_limit_bytes);
     assert_int_equal(conf.run_dir_limit_bytes, defaults.run_dir_limit_bytes);
     assert_int_equal(conf.block_hosts, defaults.block_hosts);
+    assert_string_equal(conf.archive, defaults.archive);
+    assert_int_equal(conf.archive_limit_bytes, defaults.archive_limit_bytes);
+    assert_int_equal(conf.archive_mode, defaults.archive_mode);
+    assert_string_equal(conf.fleet_store, defaults.fleet_store);
     assert_string_equal(conf.run_dir, defaults.run_dir);
     assert_string_equal(conf.munge_socket, defaults.munge_socket);
     assert_string_equal(conf.prior, defaults.prior);
@@ -92,6 +96,10 @@ static void every_key_is_read(void **state)
                                  "publish_limit = 65536\n"
                                  "run_dir_limit = 9000000000\n"
                                  "block_hosts = 48\n"
+                                 "archive = /srv/maps\n"
+                                 "archive_limit = 65536\n"
+                                 "archive_mode = 0640\n"
+                                 "fleet_store = /srv/fleet\n"
                                  "run_dir = /srv/run#1\n"
                                  "prolog = /opt/nt prolog\n"
                                  "probe = /opt/probe\n"
@@ -116,6 +124,10 @@ static void every_key_is_read(void **state)
     assert_int_equal(conf.publish_limit_bytes, 65536);
     assert_true(conf.run_dir_limit_bytes == 9000000000);
     assert_int_equal(conf.block_hosts, 48);
+    assert_string_equal(conf.archive, "/srv/maps");
+    assert_int_equal(conf.archive_limit_bytes, 65536);
+    assert_int_equal(conf.archive_mode, 0640);
+    assert_string_equal(conf.fleet_store, "/srv/fleet");
     assert_string_equal(conf.run_dir, "/srv/run#1");
     assert_string_equal(conf.prolog, "/opt/nt prolog");
     assert_string_equal(conf.probe, "/opt/probe");

@@ -224,10 +224,10 @@ static void a_record_over_the_limit_is_left_out(void **state)
     assert_int_equal(write_artifact(&p, NT_ARTIFACT_MAP, false, "{}", NULL), 0);
     assert_int_equal(
         nt_artifact_files_write(&p.artifacts, NT_ARTIFACT_SAMPLES, true, much, LIMIT / 2, NULL), 0);
-    assert_false(p.artifacts.record_dropped);
+    assert_false(p.artifacts.dropped[NT_ARTIFACT_SAMPLES]);
     assert_int_equal(
         nt_artifact_files_write(&p.artifacts, NT_ARTIFACT_SAMPLES, true, much, LIMIT, NULL), 0);
-    assert_true(p.artifacts.record_dropped);
+    assert_true(p.artifacts.dropped[NT_ARTIFACT_SAMPLES]);
     assert_int_equal(
         nt_artifact_files_write(&p.artifacts, NT_ARTIFACT_SAMPLES, false, "x", 1, NULL), 0);
     assert_int_equal(p.artifacts.used_bytes, 2);

@@ -19,6 +19,7 @@ struct nt_probe_job {
     uint32_t tasks, task_cpus; /* 0: not known */
     const char *cpus;          /* CPUs by host, "4(x2),3"; "" or NULL: not known; borrowed */
     bool latency_only;         /* policy: shared hosts */
+    bool archive;              /* the agent keeps an archive */
     double max_load;           /* share of a link that the sweep may use on average; 0: all */
     const char *prior;         /* file of what earlier jobs said; "" or NULL: none; borrowed */
     struct nt_option option;

@@ -91,6 +91,14 @@ static int read_policy(struct nt_start *s, const struct line *line, struct nt_er
     return 0;
 }
 
+static int read_archive(struct nt_start *s, const struct line *line, struct nt_err *err)
+{
+    if (line->value_bytes != 3 || memcmp(line->value, "yes", 3) != 0)
+        return line_error(err, line, "yes");
+    s->archive = true;
+    return 0;
+}
+
 static int read_max_load(struct nt_start *s, const struct line *line, struct nt_err *err)
 {
     uint64_t share;
@@ -161,6 +169,8 @@ static int read_line(struct nt_start *s, size_t *hosts, const struct line *line,
         return read_policy(s, line, err);
     if (is_word(line, "max_load"))
         return read_max_load(s, line, err);
+    if (is_word(line, "archive"))
+        return read_archive(s, line, err);
     if (is_word(line, "log"))
         return read_log(s, line, err);
     if (is_word(line, "option"))

@@ -11,6 +11,7 @@
  *   cluster NAME            optional
  *   policy full|latency     optional, full
  *   option TEXT             optional: the --nettopo option, as nt_option_parse reads it
+ *   archive yes             optional: rank 0 also sends what is for the archive
  *   inline_limit BYTES      optional, 32768
  *   max_load SHARE          optional, 1: of a link that the sweep may use on average
  *   prior PATH              optional: file of what earlier jobs said (text/prior.h)
@@ -38,7 +39,7 @@ enum { NT_START_TASKS_MAX = 1048576 };
 struct nt_start {
     uint32_t rank, size, restart, inline_limit_bytes;
     uint64_t job_id, deadline_us; /* deadline_us: over 0 */
-    bool latency_only;
+    bool latency_only, archive;
     double max_load; /* over 0, at most 1 */
     char cluster[256];
     struct nt_option option;

@@ -183,7 +183,7 @@ static void worker_main(void *argument)
     h->began_s = began;
     world_at(deadline + KILL_S, monitor_gives_up, h, h->life);
     nt_worker_run(&request, &cluster.conf, cluster.option.debug ? &cluster.log : NULL, deadline,
-                  deadline + GRACE_S, &h->waits_on, &h->service, &report);
+                  deadline + GRACE_S, &h->waits_on, &h->service, &report, -1);
     if (h->service.probe_socket >= 0)
         close(h->service.probe_socket);
     h->outcome = report.outcome;

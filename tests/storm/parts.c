@@ -222,6 +222,12 @@ void nt_publish_log(struct nt_publish *publish, const char *text, size_t bytes)
     (void)bytes;
 }
 
+int nt_publish_archived(const struct nt_publish *publish)
+{
+    (void)publish;
+    return -1;
+}
+
 int nt_publish_failed(struct nt_publish *publish, const char *reason, struct nt_err *err)
 {
     struct published *p = &this_host()->published;

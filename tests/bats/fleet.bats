@@ -1,0 +1,108 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# nettopo fleet by its outside: maps of made networks go in, each once, and come out together.
+
+bats_require_minimum_version 1.5.0
+
+setup() {
+    root=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
+    nettopo=${NETTOPO:-$root/build/nettopo}
+    cd "$BATS_TEST_TMPDIR" || return 1
+    unset NETTOPO_MAP
+}
+
+# job ID DAY [SED]: the directory of a job of yesterday's world: 12 hosts of 24 behind six switches
+job() {
+    mkdir -p "jobs/$1"
+    "$nettopo" simulate --topology tree:2x3x4 --noise 0.02 --seed "$1" |
+        sed -E "/^created /d; s/^level .*/&\njob $1 0\ncluster c\ncreated 2026-01-0$2T00:00:00Z/; ${3-}" >"jobs/$1/samples"
+    "$nettopo" solve -o "jobs/$1/map.json" "jobs/$1/samples"
+}
+
+@test "each verb has help, and a wrong one is a usage error" {
+    run "$nettopo" fleet --help
+    [ "$status" = 0 ]
+    verbs=$(sed -nE 's/^  ([a-z]+) .*/\1/p' <<<"$output")
+    [ -n "$verbs" ]
+    for verb in $verbs; do
+        "$nettopo" fleet "$verb" --help | grep -q "^usage: nettopo fleet $verb"
+        grep -q "^\.B nettopo fleet $verb\$" "$root/etc/man/nettopo-fleet.1"
+    done
+    run "$nettopo" fleet nonsense
+    [ "$status" = 2 ]
+    run "$nettopo" fleet
+    [ "$status" = 2 ]
+}
+
+@test "each option of nettopo fleet is in its page" {
+    page=$(sed 's/\\-/-/g; s/\\f[BIR]//g' "$root/etc/man/nettopo-fleet.1")
+    for verb in $("$nettopo" fleet --help | sed -nE 's/^  ([a-z]+) .*/\1/p'); do
+        said=$("$nettopo" fleet "$verb" --help | sed -nE 's/^  (-([a-z]), )?--([a-z-]+).*/\3/p' | sort)
+        told=$(awk -v verb="$verb" '/^\.RS/ {deep++} /^\.RE/ {deep--}
+            entry && !deep {inside = $2 == verb} entry && deep && inside {print} {entry = /^\.TP/}' <<<"$page" |
+            sed -nE 's/^[^-]*(-[a-z].*[^-])?--([a-z-]+).*/\2/p' | sort)
+        diff <(echo "$said") <(echo "$told")
+    done
+}
+
+@test "maps are taken once, and together are a map that validates" {
+    job 1 1
+    job 2 2
+    run "$nettopo" fleet ingest --store s jobs
+    [ "$status" = 0 ]
+    [ "$output" = "2 taken, 0 known, 0 refused" ]
+    job 3 3
+    run "$nettopo" fleet ingest --store s jobs/3 jobs
+    [ "$output" = "1 taken, 3 known, 0 refused" ]
+    "$nettopo" fleet show --store s --format json >map.json
+    "$nettopo" validate map.json
+    [ "$(jq -c '.fleet | [.jobs, .users, .first, .last]' map.json)" = \
+        '[3,1,"2026-01-01T00:00:00Z","2026-01-03T00:00:00Z"]' ]
+    [ "$(jq '[.fleet.parts[] | select(.jobs == 3)] | length' map.json)" -ge 24 ]
+    "$nettopo" fleet show --store s | grep -q '^cluster c: 3 jobs of 1 user, 2026-01-01 to 2026-01-03, 24 hosts'
+    run "$nettopo" compare map.json jobs/1/map.json
+    [[ $output == *"100"* ]]
+}
+
+@test "what was folded gives the same map" {
+    for k in 1 2 3; do job "$k" "$k"; done
+    "$nettopo" fleet ingest --store new -q jobs --fold 100000d
+    "$nettopo" fleet ingest --store old -q jobs --fold 1d
+    [ "$("$nettopo" fleet show --store old | tail -n +5)" = "$("$nettopo" fleet show --store new | tail -n +5)" ]
+}
+
+@test "what is hostile is refused with a line, and the rest is taken" {
+    job 1 1
+    job 2 2
+    job 3 3 's/^host n7$/host n99/'
+    cp -r jobs/2 jobs/4
+    sed -i 's/"id": 2/"id": 4/' jobs/4/map.json             # the map of one job, the record of another
+    mkdir jobs/5 && echo '{"schema": "nettopo-map/1"}' >jobs/5/map.json
+    mkdir jobs/6 && sed 's/"a": "n1"/"a": "..\/n1"/' jobs/1/map.json >jobs/6/map.json
+    mkdir jobs/7 && sed 's/2026-01-01/2999-01-01/' jobs/1/map.json >jobs/7/map.json
+    mkdir jobs/8 && sed 's/"latency_us": 0/"latency_us": -1/' jobs/1/map.json >jobs/8/map.json
+    mkdir jobs/9 && sed 's/"cluster": "c"/"cluster": "other"/; s/"id": 1/"id": 9/' jobs/1/map.json >jobs/9/map.json
+    mkdir jobs/10 && head -c 1000 /dev/urandom | gzip >jobs/10/map.json
+    printf 'JobID|UID|NodeList\n' >record
+    printf '%d|1000|n[1-24]\n' 1 2 3 4 5 6 7 8 9 10 >>record
+    run --separate-stderr "$nettopo" fleet ingest --store s --record record jobs
+    [ "$status" = 3 ]
+    [ "$output" = "2 taken, 0 known, 8 refused" ]
+    [ "$(wc -l <<<"$stderr")" = 8 ]
+    [ "$(grep -c '^nettopo fleet: refused: jobs/' <<<"$stderr")" = 8 ]
+    grep -q 'jobs/3/map.json: host n99 was not of job 3' <<<"$stderr"
+    grep -q 'jobs/4/map.json: the record is of job 2, the map of job 4' <<<"$stderr"
+    run --separate-stderr "$nettopo" fleet ingest --store s --record <(sed /^2/d record) jobs/2
+    [ "$status" = 3 ]
+    [[ $stderr == *"has no job 2"* ]]
+}
+
+@test "without a store there is one line" {
+    run --separate-stderr "$nettopo" fleet show --store none
+    [ "$status" = 3 ]
+    [ "$(wc -l <<<"$stderr")" = 1 ]
+    [ ! -e none ]
+    run --separate-stderr "$nettopo" fleet ingest --store none nowhere
+    [ "$status" = 3 ]
+    [[ $stderr == *"nowhere"* ]]
+}
