@@ -186,8 +186,9 @@ int nt_artifact_files_write(struct nt_artifact_files *artifacts, uint32_t artifa
     process_spend(0.0001);
     if (artifact == 0 || artifact >= NT_ARTIFACT_END || artifacts->complete[artifact])
         return nt_err_set(err, NT_ERR_INPUT, "artifact %u", artifact);
-    if (artifact == NT_ARTIFACT_SAMPLES && p->used + bytes > artifacts->limit_bytes) {
-        artifacts->record_dropped = true;
+    bool may_lack = artifact == NT_ARTIFACT_SAMPLES || artifact == NT_ARTIFACT_ARCHIVE;
+    if (may_lack && p->used + bytes > artifacts->limit_bytes) {
+        artifacts->dropped[artifact] = true;
         return 0;
     }
     if (bytes > h->disk_bytes - p->used)
