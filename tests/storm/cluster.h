@@ -37,6 +37,7 @@ struct host {
         fabric_until_s; /* the measured network passes nothing from then to then */
     struct call_faults agent_calls, probe_calls;
     struct trap agent_trap, probe_trap;
+    size_t switch_hosts; /* behind the switch that fails with it */
     bool probe_is_hostile, relay_is_hostile;
     double munge_fails; /* chance that munged fails */
     int munge_error;    /* with that munge_err_t */
