@@ -84,6 +84,7 @@ struct cluster {
     struct nt_measure_noise noise;
     double begins_s;
     struct nt_log log;
+    bool is_altered; /* bits of connections between agents */
     bool is_hostile; /* a probe or a relay lies */
     bool exclusive;  /* no other job has CPUs of the hosts */
     uint32_t tasks, task_cpus;

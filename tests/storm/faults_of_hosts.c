@@ -164,7 +164,7 @@ void plan_altered(uint32_t k, double at_s)
     struct host *h = &cluster.host[k];
     (void)at_s;
     h->agent_calls.altered = exp(draw_between(log(1e-3), log(0.5)));
-    h->injected = true;
+    cluster.is_altered = true;
 }
 
 /* Its user's probe has been changed: one of its messages is another now and then, */
