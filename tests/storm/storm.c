@@ -3,8 +3,8 @@
  *
  * Runs schedules of simulated jobs, one for each seed from FIRST on; prints each that breaks an
  * invariant, and a table of what was met. -H bounds the hosts of a job, which changes what a seed
- * draws. -v prints the story of each and its record, -1 ends after the first that is broken. Exit 1 when one is
- * broken. Each schedule in a hundred runs twice, and must give the same story. */
+ * draws. -v prints the story of each and its record, -1 ends after the first that is broken. Exit 1
+ * when one is broken. Each schedule in a hundred runs twice, and must give the same story. */
 #include <errno.h>
 #include <limits.h>
 #include <malloc.h>
