@@ -17,6 +17,10 @@
 #include "log_line.h"
 #include "space.h"
 
+/* Of a failure: hint.env, and its name before it is one. */
+enum { REASON_BYTES = NT_ERR_TEXT_BYTES + 64 };
+static const char REASON_FILE[] = ".reason";
+
 static int system_error(struct nt_err *err, const char *where, const char *what)
 {
     return nt_err_set(err, NT_ERR_SYSTEM, "%s: %s: %s", where, what, strerror(errno));
@@ -220,6 +224,18 @@ static int create_file(const struct nt_publish *publish, const char *name, struc
     return fd;
 }
 
+/* Room for a failure's reason, taken while there is some: others may fill the file system. */
+static int reserve_reason(struct nt_publish *publish, struct nt_err *err)
+{
+    static const char empty[REASON_BYTES];
+    publish->reason_fd = create_file(publish, REASON_FILE, err);
+    if (publish->reason_fd < 0)
+        return -1;
+    return nt_write_all(publish->reason_fd, empty, sizeof empty) == 0
+               ? 0
+               : system_error(err, publish->tmp_name, REASON_FILE);
+}
+
 static int create_artifacts(struct nt_publish *publish, struct nt_err *err)
 {
     for (uint32_t k = 1; k < NT_ARTIFACT_END; k++) {
@@ -234,8 +250,12 @@ int nt_publish_begin(struct nt_publish *publish, const char *run_dir, uint32_t j
                      gid_t gid, uint64_t limit_bytes, struct nt_err *err)
 {
     unsigned char salt[8];
-    struct nt_publish p = {
-        .run_fd = -1, .dir_fd = -1, .limit_bytes = limit_bytes, .uid = uid, .gid = gid};
+    struct nt_publish p = {.run_fd = -1,
+                           .dir_fd = -1,
+                           .reason_fd = -1,
+                           .limit_bytes = limit_bytes,
+                           .uid = uid,
+                           .gid = gid};
     nt_artifact_files_init(&p.artifacts, limit_bytes);
     *publish = p;
     format_job_name(job, p.name);
@@ -257,7 +277,7 @@ int nt_publish_begin(struct nt_publish *publish, const char *run_dir, uint32_t j
         system_error(err, run_dir, p.tmp_name);
         goto fail;
     }
-    if (create_artifacts(&p, err) != 0)
+    if (reserve_reason(&p, err) != 0 || create_artifacts(&p, err) != 0)
         goto fail;
     *publish = p;
     return 0;
@@ -342,6 +362,7 @@ int nt_publish_finish(struct nt_publish *publish, struct nt_err *err)
     if (publish->all_limit_bytes > 0 &&
         nt_space_check_total(publish->run_fd, publish->all_limit_bytes, err) != 0)
         return -1;
+    unlinkat(publish->dir_fd, REASON_FILE, 0);
     if (grant_user_read(publish->dir_fd, publish->uid, publish->gid, publish->tmp_name, err) != 0)
         return -1;
     if (renameat(publish->run_fd, publish->tmp_name, publish->run_fd, publish->name) != 0)
@@ -359,9 +380,21 @@ static void remove_artifacts(struct nt_publish *publish)
         unlinkat(publish->dir_fd, nt_artifact_name(k), 0);
 }
 
+/* In the room that was reserved for it. */
+static int write_reason(struct nt_publish *publish, const char *text, size_t bytes,
+                        struct nt_err *err)
+{
+    int dir = publish->dir_fd, fd = publish->reason_fd;
+    if (pwrite(fd, text, bytes, 0) != (ssize_t)bytes || ftruncate(fd, (off_t)bytes) != 0 ||
+        renameat(dir, REASON_FILE, dir, nt_artifact_name(NT_ARTIFACT_ENV)) != 0)
+        return system_error(err, publish->tmp_name, nt_artifact_name(NT_ARTIFACT_ENV));
+    publish->artifacts.complete[NT_ARTIFACT_ENV] = true;
+    return 0;
+}
+
 int nt_publish_failed(struct nt_publish *publish, const char *reason, struct nt_err *err)
 {
-    char text[NT_ERR_TEXT_BYTES + 64];
+    char text[REASON_BYTES];
     struct nt_err line; /* only to make the reason one printable line */
     if (publish->dir_fd < 0)
         return nt_err_set(err, NT_ERR_SYSTEM, "no directory to publish in");
@@ -370,11 +403,7 @@ int nt_publish_failed(struct nt_publish *publish, const char *reason, struct nt_
                      publish->has_log ? "NETTOPO_LOG=" NT_LOG_FILE "\n" : "");
     remove_artifacts(publish);
     publish->all_limit_bytes = 0;
-    publish->artifacts.fd[NT_ARTIFACT_ENV] =
-        create_file(publish, nt_artifact_name(NT_ARTIFACT_ENV), err);
-    if (publish->artifacts.fd[NT_ARTIFACT_ENV] < 0 ||
-        nt_artifact_files_write(&publish->artifacts, NT_ARTIFACT_ENV, false, text, (size_t)n,
-                                err) != 0)
+    if (write_reason(publish, text, (size_t)n, err) != 0)
         return -1;
     return nt_publish_finish(publish, err);
 }
@@ -382,6 +411,8 @@ int nt_publish_failed(struct nt_publish *publish, const char *reason, struct nt_
 void nt_publish_fini(struct nt_publish *publish)
 {
     nt_artifact_files_fini(&publish->artifacts);
+    if (publish->reason_fd >= 0)
+        close(publish->reason_fd);
     bool unpublished = publish->dir_fd >= 0;
     if (unpublished)
         close(publish->dir_fd);
@@ -390,5 +421,5 @@ void nt_publish_fini(struct nt_publish *publish)
             remove_dir(publish->run_fd, publish->tmp_name, NULL);
         close(publish->run_fd);
     }
-    publish->run_fd = publish->dir_fd = -1;
+    publish->run_fd = publish->dir_fd = publish->reason_fd = -1;
 }

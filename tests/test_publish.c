@@ -412,6 +412,29 @@ static void a_full_file_system_is_an_error(void **state)
     assert_int_equal(umount(g->run), 0);
 }
 
+static void others_that_fill_the_file_system_leave_room_for_the_reason(void **state)
+{
+    struct ground *g = *state;
+    struct nt_publish p;
+    static char much[60000];
+    char path[256], text[256];
+    if (geteuid() != 0 || mkdir(g->run, 0755) != 0 ||
+        mount("tmpfs", g->run, "tmpfs", 0, "size=16k,mode=755") != 0)
+        skip();
+    p = begun(g);
+    snprintf(path, sizeof path, "%s/others", g->run);
+    int fd = open(path, O_WRONLY | O_CREAT, 0600);
+    assert_true(fd >= 0);
+    while (write(fd, much, sizeof much) > 0)
+        ;
+    close(fd);
+    assert_int_equal(nt_publish_failed(&p, "why", NULL), 0);
+    nt_publish_fini(&p);
+    read_back(g, "hint.env", text, sizeof text);
+    assert_string_equal(text, "NETTOPO_STATUS=failed\nNETTOPO_REASON=why\n");
+    assert_int_equal(umount(g->run), 0);
+}
+
 int main(void)
 {
 #define EACH(test) cmocka_unit_test_setup_teardown(test, make_ground, remove_ground)
@@ -429,6 +452,7 @@ int main(void)
         EACH(a_directory_that_others_may_write_is_refused),
         EACH(only_the_job_s_user_may_read),
         EACH(a_full_file_system_is_an_error),
+        EACH(others_that_fill_the_file_system_leave_room_for_the_reason),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -233,7 +233,8 @@ static int run_round(struct sweep *s, struct nt_err *err)
     s->rounds++;
     s->window_s = order.window_s;
     nt_timeouts_update(&s->timeouts, s->round.connect_s, s->round.measure_s);
-    double took = s->round.all_ok ? nt_clock_s() - began : 0;
+    /* whoever stopped answering was waited for: it says nothing of other rounds */
+    double took = s->round.all_ok && s->round.all_reported ? nt_clock_s() - began : 0;
     rc = nt_failure_resolve(&s->detector, &order, err);
     if (rc == 0)
         rc = nt_campaign_tell(s->campaign, s->results, results, took, err);

@@ -33,6 +33,7 @@ struct nt_coordinator_round {
     struct nt_bytes *text;                     /* one a pair */
     struct nt_pair_outcome *outcome;           /* of the pairs of the last round */
     bool all_ok;                               /* no pair failed in it */
+    bool all_reported;                         /* no host stopped answering in it */
     double round_trip_s, connect_s, measure_s; /* the longest of those that succeeded in it */
 };
 

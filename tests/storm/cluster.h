@@ -37,6 +37,7 @@ struct host {
         fabric_until_s; /* the measured network passes nothing from then to then */
     struct call_faults agent_calls, probe_calls;
     struct trap agent_trap, probe_trap;
+    size_t switch_hosts; /* behind the switch that fails with it */
     bool probe_is_hostile, relay_is_hostile;
     double munge_fails; /* chance that munged fails */
     int munge_error;    /* with that munge_err_t */
@@ -83,6 +84,7 @@ struct cluster {
     struct nt_measure_noise noise;
     double begins_s;
     struct nt_log log;
+    bool is_altered; /* bits of connections between agents */
     bool is_hostile; /* a probe or a relay lies */
     bool exclusive;  /* no other job has CPUs of the hosts */
     uint32_t tasks, task_cpus;

@@ -139,7 +139,7 @@ static void mark(uint32_t k, enum promise promise)
 
 void faults_draw(void)
 {
-    size_t some = 1 + cluster.hosts / 8,
+    size_t some = 2 + cluster.hosts / 8,
            n = draw_chance(0.1) ? 0 : 1 + nt_rng_below(&world.rng, some);
     double begins = world.now_s;
     for (size_t f = 0; f < n; f++) {

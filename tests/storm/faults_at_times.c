@@ -283,15 +283,24 @@ void plan_fabric_down(uint32_t k, double at_s)
     fault_at(k, at_s, fabric_down, &cluster.host[k], draw_outage());
 }
 
-/* A switch of it: hosts that follow each other, and with the first one of them the leader. */
+static void fabric_switch_down(void *context, uint64_t number)
+{
+    struct host *first = context;
+    for (size_t h = 0; h < first->switch_hosts; h++)
+        fabric_down(first + h, number);
+}
+
+/* A switch of it: hosts that follow each other. When they are many, it looks as if one of the
+ * others were the one that nobody reaches. */
 void plan_fabric_switch_down(uint32_t k, double at_s)
 {
-    uint64_t outage = draw_outage();
-    size_t hosts = 2 + nt_rng_below(&world.rng, 3);
-    for (uint32_t h = k; h < cluster.hosts && h < k + hosts; h++) {
-        cluster.host[h].faulty = true;
-        fault_at(k, at_s, fabric_down, &cluster.host[h], outage);
-    }
+    size_t left = cluster.hosts - k, hosts = 2 + nt_rng_below(&world.rng, 3);
+    struct host *first = &cluster.host[k];
+    first->switch_hosts = hosts < left ? hosts : left;
+    for (size_t h = 0; h < first->switch_hosts; h++)
+        first[h].faulty = true;
+    cluster.leader_faulty = cluster.leader_faulty || 8 * hosts > cluster.hosts;
+    fault_at(k, at_s, fabric_switch_down, first, draw_outage());
 }
 
 void plan_fabric_pair_cut(uint32_t k, double at_s)

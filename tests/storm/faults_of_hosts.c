@@ -89,15 +89,21 @@ void plan_interrupted(uint32_t k, double at_s)
     }
 }
 
-/* Others have the processor for most of the time, for moments up to those of a busy machine. */
+/* Others have the processor for most of the time, for moments up to those of a busy machine; mostly
+ * on all hosts, as other jobs are. */
 void plan_preempted(uint32_t k, double at_s)
 {
-    const double LOST_S = 5e-6; /* a call */
-    struct host *h = &cluster.host[k];
-    (void)at_s;
+    double lost_s = draw_between(2e-6, 2e-5); /* a call */
     double s = exp(draw_between(log(5e-5), log(2e-2)));
-    h->agent_calls.preempted_s = h->probe_calls.preempted_s = s;
-    h->agent_calls.preempted = h->probe_calls.preempted = LOST_S / s;
+    bool on_all = draw_chance(0.7);
+    (void)at_s;
+    for (uint32_t h = on_all ? 0 : k; h < (on_all ? cluster.hosts : k + 1); h++) {
+        struct call_faults *faults[] = {&cluster.host[h].agent_calls, &cluster.host[h].probe_calls};
+        for (int p = 0; p < 2; p++) {
+            faults[p]->preempted_s = s;
+            faults[p]->preempted = lost_s / s;
+        }
+    }
 }
 
 /* A few times for longer: what happens between two of its calls is seen there. */
@@ -164,7 +170,7 @@ void plan_altered(uint32_t k, double at_s)
     struct host *h = &cluster.host[k];
     (void)at_s;
     h->agent_calls.altered = exp(draw_between(log(1e-3), log(0.5)));
-    h->injected = true;
+    cluster.is_altered = true;
 }
 
 /* Its user's probe has been changed: one of its messages is another now and then, */

@@ -41,7 +41,7 @@ static void judge_unread(const struct host *h, uint32_t k)
 {
     const struct nt_session *session = h->session;
     if (session == NULL || isnan(h->ended_s) || h->agent_killed || h->injected ||
-        h->probe_allocations != 0 || h->agent_allocations != 0)
+        cluster.is_altered || h->probe_allocations != 0 || h->agent_allocations != 0)
         return;
     if (h->unread_of_leader > 0 && begins(h->outcome.text, "failed lost the connection to"))
         world_violation("n%u: lost its leader with %zu bytes of it unread", k + 1,

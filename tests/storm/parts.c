@@ -158,8 +158,12 @@ int nt_publish_begin(struct nt_publish *publish, const char *run_dir, uint32_t j
 {
     (void)run_dir;
     (void)job;
-    *publish = (struct nt_publish){
-        .run_fd = -1, .dir_fd = -1, .limit_bytes = limit_bytes, .uid = uid, .gid = gid};
+    *publish = (struct nt_publish){.run_fd = -1,
+                                   .dir_fd = -1,
+                                   .reason_fd = -1,
+                                   .limit_bytes = limit_bytes,
+                                   .uid = uid,
+                                   .gid = gid};
     nt_artifact_files_init(&publish->artifacts, limit_bytes);
     process_spend(0.0003);
     if (this_host()->disk_bytes == 0)

@@ -3,8 +3,8 @@
  *
  * Runs schedules of simulated jobs, one for each seed from FIRST on; prints each that breaks an
  * invariant, and a table of what was met. -H bounds the hosts of a job, which changes what a seed
- * draws. -v prints the story of each, -1 ends after the first that is broken. Exit 1 when one is
- * broken. Each schedule in a hundred runs twice, and must give the same story. */
+ * draws. -v prints the story of each and its record, -1 ends after the first that is broken. Exit 1
+ * when one is broken. Each schedule in a hundred runs twice, and must give the same story. */
 #include <errno.h>
 #include <limits.h>
 #include <malloc.h>
@@ -44,6 +44,9 @@ static uint64_t run_once(uint64_t seed, const struct settings *set, char violati
                cluster.option.budget_s, cluster.conf.block_hosts);
     cluster_run();
     cluster_judge();
+    const char *record = cluster.host[0].published.text[NT_ARTIFACT_SAMPLES];
+    if (set->tells && record != NULL)
+        printf("\n%s\n", record);
     memcpy(violation, world.violation, sizeof world.violation);
     uint64_t hash = world.hash;
     return hash;
