@@ -96,7 +96,8 @@ function figuresOf(links, short) {
   return words.filter(w => w);
 }
 function besides(it) { /* what stands behind a name */
-  if (it.group) return it.group[0].switch ? `${it.group[0].hosts} hosts each` : `${it.group[0].name} \u2013 ${it.group.at(-1).name}`;
+  const each = it.group?.map(n => n.hosts);
+  if (it.group) return it.group[0].switch ? [...new Set([Math.min(...each), Math.max(...each)])].join("\u2013") + " hosts each" : `${it.group[0].name} \u2013 ${it.group.at(-1).name}`;
   if (it.node.missing) return "did not answer";
   return it.node.switch && !it.open ? plural(it.node.hosts, "host") : "";
 }
@@ -107,9 +108,11 @@ function frameOf(map, lay, room, radial) {
   const depths = map.ranks, ends = lay.items.filter(it => !it.open);
   const names = Math.min(260, Math.max(60, ...ends.map(it => wide(nameOf(it)))));
   const extra = Math.min(200, Math.max(0, ...ends.map(it => wide(besides(it), 11))));
-  const cells = radial || room < 460 ? [] : [0, 1].map(k => Math.max(0, ...ends.map(it => wide(figuresOf(linksOf(it))[k] ?? "", 11))));
   const tops = Math.max(0, ...map.tops.map(n => wide(n.name)));
-  const right = names + (extra && extra + 10) + cells.reduce((s, w) => s + (w && w + 14), 0) + 24;
+  let cells = radial ? [] : [0, 1].map(k => Math.max(0, ...ends.map(it => wide(figuresOf(linksOf(it))[k] ?? "", 11))));
+  const behind = () => names + (extra && extra + 10) + cells.reduce((s, w) => s + (w && w + 14), 0) + 24;
+  while (cells.length && (room - behind() - 40) / depths < 80) cells = cells.slice(0, -1);
+  const right = behind();
   if (!radial) {
     const column = Math.max(64, Math.min(190, (room - right - 40) / depths));
     return { column, right, names, extra, cells, depths, x: rank => 24 + (depths - rank) * column,
