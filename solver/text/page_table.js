@@ -39,7 +39,7 @@ function scalePane(pane) {
   pane.svg.setAttribute("height", Math.round(pane.size[1] * pane.zoom));
 }
 function paint() {
-  document.documentElement.toggleAttribute("data-dark", (state.theme || (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light")) === "dark");
+  document.documentElement.toggleAttribute("data-dark", !matchMedia("print").matches && (state.theme || (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light")) === "dark");
   if (state.by !== "findings") range = rangeOf(state.by);
   panes.forEach(paintPane);
   paintLegend();
@@ -375,8 +375,7 @@ addEventListener("hashchange", readAddress);
 let later = 0;
 addEventListener("resize", () => { cancelAnimationFrame(later); later = requestAnimationFrame(paint); });
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", paint);
-addEventListener("beforeprint", () => document.documentElement.removeAttribute("data-dark"));
-addEventListener("afterprint", paint);
+matchMedia("print").addEventListener("change", paint);
 
 fillHead();
 standard = { layout: state.layout, by: "findings", tab: state.tab, theme: "", find: "" };

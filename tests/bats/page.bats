@@ -233,6 +233,18 @@ CONTRAST='(() => { const css = n => getComputedStyle(document.documentElement).g
     ! cmp -s dark.png light.png
 }
 
+@test "it is printed without what one presses, whole, on white" {
+    sixty_four
+    run browser "found.html#theme=dark&all&tab=links" print 'wait:!document.documentElement.hasAttribute("data-dark")' \
+        'js:["#controls", "#tabs", ".help"].map(q => getComputedStyle(document.querySelector(q)).display)' \
+        'js:[".view", "#panel"].every(q => document.querySelector(q).scrollHeight <= document.querySelector(q).clientHeight)' \
+        'js:getComputedStyle(document.body).backgroundColor' shot:print.png
+    assert_equal "exit" "$status" 0
+    assert_equal "hidden" "${lines[0]}" '["none", "none", "none"]'
+    assert_equal "whole" "${lines[1]}" true
+    assert_equal "ground" "${lines[2]}" '"rgb(251, 251, 249)"'
+}
+
 @test "beside a reference, only what differs is strong: two of eight hosts a switch have moved" {
     "$nettopo" simulate --topology tree:8x8 --format map >was.json
     # n1 and n2 of s1 stand at s3 now, and so on around; n30 is slow
