@@ -106,3 +106,10 @@ holds() {
     short=$(grep -oE 'for messages of [0-9]+ bytes\)' "$ROOT/etc/man/nettopo.1" | grep -oE '[0-9]+')
     assert_equal "bytes without bandwidths" "$("$nettopo" hint quick.json | jq .message_bytes)" "$short"
 }
+
+@test "what --help says fits a terminal of 100 columns" {
+    for verb in '' $("$nettopo" --help | sed -nE 's/^  ([a-z]+) .*/\1/p'); do
+        wide=$("$nettopo" $verb --help | awk 'length($0) > 100')
+        assert_equal "too wide in --help of $verb" "$wide" ''
+    done
+}
