@@ -13,7 +13,7 @@ const panes = maps.map((map, k) => {
   svg.setAttribute("role", map.isTree ? "tree" : "listbox");
   svg.setAttribute("aria-label", `Picture of ${map.title}: ${map.what}`);
   $("panes").append(figure);
-  return { map, view, svg, zoom: 1, byHand: false, items: [], focus: "" };
+  return { map, view, svg, zoom: 1, byHand: false, crowded: false, items: [], focus: "" };
 });
 
 function paintPane(pane) {
@@ -32,7 +32,7 @@ function paintPane(pane) {
 /* A tree is as wide as the window, and as high as it is; the others are seen whole, if they can be read. */
 function fitPane(pane) {
   const across = (pane.view.clientWidth - 18) / pane.size[0], down = (pane.view.clientHeight - 4) / pane.size[1];
-  pane.zoom = state.layout === "tree" ? Math.min(1, across) : Math.max(.7, Math.min(1, across, down));
+  pane.zoom = state.layout === "tree" ? Math.min(1, across) : Math.max(pane.crowded ? .2 : .7, Math.min(1, across, down));
 }
 function scalePane(pane) {
   pane.svg.setAttribute("width", Math.round(pane.size[0] * pane.zoom));
