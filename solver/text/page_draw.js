@@ -40,9 +40,9 @@ function colour(value) {
 }
 const pale = p => p === undefined || p >= .99 ? "" : `opacity:${Math.max(.45, p * p * p).toFixed(2)};`;
 const isStrong = x => x.findings.length > 0 || x.differs.length > 0 || x.suspect;
-function lookOf(links) {
+function lookOf(links, thin = 1) {
   const value = middle(links.map(l => state.by === "findings" ? 0 : figures[state.by].of(l)).filter(Number.isFinite));
-  return `stroke-width:${(middle(links.map(thickness)) ?? 2).toFixed(1)};${colour(value)}${pale(middle(links.map(l => l.p ?? 1)))}`;
+  return `stroke-width:${(thin * (middle(links.map(thickness)) ?? 2)).toFixed(1)};${colour(value)}${pale(middle(links.map(l => l.p ?? 1)))}`;
 }
 
 /* ---- a tree ---------------------------------------------------------------------------------*/
@@ -96,7 +96,8 @@ function figuresOf(links, short) {
   return words.filter(w => w);
 }
 function besides(it) { /* what stands behind a name */
-  if (it.group) return it.group[0].switch ? `${it.group[0].hosts} hosts each` : `${it.group[0].name} \u2013 ${it.group.at(-1).name}`;
+  const each = it.group?.map(n => n.hosts);
+  if (it.group) return it.group[0].switch ? [...new Set([Math.min(...each), Math.max(...each)])].join("\u2013") + " hosts each" : `${it.group[0].name} \u2013 ${it.group.at(-1).name}`;
   if (it.node.missing) return "did not answer";
   return it.node.switch && !it.open ? plural(it.node.hosts, "host") : "";
 }
@@ -107,9 +108,11 @@ function frameOf(map, lay, room, radial) {
   const depths = map.ranks, ends = lay.items.filter(it => !it.open);
   const names = Math.min(260, Math.max(60, ...ends.map(it => wide(nameOf(it)))));
   const extra = Math.min(200, Math.max(0, ...ends.map(it => wide(besides(it), 11))));
-  const cells = radial || room < 460 ? [] : [0, 1].map(k => Math.max(0, ...ends.map(it => wide(figuresOf(linksOf(it))[k] ?? "", 11))));
   const tops = Math.max(0, ...map.tops.map(n => wide(n.name)));
-  const right = names + (extra && extra + 10) + cells.reduce((s, w) => s + (w && w + 14), 0) + 24;
+  let cells = radial ? [] : [0, 1].map(k => Math.max(0, ...ends.map(it => wide(figuresOf(linksOf(it))[k] ?? "", 11))));
+  const behind = () => names + (extra && extra + 10) + cells.reduce((s, w) => s + (w && w + 14), 0) + 24;
+  while (cells.length && (room - behind() - 40) / depths < 80) cells = cells.slice(0, -1);
+  const right = behind();
   if (!radial) {
     const column = Math.max(64, Math.min(190, (room - right - 40) / depths));
     return { column, right, names, extra, cells, depths, x: rank => 24 + (depths - rank) * column,
@@ -191,6 +194,7 @@ const wrap = (turn, parts) => parts.replace(/<(path|rect|circle|text) /g, `<$1 t
 function drawTree(pane, room) {
   const lay = layRows(pane.map), f = frameOf(pane.map, lay, room, state.layout === "radial");
   pane.items = lay.items;
+  pane.crowded = false;
   pane.size = [Math.ceil(f.width), Math.ceil(f.height)];
   return lay.items.map(it => drawRow(pane.map, f, it)).join("");
 }
@@ -252,23 +256,43 @@ function drawNet(pane, room) {
   const px = shown.map(n => at[n.i]), spread = k => [px.reduce((m, p) => Math.min(m, p[k]), 0), px.reduce((m, p) => Math.max(m, p[k]), 0)];
   const [[x0, x1], [y0, y1]] = [spread(0), spread(1)], X = n => edge + (at[n.i][0] - x0) * unit, Y = n => edge / 2 + (at[n.i][1] - y0) * unit;
   pane.size = [Math.ceil((x1 - x0) * unit + 2 * edge), Math.ceil((y1 - y0) * unit + edge)];
-  const visible = new Set(shown), crowded = shown.length > 150;
+  const visible = new Set(shown), crowded = shown.length > 150, thin = map.links.length > 600 ? .35 : 1;
+  pane.crowded = crowded;
   pane.items = shown.map(node => ({ node, key: node.name, level: 1 }));
   let lines = "";
   for (const l of map.links) {
     const [a, b] = [map.nodes[l.a], map.nodes[l.b]];
     if (!visible.has(a) || !visible.has(b)) continue;
     const d = `M ${X(a).toFixed(1)} ${Y(a).toFixed(1)} L ${X(b).toFixed(1)} ${Y(b).toFixed(1)}`;
-    lines += `<g class="item${isStrong(l) ? " strong" : ""}" data-key="${l.key}"><path class="pick" d="${d}"/><path class="link" style="${lookOf([l])}" d="${d}"/><path class="hit" d="${d}"/></g>`;
+    lines += `<g class="item${isStrong(l) ? " strong" : ""}" data-key="${l.key}"><path class="pick" d="${d}"/><path class="link" style="${lookOf([l], thin)}" d="${d}"/><path class="hit" d="${d}"/></g>`;
   }
+  const labels = labelsOf(map, shown, at, X, Y, labelOfVertex);
   return lines + shown.map(n => {
-    const side = freeSide(map, n, at), c = Math.cos(side), strong = isStrong(n), label = labelOfVertex(n);
-    const r = n.switch ? 7 : SIGN, words = !crowded || strong || n.switch && shown.length < 400 ?
-      `<text class="halo${strong ? " note" : ""}" x="${(X(n) + (r + 5) * c).toFixed(1)}" y="${(Y(n) + 4 + (r + 8) * Math.sin(side)).toFixed(1)}" text-anchor="${c > .3 ? "start" : c < -.3 ? "end" : "middle"}">${escape(label)}</text>` : "";
-    const at0 = `${(X(n) - r).toFixed(1)}" y="${(Y(n) - r).toFixed(1)}`;
+    const strong = isStrong(n), r = n.switch ? 7 : SIGN, at0 = `${(X(n) - r).toFixed(1)}" y="${(Y(n) - r).toFixed(1)}`;
     return `<g class="item ${n.switch ? "switch" : n.missing ? "host missing" : "host"}${strong ? " strong own" : ""}" role="option" tabindex="-1" aria-selected="false"` +
       ` aria-label="${escape([...nodeWords(map, n), ...remarks(n)].join(", "))}" data-key="${escape(n.name)}">` +
       `<circle class="pick" cx="${X(n).toFixed(1)}" cy="${Y(n).toFixed(1)}" r="${r + 6}"/>` +
-      (n.switch ? `<rect class="mark" x="${at0}" width="${2 * r}" height="${2 * r}" rx="3"/>` : `<circle class="mark" cx="${X(n).toFixed(1)}" cy="${Y(n).toFixed(1)}" r="${crowded ? 4 : r}"/>`) + words + "</g>";
+      (n.switch ? `<rect class="mark" x="${at0}" width="${2 * r}" height="${2 * r}" rx="3"/>` : `<circle class="mark" cx="${X(n).toFixed(1)}" cy="${Y(n).toFixed(1)}" r="${crowded ? 4 : r}"/>`) +
+      (labels.get(n) ?? "") + "</g>";
   }).join("");
+}
+/* Labels beside their hosts and switches, of which none lies on another: findings first, what has no
+ * room goes without. */
+function labelsOf(map, shown, at, X, Y, words) {
+  const taken = new Map(), out = new Map(), cell = v => Math.floor(v / 60);
+  const free = (b, own) => { for (let i = cell(b[0]); i <= cell(b[2]); i++) for (let j = cell(b[1]); j <= cell(b[3]); j++)
+    for (const o of taken.get(`${i},${j}`) ?? []) if (o[4] !== own && b[0] < o[2] && o[0] < b[2] && b[1] < o[3] && o[1] < b[3]) return false; return true; };
+  const take = b => { for (let i = cell(b[0]); i <= cell(b[2]); i++) for (let j = cell(b[1]); j <= cell(b[3]); j++) {
+    const key = `${i},${j}`; if (!taken.has(key)) taken.set(key, []); taken.get(key).push(b); } };
+  for (const n of shown) { const r = n.switch ? 7 : SIGN; take([X(n) - r, Y(n) - r, X(n) + r, Y(n) + r, n]); }
+  for (const n of [...shown].sort((a, b) => isStrong(b) - isStrong(a) || !!b.switch - !!a.switch)) {
+    if (shown.length > 600 && !isStrong(n)) continue;
+    const side = freeSide(map, n, at), c = Math.cos(side), r = n.switch ? 7 : SIGN, label = words(n), long = wide(label);
+    const x = X(n) + (r + 5) * c, y = Y(n) + 4 + (r + 11) * Math.sin(side), anchor = c > .3 ? "start" : c < -.3 ? "end" : "middle";
+    const left = anchor === "start" ? x : anchor === "end" ? x - long : x - long / 2, box = [left, y - 12, left + long, y + 4];
+    if (!free(box, n) && !isStrong(n)) continue;
+    take(box);
+    out.set(n, `<text class="halo${isStrong(n) ? " note" : ""}" x="${x.toFixed(1)}" y="${y.toFixed(1)}" text-anchor="${anchor}">${escape(label)}</text>`);
+  }
+  return out;
 }

@@ -13,7 +13,7 @@ const panes = maps.map((map, k) => {
   svg.setAttribute("role", map.isTree ? "tree" : "listbox");
   svg.setAttribute("aria-label", `Picture of ${map.title}: ${map.what}`);
   $("panes").append(figure);
-  return { map, view, svg, zoom: 0, items: [], focus: "" };
+  return { map, view, svg, zoom: 1, byHand: false, crowded: false, items: [], focus: "" };
 });
 
 function paintPane(pane) {
@@ -22,7 +22,7 @@ function paintPane(pane) {
   svg.innerHTML = map.isTree && !state.layout.startsWith("stress") ? drawTree(pane, room) : drawNet(pane, room);
   view.classList.toggle("solid", state.layout === "stress-3d");
   svg.setAttribute("viewBox", `0 0 ${pane.size.join(" ")}`);
-  if (!pane.zoom) fitPane(pane);
+  if (!pane.byHand) fitPane(pane);
   scalePane(pane);
   pane.byKey = new Map([...svg.querySelectorAll("[data-key][role]")].map(g => [g.dataset.key, g]));
   if (!pane.byKey.has(pane.focus)) pane.focus = pane.items[0]?.key ?? "";
@@ -32,14 +32,14 @@ function paintPane(pane) {
 /* A tree is as wide as the window, and as high as it is; the others are seen whole, if they can be read. */
 function fitPane(pane) {
   const across = (pane.view.clientWidth - 18) / pane.size[0], down = (pane.view.clientHeight - 4) / pane.size[1];
-  pane.zoom = state.layout === "tree" ? Math.min(1, across) : Math.max(.5, Math.min(1, across, down));
+  pane.zoom = state.layout === "tree" ? Math.min(1, across) : Math.max(pane.crowded ? .2 : .7, Math.min(1, across, down));
 }
 function scalePane(pane) {
   pane.svg.setAttribute("width", Math.round(pane.size[0] * pane.zoom));
   pane.svg.setAttribute("height", Math.round(pane.size[1] * pane.zoom));
 }
 function paint() {
-  document.documentElement.toggleAttribute("data-dark", (state.theme || (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light")) === "dark");
+  document.documentElement.toggleAttribute("data-dark", !matchMedia("print").matches && (state.theme || (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light")) === "dark");
   if (state.by !== "findings") range = rangeOf(state.by);
   panes.forEach(paintPane);
   paintLegend();
@@ -277,7 +277,11 @@ function fold(pane, key) {
   paint();
 }
 function zoomBy(by) {
-  for (const pane of panes) { if (by) pane.zoom = Math.min(4, Math.max(.1, pane.zoom * by)); else fitPane(pane); scalePane(pane); }
+  for (const pane of panes) {
+    pane.byHand = !!by;
+    if (by) pane.zoom = Math.min(4, Math.max(.1, pane.zoom * by)); else fitPane(pane);
+    scalePane(pane);
+  }
 }
 function nextNote(by) {
   const keys = [...new Set([...rowsOf("findings"), ...(tables.differences ? rowsOf("differences") : [])].map(r => r.key).filter(k => k))];
@@ -361,7 +365,7 @@ $("in").onclick = () => zoomBy(1.25);
 $("fit").onclick = () => zoomBy(0);
 $("all").onclick = () => { state.all = !state.all; state.toggled.clear(); $("all").setAttribute("aria-pressed", state.all); paint(); };
 $("theme").onclick = () => { state.theme = document.documentElement.hasAttribute("data-dark") ? "light" : "dark"; paint(); };
-$("layout").onchange = () => { state.layout = $("layout").value; panes.forEach(p => { p.zoom = 0; }); paint(); };
+$("layout").onchange = () => { state.layout = $("layout").value; panes.forEach(p => { p.byHand = false; }); paint(); };
 $("by").onchange = () => { state.by = $("by").value; paint(); };
 $("find").oninput = () => { /* at once when what stands there is a name */
   if (maps.some(m => m.byName.has($("find").value.trim()))) select($("find").value.trim());
@@ -371,8 +375,7 @@ addEventListener("hashchange", readAddress);
 let later = 0;
 addEventListener("resize", () => { cancelAnimationFrame(later); later = requestAnimationFrame(paint); });
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", paint);
-addEventListener("beforeprint", () => document.documentElement.removeAttribute("data-dark"));
-addEventListener("afterprint", paint);
+matchMedia("print").addEventListener("change", paint);
 
 fillHead();
 standard = { layout: state.layout, by: "findings", tab: state.tab, theme: "", find: "" };

@@ -208,6 +208,14 @@ PY
         shot:one.png key:. key:. shot:two.png
     assert_equal "exit" "$status" 0
     assert_equal "layouts" "$output" '["stress", "stress-3d", "circle"]'
+    # lines cross there, but no label lies on another or on a sign: of 64 hosts, and unfolded behind switches
+    "$nettopo" simulate --topology torus:8x8 --format map | "$nettopo" export --format html - >large.html
+    "$nettopo" simulate --topology dragonfly:4x4x4 --format map | "$nettopo" export --format html - >switches.html
+    for page in large.html "large.html#layout=circle" switches.html "switches.html#all"; do
+        run browser "$page" "run:$checks" 'js:overlaps().bad.filter(b => !b.endsWith("on a line"))'
+        assert_equal "exit" "$status" 0
+        assert_equal "what lies on what, $page" "$output" '[]'
+    done
     ! cmp -s one.png two.png
 }
 
@@ -231,6 +239,18 @@ CONTRAST='(() => { const css = n => getComputedStyle(document.documentElement).g
     [ "${lines[1]}" != "${lines[3]}" ]
     assert_equal "the button turns it" "${lines[4]}" "${lines[1]}"
     ! cmp -s dark.png light.png
+}
+
+@test "it is printed without what one presses, whole, on white" {
+    sixty_four
+    run browser "found.html#theme=dark&all&tab=links" print 'wait:!document.documentElement.hasAttribute("data-dark")' \
+        'js:["#controls", "#tabs", ".help"].map(q => getComputedStyle(document.querySelector(q)).display)' \
+        'js:[".view", "#panel"].every(q => document.querySelector(q).scrollHeight <= document.querySelector(q).clientHeight)' \
+        'js:getComputedStyle(document.body).backgroundColor' shot:print.png
+    assert_equal "exit" "$status" 0
+    assert_equal "hidden" "${lines[0]}" '["none", "none", "none"]'
+    assert_equal "whole" "${lines[1]}" true
+    assert_equal "ground" "${lines[2]}" '"rgb(251, 251, 249)"'
 }
 
 @test "beside a reference, only what differs is strong: two of eight hosts a switch have moved" {

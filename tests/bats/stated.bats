@@ -23,21 +23,29 @@ setup() {
     "$nettopo" simulate --topology star:4 --format routes -o routes
 }
 
-# stated VERB OPTION: what --help says is its default, and then what nettopo(1) says
+# stated VERB OPTION: what --help says is its default, and then what nettopo(1) says; the verb probe is
+# nettopo-probe with its page
 stated() {
-    "$nettopo" "$1" --help | awk -v option="$2" '
+    local page=nettopo.1
+    local help=("$nettopo" "$1")
+    [ "$1" != probe ] || { page=nettopo-probe.1 && help=("${nettopo}-probe"); }
+    "${help[@]}" --help | awk -v option="$2" '
         /^  +-/ { on = index($0, "--" option " ") || index($0, "--" option "[") }
         on' | tr '\n' ' ' | words
-    sed -nE '/^\.SH COMMANDS/,/^\.SH MATRIX/{s/\\-/-/g; s/\\f[BIRP]//g; s/\\&//g; p}' "$ROOT/etc/man/nettopo.1" |
+    sed -nE '/^\.SH (COMMANDS|OPTIONS)/,/^\.SH (MATRIX|ENVIRONMENT)/{s/^\.SH OPTIONS/.TP\n.B probe\n.RS/; s/\\-/-/g; s/\\f[BIRP]//g; s/\\&//g; p}' \
+        "$ROOT/etc/man/$page" |
         awk -v verb="$1" -v option="$2" '/^\.RS/ {deep++} /^\.RE/ {deep--} entry && !deep {inside = $2 == verb}
-            entry && deep {on = inside && $0 ~ "--" option "( |\"|$)"} {entry = /^\.TP/} on && !/^\.(TP|RS|RE)/' |
+            entry && deep {on = inside && $0 ~ "--" option "( |=|\"|$)"} {entry = /^\.TP/} on && !/^\.(TP|RS|RE)/' |
         sed 's/^\.[A-Z]* //' | tr '\n' ' ' | sed 's/"//g' | words
 }
 # the word after "default", or before "(default)"
 words() {
-    grep -ioE 'default [^ ;,)]+|[^ ]+ \(default|[^ ]+ \(the default' | head -n 1 |
-        sed -E 's/^[Dd]efault //; s/ \(.*//; s/[.,:]+$//'
-    [ "${PIPESTATUS[0]}" = 0 ] || echo none
+    local text word
+    text=$(cat)
+    word=$(grep -ioE 'default [^ ;,)]+' <<<"$text" | head -n 1 | cut -d' ' -f2)
+    [ -n "$word" ] || word=$(grep -oE '[^ ]+ +\((the )?default[):]' <<<"$text" | head -n 1 | cut -d' ' -f1)
+    word=${word%[.,:]}
+    echo "${word:-none}"
 }
 
 # does the same VERB OPTION OTHER ARGUMENTS...
@@ -90,6 +98,13 @@ holds() {
     done
 }
 
+@test "nettopo-probe and its page state the same defaults" {
+    for pair in level=standard budget=5 max-load=1 sweep=auto output=-; do
+        { read -r value && read -r manual; } < <(stated probe "${pair%%=*}")
+        assert_equal "nettopo-probe --${pair%%=*}" "$value $manual" "${pair#*=} ${pair#*=}"
+    done
+}
+
 @test "patterns have the pairs and the messages that nettopo(1) states" {
     "$nettopo" simulate --topology star:8 --bandwidth | "$nettopo" solve - -o star.json
     "$nettopo" simulate --topology star:8 | "$nettopo" solve - -o quick.json
@@ -105,4 +120,11 @@ holds() {
     assert_equal "patterns" "$rows" 6
     short=$(grep -oE 'for messages of [0-9]+ bytes\)' "$ROOT/etc/man/nettopo.1" | grep -oE '[0-9]+')
     assert_equal "bytes without bandwidths" "$("$nettopo" hint quick.json | jq .message_bytes)" "$short"
+}
+
+@test "what --help says fits a terminal of 100 columns" {
+    for verb in '' $("$nettopo" --help | sed -nE 's/^  ([a-z]+) .*/\1/p'); do
+        wide=$("$nettopo" $verb --help | awk 'length($0) > 100')
+        assert_equal "too wide in --help of $verb" "$wide" ''
+    done
 }
