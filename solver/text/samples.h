@@ -17,6 +17,7 @@
  *   model TEXT...             what some hosts are inside (machine_text.h), numbered from 0
  *   inside INDEX MODEL        a host is one of those
  *   cores INDEX BETWEEN US    latency between two of its cores, one way (core/machine.h)
+ *   transport HOSTS USED      so many hosts' connections went over these: tcp/fab0,tcp/fab1
  *   phase NAME [BEGIN]        what follows belongs to this phase, until the next; BEGIN: seconds
  *                             since the sweep began (older records do not say)
  *   round                     a new round begins: what follows ran at the same time
@@ -114,6 +115,8 @@ struct nt_samples {
     struct nt_host_inside *inside; /* hosts of them */
     size_t models;
     char **model; /* texts of machine_text.h, each once */
+    size_t transports;
+    struct nt_sweep_transport transport[NT_SWEEP_TRANSPORTS_MAX];
     size_t phases;
     struct nt_phase *phase; /* seconds: NaN until the phase ended */
     double *phase_begin_s;  /* phases of them: since the sweep began; NaN: not known */
@@ -150,6 +153,9 @@ int nt_samples_add_model(struct nt_samples *s, const char *text, uint32_t *index
 int nt_samples_set_model(struct nt_samples *s, size_t host, uint32_t model, struct nt_err *err);
 int nt_samples_set_cores(struct nt_samples *s, size_t host, enum nt_between between,
                          double latency_us, struct nt_err *err);
+/* hosts more use these; what is beyond the room is left out. used: a word. */
+int nt_samples_add_transport(struct nt_samples *s, const char *used, size_t hosts,
+                             struct nt_err *err);
 int nt_samples_begin_phase(struct nt_samples *s, const char *name, struct nt_err *err);
 /* When the phase that is open began. */
 int nt_samples_date_phase(struct nt_samples *s, double begin_s, struct nt_err *err);

@@ -44,6 +44,12 @@ static void put_insides(struct nt_strbuf *d, const struct nt_samples *s)
     }
 }
 
+static void put_transports(struct nt_strbuf *d, const struct nt_samples *s)
+{
+    for (size_t k = 0; k < s->transports; k++)
+        nt_strbuf_print(d, "transport %u %s\n", s->transport[k].hosts, s->transport[k].used);
+}
+
 static void put_head(struct nt_strbuf *d, const struct nt_samples *s)
 {
     nt_strbuf_puts(d, "nettopo-samples/1\n");
@@ -77,6 +83,7 @@ static void put_head(struct nt_strbuf *d, const struct nt_samples *s)
         nt_strbuf_puts(d, "\n");
     }
     put_insides(d, s);
+    put_transports(d, s);
 }
 
 static void put_prtt_extras(struct nt_strbuf *d, const struct nt_samples *s,
