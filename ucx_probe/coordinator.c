@@ -375,6 +375,10 @@ static int finish_record(struct sweep *s, const char *broken, char reason[NT_REA
     nt_measured_pairs_fini(&measured);
     if (rc != 0)
         return -1;
+    for (size_t k = 0; k < s->round.transports; k++)
+        if (nt_samples_add_transport(s->samples, s->round.transport[k].used,
+                                     s->round.transport[k].hosts, NULL) != 0)
+            nt_probe_log(NT_LOG_DEBUG, "transports that no host can have said");
     log_status(&status);
     memcpy(reason, status.reason, NT_REASON_BYTES);
     const char *cut = nt_campaign_cut(s->campaign);

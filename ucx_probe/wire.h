@@ -23,10 +23,11 @@
 
 #include "err.h"
 #include "machine_text.h"
+#include "map.h"
 #include "sweep.h"
 
 enum {
-    NT_PROBE_VERSION = 3,
+    NT_PROBE_VERSION = 4,
     NT_WIRE_HOST_BYTES = 256,
     NT_WIRE_MACHINE_BYTES = 16,
     NT_WIRE_ADDRESS_MAX = 16384,
@@ -99,10 +100,11 @@ struct nt_go {
 /* READY and RESULT of this rank. idle: it had nothing to do. */
 struct nt_report {
     bool idle, ok;
-    char reason[NT_WIRE_REASON_BYTES]; /* when neither */
-    struct nt_result result;           /* RESULT with ok: a and b are ignored. READY with ok:
-                                          value_us is the last untimed round trip */
-    double seconds;                    /* that the measuring took */
+    char reason[NT_WIRE_REASON_BYTES];  /* when neither */
+    struct nt_result result;            /* RESULT with ok: a and b are ignored. READY with ok:
+                                           value_us is the last untimed round trip */
+    double seconds;                     /* that the measuring took */
+    char used[NT_TRANSPORT_USED_BYTES]; /* READY, once a rank: what its connections go over */
 };
 
 /* The kind of a message; 0 when there is none. */

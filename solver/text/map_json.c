@@ -270,6 +270,24 @@ static void read_prior(struct reading *r, struct json_object *sweep)
     nt_json_leave(&r->json);
 }
 
+static void read_transports(struct reading *r, struct json_object *sweep, struct nt_sweep *s)
+{
+    struct json_object *list = nt_json_array(&r->json, sweep, "transports", NT_JSON_MAY);
+    size_t n = nt_json_length(list);
+    if (n > NT_SWEEP_TRANSPORTS_MAX)
+        nt_json_wrong(&r->json, "transports", "expected at most %d, found %zu",
+                      (int)NT_SWEEP_TRANSPORTS_MAX, n);
+    for (; s->transports < n && s->transports < NT_SWEEP_TRANSPORTS_MAX; s->transports++) {
+        struct json_object *entry =
+            nt_json_enter(&r->json, "sweep.transports", list, s->transports);
+        struct nt_sweep_transport *t = &s->transport[s->transports];
+        uint64_t hosts = 0;
+        nt_json_string_in(&r->json, entry, "used", t->used, sizeof t->used, NT_JSON_MUST);
+        nt_json_whole(&r->json, entry, "hosts", COUNT_MAX, &hosts);
+        t->hosts = (uint32_t)hosts;
+    }
+}
+
 static void read_sweep(struct reading *r, struct json_object *root)
 {
     struct nt_sweep *s = &r->map->sweep;
@@ -298,6 +316,7 @@ static void read_sweep(struct reading *r, struct json_object *root)
         nt_json_whole(&r->json, entry, "rounds", INT64_MAX, &phase->rounds);
         nt_json_number(&r->json, entry, "seconds", &phase->seconds);
     }
+    read_transports(r, sweep, s);
     nt_json_leave(&r->json);
     read_prior(r, sweep);
 }

@@ -19,6 +19,7 @@
  *   cores INDEX BETWEEN US    latency between two of its cores, one way (core/machine.h)
  *   prior LEVELS              optional: what was believed before (core/belief.h), after the hosts
  *   believed INDEX CLUSTER... a host's clusters, of the levels below the highest
+ *   transport HOSTS USED      so many hosts' connections went over these: tcp/fab0,tcp/fab1
  *   phase NAME [BEGIN]        what follows belongs to this phase, until the next; BEGIN: seconds
  *                             since the sweep began (older records do not say)
  *   round                     a new round begins: what follows ran at the same time
@@ -121,6 +122,8 @@ struct nt_samples {
     size_t models;
     char **model;             /* texts of machine_text.h, each once */
     struct nt_belief *belief; /* that the sweep began from; NULL: none. Owned */
+    size_t transports;
+    struct nt_sweep_transport transport[NT_SWEEP_TRANSPORTS_MAX];
     size_t phases;
     struct nt_phase *phase; /* seconds: NaN until the phase ended */
     double *phase_begin_s;  /* phases of them: since the sweep began; NaN: not known */
@@ -163,6 +166,9 @@ int nt_samples_believe(struct nt_samples *s, size_t host, const uint32_t *cluste
                        struct nt_err *err);
 /* Both of another belief. */
 int nt_samples_set_belief(struct nt_samples *s, const struct nt_belief *belief, struct nt_err *err);
+/* hosts more use these; what is beyond the room is left out. used: a word. */
+int nt_samples_add_transport(struct nt_samples *s, const char *used, size_t hosts,
+                             struct nt_err *err);
 int nt_samples_begin_phase(struct nt_samples *s, const char *name, struct nt_err *err);
 /* When the phase that is open began. */
 int nt_samples_date_phase(struct nt_samples *s, double begin_s, struct nt_err *err);

@@ -258,6 +258,15 @@ static int read_cores(struct nt_samples_reader *r, struct words *w, struct nt_er
     return nt_samples_set_cores(r->samples, host, between, us, err);
 }
 
+static int read_transport(struct nt_samples_reader *r, struct words *w, struct nt_err *err)
+{
+    uint32_t hosts;
+    if (take_u32(w, "a number of hosts", &hosts, err) != 0)
+        return -1;
+    const char *used = take_text(w, "transports", err);
+    return used == NULL ? -1 : nt_samples_add_transport(r->samples, used, hosts, err);
+}
+
 /* ---- lines of the sweep ---------------------------------------------------------------------- */
 
 static int read_phase(struct nt_samples_reader *r, struct words *w, struct nt_err *err)
@@ -435,15 +444,15 @@ static const struct {
     int (*read)(struct nt_samples_reader *r, struct words *w, struct nt_err *err);
 } lines[] = {
     /* the first HEAD_KEYS may come once */
-    {"generator", read_generator}, {"job", read_job},           {"cluster", read_cluster},
-    {"level", read_level},         {"created", read_created},   {"budget", read_budget},
-    {"pattern", read_pattern},     {"host", read_host},         {"missing", read_missing},
-    {"room", read_slots},          {"traffic", read_traffic},   {"model", read_model},
-    {"inside", read_inside},       {"cores", read_cores},       {"phase", read_phase},
-    {"round", read_round},         {"latency", read_latency},   {"bandwidth", read_bandwidth},
-    {"prtt", read_prtt},           {"kernel", read_kernel},     {"failed", read_failed},
-    {"prior", read_prior},         {"believed", read_believed}, {"phase-end", read_phase_end},
-    {"warning", read_warning},     {"end", read_end},
+    {"generator", read_generator}, {"job", read_job},         {"cluster", read_cluster},
+    {"level", read_level},         {"created", read_created}, {"budget", read_budget},
+    {"pattern", read_pattern},     {"host", read_host},       {"missing", read_missing},
+    {"room", read_slots},          {"traffic", read_traffic}, {"model", read_model},
+    {"inside", read_inside},       {"cores", read_cores},     {"transport", read_transport},
+    {"phase", read_phase},         {"round", read_round},     {"latency", read_latency},
+    {"bandwidth", read_bandwidth}, {"prtt", read_prtt},       {"kernel", read_kernel},
+    {"failed", read_failed},       {"prior", read_prior},     {"believed", read_believed},
+    {"phase-end", read_phase_end}, {"warning", read_warning}, {"end", read_end},
 };
 
 static int read_known(struct nt_samples_reader *r, size_t key, struct words *w, struct nt_err *err)

@@ -57,6 +57,12 @@ static void put_belief(struct nt_strbuf *d, const struct nt_belief *b)
     }
 }
 
+static void put_transports(struct nt_strbuf *d, const struct nt_samples *s)
+{
+    for (size_t k = 0; k < s->transports; k++)
+        nt_strbuf_print(d, "transport %u %s\n", s->transport[k].hosts, s->transport[k].used);
+}
+
 static void put_head(struct nt_strbuf *d, const struct nt_samples *s)
 {
     nt_strbuf_puts(d, "nettopo-samples/1\n");
@@ -92,6 +98,7 @@ static void put_head(struct nt_strbuf *d, const struct nt_samples *s)
     put_insides(d, s);
     if (s->belief != NULL)
         put_belief(d, s->belief);
+    put_transports(d, s);
 }
 
 static void put_prtt_extras(struct nt_strbuf *d, const struct nt_samples *s,
