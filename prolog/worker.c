@@ -132,9 +132,30 @@ static void run_relay(struct nt_service *service)
         nt_service_publish(service);
 }
 
-void nt_worker_run(const struct nt_request *request, const struct nt_conf *conf,
-                   const struct nt_log *log, double deadline, double give_up, atomic_uint *waits_on,
+/* What is not measured at all. The probe reads what other hosts' probes send: as root it would put
+ * the hosts at risk. */
+static bool refuse(const struct nt_request *request, const struct nt_job *job,
                    struct nt_worker_report *report)
+{
+    if (request->uid == 0)
+        fail_early(report, NT_ADVICE_ROOT,
+                   "a job of root is not measured: the probe would run as root");
+    else if (request->one_prolog && job->hosts > 1)
+        fail_early(report, NT_ADVICE_SERIAL,
+                   "PrologFlags=Serial in slurm.conf: prologs of jobs that cross on two hosts "
+                   "would wait for each other");
+    else if (request->late_prologs && job->hosts > 1)
+        fail_early(report, NT_ADVICE_ALLOC,
+                   "PrologFlags in slurm.conf has no Alloc: the prologs of the other hosts would "
+                   "start with the first step");
+    else
+        return false;
+    return true;
+}
+
+void nt_worker_run(const struct nt_request *request, const struct nt_conf *conf,
+                   const struct nt_log *log, double deadline, double give_up,
+                   struct nt_worker_state *state, struct nt_worker_report *report)
 {
     static struct nt_service service; /* too large for the stack */
     struct nt_conf own = *conf;
@@ -144,25 +165,18 @@ void nt_worker_run(const struct nt_request *request, const struct nt_conf *conf,
         fail_early(report, NT_ADVICE_JOB, err.text);
         return;
     }
-    report->hosts = job.hosts;
-    report->self = job.self;
-    if ((request->one_prolog || request->late_prologs) && job.hosts > 1) {
-        if (request->one_prolog)
-            fail_early(report, NT_ADVICE_SERIAL,
-                       "PrologFlags=Serial in slurm.conf: prologs of jobs that cross on two hosts "
-                       "would wait for each other");
-        else
-            fail_early(report, NT_ADVICE_ALLOC,
-                       "PrologFlags in slurm.conf has no Alloc: the prologs of the other hosts "
-                       "would start with the first step");
+    atomic_store(&state->self, job.self);
+    atomic_store(&state->hosts, job.hosts);
+    if (refuse(request, &job, report)) {
         nt_job_fini(&job);
         return;
     }
     own.reserved_ports = conf->reserved_ports && geteuid() == 0; /* else nobody can bind one */
-    atomic_store(waits_on, NT_WAIT_FILES);
+    atomic_store(&state->waits_on, NT_WAIT_FILES);
     nt_service_init(&service, &own, &job, &request->option, log, deadline, give_up);
-    service.waits_on = waits_on;
-    atomic_store(waits_on, NT_WAIT_NONE);
+    service.waits_on = &state->waits_on;
+    service.cut = request->cut;
+    atomic_store(&state->waits_on, NT_WAIT_NONE);
     run_relay(&service);
     report->outcome = service.outcome;
     report->probe_failed = service.settled && service.settlement.probe_failed != 0;

@@ -32,8 +32,8 @@ int nt_file_read_map(const char *path, struct nt_map **out, struct nt_err *err);
 /* The record of a sweep in a file. */
 int nt_file_read_samples(const char *path, struct nt_samples **out, struct nt_err *err);
 
-/* path, or what $NETTOPO_MAP says; NULL when neither, with NT_ERR_USAGE, or in a job whose sweep has
- * failed with NT_ERR_NO and the reason. */
+/* path, or what $NETTOPO_MAP says; NULL when neither, with NT_ERR_USAGE, or in a job whose sweep
+ * has failed with NT_ERR_NO and the reason. */
 const char *nt_file_map_path(const char *path, struct nt_err *err);
 
 #endif
