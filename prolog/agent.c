@@ -113,26 +113,6 @@ static int report_error(const struct nt_request *request, struct nt_err *err)
     return request->from_script ? 0 : (int)err->kind;
 }
 
-/* Reads what bounds a prolog. What Slurm does to a job whose prolog takes too long is worse than a
- * short sweep. */
-static double limit_to_slurm(struct nt_request *request, const struct nt_conf *conf,
-                             double budget_s)
-{
-    struct nt_slurm_conf slurm;
-    const char *why = "";
-    nt_slurm_conf_read(&slurm);
-    request->one_prolog = slurm.serial;
-    request->late_prologs = !slurm.alloc;
-    double bound_s = nt_slurm_conf_budget_s(&slurm, &why);
-    if (budget_s <= bound_s)
-        return budget_s;
-    if (conf->debug >= NT_LOG_INFO)
-        syslog(LOG_INFO, "job %u: the budget of %g s becomes %g s: %s of slurm.conf allows no more",
-               request->job, budget_s, bound_s, why);
-    request->option.budget_s = bound_s;
-    return bound_s;
-}
-
 /* ---- what earlier jobs left ---- */
 
 enum { ORPHANS = 8, ORPHANS_MS = 800 };
@@ -182,11 +162,13 @@ static void prune_archive(const struct nt_request *request, const struct nt_conf
 static int run_job(struct nt_request *request, const struct nt_conf *conf, double began,
                    struct nt_err *err)
 {
-    double budget_s;
+    struct nt_slurm_conf slurm;
     if (request->option.off || (!request->wanted && !conf->default_on) || !conf->enabled)
         return 0;
-    nt_request_limit(&request->option, conf, &budget_s);
-    budget_s = limit_to_slurm(request, conf, budget_s);
+    nt_slurm_conf_read(&slurm);
+    request->one_prolog = slurm.serial;
+    request->late_prologs = !slurm.alloc;
+    double budget_s = nt_request_limit(request, conf, &slurm);
     bound_time(request->from_script, budget_s + NT_AGENT_SLACK_MS / 1e3 - (nt_clock_s() - began));
     return nt_monitor_run(request, conf, budget_s, began, err);
 }

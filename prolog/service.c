@@ -156,6 +156,7 @@ static int settle(struct nt_service *service, const struct nt_settlement *settle
                   struct nt_err *err)
 {
     if (service->settled || settlement->advice > NT_ADVICE_SYSTEM ||
+        !nt_job_figures_are_valid(&settlement->figures) ||
         memchr(settlement->text, '\0', sizeof settlement->text) == NULL)
         return nt_err_set(err, NT_ERR_INPUT, "no settlement");
     service->settled = true;
@@ -276,6 +277,7 @@ void nt_service_publish(struct nt_service *service)
     const struct nt_settlement *s = &service->settlement;
     struct nt_err err;
     wait_on(service, NT_WAIT_FILES);
+    service->outcome.figures = s->figures;
     if (!service->settled) {
         nt_service_publish_failed(service, NT_ADVICE_AGENT,
                                   "the agent was terminated before it had a result");

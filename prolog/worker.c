@@ -119,36 +119,55 @@ static int archived(const struct nt_service *service)
     return fd >= 0 && !failed ? fcntl(fd, F_DUPFD_CLOEXEC, 0) : -1;
 }
 
+/* What is not measured at all. The probe reads what other hosts' probes send: as root it would put
+ * the hosts at risk. */
+static const char *refusal(const struct nt_request *request, const struct nt_job *job,
+                           enum nt_advice *advice)
+{
+    if (request->uid == 0) {
+        *advice = NT_ADVICE_ROOT;
+        return "a job of root is not measured: the probe would run as root";
+    }
+    if (request->one_prolog && job->hosts > 1) {
+        *advice = NT_ADVICE_SERIAL;
+        return "PrologFlags=Serial in slurm.conf: prologs of jobs that cross on two hosts would "
+               "wait for each other";
+    }
+    if (request->late_prologs && job->hosts > 1) {
+        *advice = NT_ADVICE_ALLOC;
+        return "PrologFlags in slurm.conf has no Alloc: the prologs of the other hosts would start "
+               "with the first step";
+    }
+    return NULL;
+}
+
 void nt_worker_run(const struct nt_request *request, const struct nt_conf *conf,
-                   const struct nt_log *log, double deadline, double give_up, atomic_uint *waits_on,
-                   struct nt_service *service, struct nt_worker_report *report, int report_fd)
+                   const struct nt_log *log, double deadline, double give_up,
+                   struct nt_worker_state *state, struct nt_service *service,
+                   struct nt_worker_report *report, int report_fd)
 {
     struct nt_conf own = *conf;
     struct nt_job job;
     struct nt_err err;
+    enum nt_advice advice;
     if (nt_job_read(&job, request->job, request->uid, request->gid, &err) != 0) {
         fail_early(report_fd, report, NT_ADVICE_JOB, err.text);
         return;
     }
-    report->hosts = job.hosts;
-    report->self = job.self;
-    if ((request->one_prolog || request->late_prologs) && job.hosts > 1) {
-        if (request->one_prolog)
-            fail_early(report_fd, report, NT_ADVICE_SERIAL,
-                       "PrologFlags=Serial in slurm.conf: prologs of jobs that cross on two hosts "
-                       "would wait for each other");
-        else
-            fail_early(report_fd, report, NT_ADVICE_ALLOC,
-                       "PrologFlags in slurm.conf has no Alloc: the prologs of the other hosts "
-                       "would start with the first step");
+    atomic_store(&state->self, job.self);
+    atomic_store(&state->hosts, job.hosts);
+    const char *refused = refusal(request, &job, &advice);
+    if (refused != NULL) {
+        fail_early(report_fd, report, advice, refused);
         nt_job_fini(&job);
         return;
     }
     own.reserved_ports = conf->reserved_ports && geteuid() == 0; /* else nobody can bind one */
-    atomic_store(waits_on, NT_WAIT_FILES);
+    atomic_store(&state->waits_on, NT_WAIT_FILES);
     nt_service_init(service, &own, &job, &request->option, log, deadline, give_up);
-    service->waits_on = waits_on;
-    atomic_store(waits_on, NT_WAIT_NONE);
+    service->waits_on = &state->waits_on;
+    service->cut = request->cut;
+    atomic_store(&state->waits_on, NT_WAIT_NONE);
     run_relay(service);
     report->outcome = service->outcome;
     report->probe_failed = service->settled && service->settlement.probe_failed != 0;

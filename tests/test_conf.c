@@ -44,7 +44,7 @@ static void the_installed_file_states_the_defaults(void **state)
         }
         at += line + 1;
     }
-    assert_int_equal(keys, 27);
+    assert_int_equal(keys, 28);
     struct nt_conf conf, defaults;
     struct nt_err err = {0};
     nt_conf_default(&defaults);
@@ -232,6 +232,34 @@ static void sizes_are_bounded(void **state)
     assert_int_equal(nt_conf_parse("f", "tls = a\0b", 9, &conf, &err), -1);
 }
 
+/* A job that would have been measured is to learn why it is not. */
+static void a_wrong_file_still_says_whether_all_jobs_are_measured(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *says;
+        bool default_on;
+    } table[] = {
+        {"nonsense = 1\n", "f:1: unknown key", false},
+        {"default = yes\nnonsense = 1\n", "f:2: unknown key", true},
+        {"nonsense = 1\nports = x\ndefault = yes\n", "f:1: unknown key", true},
+        {"default = maybe\n", "f:1: default: expected", false},
+        {"default = yes\ndefault = no\n", "f:2: default was set", true},
+        {"default = yes\nbudget_default = 9\n", "f:2: budget_default 9 is over", true},
+    };
+    for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
+        struct nt_conf conf, before;
+        struct nt_err err = {0};
+        nt_conf_default(&conf);
+        before = conf;
+        assert_int_equal(nt_conf_parse("f", table[k].text, strlen(table[k].text), &conf, &err), -1);
+        assert_memory_equal(err.text, table[k].says, strlen(table[k].says));
+        assert_int_equal(conf.default_on, table[k].default_on);
+        conf.default_on = before.default_on;
+        assert_memory_equal(&conf, &before, sizeof conf);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -240,6 +268,7 @@ int main(void)
         cmocka_unit_test(a_wrong_line_is_named_with_its_file),
         cmocka_unit_test(lowering_the_maximum_alone_lowers_the_default),
         cmocka_unit_test(sizes_are_bounded),
+        cmocka_unit_test(a_wrong_file_still_says_whether_all_jobs_are_measured),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -55,6 +55,9 @@ static int begin_record(struct sweep *s, struct nt_err *err)
     r->job_id = s->job->job_id;
     r->restart = s->job->restart;
     r->budget_s = option->budget_s;
+    if (s->job->warning != NULL && s->job->warning[0] != '\0' &&
+        nt_samples_warn(r, err, "%s", s->job->warning) != 0)
+        return -1;
     for (size_t h = 0; h < s->membership->hosts; h++)
         if (nt_samples_add_host(r, s->membership->name[h], err) != 0)
             return -1;

@@ -14,6 +14,7 @@
 #include "map_json.h"
 #include "probe_log.h"
 #include "solve.h"
+#include "sweep_figures.h"
 
 /* ---- to the agent ---- */
 
@@ -57,6 +58,21 @@ static int send_artifacts(struct nt_oob *oob, const struct nt_artifacts *artifac
     return rc;
 }
 
+static int send_done(struct nt_oob *oob, const struct nt_coordinator_result *done,
+                     const struct nt_map *map, struct nt_err *err)
+{
+    struct nt_strbuf text = {0};
+    char *whole;
+    nt_strbuf_puts(&text, done->reason);
+    nt_strbuf_puts(&text, "\n");
+    nt_sweep_figures_put(&text, map);
+    if (nt_strbuf_finish(&text, &whole, NULL, err) != 0)
+        return -1;
+    int rc = oob->ops->done(oob, done->samples->status, whole, err);
+    free(whole);
+    return rc;
+}
+
 static int publish_artifacts(struct nt_oob *oob, const struct nt_probe_job *job,
                              const struct nt_coordinator_result *done, const struct nt_map *map,
                              struct nt_err *err)
@@ -72,7 +88,7 @@ static int publish_artifacts(struct nt_oob *oob, const struct nt_probe_job *job,
         return -1;
     int rc = send_artifacts(oob, &artifacts, done->samples, job->archive, err);
     nt_artifacts_fini(&artifacts);
-    return rc == 0 ? oob->ops->done(oob, options.status, done->reason, err) : -1;
+    return rc == 0 ? send_done(oob, done, map, err) : -1;
 }
 
 int nt_output_to_agent(struct nt_oob *oob, const struct nt_probe_job *job,

@@ -18,6 +18,7 @@ struct nt_probe_job {
     char host[256];            /* this rank's host name; the others' come with the greetings */
     uint32_t tasks, task_cpus; /* 0: not known */
     const char *cpus;          /* CPUs by host, "4(x2),3"; "" or NULL: not known; borrowed */
+    const char *warning;       /* for the map; "" or NULL: none; borrowed */
     bool latency_only;         /* policy: shared hosts */
     bool archive;              /* the agent keeps an archive */
     double max_load;           /* share of a link that the sweep may use on average; 0: all */

@@ -165,6 +165,8 @@ static int read_line(struct nt_start *s, size_t *hosts, const struct line *line,
         return read_value(line, s->prior, sizeof s->prior, err);
     if (is_word(line, "cluster"))
         return read_cluster(s, line, err);
+    if (is_word(line, "warning"))
+        return read_value(line, s->warning, sizeof s->warning, err);
     if (is_word(line, "policy"))
         return read_policy(s, line, err);
     if (is_word(line, "max_load"))

@@ -16,6 +16,7 @@
  *   max_load SHARE          optional, 1: of a link that the sweep may use on average
  *   prior PATH              optional: file of what earlier jobs said (text/prior.h)
  *   log LEVEL               optional, info: how much the probe says (base/log_line.h)
+ *   warning TEXT            optional: what limits have changed of the option, for the map
  *   tasks N                 optional: how many the job asked for
  *   task_cpus K             optional: CPUs a task
  *   cpus LIST               optional: the job's CPUs by host, as Slurm writes it: 4(x2),3
@@ -34,7 +35,7 @@
 #include "log_line.h"
 #include "option.h"
 
-enum { NT_START_TASKS_MAX = 1048576 };
+enum { NT_START_TASKS_MAX = 1048576, NT_START_WARNING_BYTES = 256 };
 
 struct nt_start {
     uint32_t rank, size, restart, inline_limit_bytes;
@@ -44,10 +45,11 @@ struct nt_start {
     char cluster[256];
     struct nt_option option;
     enum nt_log_level log;
-    uint32_t tasks, task_cpus; /* 0: not known */
-    char cpus[256];            /* "": not known */
-    char prior[256];           /* "": none */
-    char **host;               /* size of them; owned */
+    char warning[NT_START_WARNING_BYTES]; /* "": none */
+    uint32_t tasks, task_cpus;            /* 0: not known */
+    char cpus[256];                       /* "": not known */
+    char prior[256];                      /* "": none */
+    char **host;                          /* size of them; owned */
 };
 
 int nt_start_parse(const char *text, size_t bytes, struct nt_start *out, struct nt_err *err);

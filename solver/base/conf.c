@@ -287,6 +287,12 @@ static const char *set_debug(const struct entry *e, struct nt_conf *conf)
     return nt_log_level_parse(e->value, &conf->debug) == 0 ? NULL : "error, info or debug";
 }
 
+static const char *set_log_format(const struct entry *e, struct nt_conf *conf)
+{
+    conf->log_json = strcmp(e->value, "json") == 0;
+    return conf->log_json || strcmp(e->value, "text") == 0 ? NULL : "text or json";
+}
+
 static const char *const ucx_log_names[] = {"fatal", "error", "warn", "diag", "info", "debug"};
 
 const char *nt_ucx_log_name(enum nt_ucx_log level)
@@ -336,6 +342,7 @@ static const struct {
     {"net_devices", set_net_devices},
     {"tls", set_tls},
     {"debug", set_debug},
+    {"log_format", set_log_format},
     {"ucx_log", set_ucx_log},
 };
 enum { KEYS = sizeof keys / sizeof *keys };
@@ -438,6 +445,7 @@ int nt_conf_parse(const char *file, const char *text, size_t bytes, struct nt_co
     struct nt_conf parsed = *conf;
     size_t seen[KEYS] = {0};
     struct place place = {file, 0};
+    int rc = 0;
     if (bytes > NT_CONF_TEXT_MAX)
         return nt_err_set(err, NT_ERR_INPUT, "%s: over %d bytes", file, NT_CONF_TEXT_MAX);
     for (size_t at = 0; at < bytes;) {
@@ -451,12 +459,15 @@ int nt_conf_parse(const char *file, const char *text, size_t bytes, struct nt_co
         if (line_bytes == 0)
             continue;
         struct entry entry;
-        if (split_entry(place, line, line_bytes, &entry, err) != 0 ||
-            apply(place, &entry, seen, &parsed, err) != 0)
-            return -1;
+        /* the first error is told */
+        if (split_entry(place, line, line_bytes, &entry, rc == 0 ? err : NULL) != 0 ||
+            apply(place, &entry, seen, &parsed, rc == 0 ? err : NULL) != 0)
+            rc = -1;
     }
-    if (fit_budgets(file, seen, &parsed, err) != 0)
+    if (rc != 0 || fit_budgets(file, seen, &parsed, err) != 0) {
+        conf->default_on = parsed.default_on;
         return -1;
+    }
     *conf = parsed;
     return 0;
 }

@@ -64,6 +64,7 @@ struct nt_conf {
     char net_devices[NT_CONF_WORD_BYTES];  /* net_devices = (empty: UCX chooses) */
     char tls[NT_CONF_WORD_BYTES];          /* tls = ^shm,self */
     enum nt_log_level debug;               /* debug = info: what the agent logs */
+    bool log_json;                         /* log_format = text | json: of the line of a job */
     enum nt_ucx_log ucx_log;               /* ucx_log = warn */
 };
 
@@ -71,7 +72,8 @@ struct nt_conf {
 void nt_conf_default(struct nt_conf *conf);
 
 /* Reads text (bytes long, need not be terminated) and sets its keys in conf, whose other values
- * stay. file is its name in errors. On error conf is unchanged. */
+ * stay. file is its name in errors. On error conf is unchanged but for default_on, which is what
+ * the lines that are right say: a job that would have been measured is to learn why it is not. */
 int nt_conf_parse(const char *file, const char *text, size_t bytes, struct nt_conf *conf,
                   struct nt_err *err);
 
