@@ -113,7 +113,9 @@ function layRows(map) {
 }
 
 const nameOf = it =>
-  it.node ? it.node.name : `${it.group.length} ${it.group[0].switch ? "switches" : "hosts"}`;
+  it.node
+    ? it.node.name + (sure(it.node.p) && it.node.switch ? ` ${sure(it.node.p)}` : "")
+    : `${it.group.length} ${it.group[0].switch ? "switches" : "hosts"}`;
 function figuresOf(links, short) {
   const us = middle(links.map(l => l.us).filter(Number.isFinite)),
     MBps = middle(links.map(least).filter(Number.isFinite));
@@ -198,11 +200,11 @@ function barPath(f, it) {
     y0 = it.y0 - SIGN - 2,
     y1 = it.y1 + SIGN + 2;
   if (!f.radial)
-    return `<rect class="mark" x="${x - SIGN}" y="${y0 + f.dy}" width="${2 * SIGN}" height="${y1 - y0}" rx="3"/>`;
+    return `<rect class="mark" style="${pale(it.node.p)}" x="${x - SIGN}" y="${y0 + f.dy}" width="${2 * SIGN}" height="${y1 - y0}" rx="3"/>`;
   const large = (y1 - y0) / f.around > 0.5 ? 1 : 0,
     arc = (r, a, b, sweep) =>
       `${polar(f, r, a).join(" ")} A ${r} ${r} 0 ${large} ${sweep} ${polar(f, r, b).join(" ")}`;
-  return `<path class="mark" d="M ${arc(x - SIGN, y0, y1, 1)} L ${arc(x + SIGN, y1, y0, 0)} Z"/>`;
+  return `<path class="mark" style="${pale(it.node.p)}" d="M ${arc(x - SIGN, y0, y1, 1)} L ${arc(x + SIGN, y1, y0, 0)} Z"/>`;
 }
 function signOf(x, it) {
   if (it.group)

@@ -141,9 +141,22 @@ const told = f => {
   const at = f.at ?? maps[1]?.differences.find(d => d.k === f.k)?.at; /* only one of the two may have it */
   return { key: at ? (at.key ?? at.name) : "", strong: true, cells: [f.text] };
 };
+/* Of a map whose links were not judged, as one of another program. */
+const suspects = () =>
+  here.links
+    .filter(l => l.suspect && !l.findings.length && !here.judged)
+    .map(l => ({
+      key: l.key,
+      strong: true,
+      cells: [`link ${here.nodes[l.a].name} - ${here.nodes[l.b].name} is worse than its class`],
+    }));
 const hostsOf = map => map.nodes.filter(n => !n.switch);
 const tables = {
-  findings: { title: "Findings", head: ["What is worse than its like"], rows: () => here.findings.map(told) },
+  findings: {
+    title: "Findings",
+    head: ["What is worse than its like"],
+    rows: () => [...here.findings.map(told), ...suspects()],
+  },
   differences: {
     title: "Differences",
     head: ["Against the reference"],
@@ -396,7 +409,7 @@ function fillHead() {
   state.tab =
     maps.length > 1 && rowsOf("differences").length
       ? "differences"
-      : here.findings.length
+      : rowsOf("findings").length
         ? "findings"
         : "hosts";
 }
