@@ -29,6 +29,7 @@ EMBED(nt_page_css, "page.css");
 EMBED(nt_page_net, "page_net.js");
 EMBED(nt_page_draw, "page_draw.js");
 EMBED(nt_page_table, "page_table.js");
+EMBED(nt_page_input, "page_input.js");
 
 static const uint64_t LAYOUT_SEED = 1;
 
@@ -286,6 +287,7 @@ static int put_page(struct nt_strbuf *d, const struct nt_picture *picture, struc
     nt_strbuf_put(d, nt_page_net, (size_t)nt_page_net_bytes);
     nt_strbuf_put(d, nt_page_draw, (size_t)nt_page_draw_bytes);
     nt_strbuf_put(d, nt_page_table, (size_t)nt_page_table_bytes);
+    nt_strbuf_put(d, nt_page_input, (size_t)nt_page_input_bytes);
     nt_strbuf_put(d, at, (size_t)(nt_page + nt_page_bytes - at));
     return 0;
 }

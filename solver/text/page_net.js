@@ -2,7 +2,9 @@
 /* The page's networks, what the user chose, and which of a network's parts are rows of the picture:
  * hosts and switches that are alike share one when there are many. Knows nothing of drawing. */
 "use strict";
-window.addEventListener("error", e => { document.body.dataset.error = e.message; });
+window.addEventListener("error", e => {
+  document.body.dataset.error = e.message;
+});
 const $ = id => document.getElementById(id);
 const maps = JSON.parse($("data").textContent).maps;
 const ROWS = 48; /* of a picture in which nothing is folded */
@@ -10,15 +12,15 @@ const ROWS = 48; /* of a picture in which nothing is folded */
 /* all that the address keeps */
 const state = { layout: "", by: "findings", select: "", tab: "", theme: "", all: false, toggled: new Set() };
 
-const round = x => Number.isFinite(x) ? +x.toPrecision(4) + "" : "not measured";
-const plural = (n, one, many) => `${n} ${n === 1 ? one : many ?? one + "s"}`;
+const round = x => (Number.isFinite(x) ? +x.toPrecision(4) + "" : "not measured");
+const plural = (n, one, many) => `${n} ${n === 1 ? one : (many ?? one + "s")}`;
 const least = l => Math.min(l.MBps ?? Infinity, l.backMBps ?? Infinity);
-const middle = list => list.length ? list.sort((a, b) => a - b)[list.length >> 1] : undefined;
+const middle = list => (list.length ? list.sort((a, b) => a - b)[list.length >> 1] : undefined);
 
 /* What a link can be coloured by: its figure, the unit, and what it is called. */
 const figures = {
   latency: { of: l => l.us, unit: "us", name: "latency" },
-  bandwidth: { of: l => Number.isFinite(least(l)) ? least(l) : undefined, unit: "MB/s", name: "bandwidth" },
+  bandwidth: { of: l => (Number.isFinite(least(l)) ? least(l) : undefined), unit: "MB/s", name: "bandwidth" },
   load: { of: l => l.load, unit: maps[0].loadUnit, name: `load of ${maps[0].pattern}` },
   support: { of: l => l.p, unit: "", name: "how sure it is" },
 };
@@ -61,18 +63,30 @@ function joinUp(map) {
   map.findings.forEach(f => note(map, f, "findings"));
   map.differences.forEach(d => note(map, d, "differs"));
   const order = [];
-  map.tops = map.nodes.filter(n => n.switch).sort((a, b) => b.tier - a.tier || a.i - b.i)
+  map.tops = map.nodes
+    .filter(n => n.switch)
+    .sort((a, b) => b.tier - a.tier || a.i - b.i)
     .filter(n => !n.seen && (hang(map, n, order), true));
   map.loose = map.nodes.filter(n => !n.seen && !n.links.length);
-  map.isTree = map.tops.length > 0 && map.links.every(l => map.nodes[l.a].up === l || map.nodes[l.b].up === l);
+  map.isTree =
+    map.tops.length > 0 && map.links.every(l => map.nodes[l.a].up === l || map.nodes[l.b].up === l);
   map.links.forEach(l => {
     const [a, b] = [map.nodes[l.a], map.nodes[l.b]];
     l.key = !map.isTree ? `${a.name}~${b.name}` : a.up === l ? a.name : b.name;
   });
   for (const n of map.nodes) n.kids.sort((a, b) => !!a.switch - !!b.switch || a.i - b.i);
-  map.nodes.forEach(n => { n.hosts = n.switch ? 0 : 1; n.own = isNoted(n); n.noted = n.own; n.rank = n.switch ? Math.max(1, n.tier) : 0; });
+  map.nodes.forEach(n => {
+    n.hosts = n.switch ? 0 : 1;
+    n.own = isNoted(n);
+    n.noted = n.own;
+    n.rank = n.switch ? Math.max(1, n.tier) : 0;
+  });
   for (const n of order.reverse())
-    if (n.parent) { n.parent.hosts += n.hosts; n.parent.noted ||= n.noted; n.parent.rank = Math.max(n.parent.rank, n.rank + 1); }
+    if (n.parent) {
+      n.parent.hosts += n.hosts;
+      n.parent.noted ||= n.noted;
+      n.parent.rank = Math.max(n.parent.rank, n.rank + 1);
+    }
   map.ranks = Math.max(1, ...map.tops.map(n => n.rank)); /* columns */
   map.widest = Math.max(0, ...map.links.map(l => Math.max(l.MBps || 0, l.backMBps || 0)));
 }
@@ -85,7 +99,9 @@ function isNoted(n) {
 
 /* How much of a tree is open until the user says otherwise: the most that fits into ROWS. Switches
  * of more than `deep` steps from the top are closed, hosts or switches that are alike in one row. */
-function wayOf(map, deep, hosts, switches) { return { map, deep, hosts, switches }; }
+function wayOf(map, deep, hosts, switches) {
+  return { map, deep, hosts, switches };
+}
 function standardWay(map) {
   const deepest = map.ranks;
   if (countRows(wayOf(map, deepest, false, false)) <= ROWS) return wayOf(map, deepest, false, false);
@@ -95,7 +111,11 @@ function standardWay(map) {
     if (countRows(wayOf(map, deep, true, true)) <= ROWS) return wayOf(map, deep, true, true);
   return wayOf(map, 1, true, true);
 }
-const depthOf = n => { let d = 1; for (let v = n; v.parent; v = v.parent) d++; return d; };
+const depthOf = n => {
+  let d = 1;
+  for (let v = n; v.parent; v = v.parent) d++;
+  return d;
+};
 function isOpen(way, n) {
   const open = state.all || n.noted || depthOf(n) <= way.deep;
   return open !== state.toggled.has(n.name);
@@ -104,11 +124,13 @@ const groupOpen = (way, key, folded) => (state.all || !folded) !== state.toggled
 
 /* The children of an open switch as rows: { node } or { group: nodes, key }. */
 function rowsBelow(way, n) {
-  const rows = [], only = depthOf(n) > way.deep; /* open for what was found in it: the rest is one row */
+  const rows = [],
+    only = depthOf(n) > way.deep; /* open for what was found in it: the rest is one row */
   for (const kind of ["hosts", "switches"]) {
     const kids = n.kids.filter(k => !!k.switch === (kind === "switches"));
     const alike = kids.filter(k => !k.noted && !(k.switch && isOpen(way, k)));
-    const key = `${n.name}/${kind}`, fold = alike.length > 2 && !groupOpen(way, key, only || way[kind]);
+    const key = `${n.name}/${kind}`,
+      fold = alike.length > 2 && !groupOpen(way, key, only || way[kind]);
     rows.push(...kids.filter(k => !fold || !alike.includes(k)).map(node => ({ node })));
     if (fold) rows.push({ group: alike, key });
   }
@@ -119,16 +141,25 @@ function countRows(way) {
   const count = n => {
     if (rows > 4 * ROWS) return;
     if (!n.switch || !n.kids.length || !isOpen(way, n)) rows++;
-    else for (const r of rowsBelow(way, n)) if (r.group) rows++; else count(r.node);
+    else
+      for (const r of rowsBelow(way, n))
+        if (r.group) rows++;
+        else count(r.node);
   };
-  map: for (const top of way.map.tops) { count(top); if (rows > 4 * ROWS) break map; }
+  map: for (const top of way.map.tops) {
+    count(top);
+    if (rows > 4 * ROWS) break map;
+  }
   return rows - noted(way.map);
 }
-const noted = map => map.notedRows ??= map.nodes.filter(n => !n.switch && n.own).length;
+const noted = map => (map.notedRows ??= map.nodes.filter(n => !n.switch && n.own).length);
 
 /* Opens whatever hides a host or switch. */
 function reveal(map, n) {
-  if (!map.isTree) { if (n.parent && !state.all) state.toggled.add(n.parent.name); return; }
+  if (!map.isTree) {
+    if (n.parent && !state.all) state.toggled.add(n.parent.name);
+    return;
+  }
   const above = [];
   for (let v = n.parent; v; v = v.parent) above.unshift(v);
   for (const v of above) {
@@ -138,15 +169,19 @@ function reveal(map, n) {
     if (row) toggle(row.key);
   }
 }
-function toggle(key) { if (!state.toggled.delete(key)) state.toggled.add(key); }
+function toggle(key) {
+  if (!state.toggled.delete(key)) state.toggled.add(key);
+}
 
 /* ---- words ----------------------------------------------------------------------------------*/
 
-const sure = p => p === undefined || p >= .99 ? "" : `${Math.floor(100 * p)} % sure`;
+const sure = p => (p === undefined || p >= 0.99 ? "" : `${Math.floor(100 * p)} % sure`);
 function linkWords(l) {
   const words = [`latency ${round(l.us)} us` + (l.se === undefined ? "" : ` \u00b1 ${round(l.se)}`)];
   if (l.MBps !== undefined || l.backMBps !== undefined)
-    words.push(`bandwidth ${l.atLeast ? "at least " : ""}${round(l.MBps)} MB/s, back ${round(l.backMBps)} MB/s`);
+    words.push(
+      `bandwidth ${l.atLeast ? "at least " : ""}${round(l.MBps)} MB/s, back ${round(l.backMBps)} MB/s`,
+    );
   if (l.load !== undefined) words.push(`${figures.load.name}: ${round(l.load)} ${maps[0].loadUnit}`);
   if (sure(l.p)) words.push(sure(l.p));
   return words;
@@ -158,17 +193,32 @@ function nodeWords(map, n) {
   if (n.missing) words.push("did not answer");
   if (sure(n.p)) words.push(sure(n.p));
   if (n.over) words.push(`overhead ${round(n.over)} us`);
-  if (n.ratio > 1.1) words.push(`${round(n.ratio)}:1 oversubscribed: what its hosts ask for over what its uplinks carry`);
+  if (n.ratio > 1.1)
+    words.push(`${round(n.ratio)}:1 oversubscribed: what its hosts ask for over what its uplinks carry`);
   if (n.up && map.isTree) words.push(`link to ${n.parent.name}: ` + linkWords(n.up).join(", "));
-  else words.push(...n.links.filter(l => !l.up).slice(0, 6).map(l => `to ${otherEnd(map, l, n).name}: ${round(l.us)} us` +
-    (l.MBps === undefined ? "" : `, ${round(l.MBps)} MB/s`)));
+  else
+    words.push(
+      ...n.links
+        .filter(l => !l.up)
+        .slice(0, 6)
+        .map(
+          l =>
+            `to ${otherEnd(map, l, n).name}: ${round(l.us)} us` +
+            (l.MBps === undefined ? "" : `, ${round(l.MBps)} MB/s`),
+        ),
+    );
   return words;
 }
 const nodeRemarks = n => [...new Set([...remarks(n), ...(n.up ? remarks(n.up) : [])])];
 function groupWords(row) {
-  const one = row.group[0], last = row.group.at(-1), links = row.group.map(n => n.up);
-  const us = links.map(l => l.us).filter(Number.isFinite), wide = links.map(least).filter(Number.isFinite);
-  const words = [`${row.group.length} ${one.switch ? "switches" : "hosts"} that are alike, ${one.name} to ${last.name}`];
+  const one = row.group[0],
+    last = row.group.at(-1),
+    links = row.group.map(n => n.up);
+  const us = links.map(l => l.us).filter(Number.isFinite),
+    wide = links.map(least).filter(Number.isFinite);
+  const words = [
+    `${row.group.length} ${one.switch ? "switches" : "hosts"} that are alike, ${one.name} to ${last.name}`,
+  ];
   if (us.length) words.push(`latency ${round(Math.min(...us))} to ${round(Math.max(...us))} us`);
   if (wide.length) words.push(`bandwidth ${round(Math.min(...wide))} to ${round(Math.max(...wide))} MB/s`);
   return words;

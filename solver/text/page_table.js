@@ -1,15 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is around the pictures: tables, words at the pointer, selection, keyboard, the address. */
+/* What is around the pictures: selection, tables, legend, the address. */
 const PAGE = 200; /* rows of a table at once */
-const el = (tag, about = {}, ...inside) => { const e = Object.assign(document.createElement(tag), about); e.append(...inside); return e; };
+const el = (tag, about = {}, ...inside) => {
+  const e = Object.assign(document.createElement(tag), about);
+  e.append(...inside);
+  return e;
+};
 const here = maps[0];
 
 /* ---- pictures -------------------------------------------------------------------------------*/
 
 const panes = maps.map((map, k) => {
-  const view = el("div", { className: "view", innerHTML: "<svg></svg>" }), svg = view.firstChild;
+  const view = el("div", { className: "view", innerHTML: "<svg></svg>" }),
+    svg = view.firstChild;
   const figure = el("figure", {}, view);
-  if (maps.length > 1) figure.prepend(el("figcaption", { textContent: `${k ? "reference" : "map"}: ${map.title}, ${map.what}` }));
+  if (maps.length > 1)
+    figure.prepend(
+      el("figcaption", { textContent: `${k ? "reference" : "map"}: ${map.title}, ${map.what}` }),
+    );
   svg.setAttribute("role", map.isTree ? "tree" : "listbox");
   svg.setAttribute("aria-label", `Picture of ${map.title}: ${map.what}`);
   $("panes").append(figure);
@@ -17,9 +25,11 @@ const panes = maps.map((map, k) => {
 });
 
 function paintPane(pane) {
-  const { svg, view, map } = pane, room = Math.max(300, view.clientWidth - 18);
+  const { svg, view, map } = pane,
+    room = Math.max(300, view.clientWidth - 18);
   const held = svg.contains(document.activeElement) ? pane.focus : null;
-  svg.innerHTML = map.isTree && !state.layout.startsWith("stress") ? drawTree(pane, room) : drawNet(pane, room);
+  svg.innerHTML =
+    map.isTree && !state.layout.startsWith("stress") ? drawTree(pane, room) : drawNet(pane, room);
   view.classList.toggle("solid", state.layout === "stress-3d");
   svg.setAttribute("viewBox", `0 0 ${pane.size.join(" ")}`);
   if (!pane.byHand) fitPane(pane);
@@ -31,15 +41,23 @@ function paintPane(pane) {
 }
 /* A tree is as wide as the window, and as high as it is; the others are seen whole, if they can be read. */
 function fitPane(pane) {
-  const across = (pane.view.clientWidth - 18) / pane.size[0], down = (pane.view.clientHeight - 4) / pane.size[1];
-  pane.zoom = state.layout === "tree" ? Math.min(1, across) : Math.max(pane.crowded ? .2 : .7, Math.min(1, across, down));
+  const across = (pane.view.clientWidth - 18) / pane.size[0],
+    down = (pane.view.clientHeight - 4) / pane.size[1];
+  pane.zoom =
+    state.layout === "tree"
+      ? Math.min(1, across)
+      : Math.max(pane.crowded ? 0.2 : 0.7, Math.min(1, across, down));
 }
 function scalePane(pane) {
   pane.svg.setAttribute("width", Math.round(pane.size[0] * pane.zoom));
   pane.svg.setAttribute("height", Math.round(pane.size[1] * pane.zoom));
 }
 function paint() {
-  document.documentElement.toggleAttribute("data-dark", !matchMedia("print").matches && (state.theme || (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light")) === "dark");
+  document.documentElement.toggleAttribute(
+    "data-dark",
+    !matchMedia("print").matches &&
+      (state.theme || (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light")) === "dark",
+  );
   if (state.by !== "findings") range = rangeOf(state.by);
   panes.forEach(paintPane);
   paintLegend();
@@ -79,17 +97,33 @@ function select(key, from = "") {
   state.select = map || row ? key : "";
   let repaint = false;
   for (const m of maps) {
-    const l = m.byName.get(key) ? null : m.links.find(x => x.key === key), ends = l ? [m.nodes[l.a], m.nodes[l.b]] : [m.byName.get(key)];
+    const l = m.byName.get(key) ? null : m.links.find(x => x.key === key),
+      ends = l ? [m.nodes[l.a], m.nodes[l.b]] : [m.byName.get(key)];
     const hidden = panes.find(p => p.map === m);
-    for (const n of ends) if (n && !hidden.byKey?.has(n.name)) { reveal(m, n); repaint = true; }
+    for (const n of ends)
+      if (n && !hidden.byKey?.has(n.name)) {
+        reveal(m, n);
+        repaint = true;
+      }
   }
-  if (repaint) paint(); else { markPicked(); keepAddress(); }
-  $("said").textContent = !key ? "" : state.select ? wordsOfKey(map ?? here, key)?.flat().join("; ") ?? "" : `no ${key} here`;
+  if (repaint) paint();
+  else {
+    markPicked();
+    keepAddress();
+  }
+  $("said").textContent = !key
+    ? ""
+    : state.select
+      ? (wordsOfKey(map ?? here, key)
+          ?.flat()
+          .join("; ") ?? "")
+      : `no ${key} here`;
   for (const pane of panes) {
     const g = [...pane.svg.querySelectorAll("[data-key]")].find(x => x.dataset.key === key);
     if (!g || !state.select) continue;
     if (g.hasAttribute("role")) moveFocus(pane, key, false);
-    if (from !== "picture") (g.querySelector(".mark") ?? g).scrollIntoView({ block: "nearest", inline: "nearest" });
+    if (from !== "picture")
+      (g.querySelector(".mark") ?? g).scrollIntoView({ block: "nearest", inline: "nearest" });
   }
   if (from !== "table" && state.select) showRow(key);
 }
@@ -102,29 +136,89 @@ function moveFocus(pane, key, really) {
 
 /* ---- tables ---------------------------------------------------------------------------------*/
 
-const cell = x => Number.isFinite(x) ? +x.toPrecision(4) + "" : "";
+const cell = x => (Number.isFinite(x) ? +x.toPrecision(4) + "" : "");
 const told = f => {
   const at = f.at ?? maps[1]?.differences.find(d => d.k === f.k)?.at; /* only one of the two may have it */
-  return { key: at ? at.key ?? at.name : "", strong: true, cells: [f.text] };
+  return { key: at ? (at.key ?? at.name) : "", strong: true, cells: [f.text] };
 };
+/* Of a map whose links were not judged, as one of another program. */
+const suspects = () =>
+  here.links
+    .filter(l => l.suspect && !l.findings.length && !here.judged)
+    .map(l => ({
+      key: l.key,
+      strong: true,
+      cells: [`link ${here.nodes[l.a].name} - ${here.nodes[l.b].name} is worse than its class`],
+    }));
 const hostsOf = map => map.nodes.filter(n => !n.switch);
 const tables = {
-  findings: { title: "Findings", head: ["What is worse than its like"], rows: () => here.findings.map(told) },
-  differences: { title: "Differences", head: ["Against the reference"], rows: () => here.differences.map(told) },
-  hosts: { title: "Hosts", head: ["host", "at", "us", "MB/s", "back"], rows: () => hostsOf(here).map(n => {
-    const l = n.links[0];
-    return { key: n.name, strong: nodeRemarks(n).length > 0, cells: [n.name, n.missing ? "no answer" : !l ? "" : n.links.length > 1 ? plural(n.links.length, "link") : otherEnd(here, l, n).name, l?.us, l?.MBps, l?.backMBps] };
-  }) },
-  links: { title: "Links", head: ["link", "us", "\u00b1", "MB/s", "back", "sure %"], rows: () => here.links.map(l =>
-    ({ key: l.key, strong: isStrong(l), cells: [`${here.nodes[l.a].name} - ${here.nodes[l.b].name}`, l.us, l.se, l.MBps, l.backMBps, l.p === undefined ? undefined : Math.floor(100 * l.p)] })) },
+  findings: {
+    title: "Findings",
+    head: ["What is worse than its like"],
+    rows: () => [...here.findings.map(told), ...suspects()],
+  },
+  differences: {
+    title: "Differences",
+    head: ["Against the reference"],
+    rows: () => here.differences.map(told),
+  },
+  hosts: {
+    title: "Hosts",
+    head: ["host", "at", "us", "MB/s", "back"],
+    rows: () =>
+      hostsOf(here).map(n => {
+        const l = n.links[0];
+        return {
+          key: n.name,
+          strong: nodeRemarks(n).length > 0,
+          cells: [
+            n.name,
+            n.missing
+              ? "no answer"
+              : !l
+                ? ""
+                : n.links.length > 1
+                  ? plural(n.links.length, "link")
+                  : otherEnd(here, l, n).name,
+            l?.us,
+            l?.MBps,
+            l?.backMBps,
+          ],
+        };
+      }),
+  },
+  links: {
+    title: "Links",
+    head: ["link", "us", "\u00b1", "MB/s", "back", "sure %"],
+    rows: () =>
+      here.links.map(l => ({
+        key: l.key,
+        strong: isStrong(l),
+        cells: [
+          `${here.nodes[l.a].name} - ${here.nodes[l.b].name}`,
+          l.us,
+          l.se,
+          l.MBps,
+          l.backMBps,
+          l.p === undefined ? undefined : Math.floor(100 * l.p),
+        ],
+      })),
+  },
 };
 if (maps.length < 2) delete tables.differences;
 const made = {}; /* rows, in the order chosen */
-let from = 0, sorted = null;
-function rowsOf(tab) { return made[tab] ??= tables[tab].rows(); }
+let from = 0,
+  sorted = null;
+function rowsOf(tab) {
+  return (made[tab] ??= tables[tab].rows());
+}
 
 function showTab(tab, focus = false) {
-  if (state.tab !== tab) { from = 0; sorted = null; delete made[tab]; }
+  if (state.tab !== tab) {
+    from = 0;
+    sorted = null;
+    delete made[tab];
+  }
   state.tab = tab;
   for (const b of $("tabs").children) {
     const on = b.dataset.tab === tab;
@@ -136,28 +230,79 @@ function showTab(tab, focus = false) {
   paintTable();
 }
 function paintTable() {
-  const about = tables[state.tab], rows = rowsOf(state.tab), panel = $("panel");
+  const about = tables[state.tab],
+    rows = rowsOf(state.tab),
+    panel = $("panel");
   panel.replaceChildren();
-  if (!rows.length) { panel.append(el("p", { textContent: about.none ?? (state.tab === "findings" ? here.judged ? "None: no part is worse than its like." : "Links were not held against each other." : "None.") })); return; }
+  if (!rows.length) {
+    panel.append(
+      el("p", {
+        textContent:
+          about.none ??
+          (state.tab === "findings"
+            ? here.judged
+              ? "None: no part is worse than its like."
+              : "Links were not held against each other."
+            : "None."),
+      }),
+    );
+    return;
+  }
   const head = about.head.map((text, k) => {
-    const b = el("button", { type: "button", textContent: text }), th = el("th", { scope: "col" }, b);
+    const b = el("button", { type: "button", textContent: text }),
+      th = el("th", { scope: "col" }, b);
     if (sorted?.k === k) th.setAttribute("aria-sort", sorted.down ? "descending" : "ascending");
-    b.onclick = () => { sortBy(k); $("panel").querySelectorAll("thead button")[k].focus(); };
+    b.onclick = () => {
+      sortBy(k);
+      $("panel").querySelectorAll("thead button")[k].focus();
+    };
     return th;
   });
   const body = rows.slice(from, from + PAGE).map(row => {
     const b = el("button", { type: "button", textContent: row.cells[0], tabIndex: -1 });
-    const tr = el("tr", { className: row.strong ? "strong" : "" }, el("td", {}, b),
-                  ...row.cells.slice(1).map(c => el("td", { textContent: typeof c === "string" ? c : cell(c) })));
+    const tr = el(
+      "tr",
+      { className: row.strong ? "strong" : "" },
+      el("td", {}, b),
+      ...row.cells.slice(1).map(c => el("td", { textContent: typeof c === "string" ? c : cell(c) })),
+    );
     tr.dataset.key = row.key;
     return tr;
   });
   if (body.length) body[0].querySelector("button").tabIndex = 0;
-  panel.append(el("table", {}, el("caption", { textContent: about.title.toLowerCase() + (maps.length > 1 && /hosts|links/.test(state.tab) ? " of the map" : "") }),
-    el("thead", {}, el("tr", {}, ...head)), el("tbody", {}, ...body)));
+  panel.append(
+    el(
+      "table",
+      {},
+      el("caption", {
+        textContent:
+          about.title.toLowerCase() + (maps.length > 1 && /hosts|links/.test(state.tab) ? " of the map" : ""),
+      }),
+      el("thead", {}, el("tr", {}, ...head)),
+      el("tbody", {}, ...body),
+    ),
+  );
   if (rows.length > PAGE) {
-    const go = (text, to) => el("button", { type: "button", textContent: text, disabled: to < 0 || to >= rows.length, onclick: () => { from = to; paintTable(); panel.scrollTop = 0; } });
-    panel.append(el("div", { className: "more" }, go("Before", from - PAGE), `${from + 1} to ${Math.min(from + PAGE, rows.length)} of ${rows.length}`, go("After", from + PAGE)));
+    const go = (text, to) =>
+      el("button", {
+        type: "button",
+        textContent: text,
+        disabled: to < 0 || to >= rows.length,
+        onclick: () => {
+          from = to;
+          paintTable();
+          panel.scrollTop = 0;
+        },
+      });
+    panel.append(
+      el(
+        "div",
+        { className: "more" },
+        go("Before", from - PAGE),
+        `${from + 1} to ${Math.min(from + PAGE, rows.length)} of ${rows.length}`,
+        go("After", from + PAGE),
+      ),
+    );
   }
   markPicked();
 }
@@ -166,7 +311,12 @@ function sortBy(k) {
   const sign = sorted.down ? -1 : 1;
   rowsOf(state.tab).sort((a, b) => {
     const [x, y] = [a.cells[k], b.cells[k]];
-    return sign * (typeof x === "string" ? x.localeCompare(y, "en", { numeric: true }) : (x ?? Infinity) - (y ?? Infinity));
+    return (
+      sign *
+      (typeof x === "string"
+        ? x.localeCompare(y, "en", { numeric: true })
+        : (x ?? Infinity) - (y ?? Infinity))
+    );
   });
   from = 0;
   paintTable();
@@ -175,27 +325,59 @@ function sortBy(k) {
 function showRow(key) {
   const at = rowsOf(state.tab).findIndex(r => r.key === key);
   if (at < 0) return;
-  if (at < from || at >= from + PAGE) { from = at - at % PAGE; paintTable(); }
+  if (at < from || at >= from + PAGE) {
+    from = at - (at % PAGE);
+    paintTable();
+  }
   $("panel").querySelector("tr.picked")?.scrollIntoView({ block: "nearest" });
 }
 
 /* ---- legend and head ------------------------------------------------------------------------*/
 
 function paintLegend() {
-  const sign = (inside, text, cls = "") => `<span class="${cls}"><svg aria-hidden="true" width="26" height="16">${inside}</svg>${text}</span>`;
-  const links = maps.flatMap(m => m.links), parts = [], nodes = maps.flatMap(m => m.nodes);
+  const sign = (inside, text, cls = "") =>
+    `<span class="${cls}"><svg aria-hidden="true" width="26" height="16">${inside}</svg>${text}</span>`;
+  const links = maps.flatMap(m => m.links),
+    parts = [],
+    nodes = maps.flatMap(m => m.nodes);
   const line = (w, more = "") => `<path class="link" style="stroke-width:${w};${more}" d="M 1 8 H 25"/>`;
-  if (nodes.some(n => n.switch)) parts.push(sign(`<g class="switch"><rect class="mark" x="9" y="1" width="9" height="14" rx="3"/></g>`, "switch"));
+  if (nodes.some(n => n.switch))
+    parts.push(
+      sign(`<g class="switch"><rect class="mark" x="9" y="1" width="9" height="14" rx="3"/></g>`, "switch"),
+    );
   parts.push(sign(`<g class="host"><circle class="mark" cx="13" cy="8" r="5"/></g>`, "host"));
   if (panes.some(p => p.items.some(it => it.group)))
-    parts.push(sign(`<g class="host">${[8, 4, 0].map(d => `<circle class="mark" cx="${7 + d}" cy="8" r="5"/>`).join("")}</g>`, "several that are alike"));
-  if (nodes.some(n => n.missing)) parts.push(sign(`<g class="missing"><circle class="mark" cx="13" cy="8" r="5"/></g>`, "did not answer"));
-  if (thickest > 0) parts.push(sign(line(scale), `${round(thickest)} MB/s`), sign(line(scale * .3), `${round(thickest * .3)} MB/s`));
-  if (links.some(l => l.p < .99)) parts.push(sign(line(3, "opacity:.45"), "not sure to be there"));
+    parts.push(
+      sign(
+        `<g class="host">${[8, 4, 0].map(d => `<circle class="mark" cx="${7 + d}" cy="8" r="5"/>`).join("")}</g>`,
+        "several that are alike",
+      ),
+    );
+  if (nodes.some(n => n.missing))
+    parts.push(sign(`<g class="missing"><circle class="mark" cx="13" cy="8" r="5"/></g>`, "did not answer"));
+  if (thickest > 0)
+    parts.push(
+      sign(line(scale), `${round(thickest)} MB/s`),
+      sign(line(scale * 0.3), `${round(thickest * 0.3)} MB/s`),
+    );
+  if (links.some(l => l.p < 0.99)) parts.push(sign(line(3, "opacity:.45"), "not sure to be there"));
   if (links.some(isStrong) || nodes.some(isStrong))
-    parts.push(sign(`<g class="strong">${line(3)}</g>`, [links.concat(nodes).some(x => x.findings.length || x.suspect) && "finding", maps.length > 1 && "difference"].filter(x => x).join(" or "), "strong"));
+    parts.push(
+      sign(
+        `<g class="strong">${line(3)}</g>`,
+        [
+          links.concat(nodes).some(x => x.findings.length || x.suspect) && "finding",
+          maps.length > 1 && "difference",
+        ]
+          .filter(x => x)
+          .join(" or "),
+        "strong",
+      ),
+    );
   if (state.by !== "findings")
-    parts.push(`<span>${figures[state.by].name}: ${round(range[0])}<span id="bar" aria-hidden="true"></span>${round(range[1])} ${figures[state.by].unit}</span>`);
+    parts.push(
+      `<span>${figures[state.by].name}: ${round(range[0])}<span id="bar" aria-hidden="true"></span>${round(range[1])} ${figures[state.by].unit}</span>`,
+    );
   $("legend").innerHTML = parts.join("");
 }
 
@@ -213,13 +395,23 @@ function fillHead() {
     if (here.links.some(l => f.of(l) !== undefined)) $("by").append(option(key, f.name));
   $("names").append(...(here.nodes.length > 2000 ? [] : here.nodes).map(n => option(n.name, "")));
   for (const [tab, about] of Object.entries(tables)) {
-    const b = el("button", { type: "button", role: "tab", id: `tab-${tab}`, textContent: `${about.title} (${rowsOf(tab).length})` });
+    const b = el("button", {
+      type: "button",
+      role: "tab",
+      id: `tab-${tab}`,
+      textContent: `${about.title} (${rowsOf(tab).length})`,
+    });
     b.dataset.tab = tab;
     b.setAttribute("aria-controls", "panel");
     $("tabs").append(b);
   }
   state.layout = $("layout").options[0].value;
-  state.tab = maps.length > 1 && rowsOf("differences").length ? "differences" : here.findings.length ? "findings" : "hosts";
+  state.tab =
+    maps.length > 1 && rowsOf("differences").length
+      ? "differences"
+      : rowsOf("findings").length
+        ? "findings"
+        : "hosts";
 }
 
 /* ---- the address: page.html#find=n7&by=bandwidth&layout=radial ----------------------------------*/
@@ -227,7 +419,13 @@ function fillHead() {
 let standard = {};
 function keepAddress() {
   const words = [];
-  for (const [key, value] of [["find", state.select], ["layout", state.layout], ["by", state.by], ["tab", state.tab], ["theme", state.theme]])
+  for (const [key, value] of [
+    ["find", state.select],
+    ["layout", state.layout],
+    ["by", state.by],
+    ["tab", state.tab],
+    ["theme", state.theme],
+  ])
     if (value && value !== standard[key]) words.push(`${key}=${encodeURIComponent(value)}`);
   if (state.all) words.push("all");
   if (state.toggled.size) words.push("turned=" + [...state.toggled].map(encodeURIComponent).join(","));
@@ -235,12 +433,26 @@ function keepAddress() {
   if (hash !== location.hash) history.replaceState(null, "", hash || location.pathname + location.search);
 }
 function readAddress() {
-  Object.assign(state, { select: "", layout: standard.layout, by: "findings", tab: standard.tab, theme: "", all: false, toggled: new Set() });
+  Object.assign(state, {
+    select: "",
+    layout: standard.layout,
+    by: "findings",
+    tab: standard.tab,
+    theme: "",
+    all: false,
+    toggled: new Set(),
+  });
   let find = "";
   for (const word of location.hash.slice(1).split("&")) {
-    const at = word.indexOf("="), key = at < 0 ? word : word.slice(0, at), raw = at < 0 ? "" : word.slice(at + 1);
+    const at = word.indexOf("="),
+      key = at < 0 ? word : word.slice(0, at),
+      raw = at < 0 ? "" : word.slice(at + 1);
     let value = raw;
-    try { value = decodeURIComponent(raw); } catch { continue; }
+    try {
+      value = decodeURIComponent(raw);
+    } catch {
+      continue;
+    }
     if (key === "layout" && [...$("layout").options].some(o => o.value === value)) state.layout = value;
     if (key === "by" && [...$("by").options].some(o => o.value === value)) state.by = value;
     if (key === "tab" && tables[value]) state.tab = value;
@@ -257,127 +469,3 @@ function readAddress() {
   showTab(state.tab);
   if (find) select(find);
 }
-
-/* ---- pointer and keyboard -------------------------------------------------------------------*/
-
-function showTip(map, key, x, y) {
-  const words = key && wordsOfKey(map, key), tip = $("tip");
-  tip.hidden = !words;
-  if (!words) return;
-  tip.replaceChildren(...words[1].flatMap(w => [el("b", { textContent: w }), "\n"]), words[0].join("\n"));
-  const box = tip.getBoundingClientRect();
-  tip.style.left = Math.max(4, Math.min(x + 14, innerWidth - box.width - 8)) + "px";
-  tip.style.top = Math.max(4, y + 18 + box.height > innerHeight ? y - box.height - 14 : y + 18) + "px";
-}
-const keyed = e => e.target.closest?.("[data-key]");
-function fold(pane, key) {
-  const n = pane.map.byName.get(key), it = pane.items.find(x => x.key === key);
-  if (!it || !(it.group || n?.switch)) return;
-  toggle(it.group ? key : n.name);
-  paint();
-}
-function zoomBy(by) {
-  for (const pane of panes) {
-    pane.byHand = !!by;
-    if (by) pane.zoom = Math.min(4, Math.max(.1, pane.zoom * by)); else fitPane(pane);
-    scalePane(pane);
-  }
-}
-function nextNote(by) {
-  const keys = [...new Set([...rowsOf("findings"), ...(tables.differences ? rowsOf("differences") : [])].map(r => r.key).filter(k => k))];
-  const all = keys.length ? keys : here.nodes.map(n => n.name), at = all.indexOf(state.select);
-  select(all[(at + by + all.length + (at < 0 && by < 0 ? 1 : 0)) % all.length]);
-}
-
-for (const pane of panes) {
-  const { svg, view, map } = pane;
-  let drag = null, moved = false;
-  svg.addEventListener("click", e => {
-    const g = keyed(e);
-    if (moved || !g) return;
-    const again = g.dataset.key === state.select || map.isTree && g.classList.contains("group");
-    select(g.dataset.key, "picture");
-    if (again) fold(pane, g.dataset.key);
-  });
-  svg.addEventListener("pointerover", e => showTip(map, keyed(e)?.dataset.key, e.clientX, e.clientY));
-  svg.addEventListener("pointerleave", () => { $("tip").hidden = true; });
-  svg.addEventListener("focusin", e => {
-    const g = keyed(e), box = g?.getBoundingClientRect();
-    if (g?.matches(":focus-visible")) showTip(map, g.dataset.key, box.left + Math.min(box.width, 120), box.bottom - 8);
-  });
-  svg.addEventListener("focusout", () => { $("tip").hidden = true; });
-  svg.addEventListener("keydown", e => {
-    const g = keyed(e), at = pane.items.findIndex(it => it.key === g?.dataset.key), it = pane.items[at], last = pane.items.length - 1;
-    if (!it || e.ctrlKey || e.metaKey || e.altKey) return;
-    const to = { ArrowDown: pane.items[Math.min(last, at + 1)], ArrowUp: pane.items[Math.max(0, at - 1)], Home: pane.items[0], End: pane.items[last],
-                 ArrowLeft: it.open ? null : it.parent, ArrowRight: it.open || !map.isTree ? pane.items[Math.min(last, at + 1)] : null }[e.key];
-    if (to) moveFocus(pane, to.key, true);
-    else if (e.key === "Enter" || e.key === " ") { select(it.key, "picture"); fold(pane, it.key); }
-    else if (e.key === "ArrowLeft" && it.open || e.key === "ArrowRight" && (it.group || it.node.kids.length)) fold(pane, it.key);
-    else return;
-    e.preventDefault();
-    e.stopPropagation();
-  });
-  view.addEventListener("wheel", e => { if (e.ctrlKey) { e.preventDefault(); zoomBy(Math.exp(-e.deltaY / 400)); } }, { passive: false });
-  view.addEventListener("pointerdown", e => { drag = e.pointerType === "mouse" || state.layout === "stress-3d" ? [e.clientX, e.clientY] : null; moved = false; });
-  addEventListener("pointerup", () => { drag = null; });
-  view.addEventListener("pointermove", e => {
-    if (!drag) return;
-    const dx = e.clientX - drag[0], dy = e.clientY - drag[1];
-    if (Math.abs(dx) + Math.abs(dy) < 4 && !moved) return;
-    moved = true;
-    drag = [e.clientX, e.clientY];
-    if (state.layout === "stress-3d") turnBy(dx / 150, dy / 150);
-    else view.scrollBy(-dx, -dy);
-  });
-}
-function turnBy(dx, dy) { turned.turn += dx; turned.tilt += dy; panes.forEach(paintPane); markPicked(); }
-
-$("panel").addEventListener("click", e => { const tr = e.target.closest("tbody tr"); if (tr?.dataset.key) select(tr.dataset.key, "table"); });
-$("panel").addEventListener("keydown", e => {
-  const tr = e.target.closest("tbody tr"), to = tr && { ArrowDown: tr.nextElementSibling, ArrowUp: tr.previousElementSibling }[e.key];
-  if (!to) return;
-  e.target.tabIndex = -1;
-  const b = to.querySelector("button");
-  b.tabIndex = 0;
-  b.focus();
-  e.preventDefault();
-});
-$("tabs").addEventListener("click", e => { const b = e.target.closest("[role=tab]"); if (b) { showTab(b.dataset.tab); keepAddress(); } });
-$("tabs").addEventListener("keydown", e => {
-  const by = { ArrowRight: 1, ArrowLeft: -1 }[e.key], all = Object.keys(tables);
-  if (!by) return;
-  showTab(all[(all.indexOf(state.tab) + by + all.length) % all.length], true);
-  keepAddress();
-  e.preventDefault();
-});
-document.addEventListener("keydown", e => {
-  if (e.key === "Escape") { $("tip").hidden = true; if (e.target === $("find")) e.target.blur(); else select(""); return; }
-  if (/^(INPUT|SELECT)$/.test(e.target.tagName) || e.ctrlKey || e.metaKey || e.altKey) return;
-  const keys = { "/": () => $("find").select(), "+": () => zoomBy(1.25), "=": () => zoomBy(1.25), "-": () => zoomBy(.8), "0": () => zoomBy(0),
-    u: () => $("all").click(), n: () => nextNote(1), p: () => nextNote(-1), ",": () => turnBy(-.15, 0), ".": () => turnBy(.15, 0) };
-  if (!keys[e.key]) return;
-  e.preventDefault();
-  keys[e.key]();
-});
-$("out").onclick = () => zoomBy(.8);
-$("in").onclick = () => zoomBy(1.25);
-$("fit").onclick = () => zoomBy(0);
-$("all").onclick = () => { state.all = !state.all; state.toggled.clear(); $("all").setAttribute("aria-pressed", state.all); paint(); };
-$("theme").onclick = () => { state.theme = document.documentElement.hasAttribute("data-dark") ? "light" : "dark"; paint(); };
-$("layout").onchange = () => { state.layout = $("layout").value; panes.forEach(p => { p.byHand = false; }); paint(); };
-$("by").onchange = () => { state.by = $("by").value; paint(); };
-$("find").oninput = () => { /* at once when what stands there is a name */
-  if (maps.some(m => m.byName.has($("find").value.trim()))) select($("find").value.trim());
-};
-$("find").onchange = () => { if ($("find").value.trim() !== state.select) select($("find").value.trim()); };
-addEventListener("hashchange", readAddress);
-let later = 0;
-addEventListener("resize", () => { cancelAnimationFrame(later); later = requestAnimationFrame(paint); });
-matchMedia("(prefers-color-scheme: dark)").addEventListener("change", paint);
-matchMedia("print").addEventListener("change", paint);
-
-fillHead();
-standard = { layout: state.layout, by: "findings", tab: state.tab, theme: "", find: "" };
-readAddress();
-document.body.dataset.ready = "1";

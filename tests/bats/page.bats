@@ -112,6 +112,18 @@ PY
     assert_contains "$output" "link n22 - s4 is narrower than its like: 3125 MB/s"
 }
 
+@test "what the map is not sure of is pale and says so; what is suspect without a finding is listed" {
+    "$nettopo" export --format html "$ROOT/tests/data/maps/unsure.json" >unsure.html
+    run browser unsure.html 'js:[...document.querySelectorAll("#panes .switch")].map(g => [g.dataset.key,
+        getComputedStyle(g.querySelector(".mark")).opacity, g.querySelector("text").textContent])'
+    assert_equal "exit" "$status" 0
+    assert_equal "switches" "$output" \
+        '[["s2", "1", "s2"], ["s1", "0.66", "s1 87 % sure"], ["s3", "0.88", "s3 96 % sure"], ["s4", "0.45", "s4 62 % sure"]]'
+    "$nettopo" export --format html "$ROOT/tests/data/maps/star.json" >star.html
+    run browser star.html "run:$checks" 'js:document.querySelector("#panel tbody").textContent' 'js:strong()'
+    assert_equal "listed" "${lines[0]} ${lines[1]}" '"link n4 - s1 is worse than its class" ["n4"]'
+}
+
 @test "the load of the hint's pattern is a colour" {
     jq '.placement = {pattern: "ring", node_order: [.nodes[].name], cost: 1, cost_default: 1, gain: 1}' \
         map.json >hinted.json
