@@ -110,6 +110,8 @@ static int format_start(const struct nt_session *session, enum nt_policy policy,
         text_append(text, "tasks %u\n", use->tasks);
     if (use != NULL && use->task_cpus > 0)
         text_append(text, "task_cpus %u\n", use->task_cpus);
+    if (session->conf->prior[0] != '\0')
+        text_append(text, "prior %s\n", session->conf->prior);
     if (job->cpus[0] != '\0')
         text_append(text, "cpus %s\n", job->cpus);
     for (size_t k = 0; k < job->hosts; k++)

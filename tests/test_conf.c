@@ -44,7 +44,7 @@ static void the_installed_file_states_the_defaults(void **state)
         }
         at += line + 1;
     }
-    assert_int_equal(keys, 26);
+    assert_int_equal(keys, 27);
     struct nt_conf conf, defaults;
     struct nt_err err = {0};
     nt_conf_default(&defaults);
@@ -72,6 +72,7 @@ static void the_installed_file_states_the_defaults(void **state)
     assert_string_equal(conf.fleet_store, defaults.fleet_store);
     assert_string_equal(conf.run_dir, defaults.run_dir);
     assert_string_equal(conf.munge_socket, defaults.munge_socket);
+    assert_string_equal(conf.prior, defaults.prior);
     assert_string_equal(conf.net_devices, defaults.net_devices);
     assert_string_equal(conf.tls, defaults.tls);
     assert_int_equal(conf.debug, defaults.debug);
@@ -104,6 +105,7 @@ static void every_key_is_read(void **state)
                                  "probe = /opt/probe\n"
                                  "relay_user = _relay-7\n"
                                  "munge_socket = /m.socket\n"
+                                 "prior = /p/prior\n"
                                  "net_devices = mlx5_0:1,eth0\n"
                                  "debug = error\n"
                                  "ucx_log = diag\n"
@@ -131,6 +133,7 @@ static void every_key_is_read(void **state)
     assert_string_equal(conf.probe, "/opt/probe");
     assert_string_equal(conf.relay_user, "_relay-7");
     assert_string_equal(conf.munge_socket, "/m.socket");
+    assert_string_equal(conf.prior, "/p/prior");
     assert_string_equal(conf.net_devices, "mlx5_0:1,eth0");
     assert_string_equal(conf.tls, "tcp");
     assert_int_equal(conf.debug, NT_LOG_ERROR);
@@ -181,6 +184,7 @@ static void a_wrong_line_is_named_with_its_file(void **state)
         {"relay_user = a b", "f:1: relay_user: expected a user name"},
         {"relay_user = abcdefghijklmnopqrstuvwxyz012345", "f:1: relay_user: expected a user name"},
         {"munge_socket = m", "f:1: munge_socket: expected"},
+        {"prior = p", "f:1: prior: expected"},
         {"net_devices = a b", "f:1: net_devices: expected one word"},
         {"debug = yes", "f:1: debug: expected error, info or debug, found \"yes\""},
         {"ucx_log = trace", "f:1: ucx_log: expected fatal, error, warn, diag, info or debug"},

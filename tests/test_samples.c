@@ -264,7 +264,7 @@ static void an_endless_line_fails_early(void **state)
     while (nt_samples_reader_feed(r, piece, sizeof piece, &err) == 0)
         fed++;
     assert_int_equal(fed, NT_SAMPLES_LINE_MAX / 1000);
-    assert_string_equal(err.text, "f:1: expected at most 4096 bytes in a line, found more");
+    assert_string_equal(err.text, "f:1: expected lines of at most 4096 bytes, found a longer one");
     assert_int_equal(nt_samples_reader_feed(r, "x", 1, &err), -1);
     nt_samples_reader_destroy(r);
 }
@@ -276,7 +276,7 @@ static void a_nul_byte_is_refused(void **state)
     struct nt_samples *s = NULL;
     struct nt_err err = {0};
     assert_int_equal(read_in_pieces(text, sizeof text - 1, 100, &s, &err), -1);
-    assert_string_equal(err.text, "f:2: expected text, found the control byte 0x00");
+    assert_string_equal(err.text, "f:2: expected a text, found a zero byte");
 }
 
 static void add_random(struct nt_samples *s, struct nt_rng *rng)

@@ -11,6 +11,7 @@
 #include "failure_detector.h"
 #include "measured_pairs.h"
 #include "pattern_file.h"
+#include "prior_file.h"
 #include "probe_log.h"
 #include "record.h"
 #include "slots.h"
@@ -30,6 +31,7 @@ struct sweep {
     const char *rail[NT_PAIR_RAILS_MAX]; /* names, the pair's */
     struct nt_result *results;           /* for the planner; hosts of them */
     bool *unreported;                    /* hosts of them */
+    struct nt_belief *belief;            /* of what earlier jobs said; NULL: nothing */
     size_t pairs_total;
     uint32_t rounds;
     double window_s; /* of the last order */
@@ -59,7 +61,11 @@ static int begin_record(struct sweep *s, struct nt_err *err)
     if (nt_membership_record_hardware(s->membership, r, err) != 0 ||
         nt_slots_record(s->job, r, err) != 0)
         return -1;
-    return nt_pattern_file_record(option->pattern, nt_timeouts_greeting_s(&s->timeouts), r, err);
+    double wait_s = nt_timeouts_greeting_s(&s->timeouts);
+    bool believes = option->sweep == NT_SWEEP_AUTO || option->sweep == NT_SWEEP_ADAPTIVE;
+    if (believes && nt_prior_file_record(s->job->prior, wait_s, r, &s->belief, err) != 0)
+        return -1;
+    return nt_pattern_file_record(option->pattern, wait_s, r, err);
 }
 
 static int enter_phase(struct sweep *s, const char *name, struct nt_err *err)
@@ -286,8 +292,13 @@ static int sweep_init(struct sweep *s, struct nt_err *err)
     bool *missing = calloc(n + 1, sizeof *missing);
     s->results = calloc(n + 1, sizeof *s->results);
     s->unreported = calloc(n + 1, sizeof *s->unreported);
-    int rc = nt_err_memory(err);
-    if (missing != NULL && s->results != NULL && s->unreported != NULL) {
+    int rc = missing != NULL && s->results != NULL && s->unreported != NULL
+                 ? nt_samples_create(&s->samples, err)
+                 : nt_err_memory(err);
+    if (rc == 0)
+        rc = begin_record(s, err);
+    options.belief = s->belief;
+    if (rc == 0) {
         for (size_t h = 0; h < n; h++)
             missing[h] = s->membership->lost[h] != NULL;
         rc = nt_campaign_create(n, missing, &options, &s->campaign, err);
@@ -298,9 +309,7 @@ static int sweep_init(struct sweep *s, struct nt_err *err)
     s->pairs_total = n < 2 ? 0 : n * (n - 1) / 2;
     if (rc == 0)
         rc = nt_coordinator_round_init(&s->round, s->oob, s->participant, s->membership, err);
-    if (rc == 0)
-        rc = nt_samples_create(&s->samples, err);
-    return rc == 0 ? begin_record(s, err) : rc;
+    return rc;
 }
 
 static void send_end(struct sweep *s)
@@ -380,6 +389,7 @@ static void sweep_fini(struct sweep *s)
     nt_campaign_destroy(s->campaign);
     nt_coordinator_round_fini(&s->round);
     nt_samples_destroy(s->samples);
+    nt_belief_destroy(s->belief);
     nt_membership_destroy(s->membership);
     free(s->results);
     free(s->unreported);

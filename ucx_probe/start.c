@@ -161,6 +161,8 @@ static int read_line(struct nt_start *s, size_t *hosts, const struct line *line,
         return read_number32(line, NT_START_TASKS_MAX, &s->task_cpus, err);
     if (is_word(line, "cpus"))
         return read_value(line, s->cpus, sizeof s->cpus, err);
+    if (is_word(line, "prior"))
+        return read_value(line, s->prior, sizeof s->prior, err);
     if (is_word(line, "cluster"))
         return read_cluster(s, line, err);
     if (is_word(line, "policy"))

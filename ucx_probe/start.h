@@ -14,6 +14,7 @@
  *   archive yes             optional: rank 0 also sends what is for the archive
  *   inline_limit BYTES      optional, 32768
  *   max_load SHARE          optional, 1: of a link that the sweep may use on average
+ *   prior PATH              optional: file of what earlier jobs said (text/prior.h)
  *   log LEVEL               optional, info: how much the probe says (base/log_line.h)
  *   tasks N                 optional: how many the job asked for
  *   task_cpus K             optional: CPUs a task
@@ -45,6 +46,7 @@ struct nt_start {
     enum nt_log_level log;
     uint32_t tasks, task_cpus; /* 0: not known */
     char cpus[256];            /* "": not known */
+    char prior[256];           /* "": none */
     char **host;               /* size of them; owned */
 };
 

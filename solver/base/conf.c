@@ -242,6 +242,15 @@ static const char *set_munge_socket(const struct entry *e, struct nt_conf *conf)
     return read_path_or_none(e, conf->munge_socket);
 }
 
+static const char *set_prior(const struct entry *e, struct nt_conf *conf)
+{
+    if (e->bytes == 0) {
+        conf->prior[0] = '\0';
+        return NULL;
+    }
+    return read_path(e, conf->prior);
+}
+
 static const char *set_relay_user(const struct entry *e, struct nt_conf *conf)
 {
     if (e->bytes == 0 || e->bytes >= sizeof conf->relay_user)
@@ -323,6 +332,7 @@ static const struct {
     {"probe", set_probe},
     {"relay_user", set_relay_user},
     {"munge_socket", set_munge_socket},
+    {"prior", set_prior},
     {"net_devices", set_net_devices},
     {"tls", set_tls},
     {"debug", set_debug},

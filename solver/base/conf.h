@@ -60,6 +60,7 @@ struct nt_conf {
     uint32_t archive_mode;                /* archive_mode = 0600, of a file */
     char fleet_store[NT_CONF_PATH_BYTES]; /* fleet_store = (empty: --store says) */
     char munge_socket[NT_CONF_PATH_BYTES]; /* munge_socket = (empty: munge's default) */
+    char prior[NT_CONF_PATH_BYTES];        /* prior = (empty: each sweep starts from nothing) */
     char net_devices[NT_CONF_WORD_BYTES];  /* net_devices = (empty: UCX chooses) */
     char tls[NT_CONF_WORD_BYTES];          /* tls = ^shm,self */
     enum nt_log_level debug;               /* debug = info: what the agent logs */

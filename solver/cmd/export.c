@@ -11,6 +11,7 @@
 #include "html.h"
 #include "inside.h"
 #include "matrix_csv.h"
+#include "prior.h"
 #include "reference.h"
 #include "reference_match.h"
 #include "terminal.h"
@@ -29,6 +30,7 @@ static const char help[] =
     "      graphml             GraphML\n"
     "      topology.conf       Slurm's topology/tree\n"
     "      topology.yaml       the same for Slurm 25.05 and newer\n"
+    "      prior               what sweeps of these hosts start from (nettopo.conf(5))\n"
     "      csv                 the modelled latencies of all pairs\n"
     "  -r, --reference FILE    as in nettopo compare. html: drawn beside the map, with what "
     "differs\n"
@@ -73,6 +75,17 @@ static int to_csv(const struct nt_map *map, char **text, size_t *bytes, struct n
     return rc;
 }
 
+/* Where the next sweep of these hosts starts. */
+static int to_prior(const struct nt_map *map, char **text, size_t *bytes, struct nt_err *err)
+{
+    struct nt_prior *prior;
+    if (nt_prior_of_map(map, NULL, &prior, err) != 0)
+        return -1;
+    int rc = nt_prior_write(prior, text, bytes, err);
+    nt_prior_destroy(prior);
+    return rc;
+}
+
 static const struct {
     const char *name;
     int (*write)(const struct nt_map *, char **, size_t *, struct nt_err *);
@@ -81,6 +94,7 @@ static const struct {
                {"csv", to_csv},
                {"tgf", nt_export_tgf},
                {"graphml", nt_export_graphml},
+               {"prior", to_prior},
                {"topology.conf", nt_export_topology_conf},
                {"topology.yaml", nt_export_topology_yaml}};
 
@@ -167,8 +181,8 @@ static int check_options(const struct arguments *a, struct nt_err *err)
         if (strcmp(a->format, formats[k].name) == 0)
             return 0;
     return nt_err_set(err, NT_ERR_USAGE,
-                      "format %s: expected dot, svg, html, tgf, graphml, csv, topology.conf or "
-                      "topology.yaml",
+                      "format %s: expected dot, svg, html, tgf, graphml, csv, prior, "
+                      "topology.conf or topology.yaml",
                       a->format);
 }
 

@@ -88,6 +88,25 @@ static void put_shape(struct nt_strbuf *d, const struct nt_model *m)
     nt_strbuf_puts(d, "\n");
 }
 
+/* What came of what earlier jobs said. */
+static void put_prior(struct nt_strbuf *d, const struct nt_prior_use *use)
+{
+    if (!use->given)
+        return;
+    if (use->used)
+        nt_strbuf_print(d, "from a prior: %llu pairs verified, %llu taken",
+                        (unsigned long long)use->pairs_verified,
+                        (unsigned long long)use->pairs_taken);
+    else
+        nt_strbuf_puts(d, "the prior was not used: ");
+    if (!use->used)
+        nt_strbuf_put_line(d, use->reason);
+    if (use->used && use->hosts_moved > 0)
+        nt_strbuf_print(d, ", %llu host%s placed anew", (unsigned long long)use->hosts_moved,
+                        use->hosts_moved == 1 ? "" : "s");
+    nt_strbuf_puts(d, "\n");
+}
+
 static void put_sweep(struct nt_strbuf *d, const struct nt_map *map)
 {
     const struct nt_sweep *s = &map->sweep;
@@ -104,6 +123,7 @@ static void put_sweep(struct nt_strbuf *d, const struct nt_map *map)
         nt_strbuf_print(d, ", %zu pair%s off", map->model->pairs_off,
                         map->model->pairs_off == 1 ? "" : "s");
     nt_strbuf_puts(d, "\n");
+    put_prior(d, &s->prior);
     if (isfinite(map->model->bisection_MBps))
         put_number(d, "bisection ", map->model->bisection_MBps, " MB/s\n");
 }

@@ -23,11 +23,22 @@ struct nt_phase {
     double seconds;
 };
 
+/* What came of what was believed of the network before the sweep. */
+struct nt_prior_use {
+    bool given; /* there was something */
+    bool used;  /* the network is that, verified, or mended where hosts had moved */
+    uint64_t pairs_taken, pairs_verified,
+        pairs_contradicted; /* not read; read as believed; not so */
+    uint64_t hosts_moved;
+    char reason[96]; /* why it was not used; "" */
+};
+
 struct nt_sweep {
     uint64_t pairs_measured, pairs_total, rounds;
     double seconds;
     size_t phases;
     struct nt_phase *phase; /* owned */
+    struct nt_prior_use prior;
 };
 
 struct nt_loggp {

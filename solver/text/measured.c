@@ -32,7 +32,7 @@ int nt_measured_reader_create(const char *file, const struct nt_routes_text *rou
     struct nt_measured_reader *r = calloc(1, sizeof *r);
     if (r == NULL)
         return nt_err_memory(err);
-    nt_lines_init(&r->lines, file);
+    nt_lines_init(&r->lines, file, NT_LINE_MAX);
     r->routes = routes;
     r->measured = calloc(1, sizeof *r->measured);
     if (r->measured == NULL)
