@@ -14,6 +14,8 @@
 extern const struct nt_verb nt_fleet_ingest;
 extern const struct nt_verb nt_fleet_show;
 extern const struct nt_verb nt_fleet_since;
+extern const struct nt_verb nt_fleet_prior;
+extern const struct nt_verb nt_fleet_sync;
 extern const struct nt_verb nt_fleet_metrics;
 extern const struct nt_verb nt_fleet_check;
 

@@ -187,3 +187,88 @@ planted() {
     grep -E 'textfile_(scrape|mtime)' <<<"$got"
     grep -q '^node_textfile_scrape_error 0' <<<"$got"
 }
+
+@test "sync keeps names and what it does not know" {
+    planted
+    "$nettopo" fleet sync --store s -f topology.conf >changes
+    [ "$(grep -c '^host n[0-9]*: on s' changes)" = 16 ]
+    run "$nettopo" fleet sync --store s -f topology.conf --apply
+    [ "$status" = 2 ]
+    # two of Slurm's names; n1 is on the wrong switch, m1 and m2 were never measured
+    cat >topology.conf <<'END'
+# ours
+SwitchName=left Nodes=n[2-4],n5,m1
+SwitchName=right Nodes=n[6-8],n1
+SwitchName=far Nodes=m2
+SwitchName=core Switches=left,right,far LinkSpeed=1
+END
+    cp topology.conf before.conf
+    "$nettopo" fleet sync --store s -f topology.conf -o topology.conf >changes
+    cmp topology.conf before.conf
+    grep -qx 'host n1: from right to left' changes
+    grep -qx 'host n5: from left to right' changes
+    ! grep -q 'n[2-4]:\|n[6-8]:\|m1\|m2\|far' changes
+    "$nettopo" fleet sync --store s -f topology.conf -o topology.conf --apply >/dev/null
+    cat topology.conf
+    head -1 topology.conf | grep -qx '# ours'
+    grep -qx 'SwitchName=left Nodes=n1,n2,n3,n4,m1' topology.conf
+    grep -qx 'SwitchName=right Nodes=n5,n6,n7,n8' topology.conf
+    grep -qx 'SwitchName=far Nodes=m2' topology.conf
+    [ "$("$nettopo" fleet sync --store s -f topology.conf -o topology.conf)" = "nothing changes" ]
+    [ "$("$nettopo" fleet sync --store s -f topology.conf --against topology.conf)" = "nothing changes" ]
+}
+
+@test "sync replaces one of several topologies" {
+    planted
+    cat >topology.yaml <<'END'
+---
+- topology: blocks
+  cluster_default: true
+  block:
+    block_sizes: [4]
+    blocks:
+      - block: b1
+        nodes: n[1-4]
+- topology: nettopo
+  cluster_default: false
+  tree:
+    switches:
+      - switch: old
+        nodes: n[1-16]
+- topology: flat
+  flat: true
+END
+    "$nettopo" fleet sync --store s -f topology.yaml -o topology.yaml --apply
+    cat topology.yaml
+    python3 - topology.yaml <<'PY'
+import sys, yaml
+t = {x["topology"]: x for x in yaml.safe_load(open(sys.argv[1]))}
+assert sorted(t) == ["blocks", "flat", "nettopo"], t
+assert t["blocks"]["block"]["blocks"][0]["nodes"] == "n[1-4]" and t["blocks"]["cluster_default"]
+assert not t["nettopo"]["cluster_default"]
+leaves = sorted(s["nodes"] for s in t["nettopo"]["tree"]["switches"] if "nodes" in s)
+assert leaves == ["n1,n2,n3,n4", "n13,n14,n15,n16", "n5,n6,n7,n8", "n9,n10,n11,n12"], leaves
+PY
+    [ "$("$nettopo" fleet sync --store s -f topology.yaml -o topology.yaml)" = "nothing changes" ]
+    "$nettopo" fleet sync --store s -f topology.yaml -o new.yaml --apply >/dev/null
+    [ "$(sed -n 3p new.yaml)" = "  cluster_default: true" ]
+}
+
+@test "sync asks slurmctld" {
+    planted
+    mkdir bin
+    printf '#!/bin/sh\n[ "$*" = "show topology" ] && cat said\n' >bin/scontrol
+    chmod +x bin/scontrol
+    cat >said <<'END'
+SwitchName=a Level=0 LinkSpeed=1 Nodes=n[1-4]
+SwitchName=b Level=0 LinkSpeed=1 Nodes=n[5-16]
+SwitchName=c Level=1 LinkSpeed=1 Nodes=n[1-16] Switches=a,b
+END
+    PATH=$PWD/bin:$PATH "$nettopo" fleet sync --store s -f topology.conf --against scontrol >changes
+    cat changes
+    ! grep -q '^host n[1-4]:' changes
+    grep -q '^host n5: from b to ' changes
+    echo "No topology information available" >said
+    PATH=$PWD/bin:$PATH "$nettopo" fleet sync --store s -f topology.conf --against scontrol >changes
+    grep -q '^host n1: on s' changes
+}
