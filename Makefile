@@ -287,6 +287,7 @@ INSTALLED := $(addprefix $(DESTDIR),$(BINDIR)/nettopo $(BINDIR)/nettopo-probe \
   $(addprefix $(LIBEXECDIR)/nettopo/,nettopo-prolog nettopo-check nettopo-probe) \
   $(SLURM_PLUGIN_DIR)/spank_nettopo.so $(DATADIR)/nettopo-map.schema.json \
   $(foreach e,$(wildcard etc/examples/*),$(DATADIR)/examples/$(notdir $(e))) \
+  $(foreach e,$(wildcard etc/dashboards/*),$(DATADIR)/dashboards/$(notdir $(e))) \
   $(foreach m,$(PAGES),$(MANDIR)/man$(subst .,,$(suffix $(m)))/$(notdir $(m))))
 install: all
 	install -d $(sort $(dir $(INSTALLED) $(CONF) $(PLUGSTACK)))
@@ -297,6 +298,7 @@ install: all
 	install -m 644 $(BUILD)/spank_nettopo.so $(DESTDIR)$(SLURM_PLUGIN_DIR)
 	install -m 644 etc/nettopo-map.schema.json $(DESTDIR)$(DATADIR)
 	install -m 755 etc/examples/*.sh $(DESTDIR)$(DATADIR)/examples
+	install -m 644 etc/dashboards/* $(DESTDIR)$(DATADIR)/dashboards
 	for m in $(PAGES); do d=$(DESTDIR)$(MANDIR)/man$${m##*.}; install -m 644 $$m $$d && \
 	  $(PLACE) <$$m >$$d/$${m##*/} || exit; done
 	test -e $(CONF) || { install -m 644 etc/nettopo.conf $(CONF) && $(PLACE) <etc/nettopo.conf >$(CONF); }
@@ -307,7 +309,7 @@ uninstall:
 	rm -f $(PLUGSTACK)
 	rm -f $(INSTALLED)
 	if $(PLACE) <etc/nettopo.conf | cmp -s - $(CONF); then rm -f $(CONF); fi
-	-rmdir --ignore-fail-on-non-empty $(DESTDIR)$(DATADIR)/examples $(DESTDIR)$(DATADIR) \
+	-rmdir --ignore-fail-on-non-empty $(DESTDIR)$(DATADIR)/examples $(DESTDIR)$(DATADIR)/dashboards $(DESTDIR)$(DATADIR) \
 	  $(DESTDIR)$(LIBEXECDIR)/nettopo $(dir $(CONF)) 2>/dev/null
 
 deb rpm:

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "archive_pack.h"
 
-#include <stdint.h>
 #include <stdlib.h>
 
 #include <zlib.h>
@@ -10,7 +9,7 @@ enum { RAW_WINDOW = -15, LEVEL = 1, MEMORY = 8, TAIL_BYTES = 8, TEXT_MAX = 1 << 
 
 static int deflate_text(z_stream *z, const char *text, size_t bytes, int flush)
 {
-    z->next_in = (unsigned char *)(uintptr_t)text;
+    z->next_in = (unsigned char *)text;
     z->avail_in = (unsigned)bytes;
     int rc = deflate(z, flush);
     return rc == (flush == Z_FINISH ? Z_STREAM_END : Z_OK) && z->avail_in == 0 ? 0 : -1;

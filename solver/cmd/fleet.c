@@ -20,11 +20,16 @@ static const char help[] =
     "`nettopo fleet VERB --help` tells more, nettopo-fleet(1) all.\n"
     "\n"
     "  ingest   takes maps with their records, each once\n"
-    "  show     what is known of the cluster\n";
+    "  show     what is known of the cluster\n"
+    "  since    what has changed, since when\n"
+    "  prior    what the next sweeps start from\n"
+    "  sync     what would change in Slurm's topology\n"
+    "  metrics  figures for Prometheus\n"
+    "  check    whether hosts are suspect, for health checks\n";
 
 static const struct nt_verb *const verbs[] = {
-    &nt_fleet_ingest,
-    &nt_fleet_show,
+    &nt_fleet_ingest, &nt_fleet_show,    &nt_fleet_since, &nt_fleet_prior,
+    &nt_fleet_sync,   &nt_fleet_metrics, &nt_fleet_check,
 };
 
 static bool asks_for_help(int argc, char **argv)

@@ -13,6 +13,11 @@
 
 extern const struct nt_verb nt_fleet_ingest;
 extern const struct nt_verb nt_fleet_show;
+extern const struct nt_verb nt_fleet_since;
+extern const struct nt_verb nt_fleet_prior;
+extern const struct nt_verb nt_fleet_sync;
+extern const struct nt_verb nt_fleet_metrics;
+extern const struct nt_verb nt_fleet_check;
 
 /* Opens the store of --store (NULL: fleet_store of nettopo.conf; NT_ERR_USAGE: neither). */
 int nt_fleet_open(const char *given, bool read_only, struct nt_store **out, struct nt_err *err);

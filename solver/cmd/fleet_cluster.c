@@ -84,12 +84,34 @@ static int make_map(struct nt_fleet_cluster *fleet, struct nt_store *store, cons
     return rc;
 }
 
+static int load_names(struct nt_fleet_cluster *fleet, struct nt_store *store, struct nt_err *err)
+{
+    if (nt_store_count(store, &fleet->sums, err) != 0)
+        return -1;
+    return nt_store_hosts(store, &fleet->hosts, &fleet->seen_s, err);
+}
+
+int nt_fleet_cluster_load_names(const char *given, struct nt_fleet_cluster *out, struct nt_err *err)
+{
+    struct nt_fleet_cluster fleet = {0};
+    struct nt_store *store;
+    if (nt_fleet_open(given, true, &store, err) != 0)
+        return -1;
+    int rc = load_names(&fleet, store, err);
+    nt_store_close(store);
+    if (rc != 0) {
+        nt_fleet_cluster_fini(&fleet);
+        return -1;
+    }
+    *out = fleet;
+    return 0;
+}
+
 static int load(struct nt_fleet_cluster *fleet, struct nt_store *store, const char *given,
                 int64_t days_s, struct nt_err *err)
 {
     struct nt_evidence evidence;
-    if (nt_store_count(store, &fleet->sums, err) != 0 ||
-        nt_store_hosts(store, &fleet->hosts, &fleet->seen_s, err) != 0 ||
+    if (load_names(fleet, store, err) != 0 ||
         nt_store_evidence(store, fleet->sums.last_s - days_s, NT_FLEET_ENTRIES_MAX, &evidence,
                           err) != 0)
         return -1;

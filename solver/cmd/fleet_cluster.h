@@ -25,6 +25,9 @@ enum { NT_FLEET_ENTRIES_MAX = 20000000 }; /* of the newest readings; 640 MB */
  * this process may write it (given as in nt_fleet_open). */
 int nt_fleet_cluster_load(const char *given, int64_t days_s, struct nt_fleet_cluster *out,
                           struct nt_err *err);
+/* The same without the map: sums and names of hosts. */
+int nt_fleet_cluster_load_names(const char *given, struct nt_fleet_cluster *out,
+                                struct nt_err *err);
 void nt_fleet_cluster_fini(struct nt_fleet_cluster *fleet);
 
 #endif
