@@ -26,7 +26,7 @@
 #include "sweep.h"
 
 enum {
-    NT_PROBE_VERSION = 3,
+    NT_PROBE_VERSION = 4,
     NT_WIRE_HOST_BYTES = 256,
     NT_WIRE_MACHINE_BYTES = 16,
     NT_WIRE_ADDRESS_MAX = 16384,
@@ -100,8 +100,9 @@ struct nt_go {
 struct nt_report {
     bool idle, ok;
     char reason[NT_WIRE_REASON_BYTES]; /* when neither */
-    struct nt_result result;           /* RESULT with ok: a and b are ignored. READY with ok:
-                                          value_us is the last untimed round trip */
+    struct nt_result result;           /* RESULT with ok: a and b are ignored, sent[0] is what this
+                                          rank sent. READY with ok: value_us is the last untimed
+                                          round trip */
     double seconds;                    /* that the measuring took */
 };
 

@@ -416,7 +416,12 @@ static int refine_from(struct nt_map *map, const struct sorted *s,
             return -1;
         flows = nt_link_flows(map, from->samples, s->order, err);
     }
-    return flows < 0 ? -1 : nt_map_faults(map, flows > 0, err);
+    struct nt_faults_source source = {
+        .flows = flows > 0,
+        .samples = from->samples,
+        .order = s->order,
+        .latency = from->samples == NULL && s->sizes > 0 ? s->latency[0] : NULL};
+    return flows < 0 ? -1 : nt_map_faults(map, &source, err);
 }
 
 static int solve_sorted(struct sorted *s, const struct nt_solve_input *from, struct nt_map **out,
