@@ -170,6 +170,14 @@ static int record_kernel(struct sweep *s, const struct nt_order *order, size_t *
     return rc;
 }
 
+static int record_resent(struct sweep *s, const struct nt_result *r, int end, struct nt_err *err)
+{
+    struct nt_sample sample = nt_record_of_sent(r, end);
+    if (sample.count == 0 || sample.count > sample.segments)
+        return 0;
+    return nt_samples_add(s->samples, sample, NULL, err);
+}
+
 static int record_round(struct sweep *s, const struct nt_order *order, size_t *results,
                         struct nt_err *err)
 {
@@ -188,6 +196,8 @@ static int record_round(struct sweep *s, const struct nt_order *order, size_t *r
         if (o->status == NT_PAIR_OK) {
             s->results[n++] = o->result;
             rc = o->result.count == 0 ? 0 : record_good(s, order, &o->result, err);
+            for (int end = 0; end < 2 && rc == 0 && o->result.count > 0; end++)
+                rc = record_resent(s, &o->result, end, err);
         } else if (!s->time_up) {
             rc = record_failed(
                 s, order, k, o->status == NT_PAIR_FAILED ? o->reason : "one end stopped answering",
@@ -213,6 +223,15 @@ static void show_progress(const struct sweep *s)
     s->how->progress(s->how->progress_context, &progress);
 }
 
+static bool has_suspect(const struct sweep *s, const struct nt_order *order)
+{
+    for (size_t k = 0; k < order->pairs; k++)
+        if (s->membership->suspicion[order->pair[k][0]] > 0 ||
+            (order->kind != NT_ORDER_KERNEL && s->membership->suspicion[order->pair[k][1]] > 0))
+            return true;
+    return false;
+}
+
 /* 1: go on; 0: that was all, or the time is up; -1: broken */
 static int run_round(struct sweep *s, struct nt_err *err)
 {
@@ -227,7 +246,10 @@ static int run_round(struct sweep *s, struct nt_err *err)
         return -1;
     nt_clock_sleep(nt_campaign_rest_s(s->campaign));
     double began = nt_clock_s();
-    if (nt_coordinator_round_run(&s->round, &order, s->rounds, &s->timeouts, s->unreported, err) !=
+    struct nt_timeouts timeouts = has_suspect(s, &order)
+                                      ? nt_timeouts_patient(&s->timeouts, order.window_s, began)
+                                      : s->timeouts;
+    if (nt_coordinator_round_run(&s->round, &order, s->rounds, &timeouts, s->unreported, err) !=
             0 ||
         record_round(s, &order, &results, err) != 0)
         return -1;

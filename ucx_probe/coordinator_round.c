@@ -124,6 +124,8 @@ static void evaluate_reports(struct nt_coordinator_round *m, const struct nt_ord
         o->result = m->report[m->pair[k][0]].result;
         o->result.a = order->pair[k][0];
         o->result.b = order->pair[k][1];
+        if (m->reported[m->pair[k][1]])
+            o->result.sent[1] = m->report[m->pair[k][1]].result.sent[0];
     }
 }
 

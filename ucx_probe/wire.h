@@ -101,8 +101,9 @@ struct nt_go {
 struct nt_report {
     bool idle, ok;
     char reason[NT_WIRE_REASON_BYTES];  /* when neither */
-    struct nt_result result;            /* RESULT with ok: a and b are ignored. READY with ok:
-                                           value_us is the last untimed round trip */
+    struct nt_result result;            /* RESULT with ok: a and b are ignored, sent[0] is what this
+                                           rank sent. READY with ok: value_us is the last untimed
+                                           round trip */
     double seconds;                     /* that the measuring took */
     char used[NT_TRANSPORT_USED_BYTES]; /* READY, once a rank: what its connections go over */
 };

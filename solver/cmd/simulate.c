@@ -40,7 +40,8 @@ static const char help[] =
     "\n"
     "Measurements of a known network, or how a sweep or a stress kernel does on it. SPEC is\n"
     "star:N, tree:AxBxC (C hosts a leaf), fattree:P,Q (P-port Q-tree), chain:SxH,\n"
-    "dragonfly:GxRxH, torus:AxB[xC], mesh:AxB[xC], ttorus:AxB:TWIST, hypercube:K, fullmesh:N, or\n"
+    "dragonfly:GxRxH, dragonfly+:GxLxSxH, aries:GxAxBxH, torus:AxB[xC], mesh:AxB[xC], "
+    "ttorus:AxB:TWIST, hypercube:K, fullmesh:N, or\n"
     "a file: a map, DOT, ibnetdiscover's dump, topology.conf or topology.yaml, whose links get "
     "the\n"
     "usual latencies where it states none.\n"
@@ -72,7 +73,9 @@ static const char help[] =
     "  --packet N           bytes of a packet; default: a message is one\n"
     "  --buffers N          packets that fit at a link's end; default no bound\n"
     "  --consume-all        a host takes in from all its links at once, not through one port\n"
-    "  --adaptive           tori and meshes: the minimal way that fewest packets wait for\n"
+    "  --adaptive           workloads on tori and meshes: the minimal way that fewest packets\n"
+    "                       wait for; dragonflies, dragonfly+, aries: latencies are means over\n"
+    "                       minimal ways and ways by other groups\n"
     "  --repeat N           repetitions of a workload with other seeds; default 10\n"
     "  -o, --output FILE    written whole or not at all; default -\n";
 
@@ -219,11 +222,23 @@ static int build_scene(const struct arguments *a, struct scene *s, struct nt_err
     return build_file(a, s, err);
 }
 
+static int set_adaptive(const struct arguments *a, struct scene *s, struct nt_err *err)
+{
+    enum nt_routing routing = s->network->routing;
+    s->network->adaptive =
+        a->adaptive && (routing == NT_ROUTING_DRAGONFLY || routing == NT_ROUTING_GROUPS);
+    if (a->adaptive && a->workload == NULL && !s->network->adaptive)
+        return nt_err_set(err, NT_ERR_USAGE,
+                          "--adaptive: expected --workload, or a dragonfly, dragonfly+ or aries");
+    return 0;
+}
+
 static int scene_init(const struct arguments *a, struct scene *s, struct nt_err *err)
 {
     *s = (struct scene){0};
     if (read_noise(a, &s->noise, err) < 0 || build_scene(a, s, err) < 0 ||
-        nt_measure_settle(&s->noise, s->network, err) < 0 || name_hosts(s, err) < 0) {
+        set_adaptive(a, s, err) < 0 || nt_measure_settle(&s->noise, s->network, err) < 0 ||
+        name_hosts(s, err) < 0) {
         scene_fini(s);
         return -1;
     }
@@ -479,12 +494,11 @@ static int check_options(const struct arguments *a, struct nt_err *err)
         return nt_err_set(err, NT_ERR_USAGE, "--shuffle is for --sweep");
     if (a->prior != NULL && (a->shuffle || a->sweep == NULL || strcmp(a->sweep, "adaptive") != 0))
         return nt_err_set(err, NT_ERR_USAGE, "--prior is for --sweep adaptive, without --shuffle");
-    if (a->workload == NULL && (a->bytes || a->messages || a->packet || a->buffers || a->repeat ||
-                                a->consume_all || a->adaptive))
-        return nt_err_set(
-            err, NT_ERR_USAGE,
-            "--bytes, --messages, --packet, --buffers, --consume-all, --adaptive and --repeat are "
-            "for --workload");
+    if (a->workload == NULL &&
+        (a->bytes || a->messages || a->packet || a->buffers || a->repeat || a->consume_all))
+        return nt_err_set(err, NT_ERR_USAGE,
+                          "--bytes, --messages, --packet, --buffers, --consume-all and --repeat "
+                          "are for --workload");
     return 0;
 }
 

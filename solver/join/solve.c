@@ -176,6 +176,17 @@ static int set_bandwidths(struct nt_map *map, const struct nt_matrix *bandwidth,
     return rc < 0 ? -1 : 0;
 }
 
+/* Latencies do not tell a hierarchy with shortcuts from a tree. */
+static int warn_of_shortcuts(struct nt_map *map, struct nt_err *err)
+{
+    if (!map->model->shortcuts)
+        return 0;
+    return nt_map_warn(map, err,
+                       "the latencies are not those of a tree: which hosts are on one switch is "
+                       "known, groups of switches are not, and there may be links between "
+                       "switches besides those stated (dragonfly)");
+}
+
 /* A line of switches with one host each and hosts linked in a line measure the same. */
 static int warn_of_lines(struct nt_map *map, struct nt_err *err)
 {
@@ -422,7 +433,12 @@ static int refine_from(struct nt_map *map, const struct sorted *s,
             return -1;
         flows = nt_link_flows(map, from->samples, s->order, err);
     }
-    return flows < 0 ? -1 : nt_map_faults(map, flows > 0, err);
+    struct nt_faults_source source = {
+        .flows = flows > 0,
+        .samples = from->samples,
+        .order = s->order,
+        .latency = from->samples == NULL && s->sizes > 0 ? s->latency[0] : NULL};
+    return flows < 0 ? -1 : nt_map_faults(map, &source, err);
 }
 
 static int solve_sorted(struct sorted *s, const struct nt_solve_input *from, struct nt_map **out,
@@ -454,9 +470,9 @@ static int solve_sorted(struct sorted *s, const struct nt_solve_input *from, str
         (f.determined && set_bandwidths(map, bandwidth, from->contended, err) != 0) ||
         (f.determined && !f.adaptive && from->samples != NULL &&
          nt_disturbed_confidence_apply(from->samples, map, err) != 0) ||
-        (f.determined &&
-         (warn_of_lines(map, err) != 0 || refine_from(map, s, from, f.adaptive, err) != 0 ||
-          nt_map_place(map, s->slots, from->pattern, from->samples, err) != 0))) {
+        (f.determined && (warn_of_lines(map, err) != 0 || warn_of_shortcuts(map, err) != 0 ||
+                          refine_from(map, s, from, f.adaptive, err) != 0 ||
+                          nt_map_place(map, s->slots, from->pattern, from->samples, err) != 0))) {
         nt_map_destroy(map);
         return -1;
     }

@@ -370,6 +370,11 @@ static int check_figures(const struct nt_sample *x, struct nt_err *err)
             check_time("low end", x->kernel.low_us, err) != 0)
             return -1;
         return check_time("high end", x->kernel.high_us, err);
+    case NT_SAMPLE_RESENT:
+        if (x->count > 0 && x->count <= x->segments)
+            return 0;
+        return nt_err_set(err, NT_ERR_INPUT, "%u segments sent again: expected 1 to %u", x->count,
+                          x->segments);
     case NT_SAMPLE_FAILED:
         return 0;
     }
@@ -433,6 +438,11 @@ static struct nt_sample keep_what_counts(const struct nt_sample *x)
     struct nt_sample kept = {.kind = x->kind, .a = x->a, .b = x->b};
     if (x->kind == NT_SAMPLE_FAILED)
         return kept;
+    if (x->kind == NT_SAMPLE_RESENT) {
+        kept.count = x->count;
+        kept.segments = x->segments;
+        return kept;
+    }
     kept.bytes = nt_number_round(x->bytes, DIGITS);
     kept.value_us = nt_number_round(x->value_us, DIGITS);
     if (x->kind == NT_SAMPLE_BANDWIDTH) /* the text holds seconds: round what is written */

@@ -27,6 +27,8 @@
  *   bandwidth A B BYTES SECONDS                             a flow from A to B in this round
  *   prtt A B BYTES COUNT DELAY_US US [SE_US HOLD_US [RAIL]] PRTT(n, d, s), Lichei 2006
  *   kernel NAME BYTES COUNT MEDIAN_US LOW_US HIGH_US [HOSTS [MESSAGES INDEX...]]  a stress kernel
+ *   resent A B SEGMENTS COUNT                               over TCP: what A sent B in this round,
+ *                             and of that was sent again; only where some was
  *   failed A B REASON...      a pair whose measurement failed in this round
  *   phase-end SECONDS         time the phase took
  *   warning TEXT...
@@ -81,6 +83,7 @@ enum nt_sample_kind {
     NT_SAMPLE_PRTT,
     NT_SAMPLE_KERNEL,
     NT_SAMPLE_FAILED,
+    NT_SAMPLE_RESENT,
 };
 
 struct nt_sample {
@@ -88,10 +91,11 @@ struct nt_sample {
     uint32_t phase, round; /* indices; round counts through the whole sweep, from 0 */
     uint32_t a, b;         /* hosts; kernel: a is how many took part, 0: unknown; b the messages
                               asked for, 0: the hosts that took part are unknown */
-    uint32_t count;        /* measurements behind the figure */
+    uint32_t count;        /* measurements behind the figure; resent: segments sent again */
+    uint32_t segments;     /* resent: with data, that a sent to b; else 0 */
     double bytes;          /* message size; for a flow the bytes carried */
     double value_us;       /* latency: robust low; prtt: time; kernel: median; flow: duration */
-    union { /* by kind; a flow and a failure have none. The widest first: it sets all to zero */
+    union {                /* by kind; some have none. The widest first: it sets all to zero */
         struct {
             double se_us, delay_us, hold_us; /* standard error of value_us; as ordered */
         } prtt;

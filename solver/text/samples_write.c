@@ -114,7 +114,8 @@ static void put_prtt_extras(struct nt_strbuf *d, const struct nt_samples *s,
 
 static void put_sample(struct nt_strbuf *d, const struct nt_samples *s, const struct nt_sample *x)
 {
-    static const char *const words[] = {"latency", "bandwidth", "prtt", "kernel", "failed"};
+    static const char *const words[] = {"latency", "bandwidth", "prtt",
+                                        "kernel",  "failed",    "resent"};
     nt_strbuf_puts(d, words[x->kind]);
     if (x->kind == NT_SAMPLE_KERNEL)
         nt_strbuf_print(d, " %s", s->text[x->text]);
@@ -122,6 +123,8 @@ static void put_sample(struct nt_strbuf *d, const struct nt_samples *s, const st
         nt_strbuf_print(d, " %u %u", x->a, x->b);
     if (x->kind == NT_SAMPLE_FAILED)
         nt_strbuf_print(d, " %s", s->text[x->text]);
+    else if (x->kind == NT_SAMPLE_RESENT)
+        nt_strbuf_print(d, " %u %u", x->segments, x->count);
     else
         put_number(d, x->bytes);
     switch (x->kind) {
@@ -151,6 +154,7 @@ static void put_sample(struct nt_strbuf *d, const struct nt_samples *s, const st
             nt_strbuf_print(d, " %u %s", x->b, s->text[x->text + 1]);
         break;
     case NT_SAMPLE_FAILED:
+    case NT_SAMPLE_RESENT:
         break;
     }
     nt_strbuf_puts(d, "\n");
