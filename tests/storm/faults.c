@@ -15,6 +15,7 @@ enum promise {
     ALL,    /* they and the host itself are in the map */
     OTHERS, /* all but the host, and its block when it leads one */
     BLOCK,  /* all but the host: its block turns to the first host */
+    AGENTS, /* all but the host, also when it is the first: its agent works on */
     ENDS,   /* they end in time */
 };
 
@@ -64,7 +65,7 @@ static const struct kind kinds[] = {
     {"no route", OTHERS, plan_no_route},
     {"no IPv6", ALL, plan_no_ipv6},
     {"munge fails", OTHERS, plan_munge_fails},
-    {"fabric down", OTHERS, plan_fabric_down},
+    {"fabric down", AGENTS, plan_fabric_down},
     {"fabric switch down", OTHERS, plan_fabric_switch_down},
     {"fabric between two cut", ALL, plan_fabric_pair_cut},
     {"bits altered", OTHERS, plan_altered},
@@ -134,7 +135,16 @@ static void mark(uint32_t k, enum promise promise)
     if (promise == OTHERS)
         fault_marks_block(k);
     cluster.is_hostile = cluster.is_hostile || promise == ENDS;
-    cluster.leader_faulty = cluster.leader_faulty || k == 0 || promise == ENDS;
+    cluster.leader_faulty =
+        cluster.leader_faulty || (k == 0 && promise != AGENTS) || promise == ENDS;
+}
+
+/* Leaders of blocks as often as all others. */
+static uint32_t draw_host(void)
+{
+    size_t block = nt_block_hosts(cluster.hosts, cluster.conf.block_hosts);
+    uint32_t k = (uint32_t)nt_rng_below(&world.rng, cluster.hosts);
+    return block < cluster.hosts && draw_chance(0.5) ? k - k % (uint32_t)block : k;
 }
 
 void faults_draw(void)
@@ -144,7 +154,7 @@ void faults_draw(void)
     double begins = world.now_s;
     for (size_t f = 0; f < n; f++) {
         size_t kind = nt_rng_below(&world.rng, KINDS);
-        uint32_t k = (uint32_t)nt_rng_below(&world.rng, cluster.hosts);
+        uint32_t k = draw_host();
         double at = draw_moment(begins);
         world_tell(k, "fault", "%s at %.3f s", kinds[kind].name, at - begins);
         kinds[kind].plan(k, at);

@@ -303,13 +303,18 @@ void plan_fabric_switch_down(uint32_t k, double at_s)
     fault_at(k, at_s, fabric_switch_down, first, draw_outage());
 }
 
+static void fabric_pair_cut(void *context, uint64_t number)
+{
+    const struct host *h = context;
+    if (cluster.fabric_cuts == sizeof cluster.fabric_cut / sizeof *cluster.fabric_cut)
+        return;
+    cluster.fabric_cut[cluster.fabric_cuts][0] = h->number;
+    cluster.fabric_cut[cluster.fabric_cuts++][1] = (uint32_t)number;
+}
+
 void plan_fabric_pair_cut(uint32_t k, double at_s)
 {
     uint32_t other = (uint32_t)nt_rng_below(&world.rng, cluster.hosts);
-    (void)at_s;
-    if (cluster.fabric_cuts == sizeof cluster.fabric_cut / sizeof *cluster.fabric_cut ||
-        cluster.hosts <= 4 || other == k)
-        return;
-    cluster.fabric_cut[cluster.fabric_cuts][0] = k;
-    cluster.fabric_cut[cluster.fabric_cuts++][1] = other;
+    if (cluster.hosts > 4 && other != k)
+        fault_at(k, at_s, fabric_pair_cut, &cluster.host[k], other);
 }

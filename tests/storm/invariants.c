@@ -11,6 +11,7 @@
 #include "map_json.h"
 #include "samples.h"
 #include "shape.h"
+#include "subtree.h"
 
 /* After its budget an agent gives up in 0.25 s and passes its last frames on for 0.25 s more. */
 static const double SETTLED_S = 0.5;
@@ -202,8 +203,20 @@ static void judge_map(void)
     nt_map_destroy(map);
 }
 
+/* What its block's leader had for it when it died is lost, and its probe is out of step. */
+static bool missed_a_call(uint32_t k)
+{
+    size_t block = nt_block_hosts(cluster.hosts, cluster.conf.block_hosts);
+    const struct host *leader = &cluster.host[k - k % block];
+    const struct process *probe = cluster.host[k].probe;
+    return leader->faulty && leader != &cluster.host[k] && probe != NULL && !probe->alive &&
+           probe->status == NT_ERR_SYSTEM << 8;
+}
+
 void cluster_judge(void)
 {
+    for (uint32_t k = 0; k < cluster.hosts; k++)
+        cluster.host[k].faulty = cluster.host[k].faulty || missed_a_call(k);
     for (uint32_t k = 0; k < cluster.hosts; k++) {
         judge_end(&cluster.host[k], k);
         judge_same(&cluster.host[k], k);
