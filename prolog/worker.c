@@ -22,7 +22,7 @@ static const double RELAY_S = 0.17, GONE_S = 0.22;
 static const double REAP_S = 1;
 /* How often slurmctld is asked whether the job is still there: a sweep that goes well is mostly
  * over before the first time. */
-static const double ASK_S = 0.6;
+static const double ASK_S = 0.5;
 
 static void fail_early(struct nt_worker_report *report, enum nt_advice advice, const char *reason)
 {
