@@ -9,6 +9,8 @@
 #include <strings.h>
 #include <unistd.h>
 
+#include <slurm/slurm_version.h>
+
 #include "decimal.h"
 
 enum { TEXT_MAX = 1 << 20, INFINITE_S = 65534 };
@@ -63,11 +65,20 @@ static bool has_flag(const char *list, size_t bytes, const char *flag)
     return false;
 }
 
-/* Any of them starts the prologs of all hosts with the job, or stands only beside one that does. */
+/* Alloc, or a flag that Slurm takes for it as well. */
 static bool starts_with_job(const char *list, size_t bytes)
 {
-    static const char *const flags[] = {"Alloc",  "Contain", "DeferBatch", "ForceRequeueOnFail",
-                                        "NoHold", "Serial",  "RunInJob",   "X11"};
+    static const char *const flags[] = {
+        "Alloc",
+        "Contain",
+        "ForceRequeueOnFail",
+        "NoHold",
+        "RunInJob",
+        "X11",
+#if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(26, 5, 0)
+        "DeferBatch",
+#endif
+    };
     for (size_t k = 0; k < sizeof flags / sizeof *flags; k++)
         if (has_flag(list, bytes, flags[k]))
             return true;

@@ -20,7 +20,7 @@
 static const double RELAY_S = 0.17, GONE_S = 0.22;
 /* How often slurmctld is asked whether the job is still there: a sweep that goes well is mostly
  * over before the first time. */
-static const double ASK_S = 0.6;
+static const double ASK_S = 0.5;
 
 _Static_assert(sizeof(struct nt_worker_report) <= 4096, "a report is one write into a pipe");
 

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include <cmocka.h>
+#include <slurm/slurm_version.h>
 
 #include "slurm_conf.h"
 
@@ -62,6 +63,9 @@ static void whether_prologs_start_with_the_job(void **state)
         {"prologflags=alloc", true, false},
         {"PrologFlags=Contain", true, false},
         {"PrologFlags=X11,DeferBatch", true, true},
+        {"PrologFlags=NoHold", true, false},
+        {"PrologFlags=Serial", false, false},
+        {"PrologFlags=DeferBatch", SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(26, 5, 0), true},
         {"PrologFlags=\n", false, false},
         {"ClusterName=c\n#PrologFlags=Alloc\n", false, false},
         {"ClusterName=c\nPrologFlags=Other", false, false},

@@ -38,6 +38,7 @@ struct sweep {
     double phase_began_s;
     char phase[32];
     bool time_up;
+    char networks[NT_NETWORKS_WARNING_BYTES];
     char first_failure[NT_WIRE_REASON_BYTES]; /* the first failure, for the reason */
 };
 
@@ -61,6 +62,8 @@ static int begin_record(struct sweep *s, struct nt_err *err)
     for (size_t h = 0; h < s->membership->hosts; h++)
         if (nt_samples_add_host(r, s->membership->name[h], err) != 0)
             return -1;
+    if (s->networks[0] != '\0' && nt_samples_warn(r, err, "%s", s->networks) != 0)
+        return -1;
     if (nt_membership_record_hardware(s->membership, r, err) != 0 ||
         nt_slots_record(s->job, r, err) != 0)
         return -1;
@@ -315,6 +318,8 @@ static int sweep_init(struct sweep *s, struct nt_err *err)
         options.rails = nt_pair_rails(s->participant->pair, s->rail);
         options.rail = s->rail;
     }
+    nt_networks_judge((const char *const *)s->membership->name,
+                      (const char *const *)s->membership->networks, n, s->networks);
     bool *missing = calloc(n + 1, sizeof *missing);
     s->results = calloc(n + 1, sizeof *s->results);
     s->unreported = calloc(n + 1, sizeof *s->unreported);
@@ -437,6 +442,7 @@ int nt_coordinator_run(struct nt_oob *oob, const struct nt_probe_job *job,
         sweep_fini(&s);
         return -1;
     }
+    memcpy(made.networks, s.networks, sizeof made.networks);
     int rc;
     while ((rc = run_round(&s, &broken)) == 1)
         ;

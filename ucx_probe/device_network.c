@@ -3,7 +3,9 @@
 
 #include <arpa/inet.h>
 #include <ifaddrs.h>
+#include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 
@@ -63,4 +65,46 @@ void nt_device_network_find(const char *device, char text[NT_NETWORK_BYTES])
     if (found != NULL)
         format_interface(found, text);
     freeifaddrs(all);
+}
+
+/* ---- all that UCX chooses among ---- */
+
+struct list {
+    char *text;
+    bool has_rdma;
+};
+
+static bool is_listed(const char *text, const char *network)
+{
+    size_t n = strlen(network);
+    for (const char *at = text; (at = strstr(at, network)) != NULL; at += n)
+        if (at > text && at[-1] == ' ' && (at[n] == ',' || at[n] == '\0'))
+            return true;
+    return false;
+}
+
+static void add_network(void *context, const char *transport, const char *device)
+{
+    struct list *list = context;
+    char network[NT_NETWORK_BYTES];
+    size_t used = strlen(list->text);
+    list->has_rdma |= strcmp(transport, "tcp") != 0;
+    nt_device_network_find(device, network);
+    if (network[0] == '-' || is_listed(list->text, network) ||
+        used + strlen(device) + strlen(network) + 3 > NT_DEVICE_NETWORKS_BYTES)
+        return;
+    snprintf(list->text + used, NT_DEVICE_NETWORKS_BYTES - used, "%s%s %s", used > 0 ? "," : "",
+             device, network);
+}
+
+void nt_device_network_list(const struct nt_pair *pair, char text[NT_DEVICE_NETWORKS_BYTES])
+{
+    const char *given = getenv("UCX_NET_DEVICES");
+    struct list list = {.text = text};
+    text[0] = '\0';
+    if (pair == NULL || (given != NULL && strcmp(given, "all") != 0))
+        return;
+    nt_pair_each_rail(pair, add_network, &list);
+    if (list.has_rdma)
+        text[0] = '\0';
 }

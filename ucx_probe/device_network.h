@@ -7,7 +7,9 @@
 #include <netinet/in.h>
 #include <stddef.h>
 
-enum { NT_NETWORK_BYTES = 56 };
+#include "pair.h"
+
+enum { NT_NETWORK_BYTES = 56, NT_DEVICE_NETWORKS_BYTES = 128 };
 
 /* "10.77.0.0/17" of a device such as fab0; of its first address, IPv4 before IPv6 (link-local ones
  * do not count). "-" for a device without one, as those of RDMA (mlx5_0:1). */
@@ -17,5 +19,10 @@ void nt_device_network_find(const char *device, char text[NT_NETWORK_BYTES]);
  * in6_addr. */
 void nt_device_network_format(int family, const void *address, const void *mask,
                               char text[NT_NETWORK_BYTES]);
+
+/* "fab0 10.77.0.0/17,eth0 10.219.0.0/24": the networks of the devices that UCX may use, each once,
+ * as far as they fit. "" where it does not choose among IP networks: UCX_NET_DEVICES names the
+ * devices, or there are some of RDMA. */
+void nt_device_network_list(const struct nt_pair *pair, char text[NT_DEVICE_NETWORKS_BYTES]);
 
 #endif

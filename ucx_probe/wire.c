@@ -166,6 +166,7 @@ int nt_greeting_encode(const struct nt_greeting *greeting, struct nt_bytes *out,
     put(&w, greeting->machine, sizeof greeting->machine);
     put_number(&w, greeting->cores, 4);
     put_text(&w, greeting->hardware);
+    put_text(&w, greeting->networks);
     for (int k = 0; k < NT_BETWEEN_END; k++)
         put_real(&w, greeting->core_us[k]);
     put_text(&w, greeting->reason);
@@ -186,7 +187,8 @@ int nt_greeting_decode(const void *data, size_t bytes, struct nt_greeting *out, 
         return malformed(err, "greeting");
     const unsigned char *machine = take(&r, sizeof h.machine);
     h.cores = get32(&r);
-    if (machine == NULL || !get_text(&r, h.hardware, sizeof h.hardware))
+    if (machine == NULL || !get_text(&r, h.hardware, sizeof h.hardware) ||
+        !get_text(&r, h.networks, sizeof h.networks))
         return malformed(err, "greeting");
     for (int k = 0; k < NT_BETWEEN_END; k++) {
         h.core_us[k] = get_real(&r);

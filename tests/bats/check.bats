@@ -240,3 +240,17 @@ os.execvp(sys.argv[1], sys.argv[1:])' \"\$@\"; exit"
     checked
     grep -q '^TO DO  program probe: .*can be written by users other than root' <<<"$output"
 }
+
+@test "the probe by hand takes its devices from nettopo.conf" {
+    run unshare --net --mount --propagation private sh -c "$network
+        \"\$@\"" sh "$node/nettopo-probe" --conf "$conf" --transports
+    [ "$status" = 0 ] && [ "$output" = "transport tcp fab0 10.77.0.0/17" ]
+    run env UCX_NET_DEVICES=eth0 unshare --net --mount --propagation private sh -c "$network
+        \"\$@\"" sh "$node/nettopo-probe" --conf "$conf" --transports
+    [ "$status" = 0 ] && [ "$output" = "transport tcp eth0 10.219.0.0/24" ]
+    run "$node/nettopo-probe" --conf /nowhere --transports
+    [ "$status" = 3 ] && [[ $output == *"/nowhere: No such file"* ]]
+    echo 'bugdet_max = 7' >>"$conf"
+    run "$node/nettopo-probe" --conf "$conf" --transports
+    [ "$status" = 3 ] && [[ $output == *"$conf:6: unknown key"* ]]
+}

@@ -90,7 +90,7 @@ syslog_tells() { # STATUS HAPPENED TO_DO
     local said
     said=$(job_line)
     assert_equal "lines of the job" "$(grep -c . <<<"$said")" 1 || return
-    [[ $said =~ " user=nettest level=$LEVEL budget=$BUDGET status="($1)" hosts=4 seconds="[0-9.]+" " ]] ||
+    [[ $said =~ " user=nettest level=$LEVEL budget="[0-9.]+" status="($1)" hosts=4 seconds="[0-9.]+" " ]] ||
         fail "the job's line: $said" || return
     said+=$'\n'$(in_syslog n1)
     [[ $said =~ $2 && $said =~ to(_do=\"|" do: ")[^$'\n']*($3) ]] || fail "syslog of n1: $said"
