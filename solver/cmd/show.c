@@ -10,6 +10,7 @@
 #include "show_machines.h"
 #include "show_net.h"
 #include "show_rails.h"
+#include "show_since.h"
 #include "show_stress.h"
 #include "show_trace.h"
 #include "strbuf.h"
@@ -34,10 +35,14 @@ static const char help[] =
     "                    its record; SAMPLES defaults to \"samples\" beside $NETTOPO_MAP\n"
     "  -a, --all         every host and link on its own line\n"
     "  -w, --wide        as wide as it takes, whatever the terminal is\n"
-    "  -p, --plain       ASCII and no colours, whatever the terminal can\n";
+    "  -p, --plain       ASCII and no colours, whatever the terminal can\n"
+    "  --store FILE      in place of fleet_store of nettopo.conf: what many jobs measured says "
+    "since\n"
+    "                    when a host is slow\n";
 
 struct arguments {
     bool all, wide, plain, trace;
+    const char *store;
 };
 
 /* ---- the head ---------------------------------------------------------------------------------
@@ -274,16 +279,17 @@ static int put_head(struct nt_strbuf *d, const struct nt_map *map, const struct 
     return 0;
 }
 
-static int show_map(const char *path, bool all, const struct nt_terminal *t, struct nt_strbuf *d,
-                    struct nt_err *err)
+static int show_map(const char *path, const struct arguments *a, const struct nt_terminal *t,
+                    struct nt_strbuf *d, struct nt_err *err)
 {
     struct nt_map *map;
     if (nt_file_read_map(path, &map, err) != 0)
         return -1;
     int rc = put_head(d, map, t, err);
     if (rc == 0)
-        rc = nt_show_net(map, all, t, d, err);
+        rc = nt_show_net(map, a->all, t, d, err);
     if (rc == 0) {
+        nt_show_since(d, map, a->store);
         put_loggp(d, map);
         rc = nt_show_rails(d, map, err);
         nt_show_stress(d, map);
@@ -306,7 +312,7 @@ static int show_file(const char *path, const struct arguments *arguments, char *
     if (arguments->plain)
         terminal.colour = terminal.unicode = false;
     int rc = arguments->trace ? nt_show_trace(path, &terminal, &d, err)
-                              : show_map(path, arguments->all, &terminal, &d, err);
+                              : show_map(path, arguments, &terminal, &d, err);
     if (rc == 0)
         return nt_strbuf_finish(&d, text, bytes, err);
     free(d.text);
@@ -322,6 +328,7 @@ static int show_run(int argc, char **argv, struct nt_err *err)
     const struct nt_flag flags[] = {{"all", 'a', NULL, &arguments.all},
                                     {"wide", 'w', NULL, &arguments.wide},
                                     {"plain", 'p', NULL, &arguments.plain},
+                                    {"store", 0, &arguments.store, NULL},
                                     {"trace", 't', NULL, &arguments.trace}};
     if (nt_command_line_options(argc, argv, flags, sizeof flags / sizeof *flags, &path, 1, err) !=
             0 ||

@@ -134,6 +134,18 @@ planted() {
     [ "$("$nettopo" fleet since --store s n6)" = "no changes in 12 jobs" ]
 }
 
+@test "show says since when a host of the job is slow, where it may read the store" {
+    planted
+    "$nettopo" show --store s jobs/12/map.json >shown
+    [ "$(grep -c since shown)" = 1 ]
+    grep -q '^n5: narrow since 2026-01-07, in 6 jobs of 3 users: bandwidth up [0-9.]*, before [0-9.]* MB/s$' shown
+    "$nettopo" show --store none jobs/12/map.json >shown
+    ! grep -q since shown
+    jq '.job.cluster = "other"' jobs/12/map.json >other.json
+    "$nettopo" show --store s other.json >shown
+    ! grep -q since shown
+}
+
 @test "one user's jobs alone make nobody suspect" {
     planted 1
     [ "$("$nettopo" fleet since --store s)" = "no changes in 12 jobs" ]
