@@ -272,7 +272,7 @@ SLURM_PLUGIN_DIR ?= $(if $(SLURM_LIBDIR),$(SLURM_LIBDIR)/slurm,$(SYSTEM_PLUGIN_D
 SYSTEM_PLUGIN_DIR = $(or $(shell pkg-config --variable=plugindir slurm 2>/dev/null),$(firstword $(wildcard /usr/lib/*/slurm-wlm /usr/lib64/slurm /usr/lib/slurm)),/usr/lib64/slurm)
 CONF := $(DESTDIR)$(SYSCONFDIR)/nettopo/nettopo.conf
 PLUGSTACK := $(DESTDIR)$(SYSCONFDIR)/slurm/plugstack.conf.d/nettopo.conf
-PAGES := $(wildcard etc/man/*.[158])
+PAGES := $(wildcard etc/man/*.[1578])
 PLACE := sed 's,/usr/local/libexec/nettopo,$(AGENTDIR),g' # what the texts say
 INSTALLED := $(addprefix $(DESTDIR),$(BINDIR)/nettopo $(BINDIR)/nettopo-probe \
   $(LIBEXECDIR)/nettopo/nettopo-prolog $(LIBEXECDIR)/nettopo/nettopo-probe \

@@ -284,3 +284,16 @@ END
     PATH=$PWD/bin:$PATH "$nettopo" fleet sync --store s -f topology.conf --against scontrol >changes
     grep -q '^host n1: on s' changes
 }
+
+@test "the operator's script does all of it" {
+    planted
+    run env PATH="$(dirname "$nettopo"):$PATH" "$root/etc/examples/fleet-nightly.sh" jobs s prior out.prom
+    echo "$output"
+    [ "$status" = 1 ] # there is a suspect
+    grep -q '^0 taken, 12 known, 0 refused$' <<<"$output"
+    grep -q '^cluster c: 12 jobs of 3 users' <<<"$output"
+    grep -q '^n5 s[0-9]*: bandwidth up worse' <<<"$output"
+    grep -q '^n5: bandwidth up ' <<<"$output"
+    [ "$(grep -c '^host ' prior)" = 16 ]
+    grep -q '^nettopo_fleet_suspects 1$' out.prom
+}
