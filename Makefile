@@ -281,7 +281,7 @@ deps:
 # ---- installation ------------------------------------------------------------------------------
 CONF := $(DESTDIR)$(SYSCONFDIR)/nettopo/nettopo.conf
 PLUGSTACK := $(DESTDIR)$(SYSCONFDIR)/slurm/plugstack.conf.d/nettopo.conf
-PAGES := $(wildcard etc/man/*.[158])
+PAGES := $(wildcard etc/man/*.[1578])
 PLACE := sed 's,/usr/local/libexec/nettopo,$(AGENTDIR),g' # what the texts say
 INSTALLED := $(addprefix $(DESTDIR),$(BINDIR)/nettopo $(BINDIR)/nettopo-probe \
   $(addprefix $(LIBEXECDIR)/nettopo/,nettopo-prolog nettopo-check nettopo-probe) \

@@ -11,6 +11,7 @@
 #include "show_machines.h"
 #include "show_net.h"
 #include "show_rails.h"
+#include "show_since.h"
 #include "show_stress.h"
 #include "show_trace.h"
 #include "strbuf.h"
@@ -36,10 +37,14 @@ static const char help[] =
     "  -a, --all         every host and link on its own line\n"
     "  -l, --legend      what the words and signs mean, below the map; on a terminal always\n"
     "  -w, --wide        as wide as it takes, whatever the terminal is\n"
-    "  -p, --plain       ASCII and no colours, whatever the terminal can\n";
+    "  -p, --plain       ASCII and no colours, whatever the terminal can\n"
+    "  --store FILE      in place of fleet_store of nettopo.conf: what many jobs measured says "
+    "since\n"
+    "                    when a host is slow\n";
 
 struct arguments {
     bool all, wide, plain, trace, legend;
+    const char *store;
 };
 
 /* ---- the head ---------------------------------------------------------------------------------
@@ -249,11 +254,12 @@ static int put_head(struct nt_strbuf *d, const struct nt_map *map, const struct 
 }
 
 /* What stands below the network. */
-static int put_foot(struct nt_strbuf *d, const struct nt_map *map, bool legend,
+static int put_foot(struct nt_strbuf *d, const struct nt_map *map, const struct arguments *a,
                     const struct nt_terminal *t, struct nt_err *err)
 {
     struct nt_strbuf foot = {0};
     char *text;
+    nt_show_since(&foot, map, a->store);
     put_loggp(&foot, map);
     int rc = nt_show_rails(&foot, map, err);
     nt_show_stress(&foot, map, t->width);
@@ -266,22 +272,22 @@ static int put_foot(struct nt_strbuf *d, const struct nt_map *map, bool legend,
     free(text);
     if (rc == 0 && map->placement != NULL)
         rc = put_order(d, map, t, err);
-    if (rc == 0 && legend)
+    if (rc == 0 && (a->legend || t->interactive))
         nt_show_legend(d, map, t);
     return rc;
 }
 
-static int show_map(const char *path, const struct arguments *arguments,
-                    const struct nt_terminal *t, struct nt_strbuf *d, struct nt_err *err)
+static int show_map(const char *path, const struct arguments *a, const struct nt_terminal *t,
+                    struct nt_strbuf *d, struct nt_err *err)
 {
     struct nt_map *map;
     if (nt_file_read_map(path, &map, err) != 0)
         return -1;
     int rc = put_head(d, map, t, err);
     if (rc == 0)
-        rc = nt_show_net(map, arguments->all, t, d, err);
+        rc = nt_show_net(map, a->all, t, d, err);
     if (rc == 0)
-        rc = put_foot(d, map, arguments->legend || t->interactive, t, err);
+        rc = put_foot(d, map, a, t, err);
     nt_map_destroy(map);
     return rc;
 }
@@ -310,11 +316,10 @@ static int show_run(int argc, char **argv, struct nt_err *err)
     struct arguments arguments = {0};
     char *text;
     size_t bytes;
-    const struct nt_flag flags[] = {{"all", 'a', NULL, &arguments.all},
-                                    {"wide", 'w', NULL, &arguments.wide},
-                                    {"plain", 'p', NULL, &arguments.plain},
-                                    {"legend", 'l', NULL, &arguments.legend},
-                                    {"trace", 't', NULL, &arguments.trace}};
+    const struct nt_flag flags[] = {
+        {"all", 'a', NULL, &arguments.all},     {"wide", 'w', NULL, &arguments.wide},
+        {"plain", 'p', NULL, &arguments.plain}, {"legend", 'l', NULL, &arguments.legend},
+        {"store", 0, &arguments.store, NULL},   {"trace", 't', NULL, &arguments.trace}};
     if (nt_command_line_options(argc, argv, flags, sizeof flags / sizeof *flags, &path, 1, err) !=
             0 ||
         show_file(path, &arguments, &text, &bytes, err) != 0)

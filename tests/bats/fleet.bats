@@ -134,6 +134,18 @@ planted() {
     [ "$("$nettopo" fleet since --store s n6)" = "no changes in 12 jobs" ]
 }
 
+@test "show says since when a host of the job is slow, where it may read the store" {
+    planted
+    "$nettopo" show --store s jobs/12/map.json >shown
+    [ "$(grep -c since shown)" = 1 ]
+    grep -q '^n5: narrow since 2026-01-07, in 6 jobs of 3 users: bandwidth up [0-9.]*, before [0-9.]* MB/s$' shown
+    "$nettopo" show --store none jobs/12/map.json >shown
+    ! grep -q since shown
+    jq '.job.cluster = "other"' jobs/12/map.json >other.json
+    "$nettopo" show --store s other.json >shown
+    ! grep -q since shown
+}
+
 @test "one user's jobs alone make nobody suspect" {
     planted 1
     [ "$("$nettopo" fleet since --store s)" = "no changes in 12 jobs" ]
@@ -271,4 +283,17 @@ END
     echo "No topology information available" >said
     PATH=$PWD/bin:$PATH "$nettopo" fleet sync --store s -f topology.conf --against scontrol >changes
     grep -q '^host n1: on s' changes
+}
+
+@test "the operator's script does all of it" {
+    planted
+    run env PATH="$(dirname "$nettopo"):$PATH" "$root/etc/examples/fleet-nightly.sh" jobs s prior out.prom
+    echo "$output"
+    [ "$status" = 1 ] # there is a suspect
+    grep -q '^0 taken, 12 known, 0 refused$' <<<"$output"
+    grep -q '^cluster c: 12 jobs of 3 users' <<<"$output"
+    grep -q '^n5 s[0-9]*: bandwidth up worse' <<<"$output"
+    grep -q '^n5: bandwidth up ' <<<"$output"
+    [ "$(grep -c '^host ' prior)" = 16 ]
+    grep -q '^nettopo_fleet_suspects 1$' out.prom
 }
