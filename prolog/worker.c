@@ -24,18 +24,31 @@ static void fail_early(struct nt_worker_report *report, enum nt_advice advice, c
     snprintf(report->outcome.text, sizeof report->outcome.text, "failed %s", reason);
 }
 
-/* Answers the relay until it has ended or its time is over. */
-static void serve_relay(struct nt_service *service, int socket)
+/* Answers the relay until it has ended, or its time is over: false. */
+static bool serve_relay(struct nt_service *service, int socket)
 {
     double until = service->give_up + RELAY_S;
     struct pollfd ready = {.fd = socket, .events = POLLIN};
     while (nt_clock_s() < until) {
         int got = poll(&ready, 1, nt_clock_left_ms(until));
         if (got < 0 && errno != EINTR)
-            return;
+            return false;
         if (got > 0 && !nt_service_answer(service, socket))
-            return;
+            return true;
     }
+    return false;
+}
+
+/* Of a relay that ended by itself or by another's hand, without a result. */
+static void publish_end(struct nt_service *service, int status)
+{
+    char reason[64];
+    if (WIFSIGNALED(status))
+        snprintf(reason, sizeof reason, "the agent's relay was killed by signal %d",
+                 WTERMSIG(status));
+    else
+        snprintf(reason, sizeof reason, "the agent's relay exited with %d", WEXITSTATUS(status));
+    nt_service_publish_failed(service, NT_ADVICE_AGENT, reason);
 }
 
 static void run_relay(struct nt_service *service)
@@ -47,12 +60,14 @@ static void run_relay(struct nt_service *service)
         nt_service_publish_failed(service, NT_ADVICE_SYSTEM, err.text);
         return;
     }
-    serve_relay(service, socket);
+    bool has_ended = serve_relay(service, socket);
     close(socket);
     if (!nt_relay_end(pid, service->give_up + GONE_S, &status))
         nt_service_publish_failed(service, NT_ADVICE_AGENT, "the relay could not be ended");
     else if (WIFEXITED(status) && WEXITSTATUS(status) == NT_RELAY_NO_SANDBOX)
         nt_service_publish_failed(service, NT_ADVICE_PRIVILEGE, "the relay could not be confined");
+    else if (has_ended && !service->settled)
+        publish_end(service, status);
     else
         nt_service_publish(service);
 }

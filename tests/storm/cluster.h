@@ -66,6 +66,7 @@ struct host {
     atomic_uint waits_on;
     struct nt_pair *pair;        /* the probe's; NULL: none */
     double began_s, ended_s;     /* NAN: not */
+    bool relay_is_killed;        /* before there was a result */
     bool agent_killed, injected; /* foreign bytes end a connection at once */
     struct nt_outcome outcome;
     struct published published;
