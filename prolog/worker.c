@@ -68,8 +68,10 @@ static bool is_cancelled(struct nt_service *service, double *ask_s)
     return is_over;
 }
 
-/* Answers the relay until it has ended or its time is over; true when the job was cancelled. */
-static bool serve_relay(struct nt_service *service, int socket)
+enum relay_end { RELAY_LATE, RELAY_ENDED, JOB_CANCELLED };
+
+/* Answers the relay until it has ended, its time is over or the job was cancelled. */
+static enum relay_end serve_relay(struct nt_service *service, int socket)
 {
     double until = service->give_up + RELAY_S;
     double ask_s = service->job->self == 0 ? nt_clock_s() + ASK_S : until;
@@ -79,13 +81,25 @@ static bool serve_relay(struct nt_service *service, int socket)
         double wake_s = ready[1].fd < 0 && ask_s < until ? ask_s : until;
         int got = poll(ready, 2, nt_clock_left_ms(wake_s));
         if (got < 0 && errno != EINTR)
-            return false;
+            return RELAY_LATE;
         if (got > 0 && ready[0].revents != 0 && !nt_service_answer(service, socket))
-            return false;
+            return RELAY_ENDED;
         if (is_cancelled(service, &ask_s))
-            return true;
+            return JOB_CANCELLED;
     }
-    return false;
+    return RELAY_LATE;
+}
+
+/* Of a relay that ended by itself or by another's hand, without a result. */
+static void publish_end(struct nt_service *service, int status)
+{
+    char reason[64];
+    if (WIFSIGNALED(status))
+        snprintf(reason, sizeof reason, "the agent's relay was killed by signal %d",
+                 WTERMSIG(status));
+    else
+        snprintf(reason, sizeof reason, "the agent's relay exited with %d", WEXITSTATUS(status));
+    nt_service_publish_failed(service, NT_ADVICE_AGENT, reason);
 }
 
 static void run_relay(struct nt_service *service)
@@ -97,14 +111,16 @@ static void run_relay(struct nt_service *service)
         nt_service_publish_failed(service, NT_ADVICE_SYSTEM, err.text);
         return;
     }
-    bool cancelled = serve_relay(service, socket);
+    enum relay_end end = serve_relay(service, socket);
     close(socket);
     if (!nt_relay_end(pid, service->give_up + GONE_S, &status))
         nt_service_publish_failed(service, NT_ADVICE_AGENT, "the relay could not be ended");
-    else if (cancelled)
+    else if (end == JOB_CANCELLED)
         nt_service_publish_failed(service, NT_ADVICE_NONE, "the job was cancelled");
     else if (WIFEXITED(status) && WEXITSTATUS(status) == NT_RELAY_NO_SANDBOX)
         nt_service_publish_failed(service, NT_ADVICE_PRIVILEGE, "the relay could not be confined");
+    else if (end == RELAY_ENDED && !service->settled)
+        publish_end(service, status);
     else
         nt_service_publish(service);
 }

@@ -67,6 +67,7 @@ struct host {
     struct nt_worker_state state;
     struct nt_pair *pair;        /* the probe's; NULL: none */
     double began_s, ended_s;     /* NAN: not */
+    bool relay_is_killed;        /* before there was a result */
     bool agent_killed, injected; /* foreign bytes end a connection at once */
     struct nt_outcome outcome;
     struct published published;

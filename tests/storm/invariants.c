@@ -54,6 +54,15 @@ static void judge_unread(const struct host *h, uint32_t k)
                         session->probe_end.text, h->unread_of_probe);
 }
 
+/* The reason of a failure names what has failed. */
+static void judge_reason(const struct host *h, uint32_t k)
+{
+    if (h->relay_is_killed && !h->agent_killed && h->outcome.decided && h->worker->status == 0 &&
+        !begins(h->outcome.text, "failed the agent's relay was killed by signal") &&
+        !h->service.settled)
+        world_violation("n%u: its relay was killed, and it says: %s", k + 1, h->outcome.text);
+}
+
 static bool is_good(const struct host *h)
 {
     return h->outcome.decided && !h->published.failed && h->published.renamed;
@@ -221,6 +230,7 @@ void cluster_judge(void)
         judge_end(&cluster.host[k], k);
         judge_same(&cluster.host[k], k);
         judge_unread(&cluster.host[k], k);
+        judge_reason(&cluster.host[k], k);
     }
     for (uint32_t k = 0; cluster.rival != NULL && k < cluster.hosts; k++)
         if (!cluster.host[cluster.rival[k].number].faulty) {
