@@ -175,6 +175,34 @@ nothing_measures() { [ -z "$(agents_of n1)$(agents_of n2)$(agents_of n3)$(agents
     assert_contains "$said" "exit 1"
 }
 
+@test "switched off in nettopo.conf" {
+    conf_set enabled no
+    shown failed "switched off in nettopo.conf" n1 "configuration: .*enabled = no"
+}
+
+@test "the plugin of another Slurm" {
+    local so=$GROUND_STATE/stage/lib/slurm/spank_nettopo.so
+    cp -p "$so" "$so.kept"
+    undo+=('mv "$GROUND_STATE/stage/lib/slurm/spank_nettopo.so.kept" "$GROUND_STATE/stage/lib/slurm/spank_nettopo.so"')
+    python3 - "$so" "0x$(objdump -t "$so" | awk '$NF == "plugin_version" {print $1}')" <<'END'
+import sys
+data = bytearray(open(sys.argv[1], "rb").read())
+at = int(sys.argv[2], 16)  # .rodata lies where it is loaded
+data[at:at + 4] = (30 << 16 | 5 << 8).to_bytes(4, sys.byteorder)
+open(sys.argv[1] + ".other", "wb").write(data)
+END
+    mv "$so.other" "$so"
+    chmod 644 "$so"
+    run user timeout 30 sbatch --nettopo -N1 --wrap true
+    [ "$status" != 0 ]
+    echo "# at submission: $(head -n 1 <<<"$output")" >&3
+    assert_contains "$output" "nettopo"
+    [[ $(checked n1) =~ "plugin: "[^$'\n']*" is for Slurm 30.05, slurmd is "[^$'\n']*"SLURM_PREFIX=DIR" ]] || fail "$(checked n1)"
+    echo "# on n1: $(checked n1)" >&3
+    submit_recording -N2 # jobs without the option run as ever
+    completed
+}
+
 # The last: it starts a cluster of its own.
 @test "slurm.conf without Alloc" {
     cluster down >/dev/null
