@@ -410,3 +410,21 @@ PY
     run env LC_ALL=C "$nettopo" show --all big.json
     [ "${#lines[@]}" -gt 400 ]
 }
+
+@test "show tells transports, and the network devices near to GPUs" {
+    jq '.models = [{name: "m1", hosts: 1, packages: 2, numa_nodes: 2, cores: 8, threads: 8, threads_allowed: 8,
+            nics: [{name: "mlx5_0:1", numa_node: 0, transports: "rc_mlx5,ud_mlx5"}, {name: "mlx5_0:2"}],
+            gpus: [{pci: "0000:17:00.0", numa_node: 0, nics: "mlx5_0:1,mlx5_0:2"}, {pci: "0000:ca:00.0"}]}]
+        | .nodes[0].model = "m1"
+        | .sweep.transports = [{used: "rc_mlx5/mlx5_0:1", hosts: 3}, {used: "tcp/eth0", hosts: 1}]' \
+        "$maps/star.json" >near.json
+    run "$nettopo" validate near.json
+    [ "$status" = 0 ] || { echo "$output" && return 1; }
+    run "$nettopo" show near.json
+    [[ $output == *"network: mlx5_0:1 by rc_mlx5,ud_mlx5 at NUMA node 0, mlx5_0:2"* ]]
+    [[ $output == *"GPUs: 0000:17:00.0 at NUMA node 0, nearest mlx5_0:1,mlx5_0:2; 0000:ca:00.0"* ]]
+    [[ $output == *"UCX    used rc_mlx5/mlx5_0:1 (3 hosts); tcp/eth0 (1 host)"* ]]
+    jq '.sweep.transports[0].hosts = "many"' near.json >wrong.json
+    run "$nettopo" validate wrong.json
+    [ "$status" = 3 ] || [ "$status" = 1 ]
+}
