@@ -228,8 +228,11 @@ static int run_round(struct sweep *s, struct nt_err *err)
             0 ||
         record_round(s, &order, &results, err) != 0)
         return -1;
-    nt_probe_log(NT_LOG_DEBUG, "round %u, %s: %zu of %zu measured in %.4f s", s->rounds, s->phase,
-                 results, order.pairs, nt_clock_s() - began);
+    nt_probe_log(NT_LOG_DEBUG,
+                 "round %u, %s: %zu of %zu measured in %.4f s, of it at most %.4f s to connect, "
+                 "%.4f s to measure",
+                 s->rounds, s->phase, results, order.pairs, nt_clock_s() - began,
+                 s->round.connect_s, s->round.measure_s);
     s->rounds++;
     s->window_s = order.window_s;
     nt_timeouts_update(&s->timeouts, s->round.connect_s, s->round.measure_s);

@@ -6,40 +6,88 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "class_align.h"
+#include "cluster_tiers.h"
+#include "host_moves.h"
 #include "memory.h"
 #include "readings.h"
 #include "sparse.h"
 
-/* ---- from entries to readings -----------------------------------------------------------------
+/* ---- from tiers to a network ------------------------------------------------------------------
  */
 
-/* The first two entries of a pair calibrate, the others plan. */
-static int add_readings(const struct nt_evidence *e, bool calibrating, struct nt_readings *out,
+enum { READINGS_MOST = 200000 }; /* that the fit is stated of */
+
+/* A sample of the entries, evenly: how well the classes explain them. */
+static int add_readings(const struct nt_evidence *e, const bool *ignored, struct nt_sparse *s,
                         struct nt_err *err)
 {
-    for (size_t k = 0, end; k < e->entries; k = end) {
-        end = nt_evidence_next_pair(e, k);
-        size_t twice = end - k > 1 ? k + 2 : k;
-        for (size_t i = calibrating ? k : twice; i < (calibrating ? twice : end); i++)
-            if (nt_readings_add(out, e->entry[i].a, e->entry[i].b, 0, e->entry[i].ln, err) < 0)
-                return -1;
+    size_t step = e->entries / READINGS_MOST + 1;
+    for (size_t k = 0; k < e->entries; k += step) {
+        const struct nt_evidence_entry *one = &e->entry[k];
+        if (ignored[k])
+            continue;
+        if (nt_readings_add(&s->ledger, one->a, one->b, 0, one->ln, err) < 0 ||
+            nt_readings_add(&s->readings, one->a, one->b, 0, one->ln, err) < 0)
+            return -1;
     }
+    s->random_pairs = s->readings.count;
     return 0;
 }
 
-static int infer(const struct nt_evidence *e, const bool *missing, struct nt_model **out,
-                 struct nt_err *err)
+/* What is in two clusters that may be one may be one itself, with one of what is in the other. */
+static int take_errors(const struct nt_cluster_tiers *t, struct nt_sparse *s, struct nt_err *err)
 {
-    struct nt_readings readings = {0};
-    struct nt_sparse_check check;
-    int rc = add_readings(e, true, &readings, err);
-    readings.calibration = readings.count;
+    uint32_t *parts = malloc((t->hosts + 1) * sizeof *parts);
+    if (parts == NULL)
+        return nt_err_memory(err);
+    for (size_t l = t->classes.count; l-- > 0;) {
+        bool top = l + 1 == t->classes.count;
+        memset(parts, 0, (t->hosts + 1) * sizeof *parts);
+        for (uint32_t h = 0; !top && h < t->hosts; h++)
+            parts[t->up[l + 1][h]] += t->up[l][h] == h;
+        for (uint32_t h = 0; h < t->hosts; h++) {
+            float own = t->error[l][t->up[l][h]];
+            float above = top ? 0 : s->clustering.error_probability[l + 1][h];
+            float of = top ? 1 : fmaxf((float)parts[t->up[l + 1][h]], 1);
+            s->clustering.error_probability[l][h] = fminf(own + above / of, 1);
+        }
+    }
+    free(parts);
+    return 0;
+}
+
+static int make_model(const struct nt_evidence *e, const bool *ignored, const bool *missing,
+                      const struct nt_cluster_tiers *t, struct nt_model **out, struct nt_err *err)
+{
+    struct nt_sparse s;
+    if (nt_sparse_init(&s, e->hosts, NULL, NULL, err) < 0)
+        return -1;
+    for (uint32_t h = 0; h < e->hosts; h++)
+        if (missing[h])
+            nt_sparse_lose(&s, h);
+    s.classes = t->classes;
+    s.noise = t->classes.noise;
+    s.clustered = true;
+    s.verdict = NT_SPARSE_SOUND;
+    s.clustering = (struct nt_clustering){
+        .seats = s.seats, .classes = &s.classes, .over = true, .risk = t->risk};
+    int rc = nt_clusters_init(&s.clustering.clusters, s.seats, t->classes.count, err);
+    for (size_t l = 0; rc == 0 && l < t->classes.count; l++) {
+        s.clustering.error_probability[l] = calloc(s.seats + 1, sizeof(float));
+        if (s.clustering.error_probability[l] == NULL)
+            rc = nt_err_memory(err);
+        for (uint32_t h = 0; rc == 0 && l + 1 < t->classes.count && h < e->hosts; h++)
+            nt_clusters_unite(&s.clustering.clusters, l, t->up[l][h], h);
+    }
+    if (rc == 0) {
+        rc = take_errors(t, &s, err);
+        if (rc == 0)
+            rc = add_readings(e, ignored, &s, err);
+    }
     if (rc == 0)
-        rc = add_readings(e, false, &readings, err);
-    readings.planning = readings.count;
-    if (rc == 0)
-        rc = nt_infer_sparse(e->hosts, missing, &readings, out, &check, err);
-    nt_readings_fini(&readings);
+        rc = nt_sparse_model(&s, out, err);
+    nt_sparse_fini(&s);
     return rc;
 }
 
@@ -84,7 +132,8 @@ static int compare_seen(const void *x, const void *y)
 }
 
 /* Every vertex on the way between the hosts of an entry is seen by its job. */
-static int state_parts(const struct nt_evidence *e, struct nt_cluster_map *c, struct nt_err *err)
+static int state_parts(const struct nt_evidence *e, const bool *ignored, struct nt_cluster_map *c,
+                       struct nt_err *err)
 {
     NT_SCOPED struct nt_arena memory = {0};
     const struct nt_model *m = c->model;
@@ -102,6 +151,8 @@ static int state_parts(const struct nt_evidence *e, struct nt_cluster_map *c, st
     qsort(seen, e->entries, sizeof *seen, compare_seen);
     for (size_t k = 0; k < e->entries; k++) {
         const struct nt_evidence_entry *one = &e->entry[seen[k].entry];
+        if (ignored[seen[k].entry])
+            continue;
         for (int end = 0; end < 2; end++)
             for (uint32_t v = end == 0 ? one->a : one->b; v != UINT32_MAX; v = parent[v])
                 see(&c->part[v], e->job[one->job].time_s, one->job, seen[k].user, last[v]);
@@ -126,37 +177,67 @@ static int find_missing(const struct nt_evidence *e, bool **out, struct nt_err *
     return 0;
 }
 
-static int make_parts(const struct nt_evidence *e, const struct nt_switch_naming *naming,
-                      struct nt_switch_naming *after, struct nt_cluster_map *c, struct nt_err *err)
+static int make_parts(const struct nt_evidence *e, const bool *ignored,
+                      const struct nt_switch_naming *naming, struct nt_switch_naming *after,
+                      struct nt_cluster_map *c, struct nt_err *err)
 {
     size_t vertices = c->model->hosts + c->model->switches;
     c->part = calloc(vertices + 1, sizeof *c->part);
     c->switch_number = calloc(c->model->switches + 1, sizeof *c->switch_number);
     if (c->part == NULL || c->switch_number == NULL)
         return nt_err_memory(err);
-    if (state_parts(e, c, err) < 0)
+    if (state_parts(e, ignored, c, err) < 0)
         return -1;
     return nt_switch_naming_match(naming, c->model, c->switch_number, after, err);
+}
+
+static int fill(struct nt_evidence *e, const struct nt_switch_naming *naming,
+                struct nt_switch_naming *after, struct nt_cluster_map *c, struct nt_err *err)
+{
+    NT_SCOPED struct nt_arena memory = {0};
+    struct nt_classes classes;
+    struct nt_cluster_tiers tiers = {0};
+    bool *missing = NULL;
+    if (nt_evidence_align(e, err) < 0 || nt_cluster_tiers_classes(e, &classes, err) < 0)
+        return -1;
+    for (size_t j = 0; j < e->jobs; j++)
+        c->jobs_unaligned += isnan(e->job[j].offset_ln) ? 1 : 0;
+    if (nt_class_align(e, &classes, err) < 0 || nt_cluster_tiers_classes(e, &classes, err) < 0)
+        return -1;
+    bool *ignored = nt_arena_array(&memory, e->entries + 1, sizeof *ignored);
+    if (nt_arena_check(&memory, err) < 0 || find_missing(e, &missing, err) < 0)
+        return -1;
+    int rc = nt_cluster_tiers_find(e, &classes, ignored, &tiers, err);
+    if (rc == 0)
+        rc = nt_host_moves_find(e, &tiers, ignored, &c->move, &c->moves, err);
+    if (rc == 0 && c->moves > 0) {
+        nt_cluster_tiers_fini(&tiers);
+        rc = nt_cluster_tiers_find(e, &classes, ignored, &tiers, err);
+    }
+    if (rc == 0)
+        rc = make_model(e, ignored, missing, &tiers, &c->model, err);
+    if (rc == 0)
+        rc = make_parts(e, ignored, naming, after, c, err);
+    c->classes = classes.count;
+    c->noise = classes.noise;
+    for (size_t k = 0; k < classes.count; k++)
+        c->class_us[k] = exp(classes.mean[k]);
+    nt_cluster_tiers_fini(&tiers);
+    free(missing);
+    return rc;
 }
 
 int nt_cluster_map_create(struct nt_evidence *e, const struct nt_switch_naming *naming,
                           struct nt_switch_naming *after, struct nt_cluster_map **out,
                           struct nt_err *err)
 {
-    bool *missing = NULL;
-    if (nt_evidence_align(e, err) < 0 || find_missing(e, &missing, err) < 0)
-        return -1;
     struct nt_cluster_map *c = calloc(1, sizeof *c);
-    int rc = c != NULL ? infer(e, missing, &c->model, err) : nt_err_memory(err);
-    free(missing);
-    if (rc == 0)
-        rc = make_parts(e, naming, after, c, err);
-    if (rc < 0) {
+    if (c == NULL)
+        return nt_err_memory(err);
+    if (fill(e, naming, after, c, err) < 0) {
         nt_cluster_map_destroy(c);
         return -1;
     }
-    for (size_t j = 0; j < e->jobs; j++)
-        c->jobs_unaligned += isnan(e->job[j].offset_ln) ? 1 : 0;
     *out = c;
     return 0;
 }

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One network from what many jobs measured (evidence.h), with how sure and how old each part is.
  *
- * Jobs are aligned by the pairs that they share, then all their readings are held against the same
- * classes of latencies: hosts that were never together are placed by those that both met. What is
- * not sure is flat: a host hangs on the lowest switch that is certain. Of readings that contradict
- * each other the newer hold when those of at least two jobs say so: the host has moved, and the
- * move is stated with its time.
+ * Jobs are aligned by the pairs that they share, and by the classes of latencies that all show. At
+ * each level the readings of all jobs between two clusters of hosts add up (cluster_tiers.h), so
+ * that hosts that were never together are placed by those that both met. What is not sure is flat:
+ * a host hangs on the lowest switch that is certain. Of readings that contradict each other the
+ * newer hold when those of at least two jobs say so: the host has moved (host_moves.h). Networks of
+ * nested tiers only: of others the tiers that show.
  *
  * Time is about n log n in the entries, memory linear. The order in which jobs were added does not
  * matter, and relabelling hosts only relabels the result.
@@ -19,6 +20,7 @@
 
 #include "err.h"
 #include "evidence.h"
+#include "host_moves.h"
 #include "map.h"
 #include "model.h"
 #include "switch_naming.h"
@@ -28,16 +30,6 @@ struct nt_cluster_part {
     double support;          /* 0..1, as nt_link.probability of the link upwards; 0: not measured */
     int64_t first_s, last_s; /* times of the first and the last job that say so; 0: none */
     uint32_t jobs, users;    /* how many */
-};
-
-struct nt_cluster_move {
-    uint32_t host;
-    int64_t time_s;   /* of the first job that saw it at the new place */
-    int64_t before_s; /* of the last that saw it at the old one */
-    uint32_t beside_before,
-        beside;    /* a host of each place, at the time; UINT32_MAX: it was alone */
-    uint32_t jobs; /* that say so since */
-    uint32_t users;
 };
 
 struct nt_cluster_map {
