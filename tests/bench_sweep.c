@@ -188,10 +188,10 @@ static struct nt_belief *believed(const struct nt_network *n, unsigned moved, ui
 {
     static char name[HOSTS_NAMED][12];
     static const char *names[HOSTS_NAMED], *stands[HOSTS_NAMED];
-    struct nt_model *truth;
-    struct nt_map *map;
-    struct nt_prior *prior;
-    struct nt_belief *belief;
+    struct nt_model *truth = NULL;
+    struct nt_map *map = NULL;
+    struct nt_prior *prior = NULL;
+    struct nt_belief *belief = NULL;
     struct nt_err err;
     struct nt_rng rng;
     nt_rng_init(&rng, seed);

@@ -43,7 +43,7 @@ static void test_found(void **state)
                                      .offset_sd = 0.03};
             struct nt_evidence e;
             struct nt_switch_naming naming = {0};
-            struct nt_cluster_map *c;
+            struct nt_cluster_map *c = NULL;
             assert_int_equal(nt_evidence_init(&e, n->hosts, &err), 0);
             run_jobs(&p, &e, 60, 24, seed);
             if (nt_cluster_map_create(&e, &naming, &naming, &c, &err) < 0)
@@ -85,7 +85,7 @@ static struct nt_cluster_map *mapped(const struct nt_network *n, const struct li
         .network = n, .noise = {.sd = 0.02, .outliers = 0.01, .seed = seed}, .offset_sd = 0.03};
     struct nt_evidence e;
     struct nt_switch_naming naming = {0};
-    struct nt_cluster_map *c;
+    struct nt_cluster_map *c = NULL;
     struct nt_err err = {0};
     assert_int_equal(nt_evidence_init(&e, HOSTS, &err), 0);
     for (size_t k = 0; k < JOBS; k++) {
@@ -202,7 +202,7 @@ static void test_never_together(void **state)
     struct planted_jobs p = {.network = n, .noise = {.sd = 0.02, .seed = 1}, .offset_sd = 0.03};
     struct nt_evidence e;
     struct nt_switch_naming naming = {0};
-    struct nt_cluster_map *c;
+    struct nt_cluster_map *c = NULL;
     struct nt_err err = {0};
     uint32_t parent[HOSTS];
     (void)state;
@@ -236,7 +236,7 @@ static void test_too_little(void **state)
 {
     struct nt_evidence e;
     struct nt_switch_naming naming = {0};
-    struct nt_cluster_map *c;
+    struct nt_cluster_map *c = NULL;
     struct nt_err err = {0};
     (void)state;
     assert_int_equal(nt_evidence_init(&e, 4, &err), 0);

@@ -91,7 +91,7 @@ static struct nt_samples *swept(const struct nt_network *n, const struct nt_beli
 
 static struct nt_map *solved(const struct nt_samples *s)
 {
-    struct nt_map *map;
+    struct nt_map *map = NULL;
     struct nt_err err = {0};
     if (nt_solve_samples(s, &map, &err) != 0)
         fail_msg("%s", err.text);
@@ -103,9 +103,9 @@ static void check_text(const struct nt_samples *s, const struct nt_map *map)
 {
     char *text, *json, *again;
     size_t bytes, n, m;
-    struct nt_samples_reader *r;
-    struct nt_samples *copy;
-    struct nt_map *read;
+    struct nt_samples_reader *r = NULL;
+    struct nt_samples *copy = NULL;
+    struct nt_map *read = NULL;
     struct nt_err err = {0};
     assert_int_equal(nt_samples_write(s, &text, &bytes, &err), 0);
     assert_int_equal(nt_samples_reader_create("s", &r, &err), 0);
