@@ -26,6 +26,7 @@ struct gathering {
     struct nt_changes changes;
     size_t hosts;
     const struct nt_model *model; /* NULL: hosts' links alone */
+    const uint32_t *at;           /* of each host its vertex in the model */
     uint32_t *above;              /* of each vertex of the model, or NONE */
 };
 
@@ -47,12 +48,12 @@ static void find_above(const struct nt_model *m, uint32_t *above)
 /* The link upwards of the switch of that tier above the host: a switch is its vertex. */
 static uint32_t part_of(const struct gathering *g, const struct nt_fleet_figure *f)
 {
-    uint32_t v = f->host;
     if (f->tier == 0)
-        return v;
+        return f->host;
     if (g->model == NULL ||
         f->kind == NT_FIGURE_LATENCY) /* other jobs see other switches between */
         return NONE;
+    uint32_t v = g->at[f->host];
     while (v != NONE && nt_model_tier(g->model, v) < f->tier)
         v = g->above[v];
     return v != NONE && nt_model_tier(g->model, v) == f->tier ? v : NONE;
@@ -92,6 +93,7 @@ static int find(struct nt_fleet_changes *out, const char *given, int64_t days_s,
     struct gathering g = {.hosts = out->fleet.hosts.count};
     if (out->fleet.map != NULL)
         g.model = out->fleet.map->model;
+    g.at = out->fleet.at;
     if (nt_fleet_open(given, true, &store, err) != 0)
         return -1;
     int rc = gather(&g, store, out->fleet.sums.last_s - days_s, err);
@@ -149,9 +151,11 @@ void nt_fleet_part_name(const struct nt_fleet_changes *changes, const struct nt_
                  c->tier);
         return;
     }
-    const char *above = map != NULL ? name_above(map, c->part) : NULL;
-    const char *below = c->part < changes->fleet.hosts.count ? changes->fleet.hosts.name[c->part]
-                                                             : nt_map_vertex_name(map, c->part);
+    bool host = c->part < changes->fleet.hosts.count;
+    const char *below =
+        host ? changes->fleet.hosts.name[c->part] : nt_map_vertex_name(map, c->part);
+    const char *above =
+        map != NULL ? name_above(map, host ? changes->fleet.at[c->part] : c->part) : NULL;
     snprintf(name, NT_PART_BYTES, "%.255s%s%.255s", below, above != NULL ? " " : "",
              above != NULL ? above : "");
 }

@@ -12,6 +12,8 @@ void nt_fleet_cluster_fini(struct nt_fleet_cluster *fleet)
     nt_cluster_map_destroy(fleet->cluster);
     nt_names_fini(&fleet->hosts);
     free(fleet->seen_s);
+    free(fleet->part);
+    free(fleet->at);
     *fleet = (struct nt_fleet_cluster){0};
 }
 
@@ -24,6 +26,29 @@ static void keep_naming(const char *given, const struct nt_switch_naming *naming
         return;
     nt_store_set_naming(store, naming, &ignored);
     nt_store_close(store);
+}
+
+/* The map is sorted by names, the cluster by numbers: what is of a part follows it. */
+static int order_parts(struct nt_fleet_cluster *fleet, struct nt_err *err)
+{
+    const struct nt_model *m = fleet->map->model;
+    size_t n = m->hosts;
+    fleet->part = calloc(n + m->switches + 1, sizeof *fleet->part);
+    fleet->at = calloc(n + 1, sizeof *fleet->at);
+    if (fleet->part == NULL || fleet->at == NULL)
+        return nt_err_memory(err);
+    for (size_t h = 0; h < n; h++) {
+        const char *name = fleet->map->host_name[h];
+        uint32_t number = nt_names_find(&fleet->hosts, name, strlen(name));
+        fleet->at[number] = (uint32_t)h;
+        fleet->part[h] = fleet->cluster->part[number];
+    }
+    for (size_t s = 0; s < m->switches; s++)
+        for (size_t k = 0; k < m->switches; k++)
+            if (strtoul(fleet->map->switch_name[s] + 1, NULL, 10) ==
+                fleet->cluster->switch_number[k])
+                fleet->part[n + s] = fleet->cluster->part[n + k];
+    return 0;
 }
 
 static uint64_t count_pairs(const struct nt_evidence *evidence)
@@ -54,7 +79,7 @@ static int name_map(struct nt_fleet_cluster *fleet, const struct nt_evidence *ev
     fleet->map->cluster = cluster;
     fleet->map->sweep.pairs_measured = count_pairs(evidence);
     fleet->map->sweep.pairs_total = hosts * (hosts > 0 ? hosts - 1 : 0) / 2;
-    return 0;
+    return order_parts(fleet, err);
 }
 
 static bool same_naming(const struct nt_switch_naming *x, const struct nt_switch_naming *y)

@@ -15,7 +15,9 @@ struct nt_fleet_cluster {
     struct nt_names hosts;          /* by number; owned, as are the others */
     int64_t *seen_s;                /* when each was last in a job */
     struct nt_cluster_map *cluster; /* NULL: too little was measured, why says so */
-    struct nt_map *map;             /* the same with names; NULL */
+    struct nt_map *map;             /* the same with names, sorted by them; NULL */
+    struct nt_cluster_part *part;   /* by vertex of map */
+    uint32_t *at;                   /* of each host by number its vertex in map */
     struct nt_err why;
 };
 

@@ -80,7 +80,7 @@ static void put_map(struct nt_strbuf *d, const struct nt_fleet_cluster *fleet)
     if (fleet->map == NULL)
         return;
     for (size_t h = 0; h < fleet->map->model->hosts; h++)
-        placed += fleet->cluster->part[h].jobs > 0 && fleet->cluster->part[h].support >= 0.9;
+        placed += fleet->part[h].jobs > 0 && fleet->part[h].support >= 0.9;
     put_tiers(d, fleet->map->model);
     put_plain(d, "nettopo_fleet_hosts_placed", "Hosts whose switch is known with 90 percent.",
               (double)placed);

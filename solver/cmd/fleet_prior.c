@@ -30,7 +30,7 @@ static int write_prior(const struct nt_fleet_cluster *fleet, const char *output,
     if (day == NULL)
         return nt_arena_check(&memory, err);
     for (size_t v = 0; v < vertices; v++)
-        day[v] = (int32_t)(fleet->cluster->part[v].last_s / NT_DAY_S);
+        day[v] = (int32_t)(fleet->part[v].last_s / NT_DAY_S);
     if (nt_prior_of_map(fleet->map, day, &prior, err) != 0)
         return -1;
     int rc = nt_prior_write(prior, &text, &bytes, err);

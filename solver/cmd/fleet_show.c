@@ -72,7 +72,7 @@ static void put_age(struct nt_strbuf *d, const struct nt_fleet_cluster *fleet)
     const struct nt_model *m = fleet->cluster->model;
     size_t unsure = 0, old = 0, unknown = 0;
     for (size_t h = 0; h < m->hosts; h++) {
-        const struct nt_cluster_part *p = &fleet->cluster->part[h];
+        const struct nt_cluster_part *p = &fleet->part[h];
         unknown += p->jobs == 0;
         unsure += p->jobs > 0 && p->support < 0.9;
         old += p->jobs > 0 && p->last_s < fleet->sums.last_s - (int64_t)30 * NT_DAY_S;
@@ -171,7 +171,7 @@ static void put_fleet(struct nt_json_writer *w, const struct nt_fleet_cluster *f
     put_time(w, "last", s->last_s);
     nt_json_begin(w, "parts", '[', true);
     for (size_t v = 0; v < vertices; v++)
-        put_part(w, nt_map_vertex_name(fleet->map, (uint32_t)v), &fleet->cluster->part[v]);
+        put_part(w, nt_map_vertex_name(fleet->map, (uint32_t)v), &fleet->part[v]);
     nt_json_end(w, ']');
     put_json_moves(w, fleet);
     nt_json_end(w, '}');

@@ -218,11 +218,11 @@ static int placed_only(const struct nt_fleet_cluster *fleet, double support, str
         return -1;
     for (size_t k = 0; k < m->links; k++) {
         uint32_t a = m->link[k].a, b = m->link[k].b, host = a < m->hosts ? a : b;
-        if (host >= m->hosts || fleet->cluster->part[host].support >= support)
+        if (host >= m->hosts || fleet->part[host].support >= support)
             m->link[kept++] = m->link[k];
     }
     m->links = kept;
-    if (nt_map_create(m, fleet->hosts.name, out, err) != 0) {
+    if (nt_map_create(m, (const char *const *)fleet->map->host_name, out, err) != 0) {
         nt_model_destroy(m);
         return -1;
     }

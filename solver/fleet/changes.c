@@ -248,24 +248,36 @@ static double own_noise(struct work *w, size_t from, size_t to, double sd)
     return fmin(fmax(own, sd), SD_MOST);
 }
 
+/* The readings of one series; their number. In a job of few parts a latency may be that of other
+ * switches too, which a job that sees one host a leaf cannot tell: without anything to hold it
+ * against it does not count. */
+static size_t read_series(struct work *w, size_t from, size_t to)
+{
+    const struct nt_changes_figure *first = &w->c->figure[from];
+    double sd = own_noise(w, from, to, w->sd[class_of(first)]);
+    size_t n = 0;
+    for (size_t k = from; k < to; k++) {
+        const struct nt_changes_figure *f = &w->c->figure[k];
+        bool alone = !isfinite(w->common[(size_t)f->job * TIERS_KINDS + class_of(f)]);
+        if (alone && f->kind == NT_FIGURE_LATENCY)
+            continue;
+        w->of[n] = f->job;
+        w->reading[n++] = (struct nt_change_reading){.x = w->x[k] - w->base[k],
+                                                     .sd = alone ? sd * sqrt(2) : sd,
+                                                     .doubt = f->shared ? DOUBT_SHARED : DOUBT};
+    }
+    return n;
+}
+
 static int find_in_parts(struct work *w, struct nt_err *err)
 {
     for (size_t from = 0, to; from < w->c->figures; from = to) {
         const struct nt_changes_figure *first = &w->c->figure[from];
         to = series_end(w->c, from);
-        double sd = own_noise(w, from, to, w->sd[class_of(first)]);
-        for (size_t k = from; k < to; k++) {
-            const struct nt_changes_figure *f = &w->c->figure[k];
-            bool alone = !isfinite(w->common[(size_t)f->job * TIERS_KINDS + class_of(f)]);
-            w->of[k - from] = f->job;
-            w->reading[k - from] =
-                (struct nt_change_reading){.x = w->x[k] - w->base[k],
-                                           .sd = alone ? sd * sqrt(2) : sd,
-                                           .doubt = f->shared ? DOUBT_SHARED : DOUBT};
-        }
+        size_t n = read_series(w, from, to);
         struct nt_fleet_change like = {
             .part = first->part, .tier = first->tier, .kind = first->kind};
-        if (state_changes(w, to - from, like, w->base[from], err) != 0)
+        if (n > 0 && state_changes(w, n, like, w->base[from], err) != 0)
             return -1;
     }
     return 0;

@@ -178,15 +178,16 @@ static void add_figure(struct nt_fleet_job *job, uint32_t host, uint32_t tier, b
                                                            .value = (float)value};
 }
 
-/* Lower bounds say nothing about the link. */
+/* Lower bounds say nothing about the link. own: its latency is not that of several in a row. */
 static void add_link(struct nt_fleet_job *job, const struct nt_link *link, uint32_t host,
-                     uint32_t tier, bool shared, bool upward)
+                     uint32_t tier, bool shared, bool upward, bool own)
 {
     double up = upward ? link->bandwidth_MBps : link->bandwidth_back_MBps;
     double down = upward ? link->bandwidth_back_MBps : link->bandwidth_MBps;
     bool up_bound = link->at_least || (upward ? link->forth_at_least : link->back_at_least);
     bool down_bound = link->at_least || (upward ? link->back_at_least : link->forth_at_least);
-    add_figure(job, host, tier, shared, NT_FIGURE_LATENCY, link->latency_us);
+    if (own)
+        add_figure(job, host, tier, shared, NT_FIGURE_LATENCY, link->latency_us);
     if (!up_bound)
         add_figure(job, host, tier, shared, NT_FIGURE_UP, up);
     if (!down_bound)
@@ -235,8 +236,10 @@ static void add_figures(struct nt_fleet_job *job, const struct nt_model *model,
         uint32_t v = rooted->order[k], up = rooted->up[v], parent = rooted->parent[v];
         if (parent == NT_NO_VERTEX || nt_rooted_tree_count(rooted, v) == 0)
             continue;
+        /* a host that is alone on its leaf hangs on the switch above that in the job's map */
+        bool own = v >= model->hosts || nt_model_tier(model, parent) == 1;
         add_link(job, &model->link[up / 2], first_host(rooted, v), nt_model_tier(model, v),
-                 degree_of(rooted, parent) < 3, up % 2 == 0);
+                 degree_of(rooted, parent) < 3, up % 2 == 0, own);
     }
     qsort(job->figure, job->figures, sizeof *job->figure, compare_figures);
     drop_doubles(job);

@@ -64,6 +64,23 @@ job() {
     [[ $output == *"100"* ]]
 }
 
+@test "hosts that come in another order than their names stay where they are" {
+    job 1 1
+    job 2 2
+    mkdir jobs/0
+    { printf ',%s\n' "n3,n7,n14,n23"; printf 'n3,,1.5,2.5,2.5\nn7,,,2.5,2.5\nn14,,,,2.5\nn23,,,,\n'; } >few.csv
+    "$nettopo" solve --latency few.csv -o few.json
+    jq '.job = {"id": 100, "cluster": "c", "level": "quick", "created": "2026-01-01T00:00:00Z"}' few.json >jobs/0/map.json
+    "$nettopo" fleet ingest --store s jobs/0
+    "$nettopo" fleet ingest --store s jobs/1 jobs/2
+    "$nettopo" fleet show --store s --format json >map.json
+    run "$nettopo" compare map.json jobs/1/map.json
+    [[ $output == *"100"* ]]
+    "$nettopo" fleet sync --store s -f topology.conf -o t.conf --apply >/dev/null
+    for leaf in n1,n2,n3,n4 n5,n6,n7,n8 n21,n22,n23,n24; do grep -q "Nodes=$leaf\$" t.conf; done
+    [ "$(jq -c '[.fleet.parts[] | select(.name == "n3") | .jobs]' map.json)" = "[2]" ]
+}
+
 @test "what was folded gives the same map" {
     for k in 1 2 3; do job "$k" "$k"; done
     "$nettopo" fleet ingest --store new -q jobs --fold 100000d
