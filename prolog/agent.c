@@ -13,6 +13,7 @@
  * Between them     client.c asks, service.c answers: credentials (auth.c, MUNGE), addresses and the
  *                  use of the hosts (lookup.c), the end of the probe, the result. artifact_files.c
  *                  writes the files that are open
+ * After the job    archive.c keeps its map, where the administrator wants that
  * One host's part  session.c: the probe's frames and the result; log.c, advice.c
  * Roles            leader.c on the job's first host, member.c on all others (role.h)
  * Between hosts    listener.c accepts and connector.c connects, both from reserved ports
@@ -44,6 +45,7 @@
 #include <syslog.h>
 #include <unistd.h>
 
+#include "archive.h"
 #include "clock.h"
 #include "conffile.h"
 #include "job.h"
@@ -144,6 +146,19 @@ static void remove_orphans(const struct nt_conf *conf)
     nt_lookup_fini(&lookup);
 }
 
+/* On the job's first host, where its map was kept. */
+static void prune_archive(const struct nt_request *request, const struct nt_conf *conf)
+{
+    struct nt_job job;
+    struct nt_err err;
+    if (conf->archive[0] == '\0' ||
+        nt_job_read(&job, request->job, request->uid, request->gid, NULL) != 0)
+        return;
+    if (job.self == 0 && nt_archive_prune(conf, &err) != 0)
+        syslog(LOG_WARNING, "job %u: %s", request->job, err.text);
+    nt_job_fini(&job);
+}
+
 static int run_job(struct nt_request *request, const struct nt_conf *conf, double began,
                    struct nt_err *err)
 {
@@ -198,7 +213,9 @@ int main(int argc, char **argv)
         return report_error(&request, &err);
     int rc = request.verb == NT_VERB_RUN ? run_job(&request, &conf, began, &err)
                                          : nt_publish_remove(conf.run_dir, request.job, &err);
-    if (request.verb == NT_VERB_REMOVE)
+    if (request.verb == NT_VERB_REMOVE) {
+        prune_archive(&request, &conf);
         remove_orphans(&conf);
+    }
     return rc == 0 ? 0 : report_error(&request, &err);
 }

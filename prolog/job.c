@@ -116,6 +116,7 @@ int nt_job_read(struct nt_job *job, uint32_t id, uid_t uid, gid_t gid, struct nt
                           list == NULL ? "SLURM_JOB_NODELIST" : "SLURMD_NODENAME");
     if (cluster != NULL && is_host_name(cluster) && strlen(cluster) < sizeof read.cluster)
         memcpy(read.cluster, cluster, strlen(cluster) + 1);
+    read.list = list;
     read_cpus(&read);
     if (expand_host_list(&read, list, err) != 0 || find_own_index(&read, me, err) != 0) {
         nt_job_fini(&read);

@@ -184,7 +184,8 @@ static void receive_from_probe(struct leader *leader)
             break;
         case NT_FRAME_ARTIFACT:
             nt_subtree_reject_late(&leader->subtree);
-            nt_subtree_send(&leader->subtree, &frame, payload);
+            if (frame.host != NT_ARTIFACT_ARCHIVE)
+                nt_subtree_send(&leader->subtree, &frame, payload);
             nt_session_write_artifact(session, &frame, payload);
             break;
         case NT_FRAME_DONE:

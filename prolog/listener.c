@@ -64,8 +64,11 @@ size_t nt_listener_pollfds(const struct nt_listener *listener, struct pollfd *po
     bool paused =
         listener->pending_count == NT_LISTENER_PENDING_MAX || nt_clock_s() < listener->paused_until;
     polls[n++] = (struct pollfd){.fd = paused ? -1 : listener->fd, .events = POLLIN};
-    for (size_t k = 0; k < listener->pending_count; k++)
-        polls[n++] = (struct pollfd){.fd = listener->pending[k].conn.fd, .events = POLLIN};
+    for (size_t k = 0; k < listener->pending_count; k++) {
+        const struct nt_conn *conn = &listener->pending[k].conn;
+        short write = nt_conn_queued(conn) > 0 ? POLLOUT : 0;
+        polls[n++] = (struct pollfd){.fd = conn->fd, .events = (short)(POLLIN | write)};
+    }
     return n;
 }
 
@@ -198,7 +201,9 @@ int nt_listener_step(struct nt_listener *listener, size_t *host, struct nt_conn 
         struct nt_pending *pending = &listener->pending[k];
         struct nt_frame frame;
         const unsigned char *payload;
-        int got = nt_conn_next(&pending->conn, &frame, &payload, &listener->last_error);
+        int got = nt_conn_flush(&pending->conn, &listener->last_error); /* the rest of HELLO */
+        if (got == 0)
+            got = nt_conn_next(&pending->conn, &frame, &payload, &listener->last_error);
         if (got == 0) {
             k++;
             continue;

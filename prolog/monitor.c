@@ -36,8 +36,6 @@ _Static_assert(KILL_MS + REAP_MS + CLEAN_MS + LOG_MS <= NT_AGENT_SLACK_MS,
 static const double GRACE_S = GRACE_MS / 1e3, KILL_S = KILL_MS / 1e3, REAP_S = REAP_MS / 1e3,
                     CLEAN_S = CLEAN_MS / 1e3;
 
-_Static_assert(sizeof(struct nt_worker_report) <= 4096, "a report is one write into a pipe");
-
 struct monitor {
     const struct nt_request *request;
     const struct nt_conf *conf;
@@ -51,14 +49,15 @@ struct monitor {
 
 static void worker_main(struct monitor *m, pid_t monitor, int report_fd)
 {
+    static struct nt_service service; /* too large for the stack */
     double deadline = m->began + m->budget_s;
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != monitor) /* it has died before */
         _exit(1);
     madvise(m->state, sizeof *m->state, MADV_DONTFORK);
-    nt_worker_run(m->request, m->conf, &m->log, deadline, deadline + GRACE_S, m->state, &m->report);
-    ssize_t n = write(report_fd, &m->report, sizeof m->report);
-    _exit(n == (ssize_t)sizeof m->report ? 0 : 1);
+    nt_worker_run(m->request, m->conf, &m->log, deadline, deadline + GRACE_S, m->state, &service,
+                  &m->report, report_fd);
+    _exit(0);
 }
 
 /* ---- the monitor ---- */
@@ -223,7 +222,7 @@ static bool start_and_wait(struct monitor *m, const char **why, enum nt_advice *
     close(pipe_fd[0]);
     if (pid > 0) {
         *why = why_no_report(m, advice);
-        reap_worker(pid, reported ? nt_clock_s() + CLEAN_S : 0);
+        reap_worker(pid, reported ? nt_clock_s() + CLEAN_S : 0); /* it may be archiving */
     }
     return reported;
 }

@@ -20,7 +20,8 @@ void nt_service_init(struct nt_service *service, const struct nt_conf *conf,
                                    .deadline = deadline,
                                    .give_up = give_up,
                                    .child = {.pidfd = -1},
-                                   .probe_socket = -1};
+                                   .probe_socket = -1,
+                                   .over = {.fd = -1}};
     nt_publish_begin(&service->publish, conf->run_dir, job->id, job->uid, job->gid,
                      conf->publish_limit_bytes, &service->publish_err);
     if (service->publish_err.kind == NT_ERR_NONE)
@@ -40,6 +41,7 @@ void nt_service_fini(struct nt_service *service)
     for (size_t k = 0; k < service->lookups; k++)
         nt_lookup_fini(&service->lookup[k]);
     service->lookups = 0;
+    nt_lookup_fini(&service->over);
     nt_publish_fini(&service->publish);
 }
 

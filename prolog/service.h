@@ -93,6 +93,7 @@ struct nt_service {
     struct nt_err publish_err; /* kind other than none: why this host cannot publish */
     struct nt_lookup lookup[NT_SERVICE_LOOKUPS];
     size_t lookups;
+    struct nt_lookup over; /* whether the job has ended; the worker's */
     bool settled;
     struct nt_settlement settlement;
     struct nt_outcome outcome; /* of nt_service_publish */

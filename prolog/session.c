@@ -105,12 +105,16 @@ static int format_start(const struct nt_session *session, enum nt_policy policy,
         text_append(text, "cluster %s\n", job->cluster);
     text_append(text, "policy %s\noption %s\n", policy == NT_POLICY_FULL ? "full" : "latency",
                 option);
+    if (session->conf->archive[0] != '\0' && job->self == 0)
+        text_append(text, "archive yes\n");
     text_append(text, "inline_limit %u\nmax_load %.3f\n", session->conf->inline_limit_bytes,
                 session->conf->max_load);
     if (use != NULL && use->tasks > 0)
         text_append(text, "tasks %u\n", use->tasks);
     if (use != NULL && use->task_cpus > 0)
         text_append(text, "task_cpus %u\n", use->task_cpus);
+    if (session->conf->prior[0] != '\0')
+        text_append(text, "prior %s\n", session->conf->prior);
     if (job->cpus[0] != '\0')
         text_append(text, "cpus %s\n", job->cpus);
     for (size_t k = 0; k < job->hosts; k++)
@@ -253,10 +257,10 @@ void nt_session_write_artifact(struct nt_session *session, const struct nt_frame
     struct nt_artifact_files *artifacts = session->artifacts;
     if (session->publish_err.kind != NT_ERR_NONE)
         return;
-    bool dropped = artifacts->record_dropped;
+    bool dropped = artifacts->dropped[NT_ARTIFACT_SAMPLES];
     nt_artifact_files_write(artifacts, frame->host, (frame->flags & NT_FRAME_MORE) != 0, payload,
                             frame->payload_bytes, &session->publish_err);
-    if (artifacts->record_dropped && !dropped)
+    if (artifacts->dropped[NT_ARTIFACT_SAMPLES] && !dropped)
         nt_log(session->log, NT_LOG_INFO, "the record is left out: over publish_limit");
 }
 

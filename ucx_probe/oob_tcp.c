@@ -377,7 +377,9 @@ static void apply_start(struct oob_tcp *m, struct nt_probe_job *job)
     job->tasks = s->tasks;
     job->task_cpus = s->task_cpus;
     job->cpus = s->cpus;
+    job->prior = s->prior;
     job->inline_limit_bytes = s->inline_limit_bytes;
+    job->archive = s->archive;
     job->host_names = (const char *const *)s->host;
     memcpy(job->cluster, s->cluster, sizeof job->cluster);
     memcpy(job->host, s->host[s->rank], strlen(s->host[s->rank]) + 1);

@@ -16,6 +16,7 @@ struct nt_participant {
     double deadline_s;
     bool own_core_known; /* whether it has a core of its own: set once, as the pair may learn better
                           */
+    bool used_told;      /* rank 0 knows what the connections go over */
     char hardware[NT_MACHINE_TEXT_BYTES]; /* for the greeting, machine_text.h; "": not known */
     double core_us[NT_BETWEEN_END];
     char networks[NT_WIRE_NETWORKS_BYTES]; /* likewise, device_network.h; "": not known */

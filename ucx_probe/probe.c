@@ -27,7 +27,7 @@ struct settings {
     enum nt_level level;
     enum nt_sweep_mode sweep;
     double budget_s, max_load;
-    const char *map_path, *samples_path, *trace_path, *conf_path;
+    const char *map_path, *samples_path, *trace_path, *prior, *conf_path;
     enum nt_log_level log; /* by hand; 0: nothing but what ends it */
     bool lists_transports; /* and does nothing else */
     int output_fd;         /* the standard output of our user; UCX's log goes elsewhere */
@@ -41,6 +41,8 @@ static const char USAGE[] =
     "  -b, --budget SECONDS  time for all of it (default 5)\n"
     "  -m, --max-load SHARE  of a link that may be used on average (default 1)\n"
     "  -w, --sweep KIND      of latencies: auto (default), all pairs or adaptive\n"
+    "  -p, --prior FILE      start from what earlier jobs said (nettopo fleet prior); the path\n"
+    "                        begins with /\n"
     "  -o, --output MAP      where the map goes (default -, the standard output)\n"
     "  -s, --samples FILE    also write what was measured\n"
     "  -t, --trace FILE      append a line when a round begins: seconds, phase, round\n"
@@ -133,17 +135,24 @@ static int read_fd(const char *text, int *fd)
 /* 1: go on; 0: --help or --version was shown; -1: usage error */
 static int read_arguments(int argc, char **argv, struct settings *set)
 {
-    static const struct option options[] = {
-        {"level", required_argument, NULL, 'l'},    {"budget", required_argument, NULL, 'b'},
-        {"max-load", required_argument, NULL, 'm'}, {"sweep", required_argument, NULL, 'w'},
-        {"output", required_argument, NULL, 'o'},   {"samples", required_argument, NULL, 's'},
-        {"trace", required_argument, NULL, 't'},    {"log", required_argument, NULL, 'L'},
-        {"agent-fd", required_argument, NULL, 'A'}, {"conf", required_argument, NULL, 'c'},
-        {"transports", no_argument, NULL, 'T'},     {"help", no_argument, NULL, 'h'},
-        {"version", no_argument, NULL, 'V'},        {NULL, 0, NULL, 0}};
+    static const struct option options[] = {{"level", required_argument, NULL, 'l'},
+                                            {"budget", required_argument, NULL, 'b'},
+                                            {"max-load", required_argument, NULL, 'm'},
+                                            {"sweep", required_argument, NULL, 'w'},
+                                            {"prior", required_argument, NULL, 'p'},
+                                            {"output", required_argument, NULL, 'o'},
+                                            {"samples", required_argument, NULL, 's'},
+                                            {"trace", required_argument, NULL, 't'},
+                                            {"log", required_argument, NULL, 'L'},
+                                            {"agent-fd", required_argument, NULL, 'A'},
+                                            {"conf", required_argument, NULL, 'c'},
+                                            {"transports", no_argument, NULL, 'T'},
+                                            {"help", no_argument, NULL, 'h'},
+                                            {"version", no_argument, NULL, 'V'},
+                                            {NULL, 0, NULL, 0}};
     int c, rc = 1;
     opterr = 0;
-    while (rc == 1 && (c = getopt_long(argc, argv, "l:b:m:w:o:s:t:L:c:h", options, NULL)) != -1) {
+    while (rc == 1 && (c = getopt_long(argc, argv, "l:b:m:w:p:o:s:t:L:c:h", options, NULL)) != -1) {
         switch (c) {
         case 'l':
             if (nt_level_parse(optarg, &set->level) != 0)
@@ -158,6 +167,9 @@ static int read_arguments(int argc, char **argv, struct settings *set)
         case 'w':
             if (nt_sweep_mode_parse(optarg, &set->sweep) != 0)
                 rc = usage("sweep %s: expected auto, all, adaptive or sequential", optarg);
+            break;
+        case 'p':
+            set->prior = optarg;
             break;
         case 'o':
             set->map_path = optarg;
@@ -293,6 +305,7 @@ static void set_job_by_hand(struct nt_oob *oob, struct nt_probe_job *job,
     job->max_load = set->max_load;
     job->option.sweep = set->sweep;
     job->log = set->log;
+    job->prior = set->prior;
     oob->deadline_s = nt_clock_s() + set->budget_s;
 }
 

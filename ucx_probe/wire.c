@@ -456,6 +456,9 @@ int nt_report_encode(enum nt_wire_kind kind, const struct nt_report *report, str
     put_real(&w, n->median_us);
     put_number(&w, n->count, 4);
     put_real(&w, n->bytes);
+    put_text(&w, report->used);
+    put_number(&w, n->sent[0].segments, 4);
+    put_number(&w, n->sent[0].again, 4);
     return put_end(&w, out, err);
 }
 
@@ -475,7 +478,10 @@ int nt_report_decode(enum nt_wire_kind kind, const void *data, size_t bytes, str
     p.result.median_us = get_real(&r);
     p.result.count = get32(&r);
     p.result.bytes = get_real(&r);
-    if (!at_end(&r) || !in_range(p.seconds, 1e6) || !in_range(p.result.value_us, 1e12) ||
+    bool whole = get_text(&r, p.used, sizeof p.used);
+    p.result.sent[0].segments = get32(&r);
+    p.result.sent[0].again = get32(&r);
+    if (!whole || !at_end(&r) || !in_range(p.seconds, 1e6) || !in_range(p.result.value_us, 1e12) ||
         !in_range(p.result.se_us, 1e12) || !in_range(p.result.median_us, 1e12) ||
         !in_range(p.result.bytes, 1e15))
         return malformed(err, "report");

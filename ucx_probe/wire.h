@@ -23,6 +23,7 @@
 
 #include "err.h"
 #include "machine_text.h"
+#include "map.h"
 #include "sweep.h"
 
 enum {
@@ -101,10 +102,12 @@ struct nt_go {
 /* READY and RESULT of this rank. idle: it had nothing to do. */
 struct nt_report {
     bool idle, ok;
-    char reason[NT_WIRE_REASON_BYTES]; /* when neither */
-    struct nt_result result;           /* RESULT with ok: a and b are ignored. READY with ok:
-                                          value_us is the last untimed round trip */
-    double seconds;                    /* that the measuring took */
+    char reason[NT_WIRE_REASON_BYTES];  /* when neither */
+    struct nt_result result;            /* RESULT with ok: a and b are ignored, sent[0] is what this
+                                           rank sent. READY with ok: value_us is the last untimed
+                                           round trip */
+    double seconds;                     /* that the measuring took */
+    char used[NT_TRANSPORT_USED_BYTES]; /* READY, once a rank: what its connections go over */
 };
 
 /* The kind of a message; 0 when there is none. */

@@ -177,7 +177,7 @@ s/ 4\.01 .*/ nan 0 4/|bad.samples:13: expected the low latency in us, found "nan
 s/^latency 0 3/latency 0 4/|bad.samples:15: hosts 0 and 4
 TABLE
     head -c 5000 /dev/zero | tr '\0' x >bad.samples
-    refuses 3 "bad.samples:1: expected at most 4096 bytes" "$nettopo" solve bad.samples -o out.json
+    refuses 3 "bad.samples:1: expected lines of at most 4096 bytes" "$nettopo" solve bad.samples -o out.json
     head -c 100000 /dev/urandom >bad.samples
     refuses 3 "bad.samples:1:" "$nettopo" solve bad.samples -o out.json
     refuses 3 "standard input:1:" "$nettopo" solve - -o out.json </dev/null
