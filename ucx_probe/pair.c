@@ -61,6 +61,7 @@ int nt_pair_connect(struct nt_pair *pair, const struct nt_pairing *pairing,
         nt_pair_open_endpoint(pair, pairing->address, err) != 0 ||
         connect_exchange(pair, deadline_s, round_trip_s, err) != 0)
         return -1;
+    nt_pair_find_used(pair);
     if (order->rail[0] == '\0')
         return 0;
     if (nt_pair_use_rail(pair, order->rail, deadline_s, err) != 0)
@@ -168,6 +169,16 @@ const void *nt_pair_address(const struct nt_pair *pair, size_t *bytes)
 void nt_pair_set_own_core(struct nt_pair *pair, bool own)
 {
     pair->spin_s = own ? SPIN_S : 0;
+}
+
+const char *nt_pair_used(const struct nt_pair *pair)
+{
+    return pair->used;
+}
+
+const char *nt_pair_transports(const struct nt_pair *pair, size_t rail)
+{
+    return pair->rail[rail].transports;
 }
 
 size_t nt_pair_rails(const struct nt_pair *pair, const char *names[NT_PAIR_RAILS_MAX])

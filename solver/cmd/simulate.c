@@ -19,6 +19,7 @@
 #include "number.h"
 #include "reference.h"
 #include "rng.h"
+#include "simulate_prior.h"
 #include "simulate_routes.h"
 #include "stats.h"
 #include "strbuf.h"
@@ -64,6 +65,7 @@ static const char help[] =
     "  --bandwidth          samples: also flows, of each round at once; csv: bandwidths of pairs\n"
     "                       alone instead of latencies\n"
     "  --sweep S            runs that sweep against the network; JSON with its rounds and pairs\n"
+    "  --prior FILE         sweep adaptive: from what earlier jobs said (nettopo.conf(5))\n"
     "  --shuffle            sweep: names in an order unrelated to the network\n"
     "  --workload KERNEL    a2a, o2a, a2o, sr:W or gups; JSON with completion times\n"
     "  --bytes N            of a message; default 10000, random messages 1000\n"
@@ -80,7 +82,8 @@ static const char help[] =
 struct arguments {
     const char *topology, *noise, *spread, *outliers, *missing, *asymmetry, *seed;
     const char *host_latency, *link_latency, *overhead, *host_rate, *link_rate;
-    const char *format, *sweep, *workload, *bytes, *messages, *packet, *buffers, *repeat, *output;
+    const char *format, *sweep, *prior, *workload, *bytes, *messages, *packet, *buffers, *repeat,
+        *output;
     bool bandwidth, shuffle, consume_all, adaptive;
 };
 
@@ -353,10 +356,17 @@ static int write_sweep(const struct scene *s, const struct arguments *a, char **
     struct nt_sweep_run run;
     struct rusage usage = {0};
     struct nt_json_writer w = {0};
+    struct nt_belief *belief = NULL;
     uint32_t *order;
     if (kind == NULL || shuffle_hosts(s, a->shuffle, &order, err) < 0)
         return -1;
-    int rc = nt_sweep_simulate(kind, s->network, &s->noise, order, cpu_s, &run, err);
+    int rc = a->prior == NULL
+                 ? 0
+                 : nt_simulate_prior_read(a->prior, s->name, s->network->hosts, &belief, err);
+    if (rc == 0)
+        rc = nt_sweep_simulate(belief != NULL ? &nt_sweep_kind_prior : kind, s->network, &s->noise,
+                               order, belief, cpu_s, &run, err);
+    nt_belief_destroy(belief);
     free(order);
     if (rc < 0)
         return -1;
@@ -482,6 +492,8 @@ static int check_options(const struct arguments *a, struct nt_err *err)
                           "expected one of measurements, --sweep and --workload");
     if (a->sweep == NULL && a->shuffle)
         return nt_err_set(err, NT_ERR_USAGE, "--shuffle is for --sweep");
+    if (a->prior != NULL && (a->shuffle || a->sweep == NULL || strcmp(a->sweep, "adaptive") != 0))
+        return nt_err_set(err, NT_ERR_USAGE, "--prior is for --sweep adaptive, without --shuffle");
     if (a->workload == NULL &&
         (a->bytes || a->messages || a->packet || a->buffers || a->repeat || a->consume_all))
         return nt_err_set(err, NT_ERR_USAGE,
@@ -528,6 +540,7 @@ static int simulate_run(int argc, char **argv, struct nt_err *err)
         {"format", 'f', &a.format, NULL},
         {"bandwidth", 0, NULL, &a.bandwidth},
         {"sweep", 0, &a.sweep, NULL},
+        {"prior", 0, &a.prior, NULL},
         {"shuffle", 0, NULL, &a.shuffle},
         {"consume-all", 0, NULL, &a.consume_all},
         {"adaptive", 0, NULL, &a.adaptive},

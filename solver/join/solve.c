@@ -19,6 +19,7 @@
 #include "memory.h"
 #include "option.h"
 #include "solve_adaptive.h"
+#include "solve_prior.h"
 #include "solve_rates.h"
 #include "sweep_adaptive.h"
 #include "sweep_latency.h"
@@ -344,6 +345,7 @@ struct found {
     bool determined; /* else there are hosts and nothing between them */
     bool adaptive;   /* inferred from some pairs */
     uint64_t pairs;  /* with a latency */
+    struct nt_prior_use prior;
 };
 
 static int find_in_record(struct sorted *s, const struct nt_solve_input *from, struct found *f,
@@ -355,7 +357,11 @@ static int find_in_record(struct sorted *s, const struct nt_solve_input *from, s
     f->pairs = measured.pairs;
     f->determined = is_covered(&measured, from->samples->missing);
     nt_measured_pairs_fini(&measured);
-    int rc = from->method == NULL ? nt_solve_adaptive(from->samples, s->order, &f->model, err) : 0;
+    int rc = from->method == NULL
+                 ? nt_solve_prior(from->samples, s->order, &f->model, &f->pairs, &f->prior, err)
+                 : 0;
+    if (rc == 0 && from->method == NULL)
+        rc = nt_solve_adaptive(from->samples, s->order, &f->model, err);
     f->adaptive = rc > 0;
     if (rc == 0)
         return f->determined ? infer_pairs(s, from, &f->model, err)
@@ -400,7 +406,7 @@ static int refine_links(struct nt_map *map, const struct sorted *s,
 {
     static const char *const planned[] = {NT_SAMPLES_LINK_LATENCY, NULL};
     static const char *const adapted[] = {NT_SWEEP_ADAPTIVE_CALIBRATION, NT_SWEEP_ADAPTIVE_PHASE,
-                                          NT_SWEEP_ADAPTIVE_VERIFICATION, NULL};
+                                          NT_SWEEP_ADAPTIVE_VERIFICATION, NT_SAMPLES_PRIOR, NULL};
     NT_SCOPED struct nt_arena memory = {0};
     uint32_t *vertex = nt_arena_array(&memory, s->n + 1, sizeof *vertex);
     if (nt_arena_check(&memory, err) != 0)
@@ -451,6 +457,7 @@ static int solve_sorted(struct sorted *s, const struct nt_solve_input *from, str
         return -1;
     }
     map->sweep.pairs_measured = f.pairs;
+    map->sweep.prior = f.prior;
     map->sweep.pairs_total = s->n == 0 ? 0 : (uint64_t)s->n * (s->n - 1) / 2;
     const struct nt_matrix *bandwidth =
         from->method != NULL && from->method->has_bandwidths ? NULL : s->bandwidth;

@@ -51,6 +51,7 @@ void nt_samples_destroy(struct nt_samples *s)
     free_all(s->missing, s->hosts);
     free(s->slots);
     nt_triples_fini(&s->traffic);
+    nt_belief_destroy(s->belief);
     free(s->phase);
     free(s->phase_begin_s);
     free(s->sample);
@@ -166,8 +167,9 @@ int nt_samples_add_host(struct nt_samples *s, const char *name, struct nt_err *e
 {
     if (nt_host_name_check(name, err) != 0)
         return -1;
-    if (s->phases > 0)
-        return nt_err_set(err, NT_ERR_INPUT, "host %s: expected before the first phase", name);
+    if (s->phases > 0 || s->belief != NULL)
+        return nt_err_set(err, NT_ERR_INPUT, "host %s: expected before the first phase%s", name,
+                          s->belief != NULL ? " and before prior" : "");
     if (s->hosts >= NT_HOSTS_MAX)
         return nt_err_set(err, NT_ERR_INPUT, "host %s: expected at most %d hosts", name,
                           (int)NT_HOSTS_MAX);

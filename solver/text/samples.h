@@ -17,6 +17,9 @@
  *   model TEXT...             what some hosts are inside (machine_text.h), numbered from 0
  *   inside INDEX MODEL        a host is one of those
  *   cores INDEX BETWEEN US    latency between two of its cores, one way (core/machine.h)
+ *   prior LEVELS              optional: what was believed before (core/belief.h), after the hosts
+ *   believed INDEX CLUSTER... a host's clusters, of the levels below the highest
+ *   transport HOSTS USED      so many hosts' connections went over these: tcp/fab0,tcp/fab1
  *   phase NAME [BEGIN]        what follows belongs to this phase, until the next; BEGIN: seconds
  *                             since the sweep began (older records do not say)
  *   round                     a new round begins: what follows ran at the same time
@@ -46,6 +49,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "belief.h"
 #include "err.h"
 #include "machine.h"
 #include "map.h"
@@ -69,6 +73,9 @@ struct nt_host_inside {
 
 /* Latencies of this phase are for the links of a network that is known already. */
 #define NT_SAMPLES_LINK_LATENCY "link-latency"
+
+/* Latencies of this phase verify what was believed; they are no part of other inference. */
+#define NT_SAMPLES_PRIOR "prior"
 
 enum nt_sample_kind {
     NT_SAMPLE_LATENCY,
@@ -117,7 +124,10 @@ struct nt_samples {
     char **missing;                /* hosts of them: NULL, or the reason */
     struct nt_host_inside *inside; /* hosts of them */
     size_t models;
-    char **model; /* texts of machine_text.h, each once */
+    char **model;             /* texts of machine_text.h, each once */
+    struct nt_belief *belief; /* that the sweep began from; NULL: none. Owned */
+    size_t transports;
+    struct nt_sweep_transport transport[NT_SWEEP_TRANSPORTS_MAX];
     size_t phases;
     struct nt_phase *phase; /* seconds: NaN until the phase ended */
     double *phase_begin_s;  /* phases of them: since the sweep began; NaN: not known */
@@ -154,6 +164,15 @@ int nt_samples_add_model(struct nt_samples *s, const char *text, uint32_t *index
 int nt_samples_set_model(struct nt_samples *s, size_t host, uint32_t model, struct nt_err *err);
 int nt_samples_set_cores(struct nt_samples *s, size_t host, enum nt_between between,
                          double latency_us, struct nt_err *err);
+/* levels of an empty belief of all hosts so far, once; then hosts, each once. */
+int nt_samples_begin_belief(struct nt_samples *s, size_t levels, struct nt_err *err);
+int nt_samples_believe(struct nt_samples *s, size_t host, const uint32_t *cluster,
+                       struct nt_err *err);
+/* Both of another belief. */
+int nt_samples_set_belief(struct nt_samples *s, const struct nt_belief *belief, struct nt_err *err);
+/* hosts more use these; what is beyond the room is left out. used: a word. */
+int nt_samples_add_transport(struct nt_samples *s, const char *used, size_t hosts,
+                             struct nt_err *err);
 int nt_samples_begin_phase(struct nt_samples *s, const char *name, struct nt_err *err);
 /* When the phase that is open began. */
 int nt_samples_date_phase(struct nt_samples *s, double begin_s, struct nt_err *err);
