@@ -32,6 +32,7 @@ struct machine {
     const char *topology;
     bool adaptive;         /* routing */
     size_t leaf, group;    /* hosts of one */
+    size_t row;            /* of routers that are all linked, in aries; else as a leaf */
     uint32_t dimension[3]; /* of a dragonfly */
 };
 
@@ -39,12 +40,11 @@ struct sum {
     size_t found, undetermined, routers, routers_right, groups, groups_right, invented, sure;
 };
 
-/* Of the job's hosts: the router of each, or the group. */
-static void place_hosts(const struct machine *m, const uint32_t *job, size_t n, bool groups,
-                        uint32_t *at)
+/* Of the job's hosts the router, row or group of so many. */
+static void place_hosts(const uint32_t *job, size_t n, size_t of, uint32_t *at)
 {
     for (size_t k = 0; k < n; k++)
-        at[k] = job[k] / (uint32_t)(groups ? m->group : m->leaf);
+        at[k] = job[k] / (uint32_t)of;
 }
 
 /* Whether the hosts in side are exactly those of one of the places. */
@@ -104,11 +104,12 @@ static void judge(const struct machine *machine, const struct nt_model *m, const
 {
     size_t n = m->hosts;
     static bool side[HOSTS_MAX];
-    static uint32_t router[HOSTS_MAX], group[HOSTS_MAX];
+    static uint32_t router[HOSTS_MAX], row[HOSTS_MAX], group[HOSTS_MAX];
     double *support;
     struct nt_err err;
-    place_hosts(machine, job, n, false, router);
-    place_hosts(machine, job, n, true, group);
+    place_hosts(job, n, machine->leaf, router);
+    place_hosts(job, n, machine->row, row);
+    place_hosts(job, n, machine->group, group);
     sum->routers += places_of_two(router, n);
     sum->groups += places_of_two(group, n);
     bool dragonfly = m->family == NT_FAMILY_DRAGONFLY;
@@ -130,7 +131,7 @@ static void judge(const struct machine *machine, const struct nt_model *m, const
         bool right = is_place(side, router, n), as_group = is_place(side, group, n);
         sum->routers_right += right;
         sum->groups_right += as_group;
-        sum->invented += !right && !as_group && support[s] >= 0.9;
+        sum->invented += !right && !as_group && !is_place(side, row, n) && support[s] >= 0.9;
     }
     if (dragonfly) /* its groups are the cliques; all or none are right */
         sum->groups_right += m->dimension[0] == machine->dimension[0] ? places_of_two(group, n) : 0;
@@ -147,6 +148,7 @@ static struct nt_network *build(struct machine *machine)
     net->adaptive = machine->adaptive;
     machine->group = spec.hosts / spec.dimension[0];
     machine->leaf = spec.dimension[spec.dimensions - 1];
+    machine->row = machine->leaf * (spec.topology == NT_TOPOLOGY_ARIES ? spec.dimension[2] : 1);
     if (spec.topology == NT_TOPOLOGY_DRAGONFLY)
         memcpy(machine->dimension, spec.dimension, sizeof machine->dimension);
     return net;

@@ -40,9 +40,10 @@ static size_t measure(const struct nt_model *m, const struct lossy *at, double u
 {
     struct nt_rooted_tree *rooted;
     struct nt_err err;
-    uint32_t channel[16];
+    uint32_t channel[256];
     size_t n = 0;
     assert_int_equal(nt_rooted_tree_create(m, &rooted, &err), 0);
+    assert_true(nt_rooted_tree_room(rooted) <= 256);
     for (uint32_t a = 0; a < m->hosts; a++)
         for (uint32_t b = 0; b < m->hosts; b++) {
             double rate[2] = {usual, usual};

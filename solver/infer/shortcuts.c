@@ -92,6 +92,30 @@ static void doubt_hubs(struct nt_model *m)
     }
 }
 
+/* The hosts of one router are equally far from it; those of several are not. */
+static bool is_uneven(const struct nt_model *m, uint32_t leaf)
+{
+    const struct nt_link *least = NULL, *most = NULL;
+    for (size_t k = 0; k < m->links; k++) {
+        const struct nt_link *l = &m->link[k];
+        if ((l->a != leaf && l->b != leaf) || (is_switch(m, l->a) && is_switch(m, l->b)))
+            continue;
+        least = least == NULL || l->latency_us < least->latency_us ? l : least;
+        most = most == NULL || l->latency_us > most->latency_us ? l : most;
+    }
+    return least != NULL && !is_equal(least, most);
+}
+
+static void doubt_uneven_leaves(struct nt_model *m)
+{
+    for (size_t k = 0; k < m->links; k++) {
+        struct nt_link *l = &m->link[k];
+        uint32_t low = nt_model_tier(m, l->a) <= nt_model_tier(m, l->b) ? l->a : l->b;
+        if (is_switch(m, l->a) && is_switch(m, l->b) && is_uneven(m, low))
+            l->probability = fmin(l->probability, NOT_SURE);
+    }
+}
+
 void nt_shortcuts_doubt(struct nt_model *model)
 {
     if (model->switches < 2 || model->family == NT_FAMILY_DRAGONFLY)
@@ -101,6 +125,7 @@ void nt_shortcuts_doubt(struct nt_model *model)
         if (is_hierarchy(model)) {
             model->family = NT_FAMILY_TREE;
             model->shortcuts = true;
+            doubt_uneven_leaves(model);
         } else {
             limit(model, 1, NOT_SURE);
         }

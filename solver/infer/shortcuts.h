@@ -12,7 +12,8 @@
  * Where no tree fits (NT_FAMILY_UNDETERMINED) groups of switches are no better than chance: in a
  * dragonfly a router is as near to one of another group as to its own. Where the hosts on one
  * switch are sure nevertheless, on three switches or more, it is a hierarchy with shortcuts: the
- * family is tree, and model->shortcuts is set. Else no group is sure.
+ * family is tree, and model->shortcuts is set; leaves whose hosts are not equally far are not sure
+ * then. Else no group is.
  *
  * Where the shape of the whole is more likely wrong than right, no group is sure.
  *
