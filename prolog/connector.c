@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "ports.h"
 #include "source_port.h"
 
 /* Each attempt has its own: a long one delays no other. */

@@ -209,11 +209,11 @@ static int grant_user_read(int dir_fd, uid_t uid, gid_t gid, const char *where, 
 
 /* ---- writing ---- */
 
-/* A descriptor, or -1 with err set. */
-static int create_file(const struct nt_publish *publish, const char *name, struct nt_err *err)
+/* A descriptor, or -1 with err set. mode: O_WRONLY, or O_RDWR for what is copied from it later. */
+static int create_file(const struct nt_publish *publish, const char *name, int mode,
+                       struct nt_err *err)
 {
-    int fd =
-        openat(publish->dir_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
+    int fd = openat(publish->dir_fd, name, mode | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
     if (fd < 0)
         return system_error(err, publish->tmp_name, name);
     if (fchmod(fd, 0644) != 0) { /* whatever the umask: the directory restricts access */
@@ -228,7 +228,7 @@ static int create_file(const struct nt_publish *publish, const char *name, struc
 static int reserve_reason(struct nt_publish *publish, struct nt_err *err)
 {
     static const char empty[REASON_BYTES];
-    publish->reason_fd = create_file(publish, REASON_FILE, err);
+    publish->reason_fd = create_file(publish, REASON_FILE, O_WRONLY, err);
     if (publish->reason_fd < 0)
         return -1;
     return nt_write_all(publish->reason_fd, empty, sizeof empty) == 0
@@ -239,7 +239,8 @@ static int reserve_reason(struct nt_publish *publish, struct nt_err *err)
 static int create_artifacts(struct nt_publish *publish, struct nt_err *err)
 {
     for (uint32_t k = 1; k < NT_ARTIFACT_END; k++) {
-        publish->artifacts.fd[k] = create_file(publish, nt_artifact_name(k), err);
+        publish->artifacts.fd[k] = create_file(publish, nt_artifact_name(k),
+                                               k == NT_ARTIFACT_ARCHIVE ? O_RDWR : O_WRONLY, err);
         if (publish->artifacts.fd[k] < 0)
             return -1;
     }
@@ -313,7 +314,7 @@ void nt_publish_log(struct nt_publish *publish, const char *text, size_t bytes)
     if (publish->dir_fd < 0)
         return;
     unlinkat(publish->dir_fd, NT_LOG_FILE, 0);
-    int fd = create_file(publish, NT_LOG_FILE, NULL);
+    int fd = create_file(publish, NT_LOG_FILE, O_WRONLY, NULL);
     publish->has_log = false;
     if (fd < 0)
         return;
@@ -322,15 +323,25 @@ void nt_publish_log(struct nt_publish *publish, const char *text, size_t bytes)
         unlinkat(publish->dir_fd, NT_LOG_FILE, 0);
 }
 
-/* Removes the files that nothing was written to. -1 when one is not complete. */
+int nt_publish_archived(const struct nt_publish *publish)
+{
+    return publish->artifacts.complete[NT_ARTIFACT_ARCHIVE] &&
+                   !publish->artifacts.dropped[NT_ARTIFACT_ARCHIVE]
+               ? publish->artifacts.fd[NT_ARTIFACT_ARCHIVE]
+               : -1;
+}
+
+/* Removes the files that nothing was written to, and the name of what is for the archive. -1 when
+ * one is not complete. */
 static int keep_complete(struct nt_publish *publish, struct nt_err *err)
 {
     for (uint32_t k = 1; k < NT_ARTIFACT_END; k++) {
         struct stat st;
-        if (publish->artifacts.complete[k])
+        bool is_published = k != NT_ARTIFACT_ARCHIVE;
+        if (publish->artifacts.complete[k] && is_published)
             continue;
-        if (publish->artifacts.fd[k] >= 0 && fstat(publish->artifacts.fd[k], &st) == 0 &&
-            st.st_size > 0)
+        if (is_published && publish->artifacts.fd[k] >= 0 &&
+            fstat(publish->artifacts.fd[k], &st) == 0 && st.st_size > 0)
             return nt_err_set(err, NT_ERR_INPUT, "%s is not complete", nt_artifact_name(k));
         unlinkat(publish->dir_fd, nt_artifact_name(k), 0);
     }

@@ -39,6 +39,9 @@ int nt_publish_begin(struct nt_publish *publish, const char *run_dir, uint32_t j
  * (space.h); -1 when that is so far not the case. A failure can always be published. */
 int nt_publish_bound_all(struct nt_publish *publish, uint64_t limit_bytes, struct nt_err *err);
 
+/* What is for the archive, complete, once published; the descriptor is publish's. -1: nothing. */
+int nt_publish_archived(const struct nt_publish *publish);
+
 /* Removes the files without a part and renames the directory to its final name. -1 when an artifact
  * is not complete, hint.env is missing, or the files are over the limit; nt_publish_failed may
  * still be called. */

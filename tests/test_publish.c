@@ -115,6 +115,24 @@ static void artifacts_appear_together(void **state)
     assert_int_equal(nt_publish_remove(g->run, JOB, NULL), 0);
 }
 
+/* What is for the archive has no name in the job's directory, and can be read once that is there.
+ */
+static void what_is_for_the_archive_is_not_published(void **state)
+{
+    struct ground *g = *state;
+    struct nt_publish p = begun(g);
+    char text[64] = "", path[128];
+    assert_int_equal(nt_publish_archived(&p), -1);
+    assert_int_equal(write_artifact(&p, NT_ARTIFACT_ENV, false, "NETTOPO_STATUS=ok\n", NULL), 0);
+    assert_int_equal(write_artifact(&p, NT_ARTIFACT_ARCHIVE, false, "packed", NULL), 0);
+    assert_int_equal(nt_publish_finish(&p, NULL), 0);
+    snprintf(path, sizeof path, "%s/%d/archive", g->run, JOB);
+    assert_int_equal(access(path, F_OK), -1);
+    assert_int_equal(pread(nt_publish_archived(&p), text, sizeof text, 0), 6);
+    assert_string_equal(text, "packed");
+    nt_publish_fini(&p);
+}
+
 static void a_later_run_replaces_an_earlier(void **state)
 {
     struct ground *g = *state;
@@ -224,10 +242,10 @@ static void a_record_over_the_limit_is_left_out(void **state)
     assert_int_equal(write_artifact(&p, NT_ARTIFACT_MAP, false, "{}", NULL), 0);
     assert_int_equal(
         nt_artifact_files_write(&p.artifacts, NT_ARTIFACT_SAMPLES, true, much, LIMIT / 2, NULL), 0);
-    assert_false(p.artifacts.record_dropped);
+    assert_false(p.artifacts.dropped[NT_ARTIFACT_SAMPLES]);
     assert_int_equal(
         nt_artifact_files_write(&p.artifacts, NT_ARTIFACT_SAMPLES, true, much, LIMIT, NULL), 0);
-    assert_true(p.artifacts.record_dropped);
+    assert_true(p.artifacts.dropped[NT_ARTIFACT_SAMPLES]);
     assert_int_equal(
         nt_artifact_files_write(&p.artifacts, NT_ARTIFACT_SAMPLES, false, "x", 1, NULL), 0);
     assert_int_equal(p.artifacts.used_bytes, 2);
@@ -440,6 +458,7 @@ int main(void)
 #define EACH(test) cmocka_unit_test_setup_teardown(test, make_ground, remove_ground)
     const struct CMUnitTest tests[] = {
         EACH(artifacts_appear_together),
+        EACH(what_is_for_the_archive_is_not_published),
         EACH(a_later_run_replaces_an_earlier),
         EACH(an_incomplete_artifact_is_never_published),
         EACH(the_log_is_published_with_artifacts_and_with_a_failure),

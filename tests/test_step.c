@@ -13,13 +13,12 @@
 enum { WORDS_MAX = 16 };
 
 /* Words with blanks between them. */
-static bool is_placed(const char *command, const struct nt_step_hint *hint, const char *tasks,
-                      const char *nodes)
+static bool is_placed(const char *command, const struct nt_step_hint *hint,
+                      struct nt_step_defaults defaults)
 {
     char text[256], *rest = NULL;
     const char *words[WORDS_MAX];
     size_t count = 0;
-    struct nt_step_defaults defaults = {tasks, nodes};
     assert_true(strlen(command) < sizeof text);
     memcpy(text, command, strlen(command) + 1);
     for (char *word = strtok_r(text, " ", &rest); word != NULL && count < WORDS_MAX;
@@ -75,8 +74,20 @@ static void a_step_is_placed_that_the_hint_is_for(void **state)
     const struct nt_step_hint one_each = {8, 8};
     (void)state;
     for (size_t k = 0; k < sizeof table / sizeof *table; k++)
-        if (is_placed(table[k].command, &one_each, "8", "8") != table[k].placed)
+        if (is_placed(table[k].command, &one_each,
+                      (struct nt_step_defaults){.tasks = "8", .nodes = "8"}) != table[k].placed)
             fail_msg("%s", table[k].command);
+}
+
+/* From Slurm 23.11 on. */
+static void a_step_with_nodes_of_its_own_can_have_no_host_file(void **state)
+{
+    const struct nt_step_hint one_each = {8, 8};
+    const struct nt_step_defaults defaults = {.tasks = "8", .nodes = "8", .refuses_nodes = true};
+    (void)state;
+    assert_false(is_placed("srun -N8 -n8 ./app", &one_each, defaults));
+    assert_false(is_placed("srun --nodes=8 ./app", &one_each, defaults));
+    assert_true(is_placed("srun -n8 ./app", &one_each, defaults));
 }
 
 static void the_environment_says_what_the_command_does_not(void **state)
@@ -98,8 +109,9 @@ static void the_environment_says_what_the_command_does_not(void **state)
     };
     (void)state;
     for (size_t k = 0; k < sizeof table / sizeof *table; k++)
-        if (is_placed(table[k].command, &table[k].hint, table[k].tasks, table[k].nodes) !=
-            table[k].placed)
+        if (is_placed(table[k].command, &table[k].hint,
+                      (struct nt_step_defaults){.tasks = table[k].tasks,
+                                                .nodes = table[k].nodes}) != table[k].placed)
             fail_msg("row %zu", k);
 }
 
@@ -122,6 +134,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_step_is_placed_that_the_hint_is_for),
+        cmocka_unit_test(a_step_with_nodes_of_its_own_can_have_no_host_file),
         cmocka_unit_test(the_environment_says_what_the_command_does_not),
         cmocka_unit_test(a_host_file_says_how_many),
     };

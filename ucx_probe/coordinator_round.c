@@ -80,6 +80,19 @@ static void note_unreported(struct nt_coordinator_round *m, bool *unreported)
         }
 }
 
+/* A rank that says what its connections go over; the record keeps how many hosts do so. */
+static void note_transport(struct nt_coordinator_round *m, const char *used)
+{
+    size_t k = 0;
+    while (k < m->transports && strcmp(m->transport[k].used, used) != 0)
+        k++;
+    if (used[0] == '\0' || k == NT_SWEEP_TRANSPORTS_MAX)
+        return;
+    memcpy(m->transport[k].used, used, strlen(used) + 1);
+    m->transport[k].hosts++;
+    m->transports += k == m->transports;
+}
+
 /* What the two reports of each pair that is still good say together. measured: the first's
  * result counts, even when the second failed after its part of the measurement. */
 static void evaluate_reports(struct nt_coordinator_round *m, const struct nt_order *order,
@@ -89,6 +102,8 @@ static void evaluate_reports(struct nt_coordinator_round *m, const struct nt_ord
         struct nt_pair_outcome *o = &m->outcome[k];
         for (int end = 0; end < 2 && o->status == NT_PAIR_OK; end++) {
             const struct nt_report *r = &m->report[m->pair[k][end]];
+            if (!measured && m->reported[m->pair[k][end]] && r->ok)
+                note_transport(m, r->used);
             if (!m->reported[m->pair[k][end]]) {
                 o->status = measured && end == 1 ? NT_PAIR_OK : NT_PAIR_NO_REPORT;
             } else if (!r->ok && !(measured && end == 1)) {
@@ -109,6 +124,8 @@ static void evaluate_reports(struct nt_coordinator_round *m, const struct nt_ord
         o->result = m->report[m->pair[k][0]].result;
         o->result.a = order->pair[k][0];
         o->result.b = order->pair[k][1];
+        if (m->reported[m->pair[k][1]])
+            o->result.sent[1] = m->report[m->pair[k][1]].result.sent[0];
     }
 }
 

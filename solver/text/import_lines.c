@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "decimal.h"
 #include "map.h"
 #include "memory.h"
 #include "number.h"
@@ -116,17 +117,10 @@ int import_take_whole(struct import_line *line, const char *what, uint64_t most,
 {
     const char *word;
     size_t bytes;
-    uint64_t read = 0;
-    if (!import_next_word(line, &word, &bytes))
-        return fail_word(line, what, word, 0, err);
-    for (size_t k = 0; k < bytes; k++) {
-        uint64_t digit = (uint64_t)(unsigned char)word[k] - '0';
-        if (digit > 9 || digit > most || read > (most - digit) / 10)
-            return fail_word(line, what, word, bytes, err);
-        read = read * 10 + digit;
-    }
-    *value = read;
-    return 0;
+    bool any = import_next_word(line, &word, &bytes);
+    return any && nt_decimal_whole(word, bytes, most, value) == 0
+               ? 0
+               : fail_word(line, what, word, bytes, err);
 }
 
 static int count_labels(char *const *label, size_t labels, struct nt_names *distinct,

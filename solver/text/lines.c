@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-void nt_lines_init(struct nt_lines *lines, const char *file)
+void nt_lines_init(struct nt_lines *lines, const char *file, size_t most)
 {
-    *lines = (struct nt_lines){.number = 1};
+    *lines = (struct nt_lines){.number = 1, .most = most};
     (void)snprintf(lines->file, sizeof lines->file, "%s", file);
 }
 
@@ -25,14 +25,14 @@ static int line_error(struct nt_lines *l, struct nt_err *err)
 
 static int too_long(struct nt_lines *l, struct nt_err *err)
 {
-    nt_err_set(err, NT_ERR_INPUT, "expected lines of at most %d bytes, found a longer one",
-               (int)NT_LINE_MAX);
+    nt_err_set(err, NT_ERR_INPUT, "expected lines of at most %zu bytes, found a longer one",
+               l->most);
     return line_error(l, err);
 }
 
 static int hold_text(struct nt_lines *l, const char *text, size_t bytes, struct nt_err *err)
 {
-    if (l->used + bytes > NT_LINE_MAX)
+    if (bytes > l->most - l->used)
         return too_long(l, err);
     if (l->used + bytes > l->capacity) {
         size_t capacity = (l->used + bytes) * 2;
@@ -53,7 +53,7 @@ static int hold_text(struct nt_lines *l, const char *text, size_t bytes, struct 
 static int give_line(struct nt_lines *l, const char *line, size_t bytes, nt_line_take *take,
                      void *to, struct nt_err *err)
 {
-    if (bytes > NT_LINE_MAX)
+    if (bytes > l->most)
         return too_long(l, err);
     if (memchr(line, '\0', bytes) != NULL) {
         nt_err_set(err, NT_ERR_INPUT, "expected a text, found a zero byte");

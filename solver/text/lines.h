@@ -10,11 +10,12 @@
 
 #include "err.h"
 
-enum { NT_LINES_FILE_BYTES = 256, NT_LINE_MAX = 1 << 20 };
+enum { NT_LINES_FILE_BYTES = 256, NT_LINE_MAX = 1 << 20 /* bytes, where a text has no less */ };
 
 struct nt_lines {
     char file[NT_LINES_FILE_BYTES]; /* named in errors; cut when longer */
     size_t number;                  /* of the line that is being read, from 1 */
+    size_t most;                    /* bytes of a line */
     char *held;                     /* a line whose end has not come */
     size_t used, capacity;
     bool broken; /* after an error nothing more is read */
@@ -23,7 +24,8 @@ struct nt_lines {
 /* A line without its end; not terminated, and without zero bytes. */
 typedef int nt_line_take(void *to, const char *line, size_t bytes, struct nt_err *err);
 
-void nt_lines_init(struct nt_lines *lines, const char *file);
+/* most: bytes of a line, its end not counted. */
+void nt_lines_init(struct nt_lines *lines, const char *file, size_t most);
 void nt_lines_fini(struct nt_lines *lines);
 
 /* Errors get "FILE:LINE: " in front. */

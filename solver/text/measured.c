@@ -32,7 +32,7 @@ int nt_measured_reader_create(const char *file, const struct nt_routes_text *rou
     struct nt_measured_reader *r = calloc(1, sizeof *r);
     if (r == NULL)
         return nt_err_memory(err);
-    nt_lines_init(&r->lines, file);
+    nt_lines_init(&r->lines, file, NT_LINE_MAX);
     r->routes = routes;
     r->measured = calloc(1, sizeof *r->measured);
     if (r->measured == NULL)
@@ -102,7 +102,7 @@ static int take_measured(void *to, const char *line, size_t bytes, struct nt_err
 {
     struct nt_measured_reader *r = to;
     const char *at = line, *end = line + bytes;
-    uint32_t a, b;
+    uint32_t a = 0, b = 0;
     double latency = 0;
     if (nt_line_word(&at, end) == 0)
         return 0;

@@ -41,7 +41,7 @@ int nt_routes_reader_create(const char *file, struct nt_routes_reader **out, str
     struct nt_routes_reader *r = calloc(1, sizeof *r);
     if (r == NULL)
         return nt_err_memory(err);
-    nt_lines_init(&r->lines, file);
+    nt_lines_init(&r->lines, file, NT_LINE_MAX);
     r->text = calloc(1, sizeof *r->text);
     if (r->text == NULL)
         (void)nt_err_memory(err);

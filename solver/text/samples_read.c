@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One line at a time in a fixed buffer; every figure is checked by the builder of samples.c, this
- * file only splits words and checks their order. */
+/* Every figure is checked by the builder of samples.c, this file only splits words and checks their
+ * order. */
 #include "samples.h"
 
 #include <math.h>
@@ -8,17 +8,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "decimal.h"
+#include "lines.h"
 #include "number.h"
 
-enum { FILE_NAME_BYTES = 256, HEAD_KEYS = 7 };
+enum { HEAD_KEYS = 7 };
 
 struct nt_samples_reader {
-    char file[FILE_NAME_BYTES];
-    size_t line;      /* number of the line that is being read, from 1 */
-    unsigned seen;    /* a bit for each word of the head that came */
-    bool broken;      /* after an error nothing more is read */
-    bool line_opened; /* a byte of this line came */
-    size_t used;
+    struct nt_lines lines;
+    unsigned seen; /* a bit for each word of the head that came */
     char text[NT_SAMPLES_LINE_MAX + 1];
     struct nt_samples *samples;
 };
@@ -64,16 +62,10 @@ static int take_number(struct words *w, const char *what, double *value, struct 
 static int take_whole(struct words *w, const char *what, uint64_t most, uint64_t *value,
                       struct nt_err *err)
 {
-    uint64_t read = 0;
-    const char *c = w->at;
     struct words was = *w;
-    for (; c < w->end && *c >= '0' && *c <= '9'; c++) {
-        uint64_t digit = (uint64_t)(*c - '0');
-        if (read > (most - digit) / 10)
-            return word_error(what, &was, err);
-        read = read * 10 + digit;
-    }
-    if (c == w->at || !next_word(w, c))
+    size_t digits = strspn(w->at, "0123456789"); /* the line is terminated */
+    uint64_t read;
+    if (nt_decimal_whole(w->at, digits, most, &read) != 0 || !next_word(w, w->at + digits))
         return word_error(what, &was, err);
     *value = read;
     return 0;
@@ -224,6 +216,28 @@ static int read_inside(struct nt_samples_reader *r, struct words *w, struct nt_e
     return nt_samples_set_model(r->samples, host, model, err);
 }
 
+static int read_prior(struct nt_samples_reader *r, struct words *w, struct nt_err *err)
+{
+    uint32_t levels;
+    if (take_u32(w, "a number of levels", &levels, err) != 0 || take_end(w, err) != 0)
+        return -1;
+    return nt_samples_begin_belief(r->samples, levels, err);
+}
+
+static int read_believed(struct nt_samples_reader *r, struct words *w, struct nt_err *err)
+{
+    const struct nt_belief *b = r->samples->belief;
+    uint32_t host, cluster[NT_BELIEF_LEVELS_MAX];
+    if (take_u32(w, "the number of a host", &host, err) != 0)
+        return -1;
+    for (size_t l = 0; b != NULL && l + 1 < b->levels; l++)
+        if (take_u32(w, "the number of a cluster", &cluster[l], err) != 0)
+            return -1;
+    if (take_end(w, err) != 0)
+        return -1;
+    return nt_samples_believe(r->samples, host, cluster, err);
+}
+
 static int read_cores(struct nt_samples_reader *r, struct words *w, struct nt_err *err)
 {
     char name[16] = "";
@@ -242,6 +256,15 @@ static int read_cores(struct nt_samples_reader *r, struct words *w, struct nt_er
     if (take_number(w, "the latency in us", &us, err) != 0 || take_end(w, err) != 0)
         return -1;
     return nt_samples_set_cores(r->samples, host, between, us, err);
+}
+
+static int read_transport(struct nt_samples_reader *r, struct words *w, struct nt_err *err)
+{
+    uint32_t hosts;
+    if (take_u32(w, "a number of hosts", &hosts, err) != 0)
+        return -1;
+    const char *used = take_text(w, "transports", err);
+    return used == NULL ? -1 : nt_samples_add_transport(r->samples, used, hosts, err);
 }
 
 /* ---- lines of the sweep ---------------------------------------------------------------------- */
@@ -384,6 +407,15 @@ static int read_failed(struct nt_samples_reader *r, struct words *w, struct nt_e
     return nt_samples_add(r->samples, x, reason, err);
 }
 
+static int read_resent(struct nt_samples_reader *r, struct words *w, struct nt_err *err)
+{
+    struct nt_sample x = {.kind = NT_SAMPLE_RESENT};
+    if (take_pair(w, &x, err) != 0 || take_u32(w, "a number of segments", &x.segments, err) != 0 ||
+        take_u32(w, "how many were sent again", &x.count, err) != 0 || take_end(w, err) != 0)
+        return -1;
+    return nt_samples_add(r->samples, x, NULL, err);
+}
+
 static int read_warning(struct nt_samples_reader *r, struct words *w, struct nt_err *err)
 {
     const char *text = take_text(w, "a text", err);
@@ -421,14 +453,20 @@ static const struct {
     int (*read)(struct nt_samples_reader *r, struct words *w, struct nt_err *err);
 } lines[] = {
     /* the first HEAD_KEYS may come once */
-    {"generator", read_generator}, {"job", read_job},         {"cluster", read_cluster},
-    {"level", read_level},         {"created", read_created}, {"budget", read_budget},
-    {"pattern", read_pattern},     {"host", read_host},       {"missing", read_missing},
-    {"room", read_slots},          {"traffic", read_traffic}, {"model", read_model},
-    {"inside", read_inside},       {"cores", read_cores},     {"phase", read_phase},
-    {"round", read_round},         {"latency", read_latency}, {"bandwidth", read_bandwidth},
-    {"prtt", read_prtt},           {"kernel", read_kernel},   {"failed", read_failed},
-    {"phase-end", read_phase_end}, {"warning", read_warning}, {"end", read_end},
+    {"generator", read_generator}, {"job", read_job},
+    {"cluster", read_cluster},     {"level", read_level},
+    {"created", read_created},     {"budget", read_budget},
+    {"pattern", read_pattern},     {"host", read_host},
+    {"missing", read_missing},     {"room", read_slots},
+    {"traffic", read_traffic},     {"model", read_model},
+    {"inside", read_inside},       {"cores", read_cores},
+    {"transport", read_transport}, {"phase", read_phase},
+    {"round", read_round},         {"latency", read_latency},
+    {"bandwidth", read_bandwidth}, {"prtt", read_prtt},
+    {"kernel", read_kernel},       {"failed", read_failed},
+    {"resent", read_resent},       {"prior", read_prior},
+    {"believed", read_believed},   {"phase-end", read_phase_end},
+    {"warning", read_warning},     {"end", read_end},
 };
 
 static int read_known(struct nt_samples_reader *r, size_t key, struct words *w, struct nt_err *err)
@@ -445,27 +483,30 @@ static int read_known(struct nt_samples_reader *r, size_t key, struct words *w, 
     return lines[key].read(r, w, err);
 }
 
-static int read_line(struct nt_samples_reader *r, struct nt_err *err)
+static int read_line(void *reader, const char *line, size_t bytes, struct nt_err *err)
 {
-    struct words w = {r->text, r->text + r->used};
-    r->text[r->used] = '\0';
+    struct nt_samples_reader *r = reader;
+    struct words w = {r->text, r->text + bytes};
+    if (bytes > 0)
+        memcpy(r->text, line, bytes);
+    r->text[bytes] = '\0';
     for (const char *c = w.at; c < w.end; c++)
         if ((unsigned char)*c < 0x20 || *c == 0x7f)
             return nt_err_set(err, NT_ERR_INPUT, "expected text, found the control byte 0x%02x",
                               (unsigned)(unsigned char)*c);
-    if (r->used > 0 && w.end[-1] == ' ')
+    if (bytes > 0 && w.end[-1] == ' ')
         return nt_err_set(err, NT_ERR_INPUT, "expected no blank at the end of the line");
-    if (r->line == 1) {
+    if (r->lines.number == 1) {
         if (strcmp(w.at, "nettopo-samples/1") == 0)
             return 0;
         return nt_err_set(err, NT_ERR_INPUT, "expected \"nettopo-samples/1\", found \"%.64s\"",
                           w.at);
     }
-    size_t bytes = strcspn(w.at, " ");
+    size_t key = strcspn(w.at, " ");
     for (size_t k = 0; k < sizeof lines / sizeof *lines; k++) {
-        if (strlen(lines[k].key) != bytes || memcmp(lines[k].key, w.at, bytes) != 0)
+        if (strlen(lines[k].key) != key || memcmp(lines[k].key, w.at, key) != 0)
             continue;
-        next_word(&w, w.at + bytes);
+        next_word(&w, w.at + key);
         return read_known(r, k, &w, err);
     }
     return word_error("a line of samples", &w, err);
@@ -483,8 +524,7 @@ int nt_samples_reader_create(const char *file, struct nt_samples_reader **out, s
         return -1;
     }
     r->samples->generator[0] = '\0'; /* whoever wrote the text, not we */
-    snprintf(r->file, sizeof r->file, "%s", file);
-    r->line = 1;
+    nt_lines_init(&r->lines, file, NT_SAMPLES_LINE_MAX);
     *out = r;
     return 0;
 }
@@ -494,67 +534,28 @@ void nt_samples_reader_destroy(struct nt_samples_reader *r)
     if (r == NULL)
         return;
     nt_samples_destroy(r->samples);
+    nt_lines_fini(&r->lines);
     free(r);
-}
-
-static int place_sample(struct nt_samples_reader *r, struct nt_err *err)
-{
-    r->broken = true;
-    return nt_err_prefix(err, "%s:%zu", r->file, r->line);
-}
-
-static int finish_line(struct nt_samples_reader *r, struct nt_err *err)
-{
-    if (read_line(r, err) != 0)
-        return place_sample(r, err);
-    r->line++;
-    r->used = 0;
-    r->line_opened = false;
-    return 0;
 }
 
 int nt_samples_reader_feed(struct nt_samples_reader *r, const char *text, size_t bytes,
                            struct nt_err *err)
 {
-    if (r->broken)
-        return nt_err_set(err, NT_ERR_INPUT, "%s:%zu: already failed here", r->file, r->line);
-    while (bytes > 0) {
-        const char *end = memchr(text, '\n', bytes);
-        size_t piece = end == NULL ? bytes : (size_t)(end - text);
-        if (piece > NT_SAMPLES_LINE_MAX - r->used) {
-            nt_err_set(err, NT_ERR_INPUT, "expected at most %d bytes in a line, found more",
-                       (int)NT_SAMPLES_LINE_MAX);
-            return place_sample(r, err);
-        }
-        memcpy(r->text + r->used, text, piece);
-        r->used += piece;
-        r->line_opened = true;
-        text += piece;
-        bytes -= piece;
-        if (end == NULL)
-            break;
-        text++;
-        bytes--;
-        if (finish_line(r, err) != 0)
-            return -1;
-    }
-    return 0;
+    return nt_lines_feed(&r->lines, text, bytes, read_line, r, err);
 }
 
 int nt_samples_reader_finish(struct nt_samples_reader *r, struct nt_samples **out,
                              struct nt_err *err)
 {
-    if (r->broken)
-        return nt_err_set(err, NT_ERR_INPUT, "%s:%zu: already failed here", r->file, r->line);
-    if (r->line_opened && finish_line(r, err) != 0)
+    if (nt_lines_finish(&r->lines, read_line, r, err) != 0)
         return -1;
+    r->lines.broken = true; /* one text a reader */
     if (!r->samples->ended) {
         nt_err_set(err, NT_ERR_INPUT,
                    "expected \"end\" as the last line, found the end of the file");
-        return place_sample(r, err);
+        return nt_err_prefix(err, "%s:%zu", r->lines.file, r->lines.number);
     }
     *out = r->samples;
     r->samples = NULL;
-    r->broken = true;
     return 0;
 }

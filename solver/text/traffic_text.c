@@ -6,13 +6,13 @@
 #include <string.h>
 
 #include "decimal.h"
+#include "lines.h"
 #include "number.h"
 
 enum { TASKS_MAX = NT_TRIPLES_TASKS_MAX, TRIPLES_MAX = 33554432 };
 
 struct reading {
-    const char *file;
-    size_t line;
+    struct nt_lines lines;
     struct nt_triples t;
     size_t cap, rows;
     bool dense, decided;
@@ -28,8 +28,8 @@ void nt_triples_fini(struct nt_triples *t)
 
 static int traffic_error(struct reading *r, const char *expected, const char *found, size_t n)
 {
-    return nt_err_set(r->err, NT_ERR_INPUT, "%s:%zu: expected %s, found '%.*s'", r->file, r->line,
-                      expected, (int)(n < 40 ? n : 40), found);
+    return nt_err_set(r->err, NT_ERR_INPUT, "expected %s, found '%.*s'", expected,
+                      (int)(n < 40 ? n : 40), found);
 }
 
 static int keep_entry(struct reading *r, size_t a, size_t b, double bytes)
@@ -39,8 +39,8 @@ static int keep_entry(struct reading *r, size_t a, size_t b, double bytes)
     if (r->t.n == r->cap) {
         size_t cap = r->cap == 0 ? 4096 : 2 * r->cap;
         if (cap > TRIPLES_MAX)
-            return nt_err_set(r->err, NT_ERR_INPUT, "%s:%zu: more than %d pairs of ranks", r->file,
-                              r->line, (int)TRIPLES_MAX);
+            return nt_err_set(r->err, NT_ERR_INPUT, "more than %d pairs of ranks",
+                              (int)TRIPLES_MAX);
         void *pair = realloc(r->t.pair, cap * sizeof *r->t.pair);
         if (pair != NULL)
             r->t.pair = pair;
@@ -122,16 +122,18 @@ static int read_dense(struct reading *r, const char *at, const char *end)
     if (r->rows == 0)
         r->t.ntasks = column + 1;
     if (column + 1 != r->t.ntasks)
-        return nt_err_set(r->err, NT_ERR_INPUT, "%s:%zu: expected %zu columns, found %zu", r->file,
-                          r->line, r->t.ntasks, column + 1);
+        return nt_err_set(r->err, NT_ERR_INPUT, "expected %zu columns, found %zu", r->t.ntasks,
+                          column + 1);
     if (++r->rows > r->t.ntasks)
-        return nt_err_set(r->err, NT_ERR_INPUT, "%s:%zu: more rows than columns (%zu)", r->file,
-                          r->line, r->t.ntasks);
+        return nt_err_set(r->err, NT_ERR_INPUT, "more rows than columns (%zu)", r->t.ntasks);
     return 0;
 }
 
-static int read_line(struct reading *r, const char *at, const char *end)
+static int read_line(void *reading, const char *at, size_t bytes, struct nt_err *err)
 {
+    struct reading *r = reading;
+    const char *end = at + bytes;
+    r->err = err;
     if (end > at && end[-1] == '\r')
         end--;
     while (end > at && (end[-1] == ' ' || end[-1] == '\t'))
@@ -146,34 +148,33 @@ static int read_line(struct reading *r, const char *at, const char *end)
     return r->dense ? read_dense(r, at, end) : read_sparse(r, at, end);
 }
 
+static int finish_triples(struct reading *r, struct nt_err *err)
+{
+    if (!r->decided)
+        return nt_err_set(err, NT_ERR_INPUT, "%s: expected a communication matrix, found nothing",
+                          r->lines.file);
+    if (r->dense && r->rows != r->t.ntasks)
+        return nt_err_set(err, NT_ERR_INPUT, "%s:%zu: expected %zu rows, found %zu", r->lines.file,
+                          r->lines.number - 1, r->t.ntasks, r->rows);
+    return 0;
+}
+
 int nt_triples_read(const char *file, const char *text, size_t bytes, struct nt_triples *out,
                     struct nt_err *err)
 {
-    struct reading r = {.file = file, .err = err};
-    const char *at = text, *end = text + bytes;
-    while (at < end) {
-        const char *stop = memchr(at, '\n', (size_t)(end - at));
-        if (stop == NULL)
-            stop = end;
-        r.line++;
-        if (read_line(&r, at, stop) != 0)
-            goto fail;
-        at = stop + 1;
-    }
-    if (!r.decided) {
-        nt_err_set(err, NT_ERR_INPUT, "%s: expected a communication matrix, found nothing", file);
-        goto fail;
-    }
-    if (r.dense && r.rows != r.t.ntasks) {
-        nt_err_set(err, NT_ERR_INPUT, "%s:%zu: expected %zu rows, found %zu", file, r.line,
-                   r.t.ntasks, r.rows);
-        goto fail;
-    }
-    *out = r.t;
-    return 0;
-fail:
-    nt_triples_fini(&r.t);
-    return -1;
+    struct reading r = {0};
+    nt_lines_init(&r.lines, file, bytes);
+    int rc = nt_lines_feed(&r.lines, text, bytes, read_line, &r, err);
+    if (rc == 0)
+        rc = nt_lines_finish(&r.lines, read_line, &r, err);
+    if (rc == 0)
+        rc = finish_triples(&r, err);
+    nt_lines_fini(&r.lines);
+    if (rc == 0)
+        *out = r.t;
+    else
+        nt_triples_fini(&r.t);
+    return rc;
 }
 
 int nt_tasks_per_node_read(const char *text, uint32_t *capacity, size_t hosts, struct nt_err *err)

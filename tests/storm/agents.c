@@ -114,7 +114,7 @@ bool nt_relay_end(pid_t pid, double last, int *status)
 
 static const char *why_no_report(const struct host *h)
 {
-    unsigned waits_on = h->waits_on;
+    unsigned waits_on = h->state.waits_on;
     return waits_on == NT_WAIT_MUNGE   ? "munged on this host did not answer"
            : waits_on == NT_WAIT_FILES ? "run_dir on this host did not answer"
                                        : "the agent was terminated before it had a result";
@@ -183,7 +183,7 @@ static void worker_main(void *argument)
     h->began_s = began;
     world_at(deadline + KILL_S, monitor_gives_up, h, h->life);
     nt_worker_run(&request, &cluster.conf, cluster.option.debug ? &cluster.log : NULL, deadline,
-                  deadline + GRACE_S, &h->waits_on, &h->service, &report);
+                  deadline + GRACE_S, &h->state, &h->service, &report, -1);
     if (h->service.probe_socket >= 0)
         close(h->service.probe_socket);
     h->outcome = report.outcome;

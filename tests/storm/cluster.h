@@ -12,6 +12,7 @@
 #include "measure.h"
 #include "network.h"
 #include "session.h"
+#include "worker.h"
 #include "world.h"
 
 /* What a host published: the texts of rank 0, or failed and a reason. */
@@ -63,7 +64,7 @@ struct host {
         struct nt_job job;
         int socket;
     } relay; /* what it has of its own */
-    atomic_uint waits_on;
+    struct nt_worker_state state;
     struct nt_pair *pair;        /* the probe's; NULL: none */
     double began_s, ended_s;     /* NAN: not */
     bool relay_is_killed;        /* before there was a result */

@@ -64,6 +64,19 @@ size_t nt_pair_rails(const struct nt_pair *pair, const char *names[NT_PAIR_RAILS
     return 1;
 }
 
+const char *nt_pair_transports(const struct nt_pair *pair, size_t rail)
+{
+    (void)pair;
+    (void)rail;
+    return "storm";
+}
+
+const char *nt_pair_used(const struct nt_pair *pair)
+{
+    (void)pair;
+    return "storm/sim0";
+}
+
 const void *nt_pair_address(const struct nt_pair *pair, size_t *bytes)
 {
     *bytes = sizeof pair->address;
