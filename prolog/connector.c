@@ -236,7 +236,7 @@ static int verify_leader(struct nt_connector *connector, struct nt_attempt *a,
 static int receive_frame(struct nt_connector *connector, struct nt_attempt *a)
 {
     struct nt_frame frame;
-    const unsigned char *payload;
+    const unsigned char *payload = NULL;
     struct nt_err why;
     int got = nt_conn_flush(&a->conn, &why); /* the rest of our proof */
     if (got == 0)

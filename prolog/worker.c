@@ -68,7 +68,7 @@ static bool is_cancelled(struct nt_service *service, double *ask_s)
     return is_over;
 }
 
-enum relay_end { RELAY_LATE, RELAY_ENDED, JOB_CANCELLED };
+enum relay_end { RELAY_HAS_ENDED, RELAY_IS_LATE, JOB_IS_CANCELLED };
 
 /* Answers the relay until it has ended, its time is over or the job was cancelled. */
 static enum relay_end serve_relay(struct nt_service *service, int socket)
@@ -81,13 +81,13 @@ static enum relay_end serve_relay(struct nt_service *service, int socket)
         double wake_s = ready[1].fd < 0 && ask_s < until ? ask_s : until;
         int got = poll(ready, 2, nt_clock_left_ms(wake_s));
         if (got < 0 && errno != EINTR)
-            return RELAY_LATE;
+            return RELAY_IS_LATE;
         if (got > 0 && ready[0].revents != 0 && !nt_service_answer(service, socket))
-            return RELAY_ENDED;
+            return RELAY_HAS_ENDED;
         if (is_cancelled(service, &ask_s))
-            return JOB_CANCELLED;
+            return JOB_IS_CANCELLED;
     }
-    return RELAY_LATE;
+    return RELAY_IS_LATE;
 }
 
 /* Of a relay that ended by itself or by another's hand, without a result. */
@@ -115,11 +115,11 @@ static void run_relay(struct nt_service *service)
     close(socket);
     if (!nt_relay_end(pid, service->give_up + GONE_S, &status))
         nt_service_publish_failed(service, NT_ADVICE_AGENT, "the relay could not be ended");
-    else if (end == JOB_CANCELLED)
+    else if (end == JOB_IS_CANCELLED)
         nt_service_publish_failed(service, NT_ADVICE_NONE, "the job was cancelled");
     else if (WIFEXITED(status) && WEXITSTATUS(status) == NT_RELAY_NO_SANDBOX)
         nt_service_publish_failed(service, NT_ADVICE_PRIVILEGE, "the relay could not be confined");
-    else if (end == RELAY_ENDED && !service->settled)
+    else if (end == RELAY_HAS_ENDED && !service->settled)
         publish_end(service, status);
     else
         nt_service_publish(service);
