@@ -35,6 +35,7 @@ struct nt_coordinator_round {
     size_t transports;               /* of hosts that have said them, in all rounds */
     struct nt_sweep_transport transport[NT_SWEEP_TRANSPORTS_MAX];
     bool all_ok;                               /* no pair failed in it */
+    bool all_reported;                         /* no host stopped answering in it */
     double round_trip_s, connect_s, measure_s; /* the longest of those that succeeded in it */
 };
 

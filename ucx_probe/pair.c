@@ -11,6 +11,7 @@
 #include "pair_prtt.h"
 #include "pair_rail.h"
 #include "pair_ucx.h"
+#include "resent.h"
 
 enum {
     PREEMPTIONS = 3, /* in one measurement: another process uses this core */
@@ -115,7 +116,11 @@ int nt_pair_measure(struct nt_pair *pair, const struct nt_order *order, double s
     if (order->kind == NT_ORDER_KERNEL)
         return nt_pair_kernel_run(pair, order, soft_s, deadline_s, result, err);
     long before = preemptions();
+    struct nt_resent sent = nt_resent_read();
     int rc = measure(pair, order, soft_s, deadline_s, result, err);
+    sent = nt_resent_since(sent, nt_resent_read());
+    result->sent[0].segments = (uint32_t)(sent.segments < UINT32_MAX ? sent.segments : UINT32_MAX);
+    result->sent[0].again = (uint32_t)(sent.again < UINT32_MAX ? sent.again : UINT32_MAX);
     /* the core is not ours alone, whatever was counted: spinning would measure the scheduler */
     if (pair->spin_s > 0 && preemptions() - before >= PREEMPTIONS)
         pair->spin_s = 0;

@@ -8,22 +8,27 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "pair.h"
 #include "pair_rail.h"
 
 /* ---- which there are ---- */
-static void add_rail(struct nt_pair *pair, const struct nt_ucx_transport *found)
+
+static void add_rail(void *context, const char *transport, const char *device)
 {
+    struct nt_pair *pair = context;
     size_t k = 0;
-    while (k < pair->rails && strcmp(pair->rail[k].name, found->device) != 0)
+    while (k < pair->rails && strcmp(pair->rail[k].name, device) != 0)
         k++;
     if (k == PAIR_RAILS_MAX)
         return;
     if (k == pair->rails)
-        memcpy(pair->rail[pair->rails++].name, found->device, sizeof found->device);
-    nt_ucx_text_add(pair->rail[k].transports, sizeof pair->rail[k].transports, found->name);
+        snprintf(pair->rail[pair->rails++].name, sizeof pair->rail->name, "%s", device);
+    nt_ucx_text_add(pair->rail[k].transports, sizeof pair->rail[k].transports, transport);
 }
 
-void nt_pair_find_rails(struct nt_pair *pair)
+void nt_pair_each_rail(const struct nt_pair *pair,
+                       void (*found)(void *context, const char *transport, const char *device),
+                       void *context)
 {
     char *text = NULL, *rest, *line;
     size_t bytes = 0;
@@ -33,9 +38,9 @@ void nt_pair_find_rails(struct nt_pair *pair)
     ucp_context_print_info(pair->home.context, stream);
     if (fclose(stream) == 0 && text != NULL)
         for (rest = text; (line = strsep(&rest, "\n")) != NULL;) {
-            struct nt_ucx_transport found;
-            if (nt_ucx_text_resource(line, &found))
-                add_rail(pair, &found);
+            struct nt_ucx_transport transport;
+            if (nt_ucx_text_resource(line, &transport))
+                found(context, transport.name, transport.device);
         }
     free(text);
 }
@@ -59,6 +64,11 @@ void nt_pair_find_used(struct nt_pair *pair)
             nt_ucx_text_add(pair->used, sizeof pair->used, word);
         }
     free(text);
+}
+
+void nt_pair_find_rails(struct nt_pair *pair)
+{
+    nt_pair_each_rail(pair, add_rail, pair);
 }
 
 /* ---- one of them ---- */

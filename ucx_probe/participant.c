@@ -99,6 +99,7 @@ int nt_participant_greeting(const struct nt_participant *participant,
     snprintf(greeting.host, sizeof greeting.host, "%s", job->host);
     snprintf(greeting.hardware, sizeof greeting.hardware, "%s", participant->hardware);
     memcpy(greeting.core_us, participant->core_us, sizeof greeting.core_us);
+    memcpy(greeting.networks, participant->networks, sizeof greeting.networks);
     read_machine_id(greeting.machine);
     if (participant->pair != NULL)
         greeting.address = nt_pair_address(participant->pair, &greeting.address_bytes);

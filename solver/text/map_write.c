@@ -87,6 +87,16 @@ static void put_sweep(struct nt_json_writer *w, const struct nt_map *map)
         }
         nt_json_end(w, ']');
     }
+    if (s->prior.given) {
+        nt_json_begin(w, "prior", '{', false);
+        nt_json_put_flag(w, "used", s->prior.used);
+        nt_json_put_whole(w, "pairs_taken", s->prior.pairs_taken);
+        nt_json_put_whole(w, "pairs_verified", s->prior.pairs_verified);
+        nt_json_put_whole(w, "pairs_contradicted", s->prior.pairs_contradicted);
+        nt_json_put_whole(w, "hosts_moved", s->prior.hosts_moved);
+        text_if(w, "reason", s->prior.reason);
+        nt_json_end(w, '}');
+    }
     put_transports(w, s);
     nt_json_end(w, '}');
 }
