@@ -450,6 +450,30 @@ static void test_phases(void **state)
     nt_model_destroy(m);
 }
 
+/* No two of those that are left share a switch: the warm-up of tiers has nobody to pair at one, and
+ * must not take the ends of links for hosts. */
+static void test_one_host_left_of_each_leaf(void **state)
+{
+    (void)state;
+    struct nt_model *m = truth_of("tree:5x2");
+    struct nt_planner *planner;
+    struct nt_order o;
+    bool absent[10] = {false};
+    for (size_t h = 0; h < COUNT(absent); h += 2)
+        absent[h] = true;
+    assert_int_equal(
+        nt_bandwidth_create(m, absent, &(struct nt_bandwidth_options){.phases = NT_BANDWIDTH_TIERS},
+                            &planner, NULL),
+        0);
+    while (planner->ops->next(planner, &o, NULL) == 1) {
+        for (size_t k = 0; k < o.pairs; k++)
+            assert_true(o.pair[k][0] < m->hosts && o.pair[k][1] < m->hosts);
+        planner->ops->tell(planner, NULL, 0, NULL);
+    }
+    nt_planner_destroy(planner);
+    nt_model_destroy(m);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -462,6 +486,7 @@ int main(void)
         cmocka_unit_test(test_windows),
         cmocka_unit_test(test_crowded),
         cmocka_unit_test(test_phases),
+        cmocka_unit_test(test_one_host_left_of_each_leaf),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

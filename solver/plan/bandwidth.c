@@ -20,11 +20,14 @@ static const double crowded = 1.2, uncrowded_share = 0.9, undisturbed = 0.93;
 
 /* ---- rounds ---- */
 
+/* Links between hosts: a network of switches may have none. */
 static void plan_links(struct nt_bw *b, uint32_t colour)
 {
-    for (size_t k = 0; k < b->rooted->links; k++)
-        if (b->colour[k] == colour)
-            nt_flow_schedule_join(&b->schedule, b->rooted->ends[k][0], b->rooted->ends[k][1]);
+    for (size_t k = 0; k < b->rooted->links; k++) {
+        const uint32_t *end = b->rooted->ends[k];
+        if (b->colour[k] == colour && end[0] < b->rooted->hosts && end[1] < b->rooted->hosts)
+            nt_flow_schedule_join(&b->schedule, end[0], end[1]);
+    }
 }
 
 /* Every round of neighbours has one flow a host's link, so what all had in one and not in another
