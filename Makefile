@@ -38,13 +38,15 @@ DATADIR := $(PREFIX)/share/nettopo
 AGENTDIR = $(LIBEXECDIR)/nettopo
 
 .PHONY: all check test demo bench fuzz coverage install uninstall deb rpm clean deps
-all: nettopo probe agent plugin
+all: nettopo probe agent checker plugin
 
 # ---- rooms ------------------------------------------------------------------------------------
 # PUBLISHED: the papers' own methods, which only nettopo has; whoever sweeps cannot select them.
 PURE := solver/base solver/core solver/text solver/plan solver/infer solver/place solver/sim solver/join
+# FLEET: what many jobs say together; only nettopo has it, too.
 PUBLISHED := solver/published solver/routes
-ROOMS := $(PURE) $(PUBLISHED) solver/cmd ucx_probe prolog spank
+FLEET := solver/fleet
+ROOMS := $(PURE) $(PUBLISHED) $(FLEET) solver/cmd ucx_probe prolog prolog/check spank
 SEES_solver/base  :=
 SEES_solver/core  := solver/base
 SEES_solver/text  := solver/base solver/core
@@ -55,9 +57,11 @@ SEES_solver/sim   := solver/base solver/core
 SEES_solver/join  := solver/base solver/core solver/text solver/plan solver/infer solver/place solver/sim
 SEES_solver/published := solver/base solver/core solver/infer
 SEES_solver/routes := solver/base solver/core
-SEES_solver/cmd   := $(PURE) $(PUBLISHED)
+SEES_solver/fleet := solver/base solver/core solver/text solver/infer solver/place solver/join
+SEES_solver/cmd   := $(PURE) $(PUBLISHED) $(FLEET)
 SEES_ucx_probe    := $(PURE)
 SEES_prolog       := solver/base
+SEES_prolog/check := prolog solver/base
 SEES_spank        := solver/base
 ALSO_solver/place := -I/usr/include/scotch
 ALSO_ucx_probe = $(patsubst -I%,-isystem%,$(call pkg,--cflags,ucx pmix))
@@ -77,12 +81,14 @@ MACHINE := $(shell $(CC) -dumpmachine)
 HARDENED = $(if $(SANITIZE),,-fstack-clash-protection $(if $(filter x86_64% i%86%,$(MACHINE)),-fcf-protection) \
   $(if $(filter aarch64%,$(MACHINE)),-mbranch-protection=standard) \
   $(if $(findstring _FORTIFY_SOURCE,$(CFLAGS)),,$(if $(filter -O1 -O2 -O3 -Os -Og -Ofast,$(CFLAGS)),-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3)))
+# Enumerators are of type int in C; clang from 19 on warns where one meets a double.
 REQUIRED = -std=c11 -D_GNU_SOURCE -Wall -Wextra -Wconversion -Wstrict-prototypes \
   -Wmissing-prototypes -Wvla -Werror -fPIC -fvisibility=hidden -fstack-protector-strong \
-  -ffunction-sections -MMD -MP $(HARDENED) \
+  -ffunction-sections -MMD -MP $(HARDENED) $(if $(filter clang%,$(CC)),-Wno-enum-float-conversion) \
   $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-omit-frame-pointer -fno-sanitize-recover=all \
   $(if $(filter gcc%,$(CC)),-Wno-format-truncation -Wno-maybe-uninitialized,$(COUNTERS)))
 DEFINES := -DNT_VERSION='"$(VERSION)"' -DNT_AGENTDIR='"$(AGENTDIR)"' -DNT_SYSCONFDIR='"$(SYSCONFDIR)"'
+DEFINES_prolog/check = -DNT_PLUGINDIR='"$(SLURM_PLUGIN_DIR)"'
 LINK = $(CC) $(CFLAGS) $(if $(SANITIZE),-fsanitize=$(SANITIZE)) -Wl,--as-needed,--gc-sections -Wl,-z,relro,-z,now,-z,noexecstack $(LDFLAGS)
 
 # Slurm's headers, library and plugins; a library that the loader does not find is named by path
@@ -92,10 +98,12 @@ SLURM_LIBDIR := $(if $(SLURM_PREFIX),$(patsubst %/libslurm.so,%,$(firstword \
 ifneq ($(and $(SLURM_PREFIX),$(if $(SLURM_LIBDIR),,none)),)
 $(error SLURM_PREFIX=$(SLURM_PREFIX): no libslurm.so in its lib or lib64)
 endif
+SYSTEM_PLUGIN_DIR := $(or $(shell pkg-config --variable=plugindir slurm 2>/dev/null),$(firstword $(wildcard /usr/lib/*/slurm-wlm /usr/lib64/slurm /usr/lib/slurm)),/usr/lib64/slurm)
+SLURM_PLUGIN_DIR ?= $(if $(SLURM_LIBDIR),$(SLURM_LIBDIR)/slurm,$(SYSTEM_PLUGIN_DIR))
 SLURM_CFLAGS := $(if $(SLURM_PREFIX),-isystem $(SLURM_PREFIX)/include)
 SLURM_LIBS := $(if $(SLURM_LIBDIR),-L$(SLURM_LIBDIR) $(if $(filter /usr,$(SLURM_PREFIX)),,-Wl$(comma)-rpath$(comma)$(SLURM_LIBDIR))) -lslurm
 
-SOLVER_LIBS = $(call pkg,--libs,json-c yaml-0.1) -llapacke -llapack -lblas -lscotch -lscotcherr -lz -lm
+SOLVER_LIBS = $(call pkg,--libs,json-c yaml-0.1 sqlite3) -llapacke -llapack -lblas -lscotch -lscotcherr -lz -lm
 # a pmix.pc may ask for a run path where the loader finds the library anyway
 PROBE_LIBS = $(if $(shell /sbin/ldconfig -p 2>/dev/null | grep libpmix.so.2),$(filter-out \
   -Wl$(comma)-rpath -Wl$(comma)/%,$(PROBE_LIBS_ALL)),$(PROBE_LIBS_ALL))
@@ -103,7 +111,7 @@ PROBE_LIBS_ALL = $(call pkg,--libs,ucx pmix hwloc)
 PROLOG_LIBS = -lmunge $(SLURM_LIBS) -lsodium -lseccomp
 
 # the objects of a room; the sources of the mains stand apart
-MAINS := solver/nettopo.c ucx_probe/probe.c prolog/agent.c
+MAINS := solver/nettopo.c ucx_probe/probe.c prolog/agent.c prolog/check/check.c
 sources = $(filter-out $(MAINS),$(wildcard $(1)/*.c))
 objects = $(patsubst %.c,$(BUILD)/%.o,$(call sources,$(1)))
 sees = -I$(1) $(addprefix -I,$(SEES_$(1))) $(ALSO_$(1))
@@ -112,18 +120,18 @@ define room_rule
 $(BUILD)/$(1)/%.o: $(1)/%.c
 	$$(call say,CC,$$<)
 	@mkdir -p $$(@D)
-	$(Q)$(CC) $(REQUIRED) $(CFLAGS) $(DEFINES) $(call sees,$(1)) -c -o $$@ $$<
+	$(Q)$(CC) $(REQUIRED) $(CFLAGS) $(DEFINES) $(DEFINES_$(1)) $(call sees,$(1)) -c -o $$@ $$<
 endef
 $(foreach r,$(ROOMS),$(eval $(call room_rule,$(r))))
 
-$(BUILD)/solver/text/html.o: solver/text/page.html
+$(BUILD)/solver/text/html.o: $(wildcard solver/text/page*)
 
 # What is compiled in, and what sees Slurm, is made again when those are others
 SETTINGS := $(BUILD)/settings
 ifneq ($(shell cat $(SETTINGS) 2>/dev/null),$(or $(SLURM_PREFIX),system) $(AGENTDIR) $(SYSCONFDIR))
 $(shell mkdir -p $(BUILD) && echo "$(or $(SLURM_PREFIX),system) $(AGENTDIR) $(SYSCONFDIR)" >$(SETTINGS))
 endif
-$(foreach r,spank prolog,$(call objects,$(r))) $(BUILD)/prolog/agent.o $(BUILD)/solver/base/conf.o: $(SETTINGS)
+$(foreach r,spank prolog,$(call objects,$(r))) $(BUILD)/prolog/agent.o $(BUILD)/prolog/check/check.o $(BUILD)/solver/base/conf.o: $(SETTINGS)
 
 $(BUILD)/solver/nettopo.o: solver/nettopo.c
 	$(call say,CC,$<)
@@ -139,18 +147,21 @@ endef
 $(eval $(call archive_rule,base,solver/base))
 $(eval $(call archive_rule,solver,$(PURE)))
 $(eval $(call archive_rule,published,$(PUBLISHED)))
+$(eval $(call archive_rule,fleet,$(FLEET)))
 $(eval $(call archive_rule,cmd,solver/cmd))
 $(eval $(call archive_rule,probe,ucx_probe))
 $(eval $(call archive_rule,prolog,prolog))
+$(eval $(call archive_rule,check,prolog/check))
 
 # ---- products ----------------------------------------------------------------------------------
-.PHONY: nettopo probe agent plugin
+.PHONY: nettopo probe agent checker plugin
 nettopo: $(BUILD)/nettopo
 probe: $(BUILD)/nettopo-probe
 agent: $(BUILD)/nettopo-prolog
+checker: $(BUILD)/nettopo-check
 plugin: $(BUILD)/spank_nettopo.so
 
-$(BUILD)/nettopo: $(BUILD)/solver/nettopo.o $(BUILD)/libcmd.a $(BUILD)/libpublished.a $(BUILD)/libsolver.a
+$(BUILD)/nettopo: $(BUILD)/solver/nettopo.o $(BUILD)/libcmd.a $(BUILD)/libfleet.a $(BUILD)/libpublished.a $(BUILD)/libsolver.a
 	$(call say,LINK,$@)
 	$(Q)$(LINK) -pie -o $@ $^ $(SOLVER_LIBS)
 
@@ -162,6 +173,10 @@ $(BUILD)/nettopo-prolog: $(BUILD)/prolog/agent.o $(BUILD)/libprolog.a $(BUILD)/l
 	$(call say,LINK,$@)
 	$(Q)$(LINK) -pie -o $@ $^ $(PROLOG_LIBS)
 
+$(BUILD)/nettopo-check: $(BUILD)/prolog/check/check.o $(BUILD)/libcheck.a $(BUILD)/libprolog.a $(BUILD)/libbase.a
+	$(call say,LINK,$@)
+	$(Q)$(LINK) -pie -o $@ $^ $(PROLOG_LIBS)
+
 # libc only, and nothing visible but what SPANK looks up
 $(BUILD)/spank_nettopo.so: $(call objects,spank) $(BUILD)/libbase.a
 	$(call say,LINK,$@)
@@ -170,8 +185,8 @@ $(BUILD)/spank_nettopo.so: $(call objects,spank) $(BUILD)/libbase.a
 # ---- tests -------------------------------------------------------------------------------------
 UNITS := $(patsubst tests/%.c,$(BUILD)/tests/%,$(wildcard tests/test_*.c))
 FUZZERS := $(patsubst tests/fuzz/%.c,$(BUILD)/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
-TEST_LIBS := $(BUILD)/libfabric.a $(BUILD)/libcmd.a $(BUILD)/libprobe.a $(BUILD)/libprolog.a \
-  $(BUILD)/libpublished.a $(BUILD)/libsolver.a
+TEST_LIBS := $(BUILD)/libfabric.a $(BUILD)/libcmd.a $(BUILD)/libprobe.a $(BUILD)/libcheck.a \
+  $(BUILD)/libprolog.a $(BUILD)/libfleet.a $(BUILD)/libpublished.a $(BUILD)/libsolver.a
 TEST_SEES := -Itests $(addprefix -I,$(ROOMS))
 
 BENCHES := $(patsubst tests/%.c,$(BUILD)/tests/%,$(wildcard tests/bench_*.c))
@@ -216,7 +231,7 @@ $(BUILD)/tests/fabric $(BUILD)/tests/talk: $(BUILD)/tests/%: $(BUILD)/obj/fabric
 # files of its own in tests/storm is left out of the libraries: the linker finds it there first.
 STORM_OBJECTS := $(patsubst tests/%.c,$(BUILD)/obj/%.o,$(wildcard tests/storm/*.c))
 WRAPPED := poll clock_gettime nanosleep getrandom socket setsockopt getsockopt bind listen connect \
-  accept4 shutdown read recvmsg write send close fcntl geteuid __poll_chk __read_chk \
+  accept4 shutdown read recv recvmsg write send sendmsg close fcntl geteuid __poll_chk __read_chk \
   malloc calloc realloc strdup free
 .PHONY: storm wrapped
 wrapped: # for tests/house
@@ -264,26 +279,26 @@ deps:
 	@etc/dependencies install
 
 # ---- installation ------------------------------------------------------------------------------
-SLURM_PLUGIN_DIR ?= $(if $(SLURM_LIBDIR),$(SLURM_LIBDIR)/slurm,$(SYSTEM_PLUGIN_DIR))
-SYSTEM_PLUGIN_DIR = $(or $(shell pkg-config --variable=plugindir slurm 2>/dev/null),$(firstword $(wildcard /usr/lib/*/slurm-wlm /usr/lib64/slurm /usr/lib/slurm)),/usr/lib64/slurm)
 CONF := $(DESTDIR)$(SYSCONFDIR)/nettopo/nettopo.conf
 PLUGSTACK := $(DESTDIR)$(SYSCONFDIR)/slurm/plugstack.conf.d/nettopo.conf
-PAGES := $(wildcard etc/man/*.[158])
+PAGES := $(wildcard etc/man/*.[1578])
 PLACE := sed 's,/usr/local/libexec/nettopo,$(AGENTDIR),g' # what the texts say
 INSTALLED := $(addprefix $(DESTDIR),$(BINDIR)/nettopo $(BINDIR)/nettopo-probe \
-  $(LIBEXECDIR)/nettopo/nettopo-prolog $(LIBEXECDIR)/nettopo/nettopo-probe \
+  $(addprefix $(LIBEXECDIR)/nettopo/,nettopo-prolog nettopo-check nettopo-probe) \
   $(SLURM_PLUGIN_DIR)/spank_nettopo.so $(DATADIR)/nettopo-map.schema.json \
   $(foreach e,$(wildcard etc/examples/*),$(DATADIR)/examples/$(notdir $(e))) \
+  $(foreach e,$(wildcard etc/dashboards/*),$(DATADIR)/dashboards/$(notdir $(e))) \
   $(foreach m,$(PAGES),$(MANDIR)/man$(subst .,,$(suffix $(m)))/$(notdir $(m))))
 install: all
 	install -d $(sort $(dir $(INSTALLED) $(CONF) $(PLUGSTACK)))
 	install -m 755 $(BUILD)/nettopo $(BUILD)/nettopo-probe $(DESTDIR)$(BINDIR)
-	install -m 755 $(BUILD)/nettopo-prolog $(DESTDIR)$(LIBEXECDIR)/nettopo
+	install -m 755 $(BUILD)/nettopo-prolog $(BUILD)/nettopo-check $(DESTDIR)$(LIBEXECDIR)/nettopo
 # the agent's copy: the kernel lets a user trace no program that the user cannot read
 	install -m 711 $(BUILD)/nettopo-probe $(DESTDIR)$(LIBEXECDIR)/nettopo
 	install -m 644 $(BUILD)/spank_nettopo.so $(DESTDIR)$(SLURM_PLUGIN_DIR)
 	install -m 644 etc/nettopo-map.schema.json $(DESTDIR)$(DATADIR)
 	install -m 755 etc/examples/*.sh $(DESTDIR)$(DATADIR)/examples
+	install -m 644 etc/dashboards/* $(DESTDIR)$(DATADIR)/dashboards
 	for m in $(PAGES); do d=$(DESTDIR)$(MANDIR)/man$${m##*.}; install -m 644 $$m $$d && \
 	  $(PLACE) <$$m >$$d/$${m##*/} || exit; done
 	test -e $(CONF) || { install -m 644 etc/nettopo.conf $(CONF) && $(PLACE) <etc/nettopo.conf >$(CONF); }
@@ -294,7 +309,7 @@ uninstall:
 	rm -f $(PLUGSTACK)
 	rm -f $(INSTALLED)
 	if $(PLACE) <etc/nettopo.conf | cmp -s - $(CONF); then rm -f $(CONF); fi
-	-rmdir --ignore-fail-on-non-empty $(DESTDIR)$(DATADIR)/examples $(DESTDIR)$(DATADIR) \
+	-rmdir --ignore-fail-on-non-empty $(DESTDIR)$(DATADIR)/examples $(DESTDIR)$(DATADIR)/dashboards $(DESTDIR)$(DATADIR) \
 	  $(DESTDIR)$(LIBEXECDIR)/nettopo $(dir $(CONF)) 2>/dev/null
 
 deb rpm:

@@ -31,6 +31,8 @@ static const char *const texts[] = {
         "check run_dir of nettopo.conf on this host: writable by root alone, with "
         "free space; and publish_limit and run_dir_limit",
     [NT_ADVICE_ROOT] = "submit the job as a user who is not root",
+    [NT_ADVICE_ALLOC] = "set PrologFlags=Alloc,DeferBatch in slurm.conf and restart slurmctld and "
+                        "slurmd",
     [NT_ADVICE_SERIAL] = "remove Serial from PrologFlags in slurm.conf",
     [NT_ADVICE_SHARED] = "request whole hosts (--exclusive), or set shared_hosts in nettopo.conf",
     [NT_ADVICE_SYSTEM] = "this host lacks memory, descriptors or processes: check its limits",

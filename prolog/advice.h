@@ -21,6 +21,7 @@ enum nt_advice {
     NT_ADVICE_PROGRAM,   /* the probe could not be executed */
     NT_ADVICE_PUBLISH,   /* the job's files could not be written */
     NT_ADVICE_ROOT,      /* a job of root is not measured */
+    NT_ADVICE_ALLOC,     /* prologs do not start with the job */
     NT_ADVICE_SERIAL,    /* a host runs one prolog at a time */
     NT_ADVICE_SHARED,    /* shared hosts are excluded by nettopo.conf */
     NT_ADVICE_SYSTEM,    /* memory, descriptors, processes */

@@ -4,7 +4,8 @@
  * It authenticates the job's hosts to each other, starts the probe as the job's user, relays frames
  * between the probes without reading them, keeps the deadline, and publishes what rank 0 wrote.
  *
- * The command      agent.c, request.c (arguments), conffile.c, slurm_conf.c
+ * The command      agent.c, request.c (arguments), conffile.c, slurm_conf.c; --check is the program
+ *                  in check/
  * Three processes  monitor.c (root) starts the worker, keeps the time, and replaces its result by
  *                  failed when it dies or is late. worker.c (root) knows the job (job.c), starts
  *                  the probe (child.c, confine.c), makes the directory (publish.c, space.c), and
@@ -12,6 +13,7 @@
  * Between them     client.c asks, service.c answers: credentials (auth.c, MUNGE), addresses and the
  *                  use of the hosts (lookup.c), the end of the probe, the result. artifact_files.c
  *                  writes the files that are open
+ * After the job    archive.c keeps its map, where the administrator wants that
  * One host's part  session.c: the probe's frames and the result; log.c, advice.c
  * Roles            leader.c on the job's first host, member.c on all others (role.h)
  * Between hosts    listener.c accepts and connector.c connects, both from reserved ports
@@ -32,6 +34,7 @@
  *   publishing   artifacts are written and passed on to the block
  *   decided      DONE came, the leader was lost, or time is over: published, block drained
  * In each state the time limit leads to "decided" with status failed. */
+#include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
@@ -42,6 +45,7 @@
 #include <syslog.h>
 #include <unistd.h>
 
+#include "archive.h"
 #include "clock.h"
 #include "conffile.h"
 #include "job.h"
@@ -61,6 +65,7 @@ static const char HELP[] =
     "Usage: nettopo-prolog run --job ID --uid UID [--gid GID] [--option TEXT] [--conf FILE]\n"
     "       nettopo-prolog remove --job ID [--conf FILE]\n"
     "       nettopo-prolog --from-prolog-script|--from-epilog-script [--conf FILE]\n"
+    "       nettopo-prolog --check [--conf FILE] [--host HOST]\n"
     "\n"
     "Measures the network of a job in its prolog and publishes a map of it. Started by the\n"
     "plugin spank_nettopo.so, or by a Prolog script where Slurm does not call plugins\n"
@@ -108,25 +113,6 @@ static int report_error(const struct nt_request *request, struct nt_err *err)
     return request->from_script ? 0 : (int)err->kind;
 }
 
-/* Reads what bounds a prolog. What Slurm does to a job whose prolog takes too long is worse than a
- * short sweep. */
-static double limit_to_slurm(struct nt_request *request, const struct nt_conf *conf,
-                             double budget_s)
-{
-    struct nt_slurm_conf slurm;
-    const char *why = "";
-    nt_slurm_conf_read(&slurm);
-    request->one_prolog = slurm.serial;
-    double bound_s = nt_slurm_conf_budget_s(&slurm, &why);
-    if (budget_s <= bound_s)
-        return budget_s;
-    if (conf->debug >= NT_LOG_INFO)
-        syslog(LOG_INFO, "job %u: the budget of %g s becomes %g s: %s of slurm.conf allows no more",
-               request->job, budget_s, bound_s, why);
-    request->option.budget_s = bound_s;
-    return bound_s;
-}
-
 /* ---- what earlier jobs left ---- */
 
 enum { ORPHANS = 8, ORPHANS_MS = 800 };
@@ -160,16 +146,47 @@ static void remove_orphans(const struct nt_conf *conf)
     nt_lookup_fini(&lookup);
 }
 
+/* On the job's first host, where its map was kept. */
+static void prune_archive(const struct nt_request *request, const struct nt_conf *conf)
+{
+    struct nt_job job;
+    struct nt_err err;
+    if (conf->archive[0] == '\0' ||
+        nt_job_read(&job, request->job, request->uid, request->gid, NULL) != 0)
+        return;
+    if (job.self == 0 && nt_archive_prune(conf, &err) != 0)
+        syslog(LOG_WARNING, "job %u: %s", request->job, err.text);
+    nt_job_fini(&job);
+}
+
 static int run_job(struct nt_request *request, const struct nt_conf *conf, double began,
                    struct nt_err *err)
 {
-    double budget_s;
+    struct nt_slurm_conf slurm;
     if (request->option.off || (!request->wanted && !conf->default_on) || !conf->enabled)
         return 0;
-    nt_request_limit(&request->option, conf, &budget_s);
-    budget_s = limit_to_slurm(request, conf, budget_s);
+    nt_slurm_conf_read(&slurm);
+    request->one_prolog = slurm.serial;
+    request->late_prologs = !slurm.alloc;
+    double budget_s = nt_request_limit(request, conf, &slurm);
     bound_time(request->from_script, budget_s + NT_AGENT_SLACK_MS / 1e3 - (nt_clock_s() - began));
     return nt_monitor_run(request, conf, budget_s, began, err);
+}
+
+/* A program of its own beside this one, so that it is no part of what runs in a prolog. */
+static int become_check(char **argv)
+{
+    static const char name[] = "nettopo-check";
+    char path[512];
+    ssize_t n = readlink("/proc/self/exe", path, sizeof path - sizeof name);
+    while (n > 0 && path[n - 1] != '/')
+        n--;
+    if (n > 0) {
+        memcpy(path + n, name, sizeof name);
+        execv(path, argv);
+    }
+    fprintf(stderr, "nettopo-prolog: %s beside this program: %s\n", name, strerror(errno));
+    return NT_ERR_SYSTEM;
 }
 
 int main(int argc, char **argv)
@@ -178,6 +195,8 @@ int main(int argc, char **argv)
     struct nt_request request;
     struct nt_conf conf;
     struct nt_err err;
+    if (argc > 1 && strcmp(argv[1], "--check") == 0)
+        return become_check(argv);
     bound_time(argc > 1 && strncmp(argv[1], "--from-", 7) == 0, OTHER_S);
     open_standard_descriptors();
     umask(022);
@@ -194,7 +213,9 @@ int main(int argc, char **argv)
         return report_error(&request, &err);
     int rc = request.verb == NT_VERB_RUN ? run_job(&request, &conf, began, &err)
                                          : nt_publish_remove(conf.run_dir, request.job, &err);
-    if (request.verb == NT_VERB_REMOVE)
+    if (request.verb == NT_VERB_REMOVE) {
+        prune_archive(&request, &conf);
         remove_orphans(&conf);
+    }
     return rc == 0 ? 0 : report_error(&request, &err);
 }

@@ -38,11 +38,11 @@ int nt_write_all(int fd, const void *from, size_t bytes)
     return 0;
 }
 
-static void drop_record(struct nt_artifact_files *artifacts)
+static void drop(struct nt_artifact_files *artifacts, uint32_t artifact)
 {
-    int fd = artifacts->fd[NT_ARTIFACT_SAMPLES];
+    int fd = artifacts->fd[artifact];
     off_t bytes = lseek(fd, 0, SEEK_CUR);
-    artifacts->record_dropped = true;
+    artifacts->dropped[artifact] = true;
     if (bytes > 0 && ftruncate(fd, 0) == 0 && lseek(fd, 0, SEEK_SET) == 0)
         artifacts->used_bytes -= (uint64_t)bytes;
 }
@@ -66,9 +66,10 @@ int nt_artifact_files_write(struct nt_artifact_files *artifacts, uint32_t artifa
         return nt_err_set(err, NT_ERR_SYSTEM, "no directory to publish in");
     if (artifacts->complete[artifact])
         return nt_err_set(err, NT_ERR_INPUT, "%s: data after its last part", name);
-    if (artifact == NT_ARTIFACT_SAMPLES &&
-        (artifacts->record_dropped || bytes > artifacts->limit_bytes - artifacts->used_bytes)) {
-        drop_record(artifacts);
+    bool may_lack = artifact == NT_ARTIFACT_SAMPLES || artifact == NT_ARTIFACT_ARCHIVE;
+    if (may_lack &&
+        (artifacts->dropped[artifact] || bytes > artifacts->limit_bytes - artifacts->used_bytes)) {
+        drop(artifacts, artifact);
         return 0;
     }
     if (check_limits(artifacts, artifact, bytes, err) != 0)

@@ -19,7 +19,7 @@ struct nt_artifact_files {
     bool complete[NT_ARTIFACT_END]; /* the last part is written */
     uint64_t used_bytes, limit_bytes;
     bool keeps_room; /* the file system keeps room for others (space.h) */
-    bool record_dropped;
+    bool dropped[NT_ARTIFACT_END];
 };
 
 /* No files. */
@@ -28,7 +28,8 @@ void nt_artifact_files_init(struct nt_artifact_files *artifacts, uint64_t limit_
 void nt_artifact_files_fini(struct nt_artifact_files *artifacts);
 
 /* Appends a part of an artifact (enum nt_artifact); more: another one follows. A record of
- * measurements over the limit is dropped (record_dropped) and no error: the map says more. */
+ * measurements over the limit, or what is for the archive, is dropped and no error: the map says
+ * more. */
 int nt_artifact_files_write(struct nt_artifact_files *artifacts, uint32_t artifact, bool more,
                             const void *data, size_t bytes, struct nt_err *err);
 

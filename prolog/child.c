@@ -22,19 +22,14 @@
 #include "clock.h"
 #include "confine.h"
 
-enum { PROBE_FD = 3, OPEN_FILES = 65536, ENVIRONMENT_MAX = 24, STOP_MS = 50 };
+enum { PROBE_FD = 3, OPEN_FILES = 65536, STOP_MS = 50 };
 
 /* Exit statuses of the child when it fails before it executes the probe. */
 enum { EXIT_SETUP = 125, EXIT_PRIVILEGE = 126, EXIT_EXEC = 127 };
 
-struct environment {
-    char devices[NT_CONF_WORD_BYTES + 20], tls[NT_CONF_WORD_BYTES + 20], level[48];
-    char *text[ENVIRONMENT_MAX];
-};
-
 /* UCX's constructors read the environment before main, so the agent sets it. */
-static void make_environment(const struct nt_conf *conf, const struct nt_log *log,
-                             struct environment *env)
+void nt_child_environment(const struct nt_conf *conf, const struct nt_log *log,
+                          struct nt_child_environment *env)
 {
     static char *const fixed[] = {
         "PATH=/usr/bin:/bin",
@@ -170,7 +165,7 @@ struct launch {
     gid_t gid;
     double seconds;
     int socket, parent_socket, log_fd; /* log_fd: -1 for none */
-    struct environment env;
+    struct nt_child_environment env;
 };
 
 /* From now on; the parent may have died before. Its end of the socket is open in it alone: getppid
@@ -228,7 +223,7 @@ int nt_child_start(struct nt_child *child, const struct nt_conf *conf, const str
         return nt_err_set(err, NT_ERR_SYSTEM, "%s: %s", conf->probe, strerror(errno));
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0)
         return nt_err_set(err, NT_ERR_SYSTEM, "socketpair: %s", strerror(errno));
-    make_environment(conf, log, &launch.env);
+    nt_child_environment(conf, log, &launch.env);
     launch.socket = pair[1];
     launch.parent_socket = pair[0];
     pid_t pid = nt_confine_fork();

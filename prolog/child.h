@@ -23,6 +23,16 @@ struct nt_child {
     double cpu_s, cpu_limit_s; /* processor time: used until it ended, and what it may use */
 };
 
+enum { NT_CHILD_VARIABLES = 24 };
+
+/* What the probe is given in place of the agent's environment. text points into the rest. */
+struct nt_child_environment {
+    char devices[NT_CONF_WORD_BYTES + 20], tls[NT_CONF_WORD_BYTES + 20], level[48];
+    char *text[NT_CHILD_VARIABLES];
+};
+void nt_child_environment(const struct nt_conf *conf, const struct nt_log *log,
+                          struct nt_child_environment *env);
+
 /* *socket becomes the agent's end of the probe's fd 3; the caller closes it. seconds bounds its CPU
  * time. log: NULL for none. */
 int nt_child_start(struct nt_child *child, const struct nt_conf *conf, const struct nt_log *log,

@@ -32,14 +32,22 @@ static int receive_reply(int socket, struct nt_service_reply *reply, int *fd)
     return 0;
 }
 
+static int send_request(int socket, const struct nt_service_request *request)
+{
+    ssize_t n;
+    do
+        n = send(socket, request, sizeof *request, MSG_NOSIGNAL);
+    while (n < 0 && errno == EINTR);
+    return n == (ssize_t)sizeof *request ? 0 : -1;
+}
+
 /* The request's result; err is reply's. */
 static int call(const struct nt_client *client, const struct nt_service_request *request,
                 struct nt_service_reply *reply, int *fd, struct nt_err *err)
 {
     if (client->fd < 0) {
         nt_service_handle(client->local, request, reply, fd);
-    } else if (send(client->fd, request, sizeof *request, MSG_NOSIGNAL) !=
-                   (ssize_t)sizeof *request ||
+    } else if (send_request(client->fd, request) != 0 ||
                receive_reply(client->fd, reply, fd) != 0) {
         return nt_err_set(err, NT_ERR_SYSTEM, "the agent's worker does not answer");
     }

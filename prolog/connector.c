@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "ports.h"
 #include "source_port.h"
 
 /* Each attempt has its own: a long one delays no other. */
@@ -71,9 +72,10 @@ double nt_connector_pollfds(const struct nt_connector *connector, struct pollfd 
         double until =
             a->state == NT_ATTEMPT_HAS_HELLO ? proof_due_at(connector, a) : a->state_until;
         wake = until < wake ? until : wake;
+        bool write = a->state == NT_ATTEMPT_CONNECTING || nt_conn_queued(&a->conn) > 0;
         if (nt_conn_is_open(&a->conn))
-            polls[(*count)++] = (struct pollfd){
-                .fd = a->conn.fd, .events = a->state == NT_ATTEMPT_CONNECTING ? POLLOUT : POLLIN};
+            polls[(*count)++] =
+                (struct pollfd){.fd = a->conn.fd, .events = write ? POLLOUT : POLLIN};
     }
     return wake;
 }
@@ -236,7 +238,9 @@ static int receive_frame(struct nt_connector *connector, struct nt_attempt *a)
     struct nt_frame frame;
     const unsigned char *payload;
     struct nt_err why;
-    int got = nt_conn_next(&a->conn, &frame, &payload, &why);
+    int got = nt_conn_flush(&a->conn, &why); /* the rest of our proof */
+    if (got == 0)
+        got = nt_conn_next(&a->conn, &frame, &payload, &why);
     if (got == 0)
         return 0;
     if (got < 0 && a->state == NT_ATTEMPT_AWAIT_PROOF)

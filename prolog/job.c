@@ -116,6 +116,7 @@ int nt_job_read(struct nt_job *job, uint32_t id, uid_t uid, gid_t gid, struct nt
                           list == NULL ? "SLURM_JOB_NODELIST" : "SLURMD_NODENAME");
     if (cluster != NULL && is_host_name(cluster) && strlen(cluster) < sizeof read.cluster)
         memcpy(read.cluster, cluster, strlen(cluster) + 1);
+    read.list = list;
     read_cpus(&read);
     if (expand_host_list(&read, list, err) != 0 || find_own_index(&read, me, err) != 0) {
         nt_job_fini(&read);
@@ -249,13 +250,13 @@ static bool all_cpus_are_own(const struct nt_job *job)
     return exclusive;
 }
 
-static int load_job(uint32_t job, job_info_msg_t **jobs)
+static int load_job(uint32_t job, uint16_t detail, job_info_msg_t **jobs)
 {
 #if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(26, 5, 0)
     slurm_step_id_t id = {.job_id = job, .step_het_comp = NO_VAL, .step_id = NO_VAL};
-    return slurm_load_job(jobs, id, SHOW_DETAIL);
+    return slurm_load_job(jobs, id, detail);
 #else
-    return slurm_load_job(jobs, job, SHOW_DETAIL);
+    return slurm_load_job(jobs, job, detail);
 #endif
 }
 
@@ -264,7 +265,8 @@ void nt_job_load_use(const struct nt_job *job, struct nt_job_use *use)
     job_info_msg_t *jobs = NULL;
     *use = (struct nt_job_use){0};
     init_slurm();
-    if (load_job(job->id, &jobs) == SLURM_SUCCESS && jobs != NULL && jobs->record_count > 0) {
+    if (load_job(job->id, SHOW_DETAIL, &jobs) == SLURM_SUCCESS && jobs != NULL &&
+        jobs->record_count > 0) {
         const slurm_job_info_t *info = &jobs->job_array[0];
         use->exclusive = info->shared == JOB_SHARED_NONE || all_cpus_are_own(job);
         if (info->num_tasks != NO_VAL && info->num_tasks != INFINITE)
@@ -280,11 +282,12 @@ bool nt_job_is_over(uint32_t id)
 {
     job_info_msg_t *jobs = NULL;
     init_slurm();
-    if (load_job(id, &jobs) != SLURM_SUCCESS || jobs == NULL)
+    if (load_job(id, 0, &jobs) != SLURM_SUCCESS || jobs == NULL)
         return errno == ESLURM_INVALID_JOB_ID;
-    bool over = true;
+    bool over = false; /* of an array's last task slurmctld gives all tasks */
     for (uint32_t k = 0; k < jobs->record_count; k++)
-        over &= (jobs->job_array[k].job_state & JOB_STATE_BASE) > JOB_SUSPENDED;
+        over |= jobs->job_array[k].job_id == id &&
+                (jobs->job_array[k].job_state & JOB_STATE_BASE) > JOB_SUSPENDED;
     slurm_free_job_info_msg(jobs);
     return over;
 }

@@ -22,10 +22,11 @@ struct nt_job {
     uid_t uid;
     gid_t gid;
     char cluster[64];
-    size_t hosts;   /* at least 1 */
-    char **host;    /* names, in the job's order; owned */
-    size_t self;    /* the index of this host */
-    char cpus[256]; /* the job's CPUs by host as Slurm writes it, "4(x2),3"; "" when too long */
+    size_t hosts;     /* at least 1 */
+    char **host;      /* names, in the job's order; owned */
+    size_t self;      /* the index of this host */
+    const char *list; /* the same as Slurm writes them; borrowed from the environment */
+    char cpus[256];   /* the job's CPUs by host as Slurm writes it, "4(x2),3"; "" when too long */
 };
 
 /* id, uid and gid are given; the rest comes from SLURM_JOB_NODELIST (or

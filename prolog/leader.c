@@ -24,7 +24,8 @@ struct leader {
     double policy_until;
     bool started; /* the policy is known and announced */
     struct pollfd *polls;
-    bool failed; /* without DONE of rank 0: late members still get the reason */
+    struct nt_err no_port; /* kind other than none: why nobody can connect */
+    bool failed;           /* without DONE of rank 0: late members still get the reason */
 };
 
 /* ---- the policy for shared hosts ---- */
@@ -141,14 +142,6 @@ static void log_hosts_never_joined(const struct leader *leader)
                subtree->listener.port, subtree->listener.strangers);
 }
 
-static void finish_job(struct leader *leader, const struct nt_frame *frame,
-                       const unsigned char *payload)
-{
-    log_hosts_never_joined(leader);
-    nt_subtree_send(&leader->subtree, frame, payload);
-    nt_session_finish(leader->session, (const char *)payload, frame->payload_bytes);
-}
-
 static void fail_job(struct leader *leader, enum nt_advice advice, const char *reason)
 {
     char text[NT_DONE_BYTES];
@@ -159,6 +152,19 @@ static void fail_job(struct leader *leader, enum nt_advice advice, const char *r
     leader->failed = true;
     nt_subtree_announce(&leader->subtree, &frame, text);
     nt_session_fail(leader->session, advice, "%s", reason);
+}
+
+/* A probe that never heard of others does not know that they could not connect. */
+static void finish_job(struct leader *leader, const struct nt_frame *frame,
+                       const unsigned char *payload)
+{
+    log_hosts_never_joined(leader);
+    if (leader->no_port.kind != NT_ERR_NONE) {
+        fail_job(leader, NT_ADVICE_CONNECT, leader->no_port.text);
+        return;
+    }
+    nt_subtree_send(&leader->subtree, frame, payload);
+    nt_session_finish(leader->session, (const char *)payload, frame->payload_bytes);
 }
 
 static void receive_from_probe(struct leader *leader)
@@ -178,7 +184,8 @@ static void receive_from_probe(struct leader *leader)
             break;
         case NT_FRAME_ARTIFACT:
             nt_subtree_reject_late(&leader->subtree);
-            nt_subtree_send(&leader->subtree, &frame, payload);
+            if (frame.host != NT_ARTIFACT_ARCHIVE)
+                nt_subtree_send(&leader->subtree, &frame, payload);
             nt_session_write_artifact(session, &frame, payload);
             break;
         case NT_FRAME_DONE:
@@ -337,8 +344,9 @@ void nt_leader_run(struct nt_session *session)
     }
     /* without a listener the others are missing */
     if (hosts > 1 && nt_listener_open(&leader.subtree.listener, session->conf, session->job,
-                                      &session->client, &err) != 0) {
-        nt_log(session->log, NT_LOG_ERROR, "%s; to do: widen \"ports\" in nettopo.conf", err.text);
+                                      &session->client, &leader.no_port) != 0) {
+        nt_log(session->log, NT_LOG_ERROR, "%s; to do: widen \"ports\" in nettopo.conf",
+               leader.no_port.text);
         for (size_t k = 1; k < hosts; k++)
             nt_gather_set_lost(&leader.gather, k);
     }

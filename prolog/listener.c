@@ -9,52 +9,14 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "ports.h"
 #include "source_port.h"
 
 static const double PROOF_TIMEOUT_S = 1.0; /* to authenticate */
 static const double EVICT_AFTER_S = 0.25;  /* when others wait for the slot */
 static const double ACCEPT_PAUSE_S = 0.05; /* after accept failed for lack of resources */
 
-enum { BACKLOG = 1024, PENDING_QUEUE_MAX = 2 * (NT_FRAME_HEAD_BYTES + NT_PROOF_MAX) };
-
-size_t nt_port_count(const struct nt_conf *conf)
-{
-    size_t range = (size_t)conf->port_last - conf->port_first + 1;
-    return range < NT_PORT_TRIES ? range : NT_PORT_TRIES;
-}
-
-uint16_t nt_port_candidate(const struct nt_conf *conf, uint32_t job, size_t k)
-{
-    size_t range = (size_t)conf->port_last - conf->port_first + 1;
-    return (uint16_t)(conf->port_first + (job % range + k) % range);
-}
-
-static int listen_on(uint16_t port)
-{
-    static const int families[] = {AF_INET6, AF_INET}; /* the first accepts IPv4 as well */
-    for (size_t k = 0; k < 2; k++) {
-        int one = 1, zero = 0;
-        int fd = socket(families[k], SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-        if (fd < 0)
-            continue;
-        struct sockaddr_in v4 = {.sin_family = AF_INET, .sin_port = htons(port)};
-        struct sockaddr_in6 v6 = {.sin6_family = AF_INET6, .sin6_port = htons(port)};
-        bool six = families[k] == AF_INET6;
-        if (six)
-            setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &zero, sizeof zero);
-        /* connections of an earlier job may be in TIME_WAIT; another listener still excludes us */
-        setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
-        if (bind(fd, six ? (void *)&v6 : (void *)&v4, six ? sizeof v6 : sizeof v4) == 0 &&
-            listen(fd, BACKLOG) == 0)
-            return fd;
-        int why = errno;
-        close(fd);
-        errno = why;
-        if (why == EADDRINUSE)
-            return -1;
-    }
-    return -1;
-}
+enum { PENDING_QUEUE_MAX = 2 * (NT_FRAME_HEAD_BYTES + NT_PROOF_MAX) };
 
 int nt_listener_open(struct nt_listener *listener, const struct nt_conf *conf,
                      const struct nt_job *job, const struct nt_client *client, struct nt_err *err)
@@ -66,7 +28,7 @@ int nt_listener_open(struct nt_listener *listener, const struct nt_conf *conf,
     listener->client = client;
     for (size_t k = 0; k < nt_port_count(conf); k++) {
         uint16_t port = nt_port_candidate(conf, job->id, k);
-        listener->fd = listen_on(port);
+        listener->fd = nt_port_listen(port);
         if (listener->fd >= 0) {
             listener->port = port;
             return 0;
@@ -102,8 +64,11 @@ size_t nt_listener_pollfds(const struct nt_listener *listener, struct pollfd *po
     bool paused =
         listener->pending_count == NT_LISTENER_PENDING_MAX || nt_clock_s() < listener->paused_until;
     polls[n++] = (struct pollfd){.fd = paused ? -1 : listener->fd, .events = POLLIN};
-    for (size_t k = 0; k < listener->pending_count; k++)
-        polls[n++] = (struct pollfd){.fd = listener->pending[k].conn.fd, .events = POLLIN};
+    for (size_t k = 0; k < listener->pending_count; k++) {
+        const struct nt_conn *conn = &listener->pending[k].conn;
+        short write = nt_conn_queued(conn) > 0 ? POLLOUT : 0;
+        polls[n++] = (struct pollfd){.fd = conn->fd, .events = (short)(POLLIN | write)};
+    }
     return n;
 }
 
@@ -236,7 +201,9 @@ int nt_listener_step(struct nt_listener *listener, size_t *host, struct nt_conn 
         struct nt_pending *pending = &listener->pending[k];
         struct nt_frame frame;
         const unsigned char *payload;
-        int got = nt_conn_next(&pending->conn, &frame, &payload, &listener->last_error);
+        int got = nt_conn_flush(&pending->conn, &listener->last_error); /* the rest of HELLO */
+        if (got == 0)
+            got = nt_conn_next(&pending->conn, &frame, &payload, &listener->last_error);
         if (got == 0) {
             k++;
             continue;

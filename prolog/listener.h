@@ -23,14 +23,14 @@
 #include "conn.h"
 #include "err.h"
 #include "job.h"
+#include "ports.h"
 
 /* POLL_MS: the longest sleep in poll while a listener is open. Timeouts of pending connections, of
  * stalled members and of a paused listener are no events that poll reports. */
 enum {
     NT_LISTENER_POLL_MS = 100,
     NT_LISTENER_PENDING_MAX = 64,
-    NT_LISTENER_POLLFDS = NT_LISTENER_PENDING_MAX + 1,
-    NT_PORT_TRIES = 8
+    NT_LISTENER_POLLFDS = NT_LISTENER_PENDING_MAX + 1
 };
 
 struct nt_pending {
@@ -52,11 +52,6 @@ struct nt_listener {
     unsigned refused;         /* connections that did not authenticate */
     struct nt_err last_error; /* of the last of them */
 };
-
-/* The k-th port (k < nt_port_count) that a job's leader tries to open and its members to connect
- * to. */
-size_t nt_port_count(const struct nt_conf *conf);
-uint16_t nt_port_candidate(const struct nt_conf *conf, uint32_t job, size_t k);
 
 /* Listens on the first candidate port that is free. conf, job and client stay borrowed. */
 int nt_listener_open(struct nt_listener *listener, const struct nt_conf *conf,

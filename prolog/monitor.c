@@ -7,16 +7,19 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <syslog.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "clock.h"
 #include "job.h"
+#include "job_line.h"
 #include "publish.h"
 #include "service.h"
 #include "worker.h"
@@ -33,30 +36,28 @@ _Static_assert(KILL_MS + REAP_MS + CLEAN_MS + LOG_MS <= NT_AGENT_SLACK_MS,
 static const double GRACE_S = GRACE_MS / 1e3, KILL_S = KILL_MS / 1e3, REAP_S = REAP_MS / 1e3,
                     CLEAN_S = CLEAN_MS / 1e3;
 
-_Static_assert(sizeof(struct nt_worker_report) <= 4096, "a report is one write into a pipe");
-
 struct monitor {
     const struct nt_request *request;
     const struct nt_conf *conf;
     double began, budget_s;
     struct nt_log log; /* of monitor and worker */
     struct nt_worker_report report;
-    atomic_uint *waits_on; /* shared with the worker, not with its children */
+    struct nt_worker_state *state; /* shared with the worker, not with its children */
 };
 
 /* ---- the worker ---- */
 
 static void worker_main(struct monitor *m, pid_t monitor, int report_fd)
 {
+    static struct nt_service service; /* too large for the stack */
     double deadline = m->began + m->budget_s;
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != monitor) /* it has died before */
         _exit(1);
-    madvise(m->waits_on, sizeof *m->waits_on, MADV_DONTFORK);
-    nt_worker_run(m->request, m->conf, &m->log, deadline, deadline + GRACE_S, m->waits_on,
-                  &m->report);
-    ssize_t n = write(report_fd, &m->report, sizeof m->report);
-    _exit(n == (ssize_t)sizeof m->report ? 0 : 1);
+    madvise(m->state, sizeof *m->state, MADV_DONTFORK);
+    nt_worker_run(m->request, m->conf, &m->log, deadline, deadline + GRACE_S, m->state, &service,
+                  &m->report, report_fd);
+    _exit(0);
 }
 
 /* ---- the monitor ---- */
@@ -111,22 +112,60 @@ static void publish_failed(struct monitor *m, enum nt_advice advice, const char 
     nt_publish_fini(&publish);
 }
 
-/* The first host logs one line a job, other hosts only their failures. The kept lines follow when
- * the status is not ok and the cause is on this host, and always at level debug. */
+static void format_now(char text[32])
+{
+    time_t now = time(NULL);
+    struct tm tm;
+    if (gmtime_r(&now, &tm) == NULL || strftime(text, 32, "%Y-%m-%dT%H:%M:%SZ", &tm) == 0)
+        text[0] = '\0';
+}
+
+/* By Slurm's name, as a look at the user database may hang. */
+static void log_job_line(const struct monitor *m, bool failed)
+{
+    char text[NT_JOB_LINE_BYTES], now[32], uid[16];
+    const char *user = getenv("SLURM_JOB_USER");
+    const struct nt_outcome *outcome = &m->report.outcome;
+    snprintf(uid, sizeof uid, "%u", (unsigned)m->request->uid);
+    format_now(now);
+    const struct nt_job_line line = {.time = now,
+                                     .job = m->request->job,
+                                     .user = user != NULL && strlen(user) < 64 ? user : uid,
+                                     .level = m->request->option.level,
+                                     .budget_s = m->budget_s,
+                                     .outcome = outcome->text,
+                                     .hosts = atomic_load(&m->state->hosts),
+                                     .seconds = nt_clock_s() - m->began,
+                                     .figures = &outcome->figures,
+                                     .limited = m->request->cut,
+                                     .to_do = nt_advice_text(outcome->advice)};
+    nt_job_line_write(&line, m->conf->log_json, text);
+    syslog(failed ? LOG_WARNING : LOG_INFO, "%s", text);
+}
+
+/* Whether it is of this host: else the first host's line says it for all. */
+static bool is_own_cause(enum nt_advice advice)
+{
+    return advice != NT_ADVICE_LEADER && advice != NT_ADVICE_SERIAL && advice != NT_ADVICE_ALLOC &&
+           advice != NT_ADVICE_ROOT && advice != NT_ADVICE_SHARED;
+}
+
+/* The first host logs one line a job, other hosts what failed there. The kept lines follow when the
+ * status is not ok and the cause is on this host, and always at level debug. */
 static void log_outcome(struct monitor *m)
 {
-    struct nt_worker_report *r = &m->report;
-    const struct nt_outcome *outcome = &r->outcome;
+    struct nt_outcome *outcome = &m->report.outcome;
     enum nt_log_level level = m->conf->debug;
-    const char *to_do = nt_advice_text(outcome->advice);
-    bool failed = strncmp(outcome->text, "failed", 6) == 0;
-    bool has_cause = r->probe_failed || (failed && outcome->advice != NT_ADVICE_LEADER) ||
-                     (r->self == 0 && outcome->advice != NT_ADVICE_NONE);
-    nt_log_line_clean(r->outcome.text); /* may quote another host */
-    if (failed || (level >= NT_LOG_INFO && (r->self == 0 || has_cause)))
-        syslog(failed ? LOG_WARNING : LOG_INFO, "%s: %llu hosts, %.2f s: %s%s%s", m->log.prefix,
-               (unsigned long long)r->hosts, nt_clock_s() - m->began, outcome->text,
-               to_do[0] != '\0' ? "; to do: " : "", to_do);
+    bool failed = strncmp(outcome->text, "failed", 6) == 0,
+         first = atomic_load(&m->state->self) == 0;
+    bool has_cause = m->report.probe_failed || (failed && is_own_cause(outcome->advice)) ||
+                     (first && outcome->advice != NT_ADVICE_NONE);
+    nt_log_line_clean(outcome->text); /* may quote another host */
+    if (first && (failed || level >= NT_LOG_INFO))
+        log_job_line(m, failed);
+    else if (!first && has_cause && (failed || level >= NT_LOG_INFO))
+        syslog(failed ? LOG_WARNING : LOG_INFO, "%s: %s; to do: %s", m->log.prefix, outcome->text,
+               nt_advice_text(outcome->advice));
     nt_log_syslog(&m->log, level, has_cause || level == NT_LOG_DEBUG);
 }
 
@@ -153,7 +192,7 @@ static int check_published(const struct monitor *m, struct nt_err *err)
 /* Of a worker that gave no report. */
 static const char *why_no_report(const struct monitor *m, enum nt_advice *advice)
 {
-    unsigned waits_on = atomic_load(m->waits_on);
+    unsigned waits_on = atomic_load(&m->state->waits_on);
     *advice = waits_on == NT_WAIT_MUNGE   ? NT_ADVICE_CONNECT
               : waits_on == NT_WAIT_FILES ? NT_ADVICE_PUBLISH
                                           : NT_ADVICE_AGENT;
@@ -168,10 +207,11 @@ static bool start_and_wait(struct monitor *m, const char **why, enum nt_advice *
     int pipe_fd[2];
     *why = "memory, pipe or fork failed";
     *advice = NT_ADVICE_SYSTEM;
-    m->waits_on =
-        mmap(NULL, sizeof *m->waits_on, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (m->waits_on == MAP_FAILED || pipe2(pipe_fd, O_CLOEXEC) != 0)
+    void *shared =
+        mmap(NULL, sizeof *m->state, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (shared == MAP_FAILED || pipe2(pipe_fd, O_CLOEXEC) != 0)
         return false;
+    m->state = shared;
     pid_t monitor = getpid(), pid = fork();
     if (pid == 0) {
         close(pipe_fd[0]);
@@ -182,32 +222,23 @@ static bool start_and_wait(struct monitor *m, const char **why, enum nt_advice *
     close(pipe_fd[0]);
     if (pid > 0) {
         *why = why_no_report(m, advice);
-        reap_worker(pid, reported ? nt_clock_s() + CLEAN_S : 0);
+        reap_worker(pid, reported ? nt_clock_s() + CLEAN_S : 0); /* it may be archiving */
     }
     return reported;
-}
-
-/* The probe reads what other hosts' probes send: as root it would put the hosts at risk. */
-static int refuse_root(struct monitor *m, struct nt_err *err)
-{
-    publish_failed(m, NT_ADVICE_ROOT, "a job of root is not measured: the probe would run as root");
-    log_outcome(m);
-    nt_log_fini(&m->log);
-    return check_published(m, err);
 }
 
 int nt_monitor_run(const struct nt_request *request, const struct nt_conf *conf, double budget_s,
                    double began, struct nt_err *err)
 {
-    struct monitor m = {.request = request, .conf = conf, .began = began, .budget_s = budget_s};
+    struct nt_worker_state unknown = {0};
+    struct monitor m = {
+        .request = request, .conf = conf, .began = began, .budget_s = budget_s, .state = &unknown};
     const char *why;
     enum nt_advice advice;
     /* orphans of the probe become children of this process, to be killed */
     prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
     nt_publish_remove(conf->run_dir, request->job, NULL);
     open_log(&m);
-    if (request->uid == 0)
-        return refuse_root(&m, err);
     bool reported = start_and_wait(&m, &why, &advice);
     if (reported)
         nt_child_kill_all(nt_clock_s() + CLEAN_S);

@@ -8,6 +8,7 @@
 
 #include "advice.h"
 #include "err.h"
+#include "job_figures.h"
 
 enum { NT_DONE_BYTES = NT_ERR_TEXT_BYTES + 16 }; /* "partial REASON" */
 
@@ -16,6 +17,7 @@ struct nt_outcome {
     bool decided;
     char text[NT_DONE_BYTES];
     enum nt_advice advice;
+    struct nt_job_figures figures; /* of the first host's probe */
 };
 
 #endif

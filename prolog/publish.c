@@ -17,6 +17,10 @@
 #include "log_line.h"
 #include "space.h"
 
+/* Of a failure: hint.env, and its name before it is one. */
+enum { REASON_BYTES = NT_ERR_TEXT_BYTES + 64 };
+static const char REASON_FILE[] = ".reason";
+
 static int system_error(struct nt_err *err, const char *where, const char *what)
 {
     return nt_err_set(err, NT_ERR_SYSTEM, "%s: %s: %s", where, what, strerror(errno));
@@ -205,11 +209,11 @@ static int grant_user_read(int dir_fd, uid_t uid, gid_t gid, const char *where, 
 
 /* ---- writing ---- */
 
-/* A descriptor, or -1 with err set. */
-static int create_file(const struct nt_publish *publish, const char *name, struct nt_err *err)
+/* A descriptor, or -1 with err set. mode: O_WRONLY, or O_RDWR for what is copied from it later. */
+static int create_file(const struct nt_publish *publish, const char *name, int mode,
+                       struct nt_err *err)
 {
-    int fd =
-        openat(publish->dir_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
+    int fd = openat(publish->dir_fd, name, mode | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
     if (fd < 0)
         return system_error(err, publish->tmp_name, name);
     if (fchmod(fd, 0644) != 0) { /* whatever the umask: the directory restricts access */
@@ -220,10 +224,23 @@ static int create_file(const struct nt_publish *publish, const char *name, struc
     return fd;
 }
 
+/* Room for a failure's reason, taken while there is some: others may fill the file system. */
+static int reserve_reason(struct nt_publish *publish, struct nt_err *err)
+{
+    static const char empty[REASON_BYTES];
+    publish->reason_fd = create_file(publish, REASON_FILE, O_WRONLY, err);
+    if (publish->reason_fd < 0)
+        return -1;
+    return nt_write_all(publish->reason_fd, empty, sizeof empty) == 0
+               ? 0
+               : system_error(err, publish->tmp_name, REASON_FILE);
+}
+
 static int create_artifacts(struct nt_publish *publish, struct nt_err *err)
 {
     for (uint32_t k = 1; k < NT_ARTIFACT_END; k++) {
-        publish->artifacts.fd[k] = create_file(publish, nt_artifact_name(k), err);
+        publish->artifacts.fd[k] = create_file(publish, nt_artifact_name(k),
+                                               k == NT_ARTIFACT_ARCHIVE ? O_RDWR : O_WRONLY, err);
         if (publish->artifacts.fd[k] < 0)
             return -1;
     }
@@ -234,8 +251,12 @@ int nt_publish_begin(struct nt_publish *publish, const char *run_dir, uint32_t j
                      gid_t gid, uint64_t limit_bytes, struct nt_err *err)
 {
     unsigned char salt[8];
-    struct nt_publish p = {
-        .run_fd = -1, .dir_fd = -1, .limit_bytes = limit_bytes, .uid = uid, .gid = gid};
+    struct nt_publish p = {.run_fd = -1,
+                           .dir_fd = -1,
+                           .reason_fd = -1,
+                           .limit_bytes = limit_bytes,
+                           .uid = uid,
+                           .gid = gid};
     nt_artifact_files_init(&p.artifacts, limit_bytes);
     *publish = p;
     format_job_name(job, p.name);
@@ -257,7 +278,7 @@ int nt_publish_begin(struct nt_publish *publish, const char *run_dir, uint32_t j
         system_error(err, run_dir, p.tmp_name);
         goto fail;
     }
-    if (create_artifacts(&p, err) != 0)
+    if (reserve_reason(&p, err) != 0 || create_artifacts(&p, err) != 0)
         goto fail;
     *publish = p;
     return 0;
@@ -293,7 +314,7 @@ void nt_publish_log(struct nt_publish *publish, const char *text, size_t bytes)
     if (publish->dir_fd < 0)
         return;
     unlinkat(publish->dir_fd, NT_LOG_FILE, 0);
-    int fd = create_file(publish, NT_LOG_FILE, NULL);
+    int fd = create_file(publish, NT_LOG_FILE, O_WRONLY, NULL);
     publish->has_log = false;
     if (fd < 0)
         return;
@@ -302,15 +323,25 @@ void nt_publish_log(struct nt_publish *publish, const char *text, size_t bytes)
         unlinkat(publish->dir_fd, NT_LOG_FILE, 0);
 }
 
-/* Removes the files that nothing was written to. -1 when one is not complete. */
+int nt_publish_archived(const struct nt_publish *publish)
+{
+    return publish->artifacts.complete[NT_ARTIFACT_ARCHIVE] &&
+                   !publish->artifacts.dropped[NT_ARTIFACT_ARCHIVE]
+               ? publish->artifacts.fd[NT_ARTIFACT_ARCHIVE]
+               : -1;
+}
+
+/* Removes the files that nothing was written to, and the name of what is for the archive. -1 when
+ * one is not complete. */
 static int keep_complete(struct nt_publish *publish, struct nt_err *err)
 {
     for (uint32_t k = 1; k < NT_ARTIFACT_END; k++) {
         struct stat st;
-        if (publish->artifacts.complete[k])
+        bool is_published = k != NT_ARTIFACT_ARCHIVE;
+        if (publish->artifacts.complete[k] && is_published)
             continue;
-        if (publish->artifacts.fd[k] >= 0 && fstat(publish->artifacts.fd[k], &st) == 0 &&
-            st.st_size > 0)
+        if (is_published && publish->artifacts.fd[k] >= 0 &&
+            fstat(publish->artifacts.fd[k], &st) == 0 && st.st_size > 0)
             return nt_err_set(err, NT_ERR_INPUT, "%s is not complete", nt_artifact_name(k));
         unlinkat(publish->dir_fd, nt_artifact_name(k), 0);
     }
@@ -332,6 +363,7 @@ int nt_publish_finish(struct nt_publish *publish, struct nt_err *err)
     if (publish->all_limit_bytes > 0 &&
         nt_space_check_total(publish->run_fd, publish->all_limit_bytes, err) != 0)
         return -1;
+    unlinkat(publish->dir_fd, REASON_FILE, 0);
     if (grant_user_read(publish->dir_fd, publish->uid, publish->gid, publish->tmp_name, err) != 0)
         return -1;
     if (renameat(publish->run_fd, publish->tmp_name, publish->run_fd, publish->name) != 0)
@@ -349,9 +381,21 @@ static void remove_artifacts(struct nt_publish *publish)
         unlinkat(publish->dir_fd, nt_artifact_name(k), 0);
 }
 
+/* In the room that was reserved for it. */
+static int write_reason(struct nt_publish *publish, const char *text, size_t bytes,
+                        struct nt_err *err)
+{
+    int dir = publish->dir_fd, fd = publish->reason_fd;
+    if (pwrite(fd, text, bytes, 0) != (ssize_t)bytes || ftruncate(fd, (off_t)bytes) != 0 ||
+        renameat(dir, REASON_FILE, dir, nt_artifact_name(NT_ARTIFACT_ENV)) != 0)
+        return system_error(err, publish->tmp_name, nt_artifact_name(NT_ARTIFACT_ENV));
+    publish->artifacts.complete[NT_ARTIFACT_ENV] = true;
+    return 0;
+}
+
 int nt_publish_failed(struct nt_publish *publish, const char *reason, struct nt_err *err)
 {
-    char text[NT_ERR_TEXT_BYTES + 64];
+    char text[REASON_BYTES];
     struct nt_err line; /* only to make the reason one printable line */
     if (publish->dir_fd < 0)
         return nt_err_set(err, NT_ERR_SYSTEM, "no directory to publish in");
@@ -360,11 +404,7 @@ int nt_publish_failed(struct nt_publish *publish, const char *reason, struct nt_
                      publish->has_log ? "NETTOPO_LOG=" NT_LOG_FILE "\n" : "");
     remove_artifacts(publish);
     publish->all_limit_bytes = 0;
-    publish->artifacts.fd[NT_ARTIFACT_ENV] =
-        create_file(publish, nt_artifact_name(NT_ARTIFACT_ENV), err);
-    if (publish->artifacts.fd[NT_ARTIFACT_ENV] < 0 ||
-        nt_artifact_files_write(&publish->artifacts, NT_ARTIFACT_ENV, false, text, (size_t)n,
-                                err) != 0)
+    if (write_reason(publish, text, (size_t)n, err) != 0)
         return -1;
     return nt_publish_finish(publish, err);
 }
@@ -372,6 +412,8 @@ int nt_publish_failed(struct nt_publish *publish, const char *reason, struct nt_
 void nt_publish_fini(struct nt_publish *publish)
 {
     nt_artifact_files_fini(&publish->artifacts);
+    if (publish->reason_fd >= 0)
+        close(publish->reason_fd);
     bool unpublished = publish->dir_fd >= 0;
     if (unpublished)
         close(publish->dir_fd);
@@ -380,5 +422,5 @@ void nt_publish_fini(struct nt_publish *publish)
             remove_dir(publish->run_fd, publish->tmp_name, NULL);
         close(publish->run_fd);
     }
-    publish->run_fd = publish->dir_fd = -1;
+    publish->run_fd = publish->dir_fd = publish->reason_fd = -1;
 }

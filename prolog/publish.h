@@ -18,6 +18,7 @@
 
 struct nt_publish {
     int run_fd, dir_fd;       /* -1: none */
+    int reason_fd;            /* of the room for a failure's reason; -1: none */
     char name[16];            /* "42" */
     char tmp_name[40];        /* "42.tmp-0123456789abcdef" */
     uint64_t limit_bytes;     /* of the files of this job */
@@ -29,13 +30,17 @@ struct nt_publish {
 };
 
 /* Creates run_dir if it is missing, removes what an earlier run of the job left, and creates the
- * temporary directory with an empty file for each artifact. On error there is nothing to finish. */
+ * temporary directory with an empty file for each artifact, and room for the reason of a failure.
+ * On error there is nothing to finish. */
 int nt_publish_begin(struct nt_publish *publish, const char *run_dir, uint32_t job, uid_t uid,
                      gid_t gid, uint64_t limit_bytes, struct nt_err *err);
 
 /* From now on the files of all jobs together are bounded, and the file system keeps room for others
  * (space.h); -1 when that is so far not the case. A failure can always be published. */
 int nt_publish_bound_all(struct nt_publish *publish, uint64_t limit_bytes, struct nt_err *err);
+
+/* What is for the archive, complete, once published; the descriptor is publish's. -1: nothing. */
+int nt_publish_archived(const struct nt_publish *publish);
 
 /* Removes the files without a part and renames the directory to its final name. -1 when an artifact
  * is not complete, hint.env is missing, or the files are over the limit; nt_publish_failed may

@@ -1,9 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "relay.h"
 
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "role.h"
+#include "sandbox.h"
+
+/* Before its last moment there is time to wait for the end of a process, which takes long on a busy
+ * host. */
+static const double REAP_S = 1;
 
 static void keep_open(struct nt_sandbox *sandbox, int fd)
 {
@@ -24,7 +36,8 @@ static void keep_what_is_needed(const struct nt_service *service, struct nt_sand
         keep_open(sandbox, service->publish.artifacts.fd[k]);
 }
 
-_Noreturn void nt_relay_run(struct nt_service *service, struct nt_sandbox *sandbox, int client_fd)
+/* In the process that becomes the relay. */
+static _Noreturn void run(struct nt_service *service, struct nt_sandbox *sandbox, int client_fd)
 {
     static struct nt_session session; /* too large for the stack */
     struct nt_err err;
@@ -41,4 +54,45 @@ _Noreturn void nt_relay_run(struct nt_service *service, struct nt_sandbox *sandb
         nt_member_run(&session);
     nt_session_fini(&session);
     _exit(0);
+}
+
+pid_t nt_relay_start(struct nt_service *service, int *socket, struct nt_err *err)
+{
+    int pair[2];
+    struct nt_sandbox sandbox = {.binds_reserved_ports = service->conf->reserved_ports ||
+                                                         service->conf->port_first < 1024,
+                                 .file_bytes = service->conf->publish_limit_bytes};
+    if (geteuid() == 0)
+        nt_sandbox_find_user(service->conf->relay_user, &sandbox);
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0) {
+        nt_err_set(err, NT_ERR_SYSTEM, "socketpair: %s", strerror(errno));
+        return -1;
+    }
+    pid_t pid = fork();
+    if (pid == 0) {
+        close(pair[0]);
+        run(service, &sandbox, pair[1]);
+    }
+    close(pair[1]);
+    if (pid < 0) {
+        nt_err_set(err, NT_ERR_SYSTEM, "fork: %s", strerror(errno));
+        close(pair[0]);
+        return -1;
+    }
+    *socket = pair[0];
+    return pid;
+}
+
+bool nt_relay_end(pid_t pid, double last, int *status)
+{
+    double until = nt_clock_s() + REAP_S;
+    until = until < last ? until : last;
+    kill(pid, SIGKILL);
+    do {
+        pid_t got = waitpid(pid, status, WNOHANG);
+        if (got == pid || (got < 0 && errno != EINTR))
+            return true;
+        poll(NULL, 0, 1);
+    } while (nt_clock_s() < until);
+    return false;
 }

@@ -5,14 +5,20 @@
 #ifndef NT_RELAY_H
 #define NT_RELAY_H
 
-#include "sandbox.h"
+#include <stdbool.h>
+#include <sys/types.h>
+
 #include "service.h"
 
 /* Its exit status when it could not become what it must be. */
 enum { NT_RELAY_NO_SANDBOX = 3 };
 
-/* In the process that becomes the relay, a copy of the service's: runs this host's role in the
- * sandbox and does not return. */
-_Noreturn void nt_relay_run(struct nt_service *service, struct nt_sandbox *sandbox, int client_fd);
+/* A process that runs this host's role in the sweep, with the service's descriptors and the socket
+ * to it alone. Its process id, and *socket to it, the caller's; or -1. */
+pid_t nt_relay_start(struct nt_service *service, int *socket, struct nt_err *err);
+
+/* Kills it and waits until last (nt_clock_s) at most; whether it is gone, so that nothing is
+ * written any more. *status: of waitpid. */
+bool nt_relay_end(pid_t pid, double last, int *status);
 
 #endif

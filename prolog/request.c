@@ -2,6 +2,8 @@
 #include "request.h"
 
 #include <pwd.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -127,13 +129,42 @@ int nt_request_read(struct nt_request *request, int argc, char **argv, struct nt
     return read_ids(request, arguments.job, arguments.uid, arguments.gid, err);
 }
 
-void nt_request_limit(struct nt_option *option, const struct nt_conf *conf, double *budget_s)
+static void add_cut(struct nt_request *request, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+static void add_cut(struct nt_request *request, const char *format, ...)
 {
-    if (option->level > conf->level_max)
+    size_t used = strlen(request->cut);
+    va_list args;
+    va_start(args, format);
+    used += (size_t)snprintf(request->cut + used, sizeof request->cut - used, "%s",
+                             used > 0 ? "; " : "");
+    vsnprintf(request->cut + used, sizeof request->cut - used, format, args);
+    va_end(args);
+}
+
+/* What Slurm does to a job whose prolog takes too long is worse than a short sweep. */
+double nt_request_limit(struct nt_request *request, const struct nt_conf *conf,
+                        const struct nt_slurm_conf *slurm)
+{
+    struct nt_option *option = &request->option;
+    const char *why = "";
+    double asked_s = option->budget_s, bound_s = nt_slurm_conf_budget_s(slurm, &why);
+    request->cut[0] = '\0';
+    if (option->level > conf->level_max) {
+        add_cut(request, "level %s became %s: level_max of nettopo.conf",
+                nt_level_name(option->level), nt_level_name(conf->level_max));
         option->level = conf->level_max;
+    }
     if (option->budget_s == 0)
         option->budget_s = conf->budget_default_s;
     if (option->budget_s > conf->budget_max_s)
         option->budget_s = conf->budget_max_s;
-    *budget_s = option->budget_s;
+    bool by_slurm = option->budget_s > bound_s;
+    if (by_slurm)
+        option->budget_s = bound_s;
+    if (by_slurm || asked_s > option->budget_s)
+        add_cut(request, "budget %g s became %g s: %s of %s allows no more",
+                asked_s > 0 ? asked_s : conf->budget_default_s, option->budget_s,
+                by_slurm ? why : "budget_max", by_slurm ? "slurm.conf" : "nettopo.conf");
+    return option->budget_s;
 }

@@ -11,25 +11,33 @@
 #include "conf.h"
 #include "err.h"
 #include "option.h"
+#include "slurm_conf.h"
 
 enum nt_request_verb { NT_VERB_NONE, NT_VERB_RUN, NT_VERB_REMOVE, NT_VERB_HELP, NT_VERB_VERSION };
+
+enum { NT_REQUEST_CUT_BYTES = 160 };
 
 struct nt_request {
     enum nt_request_verb verb;
     bool from_script; /* always exit 0: a Prolog script that fails drains the node */
     bool wanted;      /* the job has --nettopo */
     bool one_prolog;  /* PrologFlags=Serial: a host runs one prolog at a time; the caller sets it */
-    const char *conf; /* borrowed from argv; NULL: the default, which may be missing */
+    bool late_prologs; /* PrologFlags without Alloc: other hosts' start with a step; likewise */
+    const char *conf;  /* borrowed from argv; NULL: the default, which may be missing */
     uint32_t job;
     uid_t uid;
     gid_t gid;
     struct nt_option option;
+    char cut[NT_REQUEST_CUT_BYTES]; /* what limits made of level and budget, for the user; "": kept
+                                     */
 };
 
 /* NT_ERR_USAGE names the argument or the variable. */
 int nt_request_read(struct nt_request *request, int argc, char **argv, struct nt_err *err);
 
-/* Limits the option to what the configuration allows; *budget_s becomes the budget in seconds. */
-void nt_request_limit(struct nt_option *option, const struct nt_conf *conf, double *budget_s);
+/* Limits the option to what the configuration and Slurm allow, and says in cut what that has
+ * changed. Returns the budget in seconds. */
+double nt_request_limit(struct nt_request *request, const struct nt_conf *conf,
+                        const struct nt_slurm_conf *slurm);
 
 #endif

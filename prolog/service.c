@@ -20,7 +20,8 @@ void nt_service_init(struct nt_service *service, const struct nt_conf *conf,
                                    .deadline = deadline,
                                    .give_up = give_up,
                                    .child = {.pidfd = -1},
-                                   .probe_socket = -1};
+                                   .probe_socket = -1,
+                                   .over = {.fd = -1}};
     nt_publish_begin(&service->publish, conf->run_dir, job->id, job->uid, job->gid,
                      conf->publish_limit_bytes, &service->publish_err);
     if (service->publish_err.kind == NT_ERR_NONE)
@@ -40,6 +41,7 @@ void nt_service_fini(struct nt_service *service)
     for (size_t k = 0; k < service->lookups; k++)
         nt_lookup_fini(&service->lookup[k]);
     service->lookups = 0;
+    nt_lookup_fini(&service->over);
     nt_publish_fini(&service->publish);
 }
 
@@ -154,6 +156,7 @@ static int settle(struct nt_service *service, const struct nt_settlement *settle
                   struct nt_err *err)
 {
     if (service->settled || settlement->advice > NT_ADVICE_SYSTEM ||
+        !nt_job_figures_are_valid(&settlement->figures) ||
         memchr(settlement->text, '\0', sizeof settlement->text) == NULL)
         return nt_err_set(err, NT_ERR_INPUT, "no settlement");
     service->settled = true;
@@ -274,6 +277,7 @@ void nt_service_publish(struct nt_service *service)
     const struct nt_settlement *s = &service->settlement;
     struct nt_err err;
     wait_on(service, NT_WAIT_FILES);
+    service->outcome.figures = s->figures;
     if (!service->settled) {
         nt_service_publish_failed(service, NT_ADVICE_AGENT,
                                   "the agent was terminated before it had a result");

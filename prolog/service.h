@@ -56,6 +56,7 @@ struct nt_settlement {
     uint8_t complete[NT_ARTIFACT_END];
     uint32_t advice; /* enum nt_advice */
     char text[NT_DONE_BYTES];
+    struct nt_job_figures figures;
 };
 
 struct nt_service_request {
@@ -81,6 +82,7 @@ struct nt_service {
     const struct nt_conf *conf;     /* borrowed */
     const struct nt_job *job;       /* borrowed */
     const struct nt_option *option; /* borrowed; within the configured limits */
+    const char *cut;                /* what limits have changed; borrowed; NULL: nothing */
     const struct nt_log *log;       /* borrowed; NULL: none */
     double deadline;                /* when the probe must be done (nt_clock_s) */
     double give_up;                 /* when the agents publish failed */
@@ -91,6 +93,7 @@ struct nt_service {
     struct nt_err publish_err; /* kind other than none: why this host cannot publish */
     struct nt_lookup lookup[NT_SERVICE_LOOKUPS];
     size_t lookups;
+    struct nt_lookup over; /* whether the job has ended; the worker's */
     bool settled;
     struct nt_settlement settlement;
     struct nt_outcome outcome; /* of nt_service_publish */

@@ -14,6 +14,7 @@ void nt_session_init(struct nt_session *session, struct nt_service *service, int
     *session = (struct nt_session){.conf = service->conf,
                                    .job = service->job,
                                    .option = service->option,
+                                   .cut = service->cut,
                                    .log = service->log,
                                    .deadline = service->deadline,
                                    .give_up = service->give_up,
@@ -98,16 +99,22 @@ static int format_start(const struct nt_session *session, enum nt_policy policy,
     text_append(text, "job %u\nrestart %u\n", job->id, job->restart);
     if (session->log != NULL)
         text_append(text, "log %s\n", nt_log_level_name(session->log->level));
+    if (session->cut != NULL && session->cut[0] != '\0')
+        text_append(text, "warning %s\n", session->cut);
     if (job->cluster[0] != '\0')
         text_append(text, "cluster %s\n", job->cluster);
     text_append(text, "policy %s\noption %s\n", policy == NT_POLICY_FULL ? "full" : "latency",
                 option);
+    if (session->conf->archive[0] != '\0' && job->self == 0)
+        text_append(text, "archive yes\n");
     text_append(text, "inline_limit %u\nmax_load %.3f\n", session->conf->inline_limit_bytes,
                 session->conf->max_load);
     if (use != NULL && use->tasks > 0)
         text_append(text, "tasks %u\n", use->tasks);
     if (use != NULL && use->task_cpus > 0)
         text_append(text, "task_cpus %u\n", use->task_cpus);
+    if (session->conf->prior[0] != '\0')
+        text_append(text, "prior %s\n", session->conf->prior);
     if (job->cpus[0] != '\0')
         text_append(text, "cpus %s\n", job->cpus);
     for (size_t k = 0; k < job->hosts; k++)
@@ -250,10 +257,10 @@ void nt_session_write_artifact(struct nt_session *session, const struct nt_frame
     struct nt_artifact_files *artifacts = session->artifacts;
     if (session->publish_err.kind != NT_ERR_NONE)
         return;
-    bool dropped = artifacts->record_dropped;
+    bool dropped = artifacts->dropped[NT_ARTIFACT_SAMPLES];
     nt_artifact_files_write(artifacts, frame->host, (frame->flags & NT_FRAME_MORE) != 0, payload,
                             frame->payload_bytes, &session->publish_err);
-    if (artifacts->record_dropped && !dropped)
+    if (artifacts->dropped[NT_ARTIFACT_SAMPLES] && !dropped)
         nt_log(session->log, NT_LOG_INFO, "the record is left out: over publish_limit");
 }
 
@@ -266,6 +273,7 @@ static void settle(struct nt_session *session, bool failed)
     for (int k = 0; k < NT_ARTIFACT_END; k++)
         settlement.complete[k] = session->artifacts->complete[k];
     memcpy(settlement.text, session->outcome.text, sizeof settlement.text);
+    settlement.figures = session->outcome.figures;
     session->outcome.decided = true;
     nt_client_settle(&session->client, &settlement);
 }
@@ -301,6 +309,11 @@ void nt_session_finish(struct nt_session *session, const char *text, size_t byte
 {
     struct nt_err line;
     bool ok = has_prefix(text, bytes, "ok"), good = ok || has_prefix(text, bytes, "partial ");
+    const char *end = memchr(text, '\n', bytes);
+    if (end != NULL) {
+        nt_job_figures_parse(end + 1, bytes - (size_t)(end + 1 - text), &session->outcome.figures);
+        bytes = (size_t)(end - text);
+    }
     if (bytes > NT_ERR_TEXT_BYTES - 1)
         bytes = NT_ERR_TEXT_BYTES - 1;
     nt_err_set(&line, NT_ERR_NONE, "%.*s", (int)bytes, text);

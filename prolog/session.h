@@ -25,6 +25,7 @@ struct nt_session {
     const struct nt_conf *conf;     /* borrowed */
     const struct nt_job *job;       /* borrowed */
     const struct nt_option *option; /* borrowed; within the configured limits */
+    const char *cut;                /* what limits have changed; borrowed; NULL: nothing */
     const struct nt_log *log;       /* borrowed; NULL: none */
     double deadline;                /* when the probe must be done (nt_clock_s) */
     double give_up;                 /* when the agents publish failed */
@@ -73,7 +74,8 @@ void nt_session_lose_probe(struct nt_session *session, enum nt_advice advice, co
 void nt_session_write_artifact(struct nt_session *session, const struct nt_frame *frame,
                                const void *payload);
 
-/* Ends the session and settles it with the service; text is the payload of DONE. What was written
+/* Ends the session and settles it with the service; text is the payload of DONE, after a newline
+ * with figures (job_figures.h). What was written
  * will be published, or failed and why. */
 void nt_session_finish(struct nt_session *session, const char *text, size_t bytes);
 

@@ -9,6 +9,8 @@
 #include <strings.h>
 #include <unistd.h>
 
+#include <slurm/slurm_version.h>
+
 #include "decimal.h"
 
 enum { TEXT_MAX = 1 << 20, INFINITE_S = 65534 };
@@ -63,6 +65,26 @@ static bool has_flag(const char *list, size_t bytes, const char *flag)
     return false;
 }
 
+/* Alloc, or a flag that Slurm takes for it as well. */
+static bool starts_with_job(const char *list, size_t bytes)
+{
+    static const char *const flags[] = {
+        "Alloc",
+        "Contain",
+        "ForceRequeueOnFail",
+        "NoHold",
+        "RunInJob",
+        "X11",
+#if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(26, 5, 0)
+        "DeferBatch",
+#endif
+    };
+    for (size_t k = 0; k < sizeof flags / sizeof *flags; k++)
+        if (has_flag(list, bytes, flags[k]))
+            return true;
+    return false;
+}
+
 static void read_line(struct nt_slurm_conf *conf, const char *line, size_t bytes)
 {
     size_t n;
@@ -71,39 +93,88 @@ static void read_line(struct nt_slurm_conf *conf, const char *line, size_t bytes
     read_seconds(line, bytes, "PrologEpilogTimeout", &conf->prolog_timeout_s);
     read_seconds(line, bytes, "PrologTimeout", &conf->prolog_timeout_s);
     const char *flags = find_value(line, bytes, "PrologFlags", &n);
-    if (flags != NULL)
+    if (flags != NULL) {
         conf->serial = has_flag(flags, n, "Serial");
+        conf->defer_batch = has_flag(flags, n, "DeferBatch");
+        conf->alloc = starts_with_job(flags, n);
+    }
+}
+
+/* The line from *at on, without its comment; moves *at behind it. */
+static const char *next_line(const char *text, size_t bytes, size_t *at, size_t *line_bytes)
+{
+    const char *line = text + *at, *end = memchr(line, '\n', bytes - *at);
+    size_t whole = end != NULL ? (size_t)(end - line) : bytes - *at;
+    const char *comment = memchr(line, '#', whole);
+    *line_bytes = comment != NULL ? (size_t)(comment - line) : whole;
+    *at += whole + 1;
+    return line;
+}
+
+static bool is_include(const char *line, size_t bytes)
+{
+    static const char word[] = "include";
+    return bytes >= sizeof word && strncasecmp(line, word, sizeof word - 1) == 0 &&
+           is_blank(line[sizeof word - 1]);
 }
 
 void nt_slurm_conf_parse(struct nt_slurm_conf *conf, const char *text, size_t bytes)
 {
+    size_t n, at = 0;
     *conf = (struct nt_slurm_conf){.message_timeout_s = 10, .batch_start_timeout_s = 10};
-    for (size_t at = 0; at < bytes;) {
-        const char *end = memchr(text + at, '\n', bytes - at);
-        size_t line = end != NULL ? (size_t)(end - text) - at : bytes - at;
-        const char *comment = memchr(text + at, '#', line);
-        read_line(conf, text + at, comment != NULL ? (size_t)(comment - text) - at : line);
-        at += line + 1;
+    conf->alloc = bytes == 0;
+    while (at < bytes) {
+        const char *line = next_line(text, bytes, &at, &n);
+        conf->alloc |= is_include(line, n);
+        read_line(conf, line, n);
     }
+}
+
+bool nt_slurm_conf_value(const char *text, size_t bytes, const char *key, char *value, size_t room)
+{
+    bool found = false;
+    size_t n, value_bytes, at = 0;
+    while (at < bytes) {
+        const char *line = next_line(text, bytes, &at, &n);
+        const char *is = find_value(line, n, key, &value_bytes);
+        if (is == NULL)
+            continue;
+        value_bytes = value_bytes < room ? value_bytes : room - 1;
+        memcpy(value, is, value_bytes);
+        value[value_bytes] = '\0';
+        found = true;
+    }
+    return found;
+}
+
+char *nt_slurm_conf_load(const char *path, size_t *bytes)
+{
+    char *text = malloc(TEXT_MAX);
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    *bytes = 0;
+    while (fd >= 0 && text != NULL && *bytes < TEXT_MAX) {
+        ssize_t n = read(fd, text + *bytes, TEXT_MAX - *bytes);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            break;
+        *bytes += (size_t)n;
+    }
+    if (fd >= 0)
+        close(fd);
+    if (fd < 0) {
+        free(text);
+        return NULL;
+    }
+    return text;
 }
 
 void nt_slurm_conf_read(struct nt_slurm_conf *conf)
 {
     const char *path = getenv("SLURM_CONF");
-    char *text = malloc(TEXT_MAX);
-    size_t bytes = 0;
-    int fd = open(path != NULL ? path : "/etc/slurm/slurm.conf", O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    while (fd >= 0 && text != NULL && bytes < TEXT_MAX) {
-        ssize_t n = read(fd, text + bytes, TEXT_MAX - bytes);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            break;
-        bytes += (size_t)n;
-    }
-    nt_slurm_conf_parse(conf, text, bytes);
-    if (fd >= 0)
-        close(fd);
+    size_t bytes;
+    char *text = nt_slurm_conf_load(path != NULL ? path : "/etc/slurm/slurm.conf", &bytes);
+    nt_slurm_conf_parse(conf, text, text != NULL ? bytes : 0);
     free(text);
 }
 

@@ -2,14 +2,14 @@
 #include "worker.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "archive.h"
 #include "clock.h"
 #include "job.h"
 #include "relay.h"
@@ -18,121 +18,179 @@
 /* After give_up: the relay drains for 0.15 s, is ended and must be gone, and at 0.25 s the monitor
  * ends all. */
 static const double RELAY_S = 0.17, GONE_S = 0.22;
-/* Before that there is time to wait for the end of a process, which takes long on a busy host. */
-static const double REAP_S = 1;
+/* How often slurmctld is asked whether the job is still there: a sweep that goes well is mostly
+ * over before the first time. */
+static const double ASK_S = 0.5;
 
-static void fail_early(struct nt_worker_report *report, enum nt_advice advice, const char *reason)
+_Static_assert(sizeof(struct nt_worker_report) <= 4096, "a report is one write into a pipe");
+
+/* Without it the monitor publishes failed. */
+static void send_report(int fd, const struct nt_worker_report *report)
+{
+    ssize_t n = fd < 0 ? 0 : write(fd, report, sizeof *report);
+    (void)n;
+}
+
+static void fail_early(int fd, struct nt_worker_report *report, enum nt_advice advice,
+                       const char *reason)
 {
     report->outcome.decided = false;
     report->outcome.advice = advice;
     snprintf(report->outcome.text, sizeof report->outcome.text, "failed %s", reason);
+    send_report(fd, report);
 }
 
-/* The relay's process id, and *socket to it; or -1. */
-static pid_t start_relay(struct nt_service *service, int *socket, struct nt_err *err)
+static int ask_whether_over(const void *query, void *bytes)
 {
-    int pair[2];
-    struct nt_sandbox sandbox = {.binds_reserved_ports = service->conf->reserved_ports ||
-                                                         service->conf->port_first < 1024,
-                                 .file_bytes = service->conf->publish_limit_bytes};
-    if (geteuid() == 0)
-        nt_sandbox_find_user(service->conf->relay_user, &sandbox);
-    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0) {
-        nt_err_set(err, NT_ERR_SYSTEM, "socketpair: %s", strerror(errno));
-        return -1;
-    }
-    pid_t pid = fork();
-    if (pid == 0) {
-        close(pair[0]);
-        nt_relay_run(service, &sandbox, pair[1]);
-    }
-    close(pair[1]);
-    if (pid < 0) {
-        nt_err_set(err, NT_ERR_SYSTEM, "fork: %s", strerror(errno));
-        close(pair[0]);
-        return -1;
-    }
-    *socket = pair[0];
-    return pid;
+    const uint32_t *job = query;
+    bool is_over = nt_job_is_over(*job);
+    memcpy(bytes, &is_over, sizeof is_over);
+    return 0;
 }
 
-/* Answers the relay until it has ended or its time is over. */
-static void serve_relay(struct nt_service *service, int socket)
+/* scancel does not reach a prolog: the job's first host asks slurmctld from *ask_s on. */
+static bool is_cancelled(struct nt_service *service, double *ask_s)
+{
+    struct nt_lookup *over = &service->over;
+    if (over->fd < 0) {
+        if (nt_clock_s() < *ask_s)
+            return false;
+        nt_lookup_start(over, sizeof(bool), ask_whether_over, &service->job->id, NULL);
+    }
+    int got = nt_lookup_poll(over);
+    if (got == 0)
+        return false;
+    bool is_over = false;
+    if (got == 1)
+        memcpy(&is_over, over->bytes, sizeof is_over);
+    nt_lookup_fini(over);
+    *ask_s = nt_clock_s() + ASK_S;
+    return is_over;
+}
+
+enum relay_end { RELAY_LATE, RELAY_ENDED, JOB_CANCELLED };
+
+/* Answers the relay until it has ended, its time is over or the job was cancelled. */
+static enum relay_end serve_relay(struct nt_service *service, int socket)
 {
     double until = service->give_up + RELAY_S;
-    struct pollfd ready = {.fd = socket, .events = POLLIN};
+    double ask_s = service->job->self == 0 ? nt_clock_s() + ASK_S : until;
+    struct pollfd ready[] = {{.fd = socket, .events = POLLIN}, {.events = POLLIN}};
     while (nt_clock_s() < until) {
-        int got = poll(&ready, 1, nt_clock_left_ms(until));
+        ready[1].fd = service->over.fd; /* -1: not polled */
+        double wake_s = ready[1].fd < 0 && ask_s < until ? ask_s : until;
+        int got = poll(ready, 2, nt_clock_left_ms(wake_s));
         if (got < 0 && errno != EINTR)
-            return;
-        if (got > 0 && !nt_service_answer(service, socket))
-            return;
+            return RELAY_LATE;
+        if (got > 0 && ready[0].revents != 0 && !nt_service_answer(service, socket))
+            return RELAY_ENDED;
+        if (is_cancelled(service, &ask_s))
+            return JOB_CANCELLED;
     }
+    return RELAY_LATE;
 }
 
-/* Ends it; whether it is gone, so that nothing is written any more. *status: of waitpid. */
-static bool end_relay(pid_t pid, double give_up, int *status)
+/* Of a relay that ended by itself or by another's hand, without a result. */
+static void publish_end(struct nt_service *service, int status)
 {
-    double until = nt_clock_s() + REAP_S;
-    until = until < give_up + GONE_S ? until : give_up + GONE_S;
-    kill(pid, SIGKILL);
-    do {
-        pid_t got = waitpid(pid, status, WNOHANG);
-        if (got == pid || (got < 0 && errno != EINTR))
-            return true;
-        poll(NULL, 0, 1);
-    } while (nt_clock_s() < until);
-    return false;
+    char reason[64];
+    if (WIFSIGNALED(status))
+        snprintf(reason, sizeof reason, "the agent's relay was killed by signal %d",
+                 WTERMSIG(status));
+    else
+        snprintf(reason, sizeof reason, "the agent's relay exited with %d", WEXITSTATUS(status));
+    nt_service_publish_failed(service, NT_ADVICE_AGENT, reason);
 }
 
 static void run_relay(struct nt_service *service)
 {
     struct nt_err err;
     int socket, status = 0;
-    pid_t pid = start_relay(service, &socket, &err);
+    pid_t pid = nt_relay_start(service, &socket, &err);
     if (pid < 0) {
         nt_service_publish_failed(service, NT_ADVICE_SYSTEM, err.text);
         return;
     }
-    serve_relay(service, socket);
+    enum relay_end end = serve_relay(service, socket);
     close(socket);
-    if (!end_relay(pid, service->give_up, &status))
+    if (!nt_relay_end(pid, service->give_up + GONE_S, &status))
         nt_service_publish_failed(service, NT_ADVICE_AGENT, "the relay could not be ended");
+    else if (end == JOB_CANCELLED)
+        nt_service_publish_failed(service, NT_ADVICE_NONE, "the job was cancelled");
     else if (WIFEXITED(status) && WEXITSTATUS(status) == NT_RELAY_NO_SANDBOX)
         nt_service_publish_failed(service, NT_ADVICE_PRIVILEGE, "the relay could not be confined");
+    else if (end == RELAY_ENDED && !service->settled)
+        publish_end(service, status);
     else
         nt_service_publish(service);
 }
 
-void nt_worker_run(const struct nt_request *request, const struct nt_conf *conf,
-                   const struct nt_log *log, double deadline, double give_up, atomic_uint *waits_on,
-                   struct nt_worker_report *report)
+/* What the job's first host keeps; -1: nothing. */
+static int archived(const struct nt_service *service)
 {
-    static struct nt_service service; /* too large for the stack */
+    int fd = service->job->self == 0 && service->conf->archive[0] != '\0'
+                 ? nt_publish_archived(&service->publish)
+                 : -1;
+    bool failed = strncmp(service->outcome.text, "failed", 6) == 0;
+    return fd >= 0 && !failed ? fcntl(fd, F_DUPFD_CLOEXEC, 0) : -1;
+}
+
+/* What is not measured at all. The probe reads what other hosts' probes send: as root it would put
+ * the hosts at risk. */
+static const char *refusal(const struct nt_request *request, const struct nt_job *job,
+                           enum nt_advice *advice)
+{
+    if (request->uid == 0) {
+        *advice = NT_ADVICE_ROOT;
+        return "a job of root is not measured: the probe would run as root";
+    }
+    if (request->one_prolog && job->hosts > 1) {
+        *advice = NT_ADVICE_SERIAL;
+        return "PrologFlags=Serial in slurm.conf: prologs of jobs that cross on two hosts would "
+               "wait for each other";
+    }
+    if (request->late_prologs && job->hosts > 1) {
+        *advice = NT_ADVICE_ALLOC;
+        return "PrologFlags in slurm.conf has no Alloc: the prologs of the other hosts would start "
+               "with the first step";
+    }
+    return NULL;
+}
+
+void nt_worker_run(const struct nt_request *request, const struct nt_conf *conf,
+                   const struct nt_log *log, double deadline, double give_up,
+                   struct nt_worker_state *state, struct nt_service *service,
+                   struct nt_worker_report *report, int report_fd)
+{
     struct nt_conf own = *conf;
     struct nt_job job;
     struct nt_err err;
+    enum nt_advice advice;
     if (nt_job_read(&job, request->job, request->uid, request->gid, &err) != 0) {
-        fail_early(report, NT_ADVICE_JOB, err.text);
+        fail_early(report_fd, report, NT_ADVICE_JOB, err.text);
         return;
     }
-    report->hosts = job.hosts;
-    report->self = job.self;
-    if (request->one_prolog && job.hosts > 1) {
-        fail_early(report, NT_ADVICE_SERIAL,
-                   "PrologFlags=Serial in slurm.conf: prologs of jobs that cross on two hosts "
-                   "would wait for each other");
+    atomic_store(&state->self, job.self);
+    atomic_store(&state->hosts, job.hosts);
+    const char *refused = refusal(request, &job, &advice);
+    if (refused != NULL) {
+        fail_early(report_fd, report, advice, refused);
         nt_job_fini(&job);
         return;
     }
     own.reserved_ports = conf->reserved_ports && geteuid() == 0; /* else nobody can bind one */
-    atomic_store(waits_on, NT_WAIT_FILES);
-    nt_service_init(&service, &own, &job, &request->option, log, deadline, give_up);
-    service.waits_on = waits_on;
-    atomic_store(waits_on, NT_WAIT_NONE);
-    run_relay(&service);
-    report->outcome = service.outcome;
-    report->probe_failed = service.settled && service.settlement.probe_failed != 0;
-    nt_service_fini(&service);
+    atomic_store(&state->waits_on, NT_WAIT_FILES);
+    nt_service_init(service, &own, &job, &request->option, log, deadline, give_up);
+    service->waits_on = &state->waits_on;
+    service->cut = request->cut;
+    atomic_store(&state->waits_on, NT_WAIT_NONE);
+    run_relay(service);
+    report->outcome = service->outcome;
+    report->probe_failed = service->settled && service->settlement.probe_failed != 0;
+    int archive = archived(service);
+    nt_service_fini(service);
+    send_report(report_fd, report);
+    if (archive >= 0) /* after the report: a folder that does not answer delays nothing */
+        nt_archive_add(conf, &job, log, archive);
     nt_job_fini(&job);
 }

@@ -13,17 +13,25 @@
 #include "log.h"
 #include "outcome.h"
 #include "request.h"
+#include "service.h"
 
 struct nt_worker_report {
-    uint64_t hosts, self;
     bool probe_failed;
     struct nt_outcome outcome; /* not decided: the monitor publishes it */
 };
 
-/* deadline: when the probe must be done; give_up: when the relay gives up (nt_clock_s). *waits_on:
- * enum nt_service_wait, what the worker waits on at the moment. */
+/* In memory that worker and monitor share: what is known of a worker that gives no report. */
+struct nt_worker_state {
+    atomic_uint waits_on;     /* enum nt_service_wait: at the moment */
+    atomic_ulong hosts, self; /* of the job; hosts 0: not read yet */
+};
+
+/* deadline: when the probe must be done; give_up: when the relay gives up (nt_clock_s). The report
+ * goes to report_fd (-1: nobody reads it); then, while the job goes on, the first host keeps the
+ * map in the archive. */
 void nt_worker_run(const struct nt_request *request, const struct nt_conf *conf,
-                   const struct nt_log *log, double deadline, double give_up, atomic_uint *waits_on,
-                   struct nt_worker_report *report);
+                   const struct nt_log *log, double deadline, double give_up,
+                   struct nt_worker_state *state, struct nt_service *service,
+                   struct nt_worker_report *report, int report_fd);
 
 #endif

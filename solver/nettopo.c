@@ -13,6 +13,8 @@ static const struct nt_verb *const verbs[] = {
     &nt_verb_estimate,
     &nt_verb_simulate,
     &nt_verb_validate,
+    &nt_verb_fleet,
+    &nt_verb_stats,
 };
 /* clang-format on */
 

@@ -259,9 +259,14 @@ int slurm_spank_job_prolog(spank_t spank, int ac, char **av)
     struct nt_err err;
     struct agent_arguments arguments;
     int given = get_option(spank, &option, &err);
-    if (given < 0 || nt_file_conf(path, &conf, &err) != 0)
+    if (given < 0)
         goto log_error;
-    if ((given == 0 && !conf.default_on) || option.off || !conf.enabled)
+    int rc = nt_file_conf(path, &conf, &err);
+    if ((given == 0 && !conf.default_on) || option.off)
+        return 0; /* whatever is wrong with the file */
+    if (rc != 0)
+        goto log_error;
+    if (!conf.enabled)
         return 0;
     restore_pattern_path(&option);
     if (get_job_ids(spank, &arguments, &err) != 0 ||
@@ -284,8 +289,8 @@ int slurm_spank_job_epilog(spank_t spank, int ac, char **av)
     char dir[NT_CONF_PATH_BYTES + 16], id[16];
     if (spank_get_item(spank, S_JOB_ID, &job) != ESPANK_SUCCESS)
         return 0;
-    if (nt_file_conf(path, &conf, &err) != 0)
-        goto log_error;
+    if (nt_file_conf(path, &conf, NULL) != 0) /* the prolog has logged it */
+        return 0;
     struct nt_option option;
     snprintf(id, sizeof id, "%u", job);
     snprintf(dir, sizeof dir, "%s/%s", conf.run_dir, id);
@@ -360,10 +365,14 @@ int slurm_spank_user_init(spank_t spank, int ac, char **av)
     if (spank_remote(spank) != 1 || spank_get_item(spank, S_JOB_ID, &job) != ESPANK_SUCCESS)
         return 0;
     int given = get_option(spank, &option, &err);
-    if (given < 0 || nt_file_conf(conf_path(ac, av), &conf, &err) != 0)
+    if (given < 0)
         goto failed;
     if (option.off)
         return 0;
+    if (nt_file_conf(conf_path(ac, av), &conf, &err) != 0) {
+        given = given != 0 || conf.default_on;
+        goto failed;
+    }
     snprintf(dir, sizeof dir, "%s/%u", conf.run_dir, job);
     if (set_variables(spank, dir, option.apply && starts_steps(spank), &missing, &err) == 0)
         return 0;

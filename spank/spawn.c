@@ -20,6 +20,7 @@
 static const char *const passed_variables[] = {
     "SLURM_JOB_NODELIST",  "SLURM_NODELIST",     "SLURMD_NODENAME", "SLURM_JOB_RESTART_COUNT",
     "SLURM_RESTART_COUNT", "SLURM_CLUSTER_NAME", "SLURM_CONF",      "SLURM_JOB_CPUS_PER_NODE",
+    "SLURM_JOB_USER",
 };
 enum { PASSED = sizeof passed_variables / sizeof *passed_variables };
 

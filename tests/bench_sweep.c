@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The adaptive sweep against all pairs and the bound: rounds, pairs, exactness over seeds, time of
  * the coordinator and memory, from 8 to 65,536 hosts; and with hosts on longer links. --full or
- * FULL=1: all seeds and the largest without a hint from the names. */
+ * FULL=1: all seeds and the largest without a hint from the names. Then sweeps that start from a
+ * prior; with the argument prior those alone. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "prior.h"
 #include "rng.h"
 #include "sweep_adaptive.h"
 #include "sweep_sim.h"
@@ -108,7 +110,7 @@ static void run_seed(const struct nt_sweep_kind *kind, const struct nt_network *
     uint32_t *order = any ? shuffled(n->hosts, seed) : NULL;
     struct nt_sweep_run run;
     struct nt_err err;
-    if (nt_sweep_simulate(kind, n, &noise, order, now_s, &run, &err) < 0)
+    if (nt_sweep_simulate(kind, n, &noise, order, NULL, now_s, &run, &err) < 0)
         give_up(&err);
     s->rounds += (double)run.rounds;
     s->pairs += (double)run.pairs;
@@ -176,12 +178,104 @@ static int print_row(const struct row *row, bool any, unsigned seeds)
     return s.exact + s.unsure == n ? 0 : 1;
 }
 
+/* ---- from a prior ----------------------------------------------------------------------------
+ */
+
+enum { HOSTS_NAMED = 65536 };
+
+/* What the truth says, with some hosts exchanged: those stand elsewhere now. */
+static struct nt_belief *believed(const struct nt_network *n, unsigned moved, uint64_t seed)
+{
+    static char name[HOSTS_NAMED][12];
+    static const char *names[HOSTS_NAMED], *stands[HOSTS_NAMED];
+    struct nt_model *truth = NULL;
+    struct nt_map *map = NULL;
+    struct nt_prior *prior = NULL;
+    struct nt_belief *belief = NULL;
+    struct nt_err err;
+    struct nt_rng rng;
+    nt_rng_init(&rng, seed);
+    for (size_t h = 0; h < n->hosts; h++) {
+        snprintf(name[h], sizeof name[h], "n%zu", h % HOSTS_NAMED + 1);
+        names[h] = stands[h] = name[h];
+    }
+    for (unsigned k = 0; k < moved; k++) {
+        size_t x = nt_rng_below(&rng, n->hosts), y = nt_rng_below(&rng, n->hosts);
+        const char *swap = stands[x];
+        stands[x] = stands[y];
+        stands[y] = swap;
+    }
+    if (nt_network_truth(n, &truth, &err) < 0 || nt_map_create(truth, stands, &map, &err) < 0 ||
+        nt_prior_of_map(map, NULL, &prior, &err) < 0 ||
+        nt_prior_believe(prior, names, n->hosts, &belief, NULL, &err) < 0)
+        give_up(&err);
+    nt_map_destroy(map);
+    nt_prior_destroy(prior);
+    return belief;
+}
+
+/* How many hosts were exchanged with others since. */
+static const struct {
+    const char *topology;
+    unsigned moved, quick, full;
+} prior_rows[] = {
+    {"tree:4x4", 0, 100, 1000},   {"tree:8x8", 0, 100, 1000},  {"tree:8x8", 1, 100, 1000},
+    {"tree:4x8x32", 0, 20, 200},  {"tree:4x8x32", 4, 20, 200}, {"tree:32x32", 0, 20, 200},
+    {"tree:16x16x32", 0, 5, 20},  {"tree:16x64x64", 0, 1, 3},  {"tree:8x8", 64, 20, 200},
+    {"tree:4x8x32", 1024, 5, 20},
+};
+
+static int print_prior_row(size_t k, bool full)
+{
+    struct nt_network *n = build(prior_rows[k].topology, 0);
+    unsigned seeds = full ? prior_rows[k].full : prior_rows[k].quick;
+    struct sums s = {.hosts = n->hosts};
+    for (uint64_t seed = 1; seed <= seeds; seed++) {
+        struct nt_measure_noise noise = {.sd = NOISE, .outliers = OUTLIERS, .seed = seed};
+        struct nt_belief *belief = believed(n, prior_rows[k].moved, seed);
+        struct nt_sweep_run run;
+        struct nt_err err;
+        if (nt_sweep_simulate(&nt_sweep_kind_prior, n, &noise, NULL, belief, now_s, &run, &err) < 0)
+            give_up(&err);
+        s.rounds += (double)run.rounds;
+        s.pairs += (double)run.pairs;
+        s.exact += run.exact && run.model->confidence > 0;
+        s.unsure += run.model->confidence == 0;
+        s.planning_s += run.planning_s;
+        s.most_rounds = run.rounds > s.most_rounds ? run.rounds : s.most_rounds;
+        nt_model_destroy(run.model);
+        nt_belief_destroy(belief);
+    }
+    double all = (double)s.hosts * ((double)s.hosts - 1) / 2;
+    printf("%7zu  %-14s %5u %7.1f %5llu %9.0f %8.3f%% %5.0f/%-5u %6.0f %8.1f\n", s.hosts,
+           prior_rows[k].topology, prior_rows[k].moved, s.rounds / seeds,
+           (unsigned long long)s.most_rounds, s.pairs / seeds, 100 * s.pairs / seeds / all, s.exact,
+           seeds, s.unsure, 1e3 * s.planning_s / seeds);
+    fflush(stdout);
+    nt_network_destroy(n);
+    return s.exact + s.unsure == seeds ? 0 : 1;
+}
+
+static int print_prior(bool full)
+{
+    int wrong = 0;
+    printf("\nFrom a prior (nettopo.conf(5)); moved: hosts that were exchanged with others since\n"
+           "%7s  %-14s %5s %7s %5s %9s %9s %11s %6s %8s\n",
+           "hosts", "network", "moved", "rounds", "most", "pairs", "of all", "exact", "unsure",
+           "ms");
+    for (size_t k = 0; k < sizeof prior_rows / sizeof *prior_rows; k++)
+        wrong += print_prior_row(k, full);
+    return wrong;
+}
+
 int main(int argc, char **argv)
 {
     const char *wish = getenv("FULL");
     bool full =
         (argc > 1 && strcmp(argv[1], "--full") == 0) || (wish != NULL && strcmp(wish, "1") == 0);
     int wrong = 0;
+    if (argc > 1 && strcmp(argv[1], "prior") == 0)
+        return print_prior(full) > 0;
     printf("Adaptive latency sweep, noise %.0f %%, outliers %.0f %%; names in order or any order\n",
            100 * NOISE, 100 * OUTLIERS);
     printf("%7s  %-14s %4s %-6s %6s %6s %5s %6s %6s %9s %9s %11s %6s %8s %8s %7s\n", "hosts",
@@ -202,5 +296,6 @@ int main(int argc, char **argv)
         "all: rounds of one pass over all pairs, of which a right answer takes three.\n"
         "exact: verified, and the network; unsure: not verified, all pairs would follow.\n"
         "bound: without names, the sum over the tiers of the most branches of a switch.\n");
+    wrong += print_prior(full);
     return wrong > 0;
 }

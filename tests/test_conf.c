@@ -44,7 +44,7 @@ static void the_installed_file_states_the_defaults(void **state)
         }
         at += line + 1;
     }
-    assert_int_equal(keys, 22);
+    assert_int_equal(keys, 28);
     struct nt_conf conf, defaults;
     struct nt_err err = {0};
     nt_conf_default(&defaults);
@@ -66,8 +66,13 @@ static void the_installed_file_states_the_defaults(void **state)
     assert_int_equal(conf.publish_limit_bytes, defaults.publish_limit_bytes);
     assert_int_equal(conf.run_dir_limit_bytes, defaults.run_dir_limit_bytes);
     assert_int_equal(conf.block_hosts, defaults.block_hosts);
+    assert_string_equal(conf.archive, defaults.archive);
+    assert_int_equal(conf.archive_limit_bytes, defaults.archive_limit_bytes);
+    assert_int_equal(conf.archive_mode, defaults.archive_mode);
+    assert_string_equal(conf.fleet_store, defaults.fleet_store);
     assert_string_equal(conf.run_dir, defaults.run_dir);
     assert_string_equal(conf.munge_socket, defaults.munge_socket);
+    assert_string_equal(conf.prior, defaults.prior);
     assert_string_equal(conf.net_devices, defaults.net_devices);
     assert_string_equal(conf.tls, defaults.tls);
     assert_int_equal(conf.debug, defaults.debug);
@@ -91,11 +96,16 @@ static void every_key_is_read(void **state)
                                  "publish_limit = 65536\n"
                                  "run_dir_limit = 9000000000\n"
                                  "block_hosts = 48\n"
+                                 "archive = /srv/maps\n"
+                                 "archive_limit = 65536\n"
+                                 "archive_mode = 0640\n"
+                                 "fleet_store = /srv/fleet\n"
                                  "run_dir = /srv/run#1\n"
                                  "prolog = /opt/nt prolog\n"
                                  "probe = /opt/probe\n"
                                  "relay_user = _relay-7\n"
                                  "munge_socket = /m.socket\n"
+                                 "prior = /p/prior\n"
                                  "net_devices = mlx5_0:1,eth0\n"
                                  "debug = error\n"
                                  "ucx_log = diag\n"
@@ -114,11 +124,16 @@ static void every_key_is_read(void **state)
     assert_int_equal(conf.publish_limit_bytes, 65536);
     assert_true(conf.run_dir_limit_bytes == 9000000000);
     assert_int_equal(conf.block_hosts, 48);
+    assert_string_equal(conf.archive, "/srv/maps");
+    assert_int_equal(conf.archive_limit_bytes, 65536);
+    assert_int_equal(conf.archive_mode, 0640);
+    assert_string_equal(conf.fleet_store, "/srv/fleet");
     assert_string_equal(conf.run_dir, "/srv/run#1");
     assert_string_equal(conf.prolog, "/opt/nt prolog");
     assert_string_equal(conf.probe, "/opt/probe");
     assert_string_equal(conf.relay_user, "_relay-7");
     assert_string_equal(conf.munge_socket, "/m.socket");
+    assert_string_equal(conf.prior, "/p/prior");
     assert_string_equal(conf.net_devices, "mlx5_0:1,eth0");
     assert_string_equal(conf.tls, "tcp");
     assert_int_equal(conf.debug, NT_LOG_ERROR);
@@ -169,6 +184,7 @@ static void a_wrong_line_is_named_with_its_file(void **state)
         {"relay_user = a b", "f:1: relay_user: expected a user name"},
         {"relay_user = abcdefghijklmnopqrstuvwxyz012345", "f:1: relay_user: expected a user name"},
         {"munge_socket = m", "f:1: munge_socket: expected"},
+        {"prior = p", "f:1: prior: expected"},
         {"net_devices = a b", "f:1: net_devices: expected one word"},
         {"debug = yes", "f:1: debug: expected error, info or debug, found \"yes\""},
         {"ucx_log = trace", "f:1: ucx_log: expected fatal, error, warn, diag, info or debug"},
@@ -216,6 +232,34 @@ static void sizes_are_bounded(void **state)
     assert_int_equal(nt_conf_parse("f", "tls = a\0b", 9, &conf, &err), -1);
 }
 
+/* A job that would have been measured is to learn why it is not. */
+static void a_wrong_file_still_says_whether_all_jobs_are_measured(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *says;
+        bool default_on;
+    } table[] = {
+        {"nonsense = 1\n", "f:1: unknown key", false},
+        {"default = yes\nnonsense = 1\n", "f:2: unknown key", true},
+        {"nonsense = 1\nports = x\ndefault = yes\n", "f:1: unknown key", true},
+        {"default = maybe\n", "f:1: default: expected", false},
+        {"default = yes\ndefault = no\n", "f:2: default was set", true},
+        {"default = yes\nbudget_default = 9\n", "f:2: budget_default 9 is over", true},
+    };
+    for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
+        struct nt_conf conf, before;
+        struct nt_err err = {0};
+        nt_conf_default(&conf);
+        before = conf;
+        assert_int_equal(nt_conf_parse("f", table[k].text, strlen(table[k].text), &conf, &err), -1);
+        assert_memory_equal(err.text, table[k].says, strlen(table[k].says));
+        assert_int_equal(conf.default_on, table[k].default_on);
+        conf.default_on = before.default_on;
+        assert_memory_equal(&conf, &before, sizeof conf);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -224,6 +268,7 @@ int main(void)
         cmocka_unit_test(a_wrong_line_is_named_with_its_file),
         cmocka_unit_test(lowering_the_maximum_alone_lowers_the_default),
         cmocka_unit_test(sizes_are_bounded),
+        cmocka_unit_test(a_wrong_file_still_says_whether_all_jobs_are_measured),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

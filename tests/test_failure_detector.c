@@ -253,6 +253,25 @@ static void a_host_that_does_not_report_is_lost(void **state)
     nt_membership_destroy(membership);
 }
 
+/* 2 failed with 3, which then is lost: another failure of 2 is its first one, and what fails with a
+ * host that is lost is none. */
+static void what_a_lost_host_explains_makes_no_suspect(void **state)
+{
+    static const bool unreported[MAX] = {[3] = true};
+    (void)state;
+    struct made_up m;
+    struct nt_membership *membership = made_up_begin(&m, 5);
+    assert_int_equal(nt_failure_note_pair(&m.detector, 2, 3, false, NULL), 0);
+    assert_int_equal(nt_failure_note_reports(&m.detector, unreported, NULL), 0);
+    assert_int_equal(membership->suspicion[2], 0);
+    assert_int_equal(nt_failure_note_pair(&m.detector, 2, 3, false, NULL), 0);
+    assert_int_equal(membership->suspicion[2], 0);
+    assert_int_equal(nt_failure_note_pair(&m.detector, 2, 4, false, NULL), 0);
+    assert_null(membership->lost[2]);
+    assert_int_equal(m.lost, 1);
+    nt_membership_destroy(membership);
+}
+
 static void two_hosts_alone_try_again_before_one_is_lost(void **state)
 {
     (void)state;
@@ -293,6 +312,7 @@ int main(void)
         cmocka_unit_test(two_hosts_that_a_third_reaches_stay_online),
         cmocka_unit_test(a_prober_without_a_network_decides_nothing),
         cmocka_unit_test(a_host_that_does_not_report_is_lost),
+        cmocka_unit_test(what_a_lost_host_explains_makes_no_suspect),
         cmocka_unit_test(two_hosts_alone_try_again_before_one_is_lost),
         cmocka_unit_test(nobody_is_probed_when_the_time_is_over),
     };

@@ -17,6 +17,7 @@
 #include "map_json.h"
 #include "measure.h"
 #include "network.h"
+#include "one_way_slow.h"
 #include "rng.h"
 #include "solve.h"
 
@@ -228,7 +229,7 @@ static struct nt_map *judged_map(void)
     m->link[4].bandwidth_MBps = 10;
     m->rms_us = m->resolution_us = 0.01;
     assert_int_equal(nt_map_create(m, names, &map, &err), 0);
-    assert_int_equal(nt_map_faults(map, false, &err), 0);
+    assert_int_equal(nt_map_faults(map, &(struct nt_faults_source){.flows = false}, &err), 0);
     map->sweep.pairs_total = map->sweep.pairs_measured = 15;
     return map;
 }
@@ -293,6 +294,39 @@ static void a_false_text_is_refused(void **state)
     free(text);
 }
 
+/* Row to column: what one way takes longer is that way's. */
+static void a_way_is_slow_where_directions_are_measured(void **state)
+{
+    struct nt_model *m = star(6, 1, 0.01);
+    struct nt_matrix *latency;
+    struct nt_fault fault[NT_FAULTS_MAX];
+    struct nt_rng rng;
+    struct nt_err err = {0};
+    (void)state;
+    nt_rng_init(&rng, 3);
+    for (int down = 0; down < 3; down++) {
+        size_t count = 0;
+        assert_int_equal(nt_matrix_create(6, NT_MATRIX_LATENCY_US, &latency, &err), 0);
+        for (uint32_t a = 0; a < 6; a++)
+            for (uint32_t b = 0; b < 6; b++) {
+                double us = 2 + (down == 1 && a == 2 ? 1 : 0) + (down == 2 && b == 2 ? 1 : 0);
+                if (a != b)
+                    nt_matrix_set(latency, a, b,
+                                  (float)(us * (1 + 0.02 * (nt_rng_uniform(&rng) - 0.5))));
+            }
+        assert_int_equal(nt_one_way_slow_find(m, latency, fault, &count, &err), 0);
+        assert_int_equal(count, down > 0);
+        if (down > 0) {
+            assert_int_equal(fault[0].part.kind, NT_FAULT_LINK_SLOW);
+            assert_int_equal(fault[0].part.a, 2);
+            assert_int_equal(fault[0].way, down == 1 ? NT_FAULT_UP : NT_FAULT_DOWN);
+            assert_true(fabs(fault[0].found - 2) < 0.1);
+        }
+        nt_matrix_destroy(latency);
+    }
+    nt_model_destroy(m);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -304,6 +338,7 @@ int main(void)
         cmocka_unit_test(a_narrow_host_link_is_found_in_matrices),
         cmocka_unit_test(findings_are_texts),
         cmocka_unit_test(a_false_text_is_refused),
+        cmocka_unit_test(a_way_is_slow_where_directions_are_measured),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

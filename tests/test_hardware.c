@@ -54,6 +54,7 @@ static void put(const char *file, const char *text)
 static int build_sys(void **state)
 {
     (void)state;
+    memset(sys + sizeof sys - 7, 'X', 6); /* also after an earlier one */
     assert_non_null(mkdtemp(sys));
     make("class/net/eth0");
     make("class/net/lost");
@@ -108,6 +109,72 @@ static void a_device_has_its_way_from_the_root(void **state)
         assert_string_equal(nic.pci, table[k].pci);
         assert_int_equal(nic.numa, table[k].numa);
     }
+}
+
+/* ---- GPUs ---- */
+
+static void set_nics(struct nt_machine *m, const char *const *name, size_t n)
+{
+    *m = (struct nt_machine){.nics = n};
+    for (size_t k = 0; k < n; k++)
+        snprintf(m->nic[k].name, sizeof m->nic[k].name, "%s", name[k]);
+}
+
+/* Two packages; a GPU and mlx5_0 behind one PCI switch, a GPU alone, a GPU and mlx5_1 behind
+ * another one, eth0 beside them, and a VGA controller. */
+static void a_gpu_has_its_nearest_nics(void **state)
+{
+    static const char xml[] = "tests/data/hwloc/gpus.xml";
+    static const char *const all[] = {"mlx5_0:1", "mlx5_0:2", "mlx5_1:1", "eth0", "none"};
+    static const char *const far[] = {"eth0"};
+    static const char *const none[] = {"none", "mlx5"};
+    static const struct {
+        const char *const *nic;
+        size_t nics;
+        const char *nearest[3];
+    } table[] = {
+        {all, 5, {"mlx5_0:1,mlx5_0:2", "mlx5_0:1,mlx5_0:2", "mlx5_1:1"}},
+        {far, 1, {"eth0", "eth0", "eth0"}},
+        {none, 2, {"", "", ""}},
+        {NULL, 0, {"", "", ""}},
+    };
+    static const char *const pci[] = {"0000:17:00.0", "0000:31:00.0", "0000:ca:00.0"};
+    static const int numa[] = {0, 0, 1};
+    (void)state;
+    for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
+        struct nt_machine m, again;
+        char text[NT_MACHINE_TEXT_BYTES];
+        struct nt_err err = {0};
+        set_nics(&m, table[k].nic, table[k].nics);
+        nt_hardware_find_gpus("/nowhere", xml, &m);
+        assert_int_equal(m.gpus, 3);
+        for (size_t g = 0; g < 3; g++) {
+            assert_string_equal(m.gpu[g].pci, pci[g]);
+            assert_int_equal(m.gpu[g].numa, numa[g]);
+            assert_string_equal(m.gpu[g].nics, table[k].nearest[g]);
+        }
+        nt_machine_write(&m, text);
+        if (nt_machine_parse(text, &again, &err) != 0)
+            fail_msg("%s", err.text);
+        assert_memory_equal(again.gpu, m.gpu, sizeof m.gpu);
+    }
+}
+
+/* hwloc is asked for devices where /sys has a GPU: a VGA controller of a console is none. */
+static void a_machine_without_gpus_has_none(void **state)
+{
+    struct nt_machine m = {.gpus = 5};
+    (void)state;
+    nt_hardware_find_gpus("/nowhere", NULL, &m);
+    assert_int_equal(m.gpus, 0);
+    make("bus/pci/devices/0000:03:00.0");
+    put("bus/pci/devices/0000:03:00.0/class", "0x030000\n");
+    put("bus/pci/devices/0000:03:00.0/vendor", "0x1a03\n");
+    m.gpus = 5;
+    nt_hardware_find_gpus(sys, NULL, &m);
+    assert_int_equal(m.gpus, 0);
+    nt_hardware_find_gpus("/nowhere", "tests/data/hwloc/none.xml", &m);
+    assert_int_equal(m.gpus, 0);
 }
 
 /* ---- this machine ---------------------------------------------------------------------------- */
@@ -193,6 +260,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_device_has_its_way_from_the_root, build_sys, remove_sys),
+        cmocka_unit_test(a_gpu_has_its_nearest_nics),
+        cmocka_unit_test_setup_teardown(a_machine_without_gpus_has_none, build_sys, remove_sys),
         cmocka_unit_test(this_machine_has_processors),
         cmocka_unit_test(only_what_is_allowed_is_used),
         cmocka_unit_test(no_pair_takes_no_time),

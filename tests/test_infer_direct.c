@@ -151,7 +151,7 @@ static void test_dragonflies(void **state)
                         m->dimension[2] == s[2]);
             assert_true(known_same_shape(truth, m));
         } else {
-            assert_int_equal(m->family, NT_FAMILY_UNDETERMINED);
+            assert_true(m->family == NT_FAMILY_UNDETERMINED || m->shortcuts);
             assert_true(m->confidence < 0.05);
         }
         nt_matrix_destroy(x);

@@ -118,12 +118,13 @@ static void a_page_asks_nothing_of_a_network_and_escapes_names(void **state)
     struct nt_map *map;
     char *page;
     size_t bytes;
-    const char *names[] = {"a", "b"}, *titles[2] = {"</script><b>\"", NULL};
+    const char *names[] = {"a", "b"};
     assert_int_equal(nt_model_create(2, 0, 1, &m, &err), 0);
     m->link[0].b = 1;
     m->link[0].latency_us = 1;
     assert_int_equal(nt_map_create(m, names, &map, &err), 0);
-    assert_int_equal(nt_html_write(map, NULL, titles, &page, &bytes, &err), 0);
+    struct nt_picture picture = {.map = map, .title = {"</script><b>\"", NULL}};
+    assert_int_equal(nt_html_write(&picture, &page, &bytes, &err), 0);
     assert_int_equal(strlen(page), bytes);
     assert_null(strstr(page, "</script><b>"));
     assert_null(strstr(page, "@DATA@"));

@@ -18,6 +18,9 @@ static void a_line_comes_back_as_it_was(void **state)
         "packages=1 numa=0 cores=1 threads=1 allowed=1 cpu=A cpu of = and , words",
         ("packages=1 numa=1 cores=2 threads=2 allowed=2 nic=fab0 nic=mlx5_0:1,0000:3b:00.0 "
          "nic=mlx5_1:1,0000:3a:00.0/0000:3b:00.1,1 nic=a,,0 cpu=X"),
+        ("packages=1 numa=1 cores=2 threads=2 allowed=2 nic=fab0,,,tcp "
+         "nic=mlx5_0:1,0000:3b:00.0,0,rc_mlx5+ud_mlx5 gpu=0000:17:00.0 "
+         "gpu=0000:31:00.0,1 gpu=0000:ca:00.0,,mlx5_0:1+mlx5_0:2 cpu=Y"),
     };
     (void)state;
     for (size_t k = 0; k < sizeof lines / sizeof *lines; k++) {
@@ -61,14 +64,20 @@ static void a_bad_line_is_refused(void **state)
         {"numa=1 packages=1 cores=2 threads=2 allowed=2", "expected packages"},
         {"packages=1 numa=1 cores=2 threads=2 allowed=2 nic=", "a network device"},
         {"packages=1 numa=1 cores=2 threads=2 allowed=2 nic=,a", "a network device"},
-        {"packages=1 numa=1 cores=2 threads=2 allowed=2 nic=a,b,", "number of a memory node"},
+        {"packages=1 numa=1 cores=2 threads=2 allowed=2 nic=a,b,", "a network device"},
         {"packages=1 numa=1 cores=2 threads=2 allowed=2 nic=a,b,c", "number of a memory node"},
-        {"packages=1 numa=1 cores=2 threads=2 allowed=2 nic=a,b,1,2", "number of a memory node"},
+        {"packages=1 numa=1 cores=2 threads=2 allowed=2 nic=a,b,1,t,2", "a network device"},
         {"packages=1 numa=1 cores=2 threads=2 allowed=2 nic=a nic=a nic=a nic=a nic=a nic=a nic=a "
          "nic=a nic=a",
          "a network device"},
         {"packages=1 numa=1 cores=2 threads=2 allowed=2 nic=123456789012345678901234567890123",
          "a network device"},
+        {"packages=1 numa=1 cores=2 threads=2 allowed=2 gpu=", "a GPU"},
+        {"packages=1 numa=1 cores=2 threads=2 allowed=2 gpu=0:1,", "a GPU"},
+        {"packages=1 numa=1 cores=2 threads=2 allowed=2 gpu=0:1,x", "number of a memory node"},
+        {"packages=1 numa=1 cores=2 threads=2 allowed=2 gpu=0:1,1,a,b", "a GPU"},
+        {"packages=1 numa=1 cores=2 threads=2 allowed=2 gpu=0000:17:00.0-too-long", "a GPU"},
+        {"packages=1 numa=1 cores=2 threads=2 allowed=2 gpu=0:1 nic=a", "nothing more"},
         {"packages=1 numa=1 cores=2 threads=2 allowed=2 cpu=", "name of a processor"},
         {"packages=1 numa=1 cores=2 threads=2 allowed=2 what", "nothing more"},
         {"packages=1 numa=1 cores=2 threads=2 allowed=2 cpu=a\tb", "one short line"},
@@ -97,6 +106,12 @@ static void what_is_written_can_be_read(void **state)
         memset(m.nic[k].name, ',', sizeof m.nic[k].name - 1);
         memset(m.nic[k].pci, ' ', sizeof m.nic[k].pci - 1);
         m.nic[k].numa = 1 << 19;
+        memset(m.nic[k].transports, '+', sizeof m.nic[k].transports - 1);
+    }
+    m.gpus = NT_MACHINE_GPUS_MAX;
+    for (size_t k = 0; k < m.gpus; k++) {
+        memset(m.gpu[k].pci, ' ', sizeof m.gpu[k].pci - 1);
+        memset(m.gpu[k].nics, ' ', sizeof m.gpu[k].nics - 1);
     }
     nt_machine_write(&m, text);
     assert_true(strlen(text) < sizeof text);

@@ -151,6 +151,14 @@ static void random_machine(struct nt_rng *rng, struct nt_machine *m)
         snprintf(m->nic[k].name, sizeof m->nic[k].name, "mlx5_%d:1", (int)k);
         snprintf(m->nic[k].pci, sizeof m->nic[k].pci, "%s", nt_rng_below(rng, 2) ? "0:1" : "");
         m->nic[k].numa = (int32_t)nt_rng_below(rng, 4) - 1;
+        snprintf(m->nic[k].transports, sizeof m->nic[k].transports, "%s",
+                 nt_rng_below(rng, 2) ? "rc_mlx5,ud_mlx5" : "");
+    }
+    m->gpus = nt_rng_below(rng, NT_MACHINE_GPUS_MAX + 1);
+    for (size_t k = 0; k < m->gpus; k++) {
+        snprintf(m->gpu[k].pci, sizeof m->gpu[k].pci, "0000:%02zx:00.0", k);
+        snprintf(m->gpu[k].nics, sizeof m->gpu[k].nics, "%s", nt_rng_below(rng, 2) ? "a:1,b" : "");
+        m->gpu[k].numa = (int32_t)nt_rng_below(rng, 4) - 1;
     }
 }
 
@@ -192,6 +200,12 @@ static void random_rest(struct nt_rng *rng, struct nt_map *map)
     assert_non_null(map->sweep.phase);
     for (size_t k = 0; k < map->sweep.phases; k++)
         map->sweep.phase[k] = (struct nt_phase){"latency", k, k == 0 ? (double)NAN : 0.5};
+    map->sweep.transports = nt_rng_below(rng, NT_SWEEP_TRANSPORTS_MAX + 1);
+    for (size_t k = 0; k < map->sweep.transports; k++) {
+        snprintf(map->sweep.transport[k].used, sizeof map->sweep.transport[k].used, "tcp/eth%zu",
+                 k);
+        map->sweep.transport[k].hosts = 1 + (uint32_t)nt_rng_below(rng, 9);
+    }
     random_loggp(rng, map);
     random_stress(rng, map);
     random_machines(rng, map);
@@ -318,7 +332,10 @@ static void assert_same_machine(const struct nt_machine *x, const struct nt_mach
         assert_string_equal(x->nic[k].name, y->nic[k].name);
         assert_string_equal(x->nic[k].pci, y->nic[k].pci);
         assert_int_equal(x->nic[k].numa, y->nic[k].numa);
+        assert_string_equal(x->nic[k].transports, y->nic[k].transports);
     }
+    assert_int_equal(x->gpus, y->gpus);
+    assert_memory_equal(x->gpu, y->gpu, sizeof x->gpu);
     for (int b = 0; b < NT_BETWEEN_END; b++)
         assert_true(x->between[b].hosts == y->between[b].hosts &&
                     same(x->between[b].latency_us, y->between[b].latency_us) &&
@@ -356,6 +373,11 @@ static void assert_same_map(const struct nt_map *a, const struct nt_map *b)
     assert_int_equal(a->sweep.phases, b->sweep.phases);
     for (size_t k = 0; k < a->sweep.phases; k++)
         assert_true(same(a->sweep.phase[k].seconds, b->sweep.phase[k].seconds));
+    assert_int_equal(a->sweep.transports, b->sweep.transports);
+    for (size_t k = 0; k < a->sweep.transports; k++) {
+        assert_string_equal(a->sweep.transport[k].used, b->sweep.transport[k].used);
+        assert_int_equal(a->sweep.transport[k].hosts, b->sweep.transport[k].hosts);
+    }
     for (size_t k = 0; k < a->model->hosts; k++)
         assert_string_equal(a->host_name[k], b->host_name[k]);
     assert_true(a->judged == b->judged);

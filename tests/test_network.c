@@ -43,6 +43,9 @@ static const struct family {
     {"dragonfly:5x4x2", 40, 20, 80, 5, 20, 80},
     {"dragonfly:9x4x1", 36, 36, 126, 5, 36, 126},
     {"dragonfly:1x3x2", 6, 3, 9, 3, 3, 9},
+    {"dragonfly+:3x3x2x2", 18, 15, 39, 5, 15, 39},
+    {"aries:3x2x3x2", 36, 18, 66, 7, 18, 66},
+    {"aries:1x2x2x1", 4, 4, 8, 4, 4, 8},
     {"torus:4x4", 16, 0, 32, 4, 0, 32},
     {"torus:8x4", 32, 0, 64, 6, 0, 64},
     {"torus:5x3x2", 30, 0, 75, 4, 0, 75},
@@ -107,6 +110,12 @@ static uint32_t follow(const struct nt_network *n, const char *name, uint32_t a,
     return steps;
 }
 
+/* Minimal is one link between two groups, though another way may have fewer links. */
+static bool has_groups(const char *name)
+{
+    return strncmp(name, "dragonfly", 9) == 0 || strncmp(name, "aries", 5) == 0;
+}
+
 static void test_routes(void **state)
 {
     (void)state;
@@ -114,7 +123,7 @@ static void test_routes(void **state)
         const char *name = families[k].spec;
         struct nt_network *n = made_network(name);
         uint32_t *hops = calloc(n->hosts + n->switches, sizeof *hops), longest = 0;
-        bool shortest = strncmp(name, "dragonfly", 9) != 0;
+        bool shortest = !has_groups(name);
         for (uint32_t a = 0; a < n->hosts; a++) {
             hops_from(n, a, hops);
             for (uint32_t b = 0; b < n->hosts; b++) {
@@ -140,7 +149,7 @@ static void test_from_model(void **state)
         struct nt_network *n = made_network(families[k].spec), *m;
         struct nt_err err;
         assert_int_equal(nt_network_from_model(n->model, &m, &err), 0);
-        bool shortest = strncmp(families[k].spec, "dragonfly", 9) != 0;
+        bool shortest = !has_groups(families[k].spec);
         for (uint32_t a = 0; a < n->hosts; a++)
             for (uint32_t b = 0; b < n->hosts && shortest; b++)
                 assert_near(nt_network_latency(m, a, b), nt_network_latency(n, a, b), 1e-9);
@@ -506,26 +515,41 @@ static void test_table_bound(void **state)
     nt_network_destroy(n);
 }
 
+/* Half of the messages go by other groups: longer, alike both ways, and only between groups. */
+static void test_adaptive_latencies(void **state)
+{
+    static const char *const specs[] = {"dragonfly:5x4x2", "dragonfly+:4x3x2x2", "aries:4x2x3x2"};
+    (void)state;
+    for (size_t k = 0; k < COUNT(specs); k++) {
+        struct nt_network *n = made_network(specs[k]), *m = made_network(specs[k]);
+        size_t each = n->hosts / n->spec.dimension[0];
+        m->adaptive = true;
+        for (uint32_t a = 0; a < n->hosts; a++)
+            for (uint32_t b = 0; b < n->hosts; b++) {
+                double us = nt_network_latency(n, a, b), mean = nt_network_latency(m, a, b);
+                assert_near(mean, nt_network_latency(m, b, a), 1e-9);
+                if (a / each == b / each)
+                    assert_near(mean, us, 1e-9);
+                else
+                    assert_true(mean > us + 0.1);
+            }
+        nt_network_destroy(n);
+        nt_network_destroy(m);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_counts),
-        cmocka_unit_test(test_routes),
-        cmocka_unit_test(test_from_model),
-        cmocka_unit_test(test_fattree_spread),
-        cmocka_unit_test(test_twist_balances),
-        cmocka_unit_test(test_truth),
-        cmocka_unit_test(test_truth_latencies),
-        cmocka_unit_test(test_truth_rates),
-        cmocka_unit_test(test_truth_of_idle_switches),
-        cmocka_unit_test(test_shape_apart),
-        cmocka_unit_test(test_shapes),
-        cmocka_unit_test(test_shape_pairs),
-        cmocka_unit_test(test_shape_counts),
-        cmocka_unit_test(test_shape_renamed),
-        cmocka_unit_test(test_large_tree),
-        cmocka_unit_test(test_bad_specs),
-        cmocka_unit_test(test_table_bound),
+        cmocka_unit_test(test_counts),         cmocka_unit_test(test_routes),
+        cmocka_unit_test(test_from_model),     cmocka_unit_test(test_adaptive_latencies),
+        cmocka_unit_test(test_fattree_spread), cmocka_unit_test(test_twist_balances),
+        cmocka_unit_test(test_truth),          cmocka_unit_test(test_truth_latencies),
+        cmocka_unit_test(test_truth_rates),    cmocka_unit_test(test_truth_of_idle_switches),
+        cmocka_unit_test(test_shape_apart),    cmocka_unit_test(test_shapes),
+        cmocka_unit_test(test_shape_pairs),    cmocka_unit_test(test_shape_counts),
+        cmocka_unit_test(test_shape_renamed),  cmocka_unit_test(test_large_tree),
+        cmocka_unit_test(test_bad_specs),      cmocka_unit_test(test_table_bound),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

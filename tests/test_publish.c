@@ -115,6 +115,24 @@ static void artifacts_appear_together(void **state)
     assert_int_equal(nt_publish_remove(g->run, JOB, NULL), 0);
 }
 
+/* What is for the archive has no name in the job's directory, and can be read once that is there.
+ */
+static void what_is_for_the_archive_is_not_published(void **state)
+{
+    struct ground *g = *state;
+    struct nt_publish p = begun(g);
+    char text[64] = "", path[128];
+    assert_int_equal(nt_publish_archived(&p), -1);
+    assert_int_equal(write_artifact(&p, NT_ARTIFACT_ENV, false, "NETTOPO_STATUS=ok\n", NULL), 0);
+    assert_int_equal(write_artifact(&p, NT_ARTIFACT_ARCHIVE, false, "packed", NULL), 0);
+    assert_int_equal(nt_publish_finish(&p, NULL), 0);
+    snprintf(path, sizeof path, "%s/%d/archive", g->run, JOB);
+    assert_int_equal(access(path, F_OK), -1);
+    assert_int_equal(pread(nt_publish_archived(&p), text, sizeof text, 0), 6);
+    assert_string_equal(text, "packed");
+    nt_publish_fini(&p);
+}
+
 static void a_later_run_replaces_an_earlier(void **state)
 {
     struct ground *g = *state;
@@ -224,10 +242,10 @@ static void a_record_over_the_limit_is_left_out(void **state)
     assert_int_equal(write_artifact(&p, NT_ARTIFACT_MAP, false, "{}", NULL), 0);
     assert_int_equal(
         nt_artifact_files_write(&p.artifacts, NT_ARTIFACT_SAMPLES, true, much, LIMIT / 2, NULL), 0);
-    assert_false(p.artifacts.record_dropped);
+    assert_false(p.artifacts.dropped[NT_ARTIFACT_SAMPLES]);
     assert_int_equal(
         nt_artifact_files_write(&p.artifacts, NT_ARTIFACT_SAMPLES, true, much, LIMIT, NULL), 0);
-    assert_true(p.artifacts.record_dropped);
+    assert_true(p.artifacts.dropped[NT_ARTIFACT_SAMPLES]);
     assert_int_equal(
         nt_artifact_files_write(&p.artifacts, NT_ARTIFACT_SAMPLES, false, "x", 1, NULL), 0);
     assert_int_equal(p.artifacts.used_bytes, 2);
@@ -412,11 +430,35 @@ static void a_full_file_system_is_an_error(void **state)
     assert_int_equal(umount(g->run), 0);
 }
 
+static void others_that_fill_the_file_system_leave_room_for_the_reason(void **state)
+{
+    struct ground *g = *state;
+    struct nt_publish p;
+    static char much[60000];
+    char path[256], text[256];
+    if (geteuid() != 0 || mkdir(g->run, 0755) != 0 ||
+        mount("tmpfs", g->run, "tmpfs", 0, "size=16k,mode=755") != 0)
+        skip();
+    p = begun(g);
+    snprintf(path, sizeof path, "%s/others", g->run);
+    int fd = open(path, O_WRONLY | O_CREAT, 0600);
+    assert_true(fd >= 0);
+    while (write(fd, much, sizeof much) > 0)
+        ;
+    close(fd);
+    assert_int_equal(nt_publish_failed(&p, "why", NULL), 0);
+    nt_publish_fini(&p);
+    read_back(g, "hint.env", text, sizeof text);
+    assert_string_equal(text, "NETTOPO_STATUS=failed\nNETTOPO_REASON=why\n");
+    assert_int_equal(umount(g->run), 0);
+}
+
 int main(void)
 {
 #define EACH(test) cmocka_unit_test_setup_teardown(test, make_ground, remove_ground)
     const struct CMUnitTest tests[] = {
         EACH(artifacts_appear_together),
+        EACH(what_is_for_the_archive_is_not_published),
         EACH(a_later_run_replaces_an_earlier),
         EACH(an_incomplete_artifact_is_never_published),
         EACH(the_log_is_published_with_artifacts_and_with_a_failure),
@@ -429,6 +471,7 @@ int main(void)
         EACH(a_directory_that_others_may_write_is_refused),
         EACH(only_the_job_s_user_may_read),
         EACH(a_full_file_system_is_an_error),
+        EACH(others_that_fill_the_file_system_leave_room_for_the_reason),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -106,22 +106,45 @@ static void a_prolog_script_passes_its_environment(void **state)
     assert_int_equal(read_request(&request, script, &err), -1);
 }
 
-static void the_configuration_limits_the_option(void **state)
+static void limits_are_told(void **state)
 {
     (void)state;
-    struct nt_conf conf;
-    struct nt_option option;
-    double budget;
-    nt_conf_default(&conf);
-    nt_option_parse("full,budget=100", &option, NULL);
-    nt_request_limit(&option, &conf, &budget);
-    assert_true(budget == 7 && option.budget_s == 7);
-    assert_int_equal(option.level, NT_LEVEL_FULL);
-    conf.level_max = NT_LEVEL_QUICK;
-    nt_option_parse("standard", &option, NULL);
-    nt_request_limit(&option, &conf, &budget);
-    assert_true(budget == 5);
-    assert_int_equal(option.level, NT_LEVEL_QUICK);
+    static const struct {
+        const char *option, *slurm, *cut;
+        enum nt_level level_max, level;
+        double budget_s;
+    } table[] = {
+        {"quick,budget=3", "", "", NT_LEVEL_FULL, NT_LEVEL_QUICK, 3},
+        {"full,budget=100", "",
+         "budget 100 s became 7 s: budget_max of nettopo.conf allows no more", NT_LEVEL_FULL,
+         NT_LEVEL_FULL, 7},
+        {"standard", "", "level standard became quick: level_max of nettopo.conf", NT_LEVEL_QUICK,
+         NT_LEVEL_QUICK, 5},
+        {"quick,budget=6", "MessageTimeout=8",
+         "budget 6 s became 5 s: MessageTimeout of slurm.conf allows no more", NT_LEVEL_FULL,
+         NT_LEVEL_QUICK, 5},
+        {"quick,budget=100", "PrologEpilogTimeout=5",
+         "budget 100 s became 3 s: PrologTimeout or PrologEpilogTimeout of slurm.conf allows no "
+         "more",
+         NT_LEVEL_FULL, NT_LEVEL_QUICK, 3},
+        {"full", "MessageTimeout=5",
+         "level full became quick: level_max of nettopo.conf; budget 5 s became 2 s: "
+         "MessageTimeout of slurm.conf allows no more",
+         NT_LEVEL_QUICK, NT_LEVEL_QUICK, 2},
+    };
+    for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
+        struct nt_request request = {0};
+        struct nt_slurm_conf slurm;
+        struct nt_conf conf;
+        nt_conf_default(&conf);
+        conf.level_max = table[k].level_max;
+        nt_slurm_conf_parse(&slurm, table[k].slurm, strlen(table[k].slurm));
+        nt_option_parse(table[k].option, &request.option, NULL);
+        double budget_s = nt_request_limit(&request, &conf, &slurm);
+        assert_true(budget_s == table[k].budget_s && request.option.budget_s == budget_s);
+        assert_int_equal(request.option.level, table[k].level);
+        assert_string_equal(request.cut, table[k].cut);
+    }
 }
 
 int main(void)
@@ -130,7 +153,7 @@ int main(void)
         cmocka_unit_test(a_command_line_is_read),
         cmocka_unit_test(a_wrong_command_line_is_named),
         cmocka_unit_test(a_prolog_script_passes_its_environment),
-        cmocka_unit_test(the_configuration_limits_the_option),
+        cmocka_unit_test(limits_are_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -30,11 +30,14 @@ static const char good[] =
     "traffic 3 4 12582912\n"
     "missing 2 no answer in 2 s\n"
     "model packages=1 numa=1 cores=2 threads=4 allowed=4 l3=33554432 cpu=A B\n"
-    "model packages=2 numa=2 cores=8 threads=8 allowed=4 nic=mlx5_0:1,0000:3b:00.0,1\n"
+    "model packages=2 numa=2 cores=8 threads=8 allowed=4 nic=mlx5_0:1,0000:3b:00.0,1,rc_mlx5 "
+    "gpu=0000:17:00.0,1,mlx5_0:1\n"
     "inside 0 1\n"
     "cores 0 numa 0.123457\n"
     "cores 0 machine 0.3\n"
     "inside 1 0\n"
+    "transport 2 rc_mlx5/mlx5_0:1\n"
+    "transport 1 tcp/eth0\n"
     "phase latency 0.125\n"
     "round\n"
     "latency 0 1 8 30 0.61 0.01 0.7\n"
@@ -93,6 +96,9 @@ static void a_good_text_is_read_in_pieces_of_any_size(void **state)
         assert_true(s->sample[0].value_us == 0.61);
         assert_int_equal(s->sample[1].round, 1);
         assert_int_equal(s->models, 2);
+        assert_int_equal(s->transports, 2);
+        assert_int_equal(s->transport[0].hosts, 2);
+        assert_string_equal(s->transport[1].used, "tcp/eth0");
         assert_int_equal(s->inside[0].model, 1);
         assert_int_equal(s->inside[2].model, NT_SAMPLES_NO_MODEL);
         assert_true(s->inside[0].latency_us[NT_BETWEEN_MACHINE] == 0.3f);

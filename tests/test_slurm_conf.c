@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include <cmocka.h>
+#include <slurm/slurm_version.h>
 
 #include "slurm_conf.h"
 
@@ -49,6 +50,51 @@ static void what_is_missing_or_wrong_has_the_default(void **state)
         assert_int_equal(conf.prolog_timeout_s, 0);
         assert_false(conf.serial);
     }
+}
+
+static void whether_prologs_start_with_the_job(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        bool alloc, defer_batch;
+    } table[] = {
+        {"PrologFlags=Alloc,DeferBatch", true, true},
+        {"prologflags=alloc", true, false},
+        {"PrologFlags=Contain", true, false},
+        {"PrologFlags=X11,DeferBatch", true, true},
+        {"PrologFlags=NoHold", true, false},
+        {"PrologFlags=Serial", false, false},
+        {"PrologFlags=DeferBatch", SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(26, 5, 0), true},
+        {"PrologFlags=\n", false, false},
+        {"ClusterName=c\n#PrologFlags=Alloc\n", false, false},
+        {"ClusterName=c\nPrologFlags=Other", false, false},
+        /* what does not tell is not held against the cluster */
+        {"", true, false},
+        {"ClusterName=c\ninclude /etc/slurm/prolog.conf\n", true, false},
+        {"Include /etc/slurm/nodes.conf\nPrologFlags=Other\n", false, false},
+        {"IncludeX=1\n", false, false},
+    };
+    for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
+        struct nt_slurm_conf conf = parsed(table[k].text);
+        assert_int_equal(conf.alloc, table[k].alloc);
+        assert_int_equal(conf.defer_batch, table[k].defer_batch);
+    }
+}
+
+static void values_are_found_by_key(void **state)
+{
+    (void)state;
+    static const char text[] = "PluginDir=/a\n #PluginDir=/b\nplugindir = /c:/d # comment\nKey=\n";
+    char value[16];
+    assert_true(nt_slurm_conf_value(text, sizeof text - 1, "PluginDir", value, sizeof value));
+    assert_string_equal(value, "/c:/d");
+    assert_true(nt_slurm_conf_value(text, sizeof text - 1, "PluginDir", value, 3));
+    assert_string_equal(value, "/c");
+    assert_true(nt_slurm_conf_value(text, sizeof text - 1, "Key", value, sizeof value));
+    assert_string_equal(value, "");
+    assert_false(nt_slurm_conf_value(text, sizeof text - 1, "Plugin", value, sizeof value));
+    assert_false(nt_slurm_conf_value(NULL, 0, "Key", value, sizeof value));
 }
 
 static void the_shortest_timeout_bounds_the_budget(void **state)
@@ -100,6 +146,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lines_are_read_as_slurm_reads_them),
         cmocka_unit_test(what_is_missing_or_wrong_has_the_default),
+        cmocka_unit_test(whether_prologs_start_with_the_job),
+        cmocka_unit_test(values_are_found_by_key),
         cmocka_unit_test(the_shortest_timeout_bounds_the_budget),
         cmocka_unit_test(the_file_is_that_of_the_environment),
     };

@@ -82,6 +82,13 @@ static void a_suspect_gets_more_time(void **state)
     nt_timeouts_measure(&patient, &order, 1e-3, patient.stop_s - 0.1, &go);
     assert_true(go.give_up_s <= 0.11);
     assert_true(nt_timeouts_slack_s(&timeouts, 100) >= 0.5);
+    /* a lost SYN comes again after a second */
+    nt_timeouts_init(&timeouts, 0, 15);
+    nt_timeouts_update(&timeouts, 0.001, 0.002);
+    patient = nt_timeouts_patient(&timeouts, 0, 1);
+    assert_true(nt_timeouts_connect_s(&patient, &order, 1) >= 1.2);
+    patient = nt_timeouts_patient(&timeouts, 0, timeouts.stop_s - 1);
+    assert_true(nt_timeouts_connect_s(&patient, &order, timeouts.stop_s - 1) <= 0.51);
     assert_true(nt_timeouts_slack_s(&timeouts, timeouts.stop_s) <= 0.25);
 }
 

@@ -11,6 +11,7 @@
 #include "failure_detector.h"
 #include "measured_pairs.h"
 #include "pattern_file.h"
+#include "prior_file.h"
 #include "probe_log.h"
 #include "record.h"
 #include "slots.h"
@@ -30,12 +31,14 @@ struct sweep {
     const char *rail[NT_PAIR_RAILS_MAX]; /* names, the pair's */
     struct nt_result *results;           /* for the planner; hosts of them */
     bool *unreported;                    /* hosts of them */
+    struct nt_belief *belief;            /* of what earlier jobs said; NULL: nothing */
     size_t pairs_total;
     uint32_t rounds;
     double window_s; /* of the last order */
     double phase_began_s;
     char phase[32];
     bool time_up;
+    char networks[NT_NETWORKS_WARNING_BYTES];
     char first_failure[NT_WIRE_REASON_BYTES]; /* the first failure, for the reason */
 };
 
@@ -53,13 +56,22 @@ static int begin_record(struct sweep *s, struct nt_err *err)
     r->job_id = s->job->job_id;
     r->restart = s->job->restart;
     r->budget_s = option->budget_s;
+    if (s->job->warning != NULL && s->job->warning[0] != '\0' &&
+        nt_samples_warn(r, err, "%s", s->job->warning) != 0)
+        return -1;
     for (size_t h = 0; h < s->membership->hosts; h++)
         if (nt_samples_add_host(r, s->membership->name[h], err) != 0)
             return -1;
+    if (s->networks[0] != '\0' && nt_samples_warn(r, err, "%s", s->networks) != 0)
+        return -1;
     if (nt_membership_record_hardware(s->membership, r, err) != 0 ||
         nt_slots_record(s->job, r, err) != 0)
         return -1;
-    return nt_pattern_file_record(option->pattern, nt_timeouts_greeting_s(&s->timeouts), r, err);
+    double wait_s = nt_timeouts_greeting_s(&s->timeouts);
+    bool believes = option->sweep == NT_SWEEP_AUTO || option->sweep == NT_SWEEP_ADAPTIVE;
+    if (believes && nt_prior_file_record(s->job->prior, wait_s, r, &s->belief, err) != 0)
+        return -1;
+    return nt_pattern_file_record(option->pattern, wait_s, r, err);
 }
 
 static int enter_phase(struct sweep *s, const char *name, struct nt_err *err)
@@ -161,6 +173,14 @@ static int record_kernel(struct sweep *s, const struct nt_order *order, size_t *
     return rc;
 }
 
+static int record_resent(struct sweep *s, const struct nt_result *r, int end, struct nt_err *err)
+{
+    struct nt_sample sample = nt_record_of_sent(r, end);
+    if (sample.count == 0 || sample.count > sample.segments)
+        return 0;
+    return nt_samples_add(s->samples, sample, NULL, err);
+}
+
 static int record_round(struct sweep *s, const struct nt_order *order, size_t *results,
                         struct nt_err *err)
 {
@@ -179,6 +199,8 @@ static int record_round(struct sweep *s, const struct nt_order *order, size_t *r
         if (o->status == NT_PAIR_OK) {
             s->results[n++] = o->result;
             rc = o->result.count == 0 ? 0 : record_good(s, order, &o->result, err);
+            for (int end = 0; end < 2 && rc == 0 && o->result.count > 0; end++)
+                rc = record_resent(s, &o->result, end, err);
         } else if (!s->time_up) {
             rc = record_failed(
                 s, order, k, o->status == NT_PAIR_FAILED ? o->reason : "one end stopped answering",
@@ -204,6 +226,15 @@ static void show_progress(const struct sweep *s)
     s->how->progress(s->how->progress_context, &progress);
 }
 
+static bool has_suspect(const struct sweep *s, const struct nt_order *order)
+{
+    for (size_t k = 0; k < order->pairs; k++)
+        if (s->membership->suspicion[order->pair[k][0]] > 0 ||
+            (order->kind != NT_ORDER_KERNEL && s->membership->suspicion[order->pair[k][1]] > 0))
+            return true;
+    return false;
+}
+
 /* 1: go on; 0: that was all, or the time is up; -1: broken */
 static int run_round(struct sweep *s, struct nt_err *err)
 {
@@ -218,16 +249,23 @@ static int run_round(struct sweep *s, struct nt_err *err)
         return -1;
     nt_clock_sleep(nt_campaign_rest_s(s->campaign));
     double began = nt_clock_s();
-    if (nt_coordinator_round_run(&s->round, &order, s->rounds, &s->timeouts, s->unreported, err) !=
+    struct nt_timeouts timeouts = has_suspect(s, &order)
+                                      ? nt_timeouts_patient(&s->timeouts, order.window_s, began)
+                                      : s->timeouts;
+    if (nt_coordinator_round_run(&s->round, &order, s->rounds, &timeouts, s->unreported, err) !=
             0 ||
         record_round(s, &order, &results, err) != 0)
         return -1;
-    nt_probe_log(NT_LOG_DEBUG, "round %u, %s: %zu of %zu measured in %.4f s", s->rounds, s->phase,
-                 results, order.pairs, nt_clock_s() - began);
+    nt_probe_log(NT_LOG_DEBUG,
+                 "round %u, %s: %zu of %zu measured in %.4f s, of it at most %.4f s to connect, "
+                 "%.4f s to measure",
+                 s->rounds, s->phase, results, order.pairs, nt_clock_s() - began,
+                 s->round.connect_s, s->round.measure_s);
     s->rounds++;
     s->window_s = order.window_s;
     nt_timeouts_update(&s->timeouts, s->round.connect_s, s->round.measure_s);
-    double took = s->round.all_ok ? nt_clock_s() - began : 0;
+    /* whoever stopped answering was waited for: it says nothing of other rounds */
+    double took = s->round.all_ok && s->round.all_reported ? nt_clock_s() - began : 0;
     rc = nt_failure_resolve(&s->detector, &order, err);
     if (rc == 0)
         rc = nt_campaign_tell(s->campaign, s->results, results, took, err);
@@ -283,11 +321,18 @@ static int sweep_init(struct sweep *s, struct nt_err *err)
         options.rails = nt_pair_rails(s->participant->pair, s->rail);
         options.rail = s->rail;
     }
+    nt_networks_judge((const char *const *)s->membership->name,
+                      (const char *const *)s->membership->networks, n, s->networks);
     bool *missing = calloc(n + 1, sizeof *missing);
     s->results = calloc(n + 1, sizeof *s->results);
     s->unreported = calloc(n + 1, sizeof *s->unreported);
-    int rc = nt_err_memory(err);
-    if (missing != NULL && s->results != NULL && s->unreported != NULL) {
+    int rc = missing != NULL && s->results != NULL && s->unreported != NULL
+                 ? nt_samples_create(&s->samples, err)
+                 : nt_err_memory(err);
+    if (rc == 0)
+        rc = begin_record(s, err);
+    options.belief = s->belief;
+    if (rc == 0) {
         for (size_t h = 0; h < n; h++)
             missing[h] = s->membership->lost[h] != NULL;
         rc = nt_campaign_create(n, missing, &options, &s->campaign, err);
@@ -298,9 +343,7 @@ static int sweep_init(struct sweep *s, struct nt_err *err)
     s->pairs_total = n < 2 ? 0 : n * (n - 1) / 2;
     if (rc == 0)
         rc = nt_coordinator_round_init(&s->round, s->oob, s->participant, s->membership, err);
-    if (rc == 0)
-        rc = nt_samples_create(&s->samples, err);
-    return rc == 0 ? begin_record(s, err) : rc;
+    return rc;
 }
 
 static void send_end(struct sweep *s)
@@ -365,6 +408,10 @@ static int finish_record(struct sweep *s, const char *broken, char reason[NT_REA
     nt_measured_pairs_fini(&measured);
     if (rc != 0)
         return -1;
+    for (size_t k = 0; k < s->round.transports; k++)
+        if (nt_samples_add_transport(s->samples, s->round.transport[k].used,
+                                     s->round.transport[k].hosts, NULL) != 0)
+            nt_probe_log(NT_LOG_DEBUG, "transports that no host can have said");
     log_status(&status);
     memcpy(reason, status.reason, NT_REASON_BYTES);
     const char *cut = nt_campaign_cut(s->campaign);
@@ -380,6 +427,7 @@ static void sweep_fini(struct sweep *s)
     nt_campaign_destroy(s->campaign);
     nt_coordinator_round_fini(&s->round);
     nt_samples_destroy(s->samples);
+    nt_belief_destroy(s->belief);
     nt_membership_destroy(s->membership);
     free(s->results);
     free(s->unreported);
@@ -397,6 +445,7 @@ int nt_coordinator_run(struct nt_oob *oob, const struct nt_probe_job *job,
         sweep_fini(&s);
         return -1;
     }
+    memcpy(made.networks, s.networks, sizeof made.networks);
     int rc;
     while ((rc = run_round(&s, &broken)) == 1)
         ;

@@ -9,14 +9,16 @@
 #define NT_COORDINATOR_H
 
 #include "campaign.h"
+#include "networks.h"
 #include "participant.h"
 #include "samples.h"
 
 enum { NT_REASON_BYTES = 256 };
 
 struct nt_coordinator_result {
-    struct nt_samples *samples;   /* finished; owned */
-    char reason[NT_REASON_BYTES]; /* one line when the status is not ok, else "" */
+    struct nt_samples *samples;               /* finished; owned */
+    char reason[NT_REASON_BYTES];             /* one line when the status is not ok, else "" */
+    char networks[NT_NETWORKS_WARNING_BYTES]; /* networks.h: what is wrong with them; "": nothing */
 };
 
 /* Called before each round. */

@@ -9,14 +9,36 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "archive_pack.h"
 #include "artifacts.h"
 #include "map_json.h"
 #include "probe_log.h"
 #include "solve.h"
+#include "sweep_figures.h"
 
 /* ---- to the agent ---- */
+
+/* The archive goes without this job rather than the job without its map. */
+static int send_archive(struct nt_oob *oob, const struct nt_artifacts *artifacts,
+                        const char *record, size_t record_bytes, struct nt_err *err)
+{
+    char *packed;
+    size_t bytes;
+    struct nt_err why;
+    if (artifacts->text[NT_ARTIFACT_MAP] == NULL)
+        return 0;
+    if (nt_archive_pack(artifacts->text[NT_ARTIFACT_MAP], artifacts->bytes[NT_ARTIFACT_MAP], record,
+                        record_bytes, &packed, &bytes, &why) != 0) {
+        nt_probe_log(NT_LOG_ERROR, "nothing for the archive: %s", why.text);
+        return 0;
+    }
+    int rc = oob->ops->artifact(oob, NT_ARTIFACT_ARCHIVE, packed, bytes, err);
+    free(packed);
+    return rc;
+}
+
 static int send_artifacts(struct nt_oob *oob, const struct nt_artifacts *artifacts,
-                          const struct nt_samples *samples, struct nt_err *err)
+                          const struct nt_samples *samples, bool archive, struct nt_err *err)
 {
     char *record = NULL;
     size_t bytes = 0;
@@ -30,7 +52,24 @@ static int send_artifacts(struct nt_oob *oob, const struct nt_artifacts *artifac
     int rc = nt_samples_write(samples, &record, &bytes, err);
     if (rc == 0)
         rc = oob->ops->artifact(oob, NT_ARTIFACT_SAMPLES, record, bytes, err);
+    if (rc == 0 && archive)
+        rc = send_archive(oob, artifacts, record, bytes, err);
     free(record);
+    return rc;
+}
+
+static int send_done(struct nt_oob *oob, const struct nt_coordinator_result *done,
+                     const struct nt_map *map, struct nt_err *err)
+{
+    struct nt_strbuf text = {0};
+    char *whole;
+    nt_strbuf_puts(&text, done->reason);
+    nt_strbuf_puts(&text, "\n");
+    nt_sweep_figures_put(&text, map);
+    if (nt_strbuf_finish(&text, &whole, NULL, err) != 0)
+        return -1;
+    int rc = oob->ops->done(oob, done->samples->status, whole, err);
+    free(whole);
     return rc;
 }
 
@@ -47,9 +86,9 @@ static int publish_artifacts(struct nt_oob *oob, const struct nt_probe_job *job,
     if (nt_artifacts_create(options.status == NT_STATUS_FAILED ? NULL : map, &options, &artifacts,
                             err) != 0)
         return -1;
-    int rc = send_artifacts(oob, &artifacts, done->samples, err);
+    int rc = send_artifacts(oob, &artifacts, done->samples, job->archive, err);
     nt_artifacts_fini(&artifacts);
-    return rc == 0 ? oob->ops->done(oob, options.status, done->reason, err) : -1;
+    return rc == 0 ? send_done(oob, done, map, err) : -1;
 }
 
 int nt_output_to_agent(struct nt_oob *oob, const struct nt_probe_job *job,

@@ -71,11 +71,26 @@ static int gather(struct nt_coordinator_round *m, enum nt_wire_kind kind,
     return 0;
 }
 
-static void note_unreported(const struct nt_coordinator_round *m, bool *unreported)
+static void note_unreported(struct nt_coordinator_round *m, bool *unreported)
 {
     for (size_t h = 0; h < m->membership->hosts; h++)
-        if (m->membership->lost[h] == NULL && !m->reported[m->membership->rank_of[h]])
+        if (m->membership->lost[h] == NULL && !m->reported[m->membership->rank_of[h]]) {
             unreported[h] = true;
+            m->all_reported = false;
+        }
+}
+
+/* A rank that says what its connections go over; the record keeps how many hosts do so. */
+static void note_transport(struct nt_coordinator_round *m, const char *used)
+{
+    size_t k = 0;
+    while (k < m->transports && strcmp(m->transport[k].used, used) != 0)
+        k++;
+    if (used[0] == '\0' || k == NT_SWEEP_TRANSPORTS_MAX)
+        return;
+    memcpy(m->transport[k].used, used, strlen(used) + 1);
+    m->transport[k].hosts++;
+    m->transports += k == m->transports;
 }
 
 /* What the two reports of each pair that is still good say together. measured: the first's
@@ -87,6 +102,8 @@ static void evaluate_reports(struct nt_coordinator_round *m, const struct nt_ord
         struct nt_pair_outcome *o = &m->outcome[k];
         for (int end = 0; end < 2 && o->status == NT_PAIR_OK; end++) {
             const struct nt_report *r = &m->report[m->pair[k][end]];
+            if (!measured && m->reported[m->pair[k][end]] && r->ok)
+                note_transport(m, r->used);
             if (!m->reported[m->pair[k][end]]) {
                 o->status = measured && end == 1 ? NT_PAIR_OK : NT_PAIR_NO_REPORT;
             } else if (!r->ok && !(measured && end == 1)) {
@@ -107,6 +124,8 @@ static void evaluate_reports(struct nt_coordinator_round *m, const struct nt_ord
         o->result = m->report[m->pair[k][0]].result;
         o->result.a = order->pair[k][0];
         o->result.b = order->pair[k][1];
+        if (m->reported[m->pair[k][1]])
+            o->result.sent[1] = m->report[m->pair[k][1]].result.sent[0];
     }
 }
 
@@ -243,7 +262,7 @@ int nt_coordinator_round_run(struct nt_coordinator_round *m, const struct nt_ord
     round.order.pair = m->pair;
     memset(unreported, 0, m->membership->hosts * sizeof *unreported);
     m->round_trip_s = m->connect_s = m->measure_s = 0;
-    m->all_ok = true;
+    m->all_ok = m->all_reported = true;
     for (size_t k = 0; k < order->pairs; k++) {
         m->pair[k][0] = m->membership->rank_of[order->pair[k][0]];
         m->pair[k][1] = m->membership->rank_of[order->pair[k][1]];

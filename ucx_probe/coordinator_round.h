@@ -29,10 +29,13 @@ struct nt_coordinator_round {
     bool *reported; /* the last report of this rank is there and well-formed */
     uint32_t (*pair)[2];
     uint32_t *skip;
-    struct nt_unicast *unicast;                /* of a transport that has scatter */
-    struct nt_bytes *text;                     /* one a pair */
-    struct nt_pair_outcome *outcome;           /* of the pairs of the last round */
+    struct nt_unicast *unicast;      /* of a transport that has scatter */
+    struct nt_bytes *text;           /* one a pair */
+    struct nt_pair_outcome *outcome; /* of the pairs of the last round */
+    size_t transports;               /* of hosts that have said them, in all rounds */
+    struct nt_sweep_transport transport[NT_SWEEP_TRANSPORTS_MAX];
     bool all_ok;                               /* no pair failed in it */
+    bool all_reported;                         /* no host stopped answering in it */
     double round_trip_s, connect_s, measure_s; /* the longest of those that succeeded in it */
 };
 

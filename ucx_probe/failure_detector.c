@@ -58,12 +58,21 @@ uint32_t nt_suspicion_find_prober(const struct nt_membership *membership)
 }
 
 /* ---- lost ---- */
+/* What failed with a host that is lost is explained: its partner is no suspect for it. */
+static void clear_partners(struct nt_membership *membership, uint32_t host)
+{
+    for (uint32_t h = 0; h < membership->hosts; h++)
+        if (membership->suspicion[h] == 1 && membership->suspected_with[h] == host)
+            membership->suspicion[h] = 0;
+}
+
 static int set_lost(struct nt_failure_detector *d, uint32_t host, const char *reason,
                     struct nt_err *err)
 {
     if (host == NT_NO_INDEX || d->membership->lost[host] != NULL)
         return 0;
     d->ops->on_lost(d->context, host, reason);
+    clear_partners(d->membership, host);
     return nt_membership_set_lost(d->membership, host, reason, err);
 }
 
@@ -83,6 +92,8 @@ int nt_failure_note_pair(struct nt_failure_detector *d, uint32_t a, uint32_t b, 
 {
     char reason[64];
     uint32_t lost;
+    if (!ok && (d->membership->lost[a] != NULL || d->membership->lost[b] != NULL))
+        return 0; /* explained */
     snprintf(reason, sizeof reason, "not reached by two hosts, last in round %u", *d->round);
     nt_suspicion_note_pair(d->membership, a, b, ok, &lost);
     return set_lost(d, lost, reason, err);

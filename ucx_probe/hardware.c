@@ -117,6 +117,7 @@ bool nt_hardware_detect(const char *const *rail, size_t rails, struct nt_machine
         snprintf(nic->name, sizeof nic->name, "%s", rail[k]);
         nt_hardware_locate_nic("/sys", nic);
     }
+    nt_hardware_find_gpus("/sys", NULL, &m);
     *machine = m;
     memcpy(pair, pairs, sizeof pairs);
     return true;

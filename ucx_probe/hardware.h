@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The hardware of this host by hwloc and sysfs, and the latency of a cache line between its cores.
- * Runs as the job's user, never in the agent. hardware.c is the only file that knows hwloc. */
+ * Runs as the job's user, never in the agent. hardware.c and hardware_gpu.c are the only files that
+ * know hwloc. Tests: test_hardware.c. */
 #ifndef NT_HARDWARE_H
 #define NT_HARDWARE_H
 
@@ -24,6 +25,11 @@ bool nt_hardware_detect(const char *const *rail, size_t rails, struct nt_machine
 /* Fills in the PCI path and the NUMA node of a device from /sys; what is not there stays unknown.
  */
 void nt_hardware_locate_nic(const char *sys, struct nt_nic *nic);
+
+/* The GPUs of this host, or of a topology that hwloc has written (xml; NULL: this host), and which
+ * of the machine's nics are nearest to each: those with which it shares most of the way from the
+ * PCI root, or else the memory node. Asks hwloc for devices only where /sys has a GPU. */
+void nt_hardware_find_gpus(const char *sys, const char *xml, struct nt_machine *machine);
 
 /* One way in us, the lowest of many batches within about so many seconds; 0: not measured. Two
  * threads, each pinned to one of the two; the calling thread keeps its affinity. */

@@ -136,6 +136,8 @@ static int add_ranks(struct nt_membership *membership, const struct nt_contribut
             continue;
         if (keep_hardware(membership, host, &greeting, err) != 0)
             return -1;
+        if (greeting.networks[0] != '\0') /* without memory it is not known */
+            membership->networks[host] = strdup(greeting.networks);
         table->peer[rank] = (struct nt_peer){false, greeting.address, greeting.address_bytes};
         user[users].rank = (uint32_t)rank;
         user[users].cores = greeting.cores;
@@ -153,6 +155,7 @@ static bool allocate(struct nt_membership *membership, struct nt_peer_table *tab
     membership->rank_of = calloc(n, sizeof *membership->rank_of);
     membership->name = calloc(n, sizeof *membership->name);
     membership->lost = calloc(n, sizeof *membership->lost);
+    membership->networks = calloc(n, sizeof *membership->networks);
     membership->suspicion = calloc(n, sizeof *membership->suspicion);
     membership->suspected_with = calloc(n, sizeof *membership->suspected_with);
     membership->hardware = calloc(n, sizeof *membership->hardware);
@@ -160,9 +163,10 @@ static bool allocate(struct nt_membership *membership, struct nt_peer_table *tab
     table->peer = calloc(n, sizeof *table->peer);
     *user = calloc(n, sizeof **user);
     return membership->host_of != NULL && membership->rank_of != NULL && membership->name != NULL &&
-           membership->lost != NULL && membership->suspicion != NULL &&
-           membership->suspected_with != NULL && membership->hardware != NULL &&
-           membership->model != NULL && table->peer != NULL && *user != NULL;
+           membership->lost != NULL && membership->networks != NULL &&
+           membership->suspicion != NULL && membership->suspected_with != NULL &&
+           membership->hardware != NULL && membership->model != NULL && table->peer != NULL &&
+           *user != NULL;
 }
 
 int nt_membership_create(const struct nt_contribution *contributions, size_t ranks,
@@ -201,11 +205,13 @@ void nt_membership_destroy(struct nt_membership *membership)
     for (size_t i = 0; i < membership->hosts; i++) {
         free(membership->name[i]);
         free(membership->lost[i]);
+        free(membership->networks[i]);
     }
     free(membership->host_of);
     free(membership->rank_of);
     free(membership->name);
     free(membership->lost);
+    free(membership->networks);
     free(membership->suspicion);
     free(membership->suspected_with);
     for (size_t k = 0; k < membership->models.count; k++)

@@ -22,6 +22,7 @@ struct nt_membership {
     uint32_t *host_of; /* ranks of them: NT_NO_INDEX for a second rank on the host */
     uint32_t *rank_of; /* hosts of them: NT_NO_INDEX when no greeting came */
     char **name;       /* hosts of them */
+    char **networks;   /* hosts of them, as they greeted; NULL: not known */
     char **lost;       /* hosts of them: NULL while it is online, or why it is missing or lost */
     struct nt_member_hardware *hardware; /* hosts of them */
     struct nt_names models;              /* texts of hardware, each once */

@@ -20,6 +20,8 @@ enum {
     BCAST_BYTES_MAX = 256 * 1024 * 1024, /* the table of 131,072 addresses of 2 KiB */
     CONTRIBUTION_BYTES_MAX = 1024 * 1024,
     START_BYTES_MAX = 64 * 1024 * 1024,
+    REASON_MAX = 512, /* of DONE, as FIGURES_MAX */
+    FIGURES_MAX = 400,
 };
 
 /* The agent ends a gather at its own time; this much later it is not there any more. */
@@ -312,8 +314,12 @@ static int done(struct nt_oob *oob, enum nt_status status, const char *reason, s
     struct parts line = {.max = 1024};
     size_t bytes = strlen(reason);
     int rc = add_part(&line, words[status], strlen(words[status]), err);
+    const char *figures = strchr(reason, '\n');
+    bytes = figures != NULL ? (size_t)(figures - reason) : bytes;
     if (rc == 0 && status != NT_STATUS_OK)
-        rc = add_part(&line, reason, bytes < 512 ? bytes : 512, err);
+        rc = add_part(&line, reason, bytes < REASON_MAX ? bytes : REASON_MAX, err);
+    if (rc == 0 && figures != NULL && strlen(figures) <= FIGURES_MAX)
+        rc = add_part(&line, figures, strlen(figures), err);
     if (rc == 0)
         rc = send_text(m, frame, line.data, line.bytes, err);
     free(line.data);
@@ -367,10 +373,13 @@ static void apply_start(struct oob_tcp *m, struct nt_probe_job *job)
     job->max_load = s->max_load;
     job->option = s->option;
     job->log = s->log;
+    job->warning = s->warning;
     job->tasks = s->tasks;
     job->task_cpus = s->task_cpus;
     job->cpus = s->cpus;
+    job->prior = s->prior;
     job->inline_limit_bytes = s->inline_limit_bytes;
+    job->archive = s->archive;
     job->host_names = (const char *const *)s->host;
     memcpy(job->cluster, s->cluster, sizeof job->cluster);
     memcpy(job->host, s->host[s->rank], strlen(s->host[s->rank]) + 1);

@@ -11,6 +11,7 @@
 #include "pair_prtt.h"
 #include "pair_rail.h"
 #include "pair_ucx.h"
+#include "resent.h"
 
 enum {
     PREEMPTIONS = 3, /* in one measurement: another process uses this core */
@@ -60,6 +61,7 @@ int nt_pair_connect(struct nt_pair *pair, const struct nt_pairing *pairing,
         nt_pair_open_endpoint(pair, pairing->address, err) != 0 ||
         connect_exchange(pair, deadline_s, round_trip_s, err) != 0)
         return -1;
+    nt_pair_find_used(pair);
     if (order->rail[0] == '\0')
         return 0;
     if (nt_pair_use_rail(pair, order->rail, deadline_s, err) != 0)
@@ -114,7 +116,11 @@ int nt_pair_measure(struct nt_pair *pair, const struct nt_order *order, double s
     if (order->kind == NT_ORDER_KERNEL)
         return nt_pair_kernel_run(pair, order, soft_s, deadline_s, result, err);
     long before = preemptions();
+    struct nt_resent sent = nt_resent_read();
     int rc = measure(pair, order, soft_s, deadline_s, result, err);
+    sent = nt_resent_since(sent, nt_resent_read());
+    result->sent[0].segments = (uint32_t)(sent.segments < UINT32_MAX ? sent.segments : UINT32_MAX);
+    result->sent[0].again = (uint32_t)(sent.again < UINT32_MAX ? sent.again : UINT32_MAX);
     /* the core is not ours alone, whatever was counted: spinning would measure the scheduler */
     if (pair->spin_s > 0 && preemptions() - before >= PREEMPTIONS)
         pair->spin_s = 0;
@@ -163,6 +169,16 @@ const void *nt_pair_address(const struct nt_pair *pair, size_t *bytes)
 void nt_pair_set_own_core(struct nt_pair *pair, bool own)
 {
     pair->spin_s = own ? SPIN_S : 0;
+}
+
+const char *nt_pair_used(const struct nt_pair *pair)
+{
+    return pair->used;
+}
+
+const char *nt_pair_transports(const struct nt_pair *pair, size_t rail)
+{
+    return pair->rail[rail].transports;
 }
 
 size_t nt_pair_rails(const struct nt_pair *pair, const char *names[NT_PAIR_RAILS_MAX])

@@ -24,6 +24,17 @@ void nt_pair_destroy(struct nt_pair *pair);
  * Returns how many; names live as long as the pair. */
 size_t nt_pair_rails(const struct nt_pair *pair, const char *names[NT_PAIR_RAILS_MAX]);
 
+/* Calls found for each transport on each network device that UCX may use here. */
+void nt_pair_each_rail(const struct nt_pair *pair,
+                       void (*found)(void *context, const char *transport, const char *device),
+                       void *context);
+
+/* The transports that may use a rail, with commas between; borrowed. */
+const char *nt_pair_transports(const struct nt_pair *pair, size_t rail);
+
+/* What the first connection went over, "tcp/fab0,tcp/fab1"; "": none was made. Borrowed. */
+const char *nt_pair_used(const struct nt_pair *pair);
+
 /* This host's address, for the partners; valid as long as the pair. */
 const void *nt_pair_address(const struct nt_pair *pair, size_t *bytes);
 

@@ -8,35 +8,27 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "pair.h"
 #include "pair_rail.h"
 
 /* ---- which there are ---- */
-/* From "# resource 3 : md 1 dev 1 flags -- tcp/fab0" what follows the last slash; the loop-back
- * device leads nowhere. */
-static const char *parse_device(char *line)
+
+static void add_rail(void *context, const char *transport, const char *device)
 {
-    char *slash = strrchr(line, '/');
-    if (strstr(line, "resource") == NULL || slash == NULL)
-        return NULL;
-    char *name = slash + 1;
-    name[strcspn(name, " \n")] = '\0';
-    bool network = strstr(line, "tcp/") != NULL || strchr(name, ':') != NULL;
-    return network && strcmp(name, "lo") != 0 && name[0] != '\0' &&
-                   strlen(name) < sizeof((struct nt_order *)0)->rail
-               ? name
-               : NULL;
+    struct nt_pair *pair = context;
+    size_t k = 0;
+    while (k < pair->rails && strcmp(pair->rail[k].name, device) != 0)
+        k++;
+    if (k == PAIR_RAILS_MAX)
+        return;
+    if (k == pair->rails)
+        snprintf(pair->rail[pair->rails++].name, sizeof pair->rail->name, "%s", device);
+    nt_ucx_text_add(pair->rail[k].transports, sizeof pair->rail[k].transports, transport);
 }
 
-static void add_rail(struct nt_pair *pair, const char *name)
-{
-    for (size_t k = 0; k < pair->rails; k++)
-        if (strcmp(pair->rail[k].name, name) == 0)
-            return;
-    if (pair->rails < PAIR_RAILS_MAX)
-        snprintf(pair->rail[pair->rails++].name, sizeof pair->rail->name, "%s", name);
-}
-
-void nt_pair_find_rails(struct nt_pair *pair)
+void nt_pair_each_rail(const struct nt_pair *pair,
+                       void (*found)(void *context, const char *transport, const char *device),
+                       void *context)
 {
     char *text = NULL, *rest, *line;
     size_t bytes = 0;
@@ -46,11 +38,37 @@ void nt_pair_find_rails(struct nt_pair *pair)
     ucp_context_print_info(pair->home.context, stream);
     if (fclose(stream) == 0 && text != NULL)
         for (rest = text; (line = strsep(&rest, "\n")) != NULL;) {
-            const char *name = parse_device(line);
-            if (name != NULL)
-                add_rail(pair, name);
+            struct nt_ucx_transport transport;
+            if (nt_ucx_text_resource(line, &transport))
+                found(context, transport.name, transport.device);
         }
     free(text);
+}
+
+void nt_pair_find_used(struct nt_pair *pair)
+{
+    char *text = NULL, *rest, *line;
+    size_t bytes = 0;
+    FILE *stream =
+        pair->used[0] != '\0' || pair->peer == NULL ? NULL : open_memstream(&text, &bytes);
+    if (stream == NULL)
+        return;
+    ucp_ep_print_info(pair->peer, stream);
+    if (fclose(stream) == 0 && text != NULL)
+        for (rest = text; (line = strsep(&rest, "\n")) != NULL;) {
+            struct nt_ucx_transport lane;
+            char word[2 * NT_UCX_NAME_BYTES];
+            if (!nt_ucx_text_lane(line, &lane))
+                continue;
+            snprintf(word, sizeof word, "%s/%s", lane.name, lane.device);
+            nt_ucx_text_add(pair->used, sizeof pair->used, word);
+        }
+    free(text);
+}
+
+void nt_pair_find_rails(struct nt_pair *pair)
+{
+    nt_pair_each_rail(pair, add_rail, pair);
 }
 
 /* ---- one of them ---- */

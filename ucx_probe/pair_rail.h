@@ -7,6 +7,8 @@
 #include "pair_ucx.h"
 
 void nt_pair_find_rails(struct nt_pair *pair);
+/* Of the connection that stands; nothing where it is known already. */
+void nt_pair_find_used(struct nt_pair *pair);
 /* With the connected partner, which does the same: from now to nt_pair_close everything goes over
  * this device. */
 int nt_pair_use_rail(struct nt_pair *pair, const char *name, double deadline_s, struct nt_err *err);

@@ -15,6 +15,7 @@
 
 #include "err.h"
 #include "pairing.h"
+#include "ucx_text.h"
 
 enum {
     PAIR_UNTIMED_BYTES = 8,
@@ -35,7 +36,8 @@ struct pair_net {
 };
 
 struct pair_rail {
-    char name[32];
+    char name[NT_UCX_NAME_BYTES];
+    char transports[NT_PAIR_TRANSPORTS_BYTES]; /* that may use it, with commas between */
     struct pair_net net;
 };
 
@@ -44,8 +46,9 @@ struct nt_pair {
     struct pair_net *net; /* in use: home, or that of the round's rail */
     size_t rails;
     struct pair_rail rail[PAIR_RAILS_MAX];
-    ucp_ep_h home_peer; /* the connection of home while a rail's is in use; else NULL */
-    double spin_s;      /* how long a wait looks at the network before it sleeps */
+    char used[NT_PAIR_USED_BYTES]; /* by the first connection: "tcp/fab0,tcp/fab1"; "": not known */
+    ucp_ep_h home_peer;            /* the connection of home while a rail's is in use; else NULL */
+    double spin_s;                 /* how long a wait looks at the network before it sleeps */
 
     ucp_ep_h peer;            /* NULL: no connection */
     ucs_status_t peer_failed; /* UCS_OK: it did not */

@@ -10,7 +10,7 @@
 
 #include "sweep.h"
 
-enum { NT_PAIR_RAILS_MAX = 8 };
+enum { NT_PAIR_RAILS_MAX = 8, NT_PAIR_TRANSPORTS_BYTES = 64, NT_PAIR_USED_BYTES = 128 };
 
 /* Two hosts; both ends say the same, self and peer swapped. */
 struct nt_pairing {

@@ -63,6 +63,11 @@ static void read_machine_id(unsigned char machine[NT_WIRE_MACHINE_BYTES])
     }
 }
 
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(((const struct nt_nic *)a)->name, ((const struct nt_nic *)b)->name);
+}
+
 void nt_participant_inspect_host(struct nt_participant *participant, double cores_s)
 {
     const char *rail[NT_PAIR_RAILS_MAX];
@@ -72,6 +77,11 @@ void nt_participant_inspect_host(struct nt_participant *participant, double core
            kinds = 0;
     if (!nt_hardware_detect(rail, rails, &machine, pair))
         return;
+    for (size_t k = 0; k < machine.nics; k++)
+        snprintf(machine.nic[k].transports, sizeof machine.nic[k].transports, "%s",
+                 nt_pair_transports(participant->pair, k));
+    /* UCX lists them in another order on each host; equal hosts have equal texts */
+    qsort(machine.nic, machine.nics, sizeof *machine.nic, by_name);
     nt_machine_write(&machine, participant->hardware);
     for (int k = 0; k < NT_BETWEEN_END; k++)
         kinds += pair[k].there;
@@ -89,6 +99,7 @@ int nt_participant_greeting(const struct nt_participant *participant,
     snprintf(greeting.host, sizeof greeting.host, "%s", job->host);
     snprintf(greeting.hardware, sizeof greeting.hardware, "%s", participant->hardware);
     memcpy(greeting.core_us, participant->core_us, sizeof greeting.core_us);
+    memcpy(greeting.networks, participant->networks, sizeof greeting.networks);
     read_machine_id(greeting.machine);
     if (participant->pair != NULL)
         greeting.address = nt_pair_address(participant->pair, &greeting.address_bytes);
@@ -212,6 +223,10 @@ void nt_participant_connect(struct nt_participant *participant, const struct nt_
                              &round_trip_s, &err);
     }
     report->result.value_us = round_trip_s * 1e6;
+    if (rc == 0 && !participant->used_told) {
+        snprintf(report->used, sizeof report->used, "%s", nt_pair_used(participant->pair));
+        participant->used_told = report->used[0] != '\0';
+    }
     finish_report(report, &pairing, rc, &err, began);
 }
 

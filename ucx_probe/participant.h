@@ -16,10 +16,12 @@ struct nt_participant {
     double deadline_s;
     bool own_core_known; /* whether it has a core of its own: set once, as the pair may learn better
                           */
+    bool used_told;      /* rank 0 knows what the connections go over */
     char hardware[NT_MACHINE_TEXT_BYTES]; /* for the greeting, machine_text.h; "": not known */
     double core_us[NT_BETWEEN_END];
-    unsigned char *table_bytes; /* the table's bytes; owned */
-    struct nt_peer_table table; /* empty where a round brings its addresses itself */
+    char networks[NT_WIRE_NETWORKS_BYTES]; /* likewise, device_network.h; "": not known */
+    unsigned char *table_bytes;            /* the table's bytes; owned */
+    struct nt_peer_table table;            /* empty where a round brings its addresses itself */
 };
 
 void nt_participant_init(struct nt_participant *participant, const struct nt_oob *oob,

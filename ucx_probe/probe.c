@@ -14,7 +14,9 @@
 #include "clock.h"
 #include "coordinator_output.h"
 #include "decimal.h"
+#include "device_network.h"
 #include "participant_loop.h"
+#include "probe_conf.h"
 #include "probe_log.h"
 #include "sweep_status.h"
 
@@ -25,8 +27,9 @@ struct settings {
     enum nt_level level;
     enum nt_sweep_mode sweep;
     double budget_s, max_load;
-    const char *map_path, *samples_path, *trace_path;
+    const char *map_path, *samples_path, *trace_path, *prior, *conf_path;
     enum nt_log_level log; /* by hand; 0: nothing but what ends it */
+    bool lists_transports; /* and does nothing else */
     int output_fd;         /* the standard output of our user; UCX's log goes elsewhere */
 };
 
@@ -38,10 +41,16 @@ static const char USAGE[] =
     "  -b, --budget SECONDS  time for all of it (default 5)\n"
     "  -m, --max-load SHARE  of a link that may be used on average (default 1)\n"
     "  -w, --sweep KIND      of latencies: auto (default), all pairs or adaptive\n"
+    "  -p, --prior FILE      start from what earlier jobs said (nettopo fleet prior); the path\n"
+    "                        begins with /\n"
     "  -o, --output MAP      where the map goes (default -, the standard output)\n"
     "  -s, --samples FILE    also write what was measured\n"
     "  -t, --trace FILE      append a line when a round begins: seconds, phase, round\n"
     "  -L, --log LEVEL       on the standard error: error, info or debug (default: only the end)\n"
+    "  -c, --conf FILE       net_devices and tls, where UCX_NET_DEVICES and UCX_TLS are not set\n"
+    "                        (default " NT_SYSCONFDIR
+    "/nettopo/nettopo.conf, when it can be read)\n"
+    "      --transports      only list what UCX may use on this host: transport, device, network\n"
     "      --help, --version\n";
 
 /* ---- the environment before the libraries load ---- */
@@ -55,10 +64,23 @@ static bool set_variable(const char *name, const char *value, bool always)
     return setenv(name, value, 1) == 0;
 }
 
-static void set_environment(char **argv)
+/* By hand the sweep is over the devices that jobs are measured over. */
+static bool set_devices(const char *path, struct nt_err *err)
+{
+    struct nt_conf conf;
+    bool changed = false;
+    if (nt_probe_conf_read(path, &conf, err) != 0)
+        return false;
+    if (conf.net_devices[0] != '\0')
+        changed |= set_variable("UCX_NET_DEVICES", conf.net_devices, false);
+    if (conf.tls[0] != '\0')
+        changed |= set_variable("UCX_TLS", conf.tls, false);
+    return changed;
+}
+
+static void set_environment(char **argv, bool changed)
 {
     static const char guard[] = "NETTOPO_PROBE_ENVIRONMENT";
-    bool changed = false;
     changed |= set_variable("UCX_HANDLE_ERRORS", "none", true);
     changed |= set_variable("UCX_DEBUG_SIGNO", "", true);
     changed |= set_variable("UCX_TCP_CONN_NB", "y", true);
@@ -113,16 +135,24 @@ static int read_fd(const char *text, int *fd)
 /* 1: go on; 0: --help or --version was shown; -1: usage error */
 static int read_arguments(int argc, char **argv, struct settings *set)
 {
-    static const struct option options[] = {
-        {"level", required_argument, NULL, 'l'},    {"budget", required_argument, NULL, 'b'},
-        {"max-load", required_argument, NULL, 'm'}, {"sweep", required_argument, NULL, 'w'},
-        {"output", required_argument, NULL, 'o'},   {"samples", required_argument, NULL, 's'},
-        {"trace", required_argument, NULL, 't'},    {"log", required_argument, NULL, 'L'},
-        {"agent-fd", required_argument, NULL, 'A'}, {"help", no_argument, NULL, 'h'},
-        {"version", no_argument, NULL, 'V'},        {NULL, 0, NULL, 0}};
+    static const struct option options[] = {{"level", required_argument, NULL, 'l'},
+                                            {"budget", required_argument, NULL, 'b'},
+                                            {"max-load", required_argument, NULL, 'm'},
+                                            {"sweep", required_argument, NULL, 'w'},
+                                            {"prior", required_argument, NULL, 'p'},
+                                            {"output", required_argument, NULL, 'o'},
+                                            {"samples", required_argument, NULL, 's'},
+                                            {"trace", required_argument, NULL, 't'},
+                                            {"log", required_argument, NULL, 'L'},
+                                            {"agent-fd", required_argument, NULL, 'A'},
+                                            {"conf", required_argument, NULL, 'c'},
+                                            {"transports", no_argument, NULL, 'T'},
+                                            {"help", no_argument, NULL, 'h'},
+                                            {"version", no_argument, NULL, 'V'},
+                                            {NULL, 0, NULL, 0}};
     int c, rc = 1;
     opterr = 0;
-    while (rc == 1 && (c = getopt_long(argc, argv, "l:b:m:w:o:s:t:L:h", options, NULL)) != -1) {
+    while (rc == 1 && (c = getopt_long(argc, argv, "l:b:m:w:p:o:s:t:L:c:h", options, NULL)) != -1) {
         switch (c) {
         case 'l':
             if (nt_level_parse(optarg, &set->level) != 0)
@@ -137,6 +167,9 @@ static int read_arguments(int argc, char **argv, struct settings *set)
         case 'w':
             if (nt_sweep_mode_parse(optarg, &set->sweep) != 0)
                 rc = usage("sweep %s: expected auto, all, adaptive or sequential", optarg);
+            break;
+        case 'p':
+            set->prior = optarg;
             break;
         case 'o':
             set->map_path = optarg;
@@ -153,6 +186,12 @@ static int read_arguments(int argc, char **argv, struct settings *set)
             break;
         case 'A':
             rc = read_fd(optarg, &set->agent_fd) == 0 ? 1 : -1;
+            break;
+        case 'c':
+            set->conf_path = optarg;
+            break;
+        case 'T':
+            set->lists_transports = true;
             break;
         case 'h':
             fputs(USAGE, stdout);
@@ -248,6 +287,8 @@ static int run_coordinator(struct nt_oob *oob, const struct nt_probe_job *job,
     }
     rc = by_hand ? nt_output_to_files(&done, set->map_path, set->samples_path, set->output_fd, err)
                  : nt_output_to_agent(oob, job, &done, err);
+    if (rc == 0 && by_hand && done.networks[0] != '\0')
+        fprintf(stderr, "nettopo-probe: %s\n", done.networks);
     if (rc == 0 && by_hand && done.reason[0] != '\0')
         fprintf(stderr, "nettopo-probe: %s: %s\n", nt_status_name(done.samples->status),
                 done.reason);
@@ -264,6 +305,7 @@ static void set_job_by_hand(struct nt_oob *oob, struct nt_probe_job *job,
     job->max_load = set->max_load;
     job->option.sweep = set->sweep;
     job->log = set->log;
+    job->prior = set->prior;
     oob->deadline_s = nt_clock_s() + set->budget_s;
 }
 
@@ -293,6 +335,8 @@ static int run_rank(struct nt_oob *oob, const struct nt_probe_job *job, const st
     *has_network = pair != NULL;
     nt_participant_init(&participant, oob, pair, no_pair_reason.text);
     inspect_host(&participant, job);
+    _Static_assert((int)NT_DEVICE_NETWORKS_BYTES <= (int)NT_WIRE_NETWORKS_BYTES, "a list fits");
+    nt_device_network_list(pair, participant.networks);
     /* who has no network has nothing to do but to say so; by hand all stay to the end */
     bool only_greets = pair == NULL && set->agent_fd >= 0;
     int rc = oob->rank == 0 ? run_coordinator(oob, job, &participant, set, err)
@@ -330,6 +374,25 @@ static int run_probe(const struct settings *set)
     return rc != 0 ? (int)err.kind : has_network ? 0 : NT_ERR_SYSTEM;
 }
 
+/* ---- what UCX may use ---- */
+static void print_transport(void *context, const char *transport, const char *device)
+{
+    char network[NT_NETWORK_BYTES];
+    nt_device_network_find(device, network);
+    dprintf(*(const int *)context, "transport %s %s %s\n", transport, device, network);
+}
+
+static int list_transports(int fd)
+{
+    struct nt_pair *pair = NULL;
+    struct nt_err err;
+    if (nt_pair_create(&pair, &err) != 0)
+        return print_error(&err);
+    nt_pair_each_rail(pair, print_transport, &fd);
+    nt_pair_destroy(pair);
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
     struct settings set = {.agent_fd = -1,
@@ -337,16 +400,23 @@ int main(int argc, char **argv)
                            .budget_s = BUDGET_MS * 1e-3,
                            .max_load = 1,
                            .map_path = "-"};
+    struct nt_err err = {0};
     int go = read_arguments(argc, argv, &set);
     if (go != 1)
         return go == 0 ? 0 : NT_ERR_USAGE;
     if (set.agent_fd >= 0) /* it runs outside the job's limits: nobody may trace it */
         prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
-    set_environment(argv);
+    bool changed = set.agent_fd < 0 && getenv("NETTOPO_PROBE_ENVIRONMENT") == NULL &&
+                   set_devices(set.conf_path, &err);
+    if (err.kind != NT_ERR_NONE && set.conf_path != NULL)
+        return print_error(&err);
+    if (err.kind != NT_ERR_NONE)
+        fprintf(stderr, "nettopo-probe: %s; not used\n", err.text);
+    set_environment(argv, changed);
     signal(SIGPIPE, SIG_IGN);
     prctl(PR_SET_TIMERSLACK, 1UL); /* a sleep of 50 us more is the measured latency of a switch */
     /* UCX logs to the standard output, where a map may go */
     set.output_fd = dup(STDOUT_FILENO);
     dup2(STDERR_FILENO, STDOUT_FILENO);
-    return run_probe(&set);
+    return set.lists_transports ? list_transports(set.output_fd) : run_probe(&set);
 }

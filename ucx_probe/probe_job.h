@@ -18,8 +18,11 @@ struct nt_probe_job {
     char host[256];            /* this rank's host name; the others' come with the greetings */
     uint32_t tasks, task_cpus; /* 0: not known */
     const char *cpus;          /* CPUs by host, "4(x2),3"; "" or NULL: not known; borrowed */
+    const char *warning;       /* for the map; "" or NULL: none; borrowed */
     bool latency_only;         /* policy: shared hosts */
+    bool archive;              /* the agent keeps an archive */
     double max_load;           /* share of a link that the sweep may use on average; 0: all */
+    const char *prior;         /* file of what earlier jobs said; "" or NULL: none; borrowed */
     struct nt_option option;
     enum nt_log_level log;     /* how much is logged */
     size_t inline_limit_bytes; /* of NETTOPO_JSON */

@@ -91,6 +91,14 @@ static int read_policy(struct nt_start *s, const struct line *line, struct nt_er
     return 0;
 }
 
+static int read_archive(struct nt_start *s, const struct line *line, struct nt_err *err)
+{
+    if (line->value_bytes != 3 || memcmp(line->value, "yes", 3) != 0)
+        return line_error(err, line, "yes");
+    s->archive = true;
+    return 0;
+}
+
 static int read_max_load(struct nt_start *s, const struct line *line, struct nt_err *err)
 {
     uint64_t share;
@@ -153,12 +161,18 @@ static int read_line(struct nt_start *s, size_t *hosts, const struct line *line,
         return read_number32(line, NT_START_TASKS_MAX, &s->task_cpus, err);
     if (is_word(line, "cpus"))
         return read_value(line, s->cpus, sizeof s->cpus, err);
+    if (is_word(line, "prior"))
+        return read_value(line, s->prior, sizeof s->prior, err);
     if (is_word(line, "cluster"))
         return read_cluster(s, line, err);
+    if (is_word(line, "warning"))
+        return read_value(line, s->warning, sizeof s->warning, err);
     if (is_word(line, "policy"))
         return read_policy(s, line, err);
     if (is_word(line, "max_load"))
         return read_max_load(s, line, err);
+    if (is_word(line, "archive"))
+        return read_archive(s, line, err);
     if (is_word(line, "log"))
         return read_log(s, line, err);
     if (is_word(line, "option"))

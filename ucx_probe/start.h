@@ -11,9 +11,12 @@
  *   cluster NAME            optional
  *   policy full|latency     optional, full
  *   option TEXT             optional: the --nettopo option, as nt_option_parse reads it
+ *   archive yes             optional: rank 0 also sends what is for the archive
  *   inline_limit BYTES      optional, 32768
  *   max_load SHARE          optional, 1: of a link that the sweep may use on average
+ *   prior PATH              optional: file of what earlier jobs said (text/prior.h)
  *   log LEVEL               optional, info: how much the probe says (base/log_line.h)
+ *   warning TEXT            optional: what limits have changed of the option, for the map
  *   tasks N                 optional: how many the job asked for
  *   task_cpus K             optional: CPUs a task
  *   cpus LIST               optional: the job's CPUs by host, as Slurm writes it: 4(x2),3
@@ -32,19 +35,21 @@
 #include "log_line.h"
 #include "option.h"
 
-enum { NT_START_TASKS_MAX = 1048576 };
+enum { NT_START_TASKS_MAX = 1048576, NT_START_WARNING_BYTES = 256 };
 
 struct nt_start {
     uint32_t rank, size, restart, inline_limit_bytes;
     uint64_t job_id, deadline_us; /* deadline_us: over 0 */
-    bool latency_only;
+    bool latency_only, archive;
     double max_load; /* over 0, at most 1 */
     char cluster[256];
     struct nt_option option;
     enum nt_log_level log;
-    uint32_t tasks, task_cpus; /* 0: not known */
-    char cpus[256];            /* "": not known */
-    char **host;               /* size of them; owned */
+    char warning[NT_START_WARNING_BYTES]; /* "": none */
+    uint32_t tasks, task_cpus;            /* 0: not known */
+    char cpus[256];                       /* "": not known */
+    char prior[256];                      /* "": none */
+    char **host;                          /* size of them; owned */
 };
 
 int nt_start_parse(const char *text, size_t bytes, struct nt_start *out, struct nt_err *err);

@@ -12,11 +12,23 @@ static const char reach[] =
 static const char time_up[] =
     "give it more time: budget=SECONDS, within budget_max of nettopo.conf";
 static const char host[] = "look at this job in the log of the hosts that are named";
+static const char connect[] =
+    "run nettopo-prolog --check on the hosts: munged and its key, the ports of nettopo.conf in "
+    "firewalls (--host HOST)";
 static const char broke[] = "look at this job in the log of its first host";
 
 struct cause {
     const char *what, *advice;
 };
+
+/* No other host's agent or launcher brought a greeting. */
+static bool is_alone(const struct nt_membership *membership)
+{
+    size_t greeted = 0;
+    for (size_t h = 0; h < membership->hosts; h++)
+        greeted += membership->rank_of[h] != NT_NO_INDEX;
+    return greeted == 1;
+}
 
 /* Why not a single pair has a figure. */
 static struct cause cause_of_nothing(const struct nt_sweep_facts *f)
@@ -25,6 +37,8 @@ static struct cause cause_of_nothing(const struct nt_sweep_facts *f)
         return (struct cause){f->broken, broke};
     if (f->first_failure[0] != '\0')
         return (struct cause){f->first_failure, reach};
+    if (is_alone(f->membership))
+        return (struct cause){"no other host connected", connect};
     if (nt_campaign_cut(f->campaign) != NULL)
         return (struct cause){"the time was too short", time_up};
     for (size_t h = 0; h < f->membership->hosts; h++)

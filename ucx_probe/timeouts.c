@@ -12,7 +12,7 @@ static const double LIMIT_MIN_S = 0.15, LIMIT_MAX_S = 2;
 static const double SLACK_SHARE = 0.15, SLACK_MIN_S = 0.25, SLACK_MAX_S = 1.25;
 
 /* Limits over what rounds took so far. */
-static const double CONNECT_FACTOR = 8, LIMIT_FACTOR = 4;
+static const double CONNECT_FACTOR = 8, CONNECT_MAX_S = 1.4, LIMIT_FACTOR = 4;
 
 /* Where flows share a link messages get lost, and TCP waits for 0.2 s at first, and twice as long
  * each further time (RFC 6298, 5.5, and Linux's least wait); what is under way drains at a share of
@@ -32,6 +32,9 @@ static double clamp(double v, double low, double high)
 {
     return v < low ? low : v > high ? high : v;
 }
+
+/* A lost SYN comes again after a second (RFC 6298, 2.1); of the time that is left at the most. */
+static const double SYN_AGAIN_S = 1.4, PATIENT_SHARE = 0.125;
 
 void nt_timeouts_init(struct nt_timeouts *timeouts, double now_s, double deadline_s)
 {
@@ -75,7 +78,7 @@ double nt_timeouts_connect_s(const struct nt_timeouts *timeouts, const struct nt
     /* nothing is known of this network yet: generous, but never most of the time */
     double connect = timeouts->rounds == 0
                          ? clamp(left / 3, 0.01, 1)
-                         : clamp(CONNECT_FACTOR * timeouts->connect_s, LIMIT_MIN_S, 1);
+                         : clamp(CONNECT_FACTOR * timeouts->connect_s, LIMIT_MIN_S, CONNECT_MAX_S);
     return fmin(order->kind == NT_ORDER_KERNEL ? fmax(connect, kernel_s(order)) : connect, left);
 }
 
@@ -113,6 +116,15 @@ struct nt_timeouts nt_timeouts_extended(const struct nt_timeouts *timeouts, doub
     extended.connect_s = fmax(timeouts->connect_s, limit / CONNECT_FACTOR);
     extended.measure_s = fmax(timeouts->measure_s, limit / LIMIT_FACTOR);
     return extended;
+}
+
+struct nt_timeouts nt_timeouts_patient(const struct nt_timeouts *timeouts, double window_s,
+                                       double now_s)
+{
+    struct nt_timeouts patient = nt_timeouts_extended(timeouts, window_s);
+    double again = fmin(SYN_AGAIN_S, PATIENT_SHARE * left_s(timeouts, now_s));
+    patient.connect_s = fmax(patient.connect_s, again / CONNECT_FACTOR);
+    return patient;
 }
 
 double nt_timeouts_slack_s(const struct nt_timeouts *timeouts, double now_s)

@@ -33,6 +33,11 @@ void nt_timeouts_measure(const struct nt_timeouts *timeouts, const struct nt_ord
  * that failed before. */
 struct nt_timeouts nt_timeouts_extended(const struct nt_timeouts *timeouts, double window_s);
 
+/* The same for a round in which a suspect host takes part: its failure decides too. Where there is
+ * time, the first message of a connection may get lost once. */
+struct nt_timeouts nt_timeouts_patient(const struct nt_timeouts *timeouts, double window_s,
+                                       double now_s);
+
 /* How much longer than its limit a gather waits: relaying, and hosts that are busy. More where more
  * time is left. */
 double nt_timeouts_slack_s(const struct nt_timeouts *timeouts, double now_s);

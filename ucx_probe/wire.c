@@ -166,6 +166,7 @@ int nt_greeting_encode(const struct nt_greeting *greeting, struct nt_bytes *out,
     put(&w, greeting->machine, sizeof greeting->machine);
     put_number(&w, greeting->cores, 4);
     put_text(&w, greeting->hardware);
+    put_text(&w, greeting->networks);
     for (int k = 0; k < NT_BETWEEN_END; k++)
         put_real(&w, greeting->core_us[k]);
     put_text(&w, greeting->reason);
@@ -186,7 +187,8 @@ int nt_greeting_decode(const void *data, size_t bytes, struct nt_greeting *out, 
         return malformed(err, "greeting");
     const unsigned char *machine = take(&r, sizeof h.machine);
     h.cores = get32(&r);
-    if (machine == NULL || !get_text(&r, h.hardware, sizeof h.hardware))
+    if (machine == NULL || !get_text(&r, h.hardware, sizeof h.hardware) ||
+        !get_text(&r, h.networks, sizeof h.networks))
         return malformed(err, "greeting");
     for (int k = 0; k < NT_BETWEEN_END; k++) {
         h.core_us[k] = get_real(&r);
@@ -454,6 +456,9 @@ int nt_report_encode(enum nt_wire_kind kind, const struct nt_report *report, str
     put_real(&w, n->median_us);
     put_number(&w, n->count, 4);
     put_real(&w, n->bytes);
+    put_text(&w, report->used);
+    put_number(&w, n->sent[0].segments, 4);
+    put_number(&w, n->sent[0].again, 4);
     return put_end(&w, out, err);
 }
 
@@ -473,7 +478,10 @@ int nt_report_decode(enum nt_wire_kind kind, const void *data, size_t bytes, str
     p.result.median_us = get_real(&r);
     p.result.count = get32(&r);
     p.result.bytes = get_real(&r);
-    if (!at_end(&r) || !in_range(p.seconds, 1e6) || !in_range(p.result.value_us, 1e12) ||
+    bool whole = get_text(&r, p.used, sizeof p.used);
+    p.result.sent[0].segments = get32(&r);
+    p.result.sent[0].again = get32(&r);
+    if (!whole || !at_end(&r) || !in_range(p.seconds, 1e6) || !in_range(p.result.value_us, 1e12) ||
         !in_range(p.result.se_us, 1e12) || !in_range(p.result.median_us, 1e12) ||
         !in_range(p.result.bytes, 1e15))
         return malformed(err, "report");

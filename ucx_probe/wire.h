@@ -23,14 +23,16 @@
 
 #include "err.h"
 #include "machine_text.h"
+#include "map.h"
 #include "sweep.h"
 
 enum {
-    NT_PROBE_VERSION = 3,
+    NT_PROBE_VERSION = 4,
     NT_WIRE_HOST_BYTES = 256,
     NT_WIRE_MACHINE_BYTES = 16,
     NT_WIRE_ADDRESS_MAX = 16384,
     NT_WIRE_REASON_BYTES = 160,
+    NT_WIRE_NETWORKS_BYTES = 128,
     NT_WIRE_RANKS_MAX = 131072,
     NT_WIRE_COUNT_MAX = 100000, /* pings in a batch, messages in a train */
     NT_WIRE_BATCHES_MAX = 1000,
@@ -58,6 +60,7 @@ struct nt_greeting {
     unsigned char machine[NT_WIRE_MACHINE_BYTES]; /* equal: the same kernel, hence the same cores */
     uint32_t cores;                               /* that this probe may run on */
     char hardware[NT_MACHINE_TEXT_BYTES];         /* machine_text.h; "": not known */
+    char networks[NT_WIRE_NETWORKS_BYTES];        /* networks.h; "": not known */
     double core_us[NT_BETWEEN_END];               /* between two of its cores; 0: not measured */
     char reason[NT_WIRE_REASON_BYTES];            /* why there is no address, or "" */
     const unsigned char *address;                 /* decoded: points into the contribution */
@@ -99,10 +102,12 @@ struct nt_go {
 /* READY and RESULT of this rank. idle: it had nothing to do. */
 struct nt_report {
     bool idle, ok;
-    char reason[NT_WIRE_REASON_BYTES]; /* when neither */
-    struct nt_result result;           /* RESULT with ok: a and b are ignored. READY with ok:
-                                          value_us is the last untimed round trip */
-    double seconds;                    /* that the measuring took */
+    char reason[NT_WIRE_REASON_BYTES];  /* when neither */
+    struct nt_result result;            /* RESULT with ok: a and b are ignored, sent[0] is what this
+                                           rank sent. READY with ok: value_us is the last untimed
+                                           round trip */
+    double seconds;                     /* that the measuring took */
+    char used[NT_TRANSPORT_USED_BYTES]; /* READY, once a rank: what its connections go over */
 };
 
 /* The kind of a message; 0 when there is none. */

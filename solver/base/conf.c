@@ -28,6 +28,8 @@ void nt_conf_default(struct nt_conf *conf)
         .inline_limit_bytes = 32768,
         .publish_limit_bytes = 4194304,
         .run_dir_limit_bytes = 67108864,
+        .archive_limit_bytes = 1073741824,
+        .archive_mode = 0600,
         .run_dir = "/run/nettopo",
         .relay_user = "nettopo",
         .tls = "^shm,self",
@@ -195,13 +197,58 @@ static const char *set_probe(const struct entry *e, struct nt_conf *conf)
     return read_path(e, conf->probe);
 }
 
+static const char *read_path_or_none(const struct entry *e, char path[NT_CONF_PATH_BYTES])
+{
+    if (e->bytes > 0)
+        return read_path(e, path);
+    path[0] = '\0';
+    return NULL;
+}
+
+static const char *set_archive(const struct entry *e, struct nt_conf *conf)
+{
+    return read_path_or_none(e, conf->archive);
+}
+
+static const char *set_archive_limit(const struct entry *e, struct nt_conf *conf)
+{
+    uint64_t bytes;
+    if (nt_decimal_whole(e->value, e->bytes, 1099511627776, &bytes) != 0 || bytes < 65536)
+        return "bytes from 65536 to 1099511627776";
+    conf->archive_limit_bytes = bytes;
+    return NULL;
+}
+
+/* For the owner, and what others may read; never what they may write. */
+static const char *set_archive_mode(const struct entry *e, struct nt_conf *conf)
+{
+    static const char expected[] = "0400, 0440, 0444, 0600, 0640 or 0644";
+    if (e->bytes != 4 || strspn(e->value, "046") != 4 || e->value[0] != '0' || e->value[1] == '0' ||
+        e->value[2] == '6' || e->value[3] == '6' || e->value[3] > e->value[2])
+        return expected;
+    conf->archive_mode = 0;
+    for (size_t k = 1; k < 4; k++)
+        conf->archive_mode = conf->archive_mode * 8 + (uint32_t)(e->value[k] - '0');
+    return NULL;
+}
+
+static const char *set_fleet_store(const struct entry *e, struct nt_conf *conf)
+{
+    return read_path_or_none(e, conf->fleet_store);
+}
+
 static const char *set_munge_socket(const struct entry *e, struct nt_conf *conf)
 {
+    return read_path_or_none(e, conf->munge_socket);
+}
+
+static const char *set_prior(const struct entry *e, struct nt_conf *conf)
+{
     if (e->bytes == 0) {
-        conf->munge_socket[0] = '\0';
+        conf->prior[0] = '\0';
         return NULL;
     }
-    return read_path(e, conf->munge_socket);
+    return read_path(e, conf->prior);
 }
 
 static const char *set_relay_user(const struct entry *e, struct nt_conf *conf)
@@ -238,6 +285,12 @@ static const char *set_tls(const struct entry *e, struct nt_conf *conf)
 static const char *set_debug(const struct entry *e, struct nt_conf *conf)
 {
     return nt_log_level_parse(e->value, &conf->debug) == 0 ? NULL : "error, info or debug";
+}
+
+static const char *set_log_format(const struct entry *e, struct nt_conf *conf)
+{
+    conf->log_json = strcmp(e->value, "json") == 0;
+    return conf->log_json || strcmp(e->value, "text") == 0 ? NULL : "text or json";
 }
 
 static const char *const ucx_log_names[] = {"fatal", "error", "warn", "diag", "info", "debug"};
@@ -277,13 +330,19 @@ static const struct {
     {"run_dir_limit", set_run_dir_limit},
     {"block_hosts", set_block_hosts},
     {"run_dir", set_run_dir},
+    {"archive", set_archive},
+    {"archive_limit", set_archive_limit},
+    {"archive_mode", set_archive_mode},
+    {"fleet_store", set_fleet_store},
     {"prolog", set_prolog},
     {"probe", set_probe},
     {"relay_user", set_relay_user},
     {"munge_socket", set_munge_socket},
+    {"prior", set_prior},
     {"net_devices", set_net_devices},
     {"tls", set_tls},
     {"debug", set_debug},
+    {"log_format", set_log_format},
     {"ucx_log", set_ucx_log},
 };
 enum { KEYS = sizeof keys / sizeof *keys };
@@ -386,6 +445,7 @@ int nt_conf_parse(const char *file, const char *text, size_t bytes, struct nt_co
     struct nt_conf parsed = *conf;
     size_t seen[KEYS] = {0};
     struct place place = {file, 0};
+    int rc = 0;
     if (bytes > NT_CONF_TEXT_MAX)
         return nt_err_set(err, NT_ERR_INPUT, "%s: over %d bytes", file, NT_CONF_TEXT_MAX);
     for (size_t at = 0; at < bytes;) {
@@ -399,12 +459,15 @@ int nt_conf_parse(const char *file, const char *text, size_t bytes, struct nt_co
         if (line_bytes == 0)
             continue;
         struct entry entry;
-        if (split_entry(place, line, line_bytes, &entry, err) != 0 ||
-            apply(place, &entry, seen, &parsed, err) != 0)
-            return -1;
+        /* the first error is told */
+        if (split_entry(place, line, line_bytes, &entry, rc == 0 ? err : NULL) != 0 ||
+            apply(place, &entry, seen, &parsed, rc == 0 ? err : NULL) != 0)
+            rc = -1;
     }
-    if (fit_budgets(file, seen, &parsed, err) != 0)
+    if (rc != 0 || fit_budgets(file, seen, &parsed, err) != 0) {
+        conf->default_on = parsed.default_on;
         return -1;
+    }
     *conf = parsed;
     return 0;
 }

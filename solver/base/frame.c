@@ -31,6 +31,7 @@ const char *nt_artifact_name(uint32_t artifact)
         [NT_ARTIFACT_MAP] = "map.json",         [NT_ARTIFACT_ENV] = "hint.env",
         [NT_ARTIFACT_HOSTFILE] = "hostfile",    [NT_ARTIFACT_RANKFILE] = "rankfile",
         [NT_ARTIFACT_RANK_ORDER] = "rankorder", [NT_ARTIFACT_SAMPLES] = "samples",
+        [NT_ARTIFACT_ARCHIVE] = "archive",
     };
     return artifact < NT_ARTIFACT_END ? names[artifact] : NULL;
 }

@@ -53,6 +53,7 @@ enum nt_artifact {
     NT_ARTIFACT_RANKFILE,   /* rankfile */
     NT_ARTIFACT_RANK_ORDER, /* MPICH_RANK_ORDER */
     NT_ARTIFACT_SAMPLES,    /* samples */
+    NT_ARTIFACT_ARCHIVE,    /* for the archive of the first host alone; not published */
     NT_ARTIFACT_END,
 };
 

@@ -377,6 +377,7 @@ int nt_option_parse(const char *text, struct nt_option *option, struct nt_err *e
             return nt_err_set(err, NT_ERR_USAGE, "\"%.*s\" holds a control character",
                               shown_bytes(rest), rest.at);
         struct seen seen = {0};
+        size_t items = 0;
         bool more = true;
         while (more) {
             const char *before = rest.at;
@@ -384,7 +385,10 @@ int nt_option_parse(const char *text, struct nt_option *option, struct nt_err *e
             more = before + item.bytes != rest.at; /* a comma followed */
             if (parse_item(item, &seen, &parsed, err) != 0)
                 return -1;
+            items++;
         }
+        if (parsed.off && items > 1)
+            return nt_err_set(err, NT_ERR_USAGE, "item \"off\": expected no other item beside it");
     }
     *option = parsed;
     return 0;
@@ -418,10 +422,12 @@ int nt_option_format(const struct nt_option *option, char *text, size_t text_byt
     if (option->sweep < NT_SWEEP_AUTO || option->sweep > NT_SWEEP_SEQUENTIAL)
         return nt_err_set(err, NT_ERR_USAGE, "sweep %d is none", (int)option->sweep);
     bool automatic = option->sweep == NT_SWEEP_AUTO;
-    int used = snprintf(whole, sizeof whole, "%s%s%s%s%s%s%s%s%s", option->off ? "off," : "", level,
-                        budget, plain ? "" : ",pattern=", plain ? "" : option->pattern,
+    int used = snprintf(whole, sizeof whole, "%s%s%s%s%s%s%s%s", level, budget,
+                        plain ? "" : ",pattern=", plain ? "" : option->pattern,
                         automatic ? "" : ",sweep=", automatic ? "" : sweep_names[option->sweep],
                         option->apply ? ",apply" : "", option->debug ? ",debug" : "");
+    if (option->off)
+        used = snprintf(whole, sizeof whole, "off");
     if (used < 0 || (size_t)used >= sizeof whole || (size_t)used >= text_bytes)
         return nt_err_set(err, NT_ERR_USAGE, "option of %d characters does not fit", used);
     memcpy(text, whole, (size_t)used + 1);

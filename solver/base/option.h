@@ -21,7 +21,7 @@ enum nt_sweep_mode { NT_SWEEP_AUTO, NT_SWEEP_ALL, NT_SWEEP_ADAPTIVE, NT_SWEEP_SE
 enum { NT_OPTION_TEXT_BYTES = 1536, NT_PATTERN_TEXT_BYTES = 1100 };
 
 struct nt_option {
-    bool off; /* off, whatever the other items are */
+    bool off; /* off, which stands alone: the other items have their defaults */
     enum nt_level level;
     double budget_s;                     /* 0: the configured default */
     char pattern[NT_PATTERN_TEXT_BYTES]; /* "neighbour", "ring", "stencil:4x4", ... */

@@ -147,7 +147,7 @@ static bool asks_for(int argc, char **argv, const char *option)
 static int run_verb(const struct nt_verb *verb, int argc, char **argv)
 {
     struct nt_err err = {0};
-    if (asks_for(argc, argv, "--help") || asks_for(argc, argv, "-h")) {
+    if (verb->help != NULL && (asks_for(argc, argv, "--help") || asks_for(argc, argv, "-h"))) {
         fputs(verb->help, stdout);
         return finish_verb(verb->name, 0, &err);
     }

@@ -16,7 +16,7 @@
 struct nt_verb {
     const char *name;
     const char *does; /* half a line, for `nettopo --help` */
-    const char *help; /* all that `nettopo VERB --help` prints */
+    const char *help; /* all that `nettopo VERB --help` prints; NULL: run does that itself */
     int (*run)(int argc, char **argv, struct nt_err *err); /* argv[0] is the verb */
 };
 

@@ -6,13 +6,15 @@
 #include <string.h>
 
 #include "deviation_dot.h"
+#include "draw.h"
 #include "files.h"
-#include "graphviz.h"
 #include "html.h"
 #include "inside.h"
 #include "matrix_csv.h"
+#include "prior.h"
 #include "reference.h"
 #include "reference_match.h"
+#include "svg.h"
 #include "terminal.h"
 #include "verbs.h"
 
@@ -23,19 +25,18 @@ static const char help[] =
     "\n"
     "  -f, --format FORMAT     one of\n"
     "      dot                 Graphviz\n"
-    "      svg                 a picture, drawn by Graphviz's neato (must be installed)\n"
+    "      svg                 a picture for a document\n"
     "      html                a page to look into, complete in itself\n"
     "      tgf                 Trivial Graph Format\n"
     "      graphml             GraphML\n"
     "      topology.conf       Slurm's topology/tree\n"
     "      topology.yaml       the same for Slurm 25.05 and newer\n"
+    "      prior               what sweeps of these hosts start from (nettopo.conf(5))\n"
     "      csv                 the modelled latencies of all pairs\n"
-    "  -r, --reference FILE    as in nettopo compare. html: drawn beside the map, with what "
-    "differs\n"
-    "                          marked; dot and svg: the reference is drawn, its links coloured by\n"
-    "                          how the measured times over them are to those of a healthy "
-    "network:\n"
-    "                          grey within a tenth, red below, blue over\n"
+    "  -r, --reference FILE    as in nettopo compare. svg: what differs is in the strong colour;\n"
+    "                          html: the reference is also drawn beside the map; dot: the "
+    "reference\n"
+    "                          is drawn, coloured as by compare --coloured\n"
     "  -i, --inside            tgf and graphml: with the packages, memory nodes and cores of "
     "hosts\n"
     "                          whose model the map has\n"
@@ -51,17 +52,6 @@ static int to_dot(const struct nt_map *map, char **text, size_t *bytes, struct n
     return nt_export_dot(map, NULL, text, bytes, err);
 }
 
-static int to_svg(const struct nt_map *map, char **text, size_t *bytes, struct nt_err *err)
-{
-    char *dot;
-    size_t dot_bytes;
-    if (nt_export_dot(map, NULL, &dot, &dot_bytes, err) != 0)
-        return -1;
-    int rc = nt_graphviz_svg(dot, dot_bytes, text, bytes, err);
-    free(dot);
-    return rc;
-}
-
 /* The modelled latencies, as a matrix that `nettopo solve --latency` reads. */
 static int to_csv(const struct nt_map *map, char **text, size_t *bytes, struct nt_err *err)
 {
@@ -73,24 +63,43 @@ static int to_csv(const struct nt_map *map, char **text, size_t *bytes, struct n
     return rc;
 }
 
+/* Where the next sweep of these hosts starts. */
+static int to_prior(const struct nt_map *map, char **text, size_t *bytes, struct nt_err *err)
+{
+    struct nt_prior *prior;
+    if (nt_prior_of_map(map, NULL, &prior, err) != 0)
+        return -1;
+    int rc = nt_prior_write(prior, text, bytes, err);
+    nt_prior_destroy(prior);
+    return rc;
+}
+
 static const struct {
     const char *name;
     int (*write)(const struct nt_map *, char **, size_t *, struct nt_err *);
 } formats[] = {{"dot", to_dot},
-               {"svg", to_svg},
                {"csv", to_csv},
                {"tgf", nt_export_tgf},
                {"graphml", nt_export_graphml},
+               {"prior", to_prior},
                {"topology.conf", nt_export_topology_conf},
                {"topology.yaml", nt_export_topology_yaml}};
 
-static int draw_html(const struct arguments *a, const struct nt_map *map,
-                     const struct nt_map *reference, char **text, size_t *bytes, struct nt_err *err)
+static nt_picture_writer *picture_writer(const char *format)
 {
-    const char *titles[2] = {a->map == NULL || a->reference == NULL ? "this map" : a->map,
-                             a->reference};
+    return strcmp(format, "html") == 0  ? nt_html_write
+           : strcmp(format, "svg") == 0 ? nt_svg_write
+                                        : NULL;
+}
+
+static int draw_picture(const struct arguments *a, const struct nt_map *map,
+                        const struct nt_map *reference, char **text, size_t *bytes,
+                        struct nt_err *err)
+{
+    const char *name = a->map == NULL || a->reference == NULL ? "this map" : a->map;
     nt_terminal_progress("drawing");
-    int rc = nt_html_write(map, reference, titles, text, bytes, err);
+    int rc =
+        nt_draw(map, name, reference, a->reference, picture_writer(a->format), text, bytes, err);
     nt_terminal_progress(NULL);
     return rc;
 }
@@ -100,17 +109,10 @@ static int draw_coloured(const struct arguments *a, const struct nt_map *map,
                          struct nt_err *err)
 {
     struct nt_reference_match *match;
-    char *dot;
     if (nt_reference_match_create(map, reference, 0, &match, err) != 0)
         return nt_err_prefix(err, "%s", nt_file_name(a->reference));
-    int rc = nt_deviation_dot_make(match, 0, &dot, bytes, err);
+    int rc = nt_deviation_dot_make(match, 0, text, bytes, err);
     nt_reference_match_destroy(match);
-    if (rc == 0 && strcmp(a->format, "dot") == 0) {
-        *text = dot;
-    } else if (rc == 0) {
-        rc = nt_graphviz_svg(dot, *bytes, text, bytes, err);
-        free(dot);
-    }
     return rc;
 }
 
@@ -118,13 +120,13 @@ static int write_beside(const struct arguments *a, const struct nt_map *map, cha
                         size_t *bytes, struct nt_err *err)
 {
     struct nt_map *reference;
-    bool html = strcmp(a->format, "html") == 0;
-    if (!html && strcmp(a->format, "dot") != 0 && strcmp(a->format, "svg") != 0)
+    bool drawn = picture_writer(a->format) != NULL;
+    if (!drawn && strcmp(a->format, "dot") != 0)
         return nt_err_set(err, NT_ERR_USAGE, "--reference: goes with dot, svg or html, not with %s",
                           a->format);
     if (nt_reference_read(a->reference, &reference, err) != 0)
         return -1;
-    int rc = (html ? draw_html : draw_coloured)(a, map, reference, text, bytes, err);
+    int rc = (drawn ? draw_picture : draw_coloured)(a, map, reference, text, bytes, err);
     nt_map_destroy(reference);
     return rc;
 }
@@ -134,8 +136,8 @@ static int write_as(const struct arguments *a, const struct nt_map *map, char **
 {
     if (a->reference != NULL)
         return write_beside(a, map, text, bytes, err);
-    if (strcmp(a->format, "html") == 0)
-        return draw_html(a, map, NULL, text, bytes, err);
+    if (picture_writer(a->format) != NULL)
+        return draw_picture(a, map, NULL, text, bytes, err);
     for (size_t k = 0; k < sizeof formats / sizeof *formats; k++)
         if (strcmp(a->format, formats[k].name) == 0)
             return formats[k].write(map, text, bytes, err);
@@ -161,14 +163,14 @@ static int check_options(const struct arguments *a, struct nt_err *err)
     if (a->inside && strcmp(a->format, "tgf") != 0 && strcmp(a->format, "graphml") != 0)
         return nt_err_set(err, NT_ERR_USAGE, "--inside: goes with tgf or graphml, not with %s",
                           a->format);
-    if (strcmp(a->format, "html") == 0)
+    if (picture_writer(a->format) != NULL)
         return 0;
     for (size_t k = 0; k < sizeof formats / sizeof *formats; k++)
         if (strcmp(a->format, formats[k].name) == 0)
             return 0;
     return nt_err_set(err, NT_ERR_USAGE,
-                      "format %s: expected dot, svg, html, tgf, graphml, csv, topology.conf or "
-                      "topology.yaml",
+                      "format %s: expected dot, svg, html, tgf, graphml, csv, prior, "
+                      "topology.conf or topology.yaml",
                       a->format);
 }
 

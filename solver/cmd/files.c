@@ -111,7 +111,12 @@ const char *nt_file_map_path(const char *path, struct nt_err *err)
         path = getenv("NETTOPO_MAP");
     if (path != NULL && path[0] != '\0')
         return path;
-    nt_err_set(err, NT_ERR_USAGE, "expected a map, found none, and NETTOPO_MAP is not set");
+    const char *status = getenv("NETTOPO_STATUS"), *reason = getenv("NETTOPO_REASON");
+    if (status != NULL && status[0] != '\0')
+        nt_err_set(err, NT_ERR_NO, "this job has no map: %s%s%s", status,
+                   reason != NULL ? ": " : "", reason != NULL ? reason : "");
+    else
+        nt_err_set(err, NT_ERR_USAGE, "expected a map, found none, and NETTOPO_MAP is not set");
     return NULL;
 }
 

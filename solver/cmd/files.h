@@ -26,13 +26,14 @@ int nt_file_read(const char *path, size_t most, char **text, size_t *bytes, stru
  * one. What is no regular file (a terminal, a pipe, /dev/null) is written as it is. */
 int nt_file_write(const char *path, const char *text, size_t bytes, struct nt_err *err);
 
-/* The map in a file; path NULL: $NETTOPO_MAP, and NT_ERR_USAGE when that is not set either. */
+/* The map in a file; path NULL: as nt_file_map_path. */
 int nt_file_read_map(const char *path, struct nt_map **out, struct nt_err *err);
 
 /* The record of a sweep in a file. */
 int nt_file_read_samples(const char *path, struct nt_samples **out, struct nt_err *err);
 
-/* path, or what $NETTOPO_MAP says; NULL with NT_ERR_USAGE when neither. */
+/* path, or what $NETTOPO_MAP says; NULL when neither, with NT_ERR_USAGE, or in a job whose sweep
+ * has failed with NT_ERR_NO and the reason. */
 const char *nt_file_map_path(const char *path, struct nt_err *err);
 
 #endif

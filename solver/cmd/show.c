@@ -7,9 +7,11 @@
 #include "files.h"
 #include "hostlist_format.h"
 #include "number.h"
+#include "show_legend.h"
 #include "show_machines.h"
 #include "show_net.h"
 #include "show_rails.h"
+#include "show_since.h"
 #include "show_stress.h"
 #include "show_trace.h"
 #include "strbuf.h"
@@ -21,23 +23,28 @@
 enum { WIDE = 1000 }; /* columns that nothing here fills */
 
 static const char help[] =
-    "usage: nettopo show [--all] [--wide] [--plain] [MAP]\n"
+    "usage: nettopo show [--all] [--wide] [--plain] [--legend] [MAP]\n"
     "       nettopo show --trace [--wide] [--plain] [SAMPLES]\n"
     "\n"
     "Shows a map to people: what was found, the tree of switches with the latency and bandwidth\n"
     "of each link towards the top, how sure each switch is where that is under 99 %, what is\n"
     "suspect or missing, and the hint. In a large map hosts of one switch that are alike share a\n"
-    "line. MAP defaults to $NETTOPO_MAP.\n"
+    "line. MAP defaults to $NETTOPO_MAP; - is standard input.\n"
     "\n"
     "  -t, --trace       the phases of the sweep with their times, rounds, pairs and failures, "
     "from\n"
     "                    its record; SAMPLES defaults to \"samples\" beside $NETTOPO_MAP\n"
     "  -a, --all         every host and link on its own line\n"
+    "  -l, --legend      what the words and signs mean, below the map; on a terminal always\n"
     "  -w, --wide        as wide as it takes, whatever the terminal is\n"
-    "  -p, --plain       ASCII and no colours, whatever the terminal can\n";
+    "  -p, --plain       ASCII and no colours, whatever the terminal can\n"
+    "  --store FILE      in place of fleet_store of nettopo.conf: what many jobs measured says "
+    "since\n"
+    "                    when a host is slow\n";
 
 struct arguments {
-    bool all, wide, plain, trace;
+    bool all, wide, plain, trace, legend;
+    const char *store;
 };
 
 /* ---- the head ---------------------------------------------------------------------------------
@@ -88,6 +95,25 @@ static void put_shape(struct nt_strbuf *d, const struct nt_model *m)
     nt_strbuf_puts(d, "\n");
 }
 
+/* What came of what earlier jobs said. */
+static void put_prior(struct nt_strbuf *d, const struct nt_prior_use *use)
+{
+    if (!use->given)
+        return;
+    if (use->used)
+        nt_strbuf_print(d, "from a prior: %llu pairs verified, %llu taken",
+                        (unsigned long long)use->pairs_verified,
+                        (unsigned long long)use->pairs_taken);
+    else
+        nt_strbuf_puts(d, "the prior was not used: ");
+    if (!use->used)
+        nt_strbuf_put_line(d, use->reason);
+    if (use->used && use->hosts_moved > 0)
+        nt_strbuf_print(d, ", %llu host%s placed anew", (unsigned long long)use->hosts_moved,
+                        use->hosts_moved == 1 ? "" : "s");
+    nt_strbuf_puts(d, "\n");
+}
+
 static void put_sweep(struct nt_strbuf *d, const struct nt_map *map)
 {
     const struct nt_sweep *s = &map->sweep;
@@ -104,6 +130,7 @@ static void put_sweep(struct nt_strbuf *d, const struct nt_map *map)
         nt_strbuf_print(d, ", %zu pair%s off", map->model->pairs_off,
                         map->model->pairs_off == 1 ? "" : "s");
     nt_strbuf_puts(d, "\n");
+    put_prior(d, &s->prior);
     if (isfinite(map->model->bisection_MBps))
         put_number(d, "bisection ", map->model->bisection_MBps, " MB/s\n");
 }
@@ -169,19 +196,21 @@ static void put_loggp(struct nt_strbuf *d, const struct nt_map *map)
     }
 }
 
-/* The hint on one line of the terminal; the map has all of it. */
-static int put_hint(struct nt_strbuf *d, const struct nt_map *map, const struct nt_terminal *t,
-                    struct nt_err *err)
+static void put_gain(struct nt_strbuf *d, const struct nt_placement *p)
 {
-    const struct nt_placement *p = map->placement;
-    if (p == NULL)
-        return 0;
     nt_strbuf_puts(d, "\nhint   ");
     nt_strbuf_put_line(d, p->pattern);
     if (p->gain > 1)
         put_number(d, ": gain ", p->gain, "\n");
     else
         nt_strbuf_puts(d, ": the scheduler's order is as good, no change\n");
+}
+
+/* The order on one line of the terminal; the map has all of it. */
+static int put_order(struct nt_strbuf *d, const struct nt_map *map, const struct nt_terminal *t,
+                     struct nt_err *err)
+{
+    const struct nt_placement *p = map->placement;
     const char **names = malloc((p->hosts + 1) * sizeof *names);
     struct nt_strbuf folded = {0};
     char *text;
@@ -202,36 +231,6 @@ static int put_hint(struct nt_strbuf *d, const struct nt_map *map, const struct 
     return 0;
 }
 
-/* Moves text to buf in lines of the terminal's width, broken at blanks, the rest set in. Colours
- * take no columns. A word that is wider than the terminal stays whole. */
-static void put_wrapped(struct nt_strbuf *d, const char *text, size_t width)
-{
-    size_t column = 0;
-    while (*text != '\0') {
-        size_t bytes = strcspn(text, " \n"), wide = 0;
-        for (size_t k = 0; k < bytes; k++)
-            if (text[k] == '\033')
-                k += strcspn(text + k, "m");
-            else
-                wide++;
-        if (column > 0 && column + 1 + wide > width) {
-            nt_strbuf_puts(d, "\n  ");
-            column = 2;
-        } else if (column > 0) {
-            nt_strbuf_puts(d, " ");
-            column++;
-        }
-        nt_strbuf_put(d, text, bytes);
-        column += wide;
-        text += bytes;
-        if (*text == '\n') {
-            nt_strbuf_puts(d, "\n");
-            column = 0;
-        }
-        text += *text != '\0';
-    }
-}
-
 static int put_head(struct nt_strbuf *d, const struct nt_map *map, const struct nt_terminal *t,
                     struct nt_err *err)
 {
@@ -248,29 +247,47 @@ static int put_head(struct nt_strbuf *d, const struct nt_map *map, const struct 
         free(text);
         return -1;
     }
-    put_wrapped(d, text, t->width);
+    nt_text_put_wrapped(d, text, t->width, 2);
     free(text);
     nt_strbuf_puts(d, "\n");
     return 0;
 }
 
-static int show_map(const char *path, bool all, const struct nt_terminal *t, struct nt_strbuf *d,
-                    struct nt_err *err)
+/* What stands below the network. */
+static int put_foot(struct nt_strbuf *d, const struct nt_map *map, const struct arguments *a,
+                    const struct nt_terminal *t, struct nt_err *err)
+{
+    struct nt_strbuf foot = {0};
+    char *text;
+    nt_show_since(&foot, map, a->store);
+    put_loggp(&foot, map);
+    int rc = nt_show_rails(&foot, map, err);
+    nt_show_stress(&foot, map, t->width);
+    nt_show_machines(&foot, map);
+    if (map->placement != NULL)
+        put_gain(&foot, map->placement);
+    if (nt_strbuf_finish(&foot, &text, NULL, rc == 0 ? err : NULL) != 0)
+        return -1;
+    nt_text_put_wrapped(d, text, t->width, 7);
+    free(text);
+    if (rc == 0 && map->placement != NULL)
+        rc = put_order(d, map, t, err);
+    if (rc == 0 && (a->legend || t->interactive))
+        nt_show_legend(d, map, t);
+    return rc;
+}
+
+static int show_map(const char *path, const struct arguments *a, const struct nt_terminal *t,
+                    struct nt_strbuf *d, struct nt_err *err)
 {
     struct nt_map *map;
     if (nt_file_read_map(path, &map, err) != 0)
         return -1;
     int rc = put_head(d, map, t, err);
     if (rc == 0)
-        rc = nt_show_net(map, all, t, d, err);
-    if (rc == 0) {
-        put_loggp(d, map);
-        rc = nt_show_rails(d, map, err);
-        nt_show_stress(d, map);
-        nt_show_machines(d, map);
-        if (rc == 0)
-            rc = put_hint(d, map, t, err);
-    }
+        rc = nt_show_net(map, a->all, t, d, err);
+    if (rc == 0)
+        rc = put_foot(d, map, a, t, err);
     nt_map_destroy(map);
     return rc;
 }
@@ -286,7 +303,7 @@ static int show_file(const char *path, const struct arguments *arguments, char *
     if (arguments->plain)
         terminal.colour = terminal.unicode = false;
     int rc = arguments->trace ? nt_show_trace(path, &terminal, &d, err)
-                              : show_map(path, arguments->all, &terminal, &d, err);
+                              : show_map(path, arguments, &terminal, &d, err);
     if (rc == 0)
         return nt_strbuf_finish(&d, text, bytes, err);
     free(d.text);
@@ -299,10 +316,10 @@ static int show_run(int argc, char **argv, struct nt_err *err)
     struct arguments arguments = {0};
     char *text;
     size_t bytes;
-    const struct nt_flag flags[] = {{"all", 'a', NULL, &arguments.all},
-                                    {"wide", 'w', NULL, &arguments.wide},
-                                    {"plain", 'p', NULL, &arguments.plain},
-                                    {"trace", 't', NULL, &arguments.trace}};
+    const struct nt_flag flags[] = {
+        {"all", 'a', NULL, &arguments.all},     {"wide", 'w', NULL, &arguments.wide},
+        {"plain", 'p', NULL, &arguments.plain}, {"legend", 'l', NULL, &arguments.legend},
+        {"store", 0, &arguments.store, NULL},   {"trace", 't', NULL, &arguments.trace}};
     if (nt_command_line_options(argc, argv, flags, sizeof flags / sizeof *flags, &path, 1, err) !=
             0 ||
         show_file(path, &arguments, &text, &bytes, err) != 0)

@@ -16,6 +16,10 @@ static void put_nics(struct nt_strbuf *d, const struct nt_machine *m)
     for (size_t k = 0; k < m->nics; k++) {
         nt_strbuf_puts(d, k == 0 ? "\n       network: " : ", ");
         nt_strbuf_put_line(d, m->nic[k].name);
+        if (m->nic[k].transports[0] != '\0') {
+            nt_strbuf_puts(d, " by ");
+            nt_strbuf_put_line(d, m->nic[k].transports);
+        }
         if (m->nic[k].numa >= 0)
             nt_strbuf_print(d, " at NUMA node %d", m->nic[k].numa);
         if (m->nic[k].pci[0] != '\0') {
@@ -24,6 +28,35 @@ static void put_nics(struct nt_strbuf *d, const struct nt_machine *m)
             nt_strbuf_puts(d, ")");
         }
     }
+}
+
+static void put_gpus(struct nt_strbuf *d, const struct nt_machine *m)
+{
+    for (size_t k = 0; k < m->gpus; k++) {
+        nt_strbuf_puts(d, k == 0 ? "\n       GPUs: " : "; ");
+        nt_strbuf_put_line(d, m->gpu[k].pci);
+        if (m->gpu[k].numa >= 0)
+            nt_strbuf_print(d, " at NUMA node %d", m->gpu[k].numa);
+        if (m->gpu[k].nics[0] != '\0') {
+            nt_strbuf_puts(d, ", nearest ");
+            nt_strbuf_put_line(d, m->gpu[k].nics);
+        }
+    }
+}
+
+static void put_transports(struct nt_strbuf *d, const struct nt_map *map)
+{
+    const struct nt_sweep *s = &map->sweep;
+    if (s->transports == 0)
+        return;
+    nt_strbuf_puts(d, map->machines == 0 ? "\n" : "");
+    for (size_t k = 0; k < s->transports; k++) {
+        nt_strbuf_puts(d, k == 0 ? "UCX    used " : "; ");
+        nt_strbuf_put_line(d, s->transport[k].used);
+        nt_strbuf_print(d, " (%u host%s)", s->transport[k].hosts,
+                        s->transport[k].hosts == 1 ? "" : "s");
+    }
+    nt_strbuf_puts(d, "\n");
 }
 
 static void put_core_latencies(struct nt_strbuf *d, const struct nt_machine *m)
@@ -63,7 +96,9 @@ void nt_show_machines(struct nt_strbuf *d, const struct nt_map *map)
         if (m->allowed < m->threads)
             nt_strbuf_print(d, " (%u for the sweep)", m->allowed);
         put_nics(d, m);
+        put_gpus(d, m);
         put_core_latencies(d, m);
         nt_strbuf_puts(d, "\n");
     }
+    put_transports(d, map);
 }

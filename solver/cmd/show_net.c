@@ -191,11 +191,10 @@ static int add_folded(struct net *n, const char *art, const uint32_t *hosts, siz
     put_bandwidth(n, row->cell[UP], usual->out, &typical);
     put_bandwidth(n, row->cell[DOWN], usual->back, &typical);
     put_sure(row, sure);
+    snprintf(row->note, sizeof row->note, "%zu hosts", count);
     if (isfinite(low))
-        snprintf(row->note, sizeof row->note, "%zu hosts, %.*f to %.*f us", count, n->places, low,
-                 n->places, high);
-    else
-        snprintf(row->note, sizeof row->note, "%zu hosts", count);
+        snprintf(row->besides, sizeof row->besides, ", %.*f to %.*f us", n->places, low, n->places,
+                 high);
     return 0;
 }
 

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdio.h>
 
-enum { CELL_BYTES = 48 };
+enum { CELL_BYTES = 48, TABLE_COLUMNS = 80 };
 
 /* Times of kernels go from microseconds to seconds: four digits of each, in us. */
 static void put_time(struct nt_strbuf *d, int width, double us)
@@ -49,10 +49,40 @@ static void put_kernel(struct nt_strbuf *d, const struct nt_map *map, const stru
     nt_strbuf_puts(d, "\n");
 }
 
-void nt_show_stress(struct nt_strbuf *d, const struct nt_map *map)
+static void put_part(struct nt_strbuf *d, const char *before, double us)
+{
+    if (isfinite(us))
+        nt_strbuf_print(d, "%s%.*f", before, us < 100 ? 1 : 0, us);
+}
+
+/* The same as a sentence, where a row has no room. */
+static void put_sentence(struct nt_strbuf *d, const struct nt_map *map, const struct nt_stress *s)
+{
+    size_t from = d->used;
+    nt_strbuf_print(d, "       %s", s->kernel);
+    nt_strbuf_clean(d, from);
+    nt_strbuf_print(d, " of %u hosts, %.0f bytes:", s->hosts, s->bytes);
+    put_part(d, " ", s->time_us);
+    nt_strbuf_print(d, " us (95 %%: %.0f-%.0f)", s->low_us, s->high_us);
+    put_part(d, ", alone ", s->alone_us);
+    put_part(d, ", shared ", s->shared_us);
+    if (isfinite(s->alone_us))
+        nt_strbuf_print(d, ", ratio %.2f", s->time_us / s->alone_us);
+    if (s->congested)
+        put_congested(d, map, s);
+    nt_strbuf_puts(d, "\n");
+}
+
+void nt_show_stress(struct nt_strbuf *d, const struct nt_map *map, size_t width)
 {
     if (map->stresses == 0)
         return;
+    if (width < TABLE_COLUMNS) {
+        nt_strbuf_puts(d, "\nstress kernels\n");
+        for (size_t k = 0; k < map->stresses; k++)
+            put_sentence(d, map, &map->stress[k]);
+        return;
+    }
     nt_strbuf_print(d, "\nstress %-8s %5s %9s %9s %17s %9s %9s %6s  %s\n", "kernel", "hosts",
                     "bytes", "us", "95 %", "alone", "shared", "ratio", "congested");
     for (size_t k = 0; k < map->stresses; k++)

@@ -7,7 +7,7 @@
 #include "map.h"
 #include "strbuf.h"
 
-/* Nothing when there are none. */
-void nt_show_stress(struct nt_strbuf *buf, const struct nt_map *map);
+/* Nothing when there are none; sentences where width columns are too few for a table. */
+void nt_show_stress(struct nt_strbuf *buf, const struct nt_map *map, size_t width);
 
 #endif

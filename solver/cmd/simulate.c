@@ -19,6 +19,7 @@
 #include "number.h"
 #include "reference.h"
 #include "rng.h"
+#include "simulate_prior.h"
 #include "simulate_routes.h"
 #include "stats.h"
 #include "strbuf.h"
@@ -39,7 +40,8 @@ static const char help[] =
     "\n"
     "Measurements of a known network, or how a sweep or a stress kernel does on it. SPEC is\n"
     "star:N, tree:AxBxC (C hosts a leaf), fattree:P,Q (P-port Q-tree), chain:SxH,\n"
-    "dragonfly:GxRxH, torus:AxB[xC], mesh:AxB[xC], ttorus:AxB:TWIST, hypercube:K, fullmesh:N, or\n"
+    "dragonfly:GxRxH, dragonfly+:GxLxSxH, aries:GxAxBxH, torus:AxB[xC], mesh:AxB[xC], "
+    "ttorus:AxB:TWIST, hypercube:K, fullmesh:N, or\n"
     "a file: a map, DOT, ibnetdiscover's dump, topology.conf or topology.yaml, whose links get "
     "the\n"
     "usual latencies where it states none.\n"
@@ -63,6 +65,7 @@ static const char help[] =
     "  --bandwidth          samples: also flows, of each round at once; csv: bandwidths of pairs\n"
     "                       alone instead of latencies\n"
     "  --sweep S            runs that sweep against the network; JSON with its rounds and pairs\n"
+    "  --prior FILE         sweep adaptive: from what earlier jobs said (nettopo.conf(5))\n"
     "  --shuffle            sweep: names in an order unrelated to the network\n"
     "  --workload KERNEL    a2a, o2a, a2o, sr:W or gups; JSON with completion times\n"
     "  --bytes N            of a message; default 10000, random messages 1000\n"
@@ -70,14 +73,17 @@ static const char help[] =
     "  --packet N           bytes of a packet; default: a message is one\n"
     "  --buffers N          packets that fit at a link's end; default no bound\n"
     "  --consume-all        a host takes in from all its links at once, not through one port\n"
-    "  --adaptive           tori and meshes: the minimal way that fewest packets wait for\n"
+    "  --adaptive           workloads on tori and meshes: the minimal way that fewest packets\n"
+    "                       wait for; dragonflies, dragonfly+, aries: latencies are means over\n"
+    "                       minimal ways and ways by other groups\n"
     "  --repeat N           repetitions of a workload with other seeds; default 10\n"
     "  -o, --output FILE    written whole or not at all; default -\n";
 
 struct arguments {
     const char *topology, *noise, *spread, *outliers, *missing, *asymmetry, *seed;
     const char *host_latency, *link_latency, *overhead, *host_rate, *link_rate;
-    const char *format, *sweep, *workload, *bytes, *messages, *packet, *buffers, *repeat, *output;
+    const char *format, *sweep, *prior, *workload, *bytes, *messages, *packet, *buffers, *repeat,
+        *output;
     bool bandwidth, shuffle, consume_all, adaptive;
 };
 
@@ -216,11 +222,23 @@ static int build_scene(const struct arguments *a, struct scene *s, struct nt_err
     return build_file(a, s, err);
 }
 
+static int set_adaptive(const struct arguments *a, struct scene *s, struct nt_err *err)
+{
+    enum nt_routing routing = s->network->routing;
+    s->network->adaptive =
+        a->adaptive && (routing == NT_ROUTING_DRAGONFLY || routing == NT_ROUTING_GROUPS);
+    if (a->adaptive && a->workload == NULL && !s->network->adaptive)
+        return nt_err_set(err, NT_ERR_USAGE,
+                          "--adaptive: expected --workload, or a dragonfly, dragonfly+ or aries");
+    return 0;
+}
+
 static int scene_init(const struct arguments *a, struct scene *s, struct nt_err *err)
 {
     *s = (struct scene){0};
     if (read_noise(a, &s->noise, err) < 0 || build_scene(a, s, err) < 0 ||
-        nt_measure_settle(&s->noise, s->network, err) < 0 || name_hosts(s, err) < 0) {
+        set_adaptive(a, s, err) < 0 || nt_measure_settle(&s->noise, s->network, err) < 0 ||
+        name_hosts(s, err) < 0) {
         scene_fini(s);
         return -1;
     }
@@ -338,10 +356,17 @@ static int write_sweep(const struct scene *s, const struct arguments *a, char **
     struct nt_sweep_run run;
     struct rusage usage = {0};
     struct nt_json_writer w = {0};
+    struct nt_belief *belief = NULL;
     uint32_t *order;
     if (kind == NULL || shuffle_hosts(s, a->shuffle, &order, err) < 0)
         return -1;
-    int rc = nt_sweep_simulate(kind, s->network, &s->noise, order, cpu_s, &run, err);
+    int rc = a->prior == NULL
+                 ? 0
+                 : nt_simulate_prior_read(a->prior, s->name, s->network->hosts, &belief, err);
+    if (rc == 0)
+        rc = nt_sweep_simulate(belief != NULL ? &nt_sweep_kind_prior : kind, s->network, &s->noise,
+                               order, belief, cpu_s, &run, err);
+    nt_belief_destroy(belief);
     free(order);
     if (rc < 0)
         return -1;
@@ -467,12 +492,13 @@ static int check_options(const struct arguments *a, struct nt_err *err)
                           "expected one of measurements, --sweep and --workload");
     if (a->sweep == NULL && a->shuffle)
         return nt_err_set(err, NT_ERR_USAGE, "--shuffle is for --sweep");
-    if (a->workload == NULL && (a->bytes || a->messages || a->packet || a->buffers || a->repeat ||
-                                a->consume_all || a->adaptive))
-        return nt_err_set(
-            err, NT_ERR_USAGE,
-            "--bytes, --messages, --packet, --buffers, --consume-all, --adaptive and --repeat are "
-            "for --workload");
+    if (a->prior != NULL && (a->shuffle || a->sweep == NULL || strcmp(a->sweep, "adaptive") != 0))
+        return nt_err_set(err, NT_ERR_USAGE, "--prior is for --sweep adaptive, without --shuffle");
+    if (a->workload == NULL &&
+        (a->bytes || a->messages || a->packet || a->buffers || a->repeat || a->consume_all))
+        return nt_err_set(err, NT_ERR_USAGE,
+                          "--bytes, --messages, --packet, --buffers, --consume-all and --repeat "
+                          "are for --workload");
     return 0;
 }
 
@@ -514,6 +540,7 @@ static int simulate_run(int argc, char **argv, struct nt_err *err)
         {"format", 'f', &a.format, NULL},
         {"bandwidth", 0, NULL, &a.bandwidth},
         {"sweep", 0, &a.sweep, NULL},
+        {"prior", 0, &a.prior, NULL},
         {"shuffle", 0, NULL, &a.shuffle},
         {"consume-all", 0, NULL, &a.consume_all},
         {"adaptive", 0, NULL, &a.adaptive},

@@ -28,7 +28,8 @@ void nt_terminal_look(struct nt_terminal *terminal)
 {
     const char *no_colour = getenv("NO_COLOR"), *term = getenv("TERM");
     terminal->width = terminal_width();
-    terminal->colour = isatty(STDOUT_FILENO) && (no_colour == NULL || no_colour[0] == '\0') &&
+    terminal->interactive = isatty(STDOUT_FILENO);
+    terminal->colour = terminal->interactive && (no_colour == NULL || no_colour[0] == '\0') &&
                        term != NULL && strcmp(term, "dumb") != 0;
     /* characters only: numbers are written with a point everywhere */
     terminal->unicode =

@@ -8,9 +8,10 @@
 #include <stddef.h>
 
 struct nt_terminal {
-    size_t width; /* columns of standard output; 80 when unknown */
-    bool colour;  /* a terminal, and NO_COLOR is not set */
-    bool unicode; /* the locale's characters are UTF-8 */
+    size_t width;     /* columns of standard output; 80 when unknown */
+    bool interactive; /* standard output is a terminal */
+    bool colour;      /* a terminal, and NO_COLOR is not set */
+    bool unicode;     /* the locale's characters are UTF-8 */
 };
 
 void nt_terminal_look(struct nt_terminal *terminal);

@@ -65,39 +65,100 @@ const char *nt_style_end(const struct nt_terminal *terminal)
     return terminal->colour ? "\033[0m" : "";
 }
 
-struct widths {
+/* What of the rows is shown. */
+struct plan {
+    bool besides, errors, spare, notes_beside;
     size_t label, cell[NT_ROW_CELLS];
 };
 
-static struct widths measure_widths(const struct nt_text_table *rows,
-                                    const struct nt_terminal *terminal)
+/* In the order in which things are given up. */
+static const struct plan plans[] = {{true, true, true, true, 0, {0}},
+                                    {false, true, true, true, 0, {0}},
+                                    {false, false, true, true, 0, {0}},
+                                    {false, false, true, false, 0, {0}},
+                                    {false, false, false, false, 0, {0}}};
+
+/* How much of a cell is shown: the part before its error; of a heading in front of figures without
+ * errors the unit alone. */
+static const char *shown_cell(const struct nt_row *row, size_t c, const struct plan *p,
+                              size_t *bytes)
 {
-    struct widths w = {0};
-    size_t notes = 0;
-    for (size_t k = 0; k < rows->count; k++) {
-        const struct nt_row *row = &rows->row[k];
-        size_t label = text_columns(row->art) + text_columns(row->label);
-        w.label = label > w.label ? label : w.label;
-        for (size_t c = 0; c < NT_ROW_CELLS; c++) {
-            size_t wide = text_columns(row->cell[c]);
-            if (row->style != NT_STYLE_HEAD && wide > w.cell[c])
-                w.cell[c] = wide;
-        }
-        size_t note = text_columns(row->note);
-        notes = note > notes ? note : notes;
+    const char *text = row->cell[c], *blank = strrchr(text, ' ');
+    *bytes = strlen(text);
+    if (c == NT_ROW_SPARE && !p->spare)
+        *bytes = 0;
+    if (c != 0 || p->errors || blank == NULL)
+        return text;
+    if (row->style == NT_STYLE_HEAD) {
+        *bytes = strlen(blank + 1);
+        return blank + 1;
     }
-    for (size_t k = 0; k < rows->count; k++)
-        for (size_t c = 0; c < NT_ROW_CELLS && rows->row[k].style == NT_STYLE_HEAD; c++) {
-            size_t wide = text_columns(rows->row[k].cell[c]);
-            if (w.cell[c] > 0 && wide > w.cell[c])
-                w.cell[c] = wide;
+    *bytes = (size_t)(blank - text);
+    return text;
+}
+
+static size_t cell_columns(const struct nt_row *row, size_t c, const struct plan *p)
+{
+    size_t bytes, wide = 0;
+    const char *text = shown_cell(row, c, p, &bytes);
+    for (size_t k = 0; k < bytes; k++)
+        wide += ((unsigned char)text[k] & 0xc0) != 0x80;
+    return wide;
+}
+
+static size_t note_columns(const struct nt_row *row, const struct plan *p)
+{
+    return text_columns(row->note) + (p->besides ? text_columns(row->besides) : 0);
+}
+
+/* How wide the columns are; a column that only its heading fills is none. The rest is for labels.
+ */
+static size_t measure_columns(const struct nt_text_table *rows, struct plan *p)
+{
+    size_t notes = 0, taken = 0;
+    for (int heads = 0; heads < 2; heads++)
+        for (size_t k = 0; k < rows->count; k++) {
+            const struct nt_row *row = &rows->row[k];
+            if ((row->style == NT_STYLE_HEAD) != (heads == 1))
+                continue;
+            for (size_t c = 0; c < NT_ROW_CELLS; c++) {
+                size_t wide = cell_columns(row, c, p);
+                if (wide > p->cell[c] && (heads == 0 || p->cell[c] > 0))
+                    p->cell[c] = wide;
+            }
         }
-    size_t taken = notes > 0 ? notes + GAP : 0;
+    for (size_t k = 0; k < rows->count && p->notes_beside; k++) {
+        size_t wide = note_columns(&rows->row[k], p);
+        notes = wide > notes ? wide : notes;
+    }
     for (size_t c = 0; c < NT_ROW_CELLS; c++)
-        taken += w.cell[c] > 0 ? w.cell[c] + GAP : 0;
-    size_t left = terminal->width > taken + LABEL_LEAST ? terminal->width - taken : LABEL_LEAST;
-    w.label = w.label > left ? left : w.label;
-    return w;
+        taken += p->cell[c] > 0 ? p->cell[c] + GAP : 0;
+    return taken + (notes > 0 ? notes + GAP : 0);
+}
+
+static size_t widest_label(const struct nt_text_table *rows)
+{
+    size_t most = 0;
+    for (size_t k = 0; k < rows->count; k++) {
+        size_t wide = text_columns(rows->row[k].art) + text_columns(rows->row[k].label);
+        most = wide > most ? wide : most;
+    }
+    return most;
+}
+
+static struct plan choose_plan(const struct nt_text_table *rows, size_t width)
+{
+    size_t labels = widest_label(rows), n = sizeof plans / sizeof *plans;
+    struct plan p = plans[0];
+    for (size_t k = 0; k < n; k++) {
+        p = plans[k];
+        size_t taken = measure_columns(rows, &p);
+        size_t left = width > taken + LABEL_LEAST ? width - taken : LABEL_LEAST;
+        p.label = labels < left ? labels : left;
+        if (labels + taken <= width)
+            break;
+    }
+    return p;
 }
 
 /* The label, cut so that art and label fit. Labels are names: a byte is a column. */
@@ -115,25 +176,38 @@ static void put_label(struct nt_strbuf *d, const struct nt_row *row, size_t capa
     nt_strbuf_puts(d, "..");
 }
 
-static void put_row(struct nt_strbuf *d, const struct nt_row *row, const struct widths *w,
+static void put_note(struct nt_strbuf *d, const struct nt_row *row, const struct plan *p)
+{
+    nt_strbuf_puts(d, row->note);
+    if (p->besides)
+        nt_strbuf_puts(d, row->besides);
+}
+
+static void put_row(struct nt_strbuf *d, const struct nt_row *row, const struct plan *p,
                     const struct nt_terminal *terminal)
 {
     size_t from = d->used;
     nt_strbuf_puts(d, nt_style_begin(row->style, terminal));
-    put_label(d, row, w->label);
+    put_label(d, row, p->label);
     for (size_t c = 0; c < NT_ROW_CELLS; c++) {
-        if (w->cell[c] == 0)
+        if (p->cell[c] == 0)
             continue;
-        size_t wide = text_columns(row->cell[c]);
-        put_spaces(d, GAP + (w->cell[c] > wide ? w->cell[c] - wide : 0));
-        nt_strbuf_puts(d, row->cell[c]);
+        size_t bytes, wide = cell_columns(row, c, p);
+        const char *text = shown_cell(row, c, p, &bytes);
+        put_spaces(d, GAP + (p->cell[c] > wide ? p->cell[c] - wide : 0));
+        nt_strbuf_put(d, text, bytes);
     }
-    if (row->note[0] != '\0') {
+    if (row->note[0] != '\0' && p->notes_beside) {
         put_spaces(d, GAP);
-        nt_strbuf_puts(d, row->note);
+        put_note(d, row, p);
     }
     while (!d->failed && d->used > from && d->text[d->used - 1] == ' ')
         d->used--;
+    if (row->note[0] != '\0' && row->besides[0] == '\0' && !p->notes_beside) {
+        nt_strbuf_puts(d, "\n");
+        put_spaces(d, text_columns(row->art) + GAP);
+        put_note(d, row, p);
+    }
     nt_strbuf_puts(d, nt_style_end(terminal));
     nt_strbuf_puts(d, "\n");
 }
@@ -141,7 +215,44 @@ static void put_row(struct nt_strbuf *d, const struct nt_row *row, const struct 
 void nt_text_table_put(const struct nt_text_table *rows, const struct nt_terminal *terminal,
                        struct nt_strbuf *buf)
 {
-    struct widths w = measure_widths(rows, terminal);
+    struct plan p = choose_plan(rows, terminal->width);
     for (size_t k = 0; k < rows->count; k++)
-        put_row(buf, &rows->row[k], &w, terminal);
+        put_row(buf, &rows->row[k], &p, terminal);
+}
+
+/* The columns of a word and, in bytes, where it ends. */
+static size_t word_columns(const char *text, size_t *bytes)
+{
+    size_t wide = 0;
+    *bytes = strcspn(text, " \n");
+    for (size_t k = 0; k < *bytes; k++)
+        if (text[k] == '\033')
+            k += strcspn(text + k, "m");
+        else
+            wide += ((unsigned char)text[k] & 0xc0) != 0x80;
+    return wide;
+}
+
+void nt_text_put_wrapped(struct nt_strbuf *d, const char *text, size_t width, size_t indent)
+{
+    size_t column = 0;
+    while (*text != '\0') {
+        size_t bytes, wide = word_columns(text, &bytes);
+        if (column > indent && bytes > 0 && column + wide > width) {
+            while (!d->failed && d->used > 0 && d->text[d->used - 1] == ' ')
+                d->used--;
+            nt_strbuf_puts(d, "\n");
+            put_spaces(d, indent);
+            column = indent;
+        }
+        nt_strbuf_put(d, text, bytes);
+        column += wide;
+        text += bytes;
+        if (*text == '\n')
+            column = 0;
+        else if (*text == ' ')
+            column++;
+        if (*text != '\0')
+            nt_strbuf_put(d, text++, 1);
+    }
 }

@@ -15,5 +15,7 @@ extern const struct nt_verb nt_verb_plan;
 extern const struct nt_verb nt_verb_estimate;
 extern const struct nt_verb nt_verb_simulate;
 extern const struct nt_verb nt_verb_validate;
+extern const struct nt_verb nt_verb_fleet;
+extern const struct nt_verb nt_verb_stats;
 
 #endif

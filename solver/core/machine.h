@@ -20,9 +20,13 @@ enum nt_between {
 
 enum {
     NT_MACHINE_NICS_MAX = 8,
+    NT_MACHINE_GPUS_MAX = 16,
     NT_MACHINE_CPU_BYTES = 64,
     NT_MACHINE_PCI_BYTES = 128,
     NT_NIC_NAME_BYTES = 32,
+    NT_NIC_TRANSPORTS_BYTES = 64,
+    NT_GPU_PCI_BYTES = 16,
+    NT_GPU_NICS_BYTES = 128,
 };
 
 struct nt_nic {
@@ -30,6 +34,14 @@ struct nt_nic {
     char pci[NT_MACHINE_PCI_BYTES]; /* the way from the root, "0000:3a:00.0/0000:3b:00.0"; "": none
                                      */
     int32_t numa;                   /* the memory node that it is near to; -1: not known */
+    char transports[NT_NIC_TRANSPORTS_BYTES]; /* that may use it, with commas: "rc_mlx5,ud_mlx5" */
+};
+
+/* A GPU, and the network devices that are nearest to it: equally near ones with commas between. */
+struct nt_gpu {
+    char pci[NT_GPU_PCI_BYTES];   /* its address, "0000:17:00.0" */
+    int32_t numa;                 /* -1: not known */
+    char nics[NT_GPU_NICS_BYTES]; /* names of nic; "": none is known to be near */
 };
 
 /* Of a cache line from one core to another, one way, over the hosts of a model. */
@@ -45,6 +57,8 @@ struct nt_machine {
     uint64_t l2_bytes, l3_bytes; /* of one; 0: none */
     size_t nics;
     struct nt_nic nic[NT_MACHINE_NICS_MAX];
+    size_t gpus;
+    struct nt_gpu gpu[NT_MACHINE_GPUS_MAX];
     struct nt_core_latency between[NT_BETWEEN_END]; /* in maps only */
 };
 

@@ -23,11 +23,32 @@ struct nt_phase {
     double seconds;
 };
 
+/* What came of what was believed of the network before the sweep. */
+struct nt_prior_use {
+    bool given; /* there was something */
+    bool used;  /* the network is that, verified, or mended where hosts had moved */
+    uint64_t pairs_taken, pairs_verified,
+        pairs_contradicted; /* not read; read as believed; not so */
+    uint64_t hosts_moved;
+    char reason[96]; /* why it was not used; "" */
+};
+
+enum { NT_TRANSPORT_USED_BYTES = 128, NT_SWEEP_TRANSPORTS_MAX = 8 };
+
+/* The connections of so many hosts went over these: "rc_mlx5/mlx5_0:1,rc_mlx5/mlx5_1:1". */
+struct nt_sweep_transport {
+    char used[NT_TRANSPORT_USED_BYTES];
+    uint32_t hosts;
+};
+
 struct nt_sweep {
     uint64_t pairs_measured, pairs_total, rounds;
     double seconds;
     size_t phases;
     struct nt_phase *phase; /* owned */
+    struct nt_prior_use prior;
+    size_t transports; /* most hosts first; those beyond the room are left out */
+    struct nt_sweep_transport transport[NT_SWEEP_TRANSPORTS_MAX];
 };
 
 struct nt_loggp {

@@ -60,7 +60,8 @@ struct nt_model {
                             and none besides; NaN: not stated */
     uint32_t dimensions; /* torus, mesh, hypercube: how many */
     uint32_t dimension[NT_DIMENSIONS_MAX]; /* dragonfly: groups, routers a group, hosts a router */
-    uint32_t twist;                        /* twisted torus: columns shifted at the wrap; else 0 */
+    bool shortcuts; /* a tree that does not explain all latencies: links besides it may be there */
+    uint32_t twist; /* twisted torus: columns shifted at the wrap; else 0 */
 
     double r2, rms_us;    /* of the fit over the measured pairs; rms of those that fit */
     double resolution_us; /* no link between switches that is stated is shorter */

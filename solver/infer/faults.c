@@ -5,14 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fault_odds.h"
 #include "memory.h"
 #include "stats.h"
 
-#define PRIOR 0.02        /* that a link has a fault */
-#define WORSE_MOST 2.08   /* log 8: by which one makes its figure worse at most */
-#define PRIOR_SPREAD 0.02 /* of links of a class, relative, */
-#define PRIOR_MEMBERS 4.0 /*   as if seen in so many */
-#define MAD_MEMBERS 0.37  /* a median absolute deviation is worth so many squares */
 #define MEDIAN_VARIANCE 1.57
 #define FRAME_BYTES 200.0 /* of a ping with its headers, at the most */
 #define TWINS_DIFFER 0.25
@@ -153,32 +149,22 @@ static bool find_usual(struct search *s, const struct member *member, size_t cou
     variance /= fmax(known, 1);
     double middle = (double)nt_stats_median(s->value, n);
     double mad = (double)nt_stats_mad(s->value, n);
-    double worth = MAD_MEMBERS * (double)(n - 1);
-    double all = (PRIOR_MEMBERS * (PRIOR_SPREAD * PRIOR_SPREAD + variance) + worth * mad * mad) /
-                 (PRIOR_MEMBERS + worth);
-    double own = fmax(all - variance, PRIOR_SPREAD * PRIOR_SPREAD / 4);
+    double worth = NT_FAULT_MAD_MEMBERS * (double)(n - 1);
+    double all =
+        (NT_FAULT_PRIOR_MEMBERS * (NT_FAULT_PRIOR_SPREAD * NT_FAULT_PRIOR_SPREAD + variance) +
+         worth * mad * mad) /
+        (NT_FAULT_PRIOR_MEMBERS + worth);
+    double own = fmax(all - variance, NT_FAULT_PRIOR_SPREAD * NT_FAULT_PRIOR_SPREAD / 4);
     *usual = (struct usual){.middle = middle,
                             .variance = own + MEDIAN_VARIANCE * (own + variance) / (double)n,
-                            .df = PRIOR_MEMBERS + worth};
+                            .df = NT_FAULT_PRIOR_MEMBERS + worth};
     return true;
-}
-
-/* Student's density. */
-static double density(double t, double df)
-{
-    double ln = lgamma((df + 1) / 2) - lgamma(df / 2) - 0.5 * log(df * 3.14159265358979323846) -
-                (df + 1) / 2 * log1p(t * t / df);
-    return exp(ln);
 }
 
 static double probability_of_fault(const struct usual *u, const struct member *m)
 {
     double sd = sqrt(u->variance + (isnan(m->variance) ? 0 : m->variance));
-    double t = (m->worse - u->middle) / sd;
-    if (!(t > 1))
-        return 0;
-    double sound = (1 - PRIOR) * density(t, u->df), faulty = PRIOR * sd / WORSE_MOST;
-    return faulty / (faulty + sound);
+    return nt_fault_probability(m->worse - u->middle, sd, u->df);
 }
 
 /* least: of what a figure must be worse, as a logarithm. */
@@ -244,7 +230,7 @@ static void add_fault(struct search *s, const struct member *m, enum nt_fault_ki
     if (s->faults == NT_FAULTS_MAX)
         return;
     struct nt_fault *f = &s->fault[s->faults++];
-    *f = (struct nt_fault){.part = {kind, l->a, l->b},
+    *f = (struct nt_fault){.part = nt_fault_part_of(s->model, m->link, kind),
                            .found = exp(sign * m->worse),
                            .expected = exp(sign * m->usual),
                            .confidence = m->confidence,
@@ -331,8 +317,8 @@ static void add_narrow(struct search *s, const struct member *m)
 {
     for (size_t k = 0; k < s->faults; k++) {
         struct nt_fault *f = &s->fault[k];
-        const struct nt_link *l = &s->model->link[m->link];
-        if (f->part.kind != NT_FAULT_LINK_NARROW || f->part.a != l->a || f->part.b != l->b)
+        struct nt_fault_part part = nt_fault_part_of(s->model, m->link, NT_FAULT_LINK_NARROW);
+        if (f->part.kind != part.kind || f->part.a != part.a || f->part.b != part.b)
             continue;
         if (f->way != m->way)
             f->way = NT_FAULT_BOTH;

@@ -6,9 +6,7 @@
  * between switches likewise, those between the same two tiers. The class's spread is estimated from
  * its undisturbed members (median absolute deviation), as if four more had been seen at 2 %: so two
  * members tell nothing, three show what is far off, many show what is near. The confidence is the
- * posterior probability of a fault: one link in fifty has one, which makes its figure worse by any
- * factor up to 8 (flat in the logarithm); without one its distance from the class has Student's
- * distribution (Gelman et al., Bayesian Data Analysis, 3rd ed., 2013, section 3.2). It is stated
+ * posterior probability of a fault (fault_odds.h). It is stated
  * from NT_FAULT_CONFIDENCE on, and only while the undisturbed members of the class are the
  * majority: else what is usual is not known.
  *
@@ -35,6 +33,15 @@
 #define NT_FAULT_CONFIDENCE 0.9
 #define NT_FAULT_SLOWER 1.15   /* by less than this factor a link is not called slow, */
 #define NT_FAULT_NARROWER 0.92 /* with more than this share of the usual not narrow */
+
+/* A link as a part: the end towards the hosts is a. */
+static inline struct nt_fault_part nt_fault_part_of(const struct nt_model *model, size_t link,
+                                                    enum nt_fault_kind kind)
+{
+    const struct nt_link *l = &model->link[link];
+    bool rises = nt_model_tier(model, l->a) <= nt_model_tier(model, l->b);
+    return (struct nt_fault_part){kind, rises ? l->a : l->b, rises ? l->b : l->a};
+}
 
 /* marked: a link is narrow only if it is suspect in model (nt_infer_flows has judged the rounds).
  * *fault: *count of them, the surest first within a kind, at most NT_FAULTS_MAX; freed by the

@@ -35,8 +35,9 @@ struct nt_flow_round {
  *   effective  flows got less than any link on their way explains: the plateau is one of routing
  *   suspect    (set, never cleared) narrower than its class by more than 8 % and 4 sd of the
  *              class, in a direction that is a value and in which the two best rounds agree within
- *              10 %. The class of a host's link is those at the same switch, of a link between
- *              switches those below the same parent; with fewer than three there, all of the tier
+ *              10 %, or 30 % where the best is less than 0.8 of what is usual. The class of a
+ *              host's link is those at the same switch, of a link between switches those below the
+ *              same parent; with fewer than three there, all of the tier
  *   oversubscription  of a switch below another: the sum of what its links below could bring up,
  *              over the link above, the larger of both directions; 1 when the link above was never
  *              the bottleneck though all below was sent

@@ -11,8 +11,9 @@
 enum { BISECTION_HOSTS_MAX = 8192, CLASS_MIN = 3, SPREAD_MIN = 8 };
 
 static const double narrow_margin = 0.08, narrow_sd = 4, sent_all = 0.93;
-/* A link is named only when two rounds agree on it: one alone may have been disturbed. */
-static const double agreement = 0.9;
+/* A link is named only when two rounds agree on it: one alone may have been disturbed. Where even
+ * the best is far below what is usual, noise may be more. */
+static const double agreement = 0.9, far_below = 0.8, agreement_far = 0.7;
 
 /* Links to hosts, or to switches of one height. */
 struct tier {
@@ -170,6 +171,12 @@ static double usual_slope(struct view *v, uint32_t height)
     return n < CLASS_MIN ? (double)NAN : (double)nt_stats_median(v->value, n);
 }
 
+static bool is_narrow(const struct flow_channel *link, double least)
+{
+    double agree = link->most < far_below * least ? agreement_far : agreement;
+    return link->alone && link->value < least && link->second >= agree * link->most;
+}
+
 /* Marks a direction that is narrower than the other one, where others of the class are equal. */
 static void mark_asymmetric(struct view *v, uint32_t c, double usual)
 {
@@ -178,8 +185,7 @@ static void mark_asymmetric(struct view *v, uint32_t c, double usual)
         const struct flow_channel *link = channel_above(v, c, down),
                                   *other = channel_above(v, c, !down);
         double expected = down ? other->value * usual : other->value / usual;
-        if (link->alone && link->second >= agreement * link->most &&
-            link->value < expected * (1 - fmax(narrow_margin, narrow_sd * v->w->noise)))
+        if (is_narrow(link, expected * (1 - fmax(narrow_margin, narrow_sd * v->w->noise))))
             v->w->model->link[h->up[c] / 2].suspect = true;
     }
 }
@@ -217,7 +223,7 @@ static void set_suspects(struct view *v)
                                          h->first[parent + 1] - h->first[parent], height, down);
                 least = n < CLASS_MIN ? v->tier[height].least[down] : least_of_class(v, n);
             }
-            if (link->alone && link->value < least && link->second >= agreement * link->most)
+            if (is_narrow(link, least))
                 v->w->model->link[h->up[c] / 2].suspect = true;
         }
     }

@@ -12,6 +12,7 @@
 #include "lanes.h"
 #include "links.h"
 #include "one_way_links.h"
+#include "shortcuts.h"
 #include "small_groups.h"
 #include "support.h"
 #include "switch_support.h"
@@ -423,19 +424,6 @@ static int infer_model(struct nt_work *w, const struct nt_matrix *latency, struc
     return 0;
 }
 
-/* Where no tree fits, groups of switches are no better than chance: in a dragonfly a router is as
- * near to one of another group as to its own. */
-static void doubt_upper_groups(struct nt_model *model)
-{
-    const double DOUBTFUL = 0.5;
-    for (size_t k = 0; k < model->links && model->family == NT_FAMILY_UNDETERMINED; k++) {
-        struct nt_link *l = &model->link[k];
-        uint32_t a = nt_model_tier(model, l->a), b = nt_model_tier(model, l->b);
-        if ((a < b ? a : b) > 1)
-            l->probability = fmin(l->probability, DOUBTFUL);
-    }
-}
-
 int nt_infer_latency(const struct nt_matrix *latency, const struct nt_matrix *se, uint64_t seed,
                      struct nt_model **out, struct nt_err *err)
 {
@@ -468,7 +456,7 @@ int nt_infer_latency(const struct nt_matrix *latency, const struct nt_matrix *se
     if (status == 0)
         status = nt_model_canonicalise(model, err);
     if (status == 0)
-        doubt_upper_groups(model);
+        nt_shortcuts_doubt(model);
     if (status == 0)
         status = nt_one_way_links_mark(latency, model, err);
     if (status == 0)

@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "belief.h"
 #include "err.h"
 #include "model.h"
 #include "option.h"
@@ -25,7 +26,9 @@ struct nt_campaign_options {
     double asked_s;    /* the job's budget, of which that is left; messages name it; 0: none */
     double max_load;   /* share of a link that the sweep may use on average; 1: all of it */
     uint64_t seed;     /* of everything random */
-    enum nt_sweep_mode mode; /* of latency; auto: by the number of hosts */
+    enum nt_sweep_mode mode;        /* of latency; auto: by the number of hosts */
+    const struct nt_belief *belief; /* of these hosts, to start from; NULL: none. Borrowed as long
+                                       as the campaign lives; not for all pairs or sequential */
     size_t rails;            /* network devices a host that are measured apart; below 2: none */
     const char *const *rail; /* rails names, borrowed as long as the campaign lives */
 };

@@ -14,13 +14,25 @@
 
 enum { BATCHES = 3, PINGS = 5 };
 
+enum { BELIEF_HOSTS = 4 }; /* of fewer a pass over all pairs is as short */
+
 static int create_latency(const struct nt_phase_site *site, struct nt_planner **out,
                           struct nt_phase_need *need, struct nt_err *err)
 {
     if (site->present < 2)
         return 0;
-    return nt_sweep_latency_create(site->hosts, site->missing, site->options->mode, BATCHES, PINGS,
-                                   site->options->seed, out, &need->rounds, err);
+    const struct nt_campaign_options *o = site->options;
+    if (nt_sweep_latency_create(site->hosts, site->missing, o->mode, BATCHES, PINGS, o->seed, out,
+                                &need->rounds, err) != 0)
+        return -1;
+    bool wanted = o->mode == NT_SWEEP_AUTO || o->mode == NT_SWEEP_ADAPTIVE;
+    if (!wanted || o->belief == NULL || o->belief->levels == 0 || site->present < BELIEF_HOSTS)
+        return 0;
+    need->rounds = 0;
+    if (nt_sweep_latency_believe(*out, o->belief, o->seed, err) == 0)
+        return 0;
+    nt_planner_destroy(*out);
+    return -1;
 }
 
 /* Rounds of different pairs; more add little. */

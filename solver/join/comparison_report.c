@@ -9,6 +9,7 @@
 #include "export.h"
 #include "json_write.h"
 #include "memory.h"
+#include "number.h"
 #include "strbuf.h"
 
 enum { NAMES_SHOWN = 6 };
@@ -78,10 +79,13 @@ static void words_fini(struct words *w)
 static void put_figure(struct nt_strbuf *d, const struct nt_difference *x, bool found)
 {
     double value = found ? x->is : x->was;
-    if (isfinite(value))
-        nt_strbuf_print(d, "%.4g %s", value, x->kind == NT_DIFFERENCE_LINK_SLOW ? "us" : "MB/s");
-    else
+    char number[NT_NUMBER_BYTES];
+    if (!isfinite(value)) {
         nt_strbuf_puts(d, "as the other links of its class");
+        return;
+    }
+    nt_number_plain(value, 4, number);
+    nt_strbuf_print(d, "%s %s", number, x->kind == NT_DIFFERENCE_LINK_SLOW ? "us" : "MB/s");
 }
 
 static void put_words(const struct nt_reference_match *a, const struct nt_difference *x,
@@ -197,6 +201,31 @@ int nt_comparison_report_json(const struct nt_reference_match *a, char **text, s
     return nt_strbuf_finish(&w.buf, text, bytes, err);
 }
 
+int nt_comparison_report_sentence(const struct nt_reference_match *a, size_t k,
+                                  struct nt_strbuf *to, struct nt_err *err)
+{
+    struct words w;
+    if (put_difference(a, &a->comparison->difference[k], &w, err) != 0)
+        return -1;
+    nt_strbuf_puts(to, w.what);
+    nt_strbuf_puts(to, ": expected ");
+    nt_strbuf_puts(to, w.expected);
+    nt_strbuf_puts(to, ", found ");
+    nt_strbuf_puts(to, w.found);
+    nt_strbuf_print(to, " (%.2g)", a->comparison->difference[k].confidence);
+    words_fini(&w);
+    return 0;
+}
+
+void nt_comparison_report_summary(const struct nt_reference_match *a, char *text, size_t bytes)
+{
+    const struct nt_comparison *c = a->comparison;
+    snprintf(text, bytes,
+             "%zu hosts in common; similarity %.1f %%: shape in common %.1f %%, figures in common "
+             "%.1f %%",
+             a->found->hosts, c->similarity_percent, c->common_percent, c->figures_percent);
+}
+
 int nt_comparison_report_text(const struct nt_reference_match *a, size_t width, char **text,
                               size_t *bytes, struct nt_err *err)
 {
@@ -204,27 +233,17 @@ int nt_comparison_report_text(const struct nt_reference_match *a, size_t width, 
     struct nt_strbuf d = {0};
     int rc = 0;
     (void)width;
-    nt_strbuf_print(&d,
-                    "%zu hosts in common; similarity %.1f %%: shape in common %.1f %%, figures in "
-                    "common %.1f %%\n",
-                    a->found->hosts, c->similarity_percent, c->common_percent, c->figures_percent);
+    char summary[160];
+    nt_comparison_report_summary(a, summary, sizeof summary);
+    nt_strbuf_print(&d, "%s\n", summary);
     for (size_t k = 0; k < a->missing; k++)
         nt_strbuf_print(&d, "%-15s %s: no answer\n", "host-missing", a->missing_name[k]);
     for (size_t k = 0; k < a->unknown; k++)
         nt_strbuf_print(&d, "%-15s %s: not in the reference\n", "host-missing", a->unknown_name[k]);
     for (size_t k = 0; k < c->differences && rc == 0; k++) {
-        struct words w;
-        rc = put_difference(a, &c->difference[k], &w, err);
-        if (rc != 0)
-            break;
         nt_strbuf_print(&d, "%-15s ", kind_name(c->difference[k].kind));
-        nt_strbuf_puts(&d, w.what);
-        nt_strbuf_puts(&d, ": expected ");
-        nt_strbuf_puts(&d, w.expected);
-        nt_strbuf_puts(&d, ", found ");
-        nt_strbuf_puts(&d, w.found);
-        nt_strbuf_print(&d, " (%.2g)\n", c->difference[k].confidence);
-        words_fini(&w);
+        rc = nt_comparison_report_sentence(a, k, &d, err);
+        nt_strbuf_puts(&d, "\n");
     }
     if (!nt_comparison_report_differs(a))
         nt_strbuf_puts(&d, "no differences\n");

@@ -9,12 +9,20 @@
 #include <stddef.h>
 
 #include "reference_match.h"
+#include "strbuf.h"
 
 bool nt_comparison_report_differs(const struct nt_reference_match *match);
 int nt_comparison_report_json(const struct nt_reference_match *match, char **text, size_t *bytes,
                               struct nt_err *err);
 int nt_comparison_report_text(const struct nt_reference_match *match, size_t width, char **text,
                               size_t *bytes, struct nt_err *err);
+
+/* How alike the two are, in a line. */
+void nt_comparison_report_summary(const struct nt_reference_match *match, char *text, size_t bytes);
+
+/* Difference k of the comparison: "n5: expected with n6 n7, found apart from n6 (0.97)". */
+int nt_comparison_report_sentence(const struct nt_reference_match *match, size_t k,
+                                  struct nt_strbuf *to, struct nt_err *err);
 
 /* P. Bannikov, A. Salnikov, section g: a link that no path uses stays plain, one whose mean time is
  * not over the ideal is red, else blue; the farther off, the fuller. laid and ideal are of

@@ -6,6 +6,8 @@
 
 #include "faults.h"
 #include "faults_text.h"
+#include "map_losses.h"
+#include "one_way_slow.h"
 
 /* A warning each, of so many: an unbounded list would break the map's bound. */
 enum { NAMED_MAX = 200 };
@@ -19,7 +21,8 @@ static void mark_suspects(struct nt_map *map)
     for (size_t f = 0; f < map->faults; f++) {
         const struct nt_fault_part *p = &map->fault[f].part;
         for (size_t k = 0; k < m->links; k++)
-            if (m->link[k].a == p->a && m->link[k].b == p->b)
+            if ((m->link[k].a == p->a && m->link[k].b == p->b) ||
+                (m->link[k].a == p->b && m->link[k].b == p->a))
                 m->link[k].suspect = true;
         if (p->a < m->hosts && (p->b >= m->hosts || p->a == p->b))
             m->host_suspect[p->a] = true;
@@ -41,16 +44,21 @@ static int warn(struct nt_map *map, struct nt_err *err)
     return nt_map_warn(map, err, "%zu findings more", map->faults - NAMED_MAX);
 }
 
-int nt_map_faults(struct nt_map *map, bool flows, struct nt_err *err)
+int nt_map_faults(struct nt_map *map, const struct nt_faults_source *from, struct nt_err *err)
 {
     struct nt_fault *fault;
     size_t count;
-    if (nt_faults_find(map->model, flows, &fault, &count, err) != 0)
+    if (nt_faults_find(map->model, from->flows, &fault, &count, err) != 0)
         return -1;
     free(map->fault);
     map->fault = fault;
     map->faults = count;
     map->judged = true;
+    if (from->latency != NULL &&
+        nt_one_way_slow_find(map->model, from->latency, map->fault, &map->faults, err) != 0)
+        return -1;
+    if (from->samples != NULL && nt_map_losses(from->samples, from->order, map, err) != 0)
+        return -1;
     mark_suspects(map);
     return warn(map, err);
 }

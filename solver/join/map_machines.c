@@ -69,9 +69,19 @@ static void sum_up(const struct work *w, uint32_t machine, int between)
                                      .high_us = (double)high};
 }
 
+static int by_hosts(const void *a, const void *b)
+{
+    const struct nt_sweep_transport *x = a, *y = b;
+    return x->hosts != y->hosts ? (x->hosts < y->hosts) - (x->hosts > y->hosts)
+                                : strcmp(x->used, y->used);
+}
+
 int nt_map_machines(const struct nt_samples *samples, struct nt_map *map, struct nt_err *err)
 {
     size_t hosts = map->model->hosts;
+    memcpy(map->sweep.transport, samples->transport, sizeof map->sweep.transport);
+    map->sweep.transports = samples->transports;
+    qsort(map->sweep.transport, map->sweep.transports, sizeof *map->sweep.transport, by_hosts);
     if (samples->models == 0 || hosts == 0)
         return 0;
     NT_SCOPED struct nt_arena memory = {0};

@@ -39,9 +39,20 @@ static inline struct nt_sample nt_record_of(const struct nt_order *order, const 
         break;
     case NT_SAMPLE_BANDWIDTH:
     case NT_SAMPLE_FAILED:
+    case NT_SAMPLE_RESENT:
         break;
     }
     return x;
+}
+
+/* What one end of the pair, 0 or 1, sent again. */
+static inline struct nt_sample nt_record_of_sent(const struct nt_result *r, int end)
+{
+    return (struct nt_sample){.kind = NT_SAMPLE_RESENT,
+                              .a = end == 0 ? r->a : r->b,
+                              .b = end == 0 ? r->b : r->a,
+                              .count = r->sent[end].again,
+                              .segments = r->sent[end].segments};
 }
 
 #endif

@@ -19,6 +19,7 @@
 #include "memory.h"
 #include "option.h"
 #include "solve_adaptive.h"
+#include "solve_prior.h"
 #include "solve_rates.h"
 #include "sweep_adaptive.h"
 #include "sweep_latency.h"
@@ -173,6 +174,17 @@ static int set_bandwidths(struct nt_map *map, const struct nt_matrix *bandwidth,
     if (rc == 0)
         rc = nt_map_warn(map, err, "bandwidths are left out: the network found is no tree");
     return rc < 0 ? -1 : 0;
+}
+
+/* Latencies do not tell a hierarchy with shortcuts from a tree. */
+static int warn_of_shortcuts(struct nt_map *map, struct nt_err *err)
+{
+    if (!map->model->shortcuts)
+        return 0;
+    return nt_map_warn(map, err,
+                       "the latencies are not those of a tree: which hosts are on one switch is "
+                       "known, groups of switches are not, and there may be links between "
+                       "switches besides those stated (dragonfly)");
 }
 
 /* A line of switches with one host each and hosts linked in a line measure the same. */
@@ -333,6 +345,7 @@ struct found {
     bool determined; /* else there are hosts and nothing between them */
     bool adaptive;   /* inferred from some pairs */
     uint64_t pairs;  /* with a latency */
+    struct nt_prior_use prior;
 };
 
 static int find_in_record(struct sorted *s, const struct nt_solve_input *from, struct found *f,
@@ -344,7 +357,11 @@ static int find_in_record(struct sorted *s, const struct nt_solve_input *from, s
     f->pairs = measured.pairs;
     f->determined = is_covered(&measured, from->samples->missing);
     nt_measured_pairs_fini(&measured);
-    int rc = from->method == NULL ? nt_solve_adaptive(from->samples, s->order, &f->model, err) : 0;
+    int rc = from->method == NULL
+                 ? nt_solve_prior(from->samples, s->order, &f->model, &f->pairs, &f->prior, err)
+                 : 0;
+    if (rc == 0 && from->method == NULL)
+        rc = nt_solve_adaptive(from->samples, s->order, &f->model, err);
     f->adaptive = rc > 0;
     if (rc == 0)
         return f->determined ? infer_pairs(s, from, &f->model, err)
@@ -389,7 +406,7 @@ static int refine_links(struct nt_map *map, const struct sorted *s,
 {
     static const char *const planned[] = {NT_SAMPLES_LINK_LATENCY, NULL};
     static const char *const adapted[] = {NT_SWEEP_ADAPTIVE_CALIBRATION, NT_SWEEP_ADAPTIVE_PHASE,
-                                          NT_SWEEP_ADAPTIVE_VERIFICATION, NULL};
+                                          NT_SWEEP_ADAPTIVE_VERIFICATION, NT_SAMPLES_PRIOR, NULL};
     NT_SCOPED struct nt_arena memory = {0};
     uint32_t *vertex = nt_arena_array(&memory, s->n + 1, sizeof *vertex);
     if (nt_arena_check(&memory, err) != 0)
@@ -416,7 +433,12 @@ static int refine_from(struct nt_map *map, const struct sorted *s,
             return -1;
         flows = nt_link_flows(map, from->samples, s->order, err);
     }
-    return flows < 0 ? -1 : nt_map_faults(map, flows > 0, err);
+    struct nt_faults_source source = {
+        .flows = flows > 0,
+        .samples = from->samples,
+        .order = s->order,
+        .latency = from->samples == NULL && s->sizes > 0 ? s->latency[0] : NULL};
+    return flows < 0 ? -1 : nt_map_faults(map, &source, err);
 }
 
 static int solve_sorted(struct sorted *s, const struct nt_solve_input *from, struct nt_map **out,
@@ -435,6 +457,7 @@ static int solve_sorted(struct sorted *s, const struct nt_solve_input *from, str
         return -1;
     }
     map->sweep.pairs_measured = f.pairs;
+    map->sweep.prior = f.prior;
     map->sweep.pairs_total = s->n == 0 ? 0 : (uint64_t)s->n * (s->n - 1) / 2;
     const struct nt_matrix *bandwidth =
         from->method != NULL && from->method->has_bandwidths ? NULL : s->bandwidth;
@@ -447,9 +470,9 @@ static int solve_sorted(struct sorted *s, const struct nt_solve_input *from, str
         (f.determined && set_bandwidths(map, bandwidth, from->contended, err) != 0) ||
         (f.determined && !f.adaptive && from->samples != NULL &&
          nt_disturbed_confidence_apply(from->samples, map, err) != 0) ||
-        (f.determined &&
-         (warn_of_lines(map, err) != 0 || refine_from(map, s, from, f.adaptive, err) != 0 ||
-          nt_map_place(map, s->slots, from->pattern, from->samples, err) != 0))) {
+        (f.determined && (warn_of_lines(map, err) != 0 || warn_of_shortcuts(map, err) != 0 ||
+                          refine_from(map, s, from, f.adaptive, err) != 0 ||
+                          nt_map_place(map, s->slots, from->pattern, from->samples, err) != 0))) {
         nt_map_destroy(map);
         return -1;
     }

@@ -10,6 +10,7 @@
 #include "remeasure.h"
 #include "shape.h"
 #include "sweep_adaptive.h"
+#include "sweep_latency.h"
 
 enum {
     MATRIX_HOSTS_MAX = 16384,
@@ -58,6 +59,34 @@ static int solve_adaptive(struct nt_planner *planner, struct nt_model **out, str
     return nt_sparse_model(nt_sweep_adaptive_known(planner), out, err);
 }
 
+static int create_prior(const struct nt_sweep_input *input, struct nt_planner **out,
+                        struct nt_err *err)
+{
+    size_t rounds;
+    if (nt_sweep_latency_create(input->network->hosts, NULL, NT_SWEEP_ADAPTIVE, BATCHES, PINGS,
+                                input->seed, out, &rounds, err) < 0)
+        return -1;
+    if (input->belief->levels == 0 ||
+        nt_sweep_latency_believe(*out, input->belief, input->seed, err) == 0)
+        return 0;
+    nt_planner_destroy(*out);
+    return -1;
+}
+
+/* Of all pairs when neither the belief nor the adaptive sweep was right; none without these. */
+static int solve_prior(struct nt_planner *planner, struct nt_model **out, struct nt_err *err)
+{
+    const struct nt_sparse *sound = nt_sweep_latency_sound(planner);
+    struct nt_matrix *latency;
+    if (sound != NULL)
+        return nt_sparse_model(sound, out, err);
+    if (nt_sweep_latency_matrix(planner, &latency, NULL, err) < 0)
+        return -1;
+    int rc = nt_infer_latency(latency, NULL, SOLVE_SEED, out, err);
+    nt_matrix_destroy(latency);
+    return rc;
+}
+
 /* Without a hint a host is read with each branch of each tier: the sum over the tiers of the most
  * links that a switch has. */
 static uint64_t bound_adaptive(const struct nt_model *truth)
@@ -87,6 +116,8 @@ const struct nt_sweep_kind nt_sweep_kind_sequential = {"sequential", create_sequ
                                                        bound_sequential};
 const struct nt_sweep_kind nt_sweep_kind_adaptive = {"adaptive", create_adaptive, solve_adaptive,
                                                      bound_adaptive};
+const struct nt_sweep_kind nt_sweep_kind_prior = {"adaptive", create_prior, solve_prior,
+                                                  bound_adaptive};
 
 /* ---- answering ------------------------------------------------------------------------------ */
 
@@ -291,9 +322,10 @@ static int judge_network(const struct nt_sweep_kind *kind, const struct nt_netwo
 
 int nt_sweep_simulate(const struct nt_sweep_kind *kind, const struct nt_network *network,
                       const struct nt_measure_noise *noise, const uint32_t *order,
-                      double (*now_s)(void), struct nt_sweep_run *run, struct nt_err *err)
+                      const struct nt_belief *belief, double (*now_s)(void),
+                      struct nt_sweep_run *run, struct nt_err *err)
 {
-    struct nt_sweep_input input = {network, order, noise->seed};
+    struct nt_sweep_input input = {network, order, noise->seed, belief};
     struct field f = {.network = network, .noise = noise};
     struct stopwatch watch = {.now_s = now_s};
     struct nt_sweep_run done = {0};

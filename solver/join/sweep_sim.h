@@ -23,6 +23,7 @@ struct nt_sweep_input {
     const struct nt_network *network;
     const uint32_t *order; /* the network's hosts as their names would order them; NULL: as is */
     uint64_t seed;
+    const struct nt_belief *belief; /* of the hosts as numbered; only nt_sweep_kind_prior uses it */
 };
 
 struct nt_sweep_kind {
@@ -38,6 +39,9 @@ struct nt_sweep_kind {
 extern const struct nt_sweep_kind nt_sweep_kind_all, nt_sweep_kind_adaptive,
     nt_sweep_kind_sequential;
 
+/* An adaptive one that starts from a belief. */
+extern const struct nt_sweep_kind nt_sweep_kind_prior;
+
 struct nt_sweep_run {
     uint64_t rounds, pairs; /* pairs: measurements ordered, over all rounds */
     uint64_t tests;         /* rounds of them that verify what was found */
@@ -48,13 +52,14 @@ struct nt_sweep_run {
     struct nt_model *model; /* owned: what was found */
 };
 
-/* order: as in nt_sweep_input.
+/* order, belief: as in nt_sweep_input.
  * Orders of latency and of bandwidth (flows of a round share, max-min fair) are answered; those of
  * PRTT and of kernels stay without results. now_s may be NULL: planning_s is then 0.
  * NT_ERR_INPUT when a planner without solve is to do more hosts than a matrix should hold. */
 int nt_sweep_simulate(const struct nt_sweep_kind *kind, const struct nt_network *network,
                       const struct nt_measure_noise *noise, const uint32_t *order,
-                      double (*now_s)(void), struct nt_sweep_run *run, struct nt_err *err);
+                      const struct nt_belief *belief, double (*now_s)(void),
+                      struct nt_sweep_run *run, struct nt_err *err);
 
 /* Simulated measurements of the order, as nt_sweep_simulate answers it: results has room for
  * order->pairs; *n of them are set. */

@@ -45,6 +45,9 @@ struct nt_result {
     double se_us, median_us; /* of a kernel: the high and the low end of its interval */
     uint32_t count;          /* 0: the pair is well, but there is no figure: value_us is 0 */
     double bytes;
+    struct nt_sent {
+        uint32_t segments, again; /* over TCP: with data, and of those sent again; else 0 */
+    } sent[2];                    /* from a to b, from b to a */
 };
 
 struct nt_planner;

@@ -6,6 +6,7 @@
 #include "disturbed.h"
 #include "memory.h"
 #include "sweep_adaptive.h"
+#include "sweep_prior.h"
 
 enum { PASSES = 3, PASSES_TOLD = 2, PASSES_MOST = 9 };
 
@@ -16,6 +17,10 @@ struct latency {
     struct nt_planner base;
     size_t hosts, present;
     bool *missing;
+    struct nt_planner *prior; /* NULL: nothing is believed */
+    bool believing;           /* that sweep is not over */
+    bool verified;            /* it is, and found: */
+    struct nt_sparse believed;
     struct nt_planner *adaptive; /* NULL: not wanted */
     struct nt_planner *all;      /* NULL: not needed yet */
     bool sequential;             /* all pairs one after another */
@@ -101,10 +106,28 @@ static int is_enough(const struct latency *s, struct nt_err *err)
     return nt_disturbed_find(&s->latencies, &d, err) < 0 ? -1 : d.pairs < PAIRS_DISTURBED;
 }
 
+/* 1: *order; 0: it has ended and all is verified; 2: it has not, and the others follow; -1: err */
+static int next_prior(struct latency *s, struct nt_order *order, struct nt_err *err)
+{
+    int more = s->prior->ops->next(s->prior, order, err);
+    if (more != 0)
+        return more;
+    s->believing = false;
+    if (nt_sweep_prior_verdict(s->prior) != NT_SPARSE_SOUND)
+        return 2;
+    if (nt_sweep_prior_known(s->prior, &s->believed, err) < 0)
+        return -1;
+    s->verified = true;
+    return 0;
+}
+
 static int latency_next(struct nt_planner *planner, struct nt_order *order, struct nt_err *err)
 {
     struct latency *s = (struct latency *)planner;
-    if (s->over && s->all == NULL)
+    int believed = s->believing ? next_prior(s, order, err) : 2;
+    if (believed != 2)
+        return believed;
+    if (s->verified || (s->over && s->all == NULL))
         return 0;
     int rc = s->over ? 2 : next_adaptive(s, order, err);
     if (rc != 2)
@@ -122,6 +145,8 @@ static int latency_tell(struct nt_planner *planner, const struct nt_result *resu
 {
     struct latency *s = (struct latency *)planner;
     struct nt_err why = {0};
+    if (s->believing)
+        return s->prior->ops->tell(s->prior, results, n, err);
     for (size_t k = 0; k < n; k++)
         if (results[k].ok && !has_too_many(s) &&
             nt_latencies_note(&s->latencies, results[k].a, results[k].b, results[k].value_us, err) <
@@ -144,6 +169,8 @@ static void latency_lose(struct nt_planner *planner, uint32_t host)
         return;
     s->missing[host] = true;
     s->present--;
+    if (s->prior != NULL)
+        s->prior->ops->lose(s->prior, host);
     if (s->adaptive != NULL)
         s->adaptive->ops->lose(s->adaptive, host);
     if (s->all != NULL)
@@ -153,6 +180,9 @@ static void latency_lose(struct nt_planner *planner, uint32_t host)
 static void latency_destroy(struct nt_planner *planner)
 {
     struct latency *s = (struct latency *)planner;
+    nt_planner_destroy(s->prior);
+    if (s->verified)
+        nt_sparse_fini(&s->believed);
     nt_planner_destroy(s->adaptive);
     nt_planner_destroy(s->all);
     nt_latencies_fini(&s->latencies);
@@ -203,8 +233,29 @@ int nt_sweep_latency_create(size_t hosts, const bool *missing, enum nt_sweep_mod
     return 0;
 }
 
+int nt_sweep_latency_believe(struct nt_planner *planner, const struct nt_belief *belief,
+                             uint64_t seed, struct nt_err *err)
+{
+    struct latency *s = (struct latency *)planner;
+    if (belief->hosts != s->hosts)
+        return nt_err_set(err, NT_ERR_INPUT, "a prior of %zu hosts for %zu", belief->hosts,
+                          s->hosts);
+    if (nt_sweep_prior_create(belief, s->missing, s->batches, s->count, seed, &s->prior, err) < 0)
+        return -1;
+    s->believing = true;
+    return 0;
+}
+
+const char *nt_sweep_latency_why_not_prior(const struct nt_planner *planner)
+{
+    const struct latency *s = latency_of(planner);
+    return s->prior != NULL && !s->verified ? nt_sweep_prior_why(s->prior) : NULL;
+}
+
 const struct nt_sparse *nt_sweep_latency_sound(const struct nt_planner *planner)
 {
+    if (latency_of(planner)->verified)
+        return &latency_of(planner)->believed;
     return latency_of(planner)->sound ? nt_sweep_adaptive_known(latency_of(planner)->adaptive)
                                       : NULL;
 }
@@ -212,7 +263,7 @@ const struct nt_sparse *nt_sweep_latency_sound(const struct nt_planner *planner)
 bool nt_sweep_latency_is_determined(const struct nt_planner *planner)
 {
     const struct latency *s = latency_of(planner);
-    return s->sound || s->rounds >= PASSES_TOLD * pass_rounds(s);
+    return s->verified || s->sound || s->rounds >= PASSES_TOLD * pass_rounds(s);
 }
 
 unsigned nt_sweep_latency_passes(const struct nt_planner *planner)
@@ -224,7 +275,7 @@ unsigned nt_sweep_latency_passes(const struct nt_planner *planner)
 bool nt_sweep_latency_repeats(const struct nt_planner *planner)
 {
     const struct latency *s = latency_of(planner);
-    return s->all != NULL && s->rounds >= s->planned;
+    return s->all != NULL && !s->believing && !s->verified && s->rounds >= s->planned;
 }
 
 const char *nt_sweep_latency_why_all(const struct nt_planner *planner)
@@ -234,7 +285,8 @@ const char *nt_sweep_latency_why_all(const struct nt_planner *planner)
 
 bool nt_sweep_latency_adapts(const struct nt_planner *planner)
 {
-    return latency_of(planner)->all == NULL;
+    const struct latency *s = latency_of(planner);
+    return s->all == NULL || s->believing || s->verified;
 }
 
 int nt_sweep_latency_matrix(const struct nt_planner *planner, struct nt_matrix **out,

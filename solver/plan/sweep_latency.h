@@ -16,6 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "belief.h"
 #include "err.h"
 #include "matrix.h"
 #include "option.h"
@@ -34,8 +35,17 @@ int nt_sweep_latency_create(size_t hosts, const bool *missing, enum nt_sweep_mod
                             uint32_t batches, uint32_t count, uint64_t seed,
                             struct nt_planner **out, size_t *rounds, struct nt_err *err);
 
-/* The state of the adaptive sweep, when it has ended and its network was verified: nothing else is
- * needed. NULL otherwise. Borrowed. Only for planners made above, as are the next. */
+/* Starts from what is believed (sweep_prior.h), before its first round: where that is verified
+ * nothing else is measured, else everything is as without it. NT_ERR_INPUT: of other hosts. Only
+ * for planners made above, as are the next. */
+int nt_sweep_latency_believe(struct nt_planner *planner, const struct nt_belief *belief,
+                             uint64_t seed, struct nt_err *err);
+
+/* Why what was believed was not verified, a constant; NULL: it was, or nothing was. */
+const char *nt_sweep_latency_why_not_prior(const struct nt_planner *planner);
+
+/* The state of the adaptive sweep, or of the one that started from a belief, when it has ended and
+ * its network was verified: nothing else is needed. NULL otherwise. Borrowed. */
 const struct nt_sparse *nt_sweep_latency_sound(const struct nt_planner *planner);
 
 /* Enough is measured to determine a network, also when it ends now. */

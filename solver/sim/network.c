@@ -211,18 +211,41 @@ static double tree_latency(const struct nt_network *n, uint32_t a, uint32_t b)
     return sum;
 }
 
+static double route_latency(const struct nt_network *n, uint32_t a, uint32_t b)
+{
+    struct nt_walk walk;
+    uint32_t arc;
+    double sum = 0;
+    if (n->routing == NT_ROUTING_TREE)
+        return tree_latency(n, a, b);
+    for (nt_walk_begin(n, a, b, &walk); nt_walk_next(&walk, &arc);)
+        sum += n->arc[arc].latency_us;
+    return nt_walk_arrived(&walk) ? sum : (double)NAN;
+}
+
+/* The mean of the way and of ways by routers of other groups (Valiant's; UGAL: Kim et al. 2008),
+ * which are those of some hosts; the same both ways. */
+static double adaptive_latency(const struct nt_network *n, uint32_t a, uint32_t b)
+{
+    enum { DETOURS = 8 };
+    size_t each = n->hosts / n->spec.dimension[0];
+    double straight = route_latency(n, a, b), sum = 0;
+    size_t ways = 0;
+    if (a / each == b / each || n->spec.dimension[0] < 3)
+        return straight;
+    for (size_t k = 0; k < DETOURS; k++) {
+        uint32_t by = (uint32_t)((a + (uint64_t)b + 1 + k * (n->hosts / DETOURS + 1)) % n->hosts);
+        if (by / each == a / each || by / each == b / each)
+            continue;
+        sum += route_latency(n, a, by) + route_latency(n, by, b) -
+               2 * n->arc[n->out[n->first[by]]].latency_us;
+        ways++;
+    }
+    return ways == 0 ? straight : (straight + sum / (double)ways) / 2;
+}
+
 double nt_network_latency(const struct nt_network *network, uint32_t a, uint32_t b)
 {
-    double sum = 0;
-    if (network->routing == NT_ROUTING_TREE) {
-        sum = tree_latency(network, a, b);
-    } else {
-        struct nt_walk walk;
-        uint32_t arc;
-        for (nt_walk_begin(network, a, b, &walk); nt_walk_next(&walk, &arc);)
-            sum += network->arc[arc].latency_us;
-        if (!nt_walk_arrived(&walk))
-            return NAN;
-    }
-    return sum + network->overhead_us[a] + network->overhead_us[b];
+    double us = network->adaptive ? adaptive_latency(network, a, b) : route_latency(network, a, b);
+    return us + network->overhead_us[a] + network->overhead_us[b];
 }

@@ -32,6 +32,7 @@ enum nt_routing {
     NT_ROUTING_CUBE,      /* e-cube: the lowest differing bit first */
     NT_ROUTING_FULL_MESH, /* straight */
     NT_ROUTING_DRAGONFLY, /* minimal: to the router with the link, over it, to the router */
+    NT_ROUTING_GROUPS,    /* the same in groups of rows and columns, or of leaves and spines */
     NT_ROUTING_TABLE,     /* fewest hops; among equals the choice rotates with the destination */
 };
 
@@ -44,6 +45,8 @@ struct nt_network {
     uint32_t *first;     /* vertices + 1: arcs out of v are out[first[v]..first[v+1]) */
     uint32_t *out;       /* arcs of them, by origin, then by destination */
     enum nt_routing routing;
+    bool adaptive; /* the owner may set it, in networks of groups: half of the messages between
+                      groups go by way of another one, and latencies are means */
     struct nt_spec spec; /* of what nt_network_build made; topology is meaningless otherwise */
     /* trees: */
     uint32_t *up;    /* vertices: the arc towards the root; UINT32_MAX at a root */

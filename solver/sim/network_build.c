@@ -103,6 +103,13 @@ static void build_fattree(struct site *s)
                           nt_fattree_switch(s->spec, levels, top % words * half + up), levels - 2);
 }
 
+static void join_groups(struct site *s)
+{
+    for (size_t g = 0; g < s->spec->dimension[0]; g++)
+        for (size_t f = g + 1; f < s->spec->dimension[0]; f++)
+            join_switches(s, nt_dragonfly_gate(s->spec, g, f), nt_dragonfly_gate(s->spec, f, g), 1);
+}
+
 /* Routers of a group all linked; one link between any two groups. */
 static void build_dragonfly(struct site *s)
 {
@@ -113,9 +120,35 @@ static void build_dragonfly(struct site *s)
         for (size_t r = 0; r < routers; r++)
             for (size_t q = r + 1; q < routers; q++)
                 join_switches(s, g * routers + r, g * routers + q, 0);
-    for (size_t g = 0; g < groups; g++)
-        for (size_t f = g + 1; f < groups; f++)
-            join_switches(s, nt_dragonfly_gate(s->spec, g, f), nt_dragonfly_gate(s->spec, f, g), 1);
+    join_groups(s);
+}
+
+/* Routers of a group linked along each row and each column. */
+static void build_aries(struct site *s)
+{
+    const uint32_t *d = s->spec->dimension;
+    size_t routers = (size_t)d[1] * d[2];
+    for (size_t h = 0; h < s->spec->hosts; h++)
+        join_host(s, h, h / d[3]);
+    for (size_t g = 0; g < d[0]; g++)
+        for (size_t r = 0; r < routers; r++)
+            for (size_t q = r + 1; q < routers; q++)
+                if (r / d[2] == q / d[2] || r % d[2] == q % d[2])
+                    join_switches(s, g * routers + r, g * routers + q, 0);
+    join_groups(s);
+}
+
+static void build_dragonfly_plus(struct site *s)
+{
+    const uint32_t *d = s->spec->dimension;
+    size_t each = (size_t)d[1] + d[2];
+    for (size_t h = 0; h < s->spec->hosts; h++)
+        join_host(s, h, h / d[3] / d[1] * each + h / d[3] % d[1]);
+    for (size_t g = 0; g < d[0]; g++)
+        for (size_t leaf = 0; leaf < d[1]; leaf++)
+            for (size_t spine = 0; spine < d[2]; spine++)
+                join_switches(s, g * each + leaf, g * each + d[1] + spine, 0);
+    join_groups(s);
 }
 
 /* The wrap of dimension 1 of a twisted torus lands twist further along dimension 0. */
@@ -162,6 +195,8 @@ static void name_family(const struct nt_spec *spec, struct nt_model *m)
         [NT_TOPOLOGY_FATTREE] = NT_FAMILY_IRREGULAR,
         [NT_TOPOLOGY_CHAIN] = NT_FAMILY_TREE,
         [NT_TOPOLOGY_DRAGONFLY] = NT_FAMILY_IRREGULAR,
+        [NT_TOPOLOGY_ARIES] = NT_FAMILY_IRREGULAR,
+        [NT_TOPOLOGY_DRAGONFLY_PLUS] = NT_FAMILY_IRREGULAR,
         [NT_TOPOLOGY_TORUS] = NT_FAMILY_TORUS,
         [NT_TOPOLOGY_MESH] = NT_FAMILY_MESH,
         [NT_TOPOLOGY_TWISTED_TORUS] = NT_FAMILY_TORUS,
@@ -201,6 +236,12 @@ static void build_site(struct site *s)
     case NT_TOPOLOGY_DRAGONFLY:
         build_dragonfly(s);
         return;
+    case NT_TOPOLOGY_ARIES:
+        build_aries(s);
+        return;
+    case NT_TOPOLOGY_DRAGONFLY_PLUS:
+        build_dragonfly_plus(s);
+        return;
     case NT_TOPOLOGY_TORUS:
     case NT_TOPOLOGY_MESH:
     case NT_TOPOLOGY_TWISTED_TORUS:
@@ -222,6 +263,9 @@ static enum nt_routing routing_of(const struct nt_spec *spec)
         return NT_ROUTING_FATTREE;
     case NT_TOPOLOGY_DRAGONFLY:
         return NT_ROUTING_DRAGONFLY;
+    case NT_TOPOLOGY_ARIES:
+    case NT_TOPOLOGY_DRAGONFLY_PLUS:
+        return NT_ROUTING_GROUPS;
     case NT_TOPOLOGY_HYPERCUBE:
         return NT_ROUTING_CUBE;
     case NT_TOPOLOGY_FULL_MESH:

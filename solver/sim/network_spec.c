@@ -22,6 +22,9 @@ static const struct form forms[] = {
     {"fattree", NT_TOPOLOGY_FATTREE, ',', 2, 2, 1, "fattree:P,Q with P even, Q at most 8"},
     {"chain", NT_TOPOLOGY_CHAIN, 'x', 2, 2, 1, "chain:SxH, S switches with H hosts each"},
     {"dragonfly", NT_TOPOLOGY_DRAGONFLY, 'x', 3, 3, 1, "dragonfly:GxRxH"},
+    {"aries", NT_TOPOLOGY_ARIES, 'x', 4, 4, 1, "aries:GxAxBxH, G groups of AxB routers"},
+    {"dragonfly+", NT_TOPOLOGY_DRAGONFLY_PLUS, 'x', 4, 4, 1,
+     "dragonfly+:GxLxSxH, G groups of L leaves and S spines"},
     {"torus", NT_TOPOLOGY_TORUS, 'x', 1, NT_DIMENSIONS_MAX, 1, "torus:AxB[xC]"},
     {"mesh", NT_TOPOLOGY_MESH, 'x', 1, NT_DIMENSIONS_MAX, 1, "mesh:AxB[xC]"},
     {"ttorus", NT_TOPOLOGY_TWISTED_TORUS, 'x', 2, 2, 1, "ttorus:AxB:TWIST with TWIST below A"},
@@ -104,6 +107,25 @@ static void size_dragonfly(struct nt_spec *s)
     s->links = s->hosts + bounded_product(s->switches, r - 1) / 2 + bounded_product(g, g - 1) / 2;
 }
 
+/* Routers a group, of all three kinds. */
+static size_t routers_of(const struct nt_spec *s)
+{
+    const uint32_t *d = s->dimension;
+    return s->topology == NT_TOPOLOGY_ARIES ? bounded_product(d[1], d[2]) : (size_t)d[1] + d[2];
+}
+
+/* Rows and columns of routers, or leaves below spines; one link between any two groups. */
+static void size_groups(struct nt_spec *s)
+{
+    const uint32_t *d = s->dimension;
+    bool aries = s->topology == NT_TOPOLOGY_ARIES;
+    size_t local = aries ? bounded_product(routers_of(s), (size_t)d[1] + d[2] - 2) / 2
+                         : bounded_product(d[1], d[2]);
+    s->switches = bounded_product(d[0], routers_of(s));
+    s->hosts = bounded_product(d[0], bounded_product(aries ? routers_of(s) : d[1], d[3]));
+    s->links = s->hosts + bounded_product(d[0], local) + bounded_product(d[0], d[0] - 1) / 2;
+}
+
 /* A dimension of 2 has one link where a longer one has two. */
 static void size_grid(struct nt_spec *s)
 {
@@ -137,6 +159,10 @@ static void size_of(struct nt_spec *s)
         return;
     case NT_TOPOLOGY_DRAGONFLY:
         size_dragonfly(s);
+        return;
+    case NT_TOPOLOGY_ARIES:
+    case NT_TOPOLOGY_DRAGONFLY_PLUS:
+        size_groups(s);
         return;
     case NT_TOPOLOGY_HYPERCUBE:
         s->hosts = bounded_power(2, d);
@@ -201,10 +227,11 @@ int nt_spec_parse(const char *text, struct nt_spec *spec, struct nt_err *err)
     if (strnlen(text, SPEC_TEXT_MAX + 1) > SPEC_TEXT_MAX)
         return nt_err_set(err, NT_ERR_USAGE, "topology: more than %d characters", SPEC_TEXT_MAX);
     if (form == NULL)
-        return nt_err_set(err, NT_ERR_USAGE,
-                          "topology %s: expected star:, tree:, fattree:, torus:, ttorus:, mesh:, "
-                          "hypercube:, fullmesh:, dragonfly:, chain: or the file of a map",
-                          text);
+        return nt_err_set(
+            err, NT_ERR_USAGE,
+            "topology %s: expected star:, tree:, fattree:, torus:, ttorus:, mesh:, "
+            "hypercube:, fullmesh:, dragonfly:, dragonfly+:, aries:, chain: or the file of a map",
+            text);
     struct nt_spec s = {.topology = form->topology};
     if (read_numbers(text, form, &s) < 0)
         return nt_err_set(err, NT_ERR_USAGE, "topology %s: expected %s", text, form->expected);

@@ -55,11 +55,61 @@ static size_t fattree_next(const struct nt_spec *spec, size_t at, size_t host)
 
 /* ---- dragonfly --------------------------------------------------------------------------- */
 
+/* Switches of a group, those of them with links to other groups, and the first of these. */
+struct group_shape {
+    size_t switches, gates, first_gate;
+};
+
+static struct group_shape shape_of(const struct nt_spec *spec)
+{
+    const uint32_t *d = spec->dimension;
+    switch (spec->topology) {
+    case NT_TOPOLOGY_ARIES:
+        return (struct group_shape){(size_t)d[1] * d[2], (size_t)d[1] * d[2], 0};
+    case NT_TOPOLOGY_DRAGONFLY_PLUS:
+        return (struct group_shape){(size_t)d[1] + d[2], d[2], d[1]};
+    default:
+        return (struct group_shape){d[1], d[1], 0};
+    }
+}
+
 size_t nt_dragonfly_gate(const struct nt_spec *spec, size_t group, size_t other)
 {
-    size_t groups = spec->dimension[0], routers = spec->dimension[1];
+    size_t groups = spec->dimension[0];
+    struct group_shape g = shape_of(spec);
     size_t port = (other + groups - group - 1) % groups; /* 0..groups-2 */
-    return group * routers + port % routers;
+    return group * g.switches + g.first_gate + port % g.gates;
+}
+
+/* Towards another switch of the same group: along the row, then the column; or over a spine, which
+ * the destination decides. */
+static size_t local_next(const struct nt_spec *spec, size_t at, size_t goal, size_t host)
+{
+    const uint32_t *d = spec->dimension;
+    struct group_shape g = shape_of(spec);
+    size_t first = at - at % g.switches, x = at - first, y = goal - first;
+    if (spec->topology == NT_TOPOLOGY_ARIES && x % d[2] != y % d[2])
+        return first + x - x % d[2] + y % d[2];
+    if (spec->topology == NT_TOPOLOGY_DRAGONFLY_PLUS && x < d[1] && y < d[1])
+        return first + d[1] + host % d[2];
+    return goal;
+}
+
+/* Cray's Aries (Faanes et al., SC 2012), dragonfly+ (Shpiner et al., HiPINEB 2017): minimal. */
+static size_t groups_next(const struct nt_spec *spec, size_t at, size_t host)
+{
+    struct group_shape g = shape_of(spec);
+    size_t each = spec->topology == NT_TOPOLOGY_ARIES ? g.switches : g.first_gate;
+    size_t leaf = host / spec->dimension[3];
+    size_t goal_group = leaf / each, goal = goal_group * g.switches + leaf % each;
+    size_t group = at / g.switches;
+    if (at == goal)
+        return host;
+    if (group == goal_group)
+        return spec->hosts + local_next(spec, at, goal, host);
+    size_t gate = nt_dragonfly_gate(spec, group, goal_group);
+    return spec->hosts + (at == gate ? nt_dragonfly_gate(spec, goal_group, group)
+                                     : local_next(spec, at, gate, host));
 }
 
 /* Kim, Dally, Scott, Abts (2008): minimal, at most one local hop on either side. */
@@ -279,10 +329,12 @@ static uint32_t next_arc(struct nt_walk *walk)
         break;
     case NT_ROUTING_FATTREE:
     case NT_ROUTING_DRAGONFLY:
+    case NT_ROUTING_GROUPS:
         if (at < n->hosts)
             return n->out[n->first[at]];
-        next = n->routing == NT_ROUTING_FATTREE ? fattree_next(spec, at - n->hosts, to)
-                                                : dragonfly_next(spec, at - n->hosts, to);
+        next = n->routing == NT_ROUTING_FATTREE     ? fattree_next(spec, at - n->hosts, to)
+               : n->routing == NT_ROUTING_DRAGONFLY ? dragonfly_next(spec, at - n->hosts, to)
+                                                    : groups_next(spec, at - n->hosts, to);
         break;
     }
     return arc_between(n, at, (uint32_t)next);

@@ -14,7 +14,8 @@ int nt_network_with_routes(const struct nt_model *model, enum nt_routing routing
  * is pod * (P/2)^(Q-2) + word. */
 size_t nt_fattree_switch(const struct nt_spec *spec, size_t level, size_t k);
 
-/* The router of group that has the link to group other; a switch's number. */
+/* The router (of dragonfly+: the spine) of group that has the link to group other; a switch's
+ * number. In a group of a dragonfly+ leaves come before spines. */
 size_t nt_dragonfly_gate(const struct nt_spec *spec, size_t group, size_t other);
 
 /* Fills network->table. */

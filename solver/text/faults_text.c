@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "number.h"
+
 static const char *const kinds[NT_FAULT_KINDS] = {[NT_FAULT_LINK_SLOW] = "link-slow",
                                                   [NT_FAULT_LINK_NARROW] = "link-narrow",
                                                   [NT_FAULT_LINK_LOSSY] = "link-lossy",
@@ -215,10 +217,12 @@ void nt_fault_put_sentence(struct nt_strbuf *to, const struct nt_map *map, const
         [NT_FAULT_PATH_SHARED] = "shares a path"};
     static const char *const one_way[NT_FAULT_WAYS] = {
         [NT_FAULT_BOTH] = "", [NT_FAULT_UP] = " upwards", [NT_FAULT_DOWN] = " downwards"};
+    char found[NT_NUMBER_BYTES], expected[NT_NUMBER_BYTES];
+    nt_number_plain(f->found, 4, found);
+    nt_number_plain(f->expected, 4, expected);
     put_part_words(to, map, &f->part);
-    nt_strbuf_print(to, " %s%s: %.4g %s, expected %.4g (%.0f %% sure)", worse[f->part.kind],
-                    one_way[f->way], f->found, units[f->part.kind], f->expected,
-                    100 * f->confidence);
+    nt_strbuf_print(to, " %s%s: %s %s, expected %s (%.0f %% sure)", worse[f->part.kind],
+                    one_way[f->way], found, units[f->part.kind], expected, 100 * f->confidence);
     for (uint32_t k = 0; k < f->others; k++) {
         nt_strbuf_puts(to, k == 0 ? "; the cause may be " : " or ");
         put_part_words(to, map, &f->other[k]);

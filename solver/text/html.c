@@ -6,25 +6,35 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "faults_text.h"
+#include "graph.h"
 #include "layout.h"
+#include "number.h"
 #include "strbuf.h"
 #include "switch_support.h"
 
-/* The page itself, from page.html, with a mark for the data. */
-__asm__(".section .rodata\n"
-        ".local nt_page, nt_page_bytes\n"
-        "nt_page:\n"
-        ".incbin \"solver/text/page.html\"\n"
-        "1:\n"
-        ".balign 8\n"
-        "nt_page_bytes:\n"
-        ".quad 1b - nt_page\n"
-        ".previous\n");
-extern const char nt_page[];
-extern const uint64_t nt_page_bytes;
+/* The page, with marks for its style, its data and its script, and the files that go there. */
+#define EMBED(name, file)                                                                          \
+    __asm__(".section .rodata\n"                                                                   \
+            ".local " #name ", " #name "_bytes\n" #name ":\n"                                      \
+            ".incbin \"solver/text/" file "\"\n"                                                   \
+            "1:\n"                                                                                 \
+            ".balign 8\n" #name "_bytes:\n"                                                        \
+            ".quad 1b - " #name "\n"                                                               \
+            ".previous\n");                                                                        \
+    extern const char(name)[];                                                                     \
+    extern const uint64_t name##_bytes
+EMBED(nt_page, "page.html");
+EMBED(nt_page_css, "page.css");
+EMBED(nt_page_net, "page_net.js");
+EMBED(nt_page_draw, "page_draw.js");
+EMBED(nt_page_table, "page_table.js");
+EMBED(nt_page_input, "page_input.js");
 
-static const char MARK[] = "@DATA@";
 static const uint64_t LAYOUT_SEED = 1;
+
+/* Vertices up to which a tree is also laid out by its latencies, and any network in space. */
+enum { BY_LATENCY_MAX = 300 };
 
 /* A JSON string that may stand inside a script element. */
 static void put_string(struct nt_strbuf *d, const char *text)
@@ -40,6 +50,25 @@ static void put_string(struct nt_strbuf *d, const char *text)
     nt_strbuf_puts(d, "\"");
 }
 
+static void put_key(struct nt_strbuf *d, const char *key, const char *text)
+{
+    nt_strbuf_print(d, ",\"%s\":", key);
+    put_string(d, text);
+}
+
+/* Takes what was written. */
+static void put_written(struct nt_strbuf *d, const char *key, struct nt_strbuf *written)
+{
+    char *text;
+    struct nt_err err;
+    if (nt_strbuf_finish(written, &text, NULL, &err) != 0) {
+        d->failed = true;
+        return;
+    }
+    put_key(d, key, text);
+    free(text);
+}
+
 static void put_figure(struct nt_strbuf *d, const char *key, double value)
 {
     if (isfinite(value))
@@ -48,6 +77,8 @@ static void put_figure(struct nt_strbuf *d, const char *key, double value)
 
 static void put_place(struct nt_strbuf *d, const char *key, const struct nt_layout *l, size_t v)
 {
+    if (l == NULL)
+        return;
     nt_strbuf_print(d, ",\"%s\":[", key);
     for (int k = 0; k < l->dimensions; k++)
         nt_strbuf_print(d, "%s%.4f", k == 0 ? "" : ",",
@@ -55,91 +86,217 @@ static void put_place(struct nt_strbuf *d, const char *key, const struct nt_layo
     nt_strbuf_puts(d, "]");
 }
 
-static void put_node(struct nt_strbuf *d, const struct nt_map *map, size_t v, const double *support,
-                     const struct nt_layout *flat, const struct nt_layout *solid)
+/* One of the picture's maps. */
+struct side {
+    const struct nt_picture *picture;
+    const struct nt_map *map;
+    double *support;
+    struct nt_layout *flat, *solid; /* NULL: not laid out so */
+};
+
+static void put_node(struct nt_strbuf *d, const struct side *s, size_t v)
 {
-    const struct nt_model *m = map->model;
+    const struct nt_model *m = s->map->model;
     nt_strbuf_puts(d, v == 0 ? "{\"name\":" : ",\n{\"name\":");
+    put_string(d, nt_map_vertex_name(s->map, (uint32_t)v));
     if (v < m->hosts) {
-        put_string(d, map->host_name[v]);
         if (m->missing[v])
             nt_strbuf_puts(d, ",\"missing\":true");
         if (m->host_suspect[v])
             nt_strbuf_puts(d, ",\"suspect\":true");
         put_figure(d, "over", m->overhead_us[v] > 0 ? m->overhead_us[v] : (double)NAN);
     } else {
-        put_string(d, map->switch_name[v - m->hosts]);
         nt_strbuf_print(d, ",\"switch\":true,\"tier\":%u", m->tier[v - m->hosts]);
-        put_figure(d, "p", support[v - m->hosts]);
+        put_figure(d, "p", s->support[v - m->hosts]);
+        put_figure(d, "ratio", m->oversubscription[v - m->hosts]);
     }
-    put_place(d, "flat", flat, v);
-    put_place(d, "solid", solid, v);
+    put_place(d, "flat", s->flat, v);
+    put_place(d, "solid", s->solid, v);
     nt_strbuf_puts(d, "}");
 }
 
-static void put_link(struct nt_strbuf *d, const struct nt_link *l, bool first)
+static void put_link(struct nt_strbuf *d, const struct side *s, size_t k)
 {
-    nt_strbuf_print(d, "%s{\"a\":%u,\"b\":%u", first ? "" : ",\n", l->a, l->b);
+    const struct nt_link *l = &s->map->model->link[k];
+    nt_strbuf_print(d, "%s{\"a\":%u,\"b\":%u", k == 0 ? "" : ",\n", l->a, l->b);
     put_figure(d, "us", l->latency_us);
     put_figure(d, "se", l->latency_se_us);
     put_figure(d, "MBps", l->bandwidth_MBps);
     put_figure(d, "backMBps", l->bandwidth_back_MBps);
     put_figure(d, "p", l->probability);
-    nt_strbuf_puts(d, l->suspect ? ",\"suspect\":true}" : "}");
+    if (s->map == s->picture->map && s->picture->load != NULL)
+        put_figure(d, "load", s->picture->load[k]);
+    nt_strbuf_print(d, "%s%s}", l->at_least ? ",\"atLeast\":true" : "",
+                    l->suspect ? ",\"suspect\":true" : "");
 }
 
-static int put_map(struct nt_strbuf *d, const struct nt_map *map, const char *title,
+static void put_findings(struct nt_strbuf *d, const struct nt_map *map)
+{
+    nt_strbuf_puts(d, ",\n\"findings\":[");
+    for (size_t k = 0; k < map->faults; k++) {
+        struct nt_strbuf words = {0};
+        nt_fault_put_sentence(&words, map, &map->fault[k]);
+        nt_strbuf_print(d, "%s{\"a\":%u,\"b\":%u", k == 0 ? "" : ",\n", map->fault[k].part.a,
+                        map->fault[k].part.b);
+        put_written(d, "text", &words);
+        nt_strbuf_puts(d, "}");
+    }
+    nt_strbuf_puts(d, "]");
+}
+
+static void put_differences(struct nt_strbuf *d, const struct side *s)
+{
+    bool is_map = s->map == s->picture->map, first = true;
+    nt_strbuf_puts(d, ",\n\"differences\":[");
+    for (size_t k = 0; k < s->picture->remarks; k++) {
+        const struct nt_remark *r = &s->picture->remark[k];
+        const uint32_t *at = is_map ? r->in_map : r->in_reference;
+        if (!is_map && at[0] == NT_NO_VERTEX)
+            continue;
+        nt_strbuf_print(d, "%s{\"k\":%zu", first ? "" : ",\n", k);
+        if (at[0] != NT_NO_VERTEX)
+            nt_strbuf_print(d, ",\"a\":%u,\"b\":%u", at[0], at[1]);
+        put_key(d, "text", r->text);
+        nt_strbuf_puts(d, "}");
+        first = false;
+    }
+    nt_strbuf_puts(d, "]");
+}
+
+/* When, where and how it was measured; what the hint is worth. */
+static void put_job(struct nt_strbuf *d, const struct nt_map *map)
+{
+    struct nt_strbuf job = {0}, hint = {0};
+    char gain[NT_NUMBER_BYTES];
+    nt_strbuf_puts(&job, nt_status_name(map->status));
+    if (map->job_id != 0)
+        nt_strbuf_print(&job, ", job %llu", (unsigned long long)map->job_id);
+    if (map->cluster[0] != '\0') {
+        nt_strbuf_puts(&job, " on ");
+        nt_strbuf_put_line(&job, map->cluster);
+    }
+    const char *const words[] = {map->level, map->created};
+    for (size_t k = 0; k < 2; k++) {
+        nt_strbuf_puts(&job, words[k][0] == '\0' ? "" : ", ");
+        nt_strbuf_put_line(&job, words[k]);
+    }
+    put_written(d, "job", &job);
+    if (map->placement != NULL) {
+        nt_number_plain(map->placement->gain, 4, gain);
+        nt_strbuf_print(&hint, "hint for %s: gain %s", map->placement->pattern, gain);
+        put_written(d, "hint", &hint);
+        put_key(d, "pattern", map->placement->pattern);
+    }
+}
+
+static void put_what(struct nt_strbuf *d, const struct nt_model *m)
+{
+    nt_strbuf_print(d, ",\"what\":\"%zu host%s", m->hosts, m->hosts == 1 ? "" : "s");
+    if (m->switches > 0)
+        nt_strbuf_print(d, ", %zu switch%s", m->switches, m->switches == 1 ? "" : "es");
+    nt_strbuf_print(d, ": %s", nt_family_name(m->family));
+    if (isfinite(m->confidence))
+        nt_strbuf_print(d, ", confidence %.2f", floor(100 * m->confidence) / 100);
+    nt_strbuf_puts(d, "\"");
+}
+
+/* A tree needs no layout: the page has one of its own, which is easier to read. */
+static int lay_out(struct side *s, struct nt_err *err)
+{
+    const struct nt_model *m = s->map->model;
+    size_t vertices = m->hosts + m->switches;
+    NT_SCOPED struct nt_arena memory = {0};
+    uint32_t *up = nt_arena_array(&memory, vertices, sizeof *up);
+    if (nt_arena_check(&memory, err) != 0)
+        return -1;
+    bool tree = m->switches > 0 && nt_links_are_forest(m->link, m->links, up, vertices);
+    if (tree && vertices > BY_LATENCY_MAX)
+        return 0;
+    if (nt_layout_create(m, 2, LAYOUT_SEED, &s->flat, err) != 0)
+        return -1;
+    return vertices > BY_LATENCY_MAX ? 0 : nt_layout_create(m, 3, LAYOUT_SEED, &s->solid, err);
+}
+
+static int put_map(struct nt_strbuf *d, const struct nt_picture *picture, bool is_map,
                    struct nt_err *err)
 {
-    const struct nt_model *m = map->model;
-    struct nt_layout *flat = NULL, *solid = NULL;
-    double *support = NULL;
-    int rc = nt_support_create(m, &support, err);
+    struct side s = {.picture = picture, .map = is_map ? picture->map : picture->reference};
+    const struct nt_model *m = s.map->model;
+    int rc = nt_support_create(m, &s.support, err);
     if (rc == 0)
-        rc = nt_layout_create(m, 2, LAYOUT_SEED, &flat, err);
-    if (rc == 0)
-        rc = nt_layout_create(m, 3, LAYOUT_SEED, &solid, err);
+        rc = lay_out(&s, err);
     if (rc == 0) {
         nt_strbuf_puts(d, "{\"title\":");
-        put_string(d, title);
-        nt_strbuf_print(d, ",\"family\":\"%s\",\"what\":\"", nt_family_name(m->family));
-        nt_strbuf_print(d, "%s, %zu hosts, %zu switches", nt_family_name(m->family), m->hosts,
-                        m->switches);
-        if (isfinite(m->confidence))
-            nt_strbuf_print(d, ", confidence %.2f", m->confidence);
-        nt_strbuf_puts(d, "\",\n\"nodes\":[");
+        put_string(d, picture->title[is_map ? 0 : 1]);
+        put_what(d, m);
+        put_job(d, s.map);
+        put_key(d, "summary", picture->summary == NULL ? "" : picture->summary);
+        put_key(d, "loadUnit", picture->load_is_time ? "us" : "bytes");
+        nt_strbuf_print(d, ",\"judged\":%s", s.map->judged ? "true" : "false");
+        put_findings(d, s.map);
+        put_differences(d, &s);
+        nt_strbuf_puts(d, ",\n\"nodes\":[");
         for (size_t v = 0; v < m->hosts + m->switches; v++)
-            put_node(d, map, v, support, flat, solid);
+            put_node(d, &s, v);
         nt_strbuf_puts(d, "],\n\"links\":[");
         for (size_t k = 0; k < m->links; k++)
-            put_link(d, &m->link[k], k == 0);
+            put_link(d, &s, k);
         nt_strbuf_puts(d, "]}");
     }
-    nt_layout_destroy(flat);
-    nt_layout_destroy(solid);
-    free(support);
+    nt_layout_destroy(s.flat);
+    nt_layout_destroy(s.solid);
+    free(s.support);
     return rc;
 }
 
-int nt_html_write(const struct nt_map *map, const struct nt_map *reference,
-                  const char *const titles[2], char **text, size_t *bytes, struct nt_err *err)
+static int put_data(struct nt_strbuf *d, const struct nt_picture *picture, struct nt_err *err)
 {
-    size_t page = (size_t)nt_page_bytes;
-    const char *mark = memmem(nt_page, page, MARK, sizeof MARK - 1);
-    if (mark == NULL)
-        return nt_err_set(err, NT_ERR_SYSTEM, "the page has no place for its data");
-    struct nt_strbuf d = {0};
-    size_t head = (size_t)(mark - nt_page), tail = head + sizeof MARK - 1;
-    nt_strbuf_put(&d, nt_page, head);
-    nt_strbuf_puts(&d, "{\"maps\":[");
-    int rc = put_map(&d, map, titles[0], err);
-    if (rc == 0 && reference != NULL) {
-        nt_strbuf_puts(&d, ",\n");
-        rc = put_map(&d, reference, titles[1], err);
+    nt_strbuf_puts(d, "{\"maps\":[");
+    if (put_map(d, picture, true, err) != 0)
+        return -1;
+    if (picture->reference != NULL) {
+        nt_strbuf_puts(d, ",\n");
+        if (put_map(d, picture, false, err) != 0)
+            return -1;
     }
-    nt_strbuf_puts(&d, "]}");
-    nt_strbuf_put(&d, nt_page + tail, page - tail);
+    nt_strbuf_puts(d, "]}");
+    return 0;
+}
+
+/* Puts the page as far as the mark; where it goes on, NULL without it. */
+static const char *put_until(struct nt_strbuf *d, const char *from, const char *mark)
+{
+    const char *end = nt_page + nt_page_bytes;
+    const char *at = memmem(from, (size_t)(end - from), mark, strlen(mark));
+    if (at == NULL)
+        return NULL;
+    nt_strbuf_put(d, from, (size_t)(at - from));
+    return at + strlen(mark);
+}
+
+static int put_page(struct nt_strbuf *d, const struct nt_picture *picture, struct nt_err *err)
+{
+    const char *at = put_until(d, nt_page, "@STYLE@");
+    nt_strbuf_put(d, nt_page_css, (size_t)nt_page_css_bytes);
+    at = at == NULL ? NULL : put_until(d, at, "@DATA@");
+    if (put_data(d, picture, err) != 0)
+        return -1;
+    at = at == NULL ? NULL : put_until(d, at, "@SCRIPT@");
+    if (at == NULL)
+        return nt_err_set(err, NT_ERR_SYSTEM, "the page has no place for its parts");
+    nt_strbuf_put(d, nt_page_net, (size_t)nt_page_net_bytes);
+    nt_strbuf_put(d, nt_page_draw, (size_t)nt_page_draw_bytes);
+    nt_strbuf_put(d, nt_page_table, (size_t)nt_page_table_bytes);
+    nt_strbuf_put(d, nt_page_input, (size_t)nt_page_input_bytes);
+    nt_strbuf_put(d, at, (size_t)(nt_page + nt_page_bytes - at));
+    return 0;
+}
+
+int nt_html_write(const struct nt_picture *picture, char **text, size_t *bytes, struct nt_err *err)
+{
+    struct nt_strbuf d = {0};
     char *made;
+    int rc = put_page(&d, picture, err);
     if (nt_strbuf_finish(&d, &made, bytes, rc == 0 ? err : NULL) != 0)
         return -1;
     if (rc != 0) {

@@ -19,15 +19,60 @@ static void clean_text(char *text, bool words)
             *c = '?';
 }
 
+/* What is not known at the end of a device is left out. */
+static void trim_commas(char *text)
+{
+    for (size_t n = strlen(text); n > 0 && text[n - 1] == ','; n--)
+        text[n - 1] = '\0';
+}
+
+static void write_numa(int32_t numa, char text[16])
+{
+    text[0] = '\0';
+    if (numa >= 0)
+        snprintf(text, 16, "%d", numa);
+}
+
+/* Commas of a list become '+': they end parts here. */
+static void clean_list(char *list)
+{
+    for (char *c = list; *c != '\0'; c++)
+        if (*c == ',')
+            *c = '+';
+    clean_text(list, true);
+}
+
 static void put_nic(const struct nt_nic *nic, char *text, size_t capacity)
 {
     struct nt_nic n = *nic;
+    char numa[16];
     clean_text(n.name, true);
     clean_text(n.pci, true);
-    if (n.numa >= 0)
-        snprintf(text, capacity, " nic=%s,%s,%d", n.name, n.pci, n.numa);
-    else
-        snprintf(text, capacity, n.pci[0] != '\0' ? " nic=%s,%s" : " nic=%s", n.name, n.pci);
+    clean_list(n.transports);
+    write_numa(n.numa, numa);
+    snprintf(text, capacity, " nic=%s,%s,%s,%s", n.name, n.pci, numa, n.transports);
+    trim_commas(text);
+}
+
+static void put_gpu(const struct nt_gpu *gpu, char *text, size_t capacity)
+{
+    struct nt_gpu g = *gpu;
+    char numa[16];
+    clean_text(g.pci, true);
+    clean_list(g.nics);
+    write_numa(g.numa, numa);
+    snprintf(text, capacity, " gpu=%s,%s,%s", g.pci, numa, g.nics);
+    trim_commas(text);
+}
+
+/* Its bytes; 0 where it would take the room of the processor's name. */
+static size_t append(char *text, size_t used, size_t reserve, const char *word)
+{
+    size_t bytes = strlen(word);
+    if (used + bytes + reserve >= NT_MACHINE_TEXT_BYTES)
+        return 0;
+    memcpy(text + used, word, bytes + 1);
+    return bytes;
 }
 
 void nt_machine_write(const struct nt_machine *m, char text[NT_MACHINE_TEXT_BYTES])
@@ -46,9 +91,14 @@ void nt_machine_write(const struct nt_machine *m, char text[NT_MACHINE_TEXT_BYTE
     for (size_t k = 0; k < m->nics && k < NT_MACHINE_NICS_MAX; k++) {
         char nic[sizeof(struct nt_nic) + 32];
         put_nic(&m->nic[k], nic, sizeof nic);
-        if (m->nic[k].name[0] == '\0' || used + strlen(nic) + reserve >= NT_MACHINE_TEXT_BYTES)
-            continue;
-        used += (size_t)snprintf(text + used, NT_MACHINE_TEXT_BYTES - used, "%s", nic);
+        if (m->nic[k].name[0] != '\0')
+            used += append(text, used, reserve, nic);
+    }
+    for (size_t k = 0; k < m->gpus && k < NT_MACHINE_GPUS_MAX; k++) {
+        char gpu[sizeof(struct nt_gpu) + 32];
+        put_gpu(&m->gpu[k], gpu, sizeof gpu);
+        if (m->gpu[k].pci[0] != '\0')
+            used += append(text, used, reserve, gpu);
     }
     memcpy(cpu, m->cpu, sizeof cpu);
     clean_text(cpu, false);
@@ -117,35 +167,90 @@ static bool copy_word(const char *from, size_t bytes, char *to, size_t capacity)
     return true;
 }
 
+/* The parts of a device, with commas between; those that are not there are empty. False: too many,
+ * or nothing behind the last comma. */
+static bool split_parts(const char *value, size_t bytes, const char *part[4], size_t length[4])
+{
+    const char *end = value + bytes;
+    size_t parts = 0;
+    while (parts < 4) {
+        part[parts] = value;
+        length[parts] = strcspn(value, ", ");
+        value += length[parts++];
+        if (value == end)
+            break;
+        value++;
+    }
+    if (value != end || length[parts - 1] == 0)
+        return false;
+    for (; parts < 4; parts++) {
+        part[parts] = "";
+        length[parts] = 0;
+    }
+    return true;
+}
+
+static bool read_numa(const char *text, size_t bytes, int32_t *numa)
+{
+    uint64_t number;
+    *numa = -1;
+    if (bytes == 0)
+        return true;
+    if (nt_decimal_whole(text, bytes, COUNT_MAX, &number) != 0)
+        return false;
+    *numa = (int32_t)number;
+    return true;
+}
+
+static bool copy_list(const char *from, size_t bytes, char *to, size_t capacity)
+{
+    if (!copy_word(from, bytes, to, capacity))
+        return false;
+    for (char *c = to; *c != '\0'; c++)
+        if (*c == '+')
+            *c = ',';
+    return true;
+}
+
 static int take_nic(struct words *w, struct nt_machine *m)
 {
-    size_t bytes, part;
-    const char *value = value_of(w, "nic", &bytes), *end;
+    const char *part[4];
+    size_t bytes, length[4];
+    const char *value = value_of(w, "nic", &bytes);
     struct nt_nic nic = {.numa = -1};
-    uint64_t numa;
     if (value == NULL)
         return 0;
-    end = value + bytes;
-    part = strcspn(value, ", ");
-    if (m->nics == NT_MACHINE_NICS_MAX || part == 0 ||
-        !copy_word(value, part, nic.name, sizeof nic.name))
+    if (m->nics == NT_MACHINE_NICS_MAX || !split_parts(value, bytes, part, length) ||
+        length[0] == 0 || !copy_word(part[0], length[0], nic.name, sizeof nic.name))
         return machine_error(w, "a network device");
-    value += part;
-    if (*value == ',') {
-        part = strcspn(++value, ", ");
-        if (!copy_word(value, part, nic.pci, sizeof nic.pci))
-            return machine_error(w, "the way to a network device");
-        value += part;
-    }
-    if (*value == ',') {
-        value++;
-        if (nt_decimal_whole(value, (size_t)(end - value), COUNT_MAX, &numa) != 0)
-            return machine_error(w, "the number of a memory node");
-        nic.numa = (int32_t)numa;
-        value = end;
-    }
+    if (!copy_word(part[1], length[1], nic.pci, sizeof nic.pci))
+        return machine_error(w, "the way to a network device");
+    if (!read_numa(part[2], length[2], &nic.numa))
+        return machine_error(w, "the number of a memory node");
+    if (!copy_list(part[3], length[3], nic.transports, sizeof nic.transports))
+        return machine_error(w, "the transports of a network device");
     m->nic[m->nics++] = nic;
-    next_word(w, value);
+    next_word(w, value + bytes);
+    return 1;
+}
+
+static int take_gpu(struct words *w, struct nt_machine *m)
+{
+    const char *part[4];
+    size_t bytes, length[4];
+    const char *value = value_of(w, "gpu", &bytes);
+    struct nt_gpu gpu = {.numa = -1};
+    if (value == NULL)
+        return 0;
+    if (m->gpus == NT_MACHINE_GPUS_MAX || !split_parts(value, bytes, part, length) ||
+        length[0] == 0 || length[3] != 0 || !copy_word(part[0], length[0], gpu.pci, sizeof gpu.pci))
+        return machine_error(w, "a GPU");
+    if (!read_numa(part[1], length[1], &gpu.numa))
+        return machine_error(w, "the number of a memory node");
+    if (!copy_list(part[2], length[2], gpu.nics, sizeof gpu.nics))
+        return machine_error(w, "the network devices of a GPU");
+    m->gpu[m->gpus++] = gpu;
+    next_word(w, value + bytes);
     return 1;
 }
 
@@ -176,6 +281,8 @@ int nt_machine_parse(const char *text, struct nt_machine *out, struct nt_err *er
         return -1;
     while ((rc = take_nic(&w, &m)) == 1)
         ;
+    while (rc == 0 && (rc = take_gpu(&w, &m)) == 1)
+        rc = 0;
     if (rc != 0 || take_cpu(&w, &m) != 0)
         return -1;
     *out = m;

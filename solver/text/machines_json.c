@@ -27,6 +27,30 @@ static void read_nics(struct nt_json_reader *r, struct json_object *entry, struc
         nt_json_string_in(r, item, "pci", nic->pci, sizeof nic->pci, NT_JSON_MAY);
         nt_json_whole32(r, item, "numa_node", count_max, &numa);
         nic->numa = numa == UINT32_MAX ? -1 : (int32_t)numa;
+        nt_json_string_in(r, item, "transports", nic->transports, sizeof nic->transports,
+                          NT_JSON_MAY);
+        memcpy(r->where, where, sizeof where);
+    }
+}
+
+static void read_gpus(struct nt_json_reader *r, struct json_object *entry, struct nt_machine *m)
+{
+    struct json_object *list = nt_json_array(r, entry, "gpus", NT_JSON_MAY);
+    char where[NT_JSON_WHERE_BYTES];
+    size_t n = nt_json_length(list);
+    if (n > NT_MACHINE_GPUS_MAX) {
+        nt_json_wrong(r, "gpus", "expected at most %d, found %zu", (int)NT_MACHINE_GPUS_MAX, n);
+        return;
+    }
+    memcpy(where, r->where, sizeof where);
+    for (; m->gpus < n; m->gpus++) {
+        struct json_object *item = nt_json_enter(r, "gpus", list, m->gpus);
+        struct nt_gpu *gpu = &m->gpu[m->gpus];
+        uint32_t numa = UINT32_MAX;
+        nt_json_string_in(r, item, "pci", gpu->pci, sizeof gpu->pci, NT_JSON_MUST);
+        nt_json_whole32(r, item, "numa_node", count_max, &numa);
+        gpu->numa = numa == UINT32_MAX ? -1 : (int32_t)numa;
+        nt_json_string_in(r, item, "nics", gpu->nics, sizeof gpu->nics, NT_JSON_MAY);
         memcpy(r->where, where, sizeof where);
     }
 }
@@ -62,6 +86,7 @@ static void read_machine(struct nt_json_reader *r, struct json_object *entry, st
     nt_json_whole(r, entry, "l2_bytes", bytes_max, &m->l2_bytes);
     nt_json_whole(r, entry, "l3_bytes", bytes_max, &m->l3_bytes);
     read_nics(r, entry, m);
+    read_gpus(r, entry, m);
     memcpy(where, r->where, sizeof where);
     for (size_t k = 0; k < nt_json_length(list); k++) {
         read_core_latency(r, nt_json_enter(r, "core_latency", list, k), m);

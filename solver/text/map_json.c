@@ -256,6 +256,38 @@ static void read_capacity(struct reading *r, struct json_object *root)
 
 /* ---- sweep, LogGP, placement ----------------------------------------------------------------- */
 
+static void read_prior(struct reading *r, struct json_object *sweep)
+{
+    struct nt_prior_use *use = &r->map->sweep.prior;
+    struct json_object *prior = nt_json_enter_object(&r->json, sweep, "prior");
+    use->given = prior != NULL;
+    nt_json_flag(&r->json, prior, "used", &use->used);
+    nt_json_whole(&r->json, prior, "pairs_taken", INT64_MAX, &use->pairs_taken);
+    nt_json_whole(&r->json, prior, "pairs_verified", INT64_MAX, &use->pairs_verified);
+    nt_json_whole(&r->json, prior, "pairs_contradicted", INT64_MAX, &use->pairs_contradicted);
+    nt_json_whole(&r->json, prior, "hosts_moved", INT64_MAX, &use->hosts_moved);
+    nt_json_string_in(&r->json, prior, "reason", use->reason, sizeof use->reason, NT_JSON_MAY);
+    nt_json_leave(&r->json);
+}
+
+static void read_transports(struct reading *r, struct json_object *sweep, struct nt_sweep *s)
+{
+    struct json_object *list = nt_json_array(&r->json, sweep, "transports", NT_JSON_MAY);
+    size_t n = nt_json_length(list);
+    if (n > NT_SWEEP_TRANSPORTS_MAX)
+        nt_json_wrong(&r->json, "transports", "expected at most %d, found %zu",
+                      (int)NT_SWEEP_TRANSPORTS_MAX, n);
+    for (; s->transports < n && s->transports < NT_SWEEP_TRANSPORTS_MAX; s->transports++) {
+        struct json_object *entry =
+            nt_json_enter(&r->json, "sweep.transports", list, s->transports);
+        struct nt_sweep_transport *t = &s->transport[s->transports];
+        uint64_t hosts = 0;
+        nt_json_string_in(&r->json, entry, "used", t->used, sizeof t->used, NT_JSON_MUST);
+        nt_json_whole(&r->json, entry, "hosts", COUNT_MAX, &hosts);
+        t->hosts = (uint32_t)hosts;
+    }
+}
+
 static void read_sweep(struct reading *r, struct json_object *root)
 {
     struct nt_sweep *s = &r->map->sweep;
@@ -284,7 +316,9 @@ static void read_sweep(struct reading *r, struct json_object *root)
         nt_json_whole(&r->json, entry, "rounds", INT64_MAX, &phase->rounds);
         nt_json_number(&r->json, entry, "seconds", &phase->seconds);
     }
+    read_transports(r, sweep, s);
     nt_json_leave(&r->json);
+    read_prior(r, sweep);
 }
 
 static void read_class(struct reading *r, struct json_object *entry, struct nt_loggp *g)

@@ -52,6 +52,20 @@ static void put_job(struct nt_json_writer *w, const struct nt_map *map)
     nt_json_end(w, '}');
 }
 
+static void put_transports(struct nt_json_writer *w, const struct nt_sweep *s)
+{
+    if (s->transports == 0)
+        return;
+    nt_json_begin(w, "transports", '[', false);
+    for (size_t k = 0; k < s->transports; k++) {
+        nt_json_begin(w, NULL, '{', false);
+        nt_json_put_text(w, "used", s->transport[k].used);
+        nt_json_put_whole(w, "hosts", s->transport[k].hosts);
+        nt_json_end(w, '}');
+    }
+    nt_json_end(w, ']');
+}
+
 static void put_sweep(struct nt_json_writer *w, const struct nt_map *map)
 {
     const struct nt_sweep *s = &map->sweep;
@@ -73,6 +87,17 @@ static void put_sweep(struct nt_json_writer *w, const struct nt_map *map)
         }
         nt_json_end(w, ']');
     }
+    if (s->prior.given) {
+        nt_json_begin(w, "prior", '{', false);
+        nt_json_put_flag(w, "used", s->prior.used);
+        nt_json_put_whole(w, "pairs_taken", s->prior.pairs_taken);
+        nt_json_put_whole(w, "pairs_verified", s->prior.pairs_verified);
+        nt_json_put_whole(w, "pairs_contradicted", s->prior.pairs_contradicted);
+        nt_json_put_whole(w, "hosts_moved", s->prior.hosts_moved);
+        text_if(w, "reason", s->prior.reason);
+        nt_json_end(w, '}');
+    }
+    put_transports(w, s);
     nt_json_end(w, '}');
 }
 
@@ -124,6 +149,23 @@ static void put_nics(struct nt_json_writer *w, const struct nt_machine *m)
         text_if(w, "pci", m->nic[k].pci);
         if (m->nic[k].numa >= 0)
             nt_json_put_whole(w, "numa_node", (uint64_t)m->nic[k].numa);
+        text_if(w, "transports", m->nic[k].transports);
+        nt_json_end(w, '}');
+    }
+    nt_json_end(w, ']');
+}
+
+static void put_gpus(struct nt_json_writer *w, const struct nt_machine *m)
+{
+    if (m->gpus == 0)
+        return;
+    nt_json_begin(w, "gpus", '[', false);
+    for (size_t k = 0; k < m->gpus; k++) {
+        nt_json_begin(w, NULL, '{', false);
+        nt_json_put_text(w, "pci", m->gpu[k].pci);
+        if (m->gpu[k].numa >= 0)
+            nt_json_put_whole(w, "numa_node", (uint64_t)m->gpu[k].numa);
+        text_if(w, "nics", m->gpu[k].nics);
         nt_json_end(w, '}');
     }
     nt_json_end(w, ']');
@@ -172,6 +214,7 @@ static void put_machines(struct nt_json_writer *w, const struct nt_map *map)
         if (m->l3_bytes > 0)
             nt_json_put_whole(w, "l3_bytes", m->l3_bytes);
         put_nics(w, m);
+        put_gpus(w, m);
         put_core_latencies(w, m);
         nt_json_end(w, '}');
     }

@@ -102,7 +102,7 @@ static int take_measured(void *to, const char *line, size_t bytes, struct nt_err
 {
     struct nt_measured_reader *r = to;
     const char *at = line, *end = line + bytes;
-    uint32_t a, b;
+    uint32_t a = 0, b = 0;
     double latency = 0;
     if (nt_line_word(&at, end) == 0)
         return 0;

@@ -51,6 +51,7 @@ void nt_samples_destroy(struct nt_samples *s)
     free_all(s->missing, s->hosts);
     free(s->slots);
     nt_triples_fini(&s->traffic);
+    nt_belief_destroy(s->belief);
     free(s->phase);
     free(s->phase_begin_s);
     free(s->sample);
@@ -166,8 +167,9 @@ int nt_samples_add_host(struct nt_samples *s, const char *name, struct nt_err *e
 {
     if (nt_host_name_check(name, err) != 0)
         return -1;
-    if (s->phases > 0)
-        return nt_err_set(err, NT_ERR_INPUT, "host %s: expected before the first phase", name);
+    if (s->phases > 0 || s->belief != NULL)
+        return nt_err_set(err, NT_ERR_INPUT, "host %s: expected before the first phase%s", name,
+                          s->belief != NULL ? " and before prior" : "");
     if (s->hosts >= NT_HOSTS_MAX)
         return nt_err_set(err, NT_ERR_INPUT, "host %s: expected at most %d hosts", name,
                           (int)NT_HOSTS_MAX);
@@ -368,6 +370,11 @@ static int check_figures(const struct nt_sample *x, struct nt_err *err)
             check_time("low end", x->kernel.low_us, err) != 0)
             return -1;
         return check_time("high end", x->kernel.high_us, err);
+    case NT_SAMPLE_RESENT:
+        if (x->count > 0 && x->count <= x->segments)
+            return 0;
+        return nt_err_set(err, NT_ERR_INPUT, "%u segments sent again: expected 1 to %u", x->count,
+                          x->segments);
     case NT_SAMPLE_FAILED:
         return 0;
     }
@@ -431,6 +438,11 @@ static struct nt_sample keep_what_counts(const struct nt_sample *x)
     struct nt_sample kept = {.kind = x->kind, .a = x->a, .b = x->b};
     if (x->kind == NT_SAMPLE_FAILED)
         return kept;
+    if (x->kind == NT_SAMPLE_RESENT) {
+        kept.count = x->count;
+        kept.segments = x->segments;
+        return kept;
+    }
     kept.bytes = nt_number_round(x->bytes, DIGITS);
     kept.value_us = nt_number_round(x->value_us, DIGITS);
     if (x->kind == NT_SAMPLE_BANDWIDTH) /* the text holds seconds: round what is written */

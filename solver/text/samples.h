@@ -17,6 +17,9 @@
  *   model TEXT...             what some hosts are inside (machine_text.h), numbered from 0
  *   inside INDEX MODEL        a host is one of those
  *   cores INDEX BETWEEN US    latency between two of its cores, one way (core/machine.h)
+ *   prior LEVELS              optional: what was believed before (core/belief.h), after the hosts
+ *   believed INDEX CLUSTER... a host's clusters, of the levels below the highest
+ *   transport HOSTS USED      so many hosts' connections went over these: tcp/fab0,tcp/fab1
  *   phase NAME [BEGIN]        what follows belongs to this phase, until the next; BEGIN: seconds
  *                             since the sweep began (older records do not say)
  *   round                     a new round begins: what follows ran at the same time
@@ -24,6 +27,8 @@
  *   bandwidth A B BYTES SECONDS                             a flow from A to B in this round
  *   prtt A B BYTES COUNT DELAY_US US [SE_US HOLD_US [RAIL]] PRTT(n, d, s), Lichei 2006
  *   kernel NAME BYTES COUNT MEDIAN_US LOW_US HIGH_US [HOSTS [MESSAGES INDEX...]]  a stress kernel
+ *   resent A B SEGMENTS COUNT                               over TCP: what A sent B in this round,
+ *                             and of that was sent again; only where some was
  *   failed A B REASON...      a pair whose measurement failed in this round
  *   phase-end SECONDS         time the phase took
  *   warning TEXT...
@@ -44,6 +49,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "belief.h"
 #include "err.h"
 #include "machine.h"
 #include "map.h"
@@ -68,12 +74,16 @@ struct nt_host_inside {
 /* Latencies of this phase are for the links of a network that is known already. */
 #define NT_SAMPLES_LINK_LATENCY "link-latency"
 
+/* Latencies of this phase verify what was believed; they are no part of other inference. */
+#define NT_SAMPLES_PRIOR "prior"
+
 enum nt_sample_kind {
     NT_SAMPLE_LATENCY,
     NT_SAMPLE_BANDWIDTH,
     NT_SAMPLE_PRTT,
     NT_SAMPLE_KERNEL,
     NT_SAMPLE_FAILED,
+    NT_SAMPLE_RESENT,
 };
 
 struct nt_sample {
@@ -81,10 +91,11 @@ struct nt_sample {
     uint32_t phase, round; /* indices; round counts through the whole sweep, from 0 */
     uint32_t a, b;         /* hosts; kernel: a is how many took part, 0: unknown; b the messages
                               asked for, 0: the hosts that took part are unknown */
-    uint32_t count;        /* measurements behind the figure */
+    uint32_t count;        /* measurements behind the figure; resent: segments sent again */
+    uint32_t segments;     /* resent: with data, that a sent to b; else 0 */
     double bytes;          /* message size; for a flow the bytes carried */
     double value_us;       /* latency: robust low; prtt: time; kernel: median; flow: duration */
-    union { /* by kind; a flow and a failure have none. The widest first: it sets all to zero */
+    union {                /* by kind; some have none. The widest first: it sets all to zero */
         struct {
             double se_us, delay_us, hold_us; /* standard error of value_us; as ordered */
         } prtt;
@@ -113,7 +124,10 @@ struct nt_samples {
     char **missing;                /* hosts of them: NULL, or the reason */
     struct nt_host_inside *inside; /* hosts of them */
     size_t models;
-    char **model; /* texts of machine_text.h, each once */
+    char **model;             /* texts of machine_text.h, each once */
+    struct nt_belief *belief; /* that the sweep began from; NULL: none. Owned */
+    size_t transports;
+    struct nt_sweep_transport transport[NT_SWEEP_TRANSPORTS_MAX];
     size_t phases;
     struct nt_phase *phase; /* seconds: NaN until the phase ended */
     double *phase_begin_s;  /* phases of them: since the sweep began; NaN: not known */
@@ -150,6 +164,15 @@ int nt_samples_add_model(struct nt_samples *s, const char *text, uint32_t *index
 int nt_samples_set_model(struct nt_samples *s, size_t host, uint32_t model, struct nt_err *err);
 int nt_samples_set_cores(struct nt_samples *s, size_t host, enum nt_between between,
                          double latency_us, struct nt_err *err);
+/* levels of an empty belief of all hosts so far, once; then hosts, each once. */
+int nt_samples_begin_belief(struct nt_samples *s, size_t levels, struct nt_err *err);
+int nt_samples_believe(struct nt_samples *s, size_t host, const uint32_t *cluster,
+                       struct nt_err *err);
+/* Both of another belief. */
+int nt_samples_set_belief(struct nt_samples *s, const struct nt_belief *belief, struct nt_err *err);
+/* hosts more use these; what is beyond the room is left out. used: a word. */
+int nt_samples_add_transport(struct nt_samples *s, const char *used, size_t hosts,
+                             struct nt_err *err);
 int nt_samples_begin_phase(struct nt_samples *s, const char *name, struct nt_err *err);
 /* When the phase that is open began. */
 int nt_samples_date_phase(struct nt_samples *s, double begin_s, struct nt_err *err);

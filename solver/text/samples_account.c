@@ -9,7 +9,7 @@ static int note_sample(const struct nt_sample *x, struct nt_measured_pairs *meas
                        unsigned char *host, struct nt_phase_account *account, struct nt_err *err)
 {
     bool failed = x->kind == NT_SAMPLE_FAILED;
-    if (x->kind == NT_SAMPLE_KERNEL) /* of many hosts, not of a pair */
+    if (x->kind == NT_SAMPLE_KERNEL || x->kind == NT_SAMPLE_RESENT) /* no figure of a pair */
         return 0;
     account->failed += failed;
     host[x->a] |= failed ? FAILED : MEASURED;

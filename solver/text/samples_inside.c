@@ -3,6 +3,7 @@
 #include "samples.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -78,5 +79,34 @@ int nt_samples_set_cores(struct nt_samples *s, size_t host, enum nt_between betw
                           "latency between cores %g us: expected over 0, at most %g", latency_us,
                           latency_max_us);
     s->inside[host].latency_us[between] = (float)nt_number_round(latency_us, DIGITS);
+    return 0;
+}
+
+static bool is_word(const char *text)
+{
+    for (const char *c = text; *c != '\0'; c++)
+        if (*c <= ' ' || *c >= 0x7f)
+            return false;
+    return text[0] != '\0';
+}
+
+int nt_samples_add_transport(struct nt_samples *s, const char *used, size_t hosts,
+                             struct nt_err *err)
+{
+    size_t k = 0, bytes = strlen(used);
+    if (!is_word(used) || bytes >= NT_TRANSPORT_USED_BYTES)
+        return nt_err_set(err, NT_ERR_INPUT, "transports: expected a word of at most %d bytes",
+                          NT_TRANSPORT_USED_BYTES - 1);
+    while (k < s->transports && strcmp(s->transport[k].used, used) != 0)
+        k++;
+    if (k == NT_SWEEP_TRANSPORTS_MAX)
+        return 0;
+    size_t before = k < s->transports ? s->transport[k].hosts : 0;
+    if (hosts < 1 || hosts > s->hosts - before)
+        return nt_err_set(err, NT_ERR_INPUT, "transports: expected 1 to %zu hosts, found %zu",
+                          s->hosts - before, hosts);
+    memcpy(s->transport[k].used, used, bytes + 1);
+    s->transport[k].hosts = (uint32_t)(before + hosts);
+    s->transports += k == s->transports;
     return 0;
 }

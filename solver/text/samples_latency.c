@@ -21,7 +21,8 @@ double nt_samples_latency_bytes(const struct nt_samples *s)
 static bool is_counted(const struct nt_samples *s, const struct nt_sample *x, double size)
 {
     return x->kind == NT_SAMPLE_LATENCY && x->bytes == size &&
-           strcmp(s->phase[x->phase].name, NT_SAMPLES_LINK_LATENCY) != 0;
+           strcmp(s->phase[x->phase].name, NT_SAMPLES_LINK_LATENCY) != 0 &&
+           strcmp(s->phase[x->phase].name, NT_SAMPLES_PRIOR) != 0;
 }
 
 static int take_latencies(const struct nt_samples *s, double size, struct nt_min_latency *low,

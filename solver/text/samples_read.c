@@ -216,6 +216,28 @@ static int read_inside(struct nt_samples_reader *r, struct words *w, struct nt_e
     return nt_samples_set_model(r->samples, host, model, err);
 }
 
+static int read_prior(struct nt_samples_reader *r, struct words *w, struct nt_err *err)
+{
+    uint32_t levels;
+    if (take_u32(w, "a number of levels", &levels, err) != 0 || take_end(w, err) != 0)
+        return -1;
+    return nt_samples_begin_belief(r->samples, levels, err);
+}
+
+static int read_believed(struct nt_samples_reader *r, struct words *w, struct nt_err *err)
+{
+    const struct nt_belief *b = r->samples->belief;
+    uint32_t host, cluster[NT_BELIEF_LEVELS_MAX];
+    if (take_u32(w, "the number of a host", &host, err) != 0)
+        return -1;
+    for (size_t l = 0; b != NULL && l + 1 < b->levels; l++)
+        if (take_u32(w, "the number of a cluster", &cluster[l], err) != 0)
+            return -1;
+    if (take_end(w, err) != 0)
+        return -1;
+    return nt_samples_believe(r->samples, host, cluster, err);
+}
+
 static int read_cores(struct nt_samples_reader *r, struct words *w, struct nt_err *err)
 {
     char name[16] = "";
@@ -234,6 +256,15 @@ static int read_cores(struct nt_samples_reader *r, struct words *w, struct nt_er
     if (take_number(w, "the latency in us", &us, err) != 0 || take_end(w, err) != 0)
         return -1;
     return nt_samples_set_cores(r->samples, host, between, us, err);
+}
+
+static int read_transport(struct nt_samples_reader *r, struct words *w, struct nt_err *err)
+{
+    uint32_t hosts;
+    if (take_u32(w, "a number of hosts", &hosts, err) != 0)
+        return -1;
+    const char *used = take_text(w, "transports", err);
+    return used == NULL ? -1 : nt_samples_add_transport(r->samples, used, hosts, err);
 }
 
 /* ---- lines of the sweep ---------------------------------------------------------------------- */
@@ -376,6 +407,15 @@ static int read_failed(struct nt_samples_reader *r, struct words *w, struct nt_e
     return nt_samples_add(r->samples, x, reason, err);
 }
 
+static int read_resent(struct nt_samples_reader *r, struct words *w, struct nt_err *err)
+{
+    struct nt_sample x = {.kind = NT_SAMPLE_RESENT};
+    if (take_pair(w, &x, err) != 0 || take_u32(w, "a number of segments", &x.segments, err) != 0 ||
+        take_u32(w, "how many were sent again", &x.count, err) != 0 || take_end(w, err) != 0)
+        return -1;
+    return nt_samples_add(r->samples, x, NULL, err);
+}
+
 static int read_warning(struct nt_samples_reader *r, struct words *w, struct nt_err *err)
 {
     const char *text = take_text(w, "a text", err);
@@ -413,14 +453,20 @@ static const struct {
     int (*read)(struct nt_samples_reader *r, struct words *w, struct nt_err *err);
 } lines[] = {
     /* the first HEAD_KEYS may come once */
-    {"generator", read_generator}, {"job", read_job},         {"cluster", read_cluster},
-    {"level", read_level},         {"created", read_created}, {"budget", read_budget},
-    {"pattern", read_pattern},     {"host", read_host},       {"missing", read_missing},
-    {"room", read_slots},          {"traffic", read_traffic}, {"model", read_model},
-    {"inside", read_inside},       {"cores", read_cores},     {"phase", read_phase},
-    {"round", read_round},         {"latency", read_latency}, {"bandwidth", read_bandwidth},
-    {"prtt", read_prtt},           {"kernel", read_kernel},   {"failed", read_failed},
-    {"phase-end", read_phase_end}, {"warning", read_warning}, {"end", read_end},
+    {"generator", read_generator}, {"job", read_job},
+    {"cluster", read_cluster},     {"level", read_level},
+    {"created", read_created},     {"budget", read_budget},
+    {"pattern", read_pattern},     {"host", read_host},
+    {"missing", read_missing},     {"room", read_slots},
+    {"traffic", read_traffic},     {"model", read_model},
+    {"inside", read_inside},       {"cores", read_cores},
+    {"transport", read_transport}, {"phase", read_phase},
+    {"round", read_round},         {"latency", read_latency},
+    {"bandwidth", read_bandwidth}, {"prtt", read_prtt},
+    {"kernel", read_kernel},       {"failed", read_failed},
+    {"resent", read_resent},       {"prior", read_prior},
+    {"believed", read_believed},   {"phase-end", read_phase_end},
+    {"warning", read_warning},     {"end", read_end},
 };
 
 static int read_known(struct nt_samples_reader *r, size_t key, struct words *w, struct nt_err *err)

@@ -44,6 +44,25 @@ static void put_insides(struct nt_strbuf *d, const struct nt_samples *s)
     }
 }
 
+static void put_belief(struct nt_strbuf *d, const struct nt_belief *b)
+{
+    nt_strbuf_print(d, "prior %zu\n", b->levels);
+    for (size_t h = 0; b->levels > 1 && h < b->hosts; h++) {
+        if (b->cluster[h] == NT_BELIEF_LOOSE)
+            continue;
+        nt_strbuf_print(d, "believed %zu", h);
+        for (size_t l = 0; l + 1 < b->levels; l++)
+            nt_strbuf_print(d, " %u", b->cluster[l * b->hosts + h]);
+        nt_strbuf_puts(d, "\n");
+    }
+}
+
+static void put_transports(struct nt_strbuf *d, const struct nt_samples *s)
+{
+    for (size_t k = 0; k < s->transports; k++)
+        nt_strbuf_print(d, "transport %u %s\n", s->transport[k].hosts, s->transport[k].used);
+}
+
 static void put_head(struct nt_strbuf *d, const struct nt_samples *s)
 {
     nt_strbuf_puts(d, "nettopo-samples/1\n");
@@ -77,6 +96,9 @@ static void put_head(struct nt_strbuf *d, const struct nt_samples *s)
         nt_strbuf_puts(d, "\n");
     }
     put_insides(d, s);
+    if (s->belief != NULL)
+        put_belief(d, s->belief);
+    put_transports(d, s);
 }
 
 static void put_prtt_extras(struct nt_strbuf *d, const struct nt_samples *s,
@@ -92,7 +114,8 @@ static void put_prtt_extras(struct nt_strbuf *d, const struct nt_samples *s,
 
 static void put_sample(struct nt_strbuf *d, const struct nt_samples *s, const struct nt_sample *x)
 {
-    static const char *const words[] = {"latency", "bandwidth", "prtt", "kernel", "failed"};
+    static const char *const words[] = {"latency", "bandwidth", "prtt",
+                                        "kernel",  "failed",    "resent"};
     nt_strbuf_puts(d, words[x->kind]);
     if (x->kind == NT_SAMPLE_KERNEL)
         nt_strbuf_print(d, " %s", s->text[x->text]);
@@ -100,6 +123,8 @@ static void put_sample(struct nt_strbuf *d, const struct nt_samples *s, const st
         nt_strbuf_print(d, " %u %u", x->a, x->b);
     if (x->kind == NT_SAMPLE_FAILED)
         nt_strbuf_print(d, " %s", s->text[x->text]);
+    else if (x->kind == NT_SAMPLE_RESENT)
+        nt_strbuf_print(d, " %u %u", x->segments, x->count);
     else
         put_number(d, x->bytes);
     switch (x->kind) {
@@ -129,6 +154,7 @@ static void put_sample(struct nt_strbuf *d, const struct nt_samples *s, const st
             nt_strbuf_print(d, " %u %s", x->b, s->text[x->text + 1]);
         break;
     case NT_SAMPLE_FAILED:
+    case NT_SAMPLE_RESENT:
         break;
     }
     nt_strbuf_puts(d, "\n");

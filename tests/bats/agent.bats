@@ -69,13 +69,13 @@ END
     echo "MessageTimeout=8" >slurm.conf
     run_job quick,budget=6 "SLURM_CONF=$PWD/slurm.conf"
     sleep 0.2
-    grep -q 'job 7: the budget of 6 s becomes 5 s: MessageTimeout of slurm.conf' syslog
+    grep -q 'job=7 .* budget=5 status=.* limited="budget 6 s became 5 s: MessageTimeout of slurm.conf allows no more"' syslog
     rm -r run
     : >syslog
     run_job quick,budget=5 "SLURM_CONF=$PWD/slurm.conf"
     sleep 0.2
     [ -s syslog ]
-    run ! grep becomes syslog
+    run ! grep became syslog
 }
 
 # Of all processes below that one, those with that line in their status.

@@ -43,6 +43,56 @@ refuses() {
     fi
 }
 
+@test "in a job whose sweep failed there is no map, and the reason is said" {
+    export NETTOPO_STATUS=failed NETTOPO_REASON='the job was cancelled'
+    refuses 1 'this job has no map: failed: the job was cancelled' "$nettopo" show
+    refuses 1 'this job has no map: failed: the job was cancelled' "$nettopo" show --trace
+    refuses 1 'this job has no map: failed: the job was cancelled' "$nettopo" hint
+    unset NETTOPO_STATUS NETTOPO_REASON
+    refuses 2 'NETTOPO_MAP is not set' "$nettopo" show
+}
+
+log_lines() {
+    cat <<'LOG'
+Nov 20 10:00:00 n1 nettopo[1]: job=1 time=2026-11-20T10:00:00Z user=a level=quick budget=5 status=ok hosts=4 seconds=0.3 rounds=3 findings=0
+2026-11-20T11:00:00+00:00 n1 nettopo[2]: {"job": 2, "time": "2026-11-20T11:00:00Z", "user": "b", "level": "full", "budget": 5, "status": "partial", "hosts": 4, "seconds": 4.1, "rounds": 9, "findings": 1, "missing": "n3,+2", "suspect": "n2", "reason": "n3 is missing: UCX: no usable network"}
+Nov 20 11:00:00 n3 nettopo[2]: job 2 on n3: the probe is lost: exit 4; to do: see
+Nov 21 10:00:00 n5 nettopo[3]: job=3 time=2026-11-21T10:00:00Z user=a level=quick budget=5 status=partial hosts=9 seconds=0.3 rounds=3 findings=0 missing=n10,n3 reason="n10 is missing: UCX: no usable network"
+Nov 22 10:00:00 n5 nettopo[3]: job=4 time=2026-11-22T10:00:00Z user=a level=quick budget=5 status=failed hosts=9 seconds=0.3 reason="the job was cancelled"
+LOG
+    head -c 100000 /dev/zero # what a crash leaves
+    printf '\nno end of line: job=5'
+}
+
+@test "stats: jobs by status, reasons, hosts" {
+    log_lines >log
+    run "$nettopo" stats log
+    [ "$status" = 0 ]
+    [ "$output" = "4 jobs, 2026-11-20T10:00:00Z to 2026-11-22T10:00:00Z
+       1  ok        25.0 %
+       2  partial   50.0 %
+       1  failed    25.0 %
+
+reasons
+       2  n# is missing: UCX: no usable network
+       1  the job was cancelled
+
+hosts missing
+       2  n3
+       1  n10
+
+hosts in findings
+       1  n2" ]
+    run "$nettopo" stats --since 2026-11-21 --until 2026-11-22T10:00Z <log
+    [ "$status" = 0 ] && [[ $output == "1 job, 2026-11-21T10:00:00Z to "* ]]
+    run "$nettopo" stats --since 2026-11-21 --top 1 log log
+    [ "$status" = 0 ] && [[ $output == "4 jobs, "*"1 more"* ]]
+    run "$nettopo" stats --since 1m /dev/null
+    [ "$status" = 0 ] && [ "$output" = "0 jobs" ]
+    refuses 2 '"last week": expected a time' "$nettopo" stats --since 'last week' log
+    refuses 3 'nowhere: expected to open it' "$nettopo" stats nowhere
+}
+
 accepted_by_schema() {
     python3 - "$root/etc/nettopo-map.schema.json" "$1" <<'PY'
 import json, sys
@@ -359,4 +409,22 @@ PY
     [ "$(printf '%s\n' "$output" | awk '{ if (length > m) m = length } END { print m }')" -le 80 ]
     run env LC_ALL=C "$nettopo" show --all big.json
     [ "${#lines[@]}" -gt 400 ]
+}
+
+@test "show tells transports, and the network devices near to GPUs" {
+    jq '.models = [{name: "m1", hosts: 1, packages: 2, numa_nodes: 2, cores: 8, threads: 8, threads_allowed: 8,
+            nics: [{name: "mlx5_0:1", numa_node: 0, transports: "rc_mlx5,ud_mlx5"}, {name: "mlx5_0:2"}],
+            gpus: [{pci: "0000:17:00.0", numa_node: 0, nics: "mlx5_0:1,mlx5_0:2"}, {pci: "0000:ca:00.0"}]}]
+        | .nodes[0].model = "m1"
+        | .sweep.transports = [{used: "rc_mlx5/mlx5_0:1", hosts: 3}, {used: "tcp/eth0", hosts: 1}]' \
+        "$maps/star.json" >near.json
+    run "$nettopo" validate near.json
+    [ "$status" = 0 ] || { echo "$output" && return 1; }
+    run "$nettopo" show near.json
+    [[ $output == *"network: mlx5_0:1 by rc_mlx5,ud_mlx5 at NUMA node 0, mlx5_0:2"* ]]
+    [[ $output == *"GPUs: 0000:17:00.0 at NUMA node 0, nearest mlx5_0:1,mlx5_0:2; 0000:ca:00.0"* ]]
+    [[ $output == *"UCX    used rc_mlx5/mlx5_0:1 (3 hosts); tcp/eth0 (1 host)"* ]]
+    jq '.sweep.transports[0].hosts = "many"' near.json >wrong.json
+    run "$nettopo" validate wrong.json
+    [ "$status" = 3 ] || [ "$status" = 1 ]
 }

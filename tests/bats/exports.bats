@@ -35,28 +35,43 @@ refuses() {
 # "host other" a link, in both ways, sorted
 links() { jq -r '.links[] | "\(.a) \(.b)", "\(.b) \(.a)"' map.json | sort; }
 
-@test "graphviz reads the DOT and draws the SVG" {
+@test "graphviz reads the DOT" {
     need dot
     "$nettopo" export --format dot map.json >map.dot
     dot -Tcanon map.dot >canon.dot
     found=$(dot -Tplain map.dot | awk '$1 == "edge" {print $2, $3; print $3, $2}' | sort)
     assert_equal "links" "$found" "$(links)"
-    "$nettopo" export --format svg map.json >map.svg
-    python3 - map.svg map.json <<'PY'
-import json, sys, xml.etree.ElementTree as xml
-root = xml.parse(sys.argv[1]).getroot()
-words = [t.text for t in root.iter("{http://www.w3.org/2000/svg}text")]
-for node in json.load(open(sys.argv[2]))["nodes"]:
-    assert node["name"] in words, node
-assert any("latency" in w for w in words), "no legend"
-PY
     # our own reader makes the same network of it
     "$nettopo" compare map.json map.dot
     "$nettopo" compare map.json canon.dot
 }
 
+# drawn NAME: NAME.svg as a page that tests/browser takes
+drawn() { { echo '<!doctype html><body data-ready=1>' && cat "$1.svg"; } >"$1.html"; }
+
+@test "the SVG names every host and switch, and no label lies on anything: 8 and 64 hosts" {
+    command -v chromium >/dev/null || command -v chromium-browser >/dev/null || skip "chromium is not installed"
+    sweep 2 tree:8x8 >large.json
+    sweep 2 tree:2x4 >small.json
+    for name in small large; do
+        "$nettopo" export --format svg $name.json >$name.svg
+        python3 - $name.svg $name.json <<'PY'
+import json, sys, xml.etree.ElementTree as xml
+root = xml.parse(sys.argv[1]).getroot()
+words = [t.text for t in root.iter("{http://www.w3.org/2000/svg}text")]
+map = json.load(open(sys.argv[2]))
+for part in map["nodes"] + map["switches"]:
+    assert words.count(part["name"]) == 1, part
+assert any("latency" in w for w in words), "no legend"
+PY
+        drawn $name
+        run "$ROOT/tests/browser" $name.html size:1000x900 "run:$ROOT/tests/page_checks.js" 'js:overlaps()'
+        assert_equal "exit" "$status" 0
+        assert_equal "what lies on what" "$(jq -c .bad <<<"$output")" '[]'
+    done
+}
+
 @test "what the map is not sure of is pale and says so" {
-    need dot
     "$nettopo" export --format svg "$ROOT/tests/data/maps/unsure.json" >unsure.svg
     python3 - unsure.svg <<'PY'
 import sys, xml.etree.ElementTree as xml
@@ -64,15 +79,12 @@ svg = "{http://www.w3.org/2000/svg}"
 sure = {"s1": "87 % sure", "s2": None, "s3": "96 % sure", "s4": "62 % sure"}
 ink = {}
 for group in xml.parse(sys.argv[1]).getroot().iter(svg + "g"):
-    if group.get("class") != "node":
+    if group.get("class") not in ("host", "switch"):
         continue
-    name = group.find(svg + "title").text
-    link = group.find(".//" + svg + "a")
-    said = None if link is None else link.get("{http://www.w3.org/1999/xlink}title")
-    assert said == sure.get(name), (name, said)
-    text = group.find(".//" + svg + "text").get("fill") or "#000000"
-    ink[name] = int(text[1:3], 16)
-assert 0 == ink["s2"] == ink["n1"] < ink["s3"] < ink["s1"] < ink["s4"] < 160, ink
+    name, _, said = group.find(svg + "title").text.split(" ", 1)[1].partition(", ")
+    assert (said or None) == sure.get(name), (name, said)
+    ink[name] = float(group.get("opacity", 1))
+assert 1 == ink["s2"] == ink["n1"] > ink["s3"] > ink["s1"] > ink["s4"] > .4, ink
 PY
 }
 
@@ -249,7 +261,10 @@ PY
     run "$nettopo" compare --coloured again.dot narrow.json rates.dot
     assert_equal "exit" "$status" 1
     cmp coloured.dot again.dot
-    "$nettopo" export --format svg --reference rates.dot narrow.json >coloured.svg
-    python3 -c 'import sys, xml.dom.minidom as m; m.parse(sys.argv[1])' coloured.svg
+    # the SVG is of the map: what differs, and only that, is strong
+    "$nettopo" export --format svg --reference rates.dot narrow.json >narrow.svg
+    assert_equal "strong" "$(grep -c 'class="host strong"' narrow.svg)" 1
+    grep -q 'class="host strong"><title>host n5<' narrow.svg
+    grep -q 'link of n5: expected' narrow.svg
     refuses 2 "--reference" "$nettopo" export --format tgf --reference rates.dot map.json
 }

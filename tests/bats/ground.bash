@@ -38,7 +38,8 @@ need_ground() {
     make -s -C "$ROOT" fabric >&2 || return 1
     reason=$("$FABRIC" --can 2>&1) || skip "this kernel cannot emulate a network: $reason"
     for program in "$@"; do
-        command -v "$program" >/dev/null || skip "$program is not installed"
+        PATH=${SLURM_PREFIX:+$SLURM_PREFIX/bin:$SLURM_PREFIX/sbin:}$PATH command -v "$program" >/dev/null ||
+            skip "$program is not installed"
     done
 }
 

@@ -1,7 +1,8 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck disable=SC2154,SC2030,SC2031
-# The HTML page in a real browser: no error, no request, a host is found, everything by keyboard.
+# The HTML page in a real browser: no error, no request, labels that lie on nothing, one colour for
+# findings only, picture and table select each other, all by keyboard, and by axe-core's rules.
 
 load ground
 
@@ -9,6 +10,7 @@ setup() {
     command -v chromium >/dev/null || command -v chromium-browser >/dev/null ||
         skip "chromium is not installed"
     nettopo=${NETTOPO:-$ROOT/build/nettopo}
+    checks=$ROOT/tests/page_checks.js
     cd "$BATS_TEST_TMPDIR" || return 1
     unset NETTOPO_MAP
     "$nettopo" simulate --topology tree:3x2x3 --format map >map.json
@@ -17,8 +19,27 @@ setup() {
 
 browser() { timeout 100 "$ROOT/tests/browser" "$@"; }
 
-# pixels FILE WORDS...: what python makes of the picture, without a library: it must inflate, have
-# the size of the window, and more than one colour
+# 64 hosts behind 8 switches, 2 % of noise; with a narrow link of a host and a slow uplink
+sixty_four() {
+    "$nettopo" simulate --topology tree:8x8 --format map >even.json
+    jq '[.links[].a] as $all | .links |= [to_entries[] | .key as $k | .value |
+            .latency_us *= (1 + 0.02 * (($k * 7919 % 100) / 50 - 1)) |
+            .bandwidth_MBps *= (if .a | startswith("s") then 2 else 1 end) |
+            .bandwidth_back_MBps = .bandwidth_MBps]' even.json >noisy.json
+    jq '(.links[] | select(.a == "n22") | .bandwidth_MBps, .bandwidth_back_MBps) /= 4 |
+        (.links[] | select(.a == "s6") | .latency_us) *= 3 |
+        (.links[] | select(.a == "n22" or .a == "s6") | .suspect) = true |
+        .findings = [
+            {kind: "link-narrow", part: {a: "n22", b: "s4"}, alternatives: [], found: 3125, expected: 12500,
+             unit: "MB/s", way: "both", confidence: 0.99},
+            {kind: "link-slow", part: {a: "s6", b: "s2"}, alternatives: [], found: 0.75, expected: 0.25,
+             unit: "us", way: "both", confidence: 0.97}]' noisy.json >found.json
+    "$nettopo" validate found.json
+    "$nettopo" export --format html noisy.json >noisy.html
+    "$nettopo" export --format html found.json >found.html
+}
+
+# pixels FILE: width, height and different rows of a PNG, without a library
 pixels() {
     python3 - "$1" <<'PY'
 import struct, sys, zlib
@@ -59,30 +80,158 @@ PY
     refute_contains "$output" 'data-error'
 }
 
-@test "a host is found by typing, and everything goes by keyboard" {
-    run browser "map.html#find=n7" key:/ type:n12 key:Enter js:document.body.dataset.chosen \
-        key:Escape key:n js:document.body.dataset.chosen key:p key:p js:document.body.dataset.chosen \
-        key:d 'js:document.getElementById("solid").getAttribute("aria-pressed")' \
-        key:ArrowLeft key:+ key:- key:0 key:l \
-        'js:document.getElementById("labels").getAttribute("aria-pressed")' \
-        key:/ type:nobody key:Enter 'js:document.getElementById("said").textContent'
-    assert_equal "exit" "$status" 0
-    assert_equal "found" "${lines[*]}" '"n12" "n13" "n11" "true" "false" "no nobody here"'
-    run browser map.html 'js:[...document.querySelectorAll("input,select,button,canvas")].every(e => e.tabIndex >= 0)' \
-        key:n 'js:document.getElementById("said").textContent' 'js:document.getElementById("said").role'
-    assert_equal "exit" "$status" 0
-    assert_equal "focusable" "${lines[0]}" true
-    assert_contains "${lines[1]}" "host n1; to s1: 0.5 us"
-    assert_equal "read out" "${lines[2]}" '"status"'
+@test "no label lies on a line, a sign or another label: 64 hosts, every one drawn" {
+    sixty_four
+    for layout in tree radial; do
+        run browser "found.html#layout=$layout&all" size:1400x900 "run:$checks" 'js:overlaps()'
+        assert_equal "exit" "$status" 0
+        assert_equal "what lies on what, $layout" "$(jq -c .bad <<<"$output")" '[]'
+        assert_between "labels" "$(jq .labels <<<"$output")" 70 300
+    done
+    # and where equal hosts are one, at the width of a phone
+    run browser found.html size:390x800 "run:$checks" 'js:overlaps()' \
+        'js:document.documentElement.scrollWidth <= innerWidth && document.querySelector(".view").scrollWidth <= innerWidth'
+    assert_equal "what lies on what" "$(jq -c .bad <<<"${lines[0]}")" '[]'
+    assert_equal "as wide as the window" "${lines[1]}" true
 }
 
-@test "it turns in three dimensions" {
-    run browser "map.html#3d" shot:one.png key:ArrowRight key:ArrowRight key:ArrowUp shot:two.png
+@test "only findings are in the strong colour, whatever the rest is coloured by" {
+    sixty_four
+    run browser found.html "run:$checks" 'js:strong()' \
+        'js:[...document.querySelectorAll("#by option")].map(o => o.value)' \
+        'js:["latency", "bandwidth", "support"].map(by => { state.by = by; paint(); return strong().join() })'
     assert_equal "exit" "$status" 0
+    assert_equal "strong" "${lines[0]}" '["n22", "s6"]'
+    assert_equal "colours" "${lines[1]}" '["findings", "latency", "bandwidth", "support"]'
+    assert_equal "strong by each" "${lines[2]}" '["n22,s6", "n22,s6", "n22,s6"]'
+    # noise of some per cent is no colour, a finding's sentence is said at its host
+    run browser "noisy.html#by=latency&all" "run:$checks" 'js:strong()' 'js:spread()'
+    assert_equal "strong without findings" "${lines[0]}" '[]'
+    assert_between "levels of 255 between hosts that are alike" "${lines[1]}" 0 20
+    run browser "found.html#find=n22" 'js:document.getElementById("said").textContent'
+    assert_contains "$output" "link n22 - s4 is narrower than its like: 3125 MB/s"
+}
+
+@test "what the map is not sure of is pale and says so; what is suspect without a finding is listed" {
+    "$nettopo" export --format html "$ROOT/tests/data/maps/unsure.json" >unsure.html
+    run browser unsure.html 'js:[...document.querySelectorAll("#panes .switch")].map(g => [g.dataset.key,
+        getComputedStyle(g.querySelector(".mark")).opacity, g.querySelector("text").textContent])'
+    assert_equal "exit" "$status" 0
+    assert_equal "switches" "$output" \
+        '[["s2", "1", "s2"], ["s1", "0.66", "s1 87 % sure"], ["s3", "0.88", "s3 96 % sure"], ["s4", "0.45", "s4 62 % sure"]]'
+    "$nettopo" export --format html "$ROOT/tests/data/maps/star.json" >star.html
+    run browser star.html "run:$checks" 'js:document.querySelector("#panel tbody").textContent' 'js:strong()'
+    assert_equal "listed" "${lines[0]} ${lines[1]}" '"link n4 - s1 is worse than its class" ["n4"]'
+}
+
+@test "the load of the hint's pattern is a colour" {
+    jq '.placement = {pattern: "ring", node_order: [.nodes[].name], cost: 1, cost_default: 1, gain: 1}' \
+        map.json >hinted.json
+    "$nettopo" export --format html hinted.json >hinted.html
+    run browser hinted.html 'js:[...document.querySelectorAll("#by option")].map(o => o.textContent)' \
+        'js:[Math.max(...maps[0].links.map(l => l.load)), maps[0].loadUnit]'
+    assert_equal "exit" "$status" 0
+    assert_contains "${lines[0]}" '"load of ring"'
+    # 64 KiB each way of every pair, over 12,500 MB/s: the ring passes each host's link twice
+    assert_equal "busiest" "${lines[1]}" '[10.4858, "us"]'
+}
+
+@test "table and picture select each other" {
+    sixty_four
+    run browser "found.html#tab=hosts" \
+        'js:(document.querySelector("#panel tr[data-key=n30]").click(), document.querySelector(".picked[role]").dataset.key)' \
+        'js:document.querySelector("[data-key=n30]").getAttribute("aria-selected")' \
+        'js:(document.querySelector("#panes [data-key=s6] .hit").dispatchEvent(new MouseEvent("click", {bubbles: true})), state.select)' \
+        'js:(document.getElementById("tab-links").click(), document.querySelector("tr.picked").textContent)' \
+        'js:(document.getElementById("tab-findings").click(), document.querySelectorAll("#panel tbody tr")[0].click(), document.querySelector(".picked[role]").dataset.key)' \
+        'js:document.querySelector("tr.picked button").getAttribute("aria-current")'
+    assert_equal "exit" "$status" 0
+    assert_equal "the picture follows, the host unfolded" "${lines[0]} ${lines[1]}" '"n30" "true"'
+    assert_equal "the picture selects" "${lines[2]}" '"s6"'
+    assert_contains "${lines[3]}" "s6 - s2"
+    assert_equal "a finding's place" "${lines[4]} ${lines[5]}" '"n22" "true"'
+}
+
+@test "the address keeps the state, and brings it back" {
+    sixty_four
+    run browser found.html 'js:(select("n30"), document.getElementById("by").value = "latency",
+        document.getElementById("by").onchange(), document.getElementById("layout").value = "radial",
+        document.getElementById("layout").onchange(), showTab("links"), document.getElementById("theme").click(), location.hash)'
+    assert_equal "exit" "$status" 0
+    hash=$(jq -r . <<<"$output")
+    for word in find=n30 by=latency layout=radial tab=links theme=dark turned=s5%2Fhosts; do
+        assert_contains "$hash" "$word"
+    done
+    run browser "found.html$hash" 'js:[state.select, state.by, state.layout, state.tab, state.theme, location.hash]' \
+        'js:!!document.querySelector("#panes .picked[data-key=n30]")' \
+        'js:document.documentElement.hasAttribute("data-dark")'
+    assert_equal "state" "${lines[0]}" "[\"n30\", \"latency\", \"radial\", \"links\", \"dark\", \"$hash\"]"
+    assert_equal "drawn so" "${lines[1]} ${lines[2]}" 'true true'
+}
+
+@test "everything goes by keyboard" {
+    run browser "map.html#find=n7" key:/ type:n12 key:Enter js:document.body.dataset.chosen \
+        key:Escape key:Escape js:document.body.dataset.chosen key:/ type:nobody key:Enter \
+        'js:document.getElementById("said").textContent'
+    assert_equal "exit" "$status" 0
+    assert_equal "found" "${lines[*]}" '"n12" "" "no nobody here"'
+    # into the picture, down its rows, the sentence of what has the focus; folding and unfolding
+    run browser map.html 'js:(panes[0].svg.querySelector("[tabindex=\"0\"]").focus(), document.activeElement.dataset.key)' \
+        key:ArrowDown key:ArrowDown key:ArrowDown js:document.activeElement.dataset.key \
+        'js:!document.getElementById("tip").hidden && document.getElementById("tip").textContent' \
+        key:ArrowLeft js:document.activeElement.dataset.key key:Enter \
+        'js:[document.activeElement.dataset.key, document.activeElement.getAttribute("aria-expanded"), document.querySelectorAll("#panes .host").length]' \
+        key:ArrowRight 'js:[document.activeElement.getAttribute("aria-expanded"), document.querySelectorAll("#panes .host").length]'
+    assert_equal "exit" "$status" 0
+    assert_equal "from the top to the first host" "${lines[0]} ${lines[1]}" '"s3" "n1"'
+    assert_contains "${lines[2]}" "link to s1: latency 0.5 us"
+    assert_equal "its switch" "${lines[3]}" '"s1"'
+    assert_equal "folded" "${lines[4]}" '["s1", "false", 15]'
+    assert_equal "unfolded" "${lines[5]}" '["true", 18]'
+    # one stop for the picture, one for the table, and nothing out of reach
+    run browser map.html 'js:[panes[0].svg.querySelectorAll("[tabindex=\"0\"]").length, document.querySelectorAll("tbody [tabindex=\"0\"]").length, document.querySelectorAll("input,select,header button").length]' \
+        'js:(document.querySelector("tbody button").focus(), 0)' key:ArrowDown key:Enter js:state.select
+    assert_equal "stops" "${lines[0]}" '[1, 1, 8]'
+    assert_equal "by the table" "${lines[2]}" '"n2"'
+}
+
+@test "axe-core finds no violation" {
+    command -v npm >/dev/null || skip "npm is not installed: no axe-core"
+    axe=$ROOT/build/axe/node_modules/axe-core/axe.min.js
+    [ -e "$axe" ] || timeout 60 npm install --silent --no-audit --no-fund --ignore-scripts --no-save \
+        --prefix "$ROOT/build/axe" axe-core@4.10.3 >npm.log 2>&1 ||
+        skip "npm gives no axe-core: $(tail -n 1 npm.log)"
+    sixty_four
+    "$nettopo" simulate --topology torus:4x4 --format map >torus.json
+    "$nettopo" export --format html torus.json >torus.html
+    "$nettopo" export --format html --reference even.json found.json >both.html
+    code='js:axe.run().then(r => r.violations.map(v => v.id + ": " + v.nodes[0].html))'
+    for page in "found.html#find=n22" "found.html#theme=dark&tab=links&by=latency" "torus.html#find=n3" both.html; do
+        run browser "$page" "run:$axe" "$code"
+        assert_equal "exit" "$status" 0
+        assert_equal "violations of $page" "$output" '[]'
+    done
+}
+
+@test "it turns in three dimensions, and a network that is no tree has its own layouts" {
+    "$nettopo" simulate --topology torus:4x4 --format map >torus.json
+    "$nettopo" export --format html torus.json >torus.html
+    run browser "torus.html#layout=stress-3d" 'js:[...document.getElementById("layout").options].map(o => o.value)' \
+        shot:one.png key:. key:. shot:two.png
+    assert_equal "exit" "$status" 0
+    assert_equal "layouts" "$output" '["stress", "stress-3d", "circle"]'
+    # lines cross there, but no label lies on another or on a sign: of 64 hosts, and unfolded behind switches
+    "$nettopo" simulate --topology torus:8x8 --format map | "$nettopo" export --format html - >large.html
+    "$nettopo" simulate --topology dragonfly:4x4x4 --format map | "$nettopo" export --format html - >switches.html
+    for page in large.html "large.html#layout=circle" switches.html "switches.html#all"; do
+        run browser "$page" "run:$checks" 'js:overlaps().bad.filter(b => !b.endsWith("on a line"))'
+        assert_equal "exit" "$status" 0
+        assert_equal "what lies on what, $page" "$output" '[]'
+    done
     ! cmp -s one.png two.png
 }
 
-# WCAG's contrast of text on the panel and on the background, at least 4.5 to 1
+# WCAG's contrast of text on the panel and on the background, at least 4.5 to 1; of lines 3 to 1
 CONTRAST='(() => { const css = n => getComputedStyle(document.documentElement).getPropertyValue(n).trim();
     const light = c => { const v = [1, 3, 5].map(k => parseInt(c.slice(k, k + 2), 16) / 255)
         .map(x => x <= .03928 ? x / 12.92 : ((x + .055) / 1.055) ** 2.4);
@@ -90,11 +239,11 @@ CONTRAST='(() => { const css = n => getComputedStyle(document.documentElement).g
     const ratio = (a, b) => { const [x, y] = [light(css(a)), light(css(b))].sort((p, q) => q - p);
         return (x + .05) / (y + .05); };
     return Math.min(ratio("--fg", "--bg"), ratio("--fg", "--panel"), ratio("--dim", "--panel"),
-        ratio("--bad", "--bg"), ratio("--host", "--bg")) })()'
+        ratio("--strong", "--bg"), ratio("--strong", "--panel"), ratio("--strong", "--pick"), ratio("--dim", "--pick"), ratio("--host", "--bg"), 1.5 * ratio("--link", "--bg")) })()'
 
 @test "readable in dark and in light" {
-    run browser map.html dark "js:$CONTRAST" 'js:getComputedStyle(document.body).backgroundColor' \
-        shot:dark.png light "js:$CONTRAST" 'js:getComputedStyle(document.body).backgroundColor' shot:light.png \
+    run browser map.html dark 'wait:document.documentElement.hasAttribute("data-dark")' "js:$CONTRAST" 'js:getComputedStyle(document.body).backgroundColor' \
+        shot:dark.png light 'wait:!document.documentElement.hasAttribute("data-dark")' "js:$CONTRAST" 'js:getComputedStyle(document.body).backgroundColor' shot:light.png \
         'js:(document.getElementById("theme").click(), getComputedStyle(document.body).backgroundColor)'
     assert_equal "exit" "$status" 0
     assert_between "contrast in dark" "${lines[0]}" 4.5 21
@@ -104,29 +253,57 @@ CONTRAST='(() => { const css = n => getComputedStyle(document.documentElement).g
     ! cmp -s dark.png light.png
 }
 
-@test "beside a reference, what differs is marked" {
-    jq '(.links[] | select(.a == "n3" or .b == "n3") | .latency_us) *= 3' map.json >slow.json
-    "$nettopo" export --format html --reference map.json slow.json >both.html
-    run browser both.html 'js:document.querySelectorAll("canvas").length' \
-        'js:maps[0].links.filter(l => l.differs).map(l => maps[0].nodes[l.a].name + " " + l.differs)' shot:both.png
+@test "it is printed without what one presses, whole, on white" {
+    sixty_four
+    run browser "found.html#theme=dark&all&tab=links" print 'wait:!document.documentElement.hasAttribute("data-dark")' \
+        'js:["#controls", "#tabs", ".help"].map(q => getComputedStyle(document.querySelector(q)).display)' \
+        'js:[".view", "#panel"].every(q => document.querySelector(q).scrollHeight <= document.querySelector(q).clientHeight)' \
+        'js:getComputedStyle(document.body).backgroundColor' shot:print.png
     assert_equal "exit" "$status" 0
-    assert_equal "panes" "${lines[0]}" 2
-    assert_contains "${lines[1]}" "n3 latency 1.5 us, reference 0.5 us"
-    printf 'SwitchName=a Nodes=n[1-9]\nSwitchName=b Nodes=n[10-18]\nSwitchName=t Switches=a,b\n' >topology.conf
-    "$nettopo" export --format html --reference topology.conf map.json >declared.html
-    run browser declared.html 'js:maps[0].nodes.filter(n => n.differs).length > 0'
-    assert_equal "exit" "$status" 0
-    assert_equal "hosts that differ" "$output" true
+    assert_equal "hidden" "${lines[0]}" '["none", "none", "none"]'
+    assert_equal "whole" "${lines[1]}" true
+    assert_equal "ground" "${lines[2]}" '"rgb(251, 251, 249)"'
 }
 
-@test "five hundred vertices are laid out and drawn in seconds" {
-    "$nettopo" simulate --topology tree:7x7x10 --format map >large.json
-    began=$(date +%s%N)
-    "$nettopo" export --format html large.json >large.html
-    took=$((($(date +%s%N) - began) / 1000000))
-    echo "laid out in $took ms" >&3
-    [ $took -lt 20000 ]
-    run browser "large.html#find=n321" js:document.body.dataset.chosen 'js:maps[0].nodes.length'
+@test "beside a reference, only what differs is strong: two of eight hosts a switch have moved" {
+    "$nettopo" simulate --topology tree:8x8 --format map >was.json
+    # n1 and n2 of s1 stand at s3 now, and so on around; n30 is slow
+    jq '([.nodes[].switch] | unique_by(ltrimstr("s") | tonumber)) as $s |
+        ([range(0; 8) as $k | {key: "n\(8 * $k + 1)", value: $s[($k + 1) % 8]},
+                              {key: "n\(8 * $k + 2)", value: $s[($k + 1) % 8]}] | from_entries) as $to |
+        .links |= map(if $to[.a] then .b = $to[.a] else . end | if .a == "n30" then .latency_us *= 2 else . end) |
+        .nodes |= map(if $to[.name] then .switch = $to[.name] else . end)' was.json >is.json
+    "$nettopo" validate is.json
+    "$nettopo" export --format html --reference was.json is.json >both.html
+    run browser both.html "run:$checks" 'js:document.querySelectorAll("figure").length' 'js:strong()' \
+        'js:document.querySelectorAll("#panel tbody tr").length' \
+        'js:(select("n9"), document.querySelectorAll("#panes .picked[data-key=n9]").length)'
     assert_equal "exit" "$status" 0
-    assert_equal "found" "${lines[*]}" '"n321" 547'
+    assert_equal "pictures" "${lines[0]}" 2
+    assert_equal "strong" "${lines[1]}" \
+        "$(jq -nc '[range(0; 8) | "n\(8 * . + 1)", "n\(8 * . + 2)"] + ["n30"] | sort' | sed 's/,/, /g')"
+    assert_equal "differences" "${lines[2]}" 17
+    assert_equal "selected in both" "${lines[3]}" 2
+    # the table has the sentences of compare
+    "$nettopo" compare is.json was.json >said || true
+    run browser both.html 'js:here.differences.map(d => d.text)'
+    while read -r line; do grep -qF -- "$line" said; done < <(jq -r '.[]' <<<"$output")
+    # a declared topology is a reference as well
+    printf 'SwitchName=a Nodes=n[1-9]\nSwitchName=b Nodes=n[10-18]\nSwitchName=t Switches=a,b\n' >topology.conf
+    "$nettopo" export --format html --reference topology.conf map.json >declared.html
+    run browser declared.html 'js:here.differences.length > 0'
+    assert_equal "differs" "$output" true
+}
+
+@test "five thousand hosts: what was found is seen, the rest is folded, and any host is found" {
+    "$nettopo" simulate --topology tree:10x20x25 --format map >large.json
+    jq '(.links[] | select(.a == "n1667")) |= (.suspect = true | .latency_us *= 3)' large.json >found.json
+    "$nettopo" export --format html found.json >large.html
+    run browser "large.html#find=n4321" "run:$checks" js:document.body.dataset.chosen 'js:maps[0].nodes.length' \
+        'js:strong()' 'js:panes[0].items.length' 'js:(document.getElementById("all").click(), panes[0].items.length)'
+    assert_equal "exit" "$status" 0
+    assert_equal "found" "${lines[0]} ${lines[1]}" '"n4321" 5211'
+    assert_equal "strong" "${lines[2]}" '["n1667"]'
+    assert_between "rows" "${lines[3]}" 20 120
+    assert_equal "all" "${lines[4]}" 5211
 }

@@ -81,7 +81,9 @@ of_kernel() { jq -r --arg k "$1" ".stress[] | select(.kernel == \$k) | $2" "$MAP
     # all hosts are this machine
     assert_equal "models" "$(jq -c '[.models[] | [.name, .hosts, .cores >= 1, .threads]]' "$MAP")" "[[\"m1\",4,true,$(getconf _NPROCESSORS_ONLN)]]"
     assert_equal "nodes' models" "$(jq -r '[.nodes[].model] | unique | join(" ")' "$MAP")" m1
-    assert_equal "device" "$(jq -r '.models[0].nics[0].name' "$MAP")" fab0
+    assert_equal "device" "$(jq -r '.models[0].nics[0] | .name + " " + .transports' "$MAP")" "fab0 tcp"
+    assert_equal "UCX used" "$(jq -c '.sweep.transports' "$MAP")" '[{"used":"tcp/fab0","hosts":4}]'
+    assert_contains "$output" "UCX    used tcp/fab0 (4 hosts)"
     jq -c ".models[]" "$MAP" | sed "s/^/# /" >&3
     # an emulated device is on no bus; cores are measured unless others keep them busy all the time
     assert_equal "PCI path" "$(jq -r '.models[0].nics[0].pci // "none"' "$MAP")" none

@@ -60,9 +60,11 @@ start_job() { # four hosts; the first one's log is kept
     )
 }
 
-in_syslog() { # HOST: what its agent said of the job
+in_syslog() { # HOST: what its agent said of the job beside the job's line
     sed -n "s/.*nettopo\[[0-9]*\]: job $JOB on $1: //p" "$SYSLOG"
 }
+
+job_line() { sed -n "s/.*nettopo\[[0-9]*\]: \(job=$JOB .*\)/\1/p" "$SYSLOG"; } # one a job
 
 # All that an admin and the user are to find, in one place each: what happened, where, what to do.
 tells() { # STATUS HAPPENED TO_DO
@@ -86,9 +88,12 @@ tells() { # STATUS HAPPENED TO_DO
 
 syslog_tells() { # STATUS HAPPENED TO_DO
     local said
-    said=$(in_syslog n1)
-    [[ $said =~ "4 hosts, "[0-9.]+" s: "($1) && $said =~ $2 && $said =~ "to do: "[^$'\n']*($3) ]] ||
-        fail "syslog of n1: $said"
+    said=$(job_line)
+    assert_equal "lines of the job" "$(grep -c . <<<"$said")" 1 || return
+    [[ $said =~ " user=nettest level=$LEVEL budget="[0-9.]+" status="($1)" hosts=4 seconds="[0-9.]+" " ]] ||
+        fail "the job's line: $said" || return
+    said+=$'\n'$(in_syslog n1)
+    [[ $said =~ $2 && $said =~ to(_do=\"|" do: ")[^$'\n']*($3) ]] || fail "syslog of n1: $said"
 }
 
 @test "what goes well: one line for the admin, a log on every host for the user" {
@@ -109,8 +114,9 @@ syslog_tells() { # STATUS HAPPENED TO_DO
 }
 
 syslog_tells_once() {
-    assert_equal "lines of all hosts" "$(in_syslog 'n[1-4]' | wc -l)" 1 || return
-    [[ $(in_syslog n1) =~ "s: ok"$ ]] || fail "$(cat "$SYSLOG")"
+    assert_equal "lines of hosts" "$(in_syslog 'n[1-4]')" "" || return
+    [[ $(job_line) =~ ^"job=$JOB time=20"[^\ ]+"Z user=nettest level=quick budget=$BUDGET status=ok hosts=4 seconds="[0-9.]+" rounds="[0-9]+" findings=0"$ ]] ||
+        fail "$(cat "$SYSLOG")"
 }
 
 @test "the log is root's, and no other user's to read" {

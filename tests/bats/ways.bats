@@ -268,15 +268,16 @@ ours() { grep 'error: --nettopo: ' <<<"$1"; }
 
 @test "a wrong item is refused at submission by one line that names it" {
     last=$(user squeue -h -a -t all -o %A | sort -n | tail -n 1)
-    for item in fast budget=0 budget=abc budget= pattern=hexagon pattern=stencil:2 quick,, quick,full off=1 \
-        'quick budget=3'; do
+    for item in fast budget=0 budget=abc budget= pattern=hexagon pattern=stencil:2 quick,, quick, ,quick quick,full off=1 \
+        apply,off 'quick budget=3'; do
         run user timeout 30 sbatch "--nettopo=$item" -N1 --wrap true
         assert_equal "exit for $item" "$status" 255
         said=$(ours "$output")
         assert_equal "lines for $item" "$(wc -l <<<"$said")" 1
         case $item in
-        quick,,) assert_contains "$said" "empty item" ;;
+        *, | ,*) assert_contains "$said" "empty item" ;;
         quick,full) assert_contains "$said" '"full"' ;;
+        apply,off) assert_contains "$said" 'item "off": expected no other item beside it' ;;
         *) assert_contains "$said" "${item#pattern=}" ;;
         esac
     done

@@ -25,7 +25,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                                   .option = &option,
                                   .child = {.pidfd = -1},
                                   .probe_socket = -1,
-                                  .publish = {.run_fd = -1, .dir_fd = -1}};
+                                  .publish = {.run_fd = -1, .dir_fd = -1, .reason_fd = -1}};
     nt_artifact_files_init(&service.publish.artifacts, 65536);
     nt_session_init(&session, &service, -1);
     session.artifacts->complete[NT_ARTIFACT_ENV] = (data[0] & 1) != 0;

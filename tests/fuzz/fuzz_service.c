@@ -54,7 +54,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                                   .option = &option,
                                   .child = {.pidfd = -1},
                                   .lookups = NT_SERVICE_LOOKUPS, /* all used: none is started */
-                                  .publish = {.run_fd = -1, .dir_fd = -1}};
+                                  .publish = {.run_fd = -1, .dir_fd = -1, .reason_fd = -1}};
     nt_artifact_files_init(&service.publish.artifacts, 65536);
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK, 0, pair) != 0)
         return 0;

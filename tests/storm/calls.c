@@ -11,7 +11,39 @@
 #include <unistd.h>
 
 #include "cluster.h"
+#include "faults.h"
 #include "file.h"
+
+/* ---- calls that fail ---- */
+
+bool call_is_interrupted(bool again)
+{
+    const struct call_faults *faults = &world.running->faults;
+    if (faults->interrupted > 0 && draw_chance(faults->interrupted)) {
+        errno = EINTR;
+        return true;
+    }
+    if (again && faults->again > 0 && draw_chance(faults->again)) {
+        errno = EAGAIN;
+        return true;
+    }
+    return false;
+}
+
+/* How many of so many bytes a read or a write moves at the most. */
+static size_t part_of(size_t bytes)
+{
+    double chance = world.running->faults.in_part;
+    return chance > 0 && bytes > 1 && draw_chance(chance) ? 1 + nt_rng_below(&world.rng, bytes - 1)
+                                                          : bytes;
+}
+
+static bool has_too_many_files(void)
+{
+    size_t max = world.running->faults.files_max;
+    errno = EMFILE;
+    return max > 0 && world.running->files >= max;
+}
 
 /* ---- poll ---- */
 
@@ -30,7 +62,7 @@ static short stream_events(const struct file *f)
         got |= POLLERR | POLLHUP | POLLOUT;
     if (end && (f->local || f->sent_end))
         got |= POLLHUP;
-    if (f->peer == NULL || f->peer->queued < WINDOW_BYTES)
+    if (f->peer == NULL || f->peer->queued < cluster.window_bytes)
         got |= POLLOUT;
     return got;
 }
@@ -77,6 +109,8 @@ int __wrap_poll(struct pollfd *fds, nfds_t n, int timeout_ms)
         int ready = poll_now(fds, n);
         if (ready > 0 || process_time() >= until)
             return ready;
+        if (call_is_interrupted(false))
+            return -1;
         process_wait(until);
     }
 }
@@ -114,6 +148,10 @@ ssize_t __wrap_getrandom(void *bytes, size_t n, unsigned flags)
 {
     unsigned char *at = bytes;
     (void)flags;
+    if (world.running->faults.no_random) {
+        errno = ENOSYS;
+        return -1;
+    }
     for (size_t k = 0; k < n; k++)
         at[k] = (unsigned char)nt_rng_next(&world.rng);
     return (ssize_t)n;
@@ -122,10 +160,15 @@ ssize_t __wrap_getrandom(void *bytes, size_t n, unsigned flags)
 int __wrap_socket(int family, int type, int protocol);
 int __wrap_socket(int family, int type, int protocol)
 {
-    (void)family;
     (void)type;
     (void)protocol;
     charge(0);
+    if (has_too_many_files())
+        return -1;
+    if (family == AF_INET6 && world.running->faults.no_ipv6) {
+        errno = EAFNOSUPPORT;
+        return -1;
+    }
     return file_number(file_new(FILE_SOCKET, world.running->host), world.running);
 }
 
@@ -199,6 +242,10 @@ int __wrap_connect(int fd, const struct sockaddr *address, socklen_t bytes)
     charge(0);
     if (f == NULL)
         return -1;
+    if (world.running->faults.no_route) {
+        errno = ENETUNREACH;
+        return -1;
+    }
     files_peak.connects++;
     f->kind = FILE_STREAM;
     f->connecting = true;
@@ -216,9 +263,11 @@ int __wrap_accept4(int fd, struct sockaddr *address, socklen_t *bytes, int flags
     struct file *listener = file_of(fd);
     (void)flags;
     charge(0);
-    if (listener == NULL)
+    if (listener == NULL || call_is_interrupted(true))
         return -1;
     struct file *f = listener->backlog_first;
+    if (f != NULL && has_too_many_files())
+        return -1;
     if (f == NULL) {
         errno = EAGAIN;
         return -1;
@@ -250,7 +299,7 @@ static ssize_t read_stream(struct file *f, void *data, size_t room)
 {
     unsigned char *to = data;
     size_t got = 0;
-    bool was_full = f->queued >= WINDOW_BYTES;
+    bool was_full = f->queued >= cluster.window_bytes;
     for (struct chunk *c; got < room && (c = f->first) != NULL && c->at_s <= world.now_s;) {
         size_t n = c->bytes - c->used < room - got ? c->bytes - c->used : room - got;
         memcpy(to + got, c->data + c->used, n);
@@ -284,9 +333,10 @@ ssize_t __wrap_read(int fd, void *data, size_t room)
     if (fd < FILES_FIRST)
         return __real_read(fd, data, room);
     struct file *f = file_of(fd);
-    if (f == NULL)
+    bool stream = f != NULL && f->kind == FILE_STREAM && !f->local;
+    if (f == NULL || call_is_interrupted(stream))
         return -1;
-    ssize_t got = read_stream(f, data, room);
+    ssize_t got = read_stream(f, data, stream ? part_of(room) : room);
     charge(got > 0 ? (size_t)got : 0);
     return got;
 }
@@ -301,7 +351,10 @@ ssize_t __wrap___read_chk(int fd, void *bytes, size_t n, size_t room)
 ssize_t __wrap_recvmsg(int fd, struct msghdr *message, int flags);
 ssize_t __wrap_recvmsg(int fd, struct msghdr *message, int flags)
 {
-    (void)flags;
+    struct file *f = file_of_any(fd);
+    charge(0);
+    if (f != NULL && f->packets)
+        return call_is_interrupted(false) ? -1 : packets_recvmsg(f, message, flags);
     message->msg_controllen = 0;
     return __wrap_read(fd, message->msg_iov[0].iov_base, message->msg_iov[0].iov_len);
 }
@@ -313,10 +366,12 @@ static ssize_t send_stream(struct file *f, const void *data, size_t bytes)
         return -1;
     }
     if (f->peer == NULL) { /* closed at the other end, which answers with a reset */
+        fault_loses_bytes(f->host, f->peer_host);
         reset_at(f, arrival(f->host, f->peer_host, false));
         return (ssize_t)bytes;
     }
-    size_t room = f->peer->queued < WINDOW_BYTES ? WINDOW_BYTES - f->peer->queued : 0;
+    size_t room =
+        f->peer->queued < cluster.window_bytes ? cluster.window_bytes - f->peer->queued : 0;
     if (room == 0) {
         errno = EAGAIN;
         return -1;
@@ -324,6 +379,11 @@ static ssize_t send_stream(struct file *f, const void *data, size_t bytes)
     if (bytes > room)
         bytes = room;
     deliver(f->peer, data, bytes, arrival(f->host, f->peer_host, f->local));
+    bool own = f->local && world.running->kind == PROCESS_AGENT; /* nobody is between */
+    double altered = own ? 0 : world.running->faults.altered;
+    if (altered > 0 && bytes > 0 && draw_chance(altered))
+        f->peer->last->data[nt_rng_below(&world.rng, bytes)] ^=
+            (unsigned char)(1 << nt_rng_below(&world.rng, 8));
     return (ssize_t)bytes;
 }
 
@@ -333,7 +393,9 @@ ssize_t __wrap_send(int fd, const void *data, size_t bytes, int flags)
     struct file *f = file_of(fd);
     (void)flags;
     charge(bytes);
-    return f == NULL ? -1 : send_stream(f, data, bytes);
+    if (f == NULL || call_is_interrupted(!f->packets))
+        return -1;
+    return f->packets ? packets_send(f, data, bytes) : send_stream(f, data, part_of(bytes));
 }
 
 ssize_t __real_write(int fd, const void *data, size_t bytes);

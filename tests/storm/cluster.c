@@ -2,21 +2,14 @@
 #include "cluster.h"
 
 #include <math.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "clock.h"
-#include "files.h"
-#include "role.h"
+#include "agents.h"
 
 void parts_begin(void);
 void probe_begin(void);
-
-/* As prolog/monitor.c has them. */
-static const double GRACE_S = 0.25, KILL_S = 0.42;
 
 struct cluster cluster;
 
@@ -64,14 +57,67 @@ static void make_network(void)
         (struct nt_measure_noise){.sd = draw_between(0.001, 0.01), .seed = nt_rng_next(&world.rng)};
 }
 
-static void make_job(struct host *h, size_t self)
+/* What the administrator and the user have chosen. */
+static void draw_conf(void)
 {
-    h->job =
-        (struct nt_job){.id = 42, .uid = 1000, .gid = 1000, .hosts = cluster.hosts, .self = self};
-    snprintf(h->job.cluster, sizeof h->job.cluster, "sim");
-    h->job.host = must(calloc(cluster.hosts, sizeof *h->job.host));
-    for (size_t k = 0; k < cluster.hosts; k++)
-        h->job.host[k] = cluster.host[k].name;
+    static const enum nt_shared_policy policies[] = {NT_SHARED_LATENCY, NT_SHARED_FULL,
+                                                     NT_SHARED_OFF};
+    struct nt_conf *conf = &cluster.conf;
+    conf->shared_hosts = policies[nt_rng_below(&world.rng, 3)];
+    cluster.exclusive = draw_chance(conf->shared_hosts == NT_SHARED_OFF ? 0.95 : 0.7);
+    cluster.leader_faulty = !cluster.exclusive && conf->shared_hosts == NT_SHARED_OFF;
+    conf->reserved_ports = draw_chance(0.3);
+    cluster.option.debug = draw_chance(0.2);
+    cluster.log.level = NT_LOG_DEBUG;
+    cluster.tasks = (uint32_t)nt_rng_below(&world.rng, 4 * cluster.hosts);
+    cluster.task_cpus = (uint32_t)nt_rng_below(&world.rng, 3);
+    if (draw_chance(0.2))
+        snprintf(conf->munge_socket, sizeof conf->munge_socket, "/run/munge/other");
+    if (draw_chance(0.05))
+        conf->publish_limit_bytes = (uint32_t)(2000 + nt_rng_below(&world.rng, 20000));
+}
+
+/* The hosts of a job, of which the first is on that machine. */
+static struct host *make_hosts(size_t first)
+{
+    size_t n = cluster.hosts;
+    struct host *hosts = must(calloc(n, sizeof *hosts));
+    for (size_t k = 0; k < n; k++) {
+        struct host *h = &hosts[k];
+        h->number = (uint32_t)((first + k) % n);
+        h->job_hosts = hosts;
+        snprintf(h->name, sizeof h->name, "n%u", h->number + 1);
+        h->began_s = h->ended_s = NAN;
+        h->fabric_down_s = INFINITY;
+        h->slowness = 1;
+        h->disk_bytes = SIZE_MAX;
+        h->munge_s = draw_between(0.0002, 0.0006);
+        h->starts_late_s = draw_between(0, 0.1);
+        h->job = (struct nt_job){.id = 42, .uid = 1000, .gid = 1000, .hosts = n, .self = k};
+        snprintf(h->job.cluster, sizeof h->job.cluster, "sim");
+        if (cluster.tasks % 2 == 0)
+            snprintf(h->job.cpus, sizeof h->job.cpus, "%u(x%zu)", 1 + cluster.tasks % 8, n);
+        h->job.host = must(calloc(n, sizeof *h->job.host));
+    }
+    for (size_t k = 0; k < n; k++)
+        for (size_t j = 0; j < n; j++)
+            hosts[k].job.host[j] = hosts[j].name;
+    return hosts;
+}
+
+/* Of another cluster, or this one's before it was requeued. */
+void cluster_begin_rival(double at_s)
+{
+    if (cluster.rival != NULL)
+        return;
+    bool is_other = draw_chance(0.5);
+    cluster.rival = make_hosts(draw_chance(0.5) ? 0 : nt_rng_below(&world.rng, cluster.hosts));
+    for (size_t k = 0; k < cluster.hosts; k++) {
+        struct host *h = &cluster.rival[k];
+        h->job.restart = is_other ? 0 : 1;
+        snprintf(h->job.cluster, sizeof h->job.cluster, "%s", is_other ? "other" : "sim");
+        agent_start(h, at_s + h->starts_late_s);
+    }
 }
 
 void cluster_begin(uint64_t seed, size_t hosts_max)
@@ -84,111 +130,43 @@ void cluster_begin(uint64_t seed, size_t hosts_max)
     nt_option_parse(NULL, &cluster.option, NULL);
     draw_topology(hosts_max);
     make_network();
-    cluster.option.level = draw_chance(0.75) ? NT_LEVEL_QUICK : NT_LEVEL_STANDARD;
+    double level = nt_rng_uniform(&world.rng);
+    cluster.option.level = level < 0.6    ? NT_LEVEL_QUICK
+                           : level < 0.85 ? NT_LEVEL_STANDARD
+                                          : NT_LEVEL_FULL;
     cluster.option.budget_s = draw_between(2.5, 6);
+    cluster.window_bytes = (size_t)1 << (13 + nt_rng_below(&world.rng, 6));
     if (cluster.hosts <= 64 && draw_chance(0.3)) /* small blocks of many hosts are a mistake */
         cluster.conf.block_hosts = (uint32_t)(2 + nt_rng_below(&world.rng, 6));
-    cluster.host = must(calloc(cluster.hosts, sizeof *cluster.host));
-    for (size_t k = 0; k < cluster.hosts; k++) {
-        struct host *h = &cluster.host[k];
-        snprintf(h->name, sizeof h->name, "n%zu", k + 1);
-        h->began_s = h->ended_s = NAN;
-        h->disk_bytes = SIZE_MAX;
-        h->munge_s = draw_between(0.0002, 0.0006);
-        h->starts_late_s = draw_between(0, 0.1);
+    draw_conf();
+    cluster.host = make_hosts(0);
+}
+
+static void free_hosts(struct host *hosts)
+{
+    for (size_t k = 0; hosts != NULL && k < cluster.hosts; k++) {
+        for (int a = 0; a < NT_ARTIFACT_END; a++)
+            free(hosts[k].published.text[a]);
+        free(hosts[k].job.host);
+        free(hosts[k].session);
     }
-    for (size_t k = 0; k < cluster.hosts; k++)
-        make_job(&cluster.host[k], k);
+    free(hosts);
 }
 
 void cluster_end(void)
 {
-    for (size_t k = 0; k < cluster.hosts; k++) {
-        struct host *h = &cluster.host[k];
-        for (int a = 0; a < NT_ARTIFACT_END; a++)
-            free(h->published.text[a]);
-        free(h->job.host);
-        free(h->session);
-    }
-    free(cluster.host);
+    free_hosts(cluster.host);
+    free_hosts(cluster.rival);
     nt_network_destroy(cluster.network);
     cluster = (struct cluster){0};
 }
 
-/* ---- an agent: what monitor.c, worker.c and relay.c do ---- */
-
-static void publish_failed(struct host *h, const char *reason)
-{
-    h->published.failed = h->published.renamed = true;
-    snprintf(h->published.reason, sizeof h->published.reason, "%s", reason);
-    snprintf(h->outcome.text, sizeof h->outcome.text, "failed %.500s", reason);
-    h->outcome.decided = true;
-}
-
-static void publish_settled(struct host *h)
-{
-    h->published.renamed = true;
-    memcpy(h->outcome.text, h->service.settlement.text, sizeof h->outcome.text);
-    h->outcome.decided = true;
-}
-
-/* The worker's end of a relay that is late: what was settled is published. */
-static void kill_agent(void *context, uint64_t number)
-{
-    struct host *h = context;
-    (void)number;
-    if (!h->agent->alive || network_host_is_down(h->agent->host))
-        return;
-    h->agent_killed = true;
-    world_tell(h->agent->host, "worker", "kills the relay");
-    process_kill(h->agent, SIGKILL);
-    if (h->probe != NULL)
-        process_kill(h->probe, SIGKILL);
-    if (h->service.settled && !h->service.settlement.failed)
-        publish_settled(h);
-    else
-        publish_failed(h, h->service.settled ? h->service.settlement.text
-                                             : "the agent was terminated before it had a result");
-    h->ended_s = world.now_s;
-}
-
-static void agent_main(void *argument)
-{
-    struct host *h = argument;
-    double began = nt_clock_s(), deadline = began + cluster.option.budget_s;
-    h->began_s = began;
-    h->session = must(calloc(1, sizeof *h->session));
-    world_at(deadline + KILL_S, kill_agent, h, 0);
-    nt_service_init(&h->service, &cluster.conf, &h->job, &cluster.option, NULL, deadline,
-                    deadline + GRACE_S);
-    int pidfd = h->service.child.pidfd; /* the relay's own, open until it ends */
-    nt_session_init(h->session, &h->service, -1);
-    if (h->job.self == 0)
-        nt_leader_run(h->session);
-    else
-        nt_member_run(h->session);
-    nt_session_fini(h->session);
-    if (pidfd >= 0)
-        close(pidfd);
-    nt_service_publish(&h->service);
-    h->outcome = h->service.outcome;
-    nt_service_fini(&h->service);
-    h->ended_s = nt_clock_s();
-    world_tell(world.running->host, "agent", "ended: %.200s", h->outcome.text);
-    if (files_open(world.running) > 0)
-        world_violation("n%u: the agent leaves %zu descriptors open", world.running->host + 1,
-                        files_open(world.running));
-    if (world.running->allocated > 0)
-        world_violation("n%u: the agent leaves %zu allocations", world.running->host + 1,
-                        world.running->allocated);
-}
-
 void cluster_run(void)
 {
-    double begins = world.now_s;
+    double begins = cluster.begins_s = world.now_s;
     for (uint32_t k = 0; k < cluster.hosts; k++) {
         struct host *h = &cluster.host[k];
-        h->agent = process_start(k, PROCESS_AGENT, begins + h->starts_late_s, agent_main, h);
+        agent_start(h, begins + h->starts_late_s);
     }
     faults_draw();
     /* late ones have their own budget */

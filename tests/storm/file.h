@@ -7,10 +7,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/socket.h>
 
 #include "files.h"
-
-enum { WINDOW_BYTES = 131072 };
 
 enum file_kind { FILE_SOCKET, FILE_LISTENER, FILE_STREAM, FILE_PIDFD, FILE_PIPE };
 
@@ -18,6 +17,7 @@ struct chunk {
     struct chunk *next;
     double at_s;
     size_t bytes, used;
+    struct file *passed; /* a descriptor that comes with a packet; NULL: none */
     unsigned char data[];
 };
 
@@ -25,7 +25,10 @@ struct file {
     enum file_kind kind;
     uint64_t id;           /* of no other file of this world */
     int fd;                /* -1: closed by its owner */
-    struct process *owner; /* NULL: in a backlog */
+    struct process *owner; /* NULL: in a backlog, or on its way to another */
+    struct process *also;  /* has it, too; NULL: nobody; the owner is woken */
+    bool is_passed;        /* on its way to another process */
+    bool packets;          /* a local socket of packets */
     uint32_t host, peer_host;
     uint16_t port, source_port;
     bool local; /* a local socket, not TCP */
@@ -55,6 +58,20 @@ int file_number(struct file *f, struct process *owner);
 
 /* NULL, with errno and a violation, when it is not open. */
 struct file *file_of(int fd);
+
+/* The same of any process. */
+struct file *file_of_any(int fd);
+
+/* true, with errno: the call is not made; again: EAGAIN is a reason, too. */
+bool call_is_interrupted(bool again);
+
+/* true: another process has it still; otherwise it is to be closed. */
+bool file_let_go(struct file *f, struct process *p);
+/* It will not arrive. */
+void file_drop_passed(struct file *f);
+
+ssize_t packets_send(struct file *f, const void *data, size_t bytes);
+ssize_t packets_recvmsg(struct file *f, struct msghdr *message, int flags);
 
 /* What a call costs that copies so many bytes. */
 void charge(size_t bytes);

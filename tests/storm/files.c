@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cluster.h"
+
 enum { BACKLOG_MAX = 1024, HOSTS_MAX = 4096 };
 
 /* What a call costs, and a byte that is copied. */
@@ -60,6 +62,8 @@ static void file_free(struct file *f)
 {
     for (struct chunk *c = f->first, *next; c != NULL; c = next) {
         next = c->next;
+        if (c->passed != NULL)
+            file_drop_passed(c->passed);
         free(c);
     }
     *f->all_link = f->all_next;
@@ -90,14 +94,19 @@ int file_number(struct file *f, struct process *owner)
     return f->fd;
 }
 
-struct file *file_of(int fd)
+struct file *file_of_any(int fd)
 {
     size_t k = (size_t)(fd - FILES_FIRST);
-    struct file *f = fd < FILES_FIRST || k >= net.fds ? NULL : net.by_fd[k];
+    return fd < FILES_FIRST || k >= net.fds ? NULL : net.by_fd[k];
+}
+
+struct file *file_of(int fd)
+{
+    struct file *f = file_of_any(fd);
     if (f == NULL) {
         errno = EBADF;
         world_violation("a call for descriptor %d, which is not open", fd);
-    } else if (world.running != NULL && f->owner != world.running) {
+    } else if (world.running != NULL && f->owner != world.running && f->also != world.running) {
         world_violation("n%u: a call for descriptor %d of another process", world.running->host + 1,
                         fd);
     }
@@ -112,6 +121,9 @@ void files_begin(void)
 
 void files_end(void)
 {
+    for (struct file *f = net.all; f != NULL; f = f->all_next)
+        for (struct chunk *c = f->first; c != NULL; c = c->next)
+            c->passed = NULL;
     while (net.all != NULL)
         file_free(net.all);
     free(net.by_fd);
@@ -283,6 +295,9 @@ static void close_listener(struct file *f)
 
 void file_close(struct file *f)
 {
+    if (world.running != NULL && (f->owner == world.running || f->also == world.running) &&
+        file_let_go(f, world.running))
+        return;
     size_t k = (size_t)(f->fd - FILES_FIRST);
     net.by_fd[k] = NULL;
     if (k < net.first_free)
@@ -302,7 +317,7 @@ void files_close_all(struct process *p)
 {
     for (struct file *f = net.all, *next; f != NULL; f = next) {
         next = f->all_next;
-        if (f->owner != p || f->fd < 0)
+        if ((f->owner != p && f->also != p) || f->fd < 0 || file_let_go(f, p))
             continue;
         file_close(f);
         next = net.all; /* a backlog is freed with its listener */
@@ -354,6 +369,14 @@ void files_reset_connections(struct process *p)
             if (f->peer != NULL)
                 reset_at(f->peer, world.now_s);
         }
+}
+
+size_t files_queued(const struct process *p)
+{
+    size_t bytes = 0;
+    for (const struct file *f = net.all; f != NULL; f = f->all_next)
+        bytes += f->owner == p && f->kind == FILE_STREAM && !f->local ? f->queued : 0;
+    return bytes;
 }
 
 void files_inject(struct process *p, const void *data, size_t bytes)

@@ -31,12 +31,18 @@ void file_changed(struct file *file);
 
 /* Two connected local sockets: the first is the running process's, the second that of other. */
 int files_local_pair(struct process *other, int fd[2]);
+/* The same, of packets, which pass descriptors along. */
+int files_packet_pair(struct process *other, int fd[2]);
+/* As a fork does: the other has the descriptor, too, and is woken for it. */
+void files_share(int fd, struct process *with);
 /* Readable when the process has ended. */
 int files_pidfd(struct process *process);
 /* A pipe's end from which bytes can be read at that time; NULL: closed without any. */
 int files_pipe(const void *data, size_t bytes, double at_s);
 /* Resets all connections of a process, as a middlebox does. */
 void files_reset_connections(struct process *process);
+/* Bytes that are on their way to it from other hosts, or wait for it: lost when it ends. */
+size_t files_queued(const struct process *process);
 /* Bytes of another's making, in the middle of a stream that this process reads. */
 void files_inject(struct process *process, const void *data, size_t bytes);
 

@@ -11,6 +11,7 @@
 #include "map_json.h"
 #include "samples.h"
 #include "shape.h"
+#include "subtree.h"
 
 /* After its budget an agent gives up in 0.25 s and passes its last frames on for 0.25 s more. */
 static const double SETTLED_S = 0.5;
@@ -41,7 +42,7 @@ static void judge_unread(const struct host *h, uint32_t k)
 {
     const struct nt_session *session = h->session;
     if (session == NULL || isnan(h->ended_s) || h->agent_killed || h->injected ||
-        h->probe_allocations != 0 || h->agent_allocations != 0)
+        cluster.is_altered || h->probe_allocations != 0 || h->agent_allocations != 0)
         return;
     if (h->unread_of_leader > 0 && begins(h->outcome.text, "failed lost the connection to"))
         world_violation("n%u: lost its leader with %zu bytes of it unread", k + 1,
@@ -51,6 +52,15 @@ static void judge_unread(const struct host *h, uint32_t k)
          begins(session->probe_end.text, "connection closed")))
         world_violation("n%u: lost its probe (%s) with %zu bytes of it unread", k + 1,
                         session->probe_end.text, h->unread_of_probe);
+}
+
+/* The reason of a failure names what has failed. */
+static void judge_reason(const struct host *h, uint32_t k)
+{
+    if (h->relay_is_killed && !h->agent_killed && h->outcome.decided && h->worker->status == 0 &&
+        !begins(h->outcome.text, "failed the agent's relay was killed by signal") &&
+        !h->service.settled)
+        world_violation("n%u: its relay was killed, and it says: %s", k + 1, h->outcome.text);
 }
 
 static bool is_good(const struct host *h)
@@ -167,7 +177,8 @@ static void judge_network(const struct nt_map *map, const struct published *p)
 {
     struct nt_samples *samples = NULL;
     double confidence = map->model->confidence;
-    if (!(confidence >= CLAIMED) || map->model->family == NT_FAMILY_UNDETERMINED)
+    if (p->text[NT_ARTIFACT_SAMPLES] == NULL || !(confidence >= CLAIMED) ||
+        map->model->family == NT_FAMILY_UNDETERMINED)
         return;
     int right = read_samples(p, &samples) != 0 ? -1 : is_planted(map, samples, true);
     if (right == 0)
@@ -201,12 +212,30 @@ static void judge_map(void)
     nt_map_destroy(map);
 }
 
+/* What its block's leader had for it when it died is lost, and its probe is out of step. */
+static bool missed_a_call(uint32_t k)
+{
+    size_t block = nt_block_hosts(cluster.hosts, cluster.conf.block_hosts);
+    const struct host *leader = &cluster.host[k - k % block];
+    const struct process *probe = cluster.host[k].probe;
+    return leader->faulty && leader != &cluster.host[k] && probe != NULL && !probe->alive &&
+           probe->status == NT_ERR_SYSTEM << 8;
+}
+
 void cluster_judge(void)
 {
+    for (uint32_t k = 0; k < cluster.hosts; k++)
+        cluster.host[k].faulty = cluster.host[k].faulty || missed_a_call(k);
     for (uint32_t k = 0; k < cluster.hosts; k++) {
         judge_end(&cluster.host[k], k);
         judge_same(&cluster.host[k], k);
         judge_unread(&cluster.host[k], k);
+        judge_reason(&cluster.host[k], k);
     }
+    for (uint32_t k = 0; cluster.rival != NULL && k < cluster.hosts; k++)
+        if (!cluster.host[cluster.rival[k].number].faulty) {
+            judge_end(&cluster.rival[k], k);
+            judge_unread(&cluster.rival[k], k);
+        }
     judge_map();
 }

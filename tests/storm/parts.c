@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What an agent has around it: munged, resolver and slurmctld, the probe as a process, the job's
- * directory, the log. In place of prolog/child.c, lookup.c, publish.c, log.c, job.c and libmunge.
+ * directory, the log (munged is in munge.c). In place of prolog/child.c, lookup.c, publish.c,
+ * archive.c, log.c, job.c and libmunge.
  */
 #include <errno.h>
 #include <math.h>
-#include <munge.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <signal.h>
@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "archive.h"
 #include "child.h"
 #include "cluster.h"
 #include "files.h"
@@ -21,153 +22,6 @@
 #include "lookup.h"
 #include "probe_log.h"
 #include "publish.h"
-
-/* ---- munged ---- */
-
-enum { MUNGE_TTL_S = 300 };
-
-struct credential {
-    double made_s; /* by the clock of the host that made it */
-    int bytes;
-    uint32_t decoded_by; /* hosts + 1; 0: none: a credential is good once a host */
-    void *payload;
-};
-
-static struct {
-    struct credential *made;
-    size_t n, room;
-    double encoded_s, decoded_s; /* of the last one that was decoded */
-} munged;
-
-void parts_begin(void);
-void parts_begin(void)
-{
-    for (size_t k = 0; k < munged.n; k++)
-        free(munged.made[k].payload);
-    munged.n = 0;
-}
-
-munge_ctx_t munge_ctx_create(void)
-{
-    return (munge_ctx_t)&munged;
-}
-
-void munge_ctx_destroy(munge_ctx_t ctx)
-{
-    (void)ctx;
-}
-
-munge_err_t munge_ctx_set(munge_ctx_t ctx, int option, ...)
-{
-    (void)ctx;
-    (void)option;
-    return EMUNGE_SUCCESS;
-}
-
-munge_err_t munge_ctx_get(munge_ctx_t ctx, int option, ...)
-{
-    va_list args;
-    (void)ctx;
-    va_start(args, option);
-    *va_arg(args, time_t *) =
-        (time_t)(option == MUNGE_OPT_ENCODE_TIME ? munged.encoded_s : munged.decoded_s);
-    va_end(args);
-    return EMUNGE_SUCCESS;
-}
-
-const char *munge_ctx_strerror(munge_ctx_t ctx)
-{
-    (void)ctx;
-    return NULL;
-}
-
-const char *munge_strerror(munge_err_t code)
-{
-    switch (code) {
-    case EMUNGE_SOCKET:
-        return "Munged communication error";
-    case EMUNGE_CRED_EXPIRED:
-        return "Expired credential";
-    case EMUNGE_CRED_REWOUND:
-        return "Rewound credential";
-    case EMUNGE_CRED_REPLAYED:
-        return "Replayed credential";
-    case EMUNGE_CRED_INVALID:
-        return "Invalid credential";
-    default:
-        return "munge error";
-    }
-}
-
-/* Blocks as the library does while munged is busy. */
-static bool munged_answers(void)
-{
-    const struct host *h = this_host();
-    double now = process_time();
-    if (isinf(h->munge_until_s)) {
-        process_sleep(0.001);
-        return false;
-    }
-    process_sleep((h->munge_until_s > now ? h->munge_until_s - now : 0) + h->munge_s);
-    return true;
-}
-
-munge_err_t munge_encode(char **credential, munge_ctx_t ctx, const void *payload, int bytes)
-{
-    (void)ctx;
-    *credential = NULL;
-    if (!munged_answers())
-        return EMUNGE_SOCKET;
-    if (munged.n == munged.room) {
-        munged.room = 2 * munged.room + 64;
-        munged.made = realloc(munged.made, munged.room * sizeof *munged.made);
-    }
-    struct credential *c = &munged.made[munged.n];
-    *c = (struct credential){process_time() + this_host()->clock_off_s, bytes, 0,
-                             malloc((size_t)bytes + 1)};
-    memcpy(c->payload, payload, (size_t)bytes);
-    *credential = malloc(64);
-    snprintf(*credential, 64, "MUNGE:%zu:", munged.n++);
-    return EMUNGE_SUCCESS;
-}
-
-munge_err_t munge_decode(const char *credential, munge_ctx_t ctx, void **payload, int *bytes,
-                         uid_t *uid, gid_t *gid)
-{
-    char *end;
-    (void)ctx;
-    *payload = NULL;
-    if (!munged_answers())
-        return EMUNGE_SOCKET;
-    if (strncmp(credential, "MUNGE:", 6) != 0)
-        return EMUNGE_CRED_INVALID;
-    unsigned long k = strtoul(credential + 6, &end, 10);
-    if (*end != ':' || k >= munged.n)
-        return EMUNGE_CRED_INVALID;
-    struct credential *c = &munged.made[k];
-    munged.encoded_s = c->made_s;
-    munged.decoded_s = process_time() + this_host()->clock_off_s;
-    double age = munged.decoded_s - munged.encoded_s;
-    if (age > MUNGE_TTL_S)
-        return EMUNGE_CRED_EXPIRED;
-    if (age < -MUNGE_TTL_S)
-        return EMUNGE_CRED_REWOUND;
-    if (c->decoded_by == world.running->host + 1)
-        return EMUNGE_CRED_REPLAYED;
-    c->decoded_by = world.running->host + 1;
-    *payload = malloc((size_t)c->bytes + 1);
-    memcpy(*payload, c->payload, (size_t)c->bytes);
-    *bytes = c->bytes;
-    *uid = 0;
-    *gid = 0;
-    return EMUNGE_SUCCESS;
-}
-
-uid_t __wrap_geteuid(void);
-uid_t __wrap_geteuid(void)
-{
-    return 0;
-}
 
 /* ---- resolver and slurmctld, in a child's place ---- */
 
@@ -186,7 +40,7 @@ int nt_lookup_start(struct nt_lookup *lookup, size_t want, int (*find)(const voi
 int nt_lookup_poll(struct nt_lookup *lookup)
 {
     ssize_t n = lookup->fd < 0 ? -1 : read(lookup->fd, lookup->bytes, lookup->want);
-    if (lookup->fd >= 0 && n < 0 && errno == EAGAIN)
+    if (lookup->fd >= 0 && n < 0 && (errno == EAGAIN || errno == EINTR))
         return 0;
     return n == (ssize_t)lookup->want ? 1 : -1;
 }
@@ -213,7 +67,14 @@ int nt_job_addresses(const char *host, struct nt_addresses *addresses, struct nt
 
 void nt_job_load_use(const struct nt_job *job, struct nt_job_use *use)
 {
-    *use = (struct nt_job_use){true, (uint32_t)job->hosts, 1};
+    (void)job;
+    *use = (struct nt_job_use){cluster.exclusive, cluster.tasks, cluster.task_cpus};
+}
+
+bool nt_job_is_over(uint32_t id)
+{
+    (void)id;
+    return false;
 }
 
 /* ---- the probe as a process ---- */
@@ -228,12 +89,21 @@ int nt_child_start(struct nt_child *child, const struct nt_conf *conf, const str
     (void)uid;
     (void)gid;
     (void)seconds;
-    (void)err;
     process_spend(0.001);
+    if (h->no_probe) {
+        *child = (struct nt_child){.pidfd = -1};
+        *socket = -1;
+        return nt_err_set(err, NT_ERR_SYSTEM, "nettopo-probe: No such file or directory");
+    }
     double loads = process_time() + draw_between(0.01, 0.03) + h->probe_late_s;
-    struct process *p = process_start(world.running->host, PROCESS_PROBE, loads, probe_main, NULL);
+    struct process *p = process_start(world.running->host, PROCESS_PROBE, loads,
+                                      h->probe_is_hostile ? hostile_probe_main : probe_main, NULL);
     p->slowness = world.running->slowness;
     p->allocations_left = h->probe_allocations;
+    p->faults = h->probe_calls;
+    p->trap = h->probe_trap;
+    h->probe_trap.calls = 0; /* once */
+    p->node = h;
     files_local_pair(p, fd);
     p->argument = (void *)(intptr_t)fd[1];
     *socket = fd[0];
@@ -242,9 +112,10 @@ int nt_child_start(struct nt_child *child, const struct nt_conf *conf, const str
     return 0;
 }
 
-/* The pidfd is the relay's, too, and stays open there (cluster.c). */
 static void forget_child(struct nt_child *child)
 {
+    if (child->pidfd >= 0)
+        close(child->pidfd);
     child->pidfd = -1;
     child->pid = 0;
 }
@@ -287,8 +158,12 @@ int nt_publish_begin(struct nt_publish *publish, const char *run_dir, uint32_t j
 {
     (void)run_dir;
     (void)job;
-    *publish = (struct nt_publish){
-        .run_fd = -1, .dir_fd = -1, .limit_bytes = limit_bytes, .uid = uid, .gid = gid};
+    *publish = (struct nt_publish){.run_fd = -1,
+                                   .dir_fd = -1,
+                                   .reason_fd = -1,
+                                   .limit_bytes = limit_bytes,
+                                   .uid = uid,
+                                   .gid = gid};
     nt_artifact_files_init(&publish->artifacts, limit_bytes);
     process_spend(0.0003);
     if (this_host()->disk_bytes == 0)
@@ -316,6 +191,11 @@ int nt_artifact_files_write(struct nt_artifact_files *artifacts, uint32_t artifa
     process_spend(0.0001);
     if (artifact == 0 || artifact >= NT_ARTIFACT_END || artifacts->complete[artifact])
         return nt_err_set(err, NT_ERR_INPUT, "artifact %u", artifact);
+    bool may_lack = artifact == NT_ARTIFACT_SAMPLES || artifact == NT_ARTIFACT_ARCHIVE;
+    if (may_lack && p->used + bytes > artifacts->limit_bytes) {
+        artifacts->dropped[artifact] = true;
+        return 0;
+    }
     if (bytes > h->disk_bytes - p->used)
         return nt_err_set(err, NT_ERR_SYSTEM, "/run/nettopo: No space left on device");
     p->text[artifact] = realloc(p->text[artifact], p->bytes[artifact] + bytes + 1);
@@ -346,6 +226,21 @@ void nt_publish_log(struct nt_publish *publish, const char *text, size_t bytes)
     (void)publish;
     (void)text;
     (void)bytes;
+}
+
+int nt_publish_archived(const struct nt_publish *publish)
+{
+    (void)publish;
+    return -1;
+}
+
+void nt_archive_add(const struct nt_conf *conf, const struct nt_job *job, const struct nt_log *log,
+                    int fd)
+{
+    (void)conf;
+    (void)job;
+    (void)log;
+    (void)fd;
 }
 
 int nt_publish_failed(struct nt_publish *publish, const char *reason, struct nt_err *err)

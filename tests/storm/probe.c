@@ -14,22 +14,24 @@
 #include "files.h"
 #include "flows.h"
 #include "hardware.h"
+#include "machine_text.h"
 #include "pair.h"
 #include "participant_loop.h"
 
 /* ---- the measured network ---- */
 
 struct nt_pair {
-    uint32_t host;
+    uint32_t host; /* its rank */
+    struct host *node;
     struct process *process;
     struct nt_pairing pairing;
     bool connected;    /* waits for its partner, or has met it */
     uint32_t measures; /* the round that it has begun to measure, + 1 */
     unsigned char address[8];
+    size_t group; /* of a kernel */
+    bool group_first;
+    uint32_t group_rank[NT_KERNEL_GROUP_MAX];
 };
-
-static struct nt_pair **pair_of; /* by host */
-static size_t pair_rooms;
 
 static const char RAIL[] = "sim0";
 
@@ -37,25 +39,21 @@ int nt_pair_create(struct nt_pair **out, struct nt_err *err)
 {
     if (this_host()->no_network)
         return nt_err_set(err, NT_ERR_SYSTEM, "no network device");
-    if (pair_rooms < cluster.hosts) {
-        pair_of = realloc(pair_of, cluster.hosts * sizeof *pair_of);
-        memset(pair_of + pair_rooms, 0, (cluster.hosts - pair_rooms) * sizeof *pair_of);
-        pair_rooms = cluster.hosts;
-    }
     struct nt_pair *pair = calloc(1, sizeof *pair);
-    pair->host = world.running->host;
+    pair->node = this_host();
+    pair->host = (uint32_t)pair->node->job.self;
     pair->process = world.running;
     memcpy(pair->address, &pair->host, sizeof pair->host);
     process_spend(0.002);
-    pair_of[pair->host] = pair;
+    pair->node->pair = pair;
     *out = pair;
     return 0;
 }
 
 void nt_pair_destroy(struct nt_pair *pair)
 {
-    if (pair != NULL && pair_of[pair->host] == pair)
-        pair_of[pair->host] = NULL;
+    if (pair != NULL && pair->node->pair == pair)
+        pair->node->pair = NULL;
     free(pair);
 }
 
@@ -64,6 +62,19 @@ size_t nt_pair_rails(const struct nt_pair *pair, const char *names[NT_PAIR_RAILS
     (void)pair;
     names[0] = RAIL;
     return 1;
+}
+
+const char *nt_pair_transports(const struct nt_pair *pair, size_t rail)
+{
+    (void)pair;
+    (void)rail;
+    return "storm";
+}
+
+const char *nt_pair_used(const struct nt_pair *pair)
+{
+    (void)pair;
+    return "storm/sim0";
 }
 
 const void *nt_pair_address(const struct nt_pair *pair, size_t *bytes)
@@ -78,22 +89,43 @@ void nt_pair_set_own_core(struct nt_pair *pair, bool own)
     (void)own;
 }
 
+static bool fabric_is_up(uint32_t host)
+{
+    const struct host *h = &cluster.host[host];
+    return world.now_s < h->fabric_down_s || world.now_s >= h->fabric_until_s;
+}
+
+static bool fabric_connects(uint32_t a, uint32_t b)
+{
+    for (size_t k = 0; k < cluster.fabric_cuts; k++)
+        if ((cluster.fabric_cut[k][0] == a && cluster.fabric_cut[k][1] == b) ||
+            (cluster.fabric_cut[k][0] == b && cluster.fabric_cut[k][1] == a))
+            return false;
+    return fabric_is_up(a) && fabric_is_up(b);
+}
+
+static struct host *peer_of(const struct nt_pair *pair)
+{
+    return &pair->node->job_hosts[pair->pairing.peer];
+}
+
 /* The other end, while it lives; a stopped one does not answer. */
 static struct nt_pair *other_end(const struct nt_pair *pair)
 {
-    uint32_t peer = pair->pairing.peer;
-    struct nt_pair *other = peer < pair_rooms ? pair_of[peer] : NULL;
-    if (other == NULL || !other->process->alive || network_host_is_down(peer) ||
-        network_is_cut(pair->host, peer) || network_is_cut(peer, pair->host))
+    const struct host *h = peer_of(pair);
+    uint32_t self = pair->node->number, peer = h->number;
+    if (h->pair == NULL || h->pair->process != h->probe || !h->probe->alive ||
+        network_host_is_down(peer) || !fabric_connects(self, peer) || network_is_cut(self, peer) ||
+        network_is_cut(peer, self))
         return NULL;
-    return other->process->stopped_until_s > world.now_s ? NULL : other;
+    return h->probe->stopped_until_s > world.now_s ? NULL : h->pair;
 }
 
 static void wake_other(const struct nt_pair *pair)
 {
-    uint32_t peer = pair->pairing.peer;
-    if (peer < pair_rooms && pair_of[peer] != NULL)
-        process_wake(pair_of[peer]->process, world.now_s);
+    const struct host *h = peer_of(pair);
+    if (h->probe != NULL)
+        process_wake(h->probe, world.now_s);
 }
 
 static bool has_met(const struct nt_pair *pair)
@@ -105,7 +137,8 @@ static bool has_met(const struct nt_pair *pair)
 
 static bool measures_too(const struct nt_pair *pair)
 {
-    return has_met(pair) && pair_of[pair->pairing.peer]->measures == pair->measures;
+    const struct nt_pair *other = other_end(pair);
+    return other != NULL && other->measures >= pair->measures; /* it may be done already */
 }
 
 /* Until it holds; a link that is cut may come back, so it looks again now and then. */
@@ -125,7 +158,7 @@ static bool wait_for(const struct nt_pair *pair, bool (*holds)(const struct nt_p
 
 static double latency_s(const struct nt_pair *pair)
 {
-    return nt_network_latency(cluster.network, pair->host, pair->pairing.peer) * 1e-6;
+    return nt_network_latency(cluster.network, pair->node->number, peer_of(pair)->number) * 1e-6;
 }
 
 int nt_pair_connect(struct nt_pair *pair, const struct nt_pairing *pairing,
@@ -136,7 +169,7 @@ int nt_pair_connect(struct nt_pair *pair, const struct nt_pairing *pairing,
     (void)order;
     pair->pairing = *pairing;
     memcpy(&told, pairing->address, sizeof told);
-    if (told != pairing->peer || pairing->self != pair->host)
+    if ((told != pairing->peer || pairing->self != pair->host) && !cluster.is_hostile)
         world_violation("n%u: connects to rank %u at the address of n%u", pair->host + 1,
                         pairing->peer, told + 1);
     pair->connected = true;
@@ -148,14 +181,77 @@ int nt_pair_connect(struct nt_pair *pair, const struct nt_pairing *pairing,
     return 0;
 }
 
+/* ---- kernels: all of a group meet ---- */
+
+static bool group_holds(const struct nt_pair *pair, bool measures)
+{
+    for (size_t k = 0; k < pair->group; k++) {
+        const struct host *h = &pair->node->job_hosts[pair->group_rank[k]];
+        const struct nt_pair *other = h->pair;
+        if (other == NULL || !h->probe->alive || other->process != h->probe ||
+            !fabric_connects(pair->node->number, h->number) ||
+            (!measures && (!other->connected || other->pairing.round != pair->pairing.round)) ||
+            (measures && other->measures < pair->measures))
+            return false;
+    }
+    return true;
+}
+
+static bool group_has_met(const struct nt_pair *pair)
+{
+    return group_holds(pair, false);
+}
+
+static bool group_measures(const struct nt_pair *pair)
+{
+    return group_holds(pair, true);
+}
+
+static void wake_group(const struct nt_pair *pair)
+{
+    for (size_t k = 0; k < pair->group; k++) {
+        const struct host *h = &pair->node->job_hosts[pair->group_rank[k]];
+        if (h->probe != NULL && h->probe != pair->process)
+            process_wake(h->probe, world.now_s);
+    }
+}
+
 int nt_pair_connect_group(struct nt_pair *pair, const struct nt_kernel_group *group,
                           const struct nt_order *order, double deadline_s, struct nt_err *err)
 {
-    (void)pair;
-    (void)group;
     (void)order;
-    (void)deadline_s;
-    return nt_err_set(err, NT_ERR_SYSTEM, "kernel: not simulated");
+    pair->pairing = (struct nt_pairing){.round = group->round, .self = pair->host};
+    pair->group = group->n;
+    pair->group_first = group->self == 0;
+    for (size_t k = 0; k < group->n; k++) {
+        memcpy(&pair->group_rank[k], group->address[k], sizeof pair->group_rank[k]);
+        if (pair->group_rank[k] >= cluster.hosts)
+            return nt_err_set(err, NT_ERR_SYSTEM, "kernel: no such address");
+    }
+    pair->connected = true;
+    wake_group(pair);
+    return wait_for(pair, group_has_met, deadline_s)
+               ? 0
+               : nt_err_set(err, NT_ERR_SYSTEM, "kernel: no answer in time");
+}
+
+static int measure_kernel(struct nt_pair *pair, const struct nt_order *order, double soft_s,
+                          double deadline_s, struct nt_result *result, struct nt_err *err)
+{
+    pair->measures = pair->pairing.round + 1;
+    wake_group(pair);
+    if (!wait_for(pair, group_measures, deadline_s))
+        return nt_err_set(err, NT_ERR_SYSTEM, "kernel: no answer in time");
+    double us = 20 * (double)pair->group, now = nt_clock_s();
+    process_sleep(now + order->batches * us * 1e-6 < soft_s ? order->batches * us * 1e-6 : 0);
+    *result = (struct nt_result){.ok = true, .bytes = order->message_bytes};
+    if (pair->group_first) {
+        result->value_us = us;
+        result->median_us = 0.9 * us;
+        result->se_us = 1.1 * us;
+        result->count = order->batches;
+    }
+    return 0;
 }
 
 /* The flows of a round share the network; computed once for all that take part in it. */
@@ -168,9 +264,6 @@ static struct {
 void probe_begin(void);
 void probe_begin(void)
 {
-    free(pair_of);
-    pair_of = NULL;
-    pair_rooms = 0;
     shared.key = 0;
 }
 
@@ -229,7 +322,8 @@ static void set_result(const struct nt_pair *pair, const struct nt_order *order,
     *result = (struct nt_result){.a = a, .b = b, .ok = true, .bytes = order->message_bytes};
     if (order->kind == NT_ORDER_LATENCY) {
         struct nt_reading r =
-            nt_measure_batches(cluster.network, &cluster.noise, a, b, round, batches);
+            nt_measure_batches(cluster.network, &cluster.noise, pair->node->number,
+                               peer_of(pair)->number, round, batches);
         result->value_us = result->median_us = r.value_us;
         result->se_us = isnan(r.se_us) ? 0 : r.se_us; /* of one batch, as pair_batches.c has it */
         result->count = batches * order->count;
@@ -251,6 +345,8 @@ int nt_pair_measure(struct nt_pair *pair, const struct nt_order *order, double s
     double takes = order_seconds(pair, order), now = nt_clock_s();
     if (!pair->connected)
         return nt_err_set(err, NT_ERR_SYSTEM, "not connected");
+    if (order->kind == NT_ORDER_KERNEL)
+        return measure_kernel(pair, order, soft_s, deadline_s, result, err);
     pair->measures = pair->pairing.round + 1;
     wake_other(pair);
     if (!wait_for(pair, measures_too, deadline_s))
@@ -271,21 +367,29 @@ void nt_pair_close(struct nt_pair *pair)
     pair->connected = false;
 }
 
+/* ---- what a host is inside ---- */
+
 bool nt_hardware_detect(const char *const *rail, size_t rails, struct nt_machine *machine,
                         struct nt_core_pair pair[NT_BETWEEN_END])
 {
+    static const char *const machines[] = {
+        "packages=2 numa=4 cores=64 threads=128 allowed=128 l2=1048576 nic=sim0 cpu=A processor",
+        "packages=1 numa=1 cores=8 threads=8 allowed=8 l3=33554432 nic=sim0 cpu=Another"};
+    size_t which = nt_rng_below(&world.rng, 3);
     (void)rail;
     (void)rails;
-    (void)machine;
-    (void)pair;
-    return false;
+    process_spend(0.004);
+    if (which == 2 || nt_machine_parse(machines[which], machine, NULL) != 0)
+        return false;
+    for (int k = 0; k < NT_BETWEEN_END; k++)
+        pair[k] = (struct nt_core_pair){.there = k % 2 == 0, .cpu = {0, (unsigned)k + 1}};
+    return true;
 }
 
 double nt_hardware_core_latency_us(const struct nt_core_pair *pair, double seconds)
 {
-    (void)pair;
-    (void)seconds;
-    return 0;
+    process_spend(seconds);
+    return 0.05 * pair->cpu[1];
 }
 
 /* ---- the process ---- */
@@ -317,6 +421,9 @@ void probe_main(void *argument)
     }
     bool has_network = nt_pair_create(&pair, &no_pair) == 0;
     nt_participant_init(&participant, oob, pair, no_pair.text);
+    if (job.option.level >= NT_LEVEL_STANDARD) /* as probe.c */
+        nt_participant_inspect_host(
+            &participant, job.option.level == NT_LEVEL_FULL && !job.latency_only ? 0.03 : 0);
     int rc = oob->rank == 0 ? run_coordinator(oob, &job, &participant, &err)
              : has_network  ? nt_participant_run(oob, &job, &participant, &err)
                             : nt_participant_send_greeting(oob, &job, &participant, &err);

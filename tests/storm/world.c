@@ -129,6 +129,8 @@ void world_tell(uint32_t host, const char *who, const char *format, ...)
 {
     char line[512];
     va_list args;
+    if (!world.tells && !world.hashes)
+        return;
     va_start(args, format);
     vsnprintf(line, sizeof line, format, args);
     va_end(args);
@@ -360,6 +362,10 @@ void process_spend(double s)
     if (p == NULL)
         return;
     p->local_s += s * p->slowness;
+    if (p->faults.preempted > 0 && draw_chance(p->faults.preempted))
+        p->local_s -= p->faults.preempted_s * log(1 - nt_rng_uniform(&world.rng));
+    if (p->trap.calls > 0 && --p->trap.calls == 0)
+        world_at(p->local_s, p->trap.happen, p->trap.context, p->trap.number);
     /* what happens elsewhere until then, happens before its next call */
     if (world.events > 0 && world.event[0].at_s < p->local_s)
         catch_up(p);
@@ -389,11 +395,11 @@ void process_wait(double at_s)
     p->waits = false;
 }
 
-void world_begin(uint64_t seed, bool tells)
+void world_begin(uint64_t seed, bool tells, bool hashes)
 {
     struct event *event = world.event;
     size_t room = world.events_room;
-    world = (struct world){.event = event, .events_room = room, .tells = tells};
+    world = (struct world){.event = event, .events_room = room, .tells = tells, .hashes = hashes};
     nt_rng_init(&world.rng, seed);
     world.hash = 0xcbf29ce484222325;
     world.now_s = 1000; /* a machine that is up for a while */

@@ -18,14 +18,39 @@
 
 #include "rng.h"
 
-enum process_kind { PROCESS_AGENT, PROCESS_PROBE, PROCESS_STRANGER };
+enum process_kind { PROCESS_AGENT, PROCESS_WORKER, PROCESS_PROBE, PROCESS_STRANGER };
 
 struct file;
+struct host;
+
+/* What happens at a time. */
+typedef void world_event(void *context, uint64_t number);
+
+/* Something that happens after so many calls of a process; 0: nothing. */
+struct trap {
+    uint64_t calls;
+    world_event *happen;
+    void *context;
+    uint64_t number;
+};
+
+/* What may go wrong with the calls of a process, each with a chance of its own for each call. */
+struct call_faults {
+    double interrupted; /* EINTR */
+    double again;       /* EAGAIN, although poll said that there is something, or room */
+    double in_part;     /* a read or write moves a part of the bytes */
+    double preempted;   /* the processor is another's for a while, */
+    double preempted_s; /* on average so long */
+    double altered;     /* a bit of what is written is another */
+    size_t files_max;   /* EMFILE from so many open ones on; 0: no limit */
+    bool no_random, no_route, no_ipv6;
+};
 
 struct process {
     pid_t pid;
     uint32_t host;
     enum process_kind kind;
+    struct host *node;  /* whose agent or probe it is; NULL: a stranger */
     bool alive, waits;  /* waits: in poll, to be woken by its files */
     bool killed;        /* by a signal: what it had allocated is lost with it */
     int status;         /* of its end */
@@ -45,18 +70,18 @@ struct process {
     struct file *pidfd;        /* readable when it has ended; NULL: none */
     size_t files;              /* that it has open */
     size_t allocated;          /* and not freed */
+    struct call_faults faults; /* of its calls */
+    struct trap trap;
     uint64_t allocations_left; /* the last of them fails; 0: none does */
     struct process *next;
 };
 
-/* What happens at a time. */
-typedef void world_event(void *context, uint64_t number);
-
 struct world {
     double now_s;
     struct nt_rng rng;
-    uint64_t hash; /* of all that happened */
+    uint64_t hash; /* of the story, where it hashes */
     bool tells;    /* prints the story */
+    bool hashes;
     struct process *process, *running;
     pid_t last_pid;
     struct event *event; /* a heap */
@@ -67,7 +92,7 @@ struct world {
 
 extern struct world world;
 
-void world_begin(uint64_t seed, bool tells);
+void world_begin(uint64_t seed, bool tells, bool hashes);
 void world_end(void); /* frees all processes */
 
 /* Runs events until there are none before until_s. */

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "check.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "conffile.h"
+#include "decimal.h"
+#include "log_line.h"
+
+static const char DEFAULT_CONF[] = NT_SYSCONFDIR "/nettopo/nettopo.conf";
+
+static const char HELP[] =
+    "Usage: nettopo-prolog --check [--conf FILE] [--host HOST]\n"
+    "\n"
+    "Tests the installation on this node, as root: one line for each part, \"ok\" or \"TO DO\" "
+    "with\n"
+    "what to do. With --host also whether the ports of HOST can be reached from here.\n"
+    "Exit: 0 all is ok, 1 something is to do, 2 usage, 4 not root.\n";
+
+enum { LINE_BYTES = 1024 };
+
+static void print_line(const char *word, const char *what, const char *format, va_list args,
+                       const char *advice) __attribute__((format(printf, 3, 0)));
+static void print_line(const char *word, const char *what, const char *format, va_list args,
+                       const char *advice)
+{
+    char found[LINE_BYTES];
+    vsnprintf(found, sizeof found, format, args);
+    nt_log_line_clean(found); /* may quote files and other programs */
+    printf("%-6s %s: %s%s%s\n", word, what, found, advice[0] != '\0' ? "; " : "", advice);
+    fflush(stdout); /* before anything that may hang */
+}
+
+void nt_check_ok(const char *what, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    print_line("ok", what, format, args, "");
+    va_end(args);
+}
+
+void nt_check_to_do(struct nt_check *check, const char *what, const char *advice,
+                    const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    print_line("TO DO", what, format, args, advice);
+    va_end(args);
+    check->to_do++;
+}
+
+/* ---- the configuration ---- */
+
+static void check_configuration(struct nt_check *check)
+{
+    struct nt_err err;
+    struct stat st;
+    if (nt_conffile_read(check->conf_path, !check->conf_is_given, &check->conf, &err) != 0) {
+        bool owner = strstr(err.text, "writable by") != NULL;
+        nt_check_to_do(check, "configuration",
+                       owner
+                           ? "chown root and chmod 644 that file"
+                           : "correct that file (nettopo.conf(5)); until then nothing is measured",
+                       "%s", err.text);
+        nt_conf_default(&check->conf);
+    } else if (stat(check->conf_path, &st) != 0) {
+        nt_check_ok("configuration", "no %s: the defaults", check->conf_path);
+    } else if (!check->conf.enabled) {
+        nt_check_to_do(check, "configuration", "set enabled = yes, if jobs are to be measured",
+                       "%s: enabled = no", check->conf_path);
+    } else {
+        nt_check_ok("configuration", "%s, owner %u, mode %04o", check->conf_path,
+                    (unsigned)st.st_uid, (unsigned)st.st_mode & 07777U);
+    }
+}
+
+static void check_program(struct nt_check *check, const char *key, const char *path)
+{
+    struct stat st;
+    char what[32];
+    snprintf(what, sizeof what, "program %s", key);
+    if (stat(path, &st) != 0)
+        nt_check_to_do(check, what, "install nettopo, or set its path in nettopo.conf", "%s: %s",
+                       path, strerror(errno));
+    else if (!S_ISREG(st.st_mode) || access(path, X_OK) != 0)
+        nt_check_to_do(check, what, "install nettopo again", "%s is not a program", path);
+    else if (st.st_uid != 0 || (st.st_mode & 022) != 0)
+        nt_check_to_do(check, what, "chown root and chmod go-w that file",
+                       "%s can be written by users other than root", path);
+    else
+        nt_check_ok(what, "%s", path);
+}
+
+/* ---- the daemon ---- */
+
+static bool is_slurmd(pid_t pid)
+{
+    char path[64], name[32] = "";
+    snprintf(path, sizeof path, "/proc/%d/comm", (int)pid);
+    FILE *file = fopen(path, "re");
+    if (file == NULL)
+        return false;
+    bool is = fgets(name, sizeof name, file) != NULL && strcmp(name, "slurmd\n") == 0;
+    fclose(file);
+    return is;
+}
+
+/* The network that both are in: hosts of a test may share one table of processes. */
+static bool is_in_our_network(pid_t pid)
+{
+    char path[64];
+    struct stat theirs, ours;
+    snprintf(path, sizeof path, "/proc/%d/ns/net", (int)pid);
+    return stat(path, &theirs) == 0 && stat("/proc/self/ns/net", &ours) == 0 &&
+           theirs.st_ino == ours.st_ino && theirs.st_dev == ours.st_dev;
+}
+
+static pid_t find_slurmd(void)
+{
+    pid_t found = 0;
+    DIR *proc = opendir("/proc");
+    for (struct dirent *e; proc != NULL && found == 0 && (e = readdir(proc)) != NULL;) {
+        uint64_t pid;
+        if (nt_decimal_whole(e->d_name, strlen(e->d_name), INT32_MAX, &pid) == 0 &&
+            is_slurmd((pid_t)pid) && is_in_our_network((pid_t)pid))
+            found = (pid_t)pid;
+    }
+    if (proc != NULL)
+        closedir(proc);
+    return found;
+}
+
+/* ---- the command line ---- */
+
+/* 1: go on; 0: done; else the exit code */
+static int read_arguments(struct nt_check *check, int argc, char **argv)
+{
+    for (int k = 1; k < argc; k++) {
+        bool conf = strcmp(argv[k], "--conf") == 0, host = strcmp(argv[k], "--host") == 0;
+        if (strcmp(argv[k], "--check") == 0)
+            continue;
+        if (strcmp(argv[k], "--help") == 0 || strcmp(argv[k], "--version") == 0) {
+            fputs(argv[k][2] == 'h' ? HELP : "nettopo-check " NT_VERSION "\n", stdout);
+            return 0;
+        }
+        if ((!conf && !host) || k + 1 == argc) {
+            fprintf(stderr, "nettopo-check: %s: %s (--help shows the usage)\n", argv[k],
+                    conf || host ? "a value is missing" : "unknown argument");
+            return NT_ERR_USAGE;
+        }
+        k++;
+        check->conf_path = conf ? argv[k] : check->conf_path;
+        check->conf_is_given |= conf;
+        check->peer = host ? argv[k] : check->peer;
+    }
+    return -1;
+}
+
+int main(int argc, char **argv)
+{
+    struct nt_check check = {.conf_path = DEFAULT_CONF};
+    int done = read_arguments(&check, argc, argv);
+    if (done >= 0)
+        return done;
+    if (geteuid() != 0) {
+        fputs("nettopo-check: needs root, as the prolog has\n", stderr);
+        return NT_ERR_SYSTEM;
+    }
+    signal(SIGPIPE, SIG_IGN);
+    check_configuration(&check);
+    check_program(&check, "prolog", check.conf.prolog);
+    check_program(&check, "probe", check.conf.probe);
+    check.slurmd = find_slurmd();
+    nt_check_slurm(&check);
+    nt_check_host(&check);
+    nt_check_network(&check);
+    free(check.slurm_text);
+    if (check.to_do > 0)
+        printf("%u to do\n", check.to_do);
+    return check.to_do > 0 ? NT_ERR_NO : 0;
+}

@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <fcntl.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "auth.h"
+#include "check.h"
+#include "clock.h"
+#include "lookup.h"
+#include "ports.h"
+#include "sandbox.h"
+#include "source_port.h"
+#include "space.h"
+
+/* ---- MUNGE ---- */
+
+static const double MUNGE_S = 3; /* a stopped munged answers never */
+
+/* As a leader and a member of this host would prove themselves to each other. */
+static int make_round_trip(const void *query, void *bytes)
+{
+    static const unsigned char nonce[NT_NONCE_BYTES] = {1};
+    const struct nt_claim claim = {.direction = NT_TO_LEADER,
+                                   .cluster = "check",
+                                   .leader = "check",
+                                   .member = "check",
+                                   .port = 1,
+                                   .leader_nonce = nonce,
+                                   .member_nonce = nonce};
+    unsigned char secret[NT_SECRET_BYTES] = {2};
+    char credential[NT_CREDENTIAL_MAX];
+    struct nt_err err = {0};
+    if (nt_auth_prove(query, &claim, secret, credential, &err) == 0)
+        nt_auth_check(query, &claim, credential, secret, &err);
+    memcpy(bytes, &err, sizeof err);
+    return 0;
+}
+
+static void check_munge(struct nt_check *check)
+{
+    static const char what[] = "munge",
+                      advice[] =
+                          "start munged (systemctl start munge) and see its log; with another "
+                          "socket set munge_socket in nettopo.conf";
+    static struct nt_lookup lookup;
+    struct nt_err err = {.text = "munged does not answer"};
+    int got = -1;
+    if (nt_lookup_start(&lookup, sizeof err, make_round_trip, check->conf.munge_socket, &err) ==
+        0) {
+        struct pollfd answer = {.fd = lookup.fd, .events = POLLIN};
+        got = poll(&answer, 1, (int)(MUNGE_S * 1e3)) > 0 ? nt_lookup_poll(&lookup) : -1;
+        if (got == 1)
+            memcpy(&err, lookup.bytes, sizeof err);
+        nt_lookup_fini(&lookup);
+    }
+    if (got != 1 || err.kind != NT_ERR_NONE)
+        nt_check_to_do(check, what, advice, "%s", err.text);
+    else
+        nt_check_ok(what, "a credential was made and read; whether other hosts have the same key: "
+                          "munge -n | ssh HOST unmunge");
+}
+
+/* ---- ports ---- */
+
+static bool port_is_free(uint16_t port)
+{
+    int fd = nt_port_listen(port);
+    if (fd >= 0)
+        close(fd);
+    return fd >= 0;
+}
+
+/* A job tries NT_PORT_TRIES ports in a row, from one that its number decides. */
+static void check_ports(struct nt_check *check)
+{
+    static const char what[] = "ports",
+                      advice[] = "end what listens there (ss -ltnp), or choose another range in "
+                                 "\"ports\" of nettopo.conf, on all hosts the same";
+    const struct nt_conf *conf = &check->conf;
+    unsigned taken = 0, in_a_row = 0, most = 0, an_example = 0, all = 0;
+    for (unsigned port = conf->port_first; port <= conf->port_last; port++, all++) {
+        bool is_free = port_is_free((uint16_t)port);
+        in_a_row = is_free ? 0 : in_a_row + 1;
+        most = in_a_row > most ? in_a_row : most;
+        taken += !is_free;
+        an_example = is_free ? an_example : port;
+    }
+    unsigned tries = (unsigned)nt_port_count(conf);
+    if (most >= tries)
+        nt_check_to_do(check, what, advice, "%u of %u-%u are taken, %u in a row, such as %u", taken,
+                       conf->port_first, conf->port_last, most, an_example);
+    else
+        nt_check_ok(what, "%u of %u-%u are free; a firewall between hosts shows with --host HOST",
+                    all - taken, conf->port_first, conf->port_last);
+}
+
+/* ---- the ports of another host ---- */
+
+/* 0: somebody listens, or nobody does and the host says so: packets pass both ways. */
+static int try_port(const struct addrinfo *address, uint16_t port, struct nt_err *err)
+{
+    const int wait_ms = 2000;
+    struct sockaddr_storage to;
+    int why = 0, fd = socket(address->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd < 0)
+        return nt_err_set(err, NT_ERR_SYSTEM, "socket: %s", strerror(errno));
+    memcpy(&to, address->ai_addr, address->ai_addrlen);
+    if (address->ai_family == AF_INET6)
+        ((struct sockaddr_in6 *)&to)->sin6_port = htons(port);
+    else
+        ((struct sockaddr_in *)&to)->sin_port = htons(port);
+    nt_source_port_bind(fd, address->ai_family);
+    if (connect(fd, (struct sockaddr *)&to, address->ai_addrlen) != 0)
+        why = errno;
+    if (why == EINPROGRESS) {
+        struct pollfd done = {.fd = fd, .events = POLLOUT};
+        socklen_t bytes = sizeof why;
+        if (poll(&done, 1, wait_ms) <= 0)
+            why = ETIMEDOUT;
+        else
+            getsockopt(fd, SOL_SOCKET, SO_ERROR, &why, &bytes);
+    }
+    close(fd);
+    return why == 0 || why == ECONNREFUSED
+               ? 0
+               : nt_err_set(err, NT_ERR_SYSTEM, "port %u: %s", port, strerror(why));
+}
+
+static void check_peer(struct nt_check *check)
+{
+    static const char what[] = "connection";
+    struct addrinfo hints = {.ai_socktype = SOCK_STREAM}, *list = NULL;
+    struct nt_err err = {.text = "no address"};
+    const struct nt_conf *conf = &check->conf;
+    if (check->peer == NULL)
+        return;
+    int rc = getaddrinfo(check->peer, NULL, &hints, &list);
+    if (rc != 0) {
+        nt_check_to_do(check, what, "check the resolver, or NodeAddr in slurm.conf", "%s: %s",
+                       check->peer, gai_strerror(rc));
+        return;
+    }
+    rc = -1;
+    if (list->ai_addrlen <= sizeof(struct sockaddr_storage))
+        rc = try_port(list, conf->port_first, &err) != 0 ||
+                     try_port(list, conf->port_last, &err) != 0
+                 ? -1
+                 : 0;
+    freeaddrinfo(list);
+    if (rc != 0)
+        nt_check_to_do(check, what,
+                       "open the ports of nettopo.conf between the hosts, in both directions and "
+                       "from ports below 1024, in the firewalls of both",
+                       "%s, %s", check->peer, err.text);
+    else
+        nt_check_ok(what, "ports %u and %u of %s answer", conf->port_first, conf->port_last,
+                    check->peer);
+}
+
+/* ---- run_dir ---- */
+
+static void check_run_dir(struct nt_check *check)
+{
+    static const char what[] = "run_dir";
+    const struct nt_conf *conf = &check->conf;
+    struct nt_err err;
+    struct stat st;
+    int fd = open(conf->run_dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0 && errno == ENOENT) {
+        nt_check_ok(what, "%s will be made by the first job", conf->run_dir);
+    } else if (fd < 0 || fstat(fd, &st) != 0) {
+        nt_check_to_do(check, what, "it must be a directory", "%s: %s", conf->run_dir,
+                       strerror(errno));
+    } else if (st.st_uid != 0 || (st.st_mode & 022) != 0) {
+        nt_check_to_do(check, what, "chown root and chmod 755 that directory",
+                       "%s can be written by users other than root", conf->run_dir);
+    } else if (nt_space_check_free(fd, conf->publish_limit_bytes, &err) != 0 ||
+               nt_space_check_total(fd, conf->run_dir_limit_bytes, &err) != 0) {
+        nt_check_to_do(check, what,
+                       "make room there, or set run_dir or run_dir_limit in nettopo.conf", "%s: %s",
+                       conf->run_dir, err.text);
+    } else {
+        nt_check_ok(what, "%s, root's alone, with room", conf->run_dir);
+    }
+    if (fd >= 0)
+        close(fd);
+}
+
+/* ---- limits and users ---- */
+
+static void check_limits(struct nt_check *check)
+{
+    static const char what[] = "limits";
+    enum { OPEN_FILES = 1024, PROCESSES = 256 };
+    struct rlimit files, processes;
+    const char *whose = check->slurmd > 0 ? "slurmd" : "this shell";
+    if (prlimit(check->slurmd, RLIMIT_NOFILE, NULL, &files) != 0 ||
+        prlimit(check->slurmd, RLIMIT_NPROC, NULL, &processes) != 0)
+        nt_check_to_do(check, what, "see why the limits of slurmd cannot be read", "%s",
+                       strerror(errno));
+    else if (files.rlim_max < OPEN_FILES || processes.rlim_max < PROCESSES)
+        nt_check_to_do(check, what,
+                       "raise LimitNOFILE and LimitNPROC of slurmd (systemctl edit slurmd)",
+                       "%s has %llu open files and %llu processes at most", whose,
+                       (unsigned long long)files.rlim_max, (unsigned long long)processes.rlim_max);
+    else
+        nt_check_ok(what, "%s has room for %llu open files", whose,
+                    (unsigned long long)files.rlim_max);
+}
+
+/* In a process of its own, as there is no way back. */
+static int enter_sandbox(struct nt_sandbox *sandbox, struct nt_err *err)
+{
+    int pipe_fd[2], status = 0;
+    *err = (struct nt_err){.text = "the test process was killed"};
+    if (pipe2(pipe_fd, O_CLOEXEC) != 0)
+        return nt_err_set(err, NT_ERR_SYSTEM, "pipe: %s", strerror(errno));
+    pid_t pid = fork();
+    if (pid == 0) {
+        struct nt_err why = {0};
+        sandbox->fd[sandbox->fds++] = pipe_fd[1];
+        int rc = nt_sandbox_enter(sandbox, &why);
+        _exit(write(pipe_fd[1], &why, sizeof why) == (ssize_t)sizeof why && rc == 0 ? 0 : 1);
+    }
+    close(pipe_fd[1]);
+    ssize_t n = pid > 0 ? read(pipe_fd[0], err, sizeof *err) : -1;
+    close(pipe_fd[0]);
+    while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
+        ;
+    return n == (ssize_t)sizeof *err && WIFEXITED(status) && WEXITSTATUS(status) == 0 ? 0 : -1;
+}
+
+static void check_relay(struct nt_check *check)
+{
+    const struct nt_conf *conf = &check->conf;
+    struct nt_sandbox sandbox = {.binds_reserved_ports = conf->reserved_ports,
+                                 .file_bytes = conf->publish_limit_bytes};
+    struct nt_err err;
+    nt_sandbox_find_user(conf->relay_user, &sandbox);
+    const struct passwd *user = getpwnam(conf->relay_user);
+    bool is_used = user != NULL && user->pw_uid == sandbox.uid;
+    if (user != NULL && !is_used)
+        nt_check_to_do(check, "relay_user", "name a system user that is not root",
+                       "%s is root, or in root's group", conf->relay_user);
+    else
+        nt_check_ok("relay_user", "%s, uid %u", is_used ? conf->relay_user : "nobody",
+                    (unsigned)sandbox.uid);
+    if (enter_sandbox(&sandbox, &err) != 0)
+        nt_check_to_do(check, "sandbox",
+                       "see what keeps root on this node from chroot, setuid or seccomp: a "
+                       "container, or a security module",
+                       "%s", err.text);
+    else
+        nt_check_ok("sandbox", "the relay's user, root directory and seccomp filter can be set");
+}
+
+void nt_check_host(struct nt_check *check)
+{
+    check_munge(check);
+    check_ports(check);
+    check_peer(check);
+    check_run_dir(check);
+    check_limits(check);
+    check_relay(check);
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The line that the agent of a job's first host logs: key=value pairs, or one JSON object. Read
+ * back by "nettopo stats" (solver/cmd/log_records.h). Libc only. */
+#ifndef NT_JOB_LINE_H
+#define NT_JOB_LINE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "job_figures.h"
+#include "option.h"
+
+enum { NT_JOB_LINE_BYTES = 2048 };
+
+struct nt_job_line {
+    const char *time; /* of its end, "2026-01-01T00:00:00Z" */
+    uint32_t job;
+    const char *user;
+    enum nt_level level; /* of job and budget what they were after limits */
+    double budget_s;
+    const char *outcome; /* "ok", or "partial REASON" or "failed REASON" */
+    uint64_t hosts;      /* 0: not known */
+    double seconds;
+    const struct nt_job_figures *figures;
+    const char *limited; /* what limits have changed of the option; "": nothing */
+    const char *to_do;   /* "": nothing */
+};
+
+/* Terminated, one line of printable ASCII, cut to fit at a pair. Returns its bytes. */
+size_t nt_job_line_write(const struct nt_job_line *line, bool json, char text[NT_JOB_LINE_BYTES]);
+
+#endif

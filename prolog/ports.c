@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "ports.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum { BACKLOG = 1024 };
+
+size_t nt_port_count(const struct nt_conf *conf)
+{
+    size_t range = (size_t)conf->port_last - conf->port_first + 1;
+    return range < NT_PORT_TRIES ? range : NT_PORT_TRIES;
+}
+
+uint16_t nt_port_candidate(const struct nt_conf *conf, uint32_t job, size_t k)
+{
+    size_t range = (size_t)conf->port_last - conf->port_first + 1;
+    return (uint16_t)(conf->port_first + (job % range + k) % range);
+}
+
+int nt_port_listen(uint16_t port)
+{
+    static const int families[] = {AF_INET6, AF_INET}; /* the first accepts IPv4 as well */
+    for (size_t k = 0; k < 2; k++) {
+        int one = 1, zero = 0;
+        int fd = socket(families[k], SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+        if (fd < 0)
+            continue;
+        struct sockaddr_in v4 = {.sin_family = AF_INET, .sin_port = htons(port)};
+        struct sockaddr_in6 v6 = {.sin6_family = AF_INET6, .sin6_port = htons(port)};
+        bool six = families[k] == AF_INET6;
+        if (six)
+            setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &zero, sizeof zero);
+        /* connections of an earlier job may be in TIME_WAIT; another listener still excludes us */
+        setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
+        if (bind(fd, six ? (void *)&v6 : (void *)&v4, six ? sizeof v6 : sizeof v4) == 0 &&
+            listen(fd, BACKLOG) == 0)
+            return fd;
+        int why = errno;
+        close(fd);
+        errno = why;
+        if (why == EADDRINUSE)
+            return -1;
+    }
+    return -1;
+}

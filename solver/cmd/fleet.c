@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "fleet.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "conf.h"
+#include "decimal.h"
+#include "files.h"
+#include "verbs.h"
+
+static const char CONF[] = NT_SYSCONFDIR "/nettopo/nettopo.conf";
+
+static const char help[] =
+    "usage: nettopo fleet VERB [OPTION...]\n"
+    "\n"
+    "What many jobs' maps say together, kept in one file (fleet_store of nettopo.conf).\n"
+    "`nettopo fleet VERB --help` tells more, nettopo-fleet(1) all.\n"
+    "\n"
+    "  ingest   takes maps with their records, each once\n"
+    "  show     what is known of the cluster\n"
+    "  since    what has changed, since when\n"
+    "  prior    what the next sweeps start from\n"
+    "  sync     what would change in Slurm's topology\n"
+    "  metrics  figures for Prometheus\n"
+    "  check    whether hosts are suspect, for health checks\n";
+
+static const struct nt_verb *const verbs[] = {
+    &nt_fleet_ingest, &nt_fleet_show,    &nt_fleet_since, &nt_fleet_prior,
+    &nt_fleet_sync,   &nt_fleet_metrics, &nt_fleet_check,
+};
+
+static bool asks_for_help(int argc, char **argv)
+{
+    for (int k = 1; k < argc && strcmp(argv[k], "--") != 0; k++)
+        if (strcmp(argv[k], "--help") == 0 || strcmp(argv[k], "-h") == 0)
+            return true;
+    return false;
+}
+
+static int fleet_run(int argc, char **argv, struct nt_err *err)
+{
+    const char *word = argc > 1 ? argv[1] : NULL;
+    if (word == NULL)
+        return nt_err_set(err, NT_ERR_USAGE, "expected a verb, found nothing; see --help");
+    for (size_t k = 0; k < sizeof verbs / sizeof *verbs; k++) {
+        if (strcmp(word, verbs[k]->name) != 0)
+            continue;
+        if (!asks_for_help(argc - 1, argv + 1))
+            return verbs[k]->run(argc - 1, argv + 1, err);
+        fputs(verbs[k]->help, stdout);
+        return 0;
+    }
+    if (asks_for_help(argc, argv)) {
+        fputs(help, stdout);
+        return 0;
+    }
+    return nt_err_set(err, NT_ERR_USAGE, "unknown %s %.64s; see --help",
+                      word[0] == '-' ? "option" : "verb", word);
+}
+
+const struct nt_verb nt_verb_fleet = {"fleet", "what many jobs' maps say together", NULL,
+                                      fleet_run};
+
+/* ---- shared ---- */
+
+int64_t nt_fleet_now(void)
+{
+    return (int64_t)time(NULL);
+}
+
+static int read_conf(struct nt_conf *conf, struct nt_err *err)
+{
+    char *text;
+    size_t bytes;
+    nt_conf_default(conf);
+    if (nt_file_read(CONF, NT_CONF_TEXT_MAX, &text, &bytes, err) != 0)
+        return err->kind == NT_ERR_INPUT ? 0 : -1; /* without the file: the defaults */
+    int rc = nt_conf_parse(CONF, text, bytes, conf, err);
+    free(text);
+    return rc;
+}
+
+int nt_fleet_open(const char *given, bool read_only, struct nt_store **out, struct nt_err *err)
+{
+    struct nt_conf conf;
+    if (given == NULL && read_conf(&conf, err) != 0)
+        return -1;
+    if (given == NULL && conf.fleet_store[0] == '\0')
+        return nt_err_set(err, NT_ERR_USAGE, "expected --store FILE, or fleet_store in %s", CONF);
+    return nt_store_open(given != NULL ? given : conf.fleet_store, read_only, out, err);
+}
+
+int nt_fleet_span(const char *option, const char *text, int64_t *seconds, struct nt_err *err)
+{
+    static const struct {
+        char letter;
+        int64_t seconds;
+    } units[] = {{'s', 1}, {'m', 60}, {'h', 3600}, {'d', 86400}};
+    uint64_t value;
+    int64_t unit = 1;
+    size_t n = strlen(text);
+    for (size_t k = 0; n > 1 && k < sizeof units / sizeof *units; k++)
+        if (text[n - 1] == units[k].letter) {
+            unit = units[k].seconds;
+            n--;
+            break;
+        }
+    if (n == 0 || nt_decimal_whole(text, n, 1000000000, &value) != 0)
+        return nt_err_set(err, NT_ERR_USAGE,
+                          "--%s: expected a time like 3600, 15m, 12h or 30d, found \"%.32s\"",
+                          option, text);
+    *seconds = (int64_t)value * unit;
+    return 0;
+}

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "fleet_changes.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "packed.h"
+
+enum { NONE = UINT32_MAX };
+
+const char *nt_fleet_kind_name(unsigned kind)
+{
+    static const char *const names[] = {"latency", "bandwidth up", "bandwidth down"};
+    return kind < NT_FIGURE_KINDS ? names[kind] : "";
+}
+
+const char *nt_fleet_kind_unit(unsigned kind)
+{
+    return kind == NT_FIGURE_LATENCY ? "us" : "MB/s";
+}
+
+/* ---- which link ---- */
+
+struct gathering {
+    struct nt_changes changes;
+    size_t hosts;
+    const struct nt_model *model; /* NULL: hosts' links alone */
+    const uint32_t *at;           /* of each host its vertex in the model */
+    uint32_t *above;              /* of each vertex of the model, or NONE */
+};
+
+static void find_above(const struct nt_model *m, uint32_t *above)
+{
+    for (size_t v = 0; v < m->hosts + m->switches; v++)
+        above[v] = NONE;
+    for (size_t k = 0; k < m->links; k++) {
+        uint32_t a = m->link[k].a, b = m->link[k].b;
+        if (nt_model_tier(m, a) > nt_model_tier(m, b)) {
+            a = b;
+            b = m->link[k].a;
+        }
+        if (nt_model_tier(m, a) < nt_model_tier(m, b) && above[a] == NONE)
+            above[a] = b;
+    }
+}
+
+/* The link upwards of the switch of that tier above the host: a switch is its vertex. */
+static uint32_t part_of(const struct gathering *g, const struct nt_fleet_figure *f)
+{
+    if (f->tier == 0)
+        return f->host;
+    if (g->model == NULL ||
+        f->kind == NT_FIGURE_LATENCY) /* other jobs see other switches between */
+        return NONE;
+    uint32_t v = g->at[f->host];
+    while (v != NONE && nt_model_tier(g->model, v) < f->tier)
+        v = g->above[v];
+    return v != NONE && nt_model_tier(g->model, v) == f->tier ? v : NONE;
+}
+
+static int take_figure(void *context, const struct nt_fleet_figure *f, struct nt_err *err)
+{
+    struct gathering *g = context;
+    uint32_t part = part_of(g, f);
+    return part == NONE ? 0 : nt_changes_add(&g->changes, f, part, err);
+}
+
+static int take_job(void *context, const struct nt_store_job *job, struct nt_err *err)
+{
+    struct gathering *g = context;
+    struct nt_changes_job j = {job->time_s, job->job, job->user};
+    if (nt_changes_add_job(&g->changes, j, err) != 0)
+        return -1;
+    return nt_packed_visit_figures(job->figures, job->figures_bytes, g->hosts, take_figure, g, err);
+}
+
+static int gather(struct gathering *g, struct nt_store *store, int64_t since_s, struct nt_err *err)
+{
+    NT_SCOPED struct nt_arena memory = {0};
+    if (g->model != NULL) {
+        g->above = nt_arena_array(&memory, g->model->hosts + g->model->switches, sizeof *g->above);
+        if (g->above == NULL)
+            return nt_arena_check(&memory, err);
+        find_above(g->model, g->above);
+    }
+    return nt_store_visit_jobs(store, since_s, take_job, g, err);
+}
+
+static int find(struct nt_fleet_changes *out, const char *given, int64_t days_s, struct nt_err *err)
+{
+    struct nt_store *store;
+    struct gathering g = {.hosts = out->fleet.hosts.count};
+    if (out->fleet.map != NULL)
+        g.model = out->fleet.map->model;
+    g.at = out->fleet.at;
+    if (nt_fleet_open(given, true, &store, err) != 0)
+        return -1;
+    int rc = gather(&g, store, out->fleet.sums.last_s - days_s, err);
+    nt_store_close(store);
+    if (rc == 0)
+        rc = nt_changes_find(&g.changes, &out->change, &out->count, err);
+    nt_changes_fini(&g.changes);
+    return rc;
+}
+
+int nt_fleet_changes_load(const char *given, int64_t days_s, bool with_switches,
+                          struct nt_fleet_changes *out, struct nt_err *err)
+{
+    struct nt_fleet_changes changes = {0};
+    int rc = with_switches ? nt_fleet_cluster_load(given, days_s, &changes.fleet, err)
+                           : nt_fleet_cluster_load_names(given, &changes.fleet, err);
+    if (rc == 0)
+        rc = find(&changes, given, days_s, err);
+    if (rc != 0) {
+        nt_fleet_changes_fini(&changes);
+        return -1;
+    }
+    *out = changes;
+    return 0;
+}
+
+void nt_fleet_changes_fini(struct nt_fleet_changes *changes)
+{
+    nt_fleet_cluster_fini(&changes->fleet);
+    free(changes->change);
+    *changes = (struct nt_fleet_changes){0};
+}
+
+/* ---- names ---- */
+
+static const char *name_above(const struct nt_map *map, uint32_t vertex)
+{
+    const struct nt_model *m = map->model;
+    for (size_t k = 0; k < m->links; k++) {
+        const struct nt_link *l = &m->link[k];
+        if (l->a == vertex && nt_model_tier(m, l->b) > nt_model_tier(m, vertex))
+            return nt_map_vertex_name(map, l->b);
+        if (l->b == vertex && nt_model_tier(m, l->a) > nt_model_tier(m, vertex))
+            return nt_map_vertex_name(map, l->a);
+    }
+    return NULL;
+}
+
+void nt_fleet_part_name(const struct nt_fleet_changes *changes, const struct nt_fleet_change *c,
+                        char name[NT_PART_BYTES])
+{
+    const struct nt_map *map = changes->fleet.map;
+    if (c->part == NT_CHANGE_CLASS) {
+        snprintf(name, NT_PART_BYTES, c->tier == 0 ? "all hosts" : "all switches of tier %u",
+                 c->tier);
+        return;
+    }
+    bool host = c->part < changes->fleet.hosts.count;
+    const char *below =
+        host ? changes->fleet.hosts.name[c->part] : nt_map_vertex_name(map, c->part);
+    const char *above =
+        map != NULL ? name_above(map, host ? changes->fleet.at[c->part] : c->part) : NULL;
+    snprintf(name, NT_PART_BYTES, "%.255s%s%.255s", below, above != NULL ? " " : "",
+             above != NULL ? above : "");
+}

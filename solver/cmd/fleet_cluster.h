@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The map of the cluster from the store, as the verbs of `nettopo fleet` use it.
+ * Tests: bats/fleet.bats. */
+#ifndef NT_FLEET_CLUSTER_H
+#define NT_FLEET_CLUSTER_H
+
+#include "cluster_map.h"
+#include "fleet.h"
+#include "map.h"
+#include "names.h"
+#include "store.h"
+
+struct nt_fleet_cluster {
+    struct nt_store_sums sums;
+    struct nt_names hosts;          /* by number; owned, as are the others */
+    int64_t *seen_s;                /* when each was last in a job */
+    struct nt_cluster_map *cluster; /* NULL: too little was measured, why says so */
+    struct nt_map *map;             /* the same with names, sorted by them; NULL */
+    struct nt_cluster_part *part;   /* by vertex of map */
+    uint32_t *at;                   /* of each host by number its vertex in map */
+    struct nt_err why;
+};
+
+enum { NT_FLEET_ENTRIES_MAX = 20000000 }; /* of the newest readings; 640 MB */
+
+/* Readings of the last days_s. The names of switches are kept in the store for the next time, when
+ * this process may write it (given as in nt_fleet_open). */
+int nt_fleet_cluster_load(const char *given, int64_t days_s, struct nt_fleet_cluster *out,
+                          struct nt_err *err);
+/* The same without the map: sums and names of hosts. */
+int nt_fleet_cluster_load_names(const char *given, struct nt_fleet_cluster *out,
+                                struct nt_err *err);
+void nt_fleet_cluster_fini(struct nt_fleet_cluster *fleet);
+
+#endif

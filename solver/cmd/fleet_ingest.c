@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "decimal.h"
+#include "files.h"
+#include "fleet.h"
+#include "memory.h"
+#include "terminal.h"
+
+static const char help[] =
+    "usage: nettopo fleet ingest [OPTION...] PATH...\n"
+    "\n"
+    "Takes the maps of jobs into the store, each once (by cluster, job and restart). PATH is a\n"
+    "file of the archive, a map with a file \"samples\" beside it, or a folder of such files or "
+    "of\n"
+    "jobs' directories. What is refused is named on standard error with the reason (exit 3), and\n"
+    "the rest is taken.\n"
+    "\n"
+    "  --store FILE      default: fleet_store of nettopo.conf; made when it is not there\n"
+    "  --record FILE     what Slurm knows of the jobs, as sacct -P or scontrol show job print it: "
+    "a\n"
+    "                    map with other hosts than the job had, or of no such job, is refused\n"
+    "  --fold SPAN       readings older than that are folded per pair and day; default 14d\n"
+    "  --keep SPAN       what is older than that is removed; default 400d\n"
+    "  -q, --quiet       no line about what was taken\n";
+
+enum { PATH_BYTES = 4096, RECORD_MAX = 256 << 20, OPERANDS_MAX = 4096, BATCH = 512 };
+
+struct files {
+    struct nt_arena memory;
+    size_t count, room;
+    char **path;
+};
+
+struct ingest {
+    struct nt_store *store;
+    struct nt_slurm_jobs *records;
+    char cluster[NT_ORIGIN_CLUSTER_BYTES];
+    int64_t now_s;
+    size_t taken, known, refused, open;
+};
+
+/* ---- which files ---- */
+
+static int add_file(struct files *files, const char *path, struct nt_err *err)
+{
+    char **grown = nt_arena_grow(&files->memory, files->path, &files->room, files->count + 1,
+                                 sizeof *files->path);
+    char *copy = nt_arena_text(&files->memory, path, strlen(path));
+    if (grown == NULL || copy == NULL)
+        return nt_arena_check(&files->memory, err);
+    files->path = grown;
+    files->path[files->count++] = copy;
+    return 0;
+}
+
+static bool is_folder(const char *path)
+{
+    struct stat st;
+    return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+/* A job's directory counts as its map; other directories below a folder are passed over. */
+static int add_entry(struct files *files, const char *folder, const char *name, struct nt_err *err)
+{
+    char path[PATH_BYTES];
+    int n = snprintf(path, sizeof path, "%s/%s", folder, name);
+    if (name[0] == '.' || n < 0 || (size_t)n >= sizeof path)
+        return 0;
+    if (!is_folder(path))
+        return add_file(files, path, err);
+    n = snprintf(path, sizeof path, "%s/%s/map.json", folder, name);
+    return n > 0 && (size_t)n < sizeof path && access(path, F_OK) == 0 ? add_file(files, path, err)
+                                                                       : 0;
+}
+
+static int add_folder(struct files *files, const char *folder, struct nt_err *err)
+{
+    char map[PATH_BYTES];
+    int n = snprintf(map, sizeof map, "%s/map.json", folder), rc = 0;
+    if (n > 0 && (size_t)n < sizeof map && access(map, F_OK) == 0)
+        return add_file(files, map, err);
+    DIR *dir = opendir(folder);
+    if (dir == NULL)
+        return nt_err_set(err, NT_ERR_SYSTEM, "%s: %s", folder, strerror(errno));
+    for (struct dirent *e; rc == 0 && (e = readdir(dir)) != NULL;)
+        rc = add_entry(files, folder, e->d_name, err);
+    closedir(dir);
+    return rc;
+}
+
+static int compare_paths(const void *x, const void *y)
+{
+    return nt_name_compare(*(char *const *)x, *(char *const *)y);
+}
+
+static int list_files(struct files *files, const char *const *operand, size_t operands,
+                      struct nt_err *err)
+{
+    for (size_t k = 0; k < operands && operand[k] != NULL; k++) {
+        size_t from = files->count;
+        if ((is_folder(operand[k]) ? add_folder(files, operand[k], err)
+                                   : add_file(files, operand[k], err)) != 0)
+            return -1;
+        qsort(files->path + from, files->count - from, sizeof *files->path, compare_paths);
+    }
+    return files->count > 0 || operand[0] != NULL
+               ? 0
+               : nt_err_set(err, NT_ERR_USAGE, "expected files or folders of maps, found none");
+}
+
+/* ---- one file ---- */
+
+/* Root names a file of the archive JOB.RESTART.CLUSTER.gz: what is known need not be read. */
+static bool is_known_name(const struct ingest *in, const char *path, uint64_t *job,
+                          uint32_t *restart)
+{
+    const char *slash = strrchr(path, '/'), *name = slash != NULL ? slash + 1 : path;
+    const char *dot = strchr(name, '.'), *next = dot != NULL ? strchr(dot + 1, '.') : NULL;
+    size_t n = strlen(in->cluster);
+    uint64_t number;
+    if (next == NULL || n == 0 || strncmp(next + 1, in->cluster, n) != 0 ||
+        strcmp(next + 1 + n, ".gz") != 0 ||
+        nt_decimal_whole(name, (size_t)(dot - name), UINT32_MAX, job) != 0 ||
+        nt_decimal_whole(dot + 1, (size_t)(next - dot - 1), UINT32_MAX, &number) != 0)
+        return false;
+    *restart = (uint32_t)number;
+    return true;
+}
+
+/* What is wrong with one file ends that file, what is wrong with the system everything. */
+static int refuse(struct ingest *in, struct nt_err *err)
+{
+    if (err->kind != NT_ERR_INPUT)
+        return -1;
+    nt_terminal_progress(NULL);
+    fprintf(stderr, "nettopo fleet: refused: %s\n", err->text);
+    in->refused++;
+    return 0;
+}
+
+static int learn_cluster(struct ingest *in, struct nt_err *err)
+{
+    struct nt_store_sums sums;
+    if (nt_store_count(in->store, &sums, err) != 0)
+        return -1;
+    memcpy(in->cluster, sums.cluster, sizeof in->cluster);
+    return 0;
+}
+
+static int put_job(struct ingest *in, const char *path, const struct nt_fleet_job *job,
+                   struct nt_err *err)
+{
+    bool has;
+    if (nt_store_has(in->store, job->job, job->restart, &has, err) != 0)
+        return -1;
+    if (nt_store_put(in->store, job, err) != 0) {
+        nt_err_prefix(err, "%s", path);
+        return refuse(in, err);
+    }
+    in->known += has;
+    in->taken += !has;
+    if (++in->open < BATCH)
+        return 0;
+    in->open = 0;
+    return nt_store_commit(in->store, err);
+}
+
+static int take_file(struct ingest *in, const char *path, struct nt_err *err)
+{
+    struct nt_fleet_job *job = NULL;
+    uint64_t id;
+    uint32_t restart;
+    bool has = false;
+    if (in->records == NULL && is_known_name(in, path, &id, &restart) &&
+        nt_store_has(in->store, id, restart, &has, err) != 0)
+        return -1;
+    if (has) {
+        in->known++;
+        return 0;
+    }
+    if (nt_fleet_read_job(path, in->records, in->now_s, &job, err) != 0)
+        return refuse(in, err);
+    int rc = put_job(in, path, job, err);
+    nt_fleet_job_destroy(job);
+    return rc;
+}
+
+static int take_files(struct ingest *in, const struct files *files, struct nt_err *err)
+{
+    if (learn_cluster(in, err) != 0)
+        return -1;
+    for (size_t k = 0; k < files->count; k++) {
+        if (k % 100 == 0 && files->count > 100)
+            nt_terminal_progress("%zu of %zu files", k, files->count);
+        if (take_file(in, files->path[k], err) != 0)
+            return -1;
+    }
+    nt_terminal_progress(NULL);
+    return nt_store_commit(in->store, err);
+}
+
+/* ---- the command ---- */
+
+static int read_records(const char *path, struct nt_slurm_jobs **out, struct nt_err *err)
+{
+    char *text;
+    size_t bytes;
+    if (path == NULL)
+        return 0;
+    if (nt_file_read(path, RECORD_MAX, &text, &bytes, err) != 0)
+        return -1;
+    int rc = nt_slurm_jobs_parse(nt_file_name(path), text, bytes, out, err);
+    free(text);
+    return rc;
+}
+
+static int ingest_files(struct ingest *in, const char *store, const struct files *files,
+                        int64_t fold_s, int64_t keep_s, bool quiet, struct nt_err *err)
+{
+    if (nt_fleet_open(store, false, &in->store, err) != 0)
+        return -1;
+    int rc = take_files(in, files, err);
+    if (rc == 0)
+        rc = nt_store_fold(in->store, in->now_s - fold_s, in->now_s - keep_s, err);
+    nt_store_close(in->store);
+    if (rc == 0 && !quiet)
+        printf("%zu taken, %zu known, %zu refused\n", in->taken, in->known, in->refused);
+    if (rc == 0 && in->refused > 0)
+        rc = nt_err_set(err, NT_ERR_INPUT, "%s", "");
+    return rc;
+}
+
+static int ingest_run(int argc, char **argv, struct nt_err *err)
+{
+    const char *store = NULL, *record = NULL, *fold = "14d", *keep = "400d";
+    static const char *operand[OPERANDS_MAX + 1];
+    bool quiet = false;
+    int64_t fold_s, keep_s;
+    struct ingest in = {.now_s = nt_fleet_now()};
+    struct files files = {0};
+    const struct nt_flag flags[] = {{"store", 0, &store, NULL},
+                                    {"record", 0, &record, NULL},
+                                    {"fold", 0, &fold, NULL},
+                                    {"keep", 0, &keep, NULL},
+                                    {"quiet", 'q', NULL, &quiet}};
+    if (nt_command_line_options(argc, argv, flags, 5, operand, OPERANDS_MAX, err) != 0 ||
+        nt_fleet_span("fold", fold, &fold_s, err) != 0 ||
+        nt_fleet_span("keep", keep, &keep_s, err) != 0)
+        return -1;
+    int rc = list_files(&files, operand, OPERANDS_MAX, err);
+    if (rc == 0)
+        rc = read_records(record, &in.records, err);
+    if (rc == 0)
+        rc = ingest_files(&in, store, &files, fold_s, keep_s, quiet, err);
+    nt_slurm_jobs_destroy(in.records);
+    nt_arena_fini(&files.memory);
+    return rc;
+}
+
+const struct nt_verb nt_fleet_ingest = {"ingest", "takes maps with their records", help,
+                                        ingest_run};

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "files.h"
+#include "fleet_changes.h"
+#include "strbuf.h"
+
+static const char help[] =
+    "usage: nettopo fleet metrics [OPTION...]\n"
+    "\n"
+    "Figures for Prometheus, as the textfile collector of node_exporter reads them: a bounded\n"
+    "number of series (jobs by status, hosts and switches by tier, at most 100 suspects), none\n"
+    "per pair of hosts.\n"
+    "\n"
+    "  --store FILE       default: fleet_store of nettopo.conf\n"
+    "  --days SPAN        jobs of so long before the last one; default 90d\n"
+    "  -o, --output FILE  FILE.prom in the collector's folder, written by rename; default -\n";
+
+enum { SUSPECTS_MAX = 100 };
+
+static void put_head(struct nt_strbuf *d, const char *name, const char *what)
+{
+    nt_strbuf_print(d, "# HELP %s %s\n# TYPE %s gauge\n", name, what, name);
+}
+
+static void put_plain(struct nt_strbuf *d, const char *name, const char *what, double value)
+{
+    put_head(d, name, what);
+    nt_strbuf_print(d, "%s %.17g\n", name, value);
+}
+
+static void put_jobs(struct nt_strbuf *d, const struct nt_store_sums *s)
+{
+    put_head(d, "nettopo_fleet_jobs", "Jobs in the store by the status of their map.");
+    nt_strbuf_print(d, "nettopo_fleet_jobs{status=\"ok\"} %llu\n", (unsigned long long)s->ok);
+    nt_strbuf_print(d, "nettopo_fleet_jobs{status=\"partial\"} %llu\n",
+                    (unsigned long long)s->partial);
+    nt_strbuf_print(d, "nettopo_fleet_jobs{status=\"failed\"} %llu\n",
+                    (unsigned long long)s->failed);
+    put_plain(d, "nettopo_fleet_users", "Users of these jobs.", (double)s->users);
+    put_plain(d, "nettopo_fleet_hosts", "Hosts that were in a job.", (double)s->hosts);
+    put_plain(d, "nettopo_fleet_store_bytes", "Size of the store.", (double)s->bytes);
+    put_plain(d, "nettopo_fleet_last_job_timestamp_seconds", "When the last job measured.",
+              (double)s->last_s);
+}
+
+/* Switches, and of the links of each tier the mean latency. */
+static void put_tiers(struct nt_strbuf *d, const struct nt_model *m)
+{
+    double sum[NT_FLEET_TIERS] = {0};
+    uint64_t links[NT_FLEET_TIERS] = {0}, switches[NT_FLEET_TIERS] = {0};
+    for (size_t k = 0; k < m->switches; k++)
+        switches[m->tier[k] < NT_FLEET_TIERS ? m->tier[k] : NT_FLEET_TIERS - 1]++;
+    for (size_t k = 0; k < m->links; k++) {
+        uint32_t a = nt_model_tier(m, m->link[k].a), b = nt_model_tier(m, m->link[k].b);
+        uint32_t tier = a < b ? a : b;
+        if (tier >= NT_FLEET_TIERS || !isfinite(m->link[k].latency_us))
+            continue;
+        sum[tier] += m->link[k].latency_us;
+        links[tier]++;
+    }
+    put_head(d, "nettopo_fleet_switches", "Switches in the map of the cluster by tier.");
+    for (int t = 1; t < NT_FLEET_TIERS; t++)
+        if (switches[t] > 0)
+            nt_strbuf_print(d, "nettopo_fleet_switches{tier=\"%d\"} %llu\n", t,
+                            (unsigned long long)switches[t]);
+    put_head(d, "nettopo_fleet_link_latency_seconds",
+             "Mean one-way latency of links by the tier of their lower end.");
+    for (int t = 0; t < NT_FLEET_TIERS; t++)
+        if (links[t] > 0)
+            nt_strbuf_print(d, "nettopo_fleet_link_latency_seconds{tier=\"%d\"} %.6g\n", t,
+                            sum[t] / (double)links[t] * 1e-6);
+}
+
+static void put_map(struct nt_strbuf *d, const struct nt_fleet_cluster *fleet)
+{
+    size_t placed = 0;
+    if (fleet->map == NULL)
+        return;
+    for (size_t h = 0; h < fleet->map->model->hosts; h++)
+        placed += fleet->part[h].jobs > 0 && fleet->part[h].support >= 0.9;
+    put_tiers(d, fleet->map->model);
+    put_plain(d, "nettopo_fleet_hosts_placed", "Hosts whose switch is known with 90 percent.",
+              (double)placed);
+    put_plain(d, "nettopo_fleet_hosts_moved", "Changes of a host's place.",
+              (double)fleet->cluster->moves);
+}
+
+static void put_suspects(struct nt_strbuf *d, const struct nt_fleet_changes *changes)
+{
+    static const char *const kinds[] = {"latency", "bandwidth_up", "bandwidth_down"};
+    size_t all = 0;
+    put_head(d, "nettopo_fleet_suspect_ratio",
+             "Of what is worse than it was: the figure now over that before.");
+    for (size_t k = 0; k < changes->count; k++) {
+        const struct nt_fleet_change *c = &changes->change[k];
+        char part[NT_PART_BYTES];
+        if (!c->current || !c->worse || all++ >= SUSPECTS_MAX)
+            continue;
+        nt_fleet_part_name(changes, c, part);
+        nt_strbuf_puts(d, "nettopo_fleet_suspect_ratio{part=\"");
+        nt_strbuf_puts(d, part); /* letters, digits, '.', '-', '_' and a blank */
+        nt_strbuf_print(d, "\",kind=\"%s\"} %.6g\n", kinds[c->kind], c->to / c->from);
+    }
+    put_plain(d, "nettopo_fleet_suspects", "Parts that are worse than they were.", (double)all);
+}
+
+static int metrics(const char *store, const char *output, int64_t days_s, struct nt_err *err)
+{
+    struct nt_fleet_changes changes;
+    struct nt_strbuf d = {0};
+    char *text;
+    size_t bytes;
+    if (nt_fleet_changes_load(store, days_s, true, &changes, err) != 0)
+        return -1;
+    put_jobs(&d, &changes.fleet.sums);
+    put_map(&d, &changes.fleet);
+    put_suspects(&d, &changes);
+    nt_strbuf_puts(&d, "# EOF\n");
+    nt_fleet_changes_fini(&changes);
+    if (nt_strbuf_finish(&d, &text, &bytes, err) != 0)
+        return -1;
+    int rc = nt_file_write(output, text, bytes, err);
+    free(text);
+    return rc;
+}
+
+static int metrics_run(int argc, char **argv, struct nt_err *err)
+{
+    const char *store = NULL, *output = "-", *days = "90d";
+    int64_t days_s;
+    const struct nt_flag flags[] = {
+        {"store", 0, &store, NULL}, {"days", 0, &days, NULL}, {"output", 'o', &output, NULL}};
+    if (nt_command_line_options(argc, argv, flags, 3, NULL, 0, err) != 0 ||
+        nt_fleet_span("days", days, &days_s, err) != 0)
+        return -1;
+    return metrics(store, output, days_s, err);
+}
+
+const struct nt_verb nt_fleet_metrics = {"metrics", "figures for Prometheus", help, metrics_run};

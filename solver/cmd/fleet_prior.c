@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdlib.h>
+#include <string.h>
+
+#include "files.h"
+#include "fleet_cluster.h"
+#include "prior.h"
+#include "utc.h"
+
+static const char help[] =
+    "usage: nettopo fleet prior [OPTION...]\n"
+    "\n"
+    "The compact map of the cluster that the next sweeps start from, with the day when each part\n"
+    "was last seen: prior = FILE in nettopo.conf.\n"
+    "\n"
+    "  --store FILE       default: fleet_store of nettopo.conf\n"
+    "  --days SPAN        readings of so long before the last job; default 90d\n"
+    "  -o, --output FILE  written whole or not at all; default -\n";
+
+static int write_prior(const struct nt_fleet_cluster *fleet, const char *output, struct nt_err *err)
+{
+    NT_SCOPED struct nt_arena memory = {0};
+    struct nt_prior *prior;
+    char *text;
+    size_t bytes;
+    if (fleet->map == NULL)
+        return nt_err_set(err, NT_ERR_NO, "no map: %s", fleet->why.text);
+    size_t vertices = fleet->map->model->hosts + fleet->map->model->switches;
+    int32_t *day = nt_arena_array(&memory, vertices, sizeof *day);
+    if (day == NULL)
+        return nt_arena_check(&memory, err);
+    for (size_t v = 0; v < vertices; v++)
+        day[v] = (int32_t)(fleet->part[v].last_s / NT_DAY_S);
+    if (nt_prior_of_map(fleet->map, day, &prior, err) != 0)
+        return -1;
+    int rc = nt_prior_write(prior, &text, &bytes, err);
+    nt_prior_destroy(prior);
+    if (rc != 0)
+        return -1;
+    rc = nt_file_write(output, text, bytes, err);
+    free(text);
+    return rc;
+}
+
+static int prior_run(int argc, char **argv, struct nt_err *err)
+{
+    const char *store = NULL, *output = "-", *days = "90d";
+    struct nt_fleet_cluster fleet;
+    int64_t days_s;
+    const struct nt_flag flags[] = {
+        {"store", 0, &store, NULL}, {"days", 0, &days, NULL}, {"output", 'o', &output, NULL}};
+    if (nt_command_line_options(argc, argv, flags, 3, NULL, 0, err) != 0 ||
+        nt_fleet_span("days", days, &days_s, err) != 0 ||
+        nt_fleet_cluster_load(store, days_s, &fleet, err) != 0)
+        return -1;
+    int rc = write_prior(&fleet, output, err);
+    nt_fleet_cluster_fini(&fleet);
+    return rc;
+}
+
+const struct nt_verb nt_fleet_prior = {"prior", "what the next sweeps start from", help, prior_run};

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "files.h"
+#include "fleet_changes.h"
+#include "json_write.h"
+#include "strbuf.h"
+#include "utc.h"
+
+static const char help[] =
+    "usage: nettopo fleet since [OPTION...] [HOST|SWITCH|\"LINK\"]\n"
+    "\n"
+    "What has changed, since when: of each link its latency and bandwidth in all jobs that "
+    "crossed\n"
+    "it. A change is stated when jobs of at least two users say so. Without an operand all of\n"
+    "them; LINK is two names with a blank between them.\n"
+    "\n"
+    "  --store FILE       default: fleet_store of nettopo.conf\n"
+    "  --days SPAN        jobs of so long before the last one; default 90d\n"
+    "  --current          only what is worse now\n"
+    "  --json             as JSON\n"
+    "  -o, --output FILE  written whole or not at all; default -\n";
+
+/* The operand is one of the two names, or both. */
+static bool is_asked_for(const char *part, const char *operand)
+{
+    size_t n = operand != NULL ? strlen(operand) : 0;
+    const char *blank = strchr(part, ' ');
+    size_t first = blank != NULL ? (size_t)(blank - part) : strlen(part);
+    return operand == NULL || strcmp(part, operand) == 0 ||
+           (n == first && memcmp(part, operand, n) == 0) ||
+           (blank != NULL && strcmp(blank + 1, operand) == 0);
+}
+
+static void put_text(struct nt_strbuf *d, const struct nt_fleet_change *c, const char *part)
+{
+    char day[NT_UTC_BYTES];
+    nt_utc_format_day(c->since_s, day);
+    nt_strbuf_puts(d, part);
+    nt_strbuf_print(d,
+                    ": %s %s from %.4g to %.4g %s since %s, job %llu; in %u job%s of %u users, "
+                    "confidence %.4f%s\n",
+                    nt_fleet_kind_name(c->kind), c->worse ? "worse" : "better", c->from, c->to,
+                    nt_fleet_kind_unit(c->kind), day, (unsigned long long)c->first_job, c->jobs,
+                    c->jobs == 1 ? "" : "s", c->users, c->confidence,
+                    c->current ? "" : "; not any more");
+}
+
+static void put_json(struct nt_json_writer *w, const struct nt_fleet_change *c, const char *part)
+{
+    char since[NT_UTC_BYTES], before[NT_UTC_BYTES];
+    nt_utc_format(c->since_s, since);
+    nt_utc_format(c->before_s, before);
+    nt_json_begin(w, NULL, '{', false);
+    nt_json_put_text(w, "part", part);
+    nt_json_put_text(w, "kind", nt_fleet_kind_name(c->kind));
+    nt_json_put_text(w, "unit", nt_fleet_kind_unit(c->kind));
+    nt_json_put_number(w, "from", c->from);
+    nt_json_put_number(w, "to", c->to);
+    nt_json_put_flag(w, "worse", c->worse);
+    nt_json_put_flag(w, "current", c->current);
+    nt_json_put_text(w, "since", since);
+    if (c->before_s > 0)
+        nt_json_put_text(w, "last_before", before);
+    nt_json_put_whole(w, "first_job", c->first_job);
+    nt_json_put_whole(w, "jobs", c->jobs);
+    nt_json_put_whole(w, "users", c->users);
+    nt_json_put_number(w, "confidence", c->confidence);
+    nt_json_end(w, '}');
+}
+
+struct arguments {
+    const char *store, *output, *operand;
+    bool current, json;
+    int64_t days_s;
+};
+
+static void put_changes(struct nt_json_writer *w, const struct nt_fleet_changes *changes,
+                        const struct arguments *a)
+{
+    size_t shown = 0;
+    if (a->json) {
+        nt_json_begin(w, NULL, '{', true);
+        nt_json_begin(w, "changes", '[', true);
+    }
+    for (size_t k = 0; k < changes->count; k++) {
+        const struct nt_fleet_change *c = &changes->change[k];
+        char part[NT_PART_BYTES];
+        nt_fleet_part_name(changes, c, part);
+        if (!is_asked_for(part, a->operand) || (a->current && !(c->current && c->worse)))
+            continue;
+        shown++;
+        if (a->json)
+            put_json(w, c, part);
+        else
+            put_text(&w->buf, c, part);
+    }
+    if (a->json) {
+        nt_json_end(w, ']');
+        nt_json_end(w, '}');
+        nt_strbuf_puts(&w->buf, "\n");
+    } else if (shown == 0) {
+        nt_strbuf_print(&w->buf, "no changes in %llu jobs\n",
+                        (unsigned long long)changes->fleet.sums.jobs);
+    }
+}
+
+static int since(const struct arguments *a, struct nt_err *err)
+{
+    struct nt_fleet_changes changes;
+    struct nt_json_writer w = {0};
+    char *text;
+    size_t bytes;
+    if (nt_fleet_changes_load(a->store, a->days_s, true, &changes, err) != 0)
+        return -1;
+    put_changes(&w, &changes, a);
+    nt_fleet_changes_fini(&changes);
+    if (nt_strbuf_finish(&w.buf, &text, &bytes, err) != 0)
+        return -1;
+    int rc = nt_file_write(a->output, text, bytes, err);
+    free(text);
+    return rc;
+}
+
+static int since_run(int argc, char **argv, struct nt_err *err)
+{
+    struct arguments a = {.output = "-"};
+    const char *days = "90d";
+    const struct nt_flag flags[] = {{"store", 0, &a.store, NULL},
+                                    {"days", 0, &days, NULL},
+                                    {"current", 0, NULL, &a.current},
+                                    {"json", 0, NULL, &a.json},
+                                    {"output", 'o', &a.output, NULL}};
+    if (nt_command_line_options(argc, argv, flags, 5, &a.operand, 1, err) != 0 ||
+        nt_fleet_span("days", days, &a.days_s, err) != 0)
+        return -1;
+    return since(&a, err);
+}
+
+const struct nt_verb nt_fleet_since = {"since", "what has changed, since when", help, since_run};

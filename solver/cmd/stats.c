@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "decimal.h"
+#include "files.h"
+#include "log_record.h"
+#include "memory.h"
+#include "names.h"
+#include "strbuf.h"
+#include "verbs.h"
+
+static const char help[] =
+    "usage: nettopo stats [--since TIME] [--until TIME] [--top N] [FILE...]\n"
+    "\n"
+    "Counts the jobs in logs of the agent: how many were ok, partial and failed, the reasons, and "
+    "the\n"
+    "hosts that were missing or in findings most often. FILE is a log of syslog or the journal, "
+    "of\n"
+    "one host or collected from all, or - for standard input, the default. Lines of others are\n"
+    "skipped. In reasons # stands for any number.\n"
+    "\n"
+    "  -s, --since TIME  jobs from then on: 2026-01-31, 2026-01-31T18:00Z (UTC), or an age: 7d, "
+    "12h\n"
+    "  -u, --until TIME  jobs before then\n"
+    "  -n, --top N       lines of reasons, and of hosts (default 10)\n";
+
+enum { LINE_MAX_BYTES = 16384, FILES_MAX = 64, NAMES_MAX = 1 << 17, TOP_DEFAULT = 10 };
+
+/* How often each name came. */
+struct tally {
+    struct nt_names names;
+    uint64_t *count; /* capacity of them */
+    size_t capacity;
+};
+
+struct stats {
+    int64_t since_s, until_s;
+    uint64_t jobs[NT_STATUS_FAILED + 1];
+    int64_t first_s, last_s;
+    struct tally reasons, missing, suspect;
+    char line[LINE_MAX_BYTES]; /* one whose end has not come */
+    size_t used;
+    bool too_long; /* it is skipped */
+};
+
+/* ---- counting ---- */
+
+/* When there are too many names a new one is not counted. */
+static int tally_add(struct tally *t, const char *name, size_t bytes, struct nt_err *err)
+{
+    uint32_t index = nt_names_find(&t->names, name, bytes);
+    if (index == NT_NAMES_NONE) {
+        if (t->names.count == NAMES_MAX)
+            return 0;
+        if (t->names.count == t->capacity) {
+            size_t capacity = t->capacity == 0 ? 64 : 2 * t->capacity;
+            uint64_t *count = realloc(t->count, capacity * sizeof *count);
+            if (count == NULL)
+                return nt_err_memory(err);
+            t->count = count;
+            t->capacity = capacity;
+        }
+        if (nt_names_add_copy(&t->names, name, bytes, &index, err) < 0)
+            return -1;
+        t->count[index] = 0;
+    }
+    t->count[index]++;
+    return 0;
+}
+
+static void tally_fini(struct tally *t)
+{
+    nt_names_fini(&t->names);
+    free(t->count);
+}
+
+/* Reasons that differ in names and figures alone are one: each number becomes '#'. */
+static int add_reason(struct tally *t, const char *reason, struct nt_err *err)
+{
+    char text[NT_LOG_REASON_BYTES];
+    size_t n = 0;
+    for (const char *c = reason; *c != '\0'; c++) {
+        bool digit = *c >= '0' && *c <= '9';
+        if (!digit || n == 0 || text[n - 1] != '#')
+            text[n++] = *c;
+        if (digit)
+            text[n - 1] = '#';
+    }
+    return n == 0 ? 0 : tally_add(t, text, n, err);
+}
+
+/* Names with commas between; "+12" is no name. */
+static int add_hosts(struct tally *t, const char *list, struct nt_err *err)
+{
+    int rc = 0;
+    while (rc == 0 && *list != '\0') {
+        size_t n = strcspn(list, ",");
+        if (n > 0 && list[0] != '+')
+            rc = tally_add(t, list, n, err);
+        list += list[n] == ',' ? n + 1 : n;
+    }
+    return rc;
+}
+
+static int take_line(struct stats *s, struct nt_err *err)
+{
+    struct nt_log_record r;
+    if (!nt_log_record_read(s->line, s->used, &r) || r.time_s < s->since_s ||
+        r.time_s >= s->until_s)
+        return 0;
+    bool first = s->jobs[0] + s->jobs[1] + s->jobs[2] == 0;
+    s->first_s = first || r.time_s < s->first_s ? r.time_s : s->first_s;
+    s->last_s = first || r.time_s > s->last_s ? r.time_s : s->last_s;
+    s->jobs[r.status]++;
+    if (add_reason(&s->reasons, r.reason, err) != 0 ||
+        add_hosts(&s->missing, r.missing, err) != 0 || add_hosts(&s->suspect, r.suspect, err) != 0)
+        return -1;
+    return 0;
+}
+
+/* A log may hold anything: lines that are too long are skipped, as others that are no record. */
+static int feed(void *context, const char *text, size_t bytes, struct nt_err *err)
+{
+    struct stats *s = context;
+    for (size_t at = 0; at < bytes;) {
+        const char *end = memchr(text + at, '\n', bytes - at);
+        size_t n = end != NULL ? (size_t)(end - text) - at : bytes - at;
+        s->too_long |= n > sizeof s->line - s->used;
+        if (!s->too_long) {
+            memcpy(s->line + s->used, text + at, n);
+            s->used += n;
+        }
+        at += n + 1;
+        if (end == NULL)
+            break;
+        if (!s->too_long && take_line(s, err) != 0)
+            return -1;
+        s->used = 0;
+        s->too_long = false;
+    }
+    return 0;
+}
+
+static int read_file(struct stats *s, const char *path, struct nt_err *err)
+{
+    if (nt_file_stream(path, feed, s, err) != 0 || (!s->too_long && take_line(s, err) != 0))
+        return -1;
+    s->used = 0;
+    s->too_long = false;
+    return 0;
+}
+
+/* ---- output ---- */
+
+struct place {
+    const char *name;
+    uint64_t count;
+};
+
+static int compare_places(const void *a, const void *b)
+{
+    const struct place *x = a, *y = b;
+    if (x->count != y->count)
+        return x->count < y->count ? 1 : -1;
+    return nt_name_compare(x->name, y->name);
+}
+
+static int put_tally(struct nt_strbuf *d, const char *title, const struct tally *t, uint64_t top,
+                     struct nt_err *err)
+{
+    size_t n = t->names.count;
+    if (n == 0)
+        return 0;
+    struct place *place = calloc(n, sizeof *place);
+    if (place == NULL)
+        return nt_err_memory(err);
+    for (size_t k = 0; k < n; k++)
+        place[k] = (struct place){t->names.name[k], t->count[k]};
+    qsort(place, n, sizeof *place, compare_places);
+    nt_strbuf_print(d, "\n%s\n", title);
+    for (size_t k = 0; k < n && k < top; k++) {
+        nt_strbuf_print(d, "%8" PRIu64 "  ", place[k].count);
+        nt_strbuf_put_line(d, place[k].name);
+        nt_strbuf_puts(d, "\n");
+    }
+    if (n > top)
+        nt_strbuf_print(d, "%8s  %zu more\n", "", n - (size_t)top);
+    free(place);
+    return 0;
+}
+
+static void put_time(struct nt_strbuf *d, int64_t time_s)
+{
+    time_t t = (time_t)time_s;
+    struct tm tm;
+    char text[32] = "";
+    if (gmtime_r(&t, &tm) != NULL)
+        strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &tm);
+    nt_strbuf_puts(d, text);
+}
+
+static int put_stats(const struct stats *s, uint64_t top, char **text, size_t *bytes,
+                     struct nt_err *err)
+{
+    struct nt_strbuf d = {0};
+    uint64_t all = 0;
+    for (int k = NT_STATUS_OK; k <= NT_STATUS_FAILED; k++)
+        all += s->jobs[k];
+    nt_strbuf_print(&d, "%" PRIu64 " job%s", all, all == 1 ? "" : "s");
+    if (all > 0) {
+        nt_strbuf_puts(&d, ", ");
+        put_time(&d, s->first_s);
+        nt_strbuf_puts(&d, " to ");
+        put_time(&d, s->last_s);
+    }
+    nt_strbuf_puts(&d, "\n");
+    for (int k = NT_STATUS_OK; k <= NT_STATUS_FAILED && all > 0; k++)
+        nt_strbuf_print(&d, "%8" PRIu64 "  %-7s  %5.1f %%\n", s->jobs[k],
+                        nt_status_name((enum nt_status)k),
+                        100.0 * (double)s->jobs[k] / (double)all);
+    if (put_tally(&d, "reasons", &s->reasons, top, err) != 0 ||
+        put_tally(&d, "hosts missing", &s->missing, top, err) != 0 ||
+        put_tally(&d, "hosts in findings", &s->suspect, top, err) != 0) {
+        free(d.text);
+        return -1;
+    }
+    return nt_strbuf_finish(&d, text, bytes, err);
+}
+
+/* ---- the command line ---- */
+
+/* A time, or an age such as 7d; NULL: *time_s stays. */
+static int read_time(const char *text, int64_t *time_s, struct nt_err *err)
+{
+    static const struct {
+        char unit;
+        int64_t seconds;
+    } units[] = {{'m', 60}, {'h', 3600}, {'d', 86400}, {'w', 604800}};
+    uint64_t number;
+    if (text == NULL || nt_log_time_parse(text, strlen(text), time_s))
+        return 0;
+    size_t n = strlen(text);
+    for (size_t k = 0; k < sizeof units / sizeof *units && n > 1; k++)
+        if (text[n - 1] == units[k].unit && nt_decimal_whole(text, n - 1, 1000000, &number) == 0) {
+            *time_s = (int64_t)time(NULL) - (int64_t)number * units[k].seconds;
+            return 0;
+        }
+    return nt_err_set(err, NT_ERR_USAGE,
+                      "\"%.40s\": expected a time such as 2026-01-31 or 2026-01-31T18:00Z, or an "
+                      "age such as 7d or 12h",
+                      text);
+}
+
+static int stats_run(int argc, char **argv, struct nt_err *err)
+{
+    const char *path[FILES_MAX] = {NULL}, *since = NULL, *until = NULL, *lines = NULL;
+    uint64_t top = TOP_DEFAULT;
+    char *text;
+    size_t bytes;
+    const struct nt_flag flags[] = {
+        {"since", 's', &since, NULL}, {"until", 'u', &until, NULL}, {"top", 'n', &lines, NULL}};
+    if (nt_command_line_options(argc, argv, flags, 3, path, FILES_MAX, err) != 0)
+        return -1;
+    if (lines != NULL && nt_decimal_whole(lines, strlen(lines), NAMES_MAX, &top) != 0)
+        return nt_err_set(err, NT_ERR_USAGE, "top %.20s: expected a number up to %d", lines,
+                          (int)NAMES_MAX);
+    struct stats *s = calloc(1, sizeof *s);
+    if (s == NULL)
+        return nt_err_memory(err);
+    s->until_s = INT64_MAX;
+    path[0] = path[0] != NULL ? path[0] : "-";
+    int rc = read_time(since, &s->since_s, err);
+    if (rc == 0)
+        rc = read_time(until, &s->until_s, err);
+    for (size_t k = 0; k < FILES_MAX && path[k] != NULL && rc == 0; k++)
+        rc = read_file(s, path[k], err);
+    if (rc == 0)
+        rc = put_stats(s, top, &text, &bytes, err);
+    tally_fini(&s->reasons);
+    tally_fini(&s->missing);
+    tally_fini(&s->suspect);
+    free(s);
+    if (rc != 0)
+        return -1;
+    rc = nt_file_write("-", text, bytes, err);
+    free(text);
+    return rc;
+}
+
+const struct nt_verb nt_verb_stats = {"stats", "counts jobs in the agent's logs", help, stats_run};

@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cluster_map.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "class_align.h"
+#include "cluster_tiers.h"
+#include "host_moves.h"
+#include "memory.h"
+#include "readings.h"
+#include "sparse.h"
+
+/* ---- from tiers to a network ------------------------------------------------------------------
+ */
+
+enum { READINGS_MOST = 200000 }; /* that the fit is stated of */
+
+/* A sample of the entries, evenly: how well the classes explain them. */
+static int add_readings(const struct nt_evidence *e, const bool *ignored, struct nt_sparse *s,
+                        struct nt_err *err)
+{
+    size_t step = e->entries / READINGS_MOST + 1;
+    for (size_t k = 0; k < e->entries; k += step) {
+        const struct nt_evidence_entry *one = &e->entry[k];
+        if (ignored[k])
+            continue;
+        if (nt_readings_add(&s->ledger, one->a, one->b, 0, one->ln, err) < 0 ||
+            nt_readings_add(&s->readings, one->a, one->b, 0, one->ln, err) < 0)
+            return -1;
+    }
+    s->random_pairs = s->readings.count;
+    return 0;
+}
+
+/* What is in two clusters that may be one may be one itself, with one of what is in the other. */
+static int take_errors(const struct nt_cluster_tiers *t, struct nt_sparse *s, struct nt_err *err)
+{
+    uint32_t *parts = malloc((t->hosts + 1) * sizeof *parts);
+    if (parts == NULL)
+        return nt_err_memory(err);
+    for (size_t l = t->classes.count; l-- > 0;) {
+        bool top = l + 1 == t->classes.count;
+        memset(parts, 0, (t->hosts + 1) * sizeof *parts);
+        for (uint32_t h = 0; !top && h < t->hosts; h++)
+            parts[t->up[l + 1][h]] += t->up[l][h] == h;
+        for (uint32_t h = 0; h < t->hosts; h++) {
+            float own = t->error[l][t->up[l][h]];
+            float above = top ? 0 : s->clustering.error_probability[l + 1][h];
+            float of = top ? 1 : fmaxf((float)parts[t->up[l + 1][h]], 1);
+            s->clustering.error_probability[l][h] = fminf(own + above / of, 1);
+        }
+    }
+    free(parts);
+    return 0;
+}
+
+static int make_model(const struct nt_evidence *e, const bool *ignored, const bool *missing,
+                      const struct nt_cluster_tiers *t, struct nt_model **out, struct nt_err *err)
+{
+    struct nt_sparse s;
+    if (nt_sparse_init(&s, e->hosts, NULL, NULL, err) < 0)
+        return -1;
+    for (uint32_t h = 0; h < e->hosts; h++)
+        if (missing[h])
+            nt_sparse_lose(&s, h);
+    s.classes = t->classes;
+    s.noise = t->classes.noise;
+    s.clustered = true;
+    s.verdict = NT_SPARSE_SOUND;
+    s.clustering = (struct nt_clustering){
+        .seats = s.seats, .classes = &s.classes, .over = true, .risk = t->risk};
+    int rc = nt_clusters_init(&s.clustering.clusters, s.seats, t->classes.count, err);
+    for (size_t l = 0; rc == 0 && l < t->classes.count; l++) {
+        s.clustering.error_probability[l] = calloc(s.seats + 1, sizeof(float));
+        if (s.clustering.error_probability[l] == NULL)
+            rc = nt_err_memory(err);
+        for (uint32_t h = 0; rc == 0 && l + 1 < t->classes.count && h < e->hosts; h++)
+            nt_clusters_unite(&s.clustering.clusters, l, t->up[l][h], h);
+    }
+    if (rc == 0) {
+        rc = take_errors(t, &s, err);
+        if (rc == 0)
+            rc = add_readings(e, ignored, &s, err);
+    }
+    if (rc == 0)
+        rc = nt_sparse_model(&s, out, err);
+    nt_sparse_fini(&s);
+    return rc;
+}
+
+/* ---- support and age --------------------------------------------------------------------------
+ */
+
+/* The switch that each vertex hangs on, or UINT32_MAX. */
+static void find_parents(const struct nt_model *m, uint32_t *parent, double *support)
+{
+    for (size_t v = 0; v < m->hosts + m->switches; v++)
+        parent[v] = UINT32_MAX;
+    for (size_t k = 0; k < m->links; k++) {
+        parent[m->link[k].a] = m->link[k].b;
+        support[m->link[k].a] = m->link[k].probability;
+    }
+}
+
+static void see(struct nt_cluster_part *part, int64_t time_s, uint32_t job, uint32_t user,
+                uint32_t last[2])
+{
+    if (part->jobs == 0 || time_s < part->first_s)
+        part->first_s = time_s;
+    if (part->jobs == 0 || time_s > part->last_s)
+        part->last_s = time_s;
+    part->jobs += last[0] != job;
+    part->users += last[1] != user;
+    last[0] = job;
+    last[1] = user;
+}
+
+struct seen {
+    uint32_t user, job;
+    size_t entry;
+};
+
+static int compare_seen(const void *x, const void *y)
+{
+    const struct seen *p = x, *q = y;
+    if (p->user != q->user)
+        return p->user < q->user ? -1 : 1;
+    return p->job < q->job ? -1 : p->job > q->job;
+}
+
+/* Every vertex on the way between the hosts of an entry is seen by its job. */
+static int state_parts(const struct nt_evidence *e, const bool *ignored, struct nt_cluster_map *c,
+                       struct nt_err *err)
+{
+    NT_SCOPED struct nt_arena memory = {0};
+    const struct nt_model *m = c->model;
+    size_t vertices = m->hosts + m->switches;
+    uint32_t *parent = nt_arena_array(&memory, vertices + 1, sizeof *parent);
+    double *support = nt_arena_array(&memory, vertices + 1, sizeof *support);
+    uint32_t(*last)[2] = nt_arena_array(&memory, vertices + 1, sizeof *last);
+    struct seen *seen = nt_arena_array(&memory, e->entries + 1, sizeof *seen);
+    if (nt_arena_check(&memory, err) < 0)
+        return -1;
+    memset(last, 0xff, (vertices + 1) * sizeof *last);
+    find_parents(m, parent, support);
+    for (size_t k = 0; k < e->entries; k++)
+        seen[k] = (struct seen){e->job[e->entry[k].job].user, e->entry[k].job, k};
+    qsort(seen, e->entries, sizeof *seen, compare_seen);
+    for (size_t k = 0; k < e->entries; k++) {
+        const struct nt_evidence_entry *one = &e->entry[seen[k].entry];
+        if (ignored[seen[k].entry])
+            continue;
+        for (int end = 0; end < 2; end++)
+            for (uint32_t v = end == 0 ? one->a : one->b; v != UINT32_MAX; v = parent[v])
+                see(&c->part[v], e->job[one->job].time_s, one->job, seen[k].user, last[v]);
+    }
+    for (size_t v = 0; v < vertices; v++)
+        c->part[v].support = parent[v] == UINT32_MAX ? c->part[v].jobs > 0 : support[v];
+    return 0;
+}
+
+/* ---- all of it --------------------------------------------------------------------------------
+ */
+
+static int find_missing(const struct nt_evidence *e, bool **out, struct nt_err *err)
+{
+    bool *missing = malloc(e->hosts + 1);
+    if (missing == NULL)
+        return nt_err_memory(err);
+    memset(missing, true, e->hosts + 1);
+    for (size_t k = 0; k < e->entries; k++)
+        missing[e->entry[k].a] = missing[e->entry[k].b] = false;
+    *out = missing;
+    return 0;
+}
+
+static int make_parts(const struct nt_evidence *e, const bool *ignored,
+                      const struct nt_switch_naming *naming, struct nt_switch_naming *after,
+                      struct nt_cluster_map *c, struct nt_err *err)
+{
+    size_t vertices = c->model->hosts + c->model->switches;
+    c->part = calloc(vertices + 1, sizeof *c->part);
+    c->switch_number = calloc(c->model->switches + 1, sizeof *c->switch_number);
+    if (c->part == NULL || c->switch_number == NULL)
+        return nt_err_memory(err);
+    if (state_parts(e, ignored, c, err) < 0)
+        return -1;
+    return nt_switch_naming_match(naming, c->model, c->switch_number, after, err);
+}
+
+static int fill(struct nt_evidence *e, const struct nt_switch_naming *naming,
+                struct nt_switch_naming *after, struct nt_cluster_map *c, struct nt_err *err)
+{
+    NT_SCOPED struct nt_arena memory = {0};
+    struct nt_classes classes;
+    struct nt_cluster_tiers tiers = {0};
+    bool *missing = NULL;
+    if (nt_evidence_align(e, err) < 0 || nt_cluster_tiers_classes(e, &classes, err) < 0)
+        return -1;
+    for (size_t j = 0; j < e->jobs; j++)
+        c->jobs_unaligned += isnan(e->job[j].offset_ln) ? 1 : 0;
+    if (nt_class_align(e, &classes, err) < 0 || nt_cluster_tiers_classes(e, &classes, err) < 0)
+        return -1;
+    bool *ignored = nt_arena_array(&memory, e->entries + 1, sizeof *ignored);
+    if (nt_arena_check(&memory, err) < 0 || find_missing(e, &missing, err) < 0)
+        return -1;
+    int rc = nt_cluster_tiers_find(e, &classes, ignored, &tiers, err);
+    if (rc == 0)
+        rc = nt_host_moves_find(e, &tiers, ignored, &c->move, &c->moves, err);
+    if (rc == 0 && c->moves > 0) {
+        nt_cluster_tiers_fini(&tiers);
+        rc = nt_cluster_tiers_find(e, &classes, ignored, &tiers, err);
+    }
+    if (rc == 0)
+        rc = make_model(e, ignored, missing, &tiers, &c->model, err);
+    if (rc == 0)
+        rc = make_parts(e, ignored, naming, after, c, err);
+    c->classes = classes.count;
+    c->noise = classes.noise;
+    for (size_t k = 0; k < classes.count; k++)
+        c->class_us[k] = exp(classes.mean[k]);
+    nt_cluster_tiers_fini(&tiers);
+    free(missing);
+    return rc;
+}
+
+int nt_cluster_map_create(struct nt_evidence *e, const struct nt_switch_naming *naming,
+                          struct nt_switch_naming *after, struct nt_cluster_map **out,
+                          struct nt_err *err)
+{
+    struct nt_cluster_map *c = calloc(1, sizeof *c);
+    if (c == NULL)
+        return nt_err_memory(err);
+    if (fill(e, naming, after, c, err) < 0) {
+        nt_cluster_map_destroy(c);
+        return -1;
+    }
+    *out = c;
+    return 0;
+}
+
+void nt_cluster_map_destroy(struct nt_cluster_map *c)
+{
+    if (c == NULL)
+        return;
+    nt_model_destroy(c->model);
+    free(c->part);
+    free(c->switch_number);
+    free(c->move);
+    free(c);
+}
+
+static int name_switches(const struct nt_cluster_map *c, struct nt_map *map, struct nt_err *err)
+{
+    for (size_t s = 0; s < c->model->switches; s++) {
+        char name[16];
+        snprintf(name, sizeof name, "s%u", c->switch_number[s]);
+        char *copy = strdup(name);
+        if (copy == NULL)
+            return nt_err_memory(err);
+        free(map->switch_name[s]);
+        map->switch_name[s] = copy;
+    }
+    return 0;
+}
+
+int nt_cluster_map_named(const struct nt_cluster_map *c, const char *const *host_names,
+                         struct nt_map **out, struct nt_err *err)
+{
+    struct nt_model *model;
+    struct nt_map *map;
+    if (nt_model_copy(c->model, &model, err) < 0)
+        return -1;
+    if (nt_map_create(model, host_names, &map, err) < 0) {
+        nt_model_destroy(model);
+        return -1;
+    }
+    char *level = strdup("fleet");
+    if (level == NULL || name_switches(c, map, err) < 0 || nt_map_sort(map, err) < 0) {
+        free(level);
+        nt_map_destroy(map);
+        return level == NULL ? nt_err_memory(err) : -1;
+    }
+    free(map->level);
+    map->level = level;
+    *out = map;
+    return 0;
+}

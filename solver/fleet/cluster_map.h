@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One network from what many jobs measured (evidence.h), with how sure and how old each part is.
+ *
+ * Jobs are aligned by the pairs that they share, and by the classes of latencies that all show. At
+ * each level the readings of all jobs between two clusters of hosts add up (cluster_tiers.h), so
+ * that hosts that were never together are placed by those that both met. What is not sure is flat:
+ * a host hangs on the lowest switch that is certain. Of readings that contradict each other the
+ * newer hold when those of at least two jobs say so: the host has moved (host_moves.h). Networks of
+ * nested tiers only: of others the tiers that show.
+ *
+ * Time is about n log n in the entries, memory linear. The order in which jobs were added does not
+ * matter, and relabelling hosts only relabels the result.
+ * Tests: test_cluster_map.c. */
+#ifndef NT_CLUSTER_MAP_H
+#define NT_CLUSTER_MAP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "err.h"
+#include "evidence.h"
+#include "host_moves.h"
+#include "map.h"
+#include "model.h"
+#include "switch_naming.h"
+
+/* What says that a host stands where it does, or that a switch is one. */
+struct nt_cluster_part {
+    double support;          /* 0..1, as nt_link.probability of the link upwards; 0: not measured */
+    int64_t first_s, last_s; /* times of the first and the last job that say so; 0: none */
+    uint32_t jobs, users;    /* how many */
+};
+
+struct nt_cluster_map {
+    struct nt_model *model; /* canonical; hosts as in the evidence; missing: never measured. Owned,
+                               as are the others */
+    struct nt_cluster_part *part; /* model->hosts + model->switches of them, by vertex */
+    uint32_t *switch_number;      /* model->switches of them: names are "s" and that */
+    size_t moves;
+    struct nt_cluster_move *move; /* by time, then host */
+    size_t classes;
+    double class_us[12]; /* latencies of pairs, rising: under one switch of tier 1, of tier 2 ... */
+    double noise;        /* relative sd of one entry about its class */
+    size_t jobs_unaligned; /* that share no pair with others */
+};
+
+/* evidence is aligned and sorted by this (nothing else of it changes). naming: the last one, {0} at
+ * first; *after (may be NULL; may be naming): the next. seed: of random choices; the same evidence
+ * and seed give the same cluster. NT_ERR_INPUT: too little was measured to find any classes. */
+int nt_cluster_map_create(struct nt_evidence *evidence, const struct nt_switch_naming *naming,
+                          struct nt_switch_naming *after, struct nt_cluster_map **out,
+                          struct nt_err *err);
+void nt_cluster_map_destroy(struct nt_cluster_map *cluster);
+
+/* As a map for show, export and hint: host_names[model->hosts]; level "fleet"; created and cluster
+ * are the caller's to set. */
+int nt_cluster_map_named(const struct nt_cluster_map *cluster, const char *const *host_names,
+                         struct nt_map **out, struct nt_err *err);
+
+#endif

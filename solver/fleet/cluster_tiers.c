@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cluster_tiers.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "memory.h"
+#include "pair_sums.h"
+#include "stats.h"
+
+enum { PAIRS_MOST = 200000, PAIRS_LEAST = 8 };
+
+/* One by more than this: of thousands of hosts a few pairs are read once, and wrong. A reading that
+ * says that two are one counts alone where a third host is one with both by its readings. */
+static const double MARGIN = 10, SAME = 5, CLOSED = 6;
+/* However often two hosts were read, they say no more than this of what they are in: one of them
+ * may have moved. */
+static const double PAIR_MOST = 20;
+static const double AGREE_SDS = 3; /* quartiles of one pair */
+static const double NOISE_LEAST = 0.002, OUTLIERS = 0.02, LOW_SHARE = 0.25;
+
+/* ---- classes ---------------------------------------------------------------------------------
+ */
+
+/* The sd of one entry about its pair, from pairs of several jobs; 0: there are none. */
+static double noise_of(const struct nt_evidence *e, float *off)
+{
+    size_t n = 0;
+    for (size_t k = 0, end; k < e->entries && n < PAIRS_MOST; k = end) {
+        end = nt_evidence_next_pair(e, k);
+        if (end - k > 1)
+            off[n++] = fabsf(e->entry[k + 1].ln - e->entry[k].ln);
+    }
+    return n < PAIRS_LEAST ? 0 : (double)nt_stats_median(off, n) / (0.6745 * sqrt(2));
+}
+
+/* The medians of pairs that were read in several jobs, evenly over all. */
+static size_t middles_of(const struct nt_evidence *e, double noise, double *value, float *scratch)
+{
+    size_t pairs = 0, n = 0, seen = 0;
+    for (size_t k = 0, end; k < e->entries; k = end) {
+        end = nt_evidence_next_pair(e, k);
+        pairs += end - k > 1;
+    }
+    size_t step = pairs / PAIRS_MOST + 1;
+    for (size_t k = 0, end; k < e->entries; k = end) {
+        end = nt_evidence_next_pair(e, k);
+        if (end - k < 2 || seen++ % step != 0)
+            continue;
+        for (size_t i = k; i < end; i++)
+            scratch[i - k] = e->entry[i].ln;
+        double width = (double)nt_stats_quantile(scratch, end - k, 0.75) -
+                       (double)nt_stats_quantile(scratch, end - k, 0.25);
+        if (width < AGREE_SDS * noise) /* else of a host that has moved: between two classes */
+            value[n++] = (double)nt_stats_median(scratch, end - k);
+    }
+    return n;
+}
+
+int nt_cluster_tiers_classes(const struct nt_evidence *e, struct nt_classes *out,
+                             struct nt_err *err)
+{
+    NT_SCOPED struct nt_arena memory = {0};
+    float *scratch = nt_arena_array(&memory, e->entries + 1, sizeof *scratch);
+    double *value = nt_arena_array(&memory, PAIRS_MOST + 1, sizeof *value);
+    if (nt_arena_check(&memory, err) < 0)
+        return -1;
+    double noise = fmax(noise_of(e, scratch), NOISE_LEAST);
+    size_t n = middles_of(e, noise, value, scratch);
+    if (n < PAIRS_LEAST)
+        return nt_err_set(err, NT_ERR_INPUT,
+                          "only %zu pairs of hosts were measured in two jobs, at least %d are "
+                          "needed",
+                          n, PAIRS_LEAST);
+    if (nt_classes_fit(value, n, noise / sqrt(2), OUTLIERS, out, err) < 0)
+        return -1;
+    out->noise = noise;
+    out->outliers = OUTLIERS;
+    out->low_share = LOW_SHARE;
+    return 0;
+}
+
+/* ---- levels ----------------------------------------------------------------------------------
+ */
+
+/* Between the parts of a level, by hosts. */
+static int sum_level(const struct nt_evidence *e, const struct nt_classes *c, const bool *ignored,
+                     size_t level, const uint32_t *part, struct nt_pair_sums *sums,
+                     struct nt_err *err)
+{
+    for (size_t k = 0, end; k < e->entries; k = end) {
+        double sum = 0;
+        bool any = false;
+        end = nt_evidence_next_pair(e, k);
+        for (size_t i = k; i < end; i++) {
+            if (ignored != NULL && ignored[i])
+                continue;
+            sum += nt_classes_llr(c, (double)e->entry[i].ln, level);
+            any = true;
+        }
+        sum = fmin(fmax(sum, -PAIR_MOST), PAIR_MOST);
+        uint32_t a = part[e->entry[k].a], b = part[e->entry[k].b];
+        if (any && a != b && nt_pair_sums_add(sums, a, b, sum, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+struct counts {
+    uint32_t *hosts; /* of a cluster, by its first host */
+    uint32_t *parts; /* clusters of a level in one of the next, by its first host, */
+    double *sizes;   /* and the hosts of these */
+    double *read;    /* hosts of the clusters that a cluster was read with */
+};
+
+/* Of the clusters of a level and the next. */
+static void count_parts(const struct nt_cluster_tiers *t, size_t level, const bool *seen,
+                        struct counts *c)
+{
+    memset(c->hosts, 0, (t->hosts + 1) * sizeof *c->hosts);
+    memset(c->parts, 0, (t->hosts + 1) * sizeof *c->parts);
+    memset(c->sizes, 0, (t->hosts + 1) * sizeof *c->sizes);
+    memset(c->read, 0, (t->hosts + 1) * sizeof *c->read);
+    for (uint32_t h = 0; h < t->hosts; h++) {
+        if (!seen[h])
+            continue;
+        c->hosts[t->up[level][h]]++;
+        c->parts[t->up[level + 1][h]] += t->up[level][h] == h;
+        c->sizes[t->up[level + 1][h]]++;
+    }
+}
+
+/* What one with another would change of it: a few hosts more, of a large one, hardly anything. */
+static double change(double own, double other)
+{
+    return fmin(other / fmax(own, 1), 1);
+}
+
+/* The chance that clusters are one with another: of each pair before it is read one to the others
+ * (infer/clustering.c), those that were not read included. */
+static void state_errors(struct nt_cluster_tiers *t, size_t level, const struct nt_pair_sums *sums,
+                         struct counts *c)
+{
+    for (size_t k = 0; k < sums->count; k++) {
+        const struct nt_pair_sum *p = &sums->at[k];
+        uint32_t above = t->up[level + 1][p->a];
+        if (above != t->up[level + 1][p->b])
+            continue;
+        double others = (double)c->parts[above] - 1;
+        double error = 1 / (1 + exp(-(double)p->sum) * fmax(others, 1));
+        const uint32_t end[2] = {p->a, p->b};
+        for (int i = 0; i < 2; i++) {
+            double own = c->hosts[end[i]], other = c->hosts[end[1 - i]];
+            t->error[level][end[i]] += (float)(error * change(own, other));
+            c->read[end[i]] += other;
+        }
+        t->risk += error * change(c->hosts[p->a], c->hosts[p->b]) / 2 +
+                   error * change(c->hosts[p->b], c->hosts[p->a]) / 2;
+    }
+    for (uint32_t h = 0; h < t->hosts; h++) {
+        double own = c->hosts[h], parts = c->parts[t->up[level + 1][h]];
+        double unread = c->sizes[t->up[level + 1][h]] - own - c->read[h];
+        if (t->up[level][h] != h || own < 1 || parts < 2 || unread < 0.5)
+            continue;
+        double error = change(own, unread) / parts;
+        t->error[level][h] += (float)error;
+        t->risk += error / 2;
+    }
+}
+
+/* Hosts that each is one with by their own readings: ascending in to[from[h]..from[h + 1]). */
+static void list_same(const struct nt_pair_sums *sums, size_t hosts, size_t *from, uint32_t *to)
+{
+    memset(from, 0, (hosts + 2) * sizeof *from);
+    for (int pass = 0; pass < 2; pass++) {
+        for (size_t k = 0; k < sums->count; k++) {
+            const struct nt_pair_sum *p = &sums->at[k];
+            if (!((double)p->sum > SAME))
+                continue;
+            if (pass == 0) {
+                from[p->a + 2]++;
+                from[p->b + 2]++;
+            } else {
+                to[from[p->a + 1]++] = p->b;
+                to[from[p->b + 1]++] = p->a;
+            }
+        }
+        for (size_t h = 0; pass == 0 && h < hosts; h++)
+            from[h + 2] += from[h + 1];
+    }
+}
+
+static bool have_common(const uint32_t *x, size_t n, const uint32_t *y, size_t m)
+{
+    for (size_t i = 0, k = 0; i < n && k < m;) {
+        if (x[i] == y[k])
+            return true;
+        if (x[i] < y[k])
+            i++;
+        else
+            k++;
+    }
+    return false;
+}
+
+static int compare_numbers(const void *x, const void *y)
+{
+    const uint32_t *p = x, *q = y;
+    return *p < *q ? -1 : *p > *q;
+}
+
+static int close_triangles(struct nt_pair_sums *sums, size_t hosts, struct nt_err *err)
+{
+    NT_SCOPED struct nt_arena memory = {0};
+    size_t *from = nt_arena_array(&memory, hosts + 2, sizeof *from);
+    uint32_t *to = nt_arena_array(&memory, 2 * sums->count + 1, sizeof *to);
+    if (nt_arena_check(&memory, err) < 0)
+        return -1;
+    list_same(sums, hosts, from, to);
+    for (size_t h = 0; h < hosts; h++)
+        qsort(to + from[h], from[h + 1] - from[h], sizeof *to, compare_numbers);
+    for (size_t k = 0; k < sums->count; k++) {
+        struct nt_pair_sum *p = &sums->at[k];
+        if ((double)p->sum > SAME && (double)p->sum <= MARGIN &&
+            have_common(to + from[p->a], from[p->a + 1] - from[p->a], to + from[p->b],
+                        from[p->b + 1] - from[p->b]))
+            p->sum += (float)CLOSED;
+    }
+    return 0;
+}
+
+static int find_level(const struct nt_evidence *e, const bool *ignored, size_t level,
+                      struct nt_pair_sums *left, struct nt_cluster_tiers *t, struct nt_err *err)
+{
+    uint32_t *up = t->up[level];
+    for (uint32_t h = 0; h < t->hosts; h++)
+        up[h] = level > 0 ? t->up[level - 1][h] : h;
+    if (sum_level(e, &t->classes, ignored, level, up, left, err) < 0)
+        return -1;
+    nt_pair_sums_fold(left);
+    if (level == 0 && close_triangles(left, t->hosts, err) < 0)
+        return -1;
+    /* parts that are one stand at their first host, and all others' hosts at theirs */
+    for (uint32_t h = 0; h < t->hosts; h++)
+        if (up[h] != h && up[up[h]] != up[h])
+            up[h] = up[up[h]];
+    return nt_pair_sums_unite(left, up, t->hosts, MARGIN, err);
+}
+
+static int tiers_init(struct nt_cluster_tiers *t, size_t hosts, const struct nt_classes *classes,
+                      struct nt_err *err)
+{
+    bool all = true;
+    *t = (struct nt_cluster_tiers){.hosts = hosts, .classes = *classes};
+    for (size_t l = 0; l < classes->count; l++) {
+        t->up[l] = calloc(hosts + 1, sizeof *t->up[l]);
+        t->error[l] = calloc(hosts + 1, sizeof *t->error[l]);
+        all &= t->up[l] != NULL && t->error[l] != NULL;
+    }
+    if (all)
+        return 0;
+    nt_cluster_tiers_fini(t);
+    return nt_err_memory(err);
+}
+
+int nt_cluster_tiers_find(const struct nt_evidence *e, const struct nt_classes *classes,
+                          const bool *ignored, struct nt_cluster_tiers *out, struct nt_err *err)
+{
+    NT_SCOPED struct nt_arena memory = {0};
+    struct nt_cluster_tiers t;
+    struct nt_pair_sums left[NT_CLASSES_MAX] = {0};
+    struct counts c = {.hosts = nt_arena_array(&memory, e->hosts + 1, sizeof *c.hosts),
+                       .parts = nt_arena_array(&memory, e->hosts + 1, sizeof *c.parts),
+                       .sizes = nt_arena_array(&memory, e->hosts + 1, sizeof *c.sizes),
+                       .read = nt_arena_array(&memory, e->hosts + 1, sizeof *c.read)};
+    bool *seen = nt_arena_array(&memory, e->hosts + 1, sizeof *seen);
+    if (nt_arena_check(&memory, err) < 0 || tiers_init(&t, e->hosts, classes, err) < 0)
+        return -1;
+    int rc = 0;
+    for (size_t k = 0; k < e->entries; k++)
+        if (ignored == NULL || !ignored[k])
+            seen[e->entry[k].a] = seen[e->entry[k].b] = true;
+    for (size_t l = 0; rc == 0 && l + 1 < classes->count; l++)
+        rc = find_level(e, ignored, l, &left[l], &t, err);
+    for (size_t l = 0; rc == 0 && l + 1 < classes->count; l++) { /* the highest has all: up is 0 */
+        count_parts(&t, l, seen, &c);
+        state_errors(&t, l, &left[l], &c);
+    }
+    for (size_t l = 0; l < NT_CLASSES_MAX; l++)
+        nt_pair_sums_fini(&left[l]);
+    if (rc < 0) {
+        nt_cluster_tiers_fini(&t);
+        return -1;
+    }
+    *out = t;
+    return 0;
+}
+
+void nt_cluster_tiers_fini(struct nt_cluster_tiers *t)
+{
+    for (size_t l = 0; l < NT_CLASSES_MAX; l++) {
+        free(t->up[l]);
+        free(t->error[l]);
+    }
+    *t = (struct nt_cluster_tiers){0};
+}

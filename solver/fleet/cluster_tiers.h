@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The nested tiers of a cluster from aligned evidence: the classes of latencies, and at each level
+ * which hosts are together, as far as evidence says.
+ *
+ * A level's clusters are parts of the next: between them the readings of all their hosts add up.
+ * Tests: test_cluster_map.c. */
+#ifndef NT_CLUSTER_TIERS_H
+#define NT_CLUSTER_TIERS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "class_fit.h"
+#include "err.h"
+#include "evidence.h"
+
+struct nt_cluster_tiers {
+    size_t hosts;
+    struct nt_classes classes;    /* noise: of an entry */
+    uint32_t *up[NT_CLASSES_MAX]; /* by level, of a host: the first host of its cluster; owned */
+    float *error[NT_CLASSES_MAX]; /* the same: the chance that it is one with another; owned */
+    double risk;                  /* the sum of all these, each pair of clusters once */
+};
+
+/* The classes of all entries. NT_ERR_INPUT: hardly a pair was read in two jobs. */
+int nt_cluster_tiers_classes(const struct nt_evidence *evidence, struct nt_classes *out,
+                             struct nt_err *err);
+
+/* ignored (may be NULL): entries that do not count, of hosts that have moved since. */
+int nt_cluster_tiers_find(const struct nt_evidence *evidence, const struct nt_classes *classes,
+                          const bool *ignored, struct nt_cluster_tiers *out, struct nt_err *err);
+void nt_cluster_tiers_fini(struct nt_cluster_tiers *tiers);
+
+#endif

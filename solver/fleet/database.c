@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "database.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <sqlite3.h>
+
+static const char CACHE[] = "PRAGMA cache_size=-65536"; /* KiB */
+
+struct nt_query {
+    sqlite3_stmt *statement;
+    struct nt_database *db;
+};
+
+struct nt_database {
+    sqlite3 *db;
+    char *file;
+    size_t queries;
+    struct nt_query query[NT_DATABASE_QUERIES];
+};
+
+static int database_error(struct nt_database *db, struct nt_err *err)
+{
+    int code = sqlite3_errcode(db->db);
+    bool damaged = code == SQLITE_NOTADB || code == SQLITE_CORRUPT;
+    return nt_err_set(err, damaged ? NT_ERR_INPUT : NT_ERR_SYSTEM, "%s: %s", db->file,
+                      sqlite3_errmsg(db->db));
+}
+
+int nt_database_run(struct nt_database *db, const char *sql, struct nt_err *err)
+{
+    return sqlite3_exec(db->db, sql, NULL, NULL, NULL) == SQLITE_OK ? 0 : database_error(db, err);
+}
+
+int64_t nt_database_last_row(const struct nt_database *db)
+{
+    return sqlite3_last_insert_rowid(db->db);
+}
+
+/* ---- opening ---- */
+
+static int read_pragma(struct nt_database *db, const char *sql, int *value, struct nt_err *err)
+{
+    sqlite3_stmt *s = NULL;
+    if (sqlite3_prepare_v2(db->db, sql, -1, &s, NULL) != SQLITE_OK)
+        return database_error(db, err);
+    int rc = sqlite3_step(s) == SQLITE_ROW ? 0 : database_error(db, err);
+    *value = rc == 0 ? sqlite3_column_int(s, 0) : 0;
+    sqlite3_finalize(s);
+    return rc;
+}
+
+static int run_format(struct nt_database *db, const char *format, int value, struct nt_err *err)
+{
+    char *sql = sqlite3_mprintf(format, value);
+    int rc = sql != NULL ? nt_database_run(db, sql, err) : nt_err_memory(err);
+    sqlite3_free(sql);
+    return rc;
+}
+
+/* The version is read again: another process may have done it meanwhile. */
+static int migrate(struct nt_database *db, const struct nt_schema *schema, struct nt_err *err)
+{
+    int version;
+    if (nt_database_run(db, "BEGIN IMMEDIATE", err) != 0 ||
+        read_pragma(db, "PRAGMA user_version", &version, err) != 0)
+        return -1;
+    for (; version < schema->version; version++)
+        if (nt_database_run(db, schema->step[version], err) != 0)
+            return -1;
+    if (run_format(db, "PRAGMA application_id=%d", schema->application, err) != 0 ||
+        run_format(db, "PRAGMA user_version=%d", version, err) != 0)
+        return -1;
+    return nt_database_run(db, "COMMIT", err);
+}
+
+static int check_version(struct nt_database *db, bool read_only, const struct nt_schema *schema,
+                         struct nt_err *err)
+{
+    int version, application;
+    if (read_pragma(db, "PRAGMA user_version", &version, err) != 0 ||
+        read_pragma(db, "PRAGMA application_id", &application, err) != 0)
+        return -1;
+    if (application != schema->application && (version != 0 || application != 0 || read_only))
+        return nt_err_set(err, NT_ERR_INPUT, "%s: expected a store of nettopo, found another file",
+                          db->file);
+    if (version > schema->version)
+        return nt_err_set(err, NT_ERR_INPUT, "%s: expected version %d or older, found %d", db->file,
+                          schema->version, version);
+    if (version == schema->version)
+        return 0;
+    if (read_only)
+        return nt_err_set(err, NT_ERR_INPUT, "%s: of version %d: ingest brings it to version %d",
+                          db->file, version, schema->version);
+    return migrate(db, schema, err);
+}
+
+/* Readers without rights in the folder need both files of the WAL: they stay. */
+static int prepare_writing(struct nt_database *db, struct nt_err *err)
+{
+    int keep = 1;
+    sqlite3_file_control(db->db, NULL, SQLITE_FCNTL_PERSIST_WAL, &keep);
+    return nt_database_run(db, "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL", err);
+}
+
+static int open_file(struct nt_database *db, bool read_only, struct nt_err *err)
+{
+    int flags = read_only ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
+    int rc = sqlite3_open_v2(db->file, &db->db, flags, NULL);
+    if (rc == SQLITE_CANTOPEN && read_only)
+        return nt_err_set(err, NT_ERR_INPUT, "%s: expected a store, found none that can be read",
+                          db->file);
+    if (rc != SQLITE_OK)
+        return database_error(db, err);
+    sqlite3_busy_timeout(db->db, NT_DATABASE_WAIT_MS);
+    /* a file from elsewhere may not bring functions of its own into queries */
+    sqlite3_db_config(db->db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
+    sqlite3_db_config(db->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+    return nt_database_run(db, CACHE, err);
+}
+
+int nt_database_open(const char *file, bool read_only, const struct nt_schema *schema,
+                     struct nt_database **out, struct nt_err *err)
+{
+    struct nt_database *db = calloc(1, sizeof *db);
+    if (db == NULL || (db->file = strdup(file)) == NULL) {
+        free(db);
+        return nt_err_memory(err);
+    }
+    int rc = open_file(db, read_only, err);
+    if (rc == 0 && !read_only)
+        rc = prepare_writing(db, err);
+    if (rc == 0)
+        rc = check_version(db, read_only, schema, err);
+    if (rc != 0) {
+        nt_database_close(db);
+        return -1;
+    }
+    *out = db;
+    return 0;
+}
+
+void nt_database_close(struct nt_database *db)
+{
+    if (db == NULL)
+        return;
+    for (size_t k = 0; k < db->queries; k++)
+        sqlite3_finalize(db->query[k].statement);
+    sqlite3_close(db->db);
+    free(db->file);
+    free(db);
+}
+
+/* ---- queries ---- */
+
+struct nt_query *nt_database_query(struct nt_database *db, const char *sql, struct nt_err *err)
+{
+    for (size_t k = 0; k < db->queries; k++)
+        if (strcmp(sqlite3_sql(db->query[k].statement), sql) == 0)
+            return &db->query[k];
+    struct nt_query *query = &db->query[db->queries];
+    if (db->queries == NT_DATABASE_QUERIES) {
+        nt_err_set(err, NT_ERR_SYSTEM, "more than %d queries", NT_DATABASE_QUERIES);
+        return NULL;
+    }
+    if (sqlite3_prepare_v3(db->db, sql, -1, SQLITE_PREPARE_PERSISTENT, &query->statement, NULL) !=
+        SQLITE_OK) {
+        database_error(db, err);
+        return NULL;
+    }
+    query->db = db;
+    db->queries++;
+    return query;
+}
+
+void nt_query_set_whole(struct nt_query *query, int at, int64_t value)
+{
+    sqlite3_bind_int64(query->statement, at, value);
+}
+
+void nt_query_set_number(struct nt_query *query, int at, double value)
+{
+    sqlite3_bind_double(query->statement, at, value);
+}
+
+void nt_query_set_text(struct nt_query *query, int at, const char *text)
+{
+    sqlite3_bind_text(query->statement, at, text, -1, SQLITE_STATIC);
+}
+
+void nt_query_set_blob(struct nt_query *query, int at, const void *bytes, size_t n)
+{
+    sqlite3_bind_blob64(query->statement, at, n > 0 ? bytes : "", n, SQLITE_STATIC);
+}
+
+void nt_query_set_null(struct nt_query *query, int at)
+{
+    sqlite3_bind_null(query->statement, at);
+}
+
+void nt_query_end(struct nt_query *query)
+{
+    if (query == NULL)
+        return;
+    sqlite3_reset(query->statement);
+    sqlite3_clear_bindings(query->statement);
+}
+
+int nt_query_step(struct nt_query *query, struct nt_err *err)
+{
+    int rc = sqlite3_step(query->statement);
+    if (rc == SQLITE_ROW)
+        return 1;
+    int result = rc == SQLITE_DONE ? 0 : database_error(query->db, err);
+    nt_query_end(query);
+    return result;
+}
+
+int nt_query_run(struct nt_query *query, struct nt_err *err)
+{
+    int rc = nt_query_step(query, err);
+    nt_query_end(query);
+    return rc < 0 ? -1 : 0;
+}
+
+bool nt_query_is_null(struct nt_query *query, int column)
+{
+    return sqlite3_column_type(query->statement, column) == SQLITE_NULL;
+}
+
+int64_t nt_query_whole(struct nt_query *query, int column)
+{
+    return sqlite3_column_int64(query->statement, column);
+}
+
+double nt_query_number(struct nt_query *query, int column)
+{
+    return sqlite3_column_double(query->statement, column);
+}
+
+const char *nt_query_text(struct nt_query *query, int column)
+{
+    const char *text = (const char *)sqlite3_column_text(query->statement, column);
+    return text != NULL ? text : "";
+}
+
+const void *nt_query_blob(struct nt_query *query, int column, size_t *n)
+{
+    const void *bytes = sqlite3_column_blob(query->statement, column);
+    *n = (size_t)sqlite3_column_bytes(query->statement, column);
+    return bytes != NULL ? bytes : "";
+}

@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "fleet_job.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "rooted_tree.h"
+#include "utc.h"
+
+static const int64_t FIRST_S = INT64_C(1262304000); /* 2010: older than the program is wrong */
+static const double FIGURE_MAX = 1e9;
+
+/* ---- whose it is ---- */
+
+static int check_names(const struct nt_map *map, const struct nt_origin *origin, struct nt_err *err)
+{
+    for (size_t k = 0; origin->hosts.count > 0 && k < map->model->hosts; k++)
+        if (nt_names_find(&origin->hosts, map->host_name[k], strlen(map->host_name[k])) ==
+            NT_NAMES_NONE)
+            return nt_err_set(err, NT_ERR_INPUT, "host %s was not of job %llu", map->host_name[k],
+                              (unsigned long long)map->job_id);
+    return 0;
+}
+
+static int check_origin(const struct nt_map *map, const struct nt_origin *origin,
+                        struct nt_err *err)
+{
+    if (map->job_id == 0 || map->job_id > UINT32_MAX)
+        return nt_err_set(err, NT_ERR_INPUT, "expected a job's id, found none");
+    if (origin->has_job && origin->job != map->job_id)
+        return nt_err_set(err, NT_ERR_INPUT, "the map is of job %llu, the file of job %llu",
+                          (unsigned long long)map->job_id, (unsigned long long)origin->job);
+    if (origin->cluster[0] != '\0' && strcmp(origin->cluster, map->cluster) != 0)
+        return nt_err_set(err, NT_ERR_INPUT, "the map is of cluster %.64s, the file of %.64s",
+                          map->cluster, origin->cluster);
+    return check_names(map, origin, err);
+}
+
+static int set_time(struct nt_fleet_job *job, const struct nt_map *map,
+                    const struct nt_origin *origin, int64_t now_s, struct nt_err *err)
+{
+    job->time_s = origin->time_s > 0 ? origin->time_s : nt_utc_parse(map->created);
+    if (job->time_s >= FIRST_S && job->time_s <= now_s + NT_DAY_S)
+        return 0;
+    return nt_err_set(err, NT_ERR_INPUT, "expected the time of the sweep, found \"%.32s\"",
+                      map->created);
+}
+
+static int set_words(struct nt_fleet_job *job, const struct nt_map *map, struct nt_err *err)
+{
+    size_t n = map->model->hosts;
+    job->cluster = nt_arena_text(&job->memory, map->cluster, strlen(map->cluster));
+    job->level = nt_arena_text(&job->memory, map->level, strlen(map->level));
+    job->host = nt_arena_array(&job->memory, n, sizeof *job->host);
+    if (nt_arena_check(&job->memory, err) != 0)
+        return -1;
+    for (size_t k = 0; k < n; k++)
+        job->host[k] = nt_arena_text(&job->memory, map->host_name[k], strlen(map->host_name[k]));
+    job->hosts = n;
+    return nt_arena_check(&job->memory, err);
+}
+
+/* ---- latencies of pairs ---- */
+
+/* seat[k]: of the record's host k, its index in the job. */
+static int match_hosts(const struct nt_fleet_job *job, const struct nt_samples *samples,
+                       uint32_t *seat, struct nt_err *err)
+{
+    struct nt_names names = {0};
+    int rc = 0;
+    uint32_t index;
+    for (size_t k = 0; rc >= 0 && k < job->hosts; k++)
+        rc = nt_names_add(&names, job->host[k], &index, err);
+    for (size_t k = 0; rc >= 0 && k < samples->hosts; k++) {
+        seat[k] = nt_names_find(&names, samples->host_name[k], strlen(samples->host_name[k]));
+        if (seat[k] == NT_NAMES_NONE)
+            rc = nt_err_set(err, NT_ERR_INPUT, "the record has host %s, the map does not",
+                            samples->host_name[k]);
+    }
+    nt_names_fini(&names);
+    return rc < 0 ? -1 : 0;
+}
+
+static int compare_pairs(const void *x, const void *y)
+{
+    const struct nt_evidence_entry *p = x, *q = y;
+    if (p->a != q->a)
+        return p->a < q->a ? -1 : 1;
+    if (p->b != q->b)
+        return p->b < q->b ? -1 : 1;
+    return (p->lowest_us > q->lowest_us) - (p->lowest_us < q->lowest_us);
+}
+
+/* Readings of one pair become one: sd is the sum of squared differences until the end. */
+static size_t fold_pairs(struct nt_evidence_entry *pair, size_t n)
+{
+    size_t kept = 0;
+    for (size_t k = 0; k < n; k++) {
+        struct nt_evidence_entry *last = kept > 0 ? &pair[kept - 1] : NULL;
+        if (last == NULL || last->a != pair[k].a || last->b != pair[k].b) {
+            pair[kept++] = pair[k];
+            continue;
+        }
+        double x = pair[k].lowest_us, delta = x - last->mean_us; /* sorted: the first is lowest */
+        last->count++;
+        last->mean_us += (float)(delta / last->count);
+        last->sd_us += (float)(delta * (x - last->mean_us));
+    }
+    for (size_t k = 0; k < kept; k++)
+        if (pair[k].count > 1)
+            pair[k].sd_us = sqrtf(pair[k].sd_us / (float)(pair[k].count - 1));
+    return kept;
+}
+
+static bool is_reading(const struct nt_sample *s, const struct nt_samples *samples, double bytes)
+{
+    return s->kind == NT_SAMPLE_LATENCY && s->bytes <= bytes && s->value_us > 0 &&
+           s->value_us < FIGURE_MAX && s->a != s->b && samples->missing[s->a] == NULL &&
+           samples->missing[s->b] == NULL;
+}
+
+static int add_pairs(struct nt_fleet_job *job, const struct nt_samples *samples, struct nt_err *err)
+{
+    NT_SCOPED struct nt_arena memory = {0};
+    uint32_t *seat = nt_arena_array(&memory, samples->hosts, sizeof *seat);
+    double bytes = nt_samples_latency_bytes(samples);
+    size_t n = 0;
+    if (seat == NULL || match_hosts(job, samples, seat, err) != 0)
+        return seat == NULL ? nt_arena_check(&memory, err) : -1;
+    for (size_t k = 0; k < samples->samples; k++)
+        n += is_reading(&samples->sample[k], samples, bytes);
+    if (n > NT_FLEET_PAIRS_MAX)
+        return nt_err_set(err, NT_ERR_INPUT, "%zu latencies, at most %d", n, NT_FLEET_PAIRS_MAX);
+    job->pair = nt_arena_array(&job->memory, n, sizeof *job->pair);
+    if (job->pair == NULL)
+        return nt_arena_check(&job->memory, err);
+    for (size_t k = 0; k < samples->samples; k++) {
+        const struct nt_sample *s = &samples->sample[k];
+        if (!is_reading(s, samples, bytes))
+            continue;
+        uint32_t a = seat[s->a], b = seat[s->b];
+        job->pair[job->pairs++] = (struct nt_evidence_entry){.a = a < b ? a : b,
+                                                             .b = a < b ? b : a,
+                                                             .count = 1,
+                                                             .lowest_us = (float)s->value_us,
+                                                             .mean_us = (float)s->value_us};
+    }
+    qsort(job->pair, job->pairs, sizeof *job->pair, compare_pairs);
+    job->pairs = fold_pairs(job->pair, job->pairs);
+    return 0;
+}
+
+static int add_record(struct nt_fleet_job *job, const struct nt_samples *samples,
+                      struct nt_err *err)
+{
+    if (samples->job_id != job->job)
+        return nt_err_set(err, NT_ERR_INPUT, "the record is of job %llu, the map of job %llu",
+                          (unsigned long long)samples->job_id, (unsigned long long)job->job);
+    if (strcmp(samples->cluster, job->cluster) != 0)
+        return nt_err_set(err, NT_ERR_INPUT, "the record is of cluster %.64s, the map of %.64s",
+                          samples->cluster, job->cluster);
+    job->restart = samples->restart;
+    return add_pairs(job, samples, err);
+}
+
+/* ---- figures of links ---- */
+
+static void add_figure(struct nt_fleet_job *job, uint32_t host, uint32_t tier, bool shared,
+                       enum nt_figure_kind kind, double value)
+{
+    if (!(value > 0) || !(value < FIGURE_MAX) || tier >= NT_FLEET_TIERS)
+        return;
+    job->figure[job->figures++] = (struct nt_fleet_figure){.host = host,
+                                                           .tier = (uint8_t)tier,
+                                                           .kind = (uint8_t)kind,
+                                                           .shared = shared,
+                                                           .value = (float)value};
+}
+
+/* Lower bounds say nothing about the link. own: its latency is not that of several in a row. */
+static void add_link(struct nt_fleet_job *job, const struct nt_link *link, uint32_t host,
+                     uint32_t tier, bool shared, bool upward, bool own)
+{
+    double up = upward ? link->bandwidth_MBps : link->bandwidth_back_MBps;
+    double down = upward ? link->bandwidth_back_MBps : link->bandwidth_MBps;
+    bool up_bound = link->at_least || (upward ? link->forth_at_least : link->back_at_least);
+    bool down_bound = link->at_least || (upward ? link->back_at_least : link->forth_at_least);
+    if (own)
+        add_figure(job, host, tier, shared, NT_FIGURE_LATENCY, link->latency_us);
+    if (!up_bound)
+        add_figure(job, host, tier, shared, NT_FIGURE_UP, up);
+    if (!down_bound)
+        add_figure(job, host, tier, shared, NT_FIGURE_DOWN, down);
+}
+
+static uint32_t first_host(const struct nt_rooted_tree *rooted, uint32_t vertex)
+{
+    uint32_t first = UINT32_MAX;
+    for (uint32_t k = rooted->head[vertex]; k < rooted->tail[vertex]; k++)
+        first = rooted->host[k] < first ? rooted->host[k] : first;
+    return first;
+}
+
+static uint32_t degree_of(const struct nt_rooted_tree *rooted, uint32_t vertex)
+{
+    return rooted->first[vertex + 1] - rooted->first[vertex] +
+           (rooted->parent[vertex] != NT_NO_VERTEX);
+}
+
+static int compare_figures(const void *x, const void *y)
+{
+    const struct nt_fleet_figure *p = x, *q = y;
+    if (p->host != q->host)
+        return p->host < q->host ? -1 : 1;
+    if (p->tier != q->tier)
+        return p->tier < q->tier ? -1 : 1;
+    return (p->kind > q->kind) - (p->kind < q->kind);
+}
+
+/* Two switches may have the same first host and tier where one has a single child: the lower one
+ * counts. */
+static void drop_doubles(struct nt_fleet_job *job)
+{
+    size_t kept = 0;
+    for (size_t k = 0; k < job->figures; k++)
+        if (kept == 0 || compare_figures(&job->figure[kept - 1], &job->figure[k]) != 0)
+            job->figure[kept++] = job->figure[k];
+    job->figures = kept;
+}
+
+static void add_figures(struct nt_fleet_job *job, const struct nt_model *model,
+                        const struct nt_rooted_tree *rooted)
+{
+    for (size_t k = 0; k < rooted->reached; k++) {
+        uint32_t v = rooted->order[k], up = rooted->up[v], parent = rooted->parent[v];
+        if (parent == NT_NO_VERTEX || nt_rooted_tree_count(rooted, v) == 0)
+            continue;
+        /* a host that is alone on its leaf hangs on the switch above that in the job's map */
+        bool own = v >= model->hosts || nt_model_tier(model, parent) == 1;
+        add_link(job, &model->link[up / 2], first_host(rooted, v), nt_model_tier(model, v),
+                 degree_of(rooted, parent) < 3, up % 2 == 0, own);
+    }
+    qsort(job->figure, job->figures, sizeof *job->figure, compare_figures);
+    drop_doubles(job);
+}
+
+/* Of a finding about a link between switches its lower end, of any other the host. */
+static bool place_finding(const struct nt_model *model, const struct nt_rooted_tree *rooted,
+                          const struct nt_fault_part *part, uint32_t *host, uint32_t *tier)
+{
+    uint32_t v = part->a;
+    if (part->a >= model->hosts && part->b >= model->hosts && rooted->parent[part->b] == part->a)
+        v = part->b;
+    if (part->a >= model->hosts && part->b < model->hosts)
+        v = part->b;
+    *tier = nt_model_tier(model, v);
+    *host = v < model->hosts ? v : first_host(rooted, v);
+    return *host < model->hosts && *tier < NT_FLEET_TIERS;
+}
+
+static void add_findings(struct nt_fleet_job *job, const struct nt_map *map,
+                         const struct nt_rooted_tree *rooted)
+{
+    for (size_t k = 0; k < map->faults && job->findings < NT_FLEET_FINDINGS_MAX; k++) {
+        const struct nt_fault *f = &map->fault[k];
+        uint32_t host, tier;
+        if (!place_finding(map->model, rooted, &f->part, &host, &tier))
+            continue;
+        job->finding[job->findings++] =
+            (struct nt_fleet_finding){.host = host,
+                                      .tier = (uint8_t)tier,
+                                      .kind = (uint8_t)f->part.kind,
+                                      .way = (uint8_t)f->way,
+                                      .alone = f->others == 0,
+                                      .found = (float)f->found,
+                                      .expected = (float)f->expected,
+                                      .confidence = (float)f->confidence};
+    }
+}
+
+static int add_links(struct nt_fleet_job *job, const struct nt_map *map, struct nt_err *err)
+{
+    struct nt_rooted_tree *rooted = NULL;
+    job->figure =
+        nt_arena_array(&job->memory, map->model->links * NT_FIGURE_KINDS, sizeof *job->figure);
+    job->finding = nt_arena_array(&job->memory, NT_FLEET_FINDINGS_MAX, sizeof *job->finding);
+    if (nt_arena_check(&job->memory, err) != 0)
+        return -1;
+    if (map->model->switches == 0)
+        return 0;
+    if (nt_rooted_tree_create(map->model, &rooted, err) != 0)
+        return -1;
+    if (rooted->tree) {
+        add_figures(job, map->model, rooted);
+        add_findings(job, map, rooted);
+    }
+    nt_rooted_tree_destroy(rooted);
+    return 0;
+}
+
+int nt_fleet_job_create(const struct nt_map *map, const struct nt_samples *samples,
+                        const struct nt_origin *origin, int64_t now_s, struct nt_fleet_job **out,
+                        struct nt_err *err)
+{
+    struct nt_fleet_job *job;
+    if (check_origin(map, origin, err) != 0)
+        return -1;
+    job = nt_object_create(sizeof *job, err);
+    if (job == NULL)
+        return -1;
+    job->job = map->job_id;
+    job->user = origin->user;
+    job->status = map->status;
+    int rc = set_time(job, map, origin, now_s, err);
+    if (rc == 0)
+        rc = set_words(job, map, err);
+    if (rc == 0 && samples != NULL)
+        rc = add_record(job, samples, err);
+    if (rc == 0)
+        rc = add_links(job, map, err);
+    if (rc == 0 && origin->has_restart && samples != NULL && job->restart != origin->restart)
+        rc = nt_err_set(err, NT_ERR_INPUT, "the record is of restart %u, the file of %u",
+                        job->restart, origin->restart);
+    if (rc == 0 && origin->has_restart)
+        job->restart = origin->restart;
+    if (rc != 0) {
+        nt_fleet_job_destroy(job);
+        return -1;
+    }
+    *out = job;
+    return 0;
+}
+
+void nt_fleet_job_destroy(struct nt_fleet_job *job)
+{
+    nt_object_destroy(job);
+}

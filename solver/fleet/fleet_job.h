@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What one job leaves behind for the fleet: who measured when, the latencies of its pairs folded,
+ * the figures of its links, its findings. Made of a map and, where it is there, the record of the
+ * sweep; both are a user's, so everything is bounded and checked here.
+ *
+ * A link is named by what stays the same from job to job: the first of the hosts below it, and the
+ * tier of its lower end (0: the host's own link). Switches have other names in each job.
+ * Tests: test_fleet_job.c. */
+#ifndef NT_FLEET_JOB_H
+#define NT_FLEET_JOB_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "err.h"
+#include "evidence.h"
+#include "map.h"
+#include "memory.h"
+#include "origin.h"
+#include "samples.h"
+
+enum nt_figure_kind {
+    NT_FIGURE_LATENCY, /* us, one way */
+    NT_FIGURE_UP,      /* MB/s, from the lower end up */
+    NT_FIGURE_DOWN,    /* MB/s */
+};
+
+enum {
+    NT_FIGURE_KINDS = NT_FIGURE_DOWN + 1,
+    NT_FLEET_TIERS = 8,               /* tiers of links that are told apart */
+    NT_FLEET_PAIRS_MAX = 4096 * 1024, /* of one job */
+    NT_FLEET_FINDINGS_MAX = 256,      /* of one job */
+};
+
+struct nt_fleet_figure {
+    uint32_t host; /* index */
+    uint8_t tier;  /* below NT_FLEET_TIERS */
+    uint8_t kind;  /* enum nt_figure_kind */
+    bool shared;   /* the job cannot tell this link from others: fewer than three hosts behind it
+                      and beside it, so that its neighbour's figure may stand here */
+    float value;
+};
+
+struct nt_fleet_finding {
+    uint32_t host; /* index */
+    uint8_t tier;
+    uint8_t kind; /* enum nt_fault_kind */
+    uint8_t way;  /* enum nt_fault_way */
+    bool alone;   /* nothing else could be it */
+    float found, expected, confidence;
+};
+
+struct nt_fleet_job {
+    struct nt_arena memory;
+    char *cluster, *level;
+    uint64_t job;
+    uint32_t restart, user; /* NT_NO_USER: not known */
+    int64_t time_s;         /* seconds since 1970 UTC */
+    enum nt_status status;
+    size_t hosts;
+    char **host; /* names, in the map's order */
+    size_t pairs;
+    struct nt_evidence_entry *pair; /* by a, then b; a < b: indices; job and ln unset */
+    size_t figures;
+    struct nt_fleet_figure *figure; /* by host, tier, kind */
+    size_t findings;
+    struct nt_fleet_finding *finding;
+};
+
+/* samples NULL: there is no record, and so no pairs. origin: what is known of the job from somebody
+ * who is not its user; what the map says against it is NT_ERR_INPUT, as is a record of another
+ * sweep, a map without a job, a time later than now_s by more than a day or before 2010. The map's
+ * own user is unknown: that of the origin counts. */
+int nt_fleet_job_create(const struct nt_map *map, const struct nt_samples *samples,
+                        const struct nt_origin *origin, int64_t now_s, struct nt_fleet_job **out,
+                        struct nt_err *err);
+void nt_fleet_job_destroy(struct nt_fleet_job *job);
+
+#endif

@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "host_moves.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "memory.h"
+
+enum { NONE = UINT32_MAX, PLACES_MOST = 12, JOBS_LEAST = 2, PARTNERS_LEAST = 2, SLOW_LEAST = 3 };
+
+/* A place is one when some job says so clearly; a job says no more than most; two places have to be
+ * better than one by gain. */
+static const double CLEAR = 4, JOB_MOST = 15, GAIN = 15, OFF_SDS = 4.5;
+
+/* What the readings of a host say: of one job and the hosts of one place. */
+struct saying {
+    uint32_t job, place; /* the first host of a cluster of the lowest level */
+    uint32_t partner;
+    float llr; /* that the host is there */
+    float off; /* sds to the nearest class */
+};
+
+struct search {
+    const struct nt_evidence *e;
+    const struct nt_cluster_tiers *t;
+    size_t *from;    /* hosts + 1: places in entry */
+    uint32_t *entry; /* of each host */
+    struct saying *says;
+    size_t n;
+    uint32_t place[PLACES_MOST];
+    size_t places;
+};
+
+/* One split of a host's jobs in time. */
+struct split {
+    double gain;
+    size_t at;           /* saying from which on it is at `to` */
+    uint32_t before, to; /* places; NONE: where nobody else is known */
+};
+
+static int search_init(struct search *s, const struct nt_evidence *e,
+                       const struct nt_cluster_tiers *t, struct nt_arena *memory,
+                       struct nt_err *err)
+{
+    size_t most = 0;
+    *s = (struct search){.e = e,
+                         .t = t,
+                         .from = nt_arena_array(memory, e->hosts + 2, sizeof *s->from),
+                         .entry = nt_arena_array(memory, 2 * e->entries + 1, sizeof *s->entry)};
+    if (nt_arena_check(memory, err) < 0)
+        return -1;
+    for (size_t k = 0; k < e->entries; k++) {
+        s->from[e->entry[k].a + 2]++;
+        s->from[e->entry[k].b + 2]++;
+    }
+    for (size_t h = 0; h < e->hosts; h++) {
+        most = s->from[h + 2] > most ? s->from[h + 2] : most;
+        s->from[h + 2] += s->from[h + 1];
+    }
+    for (size_t k = 0; k < e->entries; k++) { /* from[h + 1] ends where those of h end */
+        s->entry[s->from[e->entry[k].a + 1]++] = (uint32_t)k;
+        s->entry[s->from[e->entry[k].b + 1]++] = (uint32_t)k;
+    }
+    s->says = nt_arena_array(memory, most + 1, sizeof *s->says);
+    return nt_arena_check(memory, err);
+}
+
+static int compare_sayings(const void *x, const void *y)
+{
+    const struct saying *p = x, *q = y;
+    if (p->job != q->job)
+        return p->job < q->job ? -1 : 1;
+    if (p->place != q->place)
+        return p->place < q->place ? -1 : 1;
+    return (p->partner > q->partner) - (p->partner < q->partner);
+}
+
+/* Takes away jobs in which most readings of the host are of no class: its link was slow. */
+static void drop_slow(struct search *s)
+{
+    size_t kept = 0;
+    for (size_t k = 0, end; k < s->n; k = end) {
+        size_t off = 0;
+        for (end = k; end < s->n && s->says[end].job == s->says[k].job; end++)
+            off += (double)s->says[end].off > OFF_SDS;
+        if (end - k >= SLOW_LEAST && 2 * off > end - k)
+            continue;
+        memmove(s->says + kept, s->says + k, (end - k) * sizeof *s->says);
+        kept += end - k;
+    }
+    s->n = kept;
+}
+
+/* One saying a job and place; partner is the last one. */
+static void fold_sayings(struct search *s)
+{
+    size_t kept = 0;
+    for (size_t k = 0, end; k < s->n; k = end) {
+        double sum = 0;
+        for (end = k; end < s->n && s->says[end].job == s->says[k].job &&
+                      s->says[end].place == s->says[k].place;
+             end++)
+            sum += (double)s->says[end].llr;
+        s->says[kept] = s->says[end - 1];
+        s->says[kept++].llr = (float)fmin(fmax(sum, -JOB_MOST), JOB_MOST);
+    }
+    s->n = kept;
+}
+
+static void list_sayings(struct search *s, uint32_t host)
+{
+    s->n = 0;
+    for (size_t k = s->from[host]; k < s->from[host + 1]; k++) {
+        const struct nt_evidence_entry *one = &s->e->entry[s->entry[k]];
+        uint32_t other = one->a == host ? one->b : one->a;
+        double off;
+        nt_classes_nearest(&s->t->classes, (double)one->ln, &off);
+        s->says[s->n++] =
+            (struct saying){one->job, s->t->up[0][other], other,
+                            (float)nt_classes_llr(&s->t->classes, (double)one->ln, 0), (float)off};
+    }
+    qsort(s->says, s->n, sizeof *s->says, compare_sayings);
+    drop_slow(s);
+}
+
+static void list_places(struct search *s)
+{
+    s->places = 0;
+    for (size_t k = 0; k < s->n && s->places < PLACES_MOST; k++) {
+        size_t i = 0;
+        while (i < s->places && s->place[i] != s->says[k].place)
+            i++;
+        if (i == s->places && (double)s->says[k].llr > CLEAR)
+            s->place[s->places++] = s->says[k].place;
+    }
+}
+
+/* The sums over time of two places: the best time to go from one to the other. */
+static void try_split(const struct search *s, uint32_t before, uint32_t to, double single,
+                      struct split *best)
+{
+    double after = 0, sum = 0;
+    for (size_t k = 0; k < s->n; k++)
+        after += s->says[k].place == to ? (double)s->says[k].llr : 0;
+    for (size_t k = 0; k < s->n; k++) {
+        if ((k == 0 || s->says[k].job != s->says[k - 1].job) && sum + after - single > best->gain &&
+            k > 0)
+            *best = (struct split){sum + after - single, k, before, to};
+        sum += s->says[k].place == before ? (double)s->says[k].llr : 0;
+        after -= s->says[k].place == to ? (double)s->says[k].llr : 0;
+    }
+}
+
+static struct split find_split(const struct search *s)
+{
+    struct split best = {.gain = GAIN, .at = SIZE_MAX};
+    double single = 0;
+    for (size_t p = 0; p < s->places; p++) {
+        double sum = 0;
+        for (size_t k = 0; k < s->n; k++)
+            sum += s->says[k].place == s->place[p] ? (double)s->says[k].llr : 0;
+        single = fmax(single, sum);
+    }
+    for (size_t p = 0; p <= s->places; p++)
+        for (size_t q = 0; q <= s->places; q++)
+            if (p != q)
+                try_split(s, p < s->places ? s->place[p] : NONE, q < s->places ? s->place[q] : NONE,
+                          single, &best);
+    return best;
+}
+
+/* Fills in what jobs after the split say; false: too few of them do, or of one partner alone. */
+static bool describe(const struct search *s, const struct split *at, uint32_t host,
+                     struct nt_cluster_move *m)
+{
+    const struct nt_evidence *e = s->e;
+    uint32_t partner[PARTNERS_LEAST], partners = 0, last = NONE;
+    uint32_t users[8], n = 0;
+    *m = (struct nt_cluster_move){.host = host, .beside_before = NONE, .beside = NONE};
+    for (size_t k = 0; k < s->n; k++) {
+        const struct saying *one = &s->says[k];
+        bool is_after = k >= at->at;
+        bool says = is_after ? (one->place == at->to && (double)one->llr > CLEAR) ||
+                                   (one->place == at->before && (double)one->llr < -CLEAR)
+                             : one->place == at->before && (double)one->llr > CLEAR;
+        if (!is_after && says) {
+            m->before_s = e->job[one->job].time_s;
+            m->beside_before = one->partner;
+        }
+        if (!is_after || !says)
+            continue;
+        if (m->jobs == 0)
+            m->time_s = e->job[one->job].time_s;
+        if (one->place == at->to)
+            m->beside = one->partner;
+        m->jobs += one->job != last;
+        last = one->job;
+        uint32_t i = 0;
+        while (i < n && users[i] != e->job[one->job].user)
+            i++;
+        if (i == n && n < 8)
+            users[n++] = e->job[one->job].user;
+        for (i = 0; i < partners && partner[i] != one->partner; i++)
+            ;
+        if (i == partners && partners < PARTNERS_LEAST)
+            partner[partners++] = one->partner;
+    }
+    m->users = n;
+    return m->jobs >= JOBS_LEAST && partners >= PARTNERS_LEAST;
+}
+
+static void ignore_before(const struct search *s, uint32_t host, uint32_t job, bool *ignored)
+{
+    for (size_t k = s->from[host]; k < s->from[host + 1]; k++)
+        ignored[s->entry[k]] |= s->e->entry[s->entry[k]].job < job;
+}
+
+static int compare_moves(const void *x, const void *y)
+{
+    const struct nt_cluster_move *p = x, *q = y;
+    if (p->time_s != q->time_s)
+        return p->time_s < q->time_s ? -1 : 1;
+    return p->host < q->host ? -1 : p->host > q->host;
+}
+
+static int keep_move(struct nt_cluster_move **moves, size_t *count,
+                     const struct nt_cluster_move *move, struct nt_err *err)
+{
+    if ((*count & (*count - 1)) == 0) { /* at powers of two, and none */
+        struct nt_cluster_move *more =
+            realloc(*moves, (*count > 0 ? 2 * *count : 1) * sizeof *more);
+        if (more == NULL)
+            return nt_err_memory(err);
+        *moves = more;
+    }
+    (*moves)[(*count)++] = *move;
+    return 0;
+}
+
+int nt_host_moves_find(const struct nt_evidence *e, const struct nt_cluster_tiers *t, bool *ignored,
+                       struct nt_cluster_move **moves, size_t *count, struct nt_err *err)
+{
+    NT_SCOPED struct nt_arena memory = {0};
+    struct search s;
+    *moves = NULL;
+    *count = 0;
+    if (t->classes.count < 2)
+        return 0;
+    if (search_init(&s, e, t, &memory, err) < 0)
+        return -1;
+    for (uint32_t h = 0; h < e->hosts; h++) {
+        struct nt_cluster_move move;
+        list_sayings(&s, h);
+        fold_sayings(&s);
+        list_places(&s);
+        struct split best = find_split(&s);
+        if (best.at == SIZE_MAX || !describe(&s, &best, h, &move))
+            continue;
+        if (keep_move(moves, count, &move, err) < 0) {
+            free(*moves);
+            *moves = NULL;
+            *count = 0;
+            return -1;
+        }
+        ignore_before(&s, h, s.says[best.at].job, ignored);
+    }
+    if (*count > 0)
+        qsort(*moves, *count, sizeof **moves, compare_moves);
+    return 0;
+}

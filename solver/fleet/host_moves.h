@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Hosts that stand elsewhere since some day: what jobs read of them before contradicts what jobs
+ * read after.
+ *
+ * Of each host and each job what its readings say of each switch at the lowest level is summed; a
+ * host has moved when two switches, one before a time and another after it, explain its readings
+ * better than any one by a margin, and at least two jobs after that time say so: one alone moves no
+ * host. It may have gone to, or come from, where nobody else is known. A job in which the host is
+ * farther from all by the same says that its link was slow, and nothing of where it was.
+ * Tests: test_cluster_map.c. */
+#ifndef NT_HOST_MOVES_H
+#define NT_HOST_MOVES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "cluster_tiers.h"
+#include "err.h"
+#include "evidence.h"
+
+struct nt_cluster_move {
+    uint32_t host;
+    int64_t time_s;                 /* of the first job that saw it at the new place */
+    int64_t before_s;               /* of the last that saw it at the old one */
+    uint32_t beside_before, beside; /* a host of each place; UINT32_MAX: none is known */
+    uint32_t jobs, users;           /* that say so since */
+};
+
+/* tiers: found with all entries that are not ignored. ignored[]: gets those of hosts before their
+ * last move. *moves: count of them by time, then host; the caller's (free). */
+int nt_host_moves_find(const struct nt_evidence *evidence, const struct nt_cluster_tiers *tiers,
+                       bool *ignored, struct nt_cluster_move **moves, size_t *count,
+                       struct nt_err *err);
+
+#endif

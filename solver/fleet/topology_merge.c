@@ -1,0 +1,373 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "topology_merge.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "memory.h"
+#include "names.h"
+#include "rooted_tree.h"
+
+enum { NONE = UINT32_MAX, NAME_BYTES = 256 };
+
+struct side {
+    const struct nt_map *map;
+    struct nt_rooted_tree *tree;
+    struct nt_names hosts;
+};
+
+struct merge {
+    struct nt_arena memory;
+    struct side measured, current; /* current.map NULL: nothing */
+    uint32_t *same;                /* of a measured vertex (hosts too) the current one, or NONE */
+    char (*name)[NAME_BYTES];      /* of measured switches, then of current ones that stay */
+    bool *stays;                   /* current vertices that the measured tree does not replace */
+};
+
+static int open_side(struct side *s, const struct nt_map *map, struct nt_err *err)
+{
+    uint32_t index;
+    s->map = map;
+    if (nt_rooted_tree_create(map->model, &s->tree, err) != 0)
+        return -1;
+    if (!s->tree->tree)
+        return nt_err_set(err, NT_ERR_INPUT, "no tree of switches (%s)",
+                          nt_family_name(map->model->family));
+    for (size_t h = 0; h < map->model->hosts; h++)
+        if (nt_names_add(&s->hosts, map->host_name[h], &index, err) < 0)
+            return -1;
+    return 0;
+}
+
+static void close_side(struct side *s)
+{
+    nt_rooted_tree_destroy(s->tree);
+    nt_names_fini(&s->hosts);
+}
+
+static size_t vertices_of(const struct side *s)
+{
+    return s->map == NULL ? 0 : s->map->model->hosts + s->map->model->switches;
+}
+
+static bool is_placed(const struct side *s, uint32_t host)
+{
+    return host != NONE && s->tree->parent[host] != NT_NO_VERTEX;
+}
+
+static uint32_t host_in(const struct side *s, const char *name)
+{
+    return s->map == NULL ? NONE : nt_names_find(&s->hosts, name, strlen(name));
+}
+
+/* A leaf "s1-hosts" below s1 is how a tree of Slurm's has the hosts of s1, which has switches as
+ * well (nt_export_topology_conf). */
+static bool is_hosts_leaf(const struct side *s, uint32_t leaf)
+{
+    uint32_t above = s->tree->parent[leaf];
+    if (above == NT_NO_VERTEX)
+        return false;
+    const char *name = nt_map_vertex_name(s->map, leaf), *up = nt_map_vertex_name(s->map, above);
+    size_t n = strlen(up);
+    return strncmp(name, up, n) == 0 && strcmp(name + n, "-hosts") == 0;
+}
+
+static uint32_t switch_of(const struct side *s, uint32_t host)
+{
+    uint32_t leaf = s->tree->parent[host];
+    uint32_t above = leaf != NT_NO_VERTEX ? s->tree->parent[leaf] : NT_NO_VERTEX;
+    if (above == NT_NO_VERTEX)
+        return leaf;
+    return is_hosts_leaf(s, leaf) ? above : leaf;
+}
+
+/* ---- which switch is which ---- */
+
+/* The current switches above the measured switch's k-th host, one after the other from NONE. */
+static uint32_t next_above(const struct merge *m, uint32_t k, uint32_t v)
+{
+    uint32_t at = v == NONE ? m->same[m->measured.tree->host[k]] : v;
+    uint32_t up = at != NONE ? m->current.tree->parent[at] : NT_NO_VERTEX;
+    return up != NT_NO_VERTEX ? up : NONE;
+}
+
+/* Of one measured switch the current one with most of its hosts of both together (Jaccard), more
+ * than half of either. count: zeros before and after. */
+static uint32_t find_same(const struct merge *m, uint32_t v, uint32_t *count)
+{
+    const struct nt_rooted_tree *t = m->measured.tree;
+    uint32_t best = NONE, here = nt_rooted_tree_count(t, v);
+    double most = 0;
+    for (uint32_t k = t->head[v]; k < t->tail[v]; k++)
+        for (uint32_t w = NONE; (w = next_above(m, k, w)) != NONE;)
+            count[w]++;
+    for (uint32_t k = t->head[v]; k < t->tail[v]; k++)
+        for (uint32_t w = NONE; (w = next_above(m, k, w)) != NONE;) {
+            uint32_t both = count[w], there = nt_rooted_tree_count(m->current.tree, w);
+            double share = (double)both / (here + there - both);
+            count[w] = 0;
+            if (both * 2 <= here || both * 2 <= there || share <= most)
+                continue;
+            most = share;
+            best = w;
+        }
+    return best;
+}
+
+static int match_switches(struct merge *m, struct nt_err *err)
+{
+    const struct nt_model *model = m->measured.map->model;
+    uint32_t *count = nt_arena_array(&m->memory, vertices_of(&m->current) + 1, sizeof *count);
+    bool *taken = nt_arena_array(&m->memory, vertices_of(&m->current) + 1, sizeof *taken);
+    if (nt_arena_check(&m->memory, err) != 0)
+        return -1;
+    for (uint32_t h = 0; h < model->hosts; h++)
+        m->same[h] = host_in(&m->current, m->measured.map->host_name[h]);
+    /* children before parents: of two that fit the lower one */
+    for (size_t k = m->measured.tree->reached; k-- > 0;) {
+        uint32_t v = m->measured.tree->order[k];
+        if (v < model->hosts)
+            continue;
+        m->same[v] = m->current.map != NULL ? find_same(m, v, count) : NONE;
+        if (m->same[v] != NONE && taken[m->same[v]])
+            m->same[v] = NONE;
+        if (m->same[v] != NONE)
+            taken[m->same[v]] = true;
+    }
+    return 0;
+}
+
+/* Hosts that were not placed, and what is above them until a switch that was measured. */
+static void find_staying(struct merge *m)
+{
+    const struct side *c = &m->current;
+    for (uint32_t h = 0; c->map != NULL && h < c->map->model->hosts; h++) {
+        uint32_t there = host_in(&m->measured, c->map->host_name[h]);
+        if (is_placed(&m->measured, there) || !is_placed(c, h))
+            continue;
+        m->stays[h] = true;
+        for (uint32_t v = switch_of(c, h); v != NT_NO_VERTEX && !m->stays[v];
+             v = c->tree->parent[v])
+            m->stays[v] = true;
+    }
+    for (size_t v = m->measured.map->model->hosts; v < vertices_of(&m->measured); v++)
+        if (m->same[v] != NONE)
+            m->stays[m->same[v]] = false;
+}
+
+static bool name_is_free(const struct nt_names *used, const char *name)
+{
+    return nt_names_find(used, name, strlen(name)) == NT_NAMES_NONE;
+}
+
+/* Names of Slurm's stay with what they name; others do not take them. */
+static int name_switches(struct merge *m, struct nt_err *err)
+{
+    const struct nt_map *map = m->measured.map;
+    struct nt_names used = {0};
+    uint32_t index, next = 1;
+    int rc = 0;
+    for (size_t s = 0; rc >= 0 && m->current.map != NULL && s < m->current.map->model->switches;
+         s++)
+        rc = nt_names_add(&used, m->current.map->switch_name[s], &index, err);
+    for (size_t s = 0; rc >= 0 && s < map->model->switches; s++) {
+        uint32_t same = m->same[map->model->hosts + s];
+        char *name = m->name[s];
+        if (same != NONE) {
+            snprintf(name, NAME_BYTES, "%s", nt_map_vertex_name(m->current.map, same));
+            continue;
+        }
+        snprintf(name, NAME_BYTES, "%s", map->switch_name[s]);
+        while (!name_is_free(&used, name))
+            snprintf(name, NAME_BYTES, "s%u", next++);
+        rc = nt_names_add_copy(&used, name, strlen(name), &index, err);
+    }
+    nt_names_fini(&used);
+    return rc < 0 ? -1 : 0;
+}
+
+/* ---- the tree ---- */
+
+struct building {
+    struct nt_model *model;
+    const char **host_name;
+    size_t hosts, links;
+    uint32_t *of_current; /* new vertex of a current one that stays, or NONE */
+};
+
+static void add_link(struct building *b, uint32_t low, uint32_t high)
+{
+    struct nt_link *l = &b->model->link[b->links++];
+    l->a = low;
+    l->b = high;
+}
+
+/* The new vertex of the current switch: its own, or that of the measured one it is. */
+static uint32_t place_of(const struct merge *m, const struct building *b, uint32_t current)
+{
+    if (b->of_current[current] != NONE)
+        return b->of_current[current];
+    size_t hosts = m->measured.map->model->hosts;
+    for (size_t v = hosts; v < vertices_of(&m->measured); v++)
+        if (m->same[v] == current)
+            return (uint32_t)(b->hosts + v - hosts);
+    return NONE;
+}
+
+static void add_measured(const struct merge *m, struct building *b, const uint32_t *of_host)
+{
+    const struct nt_rooted_tree *t = m->measured.tree;
+    size_t hosts = m->measured.map->model->hosts;
+    for (size_t k = 0; k < t->reached; k++) {
+        uint32_t v = t->order[k], up = t->parent[v];
+        if (up == NT_NO_VERTEX)
+            continue;
+        uint32_t low = v < hosts ? of_host[v] : (uint32_t)(b->hosts + v - hosts);
+        add_link(b, low, (uint32_t)(b->hosts + up - hosts));
+    }
+}
+
+/* What stays hangs where it hung; without that at the top of what was measured. */
+static void add_staying(const struct merge *m, struct building *b)
+{
+    const struct side *c = &m->current;
+    uint32_t top = (uint32_t)(b->hosts + m->measured.tree->top - m->measured.map->model->hosts);
+    for (size_t v = 0; v < vertices_of(c); v++) {
+        if (b->of_current[v] == NONE)
+            continue;
+        bool host = v < c->map->model->hosts;
+        uint32_t up = host ? switch_of(c, (uint32_t)v) : c->tree->parent[v];
+        uint32_t place = up != NT_NO_VERTEX ? place_of(m, b, up) : NONE;
+        add_link(b, b->of_current[v], place != NONE ? place : top);
+    }
+}
+
+static int build(struct merge *m, struct nt_map **out, struct nt_err *err)
+{
+    const struct nt_model *measured = m->measured.map->model;
+    struct building b = {0};
+    size_t switches = measured->switches, extra = 0;
+    uint32_t *of_host = nt_arena_array(&m->memory, measured->hosts + 1, sizeof *of_host);
+    b.of_current = nt_arena_array(&m->memory, vertices_of(&m->current) + 1, sizeof *b.of_current);
+    b.host_name = nt_arena_array(&m->memory, measured->hosts + vertices_of(&m->current) + 1,
+                                 sizeof *b.host_name);
+    if (nt_arena_check(&m->memory, err) != 0)
+        return -1;
+    for (uint32_t h = 0; h < measured->hosts; h++)
+        if (is_placed(&m->measured, h)) {
+            of_host[h] = (uint32_t)b.hosts;
+            b.host_name[b.hosts++] = m->measured.map->host_name[h];
+        }
+    for (size_t v = 0; v < vertices_of(&m->current); v++) {
+        bool host = v < m->current.map->model->hosts;
+        b.of_current[v] = NONE;
+        if (m->stays[v] && host) {
+            b.of_current[v] = (uint32_t)b.hosts;
+            b.host_name[b.hosts++] = m->current.map->host_name[v];
+        }
+        extra += m->stays[v];
+    }
+    for (size_t v = 0; v < vertices_of(&m->current); v++)
+        if (m->stays[v] && v >= m->current.map->model->hosts) {
+            snprintf(m->name[switches], NAME_BYTES, "%s",
+                     nt_map_vertex_name(m->current.map, (uint32_t)v));
+            b.of_current[v] = (uint32_t)(b.hosts + switches++);
+        }
+    if (nt_model_create(b.hosts, switches, m->measured.tree->reached - 1 + extra, &b.model, err) !=
+        0)
+        return -1;
+    add_measured(m, &b, of_host);
+    add_staying(m, &b);
+    for (size_t s = 0; s < measured->switches; s++)
+        b.model->tier[s] = measured->tier[s];
+    b.model->family = NT_FAMILY_TREE;
+    if (nt_map_create(b.model, b.host_name, out, err) != 0) {
+        nt_model_destroy(b.model);
+        return -1;
+    }
+    for (size_t s = 0; s < switches; s++) {
+        free((*out)->switch_name[s]);
+        (*out)->switch_name[s] = strdup(m->name[s]);
+        if ((*out)->switch_name[s] == NULL)
+            return nt_err_memory(err);
+    }
+    return 0;
+}
+
+/* ---- what changes ---- */
+
+static void put_changes(const struct merge *m, struct nt_strbuf *d)
+{
+    const struct nt_map *map = m->measured.map;
+    for (uint32_t h = 0; h < map->model->hosts; h++) {
+        if (!is_placed(&m->measured, h))
+            continue;
+        uint32_t leaf = m->measured.tree->parent[h], was = m->same[h];
+        const char *to = m->name[leaf - map->model->hosts];
+        was = is_placed(&m->current, was) ? switch_of(&m->current, was) : NONE;
+        const char *from = was != NONE ? nt_map_vertex_name(m->current.map, was) : NULL;
+        if (from == NULL)
+            nt_strbuf_print(d, "host %s: on %s\n", map->host_name[h], to);
+        else if (m->same[leaf] != was)
+            nt_strbuf_print(d, "host %s: from %s to %s\n", map->host_name[h], from, to);
+    }
+    for (size_t s = 0; s < map->model->switches; s++) {
+        uint32_t v = (uint32_t)(map->model->hosts + s), up = m->measured.tree->parent[v];
+        const char *above = up != NT_NO_VERTEX ? m->name[up - map->model->hosts] : NULL;
+        uint32_t was = m->same[v], was_up = was != NONE ? m->current.tree->parent[was] : NONE;
+        if (was == NONE)
+            nt_strbuf_print(d, "switch %s: new%s%s\n", m->name[s], above != NULL ? ", below " : "",
+                            above != NULL ? above : "");
+        else if (above != NULL && m->same[up] != was_up)
+            nt_strbuf_print(d, "switch %s: now below %s\n", m->name[s], above);
+    }
+    for (size_t v = 0; v < vertices_of(&m->current); v++) {
+        bool gone = v >= m->current.map->model->hosts && !m->stays[v] &&
+                    !is_hosts_leaf(&m->current, (uint32_t)v);
+        for (size_t w = map->model->hosts; gone && w < vertices_of(&m->measured); w++)
+            gone = m->same[w] != v;
+        if (gone)
+            nt_strbuf_print(d, "switch %s: gone\n",
+                            nt_map_vertex_name(m->current.map, (uint32_t)v));
+    }
+}
+
+int nt_topology_merge(const struct nt_map *measured, const struct nt_map *current,
+                      struct nt_map **out, struct nt_strbuf *changes, struct nt_err *err)
+{
+    struct merge m = {0};
+    size_t vertices = measured->model->hosts + measured->model->switches;
+    size_t old = current != NULL ? current->model->hosts + current->model->switches : 0;
+    *out = NULL;
+    if (measured->model->switches == 0)
+        return nt_err_set(err, NT_ERR_INPUT, "no tree of switches (%s)",
+                          nt_family_name(measured->model->family));
+    int rc = open_side(&m.measured, measured, err);
+    if (rc == 0 && current != NULL && current->model->switches > 0)
+        rc = open_side(&m.current, current, err);
+    m.same = nt_arena_array(&m.memory, vertices, sizeof *m.same);
+    m.name = nt_arena_array(&m.memory, vertices + old, sizeof *m.name);
+    m.stays = nt_arena_array(&m.memory, old + 1, sizeof *m.stays);
+    if (rc == 0)
+        rc = nt_arena_check(&m.memory, err);
+    if (rc == 0)
+        rc = match_switches(&m, err);
+    if (rc == 0) {
+        find_staying(&m);
+        rc = name_switches(&m, err);
+    }
+    if (rc == 0)
+        rc = build(&m, out, err);
+    if (rc == 0)
+        put_changes(&m, changes);
+    if (rc != 0) {
+        nt_map_destroy(*out);
+        *out = NULL;
+    }
+    close_side(&m.measured);
+    close_side(&m.current);
+    nt_arena_fini(&m.memory);
+    return rc;
+}

@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "one_way_slow.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "fault_odds.h"
+#include "faults.h"
+#include "memory.h"
+#include "rooted_tree.h"
+#include "stats.h"
+
+#define CLEARLY 0.9 /* another link that explains so much of what one does may be it */
+/* Of a link that is slow for other reasons, one in two is so one way: the odds are 50 times those
+ * of any link, and this is 0.9. */
+#define WAY_CONFIDENCE 0.15
+enum { PAIRS_MAX = 1 << 18, LINKS_MAX = 16, CROSSING_MIN = 3 };
+
+struct pair {
+    uint32_t a, b;
+    double off_us; /* a to b less b to a, as far as no link explains it yet */
+};
+
+struct search {
+    const struct nt_model *model;
+    struct nt_rooted_tree *rooted;
+    struct pair *pair;
+    size_t pairs;
+    size_t *first;     /* links + 1: pairs across link k are across[first[k]..first[k + 1]) */
+    uint32_t *across;  /* a pair, in its highest bit whether it crosses from b to a */
+    double *own_us;    /* links: what a to b takes longer than b to a, */
+    double *sum_us;    /*   and by how much that lessens the sum of differences */
+    bool *judged;      /* links */
+    float *others;     /* links: scratch */
+    uint32_t *channel; /* room for a path */
+    float *value;      /* scratch: pairs */
+};
+
+enum { BACK = 1u << 31 };
+
+static bool is_usable(float v)
+{
+    return v > 0 && isfinite(v);
+}
+
+static void list_pairs(struct search *s, const struct nt_matrix *m)
+{
+    size_t all = m->n * (m->n - 1) / 2, stride = all / PAIRS_MAX + 1, k = 0;
+    for (uint32_t a = 1; a < m->n; a++)
+        for (uint32_t b = 0; b < a; b++) {
+            float there = nt_matrix_get(m, a, b), back = nt_matrix_get(m, b, a);
+            if (k++ % stride == 0 && is_usable(there) && is_usable(back))
+                s->pair[s->pairs++] = (struct pair){a, b, (double)there - (double)back};
+        }
+}
+
+/* Counts, then fills: each link its pairs. */
+static int list_across(struct search *s, struct nt_arena *memory, struct nt_err *err)
+{
+    for (int pass = 0; pass < 2; pass++) {
+        for (size_t p = 0; p < s->pairs; p++) {
+            size_t hops = nt_rooted_tree_path(s->rooted, s->pair[p].a, s->pair[p].b, s->channel);
+            for (size_t k = 0; k < hops; k++) {
+                uint32_t link = s->channel[k] / 2;
+                if (pass == 0)
+                    s->first[link + 1]++;
+                else
+                    s->across[s->first[link]++] = (uint32_t)p | (s->channel[k] % 2 ? BACK : 0);
+            }
+        }
+        for (size_t k = 0; k < s->model->links && pass == 0; k++)
+            s->first[k + 1] += s->first[k];
+        if (pass == 0)
+            s->across = nt_arena_array(memory, s->first[s->model->links] + 1, sizeof *s->across);
+        if (nt_arena_check(memory, err) != 0)
+            return -1;
+    }
+    for (size_t k = s->model->links; k > 0; k--)
+        s->first[k] = s->first[k - 1];
+    s->first[0] = 0;
+    return 0;
+}
+
+static double off_of(const struct search *s, size_t at)
+{
+    double off = s->pair[s->across[at] & ~BACK].off_us;
+    return (s->across[at] & BACK) != 0 ? -off : off;
+}
+
+static double median_across(struct search *s, size_t link)
+{
+    size_t n = 0;
+    for (size_t k = s->first[link]; k < s->first[link + 1]; k++)
+        s->value[n++] = (float)off_of(s, k);
+    return n < CROSSING_MIN ? 0 : (double)nt_stats_median(s->value, n);
+}
+
+/* By how much the sum of absolute differences falls. */
+static double explains(const struct search *s, size_t link, double us)
+{
+    double sum = 0;
+    for (size_t k = s->first[link]; k < s->first[link + 1]; k++)
+        sum += fabs(off_of(s, k)) - fabs(off_of(s, k) - us);
+    return sum;
+}
+
+/* The link that explains most, of those that are not judged yet; links of them: none does. */
+static size_t find_link(struct search *s)
+{
+    size_t links = s->model->links, best = links;
+    double most = 0;
+    for (size_t k = 0; k < links; k++) {
+        s->own_us[k] = median_across(s, k);
+        s->sum_us[k] = explains(s, k, s->own_us[k]);
+        if (!s->judged[k] && s->sum_us[k] > most) {
+            most = s->sum_us[k];
+            best = k;
+        }
+    }
+    return best;
+}
+
+static void take_out(struct search *s, size_t link, double us)
+{
+    for (size_t k = s->first[link]; k < s->first[link + 1]; k++)
+        s->pair[s->across[k] & ~BACK].off_us -= (s->across[k] & BACK) != 0 ? -us : us;
+}
+
+/* That the link's ways differ by so much more than those of others, when it is taken out. */
+static double confidence_of(struct search *s, size_t link)
+{
+    size_t n = 0, links = s->model->links;
+    const struct nt_link *l = s->model->link;
+    double us = l[link].latency_us;
+    for (size_t k = 0; k < links; k++)
+        s->others[k] = (float)(median_across(s, k) / l[k].latency_us);
+    for (size_t k = 0; k < links; k++)
+        if (k != link && l[k].latency_us > 0)
+            s->value[n++] = s->others[k];
+    if (n < 2)
+        return 0;
+    double mad = (double)nt_stats_mad(s->value, n), worth = NT_FAULT_MAD_MEMBERS * (double)n;
+    n = 0;
+    for (size_t k = s->first[link]; k < s->first[link + 1]; k++)
+        s->value[n++] = (float)off_of(s, k);
+    double se = 1.25 * (double)nt_stats_mad(s->value, n) / sqrt((double)n) / us;
+    double prior = NT_FAULT_PRIOR_MEMBERS;
+    double all = (prior * NT_FAULT_PRIOR_SPREAD * NT_FAULT_PRIOR_SPREAD + worth * mad * mad) /
+                 (prior + worth);
+    return nt_fault_probability(log1p(fabs(s->own_us[link]) / us), sqrt(all + se * se),
+                                prior + worth);
+}
+
+static void add_fault(struct search *s, size_t link, double confidence, struct nt_fault *fault,
+                      size_t *count)
+{
+    struct nt_fault_part part = nt_fault_part_of(s->model, link, NT_FAULT_LINK_SLOW);
+    double off = s->own_us[link], us = s->model->link[link].latency_us;
+    bool forth = (off > 0) == (part.a == s->model->link[link].a);
+    enum nt_fault_way way = forth ? NT_FAULT_UP : NT_FAULT_DOWN;
+    for (size_t k = 0; k < *count; k++)
+        if (fault[k].part.kind == part.kind && fault[k].part.a == part.a &&
+            fault[k].part.b == part.b) {
+            fault[k].way = way;
+            fault[k].found = fmax(fault[k].found, fault[k].expected + fabs(off));
+            return;
+        }
+    if (confidence < NT_FAULT_CONFIDENCE)
+        return;
+    size_t at = *count;
+    for (; at > 0 && fault[at - 1].part.kind > NT_FAULT_LINK_SLOW; at--)
+        fault[at] = fault[at - 1];
+    ++*count;
+    fault[at] = (struct nt_fault){.part = part,
+                                  .found = us + fabs(off),
+                                  .expected = us,
+                                  .confidence = confidence,
+                                  .way = way};
+    if (part.a < s->model->hosts)
+        fault[at].other[fault[at].others++] =
+            (struct nt_fault_part){NT_FAULT_HOST_SLOW, part.a, part.a};
+}
+
+/* Whether another link explained as much as this one, and explains nothing more without it. */
+static bool is_ambiguous(struct search *s, size_t link)
+{
+    for (size_t k = 0; k < s->model->links; k++)
+        if (k != link && s->sum_us[k] > CLEARLY * s->sum_us[link] &&
+            explains(s, k, median_across(s, k)) < s->sum_us[k] / 2)
+            return true;
+    return false;
+}
+
+static void find_links(struct search *s, struct nt_fault *fault, size_t *count)
+{
+    for (int k = 0; k < LINKS_MAX && *count < NT_FAULTS_MAX; k++) {
+        size_t link = find_link(s);
+        if (link == s->model->links)
+            return;
+        double us = s->model->link[link].latency_us;
+        s->judged[link] = true;
+        if (!(us > 0) || fabs(s->own_us[link]) < (NT_FAULT_SLOWER - 1) * us)
+            continue;
+        take_out(s, link, s->own_us[link]);
+        double confidence = confidence_of(s, link);
+        if (confidence < WAY_CONFIDENCE)
+            take_out(s, link, -s->own_us[link]);
+        else if (!is_ambiguous(s, link))
+            add_fault(s, link, confidence, fault, count);
+    }
+}
+
+int nt_one_way_slow_find(const struct nt_model *model, const struct nt_matrix *latency,
+                         struct nt_fault *fault, size_t *count, struct nt_err *err)
+{
+    NT_SCOPED struct nt_arena memory = {0};
+    struct search s = {.model = model};
+    size_t n = latency->n, all = n < 2 ? 0 : n * (n - 1) / 2;
+    if (model->switches == 0 || n != model->hosts || n < 3)
+        return 0;
+    if (nt_rooted_tree_create(model, &s.rooted, err) != 0)
+        return -1;
+    size_t most = all < PAIRS_MAX ? all : PAIRS_MAX;
+    s.pair = nt_arena_array(&memory, most + 1, sizeof *s.pair);
+    s.first = nt_arena_array(&memory, model->links + 2, sizeof *s.first);
+    s.own_us = nt_arena_array(&memory, model->links + 1, sizeof *s.own_us);
+    s.sum_us = nt_arena_array(&memory, model->links + 1, sizeof *s.sum_us);
+    s.others = nt_arena_array(&memory, model->links + 1, sizeof *s.others);
+    s.judged = nt_arena_array(&memory, model->links + 1, sizeof *s.judged);
+    s.channel = nt_arena_array(&memory, nt_rooted_tree_room(s.rooted), sizeof *s.channel);
+    s.value = nt_arena_array(&memory, most + model->links + 1, sizeof *s.value);
+    int rc = nt_arena_check(&memory, err);
+    if (rc == 0 && s.rooted->tree) {
+        list_pairs(&s, latency);
+        rc = list_across(&s, &memory, err);
+        if (rc == 0)
+            find_links(&s, fault, count);
+    }
+    nt_rooted_tree_destroy(s.rooted);
+    return rc;
+}

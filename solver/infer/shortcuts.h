@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a tree may state of a network that has links besides it, as dragonflies do.
+ * Tests: test_infer_direct.c. */
+#ifndef NT_INFER_SHORTCUTS_H
+#define NT_INFER_SHORTCUTS_H
+
+#include "model.h"
+
+/* Lowers the probabilities of links between switches to what they are worth, and with them the
+ * confidence.
+ *
+ * Where no tree fits (NT_FAMILY_UNDETERMINED) groups of switches are no better than chance: in a
+ * dragonfly a router is as near to one of another group as to its own. Where the hosts on one
+ * switch are sure nevertheless, on three switches or more, it is a hierarchy with shortcuts: the
+ * family is tree, and model->shortcuts is set; leaves whose hosts are not equally far are not sure
+ * then. Else no group is.
+ *
+ * Where the shape of the whole is more likely wrong than right, no group is sure.
+ *
+ * A switch without hosts whose links to all other switches are equally long measures as those
+ * switches linked to each other do, each to each; then the one above with hosts of its own is one
+ * of them, and the others are no group.
+ *
+ * Wants a canonical model. */
+void nt_shortcuts_doubt(struct nt_model *model);
+
+#endif

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A latency sweep that starts from knowledge: verifies what is believed of the hosts
+ * (core/belief.h), and measures what is not known, unsure or contradicted.
+ *
+ * In the first rounds hosts of a switch are joined, one or two pairs a host; then clusters are read
+ * apart, in rounds in which each has as many partners as it has hosts; what does not fit is read
+ * again, and hosts that are elsewhere are placed (infer/believed.h). Three to five rounds where all
+ * is as believed. A planner as sweep.h says.
+ * Tests: test_sweep_prior.c. */
+#ifndef NT_SWEEP_PRIOR_H
+#define NT_SWEEP_PRIOR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "belief.h"
+#include "believed.h"
+#include "err.h"
+#include "sweep.h"
+
+/* belief: copied. missing[i] (may be NULL): host i takes no part. batches and count as in an order,
+ * at first: more where readings are noisy. The same results and seed give the same rounds. */
+int nt_sweep_prior_create(const struct nt_belief *belief, const bool *missing, uint32_t batches,
+                          uint32_t count, uint64_t seed, struct nt_planner **out,
+                          struct nt_err *err);
+
+/* When it has ended: OPEN, too, when it gave up. Only for planners made above, as is the next. */
+enum nt_sparse_verdict nt_sweep_prior_verdict(const struct nt_planner *planner);
+
+/* Why, when that is not SOUND: a constant; else NULL. */
+const char *nt_sweep_prior_why(const struct nt_planner *planner);
+
+/* The network that was verified: see nt_believed_sparse. */
+int nt_sweep_prior_known(const struct nt_planner *planner, struct nt_sparse *out,
+                         struct nt_err *err);
+
+#endif

@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The page's networks, what the user chose, and which of a network's parts are rows of the picture:
+ * hosts and switches that are alike share one when there are many. Knows nothing of drawing. */
+"use strict";
+window.addEventListener("error", e => {
+  document.body.dataset.error = e.message;
+});
+const $ = id => document.getElementById(id);
+const maps = JSON.parse($("data").textContent).maps;
+const ROWS = 48; /* of a picture in which nothing is folded */
+
+/* all that the address keeps */
+const state = { layout: "", by: "findings", select: "", tab: "", theme: "", all: false, toggled: new Set() };
+
+const round = x => (Number.isFinite(x) ? +x.toPrecision(4) + "" : "not measured");
+const plural = (n, one, many) => `${n} ${n === 1 ? one : (many ?? one + "s")}`;
+const least = l => Math.min(l.MBps ?? Infinity, l.backMBps ?? Infinity);
+const middle = list => (list.length ? list.sort((a, b) => a - b)[list.length >> 1] : undefined);
+
+/* What a link can be coloured by: its figure, the unit, and what it is called. */
+const figures = {
+  latency: { of: l => l.us, unit: "us", name: "latency" },
+  bandwidth: { of: l => (Number.isFinite(least(l)) ? least(l) : undefined), unit: "MB/s", name: "bandwidth" },
+  load: { of: l => l.load, unit: maps[0].loadUnit, name: `load of ${maps[0].pattern}` },
+  support: { of: l => l.p, unit: "", name: "how sure it is" },
+};
+
+const otherEnd = (map, l, n) => map.nodes[l.a === n.i ? l.b : l.a];
+
+/* Hangs everything that a switch reaches below it, breadth first; in that order. */
+function hang(map, top, order) {
+  top.seen = true;
+  order.push(top);
+  for (let k = order.length - 1; k < order.length; k++) {
+    const v = order[k];
+    for (const l of v.switch ? v.links : []) {
+      const w = otherEnd(map, l, v);
+      if (w.seen) continue;
+      Object.assign(w, { seen: true, up: l, parent: v });
+      v.kids.push(w);
+      order.push(w);
+    }
+  }
+}
+
+/* A finding or a difference is told at its link, or at its host or switch. */
+function note(map, about, what) {
+  const [a, b] = [map.nodes[about.a], map.nodes[about.b ?? about.a]];
+  if (!a) return;
+  const link = a !== b && a.links.find(l => otherEnd(map, l, a) === b);
+  about.at = link || a;
+  about.at[what].push(about);
+}
+
+function joinUp(map) {
+  map.nodes.forEach((n, i) => Object.assign(n, { i, links: [], kids: [], findings: [], differs: [] }));
+  map.links.forEach(l => {
+    Object.assign(l, { findings: [], differs: [] });
+    map.nodes[l.a].links.push(l);
+    map.nodes[l.b].links.push(l);
+  });
+  map.byName = new Map(map.nodes.map(n => [n.name, n]));
+  map.findings.forEach(f => note(map, f, "findings"));
+  map.differences.forEach(d => note(map, d, "differs"));
+  const order = [];
+  map.tops = map.nodes
+    .filter(n => n.switch)
+    .sort((a, b) => b.tier - a.tier || a.i - b.i)
+    .filter(n => !n.seen && (hang(map, n, order), true));
+  map.loose = map.nodes.filter(n => !n.seen && !n.links.length);
+  map.isTree =
+    map.tops.length > 0 && map.links.every(l => map.nodes[l.a].up === l || map.nodes[l.b].up === l);
+  map.links.forEach(l => {
+    const [a, b] = [map.nodes[l.a], map.nodes[l.b]];
+    l.key = !map.isTree ? `${a.name}~${b.name}` : a.up === l ? a.name : b.name;
+  });
+  for (const n of map.nodes) n.kids.sort((a, b) => !!a.switch - !!b.switch || a.i - b.i);
+  map.nodes.forEach(n => {
+    n.hosts = n.switch ? 0 : 1;
+    n.own = isNoted(n);
+    n.noted = n.own;
+    n.rank = n.switch ? Math.max(1, n.tier) : 0;
+  });
+  for (const n of order.reverse())
+    if (n.parent) {
+      n.parent.hosts += n.hosts;
+      n.parent.noted ||= n.noted;
+      n.parent.rank = Math.max(n.parent.rank, n.rank + 1);
+    }
+  map.ranks = Math.max(1, ...map.tops.map(n => n.rank)); /* columns */
+  map.widest = Math.max(0, ...map.links.map(l => Math.max(l.MBps || 0, l.backMBps || 0)));
+}
+
+function isNoted(n) {
+  return [n, n.up].some(x => x && (x.findings.length || x.differs.length || x.suspect)) || !!n.suspect;
+}
+
+/* ---- what is folded -------------------------------------------------------------------------*/
+
+/* How much of a tree is open until the user says otherwise: the most that fits into ROWS. Switches
+ * of more than `deep` steps from the top are closed, hosts or switches that are alike in one row. */
+function wayOf(map, deep, hosts, switches) {
+  return { map, deep, hosts, switches };
+}
+function standardWay(map) {
+  const deepest = map.ranks;
+  if (countRows(wayOf(map, deepest, false, false)) <= ROWS) return wayOf(map, deepest, false, false);
+  for (let deep = deepest; deep > 0; deep--)
+    if (countRows(wayOf(map, deep, true, false)) <= ROWS) return wayOf(map, deep, true, false);
+  for (let deep = deepest; deep > 1; deep--)
+    if (countRows(wayOf(map, deep, true, true)) <= ROWS) return wayOf(map, deep, true, true);
+  return wayOf(map, 1, true, true);
+}
+const depthOf = n => {
+  let d = 1;
+  for (let v = n; v.parent; v = v.parent) d++;
+  return d;
+};
+function isOpen(way, n) {
+  const open = state.all || n.noted || depthOf(n) <= way.deep;
+  return open !== state.toggled.has(n.name);
+}
+const groupOpen = (way, key, folded) => (state.all || !folded) !== state.toggled.has(key);
+
+/* The children of an open switch as rows: { node } or { group: nodes, key }. */
+function rowsBelow(way, n) {
+  const rows = [],
+    only = depthOf(n) > way.deep; /* open for what was found in it: the rest is one row */
+  for (const kind of ["hosts", "switches"]) {
+    const kids = n.kids.filter(k => !!k.switch === (kind === "switches"));
+    const alike = kids.filter(k => !k.noted && !(k.switch && isOpen(way, k)));
+    const key = `${n.name}/${kind}`,
+      fold = alike.length > 2 && !groupOpen(way, key, only || way[kind]);
+    rows.push(...kids.filter(k => !fold || !alike.includes(k)).map(node => ({ node })));
+    if (fold) rows.push({ group: alike, key });
+  }
+  return rows;
+}
+function countRows(way) {
+  let rows = 0;
+  const count = n => {
+    if (rows > 4 * ROWS) return;
+    if (!n.switch || !n.kids.length || !isOpen(way, n)) rows++;
+    else
+      for (const r of rowsBelow(way, n))
+        if (r.group) rows++;
+        else count(r.node);
+  };
+  map: for (const top of way.map.tops) {
+    count(top);
+    if (rows > 4 * ROWS) break map;
+  }
+  return rows - noted(way.map);
+}
+const noted = map => (map.notedRows ??= map.nodes.filter(n => !n.switch && n.own).length);
+
+/* Opens whatever hides a host or switch. */
+function reveal(map, n) {
+  if (!map.isTree) {
+    if (n.parent && !state.all) state.toggled.add(n.parent.name);
+    return;
+  }
+  const above = [];
+  for (let v = n.parent; v; v = v.parent) above.unshift(v);
+  for (const v of above) {
+    if (!isOpen(map.way, v)) toggle(v.name);
+    const next = above[above.indexOf(v) + 1] ?? n;
+    const row = rowsBelow(map.way, v).find(r => r.group?.includes(next));
+    if (row) toggle(row.key);
+  }
+}
+function toggle(key) {
+  if (!state.toggled.delete(key)) state.toggled.add(key);
+}
+
+/* ---- words ----------------------------------------------------------------------------------*/
+
+const sure = p => (p === undefined || p >= 0.99 ? "" : `${Math.floor(100 * p)} % sure`);
+function linkWords(l) {
+  const words = [`latency ${round(l.us)} us` + (l.se === undefined ? "" : ` \u00b1 ${round(l.se)}`)];
+  if (l.MBps !== undefined || l.backMBps !== undefined)
+    words.push(
+      `bandwidth ${l.atLeast ? "at least " : ""}${round(l.MBps)} MB/s, back ${round(l.backMBps)} MB/s`,
+    );
+  if (l.load !== undefined) words.push(`${figures.load.name}: ${round(l.load)} ${maps[0].loadUnit}`);
+  if (sure(l.p)) words.push(sure(l.p));
+  return words;
+}
+const remarks = x => [...x.findings, ...x.differs].map(f => f.text);
+function nodeWords(map, n) {
+  const words = [`${n.switch ? "switch" : "host"} ${n.name}` + (n.switch ? `, tier ${n.tier}` : "")];
+  if (n.kids.length) words.push(`${plural(n.hosts, "host")} below it`);
+  if (n.missing) words.push("did not answer");
+  if (sure(n.p)) words.push(sure(n.p));
+  if (n.over) words.push(`overhead ${round(n.over)} us`);
+  if (n.ratio > 1.1)
+    words.push(`${round(n.ratio)}:1 oversubscribed: what its hosts ask for over what its uplinks carry`);
+  if (n.up && map.isTree) words.push(`link to ${n.parent.name}: ` + linkWords(n.up).join(", "));
+  else
+    words.push(
+      ...n.links
+        .filter(l => !l.up)
+        .slice(0, 6)
+        .map(
+          l =>
+            `to ${otherEnd(map, l, n).name}: ${round(l.us)} us` +
+            (l.MBps === undefined ? "" : `, ${round(l.MBps)} MB/s`),
+        ),
+    );
+  return words;
+}
+const nodeRemarks = n => [...new Set([...remarks(n), ...(n.up ? remarks(n.up) : [])])];
+function groupWords(row) {
+  const one = row.group[0],
+    last = row.group.at(-1),
+    links = row.group.map(n => n.up);
+  const us = links.map(l => l.us).filter(Number.isFinite),
+    wide = links.map(least).filter(Number.isFinite);
+  const words = [
+    `${row.group.length} ${one.switch ? "switches" : "hosts"} that are alike, ${one.name} to ${last.name}`,
+  ];
+  if (us.length) words.push(`latency ${round(Math.min(...us))} to ${round(Math.max(...us))} us`);
+  if (wide.length) words.push(`bandwidth ${round(Math.min(...wide))} to ${round(Math.max(...wide))} MB/s`);
+  return words;
+}
+
+maps.forEach(joinUp);
+for (const map of maps) map.way = standardWay(map);

@@ -1,0 +1,256 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck disable=SC2030,SC2031,SC2154
+# nettopo-prolog --check on one node: an installation that is well, and each thing that an operator
+# may have done wrong, with the line that says so. In network and mount namespaces of its own; no
+# cluster.
+
+setup_file() {
+    [ "$(id -u)" = 0 ] || skip "needs root"
+    command -v slurmd >/dev/null && command -v munged >/dev/null || skip "slurmd or munged is not installed"
+    unshare --net --mount true 2>/dev/null || skip "no namespaces"
+    root=$(cd "$BATS_TEST_DIRNAME/../.." && pwd -P)
+    # where every user may read it
+    node=$(mktemp -d /tmp/nettopo-check-XXXXXX)
+    export node
+    chmod 755 "$node"
+    mkdir "$node/munge" "$node/plugins" "$node/run"
+    install -m 755 "$root"/build/nettopo-{prolog,check,probe} "$node"
+    install -m 644 "$root/build/spank_nettopo.so" "$node/plugins"
+    dd if=/dev/urandom of="$node/munge/key" bs=128 count=1 status=none
+    chmod 400 "$node/munge/key"
+    munged --force --foreground --socket="$node/munge/socket" --key-file="$node/munge/key" \
+        --pid-file="$node/munge/pid" --log-file="$node/munge/log" --seed-file="$node/munge/seed" \
+        </dev/null >"$node/munge/out" 2>&1 3>&- 4>&- &
+    echo $! >"$node/munged"
+    tail --pid=$! -f /dev/null & # to know when it dies
+    watch=$!
+    until [ -S "$node/munge/socket" ] || ! kill -0 "$watch" 2>/dev/null; do read -rt 0.02 <> <(:) || :; done
+    kill "$watch" 2>/dev/null || :
+}
+
+teardown_file() {
+    [ -n "${node:-}" ] || return 0
+    kill "$(cat "$node/munged")" 2>/dev/null || :
+    rm -rf --one-file-system "$node"
+}
+
+setup() {
+    [ "$(id -u)" = 0 ] || skip "needs root"
+    conf=$node/nettopo.conf
+    rm -f "$conf"
+    cat >"$conf" <<CONF
+prolog = $node/nettopo-prolog
+probe = $node/nettopo-probe
+munge_socket = $node/munge/socket
+run_dir = $node/run
+net_devices = fab0
+CONF
+    chmod 644 "$conf"
+    printf '%s\n' ClusterName=c "PluginDir=$node/plugins" PrologFlags=Alloc,DeferBatch >"$node/slurm.conf"
+    echo "optional spank_nettopo.so conf=$conf" >"$node/plugstack.conf"
+    network='ip link set lo up
+        ip link add fab0 type veth peer name far0
+        ip link add eth0 type veth peer name far1
+        ip addr add 10.77.0.1/17 dev fab0
+        ip addr add 10.219.0.1/24 dev eth0
+        for d in fab0 far0 eth0 far1; do ip link set $d up; done
+        mount -t sysfs sysfs /sys'
+    before=: options=()
+}
+
+checked() { # what --check says here, after the network is made and $before has run
+    run env SLURM_CONF="$node/slurm.conf" unshare --net --mount --propagation private sh -c "$network
+        $before
+        exec \"\$@\"" sh "$node/nettopo-prolog" --check --conf "$conf" "${options[@]}"
+}
+
+is_well() {
+    checked
+    [ "$status" = 0 ] && ! grep -v '^ok ' <<<"$output" || { echo "status $status: $output" >&2; return 1; }
+}
+
+# Only lines of this kind, and each part of what is expected in one of them.
+to_do() { # WHAT PART...
+    local what=$1 line part
+    shift
+    checked
+    printf '%s\n' "$output" | sed 's/^/# /' >&2
+    [ "$status" = 1 ] || return 1
+    [ "$(grep '^TO DO' <<<"$output" | grep -vc "^TO DO  $what: ")" = 0 ] || return 1
+    line=$(grep "^TO DO  $what: " <<<"$output") || return 1
+    for part; do [[ $line == *"$part"* ]] || return 1; done
+}
+
+@test "an installation that is well: a line for each part, exit 0" {
+    is_well
+    for part in configuration 'program prolog' 'program probe' slurm.conf PrologFlags 'timeouts of Slurm' \
+        plugstack.conf plugin munge ports run_dir limits relay_user sandbox net_devices transports; do
+        grep -q "^ok     $part: " <<<"$output" || { echo "no line for $part: $output" >&2; return 1; }
+    done
+    grep -q '^ok     transports: tcp/fab0$' <<<"$output"
+}
+
+@test "the command line: usage, help, version, and root alone" {
+    run "$node/nettopo-prolog" --check --nothing
+    [ "$status" = 2 ] && [[ $output == *"--nothing: unknown argument"* ]]
+    run "$node/nettopo-prolog" --check --conf
+    [ "$status" = 2 ] && [[ $output == *"a value is missing"* ]]
+    run "$node/nettopo-prolog" --check --help
+    [ "$status" = 0 ] && [[ $output == Usage:* ]]
+    run setpriv --reuid 65534 --regid 65534 --clear-groups "$node/nettopo-prolog" --check
+    [ "$status" = 4 ] && [[ $output == *"needs root"* ]]
+}
+
+@test "an unknown key in nettopo.conf" {
+    echo 'bugdet_max = 7' >>"$conf"
+    checked
+    [ "$status" = 1 ]
+    grep -q "^TO DO  configuration: $conf:6: unknown key \"bugdet_max\"; correct that file" <<<"$output"
+}
+
+@test "a configuration that others may write" {
+    chmod 666 "$conf"
+    checked
+    [ "$status" = 1 ]
+    grep -q "^TO DO  configuration: $conf: writable by users other than root; chown root" <<<"$output"
+    chmod 644 "$conf"
+    chown 65534 "$conf"
+    checked
+    grep -q "^TO DO  configuration: .*writable by users other than root; chown root" <<<"$output"
+}
+
+@test "slurm.conf without Alloc, without DeferBatch, with Serial, with short timeouts" {
+    sed -i '/^PrologFlags/d' "$node/slurm.conf"
+    to_do PrologFlags '(none)' 'PrologFlags=Alloc,DeferBatch'
+    echo PrologFlags=Alloc >>"$node/slurm.conf"
+    to_do PrologFlags 'add DeferBatch'
+    sed -i 's/^PrologFlags.*/PrologFlags=Alloc,DeferBatch,Serial/' "$node/slurm.conf"
+    to_do PrologFlags 'remove Serial'
+    sed -i 's/^PrologFlags.*/PrologFlags=Contain,DeferBatch/' "$node/slurm.conf"
+    echo PrologEpilogTimeout=5 >>"$node/slurm.conf"
+    to_do 'timeouts of Slurm' 'PrologTimeout or PrologEpilogTimeout allows a budget of 3 s'
+}
+
+@test "the plugin: no line, required, another file, missing, of another Slurm" {
+    echo 'include plugstack.d/*' >"$node/plugstack.conf"
+    to_do plugstack.conf 'no line loads spank_nettopo.so' 'include'
+    mkdir "$node/plugstack.d"
+    echo "required spank_nettopo.so conf=$conf" >"$node/plugstack.d/nettopo.conf"
+    to_do plugstack.conf 'write optional'
+    echo "optional spank_nettopo.so conf=/elsewhere" >"$node/plugstack.d/nettopo.conf"
+    to_do plugstack.conf 'reads /elsewhere'
+    echo "optional spank_nettopo.so" >"$node/plugstack.d/nettopo.conf"
+    is_well
+    sed -i "s,^PluginDir.*,PluginDir=/nowhere," "$node/slurm.conf"
+    to_do plugin '/nowhere/spank_nettopo.so: No such file' 'make install'
+    sed -i "s,^PluginDir.*,PluginDir=$node/other," "$node/slurm.conf"
+    mkdir "$node/other"
+    plugin_of 30.05 >"$node/other/spank_nettopo.so"
+    to_do plugin 'is for Slurm 30.05, slurmd is' 'SLURM_PREFIX=DIR'
+    echo text >"$node/other/spank_nettopo.so"
+    to_do plugin 'no shared object'
+    rm -r "$node/other" "$node/plugstack.d"
+}
+
+# Ours, with another release in the place where Slurm looks for it.
+plugin_of() { # RELEASE
+    local so=$node/plugins/spank_nettopo.so at
+    at=$(objdump -t "$so" | awk '$NF == "plugin_version" {print $1}')
+    python3 - "$so" "$at" "$1" <<'END'
+import sys
+so, at, (major, minor) = sys.argv[1], int(sys.argv[2], 16), map(int, sys.argv[3].split("."))
+data = bytearray(open(so, "rb").read())
+data[at:at + 4] = (major << 16 | minor << 8).to_bytes(4, sys.byteorder)  # .rodata lies where it is loaded
+sys.stdout.buffer.write(data)
+END
+}
+
+@test "munged: none, and one that does not answer" {
+    sed -i 's,^munge_socket.*,munge_socket = /nowhere/socket,' "$conf"
+    to_do munge '/nowhere/socket' 'start munged'
+    sed -i "s,^munge_socket.*,munge_socket = $node/munge/socket," "$conf"
+    kill -STOP "$(cat "$node/munged")"
+    to_do munge 'munged does not answer' || { kill -CONT "$(cat "$node/munged")"; return 1; }
+    kill -CONT "$(cat "$node/munged")"
+    is_well
+}
+
+@test "ports that others have" {
+    echo 'ports = 24500-24507' >>"$conf"
+    before="python3 -c '
+import socket, sys, os
+held = [socket.socket() for _ in range(8)]
+for k, s in enumerate(held):
+    s.bind((\"\", 24500 + k)); s.listen(); s.set_inheritable(True)
+os.execvp(sys.argv[1], sys.argv[1:])' \"\$@\"; exit"
+    to_do ports '8 of 24500-24507 are taken, 8 in a row' 'ports'
+    sed -i 's/^ports.*/ports = 24501-24516/' "$conf" # 7 in a row: every job finds a port
+    is_well
+    grep -q '^ok     ports: 9 of 24501-24516 are free' <<<"$output"
+}
+
+@test "a firewall towards another host" {
+    options=(--host 10.77.0.2)
+    before='ip addr add 10.77.0.2/32 dev lo'
+    checked
+    [ "$status" = 0 ]
+    grep -q '^ok     connection: ports 24500 and 24627 of 10.77.0.2 answer' <<<"$output"
+    before='ip route add prohibit 10.77.0.2/32'
+    to_do connection '10.77.0.2, port 24500: ' 'firewalls of both'
+}
+
+@test "run_dir: full, of others, no directory" {
+    before="mount -t tmpfs -o size=1m,mode=755 tmpfs $node/run; head -c 1000k /dev/zero >$node/run/filler"
+    to_do run_dir 'bytes free' 'make room'
+    before="mount -t tmpfs -o mode=777 tmpfs $node/run"
+    to_do run_dir 'can be written by users other than root'
+    before=:
+    sed -i "s,^run_dir.*,run_dir = $conf," "$conf"
+    to_do run_dir 'must be a directory'
+}
+
+@test "devices: a wrong name, one that is down, none that UCX may use" {
+    sed -i 's/^net_devices.*/net_devices = fab0,fab7/' "$conf"
+    to_do net_devices 'fab7 does not exist on this host' 'net_devices of nettopo.conf'
+    sed -i 's/^net_devices.*/net_devices = fab7/' "$conf"
+    checked
+    [ "$status" = 1 ]
+    grep -q '^TO DO  transports: ' <<<"$output"
+    sed -i 's/^net_devices.*/net_devices = fab0/' "$conf"
+    before='ip link set fab0 down'
+    checked
+    [ "$status" = 1 ]
+    grep -q '^TO DO  net_devices: fab0 is down; bring it up' <<<"$output"
+}
+
+@test "a node of two networks, and nobody said which is the fabric" {
+    sed -i '/^net_devices/d' "$conf"
+    to_do transports 'devices in 2 networks: ' '10.77.0.0/17 (fab0)' '10.219.0.0/24 (eth0)' 'net_devices'
+}
+
+@test "a probe that hangs, fails, or is another's" {
+    printf '#!/bin/sh\nexec sleep 1000\n' >"$node/probe.sh"
+    chmod 755 "$node/probe.sh"
+    sed -i "s,^probe.*,probe = $node/probe.sh," "$conf"
+    to_do transports 'did not end within'
+    printf '#!/bin/sh\nid -u\nexit 3\n' >"$node/probe.sh"
+    to_do transports 'status 3' "$(id -u nettopo 2>/dev/null || id -u nobody)"
+    chown 65534 "$node/probe.sh"
+    checked
+    grep -q '^TO DO  program probe: .*can be written by users other than root' <<<"$output"
+}
+
+@test "the probe by hand takes its devices from nettopo.conf" {
+    run unshare --net --mount --propagation private sh -c "$network
+        \"\$@\"" sh "$node/nettopo-probe" --conf "$conf" --transports
+    [ "$status" = 0 ] && [ "$output" = "transport tcp fab0 10.77.0.0/17" ]
+    run env UCX_NET_DEVICES=eth0 unshare --net --mount --propagation private sh -c "$network
+        \"\$@\"" sh "$node/nettopo-probe" --conf "$conf" --transports
+    [ "$status" = 0 ] && [ "$output" = "transport tcp eth0 10.219.0.0/24" ]
+    run "$node/nettopo-probe" --conf /nowhere --transports
+    [ "$status" = 3 ] && [[ $output == *"/nowhere: No such file"* ]]
+    echo 'bugdet_max = 7' >>"$conf"
+    run "$node/nettopo-probe" --conf "$conf" --transports
+    [ "$status" = 3 ] && [[ $output == *"$conf:6: unknown key"* ]]
+}

@@ -1,0 +1,316 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# nettopo fleet by its outside: maps of made networks go in, each once, and come out together.
+
+bats_require_minimum_version 1.5.0
+
+setup() {
+    root=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
+    nettopo=${NETTOPO:-$root/build/nettopo}
+    cd "$BATS_TEST_TMPDIR" || return 1
+    unset NETTOPO_MAP
+}
+
+# job ID DAY [SED]: the directory of a job of yesterday's world: 12 hosts of 24 behind six switches
+job() {
+    mkdir -p "jobs/$1"
+    "$nettopo" simulate --topology tree:2x3x4 --noise 0.02 --seed "$1" |
+        sed -E "/^created /d; s/^level .*/&\njob $1 0\ncluster c\ncreated 2026-01-0$2T00:00:00Z/; ${3-}" >"jobs/$1/samples"
+    "$nettopo" solve -o "jobs/$1/map.json" "jobs/$1/samples"
+}
+
+@test "each verb has help, and a wrong one is a usage error" {
+    run "$nettopo" fleet --help
+    [ "$status" = 0 ]
+    verbs=$(sed -nE 's/^  ([a-z]+) .*/\1/p' <<<"$output")
+    [ -n "$verbs" ]
+    for verb in $verbs; do
+        "$nettopo" fleet "$verb" --help | grep -q "^usage: nettopo fleet $verb"
+        grep -q "^\.B nettopo fleet $verb\$" "$root/etc/man/nettopo-fleet.1"
+    done
+    run "$nettopo" fleet nonsense
+    [ "$status" = 2 ]
+    run "$nettopo" fleet
+    [ "$status" = 2 ]
+}
+
+@test "each option of nettopo fleet is in its page" {
+    page=$(sed 's/\\-/-/g; s/\\f[BIR]//g' "$root/etc/man/nettopo-fleet.1")
+    for verb in $("$nettopo" fleet --help | sed -nE 's/^  ([a-z]+) .*/\1/p'); do
+        said=$("$nettopo" fleet "$verb" --help | sed -nE 's/^  (-([a-z]), )?--([a-z-]+).*/\3/p' | sort)
+        told=$(awk -v verb="$verb" '/^\.RS/ {deep++} /^\.RE/ {deep--}
+            entry && !deep {inside = $2 == verb} entry && deep && inside {print} {entry = /^\.TP/}' <<<"$page" |
+            sed -nE 's/^[^-]*(-[a-z].*[^-])?--([a-z-]+).*/\2/p' | sort)
+        diff <(echo "$said") <(echo "$told")
+    done
+}
+
+@test "maps are taken once, and together are a map that validates" {
+    job 1 1
+    job 2 2
+    run "$nettopo" fleet ingest --store s jobs
+    [ "$status" = 0 ]
+    [ "$output" = "2 taken, 0 known, 0 refused" ]
+    job 3 3
+    run "$nettopo" fleet ingest --store s jobs/3 jobs
+    [ "$output" = "1 taken, 3 known, 0 refused" ]
+    "$nettopo" fleet show --store s --format json >map.json
+    "$nettopo" validate map.json
+    [ "$(jq -c '.fleet | [.jobs, .users, .first, .last]' map.json)" = \
+        '[3,1,"2026-01-01T00:00:00Z","2026-01-03T00:00:00Z"]' ]
+    [ "$(jq '[.fleet.parts[] | select(.jobs == 3)] | length' map.json)" -ge 24 ]
+    "$nettopo" fleet show --store s | grep -q '^cluster c: 3 jobs of 1 user, 2026-01-01 to 2026-01-03, 24 hosts'
+    run "$nettopo" compare map.json jobs/1/map.json
+    [[ $output == *"100"* ]]
+}
+
+@test "hosts that come in another order than their names stay where they are" {
+    job 1 1
+    job 2 2
+    mkdir jobs/0
+    { printf ',%s\n' "n3,n7,n14,n23"; printf 'n3,,1.5,2.5,2.5\nn7,,,2.5,2.5\nn14,,,,2.5\nn23,,,,\n'; } >few.csv
+    "$nettopo" solve --latency few.csv -o few.json
+    jq '.job = {"id": 100, "cluster": "c", "level": "quick", "created": "2026-01-01T00:00:00Z"}' few.json >jobs/0/map.json
+    "$nettopo" fleet ingest --store s jobs/0
+    "$nettopo" fleet ingest --store s jobs/1 jobs/2
+    "$nettopo" fleet show --store s --format json >map.json
+    run "$nettopo" compare map.json jobs/1/map.json
+    [[ $output == *"100"* ]]
+    "$nettopo" fleet sync --store s -f topology.conf -o t.conf --apply >/dev/null
+    for leaf in n1,n2,n3,n4 n5,n6,n7,n8 n21,n22,n23,n24; do grep -q "Nodes=$leaf\$" t.conf; done
+    [ "$(jq -c '[.fleet.parts[] | select(.name == "n3") | .jobs]' map.json)" = "[2]" ]
+}
+
+@test "what was folded gives the same map" {
+    for k in 1 2 3; do job "$k" "$k"; done
+    "$nettopo" fleet ingest --store new -q jobs --fold 100000d
+    "$nettopo" fleet ingest --store old -q jobs --fold 1d
+    [ "$("$nettopo" fleet show --store old | tail -n +5)" = "$("$nettopo" fleet show --store new | tail -n +5)" ]
+}
+
+@test "what is hostile is refused with a line, and the rest is taken" {
+    job 1 1
+    job 2 2
+    job 3 3 's/^host n7$/host n99/'
+    cp -r jobs/2 jobs/4
+    sed -i 's/"id": 2/"id": 4/' jobs/4/map.json             # the map of one job, the record of another
+    mkdir jobs/5 && echo '{"schema": "nettopo-map/1"}' >jobs/5/map.json
+    mkdir jobs/6 && sed 's/"a": "n1"/"a": "..\/n1"/' jobs/1/map.json >jobs/6/map.json
+    mkdir jobs/7 && sed 's/2026-01-01/2999-01-01/' jobs/1/map.json >jobs/7/map.json
+    mkdir jobs/8 && sed 's/"latency_us": 0/"latency_us": -1/' jobs/1/map.json >jobs/8/map.json
+    mkdir jobs/9 && sed 's/"cluster": "c"/"cluster": "other"/; s/"id": 1/"id": 9/' jobs/1/map.json >jobs/9/map.json
+    mkdir jobs/10 && head -c 1000 /dev/urandom | gzip >jobs/10/map.json
+    printf 'JobID|UID|NodeList\n' >record
+    printf '%d|1000|n[1-24]\n' 1 2 3 4 5 6 7 8 9 10 >>record
+    run --separate-stderr "$nettopo" fleet ingest --store s --record record jobs
+    [ "$status" = 3 ]
+    [ "$output" = "2 taken, 0 known, 8 refused" ]
+    [ "$(wc -l <<<"$stderr")" = 8 ]
+    [ "$(grep -c '^nettopo fleet: refused: jobs/' <<<"$stderr")" = 8 ]
+    grep -q 'jobs/3/map.json: host n99 was not of job 3' <<<"$stderr"
+    grep -q 'jobs/4/map.json: the record is of job 2, the map of job 4' <<<"$stderr"
+    run --separate-stderr "$nettopo" fleet ingest --store s --record <(sed /^2/d record) jobs/2
+    [ "$status" = 3 ]
+    [[ $stderr == *"has no job 2"* ]]
+}
+
+@test "without a store there is one line" {
+    run --separate-stderr "$nettopo" fleet show --store none
+    [ "$status" = 3 ]
+    [ "$(wc -l <<<"$stderr")" = 1 ]
+    [ ! -e none ]
+    run --separate-stderr "$nettopo" fleet ingest --store none nowhere
+    [ "$status" = 3 ]
+    [[ $stderr == *"nowhere"* ]]
+}
+
+# twelve jobs of three users, standard; from the seventh on the link of n5 carries 70 %
+planted() {
+    printf 'JobID|UID|NodeList\n' >record
+    "$nettopo" simulate --topology tree:2x2x4 --noise 0.02 --bandwidth --seed 1 |
+        sed '/^created /d; s/^level .*/&\njob JOB 0\ncluster c\ncreated 2026-01-DAYT00:00:00Z/' >record.samples
+    for k in $(seq 12); do
+        mkdir -p "jobs/$k"
+        sed "s/^job JOB/job $k/; s/DAY/$(printf %02d "$k")/" record.samples >"jobs/$k/samples"
+        "$nettopo" solve -o m.json "jobs/$k/samples"
+        jq --argjson k "$k" '.links[] |= if .a == "n5" and $k >= 7 then .bandwidth_MBps *= 0.7 else . end' m.json >"jobs/$k/map.json"
+        echo "$k|$((1000 + k % ${1:-3}))|n[1-16]" >>record
+    done
+    "$nettopo" fleet ingest -q --store s --record record jobs
+}
+
+@test "since says what is narrow, since when and by how many users" {
+    planted
+    run "$nettopo" fleet since --store s
+    [ "$status" = 0 ]
+    [ "${#lines[@]}" = 1 ]
+    [[ $output == "n5 "*": bandwidth up worse from "*" since 2026-01-07, job 7; in 6 jobs of 3 users, confidence 0.9"* ||
+        $output == *"confidence 1.0000" ]]
+    "$nettopo" fleet since --store s --json n5 | jq -e '.changes[0] | .worse and .current and
+        (.to / .from - 0.7 | fabs < 0.01) and .since == "2026-01-07T00:00:00Z" and .jobs == 6 and .users == 3'
+    [ "$("$nettopo" fleet since --store s n6)" = "no changes in 12 jobs" ]
+}
+
+@test "show says since when a host of the job is slow, where it may read the store" {
+    planted
+    "$nettopo" show --store s jobs/12/map.json >shown
+    [ "$(grep -c since shown)" = 1 ]
+    grep -q '^n5: narrow since 2026-01-07, in 6 jobs of 3 users: bandwidth up [0-9.]*, before [0-9.]* MB/s$' shown
+    "$nettopo" show --store none jobs/12/map.json >shown
+    ! grep -q since shown
+    jq '.job.cluster = "other"' jobs/12/map.json >other.json
+    "$nettopo" show --store s other.json >shown
+    ! grep -q since shown
+}
+
+@test "one user's jobs alone make nobody suspect" {
+    planted 1
+    [ "$("$nettopo" fleet since --store s)" = "no changes in 12 jobs" ]
+    "$nettopo" fleet check --store s
+}
+
+@test "check is for health checks" {
+    planted
+    run --separate-stderr "$nettopo" fleet check --store s
+    [ "$status" = 1 ]
+    [ -z "$stderr" ]
+    [[ $output == "n5: bandwidth up "*" since 2026-01-07, in 6 jobs of 3 users" ]]
+    run "$nettopo" fleet check --store s --hosts "n[1-4,6-16]" --max-age 100000d
+    [ "$status" = 0 ]
+    [ -z "$output" ]
+    run --separate-stderr "$nettopo" fleet check --store s --hosts n[1-2],n99 --max-age 100000d
+    [ "$status" = 3 ]
+    [ "$stderr" = "nettopo fleet: of 1 host nothing is known" ]
+    run "$nettopo" fleet check --store s --hosts n1 --max-age 1
+    [ "$status" = 3 ]
+    run "$nettopo" fleet check --store s --hosts 'n[1'
+    [ "$status" = 2 ]
+}
+
+@test "metrics are what promtool and node_exporter take, and the rules fire" {
+    planted
+    mkdir textfile
+    "$nettopo" fleet metrics --store s -o textfile/nettopo.prom
+    grep -q '^nettopo_fleet_jobs{status="ok"} 12$' textfile/nettopo.prom
+    grep -q '^nettopo_fleet_suspect_ratio{part="n5 s[0-9]*",kind="bandwidth_up"} 0\.[67]' textfile/nettopo.prom
+    [ "$(grep -vc '^#' textfile/nettopo.prom)" -lt 40 ]
+    jq -e '.panels | length > 3' "$root/etc/dashboards/nettopo-fleet.json"
+    for name in $(jq -r '.. | .expr? // empty' "$root/etc/dashboards/nettopo-fleet.json" | grep -o 'nettopo_[a-z_]*' | sort -u); do
+        grep -q "^# TYPE $name gauge" textfile/nettopo.prom
+    done
+    command -v promtool >/dev/null || skip "promtool is not installed"
+    promtool check metrics <textfile/nettopo.prom
+    promtool check rules "$root/etc/dashboards/nettopo-fleet.rules.yaml"
+    (cd "$root/tests/data/fleet" && promtool test rules rules-test.yaml)
+    command -v prometheus-node-exporter >/dev/null || skip "prometheus-node-exporter is not installed"
+    exec {log}< <(exec prometheus-node-exporter --web.listen-address=127.0.0.1:0 --collector.disable-defaults \
+        --collector.textfile --collector.textfile.directory=textfile 2>&1)
+    pid=$!
+    while read -r line <&"$log"; do
+        port=$(sed -nE 's/.*(address=|Listening on.*)127\.0\.0\.1:([1-9][0-9]*).*/\2/p' <<<"$line")
+        [ -z "$port" ] || break
+    done
+    got=$(python3 -c "import urllib.request; print(urllib.request.urlopen('http://127.0.0.1:$port/metrics').read().decode())") || true
+    kill "$pid"
+    grep -q '^nettopo_fleet_jobs{status="ok"} 12' <<<"$got"
+    grep -E 'textfile_(scrape|mtime)' <<<"$got"
+    grep -q '^node_textfile_scrape_error 0' <<<"$got"
+}
+
+@test "sync keeps names and what it does not know" {
+    planted
+    "$nettopo" fleet sync --store s -f topology.conf >changes
+    [ "$(grep -c '^host n[0-9]*: on s' changes)" = 16 ]
+    run "$nettopo" fleet sync --store s -f topology.conf --apply
+    [ "$status" = 2 ]
+    # two of Slurm's names; n1 is on the wrong switch, m1 and m2 were never measured
+    cat >topology.conf <<'END'
+# ours
+SwitchName=left Nodes=n[2-4],n5,m1
+SwitchName=right Nodes=n[6-8],n1
+SwitchName=far Nodes=m2
+SwitchName=core Switches=left,right,far LinkSpeed=1
+END
+    cp topology.conf before.conf
+    "$nettopo" fleet sync --store s -f topology.conf -o topology.conf >changes
+    cmp topology.conf before.conf
+    grep -qx 'host n1: from right to left' changes
+    grep -qx 'host n5: from left to right' changes
+    ! grep -q 'n[2-4]:\|n[6-8]:\|m1\|m2\|far' changes
+    "$nettopo" fleet sync --store s -f topology.conf -o topology.conf --apply >/dev/null
+    cat topology.conf
+    head -1 topology.conf | grep -qx '# ours'
+    grep -qx 'SwitchName=left Nodes=n1,n2,n3,n4,m1' topology.conf
+    grep -qx 'SwitchName=right Nodes=n5,n6,n7,n8' topology.conf
+    grep -qx 'SwitchName=far Nodes=m2' topology.conf
+    [ "$("$nettopo" fleet sync --store s -f topology.conf -o topology.conf)" = "nothing changes" ]
+    [ "$("$nettopo" fleet sync --store s -f topology.conf --against topology.conf)" = "nothing changes" ]
+}
+
+@test "sync replaces one of several topologies" {
+    planted
+    cat >topology.yaml <<'END'
+---
+- topology: blocks
+  cluster_default: true
+  block:
+    block_sizes: [4]
+    blocks:
+      - block: b1
+        nodes: n[1-4]
+- topology: nettopo
+  cluster_default: false
+  tree:
+    switches:
+      - switch: old
+        nodes: n[1-16]
+- topology: flat
+  flat: true
+END
+    "$nettopo" fleet sync --store s -f topology.yaml -o topology.yaml --apply
+    cat topology.yaml
+    python3 - topology.yaml <<'PY'
+import sys, yaml
+t = {x["topology"]: x for x in yaml.safe_load(open(sys.argv[1]))}
+assert sorted(t) == ["blocks", "flat", "nettopo"], t
+assert t["blocks"]["block"]["blocks"][0]["nodes"] == "n[1-4]" and t["blocks"]["cluster_default"]
+assert not t["nettopo"]["cluster_default"]
+leaves = sorted(s["nodes"] for s in t["nettopo"]["tree"]["switches"] if "nodes" in s)
+assert leaves == ["n1,n2,n3,n4", "n13,n14,n15,n16", "n5,n6,n7,n8", "n9,n10,n11,n12"], leaves
+PY
+    [ "$("$nettopo" fleet sync --store s -f topology.yaml -o topology.yaml)" = "nothing changes" ]
+    "$nettopo" fleet sync --store s -f topology.yaml -o new.yaml --apply >/dev/null
+    [ "$(sed -n 3p new.yaml)" = "  cluster_default: true" ]
+}
+
+@test "sync asks slurmctld" {
+    planted
+    mkdir bin
+    printf '#!/bin/sh\n[ "$*" = "show topology" ] && cat said\n' >bin/scontrol
+    chmod +x bin/scontrol
+    cat >said <<'END'
+SwitchName=a Level=0 LinkSpeed=1 Nodes=n[1-4]
+SwitchName=b Level=0 LinkSpeed=1 Nodes=n[5-16]
+SwitchName=c Level=1 LinkSpeed=1 Nodes=n[1-16] Switches=a,b
+END
+    PATH=$PWD/bin:$PATH "$nettopo" fleet sync --store s -f topology.conf --against scontrol >changes
+    cat changes
+    ! grep -q '^host n[1-4]:' changes
+    grep -q '^host n5: from b to ' changes
+    echo "No topology information available" >said
+    PATH=$PWD/bin:$PATH "$nettopo" fleet sync --store s -f topology.conf --against scontrol >changes
+    grep -q '^host n1: on s' changes
+}
+
+@test "the operator's script does all of it" {
+    planted
+    run env PATH="$(dirname "$nettopo"):$PATH" "$root/etc/examples/fleet-nightly.sh" jobs s prior out.prom
+    echo "$output"
+    [ "$status" = 1 ] # there is a suspect
+    grep -q '^0 taken, 12 known, 0 refused$' <<<"$output"
+    grep -q '^cluster c: 12 jobs of 3 users' <<<"$output"
+    grep -q '^n5 s[0-9]*: bandwidth up worse' <<<"$output"
+    grep -q '^n5: bandwidth up ' <<<"$output"
+    [ "$(grep -c '^host ' prior)" = 16 ]
+    grep -q '^nettopo_fleet_suspects 1$' out.prom
+}

@@ -1,0 +1,120 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck disable=SC2154,SC2086,SC2030,SC2031,SC2016
+# From jobs to what the fleet knows, on the real cluster: it starts without a topology; jobs of two
+# users over different hosts leave their maps in the archive, a fault comes, and the operator's
+# script and Slurm itself know of both afterwards.
+
+load ground
+load jobs
+
+KEPT=$GROUND_STATE/kept # in sight of every host
+
+setup_file() {
+    need_ground slurmctld
+    echo 'SwitchName=flat Nodes=n[1-8]' >"$BATS_FILE_TMPDIR/topology.conf"
+    ground_up two-leaves-4 --topology "$BATS_FILE_TMPDIR/topology.conf" --conf "archive = $GROUND_STATE/kept/maps" \
+        --conf "archive_mode = 0640"
+    mkdir -p "$KEPT/maps"
+}
+
+teardown_file() { ground_down; }
+
+setup() {
+    need_ground slurmctld
+    cd "$BATS_TEST_TMPDIR" || return 1
+}
+
+# measured USER HOSTS: a job of that user on these hosts; its map is in the archive
+measured() {
+    if [ "$1" = other ]; then # root may submit for another user
+        JOB=$(on n1 timeout 30 sbatch --parsable --uid=games --chdir=/ -o /dev/null --nettopo=quick,budget=5 \
+            -w "$2" -N "$(awk -F, '{print NF}' <<<"$2")" --wrap true) || return
+    else
+        submit --nettopo=quick,budget=5 -w "$2" -N "$(awk -F, '{print NF}' <<<"$2")" <<<$'#!/bin/sh\ntrue' || return
+    fi
+    completed "$JOB"
+    wait_until 10 test -e "$KEPT/maps/$JOB.0.nettest.gz"
+}
+
+all=n1,n2,n3,n4,n5,n6,n7,n8
+
+@test "a job's first host leaves its map, with what root knows of the job" {
+    measured own n1,n2,n5,n6
+    ls -l "$KEPT/maps"
+    [ "$(stat -c '%U %a' "$KEPT/maps/$JOB.0.nettest.gz")" = "root 640" ]
+    zcat "$KEPT/maps/$JOB.0.nettest.gz" >text
+    grep -q '^nettopo-samples/1$' text
+    head -c 300 "$KEPT/maps/$JOB.0.nettest.gz" | grep -aq "cluster=nettest job=$JOB restart=0 uid=$(id -u nettest) "
+    head -c 300 "$KEPT/maps/$JOB.0.nettest.gz" | grep -aq 'hosts=n\[1-2,5-6\]'
+    [ "$(ls -A "$KEPT/maps" | grep -c tmp)" = 0 ]
+}
+
+@test "an archive that is missing costs no job its map" {
+    mv "$KEPT/maps" "$KEPT/away"
+    submit_recording --nettopo=quick -w n1,n2 -N2
+    completed
+    went_well
+    mv "$KEPT/away" "$KEPT/maps"
+    hosts_are_well
+}
+
+@test "the operator's script knows the cluster, the fault and since when" {
+    measured other $all
+    measured own $all
+    measured other n1,n3,n5,n7
+    measured own $all
+    measured other $all
+    measured own $all
+    cluster fabric set host n5 latency=900
+    first=
+    for user in other own other own; do
+        measured $user $all
+        first=${first:-$JOB}
+    done
+    cluster fabric set host n5 latency=100
+    run env PATH="$GROUND_STATE/stage/bin:$PATH" "$ROOT/etc/examples/fleet-nightly.sh" \
+        "$KEPT/maps" "$KEPT/store" "$KEPT/prior" "$KEPT/nettopo.prom"
+    echo "$output"
+    [ "$status" = 1 ] # there is a suspect
+    grep -q '^cluster nettest: [0-9]* jobs of 2 users, .* 8 hosts' <<<"$output"
+    grep -q "^n5 .*: latency worse .*job $first; in 4 jobs of 2 users" <<<"$output"
+    grep -q '^n5: latency .* in 4 jobs of 2 users$' <<<"$output"
+    grep -q '^nettopo_fleet_suspects 1$' "$KEPT/nettopo.prom"
+    head -1 "$KEPT/prior" | grep -q '^nettopo-prior/1$'
+    [ "$(grep -c '^host ' "$KEPT/prior")" = 8 ]
+}
+
+@test "Slurm learns its topology, and jobs of one switch land on one" {
+    nettopo=$GROUND_STATE/stage/bin/nettopo
+    user scontrol show topology || true
+    "$nettopo" fleet sync --store "$KEPT/store" -f topology.conf --apply -o "$GROUND_STATE/etc/topology.conf"
+    cat "$GROUND_STATE/etc/topology.conf"
+    on n1 scontrol reconfigure
+    wait_until 20 bash -c "cd / && '$ROOT/tests/cluster/cluster' exec scontrol show topology | grep -q 'Nodes=n1,n2,n3,n4$'"
+    user scontrol show topology | tee told
+    grep -q 'Level=0 .*Nodes=n1,n2,n3,n4$' told
+    grep -q 'Level=0 .*Nodes=n5,n6,n7,n8$' told
+    # asked again, what slurmctld says is what jobs say
+    on n1 "$nettopo" fleet sync --store "$KEPT/store" -f topology.conf --against scontrol | tee again
+    [ "$(cat again)" = "nothing changes" ]
+    # of 4 hosts with n1 in use only the second leaf has 4 free
+    submit -w n1 -N1 --exclusive <<<$'#!/bin/sh\nsleep 30'
+    blocker=$JOB
+    submit --switches=1 -N4 --exclusive <<<$'#!/bin/sh\necho $SLURM_JOB_NODELIST'
+    completed
+    user scancel "$blocker"
+    [ "$(cat "$GROUND_HOME/$JOB.out")" = "n[5-8]" ]
+}
+
+@test "the oldest maps go when the folder is full" {
+    measured own n1,n2
+    old=$(ls "$KEPT/maps" | wc -l)
+    conf_set archive_limit 65536
+    fallocate -l 70000 "$KEPT/maps/1.0.old.gz"
+    touch -d 2001-01-01 "$KEPT/maps/1.0.old.gz"
+    measured own n1,n2
+    wait_until 10 test ! -e "$KEPT/maps/1.0.old.gz"
+    conf_reset
+    [ "$(ls "$KEPT/maps" | wc -l)" = $((old + 1)) ]
+}

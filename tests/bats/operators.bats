@@ -1,0 +1,211 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck disable=SC2154,SC2086,SC2030,SC2031
+# Mistakes that operators make, on a real cluster: what the job finds, and the line of
+# nettopo-prolog --check on a host. Those that need no cluster are in check.bats, too. And what Slurm
+# does around a sweep: jobs without the option, default = yes, scancel.
+
+load ground
+load jobs
+
+setup_file() {
+    need_ground slurmctld
+    cluster down >/dev/null
+    ground_up star4
+}
+
+teardown_file() { ground_down; }
+
+setup() {
+    need_ground slurmctld
+    undo=()
+}
+
+teardown() {
+    [ "$(id -u)" = 0 ] || return 0
+    local step
+    for step in "${undo[@]}"; do eval "$step"; done
+    conf_reset
+    user scancel --user nettest
+    wait_until 30 all_are_idle 4
+}
+
+checked() { # HOST [OPTION...]: its TO DO lines
+    local host=$1
+    shift
+    on "$host" "$GROUND_STATE/stage/libexec/nettopo/nettopo-prolog" --check --conf "$CONF" "$@" |
+        sed -n 's/^TO DO  //p'
+}
+
+# The job gets this status and reason, and a host's check has a line.
+shown() { # STATUS REASON HOST LINE [CHECK OPTION...]
+    local status=$1 reason=$2 host=$3 line=$4 said
+    shift 4
+    submit_recording --nettopo=quick,budget=4 -N4 --exclusive && completed || return
+    said=$(checked "$host" "$@")
+    printf '# in the job: %s\n# on %s: %s\n' "$(variable NETTOPO_REASON)" "$host" "$(head -n 1 <<<"$said")" >&3
+    [[ $(variable NETTOPO_STATUS) =~ ^($status)$ ]] || fail "status: $(cat "$GROUND_HOME/$JOB.env")" || return
+    [[ $(variable NETTOPO_REASON) =~ $reason ]] || fail "reason: $(variable NETTOPO_REASON)" || return
+    [[ $said =~ $line ]] || fail "check: $said"
+}
+
+everywhere() { # CMD...
+    local host
+    for host in n1 n2 n3 n4; do on $host "$@"; done
+}
+
+@test "an installation that is well has nothing to do" {
+    run checked n2 --host n3
+    # what the cluster of a test says of its timeouts and limits is its own
+    [ -z "$output" ] || fail "$output"
+}
+
+@test "an unknown key in nettopo.conf" {
+    conf_set bugdet_max 7
+    shown failed "nettopo.conf:[0-9]+: unknown key \"bugdet_max\"" n1 "configuration: .*unknown key \"bugdet_max\""
+}
+
+@test "nettopo.conf of another owner" {
+    chown nettest "$CONF"
+    undo+=('chown root "$CONF"')
+    shown failed "not a regular file writable by root alone" n1 "configuration: .*writable by users other than root; chown root"
+}
+
+@test "a wrong device" {
+    conf_set net_devices fab7
+    shown failed "UCX: no usable network" n1 "net_devices: fab7 does not exist on this host"
+}
+
+@test "munge is down" {
+    conf_set munge_socket /nowhere/munge.socket
+    shown failed "no other host connected" n2 "munge: .*/nowhere/munge.socket.*; start munged"
+}
+
+@test "the port range is taken" {
+    local pid
+    conf_set ports 24600-24603
+    on n1 python3 -c '
+import socket, time
+held = [socket.socket() for _ in range(4)]
+for k, s in enumerate(held):
+    s.bind(("", 24600 + k)); s.listen()
+time.sleep(120)' 3>&- &
+    pid=$!
+    undo+=("kill $pid")
+    wait_until 10 on n1 sh -c 'test "$(ss -Hltn "sport >= 24600 and sport <= 24603" | wc -l)" = 4'
+    shown failed "none of 4 ports from 246[0-9]+ on can be opened: Address already in use" n1 "ports: 4 of 24600-24603 are taken"
+}
+
+@test "a firewall" {
+    on n1 ip route add prohibit 10.219.0.13
+    undo+=("on n1 ip route del prohibit 10.219.0.13")
+    shown partial "n3" n1 "connection: n3, port 24500: .*firewalls" --host n3
+}
+
+@test "run_dir is full" {
+    on n1 mount -o remount,size=8m /run/nettopo
+    on n1 sh -c 'head -c 8m /dev/zero >/run/nettopo/filler 2>/dev/null' || :
+    undo+=("on n1 rm -f /run/nettopo/filler" "on n1 mount -o remount,size=50% /run/nettopo")
+    shown failed "nothing was measured in this job's prolog|bytes free" n1 "run_dir: .*bytes free"
+}
+
+@test "hosts in two networks" {
+    conf_set net_devices ''
+    submit_recording --nettopo=quick,budget=4 -N4 --exclusive
+    completed
+    said=$(jq -r '.warnings[]' "$GROUND_HOME/$JOB.map")
+    printf '# in the map: %s\n' "$said" >&3
+    assert_contains "$said" "UCX chose among devices of several networks"
+    assert_contains "$said" "net_devices of nettopo.conf"
+    [[ $(checked n1) =~ "transports: devices in 2 networks: "[^$'\n']*"name the fabric's devices" ]] ||
+        fail "$(checked n1)"
+}
+
+@test "a budget that is cut is told in the map" {
+    conf_set budget_max 3
+    submit_recording --nettopo=quick,budget=4 -N2
+    completed
+    assert_contains "$(jq -r '.warnings[]' "$GROUND_HOME/$JOB.map")" \
+        "budget 4 s became 3 s: budget_max of nettopo.conf allows no more"
+}
+
+logged() { grep -h 'nettopo: .*unknown key' "$GROUND_STATE"/log/slurmd.*.log; } # by the plugin
+
+@test "a wrong nettopo.conf: nothing for jobs without the option, the reason with default = yes" {
+    local before
+    conf_set bugdet_max 7
+    before=$(logged | wc -l)
+    submit_recording -N4
+    completed
+    assert_equal "variables" "$(cat "$GROUND_HOME/$JOB.env")" ""
+    assert_equal "lines in slurmd's logs" "$(logged | wc -l)" "$before"
+    echo 'default = yes' >>"$CONF"
+    submit_recording -N4
+    completed
+    assert_equal "status" "$(variable NETTOPO_STATUS)" failed
+    assert_contains "$(variable NETTOPO_REASON)" 'unknown key "bugdet_max"'
+    assert_equal "lines in slurmd's logs, one a host" "$(logged | wc -l)" $((before + 4))
+    submit --nettopo=off -N1 < <(recording_script)
+    completed
+    assert_equal "variables" "$(cat "$GROUND_HOME/$JOB.env")" ""
+}
+
+nothing_measures() { [ -z "$(agents_of n1)$(agents_of n2)$(agents_of n3)$(agents_of n4)$(probes_of n1)" ]; }
+
+@test "scancel ends the sweep" {
+    local began
+    while_measuring n1 'began=$(date +%s%N); user scancel "$JOB"' submit --nettopo=full,budget=20 -N4 \
+        --exclusive --wrap true
+    wait_until 10 nothing_measures # its budget is longer
+    began=$((($(date +%s%N) - began) / 1000000))
+    echo "# $began ms after scancel" >&3
+    figure assert_between "milliseconds after scancel" $began 0 1000
+    wait_until 20 job_is_over "$JOB"
+    assert_equal "state" "$(job_states)" CANCELLED
+    hosts_are_well
+    wait_until 10 nothing_of_ours
+}
+
+@test "a job whose sweep failed: nettopo show says why" {
+    conf_set net_devices fab7
+    submit --nettopo=quick -N2 --wrap 'nettopo show; echo "exit $?"'
+    completed
+    said=$(cat "$GROUND_HOME/$JOB.out")
+    assert_contains "$said" "nettopo show: this job has no map: failed: "
+    assert_contains "$said" "exit 1"
+}
+
+@test "switched off in nettopo.conf" {
+    conf_set enabled no
+    shown failed "switched off in nettopo.conf" n1 "configuration: .*enabled = no"
+}
+
+@test "the plugin of another Slurm" {
+    local so=$GROUND_STATE/stage/lib/slurm/spank_nettopo.so
+    cp -p "$so" "$so.kept"
+    undo+=('mv "$GROUND_STATE/stage/lib/slurm/spank_nettopo.so.kept" "$GROUND_STATE/stage/lib/slurm/spank_nettopo.so"')
+    python3 - "$so" "0x$(objdump -t "$so" | awk '$NF == "plugin_version" {print $1}')" <<'END'
+import sys
+data = bytearray(open(sys.argv[1], "rb").read())
+at = int(sys.argv[2], 16)  # .rodata lies where it is loaded
+data[at:at + 4] = (30 << 16 | 5 << 8).to_bytes(4, sys.byteorder)
+open(sys.argv[1] + ".other", "wb").write(data)
+END
+    mv "$so.other" "$so"
+    chmod 644 "$so"
+    run user timeout 30 sbatch --nettopo -N1 --wrap true
+    [ "$status" != 0 ]
+    echo "# at submission: $(head -n 1 <<<"$output")" >&3
+    assert_contains "$output" "nettopo"
+    [[ $(checked n1) =~ "plugin: "[^$'\n']*" is for Slurm 30.05, slurmd is "[^$'\n']*"SLURM_PREFIX=DIR" ]] || fail "$(checked n1)"
+    echo "# on n1: $(checked n1)" >&3
+    submit_recording -N2 # jobs without the option run as ever
+    completed
+}
+
+# The last: it starts a cluster of its own.
+@test "slurm.conf without Alloc" {
+    cluster down >/dev/null
+    ground_up star4 --slurm '#PrologFlags=' # none
+    shown failed "PrologFlags in slurm.conf has no Alloc" n1 "PrologFlags: .*PrologFlags=Alloc,DeferBatch"
+}

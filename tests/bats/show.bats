@@ -1,0 +1,92 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck disable=SC2154,SC2030,SC2031
+# nettopo show on terminals of any width, with a legend and without colours; and that what README
+# shows is what it prints.
+
+load ground
+
+setup() {
+    nettopo=${NETTOPO:-$ROOT/build/nettopo}
+    maps=$ROOT/tests/data/maps
+    cd "$BATS_TEST_TMPDIR" || return 1
+    unset NETTOPO_MAP NO_COLOR
+    export LC_ALL=C.UTF-8
+}
+
+# terminal COLUMNS CMD...: its output on a terminal of that width
+terminal() {
+    local columns=$1
+    shift
+    script -qec "stty cols $columns rows 40; $(printf '%q ' "$@")" /dev/null </dev/null | tr -d '\r'
+}
+
+widest() { wc -L; }
+
+@test "no line is wider than the terminal from 40 columns on, and no name is cut" {
+    "$nettopo" simulate --topology tree:8x8 --format map >even.json
+    jq '(.links[] | select(.a == "n22") | .suspect) = true |
+        (.links[] | .latency_se_us) = 0.01 |
+        .stress = [{kernel: "a2a", hosts: 64, messages: 4032, waves: 1, repetitions: 3, bytes: 10000, time_us: 1234,
+            time_low_us: 1200, time_high_us: 1300, alone_us: 1000, shared_us: 1200}]' even.json >large.json
+    for map in large.json "$maps"/{star,ring,unsure,rails,scattered8}.json; do
+        for columns in 40 47 60 80 120; do
+            COLUMNS=$columns "$nettopo" show --legend "$map" >shown
+            assert_between "widest of $map at $columns" "$(widest <shown)" 20 $columns || { cat shown; return 1; }
+            jq -r '.switches[].name' "$map" | while read -r name; do grep -qE -- "(^|[^a-z0-9])$name( |$)" shown || fail "$name at $columns"; done
+            refute_contains "$(grep -v '^order' shown)" ".."
+        done
+    done
+    # what is given up first: ranges, then errors, then the second bandwidth; what is suspect is said
+    COLUMNS=80 "$nettopo" show large.json >wide
+    COLUMNS=60 "$nettopo" show large.json >middle
+    COLUMNS=40 "$nettopo" show large.json >narrow
+    assert_contains "$(cat wide)" "n[17-21,23-24]         0.500    12500  12500  7 hosts, 0.500 to 0.500 us"
+    assert_contains "$(cat middle)" "7 hosts"
+    refute_contains "$(cat middle)" "0.500 to"
+    refute_contains "$(cat narrow)" "±"
+    assert_contains "$(cat narrow)" "n[17-21,23-24]  0.500"
+    assert_contains "$(cat narrow)" "SUSPECT"
+    assert_contains "$(cat narrow)" "a2a of 64 hosts, 10000"
+}
+
+@test "a map from standard input" {
+    "$nettopo" show - <"$maps/star.json" >piped
+    "$nettopo" show "$maps/star.json" | cmp - piped
+}
+
+@test "the legend says what the signs of this map mean: on a terminal, or when it is asked for" {
+    "$nettopo" show "$maps/scattered8.json" >bare
+    "$nettopo" show --legend "$maps/scattered8.json" >told
+    refute_contains "$(cat bare)" "standard error"
+    assert_equal "the map first" "$(head -n "$(wc -l <bare)" told)" "$(cat bare)"
+    for sign in confidence resolution 'latency us' '±' 'MB/s up, down' '1.5:1' bisection gain; do
+        grep -q "^$sign  *[a-z0-9]" told || fail "$sign"
+    done
+    assert_contains "$(tr -s '\n ' ' ' <told)" "so it is more than its cable's"
+    refute_contains "$(cat told)" "SUSPECT"
+    "$nettopo" show --legend "$maps/unsure.json" | grep -q '^sure '
+    command -v script >/dev/null || skip "script(1) is not installed"
+    assert_contains "$(TERM=xterm terminal 80 "$nettopo" show "$maps/scattered8.json")" "standard error"
+}
+
+@test "colour is for terminals, and not with NO_COLOR" {
+    command -v script >/dev/null || skip "script(1) is not installed"
+    escape=$'\033'
+    assert_contains "$(TERM=xterm terminal 80 "$nettopo" show "$maps/scattered8.json")" "$escape["
+    refute_contains "$(NO_COLOR=1 TERM=xterm terminal 80 "$nettopo" show "$maps/scattered8.json")" "$escape"
+    refute_contains "$("$nettopo" show "$maps/scattered8.json")" "$escape"
+    # the width is the terminal's
+    assert_between "widest" "$(NO_COLOR=1 TERM=xterm terminal 52 "$nettopo" show "$maps/scattered8.json" | widest)" 40 52
+}
+
+@test "README shows what nettopo prints and draws of the demo's map" {
+    COLUMNS=80 "$nettopo" show "$maps/scattered8.json" >printed
+    awk '/^\$ sbatch --nettopo/ {on = 1; next} on && /^```/ {exit} on' "$ROOT/README.md" >stated
+    diff stated printed
+    "$nettopo" export --format svg "$maps/scattered8.json" | cmp - "$ROOT/etc/pictures/demo.svg" || {
+        echo "build/nettopo export --format svg tests/data/maps/scattered8.json -o etc/pictures/demo.svg"
+        return 1
+    }
+    grep -q '(etc/pictures/demo.svg)' "$ROOT/README.md"
+}

@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agents.h"
+
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "files.h"
+#include "relay.h"
+#include "role.h"
+#include "worker.h"
+
+/* As prolog/monitor.c has them. */
+static const double GRACE_S = 0.25, KILL_S = 0.5;
+
+/* ---- what a job is ---- */
+
+int nt_job_read(struct nt_job *job, uint32_t id, uid_t uid, gid_t gid, struct nt_err *err)
+{
+    (void)id;
+    (void)uid;
+    (void)gid;
+    (void)err;
+    process_spend(0.0002);
+    *job = this_host()->job;
+    return 0;
+}
+
+void nt_job_fini(struct nt_job *job)
+{
+    (void)job;
+}
+
+/* ---- the relay ---- */
+
+static void check_left(const char *what)
+{
+    const struct process *p = world.running;
+    if (files_open(p) > 0)
+        world_violation("n%u: the %s leaves %zu descriptors open", p->host + 1, what,
+                        files_open(p));
+    if (p->allocated > 0)
+        world_violation("n%u: the %s leaves %zu allocations", p->host + 1, what, p->allocated);
+}
+
+static void relay_main(void *argument)
+{
+    struct host *h = argument;
+    int pidfd = h->relay.service.child.pidfd;
+    if (h->relay_is_hostile)
+        hostile_relay(h);
+    nt_session_init(h->session, &h->relay.service, h->relay.socket);
+    if (h->job.self == 0)
+        nt_leader_run(h->session);
+    else
+        nt_member_run(h->session);
+    nt_session_fini(h->session);
+    close(h->relay.socket);
+    if (pidfd >= 0)
+        close(pidfd);
+    check_left("relay");
+}
+
+/* What a fork copies is kept with the host. */
+pid_t nt_relay_start(struct nt_service *service, int *socket, struct nt_err *err)
+{
+    struct host *h = this_host();
+    int fd[2];
+    process_spend(0.0005);
+    if (h->no_relay) {
+        nt_err_set(err, NT_ERR_SYSTEM, "fork: Resource temporarily unavailable");
+        return -1;
+    }
+    struct process *p =
+        process_start(h->number, PROCESS_AGENT, process_time() + 0.0005, relay_main, h);
+    p->node = h;
+    p->slowness = world.running->slowness;
+    p->faults = h->agent_calls;
+    p->trap = h->agent_trap;
+    h->agent_trap.calls = 0; /* once */
+    p->allocations_left = h->agent_allocations;
+    h->relay.service = *service;
+    h->relay.conf = *service->conf;
+    h->relay.job = *service->job;
+    h->relay.service.conf = &h->relay.conf;
+    h->relay.service.job = &h->relay.job;
+    h->relay.service.option = &cluster.option;
+    files_packet_pair(p, fd);
+    h->relay.socket = fd[1];
+    if (service->probe_socket >= 0)
+        files_share(service->probe_socket, p);
+    if (service->child.pidfd >= 0)
+        files_share(service->child.pidfd, p);
+    h->agent = p;
+    *socket = fd[0];
+    return p->pid;
+}
+
+bool nt_relay_end(pid_t pid, double last, int *status)
+{
+    struct process *p = process_find(pid);
+    (void)last;
+    process_kill(p, SIGKILL);
+    process_spend(0.0002);
+    *status = p->status;
+    return true;
+}
+
+/* ---- the monitor ---- */
+
+static const char *why_no_report(const struct host *h)
+{
+    unsigned waits_on = h->state.waits_on;
+    return waits_on == NT_WAIT_MUNGE   ? "munged on this host did not answer"
+           : waits_on == NT_WAIT_FILES ? "run_dir on this host did not answer"
+                                       : "the agent was terminated before it had a result";
+}
+
+static void publish_failed(struct host *h, const char *reason)
+{
+    h->published.failed = h->published.renamed = true;
+    snprintf(h->published.reason, sizeof h->published.reason, "%s", reason);
+    snprintf(h->outcome.text, sizeof h->outcome.text, "failed %.500s", reason);
+    h->outcome.decided = true;
+    h->ended_s = world.now_s;
+}
+
+/* Its relay and its probe are the worker's children, and die with it. */
+static void kill_processes(struct host *h, int signal)
+{
+    struct process *of[] = {h->worker, h->agent, h->probe};
+    for (size_t k = 0; k < sizeof of / sizeof *of; k++)
+        if (of[k] != NULL)
+            process_kill(of[k], signal);
+}
+
+void agent_kill(struct host *h, int signal)
+{
+    kill_processes(h, signal);
+}
+
+void worker_kill(struct host *h, int signal)
+{
+    if (!h->worker->alive)
+        return;
+    kill_processes(h, signal);
+    publish_failed(h, why_no_report(h));
+    world_tell(h->number, "monitor", "the worker has ended: %s", h->outcome.text);
+}
+
+void relay_kill(struct host *h, int signal)
+{
+    if (h->agent != NULL)
+        process_kill(h->agent, signal);
+}
+
+/* The worker's time is over. */
+static void monitor_gives_up(void *context, uint64_t life)
+{
+    struct host *h = context;
+    if (life != h->life || !h->worker->alive || network_host_is_down(h->number))
+        return;
+    if (h->worker->stopped_until_s > world.now_s) { /* so is the monitor */
+        if (isfinite(h->worker->stopped_until_s))
+            world_at(h->worker->stopped_until_s + 0.001, monitor_gives_up, h, life);
+        return;
+    }
+    h->agent_killed = true;
+    worker_kill(h, SIGKILL);
+}
+
+static void worker_main(void *argument)
+{
+    struct host *h = argument;
+    struct nt_worker_report report = {0};
+    double began = nt_clock_s(), deadline = began + cluster.option.budget_s;
+    const struct nt_request request = {
+        .job = h->job.id, .uid = h->job.uid, .gid = h->job.gid, .option = cluster.option};
+    h->began_s = began;
+    world_at(deadline + KILL_S, monitor_gives_up, h, h->life);
+    nt_worker_run(&request, &cluster.conf, cluster.option.debug ? &cluster.log : NULL, deadline,
+                  deadline + GRACE_S, &h->state, &h->service, &report, -1);
+    if (h->service.probe_socket >= 0)
+        close(h->service.probe_socket);
+    h->outcome = report.outcome;
+    h->ended_s = nt_clock_s();
+    world_tell(h->number, "agent", "ended: %.200s", h->outcome.text);
+    check_left("worker");
+}
+
+void agent_start(struct host *h, double at_s)
+{
+    h->session = calloc(1, sizeof *h->session);
+    if (h->session == NULL)
+        abort();
+    h->worker = process_start(h->number, PROCESS_WORKER, at_s, worker_main, h);
+    h->worker->node = h;
+    h->worker->slowness = h->slowness;
+    h->worker->faults = h->agent_calls;
+}
+
+void agent_stop(struct host *h, double until_s)
+{
+    struct process *of[] = {h->worker, h->agent, h->probe};
+    for (size_t k = 0; k < sizeof of / sizeof *of; k++)
+        if (of[k] != NULL)
+            process_stop(of[k], until_s);
+}
+
+void agent_start_again(struct host *h)
+{
+    for (int a = 0; a < NT_ARTIFACT_END; a++)
+        free(h->published.text[a]);
+    free(h->session);
+    h->published = (struct published){0};
+    h->outcome = (struct nt_outcome){0};
+    h->began_s = h->ended_s = NAN;
+    h->agent_killed = false;
+    h->agent = h->probe = NULL;
+    h->unread_of_leader = h->unread_of_probe = 0;
+    h->life++;
+    agent_start(h, world.now_s);
+}

@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "archive.h"
+#include "archive_pack.h"
+#include "archive_text.h"
+#include "origin.h"
+
+static const char map[] = "{\n  \"schema\": \"nettopo-map/1\"\n}\n";
+static const char record[] = "nettopo-samples/1\nend ok 1\n";
+
+struct ground {
+    char top[64];
+    struct nt_conf conf;
+    struct nt_job job;
+};
+
+static int make_ground(void **state)
+{
+    struct ground *g = calloc(1, sizeof *g);
+    if (g == NULL)
+        return -1;
+    snprintf(g->top, sizeof g->top, "/tmp/nettopo-archive-XXXXXX");
+    if (mkdtemp(g->top) == NULL)
+        return -1;
+    chmod(g->top, 0755);
+    nt_conf_default(&g->conf);
+    snprintf(g->conf.archive, sizeof g->conf.archive, "%s/maps", g->top);
+    g->job = (struct nt_job){
+        .id = 42, .restart = 1, .uid = 1001, .cluster = "c", .list = "n[1-3],m", .hosts = 4};
+    *state = g;
+    return mkdir(g->conf.archive, 0755);
+}
+
+static int remove_ground(void **state)
+{
+    struct ground *g = *state;
+    DIR *dir = opendir(g->conf.archive);
+    for (struct dirent *e; dir != NULL && (e = readdir(dir)) != NULL;)
+        unlinkat(dirfd(dir), e->d_name, 0);
+    if (dir != NULL)
+        closedir(dir);
+    unlink(g->conf.archive);
+    rmdir(g->conf.archive);
+    int rc = rmdir(g->top);
+    free(g);
+    return rc;
+}
+
+static int packed_file(size_t padding)
+{
+    char *packed, *text = calloc(1, sizeof record + padding);
+    size_t bytes;
+    struct nt_err err;
+    int fd = memfd_create("packed", 0);
+    memcpy(text, record, sizeof record - 1);
+    for (size_t k = 0; k < padding; k++) /* does not become smaller */
+        text[sizeof record - 1 + k] = (char)(k * k * 2654435761u >> 13);
+    assert_int_equal(nt_archive_pack(map, sizeof map - 1, text, sizeof record - 1 + padding,
+                                     &packed, &bytes, &err),
+                     0);
+    assert_int_equal(write(fd, packed, bytes), bytes);
+    free(packed);
+    free(text);
+    return fd;
+}
+
+static void keep(struct ground *g, size_t padding)
+{
+    struct nt_err err = {0};
+    int fd = packed_file(padding);
+    if (nt_archive_keep(&g->conf, &g->job, fd, 1764009370, &err) != 0)
+        fail_msg("%s", err.text);
+    close(fd);
+}
+
+static void path_of(const struct ground *g, const char *name, char path[512])
+{
+    snprintf(path, 512, "%s/%s", g->conf.archive, name);
+}
+
+static bool is_there(const struct ground *g, const char *name)
+{
+    char path[512];
+    path_of(g, name, path);
+    return access(path, F_OK) == 0;
+}
+
+static size_t files_in(const struct ground *g)
+{
+    size_t n = 0;
+    DIR *dir = opendir(g->conf.archive);
+    while (readdir(dir) != NULL)
+        n++;
+    closedir(dir);
+    return n - 2;
+}
+
+/* What the agent and the probe write is what ingest reads. */
+static void a_file_says_what_root_knows(void **state)
+{
+    struct ground *g = *state;
+    char path[512], file[4096];
+    struct stat st;
+    struct nt_archive_text text;
+    struct nt_origin o;
+    struct nt_err err = {0};
+    g->conf.archive_mode = 0640;
+    keep(g, 0);
+    keep(g, 0); /* the same run of the job again */
+    assert_int_equal(files_in(g), 1);
+    path_of(g, "42.1.c.gz", path);
+    assert_int_equal(stat(path, &st), 0);
+    assert_int_equal(st.st_mode & 0777, 0640);
+    int fd = open(path, O_RDONLY);
+    ssize_t bytes = read(fd, file, sizeof file);
+    close(fd);
+    assert_true(bytes > 0 && (size_t)bytes < sizeof file);
+    if (nt_archive_text_read(file, (size_t)bytes, sizeof file, &text, &err) != 0)
+        fail_msg("%s", err.text);
+    assert_int_equal(text.map_bytes, sizeof map - 1);
+    assert_memory_equal(text.text, map, sizeof map - 1);
+    assert_string_equal(text.text + text.map_bytes, record);
+    if (nt_origin_parse(text.comment, strlen(text.comment), &o, &err) != 0)
+        fail_msg("%s", err.text);
+    assert_string_equal(o.cluster, "c");
+    assert_int_equal(o.job, 42);
+    assert_int_equal(o.restart, 1);
+    assert_int_equal(o.user, 1001);
+    assert_int_equal(o.time_s, 1764009370);
+    assert_int_equal(o.hosts.count, 4);
+    nt_origin_fini(&o);
+    nt_archive_text_fini(&text);
+}
+
+/* A host list with a blank would let its job's name speak on. */
+static void what_slurm_never_writes_is_left_out(void **state)
+{
+    struct ground *g = *state;
+    char path[512], file[256] = {0};
+    g->job.list = "n1 uid=0";
+    keep(g, 0);
+    path_of(g, "42.1.c.gz", path);
+    int fd = open(path, O_RDONLY);
+    assert_true(read(fd, file, sizeof file - 1) > 10);
+    close(fd);
+    assert_string_equal(file + 10, "nettopo-archive/1 cluster=c job=42 restart=1 uid=1001 "
+                                   "time=1764009370");
+}
+
+static void fails_with(struct ground *g, const char *words)
+{
+    struct nt_err err = {0};
+    int fd = packed_file(0);
+    assert_int_equal(nt_archive_keep(&g->conf, &g->job, fd, 1, &err), -1);
+    if (strstr(err.text, words) == NULL)
+        fail_msg("%s", err.text);
+    close(fd);
+}
+
+static void a_wrong_folder_is_not_written_to(void **state)
+{
+    struct ground *g = *state;
+    char elsewhere[512], good[NT_CONF_PATH_BYTES];
+    chmod(g->conf.archive, 0777);
+    fails_with(g, "writable by users other than root");
+    chmod(g->conf.archive, 0755);
+    memcpy(good, g->conf.archive, sizeof good);
+    snprintf(g->conf.archive, sizeof g->conf.archive, "%s/none", g->top);
+    fails_with(g, "open: No such file");
+    snprintf(elsewhere, sizeof elsewhere, "%s/link", g->top);
+    assert_int_equal(symlink(good, elsewhere), 0);
+    memcpy(g->conf.archive, elsewhere, sizeof g->conf.archive);
+    fails_with(g, "open: ");
+    unlink(elsewhere);
+    memcpy(g->conf.archive, good, sizeof good);
+    g->conf.publish_limit_bytes = 10;
+    fails_with(g, "over publish_limit");
+    assert_int_equal(files_in(g), 0);
+}
+
+/* A link of the file's name, or of the one beside it, is replaced, never followed. */
+static void links_are_not_followed(void **state)
+{
+    struct ground *g = *state;
+    char victim[512], path[512];
+    struct stat st;
+    snprintf(victim, sizeof victim, "%s/victim", g->top);
+    close(open(victim, O_CREAT | O_WRONLY, 0600));
+    path_of(g, "42.1.c.gz", path);
+    assert_int_equal(symlink(victim, path), 0);
+    path_of(g, ".42.1.c.gz.tmp", path);
+    assert_int_equal(symlink(victim, path), 0);
+    keep(g, 0);
+    assert_int_equal(stat(victim, &st), 0);
+    assert_int_equal(st.st_size, 0);
+    path_of(g, "42.1.c.gz", path);
+    assert_int_equal(lstat(path, &st), 0);
+    assert_true(S_ISREG(st.st_mode) && st.st_size > 0);
+    unlink(victim);
+}
+
+static void the_oldest_go_first(void **state)
+{
+    struct ground *g = *state;
+    char path[512];
+    struct nt_err err = {0};
+    for (uint32_t k = 0; k < 8; k++) {
+        g->job.id = 100 + k;
+        keep(g, 20000);
+        char name[32];
+        snprintf(name, sizeof name, "%u.1.c.gz", g->job.id);
+        path_of(g, name, path);
+        struct timespec times[2] = {{1000 - k, 0}, {1000 - k, 0}}; /* the last is the oldest */
+        assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
+    }
+    path_of(g, "README", path);
+    close(open(path, O_CREAT | O_WRONLY, 0600));
+    path_of(g, ".7.0.c.gz.tmp", path); /* of a killed agent */
+    close(open(path, O_CREAT | O_WRONLY, 0600));
+    struct timespec old[2] = {{1, 0}, {1, 0}};
+    assert_int_equal(utimensat(AT_FDCWD, path, old, 0), 0);
+    g->conf.archive_limit_bytes = 70000;
+    assert_int_equal(nt_archive_prune(&g->conf, &err), 0);
+    assert_true(is_there(g, "100.1.c.gz") && is_there(g, "101.1.c.gz"));
+    assert_true(is_there(g, "102.1.c.gz") && !is_there(g, "103.1.c.gz"));
+    assert_true(is_there(g, "README") && !is_there(g, ".7.0.c.gz.tmp"));
+    assert_int_equal(files_in(g), 4);
+    assert_int_equal(nt_archive_prune(&g->conf, &err), 0);
+    assert_int_equal(files_in(g), 4);
+}
+
+#define IN_GROUND(test) cmocka_unit_test_setup_teardown(test, make_ground, remove_ground)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        IN_GROUND(a_file_says_what_root_knows),
+        IN_GROUND(what_slurm_never_writes_is_left_out),
+        IN_GROUND(a_wrong_folder_is_not_written_to),
+        IN_GROUND(links_are_not_followed),
+        IN_GROUND(the_oldest_go_first),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One network from many jobs. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cluster_map.h"
+#include "planted_jobs.h"
+#include "shape.h"
+
+/* Jobs of up to `most` hosts, drawn as schedulers do. */
+static void run_jobs(const struct planted_jobs *p, struct nt_evidence *e, size_t jobs, size_t most,
+                     uint64_t seed)
+{
+    struct nt_rng rng;
+    uint32_t *host = calloc(p->network->hosts + 1, sizeof *host);
+    nt_rng_init(&rng, seed);
+    for (size_t j = 0; j < jobs; j++) {
+        size_t n = planted_hosts(&rng, p->network->hosts, most, host);
+        planted_job(p, e, PLANTED_START_S + (int64_t)j * 1000, j + 1, (uint32_t)(j % 7), host, n);
+    }
+    free(host);
+}
+
+static void test_found(void **state)
+{
+    static const char *const table[] = {"tree:4x8", "tree:2x4x8"};
+    (void)state;
+    for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
+        struct nt_network *n = made_machine(table[k]);
+        struct nt_model *truth;
+        struct nt_err err = {0};
+        assert_int_equal(nt_network_truth(n, &truth, NULL), 0);
+        for (uint64_t seed = 1; seed <= 5; seed++) {
+            struct planted_jobs p = {.network = n,
+                                     .noise = {.sd = 0.02, .outliers = 0.01, .seed = seed},
+                                     .offset_sd = 0.03};
+            struct nt_evidence e;
+            struct nt_switch_naming naming = {0};
+            struct nt_cluster_map *c = NULL;
+            assert_int_equal(nt_evidence_init(&e, n->hosts, &err), 0);
+            run_jobs(&p, &e, 60, 24, seed);
+            if (nt_cluster_map_create(&e, &naming, &naming, &c, &err) < 0)
+                fail_msg("%s seed %u: %s", table[k], (unsigned)seed, err.text);
+            if (!nt_shape_equal(c->model, truth))
+                fail_msg("%s seed %u: another shape", table[k], (unsigned)seed);
+            nt_cluster_map_destroy(c);
+            nt_switch_naming_fini(&naming);
+            nt_evidence_fini(&e);
+        }
+        nt_model_destroy(truth);
+        nt_network_destroy(n);
+    }
+}
+
+/* A list of jobs, to be added in any order with hosts numbered in any way. */
+struct listed {
+    uint32_t host[40];
+    size_t hosts;
+};
+
+enum { JOBS = 80, HOSTS = 64 };
+
+static void list_jobs(struct listed *job, uint64_t seed)
+{
+    struct nt_rng rng;
+    nt_rng_init(&rng, seed);
+    for (size_t j = 0; j < JOBS; j++)
+        job[j].hosts = planted_hosts(&rng, HOSTS, 24, job[j].host);
+}
+
+/* place[h]: the number that host h has in the evidence. stands may change from one job on. */
+static struct nt_cluster_map *mapped(const struct nt_network *n, const struct listed *job,
+                                     const uint32_t *order, const uint32_t *place,
+                                     const uint32_t *before, const uint32_t *after, size_t from,
+                                     uint64_t seed)
+{
+    struct planted_jobs p = {
+        .network = n, .noise = {.sd = 0.02, .outliers = 0.01, .seed = seed}, .offset_sd = 0.03};
+    struct nt_evidence e;
+    struct nt_switch_naming naming = {0};
+    struct nt_cluster_map *c = NULL;
+    struct nt_err err = {0};
+    assert_int_equal(nt_evidence_init(&e, HOSTS, &err), 0);
+    for (size_t k = 0; k < JOBS; k++) {
+        size_t j = order != NULL ? order[k] : k, had = e.entries;
+        p.stands = j >= from ? after : before;
+        planted_job(&p, &e, PLANTED_START_S + (int64_t)j * 1000, j + 1, (uint32_t)(j % 5),
+                    job[j].host, job[j].hosts);
+        for (; place != NULL && had < e.entries; had++) {
+            uint32_t a = place[e.entry[had].a], b = place[e.entry[had].b];
+            e.entry[had].a = a < b ? a : b;
+            e.entry[had].b = a < b ? b : a;
+        }
+    }
+    if (nt_cluster_map_create(&e, &naming, &naming, &c, &err) < 0)
+        fail_msg("seed %u: %s", (unsigned)seed, err.text);
+    nt_switch_naming_fini(&naming);
+    nt_evidence_fini(&e);
+    return c;
+}
+
+static void test_order(void **state)
+{
+    struct nt_network *n = made_machine("tree:2x4x8");
+    struct listed job[JOBS];
+    uint32_t order[JOBS], place[HOSTS];
+    (void)state;
+    for (uint64_t seed = 1; seed <= 5; seed++) {
+        struct nt_rng rng;
+        nt_rng_init(&rng, seed);
+        list_jobs(job, seed);
+        for (uint32_t j = 0; j < JOBS; j++)
+            order[j] = j;
+        for (uint32_t h = 0; h < HOSTS; h++)
+            place[h] = h;
+        nt_rng_shuffle(&rng, order, JOBS);
+        nt_rng_shuffle(&rng, place, HOSTS);
+        struct nt_cluster_map *c = mapped(n, job, NULL, NULL, NULL, NULL, 0, seed);
+        struct nt_cluster_map *d = mapped(n, job, order, NULL, NULL, NULL, 0, seed);
+        struct nt_cluster_map *r = mapped(n, job, NULL, place, NULL, NULL, 0, seed);
+        assert_true(c->model->links == d->model->links && c->moves == d->moves);
+        for (size_t k = 0; k < c->model->links; k++) {
+            assert_true(c->model->link[k].a == d->model->link[k].a &&
+                        c->model->link[k].b == d->model->link[k].b);
+            assert_true(c->model->link[k].probability == d->model->link[k].probability);
+        }
+        for (size_t v = 0; v < c->model->hosts + c->model->switches; v++)
+            assert_true(c->part[v].jobs == d->part[v].jobs &&
+                        c->part[v].last_s == d->part[v].last_s);
+        { /* relabelled hosts are on the same switches */
+            struct nt_model *back;
+            assert_int_equal(nt_model_copy(r->model, &back, NULL), 0);
+            for (size_t k = 0; k < back->links; k++)
+                for (uint32_t h = 0; h < HOSTS; h++)
+                    if (r->model->link[k].a == place[h])
+                        back->link[k].a = h;
+            if (!nt_shape_equal(back, c->model))
+                fail_msg("seed %u: relabelled, another network", (unsigned)seed);
+            nt_model_destroy(back);
+        }
+        nt_cluster_map_destroy(c);
+        nt_cluster_map_destroy(d);
+        nt_cluster_map_destroy(r);
+    }
+    nt_network_destroy(n);
+}
+
+/* Two hosts are exchanged: they have moved, with the time; nobody else has. */
+static void test_moves(void **state)
+{
+    struct nt_network *n = made_machine("tree:2x4x8");
+    struct listed job[JOBS];
+    uint32_t before[HOSTS], after[HOSTS];
+    size_t found = 0, sought = 0;
+    (void)state;
+    for (uint64_t seed = 1; seed <= 10; seed++) {
+        struct nt_rng rng;
+        nt_rng_init(&rng, ~seed);
+        list_jobs(job, seed);
+        for (uint32_t h = 0; h < HOSTS; h++)
+            before[h] = after[h] = h;
+        uint32_t x = (uint32_t)nt_rng_below(&rng, HOSTS);
+        uint32_t y = (x + 8 + (uint32_t)nt_rng_below(&rng, HOSTS - 16)) % HOSTS;
+        after[x] = y;
+        after[y] = x;
+        struct nt_cluster_map *c = mapped(n, job, NULL, NULL, before, after, JOBS / 2, seed);
+        for (size_t k = 0; k < c->moves; k++) {
+            const struct nt_cluster_move *m = &c->move[k];
+            if (m->host != x && m->host != y)
+                fail_msg("seed %u: host %u has not moved", (unsigned)seed, m->host);
+            assert_true(m->time_s >= PLANTED_START_S + (JOBS / 2) * 1000 &&
+                        m->before_s < PLANTED_START_S + (JOBS / 2) * 1000 && m->jobs >= 2);
+            if (m->beside != UINT32_MAX)
+                assert_int_equal(after[m->beside] / 8, after[m->host] / 8);
+        }
+        found += c->moves;
+        sought += 2;
+        nt_cluster_map_destroy(c);
+
+        /* one job alone that says otherwise moves no host */
+        c = mapped(n, job, NULL, NULL, before, after, JOBS - 1, seed);
+        assert_int_equal(c->moves, 0);
+        nt_cluster_map_destroy(c);
+    }
+    print_message("%zu of %zu moves found\n", found, sought);
+    assert_true(10 * found >= 8 * sought);
+    nt_network_destroy(n);
+}
+
+/* Hosts that were never in one job are on one switch when both were with a third; what was never
+ * measured is missing, and what nobody can tell is flat. */
+static void test_never_together(void **state)
+{
+    struct nt_network *n = made_machine("tree:4x8");
+    struct planted_jobs p = {.network = n, .noise = {.sd = 0.02, .seed = 1}, .offset_sd = 0.03};
+    struct nt_evidence e;
+    struct nt_switch_naming naming = {0};
+    struct nt_cluster_map *c = NULL;
+    struct nt_err err = {0};
+    uint32_t parent[HOSTS];
+    (void)state;
+    assert_int_equal(nt_evidence_init(&e, n->hosts, &err), 0);
+    for (uint32_t j = 0; j < 60; j++) { /* two neighbours of a leaf, and two of another */
+        uint32_t leaf = j % 4, other = (j / 4 + leaf + 1) % 4, at = j % 5;
+        const uint32_t host[] = {8 * leaf + at, 8 * leaf + at + 1, 8 * leaf + at + 2,
+                                 8 * other + at, 8 * other + at + 1};
+        if (leaf != other)
+            planted_job(&p, &e, PLANTED_START_S + j, j + 1, j % 3, host, 5);
+    }
+    if (nt_cluster_map_create(&e, &naming, &naming, &c, &err) < 0)
+        fail_msg("%s", err.text);
+    memset(parent, 0xff, sizeof parent);
+    for (size_t k = 0; k < c->model->links; k++)
+        if (c->model->link[k].a < c->model->hosts)
+            parent[c->model->link[k].a] = c->model->link[k].b;
+    assert_int_equal(parent[0], parent[6]); /* 0 1 2, 1 2 3, 2 3 4, 3 4 5, 4 5 6 */
+    assert_int_not_equal(parent[0], parent[8]);
+    assert_true(c->model->missing[7]);
+    assert_int_equal(c->part[7].jobs, 0);
+    assert_true(c->part[0].support > 0.5 && c->part[0].jobs > 1 && c->part[0].users > 1);
+    assert_true(c->part[0].first_s >= PLANTED_START_S && c->part[0].last_s <= PLANTED_START_S + 60);
+    nt_cluster_map_destroy(c);
+    nt_switch_naming_fini(&naming);
+    nt_evidence_fini(&e);
+    nt_network_destroy(n);
+}
+
+static void test_too_little(void **state)
+{
+    struct nt_evidence e;
+    struct nt_switch_naming naming = {0};
+    struct nt_cluster_map *c = NULL;
+    struct nt_err err = {0};
+    (void)state;
+    assert_int_equal(nt_evidence_init(&e, 4, &err), 0);
+    assert_int_equal(nt_cluster_map_create(&e, &naming, &naming, &c, &err), -1);
+    assert_int_equal(err.kind, NT_ERR_INPUT);
+    nt_evidence_fini(&e);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_found), cmocka_unit_test(test_order), cmocka_unit_test(test_moves),
+        cmocka_unit_test(test_never_together), cmocka_unit_test(test_too_little)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

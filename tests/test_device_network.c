@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <arpa/inet.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "device_network.h"
+
+static void an_address_and_its_mask_give_a_network(void **state)
+{
+    (void)state;
+    static const struct {
+        int family;
+        const char *address, *mask, *network;
+    } table[] = {
+        {AF_INET, "10.77.3.1", "255.255.128.0", "10.77.0.0/17"},
+        {AF_INET, "192.168.255.254", "255.255.255.254", "192.168.255.254/31"},
+        {AF_INET, "10.0.0.1", "255.255.255.255", "10.0.0.1/32"},
+        {AF_INET, "10.0.0.1", "0.0.0.0", "0.0.0.0/0"},
+        {AF_INET6, "fd00:1:2:3::17", "ffff:ffff:ffff:ffff::", "fd00:1:2:3::/64"},
+        {AF_INET6, "fd00::ff", "ffff:ffff:ffff:ffff:ffff:ffff:ffff:fff0", "fd00::f0/124"},
+    };
+    for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
+        unsigned char address[16], mask[16];
+        char text[NT_NETWORK_BYTES];
+        assert_int_equal(inet_pton(table[k].family, table[k].address, address), 1);
+        assert_int_equal(inet_pton(table[k].family, table[k].mask, mask), 1);
+        nt_device_network_format(table[k].family, address, mask, text);
+        assert_string_equal(text, table[k].network);
+    }
+}
+
+static void devices_are_found_by_name(void **state)
+{
+    (void)state;
+    char text[NT_NETWORK_BYTES];
+    nt_device_network_find("lo", text);
+    if (strcmp(text, "-") != 0) /* it may be down in a namespace */
+        assert_string_equal(text, "127.0.0.0/8");
+    nt_device_network_find("mlx5_0:1", text);
+    assert_string_equal(text, "-");
+    nt_device_network_find("", text);
+    assert_string_equal(text, "-");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_address_and_its_mask_give_a_network),
+        cmocka_unit_test(devices_are_found_by_name),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "job_line.h"
+#include "log_record.h"
+
+/* What the agent writes is read back, behind each prefix that a log puts before it. */
+static void what_the_agent_writes_is_read(void **state)
+{
+    (void)state;
+    static const char *const prefixes[] = {
+        "",
+        "Nov 24 18:37:11 n1 nettopo[123]: ",
+        "2026-11-24T18:37:11.123456+00:00 n1 nettopo[123]: ",
+        "<28>1 2026-11-24T18:37:11Z n1 nettopo 123 - - ",
+        "[12.5] a=b \"x=\" nettopo: ",
+    };
+    struct nt_job_figures figures;
+    char text[NT_JOB_LINE_BYTES], line[NT_JOB_LINE_BYTES + 128];
+    static const char words[] = "rounds=39 findings=1 missing=n3,+2 suspect=n5,n7";
+    nt_job_figures_parse(words, strlen(words), &figures);
+    const struct nt_job_line written = {.time = "2026-11-24T18:37:11Z",
+                                        .job = 42,
+                                        .user = "al ice",
+                                        .level = NT_LEVEL_FULL,
+                                        .budget_s = 5,
+                                        .outcome = "partial a \"b\" = {\\}, c",
+                                        .hosts = 8,
+                                        .seconds = 1,
+                                        .figures = &figures,
+                                        .limited = "budget 9 s became 5 s",
+                                        .to_do = "d"};
+    for (int json = 0; json < 2; json++)
+        for (size_t k = 0; k < sizeof prefixes / sizeof *prefixes; k++) {
+            struct nt_log_record r;
+            nt_job_line_write(&written, json != 0, text);
+            int n = snprintf(line, sizeof line, "%s%s", prefixes[k], text);
+            assert_true(nt_log_record_read(line, (size_t)n, &r));
+            assert_int_equal(r.job, 42);
+            assert_int_equal(r.time_s, 1795545431);
+            assert_int_equal(r.status, NT_STATUS_PARTIAL);
+            assert_string_equal(r.user, "al ice");
+            assert_string_equal(r.reason, "a \"b\" = {\\}, c");
+            assert_string_equal(r.missing, "n3,+2");
+            assert_string_equal(r.suspect, "n5,n7");
+        }
+}
+
+static void other_lines_are_no_records(void **state)
+{
+    (void)state;
+    static const char *const lines[] = {
+        "",
+        "job 42 on n3: lost host n5",
+        "job=42",
+        "job=42 time=2026-11-24T18:37:11Z",
+        "job=42 time=yesterday status=ok",
+        "job=42 time=2026-11-24T18:37:11Z status=good",
+        "job=x time=2026-11-24T18:37:11Z status=ok",
+        "xjob=42 time=2026-11-24T18:37:11Z status=ok",
+        "{\"job\": 42",
+        "{\"job\": 42, \"time\": \"2026-11-24T18:37:11Z\", \"status\": \"ok",
+    };
+    for (size_t k = 0; k < sizeof lines / sizeof *lines; k++) {
+        struct nt_log_record r;
+        assert_false(nt_log_record_read(lines[k], strlen(lines[k]), &r));
+    }
+}
+
+static void times(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        int64_t time_s; /* -1: none */
+    } table[] = {
+        {"1970-01-01", 0},
+        {"1970-01-01T00:01Z", 60},
+        {"2000-02-29T12:00:00Z", 951825600},
+        {"2001-03-01", 983404800},
+        {"2026-11-24T18:37:11Z", 1795545431},
+        {"2026-13-01", -1},
+        {"2026-11-24T18:37:11", -1},
+        {"2026-11-24T18:37:11Zx", -1},
+        {"2026-11-24 18:37", -1},
+        {"1969-12-31", -1},
+        {"", -1},
+    };
+    for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
+        int64_t time_s = -1;
+        bool good = nt_log_time_parse(table[k].text, strlen(table[k].text), &time_s);
+        assert_int_equal(good, table[k].time_s >= 0);
+        assert_int_equal(time_s, table[k].time_s);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_the_agent_writes_is_read),
+        cmocka_unit_test(other_lines_are_no_records),
+        cmocka_unit_test(times),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a process's TCP connections sent again. Loss itself is shown by bench_blame_wire. */
+#include <arpa/inet.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "resent.h"
+
+static void a_difference_is_never_negative(void **state)
+{
+    (void)state;
+    struct nt_resent few = {10, 2}, many = {30, 7};
+    struct nt_resent d = nt_resent_since(few, many);
+    assert_int_equal(d.segments, 20);
+    assert_int_equal(d.again, 5);
+    d = nt_resent_since(many, few);
+    assert_int_equal(d.segments, 0);
+    assert_int_equal(d.again, 0);
+}
+
+/* What a launcher says to its processes on this machine is no measurement. */
+static void connections_to_this_machine_do_not_count(void **state)
+{
+    struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t bytes = sizeof at;
+    char text[1000] = {0};
+    (void)state;
+    struct nt_resent before = nt_resent_read();
+    int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    assert_int_equal(bind(listener, (struct sockaddr *)&at, sizeof at), 0);
+    assert_int_equal(listen(listener, 1), 0);
+    assert_int_equal(getsockname(listener, (struct sockaddr *)&at, &bytes), 0);
+    int out = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    assert_int_equal(connect(out, (struct sockaddr *)&at, sizeof at), 0);
+    int in = accept(listener, NULL, NULL);
+    assert_int_equal(write(out, text, sizeof text), sizeof text);
+    struct nt_resent d = nt_resent_since(before, nt_resent_read());
+    assert_int_equal(d.segments, 0);
+    assert_int_equal(d.again, 0);
+    close(in);
+    close(out);
+    close(listener);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_difference_is_never_negative),
+        cmocka_unit_test(connections_to_this_machine_do_not_count),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

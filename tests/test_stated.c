@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What nettopo.conf(5) and spank_nettopo(8) state of keys and items, against the program: each key
+ * has its default in parentheses, and "from A to B" is what it takes. */
+#include <ctype.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "conf.h"
+#include "hint.h"
+#include "log.h"
+#include "option.h"
+#include "svg.h"
+#include "sweep_adaptive.h"
+#include "sweep_latency.h"
+#include "switch_support.h"
+
+enum { TEXT_MAX = 65536, KEYS = 28 };
+
+/* A text of the tree without roff's font changes and escapes. */
+static char *page(const char *path)
+{
+    FILE *file = fopen(path, "r");
+    if (file == NULL)
+        skip(); /* not started from the top of the tree */
+    char *text = calloc(1, TEXT_MAX);
+    assert_non_null(text);
+    size_t bytes = fread(text, 1, TEXT_MAX - 1, file), out = 0;
+    fclose(file);
+    for (size_t k = 0; k < bytes; k++) {
+        if (text[k] == '\\' && text[k + 1] == 'f') {
+            k += 2;
+            continue;
+        }
+        if (text[k] != '\\')
+            text[out++] = text[k];
+    }
+    text[out] = '\0';
+    return text;
+}
+
+struct key {
+    char name[32], value[64];
+    const char *words, *end; /* of its entry */
+};
+
+/* Entries begin with .BR KEY " = ... (DEFAULT)". */
+static size_t read_keys(const char *text, struct key key[KEYS])
+{
+    size_t n = 0;
+    for (const char *at = strstr(text, ".TP\n.BR "); at != NULL; at = strstr(at + 1, ".TP\n.BR ")) {
+        const char *line = at + strlen(".TP\n.BR "), *next = strstr(at + 1, "\n.TP\n");
+        const char *open = NULL, *stop = strchr(line, '\n');
+        assert_non_null(stop);
+        for (const char *c = line; c < stop; c++)
+            open = *c == '(' ? c : open;
+        if (strncmp(line, "prolog \"", 8) == 0)
+            continue; /* where they were installed */
+        assert_true(n < KEYS);
+        struct key *k = &key[n++];
+        if (open == NULL ||
+            sscanf(line, "%31[a-z_] \" =", k->name) != 1 || /* the default is what is in () */
+            sscanf(open, "(%63[^)])", k->value) != 1)
+            fail_msg("no key and default: %.*s", (int)(stop - line), line);
+        if (strcmp(k->value, "empty") == 0)
+            k->value[0] = '\0';
+        k->words = stop;
+        k->end = next != NULL ? next : strstr(stop, "\n.PP");
+    }
+    return n;
+}
+
+static bool takes(const char *name, const char *value)
+{
+    struct nt_conf conf;
+    struct nt_err err;
+    char line[128];
+    nt_conf_default(&conf);
+    /* the one budget must not be above the other */
+    const char *other = strcmp(name, "budget_default") == 0 ? "budget_max = 3600\n"
+                        : strcmp(name, "budget_max") == 0   ? "budget_default = 0.1\n"
+                                                            : "";
+    int bytes = snprintf(line, sizeof line, "%s%s = %s\n", other, name, value);
+    return nt_conf_parse("f", line, (size_t)bytes, &conf, &err) == 0;
+}
+
+/* The number that is one step of its last digit away. */
+static void beside(const char *number, int step, char text[32])
+{
+    const char *point = strchr(number, '.');
+    int places = point == NULL ? 0 : (int)strlen(point + 1);
+    double unit = 1;
+    for (int k = 0; k < places; k++)
+        unit /= 10;
+    snprintf(text, 32, "%.*f", places, strtod(number, NULL) + step * unit);
+}
+
+static void holds_bounds(const char *name, const char *low, const char *high)
+{
+    char below[32], above[32];
+    beside(low, -1, below);
+    beside(high, 1, above);
+    if (!takes(name, low) || !takes(name, high))
+        fail_msg("%s: from %s to %s is stated, and not taken", name, low, high);
+    if (takes(name, above) || (below[0] != '-' && takes(name, below)))
+        fail_msg("%s: from %s to %s is stated, and more is taken", name, low, high);
+}
+
+static void the_manual_has_the_defaults_of_the_installed_file(void **state)
+{
+    (void)state;
+    char *manual = page("etc/man/nettopo.conf.5"), *file = page("etc/nettopo.conf");
+    struct key key[KEYS];
+    size_t n = read_keys(manual, key), installed = 0;
+    assert_int_equal(n, KEYS - 2);
+    for (size_t k = 0; k < n; k++) {
+        char line[128];
+        snprintf(line, sizeof line, "\n#%s =%s%s\n", key[k].name, *key[k].value != '\0' ? " " : "",
+                 key[k].value);
+        if (strstr(file, line) == NULL)
+            fail_msg("nettopo.conf(5) says %s = %s, etc/nettopo.conf does not", key[k].name,
+                     key[k].value);
+        assert_true(takes(key[k].name, key[k].value));
+    }
+    for (const char *at = strstr(file, "\n#"); at != NULL; at = strstr(at + 1, "\n#"))
+        installed += islower((unsigned char)at[2]) ? 1 : 0;
+    assert_int_equal(installed, KEYS);
+    free(manual);
+    free(file);
+}
+
+static void bounds_are_what_is_taken(void **state)
+{
+    (void)state;
+    char *manual = page("etc/man/nettopo.conf.5"), low[32], high[32];
+    struct key key[KEYS];
+    size_t n = read_keys(manual, key), bounds = 0;
+    for (size_t k = 0; k < n; k++)
+        for (const char *at = strstr(key[k].words, "from "); at != NULL && at < key[k].end;
+             at = strstr(at + 1, "from ")) {
+            if (sscanf(at, "from %31[0-9.]%*[^0-9]%31[0-9.]", low, high) != 2)
+                continue;
+            size_t bytes = strlen(high);
+            if (high[bytes - 1] == '.')
+                high[bytes - 1] = '\0'; /* of the sentence */
+            holds_bounds(key[k].name, low, high);
+            bounds++;
+        }
+    assert_int_equal(bounds, 7);
+    free(manual);
+}
+
+static bool option_takes(const char *text)
+{
+    struct nt_option option;
+    struct nt_err err;
+    return nt_option_parse(text, &option, &err) == 0;
+}
+
+static void items_have_the_defaults_that_are_stated(void **state)
+{
+    (void)state;
+    char *manual = page("etc/man/spank_nettopo.8"), *readme = page("README.md"), words[64];
+    struct nt_option option;
+    struct nt_conf conf;
+    struct nt_err err;
+    nt_conf_default(&conf);
+    assert_int_equal(nt_option_parse(NULL, &option, &err), 0);
+    snprintf(words, sizeof words, ".BR %s \" (default)\"", nt_level_name(option.level));
+    assert_non_null(strstr(manual, words));
+    snprintf(words, sizeof words, ".BR %.30s \" (default), \"", option.pattern);
+    assert_non_null(strstr(manual, words));
+    assert_int_equal(option.sweep, NT_SWEEP_AUTO);
+    assert_non_null(strstr(manual, ".BR auto \", the default; \""));
+    snprintf(words, sizeof words, "adaptive from %d hosts on", NT_SWEEP_ADAPTIVE_FROM);
+    assert_non_null(strstr(manual, words));
+    assert_non_null(strstr(readme, words));
+    snprintf(words, sizeof words, "time for the whole sweep (default %g)", conf.budget_default_s);
+    assert_non_null(strstr(readme, words));
+    assert_non_null(strstr(manual, "Time for the whole sweep, from 0.1 to 3600,"));
+    assert_true(option_takes("budget=0.1") && option_takes("budget=3600"));
+    assert_false(option_takes("budget=0.09") || option_takes("budget=3600.1"));
+    free(manual);
+    free(readme);
+}
+
+/* The same as running text: without macros, quotes and line ends. */
+static char *running(char *text)
+{
+    char *out = text;
+    for (char *at = text; *at != '\0'; at++) {
+        if (*at == '.' && (at == text || at[-1] == '\n')) /* .BR and so on */
+            at += strcspn(at, " \n");
+        if (*at == '\0')
+            break;
+        bool blank = *at == ' ' || *at == '\n';
+        if (*at != '"' && !(blank && out > text && out[-1] == ' '))
+            *out++ = blank ? ' ' : *at;
+    }
+    *out = '\0';
+    return text;
+}
+
+/* What a constant that no header shows has in its source. */
+static double constant(const char *path, const char *name)
+{
+    FILE *file = fopen(path, "r");
+    char line[256], word[64];
+    double value = -1;
+    if (file == NULL)
+        fail_msg("%s is not there", path);
+    for (size_t bytes = strlen(name); fgets(line, sizeof line, file) != NULL && value < 0;)
+        for (const char *at = strstr(line, name); at != NULL && value < 0;
+             at = strstr(at + 1, name))
+            if ((strncmp(line, "#define", 7) == 0 || strncmp(line, "enum", 4) == 0 ||
+                 strncmp(line, "const ", 6) == 0) &&
+                sscanf(at + bytes, "%63[ =]%lf", word, &value) != 2)
+                value = -1;
+    fclose(file);
+    if (value < 0)
+        fail_msg("%s: no constant %s", path, name);
+    return value;
+}
+
+static void figures_are_the_programs(void **state)
+{
+    (void)state;
+    const struct {
+        const char *path, *words; /* with one %g */
+        double value;
+    } table[] = {
+        {"nettopo-map.5", "A group of less than %g is not in the map", NT_SUPPORT_STATED},
+        {"nettopo-map.5", "It is found without the switches of a support below %g.",
+         NT_SUPPORT_ACTED},
+        {"nettopo-map.5", "states a confidence of %g at the most", NT_MISFIT_SURE},
+        {"nettopo-map.5", "A message of a named pattern has %g bytes", NT_TRAFFIC_MESSAGE_BYTES},
+        {"nettopo-map.5", "the prediction is for messages of %g bytes", NT_HINT_SHORT_BYTES},
+        {"nettopo-map.5", "differ by less than %g %% or four",
+         100 * constant("solver/place/alike.c", "LEAST")},
+        {"nettopo-map.5", "when its gain is at least %g %%",
+         round(100 * (constant("solver/place/hint.c", "GAIN_LEAST") - 1))},
+        {"nettopo.1", "these three draw paler what is less than %g %% sure",
+         100 * NT_SUPPORT_SHOWN},
+        {"nettopo.1", "less than %g %% sure to stand as drawn", 100 * NT_SUPPORT_SHOWN},
+        {"nettopo.1", "when a switch is below %g %%", 100 * NT_SUPPORT_ACTED},
+        {"nettopo.1", "It does not act on a switch whose support is below %g", NT_SUPPORT_ACTED},
+        {"nettopo.1", "when the map has more than %g hosts", NT_SVG_HOSTS},
+        {"nettopo.1", "when there are more than %g rows",
+         constant("solver/text/page_net.js", "ROWS")},
+        {"nettopo.1", "jobs of up to %g hosts", constant("solver/cmd/draw.c", "FOLLOWED_MAX")},
+        {"nettopo.1", "lists the first %g findings",
+         constant("solver/text/svg.c", "SENTENCES_MAX")},
+        {"nettopo.1", "from %g columns on", constant("solver/cmd/terminal.c", "WIDTH_LEAST")},
+        {"nettopo.1", "or %g, when standard output is no terminal",
+         constant("solver/cmd/terminal.c", "WIDTH_DEFAULT")},
+        {"spank_nettopo.8", "as far as the budget allows, of at most %g hosts",
+         NT_SWEEP_ALL_HOSTS_MAX},
+        {"spank_nettopo.8", "The first %g KiB of each are kept", NT_LOG_KEPT_BYTES / 1024.0},
+        {"spank_nettopo.8", "and the last %g of the probe",
+         constant("prolog/log.c", "SYSLOG_LINES")},
+        {"nettopo-probe.1", "All pairs are measured of at most %g hosts", NT_SWEEP_ALL_HOSTS_MAX},
+    };
+    for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
+        char path[64], words[160];
+        snprintf(path, sizeof path, "etc/man/%s", table[k].path);
+        char *text = running(page(path));
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+        snprintf(words, sizeof words, table[k].words, table[k].value);
+#pragma GCC diagnostic pop
+        if (strstr(text, words) == NULL)
+            fail_msg("%s does not say: %s", table[k].path, words);
+        free(text);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_manual_has_the_defaults_of_the_installed_file),
+        cmocka_unit_test(bounds_are_what_is_taken),
+        cmocka_unit_test(items_have_the_defaults_that_are_stated),
+        cmocka_unit_test(figures_are_the_programs),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,494 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <math.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "database.h"
+#include "rng.h"
+#include "store.h"
+#include "strbuf.h"
+#include "utc.h"
+
+enum { JOBS = 60, BATCH = 7, KILLS = 200 };
+static const int64_t NOON = INT64_C(1795478400) + 43200; /* 2026-11-24T12:00:00Z */
+
+struct ground {
+    char top[64], file[80];
+};
+
+static int make_ground(void **state)
+{
+    struct ground *g = calloc(1, sizeof *g);
+    if (g == NULL)
+        return -1;
+    /* where the file system does not wait for a disk */
+    snprintf(g->top, sizeof g->top, "%s/nettopo-store-XXXXXX",
+             access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
+    if (mkdtemp(g->top) == NULL)
+        return -1;
+    snprintf(g->file, sizeof g->file, "%s/store", g->top);
+    *state = g;
+    return 0;
+}
+
+static void remove_files(const struct ground *g)
+{
+    static const char *const ends[] = {"", "-wal", "-shm"};
+    char name[96];
+    for (size_t k = 0; k < 3; k++) {
+        snprintf(name, sizeof name, "%s%s", g->file, ends[k]);
+        unlink(name);
+    }
+}
+
+static int remove_ground(void **state)
+{
+    struct ground *g = *state;
+    remove_files(g);
+    int rc = rmdir(g->top);
+    free(g);
+    return rc;
+}
+
+static struct nt_store *opened(const struct ground *g, bool read_only)
+{
+    struct nt_store *store = NULL;
+    struct nt_err err = {0};
+    if (nt_store_open(g->file, read_only, &store, &err) != 0)
+        fail_msg("%s", err.text);
+    return store;
+}
+
+/* Job k of a cluster of 12 hosts: four of them, all pairs, twice as slow in odd jobs. */
+static struct nt_fleet_job *made(uint64_t k)
+{
+    struct nt_err err;
+    struct nt_rng rng;
+    struct nt_fleet_job *job = nt_object_create(sizeof *job, &err);
+    job->cluster = nt_arena_text(&job->memory, "c", 1);
+    job->level = nt_arena_text(&job->memory, "quick", 5);
+    job->job = k;
+    job->user = (uint32_t)(1000 + k % 3);
+    job->time_s = NOON + (int64_t)k * 60;
+    job->hosts = 4;
+    job->host = nt_arena_array(&job->memory, 4, sizeof *job->host);
+    job->pair = nt_arena_array(&job->memory, 6, sizeof *job->pair);
+    job->figure = nt_arena_array(&job->memory, 4, sizeof *job->figure);
+    job->finding = nt_arena_array(&job->memory, 1, sizeof *job->finding);
+    nt_rng_init(&rng, k);
+    for (uint32_t h = 0; h < 4; h++) {
+        char name[16];
+        int n = snprintf(name, sizeof name, "n%zu", h * 10 + nt_rng_below(&rng, 3));
+        job->host[h] = nt_arena_text(&job->memory, name, (size_t)n);
+        job->figure[job->figures++] = (struct nt_fleet_figure){.host = h, .value = 0.5f};
+    }
+    for (uint32_t a = 0; a < 4; a++)
+        for (uint32_t b = a + 1; b < 4; b++)
+            job->pair[job->pairs++] =
+                (struct nt_evidence_entry){.a = a,
+                                           .b = b,
+                                           .count = 2,
+                                           .lowest_us = k % 2 == 0 ? 1.0f : 2.0f,
+                                           .mean_us = k % 2 == 0 ? 1.1f : 2.2f,
+                                           .sd_us = 0.1f};
+    job->finding[job->findings++] = (struct nt_fleet_finding){
+        .host = 2, .kind = NT_FAULT_HOST_SLOW, .found = 2, .expected = 1, .confidence = 0.9f};
+    return job;
+}
+
+static void put(struct nt_store *store, uint64_t k)
+{
+    struct nt_fleet_job *job = made(k);
+    struct nt_err err = {0};
+    if (nt_store_put(store, job, &err) != 0)
+        fail_msg("%s", err.text);
+    nt_fleet_job_destroy(job);
+}
+
+static void commit(struct nt_store *store)
+{
+    struct nt_err err = {0};
+    if (nt_store_commit(store, &err) != 0)
+        fail_msg("%s", err.text);
+}
+
+static struct nt_store_sums sums_of(struct nt_store *store)
+{
+    struct nt_store_sums sums;
+    struct nt_err err = {0};
+    if (nt_store_count(store, &sums, &err) != 0)
+        fail_msg("%s", err.text);
+    return sums;
+}
+
+static void a_job_counts_once(void **state)
+{
+    struct ground *g = *state;
+    struct nt_store *store = opened(g, false);
+    for (int turn = 0; turn < 2; turn++)
+        for (uint64_t k = 1; k <= 5; k++)
+            put(store, k);
+    struct nt_fleet_job *again = made(5);
+    again->restart = 1; /* a requeued job ran twice */
+    assert_int_equal(nt_store_put(store, again, NULL), 0);
+    nt_fleet_job_destroy(again);
+    commit(store);
+    struct nt_store_sums sums = sums_of(store);
+    assert_int_equal(sums.jobs, 6);
+    assert_int_equal(sums.users, 3);
+    assert_int_equal(sums.findings, 6);
+    assert_string_equal(sums.cluster, "c");
+    assert_int_equal(sums.first_s, NOON + 60);
+    nt_store_close(store);
+}
+
+static void another_cluster_is_refused(void **state)
+{
+    struct ground *g = *state;
+    struct nt_store *store = opened(g, false);
+    struct nt_err err = {0};
+    put(store, 1);
+    struct nt_fleet_job *job = made(2);
+    job->cluster[0] = 'd';
+    assert_int_equal(nt_store_put(store, job, &err), -1);
+    assert_int_equal(err.kind, NT_ERR_INPUT);
+    assert_string_equal(err.text, "of cluster \"d\": the store is of \"c\"");
+    nt_fleet_job_destroy(job);
+    put(store, 3); /* the others are not lost with it */
+    commit(store);
+    assert_int_equal(sums_of(store).jobs, 2);
+    nt_store_close(store);
+}
+
+static void what_is_not_committed_is_lost(void **state)
+{
+    struct ground *g = *state;
+    struct nt_store *store = opened(g, false);
+    put(store, 1);
+    commit(store);
+    put(store, 2);
+    nt_store_close(store);
+    store = opened(g, true);
+    assert_int_equal(sums_of(store).jobs, 1);
+    nt_store_close(store);
+}
+
+static void readers_do_not_wait_for_a_writer(void **state)
+{
+    struct ground *g = *state;
+    struct nt_store *writer = opened(g, false);
+    put(writer, 1);
+    commit(writer);
+    put(writer, 2);
+    struct nt_store *reader = opened(g, true);
+    assert_int_equal(sums_of(reader).jobs, 1);
+    commit(writer);
+    assert_int_equal(sums_of(reader).jobs, 2);
+    nt_store_close(reader);
+    nt_store_close(writer);
+}
+
+/* A second writer numbers hosts after those that the first has added. */
+static void two_writers_agree_on_hosts(void **state)
+{
+    struct ground *g = *state;
+    struct nt_store *one = opened(g, false), *two = opened(g, false);
+    struct nt_names names = {0};
+    struct nt_err err = {0};
+    for (uint64_t k = 1; k <= 20; k++) {
+        put(k % 2 == 0 ? one : two, k);
+        commit(k % 2 == 0 ? one : two);
+    }
+    assert_int_equal(nt_store_hosts(one, &names, NULL, &err), 0);
+    assert_int_equal(names.count, sums_of(two).hosts);
+    nt_names_fini(&names);
+    nt_store_close(one);
+    nt_store_close(two);
+}
+
+/* ---- evidence, and its folding ---- */
+
+static struct nt_evidence evidence_of(struct nt_store *store)
+{
+    struct nt_evidence e;
+    struct nt_err err = {0};
+    if (nt_store_evidence(store, 0, 1000000, &e, &err) != 0)
+        fail_msg("%s", err.text);
+    return e;
+}
+
+static uint64_t readings_in(const struct nt_evidence *e)
+{
+    uint64_t sum = 0;
+    for (size_t k = 0; k < e->entries; k++)
+        sum += e->entry[k].count;
+    return sum;
+}
+
+static void old_readings_are_folded_by_pair_and_day(void **state)
+{
+    struct ground *g = *state;
+    struct nt_store *store = opened(g, false);
+    struct nt_err err = {0};
+    for (uint64_t k = 1; k <= JOBS; k++)
+        put(store, k);
+    commit(store);
+    struct nt_evidence before = evidence_of(store);
+    assert_int_equal(before.entries, 6 * JOBS);
+    assert_int_equal(before.jobs, JOBS);
+    /* the day is not over: nothing happens */
+    assert_int_equal(nt_store_fold(store, NOON + 3600, 0, &err), 0);
+    struct nt_evidence same = evidence_of(store);
+    assert_int_equal(same.jobs, JOBS);
+    assert_int_equal(nt_store_fold(store, NOON + NT_DAY_S, 0, &err), 0);
+    struct nt_evidence after = evidence_of(store);
+    assert_int_equal(after.jobs, 1);
+    assert_true(after.entries < before.entries);
+    assert_int_equal(readings_in(&after), readings_in(&before));
+    /* jobs were twice as slow or not: folded without their offsets all are alike */
+    for (size_t k = 0; k < after.entries; k++) {
+        const struct nt_evidence_entry *x = &after.entry[k];
+        assert_true(fabs(x->lowest_us / after.entry[0].lowest_us - 1) < 0.02);
+        assert_true(fabs(x->mean_us / x->lowest_us - 1.1) < 0.02);
+    }
+    /* a job that comes late joins its day */
+    put(store, JOBS + 1);
+    commit(store);
+    assert_int_equal(nt_store_fold(store, NOON + NT_DAY_S, 0, &err), 0);
+    struct nt_evidence late = evidence_of(store);
+    assert_int_equal(late.jobs, 1);
+    assert_int_equal(readings_in(&late), readings_in(&before) + 12);
+    assert_int_equal(nt_store_fold(store, NOON + NT_DAY_S, NOON + 2 * NT_DAY_S, &err), 0);
+    assert_int_equal(sums_of(store).jobs, 0);
+    assert_int_equal(sums_of(store).findings, 0);
+    nt_evidence_fini(&before);
+    nt_evidence_fini(&same);
+    nt_evidence_fini(&after);
+    nt_evidence_fini(&late);
+    nt_store_close(store);
+}
+
+static int count_job(void *context, const struct nt_store_job *job, struct nt_err *err)
+{
+    int64_t *last = context;
+    (void)err;
+    assert_true(job->time_s > *last && job->figures_bytes > 0);
+    *last = job->time_s;
+    return 0;
+}
+
+static int count_finding(void *context, const struct nt_store_finding *f, struct nt_err *err)
+{
+    size_t *n = context;
+    (void)err;
+    assert_int_equal(f->finding.kind, NT_FAULT_HOST_SLOW);
+    ++*n;
+    return 0;
+}
+
+static void jobs_and_findings_come_by_time(void **state)
+{
+    struct ground *g = *state;
+    struct nt_store *store = opened(g, false);
+    int64_t last = 0;
+    size_t findings = 0;
+    for (uint64_t k = 10; k > 0; k--)
+        put(store, k);
+    commit(store);
+    assert_int_equal(nt_store_visit_jobs(store, NOON, count_job, &last, NULL), 0);
+    assert_int_equal(last, NOON + 600);
+    assert_int_equal(nt_store_visit_findings(store, NOON + 540, count_finding, &findings, NULL), 0);
+    assert_int_equal(findings, 2);
+    nt_store_close(store);
+}
+
+/* ---- killed ---- */
+
+/* The text of all that the store knows of its jobs. */
+static char *dumped(struct nt_store *store)
+{
+    struct nt_evidence e = evidence_of(store);
+    struct nt_names names = {0};
+    struct nt_strbuf d = {0};
+    nt_store_hosts(store, &names, NULL, NULL);
+    assert_int_equal(nt_evidence_sort(&e, NULL), 0);
+    for (size_t k = 0; k < e.entries; k++)
+        nt_strbuf_print(&d, "%s %s %lld %.4g\n", names.name[e.entry[k].a], names.name[e.entry[k].b],
+                        (long long)e.job[e.entry[k].job].time_s, (double)e.entry[k].mean_us);
+    nt_names_fini(&names);
+    nt_evidence_fini(&e);
+    char *text = NULL;
+    assert_int_equal(nt_strbuf_finish(&d, &text, NULL, NULL), 0);
+    return text;
+}
+
+/* progress: a byte a job, or -1 */
+static void ingest_all(const struct ground *g, int progress)
+{
+    struct nt_store *store = opened(g, false);
+    for (uint64_t k = 1; k <= JOBS; k++) {
+        put(store, k);
+        if (k % BATCH == 0)
+            commit(store);
+        if (progress >= 0 && write(progress, "", 1) != 1)
+            _exit(1);
+    }
+    commit(store);
+    nt_store_close(store);
+}
+
+/* Once so many jobs are put; where exactly, its and this process's speed decide. */
+static void kill_after(const struct ground *g, size_t jobs)
+{
+    int ends[2];
+    char byte;
+    assert_int_equal(pipe(ends), 0);
+    pid_t pid = fork();
+    if (pid == 0) {
+        close(ends[0]);
+        ingest_all(g, ends[1]);
+        _exit(0);
+    }
+    assert_true(pid > 0);
+    close(ends[1]);
+    for (size_t k = 0; k < jobs; k++)
+        if (read(ends[0], &byte, 1) != 1)
+            break;
+    kill(pid, SIGKILL);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+    close(ends[0]);
+}
+
+/* Each time on what the one before left, and from the beginning once all is there. */
+static void killed_at_200_points_nothing_is_lost_or_doubled(void **state)
+{
+    struct ground *g = *state;
+    struct nt_err err;
+    struct nt_rng rng;
+    size_t parts = 0;
+    ingest_all(g, -1);
+    struct nt_store *store = opened(g, true);
+    char *expected = dumped(store);
+    nt_store_close(store);
+    nt_rng_init(&rng, 1);
+    for (int turn = 0; turn < KILLS; turn++) {
+        if (turn % 4 == 0)
+            remove_files(g);
+        kill_after(g, nt_rng_below(&rng, JOBS + 1));
+        if (nt_store_open(g->file, false, &store, &err) != 0)
+            fail_msg("after kill %d: %s", turn, err.text);
+        uint64_t jobs = sums_of(store).jobs;
+        assert_true(jobs == JOBS || jobs % BATCH == 0);
+        parts += jobs > 0 && jobs < JOBS;
+        nt_store_close(store);
+        if (turn % 4 != 3)
+            continue;
+        ingest_all(g, -1);
+        store = opened(g, true);
+        char *found = dumped(store);
+        assert_string_equal(found, expected);
+        free(found);
+        nt_store_close(store);
+    }
+    assert_true(parts > 0); /* else it was never killed within */
+    free(expected);
+}
+
+/* ---- versions ---- */
+
+static void an_older_file_is_brought_up_to_date(void **state)
+{
+    struct ground *g = *state;
+    struct nt_err err = {0};
+    struct nt_database *db;
+    struct nt_store *store = opened(g, false);
+    put(store, 1);
+    commit(store);
+    nt_store_close(store);
+    /* back to version 1, which had no names of switches */
+    const struct nt_schema any = {0x6e74666c, NT_STORE_VERSION, NULL};
+    assert_int_equal(nt_database_open(g->file, false, &any, &db, &err), 0);
+    assert_int_equal(nt_database_run(db,
+                                     "DROP TABLE switch_member; DROP INDEX job_unfolded;"
+                                     "PRAGMA user_version=1",
+                                     &err),
+                     0);
+    nt_database_close(db);
+    assert_int_equal(nt_store_open(g->file, true, &store, &err), -1);
+    assert_non_null(strstr(err.text, "of version 1: ingest brings it to version 2"));
+    store = opened(g, false);
+    struct nt_switch_naming naming = {0};
+    assert_int_equal(nt_store_naming(store, &naming, &err), 0);
+    struct nt_switch_member member = {.host = 0, .tier = 1, .number = 7};
+    assert_int_equal(nt_switch_naming_add(&naming, member, &err), 0);
+    naming.last = 9;
+    assert_int_equal(nt_store_set_naming(store, &naming, &err), 0);
+    nt_switch_naming_fini(&naming);
+    assert_int_equal(nt_store_naming(store, &naming, &err), 0);
+    assert_int_equal(naming.members, 1);
+    assert_int_equal(naming.last, 9);
+    assert_int_equal(sums_of(store).jobs, 1);
+    nt_switch_naming_fini(&naming);
+    nt_store_close(store);
+}
+
+static void what_is_no_store_is_refused(void **state)
+{
+    struct ground *g = *state;
+    struct nt_err err = {0};
+    struct nt_store *store;
+    struct nt_database *db;
+    assert_int_equal(nt_store_open(g->file, true, &store, &err), -1);
+    assert_int_equal(err.kind, NT_ERR_INPUT);
+    FILE *f = fopen(g->file, "w");
+    for (int k = 0; k < 200; k++)
+        fputs("this is no database\n", f);
+    fclose(f);
+    assert_int_equal(nt_store_open(g->file, false, &store, &err), -1);
+    assert_int_equal(err.kind, NT_ERR_INPUT);
+    unlink(g->file);
+    static const char *const step[] = {"CREATE TABLE t(x)"};
+    const struct nt_schema other = {77, 1, step};
+    assert_int_equal(nt_database_open(g->file, false, &other, &db, &err), 0);
+    nt_database_close(db);
+    assert_int_equal(nt_store_open(g->file, false, &store, &err), -1);
+    assert_non_null(strstr(err.text, "expected a store of nettopo, found another file"));
+    remove_files(g);
+    store = opened(g, false);
+    nt_store_close(store);
+    const struct nt_schema same = {0x6e74666c, NT_STORE_VERSION, NULL};
+    assert_int_equal(nt_database_open(g->file, false, &same, &db, &err), 0);
+    nt_database_run(db, "PRAGMA user_version=99", &err);
+    nt_database_close(db);
+    assert_int_equal(nt_store_open(g->file, false, &store, &err), -1);
+    assert_non_null(strstr(err.text, "expected version 2 or older, found 99"));
+}
+
+#define IN_GROUND(test) cmocka_unit_test_setup_teardown(test, make_ground, remove_ground)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        IN_GROUND(a_job_counts_once),
+        IN_GROUND(another_cluster_is_refused),
+        IN_GROUND(what_is_not_committed_is_lost),
+        IN_GROUND(readers_do_not_wait_for_a_writer),
+        IN_GROUND(two_writers_agree_on_hosts),
+        IN_GROUND(old_readings_are_folded_by_pair_and_day),
+        IN_GROUND(jobs_and_findings_come_by_time),
+        IN_GROUND(killed_at_200_points_nothing_is_lost_or_doubled),
+        IN_GROUND(an_older_file_is_brought_up_to_date),
+        IN_GROUND(what_is_no_store_is_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A sweep that starts from what is believed: few rounds where that is right, and the truth or
+ * nothing where it is wrong. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "made_belief.h"
+#include "made_network.h"
+#include "measure.h"
+#include "shape.h"
+#include "sweep_prior.h"
+
+struct swept {
+    enum nt_sparse_verdict verdict;
+    const char *why;
+    size_t rounds;
+    bool exact; /* the network has the shape of the truth */
+    double confidence;
+};
+
+/* Drives the sweep over the network. */
+static struct swept swept_from(const struct nt_belief *belief, const struct nt_network *n,
+                               const struct nt_model *truth, struct nt_measure_noise noise,
+                               uint64_t seed)
+{
+    struct nt_planner *p;
+    struct nt_order o;
+    struct nt_err err = {0};
+    struct swept s = {0};
+    struct nt_result *result = calloc(n->hosts + 1, sizeof *result);
+    bool *busy = calloc(n->hosts + 1, sizeof *busy);
+    int more;
+    if (nt_sweep_prior_create(belief, NULL, 3, 10, seed, &p, &err) < 0)
+        fail_msg("%s", err.text);
+    while ((more = p->ops->next(p, &o, &err)) > 0) {
+        size_t told = 0;
+        memset(busy, 0, n->hosts);
+        for (size_t k = 0; k < o.pairs; k++) {
+            uint32_t a = o.pair[k][0], b = o.pair[k][1];
+            assert_true(a < n->hosts && b < n->hosts && a != b && !busy[a] && !busy[b]);
+            busy[a] = busy[b] = true;
+            struct nt_reading r =
+                nt_measure_batches(n, &noise, a, b, (uint32_t)s.rounds, o.batches);
+            if (!isnan(r.value_us))
+                result[told++] = (struct nt_result){.a = a,
+                                                    .b = b,
+                                                    .ok = true,
+                                                    .value_us = r.value_us,
+                                                    .se_us = r.se_us,
+                                                    .count = o.batches * o.count};
+        }
+        s.rounds++;
+        assert_true(s.rounds < 100 + 2 * n->hosts);
+        assert_int_equal(p->ops->tell(p, result, told, &err), 0);
+    }
+    if (more < 0)
+        fail_msg("%s", err.text);
+    s.verdict = nt_sweep_prior_verdict(p);
+    s.why = nt_sweep_prior_why(p);
+    if (s.verdict == NT_SPARSE_SOUND) {
+        struct nt_sparse known;
+        struct nt_model *found = NULL;
+        if (nt_sweep_prior_known(p, &known, &err) < 0 || nt_sparse_model(&known, &found, &err) < 0)
+            fail_msg("%s", err.text);
+        s.exact = nt_shape_equal(found, truth);
+        s.confidence = found->confidence;
+        nt_model_destroy(found);
+        nt_sparse_fini(&known);
+    }
+    free(result);
+    free(busy);
+    nt_planner_destroy(p);
+    return s;
+}
+
+static struct nt_model *truth_of(const struct nt_network *n)
+{
+    struct nt_model *m;
+    struct nt_err err = {0};
+    if (nt_network_truth(n, &m, &err) < 0)
+        fail_msg("%s", err.text);
+    return m;
+}
+
+static uint32_t *at_home(size_t hosts)
+{
+    uint32_t *stands = calloc(hosts + 1, sizeof *stands);
+    for (uint32_t h = 0; h < hosts; h++)
+        stands[h] = h;
+    return stands;
+}
+
+/* What is believed is true. */
+static void test_right(void **state)
+{
+    static const struct {
+        const char *topology;
+        double sd, outliers;
+        unsigned seeds;
+        size_t most;
+    } table[] = {
+        {"tree:4x4", 0.02, 0, 40, 5},      {"tree:8x8", 0.02, 0.01, 40, 5},
+        {"tree:4x16", 0.02, 0.01, 40, 5},  {"tree:4x4x4", 0.02, 0.01, 40, 6},
+        {"tree:8x8", 0.05, 0.05, 40, 9},   {"tree:8x128", 0.02, 0.01, 5, 8},
+        {"tree:4x8x32", 0.02, 0.01, 5, 8}, {"tree:8x8x16", 0.03, 0.01, 5, 8},
+    };
+    (void)state;
+    for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
+        struct nt_network *n = made_machine(table[k].topology);
+        struct nt_model *truth = truth_of(n);
+        struct nt_belief *belief = belief_of(truth, NULL);
+        unsigned open = 0;
+        size_t most = 0;
+        double least = 1;
+        for (uint64_t seed = 1; seed <= table[k].seeds; seed++) {
+            struct swept s =
+                swept_from(belief, n, truth,
+                           (struct nt_measure_noise){
+                               .sd = table[k].sd, .outliers = table[k].outliers, .seed = seed},
+                           seed);
+            open += s.verdict != NT_SPARSE_SOUND;
+            if (s.verdict != NT_SPARSE_SOUND) {
+                print_message("%s seed %u: %s\n", table[k].topology, (unsigned)seed, s.why);
+                continue;
+            }
+            assert_true(s.exact);
+            most = s.rounds > most ? s.rounds : most;
+            least = fmin(least, s.confidence);
+        }
+        print_message("%s: %u of %u open, at most %zu rounds, confidence from %.3f\n",
+                      table[k].topology, open, table[k].seeds, most, least);
+        if (most > table[k].most)
+            fail_msg("%s: %zu rounds", table[k].topology, most);
+        nt_belief_destroy(belief);
+        nt_model_destroy(truth);
+        nt_network_destroy(n);
+    }
+}
+
+/* Hosts were moved, two leaves exchanged, a leaf went to another pod, all are elsewhere. */
+static void test_wrong(void **state)
+{
+    static const char *const table[] = {"tree:4x4", "tree:8x8", "tree:4x4x4", "tree:3x3x6",
+                                        "star:20"};
+    enum { KINDS = 6 };
+    (void)state;
+    for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
+        struct nt_network *n = made_machine(table[k]);
+        struct nt_model *truth = truth_of(n);
+        unsigned sound[KINDS] = {0}, refuted[KINDS] = {0};
+        size_t most[KINDS] = {0};
+        for (uint64_t seed = 1; seed <= 30 * KINDS; seed++) {
+            size_t kind = seed % KINDS;
+            struct nt_rng rng;
+            uint32_t *stands = at_home(n->hosts);
+            nt_rng_init(&rng, seed);
+            size_t moved = kind < 3 ? kind + 1 : 0;
+            for (size_t i = 0; i < moved; i++) { /* exchanges: the belief is of the same network */
+                size_t x = nt_rng_below(&rng, n->hosts), y = nt_rng_below(&rng, n->hosts);
+                uint32_t swap = stands[x];
+                stands[x] = stands[y];
+                stands[y] = swap;
+            }
+            if (kind == 3)
+                nt_rng_shuffle(&rng, stands, n->hosts);
+            if (kind == 4) /* another order of the same names */
+                for (uint32_t h = 0; h < n->hosts; h++)
+                    stands[h] = (uint32_t)((h + 3) % n->hosts);
+            struct nt_belief *belief = belief_of(truth, stands);
+            if (kind == 5 && belief->levels > 1) /* some are not known */
+                for (size_t i = 0; i < n->hosts / 5; i++) {
+                    size_t h = nt_rng_below(&rng, n->hosts);
+                    for (size_t l = 0; l + 1 < belief->levels; l++)
+                        belief->cluster[l * n->hosts + h] = NT_BELIEF_LOOSE;
+                }
+            struct swept s = swept_from(
+                belief, n, truth,
+                (struct nt_measure_noise){.sd = 0.02, .outliers = 0.01, .seed = seed}, seed);
+            if (s.verdict == NT_SPARSE_SOUND && !s.exact)
+                fail_msg("%s seed %u: another network", table[k], (unsigned)seed);
+            sound[kind] += s.verdict == NT_SPARSE_SOUND;
+            refuted[kind] += s.verdict != NT_SPARSE_SOUND;
+            most[kind] = s.rounds > most[kind] ? s.rounds : most[kind];
+            nt_belief_destroy(belief);
+            free(stands);
+        }
+        for (size_t i = 0; i < KINDS; i++)
+            print_message("%s kind %zu: %u found, %u given up, at most %zu rounds\n", table[k], i,
+                          sound[i], refuted[i], most[i]);
+        nt_model_destroy(truth);
+        nt_network_destroy(n);
+    }
+}
+
+/* A belief of one network about another. */
+static void test_other_network(void **state)
+{
+    static const char *const table[] = {"star:24",   "tree:4x6", "tree:6x4", "tree:2x3x4",
+                                        "tree:12x2", "torus:24", "torus:4x6"};
+    (void)state;
+    for (size_t k = 0; k < sizeof table / sizeof *table; k++)
+        for (size_t i = 0; i < 5; i++) {
+            struct nt_network *n = made_machine(table[k]), *other = made_machine(table[i]);
+            struct nt_model *truth = truth_of(n), *others = truth_of(other);
+            struct nt_belief *belief = belief_of(others, NULL);
+            unsigned wrong = 0;
+            for (uint64_t seed = 1; seed <= 40; seed++) {
+                struct swept s = swept_from(
+                    belief, n, truth,
+                    (struct nt_measure_noise){.sd = 0.02, .outliers = 0.01, .seed = seed}, seed);
+                wrong += s.verdict == NT_SPARSE_SOUND && !s.exact;
+            }
+            assert_int_equal(wrong, 0);
+            nt_belief_destroy(belief);
+            nt_model_destroy(truth);
+            nt_model_destroy(others);
+            nt_network_destroy(n);
+            nt_network_destroy(other);
+        }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_right), cmocka_unit_test(test_wrong),
+                                       cmocka_unit_test(test_other_network)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

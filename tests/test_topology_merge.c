@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "export.h"
+#include "import.h"
+#include "topology_merge.h"
+
+static struct nt_map *read_conf(const char *text)
+{
+    struct nt_map *map = NULL;
+    struct nt_err err = {0};
+    if (text != NULL && nt_import_topology_conf("t", text, strlen(text), &map, &err) != 0)
+        fail_msg("%s", err.text);
+    return map;
+}
+
+/* The file that comes of both, without its first line; the changes must be those. */
+static char *merged(const char *measured, const char *current, const char *changes)
+{
+    struct nt_map *m = read_conf(measured), *c = read_conf(current), *out;
+    struct nt_strbuf d = {0};
+    struct nt_err err = {0};
+    char *text;
+    size_t bytes;
+    if (nt_topology_merge(m, c, &out, &d, &err) != 0)
+        fail_msg("%s", err.text);
+    assert_string_equal(d.used > 0 ? d.text : "", changes);
+    assert_int_equal(nt_export_topology_conf(out, &text, &bytes, &err), 0);
+    free(d.text);
+    nt_map_destroy(m);
+    nt_map_destroy(c);
+    nt_map_destroy(out);
+    char *first = strchr(text, '\n');
+    memmove(text, first + 1, strlen(first));
+    return text;
+}
+
+static void expects(const char *measured, const char *current, const char *changes,
+                    const char *expected)
+{
+    char *text = merged(measured, current, changes);
+    assert_string_equal(text, expected);
+    /* what was written is what is wanted: nothing changes any more */
+    free(merged(measured, text, ""));
+    free(text);
+}
+
+static const char two[] = "SwitchName=s1 Nodes=n[1-3]\nSwitchName=s2 Nodes=n[4-6]\n"
+                          "SwitchName=s3 Switches=s1,s2\n";
+
+static void without_a_topology_all_is_new(void **state)
+{
+    (void)state;
+    expects(two, NULL,
+            "host n1: on s1\nhost n2: on s1\nhost n3: on s1\nhost n4: on s2\nhost n5: on s2\n"
+            "host n6: on s2\nswitch s1: new, below s3\nswitch s2: new, below s3\nswitch s3: new\n",
+            "SwitchName=s1 Nodes=n1,n2,n3\nSwitchName=s2 Nodes=n4,n5,n6\n"
+            "SwitchName=s3 Switches=s1,s2\n");
+}
+
+static void names_stay_with_what_they_name(void **state)
+{
+    (void)state;
+    /* s1 is the name of Slurm's for what was measured as s2 */
+    expects(two,
+            "SwitchName=s1 Nodes=n[4-6]\nSwitchName=b Nodes=n[1-3]\nSwitchName=top Switches=s1,b\n",
+            "",
+            "SwitchName=b Nodes=n1,n2,n3\nSwitchName=s1 Nodes=n4,n5,n6\n"
+            "SwitchName=top Switches=b,s1\n");
+}
+
+static void what_was_not_measured_stays(void **state)
+{
+    (void)state;
+    expects(two,
+            "SwitchName=a Nodes=n[1-2],m1\nSwitchName=b Nodes=n[3-6]\nSwitchName=c Nodes=m[2-3]\n"
+            "SwitchName=t Switches=a,b,c\n",
+            "host n3: from b to a\n",
+            "SwitchName=a Nodes=n1,n2,n3,m1\nSwitchName=b Nodes=n4,n5,n6\n"
+            "SwitchName=t Switches=a,b,c\nSwitchName=c Nodes=m2,m3\n");
+}
+
+static void flat_becomes_a_tree(void **state)
+{
+    (void)state;
+    expects(two, "SwitchName=all Nodes=n[1-6]\n",
+            "host n1: from all to s1\nhost n2: from all to s1\nhost n3: from all to s1\n"
+            "host n4: from all to s2\nhost n5: from all to s2\nhost n6: from all to s2\n"
+            "switch s1: new, below all\nswitch s2: new, below all\n",
+            "SwitchName=s1 Nodes=n1,n2,n3\nSwitchName=s2 Nodes=n4,n5,n6\n"
+            "SwitchName=all Switches=s1,s2\n");
+}
+
+static void what_is_no_tree_is_refused(void **state)
+{
+    struct nt_map *map = read_conf(two), *out;
+    struct nt_strbuf d = {0};
+    struct nt_err err = {0};
+    (void)state;
+    map->model->switches = 0;
+    assert_int_equal(nt_topology_merge(map, NULL, &out, &d, &err), -1);
+    assert_int_equal(err.kind, NT_ERR_INPUT);
+    map->model->switches = 3;
+    nt_map_destroy(map);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(without_a_topology_all_is_new),
+        cmocka_unit_test(names_stay_with_what_they_name),
+        cmocka_unit_test(what_was_not_measured_stays),
+        cmocka_unit_test(flat_becomes_a_tree),
+        cmocka_unit_test(what_is_no_tree_is_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
