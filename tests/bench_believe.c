@@ -11,6 +11,10 @@
  *
  * A map is exact here when every group that the readings can show (job_chance 0.98) is found, with
  * support 0.5 or more, and nothing is stated that is not there.
+ *
+ * The best test of table g knows the hosts' links, the noise and how many groups there are. It is
+ * too strong where hosts are few, for their links have to be found too, and for a late reading of a
+ * pair; it is too weak among many, for it does not know that a host is in one group at the most.
  */
 #include <stdio.h>
 #include <stdlib.h>
