@@ -235,7 +235,7 @@ static int verify_leader(struct nt_connector *connector, struct nt_attempt *a,
 /* 1: the leader is authenticated. */
 static int receive_frame(struct nt_connector *connector, struct nt_attempt *a)
 {
-    struct nt_frame frame;
+    struct nt_frame frame = {0};
     const unsigned char *payload = NULL;
     struct nt_err why;
     int got = nt_conn_flush(&a->conn, &why); /* the rest of our proof */

@@ -199,8 +199,8 @@ int nt_listener_step(struct nt_listener *listener, size_t *host, struct nt_conn 
         return 0;
     for (size_t k = 0; k < listener->pending_count;) {
         struct nt_pending *pending = &listener->pending[k];
-        struct nt_frame frame;
-        const unsigned char *payload;
+        struct nt_frame frame = {0};
+        const unsigned char *payload = NULL;
         int got = nt_conn_flush(&pending->conn, &listener->last_error); /* the rest of HELLO */
         if (got == 0)
             got = nt_conn_next(&pending->conn, &frame, &payload, &listener->last_error);

@@ -32,6 +32,7 @@ setup_file() {
 teardown_file() {
     [ -n "${node:-}" ] || return 0
     kill "$(cat "$node/munged")" 2>/dev/null || :
+    tail --pid="$(cat "$node/munged")" -f /dev/null # it removes its files
     rm -rf --one-file-system "$node"
 }
 

@@ -153,7 +153,7 @@ planted() {
 
 @test "show says since when a host of the job is slow, where it may read the store" {
     planted
-    "$nettopo" show --store s jobs/12/map.json >shown
+    "$nettopo" show --wide --store s jobs/12/map.json >shown
     [ "$(grep -c since shown)" = 1 ]
     grep -q '^n5: narrow since 2026-01-07, in 6 jobs of 3 users: bandwidth up [0-9.]*, before [0-9.]* MB/s$' shown
     "$nettopo" show --store none jobs/12/map.json >shown
