@@ -50,6 +50,7 @@ all=n1,n2,n3,n4,n5,n6,n7,n8
     [ "$(ls -A "$KEPT/maps" | grep -c tmp)" = 0 ]
 }
 
+# bats test_tags=full
 @test "an archive that is missing costs no job its map" {
     mv "$KEPT/maps" "$KEPT/away"
     submit_recording --nettopo=quick -w n1,n2 -N2
@@ -107,6 +108,7 @@ all=n1,n2,n3,n4,n5,n6,n7,n8
     [ "$(cat "$GROUND_HOME/$JOB.out")" = "n[5-8]" ]
 }
 
+# bats test_tags=full
 @test "the oldest maps go when the folder is full" {
     measured own n1,n2
     old=$(ls "$KEPT/maps" | wc -l)

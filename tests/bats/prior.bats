@@ -37,6 +37,7 @@ prior_says() { jq -c .sweep.prior "$GROUND_HOME/$JOB.map"; }
     [ "$status" = 0 ]
 }
 
+# bats test_tags=full
 @test "a prior that is wrong, or that others could have written, costs no truth" {
     # every host on the switch of the next but three
     finds_network submit_recording -N16 --exclusive --nettopo=quick,budget=20
