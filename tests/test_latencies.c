@@ -6,6 +6,7 @@
 
 #include <cmocka.h>
 #include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
 
 #include "latencies.h"
@@ -48,6 +49,33 @@ static void a_clock_that_jumped_does_not_count(void **state)
                     nt_min_latency_note(&low, table[k].us[(i + turn) % 5]);
             assert_true(nt_min_latency_of(&low) == table[k].low);
         }
+}
+
+/* The first reading of each of a host's pairs is lower than both that follow: it is the others that
+ * do not count, but of a pair apart from it. */
+static void of_a_host_that_changed_the_lowest_counts(void **state)
+{
+    (void)state;
+    enum { ALL = 8, CHANGED = 2 };
+    struct nt_latencies l;
+    struct nt_matrix *found, *error;
+    nt_latencies_init(&l, ALL);
+    for (uint32_t a = 0; a < ALL; a++)
+        for (uint32_t b = a + 1; b < ALL; b++)
+            for (int pass = 0; pass < 3; pass++) {
+                bool low = pass == 0 && (a == CHANGED || b == CHANGED || (a == 4 && b == 7));
+                assert_int_equal(nt_latencies_note(&l, a, b, low ? 6 : 10, NULL), 0);
+            }
+    assert_int_equal(nt_latencies_matrix(&l, &found, &error, NULL), 0);
+    for (uint32_t a = 0; a < ALL; a++)
+        for (uint32_t b = a + 1; b < ALL; b++) {
+            bool changed = a == CHANGED || b == CHANGED;
+            assert_true(nt_matrix_get(found, a, b) == (changed ? 6 : 10));
+            assert_int_equal(isnan(nt_matrix_get(error, a, b)), changed);
+        }
+    nt_matrix_destroy(error);
+    nt_matrix_destroy(found);
+    nt_latencies_fini(&l);
 }
 
 static void assert_lowest(size_t hosts, size_t notes)
@@ -109,6 +137,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_clock_that_jumped_does_not_count),
+        cmocka_unit_test(of_a_host_that_changed_the_lowest_counts),
         cmocka_unit_test(the_lowest_of_each_direction_stays),
         cmocka_unit_test(few_notes_take_little),
     };

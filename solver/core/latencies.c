@@ -89,13 +89,13 @@ int nt_latencies_matrix(const struct nt_latencies *l, struct nt_matrix **out,
         return -1;
     }
     const struct nt_min_latency *low = l->low != NULL ? l->low : made;
-    for (size_t k = 0; k < l->hosts * l->hosts; k++)
-        if (low[k].count > 0) {
-            m->at[k] = nt_min_latency_of(&low[k]);
-            if (e != NULL)
-                e->at[k] = nt_min_latency_error(&low[k]);
-        }
+    int rc = nt_min_latency_matrix(low, m, e, err);
     free(made);
+    if (rc != 0) {
+        nt_matrix_destroy(m);
+        nt_matrix_destroy(e);
+        return -1;
+    }
     *out = m;
     if (error != NULL)
         *error = e;

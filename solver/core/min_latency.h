@@ -3,13 +3,17 @@
  *
  * The lowest, but for one that is too low by itself: a clock that jumped makes it so, and all
  * others agree with each other and not with it. Where they do not agree they were disturbed, and
- * the lowest may be right.
+ * the lowest may be right; and where most pairs of a host have such a low reading its latencies
+ * changed in the sweep (changed_hosts.h), and the lowest counts.
  * Tests: test_remeasure.c. */
 #ifndef NT_MIN_LATENCY_H
 #define NT_MIN_LATENCY_H
 
 #include <math.h>
 #include <stdint.h>
+
+#include "err.h"
+#include "matrix.h"
 
 /* All zero: there is no reading. */
 struct nt_min_latency {
@@ -53,5 +57,10 @@ static inline float nt_min_latency_error(const struct nt_min_latency *low)
     return nt_min_latency_of(low) > low->lowest ? low->highest - low->next
                                                 : low->next - low->lowest;
 }
+
+/* m: the minimum of each pair and direction that has one; error (may be NULL): its standard error.
+ * Both of as many hosts as low has rows and columns. */
+int nt_min_latency_matrix(const struct nt_min_latency *low, struct nt_matrix *m,
+                          struct nt_matrix *error, struct nt_err *err);
 
 #endif

@@ -5,10 +5,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "changed_hosts.h"
 #include "min_latency.h"
 #include "stats.h"
 
 enum { CAPACITY_MIN = 64, LOWS_MAX = 32 };
+
+/* A phase is another network's when it is so many standard deviations of a phase above the pair's
+ * lowest, and by at least so much of it: a sweep has thousands of pairs and few phases. */
+static const float APART_SD = 6, APART_MIN = 0.02F;
+/* Of normal values: standard deviation over the median of the absolute differences of two. */
+static const float SD_OF_DIFFERENCE = 1.0483F;
 
 bool nt_repeats_is_phase(const char *name)
 {
@@ -43,12 +50,14 @@ static int compare_repeats(const void *x, const void *y)
     return p->us < q->us ? -1 : p->us > q->us;
 }
 
-/* The readings of one pair, sorted by phase. */
-static void fold_pair(const struct nt_repeat *at, size_t n, struct nt_matrix *lowest,
-                      struct nt_matrix *error)
+/* The lowest of each phase, that of the first readings among them, of one pair that was repeated:
+ * n entries sorted by phase. Returns their number; NaN, a pair that was not read at first, is none.
+ */
+static size_t lows_of(const struct nt_repeat *at, size_t n, const struct nt_matrix *lowest,
+                      float *low)
 {
-    float low[LOWS_MAX], first = nt_matrix_get(lowest, at->a, at->b);
     size_t lows = 0;
+    float first = nt_matrix_get(lowest, at->a, at->b);
     if (!isnan(first))
         low[lows++] = first;
     for (size_t k = 0; k < n && lows < LOWS_MAX;) {
@@ -58,23 +67,102 @@ static void fold_pair(const struct nt_repeat *at, size_t n, struct nt_matrix *lo
             nt_min_latency_note(&of, at[k].us);
         low[lows++] = nt_min_latency_of(&of);
     }
-    nt_matrix_set(lowest, at->a, at->b, nt_stats_median(low, lows));
-    if (error != NULL && lows > 2) /* of a median; the middle of two is their mean */
-        nt_matrix_set(error, at->a, at->b,
-                      nt_matrix_get(error, at->a, at->b) * 1.2533F / sqrtf((float)lows));
+    return lows;
 }
 
-void nt_repeats_fold(struct nt_repeats *r, struct nt_matrix *lowest, struct nt_matrix *error)
+static size_t end_of_pair(const struct nt_repeats *r, size_t from)
 {
-    if (r->count > 0)
-        qsort(r->at, r->count, sizeof *r->at, compare_repeats);
+    size_t end = from + 1;
+    while (end < r->count && r->at[end].a == r->at[from].a && r->at[end].b == r->at[from].b)
+        end++;
+    return end;
+}
+
+/* How far above a pair's lowest phase another one may be by noise, as a factor. From how much the
+ * first two phases of all pairs differ; work holds one value a pair. */
+static float apart_factor(const struct nt_repeats *r, const struct nt_matrix *lowest, float *work)
+{
+    size_t n = 0;
     for (size_t k = 0, end; k < r->count; k = end) {
-        for (end = k + 1;
-             end < r->count && r->at[end].a == r->at[k].a && r->at[end].b == r->at[k].b;)
-            end++;
-        if (r->at[k].a < lowest->n && r->at[k].b < lowest->n)
-            fold_pair(r->at + k, end - k, lowest, error);
+        float low[LOWS_MAX];
+        end = end_of_pair(r, k);
+        if (r->at[k].a < lowest->n && r->at[k].b < lowest->n &&
+            lows_of(r->at + k, end - k, lowest, low) > 1)
+            work[n++] = fabsf(logf(low[1] / low[0]));
     }
+    float sd = n == 0 ? 0 : SD_OF_DIFFERENCE * nt_stats_median(work, n);
+    return expf(fmaxf(APART_SD * sd, APART_MIN));
+}
+
+static float least_of(const float *low, size_t n)
+{
+    float least = low[0];
+    for (size_t k = 1; k < n; k++)
+        least = fminf(least, low[k]);
+    return least;
+}
+
+/* Notes each pair's phases as of one network or of two. */
+static void find_changed(const struct nt_repeats *r, const struct nt_matrix *lowest, float apart,
+                         struct nt_changed_hosts *changed)
+{
+    for (size_t k = 0, end; k < r->count; k = end) {
+        float low[LOWS_MAX];
+        end = end_of_pair(r, k);
+        if (r->at[k].a >= lowest->n || r->at[k].b >= lowest->n)
+            continue;
+        size_t lows = lows_of(r->at + k, end - k, lowest, low);
+        float least = least_of(low, lows);
+        bool two = false;
+        for (size_t i = 0; i < lows; i++)
+            two = two || low[i] > apart * least;
+        if (lows > 1)
+            nt_changed_hosts_note(changed, r->at[k].a, r->at[k].b, two);
+    }
+}
+
+/* most: times the least, what counts of the phases. */
+static void fold_pair(const struct nt_repeat *at, size_t n, float most, struct nt_matrix *lowest,
+                      struct nt_matrix *error)
+{
+    float low[LOWS_MAX];
+    size_t lows = lows_of(at, n, lowest, low), kept = 0;
+    float least = least_of(low, lows);
+    for (size_t k = 0; k < lows; k++)
+        if (low[k] <= most * least)
+            low[kept++] = low[k];
+    nt_matrix_set(lowest, at->a, at->b, nt_stats_median(low, kept));
+    if (error != NULL && kept > 2) /* of a median; the middle of two is their mean */
+        nt_matrix_set(error, at->a, at->b,
+                      nt_matrix_get(error, at->a, at->b) * 1.2533F / sqrtf((float)kept));
+}
+
+int nt_repeats_fold(struct nt_repeats *r, struct nt_matrix *lowest, struct nt_matrix *error,
+                    struct nt_err *err)
+{
+    struct nt_changed_hosts changed;
+    if (r->count == 0)
+        return 0;
+    if (nt_changed_hosts_init(&changed, lowest->n, err) != 0)
+        return -1;
+    float *work = malloc(r->count * sizeof *work);
+    if (work == NULL) {
+        nt_changed_hosts_fini(&changed);
+        return nt_err_memory(err);
+    }
+    qsort(r->at, r->count, sizeof *r->at, compare_repeats);
+    float apart = apart_factor(r, lowest, work);
+    free(work);
+    find_changed(r, lowest, apart, &changed);
+    for (size_t k = 0, end; k < r->count; k = end) {
+        end = end_of_pair(r, k);
+        if (r->at[k].a < lowest->n && r->at[k].b < lowest->n)
+            fold_pair(r->at + k, end - k,
+                      nt_changed_hosts_have(&changed, r->at[k].a, r->at[k].b) ? apart : INFINITY,
+                      lowest, error);
+    }
+    nt_changed_hosts_fini(&changed);
+    return 0;
 }
 
 void nt_repeats_fini(struct nt_repeats *r)

@@ -6,7 +6,8 @@
  * nearer, like a group that does not exist. So readings come in phases, in each of which a pair is
  * read as often as all pairs were at first. Each phase gives one lowest reading, and the middle of
  * those counts, the first among them: it is expected where that of a pair that was measured once
- * is, and lies nearer to it. Pure.
+ * is, and lies nearer to it. Of a host whose latencies changed in the sweep (changed_hosts.h) the
+ * higher phases are left out. Pure.
  * Tests: test_remeasure.c. */
 #ifndef NT_REPEATS_H
 #define NT_REPEATS_H
@@ -40,7 +41,8 @@ int nt_repeats_note(struct nt_repeats *repeats, uint32_t a, uint32_t b, uint32_t
 /* lowest holds the lowest of the first readings; of pairs that were repeated the middle comes
  * there. error: their standard errors, to which the same happens; may be NULL. Hosts over its size
  * are left out. The order of noting does not count; sorts. */
-void nt_repeats_fold(struct nt_repeats *repeats, struct nt_matrix *lowest, struct nt_matrix *error);
+int nt_repeats_fold(struct nt_repeats *repeats, struct nt_matrix *lowest, struct nt_matrix *error,
+                    struct nt_err *err);
 
 void nt_repeats_fini(struct nt_repeats *repeats);
 

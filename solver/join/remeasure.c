@@ -54,8 +54,11 @@ static int fold_repeats(struct repeat *s, struct nt_matrix **out, struct nt_matr
         nt_matrix_destroy(*out);
         return -1;
     }
-    nt_repeats_fold(&s->readings, *out, *errors);
-    return 0;
+    if (nt_repeats_fold(&s->readings, *out, *errors, err) == 0)
+        return 0;
+    nt_matrix_destroy(*out);
+    nt_matrix_destroy(*errors);
+    return -1;
 }
 
 static int infer_network(struct repeat *s, struct nt_model **out, struct nt_err *err)

@@ -56,14 +56,11 @@ int nt_samples_latency(const struct nt_samples *s, double message_bytes, struct 
     }
     struct nt_min_latency *low = calloc(s->hosts * s->hosts + 1, sizeof *low);
     int rc = low != NULL ? take_latencies(s, size, low, &repeats, err) : nt_err_memory(err);
+    if (rc == 0)
+        rc = nt_min_latency_matrix(low, m, e, err);
+    if (rc == 0)
+        rc = nt_repeats_fold(&repeats, m, e, err);
     if (rc == 0) {
-        for (size_t k = 0; k < s->hosts * s->hosts; k++)
-            if (low[k].count > 0) {
-                m->at[k] = nt_min_latency_of(&low[k]);
-                if (e != NULL)
-                    e->at[k] = nt_min_latency_error(&low[k]);
-            }
-        nt_repeats_fold(&repeats, m, e);
         *out = m;
         if (error != NULL)
             *error = e;
