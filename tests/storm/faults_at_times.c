@@ -80,7 +80,7 @@ static void started_again(void *context, uint64_t number)
 {
     struct host *h = context;
     (void)number;
-    if (!network_host_is_down(h->number))
+    if (!network_host_is_down(h->number) && !h->worker->alive) /* another fault may have */
         agent_start_again(h);
 }
 
