@@ -113,12 +113,16 @@ bool nt_relay_end(pid_t pid, double last, int *status)
 
 /* ---- the monitor ---- */
 
-static const char *why_no_report(const struct host *h)
+static void why_no_report(const struct host *h, bool late, int signal, char why[64])
 {
-    unsigned waits_on = h->state.waits_on;
-    return waits_on == NT_WAIT_MUNGE   ? "munged on this host did not answer"
-           : waits_on == NT_WAIT_FILES ? "run_dir on this host did not answer"
-                                       : "the agent was terminated before it had a result";
+    unsigned waits_on = late ? h->state.waits_on : NT_WAIT_NONE;
+    if (!late)
+        snprintf(why, 64, "the agent's worker was killed by signal %d", signal);
+    else
+        snprintf(why, 64, "%s",
+                 waits_on == NT_WAIT_MUNGE   ? NT_MUNGED_IS_SILENT
+                 : waits_on == NT_WAIT_FILES ? "run_dir on this host did not answer"
+                                             : "the agent's worker did not end within the budget");
 }
 
 static void publish_failed(struct host *h, const char *reason)
@@ -144,13 +148,20 @@ void agent_kill(struct host *h, int signal)
     kill_processes(h, signal);
 }
 
-void worker_kill(struct host *h, int signal)
+static void end_worker(struct host *h, bool late, int signal)
 {
+    char why[64];
     if (!h->worker->alive)
         return;
+    why_no_report(h, late, signal, why);
     kill_processes(h, signal);
-    publish_failed(h, why_no_report(h));
+    publish_failed(h, why);
     world_tell(h->number, "monitor", "the worker has ended: %s", h->outcome.text);
+}
+
+void worker_kill(struct host *h, int signal)
+{
+    end_worker(h, false, signal);
 }
 
 void relay_kill(struct host *h, int signal)
@@ -171,7 +182,7 @@ static void monitor_gives_up(void *context, uint64_t life)
         return;
     }
     h->agent_killed = true;
-    worker_kill(h, SIGKILL);
+    end_worker(h, true, SIGKILL);
 }
 
 static void worker_main(void *argument)

@@ -46,6 +46,7 @@ struct host {
     double lookup_s;                               /* what resolver and slurmctld take more */
     double munge_s;                                /* what a credential takes */
     double munge_until_s;                          /* munged answers nothing before */
+    double munge_asked_s;                          /* the last time */
     double clock_off_s;                            /* its time of day */
     size_t disk_bytes;                             /* room in run_dir */
     double probe_late_s;                           /* its probe takes so long to load */

@@ -38,7 +38,7 @@ void plan_munge_slow(uint32_t k, double at_s)
 void plan_munge_stalls(uint32_t k, double at_s)
 {
     (void)at_s;
-    cluster.host[k].munge_until_s = world.now_s + draw_between(0.3, 2);
+    cluster.host[k].munge_until_s = world.now_s + draw_between(0.3, draw_chance(0.5) ? 2 : 8);
 }
 
 void plan_munge_down(uint32_t k, double at_s)

@@ -14,7 +14,7 @@
 #include "subtree.h"
 
 /* After its budget an agent gives up in 0.25 s and passes its last frames on for 0.25 s more. */
-static const double SETTLED_S = 0.5;
+static const double GRACE_S = 0.25, SETTLED_S = 0.5;
 /* From here on a map claims to be right. */
 static const double CLAIMED = 0.5, CERTAIN = 0.99;
 
@@ -61,6 +61,10 @@ static void judge_reason(const struct host *h, uint32_t k)
         !begins(h->outcome.text, "failed the agent's relay was killed by signal") &&
         !h->service.settled)
         world_violation("n%u: its relay was killed, and it says: %s", k + 1, h->outcome.text);
+    double give_up = h->began_s + cluster.option.budget_s + GRACE_S;
+    if (h->munge_asked_s < give_up && h->munge_until_s > give_up && isfinite(h->munge_until_s) &&
+        strstr(h->outcome.text, "did not end within the budget") != NULL)
+        world_violation("n%u: its munged was silent, and it says: %s", k + 1, h->outcome.text);
 }
 
 static bool is_good(const struct host *h)
