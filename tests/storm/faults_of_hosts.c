@@ -194,6 +194,25 @@ void plan_relay_hostile(uint32_t k, double at_s)
     cluster.host[k].relay_is_hostile = true;
 }
 
+void plan_no_sandbox(uint32_t k, double at_s)
+{
+    (void)at_s;
+    cluster.host[k].no_sandbox = true;
+}
+
+/* A file system holds it: it does nothing more, and is not gone. */
+void plan_relay_stays(uint32_t k, double at_s)
+{
+    (void)at_s;
+    cluster.host[k].relay_stays = true;
+}
+
+void plan_no_job(uint32_t k, double at_s)
+{
+    (void)at_s;
+    cluster.host[k].no_job = true;
+}
+
 void plan_no_probe(uint32_t k, double at_s)
 {
     (void)at_s;
