@@ -33,6 +33,7 @@ enum {
 };
 _Static_assert(KILL_MS + REAP_MS + CLEAN_MS + LOG_MS <= NT_AGENT_SLACK_MS,
                "else the agent is ended before its line is logged");
+enum { WHY_BYTES = 64 };
 static const double GRACE_S = GRACE_MS / 1e3, KILL_S = KILL_MS / 1e3, REAP_S = REAP_MS / 1e3,
                     CLEAN_S = CLEAN_MS / 1e3;
 
@@ -62,11 +63,12 @@ static void worker_main(struct monitor *m, pid_t monitor, int report_fd)
 
 /* ---- the monitor ---- */
 
-/* Waits for the report; false when the pipe is closed without one, or time is over. */
-static bool read_report(struct monitor *m, int fd)
+/* Waits for the report; false when the pipe is closed without one, or time is over: then *late. */
+static bool read_report(struct monitor *m, int fd, bool *late)
 {
     double hard = m->began + m->budget_s + KILL_S;
     struct pollfd ready = {.fd = fd, .events = POLLIN};
+    *late = false;
     while (nt_clock_s() < hard) {
         int got = poll(&ready, 1, nt_clock_left_ms(hard));
         if (got > 0)
@@ -74,16 +76,18 @@ static bool read_report(struct monitor *m, int fd)
         if (got < 0 && errno != EINTR)
             return false;
     }
+    *late = true;
     return false;
 }
 
 /* Waits until then, then kills it and waits no longer than REAP_S: a process that is blocked in a
- * file system cannot be killed. */
-static void reap_worker(pid_t pid, double until)
+ * file system cannot be killed. *status: of its end; 0: unknown. */
+static void reap_worker(pid_t pid, double until, int *status)
 {
     double last = (until > 0 ? until : nt_clock_s()) + REAP_S;
+    *status = 0;
     while (nt_clock_s() < last) {
-        pid_t got = waitpid(pid, NULL, WNOHANG);
+        pid_t got = waitpid(pid, status, WNOHANG);
         if (got == pid || (got < 0 && errno != EINTR))
             return;
         if (nt_clock_s() >= until)
@@ -189,23 +193,32 @@ static int check_published(const struct monitor *m, struct nt_err *err)
     return nt_err_set(err, NT_ERR_SYSTEM, "%s", m->report.outcome.text);
 }
 
-/* Of a worker that gave no report. */
-static const char *why_no_report(const struct monitor *m, enum nt_advice *advice)
+/* Of a worker that gave no report: what it waited for when its time was over, or its end. */
+static enum nt_advice why_no_report(const struct monitor *m, bool late, int status,
+                                    char why[WHY_BYTES])
 {
-    unsigned waits_on = atomic_load(&m->state->waits_on);
-    *advice = waits_on == NT_WAIT_MUNGE   ? NT_ADVICE_CONNECT
-              : waits_on == NT_WAIT_FILES ? NT_ADVICE_PUBLISH
-                                          : NT_ADVICE_AGENT;
-    return waits_on == NT_WAIT_MUNGE   ? "munged on this host did not answer"
-           : waits_on == NT_WAIT_FILES ? "run_dir on this host did not answer"
-                                       : "the agent was terminated before it had a result";
+    unsigned waits_on = late ? atomic_load(&m->state->waits_on) : NT_WAIT_NONE;
+    if (waits_on == NT_WAIT_MUNGE)
+        snprintf(why, WHY_BYTES, NT_MUNGED_IS_SILENT);
+    else if (waits_on == NT_WAIT_FILES)
+        snprintf(why, WHY_BYTES, "run_dir on this host did not answer");
+    else if (late)
+        snprintf(why, WHY_BYTES, "the agent's worker did not end within the budget");
+    else if (WIFSIGNALED(status))
+        snprintf(why, WHY_BYTES, "the agent's worker was killed by signal %d", WTERMSIG(status));
+    else
+        snprintf(why, WHY_BYTES, "the agent's worker exited with %d", WEXITSTATUS(status));
+    return waits_on == NT_WAIT_MUNGE   ? NT_ADVICE_CONNECT
+           : waits_on == NT_WAIT_FILES ? NT_ADVICE_PUBLISH
+                                       : NT_ADVICE_AGENT;
 }
 
 /* Runs the worker to its end; false when it gave no report. */
-static bool start_and_wait(struct monitor *m, const char **why, enum nt_advice *advice)
+static bool start_and_wait(struct monitor *m, char why[WHY_BYTES], enum nt_advice *advice)
 {
-    int pipe_fd[2];
-    *why = "memory, pipe or fork failed";
+    int pipe_fd[2], status;
+    bool late;
+    snprintf(why, WHY_BYTES, "memory, pipe or fork failed");
     *advice = NT_ADVICE_SYSTEM;
     void *shared =
         mmap(NULL, sizeof *m->state, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -218,12 +231,12 @@ static bool start_and_wait(struct monitor *m, const char **why, enum nt_advice *
         worker_main(m, monitor, pipe_fd[1]);
     }
     close(pipe_fd[1]);
-    bool reported = pid > 0 && read_report(m, pipe_fd[0]);
+    bool reported = pid > 0 && read_report(m, pipe_fd[0], &late);
     close(pipe_fd[0]);
-    if (pid > 0) {
-        *why = why_no_report(m, advice);
-        reap_worker(pid, reported ? nt_clock_s() + CLEAN_S : 0); /* it may be archiving */
-    }
+    if (pid > 0)
+        reap_worker(pid, reported ? nt_clock_s() + CLEAN_S : 0, &status); /* it may be archiving */
+    if (pid > 0 && !reported)
+        *advice = why_no_report(m, late, status, why);
     return reported;
 }
 
@@ -233,13 +246,13 @@ int nt_monitor_run(const struct nt_request *request, const struct nt_conf *conf,
     struct nt_worker_state unknown = {0};
     struct monitor m = {
         .request = request, .conf = conf, .began = began, .budget_s = budget_s, .state = &unknown};
-    const char *why;
+    char why[WHY_BYTES];
     enum nt_advice advice;
     /* orphans of the probe become children of this process, to be killed */
     prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
     nt_publish_remove(conf->run_dir, request->job, NULL);
     open_log(&m);
-    bool reported = start_and_wait(&m, &why, &advice);
+    bool reported = start_and_wait(&m, why, &advice);
     if (reported)
         nt_child_kill_all(nt_clock_s() + CLEAN_S);
     if (!reported) {

@@ -4,7 +4,7 @@
  *
  * libmunge, a file system or a bug may block the worker; the monitor calls neither MUNGE nor
  * Slurm, and uses no file system but that of run_dir.
- * Tests: test_agent.c. */
+ * Tests: test_monitor.c, test_agent.c. */
 #ifndef NT_MONITOR_H
 #define NT_MONITOR_H
 

@@ -78,7 +78,14 @@ static void wait_on(const struct nt_service *service, enum nt_service_wait what)
         atomic_store(service->waits_on, (unsigned)what);
 }
 
-static int prove(const struct nt_service *service, const struct nt_service_request *request,
+/* Until it answers, the relay waits, too, and cannot say why it has no result. */
+static void munged_answered(struct nt_service *service)
+{
+    wait_on(service, NT_WAIT_NONE);
+    service->munged_is_late = nt_clock_s() >= service->give_up;
+}
+
+static int prove(struct nt_service *service, const struct nt_service_request *request,
                  struct nt_service_reply *reply)
 {
     struct nt_claim claim;
@@ -87,11 +94,11 @@ static int prove(const struct nt_service *service, const struct nt_service_reque
     wait_on(service, NT_WAIT_MUNGE);
     int rc = nt_auth_prove(service->conf->munge_socket, &claim, request->secret, reply->credential,
                            &reply->err);
-    wait_on(service, NT_WAIT_NONE);
+    munged_answered(service);
     return rc;
 }
 
-static int check(const struct nt_service *service, const struct nt_service_request *request,
+static int check(struct nt_service *service, const struct nt_service_request *request,
                  struct nt_service_reply *reply)
 {
     struct nt_claim claim;
@@ -102,7 +109,7 @@ static int check(const struct nt_service *service, const struct nt_service_reque
     wait_on(service, NT_WAIT_MUNGE);
     int rc = nt_auth_check(service->conf->munge_socket, &claim, request->credential, reply->secret,
                            &reply->err);
-    wait_on(service, NT_WAIT_NONE);
+    munged_answered(service);
     return rc;
 }
 
@@ -279,8 +286,10 @@ void nt_service_publish(struct nt_service *service)
     wait_on(service, NT_WAIT_FILES);
     service->outcome.figures = s->figures;
     if (!service->settled) {
-        nt_service_publish_failed(service, NT_ADVICE_AGENT,
-                                  "the agent was terminated before it had a result");
+        nt_service_publish_failed(
+            service, service->munged_is_late ? NT_ADVICE_CONNECT : NT_ADVICE_AGENT,
+            service->munged_is_late ? NT_MUNGED_IS_SILENT
+                                    : "the agent's relay did not end within the budget");
         return;
     }
     if (s->failed) {

@@ -30,6 +30,7 @@ enum {
 
 /* What may block the worker without end. */
 enum nt_service_wait { NT_WAIT_NONE, NT_WAIT_MUNGE, NT_WAIT_FILES };
+#define NT_MUNGED_IS_SILENT "munged on this host did not answer"
 
 enum nt_service_kind {
     NT_SERVICE_PROVE = 1,  /* handshake, secret -> credential */
@@ -97,6 +98,7 @@ struct nt_service {
     bool settled;
     struct nt_settlement settlement;
     struct nt_outcome outcome; /* of nt_service_publish */
+    bool munged_is_late;       /* it answered after give_up, or not at all */
     atomic_uint *waits_on; /* enum nt_service_wait, for the monitor; borrowed; NULL: nobody asks */
 };
 

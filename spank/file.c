@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "file.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -61,6 +63,20 @@ int nt_file_load(const char *path, size_t max_bytes, char **text, size_t *bytes,
     }
     *text = buffer;
     return 0;
+}
+
+bool nt_file_job_is_unfinished(const char *run_dir, uint32_t job)
+{
+    char begun[32];
+    bool found = false;
+    int n = snprintf(begun, sizeof begun, "%u.tmp-", job); /* as prolog/publish.c has it */
+    DIR *dir = opendir(run_dir);
+    if (dir == NULL)
+        return false;
+    for (struct dirent *e; !found && (e = readdir(dir)) != NULL;)
+        found = strncmp(e->d_name, begun, (size_t)n) == 0;
+    closedir(dir);
+    return found;
 }
 
 int nt_file_conf(const char *path, struct nt_conf *conf, struct nt_err *err)

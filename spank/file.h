@@ -6,6 +6,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "conf.h"
 #include "err.h"
@@ -14,6 +15,10 @@
  * does not exist (NT_ERR_SYSTEM as for any other failure). */
 int nt_file_load(const char *path, size_t max_bytes, char **text, size_t *bytes, bool *missing,
                  struct nt_err *err);
+
+/* Whether an agent began that job's directory in run_dir and did not come to finish it: it was
+ * killed, or stopped and then ended by its time limit. */
+bool nt_file_job_is_unfinished(const char *run_dir, uint32_t job);
 
 /* Reads the configuration. path NULL: the default file, which may be missing. */
 int nt_file_conf(const char *path, struct nt_conf *conf, struct nt_err *err);

@@ -354,6 +354,16 @@ static int set_variables(spank_t spank, const char *dir, bool apply, bool *missi
     return 0;
 }
 
+/* Of a job without a directory. */
+static const char *why_nothing(const struct nt_conf *conf, uint32_t job)
+{
+    if (!conf->enabled)
+        return "switched off in nettopo.conf";
+    return nt_file_job_is_unfinished(conf->run_dir, job)
+               ? "the agent was stopped or killed before it had a result"
+               : "nothing was measured in this job's prolog";
+}
+
 int slurm_spank_user_init(spank_t spank, int ac, char **av)
 {
     struct nt_option option;
@@ -379,9 +389,7 @@ int slurm_spank_user_init(spank_t spank, int ac, char **av)
     if (missing) {
         if (given == 0 && !conf.default_on)
             return 0;
-        nt_err_set(&err, NT_ERR_INPUT, "%s",
-                   conf.enabled ? "nothing was measured in this job's prolog"
-                                : "switched off in nettopo.conf");
+        nt_err_set(&err, NT_ERR_INPUT, "%s", why_nothing(&conf, job));
         given = 1;
     } else {
         slurm_error("nettopo: %s", err.text);

@@ -20,6 +20,7 @@
 #include <cmocka.h>
 
 #include "client.h"
+#include "clock.h"
 #include "own_munge.h"
 
 enum { JOB = 42 };
@@ -291,9 +292,25 @@ static void without_a_settlement_it_fails(void **state)
     struct ground *g = *state;
     write_file(g, NT_ARTIFACT_ENV, 10);
     nt_service_publish(&g->service);
-    expect_failed(g, "the agent was terminated before it had a result");
+    expect_failed(g, "the agent's relay did not end within the budget");
     assert_true(g->service.outcome.decided);
     assert_int_equal(g->service.outcome.advice, NT_ADVICE_AGENT);
+}
+
+/* The relay waited for it until time was over: it has no settlement, and it is not at fault. */
+static void a_munged_that_is_late_is_named(void **state)
+{
+    struct ground *g = *state;
+    struct nt_service_request request = {.kind = NT_SERVICE_PROVE,
+                                         .handshake = {.direction = NT_TO_LEADER, .port = 7}};
+    write_file(g, NT_ARTIFACT_ENV, 10);
+    ask(g, &request);
+    assert_false(g->service.munged_is_late);
+    g->service.give_up = nt_clock_s();
+    ask(g, &request);
+    nt_service_publish(&g->service);
+    expect_failed(g, "munged on this host did not answer");
+    assert_int_equal(g->service.outcome.advice, NT_ADVICE_CONNECT);
 }
 
 /* ---- the socket ---- */
@@ -374,6 +391,7 @@ int main(void)
         EACH(files_that_are_not_complete_fail),
         EACH(files_over_the_limit_fail),
         EACH(without_a_settlement_it_fails),
+        EACH(a_munged_that_is_late_is_named),
         EACH(messages_of_another_size_end_the_relay),
         EACH(a_relay_that_does_not_read_blocks_nobody),
         EACH(a_lookup_crosses_the_socket),

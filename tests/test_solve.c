@@ -150,6 +150,26 @@ static void a_missing_host_makes_it_partial(void **state)
     nt_samples_destroy(s);
 }
 
+/* All others were lost: the last host has answered to the end, and is not missing. */
+static void the_last_host_is_there(void **state)
+{
+    (void)state;
+    struct nt_samples *s = sweep(NULL, -1);
+    struct nt_map *map;
+    struct nt_err err = {0};
+    for (size_t k = 1; k < HOSTS; k++)
+        assert_int_equal(nt_samples_set_missing(s, k, "stopped answering", &err), 0);
+    if (nt_solve_samples(s, &map, &err) != 0)
+        fail_msg("%s", err.text);
+    assert_int_equal(map->status, NT_STATUS_PARTIAL);
+    for (size_t k = 0; k < HOSTS; k++)
+        assert_int_equal(map->model->missing[k], k > 0);
+    assert_int_equal(map->model->family, NT_FAMILY_UNDETERMINED);
+    assert_string_equal(map->warning[0], "0 of 105 pairs measured: too few to tell the network");
+    nt_map_destroy(map);
+    nt_samples_destroy(s);
+}
+
 /* Of a job in which hardly a host answered: no matrix of them, and no list without an end. */
 static void most_hosts_may_be_missing(void **state)
 {
@@ -396,6 +416,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_same_samples_give_the_same_bytes),
         cmocka_unit_test(a_missing_host_makes_it_partial),
+        cmocka_unit_test(the_last_host_is_there),
         cmocka_unit_test(most_hosts_may_be_missing),
         cmocka_unit_test(a_pattern_that_does_not_fit_costs_a_warning),
         cmocka_unit_test(a_matrix_comes_from_the_record),

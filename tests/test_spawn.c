@@ -95,6 +95,26 @@ static void little_is_inherited(void **state)
     close(77);
 }
 
+/* What an agent leaves that is killed before it could rename its directory. */
+static void a_job_that_was_begun_is_told_from_others(void **state)
+{
+    (void)state;
+    char run_dir[] = "/tmp/nettopo-run-XXXXXX", begun[64], done[64];
+    assert_non_null(mkdtemp(run_dir));
+    snprintf(begun, sizeof begun, "%s/42.tmp-0011", run_dir);
+    snprintf(done, sizeof done, "%s/421", run_dir);
+    assert_int_equal(mkdir(begun, 0700), 0);
+    assert_int_equal(mkdir(done, 0700), 0);
+    assert_true(nt_file_job_is_unfinished(run_dir, 42));
+    assert_false(nt_file_job_is_unfinished(run_dir, 4));
+    assert_false(nt_file_job_is_unfinished(run_dir, 2));
+    assert_false(nt_file_job_is_unfinished(run_dir, 421));
+    rmdir(begun);
+    rmdir(done);
+    rmdir(run_dir);
+    assert_false(nt_file_job_is_unfinished(run_dir, 42));
+}
+
 static void files_of_others_are_not_read(void **state)
 {
     (void)state;
@@ -136,6 +156,7 @@ int main(void)
         cmocka_unit_test(success_and_failure_are_distinguished),
         cmocka_unit_test(no_process_outlives_the_deadline),
         cmocka_unit_test(little_is_inherited),
+        cmocka_unit_test(a_job_that_was_begun_is_told_from_others),
         cmocka_unit_test(files_of_others_are_not_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -222,6 +222,8 @@ static bool is_covered(const struct nt_measured_pairs *measured, char *const *mi
     size_t covered = 0, present = 0;
     for (size_t i = 0; i < measured->hosts; i++)
         present += missing[i] == NULL;
+    if (present == 1 && measured->hosts > 1)
+        return false; /* the last one that answers: nothing of it is left to be measured */
     for (size_t i = 0; i < measured->hosts; i++)
         covered +=
             missing[i] == NULL && (double)measured->partners[i] >= COVERED * (double)(present - 1);

@@ -24,8 +24,9 @@ int nt_job_read(struct nt_job *job, uint32_t id, uid_t uid, gid_t gid, struct nt
     (void)id;
     (void)uid;
     (void)gid;
-    (void)err;
     process_spend(0.0002);
+    if (this_host()->no_job)
+        return nt_err_set(err, NT_ERR_SYSTEM, "SLURM_JOB_NODELIST is not set");
     *job = this_host()->job;
     return 0;
 }
@@ -51,6 +52,8 @@ static void relay_main(void *argument)
 {
     struct host *h = argument;
     int pidfd = h->relay.service.child.pidfd;
+    if (h->no_sandbox)
+        process_exit(NT_RELAY_NO_SANDBOX);
     if (h->relay_is_hostile)
         hostile_relay(h);
     nt_session_init(h->session, &h->relay.service, h->relay.socket);
@@ -62,7 +65,8 @@ static void relay_main(void *argument)
     close(h->relay.socket);
     if (pidfd >= 0)
         close(pidfd);
-    check_left("relay");
+    if (!h->relay_is_hostile) /* answers that it did not read belong to later calls */
+        check_left("relay");
 }
 
 /* What a fork copies is kept with the host. */
@@ -103,8 +107,12 @@ pid_t nt_relay_start(struct nt_service *service, int *socket, struct nt_err *err
 bool nt_relay_end(pid_t pid, double last, int *status)
 {
     struct process *p = process_find(pid);
-    (void)last;
     process_kill(p, SIGKILL);
+    if (this_host()->relay_stays) {
+        double left_s = last - process_time();
+        process_sleep(left_s > 1 ? 1 : left_s > 0 ? left_s : 0);
+        return false;
+    }
     process_spend(0.0002);
     *status = p->status;
     return true;
@@ -112,12 +120,16 @@ bool nt_relay_end(pid_t pid, double last, int *status)
 
 /* ---- the monitor ---- */
 
-static const char *why_no_report(const struct host *h)
+static void why_no_report(const struct host *h, bool late, int signal, char why[64])
 {
-    unsigned waits_on = h->state.waits_on;
-    return waits_on == NT_WAIT_MUNGE   ? "munged on this host did not answer"
-           : waits_on == NT_WAIT_FILES ? "run_dir on this host did not answer"
-                                       : "the agent was terminated before it had a result";
+    unsigned waits_on = late ? h->state.waits_on : NT_WAIT_NONE;
+    if (!late)
+        snprintf(why, 64, "the agent's worker was killed by signal %d", signal);
+    else
+        snprintf(why, 64, "%s",
+                 waits_on == NT_WAIT_MUNGE   ? NT_MUNGED_IS_SILENT
+                 : waits_on == NT_WAIT_FILES ? "run_dir on this host did not answer"
+                                             : "the agent's worker did not end within the budget");
 }
 
 static void publish_failed(struct host *h, const char *reason)
@@ -143,13 +155,20 @@ void agent_kill(struct host *h, int signal)
     kill_processes(h, signal);
 }
 
-void worker_kill(struct host *h, int signal)
+static void end_worker(struct host *h, bool late, int signal)
 {
+    char why[64];
     if (!h->worker->alive)
         return;
+    why_no_report(h, late, signal, why);
     kill_processes(h, signal);
-    publish_failed(h, why_no_report(h));
+    publish_failed(h, why);
     world_tell(h->number, "monitor", "the worker has ended: %s", h->outcome.text);
+}
+
+void worker_kill(struct host *h, int signal)
+{
+    end_worker(h, false, signal);
 }
 
 void relay_kill(struct host *h, int signal)
@@ -170,7 +189,7 @@ static void monitor_gives_up(void *context, uint64_t life)
         return;
     }
     h->agent_killed = true;
-    worker_kill(h, SIGKILL);
+    end_worker(h, true, SIGKILL);
 }
 
 static void worker_main(void *argument)
@@ -178,8 +197,12 @@ static void worker_main(void *argument)
     struct host *h = argument;
     struct nt_worker_report report = {0};
     double began = nt_clock_s(), deadline = began + cluster.option.budget_s;
-    const struct nt_request request = {
-        .job = h->job.id, .uid = h->job.uid, .gid = h->job.gid, .option = cluster.option};
+    const struct nt_request request = {.job = h->job.id,
+                                       .uid = cluster.refusal == 1 ? 0 : h->job.uid,
+                                       .gid = h->job.gid,
+                                       .one_prolog = cluster.refusal == 2,
+                                       .late_prologs = cluster.refusal == 3,
+                                       .option = cluster.option};
     h->began_s = began;
     world_at(deadline + KILL_S, monitor_gives_up, h, h->life);
     nt_worker_run(&request, &cluster.conf, cluster.option.debug ? &cluster.log : NULL, deadline,
@@ -188,6 +211,8 @@ static void worker_main(void *argument)
         close(h->service.probe_socket);
     h->outcome = report.outcome;
     h->ended_s = nt_clock_s();
+    if (!h->outcome.decided) /* the monitor's part */
+        publish_failed(h, report.outcome.text + strlen("failed "));
     world_tell(h->number, "agent", "ended: %.200s", h->outcome.text);
     check_left("worker");
 }

@@ -202,6 +202,15 @@ static uint16_t port_of(const struct sockaddr *address)
                                                 : ((const struct sockaddr_in *)address)->sin_port);
 }
 
+/* Of an IPv6 address the last part is the IPv4 one. */
+static uint32_t host_of(const struct sockaddr *address)
+{
+    uint32_t at = ((const struct sockaddr_in *)address)->sin_addr.s_addr;
+    if (address->sa_family == AF_INET6)
+        memcpy(&at, ((const struct sockaddr_in6 *)address)->sin6_addr.s6_addr + 12, sizeof at);
+    return ntohl(at) & 0xffffff;
+}
+
 int __wrap_bind(int fd, const struct sockaddr *address, socklen_t bytes);
 int __wrap_bind(int fd, const struct sockaddr *address, socklen_t bytes)
 {
@@ -251,7 +260,7 @@ int __wrap_connect(int fd, const struct sockaddr *address, socklen_t bytes)
     f->connecting = true;
     f->source_port = f->port != 0 ? f->port : (uint16_t)(32768 + nt_rng_below(&world.rng, 28000));
     f->port = port_of(address);
-    f->peer_host = ntohl(((const struct sockaddr_in *)address)->sin_addr.s_addr) & 0xffffff;
+    f->peer_host = host_of(address);
     send_syn(f);
     errno = EINPROGRESS;
     return -1;
@@ -355,7 +364,9 @@ ssize_t __wrap_recvmsg(int fd, struct msghdr *message, int flags)
     charge(0);
     if (f != NULL && f->packets)
         return call_is_interrupted(false) ? -1 : packets_recvmsg(f, message, flags);
-    message->msg_controllen = 0;
+    message->msg_controllen = f != NULL && f->carries ? CMSG_SPACE(sizeof(int)) : 0;
+    if (f != NULL)
+        f->carries = false;
     return __wrap_read(fd, message->msg_iov[0].iov_base, message->msg_iov[0].iov_len);
 }
 

@@ -71,6 +71,12 @@ static void draw_conf(void)
     cluster.log.level = NT_LOG_DEBUG;
     cluster.tasks = (uint32_t)nt_rng_below(&world.rng, 4 * cluster.hosts);
     cluster.task_cpus = (uint32_t)nt_rng_below(&world.rng, 3);
+    cluster.cancelled_s = INFINITY;
+    cluster.dual_stack = draw_chance(0.3);
+    cluster.refusal = draw_chance(0.02) ? 1 + (int)nt_rng_below(&world.rng, 3) : 0;
+    cluster.leader_faulty = cluster.leader_faulty || cluster.refusal != 0;
+    if (draw_chance(0.1))
+        snprintf(conf->archive, sizeof conf->archive, "/archive");
     if (draw_chance(0.2))
         snprintf(conf->munge_socket, sizeof conf->munge_socket, "/run/munge/other");
     if (draw_chance(0.05))
@@ -94,7 +100,7 @@ static struct host *make_hosts(size_t first)
         h->munge_s = draw_between(0.0002, 0.0006);
         h->starts_late_s = draw_between(0, 0.1);
         h->job = (struct nt_job){.id = 42, .uid = 1000, .gid = 1000, .hosts = n, .self = k};
-        snprintf(h->job.cluster, sizeof h->job.cluster, "sim");
+        snprintf(h->job.cluster, sizeof h->job.cluster, "%s", cluster.tasks % 7 == 0 ? "" : "sim");
         if (cluster.tasks % 2 == 0)
             snprintf(h->job.cpus, sizeof h->job.cpus, "%u(x%zu)", 1 + cluster.tasks % 8, n);
         h->job.host = must(calloc(n, sizeof *h->job.host));

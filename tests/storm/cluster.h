@@ -30,8 +30,9 @@ struct host {
     /* what goes wrong with it, before it begins or later */
     bool faulty; /* something does: it may be missing */
     double starts_late_s;
-    bool no_probe;   /* the program is not there */
-    bool no_relay;   /* it cannot be started */
+    bool no_probe; /* the program is not there */
+    bool no_relay; /* it cannot be started */
+    bool no_sandbox, relay_stays, no_job;
     double slowness; /* as that of processes */
     bool no_network; /* of the measured one */
     double fabric_down_s,
@@ -46,6 +47,7 @@ struct host {
     double lookup_s;                               /* what resolver and slurmctld take more */
     double munge_s;                                /* what a credential takes */
     double munge_until_s;                          /* munged answers nothing before */
+    double munge_asked_s;                          /* the last time */
     double clock_off_s;                            /* its time of day */
     size_t disk_bytes;                             /* room in run_dir */
     double probe_late_s;                           /* its probe takes so long to load */
@@ -86,9 +88,12 @@ struct cluster {
     struct nt_measure_noise noise;
     double begins_s;
     struct nt_log log;
-    bool is_altered; /* bits of connections between agents */
-    bool is_hostile; /* a probe or a relay lies */
-    bool exclusive;  /* no other job has CPUs of the hosts */
+    bool is_altered;    /* bits of connections between agents */
+    bool is_hostile;    /* a probe or a relay lies */
+    double cancelled_s; /* INFINITY: not */
+    int refusal;        /* why nothing is measured: 1 root's, 2 Serial, 3 no Alloc; 0: it is */
+    bool dual_stack;    /* hosts have two addresses */
+    bool exclusive;     /* no other job has CPUs of the hosts */
     uint32_t tasks, task_cpus;
     size_t window_bytes;       /* of a connection: what is sent and not read */
     uint32_t fabric_cut[8][2]; /* pairs that the measured network does not connect */

@@ -32,6 +32,10 @@ static const struct kind kinds[] = {
     {"worker stopped", OTHERS, plan_worker_stopped},
     {"no probe", OTHERS, plan_no_probe},
     {"no relay", OTHERS, plan_no_relay},
+    {"relay without sandbox", OTHERS, plan_no_sandbox},
+    {"relay cannot be ended", OTHERS, plan_relay_stays},
+    {"job cannot be read", OTHERS, plan_no_job},
+    {"job cancelled", ALL, plan_cancelled},
     {"agent started again", BLOCK, plan_restarted},
     {"another job of the same id", ALL, plan_rival},
     {"probe killed", OTHERS, plan_probe_killed},
@@ -66,6 +70,7 @@ static const struct kind kinds[] = {
     {"no IPv6", ALL, plan_no_ipv6},
     {"munge fails", OTHERS, plan_munge_fails},
     {"fabric down", AGENTS, plan_fabric_down},
+    {"fabric down at two", AGENTS, plan_fabric_two_down},
     {"fabric switch down", OTHERS, plan_fabric_switch_down},
     {"fabric between two cut", ALL, plan_fabric_pair_cut},
     {"bits altered", OTHERS, plan_altered},
@@ -114,7 +119,12 @@ void fault_at(uint32_t k, double at_s, world_event *happen, void *context, uint6
     }
     struct host *h = &cluster.host[k];
     struct trap *trap = draw_chance(0.75) ? &h->agent_trap : &h->probe_trap;
-    *trap = (struct trap){(uint64_t)exp(draw_between(0, log(CALLS_MAX))), happen, context, number};
+    *trap =
+        (struct trap){.calls = (uint64_t)exp(draw_between(0, log(CALLS_MAX))),
+                      .happen = happen,
+                      .context = context,
+                      .number = number,
+                      .after_s = draw_chance(0.5) ? 0 : exp(draw_between(log(1e-5), log(3e-2)))};
 }
 
 /* Early moments meet the most states; INFINITY: by calls, so that what takes a short time is met as

@@ -80,7 +80,7 @@ static void started_again(void *context, uint64_t number)
 {
     struct host *h = context;
     (void)number;
-    if (!network_host_is_down(h->number))
+    if (!network_host_is_down(h->number) && !h->worker->alive) /* another fault may have */
         agent_start_again(h);
 }
 
@@ -94,6 +94,20 @@ static void restarted(void *context, uint64_t number)
 void plan_restarted(uint32_t k, double at_s)
 {
     fault_at(k, at_s, restarted, &cluster.host[k], (uint64_t)draw_between(0, 1e6));
+}
+
+static void cancelled(void *context, uint64_t number)
+{
+    (void)context;
+    (void)number;
+    cluster.cancelled_s = world.now_s;
+}
+
+/* By its user. Nothing is promised of its map; its hosts end. */
+void plan_cancelled(uint32_t k, double at_s)
+{
+    cluster.leader_faulty = true;
+    fault_at(k, at_s, cancelled, &cluster.host[k], 0);
 }
 
 static void begin_rival(void *context, uint64_t number)
@@ -282,6 +296,19 @@ static void fabric_down(void *context, uint64_t number)
 void plan_fabric_down(uint32_t k, double at_s)
 {
     fault_at(k, at_s, fabric_down, &cluster.host[k], draw_outage());
+}
+
+static void fabric_two_down(void *context, uint64_t number)
+{
+    fabric_down(context, number);
+    fabric_down(&cluster.host[0], number);
+}
+
+/* The first host's as well, which is asked to tell who of two is lost. */
+void plan_fabric_two_down(uint32_t k, double at_s)
+{
+    cluster.host[0].faulty = true;
+    fault_at(k, at_s, fabric_two_down, &cluster.host[k], draw_outage());
 }
 
 static void fabric_switch_down(void *context, uint64_t number)

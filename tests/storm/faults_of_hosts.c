@@ -38,7 +38,7 @@ void plan_munge_slow(uint32_t k, double at_s)
 void plan_munge_stalls(uint32_t k, double at_s)
 {
     (void)at_s;
-    cluster.host[k].munge_until_s = world.now_s + draw_between(0.3, 2);
+    cluster.host[k].munge_until_s = world.now_s + draw_between(0.3, draw_chance(0.5) ? 2 : 8);
 }
 
 void plan_munge_down(uint32_t k, double at_s)
@@ -192,6 +192,25 @@ void plan_relay_hostile(uint32_t k, double at_s)
 {
     (void)at_s;
     cluster.host[k].relay_is_hostile = true;
+}
+
+void plan_no_sandbox(uint32_t k, double at_s)
+{
+    (void)at_s;
+    cluster.host[k].no_sandbox = true;
+}
+
+/* A file system holds it: it does nothing more, and is not gone. */
+void plan_relay_stays(uint32_t k, double at_s)
+{
+    (void)at_s;
+    cluster.host[k].relay_stays = true;
+}
+
+void plan_no_job(uint32_t k, double at_s)
+{
+    (void)at_s;
+    cluster.host[k].no_job = true;
 }
 
 void plan_no_probe(uint32_t k, double at_s)

@@ -29,6 +29,7 @@ struct file {
     struct process *also;  /* has it, too; NULL: nobody; the owner is woken */
     bool is_passed;        /* on its way to another process */
     bool packets;          /* a local socket of packets */
+    bool carries;          /* a descriptor with what arrives, which is dropped */
     uint32_t host, peer_host;
     uint16_t port, source_port;
     bool local; /* a local socket, not TCP */

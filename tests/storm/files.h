@@ -31,6 +31,8 @@ void file_changed(struct file *file);
 
 /* Two connected local sockets: the first is the running process's, the second that of other. */
 int files_local_pair(struct process *other, int fd[2]);
+/* What is sent next passes a descriptor along, as a probe can. */
+void files_pass_along(int fd);
 /* The same, of packets, which pass descriptors along. */
 int files_packet_pair(struct process *other, int fd[2]);
 /* As a fork does: the other has the descriptor, too, and is woken for it. */

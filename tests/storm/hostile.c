@@ -10,6 +10,7 @@
 #include "clock.h"
 #include "cluster.h"
 #include "connector.h"
+#include "files.h"
 #include "frame.h"
 #include "listener.h"
 
@@ -51,6 +52,8 @@ void hostile_probe_main(void *argument)
         struct nt_frame frame =
             draw_frame(bytes + NT_FRAME_HEAD_BYTES, sizeof bytes - NT_FRAME_HEAD_BYTES);
         nt_frame_encode(&frame, bytes);
+        if (draw_chance(0.02))
+            files_pass_along(fd);
         if (send(fd, bytes, NT_FRAME_HEAD_BYTES + frame.payload_bytes, MSG_NOSIGNAL) < 0)
             break;
         process_sleep(draw_between(0, 0.02));

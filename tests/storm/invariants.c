@@ -14,7 +14,7 @@
 #include "subtree.h"
 
 /* After its budget an agent gives up in 0.25 s and passes its last frames on for 0.25 s more. */
-static const double SETTLED_S = 0.5;
+static const double GRACE_S = 0.25, SETTLED_S = 0.5;
 /* From here on a map claims to be right. */
 static const double CLAIMED = 0.5, CERTAIN = 0.99;
 
@@ -61,6 +61,20 @@ static void judge_reason(const struct host *h, uint32_t k)
         !begins(h->outcome.text, "failed the agent's relay was killed by signal") &&
         !h->service.settled)
         world_violation("n%u: its relay was killed, and it says: %s", k + 1, h->outcome.text);
+    double give_up = h->began_s + cluster.option.budget_s + GRACE_S;
+    if (h->munge_asked_s < give_up && h->munge_until_s > give_up && isfinite(h->munge_until_s) &&
+        strstr(h->outcome.text, "did not end within the budget") != NULL)
+        world_violation("n%u: its munged was silent, and it says: %s", k + 1, h->outcome.text);
+}
+
+/* It is asked every 0.5 s, from 0.5 s after the beginning on. */
+static void judge_cancelled(void)
+{
+    const struct host *first = &cluster.host[0];
+    double latest_s = fmax(cluster.cancelled_s, first->began_s) + 1.25;
+    if (!first->faulty && !isnan(first->ended_s) && first->ended_s > latest_s)
+        world_violation("the job goes on for %.3f s after it was cancelled",
+                        first->ended_s - cluster.cancelled_s);
 }
 
 static bool is_good(const struct host *h)
@@ -79,9 +93,10 @@ static void judge_same(const struct host *h, uint32_t k)
         return;
     }
     for (int a = 1; a < NT_ARTIFACT_END; a++)
-        if (h->published.bytes[a] != first->published.bytes[a] ||
-            (h->published.bytes[a] > 0 &&
-             memcmp(h->published.text[a], first->published.text[a], h->published.bytes[a]) != 0))
+        if (a != NT_ARTIFACT_ARCHIVE && /* which the first host keeps alone */
+            (h->published.bytes[a] != first->published.bytes[a] ||
+             (h->published.bytes[a] > 0 &&
+              memcmp(h->published.text[a], first->published.text[a], h->published.bytes[a]) != 0)))
             world_violation("n%u: artifact %d differs from that of the first host", k + 1, a);
 }
 
@@ -237,5 +252,6 @@ void cluster_judge(void)
             judge_end(&cluster.rival[k], k);
             judge_unread(&cluster.rival[k], k);
         }
+    judge_cancelled();
     judge_map();
 }

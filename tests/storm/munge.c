@@ -100,8 +100,8 @@ const char *munge_strerror(munge_err_t code)
 /* Blocks as the library does while munged is busy. */
 static munge_err_t munged_answers(void)
 {
-    const struct host *h = this_host();
-    double now = process_time();
+    struct host *h = this_host();
+    double now = h->munge_asked_s = process_time();
     if (isinf(h->munge_until_s)) {
         process_sleep(0.001);
         return EMUNGE_SOCKET;

@@ -18,6 +18,13 @@ void files_share(int fd, struct process *with)
     with->files++;
 }
 
+void files_pass_along(int fd)
+{
+    struct file *f = file_of(fd);
+    if (f != NULL && f->peer != NULL)
+        f->peer->carries = true;
+}
+
 bool file_let_go(struct file *f, struct process *p)
 {
     if (f->also == NULL && !f->is_passed)

@@ -57,9 +57,13 @@ int nt_job_addresses(const char *host, struct nt_addresses *addresses, struct nt
     for (uint32_t k = 0; k < cluster.hosts && !this_host()->no_resolver; k++)
         if (strcmp(cluster.host[k].name, host) == 0) {
             struct sockaddr_in at = {.sin_family = AF_INET};
+            struct sockaddr_in6 six = {.sin6_family = AF_INET6};
             at.sin_addr.s_addr = htonl(10U << 24 | k);
-            *addresses = (struct nt_addresses){.count = 1};
-            memcpy(&addresses->at[0], &at, sizeof at);
+            memcpy(six.sin6_addr.s6_addr + 12, &at.sin_addr, sizeof at.sin_addr);
+            *addresses = (struct nt_addresses){.count = cluster.dual_stack ? 2 : 1};
+            memcpy(&addresses->at[cluster.dual_stack], &at, sizeof at);
+            if (cluster.dual_stack)
+                memcpy(&addresses->at[0], &six, sizeof six);
             return 0;
         }
     return nt_err_set(err, NT_ERR_SYSTEM, "no address");
@@ -74,7 +78,7 @@ void nt_job_load_use(const struct nt_job *job, struct nt_job_use *use)
 bool nt_job_is_over(uint32_t id)
 {
     (void)id;
-    return false;
+    return this_host()->job_hosts == cluster.host && cluster.cancelled_s <= world.now_s;
 }
 
 /* ---- the probe as a process ---- */

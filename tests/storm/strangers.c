@@ -21,10 +21,9 @@ static uint16_t stranger_port(size_t candidate)
 static void squat(void *argument)
 {
     enum { SILENT, NONSENSE, CLOSES, MANNERS };
-    size_t ports = nt_port_count(&cluster.conf), mine = 1 + nt_rng_below(&world.rng, ports - 1);
+    size_t mine = (size_t)argument;
     int fd[NT_PORT_TRIES] = {0}, manners = (int)nt_rng_below(&world.rng, MANNERS);
     struct pollfd polls[NT_PORT_TRIES];
-    (void)argument;
     for (size_t k = 0; k < mine; k++) {
         struct sockaddr_in at = {.sin_family = AF_INET, .sin_port = htons(stranger_port(k))};
         fd[k] = socket(AF_INET, SOCK_STREAM, 0);
@@ -47,18 +46,22 @@ static void squat(void *argument)
 
 void plan_squatter(uint32_t k, double at_s)
 {
+    size_t ports = nt_port_count(&cluster.conf);
+    bool all = draw_chance(0.2);
     (void)at_s;
-    process_start(k, PROCESS_STRANGER, world.now_s, squat, NULL);
+    cluster.leader_faulty = cluster.leader_faulty || (all && k == 0);
+    process_start(k, PROCESS_STRANGER, world.now_s, squat,
+                  (void *)(all ? ports : 1 + nt_rng_below(&world.rng, ports - 1)));
 }
 
 /* Connects to the listener again and again, with nothing or nonsense to say. */
 static void knock(void *argument)
 {
     uint32_t to = (uint32_t)(uintptr_t)argument;
-    double every_s = exp(draw_between(log(0.002), log(0.05)));
+    double every_s = exp(draw_between(log(0.004), log(0.05)));
     bool talks = draw_chance(0.5);
     unsigned char bytes[200];
-    int fd[32];
+    int fd[100]; /* more than a listener has room for */
     size_t n = 0;
     for (double until = process_time() + 8; process_time() < until;) {
         struct sockaddr_in at = {.sin_family = AF_INET, .sin_port = htons(stranger_port(0))};

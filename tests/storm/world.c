@@ -365,7 +365,7 @@ void process_spend(double s)
     if (p->faults.preempted > 0 && draw_chance(p->faults.preempted))
         p->local_s -= p->faults.preempted_s * log(1 - nt_rng_uniform(&world.rng));
     if (p->trap.calls > 0 && --p->trap.calls == 0)
-        world_at(p->local_s, p->trap.happen, p->trap.context, p->trap.number);
+        world_at(p->local_s + p->trap.after_s, p->trap.happen, p->trap.context, p->trap.number);
     /* what happens elsewhere until then, happens before its next call */
     if (world.events > 0 && world.event[0].at_s < p->local_s)
         catch_up(p);

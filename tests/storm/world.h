@@ -32,6 +32,7 @@ struct trap {
     world_event *happen;
     void *context;
     uint64_t number;
+    double after_s; /* it happens so long after the last of them: it may wait then */
 };
 
 /* What may go wrong with the calls of a process, each with a chance of its own for each call. */

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Why there is no result, when the worker is killed or stopped. */
+#include <fcntl.h>
+#include <poll.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "clock.h"
+#include "monitor.h"
+#include "publish.h"
+
+enum { JOB = 42 };
+
+/* How many children it has, and the first of them. */
+static int children_of(pid_t pid, pid_t *first)
+{
+    char path[64], text[64] = "";
+    snprintf(path, sizeof path, "/proc/%d/task/%d/children", (int)pid, (int)pid);
+    int fd = open(path, O_RDONLY);
+    ssize_t n = fd >= 0 ? read(fd, text, sizeof text - 1) : 0;
+    if (fd >= 0)
+        close(fd);
+    int children = 0;
+    *first = n > 0 ? (pid_t)strtol(text, NULL, 10) : 0;
+    for (; n > 0; n--)
+        children += text[n - 1] == ' ';
+    return children;
+}
+
+/* A job of one host, whose worker gets the signal once it has begun. */
+static void expect_reason(int number, double budget_s, const char *reason)
+{
+    char run_dir[] = "/tmp/nettopo-monitor-XXXXXX", path[128], text[512] = "", line[128];
+    char probe[] = "/tmp/nettopo-sleeps-XXXXXX"; /* for any user */
+    struct nt_conf conf;
+    struct nt_request request = {.verb = NT_VERB_RUN,
+                                 .wanted = true,
+                                 .job = JOB,
+                                 .uid = geteuid() != 0 ? geteuid() : 65534,
+                                 .gid = geteuid() != 0 ? getegid() : 65534};
+    static const char script[] = "#!/bin/sh\nexec sleep 60\n";
+    int to = mkstemp(probe);
+    assert_int_equal(write(to, script, sizeof script - 1), (ssize_t)sizeof script - 1);
+    assert_int_equal(fchmod(to, 0755), 0);
+    close(to);
+    assert_non_null(mkdtemp(run_dir));
+    assert_int_equal(nt_option_parse("quick", &request.option, NULL), 0);
+    nt_conf_default(&conf);
+    snprintf(conf.run_dir, sizeof conf.run_dir, "%s", run_dir);
+    snprintf(conf.probe, sizeof conf.probe, "%s", probe);
+    pid_t monitor = fork(), worker = 0, first;
+    if (monitor == 0) {
+        struct nt_err err;
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        setenv("SLURM_JOB_NODELIST", "n1", 1);
+        setenv("SLURMD_NODENAME", "n1", 1);
+        _exit(nt_monitor_run(&request, &conf, budget_s, nt_clock_s(), &err) == 0 ? 0 : 1);
+    }
+    /* until it has its probe and its relay: it waits for them */
+    for (int k = 0;
+         k < 2000 && (children_of(monitor, &worker) == 0 || children_of(worker, &first) < 2); k++)
+        poll(NULL, 0, 5);
+    assert_true(worker > 0);
+    kill(worker, number);
+    assert_int_equal(waitpid(monitor, NULL, 0), monitor);
+    snprintf(path, sizeof path, "%s/%d/hint.env", run_dir, JOB);
+    int fd = open(path, O_RDONLY);
+    assert_true(fd >= 0 && read(fd, text, sizeof text - 1) > 0);
+    close(fd);
+    nt_publish_remove(run_dir, JOB, NULL);
+    rmdir(run_dir);
+    unlink(probe);
+    snprintf(line, sizeof line, "NETTOPO_REASON=%s\n", reason);
+    if (strstr(text, line) == NULL)
+        fail_msg("expected %s, found %s", line, text);
+}
+
+static void a_worker_that_is_killed_is_named_with_its_signal(void **state)
+{
+    (void)state;
+    expect_reason(SIGTERM, 20, "the agent's worker was killed by signal 15");
+}
+
+static void a_worker_that_is_stopped_did_not_end(void **state)
+{
+    (void)state;
+    expect_reason(SIGSTOP, 2, "the agent's worker did not end within the budget");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_worker_that_is_killed_is_named_with_its_signal),
+        cmocka_unit_test(a_worker_that_is_stopped_did_not_end),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
