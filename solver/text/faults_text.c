@@ -211,7 +211,10 @@ void nt_faults_put_line(struct nt_strbuf *to, const struct nt_map *map, size_t b
 static void put_part_words(struct nt_strbuf *to, const struct nt_map *map,
                            const struct nt_fault_part *part)
 {
-    if (part->a == part->b)
+    if (part->kind == NT_FAULT_PATH_SHARED)
+        nt_strbuf_print(to, "the links of %s and %s", nt_map_vertex_name(map, part->a),
+                        nt_map_vertex_name(map, part->b));
+    else if (part->a == part->b)
         nt_strbuf_print(to, "host %s", nt_map_vertex_name(map, part->a));
     else
         nt_strbuf_print(to, "link %s - %s", nt_map_vertex_name(map, part->a),
@@ -225,7 +228,7 @@ void nt_fault_put_sentence(struct nt_strbuf *to, const struct nt_map *map, const
         [NT_FAULT_LINK_NARROW] = "is narrower than its like",
         [NT_FAULT_LINK_LOSSY] = "loses messages",
         [NT_FAULT_HOST_SLOW] = "is slower than its like",
-        [NT_FAULT_PATH_SHARED] = "shares a path"};
+        [NT_FAULT_PATH_SHARED] = "share a path"};
     static const char *const one_way[NT_FAULT_WAYS] = {
         [NT_FAULT_BOTH] = "", [NT_FAULT_UP] = " upwards", [NT_FAULT_DOWN] = " downwards"};
     char found[NT_NUMBER_BYTES], expected[NT_NUMBER_BYTES];
