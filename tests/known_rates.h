@@ -140,29 +140,21 @@ static inline void rates_run_fini(struct rates_run *run)
     nt_model_destroy(run->found);
 }
 
-/* Each flow's rate as a probe would find it, noise sd relative. */
-static inline struct rates_run rates_sweep(const struct nt_network *net,
-                                           const struct nt_bandwidth_options *options, double sd,
-                                           uint64_t seed)
+/* The planner's rounds for the network believed, answered by net as a probe would find it. Returns
+ * how many are kept; rates_forget frees them. */
+static inline size_t rates_record(const struct nt_network *net, const struct nt_model *believed,
+                                  const struct nt_bandwidth_options *options,
+                                  const struct nt_measure_noise *noise, struct nt_flow_round *round,
+                                  struct rates_run *run)
 {
-    struct rates_run run = {0};
     struct nt_err err = {0};
     struct nt_planner *planner;
     struct nt_order order;
-    struct nt_measure_noise noise = {.sd = sd, .seed = seed};
-    static struct nt_flow_round round[RATES_ROUNDS_MAX];
     struct nt_flow *flow = malloc((net->hosts + 1) * sizeof *flow);
     struct nt_result *result = malloc((net->hosts + 1) * sizeof *result);
-    struct nt_model *blank;
-    rates_must(nt_network_truth(net, &run.truth, &err), &err);
-    rates_must(nt_model_copy(run.truth, &blank, &err), &err);
-    for (size_t k = 0; k < blank->links; k++) {
-        blank->link[k].bandwidth_MBps = blank->link[k].bandwidth_back_MBps = NAN;
-        blank->link[k].suspect = false;
-    }
-    rates_must(nt_bandwidth_create(blank, NULL, options, &planner, &err), &err);
-    run.announced = nt_bandwidth_rounds_left(planner);
-    size_t kept = 0, number = 0;
+    rates_must(nt_bandwidth_create(believed, NULL, options, &planner, &err), &err);
+    run->announced = nt_bandwidth_rounds_left(planner);
+    size_t kept = 0;
     int more;
     while ((more = planner->ops->next(planner, &order, &err)) > 0) {
         struct nt_flow_seen *seen = malloc((order.pairs + 1) * sizeof *seen);
@@ -171,7 +163,7 @@ static inline struct rates_run rates_sweep(const struct nt_network *net,
         rates_must(nt_flows_share(net, flow, order.pairs, &err), &err);
         for (size_t k = 0; k < order.pairs; k++) {
             double rate = flow[k].rate_MBps *
-                          nt_measure_factor(&noise, flow[k].from, flow[k].to, (uint32_t)number);
+                          nt_measure_factor(noise, flow[k].from, flow[k].to, (uint32_t)run->rounds);
             seen[k] = (struct nt_flow_seen){flow[k].from, flow[k].to, rate};
             result[k] = (struct nt_result){.a = flow[k].from,
                                            .b = flow[k].to,
@@ -180,22 +172,54 @@ static inline struct rates_run rates_sweep(const struct nt_network *net,
                                            .bytes = rate * 1e6 * order.window_s};
         }
         rates_must(planner->ops->tell(planner, result, order.pairs, &err), &err);
-        number++;
-        run.flows += order.pairs;
+        run->rounds++;
+        run->flows += order.pairs;
         if (strcmp(order.phase, "warm-up") == 0 || kept == RATES_ROUNDS_MAX)
             free(seen);
         else
             round[kept++] = (struct nt_flow_round){order.pairs, seen};
     }
     rates_must(more, &err);
-    run.rounds = number;
-    rates_must(nt_infer_flows(blank, round, kept, &run.found, &err), &err);
-    for (size_t k = 0; k < kept; k++)
-        free((void *)(uintptr_t)round[k].flow);
     nt_planner_destroy(planner);
-    nt_model_destroy(blank);
     free(flow);
     free(result);
+    return kept;
+}
+
+static inline void rates_forget(struct nt_flow_round *round, size_t kept)
+{
+    for (size_t k = 0; k < kept; k++)
+        free((void *)(uintptr_t)round[k].flow);
+}
+
+/* Without the bandwidths that are to be found. */
+static inline struct nt_model *rates_blank(const struct nt_model *model)
+{
+    struct nt_err err = {0};
+    struct nt_model *blank;
+    rates_must(nt_model_copy(model, &blank, &err), &err);
+    for (size_t k = 0; k < blank->links; k++) {
+        blank->link[k].bandwidth_MBps = blank->link[k].bandwidth_back_MBps = NAN;
+        blank->link[k].suspect = false;
+    }
+    return blank;
+}
+
+/* Noise sd relative. */
+static inline struct rates_run rates_sweep(const struct nt_network *net,
+                                           const struct nt_bandwidth_options *options, double sd,
+                                           uint64_t seed)
+{
+    struct rates_run run = {0};
+    struct nt_err err = {0};
+    struct nt_measure_noise noise = {.sd = sd, .seed = seed};
+    static struct nt_flow_round round[RATES_ROUNDS_MAX];
+    rates_must(nt_network_truth(net, &run.truth, &err), &err);
+    struct nt_model *blank = rates_blank(run.truth);
+    size_t kept = rates_record(net, blank, options, &noise, round, &run);
+    rates_must(nt_infer_flows(blank, round, kept, &run.found, &err), &err);
+    rates_forget(round, kept);
+    nt_model_destroy(blank);
     return run;
 }
 

@@ -146,14 +146,28 @@ static void test_no_limit_no_path(void **state)
     nt_model_destroy(model);
 }
 
+/* A flow has the rates of all its rails, of which each is shared on its own. */
+static void test_rails_add_up(void **state)
+{
+    (void)state;
+    struct nt_network *n = made_network("rails:2:star:4");
+    struct nt_flow flow[2] = {{0, 2, 0}, {1, 2, 0}};
+    double rate = n->arc[0].rate_MBps;
+    n->next_rail->arc[n->next_rail->out[n->next_rail->first[0]]].rate_MBps = rate / 4;
+    assert_int_equal(nt_flows_share(n, flow, 2, NULL), 0);
+    assert_true(fabs(flow[0].rate_MBps - (rate / 2 + rate / 4)) < 1e-6 * rate);
+    assert_true(fabs(flow[1].rate_MBps - (rate / 2 + 3 * rate / 4)) < 1e-6 * rate);
+    assert_int_equal(nt_flows_share_rail(n->next_rail, flow, 2, NULL), 0);
+    assert_true(fabs(flow[0].rate_MBps - rate / 4) < 1e-6 * rate);
+    nt_network_destroy(n);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_line),
-        cmocka_unit_test(test_uplink),
-        cmocka_unit_test(test_fair),
-        cmocka_unit_test(test_alone),
-        cmocka_unit_test(test_no_limit_no_path),
+        cmocka_unit_test(test_line),         cmocka_unit_test(test_uplink),
+        cmocka_unit_test(test_fair),         cmocka_unit_test(test_alone),
+        cmocka_unit_test(test_rails_add_up), cmocka_unit_test(test_no_limit_no_path),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -382,6 +382,32 @@ static void test_shape_counts(void **state)
     nt_model_destroy(truth);
 }
 
+/* Planes of their own with the same hosts; a perfect solver sees the rates of all. */
+static void test_rails_are_networks_of_their_own(void **state)
+{
+    (void)state;
+    struct nt_network *one = made_network("fattree:4,2"),
+                      *three = made_network("rails:3:fattree:4,2");
+    struct nt_model *truth, *truth_three;
+    assert_int_equal(nt_network_rails(one), 1);
+    assert_int_equal(nt_network_rails(three), 3);
+    for (struct nt_network *n = three; n != NULL; n = n->next_rail) {
+        assert_int_equal(n->hosts, one->hosts);
+        assert_int_equal(n->arcs, one->arcs);
+    }
+    assert_int_equal(nt_network_truth(one, &truth, NULL), 0);
+    assert_int_equal(nt_network_truth(three, &truth_three, NULL), 0);
+    assert_true(nt_shape_equal(truth, truth_three));
+    for (size_t k = 0; k < truth->links; k++) {
+        assert_near(truth_three->link[k].bandwidth_MBps, 3 * truth->link[k].bandwidth_MBps, 1e-6);
+        assert_near(truth_three->link[k].latency_us, truth->link[k].latency_us, 1e-9);
+    }
+    nt_model_destroy(truth);
+    nt_model_destroy(truth_three);
+    nt_network_destroy(one);
+    nt_network_destroy(three);
+}
+
 /* Renaming switches and turning links changes nothing; moving a host does. */
 static void test_shape_renamed(void **state)
 {
@@ -486,6 +512,13 @@ static void test_bad_specs(void **state)
         "chain:3",
         "chain:131072x131072",
         "Star:3",
+        "rails:0:star:2",
+        "rails:9:star:2",
+        "rails:2",
+        "rails:2:",
+        "rails:two:star:2",
+        "rails:2:rails:2:star:2",
+        "rails:8:fullmesh:2048",
         "ring:5",
         "/etc/passwd",
     };
@@ -541,15 +574,25 @@ static void test_adaptive_latencies(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_counts),         cmocka_unit_test(test_routes),
-        cmocka_unit_test(test_from_model),     cmocka_unit_test(test_adaptive_latencies),
-        cmocka_unit_test(test_fattree_spread), cmocka_unit_test(test_twist_balances),
-        cmocka_unit_test(test_truth),          cmocka_unit_test(test_truth_latencies),
-        cmocka_unit_test(test_truth_rates),    cmocka_unit_test(test_truth_of_idle_switches),
-        cmocka_unit_test(test_shape_apart),    cmocka_unit_test(test_shapes),
-        cmocka_unit_test(test_shape_pairs),    cmocka_unit_test(test_shape_counts),
-        cmocka_unit_test(test_shape_renamed),  cmocka_unit_test(test_large_tree),
-        cmocka_unit_test(test_bad_specs),      cmocka_unit_test(test_table_bound),
+        cmocka_unit_test(test_counts),
+        cmocka_unit_test(test_routes),
+        cmocka_unit_test(test_from_model),
+        cmocka_unit_test(test_adaptive_latencies),
+        cmocka_unit_test(test_fattree_spread),
+        cmocka_unit_test(test_twist_balances),
+        cmocka_unit_test(test_truth),
+        cmocka_unit_test(test_truth_latencies),
+        cmocka_unit_test(test_truth_rates),
+        cmocka_unit_test(test_truth_of_idle_switches),
+        cmocka_unit_test(test_shape_apart),
+        cmocka_unit_test(test_shapes),
+        cmocka_unit_test(test_shape_pairs),
+        cmocka_unit_test(test_shape_counts),
+        cmocka_unit_test(test_rails_are_networks_of_their_own),
+        cmocka_unit_test(test_shape_renamed),
+        cmocka_unit_test(test_large_tree),
+        cmocka_unit_test(test_bad_specs),
+        cmocka_unit_test(test_table_bound),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

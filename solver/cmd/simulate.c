@@ -41,8 +41,9 @@ static const char help[] =
     "Measurements of a known network, or how a sweep or a stress kernel does on it. SPEC is\n"
     "star:N, tree:AxBxC (C hosts a leaf), fattree:P,Q (P-port Q-tree), chain:SxH,\n"
     "dragonfly:GxRxH, dragonfly+:GxLxSxH, aries:GxAxBxH, torus:AxB[xC], mesh:AxB[xC],\n"
-    "ttorus:AxB:TWIST, hypercube:K, fullmesh:N, or a file: a map, DOT, ibnetdiscover's dump,\n"
-    "topology.conf or topology.yaml, whose links get the usual latencies where it states none.\n"
+    "ttorus:AxB:TWIST, hypercube:K, fullmesh:N, rails:R:SPEC (a network for each of the hosts' R\n"
+    "rails), or a file: a map, DOT, ibnetdiscover's dump, topology.conf or topology.yaml, whose\n"
+    "links get the usual latencies where it states none.\n"
     "\n"
     "  -t, --topology SPEC  as above\n"
     "  --noise SD           of each measurement, relative; default 0\n"
@@ -60,8 +61,8 @@ static const char help[] =
     "  --link-rate MBPS[,MBPS...]  of the others by tier\n"
     "  -f, --format F       samples (default), csv: a matrix, map: what a perfect solver finds,\n"
     "                       routes and measured: for plan and estimate\n"
-    "  --bandwidth          samples: also flows, of each round at once; csv: bandwidths of pairs\n"
-    "                       alone instead of latencies\n"
+    "  --bandwidth          samples: also flows, of each round at once, and each rail alone; csv:\n"
+    "                       bandwidths of pairs alone instead of latencies\n"
     "  --sweep S            runs that sweep against the network; JSON with its rounds and pairs\n"
     "  --prior FILE         sweep adaptive: from what earlier jobs said (nettopo.conf(5))\n"
     "  --shuffle            sweep: names in an order unrelated to the network\n"
@@ -223,11 +224,23 @@ static int build_scene(const struct arguments *a, struct scene *s, struct nt_err
 static int set_adaptive(const struct arguments *a, struct scene *s, struct nt_err *err)
 {
     enum nt_routing routing = s->network->routing;
-    s->network->adaptive =
-        a->adaptive && (routing == NT_ROUTING_DRAGONFLY || routing == NT_ROUTING_GROUPS);
+    bool grouped = routing == NT_ROUTING_DRAGONFLY || routing == NT_ROUTING_GROUPS;
+    for (struct nt_network *rail = s->network; rail != NULL; rail = rail->next_rail)
+        rail->adaptive = a->adaptive && grouped;
     if (a->adaptive && a->workload == NULL && !s->network->adaptive)
         return nt_err_set(err, NT_ERR_USAGE,
                           "--adaptive: expected --workload, or a dragonfly, dragonfly+ or aries");
+    return 0;
+}
+
+/* Routes, and the kernels' queues, are of one rail. */
+static int check_rails(const struct arguments *a, const struct scene *s, struct nt_err *err)
+{
+    bool routes = a->format != NULL &&
+                  (strcmp(a->format, "routes") == 0 || strcmp(a->format, "measured") == 0);
+    if (s->network->next_rail != NULL && (a->workload != NULL || routes))
+        return nt_err_set(err, NT_ERR_USAGE, "--%s: expected a network of one rail",
+                          routes ? a->format : "workload");
     return 0;
 }
 
@@ -235,8 +248,8 @@ static int scene_init(const struct arguments *a, struct scene *s, struct nt_err 
 {
     *s = (struct scene){0};
     if (read_noise(a, &s->noise, err) < 0 || build_scene(a, s, err) < 0 ||
-        set_adaptive(a, s, err) < 0 || nt_measure_settle(&s->noise, s->network, err) < 0 ||
-        name_hosts(s, err) < 0) {
+        check_rails(a, s, err) < 0 || set_adaptive(a, s, err) < 0 ||
+        nt_measure_settle(&s->noise, s->network, err) < 0 || name_hosts(s, err) < 0) {
         scene_fini(s);
         return -1;
     }

@@ -7,13 +7,14 @@
 #ifndef NT_FAULT_H
 #define NT_FAULT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 enum nt_fault_kind {
     NT_FAULT_LINK_SLOW,   /* latency, us */
     NT_FAULT_LINK_NARROW, /* bandwidth, MB/s */
     NT_FAULT_LINK_LOSSY,  /* share of messages lost, % */
-    NT_FAULT_HOST_SLOW,   /* latency of all its pairs, us */
+    NT_FAULT_HOST_SLOW,   /* latency of all its pairs, us, or bandwidth, MB/s */
     NT_FAULT_PATH_SHARED, /* bandwidth, MB/s */
 };
 
@@ -24,6 +25,7 @@ enum {
     NT_FAULT_WAYS = NT_FAULT_DOWN + 1,
     NT_FAULT_OTHERS_MAX = 4, /* alternatives of one finding */
     NT_FAULTS_MAX = 4096,    /* findings of one map */
+    NT_FAULT_RAIL_BYTES = 32,
 };
 
 /* A host: a == b. */
@@ -39,6 +41,8 @@ struct nt_fault {
     double found, expected; /* in the kind's unit */
     double confidence;      /* 0..1 that it is worse than its like */
     enum nt_fault_way way;
+    bool by_rate;                   /* of a slow host: the figures are bandwidths */
+    char rail[NT_FAULT_RAIL_BYTES]; /* that it is on, the network device; "": not told */
 };
 
 #endif

@@ -8,6 +8,7 @@
 #include "link_latency_plan.h"
 #include "loggp.h"
 #include "message_sizes.h"
+#include "rail_links.h"
 #include "remeasure.h"
 #include "stress.h"
 #include "sweep_latency.h"
@@ -144,6 +145,27 @@ static void bandwidth_left(const struct nt_planner *planner, struct nt_phase_nee
     need->window_s = nt_bandwidth_window_s(planner);
 }
 
+/* ---- rails ---------------------------------------------------------------------------------- */
+
+/* Of the time that is left. */
+#define RAILS_PART 0.4
+
+static int create_rails(const struct nt_phase_site *site, struct nt_planner **out,
+                        struct nt_phase_need *need, struct nt_err *err)
+{
+    struct nt_rail_links_settings settings = {.rails = site->options->rails,
+                                              .rail = site->options->rail,
+                                              .missing = site->missing,
+                                              .rate_MBps = site->rate_MBps};
+    if (settings.rails < 2)
+        return 0;
+    if (nt_rail_links_create(site->model, &settings, out, &need->rounds, err) != 0)
+        return -1;
+    need->window_s = nt_rail_links_window_s(*out);
+    need->kind = NT_ORDER_PRTT;
+    return 0;
+}
+
 /* ---- LogGP ---------------------------------------------------------------------------------- */
 
 /* An order that would take more than this share of the budget is not worth it. */
@@ -223,6 +245,7 @@ const struct nt_phase_kind nt_phase_kinds[] = {
     {"bandwidth between switches", NT_LEVEL_STANDARD, true, true, 1, create_tiers, bandwidth_left},
     {"link-latency", NT_LEVEL_FULL, false, true, 1, create_link_latency, NULL},
     {"bandwidth shared by few", NT_LEVEL_FULL, true, true, 1, create_ladder, bandwidth_left},
+    {NT_RAIL_LINKS_PHASE, NT_LEVEL_FULL, true, true, RAILS_PART, create_rails, NULL},
     {"loggp", NT_LEVEL_FULL, true, true, LOGGP_PART, create_loggp, NULL},
     {"sizes", NT_LEVEL_FULL, true, false, SIZES_PART, create_sizes, NULL},
     {"kernels", NT_LEVEL_FULL, true, false, 1, create_kernels, NULL},

@@ -7,6 +7,7 @@
 
 #include "flow_links.h"
 #include "memory.h"
+#include "shared_paths.h"
 
 /* The flows, round by round. */
 struct record {
@@ -80,4 +81,14 @@ int nt_link_flows(struct nt_map *map, const struct nt_samples *samples, const ui
     if (r.rounds == 0)
         return 0;
     return solve_flows(map, &r, err) == 0 ? 1 : -1;
+}
+
+int nt_link_flows_shared(struct nt_map *map, const struct nt_samples *samples,
+                         const uint32_t *order, struct nt_err *err)
+{
+    NT_SCOPED struct nt_arena memory = {0};
+    struct record r;
+    if (record_init(&r, samples, order, &memory, err) != 0)
+        return -1;
+    return nt_shared_paths_find(map->model, r.round, r.rounds, map->fault, &map->faults, err);
 }

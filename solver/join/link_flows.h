@@ -18,4 +18,9 @@
 int nt_link_flows(struct nt_map *map, const struct nt_samples *samples, const uint32_t *order,
                   struct nt_err *err);
 
+/* Then, from the same flows, the map's findings of links that share a path (infer/shared_paths.h):
+ * added to map->fault, which has room for NT_FAULTS_MAX. */
+int nt_link_flows_shared(struct nt_map *map, const struct nt_samples *samples,
+                         const uint32_t *order, struct nt_err *err);
+
 #endif

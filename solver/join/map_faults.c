@@ -6,7 +6,9 @@
 
 #include "faults.h"
 #include "faults_text.h"
+#include "link_flows.h"
 #include "map_losses.h"
+#include "map_rails.h"
 #include "one_way_slow.h"
 
 /* A warning each, of so many: an unbounded list would break the map's bound. */
@@ -58,6 +60,10 @@ int nt_map_faults(struct nt_map *map, const struct nt_faults_source *from, struc
         nt_one_way_slow_find(map->model, from->latency, map->fault, &map->faults, err) != 0)
         return -1;
     if (from->samples != NULL && nt_map_losses(from->samples, from->order, map, err) != 0)
+        return -1;
+    if (from->flows && nt_link_flows_shared(map, from->samples, from->order, err) != 0)
+        return -1;
+    if (from->samples != NULL && nt_map_rails(from->samples, from->order, map, err) != 0)
         return -1;
     mark_suspects(map);
     return warn(map, err);

@@ -10,6 +10,7 @@
 #include "memory.h"
 #include "names.h"
 #include "prtt.h"
+#include "rail_links.h"
 #include "reach.h"
 
 static const double R2_LEAST = 0.9; /* of the fit: below it has no power */
@@ -33,11 +34,18 @@ struct records {
     bool rails; /* some record has one */
 };
 
+/* Those of single links on each rail are not of this. */
+static bool is_ours(const struct nt_samples *s, size_t number)
+{
+    const struct nt_sample *x = &s->sample[number];
+    return x->kind == NT_SAMPLE_PRTT && strcmp(s->phase[x->phase].name, NT_RAIL_LINKS_PHASE) != 0;
+}
+
 static size_t count_prtt(const struct nt_samples *s)
 {
     size_t n = 0;
     for (size_t k = 0; k < s->samples; k++)
-        n += s->sample[k].kind == NT_SAMPLE_PRTT;
+        n += is_ours(s, k);
     return n;
 }
 
@@ -46,7 +54,7 @@ static int find_hosts(struct records *r, struct nt_err *err)
 {
     const struct nt_samples *s = r->samples;
     for (size_t k = 0; k < s->samples; k++)
-        if (s->sample[k].kind == NT_SAMPLE_PRTT)
+        if (is_ours(s, k))
             r->is_first[s->sample[k].a] = r->is_used[s->sample[k].a] = r->is_used[s->sample[k].b] =
                 true;
     for (size_t h = 0; h < s->hosts; h++) {
@@ -89,7 +97,7 @@ static int add_records_from(struct records *r, uint32_t source, struct nt_err *e
     struct nt_reach *reach = NULL;
     for (size_t k = 0; k < r->samples->samples; k++) {
         const struct nt_sample *x = &r->samples->sample[k];
-        if (x->kind != NT_SAMPLE_PRTT || x->a != source)
+        if (!is_ours(r->samples, k) || x->a != source)
             continue;
         if (reach == NULL && nt_reach_create(r->map->model, r->vertex[source], &reach, err) != 0)
             return -1;

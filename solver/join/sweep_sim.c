@@ -2,11 +2,13 @@
 #include "sweep_sim.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "flows.h"
 #include "infer.h"
+#include "rail_links.h"
 #include "remeasure.h"
 #include "shape.h"
 #include "sweep_adaptive.h"
@@ -381,6 +383,93 @@ static int record_latency(struct nt_samples *s, const struct field *f, uint32_t 
     return isnan(value) ? 0 : nt_samples_add(s, x, NULL, err);
 }
 
+/* ---- rails ---- */
+
+enum { RAIL_NAME_BYTES = 16 };
+
+static const struct nt_network *find_rail(const struct nt_network *network, const char *name,
+                                          uint32_t *number)
+{
+    char text[RAIL_NAME_BYTES];
+    for (*number = 0; network != NULL; network = network->next_rail, (*number)++) {
+        snprintf(text, sizeof text, "rail%u", *number);
+        if (strcmp(text, name) == 0)
+            return network;
+    }
+    return NULL;
+}
+
+/* A round trip of one message, all pairs of the round at the same time. */
+static int record_rail(struct nt_samples *s, struct field *f, const struct nt_order *order,
+                       struct nt_err *err)
+{
+    uint32_t number;
+    const struct nt_network *rail = find_rail(f->network, order->rail, &number);
+    uint32_t stream = number << 16 | (uint32_t)s->rounds;
+    for (size_t k = 0; k < order->pairs; k++)
+        f->flow[k] = (struct nt_flow){order->pair[k][0], order->pair[k][1], 0};
+    if (rail == NULL)
+        return nt_err_set(err, NT_ERR_SYSTEM, "rail %s: the network has none", order->rail);
+    if (nt_flows_share_rail(rail, f->flow, order->pairs, err) < 0)
+        return -1;
+    for (size_t k = 0; k < order->pairs; k++) {
+        uint32_t a = order->pair[k][0], b = order->pair[k][1];
+        struct nt_reading r =
+            nt_measure_batches(rail, f->noise, a, b, stream, NT_SWEEP_SIM_BATCHES);
+        double factor = r.value_us / nt_network_latency(rail, a, b);
+        double us = r.value_us + order->message_bytes / f->flow[k].rate_MBps * factor;
+        struct nt_sample x = {.kind = NT_SAMPLE_PRTT,
+                              .a = a,
+                              .b = b,
+                              .count = 1,
+                              .bytes = order->message_bytes,
+                              .value_us = 2 * us,
+                              .prtt.se_us = 2 * us * r.se_us / r.value_us};
+        if (us > 0 && isfinite(us) && nt_samples_add(s, x, order->rail, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int record_rails(struct nt_samples *s, struct field *f, const struct nt_model *truth,
+                        struct nt_err *err)
+{
+    char text[NT_SPEC_RAILS_MAX][RAIL_NAME_BYTES];
+    const char *name[NT_SPEC_RAILS_MAX];
+    struct nt_rail_links_settings settings = {
+        .rails = nt_network_rails(f->network), .rail = name, .rate_MBps = NAN};
+    struct nt_planner *planner;
+    struct nt_order order;
+    size_t rounds;
+    for (size_t k = 0; k < settings.rails; k++) {
+        snprintf(text[k], sizeof text[k], "rail%zu", k);
+        name[k] = text[k];
+    }
+    if (nt_rail_links_create(truth, &settings, &planner, &rounds, err) < 0)
+        return -1;
+    int more;
+    while ((more = planner->ops->next(planner, &order, err)) > 0)
+        if (make_room(f, order.pairs, err) < 0 || nt_samples_begin_round(s, err) < 0 ||
+            record_rail(s, f, &order, err) < 0) {
+            more = -1;
+            break;
+        }
+    nt_planner_destroy(planner);
+    return more;
+}
+
+static int record_rails_phase(struct nt_samples *s, struct field *f, struct nt_err *err)
+{
+    struct nt_model *truth;
+    if (nt_network_truth(f->network, &truth, err) < 0)
+        return -1;
+    int rc = nt_samples_begin_phase(s, NT_RAIL_LINKS_PHASE, err);
+    if (rc == 0)
+        rc = record_rails(s, f, truth, err);
+    nt_model_destroy(truth);
+    return rc < 0 ? -1 : nt_samples_end_phase(s, 0, err);
+}
+
 /* Both directions of a round's pairs, those of each direction at the same time. */
 static int record_bandwidth(struct nt_samples *s, struct field *f, const struct nt_order *order,
                             double window_s, struct nt_err *err)
@@ -436,7 +525,8 @@ static int record_pass(struct nt_samples *s, struct field *f, double window_s, s
 static int record_sweep(struct nt_samples *s, struct field *f, const char *const *host_name,
                         const char *generator, double window_s, struct nt_err *err)
 {
-    const char *level = window_s > 0 ? "standard" : "quick";
+    bool rails = window_s > 0 && f->network->next_rail != NULL;
+    const char *level = rails ? "full" : window_s > 0 ? "standard" : "quick";
     if (nt_samples_set_word(&s->generator, generator, err) < 0 ||
         nt_samples_set_word(&s->level, level, err) < 0)
         return -1;
@@ -448,6 +538,8 @@ static int record_sweep(struct nt_samples *s, struct field *f, const char *const
             record_pass(s, f, phase == 0 ? 0 : window_s, err) < 0 ||
             nt_samples_end_phase(s, 0, err) < 0)
             return -1;
+    if (rails && record_rails_phase(s, f, err) < 0)
+        return -1;
     nt_samples_finish(s, NT_STATUS_OK, 0);
     return 0;
 }

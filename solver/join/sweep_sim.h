@@ -69,8 +69,8 @@ int nt_order_answer(const struct nt_network *network, const struct nt_measure_no
 
 /* The record that a sweep of all pairs would write: each pair once in a round of disjoint pairs,
  * measured from both ends; with bandwidth, a second phase in which the pairs of a round run at
- * the same time, first one way, then the other, each for window_s seconds. At most
- * NT_SAMPLES_SIM_HOSTS hosts. */
+ * the same time, first one way, then the other, each for window_s seconds; with bandwidth and
+ * several rails, phase "rails", of rail0, rail1, .... At most NT_SAMPLES_SIM_HOSTS hosts. */
 enum { NT_SAMPLES_SIM_HOSTS = 4096 };
 int nt_samples_simulate(const struct nt_network *network, const struct nt_measure_noise *noise,
                         const char *const *host_name, const char *generator, double window_s,

@@ -155,8 +155,8 @@ static int check_flows(const struct nt_network *network, const struct nt_flow *f
     return 0;
 }
 
-int nt_flows_share(const struct nt_network *network, struct nt_flow *flow, size_t n,
-                   struct nt_err *err)
+int nt_flows_share_rail(const struct nt_network *network, struct nt_flow *flow, size_t n,
+                        struct nt_err *err)
 {
     NT_SCOPED struct nt_arena memory = {0};
     struct crossing c = {.arcs = network->arcs, .flows = n};
@@ -170,6 +170,26 @@ int nt_flows_share(const struct nt_network *network, struct nt_flow *flow, size_
         return -1;
     lay_flow(&c, network, flow);
     fill_arcs(&c, flow);
+    return 0;
+}
+
+int nt_flows_share(const struct nt_network *network, struct nt_flow *flow, size_t n,
+                   struct nt_err *err)
+{
+    NT_SCOPED struct nt_arena memory = {0};
+    if (network->next_rail == NULL)
+        return nt_flows_share_rail(network, flow, n, err);
+    double *sum = nt_arena_array(&memory, n + 1, sizeof *sum);
+    if (nt_arena_check(&memory, err) != 0)
+        return -1;
+    for (const struct nt_network *rail = network; rail != NULL; rail = rail->next_rail) {
+        if (nt_flows_share_rail(rail, flow, n, err) < 0)
+            return -1;
+        for (size_t f = 0; f < n; f++)
+            sum[f] += flow[f].rate_MBps;
+    }
+    for (size_t f = 0; f < n; f++)
+        flow[f].rate_MBps = sum[f];
     return 0;
 }
 
@@ -190,9 +210,13 @@ int nt_flows_alone(const struct nt_network *network, struct nt_matrix **out, str
     if (nt_matrix_create(network->hosts, NT_MATRIX_BANDWIDTH_MBPS, &m, err) < 0)
         return -1;
     for (uint32_t a = 0; a < network->hosts; a++)
-        for (uint32_t b = 0; b < network->hosts; b++)
+        for (uint32_t b = 0; b < network->hosts; b++) {
+            double rate = 0;
+            for (const struct nt_network *n = network; n != NULL; n = n->next_rail)
+                rate += narrowest_link(n, a, b);
             if (a != b)
-                nt_matrix_set(m, a, b, (float)narrowest_link(network, a, b));
+                nt_matrix_set(m, a, b, (float)rate);
+        }
     *out = m;
     return 0;
 }

@@ -17,11 +17,17 @@ struct nt_flow {
     double rate_MBps; /* out; INFINITY when nothing limits it (also from == to); 0 without a path */
 };
 
-/* Sets the rates of n flows that run at the same time. O(hops of all flows * log). */
+/* Sets the rates of n flows that run at the same time, each over all rails of its hosts. O(hops of
+ * all flows * log). */
 int nt_flows_share(const struct nt_network *network, struct nt_flow *flow, size_t n,
                    struct nt_err *err);
 
-/* Each ordered pair alone: the narrowest arc of its route; NaN where no arc has a rate. */
+/* The same over this rail alone. */
+int nt_flows_share_rail(const struct nt_network *rail, struct nt_flow *flow, size_t n,
+                        struct nt_err *err);
+
+/* Each ordered pair alone: the narrowest arc of its route, of all rails together; NaN where no arc
+ * has a rate. */
 int nt_flows_alone(const struct nt_network *network, struct nt_matrix **out, struct nt_err *err);
 
 #endif

@@ -44,10 +44,10 @@ static int check_noise(const struct nt_measure_noise *n, struct nt_err *err)
 }
 
 /* The spread belongs to what makes a host different: its link, or what its ends cost. */
-static void spread_hosts(const struct nt_measure_noise *noise, struct nt_network *n)
+static void spread_hosts(const struct nt_measure_noise *noise, uint32_t rail, struct nt_network *n)
 {
     for (uint32_t h = 0; h < n->hosts; h++) {
-        struct nt_rng rng = random_stream(noise->seed, PURPOSE_HOST, h, 0, 0);
+        struct nt_rng rng = random_stream(noise->seed, PURPOSE_HOST, h, rail, 0);
         double f = noise_factor(&rng, noise->host_spread);
         bool leaf = n->first[h + 1] - n->first[h] == 1 && n->switches > 0;
         if (leaf) {
@@ -60,20 +60,27 @@ static void spread_hosts(const struct nt_measure_noise *noise, struct nt_network
     }
 }
 
-int nt_measure_settle(const struct nt_measure_noise *noise, struct nt_network *network,
-                      struct nt_err *err)
+static void settle_rail(const struct nt_measure_noise *noise, uint32_t rail,
+                        struct nt_network *network)
 {
-    if (check_noise(noise, err) < 0)
-        return -1;
     if (noise->host_spread > 0)
-        spread_hosts(noise, network);
+        spread_hosts(noise, rail, network);
     for (uint32_t k = 0; noise->asymmetry > 0 && k < network->arcs; k += 2) {
-        struct nt_rng rng = random_stream(noise->seed, PURPOSE_ARC, k, 0, 0);
+        struct nt_rng rng = random_stream(noise->seed, PURPOSE_ARC, k, rail, 0);
         double forth = noise_factor(&rng, noise->asymmetry);
         double back = 2 - forth < 0.05 ? 0.05 : 2 - forth;
         network->arc[k].latency_us *= forth;
         network->arc[k + 1].latency_us *= back;
     }
+}
+
+int nt_measure_settle(const struct nt_measure_noise *noise, struct nt_network *network,
+                      struct nt_err *err)
+{
+    if (check_noise(noise, err) < 0)
+        return -1;
+    for (uint32_t rail = 0; network != NULL; network = network->next_rail)
+        settle_rail(noise, rail++, network);
     return 0;
 }
 

@@ -192,6 +192,7 @@ void nt_network_destroy(struct nt_network *network)
 {
     if (network == NULL)
         return;
+    nt_network_destroy(network->next_rail);
     nt_model_destroy(network->model);
     nt_object_destroy(network);
 }

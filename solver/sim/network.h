@@ -37,8 +37,10 @@ enum nt_routing {
 };
 
 struct nt_network {
-    struct nt_arena memory; /* of all arrays */
-    struct nt_model *model; /* owned: the links as built */
+    struct nt_arena memory;       /* of all arrays */
+    struct nt_model *model;       /* owned: the links as built */
+    struct nt_network *next_rail; /* owned: of the hosts' next rail, which meets this one nowhere
+                                     but in them; NULL: there is none */
     size_t hosts, switches, arcs;
     struct nt_arc *arc;
     double *overhead_us; /* hosts of them: added at each end */
@@ -70,8 +72,8 @@ struct nt_figures {
  * with 0.4 us overhead; tapered trees (2 to 1 a tier where a leaf has 4 hosts), full fat trees. */
 void nt_figures_default(const struct nt_spec *spec, struct nt_figures *figures);
 
-/* The network that spec names. figures NULL: the default. Hosts are numbered depth first, in
- * grids x + A (y + B z). */
+/* The network that spec names: that of the first rail, with the others behind it. figures NULL: the
+ * default. Hosts are numbered depth first, in grids x + A (y + B z). */
 int nt_network_build(const struct nt_spec *spec, const struct nt_figures *figures,
                      struct nt_network **out, struct nt_err *err);
 
@@ -81,6 +83,14 @@ int nt_network_from_model(const struct nt_model *model, struct nt_network **out,
                           struct nt_err *err);
 
 void nt_network_destroy(struct nt_network *network);
+
+static inline size_t nt_network_rails(const struct nt_network *network)
+{
+    size_t rails = 0;
+    for (; network != NULL; network = network->next_rail)
+        rails++;
+    return rails;
+}
 
 /* The route from one vertex to a host, an arc at a time:
  *     for (nt_walk_begin(net, a, b, &walk); nt_walk_next(&walk, &arc);) ...
@@ -100,14 +110,16 @@ static inline bool nt_walk_arrived(const struct nt_walk *walk)
     return walk->at == walk->to;
 }
 
-/* One way from a to b in us: the route's latencies and both overheads. NaN without a path. */
+/* One way from a to b in us: the route's latencies and both overheads. NaN without a path. Of the
+ * first rail, which short messages take (UCX: the best device, of equal ones the first). */
 double nt_network_latency(const struct nt_network *network, uint32_t a, uint32_t b);
 
 /* What measurements could at best find out, canonical (nt_model_canonicalise): switches with the
  * same switches below them (parallel spines) as one with their links' rates added; no switch with
  * fewer than three links (its links are one, so a switch with one host is a longer host link);
  * overheads behind a switch in the host's link. A network of switches that is no tree after this
- * (dragonfly) is left as built, family irregular. Owned by the caller. */
+ * (dragonfly) is left as built, family irregular. Of rails: the latencies of the first, the rates
+ * of all, as long messages are spread. Owned by the caller. */
 int nt_network_truth(const struct nt_network *network, struct nt_model **out, struct nt_err *err);
 
 #endif

@@ -279,8 +279,8 @@ static enum nt_routing routing_of(const struct nt_spec *spec)
     }
 }
 
-int nt_network_build(const struct nt_spec *spec, const struct nt_figures *figures,
-                     struct nt_network **out, struct nt_err *err)
+static int build_rail(const struct nt_spec *spec, const struct nt_figures *figures,
+                      struct nt_network **out, struct nt_err *err)
 {
     struct nt_figures usual;
     struct site s = {.spec = spec, .figures = figures};
@@ -297,4 +297,19 @@ int nt_network_build(const struct nt_spec *spec, const struct nt_figures *figure
     int rc = nt_network_with_routes(s.model, routing_of(spec), spec, out, err);
     nt_model_destroy(s.model);
     return rc;
+}
+
+int nt_network_build(const struct nt_spec *spec, const struct nt_figures *figures,
+                     struct nt_network **out, struct nt_err *err)
+{
+    struct nt_network *first = NULL, **last = &first;
+    for (uint32_t rail = 0; rail == 0 || rail < spec->rails; rail++) {
+        if (build_rail(spec, figures, last, err) < 0) {
+            nt_network_destroy(first);
+            return -1;
+        }
+        last = &(*last)->next_rail;
+    }
+    *out = first;
+    return 0;
 }

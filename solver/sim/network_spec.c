@@ -42,9 +42,11 @@ static const struct form *form_of(const char *text)
     return NULL;
 }
 
+static const char RAILS[] = "rails:";
+
 bool nt_spec_names(const char *text)
 {
-    return form_of(text) != NULL;
+    return strncmp(text, RAILS, sizeof RAILS - 1) == 0 || form_of(text) != NULL;
 }
 
 /* A decimal number of at most NT_HOSTS_MAX, without sign or leading zero; NULL when it is none. */
@@ -221,22 +223,38 @@ static int read_numbers(const char *text, const struct form *form, struct nt_spe
     return at != NULL && *at == '\0' && spec_is_sound(s) ? 0 : -1;
 }
 
+/* Behind "rails:R:"; text itself where it does not begin so. NULL: R is none. */
+static const char *skip_rails(const char *text, uint32_t *rails)
+{
+    *rails = 1;
+    if (strncmp(text, RAILS, sizeof RAILS - 1) != 0)
+        return text;
+    const char *at = read_number(text + sizeof RAILS - 1, rails);
+    return at != NULL && *at == ':' && *rails >= 1 && *rails <= NT_SPEC_RAILS_MAX ? at + 1 : NULL;
+}
+
 int nt_spec_parse(const char *text, struct nt_spec *spec, struct nt_err *err)
 {
-    const struct form *form = form_of(text);
+    uint32_t rails;
+    const char *plane = skip_rails(text, &rails);
+    const struct form *form = plane == NULL ? NULL : form_of(plane);
     if (strnlen(text, SPEC_TEXT_MAX + 1) > SPEC_TEXT_MAX)
         return nt_err_set(err, NT_ERR_USAGE, "topology: more than %d characters", SPEC_TEXT_MAX);
+    if (plane == NULL)
+        return nt_err_set(err, NT_ERR_USAGE, "topology %s: expected rails:R:SPEC with R at most %d",
+                          text, (int)NT_SPEC_RAILS_MAX);
     if (form == NULL)
         return nt_err_set(
             err, NT_ERR_USAGE,
-            "topology %s: expected star:, tree:, fattree:, torus:, ttorus:, mesh:, "
-            "hypercube:, fullmesh:, dragonfly:, dragonfly+:, aries:, chain: or the file of a map",
+            "topology %s: expected star:, tree:, fattree:, torus:, ttorus:, mesh:, hypercube:, "
+            "fullmesh:, dragonfly:, dragonfly+:, aries:, chain:, rails: or the file of a map",
             text);
-    struct nt_spec s = {.topology = form->topology};
-    if (read_numbers(text, form, &s) < 0)
+    struct nt_spec s = {.topology = form->topology, .rails = rails};
+    if (read_numbers(plane, form, &s) < 0)
         return nt_err_set(err, NT_ERR_USAGE, "topology %s: expected %s", text, form->expected);
     size_of(&s);
-    if (s.hosts > NT_HOSTS_MAX || s.switches > NT_HOSTS_MAX || s.links > (size_t)NT_HOSTS_MAX * 64)
+    if (s.hosts > NT_HOSTS_MAX || s.switches > NT_HOSTS_MAX ||
+        rails * s.links > (size_t)NT_HOSTS_MAX * 64)
         return nt_err_set(err, NT_ERR_USAGE,
                           "topology %s: more than %d hosts or switches, or %d links", text,
                           NT_HOSTS_MAX, NT_HOSTS_MAX * 64);

@@ -28,12 +28,17 @@ enum nt_topology {
     NT_TOPOLOGY_FULL_MESH,      /* fullmesh:N        every host linked to every other */
 };
 
+enum { NT_SPEC_RAILS_MAX = 8 };
+
+/* rails:R:SPEC is SPEC R times: each host has a link to each of them, and they meet nowhere else.
+ */
 struct nt_spec {
     enum nt_topology topology;
+    uint32_t rails;      /* below 2: one */
     uint32_t dimensions; /* how many of: */
     uint32_t dimension[NT_DIMENSIONS_MAX];
     uint32_t twist;
-    size_t hosts, switches, links; /* what it comes to */
+    size_t hosts, switches, links; /* what it comes to, of one rail */
 };
 
 /* NT_ERR_USAGE with the word and what was expected. text is at most a few hundred bytes. */

@@ -350,6 +350,10 @@ static int copy_figures(const struct nt_network *network, struct nt_model **out,
         (*out)->link[k].latency_us = (arc[0].latency_us + arc[1].latency_us) / 2;
         (*out)->link[k].bandwidth_MBps = arc[0].rate_MBps;
         (*out)->link[k].bandwidth_back_MBps = arc[1].rate_MBps;
+        for (const struct nt_network *n = network->next_rail; n != NULL; n = n->next_rail) {
+            (*out)->link[k].bandwidth_MBps += n->arc[2 * k].rate_MBps;
+            (*out)->link[k].bandwidth_back_MBps += n->arc[2 * k + 1].rate_MBps;
+        }
     }
     memcpy((*out)->overhead_us, network->overhead_us, network->hosts * sizeof(double));
     return 0;

@@ -24,9 +24,9 @@ const char *nt_fault_kind_name(enum nt_fault_kind kind)
     return kinds[kind];
 }
 
-const char *nt_fault_unit(enum nt_fault_kind kind)
+const char *nt_fault_unit(const struct nt_fault *f)
 {
-    return units[kind];
+    return units[f->by_rate ? NT_FAULT_LINK_NARROW : f->part.kind];
 }
 
 const char *nt_fault_way_name(enum nt_fault_way way)
@@ -71,8 +71,10 @@ void nt_faults_write(struct nt_json_writer *w, const struct nt_map *map)
         nt_json_end(w, ']');
         nt_json_put_number(w, "found", f->found);
         nt_json_put_number(w, "expected", f->expected);
-        nt_json_put_text(w, "unit", units[f->part.kind]);
+        nt_json_put_text(w, "unit", nt_fault_unit(f));
         nt_json_put_text(w, "way", ways[f->way]);
+        if (f->rail[0] != '\0')
+            nt_json_put_text(w, "rail", f->rail);
         nt_json_put_number(w, "confidence", f->confidence);
         nt_json_end(w, '}');
     }
@@ -152,6 +154,15 @@ static void read_fault(struct nt_json_reader *r, struct json_object *entry,
     nt_json_number_between(r, entry, "confidence", 0, 1, &f->confidence);
     size_t way = read_word(r, entry, "way", ways, NT_FAULT_WAYS);
     f->way = way < NT_FAULT_WAYS ? (enum nt_fault_way)way : NT_FAULT_BOTH;
+    const char *unit = nt_json_string(r, entry, "unit", NT_JSON_MAY);
+    f->by_rate = f->part.kind == NT_FAULT_HOST_SLOW && unit != NULL &&
+                 strcmp(unit, units[NT_FAULT_LINK_NARROW]) == 0;
+    const char *rail = nt_json_string(r, entry, "rail", NT_JSON_MAY);
+    if (rail != NULL && strlen(rail) >= sizeof f->rail)
+        nt_json_wrong(r, "rail", "expected at most %zu characters, found \"%.64s\"",
+                      sizeof f->rail - 1, rail);
+    else if (rail != NULL)
+        memcpy(f->rail, rail, strlen(rail) + 1);
 }
 
 void nt_faults_read(struct nt_json_reader *r, struct json_object *root,
@@ -186,7 +197,7 @@ void nt_faults_put_line(struct nt_strbuf *to, const struct nt_map *map, size_t b
         nt_strbuf_print(&one, "%s%s %s%s%s %.3g/%.3g %s %.2f", k > 0 ? ";" : "",
                         kinds[f->part.kind], nt_map_vertex_name(map, f->part.a), link ? " " : "",
                         link ? nt_map_vertex_name(map, f->part.b) : "", f->found, f->expected,
-                        units[f->part.kind], f->confidence);
+                        nt_fault_unit(f), f->confidence);
         bool fits = !one.failed && to->used + one.used <= bytes_max;
         if (fits)
             nt_strbuf_put(to, one.text, one.used);
@@ -200,7 +211,10 @@ void nt_faults_put_line(struct nt_strbuf *to, const struct nt_map *map, size_t b
 static void put_part_words(struct nt_strbuf *to, const struct nt_map *map,
                            const struct nt_fault_part *part)
 {
-    if (part->a == part->b)
+    if (part->kind == NT_FAULT_PATH_SHARED)
+        nt_strbuf_print(to, "the links of %s and %s", nt_map_vertex_name(map, part->a),
+                        nt_map_vertex_name(map, part->b));
+    else if (part->a == part->b)
         nt_strbuf_print(to, "host %s", nt_map_vertex_name(map, part->a));
     else
         nt_strbuf_print(to, "link %s - %s", nt_map_vertex_name(map, part->a),
@@ -214,15 +228,16 @@ void nt_fault_put_sentence(struct nt_strbuf *to, const struct nt_map *map, const
         [NT_FAULT_LINK_NARROW] = "is narrower than its like",
         [NT_FAULT_LINK_LOSSY] = "loses messages",
         [NT_FAULT_HOST_SLOW] = "is slower than its like",
-        [NT_FAULT_PATH_SHARED] = "shares a path"};
+        [NT_FAULT_PATH_SHARED] = "share a path"};
     static const char *const one_way[NT_FAULT_WAYS] = {
         [NT_FAULT_BOTH] = "", [NT_FAULT_UP] = " upwards", [NT_FAULT_DOWN] = " downwards"};
     char found[NT_NUMBER_BYTES], expected[NT_NUMBER_BYTES];
     nt_number_plain(f->found, 4, found);
     nt_number_plain(f->expected, 4, expected);
     put_part_words(to, map, &f->part);
-    nt_strbuf_print(to, " %s%s: %s %s, expected %s (%.0f %% sure)", worse[f->part.kind],
-                    one_way[f->way], found, units[f->part.kind], expected, 100 * f->confidence);
+    nt_strbuf_print(to, " %s%s%s%s: %s %s, expected %s (%.0f %% sure)", worse[f->part.kind],
+                    one_way[f->way], f->rail[0] != '\0' ? " on rail " : "", f->rail, found,
+                    nt_fault_unit(f), expected, 100 * f->confidence);
     for (uint32_t k = 0; k < f->others; k++) {
         nt_strbuf_puts(to, k == 0 ? "; the cause may be " : " or ");
         put_part_words(to, map, &f->other[k]);

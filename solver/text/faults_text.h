@@ -12,7 +12,7 @@
 
 /* "link-narrow", "us" or "MB/s", "both". */
 const char *nt_fault_kind_name(enum nt_fault_kind kind);
-const char *nt_fault_unit(enum nt_fault_kind kind);
+const char *nt_fault_unit(const struct nt_fault *fault);
 const char *nt_fault_way_name(enum nt_fault_way way);
 
 /* findings[] of the map, when it was judged. */
