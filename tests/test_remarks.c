@@ -68,7 +68,7 @@ static void hosts_links_and_uplinks(void **state)
     struct nt_remarks all;
     remarks_of(is, was, &all);
     assert_int_equal(all.count, 3);
-    const struct nt_remark *moved = begins_with(&all, "n2: expected with n1 n3, found apart from");
+    const struct nt_remark *moved = begins_with(&all, "n2: expected with n1 n3, found with n");
     assert_true(moved->in_map[0] == 1 && moved->in_map[1] == 1);
     assert_true(moved->in_reference[0] == 1 && moved->in_reference[1] == 1);
     const struct nt_remark *uplink = begins_with(&all, "uplink of n4 n5 n6: ");

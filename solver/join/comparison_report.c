@@ -29,25 +29,33 @@ static const char *kind_name(enum nt_difference_kind kind)
     return names[kind];
 }
 
-/* The hosts on the smaller side of a link, the first few by name. */
-static void put_side(struct nt_strbuf *d, const struct nt_reference_match *a,
-                     const struct nt_model *m, uint32_t link, uint32_t without)
+/* Hosts that are marked, the first few by name. */
+static void put_hosts(struct nt_strbuf *d, const struct nt_reference_match *a,
+                      const struct nt_model *m, const bool *marked)
 {
-    NT_SCOPED struct nt_arena memory = {0};
-    bool *side = nt_arena_array(&memory, m->hosts, sizeof *side);
     size_t n = 0, shown = 0;
-    if (side == NULL || !nt_compare_side(m, link, side))
-        return;
-    for (size_t h = 0; h < m->hosts; h++)
-        n += side[h] && h != without;
-    for (size_t h = 0; h < m->hosts && shown < NAMES_SHOWN; h++) {
-        if (!side[h] || h == without)
+    for (size_t h = 0; h < m->hosts; h++) {
+        n += marked[h];
+        if (!marked[h] || shown >= NAMES_SHOWN)
             continue;
         nt_strbuf_print(d, "%s%s", shown == 0 ? "" : " ", a->host_name[h]);
         shown++;
     }
     if (n > shown)
         nt_strbuf_print(d, " and %zu more", n - shown);
+}
+
+/* The hosts on the smaller side of a link. */
+static void put_side(struct nt_strbuf *d, const struct nt_reference_match *a,
+                     const struct nt_model *m, uint32_t link, uint32_t without)
+{
+    NT_SCOPED struct nt_arena memory = {0};
+    bool *side = nt_arena_array(&memory, m->hosts, sizeof *side);
+    if (side == NULL || !nt_compare_side(m, link, side))
+        return;
+    if (without < m->hosts)
+        side[without] = false;
+    put_hosts(d, a, m, side);
 }
 
 /* A link by what is attached to it. */
@@ -88,6 +96,61 @@ static void put_figure(struct nt_strbuf *d, const struct nt_difference *x, bool 
     nt_strbuf_print(d, "%s %s", number, x->kind == NT_DIFFERENCE_LINK_SLOW ? "us" : "MB/s");
 }
 
+/* The hosts that share a switch with the host, or are linked with it. */
+static bool mark_beside(const struct nt_model *m, uint32_t host, bool *marked)
+{
+    NT_SCOPED struct nt_arena memory = {0};
+    bool *at = nt_arena_array(&memory, m->hosts + m->switches, sizeof *at), any = false;
+    if (at == NULL)
+        return false;
+    at[host] = true;
+    for (size_t k = 0; k < m->links; k++) {
+        const struct nt_link *l = &m->link[k];
+        if ((l->a == host && l->b >= m->hosts) || (l->b == host && l->a >= m->hosts))
+            at[l->a == host ? l->b : l->a] = true;
+    }
+    for (size_t k = 0; k < m->links; k++) {
+        const struct nt_link *l = &m->link[k];
+        if (l->b < m->hosts && l->b != host && at[l->a])
+            any = marked[l->b] = true;
+        if (l->a < m->hosts && l->a != host && at[l->b])
+            any = marked[l->a] = true;
+    }
+    return any;
+}
+
+/* Beside which hosts it was and is, where these are others; else, as of a whole leaf that has
+ * moved, on which side of the link that tells the two networks apart. */
+static void put_moved(const struct nt_reference_match *a, const struct nt_difference *x,
+                      struct nt_strbuf part[3])
+{
+    NT_SCOPED struct nt_arena memory = {0};
+    const struct nt_model *model[] = {a->reference, a->found};
+    const int64_t link[] = {x->expected, x->found};
+    bool *beside[2], *side = nt_arena_array(&memory, a->found->hosts, sizeof *side);
+    for (int s = 0; s < 2; s++)
+        beside[s] = nt_arena_array(&memory, model[s]->hosts, sizeof *beside[s]);
+    if (memory.failed != 0)
+        return;
+    bool any[2];
+    for (int s = 0; s < 2; s++)
+        any[s] = mark_beside(model[s], x->host, beside[s]);
+    bool told = memcmp(beside[0], beside[1], a->found->hosts) != 0;
+    for (int s = 0; s < 2; s++) {
+        struct nt_strbuf *d = &part[s + 1];
+        if (told) {
+            nt_strbuf_puts(d, any[s] ? "with " : "alone on its switch");
+            put_hosts(d, a, model[s], beside[s]);
+            continue;
+        }
+        bool on =
+            link[s] >= 0 && nt_compare_side(model[s], (uint32_t)link[s], side) && side[x->host];
+        nt_strbuf_puts(d, link[s] < 0 ? "other neighbours" : on ? "with " : "apart from ");
+        if (link[s] >= 0)
+            put_side(d, a, model[s], (uint32_t)link[s], x->host);
+    }
+}
+
 static void put_words(const struct nt_reference_match *a, const struct nt_difference *x,
                       struct nt_strbuf part[3])
 {
@@ -99,18 +162,7 @@ static void put_words(const struct nt_reference_match *a, const struct nt_differ
         return;
     case NT_DIFFERENCE_HOST_MOVED:
         nt_strbuf_puts(&part[0], a->host_name[x->host]);
-        for (int s = 1; s < 3; s++) {
-            const struct nt_model *m = s == 1 ? a->reference : a->found;
-            int64_t link = s == 1 ? x->expected : x->found;
-            bool on = false;
-            bool *side = calloc(m->hosts + 1, sizeof *side);
-            if (side != NULL && link >= 0 && nt_compare_side(m, (uint32_t)link, side))
-                on = side[x->host];
-            free(side);
-            nt_strbuf_puts(&part[s], link < 0 ? "other neighbours" : on ? "with " : "apart from ");
-            if (link >= 0)
-                put_side(&part[s], a, m, (uint32_t)link, x->host);
-        }
+        put_moved(a, x, part);
         return;
     case NT_DIFFERENCE_SWITCH_MISSING:
         if (x->expected < 0 && x->found < 0) {

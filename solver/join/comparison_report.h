@@ -20,7 +20,7 @@ int nt_comparison_report_text(const struct nt_reference_match *match, size_t wid
 /* How alike the two are, in a line. */
 void nt_comparison_report_summary(const struct nt_reference_match *match, char *text, size_t bytes);
 
-/* Difference k of the comparison: "n5: expected with n6 n7, found apart from n6 (0.97)". */
+/* Difference k of the comparison: "n5: expected with n6 n7, found with n1 n2 (0.97)". */
 int nt_comparison_report_sentence(const struct nt_reference_match *match, size_t k,
                                   struct nt_strbuf *to, struct nt_err *err);
 

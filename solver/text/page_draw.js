@@ -380,14 +380,13 @@ function freeSide(map, n, at) {
   return best;
 }
 function sizeOf(at, shown, room, labelOfVertex) {
-  const near = shown.slice(0, 400).map(n =>
-    Math.min(
-      ...shown
-        .filter(m => m !== n)
-        .slice(0, 3000)
-        .map(m => Math.hypot(at[m.i][0] - at[n.i][0], at[m.i][1] - at[n.i][1])),
-    ),
-  );
+  const others = shown.slice(0, 3000).map(n => at[n.i]);
+  const near = shown.slice(0, 400).map(n => {
+    const p = at[n.i];
+    let least = Infinity;
+    for (const q of others) if (q !== p) least = Math.min(least, (q[0] - p[0]) ** 2 + (q[1] - p[1]) ** 2);
+    return Math.sqrt(least);
+  });
   const typical = middle(near.filter(d => d > 0)) || 1;
   const apart =
     shown.length > 150 ? 30 : Math.min(110, 24 + Math.max(...shown.map(n => wide(labelOfVertex(n)))));
@@ -412,13 +411,21 @@ function drawNet(pane, room) {
     thin = map.links.length > 600 ? 0.35 : 1;
   pane.crowded = crowded;
   pane.items = shown.map(node => ({ node, key: node.name, level: 1 }));
+  /* of very many each is one element, and links that look alike share the style */
+  const plain = map.links.length > 2000,
+    looks = new Map();
   let lines = "";
   for (const l of map.links) {
     const [a, b] = [map.nodes[l.a], map.nodes[l.b]];
     if (!visible.has(a) || !visible.has(b)) continue;
-    const d = `M ${X(a).toFixed(1)} ${Y(a).toFixed(1)} L ${X(b).toFixed(1)} ${Y(b).toFixed(1)}`;
-    lines += `<g class="item${isStrong(l) ? " strong" : ""}" data-key="${l.key}"><path class="pick" d="${d}"/><path class="link" style="${lookOf([l], thin)}" d="${d}"/><path class="hit" d="${d}"/></g>`;
+    const d = `M ${X(a).toFixed(1)} ${Y(a).toFixed(1)} L ${X(b).toFixed(1)} ${Y(b).toFixed(1)}`,
+      look = lookOf([l], thin);
+    if (plain && !isStrong(l))
+      looks.set(look, `${looks.get(look) ?? ""}<path class="item link" data-key="${escape(l.key)}" d="${d}"/>`);
+    else
+      lines += `<g class="item${isStrong(l) ? " strong" : ""}" data-key="${escape(l.key)}"><path class="pick" d="${d}"/><path class="link" style="${look}" d="${d}"/><path class="hit" d="${d}"/></g>`;
   }
+  lines = [...looks].map(([look, paths]) => `<g class="plain" style="${look}">${paths}</g>`).join("") + lines;
   const labels = labelsOf(map, shown, at, X, Y, labelOfVertex);
   return (
     lines +
@@ -427,13 +434,19 @@ function drawNet(pane, room) {
         const strong = isStrong(n),
           r = n.switch ? 7 : SIGN,
           at0 = `${(X(n) - r).toFixed(1)}" y="${(Y(n) - r).toFixed(1)}`;
+        const kind = n.switch ? "switch" : n.missing ? "host missing" : "host",
+          about =
+            `role="option" tabindex="-1" aria-selected="false"` +
+            ` aria-label="${escape([...nodeWords(map, n), ...remarks(n)].join(", "))}" data-key="${escape(n.name)}"`;
+        const sign = more =>
+          n.switch
+            ? `<rect ${more} x="${at0}" width="${2 * r}" height="${2 * r}" rx="3"/>`
+            : `<circle ${more} cx="${X(n).toFixed(1)}" cy="${Y(n).toFixed(1)}" r="${crowded ? 4 : r}"/>`;
+        if (plain && !strong && !labels.has(n)) return sign(`class="item mark ${kind}" ${about}`);
         return (
-          `<g class="item ${n.switch ? "switch" : n.missing ? "host missing" : "host"}${strong ? " strong own" : ""}" role="option" tabindex="-1" aria-selected="false"` +
-          ` aria-label="${escape([...nodeWords(map, n), ...remarks(n)].join(", "))}" data-key="${escape(n.name)}">` +
+          `<g class="item ${kind}${strong ? " strong own" : ""}" ${about}>` +
           `<circle class="pick" cx="${X(n).toFixed(1)}" cy="${Y(n).toFixed(1)}" r="${r + 6}"/>` +
-          (n.switch
-            ? `<rect class="mark" x="${at0}" width="${2 * r}" height="${2 * r}" rx="3"/>`
-            : `<circle class="mark" cx="${X(n).toFixed(1)}" cy="${Y(n).toFixed(1)}" r="${crowded ? 4 : r}"/>`) +
+          sign(`class="mark"`) +
           (labels.get(n) ?? "") +
           "</g>"
         );

@@ -69,12 +69,14 @@ function paint() {
 
 function markPicked() {
   document.body.dataset.chosen = state.select;
-  for (const pane of panes)
-    for (const g of pane.svg.querySelectorAll("[data-key]")) {
-      const on = g.dataset.key === state.select;
-      g.classList.toggle("picked", on);
-      if (g.hasAttribute("role")) g.setAttribute("aria-selected", on);
-    }
+  const pick = (g, on) => {
+    g.classList.toggle("picked", on);
+    if (g.hasAttribute("role")) g.setAttribute("aria-selected", on);
+  };
+  for (const pane of panes) {
+    for (const g of pane.svg.querySelectorAll(".picked")) pick(g, false);
+    for (const g of pane.svg.querySelectorAll(`[data-key="${CSS.escape(state.select)}"]`)) pick(g, true);
+  }
   for (const tr of $("panel").querySelectorAll("tbody tr")) {
     const on = tr.dataset.key === state.select && state.select !== "";
     tr.classList.toggle("picked", on);

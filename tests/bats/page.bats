@@ -306,4 +306,15 @@ CONTRAST='(() => { const css = n => getComputedStyle(document.documentElement).g
     assert_equal "strong" "${lines[2]}" '["n1667"]'
     assert_between "rows" "${lines[3]}" 20 120
     assert_equal "all" "${lines[4]}" 5211
+    # what does not fold is an element a host and a link, but for what was found, and is selected the same
+    "$nettopo" simulate --topology torus:33x32 --format map | jq '.links[7] |= (.suspect = true | .latency_us *= 3)' |
+        "$nettopo" export --format html - >torus.html
+    run browser "torus.html#by=latency" "run:$checks" \
+        'js:panes[0].svg.querySelectorAll("*").length - here.nodes.length - here.links.length < 20' \
+        'js:strong().includes(here.links[7].key)' \
+        'js:(select(here.links[99].key), [...document.querySelectorAll("#panes .picked")].map(g => g.dataset.key).join() == here.links[99].key)' \
+        'js:(select("n99"), [...document.querySelectorAll("#panes .picked")].map(g => g.dataset.key + g.getAttribute("aria-selected")))' \
+        'js:(look => { const by = look(); state.by = "findings"; paint(); return by != look(); })(() => getComputedStyle(document.querySelector("#panes .plain > .link:not(.picked)")).stroke)'
+    assert_equal "exit" "$status" 0
+    assert_equal "elements, strong, selected" "${lines[*]}" 'true true true ["n99true"] true'
 }
