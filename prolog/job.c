@@ -273,6 +273,8 @@ void nt_job_load_use(const struct nt_job *job, struct nt_job_use *use)
             use->tasks = info->num_tasks;
         if (info->cpus_per_task != NO_VAL16 && info->cpus_per_task != INFINITE16)
             use->task_cpus = info->cpus_per_task;
+        if (info->time_limit != NO_VAL && info->time_limit <= UINT32_MAX / 60)
+            use->limit_s = info->time_limit * 60;
     }
     if (jobs != NULL)
         slurm_free_job_info_msg(jobs);

@@ -52,6 +52,7 @@ struct nt_job_use {
     bool exclusive;     /* no other job has CPUs of the job's hosts */
     uint32_t tasks;     /* requested */
     uint32_t task_cpus; /* CPUs a task */
+    uint32_t limit_s;   /* of its time; 0: not known, or none */
 };
 void nt_job_load_use(const struct nt_job *job, struct nt_job_use *use);
 

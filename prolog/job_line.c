@@ -59,7 +59,7 @@ size_t nt_job_line_write(const struct nt_job_line *line, bool json, char text[NT
     put_number(&w, "job", "%.0f", line->job);
     put_pair(&w, "time", line->time, false);
     put_pair(&w, "user", line->user, false);
-    put_pair(&w, "level", nt_level_name(line->level), false);
+    put_pair(&w, "level", line->level_auto ? "auto" : nt_level_name(line->level), false);
     put_number(&w, "budget", "%g", line->budget_s);
     put_pair(&w, "status", status, false);
     put_number(&w, "hosts", "%.0f", (double)line->hosts);

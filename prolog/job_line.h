@@ -17,6 +17,7 @@ struct nt_job_line {
     const char *time; /* of its end, "2026-01-01T00:00:00Z" */
     uint32_t job;
     const char *user;
+    bool level_auto;     /* the probe decided on it */
     enum nt_level level; /* of job and budget what they were after limits */
     double budget_s;
     const char *outcome; /* "ok", or "partial REASON" or "failed REASON" */

@@ -136,6 +136,7 @@ static void log_job_line(const struct monitor *m, bool failed)
                                      .job = m->request->job,
                                      .user = user != NULL && strlen(user) < 64 ? user : uid,
                                      .level = m->request->option.level,
+                                     .level_auto = m->request->option.level_auto,
                                      .budget_s = m->budget_s,
                                      .outcome = outcome->text,
                                      .hosts = atomic_load(&m->state->hosts),

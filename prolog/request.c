@@ -150,11 +150,15 @@ double nt_request_limit(struct nt_request *request, const struct nt_conf *conf,
     const char *why = "";
     double asked_s = option->budget_s, bound_s = nt_slurm_conf_budget_s(slurm, &why);
     request->cut[0] = '\0';
-    if (option->level > conf->level_max) {
+    option->level_auto = !option->level_named && conf->level_auto;
+    if (!option->level_named)
+        option->level = conf->level;
+    option->level_named = true;
+    if (option->level > conf->level_max && !option->level_auto)
         add_cut(request, "level %s became %s: level_max of nettopo.conf",
                 nt_level_name(option->level), nt_level_name(conf->level_max));
+    if (option->level > conf->level_max)
         option->level = conf->level_max;
-    }
     if (option->budget_s == 0)
         option->budget_s = conf->budget_default_s;
     if (option->budget_s > conf->budget_max_s)

@@ -105,6 +105,10 @@ static int format_start(const struct nt_session *session, enum nt_policy policy,
         text_append(text, "cluster %s\n", job->cluster);
     text_append(text, "policy %s\noption %s\n", policy == NT_POLICY_FULL ? "full" : "latency",
                 option);
+    if (session->option->level_auto)
+        text_append(text, "level auto\n");
+    if (use != NULL && use->limit_s > 0)
+        text_append(text, "limit %u\n", use->limit_s);
     if (session->conf->archive[0] != '\0' && job->self == 0)
         text_append(text, "archive yes\n");
     text_append(text, "inline_limit %u\nmax_load %.3f\n", session->conf->inline_limit_bytes,

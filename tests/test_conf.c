@@ -44,7 +44,7 @@ static void the_installed_file_states_the_defaults(void **state)
         }
         at += line + 1;
     }
-    assert_int_equal(keys, 28);
+    assert_int_equal(keys, 29);
     struct nt_conf conf, defaults;
     struct nt_err err = {0};
     nt_conf_default(&defaults);
@@ -54,6 +54,7 @@ static void the_installed_file_states_the_defaults(void **state)
     assert_int_equal(conf.enabled, defaults.enabled);
     assert_int_equal(conf.default_on, defaults.default_on);
     assert_int_equal(conf.level_max, defaults.level_max);
+    assert_true(conf.level == defaults.level && !conf.level_auto);
     assert_true(conf.budget_default_s == defaults.budget_default_s);
     assert_true(conf.budget_max_s == defaults.budget_max_s);
     assert_int_equal(conf.port_first, defaults.port_first);
@@ -84,6 +85,7 @@ static void every_key_is_read(void **state)
     (void)state;
     struct nt_conf conf = parsed("enabled = no\n"
                                  "default=yes\r\n"
+                                 "level = auto\n"
                                  "\tlevel_max  =  quick  # comment\n"
                                  "# whole line\n"
                                  "budget_default = 2.5\n"
@@ -114,6 +116,9 @@ static void every_key_is_read(void **state)
     assert_false(conf.enabled);
     assert_true(conf.default_on);
     assert_int_equal(conf.level_max, NT_LEVEL_QUICK);
+    assert_true(conf.level_auto && conf.level == NT_LEVEL_STANDARD);
+    const struct nt_conf full = parsed("level = full");
+    assert_true(!full.level_auto && full.level == NT_LEVEL_FULL);
     assert_true(conf.budget_default_s == 2.5);
     assert_true(conf.budget_max_s == 6);
     assert_int_equal(conf.port_first, 30000);
@@ -153,6 +158,7 @@ static void a_wrong_line_is_named_with_its_file(void **state)
         {"an_extremely_long_key_that_does_not_fit_anywhere = 3", "f:1: unknown key"},
         {"enabled = maybe", "f:1: enabled: expected yes or no, found \"maybe\""},
         {"enabled =", "f:1: enabled: expected yes or no"},
+        {"level = best", "f:1: level: expected quick, standard, full or auto, found \"best\""},
         {"level_max = max", "f:1: level_max: expected quick"},
         {"budget_max = nan", "f:1: budget_max: expected seconds"},
         {"budget_max = 1e9", "f:1: budget_max: expected seconds"},

@@ -117,6 +117,24 @@ static void refuses(struct made_job of_map, struct made_job of_record, const cha
     nt_origin_fini(&o);
 }
 
+/* A map that was taken from earlier jobs is no evidence for what they said. */
+static void a_map_that_was_not_measured_has_no_figures(void **state)
+{
+    struct made_job m = made();
+    struct nt_samples *s = made_samples(&m);
+    struct nt_map *map;
+    struct nt_fleet_job *job;
+    struct nt_origin o = NT_ORIGIN_NONE;
+    (void)state;
+    assert_int_equal(nt_solve_samples(s, &map, NULL), 0);
+    map->sweep.prior.all_taken = true;
+    assert_int_equal(nt_fleet_job_create(map, NULL, &o, NOW, &job, NULL), 0);
+    assert_true(job->hosts == 8 && job->figures == 0 && job->findings == 0);
+    nt_fleet_job_destroy(job);
+    nt_map_destroy(map);
+    nt_samples_destroy(s);
+}
+
 static void what_contradicts_is_refused(void **state)
 {
     static const uint32_t others[] = {1, 2, 3, 4, 5, 6, 7, 9};
@@ -148,6 +166,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(times_are_read),
         cmocka_unit_test(a_job_is_what_its_map_and_record_say),
+        cmocka_unit_test(a_map_that_was_not_measured_has_no_figures),
         cmocka_unit_test(what_contradicts_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

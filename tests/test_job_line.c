@@ -76,6 +76,10 @@ static void a_line_in_both_formats(void **state)
         text, "job=42 time=2026-01-02T03:04:05Z user=alice level=standard budget=2.5 "
               "status=partial hosts=8 seconds=3.198 rounds=39 findings=1 missing=n3 "
               "suspect=n5,n7 reason=\"n3 is missing: \\\"no\\\" \\\\ ?[1m\" to_do=\"see n3\"");
+    struct nt_job_line left = line;
+    left.level_auto = true;
+    nt_job_line_write(&left, false, text);
+    assert_non_null(strstr(text, " level=auto "));
     nt_job_line_write(&line, true, text);
     struct json_object *object = json_tokener_parse(text), *value;
     assert_non_null(object);

@@ -235,6 +235,7 @@ static void format_then_parse_is_identity(void **state)
         "quick,sweep=adaptive,apply",
         "standard,pattern=ring,sweep=all",
         "quick,budget=0.1",
+        "budget=3,apply",
         "pattern=matrix:a=b",
         "standard,budget=3599.999",
         "quick,debug",
@@ -247,6 +248,7 @@ static void format_then_parse_is_identity(void **state)
         struct nt_option out = parsed(text);
         assert_int_equal(out.off, in.off);
         assert_int_equal(out.level, in.level);
+        assert_int_equal(out.level_named, in.level_named);
         assert_true(out.budget_s == in.budget_s);
         assert_string_equal(out.pattern, in.pattern);
         assert_int_equal(out.apply, in.apply);

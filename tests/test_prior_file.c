@@ -63,8 +63,11 @@ static void expect(const char *const *name, const char *at, const char *warning,
 {
     struct nt_samples *s = record_of(name, 4);
     struct nt_belief *b;
+    struct nt_prior_facts facts;
     struct nt_err err = {0};
-    assert_int_equal(nt_prior_file_record(at, 1, s, &b, &err), 0);
+    assert_int_equal(nt_prior_file_record(at, 1, s, &b, &facts, &err), 0);
+    assert_int_equal(facts.known, found ? 4 : 0);
+    assert_true(!found || facts.oldest_day == 20457);
     assert_int_equal(s->warnings, warning != NULL);
     if (warning != NULL && strstr(s->warning[0], warning) == NULL)
         fail_msg("%s", s->warning[0]);

@@ -219,6 +219,91 @@ static void test_lost_later(void **state)
     nt_network_destroy(n);
 }
 
+/* Nothing is measured: the map is what earlier jobs said, as sure and as old as that, and what is
+ * made of it says no more. */
+static void test_taken(void **state)
+{
+    static const char *const table[] = {"star:6", "tree:2x3", "tree:4x4", "tree:2x3x4", "tree:1x8"};
+    (void)state;
+    for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
+        struct nt_network *n = made_machine(table[k]);
+        struct nt_model *truth = truth_of(n), *copy;
+        struct nt_samples *s = record_of(n->hosts);
+        struct nt_matrix *is, *was;
+        struct nt_map *wide;
+        struct nt_prior *prior, *again;
+        struct nt_belief *belief;
+        struct nt_prior_facts facts;
+        assert_int_equal(nt_model_copy(truth, &copy, NULL), 0);
+        assert_int_equal(nt_map_create(copy, (const char *const *)s->host_name, &wide, NULL), 0);
+        assert_int_equal(nt_prior_of_map(wide, NULL, &prior, NULL), 0);
+        for (size_t h = 0; h < n->hosts; h++)
+            prior->of_host[h].day = 20000;
+        for (size_t w = 0; w < prior->switch_name.count; w++) {
+            prior->of_switch[w].day = 20003;
+            prior->of_switch[w].support = 0.75F;
+        }
+        assert_int_equal(nt_prior_believe(prior, (const char *const *)s->host_name, n->hosts,
+                                          &belief, &facts, NULL),
+                         0);
+        assert_int_equal(facts.known, n->hosts);
+        assert_int_equal(facts.oldest_day, 20000);
+        assert_int_equal(nt_samples_set_belief(s, belief, NULL), 0);
+        assert_int_equal(nt_samples_take_belief(s, belief->us, (double)facts.least_support,
+                                                facts.oldest_day, NULL),
+                         0);
+        nt_samples_finish(s, NT_STATUS_OK, 0.01);
+        struct nt_map *map = solved(s);
+        assert_true(nt_shape_equal(map->model, truth));
+        assert_true(map->model->confidence == 0.75 && map->sweep.pairs_measured == 0);
+        assert_true(map->sweep.prior.all_taken && map->sweep.prior.support == 0.75);
+        assert_string_equal(map->sweep.prior.oldest, "2024-10-04");
+        assert_true(map->sweep.prior.pairs_taken == n->hosts * (n->hosts - 1) / 2);
+        assert_int_equal(nt_model_latencies(truth, &was, NULL), 0);
+        assert_int_equal(nt_model_latencies(map->model, &is, NULL), 0);
+        for (size_t a = 0; a < n->hosts; a++)
+            for (size_t b = 0; b < a; b++)
+                assert_true(fabs(nt_matrix_get(is, a, b) / nt_matrix_get(was, a, b) - 1) < 1e-5);
+        assert_true(map->placement == NULL || map->placement->gain == 1); /* not acted on */
+        check_text(s, map);
+        assert_int_equal(nt_prior_of_map(map, NULL, &again, NULL), 0);
+        assert_int_equal(again->of_host[0].day, 20000); /* no newer for having been used */
+        nt_prior_destroy(again);
+        nt_matrix_destroy(is);
+        nt_matrix_destroy(was);
+        nt_map_destroy(map);
+        nt_belief_destroy(belief);
+        nt_prior_destroy(prior);
+        nt_map_destroy(wide);
+        nt_samples_destroy(s);
+        nt_model_destroy(truth);
+        nt_network_destroy(n);
+    }
+}
+
+/* Of a host that takes part nothing is known: no network. */
+static void test_taken_in_part(void **state)
+{
+    struct nt_samples *s = record_of(4);
+    const double us[] = {1, 2};
+    const uint32_t one[] = {0};
+    (void)state;
+    assert_int_equal(nt_samples_begin_belief(s, 2, NULL), 0);
+    for (size_t h = 0; h < 3; h++)
+        assert_int_equal(nt_samples_believe(s, h, one, NULL), 0);
+    assert_int_equal(nt_samples_take_belief(s, us, 1, 20000, NULL), 0);
+    nt_samples_finish(s, NT_STATUS_OK, 0.01);
+    struct nt_map *map = solved(s);
+    assert_true(!map->sweep.prior.all_taken && map->model->links == 0);
+    nt_map_destroy(map);
+    assert_int_equal(nt_samples_set_missing(s, 3, "gone", NULL), 0);
+    map = solved(s);
+    assert_true(map->sweep.prior.all_taken && map->model->missing[3]);
+    assert_int_equal(map->model->links, 3);
+    nt_map_destroy(map);
+    nt_samples_destroy(s);
+}
+
 static void test_record_refuses(void **state)
 {
     static const struct {
@@ -232,6 +317,13 @@ static void test_record_refuses(void **state)
         {"nettopo-samples/1\nhost a\nhost b\nprior 2\nbelieved 2 0\n", "below 2"},
         {"nettopo-samples/1\nhost a\nhost b\nprior 2\nbelieved 0 0\nbelieved 0 0\n", "once"},
         {"nettopo-samples/1\nhost a\nhost b\nprior 2\nbelieved 0 0 1\n", "end of the line"},
+        {"nettopo-samples/1\nhost a\nhost b\ntaken 2026-01-01 1 1\n", "end of the line"},
+        {"nettopo-samples/1\nhost a\nhost b\nprior 1\ntaken yesterday 1 1\n", "YYYY-MM-DD"},
+        {"nettopo-samples/1\nhost a\nhost b\nprior 1\ntaken 2026-01-01 2 1\n", "support"},
+        {"nettopo-samples/1\nhost a\nhost b\nprior 2\ntaken 2026-01-01 1 1 1\n", "rise"},
+        {"nettopo-samples/1\nhost a\nhost b\nprior 1\ntaken 2026-01-01 1 0\n", "above 0"},
+        {"nettopo-samples/1\nhost a\nhost b\nprior 1\ntaken 2026-01-01 1 1\ntaken 2026-01-01 1 1\n",
+         "once"},
     };
     (void)state;
     for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
@@ -247,8 +339,9 @@ static void test_record_refuses(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_used), cmocka_unit_test(test_refuted),
-                                       cmocka_unit_test(test_lost_later),
-                                       cmocka_unit_test(test_record_refuses)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_used),          cmocka_unit_test(test_refuted),
+        cmocka_unit_test(test_lost_later),    cmocka_unit_test(test_taken),
+        cmocka_unit_test(test_taken_in_part), cmocka_unit_test(test_record_refuses)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

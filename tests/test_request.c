@@ -147,6 +147,40 @@ static void limits_are_told(void **state)
     }
 }
 
+/* The level of nettopo.conf is for jobs that name none. */
+static void a_job_without_a_level_gets_the_configured_one(void **state)
+{
+    static const struct {
+        const char *conf, *option;
+        enum nt_level level;
+        bool is_auto;
+        const char *cut;
+    } table[] = {
+        {"", "", NT_LEVEL_STANDARD, false, ""},
+        {"level = full", "apply", NT_LEVEL_FULL, false, ""},
+        {"level = full", "quick", NT_LEVEL_QUICK, false, ""},
+        {"level = full\nlevel_max = quick", "", NT_LEVEL_QUICK, false,
+         "level full became quick: level_max of nettopo.conf"},
+        {"level = auto", "", NT_LEVEL_STANDARD, true, ""},
+        {"level = auto", "standard", NT_LEVEL_STANDARD, false, ""},
+        {"level = auto\nlevel_max = quick", "budget=2", NT_LEVEL_QUICK, true, ""},
+    };
+    (void)state;
+    for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
+        struct nt_request request = {0};
+        struct nt_slurm_conf slurm;
+        struct nt_conf conf;
+        nt_conf_default(&conf);
+        assert_int_equal(nt_conf_parse("f", table[k].conf, strlen(table[k].conf), &conf, NULL), 0);
+        nt_slurm_conf_parse(&slurm, "", 0);
+        nt_option_parse(table[k].option, &request.option, NULL);
+        nt_request_limit(&request, &conf, &slurm);
+        assert_int_equal(request.option.level, table[k].level);
+        assert_int_equal(request.option.level_auto, table[k].is_auto);
+        assert_string_equal(request.cut, table[k].cut);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -154,6 +188,7 @@ int main(void)
         cmocka_unit_test(a_wrong_command_line_is_named),
         cmocka_unit_test(a_prolog_script_passes_its_environment),
         cmocka_unit_test(limits_are_told),
+        cmocka_unit_test(a_job_without_a_level_gets_the_configured_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -58,6 +58,7 @@ static void start_of_the_largest_job_is_complete(void **state)
     struct nt_conn probe;
     struct nt_err err = {0};
     int fd[2];
+    const struct nt_job_use use = {.limit_s = 7200};
     struct nt_job job = {.id = 1, .hosts = HOSTS, .host = name_hosts(HOSTS), .self = HOSTS - 1};
     struct nt_service service = {.child = {.pidfd = -1}};
     struct nt_session session = {.conf = &conf,
@@ -70,15 +71,17 @@ static void start_of_the_largest_job_is_complete(void **state)
     assert_non_null(text);
     nt_conf_default(&conf);
     assert_int_equal(nt_option_parse("quick", &option, &err), 0);
+    option.level_auto = true;
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, fd), 0);
     assert_int_equal(nt_conn_init(&session.probe, fd[0], NT_FRAME_PAYLOAD_MAX, NT_QUEUE_MAX, &err),
                      0);
     assert_int_equal(nt_conn_init(&probe, fd[1], NT_FRAME_PAYLOAD_MAX, NT_QUEUE_MAX, &err), 0);
-    if (nt_session_start_probe(&session, NT_POLICY_FULL, NULL, &err) != 0)
+    if (nt_session_start_probe(&session, NT_POLICY_FULL, &use, &err) != 0)
         fail_msg("%s", err.text);
     size_t bytes = read_start(&session, &probe, text, ROOM);
     assert_int_equal(nt_start_parse(text, bytes, &start, &err), 0);
     assert_int_equal(start.size, HOSTS);
+    assert_true(start.option.level_auto && start.limit_s == 7200);
     assert_int_equal(start.rank, HOSTS - 1);
     assert_string_equal(start.host[HOSTS - 1], job.host[HOSTS - 1]);
     nt_start_fini(&start);

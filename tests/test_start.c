@@ -14,6 +14,7 @@ static const char GOOD[] =
     "rank 1\nsize 3\ndeadline_us 8640004500000\njob 4294967296\n"
     "restart 2\ncluster c1\npolicy latency\n"
     "option quick,pattern=ring,apply,debug\nlog debug\ninline_limit 1000\nmax_load 0.125\n"
+    "level auto\nlimit 3600\n"
     "host n1\nhost n2\nhost n10\nend\n";
 
 static void a_start_text_tells_the_place(void **state)
@@ -32,6 +33,7 @@ static void a_start_text_tells_the_place(void **state)
     assert_true(s.latency_only);
     assert_int_equal(s.option.level, NT_LEVEL_QUICK);
     assert_string_equal(s.option.pattern, "ring");
+    assert_true(s.option.level_auto && s.limit_s == 3600);
     assert_true(s.option.apply && s.option.debug);
     assert_int_equal(s.log, NT_LOG_DEBUG);
     assert_int_equal(s.inline_limit_bytes, 1000);
@@ -77,6 +79,7 @@ static void a_bad_start_text_is_refused_with_its_reason(void **state)
         {"size 1\nrank 0\ndeadline_us 1\npolicy none\nhost a\nend\n", "full or latency"},
         {"size 1\nrank 0\ndeadline_us 1\noption frob\nhost a\nend\n", "frob"},
         {"size 1\nrank 0\ndeadline_us 1\nlog all\nhost a\nend\n", "error, info or debug"},
+        {"size 1\nrank 0\ndeadline_us 1\nlevel quick\nhost a\nend\n", "expected auto"},
         {"size 1\nrank 0\ndeadline_us 1\nmax_load 0\nhost a\nend\n", "a share above 0"},
         {"size 1\nrank 0\ndeadline_us 1\nmax_load 1.5\nhost a\nend\n", "a share above 0"},
         {"size 1\nrank 0\ndeadline_us 1\nmax_load nan\nhost a\nend\n", "a share above 0"},

@@ -10,6 +10,7 @@
 
 #include "export.h"
 #include "import.h"
+#include "topology_blocks.h"
 #include "topology_merge.h"
 
 static struct nt_map *read_conf(const char *text)
@@ -111,6 +112,31 @@ static void what_is_no_tree_is_refused(void **state)
     nt_map_destroy(map);
 }
 
+/* Leaves are blocks, whatever is above them, and come back as such. */
+static void leaves_are_blocks(void **state)
+{
+    static const char tree[] = "SwitchName=a Nodes=n[1-2]\nSwitchName=b Nodes=n3\n"
+                               "SwitchName=c Switches=a,b\nSwitchName=d Nodes=n4\n"
+                               "SwitchName=e Switches=c,d\n";
+    struct nt_map *map = read_conf(tree), *blocks, *again, *merged;
+    struct nt_strbuf changes = {0};
+    char *text;
+    size_t bytes;
+    (void)state;
+    assert_int_equal(nt_topology_blocks(map, &blocks, NULL), 0);
+    assert_int_equal(nt_export_blocks_conf(blocks, &text, &bytes, NULL), 0);
+    assert_string_equal(strchr(text, '\n'),
+                        "\nBlockName=a Nodes=n1,n2\nBlockName=b Nodes=n3\nBlockName=d Nodes=n4\n");
+    again = read_conf(text);
+    assert_int_equal(nt_topology_merge(blocks, again, &merged, &changes, NULL), 0);
+    assert_int_equal(changes.used, 0);
+    nt_map_destroy(merged);
+    nt_map_destroy(again);
+    nt_map_destroy(blocks);
+    nt_map_destroy(map);
+    free(text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -119,6 +145,7 @@ int main(void)
         cmocka_unit_test(what_was_not_measured_stays),
         cmocka_unit_test(flat_becomes_a_tree),
         cmocka_unit_test(what_is_no_tree_is_refused),
+        cmocka_unit_test(leaves_are_blocks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,10 +4,9 @@
 #include <stdlib.h>
 
 #include "file_within.h"
-#include "prior.h"
 
 static int read_belief(const char *path, double wait_s, const struct nt_samples *samples,
-                       struct nt_belief **out, struct nt_err *why)
+                       struct nt_belief **out, struct nt_prior_facts *facts, struct nt_err *why)
 {
     const struct nt_file_within file = {
         .path = path, .bytes_max = NT_PRIOR_BYTES_MAX, .wait_s = wait_s, .trusted = true};
@@ -20,21 +19,22 @@ static int read_belief(const char *path, double wait_s, const struct nt_samples 
     free(text);
     if (rc != 0)
         return -1;
-    rc = nt_prior_believe(prior, (const char *const *)samples->host_name, samples->hosts, out, NULL,
-                          why);
+    rc = nt_prior_believe(prior, (const char *const *)samples->host_name, samples->hosts, out,
+                          facts, why);
     nt_prior_destroy(prior);
     return rc;
 }
 
 int nt_prior_file_record(const char *path, double wait_s, struct nt_samples *samples,
-                         struct nt_belief **out, struct nt_err *err)
+                         struct nt_belief **out, struct nt_prior_facts *facts, struct nt_err *err)
 {
     struct nt_err why = {0};
     struct nt_belief *belief = NULL;
     *out = NULL;
+    *facts = (struct nt_prior_facts){.oldest_day = INT32_MAX, .least_support = 1};
     if (path == NULL || path[0] == '\0')
         return 0;
-    if (read_belief(path, wait_s, samples, &belief, &why) != 0)
+    if (read_belief(path, wait_s, samples, &belief, facts, &why) != 0)
         return nt_samples_warn(samples, err, "prior: %s; measured without it", why.text);
     if (belief->levels > 0 && nt_samples_set_belief(samples, belief, err) != 0) {
         nt_belief_destroy(belief);

@@ -10,11 +10,13 @@
 
 #include "belief.h"
 #include "err.h"
+#include "prior.h"
 #include "samples.h"
 
-/* path NULL or "": nothing. Of the record's hosts; the record gets it, too. *out NULL where nothing
- * is known of most of them, else the caller's. -1 only when the record cannot be kept. */
+/* *facts: of the hosts; none is known without a prior. path NULL or "": nothing. Of the record's
+ * hosts; the record gets it, too. *out NULL where nothing is known of most of them, else the
+ * caller's. -1 only when the record cannot be kept. */
 int nt_prior_file_record(const char *path, double wait_s, struct nt_samples *samples,
-                         struct nt_belief **out, struct nt_err *err);
+                         struct nt_belief **out, struct nt_prior_facts *facts, struct nt_err *err);
 
 #endif

@@ -24,6 +24,7 @@ struct nt_probe_job {
     double max_load;           /* share of a link that the sweep may use on average; 0: all */
     const char *prior;         /* file of what earlier jobs said; "" or NULL: none; borrowed */
     struct nt_option option;
+    uint32_t limit_s;          /* seconds that the job may run; 0: not known, or none */
     enum nt_log_level log;     /* how much is logged */
     size_t inline_limit_bytes; /* of NETTOPO_JSON */
     /* by rank, when the starter told them, else NULL; borrowed */

@@ -77,7 +77,11 @@ static int read_option(struct nt_start *s, const struct line *line, struct nt_er
     char text[NT_OPTION_TEXT_BYTES];
     if (read_value(line, text, sizeof text, err) != 0)
         return -1;
-    return nt_option_parse(text, &s->option, err) == 0 ? 0 : nt_err_prefix(err, "start");
+    bool level_auto = s->option.level_auto; /* a line of its own */
+    if (nt_option_parse(text, &s->option, err) != 0)
+        return nt_err_prefix(err, "start");
+    s->option.level_auto = level_auto;
+    return 0;
 }
 
 static int read_policy(struct nt_start *s, const struct line *line, struct nt_err *err)
@@ -91,11 +95,11 @@ static int read_policy(struct nt_start *s, const struct line *line, struct nt_er
     return 0;
 }
 
-static int read_archive(struct nt_start *s, const struct line *line, struct nt_err *err)
+static int read_flag(const struct line *line, const char *word, bool *flag, struct nt_err *err)
 {
-    if (line->value_bytes != 3 || memcmp(line->value, "yes", 3) != 0)
-        return line_error(err, line, "yes");
-    s->archive = true;
+    if (line->value_bytes != strlen(word) || memcmp(line->value, word, strlen(word)) != 0)
+        return line_error(err, line, word);
+    *flag = true;
     return 0;
 }
 
@@ -172,7 +176,11 @@ static int read_line(struct nt_start *s, size_t *hosts, const struct line *line,
     if (is_word(line, "max_load"))
         return read_max_load(s, line, err);
     if (is_word(line, "archive"))
-        return read_archive(s, line, err);
+        return read_flag(line, "yes", &s->archive, err);
+    if (is_word(line, "level"))
+        return read_flag(line, "auto", &s->option.level_auto, err);
+    if (is_word(line, "limit"))
+        return read_number32(line, UINT32_MAX, &s->limit_s, err);
     if (is_word(line, "log"))
         return read_log(s, line, err);
     if (is_word(line, "option"))

@@ -17,6 +17,7 @@ void nt_conf_default(struct nt_conf *conf)
 {
     *conf = (struct nt_conf){
         .enabled = true,
+        .level = NT_LEVEL_STANDARD,
         .level_max = NT_LEVEL_FULL,
         .budget_default_s = 5,
         .budget_max_s = 7,
@@ -67,6 +68,15 @@ static const char *set_enabled(const struct entry *e, struct nt_conf *conf)
 static const char *set_default(const struct entry *e, struct nt_conf *conf)
 {
     return read_bool(e, &conf->default_on);
+}
+
+static const char *set_level(const struct entry *e, struct nt_conf *conf)
+{
+    conf->level_auto = strcmp(e->value, "auto") == 0;
+    conf->level = NT_LEVEL_STANDARD;
+    return conf->level_auto || nt_level_parse(e->value, &conf->level) == 0
+               ? NULL
+               : "quick, standard, full or auto";
 }
 
 static const char *set_level_max(const struct entry *e, struct nt_conf *conf)
@@ -310,7 +320,7 @@ static const char *set_ucx_log(const struct entry *e, struct nt_conf *conf)
     return "fatal, error, warn, diag, info or debug";
 }
 
-enum { BUDGET_DEFAULT = 3, BUDGET_MAX = 4 };
+enum { BUDGET_DEFAULT = 4, BUDGET_MAX = 5 };
 
 static const struct {
     const char *name;
@@ -318,6 +328,7 @@ static const struct {
 } keys[] = {
     {"enabled", set_enabled},
     {"default", set_default},
+    {"level", set_level},
     {"level_max", set_level_max},
     [BUDGET_DEFAULT] = {"budget_default", set_budget_default},
     [BUDGET_MAX] = {"budget_max", set_budget_max},

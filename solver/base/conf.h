@@ -40,6 +40,8 @@ enum nt_ucx_log {
 struct nt_conf {
     bool enabled;                         /* enabled = yes; no: --nettopo only reports that */
     bool default_on;                      /* default = no */
+    enum nt_level level;                  /* level = standard, of jobs that name none */
+    bool level_auto;                      /* level = auto: the probe decides, up to level */
     enum nt_level level_max;              /* level_max = full */
     double budget_default_s;              /* budget_default = 5 */
     double budget_max_s;                  /* budget_max = 7 */

@@ -311,7 +311,7 @@ static int parse_item(struct span item, struct seen *seen, struct nt_option *opt
     if (span_level(item, &level) == 0) {
         if (seen->level && level != option->level)
             return given_twice("the level", item, err);
-        seen->level = true;
+        seen->level = option->level_named = true;
         option->level = level;
         return 0;
     }
@@ -422,14 +422,15 @@ int nt_option_format(const struct nt_option *option, char *text, size_t text_byt
     if (option->sweep < NT_SWEEP_AUTO || option->sweep > NT_SWEEP_SEQUENTIAL)
         return nt_err_set(err, NT_ERR_USAGE, "sweep %d is none", (int)option->sweep);
     bool automatic = option->sweep == NT_SWEEP_AUTO;
-    int used = snprintf(whole, sizeof whole, "%s%s%s%s%s%s%s%s", level, budget,
-                        plain ? "" : ",pattern=", plain ? "" : option->pattern,
+    int used = snprintf(whole, sizeof whole, "%s%s%s%s%s%s%s%s", option->level_named ? level : "",
+                        budget, plain ? "" : ",pattern=", plain ? "" : option->pattern,
                         automatic ? "" : ",sweep=", automatic ? "" : sweep_names[option->sweep],
                         option->apply ? ",apply" : "", option->debug ? ",debug" : "");
     if (option->off)
         used = snprintf(whole, sizeof whole, "off");
     if (used < 0 || (size_t)used >= sizeof whole || (size_t)used >= text_bytes)
         return nt_err_set(err, NT_ERR_USAGE, "option of %d characters does not fit", used);
-    memcpy(text, whole, (size_t)used + 1);
+    size_t comma = whole[0] == ','; /* without a level */
+    memcpy(text, whole + comma, (size_t)used + 1 - comma);
     return 0;
 }

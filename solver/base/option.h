@@ -21,9 +21,11 @@ enum nt_sweep_mode { NT_SWEEP_AUTO, NT_SWEEP_ALL, NT_SWEEP_ADAPTIVE, NT_SWEEP_SE
 enum { NT_OPTION_TEXT_BYTES = 1536, NT_PATTERN_TEXT_BYTES = 1100 };
 
 struct nt_option {
-    bool off; /* off, which stands alone: the other items have their defaults */
-    enum nt_level level;
-    double budget_s;                     /* 0: the configured default */
+    bool off;            /* off, which stands alone: the other items have their defaults */
+    enum nt_level level; /* standard where none is named: then nettopo.conf decides */
+    bool level_named;
+    bool level_auto; /* the probe decides, up to level: set by nettopo.conf, no item of the text */
+    double budget_s; /* 0: the configured default */
     char pattern[NT_PATTERN_TEXT_BYTES]; /* "neighbour", "ring", "stencil:4x4", ... */
     bool apply;                          /* a plain srun follows the hint */
     enum nt_sweep_mode sweep;

@@ -100,7 +100,11 @@ static void put_prior(struct nt_strbuf *d, const struct nt_prior_use *use)
 {
     if (!use->given)
         return;
-    if (use->used)
+    if (use->all_taken)
+        nt_strbuf_print(
+            d, "not measured, from a prior: last seen on %s or later, support %.2g or more",
+            use->oldest, use->support);
+    else if (use->used)
         nt_strbuf_print(d, "from a prior: %llu pairs verified, %llu taken",
                         (unsigned long long)use->pairs_verified,
                         (unsigned long long)use->pairs_taken);

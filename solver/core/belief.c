@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "belief.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,6 +21,8 @@ int nt_belief_create(size_t hosts, size_t levels, struct nt_belief **out, struct
         return nt_err_memory(err);
     }
     memset(c->cluster, 0xff, (cells + 1) * sizeof *c->cluster);
+    for (size_t l = 0; l < NT_BELIEF_LEVELS_MAX; l++)
+        c->us[l] = NAN;
     *out = c;
     return 0;
 }
@@ -100,11 +103,14 @@ void nt_belief_reduce(struct nt_belief *c)
         const uint32_t *at = l + 1 < c->levels ? c->cluster + l * n : NULL;
         if (at == NULL || !joins_any(c, below, at, first))
             continue;
+        c->us[kept] = c->us[l];
         memmove(c->cluster + kept++ * n, at, n * sizeof *at);
     }
     /* of the highest the clusters are not written down, as all are one: so none is left where that
      * has no more together than the one below */
     const uint32_t *last = kept > 0 ? c->cluster + (kept - 1) * n : NULL;
-    c->levels = c->levels == 0 ? 0 : joins_any(c, last, NULL, first) ? kept + 1 : kept;
+    if (c->levels > 0 && joins_any(c, last, NULL, first))
+        c->us[kept++] = c->us[c->levels - 1];
+    c->levels = kept;
     free(first);
 }

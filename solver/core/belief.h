@@ -9,6 +9,7 @@
 #ifndef NT_BELIEF_H
 #define NT_BELIEF_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -22,6 +23,10 @@ struct nt_belief {
     uint32_t *cluster; /* [level * hosts + host], of the levels below the highest: any number below
                           hosts, NT_BELIEF_LOOSE at all levels of a host of which nothing is
                           believed; owned */
+    double us[NT_BELIEF_LEVELS_MAX]; /* latency of a pair that meets at a level; NaN: not known */
+    bool taken;                      /* nothing was measured: the network is this one, and */
+    double support;                  /* as sure as the least certain part of it, */
+    int32_t oldest_day;              /* of which one was last seen on that day, since 1970-01-01 */
 };
 
 /* Every host loose. NT_ERR_INPUT over NT_BELIEF_LEVELS_MAX levels. */

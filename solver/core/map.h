@@ -31,6 +31,9 @@ struct nt_prior_use {
         pairs_contradicted; /* not read; read as believed; not so */
     uint64_t hosts_moved;
     char reason[96]; /* why it was not used; "" */
+    bool all_taken;  /* nothing was measured; then, of the least certain and of the oldest part: */
+    double support;
+    char oldest[16]; /* day when it was last seen, YYYY-MM-DD */
 };
 
 enum { NT_TRANSPORT_USED_BYTES = 128, NT_SWEEP_TRANSPORTS_MAX = 8 };

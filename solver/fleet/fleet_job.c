@@ -287,7 +287,8 @@ static int add_links(struct nt_fleet_job *job, const struct nt_map *map, struct 
     job->finding = nt_arena_array(&job->memory, NT_FLEET_FINDINGS_MAX, sizeof *job->finding);
     if (nt_arena_check(&job->memory, err) != 0)
         return -1;
-    if (map->model->switches == 0)
+    /* what was taken from earlier jobs is no evidence */
+    if (map->model->switches == 0 || map->sweep.prior.all_taken)
         return 0;
     if (nt_rooted_tree_create(map->model, &rooted, err) != 0)
         return -1;

@@ -6,8 +6,10 @@
 #include <string.h>
 
 #include "believed.h"
+#include "believed_taken.h"
 #include "memory.h"
 #include "noise_shown.h"
+#include "prior.h"
 
 /* Of the phase, in the order of taking. */
 static int take_readings(const struct nt_samples *s, struct nt_readings *out,
@@ -127,6 +129,25 @@ static int judge(const struct nt_samples *s, const bool *missing, struct nt_read
     return nt_believed_judge(s->belief, absent, readings, noise, out, err);
 }
 
+/* Nothing was measured: the network is what was believed. */
+static int take_all(const struct nt_samples *s, const bool *missing, const uint32_t *order,
+                    struct nt_model **out, struct nt_prior_use *use, struct nt_err *err)
+{
+    uint64_t present = 0;
+    for (size_t h = 0; h < s->hosts; h++)
+        present += !missing[h];
+    int rc = nt_believed_taken(s->belief, missing, order, out, err);
+    if (rc != 1)
+        return rc;
+    *use = (struct nt_prior_use){.given = true,
+                                 .used = true,
+                                 .pairs_taken = present * (present - 1) / 2,
+                                 .all_taken = true,
+                                 .support = s->belief->support};
+    nt_prior_day_write(s->belief->oldest_day, use->oldest);
+    return 1;
+}
+
 int nt_solve_prior(const struct nt_samples *s, const uint32_t *order, struct nt_model **out,
                    uint64_t *pairs, struct nt_prior_use *use, struct nt_err *err)
 {
@@ -142,6 +163,10 @@ int nt_solve_prior(const struct nt_samples *s, const uint32_t *order, struct nt_
     for (size_t h = 0; rc == 0 && h < s->hosts; h++) {
         missing[h] = s->missing[h] != NULL;
         known += s->belief->levels == 1 || s->belief->cluster[h] != NT_BELIEF_LOOSE;
+    }
+    if (rc == 0 && s->belief->taken && s->samples == 0) {
+        *pairs = 0;
+        return take_all(s, missing, order, out, use, err);
     }
     if (rc == 0)
         rc = take_readings(s, &readings, &shown, err);

@@ -29,4 +29,9 @@ int nt_export_topology_conf(const struct nt_map *map, char **text, size_t *bytes
 int nt_export_topology_yaml(const struct nt_map *map, char **text, size_t *bytes,
                             struct nt_err *err);
 
+/* Slurm's topology/block: each switch that has hosts is a block of them. NT_ERR_INPUT when none
+ * has. Without block sizes: Slurm takes the smallest block's then. */
+int nt_export_blocks_conf(const struct nt_map *map, char **text, size_t *bytes, struct nt_err *err);
+int nt_export_blocks_yaml(const struct nt_map *map, char **text, size_t *bytes, struct nt_err *err);
+
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "export.h"
@@ -130,4 +131,47 @@ int nt_export_topology_yaml(const struct nt_map *map, char **text, size_t *bytes
         "  tree:\n    switches:\n",
         "      - switch: ", "\n        nodes: ", "\n        children: ", "\n"};
     return put_tree(map, &words, text, bytes, err);
+}
+
+static int put_blocks(const struct nt_map *map, const struct words *w, char **text, size_t *bytes,
+                      struct nt_err *err)
+{
+    const struct nt_model *m = map->model;
+    NT_SCOPED struct nt_arena memory = {0};
+    struct branch *at = nt_arena_array(&memory, m->hosts + m->switches + 1, sizeof *at);
+    bool any = false;
+    if (nt_arena_check(&memory, err) != 0 || find_above(map, at, err) != 0)
+        return -1;
+    struct nt_strbuf d = {0};
+    nt_strbuf_puts(&d, w->head);
+    for (uint32_t s = (uint32_t)m->hosts; s < m->hosts + m->switches; s++) {
+        if (at[s].hosts == 0)
+            continue;
+        any = true;
+        nt_strbuf_print(&d, "%s%s%s", w->name, nt_map_vertex_name(map, s), w->hosts);
+        put_below(&d, map, at, s, true);
+        nt_strbuf_puts(&d, w->end);
+    }
+    int rc = nt_strbuf_finish(&d, text, bytes, err);
+    if (rc == 0 && !any) {
+        free(*text);
+        rc = nt_err_set(err, NT_ERR_INPUT, "no switch has hosts");
+    }
+    return rc;
+}
+
+int nt_export_blocks_conf(const struct nt_map *map, char **text, size_t *bytes, struct nt_err *err)
+{
+    static const struct words words = {"# topology/block, found by nettopo\n",
+                                       "BlockName=", " Nodes=", "", "\n"};
+    return put_blocks(map, &words, text, bytes, err);
+}
+
+int nt_export_blocks_yaml(const struct nt_map *map, char **text, size_t *bytes, struct nt_err *err)
+{
+    static const struct words words = {
+        "# topology/block, found by nettopo\n- topology: nettopo\n  cluster_default: true\n"
+        "  block:\n    blocks:\n",
+        "      - block: ", "\n        nodes: ", "", "\n"};
+    return put_blocks(map, &words, text, bytes, err);
 }

@@ -11,6 +11,7 @@
 #include "json.h"
 #include "machines_json.h"
 #include "names.h"
+#include "prior.h"
 #include "switch_support.h"
 
 enum { COUNT_MAX = 1 << 27, KEY_BYTES = 48 };
@@ -267,6 +268,13 @@ static void read_prior(struct reading *r, struct json_object *sweep)
     nt_json_whole(&r->json, prior, "pairs_contradicted", INT64_MAX, &use->pairs_contradicted);
     nt_json_whole(&r->json, prior, "hosts_moved", INT64_MAX, &use->hosts_moved);
     nt_json_string_in(&r->json, prior, "reason", use->reason, sizeof use->reason, NT_JSON_MAY);
+    nt_json_string_in(&r->json, prior, "oldest", use->oldest, sizeof use->oldest, NT_JSON_MAY);
+    nt_json_number(&r->json, prior, "support", &use->support);
+    int32_t day;
+    use->all_taken = nt_prior_day(use->oldest, strlen(use->oldest), &day) == 0 &&
+                     use->support >= 0 && use->support <= 1;
+    if (!use->all_taken)
+        use->oldest[0] = '\0';
     nt_json_leave(&r->json);
 }
 

@@ -95,6 +95,9 @@ static void put_sweep(struct nt_json_writer *w, const struct nt_map *map)
         nt_json_put_whole(w, "pairs_contradicted", s->prior.pairs_contradicted);
         nt_json_put_whole(w, "hosts_moved", s->prior.hosts_moved);
         text_if(w, "reason", s->prior.reason);
+        if (s->prior.all_taken)
+            nt_json_put_number(w, "support", s->prior.support);
+        text_if(w, "oldest", s->prior.oldest);
         nt_json_end(w, '}');
     }
     put_transports(w, s);

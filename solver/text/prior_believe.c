@@ -19,6 +19,7 @@ struct job {
     uint32_t *branch; /* switches: how many of its parts have hosts of the job */
     uint32_t *level;  /* switches: of those with several; NONE */
     float *us;        /* the latencies at which hosts meet, then those where a level begins */
+    double mean_us[NT_BELIEF_LEVELS_MAX]; /* of the switches of a level */
     size_t levels;
     bool one; /* all hosts are below one switch */
 };
@@ -56,11 +57,17 @@ static bool find_levels(struct job *j)
             j->us[levels++] = j->us[k];
         }
     j->levels = levels;
+    double switches[NT_BELIEF_LEVELS_MAX] = {0};
     for (size_t s = 0; s < p->switch_name.count; s++) {
         j->level[s] = NONE;
         for (uint32_t l = 0; l < levels && j->branch[s] > 1; l++)
             if (p->of_switch[s].us >= j->us[l])
                 j->level[s] = l;
+        if (j->level[s] == NONE)
+            continue;
+        uint32_t l = j->level[s];
+        switches[l]++;
+        j->mean_us[l] += ((double)p->of_switch[s].us - j->mean_us[l]) / switches[l];
     }
     return true;
 }
@@ -164,6 +171,8 @@ int nt_prior_believe(const struct nt_prior *p, const char *const *host_name, siz
     size_t levels = few ? 0 : j.levels + !meet_at_top(&j);
     if (nt_belief_create(hosts, levels, &b, err) != 0)
         return -1;
+    for (size_t l = 0; l < levels && l < j.levels; l++)
+        b->us[l] = j.mean_us[l];
     if (levels > 0 && set_clusters(&j, b, first, err) != 0) {
         nt_belief_destroy(b);
         return -1;

@@ -164,7 +164,9 @@ int nt_prior_of_map(const struct nt_map *map, const int32_t *day, struct nt_prio
     struct nt_prior *p;
     uint32_t ends[2] = {0, 0};
     int32_t today = 0;
-    if (nt_prior_day(map->created, strlen(map->created), &today) != 0)
+    /* of a map that was not measured the day of what it was taken from */
+    const char *seen = map->sweep.prior.all_taken ? map->sweep.prior.oldest : map->created;
+    if (nt_prior_day(seen, strlen(seen), &today) != 0)
         today = 0;
     if (hung_init(&t, map->model, &memory, err) != 0 || find_middle(&t, ends, err) != 0 ||
         nt_prior_create(map->cluster, &p, err) != 0)

@@ -19,18 +19,17 @@
  *   cores INDEX BETWEEN US    latency between two of its cores, one way (core/machine.h)
  *   prior LEVELS              optional: what was believed before (core/belief.h), after the hosts
  *   believed INDEX CLUSTER... a host's clusters, of the levels below the highest
- *   transport HOSTS USED      so many hosts' connections went over these: tcp/fab0,tcp/fab1
- *   phase NAME [BEGIN]        what follows belongs to this phase, until the next; BEGIN: seconds
- *                             since the sweep began (older records do not say)
- *   round                     a new round begins: what follows ran at the same time
- *   latency A B BYTES COUNT LOW_US SE_US MEDIAN_US          one way, half a round trip
- *   bandwidth A B BYTES SECONDS                             a flow from A to B in this round
- *   prtt A B BYTES COUNT DELAY_US US [SE_US HOLD_US [RAIL]] PRTT(n, d, s), Lichei 2006
- *   kernel NAME BYTES COUNT MEDIAN_US LOW_US HIGH_US [HOSTS [MESSAGES INDEX...]]  a stress kernel
- *   resent A B SEGMENTS COUNT                               over TCP: what A sent B in this round,
- *                             and of that was sent again; only where some was
- *   failed A B REASON...      a pair whose measurement failed in this round
- *   phase-end SECONDS         time the phase took
+ *   taken DAY SUPPORT US...   nothing was measured: the network is what was believed, as sure and
+ * as old as that (YYYY-MM-DD), US: latency of the pairs of each level transport HOSTS USED      so
+ * many hosts' connections went over these: tcp/fab0,tcp/fab1 phase NAME [BEGIN]        what follows
+ * belongs to this phase, until the next; BEGIN: seconds since the sweep began (older records do not
+ * say) round                     a new round begins: what follows ran at the same time latency A B
+ * BYTES COUNT LOW_US SE_US MEDIAN_US          one way, half a round trip bandwidth A B BYTES
+ * SECONDS                             a flow from A to B in this round prtt A B BYTES COUNT
+ * DELAY_US US [SE_US HOLD_US [RAIL]] PRTT(n, d, s), Lichei 2006 kernel NAME BYTES COUNT MEDIAN_US
+ * LOW_US HIGH_US [HOSTS [MESSAGES INDEX...]]  a stress kernel resent A B SEGMENTS COUNT over TCP:
+ * what A sent B in this round, and of that was sent again; only where some was failed A B REASON...
+ * a pair whose measurement failed in this round phase-end SECONDS         time the phase took
  *   warning TEXT...
  *   end STATUS SECONDS        ok | partial | failed, and the sweep's time; the last line
  *
@@ -63,6 +62,7 @@ enum {
     NT_SAMPLES_CROWD_MAX = 64,
     NT_SAMPLES_TRAFFIC_MAX = 65536,
     NT_SAMPLES_NO_MODEL = UINT32_MAX,
+    NT_SAMPLES_TAKEN_US_MAX = 1000000000,
 };
 
 /* What is known of a host's inside. */
@@ -168,6 +168,11 @@ int nt_samples_set_cores(struct nt_samples *s, size_t host, enum nt_between betw
 int nt_samples_begin_belief(struct nt_samples *s, size_t levels, struct nt_err *err);
 int nt_samples_believe(struct nt_samples *s, size_t host, const uint32_t *cluster,
                        struct nt_err *err);
+/* The network is what is believed of all hosts, nothing was measured. us: levels of them, rising;
+ * support 0 to 1. us is kept to nine digits, support to six. */
+int nt_samples_take_belief(struct nt_samples *s, const double *us, double support,
+                           int32_t oldest_day, struct nt_err *err);
+
 /* Both of another belief. */
 int nt_samples_set_belief(struct nt_samples *s, const struct nt_belief *belief, struct nt_err *err);
 /* hosts more use these; what is beyond the room is left out. used: a word. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the sweep of a record began from. */
+#include "number.h"
 #include "samples.h"
 
 int nt_samples_begin_belief(struct nt_samples *s, size_t levels, struct nt_err *err)
@@ -18,6 +19,26 @@ int nt_samples_believe(struct nt_samples *s, size_t host, const uint32_t *cluste
     if (host < b->hosts && b->cluster[host] != NT_BELIEF_LOOSE)
         return nt_err_set(err, NT_ERR_INPUT, "believed: expected host %zu once", host);
     return nt_belief_set(s->belief, host, cluster, err);
+}
+
+int nt_samples_take_belief(struct nt_samples *s, const double *us, double support,
+                           int32_t oldest_day, struct nt_err *err)
+{
+    struct nt_belief *b = s->belief;
+    if (b == NULL || b->levels == 0 || b->taken || s->phases > 0)
+        return nt_err_set(err, NT_ERR_INPUT,
+                          "taken: expected once, after a prior and before the first phase");
+    if (!(support >= 0 && support <= 1))
+        return nt_err_set(err, NT_ERR_INPUT, "taken: expected a support from 0 to 1");
+    for (size_t l = 0; l < b->levels; l++)
+        if (!(us[l] > (l > 0 ? us[l - 1] : 0)) || !(us[l] < NT_SAMPLES_TAKEN_US_MAX))
+            return nt_err_set(err, NT_ERR_INPUT, "taken: expected latencies above 0 that rise");
+    for (size_t l = 0; l < b->levels; l++)
+        b->us[l] = nt_number_round(us[l], 9);
+    b->taken = true;
+    b->support = nt_number_round(support, 6);
+    b->oldest_day = oldest_day;
+    return 0;
 }
 
 int nt_samples_set_belief(struct nt_samples *s, const struct nt_belief *belief, struct nt_err *err)

@@ -11,6 +11,7 @@
 #include "decimal.h"
 #include "lines.h"
 #include "number.h"
+#include "prior.h"
 
 enum { HEAD_KEYS = 7 };
 
@@ -236,6 +237,26 @@ static int read_believed(struct nt_samples_reader *r, struct words *w, struct nt
     if (take_end(w, err) != 0)
         return -1;
     return nt_samples_believe(r->samples, host, cluster, err);
+}
+
+static int read_taken(struct nt_samples_reader *r, struct words *w, struct nt_err *err)
+{
+    const struct nt_belief *b = r->samples->belief;
+    double support, us[NT_BELIEF_LEVELS_MAX] = {0};
+    int32_t day;
+    struct words was = *w;
+    size_t bytes = strcspn(w->at, " ");
+    if (nt_prior_day(w->at, bytes, &day) != 0 || bytes != 10)
+        return word_error("a day, YYYY-MM-DD", &was, err);
+    next_word(w, w->at + bytes);
+    if (take_number(w, "a support", &support, err) != 0)
+        return -1;
+    for (size_t l = 0; b != NULL && l < b->levels; l++)
+        if (take_number(w, "the latency of a level in us", &us[l], err) != 0)
+            return -1;
+    if (take_end(w, err) != 0)
+        return -1;
+    return nt_samples_take_belief(r->samples, us, support, day, err);
 }
 
 static int read_cores(struct nt_samples_reader *r, struct words *w, struct nt_err *err)
@@ -465,6 +486,8 @@ static const struct {
     {"bandwidth", read_bandwidth}, {"prtt", read_prtt},
     {"kernel", read_kernel},       {"failed", read_failed},
     {"resent", read_resent},       {"prior", read_prior},
+    {"taken", read_taken},
+
     {"believed", read_believed},   {"phase-end", read_phase_end},
     {"warning", read_warning},     {"end", read_end},
 };

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "number.h"
+#include "prior.h"
 #include "strbuf.h"
 
 static void put_word(struct nt_strbuf *d, const char *key, const char *word)
@@ -55,6 +56,15 @@ static void put_belief(struct nt_strbuf *d, const struct nt_belief *b)
             nt_strbuf_print(d, " %u", b->cluster[l * b->hosts + h]);
         nt_strbuf_puts(d, "\n");
     }
+    if (!b->taken)
+        return;
+    char day[16];
+    nt_prior_day_write(b->oldest_day, day);
+    nt_strbuf_print(d, "taken %s", day);
+    put_number(d, b->support);
+    for (size_t l = 0; l < b->levels; l++)
+        put_number(d, b->us[l]);
+    nt_strbuf_puts(d, "\n");
 }
 
 static void put_transports(struct nt_strbuf *d, const struct nt_samples *s)

@@ -283,6 +283,91 @@ PY
     [ "$(sed -n 3p new.yaml)" = "  cluster_default: true" ]
 }
 
+@test "sync keeps the block sizes and unknown keys of a topology of blocks" {
+    planted
+    cat >topology.yaml <<'END'
+---
+- topology: nettopo # ours
+  cluster_default: true
+  later: {a: 1}
+  block:
+    block_sizes:
+      - 4
+      - 8
+    blocks:
+      - block: b1
+        nodes: n[2-4],m1
+      - block: b2
+        nodes: n[5-8],n1
+- topology: flat
+  flat: true
+END
+    "$nettopo" fleet sync --store s -f topology.yaml -o topology.yaml >changes
+    grep -qx 'host n1: from b2 to b1' changes
+    "$nettopo" fleet sync --store s -f topology.yaml -o topology.yaml --apply >/dev/null
+    cat topology.yaml
+    python3 - topology.yaml <<'PY'
+import sys, yaml
+t = {x["topology"]: x for x in yaml.safe_load(open(sys.argv[1]))}
+assert sorted(t) == ["flat", "nettopo"] and t["nettopo"]["later"] == {"a": 1}, t
+b = t["nettopo"]["block"]
+assert b["block_sizes"] == [4, 8], b
+blocks = {x["block"]: x["nodes"] for x in b["blocks"]}
+assert blocks["b1"] == "n1,n2,n3,n4,m1" and blocks["b2"] == "n5,n6,n7,n8" and len(blocks) == 4, blocks
+PY
+    [ "$("$nettopo" fleet sync --store s -f topology.yaml -o topology.yaml)" = "nothing changes" ]
+    # blocks where there was nothing, in both formats
+    for format in topology.yaml topology.conf; do
+        "$nettopo" fleet sync --store s --block -f $format -o new.$format --apply >/dev/null
+        [ "$("$nettopo" fleet sync --store s -f $format -o new.$format)" = "nothing changes" ]
+    done
+    [ "$(grep -c '^BlockName=s[0-9]* Nodes=n' new.topology.conf)" = 4 ]
+    # a layout that cannot be edited is no topology that is not there
+    sed -i 's/^- topology: nettopo.*/-   topology: nettopo/' topology.yaml
+    run "$nettopo" fleet sync --store s -f topology.yaml -o topology.yaml
+    [ "$status" = 3 ]
+}
+
+@test "sync tells slurmctld where nodes are" {
+    planted
+    mkdir bin
+    cat >bin/scontrol <<'END'
+#!/bin/sh
+case "$*" in
+"show topology") cat said ;;
+"-o show node") cat nodes ;;
+update*) echo "$*" >>told; [ ! -e refuse ] ;;
+esac
+END
+    chmod +x bin/scontrol
+    cat >said <<'END'
+SwitchName=a Level=0 LinkSpeed=1 Nodes=n[2-4]
+SwitchName=b Level=0 LinkSpeed=1 Nodes=n[1,5-12]
+SwitchName=c Level=1 LinkSpeed=1 Nodes=n[1-12] Switches=a,b
+END
+    echo 'NodeName=n1 Arch=x Topology=default:b,other:u1 CPUs=1' >nodes
+    export PATH=$PWD/bin:$PATH
+    "$nettopo" fleet sync --store s -f nodes >changes
+    cat changes
+    [ ! -e told ]
+    grep -qx 'scontrol update NodeName=n1 Topology=other:u1,default:a' changes
+    "$nettopo" fleet sync --store s -f nodes --apply
+    sed 's/^/scontrol /' told | diff - <(grep '^scontrol' changes)
+    # all nodes of a new switch at once, below one that slurmctld has
+    grep -Eqx 'update NodeName=n13,n14,n15,n16 Topology=default:c(:s[0-9]+)+' told
+    # the first that is refused ends it
+    touch refuse && rm told
+    run "$nettopo" fleet sync --store s -f nodes --apply
+    [ "$status" = 4 ] && [ "$(wc -l <told)" = 1 ]
+    # slurmctld has no switch to hang it on
+    echo "No topology information available" >said
+    run "$nettopo" fleet sync --store s -f nodes --apply
+    [ "$status" = 3 ] && [ "$(wc -l <told)" = 1 ]
+    grep -q 'expected one above it that Slurm has' <<<"$output"
+    run "$nettopo" fleet sync --store s -f nodes -o x
+    [ "$status" = 2 ]
+}
+
 @test "sync asks slurmctld" {
     planted
     mkdir bin

@@ -108,6 +108,19 @@ all=n1,n2,n3,n4,n5,n6,n7,n8
     [ "$(cat "$GROUND_HOME/$JOB.out")" = "n[5-8]" ]
 }
 
+@test "slurmctld is told of a node that it has on another switch" {
+    ! slurm_before 25.05 || skip "a node's Topology= is from Slurm 25.05 on"
+    nettopo=$GROUND_STATE/stage/bin/nettopo
+    on n1 scontrol update NodeName=n4 "Topology=default:$(user scontrol show topology | sed -n 's/^SwitchName=\([^ ]*\) .*Nodes=n\[5-8\]$/\1/p')"
+    user scontrol show topology | grep -q 'Level=0 .*Nodes=n\[4-8\]$'
+    on n1 "$nettopo" fleet sync --store "$KEPT/store" -f nodes | tee told
+    grep -q '^scontrol update NodeName=n4 Topology=default:' told
+    user scontrol show topology | grep -q 'Level=0 .*Nodes=n\[4-8\]$'
+    on n1 "$nettopo" fleet sync --store "$KEPT/store" -f nodes --apply
+    user scontrol show topology | grep -q 'Level=0 .*Nodes=n\[1-4\]$'
+    [ "$(on n1 "$nettopo" fleet sync --store "$KEPT/store" -f nodes)" = "nothing changes" ]
+}
+
 # bats test_tags=full
 @test "the oldest maps go when the folder is full" {
     measured own n1,n2

@@ -37,6 +37,38 @@ prior_says() { jq -c .sweep.prior "$GROUND_HOME/$JOB.map"; }
     [ "$status" = 0 ]
 }
 
+@test "with level = auto a short job of known hosts is not measured, and a long one is" {
+    finds_network submit_recording -N16 --exclusive --nettopo=quick,budget=20
+    "$ROOT/build/nettopo" export --format prior "$GROUND_HOME/$JOB.map" |
+        awk '$1 == "switch" {$5 = 0.97} $1 == "host" {$4 = 0.97} {print}' >"$PRIOR"
+    chmod 644 "$PRIOR"
+    cp "$GROUND_HOME/$JOB.map" "$BATS_TEST_TMPDIR/measured"
+    conf_set prior "$PRIOR"
+    conf_set level auto
+    submit_recording -N16 --exclusive --time=5 --nettopo=budget=20
+    completed
+    [ "$(variable NETTOPO_STATUS)" = ok ]
+    map=$GROUND_HOME/$JOB.map
+    [ "$(jq -r .job.level "$map")" = skip ]
+    [ "$(jq .sweep.pairs_measured "$map")" = 0 ]
+    [ "$(jq .structure.confidence "$map")" = 0.97 ]
+    [ "$(prior_says)" = "{\"used\":true,\"pairs_taken\":120,\"pairs_verified\":0,\"pairs_contradicted\":0,\"hosts_moved\":0,\"support\":0.97,\"oldest\":\"$(date -u +%F)\"}" ]
+    jq -e '.warnings | any(test("not measured: level = auto"))' "$map"
+    diff <(jq -c '[.nodes[] | [.name, .switch]]' "$map") <(jq -c '[.nodes[] | [.name, .switch]]' "$BATS_TEST_TMPDIR/measured")
+    # the time is long: measured, as is a level that the user names
+    submit_recording -N16 --exclusive --time=0 --nettopo=budget=20
+    completed
+    [ "$(jq -r .job.level "$GROUND_HOME/$JOB.map")" = quick ]
+    submit_recording -N16 --exclusive --time=5 --nettopo=quick,budget=20
+    completed
+    [ "$(jq .sweep.pairs_measured "$GROUND_HOME/$JOB.map")" -gt 0 ]
+    # without a prior
+    conf_set prior ""
+    submit_recording -N16 --exclusive --time=5 --nettopo=budget=20
+    completed
+    [ "$(jq -r .job.level "$GROUND_HOME/$JOB.map")" = quick ]
+}
+
 # bats test_tags=full
 @test "a prior that is wrong, or that others could have written, costs no truth" {
     # every host on the switch of the next but three

@@ -72,7 +72,7 @@ int nt_job_addresses(const char *host, struct nt_addresses *addresses, struct nt
 void nt_job_load_use(const struct nt_job *job, struct nt_job_use *use)
 {
     (void)job;
-    *use = (struct nt_job_use){cluster.exclusive, cluster.tasks, cluster.task_cpus};
+    *use = (struct nt_job_use){cluster.exclusive, cluster.tasks, cluster.task_cpus, 0};
 }
 
 bool nt_job_is_over(uint32_t id)

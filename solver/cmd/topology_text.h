@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Slurm's topology.conf and topology.yaml as texts in which one topology is replaced: what is not
+ * of it stays, to the byte.
+ * Tests: bats/fleet.bats. */
+#ifndef NT_TOPOLOGY_TEXT_H
+#define NT_TOPOLOGY_TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "err.h"
+#include "strbuf.h"
+
+struct nt_topology_text {
+    char *text; /* "" when there is none; terminated, owned */
+    size_t bytes;
+};
+
+/* The entry of that name in topology.yaml, within the text. *bytes 0: there is none.
+ * NT_ERR_INPUT: there is one, in a layout that is not Slurm's own. */
+int nt_topology_find(const struct nt_topology_text *yaml, const char *name, const char **at,
+                     size_t *bytes, struct nt_err *err);
+
+/* Whether it is topology/block. */
+bool nt_topology_is_block(const char *text, size_t bytes, bool yaml);
+
+/* The text with the topology in place of the old one, or behind it. exported: as nt_export_topology
+ * writes it. Of a topology.yaml entry the keys stay that are no tree, block or flat, and the block
+ * sizes; a new one is the cluster's default where there is none yet. */
+int nt_topology_put_yaml(struct nt_strbuf *d, const struct nt_topology_text *old, const char *name,
+                         const char *exported, struct nt_err *err);
+
+/* Lines that are no switch and no block stay. */
+void nt_topology_put_conf(struct nt_strbuf *d, const struct nt_topology_text *old,
+                          const char *exported);
+
+#endif
