@@ -50,14 +50,31 @@ static double later(double a, double b)
     return a > b ? a : b;
 }
 
-/* When the proof to one that sent HELLO may be made. Of a port on two addresses only one gets ours:
- * if both were the leader, each side might keep another connection. */
-static double proof_due_at(const struct nt_connector *connector, const struct nt_attempt *a)
+/* Of a port on two addresses only one gets our proof: if both were the leader, each side might keep
+ * another connection. INFINITY: none of its port has one. */
+static double port_is_asked_until(const struct nt_connector *connector, const struct nt_attempt *a)
 {
     for (size_t k = 0; k < connector->attempts; k++) {
         const struct nt_attempt *other = &connector->attempt[k];
         if (other->state == NT_ATTEMPT_AWAIT_PROOF && other->port == a->port)
-            return later(other->state_until, connector->next_proof_at);
+            return other->state_until;
+    }
+    return INFINITY;
+}
+
+/* When the proof to one that sent HELLO may be made; INFINITY: after that to another one, which had
+ * fewer. A listener that refuses ours, as the leader of another job of the same id does, is back
+ * before the next proof is due. */
+static double proof_due_at(const struct nt_connector *connector, const struct nt_attempt *a)
+{
+    double asked_until = port_is_asked_until(connector, a);
+    if (isfinite(asked_until))
+        return later(asked_until, connector->next_proof_at);
+    for (size_t k = 0; k < connector->attempts; k++) {
+        const struct nt_attempt *other = &connector->attempt[k];
+        if (other->state == NT_ATTEMPT_HAS_HELLO && other->proofs < a->proofs &&
+            !isfinite(port_is_asked_until(connector, other)))
+            return INFINITY;
     }
     return connector->next_proof_at;
 }
@@ -260,6 +277,7 @@ static void check_proof_due(struct nt_connector *connector, struct nt_attempt *a
 {
     if (nt_clock_s() < proof_due_at(connector, a))
         return;
+    a->proofs++;
     if (send_proof(connector, a) == 0)
         enter_state(a, NT_ATTEMPT_AWAIT_PROOF, PROOF_TIMEOUT_S);
     else

@@ -36,6 +36,7 @@ struct nt_attempt {
     struct nt_conn conn;
     double state_until; /* when this state times out */
     double retry_s;     /* the pause after the next failure */
+    unsigned proofs;    /* that were sent to it */
     unsigned char leader_nonce[NT_NONCE_BYTES], member_nonce[NT_NONCE_BYTES];
     unsigned char secret[NT_SECRET_BYTES]; /* in our proof */
 };

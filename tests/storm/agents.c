@@ -87,6 +87,7 @@ pid_t nt_relay_start(struct nt_service *service, int *socket, struct nt_err *err
     p->trap = h->agent_trap;
     h->agent_trap.calls = 0; /* once */
     p->allocations_left = h->agent_allocations;
+    p->may_spin = h->relay_is_hostile;
     h->relay.service = *service;
     h->relay.conf = *service->conf;
     h->relay.job = *service->job;

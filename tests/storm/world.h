@@ -68,6 +68,7 @@ struct process {
     double planned_s;
     uint64_t plan; /* which of its plans holds */
     uint64_t calls_without_wait;
+    bool may_spin;             /* it has been taken over */
     struct file *pidfd;        /* readable when it has ended; NULL: none */
     size_t files;              /* that it has open */
     size_t allocated;          /* and not freed */
