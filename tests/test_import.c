@@ -79,6 +79,7 @@ static void mpigraph_gives_what_arrived(void **state)
     assert_true(near(nt_matrix_get(m->matrix, 3, 0), 5403.0 * 1.048576));
     for (size_t k = 0; k < 4; k++)
         assert_true(isnan(nt_matrix_get(m->matrix, k, k)));
+    assert_true(m->message_bytes == 1048576);
     nt_named_matrix_destroy(m);
 }
 
@@ -109,6 +110,7 @@ static void osu_gives_the_smallest_message_and_the_largest_rate(void **state)
     nt_named_matrix_destroy(m);
     m = import(osu_bandwidth, "osu.txt");
     assert_true(near(nt_matrix_get(m->matrix, 0, 1), 11650.12 - 121));
+    assert_true(m->message_bytes == 4194304);
     nt_named_matrix_destroy(m);
 }
 

@@ -96,6 +96,27 @@ static void the_time_alone_is_that_of_the_own_links(void **state)
     assert_near(judge("o2a", 30000, 0, 50).alone_us, 40030, 1e-6);
 }
 
+/* n1's messages leave over two rails at a time, each at the rate of one. */
+static void connections_on_different_rails_do_not_queue(void **state)
+{
+    static const char *const used[][2] = {{"tcp/fab0", "tcp/fab1"},
+                                          {"tcp/fab0", "tcp/fab0"},
+                                          {"tcp/fab0,tcp/fab1", "tcp/fab0,tcp/fab1"}};
+    (void)state;
+    for (size_t k = 0; k < 3; k++) {
+        struct nt_err err = {0};
+        struct nt_map *map = two_leaves(100);
+        struct nt_samples *s = record("o2a", 30000, 0, HOSTS, IN_ORDER);
+        for (int t = 0; t < 2; t++)
+            assert_int_equal(nt_samples_add_transport(s, used[k][t], 2, &err), 0);
+        assert_int_equal(nt_map_stress(s, map, &err), 0);
+        /* sent at 0, 5 and 10 ms, where one rail sends at 0, 10 and 20 */
+        assert_near(map->stress[0].alone_us, k == 0 ? 20030 : 30030, 1e-6);
+        nt_samples_destroy(s);
+        nt_map_destroy(map);
+    }
+}
+
 static void what_congests_is_named_with_its_tier(void **state)
 {
     (void)state;
@@ -218,6 +239,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_time_alone_is_that_of_the_own_links),
+        cmocka_unit_test(connections_on_different_rails_do_not_queue),
         cmocka_unit_test(what_congests_is_named_with_its_tier),
         cmocka_unit_test(nothing_is_named_that_the_map_does_not_explain),
         cmocka_unit_test(a_link_that_was_never_the_bottleneck_congests_nothing),

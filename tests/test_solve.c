@@ -378,6 +378,45 @@ static void flows_beside_one_that_failed_do_not_count(void **state)
 }
 
 /* Two leaves of four hosts; the uplink carries 500 one way and 400 the other, host 5 sends 100. */
+/* Of short messages bandwidths are lower bounds, of unknown and of long ones they are values. */
+static void short_messages_bound_bandwidths(void **state)
+{
+    static const struct {
+        double bytes;
+        bool bound;
+    } cases[] = {{4096, true}, {65536, false}, {0, false}, {NAN, false}};
+    static const char *const names[] = {"n1", "n2", "n3", "n4", "n5"};
+    struct nt_matrix *latency, *rates;
+    struct nt_err err;
+    (void)state;
+    assert_int_equal(nt_matrix_create(5, NT_MATRIX_LATENCY_US, &latency, &err), 0);
+    assert_int_equal(nt_matrix_create(5, NT_MATRIX_BANDWIDTH_MBPS, &rates, &err), 0);
+    for (uint32_t a = 0; a < 5; a++)
+        for (uint32_t b = 0; b < 5; b++) {
+            nt_matrix_set(latency, a, b, 1.0f + 0.001f * (float)((a + b) % 3));
+            nt_matrix_set(rates, a, b, 1000);
+        }
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        struct nt_solve_input input = {.latency = latency,
+                                       .bandwidth = rates,
+                                       .rate_bytes = cases[k].bytes,
+                                       .host_name = names,
+                                       .pattern = ""};
+        struct nt_map *map;
+        bool told = false;
+        assert_int_equal(nt_solve_measured(&input, &map, &err), 0);
+        assert_true(map->model->links > 0);
+        for (size_t l = 0; l < map->model->links; l++)
+            assert_int_equal(map->model->link[l].at_least, cases[k].bound);
+        for (size_t w = 0; w < map->warnings; w++)
+            told = told || strstr(map->warning[w], "messages of 4096 bytes");
+        assert_int_equal(told, cases[k].bound);
+        nt_map_destroy(map);
+    }
+    nt_matrix_destroy(latency);
+    nt_matrix_destroy(rates);
+}
+
 static void links_get_the_bandwidth_that_pairs_show(void **state)
 {
     (void)state;
@@ -423,6 +462,7 @@ int main(void)
         cmocka_unit_test(few_hosts_are_no_special_case),
         cmocka_unit_test(disturbed_readings_cost_confidence),
         cmocka_unit_test(flows_beside_one_that_failed_do_not_count),
+        cmocka_unit_test(short_messages_bound_bandwidths),
         cmocka_unit_test(links_get_the_bandwidth_that_pairs_show),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -148,7 +148,7 @@ static int wrap_matrix(struct nt_named_matrix *table, struct nt_matrix_series **
         nt_named_matrix_destroy(table);
         return nt_err_memory(err);
     }
-    *bytes = NAN; /* these texts do not contain it */
+    *bytes = table->message_bytes;
     *matrix = table->matrix;
     *s = (struct nt_matrix_series){.hosts = table->matrix->n,
                                    .host_name = table->host_name,

@@ -34,7 +34,8 @@ static const char help[] =
     "  -t, --trace       the phases of the sweep with their times, rounds, pairs and failures, "
     "from\n"
     "                    its record; SAMPLES defaults to \"samples\" beside $NETTOPO_MAP\n"
-    "  -a, --all         every host and link on its own line\n"
+    "  -a, --all         every host and link on its own line, and what each switch carried at the\n"
+    "                    most\n"
     "  -l, --legend      what the words and signs mean, below the map; on a terminal always\n"
     "  -w, --wide        as wide as it takes, whatever the terminal is\n"
     "  -p, --plain       ASCII and no colours, whatever the terminal can\n"
@@ -257,6 +258,24 @@ static int put_head(struct nt_strbuf *d, const struct nt_map *map, const struct 
     return 0;
 }
 
+/* Switches that were full; with all, what the others carried at the most. */
+static void put_throughput(struct nt_strbuf *d, const struct nt_map *map, bool all)
+{
+    static const char *const head[] = {"full   ", "carried at least "};
+    for (int bound = 0; bound < (all ? 2 : 1); bound++) {
+        bool any = false;
+        for (size_t s = 0; s < map->model->switches; s++) {
+            const struct nt_throughput *most = &map->model->throughput[s];
+            if (!(most->MBps > 0) || most->at_least != (bound == 1))
+                continue;
+            nt_strbuf_print(d, "%s%s", any ? ", " : head[bound], map->switch_name[s]);
+            put_number(d, " ", most->MBps, "");
+            any = true;
+        }
+        nt_strbuf_puts(d, any ? " MB/s\n" : "");
+    }
+}
+
 /* What stands below the network. */
 static int put_foot(struct nt_strbuf *d, const struct nt_map *map, const struct arguments *a,
                     const struct nt_terminal *t, struct nt_err *err)
@@ -264,6 +283,7 @@ static int put_foot(struct nt_strbuf *d, const struct nt_map *map, const struct 
     struct nt_strbuf foot = {0};
     char *text;
     nt_show_since(&foot, map, a->store);
+    put_throughput(&foot, map, a->all);
     put_loggp(&foot, map);
     int rc = nt_show_rails(&foot, map, err);
     nt_show_stress(&foot, map, t->width);

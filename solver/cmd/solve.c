@@ -94,7 +94,8 @@ static int arrange_matrices(const struct matrices *m, const char *path,
                             struct nt_matrix_series *from, size_t which, struct nt_matrix **out,
                             struct nt_err *err)
 {
-    const struct nt_named_matrix table = {from->matrix[which], from->host_name};
+    const struct nt_named_matrix table = {.matrix = from->matrix[which],
+                                          .host_name = from->host_name};
     if (nt_named_matrix_arrange(&table, (const char *const *)first_text(m)->host_name,
                                 first_text(m)->hosts, out, err) != 0)
         return nt_err_prefix(err, "%s", nt_file_name(path));
@@ -170,6 +171,7 @@ static int solve_matrices(const struct arguments *a, struct nt_map **map, struct
             .larger_sizes = m.larger_sizes,
             .bandwidth = m.bandwidth,
             .contended = m.contended,
+            .rate_bytes = m.rates == NULL ? 0 : m.rates->message_bytes[0],
             .host_name = (const char *const *)first_text(&m)->host_name,
             .pattern = "",
             .method = nt_published_method(&a->published, &method) ? &method : NULL,

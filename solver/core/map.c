@@ -298,6 +298,7 @@ static void apply_renaming(struct nt_map *map, const struct renaming *host,
     PERMUTE(map->switch_name, saved, sw->order, m->switches);
     PERMUTE(m->tier, saved, sw->order, m->switches);
     PERMUTE(m->oversubscription, saved, sw->order, m->switches);
+    PERMUTE(m->throughput, saved, sw->order, m->switches);
     for (size_t k = 0; k < m->links; k++) {
         m->link[k].a = renamed_vertex(m, host, sw, m->link[k].a);
         m->link[k].b = renamed_vertex(m, host, sw, m->link[k].b);
@@ -333,7 +334,7 @@ int nt_map_sort(struct nt_map *map, struct nt_err *err)
         renaming_fini(&host);
         return -1;
     }
-    void *saved = malloc((most + 1) * sizeof(double));
+    void *saved = malloc((most + 1) * sizeof(struct nt_throughput)); /* the widest of them */
     if (saved == NULL) {
         renaming_fini(&host);
         renaming_fini(&sw);

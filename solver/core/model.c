@@ -42,9 +42,10 @@ static bool allocate_model(struct nt_model *m)
     m->host_suspect = calloc(m->hosts + 1, sizeof *m->host_suspect);
     m->tier = calloc(m->switches + 1, sizeof *m->tier);
     m->oversubscription = calloc(m->switches + 1, sizeof *m->oversubscription);
+    m->throughput = calloc(m->switches + 1, sizeof *m->throughput);
     m->pair_off = calloc(m->pairs_off + 1, sizeof *m->pair_off);
     return m->link && m->overhead_us && m->missing && m->host_suspect && m->tier &&
-           m->oversubscription && m->pair_off;
+           m->oversubscription && m->throughput && m->pair_off;
 }
 
 int nt_model_create(size_t hosts, size_t switches, size_t links, struct nt_model **out,
@@ -75,6 +76,7 @@ int nt_model_create(size_t hosts, size_t switches, size_t links, struct nt_model
     for (size_t k = 0; k < switches; k++) {
         m->tier[k] = 1;
         m->oversubscription[k] = NAN;
+        m->throughput[k].MBps = NAN;
     }
     *out = m;
     return 0;
@@ -96,6 +98,7 @@ int nt_model_copy(const struct nt_model *model, struct nt_model **out, struct nt
     memcpy(m->host_suspect, model->host_suspect, m->hosts * sizeof *m->host_suspect);
     memcpy(m->tier, model->tier, m->switches * sizeof *m->tier);
     memcpy(m->oversubscription, model->oversubscription, m->switches * sizeof *m->oversubscription);
+    memcpy(m->throughput, model->throughput, m->switches * sizeof *m->throughput);
     memcpy(m->pair_off, model->pair_off, m->pairs_off * sizeof *m->pair_off);
     *out = m;
     return 0;
@@ -111,6 +114,7 @@ void nt_model_destroy(struct nt_model *model)
     free(model->host_suspect);
     free(model->tier);
     free(model->oversubscription);
+    free(model->throughput);
     free(model->pair_off);
     free(model);
 }

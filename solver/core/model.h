@@ -46,6 +46,12 @@ struct nt_link {
     bool effective;      /* bandwidth plateau depends on routing */
 };
 
+/* The most that a switch carried at a time, from all sides; NaN: not known. */
+struct nt_throughput {
+    double MBps;
+    bool at_least; /* the switch was never what held flows back */
+};
+
 struct nt_model {
     size_t hosts, switches, links;
     struct nt_link *link; /* links of them */
@@ -68,8 +74,9 @@ struct nt_model {
     size_t pairs_off;     /* pairs that do not fit */
     uint32_t (*pair_off)[2];
 
-    double bisection_MBps;    /* NaN: not measured */
-    double *oversubscription; /* switches of them: demand below over capacity above; NaN */
+    double bisection_MBps;            /* NaN: not measured */
+    double *oversubscription;         /* switches of them: demand below over capacity above; NaN */
+    struct nt_throughput *throughput; /* switches of them */
 };
 
 /* Of a switch its tier, of a host 0. */

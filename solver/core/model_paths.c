@@ -328,17 +328,24 @@ static void pairs_sort(struct nt_model *m)
     }
 }
 
-/* queue and degree: switches of them; new_oversubscription likewise. */
+/* What is known of a switch and moves with it. */
+struct switch_figures {
+    double oversubscription;
+    struct nt_throughput throughput;
+};
+
+/* new_index and figures: room for switches of them. */
 static void apply_switch_order(struct nt_model *m, const struct switch_key *key,
-                               uint32_t *new_index, double *figures)
+                               uint32_t *new_index, struct switch_figures *figures)
 {
     uint32_t top = 0;
     for (size_t s = 0; s < m->switches; s++)
-        figures[s] = m->oversubscription[s];
+        figures[s] = (struct switch_figures){m->oversubscription[s], m->throughput[s]};
     for (size_t s = 0; s < m->switches; s++) {
         new_index[key[s].old] = (uint32_t)s;
         m->tier[s] = key[s].tier;
-        m->oversubscription[s] = figures[key[s].old];
+        m->oversubscription[s] = figures[key[s].old].oversubscription;
+        m->throughput[s] = figures[key[s].old].throughput;
         top = key[s].tier > top ? key[s].tier : top;
     }
     m->tiers = top;
@@ -369,7 +376,7 @@ int nt_model_canonicalise(struct nt_model *model, struct nt_err *err)
     uint32_t *queue = nt_arena_array(&memory, s, sizeof *queue);
     uint32_t *work = nt_arena_array(&memory, model->hosts + s + 2, sizeof *work);
     struct switch_key *key = nt_arena_array(&memory, s, sizeof *key);
-    double *figures = nt_arena_array(&memory, s, sizeof *figures);
+    struct switch_figures *figures = nt_arena_array(&memory, s, sizeof *figures);
     if (graph_of(model, &g, &memory, err) != 0)
         return -1;
     if (switches_are_forest(model, work))

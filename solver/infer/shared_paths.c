@@ -2,20 +2,16 @@
 #include "shared_paths.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "fault_odds.h"
 #include "faults.h"
-#include "memory.h"
-#include "rooted_tree.h"
+#include "flow_tally.h"
 
-#define NEARLY_FULL 0.9 /* a link that explains why a flow has no more */
-#define ODD_SHARE 0.8   /* of its flows are not explained */
-#define IDLE 0.1        /* of what a link has */
-#define TOGETHER 0.85   /* of what two have alone: less is well below it */
-#define SAME_SUM 1.1    /* more than the usual sum says that they do not share it */
-#define ABOVE 1.25      /* a switch that carried so many times more was not full */
-#define LEAST_SD 0.03   /* of a sum, relative */
+#define IDLE 0.1      /* of what a link has */
+#define TOGETHER 0.85 /* of what two have alone: less is well below it */
+#define SAME_SUM 1.1  /* more than the usual sum says that they do not share it */
+#define ABOVE 1.25    /* a switch that carried so many times more was not full */
+#define LEAST_SD 0.03 /* of a sum, relative */
 enum { ROUNDS_MIN = 2, PAIRS_MAX = 256 };
 
 enum { UP, DOWN, WAYS };
@@ -37,72 +33,22 @@ struct pair {
 };
 
 struct shared {
-    const struct nt_model *model;
-    struct nt_rooted_tree *rooted;
-    double *load;           /* channels */
-    uint32_t *flows, *odd;  /* channels */
-    double *through, *most; /* vertices: into it in this round, and the most in any */
-    uint32_t *path;
+    struct nt_flow_tally tally;
+    double *most; /* vertices: that came into it in any round */
     struct pair *pair;
     size_t pairs, rounds;
     struct nt_arena *memory;
 };
 
-/* ---- a round ----------------------------------------------------------------------------------*/
-
-static double value_of(const struct shared *s, uint32_t channel)
-{
-    const struct nt_link *l = &s->model->link[channel / 2];
-    return channel % 2 == 0 ? l->bandwidth_MBps : l->bandwidth_back_MBps;
-}
-
-/* A link that was never known, or only from below, may have been full. */
-static bool is_explained(const struct shared *s, size_t hops)
-{
-    for (size_t i = 0; i < hops; i++)
-        if (!(s->load[s->path[i]] < NEARLY_FULL * value_of(s, s->path[i])))
-            return true;
-    return false;
-}
-
-static uint32_t end_of(const struct shared *s, uint32_t channel)
-{
-    return s->rooted->ends[channel / 2][channel % 2 == 0 ? 1 : 0];
-}
-
-static void load_round(struct shared *s, const struct nt_flow_round *round)
-{
-    size_t channels = 2 * s->model->links;
-    memset(s->load, 0, channels * sizeof *s->load);
-    memset(s->flows, 0, channels * sizeof *s->flows);
-    memset(s->odd, 0, channels * sizeof *s->odd);
-    memset(s->through, 0, s->rooted->vertices * sizeof *s->through);
-    for (int pass = 0; pass < 2; pass++)
-        for (size_t k = 0; k < round->flows; k++) {
-            const struct nt_flow_seen *f = &round->flow[k];
-            size_t hops = f->rate_MBps > 0 && isfinite(f->rate_MBps)
-                              ? nt_rooted_tree_path(s->rooted, f->from, f->to, s->path)
-                              : 0;
-            bool odd = pass == 1 && !is_explained(s, hops);
-            for (size_t i = 0; i < hops; i++) {
-                uint32_t c = s->path[i];
-                s->odd[c] += odd;
-                s->flows[c] += pass == 0;
-                s->load[c] += pass == 0 ? f->rate_MBps : 0;
-                s->through[end_of(s, c)] += pass == 0 ? f->rate_MBps : 0;
-            }
-        }
-}
-
 static uint32_t channel_of(const struct shared *s, uint32_t child, int way)
 {
-    uint32_t up = s->rooted->up[child];
+    uint32_t up = s->tally.rooted->up[child];
     return way == UP ? up : nt_channel_back(up);
 }
 
-static bool is_odd(const struct shared *s, uint32_t channel)
+static double value_of(const struct shared *s, uint32_t channel)
 {
-    return s->flows[channel] > 0 && (double)s->odd[channel] >= ODD_SHARE * s->flows[channel];
+    return nt_flow_tally_bandwidth(&s->tally, channel);
 }
 
 /* ---- candidates -------------------------------------------------------------------------------*/
@@ -121,11 +67,11 @@ static void add_pair(struct shared *s, uint32_t parent, const uint32_t *child)
 /* The links below parent that are odd: two, of the same kind of thing. */
 static void find_pair(struct shared *s, uint32_t parent, int way)
 {
-    const struct nt_rooted_tree *h = s->rooted;
+    const struct nt_rooted_tree *h = s->tally.rooted;
     uint32_t found[2] = {0};
     size_t n = 0;
     for (uint32_t i = h->first[parent]; i < h->first[parent + 1]; i++) {
-        if (!is_odd(s, channel_of(s, h->child[i], way)))
+        if (!nt_carried_is_odd(&s->tally.link[channel_of(s, h->child[i], way)]))
             continue;
         if (n == 2)
             return;
@@ -137,11 +83,11 @@ static void find_pair(struct shared *s, uint32_t parent, int way)
 
 static void find_pairs(struct shared *s, const struct nt_flow_round *round)
 {
-    const struct nt_rooted_tree *h = s->rooted;
+    const struct nt_rooted_tree *h = s->tally.rooted;
     for (size_t r = 0; r < s->rounds; r++) {
-        load_round(s, &round[r]);
+        nt_flow_tally_load(&s->tally, &round[r]);
         for (size_t v = 0; v < h->vertices; v++)
-            s->most[v] = fmax(s->most[v], s->through[v]);
+            s->most[v] = fmax(s->most[v], s->tally.vertex[v].MBps);
         for (size_t k = 0; k < h->reached; k++)
             for (int way = 0; way < WAYS; way++)
                 find_pair(s, h->order[k], way);
@@ -152,11 +98,11 @@ static void find_pairs(struct shared *s, const struct nt_flow_round *round)
 
 static bool has_full_sibling(const struct shared *s, const struct pair *p, int way)
 {
-    const struct nt_rooted_tree *h = s->rooted;
+    const struct nt_rooted_tree *h = s->tally.rooted;
     for (uint32_t i = h->first[p->parent]; i < h->first[p->parent + 1]; i++) {
         uint32_t child = h->child[i], channel = channel_of(s, child, way);
-        if (child != p->child[0] && child != p->child[1] && s->odd[channel] == 0 &&
-            s->load[channel] >= NEARLY_FULL * value_of(s, channel))
+        if (child != p->child[0] && child != p->child[1] && s->tally.link[channel].odd == 0 &&
+            s->tally.link[channel].MBps >= NT_FLOW_NEARLY_FULL * value_of(s, channel))
             return true;
     }
     return false;
@@ -165,26 +111,26 @@ static bool has_full_sibling(const struct shared *s, const struct pair *p, int w
 static void note_round(const struct shared *s, struct pair *p, int way, size_t round)
 {
     struct evidence *e = &p->by[way];
-    uint32_t channel[2];
-    double load[2], value[2];
+    const struct nt_carried *carried[2];
+    double value[2];
     for (int k = 0; k < 2; k++) {
-        channel[k] = channel_of(s, p->child[k], way);
-        load[k] = s->load[channel[k]];
-        value[k] = value_of(s, channel[k]);
+        uint32_t channel = channel_of(s, p->child[k], way);
+        carried[k] = &s->tally.link[channel];
+        value[k] = value_of(s, channel);
     }
     for (int k = 0; k < 2; k++)
-        e->alone[k] =
-            e->alone[k] || (load[k] >= NEARLY_FULL * value[k] && load[1 - k] < IDLE * value[1 - k]);
-    double sum = load[0] + load[1];
-    if (s->flows[channel[0]] == 0 || s->flows[channel[1]] == 0)
+        e->alone[k] = e->alone[k] || (carried[k]->MBps >= NT_FLOW_NEARLY_FULL * value[k] &&
+                                      carried[1 - k]->MBps < IDLE * value[1 - k]);
+    double sum = carried[0]->MBps + carried[1]->MBps;
+    if (carried[0]->flows == 0 || carried[1]->flows == 0)
         return;
-    if (!is_odd(s, channel[0]) || !is_odd(s, channel[1])) {
+    if (!nt_carried_is_odd(carried[0]) || !nt_carried_is_odd(carried[1])) {
         e->most = fmax(e->most, sum);
         return;
     }
     e->sum += sum;
     e->squares += sum * sum;
-    e->through = fmax(e->through, s->through[p->parent]);
+    e->through = fmax(e->through, s->tally.vertex[p->parent].MBps);
     e->beside = e->beside || has_full_sibling(s, p, way);
     e->rounds++;
     p->held[round] = true;
@@ -204,7 +150,7 @@ static double judge_way(const struct shared *s, struct pair *p, int way)
     if (!(mean < TOGETHER * alone) || e->most > SAME_SUM * mean ||
         (s->most[p->parent] < ABOVE * e->through && !e->beside))
         return 0;
-    uint32_t children = s->rooted->first[p->parent + 1] - s->rooted->first[p->parent];
+    uint32_t children = s->tally.rooted->first[p->parent + 1] - s->tally.rooted->first[p->parent];
     double fault = nt_fault_probability(log(alone / mean), sd, NT_FAULT_PRIOR_MEMBERS + n);
     if (p->found == 0 || mean / alone < p->found / p->expected) {
         p->found = mean;
@@ -270,35 +216,25 @@ int nt_shared_paths_find(const struct nt_model *model, const struct nt_flow_roun
                          size_t rounds, struct nt_fault *fault, size_t *count, struct nt_err *err)
 {
     NT_SCOPED struct nt_arena memory = {0};
-    struct shared s = {.model = model, .rounds = rounds, .memory = &memory};
-    size_t channels = 2 * model->links + 1, vertices = model->hosts + model->switches + 1;
+    struct shared s = {.rounds = rounds, .memory = &memory};
     if (model->switches == 0 || rounds == 0)
         return 0;
-    if (nt_rooted_tree_create(model, &s.rooted, err) != 0)
-        return -1;
-    s.load = nt_arena_array(&memory, channels, sizeof *s.load);
-    s.flows = nt_arena_array(&memory, channels, sizeof *s.flows);
-    s.odd = nt_arena_array(&memory, channels, sizeof *s.odd);
-    s.through = nt_arena_array(&memory, vertices, sizeof *s.through);
-    s.most = nt_arena_array(&memory, vertices, sizeof *s.most);
-    s.path = nt_arena_array(&memory, nt_rooted_tree_room(s.rooted), sizeof *s.path);
+    s.most = nt_arena_array(&memory, model->hosts + model->switches + 1, sizeof *s.most);
     s.pair = nt_arena_array(&memory, PAIRS_MAX, sizeof *s.pair);
-    int rc = nt_arena_check(&memory, err);
-    if (rc == 0 && s.rooted->tree) {
-        find_pairs(&s, round);
-        for (size_t r = 0; r < rounds && s.pairs > 0; r++) {
-            load_round(&s, &round[r]);
-            for (size_t k = 0; k < s.pairs; k++)
-                for (int way = 0; way < WAYS; way++)
-                    note_round(&s, &s.pair[k], way, r);
-        }
-        rc = nt_arena_check(&memory, err);
+    if (nt_arena_check(&memory, err) != 0 || nt_flow_tally_init(&s.tally, model, err) != 0)
+        return -1;
+    find_pairs(&s, round);
+    for (size_t r = 0; r < rounds && s.pairs > 0; r++) {
+        nt_flow_tally_load(&s.tally, &round[r]);
         for (size_t k = 0; k < s.pairs; k++)
-            judge_pair(&s, &s.pair[k]);
-        for (size_t k = 0; k < s.pairs; k++)
-            if (s.pair[k].confidence >= NT_FAULT_CONFIDENCE)
-                add_finding(&s, k, fault, count);
+            for (int way = 0; way < WAYS; way++)
+                note_round(&s, &s.pair[k], way, r);
     }
-    nt_rooted_tree_destroy(s.rooted);
-    return rc;
+    for (size_t k = 0; k < s.pairs; k++)
+        judge_pair(&s, &s.pair[k]);
+    for (size_t k = 0; k < s.pairs; k++)
+        if (s.pair[k].confidence >= NT_FAULT_CONFIDENCE)
+            add_finding(&s, k, fault, count);
+    nt_flow_tally_fini(&s.tally);
+    return nt_arena_check(&memory, err);
 }

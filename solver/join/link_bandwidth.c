@@ -264,12 +264,12 @@ int nt_link_bandwidth(struct nt_model *model, const struct nt_matrix *bandwidth,
     return 1;
 }
 
-size_t nt_link_bandwidth_bound(struct nt_model *model)
+size_t nt_link_bandwidth_bound(struct nt_model *model, bool hosts)
 {
     size_t bound = 0;
     for (size_t k = 0; k < model->links; k++) {
         struct nt_link *l = &model->link[k];
-        if (l->a < model->hosts || l->b < model->hosts || isnan(l->bandwidth_MBps))
+        if ((!hosts && (l->a < model->hosts || l->b < model->hosts)) || isnan(l->bandwidth_MBps))
             continue;
         l->at_least = true;
         l->forth_at_least = l->back_at_least = false;

@@ -4,6 +4,8 @@
 #ifndef NT_LINK_BANDWIDTH_H
 #define NT_LINK_BANDWIDTH_H
 
+#include <stdbool.h>
+
 #include "err.h"
 #include "matrix.h"
 #include "model.h"
@@ -16,8 +18,8 @@
 int nt_link_bandwidth(struct nt_model *model, const struct nt_matrix *bandwidth,
                       struct nt_err *err);
 
-/* Where all hosts sent at the same time, flows shared the links between switches: their bandwidths
- * become lower bounds. The number of such links. */
-size_t nt_link_bandwidth_bound(struct nt_model *model);
+/* Bandwidths become lower bounds: of links between switches, which flows shared where all hosts
+ * sent at the same time; with hosts, of all. The number of such links. */
+size_t nt_link_bandwidth_bound(struct nt_model *model, bool hosts);
 
 #endif

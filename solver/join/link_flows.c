@@ -8,6 +8,7 @@
 #include "flow_links.h"
 #include "memory.h"
 #include "shared_paths.h"
+#include "switch_throughput.h"
 
 /* The flows, round by round. */
 struct record {
@@ -63,6 +64,10 @@ static int solve_flows(struct nt_map *map, const struct record *r, struct nt_err
     struct nt_model *was = map->model, *found;
     if (nt_infer_flows(was, r->round, r->rounds, &found, err) != 0)
         return -1;
+    if (nt_switch_throughput_find(found, r->round, r->rounds, err) != 0) {
+        nt_model_destroy(found);
+        return -1;
+    }
     map->model = found;
     nt_model_destroy(was);
     return 0;

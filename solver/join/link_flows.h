@@ -13,8 +13,8 @@
 /* Flows of one round ran at the same time; those of the phase "warm-up" do not count, nor those of
  * a round in which one failed: a link that only they went through has no bandwidth then. order[k]
  * is the record's host that is host k of the map. Sets the figures of the map's links and switches
- * (infer/flow_links.h), suspect only where a link is narrower than its class. 1; 0 without flows:
- * then the map stays as it is. */
+ * (infer/flow_links.h, infer/switch_throughput.h), suspect only where a link is narrower than its
+ * class. 1; 0 without flows: then the map stays as it is. */
 int nt_link_flows(struct nt_map *map, const struct nt_samples *samples, const uint32_t *order,
                   struct nt_err *err);
 

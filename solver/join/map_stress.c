@@ -32,19 +32,56 @@ struct map_network {
     uint32_t *back;         /* vertices: of the ground to those of the map */
     struct nt_network *net; /* a link that was never the bottleneck limits nothing; NULL: none */
     double bytes;
+    double rails; /* that a host's connections are spread over, each on one of them */
     double time_us[CROWD][CROWD]; /* of a message alone; NaN: not known */
     double port_us[CROWD][CROWD]; /* for which it keeps its sender's link */
 };
 
+/* ---- rails ---- */
+
+enum { DEVICES_MAX = 32 };
+
+/* The devices in "rc_mlx5/mlx5_0:1,rc_mlx5/mlx5_1:1", each once in device; their number. */
+static size_t list_devices(const char *used, char (*device)[NT_TRANSPORT_USED_BYTES], size_t n)
+{
+    char text[NT_TRANSPORT_USED_BYTES], *rest = text, *word;
+    snprintf(text, sizeof text, "%s", used);
+    while ((word = strsep(&rest, ",")) != NULL) {
+        const char *name = strchr(word, '/');
+        size_t k = 0;
+        while (name != NULL && k < n && strcmp(device[k], name) != 0)
+            k++;
+        if (name != NULL && k == n && n < DEVICES_MAX)
+            snprintf(device[n++], sizeof *device, "%s", name);
+    }
+    return n;
+}
+
+/* A connection uses some of the devices, which is what the map's figures are of; those to several
+ * partners use all. */
+static double count_rails(const struct nt_samples *samples)
+{
+    char all[DEVICES_MAX][NT_TRANSPORT_USED_BYTES], own[DEVICES_MAX][NT_TRANSPORT_USED_BYTES];
+    size_t n = 0, most = 1;
+    for (size_t k = 0; k < samples->transports; k++) {
+        n = list_devices(samples->transport[k].used, all, n);
+        size_t each = list_devices(samples->transport[k].used, own, 0);
+        most = each > most ? each : most;
+    }
+    return n > most ? (double)n / (double)most : 1;
+}
+
 /* ---- the ground ------------------------------------------------------------------------------ */
 
-static void copy_link(const struct nt_link *from, size_t hosts, struct nt_link *to)
+static void copy_link(const struct nt_link *from, size_t hosts, double rails, struct nt_link *to)
 {
     bool inner = from->a >= hosts && from->b >= hosts;
     uint32_t a = to->a, b = to->b;
     *to = *from;
     to->a = a;
     to->b = b;
+    to->bandwidth_MBps *= rails;
+    to->bandwidth_back_MBps *= rails;
     if (inner && (from->at_least || from->forth_at_least))
         to->bandwidth_MBps = NAN;
     if (inner && (from->at_least || from->back_at_least))
@@ -83,7 +120,7 @@ static int make_network(struct map_network *g, struct nt_err *err)
     for (size_t k = 0; rc == 0 && k < m->links; k++) {
         model->link[k].a = place[m->link[k].a];
         model->link[k].b = place[m->link[k].b];
-        copy_link(&m->link[k], m->hosts, &model->link[k]);
+        copy_link(&m->link[k], m->hosts, g->rails, &model->link[k]);
     }
     for (size_t k = 0; rc == 0 && k < g->n; k++)
         model->overhead_us[k] = m->overhead_us[g->host[k]];
@@ -136,13 +173,13 @@ static void time_pair(struct map_network *g, uint32_t a, uint32_t b)
     }
     nt_path_class_name(hops, switches, name);
     const struct nt_loggp *class = find_class(g->map, name, &regimes);
-    *time = latency + g->bytes / rate;
+    *time = latency + g->bytes * g->rails / rate;
     g->port_us[a][b] = g->bytes / fastest_at(net, a);
     if (class == NULL || hops == 0)
         return;
     *time = fmax(*time, nt_loggp_time_us(class, regimes, g->bytes));
     if (isnan(g->port_us[a][b]))
-        g->port_us[a][b] = nt_loggp_gap_us(class, regimes, g->bytes);
+        g->port_us[a][b] = nt_loggp_gap_us(class, regimes, g->bytes) / g->rails;
     g->port_us[a][b] = fmax(g->port_us[a][b], class->g_us);
 }
 
@@ -398,6 +435,7 @@ int nt_map_stress(const struct nt_samples *samples, struct nt_map *map, struct n
     map->stress = stress;
     map->stresses = 0;
     g->map = map;
+    g->rails = count_rails(samples);
     int rc = 0;
     for (size_t k = 0; k < samples->samples && rc == 0; k++) {
         const struct nt_sample *x = &samples->sample[k];

@@ -161,16 +161,32 @@ static int name_missing(struct nt_map *map, const struct sorted *s, struct nt_er
     return nt_map_warn(map, err, "%zu hosts more are missing", missing - MISSING_NAMED_MAX);
 }
 
-static int set_bandwidths(struct nt_map *map, const struct nt_matrix *bandwidth, bool contended,
-                          struct nt_err *err)
+/* What the source of bandwidths does not show of links: those between switches, where all hosts
+ * sent at the same time; any, where messages were short. */
+static int limit_claims(struct nt_map *map, const struct nt_solve_input *from, struct nt_err *err)
+{
+    bool small = from->rate_bytes > 0 && from->rate_bytes < NT_SOLVE_RATE_BYTES;
+    if (from->contended && nt_link_bandwidth_bound(map->model, false) > 0 &&
+        nt_map_warn(map, err,
+                    "all hosts sent at the same time: links between switches have "
+                    "at least the bandwidths stated") != 0)
+        return -1;
+    if (small && nt_link_bandwidth_bound(map->model, true) > 0)
+        return nt_map_warn(map, err,
+                           "bandwidths are of messages of %g bytes: links have at least those "
+                           "stated; messages of %g bytes and more show what links have",
+                           from->rate_bytes, NT_SOLVE_RATE_BYTES);
+    return 0;
+}
+
+static int set_bandwidths(struct nt_map *map, const struct nt_matrix *bandwidth,
+                          const struct nt_solve_input *from, struct nt_err *err)
 {
     if (bandwidth == NULL)
         return 0;
     int rc = nt_link_bandwidth(map->model, bandwidth, err);
-    if (rc == 1 && contended && nt_link_bandwidth_bound(map->model) > 0)
-        return nt_map_warn(map, err,
-                           "all hosts sent at the same time: links between switches have "
-                           "at least the bandwidths stated");
+    if (rc == 1)
+        return limit_claims(map, from, err);
     if (rc == 0)
         rc = nt_map_warn(map, err, "bandwidths are left out: the network found is no tree");
     return rc < 0 ? -1 : 0;
@@ -469,7 +485,7 @@ static int solve_sorted(struct sorted *s, const struct nt_solve_input *from, str
                      (unsigned long long)map->sweep.pairs_measured,
                      (unsigned long long)map->sweep.pairs_total) != 0) ||
         name_missing(map, s, err) != 0 ||
-        (f.determined && set_bandwidths(map, bandwidth, from->contended, err) != 0) ||
+        (f.determined && set_bandwidths(map, bandwidth, from, err) != 0) ||
         (f.determined && !f.adaptive && from->samples != NULL &&
          nt_disturbed_confidence_apply(from->samples, map, err) != 0) ||
         (f.determined && (warn_of_lines(map, err) != 0 || warn_of_shortcuts(map, err) != 0 ||

@@ -21,6 +21,10 @@
  * network; matrices are made of a record that holds most pairs. */
 int nt_solve_samples(const struct nt_samples *samples, struct nt_map **out, struct nt_err *err);
 
+/* Of shorter messages each has a cost of its own that is as long as a link's time for it, or
+ * longer: at 12.5 GB/s, 64 KiB take 5 us. */
+#define NT_SOLVE_RATE_BYTES 65536.0
+
 /* What was measured, from wherever it came. Everything is borrowed. */
 struct nt_solve_input {
     const struct nt_matrix *latency;       /* of the smallest message; NULL: taken from samples, or
@@ -30,6 +34,9 @@ struct nt_solve_input {
     const struct nt_matrix *bandwidth;     /* of pairs; NULL: not measured; hosts as in latency */
     bool contended;                        /* all hosts sent at the same time: of links between
                                               switches bandwidths are lower bounds */
+    double rate_bytes;                     /* that bandwidths are of messages of, or larger ones;
+                                              under NT_SOLVE_RATE_BYTES all are lower bounds. NaN
+                                              or 0: not known */
     const char *const *host_name;          /* of latency, or of samples; any order */
     char *const *missing;                  /* of each host NULL or why it did not answer; or NULL */
     const uint32_t *slots;                 /* tasks that each host is for; NULL: one each */

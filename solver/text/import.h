@@ -39,7 +39,7 @@ struct nt_matrix_series {
     size_t hosts;
     char **host_name;
     size_t matrices;
-    double *message_bytes; /* ascending as in the text */
+    double *message_bytes; /* ascending as in the text; NaN: not stated */
     bool contended;        /* all hosts sent at the same time */
     struct nt_matrix **matrix;
 };

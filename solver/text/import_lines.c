@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "import_lines.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -190,6 +191,7 @@ int import_table_create(const struct nt_names *names, enum nt_matrix_kind kind,
         nt_named_matrix_destroy(t);
         return nt_err_memory(err);
     }
+    t->message_bytes = NAN;
     *out = t;
     return 0;
 }

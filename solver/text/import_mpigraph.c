@@ -17,6 +17,7 @@ struct reading {
     size_t hosts;
     char **label; /* of the first table's columns: HOST */
     struct nt_named_matrix *sent, *received;
+    double message_bytes; /* NaN: not stated so far */
 };
 
 /* "HOST:RANK", where RANK is the column. */
@@ -142,6 +143,10 @@ static int read_all(struct reading *r, struct nt_err *err)
 {
     struct import_line line;
     while (import_next_line(&r->text, &line)) {
+        struct import_line size = line;
+        if (import_take_word(&size, "MsgSize") &&
+            import_take_value(&size, "a message size", &r->message_bytes, err) != 0)
+            return -1;
         bool received = import_begins(&line, "Recv\t");
         if (received || import_begins(&line, "Send\t")) {
             if (read_table(r, line, received, err) != 0)
@@ -158,7 +163,7 @@ static int read_all(struct reading *r, struct nt_err *err)
 int nt_import_mpigraph(const char *file, const char *text, size_t bytes,
                        struct nt_named_matrix **out, struct nt_err *err)
 {
-    struct reading r = {0};
+    struct reading r = {.message_bytes = NAN};
     int rc = import_text_begin(&r.text, file, text, bytes, err);
     if (rc == 0)
         rc = read_all(&r, err);
@@ -171,9 +176,11 @@ int nt_import_mpigraph(const char *file, const char *text, size_t bytes,
     } else {
         nt_named_matrix_destroy(r.sent);
     }
-    if (rc == 0)
+    if (rc == 0) {
+        r.received->message_bytes = r.message_bytes;
         *out = r.received;
-    else
+    } else {
         nt_named_matrix_destroy(r.received);
+    }
     return rc;
 }

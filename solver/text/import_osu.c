@@ -16,7 +16,7 @@
 
 struct pair {
     uint32_t a, b;
-    double value;
+    double largest, value; /* message of the block; figure */
 };
 
 struct reading {
@@ -27,10 +27,10 @@ struct reading {
     bool in_block;    /* of our kind */
     bool skip_block;  /* of the other kind */
     uint32_t a, b;
-    bool any; /* a figure came in this block */
-    double size, value;
-    struct import_line opened; /* the line that opened this block */
-    double common_size;        /* latency: of all blocks; NaN: none yet */
+    bool any;                    /* a figure came in this block */
+    double size, value, largest; /* of the figure that counts; of any message in the block */
+    struct import_line opened;   /* the line that opened this block */
+    double common_size;          /* latency: of all blocks; NaN: none yet */
     struct pair *pair;
     size_t pairs, capacity;
 };
@@ -89,7 +89,7 @@ static int close_block(struct reading *r, struct nt_err *err)
         r->pair = more;
         r->capacity = capacity;
     }
-    r->pair[r->pairs++] = (struct pair){r->a, r->b, r->value};
+    r->pair[r->pairs++] = (struct pair){r->a, r->b, r->largest, r->value};
     r->in_block = r->any = false;
     return 0;
 }
@@ -161,6 +161,7 @@ static int read_figure(struct reading *r, struct import_line line, struct nt_err
         r->size = size;
         r->value = value;
     }
+    r->largest = r->any ? fmax(r->largest, size) : size;
     r->any = true;
     return 0;
 }
@@ -204,8 +205,11 @@ int nt_import_osu(const char *file, const char *text, size_t bytes, enum nt_matr
         rc = read_all(&r, err);
     if (rc == 0)
         rc = import_table_create(&r.names, kind, &m, err);
-    for (size_t k = 0; rc == 0 && k < r.pairs; k++)
+    for (size_t k = 0; rc == 0 && k < r.pairs; k++) {
         keep_better(m->matrix, &r.pair[k]);
+        if (kind == NT_MATRIX_BANDWIDTH_MBPS) /* of a NaN: the other */
+            m->message_bytes = fmin(m->message_bytes, r.pair[k].largest);
+    }
     if (rc == 0)
         *out = m;
     nt_names_fini(&r.names);

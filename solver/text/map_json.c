@@ -82,7 +82,10 @@ static void read_switches(struct reading *r, struct json_object *list)
 {
     for (size_t k = 0; k < r->map->model->switches; k++) {
         struct json_object *entry = nt_json_enter(&r->json, "switches", list, k);
+        struct nt_throughput *most = &r->map->model->throughput[k];
         nt_json_whole32(&r->json, entry, "tier", COUNT_MAX, &r->map->model->tier[k]);
+        nt_json_number(&r->json, entry, "max_MBps", &most->MBps);
+        nt_json_flag(&r->json, entry, "max_at_least", &most->at_least);
         nt_json_leave(&r->json);
     }
 }

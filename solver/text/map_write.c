@@ -136,6 +136,8 @@ static void put_vertices(struct nt_json_writer *w, const struct nt_map *map,
         nt_json_put_whole(w, "tier", m->tier[k]);
         nt_json_put_whole(w, "hosts", at->hosts_on[k]);
         nt_json_put_number(w, "support", support[k]);
+        nt_json_put_number(w, "max_MBps", m->throughput[k].MBps);
+        flag_if(w, "max_at_least", m->throughput[k].MBps > 0 && m->throughput[k].at_least);
         nt_json_end(w, '}');
     }
     nt_json_end(w, ']');

@@ -352,7 +352,8 @@ int nt_csv_reader_finish(struct nt_csv_reader *r, struct nt_named_matrix **out, 
         return nt_err_memory(err);
     }
     *matrix = (struct nt_matrix){.kind = r->kind, .n = r->n, .at = r->at};
-    *table = (struct nt_named_matrix){.matrix = matrix, .host_name = r->host_name};
+    *table =
+        (struct nt_named_matrix){.matrix = matrix, .host_name = r->host_name, .message_bytes = NAN};
     r->at = NULL;
     r->host_name = NULL;
     r->broken = true;

@@ -18,7 +18,9 @@ enum { NT_CSV_CELL_MAX = 255 };
 
 struct nt_named_matrix {
     struct nt_matrix *matrix;
-    char **host_name; /* matrix->n of them */
+    char **host_name;     /* matrix->n of them */
+    double message_bytes; /* of bandwidths: all were measured with messages up to it, or longer
+                             ones; NaN: the text does not say */
 };
 
 void nt_named_matrix_destroy(struct nt_named_matrix *table);

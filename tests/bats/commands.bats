@@ -322,6 +322,8 @@ assert [n["name"] for n in m["nodes"]] == ["n1", "n2", "n9", "n10"]
     [ "$(awk 'NR > 1 {print length}' <<<"$output" | sort -u | wc -l)" = 1 ]
     # a megabyte: 5 and 10 ns a byte make 3.3 together, UCX's own division was measured at 4
     [ "$(awk '$1 == 2 && $2 == "MiB" {print $3, $6 $7, $9 $10}' <<<"$output")" = "r1 33% 20%" ]
+    # sixteen of them: scheduled by simulation, and as UCX's trains were measured
+    [ "$(awk '$1 == 2 && $2 == "MiB" {print $14 $15, $17 $18}' <<<"$output")" = "31% 20%" ]
     refuses 3 "no LogGP of two rails" "$nettopo" hint --rails -o out "$maps/star.json"
 }
 
