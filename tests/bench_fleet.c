@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a fleet of jobs knows of a planted cluster: 5,000 hosts in 100 leaves below 5 switches,
- * 2,000 jobs of 2 to 256 hosts, 30 faults with dates, 20 hosts that move.
+/* What a fleet of jobs knows of a planted cluster: 5,000 hosts in 100 leaves below 5 switches, or
+ * in the 5 groups of a dragonfly+, 2,000 jobs of 2 to 256 hosts, 30 faults with dates, 20 hosts
+ * that move.
  *
- *     build/tests/bench_fleet [JOBS, default 2000 [MAPS, default 2000]]
+ *     build/tests/bench_fleet [JOBS, default 2000 [MAPS, default 2000 [SHAPE: 0 tree, 1 dragonfly+;
+ *     default both]]]
  *
  * Jobs are drawn as schedulers do: whole leaves, fragments, and hosts of an earlier job again; of
  * 40 users, over 30 days. Each job's readings (all pairs, sd 2 %, a job's own factor of sd 5 %, one
  * in 200 an outlier) are solved as those of a sweep are, and go with the map through the store. A
  * fault makes a host's link slower by 43 % from its day on. After each tenth: hosts in a job so
  * far; hosts whose leaf in the cluster's map is theirs, of those; faults whose host was in three
- * jobs since, those found, the middle number of jobs until then, false alarms; moves seen; the
- * store's bytes and those a job; milliseconds to take a map in; seconds for the map and for the
+ * jobs since, those found, the middle number of jobs until then, false alarms; hosts that moved and
+ * were in a job before and in two since, moves seen of them, and moves seen of hosts that did not;
+ * the store's bytes and those a job; milliseconds to take a map in; seconds for the map and for the
  * changes. The last line says how many maps a second are taken in from the files of an archive,
  * unpacked and parsed.
  */
@@ -26,23 +29,29 @@
 #include "cluster_map.h"
 #include "fleet_job.h"
 #include "map_json.h"
+#include "network.h"
 #include "packed.h"
 #include "rng.h"
 #include "samples.h"
 #include "solve.h"
+#include "spec.h"
 #include "store.h"
 #include "utc.h"
 
-enum { HOSTS = 5000, LEAF = 50, GROUP = 1000, USERS = 40, DAYS = 30, FAULTS = 30, MOVES = 20 };
+enum { HOSTS = 5000, LEAF = 50, USERS = 40, DAYS = 30, FAULTS = 30, MOVES = 20 };
 enum { MOST = 256, NONE = UINT32_MAX };
+static const double HOST_US = 0.56;
+static const char *const shapes[] = {"tree:5x20x50", "dragonfly+:5x20x4x50"};
 static const int64_t START_S = INT64_C(1790000000);
 
 struct planted {
+    const struct nt_network *network;
     uint32_t stands[HOSTS]; /* where each host is: place / LEAF is its leaf */
     float link_us[HOSTS];
     uint32_t fault_host[FAULTS], fault_job[FAULTS];
     uint32_t move_host[MOVES], move_to[MOVES], move_job[MOVES];
-    uint32_t crossed[FAULTS]; /* jobs with the host since its fault */
+    uint32_t crossed[FAULTS];          /* jobs with the host since its fault */
+    uint32_t left[MOVES], came[MOVES]; /* jobs with the host before it moved, and since */
     bool met[HOSTS];
 };
 
@@ -72,7 +81,7 @@ static void plant(struct planted *p, uint32_t jobs, struct nt_rng *rng)
 {
     for (uint32_t h = 0; h < HOSTS; h++) {
         p->stands[h] = h;
-        p->link_us[h] = (float)(0.56 * (1 + 0.01 * nt_rng_normal(rng)));
+        p->link_us[h] = (float)(HOST_US * 0.01 * nt_rng_normal(rng));
     }
     for (uint32_t f = 0; f < FAULTS; f++) {
         p->fault_host[f] = f * (HOSTS / FAULTS) + 7;
@@ -106,14 +115,11 @@ static void draw(const struct drawn *before, size_t n, struct nt_rng *rng, struc
 
 static double latency_us(const struct planted *p, uint32_t a, uint32_t b, uint32_t job)
 {
-    double us = p->link_us[a] + p->link_us[b];
+    double us = nt_network_latency(p->network, p->stands[a], p->stands[b]);
+    us += p->link_us[a] + p->link_us[b];
     for (uint32_t f = 0; f < FAULTS; f++)
         if (job >= p->fault_job[f] && (a == p->fault_host[f] || b == p->fault_host[f]))
             us += 0.24;
-    if (p->stands[a] / LEAF != p->stands[b] / LEAF)
-        us += 0.22;
-    if (p->stands[a] / GROUP != p->stands[b] / GROUP)
-        us += 0.44;
     return us;
 }
 
@@ -157,7 +163,7 @@ static struct nt_samples *measure(const struct planted *p, const struct drawn *j
 /* ---- what is known ---- */
 
 struct known {
-    size_t met, right, faults, found, alarms, moves;
+    size_t met, right, faults, found, alarms, moved, moves, invented;
     double delay, map_s, changes_s;
 };
 
@@ -165,6 +171,20 @@ static int compare_numbers(const void *x, const void *y)
 {
     const double *a = x, *b = y;
     return (*a > *b) - (*a < *b);
+}
+
+static void judge_moves(const struct planted *p, const struct nt_cluster_map *map,
+                        const struct nt_names *names, struct known *k)
+{
+    for (size_t n = 0; n < map->moves; n++) {
+        uint32_t host = (uint32_t)strtoul(names->name[map->move[n].host] + 1, NULL, 10) - 1, m = 0;
+        while (m < MOVES && (p->move_host[m] != host || p->came[m] == 0))
+            m++;
+        k->moves += m < MOVES;
+        k->invented += m == MOVES;
+    }
+    for (uint32_t m = 0; m < MOVES; m++)
+        k->moved += p->left[m] > 0 && p->came[m] > 1;
 }
 
 static void judge_leaves(const struct planted *p, struct nt_store *store,
@@ -202,7 +222,7 @@ static void judge_leaves(const struct planted *p, struct nt_store *store,
                 best = t;
         k->right += best == p->stands[host] / LEAF;
     }
-    k->moves = map->moves;
+    judge_moves(p, map, names, k);
     free(votes);
     free(leaf);
     nt_cluster_map_destroy(map);
@@ -278,9 +298,10 @@ static void print_known(const struct planted *p, struct nt_store *store, uint32_
     uint64_t stored = (uint64_t)st.st_size;
     snprintf(wal, sizeof wal, "%s-wal", file);
     stored += stat(wal, &st) == 0 ? (uint64_t)st.st_size : 0;
-    printf("%5u %5zu %6.2f %7zu %6zu %6.1f %7zu %6zu %6.1f %8.0f %9.2f %6.2f %8.2f\n", jobs, k.met,
-           100.0 * (double)k.right / (double)k.met, k.faults, k.found, k.delay, k.alarms, k.moves,
-           (double)stored / 1e6, (double)stored / jobs, taken_s / jobs * 1e3, k.map_s, k.changes_s);
+    printf("%5u %5zu %6.2f %7zu %6zu %6.1f %7zu %6zu %6zu %6zu %6.1f %8.0f %9.2f %6.2f %8.2f\n",
+           jobs, k.met, 100.0 * (double)k.right / (double)k.met, k.faults, k.found, k.delay,
+           k.alarms, k.moved, k.moves, k.invented, (double)stored / 1e6, (double)stored / jobs,
+           taken_s / jobs * 1e3, k.map_s, k.changes_s);
     fflush(stdout);
     nt_names_fini(&names);
 }
@@ -289,14 +310,17 @@ static void print_known(const struct planted *p, struct nt_store *store, uint32_
 
 static void note_job(struct planted *p, const struct drawn *job, uint32_t number)
 {
-    for (size_t k = 0; k < job->hosts; k++) {
-        p->met[job->host[k]] = true;
-        for (uint32_t f = 0; f < FAULTS; f++)
-            p->crossed[f] += job->host[k] == p->fault_host[f] && number >= p->fault_job[f];
-    }
     for (uint32_t m = 0; m < MOVES; m++)
         if (number == p->move_job[m])
             p->stands[p->move_host[m]] = p->move_to[m];
+    for (size_t k = 0; k < job->hosts; k++) {
+        p->met[job->host[k]] = true;
+        for (uint32_t m = 0; m < MOVES; m++)
+            if (job->host[k] == p->move_host[m])
+                ++*(number < p->move_job[m] ? &p->left[m] : &p->came[m]);
+        for (uint32_t f = 0; f < FAULTS; f++)
+            p->crossed[f] += job->host[k] == p->fault_host[f] && number >= p->fault_job[f];
+    }
 }
 
 static double take_in(struct nt_store *store, const struct nt_map *map, const struct nt_samples *s,
@@ -312,6 +336,16 @@ static double take_in(struct nt_store *store, const struct nt_map *map, const st
     return now_s() - began;
 }
 
+static void remove_store(const char *file)
+{
+    static const char *const ends[] = {"", "-wal", "-shm"};
+    char name[128];
+    for (size_t k = 0; k < 3; k++) {
+        snprintf(name, sizeof name, "%s%s", file, ends[k]);
+        unlink(name);
+    }
+}
+
 /* A job of 16 hosts as text, which ingest parses: so many times. */
 static void print_rate(const struct nt_samples *s, uint32_t maps)
 {
@@ -323,7 +357,9 @@ static void print_rate(const struct nt_samples *s, uint32_t maps)
     must(nt_samples_write(s, &text, &bytes, &err));
     nt_map_destroy(map);
     struct nt_store *store;
-    must(nt_store_open("/dev/shm/nettopo-bench-rate", false, &store, &err));
+    char file[64];
+    snprintf(file, sizeof file, "/dev/shm/nettopo-bench-rate-%d", (int)getpid());
+    must(nt_store_open(file, false, &store, &err));
     double began = now_s();
     for (uint32_t k = 1; k <= maps; k++) {
         struct nt_samples_reader *reader;
@@ -344,18 +380,9 @@ static void print_rate(const struct nt_samples *s, uint32_t maps)
     printf("\n%u maps of %zu hosts, parsed and taken in: %.0f a second\n", maps, s->hosts,
            maps / (now_s() - began));
     nt_store_close(store);
+    remove_store(file);
     free(map_text);
     free(text);
-}
-
-static void remove_store(const char *file)
-{
-    static const char *const ends[] = {"", "-wal", "-shm"};
-    char name[128];
-    for (size_t k = 0; k < 3; k++) {
-        snprintf(name, sizeof name, "%s%s", file, ends[k]);
-        unlink(name);
-    }
 }
 
 static void run_jobs(struct planted *p, uint32_t jobs, uint32_t maps, const char *file,
@@ -393,23 +420,45 @@ static void run_jobs(struct planted *p, uint32_t jobs, uint32_t maps, const char
     free(job);
 }
 
-int main(int argc, char **argv)
+static struct nt_network *make_network(const char *shape)
+{
+    struct nt_figures figures = {.host_latency_us = HOST_US,
+                                 .link_latency_us = {0.11, 0.22, 0.22},
+                                 .host_MBps = 1000,
+                                 .link_MBps = {1000, 1000, 1000}};
+    struct nt_network *network = NULL;
+    struct nt_spec spec;
+    must(nt_spec_parse(shape, &spec, &err));
+    must(nt_network_build(&spec, &figures, &network, &err));
+    return network;
+}
+
+static void run_shape(const char *shape, uint32_t jobs, uint32_t maps)
 {
     static struct planted p;
-    static const char file[] = "/dev/shm/nettopo-bench-fleet";
+    char file[64];
+    struct nt_network *network = make_network(shape);
     struct nt_rng rng;
-    uint32_t jobs = argc > 1 ? (uint32_t)strtoul(argv[1], NULL, 10) : 2000;
-    uint32_t maps = argc > 2 ? (uint32_t)strtoul(argv[2], NULL, 10) : 2000;
-    jobs = jobs < 10 ? 10 : jobs;
-    remove_store(file);
-    remove_store("/dev/shm/nettopo-bench-rate");
+    snprintf(file, sizeof file, "/dev/shm/nettopo-bench-fleet-%d", (int)getpid());
     nt_rng_init(&rng, 1);
+    p = (struct planted){.network = network};
     plant(&p, jobs, &rng);
-    printf(
-        " jobs hosts right%% crossed  found  delay  alarms  moves     MB  bytes/j ms/ingest  map_s "
-        "change_s\n");
+    printf("%s\n jobs hosts right%% crossed  found  delay  alarms  moved   seen  false     MB  "
+           "bytes/j "
+           "ms/ingest  map_s change_s\n",
+           shape);
     run_jobs(&p, jobs, maps, file, &rng);
     remove_store(file);
-    remove_store("/dev/shm/nettopo-bench-rate");
+    nt_network_destroy(network);
+}
+
+int main(int argc, char **argv)
+{
+    uint32_t jobs = argc > 1 ? (uint32_t)strtoul(argv[1], NULL, 10) : 2000;
+    uint32_t maps = argc > 2 ? (uint32_t)strtoul(argv[2], NULL, 10) : 2000;
+    size_t only = argc > 3 ? strtoul(argv[3], NULL, 10) : SIZE_MAX;
+    for (size_t k = 0; k < sizeof shapes / sizeof *shapes; k++)
+        if (only == SIZE_MAX || only == k)
+            run_shape(shapes[k], jobs < 10 ? 10 : jobs, k == 0 ? maps : 0);
     return 0;
 }

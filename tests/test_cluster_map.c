@@ -194,6 +194,95 @@ static void test_moves(void **state)
     nt_network_destroy(n);
 }
 
+/* Hosts are exchanged one pair after the other, and are in jobs with others that stay: nobody who
+ * stayed has moved, after so many jobs. */
+static void test_who_stayed(void **state)
+{
+    enum { JOBS_MOST = 450, PAIRS = 20, MANY = 960 };
+    struct nt_network *n = made_machine("tree:6x10x16");
+    uint32_t stands[MANY], moved[2 * PAIRS], host[MANY];
+    struct planted_jobs p = {.network = n,
+                             .noise = {.sd = 0.02, .outliers = 0.01, .seed = 7},
+                             .offset_sd = 0.03,
+                             .pairs_a_host = 20,
+                             .stands = stands};
+    struct nt_switch_naming naming = {0};
+    struct nt_evidence e;
+    struct nt_rng rng;
+    struct nt_err err = {0};
+    size_t exchanged = 0, found = 0;
+    (void)state;
+    nt_rng_init(&rng, 3);
+    assert_int_equal(nt_evidence_init(&e, MANY, &err), 0);
+    for (uint32_t h = 0; h < MANY; h++)
+        stands[h] = h;
+    for (size_t j = 0; j < JOBS_MOST; j++) {
+        while (exchanged < PAIRS && j >= 50 + exchanged * 20) {
+            uint32_t x = (uint32_t)nt_rng_below(&rng, MANY);
+            uint32_t y = (uint32_t)nt_rng_below(&rng, MANY), swap = stands[x];
+            stands[x] = stands[y];
+            stands[y] = swap;
+            moved[2 * exchanged] = x;
+            moved[2 * exchanged++ + 1] = y;
+        }
+        size_t most = nt_rng_uniform(&rng) < 0.5 ? 32 : 256;
+        size_t hosts = planted_hosts(&rng, MANY, most, host);
+        p.pairs_a_host = hosts < 24 ? 0 : 20;
+        planted_job(&p, &e, PLANTED_START_S + (int64_t)j * 600, j + 1, (uint32_t)(j % 40), host,
+                    hosts);
+        if (j + 1 != 250 && j + 1 != JOBS_MOST)
+            continue;
+        struct nt_cluster_map *c;
+        assert_int_equal(nt_cluster_map_create(&e, &naming, NULL, &c, &err), 0);
+        for (size_t k = 0; k < c->moves; k++) {
+            bool is = false;
+            for (size_t m = 0; m < 2 * exchanged; m++)
+                is |= moved[m] == c->move[k].host;
+            if (!is)
+                fail_msg("%zu jobs: host %u has not moved", j + 1, c->move[k].host);
+        }
+        found = c->moves;
+        nt_cluster_map_destroy(c);
+    }
+    print_message("%zu of %d moves found\n", found, 2 * PAIRS);
+    assert_true(found >= PAIRS);
+    nt_evidence_fini(&e);
+    nt_network_destroy(n);
+}
+
+/* The first two jobs had only hosts of one switch, share no pair with others, and were slower by as
+ * much as another switch is away: nobody has moved since. */
+static void test_unanchored(void **state)
+{
+    struct nt_network *n = made_machine("tree:4x8");
+    struct planted_jobs p = {.network = n, .noise = {.sd = 0.02, .seed = 1}, .offset_sd = 0.03};
+    struct nt_switch_naming naming = {0};
+    struct nt_evidence e;
+    struct nt_cluster_map *c;
+    struct nt_err err = {0};
+    double slower = nt_network_latency(n, 0, 8) / nt_network_latency(n, 0, 1); /* one switch, two */
+    (void)state;
+    assert_int_equal(nt_evidence_init(&e, n->hosts, &err), 0);
+    for (uint32_t j = 0; j < 2; j++) {
+        uint32_t job;
+        assert_int_equal(nt_evidence_add_job(&e, PLANTED_START_S + j, 100 + j, 1, &job, &err), 0);
+        for (uint32_t a = 0; a < 3; a++)
+            for (uint32_t b = 0; b < a; b++)
+                assert_int_equal(
+                    nt_evidence_note(&e, job, a, b, slower * nt_network_latency(n, a, b), &err), 0);
+    }
+    for (uint32_t j = 0; j < 60; j++) {
+        const uint32_t host[] = {j % 3,      3 + j % 5,        3 + (j + 1) % 5,
+                                 8 + j % 24, 8 + (j + 1) % 24, 8 + (j + 9) % 24};
+        planted_job(&p, &e, PLANTED_START_S + 1000 + j, j + 2, j % 3, host, 6);
+    }
+    assert_int_equal(nt_cluster_map_create(&e, &naming, NULL, &c, &err), 0);
+    assert_int_equal(c->moves, 0);
+    nt_cluster_map_destroy(c);
+    nt_evidence_fini(&e);
+    nt_network_destroy(n);
+}
+
 /* Hosts that were never in one job are on one switch when both were with a third; what was never
  * measured is missing, and what nobody can tell is flat. */
 static void test_never_together(void **state)
@@ -248,7 +337,9 @@ static void test_too_little(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_found), cmocka_unit_test(test_order), cmocka_unit_test(test_moves),
-        cmocka_unit_test(test_never_together), cmocka_unit_test(test_too_little)};
+        cmocka_unit_test(test_found),      cmocka_unit_test(test_order),
+        cmocka_unit_test(test_moves),      cmocka_unit_test(test_who_stayed),
+        cmocka_unit_test(test_unanchored), cmocka_unit_test(test_never_together),
+        cmocka_unit_test(test_too_little)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -27,7 +27,10 @@
 
 /* What says that a host stands where it does, or that a switch is one. */
 struct nt_cluster_part {
-    double support;          /* 0..1, as nt_link.probability of the link upwards; 0: not measured */
+    double support; /* 0..1; 0: not measured. Of a host that it is on that switch; of a switch
+                       the share of its hosts and of those of the real one that are of
+                       both, as expected: a few hosts that are still above it cost little
+                       (tests/bench cluster_map has both beside what is so) */
     int64_t first_s, last_s; /* times of the first and the last job that say so; 0: none */
     uint32_t jobs, users;    /* how many */
 };
@@ -53,8 +56,9 @@ int nt_cluster_map_create(struct nt_evidence *evidence, const struct nt_switch_n
                           struct nt_err *err);
 void nt_cluster_map_destroy(struct nt_cluster_map *cluster);
 
-/* As a map for show, export and hint: host_names[model->hosts]; level "fleet"; created and cluster
- * are the caller's to set. */
+/* As a map for show, export and hint, its hosts and switches sorted by name: a vertex of it is not
+ * the cluster's of that number. host_names[model->hosts]; level "fleet"; created and cluster are
+ * the caller's to set. */
 int nt_cluster_map_named(const struct nt_cluster_map *cluster, const char *const *host_names,
                          struct nt_map **out, struct nt_err *err);
 

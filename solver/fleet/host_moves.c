@@ -26,6 +26,8 @@ struct search {
     const struct nt_cluster_tiers *t;
     size_t *from;    /* hosts + 1: places in entry */
     uint32_t *entry; /* of each host */
+    bool *anchored; /* jobs that have two hosts on one switch: their offset is not off by a class */
+    bool *moved;    /* hosts: to have moved, so that they say nothing of where others are */
     struct saying *says;
     size_t n;
     uint32_t place[PLACES_MOST];
@@ -63,7 +65,14 @@ static int search_init(struct search *s, const struct nt_evidence *e,
         s->entry[s->from[e->entry[k].b + 1]++] = (uint32_t)k;
     }
     s->says = nt_arena_array(memory, most + 1, sizeof *s->says);
-    return nt_arena_check(memory, err);
+    s->moved = nt_arena_array(memory, e->hosts + 1, sizeof *s->moved);
+    s->anchored = nt_arena_array(memory, e->jobs + 1, sizeof *s->anchored);
+    if (nt_arena_check(memory, err) < 0)
+        return -1;
+    for (size_t k = 0; k < e->entries; k++)
+        s->anchored[e->entry[k].job] |=
+            nt_classes_llr(&t->classes, (double)e->entry[k].ln, 0) > CLEAR;
+    return 0;
 }
 
 static int compare_sayings(const void *x, const void *y)
@@ -115,10 +124,14 @@ static void list_sayings(struct search *s, uint32_t host)
         const struct nt_evidence_entry *one = &s->e->entry[s->entry[k]];
         uint32_t other = one->a == host ? one->b : one->a;
         double off;
+        if (s->moved[other])
+            continue;
         nt_classes_nearest(&s->t->classes, (double)one->ln, &off);
+        double llr = nt_classes_llr(&s->t->classes, (double)one->ln, 0);
+        if (!s->anchored[one->job])
+            llr = fmax(llr, 0);
         s->says[s->n++] =
-            (struct saying){one->job, s->t->up[0][other], other,
-                            (float)nt_classes_llr(&s->t->classes, (double)one->ln, 0), (float)off};
+            (struct saying){one->job, s->t->up[0][other], other, (float)llr, (float)off};
     }
     qsort(s->says, s->n, sizeof *s->says, compare_sayings);
     drop_slow(s);
@@ -238,24 +251,67 @@ static int keep_move(struct nt_cluster_move **moves, size_t *count,
     return 0;
 }
 
+/* The move of a host, as its readings with hosts that have not moved say; false: it has not. */
+static bool find_move(struct search *s, uint32_t host, struct split *best,
+                      struct nt_cluster_move *move)
+{
+    list_sayings(s, host);
+    fold_sayings(s);
+    list_places(s);
+    *best = find_split(s);
+    return best->at != SIZE_MAX && describe(s, best, host, move);
+}
+
+struct candidate {
+    uint32_t host;
+    double gain;
+};
+
+static int compare_candidates(const void *x, const void *y)
+{
+    const struct candidate *p = x, *q = y;
+    if (p->gain != q->gain)
+        return p->gain > q->gain ? -1 : 1;
+    return p->host < q->host ? -1 : p->host > q->host;
+}
+
+static int list_candidates(struct search *s, struct candidate **out, size_t *count,
+                           struct nt_arena *memory, struct nt_err *err)
+{
+    struct candidate *c = nt_arena_array(memory, s->e->hosts + 1, sizeof *c);
+    struct nt_cluster_move move;
+    struct split best;
+    if (c == NULL)
+        return nt_arena_check(memory, err);
+    *count = 0;
+    for (uint32_t h = 0; h < s->e->hosts; h++)
+        if (find_move(s, h, &best, &move))
+            c[(*count)++] = (struct candidate){h, best.gain};
+    qsort(c, *count, sizeof *c, compare_candidates);
+    *out = c;
+    return 0;
+}
+
+/* The surest first: whoever it stood with, or stands with now, seems to have moved as well, until
+ * its readings are left out. */
 int nt_host_moves_find(const struct nt_evidence *e, const struct nt_cluster_tiers *t, bool *ignored,
                        struct nt_cluster_move **moves, size_t *count, struct nt_err *err)
 {
     NT_SCOPED struct nt_arena memory = {0};
     struct search s;
+    struct candidate *candidate;
+    size_t candidates = 0;
     *moves = NULL;
     *count = 0;
     if (t->classes.count < 2)
         return 0;
-    if (search_init(&s, e, t, &memory, err) < 0)
+    if (search_init(&s, e, t, &memory, err) < 0 ||
+        list_candidates(&s, &candidate, &candidates, &memory, err) < 0)
         return -1;
-    for (uint32_t h = 0; h < e->hosts; h++) {
+    for (size_t k = 0; k < candidates; k++) {
         struct nt_cluster_move move;
-        list_sayings(&s, h);
-        fold_sayings(&s);
-        list_places(&s);
-        struct split best = find_split(&s);
-        if (best.at == SIZE_MAX || !describe(&s, &best, h, &move))
+        struct split best;
+        if (!find_move(&s, candidate[k].host, &best, &move))
             continue;
         if (keep_move(moves, count, &move, err) < 0) {
             free(*moves);
@@ -263,7 +319,8 @@ int nt_host_moves_find(const struct nt_evidence *e, const struct nt_cluster_tier
             *count = 0;
             return -1;
         }
-        ignore_before(&s, h, s.says[best.at].job, ignored);
+        s.moved[move.host] = true;
+        ignore_before(&s, move.host, s.says[best.at].job, ignored);
     }
     if (*count > 0)
         qsort(*moves, *count, sizeof **moves, compare_moves);

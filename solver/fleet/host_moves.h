@@ -6,7 +6,10 @@
  * host has moved when two switches, one before a time and another after it, explain its readings
  * better than any one by a margin, and at least two jobs after that time say so: one alone moves no
  * host. It may have gone to, or come from, where nobody else is known. A job in which the host is
- * farther from all by the same says that its link was slow, and nothing of where it was.
+ * farther from all by the same says that its link was slow, and nothing of where it was. One
+ * in which no two hosts are on one switch says of none that it is not on another's: where a job
+ * shares few pairs with others its offset may be wrong by a class.
+ * Hosts are decided on from the surest on, and one that has moved says nothing of where others are.
  * Tests: test_cluster_map.c. */
 #ifndef NT_HOST_MOVES_H
 #define NT_HOST_MOVES_H
