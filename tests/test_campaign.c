@@ -329,6 +329,67 @@ static void nobody_is_left(void **state)
     nt_campaign_destroy(NULL);
 }
 
+/* The pairs of all rounds of a quick campaign, of which as many as it allows are ordered at once.
+ */
+static size_t order_all(const struct nt_network *n, struct nt_campaign_options options, size_t most,
+                        double lap_s, uint32_t (*met)[2], size_t *most_at_once)
+{
+    struct nt_measure_noise noise = {.sd = 0.01, .seed = 5};
+    struct nt_order order, also;
+    struct nt_campaign *c;
+    struct nt_result answer[16][8];
+    size_t count = 0, got[16];
+    uint32_t rounds = 0;
+    *most_at_once = 0;
+    assert_int_equal(nt_campaign_create(n->hosts, NULL, &options, &c, NULL), 0);
+    while (nt_campaign_next(c, lap_s * rounds, &order, NULL) == 1) {
+        size_t together = 0;
+        do {
+            assert_true(count + order.pairs <= 4096 && order.pairs <= 8);
+            memcpy(met + count, order.pair, order.pairs * sizeof *met);
+            count += order.pairs;
+            assert_int_equal(nt_order_answer(n, &noise, &order, rounds++, answer[together],
+                                             &got[together], NULL),
+                             0);
+            together++;
+            also = order;
+        } while (together < most && nt_campaign_also(c, together, &order, NULL) == 1);
+        assert_int_equal(order.batches, also.batches);
+        assert_string_equal(order.phase, also.phase);
+        for (size_t k = 0; k < together; k++)
+            assert_int_equal(nt_campaign_tell(c, answer[k], got[k], lap_s, NULL), 0);
+        *most_at_once = together > *most_at_once ? together : *most_at_once;
+    }
+    nt_campaign_destroy(c);
+    return count;
+}
+
+static void rounds_at_once_are_the_same_rounds(void **state)
+{
+    (void)state;
+    static uint32_t met[2][4096][2];
+    struct nt_network *n = made_network("tree:2x2x2");
+    struct nt_campaign_options options = {
+        .level = NT_LEVEL_QUICK, .budget_s = 10, .max_load = 1, .seed = 1};
+    size_t at_once, one = order_all(n, options, 1, 0.001, met[0], &at_once);
+    assert_int_equal(at_once, 1);
+    size_t many = order_all(n, options, 16, 0.001, met[1], &at_once);
+    assert_int_equal(at_once, 16);
+    assert_int_equal(many, one);
+    assert_memory_equal(met[0], met[1], one * sizeof *met[0]);
+    /* no longer than a lost host may cost */
+    order_all(n, options, 16, 0.05, met[1], &at_once);
+    assert_in_range(at_once, 2, 5);
+    options.max_load = 0.5;
+    order_all(n, options, 16, 0.001, met[1], &at_once);
+    assert_int_equal(at_once, 1);
+    options.max_load = 1;
+    options.mode = NT_SWEEP_SEQUENTIAL;
+    order_all(n, options, 16, 0.001, met[1], &at_once);
+    assert_int_equal(at_once, 1);
+    nt_network_destroy(n);
+}
+
 /* Very many hosts, most of them missing, in a network that some pairs do not determine: no phase of
  * all pairs begins, and the reason is not the budget. */
 static void too_many_hosts_stay_untold(void **state)
@@ -415,6 +476,7 @@ int main(void)
         cmocka_unit_test(disturbed_latencies_are_repeated_for_a_part_of_the_time),
         cmocka_unit_test(a_lost_host_is_left_alone_in_every_phase),
         cmocka_unit_test(nobody_is_left),
+        cmocka_unit_test(rounds_at_once_are_the_same_rounds),
         cmocka_unit_test(too_many_hosts_stay_untold),
         cmocka_unit_test(bad_options_are_refused),
         cmocka_unit_test(a_thousand_hosts),

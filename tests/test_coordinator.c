@@ -7,7 +7,9 @@
 
 #include <cmocka.h>
 #include <dlfcn.h>
+#include <limits.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <ucp/api/ucp.h>
 
 #include "clock.h"
@@ -25,7 +27,51 @@ static bool stuck;
 static bool fades;
 static bool *flows_begun; /* in all of them */
 
-/* Stands before the library's own. */
+/* Endpoints that all probes of a sweep made, and closed. */
+static struct endpoints {
+    _Atomic unsigned made, closed;
+} * endpoints;
+
+/* So many times slower than the world go all clocks here: what a busy machine takes from a probe is
+ * less of the limits, so that only who is stopped or gone is late. */
+static int slower = 1;
+
+/* These stand before the library's own. */
+int clock_gettime(clockid_t clock, struct timespec *t)
+{
+    long rc = syscall(SYS_clock_gettime, clock, t);
+    if (rc != 0 || clock != CLOCK_MONOTONIC || slower == 1)
+        return (int)rc;
+    int64_t ns = ((int64_t)t->tv_sec * 1000000000 + t->tv_nsec) / slower;
+    *t = (struct timespec){ns / 1000000000, ns % 1000000000};
+    return 0;
+}
+
+int poll(struct pollfd *fds, nfds_t n, int ms)
+{
+    int wait = ms > INT_MAX / slower ? INT_MAX : ms * slower;
+    struct timespec t = {wait / 1000, wait % 1000 * 1000000L};
+    return (int)syscall(SYS_ppoll, fds, n, ms < 0 ? NULL : &t, NULL, 0);
+}
+
+ucs_status_t ucp_ep_create(ucp_worker_h worker, const ucp_ep_params_t *params, ucp_ep_h *ep)
+{
+    static ucs_status_t (*real)(ucp_worker_h, const ucp_ep_params_t *, ucp_ep_h *);
+    if (real == NULL)
+        *(void **)&real = dlsym(RTLD_NEXT, "ucp_ep_create");
+    endpoints->made++;
+    return real(worker, params, ep);
+}
+
+ucs_status_ptr_t ucp_ep_close_nbx(ucp_ep_h ep, const ucp_request_param_t *param)
+{
+    static ucs_status_ptr_t (*real)(ucp_ep_h, const ucp_request_param_t *);
+    if (real == NULL)
+        *(void **)&real = dlsym(RTLD_NEXT, "ucp_ep_close_nbx");
+    endpoints->closed++;
+    return real(ep, param);
+}
+
 ucs_status_ptr_t ucp_tag_send_nbx(ucp_ep_h ep, const void *buffer, size_t count, ucp_tag_t tag,
                                   const ucp_request_param_t *param)
 {
@@ -135,9 +181,11 @@ static void show(const char *what, const struct relay_outcome *out)
 static void all_pairs_are_measured(void **state)
 {
     (void)state;
+    slower = 8;
     for (unsigned n = 1; n <= 5; n++) {
         struct relay_outcome out;
         struct relay_plan plan = plan_of(n, 8000);
+        *endpoints = (struct endpoints){0};
         relay_run(&plan, &out);
         show("sweep", &out);
         assert_string_equal(out.done, "ok");
@@ -147,16 +195,25 @@ static void all_pairs_are_measured(void **state)
         assert_int_equal(s->status, NT_STATUS_OK);
         assert_int_equal(s->job_id, 42);
         assert_int_equal(pairs_without(s, SIZE_MAX), n * (n - 1) / 2);
+        /* each host connects with each other once, however often they meet */
+        assert_true(n < 2 || s->rounds >= 3 * nt_sweep_all_rounds(n));
+        assert_int_equal(endpoints->made, n * (n - 1));
+        assert_int_equal(endpoints->closed, n * (n - 1));
+        /* one for the greetings, two for the first round, and fewer than one for each other */
+        assert_true(n < 4 || out.gathers <= 3 + s->rounds / 2);
         nt_samples_destroy(s);
         relay_fini(&out);
     }
+    slower = 1;
 }
 
 /* Whatever happens to host 2 of 5, the other four are known, in time, and it is named. */
 static void check_loss(const char *what, struct relay_plan plan)
 {
     struct relay_outcome out;
+    slower = 4;
     relay_run(&plan, &out);
+    slower = 1;
     show(what, &out);
     assert_memory_equal(out.done, "partial ", 8);
     assert_non_null(strstr(out.done, "n3"));
@@ -178,7 +235,7 @@ static void check_loss(const char *what, struct relay_plan plan)
 static void a_killed_probe_costs_only_itself(void **state)
 {
     (void)state;
-    for (unsigned after = 1; after <= 9; after += 4) {
+    for (unsigned after = 1; after <= 4; after++) {
         struct relay_plan plan = plan_of(5, 6000);
         plan.victim = 2;
         plan.after = after;
@@ -190,7 +247,7 @@ static void a_killed_probe_costs_only_itself(void **state)
 static void a_frozen_probe_costs_only_itself(void **state)
 {
     (void)state;
-    for (unsigned after = 2; after <= 9; after += 7) {
+    for (unsigned after = 2; after <= 4; after++) {
         struct relay_plan plan = plan_of(5, 6000);
         plan.victim = 2;
         plan.after = after;
@@ -439,7 +496,9 @@ int main(int argc, char **argv)
     };
     flows_begun =
         mmap(NULL, sizeof *flows_begun, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (flows_begun == MAP_FAILED)
+    endpoints =
+        mmap(NULL, sizeof *endpoints, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (flows_begun == MAP_FAILED || endpoints == MAP_FAILED)
         return 1;
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     if (getenv("FULL"))

@@ -138,6 +138,35 @@ static void one_after_another_they_meet_as_often(void **state)
     }
 }
 
+/* What is said to be ahead comes, whoever is lost later; one after another nothing may be. */
+static void rounds_ahead_are_there(void **state)
+{
+    (void)state;
+    for (size_t n = 2; n <= 9; n++)
+        for (uint32_t lost = 0; lost <= n; lost++) {
+            struct nt_planner *planner = NULL;
+            struct nt_order order;
+            assert_int_equal(nt_sweep_all_create(n, NULL, 2, 1, 1, &planner, NULL), 0);
+            for (uint32_t h = 0; h < lost; h++) {
+                planner->ops->lose(planner, h);
+                planner->ops->lose(planner, h);
+            }
+            size_t ahead = planner->ops->ahead(planner);
+            assert_true(lost > 0 ? lost < n / 2 || ahead == 0
+                                 : ahead == 2 * nt_sweep_all_rounds(n));
+            assert_true(lost != 1 || n < 4 || ahead > 0);
+            for (; ahead > 0; ahead--) {
+                assert_int_equal(planner->ops->ahead(planner), ahead);
+                assert_int_equal(planner->ops->next(planner, &order, NULL), 1);
+                assert_true(order.pairs > 0);
+            }
+            nt_planner_destroy(planner);
+            assert_int_equal(nt_sweep_sequential_create(n, NULL, 2, 1, 1, &planner, NULL), 0);
+            assert_int_equal(planner->ops->ahead(planner), 0);
+            nt_planner_destroy(planner);
+        }
+}
+
 static void too_many_hosts_are_refused(void **state)
 {
     (void)state;
@@ -156,6 +185,7 @@ int main(void)
         cmocka_unit_test(a_lost_host_is_paired_no_more_and_the_rest_all_meet),
         cmocka_unit_test(passes_differ_in_order_and_repeat_exactly),
         cmocka_unit_test(one_after_another_they_meet_as_often),
+        cmocka_unit_test(rounds_ahead_are_there),
         cmocka_unit_test(too_many_hosts_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

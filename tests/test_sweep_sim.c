@@ -208,7 +208,7 @@ static void forget(struct nt_planner *p)
     (void)p;
 }
 
-static const struct nt_planner_ops ASKING = {ask, hear, NULL, forget};
+static const struct nt_planner_ops ASKING = {ask, hear, NULL, forget, NULL};
 static struct asker asker;
 
 static int create_asker(const struct nt_sweep_input *ask, struct nt_planner **out,

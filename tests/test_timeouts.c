@@ -92,6 +92,40 @@ static void a_suspect_gets_more_time(void **state)
     assert_true(nt_timeouts_slack_s(&timeouts, timeouts.stop_s) <= 0.25);
 }
 
+/* The series ends long before all its turns could have used their limits one after another. */
+static void a_series_ends_soon_when_a_host_is_lost(void **state)
+{
+    (void)state;
+    const struct nt_order order = {.kind = NT_ORDER_LATENCY, .batches = 3, .count = 5};
+    struct nt_timeouts timeouts;
+    struct nt_round round = {0};
+    nt_timeouts_init(&timeouts, 0, 10);
+    nt_timeouts_update(&timeouts, 0.01, 0.02);
+    nt_timeouts_series(&timeouts, &order, 16, 1, &round);
+    assert_true(round.series_s >= 16 * (0.01 + 0.02));
+    assert_true(round.series_s <= 1.5);
+    assert_true(round.connect_s > 0 && round.measure_s > 0 && round.give_up_s >= round.measure_s);
+    nt_timeouts_series(&timeouts, &order, 1, 1, &round);
+    assert_true(round.series_s >= round.connect_s + round.give_up_s - 1e-9);
+    nt_timeouts_series(&timeouts, &order, 16, timeouts.stop_s - 0.1, &round);
+    assert_true(round.series_s <= 0.1 + 1e-9);
+}
+
+/* What connections that were there already took says nothing of a new one. */
+static void kept_connections_shorten_no_timeout(void **state)
+{
+    (void)state;
+    const struct nt_order order = {.kind = NT_ORDER_LATENCY};
+    struct nt_timeouts timeouts;
+    nt_timeouts_init(&timeouts, 0, 100);
+    nt_timeouts_update(&timeouts, 0.1, 0.002);
+    double before = nt_timeouts_connect_s(&timeouts, &order, 1);
+    for (int k = 0; k < 50; k++)
+        nt_timeouts_update(&timeouts, 0, 0.002);
+    assert_int_equal(timeouts.rounds, 51);
+    assert_true(nt_timeouts_connect_s(&timeouts, &order, 1) >= before);
+}
+
 static void a_failed_round_changes_no_timeout(void **state)
 {
     (void)state;
@@ -111,6 +145,8 @@ int main(void)
         cmocka_unit_test(a_kernel_gets_time_for_its_slowest_host),
         cmocka_unit_test(a_flow_gets_time_for_lost_messages),
         cmocka_unit_test(a_suspect_gets_more_time),
+        cmocka_unit_test(a_series_ends_soon_when_a_host_is_lost),
+        cmocka_unit_test(kept_connections_shorten_no_timeout),
         cmocka_unit_test(a_failed_round_changes_no_timeout),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

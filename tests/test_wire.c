@@ -129,11 +129,19 @@ static void an_order_comes_back_as_it_went(void **state)
 {
     (void)state;
     uint32_t pair[2][2];
+    bool kept[] = {false, true};
     struct nt_round in = example_round(pair), out;
     struct nt_bytes bytes;
     struct nt_err err = {0};
+    uint32_t gone[] = {2, 4000000000};
+    in.kept = kept;
+    in.gone = 2;
+    in.gone_rank = gone;
     assert_int_equal(nt_round_encode(&in, &bytes, &err), 0);
     assert_int_equal(nt_round_decode(bytes.data, bytes.bytes, 5, &out, &err), 0);
+    assert_memory_equal(out.kept, kept, sizeof kept);
+    assert_int_equal(out.gone, 2);
+    assert_memory_equal(out.gone_rank, gone, sizeof gone);
     assert_int_equal(out.number, 77);
     assert_true(out.connect_s == 0.25);
     assert_int_equal(out.order.kind, NT_ORDER_PRTT);
@@ -244,6 +252,7 @@ static void a_start_and_a_report_come_back(void **state)
     uint32_t skip[] = {2, 9};
     struct nt_go go = {.measure_s = 0.5, .give_up_s = 0.75, .skips = 2, .skip = skip}, gone;
     struct nt_report report = {.ok = true,
+                               .kept = true,
                                .seconds = 0.125,
                                .result = {.value_us = 1.5,
                                           .se_us = 0.25,
@@ -264,7 +273,7 @@ static void a_start_and_a_report_come_back(void **state)
     assert_int_equal(nt_report_encode(NT_WIRE_RESULT, &report, &bytes, &err), 0);
     assert_int_equal(nt_report_decode(NT_WIRE_READY, bytes.data, bytes.bytes, &told, &err), -1);
     assert_int_equal(nt_report_decode(NT_WIRE_RESULT, bytes.data, bytes.bytes, &told, &err), 0);
-    assert_true(told.ok && !told.idle && told.seconds == 0.125);
+    assert_true(told.ok && told.kept && !told.idle && told.seconds == 0.125);
     assert_true(told.result.value_us == 1.5 && told.result.se_us == 0.25);
     assert_true(told.result.median_us == 2 && told.result.bytes == 1e9);
     assert_int_equal(told.result.count, 45);
@@ -273,6 +282,64 @@ static void a_start_and_a_report_come_back(void **state)
     report.result.value_us = NAN;
     assert_int_equal(nt_report_encode(NT_WIRE_RESULT, &report, &bytes, &err), 0);
     assert_int_equal(nt_report_decode(NT_WIRE_RESULT, bytes.data, bytes.bytes, &told, &err), -1);
+    free(bytes.data);
+}
+
+/* The pairs of a rank in several turns; a rank twice in one, or turns that fall, are refused. */
+static void turns_come_back_as_they_went(void **state)
+{
+    (void)state;
+    uint32_t pair[3][2] = {{3, 0}, {1, 4}, {0, 4}}, turn[3] = {0, 0, 2};
+    struct nt_round in = example_round(pair), out;
+    struct nt_bytes bytes;
+    pair[2][0] = 0;
+    pair[2][1] = 4;
+    in.order.pairs = 3;
+    in.turns = 3;
+    in.turn = turn;
+    in.measure_s = 0.5;
+    in.give_up_s = 0.75;
+    in.series_s = 2;
+    for (unsigned how = 0; how < 6; how++) {
+        int expected = how == 0 ? 0 : -1;
+        in.turns = how == 1 ? 2 : how == 2 ? NT_WIRE_TURNS_MAX + 1 : 3;
+        in.series_s = how == 3 ? NAN : 2;
+        turn[0] = how == 4 ? 1 : 0;
+        turn[2] = how == 5 ? 0 : 2;
+        assert_int_equal(nt_round_encode(&in, &bytes, NULL), 0);
+        assert_int_equal(nt_round_decode(bytes.data, bytes.bytes, 5, &out, NULL), expected);
+        free(bytes.data);
+        if (how > 0)
+            continue;
+        assert_int_equal(out.turns, 3);
+        assert_memory_equal(out.turn, turn, sizeof turn);
+        assert_memory_equal(out.order.pair, pair, sizeof pair);
+        assert_true(out.measure_s == 0.5 && out.give_up_s == 0.75 && out.series_s == 2);
+        nt_round_fini(&out);
+    }
+}
+
+static void reports_of_turns_come_back(void **state)
+{
+    (void)state;
+    struct nt_report report[3] = {{.ok = true, .kept = true, .result = {.value_us = 1.5}},
+                                  {.idle = true},
+                                  {.reason = "no answer in time", .result = {.value_us = 2}}},
+                     told[3];
+    struct nt_bytes bytes;
+    assert_int_equal(nt_series_encode(report, 3, &bytes, NULL), 0);
+    assert_int_equal(nt_wire_kind(bytes.data, bytes.bytes), NT_WIRE_SERIES);
+    assert_int_equal(nt_series_decode(bytes.data, bytes.bytes, told, 3, NULL), 0);
+    assert_true(told[0].ok && told[0].kept && told[0].result.value_us == 1.5);
+    assert_true(told[1].idle && !told[1].ok);
+    assert_string_equal(told[2].reason, "no answer in time");
+    /* as many as there were turns, to the last byte */
+    assert_int_equal(nt_series_decode(bytes.data, bytes.bytes, told, 2, NULL), -1);
+    for (size_t cut = 0; cut < bytes.bytes; cut++)
+        assert_int_equal(nt_series_decode(bytes.data, cut, told, 3, NULL), -1);
+    free(bytes.data);
+    assert_int_equal(nt_series_encode(NULL, 0, &bytes, NULL), 0);
+    assert_int_equal(nt_series_decode(bytes.data, bytes.bytes, told, 0, NULL), 0);
     free(bytes.data);
 }
 
@@ -292,6 +359,7 @@ static void decode_any(const unsigned char *data, size_t bytes)
         nt_go_fini(&go);
     nt_report_decode(NT_WIRE_READY, data, bytes, &report, NULL);
     nt_report_decode(NT_WIRE_RESULT, data, bytes, &report, NULL);
+    nt_series_decode(data, bytes, &report, 1, NULL);
 }
 
 /* Cut anywhere or changed anywhere, a message is refused or decodes to something in bounds; the
@@ -338,6 +406,8 @@ int main(void)
         cmocka_unit_test(an_order_brings_its_addresses),
         cmocka_unit_test(a_bad_order_is_refused),
         cmocka_unit_test(a_start_and_a_report_come_back),
+        cmocka_unit_test(turns_come_back_as_they_went),
+        cmocka_unit_test(reports_of_turns_come_back),
         cmocka_unit_test(damage_never_reaches_beyond_the_message),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

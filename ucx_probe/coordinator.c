@@ -242,6 +242,32 @@ static int record_resent(struct sweep *s, const struct nt_result *r, int end, st
     return nt_samples_add(s->samples, sample, NULL, err);
 }
 
+/* One that was measured; it is the next of the results. */
+static int record_pair(struct sweep *s, const struct nt_order *order, size_t k,
+                       const struct nt_pair_outcome *o, size_t *results, struct nt_err *err)
+{
+    s->results[(*results)++] = o->result;
+    int rc = o->result.count == 0 ? 0 : record_good(s, order, &o->result, err);
+    for (int end = 0; end < 2 && rc == 0 && o->result.count > 0; end++)
+        rc = record_resent(s, &o->result, end, err);
+    if (rc == 0 && !s->time_up && order->rail[0] == '\0')
+        rc = nt_failure_note_pair(&s->detector, order->pair[k][0], order->pair[k][1], true, err);
+    return rc;
+}
+
+/* One that failed. One rail of several that does not work says nothing of the host. */
+static int record_failure(struct sweep *s, const struct nt_order *order, size_t k,
+                          const struct nt_pair_outcome *o, struct nt_err *err)
+{
+    if (s->time_up)
+        return 0;
+    int rc = record_failed(
+        s, order, k, o->status == NT_PAIR_FAILED ? o->reason : "one end stopped answering", err);
+    if (rc == 0 && o->status != NT_PAIR_NO_REPORT && order->rail[0] == '\0')
+        rc = nt_failure_note_pair(&s->detector, order->pair[k][0], order->pair[k][1], false, err);
+    return rc;
+}
+
 static int record_round(struct sweep *s, const struct nt_order *order, size_t *results,
                         struct nt_err *err)
 {
@@ -256,21 +282,8 @@ static int record_round(struct sweep *s, const struct nt_order *order, size_t *r
         return record_kernel(s, order, results, err);
     for (size_t k = 0; k < order->pairs; k++) {
         const struct nt_pair_outcome *o = &s->round.outcome[k];
-        int rc = 0;
-        if (o->status == NT_PAIR_OK) {
-            s->results[n++] = o->result;
-            rc = o->result.count == 0 ? 0 : record_good(s, order, &o->result, err);
-            for (int end = 0; end < 2 && rc == 0 && o->result.count > 0; end++)
-                rc = record_resent(s, &o->result, end, err);
-        } else if (!s->time_up) {
-            rc = record_failed(
-                s, order, k, o->status == NT_PAIR_FAILED ? o->reason : "one end stopped answering",
-                err);
-        }
-        /* one rail of several that does not work says nothing of the host */
-        if (rc == 0 && !s->time_up && o->status != NT_PAIR_NO_REPORT && order->rail[0] == '\0')
-            rc = nt_failure_note_pair(&s->detector, order->pair[k][0], order->pair[k][1],
-                                      o->status == NT_PAIR_OK, err);
+        int rc = o->status == NT_PAIR_OK ? record_pair(s, order, k, o, &n, err)
+                                         : record_failure(s, order, k, o, err);
         if (rc != 0)
             return -1;
     }
@@ -296,11 +309,106 @@ static bool has_suspect(const struct sweep *s, const struct nt_order *order)
     return false;
 }
 
+/* A round of its own, with a barrier before it begins: what fails in it says something of hosts. */
+static int run_alone(struct sweep *s, const struct nt_order *order, struct nt_err *err)
+{
+    size_t results;
+    double began = nt_clock_s();
+    struct nt_timeouts timeouts = has_suspect(s, order)
+                                      ? nt_timeouts_patient(&s->timeouts, order->window_s, began)
+                                      : s->timeouts;
+    if (nt_coordinator_round_run(&s->round, order, s->rounds, &timeouts, s->unreported, err) != 0 ||
+        record_round(s, order, &results, err) != 0)
+        return -1;
+    nt_probe_log(NT_LOG_DEBUG,
+                 "round %u, %s: %zu of %zu measured in %.4f s, of it at most %.4f s to connect, "
+                 "%.4f s to measure",
+                 s->rounds, s->phase, results, order->pairs, nt_clock_s() - began,
+                 s->round.connect_s, s->round.measure_s);
+    s->rounds++;
+    s->window_s = order->window_s;
+    nt_timeouts_update(&s->timeouts, s->round.connect_s, s->round.measure_s);
+    /* whoever stopped answering was waited for: it says nothing of other rounds */
+    double took = s->round.all_ok && s->round.all_reported ? nt_clock_s() - began : 0;
+    if (nt_failure_resolve(&s->detector, order, err) != 0)
+        return -1;
+    return nt_campaign_tell(s->campaign, s->results, results, took, err);
+}
+
+/* ---- rounds at once ---- */
+/* Latencies need no barrier: each pair has its own time. Nobody is known to be at fault, and rounds
+ * have shown how long they take. */
+static bool may_run_series(const struct sweep *s, const struct nt_order *order)
+{
+    return order->kind == NT_ORDER_LATENCY && order->rail[0] == '\0' && s->timeouts.rounds > 0 &&
+           !has_suspect(s, order);
+}
+
+/* What was good in the turn. */
+static int record_turn(struct sweep *s, const struct nt_order *order,
+                       const struct nt_pair_outcome *outcome, double took, struct nt_err *err)
+{
+    size_t n = 0;
+    if (nt_samples_begin_round(s->samples, err) != 0)
+        return -1;
+    for (size_t k = 0; k < order->pairs; k++)
+        if (outcome[k].status == NT_PAIR_OK && record_pair(s, order, k, &outcome[k], &n, err) != 0)
+            return -1;
+    s->rounds++;
+    return nt_campaign_tell(s->campaign, s->results, n, took, err);
+}
+
+/* Of a turn, between hosts that are still there. Where one fails others may fail for it, as they
+ * waited for one of its hosts: alone they show which. */
+static int run_failed_again(struct sweep *s, struct nt_order order, struct nt_err *err)
+{
+    size_t n = 0;
+    for (size_t k = 0; k < order.pairs; k++)
+        if (s->membership->lost[order.pair[k][0]] == NULL &&
+            s->membership->lost[order.pair[k][1]] == NULL)
+            memmove(order.pair[n++], order.pair[k], sizeof *order.pair);
+    order.pairs = n;
+    return n == 0 || is_time_over(s) ? 0 : run_alone(s, &order, err);
+}
+
+static int run_series(struct sweep *s, const struct nt_order *first, struct nt_err *err)
+{
+    struct nt_coordinator_round *m = &s->round;
+    struct nt_order order;
+    int rc = 1;
+    nt_coordinator_series_begin(m, first);
+    while (m->series.turns < m->turns_max &&
+           (rc = nt_campaign_also(s->campaign, m->series.turns, &order, err)) == 1)
+        nt_coordinator_series_add(m, &order);
+    double began = nt_clock_s();
+    if (rc < 0 || nt_coordinator_series_run(m, s->rounds, &s->timeouts, s->unreported, err) != 0)
+        return -1;
+    s->time_up = is_time_over(s);
+    if (!s->time_up && nt_failure_note_reports(&s->detector, s->unreported, err) != 0)
+        return -1;
+    bool well = m->all_ok && m->all_reported;
+    double took = nt_clock_s() - began, turns = m->series.turns;
+    nt_probe_log(NT_LOG_DEBUG, "rounds %u to %u, %s: measured in %.4f s%s, one in at most %.4f s",
+                 s->rounds, s->rounds + m->series.turns - 1, s->phase, took,
+                 well ? "" : ", not all of them", m->measure_s);
+    s->window_s = 0;
+    nt_timeouts_update(&s->timeouts, 0, m->measure_s);
+    for (size_t t = 0; t < m->series.turns; t++) {
+        order = nt_coordinator_series_turn(m, t);
+        if (record_turn(s, &order, m->outcome + m->series.begin[t], well ? took / turns : 0, err) !=
+            0)
+            return -1;
+    }
+    nt_coordinator_series_keep_failed(m);
+    for (size_t t = 0; t < m->series.turns && rc >= 0 && !well; t++)
+        rc = run_failed_again(s, nt_coordinator_series_turn(m, t), err);
+    return rc < 0 ? -1 : 0;
+}
+
 /* 1: go on; 0: that was all, or the time is up; -1: broken */
 static int run_round(struct sweep *s, struct nt_err *err)
 {
     struct nt_order order;
-    size_t results;
     int rc = nt_campaign_next(s->campaign, nt_clock_s() - s->timeouts.began_s, &order, err);
     if (rc != 1)
         return rc;
@@ -309,28 +417,7 @@ static int run_round(struct sweep *s, struct nt_err *err)
     if (enter_phase(s, order.phase, err) != 0)
         return -1;
     nt_clock_sleep(nt_campaign_rest_s(s->campaign));
-    double began = nt_clock_s();
-    struct nt_timeouts timeouts = has_suspect(s, &order)
-                                      ? nt_timeouts_patient(&s->timeouts, order.window_s, began)
-                                      : s->timeouts;
-    if (nt_coordinator_round_run(&s->round, &order, s->rounds, &timeouts, s->unreported, err) !=
-            0 ||
-        record_round(s, &order, &results, err) != 0)
-        return -1;
-    nt_probe_log(NT_LOG_DEBUG,
-                 "round %u, %s: %zu of %zu measured in %.4f s, of it at most %.4f s to connect, "
-                 "%.4f s to measure",
-                 s->rounds, s->phase, results, order.pairs, nt_clock_s() - began,
-                 s->round.connect_s, s->round.measure_s);
-    s->rounds++;
-    s->window_s = order.window_s;
-    nt_timeouts_update(&s->timeouts, s->round.connect_s, s->round.measure_s);
-    /* whoever stopped answering was waited for: it says nothing of other rounds */
-    double took = s->round.all_ok && s->round.all_reported ? nt_clock_s() - began : 0;
-    rc = nt_failure_resolve(&s->detector, &order, err);
-    if (rc == 0)
-        rc = nt_campaign_tell(s->campaign, s->results, results, took, err);
-    return rc != 0 ? -1 : 1;
+    return (may_run_series(s, &order) ? run_series : run_alone)(s, &order, err) == 0 ? 1 : -1;
 }
 
 /* ---- beginning and end ---- */

@@ -3,7 +3,9 @@
  * time, and records all of it.
  *
  * A round is two gathers of the out-of-band exchange, apart from the measured network: ORDER,
- * connect, READY; GO, measure, RESULT (coordinator_round.h). Which hosts are lost on the way is
+ * connect, READY; GO, measure, RESULT (coordinator_round.h). Rounds of latencies that are planned
+ * already are one gather together, as long as all goes well: what fails in it is measured again, a
+ * round at a time, before anything is said of a host. Which hosts are lost on the way is
  * decided in failure_detector.h. */
 #ifndef NT_COORDINATOR_H
 #define NT_COORDINATOR_H

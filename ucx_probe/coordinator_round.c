@@ -7,25 +7,43 @@
 
 #include "clock.h"
 
+/* Many ranks have no rounds that are known before. */
+enum { SERIES_RANKS_MAX = 1024 };
+
 int nt_coordinator_round_init(struct nt_coordinator_round *round, struct nt_oob *oob,
                               struct nt_participant *participant,
                               const struct nt_membership *membership, struct nt_err *err)
 {
+    struct nt_coordinator_round r = {
+        .oob = oob, .participant = participant, .membership = membership};
     size_t n = (size_t)oob->size + 1;
-    *round = (struct nt_coordinator_round){.oob = oob,
-                                           .participant = participant,
-                                           .membership = membership,
-                                           .contributions = calloc(n, sizeof *round->contributions),
-                                           .report = calloc(n, sizeof *round->report),
-                                           .reported = calloc(n, sizeof *round->reported),
-                                           .pair = calloc(n, sizeof *round->pair),
-                                           .skip = calloc(n, sizeof *round->skip),
-                                           .unicast = calloc(n, sizeof *round->unicast),
-                                           .text = calloc(n, sizeof *round->text),
-                                           .outcome = calloc(n, sizeof *round->outcome)};
-    if (round->contributions != NULL && round->report != NULL && round->reported != NULL &&
-        round->pair != NULL && round->skip != NULL && round->unicast != NULL &&
-        round->text != NULL && round->outcome != NULL)
+    bool keeps = oob->size <= NT_KEPT_RANKS_MAX;
+    r.turns_max = oob->size <= SERIES_RANKS_MAX ? NT_WIRE_TURNS_MAX : 1;
+    /* of a kernel as many as there are ranks, of a turn half of them */
+    size_t pairs = n * (r.turns_max > 2 ? r.turns_max / 2 : 1);
+    r.contributions = calloc(n, sizeof *r.contributions);
+    r.report = calloc(n * r.turns_max, sizeof *r.report);
+    r.reported = calloc(n, sizeof *r.reported);
+    r.pair = calloc(pairs, sizeof *r.pair);
+    r.turn = calloc(pairs, sizeof *r.turn);
+    r.at = calloc(pairs, sizeof *r.at);
+    r.pair_kept = calloc(pairs, sizeof *r.pair_kept);
+    r.outcome = calloc(pairs, sizeof *r.outcome);
+    r.series.pair = calloc(pairs, sizeof *r.series.pair);
+    r.slot = calloc(n * r.turns_max, sizeof *r.slot);
+    r.turns_of = calloc(n, sizeof *r.turns_of);
+    r.kept = keeps ? calloc(n, sizeof *r.kept) : NULL;
+    r.told_lost = calloc(n, sizeof *r.told_lost);
+    r.gone = calloc(n, sizeof *r.gone);
+    r.skip = calloc(n, sizeof *r.skip);
+    r.unicast = calloc(n, sizeof *r.unicast);
+    r.text = calloc(n, sizeof *r.text);
+    *round = r;
+    if (r.contributions != NULL && r.report != NULL && r.reported != NULL && r.pair != NULL &&
+        r.turn != NULL && r.at != NULL && r.pair_kept != NULL && r.outcome != NULL &&
+        r.series.pair != NULL && r.slot != NULL && r.turns_of != NULL && r.told_lost != NULL &&
+        r.gone != NULL && (r.kept != NULL || !keeps) && r.skip != NULL && r.unicast != NULL &&
+        r.text != NULL)
         return 0;
     nt_coordinator_round_fini(round);
     return nt_err_set(err, NT_ERR_SYSTEM, "a round of %u ranks: out of memory", oob->size);
@@ -37,10 +55,19 @@ void nt_coordinator_round_fini(struct nt_coordinator_round *round)
     free(round->report);
     free(round->reported);
     free(round->pair);
+    free(round->turn);
+    free(round->at);
+    free(round->pair_kept);
+    free(round->outcome);
+    free(round->series.pair);
+    free(round->slot);
+    free(round->turns_of);
+    free(round->kept);
+    free(round->told_lost);
+    free(round->gone);
     free(round->skip);
     free(round->unicast);
     free(round->text);
-    free(round->outcome);
     *round = (struct nt_coordinator_round){0};
 }
 
@@ -66,7 +93,7 @@ static int gather(struct nt_coordinator_round *m, enum nt_wire_kind kind,
     for (size_t r = 0; r < m->oob->size; r++)
         m->reported[r] = m->contributions[r].present &&
                          nt_report_decode(kind, m->contributions[r].data, m->contributions[r].bytes,
-                                          &m->report[r], NULL) == 0;
+                                          &m->report[r * m->turns_max], NULL) == 0;
     nt_contributions_free(m->contributions, m->oob->size);
     return 0;
 }
@@ -100,16 +127,17 @@ static void evaluate_reports(struct nt_coordinator_round *m, const struct nt_ord
 {
     for (size_t k = 0; k < order->pairs; k++) {
         struct nt_pair_outcome *o = &m->outcome[k];
+        const struct nt_report *first = &m->report[m->at[k][0]], *second = &m->report[m->at[k][1]];
         for (int end = 0; end < 2 && o->status == NT_PAIR_OK; end++) {
-            const struct nt_report *r = &m->report[m->pair[k][end]];
-            if (!measured && m->reported[m->pair[k][end]] && r->ok)
+            const struct nt_report *r = end == 0 ? first : second;
+            if (m->reported[m->pair[k][end]] && r->ok)
                 note_transport(m, r->used);
             if (!m->reported[m->pair[k][end]]) {
                 o->status = measured && end == 1 ? NT_PAIR_OK : NT_PAIR_NO_REPORT;
             } else if (!r->ok && !(measured && end == 1)) {
                 o->status = NT_PAIR_FAILED;
                 memcpy(o->reason, r->reason, sizeof o->reason);
-            } else if (r->ok && r->seconds > *longest_s) {
+            } else if (r->ok && r->seconds > *longest_s && (measured || !m->pair_kept[k])) {
                 *longest_s = r->seconds;
             }
         }
@@ -117,15 +145,14 @@ static void evaluate_reports(struct nt_coordinator_round *m, const struct nt_ord
         if (o->status != NT_PAIR_OK)
             continue;
         if (!measured) {
-            m->round_trip_s =
-                fmax(m->round_trip_s, m->report[m->pair[k][0]].result.value_us * 1e-6);
+            m->round_trip_s = fmax(m->round_trip_s, first->result.value_us * 1e-6);
             continue;
         }
-        o->result = m->report[m->pair[k][0]].result;
+        o->result = first->result;
         o->result.a = order->pair[k][0];
         o->result.b = order->pair[k][1];
         if (m->reported[m->pair[k][1]])
-            o->result.sent[1] = m->report[m->pair[k][1]].result.sent[0];
+            o->result.sent[1] = second->result.sent[0];
     }
 }
 
@@ -139,6 +166,8 @@ static int encode_part(const struct nt_coordinator_round *m, const struct nt_rou
     size_t n = 0;
     part.order.pair = round->order.pair + first;
     part.order.pairs = pairs;
+    part.kept = round->kept + first;
+    part.turn = round->turn + first;
     size_t ends = round->order.kind == NT_ORDER_KERNEL ? 1 : 2;
     for (size_t k = 0; k < ends * pairs && n < 2UL * NT_KERNEL_GROUP_MAX; k++) {
         uint32_t r = part.order.pair[k / ends][k % ends];
@@ -254,20 +283,82 @@ static int go_and_measure(struct nt_coordinator_round *m, const struct nt_round 
     return gather(m, NT_WIRE_RESULT, &mine, until, err);
 }
 
+/* ---- connections that are kept ---- */
+/* Whether both still have it when its turn comes. */
+static bool is_kept(const struct nt_coordinator_round *m, const uint32_t pair[2], uint32_t turn)
+{
+    return m->kept != NULL && pair[0] != pair[1] &&
+           nt_kept_stays(&m->kept[pair[0]], pair[1], turn) &&
+           nt_kept_stays(&m->kept[pair[1]], pair[0], turn);
+}
+
+/* Each rank does what it reported; one whose turn did not come has done nothing. */
+static void note_kept(struct nt_coordinator_round *m, const struct nt_round *round)
+{
+    if (m->kept == NULL || round->order.kind == NT_ORDER_KERNEL)
+        return;
+    for (size_t k = 0; k < round->order.pairs; k++)
+        for (int end = 0; end < 2; end++) {
+            uint32_t rank = m->pair[k][end], peer = m->pair[k][!end];
+            const struct nt_report *r = &m->report[m->at[k][end]];
+            if (m->reported[rank] && r->kept)
+                nt_kept_use(&m->kept[rank], peer);
+            else if (round->turns == 0 || !m->reported[rank] || !r->idle)
+                nt_kept_drop(&m->kept[rank], peer);
+        }
+}
+
+/* The pairs of the order as ranks, from place k on. */
+static void place_pairs(struct nt_coordinator_round *m, const struct nt_order *order, size_t k,
+                        uint32_t turn)
+{
+    for (size_t i = 0; i < order->pairs; i++, k++) {
+        m->turn[k] = turn;
+        for (int end = 0; end < 2; end++) {
+            m->pair[k][end] = m->membership->rank_of[order->pair[i][end]];
+            m->at[k][end] = m->pair[k][end] * m->turns_max;
+        }
+        m->pair_kept[k] = is_kept(m, m->pair[k], turn);
+        m->outcome[k] = (struct nt_pair_outcome){.status = NT_PAIR_OK};
+    }
+}
+
+/* Those that are lost since the last round have connections with nobody. */
+static void note_gone(struct nt_coordinator_round *m, struct nt_round *round)
+{
+    round->gone = 0;
+    round->gone_rank = m->gone;
+    for (size_t h = 0; h < m->membership->hosts; h++) {
+        uint32_t rank = m->membership->rank_of[h];
+        if (m->membership->lost[h] == NULL || m->told_lost[h] || rank == NT_NO_INDEX)
+            continue;
+        m->told_lost[h] = true;
+        m->gone[round->gone++] = rank;
+        if (m->kept != NULL)
+            m->kept[rank].n = 0;
+    }
+    for (size_t k = 0; k < round->gone && m->kept != NULL; k++)
+        for (uint32_t r = 0; r < m->oob->size; r++)
+            nt_kept_drop(&m->kept[r], m->gone[k]);
+}
+
+static void begin_round(struct nt_coordinator_round *m, bool *unreported)
+{
+    memset(unreported, 0, m->membership->hosts * sizeof *unreported);
+    m->round_trip_s = m->connect_s = m->measure_s = 0;
+    m->all_ok = m->all_reported = true;
+}
+
 int nt_coordinator_round_run(struct nt_coordinator_round *m, const struct nt_order *order,
                              uint32_t number, const struct nt_timeouts *timeouts, bool *unreported,
                              struct nt_err *err)
 {
-    struct nt_round round = {.number = number, .order = *order};
+    struct nt_round round = {
+        .number = number, .order = *order, .kept = m->pair_kept, .turn = m->turn};
     round.order.pair = m->pair;
-    memset(unreported, 0, m->membership->hosts * sizeof *unreported);
-    m->round_trip_s = m->connect_s = m->measure_s = 0;
-    m->all_ok = m->all_reported = true;
-    for (size_t k = 0; k < order->pairs; k++) {
-        m->pair[k][0] = m->membership->rank_of[order->pair[k][0]];
-        m->pair[k][1] = m->membership->rank_of[order->pair[k][1]];
-        m->outcome[k] = (struct nt_pair_outcome){.status = NT_PAIR_OK};
-    }
+    begin_round(m, unreported);
+    note_gone(m, &round);
+    place_pairs(m, order, 0, 0);
     round.connect_s = nt_timeouts_connect_s(timeouts, order, nt_clock_s());
     int rc = order_and_connect(m, &round, timeouts, err);
     if (rc == 0) {
@@ -278,7 +369,185 @@ int nt_coordinator_round_run(struct nt_coordinator_round *m, const struct nt_ord
     if (rc == 0) {
         note_unreported(m, unreported);
         evaluate_reports(m, order, true, &m->measure_s);
+        note_kept(m, &round);
     }
     nt_participant_disconnect(m->participant);
     return rc;
+}
+
+/* ---- several at once ---- */
+void nt_coordinator_series_begin(struct nt_coordinator_round *m, const struct nt_order *order)
+{
+    m->series.turns = 0;
+    m->series.begin[0] = 0;
+    m->series.order = *order;
+    m->series.order.pair = NULL;
+    m->series.order.pairs = 0;
+    nt_coordinator_series_add(m, order);
+}
+
+void nt_coordinator_series_add(struct nt_coordinator_round *m, const struct nt_order *order)
+{
+    struct nt_series *s = &m->series;
+    size_t begin = s->begin[s->turns];
+    memcpy(s->pair + begin, order->pair, order->pairs * sizeof *s->pair);
+    s->begin[++s->turns] = begin + order->pairs;
+}
+
+struct nt_order nt_coordinator_series_turn(const struct nt_coordinator_round *m, size_t turn)
+{
+    struct nt_order order = m->series.order;
+    order.pair = m->series.pair + m->series.begin[turn];
+    order.pairs = m->series.begin[turn + 1] - m->series.begin[turn];
+    return order;
+}
+
+void nt_coordinator_series_keep_failed(struct nt_coordinator_round *m)
+{
+    struct nt_series *s = &m->series;
+    size_t n = 0, k = 0;
+    for (size_t t = 0; t < s->turns; t++) {
+        size_t end = s->begin[t + 1];
+        s->begin[t] = n;
+        for (; k < end; k++)
+            if (m->outcome[k].status != NT_PAIR_OK)
+                memmove(s->pair[n++], s->pair[k], sizeof *s->pair);
+    }
+    s->begin[s->turns] = n;
+}
+
+/* Whether the two ranks have met in an earlier turn: they keep that connection, or fail again. */
+static bool has_met(const struct nt_coordinator_round *m, const uint32_t pair[2])
+{
+    for (size_t i = 0; i < m->turns_of[pair[0]]; i++) {
+        const uint32_t *before = m->pair[m->slot[pair[0] * m->turns_max + i]];
+        if (before[0] == pair[1] || before[1] == pair[1])
+            return true;
+    }
+    return false;
+}
+
+/* Where each rank's reports will be, in the order of its turns. */
+static void place_reports(struct nt_coordinator_round *m, size_t pairs)
+{
+    memset(m->turns_of, 0, m->oob->size * sizeof *m->turns_of);
+    for (size_t k = 0; k < pairs; k++) {
+        m->pair_kept[k] = m->pair_kept[k] || (m->kept != NULL && has_met(m, m->pair[k]));
+        for (int end = 0; end < 2; end++) {
+            m->at[k][end] += m->turns_of[m->pair[k][end]]++;
+            m->slot[m->at[k][end]] = (uint32_t)k;
+        }
+    }
+}
+
+/* The rank's own pairs, and where to find those that it has no connection with. */
+static int encode_turns(const struct nt_coordinator_round *m, const struct nt_round *round,
+                        uint32_t rank, struct nt_bytes *out, struct nt_err *err)
+{
+    uint32_t pair[NT_WIRE_TURNS_MAX][2], turn[NT_WIRE_TURNS_MAX];
+    uint32_t peer_rank[NT_WIRE_TURNS_MAX + 1] = {rank};
+    struct nt_peer peer[NT_WIRE_TURNS_MAX + 1] = {m->participant->table.peer[rank]};
+    bool kept[NT_WIRE_TURNS_MAX];
+    struct nt_round part = *round;
+    size_t peers = 1;
+    for (size_t i = 0; i < m->turns_of[rank]; i++) {
+        uint32_t k = m->slot[rank * m->turns_max + i];
+        memcpy(pair[i], m->pair[k], sizeof pair[i]);
+        turn[i] = m->turn[k];
+        kept[i] = m->pair_kept[k];
+        if (kept[i])
+            continue;
+        peer_rank[peers] = pair[i][pair[i][0] == rank];
+        peer[peers] = m->participant->table.peer[peer_rank[peers]];
+        peers++;
+    }
+    part.order.pair = pair;
+    part.order.pairs = m->turns_of[rank];
+    part.turn = turn;
+    part.kept = kept;
+    part.peers = peers;
+    part.peer_rank = peer_rank;
+    part.peer = peer;
+    return nt_round_encode(&part, out, err);
+}
+
+/* Each rank's turns to itself, and to all others an order without pairs. */
+static int scatter_turns(struct nt_coordinator_round *m, const struct nt_round *round,
+                         struct nt_err *err)
+{
+    struct nt_bytes rest;
+    size_t texts = 0;
+    int rc = encode_part(m, round, 0, 0, &rest, err);
+    if (rc != 0)
+        return -1;
+    for (uint32_t r = 1; r < m->oob->size && rc == 0; r++) {
+        if (m->turns_of[r] == 0)
+            continue;
+        rc = encode_turns(m, round, r, &m->text[texts], err);
+        if (rc == 0) {
+            m->unicast[texts] = (struct nt_unicast){r, m->text[texts].data, m->text[texts].bytes};
+            texts++;
+        }
+    }
+    if (rc == 0)
+        rc = m->oob->ops->scatter(m->oob, m->unicast, texts, rest.data, rest.bytes, err);
+    while (texts > 0)
+        free(m->text[--texts].data);
+    free(rest.data);
+    return rc;
+}
+
+static int gather_series(struct nt_coordinator_round *m, const struct nt_report *mine, size_t n,
+                         double wait_s, struct nt_err *err)
+{
+    struct nt_bytes contribution;
+    if (nt_series_encode(mine, n, &contribution, err) != 0)
+        return -1;
+    int rc = m->oob->ops->gather(m->oob, contribution.data, contribution.bytes, fmax(wait_s, 0.01),
+                                 m->contributions, err);
+    free(contribution.data);
+    if (rc != 0)
+        return -1;
+    for (size_t r = 0; r < m->oob->size; r++)
+        m->reported[r] = m->contributions[r].present &&
+                         nt_series_decode(m->contributions[r].data, m->contributions[r].bytes,
+                                          &m->report[r * m->turns_max], m->turns_of[r], NULL) == 0;
+    nt_contributions_free(m->contributions, m->oob->size);
+    return 0;
+}
+
+int nt_coordinator_series_run(struct nt_coordinator_round *m, uint32_t number,
+                              const struct nt_timeouts *timeouts, bool *unreported,
+                              struct nt_err *err)
+{
+    const struct nt_series *s = &m->series;
+    struct nt_round round = {.number = number,
+                             .order = s->order,
+                             .kept = m->pair_kept,
+                             .turn = m->turn,
+                             .turns = s->turns};
+    struct nt_report mine[NT_WIRE_TURNS_MAX];
+    struct nt_order all = s->order;
+    all.pair = s->pair;
+    all.pairs = s->begin[s->turns];
+    begin_round(m, unreported);
+    note_gone(m, &round);
+    for (uint32_t t = 0; t < s->turns; t++) {
+        struct nt_order order = nt_coordinator_series_turn(m, t);
+        place_pairs(m, &order, s->begin[t], t);
+    }
+    place_reports(m, all.pairs);
+    round.order.pair = m->pair;
+    round.order.pairs = all.pairs;
+    nt_timeouts_series(timeouts, &s->order, s->turns, nt_clock_s(), &round);
+    if ((m->oob->ops->scatter != NULL ? scatter_turns : send_order)(m, &round, err) != 0)
+        return -1;
+    double now = nt_clock_s(), until = now + round.series_s + nt_timeouts_slack_s(timeouts, now);
+    size_t n = nt_participant_series(m->participant, &round, mine);
+    if (gather_series(m, mine, n, until - nt_clock_s(), err) != 0)
+        return -1;
+    note_unreported(m, unreported);
+    evaluate_reports(m, &all, true, &m->measure_s);
+    note_kept(m, &round);
+    return 0;
 }

@@ -38,11 +38,11 @@ static int exchange_untimed(struct nt_pair *pair, double deadline_s, struct nt_e
     return nt_pair_wait(pair, receive, deadline_s, "connect", err);
 }
 
-static int connect_exchange(struct nt_pair *pair, double deadline_s, double *round_trip_s,
-                            struct nt_err *err)
+static int connect_exchange(struct nt_pair *pair, int exchanges, double deadline_s,
+                            double *round_trip_s, struct nt_err *err)
 {
     double before = 0;
-    for (int k = 0; k < UNTIMED_EXCHANGES; k++) {
+    for (int k = 0; k < exchanges; k++) {
         before = nt_clock_s();
         if (exchange_untimed(pair, deadline_s, err) != 0)
             return -1;
@@ -51,38 +51,63 @@ static int connect_exchange(struct nt_pair *pair, double deadline_s, double *rou
     return 0;
 }
 
+static int open_or_take(struct nt_pair *pair, struct nt_err *err)
+{
+    if (pair->pairing.kept)
+        return nt_pair_take_kept(pair, err);
+    nt_pair_drop(pair, pair->pairing.peer);
+    return nt_pair_open_endpoint(pair, pair->pairing.address, err);
+}
+
 int nt_pair_connect(struct nt_pair *pair, const struct nt_pairing *pairing,
                     const struct nt_order *order, double deadline_s, double *round_trip_s,
                     struct nt_err *err)
 {
-    nt_pair_close(pair);
+    nt_pair_close(pair, false);
     pair->pairing = *pairing;
-    if (nt_pair_reserve_buffer(pair, order, err) != 0 ||
-        nt_pair_open_endpoint(pair, pairing->address, err) != 0 ||
-        connect_exchange(pair, deadline_s, round_trip_s, err) != 0)
+    pair->paired = true;
+    if (nt_pair_reserve_buffer(pair, order, err) != 0 || open_or_take(pair, err) != 0 ||
+        connect_exchange(pair, pairing->kept ? 1 : UNTIMED_EXCHANGES, deadline_s, round_trip_s,
+                         err) != 0)
         return -1;
     nt_pair_find_used(pair);
     if (order->rail[0] == '\0')
         return 0;
     if (nt_pair_use_rail(pair, order->rail, deadline_s, err) != 0)
         return -1;
-    return connect_exchange(pair, deadline_s, round_trip_s, err);
+    return connect_exchange(pair, UNTIMED_EXCHANGES, deadline_s, round_trip_s, err);
 }
 
 int nt_pair_connect_group(struct nt_pair *pair, const struct nt_kernel_group *group,
                           const struct nt_order *order, double deadline_s, struct nt_err *err)
 {
-    nt_pair_close(pair);
+    nt_pair_close(pair, false);
     return nt_pair_kernel_connect(pair, group, order, deadline_s, err);
 }
 
-void nt_pair_close(struct nt_pair *pair)
+void nt_pair_forget(struct nt_pair *pair, uint32_t peer)
 {
+    nt_pair_drop(pair, peer);
+}
+
+bool nt_pair_can_keep(const struct nt_pair *pair)
+{
+    return (pair->home_peer != NULL || pair->peer != NULL) && !pair->unfinished &&
+           pair->peer_failed == UCS_OK;
+}
+
+void nt_pair_close(struct nt_pair *pair, bool keep)
+{
+    ucp_ep_h *home = pair->home_peer != NULL ? &pair->home_peer : &pair->peer;
     nt_pair_kernel_close(pair);
+    if (*home != NULL && keep && !pair->unfinished)
+        nt_pair_keep(pair, home);
+    else if (pair->paired)
+        nt_pair_drop(pair, pair->pairing.peer);
     nt_pair_close_endpoint(pair, &pair->peer);
     pair->net = &pair->home;
     nt_pair_close_endpoint(pair, &pair->home_peer);
-    pair->unfinished = false;
+    pair->unfinished = pair->paired = false;
 }
 
 /* How often the scheduler took the core away from this thread. */
@@ -150,7 +175,9 @@ void nt_pair_destroy(struct nt_pair *pair)
 {
     if (pair == NULL)
         return;
-    nt_pair_close(pair);
+    nt_pair_close(pair, false);
+    while (pair->kept.n > 0)
+        nt_pair_drop(pair, pair->kept.peer[0]);
     if (pair->left_behind)
         return; /* with all that UCX may still look at */
     nt_pair_close_rails(pair);

@@ -43,8 +43,9 @@ const void *nt_pair_address(const struct nt_pair *pair, size_t *bytes);
 void nt_pair_set_own_core(struct nt_pair *pair, bool own);
 
 /* Makes the connection and exchanges a few untimed messages (the first one wires up the
- * transports), and makes the memory that the order needs. *round_trip_s: of the last exchange.
- * After an error nt_pair_close is still due. */
+ * transports), and makes the memory that the order needs. A kept connection takes one message each
+ * way, so that both ends are there. *round_trip_s: of the last exchange. After an error
+ * nt_pair_close is still due. */
 int nt_pair_connect(struct nt_pair *pair, const struct nt_pairing *pairing,
                     const struct nt_order *order, double deadline_s, double *round_trip_s,
                     struct nt_err *err);
@@ -68,7 +69,15 @@ int nt_pair_connect_group(struct nt_pair *pair, const struct nt_kernel_group *gr
 int nt_pair_measure(struct nt_pair *pair, const struct nt_order *order, double soft_s,
                     double deadline_s, struct nt_result *result, struct nt_err *err);
 
-/* Takes the connection down at once. Nothing is left pending. */
-void nt_pair_close(struct nt_pair *pair);
+/* Takes the kept connection with this peer down, if there is one: it is lost. */
+void nt_pair_forget(struct nt_pair *pair, uint32_t peer);
+
+/* Whether the round's connection is sound, so that a later round may use it. Those of a rail and of
+ * a kernel are for one round; the one that a rail's began with is not. */
+bool nt_pair_can_keep(const struct nt_pair *pair);
+
+/* Ends the round; nothing is left pending. keep: the connection stays for a later round (kept.h);
+ * only after nt_pair_can_keep. Else it is taken down at once. */
+void nt_pair_close(struct nt_pair *pair, bool keep);
 
 #endif

@@ -114,8 +114,11 @@ ucs_status_ptr_t nt_pair_receive(struct nt_pair *pair, enum pair_tag tag, void *
 static void endpoint_failed(void *arg, ucp_ep_h ep, ucs_status_t status)
 {
     struct nt_pair *pair = arg;
-    if (ep == pair->peer)
+    if (ep == pair->peer || ep == pair->home_peer)
         pair->peer_failed = status;
+    for (size_t k = 0; k < NT_KEPT_MAX; k++)
+        if (pair->connection[k].ep == ep)
+            pair->connection[k].failed = status;
 }
 
 int nt_pair_open_endpoint(struct nt_pair *pair, const void *address, struct nt_err *err)
@@ -154,6 +157,48 @@ void nt_pair_close_endpoint(struct nt_pair *pair, ucp_ep_h *peer)
     *peer = NULL;
     if (UCS_PTR_IS_PTR(request))
         release_request(pair, request);
+}
+
+/* ---- connections that are kept ---- */
+static struct pair_kept *find_kept(struct nt_pair *pair, uint32_t peer)
+{
+    for (size_t k = 0; k < NT_KEPT_MAX; k++)
+        if (pair->connection[k].ep != NULL && pair->connection[k].peer == peer)
+            return &pair->connection[k];
+    return NULL;
+}
+
+int nt_pair_take_kept(struct nt_pair *pair, struct nt_err *err)
+{
+    struct pair_kept *kept = find_kept(pair, pair->pairing.peer);
+    if (kept == NULL)
+        return nt_err_set(err, NT_ERR_SYSTEM, "connect: the connection was not kept");
+    pair->peer = kept->ep;
+    pair->peer_failed = kept->failed;
+    kept->ep = NULL;
+    if (pair->peer_failed == UCS_OK)
+        return 0;
+    return nt_err_set(err, NT_ERR_SYSTEM, "connect: %s", ucs_status_string(pair->peer_failed));
+}
+
+void nt_pair_drop(struct nt_pair *pair, uint32_t peer)
+{
+    struct pair_kept *kept = find_kept(pair, peer);
+    if (kept != NULL)
+        nt_pair_close_endpoint(pair, &kept->ep);
+    nt_kept_drop(&pair->kept, peer);
+}
+
+void nt_pair_keep(struct nt_pair *pair, ucp_ep_h *peer)
+{
+    uint32_t out = nt_kept_use(&pair->kept, pair->pairing.peer);
+    if (out != NT_KEPT_NONE)
+        nt_pair_drop(pair, out);
+    for (size_t k = 0; k < NT_KEPT_MAX && *peer != NULL; k++)
+        if (pair->connection[k].ep == NULL) {
+            pair->connection[k] = (struct pair_kept){pair->pairing.peer, *peer, pair->peer_failed};
+            *peer = NULL;
+        }
 }
 
 /* ---- buffers ---- */

@@ -14,6 +14,7 @@
 #include <ucp/api/ucp.h>
 
 #include "err.h"
+#include "kept.h"
 #include "pairing.h"
 #include "ucx_text.h"
 
@@ -41,6 +42,13 @@ struct pair_rail {
     struct pair_net net;
 };
 
+/* A connection of home that no round uses. */
+struct pair_kept {
+    uint32_t peer;
+    ucp_ep_h ep;         /* NULL: this place is free */
+    ucs_status_t failed; /* UCS_OK: it did not */
+};
+
 struct nt_pair {
     struct pair_net home; /* over all devices that the environment allows */
     struct pair_net *net; /* in use: home, or that of the round's rail */
@@ -53,6 +61,9 @@ struct nt_pair {
     ucp_ep_h peer;            /* NULL: no connection */
     ucs_status_t peer_failed; /* UCS_OK: it did not */
     struct nt_pairing pairing;
+    struct nt_kept kept; /* that of the round is among them when it was there before */
+    struct pair_kept connection[NT_KEPT_MAX];
+    bool paired;      /* a round with pairing.peer has begun */
     bool unfinished;  /* a request of this connection did not end when it was let go */
     bool left_behind; /* such a connection was never closed */
 
@@ -110,6 +121,16 @@ int nt_pair_reserve_buffer(struct nt_pair *pair, const struct nt_order *order, s
 
 /* Closes at once; *peer is NULL afterwards. */
 void nt_pair_close_endpoint(struct nt_pair *pair, ucp_ep_h *peer);
+
+/* Takes the kept connection with the partner into use; an error when it is not there, or has failed
+ * since. */
+int nt_pair_take_kept(struct nt_pair *pair, struct nt_err *err);
+
+/* Keeps *peer, of home, for later rounds; *peer is NULL afterwards. */
+void nt_pair_keep(struct nt_pair *pair, ucp_ep_h *peer);
+
+/* Closes the kept connection with this peer, if there is one. */
+void nt_pair_drop(struct nt_pair *pair, uint32_t peer);
 
 /* Cancels and frees a request; NULL: nothing. */
 void nt_pair_cancel(struct nt_pair *pair, ucs_status_ptr_t request);

@@ -16,8 +16,9 @@ enum { NT_PAIR_RAILS_MAX = 8, NT_PAIR_TRANSPORTS_BYTES = 64, NT_PAIR_USED_BYTES 
 struct nt_pairing {
     uint32_t round, self, peer;
     bool first; /* this end is the first of the pair: it asks, the other answers */
+    bool kept;  /* over the connection of an earlier round, which both ends kept */
     const void *address;
-    size_t address_bytes; /* of the peer */
+    size_t address_bytes; /* of the peer; kept: not needed */
 };
 
 /* All participants of a stress kernel. */

@@ -130,18 +130,20 @@ int nt_participant_set_table(struct nt_participant *participant, unsigned char *
 }
 
 /* ---- a round ---- */
-/* This rank's pair in the round; false: it has none. */
+/* This rank's next pair in the round, from *at on; false: it has none. */
 static bool find_pairing(const struct nt_participant *participant, const struct nt_round *round,
-                         struct nt_pairing *pairing)
+                         size_t *at, struct nt_pairing *pairing)
 {
-    for (size_t k = 0; k < round->order.pairs; k++) {
+    while (*at < round->order.pairs) {
+        size_t k = (*at)++;
         const uint32_t *pair = round->order.pair[k];
         if (pair[0] != participant->rank && pair[1] != participant->rank)
             continue;
-        pairing->round = round->number;
+        pairing->round = round->number + round->turn[k];
         pairing->self = participant->rank;
         pairing->first = pair[0] == participant->rank;
         pairing->peer = pair[pairing->first]; /* of a kernel: itself */
+        pairing->kept = round->kept[k];
         return true;
     }
     return false;
@@ -194,39 +196,58 @@ static int connect_kernel_group(struct nt_participant *participant, const struct
     return nt_pair_connect_group(participant->pair, &group, &round->order, until_s, err);
 }
 
+static int connect_pair(struct nt_participant *participant, const struct nt_round *round,
+                        struct nt_pairing *pairing, double until_s, double *round_trip_s,
+                        struct nt_err *err)
+{
+    const struct nt_peer *own = nt_peer_find(round, &participant->table, participant->rank);
+    const struct nt_peer *peer = nt_peer_find(round, &participant->table, pairing->peer);
+    if (own != NULL)
+        set_own_core(participant, own);
+    bool is_there = peer != NULL && peer->address != NULL;
+    if (participant->pair == NULL || (!is_there && !pairing->kept))
+        return nt_err_set(err, NT_ERR_SYSTEM, "connect: one of the two has no network");
+    if (round->order.kind == NT_ORDER_KERNEL)
+        return connect_kernel_group(participant, round, until_s, err);
+    pairing->address = is_there ? peer->address : NULL;
+    pairing->address_bytes = is_there ? peer->bytes : 0;
+    return nt_pair_connect(participant->pair, pairing, &round->order, until_s, round_trip_s, err);
+}
+
+/* Once a rank: what its connections go over. */
+static void tell_used(struct nt_participant *participant, struct nt_report *report)
+{
+    if (participant->used_told)
+        return;
+    snprintf(report->used, sizeof report->used, "%s", nt_pair_used(participant->pair));
+    participant->used_told = report->used[0] != '\0';
+}
+
+static void forget_lost(struct nt_participant *participant, const struct nt_round *round)
+{
+    for (size_t k = 0; k < round->gone && participant->pair != NULL; k++)
+        nt_pair_forget(participant->pair, round->gone_rank[k]);
+}
+
 void nt_participant_connect(struct nt_participant *participant, const struct nt_round *round,
                             struct nt_report *report)
 {
     struct nt_pairing pairing = {0};
     struct nt_err err = {0};
     double began = nt_clock_s(), round_trip_s = 0;
-    int rc = -1;
+    size_t at = 0;
     *report = (struct nt_report){.idle = true};
-    if (!find_pairing(participant, round, &pairing))
+    participant->keeps = false;
+    forget_lost(participant, round);
+    if (!find_pairing(participant, round, &at, &pairing))
         return;
     report->idle = false;
-    const struct nt_peer *own = nt_peer_find(round, &participant->table, participant->rank);
-    const struct nt_peer *peer = nt_peer_find(round, &participant->table, pairing.peer);
-    if (own != NULL)
-        set_own_core(participant, own);
-    if (participant->pair == NULL || peer == NULL || peer->address == NULL) {
-        nt_err_set(&err, NT_ERR_SYSTEM, "connect: one of the two has no network");
-    } else if (round->order.kind == NT_ORDER_KERNEL) {
-        rc = connect_kernel_group(participant, round,
-                                  earlier_of(began + round->connect_s, participant->deadline_s),
-                                  &err);
-    } else {
-        pairing.address = peer->address;
-        pairing.address_bytes = peer->bytes;
-        rc = nt_pair_connect(participant->pair, &pairing, &round->order,
-                             earlier_of(began + round->connect_s, participant->deadline_s),
-                             &round_trip_s, &err);
-    }
+    int rc = connect_pair(participant, round, &pairing,
+                          earlier_of(began + round->connect_s, participant->deadline_s),
+                          &round_trip_s, &err);
     report->result.value_us = round_trip_s * 1e6;
-    if (rc == 0 && !participant->used_told) {
-        snprintf(report->used, sizeof report->used, "%s", nt_pair_used(participant->pair));
-        participant->used_told = report->used[0] != '\0';
-    }
+    if (rc == 0)
+        tell_used(participant, report);
     finish_report(report, &pairing, rc, &err, began);
 }
 
@@ -244,8 +265,10 @@ void nt_participant_measure(struct nt_participant *participant, const struct nt_
     struct nt_pairing pairing;
     struct nt_err err = {0};
     double now = nt_clock_s();
+    size_t at = 0;
     *report = (struct nt_report){.idle = true};
-    if (participant->pair == NULL || !find_pairing(participant, round, &pairing) ||
+    participant->keeps = false;
+    if (participant->pair == NULL || !find_pairing(participant, round, &at, &pairing) ||
         is_skipped(participant, go))
         return;
     report->idle = false;
@@ -253,10 +276,50 @@ void nt_participant_measure(struct nt_participant *participant, const struct nt_
     double hard = earlier_of(now + go->give_up_s, participant->deadline_s);
     int rc = nt_pair_measure(participant->pair, &round->order, soft, hard, &report->result, &err);
     finish_report(report, &pairing, rc, &err, now);
+    report->kept = participant->keeps = rc == 0 && nt_pair_can_keep(participant->pair);
+}
+
+/* Connects and measures, with the limits of a turn. */
+static void run_turn(struct nt_participant *participant, const struct nt_round *round,
+                     struct nt_pairing *pairing, double end_s, struct nt_report *report,
+                     struct nt_err *err)
+{
+    double round_trip_s, began = nt_clock_s();
+    *report = (struct nt_report){0};
+    int rc = connect_pair(participant, round, pairing, earlier_of(began + round->connect_s, end_s),
+                          &round_trip_s, err);
+    if (rc == 0) {
+        tell_used(participant, report);
+        began = nt_clock_s();
+        rc = nt_pair_measure(participant->pair, &round->order,
+                             earlier_of(began + round->measure_s, end_s),
+                             earlier_of(began + round->give_up_s, end_s), &report->result, err);
+    }
+    finish_report(report, pairing, rc, err, began);
+    report->kept = participant->keeps = rc == 0 && nt_pair_can_keep(participant->pair);
+    nt_participant_disconnect(participant);
+}
+
+size_t nt_participant_series(struct nt_participant *participant, const struct nt_round *round,
+                             struct nt_report report[NT_WIRE_TURNS_MAX])
+{
+    struct nt_pairing pairing = {0};
+    struct nt_err err = {0};
+    double end_s = earlier_of(nt_clock_s() + round->series_s, participant->deadline_s);
+    size_t n = 0;
+    forget_lost(participant, round);
+    for (size_t at = 0; n < NT_WIRE_TURNS_MAX && find_pairing(participant, round, &at, &pairing);
+         n++)
+        if (nt_clock_s() < end_s)
+            run_turn(participant, round, &pairing, end_s, &report[n], &err);
+        else
+            report[n] = (struct nt_report){.idle = true};
+    return n;
 }
 
 void nt_participant_disconnect(struct nt_participant *participant)
 {
     if (participant->pair != NULL)
-        nt_pair_close(participant->pair);
+        nt_pair_close(participant->pair, participant->keeps);
+    participant->keeps = false;
 }

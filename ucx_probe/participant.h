@@ -16,6 +16,7 @@ struct nt_participant {
     double deadline_s;
     bool own_core_known; /* whether it has a core of its own: set once, as the pair may learn better
                           */
+    bool keeps;          /* the connection of the round, as reported */
     bool used_told;      /* rank 0 knows what the connections go over */
     char hardware[NT_MACHINE_TEXT_BYTES]; /* for the greeting, machine_text.h; "": not known */
     double core_us[NT_BETWEEN_END];
@@ -45,6 +46,13 @@ void nt_participant_connect(struct nt_participant *participant, const struct nt_
                             struct nt_report *report);
 void nt_participant_measure(struct nt_participant *participant, const struct nt_round *round,
                             const struct nt_go *go, struct nt_report *report);
+
+/* All of a round of turns: this rank's, one after another, each as soon as its two ends are there.
+ * Those whose time does not come within series_s: idle. Returns how many reports there are, one for
+ * each turn in which this rank has a pair. */
+size_t nt_participant_series(struct nt_participant *participant, const struct nt_round *round,
+                             struct nt_report report[NT_WIRE_TURNS_MAX]);
+
 void nt_participant_disconnect(struct nt_participant *participant); /* at the end of a round */
 
 #endif

@@ -43,6 +43,20 @@ int nt_participant_send_greeting(struct nt_oob *oob, const struct nt_probe_job *
     return rc;
 }
 
+/* A round of turns: all of it, then SERIES. */
+static int run_series(struct nt_oob *oob, struct nt_participant *participant,
+                      const struct nt_round *round, struct nt_err *err)
+{
+    struct nt_report report[NT_WIRE_TURNS_MAX];
+    struct nt_bytes message;
+    size_t n = nt_participant_series(participant, round, report);
+    if (nt_series_encode(report, n, &message, err) != 0)
+        return -1;
+    int rc = contribute(oob, &message, err);
+    free(message.data);
+    return rc;
+}
+
 /* From READY on: GO, the measuring, RESULT. */
 static int run_round(struct nt_oob *oob, struct nt_participant *participant,
                      const struct nt_round *round, struct nt_err *err)
@@ -76,7 +90,7 @@ static int handle_message(struct nt_oob *oob, struct nt_participant *participant
     case NT_WIRE_ROUND:
         if (nt_round_decode(message->data, message->bytes, oob->size, &round, err) != 0)
             return -1;
-        rc = run_round(oob, participant, &round, err);
+        rc = (round.turns > 0 ? run_series : run_round)(oob, participant, &round, err);
         nt_participant_disconnect(participant);
         nt_round_fini(&round);
         return rc == 0 ? 1 : -1;

@@ -12,7 +12,7 @@ static const double LIMIT_MIN_S = 0.15, LIMIT_MAX_S = 2;
 static const double SLACK_SHARE = 0.15, SLACK_MIN_S = 0.25, SLACK_MAX_S = 1.25;
 
 /* Limits over what rounds took so far. */
-static const double CONNECT_FACTOR = 8, CONNECT_MAX_S = 1.4, LIMIT_FACTOR = 4;
+static const double CONNECT_FACTOR = 8, CONNECT_MAX_S = 1.4, LIMIT_FACTOR = 4, SERIES_FACTOR = 2;
 
 /* Where flows share a link messages get lost, and TCP waits for 0.2 s at first, and twice as long
  * each further time (RFC 6298, 5.5, and Linux's least wait); what is under way drains at a share of
@@ -109,6 +109,19 @@ void nt_timeouts_measure(const struct nt_timeouts *timeouts, const struct nt_ord
     go->give_up_s = fmin(order->window_s + 1.5 * limit, left);
 }
 
+void nt_timeouts_series(const struct nt_timeouts *timeouts, const struct nt_order *order,
+                        size_t turns, double now_s, struct nt_round *round)
+{
+    struct nt_go go;
+    double usual = (double)turns * (timeouts->connect_s + timeouts->measure_s);
+    nt_timeouts_measure(timeouts, order, 0, now_s, &go);
+    round->connect_s = nt_timeouts_connect_s(timeouts, order, now_s);
+    round->measure_s = go.measure_s;
+    round->give_up_s = go.give_up_s;
+    round->series_s = fmin(fmax(SERIES_FACTOR * usual, round->connect_s + round->give_up_s),
+                           left_s(timeouts, now_s));
+}
+
 struct nt_timeouts nt_timeouts_extended(const struct nt_timeouts *timeouts, double window_s)
 {
     struct nt_timeouts extended = *timeouts;
@@ -140,9 +153,10 @@ static double decaying_max(double seen, double now)
 
 void nt_timeouts_update(struct nt_timeouts *timeouts, double connect_s, double measure_s)
 {
-    if (!(connect_s > 0) || !(measure_s > 0))
+    if (!(measure_s > 0))
         return; /* no pair succeeded: there is no duration to learn from */
     timeouts->rounds++;
-    timeouts->connect_s = decaying_max(timeouts->connect_s, connect_s);
+    if (connect_s > 0) /* some connected anew */
+        timeouts->connect_s = decaying_max(timeouts->connect_s, connect_s);
     timeouts->measure_s = decaying_max(timeouts->measure_s, measure_s);
 }

@@ -29,6 +29,11 @@ double nt_timeouts_connect_s(const struct nt_timeouts *timeouts, const struct nt
 void nt_timeouts_measure(const struct nt_timeouts *timeouts, const struct nt_order *order,
                          double round_trip_s, double now_s, struct nt_go *go);
 
+/* All limits of a round of turns, all of which like the order. A rank that was lost in it is found
+ * after series_s. */
+void nt_timeouts_series(const struct nt_timeouts *timeouts, const struct nt_order *order,
+                        size_t turns, double now_s, struct nt_round *round);
+
 /* Longer ones, for an indirect probe, which decides whether a host is lost; window_s: of the order
  * that failed before. */
 struct nt_timeouts nt_timeouts_extended(const struct nt_timeouts *timeouts, double window_s);
@@ -42,7 +47,8 @@ struct nt_timeouts nt_timeouts_patient(const struct nt_timeouts *timeouts, doubl
  * time is left. */
 double nt_timeouts_slack_s(const struct nt_timeouts *timeouts, double now_s);
 
-/* The longest of the hosts that succeeded; 0 when none did. */
+/* The longest of the hosts that succeeded; 0 when none did. connect_s of those that connected anew:
+ * what a kept connection takes says nothing of a new one. */
 void nt_timeouts_update(struct nt_timeouts *timeouts, double connect_s, double measure_s);
 
 #endif

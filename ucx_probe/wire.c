@@ -121,7 +121,7 @@ static bool get_text(struct reader *r, char *text, size_t text_bytes)
 
 static bool known_kind(int kind)
 {
-    return kind != 0 && strchr("HTOYGRE", kind) != NULL;
+    return kind != 0 && strchr("HTOYGRSE", kind) != NULL;
 }
 
 int nt_wire_kind(const void *data, size_t bytes)
@@ -290,11 +290,20 @@ int nt_round_encode(const struct nt_round *round, struct nt_bytes *out, struct n
     put_real(&w, o->delay_us);
     put_real(&w, o->hold_us);
     put_text(&w, o->rail);
+    put_number(&w, round->turns, 4);
+    put_real(&w, round->measure_s);
+    put_real(&w, round->give_up_s);
+    put_real(&w, round->series_s);
     put_number(&w, o->pairs, 4);
     for (size_t k = 0; k < o->pairs; k++) {
         put_number(&w, o->pair[k][0], 4);
         put_number(&w, o->pair[k][1], 4);
+        put_number(&w, round->kept != NULL && round->kept[k], 1);
+        put_number(&w, round->turns > 0 ? round->turn[k] : 0, 1);
     }
+    put_number(&w, round->gone, 4);
+    for (size_t k = 0; k < round->gone; k++)
+        put_number(&w, round->gone_rank[k], 4);
     put_number(&w, round->peers, 4);
     for (size_t k = 0; k < round->peers; k++) {
         put_number(&w, round->peer_rank[k], 4);
@@ -309,22 +318,47 @@ static bool order_is_sane(const struct nt_round *n)
     return in_range(n->connect_s, 3600) && in_range(o->message_bytes, NT_WIRE_MESSAGE_MAX) &&
            in_range(o->window_s, 3600) && in_range(o->delay_us, 1e9) && in_range(o->hold_us, 1e9) &&
            o->batches <= NT_WIRE_BATCHES_MAX && o->count <= NT_WIRE_COUNT_MAX &&
-           o->kind <= NT_ORDER_KERNEL;
+           o->kind <= NT_ORDER_KERNEL && n->turns <= NT_WIRE_TURNS_MAX &&
+           (n->turns == 0 || o->kind != NT_ORDER_KERNEL) && in_range(n->measure_s, 3600) &&
+           in_range(n->give_up_s, 3600) && in_range(n->series_s, 3600);
 }
 
-/* A rank is in one pair; in a kernel's order its pair is with itself. */
-static bool get_pairs(struct reader *r, size_t ranks, struct nt_order *o, bool *busy)
+/* busy: of each rank the last turn in which it has a pair, + 1. A rank is in one pair; in a
+ * kernel's order its pair is with itself. */
+static bool get_pairs(struct reader *r, size_t ranks, struct nt_round *n, uint32_t *busy)
 {
+    struct nt_order *o = &n->order;
     bool alone = o->kind == NT_ORDER_KERNEL;
-    for (size_t k = 0; k < o->pairs; k++)
+    for (size_t k = 0; k < o->pairs; k++) {
+        uint32_t before = k == 0 ? 0 : n->turn[k - 1];
+        o->pair[k][0] = get32(r);
+        o->pair[k][1] = get32(r);
+        n->kept[k] = get_number(r, 1) != 0;
+        n->turn[k] = (uint32_t)get_number(r, 1);
+        if (n->turn[k] < before || n->turn[k] >= (n->turns > 0 ? n->turns : 1))
+            return false;
         for (int end = 0; end < 2; end++) {
-            uint32_t rank = get32(r);
-            if (rank >= ranks || (alone && end == 1 ? rank != o->pair[k][0] : busy[rank]))
+            uint32_t rank = o->pair[k][end];
+            if (rank >= ranks ||
+                (alone && end == 1 ? rank != o->pair[k][0] : busy[rank] > n->turn[k]))
                 return false;
-            busy[rank] = true;
-            o->pair[k][end] = rank;
+            busy[rank] = n->turn[k] + 1;
         }
+    }
     return !r->short_;
+}
+
+static int get_gone(struct reader *r, struct nt_round *n, struct nt_err *err)
+{
+    n->gone = get32(r);
+    if (r->short_ || n->gone > r->left / 4)
+        return malformed(err, "order");
+    n->gone_rank = calloc(n->gone + 1, sizeof *n->gone_rank);
+    if (n->gone_rank == NULL)
+        return nt_err_memory(err);
+    for (size_t k = 0; k < n->gone; k++)
+        n->gone_rank[k] = get32(r);
+    return 0;
 }
 
 static bool get_peers(struct reader *r, struct nt_round *n)
@@ -336,21 +370,27 @@ static bool get_peers(struct reader *r, struct nt_round *n)
     return at_end(r);
 }
 
-/* The round's pairs, then its addresses. */
+/* The round's pairs, who is lost, then its addresses. */
 static int get_pairs_and_peers(struct reader *r, size_t ranks, struct nt_round *n,
                                struct nt_err *err)
 {
-    bool *busy = calloc(ranks + 1, sizeof *busy);
+    uint32_t *busy = calloc(ranks + 1, sizeof *busy);
     n->order.pair = calloc(n->order.pairs + 1, sizeof *n->order.pair);
-    if (n->order.pair == NULL || busy == NULL) {
+    n->kept = calloc(n->order.pairs + 1, sizeof *n->kept);
+    n->turn = calloc(n->order.pairs + 1, sizeof *n->turn);
+    if (n->order.pair == NULL || n->kept == NULL || n->turn == NULL || busy == NULL) {
         free(busy);
         return nt_err_memory(err);
     }
-    bool good = get_pairs(r, ranks, &n->order, busy);
+    bool good = get_pairs(r, ranks, n, busy);
     free(busy);
+    if (!good)
+        return malformed(err, "order");
+    if (get_gone(r, n, err) != 0)
+        return -1;
     n->peers = get32(r);
     /* an entry has at least seven bytes */
-    if (!good || r->short_ || n->peers > r->left / 7)
+    if (r->short_ || n->peers > r->left / 7)
         return malformed(err, "order");
     n->peer_rank = calloc(n->peers + 1, sizeof *n->peer_rank);
     n->peer = calloc(n->peers + 1, sizeof *n->peer);
@@ -375,6 +415,10 @@ static bool get_order(struct reader *r, struct nt_round *n)
     o->hold_us = get_real(r);
     if (!get_text(r, o->rail, sizeof o->rail))
         return false;
+    n->turns = get32(r);
+    n->measure_s = get_real(r);
+    n->give_up_s = get_real(r);
+    n->series_s = get_real(r);
     o->pairs = get32(r);
     return !r->short_ && order_is_sane(n);
 }
@@ -385,8 +429,9 @@ int nt_round_decode(const void *data, size_t bytes, size_t ranks, struct nt_roun
     struct reader r = begin(data, bytes, NT_WIRE_ROUND);
     struct nt_round n = {0};
     if (!get_order(&r, &n) || ranks > NT_WIRE_RANKS_MAX ||
-        n.order.pairs > (n.order.kind == NT_ORDER_KERNEL ? ranks : ranks / 2) ||
-        n.order.pairs > r.left / 8)
+        n.order.pairs >
+            (n.order.kind == NT_ORDER_KERNEL ? ranks : ranks / 2) * (n.turns > 0 ? n.turns : 1) ||
+        n.order.pairs > r.left / 10)
         return malformed(err, "order");
     if (get_pairs_and_peers(&r, ranks, &n, err) != 0) {
         nt_round_fini(&n);
@@ -399,6 +444,9 @@ int nt_round_decode(const void *data, size_t bytes, size_t ranks, struct nt_roun
 void nt_round_fini(struct nt_round *round)
 {
     free(round->order.pair);
+    free(round->kept);
+    free(round->turn);
+    free(round->gone_rank);
     free(round->peer_rank);
     free(round->peer);
     *round = (struct nt_round){0};
@@ -440,25 +488,54 @@ void nt_go_fini(struct nt_go *go)
     *go = (struct nt_go){0};
 }
 
-/* ---- READY and RESULT ---- */
+/* ---- READY, RESULT and SERIES ---- */
+static void put_report(struct writer *w, const struct nt_report *report)
+{
+    const struct nt_result *n = &report->result;
+    put_number(w, report->idle, 1);
+    put_number(w, report->ok, 1);
+    put_number(w, report->kept, 1);
+    put_text(w, report->reason);
+    put_real(w, report->seconds);
+    put_real(w, n->value_us);
+    put_real(w, n->se_us);
+    put_real(w, n->median_us);
+    put_number(w, n->count, 4);
+    put_real(w, n->bytes);
+    put_text(w, report->used);
+    put_number(w, n->sent[0].segments, 4);
+    put_number(w, n->sent[0].again, 4);
+}
+
+static bool get_report(struct reader *r, struct nt_report *p)
+{
+    *p = (struct nt_report){0};
+    p->idle = get_number(r, 1) != 0;
+    p->ok = get_number(r, 1) != 0;
+    p->kept = get_number(r, 1) != 0;
+    if (!get_text(r, p->reason, sizeof p->reason))
+        return false;
+    p->seconds = get_real(r);
+    p->result.ok = p->ok;
+    p->result.value_us = get_real(r);
+    p->result.se_us = get_real(r);
+    p->result.median_us = get_real(r);
+    p->result.count = get32(r);
+    p->result.bytes = get_real(r);
+    bool whole = get_text(r, p->used, sizeof p->used);
+    p->result.sent[0].segments = get32(r);
+    p->result.sent[0].again = get32(r);
+    return whole && !r->short_ && in_range(p->seconds, 1e6) && in_range(p->result.value_us, 1e12) &&
+           in_range(p->result.se_us, 1e12) && in_range(p->result.median_us, 1e12) &&
+           in_range(p->result.bytes, 1e15);
+}
+
 int nt_report_encode(enum nt_wire_kind kind, const struct nt_report *report, struct nt_bytes *out,
                      struct nt_err *err)
 {
-    const struct nt_result *n = &report->result;
     struct writer w = {0};
     put_number(&w, (uint64_t)kind, 1);
-    put_number(&w, report->idle, 1);
-    put_number(&w, report->ok, 1);
-    put_text(&w, report->reason);
-    put_real(&w, report->seconds);
-    put_real(&w, n->value_us);
-    put_real(&w, n->se_us);
-    put_real(&w, n->median_us);
-    put_number(&w, n->count, 4);
-    put_real(&w, n->bytes);
-    put_text(&w, report->used);
-    put_number(&w, n->sent[0].segments, 4);
-    put_number(&w, n->sent[0].again, 4);
+    put_report(&w, report);
     return put_end(&w, out, err);
 }
 
@@ -466,25 +543,29 @@ int nt_report_decode(enum nt_wire_kind kind, const void *data, size_t bytes, str
                      struct nt_err *err)
 {
     struct reader r = begin(data, bytes, kind);
-    struct nt_report p = {0};
-    p.idle = get_number(&r, 1) != 0;
-    p.ok = get_number(&r, 1) != 0;
-    if (!get_text(&r, p.reason, sizeof p.reason))
-        return malformed(err, "report");
-    p.seconds = get_real(&r);
-    p.result.ok = p.ok;
-    p.result.value_us = get_real(&r);
-    p.result.se_us = get_real(&r);
-    p.result.median_us = get_real(&r);
-    p.result.count = get32(&r);
-    p.result.bytes = get_real(&r);
-    bool whole = get_text(&r, p.used, sizeof p.used);
-    p.result.sent[0].segments = get32(&r);
-    p.result.sent[0].again = get32(&r);
-    if (!whole || !at_end(&r) || !in_range(p.seconds, 1e6) || !in_range(p.result.value_us, 1e12) ||
-        !in_range(p.result.se_us, 1e12) || !in_range(p.result.median_us, 1e12) ||
-        !in_range(p.result.bytes, 1e15))
+    struct nt_report p;
+    if (!get_report(&r, &p) || !at_end(&r))
         return malformed(err, "report");
     *out = p;
     return 0;
+}
+
+int nt_series_encode(const struct nt_report *report, size_t n, struct nt_bytes *out,
+                     struct nt_err *err)
+{
+    struct writer w = {0};
+    put_number(&w, NT_WIRE_SERIES, 1);
+    for (size_t k = 0; k < n; k++)
+        put_report(&w, &report[k]);
+    return put_end(&w, out, err);
+}
+
+int nt_series_decode(const void *data, size_t bytes, struct nt_report *out, size_t n,
+                     struct nt_err *err)
+{
+    struct reader r = begin(data, bytes, NT_WIRE_SERIES);
+    for (size_t k = 0; k < n; k++)
+        if (!get_report(&r, &out[k]))
+            return malformed(err, "report");
+    return at_end(&r) ? 0 : malformed(err, "report");
 }

@@ -11,6 +11,8 @@
  *   every rank  READY   connected to the partner of the round, or why not
  *   rank 0      GO      measure now; these ranks skip the round
  *   every rank  RESULT  what was measured, or why not
+ *   every rank  SERIES  the same of each of its turns, where the ROUND was one of turns: there is
+ *                       neither READY nor GO, and a rank goes on as soon as a turn is over
  *   rank 0      END     the sweep is over
  *
  * Pure: no I/O, no clock. Little-endian, version in GREETING. */
@@ -27,7 +29,7 @@
 #include "sweep.h"
 
 enum {
-    NT_PROBE_VERSION = 4,
+    NT_PROBE_VERSION = 5,
     NT_WIRE_HOST_BYTES = 256,
     NT_WIRE_MACHINE_BYTES = 16,
     NT_WIRE_ADDRESS_MAX = 16384,
@@ -36,6 +38,7 @@ enum {
     NT_WIRE_RANKS_MAX = 131072,
     NT_WIRE_COUNT_MAX = 100000, /* pings in a batch, messages in a train */
     NT_WIRE_BATCHES_MAX = 1000,
+    NT_WIRE_TURNS_MAX = 16,
     NT_WIRE_MESSAGE_MAX = 64 * 1024 * 1024, /* bytes */
 };
 
@@ -46,6 +49,7 @@ enum nt_wire_kind {
     NT_WIRE_READY = 'Y',
     NT_WIRE_GO = 'G',
     NT_WIRE_RESULT = 'R',
+    NT_WIRE_SERIES = 'S',
     NT_WIRE_END = 'E',
 };
 
@@ -83,7 +87,16 @@ struct nt_round {
     uint32_t number;
     double connect_s; /* to connect, from the moment it is read */
     struct nt_order order;
-    size_t peers; /* addresses of ranks in it, where there is no table */
+    bool *kept;     /* order.pairs of them: the pair uses the connection that it has (kept.h);
+                       encoded, NULL: none does */
+    uint32_t turns; /* 0: the pairs measure together, after GO */
+    uint32_t *turn; /* else, order.pairs of them, rising from 0: when the pair's is, under the
+                       number of the round + turn; a rank has at most one pair a turn */
+    double measure_s, give_up_s; /* of each turn, as of a GO; connect_s too */
+    double series_s;             /* no turn goes on after this */
+    size_t gone;         /* ranks that were lost since the last round: connections with them end */
+    uint32_t *gone_rank; /* decoded: owned */
+    size_t peers;        /* addresses of ranks in it, where there is no table */
     uint32_t *peer_rank;
     struct nt_peer *peer; /* decoded: both are owned, addresses point into the message */
 };
@@ -102,6 +115,7 @@ struct nt_go {
 /* READY and RESULT of this rank. idle: it had nothing to do. */
 struct nt_report {
     bool idle, ok;
+    bool kept;                          /* RESULT: the connection stays for later rounds */
     char reason[NT_WIRE_REASON_BYTES];  /* when neither */
     struct nt_result result;            /* RESULT with ok: a and b are ignored, sent[0] is what this
                                            rank sent. READY with ok: value_us is the last untimed
@@ -139,6 +153,11 @@ void nt_go_fini(struct nt_go *go);
 
 /* kind: NT_WIRE_READY or NT_WIRE_RESULT */
 int nt_report_encode(enum nt_wire_kind kind, const struct nt_report *report, struct nt_bytes *out,
+                     struct nt_err *err);
+/* The reports of a rank's turns, n of them. */
+int nt_series_encode(const struct nt_report *report, size_t n, struct nt_bytes *out,
+                     struct nt_err *err);
+int nt_series_decode(const void *data, size_t bytes, struct nt_report *out, size_t n,
                      struct nt_err *err);
 int nt_report_decode(enum nt_wire_kind kind, const void *data, size_t bytes, struct nt_report *out,
                      struct nt_err *err);

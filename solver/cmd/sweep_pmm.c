@@ -87,7 +87,7 @@ static void pmm_destroy(struct nt_planner *planner)
     nt_object_destroy(s);
 }
 
-static const struct nt_planner_ops OPS = {pmm_next, pmm_tell, pmm_lose, pmm_destroy};
+static const struct nt_planner_ops OPS = {pmm_next, pmm_tell, pmm_lose, pmm_destroy, NULL};
 
 static int known_network(const struct nt_network *network, struct nt_network **out,
                          struct nt_err *err)

@@ -2,18 +2,16 @@
 #include "campaign.h"
 
 #include <math.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "campaign_phases.h"
+#include "campaign_warnings.h"
 #include "infer.h"
 #include "remeasure.h"
 #include "sweep_adaptive.h"
 #include "sweep_latency.h"
 
-enum { WARNINGS_MAX = 16, WARNING_BYTES = 256 };
 enum { KINDS = NT_ORDER_KERNEL + 1 };
 
 static const double RESERVE_SHARE = 0.15, RESERVE_MIN_S = 0.1;
@@ -25,6 +23,10 @@ static const double SOLVE_S = 2e-6, SOLVE_HOST_S = 1e-4;
 /* Of the time, up to which latencies that were disturbed, or that decide, are measured again; where
  * nothing follows. */
 static const double REPEATS_SHARE = 0.15, REPEATS_LAST_SHARE = 0.7;
+
+/* Rounds that are measured together take at most so long: whoever is lost among them costs the
+ * others that time. */
+static const double TOGETHER_S = 0.2;
 
 /* A round without its window: connecting, barriers, and what a flow still has in flight. */
 struct round_cost {
@@ -61,32 +63,17 @@ struct nt_campaign {
     bool solved_just; /* the next call says how long it took */
     bool adapts;      /* some pairs are measured, or were enough */
 
-    size_t warnings;
-    char warning[WARNINGS_MAX][WARNING_BYTES];
+    struct nt_campaign_warnings warnings;
     const char *cut, *undetermined;
 };
 
 /* ---- words ---------------------------------------------------------------------------------- */
 
-static const char *add_warning(struct nt_campaign *c, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
-
-static const char *add_warning(struct nt_campaign *c, const char *format, ...)
-{
-    va_list list;
-    if (c->warnings == WARNINGS_MAX)
-        return c->warning[WARNINGS_MAX - 1];
-    va_start(list, format);
-    vsnprintf(c->warning[c->warnings], WARNING_BYTES, format, list);
-    va_end(list);
-    return c->warning[c->warnings++];
-}
-
 static void set_budget_reason(struct nt_campaign *c, const char *name, const char *what)
 {
     double budget_s = c->options.asked_s > 0 ? c->options.asked_s : c->options.budget_s;
-    const char *text = add_warning(c, "%s: %s, the budget of %.*f s was too short", name, what,
-                                   budget_s < 9.95 ? 1 : 0, budget_s);
+    const char *text = nt_warnings_add(&c->warnings, "%s: %s, the budget of %.*f s was too short",
+                                       name, what, budget_s < 9.95 ? 1 : 0, budget_s);
     if (c->cut == NULL)
         c->cut = text;
 }
@@ -254,7 +241,8 @@ static int skip_phase(struct nt_campaign *c, const struct nt_err *why, struct nt
             *err = *why;
         return -1;
     }
-    add_warning(c, "%s: %.*s", phase_kind(c)->name, WARNING_BYTES - 64, why->text);
+    nt_warnings_add(&c->warnings, "%s: %.*s", phase_kind(c)->name, NT_WARNING_BYTES - 64,
+                    why->text);
     end_phase(c);
     return 0;
 }
@@ -274,7 +262,8 @@ static bool enter_phase(struct nt_campaign *c)
 static void miss_model(struct nt_campaign *c)
 {
     if (c->undetermined != NULL)
-        add_warning(c, "%s: not measured, it takes a network that is known", phase_kind(c)->name);
+        nt_warnings_add(&c->warnings, "%s: not measured, it takes a network that is known",
+                        phase_kind(c)->name);
     else
         set_budget_reason(c, phase_kind(c)->name, "not measured");
 }
@@ -303,11 +292,8 @@ static int open_phase(struct nt_campaign *c, struct nt_err *err)
     if (c->options.level < k->from || c->present < 2)
         return end_phase(c), 0;
     if (k->loads && c->options.latency_only) {
-        add_warning(c, "%s: not measured, on shared hosts only latency is allowed", k->name);
-        return end_phase(c), 0;
-    }
-    if (k->create == NULL) {
-        add_warning(c, "%s: not measured, this version has no planner for it", k->name);
+        nt_warnings_add(&c->warnings, "%s: not measured, on shared hosts only latency is allowed",
+                        k->name);
         return end_phase(c), 0;
     }
     if (k->wants_model && c->model == NULL) {
@@ -328,7 +314,7 @@ static int open_phase(struct nt_campaign *c, struct nt_err *err)
 static const char *say_why_all(struct nt_campaign *c)
 {
     const char *why = c->phase == NT_PHASE_LATENCY ? nt_sweep_latency_why_all(c->planner) : NULL;
-    return why != NULL ? add_warning(c, "%s: %s", phase_kind(c)->name, why) : NULL;
+    return why != NULL ? nt_warnings_add(&c->warnings, "%s: %s", phase_kind(c)->name, why) : NULL;
 }
 
 /* What the other phases are planned from, where there are any. */
@@ -383,8 +369,8 @@ static bool is_complete(const struct nt_campaign *c)
 static int cut_phase(struct nt_campaign *c)
 {
     if (c->phase == NT_PHASE_LATENCY && nt_sweep_latency_is_determined(c->planner)) {
-        add_warning(c, "%s: measured less often than planned, the time was short",
-                    phase_kind(c)->name);
+        nt_warnings_add(&c->warnings, "%s: measured less often than planned, the time was short",
+                        phase_kind(c)->name);
         return finish_phase(c, NULL);
     }
     say_why_all(c);
@@ -468,6 +454,24 @@ int nt_campaign_next(struct nt_campaign *c, double elapsed_s, struct nt_order *o
     return 0;
 }
 
+int nt_campaign_also(struct nt_campaign *c, size_t together, struct nt_order *order,
+                     struct nt_err *err)
+{
+    const struct round_cost *cost = &c->round_cost[c->order.kind];
+    double rounds = (double)together + 1, usual = c->last_s > 0 ? c->last_s : cost->mean_s;
+    if (c->planner == NULL || c->planner->ops->ahead == NULL || cost->learned == 0 ||
+        c->options.max_load < 1 || rounds * fmin(cost->mean_s, usual) > TOGETHER_S ||
+        c->elapsed_s + 1.2 * rounds * cost->slow_s > fmin(stop_s(c), c->phase_stop_s) ||
+        c->planner->ops->ahead(c->planner) == 0)
+        return 0;
+    int rc = c->planner->ops->next(c->planner, order, err);
+    if (rc != 1)
+        return rc;
+    c->order = *order;
+    c->round++;
+    return 1;
+}
+
 int nt_campaign_tell(struct nt_campaign *c, const struct nt_result *results, size_t n,
                      double round_seconds, struct nt_err *err)
 {
@@ -500,12 +504,12 @@ double nt_campaign_rest_s(const struct nt_campaign *c)
 
 size_t nt_campaign_warnings(const struct nt_campaign *c)
 {
-    return c->warnings;
+    return c->warnings.n;
 }
 
 const char *nt_campaign_warning(const struct nt_campaign *c, size_t k)
 {
-    return k < c->warnings ? c->warning[k] : "";
+    return k < c->warnings.n ? c->warnings.text[k] : "";
 }
 
 const char *nt_campaign_cut(const struct nt_campaign *c)

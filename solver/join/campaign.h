@@ -50,6 +50,13 @@ void nt_campaign_destroy(struct nt_campaign *campaign);
 int nt_campaign_next(struct nt_campaign *campaign, double elapsed_s, struct nt_order *order,
                      struct nt_err *err);
 
+/* Another round that may be measured with the one last ordered, before anything is told of that:
+ * its pairs do not depend on it, and all else of it is the same. 1: *order, as above; 0: there is
+ * none, or the rounds together would take too long to notice a host that is lost. together: how
+ * many have been ordered so already. Each is told apart, in their order. */
+int nt_campaign_also(struct nt_campaign *campaign, size_t together, struct nt_order *order,
+                     struct nt_err *err);
+
 /* The results of the round last ordered, any order, missing ones allowed. round_seconds: what the
  * whole round took; 0 when a host failed in it, so that the next may take another time. */
 int nt_campaign_tell(struct nt_campaign *campaign, const struct nt_result *results, size_t n,

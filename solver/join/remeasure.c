@@ -30,7 +30,7 @@ struct repeat {
     uint32_t phase;      /* of the order last given */
     uint32_t (*pair)[2]; /* of that order */
     size_t pairs;
-    bool over;
+    bool over, loses; /* loses: a host was lost, so that rounds may be empty */
 };
 
 /* ---- the network ---------------------------------------------------------------------------- */
@@ -182,7 +182,7 @@ static void remeasure_lose(struct nt_planner *planner, uint32_t host)
 {
     struct repeat *s = (struct repeat *)planner;
     if (host < s->input.min_latency->n)
-        s->missing[host] = true;
+        s->missing[host] = s->loses = true;
 }
 
 static void remeasure_destroy(struct nt_planner *planner)
@@ -197,8 +197,15 @@ static void remeasure_destroy(struct nt_planner *planner)
     free(s);
 }
 
+/* Of the pass: the next may be of another phase, to which readings are told apart. */
+static size_t remeasure_ahead(const struct nt_planner *planner)
+{
+    const struct repeat *s = (const struct repeat *)planner;
+    return s->over || s->loses || s->round == 0 ? 0 : s->decided.rounds - s->round;
+}
+
 static const struct nt_planner_ops OPS = {remeasure_next, remeasure_tell, remeasure_lose,
-                                          remeasure_destroy};
+                                          remeasure_destroy, remeasure_ahead};
 
 /* ---- making it ------------------------------------------------------------------------------ */
 

@@ -230,7 +230,7 @@ static void bandwidth_destroy(struct nt_planner *planner)
 }
 
 static const struct nt_planner_ops OPS = {bandwidth_next, bandwidth_tell, bandwidth_lose,
-                                          bandwidth_destroy};
+                                          bandwidth_destroy, NULL};
 
 /* ---- made, asked ---- */
 

@@ -261,7 +261,7 @@ static void link_latency_lose(struct nt_planner *planner, uint32_t host)
 }
 
 static const struct nt_planner_ops OPS = {link_latency_next, nt_planner_tell_nothing,
-                                          link_latency_lose, NULL};
+                                          link_latency_lose, NULL, NULL};
 
 int nt_link_latency_plan_create(const struct nt_model *model, const bool *missing, uint64_t seed,
                                 uint32_t batches, uint32_t count, struct nt_planner **out,

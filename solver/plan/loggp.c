@@ -284,7 +284,7 @@ static void loggp_destroy(struct nt_planner *planner)
     nt_object_destroy(p);
 }
 
-static const struct nt_planner_ops OPS = {loggp_next, loggp_tell, loggp_lose, loggp_destroy};
+static const struct nt_planner_ops OPS = {loggp_next, loggp_tell, loggp_lose, loggp_destroy, NULL};
 
 static int set_rails(struct planner *p, const struct nt_loggp_settings *s, struct nt_err *err)
 {

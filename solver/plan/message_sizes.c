@@ -69,7 +69,7 @@ static void message_sizes_destroy(struct nt_planner *planner)
 }
 
 static const struct nt_planner_ops OPS = {message_sizes_next, message_sizes_tell,
-                                          message_sizes_lose, message_sizes_destroy};
+                                          message_sizes_lose, message_sizes_destroy, NULL};
 
 int nt_message_sizes_create(size_t hosts, const bool *missing, const double *sizes, size_t count,
                             unsigned passes, uint32_t batches, uint32_t pings,

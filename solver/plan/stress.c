@@ -81,7 +81,8 @@ static void stress_lose(struct nt_planner *planner, uint32_t host)
         s->away[host] = true;
 }
 
-static const struct nt_planner_ops OPS = {stress_next, nt_planner_tell_nothing, stress_lose, NULL};
+static const struct nt_planner_ops OPS = {stress_next, nt_planner_tell_nothing, stress_lose, NULL,
+                                          NULL};
 
 /* The power of two that takes about MESSAGE_S, or less where all would take too long. */
 static void choose_bytes(struct stress *s, double rate_MBps, size_t n, double seconds)

@@ -61,6 +61,9 @@ struct nt_planner_ops {
     /* This host is lost: plan without it. */
     void (*lose)(struct nt_planner *planner, uint32_t host);
     void (*destroy)(struct nt_planner *planner);
+    /* How many of the next rounds are there whatever the last ones show, each like the last but for
+     * its pairs: they may be ordered before its results are told. NULL: none. */
+    size_t (*ahead)(const struct nt_planner *planner);
 };
 
 struct nt_planner {

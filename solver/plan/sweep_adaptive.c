@@ -340,7 +340,7 @@ static void adaptive_destroy(struct nt_planner *planner)
 }
 
 static const struct nt_planner_ops OPS = {adaptive_next, adaptive_tell, adaptive_lose,
-                                          adaptive_destroy};
+                                          adaptive_destroy, NULL};
 
 int nt_sweep_adaptive_create(size_t hosts, const uint32_t *order, const bool *missing,
                              uint32_t count, uint64_t seed, struct nt_planner **out,

@@ -17,6 +17,7 @@ struct sweep_all {
     uint32_t *turn;      /* the order of this pass's rounds */
     uint32_t (*pair)[2]; /* of the round last ordered */
     bool *lost;
+    size_t away; /* of them */
     unsigned passes, pass;
     size_t rounds, round; /* in a pass */
     uint32_t batches, count;
@@ -109,12 +110,24 @@ static int all_pairs_next(struct nt_planner *planner, struct nt_order *order, st
 static void all_pairs_lose(struct nt_planner *planner, uint32_t host)
 {
     struct sweep_all *s = (struct sweep_all *)planner;
-    if (host < s->all)
-        s->lost[host] = true;
+    if (host >= s->all || s->lost[host])
+        return;
+    s->lost[host] = true;
+    s->away++;
 }
 
-static const struct nt_planner_ops OPS = {all_pairs_next, nt_planner_tell_nothing, all_pairs_lose,
-                                          NULL};
+static size_t all_pairs_ahead(const struct nt_planner *planner)
+{
+    const struct sweep_all *s = (const struct sweep_all *)planner;
+    /* no round is empty */
+    bool whole = s->away < s->hosts / 2;
+    return s->sequential || !whole ? 0 : (s->passes - s->pass) * s->rounds - s->round;
+}
+
+static const struct nt_planner_ops OPS = {.next = all_pairs_next,
+                                          .tell = nt_planner_tell_nothing,
+                                          .lose = all_pairs_lose,
+                                          .ahead = all_pairs_ahead};
 
 static void arrange_hosts(struct sweep_all *s, const bool *missing)
 {

@@ -189,8 +189,20 @@ static void latency_destroy(struct nt_planner *planner)
     nt_object_destroy(s);
 }
 
-static const struct nt_planner_ops OPS = {latency_next, latency_tell, latency_lose,
-                                          latency_destroy};
+/* Of all pairs up to what is planned, then up to the end of a pass. */
+static size_t latency_ahead(const struct nt_planner *planner)
+{
+    const struct latency *s = latency_of(planner);
+    if (s->all == NULL || s->believing || s->verified)
+        return 0;
+    size_t left =
+        s->rounds < s->planned ? s->planned - s->rounds : (s->pass - s->rounds % s->pass) % s->pass;
+    size_t most = s->all->ops->ahead(s->all);
+    return left < most ? left : most;
+}
+
+static const struct nt_planner_ops OPS = {latency_next, latency_tell, latency_lose, latency_destroy,
+                                          latency_ahead};
 
 int nt_sweep_latency_create(size_t hosts, const bool *missing, enum nt_sweep_mode mode,
                             uint32_t batches, uint32_t count, uint64_t seed,

@@ -137,7 +137,7 @@ static void prior_destroy(struct nt_planner *planner)
     nt_object_destroy(s);
 }
 
-static const struct nt_planner_ops OPS = {prior_next, prior_tell, prior_lose, prior_destroy};
+static const struct nt_planner_ops OPS = {prior_next, prior_tell, prior_lose, prior_destroy, NULL};
 
 static int copy_belief(const struct nt_belief *belief, struct nt_belief **out, struct nt_err *err)
 {

@@ -55,5 +55,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     try_table_and_go(data, size);
     nt_report_decode(NT_WIRE_READY, data, size, &report, NULL);
     nt_report_decode(NT_WIRE_RESULT, data, size, &report, NULL);
+    nt_series_decode(data, size, &report, 1, NULL);
     return 0;
 }

@@ -14,6 +14,7 @@
 #include "files.h"
 #include "flows.h"
 #include "hardware.h"
+#include "kept.h"
 #include "machine_text.h"
 #include "pair.h"
 #include "participant_loop.h"
@@ -31,6 +32,7 @@ struct nt_pair {
     size_t group; /* of a kernel */
     bool group_first;
     uint32_t group_rank[NT_KERNEL_GROUP_MAX];
+    struct nt_kept kept; /* as the program's own (pair_ucx.c) */
 };
 
 static const char RAIL[] = "sim0";
@@ -132,7 +134,7 @@ static bool has_met(const struct nt_pair *pair)
 {
     const struct nt_pair *other = other_end(pair);
     return other != NULL && other->connected && other->pairing.round == pair->pairing.round &&
-           other->pairing.peer == pair->host;
+           other->pairing.peer == pair->host && other->pairing.kept == pair->pairing.kept;
 }
 
 static bool measures_too(const struct nt_pair *pair)
@@ -165,18 +167,21 @@ int nt_pair_connect(struct nt_pair *pair, const struct nt_pairing *pairing,
                     const struct nt_order *order, double deadline_s, double *round_trip_s,
                     struct nt_err *err)
 {
-    uint32_t told;
+    uint32_t told = pairing->peer;
     (void)order;
     pair->pairing = *pairing;
-    memcpy(&told, pairing->address, sizeof told);
+    if (!pairing->kept)
+        memcpy(&told, pairing->address, sizeof told);
     if ((told != pairing->peer || pairing->self != pair->host) && !cluster.is_hostile)
         world_violation("n%u: connects to rank %u at the address of n%u", pair->host + 1,
                         pairing->peer, told + 1);
+    if (pairing->kept && !nt_kept_stays(&pair->kept, pairing->peer, 0))
+        return nt_err_set(err, NT_ERR_SYSTEM, "connect: the connection was not kept");
     pair->connected = true;
     wake_other(pair);
     if (!wait_for(pair, has_met, deadline_s))
         return nt_err_set(err, NT_ERR_SYSTEM, "connect: no answer in time");
-    process_sleep(0.0003 + 6 * latency_s(pair));
+    process_sleep(pairing->kept ? 2 * latency_s(pair) : 0.0003 + 6 * latency_s(pair));
     *round_trip_s = 2 * latency_s(pair);
     return 0;
 }
@@ -362,9 +367,24 @@ int nt_pair_measure(struct nt_pair *pair, const struct nt_order *order, double s
     return 0;
 }
 
-void nt_pair_close(struct nt_pair *pair)
+void nt_pair_forget(struct nt_pair *pair, uint32_t peer)
 {
+    nt_kept_drop(&pair->kept, peer);
+}
+
+bool nt_pair_can_keep(const struct nt_pair *pair)
+{
+    return pair->connected && pair->group == 0;
+}
+
+void nt_pair_close(struct nt_pair *pair, bool keep)
+{
+    if (keep)
+        nt_kept_use(&pair->kept, pair->pairing.peer);
+    else if (pair->connected && pair->group == 0)
+        nt_kept_drop(&pair->kept, pair->pairing.peer);
     pair->connected = false;
+    pair->group = 0;
 }
 
 /* ---- what a host is inside ---- */

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "kept.h"
+
+static void the_longest_unused_makes_room(void **state)
+{
+    (void)state;
+    struct nt_kept kept = {0};
+    for (uint32_t k = 0; k < NT_KEPT_MAX; k++)
+        assert_int_equal(nt_kept_use(&kept, 100 + k), NT_KEPT_NONE);
+    assert_int_equal(nt_kept_use(&kept, 100), NT_KEPT_NONE); /* again: 101 is the oldest now */
+    assert_int_equal(nt_kept_use(&kept, 7), 101);
+    assert_int_equal(kept.n, NT_KEPT_MAX);
+    assert_true(nt_kept_stays(&kept, 100, 0));
+    assert_true(nt_kept_stays(&kept, 7, 0));
+    assert_false(nt_kept_stays(&kept, 101, 0));
+}
+
+static void a_dropped_one_leaves_its_place(void **state)
+{
+    (void)state;
+    struct nt_kept kept = {0};
+    for (uint32_t k = 0; k < NT_KEPT_MAX; k++)
+        nt_kept_use(&kept, k);
+    nt_kept_drop(&kept, 5);
+    nt_kept_drop(&kept, 5);
+    nt_kept_drop(&kept, 1000);
+    assert_int_equal(kept.n, NT_KEPT_MAX - 1);
+    assert_false(nt_kept_stays(&kept, 5, 0));
+    assert_int_equal(nt_kept_use(&kept, 1000), NT_KEPT_NONE);
+    assert_int_equal(nt_kept_use(&kept, 1001), 0);
+    for (uint32_t k = 1; k < NT_KEPT_MAX; k++)
+        assert_int_equal(nt_kept_stays(&kept, k, 0), k != 5);
+}
+
+static void what_stays_is_known_before(void **state)
+{
+    (void)state;
+    for (uint32_t n = 1; n <= NT_KEPT_MAX; n += 9)
+        for (uint32_t uses = 0; uses <= NT_KEPT_MAX; uses++)
+            for (uint32_t peer = 0; peer < n; peer++) {
+                struct nt_kept kept = {0};
+                for (uint32_t k = 0; k < n; k++)
+                    nt_kept_use(&kept, k);
+                bool stays = nt_kept_stays(&kept, peer, uses);
+                for (uint32_t k = 0; k < uses; k++)
+                    nt_kept_use(&kept, 1000 + k);
+                assert_int_equal(nt_kept_stays(&kept, peer, 0), stays);
+            }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_longest_unused_makes_room),
+        cmocka_unit_test(a_dropped_one_leaves_its_place),
+        cmocka_unit_test(what_stays_is_known_before),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
