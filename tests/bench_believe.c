@@ -10,7 +10,8 @@
  * environment takes ten times as many.
  *
  * A map is exact here when every group that the readings can show (job_chance 0.98) is found, with
- * support 0.5 or more, and nothing is stated that is not there.
+ * support 0.5 or more, and nothing is stated that is not there. A direct network, or a dragonfly
+ * that is stated as one, is exact when its links are.
  *
  * The best test of table g knows the hosts' links, the noise and how many groups there are. It is
  * too strong where hosts are few, for their links have to be found too, and for a late reading of a
@@ -437,7 +438,8 @@ static void rely(struct reliability *r, size_t seed)
     nt_rng_init(&rng, seed * 7919 + 12);
     job_draw(&d, &rng);
     judge(&j, &d.groups, d.x, d.sd_us, false);
-    bool exact = d.kind == DRAW_DIRECT ? known_same_shape(d.truth, j.m) : j.exact;
+    bool graph = d.kind == DRAW_DIRECT || j.m->family == NT_FAMILY_DRAGONFLY;
+    bool exact = graph ? known_same_shape(d.truth, j.m) : j.exact;
     bin(&r->all, j.confidence, exact);
     bin(&r->by_hosts[size_of_job(d.truth->hosts)], j.confidence, exact);
     bin(&r->by_kind[d.kind], j.confidence, exact);

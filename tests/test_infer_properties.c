@@ -383,6 +383,27 @@ static void test_values_beyond_measure(void **state)
     }
 }
 
+/* Figures of a model that has some: the pairs that do not fit are those of the last fit. */
+static void test_fit_again(void **state)
+{
+    (void)state;
+    struct nt_rng rng;
+    struct nt_err err;
+    nt_rng_init(&rng, 5);
+    struct nt_model *truth = known_balanced(2, FAN(4, 8), US(0.6, 0.4));
+    struct nt_matrix *x = known_measure(truth, &(struct known_noise){.sd = 0.01}, &rng);
+    for (size_t i = 1; i < 28; i++)
+        nt_matrix_set(x, i, i - 1, 9), nt_matrix_set(x, i - 1, i, 9);
+    struct nt_model *m = infer(x);
+    size_t off = m->pairs_off;
+    assert_in_range(off, 20, 40);
+    known_must(nt_infer_figures(x, 7, m, &err), &err);
+    assert_int_equal(m->pairs_off, off);
+    nt_model_destroy(m);
+    nt_matrix_destroy(x);
+    nt_model_destroy(truth);
+}
+
 /* As many tiers as there may be cost no more than as many switches. */
 static void test_long_chain(void **state)
 {
@@ -417,6 +438,7 @@ int main(void)
         cmocka_unit_test(test_bad_values),
         cmocka_unit_test(test_errors_cover),
         cmocka_unit_test(test_values_beyond_measure),
+        cmocka_unit_test(test_fit_again),
         cmocka_unit_test(test_long_chain),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -336,34 +336,60 @@ static void match(struct matching *x)
 
 /* ---- the answer ---- */
 
-/* The odds that a third host stands behind the same switch, to none: its readings to both are then
- * as near. triples: how many such groups there are to one of two. */
-static double third_odds(const struct matching *x, const struct edge *e, double triples)
+/* The density of a reading as one of a group, which may be late, over that as one of none. */
+static double ratio_in_group(const struct matching *x, double near)
 {
-    uint32_t v = x->seat[e->a].at;
-    double odds = 0, hosts = x->start[v + 1] - x->start[v];
-    for (uint32_t p = x->start[v]; p < x->start[v + 1]; p++) {
-        uint32_t c = x->host[p];
-        double a = near_of(x, e->a, c), b = near_of(x, e->b, c);
-        if (c != e->a && c != e->b)
-            odds += (a == a ? ratio_of(x, a, 0) : 1) * (b == b ? ratio_of(x, b, 0) : 1);
-    }
-    return odds * triples / fmax(hosts - 2, 1);
+    const struct nt_near_class *c = &x->class;
+    double none = normal_density(near) + (near > 0 ? c->early : c->late) / c->range;
+    return ratio_of(x, near, 0) + (near < c->gap ? c->late / c->range / none : 0);
 }
 
-/* Groups of three to one of two, one of either being there before anything is seen. */
-static double usual_triples(const struct matching *x)
+static double alone(const struct matching *x, uint32_t host)
 {
+    return 1 / (1 + fmax(x->sum[host], 0));
+}
+
+/* The odds that a third host stands behind the same switch, to none, were there as many groups of
+ * three as of two: its readings to both are then as near, and it is in no pair. Of n hosts each
+ * three are a group 3 / (n - 2) times as often as each two then. */
+static double third_odds(const struct matching *x, const struct edge *e)
+{
+    uint32_t v = x->seat[e->a].at;
+    double odds = 0, hosts = 0;
+    for (uint32_t p = x->start[v]; p < x->start[v + 1]; p++) {
+        uint32_t c = x->host[p];
+        double a = near_of(x, e->a, c), b = near_of(x, e->b, c), single = alone(x, c);
+        if (c == e->a || c == e->b)
+            continue;
+        hosts += single;
+        odds += single * (a == a ? ratio_in_group(x, a) : 1) * (b == b ? ratio_in_group(x, b) : 1);
+    }
+    return 3 * odds / fmax(hosts, 1);
+}
+
+/* Groups of three to one of two, those too of which two hosts were found: by expectation and
+ * maximisation. Before anything is seen there are so many of two, and two thirds of three. */
+static double usual_triples(const struct matching *x, const double *third)
+{
+    const double BEFORE = 1;
     const struct nt_rooted_tree *t = x->tree;
-    double triples = 1, pairs = 1;
+    double stated = 0, share = 2.0 / 3;
     for (uint32_t v = (uint32_t)t->hosts; v < t->vertices; v++) {
         uint32_t hosts = 0;
         for (uint32_t k = t->graph.start[v]; k < t->graph.start[v + 1]; k++)
             hosts += t->graph.to[k] < t->hosts;
-        triples += hosts == 3 && nt_graph_degree(&t->graph, v) == 4;
-        pairs += x->pairs[v];
+        stated += hosts == 3 && nt_graph_degree(&t->graph, v) == 4;
     }
-    return triples / pairs;
+    for (int round = 0; round < ROUNDS; round++) {
+        double pairs = BEFORE, triples = 2 * BEFORE / 3 + stated;
+        for (size_t k = 0; k < x->edges; k++) {
+            double in = x->edge[k].in, odds = in * share * third[k];
+            pairs += in / (1 + odds);
+            triples += in * odds / (1 + odds);
+        }
+        share = triples / pairs;
+    }
+    return share;
 }
 
 static int by_hosts(const void *x, const void *y)
@@ -372,9 +398,16 @@ static int by_hosts(const void *x, const void *y)
     return a->a != b->a ? (a->a > b->a) - (a->a < b->a) : (a->b > b->b) - (a->b < b->b);
 }
 
-static int list_pairs(const struct matching *x, struct nt_host_pairs *out, struct nt_err *err)
+static int list_pairs(const struct matching *x, struct nt_host_pairs *out, struct nt_arena *memory,
+                      struct nt_err *err)
 {
-    double there = 1 / (1 + exp(-x->class.ln_odds)), triples = usual_triples(x);
+    double there = 1 / (1 + exp(-x->class.ln_odds));
+    double *third = nt_arena_array(memory, x->edges + 1, sizeof *third);
+    if (nt_arena_check(memory, err) < 0)
+        return -1;
+    for (size_t k = 0; k < x->edges; k++)
+        third[k] = there * x->edge[k].in < LISTED ? 0 : third_odds(x, &x->edge[k]);
+    double triples = usual_triples(x, third);
     out->pair = malloc((x->edges + 1) * sizeof *out->pair);
     if (out->pair == NULL)
         return nt_err_memory(err);
@@ -383,12 +416,12 @@ static int list_pairs(const struct matching *x, struct nt_host_pairs *out, struc
         out->expected += there * e->in;
         if (there * e->in < LISTED)
             continue;
-        out->pair[out->count++] = (struct nt_host_pair){
-            .at = x->seat[e->a].at,
-            .a = e->a > e->b ? e->a : e->b,
-            .b = e->a > e->b ? e->b : e->a,
-            .us = 0.5 * e->near * sd_of(x, e->a, e->b),
-            .probability = there * e->in / (1 + e->in * third_odds(x, e, triples))};
+        out->pair[out->count++] =
+            (struct nt_host_pair){.at = x->seat[e->a].at,
+                                  .a = e->a > e->b ? e->a : e->b,
+                                  .b = e->a > e->b ? e->b : e->a,
+                                  .us = 0.5 * e->near * sd_of(x, e->a, e->b),
+                                  .probability = there * e->in / (1 + e->in * triples * third[k])};
     }
     qsort(out->pair, out->count, sizeof *out->pair, by_hosts);
     return 0;
@@ -447,7 +480,7 @@ static int find_pairs(struct matching *x, double early, struct nt_host_pairs *ou
     x->edges = 0;
     each_candidate(x, add_edge);
     match(x);
-    return list_pairs(x, out, err);
+    return list_pairs(x, out, memory, err);
 }
 
 int nt_host_pairs(const struct nt_work *w, const struct nt_model *model, double early,

@@ -512,6 +512,7 @@ static int set_quality(struct sites *s, struct nt_err *err)
     struct view view;
     size_t capacity = 0;
     view_init(s, &view);
+    s->model->pairs_off = 0; /* of the fit before */
     for (size_t i = 0; i < w->n; i++) {
         if (i == 0 || s->at[i] != s->at[i - 1])
             view_from(s, s->at[i], limit, &view);

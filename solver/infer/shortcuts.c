@@ -7,7 +7,7 @@
 
 #define BY_CHANCE 0.5    /* support of groups of switches where no tree fits */
 #define NOT_SURE 0.8     /* and of groups that shortcuts explain as well */
-#define UNLIKELY 0.5     /* of a shape, at the most */
+#define UNLIKELY 0.5     /* of a shape, at the most; likelier ones may be surer by as much */
 #define COVERED 0.8      /* of the hosts are on switches that are sure */
 #define EQUAL_SHARE 0.2  /* lengths that differ by less, or by so many */
 #define EQUAL_ERRORS 4.0 /*   standard errors, are equal */
@@ -129,8 +129,8 @@ void nt_shortcuts_doubt(struct nt_model *model)
         } else {
             limit(model, 1, NOT_SURE);
         }
-    } else if (model->confidence <= UNLIKELY) {
-        limit(model, 1, NOT_SURE);
+    } else {
+        limit(model, 1, NOT_SURE + fmax(model->confidence - UNLIKELY, 0));
     }
     doubt_hubs(model);
     nt_confidence_limit(model);

@@ -15,7 +15,7 @@
  * family is tree, and model->shortcuts is set; leaves whose hosts are not equally far are not sure
  * then. Else no group is.
  *
- * Where the shape of the whole is more likely wrong than right, no group is sure.
+ * Where the shape of the whole is hardly more likely right than wrong, no group is sure.
  *
  * A switch without hosts whose links to all other switches are equally long measures as those
  * switches linked to each other do, each to each; then the one above with hosts of its own is one

@@ -6,8 +6,8 @@
  * ways to choose as many branches there, fewer where several such groups were found: then one more
  * is likely. A group of two hosts is known from one reading, which may be wrong: then it counts
  * whether other groups of two have the same latency, and how often readings are wrong between
- * groups, where that can be told. With one host in, or one host out, the group is another one: a
- * host on the wrong side counts as an error, too. */
+ * groups, where that can be told. With one host in, or one host out, the group is another one:
+ * hosts go where they are likelier, and one on the wrong side counts as an error, too. */
 #include "support.h"
 
 #include <stdlib.h>
@@ -417,6 +417,22 @@ static int settle_pairs(struct nt_work *w, double early, struct nt_host_pairs *p
     return take_out_weak(w, early, pairs, model, err);
 }
 
+/* Hosts that are likelier elsewhere go there. */
+static int settle_hosts(struct nt_work *w, double early, struct nt_host_pairs *pairs,
+                        struct nt_model **model, struct nt_err *err)
+{
+    bool changed = true;
+    for (int round = 0; round < SETTLING && changed; round++) {
+        if (nt_one_host_settle(w, model, &changed, err) < 0)
+            return -1;
+        if (changed &&
+            (nt_false_groups_mark(w, err) < 0 || settle_pairs(w, early, pairs, model, err) < 0 ||
+             (pairs->expected < TOGETHER && take_out_weak(w, early, NULL, model, err) < 0)))
+            return -1;
+    }
+    return 0;
+}
+
 int nt_support(struct nt_work *w, struct nt_model **model, struct nt_err *err)
 {
     struct nt_host_pairs pairs = {0};
@@ -428,6 +444,8 @@ int nt_support(struct nt_work *w, struct nt_model **model, struct nt_err *err)
         status = take_out_weak(w, early, NULL, model, err);
     if (status == 0)
         status = settle_pairs(w, early, &pairs, model, err);
+    if (status == 0)
+        status = settle_hosts(w, early, &pairs, model, err);
     nt_host_pairs_fini(&pairs);
-    return status == 0 ? nt_one_host_limit(w, *model, err) : -1;
+    return status;
 }
