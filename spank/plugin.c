@@ -17,6 +17,7 @@ SPANK_PLUGIN(nettopo, 1)
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "conf.h"
@@ -354,6 +355,20 @@ static int set_variables(spank_t spank, const char *dir, bool apply, bool *missi
     return 0;
 }
 
+/* Of a job without a result. A full run_dir takes not even the reason. */
+static void say_why_nothing(const struct nt_conf *conf, struct nt_err *err)
+{
+    enum { ROOM = 65536 };
+    struct statvfs fs;
+    if (!conf->enabled)
+        nt_err_set(err, NT_ERR_INPUT, "switched off in nettopo.conf");
+    else if (statvfs(conf->run_dir, &fs) == 0 && (uint64_t)fs.f_bavail * fs.f_frsize < ROOM)
+        nt_err_set(err, NT_ERR_SYSTEM, "run_dir %s is full on this host: free space there",
+                   conf->run_dir);
+    else
+        nt_err_set(err, NT_ERR_INPUT, "nothing was measured in this job's prolog");
+}
+
 int slurm_spank_user_init(spank_t spank, int ac, char **av)
 {
     struct nt_option option;
@@ -379,9 +394,7 @@ int slurm_spank_user_init(spank_t spank, int ac, char **av)
     if (missing) {
         if (given == 0 && !conf.default_on)
             return 0;
-        nt_err_set(&err, NT_ERR_INPUT, "%s",
-                   conf.enabled ? "nothing was measured in this job's prolog"
-                                : "switched off in nettopo.conf");
+        say_why_nothing(&conf, &err);
         given = 1;
     } else {
         slurm_error("nettopo: %s", err.text);
