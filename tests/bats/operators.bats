@@ -186,6 +186,22 @@ nothing_measures() { [ -z "$(agents_of n1)$(agents_of n2)$(agents_of n3)$(agents
     shown failed "switched off in nettopo.conf" n1 "configuration: .*enabled = no"
 }
 
+@test "users = others: as without nettopo, and the reason for jobs with the option" {
+    conf_set users alice,bob
+    echo 'default = yes' >>"$CONF"
+    submit_recording -N2
+    completed
+    assert_equal "variables" "$(cat "$GROUND_HOME/$JOB.env")" ""
+    submit_recording -N2 --nettopo=quick
+    completed
+    assert_equal "status" "$(variable NETTOPO_STATUS)" failed
+    assert_equal "reason" "$(variable NETTOPO_REASON)" "switched off for this user (users in nettopo.conf)"
+    sed -i 's/^users =.*/users = alice,nettest/' "$CONF"
+    submit_recording -N2 --nettopo=quick
+    completed
+    assert_contains "ok partial" "$(variable NETTOPO_STATUS)"
+}
+
 @test "the plugin of another Slurm" {
     local so=$GROUND_STATE/stage/lib/slurm/spank_nettopo.so
     cp -p "$so" "$so.kept"
