@@ -39,6 +39,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/time.h>
@@ -164,6 +165,9 @@ static int run_job(struct nt_request *request, const struct nt_conf *conf, doubl
 {
     struct nt_slurm_conf slurm;
     if (request->option.off || (!request->wanted && !conf->default_on) || !conf->enabled)
+        return 0;
+    if (request->from_script && /* of the plugin's jobs it has decided that itself */
+        !nt_conf_admits(conf, getenv("SLURM_JOB_USER")))
         return 0;
     nt_slurm_conf_read(&slurm);
     request->one_prolog = slurm.serial;

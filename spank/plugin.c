@@ -17,6 +17,7 @@ SPANK_PLUGIN(nettopo, 1)
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "conf.h"
@@ -266,7 +267,7 @@ int slurm_spank_job_prolog(spank_t spank, int ac, char **av)
         return 0; /* whatever is wrong with the file */
     if (rc != 0)
         goto log_error;
-    if (!conf.enabled)
+    if (!conf.enabled || !nt_conf_admits(&conf, getenv("SLURM_JOB_USER")))
         return 0;
     restore_pattern_path(&option);
     if (get_job_ids(spank, &arguments, &err) != 0 ||
@@ -354,14 +355,31 @@ static int set_variables(spank_t spank, const char *dir, bool apply, bool *missi
     return 0;
 }
 
-/* Of a job without a directory. */
-static const char *why_nothing(const struct nt_conf *conf, uint32_t job)
+/* Of the job whose step this is. */
+static bool is_admitted(spank_t spank, const struct nt_conf *conf)
 {
+    char user[NT_CONF_WORD_BYTES];
+    bool known = spank_getenv(spank, "SLURM_JOB_USER", user, sizeof user) == ESPANK_SUCCESS;
+    return nt_conf_admits(conf, known ? user : NULL);
+}
+
+/* Of a job without a result. A full run_dir takes not even the reason. */
+static void say_why_nothing(const struct nt_conf *conf, uint32_t job, bool admitted,
+                            struct nt_err *err)
+{
+    enum { ROOM = 65536 };
+    struct statvfs fs;
     if (!conf->enabled)
-        return "switched off in nettopo.conf";
-    return nt_file_job_is_unfinished(conf->run_dir, job)
-               ? "the agent was stopped or killed before it had a result"
-               : "nothing was measured in this job's prolog";
+        nt_err_set(err, NT_ERR_INPUT, "switched off in nettopo.conf");
+    else if (!admitted)
+        nt_err_set(err, NT_ERR_INPUT, "switched off for this user (users in nettopo.conf)");
+    else if (statvfs(conf->run_dir, &fs) == 0 && (uint64_t)fs.f_bavail * fs.f_frsize < ROOM)
+        nt_err_set(err, NT_ERR_SYSTEM, "run_dir %s is full on this host: free space there",
+                   conf->run_dir);
+    else if (nt_file_job_is_unfinished(conf->run_dir, job))
+        nt_err_set(err, NT_ERR_SYSTEM, "the agent was stopped or killed before it had a result");
+    else
+        nt_err_set(err, NT_ERR_INPUT, "nothing was measured in this job's prolog");
 }
 
 int slurm_spank_user_init(spank_t spank, int ac, char **av)
@@ -387,9 +405,10 @@ int slurm_spank_user_init(spank_t spank, int ac, char **av)
     if (set_variables(spank, dir, option.apply && starts_steps(spank), &missing, &err) == 0)
         return 0;
     if (missing) {
-        if (given == 0 && !conf.default_on)
+        bool admitted = is_admitted(spank, &conf);
+        if (given == 0 && (!conf.default_on || !admitted))
             return 0;
-        nt_err_set(&err, NT_ERR_INPUT, "%s", why_nothing(&conf, job));
+        say_why_nothing(&conf, job, admitted, &err);
         given = 1;
     } else {
         slurm_error("nettopo: %s", err.text);

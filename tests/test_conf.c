@@ -76,6 +76,7 @@ static void the_installed_file_states_the_defaults(void **state)
     assert_string_equal(conf.prior, defaults.prior);
     assert_string_equal(conf.net_devices, defaults.net_devices);
     assert_string_equal(conf.tls, defaults.tls);
+    assert_string_equal(conf.users, defaults.users);
     assert_int_equal(conf.debug, defaults.debug);
     assert_int_equal(conf.ucx_log, defaults.ucx_log);
 }
@@ -111,7 +112,9 @@ static void every_key_is_read(void **state)
                                  "net_devices = mlx5_0:1,eth0\n"
                                  "debug = error\n"
                                  "ucx_log = diag\n"
+                                 "users = alice,bob\n"
                                  "tls = tcp");
+    assert_string_equal(conf.users, "alice,bob");
     assert_false(conf.reserved_ports);
     assert_false(conf.enabled);
     assert_true(conf.default_on);
@@ -266,11 +269,33 @@ static void a_wrong_file_still_says_whether_all_jobs_are_measured(void **state)
     }
 }
 
+static void users_admit_who_is_named(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *user;
+        bool admitted;
+    } table[] = {
+        {"users =", "alice", true},         {"users =", NULL, true},
+        {"users = alice", "alice", true},   {"users = alice", "alic", false},
+        {"users = alice", "alice2", false}, {"users = bob,alice", "alice", true},
+        {"users = bob,alice", "bob", true}, {"users = bob,alice", "bob,alice", false},
+        {"users = bob,alice", "", false},   {"users = bob", NULL, false},
+        {"users = ,", "", false},
+    };
+    for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
+        struct nt_conf conf = parsed(table[k].text);
+        if (nt_conf_admits(&conf, table[k].user) != table[k].admitted)
+            fail_msg("%s: %s", table[k].text, table[k].user);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_installed_file_states_the_defaults),
         cmocka_unit_test(every_key_is_read),
+        cmocka_unit_test(users_admit_who_is_named),
         cmocka_unit_test(a_wrong_line_is_named_with_its_file),
         cmocka_unit_test(lowering_the_maximum_alone_lowers_the_default),
         cmocka_unit_test(sizes_are_bounded),

@@ -47,11 +47,37 @@ static void devices_are_found_by_name(void **state)
     assert_string_equal(text, "-");
 }
 
+/* In a network namespace lo is there, up or not; where it is up nothing is wrong with it. */
+static void a_device_that_cannot_be_used_is_named(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *devices, *fault;
+    } table[] = {
+        {NULL, ""},
+        {"", ""},
+        {"all", ""},
+        {"mlx5_0:1", ""},
+        {"fab7", "fab7 does not exist on this host"},
+        {"mlx5_0:1,fab7,fab8", "fab7 does not exist on this host"},
+        {"a-name-of-a-device-that-is-too-long", ""},
+    };
+    char text[NT_NETWORK_BYTES];
+    for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
+        nt_device_network_fault(table[k].devices, text);
+        assert_string_equal(text, table[k].fault);
+    }
+    nt_device_network_fault("lo", text);
+    if (text[0] != '\0')
+        assert_string_equal(text, "lo is down");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_address_and_its_mask_give_a_network),
         cmocka_unit_test(devices_are_found_by_name),
+        cmocka_unit_test(a_device_that_cannot_be_used_is_named),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What nettopo.conf(5) and spank_nettopo(8) state of keys and items, against the program: each key
- * has its default in parentheses, and "from A to B" is what it takes. */
+ * has its default in parentheses, and "from A to B" is what it takes. The figures of all pages are
+ * held by tests/house stated. */
 #include <ctype.h>
-#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,13 +14,8 @@
 #include <cmocka.h>
 
 #include "conf.h"
-#include "hint.h"
-#include "log.h"
 #include "option.h"
-#include "svg.h"
 #include "sweep_adaptive.h"
-#include "sweep_latency.h"
-#include "switch_support.h"
 
 enum { TEXT_MAX = 65536, KEYS = 29 };
 
@@ -191,103 +186,12 @@ static void items_have_the_defaults_that_are_stated(void **state)
     free(readme);
 }
 
-/* The same as running text: without macros, quotes and line ends. */
-static char *running(char *text)
-{
-    char *out = text;
-    for (char *at = text; *at != '\0'; at++) {
-        if (*at == '.' && (at == text || at[-1] == '\n')) /* .BR and so on */
-            at += strcspn(at, " \n");
-        if (*at == '\0')
-            break;
-        bool blank = *at == ' ' || *at == '\n';
-        if (*at != '"' && !(blank && out > text && out[-1] == ' '))
-            *out++ = blank ? ' ' : *at;
-    }
-    *out = '\0';
-    return text;
-}
-
-/* What a constant that no header shows has in its source. */
-static double constant(const char *path, const char *name)
-{
-    FILE *file = fopen(path, "r");
-    char line[256], word[64];
-    double value = -1;
-    if (file == NULL)
-        fail_msg("%s is not there", path);
-    for (size_t bytes = strlen(name); fgets(line, sizeof line, file) != NULL && value < 0;)
-        for (const char *at = strstr(line, name); at != NULL && value < 0;
-             at = strstr(at + 1, name))
-            if ((strncmp(line, "#define", 7) == 0 || strncmp(line, "enum", 4) == 0 ||
-                 strncmp(line, "const ", 6) == 0) &&
-                sscanf(at + bytes, "%63[ =]%lf", word, &value) != 2)
-                value = -1;
-    fclose(file);
-    if (value < 0)
-        fail_msg("%s: no constant %s", path, name);
-    return value;
-}
-
-static void figures_are_the_programs(void **state)
-{
-    (void)state;
-    const struct {
-        const char *path, *words; /* with one %g */
-        double value;
-    } table[] = {
-        {"nettopo-map.5", "A group of less than %g is not in the map", NT_SUPPORT_STATED},
-        {"nettopo-map.5", "It is found without the switches of a support below %g.",
-         NT_SUPPORT_ACTED},
-        {"nettopo-map.5", "states a confidence of %g at the most", NT_MISFIT_SURE},
-        {"nettopo-map.5", "A message of a named pattern has %g bytes", NT_TRAFFIC_MESSAGE_BYTES},
-        {"nettopo-map.5", "the prediction is for messages of %g bytes", NT_HINT_SHORT_BYTES},
-        {"nettopo-map.5", "differ by less than %g %% or four",
-         100 * constant("solver/place/alike.c", "LEAST")},
-        {"nettopo-map.5", "when its gain is at least %g %%",
-         round(100 * (constant("solver/place/hint.c", "GAIN_LEAST") - 1))},
-        {"nettopo.1", "these three draw paler what is less than %g %% sure",
-         100 * NT_SUPPORT_SHOWN},
-        {"nettopo.1", "less than %g %% sure to stand as drawn", 100 * NT_SUPPORT_SHOWN},
-        {"nettopo.1", "when a switch is below %g %%", 100 * NT_SUPPORT_ACTED},
-        {"nettopo.1", "It does not act on a switch whose support is below %g", NT_SUPPORT_ACTED},
-        {"nettopo.1", "when the map has more than %g hosts", NT_SVG_HOSTS},
-        {"nettopo.1", "when there are more than %g rows",
-         constant("solver/text/page_net.js", "ROWS")},
-        {"nettopo.1", "jobs of up to %g hosts", constant("solver/cmd/draw.c", "FOLLOWED_MAX")},
-        {"nettopo.1", "lists the first %g findings",
-         constant("solver/text/svg.c", "SENTENCES_MAX")},
-        {"nettopo.1", "from %g columns on", constant("solver/cmd/terminal.c", "WIDTH_LEAST")},
-        {"nettopo.1", "or %g, when standard output is no terminal",
-         constant("solver/cmd/terminal.c", "WIDTH_DEFAULT")},
-        {"spank_nettopo.8", "as far as the budget allows, of at most %g hosts",
-         NT_SWEEP_ALL_HOSTS_MAX},
-        {"spank_nettopo.8", "The first %g KiB of each are kept", NT_LOG_KEPT_BYTES / 1024.0},
-        {"spank_nettopo.8", "and the last %g of the probe",
-         constant("prolog/log.c", "SYSLOG_LINES")},
-        {"nettopo-probe.1", "All pairs are measured of at most %g hosts", NT_SWEEP_ALL_HOSTS_MAX},
-    };
-    for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
-        char path[64], words[160];
-        snprintf(path, sizeof path, "etc/man/%s", table[k].path);
-        char *text = running(page(path));
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wformat-nonliteral"
-        snprintf(words, sizeof words, table[k].words, table[k].value);
-#pragma GCC diagnostic pop
-        if (strstr(text, words) == NULL)
-            fail_msg("%s does not say: %s", table[k].path, words);
-        free(text);
-    }
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_manual_has_the_defaults_of_the_installed_file),
         cmocka_unit_test(bounds_are_what_is_taken),
         cmocka_unit_test(items_have_the_defaults_that_are_stated),
-        cmocka_unit_test(figures_are_the_programs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

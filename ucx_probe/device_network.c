@@ -3,6 +3,7 @@
 
 #include <arpa/inet.h>
 #include <ifaddrs.h>
+#include <net/if.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -107,4 +108,34 @@ void nt_device_network_list(const struct nt_pair *pair, char text[NT_DEVICE_NETW
     nt_pair_each_rail(pair, add_network, &list);
     if (list.has_rdma)
         text[0] = '\0';
+}
+
+static const char *fault_of(const struct ifaddrs *all, const char *name)
+{
+    for (const struct ifaddrs *i = all; i != NULL; i = i->ifa_next)
+        if (strcmp(i->ifa_name, name) == 0)
+            return (i->ifa_flags & IFF_UP) == 0        ? "is down"
+                   : (i->ifa_flags & IFF_RUNNING) == 0 ? "has no carrier"
+                                                       : NULL;
+    return "does not exist on this host";
+}
+
+void nt_device_network_fault(const char *devices, char text[NT_NETWORK_BYTES])
+{
+    struct ifaddrs *all;
+    char name[IFNAMSIZ];
+    text[0] = '\0';
+    if (devices == NULL || getifaddrs(&all) != 0)
+        return;
+    for (const char *at = devices; *at != '\0' && text[0] == '\0';) {
+        size_t bytes = strcspn(at, ",");
+        snprintf(name, sizeof name, "%.*s", (int)bytes, at);
+        bool plain = bytes > 0 && bytes < sizeof name && strpbrk(name, ":*^") == NULL &&
+                     strcmp(name, "all") != 0;
+        const char *fault = plain ? fault_of(all, name) : NULL;
+        if (fault != NULL)
+            snprintf(text, NT_NETWORK_BYTES, "%s %s", name, fault);
+        at += bytes + (at[bytes] == ',');
+    }
+    freeifaddrs(all);
 }

@@ -25,4 +25,9 @@ void nt_device_network_format(int family, const void *address, const void *mask,
  * devices, or there are some of RDMA. */
 void nt_device_network_list(const struct nt_pair *pair, char text[NT_DEVICE_NETWORKS_BYTES]);
 
+/* "fab0 is down": the first of the devices, as UCX_NET_DEVICES lists them, that UCX cannot use for
+ * that; "" when there is none, or devices is NULL. Those of RDMA and UCX's own words ("all") are
+ * not looked at. */
+void nt_device_network_fault(const char *devices, char text[NT_NETWORK_BYTES]);
+
 #endif

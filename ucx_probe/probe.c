@@ -328,7 +328,11 @@ static int run_rank(struct nt_oob *oob, const struct nt_probe_job *job, const st
     struct nt_participant participant;
     struct nt_err no_pair_reason = {0};
     if (nt_pair_create(&pair, &no_pair_reason) != 0) {
+        char fault[NT_NETWORK_BYTES];
         pair = NULL;
+        nt_device_network_fault(getenv("UCX_NET_DEVICES"), fault);
+        if (fault[0] != '\0')
+            nt_err_set(&no_pair_reason, NT_ERR_SYSTEM, "UCX: no usable network: %s", fault);
         nt_probe_log(NT_LOG_ERROR, "%s has no network: %s; to do: %s", job->host,
                      no_pair_reason.text, nt_no_network_advice);
     }

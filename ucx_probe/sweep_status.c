@@ -59,20 +59,35 @@ static struct cause cause_of_too_few(const struct nt_sweep_facts *f)
     return (struct cause){"the time was up", time_up};
 }
 
-static const char *first_lost(const struct nt_membership *membership, size_t *lost)
+static size_t first_lost(const struct nt_membership *membership, size_t *lost)
 {
-    const char *first = "";
+    size_t first = 0;
     *lost = 0;
     for (size_t h = 0; h < membership->hosts; h++)
         if (membership->lost[h] != NULL && (*lost)++ == 0)
-            first = membership->name[h];
+            first = h;
     return first;
+}
+
+/* What the job's user, who does not see the hosts' logs, can tell an administrator. */
+static void put_loss(const struct nt_membership *m, size_t first, size_t lost,
+                     char reason[NT_REASON_BYTES])
+{
+    int n = snprintf(reason, NT_REASON_BYTES, "%zu of %zu hosts did not answer to the end: %.64s%s",
+                     lost, m->hosts, m->name[first], lost > 1 ? " and others" : "");
+    if (m->rank_of[first] == NT_NO_INDEX)
+        snprintf(reason + n, NT_REASON_BYTES - (size_t)n,
+                 " (never connected: nettopo-prolog --check --host %.32s tells munge, firewalls, a "
+                 "prolog that did not start)",
+                 m->name[first]);
+    else
+        snprintf(reason + n, NT_REASON_BYTES - (size_t)n, " (%.120s)", m->lost[first]);
 }
 
 void nt_sweep_status_find(const struct nt_sweep_facts *f, struct nt_sweep_status *out)
 {
     size_t present = nt_membership_online(f->membership), lost, measured = f->measured->pairs;
-    const char *name = first_lost(f->membership, &lost);
+    size_t first = first_lost(f->membership, &lost);
     struct cause why = {"", ""};
     *out = (struct nt_sweep_status){.status = NT_STATUS_PARTIAL};
     if (f->membership->hosts > 1 && measured == 0) {
@@ -82,9 +97,7 @@ void nt_sweep_status_find(const struct nt_sweep_facts *f, struct nt_sweep_status
                  why.what);
     } else if (lost > 0) {
         why.advice = host;
-        snprintf(out->reason, NT_REASON_BYTES,
-                 "%zu of %zu hosts did not answer to the end: %.64s%s", lost, f->membership->hosts,
-                 name, lost > 1 ? " and others" : "");
+        put_loss(f->membership, first, lost, out->reason);
     } else if (f->broken != NULL) {
         why.advice = broke;
         snprintf(out->reason, NT_REASON_BYTES, "the sweep broke off after %zu of %zu pairs: %.128s",

@@ -292,6 +292,23 @@ static const char *set_tls(const struct entry *e, struct nt_conf *conf)
     return read_word(e, conf->tls);
 }
 
+static const char *set_users(const struct entry *e, struct nt_conf *conf)
+{
+    return read_word(e, conf->users);
+}
+
+bool nt_conf_admits(const struct nt_conf *conf, const char *user)
+{
+    size_t bytes = user != NULL ? strlen(user) : 0;
+    for (const char *at = conf->users; bytes > 0 && *at != '\0';) {
+        size_t n = strcspn(at, ",");
+        if (n == bytes && memcmp(at, user, n) == 0)
+            return true;
+        at += n + (at[n] == ',');
+    }
+    return conf->users[0] == '\0';
+}
+
 static const char *set_debug(const struct entry *e, struct nt_conf *conf)
 {
     return nt_log_level_parse(e->value, &conf->debug) == 0 ? NULL : "error, info or debug";
@@ -352,6 +369,7 @@ static const struct {
     {"prior", set_prior},
     {"net_devices", set_net_devices},
     {"tls", set_tls},
+    {"users", set_users},
     {"debug", set_debug},
     {"log_format", set_log_format},
     {"ucx_log", set_ucx_log},

@@ -68,6 +68,7 @@ struct nt_conf {
     enum nt_log_level debug;               /* debug = info: what the agent logs */
     bool log_json;                         /* log_format = text | json: of the line of a job */
     enum nt_ucx_log ucx_log;               /* ucx_log = warn */
+    char users[NT_CONF_WORD_BYTES];        /* users = (empty: all): whose jobs are measured, a,b */
 };
 
 /* The built-in defaults. */
@@ -78,6 +79,9 @@ void nt_conf_default(struct nt_conf *conf);
  * the lines that are right say: a job that would have been measured is to learn why it is not. */
 int nt_conf_parse(const char *file, const char *text, size_t bytes, struct nt_conf *conf,
                   struct nt_err *err);
+
+/* Whether jobs of that user are measured; NULL: not known, which no list has. */
+bool nt_conf_admits(const struct nt_conf *conf, const char *user);
 
 /* UCX's name of a level. */
 const char *nt_ucx_log_name(enum nt_ucx_log level);

@@ -73,7 +73,13 @@ everywhere() { # CMD...
 
 @test "a wrong device" {
     conf_set net_devices fab7
-    shown failed "UCX: no usable network" n1 "net_devices: fab7 does not exist on this host"
+    shown failed "UCX: no usable network: fab7 does not exist on this host" n1 "net_devices: fab7 does not exist on this host"
+}
+
+@test "a device that is down" {
+    on n3 ip link set fab0 down
+    undo+=("on n3 ip link set fab0 up")
+    shown partial "to the end: n3 \(UCX: no usable network: fab0 is down\)" n3 "net_devices: fab0 is down"
 }
 
 @test "munge is down" {
@@ -99,14 +105,14 @@ time.sleep(120)' 3>&- &
 @test "a firewall" {
     on n1 ip route add prohibit 10.219.0.13
     undo+=("on n1 ip route del prohibit 10.219.0.13")
-    shown partial "n3" n1 "connection: n3, port 24500: .*firewalls" --host n3
+    shown partial "to the end: n3 \(never connected: nettopo-prolog --check --host n3" n1 "connection: n3, port 24500: .*firewalls" --host n3
 }
 
 @test "run_dir is full" {
     on n1 mount -o remount,size=8m /run/nettopo
     on n1 sh -c 'head -c 8m /dev/zero >/run/nettopo/filler 2>/dev/null' || :
     undo+=("on n1 rm -f /run/nettopo/filler" "on n1 mount -o remount,size=50% /run/nettopo")
-    shown failed "nothing was measured in this job's prolog|bytes free" n1 "run_dir: .*bytes free"
+    shown failed "run_dir /run/nettopo is full on this host: free space there|bytes free" n1 "run_dir: .*bytes free"
 }
 
 @test "hosts in two networks" {
@@ -178,6 +184,22 @@ nothing_measures() { [ -z "$(agents_of n1)$(agents_of n2)$(agents_of n3)$(agents
 @test "switched off in nettopo.conf" {
     conf_set enabled no
     shown failed "switched off in nettopo.conf" n1 "configuration: .*enabled = no"
+}
+
+@test "users = others: as without nettopo, and the reason for jobs with the option" {
+    conf_set users alice,bob
+    echo 'default = yes' >>"$CONF"
+    submit_recording -N2
+    completed
+    assert_equal "variables" "$(cat "$GROUND_HOME/$JOB.env")" ""
+    submit_recording -N2 --nettopo=quick
+    completed
+    assert_equal "status" "$(variable NETTOPO_STATUS)" failed
+    assert_equal "reason" "$(variable NETTOPO_REASON)" "switched off for this user (users in nettopo.conf)"
+    sed -i 's/^users =.*/users = alice,nettest/' "$CONF"
+    submit_recording -N2 --nettopo=quick
+    completed
+    assert_contains "ok partial" "$(variable NETTOPO_STATUS)"
 }
 
 @test "the plugin of another Slurm" {
