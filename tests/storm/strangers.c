@@ -44,6 +44,7 @@ static void squat(void *argument)
     }
 }
 
+/* All ports, or all but two at the most: another job may have one of them. */
 void plan_squatter(uint32_t k, double at_s)
 {
     size_t ports = nt_port_count(&cluster.conf);
@@ -51,7 +52,7 @@ void plan_squatter(uint32_t k, double at_s)
     (void)at_s;
     cluster.leader_faulty = cluster.leader_faulty || (all && k == 0);
     process_start(k, PROCESS_STRANGER, world.now_s, squat,
-                  (void *)(all ? ports : 1 + nt_rng_below(&world.rng, ports - 1)));
+                  (void *)(all ? ports : 1 + nt_rng_below(&world.rng, ports - 2)));
 }
 
 /* Connects to the listener again and again, with nothing or nonsense to say. */
