@@ -4,6 +4,8 @@
 #include <math.h>
 #include <string.h>
 
+#define NEARLY_ALL 0.9
+
 int nt_flow_tally_init(struct nt_flow_tally *tally, const struct nt_model *model,
                        struct nt_err *err)
 {
@@ -15,6 +17,7 @@ int nt_flow_tally_init(struct nt_flow_tally *tally, const struct nt_model *model
     tally->vertex = nt_arena_array(&tally->memory, vertices, sizeof *tally->vertex);
     tally->path =
         nt_arena_array(&tally->memory, nt_rooted_tree_room(tally->rooted), sizeof *tally->path);
+    tally->both = nt_arena_array(&tally->memory, channels, sizeof *tally->both);
     if (nt_arena_check(&tally->memory, err) == 0)
         return 0;
     nt_flow_tally_fini(tally);
@@ -81,4 +84,29 @@ void nt_flow_tally_load(struct nt_flow_tally *tally, const struct nt_flow_round 
         if (!is_explained(tally, hops))
             add_odd(tally, hops);
     }
+}
+
+static void count_beside(const struct nt_flow_tally *t, size_t hops, uint32_t channel, int which)
+{
+    bool over = false;
+    for (size_t i = 0; i < hops; i++)
+        over = over || t->path[i] == channel;
+    for (size_t i = 0; i < hops && over; i++)
+        t->both[t->path[i]][which]++;
+}
+
+bool nt_flow_tally_meet(struct nt_flow_tally *tally, const struct nt_flow_round *round, uint32_t x,
+                        uint32_t y)
+{
+    memset(tally->both, 0, 2 * tally->model->links * sizeof *tally->both);
+    for (size_t k = 0; k < round->flows; k++) {
+        size_t hops = find_path(tally, &round->flow[k]);
+        count_beside(tally, hops, x, 0);
+        count_beside(tally, hops, y, 1);
+    }
+    for (size_t c = 0; c < 2 * tally->model->links; c++)
+        if (tally->both[c][0] >= NEARLY_ALL * tally->link[x].flows &&
+            tally->both[c][1] >= NEARLY_ALL * tally->link[y].flows)
+            return true;
+    return false;
 }

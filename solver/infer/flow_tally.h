@@ -6,6 +6,7 @@
 #ifndef NT_INFER_FLOW_TALLY_H
 #define NT_INFER_FLOW_TALLY_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "err.h"
@@ -14,8 +15,10 @@
 #include "model.h"
 #include "rooted_tree.h"
 
-#define NT_FLOW_NEARLY_FULL 0.9 /* of what a link has: it explains why its flows have no more */
-#define NT_FLOW_ODD_SHARE 0.8   /* of the flows over a link or switch that are not explained */
+#define NT_FLOW_NEARLY_FULL                                                                        \
+    0.8                       /* of what a link has: with noise of a tenth it may be full, and     \
+                                 explains why its flows have no more */
+#define NT_FLOW_ODD_SHARE 0.8 /* of the flows over a link or switch that are not explained */
 
 struct nt_carried {
     double MBps;
@@ -28,6 +31,7 @@ struct nt_flow_tally {
     struct nt_carried *link;   /* by channel */
     struct nt_carried *vertex; /* what came into it */
     uint32_t *path;
+    uint32_t (*both)[2]; /* by channel: flows that also go over either of two */
     struct nt_arena memory;
 };
 
@@ -37,6 +41,11 @@ void nt_flow_tally_fini(struct nt_flow_tally *tally);
 
 /* In place of what there was. Nothing in networks that are no tree. */
 void nt_flow_tally_load(struct nt_flow_tally *tally, const struct nt_flow_round *round);
+
+/* Whether the flows of the round just loaded that go over channels x and y go, nearly all of both,
+ * over a third one too. */
+bool nt_flow_tally_meet(struct nt_flow_tally *tally, const struct nt_flow_round *round, uint32_t x,
+                        uint32_t y);
 
 /* Of a channel; NaN: not known. */
 static inline double nt_flow_tally_bandwidth(const struct nt_flow_tally *tally, uint32_t channel)

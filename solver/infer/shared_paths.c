@@ -8,7 +8,7 @@
 #include "flow_tally.h"
 
 #define IDLE 0.1      /* of what a link has */
-#define TOGETHER 0.85 /* of what two have alone: less is well below it */
+#define TOGETHER 0.75 /* of what two have alone: less is well below it */
 #define SAME_SUM 1.1  /* more than the usual sum says that they do not share it */
 #define ABOVE 1.25    /* a switch that carried so many times more was not full */
 #define LEAST_SD 0.03 /* of a sum, relative */
@@ -108,15 +108,17 @@ static bool has_full_sibling(const struct shared *s, const struct pair *p, int w
     return false;
 }
 
-static void note_round(const struct shared *s, struct pair *p, int way, size_t round)
+static void note_round(struct shared *s, struct pair *p, int way, size_t number,
+                       const struct nt_flow_round *round)
 {
     struct evidence *e = &p->by[way];
     const struct nt_carried *carried[2];
+    uint32_t channel[2];
     double value[2];
     for (int k = 0; k < 2; k++) {
-        uint32_t channel = channel_of(s, p->child[k], way);
-        carried[k] = &s->tally.link[channel];
-        value[k] = value_of(s, channel);
+        channel[k] = channel_of(s, p->child[k], way);
+        carried[k] = &s->tally.link[channel[k]];
+        value[k] = value_of(s, channel[k]);
     }
     for (int k = 0; k < 2; k++)
         e->alone[k] = e->alone[k] || (carried[k]->MBps >= NT_FLOW_NEARLY_FULL * value[k] &&
@@ -128,12 +130,14 @@ static void note_round(const struct shared *s, struct pair *p, int way, size_t r
         e->most = fmax(e->most, sum);
         return;
     }
+    if (nt_flow_tally_meet(&s->tally, round, channel[0], channel[1]))
+        return; /* it is rather that link */
     e->sum += sum;
     e->squares += sum * sum;
     e->through = fmax(e->through, s->tally.vertex[p->parent].MBps);
     e->beside = e->beside || has_full_sibling(s, p, way);
     e->rounds++;
-    p->held[round] = true;
+    p->held[number] = true;
 }
 
 /* ---- judging ----------------------------------------------------------------------------------*/
@@ -228,7 +232,7 @@ int nt_shared_paths_find(const struct nt_model *model, const struct nt_flow_roun
         nt_flow_tally_load(&s.tally, &round[r]);
         for (size_t k = 0; k < s.pairs; k++)
             for (int way = 0; way < WAYS; way++)
-                note_round(&s, &s.pair[k], way, r);
+                note_round(&s, &s.pair[k], way, r, &round[r]);
     }
     for (size_t k = 0; k < s.pairs; k++)
         judge_pair(&s, &s.pair[k]);

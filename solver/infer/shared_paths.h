@@ -7,8 +7,9 @@
  * path where each reached what it has while the other was idle, together they never had more than
  * about the same sum, well below what they have alone, in at least two rounds, and the switch
  * above carried more in another round, or another of its links was full meanwhile: else it is the
- * switch that is full. What fits the same rounds as well is an alternative. The confidence is that
- * of a fault (fault_odds.h), with the prior of one link in as many as could share it.
+ * switch that is full. Rounds in which nearly all flows of both go over a third link do not count.
+ * What fits the same rounds as well is an alternative. The confidence is that of a fault
+ * (fault_odds.h), with the prior of one link in as many as could share it.
  * Tests: test_shared_paths.c. */
 #ifndef NT_INFER_SHARED_PATHS_H
 #define NT_INFER_SHARED_PATHS_H

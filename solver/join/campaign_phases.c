@@ -148,7 +148,7 @@ static void bandwidth_left(const struct nt_planner *planner, struct nt_phase_nee
 /* ---- rails ---------------------------------------------------------------------------------- */
 
 /* Of the time that is left. */
-#define RAILS_PART 0.4
+#define RAILS_PART 0.8
 
 static int create_rails(const struct nt_phase_site *site, struct nt_planner **out,
                         struct nt_phase_need *need, struct nt_err *err)
@@ -245,8 +245,8 @@ const struct nt_phase_kind nt_phase_kinds[] = {
     {"bandwidth between switches", NT_LEVEL_STANDARD, true, true, 1, create_tiers, bandwidth_left},
     {"link-latency", NT_LEVEL_FULL, false, true, 1, create_link_latency, NULL},
     {"bandwidth shared by few", NT_LEVEL_FULL, true, true, 1, create_ladder, bandwidth_left},
-    {NT_RAIL_LINKS_PHASE, NT_LEVEL_FULL, true, true, RAILS_PART, create_rails, NULL},
     {"loggp", NT_LEVEL_FULL, true, true, LOGGP_PART, create_loggp, NULL},
+    {NT_RAIL_LINKS_PHASE, NT_LEVEL_FULL, true, true, RAILS_PART, create_rails, NULL},
     {"sizes", NT_LEVEL_FULL, true, false, SIZES_PART, create_sizes, NULL},
     {"kernels", NT_LEVEL_FULL, true, false, 1, create_kernels, NULL},
 };
