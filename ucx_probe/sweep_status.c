@@ -38,7 +38,10 @@ static struct cause cause_of_nothing(const struct nt_sweep_facts *f)
     if (f->first_failure[0] != '\0')
         return (struct cause){f->first_failure, reach};
     if (is_alone(f->membership))
-        return (struct cause){"no other host connected", connect};
+        return (struct cause){
+            "no other host connected (nettopo-prolog --check tells munge, firewalls, "
+            "prologs that did not start)",
+            connect};
     if (nt_campaign_cut(f->campaign) != NULL)
         return (struct cause){"the time was too short", time_up};
     for (size_t h = 0; h < f->membership->hosts; h++)

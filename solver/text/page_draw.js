@@ -454,48 +454,90 @@ function drawNet(pane, room) {
       .join("")
   );
 }
-/* Labels beside their hosts and switches, of which none lies on another: findings first, what has no
- * room goes without. */
+/* Whether the line from a to b, which is some pixels thick, meets a box: what is left of it between its sides. */
+function meets([x0, y0, x1, y1], [ax, ay, bx, by]) {
+  const thick = 3;
+  let from = 0,
+    to = 1;
+  for (const [p, d, low, high] of [
+    [ax, bx - ax, x0 - thick, x1 + thick],
+    [ay, by - ay, y0 - thick, y1 + thick],
+  ]) {
+    if (d === 0 && (p < low || p > high)) return false;
+    if (d === 0) continue;
+    const [t0, t1] = [(low - p) / d, (high - p) / d];
+    from = Math.max(from, Math.min(t0, t1));
+    to = Math.min(to, Math.max(t0, t1));
+  }
+  return from < to;
+}
+/* Labels beside their hosts and switches, of which none lies on another, and on a line only where there
+ * is no other place: findings first, what has no room goes without. */
 function labelsOf(map, shown, at, X, Y, words) {
   const taken = new Map(),
     out = new Map(),
     cell = v => Math.floor(v / 60);
-  const free = (b, own) => {
+  const each = (b, act) => {
     for (let i = cell(b[0]); i <= cell(b[2]); i++)
-      for (let j = cell(b[1]); j <= cell(b[3]); j++)
-        for (const o of taken.get(`${i},${j}`) ?? [])
-          if (o[4] !== own && b[0] < o[2] && o[0] < b[2] && b[1] < o[3] && o[1] < b[3]) return false;
-    return true;
+      for (let j = cell(b[1]); j <= cell(b[3]); j++) act(`${i},${j}`);
   };
-  const take = b => {
-    for (let i = cell(b[0]); i <= cell(b[2]); i++)
-      for (let j = cell(b[1]); j <= cell(b[3]); j++) {
-        const key = `${i},${j}`;
-        if (!taken.has(key)) taken.set(key, []);
-        taken.get(key).push(b);
-      }
+  const put = (b, what) =>
+    each(b, key => {
+      if (!taken.has(key)) taken.set(key, { boxes: [], lines: [] });
+      taken.get(key)[what].push(b);
+    });
+  const isFree = (b, own, lines) => {
+    let free = true;
+    each(b, key => {
+      const near = taken.get(key);
+      free &&= !near?.boxes.some(o => o[4] !== own && b[0] < o[2] && o[0] < b[2] && b[1] < o[3] && o[1] < b[3]);
+      free &&= !lines || !near?.lines.some(l => meets(b, l[4]));
+    });
+    return free;
   };
   for (const n of shown) {
     const r = n.switch ? 7 : SIGN;
-    take([X(n) - r, Y(n) - r, X(n) + r, Y(n) + r, n]);
+    put([X(n) - r, Y(n) - r, X(n) + r, Y(n) + r, n], "boxes");
   }
+  const careful = shown.length <= 150; /* where there are more it takes longer than it is worth */
+  if (careful)
+    for (const l of map.links) {
+      const [a, b] = [map.nodes[l.a], map.nodes[l.b]];
+      if (!at[a.i] || !at[b.i]) continue;
+      /* in pieces, so that a long one is not in all cells of its box */
+      for (let k = 0; k < 8; k++) {
+        const on = (from, to, t) => from + ((to - from) * t) / 8,
+          piece = [on(X(a), X(b), k), on(Y(a), Y(b), k), on(X(a), X(b), k + 1), on(Y(a), Y(b), k + 1)];
+        const [x0, x1] = [piece[0], piece[2]].sort((p, q) => p - q),
+          [y0, y1] = [piece[1], piece[3]].sort((p, q) => p - q);
+        put([x0, y0, x1, y1, piece], "lines");
+      }
+    }
   for (const n of [...shown].sort((a, b) => isStrong(b) - isStrong(a) || !!b.switch - !!a.switch)) {
     if (shown.length > 600 && !isStrong(n)) continue;
-    const side = freeSide(map, n, at),
-      c = Math.cos(side),
-      r = n.switch ? 7 : SIGN,
+    const r = n.switch ? 7 : SIGN,
       label = words(n),
-      long = wide(label);
-    const x = X(n) + (r + 5) * c,
-      y = Y(n) + 4 + (r + 11) * Math.sin(side),
-      anchor = c > 0.3 ? "start" : c < -0.3 ? "end" : "middle";
-    const left = anchor === "start" ? x : anchor === "end" ? x - long : x - long / 2,
-      box = [left, y - 12, left + long, y + 4];
-    if (!free(box, n) && !isStrong(n)) continue;
-    take(box);
+      long = wide(label),
+      best = freeSide(map, n, at);
+    const placeAt = (side, more) => {
+      const c = Math.cos(side),
+        x = X(n) + (r + 5 + more) * c,
+        y = Y(n) + 4 + (r + 11 + more) * Math.sin(side),
+        anchor = c > 0.3 ? "start" : c < -0.3 ? "end" : "middle";
+      const left = anchor === "start" ? x : anchor === "end" ? x - long : x - long / 2;
+      return { x, y, anchor, box: [left, y - 12, left + long, y + 4] };
+    };
+    /* the widest gap first, then around, then farther away */
+    const places = [0, 7, 14, 21].flatMap(more =>
+      [0, 1, -1, 2, -2, 3, -3, 4, -4, 5, -5, 6].map(k => [best + (k * Math.PI) / 6, more]),
+    );
+    const clear = careful && places.find(([side, more]) => isFree(placeAt(side, more).box, n, true));
+    const place = placeAt(...(clear || places[0]));
+    if (!clear && !isStrong(n) && !isFree(place.box, n, false)) continue;
+    put([...place.box, null], "boxes");
     out.set(
       n,
-      `<text class="halo${isStrong(n) ? " note" : ""}" x="${x.toFixed(1)}" y="${y.toFixed(1)}" text-anchor="${anchor}">${escape(label)}</text>`,
+      `<text class="halo${isStrong(n) ? " note" : ""}" x="${place.x.toFixed(1)}" y="${place.y.toFixed(1)}" text-anchor="${place.anchor}">${escape(label)}</text>`,
     );
   }
   return out;

@@ -69,6 +69,13 @@ PY
         assert_equal "exit" "$status" 0
         assert_equal "what lies on what" "$(jq -c .bad <<<"$output")" '[]'
     done
+    # where lines cross all around a host a label may lie on one
+    "$nettopo" simulate --topology torus:8x8 --format map | "$nettopo" export --format svg - >torus.svg
+    drawn torus
+    run "$ROOT/tests/browser" torus.html size:1000x900 "run:$ROOT/tests/page_checks.js" 'js:overlaps()'
+    assert_equal "exit" "$status" 0
+    assert_equal "on labels and signs" "$(jq -c '[.bad[] | select(endswith("on a line") | not)]' <<<"$output")" '[]'
+    assert_between "labels on lines" "$(jq '.bad | length' <<<"$output")" 0 10
 }
 
 @test "what the map is not sure of is pale and says so" {
