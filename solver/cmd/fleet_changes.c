@@ -5,7 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "named_faults.h"
 #include "packed.h"
+#include "utc.h"
 
 enum { NONE = UINT32_MAX };
 
@@ -24,6 +26,9 @@ const char *nt_fleet_kind_unit(unsigned kind)
 
 struct gathering {
     struct nt_changes changes;
+    struct nt_named named;
+    struct nt_named_part *crossed; /* by the job at hand */
+    size_t crossings, crossings_room;
     size_t hosts;
     const struct nt_model *model; /* NULL: hosts' links alone */
     const uint32_t *at;           /* of each host its vertex in the model */
@@ -46,24 +51,67 @@ static void find_above(const struct nt_model *m, uint32_t *above)
 }
 
 /* The link upwards of the switch of that tier above the host: a switch is its vertex. */
-static uint32_t part_of(const struct gathering *g, const struct nt_fleet_figure *f)
+static uint32_t part_above(const struct gathering *g, uint32_t host, uint32_t tier)
 {
-    if (f->tier == 0)
-        return f->host;
-    if (g->model == NULL ||
-        f->kind == NT_FIGURE_LATENCY) /* other jobs see other switches between */
-        return NONE;
-    uint32_t v = g->at[f->host];
-    while (v != NONE && nt_model_tier(g->model, v) < f->tier)
+    if (tier == 0)
+        return host;
+    uint32_t v = g->model != NULL ? g->at[host] : NONE;
+    while (v != NONE && nt_model_tier(g->model, v) < tier)
         v = g->above[v];
-    return v != NONE && nt_model_tier(g->model, v) == f->tier ? v : NONE;
+    return v != NONE && nt_model_tier(g->model, v) == tier && g->above[v] != NONE ? v : NONE;
 }
 
+static int cross(struct gathering *g, uint32_t host, uint32_t tier, uint8_t kind,
+                 struct nt_err *err)
+{
+    uint32_t part = part_above(g, host, tier);
+    if (part == NONE)
+        return 0;
+    struct nt_named_part *grown = nt_arena_grow(&g->named.memory, g->crossed, &g->crossings_room,
+                                                g->crossings + 1, sizeof *grown);
+    if (grown == NULL)
+        return nt_arena_check(&g->named.memory, err);
+    g->crossed = grown;
+    g->crossed[g->crossings++] = (struct nt_named_part){part, (uint8_t)tier, kind};
+    return 0;
+}
+
+/* Latencies between switches are no figures of a job: other jobs see other switches between. A host
+ * has been below all of them. */
 static int take_figure(void *context, const struct nt_fleet_figure *f, struct nt_err *err)
 {
     struct gathering *g = context;
-    uint32_t part = part_of(g, f);
-    return part == NONE ? 0 : nt_changes_add(&g->changes, f, part, err);
+    bool latency = f->kind == NT_FIGURE_LATENCY;
+    uint32_t part = latency && f->tier > 0 ? NONE : part_above(g, f->host, f->tier);
+    if (part != NONE && (nt_changes_add(&g->changes, f, part, err) != 0 ||
+                         cross(g, f->host, f->tier, f->kind, err) != 0))
+        return -1;
+    for (uint32_t t = 1; latency && f->tier == 0 && g->model != NULL && t < NT_FLEET_TIERS; t++)
+        if (cross(g, f->host, t, f->kind, err) != 0)
+            return -1;
+    return 0;
+}
+
+/* Findings by the figure that they are of; of loss and shared paths there is none. */
+static int take_finding(void *context, const struct nt_store_finding *found, struct nt_err *err)
+{
+    struct gathering *g = context;
+    const struct nt_fleet_finding *f = &found->finding;
+    const struct nt_changes_job job = {found->time_s, found->job, found->user};
+    uint32_t part = f->host < g->hosts ? part_above(g, f->host, f->tier) : NONE;
+    bool slow = f->kind == NT_FAULT_LINK_SLOW || f->kind == NT_FAULT_HOST_SLOW;
+    if (part == NONE || (!slow && f->kind != NT_FAULT_LINK_NARROW))
+        return 0;
+    for (uint8_t kind = 0; kind < NT_FIGURE_KINDS; kind++) {
+        bool is = slow ? kind == NT_FIGURE_LATENCY
+                       : (kind == NT_FIGURE_UP && f->way != NT_FAULT_DOWN) ||
+                             (kind == NT_FIGURE_DOWN && f->way != NT_FAULT_UP);
+        if (is &&
+            nt_named_add(&g->named, (struct nt_named_part){part, f->tier, kind}, job,
+                         (double)f->found, (double)f->expected, (double)f->confidence, err) != 0)
+            return -1;
+    }
+    return 0;
 }
 
 static int take_job(void *context, const struct nt_store_job *job, struct nt_err *err)
@@ -72,7 +120,11 @@ static int take_job(void *context, const struct nt_store_job *job, struct nt_err
     struct nt_changes_job j = {job->time_s, job->job, job->user};
     if (nt_changes_add_job(&g->changes, j, err) != 0)
         return -1;
-    return nt_packed_visit_figures(job->figures, job->figures_bytes, g->hosts, take_figure, g, err);
+    g->crossings = 0;
+    if (nt_packed_visit_figures(job->figures, job->figures_bytes, g->hosts, take_figure, g, err) !=
+        0)
+        return -1;
+    return nt_named_cross(&g->named, j, g->crossed, g->crossings, err);
 }
 
 static int gather(struct gathering *g, struct nt_store *store, int64_t since_s, struct nt_err *err)
@@ -84,6 +136,8 @@ static int gather(struct gathering *g, struct nt_store *store, int64_t since_s, 
             return nt_arena_check(&memory, err);
         find_above(g->model, g->above);
     }
+    if (nt_store_visit_findings(store, since_s, take_finding, g, err) != 0)
+        return -1;
     return nt_store_visit_jobs(store, since_s, take_job, g, err);
 }
 
@@ -100,7 +154,10 @@ static int find(struct nt_fleet_changes *out, const char *given, int64_t days_s,
     nt_store_close(store);
     if (rc == 0)
         rc = nt_changes_find(&g.changes, &out->change, &out->count, err);
+    if (rc == 0)
+        rc = nt_named_find(&g.named, &out->change, &out->count, err);
     nt_changes_fini(&g.changes);
+    nt_named_fini(&g.named);
     return rc;
 }
 
@@ -128,6 +185,14 @@ void nt_fleet_changes_fini(struct nt_fleet_changes *changes)
 }
 
 /* ---- names ---- */
+
+void nt_fleet_since_text(const struct nt_fleet_change *c, char text[NT_SINCE_BYTES])
+{
+    char day[NT_UTC_BYTES];
+    nt_utc_format_day(c->since_s, day);
+    snprintf(text, NT_SINCE_BYTES, "since %s%s",
+             c->named && c->before_s == 0 ? "the first job on " : "", day);
+}
 
 static const char *name_above(const struct nt_map *map, uint32_t vertex)
 {

@@ -16,11 +16,15 @@ struct nt_fleet_changes {
     size_t count;
 };
 
-/* Of the last days_s before the last job. with_switches: links between switches too, which takes
- * the map of the cluster; else fleet has no map. */
+/* With what jobs' findings say besides. Of the last days_s before the last job. with_switches:
+ * links between switches too, which takes the map of the cluster; else fleet has no map. */
 int nt_fleet_changes_load(const char *given, int64_t days_s, bool with_switches,
                           struct nt_fleet_changes *out, struct nt_err *err);
 void nt_fleet_changes_fini(struct nt_fleet_changes *changes);
+
+/* "since 2026-01-07", or "since the first job on 2026-01-07" of what was never better. */
+enum { NT_SINCE_BYTES = 64 };
+void nt_fleet_since_text(const struct nt_fleet_change *c, char text[NT_SINCE_BYTES]);
 
 enum { NT_PART_BYTES = 520 };
 

@@ -5,15 +5,14 @@
 
 #include "fleet_changes.h"
 #include "hostlist.h"
-#include "utc.h"
 
 static const char help[] =
     "usage: nettopo fleet check [OPTION...]\n"
     "\n"
     "Whether hosts are suspect, for health checks: exit 0 when nothing is known against them, 1\n"
     "with a line for each suspect, 2 usage, 3 when nothing is known about one of them, 4 the\n"
-    "system refused. A host is suspect when its link is worse than it was, in jobs of at least\n"
-    "two users.\n"
+    "system refused. A host is suspect when its link is worse than it was, or every job finds it\n"
+    "worse than others', in jobs of at least two users.\n"
     "\n"
     "  --store FILE      default: fleet_store of nettopo.conf\n"
     "  --hosts LIST      of these, as Slurm writes them; default: all in the store\n"
@@ -31,13 +30,13 @@ static void check_host(struct checking *c, uint32_t host)
     const struct nt_fleet_changes *changes = c->changes;
     for (size_t k = 0; k < changes->count; k++) {
         const struct nt_fleet_change *f = &changes->change[k];
-        char day[NT_UTC_BYTES];
+        char since[NT_SINCE_BYTES];
         if (f->part != host || f->tier != 0 || !f->current || !f->worse)
             continue;
-        nt_utc_format_day(f->since_s, day);
-        printf("%s: %s %.4g instead of %.4g %s since %s, in %u jobs of %u users\n",
+        nt_fleet_since_text(f, since);
+        printf("%s: %s %.4g instead of %.4g %s %s, in %u jobs of %u users\n",
                changes->fleet.hosts.name[host], nt_fleet_kind_name(f->kind), f->to, f->from,
-               nt_fleet_kind_unit(f->kind), day, f->jobs, f->users);
+               nt_fleet_kind_unit(f->kind), since, f->jobs, f->users);
         c->suspects++;
     }
     if (changes->fleet.seen_s[host] < c->oldest_s)

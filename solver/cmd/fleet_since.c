@@ -14,8 +14,10 @@ static const char help[] =
     "\n"
     "What has changed, since when: of each link its latency and bandwidth in all jobs that "
     "crossed\n"
-    "it. A change is stated when jobs of at least two users say so. Without an operand all of\n"
-    "them; LINK is two names with a blank between them.\n"
+    "it. A change is stated when jobs of at least two users say so, as is what all jobs find "
+    "worse\n"
+    "than its like since some day, or from the first one on. Without an operand all of them; LINK\n"
+    "is two names with a blank between them.\n"
     "\n"
     "  --store FILE       default: fleet_store of nettopo.conf\n"
     "  --days SPAN        jobs of so long before the last one; default 90d\n"
@@ -36,14 +38,14 @@ static bool is_asked_for(const char *part, const char *operand)
 
 static void put_text(struct nt_strbuf *d, const struct nt_fleet_change *c, const char *part)
 {
-    char day[NT_UTC_BYTES];
-    nt_utc_format_day(c->since_s, day);
+    char since[NT_SINCE_BYTES];
+    nt_fleet_since_text(c, since);
     nt_strbuf_puts(d, part);
     nt_strbuf_print(d,
-                    ": %s %s from %.4g to %.4g %s since %s, job %llu; in %u job%s of %u users, "
+                    ": %s %s from %.4g to %.4g %s %s, job %llu; in %u job%s of %u users, "
                     "confidence %.4f%s\n",
                     nt_fleet_kind_name(c->kind), c->worse ? "worse" : "better", c->from, c->to,
-                    nt_fleet_kind_unit(c->kind), day, (unsigned long long)c->first_job, c->jobs,
+                    nt_fleet_kind_unit(c->kind), since, (unsigned long long)c->first_job, c->jobs,
                     c->jobs == 1 ? "" : "s", c->users, c->confidence,
                     c->current ? "" : "; not any more");
 }
@@ -61,6 +63,8 @@ static void put_json(struct nt_json_writer *w, const struct nt_fleet_change *c, 
     nt_json_put_number(w, "to", c->to);
     nt_json_put_flag(w, "worse", c->worse);
     nt_json_put_flag(w, "current", c->current);
+    if (c->named)
+        nt_json_put_flag(w, "named", true);
     nt_json_put_text(w, "since", since);
     if (c->before_s > 0)
         nt_json_put_text(w, "last_before", before);

@@ -14,15 +14,15 @@ static void put_host(struct nt_strbuf *d, const struct nt_fleet_changes *changes
 {
     for (size_t k = 0; k < changes->count && *lines < LINES_MAX; k++) {
         const struct nt_fleet_change *c = &changes->change[k];
-        char day[NT_UTC_BYTES], now[NT_NUMBER_BYTES], before[NT_NUMBER_BYTES];
+        char since[NT_SINCE_BYTES], now[NT_NUMBER_BYTES], before[NT_NUMBER_BYTES];
         if (c->part != host || c->tier != 0 || !c->current || !c->worse)
             continue;
-        nt_utc_format_day(c->since_s, day);
+        nt_fleet_since_text(c, since);
         nt_number_plain(c->to, 4, now);
         nt_number_plain(c->from, 4, before);
-        nt_strbuf_print(d, "%s%.255s: %s since %s, in %u jobs of %u users: %s %s, before %s %s\n",
+        nt_strbuf_print(d, "%s%.255s: %s %s, in %u jobs of %u users: %s %s, before %s %s\n",
                         *lines == 0 ? "\n" : "", changes->fleet.hosts.name[host],
-                        c->kind == NT_FIGURE_LATENCY ? "slow" : "narrow", day, c->jobs, c->users,
+                        c->kind == NT_FIGURE_LATENCY ? "slow" : "narrow", since, c->jobs, c->users,
                         nt_fleet_kind_name(c->kind), now, before, nt_fleet_kind_unit(c->kind));
         ++*lines;
     }

@@ -47,6 +47,7 @@ struct nt_fleet_change {
     uint8_t tier, kind;
     bool worse;            /* than before: slower, or narrower */
     bool current;          /* nothing has changed since */
+    bool named;            /* jobs' findings say so (named_faults.h), not their figures */
     double from, to;       /* in the figure's unit */
     int64_t since_s;       /* of the first job that saw it */
     int64_t before_s;      /* of the last that did not; 0: none */

@@ -151,6 +151,33 @@ planted() {
     [ "$("$nettopo" fleet since --store s n6)" = "no changes in 12 jobs" ]
 }
 
+@test "what is slow from the first job on is told, also between switches" {
+    planted
+    mkdir again
+    leaf=$(jq -r '.nodes[] | select(.name == "n9") | .switch' m.json)
+    above=$(jq -r --arg s "$leaf" '.links[] | select((.a == $s or .b == $s) and (.a | startswith("n") | not)) | if .a == $s then .b else .a end' m.json)
+    for k in $(seq 12); do
+        mkdir "again/$k"
+        cp "jobs/$k/samples" "again/$k"
+        # n6 in every job, the uplink of n9's leaf from the ninth job on
+        jq --argjson k "$k" --arg leaf "$leaf" --arg above "$above" '
+            def finding(a; b): {kind: "link-slow", part: {a: a, b: b}, found: 1.25, expected: 0.5, unit: "us",
+                way: "both", confidence: 0.99};
+            .findings = [finding("n6"; (.nodes[] | select(.name == "n6") | .switch))] +
+                if $k >= 9 then [finding($leaf; $above)] else [] end' "jobs/$k/map.json" >"again/$k/map.json"
+    done
+    "$nettopo" fleet ingest -q --store t --record record again
+    "$nettopo" fleet since --store t --current | tee said
+    grep -Eq '^n6 [^ ]*: latency worse from 0.5 to 1.25 us since the first job on 2026-01-01, job 1; in 12 jobs of 3 users' said
+    grep -Eq '^s[0-9]+ s[0-9]+: latency worse from 0.5 to 1.25 us since 2026-01-09, job 9; in 4 jobs of 3 users' said
+    run "$nettopo" fleet check --store t --hosts n6 --max-age 20000d
+    [ "$status" = 1 ]
+    [ "$output" = "n6: latency 1.25 instead of 0.5 us since the first job on 2026-01-01, in 12 jobs of 3 users" ]
+    "$nettopo" fleet metrics --store t | grep -Eq '^nettopo_fleet_suspect_ratio\{part="n6 [^ ]*",kind="latency"\} 2.5$'
+    "$nettopo" fleet since --store t --json n6 | jq -e '.changes[0] | .named and (has("last_before") | not)'
+    "$nettopo" show --wide --store t jobs/12/map.json | grep -q '^n6: slow since the first job on 2026-01-01'
+}
+
 @test "show says since when a host of the job is slow, where it may read the store" {
     planted
     "$nettopo" show --wide --store s jobs/12/map.json >shown
