@@ -450,6 +450,58 @@ static void test_phases(void **state)
     nt_model_destroy(m);
 }
 
+/* Drives the planner; every flow has the rate, as if it were alone. Returns the rounds of warm-up.
+ */
+static size_t drive_at(struct nt_planner *planner, double rate_MBps, double *window_s)
+{
+    struct nt_order o;
+    size_t warm = 0;
+    while (planner->ops->next(planner, &o, NULL) == 1) {
+        struct nt_result results[16];
+        assert_in_range(o.pairs, 1, COUNT(results));
+        for (size_t k = 0; k < o.pairs; k++)
+            results[k] = (struct nt_result){.a = o.pair[k][0],
+                                            .b = o.pair[k][1],
+                                            .ok = true,
+                                            .value_us = o.window_s * 1e6,
+                                            .bytes = rate_MBps * o.window_s * 1e6};
+        warm += strcmp(o.phase, "warm-up") == 0;
+        *window_s = o.window_s;
+        assert_int_equal(planner->ops->tell(planner, results, o.pairs, NULL), 0);
+    }
+    nt_planner_destroy(planner);
+    return warm;
+}
+
+/* Of planners one after another the first alone has a warm-up, and the others go by it. */
+static void test_one_warm_up_is_enough(void **state)
+{
+    (void)state;
+    static const unsigned phases[] = {NT_BANDWIDTH_HOST_LINKS, NT_BANDWIDTH_TIERS,
+                                      NT_BANDWIDTH_LADDER};
+    struct nt_model *m = truth_of("tree:2x2x4");
+    struct nt_bandwidth_seen seen = {0};
+    struct nt_planner *planner;
+    double window_s = 0;
+    for (size_t k = 0; k < COUNT(phases); k++) {
+        struct nt_bandwidth_options options = {.phases = phases[k], .seen = &seen};
+        assert_int_equal(nt_bandwidth_create(m, NULL, &options, &planner, NULL), 0);
+        assert_int_equal(drive_at(planner, 100, &window_s), k == 0 ? 2 : 0);
+        assert_true(fabs(window_s - 8 * 1048576 / 100e6) < 1e-9); /* by the rate */
+        assert_true(fabs(seen.rate_MBps - 100) < 1e-9 && isinf(seen.limit_MBps));
+    }
+    /* what the network carries at once counts for the others, too */
+    seen.limit_MBps = 450;
+    struct nt_bandwidth_options options = {.phases = NT_BANDWIDTH_HOST_LINKS, .seen = &seen};
+    struct nt_order o;
+    assert_int_equal(nt_bandwidth_create(m, NULL, &options, &planner, NULL), 0);
+    assert_int_equal(planner->ops->next(planner, &o, NULL), 1);
+    assert_string_equal(o.phase, "host-links");
+    assert_in_range(o.pairs, 1, 5);
+    nt_planner_destroy(planner);
+    nt_model_destroy(m);
+}
+
 /* No two of those that are left share a switch: the warm-up of tiers has nobody to pair at one, and
  * must not take the ends of links for hosts. */
 static void test_one_host_left_of_each_leaf(void **state)
@@ -486,6 +538,7 @@ int main(void)
         cmocka_unit_test(test_windows),
         cmocka_unit_test(test_crowded),
         cmocka_unit_test(test_phases),
+        cmocka_unit_test(test_one_warm_up_is_enough),
         cmocka_unit_test(test_one_host_left_of_each_leaf),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

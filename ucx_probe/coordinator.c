@@ -378,8 +378,10 @@ static int run_series(struct sweep *s, const struct nt_order *first, struct nt_e
     int rc = 1;
     nt_coordinator_series_begin(m, first);
     while (m->series.turns < m->turns_max &&
-           (rc = nt_campaign_also(s->campaign, m->series.turns, &order, err)) == 1)
+           (rc = nt_campaign_also(s->campaign, m->series.turns, &order, err)) == 1) {
         nt_coordinator_series_add(m, &order);
+        show_progress(s);
+    }
     double began = nt_clock_s();
     if (rc < 0 || nt_coordinator_series_run(m, s->rounds, &s->timeouts, s->unreported, err) != 0)
         return -1;

@@ -420,7 +420,7 @@ void nt_coordinator_series_keep_failed(struct nt_coordinator_round *m)
 static bool has_met(const struct nt_coordinator_round *m, const uint32_t pair[2])
 {
     for (size_t i = 0; i < m->turns_of[pair[0]]; i++) {
-        const uint32_t *before = m->pair[m->slot[pair[0] * m->turns_max + i]];
+        const uint32_t *before = m->pair[m->slot[(size_t)pair[0] * m->turns_max + i]];
         if (before[0] == pair[1] || before[1] == pair[1])
             return true;
     }
@@ -451,7 +451,7 @@ static int encode_turns(const struct nt_coordinator_round *m, const struct nt_ro
     struct nt_round part = *round;
     size_t peers = 1;
     for (size_t i = 0; i < m->turns_of[rank]; i++) {
-        uint32_t k = m->slot[rank * m->turns_max + i];
+        uint32_t k = m->slot[(size_t)rank * m->turns_max + i];
         memcpy(pair[i], m->pair[k], sizeof pair[i]);
         turn[i] = m->turn[k];
         kept[i] = m->pair_kept[k];

@@ -24,8 +24,7 @@ static const double SOLVE_S = 2e-6, SOLVE_HOST_S = 1e-4;
  * nothing follows. */
 static const double REPEATS_SHARE = 0.15, REPEATS_LAST_SHARE = 0.7;
 
-/* Rounds that are measured together take at most so long: whoever is lost among them costs the
- * others that time. */
+/* Rounds together take at most so long: whoever is lost in them costs the others that time. */
 static const double TOGETHER_S = 0.2;
 
 /* A round without its window: connecting, barriers, and what a flow still has in flight. */
@@ -54,7 +53,8 @@ struct nt_campaign {
 
     bool verified;    /* the network, by an adaptive sweep */
     double rate_MBps; /* the fastest flow so far; NaN: none */
-    bool plans;       /* later phases, from the network */
+    struct nt_bandwidth_seen flows;
+    bool plans; /* later phases, from the network */
     /* that the network was inferred from, with standard errors of few hosts; NULL: it was not */
     struct nt_matrix *min_latency, *errors;
     unsigned passes; /* as often was each of it read; 0: they are not all pairs */
@@ -280,6 +280,7 @@ static int open_phase(struct nt_campaign *c, struct nt_err *err)
                                  .min_latency = c->min_latency,
                                  .errors = c->errors,
                                  .rate_MBps = c->rate_MBps,
+                                 .flows = &c->flows,
                                  .left_s = stop_s(c) - c->elapsed_s,
                                  .round_overhead_s = round_cost_of(c, NT_ORDER_BANDWIDTH)->mean_s,
                                  .passes = c->passes,
@@ -378,8 +379,7 @@ static int cut_phase(struct nt_campaign *c)
                       c->round <= (phase_kind(c)->left != NULL)
                           ? "not measured"
                           : "measured less often than planned");
-    end_phase(c);
-    return 0;
+    return end_phase(c), 0;
 }
 
 /* The first round has shown how long the others take. */
@@ -573,7 +573,7 @@ int nt_campaign_create(size_t hosts, const bool *missing, const struct nt_campai
     if (c == NULL || away == NULL) {
         free(c);
         free(away);
-        return nt_err_set(err, NT_ERR_SYSTEM, "a sweep of %zu hosts: out of memory", hosts);
+        return nt_err_memory(err);
     }
     *c = (struct nt_campaign){
         .options = *options, .hosts = hosts, .missing = away, .rate_MBps = NAN, .solved_s = NAN};

@@ -4,6 +4,7 @@
 #ifndef NT_CAMPAIGN_PHASES_H
 #define NT_CAMPAIGN_PHASES_H
 
+#include "bandwidth.h"
 #include "campaign.h"
 
 /* What a phase is planned from. */
@@ -12,10 +13,11 @@ struct nt_phase_site {
     size_t hosts;
     const bool *missing; /* hosts of them */
     size_t present;
-    const struct nt_model *model;        /* NULL before the latency phase has ended */
-    double rate_MBps;                    /* the fastest flow so far; NaN: none */
-    double left_s;                       /* of the measuring time */
-    double round_overhead_s;             /* what a round of bandwidth takes beside its window */
+    const struct nt_model *model;    /* NULL before the latency phase has ended */
+    double rate_MBps;                /* the fastest flow so far; NaN: none */
+    struct nt_bandwidth_seen *flows; /* what the phases of bandwidth have shown; the campaign's */
+    double left_s;                   /* of the measuring time */
+    double round_overhead_s;         /* what a round of bandwidth takes beside its window */
     const struct nt_matrix *min_latency; /* of latencies; NULL: they are not of all pairs */
     const struct nt_matrix *errors;      /* of those; NULL: not known */
     unsigned passes;                     /* as often was each of them read */

@@ -176,11 +176,19 @@ static void learn_together(struct nt_bw *b, const struct nt_result *results, siz
     }
 }
 
+/* For the planners after this one. */
+static void note_seen(const struct nt_bw *b)
+{
+    if (b->options.seen != NULL && b->rate_MBps > 0)
+        *b->options.seen = (struct nt_bandwidth_seen){b->rate_MBps, b->limit_MBps};
+}
+
 static void learn_alone(struct nt_bw *b, const struct nt_result *results, size_t n)
 {
     learn_rate(b, results, n);
     if (n == 1 && rate_of(results) > crowded * b->first_MBps)
         b->limit_MBps = uncrowded_share * b->together_MBps;
+    note_seen(b);
 }
 
 static int bandwidth_tell(struct nt_planner *planner, const struct nt_result *results, size_t n,
@@ -195,8 +203,10 @@ static int bandwidth_tell(struct nt_planner *planner, const struct nt_result *re
         return learn_together(b, results, n), 0;
     if (kind == ALONE)
         return learn_alone(b, results, n), 0;
-    if (kind == SHIFT || kind == LINKS)
+    if (kind == SHIFT || kind == LINKS) {
         learn_rate(b, results, n);
+        note_seen(b);
+    }
     for (size_t c = 0; c < 2 * b->rooted->links; c++)
         b->load[c] = NAN;
     for (size_t k = 0; k < n; k++) {
@@ -286,6 +296,10 @@ int nt_bandwidth_create(const struct nt_model *model, const bool *missing,
         nt_flow_schedule_init(&b->schedule, b->rooted, b->options.max_load, err) != 0 ||
         nt_fan_init(&b->fan, b->rooted, err) != 0 || allocate_steps(b, err) != 0)
         goto fail;
+    if (b->options.seen != NULL && b->options.seen->rate_MBps > 0) {
+        b->rate_MBps = b->options.seen->rate_MBps;
+        b->limit_MBps = b->options.seen->limit_MBps;
+    }
     for (size_t h = 0; h < model->hosts; h++)
         b->schedule.missing[h] = model->missing[h] || (missing != NULL && missing[h]);
     if (nt_bw_program(b, err) != 0)

@@ -39,6 +39,12 @@ enum {
     NT_BANDWIDTH_ALL = 7,
 };
 
+/* What a warm-up has shown, and the rounds after it. */
+struct nt_bandwidth_seen {
+    double rate_MBps;  /* of a flow; 0: nothing yet */
+    double limit_MBps; /* of all flows at once; INFINITY: all that hosts send */
+};
+
 struct nt_bandwidth_options {
     unsigned phases;   /* of the above; 0: all */
     unsigned highest;  /* tiers of links between switches to load, from the leaves; 0: all */
@@ -46,6 +52,8 @@ struct nt_bandwidth_options {
     double shortest_s; /* the shortest window; 0: 10 ms */
     double max_load;   /* share of the hosts below a link that may send over it at the same
                           time, 0..1; 0: all. Below 1 most links are lower bounds only */
+    struct nt_bandwidth_seen *seen; /* NULL, or of the caller's, for several planners one after
+                                       another on the same hosts: only the first has a warm-up */
 };
 
 /* model: as inferred, not kept; its missing hosts take no part, nor those that missing (hosts of

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "bandwidth_work.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #include "memory.h"
@@ -167,8 +168,8 @@ static int plan_ladder(struct nt_bw *b, struct nt_err *err)
 int nt_bw_program(struct nt_bw *b, struct nt_err *err)
 {
     unsigned phases = b->options.phases;
-    if (add_step(b, (struct nt_bw_step){.kind = WARM_UP}, err) != 0 ||
-        add_step(b, (struct nt_bw_step){.kind = ALONE}, err) != 0)
+    if (isnan(b->rate_MBps) && (add_step(b, (struct nt_bw_step){.kind = WARM_UP}, err) != 0 ||
+                                add_step(b, (struct nt_bw_step){.kind = ALONE}, err) != 0))
         return -1;
     if ((phases & NT_BANDWIDTH_HOST_LINKS) && plan_host_links(b, err) != 0)
         return -1;
