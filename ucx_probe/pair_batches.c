@@ -2,31 +2,18 @@
 #include "pair_batches.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
-static int compare_double(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return x < y ? -1 : x > y;
-}
+#include "stats.h"
 
-double nt_pair_quantile(double *values, size_t n, double q)
+void nt_pair_batch_add(struct nt_pair_batches *b, const float *times, size_t n)
 {
-    qsort(values, n, sizeof *values, compare_double);
-    double at = q * (double)(n - 1);
-    size_t i = (size_t)at;
-    return i + 1 < n ? values[i] + (at - (double)i) * (values[i + 1] - values[i]) : values[i];
-}
-
-void nt_pair_batch_add(struct nt_pair_batches *b, const double *times, size_t n)
-{
-    double sorted[512];
+    float values[512];
     n = n < 512 ? n : 512;
     if (n == 0 || b->n == NT_PAIR_BATCHES_MAX)
         return;
-    memcpy(sorted, times, n * sizeof *sorted);
-    b->low[b->n++] = nt_pair_quantile(sorted, n, 0.1);
+    memcpy(values, times, n * sizeof *values);
+    b->low[b->n++] = (double)nt_stats_quantile(values, n, 0.1);
 }
 
 /* Standard error of the batches' mean. One batch knows nothing of its error: half its value. */
@@ -56,11 +43,11 @@ double nt_pair_batch_lowest_gap(const struct nt_pair_batches *b)
     return second - lowest;
 }
 
-void nt_pair_batch_result(double *times, size_t n, const struct nt_pair_batches *b, double scale,
+void nt_pair_batch_result(float *times, size_t n, const struct nt_pair_batches *b, double scale,
                           struct nt_result *result)
 {
     result->ok = true;
-    result->value_us = nt_pair_quantile(times, n, 0.1) * scale;
-    result->median_us = nt_pair_quantile(times, n, 0.5) * scale;
+    result->value_us = (double)nt_stats_quantile(times, n, 0.1) * scale;
+    result->median_us = (double)nt_stats_quantile(times, n, 0.5) * scale;
     result->se_us = batch_standard_error(b) * scale;
 }

@@ -15,18 +15,15 @@ struct nt_pair_batches {
     double low[NT_PAIR_BATCHES_MAX]; /* the lowest tenth of each batch, s */
 };
 
-/* The element at share q of the sorted values, interpolated. n > 0; sorts. */
-double nt_pair_quantile(double *values, size_t n, double q);
-
-/* times: of n repetitions; no more than NT_PAIR_BATCHES_MAX batches are kept. */
-void nt_pair_batch_add(struct nt_pair_batches *b, const double *times, size_t n);
+/* times: of n repetitions, s; no more than NT_PAIR_BATCHES_MAX batches are kept. */
+void nt_pair_batch_add(struct nt_pair_batches *b, const float *times, size_t n);
 
 /* How well the lowest two batches agree, s: see pair_batches.c. */
 double nt_pair_batch_lowest_gap(const struct nt_pair_batches *b);
 
-/* value_us, se_us and median_us from the n repetitions in times, which are sorted. scale: 1e6 / 2
- * for half a round trip in us. */
-void nt_pair_batch_result(double *times, size_t n, const struct nt_pair_batches *b, double scale,
+/* value_us, se_us and median_us from the n repetitions in times, which are reordered. scale: 1e6 /
+ * 2 for half a round trip in us. */
+void nt_pair_batch_result(float *times, size_t n, const struct nt_pair_batches *b, double scale,
                           struct nt_result *result);
 
 #endif

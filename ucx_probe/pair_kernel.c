@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "clock.h"
-#include "pair_batches.h"
 #include "program.h"
+#include "stats.h"
 #include "stress.h"
 
 /* CROWD_BARRIER + k: the barrier's step k */
@@ -328,8 +328,8 @@ static int run_repetition(struct nt_pair *pair, const struct nt_order *order, do
 /* ---- the figures of the repetitions
  * --------------------------------------------------------------- */
 
-/* How many of the n sorted values may be left out at each end: the median lies between the others
- * with at least 95 %. */
+/* How many of the n values, by size, may be left out at each end: the median lies between the
+ * others with at least 95 %. */
 static size_t median_interval_cut(size_t n)
 {
     double below = pow(0.5, (double)n), term = below;
@@ -344,15 +344,15 @@ static size_t median_interval_cut(size_t n)
     return 2 * below > 0.05 ? 0 : k;
 }
 
-static void kernel_result(double *time_s, size_t n, const struct nt_order *order,
+static void kernel_result(float *time_s, size_t n, const struct nt_order *order,
                           struct nt_result *result)
 {
-    double median_s = nt_pair_quantile(time_s, n, 0.5);
+    double median_s = (double)nt_stats_median(time_s, n);
     size_t cut = median_interval_cut(n);
     *result = (struct nt_result){.ok = true,
                                  .value_us = median_s * 1e6,
-                                 .median_us = time_s[cut] * 1e6,
-                                 .se_us = time_s[n - 1 - cut] * 1e6,
+                                 .median_us = (double)nt_stats_select(time_s, n, cut) * 1e6,
+                                 .se_us = (double)nt_stats_select(time_s, n, n - 1 - cut) * 1e6,
                                  .count = (uint32_t)n,
                                  .bytes = order->message_bytes};
 }
@@ -360,7 +360,8 @@ static void kernel_result(double *time_s, size_t n, const struct nt_order *order
 int nt_pair_kernel_run(struct nt_pair *pair, const struct nt_order *order, double soft_s,
                        double deadline_s, struct nt_result *result, struct nt_err *err)
 {
-    double time_s[TIMES_MAX], took_s;
+    float time_s[TIMES_MAX];
+    double took_s;
     size_t n = 0, most = order->batches < TIMES_MAX ? order->batches : TIMES_MAX;
     if (pair->kernel == NULL)
         return nt_err_set(err, NT_ERR_SYSTEM, "kernel: not connected");
@@ -375,7 +376,7 @@ int nt_pair_kernel_run(struct nt_pair *pair, const struct nt_order *order, doubl
         }
         if (collect_times(pair, deadline_s, &took_s, err) != 0)
             return -1;
-        time_s[n++] = took_s;
+        time_s[n++] = (float)took_s;
         more = n < most && nt_clock_s() + 1.5 * took_s < soft_s;
         if (send_continue(pair, more, deadline_s, err) != 0)
             return -1;

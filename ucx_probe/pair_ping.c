@@ -38,7 +38,8 @@ static int ping_initiate(struct nt_pair *pair, const struct nt_order *order, dou
         if (ping_once(pair, bytes, more, deadline_s, err) != 0)
             return -1;
         double now = nt_clock_s();
-        trip = pair->times[n++] = now - t;
+        trip = now - t;
+        pair->times[n++] = (float)trip;
         t = now;
         if (full || !more) {
             nt_pair_batch_add(&batches, pair->times + begin, n - begin);

@@ -111,7 +111,7 @@ static int prtt_initiate(struct nt_pair *pair, const struct nt_order *order, dou
         if (prtt_once(pair, order, more, deadline_s, &time, err) != 0)
             return -1;
         if (!isnan(time))
-            pair->times[n++] = time;
+            pair->times[n++] = (float)time;
     }
     result->ok = true;
     if (n == 0)

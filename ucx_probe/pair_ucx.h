@@ -59,7 +59,7 @@ struct nt_pair {
     unsigned char *buffer; /* slots of stride bytes: messages; lives until destroy, so that a
                               request which could not be finished never touches freed memory */
     size_t buffer_bytes, stride;
-    double *times;         /* PAIR_TIMES_MAX */
+    float *times;          /* PAIR_TIMES_MAX, s */
     struct kernel *kernel; /* of a stress kernel (pair_kernel.c); NULL: none */
 };
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "memory.h"
+#include "stats.h"
 
 enum { MESSAGES = 128, WINDOW = 16, MESSAGE_MIN = 8 * 1024, MESSAGE_MAX = 1024 * 1024 };
 enum { WARM_UP_BYTES = 16 * 1024 };
@@ -153,7 +154,7 @@ static void learn_rate(struct nt_bw *b, const struct nt_result *results, size_t 
             b->value[flows++] = (float)rate_of(&results[k]);
     if (flows == 0)
         return;
-    b->rate_MBps = nt_bw_upper_median(b->value, flows);
+    b->rate_MBps = (double)nt_stats_select(b->value, flows, flows / 2);
     *step_MBps = *step_MBps > 0 ? fmin(*step_MBps, b->rate_MBps) : b->rate_MBps;
 }
 

@@ -11,11 +11,6 @@ enum { LEAF_MIN = 5 };
 
 static const double sd_limit = 4, sd_floor = 0.0125, sd_most = 0.025, group_limit = 0.93;
 
-double nt_bw_upper_median(float *value, size_t n)
-{
-    return n == 0 ? NAN : (double)nt_stats_select(value, n, n / 2);
-}
-
 /* The channel out of host h (or into it): its first link's. */
 static uint32_t host_channel(const struct nt_rooted_tree *g, uint32_t host, bool into)
 {
@@ -58,7 +53,7 @@ static size_t values_of_all(struct nt_bw *b, bool into)
 /* A host below this limit, of n hosts with those values, is measured again. */
 static double limit_of(struct nt_bw *b, size_t n)
 {
-    double middle = nt_bw_upper_median(b->value, n);
+    double middle = n == 0 ? NAN : (double)nt_stats_select(b->value, n, n / 2);
     double sd = n == 0 ? 0 : (double)nt_stats_mad(b->value, n);
     return middle - sd_limit * fmax(fmin(sd, sd_most * middle), sd_floor * middle);
 }

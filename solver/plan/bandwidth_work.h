@@ -73,7 +73,4 @@ void nt_bw_mark_narrow_groups(struct nt_bw *b, uint32_t height, bool into);
  * together; groups go into one part as long as it stays under the limit. */
 void nt_bw_split(struct nt_bw *b, const struct nt_bw_step *step);
 
-/* The value of the middle or just above it: of two, the larger. Reorders. */
-double nt_bw_upper_median(float *value, size_t n);
-
 #endif
