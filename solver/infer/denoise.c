@@ -3,7 +3,7 @@
 #include <lapacke.h>
 #include <string.h>
 
-#include "direct.h"
+#include "direct_network.h"
 #include "memory.h"
 #include "stats.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Where readings of one hop may end: the valleys of their distribution. */
-#include "direct.h"
+#include "direct_network.h"
 
 #include <math.h>
 #include <stdlib.h>

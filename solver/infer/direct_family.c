@@ -3,7 +3,7 @@
  * many hosts. Hop counts, and links within a number of hops, do not prove that two graphs are
  * the same, but networks named here differ in them unless they are the same: a torus of four by
  * four is a hypercube of four dimensions, a ring of four one of two. */
-#include "direct.h"
+#include "direct_network.h"
 
 #include <stdlib.h>
 #include <string.h>

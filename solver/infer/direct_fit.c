@@ -2,15 +2,8 @@
 /* Figures of a direct network whose links are given. */
 #include <string.h>
 
-#include "direct.h"
+#include "direct_network.h"
 #include "stats.h"
-
-double nt_score(double mean, double pairs, double unknowns)
-{
-    if (unknowns >= pairs - 1)
-        return INFINITY;
-    return 2 * pairs * log(mean * pairs / (pairs - unknowns) + 1e-9) + unknowns * log(pairs);
-}
 
 /* base + hop * hops by least squares, residuals clipped at three times their mean. */
 static void fit_line(const struct nt_work *w, struct nt_direct *d)

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "direct.h"
+#include "direct_network.h"
 #include "memory.h"
 #include "stats.h"
 

@@ -1,12 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which of two trees of the same readings to take. */
 
-#include "direct.h"
 #include "memory.h"
 #include "stats.h"
 #include "work.h"
 
 enum { OFF = 5, SUPPORT = 3 };
+
+double nt_score(double mean, double pairs, double unknowns)
+{
+    if (unknowns >= pairs - 1)
+        return INFINITY;
+    return 2 * pairs * log(mean * pairs / (pairs - unknowns) + 1e-9) + unknowns * log(pairs);
+}
 
 /* Relative residuals of all measured pairs; their number. */
 static size_t model_residuals(const struct nt_work *w, const struct nt_matrix *p, float *r)

@@ -253,6 +253,10 @@ int nt_host_joining(struct nt_work *w, bool clipped, struct nt_tree *out, bool *
 
 /* ---- model_select.c ---- */
 
+/* Penalised likelihood of a fit with mean relative residual `mean` over `pairs` with `unknowns`
+ * fitted values; less is better (Laplace errors, Schwarz 1978, degrees of freedom corrected). */
+double nt_score(double mean, double pairs, double unknowns);
+
 /* Whether the second model explains the readings better for what it costs, and does not only
  * make switches of readings that are wrong. */
 int nt_model_select(const struct nt_work *w, const struct nt_model *first,
