@@ -53,12 +53,9 @@ static int check_matrices(const struct nt_matrix *latency, const struct nt_matri
 }
 
 /* Assumption 2.1.1: one value a pair. Infinity: not measured. */
-static int make_symmetric(const struct nt_matrix *m, float **out, struct nt_err *err)
+static void make_symmetric(const struct nt_matrix *m, float *w)
 {
     size_t n = m->n;
-    float *w = malloc((n * n + 1) * sizeof *w);
-    if (w == NULL)
-        return nt_err_memory(err);
     for (size_t i = 0; i < n; i++) {
         w[i * n + i] = INFINITY;
         for (size_t j = 0; j < i; j++) {
@@ -67,8 +64,6 @@ static int make_symmetric(const struct nt_matrix *m, float **out, struct nt_err 
             w[i * n + j] = w[j * n + i] = isnan(v) ? INFINITY : v;
         }
     }
-    *out = w;
-    return 0;
 }
 
 static int compare_edges(const void *a, const void *b)
@@ -81,21 +76,16 @@ static int compare_edges(const void *a, const void *b)
     return (x->b > y->b) - (x->b < y->b);
 }
 
-static int list_candidates(const float *w, size_t n, struct nt_bufe_edge **out, size_t *count,
-                           struct nt_err *err)
+static size_t list_candidates(const float *w, size_t n, struct nt_bufe_edge *c)
 {
-    struct nt_bufe_edge *c = malloc((n * n / 2 + 1) * sizeof *c);
-    if (c == NULL)
-        return nt_err_memory(err);
     size_t k = 0;
     for (size_t i = 0; i < n; i++)
         for (size_t j = i + 1; j < n; j++)
             if (isfinite(w[i * n + j]))
                 c[k++] = (struct nt_bufe_edge){(uint32_t)i, (uint32_t)j, (double)w[i * n + j]};
-    qsort(c, k, sizeof *c, compare_edges);
-    *out = c;
-    *count = k;
-    return 0;
+    if (k > 0)
+        qsort(c, k, sizeof *c, compare_edges);
+    return k;
 }
 
 /* Section 4.2: a group ends where the next latency is farther than the tolerance from the last;
@@ -163,9 +153,10 @@ static enum nt_family family_of(const struct nt_model *m)
 static int make_model(const struct bufe_graph *g, struct nt_model **out, struct nt_err *err)
 {
     size_t switches = 0, links = 0, k = 0;
-    uint32_t *name = calloc(g->vertices + 1, sizeof *name);
-    if (name == NULL)
-        return nt_err_memory(err);
+    NT_SCOPED struct nt_arena memory = {0};
+    uint32_t *name = nt_arena_array(&memory, g->vertices, sizeof *name);
+    if (nt_arena_check(&memory, err) != 0)
+        return -1;
     for (size_t v = 0; v < g->vertices; v++) {
         if (g->alive[v])
             name[v] = (uint32_t)(v < g->hosts ? v : g->hosts + switches++);
@@ -173,10 +164,8 @@ static int make_model(const struct bufe_graph *g, struct nt_model **out, struct 
             links += isfinite(bufe_edge(g, v, u)) ? 1 : 0;
     }
     struct nt_model *m;
-    if (nt_model_create(g->hosts, switches, links, &m, err) != 0) {
-        free(name);
+    if (nt_model_create(g->hosts, switches, links, &m, err) != 0)
         return -1;
-    }
     for (size_t u = 0; u < g->vertices; u++) {
         for (size_t v = u + 1; v < g->vertices; v++) {
             if (!isfinite(bufe_edge(g, u, v)))
@@ -186,7 +175,6 @@ static int make_model(const struct bufe_graph *g, struct nt_model **out, struct 
             m->link[k++].latency_us = (double)bufe_edge(g, u, v);
         }
     }
-    free(name);
     m->confidence = NAN;
     *out = m;
     return 0;
@@ -207,9 +195,11 @@ static void mark_missing(struct nt_model *m)
 static int run_method(float *w, const struct nt_matrix *bandwidth, const struct nt_bufe_options *o,
                       struct bufe_graph *g, struct nt_bufe_result *r, struct nt_err *err)
 {
-    size_t count = 0;
-    if (list_candidates(w, g->hosts, &r->basic_edge, &count, err) != 0)
+    size_t n = g->hosts, count;
+    r->basic_edge = nt_arena_array(&r->memory, n * n / 2, sizeof *r->basic_edge);
+    if (nt_arena_check(&r->memory, err) != 0)
         return -1;
+    count = list_candidates(w, n, r->basic_edge);
     if (o->gaps)
         group_by_gaps(w, g->hosts, r->basic_edge, count, o->epsilon);
     r->basic = basic_model(g, w, r->basic_edge, count);
@@ -232,16 +222,18 @@ int nt_bufe_infer(const struct nt_matrix *latency, const struct nt_matrix *bandw
         o = *options;
     if (check_matrices(latency, bandwidth, &o, err) != 0)
         return -1;
-    struct nt_bufe_result *r = calloc(1, sizeof *r);
-    float *w = NULL;
+    NT_SCOPED struct nt_arena memory = {0};
     struct bufe_graph g = {0};
-    int rc = -1;
+    float *w = nt_arena_array(&memory, latency->n * latency->n, sizeof *w);
+    if (nt_arena_check(&memory, err) != 0)
+        return -1;
+    struct nt_bufe_result *r = nt_object_create(sizeof *r, err);
     if (r == NULL)
-        nt_err_memory(err);
-    else if (make_symmetric(latency, &w, err) == 0 &&
-             bufe_graph_init(&g, latency->n, o.epsilon, err) == 0)
+        return -1;
+    make_symmetric(latency, w);
+    int rc = bufe_graph_init(&g, latency->n, o.epsilon, err);
+    if (rc == 0)
         rc = run_method(w, bandwidth, &o, &g, r, err);
-    free(w);
     bufe_graph_fini(&g);
     if (rc == 0)
         *out = r;
@@ -255,7 +247,5 @@ void nt_bufe_destroy(struct nt_bufe_result *result)
     if (result == NULL)
         return;
     nt_model_destroy(result->model);
-    free(result->basic_edge);
-    free(result->fitted_us);
-    free(result);
+    nt_object_destroy(result);
 }

@@ -16,6 +16,7 @@
 
 #include "err.h"
 #include "matrix.h"
+#include "memory.h"
 #include "model.h"
 
 enum { NT_BUFE_HOSTS_MAX = 4096, NT_BUFE_FIT_LINKS_MAX = 1600 };
@@ -45,6 +46,7 @@ struct nt_bufe_edge {
 
 /* What a model has no fields for. Owned by the result. */
 struct nt_bufe_result {
+    struct nt_arena memory; /* of the arrays; first, for nt_object_create */
     struct nt_model *model; /* canonical; confidence NaN: the method states none */
     size_t basic;           /* edges of the basic model, between hosts, before any switch */
     struct nt_bufe_edge *basic_edge;     /* in order of latency */

@@ -12,6 +12,7 @@
 #include "bufe.h"
 
 struct bufe_graph {
+    struct nt_arena memory; /* of the arrays */
     size_t hosts, vertices, cap;
     float *weight; /* cap*cap; INFINITY: no edge */
     bool *alive;   /* cap; a rejoined switch is dead */
