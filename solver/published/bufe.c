@@ -7,8 +7,7 @@
 
 void nt_bufe_default(struct nt_bufe_options *options)
 {
-    *options = (struct nt_bufe_options){
-        .epsilon = 0.15, .pairs = true, .regress = true, .work_max = 20000000};
+    *options = (struct nt_bufe_options){.epsilon = 0.15, .work_max = 20000000};
 }
 
 static int check_matrix(const struct nt_matrix *m, enum nt_matrix_kind kind, const char *what,
@@ -39,11 +38,6 @@ static int check_matrices(const struct nt_matrix *latency, const struct nt_matri
                           o->epsilon);
     if (check_matrix(latency, NT_MATRIX_LATENCY_US, "latency", err) != 0)
         return -1;
-    if (o->correction != NT_BUFE_CORRECT_NOTHING &&
-        (bandwidth == NULL || !(o->message_bytes > 0) || !isfinite(o->message_bytes)))
-        return nt_err_set(err, NT_ERR_INPUT,
-                          "bufe: correcting latencies takes a bandwidth matrix and the size of "
-                          "the message");
     if (bandwidth == NULL)
         return 0;
     if (bandwidth->n != latency->n)
@@ -86,23 +80,6 @@ static size_t list_candidates(const float *w, size_t n, struct nt_bufe_edge *c)
     if (k > 0)
         qsort(c, k, sizeof *c, compare_edges);
     return k;
-}
-
-/* Section 4.2: a group ends where the next latency is farther than the tolerance from the last;
- * each value becomes its group's mean. */
-static void group_by_gaps(float *w, size_t n, struct nt_bufe_edge *c, size_t count, double epsilon)
-{
-    for (size_t from = 0, to; from < count; from = to) {
-        double sum = c[from].latency_us;
-        for (to = from + 1;
-             to < count && bufe_equal(c[to - 1].latency_us, c[to].latency_us, epsilon); to++)
-            sum += c[to].latency_us;
-        double mean = sum / (double)(to - from);
-        for (size_t k = from; k < to; k++) {
-            c[k].latency_us = mean;
-            w[c[k].a * n + c[k].b] = w[c[k].b * n + c[k].a] = (float)mean;
-        }
-    }
 }
 
 /* Equation 2.2: the shortest path from a to b ends with an edge at b, and what comes before it
@@ -200,8 +177,6 @@ static int run_method(float *w, const struct nt_matrix *bandwidth, const struct 
     if (nt_arena_check(&r->memory, err) != 0)
         return -1;
     count = list_candidates(w, n, r->basic_edge);
-    if (o->gaps)
-        group_by_gaps(w, g->hosts, r->basic_edge, count, o->epsilon);
     r->basic = basic_model(g, w, r->basic_edge, count);
     if (bufe_find_switches(g, o, r, err) != 0 || make_model(g, &r->model, err) != 0)
         return -1;
@@ -209,7 +184,7 @@ static int run_method(float *w, const struct nt_matrix *bandwidth, const struct 
     if (nt_model_canonicalise(r->model, err) != 0)
         return -1;
     r->model->family = family_of(r->model);
-    return bufe_fit(w, bandwidth, o, r, err);
+    return bufe_fit(w, bandwidth, r, err);
 }
 
 int nt_bufe_infer(const struct nt_matrix *latency, const struct nt_matrix *bandwidth,

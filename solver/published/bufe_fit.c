@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Section 2.4: the latencies of links that cannot be measured by themselves, by a linear
- * regression over all pairs of hosts, after taking off the time for the message's bytes; and
- * the links' throughputs, as far as pairs show them (2.3). */
+ * regression over all pairs of hosts; and the links' throughputs, as far as pairs show them (2.3).
+ */
 #include "bufe_graph.h"
 
 #include <lapacke.h>
@@ -29,7 +29,6 @@ struct fit {
     const struct nt_model *model;
     const float *latency;              /* hosts*hosts, infinity: not measured */
     const struct nt_matrix *bandwidth; /* may be NULL */
-    const struct nt_bufe_options *o;
     struct nt_bufe_result *r;
     double *throughput; /* links of them, MB/s; 0: unknown */
     double *normal;     /* links*links: A'A */
@@ -138,33 +137,16 @@ static void see_throughput(struct fit *f, const struct paths *p, uint32_t from, 
             f->throughput[p->via[v]] = t;
 }
 
-/* The measured latency without the time for the message; false where the throughput of a link
- * on the way is unknown. */
-static bool correct_path(const struct fit *f, const struct paths *p, uint32_t from, uint32_t to,
-                         double *latency)
+static double measured_latency(const struct fit *f, uint32_t from, uint32_t to)
 {
-    double slowest = INFINITY, sum = 0;
-    *latency = (double)f->latency[from * f->model->hosts + to];
-    if (!isfinite(*latency))
-        return false;
-    if (f->o->correction == NT_BUFE_CORRECT_NOTHING)
-        return true;
-    for (uint32_t v = to; v != from; v = p->previous[v]) {
-        double t = f->throughput[p->via[v]];
-        if (!(t > 0))
-            return false;
-        slowest = t < slowest ? t : slowest;
-        sum += f->o->message_bytes / t;
-    }
-    *latency -= f->o->correction == NT_BUFE_CORRECT_MINIMUM ? f->o->message_bytes / slowest : sum;
-    return true;
+    return (double)f->latency[from * f->model->hosts + to];
 }
 
 /* A row of A: the links on the path. Only A'A and A'b are kept; A would have n*(n-1)/2 rows. */
 static void add_row(struct fit *f, const struct paths *p, uint32_t from, uint32_t to)
 {
-    double latency;
-    if (!correct_path(f, p, from, to, &latency))
+    double latency = measured_latency(f, from, to);
+    if (!isfinite(latency))
         return;
     for (uint32_t v = to; v != from; v = p->previous[v]) {
         for (uint32_t u = to; u != from; u = p->previous[u])
@@ -178,8 +160,8 @@ static void add_row(struct fit *f, const struct paths *p, uint32_t from, uint32_
 
 static void add_residual(struct fit *f, const struct paths *p, uint32_t from, uint32_t to)
 {
-    double latency;
-    if (!correct_path(f, p, from, to, &latency))
+    double latency = measured_latency(f, from, to);
+    if (!isfinite(latency))
         return;
     for (uint32_t v = to; v != from; v = p->previous[v])
         latency -= f->r->fitted_us[p->via[v]];
@@ -249,15 +231,14 @@ static void set_figures(struct fit *f, struct nt_model *m)
     m->r2 = total > 1e-12 * f->sum_squares ? 1 - f->residual_squares / total : 1;
 }
 
-int bufe_fit(const float *symmetric, const struct nt_matrix *bandwidth,
-             const struct nt_bufe_options *o, struct nt_bufe_result *r, struct nt_err *err)
+int bufe_fit(const float *symmetric, const struct nt_matrix *bandwidth, struct nt_bufe_result *r,
+             struct nt_err *err)
 {
     struct nt_model *m = r->model;
-    struct fit fit = {.model = m, .latency = symmetric, .bandwidth = bandwidth, .o = o, .r = r},
-               *f = &fit;
+    struct fit fit = {.model = m, .latency = symmetric, .bandwidth = bandwidth, .r = r}, *f = &fit;
     NT_SCOPED struct nt_arena memory = {0};
     struct paths p;
-    if (m->links == 0 || m->links > NT_BUFE_FIT_LINKS_MAX || (!o->regress && bandwidth == NULL))
+    if (m->links == 0 || m->links > NT_BUFE_FIT_LINKS_MAX)
         return 0;
     f->throughput = nt_arena_array(&memory, m->links, sizeof *f->throughput);
     f->normal = nt_arena_array(&memory, m->links * m->links, sizeof *f->normal);
@@ -268,11 +249,9 @@ int bufe_fit(const float *symmetric, const struct nt_matrix *bandwidth,
     int rc = 0;
     if (f->bandwidth != NULL)
         for_each_pair(f, &p, see_throughput);
-    if (f->o->regress) {
-        for_each_pair(f, &p, add_row);
-        if (f->rows > 0 && (rc = solve_fit(f, err)) == 0)
-            for_each_pair(f, &p, add_residual);
-    }
+    for_each_pair(f, &p, add_row);
+    if (f->rows > 0 && (rc = solve_fit(f, err)) == 0)
+        for_each_pair(f, &p, add_residual);
     if (rc == 0)
         set_figures(f, m);
     return rc;

@@ -206,8 +206,7 @@ static int replace_clique(struct finder *f, size_t size, double latency, struct 
         f->inside[f->members[k]] = false;
     }
     rejoin_switch(f, s);
-    if (f->o->pairs)
-        delete_virtual_near(f, s);
+    delete_virtual_near(f, s);
     return 0;
 }
 
@@ -245,7 +244,7 @@ static int replace_all(struct finder *f, bool switches, double latency, bool *ch
             bufe_search_run(f->search, f->g, switches, until, latency, f->o->work_max, &f->r->work,
                             f->members, &size, err) != 0)
             return -1;
-        if (size < 2 || (size == 2 && (!f->o->pairs || !find_pair(f, switches, until, latency))))
+        if (size < 2 || (size == 2 && !find_pair(f, switches, until, latency)))
             return 0;
         if (replace_clique(f, size, latency, err) != 0)
             return -1;
