@@ -319,9 +319,7 @@ static int show_run(int argc, char **argv, struct nt_err *err)
             0 ||
         show_file(path, &arguments, &text, &bytes, err) != 0)
         return -1;
-    int rc = nt_file_write("-", text, bytes, err);
-    free(text);
-    return rc;
+    return nt_file_write_text("-", text, bytes, err);
 }
 
 const struct nt_verb nt_verb_show = {"show", "the tree and its links for people", help, show_run};
