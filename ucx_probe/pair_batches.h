@@ -21,8 +21,8 @@ void nt_pair_batch_add(struct nt_pair_batches *b, const float *times, size_t n);
 /* How well the lowest two batches agree, s: see pair_batches.c. */
 double nt_pair_batch_lowest_gap(const struct nt_pair_batches *b);
 
-/* value_us, se_us and median_us from the n repetitions in times, which are reordered. scale: 1e6 / 2
- * for half a round trip in us. */
+/* value_us, se_us and median_us from the n repetitions in times, which are reordered. scale: 1e6 /
+ * 2 for half a round trip in us. */
 void nt_pair_batch_result(float *times, size_t n, const struct nt_pair_batches *b, double scale,
                           struct nt_result *result);
 

@@ -328,8 +328,8 @@ static int run_repetition(struct nt_pair *pair, const struct nt_order *order, do
 /* ---- the figures of the repetitions
  * --------------------------------------------------------------- */
 
-/* How many of the n values, by size, may be left out at each end: the median lies between the others
- * with at least 95 %. */
+/* How many of the n values, by size, may be left out at each end: the median lies between the
+ * others with at least 95 %. */
 static size_t median_interval_cut(size_t n)
 {
     double below = pow(0.5, (double)n), term = below;

@@ -48,81 +48,114 @@ struct entry {
     size_t bytes;
 };
 
-/* A setter returns NULL, or what it expected. */
-typedef const char *(*setter)(const struct entry *entry, struct nt_conf *conf);
+/* A key, and how its value is read: set returns NULL, or what it expected. */
+struct key {
+    const char *name;
+    const char *(*set)(const struct key *key, const struct entry *entry, struct nt_conf *conf);
+    size_t field;         /* in struct nt_conf; unless set is for one key */
+    uint64_t least, most; /* of a number */
+    const char *expected; /* unless set says */
+};
 
-static const char *read_bool(const struct entry *e, bool *value)
+static void *field_of(const struct key *key, struct nt_conf *conf)
+{
+    return (unsigned char *)conf + key->field;
+}
+
+static const char *set_flag(const struct key *key, const struct entry *e, struct nt_conf *conf)
 {
     bool yes = strcmp(e->value, "yes") == 0;
     if (!yes && strcmp(e->value, "no") != 0)
         return "yes or no";
-    *value = yes;
+    *(bool *)field_of(key, conf) = yes;
     return NULL;
 }
 
-static const char *set_enabled(const struct entry *e, struct nt_conf *conf)
+/* Of seconds, or a share. */
+static const char *set_decimal(const struct key *key, const struct entry *e, struct nt_conf *conf)
 {
-    return read_bool(e, &conf->enabled);
-}
-
-static const char *set_default(const struct entry *e, struct nt_conf *conf)
-{
-    return read_bool(e, &conf->default_on);
-}
-
-static const char *set_level(const struct entry *e, struct nt_conf *conf)
-{
-    conf->level_auto = strcmp(e->value, "auto") == 0;
-    conf->level = NT_LEVEL_STANDARD;
-    return conf->level_auto || nt_level_parse(e->value, &conf->level) == 0
-               ? NULL
-               : "quick, standard, full or auto";
-}
-
-static const char *set_level_max(const struct entry *e, struct nt_conf *conf)
-{
-    return nt_level_parse(e->value, &conf->level_max) == 0 ? NULL : "quick, standard or full";
-}
-
-static const char *read_seconds(const struct entry *e, double *seconds)
-{
-    uint64_t ms;
-    if (nt_decimal_thousandths(e->value, e->bytes, 3600000, &ms) != 0 || ms < 100)
-        return "seconds from 0.1 to 3600";
-    *seconds = (double)ms / 1e3;
+    uint64_t thousandths;
+    if (nt_decimal_thousandths(e->value, e->bytes, key->most, &thousandths) != 0 ||
+        thousandths < key->least)
+        return key->expected;
+    *(double *)field_of(key, conf) = (double)thousandths / 1e3;
     return NULL;
 }
 
-static const char *set_budget_default(const struct entry *e, struct nt_conf *conf)
+static const char *set_long(const struct key *key, const struct entry *e, struct nt_conf *conf)
 {
-    return read_seconds(e, &conf->budget_default_s);
+    uint64_t value;
+    if (nt_decimal_whole(e->value, e->bytes, key->most, &value) != 0 || value < key->least)
+        return key->expected;
+    *(uint64_t *)field_of(key, conf) = value;
+    return NULL;
 }
 
-static const char *set_budget_max(const struct entry *e, struct nt_conf *conf)
+static const char *set_whole(const struct key *key, const struct entry *e, struct nt_conf *conf)
 {
-    return read_seconds(e, &conf->budget_max_s);
+    uint64_t value;
+    if (nt_decimal_whole(e->value, e->bytes, key->most, &value) != 0 || value < key->least)
+        return key->expected;
+    *(uint32_t *)field_of(key, conf) = (uint32_t)value;
+    return NULL;
 }
 
-static const char *set_ports(const struct entry *e, struct nt_conf *conf)
+static const char *set_block_hosts(const struct key *key, const struct entry *e,
+                                   struct nt_conf *conf)
 {
-    static const char expected[] = "FIRST-LAST between 1 and 65535";
+    const char *expected = set_whole(key, e, conf);
+    return expected == NULL && conf->block_hosts == 1 ? key->expected : expected;
+}
+
+/* Absolute and without "..", because root opens it. */
+static const char *set_path(const struct key *key, const struct entry *e, struct nt_conf *conf)
+{
+    bool steps_up = strstr(e->value, "/../") != NULL ||
+                    (e->bytes >= 3 && strcmp(e->value + e->bytes - 3, "/..") == 0);
+    if (e->bytes < 2 || e->value[0] != '/' || e->value[e->bytes - 1] == '/' || steps_up)
+        return "an absolute path without \"..\" or a slash at its end";
+    memcpy(field_of(key, conf), e->value, e->bytes + 1);
+    return NULL;
+}
+
+static const char *set_path_or_none(const struct key *key, const struct entry *e,
+                                    struct nt_conf *conf)
+{
+    if (e->bytes > 0)
+        return set_path(key, e, conf);
+    *(char *)field_of(key, conf) = '\0';
+    return NULL;
+}
+
+static const char *set_word(const struct key *key, const struct entry *e, struct nt_conf *conf)
+{
+    for (size_t k = 0; k < e->bytes; k++)
+        if (e->value[k] <= ' ' || e->value[k] > '~')
+            return "one word of printable characters, or nothing";
+    memcpy(field_of(key, conf), e->value, e->bytes + 1);
+    return NULL;
+}
+
+static const char *set_level_max(const struct key *key, const struct entry *e, struct nt_conf *conf)
+{
+    return nt_level_parse(e->value, &conf->level_max) == 0 ? NULL : key->expected;
+}
+
+static const char *set_ports(const struct key *key, const struct entry *e, struct nt_conf *conf)
+{
     const char *dash = strchr(e->value, '-');
     uint64_t first, last;
     if (dash == NULL || nt_decimal_whole(e->value, (size_t)(dash - e->value), 65535, &first) != 0 ||
         nt_decimal_whole(dash + 1, strlen(dash + 1), 65535, &last) != 0 || first < 1 ||
         last < first)
-        return expected;
+        return key->expected;
     conf->port_first = (uint16_t)first;
     conf->port_last = (uint16_t)last;
     return NULL;
 }
 
-static const char *set_reserved_ports(const struct entry *e, struct nt_conf *conf)
-{
-    return read_bool(e, &conf->reserved_ports);
-}
-
-static const char *set_shared_hosts(const struct entry *e, struct nt_conf *conf)
+static const char *set_shared_hosts(const struct key *key, const struct entry *e,
+                                    struct nt_conf *conf)
 {
     static const struct {
         const char *name;
@@ -133,168 +166,39 @@ static const char *set_shared_hosts(const struct entry *e, struct nt_conf *conf)
             conf->shared_hosts = table[k].policy;
             return NULL;
         }
-    return "latency, full or off";
-}
-
-static const char *set_max_load(const struct entry *e, struct nt_conf *conf)
-{
-    uint64_t share;
-    if (nt_decimal_thousandths(e->value, e->bytes, 1000, &share) != 0 || share == 0)
-        return "a share above 0, at most 1";
-    conf->max_load = (double)share / 1e3;
-    return NULL;
-}
-
-static const char *set_inline_limit(const struct entry *e, struct nt_conf *conf)
-{
-    uint64_t bytes;
-    if (nt_decimal_whole(e->value, e->bytes, 122880, &bytes) != 0)
-        return "bytes from 0 to 122880";
-    conf->inline_limit_bytes = (uint32_t)bytes;
-    return NULL;
-}
-
-static const char *set_publish_limit(const struct entry *e, struct nt_conf *conf)
-{
-    uint64_t bytes;
-    if (nt_decimal_whole(e->value, e->bytes, 1073741824, &bytes) != 0 || bytes < 65536)
-        return "bytes from 65536 to 1073741824";
-    conf->publish_limit_bytes = (uint32_t)bytes;
-    return NULL;
-}
-
-static const char *set_run_dir_limit(const struct entry *e, struct nt_conf *conf)
-{
-    uint64_t bytes;
-    if (nt_decimal_whole(e->value, e->bytes, 1099511627776, &bytes) != 0 || bytes < 65536)
-        return "bytes from 65536 to 1099511627776";
-    conf->run_dir_limit_bytes = bytes;
-    return NULL;
-}
-
-static const char *set_block_hosts(const struct entry *e, struct nt_conf *conf)
-{
-    uint64_t hosts;
-    if (nt_decimal_whole(e->value, e->bytes, 65536, &hosts) != 0 || hosts == 1)
-        return "0, or hosts from 2 to 65536";
-    conf->block_hosts = (uint32_t)hosts;
-    return NULL;
-}
-
-/* Absolute and without "..", because root opens it. */
-static const char *read_path(const struct entry *e, char path[NT_CONF_PATH_BYTES])
-{
-    bool steps_up = strstr(e->value, "/../") != NULL ||
-                    (e->bytes >= 3 && strcmp(e->value + e->bytes - 3, "/..") == 0);
-    if (e->bytes < 2 || e->value[0] != '/' || e->value[e->bytes - 1] == '/' || steps_up)
-        return "an absolute path without \"..\" or a slash at its end";
-    memcpy(path, e->value, e->bytes + 1);
-    return NULL;
-}
-
-static const char *set_run_dir(const struct entry *e, struct nt_conf *conf)
-{
-    return read_path(e, conf->run_dir);
-}
-
-static const char *set_prolog(const struct entry *e, struct nt_conf *conf)
-{
-    return read_path(e, conf->prolog);
-}
-
-static const char *set_probe(const struct entry *e, struct nt_conf *conf)
-{
-    return read_path(e, conf->probe);
-}
-
-static const char *read_path_or_none(const struct entry *e, char path[NT_CONF_PATH_BYTES])
-{
-    if (e->bytes > 0)
-        return read_path(e, path);
-    path[0] = '\0';
-    return NULL;
-}
-
-static const char *set_archive(const struct entry *e, struct nt_conf *conf)
-{
-    return read_path_or_none(e, conf->archive);
-}
-
-static const char *set_archive_limit(const struct entry *e, struct nt_conf *conf)
-{
-    uint64_t bytes;
-    if (nt_decimal_whole(e->value, e->bytes, 1099511627776, &bytes) != 0 || bytes < 65536)
-        return "bytes from 65536 to 1099511627776";
-    conf->archive_limit_bytes = bytes;
-    return NULL;
+    return key->expected;
 }
 
 /* For the owner, and what others may read; never what they may write. */
-static const char *set_archive_mode(const struct entry *e, struct nt_conf *conf)
+static const char *set_archive_mode(const struct key *key, const struct entry *e,
+                                    struct nt_conf *conf)
 {
-    static const char expected[] = "0400, 0440, 0444, 0600, 0640 or 0644";
     if (e->bytes != 4 || strspn(e->value, "046") != 4 || e->value[0] != '0' || e->value[1] == '0' ||
         e->value[2] == '6' || e->value[3] == '6' || e->value[3] > e->value[2])
-        return expected;
+        return key->expected;
     conf->archive_mode = 0;
     for (size_t k = 1; k < 4; k++)
         conf->archive_mode = conf->archive_mode * 8 + (uint32_t)(e->value[k] - '0');
     return NULL;
 }
 
-static const char *set_fleet_store(const struct entry *e, struct nt_conf *conf)
-{
-    return read_path_or_none(e, conf->fleet_store);
-}
-
-static const char *set_munge_socket(const struct entry *e, struct nt_conf *conf)
-{
-    return read_path_or_none(e, conf->munge_socket);
-}
-
-static const char *set_prior(const struct entry *e, struct nt_conf *conf)
-{
-    if (e->bytes == 0) {
-        conf->prior[0] = '\0';
-        return NULL;
-    }
-    return read_path(e, conf->prior);
-}
-
-static const char *set_relay_user(const struct entry *e, struct nt_conf *conf)
+static const char *set_relay_user(const struct key *key, const struct entry *e,
+                                  struct nt_conf *conf)
 {
     if (e->bytes == 0 || e->bytes >= sizeof conf->relay_user)
-        return "a user name of 1 to 31 characters";
+        return key->expected;
     for (size_t k = 0; k < e->bytes; k++)
         if (e->value[k] <= ' ' || e->value[k] > '~' || e->value[k] == ':')
             return "a user name";
-    memcpy(conf->relay_user, e->value, e->bytes);
-    conf->relay_user[e->bytes] = '\0';
+    memcpy(conf->relay_user, e->value, e->bytes + 1);
     return NULL;
 }
 
-static const char *read_word(const struct entry *e, char word[NT_CONF_WORD_BYTES])
+static const char *set_level(const struct key *key, const struct entry *e, struct nt_conf *conf)
 {
-    for (size_t k = 0; k < e->bytes; k++)
-        if (e->value[k] <= ' ' || e->value[k] > '~')
-            return "one word of printable characters, or nothing";
-    memcpy(word, e->value, e->bytes + 1);
-    return NULL;
-}
-
-static const char *set_net_devices(const struct entry *e, struct nt_conf *conf)
-{
-    return read_word(e, conf->net_devices);
-}
-
-static const char *set_tls(const struct entry *e, struct nt_conf *conf)
-{
-    return read_word(e, conf->tls);
-}
-
-static const char *set_users(const struct entry *e, struct nt_conf *conf)
-{
-    return read_word(e, conf->users);
+    conf->level_auto = strcmp(e->value, "auto") == 0;
+    conf->level = NT_LEVEL_STANDARD;
+    return conf->level_auto || nt_level_parse(e->value, &conf->level) == 0 ? NULL : key->expected;
 }
 
 bool nt_conf_admits(const struct nt_conf *conf, const char *user)
@@ -309,15 +213,16 @@ bool nt_conf_admits(const struct nt_conf *conf, const char *user)
     return conf->users[0] == '\0';
 }
 
-static const char *set_debug(const struct entry *e, struct nt_conf *conf)
+static const char *set_debug(const struct key *key, const struct entry *e, struct nt_conf *conf)
 {
-    return nt_log_level_parse(e->value, &conf->debug) == 0 ? NULL : "error, info or debug";
+    return nt_log_level_parse(e->value, &conf->debug) == 0 ? NULL : key->expected;
 }
 
-static const char *set_log_format(const struct entry *e, struct nt_conf *conf)
+static const char *set_log_format(const struct key *key, const struct entry *e,
+                                  struct nt_conf *conf)
 {
     conf->log_json = strcmp(e->value, "json") == 0;
-    return conf->log_json || strcmp(e->value, "text") == 0 ? NULL : "text or json";
+    return conf->log_json || strcmp(e->value, "text") == 0 ? NULL : key->expected;
 }
 
 static const char *const ucx_log_names[] = {"fatal", "error", "warn", "diag", "info", "debug"};
@@ -327,52 +232,53 @@ const char *nt_ucx_log_name(enum nt_ucx_log level)
     return ucx_log_names[level];
 }
 
-static const char *set_ucx_log(const struct entry *e, struct nt_conf *conf)
+static const char *set_ucx_log(const struct key *key, const struct entry *e, struct nt_conf *conf)
 {
     for (size_t k = 0; k < sizeof ucx_log_names / sizeof *ucx_log_names; k++)
         if (strcmp(e->value, ucx_log_names[k]) == 0) {
             conf->ucx_log = (enum nt_ucx_log)k;
             return NULL;
         }
-    return "fatal, error, warn, diag, info or debug";
+    return key->expected;
 }
 
 enum { BUDGET_DEFAULT = 4, BUDGET_MAX = 5 };
 
-static const struct {
-    const char *name;
-    setter set;
-} keys[] = {
-    {"enabled", set_enabled},
-    {"default", set_default},
-    {"level", set_level},
-    {"level_max", set_level_max},
-    [BUDGET_DEFAULT] = {"budget_default", set_budget_default},
-    [BUDGET_MAX] = {"budget_max", set_budget_max},
-    {"ports", set_ports},
-    {"reserved_ports", set_reserved_ports},
-    {"shared_hosts", set_shared_hosts},
-    {"max_load", set_max_load},
-    {"inline_limit", set_inline_limit},
-    {"publish_limit", set_publish_limit},
-    {"run_dir_limit", set_run_dir_limit},
-    {"block_hosts", set_block_hosts},
-    {"run_dir", set_run_dir},
-    {"archive", set_archive},
-    {"archive_limit", set_archive_limit},
-    {"archive_mode", set_archive_mode},
-    {"fleet_store", set_fleet_store},
-    {"prolog", set_prolog},
-    {"probe", set_probe},
-    {"relay_user", set_relay_user},
-    {"munge_socket", set_munge_socket},
-    {"prior", set_prior},
-    {"net_devices", set_net_devices},
-    {"tls", set_tls},
-    {"users", set_users},
-    {"debug", set_debug},
-    {"log_format", set_log_format},
-    {"ucx_log", set_ucx_log},
+#define IN(field) offsetof(struct nt_conf, field)
+#define SECONDS 100, 3600000, "seconds from 0.1 to 3600"
+#define LARGE 65536, 1099511627776, "bytes from 65536 to 1099511627776"
+static const struct key keys[] = {
+    {"enabled", set_flag, .field = IN(enabled)},
+    {"default", set_flag, .field = IN(default_on)},
+    {"level", set_level, .expected = "quick, standard, full or auto"},
+    {"level_max", set_level_max, .expected = "quick, standard or full"},
+    [BUDGET_DEFAULT] = {"budget_default", set_decimal, IN(budget_default_s), SECONDS},
+    [BUDGET_MAX] = {"budget_max", set_decimal, IN(budget_max_s), SECONDS},
+    {"ports", set_ports, .expected = "FIRST-LAST between 1 and 65535"},
+    {"reserved_ports", set_flag, .field = IN(reserved_ports)},
+    {"shared_hosts", set_shared_hosts, .expected = "latency, full or off"},
+    {"max_load", set_decimal, IN(max_load), 1, 1000, "a share above 0, at most 1"},
+    {"inline_limit", set_whole, IN(inline_limit_bytes), 0, 122880, "bytes from 0 to 122880"},
+    {"publish_limit", set_whole, IN(publish_limit_bytes), 65536, 1073741824,
+     "bytes from 65536 to 1073741824"},
+    {"run_dir_limit", set_long, IN(run_dir_limit_bytes), LARGE},
+    {"block_hosts", set_block_hosts, IN(block_hosts), 0, 65536, "0, or hosts from 2 to 65536"},
+    {"run_dir", set_path, .field = IN(run_dir)},
+    {"archive", set_path_or_none, .field = IN(archive)},
+    {"archive_limit", set_long, IN(archive_limit_bytes), LARGE},
+    {"archive_mode", set_archive_mode, .expected = "0400, 0440, 0444, 0600, 0640 or 0644"},
+    {"fleet_store", set_path_or_none, .field = IN(fleet_store)},
+    {"prolog", set_path, .field = IN(prolog)},
+    {"probe", set_path, .field = IN(probe)},
+    {"relay_user", set_relay_user, .expected = "a user name of 1 to 31 characters"},
+    {"munge_socket", set_path_or_none, .field = IN(munge_socket)},
+    {"prior", set_path_or_none, .field = IN(prior)},
+    {"net_devices", set_word, .field = IN(net_devices)},
+    {"tls", set_word, .field = IN(tls)},
+    {"users", set_word, .field = IN(users)},
+    {"debug", set_debug, .expected = "error, info or debug"},
+    {"log_format", set_log_format, .expected = "text or json"},
+    {"ucx_log", set_ucx_log, .expected = "fatal, error, warn, diag, info or debug"},
 };
 enum { KEYS = sizeof keys / sizeof *keys };
 
@@ -447,7 +353,7 @@ static int apply(struct place place, const struct entry *entry, size_t seen[KEYS
     if (seen[k] != 0)
         return nt_err_set(err, NT_ERR_INPUT, "%s:%zu: %s was set on line %zu already", place.file,
                           place.line, keys[k].name, seen[k]);
-    const char *expected = keys[k].set(entry, conf);
+    const char *expected = keys[k].set(&keys[k], entry, conf);
     if (expected != NULL)
         return nt_err_set(err, NT_ERR_INPUT, "%s:%zu: %s: expected %s, found \"%.*s\"", place.file,
                           place.line, keys[k].name, expected, SHOWN_BYTES, entry->value);

@@ -58,7 +58,5 @@ int nt_deviation_dot_write(const struct nt_reference_match *a, double message_by
     size_t bytes;
     if (nt_deviation_dot_make(a, message_bytes, &text, &bytes, err) != 0)
         return -1;
-    int rc = nt_file_write(path, text, bytes, err);
-    free(text);
-    return rc;
+    return nt_file_write_text(path, text, bytes, err);
 }

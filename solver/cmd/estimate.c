@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "estimate.h"
 
-#include <stdlib.h>
-
 #include "estimate_json.h"
 #include "estimate_routes.h"
 #include "files.h"
@@ -59,9 +57,7 @@ static int estimate_run(int argc, char **argv, struct nt_err *err)
         return nt_err_set(err, NT_ERR_USAGE, "expected --routes FILE and --measured FILE");
     if (estimate_text(routes, measured, &text, &bytes, err) != 0)
         return -1;
-    int rc = nt_file_write(output, text, bytes, err);
-    free(text);
-    return rc;
+    return nt_file_write_text(output, text, bytes, err);
 }
 
 const struct nt_verb nt_verb_estimate = {"estimate", "measurements over routes to link latencies",

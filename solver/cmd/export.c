@@ -2,7 +2,6 @@
 #include "export.h"
 
 #include <stdbool.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "deviation_dot.h"
@@ -193,9 +192,7 @@ static int export_run(int argc, char **argv, struct nt_err *err)
     nt_map_destroy(map);
     if (rc != 0)
         return -1;
-    rc = nt_file_write(a.output, text, bytes, err);
-    free(text);
-    return rc;
+    return nt_file_write_text(a.output, text, bytes, err);
 }
 
 const struct nt_verb nt_verb_export = {"export", "a map for other programs", help, export_run};

@@ -240,3 +240,10 @@ int nt_file_write(const char *path, const char *text, size_t bytes, struct nt_er
         return fail_to_write(path, err);
     return 0;
 }
+
+int nt_file_write_text(const char *path, char *text, size_t bytes, struct nt_err *err)
+{
+    int rc = nt_file_write(path, text, bytes, err);
+    free(text);
+    return rc;
+}

@@ -26,6 +26,9 @@ int nt_file_read(const char *path, size_t most, char **text, size_t *bytes, stru
  * one. What is no regular file (a terminal, a pipe, /dev/null) is written as it is. */
 int nt_file_write(const char *path, const char *text, size_t bytes, struct nt_err *err);
 
+/* The same, and frees the text. */
+int nt_file_write_text(const char *path, char *text, size_t bytes, struct nt_err *err);
+
 /* The map in a file; path NULL: as nt_file_map_path. */
 int nt_file_read_map(const char *path, struct nt_map **out, struct nt_err *err);
 

@@ -248,9 +248,7 @@ static int hint_run(int argc, char **argv, struct nt_err *err)
     nt_map_destroy(map);
     if (rc != 0)
         return -1;
-    rc = nt_file_write(a.output, text, bytes, err);
-    free(text);
-    return rc;
+    return nt_file_write_text(a.output, text, bytes, err);
 }
 
 const struct nt_verb nt_verb_hint = {"hint", "where to put which rank", help, hint_run};

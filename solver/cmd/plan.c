@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "files.h"
@@ -98,9 +97,7 @@ static int plan_run(int argc, char **argv, struct nt_err *err)
                             : plan_map(map, redundancy, &text, &bytes, err);
     if (rc != 0)
         return -1;
-    rc = nt_file_write(output, text, bytes, err);
-    free(text);
-    return rc;
+    return nt_file_write_text(output, text, bytes, err);
 }
 
 const struct nt_verb nt_verb_plan = {"plan", "which pairs to measure, and in which rounds", help,

@@ -7,13 +7,8 @@
 #include "files.h"
 #include "hostlist_format.h"
 #include "number.h"
-#include "show_legend.h"
-#include "show_machines.h"
+#include "show.h"
 #include "show_net.h"
-#include "show_rails.h"
-#include "show_since.h"
-#include "show_stress.h"
-#include "show_trace.h"
 #include "strbuf.h"
 #include "switch_support.h"
 #include "terminal.h"
@@ -348,9 +343,7 @@ static int show_run(int argc, char **argv, struct nt_err *err)
             0 ||
         show_file(path, &arguments, &text, &bytes, err) != 0)
         return -1;
-    int rc = nt_file_write("-", text, bytes, err);
-    free(text);
-    return rc;
+    return nt_file_write_text("-", text, bytes, err);
 }
 
 const struct nt_verb nt_verb_show = {"show", "the tree and its links for people", help, show_run};

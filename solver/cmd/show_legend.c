@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "show_legend.h"
+#include "show.h"
 
 #include <math.h>
 #include <stdbool.h>

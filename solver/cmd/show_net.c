@@ -130,12 +130,11 @@ static double back_to(const struct nt_link *l, uint32_t below)
 
 static int find_usual(struct net *n, const uint32_t *hosts, size_t count, struct usual *usual)
 {
-    double *values = malloc((count + 1) * sizeof *values), *into[3];
-    if (values == NULL)
-        return nt_err_memory(n->err);
-    into[0] = &usual->latency;
-    into[1] = &usual->out;
-    into[2] = &usual->back;
+    NT_SCOPED struct nt_arena memory = {0};
+    double *values = nt_arena_array(&memory, count, sizeof *values);
+    double *into[] = {&usual->latency, &usual->out, &usual->back};
+    if (nt_arena_check(&memory, n->err) != 0)
+        return -1;
     for (size_t f = 0; f < 3; f++) {
         size_t known = 0;
         for (size_t k = 0; k < count; k++) {
@@ -148,7 +147,6 @@ static int find_usual(struct net *n, const uint32_t *hosts, size_t count, struct
         }
         *into[f] = median_of(values, known);
     }
-    free(values);
     return 0;
 }
 
@@ -165,10 +163,11 @@ static int add_folded(struct net *n, const char *art, const uint32_t *hosts, siz
                       const struct usual *usual)
 {
     struct nt_strbuf d = {0};
-    const char **names = malloc((count + 1) * sizeof *names);
+    NT_SCOPED struct nt_arena memory = {0};
+    const char **names = nt_arena_array(&memory, count, sizeof *names);
     double low = INFINITY, high = 0, sure = 1;
-    if (names == NULL)
-        return nt_err_memory(n->err);
+    if (nt_arena_check(&memory, n->err) != 0)
+        return -1;
     bool at_least = true;
     for (size_t k = 0; k < count; k++) {
         const struct nt_link *l = &n->model->link[n->up[hosts[k]]];
@@ -179,7 +178,6 @@ static int add_folded(struct net *n, const char *art, const uint32_t *hosts, siz
         at_least &= l->at_least;
     }
     nt_hostlist_format(&d, names, count);
-    free(names);
     char *label;
     if (nt_strbuf_finish(&d, &label, NULL, n->err) != 0)
         return -1;
@@ -252,9 +250,10 @@ static int draw_hosts(struct net *n, const struct branch *b, const uint32_t *hos
     char text[sizeof b->prefix + 16];
     struct usual usual;
     size_t same = 0;
-    uint32_t *alike_hosts = malloc((count + 1) * sizeof *alike_hosts);
-    if (alike_hosts == NULL)
-        return nt_err_memory(n->err);
+    NT_SCOPED struct nt_arena memory = {0};
+    uint32_t *alike_hosts = nt_arena_array(&memory, count, sizeof *alike_hosts);
+    if (nt_arena_check(&memory, n->err) != 0)
+        return -1;
     int rc = find_usual(n, host, count, &usual);
     for (size_t k = 0; rc == 0 && k < count; k++)
         if (n->fold && is_usual(n, host[k], &usual))
@@ -267,7 +266,6 @@ static int draw_hosts(struct net *n, const struct branch *b, const uint32_t *hos
     for (size_t k = 0; rc == 0 && k < count; k++)
         if (!fold || !is_usual(n, host[k], &usual))
             rc = add_host(n, branch_art(n, b, --left == 0 && !more, text, sizeof text), host[k]);
-    free(alike_hosts);
     return rc;
 }
 
@@ -294,9 +292,10 @@ static int draw_below(struct net *n, uint32_t v, struct branch *b)
     size_t hosts, most = nt_graph_degree(&n->graph, v);
     if (b->depth >= DEPTH_MAX)
         return 0; /* a chain this long has shown its shape */
-    uint32_t *child = malloc((most + 1) * sizeof *child);
-    if (child == NULL)
-        return nt_err_memory(n->err);
+    NT_SCOPED struct nt_arena memory = {0};
+    uint32_t *child = nt_arena_array(&memory, most, sizeof *child);
+    if (nt_arena_check(&memory, n->err) != 0)
+        return -1;
     size_t count = list_children(n, v, child, &hosts);
     int rc = hosts == 0 ? 0 : draw_hosts(n, b, child, hosts, count > hosts);
     for (size_t k = hosts; rc == 0 && k < count; k++) {
@@ -310,7 +309,6 @@ static int draw_below(struct net *n, uint32_t v, struct branch *b)
         b->depth--;
         b->prefix[used] = '\0';
     }
-    free(child);
     return rc;
 }
 
@@ -318,9 +316,10 @@ static int draw_below(struct net *n, uint32_t v, struct branch *b)
 static int reach_vertices(struct net *n, uint32_t top)
 {
     size_t vertices = n->model->hosts + n->model->switches, tail = 0;
-    uint32_t *queue = malloc((vertices + 1) * sizeof *queue);
-    if (queue == NULL)
-        return nt_err_memory(n->err);
+    NT_SCOPED struct nt_arena memory = {0};
+    uint32_t *queue = nt_arena_array(&memory, vertices, sizeof *queue);
+    if (nt_arena_check(&memory, n->err) != 0)
+        return -1;
     n->reached[top] = true;
     queue[tail++] = top;
     for (size_t head = 0; head < tail; head++) {
@@ -335,7 +334,6 @@ static int reach_vertices(struct net *n, uint32_t top)
             queue[tail++] = w;
         }
     }
-    free(queue);
     return 0;
 }
 
@@ -383,9 +381,10 @@ static int draw_other_links(struct net *n)
 {
     const struct nt_model *m = n->model;
     size_t left = 0, known = 0, shown = 0;
-    double *latency = malloc((m->links + 1) * sizeof *latency);
-    if (latency == NULL)
-        return nt_err_memory(n->err);
+    NT_SCOPED struct nt_arena memory = {0};
+    double *latency = nt_arena_array(&memory, m->links, sizeof *latency);
+    if (nt_arena_check(&memory, n->err) != 0)
+        return -1;
     for (size_t k = 0; k < m->links; k++) {
         left += !n->drawn[k];
         if (!n->drawn[k] && !isnan(m->link[k].latency_us))
@@ -393,7 +392,6 @@ static int draw_other_links(struct net *n)
     }
     bool fold = n->fold && left > SCREEN_ROWS / 2;
     double middle = median_of(latency, known);
-    free(latency);
     int rc = 0;
     for (size_t k = 0; rc == 0 && k < m->links; k++) {
         if (n->drawn[k] || (fold && !m->link[k].suspect && near_to(m->link[k].latency_us, middle)))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "show_rails.h"
+#include "show.h"
 
 #include <stdbool.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "show_since.h"
+#include "show.h"
 
 #include <string.h>
 

@@ -576,9 +576,7 @@ static int simulate_run(int argc, char **argv, struct nt_err *err)
     scene_fini(&s);
     if (rc != 0)
         return -1;
-    rc = nt_file_write(a.output, text, bytes, err);
-    free(text);
-    return rc;
+    return nt_file_write_text(a.output, text, bytes, err);
 }
 
 const struct nt_verb nt_verb_simulate = {"simulate", "measurements of a known network", help,

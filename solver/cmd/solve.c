@@ -246,9 +246,7 @@ static int solve_run(int argc, char **argv, struct nt_err *err)
     nt_map_destroy(map);
     if (rc != 0)
         return -1;
-    rc = nt_file_write(a.output, text, bytes, err);
-    free(text);
-    return rc;
+    return nt_file_write_text(a.output, text, bytes, err);
 }
 
 const struct nt_verb nt_verb_solve = {"solve", "measurements to map", help, solve_run};

@@ -286,9 +286,7 @@ static int stats_run(int argc, char **argv, struct nt_err *err)
     free(s);
     if (rc != 0)
         return -1;
-    rc = nt_file_write("-", text, bytes, err);
-    free(text);
-    return rc;
+    return nt_file_write_text("-", text, bytes, err);
 }
 
 const struct nt_verb nt_verb_stats = {"stats", "counts jobs in the agent's logs", help, stats_run};

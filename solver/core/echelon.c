@@ -64,28 +64,25 @@ int nt_echelon_create_traced(size_t links, size_t traces, uint64_t seed, struct 
                              struct nt_err *err)
 {
     size_t columns = links + traces;
-    struct nt_echelon *e = calloc(1, sizeof *e);
-    struct nt_echelon_rows *r = calloc(1, sizeof *r);
-    if (e == NULL || r == NULL) {
-        free(e);
-        free(r);
-        return nt_err_memory(err);
-    }
+    struct nt_echelon *e = nt_object_create(sizeof *e, err);
+    if (e == NULL)
+        return -1;
+    struct nt_arena *memory = &e->memory;
+    struct nt_echelon_rows *r = nt_arena_array(memory, 1, sizeof *r), made = {.columns = columns};
     e->links = links;
-    e->rows = r;
-    e->null = malloc((columns + 1) * sizeof *e->null);
-    e->pivot = calloc(columns + 1, sizeof *e->pivot);
-    r->row = calloc(links + 1, sizeof *r->row);
-    r->users = calloc(columns + 1, sizeof *r->users);
-    r->columns = columns;
-    r->sum = calloc(columns + 1, sizeof *r->sum);
-    r->mark = calloc(columns + 1, sizeof *r->mark);
-    r->touched = malloc((columns + 1) * sizeof *r->touched);
-    if (e->null == NULL || e->pivot == NULL || r->row == NULL || r->users == NULL ||
-        r->sum == NULL || r->mark == NULL || r->touched == NULL) {
+    e->null = nt_arena_array(memory, columns, sizeof *e->null);
+    e->pivot = nt_arena_array(memory, columns, sizeof *e->pivot);
+    made.row = nt_arena_array(memory, links, sizeof *made.row);
+    made.users = nt_arena_array(memory, columns, sizeof *made.users);
+    made.sum = nt_arena_array(memory, columns, sizeof *made.sum);
+    made.mark = nt_arena_array(memory, columns, sizeof *made.mark);
+    made.touched = nt_arena_array(memory, columns, sizeof *made.touched);
+    if (nt_arena_check(memory, err) != 0) {
         nt_echelon_destroy(e);
-        return nt_err_memory(err);
+        return -1;
     }
+    *r = made;
+    e->rows = r;
     struct nt_rng rng;
     nt_rng_init(&rng, seed);
     for (size_t k = 0; k < columns; k++)
@@ -99,23 +96,17 @@ void nt_echelon_destroy(struct nt_echelon *echelon)
     if (echelon == NULL)
         return;
     struct nt_echelon_rows *r = echelon->rows;
-    for (size_t k = 0; r->row != NULL && k < echelon->links; k++) {
+    for (size_t k = 0; r != NULL && k < echelon->links; k++) {
         free(r->row[k].column);
         free(r->row[k].value);
     }
-    for (size_t k = 0; r->users != NULL && k < r->columns; k++)
+    for (size_t k = 0; r != NULL && k < r->columns; k++)
         free(r->users[k].row);
-    free(r->row);
-    free(r->users);
-    free(r->sum);
-    free(r->mark);
-    free(r->touched);
-    free(r->fresh.column);
-    free(r->fresh.value);
-    free(r);
-    free(echelon->null);
-    free(echelon->pivot);
-    free(echelon);
+    if (r != NULL) {
+        free(r->fresh.column);
+        free(r->fresh.value);
+    }
+    nt_object_destroy(echelon);
 }
 
 static bool make_room(struct row *row, size_t capacity)

@@ -15,12 +15,14 @@
 #include <stdint.h>
 
 #include "err.h"
+#include "memory.h"
 
 #define NT_ECHELON_PRIME ((UINT64_C(1) << 61) - 1)
 
 struct nt_echelon_rows;
 
 struct nt_echelon {
+    struct nt_arena memory; /* first, for nt_object_create; of all but the rows' entries */
     size_t links, rank;
     uint64_t *null; /* links of them, below the prime: the random null vector */
     bool *pivot;    /* links of them: a row has its leading 1 here */

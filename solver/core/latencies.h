@@ -4,8 +4,9 @@
  *
  * A list of entries; of many hosts until a table of all pairs takes less memory, then that. A sweep
  * that measures few of the pairs costs memory for those, one that measures all of them never more
- * than two tables, less than its record takes. Apart from readings.h because all pairs of 4,096
- * hosts are 25 million readings, and inference from few pairs needs more of each. */
+ * than two tables, less than its record takes. A view of the record, as readings.h; apart from that
+ * because all pairs of 4,096 hosts are 25 million readings, and inference from few pairs needs more
+ * of each. */
 #ifndef NT_LATENCIES_H
 #define NT_LATENCIES_H
 

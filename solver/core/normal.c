@@ -10,30 +10,31 @@
 #include "dense.h"
 
 struct nt_normal {
-    size_t n, head;   /* columns; the first head of the order are sparse */
-    uint32_t *order;  /* position -> column */
-    uint32_t *place;  /* column -> position */
-    size_t *start;    /* head + 1 */
-    uint32_t *below;  /* positions below the diagonal of each sparse column, rising */
-    double *factor;   /* the values there */
-    double *diagonal; /* head */
-    double *dense;    /* the factor of the remaining block, (n-head)^2, column order */
+    struct nt_arena memory; /* of the factor; the others are the order's */
+    size_t n, head;         /* columns; the first head of the order are sparse */
+    uint32_t *order;        /* position -> column */
+    uint32_t *place;        /* column -> position */
+    size_t *start;          /* head + 1 */
+    uint32_t *below;        /* positions below the diagonal of each sparse column, rising */
+    double *factor;         /* the values there */
+    double *diagonal;       /* head */
+    double *dense;          /* the factor of the remaining block, (n-head)^2, column order */
 };
 
 int nt_rows_create(size_t rows, size_t columns, size_t entries, struct nt_rows **out,
                    struct nt_err *err)
 {
-    struct nt_rows *r = calloc(1, sizeof *r);
+    struct nt_rows *r = nt_object_create(sizeof *r, err);
     if (r == NULL)
-        return nt_err_memory(err);
+        return -1;
     r->rows = rows;
     r->columns = columns;
-    r->start = calloc(rows + 1, sizeof *r->start);
-    r->column = calloc(entries + 1, sizeof *r->column);
-    r->value = calloc(entries + 1, sizeof *r->value);
-    if (r->start == NULL || r->column == NULL || r->value == NULL) {
+    r->start = nt_arena_array(&r->memory, rows + 1, sizeof *r->start);
+    r->column = nt_arena_array(&r->memory, entries, sizeof *r->column);
+    r->value = nt_arena_array(&r->memory, entries, sizeof *r->value);
+    if (nt_arena_check(&r->memory, err) != 0) {
         nt_rows_destroy(r);
-        return nt_err_memory(err);
+        return -1;
     }
     *out = r;
     return 0;
@@ -41,12 +42,7 @@ int nt_rows_create(size_t rows, size_t columns, size_t entries, struct nt_rows *
 
 void nt_rows_destroy(struct nt_rows *rows)
 {
-    if (rows == NULL)
-        return;
-    free(rows->start);
-    free(rows->column);
-    free(rows->value);
-    free(rows);
+    nt_object_destroy(rows);
 }
 
 void nt_normal_destroy(struct nt_normal *normal)
@@ -57,10 +53,7 @@ void nt_normal_destroy(struct nt_normal *normal)
     free(normal->place);
     free(normal->start);
     free(normal->below);
-    free(normal->factor);
-    free(normal->diagonal);
-    free(normal->dense);
-    free(normal);
+    nt_object_destroy(normal);
 }
 
 /* Where the value of A or L at positions i > j belongs; for a sparse j, i must be in its list. */
@@ -160,25 +153,17 @@ static void subtract_schur(struct nt_normal *m)
 
 static int factor_columns(struct nt_normal *m, struct nt_err *err)
 {
-    struct left l = {.next = malloc((m->head + 1) * sizeof *l.next),
-                     .first = malloc((m->head + 1) * sizeof *l.first),
-                     .at = malloc((m->head + 1) * sizeof *l.at),
-                     .work = calloc(m->n + 1, sizeof *l.work)};
-    int rc = 0;
-    if (l.next == NULL || l.first == NULL || l.at == NULL || l.work == NULL) {
-        rc = nt_err_memory(err);
-    } else {
-        for (size_t j = 0; j < m->head; j++)
-            l.first[j] = (uint32_t)m->head;
-        if (!factor_head(m, &l))
-            rc = nt_err_set(err, NT_ERR_INPUT, "the equations are not independent");
-    }
-    free(l.next);
-    free(l.first);
-    free(l.at);
-    free(l.work);
-    if (rc != 0)
-        return rc;
+    NT_SCOPED struct nt_arena memory = {0};
+    struct left l = {.next = nt_arena_array(&memory, m->head, sizeof *l.next),
+                     .first = nt_arena_array(&memory, m->head, sizeof *l.first),
+                     .at = nt_arena_array(&memory, m->head, sizeof *l.at),
+                     .work = nt_arena_array(&memory, m->n, sizeof *l.work)};
+    if (nt_arena_check(&memory, err) != 0)
+        return -1;
+    for (size_t j = 0; j < m->head; j++)
+        l.first[j] = (uint32_t)m->head;
+    if (!factor_head(m, &l))
+        return nt_err_set(err, NT_ERR_INPUT, "the equations are not independent");
     subtract_schur(m);
     return nt_dense_factor(m->dense, m->n - m->head, err);
 }
@@ -189,25 +174,21 @@ static int allocate_factor(struct nt_normal *m, struct nt_err *err)
     if (n > NT_NORMAL_DENSE_MAX)
         return nt_err_set(err, NT_ERR_INPUT, "%zu links hang together, at most %d can be solved", n,
                           (int)NT_NORMAL_DENSE_MAX);
-    m->factor = calloc(m->start[m->head] + 1, sizeof *m->factor);
-    m->diagonal = calloc(m->head + 1, sizeof *m->diagonal);
-    m->dense = calloc(n * n + 1, sizeof *m->dense);
-    if (m->factor == NULL || m->diagonal == NULL || m->dense == NULL)
-        return nt_err_memory(err);
-    return 0;
+    m->factor = nt_arena_array(&m->memory, m->start[m->head], sizeof *m->factor);
+    m->diagonal = nt_arena_array(&m->memory, m->head, sizeof *m->diagonal);
+    m->dense = nt_arena_array(&m->memory, n * n, sizeof *m->dense);
+    return nt_arena_check(&m->memory, err);
 }
 
 int nt_normal_create(const struct nt_rows *rows, struct nt_normal **out, struct nt_err *err)
 {
-    struct nt_normal *m = calloc(1, sizeof *m);
-    if (m == NULL)
-        return nt_err_memory(err);
-    m->n = rows->columns;
     struct nt_degree_order order;
-    if (nt_degree_order(rows, &order, err) != 0) {
-        free(m);
+    struct nt_normal *m = nt_object_create(sizeof *m, err);
+    if (m == NULL)
         return -1;
-    }
+    m->n = rows->columns;
+    if (nt_degree_order(rows, &order, err) != 0)
+        goto fail;
     m->head = order.head;
     m->order = order.order;
     m->place = order.place;
@@ -272,29 +253,21 @@ static void select_column(const struct nt_normal *m, struct selected *s, size_t 
 
 int nt_normal_variances(struct nt_normal *m, double *variance, struct nt_err *err)
 {
-    struct selected s = {.below = malloc((m->start[m->head] + 1) * sizeof *s.below),
-                         .diagonal = malloc((m->head + 1) * sizeof *s.diagonal),
-                         .work = malloc((m->n + 1) * sizeof *s.work),
-                         .here = calloc(m->n + 1, sizeof *s.here)};
+    NT_SCOPED struct nt_arena memory = {0};
+    struct selected s = {.below = nt_arena_array(&memory, m->start[m->head], sizeof *s.below),
+                         .diagonal = nt_arena_array(&memory, m->head, sizeof *s.diagonal),
+                         .work = nt_arena_array(&memory, m->n, sizeof *s.work),
+                         .here = nt_arena_array(&memory, m->n, sizeof *s.here)};
     size_t n = m->n - m->head;
-    int rc = -1;
-    if (s.below == NULL || s.diagonal == NULL || s.work == NULL || s.here == NULL)
-        (void)nt_err_memory(err);
-    else
-        rc = nt_dense_invert(m->dense, n, err);
-    if (rc == 0) {
-        for (size_t j = m->head; j-- > 0;) {
-            select_column(m, &s, j);
-            variance[m->order[j]] = s.diagonal[j];
-        }
-        for (size_t j = 0; j < n; j++)
-            variance[m->order[m->head + j]] = m->dense[j * n + j];
+    if (nt_arena_check(&memory, err) != 0 || nt_dense_invert(m->dense, n, err) != 0)
+        return -1;
+    for (size_t j = m->head; j-- > 0;) {
+        select_column(m, &s, j);
+        variance[m->order[j]] = s.diagonal[j];
     }
-    free(s.below);
-    free(s.diagonal);
-    free(s.work);
-    free(s.here);
-    return rc;
+    for (size_t j = 0; j < n; j++)
+        variance[m->order[m->head + j]] = m->dense[j * n + j];
+    return 0;
 }
 
 /* row -= sum of factor times the rows below column j, over its diagonal. */

@@ -18,12 +18,14 @@
 #include <stdint.h>
 
 #include "err.h"
+#include "memory.h"
 
 enum { NT_NORMAL_DENSE_MAX = 8192 }; /* the dense block: 512 MB */
 
 /* A sparse matrix by rows: row i has value[k] in column[k] for k in start[i]..start[i+1]-1, a
  * column at most once a row. */
 struct nt_rows {
+    struct nt_arena memory; /* of the arrays; first, for nt_object_create */
     size_t rows, columns;
     size_t *start;
     uint32_t *column;

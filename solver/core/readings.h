@@ -1,5 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Latencies that were read between two hosts, one entry a reading: what a network is inferred from.
+ *
+ * The record of a sweep (text/samples.h) is the store: it has all that was measured, and is what is
+ * kept and solved again. This, latencies.h and measured_pairs.h are views of its latencies for
+ * those who see no texts, a planner and inference: they are filled as results come, or from a
+ * record, and hold by number what the record holds in words.
+ *
  * Tests: test_slow_hosts.c. */
 #ifndef NT_READINGS_H
 #define NT_READINGS_H

@@ -28,13 +28,7 @@ struct nt_routes_builder {
 
 void nt_routes_destroy(struct nt_routes *routes)
 {
-    if (routes == NULL)
-        return;
-    free(routes->host);
-    free(routes->start);
-    free(routes->there);
-    free(routes->link);
-    free(routes);
+    nt_object_destroy(routes);
 }
 
 int nt_routes_builder_create(struct nt_routes_builder **out, struct nt_err *err)
@@ -192,21 +186,12 @@ int nt_routes_builder_add(struct nt_routes_builder *builder, uint32_t a, uint32_
     return 0;
 }
 
-/* Where the links of each way begin. */
-static size_t *way_starts(const struct nt_routes_builder *b)
-{
-    size_t *at = malloc((b->ways + 1) * sizeof *at);
-    if (at == NULL)
-        return NULL;
-    at[0] = 0;
-    for (size_t w = 0; w < b->ways; w++)
-        at[w + 1] = at[w] + b->way[w].links;
-    return at;
-}
-
-static void fill_routes(struct nt_routes *r, const struct nt_routes_builder *b, const size_t *at)
+/* at: room for where the links of each way begin. */
+static void fill_routes(struct nt_routes *r, const struct nt_routes_builder *b, size_t *at)
 {
     size_t pair = 0, used = 0;
+    for (size_t w = 0; w < b->ways; w++)
+        at[w + 1] = at[w] + b->way[w].links;
     for (size_t w = 0; w < b->ways; w++) {
         const struct way *way = &b->way[w];
         if (way->back != NO_WAY && way->back < w)
@@ -229,31 +214,30 @@ static void fill_routes(struct nt_routes *r, const struct nt_routes_builder *b, 
 int nt_routes_builder_finish(struct nt_routes_builder *b, size_t hosts, size_t links,
                              struct nt_routes **out, struct nt_err *err)
 {
-    struct nt_routes *r = calloc(1, sizeof *r);
-    size_t *at = way_starts(b);
-    if (r == NULL || at == NULL)
-        goto fail;
+    NT_SCOPED struct nt_arena memory = {0};
+    size_t *at = nt_arena_array(&memory, b->ways + 1, sizeof *at);
+    struct nt_routes *r = nt_object_create(sizeof *r, err);
+    if (r == NULL)
+        return -1;
     r->hosts = hosts;
     r->links = links;
     r->pairs = b->pairs;
-    r->host = malloc((b->pairs + 1) * sizeof *r->host);
-    r->start = malloc((b->pairs + 1) * sizeof *r->start);
-    r->there = malloc((b->pairs + 1) * sizeof *r->there);
-    r->link = malloc((b->links + 1) * sizeof *r->link);
-    if (r->host == NULL || r->start == NULL || r->there == NULL || r->link == NULL)
-        goto fail;
+    r->host = nt_arena_array(&r->memory, b->pairs, sizeof *r->host);
+    r->start = nt_arena_array(&r->memory, b->pairs + 1, sizeof *r->start);
+    r->there = nt_arena_array(&r->memory, b->pairs, sizeof *r->there);
+    r->link = nt_arena_array(&r->memory, b->links, sizeof *r->link);
+    if (nt_arena_check(&memory, err) != 0 || nt_arena_check(&r->memory, err) != 0) {
+        nt_routes_destroy(r);
+        return -1;
+    }
     fill_routes(r, b, at);
-    free(at);
     builder_empty(b);
     *out = r;
     return 0;
-fail:
-    free(at);
-    nt_routes_destroy(r);
-    return nt_err_memory(err);
 }
 
 struct nt_pair_index {
+    struct nt_arena memory; /* first, for nt_object_create */
     const struct nt_routes *routes;
     uint32_t *slot; /* pair + 1; 0 is free */
     size_t slots;
@@ -265,12 +249,15 @@ int nt_pair_index_create(const struct nt_routes *routes, struct nt_pair_index **
     size_t slots = 256;
     while (slots < routes->pairs * 2)
         slots *= 2;
-    struct nt_pair_index *index = malloc(sizeof *index);
-    uint32_t *slot = calloc(slots, sizeof *slot);
-    if (index == NULL || slot == NULL) {
-        free(index);
-        free(slot);
-        return nt_err_memory(err);
+    struct nt_pair_index *index = nt_object_create(sizeof *index, err);
+    if (index == NULL)
+        return -1;
+    index->routes = routes;
+    index->slots = slots;
+    uint32_t *slot = index->slot = nt_arena_array(&index->memory, slots, sizeof *slot);
+    if (nt_arena_check(&index->memory, err) != 0) {
+        nt_pair_index_destroy(index);
+        return -1;
     }
     for (size_t p = 0; p < routes->pairs; p++) {
         size_t s = hash_pair(routes->host[p][0], routes->host[p][1]) & (slots - 1);
@@ -278,17 +265,13 @@ int nt_pair_index_create(const struct nt_routes *routes, struct nt_pair_index **
             s = (s + 1) & (slots - 1);
         slot[s] = (uint32_t)p + 1;
     }
-    *index = (struct nt_pair_index){.routes = routes, .slot = slot, .slots = slots};
     *out = index;
     return 0;
 }
 
 void nt_pair_index_destroy(struct nt_pair_index *index)
 {
-    if (index == NULL)
-        return;
-    free(index->slot);
-    free(index);
+    nt_object_destroy(index);
 }
 
 uint32_t nt_pair_index_find(const struct nt_pair_index *index, uint32_t a, uint32_t b)

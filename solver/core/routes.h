@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "err.h"
+#include "memory.h"
 
 enum {
     NT_ROUTE_LINKS_MAX = 4096,     /* of one direction */
@@ -22,6 +23,7 @@ enum {
 };
 
 struct nt_routes {
+    struct nt_arena memory; /* of the arrays; first, for nt_object_create */
     size_t hosts, links, pairs;
     uint32_t (*host)[2]; /* pairs of them, as their first direction was given */
     size_t *start;   /* pairs + 1; the links of pair p: link[start[p]] .. link[start[p+1] - 1] */

@@ -144,12 +144,12 @@ float nt_stats_mad(float *values, size_t n)
     float middle = nt_stats_median(values, n);
     for (size_t k = 0; k < n; k++)
         values[k] = fabsf(values[k] - middle);
-    return 1.4826f * nt_stats_median(values, n);
+    return (float)NT_SD_OF_MEDIAN * nt_stats_median(values, n);
 }
 
 double nt_normal_cdf(double z)
 {
-    return 0.5 * erfc(-z * 0.70710678118654752440);
+    return 0.5 * erfc(-z * M_SQRT1_2);
 }
 
 double nt_normal_quantile(double p)
@@ -170,7 +170,7 @@ double nt_student_quantile(double p, double df)
 {
     /* Cornish-Fisher expansion (Abramowitz and Stegun 26.7.5), exact for 1 and 2 */
     if (df <= 1.5)
-        return tan(3.14159265358979323846 * (p - 0.5));
+        return tan(M_PI * (p - 0.5));
     if (df <= 2.5)
         return (2 * p - 1) / sqrt(2 * p * (1 - p));
     double z = nt_normal_quantile(p), q = z * z;

@@ -6,6 +6,18 @@
 
 #include <stddef.h>
 
+/* Of normal values: their sd over the median size of their deviations, 1 / Phi^-1(3/4), and back;
+ * over the mean size, sqrt(pi / 2), which is also the standard error of a median over that of a
+ * mean; the sds that 95 % lie within. */
+#define NT_SD_OF_MEDIAN 1.4826
+#define NT_MEDIAN_OF_SD 0.6745
+#define NT_SD_OF_MEAN 1.2533
+#define NT_SDS_95 1.95996
+/* A median absolute deviation is worth so many squares (Huber 1981, its efficiency). */
+#define NT_MAD_WORTH 0.37
+/* What the density of normal values of sd 1 is divided by: sqrt(2 pi). */
+#define NT_NORMAL_TOTAL 2.5066282746310002
+
 /* Selection (Hoare 1961): the k-th smallest of n > k values, which are reordered. No NaN. */
 float nt_stats_select(float *values, size_t n, size_t k);
 

@@ -13,9 +13,7 @@ void nt_unknowns_destroy(struct nt_unknowns *unknowns)
         return;
     nt_echelon_destroy(unknowns->echelon);
     nt_rows_destroy(unknowns->rows);
-    free(unknowns->of_link);
-    free(unknowns->link);
-    free(unknowns);
+    nt_object_destroy(unknowns);
 }
 
 struct by_length {
@@ -103,16 +101,13 @@ static int write_rows(struct nt_unknowns *u, const struct nt_routes *routes, con
 int nt_unknowns_create(const struct nt_routes *routes, const uint32_t *pair, size_t n,
                        struct nt_unknowns **out, struct nt_err *err)
 {
-    struct nt_unknowns *u = calloc(1, sizeof *u);
+    struct nt_unknowns *u = nt_object_create(sizeof *u, err);
     if (u == NULL)
-        return nt_err_memory(err);
-    u->of_link = malloc((routes->links + 1) * sizeof *u->of_link);
-    u->link = malloc((routes->links + 1) * sizeof *u->link);
-    if (u->of_link == NULL || u->link == NULL) {
-        (void)nt_err_memory(err);
-        goto fail;
-    }
-    if (nt_echelon_create(routes->links, SEED, &u->echelon, err) != 0 ||
+        return -1;
+    u->of_link = nt_arena_array(&u->memory, routes->links, sizeof *u->of_link);
+    u->link = nt_arena_array(&u->memory, routes->links, sizeof *u->link);
+    if (nt_arena_check(&u->memory, err) != 0 ||
+        nt_echelon_create(routes->links, SEED, &u->echelon, err) != 0 ||
         eliminate_paths(u, routes, pair, n, err) != 0)
         goto fail;
     number_unknowns(u);

@@ -16,12 +16,14 @@
 
 #include "echelon.h"
 #include "err.h"
+#include "memory.h"
 #include "normal.h"
 #include "routes.h"
 
 enum { NT_UNKNOWN_NONE = UINT32_MAX };
 
 struct nt_unknowns {
+    struct nt_arena memory;     /* of the arrays; first, for nt_object_create */
     struct nt_echelon *echelon; /* of the measured pairs */
     size_t count;               /* its rank */
     uint32_t *of_link;          /* by link: its unknown, or NT_UNKNOWN_NONE */

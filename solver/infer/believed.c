@@ -92,7 +92,7 @@ static double width_of(struct nt_weighted *value, size_t n, double middle)
 {
     for (size_t k = 0; k < n; k++)
         value[k].value = fabsf(value[k].value - (float)middle);
-    return 1.4826 * (double)nt_stats_weighted_median(value, n);
+    return NT_SD_OF_MEDIAN * (double)nt_stats_weighted_median(value, n);
 }
 
 /* Pairs of hosts at each level, and how many of them have to be read. */
@@ -138,7 +138,7 @@ static int find_levels(struct nt_believed_work *w, double noise, struct nt_err *
         offs += n;
         b->wide |= n >= NT_BELIEVED_PAIRS_A_LEVEL && width > most;
     }
-    double sd = offs > 0 ? 1.4826 * (double)nt_stats_weighted_median(off, offs) : least;
+    double sd = offs > 0 ? NT_SD_OF_MEDIAN * (double)nt_stats_weighted_median(off, offs) : least;
     b->sd = fmin(fmax(sd, least), most);
     return 0;
 }

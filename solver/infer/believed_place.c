@@ -342,11 +342,15 @@ static int unite_clusters(const struct nt_believed *b, struct nt_clusters *out, 
     return 0;
 }
 
+/* Nothing is calibrated: the usual share of wrong readings, and of those the share that is too low,
+ * since most are late. */
+static const double OUTLIERS = 0.01, LOW_SHARE = 0.25;
+
 static void take_classes(const struct nt_believed *b, struct nt_classes *out)
 {
     double all = 0;
     *out = (struct nt_classes){
-        .count = b->levels, .noise = b->sd, .outliers = 0.01, .low_share = 0.25};
+        .count = b->levels, .noise = b->sd, .outliers = OUTLIERS, .low_share = LOW_SHARE};
     for (size_t l = 0; l < b->levels; l++)
         all += (double)b->pairs[l];
     for (size_t l = 0; l < b->levels; l++) {

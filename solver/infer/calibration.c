@@ -9,6 +9,9 @@
 static const double LEAST_SD = 0.01;        /* relative: paths of one class differ by that */
 static const double LEAST_AGREEING = 0.005; /* share of agreeing pairs that are wrong twice */
 static const double DISAGREE_SDS = 4.5;
+/* Of two readings that disagree one is wrong, and a few are both: so much of a reading a pair. Over
+ * OUTLIERS_MOST nothing can be told from wrong readings, and the fit does not ask for more. */
+static const double WRONG_A_PAIR = 0.65, OUTLIERS_MOST = 0.3;
 
 int nt_calibration_init(struct nt_calibration *c, size_t seats, size_t pairs, struct nt_err *err)
 {
@@ -46,14 +49,14 @@ static int find_noise(struct nt_calibration *c, struct nt_err *err)
     for (size_t k = 0; k < c->count; k++)
         if (!isnan(reading_difference(&c->at[k])))
             off[n++] = (float)reading_difference(&c->at[k]);
-    double sd = n > 0 ? (double)nt_stats_median(off, n) / (0.6745 * sqrt(2)) : 0;
+    double sd = n > 0 ? (double)nt_stats_median(off, n) / (NT_MEDIAN_OF_SD * sqrt(2)) : 0;
     free(off);
     if (n == 0)
         return nt_err_set(err, NT_ERR_INPUT, "no pair of hosts could be measured twice");
     c->noise = fmax(sd, LEAST_SD);
     for (size_t k = 0; k < c->count; k++)
         apart += readings_disagree(c, &c->at[k]);
-    c->outliers = fmin(0.65 * ((double)apart + 1) / (double)n, 0.3);
+    c->outliers = fmin(WRONG_A_PAIR * ((double)apart + 1) / (double)n, OUTLIERS_MOST);
     return 0;
 }
 

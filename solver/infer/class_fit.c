@@ -6,6 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "memory.h"
+#include "stats.h"
+
 enum { PEAKS_MAX = 20, FEW_VALUES = 40, ITERATIONS = 30 };
 
 static const double BINS_A_SD = 4;
@@ -21,20 +24,13 @@ struct bins {
     double *values; /* how many */
 };
 
-static void bins_fini(struct bins *b)
-{
-    free(b->at);
-    free(b->values);
-}
-
 static int bins_init(struct bins *b, const double *value, size_t n, double width,
-                     struct nt_err *err)
+                     struct nt_arena *memory, struct nt_err *err)
 {
-    *b = (struct bins){.at = calloc(n, sizeof *b->at), .values = calloc(n, sizeof *b->values)};
-    if (b->at == NULL || b->values == NULL) {
-        bins_fini(b);
-        return nt_err_memory(err);
-    }
+    *b = (struct bins){.at = nt_arena_array(memory, n, sizeof *b->at),
+                       .values = nt_arena_array(memory, n, sizeof *b->values)};
+    if (nt_arena_check(memory, err) != 0)
+        return -1;
     for (size_t k = 0; k < n; k++) {
         double at = (floor(value[k] / width) + 0.5) * width;
         if (b->count == 0 || at > b->at[b->count - 1] + width / 2)
@@ -49,7 +45,7 @@ static double normal_density(double x, double mean, double sd)
     double z = (x - mean) / sd;
     if (z * z > 100) /* 1e-22: nothing beside the outliers */
         return 0;
-    return exp(-0.5 * z * z) / (sd * 2.5066282746310002);
+    return exp(-0.5 * z * z) / (sd * NT_NORMAL_TOTAL);
 }
 
 static double sd_of(double noise, double spread_us, double mean)
@@ -57,6 +53,10 @@ static double sd_of(double noise, double spread_us, double mean)
     double spread = spread_us / exp(mean);
     return sqrt(noise * noise + spread * spread);
 }
+
+/* Kernels of 0.6 sd resolve classes two sd apart; a peak that is not higher than a value and a half
+ * is a value by itself, and peaks nearer than 1.5 sd are of one class. */
+static const double KERNEL_SDS = 0.6, PEAK_LEAST = 1.4, PEAK_SDS = 1.5;
 
 /* ---- where classes could be ------------------------------------------------------------------ */
 
@@ -67,7 +67,7 @@ struct peak {
 /* About how many values lie within a sd of x. bins are sorted: only near ones are looked at. */
 static double heap_at(const struct bins *b, size_t near, double noise)
 {
-    double width = 0.6 * noise, sum = 0, x = b->at[near];
+    double width = KERNEL_SDS * noise, sum = 0, x = b->at[near];
     for (size_t k = near + 1; k-- > 0 && x - b->at[k] < 4 * width;)
         sum += b->values[k] * exp(-0.5 * pow((x - b->at[k]) / width, 2));
     for (size_t k = near + 1; k < b->count && b->at[k] - x < 4 * width; k++)
@@ -89,25 +89,26 @@ static int lower_mean(const void *a, const void *b)
     return *x < *y ? -1 : *x > *y;
 }
 
-/* The highest peaks that are at least 1.5 sd from each other. */
+/* The highest peaks that are at least PEAK_SDS from each other. */
 static int find_peaks(const struct bins *b, double noise, double *mean, size_t *found,
                       struct nt_err *err)
 {
-    struct peak *peak = calloc(b->count, sizeof *peak);
-    if (peak == NULL)
-        return nt_err_memory(err);
+    NT_SCOPED struct nt_arena memory = {0};
+    struct peak *peak = nt_arena_array(&memory, b->count, sizeof *peak);
+    if (nt_arena_check(&memory, err) != 0)
+        return -1;
     for (size_t k = 0; k < b->count; k++)
         peak[k] = (struct peak){b->at[k], heap_at(b, k, noise)};
     qsort(peak, b->count, sizeof *peak, higher_peak);
     size_t n = 0;
-    for (size_t k = 0; k < b->count && n < PEAKS_MAX && (n == 0 || peak[k].height > 1.4); k++) {
+    for (size_t k = 0; k < b->count && n < PEAKS_MAX && (n == 0 || peak[k].height > PEAK_LEAST);
+         k++) {
         bool own = true;
         for (size_t i = 0; i < n; i++)
-            own &= fabs(mean[i] - peak[k].at) > 1.5 * noise;
+            own &= fabs(mean[i] - peak[k].at) > PEAK_SDS * noise;
         if (own)
             mean[n++] = peak[k].at;
     }
-    free(peak);
     qsort(mean, n, sizeof *mean, lower_mean);
     *found = n;
     return 0;
@@ -282,6 +283,7 @@ int nt_classes_fit(double *value, size_t n, double noise, double outliers, struc
                    struct nt_err *err)
 {
     struct mixture m = {.noise = noise, .outliers = outliers};
+    NT_SCOPED struct nt_arena memory = {0};
     struct bins b;
     qsort(value, n, sizeof *value, lower_mean);
     if (n < FEW_VALUES) {
@@ -289,15 +291,12 @@ int nt_classes_fit(double *value, size_t n, double noise, double outliers, struc
         take_classes(&m, out);
         return 0;
     }
-    if (bins_init(&b, value, n, noise / BINS_A_SD, err) < 0)
+    if (bins_init(&b, value, n, noise / BINS_A_SD, &memory, err) < 0 ||
+        find_peaks(&b, noise, m.mean, &m.count, err) < 0)
         return -1;
-    int rc = find_peaks(&b, noise, m.mean, &m.count, err);
-    if (rc == 0) {
-        eliminate_classes(&m, &b, log((double)n) + 4);
-        take_classes(&m, out);
-    }
-    bins_fini(&b);
-    return rc;
+    eliminate_classes(&m, &b, log((double)n) + 4);
+    take_classes(&m, out);
+    return 0;
 }
 
 /* ---- readings ---------------------------------------------------------------------------------

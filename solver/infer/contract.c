@@ -298,7 +298,7 @@ static void take_out(struct table *t, uint32_t v)
 }
 
 /* One stage: measures all edges, takes out the weakest that fail; false when none does. Those
- * beyond half of the way from the weakest to the limit may pass once the others are gone. */
+ * beyond a quarter of the way from the weakest to the limit may pass once the others are gone. */
 static bool contract_edges(struct table *t)
 {
     double weakest = 1;
@@ -313,7 +313,8 @@ static bool contract_edges(struct table *t)
     }
     if (weakest >= 1)
         return false;
-    double until = weakest < 0 ? 0.25 : weakest + 0.25 * (1 - weakest);
+    const double STAGE = 0.25;
+    double until = weakest < 0 ? STAGE : weakest + STAGE * (1 - weakest);
     for (uint32_t v = 0; v < t->nodes; v++) {
         bool edge = !t->removed[v] && t->parent[v] != v && !is_host(t, v);
         t->stack[v] = edge && t->z[v] / edge_limit(t, v) <= until;

@@ -35,7 +35,9 @@ static void first_guess(const struct nt_work *w, struct scratch *r, float *out)
             out[i * n + j] = (float)(0.5 * (r->value[i] + r->value[j]));
 }
 
-/* Relative residuals beyond this are wrong readings. */
+/* Relative residuals beyond so many sd are wrong readings. */
+static const float WRONG_SDS = 4;
+
 static float find_reach(const struct nt_work *w, const float *out, struct scratch *r)
 {
     size_t count = 0;
@@ -45,7 +47,7 @@ static float find_reach(const struct nt_work *w, const float *out, struct scratc
             if (v == v)
                 r->size[count++] = fabsf(v - out[i * w->n + j]) / v;
         }
-    return count > 0 ? 4 * 1.4826f * nt_stats_median(r->size, count) : 0;
+    return count > 0 ? WRONG_SDS * (float)NT_SD_OF_MEDIAN * nt_stats_median(r->size, count) : 0;
 }
 
 static void fill_missing(const struct nt_work *w, const float *out, float reach, struct scratch *r)

@@ -18,6 +18,16 @@ enum { ROUNDS = 3, SMALL = 8, STARTS = 8, ALWAYS = 24 };
 /* A regular network with smaller error odds needs no second try. */
 static const double SURE = 0.05;
 
+/* Hosts of one link differ by a hop at the most from every third one: more than half a hop above
+ * that is two. So many may say otherwise of readings that are wrong; a link that was not read wants
+ * nearly all, for any two hosts would be taken for one where readings are few. */
+static const double REACH_HOPS = 1.5, OTHERWISE = 0.2, OTHERWISE_UNREAD = 0.04;
+/* Readings so many hops above the cut are no distance in such a network, but wrong. */
+enum { WRONG_HOPS = 40 };
+/* Toggling gains less than this: a tenth of the pairs' readings, and a little where those are few.
+ */
+static const double TOGGLE_A_PAIR = 0.1, TOGGLE_LEAST = 50;
+
 void nt_direct_fini(struct nt_direct *d)
 {
     free(d->linked);
@@ -178,7 +188,7 @@ static bool take_links(const struct readings_view *readings_view, struct nt_dire
                        double hop, uint32_t *up, struct nt_direct_effort *effort)
 {
     size_t n = d->n, most = n * (n - 1) / 2, parts;
-    float reach = (float)(1.5 * hop);
+    float reach = (float)(REACH_HOPS * hop);
     size_t limit = n * NT_DIRECT_DEGREE_MAX / 2 < most ? n * NT_DIRECT_DEGREE_MAX / 2 : most;
     if (!link_near(readings_view, d, cut, limit, up, &parts))
         return false;
@@ -190,9 +200,9 @@ static bool take_links(const struct readings_view *readings_view, struct nt_dire
             float v = reading_at(readings_view, d, i, j);
             bool near = d->linked[i * n + j], is = near;
             if (near)
-                is = n < 6 || hops_agree(readings_view, d, i, j, reach, 0.2, effort);
-            else if (v != v || (double)v > cut + 40 * hop)
-                is = n >= 6 && hops_agree(readings_view, d, i, j, reach, 0.04, effort);
+                is = n < 6 || hops_agree(readings_view, d, i, j, reach, OTHERWISE, effort);
+            else if (v != v || (double)v > cut + WRONG_HOPS * hop)
+                is = n >= 6 && hops_agree(readings_view, d, i, j, reach, OTHERWISE_UNREAD, effort);
             if (is != near)
                 set_link(d, i, j, is);
         }
@@ -425,7 +435,7 @@ static int toggle_start(const struct nt_work *w, struct nt_direct *d, struct scr
 static int toggle_all(const struct nt_work *w, double to_beat, struct scratch *r, size_t *best,
                       bool *sure, struct nt_err *err)
 {
-    double score_limit = to_beat + 0.1 * (double)w->pairs + 50;
+    double score_limit = to_beat + TOGGLE_A_PAIR * (double)w->pairs + TOGGLE_LEAST;
     for (size_t k = 0; k < r->starts && !*sure && !nt_direct_is_spent(r->effort); k++) {
         struct nt_direct *d = &r->start[k];
         bool toggled = isfinite(d->cost);

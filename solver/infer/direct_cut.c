@@ -11,6 +11,10 @@
 
 enum { BINS = 400 };
 
+/* Of a thousand readings two at each end may be wrong and would stretch the range; a margin keeps
+ * the first and last bin empty. */
+static const double EXTREME = 0.002, MARGIN = 0.02;
+
 /* Smoothed counts of the readings over the range that they span without the extreme ones. */
 struct histogram {
     double count[BINS];
@@ -35,10 +39,10 @@ static void smooth_histogram(struct histogram *h, size_t reach)
 static void fill_histogram(struct histogram *h, float *v, size_t taken)
 {
     *h = (struct histogram){.total = (double)taken};
-    double low = (double)nt_stats_quantile(v, taken, 0.002);
-    double high = (double)nt_stats_quantile(v, taken, 0.998);
-    h->low = low - 0.02 * (high - low);
-    h->step = 1.04 * (high - low) / BINS;
+    double low = (double)nt_stats_quantile(v, taken, EXTREME);
+    double high = (double)nt_stats_quantile(v, taken, 1 - EXTREME);
+    h->low = low - MARGIN * (high - low);
+    h->step = (1 + 2 * MARGIN) * (high - low) / BINS;
     for (size_t k = 0; k < taken && h->step > 0; k++) {
         double bin = ((double)v[k] - h->low) / h->step;
         if (bin >= 0 && bin < BINS)

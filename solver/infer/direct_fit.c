@@ -62,7 +62,7 @@ static double mean_residual(const struct nt_work *w, const struct nt_direct *d)
             }
         }
     /* a perfect fit on a grid of readings is worth no more than the grid's step */
-    return count > 0 ? sum / count + 0.3 * nt_noise_least(w) : INFINITY;
+    return count > 0 ? sum / count + NT_GRID_RESIDUAL * nt_noise_least(w) : INFINITY;
 }
 
 /* With and without own overheads, whichever is worth its unknowns. The graph is described by its

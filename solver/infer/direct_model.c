@@ -9,10 +9,14 @@
 /* Less confidence than this says nothing. */
 static const double NOTHING = 0.05;
 
+static const double WRONG_SDS = 4; /* residuals that are no noise */
+static const double ANY_OFF =
+    0.01; /* the chance that any pair of a network that fits is told as off */
+
 /* Errors of the two figures from the spread of the residuals. */
 static double hop_error(const struct nt_work *w, const struct nt_direct *d, double *rms)
 {
-    double s = 0, sx = 0, sxx = 0, square = 0, reach = 4 * 1.2533 * d->residual;
+    double s = 0, sx = 0, sxx = 0, square = 0, reach = WRONG_SDS * NT_SD_OF_MEAN * d->residual;
     for (size_t i = 1; i < w->n; i++)
         for (size_t j = 0; j < i; j++) {
             double v = (double)w->d[i * w->n + j], x = d->hops[i * w->n + j];
@@ -32,7 +36,7 @@ static int fit_quality(const struct nt_work *w, const struct nt_direct *d, struc
                        double rms, struct nt_err *err)
 {
     double sum = 0, square = 0, rest = 0, count = (double)w->pairs;
-    double off = -nt_normal_quantile(0.005 / (count > 1 ? count : 1)) * rms;
+    double off = -nt_normal_quantile(ANY_OFF / 2 / (count > 1 ? count : 1)) * rms;
     uint32_t(*pair)[2] = malloc((w->n * 16 + 1) * sizeof *pair);
     if (pair == NULL)
         return nt_err_memory(err);
@@ -56,7 +60,7 @@ static int fit_quality(const struct nt_work *w, const struct nt_direct *d, struc
     double spread = square - sum * sum / count;
     m->rms_us = sqrt(rest / count);
     m->r2 = spread > 1e-9 * square ? 1 - rest / spread : NAN;
-    m->resolution_us = 1.95996 * sqrt(2) * rms;
+    m->resolution_us = NT_SDS_95 * sqrt(2) * rms;
     return 0;
 }
 

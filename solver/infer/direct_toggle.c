@@ -327,12 +327,13 @@ static double find_sd(struct search *s)
             if (v == v)
                 s->scratch[count++] = (float)fabs(r) / v;
         }
-    double sd = 1.4826 * (double)nt_stats_median(s->scratch, count);
+    double sd = NT_SD_OF_MEDIAN * (double)nt_stats_median(s->scratch, count);
     sd = fmax(sd, nt_noise_least(s->w)) + 1e-6;
     for (size_t k = 0; k < count; k++)
         off += (double)s->scratch[k] > WRONG * sd;
+    const double WRONG_RANGE = 0.5; /* relative, in which wrong readings lie */
     double rare = log(((double)count + 1) / ((double)off + 1));
-    double wide = log(fmax(1, 0.5 / sd / sqrt(2 * M_PI)));
+    double wide = log(fmax(1, WRONG_RANGE / sd / sqrt(2 * M_PI)));
     s->most = (float)fmin(fmax(rare + wide, 4), 14);
     s->sd = sd;
     return sd;

@@ -13,7 +13,10 @@
 #define OFF_MOST 0.34 /*   within so much of a local link */
 #define CLEAR 0.25    /* of a local link: the sd of a router pair's distance at the most */
 #define PROFILE 2.0F  /* times the noise: by more two hosts are on different routers */
+#define MOST 0.8      /* of all other hosts: see profile */
 #define SURE 0.9      /* confidence of a network that fits so */
+/* Relative. Where the near half has such a step, none farther counts. */
+#define STEP_LEAST 0.15F
 enum {
     GROUPS_MIN = 3,
     GROUP_MIN = 3,
@@ -80,7 +83,7 @@ static float profile(struct dragonfly *d, uint32_t a, uint32_t b)
         if (!isnan(off))
             d->scratch[n++] = off;
     }
-    return n == 0 ? NAN : nt_stats_quantile(d->scratch, n, 0.8);
+    return n == 0 ? NAN : nt_stats_quantile(d->scratch, n, MOST);
 }
 
 /* Hosts that are as far from all others as each other: where the tree has other switches than there
@@ -198,7 +201,7 @@ static bool find_nearest(struct dragonfly *d, float *sorted)
             widest = step;
             cut = k + 1;
         }
-        if (k > n / 2 && widest > 0.15F)
+        if (k > n / 2 && widest > STEP_LEAST)
             break;
     }
     if (cut == 0)

@@ -8,7 +8,7 @@
 /* Student's density. */
 static double density(double t, double df)
 {
-    double ln = lgamma((df + 1) / 2) - lgamma(df / 2) - 0.5 * log(df * 3.14159265358979323846) -
+    double ln = lgamma((df + 1) / 2) - lgamma(df / 2) - 0.5 * log(df * M_PI) -
                 (df + 1) / 2 * log1p(t * t / df);
     return exp(ln);
 }

@@ -12,7 +12,6 @@
 #define NT_FAULT_PRIOR 0.02        /* that a link has a fault */
 #define NT_FAULT_PRIOR_SPREAD 0.02 /* of links of a class, relative, */
 #define NT_FAULT_PRIOR_MEMBERS 4.0 /*   as if seen in so many */
-#define NT_FAULT_MAD_MEMBERS 0.37  /* a median absolute deviation is worth so many squares */
 
 /* worse: logarithm of the figure over the usual one, more is worse; sd: of that without a fault;
  * df: degrees of freedom behind the sd. 0 within one sd. */

@@ -11,6 +11,9 @@
 enum { BISECTION_HOSTS_MAX = 8192, CLASS_MIN = 3, SPREAD_MIN = 8 };
 
 static const double narrow_margin = 0.08, narrow_sd = 4, sent_all = 0.93;
+/* What links of a class differ by at the most: where they differ by more some of them are narrow.
+ */
+static const double class_sd_most = 0.05;
 /* A link is named only when two rounds agree on it: one alone may have been disturbed. Where even
  * the best is far below what is usual, noise may be more. */
 static const double agreement = 0.9, far_below = 0.8, agreement_far = 0.7;
@@ -153,7 +156,7 @@ static double least_of_class(struct view *v, size_t n)
 {
     double middle = n == 0 ? (double)NAN : (double)nt_stats_select(v->value, n, n / 2);
     double sd = n < SPREAD_MIN ? 0 : (double)nt_stats_mad(v->value, n) / middle;
-    double margin = fmax(narrow_margin, narrow_sd * fmax(v->w->noise, fmin(sd, 0.05)));
+    double margin = fmax(narrow_margin, narrow_sd * fmax(v->w->noise, fmin(sd, class_sd_most)));
     return middle * (1 - margin);
 }
 

@@ -63,8 +63,8 @@ static void take_errors(const struct nt_matrix *m, const struct nt_matrix *se,
     if (count == 0)
         return;
     noise->repeats = sum / (double)count;
-    /* repeats do not see what differs between paths: at least one percent */
-    noise->prior = hypot(noise->repeats, 0.01);
+    const double PATHS = 0.01; /* what differs between paths, which repeats do not see */
+    noise->prior = hypot(noise->repeats, PATHS);
 }
 
 static int one_switch(struct nt_work *w, struct nt_err *err)
@@ -187,7 +187,7 @@ static int tree_score(const struct nt_work *w, const struct nt_model *model,
         }
     free(own);
     double pairs = (double)w->pairs, links = (double)model->links;
-    double least = 0.3 * nt_noise_least(w);
+    double least = NT_GRID_RESIDUAL * nt_noise_least(w);
     score->differ = nt_score(sum / pairs + least, pairs, fmin(links, pairs - 2));
     score->alike = nt_score(sum_alike / pairs + least, pairs, links - (double)w->n + 1);
     return 0;
@@ -210,10 +210,12 @@ static bool direct_is_plausible(const struct nt_work *w, const struct nt_model *
                                 double misfit)
 {
     enum { TRIED = 24, FEW = 64 };
+    const double KNOWN = 0.7;                   /* with fewer pairs a tree fits nearly anything */
+    const double CLEAR_FEW = 0.97, CLEAR = 1.1; /* misfits: few hosts have a spread spectrum */
     double known = 2 * (double)w->pairs / ((double)w->n * ((double)w->n - 1));
-    if (w->n < TRIED || 3 * model->switches > w->n || (known < 0.7 && w->n <= FEW))
+    if (w->n < TRIED || 3 * model->switches > w->n || (known < KNOWN && w->n <= FEW))
         return true;
-    return misfit > (w->n <= FEW ? 0.97 : 1.1); /* few hosts have a spread spectrum */
+    return misfit > (w->n <= FEW ? CLEAR_FEW : CLEAR);
 }
 
 /* A tree that leaves no more of a pattern than this (nt_misfit) is not looked for in another way.
@@ -226,6 +228,8 @@ static int judge_model(struct nt_work *w, bool few, struct nt_model **model, str
 {
     /* a graph is chosen among very many, which the score counts only in part */
     enum { DIRECT_MARGIN = 25 };
+    const double NO_TREE = 0.05; /* a pattern is left over: the tree is a description at best */
+    const double CLOSE = 0.5;    /* a graph scores nearly as well: either may be the network */
     struct nt_direct_effort effort = {.most = NT_DIRECT_STEPS_MAX};
     struct nt_direct d = {.score = INFINITY};
     struct nt_model *direct = NULL;
@@ -263,9 +267,9 @@ static int judge_model(struct nt_work *w, bool few, struct nt_model **model, str
     } else if (misfit > NT_MISFIT_MAX || near ||
                (nt_direct_is_spent(&effort) && (misfit > CLEAN || d.score < tree.differ))) {
         (*model)->family = NT_FAMILY_UNDETERMINED;
-        (*model)->confidence *= 0.05;
+        (*model)->confidence *= NO_TREE;
     } else if (d.score < tree.differ - DIRECT_MARGIN / 2.0) {
-        (*model)->confidence *= 0.5; /* the scores are close */
+        (*model)->confidence *= CLOSE;
     }
     nt_direct_fini(&d);
     return status;

@@ -241,6 +241,7 @@ double nt_contrast(const struct nt_noise *noise, struct nt_inside between, struc
         return 0;
     double level = between.sum / between.count;
     double inside = 0.5 * (a.sum / a.count + b.sum / b.count);
+    /* that of a mean, and of half the sum of two */
     double variance = 1 / between.count + 0.25 * (1 / a.count + 1 / b.count);
     return (level - inside) / (nt_noise_sd(noise, level) * sqrt(variance));
 }

@@ -47,8 +47,9 @@ static struct nt_point per_message(const struct fit *f, const struct nt_prtt *m)
     struct nt_point one = round_trip(f, m->bytes);
     double more = m->count - 1.0, se = m->se_us >= 0 ? m->se_us : 0;
     double y = (m->time_us - one.y) / more;
-    /* the round trip's own disturbance, and a share that no line describes */
-    double sd = hypot(hypot(se, one.sd) / more, 0.01 * y);
+    const double NO_LINE = 0.01; /* of a time, that no line describes */
+    /* the round trip's own disturbance, and that share */
+    double sd = hypot(hypot(se, one.sd) / more, NO_LINE * y);
     return (struct nt_point){m->bytes, y, fmax(sd, 1e-6)};
 }
 
@@ -110,12 +111,13 @@ static struct nt_point mean_of(const struct nt_point *point, size_t n)
 static struct nt_point fit_send(const struct fit *f, const struct nt_loggp *g,
                                 struct nt_point *scratch)
 {
+    const double APART = 1.2; /* times the gap: a shorter delay is close to it */
     size_t n = 0;
     for (size_t i = 0; i < f->n; i++) {
         const struct nt_prtt *m = &f->m[i];
         double gap = g->g_us + g->gap_us_per_byte * (m->bytes - 1);
         if (!is_train(m) || m->delay_us <= 0 || m->hold_us > 0 || !in_regime(g, m->bytes) ||
-            m->delay_us < 1.2 * gap)
+            m->delay_us < APART * gap)
             continue;
         scratch[n] = per_message(f, m);
         scratch[n++].y -= m->delay_us;

@@ -85,7 +85,9 @@ static double rate_of(const struct counts *c)
 static double background_of(const struct losses *s, const struct link_counts *l, int stratum)
 {
     const struct counts *all = &s->all[stratum], *own = &l->by[stratum];
-    return (all->again - own->again + 0.5) / (all->segments - own->segments + 100);
+    /* before anything is seen: a segment in two hundred, as if from a hundred */
+    const double AGAIN = 0.5, SEGMENTS = 100;
+    return (all->again - own->again + AGAIN) / (all->segments - own->segments + SEGMENTS);
 }
 
 /* Log likelihood ratio of a rate of its own, over the dispersion of the counts at that rate. */
@@ -113,8 +115,10 @@ static bool is_shown(const struct link_counts *l)
 
 static double posterior(double worth, double again)
 {
+    /* Laplace's method over the logarithm of the rate: the peak's width is 1 / sqrt(again) */
+    const double LN_SQRT_TWO_PI = 0.92;
     double odds = log(NT_FAULT_PRIOR / (1 - NT_FAULT_PRIOR)) + worth - 0.5 * log(fmax(again, 1)) +
-                  0.92 - log(RATES);
+                  LN_SQRT_TWO_PI - log(RATES);
     return 1 / (1 + exp(-odds));
 }
 

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "adopt.h"
+#include "memory.h"
 #include "regroup.h"
 #include "rooted_tree.h"
 #include "switch_support.h"
@@ -67,13 +68,13 @@ struct seen {
     struct nt_rooted_tree *rooted;
     uint64_t *mark; /* links */
     uint64_t *sum;  /* vertices */
+    struct nt_arena memory;
 };
 
 static void seen_fini(struct seen *s)
 {
     nt_rooted_tree_destroy(s->rooted);
-    free(s->mark);
-    free(s->sum);
+    nt_arena_fini(&s->memory);
 }
 
 /* Also a failure leaves what seen_fini takes. */
@@ -82,11 +83,9 @@ static int seen_init(struct seen *s, const struct nt_model *m, struct nt_err *er
     *s = (struct seen){.model = m};
     if (nt_rooted_tree_create(m, &s->rooted, err) < 0)
         return -1;
-    s->mark = calloc(m->links + 1, sizeof *s->mark);
-    s->sum = calloc(m->hosts + m->switches + 1, sizeof *s->sum);
-    if (s->mark && s->sum)
-        return 0;
-    return nt_err_memory(err);
+    s->mark = nt_arena_array(&s->memory, m->links, sizeof *s->mark);
+    s->sum = nt_arena_array(&s->memory, m->hosts + m->switches, sizeof *s->sum);
+    return nt_arena_check(&s->memory, err);
 }
 
 static void seen_mark(struct seen *s, const bool *common)
@@ -113,15 +112,12 @@ static int shown_compare(const void *x, const void *y)
     return (a->mark > b->mark) - (a->mark < b->mark);
 }
 
-/* By mark, to look them up; the caller frees it. */
-static struct shown *list_shown(const struct seen *s)
+/* By mark, to look them up. list: room for the links. */
+static void list_shown(const struct seen *s, struct shown *list)
 {
-    struct shown *list = malloc((s->model->links + 1) * sizeof *list);
-    for (size_t k = 0; list != NULL && k < s->model->links; k++)
+    for (size_t k = 0; k < s->model->links; k++)
         list[k] = (struct shown){s->mark[k], s->model->link[k].probability};
-    if (list != NULL)
-        qsort(list, s->model->links, sizeof *list, shown_compare);
-    return list;
+    qsort(list, s->model->links, sizeof *list, shown_compare);
 }
 
 static const struct shown *find_shown(const struct shown *list, size_t count, uint64_t mark)
@@ -137,24 +133,14 @@ struct pool {
     bool *common; /* hosts */
 };
 
-static void pool_fini(struct pool *p)
+static int pool_init(struct pool *p, const struct nt_model *m, struct nt_arena *memory,
+                     struct nt_err *err)
 {
-    free(p->sum);
-    free(p->weight);
-    free(p->first);
-    free(p->common);
-}
-
-/* Also a failure leaves what pool_fini takes. */
-static int pool_init(struct pool *p, const struct nt_model *m, struct nt_err *err)
-{
-    p->sum = calloc(m->links + 1, sizeof *p->sum);
-    p->weight = calloc(m->links + 1, sizeof *p->weight);
-    p->first = calloc(m->links + 1, sizeof *p->first);
-    p->common = malloc((m->hosts + 1) * sizeof *p->common);
-    if (p->sum && p->weight && p->first && p->common)
-        return 0;
-    return nt_err_memory(err);
+    p->sum = nt_arena_array(memory, m->links, sizeof *p->sum);
+    p->weight = nt_arena_array(memory, m->links, sizeof *p->weight);
+    p->first = nt_arena_array(memory, m->links, sizeof *p->first);
+    p->common = nt_arena_array(memory, m->hosts, sizeof *p->common);
+    return nt_arena_check(memory, err);
 }
 
 /* Links take longer with larger messages, hardly less: what is shorter than a size could tell apart
@@ -170,16 +156,16 @@ static int add_size(struct pool *p, struct seen *own, const struct nt_model *siz
                     struct nt_err *err)
 {
     struct seen other;
-    struct shown *list = NULL;
     int status = seen_init(&other, size, err);
+    struct shown *list = nt_arena_array(&other.memory, size->links, sizeof *list);
+    if (status == 0)
+        status = nt_arena_check(&other.memory, err);
     for (size_t h = 0; h < size->hosts; h++)
         p->common[h] = !size->missing[h] && !own->model->missing[h];
     if (status == 0) {
         seen_mark(own, p->common);
         seen_mark(&other, p->common);
-        list = list_shown(&other);
-        if (list == NULL)
-            status = nt_err_memory(err);
+        list_shown(&other, list);
     }
     for (size_t k = 0; k < own->model->links && status == 0; k++) {
         const struct nt_link *l = &own->model->link[k];
@@ -190,7 +176,6 @@ static int add_size(struct pool *p, struct seen *own, const struct nt_model *siz
         p->weight[k] += size->confidence;
         p->first[k] = p->first[k] || (first && s != NULL);
     }
-    free(list);
     seen_fini(&other);
     return status;
 }
@@ -235,14 +220,14 @@ static int refit_figures(const struct sizes *s, struct nt_model *model, struct n
 static int take_out(struct sizes *s, struct nt_model **model, const struct pool *p, bool *taken,
                     struct nt_err *err)
 {
-    bool *removed = calloc((*model)->links + 1, sizeof *removed);
+    NT_SCOPED struct nt_arena memory = {0};
+    bool *removed = nt_arena_array(&memory, (*model)->links, sizeof *removed);
     int status = 0;
-    if (removed == NULL)
-        return nt_err_memory(err);
+    if (nt_arena_check(&memory, err) != 0)
+        return -1;
     *taken = choose_link(*model, p, removed, &s->most);
     if (*taken)
         status = nt_regroup_contract(model, removed, err);
-    free(removed);
     if (status < 0 || !*taken)
         return status;
     if (s->first->family == NT_FAMILY_UNDETERMINED)
@@ -273,13 +258,13 @@ static int settle_links(struct sizes *s, struct nt_model **model, struct nt_err 
 {
     int status = 0;
     for (bool taken = true; taken && status == 0;) {
-        struct pool p = {0};
-        status = pool_init(&p, *model, err);
+        NT_SCOPED struct nt_arena memory = {0};
+        struct pool p;
+        status = pool_init(&p, *model, &memory, err);
         if (status == 0)
             status = set_probabilities(s, *model, &p, err);
         if (status == 0)
             status = take_out(s, model, &p, &taken, err);
-        pool_fini(&p);
     }
     return status;
 }
@@ -378,18 +363,14 @@ static int adopt_all(struct nt_model **model, const struct seen *own, const stru
     size_t capacity = 0, n = 0;
     for (size_t o = 0; o < count; o++)
         capacity += seen[o].model != NULL ? seen[o].model->links : 0;
-    struct candidate *list = malloc((capacity + 1) * sizeof *list);
-    bool *inside = malloc((*model)->hosts + 1);
-    int status = 0;
-    if (list == NULL || inside == NULL)
-        status = nt_err_memory(err);
-    for (size_t o = 0; o < count && status == 0; o++)
+    NT_SCOPED struct nt_arena memory = {0};
+    struct candidate *list = nt_arena_array(&memory, capacity, sizeof *list);
+    bool *inside = nt_arena_array(&memory, (*model)->hosts, sizeof *inside);
+    if (nt_arena_check(&memory, err) != 0)
+        return -1;
+    for (size_t o = 0; o < count; o++)
         n += seen[o].model != NULL ? list_candidates(own, &seen[o], list + n) : 0;
-    if (status == 0)
-        status = adopt_candidates(model, list, unite_candidates(list, n), inside, err);
-    free(list);
-    free(inside);
-    return status;
+    return adopt_candidates(model, list, unite_candidates(list, n), inside, err);
 }
 
 static int see_model(struct seen *s, const struct nt_model *own, const struct nt_model *m,
@@ -410,26 +391,23 @@ static int unite_trees(const struct sizes *s, struct nt_model **model, struct nt
 {
     const struct nt_model *m = *model;
     size_t count = s->count;
-    struct seen own = {0}, *seen = calloc(count + 1, sizeof *seen);
-    bool *present = malloc(m->hosts + 1);
-    int status = 0;
-    if (seen == NULL || present == NULL)
-        status = nt_err_memory(err);
-    for (size_t h = 0; h < m->hosts && status == 0; h++)
+    NT_SCOPED struct nt_arena memory = {0};
+    struct seen own = {0}, *seen = nt_arena_array(&memory, count, sizeof *seen);
+    bool *present = nt_arena_array(&memory, m->hosts, sizeof *present);
+    if (nt_arena_check(&memory, err) != 0)
+        return -1;
+    for (size_t h = 0; h < m->hosts; h++)
         present[h] = !m->missing[h];
-    if (status == 0)
-        status = see_model(&own, m, m, present, err);
+    int status = see_model(&own, m, m, present, err);
     for (size_t o = 0; o < count && status == 0; o++)
         status = see_model(&seen[o], m, s->others[o], present, err);
     if (status == 0 && own.model != NULL) {
         qsort(own.mark, m->links, sizeof *own.mark, mark_compare);
         status = adopt_all(model, &own, seen, count, err);
     }
-    for (size_t o = 0; seen != NULL && o < count; o++)
+    for (size_t o = 0; o < count; o++)
         seen_fini(&seen[o]);
     seen_fini(&own);
-    free(seen);
-    free(present);
     return status;
 }
 
@@ -468,10 +446,11 @@ int nt_infer_sizes(const struct nt_matrix *const *latency, const struct nt_matri
         return nt_err_set(err, NT_ERR_USAGE,
                           "%zu matrices of latencies: expected at most %d with method auto", sizes,
                           (int)NT_INFER_SIZES_MAX);
-    struct nt_model **model = calloc(sizes, sizeof *model);
+    NT_SCOPED struct nt_arena memory = {0};
+    struct nt_model **model = nt_arena_array(&memory, sizes, sizeof *model);
     int rc = 0;
-    if (model == NULL)
-        return nt_err_memory(err);
+    if (nt_arena_check(&memory, err) != 0)
+        return -1;
     for (size_t k = 0; k < sizes && rc == 0; k++)
         rc = nt_infer_latency(latency[k], errors == NULL ? NULL : errors[k], seed, &model[k], err);
     if (rc == 0 && sizes > 1)
@@ -481,6 +460,5 @@ int nt_infer_sizes(const struct nt_matrix *const *latency, const struct nt_matri
         nt_model_destroy(model[k]);
     if (rc == 0)
         *out = model[0];
-    free(model);
     return rc;
 }

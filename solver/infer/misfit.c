@@ -28,7 +28,7 @@ static int misfit_residuals(const struct nt_work *w, const struct nt_matrix *mod
             if (x != 0)
                 size[count++] = fabsf(x);
         }
-    float sd = count > 0 ? 1.4826f * nt_stats_median(size, count) : 0;
+    float sd = count > 0 ? (float)NT_SD_OF_MEDIAN * nt_stats_median(size, count) : 0;
     /* what a grid of readings or their digits leave has patterns that mean nothing */
     float least = fmaxf((float)nt_noise_least(w), 1e-4f);
     bool none = sd < least;

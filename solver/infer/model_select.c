@@ -32,7 +32,8 @@ static double model_score(const struct nt_work *w, const float *r, size_t count,
     double sum = 0, pairs = (double)count;
     for (size_t k = 0; k < count; k++)
         sum += r[k] == r[k] ? (double)fabsf(r[k]) : 1;
-    return nt_score(sum / pairs + 0.3 * nt_noise_least(w), pairs, fmin((double)links, pairs - 2));
+    return nt_score(sum / pairs + NT_GRID_RESIDUAL * nt_noise_least(w), pairs,
+                    fmin((double)links, pairs - 2));
 }
 
 /* A leaf of two hosts and one reading that is far too low look the same. Where wrong readings are
@@ -44,7 +45,7 @@ static bool is_supported(const float *first, const float *second, float *scratch
     for (size_t k = 0; k < count; k++)
         if (second[k] == second[k])
             scratch[known++] = fabsf(second[k]);
-    float sd = 1.4826f * nt_stats_median(scratch, known);
+    float sd = (float)NT_SD_OF_MEDIAN * nt_stats_median(scratch, known);
     float reach = OFF * (sd > (float)least ? sd : (float)least);
     for (size_t k = 0; k < count; k++) {
         bool now = fabsf(second[k]) > reach;

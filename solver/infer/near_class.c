@@ -19,10 +19,19 @@ static const double LATE_LEAST = 0.005, EARLY_LEAST = 1e-5;
 static const double EARLY_EVER = 1.0 / 30;
 /* One switch in three has hosts that are nearer to each other. */
 static const double CLASS_EVER = 1.0 / 3;
+/* Of readings that are too low fewer are expected than would show one in twenty times. */
+static const double EARLY_SHOWN = 0.05;
+/* Listed are those beyond a sd and a half, or as many as noise makes NOISE_LISTED of, beside which
+ * a few of a class count; never more than 0.4 of all, which is the upper half but for ties. */
+static const double LISTED_SDS = 1.5, NOISE_LISTED = 200, TAIL_MOST = 0.4;
+/* The nearest of noise alone is nearer than this in one network of three. */
+static const double NEAREST_EXPECTED = 0.3;
+/* A gap is found to 2.5 sd: so many places it could have had in the range. */
+static const double GAP_SDS = 2.5;
 
 static double normal_density(double x)
 {
-    return 0.3989422804014327 * exp(-0.5 * x * x);
+    return 0.3989422804014327 * exp(-0.5 * x * x); /* 1 / sqrt(2 pi) */
 }
 
 /* Densities at `near` of pairs inside the class and of pairs outside, wrong ones apart. */
@@ -63,7 +72,7 @@ static double fit_near_class(const float *near, size_t listed, double total, dou
             c->early = fmax(wrongs / total, EARLY_LEAST);
     }
     double expected = c->early * total;
-    if (early < 0 && expected > 0.05) /* some are wrong */
+    if (early < 0 && expected > EARLY_SHOWN)
         ln += log(EARLY_EVER) - 2 * log1p(expected);
     return ln;
 }
@@ -77,8 +86,9 @@ int nt_near_class(const float *near, size_t count, double range, double early,
     float *list = malloc((count + 1) * sizeof *list);
     if (list == NULL)
         return nt_err_memory(err);
-    /* as many of noise as a few hundred are listed beside those of a class */
-    double least = fmax(1.5, nt_normal_quantile(1 - fmin(0.4, 200 / fmax((double)count, 1))));
+    double counted = fmax((double)count, 1);
+    double least =
+        fmax(LISTED_SDS, nt_normal_quantile(1 - fmin(TAIL_MOST, NOISE_LISTED / counted)));
     for (size_t k = 0; k < count; k++) {
         nearest = fmax(nearest, (double)near[k]);
         late += near[k] < -4;
@@ -87,7 +97,7 @@ int nt_near_class(const float *near, size_t count, double range, double early,
     }
     *out = none;
     out->ln_odds = -INFINITY;
-    if (nearest < nt_normal_quantile(1 - fmin(0.4, 0.3 / fmax((double)count, 1)))) {
+    if (nearest < nt_normal_quantile(1 - fmin(TAIL_MOST, NEAREST_EXPECTED / counted))) {
         free(list);
         return 0; /* the nearest is no nearer than that of as many without a class */
     }
@@ -115,8 +125,8 @@ int nt_near_class(const float *near, size_t count, double range, double early,
     }
     free(list);
     *out = best;
-    out->late = fmax((double)late / fmax((double)count, 1), LATE_LEAST);
+    out->late = fmax((double)late / counted, LATE_LEAST);
     /* the gap could lie anywhere in the range */
-    out->ln_odds = most - without + log(CLASS_EVER) - log(range / 2.5);
+    out->ln_odds = most - without + log(CLASS_EVER) - log(range / GAP_SDS);
     return 0;
 }

@@ -7,9 +7,10 @@
 
 double nt_null_distribution_limit(double ln_ways, double df)
 {
-    /* chance of a false split that a test may leave: one in a thousand, and one in a hundred where
-     * the hosts are so few that nothing could ever be found */
-    double evidence = df < 12 ? 4.6 : 6.9;
+    /* ln of the chance of a false split that a test may leave: one in a thousand, and one in a
+     * hundred where the hosts are so few that nothing could ever be found */
+    const double EVIDENCE = 6.9, FEW_EVIDENCE = 4.6;
+    double evidence = df < 12 ? FEW_EVIDENCE : EVIDENCE;
     double x = 2 * (ln_ways + evidence);
     /* the noise is estimated too: Student's tail instead of the normal one */
     return sqrt(df * (exp(x / df > 50 ? 50 : x / df) - 1));
@@ -17,6 +18,6 @@ double nt_null_distribution_limit(double ln_ways, double df)
 
 double nt_ln_choose(size_t n, size_t k)
 {
-    double same = n == 2 * k ? 0.69314718055994530942 : 0; /* either half may be called the first */
+    double same = n == 2 * k ? M_LN2 : 0; /* either half may be called the first */
     return lgamma((double)n + 1) - lgamma((double)k + 1) - lgamma((double)(n - k) + 1) - same;
 }

@@ -105,8 +105,9 @@ static void count_across(struct search *h)
  * themselves, at the rate of all other pairs. */
 static double ln_chance(const struct search *h, const struct across *x, size_t one_way)
 {
+    const double SEEN = 0.5; /* of each kind, before anything is (Jeffreys 1946) */
     double others = (double)(h->pairs - x->pairs);
-    double rate = ((double)(h->ways - x->one_way[0] - x->one_way[1]) + 0.5) / (others + 1);
+    double rate = ((double)(h->ways - x->one_way[0] - x->one_way[1]) + SEEN) / (others + 2 * SEEN);
     return rate < 1 ? (double)one_way * log(rate) + log(2 * (double)h->model->links) : 0;
 }
 

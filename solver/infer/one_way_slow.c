@@ -140,11 +140,12 @@ static double confidence_of(struct search *s, size_t link)
             s->value[n++] = s->others[k];
     if (n < 2)
         return 0;
-    double mad = (double)nt_stats_mad(s->value, n), worth = NT_FAULT_MAD_MEMBERS * (double)n;
+    double mad = (double)nt_stats_mad(s->value, n), worth = NT_MAD_WORTH * (double)n;
+    const double MEDIAN_ERROR = 1.25; /* standard error, over that of a mean: sqrt(pi / 2) */
     n = 0;
     for (size_t k = s->first[link]; k < s->first[link + 1]; k++)
         s->value[n++] = (float)off_of(s, k);
-    double se = 1.25 * (double)nt_stats_mad(s->value, n) / sqrt((double)n) / us;
+    double se = MEDIAN_ERROR * (double)nt_stats_mad(s->value, n) / sqrt((double)n) / us;
     double prior = NT_FAULT_PRIOR_MEMBERS;
     double all = (prior * NT_FAULT_PRIOR_SPREAD * NT_FAULT_PRIOR_SPREAD + worth * mad * mad) /
                  (prior + worth);

@@ -64,9 +64,8 @@ static struct tier describe_tier(struct judge *j, size_t n, double variance)
     struct tier t = {.median = (double)nt_stats_median(j->values, n)};
     double mad = (double)nt_stats_mad(j->values, n);
     t.spread2 = fmax(0, mad * mad - variance);
-    /* a median absolute deviation is worth 0.37 of as many squares */
     t.limit = nt_student_quantile(1 - ALPHA / (double)j->estimate->fit.tested,
-                                  fmax(TIER_LEAST, 0.37 * (double)n));
+                                  fmax(TIER_LEAST, NT_MAD_WORTH * (double)n));
     return t;
 }
 

@@ -81,7 +81,9 @@ static double usual_misfit(const struct nt_work *w, struct moving *m)
 {
     size_t count = 0, terms;
     float offset;
-    double usual = 1 + 4 * 0.75 / sqrt((double)w->groups);
+    const double TERM_SD =
+        0.75; /* of the absolute of a normal value, and a little: its mean is 0.8 */
+    double usual = 1 + 4 * TERM_SD / sqrt((double)w->groups);
     for (size_t i = 0; i < w->n; i++) {
         double own = group_misfit(w, i, w->group[i], m->buffer, &terms, &offset);
         m->own[i] = terms > 0 ? (float)(own / (double)terms) : INFINITY;
@@ -148,6 +150,7 @@ static int move_hosts(struct nt_work *w, size_t *moved, struct nt_err *err)
  * all ways, or by a handful of hosts that have little in common. Below 1 it could make them. */
 static double group_distance(const struct nt_work *w, size_t a, size_t b)
 {
+    const double MEDIANS = 1.2, LITTLE_SDS = 3;
     double na = (double)nt_work_size(w, a), nb = (double)nt_work_size(w, b);
     double known = 2 * (double)w->pairs / ((double)w->n * ((double)w->n - 1));
     double t = (double)w->t[a * w->groups + b], sd = (double)w->sd[a * w->groups + b];
@@ -155,7 +158,7 @@ static double group_distance(const struct nt_work *w, size_t a, size_t b)
     double variance = (1 / (na * nb) + 0.5 / (na * (na - 1)) + 0.5 / (nb * (nb - 1))) / known;
     double limit =
         nt_null_distribution_limit(nt_ln_choose((size_t)(na + nb), (size_t)na), w->noise.df);
-    return t / sd / fmin(1.2 * limit * sqrt(variance), 3 * sqrt(1 / na + 1 / nb));
+    return t / sd / fmin(MEDIANS * limit * sqrt(variance), LITTLE_SDS * sqrt(1 / na + 1 / nb));
 }
 
 /* Joins each group with its nearest when noise could part them. */

@@ -10,11 +10,10 @@
 #include "stats.h"
 
 #define HUBER 1.345
-#define MAD_TO_SD 1.4826 /* of a normal distribution */
-#define CUT 4.0          /* deleted residual beyond which a measurement does not fit */
-#define WEIGHT 1e-4      /* of one that does not: little, but the rank stays */
-#define EXACT 1e-9       /* of the largest measurement: finer differences are rounding */
-#define ESSENTIAL 0.02   /* 1 - leverage below which no other row tests whether one fits */
+#define CUT 4.0        /* deleted residual beyond which a measurement does not fit */
+#define WEIGHT 1e-4    /* of one that does not: little, but the rank stays */
+#define EXACT 1e-9     /* of the largest measurement: finer differences are rounding */
+#define ESSENTIAL 0.02 /* 1 - leverage below which no other row tests whether one fits */
 /* FREEDOM_LEAST: below it a median says less than the sum of squares */
 enum { HUBER_STEPS = 40, ROUNDS = 6, FREEDOM_LEAST = 12 };
 
@@ -33,12 +32,8 @@ void nt_robust_destroy(struct nt_robust *robust)
 {
     if (robust == NULL)
         return;
-    free(robust->x);
     free(robust->inverse);
-    free(robust->residual);
-    free(robust->leverage);
-    free(robust->rejected);
-    free(robust);
+    nt_object_destroy(robust);
 }
 
 double nt_robust_variance(const struct nt_robust *r, const uint32_t *column, const double *value,
@@ -117,7 +112,7 @@ static double find_scale(struct fit *f)
         if (spare_leverage(f, i) > 0 && !f->r->rejected[i])
             f->sizes[n++] = (float)(fabs(f->r->residual[i]) / sqrt(spare_leverage(f, i)));
     }
-    double scale = n == 0 ? 0 : MAD_TO_SD * (double)nt_stats_median(f->sizes, n);
+    double scale = n == 0 ? 0 : NT_SD_OF_MEDIAN * (double)nt_stats_median(f->sizes, n);
     return scale > f->least ? scale : f->least;
 }
 
@@ -180,26 +175,17 @@ static size_t list_outliers(const struct fit *f, struct change *list)
 
 /* The inverse in the making: inverse + sum of sign a a'. */
 struct update {
-    size_t used, capacity;
-    double *a;    /* used * unknowns */
-    double *sign; /* used */
+    size_t used, entries, signs; /* room for the latter two */
+    double *a;                   /* used * unknowns */
+    double *sign;                /* used */
 };
 
-static bool update_reserve(struct update *u, size_t unknowns)
+static int update_reserve(struct update *u, size_t unknowns, struct nt_arena *memory,
+                          struct nt_err *err)
 {
-    if (u->used < u->capacity)
-        return true;
-    size_t capacity = u->capacity == 0 ? 8 : u->capacity * 2;
-    double *a = realloc(u->a, capacity * unknowns * sizeof *a);
-    if (a != NULL)
-        u->a = a;
-    double *sign = realloc(u->sign, capacity * sizeof *sign);
-    if (sign != NULL)
-        u->sign = sign;
-    if (a == NULL || sign == NULL)
-        return false;
-    u->capacity = capacity;
-    return true;
+    u->a = nt_arena_grow(memory, u->a, &u->entries, (u->used + 1) * unknowns, sizeof *u->a);
+    u->sign = nt_arena_grow(memory, u->sign, &u->signs, u->used + 1, sizeof *u->sign);
+    return nt_arena_check(memory, err);
 }
 
 static double row_product(const struct nt_rows *rows, size_t i, const double *x)
@@ -253,22 +239,19 @@ static void apply_update(struct nt_robust *r, const struct update *u)
 
 static int change_weights(struct fit *f, const struct change *list, size_t n, struct nt_err *err)
 {
+    NT_SCOPED struct nt_arena memory = {0};
     struct update u = {0};
     size_t least = f->rows->rows - (f->rows->rows - f->r->unknowns) / 2; /* half the freedom */
-    int rc = 0;
-    for (size_t k = 0; k < n && rc == 0; k++) {
+    for (size_t k = 0; k < n; k++) {
         if (list[k].reject && f->rows->rows - f->r->rejections <= least)
             break;
-        if (!update_reserve(&u, f->r->unknowns))
-            rc = nt_err_memory(err);
-        else
-            change_weight(f, &u, &list[k]);
+        if (update_reserve(&u, f->r->unknowns, &memory, err) != 0)
+            return -1;
+        change_weight(f, &u, &list[k]);
     }
-    if (rc == 0 && u.used > 0)
+    if (u.used > 0)
         apply_update(f->r, &u);
-    free(u.a);
-    free(u.sign);
-    return rc;
+    return 0;
 }
 
 static void find_sigma(struct fit *f)
@@ -308,16 +291,14 @@ static int fit_init(struct fit *f, struct nt_arena *memory, struct nt_err *err)
     struct nt_robust *r = f->r;
     r->rows = m;
     r->unknowns = n;
-    r->x = calloc(n + 1, sizeof *r->x);
-    r->residual = calloc(m + 1, sizeof *r->residual);
-    r->leverage = calloc(m + 1, sizeof *r->leverage);
-    r->rejected = calloc(m + 1, sizeof *r->rejected);
+    r->x = nt_arena_array(&r->memory, n, sizeof *r->x);
+    r->residual = nt_arena_array(&r->memory, m, sizeof *r->residual);
+    r->leverage = nt_arena_array(&r->memory, m, sizeof *r->leverage);
+    r->rejected = nt_arena_array(&r->memory, m, sizeof *r->rejected);
     f->work = nt_arena_array(memory, m + n + 1, sizeof *f->work);
     f->list = nt_arena_array(memory, m + 1, sizeof *f->list);
     f->sizes = nt_arena_array(memory, m + 1, sizeof *f->sizes);
-    if (r->x == NULL || r->residual == NULL || r->leverage == NULL || r->rejected == NULL)
-        return nt_err_memory(err);
-    return nt_arena_check(memory, err);
+    return nt_arena_check(&r->memory, err) != 0 ? -1 : nt_arena_check(memory, err);
 }
 
 static int robust_fit(struct fit *f, struct nt_arena *memory, struct nt_err *err)
@@ -346,9 +327,9 @@ int nt_robust_fit(const struct nt_rows *rows, const double *measured, struct nt_
                   struct nt_err *err)
 {
     NT_SCOPED struct nt_arena memory = {0};
-    struct fit f = {.rows = rows, .measured = measured, .r = calloc(1, sizeof *f.r)};
+    struct fit f = {.rows = rows, .measured = measured, .r = nt_object_create(sizeof *f.r, err)};
     if (f.r == NULL)
-        return nt_err_memory(err);
+        return -1;
     int rc = robust_fit(&f, &memory, err);
     if (rc != 0) {
         nt_robust_destroy(f.r);

@@ -18,6 +18,7 @@
 #include "normal.h"
 
 struct nt_robust {
+    struct nt_arena memory; /* of the rows and x; first, for nt_object_create */
     size_t rows, unknowns;
     double *x;        /* unknowns */
     double *inverse;  /* unknowns^2: times sigma^2 the covariance of x */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "slow.h"
+#include "stats.h"
 
 enum { MEETINGS = 2, MEETINGS_DISAGREEING = 4, REFINED = 4 };
 
@@ -133,7 +134,7 @@ static double likelihood_of(const struct search *s, const struct estimate *x, do
                             double *share)
 {
     double outliers = fmax(s->p->classes->outliers, LEAST_OUTLIERS);
-    double wrong = outliers * OUTLIER_DENSITY * 2.5066282746310002 * x->sd / x->us;
+    double wrong = outliers * OUTLIER_DENSITY * NT_NORMAL_TOTAL * x->sd / x->us;
     double right = (1 - outliers) * exp(-0.5 * rest * rest / (x->sd * x->sd));
     *share = right / (right + wrong);
     return log(right + wrong);

@@ -59,7 +59,9 @@ struct nt_sparse {
     bool *aside;    /* seats: lost or slow, and so not clustered */
 
     struct nt_readings readings; /* all, of seats; who adds some sets its parts */
-    struct nt_readings ledger;   /* of them, those that clusters are from */
+    /* Of them, those that clusters are from: without slow hosts' and those that verify. A copy, in
+     * the order of counting: readings are sorted by pairs whenever they are judged. */
+    struct nt_readings ledger;
     struct nt_classes classes;
     size_t random_pairs; /* of the calibration */
     double noise, usual; /* of a reading in the calibration; and its pings, 0: unknown */

@@ -158,6 +158,7 @@ static void gather_rows(const float *from, size_t stride, const uint32_t *order,
 static int cut_all(struct nt_work *w, struct split *s, uint32_t *before, struct nt_err *err)
 {
     enum { ROUNDS = 4 };
+    const double OTHER_POWER = 0.1, LESS_NOISE = 0.93; /* less changes no cut to speak of */
     for (int round = 0; round < ROUNDS; round++) {
         double scale = w->noise.scale, power = w->noise.power;
         if (nt_dendrogram_sums(w->n, w->d, w->n, &w->noise, s->nodes, err) < 0)
@@ -171,7 +172,7 @@ static int cut_all(struct nt_work *w, struct split *s, uint32_t *before, struct 
             break;
         if (nt_groups_fit(w, nt_work_passes(w), err) < 0 || nt_groups_noise(w, true, err) < 0)
             return -1;
-        if (fabs(w->noise.power - power) < 0.1 && !(w->noise.scale < 0.93 * scale))
+        if (fabs(w->noise.power - power) < OTHER_POWER && !(w->noise.scale < LESS_NOISE * scale))
             break;
     }
     return 0;

@@ -230,8 +230,8 @@ static void search_init(struct search *s)
             s->power[count][p] = 0.5 * (df + nu);
             s->ln_fixed[count][p] = log(of.share) + 0.5 * nu * log(s->prior[count][p] / 2) -
                                     lgamma(0.5 * nu) + lgamma(0.5 * (df + nu)) -
-                                    0.5 * df * log(2 * 3.14159265358979323846) -
-                                    (double)count * log(INNER_MOST) + log(share_of(s, count));
+                                    0.5 * df * log(2 * M_PI) - (double)count * log(INNER_MOST) +
+                                    log(share_of(s, count));
         }
 }
 

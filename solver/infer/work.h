@@ -253,6 +253,10 @@ int nt_host_joining(struct nt_work *w, bool clipped, struct nt_tree *out, bool *
 
 /* ---- model_select.c ---- */
 
+/* What a grid of readings leaves over in the mean, of its step as nt_noise_least has it (the sd of
+ * a step, 1 / sqrt(12) of it): a score is of no smaller residuals. */
+#define NT_GRID_RESIDUAL 0.3
+
 /* Penalised likelihood of a fit with mean relative residual `mean` over `pairs` with `unknowns`
  * fitted values; less is better (Laplace errors, Schwarz 1978, degrees of freedom corrected). */
 double nt_score(double mean, double pairs, double unknowns);

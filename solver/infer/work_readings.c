@@ -115,6 +115,7 @@ void nt_work_drop_missing(struct nt_work *w, size_t n, bool *missing)
  * than noise explains, one of them is a bad reading, and the smaller stays. */
 void nt_work_mean_of_directions(struct nt_work *w, const struct nt_matrix *m)
 {
+    const double APART_SDS = 6.4; /* 4.5 of a reading, sqrt(2) of a difference */
     for (size_t i = 1; i < w->n; i++)
         for (size_t j = 0; j < i; j++) {
             float there = nt_matrix_get(m, w->host[i], w->host[j]);
@@ -122,7 +123,7 @@ void nt_work_mean_of_directions(struct nt_work *w, const struct nt_matrix *m)
             if (there == back || !nt_work_usable(there) || !nt_work_usable(back))
                 continue;
             float apart = fabsf(there - back), mean = 0.5f * (there + back);
-            if ((double)apart < 6.4 * nt_noise_sd(&w->noise, (double)mean)) /* 4.5 sqrt(2) */
+            if ((double)apart < APART_SDS * nt_noise_sd(&w->noise, (double)mean))
                 w->d[i * w->n + j] = w->d[j * w->n + i] = mean;
         }
 }

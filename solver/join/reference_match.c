@@ -137,22 +137,15 @@ static int match_names(struct nt_reference_match *a, const struct nt_map *map,
                        const struct nt_map *reference, struct nt_err *err)
 {
     size_t hosts = map->model->hosts, common, n = 0;
-    uint32_t *at = calloc(hosts + 1, sizeof *at), *mine = calloc(hosts + 1, sizeof *mine);
-    int rc = -1;
-    a->host_name = malloc((hosts + 1) * sizeof *a->host_name);
-    a->unknown_name = malloc((hosts + 1) * sizeof *a->unknown_name);
-    a->missing_name = malloc((hosts + 1) * sizeof *a->missing_name);
-    if (at == NULL || mine == NULL || a->host_name == NULL || a->unknown_name == NULL ||
-        a->missing_name == NULL) {
-        nt_err_memory(err);
-        goto out;
-    }
-    if (find_hosts(map, reference, at, &common, err) != 0)
-        goto out;
-    if (common == 0) {
-        nt_err_set(err, NT_ERR_INPUT, "the map and the reference have no host in common");
-        goto out;
-    }
+    uint32_t *at = nt_arena_array(&a->memory, hosts, sizeof *at);
+    uint32_t *mine = nt_arena_array(&a->memory, hosts, sizeof *mine);
+    a->host_name = nt_arena_array(&a->memory, hosts, sizeof *a->host_name);
+    a->unknown_name = nt_arena_array(&a->memory, hosts, sizeof *a->unknown_name);
+    a->missing_name = nt_arena_array(&a->memory, hosts, sizeof *a->missing_name);
+    if (nt_arena_check(&a->memory, err) != 0 || find_hosts(map, reference, at, &common, err) != 0)
+        return -1;
+    if (common == 0)
+        return nt_err_set(err, NT_ERR_INPUT, "the map and the reference have no host in common");
     for (uint32_t h = 0; h < hosts; h++) {
         if (at[h] == NONE) {
             a->unknown_name[a->unknown++] = map->host_name[h];
@@ -168,35 +161,23 @@ static int match_names(struct nt_reference_match *a, const struct nt_map *map,
         mine[n] = h;
         at[n++] = at[h];
     }
-    if (n == 0) {
-        nt_err_set(err, NT_ERR_INPUT,
-                   "no host that the map and the reference have in common is on a link");
-        goto out;
-    }
-    rc = keep_hosts(map, mine, n, &a->found, err);
-    if (rc == 0)
-        rc = reduce_model(&a->found, err);
-    if (rc == 0)
-        rc = keep_hosts(reference, at, n, &a->reference, err);
-    if (rc == 0)
-        rc = reduce_model(&a->reference, err);
-    if (rc == 0) {
-        a->whole = reference;
-        a->at = at;
-        at = NULL;
-    }
-out:
-    free(at);
-    free(mine);
-    return rc;
+    if (n == 0)
+        return nt_err_set(err, NT_ERR_INPUT,
+                          "no host that the map and the reference have in common is on a link");
+    a->whole = reference;
+    a->at = at;
+    if (keep_hosts(map, mine, n, &a->found, err) != 0 || reduce_model(&a->found, err) != 0 ||
+        keep_hosts(reference, at, n, &a->reference, err) != 0)
+        return -1;
+    return reduce_model(&a->reference, err);
 }
 
 int nt_reference_match_create(const struct nt_map *map, const struct nt_map *reference,
                               double tolerance, struct nt_reference_match **out, struct nt_err *err)
 {
-    struct nt_reference_match *a = calloc(1, sizeof *a);
+    struct nt_reference_match *a = nt_object_create(sizeof *a, err);
     if (a == NULL)
-        return nt_err_memory(err);
+        return -1;
     if (match_names(a, map, reference, err) != 0 ||
         nt_compare(a->found, a->reference, tolerance, &a->comparison, err) != 0) {
         nt_reference_match_destroy(a);
@@ -213,11 +194,7 @@ void nt_reference_match_destroy(struct nt_reference_match *a)
     nt_comparison_destroy(a->comparison);
     nt_model_destroy(a->found);
     nt_model_destroy(a->reference);
-    free(a->host_name);
-    free(a->unknown_name);
-    free(a->missing_name);
-    free(a->at);
-    free(a);
+    nt_object_destroy(a);
 }
 
 /* ---- redistribution ---------------------------------------------------------------------------

@@ -12,8 +12,10 @@
 #include "compare.h"
 #include "err.h"
 #include "map.h"
+#include "memory.h"
 
 struct nt_reference_match {
+    struct nt_arena memory;           /* of the arrays; first, for nt_object_create */
     struct nt_comparison *comparison; /* in indices of the two models below */
     struct nt_model *found, *reference;
     const char **host_name; /* of both models' hosts; borrowed from the map */

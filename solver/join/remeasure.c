@@ -7,6 +7,7 @@
 
 #include "deciding_pairs.h"
 #include "infer.h"
+#include "memory.h"
 #include "repeats.h"
 #include "rng.h"
 #include "shape.h"
@@ -18,6 +19,7 @@ static const double SURER = 0.02;
 
 struct repeat {
     struct nt_planner base;
+    struct nt_arena memory;          /* of the arrays */
     struct nt_remeasure_input input; /* but for missing and model */
     bool *missing;
     struct nt_model *model;
@@ -191,9 +193,7 @@ static void remeasure_destroy(struct nt_planner *planner)
     nt_deciding_pairs_fini(&s->decided);
     nt_repeats_fini(&s->readings);
     nt_model_destroy(s->model);
-    free(s->missing);
-    free(s->turn_order);
-    free(s->pair);
+    nt_arena_fini(&s->memory);
     free(s);
 }
 
@@ -213,11 +213,11 @@ static int remeasure_init(struct repeat *s, const struct nt_remeasure_input *inp
                           struct nt_err *err)
 {
     size_t hosts = input->min_latency->n;
-    s->missing = calloc(hosts + 1, sizeof *s->missing);
-    s->turn_order = calloc(input->most_rounds + 1, sizeof *s->turn_order);
-    s->pair = calloc(hosts / 2 + 1, sizeof *s->pair);
-    if (s->missing == NULL || s->turn_order == NULL || s->pair == NULL)
-        return nt_err_memory(err);
+    s->missing = nt_arena_array(&s->memory, hosts, sizeof *s->missing);
+    s->turn_order = nt_arena_array(&s->memory, input->most_rounds, sizeof *s->turn_order);
+    s->pair = nt_arena_array(&s->memory, hosts / 2, sizeof *s->pair);
+    if (nt_arena_check(&s->memory, err) != 0)
+        return -1;
     for (size_t h = 0; input->missing != NULL && h < hosts; h++)
         s->missing[h] = input->missing[h];
     return nt_model_copy(input->model, &s->model, err) != 0 ? -1 : decide_pairs(s, err);

@@ -10,6 +10,10 @@
 enum { LEAF_MIN = 5 };
 
 static const double sd_limit = 4, sd_floor = 0.0125, sd_most = 0.025, group_limit = 0.93;
+/* Rates that differ by less are one rate, of which the first partner in turn is taken. */
+static const double better_partner = 1.02;
+/* However narrow a group is, some flows go to it. */
+static const double quality_least = 0.05;
 
 /* The channel out of host h (or into it): its first link's. */
 static uint32_t host_channel(const struct nt_rooted_tree *g, uint32_t host, bool into)
@@ -95,7 +99,7 @@ static uint32_t best_partner(const struct nt_bw *b, uint32_t host, uint32_t leaf
                 continue;
             bool same = h->ends[c / 2][0] == leaf || h->ends[c / 2][1] == leaf;
             double v = host_value(b, w, !into);
-            if (same == (far == 0) && (far == 0 || h->tree) && v > most * 1.02) {
+            if (same == (far == 0) && (far == 0 || h->tree) && v > most * better_partner) {
                 most = v;
                 best = w;
             }
@@ -169,7 +173,7 @@ void nt_bw_mark_narrow_groups(struct nt_bw *b, uint32_t height, bool into)
             b->marked[c] =
                 isnan(value) || value < group_limit * fmin(best, hosts_demand(b, c, into));
             bool narrow = takes < group_limit * fmin(widest, hosts_demand(b, c, !into));
-            b->schedule.quality[c] = narrow ? fmax(takes / widest, 0.05) : 1;
+            b->schedule.quality[c] = narrow ? fmax(takes / widest, quality_least) : 1;
         }
     }
 }

@@ -28,12 +28,13 @@ static uint32_t group_of(const struct nt_rooted_tree *h, uint32_t own, uint32_t 
 static double load_of(const struct nt_bw *b, const struct nt_bw_step *s, uint32_t group,
                       size_t flows)
 {
+    const double MORE = 1.1; /* than it was seen to carry, in case that was disturbed */
     double load = (double)flows * b->rate_MBps;
     bool known = s->kind == FAN_AGAIN || s->kind == PAIRS || s->kind == LADDER;
     if (!known || group < b->rooted->hosts || b->rooted->up[group] == UINT32_MAX)
         return load;
     double seen = b->most[b->rooted->up[group] ^ (s->back ? 1u : 0u)];
-    return isnan(seen) ? load : fmin(load, 1.1 * seen);
+    return isnan(seen) ? load : fmin(load, MORE * seen);
 }
 
 static uint32_t own_end(const struct nt_bw_step *s, const uint32_t *pair, bool own)

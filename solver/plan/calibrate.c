@@ -85,7 +85,8 @@ static uint32_t batches_for(const float *se, size_t n, uint32_t had, float *scra
     if (n < FEW_PAIRS)
         return BATCHES_MAX;
     double variance = (double)nt_stats_median(scratch, seen) / CHI_SQUARE_2_MEDIAN * had;
-    double want = ceil(variance / (WANTED_SD * WANTED_SD) - 0.2);
+    const double LITTLE = 0.2; /* of a batch: no further one for so little */
+    double want = ceil(variance / (WANTED_SD * WANTED_SD) - LITTLE);
     return want < 2 ? 2 : want > BATCHES_MAX ? BATCHES_MAX : (uint32_t)want;
 }
 

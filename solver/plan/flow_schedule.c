@@ -267,7 +267,8 @@ static size_t gcd(size_t a, size_t b)
  * section, which is what is left of a number line when it is filled evenly. */
 static uint32_t spread_host(const struct nt_rooted_tree *h, uint32_t v, size_t k)
 {
-    size_t n = nt_rooted_tree_count(h, v), step = (size_t)(0.618 * (double)n) + 1;
+    const double GOLDEN = 0.618;
+    size_t n = nt_rooted_tree_count(h, v), step = (size_t)(GOLDEN * (double)n) + 1;
     while (gcd(step, n) != 1)
         step++;
     return h->host[h->head[v] + k * step % n];

@@ -258,12 +258,6 @@ int nt_sweep_latency_believe(struct nt_planner *planner, const struct nt_belief 
     return 0;
 }
 
-const char *nt_sweep_latency_why_not_prior(const struct nt_planner *planner)
-{
-    const struct latency *s = latency_of(planner);
-    return s->prior != NULL && !s->verified ? nt_sweep_prior_why(s->prior) : NULL;
-}
-
 const struct nt_sparse *nt_sweep_latency_sound(const struct nt_planner *planner)
 {
     if (latency_of(planner)->verified)

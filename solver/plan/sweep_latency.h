@@ -41,9 +41,6 @@ int nt_sweep_latency_create(size_t hosts, const bool *missing, enum nt_sweep_mod
 int nt_sweep_latency_believe(struct nt_planner *planner, const struct nt_belief *belief,
                              uint64_t seed, struct nt_err *err);
 
-/* Why what was believed was not verified, a constant; NULL: it was, or nothing was. */
-const char *nt_sweep_latency_why_not_prior(const struct nt_planner *planner);
-
 /* The state of the adaptive sweep, or of the one that started from a belief, when it has ended and
  * its network was verified: nothing else is needed. NULL otherwise. Borrowed. */
 const struct nt_sparse *nt_sweep_latency_sound(const struct nt_planner *planner);

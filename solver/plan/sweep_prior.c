@@ -11,6 +11,7 @@
 
 static const double NOISE_WANTED = 0.012; /* relative, of a reading */
 static const double READING_US = 20000;   /* at most */
+static const double WORTH_MORE = 1.5;     /* times the batches: below, noise hardly changes */
 
 enum { ROUNDS_MORE = 24 };
 
@@ -46,7 +47,7 @@ static void quieten(struct prior *s)
         isnan(s->believed.ln[0]) ? exp((double)s->readings.at[0].ln) : exp(s->believed.ln[0]);
     double most = fmax(READING_US / (2 * s->count * us), s->batches);
     double want = fmin(ceil(s->batches * times * times), most);
-    if (want > 1.5 * s->batches)
+    if (want > WORTH_MORE * s->batches)
         s->batches = (uint32_t)want;
 }
 

@@ -7,8 +7,7 @@
 
 void nt_bufe_default(struct nt_bufe_options *options)
 {
-    *options = (struct nt_bufe_options){
-        .epsilon = 0.15, .pairs = true, .regress = true, .work_max = 20000000};
+    *options = (struct nt_bufe_options){.epsilon = 0.15, .work_max = 20000000};
 }
 
 static int check_matrix(const struct nt_matrix *m, enum nt_matrix_kind kind, const char *what,
@@ -39,11 +38,6 @@ static int check_matrices(const struct nt_matrix *latency, const struct nt_matri
                           o->epsilon);
     if (check_matrix(latency, NT_MATRIX_LATENCY_US, "latency", err) != 0)
         return -1;
-    if (o->correction != NT_BUFE_CORRECT_NOTHING &&
-        (bandwidth == NULL || !(o->message_bytes > 0) || !isfinite(o->message_bytes)))
-        return nt_err_set(err, NT_ERR_INPUT,
-                          "bufe: correcting latencies takes a bandwidth matrix and the size of "
-                          "the message");
     if (bandwidth == NULL)
         return 0;
     if (bandwidth->n != latency->n)
@@ -53,12 +47,9 @@ static int check_matrices(const struct nt_matrix *latency, const struct nt_matri
 }
 
 /* Assumption 2.1.1: one value a pair. Infinity: not measured. */
-static int make_symmetric(const struct nt_matrix *m, float **out, struct nt_err *err)
+static void make_symmetric(const struct nt_matrix *m, float *w)
 {
     size_t n = m->n;
-    float *w = malloc((n * n + 1) * sizeof *w);
-    if (w == NULL)
-        return nt_err_memory(err);
     for (size_t i = 0; i < n; i++) {
         w[i * n + i] = INFINITY;
         for (size_t j = 0; j < i; j++) {
@@ -67,8 +58,6 @@ static int make_symmetric(const struct nt_matrix *m, float **out, struct nt_err 
             w[i * n + j] = w[j * n + i] = isnan(v) ? INFINITY : v;
         }
     }
-    *out = w;
-    return 0;
 }
 
 static int compare_edges(const void *a, const void *b)
@@ -81,38 +70,16 @@ static int compare_edges(const void *a, const void *b)
     return (x->b > y->b) - (x->b < y->b);
 }
 
-static int list_candidates(const float *w, size_t n, struct nt_bufe_edge **out, size_t *count,
-                           struct nt_err *err)
+static size_t list_candidates(const float *w, size_t n, struct nt_bufe_edge *c)
 {
-    struct nt_bufe_edge *c = malloc((n * n / 2 + 1) * sizeof *c);
-    if (c == NULL)
-        return nt_err_memory(err);
     size_t k = 0;
     for (size_t i = 0; i < n; i++)
         for (size_t j = i + 1; j < n; j++)
             if (isfinite(w[i * n + j]))
                 c[k++] = (struct nt_bufe_edge){(uint32_t)i, (uint32_t)j, (double)w[i * n + j]};
-    qsort(c, k, sizeof *c, compare_edges);
-    *out = c;
-    *count = k;
-    return 0;
-}
-
-/* Section 4.2: a group ends where the next latency is farther than the tolerance from the last;
- * each value becomes its group's mean. */
-static void group_by_gaps(float *w, size_t n, struct nt_bufe_edge *c, size_t count, double epsilon)
-{
-    for (size_t from = 0, to; from < count; from = to) {
-        double sum = c[from].latency_us;
-        for (to = from + 1;
-             to < count && bufe_equal(c[to - 1].latency_us, c[to].latency_us, epsilon); to++)
-            sum += c[to].latency_us;
-        double mean = sum / (double)(to - from);
-        for (size_t k = from; k < to; k++) {
-            c[k].latency_us = mean;
-            w[c[k].a * n + c[k].b] = w[c[k].b * n + c[k].a] = (float)mean;
-        }
-    }
+    if (k > 0)
+        qsort(c, k, sizeof *c, compare_edges);
+    return k;
 }
 
 /* Equation 2.2: the shortest path from a to b ends with an edge at b, and what comes before it
@@ -163,9 +130,10 @@ static enum nt_family family_of(const struct nt_model *m)
 static int make_model(const struct bufe_graph *g, struct nt_model **out, struct nt_err *err)
 {
     size_t switches = 0, links = 0, k = 0;
-    uint32_t *name = calloc(g->vertices + 1, sizeof *name);
-    if (name == NULL)
-        return nt_err_memory(err);
+    NT_SCOPED struct nt_arena memory = {0};
+    uint32_t *name = nt_arena_array(&memory, g->vertices, sizeof *name);
+    if (nt_arena_check(&memory, err) != 0)
+        return -1;
     for (size_t v = 0; v < g->vertices; v++) {
         if (g->alive[v])
             name[v] = (uint32_t)(v < g->hosts ? v : g->hosts + switches++);
@@ -173,10 +141,8 @@ static int make_model(const struct bufe_graph *g, struct nt_model **out, struct 
             links += isfinite(bufe_edge(g, v, u)) ? 1 : 0;
     }
     struct nt_model *m;
-    if (nt_model_create(g->hosts, switches, links, &m, err) != 0) {
-        free(name);
+    if (nt_model_create(g->hosts, switches, links, &m, err) != 0)
         return -1;
-    }
     for (size_t u = 0; u < g->vertices; u++) {
         for (size_t v = u + 1; v < g->vertices; v++) {
             if (!isfinite(bufe_edge(g, u, v)))
@@ -186,7 +152,6 @@ static int make_model(const struct bufe_graph *g, struct nt_model **out, struct 
             m->link[k++].latency_us = (double)bufe_edge(g, u, v);
         }
     }
-    free(name);
     m->confidence = NAN;
     *out = m;
     return 0;
@@ -207,11 +172,11 @@ static void mark_missing(struct nt_model *m)
 static int run_method(float *w, const struct nt_matrix *bandwidth, const struct nt_bufe_options *o,
                       struct bufe_graph *g, struct nt_bufe_result *r, struct nt_err *err)
 {
-    size_t count = 0;
-    if (list_candidates(w, g->hosts, &r->basic_edge, &count, err) != 0)
+    size_t n = g->hosts, count;
+    r->basic_edge = nt_arena_array(&r->memory, n * n / 2, sizeof *r->basic_edge);
+    if (nt_arena_check(&r->memory, err) != 0)
         return -1;
-    if (o->gaps)
-        group_by_gaps(w, g->hosts, r->basic_edge, count, o->epsilon);
+    count = list_candidates(w, n, r->basic_edge);
     r->basic = basic_model(g, w, r->basic_edge, count);
     if (bufe_find_switches(g, o, r, err) != 0 || make_model(g, &r->model, err) != 0)
         return -1;
@@ -219,7 +184,7 @@ static int run_method(float *w, const struct nt_matrix *bandwidth, const struct 
     if (nt_model_canonicalise(r->model, err) != 0)
         return -1;
     r->model->family = family_of(r->model);
-    return bufe_fit(w, bandwidth, o, r, err);
+    return bufe_fit(w, bandwidth, r, err);
 }
 
 int nt_bufe_infer(const struct nt_matrix *latency, const struct nt_matrix *bandwidth,
@@ -232,16 +197,18 @@ int nt_bufe_infer(const struct nt_matrix *latency, const struct nt_matrix *bandw
         o = *options;
     if (check_matrices(latency, bandwidth, &o, err) != 0)
         return -1;
-    struct nt_bufe_result *r = calloc(1, sizeof *r);
-    float *w = NULL;
+    NT_SCOPED struct nt_arena memory = {0};
     struct bufe_graph g = {0};
-    int rc = -1;
+    float *w = nt_arena_array(&memory, latency->n * latency->n, sizeof *w);
+    if (nt_arena_check(&memory, err) != 0)
+        return -1;
+    struct nt_bufe_result *r = nt_object_create(sizeof *r, err);
     if (r == NULL)
-        nt_err_memory(err);
-    else if (make_symmetric(latency, &w, err) == 0 &&
-             bufe_graph_init(&g, latency->n, o.epsilon, err) == 0)
+        return -1;
+    make_symmetric(latency, w);
+    int rc = bufe_graph_init(&g, latency->n, o.epsilon, err);
+    if (rc == 0)
         rc = run_method(w, bandwidth, &o, &g, r, err);
-    free(w);
     bufe_graph_fini(&g);
     if (rc == 0)
         *out = r;
@@ -255,7 +222,5 @@ void nt_bufe_destroy(struct nt_bufe_result *result)
     if (result == NULL)
         return;
     nt_model_destroy(result->model);
-    free(result->basic_edge);
-    free(result->fitted_us);
-    free(result);
+    nt_object_destroy(result);
 }

@@ -6,7 +6,9 @@
  * Steps: basic model (algorithm 1), cliques of one latency become switches (algorithm 2, Bron and
  * Kerbosch), virtual switch-to-switch edges go (algorithm 3), the rules for hosts of several kinds
  * (2.2.5), a linear regression of the links' latencies (2.4). Everything is compared with the
- * relative epsilon of equation 1.9. Knows matrices and models only. */
+ * relative epsilon of equation 1.9. Left out is what the thesis offers besides: to group latencies
+ * by gaps first (4.2), and to take the time for the message's bytes off (2.4), which a short
+ * message has hardly any of. Knows matrices and models only. */
 #ifndef NT_BUFE_H
 #define NT_BUFE_H
 
@@ -16,26 +18,15 @@
 
 #include "err.h"
 #include "matrix.h"
+#include "memory.h"
 #include "model.h"
 
 enum { NT_BUFE_HOSTS_MAX = 4096, NT_BUFE_FIT_LINKS_MAX = 1600 };
 
-/* How the time for the message's own bytes is taken off a measured latency (2.4). */
-enum nt_bufe_correction {
-    NT_BUFE_CORRECT_NOTHING,
-    NT_BUFE_CORRECT_MINIMUM,           /* l = l' - s / smallest throughput on the path */
-    NT_BUFE_CORRECT_STORE_AND_FORWARD, /* l = l' - sum of s / throughput of each link */
-};
-
 struct nt_bufe_options {
     double epsilon;    /* relative tolerance, equation 1.9; default 0.15, which all tables of the
                           thesis allow */
-    bool pairs;        /* cliques of two may become switches (2.2.3); default true */
-    bool gaps;         /* group latencies by gaps first (4.2); default false */
-    bool regress;      /* fit the links' latencies (2.4); default true */
     uint64_t work_max; /* visits of the clique search, which is exponential; 20,000,000 */
-    enum nt_bufe_correction correction; /* needs a bandwidth matrix and message_bytes */
-    double message_bytes;
 };
 
 struct nt_bufe_edge {
@@ -45,6 +36,7 @@ struct nt_bufe_edge {
 
 /* What a model has no fields for. Owned by the result. */
 struct nt_bufe_result {
+    struct nt_arena memory; /* of the arrays; first, for nt_object_create */
     struct nt_model *model; /* canonical; confidence NaN: the method states none */
     size_t basic;           /* edges of the basic model, between hosts, before any switch */
     struct nt_bufe_edge *basic_edge;     /* in order of latency */

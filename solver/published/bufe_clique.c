@@ -3,18 +3,18 @@
  * off where a greedy colouring shows that nothing larger can come (Tomita and Seki 2003). */
 #include "bufe_graph.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /* Looking at all pairs of vertices is work too. */
 enum { PAIRS_A_VISIT = 1024 };
 
 struct bufe_search {
-    size_t cap, n, words; /* vertices of the one kind, and 64-bit words for a set of them */
-    uint32_t *vertex;     /* n: the graph's vertices */
-    uint64_t *adjacent;   /* n sets */
-    uint64_t *stack;      /* (n + 2) levels of three sets: P, X, what to try */
-    uint64_t *colour;     /* two sets */
+    struct nt_arena memory; /* first, for nt_object_create */
+    size_t cap, n, words;   /* vertices of the one kind, and 64-bit words for a set of them */
+    uint32_t *vertex;       /* n: the graph's vertices */
+    uint64_t *adjacent;     /* n sets */
+    uint64_t *stack;        /* (n + 2) levels of three sets: P, X, what to try */
+    uint64_t *colour;       /* two sets */
     uint32_t *chosen, *best;
     size_t best_size;
     uint64_t work, work_max;
@@ -22,29 +22,13 @@ struct bufe_search {
 
 int bufe_search_create(struct bufe_search **out, struct nt_err *err)
 {
-    struct bufe_search *s = calloc(1, sizeof *s);
-    if (s == NULL)
-        return nt_err_memory(err);
-    *out = s;
-    return 0;
-}
-
-static void search_fini(struct bufe_search *s)
-{
-    free(s->vertex);
-    free(s->adjacent);
-    free(s->stack);
-    free(s->colour);
-    free(s->chosen);
-    free(s->best);
+    *out = nt_object_create(sizeof **out, err);
+    return *out != NULL ? 0 : -1;
 }
 
 void bufe_search_destroy(struct bufe_search *s)
 {
-    if (s == NULL)
-        return;
-    search_fini(s);
-    free(s);
+    nt_object_destroy(s);
 }
 
 static int search_reserve(struct bufe_search *s, size_t n, struct nt_err *err)
@@ -52,19 +36,15 @@ static int search_reserve(struct bufe_search *s, size_t n, struct nt_err *err)
     if (n <= s->cap)
         return 0;
     size_t words = (n + 63) / 64;
-    search_fini(s);
-    s->vertex = malloc(n * sizeof *s->vertex);
-    s->adjacent = malloc(n * words * sizeof *s->adjacent);
-    s->stack = malloc((n + 2) * 3 * words * sizeof *s->stack);
-    s->colour = malloc(2 * words * sizeof *s->colour);
-    s->chosen = malloc(n * sizeof *s->chosen);
-    s->best = malloc(n * sizeof *s->best);
+    nt_arena_fini(&s->memory);
     s->cap = n;
-    if (!s->vertex || !s->adjacent || !s->stack || !s->colour || !s->chosen || !s->best) {
-        s->cap = 0;
-        return nt_err_memory(err);
-    }
-    return 0;
+    s->vertex = nt_arena_array(&s->memory, n, sizeof *s->vertex);
+    s->adjacent = nt_arena_array(&s->memory, n * words, sizeof *s->adjacent);
+    s->stack = nt_arena_array(&s->memory, (n + 2) * 3 * words, sizeof *s->stack);
+    s->colour = nt_arena_array(&s->memory, 2 * words, sizeof *s->colour);
+    s->chosen = nt_arena_array(&s->memory, n, sizeof *s->chosen);
+    s->best = nt_arena_array(&s->memory, n, sizeof *s->best);
+    return nt_arena_check(&s->memory, err);
 }
 
 static size_t count_bits(const uint64_t *set, size_t words)

@@ -1,16 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Section 2.4: the latencies of links that cannot be measured by themselves, by a linear
- * regression over all pairs of hosts, after taking off the time for the message's bytes; and
- * the links' throughputs, as far as pairs show them (2.3). */
+ * regression over all pairs of hosts; and the links' throughputs, as far as pairs show them (2.3).
+ */
 #include "bufe_graph.h"
 
 #include <lapacke.h>
-#include <stdlib.h>
 #include <string.h>
 
-struct step {
-    uint32_t to, link;
-};
+#include "graph.h"
 
 struct waiting {
     double distance;
@@ -20,8 +17,7 @@ struct waiting {
 /* Shortest paths from one host; a path counts only where it is the only one (2.4). */
 struct paths {
     size_t vertices;
-    size_t *first; /* vertices + 1 of them: steps of a vertex */
-    struct step *step;
+    struct nt_graph graph;
     struct waiting *heap; /* 2*links + 1 of them */
     size_t waiting;
     double *distance;
@@ -33,7 +29,6 @@ struct fit {
     const struct nt_model *model;
     const float *latency;              /* hosts*hosts, infinity: not measured */
     const struct nt_matrix *bandwidth; /* may be NULL */
-    const struct nt_bufe_options *o;
     struct nt_bufe_result *r;
     double *throughput; /* links of them, MB/s; 0: unknown */
     double *normal;     /* links*links: A'A */
@@ -42,47 +37,18 @@ struct fit {
     size_t rows;
 };
 
-static void paths_fini(struct paths *p)
-{
-    free(p->first);
-    free(p->step);
-    free(p->heap);
-    free(p->distance);
-    free(p->via);
-    free(p->previous);
-    free(p->done);
-    free(p->several);
-}
-
-static int paths_init(struct paths *p, const struct nt_model *m, struct nt_err *err)
+static int paths_init(struct paths *p, const struct nt_model *m, struct nt_arena *memory,
+                      struct nt_err *err)
 {
     size_t v = m->hosts + m->switches;
     *p = (struct paths){.vertices = v};
-    p->first = calloc(v + 2, sizeof *p->first);
-    p->step = malloc((2 * m->links + 1) * sizeof *p->step);
-    p->heap = malloc((2 * m->links + 1) * sizeof *p->heap);
-    p->distance = malloc((v + 1) * sizeof *p->distance);
-    p->via = malloc((v + 1) * sizeof *p->via);
-    p->previous = malloc((v + 1) * sizeof *p->previous);
-    p->done = malloc((v + 1) * sizeof *p->done);
-    p->several = malloc((v + 1) * sizeof *p->several);
-    if (!p->first || !p->step || !p->heap || !p->distance || !p->via || !p->previous || !p->done ||
-        !p->several) {
-        paths_fini(p);
-        return nt_err_memory(err);
-    }
-    for (size_t k = 0; k < m->links; k++) {
-        p->first[m->link[k].a + 2]++;
-        p->first[m->link[k].b + 2]++;
-    }
-    for (size_t k = 2; k < v + 2; k++)
-        p->first[k] += p->first[k - 1];
-    for (size_t k = 0; k < m->links; k++) {
-        uint32_t a = m->link[k].a, b = m->link[k].b;
-        p->step[p->first[a + 1]++] = (struct step){b, (uint32_t)k};
-        p->step[p->first[b + 1]++] = (struct step){a, (uint32_t)k};
-    }
-    return 0;
+    p->heap = nt_arena_array(memory, 2 * m->links + 1, sizeof *p->heap);
+    p->distance = nt_arena_array(memory, v, sizeof *p->distance);
+    p->via = nt_arena_array(memory, v, sizeof *p->via);
+    p->previous = nt_arena_array(memory, v, sizeof *p->previous);
+    p->done = nt_arena_array(memory, v, sizeof *p->done);
+    p->several = nt_arena_array(memory, v, sizeof *p->several);
+    return nt_graph_init(&p->graph, m, memory, err);
 }
 
 static bool heap_before(struct waiting a, struct waiting b)
@@ -115,19 +81,19 @@ static struct waiting heap_pop(struct paths *p)
 
 static void relax_vertex(struct paths *p, const struct nt_model *m, uint32_t u)
 {
-    for (size_t k = p->first[u]; k < p->first[u + 1]; k++) {
-        struct step s = p->step[k];
-        double d = p->distance[u] + m->link[s.link].latency_us;
-        if (p->done[s.to])
+    for (uint32_t k = p->graph.start[u]; k < p->graph.start[u + 1]; k++) {
+        uint32_t link = p->graph.link[k], to = p->graph.to[k];
+        double d = p->distance[u] + m->link[link].latency_us;
+        if (p->done[to])
             continue;
-        if (d < p->distance[s.to] * (1 - 1e-6)) {
-            p->distance[s.to] = d;
-            p->via[s.to] = s.link;
-            p->previous[s.to] = u;
-            p->several[s.to] = p->several[u];
-            heap_push(p, (struct waiting){d, s.to});
-        } else if (d <= p->distance[s.to] * (1 + 1e-6)) {
-            p->several[s.to] = true;
+        if (d < p->distance[to] * (1 - 1e-6)) {
+            p->distance[to] = d;
+            p->via[to] = link;
+            p->previous[to] = u;
+            p->several[to] = p->several[u];
+            heap_push(p, (struct waiting){d, to});
+        } else if (d <= p->distance[to] * (1 + 1e-6)) {
+            p->several[to] = true;
         }
     }
 }
@@ -171,33 +137,16 @@ static void see_throughput(struct fit *f, const struct paths *p, uint32_t from, 
             f->throughput[p->via[v]] = t;
 }
 
-/* The measured latency without the time for the message; false where the throughput of a link
- * on the way is unknown. */
-static bool correct_path(const struct fit *f, const struct paths *p, uint32_t from, uint32_t to,
-                         double *latency)
+static double measured_latency(const struct fit *f, uint32_t from, uint32_t to)
 {
-    double slowest = INFINITY, sum = 0;
-    *latency = (double)f->latency[from * f->model->hosts + to];
-    if (!isfinite(*latency))
-        return false;
-    if (f->o->correction == NT_BUFE_CORRECT_NOTHING)
-        return true;
-    for (uint32_t v = to; v != from; v = p->previous[v]) {
-        double t = f->throughput[p->via[v]];
-        if (!(t > 0))
-            return false;
-        slowest = t < slowest ? t : slowest;
-        sum += f->o->message_bytes / t;
-    }
-    *latency -= f->o->correction == NT_BUFE_CORRECT_MINIMUM ? f->o->message_bytes / slowest : sum;
-    return true;
+    return (double)f->latency[from * f->model->hosts + to];
 }
 
 /* A row of A: the links on the path. Only A'A and A'b are kept; A would have n*(n-1)/2 rows. */
 static void add_row(struct fit *f, const struct paths *p, uint32_t from, uint32_t to)
 {
-    double latency;
-    if (!correct_path(f, p, from, to, &latency))
+    double latency = measured_latency(f, from, to);
+    if (!isfinite(latency))
         return;
     for (uint32_t v = to; v != from; v = p->previous[v]) {
         for (uint32_t u = to; u != from; u = p->previous[u])
@@ -211,8 +160,8 @@ static void add_row(struct fit *f, const struct paths *p, uint32_t from, uint32_
 
 static void add_residual(struct fit *f, const struct paths *p, uint32_t from, uint32_t to)
 {
-    double latency;
-    if (!correct_path(f, p, from, to, &latency))
+    double latency = measured_latency(f, from, to);
+    if (!isfinite(latency))
         return;
     for (uint32_t v = to; v != from; v = p->previous[v])
         latency -= f->r->fitted_us[p->via[v]];
@@ -229,36 +178,31 @@ static void for_each_pair(struct fit *f, struct paths *p, pair_work *work)
     }
 }
 
-/* Cholesky of a copy; false where A'A is singular or nearly so. */
-static bool solve_regular(struct fit *f, lapack_int n)
+/* Cholesky of a copy (scratch); false where A'A is singular or nearly so. */
+static bool solve_regular(struct fit *f, lapack_int n, double *copy)
 {
-    size_t cells = f->model->links * f->model->links;
-    double *copy = malloc(cells * sizeof *copy), reciprocal = 0;
-    if (copy == NULL)
-        return false;
-    memcpy(copy, f->normal, cells * sizeof *copy);
+    double reciprocal = 0;
+    memcpy(copy, f->normal, (size_t)n * (size_t)n * sizeof *copy);
     double norm = LAPACKE_dlansy(LAPACK_COL_MAJOR, '1', 'L', n, copy, n);
-    bool ok = LAPACKE_dpotrf(LAPACK_COL_MAJOR, 'L', n, copy, n) == 0 &&
-              LAPACKE_dpocon(LAPACK_COL_MAJOR, 'L', n, copy, n, norm, &reciprocal) == 0 &&
-              reciprocal > 1e-9 &&
-              LAPACKE_dpotrs(LAPACK_COL_MAJOR, 'L', n, 1, copy, n, f->r->fitted_us, n) == 0;
-    free(copy);
-    return ok;
+    return LAPACKE_dpotrf(LAPACK_COL_MAJOR, 'L', n, copy, n) == 0 &&
+           LAPACKE_dpocon(LAPACK_COL_MAJOR, 'L', n, copy, n, norm, &reciprocal) == 0 &&
+           reciprocal > 1e-9 &&
+           LAPACKE_dpotrs(LAPACK_COL_MAJOR, 'L', n, 1, copy, n, f->r->fitted_us, n) == 0;
 }
 
 /* Least squares; where links cannot be told apart, the solution of smallest norm. */
 static int solve_fit(struct fit *f, struct nt_err *err)
 {
     lapack_int n = (lapack_int)f->model->links, rank = n, info = 0;
+    NT_SCOPED struct nt_arena memory = {0};
+    double *copy = nt_arena_array(&memory, (size_t)n * (size_t)n, sizeof *copy);
+    lapack_int *order = nt_arena_array(&memory, (size_t)n, sizeof *order);
+    if (nt_arena_check(&memory, err) != 0)
+        return -1;
     memcpy(f->r->fitted_us, f->right, f->model->links * sizeof *f->right);
-    if (!solve_regular(f, n)) {
-        lapack_int *order = calloc((size_t)n + 1, sizeof *order);
-        if (order == NULL)
-            return nt_err_memory(err);
+    if (!solve_regular(f, n, copy))
         info = LAPACKE_dgelsy(LAPACK_COL_MAJOR, n, n, 1, f->normal, n, f->r->fitted_us, n, order,
                               1e-9, &rank);
-        free(order);
-    }
     if (info != 0)
         return nt_err_set(err, NT_ERR_SYSTEM, "bufe: the regression failed (%d)", (int)info);
     f->r->rank = (size_t)rank;
@@ -287,41 +231,28 @@ static void set_figures(struct fit *f, struct nt_model *m)
     m->r2 = total > 1e-12 * f->sum_squares ? 1 - f->residual_squares / total : 1;
 }
 
-static int fit_links(struct fit *f, struct nt_model *m, struct nt_err *err)
+int bufe_fit(const float *symmetric, const struct nt_matrix *bandwidth, struct nt_bufe_result *r,
+             struct nt_err *err)
 {
+    struct nt_model *m = r->model;
+    struct fit fit = {.model = m, .latency = symmetric, .bandwidth = bandwidth, .r = r}, *f = &fit;
+    NT_SCOPED struct nt_arena memory = {0};
     struct paths p;
-    if (paths_init(&p, m, err) != 0)
+    if (m->links == 0 || m->links > NT_BUFE_FIT_LINKS_MAX)
+        return 0;
+    f->throughput = nt_arena_array(&memory, m->links, sizeof *f->throughput);
+    f->normal = nt_arena_array(&memory, m->links * m->links, sizeof *f->normal);
+    f->right = nt_arena_array(&memory, m->links, sizeof *f->right);
+    r->fitted_us = nt_arena_array(&r->memory, m->links, sizeof *r->fitted_us);
+    if (nt_arena_check(&r->memory, err) != 0 || paths_init(&p, m, &memory, err) != 0)
         return -1;
     int rc = 0;
     if (f->bandwidth != NULL)
         for_each_pair(f, &p, see_throughput);
-    if (f->o->regress) {
-        for_each_pair(f, &p, add_row);
-        if (f->rows > 0 && (rc = solve_fit(f, err)) == 0)
-            for_each_pair(f, &p, add_residual);
-    }
+    for_each_pair(f, &p, add_row);
+    if (f->rows > 0 && (rc = solve_fit(f, err)) == 0)
+        for_each_pair(f, &p, add_residual);
     if (rc == 0)
         set_figures(f, m);
-    paths_fini(&p);
-    return rc;
-}
-
-int bufe_fit(const float *symmetric, const struct nt_matrix *bandwidth,
-             const struct nt_bufe_options *o, struct nt_bufe_result *r, struct nt_err *err)
-{
-    size_t links = r->model->links;
-    struct fit f = {
-        .model = r->model, .latency = symmetric, .bandwidth = bandwidth, .o = o, .r = r};
-    if (links == 0 || links > NT_BUFE_FIT_LINKS_MAX || (!o->regress && bandwidth == NULL))
-        return 0;
-    f.throughput = calloc(links, sizeof *f.throughput);
-    f.normal = calloc(links * links, sizeof *f.normal);
-    f.right = calloc(links, sizeof *f.right);
-    r->fitted_us = calloc(links, sizeof *r->fitted_us);
-    int rc = f.throughput && f.normal && f.right && r->fitted_us ? fit_links(&f, r->model, err)
-                                                                 : nt_err_memory(err);
-    free(f.throughput);
-    free(f.normal);
-    free(f.right);
     return rc;
 }

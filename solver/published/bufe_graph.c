@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "bufe_graph.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /* A tree has fewer switches of three links than hosts; more means that nothing was found. */
@@ -12,12 +11,12 @@ static size_t vertices_max(const struct bufe_graph *g)
 
 static int resize_graph(struct bufe_graph *g, size_t cap, struct nt_err *err)
 {
-    float *weight = malloc(cap * cap * sizeof *weight);
-    bool *alive = calloc(cap, sizeof *alive);
-    if (weight == NULL || alive == NULL) {
-        free(weight);
-        free(alive);
-        return nt_err_memory(err);
+    struct nt_arena memory = {0};
+    float *weight = nt_arena_array(&memory, cap * cap, sizeof *weight);
+    bool *alive = nt_arena_array(&memory, cap, sizeof *alive);
+    if (nt_arena_check(&memory, err) != 0) {
+        nt_arena_fini(&memory);
+        return -1;
     }
     for (size_t k = 0; k < cap * cap; k++)
         weight[k] = INFINITY;
@@ -25,8 +24,8 @@ static int resize_graph(struct bufe_graph *g, size_t cap, struct nt_err *err)
         memcpy(weight + v * cap, g->weight + v * g->cap, g->vertices * sizeof *weight);
         alive[v] = g->alive[v];
     }
-    free(g->weight);
-    free(g->alive);
+    nt_arena_fini(&g->memory);
+    g->memory = memory;
     g->weight = weight;
     g->alive = alive;
     g->cap = cap;
@@ -46,10 +45,7 @@ int bufe_graph_init(struct bufe_graph *g, size_t hosts, double epsilon, struct n
 
 void bufe_graph_fini(struct bufe_graph *g)
 {
-    free(g->weight);
-    free(g->alive);
-    g->weight = NULL;
-    g->alive = NULL;
+    nt_arena_fini(&g->memory);
 }
 
 int bufe_graph_add_switch(struct bufe_graph *g, uint32_t *vertex, struct nt_err *err)

@@ -12,6 +12,7 @@
 #include "bufe.h"
 
 struct bufe_graph {
+    struct nt_arena memory; /* of the arrays */
     size_t hosts, vertices, cap;
     float *weight; /* cap*cap; INFINITY: no edge */
     bool *alive;   /* cap; a rejoined switch is dead */
@@ -61,7 +62,7 @@ int bufe_find_switches(struct bufe_graph *g, const struct nt_bufe_options *o,
                        struct nt_bufe_result *r, struct nt_err *err);
 
 /* Section 2.4: latencies and throughputs of r->model's links. symmetric: n*n latencies. */
-int bufe_fit(const float *symmetric, const struct nt_matrix *bandwidth,
-             const struct nt_bufe_options *o, struct nt_bufe_result *r, struct nt_err *err);
+int bufe_fit(const float *symmetric, const struct nt_matrix *bandwidth, struct nt_bufe_result *r,
+             struct nt_err *err);
 
 #endif

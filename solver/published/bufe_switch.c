@@ -11,11 +11,12 @@ struct finder {
     const struct nt_bufe_options *o;
     struct nt_bufe_result *r;
     struct bufe_search *search;
-    uint32_t *members; /* vertices of them */
-    bool *inside;      /* vertices of them: is in the clique at hand */
+    struct nt_arena memory; /* of the arrays */
+    uint32_t *members;      /* vertices of them */
+    bool *inside;           /* vertices of them: is in the clique at hand */
     size_t cap;
     float *group; /* latencies of the groups, ascending */
-    size_t groups;
+    size_t groups, group_room;
 };
 
 static int compare_floats(const void *a, const void *b)
@@ -34,10 +35,10 @@ static int list_groups(struct finder *f, struct nt_err *err)
     for (size_t a = 0; a < g->vertices; a++)
         for (size_t b = 0; b < a; b++)
             edges += isfinite(bufe_edge(g, a, b)) ? 1 : 0;
-    float *value = realloc(f->group, (edges + 1) * sizeof *value);
-    if (value == NULL)
-        return nt_err_memory(err);
-    f->group = value;
+    float *value = f->group =
+        nt_arena_grow(&f->memory, f->group, &f->group_room, edges, sizeof *value);
+    if (nt_arena_check(&f->memory, err) != 0)
+        return -1;
     for (size_t a = 0; a < g->vertices; a++)
         for (size_t b = 0; b < a; b++)
             if (isfinite(bufe_edge(g, a, b)))
@@ -56,15 +57,13 @@ static int finder_init(struct finder *f, struct nt_err *err)
 {
     if (f->g->cap <= f->cap)
         return 0;
-    uint32_t *members = realloc(f->members, f->g->cap * sizeof *members);
-    if (members != NULL)
-        f->members = members;
-    bool *inside = realloc(f->inside, f->g->cap * sizeof *inside);
-    if (inside != NULL)
-        f->inside = inside;
-    if (members == NULL || inside == NULL)
-        return nt_err_memory(err);
-    memset(inside, 0, f->g->cap * sizeof *inside);
+    size_t room = f->cap;
+    f->members = nt_arena_grow(&f->memory, f->members, &room, f->g->cap, sizeof *f->members);
+    room = f->cap;
+    f->inside = nt_arena_grow(&f->memory, f->inside, &room, f->g->cap, sizeof *f->inside);
+    if (nt_arena_check(&f->memory, err) != 0)
+        return -1;
+    memset(f->inside, 0, room * sizeof *f->inside);
     f->cap = f->g->cap;
     return 0;
 }
@@ -116,33 +115,25 @@ static bool is_virtual(const struct bufe_graph *g, size_t a, size_t b, size_t vi
 static int delete_virtual(struct finder *f, bool hosts, struct nt_err *err)
 {
     struct bufe_graph *g = f->g;
-    size_t n = 0, cap = 64, from = hosts ? 0 : g->hosts;
-    uint32_t(*gone)[2] = malloc(cap * sizeof *gone);
-    for (size_t a = from; gone != NULL && a < g->vertices; a++) {
+    NT_SCOPED struct nt_arena memory = {0};
+    size_t n = 0, room = 0, from = hosts ? 0 : g->hosts;
+    uint32_t(*gone)[2] = NULL;
+    for (size_t a = from; a < g->vertices; a++) {
         for (size_t b = from; b < a; b++) {
             if (!isfinite(bufe_edge(g, a, b)) || (hosts && bufe_is_switch(g, b)))
                 continue;
             if (!is_virtual(g, a, b, hosts ? g->hosts : 0))
                 continue;
-            if (n == cap) {
-                uint32_t(*more)[2] = realloc(gone, 2 * cap * sizeof *gone);
-                if (more == NULL) {
-                    free(gone);
-                    return nt_err_memory(err);
-                }
-                gone = more;
-                cap *= 2;
-            }
+            gone = nt_arena_grow(&memory, gone, &room, n + 1, sizeof *gone);
+            if (nt_arena_check(&memory, err) != 0)
+                return -1;
             gone[n][0] = (uint32_t)a;
             gone[n++][1] = (uint32_t)b;
         }
     }
-    if (gone == NULL)
-        return nt_err_memory(err);
     for (size_t k = 0; k < n; k++)
         bufe_edge_set(g, gone[k][0], gone[k][1], INFINITY);
     *(hosts ? &f->r->virtual_host : &f->r->virtual_switch) += n;
-    free(gone);
     return 0;
 }
 
@@ -215,8 +206,7 @@ static int replace_clique(struct finder *f, size_t size, double latency, struct 
         f->inside[f->members[k]] = false;
     }
     rejoin_switch(f, s);
-    if (f->o->pairs)
-        delete_virtual_near(f, s);
+    delete_virtual_near(f, s);
     return 0;
 }
 
@@ -254,7 +244,7 @@ static int replace_all(struct finder *f, bool switches, double latency, bool *ch
             bufe_search_run(f->search, f->g, switches, until, latency, f->o->work_max, &f->r->work,
                             f->members, &size, err) != 0)
             return -1;
-        if (size < 2 || (size == 2 && (!f->o->pairs || !find_pair(f, switches, until, latency))))
+        if (size < 2 || (size == 2 && !find_pair(f, switches, until, latency)))
             return 0;
         if (replace_clique(f, size, latency, err) != 0)
             return -1;
@@ -296,8 +286,6 @@ int bufe_find_switches(struct bufe_graph *g, const struct nt_bufe_options *o,
     if (rc == 0)
         rc = search_until_unchanged(&f, err);
     bufe_search_destroy(f.search);
-    free(f.members);
-    free(f.inside);
-    free(f.group);
+    nt_arena_fini(&f.memory);
     return rc;
 }

@@ -2,7 +2,6 @@
 #include "parus.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 #include "parus_local.h"
 
@@ -72,9 +71,9 @@ static int list_arcs(const struct merged *all, size_t n, size_t matrices, struct
     size_t arcs = 0;
     for (size_t k = 0; k < n * n; k++)
         arcs += all->seen[k] > 0 ? 1 : 0;
-    r->arc = malloc((arcs + 1) * sizeof *r->arc);
-    if (r->arc == NULL)
-        return nt_err_memory(err);
+    r->arc = nt_arena_array(&r->memory, arcs, sizeof *r->arc);
+    if (nt_arena_check(&r->memory, err) != 0)
+        return -1;
     for (size_t i = 0; i < n; i++) {
         for (size_t j = 0; j < n; j++) {
             size_t k = i * n + j;
@@ -129,24 +128,27 @@ static int make_model(const struct merged *all, size_t n, size_t matrices, struc
     return 0;
 }
 
-static int run_method(const struct nt_matrix *const *m, size_t count, struct parus_local *p,
-                      struct merged *all, struct nt_parus_result *r, struct nt_err *err)
+static int run_method(const struct nt_matrix *const *m, size_t count,
+                      const struct nt_parus_options *o, struct nt_parus_result *r,
+                      struct nt_err *err)
 {
+    NT_SCOPED struct nt_arena memory = {0};
+    struct parus_local p;
     size_t n = m[0]->n;
-    all->seen = calloc(n * n + 1, sizeof *all->seen);
-    all->weight = calloc(n * n + 1, sizeof *all->weight);
-    if (all->seen == NULL || all->weight == NULL)
-        return nt_err_memory(err);
-    for (size_t k = 0; k < count; k++) {
-        parus_local_find(p, m[k]);
-        add_local(all, p, m[k], m[0]);
-        if (k == 0)
-            r->groups = p->groups;
-    }
-    r->operations = p->operations;
-    if (list_arcs(all, n, count, r, err) != 0)
+    struct merged all = {.seen = nt_arena_array(&memory, n * n, sizeof *all.seen),
+                         .weight = nt_arena_array(&memory, n * n, sizeof *all.weight)};
+    if (parus_local_init(&p, n, o, &memory, err) != 0)
         return -1;
-    return make_model(all, n, count, &r->model, err);
+    for (size_t k = 0; k < count; k++) {
+        parus_local_find(&p, m[k]);
+        add_local(&all, &p, m[k], m[0]);
+        if (k == 0)
+            r->groups = p.groups;
+    }
+    r->operations = p.operations;
+    if (list_arcs(&all, n, count, r, err) != 0)
+        return -1;
+    return make_model(&all, n, count, &r->model, err);
 }
 
 int nt_parus_infer(const struct nt_matrix *const *latencies, size_t n_matrices,
@@ -154,22 +156,15 @@ int nt_parus_infer(const struct nt_matrix *const *latencies, size_t n_matrices,
                    struct nt_err *err)
 {
     struct nt_parus_options o;
-    struct parus_local p = {0};
-    struct merged all = {0};
     nt_parus_default(&o);
     if (options != NULL)
         o = *options;
     if (check_matrices(latencies, n_matrices, &o, err) != 0)
         return -1;
-    struct nt_parus_result *r = calloc(1, sizeof *r);
+    struct nt_parus_result *r = nt_object_create(sizeof *r, err);
     if (r == NULL)
-        return nt_err_memory(err);
-    int rc = parus_local_init(&p, latencies[0]->n, &o, err);
-    if (rc == 0)
-        rc = run_method(latencies, n_matrices, &p, &all, r, err);
-    parus_local_fini(&p);
-    free(all.seen);
-    free(all.weight);
+        return -1;
+    int rc = run_method(latencies, n_matrices, &o, r, err);
     if (rc == 0)
         *out = r;
     else
@@ -182,6 +177,5 @@ void nt_parus_destroy(struct nt_parus_result *result)
     if (result == NULL)
         return;
     nt_model_destroy(result->model);
-    free(result->arc);
-    free(result);
+    nt_object_destroy(result);
 }

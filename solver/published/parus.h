@@ -15,6 +15,7 @@
 
 #include "err.h"
 #include "matrix.h"
+#include "memory.h"
 #include "model.h"
 
 enum { NT_PARUS_HOSTS_MAX = 2048, NT_PARUS_MATRICES_MAX = 4096 };
@@ -32,6 +33,7 @@ struct nt_parus_arc {
 };
 
 struct nt_parus_result {
+    struct nt_arena memory; /* of the arcs; first, for nt_object_create */
     struct nt_model *model; /* no switches; a link for each pair with an arc. Latency: formula 2 of
                                the paper; probability: the larger of both arcs'; simplex: only a
                                to b was found. Links by their smaller host; confidence NaN:

@@ -3,31 +3,17 @@
 #include "parus_local.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 int parus_local_init(struct parus_local *p, size_t n, const struct nt_parus_options *o,
-                     struct nt_err *err)
+                     struct nt_arena *memory, struct nt_err *err)
 {
     *p = (struct parus_local){.n = n, .o = o};
-    p->mark = malloc(n * n + 1);
-    p->done = malloc((n + 1) * sizeof *p->done);
-    p->waiting = malloc((n + 1) * sizeof *p->waiting);
-    p->distance = malloc((n + 1) * sizeof *p->distance);
-    if (!p->mark || !p->done || !p->waiting || !p->distance) {
-        parus_local_fini(p);
-        return nt_err_memory(err);
-    }
-    return 0;
-}
-
-void parus_local_fini(struct parus_local *p)
-{
-    free(p->mark);
-    free(p->done);
-    free(p->waiting);
-    free(p->distance);
-    *p = (struct parus_local){0};
+    p->mark = nt_arena_array(memory, n * n, sizeof *p->mark);
+    p->done = nt_arena_array(memory, n, sizeof *p->done);
+    p->waiting = nt_arena_array(memory, n, sizeof *p->waiting);
+    p->distance = nt_arena_array(memory, n, sizeof *p->distance);
+    return nt_arena_check(memory, err);
 }
 
 /* The weight of an arc; infinity where it was not measured. */

@@ -37,8 +37,7 @@ static inline float parus_weight(const struct nt_matrix *m, size_t i, size_t j)
 }
 
 int parus_local_init(struct parus_local *p, size_t n, const struct nt_parus_options *o,
-                     struct nt_err *err);
-void parus_local_fini(struct parus_local *p);
+                     struct nt_arena *memory, struct nt_err *err);
 
 /* Fills p->mark for this matrix; groups and operations are added to. */
 void parus_local_find(struct parus_local *p, const struct nt_matrix *m);

@@ -8,9 +8,9 @@
 
 int nt_choice_create(const struct nt_routes *routes, struct nt_choice **out, struct nt_err *err)
 {
-    struct nt_choice *c = calloc(1, sizeof *c);
+    struct nt_choice *c = nt_object_create(sizeof *c, err);
     if (c == NULL)
-        return nt_err_memory(err);
+        return -1;
     c->routes = routes;
     if (nt_choice_open(c, 64, err) != 0) {
         nt_choice_destroy(c);
@@ -22,12 +22,9 @@ int nt_choice_create(const struct nt_routes *routes, struct nt_choice **out, str
 
 void nt_choice_destroy(struct nt_choice *choice)
 {
-    if (choice == NULL)
-        return;
-    free(choice->pair);
-    free(choice->round);
-    free(choice->busy);
-    free(choice);
+    if (choice != NULL)
+        nt_arena_fini(&choice->rounds_busy);
+    nt_object_destroy(choice);
 }
 
 int nt_choice_open(struct nt_choice *c, size_t rounds, struct nt_err *err)
@@ -37,12 +34,14 @@ int nt_choice_open(struct nt_choice *c, size_t rounds, struct nt_err *err)
         return 0;
     if (words < c->words * 2)
         words = c->words * 2;
-    uint64_t *busy = calloc(things * words + 1, sizeof *busy);
-    if (busy == NULL)
-        return nt_err_memory(err);
+    struct nt_arena memory = {0};
+    uint64_t *busy = nt_arena_array(&memory, things * words, sizeof *busy);
+    if (nt_arena_check(&memory, err) != 0)
+        return -1;
     for (size_t k = 0; k < things && c->words > 0; k++)
         memcpy(busy + k * words, c->busy + k * c->words, c->words * sizeof *busy);
-    free(c->busy);
+    nt_arena_fini(&c->rounds_busy);
+    c->rounds_busy = memory;
     c->busy = busy;
     c->words = words;
     return 0;
@@ -65,18 +64,10 @@ static void flip_links(struct nt_choice *c, uint32_t pair, size_t round)
 
 int nt_choice_add(struct nt_choice *c, uint32_t pair, size_t round, struct nt_err *err)
 {
-    if (c->used == c->capacity) {
-        size_t capacity = c->capacity == 0 ? 256 : c->capacity * 2;
-        uint32_t *pairs = realloc(c->pair, capacity * sizeof *pairs);
-        if (pairs != NULL)
-            c->pair = pairs;
-        uint32_t *rounds = realloc(c->round, capacity * sizeof *rounds);
-        if (rounds != NULL)
-            c->round = rounds;
-        if (pairs == NULL || rounds == NULL)
-            return nt_err_memory(err);
-        c->capacity = capacity;
-    }
+    c->pair = nt_arena_grow(&c->memory, c->pair, &c->pair_room, c->used + 1, sizeof *c->pair);
+    c->round = nt_arena_grow(&c->memory, c->round, &c->round_room, c->used + 1, sizeof *c->round);
+    if (nt_arena_check(&c->memory, err) != 0)
+        return -1;
     c->pair[c->used] = pair;
     c->round[c->used++] = (uint32_t)round;
     flip_links(c, pair, round);

@@ -10,12 +10,15 @@
 #include <stdint.h>
 
 #include "err.h"
+#include "memory.h"
 #include "plan.h"
 #include "routes.h"
 
 struct nt_choice {
+    struct nt_arena memory;         /* of pair and round; first, for nt_object_create */
+    struct nt_arena rounds_busy;    /* of busy */
     const struct nt_routes *routes; /* borrowed */
-    size_t used, capacity;
+    size_t used, pair_room, round_room;
     uint32_t *pair;  /* used of them: pairs of the routes */
     uint32_t *round; /* used of them */
     size_t words;    /* of 64 rounds a link or host */

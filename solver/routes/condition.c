@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
+#include "memory.h"
 #include "normal.h"
 #include "unknowns.h"
 
@@ -92,13 +93,11 @@ static int by_traces(const struct nt_routes *routes, const uint32_t *pair, size_
                      struct total *t, struct nt_err *err)
 {
     struct nt_echelon *e;
-    double *share = malloc((n + 1) * sizeof *share);
-    if (share == NULL)
-        return nt_err_memory(err);
-    if (nt_echelon_create_traced(routes->links, n, 1, &e, err) != 0) {
-        free(share);
+    NT_SCOPED struct nt_arena memory = {0};
+    double *share = nt_arena_array(&memory, n, sizeof *share);
+    if (nt_arena_check(&memory, err) != 0 ||
+        nt_echelon_create_traced(routes->links, n, 1, &e, err) != 0)
         return -1;
-    }
     for (size_t i = 0; i < n; i++) /* a row of two ways is twice their mean */
         share[i] = nt_route_ways(routes, pair[i]);
     int rc = trace_all(routes, pair, n, e, err);
@@ -107,7 +106,6 @@ static int by_traces(const struct nt_routes *routes, const uint32_t *pair, size_
             rc = 0;
     }
     nt_echelon_destroy(e);
-    free(share);
     return rc;
 }
 
@@ -117,24 +115,21 @@ static int by_normal(const struct nt_routes *routes, const uint32_t *pair, size_
     struct nt_unknowns *u = NULL;
     struct nt_normal *normal = NULL;
     struct nt_err why = {0};
-    double *variance = malloc((routes->links + 1) * sizeof *variance);
-    int rc = -1;
-    if (variance == NULL) {
-        (void)nt_err_memory(err);
-    } else if (nt_unknowns_create(routes, pair, n, &u, err) == 0) {
-        /* too large a block, or too bad a condition for double precision: not a failed plan */
-        rc = 0;
-        if (nt_normal_create(u->rows, &normal, &why) == 0) {
-            rc = nt_normal_variances(normal, variance, err);
-            if (rc == 0)
-                sum_up(u, variance, t);
-        } else if (why.kind == NT_ERR_SYSTEM) {
-            rc = nt_err_set(err, why.kind, "%s", why.text);
-        }
+    NT_SCOPED struct nt_arena memory = {0};
+    double *variance = nt_arena_array(&memory, routes->links, sizeof *variance);
+    if (nt_arena_check(&memory, err) != 0 || nt_unknowns_create(routes, pair, n, &u, err) != 0)
+        return -1;
+    /* too large a block, or too bad a condition for double precision: not a failed plan */
+    int rc = 0;
+    if (nt_normal_create(u->rows, &normal, &why) == 0) {
+        rc = nt_normal_variances(normal, variance, err);
+        if (rc == 0)
+            sum_up(u, variance, t);
+    } else if (why.kind == NT_ERR_SYSTEM) {
+        rc = nt_err_set(err, why.kind, "%s", why.text);
     }
     nt_normal_destroy(normal);
     nt_unknowns_destroy(u);
-    free(variance);
     return rc;
 }
 

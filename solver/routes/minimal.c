@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "echelon.h"
+#include "memory.h"
 #include "rng.h"
 
 /* Steps (pairs evaluated, entries of equations touched) spent on fewer rounds: as many as the first
@@ -54,15 +55,15 @@ static void shuffle_offers(struct search *s, struct offered *list, size_t n)
 
 /* Classes of rising length: short paths give sparse equations, and the long ones cross the most
  * loaded links, so they should be the few that are still needed. */
-static int sort_by_length(struct search *s, struct nt_err *err)
+static int sort_by_length(struct search *s, struct nt_arena *memory, struct nt_err *err)
 {
     const struct nt_routes *r = s->routes;
     size_t most = longest_route(r);
-    s->order = malloc((r->pairs + 1) * sizeof *s->order);
-    s->waiting = malloc((r->pairs + 1) * sizeof *s->waiting);
-    s->class_start = calloc(most + 3, sizeof *s->class_start);
-    if (s->order == NULL || s->waiting == NULL || s->class_start == NULL)
-        return nt_err_memory(err);
+    s->order = nt_arena_array(memory, r->pairs, sizeof *s->order);
+    s->waiting = nt_arena_array(memory, r->pairs, sizeof *s->waiting);
+    s->class_start = nt_arena_array(memory, most + 3, sizeof *s->class_start);
+    if (nt_arena_check(memory, err) != 0)
+        return -1;
     s->classes = most + 1;
     size_t *next = s->class_start + 1; /* the counting sort shifts it into place */
     for (size_t p = 0; p < r->pairs; p++)
@@ -242,44 +243,32 @@ static int recreate_choice(struct search *s, const struct kept *best, struct nt_
 static int improve_choice(struct search *s, struct nt_err *err)
 {
     struct nt_choice *c = s->choice;
-    struct kept best = {.pair = malloc((c->used + 1) * sizeof *best.pair),
-                        .round = malloc((c->used + 1) * sizeof *best.round)};
-    int rc = 0;
-    if (best.pair == NULL || best.round == NULL) {
-        rc = nt_err_memory(err);
-    } else {
-        keep_choice(&best, c);
-        uint64_t budget = s->steps * EFFORT > EFFORT_MIN ? s->steps * EFFORT : EFFORT_MIN;
-        size_t bound = host_bound(s->routes, best.used);
-        s->steps = 0;
-        for (int tries = 0;
-             tries < TRIES_MAX && s->steps < budget && best.rounds > bound && rc == 0; tries++) {
-            rc = recreate_choice(s, &best, err);
-            size_t rounds = nt_choice_rounds(c);
-            if (rc == 0 && c->used == best.used &&
-                (rounds < best.rounds ||
-                 (rounds == best.rounds && count_last(c, rounds) <= best.last)))
-                keep_choice(&best, c);
-        }
-        if (rc == 0)
-            rc = restore_choice(c, &best, err);
+    NT_SCOPED struct nt_arena memory = {0};
+    struct kept best = {.pair = nt_arena_array(&memory, c->used, sizeof *best.pair),
+                        .round = nt_arena_array(&memory, c->used, sizeof *best.round)};
+    if (nt_arena_check(&memory, err) != 0)
+        return -1;
+    keep_choice(&best, c);
+    uint64_t budget = s->steps * EFFORT > EFFORT_MIN ? s->steps * EFFORT : EFFORT_MIN;
+    size_t bound = host_bound(s->routes, best.used);
+    s->steps = 0;
+    for (int tries = 0; tries < TRIES_MAX && s->steps < budget && best.rounds > bound; tries++) {
+        if (recreate_choice(s, &best, err) != 0)
+            return -1;
+        size_t rounds = nt_choice_rounds(c);
+        if (c->used == best.used &&
+            (rounds < best.rounds || (rounds == best.rounds && count_last(c, rounds) <= best.last)))
+            keep_choice(&best, c);
     }
-    free(best.pair);
-    free(best.round);
-    return rc;
+    return restore_choice(c, &best, err);
 }
 
 int nt_minimal_choose(struct nt_choice *choice, uint64_t seed, struct nt_err *err)
 {
     struct search s = {.routes = choice->routes, .choice = choice, .seed = seed};
     nt_rng_init(&s.rng, seed);
-    int rc = sort_by_length(&s, err);
-    if (rc == 0)
-        rc = choose_first(&s, err);
-    if (rc == 0)
-        rc = improve_choice(&s, err);
-    free(s.order);
-    free(s.waiting);
-    free(s.class_start);
-    return rc;
+    NT_SCOPED struct nt_arena memory = {0};
+    if (sort_by_length(&s, &memory, err) != 0 || choose_first(&s, err) != 0)
+        return -1;
+    return improve_choice(&s, err);
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "echelon.h"
+#include "memory.h"
 #include "rng.h"
 
 /* Random vectors of the sketch: the relative error of a variance is sqrt(2 / PROBES), enough to
@@ -254,37 +255,26 @@ static int find_pivots(const struct nt_choice *c, struct nt_echelon **out, struc
 
 int nt_redundant_add(struct nt_choice *c, size_t want, uint64_t seed, struct nt_err *err)
 {
+    NT_SCOPED struct nt_arena memory = {0};
     struct nt_echelon *e;
     size_t links = c->routes->links;
     if (c->used >= want)
         return 0;
-    if (find_pivots(c, &e, err) != 0)
-        return -1;
-    struct sketch s = {.choice = c, .pivot = e->pivot};
+    struct sketch s = {.choice = c};
     nt_rng_init(&s.rng, seed);
-    s.z = malloc((links + 1) * sizeof *s.z);
-    s.r = malloc((links + 1) * sizeof *s.r);
-    s.p = malloc((links + 1) * sizeof *s.p);
-    s.q = malloc((links + 1) * sizeof *s.q);
-    s.diagonal = malloc((links + 1) * sizeof *s.diagonal);
-    bool *in = calloc(c->routes->pairs + 1, sizeof *in);
-    struct scored *heap = malloc((c->routes->pairs + 1) * sizeof *heap);
-    int rc;
-    if (s.z == NULL || s.r == NULL || s.p == NULL || s.q == NULL || s.diagonal == NULL ||
-        in == NULL || heap == NULL) {
-        rc = nt_err_memory(err);
-    } else {
-        for (size_t i = 0; i < c->used; i++)
-            in[c->pair[i]] = true;
-        rc = fill_choice(&s, c, want, in, heap, err);
-    }
-    free(s.z);
-    free(s.r);
-    free(s.p);
-    free(s.q);
-    free(s.diagonal);
-    free(in);
-    free(heap);
+    s.z = nt_arena_array(&memory, links, sizeof *s.z);
+    s.r = nt_arena_array(&memory, links, sizeof *s.r);
+    s.p = nt_arena_array(&memory, links, sizeof *s.p);
+    s.q = nt_arena_array(&memory, links, sizeof *s.q);
+    s.diagonal = nt_arena_array(&memory, links, sizeof *s.diagonal);
+    bool *in = nt_arena_array(&memory, c->routes->pairs, sizeof *in);
+    struct scored *heap = nt_arena_array(&memory, c->routes->pairs, sizeof *heap);
+    if (nt_arena_check(&memory, err) != 0 || find_pivots(c, &e, err) != 0)
+        return -1;
+    s.pivot = e->pivot;
+    for (size_t i = 0; i < c->used; i++)
+        in[c->pair[i]] = true;
+    int rc = fill_choice(&s, c, want, in, heap, err);
     nt_echelon_destroy(e);
     return rc;
 }
