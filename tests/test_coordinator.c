@@ -281,7 +281,9 @@ static void a_short_time_ends_in_time(void **state)
     for (size_t k = 0; k < 3; k++) {
         struct relay_outcome out;
         struct relay_plan plan = plan_of(8, budgets[k]);
+        slower = 4;
         relay_run(&plan, &out);
+        slower = 1;
         show("short", &out);
         assert_true(out.seconds < budgets[k] * 1e-3 + 0.3);
         assert_string_not_equal(out.done, "");
@@ -296,7 +298,9 @@ static void the_level_says_what_was_not_measured(void **state)
     struct relay_plan plan = plan_of(2, 3000);
     plan.option = "full";
     plan.policy = "latency";
+    slower = 8;
     relay_run(&plan, &out);
+    slower = 1;
     assert_string_equal(out.done, "ok");
     struct nt_samples *s = read_samples(&out);
     assert_true(s->warnings >= 2);
@@ -333,7 +337,9 @@ static void flows_that_block_each_other_lose_no_host(void **state)
         struct relay_plan plan = plan_of(n, 6000);
         plan.option = "standard,budget=6";
         plan.probe = stuck_probe;
+        slower = 2;
         relay_run(&plan, &out);
+        slower = 1;
         show("stuck flows", &out);
         assert_int_equal(out.fallen, 0);
         struct nt_samples *s = read_samples(&out);
@@ -395,7 +401,9 @@ static void a_full_sweep_has_flows_trains_and_kernels(void **state)
     struct relay_outcome out;
     struct relay_plan plan = plan_of(5, 20000);
     plan.option = "full,budget=20";
+    slower = 2;
     relay_run(&plan, &out);
+    slower = 1;
     show("full", &out);
     struct nt_samples *s = read_samples(&out);
     for (size_t k = 0; k < s->phases; k++)
