@@ -1,78 +1,122 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gain ring|AxB BYTES ROUNDS: an MPI program that does nothing but exchange with its neighbours in
- * a ring or a grid, BYTES each way a round; rank 0 prints the ms of a round. Built by
- * tests/bench_gain.sh with mpicc. */
+/* gain ring|AxB[xC]|alltoall|tree|doubling|pairs|halves BYTES ROUNDS: an MPI program that does
+ * nothing but exchange BYTES each way a round with the partners that `nettopo hint` takes for the
+ * pattern, all at the same time (doubling: those of tree one after the other, as an allreduce does;
+ * pairs: two ranks each; halves: one of those two sends only, the other receives only); rank 0
+ * prints the ms of a round. Built by tests/bench_gain.sh with mpicc. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-enum { NEIGHBOURS = 4 };
+enum { RANKS_MAX = 64 };
 
-/* Ranks are row-major, as in `nettopo hint`; -1 fills up. */
-static void find_neighbours(const char *pattern, int rank, int size, int *with)
+struct partners {
+    int n, rank[RANKS_MAX];
+};
+
+static void add(struct partners *with, int rank)
 {
-    int rows = 0, columns = 0;
-    for (int k = 0; k < NEIGHBOURS; k++)
-        with[k] = -1;
-    if (strcmp(pattern, "ring") == 0) {
-        with[0] = (rank + 1) % size;
-        with[1] = (rank + size - 1) % size;
-        return;
-    }
-    if (sscanf(pattern, "%dx%d", &rows, &columns) != 2 || rows * columns != size) {
-        if (rank == 0)
-            fprintf(stderr, "gain: %s does not fit %d ranks\n", pattern, size);
-        MPI_Abort(MPI_COMM_WORLD, 2);
-    }
-    with[0] = rank % columns + 1 < columns ? rank + 1 : -1;
-    with[1] = rank % columns > 0 ? rank - 1 : -1;
-    with[2] = rank + columns < size ? rank + columns : -1;
-    with[3] = rank - columns;
-    if (with[3] < 0)
-        with[3] = -1;
+    if (with->n < RANKS_MAX)
+        with->rank[with->n++] = rank;
 }
 
-static void exchange(const int *with, char *out, char *in, int bytes)
+/* Row-major: the last dimension runs fastest. */
+static int add_grid(const char *pattern, int rank, int size, struct partners *with)
 {
-    MPI_Request request[2 * NEIGHBOURS];
-    int n = 0;
-    for (int k = 0; k < NEIGHBOURS; k++)
-        if (with[k] >= 0)
-            MPI_Irecv(in + (size_t)k * (size_t)bytes, bytes, MPI_BYTE, with[k], 0, MPI_COMM_WORLD,
-                      &request[n++]);
-    for (int k = 0; k < NEIGHBOURS; k++)
-        if (with[k] >= 0)
-            MPI_Isend(out, bytes, MPI_BYTE, with[k], 0, MPI_COMM_WORLD, &request[n++]);
+    int d[3] = {1, 1, 1}, stride = 1;
+    int n = sscanf(pattern, "%dx%dx%d", &d[0], &d[1], &d[2]);
+    if (n < 2 || d[0] * d[1] * d[2] != size)
+        return -1;
+    for (int k = n - 1; k >= 0; k--) {
+        int at = rank / stride % d[k];
+        if (at > 0)
+            add(with, rank - stride);
+        if (at + 1 < d[k])
+            add(with, rank + stride);
+        stride *= d[k];
+    }
+    return 0;
+}
+
+static int find_partners(const char *pattern, int rank, int size, struct partners *with)
+{
+    if (strcmp(pattern, "ring") == 0) {
+        add(with, (rank + 1) % size);
+        add(with, (rank + size - 1) % size);
+        return 0;
+    }
+    if (strcmp(pattern, "alltoall") == 0) {
+        for (int k = 1; k < size; k++)
+            add(with, (rank + k) % size);
+        return 0;
+    }
+    if (strcmp(pattern, "pairs") == 0 || strcmp(pattern, "halves") == 0) {
+        if ((rank ^ 1) < size)
+            add(with, rank ^ 1);
+        return 0;
+    }
+    if (strcmp(pattern, "tree") != 0 && strcmp(pattern, "doubling") != 0)
+        return add_grid(pattern, rank, size, with);
+    for (int bit = 1; bit < size; bit *= 2)
+        if ((rank ^ bit) < size)
+            add(with, rank ^ bit);
+    return 0;
+}
+
+enum { SEND = 1, RECEIVE = 2 };
+
+/* With n of them at the same time. */
+static void exchange(const int *with, int n, int ways, char *out, char *in, int bytes)
+{
+    MPI_Request request[2 * RANKS_MAX];
+    int requests = 0;
+    for (int k = 0; k < n && ways & RECEIVE; k++)
+        MPI_Irecv(in + (size_t)k * (size_t)bytes, bytes, MPI_BYTE, with[k], 0, MPI_COMM_WORLD,
+                  &request[requests++]);
+    for (int k = 0; k < n && ways & SEND; k++)
+        MPI_Isend(out, bytes, MPI_BYTE, with[k], 0, MPI_COMM_WORLD, &request[requests++]);
     /* not MPI_Waitall: it spins, and all ranks and the emulated network share a few cores */
     for (int done = 0; done == 0;) {
-        MPI_Testall(n, request, &done, MPI_STATUSES_IGNORE);
+        MPI_Testall(requests, request, &done, MPI_STATUSES_IGNORE);
         if (done == 0)
-            nanosleep(&(struct timespec){.tv_nsec = 50000}, NULL);
+            nanosleep(&(struct timespec){.tv_nsec = 500000}, NULL);
     }
+}
+
+static void run_round(const struct partners *with, int steps, int ways, char *out, char *in,
+                      int bytes)
+{
+    int at_once = steps ? 1 : with->n;
+    for (int k = 0; k < with->n; k += at_once)
+        exchange(&with->rank[k], at_once, ways, out, in, bytes);
 }
 
 int main(int argc, char **argv)
 {
-    int rank, size, with[NEIGHBOURS];
+    int rank, size;
+    struct partners with = {0};
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     int bytes = argc == 4 ? atoi(argv[2]) : 0, rounds = argc == 4 ? atoi(argv[3]) : 0;
     char *out = calloc((size_t)(bytes > 0 ? bytes : 1), 1);
-    char *in = calloc((size_t)(bytes > 0 ? bytes : 1), NEIGHBOURS);
-    if (bytes < 1 || rounds < 1 || out == NULL || in == NULL) {
-        fprintf(stderr, "usage: gain ring|AxB BYTES ROUNDS\n");
+    char *in = calloc((size_t)(bytes > 0 ? bytes : 1), RANKS_MAX);
+    if (bytes < 1 || rounds < 1 || out == NULL || in == NULL || size > RANKS_MAX ||
+        find_partners(argv[1], rank, size, &with) != 0) {
+        fprintf(stderr,
+                "usage: gain ring|AxB[xC]|alltoall|tree|doubling|pairs|halves BYTES ROUNDS\n");
         MPI_Abort(MPI_COMM_WORLD, 2);
     }
-    find_neighbours(argv[1], rank, size, with);
-    for (int k = 0; k < 3; k++) /* connections are made, windows open */
-        exchange(with, out, in, bytes);
+    int steps = strcmp(argv[1], "doubling") == 0, ways = SEND | RECEIVE;
+    if (strcmp(argv[1], "halves") == 0)
+        ways = rank % 2 == 0 ? SEND : RECEIVE;
+    run_round(&with, steps, ways, out, in, bytes); /* connections are made, windows open */
     MPI_Barrier(MPI_COMM_WORLD);
     double began = MPI_Wtime();
     for (int k = 0; k < rounds; k++)
-        exchange(with, out, in, bytes);
+        run_round(&with, steps, ways, out, in, bytes);
     MPI_Barrier(MPI_COMM_WORLD);
     if (rank == 0)
         printf("%.3f\n", (MPI_Wtime() - began) * 1e3 / rounds);

@@ -171,6 +171,32 @@ static void links_apart_are_not_blamed(void **state)
         }
 }
 
+/* Two hosts that get 100 MB/s alone and 40 each together: from senders of one leaf, whose uplink
+ * all of it goes over, that may be the uplink; with one of them from their own leaf it is theirs.
+ */
+static void flows_over_one_link_do_not_blame_two_others(void **state)
+{
+    struct nt_model *m = make_leaves(3, 0);
+    const uint32_t one = LEAF_HOSTS, other = LEAF_HOSTS + 1, senders[] = {1, LEAF_HOSTS + 5};
+    (void)state;
+    for (size_t k = 0; k < 2; k++) {
+        const struct nt_flow_seen first[] = {{0, one, 100}}, second[] = {{senders[k], other, 100}},
+                                  both[] = {{0, one, 40}, {senders[k], other, 40}},
+                                  more[] = {{0, one + 2, 100},
+                                            {1, one + 3, 100},
+                                            {2 * LEAF_HOSTS, one + 4, 100}};
+        const struct nt_flow_round round[] = {
+            {1, first}, {1, second}, {2, both}, {2, both}, {3, more}};
+        size_t count = 0;
+        struct nt_err err;
+        assert_int_equal(nt_shared_paths_find(m, round, 5, fault, &count, &err), 0);
+        assert_int_equal(count, k);
+        assert_true(k == 0 || (fault[0].part.a == one && fault[0].part.b == other &&
+                               fault[0].way == NT_FAULT_DOWN));
+    }
+    nt_model_destroy(m);
+}
+
 /* ---- from a record ---------------------------------------------------------------------------*/
 
 static void record_latencies(struct nt_samples *s, const struct nt_network *believed)
@@ -269,6 +295,7 @@ int main(void)
         cmocka_unit_test(the_two_of_a_pairing_are_always_found),
         cmocka_unit_test(what_more_than_two_share_is_not_blamed_on_two),
         cmocka_unit_test(links_apart_are_not_blamed),
+        cmocka_unit_test(flows_over_one_link_do_not_blame_two_others),
         cmocka_unit_test(the_map_of_a_record_says_so),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
