@@ -283,6 +283,40 @@ static void test_unanchored(void **state)
     nt_network_destroy(n);
 }
 
+/* The link of a host gets slower by as much as another switch is away. With hosts of its own switch
+ * alone that is as if it had gone; jobs with others show that it has not. */
+static void test_slow_link(void **state)
+{
+    struct nt_network *n = made_machine("tree:4x8");
+    struct nt_switch_naming naming = {0};
+    struct nt_evidence e;
+    struct nt_cluster_map *c;
+    struct nt_err err = {0};
+    double slower = nt_network_latency(n, 0, 8) - nt_network_latency(n, 0, 1);
+    (void)state;
+    assert_int_equal(nt_evidence_init(&e, n->hosts, &err), 0);
+    for (uint32_t j = 0; j < 60; j++) {
+        uint32_t host[6] = {0, 1 + j % 7, 1 + (j + 1) % 7, 1 + (j + 2) % 7}, job;
+        size_t hosts = j % 3 == 0 ? 6 : 4; /* others than its own leaf's in one of three */
+        host[4] = 8 + j % 24;
+        host[5] = 8 + (j + 1) % 24;
+        assert_int_equal(nt_evidence_add_job(&e, PLANTED_START_S + j, 100 + j, j % 3, &job, &err),
+                         0);
+        for (uint32_t a = 0; a < hosts; a++)
+            for (uint32_t b = 0; b < a; b++) {
+                double us = nt_network_latency(n, host[a], host[b]) *
+                            (1 + 0.01 * sin(37.0 * j + 11.0 * a + 5.0 * b));
+                us += b == 0 && j >= 30 ? 1.2 * slower : 0;
+                assert_int_equal(nt_evidence_note(&e, job, host[a], host[b], us, &err), 0);
+            }
+    }
+    assert_int_equal(nt_cluster_map_create(&e, &naming, NULL, &c, &err), 0);
+    assert_int_equal(c->moves, 0);
+    nt_cluster_map_destroy(c);
+    nt_evidence_fini(&e);
+    nt_network_destroy(n);
+}
+
 /* Hosts that were never in one job are on one switch when both were with a third; what was never
  * measured is missing, and what nobody can tell is flat. */
 static void test_never_together(void **state)
@@ -337,9 +371,9 @@ static void test_too_little(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_found),      cmocka_unit_test(test_order),
-        cmocka_unit_test(test_moves),      cmocka_unit_test(test_who_stayed),
-        cmocka_unit_test(test_unanchored), cmocka_unit_test(test_never_together),
-        cmocka_unit_test(test_too_little)};
+        cmocka_unit_test(test_found),          cmocka_unit_test(test_order),
+        cmocka_unit_test(test_moves),          cmocka_unit_test(test_who_stayed),
+        cmocka_unit_test(test_unanchored),     cmocka_unit_test(test_slow_link),
+        cmocka_unit_test(test_never_together), cmocka_unit_test(test_too_little)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

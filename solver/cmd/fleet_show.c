@@ -5,6 +5,7 @@
 
 #include "files.h"
 #include "fleet_cluster.h"
+#include "fleet_page.h"
 #include "json_write.h"
 #include "map_json.h"
 #include "show_net.h"
@@ -16,10 +17,12 @@ static const char help[] =
     "usage: nettopo fleet show [OPTION...]\n"
     "\n"
     "The map of the whole cluster from the jobs in the store, with how sure and how old each part\n"
-    "is, and the hosts that moved. json is a nettopo-map/1 with a field \"fleet\".\n"
+    "is, and the hosts that moved. json is a nettopo-map/1 with a field \"fleet\"; html a page "
+    "that\n"
+    "loads nothing, with the changes and a day to choose.\n"
     "\n"
     "  --store FILE       default: fleet_store of nettopo.conf\n"
-    "  -f, --format F     text (default) or json\n"
+    "  -f, --format F     text (default), json or html\n"
     "  --days SPAN        readings of so long before the last job; default 90d\n"
     "  -a, --all          every host on its own line\n"
     "  -p, --plain        ASCII and no colours, whatever the terminal can\n"
@@ -209,6 +212,17 @@ static int put_json(const struct nt_fleet_cluster *fleet, struct nt_strbuf *d, s
 
 /* ---- the command ---- */
 
+static int show_page(const struct arguments *a, struct nt_err *err)
+{
+    char *text;
+    size_t bytes;
+    if (nt_fleet_page_write(a->store, a->days_s, &text, &bytes, err) != 0)
+        return -1;
+    int rc = nt_file_write(a->output, text, bytes, err);
+    free(text);
+    return rc;
+}
+
 static int show(const struct arguments *a, struct nt_err *err)
 {
     struct nt_fleet_cluster fleet;
@@ -242,9 +256,11 @@ static int show_run(int argc, char **argv, struct nt_err *err)
     if (nt_command_line_options(argc, argv, flags, 6, NULL, 0, err) != 0 ||
         nt_fleet_span("days", days, &a.days_s, err) != 0)
         return -1;
+    if (strcmp(a.format, "html") == 0)
+        return show_page(&a, err);
     if (strcmp(a.format, "text") != 0 && strcmp(a.format, "json") != 0)
-        return nt_err_set(err, NT_ERR_USAGE, "--format: expected text or json, found \"%.32s\"",
-                          a.format);
+        return nt_err_set(err, NT_ERR_USAGE,
+                          "--format: expected text, json or html, found \"%.32s\"", a.format);
     return show(&a, err);
 }
 

@@ -7,7 +7,14 @@
 
 #include "memory.h"
 
-enum { NONE = UINT32_MAX, PLACES_MOST = 12, JOBS_LEAST = 2, PARTNERS_LEAST = 2, SLOW_LEAST = 3 };
+enum {
+    NONE = UINT32_MAX,
+    PLACES_MOST = 12,
+    JOBS_LEAST = 2,
+    PARTNERS_LEAST = 2,
+    SLOW_LEAST = 3,
+    SLOW_PART = 4
+};
 
 /* A place is one when some job says so clearly; a job says no more than most; two places have to be
  * better than one by gain. */
@@ -30,6 +37,7 @@ struct search {
     bool *moved;    /* hosts: to have moved, so that they say nothing of where others are */
     struct saying *says;
     size_t n;
+    int64_t slow; /* the last job in which the host at hand was slow; -1: none */
     uint32_t place[PLACES_MOST];
     size_t places;
 };
@@ -85,7 +93,7 @@ static int compare_sayings(const void *x, const void *y)
     return (p->partner > q->partner) - (p->partner < q->partner);
 }
 
-/* Takes away jobs in which most readings of the host are of no class: its link was slow. */
+/* Takes away jobs in which so many readings of the host are of no class: its link was slow. */
 static void drop_slow(struct search *s)
 {
     size_t kept = 0;
@@ -93,8 +101,10 @@ static void drop_slow(struct search *s)
         size_t off = 0;
         for (end = k; end < s->n && s->says[end].job == s->says[k].job; end++)
             off += (double)s->says[end].off > OFF_SDS;
-        if (end - k >= SLOW_LEAST && 2 * off > end - k)
+        if (end - k >= SLOW_LEAST && SLOW_PART * off > end - k) {
+            s->slow = s->says[k].job;
             continue;
+        }
         memmove(s->says + kept, s->says + k, (end - k) * sizeof *s->says);
         kept += end - k;
     }
@@ -120,6 +130,7 @@ static void fold_sayings(struct search *s)
 static void list_sayings(struct search *s, uint32_t host)
 {
     s->n = 0;
+    s->slow = -1;
     for (size_t k = s->from[host]; k < s->from[host + 1]; k++) {
         const struct nt_evidence_entry *one = &s->e->entry[s->entry[k]];
         uint32_t other = one->a == host ? one->b : one->a;
@@ -251,7 +262,9 @@ static int keep_move(struct nt_cluster_move **moves, size_t *count,
     return 0;
 }
 
-/* The move of a host, as its readings with hosts that have not moved say; false: it has not. */
+/* The move of a host, as its readings with hosts that have not moved say; false: it has not. One
+ * that is away from its switch, and on no other that is known, may be slow as well: with hosts of
+ * its own switch alone that looks the same. */
 static bool find_move(struct search *s, uint32_t host, struct split *best,
                       struct nt_cluster_move *move)
 {
@@ -259,7 +272,10 @@ static bool find_move(struct search *s, uint32_t host, struct split *best,
     fold_sayings(s);
     list_places(s);
     *best = find_split(s);
-    return best->at != SIZE_MAX && describe(s, best, host, move);
+    if (best->at == SIZE_MAX)
+        return false;
+    bool is_slow = best->to == NONE && s->slow >= (int64_t)s->says[best->at].job;
+    return !is_slow && describe(s, best, host, move);
 }
 
 struct candidate {

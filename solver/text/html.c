@@ -29,6 +29,7 @@ EMBED(nt_page_css, "page.css");
 EMBED(nt_page_net, "page_net.js");
 EMBED(nt_page_draw, "page_draw.js");
 EMBED(nt_page_table, "page_table.js");
+EMBED(nt_page_time, "page_time.js");
 EMBED(nt_page_input, "page_input.js");
 
 static const uint64_t LAYOUT_SEED = 1;
@@ -217,6 +218,28 @@ static int lay_out(struct side *s, struct nt_err *err)
     return vertices > BY_LATENCY_MAX ? 0 : nt_layout_create(m, 3, LAYOUT_SEED, &s->solid, err);
 }
 
+static void put_history(struct nt_strbuf *d, const struct nt_history *h, size_t vertices)
+{
+    static const char *const kinds[] = {"better", "worse", "moved"};
+    nt_strbuf_print(d, ",\n\"history\":{\"first\":\"%s\",\"last\":\"%s\",\"events\":[", h->first,
+                    h->last);
+    for (size_t k = 0; k < h->events; k++) {
+        const struct nt_event *e = &h->event[k];
+        nt_strbuf_print(d, "%s{\"kind\":\"%s\",\"day\":\"%s\",\"series\":%u", k == 0 ? "" : ",\n",
+                        kinds[e->kind], e->day, e->series);
+        if (e->at[0] != NT_NO_VERTEX)
+            nt_strbuf_print(d, ",\"a\":%u,\"b\":%u", e->at[0], e->at[1]);
+        if (e->was != NT_NO_VERTEX)
+            nt_strbuf_print(d, ",\"was\":%u", e->was);
+        put_key(d, "text", e->text);
+        nt_strbuf_puts(d, "}");
+    }
+    nt_strbuf_puts(d, "],\"seen\":[");
+    for (size_t v = 0; v < vertices; v++)
+        nt_strbuf_print(d, "%s\"%s\"", v == 0 ? "" : ",", h->seen[v]);
+    nt_strbuf_puts(d, "]}");
+}
+
 static int put_map(struct nt_strbuf *d, const struct nt_picture *picture, bool is_map,
                    struct nt_err *err)
 {
@@ -233,6 +256,8 @@ static int put_map(struct nt_strbuf *d, const struct nt_picture *picture, bool i
         put_key(d, "summary", picture->summary == NULL ? "" : picture->summary);
         put_key(d, "loadUnit", picture->load_is_time ? "us" : "bytes");
         nt_strbuf_print(d, ",\"judged\":%s", s.map->judged ? "true" : "false");
+        if (is_map && picture->history != NULL)
+            put_history(d, picture->history, m->hosts + m->switches);
         put_findings(d, s.map);
         put_differences(d, &s);
         nt_strbuf_puts(d, ",\n\"nodes\":[");
@@ -287,6 +312,7 @@ static int put_page(struct nt_strbuf *d, const struct nt_picture *picture, struc
     nt_strbuf_put(d, nt_page_net, (size_t)nt_page_net_bytes);
     nt_strbuf_put(d, nt_page_draw, (size_t)nt_page_draw_bytes);
     nt_strbuf_put(d, nt_page_table, (size_t)nt_page_table_bytes);
+    nt_strbuf_put(d, nt_page_time, (size_t)nt_page_time_bytes);
     nt_strbuf_put(d, nt_page_input, (size_t)nt_page_input_bytes);
     nt_strbuf_put(d, at, (size_t)(nt_page + nt_page_bytes - at));
     return 0;

@@ -219,6 +219,6 @@ matchMedia("(prefers-color-scheme: dark)").addEventListener("change", paint);
 matchMedia("print").addEventListener("change", paint);
 
 fillHead();
-standard = { layout: state.layout, by: "findings", tab: state.tab, theme: "", find: "" };
+standard = { layout: state.layout, by: "findings", tab: state.tab, theme: "", day: state.day, find: "" };
 readAddress();
 document.body.dataset.ready = "1";

@@ -10,7 +10,16 @@ const maps = JSON.parse($("data").textContent).maps;
 const ROWS = 48; /* of a picture in which nothing is folded */
 
 /* all that the address keeps */
-const state = { layout: "", by: "findings", select: "", tab: "", theme: "", all: false, toggled: new Set() };
+const state = {
+  layout: "",
+  by: "findings",
+  select: "",
+  tab: "",
+  theme: "",
+  day: "",
+  all: false,
+  toggled: new Set(),
+};
 
 const round = x => (Number.isFinite(x) ? +x.toPrecision(4) + "" : "not measured");
 const plural = (n, one, many) => `${n} ${n === 1 ? one : (many ?? one + "s")}`;
@@ -53,7 +62,10 @@ function note(map, about, what) {
 }
 
 function joinUp(map) {
-  map.nodes.forEach((n, i) => Object.assign(n, { i, links: [], kids: [], findings: [], differs: [] }));
+  map.nodes.forEach((n, i) =>
+    Object.assign(n, { i, links: [], kids: [], findings: [], differs: [], seen: false, up: null, parent: null }),
+  );
+  map.notedRows = undefined;
   map.links.forEach(l => {
     Object.assign(l, { findings: [], differs: [] });
     map.nodes[l.a].links.push(l);
@@ -175,6 +187,7 @@ function toggle(key) {
 
 /* ---- words ----------------------------------------------------------------------------------*/
 
+const away = map => (map.history ? "not measured by then" : "did not answer");
 const sure = p => (p === undefined || p >= 0.99 ? "" : `${Math.floor(100 * p)} % sure`);
 function linkWords(l) {
   const words = [`latency ${round(l.us)} us` + (l.se === undefined ? "" : ` \u00b1 ${round(l.se)}`)];
@@ -190,7 +203,7 @@ const remarks = x => [...x.findings, ...x.differs].map(f => f.text);
 function nodeWords(map, n) {
   const words = [`${n.switch ? "switch" : "host"} ${n.name}` + (n.switch ? `, tier ${n.tier}` : "")];
   if (n.kids.length) words.push(`${plural(n.hosts, "host")} below it`);
-  if (n.missing) words.push("did not answer");
+  if (n.missing) words.push(away(map));
   if (sure(n.p)) words.push(sure(n.p));
   if (n.over) words.push(`overhead ${round(n.over)} us`);
   if (n.ratio > 1.1)
@@ -224,5 +237,29 @@ function groupWords(row) {
   return words;
 }
 
-maps.forEach(joinUp);
-for (const map of maps) map.way = standardWay(map);
+function hangUp(map) {
+  joinUp(map);
+  map.way = standardWay(map);
+}
+
+/* ---- a map of many days ---------------------------------------------------------------------*/
+
+/* What was so on a day: hosts where they stood, what was worse then. All days: the last. */
+function turnTo(map, day) {
+  const { events, seen } = map.history;
+  const inForce = new Map(); /* by series, the last */
+  map.linksNow ??= map.links.map(l => ({ a: l.a, b: l.b }));
+  map.links.forEach((l, k) => Object.assign(l, map.linksNow[k]));
+  for (const e of [...events].reverse()) {
+    const l = e.kind === "moved" && e.day > day && e.was !== undefined && map.links.find(x => x.a === e.a);
+    if (l) l.b = e.was;
+  }
+  for (const e of events) if (e.kind !== "moved" && e.day <= day) inForce.set(e.series, e);
+  map.findings = [...inForce.values()].filter(e => e.kind === "worse").map(e => ({ a: e.a, b: e.b, text: e.text }));
+  map.nodes.forEach((n, i) => (n.missing = !n.switch && !(seen[i] && seen[i] <= day)));
+  map.judged = true;
+  hangUp(map);
+}
+
+maps.filter(m => m.history).forEach(m => turnTo(m, (state.day = m.history.last)));
+maps.filter(m => !m.history).forEach(hangUp);

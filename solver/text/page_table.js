@@ -176,7 +176,7 @@ const tables = {
           cells: [
             n.name,
             n.missing
-              ? "no answer"
+              ? away(here)
               : !l
                 ? ""
                 : n.links.length > 1
@@ -208,6 +208,20 @@ const tables = {
   },
 };
 if (maps.length < 2) delete tables.differences;
+if (here.history)
+  tables.changes = {
+    title: "Changes",
+    head: ["since", "what"],
+    rows: () =>
+      here.history.events
+        .filter(e => e.day <= state.day)
+        .reverse()
+        .map(e => ({
+          key: e.a === undefined ? "" : here.nodes[e.a].name,
+          strong: e.kind === "worse" && here.findings.some(f => f.text === e.text),
+          cells: [e.day, e.text],
+        })),
+  };
 const made = {}; /* rows, in the order chosen */
 let from = 0,
   sorted = null;
@@ -356,7 +370,7 @@ function paintLegend() {
       ),
     );
   if (nodes.some(n => n.missing))
-    parts.push(sign(`<g class="missing"><circle class="mark" cx="13" cy="8" r="5"/></g>`, "did not answer"));
+    parts.push(sign(`<g class="missing"><circle class="mark" cx="13" cy="8" r="5"/></g>`, away(here)));
   if (thickest > 0)
     parts.push(
       sign(line(scale), `${round(thickest)} MB/s`),
@@ -383,6 +397,11 @@ function paintLegend() {
   $("legend").innerHTML = parts.join("");
 }
 
+function countRowsOfTabs() {
+  for (const b of $("tabs").children)
+    b.textContent = `${tables[b.dataset.tab].title} (${rowsOf(b.dataset.tab).length})`;
+}
+
 function fillHead() {
   $("what").textContent = here.what;
   $("job").textContent = [here.job, here.hint, maps[1] && here.summary].filter(x => x).join(" \u2014 ");
@@ -401,12 +420,13 @@ function fillHead() {
       type: "button",
       role: "tab",
       id: `tab-${tab}`,
-      textContent: `${about.title} (${rowsOf(tab).length})`,
     });
     b.dataset.tab = tab;
     b.setAttribute("aria-controls", "panel");
     $("tabs").append(b);
   }
+  countRowsOfTabs();
+  startDays();
   state.layout = $("layout").options[0].value;
   state.tab =
     maps.length > 1 && rowsOf("differences").length
@@ -427,6 +447,7 @@ function keepAddress() {
     ["by", state.by],
     ["tab", state.tab],
     ["theme", state.theme],
+    ["day", state.day],
   ])
     if (value && value !== standard[key]) words.push(`${key}=${encodeURIComponent(value)}`);
   if (state.all) words.push("all");
@@ -441,6 +462,7 @@ function readAddress() {
     by: "findings",
     tab: standard.tab,
     theme: "",
+    day: standard.day,
     all: false,
     toggled: new Set(),
   });
@@ -459,6 +481,7 @@ function readAddress() {
     if (key === "by" && [...$("by").options].some(o => o.value === value)) state.by = value;
     if (key === "tab" && tables[value]) state.tab = value;
     if (key === "theme" && (value === "dark" || value === "light")) state.theme = value;
+    if (key === "day" && here.history && /^\d{4}-\d\d-\d\d$/.test(value)) state.day = value;
     if (key === "all") state.all = true;
     if (key === "turned") state.toggled = new Set(value.split(",").slice(0, 10000));
     if (key === "find") find = value;
@@ -467,7 +490,8 @@ function readAddress() {
   $("by").value = state.by;
   $("all").setAttribute("aria-pressed", state.all);
   from = 0;
-  paint();
+  if (here.history) showDay(state.day);
+  else paint();
   showTab(state.tab);
   if (find) select(find);
 }
