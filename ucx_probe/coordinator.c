@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "coordinator.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +8,7 @@
 #include "clock.h"
 #include "coordinator_round.h"
 #include "failure_detector.h"
-#include "level_auto.h"
+#include "level_choice.h"
 #include "measured_pairs.h"
 #include "pattern_file.h"
 #include "prior_file.h"
@@ -33,8 +32,7 @@ struct sweep {
     struct nt_result *results;           /* for the planner; hosts of them */
     bool *unreported;                    /* hosts of them */
     struct nt_belief *belief;            /* of what earlier jobs said; NULL: nothing */
-    enum nt_level level;                 /* that is measured */
-    bool taken;                          /* nothing is measured: the network is the belief */
+    struct nt_level_choice choice;       /* what is measured */
     size_t pairs_total;
     uint32_t rounds;
     double window_s; /* of the last order */
@@ -44,61 +42,6 @@ struct sweep {
     char networks[NT_NETWORKS_WARNING_BYTES];
     char first_failure[NT_WIRE_REASON_BYTES]; /* the first failure, for the reason */
 };
-
-/* ---- what is measured ---- */
-
-static bool is_whole(const struct sweep *s)
-{
-    const struct nt_belief *b = s->belief;
-    for (size_t h = 0; h < s->membership->hosts; h++)
-        if (s->membership->lost[h] != NULL)
-            return false;
-    return b != NULL && b->levels > 0 && isfinite(b->us[b->levels - 1]);
-}
-
-/* Nothing is measured: the network is what earlier jobs said. */
-static int take_belief(struct sweep *s, const struct nt_prior_facts *f, struct nt_err *err)
-{
-    char day[16];
-    nt_prior_day_write(f->oldest_day, day);
-    if (nt_samples_take_belief(s->samples, s->belief->us, (double)f->least_support, f->oldest_day,
-                               err) != 0)
-        return -1;
-    s->taken = true;
-    return nt_samples_warn(s->samples, err,
-                           "not measured: level = auto of nettopo.conf takes the network from what "
-                           "earlier jobs measured, its oldest part on %s, its support %.2g or more",
-                           day, (double)f->least_support);
-}
-
-/* By what the prior says of the hosts, where nettopo.conf leaves the level to that. */
-static int choose_level(struct sweep *s, const struct nt_prior_facts *f, struct nt_err *err)
-{
-    int32_t today;
-    const char *created = s->how->created;
-    bool dated = f->known > 0 && nt_prior_day(created, strlen(created), &today) == 0;
-    const struct nt_auto_facts facts = {.hosts = s->membership->hosts,
-                                        .known = f->known,
-                                        .whole = is_whole(s),
-                                        .support = (double)f->least_support,
-                                        .age_days = dated ? (int64_t)today - f->oldest_day : -1,
-                                        .limit_s = s->job->limit_s,
-                                        .budget_s = s->job->option.budget_s};
-    s->level = s->job->option.level;
-    if (!s->job->option.level_auto)
-        return 0;
-    enum nt_auto_level choice = nt_auto_level_choose(&facts);
-    if (choice != NT_AUTO_STANDARD)
-        s->level = NT_LEVEL_QUICK;
-    const char *name = choice == NT_AUTO_SKIP ? "skip" : nt_level_name(s->level);
-    nt_probe_log(NT_LOG_INFO,
-                 "level auto: %s; %zu of %zu hosts known, support %.2g, %lld days old, limit %u s",
-                 name, f->known, facts.hosts, facts.support, (long long)facts.age_days,
-                 s->job->limit_s);
-    if (nt_samples_set_word(&s->samples->level, name, err) != 0)
-        return -1;
-    return choice == NT_AUTO_SKIP ? take_belief(s, f, err) : 0;
-}
 
 /* ---- the record ---- */
 static int begin_record(struct sweep *s, struct nt_err *err)
@@ -130,7 +73,7 @@ static int begin_record(struct sweep *s, struct nt_err *err)
     struct nt_prior_facts facts = {0};
     if ((believes && nt_prior_file_record(s->job->prior, wait_s, r, &s->belief, &facts, err)) !=
             0 ||
-        choose_level(s, &facts, err) != 0)
+        nt_level_choose(s->job, s->membership, s->belief, &facts, r, &s->choice, err) != 0)
         return -1;
     return nt_pattern_file_record(option->pattern, wait_s, r, err);
 }
@@ -481,7 +424,7 @@ static int sweep_init(struct sweep *s, struct nt_err *err)
     if (rc == 0)
         rc = begin_record(s, err);
     options.belief = s->belief;
-    options.level = s->level;
+    options.level = s->choice.level;
     if (rc == 0) {
         for (size_t h = 0; h < n; h++)
             missing[h] = s->membership->lost[h] != NULL;
@@ -554,7 +497,7 @@ static int finish_record(struct sweep *s, const char *broken, char reason[NT_REA
                                          .first_failure = s->first_failure,
                                          .broken = broken};
     int rc = record_lost(s, &measured, err);
-    if (s->taken)
+    if (s->choice.taken)
         status = (struct nt_sweep_status){.status = NT_STATUS_OK, .advice = ""};
     else
         nt_sweep_status_find(&facts, &status);
@@ -599,7 +542,7 @@ int nt_coordinator_run(struct nt_oob *oob, const struct nt_probe_job *job,
         return -1;
     }
     memcpy(made.networks, s.networks, sizeof made.networks);
-    int rc = s.taken ? 0 : 1;
+    int rc = s.choice.taken ? 0 : 1;
     while (rc == 1)
         rc = run_round(&s, &broken);
     send_end(&s);
