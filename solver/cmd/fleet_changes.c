@@ -102,12 +102,12 @@ static int take_finding(void *context, const struct nt_store_finding *found, str
     bool slow = f->kind == NT_FAULT_LINK_SLOW || f->kind == NT_FAULT_HOST_SLOW;
     if (part == NONE || (!slow && f->kind != NT_FAULT_LINK_NARROW))
         return 0;
-    for (uint8_t kind = 0; kind < NT_FIGURE_KINDS; kind++) {
+    for (unsigned kind = 0; kind < NT_FIGURE_KINDS; kind++) {
         bool is = slow ? kind == NT_FIGURE_LATENCY
                        : (kind == NT_FIGURE_UP && f->way != NT_FAULT_DOWN) ||
                              (kind == NT_FIGURE_DOWN && f->way != NT_FAULT_UP);
         if (is &&
-            nt_named_add(&g->named, (struct nt_named_part){part, f->tier, kind}, job,
+            nt_named_add(&g->named, (struct nt_named_part){part, f->tier, (uint8_t)kind}, job,
                          (double)f->found, (double)f->expected, (double)f->confidence, err) != 0)
             return -1;
     }

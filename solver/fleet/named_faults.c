@@ -93,15 +93,15 @@ static int order_kinds(const void *x, const void *y)
     return compare_parts(p, q);
 }
 
-int nt_named_cross(struct nt_named *n, struct nt_changes_job job, struct nt_named_part *part,
+int nt_named_cross(struct nt_named *named, struct nt_changes_job job, struct nt_named_part *part,
                    size_t count, struct nt_err *err)
 {
-    if (n->named == 0) {
-        n->named = n->sights;
-        if (n->named > 0)
-            qsort(n->sight, n->named, sizeof *n->sight, compare_sights);
+    if (named->named == 0) {
+        named->named = named->sights;
+        if (named->named > 0)
+            qsort(named->sight, named->named, sizeof *named->sight, compare_sights);
     }
-    if (n->named == 0 || count == 0)
+    if (named->named == 0 || count == 0)
         return 0;
     qsort(part, count, sizeof *part, order_kinds);
     for (size_t from = 0, to; from < count; from = to) {
@@ -109,8 +109,8 @@ int nt_named_cross(struct nt_named *n, struct nt_changes_job job, struct nt_name
         for (to = from; to < count && are_alike(&part[from], &part[to]); to++)
             like += to == from || order_parts(&part[to - 1], &part[to]) != 0;
         for (size_t k = from; like >= NT_NAMED_LIKE && k < to; k++)
-            if (is_named(n, &part[k]) &&
-                add_sight(n, (struct nt_named_sight){.part = part[k], .job = job}, err) != 0)
+            if (is_named(named, &part[k]) &&
+                add_sight(named, (struct nt_named_sight){.part = part[k], .job = job}, err) != 0)
                 return -1;
     }
     return 0;

@@ -40,7 +40,7 @@ int nt_named_add(struct nt_named *named, struct nt_named_part part, struct nt_ch
 
 /* The parts of one job, several times allowed; reordered. */
 int nt_named_cross(struct nt_named *named, struct nt_changes_job job, struct nt_named_part *part,
-                   size_t n, struct nt_err *err);
+                   size_t count, struct nt_err *err);
 void nt_named_fini(struct nt_named *named);
 
 /* Appends to *out (count of them; the caller's, free) what it finds, of parts and kinds that no

@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
+# bats file_tags=full
 # shellcheck disable=SC2153,SC2154,SC2030,SC2031,SC2016
 # What operators do to an installation while jobs run: replace it, remove it; and Slurm without
 # configuration files on its nodes. What nettopo-cluster(7) says of it.
@@ -41,7 +42,6 @@ is_gone() { # JOB: its files, from all hosts
     for host in n1 n2 n3 n4; do on $host test ! -e "/run/nettopo/$1" || return; done
 }
 
-# bats test_tags=full
 @test "replaced while a job runs and while one measures: the job keeps its hint, its epilog cleans up" {
     local runs conf
     waiting_job -N2 -w n1,n2 --exclusive --nettopo=quick
@@ -64,7 +64,6 @@ is_gone() { # JOB: its files, from all hosts
     assert_contains "ok partial" "$(variable NETTOPO_STATUS)"
 }
 
-# bats test_tags=full
 @test "configless Slurm: the plugin's line is served with slurm.conf, a job finds its network" {
     local host pid
     cluster down >/dev/null
@@ -93,7 +92,6 @@ is_gone() { # JOB: its files, from all hosts
 }
 
 # The last: nothing is installed after it.
-# bats test_tags=full
 @test "make uninstall while a job runs: it ends well, and others are submitted as ever" {
     cluster down >/dev/null
     ground_up star4
