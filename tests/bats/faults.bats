@@ -8,7 +8,7 @@
 load ground
 load jobs
 
-BUDGET=3
+BUDGET=3 LEVEL=quick # what is to be met in a sweep has standard: quick is over too soon
 
 setup_file() {
     need_ground slurmctld
@@ -64,7 +64,7 @@ background() {
 # ---- the job ----------------------------------------------------------------------------------
 
 start_job() { # [SBATCH OPTIONS]: eight hosts; every task tells what it found
-    submit --nettopo=quick,budget=$BUDGET -N8 "$@" < <(
+    submit --nettopo=$LEVEL,budget=$BUDGET -N8 "$@" < <(
         recording_script | sed '$d'
         echo 'srun --quiet sh -c '\''echo "$SLURMD_NODENAME $NETTOPO_STATUS $NETTOPO_REASON"'\'' >"$HOME/$SLURM_JOB_ID.tasks"'
         echo 'exit 0'
@@ -107,24 +107,24 @@ told() { sed -n "s/^$1 //p" "$GROUND_HOME/$JOB.tasks"; } # HOST
 
 # bats test_tags=full
 @test "a probe is killed while it measures" {
-    while_measuring n3 'kill -s KILL $(probes_of n3)' start_job
+    LEVEL=standard while_measuring n3 'kill -s KILL $(probes_of n3)' start_job
     ends partial n3
 }
 
 # bats test_tags=full
 @test "the probe of rank 0 is killed while it measures" {
-    while_measuring n1 'kill -s KILL $(probes_of n1)' start_job
+    LEVEL=standard while_measuring n1 'kill -s KILL $(probes_of n1)' start_job
     ends failed "n1.*signal 9"
 }
 
 @test "a probe stops and never goes on" {
-    while_measuring n3 'kill -s STOP $(probes_of n3)' start_job
+    LEVEL=standard while_measuring n3 'kill -s STOP $(probes_of n3)' start_job
     ends 'partial|failed' .
 }
 
 # bats test_tags=full
 @test "the probe of rank 0 stops and never goes on" {
-    while_measuring n1 'kill -s STOP $(probes_of n1)' start_job
+    LEVEL=standard while_measuring n1 'kill -s STOP $(probes_of n1)' start_job
     ends failed budget
 }
 
@@ -146,20 +146,20 @@ told() { sed -n "s/^$1 //p" "$GROUND_HOME/$JOB.tasks"; } # HOST
 }
 
 @test "an agent is killed" {
-    while_measuring n3 'kill -s KILL $(agents_of n3)' start_job
+    LEVEL=standard while_measuring n3 'kill -s KILL $(agents_of n3)' start_job
     ends partial n3
     assert_contains "$(told n3)" failed
 }
 
 @test "the leader's agent is killed" {
-    while_measuring n1 'kill -s KILL $(agents_of n1)' start_job
+    LEVEL=standard while_measuring n1 'kill -s KILL $(agents_of n1)' start_job
     ends failed .
     assert_contains "$(told n2)" "lost the connection to the job's first host n1"
 }
 
 # bats test_tags=full
 @test "an agent stops and never goes on" {
-    while_measuring n3 'kill -s STOP $(agents_of n3)' start_job
+    LEVEL=standard while_measuring n3 'kill -s STOP $(agents_of n3)' start_job
     ends 'partial|failed' .
     assert_contains "$(told n3)" failed
 }
@@ -181,7 +181,7 @@ told() { sed -n "s/^$1 //p" "$GROUND_HOME/$JOB.tasks"; } # HOST
 
 # bats test_tags=full
 @test "a host's fabric link goes down while it measures" {
-    while_measuring n3 'on n3 ip link set fab0 down' start_job
+    LEVEL=standard while_measuring n3 'on n3 ip link set fab0 down' start_job
     ends partial .
 }
 

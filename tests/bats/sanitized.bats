@@ -45,10 +45,10 @@ no_reports() {
 }
 
 @test "a job that loses a probe, and one that is cancelled" {
-    while_measuring n3 'kill -s KILL $(probes_of n3)' submit_recording --nettopo=quick,budget=8 -N8
+    while_measuring n3 'kill -s KILL $(probes_of n3)' submit_recording --nettopo=standard,budget=8 -N8
     completed
     assert_equal "status" "$(variable NETTOPO_STATUS)" partial
-    while_measuring n3 'user scancel "$JOB"' submit_recording --nettopo=quick,budget=8 -N8
+    while_measuring n3 'user scancel "$JOB"' submit_recording --nettopo=standard,budget=8 -N8
     wait_until 20 job_is_over "$JOB"
     wait_until 20 all_are_idle 8
     no_reports
