@@ -182,6 +182,15 @@ static int encode_part(const struct nt_coordinator_round *m, const struct nt_rou
     return nt_round_encode(&part, out, err);
 }
 
+/* The first n; one that could not be encoded has none. */
+static void free_texts(struct nt_coordinator_round *m, size_t n)
+{
+    for (size_t k = 0; k < n; k++) {
+        free(m->text[k].data);
+        m->text[k] = (struct nt_bytes){0};
+    }
+}
+
 /* Each pair's part to its two ranks, and to all others an order without pairs. */
 static int scatter_pairs(struct nt_coordinator_round *m, const struct nt_round *round,
                          struct nt_err *err)
@@ -200,10 +209,7 @@ static int scatter_pairs(struct nt_coordinator_round *m, const struct nt_round *
     }
     if (rc == 0)
         rc = m->oob->ops->scatter(m->oob, m->unicast, unicasts, rest.data, rest.bytes, err);
-    for (size_t k = 0; k < texts; k++) {
-        free(m->text[k].data);
-        m->text[k] = (struct nt_bytes){0};
-    }
+    free_texts(m, texts);
     free(rest.data);
     return rc;
 }
@@ -491,8 +497,7 @@ static int scatter_turns(struct nt_coordinator_round *m, const struct nt_round *
     }
     if (rc == 0)
         rc = m->oob->ops->scatter(m->oob, m->unicast, texts, rest.data, rest.bytes, err);
-    while (texts > 0)
-        free(m->text[--texts].data);
+    free_texts(m, texts);
     free(rest.data);
     return rc;
 }
