@@ -90,7 +90,9 @@ double nt_connector_pollfds(const struct nt_connector *connector, struct pollfd 
             a->state == NT_ATTEMPT_HAS_HELLO ? proof_due_at(connector, a) : a->state_until;
         wake = until < wake ? until : wake;
         bool write = a->state == NT_ATTEMPT_CONNECTING || nt_conn_queued(&a->conn) > 0;
-        if (nt_conn_is_open(&a->conn))
+        /* with a HELLO it waits for its turn: whatever comes meanwhile is not read, and wakes
+         * nobody */
+        if (nt_conn_is_open(&a->conn) && a->state != NT_ATTEMPT_HAS_HELLO)
             polls[(*count)++] =
                 (struct pollfd){.fd = a->conn.fd, .events = write ? POLLOUT : POLLIN};
     }

@@ -10,6 +10,7 @@
 #include <sys/socket.h>
 
 #include <cmocka.h>
+#include <math.h>
 
 #include "clock.h"
 #include "connector.h"
@@ -370,6 +371,8 @@ struct imitators {
     int ear[NT_PORT_TRIES], open[64];
     size_t opens;
     bool refuse; /* the proof, as another job's leader does */
+    bool more;   /* a byte in the step after the HELLO */
+    size_t mores;
     size_t proofs;
 };
 
@@ -395,6 +398,8 @@ static void imitators_step(const struct scene *s, struct imitators *i)
     struct nt_frame frame = {.type = NT_FRAME_HELLO, .payload_bytes = NT_HELLO_BYTES};
     nt_frame_encode(&frame, bytes);
     nt_hello_encode(&hello, bytes + NT_FRAME_HEAD_BYTES);
+    for (; i->more && i->mores < i->opens; i->mores++)
+        assert_int_equal(send(i->open[i->mores], bytes, 1, MSG_NOSIGNAL), 1);
     for (size_t k = 0; k < i->n; k++) {
         int fd = accept4(i->ear[k], NULL, NULL, SOCK_NONBLOCK);
         if (fd < 0)
@@ -527,6 +532,36 @@ static void a_member_without_a_leader_backs_off(void **state)
 }
 
 /* As an ordinary user's: closed, whatever they send, and they take no slot. */
+/* What comes after a HELLO is not read before its turn, and does not wake the member either. */
+static void bytes_before_their_turn_wake_nobody(void **state)
+{
+    (void)state;
+    if (munge.pid == 0)
+        skip();
+    struct scene s;
+    struct imitators i = {.n = 3, .more = true};
+    struct nt_connector connector;
+    struct nt_conn conn;
+    struct pollfd polls[NT_CONNECTOR_ATTEMPTS];
+    size_t count, steps = 0;
+    set(&s);
+    nt_listener_fini(&s.listener);
+    imitate(&s, &i);
+    nt_connector_init(&connector, &s.conf, &s.member, &s.member_client, 0, &s.addresses);
+    for (double until = nt_clock_s() + 0.5; nt_clock_s() < until; steps++) {
+        imitators_step(&s, &i);
+        assert_int_equal(nt_connector_step(&connector, &conn), 0);
+        double wake = fmin(nt_connector_pollfds(&connector, polls, &count), nt_clock_s() + 0.01);
+        poll(polls, (nfds_t)count, nt_clock_left_ms(wake));
+    }
+    assert_in_range(steps, 4, 300); /* of ports that nobody has, and of ten milliseconds each */
+    nt_connector_fini(&connector);
+    for (size_t k = 0; k < i.n; k++)
+        close(i.ear[k]);
+    while (i.opens > 0)
+        close(i.open[--i.opens]);
+}
+
 static void connections_from_other_ports_take_no_slot(void **state)
 {
     (void)state;
@@ -587,6 +622,7 @@ int main(void)
         cmocka_unit_test(imitators_of_the_leader_do_not_delay_a_member),
         cmocka_unit_test(an_address_that_does_not_answer_costs_no_time),
         cmocka_unit_test(a_member_without_a_leader_backs_off),
+        cmocka_unit_test(bytes_before_their_turn_wake_nobody),
         cmocka_unit_test(connections_from_other_ports_take_no_slot),
         cmocka_unit_test(ports_stay_in_their_range),
     };
