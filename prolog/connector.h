@@ -6,7 +6,7 @@
  * Other jobs' leaders, unrelated services and whoever imitates a leader may listen on the same
  * ports, and an address may drop packets: none of them delays the leader's own port. What fails is
  * tried again after a random time that grows to RETRY_MAX_S.
- * Tests: test_listener.c. */
+ * Tests: test_connector.c, test_listener.c. */
 #ifndef NT_CONNECTOR_H
 #define NT_CONNECTOR_H
 
