@@ -87,6 +87,10 @@ static ssize_t packet_receive(struct file *f, void *data, size_t room, bool wait
 {
     *passed = NULL;
     while (f->first == NULL || f->first->at_s > world.now_s) {
+        if (f->reset_at_s <= world.now_s) {
+            errno = ECONNRESET;
+            return -1;
+        }
         if (f->end_at_s <= world.now_s)
             return 0;
         if (!waits) {
