@@ -22,10 +22,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "changes.h"
+#include "clock.h"
 #include "cluster_map.h"
 #include "fleet_job.h"
 #include "map_json.h"
@@ -68,13 +68,6 @@ static void must(int rc)
         return;
     fprintf(stderr, "bench_fleet: %s\n", err.text);
     exit(1);
-}
-
-static double now_s(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
 static void plant(struct planted *p, uint32_t jobs, struct nt_rng *rng)
@@ -193,10 +186,10 @@ static void judge_leaves(const struct planted *p, struct nt_store *store,
     struct nt_evidence evidence;
     struct nt_switch_naming naming = {0};
     struct nt_cluster_map *map;
-    double began = now_s();
+    double began = nt_clock_s();
     must(nt_store_evidence(store, 0, 100000000, &evidence, &err));
     must(nt_cluster_map_create(&evidence, &naming, NULL, &map, &err));
-    k->map_s = now_s() - began;
+    k->map_s = nt_clock_s() - began;
     const struct nt_model *m = map->model;
     enum { LEAVES = HOSTS / LEAF };
     uint32_t(*votes)[LEAVES] = calloc(m->switches + 1, sizeof *votes);
@@ -255,12 +248,12 @@ static void judge_changes(const struct planted *p, struct nt_store *store,
     struct gathering g = {.hosts = names->count};
     struct nt_fleet_change *c;
     size_t count;
-    double delay[FAULTS], began = now_s();
+    double delay[FAULTS], began = nt_clock_s();
     bool found[FAULTS] = {false};
     must(nt_store_visit_jobs(store, 0, take_job, &g, &err));
     must(nt_changes_find(&g.changes, &c, &count, &err));
     nt_changes_fini(&g.changes);
-    k->changes_s = now_s() - began;
+    k->changes_s = nt_clock_s() - began;
     for (size_t n = 0; n < count; n++) {
         uint32_t f = 0, host = c[n].part == NT_CHANGE_CLASS
                                    ? NONE
@@ -328,12 +321,12 @@ static double take_in(struct nt_store *store, const struct nt_map *map, const st
 {
     struct nt_fleet_job *job;
     struct nt_origin origin = NT_ORIGIN_NONE;
-    double began = now_s();
+    double began = nt_clock_s();
     origin.user = user;
     must(nt_fleet_job_create(map, s, &origin, START_S * 2, &job, &err));
     must(nt_store_put(store, job, &err));
     nt_fleet_job_destroy(job);
-    return now_s() - began;
+    return nt_clock_s() - began;
 }
 
 static void remove_store(const char *file)
@@ -360,7 +353,7 @@ static void print_rate(const struct nt_samples *s, uint32_t maps)
     char file[64];
     snprintf(file, sizeof file, "/dev/shm/nettopo-bench-rate-%d", (int)getpid());
     must(nt_store_open(file, false, &store, &err));
-    double began = now_s();
+    double began = nt_clock_s();
     for (uint32_t k = 1; k <= maps; k++) {
         struct nt_samples_reader *reader;
         struct nt_samples *again;
@@ -378,7 +371,7 @@ static void print_rate(const struct nt_samples *s, uint32_t maps)
     }
     must(nt_store_commit(store, &err));
     printf("\n%u maps of %zu hosts, parsed and taken in: %.0f a second\n", maps, s->hosts,
-           maps / (now_s() - began));
+           maps / (nt_clock_s() - began));
     nt_store_close(store);
     remove_store(file);
     free(map_text);
@@ -408,9 +401,9 @@ static void run_jobs(struct planted *p, uint32_t jobs, uint32_t maps, const char
             nt_samples_destroy(s);
         if ((j + 1) % (jobs / 10) != 0)
             continue;
-        double began = now_s();
+        double began = nt_clock_s();
         must(nt_store_commit(store, &err));
-        taken_s += now_s() - began;
+        taken_s += nt_clock_s() - began;
         print_known(p, store, j + 1, file, taken_s);
     }
     nt_store_close(store);

@@ -16,9 +16,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "fleet_job.h"
 #include "rng.h"
 #include "store.h"
@@ -34,13 +34,6 @@ static void must(int rc)
         return;
     fprintf(stderr, "bench_store_month: %s\n", err.text);
     exit(1);
-}
-
-static double now_s(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
 static char (*host_names(void))[16]
@@ -188,16 +181,16 @@ int main(int argc, char **argv)
             job.user = 1000 + (uint32_t)nt_rng_below(&rng, USERS);
             job.time_s = START_S + (int64_t)d * NT_DAY_S + (int64_t)j * NT_DAY_S / a_day;
             pairs += job.pairs;
-            double began = now_s();
+            double began = nt_clock_s();
             must(nt_store_put(store, &job, &err));
             if (j % 500 == 499)
                 must(nt_store_commit(store, &err));
-            taken_s += now_s() - began;
+            taken_s += nt_clock_s() - began;
         }
-        double began = now_s();
+        double began = nt_clock_s();
         must(nt_store_commit(store, &err));
         must(nt_store_fold(store, START_S + ((int64_t)d + 1 - FOLD_DAYS) * NT_DAY_S, 0, &err));
-        double fold_s = now_s() - began;
+        double fold_s = nt_clock_s() - began;
         if ((d + 1) % (days < 6 ? 1 : days / 6) == 0)
             print_row(file, d + 1, jobs, taken_s, fold_s);
     }

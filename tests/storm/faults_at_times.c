@@ -201,13 +201,19 @@ void plan_cut_off(uint32_t k, double at_s)
     fault_at(k, at_s, cut_off, &cluster.host[k], draw_outage());
 }
 
-static void deaf(void *context, uint64_t number)
+/* One way: what others send to it, or what it sends. */
+static void cut_one_way(const struct host *host, uint64_t number, bool in)
 {
     double until = number == 0 ? INFINITY : world.now_s + (double)number * 1e-6;
-    uint32_t k = (uint32_t)((struct host *)context - cluster.host);
+    uint32_t k = (uint32_t)(host - cluster.host);
     for (uint32_t other = 0; other < cluster.hosts; other++)
         if (other != k)
-            network_cut(other, k, until);
+            network_cut(in ? other : k, in ? k : other, until);
+}
+
+static void deaf(void *context, uint64_t number)
+{
+    cut_one_way(context, number, true);
 }
 
 void plan_deaf(uint32_t k, double at_s)
@@ -217,11 +223,7 @@ void plan_deaf(uint32_t k, double at_s)
 
 static void dumb(void *context, uint64_t number)
 {
-    double until = number == 0 ? INFINITY : world.now_s + (double)number * 1e-6;
-    uint32_t k = (uint32_t)((struct host *)context - cluster.host);
-    for (uint32_t other = 0; other < cluster.hosts; other++)
-        if (other != k)
-            network_cut(k, other, until);
+    cut_one_way(context, number, false);
 }
 
 void plan_dumb(uint32_t k, double at_s)
