@@ -303,12 +303,17 @@ static void a_munged_that_is_late_is_named(void **state)
     struct ground *g = *state;
     struct nt_service_request request = {.kind = NT_SERVICE_PROVE,
                                          .handshake = {.direction = NT_TO_LEADER, .port = 7}};
+    _Atomic unsigned waits_on = NT_WAIT_NONE;
+    g->service.waits_on = &waits_on;
     write_file(g, NT_ARTIFACT_ENV, 10);
     ask(g, &request);
     assert_false(g->service.munged_is_late);
+    assert_int_equal(waits_on, NT_WAIT_NONE);
     g->service.give_up = nt_clock_s();
     ask(g, &request);
+    assert_int_equal(waits_on, NT_WAIT_MUNGE); /* for the monitor, which may end the worker now */
     nt_service_publish(&g->service);
+    assert_int_equal(waits_on, NT_WAIT_MUNGE);
     expect_failed(g, "munged on this host did not answer");
     assert_int_equal(g->service.outcome.advice, NT_ADVICE_CONNECT);
 }
