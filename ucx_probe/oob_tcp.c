@@ -88,10 +88,7 @@ static int read_at_least(struct oob_tcp *m, size_t want, double deadline_s, stru
             continue;
         }
         struct pollfd fd = {m->fd, POLLIN, 0};
-        int ready = poll(&fd, 1, nt_clock_left_ms(deadline_s));
-        if (ready < 0 && errno != EINTR)
-            return agent_error(err, strerror(errno));
-        if (ready == 0)
+        if (poll(&fd, 1, nt_clock_left_ms(deadline_s)) == 0)
             return 0;
     }
     return 1;
@@ -330,8 +327,6 @@ static int done(struct nt_oob *oob, enum nt_status status, const char *reason, s
 static void destroy(struct nt_oob *oob)
 {
     struct oob_tcp *m = (struct oob_tcp *)oob;
-    if (m == NULL)
-        return;
     nt_start_fini(&m->start);
     close(m->fd);
     free(m);
