@@ -174,11 +174,12 @@ static int add_contribution(struct oob_tcp *m, struct parts *parts,
     if (host == m->base.rank || contributions[host].present)
         return 0;
     /* a contribution that is too large counts as none; the other hosts are not affected */
-    if (add_part(&parts[host], m->payload, m->frame.payload_bytes, NULL) != 0) {
+    if (parts[host].max == 0 ||
+        add_part(&parts[host], m->payload, m->frame.payload_bytes, NULL) != 0) {
         parts[host].max = 0;
         return 0;
     }
-    if ((m->frame.flags & NT_FRAME_MORE) == 0 && parts[host].max > 0) {
+    if ((m->frame.flags & NT_FRAME_MORE) == 0) {
         contributions[host] = (struct nt_contribution){true, parts[host].bytes, parts[host].data};
         parts[host] = (struct parts){0};
     }
