@@ -237,7 +237,7 @@ WRAPPED := poll clock_gettime nanosleep getrandom socket setsockopt getsockopt b
 wrapped: # for tests/house
 	@echo $(WRAPPED)
 storm: $(BUILD)/tests/storm
-	@$< $(if $(HOSTS),-H $(HOSTS)) $(if $(SEED),-v -n 1 -s $(SEED),-n $(SEEDS))
+	@$< $(if $(HOSTS),-H $(HOSTS)) $(if $(FAULT),-f '$(FAULT)') $(if $(SEED),-v -n 1 -s $(SEED),-n $(SEEDS))
 OWN_MEMORY := $(foreach call,malloc calloc realloc strdup,-D$(call)=__real_$(call)) # what it takes never fails
 $(BUILD)/obj/storm/%.o: tests/storm/%.c
 	$(call say,CC,$<)

@@ -278,7 +278,15 @@ static void wait_for_events(struct member *m)
         nt_subtree_poll_events(&m->subtree, polls);
 }
 
-/* The block needs the last frames to finish, and DONE when this host ends for its own reason. */
+/* Before START the first host closes only to one that it has given up, as an agent that was started
+ * again: it is there for the others. */
+static bool was_refused(const struct member *m)
+{
+    return m->leader_lost && m->target_host == 0 && !m->started;
+}
+
+/* The block needs the last frames to finish, and DONE when this host ends for its own reason. When
+ * that is no reason of theirs, its hosts find the connection closed, and turn to the first host. */
 static void drain_block(struct member *m)
 {
     struct nt_frame frame = {.type = NT_FRAME_DONE,
@@ -334,7 +342,7 @@ static void member_loop(struct member *m)
         if (!m->session->outcome.decided)
             wait_for_events(m);
     }
-    if (m->leads_block)
+    if (m->leads_block && !was_refused(m))
         drain_block(m);
 }
 

@@ -78,11 +78,13 @@ static void wait_on(const struct nt_service *service, enum nt_service_wait what)
         atomic_store(service->waits_on, (unsigned)what);
 }
 
-/* Until it answers, the relay waits, too, and cannot say why it has no result. */
+/* Until it answers, the relay waits, too, and cannot say why it has no result. The time that is
+ * missing after a late answer went there: should the worker not end either, the monitor says so. */
 static void munged_answered(struct nt_service *service)
 {
-    wait_on(service, NT_WAIT_NONE);
     service->munged_is_late = nt_clock_s() >= service->give_up;
+    if (!service->munged_is_late)
+        wait_on(service, NT_WAIT_NONE);
 }
 
 static int prove(struct nt_service *service, const struct nt_service_request *request,
@@ -283,7 +285,8 @@ void nt_service_publish(struct nt_service *service)
     static const char failed[] = "failed ";
     const struct nt_settlement *s = &service->settlement;
     struct nt_err err;
-    wait_on(service, NT_WAIT_FILES);
+    if (!service->munged_is_late)
+        wait_on(service, NT_WAIT_FILES);
     service->outcome.figures = s->figures;
     if (!service->settled) {
         nt_service_publish_failed(

@@ -133,6 +133,48 @@ static void each_hardware_model_is_recorded_once(void **state)
     nt_contributions_free(contributions, 5);
 }
 
+/* One without a name cannot be told from others; one without an address is missing with its reason,
+ * or without one. What a host is lost for first stays. */
+static void a_host_that_cannot_be_reached_is_lost_with_the_first_reason(void **state)
+{
+    (void)state;
+    struct nt_greeting unreached[2] = {{.host = "b"}, {.host = "c", .reason = "no device"}};
+    struct nt_contribution contributions[4] = {contribution("a", 1, 1), contribution("", 1, 1)};
+    struct nt_membership *membership = NULL;
+    struct nt_peer_table table;
+    struct nt_err err = {0};
+    for (size_t k = 0; k < 2; k++) {
+        struct nt_bytes bytes;
+        assert_int_equal(nt_greeting_encode(&unreached[k], &bytes, NULL), 0);
+        contributions[2 + k] = (struct nt_contribution){true, bytes.bytes, bytes.data};
+    }
+    assert_int_equal(nt_membership_create(contributions, 4, NULL, &membership, &table, &err), 0);
+    assert_int_equal(membership->hosts, 3);
+    assert_string_equal(membership->lost[1], "no network address");
+    assert_string_equal(membership->lost[2], "no device");
+    assert_int_equal(nt_membership_set_lost(membership, 2, "later", &err), 0);
+    assert_string_equal(membership->lost[2], "no device");
+    assert_int_equal(nt_membership_set_lost(membership, 0, "now", &err), 0);
+    assert_string_equal(membership->lost[0], "now");
+    assert_int_equal(nt_membership_online(membership), 0);
+    nt_membership_destroy(membership);
+    nt_peer_table_fini(&table);
+    nt_contributions_free(contributions, 4);
+}
+
+static void more_ranks_than_a_message_names_are_refused(void **state)
+{
+    (void)state;
+    struct nt_membership *membership = NULL;
+    struct nt_peer_table table;
+    struct nt_err err = {0};
+    assert_int_equal(
+        nt_membership_create(NULL, NT_WIRE_RANKS_MAX + 1UL, NULL, &membership, &table, &err), -1);
+    assert_non_null(strstr(err.text, "ranks: at most"));
+    assert_null(membership);
+    nt_membership_destroy(NULL);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -140,6 +182,8 @@ int main(void)
         cmocka_unit_test(cores_are_counted_by_machine),
         cmocka_unit_test(a_rank_without_a_greeting_is_missing_by_its_known_name),
         cmocka_unit_test(each_hardware_model_is_recorded_once),
+        cmocka_unit_test(a_host_that_cannot_be_reached_is_lost_with_the_first_reason),
+        cmocka_unit_test(more_ranks_than_a_message_names_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -303,12 +303,17 @@ static void a_munged_that_is_late_is_named(void **state)
     struct ground *g = *state;
     struct nt_service_request request = {.kind = NT_SERVICE_PROVE,
                                          .handshake = {.direction = NT_TO_LEADER, .port = 7}};
+    _Atomic unsigned waits_on = NT_WAIT_NONE;
+    g->service.waits_on = &waits_on;
     write_file(g, NT_ARTIFACT_ENV, 10);
     ask(g, &request);
     assert_false(g->service.munged_is_late);
+    assert_int_equal(waits_on, NT_WAIT_NONE);
     g->service.give_up = nt_clock_s();
     ask(g, &request);
+    assert_int_equal(waits_on, NT_WAIT_MUNGE); /* for the monitor, which may end the worker now */
     nt_service_publish(&g->service);
+    assert_int_equal(waits_on, NT_WAIT_MUNGE);
     expect_failed(g, "munged on this host did not answer");
     assert_int_equal(g->service.outcome.advice, NT_ADVICE_CONNECT);
 }
@@ -362,10 +367,10 @@ static void a_lookup_crosses_the_socket(void **state)
         if (nt_client_look_up_addresses(&client, 3, &lookup, &err) == 0 ||
             strcmp(err.text, "no host of the job") != 0 ||
             nt_client_look_up_addresses(&client, 0, &lookup, &err) != 0 || lookup.fd < 0)
-            _exit(1);
+            exit(1);
         struct pollfd ready = {.fd = lookup.fd, .events = POLLIN};
         poll(&ready, 1, 20000);
-        _exit(nt_lookup_poll(&lookup) == -1 ? 0 : 2); /* n1 has no address here */
+        exit(nt_lookup_poll(&lookup) == -1 ? 0 : 2); /* n1 has no address here */
     }
     close(pair[1]);
     struct pollfd ready = {.fd = pair[0], .events = POLLIN};
@@ -375,6 +380,41 @@ static void a_lookup_crosses_the_socket(void **state)
     assert_true(WIFEXITED(status));
     assert_int_equal(WEXITSTATUS(status), 0);
     close(pair[0]);
+}
+
+/* Gone before it is asked, and after: each call says so, and gives nothing. */
+static void a_worker_that_is_gone_is_named(void **state)
+{
+    static const unsigned char secret[NT_SECRET_BYTES];
+    static char credential[NT_CREDENTIAL_MAX];
+    const struct nt_handshake handshake = {.direction = NT_TO_LEADER};
+    struct nt_service_request request;
+    unsigned char answered[NT_SECRET_BYTES];
+    char ended[NT_PROBE_END_BYTES];
+    enum nt_advice advice;
+    struct nt_lookup lookup;
+    struct nt_err err = {0};
+    int pair[2], status;
+    (void)state;
+    assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, pair), 0);
+    pid_t pid = fork();
+    if (pid == 0) {
+        close(pair[1]);
+        exit(recv(pair[0], &request, sizeof request, 0) == (ssize_t)sizeof request ? 0 : 1);
+    }
+    close(pair[0]);
+    const struct nt_client client = {.fd = pair[1]};
+    assert_int_equal(nt_client_check(&client, &handshake, credential, answered, &err), -1);
+    assert_string_equal(err.text, "the agent's worker does not answer");
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
+    assert_int_equal(nt_client_prove(&client, &handshake, secret, credential, NULL), -1);
+    assert_int_equal(nt_client_look_up_use(&client, &lookup, NULL), -1);
+    assert_int_equal(lookup.fd, -1);
+    assert_false(nt_client_probe_ended(&client, ended, &advice));
+    nt_client_stop_probe(&client);
+    nt_client_settle(&client, &(struct nt_settlement){0});
+    close(pair[1]);
 }
 
 int main(void)
@@ -395,6 +435,7 @@ int main(void)
         EACH(messages_of_another_size_end_the_relay),
         EACH(a_relay_that_does_not_read_blocks_nobody),
         EACH(a_lookup_crosses_the_socket),
+        EACH(a_worker_that_is_gone_is_named),
     };
     return cmocka_run_group_tests(tests, start_munge, stop_munge);
 }

@@ -5,7 +5,7 @@
  *
  * All ranks make the same calls in the same order. Every call has a deadline of its own; of a rank
  * that misses it there is no contribution, and the others go on.
- * Tests: test_coordinator.c. */
+ * Tests: test_oob.c, test_coordinator.c. */
 #ifndef NT_OOB_H
 #define NT_OOB_H
 

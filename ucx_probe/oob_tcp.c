@@ -88,10 +88,7 @@ static int read_at_least(struct oob_tcp *m, size_t want, double deadline_s, stru
             continue;
         }
         struct pollfd fd = {m->fd, POLLIN, 0};
-        int ready = poll(&fd, 1, nt_clock_left_ms(deadline_s));
-        if (ready < 0 && errno != EINTR)
-            return agent_error(err, strerror(errno));
-        if (ready == 0)
+        if (poll(&fd, 1, nt_clock_left_ms(deadline_s)) == 0)
             return 0;
     }
     return 1;
@@ -177,11 +174,12 @@ static int add_contribution(struct oob_tcp *m, struct parts *parts,
     if (host == m->base.rank || contributions[host].present)
         return 0;
     /* a contribution that is too large counts as none; the other hosts are not affected */
-    if (add_part(&parts[host], m->payload, m->frame.payload_bytes, NULL) != 0) {
+    if (parts[host].max == 0 ||
+        add_part(&parts[host], m->payload, m->frame.payload_bytes, NULL) != 0) {
         parts[host].max = 0;
         return 0;
     }
-    if ((m->frame.flags & NT_FRAME_MORE) == 0 && parts[host].max > 0) {
+    if ((m->frame.flags & NT_FRAME_MORE) == 0) {
         contributions[host] = (struct nt_contribution){true, parts[host].bytes, parts[host].data};
         parts[host] = (struct parts){0};
     }
@@ -330,8 +328,6 @@ static int done(struct nt_oob *oob, enum nt_status status, const char *reason, s
 static void destroy(struct nt_oob *oob)
 {
     struct oob_tcp *m = (struct oob_tcp *)oob;
-    if (m == NULL)
-        return;
     nt_start_fini(&m->start);
     close(m->fd);
     free(m);

@@ -54,8 +54,10 @@ static void relay_main(void *argument)
     int pidfd = h->relay.service.child.pidfd;
     if (h->no_sandbox)
         process_exit(NT_RELAY_NO_SANDBOX);
-    if (h->relay_is_hostile)
+    if (h->relay_is_hostile) {
         hostile_relay(h);
+        h->unread_of_leader = 0; /* it read what it liked */
+    }
     nt_session_init(h->session, &h->relay.service, h->relay.socket);
     if (h->job.self == 0)
         nt_leader_run(h->session);

@@ -37,6 +37,7 @@ struct host {
     bool no_network; /* of the measured one */
     double fabric_down_s,
         fabric_until_s; /* the measured network passes nothing from then to then */
+    bool was_cut_off;   /* from the measured network, for a while at least */
     struct call_faults agent_calls, probe_calls;
     struct trap agent_trap, probe_trap;
     size_t switch_hosts; /* behind the switch that fails with it */

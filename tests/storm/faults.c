@@ -4,6 +4,7 @@
 #include "faults.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "cluster.h"
 #include "subtree.h"
@@ -91,6 +92,18 @@ const char *fault_name(size_t kind)
     return kind < KINDS ? kinds[kind].name : NULL;
 }
 
+static size_t first_kind = KINDS; /* KINDS: any */
+
+/* The first of each schedule is of that kind; NULL: of any. False: there is none of that name. */
+bool fault_is_first(const char *name);
+bool fault_is_first(const char *name)
+{
+    first_kind = name == NULL ? (size_t)KINDS : 0;
+    while (first_kind < KINDS && strcmp(kinds[first_kind].name, name) != 0)
+        first_kind++;
+    return name == NULL || first_kind < KINDS;
+}
+
 void fault_marks_block(uint32_t k)
 {
     size_t block = nt_block_hosts(cluster.hosts, cluster.conf.block_hosts);
@@ -162,8 +175,12 @@ void faults_draw(void)
     size_t some = 2 + cluster.hosts / 8,
            n = draw_chance(0.1) ? 0 : 1 + nt_rng_below(&world.rng, some);
     double begins = world.now_s;
+    if (first_kind < KINDS && n == 0)
+        n = 1;
     for (size_t f = 0; f < n; f++) {
         size_t kind = nt_rng_below(&world.rng, KINDS);
+        if (f == 0 && first_kind < KINDS)
+            kind = first_kind;
         uint32_t k = draw_host();
         double at = draw_moment(begins);
         world_tell(k, "fault", "%s at %.3f s", kinds[kind].name, at - begins);

@@ -184,6 +184,7 @@ static void cut_off(void *context, uint64_t number)
 {
     double until = number == 0 ? INFINITY : world.now_s + (double)number * 1e-6;
     uint32_t k = (uint32_t)((struct host *)context - cluster.host);
+    cluster.host[k].was_cut_off = true;
     for (uint32_t other = 0; other < cluster.hosts; other++)
         if (other != k) {
             network_cut(k, other, until);
@@ -202,10 +203,11 @@ void plan_cut_off(uint32_t k, double at_s)
 }
 
 /* One way: what others send to it, or what it sends. */
-static void cut_one_way(const struct host *host, uint64_t number, bool in)
+static void cut_one_way(struct host *host, uint64_t number, bool in)
 {
     double until = number == 0 ? INFINITY : world.now_s + (double)number * 1e-6;
     uint32_t k = (uint32_t)(host - cluster.host);
+    host->was_cut_off = true;
     for (uint32_t other = 0; other < cluster.hosts; other++)
         if (other != k)
             network_cut(in ? other : k, in ? k : other, until);
@@ -291,6 +293,7 @@ static void fabric_down(void *context, uint64_t number)
 {
     struct host *h = context;
     h->fabric_down_s = world.now_s;
+    h->was_cut_off = true;
     h->fabric_until_s = number == 0 ? INFINITY : world.now_s + (double)number * 1e-6;
 }
 

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* storm [-n SCHEDULES] [-s FIRST] [-j PROCESSES] [-H HOSTS] [-v] [-1]
+/* storm [-n SCHEDULES] [-s FIRST] [-j PROCESSES] [-H HOSTS] [-f FAULT] [-v] [-1]
  *
  * Runs schedules of simulated jobs, one for each seed from FIRST on; prints each that breaks an
  * invariant, and a table of what was met. -H bounds the hosts of a job, which changes what a seed
- * draws. -v prints the story of each and its record, -1 ends after the first that is broken. Exit 1
- * when one is broken. Each schedule in a hundred runs twice, and must give the same story. */
+ * draws. With -f the first fault of each is of that kind, by its name in the table. -v prints the
+ * story of each and its record, -1 ends after the first that is broken. Exit 1 when one is broken.
+ * Each schedule in a hundred runs twice, and must give the same story. */
 #include <errno.h>
 #include <limits.h>
 #include <malloc.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +22,7 @@
 enum { BATCH = 100, AGAIN = 100, HOSTS_MAX = 1024 };
 
 const char *fault_name(size_t kind);
+bool fault_is_first(const char *name);
 
 #ifdef __SANITIZE_ADDRESS__
 /* What killed processes had is no leak; what agents leave is an invariant. */
@@ -42,6 +45,7 @@ struct settings {
     uint64_t first, schedules;
     size_t processes, hosts_max;
     bool tells, ends_at_first;
+    char as[64]; /* the options that change what a seed draws */
 };
 
 static uint64_t run_once(uint64_t seed, const struct settings *set, char violation[512])
@@ -99,17 +103,37 @@ static void run_seed(uint64_t seed, const struct settings *set, struct totals *t
     if (violation[0] == '\0')
         return;
     t->broken++;
-    printf("seed %llu, %s: %s (storm -v -n 1 -s %llu -H %zu)\n", (unsigned long long)seed, topology,
-           violation, (unsigned long long)seed, set->hosts_max);
+    printf("seed %llu, %s: %s (storm -v -n 1 -s %llu%s)\n", (unsigned long long)seed, topology,
+           violation, (unsigned long long)seed, set->as);
     fflush(stdout);
+}
+
+/* What a schedule that kills the program has broken, to be written by a handler of signals. */
+static char killed[160];
+
+static void say_killed(int number)
+{
+    ssize_t n = write(STDOUT_FILENO, killed, strlen(killed));
+    _exit(n < 0 ? number : 128 + number);
+}
+
+static void expect_death(uint64_t seed, const struct settings *set)
+{
+    static const int deaths[] = {SIGABRT, SIGSEGV, SIGBUS, SIGFPE, SIGILL};
+    snprintf(killed, sizeof killed, "seed %llu: the program was killed (storm -v -n 1 -s %llu%s)\n",
+             (unsigned long long)seed, (unsigned long long)seed, set->as);
+    for (size_t k = 0; k < sizeof deaths / sizeof *deaths; k++)
+        signal(deaths[k], say_killed);
 }
 
 /* What a killed process had allocated is not freed: each batch has a process of its own. */
 static int run_batch(uint64_t first, uint64_t n, const struct settings *set, int to)
 {
     struct totals t = {0};
-    for (uint64_t k = 0; k < n && !(set->ends_at_first && t.broken > 0); k++)
+    for (uint64_t k = 0; k < n && !(set->ends_at_first && t.broken > 0); k++) {
+        expect_death(first + k, set);
         run_seed(first + k, set, &t);
+    }
     return write(to, &t, sizeof t) == (ssize_t)sizeof t ? 0 : 1;
 }
 
@@ -165,7 +189,8 @@ int main(int argc, char **argv)
     int c, fd[2];
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
     set.processes = cores > 0 ? (size_t)cores : 1;
-    while ((c = getopt(argc, argv, "n:s:j:H:v1")) != -1) {
+    const char *fault = NULL;
+    while ((c = getopt(argc, argv, "n:s:j:H:f:v1")) != -1) {
         unsigned long value = optarg != NULL ? strtoul(optarg, NULL, 10) : 0;
         if (c == 'n')
             set.schedules = value;
@@ -175,6 +200,8 @@ int main(int argc, char **argv)
             set.processes = value;
         else if (c == 'H')
             set.hosts_max = value;
+        else if (c == 'f')
+            fault = optarg;
         else if (c == 'v')
             set.tells = true;
         else if (c == '1')
@@ -182,8 +209,10 @@ int main(int argc, char **argv)
         else
             return 2;
     }
-    if (set.processes < 1 || set.hosts_max < 2 || pipe(fd) != 0)
+    if (set.processes < 1 || set.hosts_max < 2 || !fault_is_first(fault) || pipe(fd) != 0)
         return 2;
+    snprintf(set.as, sizeof set.as, " -H %zu%s%s%s", set.hosts_max, fault != NULL ? " -f '" : "",
+             fault != NULL ? fault : "", fault != NULL ? "'" : "");
     mallopt(M_TRIM_THRESHOLD, INT_MAX); /* the pages of one schedule are those of the next */
     mallopt(M_MMAP_THRESHOLD, INT_MAX);
     size_t running = 0;
