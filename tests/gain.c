@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gain ring|AxB[xC]|alltoall|tree|doubling|pairs|halves BYTES ROUNDS: an MPI program that does
+/* gain ring|AxB[xC]|alltoall|tree|doubling|pairs|halves ROUNDS BYTES...: an MPI program that does
  * nothing but exchange BYTES each way a round with the partners that `nettopo hint` takes for the
  * pattern, all at the same time (doubling: those of tree one after the other, as an allreduce does;
  * pairs: two ranks each; halves: one of those two sends only, the other receives only); rank 0
- * prints the ms of a round. Built by tests/bench_gain.sh with mpicc. */
+ * prints each size and the ms of a round. Built by tests/bench_gain.sh with mpicc. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -93,6 +93,31 @@ static void run_round(const struct partners *with, int steps, int ways, char *ou
         exchange(&with->rank[k], at_once, ways, out, in, bytes);
 }
 
+static double time_rounds(const struct partners *with, int steps, int ways, char *out, char *in,
+                          int bytes, int rounds)
+{
+    run_round(with, steps, ways, out, in, bytes); /* connections are made, windows open */
+    MPI_Barrier(MPI_COMM_WORLD);
+    double began = MPI_Wtime();
+    for (int k = 0; k < rounds; k++)
+        run_round(with, steps, ways, out, in, bytes);
+    MPI_Barrier(MPI_COMM_WORLD);
+    return (MPI_Wtime() - began) * 1e3 / rounds;
+}
+
+/* The largest of the sizes; 0: one of them is none. */
+static int find_most(char *const *sizes, int count)
+{
+    int most = 0;
+    for (int k = 0; k < count; k++) {
+        int bytes = atoi(sizes[k]);
+        if (bytes < 1)
+            return 0;
+        most = bytes > most ? bytes : most;
+    }
+    return most;
+}
+
 int main(int argc, char **argv)
 {
     int rank, size;
@@ -100,26 +125,22 @@ int main(int argc, char **argv)
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
-    int bytes = argc == 4 ? atoi(argv[2]) : 0, rounds = argc == 4 ? atoi(argv[3]) : 0;
-    char *out = calloc((size_t)(bytes > 0 ? bytes : 1), 1);
-    char *in = calloc((size_t)(bytes > 0 ? bytes : 1), RANKS_MAX);
-    if (bytes < 1 || rounds < 1 || out == NULL || in == NULL || size > RANKS_MAX ||
+    int rounds = argc > 3 ? atoi(argv[2]) : 0, most = argc > 3 ? find_most(argv + 3, argc - 3) : 0;
+    char *out = calloc((size_t)most + 1, 1), *in = calloc((size_t)most + 1, RANKS_MAX);
+    if (most < 1 || rounds < 1 || out == NULL || in == NULL || size > RANKS_MAX ||
         find_partners(argv[1], rank, size, &with) != 0) {
         fprintf(stderr,
-                "usage: gain ring|AxB[xC]|alltoall|tree|doubling|pairs|halves BYTES ROUNDS\n");
+                "usage: gain ring|AxB[xC]|alltoall|tree|doubling|pairs|halves ROUNDS BYTES...\n");
         MPI_Abort(MPI_COMM_WORLD, 2);
     }
     int steps = strcmp(argv[1], "doubling") == 0, ways = SEND | RECEIVE;
     if (strcmp(argv[1], "halves") == 0)
         ways = rank % 2 == 0 ? SEND : RECEIVE;
-    run_round(&with, steps, ways, out, in, bytes); /* connections are made, windows open */
-    MPI_Barrier(MPI_COMM_WORLD);
-    double began = MPI_Wtime();
-    for (int k = 0; k < rounds; k++)
-        run_round(&with, steps, ways, out, in, bytes);
-    MPI_Barrier(MPI_COMM_WORLD);
-    if (rank == 0)
-        printf("%.3f\n", (MPI_Wtime() - began) * 1e3 / rounds);
+    for (int k = 3; k < argc; k++) {
+        double ms = time_rounds(&with, steps, ways, out, in, atoi(argv[k]), rounds);
+        if (rank == 0)
+            printf("%s %.3f\n", argv[k], ms);
+    }
     free(out);
     free(in);
     MPI_Finalize();

@@ -353,6 +353,46 @@ static void tasks_follow_the_links_of_a_direct_network(void **state)
     nt_model_destroy(m);
 }
 
+static struct nt_hint *hint_of_messages(struct nt_model *m, const char *pattern, double bytes)
+{
+    struct nt_map map = map_of(m);
+    struct nt_traffic *traffic = NULL;
+    struct nt_hint *hint = NULL;
+    struct nt_err err = {0};
+    uint32_t *room = capacities(m->hosts, 1);
+    if (nt_traffic_create(pattern, m->hosts, &traffic, &err) != 0)
+        fail_msg("%s", err.text);
+    nt_traffic_set_message(traffic, bytes);
+    if (nt_hint_from_traffic(&map, traffic, pattern, room, 1, &hint, &err) != 0)
+        fail_msg("%s", err.text);
+    nt_traffic_destroy(traffic);
+    free(room);
+    return hint;
+}
+
+/* Of 16 times the bytes a link needs 16 times the time for, and a message the same latency. */
+static void the_time_is_of_the_messages_asked_for(void **state)
+{
+    (void)state;
+    static const char *const patterns[] = {"ring", "tree", "alltoall"};
+    struct nt_model *m = known_tree(2, 2, 4, false, false, 5);
+    for (size_t k = 0; k < m->links; k++)
+        m->link[k].bandwidth_MBps = m->link[k].bandwidth_back_MBps = 10;
+    for (size_t k = 0; k < sizeof patterns / sizeof *patterns; k++) {
+        struct nt_hint *little = hint_of_messages(m, patterns[k], 4096);
+        struct nt_hint *much = hint_of_messages(m, patterns[k], 65536);
+        assert_near(little->message_bytes, 4096, 1e-6);
+        assert_near(much->message_bytes, 65536, 1e-6);
+        const struct nt_metrics *a = &little->metrics_default, *b = &much->metrics_default;
+        assert_near(16 * a->max_link_load, b->max_link_load, 1e-6 * b->max_link_load);
+        assert_near(a->latency_us, b->latency_us, 1e-9 * b->latency_us);
+        assert_near(little->cost_default, a->latency_us + a->max_link_load, 1e-9);
+        nt_hint_destroy(little);
+        nt_hint_destroy(much);
+    }
+    nt_model_destroy(m);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -367,6 +407,7 @@ int main(void)
         cmocka_unit_test(what_does_not_fit_is_said),
         cmocka_unit_test(a_stencil_on_a_torus_gets_nearer),
         cmocka_unit_test(tasks_follow_the_links_of_a_direct_network),
+        cmocka_unit_test(the_time_is_of_the_messages_asked_for),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -21,7 +21,7 @@ static const uint64_t SEED = 1; /* the same map gives the same hint */
 
 static const char help[] =
     "usage: nettopo hint [--ntasks N] [--ntasks-per-node K | --tasks-per-node LIST]\n"
-    "                    [--pattern P] [--format F] [-o FILE] [MAP]\n"
+    "                    [--pattern P] [--bytes N] [--format F] [-o FILE] [MAP]\n"
     "\n"
     "Places tasks so that those that communicate much are near each other on the map. MAP "
     "defaults\n"
@@ -40,6 +40,7 @@ static const char help[] =
     "                        send each other: lines of RANK RANK BYTES, or comma separated rows "
     "of\n"
     "                        bytes\n"
+    "  -b, --bytes N         of a message of a named pattern, each way; default 65536\n"
     "  -f, --format F        json (default); env: lines for a shell; or a launcher's file:\n"
     "                        hostfile (srun --distribution=arbitrary, Flux), rankfile (Open MPI),\n"
     "                        mpich, machinefile (Intel MPI), torchrun, ray; dlrover: hosts and\n"
@@ -50,7 +51,8 @@ static const char help[] =
     "  -o, --output FILE     written whole or not at all; default -\n";
 
 struct arguments {
-    const char *ntasks, *each, *list, *pattern, *format, *output, *map;
+    const char *ntasks, *each, *list, *pattern, *bytes, *format, *output, *map;
+    uint64_t message_bytes; /* 0: the default */
     bool rails;
 };
 
@@ -71,7 +73,21 @@ static launcher *find_launcher(const char *format)
     return NULL;
 }
 
-static int check_options(const struct arguments *a, struct nt_err *err)
+static int check_message(struct arguments *a, struct nt_err *err)
+{
+    if (a->bytes == NULL)
+        return 0;
+    if (nt_pattern_matrix(a->pattern) != NULL)
+        return nt_err_set(err, NT_ERR_USAGE, "--bytes is for named patterns: a matrix has its own");
+    if (nt_decimal_whole(a->bytes, strlen(a->bytes), NT_TRAFFIC_MESSAGE_MAX, &a->message_bytes) !=
+            0 ||
+        a->message_bytes == 0)
+        return nt_err_set(err, NT_ERR_USAGE, "--bytes %s: expected a number from 1 to %d", a->bytes,
+                          (int)NT_TRAFFIC_MESSAGE_MAX);
+    return 0;
+}
+
+static int check_options(struct arguments *a, struct nt_err *err)
 {
     if (find_launcher(a->format) == NULL && strcmp(a->format, "json") != 0 &&
         strcmp(a->format, "env") != 0 && strcmp(a->format, "dlrover") != 0)
@@ -85,7 +101,7 @@ static int check_options(const struct arguments *a, struct nt_err *err)
     struct nt_err why = {0};
     if (nt_pattern_check(a->pattern, &why) != 0)
         return nt_err_set(err, NT_ERR_USAGE, "%s", why.text);
-    return 0;
+    return check_message(a, err);
 }
 
 static int read_count(const char *what, const char *text, uint64_t *value, struct nt_err *err)
@@ -161,6 +177,8 @@ static int find_hint(const struct arguments *a, const struct nt_map *map, struct
         rc = read_traffic(a->pattern + 7, &ntasks, a->ntasks != NULL, &traffic, err);
     else
         rc = nt_traffic_create(a->pattern, ntasks, &traffic, err);
+    if (rc == 0 && a->message_bytes > 0)
+        nt_traffic_set_message(traffic, (double)a->message_bytes);
     if (rc == 0)
         rc = nt_hint_from_traffic(map, traffic, a->pattern, capacity, SEED, out, err);
 out:
@@ -222,8 +240,8 @@ static int hint_run(int argc, char **argv, struct nt_err *err)
     const struct nt_flag flags[] = {
         {"ntasks", 'n', &a.ntasks, NULL},     {"ntasks-per-node", 0, &a.each, NULL},
         {"tasks-per-node", 0, &a.list, NULL}, {"pattern", 'p', &a.pattern, NULL},
-        {"format", 'f', &a.format, NULL},     {"output", 'o', &a.output, NULL},
-        {"rails", 0, NULL, &a.rails},
+        {"bytes", 'b', &a.bytes, NULL},       {"format", 'f', &a.format, NULL},
+        {"output", 'o', &a.output, NULL},     {"rails", 0, NULL, &a.rails},
     };
     struct nt_map *map;
     struct nt_hint *hint;

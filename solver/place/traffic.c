@@ -35,6 +35,15 @@ static bool add_edge(struct builder *b, size_t x, size_t y)
     return add_bytes(b, x, y, 2 * NT_TRAFFIC_MESSAGE_BYTES);
 }
 
+void nt_traffic_set_message(struct nt_traffic *traffic, double bytes)
+{
+    double times = bytes / NT_TRAFFIC_MESSAGE_BYTES;
+    for (size_t k = 0; k < traffic->start[traffic->tasks]; k++)
+        traffic->bytes[k] = (float)(traffic->bytes[k] * times);
+    traffic->edge_bytes *= times;
+    traffic->total_bytes *= times;
+}
+
 void nt_traffic_destroy(struct nt_traffic *t)
 {
     nt_object_destroy(t);

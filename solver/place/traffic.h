@@ -14,7 +14,8 @@
 enum {
     NT_TASKS_MAX = 1048576,
     NT_TRAFFIC_EDGES_MAX = 67108864,
-    NT_TRAFFIC_MESSAGE_BYTES = 65536, /* of a named pattern, each way */
+    NT_TRAFFIC_MESSAGE_BYTES = 65536, /* of a named pattern, each way, unless set otherwise */
+    NT_TRAFFIC_MESSAGE_MAX = 1073741824,
 };
 
 enum nt_traffic_kind {
@@ -54,6 +55,10 @@ struct nt_traffic {
  NT_ERR_INPUT when it does not fit ntasks. */
 int nt_traffic_create(const char *pattern, size_t ntasks, struct nt_traffic **out,
                       struct nt_err *err);
+
+/* A message of a named pattern from now on has so many bytes, in place of NT_TRAFFIC_MESSAGE_BYTES;
+ * larger and smaller ones of the pattern in proportion. bytes > 0. */
+void nt_traffic_set_message(struct nt_traffic *traffic, double bytes);
 
 /* From (a, b, bytes) triples in any order; the same pair adds up, a==b is left out. */
 int nt_traffic_from_triples(size_t ntasks, const uint32_t (*pair)[2], const float *bytes, size_t n,

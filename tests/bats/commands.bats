@@ -148,6 +148,8 @@ PY
     refuses 3 "do not fit" "$nettopo" hint --ntasks 9 --ntasks-per-node 2 -o out good.json
     refuses 3 "bad.json" "$nettopo" hint -o out bad.json
     refuses 2 "expected a number from 1" "$nettopo" hint --ntasks 0 -o out good.json
+    refuses 2 "bytes 0: expected a number from 1 to" "$nettopo" hint --bytes 0 -o out good.json
+    refuses 2 "a matrix has its own" "$nettopo" hint --bytes 4 --pattern matrix:bad.matrix -o out good.json
     refuses 2 "expected json, env" "$nettopo" hint --format yaml -o out good.json
     refuses 3 "bad.dot:3" "$nettopo" compare -o out good.json bad.dot
     refuses 3 "bad.conf:1" "$nettopo" compare -o out good.json bad.conf
