@@ -82,3 +82,34 @@ double nt_confidence(const struct nt_work *w, const struct nt_model *model, doub
             0.9 * e.line;
     return 1 / (1 + exp(-odds));
 }
+
+static bool measured(const struct nt_matrix *x, uint32_t a, uint32_t b)
+{
+    return nt_work_usable(nt_matrix_get(x, a, b)) || nt_work_usable(nt_matrix_get(x, b, a));
+}
+
+/* Links that lead to a host: the other end of k is its switch. */
+static bool host_link(const struct nt_model *m, size_t k, uint32_t *host, uint32_t *at)
+{
+    *host = m->link[k].a < m->link[k].b ? m->link[k].a : m->link[k].b;
+    *at = m->link[k].a < m->link[k].b ? m->link[k].b : m->link[k].a;
+    return *host < m->hosts;
+}
+
+void nt_confidence_hidden_pairs(struct nt_model *m, const struct nt_matrix *latency)
+{
+    const double EITHER = 0.5;
+    double least = INFINITY;
+    uint32_t a, b, at_a, at_b;
+    for (size_t k = 0; k < m->links; k++)
+        least = host_link(m, k, &a, &at_a) ? fmin(least, m->link[k].latency_us) : least;
+    double longer = least + m->resolution_us;
+    for (size_t k = 0; k < m->links; k++) {
+        if (!host_link(m, k, &a, &at_a) || !(m->link[k].latency_us > longer))
+            continue;
+        for (size_t l = 0; l < k; l++)
+            if (host_link(m, l, &b, &at_b) && at_a == at_b && m->link[l].latency_us > longer &&
+                !measured(latency, a, b))
+                m->confidence *= EITHER;
+    }
+}

@@ -11,6 +11,12 @@
  * pattern it leaves: nt_misfit, or 0. */
 double nt_confidence(const struct nt_work *w, const struct nt_model *model, double misfit);
 
+/* Two hosts whose own latency was not measured, since one of them was lost in the sweep, may be
+ * behind a switch that nothing else shows. Where their links to their common switch are longer than
+ * another host's by more than the resolution that is as likely as not, and the confidence half of
+ * what it is. latency: what a tree was inferred from. */
+void nt_confidence_hidden_pairs(struct nt_model *model, const struct nt_matrix *latency);
+
 /* More than this is a pattern: of a thousand trees fitted in full hardly one leaves as much. */
 #define NT_MISFIT_MAX 1.4
 
