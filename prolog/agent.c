@@ -167,7 +167,7 @@ static int run_job(struct nt_request *request, const struct nt_conf *conf, doubl
     if (request->option.off || (!request->wanted && !conf->default_on) || !conf->enabled)
         return 0;
     if (request->from_script && /* of the plugin's jobs it has decided that itself */
-        !nt_conf_admits(conf, getenv("SLURM_JOB_USER")))
+        nt_conf_refusal(conf, getenv("SLURM_JOB_USER"), getenv("SLURM_JOB_PARTITION")) != NULL)
         return 0;
     nt_slurm_conf_read(&slurm);
     request->one_prolog = slurm.serial;

@@ -267,7 +267,8 @@ int slurm_spank_job_prolog(spank_t spank, int ac, char **av)
         return 0; /* whatever is wrong with the file */
     if (rc != 0)
         goto log_error;
-    if (!conf.enabled || !nt_conf_admits(&conf, getenv("SLURM_JOB_USER")))
+    if (!conf.enabled ||
+        nt_conf_refusal(&conf, getenv("SLURM_JOB_USER"), getenv("SLURM_JOB_PARTITION")) != NULL)
         return 0;
     restore_pattern_path(&option);
     if (get_job_ids(spank, &arguments, &err) != 0 ||
@@ -356,23 +357,25 @@ static int set_variables(spank_t spank, const char *dir, bool apply, bool *missi
 }
 
 /* Of the job whose step this is. */
-static bool is_admitted(spank_t spank, const struct nt_conf *conf)
+static const char *refusal_of_job(spank_t spank, const struct nt_conf *conf)
 {
-    char user[NT_CONF_WORD_BYTES];
-    bool known = spank_getenv(spank, "SLURM_JOB_USER", user, sizeof user) == ESPANK_SUCCESS;
-    return nt_conf_admits(conf, known ? user : NULL);
+    char user[NT_CONF_WORD_BYTES], part[NT_CONF_WORD_BYTES];
+    spank_err_t user_rc = spank_getenv(spank, "SLURM_JOB_USER", user, sizeof user);
+    spank_err_t part_rc = spank_getenv(spank, "SLURM_JOB_PARTITION", part, sizeof part);
+    return nt_conf_refusal(conf, user_rc == ESPANK_SUCCESS ? user : NULL,
+                           part_rc == ESPANK_SUCCESS ? part : NULL);
 }
 
 /* Of a job without a result. A full run_dir takes not even the reason. */
-static void say_why_nothing(const struct nt_conf *conf, uint32_t job, bool admitted,
+static void say_why_nothing(const struct nt_conf *conf, uint32_t job, const char *refusal,
                             struct nt_err *err)
 {
     enum { ROOM = 65536 };
     struct statvfs fs;
     if (!conf->enabled)
         nt_err_set(err, NT_ERR_INPUT, "switched off in nettopo.conf");
-    else if (!admitted)
-        nt_err_set(err, NT_ERR_INPUT, "switched off for this user (users in nettopo.conf)");
+    else if (refusal != NULL)
+        nt_err_set(err, NT_ERR_INPUT, "%s", refusal);
     else if (statvfs(conf->run_dir, &fs) == 0 && (uint64_t)fs.f_bavail * fs.f_frsize < ROOM)
         nt_err_set(err, NT_ERR_SYSTEM, "run_dir %s is full on this host: free space there",
                    conf->run_dir);
@@ -405,10 +408,10 @@ int slurm_spank_user_init(spank_t spank, int ac, char **av)
     if (set_variables(spank, dir, option.apply && starts_steps(spank), &missing, &err) == 0)
         return 0;
     if (missing) {
-        bool admitted = is_admitted(spank, &conf);
-        if (given == 0 && (!conf.default_on || !admitted))
+        const char *refusal = refusal_of_job(spank, &conf);
+        if (given == 0 && (!conf.default_on || refusal != NULL))
             return 0;
-        say_why_nothing(&conf, job, admitted, &err);
+        say_why_nothing(&conf, job, refusal, &err);
         given = 1;
     } else {
         slurm_error("nettopo: %s", err.text);

@@ -44,7 +44,7 @@ static void the_installed_file_states_the_defaults(void **state)
         }
         at += line + 1;
     }
-    assert_int_equal(keys, 30);
+    assert_int_equal(keys, 31);
     struct nt_conf conf, defaults;
     struct nt_err err = {0};
     nt_conf_default(&defaults);
@@ -77,6 +77,7 @@ static void the_installed_file_states_the_defaults(void **state)
     assert_string_equal(conf.net_devices, defaults.net_devices);
     assert_string_equal(conf.tls, defaults.tls);
     assert_string_equal(conf.users, defaults.users);
+    assert_string_equal(conf.partitions, defaults.partitions);
     assert_int_equal(conf.debug, defaults.debug);
     assert_int_equal(conf.ucx_log, defaults.ucx_log);
 }
@@ -113,8 +114,10 @@ static void every_key_is_read(void **state)
                                  "debug = error\n"
                                  "ucx_log = diag\n"
                                  "users = alice,bob\n"
+                                 "partitions = batch,large\n"
                                  "tls = tcp");
     assert_string_equal(conf.users, "alice,bob");
+    assert_string_equal(conf.partitions, "batch,large");
     assert_false(conf.reserved_ports);
     assert_false(conf.enabled);
     assert_true(conf.default_on);
@@ -269,24 +272,40 @@ static void a_wrong_file_still_says_whether_all_jobs_are_measured(void **state)
     }
 }
 
-static void users_admit_who_is_named(void **state)
+static void lists_refuse_who_is_not_named(void **state)
 {
     (void)state;
     static const struct {
-        const char *text, *user;
-        bool admitted;
+        const char *text, *user, *partition, *key; /* the key that refuses; NULL: none */
     } table[] = {
-        {"users =", "alice", true},         {"users =", NULL, true},
-        {"users = alice", "alice", true},   {"users = alice", "alic", false},
-        {"users = alice", "alice2", false}, {"users = bob,alice", "alice", true},
-        {"users = bob,alice", "bob", true}, {"users = bob,alice", "bob,alice", false},
-        {"users = bob,alice", "", false},   {"users = bob", NULL, false},
-        {"users = ,", "", false},
+        {"users =", "alice", "batch", NULL},
+        {"users =\npartitions =", NULL, NULL, NULL},
+        {"users = alice", "alice", NULL, NULL},
+        {"users = alice", "alic", "batch", "users"},
+        {"users = alice", "alice2", "batch", "users"},
+        {"users = bob,alice", "alice", "batch", NULL},
+        {"users = bob,alice", "bob", "batch", NULL},
+        {"users = bob,alice", "bob,alice", "batch", "users"},
+        {"users = bob,alice", "", "batch", "users"},
+        {"users = bob", NULL, "bob", "users"},
+        {"users = ,", "", "batch", "users"},
+        {"partitions = batch", "alice", "batch", NULL},
+        {"partitions = batch", "batch", "debug", "partitions"},
+        {"partitions = large,batch", "alice", "batc", "partitions"},
+        {"partitions = large,batch", NULL, "large", NULL},
+        {"partitions = batch", "alice", NULL, "partitions"},
+        {"users = alice\npartitions = batch", "alice", "batch", NULL},
+        {"users = alice\npartitions = batch", "alice", "debug", "partitions"},
+        {"users = alice\npartitions = batch", "bob", "batch", "users"},
     };
     for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
         struct nt_conf conf = parsed(table[k].text);
-        if (nt_conf_admits(&conf, table[k].user) != table[k].admitted)
-            fail_msg("%s: %s", table[k].text, table[k].user);
+        const char *refusal = nt_conf_refusal(&conf, table[k].user, table[k].partition);
+        char in[32];
+        snprintf(in, sizeof in, "(%s in", table[k].key != NULL ? table[k].key : "");
+        if ((refusal == NULL) != (table[k].key == NULL) ||
+            (refusal != NULL && strstr(refusal, in) == NULL))
+            fail_msg("row %zu, %s: %s", k, table[k].text, refusal);
     }
 }
 
@@ -295,7 +314,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_installed_file_states_the_defaults),
         cmocka_unit_test(every_key_is_read),
-        cmocka_unit_test(users_admit_who_is_named),
+        cmocka_unit_test(lists_refuse_who_is_not_named),
         cmocka_unit_test(a_wrong_line_is_named_with_its_file),
         cmocka_unit_test(lowering_the_maximum_alone_lowers_the_default),
         cmocka_unit_test(sizes_are_bounded),

@@ -77,8 +77,11 @@ static void check_configuration(struct nt_check *check)
         nt_check_to_do(check, "configuration", "set enabled = yes, if jobs are to be measured",
                        "%s: enabled = no", check->conf_path);
     } else {
-        nt_check_ok("configuration", "%s, owner %u, mode %04o", check->conf_path,
-                    (unsigned)st.st_uid, (unsigned)st.st_mode & 07777U);
+        const struct nt_conf *conf = &check->conf;
+        nt_check_ok("configuration", "%s, owner %u, mode %04o%s%s%s%s", check->conf_path,
+                    (unsigned)st.st_uid, (unsigned)st.st_mode & 07777U,
+                    conf->users[0] != '\0' ? "; only users " : "", conf->users,
+                    conf->partitions[0] != '\0' ? "; only partitions " : "", conf->partitions);
     }
 }
 

@@ -201,16 +201,25 @@ static const char *set_level(const struct key *key, const struct entry *e, struc
     return conf->level_auto || nt_level_parse(e->value, &conf->level) == 0 ? NULL : key->expected;
 }
 
-bool nt_conf_admits(const struct nt_conf *conf, const char *user)
+static bool list_admits(const char *list, const char *name)
 {
-    size_t bytes = user != NULL ? strlen(user) : 0;
-    for (const char *at = conf->users; bytes > 0 && *at != '\0';) {
+    size_t bytes = name != NULL ? strlen(name) : 0;
+    for (const char *at = list; bytes > 0 && *at != '\0';) {
         size_t n = strcspn(at, ",");
-        if (n == bytes && memcmp(at, user, n) == 0)
+        if (n == bytes && memcmp(at, name, n) == 0)
             return true;
         at += n + (at[n] == ',');
     }
-    return conf->users[0] == '\0';
+    return list[0] == '\0';
+}
+
+const char *nt_conf_refusal(const struct nt_conf *conf, const char *user, const char *partition)
+{
+    if (!list_admits(conf->users, user))
+        return "switched off for this user (users in nettopo.conf)";
+    if (!list_admits(conf->partitions, partition))
+        return "switched off for this partition (partitions in nettopo.conf)";
+    return NULL;
 }
 
 static const char *set_debug(const struct key *key, const struct entry *e, struct nt_conf *conf)
@@ -276,6 +285,7 @@ static const struct key keys[] = {
     {"net_devices", set_word, .field = IN(net_devices)},
     {"tls", set_word, .field = IN(tls)},
     {"users", set_word, .field = IN(users)},
+    {"partitions", set_word, .field = IN(partitions)},
     {"debug", set_debug, .expected = "error, info or debug"},
     {"log_format", set_log_format, .expected = "text or json"},
     {"ucx_log", set_ucx_log, .expected = "fatal, error, warn, diag, info or debug"},

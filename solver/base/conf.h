@@ -69,6 +69,7 @@ struct nt_conf {
     bool log_json;                         /* log_format = text | json: of the line of a job */
     enum nt_ucx_log ucx_log;               /* ucx_log = warn */
     char users[NT_CONF_WORD_BYTES];        /* users = (empty: all): whose jobs are measured, a,b */
+    char partitions[NT_CONF_WORD_BYTES];   /* partitions = (empty: all): and in which, a,b */
 };
 
 /* The built-in defaults. */
@@ -80,8 +81,9 @@ void nt_conf_default(struct nt_conf *conf);
 int nt_conf_parse(const char *file, const char *text, size_t bytes, struct nt_conf *conf,
                   struct nt_err *err);
 
-/* Whether jobs of that user are measured; NULL: not known, which no list has. */
-bool nt_conf_admits(const struct nt_conf *conf, const char *user);
+/* Why jobs of that user in that partition are not measured, as the reason that they get; NULL: they
+ * are. A name that is NULL is not known, which no list has. */
+const char *nt_conf_refusal(const struct nt_conf *conf, const char *user, const char *partition);
 
 /* UCX's name of a level. */
 const char *nt_ucx_log_name(enum nt_ucx_log level);

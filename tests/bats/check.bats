@@ -110,6 +110,12 @@ to_do() { # WHAT PART...
     grep -q "^TO DO  configuration: $conf:6: unknown key \"bugdet_max\"; correct that file" <<<"$output"
 }
 
+@test "whose jobs are measured, and in which partitions" {
+    printf '%s\n' 'users = alice,bob' 'partitions = large' >>"$conf"
+    is_well
+    grep -q '^ok     configuration: .*; only users alice,bob; only partitions large$' <<<"$output"
+}
+
 @test "a configuration that others may write" {
     chmod 666 "$conf"
     checked

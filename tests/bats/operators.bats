@@ -202,6 +202,32 @@ nothing_measures() { [ -z "$(agents_of n1)$(agents_of n2)$(agents_of n3)$(agents
     assert_contains "ok partial" "$(variable NETTOPO_STATUS)"
 }
 
+@test "partitions = others: as without nettopo, and the reason; where the job runs is what counts" {
+    local why="switched off for this partition (partitions in nettopo.conf)" list how
+    undo+=('user scancel --user nettest; wait_until 30 on n1 scontrol delete PartitionName=few')
+    on n1 scontrol create PartitionName=few Nodes=ALL State=UP OverSubscribe=YES
+    conf_set partitions long,few
+    echo 'default = yes' >>"$CONF"
+    submit_recording -N2
+    completed
+    assert_equal "variables" "$(cat "$GROUND_HOME/$JOB.env")" ""
+    for list in all few all,few few,all; do
+        submit_recording -N2 -p "$list" --nettopo=quick
+        completed
+        case $(user timeout 10 scontrol -o show job "$JOB" | grep -o ' Partition=[^ ]*') in
+        ' Partition=all') assert_equal "reason" "$(variable NETTOPO_REASON)" "$why" ;;
+        ' Partition=few') assert_contains "ok partial" "$(variable NETTOPO_STATUS)" ;;
+        *) fail "$list: in neither" ;;
+        esac
+    done
+    for how in 'salloc -Q -N2 --nettopo=quick srun -n1 -N1' 'srun -n1 -N1 --nettopo=quick'; do
+        run user timeout 60 $how sh -c 'echo "$NETTOPO_STATUS: $NETTOPO_REASON"'
+        assert_contains "$output" "failed: $why"
+    done
+    run on n1 "$GROUND_STATE/stage/libexec/nettopo/nettopo-prolog" --check --conf "$CONF"
+    assert_contains "$output" "; only partitions long,few"
+}
+
 @test "the plugin of another Slurm" {
     local so=$GROUND_STATE/stage/lib/slurm/spank_nettopo.so
     cp -p "$so" "$so.kept"

@@ -127,6 +127,13 @@ SETTINGS="PrologFlags=Alloc,NoHold PrologFlags=Alloc,DeferBatch,Contain
     stands --slurm PrologFlags=Alloc,DeferBatch,RunInJob --slurm "Prolog=$dir/prolog" \
         --slurm "Epilog=$dir/epilog" --etc "$BATS_TEST_TMPDIR/prolog" --etc "$BATS_TEST_TMPDIR/epilog"
     works
+    conf_set partitions few # here the agent decides that, not the plugin
+    submit_recording -N2 --nettopo=quick
+    completed
+    assert_equal "reason" "$(variable NETTOPO_REASON)" \
+        "switched off for this partition (partitions in nettopo.conf)"
+    conf_set partitions few,all
+    works
 }
 
 # bats test_tags=full

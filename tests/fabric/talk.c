@@ -4,11 +4,13 @@
  *     talk echo PORT                     answers UDP datagrams until it is ended
  *     talk ping ADDRESS PORT COUNT       p10 of half the round trip in us; frames of 119 bytes
  *     talk sink PORT                     takes one TCP connection and tells its sender the bytes
- *     talk send ADDRESS PORT SECONDS AT  sends that long, prints the MB/s that arrived; begins at
- *                                        AT, ns since 1970, so that several begin together
+ *     talk send ADDRESS PORT SECONDS AT  sends that long; begins at AT, ns since 1970, so that
+ *                                        several begin together; prints the MB/s that arrived,
+ *                                        the bytes, begin and end (CLOCK_MONOTONIC, ns)
  */
 #include <arpa/inet.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <netinet/in.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -187,7 +189,9 @@ static int send_stream(const char *address, const char *port, const char *how_lo
     uint64_t bytes = 0;
     if (shutdown(fd, SHUT_WR) != 0 || recv(fd, &bytes, sizeof bytes, MSG_WAITALL) != sizeof bytes)
         return refuse("no count came back");
-    printf("%.3f\n", (double)bytes / 1e6 / ((double)(now_ns() - begun) / 1e9));
+    int64_t ended = now_ns();
+    printf("%.3f %" PRIu64 " %" PRId64 " %" PRId64 "\n",
+           (double)bytes / 1e6 / ((double)(ended - begun) / 1e9), bytes, begun, ended);
     close(fd);
     return 0;
 }
