@@ -11,8 +11,7 @@
 # its own limit, above which a receiver is asked first. Its answer stands behind the data of the other
 # way in the same socket, and the ways follow each other, more or less: that is no property of the
 # network, nor of a sweep, and not predicted. "halves" and "pairs" show it: one way, and both.
-# "doubling" has no prediction of its own: it is the pattern tree, a step after the other. Needs root;
-# says why and exits 77 where it cannot run.
+# Needs root; says why and exits 77 where it cannot run.
 set -u
 cd "$(dirname "$0")/.." || exit 4
 [ $# -gt 0 ] || set -- tests/data/fabrics/slow8.fabric tests/data/fabrics/slow-oversub8.fabric
@@ -63,26 +62,19 @@ run() { # LAUNCHER PROTOCOL TURNS NAME ARGUMENT...: lines NAME BYTES PROTOCOL LA
 scontrol show hostnames >scheduler.hosts
 awk '{print "rank " NR - 1 "=" $1 " slot=0"}' scheduler.hosts >scheduler.ranks
 for pattern in ring stencil:2x$((n / 2)) stencil:2x2x$((n / 4)) halo:$((n / 2))x2 alltoall tree; do
-    runs=(${pattern#*:})
-    [ $pattern != tree ] || runs+=(doubling)
     for bytes in $small $large; do
         nettopo hint --ntasks "$n" --pattern $pattern --bytes $bytes >hint.json
-        for name in $pattern "${runs[@]:1}"; do
-            jq -r --arg row "$name $bytes" \
-                '"expects \($row) \(.predicted_default_us / 1000) \(.predicted_us / 1000)"' hint.json
-        done
+        jq -r --arg row "$pattern $bytes" \
+            '"expects \($row) \(.predicted_default_us / 1000) \(.predicted_us / 1000)"' hint.json
     done
     nettopo hint --ntasks "$n" --pattern $pattern --bytes $large --format rankfile >hint.ranks
     nettopo hint --ntasks "$n" --pattern $pattern --bytes $large --format hostfile >hint.hosts
-    for run in "${runs[@]}"; do
-        name=$pattern
-        [ "$run" != doubling ] || name=doubling
-        run mpirun eager 2 $name $run 3 $small $large
-        run mpirun rendezvous 1 $name $run 2 $large
-        case $run in
-        ring | alltoall) run srun eager 1 $name $run 3 $small $large ;;
-        esac
-    done
+    program=${pattern#*:}
+    run mpirun eager 2 $pattern $program 3 $small $large
+    run mpirun rendezvous 1 $pattern $program 2 $large
+    case $program in
+    ring | alltoall) run srun eager 1 $pattern $program 3 $small $large ;;
+    esac
 done
 for protocol in eager rendezvous; do
     for name in halves pairs; do

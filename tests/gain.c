@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gain ring|AxB[xC]|alltoall|tree|doubling|pairs|halves ROUNDS BYTES...: an MPI program that does
- * nothing but exchange BYTES each way a round with the partners that `nettopo hint` takes for the
- * pattern, all at the same time (doubling: those of tree one after the other, as an allreduce does;
- * pairs: two ranks each; halves: one of those two sends only, the other receives only); rank 0
- * prints each size and the ms of a round. Built by tests/bench_gain.sh with mpicc. */
+/* gain ring|AxB[xC]|alltoall|tree|pairs|halves ROUNDS BYTES...: an MPI program that does nothing
+ * but exchange BYTES each way a round with the partners that `nettopo hint` takes for the pattern,
+ * all at the same time (tree: one after the other, as an allreduce does; pairs: two ranks each;
+ * halves: one of those two sends only, the other receives only); rank 0 prints each size and the ms
+ * of a round. Built by tests/bench_gain.sh with mpicc. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -57,7 +57,7 @@ static int find_partners(const char *pattern, int rank, int size, struct partner
             add(with, rank ^ 1);
         return 0;
     }
-    if (strcmp(pattern, "tree") != 0 && strcmp(pattern, "doubling") != 0)
+    if (strcmp(pattern, "tree") != 0)
         return add_grid(pattern, rank, size, with);
     for (int bit = 1; bit < size; bit *= 2)
         if ((rank ^ bit) < size)
@@ -129,11 +129,10 @@ int main(int argc, char **argv)
     char *out = calloc((size_t)most + 1, 1), *in = calloc((size_t)most + 1, RANKS_MAX);
     if (most < 1 || rounds < 1 || out == NULL || in == NULL || size > RANKS_MAX ||
         find_partners(argv[1], rank, size, &with) != 0) {
-        fprintf(stderr,
-                "usage: gain ring|AxB[xC]|alltoall|tree|doubling|pairs|halves ROUNDS BYTES...\n");
+        fprintf(stderr, "usage: gain ring|AxB[xC]|alltoall|tree|pairs|halves ROUNDS BYTES...\n");
         MPI_Abort(MPI_COMM_WORLD, 2);
     }
-    int steps = strcmp(argv[1], "doubling") == 0, ways = SEND | RECEIVE;
+    int steps = strcmp(argv[1], "tree") == 0, ways = SEND | RECEIVE;
     if (strcmp(argv[1], "halves") == 0)
         ways = rank % 2 == 0 ? SEND : RECEIVE;
     for (int k = 3; k < argc; k++) {

@@ -393,6 +393,23 @@ static void the_time_is_of_the_messages_asked_for(void **state)
     nt_model_destroy(m);
 }
 
+/* Recursive doubling of four hosts behind two switches: the step within both takes what a host's
+ * link needs for a message, that between them what the uplink needs for two. */
+static void steps_follow_each_other(void **state)
+{
+    (void)state;
+    const double bytes = 4096, host_MBps = 10, uplink_MBps = 4;
+    struct nt_model *m = known_tree(1, 2, 2, false, true, 5);
+    for (size_t k = 0; k < m->links; k++)
+        m->link[k].bandwidth_MBps = m->link[k].bandwidth_back_MBps =
+            m->link[k].a < m->hosts ? host_MBps : uplink_MBps;
+    struct nt_hint *hint = hint_of_messages(m, "tree", bytes);
+    assert_near(hint->metrics_default.max_link_load, bytes / host_MBps + 2 * bytes / uplink_MBps,
+                1e-6 * bytes);
+    nt_hint_destroy(hint);
+    nt_model_destroy(m);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -408,6 +425,7 @@ int main(void)
         cmocka_unit_test(a_stencil_on_a_torus_gets_nearer),
         cmocka_unit_test(tasks_follow_the_links_of_a_direct_network),
         cmocka_unit_test(the_time_is_of_the_messages_asked_for),
+        cmocka_unit_test(steps_follow_each_other),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -94,6 +94,30 @@ static int add_edges(const struct nt_distance *d, const struct nt_traffic *t,
     return 0;
 }
 
+/* Recursive doubling: a step begins when the one before it is over, so that of the time each adds
+ * what its own busiest direction takes. *us: their sum. */
+static int add_steps(const struct nt_model *m, const struct nt_distance *d,
+                     const struct nt_traffic *t, const uint32_t *rank_host, uint32_t *path,
+                     struct load *load, double *us, struct nt_err *err)
+{
+    NT_SCOPED struct nt_arena memory = {0};
+    double *all = load->bytes, *step = nt_arena_array(&memory, 2 * m->links + 1, sizeof *step);
+    int rc = nt_arena_check(&memory, err);
+    *us = 0;
+    for (size_t bit = 1; bit < t->tasks && rc == 0; bit <<= 1) {
+        memset(step, 0, 2 * m->links * sizeof *step);
+        load->bytes = step;
+        for (size_t r = 0; r < t->tasks && rc == 0; r++)
+            if ((r & bit) == 0 && (r | bit) < t->tasks)
+                rc = add_pair(d, rank_host[r], rank_host[r | bit], t->edge_bytes, path, load, err);
+        load->bytes = all;
+        for (size_t way = 0; way < 2 * m->links; way++)
+            all[way] += step[way];
+        *us += largest_load(m, step);
+    }
+    return rc;
+}
+
 /* All with all: only how many tasks a host has matters. On a tree a link carries the product of
  * the tasks on its sides; elsewhere every pair of hosts is walked. */
 static int add_everyone(const struct nt_model *m, const struct nt_distance *d,
@@ -148,14 +172,17 @@ int nt_cost_loads(const struct nt_model *model, const struct nt_distance *distan
     if (nt_arena_check(&memory, err) != 0)
         return -1;
     memset(bytes, 0, 2 * model->links * sizeof *bytes);
-    int rc = traffic->kind == NT_TRAFFIC_ALL
+    bool steps = traffic->kind == NT_TRAFFIC_DOUBLING && bandwidths_known(model);
+    double steps_us = 0;
+    int rc = steps ? add_steps(model, distance, traffic, rank_host, path, &load, &steps_us, err)
+             : traffic->kind == NT_TRAFFIC_ALL
                  ? add_everyone(model, distance, traffic, rank_host, path, &load, err)
                  : add_edges(distance, traffic, rank_host, path, &load, err);
     if (rc != 0)
         return -1;
     metrics->latency_us = traffic->total_bytes > 0 ? load.latency_bytes / traffic->total_bytes : 0;
     metrics->hop_bytes = load.hop_bytes;
-    metrics->max_link_load = largest_load(model, bytes);
+    metrics->max_link_load = steps ? steps_us : largest_load(model, bytes);
     metrics->load_is_time = bandwidths_known(model);
     return 0;
 }

@@ -16,7 +16,8 @@
 struct nt_metrics {
     double latency_us;    /* mean over the bytes exchanged; 0 inside a host */
     double hop_bytes;     /* bytes times links */
-    double max_link_load; /* us of the busiest link when load_is_time, else bytes */
+    double max_link_load; /* us of the busiest link when load_is_time (of each step of recursive
+                             doubling, in sum), else bytes */
     bool load_is_time;    /* the map has bandwidths */
 };
 
