@@ -6,7 +6,8 @@
 #   make test T=X   one unit test, bats file or fuzzer; without T the list of them
 #   make demo       a real Slurm cluster on an emulated network, and a job that finds its network
 #   make bench      the tables behind every figure that we state
-#   make storm      agents and probes in simulated time under faults: SEEDS=N schedules, or SEED=K one
+#   make storm      agents and probes in simulated time under faults: SEEDS=N schedules, or SEED=K one,
+#                   FAULT=KIND at first
 #   make fuzz       each fuzzer for FUZZ_SECONDS (default 600)
 #   make coverage   line coverage of the unit tests, as text
 #   make install    honours PREFIX, DESTDIR, SYSCONFDIR and SLURM_PLUGIN_DIR

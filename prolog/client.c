@@ -26,7 +26,8 @@ static int receive_reply(int socket, struct nt_service_reply *reply, int *fd)
     if (n != (ssize_t)sizeof *reply)
         return -1;
     const struct cmsghdr *c = CMSG_FIRSTHDR(&message);
-    if (c != NULL) /* the service sends nothing else along */
+    if (c != NULL && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS &&
+        c->cmsg_len == CMSG_LEN(sizeof *fd))
         memcpy(fd, CMSG_DATA(c), sizeof *fd);
     return 0;
 }

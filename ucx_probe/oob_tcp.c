@@ -88,7 +88,10 @@ static int read_at_least(struct oob_tcp *m, size_t want, double deadline_s, stru
             continue;
         }
         struct pollfd fd = {m->fd, POLLIN, 0};
-        if (poll(&fd, 1, nt_clock_left_ms(deadline_s)) == 0)
+        int ready = poll(&fd, 1, nt_clock_left_ms(deadline_s));
+        if (ready < 0 && errno != EINTR) /* would come again at once */
+            return agent_error(err, strerror(errno));
+        if (ready == 0)
             return 0;
     }
     return 1;
