@@ -278,6 +278,26 @@ static struct left add_row(const float *d, const double *x, size_t count, double
     return all;
 }
 
+/* The same with a weight for each reading, of the host at place p to those at first..last. */
+static struct left add_weighted_row(struct sites *s, size_t p, size_t first, size_t last,
+                                    double base, double far, double weight)
+{
+    size_t row = s->member[p] * s->w->n;
+    struct left all = {0};
+    for (size_t q = first; q < last; q++) {
+        double part = (double)s->w->weight[row + s->member[q]];
+        double r = (double)s->w->d[row + s->member[q]] - base - s->x[q];
+        if (!(part * r * r < far * far))
+            continue;
+        all.sum += part * r;
+        all.square += part * r * r;
+        all.used += part;
+        s->pull[q] += part * r * weight;
+        s->kept[q] += part * weight;
+    }
+    return all;
+}
+
 static void add_pairs(struct sites *s, size_t a, size_t b, double sd)
 {
     double distance = s->between[a * s->count + b], weight = 1 / (sd * sd), total = 0, used = 0;
@@ -287,8 +307,11 @@ static void add_pairs(struct sites *s, size_t a, size_t b, double sd)
         if (last == first)
             continue;
         const float *d = readings_between(s, s->w->d + s->member[p] * s->w->n, first, last);
-        struct left left = add_row(d, s->x + first, last - first, s->x[p] + distance, s->reach * sd,
-                                   weight, s->pull + first, s->kept + first);
+        struct left left =
+            s->w->weight != NULL
+                ? add_weighted_row(s, p, first, last, s->x[p] + distance, s->reach * sd, weight)
+                : add_row(d, s->x + first, last - first, s->x[p] + distance, s->reach * sd, weight,
+                          s->pull + first, s->kept + first);
         s->pull[p] += left.sum * weight;
         s->kept[p] += left.used * weight;
         s->rss += left.square * weight;
