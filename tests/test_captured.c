@@ -13,7 +13,7 @@
 #include "known_network.h"
 #include "samples.h"
 
-static struct nt_matrix *latency_of(const char *path)
+static struct nt_matrix *latency_of(const char *path, struct nt_matrix **error)
 {
     static char text[1 << 16];
     struct nt_samples_reader *r;
@@ -28,7 +28,7 @@ static struct nt_matrix *latency_of(const char *path)
     fclose(f);
     known_must(nt_samples_reader_finish(r, &s, &err), &err);
     nt_samples_reader_destroy(r);
-    known_must(nt_samples_latency(s, 0, &m, NULL, &err), &err);
+    known_must(nt_samples_latency(s, 0, &m, error, &err), &err);
     nt_samples_destroy(s);
     return m;
 }
@@ -45,7 +45,7 @@ static void test_uneven12(void **state)
     for (size_t k = 0; k < 2; k++) {
         struct nt_err err;
         struct nt_model *m, *truth = known_tree(12, at, 100, 5, parent, up_us);
-        struct nt_matrix *x = latency_of(path[k]);
+        struct nt_matrix *x = latency_of(path[k], NULL);
         known_must(nt_model_canonicalise(truth, &err), &err);
         known_must(nt_infer_latency(x, NULL, 1, &m, &err), &err);
         assert_true(known_same_shape(truth, m));
@@ -55,8 +55,29 @@ static void test_uneven12(void **state)
     }
 }
 
+/* Four leaves and one host; of one leaf the readings of one host to the other three were late, and
+ * their standard errors say so. */
+static void test_disturbed15(void **state)
+{
+    (void)state;
+    static const uint32_t at[15] = {0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 4};
+    static const uint32_t parent[5] = {4, 4, 4, 4, 4};
+    static const double up_us[5] = {260, 260, 260, 260, 0};
+    struct nt_err err;
+    struct nt_matrix *error, *x = latency_of("tests/data/samples/disturbed15.samples", &error);
+    struct nt_model *m, *truth = known_tree(15, at, 180, 5, parent, up_us);
+    known_must(nt_model_canonicalise(truth, &err), &err);
+    known_must(nt_infer_latency(x, error, 1, &m, &err), &err);
+    assert_true(known_same_shape(truth, m));
+    nt_matrix_destroy(x);
+    nt_matrix_destroy(error);
+    nt_model_destroy(truth);
+    nt_model_destroy(m);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_uneven12)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_uneven12),
+                                       cmocka_unit_test(test_disturbed15)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

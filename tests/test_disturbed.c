@@ -32,7 +32,7 @@ static double reading_us(struct nt_rng *rng, uint32_t a, uint32_t b, double dist
 
 static void note(struct nt_latencies *l, uint32_t a, uint32_t b, double us)
 {
-    assert_int_equal(nt_latencies_note(l, a, b, us, NULL), 0);
+    assert_int_equal(nt_latencies_note(l, a, b, us, 0, NULL), 0);
 }
 
 /* Of all that was noted, which is given back. */

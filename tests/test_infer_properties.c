@@ -404,6 +404,36 @@ static void test_fit_again(void **state)
     nt_model_destroy(truth);
 }
 
+/* Figures do not depend on those that the fit starts from: one host's link is far too long there,
+ * and those of a leaf's hosts are too short by what the leaf's is too long. */
+static void test_any_start(void **state)
+{
+    (void)state;
+    const double OFF_US = 0.15; /* of a pair's noise 7 to 12 sd */
+    struct nt_rng rng;
+    struct nt_err err;
+    nt_rng_init(&rng, 3);
+    struct nt_model *truth = known_balanced(2, FAN(8, 6), US(0.6, 0.4)), *m;
+    struct nt_matrix *x =
+        known_measure(truth, &(struct known_noise){.sd = 0.01, .in_order = true}, &rng);
+    known_must(nt_model_copy(truth, &m, &err), &err);
+    for (size_t k = 0; k < m->links; k++) {
+        struct nt_link *l = &m->link[k];
+        l->latency_us += l->a == 20 ? OFF_US : 0;
+        if (l->a < 6)
+            l->latency_us -= OFF_US / 2;
+        else if (l->a >= m->hosts && (l->a == m->link[0].b || l->b == m->link[0].b))
+            l->latency_us += OFF_US / 2;
+    }
+    known_must(nt_infer_figures(x, 7, m, &err), &err);
+    assert_in_range(m->pairs_off, 0, 10);
+    for (size_t k = 0; k < m->links; k++)
+        assert_true(fabs(m->link[k].latency_us - truth->link[k].latency_us) < 0.04);
+    nt_model_destroy(m);
+    nt_model_destroy(truth);
+    nt_matrix_destroy(x);
+}
+
 /* As many tiers as there may be cost no more than as many switches. */
 static void test_long_chain(void **state)
 {
@@ -439,6 +469,7 @@ int main(void)
         cmocka_unit_test(test_errors_cover),
         cmocka_unit_test(test_values_beyond_measure),
         cmocka_unit_test(test_fit_again),
+        cmocka_unit_test(test_any_start),
         cmocka_unit_test(test_long_chain),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

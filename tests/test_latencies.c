@@ -46,9 +46,29 @@ static void a_clock_that_jumped_does_not_count(void **state)
             struct nt_min_latency low = {0};
             for (size_t i = 0; i < 5; i++)
                 if (table[k].us[(i + turn) % 5] > 0)
-                    nt_min_latency_note(&low, table[k].us[(i + turn) % 5]);
+                    nt_min_latency_note(&low, table[k].us[(i + turn) % 5], 0);
             assert_true(nt_min_latency_of(&low) == table[k].low);
         }
+}
+
+/* The error of one reading is its own, negative; that of several is not. */
+static void one_reading_has_its_own_error(void **state)
+{
+    (void)state;
+    struct nt_latencies l;
+    struct nt_matrix *found, *error;
+    nt_latencies_init(&l, 4);
+    assert_int_equal(nt_latencies_note(&l, 0, 1, 10, 3, NULL), 0);
+    assert_int_equal(nt_latencies_note(&l, 0, 2, 10, 0, NULL), 0);
+    assert_int_equal(nt_latencies_note(&l, 0, 3, 12, 3, NULL), 0);
+    assert_int_equal(nt_latencies_note(&l, 0, 3, 10, 4, NULL), 0);
+    assert_int_equal(nt_latencies_matrix(&l, &found, &error, NULL), 0);
+    assert_true(nt_matrix_get(error, 0, 1) == -3 && nt_matrix_get(error, 0, 3) == 2);
+    assert_true(isnan(nt_matrix_get(error, 0, 2)) && isnan(nt_matrix_get(error, 1, 0)));
+    assert_true(nt_matrix_get(found, 0, 3) == 10);
+    nt_matrix_destroy(error);
+    nt_matrix_destroy(found);
+    nt_latencies_fini(&l);
 }
 
 /* The first reading of each of a host's pairs is lower than both that follow: it is the others that
@@ -64,7 +84,7 @@ static void of_a_host_that_changed_the_lowest_counts(void **state)
         for (uint32_t b = a + 1; b < ALL; b++)
             for (int pass = 0; pass < 3; pass++) {
                 bool low = pass == 0 && (a == CHANGED || b == CHANGED || (a == 4 && b == 7));
-                assert_int_equal(nt_latencies_note(&l, a, b, low ? 6 : 10, NULL), 0);
+                assert_int_equal(nt_latencies_note(&l, a, b, low ? 6 : 10, 0, NULL), 0);
             }
     assert_int_equal(nt_latencies_matrix(&l, &found, &error, NULL), 0);
     for (uint32_t a = 0; a < ALL; a++)
@@ -92,10 +112,10 @@ static void assert_lowest(size_t hosts, size_t notes)
         uint32_t a = (uint32_t)nt_rng_below(&rng, hosts), b = (uint32_t)nt_rng_below(&rng, 5);
         double us = 1 + nt_rng_uniform(&rng);
         if (a != b) {
-            nt_min_latency_note(&low[a * hosts + b], (float)us);
+            nt_min_latency_note(&low[a * hosts + b], (float)us, 0);
             nt_matrix_set(expected, a, b, nt_min_latency_of(&low[a * hosts + b]));
         }
-        assert_int_equal(nt_latencies_note(&l, a, b, us, NULL), 0);
+        assert_int_equal(nt_latencies_note(&l, a, b, us, 0, NULL), 0);
     }
     assert_int_equal(nt_latencies_matrix(&l, &found, NULL, NULL), 0);
     assert_same(found, expected);
@@ -125,7 +145,7 @@ static void few_notes_take_little(void **state)
         struct nt_latencies l;
         nt_latencies_init(&l, hosts[t]);
         for (size_t k = 0; k < 200000; k++) {
-            assert_int_equal(nt_latencies_note(&l, (uint32_t)(k % hosts[t]), 0, 1, NULL), 0);
+            assert_int_equal(nt_latencies_note(&l, (uint32_t)(k % hosts[t]), 0, 1, 0, NULL), 0);
             assert_true(l.capacity * sizeof *l.entry <= 16 * hosts[t] * hosts[t]);
         }
         assert_int_equal(l.low != NULL, t == 0);
@@ -137,6 +157,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_clock_that_jumped_does_not_count),
+        cmocka_unit_test(one_reading_has_its_own_error),
         cmocka_unit_test(of_a_host_that_changed_the_lowest_counts),
         cmocka_unit_test(the_lowest_of_each_direction_stays),
         cmocka_unit_test(few_notes_take_little),

@@ -32,7 +32,7 @@ static double support_of(uint64_t seed, size_t low, bool with_errors)
             for (uint32_t b = a + 1; b < HOSTS; b++) {
                 double us = 350 + nt_rng_normal(&rng) - 2 * log(nt_rng_uniform(&rng));
                 us -= a == 2 && b == 5 && k < low ? 10 : 0;
-                known_must(nt_latencies_note(&l, a, b, us, &err), &err);
+                known_must(nt_latencies_note(&l, a, b, us, 0, &err), &err);
             }
     known_must(nt_latencies_matrix(&l, &x, &e, &err), &err);
     known_must(nt_infer_latency(x, with_errors ? e : NULL, 1, &m, &err), &err);

@@ -20,7 +20,7 @@ void nt_latencies_fini(struct nt_latencies *l)
 
 static void note_minimum(struct nt_min_latency *low, size_t hosts, const struct nt_latency_entry *t)
 {
-    nt_min_latency_note(&low[t->a * hosts + t->b], t->us);
+    nt_min_latency_note(&low[t->a * hosts + t->b], t->us, t->se_us);
 }
 
 static int make_table(const struct nt_latencies *l, struct nt_min_latency **out, struct nt_err *err)
@@ -62,9 +62,10 @@ static int grow_list(struct nt_latencies *l, struct nt_err *err)
     return 0;
 }
 
-int nt_latencies_note(struct nt_latencies *l, uint32_t a, uint32_t b, double us, struct nt_err *err)
+int nt_latencies_note(struct nt_latencies *l, uint32_t a, uint32_t b, double us, double se_us,
+                      struct nt_err *err)
 {
-    struct nt_latency_entry t = {a, b, (float)us};
+    struct nt_latency_entry t = {a, b, (float)us, (float)se_us};
     if (a == b || a >= l->hosts || b >= l->hosts || !(us > 0) || !isfinite(us))
         return 0;
     if (l->low == NULL && l->count == l->capacity && grow_list(l, err) != 0)

@@ -21,7 +21,7 @@ enum { NT_LATENCIES_LISTED_HOSTS = 256 }; /* of so many each latency is kept, ho
 
 struct nt_latency_entry {
     uint32_t a, b;
-    float us;
+    float us, se_us;
 };
 
 struct nt_latencies {
@@ -33,12 +33,13 @@ struct nt_latencies {
 void nt_latencies_init(struct nt_latencies *latencies, size_t hosts);
 void nt_latencies_fini(struct nt_latencies *latencies);
 
-/* From a to b it took us; what is no latency of two hosts below hosts does not count. */
+/* From a to b it took us, with a standard error of se_us (0: unknown); what is no latency of two
+ * hosts below hosts does not count. */
 int nt_latencies_note(struct nt_latencies *latencies, uint32_t a, uint32_t b, double us,
-                      struct nt_err *err);
+                      double se_us, struct nt_err *err);
 
 /* The minimum (min_latency.h) of each pair and direction, and its standard error (error may be
- * NULL; NaN: one reading); matrices of the caller's. */
+ * NULL; as nt_min_latency_error); matrices of the caller's. */
 int nt_latencies_matrix(const struct nt_latencies *latencies, struct nt_matrix **out,
                         struct nt_matrix **error, struct nt_err *err);
 

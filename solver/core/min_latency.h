@@ -17,7 +17,12 @@
 
 /* All zero: there is no reading. */
 struct nt_min_latency {
-    float lowest, next, highest; /* next: the lowest but one */
+    float lowest;
+    union {
+        float next;   /* count > 1: the lowest but one */
+        float own_se; /* count 1: of the reading, from its own repeats; 0: unknown */
+    };
+    float highest;
     uint32_t count;
 };
 
@@ -26,9 +31,13 @@ struct nt_min_latency {
 #define NT_MIN_LATENCY_ALONE 1.1F
 #define NT_MIN_LATENCY_AGREE 1.05F
 
-static inline void nt_min_latency_note(struct nt_min_latency *low, float value)
+/* se: the standard error of the reading by itself, 0: unknown. */
+static inline void nt_min_latency_note(struct nt_min_latency *low, float value, float se)
 {
-    if (low->count == 0 || value < low->lowest) {
+    if (low->count == 0) {
+        low->own_se = se;
+        low->lowest = value;
+    } else if (value < low->lowest) {
         low->next = low->lowest;
         low->lowest = value;
     } else if (low->count == 1 || value < low->next) {
@@ -49,11 +58,13 @@ static inline float nt_min_latency_of(const struct nt_min_latency *low)
 
 /* Standard error of that: how far the next one is above it. Of readings that are only late
  * (exponential) this is just what is expected, of three to nine normal ones within an eighth, and
- * hardly any reading that was disturbed comes into it. NaN: there are too few. */
+ * hardly any reading that was disturbed comes into it. Of one reading its own, negative: repeats
+ * at one time agree on what disturbs them all, so it bounds the error from below only. NaN: it is
+ * not known. */
 static inline float nt_min_latency_error(const struct nt_min_latency *low)
 {
     if (low->count < 2)
-        return NAN;
+        return low->count == 1 && low->own_se > 0 ? -low->own_se : NAN;
     return nt_min_latency_of(low) > low->lowest ? low->highest - low->next
                                                 : low->next - low->lowest;
 }

@@ -64,7 +64,7 @@ static size_t lows_of(const struct nt_repeat *at, size_t n, const struct nt_matr
         struct nt_min_latency of = {0};
         uint32_t phase = at[k].phase;
         for (; k < n && at[k].phase == phase; k++)
-            nt_min_latency_note(&of, at[k].us);
+            nt_min_latency_note(&of, at[k].us, 0);
         low[lows++] = nt_min_latency_of(&of);
     }
     return lows;
@@ -132,6 +132,8 @@ static void fold_pair(const struct nt_repeat *at, size_t n, float most, struct n
         if (low[k] <= most * least)
             low[kept++] = low[k];
     nt_matrix_set(lowest, at->a, at->b, nt_stats_median(low, kept));
+    if (error != NULL && nt_matrix_get(error, at->a, at->b) < 0) /* of a single reading */
+        nt_matrix_set(error, at->a, at->b, NAN);
     if (error != NULL && kept > 2) /* of a median; the middle of two is their mean */
         nt_matrix_set(error, at->a, at->b,
                       nt_matrix_get(error, at->a, at->b) * 1.2533F / sqrtf((float)kept));

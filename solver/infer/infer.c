@@ -22,6 +22,7 @@ static void work_fini(struct nt_work *w)
 {
     free(w->host);
     free(w->d);
+    free(w->weight);
     free(w->group);
     free(w->start);
     free(w->member);
@@ -406,7 +407,7 @@ static int find_tree(struct nt_work *w, const struct nt_matrix *latency, bool *f
     }
     if (w->directions)
         nt_work_mean_of_directions(w, latency);
-    if (nt_links_fit(w, *out, err) < 0)
+    if (nt_work_weigh(w, err) < 0 || nt_links_fit(w, *out, err) < 0)
         return -1;
     if (*few)
         return 0;

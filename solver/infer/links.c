@@ -13,35 +13,17 @@
 
 #include "cholesky.h"
 #include "lanes.h"
+#include "links_work.h"
 #include "stats.h"
 #include "work.h"
 
-enum { PASSES = 3, PAIRS_OFF_MAX = 65536, UNKNOWNS_MAX = 1500 };
+enum { PASSES = 3, UNKNOWNS_MAX = 1500 };
 
-/* Relative: exact readings leave that little. */
-static const double ROUNDING = 5e-5;
+/* Readings that are so many sd off are left out; of a start that is off itself, only those far off.
+ */
+static const double NEAR = 4.5, FAR = 15;
 
-/* Switches that have hosts are sites. */
-struct sites {
-    const struct nt_work *w;
-    struct nt_model *model;
-    size_t count, trunks;     /* sites; links between switches */
-    uint32_t *site_of;        /* switches: site or UINT32_MAX */
-    uint32_t *at;             /* w->n: site of each host */
-    uint32_t *link;           /* w->n: link of each host */
-    uint32_t *trunk;          /* trunks: link */
-    uint32_t *start, *member; /* hosts by site: the host at each place */
-    double *x;                /* w->n places: host links */
-    double *by_host;          /* w->n: x by host, at last */
-    float *row;               /* w->n: room for readings of one host */
-    double *between;          /* count*count: modelled distance */
-    double *sum, *weight;     /* count*count, a >= b: residuals kept, how many */
-    double *pull, *kept;      /* w->n places: weighted residuals and weights of each host */
-    double *matrix, *right;
-    double rss, used, reach; /* of unit variance; pairs; readings farther off are left out */
-};
-
-static void sites_fini(struct sites *s)
+static void sites_fini(struct nt_link_sites *s)
 {
     void *all[] = {s->site_of, s->at,   s->link,    s->trunk,   s->start,  s->member,
                    s->x,       s->row,  s->by_host, s->between, s->weight, s->sum,
@@ -50,7 +32,7 @@ static void sites_fini(struct sites *s)
         free(all[k]);
 }
 
-static void index_links(struct sites *s)
+static void index_links(struct nt_link_sites *s)
 {
     const struct nt_model *m = s->model;
     uint32_t *place = s->start; /* host -> index in w, until start is needed */
@@ -80,10 +62,10 @@ static void index_links(struct sites *s)
         s->x[p] = m->link[s->link[s->member[p]]].latency_us;
 }
 
-static int sites_init(struct sites *s, const struct nt_work *w, struct nt_model *m,
+static int sites_init(struct nt_link_sites *s, const struct nt_work *w, struct nt_model *m,
                       struct nt_err *err)
 {
-    *s = (struct sites){.w = w, .model = m, .reach = 4.5};
+    *s = (struct nt_link_sites){.w = w, .model = m, .reach = NEAR};
     s->site_of = malloc((m->switches + 1) * sizeof *s->site_of);
     s->at = malloc((w->n + 1) * sizeof *s->at);
     s->link = malloc((w->n + 1) * sizeof *s->link);
@@ -130,7 +112,7 @@ static void climb_fini(struct climb *k)
     free(k->from);
 }
 
-static int climb_init(struct climb *k, const struct sites *s, struct nt_err *err)
+static int climb_init(struct climb *k, const struct nt_link_sites *s, struct nt_err *err)
 {
     size_t v = s->model->switches, h = s->model->hosts;
     *k = (struct climb){calloc(v + 3, sizeof(size_t)),
@@ -162,9 +144,10 @@ static int climb_init(struct climb *k, const struct sites *s, struct nt_err *err
 }
 
 /* What to do with the path from site a to site b: trunks path[0..length). */
-typedef void visit_fn(struct sites *s, size_t a, size_t b, const uint32_t *path, size_t length);
+typedef void visit_fn(struct nt_link_sites *s, size_t a, size_t b, const uint32_t *path,
+                      size_t length);
 
-static void walk_from(struct climb *k, struct sites *s, uint32_t from, visit_fn *visit)
+static void walk_from(struct climb *k, struct nt_link_sites *s, uint32_t from, visit_fn *visit)
 {
     size_t top = 0;
     k->stack[top++] = from;
@@ -186,14 +169,15 @@ static void walk_from(struct climb *k, struct sites *s, uint32_t from, visit_fn 
     }
 }
 
-static void walk_all(struct climb *k, struct sites *s, visit_fn *visit)
+static void walk_all(struct climb *k, struct nt_link_sites *s, visit_fn *visit)
 {
     for (uint32_t v = 0; v < s->model->switches; v++)
         if (s->site_of[v] != UINT32_MAX)
             walk_from(k, s, v, visit);
 }
 
-static void set_between(struct sites *s, size_t a, size_t b, const uint32_t *path, size_t length)
+static void set_between(struct nt_link_sites *s, size_t a, size_t b, const uint32_t *path,
+                        size_t length)
 {
     double sum = 0;
     for (size_t k = 0; k < length; k++)
@@ -202,7 +186,8 @@ static void set_between(struct sites *s, size_t a, size_t b, const uint32_t *pat
 }
 
 /* The block of pairs between sites a and b measures x_a + x_b + the trunks between. */
-static void add_block(struct sites *s, size_t a, size_t b, const uint32_t *path, size_t length)
+static void add_block(struct nt_link_sites *s, size_t a, size_t b, const uint32_t *path,
+                      size_t length)
 {
     size_t n = s->count + s->trunks;
     double weight = s->weight[a * s->count + b], sum = s->sum[a * s->count + b];
@@ -230,7 +215,7 @@ static void add_block(struct sites *s, size_t a, size_t b, const uint32_t *path,
 /* ---- one pass over the readings ---- */
 
 /* Readings of one host to those at places first..last: as they stand, or copied to be in a row. */
-static const float *readings_between(const struct sites *s, const float *row, size_t first,
+static const float *readings_between(const struct nt_link_sites *s, const float *row, size_t first,
                                      size_t last)
 {
     const uint32_t *member = s->member;
@@ -278,7 +263,27 @@ static struct left add_row(const float *d, const double *x, size_t count, double
     return all;
 }
 
-static void add_pairs(struct sites *s, size_t a, size_t b, double sd)
+/* The same with a weight for each reading, of the host at place p to those at first..last. */
+static struct left add_weighted_row(struct nt_link_sites *s, size_t p, size_t first, size_t last,
+                                    double base, double far, double weight)
+{
+    size_t row = s->member[p] * s->w->n;
+    struct left all = {0};
+    for (size_t q = first; q < last; q++) {
+        double part = (double)s->w->weight[row + s->member[q]];
+        double r = (double)s->w->d[row + s->member[q]] - base - s->x[q];
+        if (!(part * r * r < far * far))
+            continue;
+        all.sum += part * r;
+        all.square += part * r * r;
+        all.used += part;
+        s->pull[q] += part * r * weight;
+        s->kept[q] += part * weight;
+    }
+    return all;
+}
+
+static void add_pairs(struct nt_link_sites *s, size_t a, size_t b, double sd)
 {
     double distance = s->between[a * s->count + b], weight = 1 / (sd * sd), total = 0, used = 0;
     size_t first = s->start[b];
@@ -287,8 +292,11 @@ static void add_pairs(struct sites *s, size_t a, size_t b, double sd)
         if (last == first)
             continue;
         const float *d = readings_between(s, s->w->d + s->member[p] * s->w->n, first, last);
-        struct left left = add_row(d, s->x + first, last - first, s->x[p] + distance, s->reach * sd,
-                                   weight, s->pull + first, s->kept + first);
+        struct left left =
+            s->w->weight != NULL
+                ? add_weighted_row(s, p, first, last, s->x[p] + distance, s->reach * sd, weight)
+                : add_row(d, s->x + first, last - first, s->x[p] + distance, s->reach * sd, weight,
+                          s->pull + first, s->kept + first);
         s->pull[p] += left.sum * weight;
         s->kept[p] += left.used * weight;
         s->rss += left.square * weight;
@@ -300,31 +308,60 @@ static void add_pairs(struct sites *s, size_t a, size_t b, double sd)
     s->used += used;
 }
 
-static void median_pass(struct sites *s)
+static double block_sd(const struct nt_link_sites *s, size_t a, size_t b)
+{
+    double level = s->between[a * s->count + b] + s->x[s->start[a]] + s->x[s->start[b]];
+    return nt_noise_sd(&s->w->noise, level);
+}
+
+static void median_pass(struct nt_link_sites *s)
 {
     memset(s->pull, 0, s->w->n * sizeof *s->pull);
     memset(s->kept, 0, s->w->n * sizeof *s->kept);
     s->rss = s->used = 0;
     for (size_t a = 0; a < s->count; a++)
-        for (size_t b = 0; b <= a; b++) {
-            double level = s->between[a * s->count + b] + s->x[s->start[a]] + s->x[s->start[b]];
-            add_pairs(s, a, b, nt_noise_sd(&s->w->noise, level));
+        for (size_t b = 0; b <= a; b++)
+            add_pairs(s, a, b, block_sd(s, a, b));
+}
+
+/* Most readings of a host, or all among the hosts of a switch, are out of reach: where a link was
+ * taken out, those beside it are not what they were, and would never change. Readings that are not
+ * measured count, too: that costs a pass. */
+static bool starts_off(const struct nt_link_sites *s)
+{
+    for (size_t a = 0; a < s->count; a++) {
+        double all = 0;
+        for (size_t b = 0; b < s->count; b++) {
+            double sd = block_sd(s, a, b);
+            all += (double)(s->start[b + 1] - s->start[b]) / (sd * sd);
         }
+        if (s->start[a + 1] - s->start[a] > 1 && !(s->weight[a * s->count + a] > 0))
+            return true;
+        for (size_t p = s->start[a]; p < s->start[a + 1]; p++)
+            if (2 * s->kept[p] < all)
+                return true;
+    }
+    return false;
 }
 
 /* Weight by which a host is known against the mean of its switch. */
-static double host_weight(const struct sites *s, size_t a, size_t p)
+static double host_weight(const struct nt_link_sites *s, size_t a, size_t p)
 {
     double m = (double)(s->start[a + 1] - s->start[a]);
     double inside = m > 1 ? s->weight[a * s->count + a] / (m * (m - 1) / 2) : 0;
     return s->kept[p] - inside;
 }
 
-static int climb_step(struct sites *s, struct climb *k, struct nt_err *err)
+static int climb_step(struct nt_link_sites *s, struct climb *k, bool first, struct nt_err *err)
 {
     size_t n = s->count + s->trunks;
     walk_all(k, s, set_between);
     median_pass(s);
+    if (first && starts_off(s)) {
+        s->reach = FAR;
+        median_pass(s);
+        s->reach = NEAR;
+    }
     memset(s->matrix, 0, n * n * sizeof *s->matrix);
     memset(s->right, 0, n * sizeof *s->right);
     walk_all(k, s, add_block);
@@ -351,7 +388,7 @@ static int climb_step(struct sites *s, struct climb *k, struct nt_err *err)
 }
 
 /* Standard errors; those of few readings are widened so that twice an error still covers 95 %. */
-static int set_errors(struct sites *s, struct nt_err *err)
+static int set_errors(struct nt_link_sites *s, struct nt_err *err)
 {
     size_t n = s->count + s->trunks;
     double df = s->used - (double)s->w->n - (double)s->trunks, unit = NAN;
@@ -380,161 +417,8 @@ static int set_errors(struct sites *s, struct nt_err *err)
     return 0;
 }
 
-/* ---- quality ---- */
-
-static int add_off(struct nt_model *m, size_t i, size_t j, size_t *capacity, struct nt_err *err)
-{
-    if (m->pairs_off >= PAIRS_OFF_MAX)
-        return 0;
-    if (m->pairs_off == *capacity) {
-        size_t more = *capacity * 2 + 16;
-        uint32_t(*grown)[2] = realloc(m->pair_off, more * sizeof *grown);
-        if (grown == NULL)
-            return nt_err_memory(err);
-        m->pair_off = grown;
-        *capacity = more;
-    }
-    m->pair_off[m->pairs_off][0] = (uint32_t)i;
-    m->pair_off[m->pairs_off++][1] = (uint32_t)j;
-    return 0;
-}
-
-/* Sums over readings, and whether the fit leaves more of one than may be. */
-struct quality {
-    nt_doubles sum, square, rest;
-    bool off;
-};
-
-/* What the switch of a host makes expect of its readings, by the host at the other end. */
-struct view {
-    double *far_end; /* n: latency without the host's own link */
-    double *most;    /* n: square of what may be left over, or less */
-    double *least;   /* sites: shortest host link */
-    double *x;       /* n: host links */
-};
-
-/* d: the readings of a host to the count before it, NaN not measured. */
-static void add_quality(struct quality *q, const float *d, const struct view *view, size_t count,
-                        double own)
-{
-    nt_doubles_are off = {0};
-    size_t j = 0;
-    for (; j + NT_DOUBLES <= count; j += NT_DOUBLES) {
-        nt_doubles v = {(double)d[j], (double)d[j + 1]};
-        nt_doubles r = v - nt_doubles_load(view->far_end + j) - own, square = r * r;
-        q->sum += nt_doubles_where(v == v, v);
-        q->square += nt_doubles_where(v == v, v * v);
-        q->rest += nt_doubles_where(v == v, square);
-        off |= square > nt_doubles_load(view->most + j);
-    }
-    q->off = (off[0] | off[1]) != 0;
-    for (; j < count; j++) {
-        double v = (double)d[j], r = v - view->far_end[j] - own;
-        if (v != v)
-            continue;
-        q->sum[0] += v;
-        q->square[0] += v * v;
-        q->rest[0] += r * r;
-        q->off |= r * r > view->most[j];
-    }
-}
-
-/* Names the pairs of host i, of those before it, that are off by more than limit sd. */
-static int add_off_row(struct sites *s, size_t i, const struct view *view, double limit,
-                       size_t *capacity, struct nt_err *err)
-{
-    const float *d = s->w->d + i * s->w->n;
-    for (size_t j = 0; j < i; j++) {
-        double p = view->x[i] + view->far_end[j], r = (double)d[j] - p;
-        if (r * r > view->most[j] && fabs(r) > limit * nt_noise_sd(&s->w->noise, p) &&
-            add_off(s->model, s->w->host[i], s->w->host[j], capacity, err) < 0)
-            return -1;
-    }
-    return 0;
-}
-
-static void view_from(const struct sites *s, size_t site, double limit, struct view *view)
-{
-    const double *between = s->between + site * s->count;
-    for (size_t b = 0; b < s->count; b++) {
-        double level = view->least[site] + between[b] + view->least[b];
-        double most = limit * nt_noise_sd(&s->w->noise, level);
-        for (size_t p = s->start[b]; p < s->start[b + 1]; p++) {
-            view->far_end[s->member[p]] = s->x[p] + between[b];
-            view->most[s->member[p]] = 0.999 * most * most; /* rounding hides none */
-        }
-    }
-}
-
-/* In the arrays of the passes, for none follows. */
-static void view_init(const struct sites *s, struct view *view)
-{
-    *view = (struct view){s->pull, s->kept, s->right, s->by_host};
-    for (size_t a = 0; a < s->count; a++) {
-        view->least[a] = INFINITY;
-        for (size_t p = s->start[a]; p < s->start[a + 1]; p++) {
-            view->x[s->member[p]] = s->x[p];
-            view->least[a] = fmin(view->least[a], s->x[p]);
-        }
-    }
-}
-
-/* What the pairs that are off have left over, together. */
-static double off_square(const struct sites *s, const struct view *view)
-{
-    const struct nt_work *w = s->w;
-    double sum = 0;
-    for (size_t i = 0, next = 0; i < w->n && next < s->model->pairs_off; i++) {
-        if (s->model->pair_off[next][0] != w->host[i])
-            continue;
-        view_from(s, s->at[i], 1, (struct view *)view);
-        for (size_t j = 0; j < i && next < s->model->pairs_off; j++) {
-            bool is = s->model->pair_off[next][0] == w->host[i] &&
-                      s->model->pair_off[next][1] == w->host[j];
-            double r = (double)w->d[i * w->n + j] - view->x[i] - view->far_end[j];
-            sum += is ? r * r : 0;
-            next += is;
-        }
-    }
-    return sum;
-}
-
-/* R2 over all measured pairs, rms over those that fit; a pair is off when not one in a hundred
- * networks of good pairs would hold such a one. */
-static int set_quality(struct sites *s, struct nt_err *err)
-{
-    const struct nt_work *w = s->w;
-    double count = (double)w->pairs;
-    double df = s->used - (double)w->n - (double)s->trunks;
-    double unit = df >= 1 ? sqrt(s->rss / df) : 1;
-    double limit = -nt_normal_quantile(0.005 / (count > 1 ? count : 1)) * unit;
-    struct quality q = {{0}, {0}, {0}, false};
-    struct view view;
-    size_t capacity = 0;
-    view_init(s, &view);
-    s->model->pairs_off = 0; /* of the fit before */
-    for (size_t i = 0; i < w->n; i++) {
-        if (i == 0 || s->at[i] != s->at[i - 1])
-            view_from(s, s->at[i], limit, &view);
-        add_quality(&q, w->d + i * w->n, &view, i, view.x[i]);
-        if (q.off && df >= 1 && add_off_row(s, i, &view, limit, &capacity, err) < 0)
-            return -1;
-    }
-    double sum = q.sum[0] + q.sum[1], rest = q.rest[0] + q.rest[1], off = off_square(s, &view);
-    double square = q.square[0] + q.square[1], spread = square - sum * sum / count;
-    double fits = count - (double)s->model->pairs_off;
-    s->model->rms_us = sqrt(fmax(0, rest - off) / fmax(fits, 1));
-    s->model->r2 = spread > 1e-9 * square ? 1 - rest / spread : NAN;
-    /* a link lengthens a reading across it by twice its latency against one that is not */
-    double level = count > 0 ? sum / count : 0, rms = s->model->rms_us;
-    double resolution = 1.95996 * sqrt(2) / 2 * unit * nt_noise_sd(&w->noise, level);
-    resolution = rms < ROUNDING * level ? fmax(resolution, rms) : resolution;
-    s->model->resolution_us = fmin(resolution, level / 2); /* no link is longer */
-    return 0;
-}
-
 /* Hosts that differ more than their links are long leave some with none: every host has one. */
-static void raise_zero_host_links(struct sites *s)
+static void raise_zero_host_links(struct nt_link_sites *s)
 {
     const double LEAST = 0.01;
     double sum = 0;
@@ -548,18 +432,18 @@ static void raise_zero_host_links(struct sites *s)
 
 int nt_links_fit(const struct nt_work *w, struct nt_model *model, struct nt_err *err)
 {
-    struct sites s;
+    struct nt_link_sites s;
     struct climb k = {0};
     int status = sites_init(&s, w, model, err);
     if (status == 0)
         status = climb_init(&k, &s, err);
     for (int p = 0; p < PASSES && status == 0; p++)
-        status = climb_step(&s, &k, err);
+        status = climb_step(&s, &k, p == 0, err);
     if (status == 0)
         status = set_errors(&s, err);
     if (status == 0) {
         walk_all(&k, &s, set_between);
-        status = set_quality(&s, err);
+        status = nt_links_quality(&s, err);
     }
     for (size_t l = 0; l < model->links && status == 0; l++)
         if (!(model->link[l].latency_us > 0)) /* a path cannot get shorter by a link */

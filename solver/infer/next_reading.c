@@ -9,7 +9,8 @@
 /* Above the lowest of the two hosts, us; NaN: there is none. */
 static float next_of(const struct nt_work *w, uint32_t a, uint32_t b)
 {
-    return fminf(nt_matrix_get(w->error, a, b), nt_matrix_get(w->error, b, a));
+    float there = nt_matrix_get(w->error, a, b), back = nt_matrix_get(w->error, b, a);
+    return there >= 0 && back >= 0 ? fminf(there, back) : there >= 0 ? there : back;
 }
 
 /* The mean of that for other pairs of both hosts, from the middle, which one that was disturbed

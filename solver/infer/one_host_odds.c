@@ -34,6 +34,7 @@ struct move {
 struct misfit {
     float z;     /* of what is left over, sd; NaN: not measured */
     float sd_us; /* of the reading */
+    float part;  /* of a whole reading that it counts for in a fit: root of its weight */
     float ln;    /* of the density of z */
 };
 
@@ -85,8 +86,11 @@ static int compare_readings(struct one_host *o, struct nt_err *err)
     for (size_t i = 0; i < w->n; i++)
         for (size_t j = 0; j < i; j++) {
             double us = (double)nt_matrix_get(modelled, w->host[i], w->host[j]);
-            double sd = nt_noise_sd(&o->noise, us), left = (double)w->d[i * w->n + j] - us;
-            o->misfit[i * w->n + j] = (struct misfit){(float)(left / sd), (float)sd, 0};
+            double left = (double)w->d[i * w->n + j] - us;
+            double part = w->weight != NULL ? sqrt((double)w->weight[i * w->n + j]) : 1;
+            double sd = nt_noise_sd(&o->noise, us) / part;
+            o->misfit[i * w->n + j] =
+                (struct misfit){(float)(left / sd), (float)sd, (float)part, 0};
         }
     nt_matrix_destroy(modelled);
     count_wrong(o);
@@ -113,15 +117,15 @@ static struct shift shifted(const struct one_host *o, uint32_t x, const uint32_t
     struct shift all = {0};
     for (size_t k = 0; k < count; k++) {
         const struct misfit *r = &o->misfit[x * o->w->n + host[k]];
-        double z = (double)r->z, then = z - longer_us / (double)r->sd_us;
+        double z = (double)r->z, then = z - longer_us / (double)r->sd_us, part = (double)r->part;
         if (host[k] == x || isnan(z))
             continue;
         bool before = fabs(z) < WRONG_SD, after = fabs(then) < WRONG_SD;
         all.ln += ln_density(o, then) - (double)r->ln;
-        all.right_after += after;
-        all.off += after ? then : 0;
-        all.right_before += before;
-        all.before += before ? z : 0;
+        all.right_after += after ? part * part : 0;
+        all.off += after ? part * then : 0;
+        all.right_before += before ? part * part : 0;
+        all.before += before ? part * z : 0;
     }
     return all;
 }

@@ -31,7 +31,7 @@ struct kind {
 /* The noise of real readings is some percent, and hardly under one; only simulations are exact.
  * Without repeats a few hosts cannot tell noise from a split, so what is usual is taken from the
  * upper end: a split that noise may be is not stated. */
-static const struct kind usual_noise[PRIORS] = {{0.65, 0.05, 3}, {0.32, 0.01, 3}, {0.03, 5e-5, 2}};
+static const struct kind usual_noise[PRIORS] = {{0.65, 0.05, 3}, {0.32, 0.01, 3}, {0.03, 1e-6, 2}};
 /* What a tree leaves beside the noise that repeats show, which is in each kind: paths differ. The
  * sum is hardly under the repeats' noise, and several times as much now and then. */
 static const struct kind beside_repeats[PRIORS] = {

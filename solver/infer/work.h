@@ -37,6 +37,7 @@ struct nt_work {
     size_t n;                      /* hosts with at least one measurement */
     uint32_t *host;                /* n: their indices in the input */
     float *d;                      /* n*n symmetric, us; NaN: not measured, and on the diagonal */
+    float *weight;                 /* n*n: of each reading, nt_work_weigh; NULL: all 1 */
     bool directions;               /* some pair has two different readings */
     bool holes;                    /* some pair is not measured */
     size_t pairs;                  /* measured */
@@ -83,6 +84,9 @@ void nt_work_drop_missing(struct nt_work *w, size_t n, bool *missing);
 /* For figures both directions count: half a round trip is their mean. Where they differ by more
  * than noise explains, one of them is a bad reading, and the smaller stays. */
 void nt_work_mean_of_directions(struct nt_work *w, const struct nt_matrix *m);
+/* Fills weight: a pair's only reading that was disturbed by its own account, with a standard error
+ * well above the noise, weighs less. Up to 64 hosts, and for what the links' figures say. */
+int nt_work_weigh(struct nt_work *w, struct nt_err *err);
 
 /* ---- linkage.c: average linkage ---- */
 

@@ -2,8 +2,10 @@
 /* From a matrix of readings to the symmetric ones that structure is looked for in. */
 #include "work.h"
 
+#include <stdlib.h>
 #include <string.h>
 
+#include "infer.h"
 #include "lanes.h"
 
 /* The range that the importers accept; sums of squares of larger ones pass what a float holds. */
@@ -126,4 +128,41 @@ void nt_work_mean_of_directions(struct nt_work *w, const struct nt_matrix *m)
             if ((double)apart < APART_SDS * nt_noise_sd(&w->noise, (double)mean))
                 w->d[i * w->n + j] = w->d[j * w->n + i] = mean;
         }
+}
+
+/* The standard error of a pair's only reading, by its own repeats; NaN: it has several, or none
+ * says. Of a reading in each direction the smaller. */
+static float own_error(const struct nt_work *w, size_t i, size_t j)
+{
+    float there = nt_matrix_get(w->error, w->host[i], w->host[j]);
+    float back = nt_matrix_get(w->error, w->host[j], w->host[i]);
+    return there >= 0 || back >= 0 ? NAN : fminf(-there, -back);
+}
+
+/* How much a reading weighs against one that has the noise only. */
+static float weight_of(const struct nt_work *w, size_t i, size_t j)
+{
+    const double FAR_SDS = 2; /* what is less is in the noise of all */
+    double sd = nt_noise_sd(&w->noise, (double)w->d[i * w->n + j]), se = (double)own_error(w, i, j);
+    return sd > 0 && se > FAR_SDS * sd ? (float)(sd * sd / (sd * sd + se * se)) : 1;
+}
+
+int nt_work_weigh(struct nt_work *w, struct nt_err *err)
+{
+    size_t n = w->n, lighter = 0;
+    if (w->error == NULL || n > NT_INFER_ERRORS_HOSTS)
+        return 0;
+    float *weight = malloc((n * n + 1) * sizeof *weight);
+    if (weight == NULL)
+        return nt_err_memory(err);
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < n; j++) {
+            weight[i * n + j] = weight_of(w, i, j);
+            lighter += weight[i * n + j] < 1;
+        }
+    free(w->weight);
+    w->weight = lighter > 0 ? weight : NULL;
+    if (lighter == 0)
+        free(weight);
+    return 0;
 }

@@ -21,7 +21,7 @@ int nt_disturbed_confidence_apply(const struct nt_samples *samples, struct nt_ma
     for (size_t k = 0; k < samples->samples && rc == 0; k++) {
         const struct nt_sample *x = &samples->sample[k];
         if (x->kind == NT_SAMPLE_LATENCY && x->bytes == bytes)
-            rc = nt_latencies_note(&latencies, x->a, x->b, x->value_us, err);
+            rc = nt_latencies_note(&latencies, x->a, x->b, x->value_us, x->latency.se_us, err);
     }
     if (rc == 0)
         rc = nt_disturbed_find(&latencies, &d, err);

@@ -149,8 +149,8 @@ static int latency_tell(struct nt_planner *planner, const struct nt_result *resu
         return s->prior->ops->tell(s->prior, results, n, err);
     for (size_t k = 0; k < n; k++)
         if (results[k].ok && !has_too_many(s) &&
-            nt_latencies_note(&s->latencies, results[k].a, results[k].b, results[k].value_us, err) <
-                0)
+            nt_latencies_note(&s->latencies, results[k].a, results[k].b, results[k].value_us,
+                              results[k].se_us, err) < 0)
             return -1;
     if (s->over || s->adaptive->ops->tell(s->adaptive, results, n, &why) == 0)
         return 0;

@@ -36,7 +36,8 @@ static int take_latencies(const struct nt_samples *s, double size, struct nt_min
             if (nt_repeats_note(repeats, x->a, x->b, x->phase, x->value_us, err) != 0)
                 return -1;
         } else {
-            nt_min_latency_note(&low[x->a * s->hosts + x->b], (float)x->value_us);
+            nt_min_latency_note(&low[x->a * s->hosts + x->b], (float)x->value_us,
+                                (float)x->latency.se_us);
         }
     }
     return 0;
