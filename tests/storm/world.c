@@ -28,8 +28,14 @@ struct world world;
  * call. */
 static jmp_buf scheduler;
 
-/* The address sanitizer must know on which stack it is. */
-#ifdef __SANITIZE_ADDRESS__
+/* The address sanitizer must know on which stack it is. Of gcc a macro says that it is there, of
+ * clang a feature. */
+#ifdef __has_feature
+#if __has_feature(address_sanitizer)
+#define HAVE_ADDRESS_SANITIZER
+#endif
+#endif
+#if defined(__SANITIZE_ADDRESS__) || defined(HAVE_ADDRESS_SANITIZER)
 #include <sanitizer/common_interface_defs.h>
 static const void *scheduler_stack;
 static size_t scheduler_bytes;
