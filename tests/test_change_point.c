@@ -126,6 +126,31 @@ static void doubtful_readings_count_less(void **state)
     assert_int_equal(doubtful, 0);
 }
 
+/* Of what is like others, one reading that shows it says what the level was. */
+static void what_is_like_others_is_known_by_one_reading(void **state)
+{
+    struct nt_change_reading r[] = {
+        {0.01, 0.02, 0.02}, {0.36, 0.02, 0.02}, {0.35, 0.02, 0.02}, {0.37, 0.02, 0.02}};
+    struct nt_change_options alike = nt_change_default;
+    struct nt_change c[NT_CHANGES_MAX];
+    size_t n;
+    double level;
+    (void)state;
+    assert_int_equal(nt_change_points(r, 4, &nt_change_default, c, &n, &level, NULL), 0);
+    assert_int_equal(n, 0);
+    alike.alike = 0.02;
+    assert_int_equal(nt_change_points(r, 4, &alike, c, &n, &level, NULL), 0);
+    assert_int_equal(n, 1);
+    assert_int_equal(c[0].at, 1);
+    assert_true(fabs(c[0].before) < 0.03 && fabs(c[0].after - 0.36) < 0.03);
+    r[0].doubt = 0.5; /* perhaps of its neighbour */
+    assert_int_equal(nt_change_points(r, 4, &alike, c, &n, &level, NULL), 0);
+    assert_int_equal(n, 0);
+    r[0] = (struct nt_change_reading){0.3, 0.02, 0.02}; /* never like the others */
+    assert_int_equal(nt_change_points(r, 4, &alike, c, &n, &level, NULL), 0);
+    assert_int_equal(n, 0);
+}
+
 static void wrong_readings_are_refused(void **state)
 {
     struct nt_change_reading r = {.x = 0, .sd = 0, .doubt = 0};
@@ -176,6 +201,7 @@ int main(void)
         cmocka_unit_test(a_thousand_jobs_give_no_more_than_one_false_alarm),
         cmocka_unit_test(small_changes_do_not_count),
         cmocka_unit_test(doubtful_readings_count_less),
+        cmocka_unit_test(what_is_like_others_is_known_by_one_reading),
         cmocka_unit_test(wrong_readings_are_refused),
         cmocka_unit_test(relabelling_the_level_changes_nothing),
     };

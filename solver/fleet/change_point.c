@@ -10,6 +10,10 @@ const struct nt_change_options nt_change_default = {
 
 enum { FIRST_READINGS = 3 }; /* before these there is no level to change from */
 
+/* That something is like others, of those that should be; readings that show that it is; by how
+ * many sd it is. */
+static const double ALIKE_SHARE = 0.95, ALIKE_READINGS = 0.9, ALIKE_SDS = 4;
+
 /* That the current run began with that reading, and what its level then is. */
 struct run {
     size_t from;
@@ -52,11 +56,13 @@ static void drop_least_likely(struct detector *d)
 static void step(struct detector *d, const struct nt_change_reading *r, size_t at)
 {
     const struct nt_change_options *o = d->options;
-    struct run new = {at, at == 0 ? 1 : o->hazard, 0, 1 / (o->spread * o->spread)};
-    double sum = 0;
+    double alike = at == 0 && o->alike > 0 ? ALIKE_SHARE : 0, sum = 0;
+    struct run new = {at, at == 0 ? 1 - alike : o->hazard, 0, 1 / (o->spread * o->spread)};
     for (size_t k = 0; k < d->runs; k++)
         d->run[k].weight *= 1 - o->hazard;
     d->run[d->runs++] = new;
+    if (alike > 0)
+        d->run[d->runs++] = (struct run){at, alike, 0, 1 / (o->alike * o->alike)};
     for (size_t k = 0; k < d->runs; k++) {
         d->run[k].weight *= learn(&d->run[k], r, o);
         sum += d->run[k].weight;
@@ -83,8 +89,21 @@ static bool is_other(const struct detector *d, const struct run *run)
     return run->from > d->from && fabs(run->mean - d->level) >= d->options->step;
 }
 
+/* Whether the readings before say what the level was. */
+static bool is_level_known(const struct detector *d, const struct nt_change_reading *reading,
+                           size_t before)
+{
+    double readings = 0;
+    if (d->from > 0 || before >= FIRST_READINGS)
+        return true;
+    for (size_t k = 0; k < before; k++)
+        readings += 1 - reading[k].doubt;
+    return fabs(d->level) < ALIKE_SDS * d->options->alike && readings >= ALIKE_READINGS;
+}
+
 /* Whether it is certain by now that the level is another one. */
-static bool find_change(struct detector *d, size_t at, struct nt_change *change)
+static bool find_change(struct detector *d, const struct nt_change_reading *reading, size_t at,
+                        struct nt_change *change)
 {
     const struct run *best = NULL;
     double weight = 0;
@@ -103,7 +122,7 @@ static bool find_change(struct detector *d, size_t at, struct nt_change *change)
                                  .after = best->mean,
                                  .confidence = weight < 1 ? weight : 1};
     /* the first readings may themselves have been of something else */
-    bool stated = d->from > 0 || best->from >= FIRST_READINGS;
+    bool stated = is_level_known(d, reading, best->from);
     d->from = best->from;
     d->level = best->mean;
     return stated;
@@ -138,7 +157,7 @@ int nt_change_points(const struct nt_change_reading *reading, size_t n,
         if (k == 0)
             follow_level(&d);
         struct nt_change next;
-        bool changed = find_change(&d, k, &next);
+        bool changed = find_change(&d, reading, k, &next);
         if (changed && found < NT_CHANGES_MAX)
             change[found++] = next;
         else if (found > 0) /* what follows makes its level surer */
