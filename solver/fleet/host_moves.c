@@ -47,6 +47,7 @@ struct search {
     int64_t sound; /* the last one in which its link certainly was not; -1: none */
     float *scratch;
     bool *ignored;
+    bool *was_slow; /* by job; of the host at hand */
     uint32_t place[PLACES_MOST];
     size_t places;
 };
@@ -86,6 +87,7 @@ static int search_init(struct search *s, const struct nt_evidence *e,
     s->scratch = nt_arena_array(memory, most + 1, sizeof *s->scratch);
     s->moved = nt_arena_array(memory, e->hosts + 1, sizeof *s->moved);
     s->anchored = nt_arena_array(memory, e->jobs + 1, sizeof *s->anchored);
+    s->was_slow = nt_arena_array(memory, e->jobs + 1, sizeof *s->was_slow);
     if (nt_arena_check(memory, err) < 0)
         return -1;
     for (size_t k = 0; k < e->entries; k++)
@@ -162,11 +164,14 @@ static enum link_state judge_link(const struct search *s, const struct saying *s
     return SLOW_PART * far > elsewhere ? LINK_SLOW : LINK_SOUND;
 }
 
-static void ignore_job(const struct search *s, uint32_t host, uint32_t job)
+/* One that was slow in all jobs has no others to be placed by. */
+static void ignore_slow(const struct search *s, uint32_t host)
 {
     for (size_t k = s->from[host]; k < s->from[host + 1]; k++)
-        if (s->e->entry[s->entry[k]].job == job)
+        if (s->was_slow[s->e->entry[s->entry[k]].job] && s->n > 0)
             s->ignored[s->entry[k]] = true;
+    for (size_t k = s->from[host]; k < s->from[host + 1]; k++)
+        s->was_slow[s->e->entry[s->entry[k]].job] = false;
 }
 
 /* Takes away jobs in which the host's link was slow: they say nothing of where it was. */
@@ -179,7 +184,7 @@ static void drop_slow(struct search *s, uint32_t host)
         enum link_state state = judge_link(s, s->says + k, end - k);
         if (state == LINK_SLOW) {
             s->slow = s->says[k].job;
-            ignore_job(s, host, s->says[k].job);
+            s->was_slow[s->says[k].job] = true;
             continue;
         }
         if (state == LINK_SOUND)
@@ -188,6 +193,7 @@ static void drop_slow(struct search *s, uint32_t host)
         kept += end - k;
     }
     s->n = kept;
+    ignore_slow(s, host);
 }
 
 /* One saying a job and place; partner is the last one. */

@@ -33,8 +33,8 @@ struct nt_cluster_move {
 };
 
 /* tiers: found with all entries that are not ignored. ignored[]: gets those of hosts before their
- * last move, and those of jobs in which their link was slow. *moves: count of them by time, then
- * host; the caller's (free). */
+ * last move, and those of jobs in which their link was slow (not in all jobs). *moves: count of
+ * them by time, then host; the caller's (free). */
 int nt_host_moves_find(const struct nt_evidence *evidence, const struct nt_cluster_tiers *tiers,
                        bool *ignored, struct nt_cluster_move **moves, size_t *count,
                        struct nt_err *err);
