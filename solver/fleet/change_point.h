@@ -43,9 +43,10 @@ struct nt_change {
     double confidence;
 };
 
-/* At most NT_CHANGES_MAX changes, in order (of more the first). *level: of the last run; 0 without
- * readings. The first three readings only say what the level is, or the first one of no great doubt
- * that is as those of what it is like. */
+/* At most NT_CHANGES_MAX changes, in order (of more the first). One whose readings were more
+ * probably outliers, by those after it, is none: two slow ones, and then the level before.
+ * *level: of the last run; 0 without readings. The first three readings only say what the level is,
+ * or the first one of no great doubt that is as those of what it is like. */
 int nt_change_points(const struct nt_change_reading *reading, size_t n,
                      const struct nt_change_options *options, struct nt_change *change,
                      size_t *changes, double *level, struct nt_err *err);
