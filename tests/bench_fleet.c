@@ -91,7 +91,9 @@ static void plant(struct planted *p, uint32_t jobs, struct nt_rng *rng)
     }
     for (uint32_t m = 0; m < MOVES; m++) {
         p->move_host[m] = m * (HOSTS / MOVES) + 31;
-        p->move_to[m] = (uint32_t)nt_rng_below(rng, HOSTS);
+        do
+            p->move_to[m] = (uint32_t)nt_rng_below(rng, HOSTS);
+        while (p->move_to[m] / LEAF == p->move_host[m] / LEAF);
         p->move_job[m] = jobs / 4 + (uint32_t)nt_rng_below(rng, jobs / 2);
     }
 }
@@ -122,7 +124,9 @@ static bool is_faulty(const struct planted *p, uint32_t f, uint32_t job)
 
 static double latency_us(const struct planted *p, uint32_t a, uint32_t b, uint32_t job)
 {
-    double us = nt_network_latency(p->network, p->stands[a], p->stands[b]);
+    uint32_t x = p->stands[a], y = p->stands[b];
+    /* who moved has a port of its own beside the host that was there */
+    double us = nt_network_latency(p->network, x, x != y ? y : y ^ 1);
     us += p->link_us[a] + p->link_us[b];
     for (uint32_t f = 0; f < FAULTS; f++)
         if (is_faulty(p, f, job) && (a == p->fault_host[f] || b == p->fault_host[f]))
