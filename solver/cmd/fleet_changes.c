@@ -78,13 +78,14 @@ static bool is_placed(const struct gathering *g, uint32_t host, int64_t time_s)
            (time_s >= g->moved_s[host] && leaf_of(g, host) != NONE);
 }
 
-/* The latency of a host that is alone of its switch in a job has the links above that in it. */
+/* The latency of a host that is alone of its switch in a job has the links above that in it; so may
+ * that of a host of which the map does not know the switch. */
 static bool is_comparable(const struct gathering *g, const struct nt_fleet_figure *f)
 {
     uint32_t leaf = leaf_of(g, f->host);
-    if (f->tier > 0 || f->kind != NT_FIGURE_LATENCY)
+    if (f->tier > 0 || f->kind != NT_FIGURE_LATENCY || g->model == NULL)
         return true;
-    return is_placed(g, f->host, g->time_s) && (leaf == NONE || g->below[leaf] > 1);
+    return is_placed(g, f->host, g->time_s) && leaf != NONE && g->below[leaf] > 1;
 }
 
 /* Counts the hosts of the job up, or down again. */

@@ -205,6 +205,17 @@ part() {
     [ "$("$nettopo" fleet since --store s)" = "no changes in 8 jobs" ]
 }
 
+@test "a host of which the map does not know the switch is not told as slow" {
+    printf 'JobID|UID|NodeList\n' >record
+    "$nettopo" simulate --topology tree:3x8 --seed 1 | "$nettopo" solve -o all.json -
+    part 1 1 n{1..8} n{17..20}
+    for k in 2 3 4; do part "$k" "$k" n{1..7} n{17..20}; done
+    for k in 5 6 7; do part "$k" "$k" n{1..7} n16; done
+    part 8 8 n{1..7} n16 n{17..20}
+    "$nettopo" fleet ingest -q --store s --record record jobs
+    [ "$("$nettopo" fleet since --store s)" = "no changes in 8 jobs" ]
+}
+
 @test "show says since when a host of the job is slow, where it may read the store" {
     planted
     "$nettopo" show --wide --store s jobs/12/map.json >shown
