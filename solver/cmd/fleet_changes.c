@@ -27,7 +27,7 @@ const char *nt_fleet_kind_unit(unsigned kind)
 struct gathering {
     struct nt_changes changes;
     struct nt_named named;
-    struct nt_named_part *crossed; /* by the job at hand */
+    struct nt_named_crossing *crossed; /* by the job at hand */
     size_t crossings, crossings_room;
     size_t hosts;
     const struct nt_model *model; /* NULL: hosts' links alone */
@@ -109,18 +109,23 @@ static int count_down(void *context, const struct nt_fleet_figure *f, struct nt_
     return count_below(context, f, UINT32_MAX);
 }
 
-static int cross(struct gathering *g, uint32_t host, uint32_t tier, uint8_t kind,
+/* value: its figure; 0: none. */
+static int cross(struct gathering *g, uint32_t host, uint32_t tier, uint8_t kind, float value,
                  struct nt_err *err)
 {
     uint32_t part = part_above(g, host, tier);
     if (part == NONE)
         return 0;
-    struct nt_named_part *grown = nt_arena_grow(&g->named.memory, g->crossed, &g->crossings_room,
-                                                g->crossings + 1, sizeof *grown);
+    struct nt_named_crossing *grown = nt_arena_grow(
+        &g->named.memory, g->crossed, &g->crossings_room, g->crossings + 1, sizeof *grown);
     if (grown == NULL)
         return nt_arena_check(&g->named.memory, err);
+    bool latency = kind == NT_FIGURE_LATENCY && tier > 0;
     g->crossed = grown;
-    g->crossed[g->crossings++] = (struct nt_named_part){part, (uint8_t)tier, kind};
+    g->crossed[g->crossings++] =
+        (struct nt_named_crossing){.part = {part, (uint8_t)tier, kind},
+                                   .among = latency ? g->above[part] : NONE,
+                                   .value = value};
     return 0;
 }
 
@@ -134,10 +139,10 @@ static int take_figure(void *context, const struct nt_fleet_figure *f, struct nt
         return 0;
     uint32_t part = latency && f->tier > 0 ? NONE : part_above(g, f->host, f->tier);
     if (part != NONE && (nt_changes_add(&g->changes, f, part, err) != 0 ||
-                         cross(g, f->host, f->tier, f->kind, err) != 0))
+                         cross(g, f->host, f->tier, f->kind, f->value, err) != 0))
         return -1;
     for (uint32_t t = 1; latency && f->tier == 0 && g->model != NULL && t < NT_FLEET_TIERS; t++)
-        if (cross(g, f->host, t, f->kind, err) != 0)
+        if (cross(g, f->host, t, f->kind, 0, err) != 0)
             return -1;
     return 0;
 }
