@@ -358,6 +358,46 @@ static void test_slow_by_a_tier(void **state)
     nt_network_destroy(n);
 }
 
+/* The same, seen on its switch in one job before: those of its switch alone say that it has gone
+ * away, which its link is seen to look like in others. */
+static void test_slow_after_one_job(void **state)
+{
+    struct nt_network *n = made_machine("tree:2x4x8");
+    struct nt_switch_naming naming = {0};
+    struct nt_evidence e;
+    struct nt_cluster_map *c;
+    struct nt_err err = {0};
+    double slower = nt_network_latency(n, 0, 8) - nt_network_latency(n, 0, 1);
+    uint32_t parent[HOSTS];
+    (void)state;
+    assert_int_equal(nt_evidence_init(&e, n->hosts, &err), 0);
+    for (uint32_t j = 0; j < 120; j++) {
+        bool alone = j % 4 == 0; /* hosts of one switch */
+        uint32_t host[8], job, first = j == 0 || j >= 90 ? 0 : 1;
+        for (uint32_t k = 0; k < 8; k++)
+            host[k] = alone ? k : k < 4 ? (k == 0 ? 0 : (j + k) % 7 + 1) : 8 + (5 * j + k) % 56;
+        assert_int_equal(nt_evidence_add_job(&e, PLANTED_START_S + j, 100 + j, j % 3, &job, &err),
+                         0);
+        for (uint32_t a = first; a < 8; a++)
+            for (uint32_t b = first; b < a; b++) {
+                double us = nt_network_latency(n, host[a], host[b]) *
+                            (1 + 0.01 * sin(37.0 * j + 11.0 * a + 5.0 * b));
+                us += host[b] == 0 && j >= 90 ? slower : 0;
+                assert_int_equal(nt_evidence_note(&e, job, host[a], host[b], us, &err), 0);
+            }
+    }
+    assert_int_equal(nt_cluster_map_create(&e, &naming, NULL, &c, &err), 0);
+    assert_int_equal(c->moves, 0);
+    for (size_t k = 0; k < c->model->links; k++)
+        if (c->model->link[k].a < c->model->hosts)
+            parent[c->model->link[k].a] = c->model->link[k].b;
+    assert_int_equal(parent[0], parent[1]);
+    assert_int_not_equal(parent[0], parent[8]);
+    nt_cluster_map_destroy(c);
+    nt_evidence_fini(&e);
+    nt_network_destroy(n);
+}
+
 /* Always with the same hosts, none of which is where it has gone: that others say so as well is
  * enough. With hosts of its former switch alone it might be slow instead. */
 static void test_same_jobs(void **state)
@@ -447,7 +487,8 @@ int main(void)
         cmocka_unit_test(test_found),          cmocka_unit_test(test_order),
         cmocka_unit_test(test_moves),          cmocka_unit_test(test_who_stayed),
         cmocka_unit_test(test_unanchored),     cmocka_unit_test(test_slow_link),
-        cmocka_unit_test(test_slow_by_a_tier), cmocka_unit_test(test_same_jobs),
-        cmocka_unit_test(test_never_together), cmocka_unit_test(test_too_little)};
+        cmocka_unit_test(test_slow_by_a_tier), cmocka_unit_test(test_slow_after_one_job),
+        cmocka_unit_test(test_same_jobs),      cmocka_unit_test(test_never_together),
+        cmocka_unit_test(test_too_little)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -174,6 +174,35 @@ static void ignore_slow(const struct search *s, uint32_t host)
         s->was_slow[s->e->entry[s->entry[k]].job] = false;
 }
 
+/* Whether a job of hosts of one switch alone says that the host is not on it. */
+static bool is_away(const struct saying *says, size_t n)
+{
+    double sum = 0;
+    for (size_t k = 0; k < n; k++) {
+        if (says[k].place != says[0].place)
+            return false;
+        sum += (double)says[k].llr;
+    }
+    return sum < 0;
+}
+
+/* Since its link is slow, for all that is known, such jobs may have seen that instead. */
+static void drop_away(struct search *s)
+{
+    size_t kept = 0;
+    for (size_t k = 0, end; k < s->n; k = end) {
+        for (end = k; end < s->n && s->says[end].job == s->says[k].job; end++)
+            ;
+        if ((int64_t)s->says[k].job > s->sound && is_away(s->says + k, end - k)) {
+            s->was_slow[s->says[k].job] = true;
+            continue;
+        }
+        memmove(s->says + kept, s->says + k, (end - k) * sizeof *s->says);
+        kept += end - k;
+    }
+    s->n = kept;
+}
+
 /* Takes away jobs in which the host's link was slow: they say nothing of where it was. */
 static void drop_slow(struct search *s, uint32_t host)
 {
@@ -193,6 +222,8 @@ static void drop_slow(struct search *s, uint32_t host)
         kept += end - k;
     }
     s->n = kept;
+    if (s->slow > s->sound)
+        drop_away(s);
     ignore_slow(s, host);
 }
 

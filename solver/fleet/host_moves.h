@@ -8,9 +8,10 @@
  * host. It may have gone to, or come from, where nobody else is known: then a job with hosts of
  * other switches has to show that its link is not slow instead. A job in which the host is farther
  * from others than any place would have it says that its link was slow, and nothing of where it
- * was. One in which no two hosts are on one switch says of none that it is not on another's: where
- * a job shares few pairs with others its offset may be wrong by a class. Hosts are decided on from
- * the surest on, and one that has moved says nothing of where others are.
+ * was; nor do jobs of hosts of one switch alone that it is away from, unless a job has shown since
+ * that its link is sound. One in which no two hosts are on one switch says of none that it is not
+ * on another's: where a job shares few pairs with others its offset may be wrong by a class. Hosts
+ * are decided on from the surest on, and one that has moved says nothing of where others are.
  *
  * Tests: test_cluster_map.c. */
 #ifndef NT_HOST_MOVES_H
